@@ -1,0 +1,372 @@
+/*
+ * redblue.h
+ *	  The whole interface of the core: what goes in, what comes out, who owns it.
+ *
+ * The core finds which objects (triangles, segments, boxes) of two sets share a
+ * point.  It is plain C with OpenMP and GMP and knows neither PostgreSQL nor
+ * CUDA.  Data moves in one direction:
+ *
+ *	  arrays -> grid -> candidate pairs -> filters -> exact signs -> pairs
+ *
+ * The caller fills two rb_objects, opens an rb_stream over a backend, and takes
+ * batches of pairs out of it until it is dry:
+ *
+ *	  rb_stream *s;
+ *	  rb_stream_open(ctx, &job, &s);
+ *	  while (rb_stream_next(s, 20, &batch) == RB_OK)
+ *		  ... batch.pairs[0 .. batch.n - 1]; n may be 0: nothing within 20 ms ...
+ *	  rb_stream_close(s);
+ *
+ * The join runs in threads of its own with all signals blocked, so between two
+ * calls of rb_stream_next the caller may do what it likes, longjmp included, as
+ * long as rb_stream_close is called in the end.
+ *
+ * Conventions: a fallible function returns rb_status and writes through
+ * out-pointers; the facts of a failure are in ctx->error.  Nothing throws,
+ * exits, prints or longjmps.  All memory is counted against ctx->memory.
+ */
+#ifndef REDBLUE_H
+#define REDBLUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define RB_VERSION "0.1.0"
+
+/* ---- status and error ---- */
+
+typedef enum rb_status
+{
+	RB_OK = 0,
+	RB_END,						/* the stream is dry: every pair was handed out */
+	RB_STOPPED,					/* rb_context_stop or the sink asked to stop */
+	RB_OVER_BUDGET,				/* would need more than memory.limit: need and limit say how much */
+	RB_OUT_OF_MEMORY,			/* the operating system refused: need says how much */
+	RB_TOO_MANY_OBJECTS,		/* more than RB_MAX_OBJECTS in one set */
+	RB_BAD_GEOMETRY,			/* geometry bytes are malformed or unknown: text says what */
+	RB_NO_DEVICE,				/* no driver, no device, or no backend file: text says why */
+	RB_DEVICE_FAILED			/* a device call failed: text names it */
+} rb_status;
+
+/* a sentence for each status, never NULL */
+extern const char *rb_status_text(rb_status status);
+
+typedef struct rb_error
+{
+	rb_status	status;
+	uint64_t	need;			/* bytes, or number of objects */
+	uint64_t	limit;
+	char		text[200];		/* more about it, or empty */
+} rb_error;
+
+/* ---- memory: a budget, huge pages, a small pool of idle blocks (memory.c) ---- */
+
+typedef struct rb_memory rb_memory;
+
+extern rb_memory *rb_memory_create(uint64_t limit_bytes);	/* NULL when malloc fails */
+extern void rb_memory_destroy(rb_memory *memory);	/* frees every block still out */
+extern void rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes);
+extern uint64_t rb_memory_used(const rb_memory *memory);
+extern uint64_t rb_memory_peak(const rb_memory *memory);
+extern uint64_t rb_memory_limit(const rb_memory *memory);
+
+/* Would `bytes` more fit?  RB_OK, or RB_OVER_BUDGET with error filled. */
+extern rb_status rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error);
+
+/*
+ * Allocate, grow (keeping the content), free.  Thread-safe.  *block is NULL
+ * before the first call and after rb_free.  Blocks of 1 MiB and more are mapped
+ * with transparent huge pages and grow by remapping, without a copy; new bytes
+ * are not cleared.
+ */
+extern rb_status rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error);
+extern void rb_free(rb_memory *memory, void **block);
+
+/* give idle pooled blocks of this process back to the operating system, but for keep_bytes */
+extern void rb_memory_trim(uint64_t keep_bytes);
+
+/* ---- objects ---- */
+
+typedef enum rb_kind
+{
+	RB_TRIANGLE3,				/* ax ay az bx by bz cx cy cz; zero area allowed */
+	RB_SEGMENT3,				/* ax ay az bx by bz; zero length allowed */
+	RB_SEGMENT2,				/* ax ay bx by */
+	RB_BOX3,					/* lx ly lz hx hy hz, low <= high */
+	RB_BOX2						/* lx ly hx hy */
+} rb_kind;
+
+#define RB_KINDS 5
+
+/* float8 values of one object of that kind */
+extern int	rb_kind_width(rb_kind kind);
+
+/*
+ * One side of a join.  An object (a row of the user's table) has one or more
+ * parts (triangles, segments, boxes); most have exactly one.  All coordinates
+ * are finite: the reader has checked that.
+ */
+typedef struct rb_objects
+{
+	rb_kind		kind;
+	uint32_t	nparts;
+	uint32_t	nrows;
+	const double *coords;		/* nparts * rb_kind_width(kind) */
+	const uint32_t *row_of;		/* row of each part, ascending; NULL: part i is row i */
+} rb_objects;
+
+/* three bits of an index are needed for other things */
+#define RB_MAX_OBJECTS ((uint32_t) 1 << 29)
+
+typedef struct rb_pair
+{
+	uint32_t	red;
+	uint32_t	blue;
+} rb_pair;
+
+/* ---- builder: rows in, rb_objects out (builder.c) ---- */
+
+/*
+ * Collects the rows of one side.  For each row: add its parts, then end the
+ * row.  A row that has no part (NULL or EMPTY geometry) is skipped: counted,
+ * not stored.  Blocks are kept over rb_builder_reset and go back to the pool
+ * with rb_builder_free.
+ */
+typedef struct rb_builder
+{
+	rb_memory  *memory;
+	rb_kind		kind;
+	int			width;			/* rb_kind_width(kind) */
+	uint32_t	nparts;			/* of ended rows and of the row under construction */
+	uint32_t	nrows;			/* ended rows */
+	uint32_t	row_start;		/* first part of the row under construction */
+	uint64_t	skipped;		/* rows without a part */
+	bool		multi;			/* some row has more than one part */
+	double	   *coords;			/* nparts * width */
+	int64_t    *ids;			/* nrows */
+	uint32_t   *row_of;			/* nparts; NULL while every row has one part */
+	size_t		coords_cap;		/* capacities, in parts, rows, parts */
+	size_t		ids_cap;
+	size_t		row_of_cap;
+} rb_builder;
+
+extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
+extern void rb_builder_free(rb_builder *b);
+
+/* room for `more` further parts; the caller writes coords[nparts * width ...] and adds to nparts */
+extern rb_status rb_builder_reserve(rb_builder *b, size_t more, rb_error *error);
+
+/* ends the row under construction; drops it when it has no part */
+extern rb_status rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error);
+
+extern void rb_builder_objects(const rb_builder *b, rb_objects *objects);
+
+/* ---- geometry bytes: PostGIS's serialized form and EWKB (geometry.c) ---- */
+
+/* why a geometry was refused; RB_BAD_GEOMETRY's finer grain */
+typedef enum rb_geometry_fault
+{
+	RB_GEOMETRY_OK = 0,
+	RB_GEOMETRY_MALFORMED,		/* a count or length does not fit the bytes */
+	RB_GEOMETRY_UNKNOWN,		/* a version or flag this parser does not know: try EWKB */
+	RB_GEOMETRY_WRONG_TYPE,		/* a type that the kind does not take */
+	RB_GEOMETRY_NO_Z,			/* a 3D kind needs Z */
+	RB_GEOMETRY_CORNERS,		/* a face is no triangle: `corners` says how many it has */
+	RB_GEOMETRY_HOLE,			/* a face has inner rings */
+	RB_GEOMETRY_NOT_CLOSED,		/* a ring does not end where it starts */
+	RB_GEOMETRY_NOT_FINITE,		/* NaN or infinity among the coordinates */
+	RB_GEOMETRY_NO_MEMORY		/* see the rb_error */
+} rb_geometry_fault;
+
+typedef struct rb_geometry_info
+{
+	int32_t		srid;
+	uint32_t	type;			/* OGC number of the outermost type: 14 triangle, 15 TIN, ... */
+	uint32_t	bad_type;		/* of the part at fault */
+	uint32_t	corners;
+} rb_geometry_info;
+
+/* "Triangle", "Tin", ...; PostGIS's spelling */
+extern const char *rb_geometry_type_name(uint32_t type);
+
+/*
+ * Append the parts of one geometry to the builder (without ending the row).
+ * bytes: the datum behind its varlena header.  Every count is checked against
+ * len before it is used.  On a fault nothing is appended.  An EMPTY geometry
+ * appends nothing and is no fault.
+ */
+extern rb_geometry_fault rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len,
+													 rb_geometry_info *info, rb_error *error);
+extern rb_geometry_fault rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len,
+											   rb_geometry_info *info, rb_error *error);
+
+/* ---- what a join did (redblue_last_run) ---- */
+
+typedef enum rb_stage
+{
+	RB_STAGE_READ,				/* objects read */
+	RB_STAGE_UPLOAD,			/* bytes copied to the device */
+	RB_STAGE_GRID,				/* incidences (object, cell) */
+	RB_STAGE_CANDIDATES,		/* pairs whose closed boxes overlap, each counted once */
+	RB_STAGE_FLOAT,				/* pairs that entered the float filter */
+	RB_STAGE_DOUBLE,			/* pairs that entered the double filter */
+	RB_STAGE_EXACT,				/* pairs that no filter could decide */
+	RB_STAGE_DOWNLOAD,			/* bytes copied from the device */
+	RB_STAGE_EMIT				/* pairs of rows handed out */
+} rb_stage;
+
+#define RB_STAGES 9
+extern const char *rb_stage_name(rb_stage stage);
+
+typedef struct rb_stats
+{
+	struct
+	{
+		uint64_t	count;
+		double		ms;			/* of all threads together, divided by their number */
+	}			stage[RB_STAGES];
+	uint32_t	resolution[3];	/* cells of the top grid along x, y, z */
+	uint64_t	cells;			/* cells of all grids that were made */
+	uint64_t	box_tests;		/* box comparisons made to find the candidates */
+	uint64_t	hits;			/* pairs of parts that share a point */
+	uint64_t	exact_integer;	/* exact signs taken by fixed-width integers, */
+	uint64_t	exact_expansion;	/* by expansion arithmetic, */
+	uint64_t	exact_gmp;		/* and by GMP */
+	int			threads;
+	char		backend[16];
+	char		device[80];		/* "" on the CPU */
+	char		note[200];		/* why this backend, or "" */
+} rb_stats;
+
+/* ---- context: one call's budget, settings, stop flag, statistics, error ---- */
+
+/* Filters that a test can switch off, to prove that they change nothing. */
+#define RB_FILTER_FLOAT		0x1
+#define RB_FILTER_SIGNS		0x2 /* semi-static plane sides */
+#define RB_FILTER_INTERVAL	0x4
+#define RB_EXACT_INTEGER	0x8
+#define RB_EXACT_EXPANSION	0x10
+#define RB_FILTER_ALL		0x1f
+
+typedef struct rb_context
+{
+	rb_memory  *memory;
+	int			threads;		/* of the CPU backend, >= 1 */
+	uint32_t	grid_resolution;	/* cells along the longest side; 0: planned from a sample */
+	uint64_t	gpu_memory_limit;	/* bytes of device memory; 0: what is free */
+	uint32_t	filters;		/* RB_FILTER_ALL but in tests */
+	rb_stats	stats;
+	rb_error	error;
+	volatile int stop;			/* set by rb_context_stop */
+	volatile int stage;			/* rb_stage now at work, for progress displays */
+	volatile uint64_t done;		/* work units of that stage done ... */
+	volatile uint64_t total;	/* ... of so many; 0 where unknown */
+} rb_context;
+
+extern void rb_context_init(rb_context *ctx, rb_memory *memory);
+
+/* ask a running join to stop; it does within 50 ms.  Async-signal-safe. */
+extern void rb_context_stop(rb_context *ctx);
+
+static inline bool
+rb_should_stop(const rb_context *ctx)
+{
+	return ctx->stop != 0;
+}
+
+static inline void
+rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
+{
+	ctx->stage = (int) stage;
+	ctx->done = done;
+	ctx->total = total;
+}
+
+/* fill ctx->error (the first failure wins; thread-safe) and return the status */
+extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit,
+						 const char *text);
+
+/* ---- join ---- */
+
+typedef struct rb_job
+{
+	const rb_objects *red;
+	const rb_objects *blue;		/* NULL: red against itself, each unordered pair once, red < blue */
+	bool		count_only;		/* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
+} rb_job;
+
+/*
+ * Where a backend puts the pairs of parts that it finds, in any order and any
+ * batch size.  put may be called from several threads at once; it copies.  Any
+ * other answer than RB_OK ends the join with that status.
+ */
+typedef struct rb_sink
+{
+	rb_status	(*put) (void *user, const rb_pair *pairs, size_t n);
+	void	   *user;
+} rb_sink;
+
+/*
+ * A backend finds all pairs of parts of a job that share a point, each once.
+ * In a self join it reports red < blue and skips parts of one row.
+ */
+#define RB_BACKEND_ABI 1
+
+typedef struct rb_backend
+{
+	uint32_t	abi;			/* RB_BACKEND_ABI */
+	const char *name;			/* "cpu", "cuda" */
+	/* is it usable here?  RB_OK, or RB_NO_DEVICE and why; text describes the device */
+	rb_status	(*probe) (char *text, size_t size);
+	rb_status	(*join) (rb_context *ctx, const rb_job *job, const rb_sink *sink);
+	/* release what is kept between calls */
+	void		(*release) (void);
+} rb_backend;
+
+extern const rb_backend rb_backend_cpu;
+
+/* ---- stream: a join in its own threads, pairs of rows out in batches (stream.c) ---- */
+
+typedef struct rb_stream rb_stream;
+
+typedef struct rb_batch
+{
+	const rb_pair *pairs;		/* row numbers; valid until the next call */
+	size_t		n;
+} rb_batch;
+
+extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+								rb_stream **stream);
+
+/*
+ * The next batch.  Waits at most wait_ms, then answers RB_OK with n = 0.
+ * RB_END after the last batch; any other status is the join's failure, with
+ * ctx->error filled.
+ */
+extern rb_status rb_stream_next(rb_stream *stream, int wait_ms, rb_batch *batch);
+
+/* Stops the join if it still runs, joins its threads, frees the stream.  NULL is allowed. */
+extern void rb_stream_close(rb_stream *stream);
+
+/* ---- exact signs for single use (predicates.c); all answer -1, 0 or 1 for finite input ---- */
+
+extern int	rb_orient2d(const double a[2], const double b[2], const double c[2]);
+extern int	rb_orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
+extern int	rb_incircle(const double a[2], const double b[2], const double c[2], const double d[2]);
+extern int	rb_insphere(const double a[3], const double b[3], const double c[3], const double d[3],
+						const double e[3]);
+
+/* one pair of closed objects, exactly: do they share a point? */
+extern bool rb_triangles_meet(const double red[9], const double blue[9]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* REDBLUE_H */
