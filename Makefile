@@ -1,0 +1,203 @@
+# redblue: which triangles of two tables share a point, exactly.
+#
+#   make && make install          build and install into the PostgreSQL of PG_CONFIG
+#   make installcheck             pg_regress against a running server
+#   make demo                     install what is missing, build, join two meshes, draw them
+#   make test                     install what is missing, build, run every test
+#
+# A plain PGXS makefile: PG_CONFIG=/path/to/pg_config picks the server.  The
+# CUDA backend is a shared object of its own, built where nvcc is found.  What
+# starts servers or installs packages is in test/.
+
+PG_CONFIG ?= pg_config
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc) nvcc)
+CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 2>/dev/null) clang-format-14)
+FUZZ_CC ?= clang-14
+FUZZ_SECONDS ?= 60
+BUILD = build
+
+# make WERROR= turns errors back into warnings, for a compiler newer than ours
+WERROR ?= -Werror
+
+CORE_SRC = $(sort $(wildcard src/core/*.c))
+CORE_H = $(wildcard src/core/*.h)
+PG_SRC = $(sort $(wildcard src/pg/*.c))
+CUDA_SRC = $(sort $(wildcard cuda/*.cu))
+
+# ---- flags ----
+
+# A fused multiply-add or a reordered sum breaks an error bound: never
+# -march=native, never -ffast-math.
+EXACT_CFLAGS = -ffp-contract=off -fno-fast-math -fno-unsafe-math-optimizations
+WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
+CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -fopenmp -pthread -Isrc/core
+CORE_LIBS = -lgmp -lm -lpthread
+
+# ---- the extension (PGXS) ----
+
+MODULE_big = redblue
+EXTENSION = redblue
+OBJS = $(CORE_SRC:.c=.o) $(PG_SRC:.c=.o)
+DATA = $(wildcard sql/redblue--*.sql)
+
+HAVE_POSTGIS = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/postgis.control)
+TOPICS = $(sort $(filter-out redblue--%,$(notdir $(basename $(wildcard sql/*.sql)))))
+REGRESS = $(if $(HAVE_POSTGIS),$(TOPICS),$(filter-out postgis%,$(TOPICS)))
+
+PG_CPPFLAGS = -Isrc/core
+PG_CFLAGS = $(EXACT_CFLAGS) -fvisibility=hidden -fopenmp -pthread -MMD -MP
+SHLIB_LINK = -lgmp -fopenmp -pthread -lm -ldl
+EXTRA_CLEAN = $(BUILD) redblue_cuda.so $(wildcard src/*/*.d src/*/*.o src/*/*.bc)
+
+# The server inlines no function of ours, so it needs no bitcode of it; and
+# clang would want OpenMP headers of its own.
+override with_llvm = no
+
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+ifneq ($(wildcard $(PGXS)),)
+include $(PGXS)
+else
+all install installcheck:
+	@echo "redblue: no PostgreSQL server headers found through '$(PG_CONFIG)'."
+	@echo "  Debian:  apt-get install postgresql-server-dev-15"
+	@echo "  else:    make PG_CONFIG=/path/to/pg_config"
+	@false
+clean:
+	rm -rf $(EXTRA_CLEAN)
+endif
+
+# Core is compiled the same way here and in its tests, and sees no header of the server.
+$(CORE_SRC:.c=.o): override CFLAGS := $(CORE_CFLAGS) -fPIC -MMD -MP
+$(CORE_SRC:.c=.o): override CPPFLAGS :=
+# Our own code is held to -Wextra, the server's headers are not: -isystem
+# silences what their macros bring.
+$(PG_SRC:.c=.o): override CFLAGS += $(WARN_CFLAGS) -Wno-unused-parameter
+$(PG_SRC:.c=.o): override CPPFLAGS := -isystem $(shell $(PG_CONFIG) --includedir-server 2>/dev/null) $(CPPFLAGS)
+$(OBJS): | $(BUILD)/checked
+-include $(OBJS:.o=.d)
+
+# what is missing is better said in one line than in a page of compiler errors
+$(BUILD)/checked:
+	@if [ ! -e "$$($(PG_CONFIG) --includedir-server)/postgres.h" ]; then \
+		echo "redblue: postgres.h not found.  Debian: apt-get install postgresql-server-dev-15"; exit 1; fi
+	@if ! echo '#include <gmp.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1; then \
+		echo "redblue: gmp.h not found.  Debian: apt-get install libgmp-dev"; exit 1; fi
+	@mkdir -p $(@D) && touch $@
+
+# ---- the CUDA backend: its own shared object, opened on first use ----
+
+# Machine code for every card from Turing to Hopper; what is newer compiles the
+# PTX.  The runtime is linked statically: without a driver the file still opens.
+CUDA_ARCHS ?= 75 80 86 89 90
+CUDA_PTX ?= 90
+NVCC_FLAGS = -O3 -std=c++14 --fmad=false -Isrc/core -Icuda --cudart static \
+	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
+	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-Wall
+CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
+
+.PHONY: cuda install-cuda
+ifeq ($(CUDA_SRC),)
+cuda install-cuda:
+else ifeq ($(shell command -v $(NVCC) 2>/dev/null),)
+cuda install-cuda:
+	@echo "redblue: nvcc not found, the CUDA backend is left out (the CPU backend gives the same answers)"
+else
+cuda: redblue_cuda.so
+install-cuda: redblue_cuda.so
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_SHLIB) redblue_cuda.so '$(DESTDIR)$(pkglibdir)/redblue_cuda.so'
+endif
+all: cuda
+install: install-cuda
+
+$(BUILD)/cuda/%.o: cuda/%.cu $(wildcard cuda/*.cuh cuda/*.h) $(CORE_H)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
+redblue_cuda.so: $(CUDA_OBJS)
+	$(NVCC) $(NVCC_FLAGS) -shared -o $@ $^
+
+# ---- core alone: C tests without a server, in three builds ----
+
+# plain, under the sanitizers, and for Valgrind
+CORE_TESTS = $(sort $(notdir $(basename $(wildcard test/core/test_*.c))))
+FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
+TEST_HELPERS = $(filter-out test/core/test_%.c,$(wildcard test/core/*.c))
+ASAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+
+core_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE_SRC) $(TEST_HELPERS))
+core_bins = $(addprefix $(BUILD)/$(1)/,$(CORE_TESTS))
+
+define core_variant
+$(BUILD)/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$(CC) $(CORE_CFLAGS) $(2) -Itest/core -MMD -MP -c -o $$@ $$<
+$(call core_bins,$(1)): $(BUILD)/$(1)/test_%: $(BUILD)/$(1)/test/core/test_%.o $(call core_objs,$(1))
+	$(CC) $(CORE_CFLAGS) $(2) -o $$@ $$^ $(CORE_LIBS)
+-include $(patsubst %.o,%.d,$(call core_objs,$(1)) $(addprefix $(BUILD)/$(1)/test/core/,$(addsuffix .d,$(CORE_TESTS))))
+endef
+$(eval $(call core_variant,core,))
+$(eval $(call core_variant,asan,$(ASAN_CFLAGS)))
+$(eval $(call core_variant,valgrind,-O1))
+.SECONDARY:
+
+.PHONY: core-test core-test-asan core-test-valgrind
+core-test: $(call core_bins,core)
+	@test/core/run $^
+core-test-asan: $(call core_bins,asan)
+	@UBSAN_OPTIONS=print_stacktrace=1 test/core/run $^
+core-test-valgrind: $(call core_bins,valgrind)
+	@RUNNER='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' test/core/run $^
+
+# ---- fuzzing: the same harness searches (libFuzzer) and replays its corpus (plain main) ----
+
+$(BUILD)/fuzz/%: test/fuzz/%.c $(CORE_SRC) $(CORE_H) $(TEST_HELPERS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(filter-out -O3,$(CORE_CFLAGS)) -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		-Itest/core -o $@ $< $(CORE_SRC) $(TEST_HELPERS) $(CORE_LIBS)
+$(BUILD)/asan/fuzz_%: $(BUILD)/asan/test/fuzz/fuzz_%.o $(BUILD)/asan/test/fuzz/replay.o $(call core_objs,asan)
+	$(CC) $(CORE_CFLAGS) $(ASAN_CFLAGS) -o $@ $^ $(CORE_LIBS)
+
+.PHONY: fuzz fuzz-replay
+# FUZZ_SECONDS of search each; what it finds new goes below build/, not into the corpus
+fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
+	@for f in $(FUZZERS); do \
+		mkdir -p $(BUILD)/fuzz/corpus/$$f && \
+		$(BUILD)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/fuzz/ \
+			$(BUILD)/fuzz/corpus/$$f test/fuzz/corpus/$${f#fuzz_} || exit 1; done
+fuzz-replay: $(addprefix $(BUILD)/asan/,$(FUZZERS))
+	@for f in $(FUZZERS); do $(BUILD)/asan/$$f test/fuzz/corpus/$${f#fuzz_} || exit 1; done
+
+# ---- form ----
+
+FORMATTED = $(sort $(wildcard src/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/bench/*.cpp))
+
+.PHONY: format format-check rooms
+format:
+	$(CLANG_FORMAT) -i $(FORMATTED)
+format-check:
+	@$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
+
+# One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.
+rooms:
+	@if grep -rnE 'include.*(postgres|fmgr)\.h' $(wildcard src/core cuda test/core test/fuzz); then \
+		echo "rooms: PostgreSQL is known below src/pg only"; exit 1; fi
+	@if grep -rnE 'cuda_runtime|cudaMalloc' $(wildcard src test/core test/fuzz); then \
+		echo "rooms: CUDA is known below cuda only"; exit 1; fi
+	@echo "rooms: in order"
+
+# ---- whole runs ----
+
+.PHONY: test test-long demo bench readme
+test:
+	@test/run
+# the largest meshes and crowds: minutes each, gigabytes of data
+test-long:
+	@REDBLUE_LONG=1 test/run
+demo:
+	@test/demo/run
+bench:
+	@test/bench/run
+# the generated tables of README.md, from a fresh run
+readme:
+	@test/readme
