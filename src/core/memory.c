@@ -1,0 +1,349 @@
+/*
+ * memory.c
+ *	  One budget for everything that a call holds.
+ *
+ * A join may need gigabytes, and the machine belongs to a database.  So every
+ * block is taken through here, counted against the limit before it is taken,
+ * and threaded on a list, so that one call frees them all whatever went wrong.
+ *
+ * Blocks of 1 MiB and more are mapped with transparent huge pages: touching
+ * fresh 4 KiB pages costs several times the copy that fills them.  They grow by
+ * mremap, which moves page tables and not bytes.  When freed they go to a small
+ * pool of this process and are handed out again with their pages in place.
+ *
+ * Each block starts with a header of 64 bytes, so the caller's bytes are
+ * aligned to a cache line.
+ */
+#define _GNU_SOURCE
+#include "redblue.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define RB_MAPPED_FROM	((size_t) 1 << 20)	/* smaller blocks come from malloc */
+#define RB_MAP_STEP		((size_t) 1 << 18)
+#define RB_HUGE_PAGE	((size_t) 1 << 21)
+#define RB_POOL_BYTES	((uint64_t) 256 << 20)	/* idle blocks kept by this process */
+
+typedef struct rb_block
+{
+	struct rb_block *prev;
+	struct rb_block *next;
+	size_t		size;			/* header included; what was mapped or malloc'ed */
+	bool		mapped;
+	char		pad[64 - 3 * sizeof(void *) - sizeof(bool)];
+} rb_block;
+
+struct rb_memory
+{
+	pthread_mutex_t lock;
+	uint64_t	limit;
+	uint64_t	used;
+	uint64_t	peak;
+	rb_block	blocks;			/* head of the ring of blocks in use */
+};
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static rb_block *pool;			/* idle mapped blocks, singly linked by next */
+static uint64_t pool_bytes;
+
+static void
+ring_insert(rb_block *head, rb_block *block)
+{
+	block->prev = head;
+	block->next = head->next;
+	head->next->prev = block;
+	head->next = block;
+}
+
+static void
+ring_remove(rb_block *block)
+{
+	block->prev->next = block->next;
+	block->next->prev = block->prev;
+}
+
+/* the smallest idle block that holds size, but none beyond most; NULL: none */
+static rb_block *
+pool_take(size_t size, uint64_t most)
+{
+	rb_block  **best = NULL;
+	rb_block   *block = NULL;
+	rb_block  **link;
+
+	pthread_mutex_lock(&pool_lock);
+	for (link = &pool; *link != NULL; link = &(*link)->next)
+		if ((*link)->size >= size && (*link)->size <= most &&
+			(best == NULL || (*link)->size < (*best)->size))
+			best = link;
+	if (best != NULL)
+	{
+		block = *best;
+		*best = block->next;
+		pool_bytes -= block->size;
+	}
+	pthread_mutex_unlock(&pool_lock);
+	return block;
+}
+
+static void
+block_release(rb_block *block)
+{
+	if (!block->mapped)
+	{
+		free(block);
+		return;
+	}
+	pthread_mutex_lock(&pool_lock);
+	if (pool_bytes + block->size <= RB_POOL_BYTES)
+	{
+		block->next = pool;
+		pool = block;
+		pool_bytes += block->size;
+		block = NULL;
+	}
+	pthread_mutex_unlock(&pool_lock);
+	if (block != NULL)
+		munmap(block, block->size);
+}
+
+void
+rb_memory_trim(uint64_t keep_bytes)
+{
+	pthread_mutex_lock(&pool_lock);
+	while (pool != NULL && pool_bytes > keep_bytes)
+	{
+		rb_block   *block = pool;
+
+		pool = block->next;
+		pool_bytes -= block->size;
+		munmap(block, block->size);
+	}
+	pthread_mutex_unlock(&pool_lock);
+}
+
+rb_memory *
+rb_memory_create(uint64_t limit_bytes)
+{
+	rb_memory  *memory = calloc(1, sizeof(rb_memory));
+
+	if (memory == NULL)
+		return NULL;
+	pthread_mutex_init(&memory->lock, NULL);
+	memory->limit = limit_bytes;
+	memory->blocks.prev = memory->blocks.next = &memory->blocks;
+	return memory;
+}
+
+void
+rb_memory_destroy(rb_memory *memory)
+{
+	if (memory == NULL)
+		return;
+	while (memory->blocks.next != &memory->blocks)
+	{
+		rb_block   *block = memory->blocks.next;
+
+		ring_remove(block);
+		block_release(block);
+	}
+	pthread_mutex_destroy(&memory->lock);
+	free(memory);
+}
+
+void
+rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes)
+{
+	memory->limit = limit_bytes;
+}
+
+uint64_t
+rb_memory_used(const rb_memory *memory)
+{
+	return memory->used;
+}
+
+uint64_t
+rb_memory_peak(const rb_memory *memory)
+{
+	return memory->peak;
+}
+
+uint64_t
+rb_memory_limit(const rb_memory *memory)
+{
+	return memory->limit;
+}
+
+static rb_status
+refuse(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
+{
+	if (error != NULL)
+	{
+		error->status = status;
+		error->need = need;
+		error->limit = limit;
+		error->text[0] = '\0';
+	}
+	return status;
+}
+
+/* take `bytes` from the budget */
+static rb_status
+budget_take(rb_memory *memory, uint64_t bytes, rb_error *error)
+{
+	uint64_t	need;
+	bool		fits;
+
+	pthread_mutex_lock(&memory->lock);
+	need = memory->used + bytes;
+	fits = need >= bytes && need <= memory->limit;
+	if (fits)
+	{
+		memory->used = need;
+		if (need > memory->peak)
+			memory->peak = need;
+	}
+	pthread_mutex_unlock(&memory->lock);
+	return fits ? RB_OK : refuse(error, RB_OVER_BUDGET, need, memory->limit);
+}
+
+static void
+budget_give(rb_memory *memory, uint64_t bytes)
+{
+	pthread_mutex_lock(&memory->lock);
+	memory->used -= bytes;
+	pthread_mutex_unlock(&memory->lock);
+}
+
+rb_status
+rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error)
+{
+	rb_status	status = budget_take(memory, bytes, error);
+
+	if (status == RB_OK)
+		budget_give(memory, bytes);
+	return status;
+}
+
+static rb_block *
+block_map(rb_block *old, size_t size)
+{
+	void	   *map;
+
+	if (old != NULL)
+		map = mremap(old, old->size, size, MREMAP_MAYMOVE);
+	else
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	madvise(map, size, MADV_HUGEPAGE);	/* a wish; without it we are only slower */
+	((rb_block *) map)->mapped = true;
+	return map;
+}
+
+rb_status
+rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
+{
+	rb_block   *old = *block != NULL ? (rb_block *) *block - 1 : NULL;
+	size_t		old_size = old != NULL ? old->size : 0;
+	size_t		size;
+	rb_block   *fresh;
+	rb_status	status;
+
+	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
+		return refuse(error, RB_OVER_BUDGET, bytes, memory->limit);
+	size = bytes + sizeof(rb_block);
+	if (size >= RB_MAPPED_FROM)
+		size = (size + RB_MAP_STEP - 1) / RB_MAP_STEP * RB_MAP_STEP;
+	if (old != NULL && old_size >= size)
+		return RB_OK;			/* blocks do not shrink */
+
+	/* an idle block may be larger than asked for; it counts with its size */
+	if (old == NULL && size >= RB_MAPPED_FROM)
+	{
+		uint64_t	left;
+
+		pthread_mutex_lock(&memory->lock);
+		left = memory->limit > memory->used ? memory->limit - memory->used : 0;
+		pthread_mutex_unlock(&memory->lock);
+		if (left > 4 * (uint64_t) size + 4 * RB_HUGE_PAGE)
+			left = 4 * (uint64_t) size + 4 * RB_HUGE_PAGE;
+		fresh = pool_take(size, left);
+		if (fresh != NULL)
+		{
+			status = budget_take(memory, fresh->size, error);
+			if (status != RB_OK)
+			{
+				block_release(fresh);
+				return status;
+			}
+			goto linked;
+		}
+	}
+
+	status = budget_take(memory, size - old_size, error);
+	if (status != RB_OK)
+		return status;
+
+	if (old != NULL)
+	{
+		pthread_mutex_lock(&memory->lock);
+		ring_remove(old);
+		pthread_mutex_unlock(&memory->lock);
+	}
+	if (old != NULL && old->mapped)
+		fresh = block_map(old, size);
+	else if (size < RB_MAPPED_FROM)
+	{
+		fresh = realloc(old, size);
+		if (fresh != NULL)
+			fresh->mapped = false;
+	}
+	else
+	{
+		fresh = block_map(NULL, size);
+		if (fresh != NULL && old != NULL)
+		{
+			memcpy(fresh + 1, old + 1, old_size - sizeof(rb_block));
+			free(old);
+		}
+	}
+	if (fresh == NULL)
+	{
+		if (old != NULL)
+		{
+			pthread_mutex_lock(&memory->lock);
+			ring_insert(&memory->blocks, old);
+			pthread_mutex_unlock(&memory->lock);
+		}
+		budget_give(memory, size - old_size);
+		return refuse(error, RB_OUT_OF_MEMORY, size, memory->limit);
+	}
+	fresh->size = size;
+
+linked:
+	pthread_mutex_lock(&memory->lock);
+	ring_insert(&memory->blocks, fresh);
+	pthread_mutex_unlock(&memory->lock);
+	*block = fresh + 1;
+	return RB_OK;
+}
+
+void
+rb_free(rb_memory *memory, void **block)
+{
+	rb_block   *b;
+
+	if (*block == NULL)
+		return;
+	b = (rb_block *) *block - 1;
+	*block = NULL;
+	pthread_mutex_lock(&memory->lock);
+	ring_remove(b);
+	memory->used -= b->size;
+	pthread_mutex_unlock(&memory->lock);
+	block_release(b);
+}

@@ -1,0 +1,257 @@
+/*
+ * stream.c
+ *	  A join in threads of its own; its pairs of rows come out in batches.
+ *
+ *	   producer thread                       ring of slots            caller's thread
+ *	   backend->join -> put -> rows, unique -> [ filling ] [ ready ]* -> rb_stream_next
+ *
+ * The backend pushes pairs from as many threads as it likes; the caller pulls
+ * them when it has time, and may leave between two pulls, by longjmp too.  The
+ * ring is bounded: when the caller is slow the join waits, so an answer of any
+ * size needs the same memory.
+ *
+ * All signals are blocked while the producer is created, so that it and every
+ * thread it makes (the OpenMP team) leave them to the caller's thread.  The
+ * team dies with the producer: no thread outlives the stream.
+ */
+#include "rb_core.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#define SLOTS		8
+#define SLOT_PAIRS	32768
+
+struct rb_stream
+{
+	rb_context *ctx;
+	const rb_backend *backend;
+	rb_job		job;
+	rb_unique	unique;
+	pthread_t	thread;
+	bool		started;
+
+	pthread_mutex_t lock;
+	pthread_cond_t can_take;	/* a slot became ready, or the join ended */
+	pthread_cond_t can_put;		/* a slot became free, or the stream is closing */
+	rb_pair    *pairs;			/* SLOTS * SLOT_PAIRS */
+	size_t		fill[SLOTS];
+	unsigned	head;			/* slot being filled */
+	unsigned	tail;			/* oldest slot not yet given back by the caller */
+	bool		out;			/* the caller holds slot tail */
+	bool		ended;
+	bool		closing;
+	rb_status	status;			/* of the join, once ended */
+	uint64_t	emitted;
+};
+
+static inline rb_pair *
+slot_pairs(rb_stream *s, unsigned slot)
+{
+	return s->pairs + (size_t) (slot % SLOTS) * SLOT_PAIRS;
+}
+
+/* called by the backend's threads */
+static rb_status
+put(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_stream  *s = user;
+	rb_status	status = RB_OK;
+
+	if (s->job.count_only && !s->unique.needed)
+	{
+		__atomic_add_fetch(&s->emitted, n, __ATOMIC_RELAXED);
+		return s->closing ? RB_STOPPED : RB_OK;
+	}
+
+	pthread_mutex_lock(&s->lock);
+	while (n > 0 && status == RB_OK)
+	{
+		unsigned	slot = s->head;
+		size_t		room;
+		size_t		taken;
+		size_t		kept;
+		rb_pair    *to;
+
+		if (s->closing || rb_should_stop(s->ctx))
+		{
+			status = RB_STOPPED;
+			break;
+		}
+		room = SLOT_PAIRS - s->fill[slot % SLOTS];
+		if (room == 0)
+		{
+			if (s->head - s->tail == SLOTS - 1)
+				pthread_cond_wait(&s->can_put, &s->lock);
+			else
+			{
+				s->head++;
+				s->fill[s->head % SLOTS] = 0;
+				pthread_cond_signal(&s->can_take);
+			}
+			continue;
+		}
+		taken = n < room ? n : room;
+		to = slot_pairs(s, slot) + s->fill[slot % SLOTS];
+		if (s->unique.needed)
+			status = rb_unique_rows(&s->unique, pairs, taken, to, &kept);
+		else
+		{
+			memcpy(to, pairs, taken * sizeof(rb_pair));
+			kept = taken;
+		}
+		if (status == RB_OK)
+		{
+			s->emitted += kept;
+			if (!s->job.count_only)
+				s->fill[slot % SLOTS] += kept;
+			pairs += taken;
+			n -= taken;
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	return status;
+}
+
+static void *
+produce(void *arg)
+{
+	rb_stream  *s = arg;
+	rb_sink		sink = {put, s};
+	rb_status	status;
+
+	/* error bounds hold for rounding to nearest and gradual underflow only */
+	fesetenv(FE_DFL_ENV);
+	status = s->backend->join(s->ctx, &s->job, &sink);
+
+	pthread_mutex_lock(&s->lock);
+	s->status = status;
+	s->ctx->stats.stage[RB_STAGE_EMIT].count = s->emitted;
+	s->ended = true;
+	pthread_cond_signal(&s->can_take);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+rb_status
+rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb_stream **stream)
+{
+	rb_stream  *s = NULL;
+	rb_status	status;
+	pthread_condattr_t attr;
+	sigset_t	all;
+	sigset_t	before;
+	int			rc;
+
+	*stream = NULL;
+	if (job->red->nparts > RB_MAX_OBJECTS ||
+		(job->blue != NULL && job->blue->nparts > RB_MAX_OBJECTS))
+		return rb_fail(ctx, RB_TOO_MANY_OBJECTS,
+					   job->blue != NULL && job->blue->nparts > job->red->nparts ?
+					   job->blue->nparts : job->red->nparts, RB_MAX_OBJECTS, NULL);
+
+	status = rb_array(ctx, (void **) &s, 1, sizeof(rb_stream));
+	if (status != RB_OK)
+		return status;
+	memset(s, 0, sizeof(*s));
+	s->ctx = ctx;
+	s->backend = backend;
+	s->job = *job;
+	rb_unique_init(&s->unique, ctx, &s->job);
+	status = rb_array(ctx, (void **) &s->pairs, (size_t) SLOTS * SLOT_PAIRS, sizeof(rb_pair));
+	if (status != RB_OK)
+	{
+		rb_free(ctx->memory, (void **) &s);
+		return status;
+	}
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->can_take, &attr);
+	pthread_cond_init(&s->can_put, &attr);
+	pthread_condattr_destroy(&attr);
+
+	strncpy(ctx->stats.backend, backend->name, sizeof(ctx->stats.backend) - 1);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	rc = pthread_create(&s->thread, NULL, produce, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc != 0)
+	{
+		rb_stream_close(s);
+		return rb_fail(ctx, RB_OUT_OF_MEMORY, 0, 0, "could not create a thread");
+	}
+	s->started = true;
+	*stream = s;
+	return RB_OK;
+}
+
+rb_status
+rb_stream_next(rb_stream *s, int wait_ms, rb_batch *batch)
+{
+	rb_status	status = RB_OK;
+	struct timespec until;
+
+	batch->pairs = NULL;
+	batch->n = 0;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long) wait_ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->out)
+	{
+		s->out = false;
+		s->tail++;
+		pthread_cond_broadcast(&s->can_put);
+	}
+	while (s->tail == s->head && !s->ended)
+		if (pthread_cond_timedwait(&s->can_take, &s->lock, &until) == ETIMEDOUT)
+			break;
+	if (s->tail != s->head || (s->fill[s->tail % SLOTS] > 0 && s->status == RB_OK))
+	{
+		/* a full slot; or, when there is none, what the slot being filled has so far */
+		if (s->tail == s->head)
+		{
+			s->head++;
+			s->fill[s->head % SLOTS] = 0;
+		}
+		batch->pairs = slot_pairs(s, s->tail);
+		batch->n = s->fill[s->tail % SLOTS];
+		s->out = true;
+	}
+	else if (s->ended)
+		status = s->status == RB_OK ? RB_END : s->status;
+	pthread_mutex_unlock(&s->lock);
+	return status;
+}
+
+void
+rb_stream_close(rb_stream *s)
+{
+	rb_context *ctx;
+
+	if (s == NULL)
+		return;
+	ctx = s->ctx;
+	if (s->started)
+	{
+		pthread_mutex_lock(&s->lock);
+		if (!s->ended)
+			rb_context_stop(ctx);
+		s->closing = true;
+		pthread_cond_broadcast(&s->can_put);
+		pthread_mutex_unlock(&s->lock);
+		pthread_join(s->thread, NULL);
+	}
+	pthread_cond_destroy(&s->can_take);
+	pthread_cond_destroy(&s->can_put);
+	pthread_mutex_destroy(&s->lock);
+	rb_unique_free(&s->unique);
+	rb_free(ctx->memory, (void **) &s->pairs);
+	rb_free(ctx->memory, (void **) &s);
+}
