@@ -1,0 +1,140 @@
+/*
+ * builder.c
+ *	  Rows in, rb_objects out: one growing set of arrays for each side of a join.
+ *
+ *		coords   |part 0|part 1|part 2|part 3|...      width doubles each
+ *		row_of   |  0   |  1   |  1   |  2   |...      only once a row has two parts
+ *		ids      |row 0 |row 1 |row 2 |...             what the user calls the row
+ *
+ * Most tables have one part a row, so row_of is not made before the first row
+ * of several parts ends; it then starts with the rows before it, part i being
+ * row i.
+ *
+ * Invariant between two calls: coords has room for coords_cap parts, of which
+ * nparts are filled; [0, row_start) belong to ended rows.  Whoever finds a fault
+ * in a row takes its parts back with nparts = row_start (or what it was).
+ */
+#include "redblue.h"
+
+#include <string.h>
+
+/* a first block of this many parts: less than one huge page, enough for a small table */
+#define RB_FIRST_CAP 1024
+
+void
+rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind)
+{
+	memset(b, 0, sizeof *b);
+	b->memory = memory;
+	b->kind = kind;
+	b->width = rb_kind_width(kind);
+}
+
+void
+rb_builder_free(rb_builder *b)
+{
+	if (b->memory != NULL)
+	{
+		rb_free(b->memory, (void **) &b->coords);
+		rb_free(b->memory, (void **) &b->ids);
+		rb_free(b->memory, (void **) &b->row_of);
+	}
+	rb_builder_init(b, b->memory, b->kind);
+}
+
+/*
+ * Make room for `need` elements.  The block grows by half, which the large ones
+ * do by remapping; where the budget has no room for half, by a sixteenth, so that
+ * a limit that would suffice does suffice.
+ */
+static rb_status
+grow(rb_builder *b, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
+{
+	size_t want = *cap + *cap / 2;
+	rb_status status;
+
+	if (want < RB_FIRST_CAP)
+		want = RB_FIRST_CAP;
+	if (want < need)
+		want = need;
+	status = rb_resize(b->memory, block, want * element, error);
+	if (status == RB_OVER_BUDGET && want > need)
+	{
+		want = *cap + *cap / 16;
+		if (want < need)
+			want = need;
+		status = rb_resize(b->memory, block, want * element, error);
+	}
+	if (status == RB_OK)
+		*cap = want;
+	return status;
+}
+
+rb_status
+rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
+{
+	size_t need = (size_t) b->nparts + more;
+
+	if (need <= b->coords_cap)
+		return RB_OK;
+	if (more > RB_MAX_OBJECTS || need > RB_MAX_OBJECTS)
+	{
+		error->status = RB_TOO_MANY_OBJECTS;
+		error->need = need;
+		error->limit = RB_MAX_OBJECTS;
+		error->text[0] = '\0';
+		return RB_TOO_MANY_OBJECTS;
+	}
+	return grow(b, (void **) &b->coords, &b->coords_cap, need, (size_t) b->width * sizeof(double),
+				error);
+}
+
+rb_status
+rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
+{
+	uint32_t parts = b->nparts - b->row_start;
+	rb_status status;
+
+	if (parts == 0)
+	{
+		b->skipped++;
+		return RB_OK;
+	}
+	if (b->nrows >= b->ids_cap)
+	{
+		status =
+			grow(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + 1, sizeof *b->ids, error);
+		if (status != RB_OK)
+			return status;
+	}
+	if (b->multi || parts > 1)
+	{
+		if (b->nparts > b->row_of_cap)
+		{
+			status =
+				grow(b, (void **) &b->row_of, &b->row_of_cap, b->nparts, sizeof *b->row_of, error);
+			if (status != RB_OK)
+				return status;
+		}
+		/* until now part i was row i */
+		if (!b->multi)
+			for (uint32_t i = 0; i < b->row_start; i++)
+				b->row_of[i] = i;
+		b->multi = true;
+		for (uint32_t i = b->row_start; i < b->nparts; i++)
+			b->row_of[i] = b->nrows;
+	}
+	b->ids[b->nrows++] = id;
+	b->row_start = b->nparts;
+	return RB_OK;
+}
+
+void
+rb_builder_objects(const rb_builder *b, rb_objects *objects)
+{
+	objects->kind = b->kind;
+	objects->nparts = b->row_start;
+	objects->nrows = b->nrows;
+	objects->coords = b->coords;
+	objects->row_of = b->multi ? b->row_of : NULL;
+}
