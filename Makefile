@@ -45,8 +45,8 @@ TOPICS = $(sort $(filter-out redblue--%,$(notdir $(basename $(wildcard sql/*.sql
 REGRESS = $(if $(HAVE_POSTGIS),$(TOPICS),$(filter-out postgis%,$(TOPICS)))
 
 PG_CPPFLAGS = -Isrc/core
-PG_CFLAGS = $(EXACT_CFLAGS) -fvisibility=hidden -fopenmp -pthread -MMD -MP
-SHLIB_LINK = -lgmp -fopenmp -pthread -lm -ldl
+PG_CFLAGS = $(EXACT_CFLAGS) -fopenmp -pthread -MMD -MP
+SHLIB_LINK = -Wl,--version-script=src/exports.map -lgmp -fopenmp -pthread -lm -ldl
 EXTRA_CLEAN = $(BUILD) redblue_cuda.so $(wildcard src/*/*.d src/*/*.o src/*/*.bc)
 
 # The server inlines no function of ours, so it needs no bitcode of it; and
@@ -176,7 +176,7 @@ FORMATTED = $(sort $(wildcard src/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
 format-check:
-	@$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
+	@$(CLANG_FORMAT) --dry-run --Werror --ferror-limit=1 $(FORMATTED)
 
 # One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.
 rooms:

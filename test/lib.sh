@@ -37,14 +37,14 @@ cleanup()
 
 # PostgreSQL refuses to be root
 if [ "$(id -u)" -eq 0 ]; then
-	server_user=(setpriv --reuid postgres --regid postgres --clear-groups env "HOME=$work")
+	server_user=(setpriv --reuid postgres --regid postgres --clear-groups env)
 else
 	server_user=(env)
 fi
 
 as_server()
 {
-	(cd "$work" && exec "${server_user[@]}" "$@")
+	(exec "${server_user[@]}" -C "$work" HOME="$work" "$@")
 }
 
 # a directory that the server's user may write to
