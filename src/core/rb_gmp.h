@@ -1,0 +1,26 @@
+/*
+ * rb_gmp.h
+ *	  The last resort: signs by GMP's integers, for every finite double.
+ *
+ * Host only.  Each answers -1, 0 or 1, uses no memory but its stack (some tens of
+ * KB) and may run in any number of threads at once.
+ */
+#ifndef RB_GMP_H
+#define RB_GMP_H
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+extern int	rb_gmp_orient2d(double ax, double ay, double bx, double by, double cx, double cy);
+extern int	rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d);
+extern int	rb_gmp_incircle(const double *a, const double *b, const double *c, const double *d);
+extern int	rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d,
+							const double *e);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif							/* RB_GMP_H */
