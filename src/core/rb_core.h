@@ -8,6 +8,8 @@
 
 #include "redblue.h"
 
+#include <float.h>
+#include <math.h>
 #include <time.h>
 
 /* a clock for stage times, in milliseconds */
@@ -56,5 +58,101 @@ extern void rb_unique_free(rb_unique *u);
  */
 extern rb_status rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out,
 								size_t *nout);
+
+/* ---- plan.c ---- */
+
+/* the extents (hi - lo) of a sample of objects, three doubles each */
+#define RB_SAMPLE 1024
+
+typedef struct rb_sample
+{
+	uint32_t	n;
+	double		extent[RB_SAMPLE][3];
+} rb_sample;
+
+typedef struct rb_plan
+{
+	double		incidence_cost; /* of putting an object into one cell, in box tests */
+	double		target;			/* stop when a cell holds so many objects; 0: go by cost alone */
+	double		max_cells;
+} rb_plan;
+
+/*
+ * Choose how many cells a region of that width gets along each axis, for
+ * nred and nblue objects of which the samples are typical.
+ */
+extern void rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
+						 const rb_sample *blue, double nblue, const double width[3],
+						 uint32_t cells[3]);
+
+/* the same by decree: `resolution` along the longest side */
+extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3],
+						  uint32_t cells[3]);
+
+/* ---- leaf.c: a small red list against a small blue list, on one thread ---- */
+
+/* most objects a side that a leaf takes at once */
+#define RB_TILE 2048
+
+/* an object in a cell: its index, and in the top three bits where it starts (rb_grid.h) */
+#define RB_INDEX_MASK (RB_MAX_OBJECTS - 1)
+#define RB_INDEX_BITS 29
+
+typedef struct rb_list
+{
+	const uint32_t *entry;
+	uint32_t	n;
+} rb_list;
+
+typedef struct rb_worker rb_worker;
+
+/* one thread's workspace; counts of its own, added up by rb_worker_report */
+extern rb_status rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
+								  rb_worker **worker);
+extern void rb_worker_destroy(rb_context *ctx, rb_worker *worker);
+extern rb_status rb_worker_flush(rb_worker *worker);
+extern void rb_worker_report(const rb_worker *worker, rb_stats *stats);
+
+/*
+ * All pairs of red x blue (each at most RB_TILE long) that this cell owns, into
+ * the worker's sink.  same: the two lists are one, and each unordered pair is
+ * wanted once.  lo, hi: the cell, as far as a fine grid need reach.
+ */
+extern rb_status rb_leaf_join(rb_worker *worker, rb_list red, rb_list blue, bool same,
+							  const double lo[3], const double hi[3]);
+
+/* ---- bounds.c ---- */
+
+/* closed box of object i; the missing axis of a 2D kind is [0, 0] */
+extern void rb_object_box(const rb_objects *o, uint32_t i, double lo[3], double hi[3]);
+
+static inline void
+rb_box_empty(double lo[3], double hi[3])
+{
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = HUGE_VAL;
+		hi[a] = -HUGE_VAL;
+	}
+}
+
+static inline void
+rb_box_add(double lo[3], double hi[3], const double plo[3], const double phi[3])
+{
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = plo[a] < lo[a] ? plo[a] : lo[a];
+		hi[a] = phi[a] > hi[a] ? phi[a] : hi[a];
+	}
+}
+
+/* closed boxes overlap?  false for an empty one */
+static inline bool
+rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], const double bhi[3])
+{
+	return (alo[0] <= bhi[0]) & (blo[0] <= ahi[0]) &
+		(alo[1] <= bhi[1]) & (blo[1] <= ahi[1]) &
+		(alo[2] <= bhi[2]) & (blo[2] <= ahi[2]);
+}
 
 #endif							/* RB_CORE_H */

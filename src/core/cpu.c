@@ -1,0 +1,609 @@
+/*
+ * cpu.c
+ *	  The CPU backend: a uniform grid whose crowded cells get grids of their own,
+ *	  on all cores.
+ *
+ *	   objects --box meets the other set's box?--> lists
+ *	   lists --plan, count, scan, fill--> cells --small--> leaf.c
+ *	                                       |
+ *	                                       +--crowded--> the same again, inside that cell
+ *
+ * Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast Parallel Evaluation of
+ * Exact Geometric Predicates on GPUs, 2022, for the grid as ragged arrays in two
+ * passes.  What is different: the grid covers only where both sets are; a cell
+ * that has objects of one colour stores nothing; each pair is found in the one
+ * cell that owns it (rb_grid.h), so nothing is sorted or made unique; and a cell
+ * with too many objects is refined around what is really in it, so that two
+ * dense clusters at the ends of the world cost two more passes, not a quadratic
+ * one.  Where a grid cannot help, because everything covers everything, the
+ * lists are cut into blocks and each block meets each: then the pairs are there.
+ *
+ * The work is a tree of OpenMP tasks.  A task holds arrays of its own only while
+ * its children run.
+ */
+#include "rb_core.h"
+#include "rb_grid.h"
+
+#include <omp.h>
+#include <string.h>
+
+#define GRAIN			16384	/* objects in a task of a pass over a list */
+#define TARGET			1024	/* objects that a cell should hold, both sides */
+#define MAX_CELLS		((double) (1 << 24))
+#define TASK_TESTS		(1 << 18)	/* red x blue that make a task of leaves */
+#define DEPTH			64
+
+typedef struct rb_cpu
+{
+	rb_context *ctx;
+	const rb_job *job;
+	const rb_objects *red;
+	const rb_objects *blue;		/* = red in a self join */
+	bool		self;
+	int			threads;
+	rb_worker **worker;
+	volatile int status;		/* the first that was not RB_OK */
+	uint64_t	cells;			/* of this file's grids, with the incidences in them */
+	uint64_t	incidences;
+	uint64_t	leaf_done;		/* for progress */
+} rb_cpu;
+
+static void
+fail(rb_cpu *c, rb_status status)
+{
+	int			ok = RB_OK;
+
+	__atomic_compare_exchange_n(&c->status, &ok, (int) status, false,
+								__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static bool
+going(rb_cpu *c)
+{
+	if (rb_should_stop(c->ctx))
+		fail(c, RB_STOPPED);
+	return c->status == RB_OK;
+}
+
+/* ---- boxes and lists ---- */
+
+/* box of objects, in tasks; by list, or of all where list is NULL */
+static void
+bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double lo[3],
+	   double hi[3])
+{
+	rb_box_empty(lo, hi);
+#pragma omp taskloop default(shared) grainsize(1) if(n > GRAIN)
+	for (uint32_t from = 0; from < n; from += GRAIN)
+	{
+		uint32_t	to = n - from > GRAIN ? from + GRAIN : n;
+		double		mylo[3],
+					myhi[3],
+					blo[3],
+					bhi[3];
+
+		rb_box_empty(mylo, myhi);
+		if (going(c))
+			for (uint32_t i = from; i < to; i++)
+			{
+				rb_object_box(o, entry != NULL ? entry[i] & RB_INDEX_MASK : i, blo, bhi);
+				rb_box_add(mylo, myhi, blo, bhi);
+			}
+#pragma omp critical(rb_cpu_bounds)
+		rb_box_add(lo, hi, mylo, myhi);
+	}
+}
+
+/* entries of the objects that reach into the region; the list is made in chunks of GRAIN */
+static rb_status
+select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3],
+			   uint32_t **entry, uint32_t *n)
+{
+	uint32_t	chunks = o->nparts / GRAIN + 1;
+	uint32_t   *kept = NULL;
+	uint32_t	total = 0;
+	rb_status	status;
+
+	status = rb_array(c->ctx, (void **) entry, o->nparts, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(c->ctx, (void **) &kept, chunks, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+#pragma omp taskloop default(shared) grainsize(1)
+	for (uint32_t chunk = 0; chunk < chunks; chunk++)
+	{
+		uint32_t	from = chunk * GRAIN;
+		uint32_t	to = o->nparts - from > GRAIN ? from + GRAIN : o->nparts;
+		uint32_t	k = from;
+
+		if (going(c))
+			for (uint32_t i = from; i < to; i++)
+			{
+				double		blo[3],
+							bhi[3];
+
+				rb_object_box(o, i, blo, bhi);
+				(*entry)[k] = i | RB_STARTS_ALL << RB_INDEX_BITS;
+				k += rb_boxes_overlap(blo, bhi, lo, hi);
+			}
+		kept[chunk] = k - from;
+	}
+	for (uint32_t chunk = 0; chunk < chunks; chunk++)
+	{
+		memmove(*entry + total, *entry + (size_t) chunk * GRAIN, kept[chunk] * sizeof(uint32_t));
+		total += kept[chunk];
+	}
+	rb_free(c->ctx->memory, (void **) &kept);
+	*n = total;
+	return RB_OK;
+}
+
+static void
+sample_list(const rb_objects *o, rb_list list, rb_sample *sample)
+{
+	uint32_t	step = list.n / RB_SAMPLE + 1;
+
+	sample->n = 0;
+	for (uint64_t i = step / 2; i < list.n; i += step)
+	{
+		double		lo[3],
+					hi[3];
+
+		rb_object_box(o, list.entry[i] & RB_INDEX_MASK, lo, hi);
+		for (int a = 0; a < 3; a++)
+			sample->extent[sample->n][a] = 0.5 * hi[a] - 0.5 * lo[a];
+		sample->n++;
+	}
+}
+
+/* ---- one grid ---- */
+
+typedef struct rb_cells
+{
+	rb_grid		grid;
+	uint64_t	cells;
+	uint64_t   *start[2];		/* of red and blue, cells + 1; the same array in a self join */
+	uint32_t   *count[2];		/* cells; then write cursors */
+	uint32_t   *entry[2];
+} rb_cells;
+
+/*
+ * Both passes over a list.  Without entry: count.  With entry: append to the
+ * cell's slice, but only where the other colour is present too.
+ */
+static void
+scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_grid *g, uint32_t *count,
+		const uint64_t *start, uint32_t *entry)
+{
+#pragma omp taskloop default(shared) grainsize(1) if(list.n > GRAIN)
+	for (uint32_t from = 0; from < list.n; from += GRAIN)
+	{
+		uint32_t	to = list.n - from > GRAIN ? from + GRAIN : list.n;
+
+		for (uint32_t i = from; i < to; i++)
+		{
+			uint32_t	index = list.entry[i] & RB_INDEX_MASK;
+			uint32_t	starts = list.entry[i] >> RB_INDEX_BITS;
+			uint32_t	c0[3],
+						c1[3];
+			double		lo[3],
+						hi[3];
+
+			if ((i & 255) == 0 && !going(c))
+				break;
+			rb_object_box(o, index, lo, hi);
+			for (int a = 0; a < 3; a++)
+			{
+				c0[a] = rb_grid_cell(g, a, lo[a]);
+				c1[a] = rb_grid_cell(g, a, hi[a]);
+			}
+			for (uint32_t z = c0[2]; z <= c1[2]; z++)
+				for (uint32_t y = c0[1]; y <= c1[1]; y++)
+				{
+					uint64_t	row = rb_grid_number(g, 0, y, z);
+
+					for (uint32_t x = c0[0]; x <= c1[0]; x++)
+					{
+						uint64_t	cell = row + x;
+
+						if (entry == NULL)
+							__atomic_fetch_add(&count[cell], 1, __ATOMIC_RELAXED);
+						else if (start[cell + 1] > start[cell])
+						{
+							uint32_t	here = (x == c0[0]) | (y == c0[1]) << 1 |
+								(z == c0[2]) << 2;
+							uint64_t	at = start[cell] +
+								__atomic_fetch_add(&count[cell], 1, __ATOMIC_RELAXED);
+
+							entry[at] = index | (starts & here) << RB_INDEX_BITS;
+						}
+					}
+				}
+		}
+	}
+}
+
+static void
+cells_free(rb_cpu *c, rb_cells *g)
+{
+	rb_memory  *m = c->ctx->memory;
+
+	for (int side = 0; side < (c->self ? 1 : 2); side++)
+	{
+		rb_free(m, (void **) &g->start[side]);
+		rb_free(m, (void **) &g->count[side]);
+		rb_free(m, (void **) &g->entry[side]);
+	}
+}
+
+/* count, scan, fill; `same` when both lists are one */
+static rb_status
+cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2], bool same)
+{
+	int			sides = same ? 1 : 2;
+	rb_context *ctx = c->ctx;
+	rb_status	status = RB_OK;
+
+	for (int s = 0; s < sides && status == RB_OK; s++)
+	{
+		status = rb_array(ctx, (void **) &g->count[s], g->cells, sizeof(uint32_t));
+		if (status == RB_OK)
+			status = rb_array(ctx, (void **) &g->start[s], g->cells + 1, sizeof(uint64_t));
+		if (status != RB_OK)
+			return status;
+		memset(g->count[s], 0, g->cells * sizeof(uint32_t));
+		scatter(c, o[s], list[s], &g->grid, g->count[s], NULL, NULL);
+	}
+	if (!going(c))
+		return RB_STOPPED;
+	for (int s = 0; s < sides; s++)
+	{
+		const uint32_t *other = g->count[same ? 0 : 1 - s];
+		uint64_t	sum = 0;
+
+		for (uint64_t cell = 0; cell < g->cells; cell++)
+		{
+			g->start[s][cell] = sum;
+			sum += other[cell] > 0 ? g->count[s][cell] : 0;
+		}
+		g->start[s][g->cells] = sum;
+		__atomic_add_fetch(&c->incidences, sum, __ATOMIC_RELAXED);
+	}
+	for (int s = 0; s < sides; s++)
+	{
+		status = rb_array(ctx, (void **) &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
+		if (status != RB_OK)
+			return status;
+		memset(g->count[s], 0, g->cells * sizeof(uint32_t));
+		scatter(c, o[s], list[s], &g->grid, g->count[s], g->start[s], g->entry[s]);
+		rb_free(ctx->memory, (void **) &g->count[s]);
+	}
+	if (same)
+	{
+		g->start[1] = g->start[0];
+		g->entry[1] = g->entry[0];
+	}
+	return going(c) ? RB_OK : RB_STOPPED;
+}
+
+/* ---- the recursion ---- */
+
+static void join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+					   const double hi[3], int depth);
+
+static void
+leaf(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3])
+{
+	rb_status	status;
+
+	if (!going(c))
+		return;
+	status = rb_leaf_join(c->worker[omp_get_thread_num()], red, blue, same, lo, hi);
+	if (status != RB_OK)
+		fail(c, status);
+}
+
+/* every block of red with every block of blue; each unordered pair of blocks when same */
+static void
+join_blocks(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+			const double hi[3])
+{
+#pragma omp taskgroup
+	for (uint32_t i = 0; i < red.n; i += RB_TILE)
+		for (uint32_t j = same ? i : 0; j < blue.n; j += RB_TILE)
+		{
+			rb_list		r = {red.entry + i, red.n - i < RB_TILE ? red.n - i : RB_TILE};
+			rb_list		b = {blue.entry + j, blue.n - j < RB_TILE ? blue.n - j : RB_TILE};
+
+			if (c->status != RB_OK)
+				break;
+#pragma omp task default(shared) firstprivate(r, b, i, j)
+			leaf(c, r, b, same && i == j, lo, hi);
+		}
+}
+
+/* the box of a cell, a little larger than what the rounded map gives it; it only guides */
+static void
+cell_box(const double lo[3], const double hi[3], const rb_grid *g, uint64_t cell,
+		 double clo[3], double chi[3])
+{
+	uint32_t	at[3];
+
+	at[0] = (uint32_t) (cell % g->n[0]);
+	at[1] = (uint32_t) (cell / g->n[0] % g->n[1]);
+	at[2] = (uint32_t) (cell / g->n[0] / g->n[1]);
+	for (int a = 0; a < 3; a++)
+	{
+		double		f = (double) at[a] / g->n[a],
+					t = (double) (at[a] + 1) / g->n[a];
+
+		clo[a] = lo[a] * (1 - f) + hi[a] * f;
+		chi[a] = lo[a] * (1 - t) + hi[a] * t;
+		if (at[a] == 0)
+			clo[a] = lo[a];
+		if (at[a] == g->n[a] - 1)
+			chi[a] = hi[a];
+	}
+}
+
+/* the cells [from, to) that are small enough for a leaf */
+static void
+join_leaves(rb_cpu *c, const rb_cells *g, uint64_t from, uint64_t to, bool same,
+			const double lo[3], const double hi[3])
+{
+	for (uint64_t cell = from; cell < to && c->status == RB_OK; cell++)
+	{
+		rb_list		r = {g->entry[0] + g->start[0][cell],
+			(uint32_t) (g->start[0][cell + 1] - g->start[0][cell])};
+		rb_list		b = {g->entry[1] + g->start[1][cell],
+			(uint32_t) (g->start[1][cell + 1] - g->start[1][cell])};
+		double		clo[3],
+					chi[3];
+
+		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
+			continue;
+		cell_box(lo, hi, &g->grid, cell, clo, chi);
+		leaf(c, r, b, same, clo, chi);
+		__atomic_add_fetch(&c->leaf_done, 1, __ATOMIC_RELAXED);
+	}
+}
+
+static void
+join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const double hi[3],
+		   int depth)
+{
+	uint64_t	from = 0;
+	uint64_t	tests = 0;
+
+	for (uint64_t cell = 0; cell < g->cells && c->status == RB_OK; cell++)
+	{
+		uint64_t	nr = g->start[0][cell + 1] - g->start[0][cell];
+		uint64_t	nb = g->start[1][cell + 1] - g->start[1][cell];
+
+		if (nr == 0 || nb == 0)
+			continue;
+		if (nr > RB_TILE || nb > RB_TILE)
+		{
+#pragma omp task default(shared) firstprivate(cell, nr, nb)
+			{
+				rb_list		r = {g->entry[0] + g->start[0][cell], (uint32_t) nr};
+				rb_list		b = {g->entry[1] + g->start[1][cell], (uint32_t) nb};
+				double		clo[3],
+							chi[3];
+
+				cell_box(lo, hi, &g->grid, cell, clo, chi);
+				join_lists(c, r, b, same, clo, chi, depth + 1);
+			}
+			continue;
+		}
+		/* small cells in a row make one task */
+		tests += nr * nb + 64 * (nr + nb);
+		if (tests >= TASK_TESTS)
+		{
+			uint64_t	to = cell + 1;
+
+#pragma omp task default(shared) firstprivate(from, to)
+			join_leaves(c, g, from, to, same, lo, hi);
+			from = to;
+			tests = 0;
+		}
+	}
+	if (tests > 0)
+		join_leaves(c, g, from, g->cells, same, lo, hi);
+}
+
+/*
+ * All pairs of two lists that this cell (lo, hi) owns.
+ */
+static void
+join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+		   const double hi[3], int depth)
+{
+	const rb_plan plan = {16, TARGET, MAX_CELLS};
+	const rb_objects *o[2] = {c->red, c->blue};
+	const rb_list list[2] = {red, blue};
+	rb_sample	sample[2];
+	rb_cells	g;
+	double		rlo[3],
+				rhi[3],
+				blo[3],
+				bhi[3],
+				width[3];
+	uint32_t	n[3];
+	bool		progress = depth == 0;
+	rb_status	status;
+
+	if (!going(c) || red.n == 0 || blue.n == 0)
+		return;
+	if (red.n <= RB_TILE && blue.n <= RB_TILE && !(depth == 0 && c->ctx->grid_resolution > 0))
+	{
+		leaf(c, red, blue, same, lo, hi);
+		return;
+	}
+
+	/* where both are, inside the cell */
+	bounds(c, c->red, red.entry, red.n, rlo, rhi);
+	if (same)
+	{
+		memcpy(blo, rlo, sizeof(blo));
+		memcpy(bhi, rhi, sizeof(bhi));
+	}
+	else
+		bounds(c, c->blue, blue.entry, blue.n, blo, bhi);
+	if (!going(c))
+		return;
+	for (int a = 0; a < 3; a++)
+	{
+		double		was = 0.5 * hi[a] - 0.5 * lo[a];
+
+		rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
+		rlo[a] = rlo[a] > lo[a] ? rlo[a] : lo[a];
+		rhi[a] = rhi[a] < bhi[a] ? rhi[a] : bhi[a];
+		rhi[a] = rhi[a] < hi[a] ? rhi[a] : hi[a];
+		width[a] = 0.5 * rhi[a] - 0.5 * rlo[a];
+		width[a] = width[a] > 0 ? width[a] : 0;
+		progress |= width[a] < 0.5 * was;
+	}
+
+	sample_list(c->red, red, &sample[0]);
+	sample_list(c->blue, blue, &sample[1]);
+	if (depth == 0 && c->ctx->grid_resolution > 0)
+		rb_plan_fixed(c->ctx->grid_resolution, MAX_CELLS, width, n);
+	else
+		rb_plan_grid(&plan, &sample[0], red.n, &sample[1], blue.n, width, n);
+	memset(&g, 0, sizeof(g));
+	rb_grid_init(&g.grid, rlo, rhi, n);
+	g.cells = (uint64_t) g.grid.n[0] * g.grid.n[1] * g.grid.n[2];
+	if (depth == 0)
+		memcpy(c->ctx->stats.resolution, g.grid.n, sizeof(n));
+	if ((g.cells == 1 && depth > 0) || depth >= DEPTH)
+	{
+		join_blocks(c, red, blue, same, rlo, rhi);
+		return;
+	}
+
+	status = cells_make(c, &g, o, list, same);
+	if (status == RB_OK)
+	{
+		__atomic_add_fetch(&c->cells, g.cells, __ATOMIC_RELAXED);
+		/* a grid that left most of the work in one cell has not helped */
+		for (uint64_t cell = 0; cell < g.cells && !progress; cell++)
+		{
+			uint64_t	nr = g.start[0][cell + 1] - g.start[0][cell];
+			uint64_t	nb = g.start[1][cell + 1] - g.start[1][cell];
+
+			if ((double) nr * nb > 0.5 * red.n * blue.n)
+				break;
+			progress = cell == g.cells - 1;
+		}
+#pragma omp taskgroup
+		if (progress)
+			join_cells(c, &g, same, rlo, rhi, depth);
+		else
+			join_blocks(c, red, blue, same, rlo, rhi);
+	}
+	else
+		fail(c, status);
+	if (same)
+		g.start[1] = NULL, g.entry[1] = NULL;
+	cells_free(c, &g);
+}
+
+static void
+join_all(rb_cpu *c)
+{
+	double		lo[2][3],
+				hi[2][3];
+	rb_list		list[2];
+	uint32_t   *entry[2] = {NULL, NULL};
+	const rb_objects *o[2] = {c->red, c->blue};
+	int			sides = c->self ? 1 : 2;
+	double		began = rb_now_ms();
+	rb_status	status = RB_OK;
+
+	rb_progress(c->ctx, RB_STAGE_GRID, 0, 0);
+	for (int s = 0; s < sides; s++)
+		bounds(c, o[s], NULL, o[s]->nparts, lo[s], hi[s]);
+	for (int a = 0; a < 3 && !c->self; a++)
+	{
+		lo[0][a] = lo[0][a] > lo[1][a] ? lo[0][a] : lo[1][a];
+		hi[0][a] = hi[0][a] < hi[1][a] ? hi[0][a] : hi[1][a];
+	}
+	for (int s = 0; s < sides && status == RB_OK; s++)
+	{
+		status = select_objects(c, o[s], lo[0], hi[0], &entry[s], &list[s].n);
+		list[s].entry = entry[s];
+	}
+	if (status != RB_OK)
+		fail(c, status);
+	else if (going(c))
+	{
+		if (c->self)
+			list[1] = list[0];
+		c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
+		rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, 0);
+		join_lists(c, list[0], list[1], c->self, lo[0], hi[0], 0);
+	}
+	for (int s = 0; s < sides; s++)
+		rb_free(c->ctx->memory, (void **) &entry[s]);
+}
+
+static rb_status
+join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	rb_cpu		c = {0};
+	rb_status	status;
+
+	c.ctx = ctx;
+	c.job = job;
+	c.red = job->red;
+	c.blue = job->blue != NULL ? job->blue : job->red;
+	c.self = job->blue == NULL;
+	c.threads = ctx->threads > 0 ? ctx->threads : 1;
+	ctx->stats.threads = c.threads;
+	if (c.red->nparts == 0 || c.blue->nparts == 0)
+		return RB_OK;
+
+	status = rb_array(ctx, (void **) &c.worker, c.threads, sizeof(rb_worker *));
+	if (status != RB_OK)
+		return status;
+	memset(c.worker, 0, c.threads * sizeof(rb_worker *));
+	for (int t = 0; t < c.threads && status == RB_OK; t++)
+		status = rb_worker_create(ctx, job, sink, &c.worker[t]);
+
+	if (status == RB_OK)
+	{
+#pragma omp parallel num_threads(c.threads)
+#pragma omp single
+		join_all(&c);
+
+		for (int t = 0; t < c.threads && c.status == RB_OK; t++)
+			fail(&c, rb_worker_flush(c.worker[t]));
+		status = c.status;
+		for (int t = 0; t < c.threads; t++)
+			rb_worker_report(c.worker[t], &ctx->stats);
+		for (int s = 0; s < RB_STAGES; s++)
+			ctx->stats.stage[s].ms /= c.threads;
+		ctx->stats.cells += c.cells;
+		ctx->stats.stage[RB_STAGE_GRID].count += c.incidences;
+	}
+	for (int t = 0; t < c.threads; t++)
+		rb_worker_destroy(ctx, c.worker[t]);
+	rb_free(ctx->memory, (void **) &c.worker);
+	return ctx->error.status != RB_OK ? ctx->error.status : status;
+}
+
+static rb_status
+probe(char *text, size_t size)
+{
+	if (size > 0)
+		text[0] = '\0';
+	return RB_OK;
+}
+
+static void
+release(void)
+{
+}
+
+const rb_backend rb_backend_cpu = {RB_BACKEND_ABI, "cpu", probe, join, release};

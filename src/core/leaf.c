@@ -1,0 +1,557 @@
+/*
+ * leaf.c
+ *	  A small red list against a small blue list, on one thread: fine grid,
+ *	  candidates, cascade.
+ *
+ * The top grid (cpu.c) has cut the world into cells of a few thousand objects.
+ * Such a cell is copied into two tiles that stay in the cache, each object made
+ * ready for the filters once, and gets a fine grid of its own: a two-level
+ * uniform grid as in Magalhaes et al., Fast exact parallel 3D mesh intersection
+ * algorithm using only orientation predicates, 2017, and Menezes et al., Fast
+ * Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022.  Then
+ *
+ *		cells of the fine grid -> candidates -> plane sides -> intervals -> exact
+ *
+ * in batches of some thousand pairs, each stage appending what it cannot settle
+ * to the input of the next, without branches on geometry.
+ */
+#include "rb_core.h"
+#include "rb_grid.h"
+#include "rb_kernel.h"
+#include "rb_triangle.h"
+
+#include <string.h>
+
+#define MAX_INCIDENCES	(16 * RB_TILE)	/* a side, in the fine grid */
+#define MAX_CELLS		8192	/* of the fine grid */
+#define PAIRS			8192	/* candidates that start a round of the cascade */
+#define ROOM			(PAIRS + RB_TILE + 8)
+#define HITS			4096
+#define FEW				1024	/* box tests that are not worth a grid */
+
+typedef struct rb_tile
+{
+	uint32_t	n;
+	uint32_t	index[RB_TILE];	/* object */
+	uint8_t		starts[RB_TILE];	/* owner bits in the parent's cell */
+	double		lo[RB_TILE][3];
+	double		hi[RB_TILE][3];
+	rb_face		face[RB_TILE];
+} rb_tile;
+
+/* the fine grid's contents for one side */
+typedef struct rb_side
+{
+	uint32_t	start[MAX_CELLS + 1];
+	uint32_t	entry[MAX_INCIDENCES];	/* local number, owner bits above */
+} rb_side;
+
+struct rb_worker
+{
+	rb_context *ctx;
+	const rb_job *job;
+	const rb_sink *sink;
+	const rb_kernel *kernel;
+	rb_exact_env env;
+
+	/* counts */
+	uint64_t	cells;
+	uint64_t	incidences;
+	uint64_t	box_tests;
+	uint64_t	candidates;
+	uint64_t	doubtful;		/* pairs that the double filter did not settle */
+	uint64_t	exact;			/* pairs that needed an exact sign */
+	uint64_t	hits;
+	double		ms[RB_STAGES];
+	double		clock;			/* end of the stage timed last */
+
+	uint32_t	npairs;
+	uint32_t	nhit;
+	uint32_t	pair[ROOM];
+	uint32_t	yes[ROOM];
+	rb_sided	sided[ROOM];
+	rb_sided	unsure[ROOM];
+	rb_pair		hit[HITS];
+
+	rb_box_rows rows;
+	double		row_box[6][RB_TILE + 8] __attribute__((aligned(64)));
+	uint32_t	row_starts[RB_TILE + 8];
+	uint32_t	row_local[RB_TILE + 8];
+	rb_side		red_side;
+	rb_side		blue_side;
+	rb_tile		red;
+	rb_tile		blue;
+};
+
+rb_status
+rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_worker **worker)
+{
+	rb_worker  *w;
+	rb_status	status = rb_array(ctx, (void **) worker, 1, sizeof(rb_worker));
+
+	if (status != RB_OK)
+		return status;
+	w = *worker;
+	memset(w, 0, offsetof(rb_worker, pair));
+	w->ctx = ctx;
+	w->job = job;
+	w->sink = sink;
+	w->kernel = rb_kernel_best();
+	w->env.filters = ctx->filters;
+	w->env.exact = true;
+	for (int a = 0; a < 3; a++)
+	{
+		w->rows.lo[a] = w->row_box[a];
+		w->rows.hi[a] = w->row_box[3 + a];
+	}
+	w->rows.starts = w->row_starts;
+	w->rows.local = w->row_local;
+	return RB_OK;
+}
+
+void
+rb_worker_destroy(rb_context *ctx, rb_worker *worker)
+{
+	rb_free(ctx->memory, (void **) &worker);
+}
+
+void
+rb_worker_report(const rb_worker *w, rb_stats *stats)
+{
+	stats->cells += w->cells;
+	stats->box_tests += w->box_tests;
+	stats->hits += w->hits;
+	stats->exact_integer += w->env.integer;
+	stats->exact_expansion += w->env.expansion;
+	stats->exact_gmp += w->env.gmp;
+	stats->stage[RB_STAGE_GRID].count += w->incidences;
+	stats->stage[RB_STAGE_CANDIDATES].count += w->candidates;
+	stats->stage[RB_STAGE_DOUBLE].count += w->candidates;
+	stats->stage[RB_STAGE_EXACT].count += w->exact;
+	for (int s = 0; s < RB_STAGES; s++)
+		stats->stage[s].ms += w->ms[s];
+}
+
+/* charge the time since the last call to a stage */
+static inline void
+lap(rb_worker *w, rb_stage stage)
+{
+	double		now = rb_now_ms();
+
+	w->ms[stage] += now - w->clock;
+	w->clock = now;
+}
+
+rb_status
+rb_worker_flush(rb_worker *w)
+{
+	rb_status	status = RB_OK;
+
+	if (w->nhit > 0)
+		status = w->sink->put(w->sink->user, w->hit, w->nhit);
+	w->nhit = 0;
+	return status;
+}
+
+/* ---- tiles ---- */
+
+static void
+face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
+{
+	double		u[3],
+				v[3],
+				w[3] = {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]};
+	double		permanent = 0;
+
+	for (int i = 0; i < 3; i++)
+	{
+		f->x[i] = p[3 * i];
+		f->y[i] = p[3 * i + 1];
+		f->z[i] = p[3 * i + 2];
+		u[i] = p[3 + i] - p[i];
+		v[i] = p[6 + i] - p[i];
+	}
+	f->x[3] = u[1] * v[2] - u[2] * v[1];
+	f->y[3] = u[2] * v[0] - u[0] * v[2];
+	f->z[3] = u[0] * v[1] - u[1] * v[0];
+	for (int i = 0; i < 3; i++)
+	{
+		int			j = (i + 1) % 3,
+					k = (i + 2) % 3;
+
+		permanent += fabs(u[j] * v[k]) + fabs(u[k] * v[j]);
+	}
+	f->e = w[0] > w[1] ? w[0] : w[1];
+	f->e = f->e > w[2] ? f->e : w[2];
+	if (!(f->e <= RB_E_MOST))
+		f->e = HUGE_VAL;
+	f->k = 10 * RB_EPS * (permanent + 0x1p-1000);
+	if (!(f->k <= DBL_MAX))
+		f->k = HUGE_VAL;
+}
+
+static void
+tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, double lo[3], double hi[3])
+{
+	tile->n = list.n;
+	rb_box_empty(lo, hi);
+	for (uint32_t i = 0; i < list.n; i++)
+	{
+		uint32_t	index = list.entry[i] & RB_INDEX_MASK;
+
+		if (i + 8 < list.n)
+		{
+			const double *ahead = o->coords +
+				(size_t) (list.entry[i + 8] & RB_INDEX_MASK) * rb_kind_width(o->kind);
+
+			__builtin_prefetch(ahead);
+			__builtin_prefetch(ahead + 8);
+		}
+		tile->index[i] = index;
+		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
+		rb_object_box(o, index, tile->lo[i], tile->hi[i]);
+		rb_box_add(lo, hi, tile->lo[i], tile->hi[i]);
+		if (o->kind == RB_TRIANGLE3)
+			face_init(&tile->face[i], o->coords + (size_t) index * 9, tile->lo[i], tile->hi[i]);
+	}
+}
+
+/* ---- fine grid ---- */
+
+typedef struct rb_range
+{
+	uint32_t	c0[3];
+	uint32_t	c1[3];
+} rb_range;
+
+static inline void
+range_of(const rb_grid *g, const double lo[3], const double hi[3], rb_range *r)
+{
+	for (int a = 0; a < 3; a++)
+	{
+		r->c0[a] = rb_grid_cell(g, a, lo[a]);
+		r->c1[a] = rb_grid_cell(g, a, hi[a]);
+	}
+}
+
+/* counts into side->start; the number of incidences */
+static uint64_t
+side_count(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
+{
+	uint64_t	total = 0;
+
+	memset(side->start, 0, (cells + 1) * sizeof(uint32_t));
+	for (uint32_t i = 0; i < tile->n; i++)
+	{
+		rb_range	r;
+
+		range_of(g, tile->lo[i], tile->hi[i], &r);
+		total += (uint64_t) (r.c1[0] - r.c0[0] + 1) * (r.c1[1] - r.c0[1] + 1) *
+			(r.c1[2] - r.c0[2] + 1);
+		if (total > MAX_INCIDENCES)
+			break;
+		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
+			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
+				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
+					side->start[rb_grid_number(g, x, y, z)]++;
+	}
+	return total;
+}
+
+/* turns counts into ends, then fills backwards, which leaves the starts */
+static void
+side_fill(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
+{
+	uint32_t	sum = 0;
+
+	for (uint32_t c = 0; c < cells; c++)
+	{
+		sum += side->start[c];
+		side->start[c] = sum;
+	}
+	side->start[cells] = sum;
+	for (uint32_t i = tile->n; i-- > 0;)
+	{
+		rb_range	r;
+
+		range_of(g, tile->lo[i], tile->hi[i], &r);
+		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
+			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
+				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
+				{
+					uint32_t	starts = tile->starts[i] &
+						((x == r.c0[0]) | (y == r.c0[1]) << 1 | (z == r.c0[2]) << 2);
+
+					side->entry[--side->start[rb_grid_number(g, x, y, z)]] =
+						i | starts << RB_INDEX_BITS;
+				}
+	}
+}
+
+static void
+tile_sample(const rb_tile *tile, rb_sample *sample)
+{
+	uint32_t	step = tile->n / 128 + 1;
+
+	sample->n = 0;
+	for (uint32_t i = 0; i < tile->n; i += step)
+	{
+		for (int a = 0; a < 3; a++)
+			sample->extent[sample->n][a] = 0.5 * tile->hi[i][a] - 0.5 * tile->lo[i][a];
+		sample->n++;
+	}
+}
+
+/* ---- cascade ---- */
+
+/* parts of one row do not meet each other, in a self join */
+static inline bool
+same_row(const rb_job *job, uint32_t i, uint32_t j)
+{
+	return job->blue == NULL && job->red->row_of != NULL &&
+		job->red->row_of[i] == job->red->row_of[j];
+}
+
+static rb_status
+hit(rb_worker *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	r = red->index[pairs[i] >> 16];
+		uint32_t	b = blue->index[pairs[i] & 0xffff];
+
+		if (w->nhit == HITS)
+		{
+			rb_status	status = rb_worker_flush(w);
+
+			if (status != RB_OK)
+				return status;
+		}
+		if (w->job->blue == NULL && r > b)
+		{
+			uint32_t	t = r;
+
+			r = b;
+			b = t;
+		}
+		w->hit[w->nhit].red = r;
+		w->hit[w->nhit].blue = b;
+		w->nhit++;
+	}
+	w->hits += n;
+	return RB_OK;
+}
+
+static inline void
+signs_of_sides(unsigned sides, int s[3])
+{
+	for (int i = 0; i < 3; i++)
+		s[i] = sides >> i & 1 ? 1 : sides >> (3 + i) & 1 ? -1 : RB_UNSURE;
+}
+
+static rb_status
+decide_exactly(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+{
+	const rb_objects *ro = w->job->red;
+	const rb_objects *bo = w->job->blue != NULL ? w->job->blue : ro;
+	uint32_t	k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	pair = w->unsure[i].pair;
+		uint64_t	before = w->env.integer + w->env.expansion + w->env.gmp;
+		int			sb[3],
+					sr[3];
+
+		if (i % 128 == 0 && rb_should_stop(w->ctx))
+			return RB_STOPPED;
+		signs_of_sides(w->unsure[i].blue_sides, sb);
+		signs_of_sides(w->unsure[i].red_sides, sr);
+		w->yes[k] = pair;
+		k += rb_triangle_triangle(&w->env,
+								  ro->coords + (size_t) red->index[pair >> 16] * 9,
+								  bo->coords + (size_t) blue->index[pair & 0xffff] * 9,
+								  sb, sr) == 1;
+		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
+	}
+	w->doubtful += n;
+	return hit(w, red, blue, w->yes, k);
+}
+
+/* settle the candidates collected so far */
+static rb_status
+cascade(rb_worker *w, const rb_tile *red, const rb_tile *blue)
+{
+	uint32_t	n = w->npairs;
+	uint32_t	nunsure = 0;
+	uint32_t	nyes;
+	rb_status	status;
+
+	lap(w, RB_STAGE_CANDIDATES);
+	w->npairs = 0;
+	if (w->job->blue == NULL && w->job->red->row_of != NULL)
+	{
+		uint32_t	k = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			w->pair[k] = w->pair[i];
+			k += !same_row(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]);
+		}
+		n = k;
+	}
+	w->candidates += n;
+	if (rb_should_stop(w->ctx))
+		return RB_STOPPED;
+
+	if (w->ctx->filters & RB_FILTER_SIGNS)
+	{
+		uint32_t	left = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
+
+		nyes = w->kernel->intervals(red->face, blue->face, w->sided, left, w->yes, w->unsure,
+									&nunsure);
+		status = hit(w, red, blue, w->yes, nyes);
+		lap(w, RB_STAGE_DOUBLE);
+		if (status != RB_OK)
+			return status;
+	}
+	else
+		for (; nunsure < n; nunsure++)
+			w->unsure[nunsure] = (rb_sided) {w->pair[nunsure], 0, 0};
+	status = decide_exactly(w, red, blue, nunsure);
+	lap(w, RB_STAGE_EXACT);
+	return status;
+}
+
+/* candidates of one cell: red entries against blue entries */
+static rb_status
+cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr,
+		  const rb_tile *blue, const uint32_t *be, uint32_t nb, bool same)
+{
+	rb_box_rows *rows = &w->rows;
+
+	rows->n = nb;
+	for (uint32_t j = 0; j < nb; j++)
+	{
+		uint32_t	local = be[j] & RB_INDEX_MASK;
+
+		for (int a = 0; a < 3; a++)
+		{
+			rows->lo[a][j] = blue->lo[local][a];
+			rows->hi[a][j] = blue->hi[local][a];
+		}
+		rows->starts[j] = be[j] >> RB_INDEX_BITS;
+		rows->local[j] = local;
+	}
+	for (uint32_t j = nb; j % 4 != 0; j++)
+	{
+		rows->lo[0][j] = HUGE_VAL;	/* padding overlaps nothing */
+		rows->hi[0][j] = -HUGE_VAL;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+	{
+		uint32_t	local = re[i] & RB_INDEX_MASK;
+		uint32_t	first = same ? i + 1 : 0;
+
+		w->npairs += w->kernel->boxes(red->lo[local], red->hi[local], re[i] >> RB_INDEX_BITS,
+									  local, rows, first, w->pair + w->npairs);
+		w->box_tests += nb - first;
+		if (w->npairs >= PAIRS)
+		{
+			rb_status	status = cascade(w, red, blue);
+
+			if (status != RB_OK)
+				return status;
+		}
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
+			 const double lo[3], const double hi[3])
+{
+	const rb_plan plan = {6, 0, MAX_CELLS};
+	rb_tile    *rt = &w->red;
+	rb_tile    *bt = same ? rt : &w->blue;
+	rb_side    *rs = &w->red_side;
+	rb_side    *bs = same ? rs : &w->blue_side;
+	double		rlo[3],
+				rhi[3],
+				blo[3],
+				bhi[3],
+				width[3];
+	uint32_t	n[3] = {1, 1, 1};
+	uint32_t	cells = 1;
+	uint64_t	total = 0;
+	bool		fits;
+	rb_grid		grid;
+	rb_status	status = RB_OK;
+
+	w->clock = rb_now_ms();
+	tile_fill(rt, w->job->red, red, rlo, rhi);
+	if (same)
+	{
+		memcpy(blo, rlo, sizeof(blo));
+		memcpy(bhi, rhi, sizeof(bhi));
+	}
+	else
+		tile_fill(bt, w->job->blue != NULL ? w->job->blue : w->job->red, blue, blo, bhi);
+
+	/* the grid covers where both are, inside the cell */
+	for (int a = 0; a < 3; a++)
+	{
+		rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
+		rlo[a] = rlo[a] > lo[a] ? rlo[a] : lo[a];
+		rhi[a] = rhi[a] < bhi[a] ? rhi[a] : bhi[a];
+		rhi[a] = rhi[a] < hi[a] ? rhi[a] : hi[a];
+		width[a] = 0.5 * rhi[a] - 0.5 * rlo[a];
+		width[a] = width[a] > 0 ? width[a] : 0;
+	}
+	if ((uint64_t) rt->n * bt->n > FEW)
+	{
+		rb_sample	rsample,
+					bsample;
+
+		tile_sample(rt, &rsample);
+		tile_sample(bt, &bsample);
+		rb_plan_grid(&plan, &rsample, rt->n, &bsample, bt->n, width, n);
+	}
+	for (;;)
+	{
+		rb_grid_init(&grid, rlo, rhi, n);
+		cells = grid.n[0] * grid.n[1] * grid.n[2];
+		total = side_count(rs, rt, &grid, cells);
+		fits = total <= MAX_INCIDENCES;
+		if (!same && fits)
+		{
+			uint64_t	more = side_count(bs, bt, &grid, cells);
+
+			fits = more <= MAX_INCIDENCES;
+			total += more;
+		}
+		if (fits)				/* with one cell it always does */
+			break;
+		for (int a = 0; a < 3; a++)	/* the sample was not typical: coarser */
+			n[a] = (grid.n[a] + 1) / 2;
+	}
+	side_fill(rs, rt, &grid, cells);
+	if (!same)
+		side_fill(bs, bt, &grid, cells);
+	w->cells += cells;
+	w->incidences += total;
+	lap(w, RB_STAGE_GRID);
+
+	for (uint32_t c = 0; c < cells && status == RB_OK; c++)
+	{
+		uint32_t	nr = rs->start[c + 1] - rs->start[c];
+		uint32_t	nb = bs->start[c + 1] - bs->start[c];
+
+		if (nr > 0 && nb > 0)
+			status = cell_join(w, rt, rs->entry + rs->start[c], nr,
+							   bt, bs->entry + bs->start[c], nb, same);
+	}
+	if (status == RB_OK)
+		status = cascade(w, rt, bt);
+	return status;
+}

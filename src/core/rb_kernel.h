@@ -1,0 +1,98 @@
+/*
+ * rb_kernel.h
+ *	  The three inner loops of the CPU, compiled once for any x86-64 or other
+ *	  machine (kernel.c) and once for AVX2 (kernel_avx2.c), chosen at run time.
+ *	  Both do the same operations on the same values in the same order, so they
+ *	  give the same answers to the bit; one is faster.
+ */
+#ifndef RB_KERNEL_H
+#define RB_KERNEL_H
+
+#include "rb_hd.h"
+
+/* boxes of a cell, each coordinate in an array of its own, padded to a multiple of 8 */
+typedef struct rb_box_rows
+{
+	double	   *lo[3];
+	double	   *hi[3];
+	uint32_t   *starts;			/* owner bits (rb_grid.h) */
+	uint32_t   *local;			/* number within the tile */
+	uint32_t	n;
+} rb_box_rows;
+
+/*
+ * A triangle ready for plane sides: the corners by coordinate with the rounded
+ * normal as fourth lane, the error factor k of its plane, and its extent e (the
+ * longest side of its box).
+ *
+ * With u = b - a, v = c - a, n = u x v and w = p - a the value computed for
+ * det = n . w is off by at most
+ *		8.01 eps (|u| x |v|) . |w|	<=	k (e + e')		eps = 2^-53
+ * where (|u| x |v|) is the cross product with all signs plus and, the boxes of the
+ * two triangles overlapping, |w_a| <= e + e' on each axis.  Terms for underflow
+ * are part of k and RB_TINY; where a product could overflow e is infinite and
+ * nothing is ever sure.
+ */
+typedef struct rb_face
+{
+	double		x[4];
+	double		y[4];
+	double		z[4];
+	double		k;
+	double		e;
+	double		pad[2];
+} __attribute__((aligned(64))) rb_face;
+
+#define RB_EPS		0x1p-53
+#define RB_TINY		0x1p-1040
+#define RB_E_MOST	0x1p300		/* e^3 and its sums stay finite */
+
+/* signs that the filter proved, of three corners: bits 0-2 positive, bits 3-5 negative */
+typedef struct rb_sided
+{
+	uint32_t	pair;			/* red local << 16 | blue local */
+	uint16_t	blue_sides;		/* of blue's corners against red's plane */
+	uint16_t	red_sides;
+} rb_sided;
+
+typedef struct rb_kernel
+{
+	const char *name;
+
+	/*
+	 * Box i of the tile (lo, hi, starts) against rows from first on: appends
+	 * red << 16 | local of each row whose box overlaps and whose pair this cell
+	 * owns.  Returns their number.  out has room for n - first + 8.
+	 */
+	uint32_t	(*boxes) (const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
+						  const rb_box_rows *rows, uint32_t first, uint32_t *out);
+
+	/* Drops pairs that a plane separates for sure.  Returns how many are left in out. */
+	uint32_t	(*sides) (const rb_face *red, const rb_face *blue, const uint32_t *pairs,
+						  uint32_t n, rb_sided *out);
+
+	/*
+	 * The interval test on pairs whose six signs are proved: hits go to yes, doubtful
+	 * ones and those with a sign missing to unsure.  Returns the number of hits.
+	 */
+	uint32_t	(*intervals) (const rb_face *red, const rb_face *blue, const rb_sided *in,
+							  uint32_t n, uint32_t *yes, rb_sided *unsure, uint32_t *nunsure);
+} rb_kernel;
+
+extern const rb_kernel rb_kernel_base;
+#ifdef __x86_64__
+extern const rb_kernel rb_kernel_avx2;
+#endif
+
+/* the fastest that this processor runs */
+static inline const rb_kernel *
+rb_kernel_best(void)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		return &rb_kernel_avx2;
+#endif
+	return &rb_kernel_base;
+}
+
+#endif							/* RB_KERNEL_H */
