@@ -168,6 +168,11 @@ fuzz: $(addprefix $(BUILD)/fuzz/,$(FUZZERS))
 fuzz-replay: $(addprefix $(BUILD)/asan/,$(FUZZERS))
 	@for f in $(FUZZERS); do $(BUILD)/asan/$$f test/fuzz/corpus/$${f#fuzz_} || exit 1; done
 
+# the generator of volumetric meshes, for tests and demo
+$(BUILD)/volmesh: test/bench/volmesh.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu99 -O2 $(EXACT_CFLAGS) -o $@ $< -lm
+
 # ---- form ----
 
 FORMATTED = $(sort $(wildcard src/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/bench/*.cpp))

@@ -1,0 +1,132 @@
+# Cancel and statement_timeout take effect at once in every stage, and leave
+# nothing behind: no memory, no descriptor, no thread.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use List::Util qw(max);
+use Time::HiRes qw(sleep);
+
+# The aim is 200 ms; a loaded machine is given more before the test fails.
+my $allowed_ms = 1000;
+
+my $node = new_server('cancel');
+$node->safe_psql('postgres', <<'SQL');
+-- a million small triangles spread out: reading and the grid take the time
+CREATE TABLE spread AS
+SELECT i AS id, x AS ax, y AS ay, z AS az, x + 1 AS bx, y AS by, z AS bz, x AS cx, y + 1 AS cy, z + 0.5 AS cz
+FROM (SELECT i, (i * 7919 % 1000003)::float8 AS x, (i * 104729 % 1000003)::float8 AS y, (i * 1299709 % 1000003)::float8 AS z
+	FROM generate_series(1, 1000000::int8) i) s;
+-- long parallel slivers along the diagonal: all boxes overlap, nothing meets
+CREATE TABLE slivers AS
+SELECT i AS id, -1e5 + i AS ax, -1e5 - i AS ay, -1e5::float8 AS az, 1e5 + i AS bx, 1e5 - i AS by, 1e5::float8 AS bz,
+	1e5 + i + 0.01 AS cx, 1e5 - i AS cy, 1e5::float8 AS cz
+FROM generate_series(1, 30000::int8) i;
+CREATE VIEW slivers_between AS
+SELECT id, ax + 0.5 AS ax, ay - 0.5 AS ay, az, bx + 0.5 AS bx, by - 0.5 AS by, bz, cx + 0.5 AS cx, cy - 0.5 AS cy, cz FROM slivers;
+-- one tilted plane full of overlapping triangles whose exponents no filter survives: all signs are exact
+CREATE TABLE plane AS
+SELECT i AS id, x AS ax, y AS ay, x + y AS az, x + 4096 AS bx, y AS by, x + 4096 + y AS bz, x AS cx, y + 4096 AS cy, x + y + 4096 AS cz
+FROM (SELECT i, (i % 173)::float8 AS x, (i / 173)::float8 AS y FROM generate_series(0, 29999::int8) i) s;
+-- the same plane, a third of a unit finer than the filters' grid: needs long integers
+CREATE TABLE long_plane AS
+SELECT id, ax * 1e-200 AS ax, ay * 1e-200 AS ay, 0::float8 AS az, bx * 1e150 AS bx, by * 1e-200 AS by, 0::float8 AS bz,
+	cx * 1e-200 AS cx, cy * 1e150 AS cy, 0::float8 AS cz FROM plane;
+-- ten thousand times the same triangle: all time goes into rows
+CREATE TABLE same AS
+SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
+	0::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 20000::int8) i;
+ANALYZE;
+
+-- cancels a session and tells how long it took to stop, in ms
+CREATE FUNCTION cancel_ms(who int) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	t0 timestamptz;
+BEGIN
+	PERFORM pg_stat_clear_snapshot();
+	IF (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active' THEN
+		RETURN -1;
+	END IF;
+	t0 := clock_timestamp();
+	PERFORM pg_cancel_backend(who);
+	LOOP
+		PERFORM pg_stat_clear_snapshot();
+		EXIT WHEN (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active';
+		PERFORM pg_sleep(0.001);
+	END LOOP;
+	RETURN extract(epoch FROM clock_timestamp() - t0) * 1000;
+END $$;
+SQL
+
+my %query = (
+	'reading' => "SELECT count(*) FROM redblue_triangle_pairs_query('SELECT i AS id, i + 0.5 AS ax, 1::float8 AS ay, 1::float8 AS az, 1::float8 AS bx, 1::float8 AS by, 1::float8 AS bz, 1::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 1000000000::int8) i', 'TABLE same')",
+	'grid' => "SELECT count(*) FROM redblue_triangle_pairs('spread', 'spread')",
+	'candidates' => "SELECT count(*) FROM redblue_triangle_pairs('slivers', 'slivers_between')",
+	'exact' => "SELECT count(*) FROM redblue_triangle_pairs('plane', 'plane')",
+	'long exact' => "SELECT count(*) FROM redblue_triangle_pairs('long_plane', 'long_plane')",
+	'emitting' => "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')");
+my @order = ('reading', 'grid', 'candidates', 'exact', 'long exact', 'emitting');
+
+my $session = session($node);
+my $watch = session($node);
+
+for my $name (@order)
+{
+	my @ms;
+	for my $delay (0.05, 0.3, 0.7, 1.5)
+	{
+		$session->send($query{$name});
+		sleep($delay);
+		my $ms = $watch->ask("SELECT cancel_ms($session->{pid})");
+		my (undef, $err) = $session->wait_for;
+		# a query that was through before the cancel proves nothing
+		next if $ms < 0 || $err !~ /57014/;
+		push @ms, $ms;
+	}
+	ok(@ms > 0 && max(@ms) < $allowed_ms,
+		sprintf('cancel while %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)))
+	  or diag("cancelled: " . scalar(@ms));
+	is($session->ask("SELECT pg_backend_pid()"), $session->{pid}, "the session lives after $name");
+}
+is($session->ask("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= 100', 'SELECT * FROM same WHERE id <= 100')"),
+	10000, 'and answers');
+
+# 200 timeouts in one session: what it holds stays what it was
+sub timeouts
+{
+	my ($from, $to) = @_;
+	my ($cancelled, $latest) = (0, 0);
+	for my $i ($from .. $to)
+	{
+		my $timeout = 1 + $i * 37 % 150;
+		my $name = $order[ $i % @order ];
+		my $t0 = Time::HiRes::time();
+		my (undef, $err) = $session->ask("SET statement_timeout = $timeout;\n$query{$name};\nSET statement_timeout = 0");
+		my $late = (Time::HiRes::time() - $t0) * 1000 - $timeout;
+		$cancelled++ if $err =~ /57014/;
+		$latest = max($latest, $late);
+	}
+	return ($cancelled, $latest);
+}
+
+my ($cancelled, $latest) = timeouts(1, 40);
+my ($rss, $fds, $threads) = map { $_->($session->{pid}) } \&backend_rss_kb, \&backend_fds, \&backend_threads;
+my ($more, $later) = timeouts(41, 200);
+$cancelled += $more;
+$latest = max($latest, $later);
+cmp_ok($cancelled, '>=', 190, "$cancelled of 200 statements ran into statement_timeout");
+cmp_ok($latest, '<', $allowed_ms, sprintf('the latest stopped %.0f ms after its time', $latest));
+is(backend_fds($session->{pid}), $fds, "descriptors: $fds");
+cmp_ok(backend_threads($session->{pid}), '<=', $threads, "threads: $threads");
+my $grown = backend_rss_kb($session->{pid}) - $rss;
+cmp_ok($grown, '<', 40_000, "resident memory: $rss kB, then $grown kB more");
+is($session->ask("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= 100', 'SELECT * FROM same WHERE id <= 100')"),
+	10000, 'the session answers after 200 cancels');
+
+$session->quit;
+$watch->quit;
+$node->stop;
+done_testing();

@@ -1,0 +1,68 @@
+# redblue.memory_limit, and a system that has no more: an ERROR that says how
+# much was needed, and a session that goes on.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_server('memory');
+load_volmesh($node, 'red', 30, 1, 0.2);
+load_volmesh($node, 'blue', 30, 2, 0.2, 0.31, 0.17, 0.23);
+
+my $join = "SELECT count(*) FROM redblue_triangle_pairs('red', 'blue')";
+my $session = session($node);
+my $answer = $session->ask($join);
+like($answer, qr/^\d{7}$/, "the join without a narrow limit: $answer pairs");
+
+# 330 thousand triangles a side are 24 MB of coordinates each
+for my $limit ('1MB', '20MB', '40MB', '60MB')
+{
+	my (undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\n$join");
+	like($err, qr/53200/, "$limit: out of memory");
+	like($err, qr/redblue\.memory_limit/, "$limit: names the setting");
+	like($err, qr/\d+ MB|\d+ kB|\d+ bytes/, "$limit: names numbers");
+	is($session->ask('SELECT pg_backend_pid()'), $session->{pid}, "$limit: the session lives");
+}
+is($session->ask("RESET redblue.memory_limit;\n$join"), $answer, 'the same session answers with the limit gone');
+
+# The least limit that suffices (by halving) changes nothing, and the steps on the way are clean errors.
+my ($too_small, $enough) = (60, 4096);
+while ($enough - $too_small > 16)
+{
+	my $mb = int(($too_small + $enough) / 2);
+	my ($out, $err) = $session->ask("SET redblue.memory_limit = '${mb}MB';\n$join");
+	if ($err =~ /53200/) { $too_small = $mb; }
+	elsif ($out eq $answer) { $enough = $mb; }
+	else { fail("$mb MB: $out $err"); last; }
+}
+pass("$enough MB suffice");
+# over the 72 bytes of its coordinates a triangle costs at most 160 more; pairs aside
+my $triangles = $session->ask("SELECT (SELECT count(*) FROM red) + (SELECT count(*) FROM blue)");
+cmp_ok($enough * 2**20 / $triangles, '<', 72 + 160 + 40,
+	sprintf('%.0f bytes a triangle', $enough * 2**20 / $triangles));
+$session->ask("RESET redblue.memory_limit");
+
+# the operating system says no: only so much more address space for this one process
+my $size = 1024 * Redblue::proc_status($session->{pid}, 'VmSize');
+$session->quit;
+for my $more (8, 32, 64, 100)
+{
+	my $s = session($node);
+	$s->ask("SET redblue.threads = 1");
+	$size = 1024 * Redblue::proc_status($s->{pid}, 'VmSize');
+	system('prlimit', "--pid=$s->{pid}", '--as=' . ($size + $more * 2**20)) == 0
+	  or BAIL_OUT('prlimit does not work here');
+	my ($out, $err) = $s->ask($join);
+	like($err, qr/ERROR:  53200/, "$more MB of address space: an error") or diag("$out $err");
+	my $pid = $s->ask('SELECT pg_backend_pid()');
+	is($pid, $s->{pid}, "$more MB of address space: the session lives");
+	$s->quit;
+}
+is($node->safe_psql('postgres', $join), $answer, 'the server answers');
+unlike(slurp_file($node->logfile), qr/was terminated by signal/, 'no process died');
+
+$node->stop;
+done_testing();

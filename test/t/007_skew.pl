@@ -1,0 +1,100 @@
+# Data that a plain uniform grid falls over: far clusters, a giant, a crowd in one
+# cell, the same triangle ten thousand times.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $many = long_run() ? 1_000_000 : 200_000;
+my $node = new_server('skew', "redblue.memory_limit = '4GB'\n");
+$node->safe_psql('postgres', <<"SQL");
+CREATE FUNCTION small(n int8, spread float8, dx float8, dy float8, dz float8)
+RETURNS TABLE (id int8, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8)
+LANGUAGE sql IMMUTABLE AS \$\$
+	SELECT i, x, y, z, x + 1, y, z, x, y + 1, z + 0.5
+	FROM (SELECT i, dx + spread * (i * 7919 % 1000003) / 1000003 AS x, dy + spread * (i * 104729 % 1000003) / 1000003 AS y,
+		dz + spread * (i * 1299709 % 1000003) / 1000003 AS z FROM generate_series(1, n) i) s
+\$\$;
+-- two dense clusters, 1e9 apart
+CREATE TABLE clusters AS SELECT * FROM small($many / 2, 60, 0, 0, 0)
+	UNION ALL SELECT id + 1000000, ax, ay, az, bx, by, bz, cx, cy, cz FROM small($many / 2, 60, 1e9, 1e9, 1e9);
+-- the left one alone: it must cost the same alone
+CREATE TABLE cluster AS SELECT * FROM clusters WHERE id <= 1000000;
+-- one giant over all
+CREATE TABLE giant (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
+INSERT INTO giant VALUES (1, -1e6, -1e6, 29.7, 1e6, -1e6, 30.1, 0, 1e6, 30.3);
+CREATE TABLE spread AS SELECT * FROM small($many, 60, 0, 0, 0);
+-- a crowd inside one cell of the grid that the two corners span
+CREATE TABLE crowd AS SELECT * FROM small($many, 40, 0, 0, 0)
+	UNION ALL SELECT 2000001, 1e7, 1e7, 1e7, 1e7, 1e7, 1e7, 1e7, 1e7, 1e7
+	UNION ALL SELECT 2000002, -1e7, -1e7, -1e7, -1e7, -1e7, -1e7, -1e7, -1e7, -1e7;
+CREATE TABLE same AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS bx, 0::float8 AS by,
+	0::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 10000::int8) i;
+ANALYZE;
+SQL
+
+sub timed
+{
+	my ($sql) = @_;
+	my $t0 = time;
+	my $answer = $node->safe_psql('postgres', $sql);
+	my $seconds = time - $t0;
+	return ($answer, $seconds);
+}
+
+# clusters: each half with itself, nothing across
+my ($both, $t_both) = timed("SELECT count(*) FROM redblue_triangle_pairs('clusters', 'clusters')");
+my ($left, $t_left) = timed("SELECT count(*) FROM redblue_triangle_pairs('cluster', 'cluster')");
+my ($lhs, $rhs) = split /\|/, $node->safe_psql('postgres',
+	"SELECT count(*) FILTER (WHERE red_id <= 1000000 AND blue_id <= 1000000), count(*) FILTER (WHERE red_id > 1000000 AND blue_id > 1000000) FROM redblue_triangle_pairs('clusters', 'clusters')");
+is($lhs, $left, sprintf('two clusters 1e9 apart: the left half alone says the same (%d pairs, %.1f s)', $left, $t_left));
+is($lhs + $rhs, $both, sprintf('no pair across (%d pairs, %.1f s)', $both, $t_both));
+# coordinates at 1e9 are rounded to 1e-7: nearly the same number of pairs meets there
+cmp_ok(abs($rhs - $lhs), '<', 1 + $lhs / 1000, 'the right half has about as many');
+cmp_ok($t_both, '<', 2 + 8 * $t_left, sprintf('cost stays in proportion: %.1f s against %.1f s', $t_both, $t_left));
+
+# giant: the plane sides of all corners tell the truth, in numeric arithmetic
+my ($hit, $t_hit) = timed("SELECT count(*) FROM redblue_triangle_pairs('giant', 'spread')");
+my $truth = $node->safe_psql('postgres', <<'SQL');
+SELECT count(*) FROM spread s, giant g,
+	LATERAL (SELECT redblue_orient3d(g.ax, g.ay, g.az, g.bx, g.by, g.bz, g.cx, g.cy, g.cz, s.ax, s.ay, s.az) AS a,
+		redblue_orient3d(g.ax, g.ay, g.az, g.bx, g.by, g.bz, g.cx, g.cy, g.cz, s.bx, s.by, s.bz) AS b,
+		redblue_orient3d(g.ax, g.ay, g.az, g.bx, g.by, g.bz, g.cx, g.cy, g.cz, s.cx, s.cy, s.cz) AS c) o
+WHERE least(a, b, c) <= 0 AND greatest(a, b, c) >= 0
+SQL
+is($hit, $truth, sprintf('one giant over %d small ones: %d pairs (%.1f s)', $many, $hit, $t_hit));
+cmp_ok($hit, '>', 100, 'and not an empty answer');
+is($node->safe_psql('postgres', "SELECT count(*) FROM redblue_triangle_pairs('spread', 'giant')"), $truth, 'swapped');
+
+# crowd: must be the same as without the two far corners
+my ($alone, $t_alone) = timed("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM crowd WHERE id < 2000000', 'SELECT * FROM crowd WHERE id < 2000000')");
+my ($crowd, $t_crowd) = timed("SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd')");
+is($crowd, $alone + 2, sprintf('%d in one cell: %d pairs (%.1f s)', $many, $crowd, $t_crowd));
+cmp_ok($t_crowd, '<', 3 + 5 * $t_alone, sprintf('in proportion: %.1f s against %.1f s', $t_crowd, $t_alone));
+
+# identical: 10^8 pairs go through, and are not held in memory
+my $session = session($node);
+$session->ask("SET work_mem = '16MB'");
+$session->ask("SELECT count(*) FROM redblue_triangle_pairs('giant', 'spread')");
+my $n = long_run() ? 10000 : 3000;
+my $before = backend_rss_kb($session->{pid});
+my $peak = $before;
+my $t0 = time;
+$session->send("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= $n', 'SELECT * FROM same WHERE id <= $n')");
+while ($session->{out} !~ /^done/m && time - $t0 < 600)
+{
+	my $now = backend_rss_kb($session->{pid});
+	$peak = $now if $now > $peak;
+	Time::HiRes::sleep(0.02);
+	$session->{run}->pump_nb;
+}
+is($session->wait_for, $n * $n, sprintf('%d x %d identical: %.0e pairs (%.1f s)', $n, $n, $n * $n, time - $t0));
+cmp_ok($peak - $before, '<', 200_000, sprintf('held in at most %d kB', $peak - $before));
+$session->quit;
+
+$node->stop;
+done_testing();

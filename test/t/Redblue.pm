@@ -1,0 +1,227 @@
+# What the TAP scripts share: a server with redblue, meshes in tables, and the
+# checksum of a set of pairs.
+#
+# Meshes come from the tree (test/data), from the folder REDBLUE_DATA where there
+# is one (OFF files that are not free to ship), and from the generator VOLMESH.
+package Redblue;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes ();
+
+our @EXPORT = qw(new_server long_run data_file load_off load_volmesh count_and_sum checksum_of
+  geometry_table backend_rss_kb backend_fds backend_threads session last_run have_postgis);
+
+our $columns = 'id int8 NOT NULL, '
+  . join(', ', map { "$_ float8 NOT NULL" } qw(ax ay az bx by bz cx cy cz));
+
+# REDBLUE_LONG=1: the data that takes minutes, too
+sub long_run { return $ENV{REDBLUE_LONG} // 0 }
+
+# A running server whose database postgres has redblue, and PostGIS where there is one.
+sub new_server
+{
+	my ($name, $conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init;
+	$node->append_conf('postgresql.conf', <<"CONF" . ($conf // ''));
+shared_buffers = 256MB
+max_wal_size = 4GB
+full_page_writes = off
+synchronous_commit = off
+autovacuum = off
+CONF
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION redblue');
+	$node->safe_psql('postgres', 'CREATE EXTENSION postgis') if have_postgis($node);
+	return $node;
+}
+
+sub have_postgis
+{
+	my ($node) = @_;
+	return $node->safe_psql('postgres',
+		"SELECT count(*) FROM pg_available_extensions WHERE name = 'postgis'") > 0;
+}
+
+# the path of 'mesh/spot.off.xz' or the like, or undef
+sub data_file
+{
+	my ($name) = @_;
+	my ($base) = $name =~ m{([^/]*)$};
+	for my $path ("$FindBin::Bin/../data/$base",
+		defined $ENV{REDBLUE_DATA} ? "$ENV{REDBLUE_DATA}/$name" : ())
+	{
+		return $path if -r $path;
+	}
+	return undef;
+}
+
+sub copy_csv
+{
+	my ($node, $table, $csv) = @_;
+	$node->safe_psql('postgres', "\\copy $table FROM '$csv' WITH (FORMAT csv)\nANALYZE $table");
+	unlink $csv;
+	return;
+}
+
+# An OFF file (xz) as a table of corners.  The text of a coordinate goes to the
+# server as it stands, so that float8 input alone decides what it means.
+sub load_off
+{
+	my ($node, $table, $path) = @_;
+	my $csv = "$ENV{TESTDIR}/$table.csv";
+	open(my $in, '-|', 'xz', '-dc', $path) or die "xz: $!";
+	open(my $out, '>', $csv) or die "$csv: $!";
+	my (@vertex, $id);
+	<$in> =~ /^OFF/ or die "$path is no OFF file";
+	my ($nv, $nf) = split ' ', <$in>;
+	for (1 .. $nv)
+	{
+		push @vertex, join(',', split ' ', <$in>);
+	}
+	for $id (0 .. $nf - 1)
+	{
+		my (undef, $p, $q, $r) = split ' ', <$in>;
+		print $out "$id,$vertex[$p],$vertex[$q],$vertex[$r]\n";
+	}
+	close $in;
+	close $out;
+	$node->safe_psql('postgres', "CREATE TABLE $table ($columns)");
+	copy_csv($node, $table, $csv);
+	return;
+}
+
+# load_volmesh($node, 'red', 18, 1, 0.2, 0.31, 0.17, 0.23)
+sub load_volmesh
+{
+	my ($node, $table, @args) = @_;
+	my $csv = "$ENV{TESTDIR}/$table.csv";
+	system("$ENV{VOLMESH} @args --csv > $csv") == 0 or die "volmesh failed";
+	$node->safe_psql('postgres', "CREATE TABLE $table ($columns)");
+	copy_csv($node, $table, $csv);
+	return;
+}
+
+# the same triangles as a PostGIS geometry each, SRID 0
+sub geometry_table
+{
+	my ($node, $table, $from) = @_;
+	$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE $table AS
+SELECT id, ST_GeomFromText(format('TRIANGLE Z((%s %s %s,%s %s %s,%s %s %s,%1\$s %2\$s %3\$s))',
+	ax, ay, az, bx, by, bz, cx, cy, cz)) AS geom FROM $from;
+ANALYZE $table;
+SQL
+	return;
+}
+
+# SQL for count and checksum of pairs red_id, blue_id; no step overflows for ids
+# below 4e9, and the order of the pairs does not matter
+sub checksum_of
+{
+	my ($pairs) = @_;
+	return <<"SQL";
+SELECT count(*) || ' ' || coalesce(sum(((y * y % 2147483647) * x) % 2147483647), 0)
+FROM (SELECT x, x * x % 2147483647 AS y
+	FROM (SELECT (red_id * 1000003 + blue_id * 7919 + 12345) % 2147483647 AS x FROM $pairs) a) b
+SQL
+}
+
+# count and checksum of $pairs ("redblue_triangle_pairs('a', 'b')"), after running $set
+sub count_and_sum
+{
+	my ($node, $pairs, $set) = @_;
+	return $node->safe_psql('postgres', ($set // '') . ';' . checksum_of($pairs));
+}
+
+# ---- one session that lives on, and what its process holds ----
+
+# A psql that stays connected.  ask() sends SQL and returns its output, errors
+# included; error lines are "SQLSTATE: message".
+sub session
+{
+	my ($node) = @_;
+	my $self = bless { n => 0, in => '', out => '', err => '' }, 'Redblue::Session';
+	$self->{run} = IPC::Run::start(
+		[
+			$node->installed_command('psql'), '-XAtq', '-d', $node->connstr('postgres'),
+			'-v', 'VERBOSITY=verbose', '-f', '-'
+		],
+		\$self->{in}, '>', \$self->{out}, '2>', \$self->{err});
+	$self->ask("\\set ON_ERROR_STOP off");
+	$self->{pid} = $self->ask('SELECT pg_backend_pid()');
+	return $self;
+}
+
+sub proc_status
+{
+	my ($pid, $field) = @_;
+	open(my $in, '<', "/proc/$pid/status") or return 0;
+	my ($line) = grep { /^$field:/ } <$in>;
+	return $line =~ /(\d+)/ ? $1 : 0;
+}
+
+# without the pages of shared buffers that the process happened to touch
+sub backend_rss_kb { return proc_status($_[0], 'RssAnon') }
+sub backend_threads { return proc_status($_[0], 'Threads') }
+sub backend_fds
+{
+	my @fds = glob("/proc/$_[0]/fd/*");
+	return scalar @fds;
+}
+
+package Redblue::Session;
+
+use Time::HiRes ();
+
+sub send
+{
+	my ($self, $sql) = @_;
+	$self->{n}++;
+	$self->{out} = $self->{err} = '';
+	$self->{in} .= "$sql;\n\\echo done $self->{n}\n\\warn done $self->{n}\n";
+	$self->{run}->pump_nb;
+	return;
+}
+
+# what came since send: stdout, and stderr in array context
+sub wait_for
+{
+	my ($self, $seconds) = @_;
+	my $until = Time::HiRes::time() + ($seconds // 600);
+	while ($self->{out} !~ /^done $self->{n}\n/m || $self->{err} !~ /^done $self->{n}\n/m)
+	{
+		die "session gone or no answer: $self->{out} $self->{err}"
+		  if Time::HiRes::time() > $until || !$self->{run}->pumpable;
+		$self->{run}->pump_nb;
+		Time::HiRes::sleep(0.002);
+	}
+	(my $out = $self->{out}) =~ s/^done \d+\n//m;
+	(my $err = $self->{err}) =~ s/^done \d+\n//m;
+	chomp $out;
+	return wantarray ? ($out, $err) : $out . ($err ? "\n$err" : '');
+}
+
+sub ask
+{
+	my ($self, $sql, $seconds) = @_;
+	$self->send($sql);
+	return $self->wait_for($seconds);
+}
+
+sub quit
+{
+	my ($self) = @_;
+	$self->{in} .= "\\q\n";
+	$self->{run}->finish;
+	return;
+}
+
+1;
