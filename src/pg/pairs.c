@@ -1,0 +1,126 @@
+/*
+ * pairs.c
+ *	  The set-returning functions: tables or queries in, pairs of ids out.
+ *
+ *		redblue_triangle_pairs('ore', 'tunnel')
+ *
+ *		 ore                     tunnel                       red_id | blue_id
+ *		 id | ax | ay ... | cz   id | geom              ->   --------+---------
+ *		 ---+----+--------+----  ---+------------------           17 |     802
+ *		 17 |  0 |  0 ... |  9   802| TIN Z (...)                 17 |     803
+ *
+ * A function is one line at the end of this file: its name, whether it takes
+ * queries, what its arguments are called and what they hold.
+ */
+#include "rb_pg.h"
+
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+/* ---- arguments ---- */
+
+static void
+refuse_null(const rb_join *join, const char *argument)
+{
+	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("%s: argument \"%s\" is null", join->function, argument)));
+}
+
+/* an optional column name: NULL where it was left out */
+static const char *
+name_argument(FunctionCallInfo fcinfo, int i, const rb_join *join, int side, const char *what)
+{
+	const char *name;
+
+	if (PG_ARGISNULL(i))
+		return NULL;
+	name = NameStr(*PG_GETARG_NAME(i));
+	if (name[0] == '\0')
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s_%s\" is an empty string", join->function,
+							   join->side[side], what),
+						errhint("Leave the argument out to have the column found.")));
+	return name;
+}
+
+/* (red, blue, red_id, red_geom, blue_id, blue_geom); the query forms end after blue */
+static void
+get_sources(FunctionCallInfo fcinfo, const rb_join *join, rb_source *source)
+{
+	int sides = rb_join_sides(join);
+
+	for (int i = 0; i < sides; i++)
+		if (PG_ARGISNULL(i))
+			refuse_null(join, join->side[i]);
+	for (int i = 0; i < sides; i++)
+	{
+		if (join->query)
+			rb_source_query(&source[i], join, i, text_to_cstring(PG_GETARG_TEXT_PP(i)));
+		else
+			rb_source_table(&source[i], join, i, PG_GETARG_OID(i),
+							name_argument(fcinfo, sides + 2 * i, join, i, "id"),
+							name_argument(fcinfo, sides + 2 * i + 1, join, i, "geom"));
+	}
+}
+
+/* ---- rows ---- */
+
+/* all pairs into the tuplestore; the executor wants a set whole or row by row */
+static void
+store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
+{
+	bool no_nulls[2] = {false, false};
+	rb_batch batch;
+
+	while (rb_run_next(run, &batch))
+	{
+		double start = rb_clock_ms();
+
+		for (size_t i = 0; i < batch.n; i++)
+		{
+			Datum values[2];
+
+			if ((i & 4095) == 4095)
+				CHECK_FOR_INTERRUPTS();
+			values[0] = Int64GetDatum(rb_run_red_id(run, batch.pairs[i]));
+			values[1] = Int64GetDatum(rb_run_blue_id(run, batch.pairs[i]));
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
+		}
+		run->emit_ms += rb_clock_ms() - start;
+	}
+}
+
+static Datum
+return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
+{
+	rb_source source[2];
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	rb_run *run;
+
+	InitMaterializedSRF(fcinfo, 0);
+	get_sources(fcinfo, join, source);
+	run = rb_run_open(join, source, rsinfo->econtext->ecxt_per_query_memory);
+	store_pairs(run, rsinfo);
+	rb_run_close(run);
+	return (Datum) 0;
+}
+
+/* ---- the functions ---- */
+
+#define RB_PAIRS(name, query, red_kind, red, blue_kind, blue)                           \
+	extern Datum name(PG_FUNCTION_ARGS);                                                \
+	Datum name(PG_FUNCTION_ARGS)                                                        \
+	{                                                                                   \
+		static const rb_join join = {#name, query, {red_kind, blue_kind}, {red, blue}}; \
+                                                                                        \
+		return return_pairs(fcinfo, &join);                                             \
+	}                                                                                   \
+	PG_FUNCTION_INFO_V1(name)
+
+#define TABLE false
+#define QUERY true
+
+RB_PAIRS(redblue_triangle_pairs, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue");
+RB_PAIRS(redblue_triangle_pairs_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue");
+RB_PAIRS(redblue_triangle_self_pairs, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL);
+RB_PAIRS(redblue_triangle_self_pairs_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL);

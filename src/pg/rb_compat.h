@@ -1,0 +1,73 @@
+/*
+ * rb_compat.h
+ *	  What differs between PostgreSQL 14 and 18, and nothing else.
+ *
+ * Include it right after postgres.h and fmgr.h; it pulls in what it adapts.
+ */
+#ifndef RB_COMPAT_H
+#define RB_COMPAT_H
+
+#if PG_VERSION_NUM < 140000
+#error "redblue needs PostgreSQL 14 or newer"
+#endif
+
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
+
+/* varlena macros left postgres.h in 16 */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* 15: reserve the prefix; before, only warn about settings nobody knows */
+#if PG_VERSION_NUM < 150000
+#define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
+#endif
+
+/* 15: the set-up of a materialized set; before, everybody had a copy of this */
+#if PG_VERSION_NUM < 150000
+#include "utils/tuplestore.h"
+
+static inline void
+InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext old;
+	TupleDesc desc;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("set-valued function called in context that cannot accept a set")));
+	if (!(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("materialize mode required, but it is not allowed in this context")));
+	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setDesc = desc;
+	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
+											  false, work_mem);
+	MemoryContextSwitchTo(old);
+}
+#endif
+
+/* 16: one function for the privileges of all kinds of objects */
+#if PG_VERSION_NUM >= 160000
+#define rb_may_execute(funcid) \
+	(object_aclcheck(ProcedureRelationId, (funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#else
+#define rb_may_execute(funcid) (pg_proc_aclcheck((funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#endif
+
+/* 18: the module may tell its name and version */
+#ifdef PG_MODULE_MAGIC_EXT
+#define RB_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "redblue", .version = RB_VERSION)
+#else
+#define RB_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+#endif /* RB_COMPAT_H */

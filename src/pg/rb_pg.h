@@ -1,0 +1,193 @@
+/*
+ * rb_pg.h
+ *	  What the files of this room share, grouped under the file that defines it.
+ *
+ *		arguments -> source -> SELECT -> receiver -> builder     (reading, run.c opens it)
+ *		builder -> rb_stream -> batches of pairs -> rows         (joining, run.c drives it)
+ *
+ * This is the only room that knows PostgreSQL.  Nothing of PostgreSQL is called
+ * from a thread other than the backend's own.
+ */
+#ifndef RB_PG_H
+#define RB_PG_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "rb_compat.h"
+#include "access/tupdesc.h"
+#include "tcop/dest.h"
+
+#include "redblue.h"
+
+/*
+ * What one SQL function joins.  A function is one line of this sort (pairs.c);
+ * all code below is the same for all of them.
+ */
+typedef struct rb_join
+{
+	const char *function; /* its SQL name, for messages */
+	bool query;           /* arguments are query texts, not tables */
+	rb_kind kind[2];
+	const char *side[2]; /* what the arguments are called; side[1] NULL: a self join */
+} rb_join;
+
+static inline int
+rb_join_sides(const rb_join *join)
+{
+	return join->side[1] == NULL ? 1 : 2;
+}
+
+/* ---- module.c: settings ---- */
+
+typedef enum rb_backend_choice
+{
+	RB_CHOOSE_AUTO,
+	RB_CHOOSE_CPU,
+	RB_CHOOSE_CUDA
+} rb_backend_choice;
+
+extern int rb_setting_backend;
+extern int rb_setting_threads;          /* 0: automatic */
+extern int rb_setting_memory_limit;     /* kB */
+extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
+extern int rb_setting_grid_resolution;  /* 0: planned */
+
+extern int rb_threads(void); /* what the setting means on this machine */
+
+/* ---- backend.c: which backend ---- */
+
+/*
+ * The backend for the next join, as redblue.backend wants it; raises where that
+ * is impossible.  note (of that size) gets the reason for a fallback, or "".
+ */
+extern const rb_backend *rb_backend_choose(const char *function, char *note, size_t size);
+
+/* the CUDA backend, or NULL and why not; text describes the device where there is one */
+extern const rb_backend *rb_backend_cuda(char *text, size_t size);
+
+/* ---- source.c: an argument becomes a SELECT ---- */
+
+typedef struct rb_source
+{
+	const rb_join *join;
+	int side;              /* 0 or 1 */
+	const char *sql;       /* one SELECT */
+	const char *id_name;   /* NULL: "id" */
+	const char *geom_name; /* NULL: found by its type */
+} rb_source;
+
+extern void rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid,
+							const char *id_name, const char *geom_name);
+extern void rb_source_query(rb_source *source, const rb_join *join, int side, const char *text);
+
+/* "red" of a source, for messages */
+static inline const char *
+rb_source_side(const rb_source *source)
+{
+	return source->join->side[source->side];
+}
+
+static inline rb_kind
+rb_source_kind(const rb_source *source)
+{
+	return source->join->kind[source->side];
+}
+
+/* ---- columns.c: which columns of a row make an object ---- */
+
+#define RB_MAX_WIDTH 9
+
+typedef struct rb_column
+{
+	AttrNumber attno; /* from 1; 0: not used */
+	Oid type;         /* behind its domains */
+} rb_column;
+
+typedef struct rb_columns
+{
+	rb_column id;   /* an integer */
+	rb_column geom; /* a geometry, or: */
+	int width;      /* so many numbers; 0 with a geometry */
+	rb_column coord[RB_MAX_WIDTH];
+	AttrNumber last; /* the highest attno of all these */
+} rb_columns;
+
+extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
+
+/* the column names of a kind's coordinates */
+extern const char *rb_coordinate_name(rb_kind kind, int i);
+
+/* ---- receiver.c: rows become objects ---- */
+
+/* all geometries of one join have one SRID: the first one seen, and where */
+typedef struct rb_srid
+{
+	bool known;
+	int32_t srid;
+	uint32_t type;
+	const char *side;
+	int64 id;
+} rb_srid;
+
+extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
+										rb_srid *srid);
+
+/* ---- run.c: open a join, take batches, close ---- */
+
+/*
+ * One call's join.  It lives in a memory context and ends with it at the latest,
+ * whatever happens; rb_run_close ends it sooner.
+ */
+typedef struct rb_run
+{
+	const rb_join *join;
+	MemoryContextCallback at_end;
+	rb_memory *memory;
+	rb_context ctx;
+	rb_srid srid;
+	rb_builder builder[2];
+	rb_objects objects[2];
+	rb_job job;
+	const rb_backend *backend;
+	rb_stream *stream;
+	char note[200]; /* why this backend, or "" */
+	double emit_ms; /* added to by whoever makes rows of the pairs */
+} rb_run;
+
+/* reads the sides and starts the join */
+extern rb_run *rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context);
+
+/* the next pairs, at least one; false when there are no more.  Can be cancelled. */
+extern bool rb_run_next(rb_run *run, rb_batch *batch);
+
+/* stops what still runs, gives all memory back */
+extern void rb_run_close(rb_run *run);
+
+static inline int64
+rb_run_red_id(const rb_run *run, rb_pair pair)
+{
+	return run->builder[0].ids[pair.red];
+}
+
+static inline int64
+rb_run_blue_id(const rb_run *run, rb_pair pair)
+{
+	return run->builder[run->job.blue == NULL ? 0 : 1].ids[pair.blue];
+}
+
+extern double rb_clock_ms(void);
+
+/* ---- info.c: what the last join did ---- */
+
+extern void rb_last_run_set(const rb_run *run);
+
+/* ---- error.c: the one place where a status becomes an ERROR ---- */
+
+extern void rb_raise(const char *function, rb_status status, const rb_error *error)
+	pg_attribute_noreturn();
+extern void rb_raise_geometry(const rb_source *source, const char *column, int64 id,
+							  rb_geometry_fault fault, const rb_geometry_info *info,
+							  const rb_error *error) pg_attribute_noreturn();
+
+#endif /* RB_PG_H */

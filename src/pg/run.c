@@ -1,0 +1,156 @@
+/*
+ * run.c
+ *	  One call's join: open (read the sides, start), next batch, close.
+ *
+ * Everything that a join holds, memory of the core and threads alike, hangs on an
+ * rb_run, which lives in a memory context.  When that context goes, be it at the
+ * end of the query or because of an ERROR, a cancel or the end of the session,
+ * its callback closes the run: first the stream, which waits for its threads,
+ * then the memory.  So no path out of here leaks.
+ *
+ * rb_run_next waits in slices of 20 ms and looks for interrupts between them.
+ */
+#include "rb_pg.h"
+
+#include "executor/spi.h"
+#include "utils/memutils.h"
+
+#include <time.h>
+
+#define RB_WAIT_MS 20
+
+double
+rb_clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+static void
+close_at_end(void *run)
+{
+	rb_run_close(run);
+}
+
+static void
+reading_context(void *arg)
+{
+	const rb_source *source = arg;
+
+	errcontext("reading the %s side of %s", rb_source_side(source), source->join->function);
+}
+
+/* runs one SELECT, read-only, as the caller, on the snapshot of the statement around it */
+static void
+read_side(rb_run *run, const rb_source *source)
+{
+	rb_builder *builder = &run->builder[source->side];
+	ErrorContextCallback context;
+	SPIExecuteOptions options;
+	int rc;
+
+	context.callback = reading_context;
+	context.arg = unconstify(rb_source *, source);
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+
+	rb_builder_init(builder, run->memory, rb_source_kind(source));
+	memset(&options, 0, sizeof options);
+	options.read_only = true;
+	options.must_return_tuples = true;
+	options.dest = rb_receiver_create(source, builder, &run->srid);
+	rc = SPI_execute_extended(source->sql, &options);
+	if (rc < 0)
+		elog(ERROR, "%s: SPI_execute_extended: %s", run->join->function,
+			 SPI_result_code_string(rc));
+	rb_builder_objects(builder, &run->objects[source->side]);
+
+	error_context_stack = context.previous;
+}
+
+static void
+read_sides(rb_run *run, const rb_source *source)
+{
+	double start = rb_clock_ms();
+	uint64 rows = 0;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "%s: SPI_connect failed", run->join->function);
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+	{
+		read_side(run, &source[i]);
+		rows += run->objects[i].nrows;
+	}
+	SPI_finish();
+	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
+	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_clock_ms() - start;
+}
+
+rb_run *
+rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
+{
+	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
+	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
+	rb_status status;
+
+	run->join = join;
+	run->at_end.func = close_at_end;
+	run->at_end.arg = run;
+	MemoryContextRegisterResetCallback(context, &run->at_end);
+
+	run->backend = rb_backend_choose(join->function, run->note, sizeof run->note);
+	run->memory = rb_memory_create(limit);
+	if (run->memory == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", join->function)));
+	rb_context_init(&run->ctx, run->memory);
+	run->ctx.threads = rb_threads();
+	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
+	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
+
+	read_sides(run, source);
+
+	run->job.red = &run->objects[0];
+	run->job.blue = rb_join_sides(join) == 2 ? &run->objects[1] : NULL;
+	status = rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);
+	if (status != RB_OK)
+		rb_raise(join->function, status, &run->ctx.error);
+	return run;
+}
+
+bool
+rb_run_next(rb_run *run, rb_batch *batch)
+{
+	for (;;)
+	{
+		rb_status status;
+
+		CHECK_FOR_INTERRUPTS();
+		status = rb_stream_next(run->stream, RB_WAIT_MS, batch);
+		if (status == RB_END)
+		{
+			rb_last_run_set(run);
+			return false;
+		}
+		if (status != RB_OK)
+			rb_raise(run->join->function, status, &run->ctx.error);
+		if (batch->n > 0)
+			return true;
+	}
+}
+
+void
+rb_run_close(rb_run *run)
+{
+	rb_stream_close(run->stream);
+	run->stream = NULL;
+	if (run->memory != NULL)
+	{
+		rb_builder_free(&run->builder[0]);
+		rb_builder_free(&run->builder[1]);
+		rb_memory_destroy(run->memory);
+		run->memory = NULL;
+	}
+}

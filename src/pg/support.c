@@ -1,0 +1,122 @@
+/*
+ * support.c
+ *	  What the planner asks: how many rows, at what cost.
+ *
+ * Without statistics of space the size of the tables is all there is to go by.
+ * In a mesh a triangle meets about twelve others, those it shares a corner with,
+ * six unordered pairs each; two meshes that cross meet along curves, two that
+ * fill the same room everywhere.  We answer one pair for each row of the larger
+ * side, six for each row of a self join.
+ *
+ * The cost is that of reading the tables, and of some twenty operators a row for
+ * the join itself.
+ */
+#include "rb_pg.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/syscache.h"
+
+#define RB_SELF_PAIRS 6
+#define RB_OPERATORS_PER_ROW 20
+/* of a table that was never analyzed, of a view, of a query */
+#define RB_UNKNOWN_ROWS 1000
+#define RB_UNKNOWN_PAGES 10
+
+typedef struct sizes
+{
+	int tables;
+	double rows;   /* of all tables */
+	double larger; /* of the larger one */
+	double pages;
+} sizes;
+
+static void
+add_table(sizes *s, Oid relid)
+{
+	double rows = -1;
+	double pages = 0;
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		rows = form->reltuples;
+		pages = form->relpages;
+		if (form->relkind == RELKIND_VIEW)
+			rows = -1;
+		ReleaseSysCache(tuple);
+	}
+	if (rows < 0)
+	{
+		rows = RB_UNKNOWN_ROWS;
+		pages = RB_UNKNOWN_PAGES;
+	}
+	s->tables++;
+	s->rows += rows;
+	s->larger = Max(s->larger, rows);
+	s->pages += pages;
+}
+
+/* the tables among the arguments of a call; false for a call with query texts */
+static bool
+find_sizes(PlannerInfo *root, Node *node, sizes *s)
+{
+	ListCell *lc;
+
+	memset(s, 0, sizeof *s);
+	if (node == NULL || !IsA(node, FuncExpr))
+		return false;
+	foreach (lc, ((FuncExpr *) node)->args)
+	{
+		Node *arg = lfirst(lc);
+
+		if (exprType(arg) != REGCLASSOID)
+			continue;
+		arg = estimate_expression_value(root, arg);
+		if (IsA(arg, Const) && !((Const *) arg)->constisnull)
+			add_table(s, DatumGetObjectId(((Const *) arg)->constvalue));
+		else
+			add_table(s, InvalidOid);
+	}
+	return s->tables > 0;
+}
+
+PG_FUNCTION_INFO_V1(redblue_support);
+
+Datum
+redblue_support(PG_FUNCTION_ARGS)
+{
+	Node *request = (Node *) PG_GETARG_POINTER(0);
+	Node *answer = NULL;
+	sizes s;
+
+	if (IsA(request, SupportRequestRows))
+	{
+		SupportRequestRows *rows = (SupportRequestRows *) request;
+
+		if (find_sizes(rows->root, rows->node, &s))
+		{
+			rows->rows = clamp_row_est(s.tables == 1 ? RB_SELF_PAIRS * s.larger : s.larger);
+			answer = request;
+		}
+	}
+	else if (IsA(request, SupportRequestCost))
+	{
+		SupportRequestCost *cost = (SupportRequestCost *) request;
+
+		if (find_sizes(cost->root, cost->node, &s))
+		{
+			cost->startup = 0;
+			cost->per_tuple = seq_page_cost * s.pages +
+							  (cpu_tuple_cost + RB_OPERATORS_PER_ROW * cpu_operator_cost) * s.rows;
+			answer = request;
+		}
+	}
+	PG_RETURN_POINTER(answer);
+}
