@@ -22,6 +22,7 @@
  *	  -e CANDIDATES,PAIRS,CHECKSUM	the truth; a dash for what is not known
  *	  -o NAME		only ours (redblue) or only the peers (peers)
  *	  --row LABEL	a row of the Markdown table instead of the report
+ *	  --stages FILE	append the report to FILE
  *	  --head		its head, nothing else
  *	  --csv FILE	id and coordinates of FILE as CSV, nothing else
  */
@@ -36,38 +37,38 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_PEERS	4
+#define MAX_PEERS 4
 
 /* what a join found and took */
 typedef struct answer
 {
-	peer_run	best;			/* minimum of each time */
-	uint64_t	pairs;
-	uint64_t	checksum;
-	bool		ran;
+	peer_run best; /* minimum of each time */
+	uint64_t pairs;
+	uint64_t checksum;
+	bool ran;
 } answer;
 
 typedef struct options
 {
-	int			rounds;
-	int			threads;
-	uint32_t	resolution;
-	uint32_t	filters;
-	bool		ours;
-	bool		theirs;
+	int rounds;
+	int threads;
+	uint32_t resolution;
+	uint32_t filters;
+	bool ours;
+	bool theirs;
 	const char *row;
 	const char *label;
-	char		truth[3][32];	/* candidates, pairs, checksum; "-" where not known */
+	char truth[3][32]; /* candidates, pairs, checksum; "-" where not known */
 } options;
 
 /* of ours, beyond what peers have */
 typedef struct insight
 {
-	rb_stats	stats;			/* of the fastest round */
-	double		count_wall;		/* best of the rounds that only count */
-	uint64_t	count;
-	uint64_t	peak;			/* bytes that core held at most, while it only counts */
-	uint64_t	peak_pairs;		/* the same while it hands out pairs */
+	rb_stats stats;    /* of the fastest round */
+	double count_wall; /* best of the rounds that only count */
+	uint64_t count;
+	uint64_t peak;       /* bytes that core held at most, while it only counts */
+	uint64_t peak_pairs; /* the same while it hands out pairs */
 } insight;
 
 static void
@@ -94,7 +95,7 @@ cpu_now(void)
 
 	getrusage(RUSAGE_SELF, &r);
 	return (double) (r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-		1e-6 * (double) (r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+		   1e-6 * (double) (r.ru_utime.tv_usec + r.ru_stime.tv_usec);
 }
 
 void
@@ -112,13 +113,14 @@ static uint64_t
 checksum(const pair_list *list)
 {
 	const uint64_t p = 2147483647;
-	uint64_t	sum = 0;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < list->n; i++)
 	{
-		uint64_t	x = ((uint64_t) list->pairs[i].red * 1000003 +
-						 (uint64_t) list->pairs[i].blue * 7919 + 12345) % p;
-		uint64_t	y = x * x % p;
+		uint64_t x = ((uint64_t) list->pairs[i].red * 1000003 +
+					  (uint64_t) list->pairs[i].blue * 7919 + 12345) %
+					 p;
+		uint64_t y = x * x % p;
 
 		sum += y * y % p * x % p;
 	}
@@ -132,14 +134,14 @@ static void
 join_ours(const options *o, const rb_objects *red, const rb_objects *blue, pair_list *out,
 		  peer_run *run, rb_stats *stats, uint64_t *peak)
 {
-	rb_memory  *memory = rb_memory_create(UINT64_MAX);
-	rb_job		job = {red, blue, out == NULL};
-	rb_context	ctx;
-	rb_stream  *stream;
-	rb_batch	batch;
-	rb_status	status;
-	double		wall;
-	double		cpu;
+	rb_memory *memory = rb_memory_create(UINT64_MAX);
+	rb_job job = {red, blue, out == NULL};
+	rb_context ctx;
+	rb_stream *stream;
+	rb_batch batch;
+	rb_status status;
+	double wall;
+	double cpu;
 
 	if (memory == NULL)
 		die("out of memory", "");
@@ -179,7 +181,7 @@ join_ours(const options *o, const rb_objects *red, const rb_objects *blue, pair_
 static bool
 keep_best(answer *a, const peer_run *run)
 {
-	bool		better = !a->ran || run->wall < a->best.wall;
+	bool better = !a->ran || run->wall < a->best.wall;
 
 	if (better)
 		a->best.wall = run->wall;
@@ -193,7 +195,7 @@ keep_best(answer *a, const peer_run *run)
 static void
 check_rounds(answer *a, const pair_list *list, const char *name)
 {
-	uint64_t	sum = checksum(list);
+	uint64_t sum = checksum(list);
 
 	if (a->ran && (a->pairs != list->n || a->checksum != sum))
 		die("two rounds gave different answers", name);
@@ -206,12 +208,12 @@ static void
 run_rounds(const options *o, const rb_objects *red, const rb_objects *blue, answer *answers,
 		   insight *in)
 {
-	pair_list	list = {NULL, 0, 0};
+	pair_list list = {NULL, 0, 0};
 
 	for (int round = 0; round < o->rounds; round++)
 	{
-		peer_run	run;
-		rb_stats	stats;
+		peer_run run;
+		rb_stats stats;
 
 		if (o->ours)
 		{
@@ -240,7 +242,7 @@ run_rounds(const options *o, const rb_objects *red, const rb_objects *blue, answ
 static bool
 differs(const char *label, const char *name, const char *what, uint64_t is, const char *truth)
 {
-	char		text[32];
+	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, is);
 	if (strcmp(truth, "-") == 0 || strcmp(truth, text) == 0)
@@ -253,21 +255,22 @@ differs(const char *label, const char *name, const char *what, uint64_t is, cons
 static bool
 all_agree(options *o, const answer *answers, const insight *in)
 {
-	bool		wrong = false;
+	bool wrong = false;
 
 	for (int i = 0; i < 1 + MAX_PEERS; i++)
 	{
 		const answer *a = &answers[i];
-		const char *name = i == 0 ? "redblue" : peers[i - 1].name;
-		uint64_t	is[3] = {a->best.candidates, a->pairs, a->checksum};
-		const char *what[3] = {"candidates", "pairs", "as checksum"};
+		const uint64_t is[3] = {a->best.candidates, a->pairs, a->checksum};
+		const char *const what[3] = {"candidates", "pairs", "as checksum"};
+		const char *name;
 
 		if (!a->ran)
 			continue;
+		name = i == 0 ? "redblue" : peers[i - 1].name;
 		for (int k = 0; k < 3; k++)
 		{
 			if (k == 0 && is[k] == 0)
-				continue;		/* a tree does not see them */
+				continue; /* a tree does not see them */
 			wrong |= differs(o->label, name, what[k], is[k], o->truth[k]);
 			if (strcmp(o->truth[k], "-") == 0)
 				snprintf(o->truth[k], sizeof(o->truth[k]), "%" PRIu64, is[k]);
@@ -289,10 +292,11 @@ test_ms(const rb_stats *s)
 static void
 print_head(void)
 {
-	printf("| load | candidates | pairs | CGAL boxes s | CGAL AABB_tree s | redblue s (threads) "
-		   "| boxes / redblue | tree / redblue | boxes / redblue, CPU s | ns a candidate and core "
-		   "| bytes a triangle |\n"
-		   "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+	printf(
+		"| load | candidates | pairs | CGAL boxes s | CGAL AABB_tree s | redblue s (threads) "
+		"| boxes / redblue | tree / redblue | boxes / redblue, CPU s | ns a candidate and core, CPU | of them tests "
+		"| bytes a triangle |\n"
+		"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
 }
 
 static void
@@ -311,9 +315,9 @@ print_cell(bool there, const char *format, double value)
 static void
 print_row(const options *o, const answer *a, const insight *in, double nparts)
 {
-	bool		ours = a[0].ran;
-	uint64_t	pairs = ours ? a[0].pairs : a[1].pairs;
-	uint64_t	candidates = ours ? a[0].best.candidates : a[1].best.candidates;
+	bool ours = a[0].ran;
+	uint64_t pairs = ours ? a[0].pairs : a[1].pairs;
+	uint64_t candidates = ours ? a[0].best.candidates : a[1].best.candidates;
 
 	printf("| %s | %" PRIu64 " | %" PRIu64 " |", o->label, candidates, pairs);
 	print_cell(a[1].ran, "%.3f", a[1].best.wall);
@@ -325,47 +329,50 @@ print_row(const options *o, const answer *a, const insight *in, double nparts)
 	print_cell(ours && a[1].ran, "**%.1f**", a[1].best.wall / a[0].best.wall);
 	print_cell(ours && a[2].ran, "**%.1f**", a[2].best.wall / a[0].best.wall);
 	print_cell(ours && a[1].ran, "%.1f", a[1].best.cpu / a[0].best.cpu);
-	print_cell(ours && candidates > 0, "%.0f",
-			   1e9 * a[0].best.wall * in->stats.threads / (double) candidates);
+	print_cell(ours && candidates > 0, "%.1f", 1e9 * a[0].best.cpu / (double) candidates);
+	print_cell(ours && candidates > 0, "%.1f",
+			   1e6 * test_ms(&in->stats) * in->stats.threads / (double) candidates);
 	print_cell(ours, "%.0f", (double) in->peak / nparts);
 	putchar('\n');
 }
 
 static void
-print_report(const answer *a, const insight *in, double nparts)
+print_report(FILE *to, const answer *a, const insight *in, double nparts)
 {
 	const rb_stats *s = &in->stats;
-	double		candidates = (double) a[0].best.candidates;
+	double candidates = (double) a[0].best.candidates;
 
-	printf("%-16s %10s %10s %12s %12s %18s\n", "", "wall s", "CPU s", "candidates", "pairs", "checksum");
+	fprintf(to, "%-16s %10s %10s %12s %12s %18s\n", "", "wall s", "CPU s", "candidates", "pairs",
+			"checksum");
 	for (int i = 0; i < 1 + MAX_PEERS; i++)
 		if (a[i].ran)
-			printf("%-16s %10.4f %10.4f %12" PRIu64 " %12" PRIu64 " %18" PRIu64 "\n",
-				   i == 0 ? "redblue" : peers[i - 1].name, a[i].best.wall, a[i].best.cpu,
-				   a[i].best.candidates, a[i].pairs, a[i].checksum);
+			fprintf(to, "%-16s %10.4f %10.4f %12" PRIu64 " %12" PRIu64 " %18" PRIu64 "\n",
+					i == 0 ? "redblue" : peers[i - 1].name, a[i].best.wall, a[i].best.cpu,
+					a[i].best.candidates, a[i].pairs, a[i].checksum);
 	if (!a[0].ran)
 		return;
-	printf("%-16s %10.4f\n\n", "  only counting", in->count_wall);
-	printf("backend %s, %d threads, grid %u x %u x %u, %" PRIu64 " cells, %" PRIu64 " box tests\n",
-		   s->backend, s->threads, s->resolution[0], s->resolution[1], s->resolution[2],
-		   s->cells, s->box_tests);
+	fprintf(to, "%-16s %10.4f\n\n", "  only counting", in->count_wall);
+	fprintf(to,
+			"backend %s, %d threads, grid %u x %u x %u, %" PRIu64 " cells, %" PRIu64 " box tests\n",
+			s->backend, s->threads, s->resolution[0], s->resolution[1], s->resolution[2], s->cells,
+			s->box_tests);
 	for (int i = 0; i < RB_STAGES; i++)
-		printf("  %-12s %14" PRIu64 " %10.2f ms\n", rb_stage_name((rb_stage) i), s->stage[i].count,
-			   s->stage[i].ms);
-	printf("  exact by integers %" PRIu64 ", expansions %" PRIu64 ", GMP %" PRIu64 "\n",
-		   s->exact_integer, s->exact_expansion, s->exact_gmp);
+		fprintf(to, "  %-12s %14" PRIu64 " %10.2f ms\n", rb_stage_name((rb_stage) i),
+				s->stage[i].count, s->stage[i].ms);
+	fprintf(to, "  exact by integers %" PRIu64 ", expansions %" PRIu64 ", GMP %" PRIu64 "\n",
+			s->exact_integer, s->exact_expansion, s->exact_gmp);
 	if (candidates > 0)
-		printf("  ns a candidate and core: %.1f in all, %.1f in the tests\n",
-			   1e9 * a[0].best.wall * s->threads / candidates,
-			   1e6 * test_ms(s) * s->threads / candidates);
-	printf("  bytes an object over its coordinates: %.1f (with the buffers of pairs %.1f)\n",
-		   (double) in->peak / nparts, (double) in->peak_pairs / nparts);
+		fprintf(to, "  ns a candidate and core: %.1f in all, %.1f in the tests\n",
+				1e9 * a[0].best.wall * s->threads / candidates,
+				1e6 * test_ms(s) * s->threads / candidates);
+	fprintf(to, "  bytes an object over its coordinates: %.1f (with the buffers of pairs %.1f)\n",
+			(double) in->peak / nparts, (double) in->peak_pairs / nparts);
 }
 
 static int
 print_csv(const rb_objects *objects)
 {
-	int			width = rb_kind_width(objects->kind);
+	int width = rb_kind_width(objects->kind);
 
 	for (uint32_t i = 0; i < objects->nparts; i++)
 	{
@@ -395,7 +402,7 @@ kind_named(const char *name)
 static bool
 is_number(const char *text)
 {
-	char	   *end;
+	char *end;
 
 	strtod(text, &end);
 	return end != text && *end == '\0';
@@ -404,19 +411,21 @@ is_number(const char *text)
 int
 main(int argc, char **argv)
 {
-	options		o = {5, 0, 0, RB_FILTER_ALL, true, true, NULL, "", {"-", "-", "-"}};
-	rb_kind		kind = RB_TRIANGLE3;
+	options o = {5, 0, 0, RB_FILTER_ALL, true, true, NULL, "", {"-", "-", "-"}};
+	rb_kind kind = RB_TRIANGLE3;
 	const char *files[2] = {NULL, NULL};
 	const double still[3] = {0, 0, 0};
-	double		shift[3] = {0, 0, 0};
-	int			nfiles = 0;
-	int			nshift = 0;
-	bool		csv = false;
-	rb_objects	red;
-	rb_objects	blue;
-	answer		answers[1 + MAX_PEERS];
-	insight		in;
-	bool		right;
+	double shift[3] = {0, 0, 0};
+	int nfiles = 0;
+	int nshift = 0;
+	bool csv = false;
+	rb_objects red;
+	rb_objects blue;
+	answer answers[1 + MAX_PEERS];
+	insight in;
+	const char *stages = NULL;
+	double nparts;
+	bool right;
 
 	for (int i = 1; i < argc; i++)
 	{
@@ -452,6 +461,8 @@ main(int argc, char **argv)
 				o.theirs = false;
 			else if (strcmp(arg, "-o") == 0 && strcmp(value, "peers") == 0)
 				o.ours = false;
+			else if (strcmp(arg, "--stages") == 0)
+				stages = value;
 			else if (strcmp(arg, "--row") == 0)
 				o.row = value;
 			else
@@ -478,9 +489,22 @@ main(int argc, char **argv)
 	memset(&in, 0, sizeof(in));
 	run_rounds(&o, &red, &blue, answers, &in);
 	right = all_agree(&o, answers, &in);
+	nparts = (double) red.nparts + blue.nparts;
 	if (o.row != NULL)
-		print_row(&o, answers, &in, (double) red.nparts + blue.nparts);
+		print_row(&o, answers, &in, nparts);
 	else
-		print_report(answers, &in, (double) red.nparts + blue.nparts);
+		print_report(stdout, answers, &in, nparts);
+	if (stages != NULL)
+	{
+		FILE *to = fopen(stages, "a");
+
+		if (to == NULL)
+			die("cannot be written", stages);
+		fprintf(to, "%s\n", o.label);
+		print_report(to, answers, &in, nparts);
+		fprintf(to, "\n");
+		if (fclose(to) != 0)
+			die("cannot be written", stages);
+	}
 	return right ? 0 : 1;
 }

@@ -21,8 +21,8 @@ complain(const char *path, const char *what)
 static bool
 ends_with(const char *name, const char *tail)
 {
-	size_t		n = strlen(name);
-	size_t		t = strlen(tail);
+	size_t n = strlen(name);
+	size_t t = strlen(tail);
 
 	return n > t && strcmp(name + n - t, tail) == 0;
 }
@@ -31,13 +31,13 @@ ends_with(const char *name, const char *tail)
 static char *
 slurp(const char *path, size_t *size)
 {
-	bool		packed = ends_with(path, ".xz");
-	char		command[1200];
-	FILE	   *in;
-	char	   *bytes = NULL;
-	size_t		room = 0;
-	size_t		got = 0;
-	bool		failed;
+	bool packed = ends_with(path, ".xz");
+	char command[1200];
+	FILE *in;
+	char *bytes = NULL;
+	size_t room = 0;
+	size_t got = 0;
+	bool failed;
 
 	if (packed)
 	{
@@ -52,11 +52,11 @@ slurp(const char *path, size_t *size)
 		return NULL;
 	for (;;)
 	{
-		size_t		n;
+		size_t n;
 
 		if (room - got < (1 << 20) + 1)
 		{
-			char	   *more = realloc(bytes, room = 2 * room + (2 << 20));
+			char *more = realloc(bytes, room = 2 * room + (2 << 20));
 
 			if (more == NULL)
 			{
@@ -88,7 +88,7 @@ slurp(const char *path, size_t *size)
 static bool
 number(char **at, double *value)
 {
-	char	   *end;
+	char *end;
 
 	*at += strspn(*at, " \t\r\n,");
 	*value = strtod(*at, &end);
@@ -101,7 +101,7 @@ number(char **at, double *value)
 static double *
 new_coords(rb_objects *objects, rb_kind kind, double n)
 {
-	double	   *coords;
+	double *coords;
 
 	if (!(n >= 0 && n < RB_MAX_OBJECTS))
 		return NULL;
@@ -118,13 +118,13 @@ scan_faces(char *at, const double *points, double npoints, double *coords, uint3
 {
 	for (uint32_t i = 0; i < nfaces; i++)
 	{
-		double		corners;
+		double corners;
 
 		if (!number(&at, &corners) || corners != 3)
 			return false;
 		for (int k = 0; k < 3; k++)
 		{
-			double		point;
+			double point;
 
 			if (!number(&at, &point) || !(point >= 0 && point < npoints))
 				return false;
@@ -138,10 +138,10 @@ scan_faces(char *at, const double *points, double npoints, double *coords, uint3
 static bool
 read_off(char *at, rb_objects *objects)
 {
-	double		head[3];
-	double	   *points;
-	double	   *coords;
-	bool		ok = true;
+	double head[3];
+	double *points;
+	double *coords;
+	bool ok = true;
 
 	if (strncmp(at, "OFF", 3) != 0)
 		return false;
@@ -164,10 +164,10 @@ read_off(char *at, rb_objects *objects)
 static bool
 read_csv(char *at, rb_objects *objects)
 {
-	char	   *line = strchr(at, '\n');
-	int			columns = 1;
-	size_t		rows = 0;
-	double	   *coords;
+	char *line = strchr(at, '\n');
+	int columns = 1;
+	size_t rows = 0;
+	double *coords;
 
 	if (line == NULL)
 		return false;
@@ -183,7 +183,7 @@ read_csv(char *at, rb_objects *objects)
 	at = line;
 	for (size_t i = 0; i < rows; i++)
 	{
-		double		id;
+		double id;
 
 		if (!number(&at, &id) || id != i)
 			return false;
@@ -197,8 +197,8 @@ read_csv(char *at, rb_objects *objects)
 static bool
 read_raw(const char *bytes, size_t size, rb_kind kind, rb_objects *objects)
 {
-	size_t		object = sizeof(double) * rb_kind_width(kind);
-	double	   *coords = size % object == 0 ? new_coords(objects, kind, size / object) : NULL;
+	size_t object = sizeof(double) * rb_kind_width(kind);
+	double *coords = size % object == 0 ? new_coords(objects, kind, size / object) : NULL;
 
 	if (coords == NULL)
 		return false;
@@ -209,10 +209,10 @@ read_raw(const char *bytes, size_t size, rb_kind kind, rb_objects *objects)
 bool
 read_objects(const char *path, rb_kind kind, const double shift[3], rb_objects *objects)
 {
-	size_t		size = 0;
-	char	   *bytes = slurp(path, &size);
-	bool		ok;
-	int			dim;
+	size_t size = 0;
+	char *bytes = slurp(path, &size);
+	bool ok;
+	int dim;
 
 	memset(objects, 0, sizeof(*objects));
 	if (bytes == NULL)
@@ -232,8 +232,8 @@ read_objects(const char *path, rb_kind kind, const double shift[3], rb_objects *
 	dim = objects->kind == RB_SEGMENT2 || objects->kind == RB_BOX2 ? 2 : 3;
 	if (shift[0] != 0 || shift[1] != 0 || shift[2] != 0)
 	{
-		double	   *coords = (double *) objects->coords;
-		size_t		n = (size_t) objects->nparts * rb_kind_width(objects->kind);
+		double *coords = (double *) objects->coords;
+		size_t n = (size_t) objects->nparts * rb_kind_width(objects->kind);
 
 		for (size_t k = 0; k < n; k++)
 			coords[k] += shift[k % dim];

@@ -41,8 +41,7 @@ struct Clock
 {
 	double wall0, cpu0;
 
-	static double
-	wall()
+	static double wall()
 	{
 		timespec t;
 
@@ -50,19 +49,20 @@ struct Clock
 		return t.tv_sec + 1e-9 * t.tv_nsec;
 	}
 
-	static double
-	cpu()
+	static double cpu()
 	{
 		rusage r;
 
 		getrusage(RUSAGE_THREAD, &r);
-		return r.ru_utime.tv_sec + r.ru_stime.tv_sec + 1e-6 * (r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+		return r.ru_utime.tv_sec + r.ru_stime.tv_sec +
+			   1e-6 * (r.ru_utime.tv_usec + r.ru_stime.tv_usec);
 	}
 
-	Clock() : wall0(wall()), cpu0(cpu()) {}
+	Clock() : wall0(wall()), cpu0(cpu())
+	{
+	}
 
-	void
-	stop(peer_run *run) const
+	void stop(peer_run *run) const
 	{
 		run->wall = wall() - wall0;
 		run->cpu = cpu() - cpu0;
@@ -106,8 +106,14 @@ struct Tri
 		dim = t[end[0]] == t[end[1]] ? 0 : 1;
 	}
 
-	Segment3 segment() const { return Segment3(t[end[0]], t[end[1]]); }
-	CGAL::Bbox_3 bbox() const { return t.bbox(); }
+	Segment3 segment() const
+	{
+		return Segment3(t[end[0]], t[end[1]]);
+	}
+	CGAL::Bbox_3 bbox() const
+	{
+		return t.bbox();
+	}
 };
 
 struct Seg3
@@ -126,7 +132,10 @@ struct Seg2
 	Segment2 s;
 	unsigned char dim;
 
-	explicit Seg2(const double *c) : s(Point2(c[0], c[1]), Point2(c[2], c[3])), dim(s.is_degenerate() ? 0 : 1) {}
+	explicit Seg2(const double *c)
+		: s(Point2(c[0], c[1]), Point2(c[2], c[3])), dim(s.is_degenerate() ? 0 : 1)
+	{
+	}
 };
 
 /* a point is a segment whose ends are equal, and CGAL's has_on takes it as such */
@@ -200,7 +209,7 @@ const std::ptrdiff_t cutoff = 100;
 
 /* boxes around the corners of each object; for box kinds the corners are low and high */
 template <int D>
-std::vector<CGAL::Box_intersection_d::Box_with_info_d<double, D, uint32_t> >
+std::vector<CGAL::Box_intersection_d::Box_with_info_d<double, D, uint32_t>>
 boxes_of(const rb_objects *set)
 {
 	typedef CGAL::Box_intersection_d::Box_with_info_d<double, D, uint32_t> Box;
@@ -238,9 +247,9 @@ box_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run
 	out->n = 0;
 	{
 		std::vector<Box> r = boxes_of<D>(red), b = boxes_of<D>(blue);
-		CGAL::box_intersection_d(r.begin(), r.end(), b.begin(), b.end(),
-			[&](const Box &x, const Box &y)
-			{
+		CGAL::box_intersection_d(
+			r.begin(), r.end(), b.begin(), b.end(),
+			[&](const Box &x, const Box &y) {
 				candidates++;
 				if (visit(x.info(), y.info()))
 					put(out, x.info(), y.info());
@@ -293,10 +302,21 @@ struct Leaf
 
 	const Tri *tri;
 
-	Leaf(std::vector<Tri>::const_iterator i) : tri(&*i) {}
-	Id id() const { return tri; }
-	Datum_reference datum() const { return *tri; }
-	Point reference_point() const { return tri->t[0]; }
+	Leaf(std::vector<Tri>::const_iterator i) : tri(&*i)
+	{
+	}
+	Id id() const
+	{
+		return tri;
+	}
+	Datum_reference datum() const
+	{
+		return *tri;
+	}
+	Point reference_point() const
+	{
+		return tri->t[0];
+	}
 };
 
 /*
@@ -314,20 +334,21 @@ struct Tree_traits : public CGAL::AABB_traits<K, Leaf>
 {
 	struct Do_intersect
 	{
-		bool
-		operator()(const Query &q, const CGAL::Bbox_3 &box) const
+		bool operator()(const Query &q, const CGAL::Bbox_3 &box) const
 		{
 			return CGAL::do_overlap(q.box, box);
 		}
 
-		bool
-		operator()(const Query &q, const Leaf &leaf) const
+		bool operator()(const Query &q, const Leaf &leaf) const
 		{
 			return CGAL::do_overlap(q.box, leaf.tri->bbox()) && meet(*q.tri, *leaf.tri);
 		}
 	};
 
-	Do_intersect do_intersect_object() const { return Do_intersect(); }
+	Do_intersect do_intersect_object() const
+	{
+		return Do_intersect();
+	}
 };
 
 /* an output iterator that turns found leaves into pairs */
@@ -338,12 +359,20 @@ struct Emit
 	uint32_t query;
 	bool swapped;
 
-	Emit &operator*() { return *this; }
-	Emit &operator++() { return *this; }
-	Emit &operator++(int) { return *this; }
+	Emit &operator*()
+	{
+		return *this;
+	}
+	Emit &operator++()
+	{
+		return *this;
+	}
+	Emit &operator++(int)
+	{
+		return *this;
+	}
 
-	Emit &
-	operator=(const Tri *found)
+	Emit &operator=(const Tri *found)
 	{
 		uint32_t i = (uint32_t) (found - first);
 
@@ -386,10 +415,6 @@ join_tree(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_ru
 	return true;
 }
 
-}
+} // namespace
 
-const peer peers[] = {
-	{"CGAL boxes", join_boxes},
-	{"CGAL AABB_tree", join_tree},
-	{NULL, NULL}
-};
+const peer peers[] = {{"CGAL boxes", join_boxes}, {"CGAL AABB_tree", join_tree}, {NULL, NULL}};

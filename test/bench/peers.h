@@ -19,25 +19,25 @@ extern "C"
 /* a growing array of pairs; kept between runs so that a warm run pays no page faults */
 typedef struct pair_list
 {
-	rb_pair    *pairs;
-	size_t		n;
-	size_t		room;
+	rb_pair *pairs;
+	size_t n;
+	size_t room;
 } pair_list;
 
 extern void pair_list_grow(pair_list *list, size_t more);
 
 typedef struct peer_run
 {
-	double		wall;			/* seconds */
-	double		cpu;			/* user + system seconds of the thread */
-	uint64_t	candidates;		/* pairs whose boxes overlap; 0 where the peer does not see them */
+	double wall;         /* seconds */
+	double cpu;          /* user + system seconds of the thread */
+	uint64_t candidates; /* pairs whose boxes overlap; 0 where the peer does not see them */
 } peer_run;
 
 typedef struct peer
 {
 	const char *name;
 	/* false: this peer does not join these kinds */
-	bool		(*join) (const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run);
+	bool (*join)(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run);
 } peer;
 
 /* what was compiled in, ended by a NULL name; empty without CGAL */
@@ -47,4 +47,4 @@ extern const peer peers[];
 }
 #endif
 
-#endif							/* RB_BENCH_PEERS_H */
+#endif /* RB_BENCH_PEERS_H */

@@ -33,13 +33,10 @@
 /* the chains as axis masks, in the order in which the triangles are numbered */
 static const struct
 {
-	int			s1;
-	int			s2;
-}			chains[12] =
-{
-	{1, 3}, {2, 3}, {1, 5}, {4, 5}, {2, 6}, {4, 6},
-	{1, 7}, {2, 7}, {4, 7}, {3, 7}, {5, 7}, {6, 7}
-};
+	int s1;
+	int s2;
+} chains[12] = {{1, 3}, {2, 3}, {1, 5}, {4, 5}, {2, 6}, {4, 6},
+				{1, 7}, {2, 7}, {4, 7}, {3, 7}, {5, 7}, {6, 7}};
 
 /* one step of splitmix64 */
 static uint64_t
@@ -55,7 +52,7 @@ hash(uint64_t x)
 static double
 noise(uint64_t seed, int axis, uint64_t point)
 {
-	uint64_t	bits = hash(hash(3 * seed + axis) ^ point) >> 11;
+	uint64_t bits = hash(hash(3 * seed + axis) ^ point) >> 11;
 
 	return (double) bits * 0x1p-52 - 1.0;
 }
@@ -64,11 +61,11 @@ noise(uint64_t seed, int axis, uint64_t point)
 static double *
 lattice(long n, uint64_t seed, double jitter, const double shift[3])
 {
-	long		m = n + 1;
-	double		cell = 1.0 / n;
-	double	   *points = malloc(sizeof(double) * 3 * m * m * m);
-	long		at[3];
-	uint64_t	point = 0;
+	long m = n + 1;
+	double cell = 1.0 / n;
+	double *points = malloc(sizeof(double) * 3 * m * m * m);
+	long at[3];
+	uint64_t point = 0;
 
 	if (points == NULL)
 		return NULL;
@@ -105,8 +102,8 @@ print_triangle(long id, const double corners[9], int csv)
 static void
 print_mesh(const double *points, long n, int csv)
 {
-	long		m = n + 1;
-	long		id = 0;
+	long m = n + 1;
+	long id = 0;
 
 	for (long z = 0; z <= n; z++)
 		for (long y = 0; y <= n; y++)
@@ -116,9 +113,9 @@ print_mesh(const double *points, long n, int csv)
 
 				for (int c = 0; c < 12; c++)
 				{
-					int			s1 = chains[c].s1;
-					int			s2 = chains[c].s2;
-					double		corners[9];
+					int s1 = chains[c].s1;
+					int s2 = chains[c].s2;
+					double corners[9];
 
 					if (((s2 & 1) && x == n) || ((s2 & 2) && y == n) || ((s2 & 4) && z == n))
 						continue;
@@ -133,11 +130,11 @@ print_mesh(const double *points, long n, int csv)
 int
 main(int argc, char **argv)
 {
-	double		arg[6] = {0, 1, 0.2, 0, 0, 0};
-	int			nargs = 0;
-	int			csv = 0;
-	long		n;
-	double	   *points;
+	double arg[6] = {0, 1, 0.2, 0, 0, 0};
+	int nargs = 0;
+	int csv = 0;
+	long n;
+	double *points;
 
 	for (int i = 1; i < argc; i++)
 	{
