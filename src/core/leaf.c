@@ -28,6 +28,8 @@
 #define ROOM			(PAIRS + RB_TILE + 8)
 #define HITS			4096
 #define FEW				1024	/* box tests that are not worth a grid */
+#define BUCKETS			256
+#define SORT_FROM		64		/* rows that are worth sorting */
 
 typedef struct rb_tile
 {
@@ -74,9 +76,9 @@ struct rb_worker
 	rb_pair		hit[HITS];
 
 	rb_box_rows rows;
-	double		row_box[6][RB_TILE + 8] __attribute__((aligned(64)));
-	uint32_t	row_starts[RB_TILE + 8];
-	uint32_t	row_local[RB_TILE + 8];
+	double		row_box[9][RB_TILE + 8] __attribute__((aligned(64)));
+	uint32_t	row_starts[RB_TILE + 8] __attribute__((aligned(64)));
+	uint32_t	row_local[RB_TILE + 8] __attribute__((aligned(64)));
 	rb_side		red_side;
 	rb_side		blue_side;
 	rb_tile		red;
@@ -103,6 +105,7 @@ rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_wor
 	{
 		w->rows.lo[a] = w->row_box[a];
 		w->rows.hi[a] = w->row_box[3 + a];
+		w->rows.own[a] = w->row_box[6 + a];
 	}
 	w->rows.starts = w->row_starts;
 	w->rows.local = w->row_local;
@@ -346,7 +349,7 @@ static inline void
 signs_of_sides(unsigned sides, int s[3])
 {
 	for (int i = 0; i < 3; i++)
-		s[i] = sides >> i & 1 ? 1 : sides >> (3 + i) & 1 ? -1 : RB_UNSURE;
+		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
 }
 
 static rb_status
@@ -423,39 +426,138 @@ cascade(rb_worker *w, const rb_tile *red, const rb_tile *blue)
 	return status;
 }
 
-/* candidates of one cell: red entries against blue entries */
+/* ---- candidates of one cell ---- */
+
+/*
+ * Rows are sorted by where they start along one axis, in BUCKETS steps of a
+ * monotone map.  A box then needs to look only at rows that start in its last
+ * bucket at the latest, and not before the first row that reaches its first
+ * bucket: everything else cannot overlap on that axis.
+ */
+typedef struct rb_sweep
+{
+	int			axis;
+	rb_grid		grid;			/* BUCKETS cells along axis */
+	uint32_t	start[BUCKETS + 1]; /* first row that starts in a bucket */
+	uint32_t	reach[BUCKETS];	/* first row that ends in this bucket or later */
+} rb_sweep;
+
+static inline uint32_t
+bucket(const rb_sweep *sweep, double x)
+{
+	return rb_grid_cell(&sweep->grid, sweep->axis, x);
+}
+
+static void
+row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
+{
+	uint32_t	local = entry & RB_INDEX_MASK;
+	uint32_t	starts = entry >> RB_INDEX_BITS;
+
+	for (int a = 0; a < 3; a++)
+	{
+		rows->lo[a][j] = tile->lo[local][a];
+		rows->hi[a][j] = tile->hi[local][a];
+		rows->own[a][j] = starts >> a & 1 ? tile->lo[local][a] : HUGE_VAL;
+	}
+	rows->starts[j] = starts;
+	rows->local[j] = local;
+}
+
+/* the axis on which the objects are shortest against the cell */
+static int
+sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
+{
+	double		share[3];
+	int			best = 0;
+
+	for (int a = 0; a < 3; a++)
+	{
+		double		sum = 0;
+
+		for (uint32_t i = 0; i < red->n; i++)
+			sum += red->extent[i][a];
+		for (uint32_t i = 0; i < blue->n; i++)
+			sum += blue->extent[i][a];
+		share[a] = width[a] > 0 ? sum / width[a] : HUGE_VAL;
+		if (share[a] < share[best])
+			best = a;
+	}
+	return best;
+}
+
+static void
+sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_t *entry,
+		  uint32_t n)
+{
+	uint32_t	furthest[BUCKETS];	/* last bucket that a row of this or an earlier bucket reaches */
+	uint32_t	sum = 0;
+
+	memset(sweep->start, 0, sizeof(sweep->start));
+	memset(furthest, 0, sizeof(furthest));
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t	local = entry[j] & RB_INDEX_MASK;
+		uint32_t	b = bucket(sweep, tile->lo[local][sweep->axis]);
+		uint32_t	e = bucket(sweep, tile->hi[local][sweep->axis]);
+
+		sweep->start[b]++;
+		furthest[b] = e > furthest[b] ? e : furthest[b];
+	}
+	for (int b = 0; b < BUCKETS; b++)
+	{
+		sum += sweep->start[b];
+		sweep->start[b] = sum;
+	}
+	sweep->start[BUCKETS] = sum;
+	for (uint32_t j = n; j-- > 0;)
+	{
+		uint32_t	local = entry[j] & RB_INDEX_MASK;
+
+		row_set(rows, --sweep->start[bucket(sweep, tile->lo[local][sweep->axis])], tile, entry[j]);
+	}
+	for (uint32_t b = 0, from = 0; b < BUCKETS; b++)
+	{
+		while (from < BUCKETS && furthest[from] < b)
+			from++;
+		sweep->reach[b] = from < BUCKETS ? sweep->start[from] : n;
+	}
+}
+
+/* red entries against blue entries */
 static rb_status
 cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr,
-		  const rb_tile *blue, const uint32_t *be, uint32_t nb, bool same)
+		  const rb_tile *blue, const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
 {
 	rb_box_rows *rows = &w->rows;
+	bool		sorted = nb >= SORT_FROM;
 
 	rows->n = nb;
-	for (uint32_t j = 0; j < nb; j++)
-	{
-		uint32_t	local = be[j] & RB_INDEX_MASK;
+	if (sorted)
+		sort_rows(sweep, rows, blue, be, nb);
+	else
+		for (uint32_t j = 0; j < nb; j++)
+			row_set(rows, j, blue, be[j]);
 
-		for (int a = 0; a < 3; a++)
-		{
-			rows->lo[a][j] = blue->lo[local][a];
-			rows->hi[a][j] = blue->hi[local][a];
-		}
-		rows->starts[j] = be[j] >> RB_INDEX_BITS;
-		rows->local[j] = local;
-	}
-	for (uint32_t j = nb; j % 4 != 0; j++)
-	{
-		rows->lo[0][j] = HUGE_VAL;	/* padding overlaps nothing */
-		rows->hi[0][j] = -HUGE_VAL;
-	}
 	for (uint32_t i = 0; i < nr; i++)
 	{
-		uint32_t	local = re[i] & RB_INDEX_MASK;
-		uint32_t	first = same ? i + 1 : 0;
+		uint32_t	local = same ? rows->local[i] : re[i] & RB_INDEX_MASK;
+		uint32_t	starts = same ? rows->starts[i] : re[i] >> RB_INDEX_BITS;
+		uint32_t	first = 0;
+		uint32_t	end = nb;
 
-		w->npairs += w->kernel->boxes(red->lo[local], red->hi[local], re[i] >> RB_INDEX_BITS,
-									  local, rows, first, w->pair + w->npairs);
-		w->box_tests += nb - first;
+		if (sorted)
+		{
+			first = sweep->reach[bucket(sweep, red->lo[local][sweep->axis])];
+			end = sweep->start[bucket(sweep, red->hi[local][sweep->axis]) + 1];
+		}
+		if (same)				/* each unordered pair at the row that comes first */
+			first = i + 1;
+		if (first >= end)
+			continue;
+		w->npairs += w->kernel->boxes(red->lo[local], red->hi[local], starts, local,
+									  rows, first, end, w->pair + w->npairs);
+		w->box_tests += end - first;
 		if (w->npairs >= PAIRS)
 		{
 			rb_status	status = cascade(w, red, blue);
@@ -486,6 +588,7 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 	uint64_t	total = 0;
 	bool		fits;
 	rb_grid		grid;
+	rb_sweep	sweep;
 	rb_status	status = RB_OK;
 
 	w->clock = rb_now_ms();
@@ -508,6 +611,7 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 		width[a] = 0.5 * rhi[a] - 0.5 * rlo[a];
 		width[a] = width[a] > 0 ? width[a] : 0;
 	}
+	sweep.axis = 0;
 	if ((uint64_t) rt->n * bt->n > FEW)
 	{
 		rb_sample	rsample,
@@ -516,7 +620,9 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 		tile_sample(rt, &rsample);
 		tile_sample(bt, &bsample);
 		rb_plan_grid(&plan, &rsample, rt->n, &bsample, bt->n, width, n);
+		sweep.axis = sweep_axis(&rsample, &bsample, width);
 	}
+	rb_grid_init(&sweep.grid, rlo, rhi, (const uint32_t[3]) {BUCKETS, BUCKETS, BUCKETS});
 	for (;;)
 	{
 		rb_grid_init(&grid, rlo, rhi, n);
@@ -549,7 +655,7 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 
 		if (nr > 0 && nb > 0)
 			status = cell_join(w, rt, rs->entry + rs->start[c], nr,
-							   bt, bs->entry + bs->start[c], nb, same);
+							   bt, bs->entry + bs->start[c], nb, same, &sweep);
 	}
 	if (status == RB_OK)
 		status = cascade(w, rt, bt);

@@ -121,10 +121,44 @@ extern void rb_worker_report(const rb_worker *worker, rb_stats *stats);
 extern rb_status rb_leaf_join(rb_worker *worker, rb_list red, rb_list blue, bool same,
 							  const double lo[3], const double hi[3]);
 
-/* ---- bounds.c ---- */
+/* ---- boxes: all that the grid ever asks about a kind ---- */
 
-/* closed box of object i; the missing axis of a 2D kind is [0, 0] */
-extern void rb_object_box(const rb_objects *o, uint32_t i, double lo[3], double hi[3]);
+/* closed box of n points of dims coordinates; a missing axis is [0, 0] */
+static inline __attribute__((always_inline)) void
+rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
+{
+	lo[2] = hi[2] = 0;
+	for (int a = 0; a < dims; a++)
+		lo[a] = hi[a] = p[a];
+	for (int i = 1; i < n; i++)
+		for (int a = 0; a < dims; a++)
+		{
+			double		x = p[i * dims + a];
+
+			lo[a] = x < lo[a] ? x : lo[a];
+			hi[a] = x > hi[a] ? x : hi[a];
+		}
+}
+
+/* closed box of object i */
+static inline void
+rb_object_box(const rb_objects *o, uint32_t i, double lo[3], double hi[3])
+{
+	switch (o->kind)
+	{
+		case RB_TRIANGLE3:
+			rb_points_box(o->coords + (size_t) i * 9, 3, 3, lo, hi);
+			break;
+		case RB_SEGMENT3:
+		case RB_BOX3:
+			rb_points_box(o->coords + (size_t) i * 6, 2, 3, lo, hi);
+			break;
+		case RB_SEGMENT2:
+		case RB_BOX2:
+			rb_points_box(o->coords + (size_t) i * 4, 2, 2, lo, hi);
+			break;
+	}
+}
 
 static inline void
 rb_box_empty(double lo[3], double hi[3])

@@ -10,11 +10,12 @@
 
 #include "rb_hd.h"
 
-/* boxes of a cell, each coordinate in an array of its own, padded to a multiple of 8 */
+/* boxes of a cell, each coordinate in an array of its own; readable up to a multiple of 4 */
 typedef struct rb_box_rows
 {
 	double	   *lo[3];
 	double	   *hi[3];
+	double	   *own[3];			/* lo where the row starts here on that axis, else infinity */
 	uint32_t   *starts;			/* owner bits (rb_grid.h) */
 	uint32_t   *local;			/* number within the tile */
 	uint32_t	n;
@@ -47,12 +48,12 @@ typedef struct rb_face
 #define RB_TINY		0x1p-1040
 #define RB_E_MOST	0x1p300		/* e^3 and its sums stay finite */
 
-/* signs that the filter proved, of three corners: bits 0-2 positive, bits 3-5 negative */
+/* signs of three corners against a plane: bits 0-2 proved, bits 4-6 negative if so */
 typedef struct rb_sided
 {
 	uint32_t	pair;			/* red local << 16 | blue local */
-	uint16_t	blue_sides;		/* of blue's corners against red's plane */
-	uint16_t	red_sides;
+	uint8_t		blue_sides;		/* of blue's corners against red's plane */
+	uint8_t		red_sides;
 } rb_sided;
 
 typedef struct rb_kernel
@@ -60,12 +61,12 @@ typedef struct rb_kernel
 	const char *name;
 
 	/*
-	 * Box i of the tile (lo, hi, starts) against rows from first on: appends
-	 * red << 16 | local of each row whose box overlaps and whose pair this cell
-	 * owns.  Returns their number.  out has room for n - first + 8.
+	 * A box (lo, hi, starts) against rows first .. end - 1: appends red << 16 |
+	 * local of each row whose box overlaps and whose pair this cell owns.  Returns
+	 * their number.  out has room for four more than there are rows.
 	 */
 	uint32_t	(*boxes) (const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
-						  const rb_box_rows *rows, uint32_t first, uint32_t *out);
+						  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out);
 
 	/* Drops pairs that a plane separates for sure.  Returns how many are left in out. */
 	uint32_t	(*sides) (const rb_face *red, const rb_face *blue, const uint32_t *pairs,
