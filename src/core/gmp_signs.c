@@ -23,8 +23,8 @@
 #include "rb_gmp.h"
 #include "rb_hd.h"
 
-#define LIMBS	176
-#define LIMB_BITS	64
+#define LIMBS 176
+#define LIMB_BITS 64
 
 #if GMP_NUMB_BITS != 64
 #error "gmp_signs.c needs GMP with 64-bit limbs"
@@ -33,17 +33,17 @@
 /* sign and magnitude; n limbs without leading zeros, n = 0 for zero */
 typedef struct big
 {
-	int			sign;			/* 1 or -1; of no meaning when n is 0 */
-	mp_size_t	n;
-	mp_limb_t	limb[LIMBS];
+	int sign; /* 1 or -1; of no meaning when n is 0 */
+	mp_size_t n;
+	mp_limb_t limb[LIMBS];
 } big;
 
 /* x = mantissa * 2^exponent, mantissa below 2^53 */
 static void
 decompose(double x, uint64_t *mantissa, int *exponent)
 {
-	uint64_t	bits;
-	int			biased;
+	uint64_t bits;
+	int biased;
 
 	memcpy(&bits, &x, sizeof bits);
 	biased = (int) (bits >> 52) & 0x7ff;
@@ -59,8 +59,8 @@ decompose(double x, uint64_t *mantissa, int *exponent)
 static int
 common_exponent(int so_far, double x)
 {
-	uint64_t	mantissa;
-	int			exponent;
+	uint64_t mantissa;
+	int exponent;
 
 	if (x == 0)
 		return so_far;
@@ -69,17 +69,17 @@ common_exponent(int so_far, double x)
 	return exponent < so_far ? exponent : so_far;
 }
 
-#define NO_EXPONENT 2000		/* above that of any double */
+#define NO_EXPONENT 2000 /* above that of any double */
 
 /* r = x / 2^unit, which is whole */
 static void
 big_of(big *r, double x, int unit)
 {
-	uint64_t	mantissa;
-	int			exponent;
-	int			zeros;
-	int			shift;
-	mp_size_t	word;
+	uint64_t mantissa;
+	int exponent;
+	int zeros;
+	int shift;
+	mp_size_t word;
 
 	r->n = 0;
 	r->sign = 1;
@@ -103,12 +103,12 @@ big_of(big *r, double x, int unit)
 static void
 big_add_signed(big *r, const big *a, const big *b, int sign)
 {
-	const big  *larger = a;
-	const big  *smaller = b;
-	int			a_sign = a->sign;
-	int			b_sign = b->sign * sign;
-	int			r_sign;
-	mp_size_t	n;
+	const big *larger = a;
+	const big *smaller = b;
+	int a_sign = a->sign;
+	int b_sign = b->sign * sign;
+	int r_sign;
+	mp_size_t n;
 
 	if (a->n < b->n || (a->n == b->n && a->n > 0 && mpn_cmp(a->limb, b->limb, a->n) < 0))
 	{
@@ -124,7 +124,7 @@ big_add_signed(big *r, const big *a, const big *b, int sign)
 	}
 	else if (a_sign == b_sign)
 	{
-		mp_limb_t	carry = mpn_add(r->limb, larger->limb, n, smaller->limb, smaller->n);
+		mp_limb_t carry = mpn_add(r->limb, larger->limb, n, smaller->limb, smaller->n);
 
 		if (carry != 0)
 			r->limb[n++] = carry;
@@ -178,7 +178,7 @@ big_sign(const big *a)
 static void
 big_det2(big *det, const big *p, const big *q, const big *r, const big *s)
 {
-	big			other;
+	big other;
 
 	big_mul(det, p, s);
 	big_mul(&other, q, r);
@@ -189,8 +189,7 @@ big_det2(big *det, const big *p, const big *q, const big *r, const big *s)
 static void
 big_det3(big *det, const big *u, const big *v, const big *w)
 {
-	big			minor,
-				term;
+	big minor, term;
 
 	big_det2(&minor, &u[1], &u[2], &v[1], &v[2]);
 	big_mul(det, &minor, &w[0]);
@@ -206,12 +205,11 @@ big_det3(big *det, const big *u, const big *v, const big *w)
  * diff[i] = p[i][axis] - origin[axis] for n points, in units of 2^unit
  */
 static void
-differences(big *diff, size_t stride, int n, const double *const *p, const double *origin,
-			int axis, int unit)
+differences(big *diff, size_t stride, int n, const double *const *p, const double *origin, int axis,
+			int unit)
 {
-	big			o,
-				x;
-	int			i;
+	big o, x;
+	int i;
 
 	big_of(&o, origin[axis], unit);
 	for (i = 0; i < n; i++)
@@ -228,14 +226,14 @@ rb_gmp_orient2d(double ax, double ay, double bx, double by, double cx, double cy
 	const double b[2] = {bx, by};
 	const double c[2] = {cx, cy};
 	const double *const p[2] = {b, c};
-	big			diff[2][2];
-	big			det;
-	int			axis;
+	big diff[2][2];
+	big det;
+	int axis;
 
 	/* homogeneous in each axis: each has a unit of its own */
 	for (axis = 0; axis < 2; axis++)
 	{
-		int			unit = NO_EXPONENT;
+		int unit = NO_EXPONENT;
 
 		unit = common_exponent(unit, a[axis]);
 		unit = common_exponent(unit, b[axis]);
@@ -250,13 +248,13 @@ int
 rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d)
 {
 	const double *const p[3] = {b, c, d};
-	big			diff[3][3];
-	big			det;
-	int			axis;
+	big diff[3][3];
+	big det;
+	int axis;
 
 	for (axis = 0; axis < 3; axis++)
 	{
-		int			unit = NO_EXPONENT;
+		int unit = NO_EXPONENT;
 
 		unit = common_exponent(unit, a[axis]);
 		unit = common_exponent(unit, b[axis]);
@@ -272,8 +270,8 @@ rb_gmp_orient3d(const double *a, const double *b, const double *c, const double 
 static void
 big_norm(big *r, const big *x, int n)
 {
-	big			square;
-	int			i;
+	big square;
+	int i;
 
 	big_mul(r, &x[0], &x[0]);
 	for (i = 1; i < n; i++)
@@ -291,14 +289,10 @@ int
 rb_gmp_incircle(const double *a, const double *b, const double *c, const double *d)
 {
 	const double *const p[3] = {a, b, c};
-	big			diff[3][2];
-	big			det,
-				norm,
-				minor,
-				term;
-	int			unit = NO_EXPONENT;
-	int			axis,
-				i;
+	big diff[3][2];
+	big det, norm, minor, term;
+	int unit = NO_EXPONENT;
+	int axis, i;
 
 	/* a circle ties the axes together: one unit */
 	for (axis = 0; axis < 2; axis++)
@@ -314,8 +308,8 @@ rb_gmp_incircle(const double *a, const double *b, const double *c, const double 
 	det.sign = 1;
 	for (i = 0; i < 3; i++)
 	{
-		const big  *u = diff[(i + 1) % 3];
-		const big  *v = diff[(i + 2) % 3];
+		const big *u = diff[(i + 1) % 3];
+		const big *v = diff[(i + 2) % 3];
 
 		big_norm(&norm, diff[i], 2);
 		big_det2(&minor, &u[0], &u[1], &v[0], &v[1]);
@@ -332,19 +326,14 @@ rb_gmp_incircle(const double *a, const double *b, const double *c, const double 
  * b, c, d) positive, so the opposite is returned.
  */
 int
-rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d,
-				const double *e)
+rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d, const double *e)
 {
 	const double *const p[4] = {a, b, c, d};
 	static const int rest[4][3] = {{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}};
-	big			diff[4][3];
-	big			det,
-				norm,
-				minor,
-				term;
-	int			unit = NO_EXPONENT;
-	int			axis,
-				i;
+	big diff[4][3];
+	big det, norm, minor, term;
+	int unit = NO_EXPONENT;
+	int axis, i;
 
 	for (axis = 0; axis < 3; axis++)
 	{

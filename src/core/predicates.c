@@ -32,11 +32,11 @@
  * determinants of such points, 2^-500 and more.  Other points go to the next
  * step.
  */
-#define RB_INCIRCLE_BOUND	(13 * 0x1p-53)
-#define RB_INSPHERE_BOUND	(18 * 0x1p-53)
-#define RB_LIFTED_FLOOR		0x1p-740
-#define RB_LIFTED_SMALLEST	0x1p-100
-#define RB_LIFTED_LARGEST	0x1p100
+#define RB_INCIRCLE_BOUND (13 * 0x1p-53)
+#define RB_INSPHERE_BOUND (18 * 0x1p-53)
+#define RB_LIFTED_FLOOR 0x1p-740
+#define RB_LIFTED_SMALLEST 0x1p-100
+#define RB_LIFTED_LARGEST 0x1p100
 
 static const rb_exact_env every_step = {RB_FILTER_ALL, true, 0, 0, 0};
 
@@ -61,12 +61,11 @@ rb_orient3d(const double a[3], const double b[3], const double c[3], const doubl
 static int
 incircle_filter(const double *const *p, const double *d)
 {
-	double		x[3],
-				y[3];
-	double		largest = 0;
-	double		det = 0;
-	double		bound = 0;
-	int			i;
+	double x[3], y[3];
+	double largest = 0;
+	double det = 0;
+	double bound = 0;
+	int i;
 
 	for (i = 0; i < 3; i++)
 	{
@@ -78,11 +77,11 @@ incircle_filter(const double *const *p, const double *d)
 		return RB_UNSURE;
 	for (i = 0; i < 3; i++)
 	{
-		int			j = i == 2 ? 0 : i + 1;
-		int			k = i == 0 ? 2 : i - 1;
-		double		left = x[j] * y[k];
-		double		right = y[j] * x[k];
-		double		norm = x[i] * x[i] + y[i] * y[i];
+		int j = i == 2 ? 0 : i + 1;
+		int k = i == 0 ? 2 : i - 1;
+		double left = x[j] * y[k];
+		double right = y[j] * x[k];
+		double norm = x[i] * x[i] + y[i] * y[i];
 
 		det += norm * (left - right);
 		bound += norm * (fabs(left) + fabs(right));
@@ -98,10 +97,8 @@ incircle_filter(const double *const *p, const double *d)
 static int
 incircle_interval(const double *const *p, const double *d)
 {
-	rb_interval x[3],
-				y[3],
-				det;
-	int			i;
+	rb_interval x[3], y[3], det;
+	int i;
 
 	for (i = 0; i < 3; i++)
 	{
@@ -111,10 +108,10 @@ incircle_interval(const double *const *p, const double *d)
 	det = rb_interval_of(0);
 	for (i = 0; i < 3; i++)
 	{
-		int			j = i == 2 ? 0 : i + 1;
-		int			k = i == 0 ? 2 : i - 1;
-		rb_interval norm = rb_interval_add(rb_interval_mul(x[i], x[i]),
-										   rb_interval_mul(y[i], y[i]));
+		int j = i == 2 ? 0 : i + 1;
+		int k = i == 0 ? 2 : i - 1;
+		rb_interval norm =
+			rb_interval_add(rb_interval_mul(x[i], x[i]), rb_interval_mul(y[i], y[i]));
 
 		det = rb_interval_add(det, rb_interval_mul(norm, rb_interval_det2(x[j], y[j], x[k], y[k])));
 	}
@@ -125,7 +122,7 @@ int
 rb_incircle(const double a[2], const double b[2], const double c[2], const double d[2])
 {
 	const double *const p[3] = {a, b, c};
-	int			sign = incircle_filter(p, d);
+	int sign = incircle_filter(p, d);
 
 	if (sign == RB_UNSURE)
 		sign = incircle_interval(p, d);
@@ -140,14 +137,12 @@ static const int others[4][3] = {{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}};
 static int
 insphere_filter(const double *const *p, const double *e)
 {
-	double		u[4][3];
-	double		largest = 0;
-	double		term[4];
-	double		size[4];
-	double		det,
-				bound;
-	int			i,
-				axis;
+	double u[4][3];
+	double largest = 0;
+	double term[4];
+	double size[4];
+	double det, bound;
+	int i, axis;
 
 	for (i = 0; i < 4; i++)
 		for (axis = 0; axis < 3; axis++)
@@ -162,13 +157,9 @@ insphere_filter(const double *const *p, const double *e)
 		const double *f = u[others[i][0]];
 		const double *g = u[others[i][1]];
 		const double *h = u[others[i][2]];
-		double		norm = u[i][0] * u[i][0] + u[i][1] * u[i][1] + u[i][2] * u[i][2];
-		double		m = f[1] * g[2],
-					n = f[2] * g[1],
-					q = f[2] * g[0],
-					r = f[0] * g[2],
-					s = f[0] * g[1],
-					t = f[1] * g[0];
+		double norm = u[i][0] * u[i][0] + u[i][1] * u[i][1] + u[i][2] * u[i][2];
+		double m = f[1] * g[2], n = f[2] * g[1], q = f[2] * g[0], r = f[0] * g[2], s = f[0] * g[1],
+			   t = f[1] * g[0];
 
 		term[i] = norm * ((m - n) * h[0] + (q - r) * h[1] + (s - t) * h[2]);
 		size[i] = norm * ((fabs(m) + fabs(n)) * fabs(h[0]) + (fabs(q) + fabs(r)) * fabs(h[1]) +
@@ -188,8 +179,7 @@ insphere_interval(const double *const *p, const double *e)
 {
 	rb_interval u[4][3];
 	rb_interval det = rb_interval_of(0);
-	int			i,
-				axis;
+	int i, axis;
 
 	for (i = 0; i < 4; i++)
 		for (axis = 0; axis < 3; axis++)
@@ -205,8 +195,10 @@ insphere_interval(const double *const *p, const double *e)
 
 		for (axis = 1; axis < 3; axis++)
 			norm = rb_interval_add(norm, rb_interval_mul(u[i][axis], u[i][axis]));
-		minor = rb_interval_add(minor, rb_interval_mul(rb_interval_det2(f[2], f[0], g[2], g[0]), h[1]));
-		minor = rb_interval_add(minor, rb_interval_mul(rb_interval_det2(f[0], f[1], g[0], g[1]), h[2]));
+		minor =
+			rb_interval_add(minor, rb_interval_mul(rb_interval_det2(f[2], f[0], g[2], g[0]), h[1]));
+		minor =
+			rb_interval_add(minor, rb_interval_mul(rb_interval_det2(f[0], f[1], g[0], g[1]), h[2]));
 		term = rb_interval_mul(norm, minor);
 		det = i % 2 == 0 ? rb_interval_add(det, term) : rb_interval_sub(det, term);
 	}
@@ -218,7 +210,7 @@ rb_insphere(const double a[3], const double b[3], const double c[3], const doubl
 			const double e[3])
 {
 	const double *const p[4] = {a, b, c, d};
-	int			sign = insphere_filter(p, e);
+	int sign = insphere_filter(p, e);
 
 	if (sign == RB_UNSURE)
 		sign = insphere_interval(p, e);

@@ -28,7 +28,7 @@
 RB_HD bool
 rb_expansion_fits(double x)
 {
-	int			e = rb_exponent(x);
+	int e = rb_exponent(x);
 
 	return (e >= 1023 - 300 && e < 1023 + 300) || x == 0;
 }
@@ -37,8 +37,8 @@ rb_expansion_fits(double x)
 RB_HD void
 rb_two_sum(double a, double b, double *s, double *r)
 {
-	double		x = a + b;
-	double		v = x - a;
+	double x = a + b;
+	double v = x - a;
 
 	*r = (a - (x - v)) + (b - v);
 	*s = x;
@@ -48,7 +48,7 @@ rb_two_sum(double a, double b, double *s, double *r)
 RB_HD void
 rb_two_sum_ordered(double a, double b, double *s, double *r)
 {
-	double		x = a + b;
+	double x = a + b;
 
 	*r = b - (x - a);
 	*s = x;
@@ -59,7 +59,7 @@ rb_two_sum_ordered(double a, double b, double *s, double *r)
 RB_HD void
 rb_split(double a, double *high, double *low)
 {
-	double		c = 134217729.0 * a;	/* 2^27 + 1 */
+	double c = 134217729.0 * a; /* 2^27 + 1 */
 
 	*high = c - (c - a);
 	*low = a - *high;
@@ -71,22 +71,19 @@ RB_HD void
 rb_two_product(double a, double b, double *p, double *r)
 {
 #if defined(__CUDA_ARCH__)
-	double		x = __dmul_rn(a, b);
+	double x = __dmul_rn(a, b);
 
 	*r = __fma_rn(a, b, -x);
 	*p = x;
 #elif defined(__FP_FAST_FMA)
-	double		x = a * b;
+	double x = a * b;
 
 	*r = __builtin_fma(a, b, -x);
 	*p = x;
 #else
 	/* without the instruction fma() is a slow library call; Dekker's product is not */
-	double		x = a * b;
-	double		ah,
-				al,
-				bh,
-				bl;
+	double x = a * b;
+	double ah, al, bh, bl;
 
 	rb_split(a, &ah, &al);
 	rb_split(b, &bh, &bl);
@@ -99,9 +96,8 @@ rb_two_product(double a, double b, double *p, double *r)
 RB_HD int
 rb_expansion_difference(double a, double b, double *h)
 {
-	double		s,
-				r;
-	int			n = 0;
+	double s, r;
+	int n = 0;
 
 	rb_two_sum(a, -b, &s, &r);
 	if (r != 0)
@@ -119,16 +115,14 @@ rb_expansion_difference(double a, double b, double *h)
 RB_HD_CALL int
 rb_expansion_sum(int ne, const double *e, int nf, const double *f, double *h)
 {
-	double		q = 0;
-	double		last = 0;
-	int			i = 0,
-				j = 0,
-				n = 0;
+	double q = 0;
+	double last = 0;
+	int i = 0, j = 0, n = 0;
 
 	while (i < ne || j < nf)
 	{
-		double		next;
-		double		r;
+		double next;
+		double r;
 
 		if (j == nf || (i < ne && fabs(e[i]) < fabs(f[j])))
 			next = e[i++];
@@ -155,16 +149,12 @@ rb_expansion_sum(int ne, const double *e, int nf, const double *f, double *h)
 RB_HD_CALL int
 rb_expansion_scale(int n, const double *e, double b, double *h)
 {
-	double		q = 0;
-	int			i,
-				m = 0;
+	double q = 0;
+	int i, m = 0;
 
 	for (i = 0; i < n; i++)
 	{
-		double		p,
-					t,
-					s,
-					r;
+		double p, t, s, r;
 
 		rb_two_product(e[i], b, &p, &t);
 		rb_two_sum(q, t, &s, &r);
@@ -183,10 +173,8 @@ rb_expansion_scale(int n, const double *e, double b, double *h)
 RB_HD int
 rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, double *h)
 {
-	double		low[32],
-				high[32];
-	int			nlow,
-				nhigh;
+	double low[32], high[32];
+	int nlow, nhigh;
 
 	if (nf == 0)
 		return 0;
@@ -199,14 +187,13 @@ rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, 
 
 /* h = p s - q r of differences, up to 16 components */
 RB_HD int
-rb_expansion_det2(int np, const double *p, int nq, const double *q,
-				  int nr, const double *r, int ns, const double *s, double *h)
+rb_expansion_det2(int np, const double *p, int nq, const double *q, int nr, const double *r, int ns,
+				  const double *s, double *h)
 {
-	double		left[8],
-				right[8];
-	int			nleft = rb_expansion_times_difference(np, p, ns, s, left);
-	int			nright = rb_expansion_times_difference(nq, q, nr, r, right);
-	int			i;
+	double left[8], right[8];
+	int nleft = rb_expansion_times_difference(np, p, ns, s, left);
+	int nright = rb_expansion_times_difference(nq, q, nr, r, right);
+	int i;
 
 	for (i = 0; i < nright; i++)
 		right[i] = -right[i];
@@ -218,22 +205,16 @@ RB_HD_CALL int
 rb_orient3d_expansion(const double *a, const double *b, const double *c, const double *d)
 {
 	/* differences [axis][point]; axes cyclically one after the other in the loop */
-	double		u[3][3][2];
-	int			n[3][3];
-	double		minor[16],
-				term[64],
-				first[64],
-				both[128];
-	int			nminor,
-				nterm,
-				nfirst = 0,
-				nboth = 0;
-	int			i;
+	double u[3][3][2];
+	int n[3][3];
+	double minor[16], term[64], first[64], both[128];
+	int nminor, nterm, nfirst = 0, nboth = 0;
+	int i;
 
 	for (i = 0; i < 3; i++)
 	{
-		if (!(rb_expansion_fits(a[i]) && rb_expansion_fits(b[i]) &&
-			  rb_expansion_fits(c[i]) && rb_expansion_fits(d[i])))
+		if (!(rb_expansion_fits(a[i]) && rb_expansion_fits(b[i]) && rb_expansion_fits(c[i]) &&
+			  rb_expansion_fits(d[i])))
 			return RB_UNSURE;
 		n[i][0] = rb_expansion_difference(b[i], a[i], u[i][0]);
 		n[i][1] = rb_expansion_difference(c[i], a[i], u[i][1]);
@@ -242,13 +223,13 @@ rb_orient3d_expansion(const double *a, const double *b, const double *c, const d
 
 	for (i = 0; i < 3; i++)
 	{
-		int			y = i == 2 ? 0 : i + 1;
-		int			z = i == 0 ? 2 : i - 1;
+		int y = i == 2 ? 0 : i + 1;
+		int z = i == 0 ? 2 : i - 1;
 
-		nminor = rb_expansion_det2(n[y][0], u[y][0], n[z][0], u[z][0],
-								   n[y][1], u[y][1], n[z][1], u[z][1], minor);
-		nterm = rb_expansion_times_difference(nminor, minor, n[i][2], u[i][2],
-											  i == 0 ? first : term);
+		nminor = rb_expansion_det2(n[y][0], u[y][0], n[z][0], u[z][0], n[y][1], u[y][1], n[z][1],
+								   u[z][1], minor);
+		nterm =
+			rb_expansion_times_difference(nminor, minor, n[i][2], u[i][2], i == 0 ? first : term);
 		if (i == 0)
 			nfirst = nterm;
 		else if (i == 1)
@@ -261,16 +242,8 @@ rb_orient3d_expansion(const double *a, const double *b, const double *c, const d
 RB_HD_CALL int
 rb_orient2d_expansion(double ax, double ay, double bx, double by, double cx, double cy)
 {
-	double		ux[2],
-				uy[2],
-				vx[2],
-				vy[2],
-				det[16];
-	int			nux,
-				nuy,
-				nvx,
-				nvy,
-				n;
+	double ux[2], uy[2], vx[2], vy[2], det[16];
+	int nux, nuy, nvx, nvy, n;
 
 	if (!(rb_expansion_fits(ax) && rb_expansion_fits(ay) && rb_expansion_fits(bx) &&
 		  rb_expansion_fits(by) && rb_expansion_fits(cx) && rb_expansion_fits(cy)))
@@ -283,4 +256,4 @@ rb_orient2d_expansion(double ax, double ay, double bx, double by, double cx, dou
 	return n == 0 ? 0 : det[n - 1] > 0 ? 1 : -1;
 }
 
-#endif							/* RB_EXPANSION_H */
+#endif /* RB_EXPANSION_H */

@@ -13,14 +13,14 @@ extern "C"
 {
 #endif
 
-extern int	rb_gmp_orient2d(double ax, double ay, double bx, double by, double cx, double cy);
-extern int	rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d);
-extern int	rb_gmp_incircle(const double *a, const double *b, const double *c, const double *d);
-extern int	rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d,
-							const double *e);
+extern int rb_gmp_orient2d(double ax, double ay, double bx, double by, double cx, double cy);
+extern int rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d);
+extern int rb_gmp_incircle(const double *a, const double *b, const double *c, const double *d);
+extern int rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d,
+						   const double *e);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif							/* RB_GMP_H */
+#endif /* RB_GMP_H */

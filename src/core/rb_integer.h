@@ -29,9 +29,9 @@ rb_exponent(double x)
 {
 	union
 	{
-		double		d;
-		uint64_t	u;
-	}			v;
+		double d;
+		uint64_t u;
+	} v;
 
 	v.d = x;
 	return (int) (v.u >> 52) & 0x7ff;
@@ -43,9 +43,9 @@ rb_power(int biased)
 {
 	union
 	{
-		double		d;
-		uint64_t	u;
-	}			v;
+		double d;
+		uint64_t u;
+	} v;
 
 	v.u = (uint64_t) biased << 52;
 	return v.d;
@@ -58,7 +58,7 @@ rb_power(int biased)
 RB_HD bool
 rb_integer_unit(double largest, double *scale, double *unit)
 {
-	int			e = rb_exponent(largest);
+	int e = rb_exponent(largest);
 
 	if (e < 60 || e > 2046)
 		return false;
@@ -89,12 +89,8 @@ rb_larger(double x, double y)
 RB_HD bool
 rb_integer_axis3(double a, double b, double c, double d, int64_t *u, int64_t *v, int64_t *w)
 {
-	double		scale,
-				unit;
-	int64_t		p,
-				q,
-				r,
-				s;
+	double scale, unit;
+	int64_t p, q, r, s;
 
 	if (!rb_integer_unit(rb_larger(rb_larger(a, b), rb_larger(c, d)), &scale, &unit))
 		return false;
@@ -110,11 +106,8 @@ rb_integer_axis3(double a, double b, double c, double d, int64_t *u, int64_t *v,
 RB_HD bool
 rb_integer_axis2(double a, double b, double c, int64_t *u, int64_t *v)
 {
-	double		scale,
-				unit;
-	int64_t		p,
-				q,
-				r;
+	double scale, unit;
+	int64_t p, q, r;
 
 	if (!rb_integer_unit(rb_larger(a, rb_larger(b, c)), &scale, &unit))
 		return false;
@@ -141,8 +134,8 @@ rb_integer_det2(int64_t p, int64_t q, int64_t r, int64_t s)
 RB_HD void
 rb_integer_add_product(rb_int128 m, int64_t z, rb_int128 *high, rb_int128 *low)
 {
-	int64_t		h = (int64_t) (m >> 64);
-	uint64_t	l = (uint64_t) m;
+	int64_t h = (int64_t) (m >> 64);
+	uint64_t l = (uint64_t) m;
 
 	*high += (rb_int128) h * z;
 	*low += (rb_int128) l * z;
@@ -152,12 +145,9 @@ rb_integer_add_product(rb_int128 m, int64_t z, rb_int128 *high, rb_int128 *low)
 RB_HD int
 rb_orient3d_integer(const double *a, const double *b, const double *c, const double *d)
 {
-	int64_t		u[3],
-				v[3],
-				w[3];
-	rb_int128	high = 0,
-				low = 0;
-	int			i;
+	int64_t u[3], v[3], w[3];
+	rb_int128 high = 0, low = 0;
+	int i;
 
 	for (i = 0; i < 3; i++)
 		if (!rb_integer_axis3(a[i], b[i], c[i], d[i], &u[i], &v[i], &w[i]))
@@ -177,11 +167,8 @@ rb_orient3d_integer(const double *a, const double *b, const double *c, const dou
 RB_HD int
 rb_orient2d_integer(double ax, double ay, double bx, double by, double cx, double cy)
 {
-	int64_t		ux,
-				uy,
-				vx,
-				vy;
-	rb_int128	det;
+	int64_t ux, uy, vx, vy;
+	rb_int128 det;
 
 	if (!rb_integer_axis2(ax, bx, cx, &ux, &vx) || !rb_integer_axis2(ay, by, cy, &uy, &vy))
 		return RB_UNSURE;
@@ -189,4 +176,4 @@ rb_orient2d_integer(double ax, double ay, double bx, double by, double cx, doubl
 	return (det > 0) - (det < 0);
 }
 
-#endif							/* RB_INTEGER_H */
+#endif /* RB_INTEGER_H */

@@ -38,18 +38,18 @@
 
 typedef struct rb_interval
 {
-	double		lo;
-	double		hi;
+	double lo;
+	double hi;
 } rb_interval;
 
 typedef struct rb_interval_f
 {
-	float		lo;
-	float		hi;
+	float lo;
+	float hi;
 } rb_interval_f;
 
-#define RB_INFINITY		((double) INFINITY)
-#define RB_INFINITY_F	((float) INFINITY)
+#define RB_INFINITY ((double) INFINITY)
+#define RB_INFINITY_F ((float) INFINITY)
 
 /* ---- a bound that came out as NaN says nothing: put it at infinity ---- */
 
@@ -81,9 +81,9 @@ rb_upper_f(float x)
 
 /*
  * The _lo functions answer at or below the real result, the _hi functions at or
- * above.  `eta` of the products is the smallest denormal, or 0 when a factor is
- * known to be 0.
+ * above.
  */
+/* clang-format off */
 #ifdef __CUDA_ARCH__
 
 RB_HD double rb_add_lo(double x, double y) { return rb_lower(__dadd_rd(x, y)); }
@@ -122,6 +122,7 @@ RB_HD double rb_min(double x, double y) { return x < y ? x : y; }
 RB_HD double rb_max(double x, double y) { return x > y ? x : y; }
 RB_HD float rb_min_f(float x, float y) { return x < y ? x : y; }
 RB_HD float rb_max_f(float x, float y) { return x > y ? x : y; }
+/* clang-format on */
 
 /* ---- double intervals ---- */
 
@@ -191,14 +192,14 @@ rb_interval_mul(rb_interval a, rb_interval b)
 				  rb_max(__dmul_ru(a.hi, b.lo), __dmul_ru(a.hi, b.hi)));
 #else
 	{
-		double		p = a.lo * b.lo;
-		double		q = a.lo * b.hi;
-		double		s = a.hi * b.lo;
-		double		t = a.hi * b.hi;
-		double		lo = rb_min(rb_min(p, q), rb_min(s, t));
-		double		hi = rb_max(rb_max(p, q), rb_max(s, t));
-		bool		zero = (a.lo == 0 && a.hi == 0) || (b.lo == 0 && b.hi == 0);
-		double		eta = zero ? 0 : 0x1p-1074;
+		double p = a.lo * b.lo;
+		double q = a.lo * b.hi;
+		double s = a.hi * b.lo;
+		double t = a.hi * b.hi;
+		double lo = rb_min(rb_min(p, q), rb_min(s, t));
+		double hi = rb_max(rb_max(p, q), rb_max(s, t));
+		bool zero = (a.lo == 0 && a.hi == 0) || (b.lo == 0 && b.hi == 0);
+		double eta = zero ? 0 : 0x1p-1074;
 
 		r.lo = rb_lower(lo - (RB_STEP * fabs(lo) + eta));
 		r.hi = rb_upper(hi + (RB_STEP * fabs(hi) + eta));
@@ -217,9 +218,9 @@ rb_interval_difference(double x, double y)
 	r.lo = rb_sub_lo(x, y);
 	r.hi = rb_sub_hi(x, y);
 #else
-	double		d = x - y;
-	double		v = x - d;
-	double		rest = (x - (d + v)) + (v - y);	/* Knuth's error of d; NaN after an overflow */
+	double d = x - y;
+	double v = x - d;
+	double rest = (x - (d + v)) + (v - y); /* Knuth's error of d; NaN after an overflow */
 
 	r.lo = rest >= 0 ? d : rb_down(d);
 	r.hi = rest <= 0 ? d : rb_up(d);
@@ -250,8 +251,8 @@ rb_interval_f_of_interval(rb_interval x)
 	r.lo = rb_lower_f(__double2float_rd(x.lo));
 	r.hi = rb_upper_f(__double2float_ru(x.hi));
 #else
-	float		lo = (float) x.lo;
-	float		hi = (float) x.hi;
+	float lo = (float) x.lo;
+	float hi = (float) x.hi;
 
 	/* here the step must leave the denormals too */
 	r.lo = (double) lo <= x.lo ? lo : rb_lower_f(lo - (RB_STEP_F * fabsf(lo) + 0x1p-149f));
@@ -331,14 +332,14 @@ rb_interval_f_mul(rb_interval_f a, rb_interval_f b)
 					rb_max_f(__fmul_ru(a.hi, b.lo), __fmul_ru(a.hi, b.hi)));
 #else
 	{
-		float		p = a.lo * b.lo;
-		float		q = a.lo * b.hi;
-		float		s = a.hi * b.lo;
-		float		t = a.hi * b.hi;
-		float		lo = rb_min_f(rb_min_f(p, q), rb_min_f(s, t));
-		float		hi = rb_max_f(rb_max_f(p, q), rb_max_f(s, t));
-		bool		zero = (a.lo == 0 && a.hi == 0) || (b.lo == 0 && b.hi == 0);
-		float		eta = zero ? 0 : 0x1p-149f;
+		float p = a.lo * b.lo;
+		float q = a.lo * b.hi;
+		float s = a.hi * b.lo;
+		float t = a.hi * b.hi;
+		float lo = rb_min_f(rb_min_f(p, q), rb_min_f(s, t));
+		float hi = rb_max_f(rb_max_f(p, q), rb_max_f(s, t));
+		bool zero = (a.lo == 0 && a.hi == 0) || (b.lo == 0 && b.hi == 0);
+		float eta = zero ? 0 : 0x1p-149f;
 
 		r.lo = rb_lower_f(lo - (RB_STEP_F * fabsf(lo) + eta));
 		r.hi = rb_upper_f(hi + (RB_STEP_F * fabsf(hi) + eta));
@@ -375,11 +376,8 @@ rb_interval_f_det2(rb_interval_f a, rb_interval_f b, rb_interval_f c, rb_interva
 RB_HD int
 rb_orient3d_interval(const double *a, const double *b, const double *c, const double *d)
 {
-	rb_interval u[3],
-				v[3],
-				w[3],
-				det;
-	int			i;
+	rb_interval u[3], v[3], w[3], det;
+	int i;
 
 	for (i = 0; i < 3; i++)
 	{
@@ -397,11 +395,8 @@ RB_HD int
 rb_orient3d_interval_float(const double *a, const double *b, const double *c, const double *d,
 						   const double *origin)
 {
-	rb_interval_f u[3],
-				v[3],
-				w[3],
-				det;
-	int			i;
+	rb_interval_f u[3], v[3], w[3], det;
+	int i;
 
 	for (i = 0; i < 3; i++)
 	{
@@ -412,8 +407,10 @@ rb_orient3d_interval_float(const double *a, const double *b, const double *c, co
 		w[i] = rb_interval_f_sub(rb_interval_f_of_difference(d[i], origin[i]), o);
 	}
 	det = rb_interval_f_mul(rb_interval_f_det2(u[1], u[2], v[1], v[2]), w[0]);
-	det = rb_interval_f_add(det, rb_interval_f_mul(rb_interval_f_det2(u[2], u[0], v[2], v[0]), w[1]));
-	det = rb_interval_f_add(det, rb_interval_f_mul(rb_interval_f_det2(u[0], u[1], v[0], v[1]), w[2]));
+	det =
+		rb_interval_f_add(det, rb_interval_f_mul(rb_interval_f_det2(u[2], u[0], v[2], v[0]), w[1]));
+	det =
+		rb_interval_f_add(det, rb_interval_f_mul(rb_interval_f_det2(u[0], u[1], v[0], v[1]), w[2]));
 	return rb_interval_f_sign(det);
 }
 
@@ -421,10 +418,9 @@ rb_orient3d_interval_float(const double *a, const double *b, const double *c, co
 RB_HD int
 rb_orient2d_interval(double ax, double ay, double bx, double by, double cx, double cy)
 {
-	return rb_interval_sign(rb_interval_det2(rb_interval_difference(bx, ax),
-											 rb_interval_difference(by, ay),
-											 rb_interval_difference(cx, ax),
-											 rb_interval_difference(cy, ay)));
+	return rb_interval_sign(
+		rb_interval_det2(rb_interval_difference(bx, ax), rb_interval_difference(by, ay),
+						 rb_interval_difference(cx, ax), rb_interval_difference(cy, ay)));
 }
 
 RB_HD int
@@ -434,10 +430,11 @@ rb_orient2d_interval_float(double ax, double ay, double bx, double by, double cx
 	rb_interval_f x = rb_interval_f_of_difference(ax, ox);
 	rb_interval_f y = rb_interval_f_of_difference(ay, oy);
 
-	return rb_interval_f_sign(rb_interval_f_det2(rb_interval_f_sub(rb_interval_f_of_difference(bx, ox), x),
-												 rb_interval_f_sub(rb_interval_f_of_difference(by, oy), y),
-												 rb_interval_f_sub(rb_interval_f_of_difference(cx, ox), x),
-												 rb_interval_f_sub(rb_interval_f_of_difference(cy, oy), y)));
+	return rb_interval_f_sign(
+		rb_interval_f_det2(rb_interval_f_sub(rb_interval_f_of_difference(bx, ox), x),
+						   rb_interval_f_sub(rb_interval_f_of_difference(by, oy), y),
+						   rb_interval_f_sub(rb_interval_f_of_difference(cx, ox), x),
+						   rb_interval_f_sub(rb_interval_f_of_difference(cy, oy), y)));
 }
 
-#endif							/* RB_INTERVAL_H */
+#endif /* RB_INTERVAL_H */

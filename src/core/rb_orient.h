@@ -37,11 +37,11 @@
 
 typedef struct rb_exact_env
 {
-	uint32_t	filters;		/* steps that are on: RB_FILTER_..., RB_EXACT_... */
-	bool		exact;			/* false: stop with RB_UNSURE after the filters */
-	uint64_t	integer;		/* exact signs taken, by means */
-	uint64_t	expansion;
-	uint64_t	gmp;
+	uint32_t filters; /* steps that are on: RB_FILTER_..., RB_EXACT_... */
+	bool exact;       /* false: stop with RB_UNSURE after the filters */
+	uint64_t integer; /* exact signs taken, by means */
+	uint64_t expansion;
+	uint64_t gmp;
 } rb_exact_env;
 
 /*
@@ -65,9 +65,9 @@ typedef struct rb_exact_env
  * determinant, so if one of these is infinite or NaN, P is, and no comparison
  * with P is true.
  */
-#define RB_ORIENT3D_BOUND	(9 * 0x1p-53)
-#define RB_ORIENT2D_BOUND	(5 * 0x1p-53)
-#define RB_BOUND_FLOOR		0x1p-960
+#define RB_ORIENT3D_BOUND (9 * 0x1p-53)
+#define RB_ORIENT2D_BOUND (5 * 0x1p-53)
+#define RB_BOUND_FLOOR 0x1p-960
 
 RB_HD bool
 rb_equal3(const double *a, const double *b)
@@ -79,26 +79,16 @@ rb_equal3(const double *a, const double *b)
 RB_HD int
 rb_orient3d_filter(const double *a, const double *b, const double *c, const double *d)
 {
-	double		ux = b[0] - a[0],
-				uy = b[1] - a[1],
-				uz = b[2] - a[2];
-	double		vx = c[0] - a[0],
-				vy = c[1] - a[1],
-				vz = c[2] - a[2];
-	double		wx = d[0] - a[0],
-				wy = d[1] - a[1],
-				wz = d[2] - a[2];
-	double		uyvz = uy * vz,
-				uzvy = uz * vy,
-				uzvx = uz * vx,
-				uxvz = ux * vz,
-				uxvy = ux * vy,
-				uyvx = uy * vx;
-	double		det = (uyvz - uzvy) * wx + (uzvx - uxvz) * wy + (uxvy - uyvx) * wz;
-	double		bound = RB_ORIENT3D_BOUND *
-		((fabs(uyvz) + fabs(uzvy) + RB_BOUND_FLOOR) * fabs(wx) +
-		 (fabs(uzvx) + fabs(uxvz) + RB_BOUND_FLOOR) * fabs(wy) +
-		 (fabs(uxvy) + fabs(uyvx) + RB_BOUND_FLOOR) * fabs(wz) + RB_BOUND_FLOOR);
+	double ux = b[0] - a[0], uy = b[1] - a[1], uz = b[2] - a[2];
+	double vx = c[0] - a[0], vy = c[1] - a[1], vz = c[2] - a[2];
+	double wx = d[0] - a[0], wy = d[1] - a[1], wz = d[2] - a[2];
+	double uyvz = uy * vz, uzvy = uz * vy, uzvx = uz * vx, uxvz = ux * vz, uxvy = ux * vy,
+		   uyvx = uy * vx;
+	double det = (uyvz - uzvy) * wx + (uzvx - uxvz) * wy + (uxvy - uyvx) * wz;
+	double bound = RB_ORIENT3D_BOUND *
+				   ((fabs(uyvz) + fabs(uzvy) + RB_BOUND_FLOOR) * fabs(wx) +
+					(fabs(uzvx) + fabs(uxvz) + RB_BOUND_FLOOR) * fabs(wy) +
+					(fabs(uxvy) + fabs(uyvx) + RB_BOUND_FLOOR) * fabs(wz) + RB_BOUND_FLOOR);
 
 	if (det > bound)
 		return 1;
@@ -106,13 +96,10 @@ rb_orient3d_filter(const double *a, const double *b, const double *c, const doub
 		return -1;
 
 	/* a difference is 0 only if the numbers are equal: these zeros are exact */
-	if ((ux == 0 && vx == 0 && wx == 0) ||
-		(uy == 0 && vy == 0 && wy == 0) ||
-		(uz == 0 && vz == 0 && wz == 0) ||
-		(ux == 0 && uy == 0 && uz == 0) ||
-		(vx == 0 && vy == 0 && vz == 0) ||
-		(wx == 0 && wy == 0 && wz == 0) ||
-		rb_equal3(b, c) || rb_equal3(b, d) || rb_equal3(c, d))
+	if ((ux == 0 && vx == 0 && wx == 0) || (uy == 0 && vy == 0 && wy == 0) ||
+		(uz == 0 && vz == 0 && wz == 0) || (ux == 0 && uy == 0 && uz == 0) ||
+		(vx == 0 && vy == 0 && vz == 0) || (wx == 0 && wy == 0 && wz == 0) || rb_equal3(b, c) ||
+		rb_equal3(b, d) || rb_equal3(c, d))
 		return 0;
 	return RB_UNSURE;
 }
@@ -120,14 +107,11 @@ rb_orient3d_filter(const double *a, const double *b, const double *c, const doub
 RB_HD int
 rb_orient2d_filter(double ax, double ay, double bx, double by, double cx, double cy)
 {
-	double		ux = bx - ax,
-				uy = by - ay;
-	double		vx = cx - ax,
-				vy = cy - ay;
-	double		left = ux * vy,
-				right = uy * vx;
-	double		det = left - right;
-	double		bound = RB_ORIENT2D_BOUND * (fabs(left) + fabs(right) + RB_BOUND_FLOOR);
+	double ux = bx - ax, uy = by - ay;
+	double vx = cx - ax, vy = cy - ay;
+	double left = ux * vy, right = uy * vx;
+	double det = left - right;
+	double bound = RB_ORIENT2D_BOUND * (fabs(left) + fabs(right) + RB_BOUND_FLOOR);
 
 	if (det > bound)
 		return 1;
@@ -144,7 +128,7 @@ RB_HD_CALL int
 rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const double *c,
 				 const double *d)
 {
-	int			sign;
+	int sign;
 
 	if (env->exact && (env->filters & RB_EXACT_INTEGER) != 0)
 	{
@@ -181,10 +165,10 @@ rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const doub
 }
 
 RB_HD_CALL int
-rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by,
-				 double cx, double cy)
+rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, double cx,
+				 double cy)
 {
-	int			sign;
+	int sign;
 
 	if (env->exact && (env->filters & RB_EXACT_INTEGER) != 0)
 	{
@@ -227,7 +211,7 @@ rb_orient3d_at(rb_exact_env *env, const double *a, const double *b, const double
 {
 	if ((env->filters & RB_FILTER_SIGNS) != 0)
 	{
-		int			sign = rb_orient3d_filter(a, b, c, d);
+		int sign = rb_orient3d_filter(a, b, c, d);
 
 		if (sign != RB_UNSURE)
 			return sign;
@@ -236,12 +220,11 @@ rb_orient3d_at(rb_exact_env *env, const double *a, const double *b, const double
 }
 
 RB_HD int
-rb_orient2d_at(rb_exact_env *env, double ax, double ay, double bx, double by,
-			   double cx, double cy)
+rb_orient2d_at(rb_exact_env *env, double ax, double ay, double bx, double by, double cx, double cy)
 {
 	if ((env->filters & RB_FILTER_SIGNS) != 0)
 	{
-		int			sign = rb_orient2d_filter(ax, ay, bx, by, cx, cy);
+		int sign = rb_orient2d_filter(ax, ay, bx, by, cx, cy);
 
 		if (sign != RB_UNSURE)
 			return sign;
@@ -249,4 +232,4 @@ rb_orient2d_at(rb_exact_env *env, double ax, double ay, double bx, double by,
 	return rb_orient2d_hard(env, ax, ay, bx, by, cx, cy);
 }
 
-#endif							/* RB_ORIENT_H */
+#endif /* RB_ORIENT_H */

@@ -1,0 +1,21 @@
+/*
+ * naive.h
+ *	  Slow twins of the core's predicates, on GMP's rationals: every double is a
+ *	  rational, a determinant is expanded by its first row.  For tests only.
+ */
+#ifndef NAIVE_H
+#define NAIVE_H
+
+#include <gmp.h>
+
+/* sign of the determinant of the n x n matrix m, row after row; n <= 4 */
+extern int naive_det_sign(int n, mpq_t *m);
+
+/* conventions as in rb_orient.h and predicates.c */
+extern int naive_orient2d(const double *a, const double *b, const double *c);
+extern int naive_orient3d(const double *a, const double *b, const double *c, const double *d);
+extern int naive_incircle(const double *a, const double *b, const double *c, const double *d);
+extern int naive_insphere(const double *a, const double *b, const double *c, const double *d,
+						  const double *e);
+
+#endif /* NAIVE_H */

@@ -1,0 +1,225 @@
+/*
+ * points.h
+ *	  Random points for tests, in families that are chosen to hurt: lattices, nearly
+ *	  and exactly degenerate positions, denormals, huge numbers, any bit pattern,
+ *	  equal vertices, map and earth-centred coordinates, the limits of each
+ *	  arithmetic.  Include after check.h.
+ */
+#ifndef POINTS_H
+#define POINTS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+
+enum
+{
+	POINTS_UNIFORM,
+	POINTS_LATTICE,        /* integers -3 .. 3 */
+	POINTS_SCALED_LATTICE, /* the same times a power of two, another for each axis */
+	POINTS_DECIMAL,        /* multiples of 0.1: nearly a lattice */
+	POINTS_UTM,            /* easting, northing, height in mm, written in metres */
+	POINTS_ECEF,           /* earth-centred, centimetres, a few metres apart */
+	POINTS_DENORMAL,
+	POINTS_TINY, /* 1e-300 */
+	POINTS_HUGE, /* 1e300 */
+	POINTS_BITS, /* any finite double */
+	POINTS_SPECIAL,
+	POINTS_POWERS, /* powers of two within some window of exponents */
+	POINTS_LIMITS, /* around the exponents at which an arithmetic gives up */
+	POINTS_FAMILIES
+};
+
+static const char *const points_family_name[] = {
+	"uniform", "lattice", "scaled lattice", "decimal", "UTM",           "ECEF",  "denormal",
+	"1e-300",  "1e300",   "any bits",       "special", "powers of two", "limits"};
+
+static double
+points_bits(uint64_t bits)
+{
+	double x;
+
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+/* -1 .. 1 */
+static double
+points_unit(void)
+{
+	return (double) (int64_t) check_random() * 0x1p-63;
+}
+
+static double
+points_any(void)
+{
+	double x;
+
+	do
+		x = points_bits(check_random());
+	while (!isfinite(x));
+	return x;
+}
+
+static double
+points_special(void)
+{
+	static const double values[] = {0,
+									0x1p-1074,
+									0x1.8p-1073,
+									0x1p-1022,
+									0x0.fffffffffffffp-1022,
+									0x1p-1021,
+									0x1p-969,
+									0x1p-538,
+									0x1p-537,
+									0x1p-300,
+									0.1,
+									1,
+									0x1.fffffffffffffp-1,
+									0x1.0000000000001p0,
+									2,
+									3,
+									0x1p52,
+									0x1p53,
+									0x1.fffffffffffffp299,
+									0x1p300,
+									0x1p511,
+									0x1p512,
+									0x1p1022,
+									0x1.fffffffffffffp1023};
+	double x = values[check_below(sizeof values / sizeof values[0])];
+
+	return check_below(2) ? x : -x;
+}
+
+/* one coordinate; `shift` is the family's parameter for this axis and set of points */
+static double
+points_coordinate(int family, int axis, int shift)
+{
+	static const double utm[3] = {391777.123, 5820111.456, 34.5};
+	static const double ecef[3] = {3782970.1, 902154.92, 5038375.59};
+
+	switch (family)
+	{
+		case POINTS_LATTICE:
+			return check_below(7) - 3;
+		case POINTS_SCALED_LATTICE:
+			return ldexp(check_below(7) - 3, shift % 1000);
+		case POINTS_DECIMAL:
+			return 0.1 * (check_below(41) - 20);
+		case POINTS_UTM:
+			return round((utm[axis] + 0.02 * check_below(20)) * 1000) / 1000;
+		case POINTS_ECEF:
+			return ecef[axis] + 0.01 * (check_below(7) - 3);
+		case POINTS_DENORMAL:
+			return points_bits((check_random() >> (12 + check_below(52))) |
+							   (check_random() & ((uint64_t) 1 << 63)));
+		case POINTS_TINY:
+			return 1e-300 * points_unit();
+		case POINTS_HUGE:
+			return 1e300 * points_unit();
+		case POINTS_BITS:
+			return points_any();
+		case POINTS_SPECIAL:
+			return points_special();
+		case POINTS_POWERS:
+			return ldexp(check_below(3) - 1, shift % 900 + check_below(120));
+		case POINTS_LIMITS:
+		{
+			static const int exponents[] = {-1022, -1021, -964, -963, -962, -960, -301,
+											-300,  -299,  -53,  -1,   0,    7,    8,
+											60,    62,    298,  299,  300,  1022, 1023};
+			int base = exponents[(unsigned) shift % 21];
+
+			if (check_below(4) == 0)
+				base = exponents[check_below(21)];
+			return ldexp(check_below(2) ? points_unit() : check_below(5) - 2,
+						 base > 1020 ? 1020 : base);
+		}
+		default:
+			return points_unit();
+	}
+}
+
+/* x moved by a few neighbours; finite stays finite */
+static double
+points_nudge(double x)
+{
+	int steps = check_below(5) - 2;
+	double y = x;
+
+	for (; steps > 0; steps--)
+		y = nextafter(y, INFINITY);
+	for (; steps < 0; steps++)
+		y = nextafter(y, -INFINITY);
+	return isfinite(y) ? y : x;
+}
+
+/*
+ * n points of `dim` coordinates, one after the other.  After the family's random
+ * points one of several degenerations is applied, mostly none.
+ */
+__attribute__((unused)) static void
+points_make(int family, int n, int dim, double *p)
+{
+	int shift[3];
+	int i;
+	int axis;
+
+	for (axis = 0; axis < 3; axis++)
+		shift[axis] = check_below(2000) - 1000;
+	if (check_below(2))
+		shift[1] = shift[2] = shift[0];
+	for (i = 0; i < n; i++)
+		for (axis = 0; axis < dim; axis++)
+			p[i * dim + axis] = points_coordinate(family, axis, shift[axis]);
+
+	switch (check_below(10))
+	{
+		case 0: /* two equal points */
+			memcpy(p + check_below(n) * dim, p, (size_t) dim * sizeof(double));
+			break;
+		case 1: /* all on one axis-parallel plane */
+			axis = check_below(dim);
+			for (i = 1; i < n; i++)
+				p[i * dim + axis] = p[axis];
+			break;
+		case 2: /* a parallelogram's corner, rounded and moved by a few neighbours */
+		case 3:
+			for (axis = 0; axis < dim; axis++)
+			{
+				double x = p[axis] - p[dim + axis] + p[2 * dim + axis];
+
+				if (isfinite(x))
+					p[(n - 1) * dim + axis] = check_below(2) ? x : points_nudge(x);
+			}
+			break;
+		case 4: /* in the plane of the first three, rounded and moved */
+		case 5:
+		{
+			double s = 0.25 * check_below(8);
+			double t = check_below(2) ? points_unit() : 0.5;
+
+			for (axis = 0; axis < dim; axis++)
+			{
+				double x =
+					p[axis] + s * (p[dim + axis] - p[axis]) + t * (p[2 * dim + axis] - p[axis]);
+
+				if (isfinite(x))
+					p[(n - 1) * dim + axis] = check_below(2) ? x : points_nudge(x);
+			}
+		}
+		break;
+		case 6: /* neighbours of one point */
+			for (i = 1; i < n; i++)
+				for (axis = 0; axis < dim; axis++)
+					p[i * dim + axis] = points_nudge(p[axis]);
+			break;
+		default:
+			break;
+	}
+}
+
+#endif /* POINTS_H */
