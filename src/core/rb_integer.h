@@ -94,8 +94,8 @@ rb_integer_axis3(double a, double b, double c, double d, int64_t *u, int64_t *v,
 
 	if (!rb_integer_unit(rb_larger(rb_larger(a, b), rb_larger(c, d)), &scale, &unit))
 		return false;
-	if (!(rb_integer_of(a, scale, unit, &p) & rb_integer_of(b, scale, unit, &q) &
-		  rb_integer_of(c, scale, unit, &r) & rb_integer_of(d, scale, unit, &s)))
+	if (!(rb_integer_of(a, scale, unit, &p) && rb_integer_of(b, scale, unit, &q) &&
+		  rb_integer_of(c, scale, unit, &r) && rb_integer_of(d, scale, unit, &s)))
 		return false;
 	*u = q - p;
 	*v = r - p;
@@ -111,7 +111,7 @@ rb_integer_axis2(double a, double b, double c, int64_t *u, int64_t *v)
 
 	if (!rb_integer_unit(rb_larger(a, rb_larger(b, c)), &scale, &unit))
 		return false;
-	if (!(rb_integer_of(a, scale, unit, &p) & rb_integer_of(b, scale, unit, &q) &
+	if (!(rb_integer_of(a, scale, unit, &p) && rb_integer_of(b, scale, unit, &q) &&
 		  rb_integer_of(c, scale, unit, &r)))
 		return false;
 	*u = q - p;
