@@ -155,6 +155,7 @@ rb_object_box(const rb_objects *o, uint32_t i, double lo[3], double hi[3])
 			break;
 		case RB_SEGMENT2:
 		case RB_BOX2:
+		default:
 			rb_points_box(o->coords + (size_t) i * 4, 2, 2, lo, hi);
 			break;
 	}
