@@ -48,7 +48,7 @@ $session->ask("RESET redblue.memory_limit");
 # the operating system says no: only so much more address space for this one process
 my $size = 1024 * Redblue::proc_status($session->{pid}, 'VmSize');
 $session->quit;
-for my $more (8, 32, 64, 100)
+for my $more (4, 16, 32, 48)
 {
 	my $s = session($node);
 	$s->ask("SET redblue.threads = 1");

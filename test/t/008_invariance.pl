@@ -9,10 +9,10 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $node = new_server('invariance');
-load_volmesh($node, 'red', 10, 1, 0.2);
-load_volmesh($node, 'blue', 10, 2, 0.2, 0.31, 0.17, 0.23);
-load_volmesh($node, 'lattice', 10, 1, 0);
-load_volmesh($node, 'lattice2', 10, 2, 0, 0.5, 0.25, 0);
+load_volmesh($node, 'red', 8, 1, 0.2);
+load_volmesh($node, 'blue', 8, 2, 0.2, 0.31, 0.17, 0.23);
+load_volmesh($node, 'lattice', 8, 1, 0);
+load_volmesh($node, 'lattice2', 8, 2, 0, 0.5, 0.25, 0);
 
 for my $case ([ 'red', 'blue' ], [ 'lattice', 'lattice2' ], [ 'lattice', 'lattice' ], [ 'red', 'lattice2' ])
 {
@@ -24,7 +24,7 @@ for my $case ([ 'red', 'blue' ], [ 'lattice', 'lattice2' ], [ 'lattice', 'lattic
 
 	for my $set (
 		'SET redblue.threads = 1', 'SET redblue.threads = 2', 'SET redblue.threads = 7',
-		map({ "SET redblue.grid_resolution = $_" } 0, 1, 2, 7, 100, 1000),
+		map({ "SET redblue.grid_resolution = $_" } 0, 1, 2, 7, 100, 200),
 		map({ "SET redblue.memory_limit = '$_'" } '64MB', '200MB', '16GB'),
 		"SET redblue.threads = 7; SET redblue.grid_resolution = 3",
 		"SET redblue.backend = 'cpu'", "SET work_mem = '64kB'")
