@@ -48,6 +48,9 @@ typedef struct rb_side
 	uint32_t	entry[MAX_INCIDENCES];	/* local number, owner bits above */
 } rb_side;
 
+/* the exact question for a pair; NULL where overlapping boxes are the answer */
+typedef int (*rb_decide) (rb_exact_env *env, const double *red, const double *blue);
+
 struct rb_worker
 {
 	rb_context *ctx;
@@ -55,13 +58,14 @@ struct rb_worker
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
+	rb_decide	decide;
+	bool		faces;			/* triangles on both sides: the vector stages apply */
 
 	/* counts */
 	uint64_t	cells;
 	uint64_t	incidences;
 	uint64_t	box_tests;
 	uint64_t	candidates;
-	uint64_t	doubtful;		/* pairs that the double filter did not settle */
 	uint64_t	exact;			/* pairs that needed an exact sign */
 	uint64_t	hits;
 	double		ms[RB_STAGES];
@@ -85,6 +89,48 @@ struct rb_worker
 	rb_tile		blue;
 };
 
+static int
+decide_triangles(rb_exact_env *env, const double *red, const double *blue)
+{
+	int			sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int			sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+
+	return rb_triangle_triangle(env, red, blue, sb, sr);
+}
+
+static int
+decide_segment_triangle(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_segment_triangle(env, red, blue);
+}
+
+static int
+decide_triangle_segment(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_segment_triangle(env, blue, red);
+}
+
+static int
+decide_segments2(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_segments_meet2(env, red, red + 2, blue, blue + 2);
+}
+
+/* the kinds that can be joined */
+static const struct
+{
+	rb_kind		red;
+	rb_kind		blue;
+	rb_decide	decide;
+}			leaf[] = {
+	{RB_TRIANGLE3, RB_TRIANGLE3, decide_triangles},
+	{RB_SEGMENT3, RB_TRIANGLE3, decide_segment_triangle},
+	{RB_TRIANGLE3, RB_SEGMENT3, decide_triangle_segment},
+	{RB_SEGMENT2, RB_SEGMENT2, decide_segments2},
+	{RB_BOX3, RB_BOX3, NULL},
+	{RB_BOX2, RB_BOX2, NULL}
+};
+
 rb_status
 rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_worker **worker)
 {
@@ -101,6 +147,12 @@ rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_wor
 	w->kernel = rb_kernel_best();
 	w->env.filters = ctx->filters;
 	w->env.exact = true;
+	w->faces = job->red->kind == RB_TRIANGLE3 &&
+		(job->blue == NULL || job->blue->kind == RB_TRIANGLE3);
+	for (size_t i = 0; i < sizeof(leaf) / sizeof(leaf[0]); i++)
+		if (leaf[i].red == job->red->kind &&
+			leaf[i].blue == (job->blue != NULL ? job->blue : job->red)->kind)
+			w->decide = leaf[i].decide;
 	for (int a = 0; a < 3; a++)
 	{
 		w->rows.lo[a] = w->row_box[a];
@@ -129,7 +181,7 @@ rb_worker_report(const rb_worker *w, rb_stats *stats)
 	stats->exact_gmp += w->env.gmp;
 	stats->stage[RB_STAGE_GRID].count += w->incidences;
 	stats->stage[RB_STAGE_CANDIDATES].count += w->candidates;
-	stats->stage[RB_STAGE_DOUBLE].count += w->candidates;
+	stats->stage[RB_STAGE_DOUBLE].count += w->decide != NULL ? w->candidates : 0;
 	stats->stage[RB_STAGE_EXACT].count += w->exact;
 	for (int s = 0; s < RB_STAGES; s++)
 		stats->stage[s].ms += w->ms[s];
@@ -194,7 +246,8 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 }
 
 static void
-tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, double lo[3], double hi[3])
+tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, bool faces, double lo[3],
+		  double hi[3])
 {
 	tile->n = list.n;
 	rb_box_empty(lo, hi);
@@ -214,7 +267,7 @@ tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, double lo[3], double
 		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
 		rb_object_box(o, index, tile->lo[i], tile->hi[i]);
 		rb_box_add(lo, hi, tile->lo[i], tile->hi[i]);
-		if (o->kind == RB_TRIANGLE3)
+		if (faces)
 			face_init(&tile->face[i], o->coords + (size_t) index * 9, tile->lo[i], tile->hi[i]);
 	}
 }
@@ -352,8 +405,9 @@ signs_of_sides(unsigned sides, int s[3])
 		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
 }
 
+/* pairs that the vector stages left over: what they proved is not asked again */
 static rb_status
-decide_exactly(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+decide_doubtful(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 {
 	const rb_objects *ro = w->job->red;
 	const rb_objects *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -377,7 +431,31 @@ decide_exactly(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n
 								  sb, sr) == 1;
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 	}
-	w->doubtful += n;
+	return hit(w, red, blue, w->yes, k);
+}
+
+/* pairs of a kind that has no vector stage, from the filter to the exact sign */
+static rb_status
+decide_all(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+{
+	const rb_objects *ro = w->job->red;
+	const rb_objects *bo = w->job->blue != NULL ? w->job->blue : ro;
+	int			rw = rb_kind_width(ro->kind),
+				bw = rb_kind_width(bo->kind);
+	uint32_t	k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	pair = w->pair[i];
+		uint64_t	before = w->env.integer + w->env.expansion + w->env.gmp;
+
+		if (i % 128 == 0 && rb_should_stop(w->ctx))
+			return RB_STOPPED;
+		w->yes[k] = pair;
+		k += w->decide(&w->env, ro->coords + (size_t) red->index[pair >> 16] * rw,
+					   bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
+		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
+	}
 	return hit(w, red, blue, w->yes, k);
 }
 
@@ -407,21 +485,20 @@ cascade(rb_worker *w, const rb_tile *red, const rb_tile *blue)
 	if (rb_should_stop(w->ctx))
 		return RB_STOPPED;
 
-	if (w->ctx->filters & RB_FILTER_SIGNS)
+	if (w->decide == NULL)
+		return hit(w, red, blue, w->pair, n);
+	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
 	{
-		uint32_t	left = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
-
-		nyes = w->kernel->intervals(red->face, blue->face, w->sided, left, w->yes, w->unsure,
-									&nunsure);
-		status = hit(w, red, blue, w->yes, nyes);
+		status = decide_all(w, red, blue, n);
 		lap(w, RB_STAGE_DOUBLE);
-		if (status != RB_OK)
-			return status;
+		return status;
 	}
-	else
-		for (; nunsure < n; nunsure++)
-			w->unsure[nunsure] = (rb_sided) {w->pair[nunsure], 0, 0};
-	status = decide_exactly(w, red, blue, nunsure);
+	n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
+	nyes = w->kernel->intervals(red->face, blue->face, w->sided, n, w->yes, w->unsure, &nunsure);
+	status = hit(w, red, blue, w->yes, nyes);
+	lap(w, RB_STAGE_DOUBLE);
+	if (status == RB_OK)
+		status = decide_doubtful(w, red, blue, nunsure);
 	lap(w, RB_STAGE_EXACT);
 	return status;
 }
@@ -592,14 +669,15 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 	rb_status	status = RB_OK;
 
 	w->clock = rb_now_ms();
-	tile_fill(rt, w->job->red, red, rlo, rhi);
+	tile_fill(rt, w->job->red, red, w->faces, rlo, rhi);
 	if (same)
 	{
 		memcpy(blo, rlo, sizeof(blo));
 		memcpy(bhi, rhi, sizeof(bhi));
 	}
 	else
-		tile_fill(bt, w->job->blue != NULL ? w->job->blue : w->job->red, blue, blo, bhi);
+		tile_fill(bt, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces, blo,
+				  bhi);
 
 	/* the grid covers where both are, inside the cell */
 	for (int a = 0; a < 3; a++)

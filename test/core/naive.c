@@ -115,3 +115,101 @@ naive_insphere(const double *a, const double *b, const double *c, const double *
 
 	return -sign_of_rows(4, 3, p, e, 1);
 }
+
+/*
+ * Two convex hulls meet when the origin is in the hull of all differences p - q,
+ * and then, after Caratheodory, in the hull of at most four affinely independent
+ * ones.  All subsets are tried, the weights solved for in rationals.
+ */
+
+/* weights of the k differences whose sum is 1 and that add up to the origin: unique and none negative? */
+static bool
+origin_in_simplex(const int *pick, int k, mpq_t (*d)[3])
+{
+	mpq_t m[4][5], f, t;
+	bool inside = true;
+	int row = 0;
+
+	mpq_inits(f, t, NULL);
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j <= k; j++)
+		{
+			mpq_init(m[i][j]);
+			if (j == k)
+				mpq_set_si(m[i][j], i == 3, 1);
+			else if (i == 3)
+				mpq_set_si(m[i][j], 1, 1);
+			else
+				mpq_set(m[i][j], d[pick[j]][i]);
+		}
+	for (int j = 0; j < k && inside; j++)
+	{
+		int pivot = row;
+
+		while (pivot < 4 && mpq_sgn(m[pivot][j]) == 0)
+			pivot++;
+		if (pivot == 4)
+		{
+			inside = false; /* affinely dependent: some smaller subset will do */
+			break;
+		}
+		for (int x = 0; x <= k; x++)
+			mpq_swap(m[pivot][x], m[row][x]);
+		for (int i = 0; i < 4; i++)
+			if (i != row && mpq_sgn(m[i][j]) != 0)
+			{
+				mpq_div(f, m[i][j], m[row][j]);
+				for (int x = j; x <= k; x++)
+				{
+					mpq_mul(t, f, m[row][x]);
+					mpq_sub(m[i][x], m[i][x], t);
+				}
+			}
+		row++;
+	}
+	for (int i = 0; i < 4 && inside; i++)
+		if (i >= k)
+			inside = mpq_sgn(m[i][k]) == 0;
+		else
+			inside = mpq_sgn(m[i][k]) * mpq_sgn(m[i][i]) >= 0;
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j <= k; j++)
+			mpq_clear(m[i][j]);
+	mpq_clears(f, t, NULL);
+	return inside;
+}
+
+bool
+naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims)
+{
+	mpq_t d[9][3], x;
+	int n = np * nq;
+	bool found = false;
+
+	mpq_init(x);
+	for (int i = 0; i < n; i++)
+		for (int a = 0; a < 3; a++)
+		{
+			mpq_init(d[i][a]);
+			if (a >= dims)
+				continue;
+			mpq_set_d(d[i][a], p[dims * (i / nq) + a]);
+			mpq_set_d(x, q[dims * (i % nq) + a]);
+			mpq_sub(d[i][a], d[i][a], x);
+		}
+	for (int mask = 1; mask < 1 << n && !found; mask++)
+	{
+		int pick[9], k = 0;
+
+		for (int i = 0; i < n; i++)
+			if (mask >> i & 1)
+				pick[k++] = i;
+		if (k <= 4)
+			found = origin_in_simplex(pick, k, d);
+	}
+	for (int i = 0; i < n; i++)
+		for (int a = 0; a < 3; a++)
+			mpq_clear(d[i][a]);
+	mpq_clear(x);
+	return found;
+}

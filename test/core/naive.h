@@ -7,6 +7,7 @@
 #define NAIVE_H
 
 #include <gmp.h>
+#include <stdbool.h>
 
 /* sign of the determinant of the n x n matrix m, row after row; n <= 4 */
 extern int naive_det_sign(int n, mpq_t *m);
@@ -17,5 +18,8 @@ extern int naive_orient3d(const double *a, const double *b, const double *c, con
 extern int naive_incircle(const double *a, const double *b, const double *c, const double *d);
 extern int naive_insphere(const double *a, const double *b, const double *c, const double *d,
 						  const double *e);
+
+/* do the convex hulls of np and nq points of dims (2, 3) coordinates meet?  np * nq <= 9 */
+extern bool naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims);
 
 #endif /* NAIVE_H */

@@ -1,109 +1,16 @@
 /*
  * test_triangle.c
- *	  Triangle against triangle: the decision tree on exact signs, against a naive
- *	  twin that knows no case at all.
- *
- * The twin: two convex hulls meet when the origin is in the hull of all
- * differences a - b, and then, after Caratheodory, in the hull of at most four
- * affinely independent ones.  It tries all subsets and solves for the weights in
- * rationals.
+ *	  Triangles against triangles and segments, segments against segments in the
+ *	  plane: the decision trees on exact signs, against a naive twin that knows no
+ *	  case at all (naive_hulls_meet).
  */
 #include "check.h"
+#include "naive.h"
 #include "redblue.h"
+#include "rb_triangle.h"
 
-#include <gmp.h>
 #include <math.h>
 #include <string.h>
-
-/* weights of the k differences whose sum is 1 and that add up to the origin: unique and none negative? */
-static bool
-origin_in_simplex(const int *pick, int k, mpq_t (*d)[3])
-{
-	mpq_t m[4][5], f, t;
-	bool inside = true;
-	int row = 0;
-
-	mpq_inits(f, t, NULL);
-	for (int i = 0; i < 4; i++)
-		for (int j = 0; j <= k; j++)
-		{
-			mpq_init(m[i][j]);
-			if (j == k)
-				mpq_set_si(m[i][j], i == 3, 1);
-			else if (i == 3)
-				mpq_set_si(m[i][j], 1, 1);
-			else
-				mpq_set(m[i][j], d[pick[j]][i]);
-		}
-	for (int j = 0; j < k && inside; j++)
-	{
-		int pivot = row;
-
-		while (pivot < 4 && mpq_sgn(m[pivot][j]) == 0)
-			pivot++;
-		if (pivot == 4)
-		{
-			inside = false; /* affinely dependent: some smaller subset will do */
-			break;
-		}
-		for (int x = 0; x <= k; x++)
-			mpq_swap(m[pivot][x], m[row][x]);
-		for (int i = 0; i < 4; i++)
-			if (i != row && mpq_sgn(m[i][j]) != 0)
-			{
-				mpq_div(f, m[i][j], m[row][j]);
-				for (int x = j; x <= k; x++)
-				{
-					mpq_mul(t, f, m[row][x]);
-					mpq_sub(m[i][x], m[i][x], t);
-				}
-			}
-		row++;
-	}
-	for (int i = 0; i < 4 && inside; i++)
-		if (i >= k)
-			inside = mpq_sgn(m[i][k]) == 0;
-		else
-			inside = mpq_sgn(m[i][k]) * mpq_sgn(m[i][i]) >= 0;
-	for (int i = 0; i < 4; i++)
-		for (int j = 0; j <= k; j++)
-			mpq_clear(m[i][j]);
-	mpq_clears(f, t, NULL);
-	return inside;
-}
-
-static bool
-naive_meet(const double *r, const double *b)
-{
-	mpq_t d[9][3], x;
-	bool found = false;
-
-	mpq_init(x);
-	for (int i = 0; i < 3; i++)
-		for (int j = 0; j < 3; j++)
-			for (int a = 0; a < 3; a++)
-			{
-				mpq_init(d[3 * i + j][a]);
-				mpq_set_d(d[3 * i + j][a], r[3 * i + a]);
-				mpq_set_d(x, b[3 * j + a]);
-				mpq_sub(d[3 * i + j][a], d[3 * i + j][a], x);
-			}
-	for (int mask = 1; mask < 512 && !found; mask++)
-	{
-		int pick[9], k = 0;
-
-		for (int i = 0; i < 9; i++)
-			if (mask >> i & 1)
-				pick[k++] = i;
-		if (k <= 4)
-			found = origin_in_simplex(pick, k, d);
-	}
-	for (int i = 0; i < 9; i++)
-		for (int a = 0; a < 3; a++)
-			mpq_clear(d[i][a]);
-	mpq_clear(x);
-	return found;
-}
 
 static double
 unit(void)
@@ -117,7 +24,7 @@ static long yes, no;
 static void
 both(const double *r, const double *b)
 {
-	bool truth = naive_meet(r, b);
+	bool truth = naive_hulls_meet(r, 3, b, 3, 3);
 	double p[9], q[9];
 	int turn = check_below(3), back = check_below(2);
 
@@ -302,6 +209,61 @@ wild_exponents(void)
 	both_answers();
 }
 
+/* segments against triangles, and in the plane against each other */
+static void
+segment_one(const double *seg, const double *tri, const double *st)
+{
+	rb_exact_env env = {RB_FILTER_ALL, true, 0, 0, 0};
+	double back[6] = {seg[3], seg[4], seg[5], seg[0], seg[1], seg[2]};
+	bool truth = naive_hulls_meet(seg, 2, tri, 3, 3);
+	bool truth2 = naive_hulls_meet(seg, 2, st, 2, 2);
+
+	CHECK(rb_segment_triangle(&env, seg, tri) == truth, "segment and triangle, truth %d", truth);
+	CHECK(rb_segment_triangle(&env, back, tri) == truth, "turned, truth %d", truth);
+	CHECK(rb_segments_meet2(&env, seg, seg + 2, st, st + 2) == truth2, "segments, truth %d", truth2);
+	CHECK(rb_segments_meet2(&env, st + 2, st, seg, seg + 2) == truth2, "turned, truth %d", truth2);
+	if (truth)
+		yes++;
+	else
+		no++;
+}
+
+static void
+segments_on_lattices(void)
+{
+	static const double scale[] = {1, 0x1p-1074, 0x1p1000, 0.1};
+
+	for (long n = check_rounds(3000); n > 0; n--)
+	{
+		double t[19];
+		double s = scale[check_below(4)];
+		int side = 2 + check_below(3);
+
+		for (int i = 0; i < 19; i++)
+			t[i] = s * check_below(i % 3 == 2 && n % 2 ? 1 : side);
+		segment_one(t, t + 6, t + 15);
+	}
+	both_answers();
+}
+
+static void
+segments_near_contacts(void)
+{
+	for (long n = check_rounds(1000); n > 0; n--)
+	{
+		double t[19], w[3] = {fabs(unit()), fabs(unit()), 0};
+
+		for (int i = 0; i < 19; i++)
+			t[i] = 5e5 * (n % 2) + unit();
+		w[2] = check_below(2) * fabs(unit());
+		for (int a = 0; a < 3; a++)
+			t[a] = (w[0] * t[6 + a] + w[1] * t[9 + a] + w[2] * t[12 + a]) / (w[0] + w[1] + w[2]);
+		t[check_below(3)] += check_below(3) * 0x1p-40;
+		segment_one(t, t + 6, t + 15);
+	}
+	both_answers();
+}
+
 int
 main(void)
 {
@@ -313,5 +275,7 @@ main(void)
 	CHECK_RUN(slivers);
 	CHECK_RUN(near_contacts);
 	CHECK_RUN(wild_exponents);
+	CHECK_RUN(segments_on_lattices);
+	CHECK_RUN(segments_near_contacts);
 	return check_done();
 }

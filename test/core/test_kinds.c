@@ -1,0 +1,222 @@
+/*
+ * test_kinds.c
+ *	  The join of every kind against brute force: boxes and segments go through the
+ *	  same grid as triangles and differ in the question asked of a pair.
+ */
+#include "check.h"
+#include "redblue.h"
+#include "rb_triangle.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct set
+{
+	rb_objects o;
+	double *c;
+	uint32_t *row_of;
+} set;
+
+static double
+unit(void)
+{
+	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
+}
+
+/* n objects; side > 0: corners on a lattice of that side, else random of that size */
+static set
+make(rb_kind kind, uint32_t n, int side, double size, int most_parts)
+{
+	set s;
+	int width = rb_kind_width(kind);
+	int dims = kind == RB_SEGMENT2 || kind == RB_BOX2 ? 2 : 3;
+	uint32_t row = 0;
+
+	s.c = malloc((size_t) (n + 1) * (size_t) width * 8);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double *p = s.c + (size_t) i * width;
+		double centre[3] = {unit(), unit(), unit()};
+		double scale = check_below(20) == 0 ? 20 * size : size; /* a few large ones */
+
+		for (int k = 0; k < width; k++)
+			p[k] = side > 0 ? check_below(side) : centre[k % dims] + scale * unit();
+		if (kind == RB_BOX3 || kind == RB_BOX2)
+			for (int a = 0; a < dims; a++)
+				if (p[a] > p[dims + a])
+				{
+					double x = p[a];
+
+					p[a] = p[dims + a];
+					p[dims + a] = x;
+				}
+	}
+	s.row_of = NULL;
+	if (most_parts > 1)
+	{
+		s.row_of = malloc((size_t) (n + 1) * sizeof(uint32_t));
+		for (uint32_t i = 0; i < n; row++)
+			for (int k = 1 + check_below(most_parts); k > 0 && i < n; k--)
+				s.row_of[i++] = row;
+	}
+	s.o = (rb_objects) {kind, n, most_parts > 1 ? row : n, s.c, s.row_of};
+	return s;
+}
+
+static void
+drop(set *s)
+{
+	free(s->c);
+	free(s->row_of);
+}
+
+static bool
+meet(const set *r, uint32_t i, const set *b, uint32_t j)
+{
+	rb_exact_env env = {RB_FILTER_ALL, true, 0, 0, 0};
+	const double *p = r->c + (size_t) i * rb_kind_width(r->o.kind);
+	const double *q = b->c + (size_t) j * rb_kind_width(b->o.kind);
+	int dims = r->o.kind == RB_BOX2 ? 2 : 3;
+
+	switch (r->o.kind)
+	{
+	case RB_TRIANGLE3:
+		return rb_segment_triangle(&env, q, p);
+	case RB_SEGMENT3:
+		return rb_segment_triangle(&env, p, q);
+	case RB_SEGMENT2:
+		return rb_segments_meet2(&env, p, p + 2, q, q + 2);
+	default:
+		for (int a = 0; a < dims; a++)
+			if (p[a] > q[dims + a] || q[a] > p[dims + a])
+				return false;
+		return true;
+	}
+}
+
+static int
+by_pair(const void *x, const void *y)
+{
+	const rb_pair *p = x, *q = y;
+
+	if (p->red != q->red)
+		return p->red < q->red ? -1 : 1;
+	return p->blue < q->blue ? -1 : p->blue > q->blue;
+}
+
+static void
+agree(const set *r, const set *b)
+{
+	static const int resolution[] = {0, 1, 40};
+	const set *other = b != NULL ? b : r;
+	rb_pair *want = malloc((size_t) r->o.nparts * other->o.nparts * sizeof(rb_pair) + 1);
+	size_t n = 0, k = 0;
+
+	for (uint32_t i = 0; i < r->o.nparts; i++)
+		for (uint32_t j = b != NULL ? 0 : i + 1; j < other->o.nparts; j++)
+		{
+			rb_pair rows = {r->row_of ? r->row_of[i] : i, other->row_of ? other->row_of[j] : j};
+
+			if ((b != NULL || rows.red != rows.blue) && meet(r, i, other, j))
+				want[n++] = rows;
+		}
+	qsort(want, n, sizeof(rb_pair), by_pair);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || by_pair(&want[i], &want[i - 1]) != 0)
+			want[k++] = want[i];
+	n = k;
+	CHECK(n > 0, "no pair meets");
+	for (int s = 0; s < 3; s++)
+	{
+		rb_memory *memory = rb_memory_create((uint64_t) 1 << 32);
+		rb_context ctx;
+		rb_job job = {&r->o, b != NULL ? &b->o : NULL, false};
+		rb_stream *stream;
+		rb_batch batch;
+		rb_pair *got = malloc(n * sizeof(rb_pair));
+		size_t m = 0;
+		rb_status status;
+
+		rb_context_init(&ctx, memory);
+		ctx.threads = 2;
+		ctx.grid_resolution = resolution[s];
+		status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
+		while (status == RB_OK && (status = rb_stream_next(stream, 10, &batch)) == RB_OK)
+			for (size_t i = 0; i < batch.n; i++, m++)
+				if (m < n)
+					got[m] = batch.pairs[i];
+		rb_stream_close(stream);
+		CHECK(status == RB_END && m == n, "%s, %zu pairs, not %zu", rb_status_text(status), m, n);
+		qsort(got, m < n ? m : n, sizeof(rb_pair), by_pair);
+		CHECK(m != n || memcmp(got, want, n * sizeof(rb_pair)) == 0, "other pairs");
+		CHECK(rb_memory_used(memory) == 0, "memory left");
+		free(got);
+		rb_memory_destroy(memory);
+	}
+	free(want);
+}
+
+static void
+try(rb_kind red, rb_kind blue)
+{
+	static const struct
+	{
+		uint32_t n;
+		int side;
+		double size;
+		int parts;
+	} family[] = {{300, 4, 0, 1}, {2500, 0, 0.03, 1}, {800, 0, 0.1, 6}, {500, 3, 0, 3}, {5, 0, 1, 1}};
+
+	for (int f = 0; f < 5; f++)
+	{
+		set r = make(red, family[f].n, family[f].side, family[f].size, family[f].parts);
+		set b = make(blue, family[f].n, family[f].side, family[f].size, family[f].parts);
+
+		agree(&r, &b);
+		if (red == blue)
+			agree(&r, NULL);
+		drop(&r);
+		drop(&b);
+	}
+}
+
+static void
+segments_and_triangles(void)
+{
+	try(RB_SEGMENT3, RB_TRIANGLE3);
+}
+
+static void
+triangles_and_segments(void)
+{
+	try(RB_TRIANGLE3, RB_SEGMENT3);
+}
+
+static void
+segments_of_the_plane(void)
+{
+	try(RB_SEGMENT2, RB_SEGMENT2);
+}
+
+static void
+boxes_of_space(void)
+{
+	try(RB_BOX3, RB_BOX3);
+}
+
+static void
+boxes_of_the_plane(void)
+{
+	try(RB_BOX2, RB_BOX2);
+}
+
+int
+main(void)
+{
+	CHECK_RUN(segments_and_triangles);
+	CHECK_RUN(triangles_and_segments);
+	CHECK_RUN(segments_of_the_plane);
+	CHECK_RUN(boxes_of_space);
+	CHECK_RUN(boxes_of_the_plane);
+	return check_done();
+}
