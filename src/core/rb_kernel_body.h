@@ -25,7 +25,7 @@ all4(double x)
 	return (v4) {x, x, x, x};
 }
 
-#ifdef __AVX__
+#ifdef RB_AVX2
 #include <immintrin.h>
 
 #define BITS4(mask) ((unsigned) _mm256_movemask_pd((__m256d) (mask)))
@@ -60,7 +60,7 @@ bits4(const int64_t *lane)
  * Append those of four rows whose bit is set.  With AVX2 the rows are shuffled to
  * the front and stored together, whatever the bits: they are hard to predict.
  */
-#ifdef __AVX2__
+#ifdef RB_AVX2
 #define LANES(a, b, c, d) {4 * a, 4 * a + 1, 4 * a + 2, 4 * a + 3, 4 * b, 4 * b + 1, 4 * b + 2, \
 	4 * b + 3, 4 * c, 4 * c + 1, 4 * c + 2, 4 * c + 3, 4 * d, 4 * d + 1, 4 * d + 2, 4 * d + 3}
 
