@@ -106,7 +106,9 @@ rb_raise_geometry(const rb_source *source, const char *column, int64 id, rb_geom
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 							errmsg("%s: face of %u corners in %s", function, info->corners, where),
 							errdetail("A face must be a triangle."),
-							errhint("Use ST_Tesselate(geom) of the extension postgis_sfcgal.")));
+							info->corners > 3 ? errhint("Use ST_Tesselate(geom) of the extension "
+														"postgis_sfcgal.")
+											  : 0));
 			break;
 		case RB_GEOMETRY_HOLE:
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

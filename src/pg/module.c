@@ -15,6 +15,7 @@ RB_MODULE_MAGIC;
 #define RB_MAX_THREADS 256
 /* with no better knowledge: a database has other things to do with its cores */
 #define RB_AUTO_THREADS 8
+#define RB_PARTS_PER_THREAD 4096
 
 int rb_setting_backend = RB_CHOOSE_AUTO;
 int rb_setting_threads = 0;
@@ -54,9 +55,14 @@ _PG_init(void)
 	MarkGUCPrefixReserved("redblue");
 }
 
-/* cores that this process may run on, which in a container are not all there are */
+/*
+ * Threads for a join of so many parts.  Automatic: the cores that this process may
+ * run on, which in a container are not all there are; and no more than have
+ * something to do, because threads that wait for each other on a busy machine
+ * cost more than a small join.
+ */
 int
-rb_threads(void)
+rb_threads(uint64 parts)
 {
 	cpu_set_t set;
 	long cores;
@@ -67,5 +73,8 @@ rb_threads(void)
 		cores = CPU_COUNT(&set);
 	else
 		cores = sysconf(_SC_NPROCESSORS_ONLN);
-	return (int) Max(1, Min(cores, RB_AUTO_THREADS));
+	cores = Min(cores, RB_AUTO_THREADS);
+	if (parts / RB_PARTS_PER_THREAD < (uint64) cores)
+		cores = (long) (parts / RB_PARTS_PER_THREAD);
+	return (int) Max(cores, 1);
 }

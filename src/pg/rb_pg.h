@@ -53,7 +53,7 @@ extern int rb_setting_memory_limit;     /* kB */
 extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 
-extern int rb_threads(void); /* what the setting means on this machine */
+extern int rb_threads(uint64 parts);
 
 /* ---- backend.c: which backend ---- */
 

@@ -106,12 +106,12 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", join->function)));
 	rb_context_init(&run->ctx, run->memory);
-	run->ctx.threads = rb_threads();
 	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
 	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
 
 	read_sides(run, source);
 
+	run->ctx.threads = rb_threads((uint64) run->objects[0].nparts + run->objects[1].nparts);
 	run->job.red = &run->objects[0];
 	run->job.blue = rb_join_sides(join) == 2 ? &run->objects[1] : NULL;
 	status = rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);

@@ -1,0 +1,41 @@
+-- the extension by itself: without PostGIS, in any schema, nothing left undocumented
+SET client_min_messages = warning;
+DROP EXTENSION IF EXISTS redblue;
+CREATE SCHEMA elsewhere;
+CREATE EXTENSION redblue SCHEMA elsewhere;
+RESET client_min_messages;
+SELECT relocatable, requires FROM pg_available_extension_versions WHERE name = 'redblue' AND installed;
+SELECT elsewhere.redblue_version() = extversion AS same_version FROM pg_extension WHERE extname = 'redblue';
+ALTER EXTENSION redblue SET SCHEMA public;
+DROP SCHEMA elsewhere;
+
+-- every function and its labels; the cost is what the planner takes without a support function
+SELECT p.proname AS function, p.pronargs AS args, p.prorettype::regtype AS result, p.provolatile AS v, p.proparallel AS p,
+	p.proisstrict AS strict, p.prosecdef AS definer, p.prosupport AS support,
+	obj_description(p.oid, 'pg_proc') <> '' AS described
+FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
+WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'redblue')
+ORDER BY p.proname, p.pronargs;
+
+-- only names that start with redblue_, types included
+SELECT pg_describe_object(classid, objid, objsubid) AS object
+FROM pg_depend
+WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'redblue')
+	AND classid <> 'pg_proc'::regclass
+ORDER BY 1;
+
+-- all that the settings say of themselves
+SELECT name, setting, unit, context, vartype, min_val, max_val, enumvals
+FROM pg_settings WHERE name LIKE 'redblue.%' ORDER BY name;
+SELECT count(*) FROM pg_settings WHERE name LIKE 'redblue.%' AND coalesce(short_desc, '') = '';
+
+-- what it tells of itself
+SELECT version = redblue_version() AS version, build LIKE 'PostgreSQL %' AS build, gmp ~ '^\d' AS gmp, openmp ~ '^\d+$' AS openmp,
+	threads >= 1 AS threads, cuda IS NOT NULL AS cuda, cuda_device <> '' AS cuda_device
+FROM redblue_info();
+
+-- nothing before the first join of a session
+\c -
+SELECT * FROM redblue_last_run();
