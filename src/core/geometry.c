@@ -36,6 +36,7 @@
 /* PostGIS's numbers, used for both forms */
 enum
 {
+	TYPE_POINT = 1,
 	TYPE_POLYGON = 3,
 	TYPE_MULTIPOINT = 4,
 	TYPE_COLLECTION = 7,
@@ -431,10 +432,19 @@ ewkb_leaf(reader *r, uint32_t type)
 		if (nrings == 0)
 			return take(r, type, 0, ring);
 	}
-	if (type != 1 && !read_count(r, 1, &n))
+	if (type != TYPE_POINT && !read_count(r, 1, &n))
 		return RB_GEOMETRY_MALFORMED;
 	if (!pass_points(r, n, &ring))
 		return RB_GEOMETRY_MALFORMED;
+	/* EWKB has no other way to say POINT EMPTY */
+	if (type == TYPE_POINT)
+	{
+		double xy[2];
+
+		read_point(r, &ring, 0, 2, xy);
+		if (xy[0] != xy[0] && xy[1] != xy[1])
+			ring.npoints = 0;
+	}
 	for (uint32_t i = 1; i < nrings; i++)
 		if (!read_count(r, 1, &n) || !pass_points(r, n, &inner))
 			return RB_GEOMETRY_MALFORMED;

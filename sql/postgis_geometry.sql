@@ -1,0 +1,149 @@
+-- geometry columns of PostGIS
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+CREATE EXTENSION IF NOT EXISTS postgis;
+CREATE SCHEMA postgis_geometry;
+RESET client_min_messages;
+SET search_path = postgis_geometry, public;
+
+-- every type that is made of triangles
+CREATE TABLE shapes (id serial, note text, geom geometry);
+INSERT INTO shapes (note, geom) VALUES
+	('triangle', 'TRIANGLE Z ((0 0 0, 4 0 0, 0 4 0, 0 0 0))'),
+	('polygon', 'POLYGON Z ((0 0 10, 4 0 10, 0 4 10, 0 0 10))'),
+	('tin', 'TIN Z (((0 0 0, 4 0 0, 0 4 0, 0 0 0)), ((4 0 0, 4 4 0, 0 4 0, 4 0 0)))'),
+	('polyhedral surface', 'POLYHEDRALSURFACE Z (((0 0 10, 4 0 10, 0 4 10, 0 0 10)), ((0 0 10, 4 0 10, 0 0 20, 0 0 10)))'),
+	('multipolygon', 'MULTIPOLYGON Z (((0 0 0, 4 0 0, 0 4 0, 0 0 0)), ((0 0 10, 4 0 10, 0 4 10, 0 0 10)))'),
+	('collection', 'GEOMETRYCOLLECTION Z (POLYGON Z ((0 0 0, 4 0 0, 0 4 0, 0 0 0)), TIN Z (((0 0 10, 4 0 10, 0 4 10, 0 0 10))))'),
+	('nested collection', 'GEOMETRYCOLLECTION Z (GEOMETRYCOLLECTION Z (GEOMETRYCOLLECTION Z (TRIANGLE Z ((0 0 10, 4 0 10, 0 4 10, 0 0 10)))))'),
+	('with M', 'TRIANGLE ZM ((0 0 0 1, 4 0 0 2, 0 4 0 3, 0 0 0 1))'),
+	('tin with M', 'TIN ZM (((0 0 10 1, 4 0 10 2, 0 4 10 3, 0 0 10 4)))'),
+	('a point of a triangle', 'TRIANGLE Z ((1 1 0, 1 1 0, 1 1 0, 1 1 0))'),
+	('far away', 'TRIANGLE Z ((100 0 0, 104 0 0, 100 4 0, 100 0 0))'),
+	('null', NULL),
+	('empty', 'TRIANGLE EMPTY'), ('empty', 'POLYGON Z EMPTY'), ('empty', 'TIN Z EMPTY'), ('empty', 'GEOMETRYCOLLECTION EMPTY'), ('empty', 'POINT EMPTY'),
+	('empty within', 'GEOMETRYCOLLECTION Z (POLYGON Z EMPTY, POLYGON Z ((0 0 0, 4 0 0, 0 4 0, 0 0 0)))');
+CREATE TABLE probe (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
+INSERT INTO probe VALUES (1, 1, 1, -1, 1, 1, 1, 2, 1, 1), (2, 1, 1, 9, 1, 1, 11, 2, 1, 11), (3, 3, 3, -1, 3, 3, 1, 3.5, 3, 1), (4, 1, 1, 15, 1, -1, 15, 2, 1, 15);
+SELECT s.id, note, string_agg(p.blue_id::text, ' ' ORDER BY p.blue_id) AS probes
+FROM shapes s LEFT JOIN redblue_triangle_pairs('shapes', 'probe') p ON p.red_id = s.id GROUP BY s.id, note ORDER BY s.id;
+SELECT count, detail FROM redblue_last_run() WHERE stage = 'read';
+-- a row is one object: its pairs are rows, each once
+SELECT id1, string_agg(id2::text, ' ' ORDER BY id2) FROM redblue_triangle_self_pairs('shapes') GROUP BY id1 ORDER BY id1;
+SELECT count(*) FROM redblue_triangle_pairs('shapes', 'shapes') WHERE red_id < blue_id;
+
+-- what PostGIS wrote long ago has other flags: it is read through ST_AsEWKB, with the same result
+CREATE FUNCTION bytes(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
+CREATE FUNCTION geom(bytea) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
+CREATE TABLE old AS SELECT id, geom(set_byte(bytes(geom), 3, get_byte(bytes(geom), 3) & 15)) AS geom FROM shapes;
+SELECT count(*) FROM old WHERE ST_AsEWKT(geom) <> (SELECT ST_AsEWKT(s.geom) FROM shapes s WHERE s.id = old.id);
+SELECT count(*) FROM old JOIN shapes s USING (id) WHERE bytes(old.geom) <> bytes(s.geom);
+(SELECT * FROM redblue_triangle_pairs('old', 'probe') EXCEPT SELECT * FROM redblue_triangle_pairs('shapes', 'probe'))
+UNION ALL (SELECT * FROM redblue_triangle_pairs('shapes', 'probe') EXCEPT SELECT * FROM redblue_triangle_pairs('old', 'probe'));
+SELECT count(*) FROM redblue_triangle_pairs('old', 'shapes');
+SELECT count(*) FROM redblue_triangle_pairs('shapes', 'shapes');
+
+-- with a box or without, stored compressed, out of line, or in the row
+CREATE TABLE big (id int, geom geometry);
+INSERT INTO big SELECT 1, ST_Collect(ST_SetSRID(format('TRIANGLE Z ((%s 0 0, %s 0 0, %1$s 1 0, %1$s 0 0))', i, i + 1)::geometry, 0)) FROM generate_series(1, 2000) i;
+ALTER TABLE big ALTER geom SET STORAGE external;
+INSERT INTO big SELECT 2, geom FROM big;
+INSERT INTO big SELECT 3, postgis_dropbbox(geom) FROM big WHERE id = 1;
+SELECT id1, id2 FROM redblue_triangle_self_pairs('big') ORDER BY 1, 2;
+SELECT detail FROM redblue_last_run() WHERE stage = 'read';
+SELECT * FROM redblue_triangle_pairs_query('SELECT * FROM big WHERE id = 2', 'SELECT * FROM probe');
+
+-- which column: named, called geom, the only one; of a domain; a type modifier
+CREATE DOMAIN solid AS geometry CHECK (ST_NDims(VALUE) = 3);
+CREATE TABLE many (gid int8, shape solid, id int2, "The Geom" geometry(TriangleZ), geom geometry(PolygonZ));
+INSERT INTO many VALUES (7, 'TRIANGLE Z ((1 1 0, 1 1 0, 1 1 0, 1 1 0))', 8, 'TRIANGLE Z ((100 0 0, 104 0 0, 100 4 0, 100 0 0))', 'POLYGON Z ((0 0 10, 4 0 10, 0 4 10, 0 0 10))');
+SELECT * FROM redblue_triangle_pairs('many', 'probe');
+SELECT * FROM redblue_triangle_pairs('many', 'probe', red_id => 'gid');
+SELECT * FROM redblue_triangle_pairs('probe', 'many', blue_id => 'gid', blue_geom => 'shape');
+SELECT blue_id FROM redblue_triangle_pairs('many', 'shapes', red_geom => 'The Geom');
+SELECT * FROM redblue_triangle_self_pairs('many', 'gid', 'shape');
+ALTER TABLE many DROP geom;
+SELECT * FROM redblue_triangle_pairs('many', 'probe');
+ALTER TABLE many DROP "The Geom";
+SELECT * FROM redblue_triangle_pairs('probe', 'many');
+-- numbers and a geometry: the numbers, unless the geometry is named
+CREATE TABLE both_ways AS SELECT p.*, 'TRIANGLE Z ((100 0 0, 104 0 0, 100 4 0, 100 0 0))'::geometry AS geom FROM probe p WHERE id = 1;
+SELECT string_agg(blue_id::text, ' ' ORDER BY blue_id) FROM redblue_triangle_pairs('both_ways', 'shapes');
+SELECT string_agg(blue_id::text, ' ' ORDER BY blue_id) FROM redblue_triangle_pairs('both_ways', 'shapes', red_geom => 'geom');
+ALTER TABLE both_ways DROP cz;
+SELECT string_agg(blue_id::text, ' ' ORDER BY blue_id) FROM redblue_triangle_pairs('both_ways', 'shapes');
+
+-- SRIDs agree, whatever they are; degrees are numbers
+CREATE TABLE utm AS SELECT id, ST_SetSRID(geom, 25832) AS geom FROM shapes;
+SELECT count(*) FROM redblue_triangle_pairs('utm', 'utm');
+SELECT count(*) FROM redblue_triangle_pairs('utm', 'probe');
+CREATE TABLE degrees AS SELECT id, ST_SetSRID(geom, 4326) AS geom FROM shapes;
+SELECT count(*) FROM redblue_triangle_pairs('degrees', 'degrees');
+
+-- errors
+CREATE FUNCTION fault(shape text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	code text;
+	message text;
+	details text;
+	advice text;
+BEGIN
+	PERFORM * FROM redblue_triangle_pairs_query('SELECT * FROM postgis_geometry.shapes', format('SELECT 42 AS id, %L::geometry AS geom', shape));
+	RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
+	RETURN concat_ws(E'\n', code || ' ' || message, nullif(details, ''), nullif(advice, ''));
+END $$;
+\pset format unaligned
+\pset tuples_only on
+SELECT fault('POLYGON ((0 0, 1 0, 0 1, 0 0))');
+SELECT fault('TRIANGLE M ((0 0 1, 1 0 1, 0 1 1, 0 0 1))');
+SELECT fault('TIN (((0 0, 1 0, 0 1, 0 0)))');
+SELECT fault('SRID=25832;POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))');
+SELECT fault('POLYGON Z ((0 0 0, 1 0 0, 1 1 0, 0 1 0, 0 0 0))');
+SELECT fault('MULTIPOLYGON Z (((0 0 0, 1 0 0, 0 1 0, 0 0 0)), ((0 0 0, 1 0 0, 1 1 0, 0 1 0, 0 0 0)))');
+SELECT fault('POLYHEDRALSURFACE Z (((0 0 0, 1 0 0, 1 1 0, 0 1 0, 0 0 0)))');
+SELECT fault('POLYGON Z ((0 0 0, 9 0 0, 0 9 0, 0 0 0), (1 1 0, 2 1 0, 1 2 0, 1 1 0))');
+SELECT fault('POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 5))');
+SELECT fault('POINT Z (0 0 0)');
+SELECT fault('LINESTRING Z (0 0 0, 1 1 1)');
+SELECT fault('MULTIPOINT Z (0 0 0, 1 1 1)');
+SELECT fault('GEOMETRYCOLLECTION Z (POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0)), POINT Z (0 0 0))');
+SELECT fault('CURVEPOLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))');
+SELECT fault('POLYGON Z ((0 0 NaN, 1 0 0, 0 1 0, 0 0 NaN))');
+SELECT fault('LINESTRING EMPTY');
+-- the same through ST_AsEWKB
+CREATE FUNCTION old_fault(shape text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM * FROM redblue_triangle_pairs_query('SELECT * FROM postgis_geometry.shapes',
+		format('SELECT 42 AS id, postgis_geometry.geom(set_byte(b, 3, get_byte(b, 3) & 15)) AS geom FROM postgis_geometry.bytes(%L::geometry) b', shape));
+	RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT count(*) FROM unnest(ARRAY['POLYGON ((0 0, 1 0, 0 1, 0 0))', 'TRIANGLE M ((0 0 1, 1 0 1, 0 1 1, 0 0 1))', 'TIN (((0 0, 1 0, 0 1, 0 0)))',
+	'SRID=25832;POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))', 'POLYGON Z ((0 0 0, 1 0 0, 1 1 0, 0 1 0, 0 0 0))',
+	'POLYHEDRALSURFACE Z (((0 0 0, 1 0 0, 1 1 0, 0 1 0, 0 0 0)))', 'POLYGON Z ((0 0 0, 9 0 0, 0 9 0, 0 0 0), (1 1 0, 2 1 0, 1 2 0, 1 1 0))',
+	'POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 5))', 'POINT Z (0 0 0)', 'LINESTRING Z (0 0 0, 1 1 1)', 'MULTIPOINT Z (0 0 0, 1 1 1)', 'CURVEPOLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))',
+	'GEOMETRYCOLLECTION Z (POLYGON Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0)), POINT Z (0 0 0))', 'LINESTRING EMPTY']) shape
+WHERE split_part(fault(shape), E'\n', 1) IS DISTINCT FROM old_fault(shape);
+-- the hints are right
+SELECT fault(ST_AsEWKT(ST_Force3D('POLYGON ((0 0, 1 0, 0 1, 0 0))'::geometry)));
+
+-- mixed SRIDs: within a side, between the sides, 0 and any other
+SELECT * FROM redblue_triangle_pairs('shapes', 'utm');
+SELECT * FROM redblue_triangle_pairs('utm', 'degrees');
+INSERT INTO utm SELECT 100, geom FROM degrees WHERE id = 2;
+SELECT * FROM redblue_triangle_self_pairs('utm');
+SELECT ST_3DIntersects(a.geom, b.geom) FROM utm a, degrees b WHERE a.id = 1 AND b.id = 1;
+-- columns that could be two, or are none
+SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom AS a, geom AS b FROM shapes');
+SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom, geom FROM shapes');
+SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom::geography AS geom FROM degrees WHERE id = 1');
+SELECT * FROM redblue_triangle_self_pairs('shapes', mesh_geom => 'note');
+SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom::box3d AS geom FROM shapes WHERE id = 1');
+
+\pset format aligned
+\pset tuples_only off
+SET client_min_messages = warning;
+DROP SCHEMA postgis_geometry CASCADE;
