@@ -37,10 +37,9 @@ rb_status_text(rb_status status)
 const char *
 rb_stage_name(rb_stage stage)
 {
-	static const char *const name[RB_STAGES] = {
-		"read", "upload", "grid", "candidates", "float filter",
-		"double filter", "exact", "download", "emit"
-	};
+	static const char *const name[RB_STAGES] = {"read",       "upload",       "grid",
+												"candidates", "float filter", "double filter",
+												"exact",      "download",     "emit"};
 
 	return (unsigned) stage < RB_STAGES ? name[stage] : "?";
 }
@@ -84,7 +83,7 @@ rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit, const 
 		ctx->error.text[sizeof(ctx->error.text) - 1] = '\0';
 		ctx->error.status = status;
 	}
-	ctx->stop = 1;				/* the other threads need not go on */
+	ctx->stop = 1; /* the other threads need not go on */
 	pthread_mutex_unlock(&lock);
 	return status;
 }

@@ -27,34 +27,34 @@
 #include <omp.h>
 #include <string.h>
 
-#define GRAIN			16384	/* objects in a task of a pass over a list */
-#define TARGET			1024	/* objects that a cell should hold, both sides */
-#define MAX_CELLS		((double) (1 << 24))
-#define TASK_TESTS		(1 << 18)	/* red x blue that make a task of leaves */
-#define DEPTH			64
+#define GRAIN 16384 /* objects in a task of a pass over a list */
+#define TARGET 1024 /* objects that a cell should hold, both sides */
+#define MAX_CELLS ((double) (1 << 24))
+#define TASK_TESTS (1 << 18) /* red x blue that make a task of leaves */
+#define DEPTH 64
 
 typedef struct rb_cpu
 {
 	rb_context *ctx;
 	const rb_job *job;
 	const rb_objects *red;
-	const rb_objects *blue;		/* = red in a self join */
-	bool		self;
-	int			threads;
+	const rb_objects *blue; /* = red in a self join */
+	bool self;
+	int threads;
 	rb_worker **worker;
-	volatile int status;		/* the first that was not RB_OK */
-	uint64_t	cells;			/* of this file's grids, with the incidences in them */
-	uint64_t	incidences;
-	uint64_t	leaf_done;		/* for progress */
+	volatile int status; /* the first that was not RB_OK */
+	uint64_t cells;      /* of this file's grids, with the incidences in them */
+	uint64_t incidences;
+	uint64_t leaf_done; /* for progress */
 } rb_cpu;
 
 static void
 fail(rb_cpu *c, rb_status status)
 {
-	int			ok = RB_OK;
+	int ok = RB_OK;
 
-	__atomic_compare_exchange_n(&c->status, &ok, (int) status, false,
-								__ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&c->status, &ok, (int) status, false, __ATOMIC_RELAXED,
+								__ATOMIC_RELAXED);
 }
 
 static bool
@@ -73,14 +73,11 @@ bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double
 	   double hi[3])
 {
 	rb_box_empty(lo, hi);
-#pragma omp taskloop default(shared) grainsize(1) if(n > GRAIN)
+#pragma omp taskloop default(shared) grainsize(1) if (n > GRAIN)
 	for (uint32_t from = 0; from < n; from += GRAIN)
 	{
-		uint32_t	to = n - from > GRAIN ? from + GRAIN : n;
-		double		mylo[3],
-					myhi[3],
-					blo[3],
-					bhi[3];
+		uint32_t to = n - from > GRAIN ? from + GRAIN : n;
+		double mylo[3], myhi[3], blo[3], bhi[3];
 
 		rb_box_empty(mylo, myhi);
 		if (going(c))
@@ -99,10 +96,10 @@ static rb_status
 select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3],
 			   uint32_t **entry, uint32_t *n)
 {
-	uint32_t	chunks = o->nparts / GRAIN + 1;
-	uint32_t   *kept = NULL;
-	uint32_t	total = 0;
-	rb_status	status;
+	uint32_t chunks = o->nparts / GRAIN + 1;
+	uint32_t *kept = NULL;
+	uint32_t total = 0;
+	rb_status status;
 
 	status = rb_array(c->ctx, (void **) entry, o->nparts, sizeof(uint32_t));
 	if (status == RB_OK)
@@ -112,15 +109,14 @@ select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double 
 #pragma omp taskloop default(shared) grainsize(1)
 	for (uint32_t chunk = 0; chunk < chunks; chunk++)
 	{
-		uint32_t	from = chunk * GRAIN;
-		uint32_t	to = o->nparts - from > GRAIN ? from + GRAIN : o->nparts;
-		uint32_t	k = from;
+		uint32_t from = chunk * GRAIN;
+		uint32_t to = o->nparts - from > GRAIN ? from + GRAIN : o->nparts;
+		uint32_t k = from;
 
 		if (going(c))
 			for (uint32_t i = from; i < to; i++)
 			{
-				double		blo[3],
-							bhi[3];
+				double blo[3], bhi[3];
 
 				rb_object_box(o, i, blo, bhi);
 				(*entry)[k] = i | RB_STARTS_ALL << RB_INDEX_BITS;
@@ -141,13 +137,12 @@ select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double 
 static void
 sample_list(const rb_objects *o, rb_list list, rb_sample *sample)
 {
-	uint32_t	step = list.n / RB_SAMPLE + 1;
+	uint32_t step = list.n / RB_SAMPLE + 1;
 
 	sample->n = 0;
 	for (uint64_t i = step / 2; i < list.n; i += step)
 	{
-		double		lo[3],
-					hi[3];
+		double lo[3], hi[3];
 
 		rb_object_box(o, list.entry[i] & RB_INDEX_MASK, lo, hi);
 		for (int a = 0; a < 3; a++)
@@ -160,11 +155,11 @@ sample_list(const rb_objects *o, rb_list list, rb_sample *sample)
 
 typedef struct rb_cells
 {
-	rb_grid		grid;
-	uint64_t	cells;
-	uint64_t   *start[2];		/* of red and blue, cells + 1; the same array in a self join */
-	uint32_t   *count[2];		/* cells; then write cursors */
-	uint32_t   *entry[2];
+	rb_grid grid;
+	uint64_t cells;
+	uint64_t *start[2]; /* of red and blue, cells + 1; the same array in a self join */
+	uint32_t *count[2]; /* cells; then write cursors */
+	uint32_t *entry[2];
 } rb_cells;
 
 /*
@@ -175,19 +170,17 @@ static void
 scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_grid *g, uint32_t *count,
 		const uint64_t *start, uint32_t *entry)
 {
-#pragma omp taskloop default(shared) grainsize(1) if(list.n > GRAIN)
+#pragma omp taskloop default(shared) grainsize(1) if (list.n > GRAIN)
 	for (uint32_t from = 0; from < list.n; from += GRAIN)
 	{
-		uint32_t	to = list.n - from > GRAIN ? from + GRAIN : list.n;
+		uint32_t to = list.n - from > GRAIN ? from + GRAIN : list.n;
 
 		for (uint32_t i = from; i < to; i++)
 		{
-			uint32_t	index = list.entry[i] & RB_INDEX_MASK;
-			uint32_t	starts = list.entry[i] >> RB_INDEX_BITS;
-			uint32_t	c0[3],
-						c1[3];
-			double		lo[3],
-						hi[3];
+			uint32_t index = list.entry[i] & RB_INDEX_MASK;
+			uint32_t starts = list.entry[i] >> RB_INDEX_BITS;
+			uint32_t c0[3], c1[3];
+			double lo[3], hi[3];
 
 			if ((i & 255) == 0 && !going(c))
 				break;
@@ -200,20 +193,19 @@ scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_grid *g, uint32_t
 			for (uint32_t z = c0[2]; z <= c1[2]; z++)
 				for (uint32_t y = c0[1]; y <= c1[1]; y++)
 				{
-					uint64_t	row = rb_grid_number(g, 0, y, z);
+					uint64_t row = rb_grid_number(g, 0, y, z);
 
 					for (uint32_t x = c0[0]; x <= c1[0]; x++)
 					{
-						uint64_t	cell = row + x;
+						uint64_t cell = row + x;
 
 						if (entry == NULL)
 							__atomic_fetch_add(&count[cell], 1, __ATOMIC_RELAXED);
 						else if (start[cell + 1] > start[cell])
 						{
-							uint32_t	here = (x == c0[0]) | (y == c0[1]) << 1 |
-								(z == c0[2]) << 2;
-							uint64_t	at = start[cell] +
-								__atomic_fetch_add(&count[cell], 1, __ATOMIC_RELAXED);
+							uint32_t here = (x == c0[0]) | (y == c0[1]) << 1 | (z == c0[2]) << 2;
+							uint64_t at =
+								start[cell] + __atomic_fetch_add(&count[cell], 1, __ATOMIC_RELAXED);
 
 							entry[at] = index | (starts & here) << RB_INDEX_BITS;
 						}
@@ -226,7 +218,7 @@ scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_grid *g, uint32_t
 static void
 cells_free(rb_cpu *c, rb_cells *g)
 {
-	rb_memory  *m = c->ctx->memory;
+	rb_memory *m = c->ctx->memory;
 
 	for (int side = 0; side < (c->self ? 1 : 2); side++)
 	{
@@ -240,9 +232,9 @@ cells_free(rb_cpu *c, rb_cells *g)
 static rb_status
 cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2], bool same)
 {
-	int			sides = same ? 1 : 2;
+	int sides = same ? 1 : 2;
 	rb_context *ctx = c->ctx;
-	rb_status	status = RB_OK;
+	rb_status status = RB_OK;
 
 	for (int s = 0; s < sides && status == RB_OK; s++)
 	{
@@ -259,7 +251,7 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 	for (int s = 0; s < sides; s++)
 	{
 		const uint32_t *other = g->count[same ? 0 : 1 - s];
-		uint64_t	sum = 0;
+		uint64_t sum = 0;
 
 		for (uint64_t cell = 0; cell < g->cells; cell++)
 		{
@@ -294,7 +286,7 @@ static void join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const do
 static void
 leaf(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3])
 {
-	rb_status	status;
+	rb_status status;
 
 	if (!going(c))
 		return;
@@ -305,15 +297,14 @@ leaf(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const 
 
 /* every block of red with every block of blue; each unordered pair of blocks when same */
 static void
-join_blocks(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
-			const double hi[3])
+join_blocks(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3])
 {
 #pragma omp taskgroup
 	for (uint32_t i = 0; i < red.n; i += RB_TILE)
 		for (uint32_t j = same ? i : 0; j < blue.n; j += RB_TILE)
 		{
-			rb_list		r = {red.entry + i, red.n - i < RB_TILE ? red.n - i : RB_TILE};
-			rb_list		b = {blue.entry + j, blue.n - j < RB_TILE ? blue.n - j : RB_TILE};
+			rb_list r = {red.entry + i, red.n - i < RB_TILE ? red.n - i : RB_TILE};
+			rb_list b = {blue.entry + j, blue.n - j < RB_TILE ? blue.n - j : RB_TILE};
 
 			if (c->status != RB_OK)
 				break;
@@ -324,18 +315,17 @@ join_blocks(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
 
 /* the box of a cell, a little larger than what the rounded map gives it; it only guides */
 static void
-cell_box(const double lo[3], const double hi[3], const rb_grid *g, uint64_t cell,
-		 double clo[3], double chi[3])
+cell_box(const double lo[3], const double hi[3], const rb_grid *g, uint64_t cell, double clo[3],
+		 double chi[3])
 {
-	uint32_t	at[3];
+	uint32_t at[3];
 
 	at[0] = (uint32_t) (cell % g->n[0]);
 	at[1] = (uint32_t) (cell / g->n[0] % g->n[1]);
 	at[2] = (uint32_t) (cell / g->n[0] / g->n[1]);
 	for (int a = 0; a < 3; a++)
 	{
-		double		f = (double) at[a] / g->n[a],
-					t = (double) (at[a] + 1) / g->n[a];
+		double f = (double) at[a] / g->n[a], t = (double) (at[a] + 1) / g->n[a];
 
 		clo[a] = lo[a] * (1 - f) + hi[a] * f;
 		chi[a] = lo[a] * (1 - t) + hi[a] * t;
@@ -348,17 +338,16 @@ cell_box(const double lo[3], const double hi[3], const rb_grid *g, uint64_t cell
 
 /* the cells [from, to) that are small enough for a leaf */
 static void
-join_leaves(rb_cpu *c, const rb_cells *g, uint64_t from, uint64_t to, bool same,
-			const double lo[3], const double hi[3])
+join_leaves(rb_cpu *c, const rb_cells *g, uint64_t from, uint64_t to, bool same, const double lo[3],
+			const double hi[3])
 {
 	for (uint64_t cell = from; cell < to && c->status == RB_OK; cell++)
 	{
-		rb_list		r = {g->entry[0] + g->start[0][cell],
-			(uint32_t) (g->start[0][cell + 1] - g->start[0][cell])};
-		rb_list		b = {g->entry[1] + g->start[1][cell],
-			(uint32_t) (g->start[1][cell + 1] - g->start[1][cell])};
-		double		clo[3],
-					chi[3];
+		rb_list r = {g->entry[0] + g->start[0][cell],
+					 (uint32_t) (g->start[0][cell + 1] - g->start[0][cell])};
+		rb_list b = {g->entry[1] + g->start[1][cell],
+					 (uint32_t) (g->start[1][cell + 1] - g->start[1][cell])};
+		double clo[3], chi[3];
 
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
@@ -372,13 +361,13 @@ static void
 join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const double hi[3],
 		   int depth)
 {
-	uint64_t	from = 0;
-	uint64_t	tests = 0;
+	uint64_t from = 0;
+	uint64_t tests = 0;
 
 	for (uint64_t cell = 0; cell < g->cells && c->status == RB_OK; cell++)
 	{
-		uint64_t	nr = g->start[0][cell + 1] - g->start[0][cell];
-		uint64_t	nb = g->start[1][cell + 1] - g->start[1][cell];
+		uint64_t nr = g->start[0][cell + 1] - g->start[0][cell];
+		uint64_t nb = g->start[1][cell + 1] - g->start[1][cell];
 
 		if (nr == 0 || nb == 0)
 			continue;
@@ -386,10 +375,9 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
 		{
 #pragma omp task default(shared) firstprivate(cell, nr, nb)
 			{
-				rb_list		r = {g->entry[0] + g->start[0][cell], (uint32_t) nr};
-				rb_list		b = {g->entry[1] + g->start[1][cell], (uint32_t) nb};
-				double		clo[3],
-							chi[3];
+				rb_list r = {g->entry[0] + g->start[0][cell], (uint32_t) nr};
+				rb_list b = {g->entry[1] + g->start[1][cell], (uint32_t) nb};
+				double clo[3], chi[3];
 
 				cell_box(lo, hi, &g->grid, cell, clo, chi);
 				join_lists(c, r, b, same, clo, chi, depth + 1);
@@ -400,7 +388,7 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
 		tests += nr * nb + 64 * (nr + nb);
 		if (tests >= TASK_TESTS)
 		{
-			uint64_t	to = cell + 1;
+			uint64_t to = cell + 1;
 
 #pragma omp task default(shared) firstprivate(from, to)
 			join_leaves(c, g, from, to, same, lo, hi);
@@ -416,22 +404,18 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
  * All pairs of two lists that this cell (lo, hi) owns.
  */
 static void
-join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
-		   const double hi[3], int depth)
+join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
+		   int depth)
 {
 	const rb_plan plan = {16, TARGET, MAX_CELLS};
 	const rb_objects *o[2] = {c->red, c->blue};
 	const rb_list list[2] = {red, blue};
-	rb_sample	sample[2];
-	rb_cells	g;
-	double		rlo[3],
-				rhi[3],
-				blo[3],
-				bhi[3],
-				width[3];
-	uint32_t	n[3];
-	bool		progress = depth == 0;
-	rb_status	status;
+	rb_sample sample[2];
+	rb_cells g;
+	double rlo[3], rhi[3], blo[3], bhi[3], width[3];
+	uint32_t n[3];
+	bool progress = depth == 0;
+	rb_status status;
 
 	if (!going(c) || red.n == 0 || blue.n == 0)
 		return;
@@ -454,7 +438,7 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
 		return;
 	for (int a = 0; a < 3; a++)
 	{
-		double		was = 0.5 * hi[a] - 0.5 * lo[a];
+		double was = 0.5 * hi[a] - 0.5 * lo[a];
 
 		rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
 		rlo[a] = rlo[a] > lo[a] ? rlo[a] : lo[a];
@@ -489,8 +473,8 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
 		/* a grid that left most of the work in one cell has not helped */
 		for (uint64_t cell = 0; cell < g.cells && !progress; cell++)
 		{
-			uint64_t	nr = g.start[0][cell + 1] - g.start[0][cell];
-			uint64_t	nb = g.start[1][cell + 1] - g.start[1][cell];
+			uint64_t nr = g.start[0][cell + 1] - g.start[0][cell];
+			uint64_t nb = g.start[1][cell + 1] - g.start[1][cell];
 
 			if ((double) nr * nb > 0.5 * red.n * blue.n)
 				break;
@@ -512,14 +496,13 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
 static void
 join_all(rb_cpu *c)
 {
-	double		lo[2][3],
-				hi[2][3];
-	rb_list		list[2];
-	uint32_t   *entry[2] = {NULL, NULL};
+	double lo[2][3], hi[2][3];
+	rb_list list[2];
+	uint32_t *entry[2] = {NULL, NULL};
 	const rb_objects *o[2] = {c->red, c->blue};
-	int			sides = c->self ? 1 : 2;
-	double		began = rb_now_ms();
-	rb_status	status = RB_OK;
+	int sides = c->self ? 1 : 2;
+	double began = rb_now_ms();
+	rb_status status = RB_OK;
 
 	rb_progress(c->ctx, RB_STAGE_GRID, 0, 0);
 	for (int s = 0; s < sides; s++)
@@ -551,8 +534,8 @@ join_all(rb_cpu *c)
 static rb_status
 join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
-	rb_cpu		c = {0};
-	rb_status	status;
+	rb_cpu c = {0};
+	rb_status status;
 
 	c.ctx = ctx;
 	c.job = job;

@@ -22,34 +22,34 @@
 
 #include <string.h>
 
-#define MAX_INCIDENCES	(16 * RB_TILE)	/* a side, in the fine grid */
-#define MAX_CELLS		8192	/* of the fine grid */
-#define PAIRS			8192	/* candidates that start a round of the cascade */
-#define ROOM			(PAIRS + RB_TILE + 8)
-#define HITS			4096
-#define FEW				1024	/* box tests that are not worth a grid */
-#define BUCKETS			256
-#define SORT_FROM		64		/* rows that are worth sorting */
+#define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
+#define MAX_CELLS 8192                /* of the fine grid */
+#define PAIRS 8192                    /* candidates that start a round of the cascade */
+#define ROOM (PAIRS + RB_TILE + 8)
+#define HITS 4096
+#define FEW 1024 /* box tests that are not worth a grid */
+#define BUCKETS 256
+#define SORT_FROM 64 /* rows that are worth sorting */
 
 typedef struct rb_tile
 {
-	uint32_t	n;
-	uint32_t	index[RB_TILE];	/* object */
-	uint8_t		starts[RB_TILE];	/* owner bits in the parent's cell */
-	double		lo[RB_TILE][3];
-	double		hi[RB_TILE][3];
-	rb_face		face[RB_TILE];
+	uint32_t n;
+	uint32_t index[RB_TILE]; /* object */
+	uint8_t starts[RB_TILE]; /* owner bits in the parent's cell */
+	double lo[RB_TILE][3];
+	double hi[RB_TILE][3];
+	rb_face face[RB_TILE];
 } rb_tile;
 
 /* the fine grid's contents for one side */
 typedef struct rb_side
 {
-	uint32_t	start[MAX_CELLS + 1];
-	uint32_t	entry[MAX_INCIDENCES];	/* local number, owner bits above */
+	uint32_t start[MAX_CELLS + 1];
+	uint32_t entry[MAX_INCIDENCES]; /* local number, owner bits above */
 } rb_side;
 
 /* the exact question for a pair; NULL where overlapping boxes are the answer */
-typedef int (*rb_decide) (rb_exact_env *env, const double *red, const double *blue);
+typedef int (*rb_decide)(rb_exact_env *env, const double *red, const double *blue);
 
 struct rb_worker
 {
@@ -58,42 +58,42 @@ struct rb_worker
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	rb_decide	decide;
-	bool		faces;			/* triangles on both sides: the vector stages apply */
+	rb_decide decide;
+	bool faces; /* triangles on both sides: the vector stages apply */
 
 	/* counts */
-	uint64_t	cells;
-	uint64_t	incidences;
-	uint64_t	box_tests;
-	uint64_t	candidates;
-	uint64_t	exact;			/* pairs that needed an exact sign */
-	uint64_t	hits;
-	double		ms[RB_STAGES];
-	double		clock;			/* end of the stage timed last */
+	uint64_t cells;
+	uint64_t incidences;
+	uint64_t box_tests;
+	uint64_t candidates;
+	uint64_t exact; /* pairs that needed an exact sign */
+	uint64_t hits;
+	double ms[RB_STAGES];
+	double clock; /* end of the stage timed last */
 
-	uint32_t	npairs;
-	uint32_t	nhit;
-	uint32_t	pair[ROOM];
-	uint32_t	yes[ROOM];
-	rb_sided	sided[ROOM];
-	rb_sided	unsure[ROOM];
-	rb_pair		hit[HITS];
+	uint32_t npairs;
+	uint32_t nhit;
+	uint32_t pair[ROOM];
+	uint32_t yes[ROOM];
+	rb_sided sided[ROOM];
+	rb_sided unsure[ROOM];
+	rb_pair hit[HITS];
 
 	rb_box_rows rows;
-	double		row_box[9][RB_TILE + 8] __attribute__((aligned(64)));
-	uint32_t	row_starts[RB_TILE + 8] __attribute__((aligned(64)));
-	uint32_t	row_local[RB_TILE + 8] __attribute__((aligned(64)));
-	rb_side		red_side;
-	rb_side		blue_side;
-	rb_tile		red;
-	rb_tile		blue;
+	double row_box[9][RB_TILE + 8] __attribute__((aligned(64)));
+	uint32_t row_starts[RB_TILE + 8] __attribute__((aligned(64)));
+	uint32_t row_local[RB_TILE + 8] __attribute__((aligned(64)));
+	rb_side red_side;
+	rb_side blue_side;
+	rb_tile red;
+	rb_tile blue;
 };
 
 static int
 decide_triangles(rb_exact_env *env, const double *red, const double *blue)
 {
-	int			sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
-	int			sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 
 	return rb_triangle_triangle(env, red, blue, sb, sr);
 }
@@ -119,23 +119,21 @@ decide_segments2(rb_exact_env *env, const double *red, const double *blue)
 /* the kinds that can be joined */
 static const struct
 {
-	rb_kind		red;
-	rb_kind		blue;
-	rb_decide	decide;
-}			leaf[] = {
-	{RB_TRIANGLE3, RB_TRIANGLE3, decide_triangles},
-	{RB_SEGMENT3, RB_TRIANGLE3, decide_segment_triangle},
-	{RB_TRIANGLE3, RB_SEGMENT3, decide_triangle_segment},
-	{RB_SEGMENT2, RB_SEGMENT2, decide_segments2},
-	{RB_BOX3, RB_BOX3, NULL},
-	{RB_BOX2, RB_BOX2, NULL}
-};
+	rb_kind red;
+	rb_kind blue;
+	rb_decide decide;
+} leaf[] = {{RB_TRIANGLE3, RB_TRIANGLE3, decide_triangles},
+			{RB_SEGMENT3, RB_TRIANGLE3, decide_segment_triangle},
+			{RB_TRIANGLE3, RB_SEGMENT3, decide_triangle_segment},
+			{RB_SEGMENT2, RB_SEGMENT2, decide_segments2},
+			{RB_BOX3, RB_BOX3, NULL},
+			{RB_BOX2, RB_BOX2, NULL}};
 
 rb_status
 rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_worker **worker)
 {
-	rb_worker  *w;
-	rb_status	status = rb_array(ctx, (void **) worker, 1, sizeof(rb_worker));
+	rb_worker *w;
+	rb_status status = rb_array(ctx, (void **) worker, 1, sizeof(rb_worker));
 
 	if (status != RB_OK)
 		return status;
@@ -147,8 +145,8 @@ rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_wor
 	w->kernel = rb_kernel_best();
 	w->env.filters = ctx->filters;
 	w->env.exact = true;
-	w->faces = job->red->kind == RB_TRIANGLE3 &&
-		(job->blue == NULL || job->blue->kind == RB_TRIANGLE3);
+	w->faces =
+		job->red->kind == RB_TRIANGLE3 && (job->blue == NULL || job->blue->kind == RB_TRIANGLE3);
 	for (size_t i = 0; i < sizeof(leaf) / sizeof(leaf[0]); i++)
 		if (leaf[i].red == job->red->kind &&
 			leaf[i].blue == (job->blue != NULL ? job->blue : job->red)->kind)
@@ -191,7 +189,7 @@ rb_worker_report(const rb_worker *w, rb_stats *stats)
 static inline void
 lap(rb_worker *w, rb_stage stage)
 {
-	double		now = rb_now_ms();
+	double now = rb_now_ms();
 
 	w->ms[stage] += now - w->clock;
 	w->clock = now;
@@ -200,7 +198,7 @@ lap(rb_worker *w, rb_stage stage)
 rb_status
 rb_worker_flush(rb_worker *w)
 {
-	rb_status	status = RB_OK;
+	rb_status status = RB_OK;
 
 	if (w->nhit > 0)
 		status = w->sink->put(w->sink->user, w->hit, w->nhit);
@@ -213,10 +211,8 @@ rb_worker_flush(rb_worker *w)
 static void
 face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 {
-	double		u[3],
-				v[3],
-				w[3] = {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]};
-	double		permanent = 0;
+	double u[3], v[3], w[3] = {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]};
+	double permanent = 0;
 
 	for (int i = 0; i < 3; i++)
 	{
@@ -231,8 +227,7 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 	f->z[3] = u[0] * v[1] - u[1] * v[0];
 	for (int i = 0; i < 3; i++)
 	{
-		int			j = (i + 1) % 3,
-					k = (i + 2) % 3;
+		int j = (i + 1) % 3, k = (i + 2) % 3;
 
 		permanent += fabs(u[j] * v[k]) + fabs(u[k] * v[j]);
 	}
@@ -246,19 +241,18 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 }
 
 static void
-tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, bool faces, double lo[3],
-		  double hi[3])
+tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, bool faces, double lo[3], double hi[3])
 {
 	tile->n = list.n;
 	rb_box_empty(lo, hi);
 	for (uint32_t i = 0; i < list.n; i++)
 	{
-		uint32_t	index = list.entry[i] & RB_INDEX_MASK;
+		uint32_t index = list.entry[i] & RB_INDEX_MASK;
 
 		if (i + 8 < list.n)
 		{
-			const double *ahead = o->coords +
-				(size_t) (list.entry[i + 8] & RB_INDEX_MASK) * rb_kind_width(o->kind);
+			const double *ahead =
+				o->coords + (size_t) (list.entry[i + 8] & RB_INDEX_MASK) * rb_kind_width(o->kind);
 
 			__builtin_prefetch(ahead);
 			__builtin_prefetch(ahead + 8);
@@ -276,8 +270,8 @@ tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, bool faces, double l
 
 typedef struct rb_range
 {
-	uint32_t	c0[3];
-	uint32_t	c1[3];
+	uint32_t c0[3];
+	uint32_t c1[3];
 } rb_range;
 
 static inline void
@@ -294,16 +288,16 @@ range_of(const rb_grid *g, const double lo[3], const double hi[3], rb_range *r)
 static uint64_t
 side_count(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
 {
-	uint64_t	total = 0;
+	uint64_t total = 0;
 
 	memset(side->start, 0, (cells + 1) * sizeof(uint32_t));
 	for (uint32_t i = 0; i < tile->n; i++)
 	{
-		rb_range	r;
+		rb_range r;
 
 		range_of(g, tile->lo[i], tile->hi[i], &r);
-		total += (uint64_t) (r.c1[0] - r.c0[0] + 1) * (r.c1[1] - r.c0[1] + 1) *
-			(r.c1[2] - r.c0[2] + 1);
+		total +=
+			(uint64_t) (r.c1[0] - r.c0[0] + 1) * (r.c1[1] - r.c0[1] + 1) * (r.c1[2] - r.c0[2] + 1);
 		if (total > MAX_INCIDENCES)
 			break;
 		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
@@ -318,7 +312,7 @@ side_count(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
 static void
 side_fill(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
 {
-	uint32_t	sum = 0;
+	uint32_t sum = 0;
 
 	for (uint32_t c = 0; c < cells; c++)
 	{
@@ -328,15 +322,15 @@ side_fill(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
 	side->start[cells] = sum;
 	for (uint32_t i = tile->n; i-- > 0;)
 	{
-		rb_range	r;
+		rb_range r;
 
 		range_of(g, tile->lo[i], tile->hi[i], &r);
 		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
 			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
 				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
 				{
-					uint32_t	starts = tile->starts[i] &
-						((x == r.c0[0]) | (y == r.c0[1]) << 1 | (z == r.c0[2]) << 2);
+					uint32_t starts = tile->starts[i] &
+									  ((x == r.c0[0]) | (y == r.c0[1]) << 1 | (z == r.c0[2]) << 2);
 
 					side->entry[--side->start[rb_grid_number(g, x, y, z)]] =
 						i | starts << RB_INDEX_BITS;
@@ -347,7 +341,7 @@ side_fill(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
 static void
 tile_sample(const rb_tile *tile, rb_sample *sample)
 {
-	uint32_t	step = tile->n / 128 + 1;
+	uint32_t step = tile->n / 128 + 1;
 
 	sample->n = 0;
 	for (uint32_t i = 0; i < tile->n; i += step)
@@ -365,7 +359,7 @@ static inline bool
 same_row(const rb_job *job, uint32_t i, uint32_t j)
 {
 	return job->blue == NULL && job->red->row_of != NULL &&
-		job->red->row_of[i] == job->red->row_of[j];
+		   job->red->row_of[i] == job->red->row_of[j];
 }
 
 static rb_status
@@ -373,19 +367,19 @@ hit(rb_worker *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs
 {
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	r = red->index[pairs[i] >> 16];
-		uint32_t	b = blue->index[pairs[i] & 0xffff];
+		uint32_t r = red->index[pairs[i] >> 16];
+		uint32_t b = blue->index[pairs[i] & 0xffff];
 
 		if (w->nhit == HITS)
 		{
-			rb_status	status = rb_worker_flush(w);
+			rb_status status = rb_worker_flush(w);
 
 			if (status != RB_OK)
 				return status;
 		}
 		if (w->job->blue == NULL && r > b)
 		{
-			uint32_t	t = r;
+			uint32_t t = r;
 
 			r = b;
 			b = t;
@@ -411,24 +405,22 @@ decide_doubtful(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t 
 {
 	const rb_objects *ro = w->job->red;
 	const rb_objects *bo = w->job->blue != NULL ? w->job->blue : ro;
-	uint32_t	k = 0;
+	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	pair = w->unsure[i].pair;
-		uint64_t	before = w->env.integer + w->env.expansion + w->env.gmp;
-		int			sb[3],
-					sr[3];
+		uint32_t pair = w->unsure[i].pair;
+		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
+		int sb[3], sr[3];
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
 		signs_of_sides(w->unsure[i].blue_sides, sb);
 		signs_of_sides(w->unsure[i].red_sides, sr);
 		w->yes[k] = pair;
-		k += rb_triangle_triangle(&w->env,
-								  ro->coords + (size_t) red->index[pair >> 16] * 9,
-								  bo->coords + (size_t) blue->index[pair & 0xffff] * 9,
-								  sb, sr) == 1;
+		k +=
+			rb_triangle_triangle(&w->env, ro->coords + (size_t) red->index[pair >> 16] * 9,
+								 bo->coords + (size_t) blue->index[pair & 0xffff] * 9, sb, sr) == 1;
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 	}
 	return hit(w, red, blue, w->yes, k);
@@ -440,14 +432,13 @@ decide_all(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 {
 	const rb_objects *ro = w->job->red;
 	const rb_objects *bo = w->job->blue != NULL ? w->job->blue : ro;
-	int			rw = rb_kind_width(ro->kind),
-				bw = rb_kind_width(bo->kind);
-	uint32_t	k = 0;
+	int rw = rb_kind_width(ro->kind), bw = rb_kind_width(bo->kind);
+	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	pair = w->pair[i];
-		uint64_t	before = w->env.integer + w->env.expansion + w->env.gmp;
+		uint32_t pair = w->pair[i];
+		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
@@ -463,16 +454,16 @@ decide_all(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 static rb_status
 cascade(rb_worker *w, const rb_tile *red, const rb_tile *blue)
 {
-	uint32_t	n = w->npairs;
-	uint32_t	nunsure = 0;
-	uint32_t	nyes;
-	rb_status	status;
+	uint32_t n = w->npairs;
+	uint32_t nunsure = 0;
+	uint32_t nyes;
+	rb_status status;
 
 	lap(w, RB_STAGE_CANDIDATES);
 	w->npairs = 0;
 	if (w->job->blue == NULL && w->job->red->row_of != NULL)
 	{
-		uint32_t	k = 0;
+		uint32_t k = 0;
 
 		for (uint32_t i = 0; i < n; i++)
 		{
@@ -513,10 +504,10 @@ cascade(rb_worker *w, const rb_tile *red, const rb_tile *blue)
  */
 typedef struct rb_sweep
 {
-	int			axis;
-	rb_grid		grid;			/* BUCKETS cells along axis */
-	uint32_t	start[BUCKETS + 1]; /* first row that starts in a bucket */
-	uint32_t	reach[BUCKETS];	/* first row that ends in this bucket or later */
+	int axis;
+	rb_grid grid;                /* BUCKETS cells along axis */
+	uint32_t start[BUCKETS + 1]; /* first row that starts in a bucket */
+	uint32_t reach[BUCKETS];     /* first row that ends in this bucket or later */
 } rb_sweep;
 
 static inline uint32_t
@@ -528,8 +519,8 @@ bucket(const rb_sweep *sweep, double x)
 static void
 row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 {
-	uint32_t	local = entry & RB_INDEX_MASK;
-	uint32_t	starts = entry >> RB_INDEX_BITS;
+	uint32_t local = entry & RB_INDEX_MASK;
+	uint32_t starts = entry >> RB_INDEX_BITS;
 
 	for (int a = 0; a < 3; a++)
 	{
@@ -545,12 +536,12 @@ row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 static int
 sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
 {
-	double		share[3];
-	int			best = 0;
+	double share[3];
+	int best = 0;
 
 	for (int a = 0; a < 3; a++)
 	{
-		double		sum = 0;
+		double sum = 0;
 
 		for (uint32_t i = 0; i < red->n; i++)
 			sum += red->extent[i][a];
@@ -567,16 +558,16 @@ static void
 sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_t *entry,
 		  uint32_t n)
 {
-	uint32_t	furthest[BUCKETS];	/* last bucket that a row of this or an earlier bucket reaches */
-	uint32_t	sum = 0;
+	uint32_t furthest[BUCKETS]; /* last bucket that a row of this or an earlier bucket reaches */
+	uint32_t sum = 0;
 
 	memset(sweep->start, 0, sizeof(sweep->start));
 	memset(furthest, 0, sizeof(furthest));
 	for (uint32_t j = 0; j < n; j++)
 	{
-		uint32_t	local = entry[j] & RB_INDEX_MASK;
-		uint32_t	b = bucket(sweep, tile->lo[local][sweep->axis]);
-		uint32_t	e = bucket(sweep, tile->hi[local][sweep->axis]);
+		uint32_t local = entry[j] & RB_INDEX_MASK;
+		uint32_t b = bucket(sweep, tile->lo[local][sweep->axis]);
+		uint32_t e = bucket(sweep, tile->hi[local][sweep->axis]);
 
 		sweep->start[b]++;
 		furthest[b] = e > furthest[b] ? e : furthest[b];
@@ -589,7 +580,7 @@ sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_
 	sweep->start[BUCKETS] = sum;
 	for (uint32_t j = n; j-- > 0;)
 	{
-		uint32_t	local = entry[j] & RB_INDEX_MASK;
+		uint32_t local = entry[j] & RB_INDEX_MASK;
 
 		row_set(rows, --sweep->start[bucket(sweep, tile->lo[local][sweep->axis])], tile, entry[j]);
 	}
@@ -603,11 +594,11 @@ sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_
 
 /* red entries against blue entries */
 static rb_status
-cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr,
-		  const rb_tile *blue, const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
+cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const rb_tile *blue,
+		  const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
 {
 	rb_box_rows *rows = &w->rows;
-	bool		sorted = nb >= SORT_FROM;
+	bool sorted = nb >= SORT_FROM;
 
 	rows->n = nb;
 	if (sorted)
@@ -618,26 +609,26 @@ cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr,
 
 	for (uint32_t i = 0; i < nr; i++)
 	{
-		uint32_t	local = same ? rows->local[i] : re[i] & RB_INDEX_MASK;
-		uint32_t	starts = same ? rows->starts[i] : re[i] >> RB_INDEX_BITS;
-		uint32_t	first = 0;
-		uint32_t	end = nb;
+		uint32_t local = same ? rows->local[i] : re[i] & RB_INDEX_MASK;
+		uint32_t starts = same ? rows->starts[i] : re[i] >> RB_INDEX_BITS;
+		uint32_t first = 0;
+		uint32_t end = nb;
 
 		if (sorted)
 		{
 			first = sweep->reach[bucket(sweep, red->lo[local][sweep->axis])];
 			end = sweep->start[bucket(sweep, red->hi[local][sweep->axis]) + 1];
 		}
-		if (same)				/* each unordered pair at the row that comes first */
+		if (same) /* each unordered pair at the row that comes first */
 			first = i + 1;
 		if (first >= end)
 			continue;
-		w->npairs += w->kernel->boxes(red->lo[local], red->hi[local], starts, local,
-									  rows, first, end, w->pair + w->npairs);
+		w->npairs += w->kernel->boxes(red->lo[local], red->hi[local], starts, local, rows, first,
+									  end, w->pair + w->npairs);
 		w->box_tests += end - first;
 		if (w->npairs >= PAIRS)
 		{
-			rb_status	status = cascade(w, red, blue);
+			rb_status status = cascade(w, red, blue);
 
 			if (status != RB_OK)
 				return status;
@@ -647,26 +638,22 @@ cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr,
 }
 
 rb_status
-rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
-			 const double lo[3], const double hi[3])
+rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same, const double lo[3],
+			 const double hi[3])
 {
 	const rb_plan plan = {6, 0, MAX_CELLS};
-	rb_tile    *rt = &w->red;
-	rb_tile    *bt = same ? rt : &w->blue;
-	rb_side    *rs = &w->red_side;
-	rb_side    *bs = same ? rs : &w->blue_side;
-	double		rlo[3],
-				rhi[3],
-				blo[3],
-				bhi[3],
-				width[3];
-	uint32_t	n[3] = {1, 1, 1};
-	uint32_t	cells = 1;
-	uint64_t	total = 0;
-	bool		fits;
-	rb_grid		grid;
-	rb_sweep	sweep;
-	rb_status	status = RB_OK;
+	rb_tile *rt = &w->red;
+	rb_tile *bt = same ? rt : &w->blue;
+	rb_side *rs = &w->red_side;
+	rb_side *bs = same ? rs : &w->blue_side;
+	double rlo[3], rhi[3], blo[3], bhi[3], width[3];
+	uint32_t n[3] = {1, 1, 1};
+	uint32_t cells = 1;
+	uint64_t total = 0;
+	bool fits;
+	rb_grid grid;
+	rb_sweep sweep;
+	rb_status status = RB_OK;
 
 	w->clock = rb_now_ms();
 	tile_fill(rt, w->job->red, red, w->faces, rlo, rhi);
@@ -676,8 +663,7 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 		memcpy(bhi, rhi, sizeof(bhi));
 	}
 	else
-		tile_fill(bt, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces, blo,
-				  bhi);
+		tile_fill(bt, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces, blo, bhi);
 
 	/* the grid covers where both are, inside the cell */
 	for (int a = 0; a < 3; a++)
@@ -692,15 +678,14 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 	sweep.axis = 0;
 	if ((uint64_t) rt->n * bt->n > FEW)
 	{
-		rb_sample	rsample,
-					bsample;
+		rb_sample rsample, bsample;
 
 		tile_sample(rt, &rsample);
 		tile_sample(bt, &bsample);
 		rb_plan_grid(&plan, &rsample, rt->n, &bsample, bt->n, width, n);
 		sweep.axis = sweep_axis(&rsample, &bsample, width);
 	}
-	rb_grid_init(&sweep.grid, rlo, rhi, (const uint32_t[3]) {BUCKETS, BUCKETS, BUCKETS});
+	rb_grid_init(&sweep.grid, rlo, rhi, (const uint32_t[3]){BUCKETS, BUCKETS, BUCKETS});
 	for (;;)
 	{
 		rb_grid_init(&grid, rlo, rhi, n);
@@ -709,14 +694,14 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 		fits = total <= MAX_INCIDENCES;
 		if (!same && fits)
 		{
-			uint64_t	more = side_count(bs, bt, &grid, cells);
+			uint64_t more = side_count(bs, bt, &grid, cells);
 
 			fits = more <= MAX_INCIDENCES;
 			total += more;
 		}
-		if (fits)				/* with one cell it always does */
+		if (fits) /* with one cell it always does */
 			break;
-		for (int a = 0; a < 3; a++)	/* the sample was not typical: coarser */
+		for (int a = 0; a < 3; a++) /* the sample was not typical: coarser */
 			n[a] = (grid.n[a] + 1) / 2;
 	}
 	side_fill(rs, rt, &grid, cells);
@@ -728,12 +713,12 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same,
 
 	for (uint32_t c = 0; c < cells && status == RB_OK; c++)
 	{
-		uint32_t	nr = rs->start[c + 1] - rs->start[c];
-		uint32_t	nb = bs->start[c + 1] - bs->start[c];
+		uint32_t nr = rs->start[c + 1] - rs->start[c];
+		uint32_t nb = bs->start[c + 1] - bs->start[c];
 
 		if (nr > 0 && nb > 0)
-			status = cell_join(w, rt, rs->entry + rs->start[c], nr,
-							   bt, bs->entry + bs->start[c], nb, same, &sweep);
+			status = cell_join(w, rt, rs->entry + rs->start[c], nr, bt, bs->entry + bs->start[c],
+							   nb, same, &sweep);
 	}
 	if (status == RB_OK)
 		status = cascade(w, rt, bt);

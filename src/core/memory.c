@@ -22,31 +22,31 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define RB_MAPPED_FROM	((size_t) 1 << 20)	/* smaller blocks come from malloc */
-#define RB_MAP_STEP		((size_t) 1 << 18)
-#define RB_HUGE_PAGE	((size_t) 1 << 21)
-#define RB_POOL_BYTES	((uint64_t) 256 << 20)	/* idle blocks kept by this process */
+#define RB_MAPPED_FROM ((size_t) 1 << 20) /* smaller blocks come from malloc */
+#define RB_MAP_STEP ((size_t) 1 << 18)
+#define RB_HUGE_PAGE ((size_t) 1 << 21)
+#define RB_POOL_BYTES ((uint64_t) 256 << 20) /* idle blocks kept by this process */
 
 typedef struct rb_block
 {
 	struct rb_block *prev;
 	struct rb_block *next;
-	size_t		size;			/* header included; what was mapped or malloc'ed */
-	bool		mapped;
-	char		pad[64 - 3 * sizeof(void *) - sizeof(bool)];
+	size_t size; /* header included; what was mapped or malloc'ed */
+	bool mapped;
+	char pad[64 - 3 * sizeof(void *) - sizeof(bool)];
 } rb_block;
 
 struct rb_memory
 {
 	pthread_mutex_t lock;
-	uint64_t	limit;
-	uint64_t	used;
-	uint64_t	peak;
-	rb_block	blocks;			/* head of the ring of blocks in use */
+	uint64_t limit;
+	uint64_t used;
+	uint64_t peak;
+	rb_block blocks; /* head of the ring of blocks in use */
 };
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static rb_block *pool;			/* idle mapped blocks, singly linked by next */
+static rb_block *pool; /* idle mapped blocks, singly linked by next */
 static uint64_t pool_bytes;
 
 static void
@@ -69,9 +69,9 @@ ring_remove(rb_block *block)
 static rb_block *
 pool_take(size_t size, uint64_t most)
 {
-	rb_block  **best = NULL;
-	rb_block   *block = NULL;
-	rb_block  **link;
+	rb_block **best = NULL;
+	rb_block *block = NULL;
+	rb_block **link;
 
 	pthread_mutex_lock(&pool_lock);
 	for (link = &pool; *link != NULL; link = &(*link)->next)
@@ -115,7 +115,7 @@ rb_memory_trim(uint64_t keep_bytes)
 	pthread_mutex_lock(&pool_lock);
 	while (pool != NULL && pool_bytes > keep_bytes)
 	{
-		rb_block   *block = pool;
+		rb_block *block = pool;
 
 		pool = block->next;
 		pool_bytes -= block->size;
@@ -127,7 +127,7 @@ rb_memory_trim(uint64_t keep_bytes)
 rb_memory *
 rb_memory_create(uint64_t limit_bytes)
 {
-	rb_memory  *memory = calloc(1, sizeof(rb_memory));
+	rb_memory *memory = calloc(1, sizeof(rb_memory));
 
 	if (memory == NULL)
 		return NULL;
@@ -144,7 +144,7 @@ rb_memory_destroy(rb_memory *memory)
 		return;
 	while (memory->blocks.next != &memory->blocks)
 	{
-		rb_block   *block = memory->blocks.next;
+		rb_block *block = memory->blocks.next;
 
 		ring_remove(block);
 		block_release(block);
@@ -194,8 +194,8 @@ refuse(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
 static rb_status
 budget_take(rb_memory *memory, uint64_t bytes, rb_error *error)
 {
-	uint64_t	need;
-	bool		fits;
+	uint64_t need;
+	bool fits;
 
 	pthread_mutex_lock(&memory->lock);
 	need = memory->used + bytes;
@@ -221,7 +221,7 @@ budget_give(rb_memory *memory, uint64_t bytes)
 rb_status
 rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error)
 {
-	rb_status	status = budget_take(memory, bytes, error);
+	rb_status status = budget_take(memory, bytes, error);
 
 	if (status == RB_OK)
 		budget_give(memory, bytes);
@@ -231,7 +231,7 @@ rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error)
 static rb_block *
 block_map(rb_block *old, size_t size)
 {
-	void	   *map;
+	void *map;
 
 	if (old != NULL)
 		map = mremap(old, old->size, size, MREMAP_MAYMOVE);
@@ -239,7 +239,7 @@ block_map(rb_block *old, size_t size)
 		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
 		return NULL;
-	madvise(map, size, MADV_HUGEPAGE);	/* a wish; without it we are only slower */
+	madvise(map, size, MADV_HUGEPAGE); /* a wish; without it we are only slower */
 	((rb_block *) map)->mapped = true;
 	return map;
 }
@@ -247,11 +247,11 @@ block_map(rb_block *old, size_t size)
 rb_status
 rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 {
-	rb_block   *old = *block != NULL ? (rb_block *) *block - 1 : NULL;
-	size_t		old_size = old != NULL ? old->size : 0;
-	size_t		size;
-	rb_block   *fresh;
-	rb_status	status;
+	rb_block *old = *block != NULL ? (rb_block *) *block - 1 : NULL;
+	size_t old_size = old != NULL ? old->size : 0;
+	size_t size;
+	rb_block *fresh;
+	rb_status status;
 
 	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
 		return refuse(error, RB_OVER_BUDGET, bytes, memory->limit);
@@ -259,12 +259,12 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	if (size >= RB_MAPPED_FROM)
 		size = (size + RB_MAP_STEP - 1) / RB_MAP_STEP * RB_MAP_STEP;
 	if (old != NULL && old_size >= size)
-		return RB_OK;			/* blocks do not shrink */
+		return RB_OK; /* blocks do not shrink */
 
 	/* an idle block may be larger than asked for; it counts with its size */
 	if (old == NULL && size >= RB_MAPPED_FROM)
 	{
-		uint64_t	left;
+		uint64_t left;
 
 		pthread_mutex_lock(&memory->lock);
 		left = memory->limit > memory->used ? memory->limit - memory->used : 0;
@@ -335,7 +335,7 @@ linked:
 void
 rb_free(rb_memory *memory, void **block)
 {
-	rb_block   *b;
+	rb_block *b;
 
 	if (*block == NULL)
 		return;

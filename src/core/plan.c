@@ -20,46 +20,40 @@
 static double
 alpha(const rb_sample *sample, const double cells[3], const double per_width[3])
 {
-	double		sum = 0;
-	double		f[3];
+	double sum = 0;
+	double f[3];
 
 	for (int a = 0; a < 3; a++)
 		f[a] = cells[a] * per_width[a];
 	for (uint32_t i = 0; i < sample->n; i++)
 		sum += (sample->extent[i][0] * f[0] + 1) * (sample->extent[i][1] * f[1] + 1) *
-			(sample->extent[i][2] * f[2] + 1);
+			   (sample->extent[i][2] * f[2] + 1);
 	return sample->n > 0 ? sum / sample->n : 1;
 }
 
 void
-rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
-			 const rb_sample *blue, double nblue, const double width[3], uint32_t cells[3])
+rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred, const rb_sample *blue,
+			 double nblue, const double width[3], uint32_t cells[3])
 {
-	double		n[3] = {1, 1, 1};
-	double		per_width[3];
-	double		incidences = nred + nblue;
-	double		cost = incidences * plan->incidence_cost + nred * nblue;
+	double n[3] = {1, 1, 1};
+	double per_width[3];
+	double incidences = nred + nblue;
+	double cost = incidences * plan->incidence_cost + nred * nblue;
 
 	for (int a = 0; a < 3; a++)
 		per_width[a] = width[a] > 0 && 1 / width[a] <= DBL_MAX ? 1 / width[a] : 0;
 
 	for (;;)
 	{
-		int			best = -1;
-		double		best_slope = 0,
-					best_cost = 0,
-					best_incidences = 0,
-					best_n = 0;
+		int best = -1;
+		double best_slope = 0, best_cost = 0, best_incidences = 0, best_n = 0;
 
 		if (plan->target > 0 && incidences <= plan->target * n[0] * n[1] * n[2])
 			break;
 		for (int a = 0; a < 3; a++)
 		{
-			double		old = n[a];
-			double		in_red,
-						in_blue,
-						c,
-						slope;
+			double old = n[a];
+			double in_red, in_blue, c, slope;
 
 			if (per_width[a] == 0)
 				continue;
@@ -70,7 +64,7 @@ rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
 				in_blue = nblue * alpha(blue, n, per_width);
 				c = (in_red + in_blue) * plan->incidence_cost +
 					in_red * in_blue / (n[0] * n[1] * n[2]);
-				slope = (c - cost) / (n[a] / old - 1);	/* steps differ in size */
+				slope = (c - cost) / (n[a] / old - 1); /* steps differ in size */
 				if (best < 0 || slope < best_slope)
 				{
 					best = a;
@@ -95,7 +89,7 @@ rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
 void
 rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3], uint32_t cells[3])
 {
-	double		longest = 0;
+	double longest = 0;
 
 	for (int a = 0; a < 3; a++)
 		longest = width[a] > longest ? width[a] : longest;

@@ -26,8 +26,8 @@ rb_now_ms(void)
 static inline rb_status
 rb_array(rb_context *ctx, void **block, size_t n, size_t element)
 {
-	rb_error	error;
-	rb_status	status;
+	rb_error error;
+	rb_status status;
 
 	if (n > SIZE_MAX / element)
 		return rb_fail(ctx, RB_OVER_BUDGET, UINT64_MAX, rb_memory_limit(ctx->memory), NULL);
@@ -43,10 +43,10 @@ typedef struct rb_unique
 {
 	rb_context *ctx;
 	const rb_job *job;
-	bool		needed;			/* some row has more than one part */
-	uint64_t   *slot;			/* open addressing; 0 is free, else key + 1 */
-	size_t		mask;			/* slots - 1 */
-	size_t		used;
+	bool needed;    /* some row has more than one part */
+	uint64_t *slot; /* open addressing; 0 is free, else key + 1 */
+	size_t mask;    /* slots - 1 */
+	size_t used;
 } rb_unique;
 
 extern void rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job);
@@ -66,15 +66,15 @@ extern rb_status rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb
 
 typedef struct rb_sample
 {
-	uint32_t	n;
-	double		extent[RB_SAMPLE][3];
+	uint32_t n;
+	double extent[RB_SAMPLE][3];
 } rb_sample;
 
 typedef struct rb_plan
 {
-	double		incidence_cost; /* of putting an object into one cell, in box tests */
-	double		target;			/* stop when a cell holds so many objects; 0: go by cost alone */
-	double		max_cells;
+	double incidence_cost; /* of putting an object into one cell, in box tests */
+	double target;         /* stop when a cell holds so many objects; 0: go by cost alone */
+	double max_cells;
 } rb_plan;
 
 /*
@@ -101,7 +101,7 @@ extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double wi
 typedef struct rb_list
 {
 	const uint32_t *entry;
-	uint32_t	n;
+	uint32_t n;
 } rb_list;
 
 typedef struct rb_worker rb_worker;
@@ -133,7 +133,7 @@ rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 	for (int i = 1; i < n; i++)
 		for (int a = 0; a < dims; a++)
 		{
-			double		x = p[i * dims + a];
+			double x = p[i * dims + a];
 
 			lo[a] = x < lo[a] ? x : lo[a];
 			hi[a] = x > hi[a] ? x : hi[a];
@@ -185,9 +185,8 @@ rb_box_add(double lo[3], double hi[3], const double plo[3], const double phi[3])
 static inline bool
 rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], const double bhi[3])
 {
-	return (alo[0] <= bhi[0]) & (blo[0] <= ahi[0]) &
-		(alo[1] <= bhi[1]) & (blo[1] <= ahi[1]) &
-		(alo[2] <= bhi[2]) & (blo[2] <= ahi[2]);
+	return (alo[0] <= bhi[0]) & (blo[0] <= ahi[0]) & (alo[1] <= bhi[1]) & (blo[1] <= ahi[1]) &
+		   (alo[2] <= bhi[2]) & (blo[2] <= ahi[2]);
 }
 
-#endif							/* RB_CORE_H */
+#endif /* RB_CORE_H */

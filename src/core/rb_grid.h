@@ -31,9 +31,9 @@
 
 typedef struct rb_grid
 {
-	double		half_lo[3];		/* lower corner of the region, halved */
-	double		scale[3];		/* cells per halved unit */
-	uint32_t	n[3];			/* cells per axis, >= 1 */
+	double half_lo[3]; /* lower corner of the region, halved */
+	double scale[3];   /* cells per halved unit */
+	uint32_t n[3];     /* cells per axis, >= 1 */
 } rb_grid;
 
 /*
@@ -46,8 +46,8 @@ rb_grid_init(rb_grid *g, const double lo[3], const double hi[3], const uint32_t 
 {
 	for (int a = 0; a < 3; a++)
 	{
-		double		width = 0.5 * hi[a] - 0.5 * lo[a];
-		double		scale = width > 0 ? n[a] / width : 0;
+		double width = 0.5 * hi[a] - 0.5 * lo[a];
+		double scale = width > 0 ? n[a] / width : 0;
 
 		g->half_lo[a] = 0.5 * lo[a];
 		g->n[a] = scale > 0 && scale <= DBL_MAX ? n[a] : 1;
@@ -59,7 +59,7 @@ rb_grid_init(rb_grid *g, const double lo[3], const double hi[3], const uint32_t 
 RB_HD uint32_t
 rb_grid_cell(const rb_grid *g, int axis, double x)
 {
-	double		t = (0.5 * x - g->half_lo[axis]) * g->scale[axis];
+	double t = (0.5 * x - g->half_lo[axis]) * g->scale[axis];
 
 	if (!(t >= 1))
 		return 0;
@@ -73,4 +73,4 @@ rb_grid_number(const rb_grid *g, uint32_t x, uint32_t y, uint32_t z)
 	return ((uint64_t) z * g->n[1] + y) * g->n[0] + x;
 }
 
-#endif							/* RB_GRID_H */
+#endif /* RB_GRID_H */

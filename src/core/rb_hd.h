@@ -24,4 +24,4 @@
 /* a sign that the arithmetic at hand cannot decide; the others are -1, 0, 1 */
 #define RB_UNSURE 2
 
-#endif							/* RB_HD_H */
+#endif /* RB_HD_H */

@@ -13,12 +13,12 @@
 /* boxes of a cell, each coordinate in an array of its own; readable up to a multiple of 4 */
 typedef struct rb_box_rows
 {
-	double	   *lo[3];
-	double	   *hi[3];
-	double	   *own[3];			/* lo where the row starts here on that axis, else infinity */
-	uint32_t   *starts;			/* owner bits (rb_grid.h) */
-	uint32_t   *local;			/* number within the tile */
-	uint32_t	n;
+	double *lo[3];
+	double *hi[3];
+	double *own[3];   /* lo where the row starts here on that axis, else infinity */
+	uint32_t *starts; /* owner bits (rb_grid.h) */
+	uint32_t *local;  /* number within the tile */
+	uint32_t n;
 } rb_box_rows;
 
 /*
@@ -36,24 +36,24 @@ typedef struct rb_box_rows
  */
 typedef struct rb_face
 {
-	double		x[4];
-	double		y[4];
-	double		z[4];
-	double		k;
-	double		e;
-	double		pad[2];
+	double x[4];
+	double y[4];
+	double z[4];
+	double k;
+	double e;
+	double pad[2];
 } __attribute__((aligned(64))) rb_face;
 
-#define RB_EPS		0x1p-53
-#define RB_TINY		0x1p-1040
-#define RB_E_MOST	0x1p300		/* e^3 and its sums stay finite */
+#define RB_EPS 0x1p-53
+#define RB_TINY 0x1p-1040
+#define RB_E_MOST 0x1p300 /* e^3 and its sums stay finite */
 
 /* signs of three corners against a plane: bits 0-2 proved, bits 4-6 negative if so */
 typedef struct rb_sided
 {
-	uint32_t	pair;			/* red local << 16 | blue local */
-	uint8_t		blue_sides;		/* of blue's corners against red's plane */
-	uint8_t		red_sides;
+	uint32_t pair;      /* red local << 16 | blue local */
+	uint8_t blue_sides; /* of blue's corners against red's plane */
+	uint8_t red_sides;
 } rb_sided;
 
 typedef struct rb_kernel
@@ -65,19 +65,19 @@ typedef struct rb_kernel
 	 * local of each row whose box overlaps and whose pair this cell owns.  Returns
 	 * their number.  out has room for four more than there are rows.
 	 */
-	uint32_t	(*boxes) (const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
-						  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out);
+	uint32_t (*boxes)(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
+					  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out);
 
 	/* Drops pairs that a plane separates for sure.  Returns how many are left in out. */
-	uint32_t	(*sides) (const rb_face *red, const rb_face *blue, const uint32_t *pairs,
-						  uint32_t n, rb_sided *out);
+	uint32_t (*sides)(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
+					  rb_sided *out);
 
 	/*
 	 * The interval test on pairs whose six signs are proved: hits go to yes, doubtful
 	 * ones and those with a sign missing to unsure.  Returns the number of hits.
 	 */
-	uint32_t	(*intervals) (const rb_face *red, const rb_face *blue, const rb_sided *in,
-							  uint32_t n, uint32_t *yes, rb_sided *unsure, uint32_t *nunsure);
+	uint32_t (*intervals)(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
+						  uint32_t *yes, rb_sided *unsure, uint32_t *nunsure);
 } rb_kernel;
 
 extern const rb_kernel rb_kernel_base;
@@ -96,4 +96,4 @@ rb_kernel_best(void)
 	return &rb_kernel_base;
 }
 
-#endif							/* RB_KERNEL_H */
+#endif /* RB_KERNEL_H */

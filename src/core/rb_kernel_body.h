@@ -22,7 +22,7 @@ load4(const double *p)
 static inline __attribute__((always_inline)) v4
 all4(double x)
 {
-	return (v4) {x, x, x, x};
+	return (v4){x, x, x, x};
 }
 
 #ifdef RB_AVX2
@@ -34,11 +34,11 @@ all4(double x)
 
 typedef union rb_halves
 {
-	m4			m;
-	__m128d		half[2];
+	m4 m;
+	__m128d half[2];
 } rb_halves;
 
-#define BITS4(mask) bits4((rb_halves) {(m4) (mask)}.half)
+#define BITS4(mask) bits4((rb_halves){(m4) (mask)}.half)
 
 static inline __attribute__((always_inline)) unsigned
 bits4(const __m128d half[2])
@@ -46,7 +46,7 @@ bits4(const __m128d half[2])
 	return (unsigned) _mm_movemask_pd(half[0]) | (unsigned) _mm_movemask_pd(half[1]) << 2;
 }
 #else
-#define BITS4(mask) bits4((const int64_t *) &(m4) {(m4) (mask)})
+#define BITS4(mask) bits4((const int64_t *) &(m4){(m4) (mask)})
 
 /* the sign bits */
 static inline __attribute__((always_inline)) unsigned
@@ -61,20 +61,22 @@ bits4(const int64_t *lane)
  * the front and stored together, whatever the bits: they are hard to predict.
  */
 #ifdef RB_AVX2
-#define LANES(a, b, c, d) {4 * a, 4 * a + 1, 4 * a + 2, 4 * a + 3, 4 * b, 4 * b + 1, 4 * b + 2, \
-	4 * b + 3, 4 * c, 4 * c + 1, 4 * c + 2, 4 * c + 3, 4 * d, 4 * d + 1, 4 * d + 2, 4 * d + 3}
+#define LANES(a, b, c, d)                                                                      \
+	{                                                                                          \
+		4 * a, 4 * a + 1, 4 * a + 2, 4 * a + 3, 4 * b, 4 * b + 1, 4 * b + 2, 4 * b + 3, 4 * c, \
+			4 * c + 1, 4 * c + 2, 4 * c + 3, 4 * d, 4 * d + 1, 4 * d + 2, 4 * d + 3            \
+	}
 
 static const uint8_t front[16][16] __attribute__((aligned(16))) = {
 	LANES(0, 0, 0, 0), LANES(0, 0, 0, 0), LANES(1, 0, 0, 0), LANES(0, 1, 0, 0),
 	LANES(2, 0, 0, 0), LANES(0, 2, 0, 0), LANES(1, 2, 0, 0), LANES(0, 1, 2, 0),
 	LANES(3, 0, 0, 0), LANES(0, 3, 0, 0), LANES(1, 3, 0, 0), LANES(0, 1, 3, 0),
-	LANES(2, 3, 0, 0), LANES(0, 2, 3, 0), LANES(1, 2, 3, 0), LANES(0, 1, 2, 3)
-};
+	LANES(2, 3, 0, 0), LANES(0, 2, 3, 0), LANES(1, 2, 3, 0), LANES(0, 1, 2, 3)};
 
 static inline __attribute__((always_inline)) uint32_t
 append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 {
-	__m128i		rows = _mm_load_si128((const __m128i *) local);
+	__m128i rows = _mm_load_si128((const __m128i *) local);
 
 	rows = _mm_shuffle_epi8(rows, _mm_load_si128((const __m128i *) front[bits]));
 	_mm_storeu_si128((__m128i *) out, _mm_or_si128(rows, _mm_set1_epi32((int) red)));
@@ -84,7 +86,7 @@ append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 static inline __attribute__((always_inline)) uint32_t
 append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 {
-	uint32_t	k = 0;
+	uint32_t k = 0;
 
 	for (; bits != 0; bits &= bits - 1)
 		out[k++] = red | local[__builtin_ctz(bits)];
@@ -96,26 +98,22 @@ static uint32_t
 boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 	  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out)
 {
-	const v4	lx = all4(lo[0]),
-				ly = all4(lo[1]),
-				lz = all4(lo[2]),
-				hx = all4(hi[0]),
-				hy = all4(hi[1]),
-				hz = all4(hi[2]);
+	const v4 lx = all4(lo[0]), ly = all4(lo[1]), lz = all4(lo[2]), hx = all4(hi[0]),
+			 hy = all4(hi[1]), hz = all4(hi[2]);
 
 	/* where this box does not start here, only rows that do are owned */
 	const double *rx = starts & 1 ? rows->lo[0] : rows->own[0],
-			   *ry = starts & 2 ? rows->lo[1] : rows->own[1],
-			   *rz = starts & 4 ? rows->lo[2] : rows->own[2];
-	uint32_t	k = 0;
-	unsigned	keep = 0xfu << (first & 3);
+				 *ry = starts & 2 ? rows->lo[1] : rows->own[1],
+				 *rz = starts & 4 ? rows->lo[2] : rows->own[2];
+	uint32_t k = 0;
+	unsigned keep = 0xfu << (first & 3);
 
 	for (uint32_t i = first & ~3u; i < end; i += 4)
 	{
-		m4			overlap = (load4(rx + i) <= hx) & (load4(rows->hi[0] + i) >= lx) &
-			(load4(ry + i) <= hy) & (load4(rows->hi[1] + i) >= ly) &
-			(load4(rz + i) <= hz) & (load4(rows->hi[2] + i) >= lz);
-		unsigned	bits = BITS4(overlap) & keep;
+		m4 overlap = (load4(rx + i) <= hx) & (load4(rows->hi[0] + i) >= lx) &
+					 (load4(ry + i) <= hy) & (load4(rows->hi[1] + i) >= ly) &
+					 (load4(rz + i) <= hz) & (load4(rows->hi[2] + i) >= lz);
+		unsigned bits = BITS4(overlap) & keep;
 
 		keep = 0xf;
 		if (end - i < 4)
@@ -126,7 +124,7 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 }
 
 /* not all corners proved to be on one side; the fourth lanes are noise */
-#define MIXED(s) (((s) & 7) != 7 || (((s) & 0x70) != 0 && ((s) & 0x70) != 0x70))
+#define MIXED(s) (((s) &7) != 7 || (((s) &0x70) != 0 && ((s) &0x70) != 0x70))
 #define MIXED4(s) MIXED(s), MIXED(s + 1), MIXED(s + 2), MIXED(s + 3)
 #define MIXED16(s) MIXED4(s), MIXED4(s + 4), MIXED4(s + 8), MIXED4(s + 12)
 #define MIXED64(s) MIXED16(s), MIXED16(s + 16), MIXED16(s + 32), MIXED16(s + 48)
@@ -139,26 +137,22 @@ static const uint8_t mixed[256] = {MIXED64(0), MIXED64(64), MIXED64(128), MIXED6
  */
 typedef struct rb_plane4
 {
-	v4			ax,
-				ay,
-				az,
-				nx,
-				ny,
-				nz;
-	double		k;
-	double		e;
+	v4 ax, ay, az, nx, ny, nz;
+	double k;
+	double e;
 } rb_plane4;
 
-#define PLANE4(f) ((rb_plane4) {all4((f)->x[0]), all4((f)->y[0]), all4((f)->z[0]), \
-	all4((f)->x[3]), all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->e})
+#define PLANE4(f)                                                                    \
+	((rb_plane4){all4((f)->x[0]), all4((f)->y[0]), all4((f)->z[0]), all4((f)->x[3]), \
+				 all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->e})
 
 static inline __attribute__((always_inline)) unsigned
 plane_sides(const rb_plane4 *f, const v4 p[3], double e)
 {
-	v4			d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
-	double		bound = f->k * (f->e + e) + RB_TINY;
+	v4 d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
+	double bound = f->k * (f->e + e) + RB_TINY;
 
-	m4			size = (m4) d & INT64_MAX;
+	m4 size = (m4) d & INT64_MAX;
 
 	return BITS4((v4) size > all4(bound)) | BITS4(d) << 4;
 }
@@ -166,8 +160,8 @@ plane_sides(const rb_plane4 *f, const v4 p[3], double e)
 static uint32_t
 sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *out)
 {
-	uint32_t	kept = 0;
-	uint32_t	k = 0;
+	uint32_t kept = 0;
+	uint32_t k = 0;
 
 	/*
 	 * Two loops, each with a branch-free append: what a plane drops is hard to
@@ -175,14 +169,14 @@ sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n
 	 */
 	for (uint32_t i = 0; i < n;)
 	{
-		uint32_t	r = pairs[i] >> 16;
-		rb_plane4	f = PLANE4(red + r);
+		uint32_t r = pairs[i] >> 16;
+		rb_plane4 f = PLANE4(red + r);
 
 		for (; i < n && pairs[i] >> 16 == r; i++)
 		{
 			const rb_face *b = blue + (pairs[i] & 0xffff);
-			const v4	p[3] = {load4(b->x), load4(b->y), load4(b->z)};
-			unsigned	s = plane_sides(&f, p, b->e);
+			const v4 p[3] = {load4(b->x), load4(b->y), load4(b->z)};
+			unsigned s = plane_sides(&f, p, b->e);
 
 			out[kept].pair = pairs[i];
 			out[kept].blue_sides = (uint8_t) s;
@@ -191,15 +185,15 @@ sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n
 	}
 	for (uint32_t i = 0; i < kept;)
 	{
-		uint32_t	r = out[i].pair >> 16;
-		const v4	p[3] = {load4(red[r].x), load4(red[r].y), load4(red[r].z)};
-		double		e = red[r].e;
+		uint32_t r = out[i].pair >> 16;
+		const v4 p[3] = {load4(red[r].x), load4(red[r].y), load4(red[r].z)};
+		double e = red[r].e;
 
 		for (; i < kept && out[i].pair >> 16 == r; i++)
 		{
-			uint32_t	pair = out[i].pair;
-			rb_plane4	f = PLANE4(blue + (pair & 0xffff));
-			unsigned	s = plane_sides(&f, p, e);
+			uint32_t pair = out[i].pair;
+			rb_plane4 f = PLANE4(blue + (pair & 0xffff));
+			unsigned s = plane_sides(&f, p, e);
 
 			out[k].pair = pair;
 			out[k].blue_sides = out[i].blue_sides;
@@ -219,44 +213,30 @@ static const uint8_t lone[8] = {0, 4, 5, 2, 6, 1, 0, 0};
 static const uint8_t next[3] = {1, 2, 0};
 
 static uint32_t
-intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
-		  uint32_t *yes, rb_sided *unsure, uint32_t *nunsure)
+intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n, uint32_t *yes,
+		  rb_sided *unsure, uint32_t *nunsure)
 {
-	uint32_t	hits = 0;
-	uint32_t	doubtful = 0;
+	uint32_t hits = 0;
+	uint32_t doubtful = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_face *r = red + (in[i].pair >> 16);
 		const rb_face *b = blue + (in[i].pair & 0xffff);
-		unsigned	rs = in[i].red_sides;
-		unsigned	bs = in[i].blue_sides;
-		unsigned	known = (rs & bs & 7) == 7;
-		unsigned	lr = lone[rs >> 4 & 7];
-		unsigned	lb = lone[bs >> 4 & 7];
-		unsigned	p1 = lr & 3,
-					p2 = lb & 3;
-		unsigned	q1 = next[p1],
-					q2 = next[p2];
-		unsigned	r1 = 3 - p1 - q1,
-					r2 = 3 - p2 - q2;
-		unsigned	turn_blue = -(lr >> 2) & (q2 ^ r2);
-		unsigned	turn_red = -(lb >> 2) & (q1 ^ r1);
-		double		e = r->e + b->e;
-		double		bound = 64 * RB_EPS * r->e * (e * e + 0x1p-1000) + RB_TINY;
-		double		vx,
-					vy,
-					vz,
-					tx,
-					ty,
-					tz,
-					ux,
-					uy,
-					uz,
-					d1,
-					d2;
-		bool		no,
-					sure;
+		unsigned rs = in[i].red_sides;
+		unsigned bs = in[i].blue_sides;
+		unsigned known = (rs & bs & 7) == 7;
+		unsigned lr = lone[rs >> 4 & 7];
+		unsigned lb = lone[bs >> 4 & 7];
+		unsigned p1 = lr & 3, p2 = lb & 3;
+		unsigned q1 = next[p1], q2 = next[p2];
+		unsigned r1 = 3 - p1 - q1, r2 = 3 - p2 - q2;
+		unsigned turn_blue = -(lr >> 2) & (q2 ^ r2);
+		unsigned turn_red = -(lb >> 2) & (q1 ^ r1);
+		double e = r->e + b->e;
+		double bound = 64 * RB_EPS * r->e * (e * e + 0x1p-1000) + RB_TINY;
+		double vx, vy, vz, tx, ty, tz, ux, uy, uz, d1, d2;
+		bool no, sure;
 
 		q2 ^= turn_blue;
 		r2 ^= turn_blue;

@@ -20,10 +20,7 @@ rb_point_boxes_meet(const double *p, int n, const double *q, int m, int dims)
 {
 	for (int a = 0; a < dims; a++)
 	{
-		double		plo = p[a],
-					phi = p[a],
-					qlo = q[a],
-					qhi = q[a];
+		double plo = p[a], phi = p[a], qlo = q[a], qhi = q[a];
 
 		for (int i = 1; i < n; i++)
 		{
@@ -52,10 +49,9 @@ RB_HD int
 rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const double *s,
 				  const double *t)
 {
-	int			os = rb_orient2d_points(env, p, q, s);
-	int			ot = rb_orient2d_points(env, p, q, t);
-	int			op,
-				oq;
+	int os = rb_orient2d_points(env, p, q, s);
+	int ot = rb_orient2d_points(env, p, q, t);
+	int op, oq;
 
 	if (os == RB_UNSURE || ot == RB_UNSURE)
 		return RB_UNSURE;
@@ -69,8 +65,8 @@ rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const dou
 		return 0;
 	if (os == 0 && ot == 0 && op == 0 && oq == 0)
 	{
-		double		pq[4] = {p[0], p[1], q[0], q[1]};
-		double		st[4] = {s[0], s[1], t[0], t[1]};
+		double pq[4] = {p[0], p[1], q[0], q[1]};
+		double st[4] = {s[0], s[1], t[0], t[1]};
 
 		return rb_point_boxes_meet(pq, 2, st, 2, 2);
 	}
@@ -81,8 +77,7 @@ rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const dou
 RB_HD void
 rb_project(const double *p, int n, int axis, double *out)
 {
-	int			u = (axis + 1) % 3,
-				v = (axis + 2) % 3;
+	int u = (axis + 1) % 3, v = (axis + 2) % 3;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -99,10 +94,8 @@ rb_project(const double *p, int n, int axis, double *out)
 RB_HD int
 rb_projection_axis(rb_exact_env *env, const double *a, const double *b, const double *c)
 {
-	double		u[3],
-				v[3],
-				n[3];
-	int			best = 0;
+	double u[3], v[3], n[3];
+	int best = 0;
 
 	for (int k = 0; k < 3; k++)
 	{
@@ -111,8 +104,7 @@ rb_projection_axis(rb_exact_env *env, const double *a, const double *b, const do
 	}
 	for (int k = 0; k < 3; k++)
 	{
-		int			x = (k + 1) % 3,
-					y = (k + 2) % 3;
+		int x = (k + 1) % 3, y = (k + 2) % 3;
 
 		n[k] = fabs(u[x] * v[y] - u[y] * v[x]);
 		if (n[k] > n[best])
@@ -120,10 +112,9 @@ rb_projection_axis(rb_exact_env *env, const double *a, const double *b, const do
 	}
 	for (int i = 0; i < 3; i++)
 	{
-		int			k = (best + i) % 3;
-		int			x = (k + 1) % 3,
-					y = (k + 2) % 3;
-		int			s = rb_orient2d_at(env, a[x], a[y], b[x], b[y], c[x], c[y]);
+		int k = (best + i) % 3;
+		int x = (k + 1) % 3, y = (k + 2) % 3;
+		int s = rb_orient2d_at(env, a[x], a[y], b[x], b[y], c[x], c[y]);
 
 		if (s == RB_UNSURE)
 			return -2;
@@ -138,7 +129,7 @@ RB_HD_CALL int
 rb_segments_meet3(rb_exact_env *env, const double *pq, const double *st)
 {
 	const double *point[4] = {pq, pq + 3, st, st + 3};
-	int			o;
+	int o;
 
 	if (!rb_point_boxes_meet(pq, 2, st, 2, 3))
 		return 0;
@@ -147,10 +138,9 @@ rb_segments_meet3(rb_exact_env *env, const double *pq, const double *st)
 		return o == RB_UNSURE ? RB_UNSURE : 0;
 	for (int skip = 0; skip < 4; skip++)
 	{
-		int			axis = rb_projection_axis(env, point[skip == 0], point[skip <= 1 ? 2 : 1],
-											  point[skip <= 2 ? 3 : 2]);
-		double		p[4],
-					s[4];
+		int axis = rb_projection_axis(env, point[skip == 0], point[skip <= 1 ? 2 : 1],
+									  point[skip <= 2 ? 3 : 2]);
+		double p[4], s[4];
 
 		if (axis == -2)
 			return RB_UNSURE;
@@ -160,7 +150,7 @@ rb_segments_meet3(rb_exact_env *env, const double *pq, const double *st)
 		rb_project(st, 2, axis, s);
 		return rb_segments_meet2(env, p, p + 2, s, s + 2);
 	}
-	return 1;					/* all on one line, and the boxes meet */
+	return 1; /* all on one line, and the boxes meet */
 }
 
-#endif							/* RB_SEGMENT_H */
+#endif /* RB_SEGMENT_H */

@@ -45,7 +45,7 @@ rb_triangle_holds2(rb_exact_env *env, const double *t, int turn, const double *x
 {
 	for (int e = 0; e < 3; e++)
 	{
-		int			o = rb_orient2d_points(env, t + 2 * e, t + 2 * ((e + 1) % 3), x);
+		int o = rb_orient2d_points(env, t + 2 * e, t + 2 * ((e + 1) % 3), x);
 
 		if (o == RB_UNSURE)
 			return RB_UNSURE;
@@ -64,12 +64,11 @@ rb_edge_separates2(rb_exact_env *env, const double *t, int turn, const double *o
 {
 	for (int e = 0; e < 3; e++)
 	{
-		bool		outside = true;
+		bool outside = true;
 
 		for (int v = 0; v < 3 && outside; v++)
 		{
-			int			o = rb_orient2d_points(env, t + 2 * e, t + 2 * ((e + 1) % 3),
-											   other + 2 * v);
+			int o = rb_orient2d_points(env, t + 2 * e, t + 2 * ((e + 1) % 3), other + 2 * v);
 
 			if (o == RB_UNSURE)
 				return RB_UNSURE;
@@ -90,9 +89,9 @@ rb_edge_separates2(rb_exact_env *env, const double *t, int turn, const double *o
 RB_HD_CALL int
 rb_triangles_meet2(rb_exact_env *env, const double *p, const double *q)
 {
-	int			turn_p = rb_orient2d_points(env, p, p + 2, p + 4);
-	int			turn_q = rb_orient2d_points(env, q, q + 2, q + 4);
-	int			s;
+	int turn_p = rb_orient2d_points(env, p, p + 2, p + 4);
+	int turn_q = rb_orient2d_points(env, q, q + 2, q + 4);
+	int s;
 
 	if (turn_p == RB_UNSURE || turn_q == RB_UNSURE)
 		return RB_UNSURE;
@@ -108,8 +107,8 @@ rb_triangles_meet2(rb_exact_env *env, const double *p, const double *q)
 	for (int i = 0; i < 3; i++)
 		for (int j = 0; j < 3; j++)
 		{
-			s = rb_segments_meet2(env, p + 2 * i, p + 2 * ((i + 1) % 3),
-								  q + 2 * j, q + 2 * ((j + 1) % 3));
+			s = rb_segments_meet2(env, p + 2 * i, p + 2 * ((i + 1) % 3), q + 2 * j,
+								  q + 2 * ((j + 1) % 3));
 			if (s != 0)
 				return s;
 		}
@@ -134,8 +133,7 @@ rb_point_before(const double *p, const double *q)
 RB_HD void
 rb_collinear_ends(const double *t, double *ends)
 {
-	int			lo = 0,
-				hi = 0;
+	int lo = 0, hi = 0;
 
 	for (int i = 1; i < 3; i++)
 	{
@@ -155,9 +153,8 @@ rb_collinear_ends(const double *t, double *ends)
 RB_HD_CALL int
 rb_triangles_meet_flat(rb_exact_env *env, const double *r, const double *b)
 {
-	int			axis = rb_projection_axis(env, r, r + 3, r + 6);
-	double		p[6],
-				q[6];
+	int axis = rb_projection_axis(env, r, r + 3, r + 6);
+	double p[6], q[6];
 
 	if (axis == -1)
 		axis = rb_projection_axis(env, b, b + 3, b + 6);
@@ -181,11 +178,11 @@ rb_triangles_meet_flat(rb_exact_env *env, const double *r, const double *b)
 RB_HD int
 rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const double *t)
 {
-	int			seen = 0;
+	int seen = 0;
 
 	for (int e = 0; e < 3; e++)
 	{
-		int			o = rb_orient3d_at(env, p, q, t + 3 * e, t + 3 * ((e + 1) % 3));
+		int o = rb_orient3d_at(env, p, q, t + 3 * e, t + 3 * ((e + 1) % 3));
 
 		if (o == RB_UNSURE)
 			return RB_UNSURE;
@@ -201,7 +198,7 @@ rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const doubl
 RB_HD int
 rb_sliver_pierces(rb_exact_env *env, const double *t, const int s[3], const double *u)
 {
-	int			i = s[0] != s[1] ? 1 : 2;
+	int i = s[0] != s[1] ? 1 : 2;
 
 	return rb_line_pierces(env, t, t + 3 * i, u);
 }
@@ -213,10 +210,9 @@ rb_sliver_pierces(rb_exact_env *env, const double *t, const int s[3], const doub
 RB_HD int
 rb_lone_corner(const int s[3])
 {
-	int			pos = (s[0] > 0) + (s[1] > 0) + (s[2] > 0);
-	int			neg = (s[0] < 0) + (s[1] < 0) + (s[2] < 0);
-	int			want,
-				side;
+	int pos = (s[0] > 0) + (s[1] > 0) + (s[2] > 0);
+	int neg = (s[0] < 0) + (s[1] < 0) + (s[2] < 0);
+	int want, side;
 
 	if (pos == 1)
 	{
@@ -230,7 +226,7 @@ rb_lone_corner(const int s[3])
 	}
 	else
 	{
-		want = 0;				/* (0,+,+) or (0,-,-) */
+		want = 0; /* (0,+,+) or (0,-,-) */
 		side = pos == 2 ? 4 : 0;
 	}
 	return side | (s[0] == want ? 0 : s[1] == want ? 1 : 2);
@@ -242,18 +238,13 @@ rb_lone_corner(const int s[3])
 RB_HD int
 rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const double *b, int lone_b)
 {
-	int			i = lone_r & 3,
-				j = lone_b & 3;
-	const double *p1 = r + 3 * i,
-			   *q1 = r + 3 * ((i + 1) % 3),
-			   *r1 = r + 3 * ((i + 2) % 3);
-	const double *p2 = b + 3 * j,
-			   *q2 = b + 3 * ((j + 1) % 3),
-			   *r2 = b + 3 * ((j + 2) % 3);
+	int i = lone_r & 3, j = lone_b & 3;
+	const double *p1 = r + 3 * i, *q1 = r + 3 * ((i + 1) % 3), *r1 = r + 3 * ((i + 2) % 3);
+	const double *p2 = b + 3 * j, *q2 = b + 3 * ((j + 1) % 3), *r2 = b + 3 * ((j + 2) % 3);
 	const double *swap;
-	int			o;
+	int o;
 
-	if (lone_r & 4)				/* red's corner is below blue's plane: turn blue over */
+	if (lone_r & 4) /* red's corner is below blue's plane: turn blue over */
 	{
 		swap = q2;
 		q2 = r2;
@@ -315,8 +306,8 @@ rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb
 RB_HD int
 rb_segment_triangle(rb_exact_env *env, const double *ab, const double *t)
 {
-	int			sa = rb_orient3d_at(env, t, t + 3, t + 6, ab);
-	int			sb = rb_orient3d_at(env, t, t + 3, t + 6, ab + 3);
+	int sa = rb_orient3d_at(env, t, t + 3, t + 6, ab);
+	int sb = rb_orient3d_at(env, t, t + 3, t + 6, ab + 3);
 
 	if (sa == RB_UNSURE || sb == RB_UNSURE)
 		return RB_UNSURE;
@@ -324,7 +315,7 @@ rb_segment_triangle(rb_exact_env *env, const double *ab, const double *t)
 		return 0;
 	if (sa == 0 && sb == 0)
 	{
-		double		abb[9];
+		double abb[9];
 
 		for (int i = 0; i < 9; i++)
 			abb[i] = ab[i < 6 ? i : i - 3];
@@ -333,4 +324,4 @@ rb_segment_triangle(rb_exact_env *env, const double *ab, const double *t)
 	return rb_line_pierces(env, ab, ab + 3, t);
 }
 
-#endif							/* RB_TRIANGLE_H */
+#endif /* RB_TRIANGLE_H */

@@ -44,14 +44,14 @@ extern "C"
 typedef enum rb_status
 {
 	RB_OK = 0,
-	RB_END,						/* the stream is dry: every pair was handed out */
-	RB_STOPPED,					/* rb_context_stop or the sink asked to stop */
-	RB_OVER_BUDGET,				/* would need more than memory.limit: need and limit say how much */
-	RB_OUT_OF_MEMORY,			/* the operating system refused: need says how much */
-	RB_TOO_MANY_OBJECTS,		/* more than RB_MAX_OBJECTS in one set */
-	RB_BAD_GEOMETRY,			/* geometry bytes are malformed or unknown: text says what */
-	RB_NO_DEVICE,				/* no driver, no device, or no backend file: text says why */
-	RB_DEVICE_FAILED			/* a device call failed: text names it */
+	RB_END,              /* the stream is dry: every pair was handed out */
+	RB_STOPPED,          /* rb_context_stop or the sink asked to stop */
+	RB_OVER_BUDGET,      /* would need more than memory.limit: need and limit say how much */
+	RB_OUT_OF_MEMORY,    /* the operating system refused: need says how much */
+	RB_TOO_MANY_OBJECTS, /* more than RB_MAX_OBJECTS in one set */
+	RB_BAD_GEOMETRY,     /* geometry bytes are malformed or unknown: text says what */
+	RB_NO_DEVICE,        /* no driver, no device, or no backend file: text says why */
+	RB_DEVICE_FAILED     /* a device call failed: text names it */
 } rb_status;
 
 /* a sentence for each status, never NULL */
@@ -59,18 +59,18 @@ extern const char *rb_status_text(rb_status status);
 
 typedef struct rb_error
 {
-	rb_status	status;
-	uint64_t	need;			/* bytes, or number of objects */
-	uint64_t	limit;
-	char		text[200];		/* more about it, or empty */
+	rb_status status;
+	uint64_t need; /* bytes, or number of objects */
+	uint64_t limit;
+	char text[200]; /* more about it, or empty */
 } rb_error;
 
 /* ---- memory: a budget, huge pages, a small pool of idle blocks (memory.c) ---- */
 
 typedef struct rb_memory rb_memory;
 
-extern rb_memory *rb_memory_create(uint64_t limit_bytes);	/* NULL when malloc fails */
-extern void rb_memory_destroy(rb_memory *memory);	/* frees every block still out */
+extern rb_memory *rb_memory_create(uint64_t limit_bytes); /* NULL when malloc fails */
+extern void rb_memory_destroy(rb_memory *memory);         /* frees every block still out */
 extern void rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes);
 extern uint64_t rb_memory_used(const rb_memory *memory);
 extern uint64_t rb_memory_peak(const rb_memory *memory);
@@ -95,17 +95,17 @@ extern void rb_memory_trim(uint64_t keep_bytes);
 
 typedef enum rb_kind
 {
-	RB_TRIANGLE3,				/* ax ay az bx by bz cx cy cz; zero area allowed */
-	RB_SEGMENT3,				/* ax ay az bx by bz; zero length allowed */
-	RB_SEGMENT2,				/* ax ay bx by */
-	RB_BOX3,					/* lx ly lz hx hy hz, low <= high */
-	RB_BOX2						/* lx ly hx hy */
+	RB_TRIANGLE3, /* ax ay az bx by bz cx cy cz; zero area allowed */
+	RB_SEGMENT3,  /* ax ay az bx by bz; zero length allowed */
+	RB_SEGMENT2,  /* ax ay bx by */
+	RB_BOX3,      /* lx ly lz hx hy hz, low <= high */
+	RB_BOX2       /* lx ly hx hy */
 } rb_kind;
 
 #define RB_KINDS 5
 
 /* float8 values of one object of that kind */
-extern int	rb_kind_width(rb_kind kind);
+extern int rb_kind_width(rb_kind kind);
 
 /*
  * One side of a join.  An object (a row of the user's table) has one or more
@@ -114,11 +114,11 @@ extern int	rb_kind_width(rb_kind kind);
  */
 typedef struct rb_objects
 {
-	rb_kind		kind;
-	uint32_t	nparts;
-	uint32_t	nrows;
-	const double *coords;		/* nparts * rb_kind_width(kind) */
-	const uint32_t *row_of;		/* row of each part, ascending; NULL: part i is row i */
+	rb_kind kind;
+	uint32_t nparts;
+	uint32_t nrows;
+	const double *coords;   /* nparts * rb_kind_width(kind) */
+	const uint32_t *row_of; /* row of each part, ascending; NULL: part i is row i */
 } rb_objects;
 
 /* three bits of an index are needed for other things */
@@ -126,8 +126,8 @@ typedef struct rb_objects
 
 typedef struct rb_pair
 {
-	uint32_t	red;
-	uint32_t	blue;
+	uint32_t red;
+	uint32_t blue;
 } rb_pair;
 
 /* ---- builder: rows in, rb_objects out (builder.c) ---- */
@@ -140,20 +140,20 @@ typedef struct rb_pair
  */
 typedef struct rb_builder
 {
-	rb_memory  *memory;
-	rb_kind		kind;
-	int			width;			/* rb_kind_width(kind) */
-	uint32_t	nparts;			/* of ended rows and of the row under construction */
-	uint32_t	nrows;			/* ended rows */
-	uint32_t	row_start;		/* first part of the row under construction */
-	uint64_t	skipped;		/* rows without a part */
-	bool		multi;			/* some row has more than one part */
-	double	   *coords;			/* nparts * width */
-	int64_t    *ids;			/* nrows */
-	uint32_t   *row_of;			/* nparts; NULL while every row has one part */
-	size_t		coords_cap;		/* capacities, in parts, rows, parts */
-	size_t		ids_cap;
-	size_t		row_of_cap;
+	rb_memory *memory;
+	rb_kind kind;
+	int width;          /* rb_kind_width(kind) */
+	uint32_t nparts;    /* of ended rows and of the row under construction */
+	uint32_t nrows;     /* ended rows */
+	uint32_t row_start; /* first part of the row under construction */
+	uint64_t skipped;   /* rows without a part */
+	bool multi;         /* some row has more than one part */
+	double *coords;     /* nparts * width */
+	int64_t *ids;       /* nrows */
+	uint32_t *row_of;   /* nparts; NULL while every row has one part */
+	size_t coords_cap;  /* capacities, in parts, rows, parts */
+	size_t ids_cap;
+	size_t row_of_cap;
 } rb_builder;
 
 extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
@@ -173,23 +173,23 @@ extern void rb_builder_objects(const rb_builder *b, rb_objects *objects);
 typedef enum rb_geometry_fault
 {
 	RB_GEOMETRY_OK = 0,
-	RB_GEOMETRY_MALFORMED,		/* a count or length does not fit the bytes */
-	RB_GEOMETRY_UNKNOWN,		/* a version or flag this parser does not know: try EWKB */
-	RB_GEOMETRY_WRONG_TYPE,		/* a type that the kind does not take */
-	RB_GEOMETRY_NO_Z,			/* a 3D kind needs Z */
-	RB_GEOMETRY_CORNERS,		/* a face is no triangle: `corners` says how many it has */
-	RB_GEOMETRY_HOLE,			/* a face has inner rings */
-	RB_GEOMETRY_NOT_CLOSED,		/* a ring does not end where it starts */
-	RB_GEOMETRY_NOT_FINITE,		/* NaN or infinity among the coordinates */
-	RB_GEOMETRY_NO_MEMORY		/* see the rb_error */
+	RB_GEOMETRY_MALFORMED,  /* a count or length does not fit the bytes */
+	RB_GEOMETRY_UNKNOWN,    /* a version or flag this parser does not know: try EWKB */
+	RB_GEOMETRY_WRONG_TYPE, /* a type that the kind does not take */
+	RB_GEOMETRY_NO_Z,       /* a 3D kind needs Z */
+	RB_GEOMETRY_CORNERS,    /* a face is no triangle: `corners` says how many it has */
+	RB_GEOMETRY_HOLE,       /* a face has inner rings */
+	RB_GEOMETRY_NOT_CLOSED, /* a ring does not end where it starts */
+	RB_GEOMETRY_NOT_FINITE, /* NaN or infinity among the coordinates */
+	RB_GEOMETRY_NO_MEMORY   /* see the rb_error */
 } rb_geometry_fault;
 
 typedef struct rb_geometry_info
 {
-	int32_t		srid;
-	uint32_t	type;			/* OGC number of the outermost type: 14 triangle, 15 TIN, ... */
-	uint32_t	bad_type;		/* of the part at fault */
-	uint32_t	corners;
+	int32_t srid;
+	uint32_t type;     /* OGC number of the outermost type: 14 triangle, 15 TIN, ... */
+	uint32_t bad_type; /* of the part at fault */
+	uint32_t corners;
 } rb_geometry_info;
 
 /* "Triangle", "Tin", ...; PostGIS's spelling */
@@ -201,8 +201,9 @@ extern const char *rb_geometry_type_name(uint32_t type);
  * len before it is used.  On a fault nothing is appended.  An EMPTY geometry
  * appends nothing and is no fault.
  */
-extern rb_geometry_fault rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len,
-													 rb_geometry_info *info, rb_error *error);
+extern rb_geometry_fault rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes,
+													 size_t len, rb_geometry_info *info,
+													 rb_error *error);
 extern rb_geometry_fault rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len,
 											   rb_geometry_info *info, rb_error *error);
 
@@ -210,15 +211,15 @@ extern rb_geometry_fault rb_geometry_read_ewkb(rb_builder *b, const uint8_t *byt
 
 typedef enum rb_stage
 {
-	RB_STAGE_READ,				/* objects read */
-	RB_STAGE_UPLOAD,			/* bytes copied to the device */
-	RB_STAGE_GRID,				/* incidences (object, cell) */
-	RB_STAGE_CANDIDATES,		/* pairs whose closed boxes overlap, each counted once */
-	RB_STAGE_FLOAT,				/* pairs that entered the float filter */
-	RB_STAGE_DOUBLE,			/* pairs that entered the double filter */
-	RB_STAGE_EXACT,				/* pairs that no filter could decide */
-	RB_STAGE_DOWNLOAD,			/* bytes copied from the device */
-	RB_STAGE_EMIT				/* pairs of rows handed out */
+	RB_STAGE_READ,       /* objects read */
+	RB_STAGE_UPLOAD,     /* bytes copied to the device */
+	RB_STAGE_GRID,       /* incidences (object, cell) */
+	RB_STAGE_CANDIDATES, /* pairs whose closed boxes overlap, each counted once */
+	RB_STAGE_FLOAT,      /* pairs that entered the float filter */
+	RB_STAGE_DOUBLE,     /* pairs that entered the double filter */
+	RB_STAGE_EXACT,      /* pairs that no filter could decide */
+	RB_STAGE_DOWNLOAD,   /* bytes copied from the device */
+	RB_STAGE_EMIT        /* pairs of rows handed out */
 } rb_stage;
 
 #define RB_STAGES 9
@@ -228,45 +229,45 @@ typedef struct rb_stats
 {
 	struct
 	{
-		uint64_t	count;
-		double		ms;			/* of all threads together, divided by their number */
-	}			stage[RB_STAGES];
-	uint32_t	resolution[3];	/* cells of the top grid along x, y, z */
-	uint64_t	cells;			/* cells of all grids that were made */
-	uint64_t	box_tests;		/* box comparisons made to find the candidates */
-	uint64_t	hits;			/* pairs of parts that share a point */
-	uint64_t	exact_integer;	/* exact signs taken by fixed-width integers, */
-	uint64_t	exact_expansion;	/* by expansion arithmetic, */
-	uint64_t	exact_gmp;		/* and by GMP */
-	int			threads;
-	char		backend[16];
-	char		device[80];		/* "" on the CPU */
-	char		note[200];		/* why this backend, or "" */
+		uint64_t count;
+		double ms; /* of all threads together, divided by their number */
+	} stage[RB_STAGES];
+	uint32_t resolution[3];   /* cells of the top grid along x, y, z */
+	uint64_t cells;           /* cells of all grids that were made */
+	uint64_t box_tests;       /* box comparisons made to find the candidates */
+	uint64_t hits;            /* pairs of parts that share a point */
+	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
+	uint64_t exact_expansion; /* by expansion arithmetic, */
+	uint64_t exact_gmp;       /* and by GMP */
+	int threads;
+	char backend[16];
+	char device[80]; /* "" on the CPU */
+	char note[200];  /* why this backend, or "" */
 } rb_stats;
 
 /* ---- context: one call's budget, settings, stop flag, statistics, error ---- */
 
 /* Filters that a test can switch off, to prove that they change nothing. */
-#define RB_FILTER_FLOAT		0x1
-#define RB_FILTER_SIGNS		0x2 /* semi-static plane sides */
-#define RB_FILTER_INTERVAL	0x4
-#define RB_EXACT_INTEGER	0x8
-#define RB_EXACT_EXPANSION	0x10
-#define RB_FILTER_ALL		0x1f
+#define RB_FILTER_FLOAT 0x1
+#define RB_FILTER_SIGNS 0x2 /* semi-static plane sides */
+#define RB_FILTER_INTERVAL 0x4
+#define RB_EXACT_INTEGER 0x8
+#define RB_EXACT_EXPANSION 0x10
+#define RB_FILTER_ALL 0x1f
 
 typedef struct rb_context
 {
-	rb_memory  *memory;
-	int			threads;		/* of the CPU backend, >= 1 */
-	uint32_t	grid_resolution;	/* cells along the longest side; 0: planned from a sample */
-	uint64_t	gpu_memory_limit;	/* bytes of device memory; 0: what is free */
-	uint32_t	filters;		/* RB_FILTER_ALL but in tests */
-	rb_stats	stats;
-	rb_error	error;
-	volatile int stop;			/* set by rb_context_stop */
-	volatile int stage;			/* rb_stage now at work, for progress displays */
-	volatile uint64_t done;		/* work units of that stage done ... */
-	volatile uint64_t total;	/* ... of so many; 0 where unknown */
+	rb_memory *memory;
+	int threads;               /* of the CPU backend, >= 1 */
+	uint32_t grid_resolution;  /* cells along the longest side; 0: planned from a sample */
+	uint64_t gpu_memory_limit; /* bytes of device memory; 0: what is free */
+	uint32_t filters;          /* RB_FILTER_ALL but in tests */
+	rb_stats stats;
+	rb_error error;
+	volatile int stop;       /* set by rb_context_stop */
+	volatile int stage;      /* rb_stage now at work, for progress displays */
+	volatile uint64_t done;  /* work units of that stage done ... */
+	volatile uint64_t total; /* ... of so many; 0 where unknown */
 } rb_context;
 
 extern void rb_context_init(rb_context *ctx, rb_memory *memory);
@@ -297,8 +298,8 @@ extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint6
 typedef struct rb_job
 {
 	const rb_objects *red;
-	const rb_objects *blue;		/* NULL: red against itself, each unordered pair once, red < blue */
-	bool		count_only;		/* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
+	const rb_objects *blue; /* NULL: red against itself, each unordered pair once, red < blue */
+	bool count_only;        /* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
 } rb_job;
 
 /*
@@ -308,8 +309,8 @@ typedef struct rb_job
  */
 typedef struct rb_sink
 {
-	rb_status	(*put) (void *user, const rb_pair *pairs, size_t n);
-	void	   *user;
+	rb_status (*put)(void *user, const rb_pair *pairs, size_t n);
+	void *user;
 } rb_sink;
 
 /*
@@ -320,13 +321,13 @@ typedef struct rb_sink
 
 typedef struct rb_backend
 {
-	uint32_t	abi;			/* RB_BACKEND_ABI */
-	const char *name;			/* "cpu", "cuda" */
+	uint32_t abi;     /* RB_BACKEND_ABI */
+	const char *name; /* "cpu", "cuda" */
 	/* is it usable here?  RB_OK, or RB_NO_DEVICE and why; text describes the device */
-	rb_status	(*probe) (char *text, size_t size);
-	rb_status	(*join) (rb_context *ctx, const rb_job *job, const rb_sink *sink);
+	rb_status (*probe)(char *text, size_t size);
+	rb_status (*join)(rb_context *ctx, const rb_job *job, const rb_sink *sink);
 	/* release what is kept between calls */
-	void		(*release) (void);
+	void (*release)(void);
 } rb_backend;
 
 extern const rb_backend rb_backend_cpu;
@@ -337,8 +338,8 @@ typedef struct rb_stream rb_stream;
 
 typedef struct rb_batch
 {
-	const rb_pair *pairs;		/* row numbers; valid until the next call */
-	size_t		n;
+	const rb_pair *pairs; /* row numbers; valid until the next call */
+	size_t n;
 } rb_batch;
 
 extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job,
@@ -356,11 +357,11 @@ extern void rb_stream_close(rb_stream *stream);
 
 /* ---- exact signs for single use (predicates.c); all answer -1, 0 or 1 for finite input ---- */
 
-extern int	rb_orient2d(const double a[2], const double b[2], const double c[2]);
-extern int	rb_orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
-extern int	rb_incircle(const double a[2], const double b[2], const double c[2], const double d[2]);
-extern int	rb_insphere(const double a[3], const double b[3], const double c[3], const double d[3],
-						const double e[3]);
+extern int rb_orient2d(const double a[2], const double b[2], const double c[2]);
+extern int rb_orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
+extern int rb_incircle(const double a[2], const double b[2], const double c[2], const double d[2]);
+extern int rb_insphere(const double a[3], const double b[3], const double c[3], const double d[3],
+					   const double e[3]);
 
 /* one pair of closed objects, exactly: do they share a point? */
 extern bool rb_triangles_meet(const double red[9], const double blue[9]);
@@ -369,4 +370,4 @@ extern bool rb_triangles_meet(const double red[9], const double blue[9]);
 }
 #endif
 
-#endif							/* REDBLUE_H */
+#endif /* REDBLUE_H */

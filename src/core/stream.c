@@ -22,30 +22,30 @@
 #include <signal.h>
 #include <string.h>
 
-#define SLOTS		8
-#define SLOT_PAIRS	32768
+#define SLOTS 8
+#define SLOT_PAIRS 32768
 
 struct rb_stream
 {
 	rb_context *ctx;
 	const rb_backend *backend;
-	rb_job		job;
-	rb_unique	unique;
-	pthread_t	thread;
-	bool		started;
+	rb_job job;
+	rb_unique unique;
+	pthread_t thread;
+	bool started;
 
 	pthread_mutex_t lock;
-	pthread_cond_t can_take;	/* a slot became ready, or the join ended */
-	pthread_cond_t can_put;		/* a slot became free, or the stream is closing */
-	rb_pair    *pairs;			/* SLOTS * SLOT_PAIRS */
-	size_t		fill[SLOTS];
-	unsigned	head;			/* slot being filled */
-	unsigned	tail;			/* oldest slot not yet given back by the caller */
-	bool		out;			/* the caller holds slot tail */
-	bool		ended;
-	bool		closing;
-	rb_status	status;			/* of the join, once ended */
-	uint64_t	emitted;
+	pthread_cond_t can_take; /* a slot became ready, or the join ended */
+	pthread_cond_t can_put;  /* a slot became free, or the stream is closing */
+	rb_pair *pairs;          /* SLOTS * SLOT_PAIRS */
+	size_t fill[SLOTS];
+	unsigned head; /* slot being filled */
+	unsigned tail; /* oldest slot not yet given back by the caller */
+	bool out;      /* the caller holds slot tail */
+	bool ended;
+	bool closing;
+	rb_status status; /* of the join, once ended */
+	uint64_t emitted;
 };
 
 static inline rb_pair *
@@ -58,8 +58,8 @@ slot_pairs(rb_stream *s, unsigned slot)
 static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
 {
-	rb_stream  *s = user;
-	rb_status	status = RB_OK;
+	rb_stream *s = user;
+	rb_status status = RB_OK;
 
 	if (s->job.count_only && !s->unique.needed)
 	{
@@ -70,11 +70,11 @@ put(void *user, const rb_pair *pairs, size_t n)
 	pthread_mutex_lock(&s->lock);
 	while (n > 0 && status == RB_OK)
 	{
-		unsigned	slot = s->head;
-		size_t		room;
-		size_t		taken;
-		size_t		kept;
-		rb_pair    *to;
+		unsigned slot = s->head;
+		size_t room;
+		size_t taken;
+		size_t kept;
+		rb_pair *to;
 
 		if (s->closing || rb_should_stop(s->ctx))
 		{
@@ -119,9 +119,9 @@ put(void *user, const rb_pair *pairs, size_t n)
 static void *
 produce(void *arg)
 {
-	rb_stream  *s = arg;
-	rb_sink		sink = {put, s};
-	rb_status	status;
+	rb_stream *s = arg;
+	rb_sink sink = {put, s};
+	rb_status status;
 
 	/* error bounds hold for rounding to nearest and gradual underflow only */
 	fesetenv(FE_DFL_ENV);
@@ -139,19 +139,20 @@ produce(void *arg)
 rb_status
 rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb_stream **stream)
 {
-	rb_stream  *s = NULL;
-	rb_status	status;
+	rb_stream *s = NULL;
+	rb_status status;
 	pthread_condattr_t attr;
-	sigset_t	all;
-	sigset_t	before;
-	int			rc;
+	sigset_t all;
+	sigset_t before;
+	int rc;
 
 	*stream = NULL;
 	if (job->red->nparts > RB_MAX_OBJECTS ||
 		(job->blue != NULL && job->blue->nparts > RB_MAX_OBJECTS))
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS,
-					   job->blue != NULL && job->blue->nparts > job->red->nparts ?
-					   job->blue->nparts : job->red->nparts, RB_MAX_OBJECTS, NULL);
+					   job->blue != NULL && job->blue->nparts > job->red->nparts ? job->blue->nparts
+																				 : job->red->nparts,
+					   RB_MAX_OBJECTS, NULL);
 
 	status = rb_array(ctx, (void **) &s, 1, sizeof(rb_stream));
 	if (status != RB_OK)
@@ -192,7 +193,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 rb_status
 rb_stream_next(rb_stream *s, int wait_ms, rb_batch *batch)
 {
-	rb_status	status = RB_OK;
+	rb_status status = RB_OK;
 	struct timespec until;
 
 	batch->pairs = NULL;

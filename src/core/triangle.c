@@ -9,9 +9,9 @@ bool
 rb_triangles_meet(const double red[9], const double blue[9])
 {
 	rb_exact_env env = {RB_FILTER_ALL, true, 0, 0, 0};
-	int			sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
-	int			sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 
 	return rb_point_boxes_meet(red, 3, blue, 3, 3) &&
-		rb_triangle_triangle(&env, red, blue, sb, sr) == 1;
+		   rb_triangle_triangle(&env, red, blue, sb, sr) == 1;
 }

@@ -40,7 +40,7 @@ spread(uint64_t x)
 static bool
 insert(rb_unique *u, uint64_t key)
 {
-	size_t		at = spread(key) & u->mask;
+	size_t at = spread(key) & u->mask;
 
 	while (u->slot[at] != 0)
 	{
@@ -56,10 +56,10 @@ insert(rb_unique *u, uint64_t key)
 static rb_status
 grow(rb_unique *u)
 {
-	uint64_t   *old = u->slot;
-	size_t		old_slots = old != NULL ? u->mask + 1 : 0;
-	size_t		slots = old_slots > 0 ? 2 * old_slots : 4096;
-	rb_status	status;
+	uint64_t *old = u->slot;
+	size_t old_slots = old != NULL ? u->mask + 1 : 0;
+	size_t slots = old_slots > 0 ? 2 * old_slots : 4096;
+	rb_status status;
 
 	u->slot = NULL;
 	status = rb_array(u->ctx, (void **) &u->slot, slots, sizeof(uint64_t));
@@ -82,7 +82,7 @@ grow(rb_unique *u)
 static inline uint32_t
 row_of(const rb_objects *side, uint32_t part, bool *several)
 {
-	uint32_t	row;
+	uint32_t row;
 
 	if (side->row_of == NULL)
 		return part;
@@ -98,12 +98,12 @@ rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_
 {
 	const rb_objects *red = u->job->red;
 	const rb_objects *blue = u->job->blue != NULL ? u->job->blue : red;
-	size_t		k = 0;
+	size_t k = 0;
 
 	for (size_t i = 0; i < n; i++)
 	{
-		bool		several = false;
-		rb_pair		rows;
+		bool several = false;
+		rb_pair rows;
 
 		rows.red = row_of(red, parts[i].red, &several);
 		rows.blue = row_of(blue, parts[i].blue, &several);
@@ -111,7 +111,7 @@ rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_
 		{
 			if (u->slot == NULL || u->used >= u->mask / 2)
 			{
-				rb_status	status = grow(u);
+				rb_status status = grow(u);
 
 				if (status != RB_OK)
 					return status;

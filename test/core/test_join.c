@@ -137,7 +137,7 @@ join(const soup *red, const soup *blue, const setting *set)
 
 	if (blue != NULL)
 	{
-		bo = (rb_objects) {RB_TRIANGLE3, blue->n, blue->rows, blue->t, blue->row_of};
+		bo = (rb_objects){RB_TRIANGLE3, blue->n, blue->rows, blue->t, blue->row_of};
 		job.blue = &bo;
 	}
 	rb_context_init(&ctx, memory);
@@ -156,7 +156,7 @@ join(const soup *red, const soup *blue, const setting *set)
 			memcpy(a.pair + a.n, batch.pairs, batch.n * sizeof(rb_pair));
 		a.n += batch.n;
 		if (set->slow)
-			nanosleep(&(struct timespec) {0, 1000000}, NULL);
+			nanosleep(&(struct timespec){0, 1000000}, NULL);
 		if (set->stop_after > 0 && a.n >= set->stop_after)
 			break;
 	}
@@ -527,8 +527,8 @@ starving(void)
 		{
 			failed = true;
 			CHECK(a.status == RB_OVER_BUDGET && a.error.limit == limit && a.error.need > limit,
-				  "%s: need %lu, limit %lu", rb_status_text(a.status),
-				  (unsigned long) a.error.need, (unsigned long) a.error.limit);
+				  "%s: need %lu, limit %lu", rb_status_text(a.status), (unsigned long) a.error.need,
+				  (unsigned long) a.error.limit);
 		}
 		free(a.pair);
 	}

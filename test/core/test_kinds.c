@@ -59,7 +59,7 @@ make(rb_kind kind, uint32_t n, int side, double size, int most_parts)
 			for (int k = 1 + check_below(most_parts); k > 0 && i < n; k--)
 				s.row_of[i++] = row;
 	}
-	s.o = (rb_objects) {kind, n, most_parts > 1 ? row : n, s.c, s.row_of};
+	s.o = (rb_objects){kind, n, most_parts > 1 ? row : n, s.c, s.row_of};
 	return s;
 }
 
@@ -80,17 +80,17 @@ meet(const set *r, uint32_t i, const set *b, uint32_t j)
 
 	switch (r->o.kind)
 	{
-	case RB_TRIANGLE3:
-		return rb_segment_triangle(&env, q, p);
-	case RB_SEGMENT3:
-		return rb_segment_triangle(&env, p, q);
-	case RB_SEGMENT2:
-		return rb_segments_meet2(&env, p, p + 2, q, q + 2);
-	default:
-		for (int a = 0; a < dims; a++)
-			if (p[a] > q[dims + a] || q[a] > p[dims + a])
-				return false;
-		return true;
+		case RB_TRIANGLE3:
+			return rb_segment_triangle(&env, q, p);
+		case RB_SEGMENT3:
+			return rb_segment_triangle(&env, p, q);
+		case RB_SEGMENT2:
+			return rb_segments_meet2(&env, p, p + 2, q, q + 2);
+		default:
+			for (int a = 0; a < dims; a++)
+				if (p[a] > q[dims + a] || q[a] > p[dims + a])
+					return false;
+			return true;
 	}
 }
 
@@ -165,7 +165,8 @@ try(rb_kind red, rb_kind blue)
 		int side;
 		double size;
 		int parts;
-	} family[] = {{300, 4, 0, 1}, {2500, 0, 0.03, 1}, {800, 0, 0.1, 6}, {500, 3, 0, 3}, {40, 0, 1, 1}};
+	} family[] = {
+		{300, 4, 0, 1}, {2500, 0, 0.03, 1}, {800, 0, 0.1, 6}, {500, 3, 0, 3}, {40, 0, 1, 1}};
 
 	for (int f = 0; f < 5; f++)
 	{

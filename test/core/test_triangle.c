@@ -37,8 +37,8 @@ both(const double *r, const double *b)
 	CHECK(rb_triangles_meet(r, b) == truth,
 		  "truth %d: %.17g %.17g %.17g, %.17g %.17g %.17g, %.17g %.17g %.17g and "
 		  "%.17g %.17g %.17g, %.17g %.17g %.17g, %.17g %.17g %.17g",
-		  truth, r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], b[0], b[1], b[2], b[3],
-		  b[4], b[5], b[6], b[7], b[8]);
+		  truth, r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], b[0], b[1], b[2], b[3], b[4],
+		  b[5], b[6], b[7], b[8]);
 	CHECK(rb_triangles_meet(b, r) == truth, "swapped, truth %d", truth);
 	CHECK(rb_triangles_meet(p, q) == truth, "corners permuted, truth %d", truth);
 	CHECK(rb_triangles_meet(q, p) == truth, "both, truth %d", truth);
@@ -220,7 +220,8 @@ segment_one(const double *seg, const double *tri, const double *st)
 
 	CHECK(rb_segment_triangle(&env, seg, tri) == truth, "segment and triangle, truth %d", truth);
 	CHECK(rb_segment_triangle(&env, back, tri) == truth, "turned, truth %d", truth);
-	CHECK(rb_segments_meet2(&env, seg, seg + 2, st, st + 2) == truth2, "segments, truth %d", truth2);
+	CHECK(rb_segments_meet2(&env, seg, seg + 2, st, st + 2) == truth2, "segments, truth %d",
+		  truth2);
 	CHECK(rb_segments_meet2(&env, st + 2, st, seg, seg + 2) == truth2, "turned, truth %d", truth2);
 	if (truth)
 		yes++;
