@@ -73,6 +73,7 @@ typedef struct rb_source
 	const rb_join *join;
 	int side;              /* 0 or 1 */
 	const char *sql;       /* one SELECT */
+	double rows;           /* expected; 0: no idea */
 	const char *id_name;   /* NULL: "id" */
 	const char *geom_name; /* NULL: found by its type */
 } rb_source;

@@ -27,6 +27,9 @@
 
 #include <math.h>
 
+/* of the budget, at most this part is taken on the word of statistics */
+#define RB_EXPECTED_PART 8
+
 typedef struct rb_receiver
 {
 	DestReceiver pub; /* must be first */
@@ -379,6 +382,20 @@ receive_geometry(rb_receiver *r, TupleTableSlot *slot, int64 id)
 
 /* ---- the DestReceiver ---- */
 
+/*
+ * Room for the rows that the statistics promise, at once: an idle block of an
+ * earlier call then serves again, with its pages in place.  Statistics may be
+ * wrong, so no more than a part of the budget, and no error.
+ */
+static void
+expect_rows(rb_receiver *r)
+{
+	double bytes = r->source->rows * (double) r->builder->width * sizeof(double);
+
+	if (bytes > 0 && bytes <= (double) rb_memory_limit(r->builder->memory) / RB_EXPECTED_PART)
+		(void) rb_builder_reserve(r->builder, (size_t) r->source->rows, &r->error);
+}
+
 static void
 startup(DestReceiver *self, int operation, TupleDesc desc)
 {
@@ -386,7 +403,7 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 
 	r->desc = desc;
 	rb_columns_find(&r->columns, desc, r->source);
-	/* the smallest context that still holds one detoasted value without a second block */
+	expect_rows(r);
 	r->row_context =
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
 }

@@ -104,6 +104,7 @@ rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid, con
 					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												RelationGetRelationName(rel)));
 	source->sql = sql.data;
+	source->rows = Max(rel->rd_rel->reltuples, 0);
 	relation_close(rel, NoLock);
 }
 
@@ -187,6 +188,7 @@ rb_source_query(rb_source *source, const rb_join *join, int side, const char *te
 	source->id_name = NULL;
 	source->geom_name = NULL;
 	source->sql = text;
+	source->rows = 0;
 
 	context.callback = locate_error;
 	context.arg = &check;
