@@ -75,12 +75,12 @@ rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 {
 	size_t need = (size_t) b->nparts + more;
 
-	if (need <= b->coords_cap)
+	if (more <= RB_MAX_OBJECTS && need <= b->coords_cap)
 		return RB_OK;
 	if (more > RB_MAX_OBJECTS || need > RB_MAX_OBJECTS)
 	{
 		error->status = RB_TOO_MANY_OBJECTS;
-		error->need = need;
+		error->need = more > RB_MAX_OBJECTS ? more : need;
 		error->limit = RB_MAX_OBJECTS;
 		error->text[0] = '\0';
 		return RB_TOO_MANY_OBJECTS;

@@ -1,0 +1,545 @@
+/*
+ * test_geometry.c
+ *	  The builder and the reader of geometry bytes.
+ *
+ * Every shape is written by the test in each form (serialized; EWKB and ISO WKB in
+ * both byte orders), so that what is read can be compared with what was meant,
+ * and each form with the others; then cut off at every length.
+ */
+#include "check.h"
+#include "redblue.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- writing geometries ---- */
+
+enum
+{
+	SERIALIZED,
+	EWKB_LITTLE,
+	EWKB_BIG,
+	ISO_LITTLE,
+	ISO_BIG,
+	FORMS
+};
+
+static struct
+{
+	uint8_t at[1 << 20];
+	size_t len;
+	int form;
+	bool z;
+	bool m;
+	int srid; /* written at the outermost node */
+} out;
+
+static void
+put(const void *bytes, size_t n, bool number)
+{
+	const uint16_t one = 1;
+	bool little = *(const uint8_t *) &one == 1;
+	bool want_little = out.form == EWKB_LITTLE || out.form == ISO_LITTLE;
+	bool turn = number && out.form != SERIALIZED && little != want_little;
+
+	for (size_t i = 0; i < n; i++)
+		out.at[out.len + i] = ((const uint8_t *) bytes)[turn ? n - 1 - i : i];
+	out.len += n;
+}
+
+static void
+put_word(uint32_t w)
+{
+	put(&w, sizeof w, true);
+}
+
+/* M is the number's place, to be skipped by the reader */
+static void
+put_point(double x, double y, double z)
+{
+	double m = NAN;
+
+	put(&x, sizeof x, true);
+	put(&y, sizeof y, true);
+	if (out.z)
+		put(&z, sizeof z, true);
+	if (out.m)
+		put(&m, sizeof m, true);
+}
+
+static void
+begin(int form, bool z, bool m, int srid)
+{
+	uint8_t head[4] = {(uint8_t) ((srid & 0x1fffff) >> 16), (uint8_t) (srid >> 8), (uint8_t) srid,
+					   (uint8_t) (0x40 | z | m << 1)};
+
+	out.len = 0;
+	out.form = form;
+	out.z = z;
+	out.m = m;
+	out.srid = srid;
+	if (form == SERIALIZED)
+		put(head, 4, false);
+}
+
+static void
+put_node(uint32_t type, uint32_t count)
+{
+	static const uint32_t wkb[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 17, 16};
+	uint8_t order = out.form == EWKB_LITTLE || out.form == ISO_LITTLE;
+	bool outermost = out.len == 0;
+	uint32_t bits = wkb[type];
+
+	if (out.form == SERIALIZED)
+	{
+		put_word(type);
+		put_word(count);
+		return;
+	}
+	put(&order, 1, false);
+	if (out.form == ISO_LITTLE || out.form == ISO_BIG)
+		bits += 1000u * out.z + 2000u * out.m;
+	else
+		bits |= (out.z ? 0x80000000u : 0) | (out.m ? 0x40000000u : 0);
+	if (outermost && out.srid != 0)
+		bits |= 0x20000000u;
+	put_word(bits);
+	if (outermost && out.srid != 0)
+		put_word((uint32_t) out.srid);
+	if (type == 14) /* EWKB writes a triangle as a polygon */
+		put_word(1);
+	put_word(count);
+}
+
+/* a face whose corners are (k, 0), (k + 1, 0), (k, 1) at height k; n points of it */
+static void
+put_ring(double k, uint32_t n)
+{
+	static const double x[] = {0, 1, 0, 0, 5, 6};
+	static const double y[] = {0, 0, 1, 0, 5, 6};
+
+	for (uint32_t i = 0; i < n; i++)
+		put_point(k + x[i], y[i], k);
+}
+
+static void
+put_triangle(double k)
+{
+	put_node(14, 4);
+	put_ring(k, 4);
+}
+
+static void
+put_polygon(double k, uint32_t n)
+{
+	put_node(3, 1);
+	put_word(n);
+	if (out.form == SERIALIZED)
+		put_word(0);
+	put_ring(k, n);
+}
+
+/* ---- reading them ---- */
+
+static rb_memory *memory;
+
+static rb_geometry_fault
+read_bytes(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info)
+{
+	rb_error error;
+
+	return out.form == SERIALIZED ? rb_geometry_read_serialized(b, bytes, len, info, &error)
+								  : rb_geometry_read_ewkb(b, bytes, len, info, &error);
+}
+
+/* the bytes at hand must give `parts` triangles, heights `first`, first + 1, ... */
+static void
+expect_parts(uint32_t type, uint32_t parts, double first)
+{
+	rb_builder b;
+	rb_geometry_info info;
+	rb_geometry_fault fault;
+
+	rb_builder_init(&b, memory, RB_TRIANGLE3);
+	/* at an odd address, and cut off anywhere */
+	for (int shift = 0; shift < 2; shift++)
+	{
+		memmove(out.at + shift, out.at, out.len);
+		b.nparts = 0;
+		fault = read_bytes(&b, out.at + shift, out.len, &info);
+		memmove(out.at, out.at + shift, out.len);
+		CHECK(fault == RB_GEOMETRY_OK, "form %d type %u: fault %d", out.form, type, fault);
+		CHECK(info.type == type && info.srid == out.srid, "form %d: type %u, SRID %d", out.form,
+			  info.type, info.srid);
+		CHECK(b.nparts == parts, "form %d type %u: %u parts", out.form, type, b.nparts);
+		for (uint32_t i = 0; i < b.nparts; i++)
+		{
+			double k = first + i;
+			double want[9] = {k, 0, k, k + 1, 0, k, k, 1, k};
+
+			CHECK(memcmp(b.coords + 9 * i, want, sizeof want) == 0, "form %d part %u", out.form, i);
+		}
+	}
+	for (size_t len = 0; len < out.len; len++)
+	{
+		b.nparts = 0;
+		fault = read_bytes(&b, out.at, len, &info);
+		CHECK(fault != RB_GEOMETRY_OK, "form %d type %u: %zu of %zu bytes pass", out.form, type,
+			  len, out.len);
+		CHECK(b.nparts == 0, "%u parts in spite of a fault", b.nparts);
+	}
+	rb_builder_free(&b);
+}
+
+static rb_geometry_info
+expect_fault(rb_geometry_fault want)
+{
+	rb_builder b;
+	rb_geometry_info info;
+	rb_geometry_fault fault;
+
+	rb_builder_init(&b, memory, RB_TRIANGLE3);
+	fault = read_bytes(&b, out.at, out.len, &info);
+	CHECK(fault == want, "form %d: fault %d, not %d", out.form, fault, want);
+	CHECK(b.nparts == 0, "%u parts in spite of a fault", b.nparts);
+	rb_builder_free(&b);
+	return info;
+}
+
+/* ---- cases ---- */
+
+static void
+shapes(void)
+{
+	for (int form = 0; form < FORMS; form++)
+		for (int m = 0; m < 2; m++)
+		{
+			int srid = form < ISO_LITTLE ? 25832 * m : 0; /* ISO has none */
+
+			begin(form, true, m, srid);
+			put_triangle(3);
+			expect_parts(14, 1, 3);
+
+			begin(form, true, m, srid);
+			put_polygon(4, 4);
+			expect_parts(3, 1, 4);
+
+			begin(form, true, m, srid);
+			put_node(15, 3);
+			for (int i = 0; i < 3; i++)
+				put_triangle(i);
+			expect_parts(15, 3, 0);
+
+			begin(form, true, m, srid);
+			put_node(13, 2);
+			put_polygon(0, 4);
+			put_polygon(1, 4);
+			expect_parts(13, 2, 0);
+
+			begin(form, true, m, srid);
+			put_node(6, 2);
+			put_polygon(7, 4);
+			put_polygon(8, 4);
+			expect_parts(6, 2, 7);
+
+			/* collections within collections, an empty one among them */
+			begin(form, true, m, srid);
+			put_node(7, 3);
+			put_node(7, 2);
+			put_triangle(0);
+			put_node(15, 1);
+			put_triangle(1);
+			put_node(7, 0);
+			put_node(6, 1);
+			put_polygon(2, 4);
+			expect_parts(7, 3, 0);
+
+			/* an empty geometry has no part, no fault, and needs no Z */
+			for (int z = 0; z < 2; z++)
+			{
+				static const uint32_t empty[] = {2, 3, 4, 6, 7, 10, 13, 15};
+
+				for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
+				{
+					begin(form, z, m, srid);
+					put_node(empty[i], 0);
+					expect_parts(empty[i], 0, 0);
+				}
+			}
+		}
+}
+
+/* no recursion: a collection in a collection, a hundred thousand times */
+static void
+depth(void)
+{
+	begin(SERIALIZED, true, false, 0);
+	for (int i = 0; i < 100000; i++)
+		put_node(7, 1);
+	put_triangle(5);
+	{
+		rb_builder b;
+		rb_geometry_info info;
+
+		rb_builder_init(&b, memory, RB_TRIANGLE3);
+		CHECK(read_bytes(&b, out.at, out.len, &info) == RB_GEOMETRY_OK && b.nparts == 1, "%u parts",
+			  b.nparts);
+		rb_builder_free(&b);
+	}
+}
+
+static void
+faults(void)
+{
+	for (int form = 0; form < FORMS; form++)
+	{
+		rb_geometry_info info;
+		uint32_t corners[] = {1, 2, 3, 5, 6};
+
+		begin(form, false, false, 0);
+		put_triangle(0);
+		expect_fault(RB_GEOMETRY_NO_Z);
+		begin(form, false, true, 0);
+		put_polygon(0, 4);
+		expect_fault(RB_GEOMETRY_NO_Z);
+
+		for (int i = 0; i < 5; i++)
+		{
+			begin(form, true, false, 0);
+			put_node(6, 2);
+			put_polygon(0, 4);
+			put_polygon(0, corners[i]);
+			info = expect_fault(RB_GEOMETRY_CORNERS);
+			CHECK(info.corners == corners[i] - 1 && info.type == 6 && info.bad_type == 3,
+				  "%u corners, type %u, bad type %u", info.corners, info.type, info.bad_type);
+		}
+
+		begin(form, true, false, 0);
+		put_node(7, 2);
+		put_triangle(0);
+		put_node(2, 2);
+		put_ring(0, 2);
+		info = expect_fault(RB_GEOMETRY_WRONG_TYPE);
+		CHECK(info.type == 7 && info.bad_type == 2, "type %u, bad type %u", info.type,
+			  info.bad_type);
+
+		begin(form, true, false, 0);
+		put_node(3, 2);
+		put_word(4);
+		if (form == SERIALIZED)
+			put_word(4);
+		put_ring(0, 4);
+		if (form != SERIALIZED)
+			put_word(4);
+		put_ring(0, 4);
+		expect_fault(RB_GEOMETRY_HOLE);
+
+		begin(form, true, false, 0);
+		put_node(14, 4);
+		put_ring(0, 3);
+		put_point(0, 0, 1);
+		expect_fault(RB_GEOMETRY_NOT_CLOSED);
+
+		for (int i = 0; i < 12; i++)
+			for (int k = 0; k < 3; k++)
+			{
+				static const double odd[] = {NAN, INFINITY, -INFINITY};
+				double c[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0};
+
+				c[i] = odd[k];
+				begin(form, true, false, 0);
+				put_node(14, 4);
+				for (int p = 0; p < 4; p++)
+					put_point(c[3 * p], c[3 * p + 1], c[3 * p + 2]);
+				expect_fault(RB_GEOMETRY_NOT_FINITE);
+			}
+
+		/* counts far beyond the bytes, where a product of them would overflow */
+		for (int i = 0; i < 6; i++)
+		{
+			static const uint32_t huge[] = {0xffffffff, 0x80000000, 0x7fffffff,
+											0x40000000, 0x15555556, 5};
+
+			begin(form, true, false, 0);
+			put_node(15, huge[i]);
+			put_triangle(0);
+			expect_fault(RB_GEOMETRY_MALFORMED);
+			begin(form, true, false, 0);
+			put_node(14, huge[i]);
+			put_ring(0, 4);
+			expect_fault(RB_GEOMETRY_MALFORMED);
+			begin(form, true, false, 0);
+			put_node(3, huge[i]);
+			put_word(4);
+			put_ring(0, 4);
+			expect_fault(RB_GEOMETRY_MALFORMED);
+		}
+
+		/* a byte too many */
+		begin(form, true, false, 0);
+		put_triangle(0);
+		out.len++;
+		expect_fault(RB_GEOMETRY_MALFORMED);
+	}
+	CHECK(strcmp(rb_geometry_type_name(13), "PolyhedralSurface") == 0, "type name");
+	CHECK(strcmp(rb_geometry_type_name(4000000000u), "Unknown") == 0, "type name");
+}
+
+/* the head of the serialized form: SRIDs, flags, boxes, versions that are not known */
+static void
+heads(void)
+{
+	static const int srids[] = {0, 1, 4326, 999999, 1048575, -1, -1048576};
+	rb_builder b;
+	rb_geometry_info info;
+	rb_error error;
+
+	for (size_t i = 0; i < sizeof srids / sizeof *srids; i++)
+	{
+		begin(SERIALIZED, true, false, srids[i]);
+		put_triangle(0);
+		expect_parts(14, 1, 0);
+	}
+	rb_builder_init(&b, memory, RB_TRIANGLE3);
+	for (int flags = 0; flags < 256; flags++)
+	{
+		bool known = (flags & 0x40) != 0 && (flags & 0xa0) == 0;
+		uint64_t more = 7;
+		float box[8] = {0};
+
+		begin(SERIALIZED, flags & 1, flags & 2, 0);
+		out.at[3] = (uint8_t) flags;
+		if (flags & 0x10)
+			put(&more, sizeof more, false);
+		if (flags & 4)
+			put(box, sizeof(float) * (flags & 8 ? 6 : 4 + 2 * (flags & 1) + (flags & 2)), false);
+		put_triangle(0);
+		b.nparts = 0;
+		switch (rb_geometry_read_serialized(&b, out.at, out.len, &info, &error))
+		{
+			case RB_GEOMETRY_OK:
+				CHECK(known && (flags & 1) && b.nparts == 1, "flags %x", flags);
+				break;
+			case RB_GEOMETRY_NO_Z:
+				CHECK(known && !(flags & 1), "flags %x", flags);
+				break;
+			case RB_GEOMETRY_UNKNOWN:
+				CHECK(!known, "flags %x", flags);
+				break;
+			default:
+				CHECK(false, "flags %x", flags);
+		}
+	}
+	/* a further flag that nobody knows */
+	begin(SERIALIZED, true, false, 0);
+	out.at[3] |= 0x10;
+	put((uint64_t[]){8}, 8, false);
+	put_triangle(0);
+	expect_fault(RB_GEOMETRY_UNKNOWN);
+	rb_builder_free(&b);
+}
+
+/* rows of no, one and several parts; what row each part is of */
+static void
+rows(void)
+{
+	rb_builder b;
+	rb_objects objects;
+	rb_error error;
+	uint32_t part = 0;
+	uint32_t row = 0;
+	uint64_t skipped = 0;
+
+	for (int multi_from = 0; multi_from < 5000; multi_from += 1666)
+	{
+		rb_builder_init(&b, memory, RB_SEGMENT2);
+		part = row = 0;
+		skipped = 0;
+		for (int i = 0; i < 4000; i++)
+		{
+			uint32_t n = i < multi_from ? (uint32_t) i % 2 : (uint32_t) check_below(4);
+
+			for (uint32_t k = 0; k < n; k++)
+			{
+				CHECK(rb_builder_reserve(&b, 1, &error) == RB_OK, "reserve");
+				for (int c = 0; c < 4; c++)
+					b.coords[4 * (size_t) b.nparts + c] = i + 0.25 * c;
+				b.nparts++;
+			}
+			CHECK(rb_builder_end_row(&b, 7 * i - 100, &error) == RB_OK, "end of row");
+			skipped += n == 0;
+			part += n;
+			row += n > 0;
+		}
+		rb_builder_objects(&b, &objects);
+		CHECK(objects.nparts == part && objects.nrows == row && b.skipped == skipped,
+			  "%u parts, %u rows", objects.nparts, objects.nrows);
+		CHECK((objects.row_of == NULL) == (multi_from >= 4000), "row_of from row %d", multi_from);
+		for (uint32_t i = 0; i < objects.nparts; i++)
+		{
+			uint32_t r = objects.row_of == NULL ? i : objects.row_of[i];
+
+			CHECK(r < objects.nrows &&
+					  (i == 0 || objects.row_of == NULL || (r - objects.row_of[i - 1]) <= 1),
+				  "part %u of row %u", i, r);
+			CHECK(b.ids[r] == 7 * (int64_t) objects.coords[4 * (size_t) i] - 100, "id of part %u",
+				  i);
+		}
+		/* parts of a row that is not ended do not count */
+		CHECK(rb_builder_reserve(&b, 2, &error) == RB_OK, "reserve");
+		b.nparts += 2;
+		rb_builder_objects(&b, &objects);
+		CHECK(objects.nparts == part, "%u parts", objects.nparts);
+		rb_builder_free(&b);
+		CHECK(b.nparts == 0 && b.coords == NULL && b.ids == NULL && b.row_of == NULL, "free");
+	}
+}
+
+/* a limit is kept, reached, and told */
+static void
+limits(void)
+{
+	rb_memory *small = rb_memory_create(8 << 20);
+	rb_builder b;
+	rb_error error;
+	rb_status status = RB_OK;
+
+	rb_builder_init(&b, small, RB_TRIANGLE3);
+	for (int64_t i = 0; status == RB_OK; i++)
+	{
+		status = rb_builder_reserve(&b, 1, &error);
+		if (status == RB_OK)
+		{
+			memset(b.coords + 9 * (size_t) b.nparts, 0, 9 * sizeof(double));
+			b.nparts++;
+			status = rb_builder_end_row(&b, i, &error);
+		}
+		CHECK(rb_memory_used(small) <= rb_memory_limit(small), "over the limit");
+	}
+	CHECK(status == RB_OVER_BUDGET && error.need > error.limit && error.limit == 8 << 20,
+		  "status %d", status);
+	/* of 80 bytes a row, most of the limit was of use */
+	CHECK(b.nrows > (8 << 20) / 80 / 4 * 3, "%u rows", b.nrows);
+	status = rb_builder_reserve(&b, RB_MAX_OBJECTS, &error);
+	CHECK(status == RB_TOO_MANY_OBJECTS && error.limit == RB_MAX_OBJECTS, "status %d", status);
+	status = rb_builder_reserve(&b, SIZE_MAX - 10, &error);
+	CHECK(status == RB_TOO_MANY_OBJECTS, "status %d", status);
+	rb_builder_free(&b);
+	CHECK(rb_memory_used(small) == 0, "%llu bytes left",
+		  (unsigned long long) rb_memory_used(small));
+	rb_memory_destroy(small);
+}
+
+int
+main(void)
+{
+	memory = rb_memory_create((uint64_t) 1 << 30);
+	CHECK_RUN(shapes);
+	CHECK_RUN(depth);
+	CHECK_RUN(faults);
+	CHECK_RUN(heads);
+	CHECK_RUN(rows);
+	CHECK_RUN(limits);
+	rb_memory_destroy(memory);
+	return check_done();
+}
