@@ -28,7 +28,7 @@
 #include <string.h>
 
 #define GRAIN 16384 /* objects in a task of a pass over a list */
-#define TARGET 1024 /* objects that a cell should hold, both sides */
+#define TARGET 512  /* objects that a cell should hold, both sides */
 #define MAX_CELLS ((double) (1 << 24))
 #define TASK_TESTS (1 << 18) /* red x blue that make a task of leaves */
 #define DEPTH 64

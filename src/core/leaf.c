@@ -238,6 +238,7 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 	f->k = 10 * RB_EPS * (permanent + 0x1p-1000);
 	if (!(f->k <= DBL_MAX))
 		f->k = HUGE_VAL;
+	f->ke = f->k * f->e + RB_TINY;
 }
 
 static void
@@ -606,6 +607,8 @@ cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr, con
 	else
 		for (uint32_t j = 0; j < nb; j++)
 			row_set(rows, j, blue, be[j]);
+	for (uint32_t j = nb; j % 4 != 0; j++)
+		rows->lo[0][j] = rows->own[0][j] = HUGE_VAL; /* overlaps nothing */
 
 	for (uint32_t i = 0; i < nr; i++)
 	{

@@ -41,7 +41,8 @@ typedef struct rb_face
 	double z[4];
 	double k;
 	double e;
-	double pad[2];
+	double ke; /* k e + RB_TINY */
+	double pad;
 } __attribute__((aligned(64))) rb_face;
 
 #define RB_EPS 0x1p-53
@@ -61,9 +62,11 @@ typedef struct rb_kernel
 	const char *name;
 
 	/*
-	 * A box (lo, hi, starts) against rows first .. end - 1: appends red << 16 |
-	 * local of each row whose box overlaps and whose pair this cell owns.  Returns
-	 * their number.  out has room for four more than there are rows.
+	 * A box (lo, hi, starts) against rows from first up to end or a little beyond:
+	 * appends red << 16 | local of each row whose box overlaps and whose pair this
+	 * cell owns.  Returns their number.  Rows go on as far as the next multiple of
+	 * four; those that are not there have lo at infinity.  out has room for four
+	 * more than there are rows.
 	 */
 	uint32_t (*boxes)(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 					  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out);

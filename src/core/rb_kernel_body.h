@@ -29,6 +29,7 @@ all4(double x)
 #include <immintrin.h>
 
 #define BITS4(mask) ((unsigned) _mm256_movemask_pd((__m256d) (mask)))
+#define BITS2(mask) ((unsigned) _mm_movemask_pd((__m128d) (mask)))
 #elif defined(__SSE2__)
 #include <emmintrin.h>
 
@@ -38,6 +39,7 @@ typedef union rb_halves
 	__m128d half[2];
 } rb_halves;
 
+#define BITS2(mask) ((unsigned) _mm_movemask_pd((__m128d) (mask)))
 #define BITS4(mask) bits4((rb_halves){(m4) (mask)}.half)
 
 static inline __attribute__((always_inline)) unsigned
@@ -46,6 +48,7 @@ bits4(const __m128d half[2])
 	return (unsigned) _mm_movemask_pd(half[0]) | (unsigned) _mm_movemask_pd(half[1]) << 2;
 }
 #else
+#define BITS2(mask) ((unsigned) (((mask)[0] < 0) | ((mask)[1] < 0) << 1))
 #define BITS4(mask) bits4((const int64_t *) &(m4){(m4) (mask)})
 
 /* the sign bits */
@@ -116,8 +119,6 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 		unsigned bits = BITS4(overlap) & keep;
 
 		keep = 0xf;
-		if (end - i < 4)
-			bits &= (1u << (end - i)) - 1;
 		k += append4(out + k, bits, red << 16, rows->local + i);
 	}
 	return k;
@@ -139,19 +140,18 @@ typedef struct rb_plane4
 {
 	v4 ax, ay, az, nx, ny, nz;
 	double k;
-	double e;
+	double ke;
 } rb_plane4;
 
 #define PLANE4(f)                                                                    \
 	((rb_plane4){all4((f)->x[0]), all4((f)->y[0]), all4((f)->z[0]), all4((f)->x[3]), \
-				 all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->e})
+				 all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->ke})
 
 static inline __attribute__((always_inline)) unsigned
 plane_sides(const rb_plane4 *f, const v4 p[3], double e)
 {
 	v4 d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
-	double bound = f->k * (f->e + e) + RB_TINY;
-
+	double bound = f->ke + f->k * e;
 	m4 size = (m4) d & INT64_MAX;
 
 	return BITS4((v4) size > all4(bound)) | BITS4(d) << 4;
@@ -205,70 +205,74 @@ sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n
 }
 
 /*
- * For the negative bits of three proved signs: the corner that is alone, and 4
- * when it is alone on the negative side (rb_triangle.h, rb_lone_corner).
+ * For the negative bits of three proved signs on either side: the corners p, q, r
+ * of red and of blue in the order that the interval test wants.  The corner p is
+ * alone on its side of the other's plane; where that is the negative side the
+ * other triangle is turned over (rb_triangle.h, rb_lone_corner and
+ * rb_intervals_overlap).
  */
-static const uint8_t lone[8] = {0, 4, 5, 2, 6, 1, 0, 0};
+#define NEXT(p) ((p) == 2 ? 0 : (p) + 1)
+#define LONE(s) \
+	((s) == 1 ? 4 : (s) == 2 ? 5 : (s) == 4 ? 6 : (s) == 6 ? 0 : (s) == 5 ? 1 : (s) == 3 ? 2 : 0)
+#define CORNERS(lone, turn)                                       \
+	(lone) & 3, (turn) ? NEXT(NEXT((lone) &3)) : NEXT((lone) &3), \
+		(turn) ? NEXT((lone) &3) : NEXT(NEXT((lone) &3))
+#define ORDER(r, b)                                                  \
+	{                                                                \
+		CORNERS(LONE(r), LONE(b) & 4), CORNERS(LONE(b), LONE(r) & 4) \
+	}
+#define ORDER8(r)                                                                              \
+	ORDER(r, 0), ORDER(r, 1), ORDER(r, 2), ORDER(r, 3), ORDER(r, 4), ORDER(r, 5), ORDER(r, 6), \
+		ORDER(r, 7)
 
-static const uint8_t next[3] = {1, 2, 0};
+static const uint8_t order[64][6] = {ORDER8(0), ORDER8(1), ORDER8(2), ORDER8(3),
+									 ORDER8(4), ORDER8(5), ORDER8(6), ORDER8(7)};
+
+typedef double v2 __attribute__((vector_size(16)));
+typedef int64_t m2 __attribute__((vector_size(16)));
+
+/* a coordinate of two corners less that of a third */
+#define LESS(f, c, i, j, from) ((v2){(f)->c[i], (f)->c[j]} - (v2){from, from})
+#define ALL2(x) ((v2){x, x})
 
 static uint32_t
 intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n, uint32_t *yes,
 		  rb_sided *unsure, uint32_t *nunsure)
 {
+	const m2 second = {0, INT64_MIN};
 	uint32_t hits = 0;
 	uint32_t doubtful = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		const rb_face *r = red + (in[i].pair >> 16);
-		const rb_face *b = blue + (in[i].pair & 0xffff);
-		unsigned rs = in[i].red_sides;
-		unsigned bs = in[i].blue_sides;
-		unsigned known = (rs & bs & 7) == 7;
-		unsigned lr = lone[rs >> 4 & 7];
-		unsigned lb = lone[bs >> 4 & 7];
-		unsigned p1 = lr & 3, p2 = lb & 3;
-		unsigned q1 = next[p1], q2 = next[p2];
-		unsigned r1 = 3 - p1 - q1, r2 = 3 - p2 - q2;
-		unsigned turn_blue = -(lr >> 2) & (q2 ^ r2);
-		unsigned turn_red = -(lb >> 2) & (q1 ^ r1);
+		rb_sided pair = in[i];
+		const rb_face *r = red + (pair.pair >> 16);
+		const rb_face *b = blue + (pair.pair & 0xffff);
+		const uint8_t *o = order[(pair.red_sides >> 4 & 7) << 3 | (pair.blue_sides >> 4 & 7)];
+		unsigned known = (pair.red_sides & pair.blue_sides & 7) == 7;
 		double e = r->e + b->e;
 		double bound = 64 * RB_EPS * r->e * (e * e + 0x1p-1000) + RB_TINY;
-		double vx, vy, vz, tx, ty, tz, ux, uy, uz, d1, d2;
-		bool no, sure;
+		double x = r->x[o[0]], y = r->y[o[0]], z = r->z[o[0]];
+		double vx = b->x[o[3]] - x, vy = b->y[o[3]] - y, vz = b->z[o[3]] - z;
+		v2 ux = LESS(r, x, o[1], o[2], x), uy = LESS(r, y, o[1], o[2], y),
+		   uz = LESS(r, z, o[1], o[2], z);
+		v2 tx = LESS(b, x, o[4], o[5], x), ty = LESS(b, y, o[4], o[5], y),
+		   tz = LESS(b, z, o[4], o[5], z);
 
-		q2 ^= turn_blue;
-		r2 ^= turn_blue;
-		q1 ^= turn_red;
-		r1 ^= turn_red;
-		vx = b->x[p2] - r->x[p1];
-		vy = b->y[p2] - r->y[p1];
-		vz = b->z[p2] - r->z[p1];
+		/* orient3d(p1, q1, p2, q2) and, turned in sign, orient3d(p1, r1, r2, p2): u . (v x t) */
+		v2 d = (ALL2(vy) * tz - ALL2(vz) * ty) * ux + (ALL2(vz) * tx - ALL2(vx) * tz) * uy +
+			   (ALL2(vx) * ty - ALL2(vy) * tx) * uz;
+		m2 above, below;
+		unsigned no, sure;
 
-		/* d1 = orient3d(p1, q1, p2, q2) = (u x v) . t */
-		tx = b->x[q2] - r->x[p1];
-		ty = b->y[q2] - r->y[p1];
-		tz = b->z[q2] - r->z[p1];
-		ux = r->x[q1] - r->x[p1];
-		uy = r->y[q1] - r->y[p1];
-		uz = r->z[q1] - r->z[p1];
-		d1 = (vy * tz - vz * ty) * ux + (vz * tx - vx * tz) * uy + (vx * ty - vy * tx) * uz;
-
-		/* d2 = orient3d(p1, r1, r2, p2) = -(u x v) . t for the other two corners */
-		tx = b->x[r2] - r->x[p1];
-		ty = b->y[r2] - r->y[p1];
-		tz = b->z[r2] - r->z[p1];
-		ux = r->x[r1] - r->x[p1];
-		uy = r->y[r1] - r->y[p1];
-		uz = r->z[r1] - r->z[p1];
-		d2 = (vz * ty - vy * tz) * ux + (vx * tz - vz * tx) * uy + (vy * tx - vx * ty) * uz;
-
-		no = known & ((d1 > bound) | (d2 > bound));
-		sure = known & (d1 < -bound) & (d2 < -bound);
-		yes[hits] = in[i].pair;
+		d = (v2) ((m2) d ^ second);
+		above = d > ALL2(bound);
+		below = d < ALL2(-bound);
+		no = known & (BITS2(above) != 0);
+		sure = known & (BITS2(below) == 3);
+		yes[hits] = pair.pair;
 		hits += sure;
-		unsure[doubtful] = in[i];
+		unsure[doubtful] = pair;
 		doubtful += !(no | sure);
 	}
 	*nunsure = doubtful;
