@@ -7,6 +7,7 @@
  * input points are asked for, nothing is constructed, so exact signs give the
  * exact answer.  What is added here is every degenerate case in closed form.
  *
+ *	0. A common corner: they meet.
  *	1. The corners of blue against the plane of red, and the reverse.  Three
  *	   equal signs that are not zero: disjoint.
  *	2. Both triples mixed.  Both triangles have an area, their planes meet in a
@@ -267,6 +268,17 @@ rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const doubl
 	return o <= 0;
 }
 
+/* a corner of both?  Then nothing else need be asked: most contacts of real meshes are such */
+RB_HD bool
+rb_share_corner(const double *r, const double *b)
+{
+	for (int i = 0; i < 9; i += 3)
+		for (int j = 0; j < 9; j += 3)
+			if (r[i] == b[j] && r[i + 1] == b[j + 1] && r[i + 2] == b[j + 2])
+				return true;
+	return false;
+}
+
 /*
  * The whole tree.  sb: signs of blue's corners against red's plane, sr: of red's
  * against blue's, as far as they are known, else RB_UNSURE.  Answers 0, 1 or
@@ -275,6 +287,8 @@ rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const doubl
 RB_HD int
 rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb[3], int sr[3])
 {
+	if (rb_share_corner(r, b))
+		return 1;
 	for (int i = 0; i < 3; i++)
 		if (sb[i] == RB_UNSURE)
 			sb[i] = rb_orient3d_at(env, r, r + 3, r + 6, b + 3 * i);
