@@ -63,6 +63,11 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #define rb_may_execute(funcid) (pg_proc_aclcheck((funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
 #endif
 
+/* 18: a prefix instead of pg_attribute_noreturn() */
+#ifndef pg_noreturn
+#define pg_noreturn _Noreturn
+#endif
+
 /* 18: the module may tell its name and version */
 #ifdef PG_MODULE_MAGIC_EXT
 #define RB_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "redblue", .version = RB_VERSION)

@@ -185,10 +185,9 @@ extern void rb_last_run_set(const rb_run *run);
 
 /* ---- error.c: the one place where a status becomes an ERROR ---- */
 
-extern void rb_raise(const char *function, rb_status status, const rb_error *error)
-	pg_attribute_noreturn();
-extern void rb_raise_geometry(const rb_source *source, const char *column, int64 id,
-							  rb_geometry_fault fault, const rb_geometry_info *info,
-							  const rb_error *error) pg_attribute_noreturn();
+pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
+pg_noreturn extern void rb_raise_geometry(const rb_source *source, const char *column, int64 id,
+										  rb_geometry_fault fault, const rb_geometry_info *info,
+										  const rb_error *error);
 
 #endif /* RB_PG_H */

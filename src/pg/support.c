@@ -8,7 +8,7 @@
  * fill the same room everywhere.  We answer one pair for each row of the larger
  * side, six for each row of a self join.
  *
- * The cost is that of reading the tables, and of some twenty operators a row for
+ * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
  */
 #include "rb_pg.h"
@@ -22,7 +22,7 @@
 #include "utils/syscache.h"
 
 #define RB_SELF_PAIRS 6
-#define RB_OPERATORS_PER_ROW 20
+#define RB_OPERATORS_PER_ROW 5
 /* of a table that was never analyzed, of a view, of a query */
 #define RB_UNKNOWN_ROWS 1000
 #define RB_UNKNOWN_PAGES 10
