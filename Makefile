@@ -145,7 +145,7 @@ $(eval $(call core_variant,valgrind,-O1))
 core-test: $(call core_bins,core)
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)
-	@UBSAN_OPTIONS=print_stacktrace=1 test/core/run $^
+	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.3} test/core/run $^
 core-test-valgrind: $(call core_bins,valgrind)
 	@RUNNER='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' test/core/run $^
 

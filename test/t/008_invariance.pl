@@ -24,7 +24,7 @@ for my $case ([ 'red', 'blue' ], [ 'lattice', 'lattice2' ], [ 'lattice', 'lattic
 
 	for my $set (
 		'SET redblue.threads = 1', 'SET redblue.threads = 2', 'SET redblue.threads = 7',
-		map({ "SET redblue.grid_resolution = $_" } 0, 1, 2, 7, 100, 200),
+		map({ "SET redblue.grid_resolution = $_" } 0, 1, 2, 7, 33, 100),
 		map({ "SET redblue.memory_limit = '$_'" } '64MB', '200MB', '16GB'),
 		"SET redblue.threads = 7; SET redblue.grid_resolution = 3",
 		"SET redblue.backend = 'cpu'", "SET work_mem = '64kB'")
