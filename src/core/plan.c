@@ -4,9 +4,10 @@
  *	  Pairwise Box Intersection Checking on GPUs for Large-Scale Simulations
  *	  (PBIG), 2013, eq. 6.
  *
- * An object of extent e falls into prod(e_a / s_a + 1) cells of size s.  Let
- * alpha be the mean of that over a sample: N alpha incidences then lie in M
- * cells, N alpha / M in each, and the pairs to be looked at are
+ * An object of extent e falls into prod(e_a / s_a + 1) cells of size s, or along an
+ * axis into all there are.  Let alpha be the mean of that over a sample: N alpha
+ * incidences then lie in M cells, N alpha / M in each, and the pairs to be looked
+ * at are
  *
  *		(Nred alpha_red) (Nblue alpha_blue) / M
  *
@@ -21,13 +22,19 @@ static double
 alpha(const rb_sample *sample, const double cells[3], const double per_width[3])
 {
 	double sum = 0;
-	double f[3];
 
-	for (int a = 0; a < 3; a++)
-		f[a] = cells[a] * per_width[a];
 	for (uint32_t i = 0; i < sample->n; i++)
-		sum += (sample->extent[i][0] * f[0] + 1) * (sample->extent[i][1] * f[1] + 1) *
-			   (sample->extent[i][2] * f[2] + 1);
+	{
+		double product = 1;
+
+		for (int a = 0; a < 3; a++)
+		{
+			double in = sample->extent[i][a] * per_width[a] * cells[a] + 1;
+
+			product *= in < cells[a] ? in : cells[a];
+		}
+		sum += product;
+	}
 	return sample->n > 0 ? sum / sample->n : 1;
 }
 

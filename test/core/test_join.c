@@ -393,6 +393,39 @@ mixed_sizes(void)
 	soup_free(&b);
 }
 
+/* 30000 in a row along an axis, or spread over a plane: box tests stay linear in them */
+static void
+rows_and_plates(void)
+{
+	for (int axis = 0; axis < 3; axis++)
+		for (int plate = 0; plate < 2; plate++)
+		{
+			soup r = soup_new(30000);
+			answer a;
+
+			for (uint32_t i = 0; i < r.n; i++)
+				for (int k = 0; k < 9; k++)
+				{
+					double *x = &r.t[9 * (size_t) i + k];
+
+					if (plate)
+						*x =
+							k % 3 == axis ? 0 : 2.0 * (k % 3 == (axis + 1) % 3 ? i % 200 : i / 200);
+					else
+						*x = k % 3 == axis ? 2.0 * i : 0;
+					if (k % 3 == (axis + 2) % 3)
+						*x += k < 3; /* a corner beside the line */
+					else if (k % 3 != axis || !plate)
+						*x += k >= 6;
+				}
+			a = join(&r, NULL, &plain);
+			CHECK(a.status == RB_END && a.n == 0, "axis %d, plate %d: %zu pairs", axis, plate, a.n);
+			CHECK(a.stats.box_tests < 100 * (uint64_t) r.n, "axis %d, plate %d: %lu box tests",
+				  axis, plate, (unsigned long) a.stats.box_tests);
+			soup_free(&r);
+		}
+}
+
 /* every pair meets: no grid can help, and none is lost */
 static void
 identical(void)
@@ -547,6 +580,7 @@ main(void)
 	CHECK_RUN(rows_of_many_parts);
 	CHECK_RUN(clusters);
 	CHECK_RUN(mixed_sizes);
+	CHECK_RUN(rows_and_plates);
 	CHECK_RUN(identical);
 	CHECK_RUN(nothing_in_common);
 	CHECK_RUN(counting);
