@@ -25,7 +25,7 @@
 #define RB_MAPPED_FROM ((size_t) 1 << 20) /* smaller blocks come from malloc */
 #define RB_MAP_STEP ((size_t) 1 << 18)
 #define RB_HUGE_PAGE ((size_t) 1 << 21)
-#define RB_POOL_BYTES ((uint64_t) 256 << 20) /* idle blocks kept by this process */
+#define RB_POOL_BYTES ((uint64_t) 64 << 20) /* idle blocks kept by this process */
 
 typedef struct rb_block
 {
