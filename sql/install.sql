@@ -27,7 +27,7 @@ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 ORDER BY 1;
 
 -- all that the settings say of themselves
-SELECT name, setting, unit, context, vartype, min_val, max_val, enumvals
+SELECT name, boot_val AS setting, unit, context, vartype, min_val, max_val, enumvals
 FROM pg_settings WHERE name LIKE 'redblue.%' ORDER BY name;
 SELECT count(*) FROM pg_settings WHERE name LIKE 'redblue.%' AND coalesce(short_desc, '') = '';
 

@@ -2,8 +2,9 @@
  * info.c
  *	  What this is and what it did: redblue_version, redblue_info, redblue_last_run.
  *
- * The statistics are those of the session's last join that came to its end; a
- * join that failed or was cancelled leaves them as they were.
+ * The statistics are those of the session's last join that came to its end, or
+ * that a LIMIT stopped; a join that failed or was cancelled leaves them as they
+ * were.
  */
 #include "rb_pg.h"
 
@@ -15,57 +16,62 @@
 #include <math.h>
 
 static bool have_last;
-static rb_stats last;
-static char last_note[200];
-static uint64 last_skipped;
-static uint64 last_parts;
+static rb_report last;
+
+void
+rb_report_of(const rb_run *run, rb_report *report)
+{
+	report->stats = run->ctx.stats;
+	report->stats.stage[RB_STAGE_EMIT].ms += run->emit_ms;
+	strlcpy(report->note, run->note, sizeof report->note);
+	report->skipped = run->skipped;
+	report->parts = (uint64) run->objects[0].nparts + run->objects[1].nparts;
+}
 
 void
 rb_last_run_set(const rb_run *run)
 {
-	last = run->ctx.stats;
-	last.stage[RB_STAGE_EMIT].ms += run->emit_ms;
-	strlcpy(last_note, run->note, sizeof last_note);
-	last_skipped = run->builder[0].skipped + run->builder[1].skipped;
-	last_parts = (uint64) run->objects[0].nparts + run->objects[1].nparts;
+	rb_report_of(run, &last);
 	have_last = true;
 }
 
-static text *
-stage_detail(rb_stage stage)
+char *
+rb_report_detail(const rb_report *report, rb_stage stage)
 {
+	const rb_stats *stats = &report->stats;
+
 #define N(x) ((unsigned long long) (x))
 	switch (stage)
 	{
 		case RB_STAGE_READ:
-			return cstring_to_text(
-				psprintf("%llu parts, %llu rows skipped", N(last_parts), N(last_skipped)));
+			return psprintf("%llu parts, %llu rows skipped", N(report->parts), N(report->skipped));
 		case RB_STAGE_GRID:
-			return cstring_to_text(psprintf("%u x %u x %u, %llu cells in all", last.resolution[0],
-											last.resolution[1], last.resolution[2], N(last.cells)));
+			return psprintf("%u x %u x %u, %llu cells in all", stats->resolution[0],
+							stats->resolution[1], stats->resolution[2], N(stats->cells));
 		case RB_STAGE_CANDIDATES:
-			return cstring_to_text(psprintf("%llu box tests", N(last.box_tests)));
+			return psprintf("%llu box tests", N(stats->box_tests));
 		case RB_STAGE_EXACT:
-			return cstring_to_text(psprintf("%llu integer, %llu expansion, %llu GMP signs",
-											N(last.exact_integer), N(last.exact_expansion),
-											N(last.exact_gmp)));
+			return psprintf("%llu integer, %llu expansion, %llu GMP signs", N(stats->exact_integer),
+							N(stats->exact_expansion), N(stats->exact_gmp));
 		case RB_STAGE_EMIT:
-			return cstring_to_text(psprintf("%llu pairs of parts", N(last.hits)));
+			return psprintf("%llu pairs of parts", N(stats->hits));
 		default:
-			return cstring_to_text("");
+			return pstrdup("");
 	}
 #undef N
 }
 
 /* the device, or why it is the processor */
-static text *
-device_text(void)
+char *
+rb_report_device(const rb_report *report)
 {
-	if (last.device[0] != '\0')
-		return cstring_to_text(last.device);
-	if (last_note[0] == '\0')
-		return cstring_to_text(psprintf("%d threads", last.threads));
-	return cstring_to_text(psprintf("%d threads; no GPU: %s", last.threads, last_note));
+	const rb_stats *stats = &report->stats;
+
+	if (stats->device[0] != '\0')
+		return pstrdup(stats->device);
+	if (report->note[0] == '\0')
+		return psprintf("%d threads", stats->threads);
+	return psprintf("%d threads; no GPU: %s", stats->threads, report->note);
 }
 
 PG_FUNCTION_INFO_V1(redblue_last_run);
@@ -82,11 +88,11 @@ redblue_last_run(PG_FUNCTION_ARGS)
 		bool nulls[6] = {false};
 
 		values[0] = CStringGetTextDatum(rb_stage_name((rb_stage) i));
-		values[1] = Int64GetDatum((int64) last.stage[i].count);
-		values[2] = Float8GetDatum(rint(last.stage[i].ms * 1000) / 1000);
-		values[3] = PointerGetDatum(stage_detail((rb_stage) i));
-		values[4] = CStringGetTextDatum(last.backend);
-		values[5] = PointerGetDatum(device_text());
+		values[1] = Int64GetDatum((int64) last.stats.stage[i].count);
+		values[2] = Float8GetDatum(rint(last.stats.stage[i].ms * 1000) / 1000);
+		values[3] = CStringGetTextDatum(rb_report_detail(&last, (rb_stage) i));
+		values[4] = CStringGetTextDatum(last.stats.backend);
+		values[5] = CStringGetTextDatum(rb_report_device(&last));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -1,6 +1,6 @@
 /*
  * module.c
- *	  Loading: the settings.  No thread, no device and no file is touched here,
+ *	  Loading: the settings, and the planner's hook (scan.c).  No thread, no device and no file is touched here,
  *	  because the library may be loaded by the postmaster, before the fork.
  */
 #include "rb_pg.h"
@@ -22,6 +22,7 @@ int rb_setting_threads = 0;
 int rb_setting_memory_limit = 4 * 1024 * 1024;
 int rb_setting_gpu_memory_limit = 0;
 int rb_setting_grid_resolution = 0;
+bool rb_setting_custom_scan = true;
 
 static const struct config_enum_entry backend_choices[] = {{"auto", RB_CHOOSE_AUTO, false},
 														   {"cpu", RB_CHOOSE_CPU, false},
@@ -52,7 +53,21 @@ _PG_init(void)
 							"0 plans it from a sample of the data. The answer is the same.",
 							&rb_setting_grid_resolution, 0, 0, RB_MAX_GRID, PGC_USERSET, 0, NULL,
 							NULL, NULL);
+	DefineCustomBoolVariable(
+		"redblue.custom_scan", "Lets a join in FROM hand its pairs on while it runs.",
+		"Off, the pairs are collected before the first is returned. The answer is the same.",
+		&rb_setting_custom_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("redblue");
+	rb_scan_install();
+}
+
+const char *
+rb_setting_backend_name(void)
+{
+	for (const struct config_enum_entry *choice = backend_choices; choice->name != NULL; choice++)
+		if (choice->val == rb_setting_backend)
+			return choice->name;
+	return "";
 }
 
 /*

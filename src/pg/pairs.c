@@ -28,13 +28,13 @@ refuse_null(const rb_join *join, const char *argument)
 
 /* an optional column name: NULL where it was left out */
 static const char *
-name_argument(FunctionCallInfo fcinfo, int i, const rb_join *join, int side, const char *what)
+name_argument(const NullableDatum *arg, const rb_join *join, int side, const char *what)
 {
 	const char *name;
 
-	if (PG_ARGISNULL(i))
+	if (arg->isnull)
 		return NULL;
-	name = NameStr(*PG_GETARG_NAME(i));
+	name = NameStr(*DatumGetName(arg->value));
 	if (name[0] == '\0')
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: argument \"%s_%s\" is an empty string", join->function,
@@ -44,22 +44,24 @@ name_argument(FunctionCallInfo fcinfo, int i, const rb_join *join, int side, con
 }
 
 /* (red, blue, red_id, red_geom, blue_id, blue_geom); the query forms end after blue */
-static void
-get_sources(FunctionCallInfo fcinfo, const rb_join *join, rb_source *source)
+void
+rb_join_sources(const rb_join *join, const NullableDatum *args, rb_source *source)
 {
 	int sides = rb_join_sides(join);
 
 	for (int i = 0; i < sides; i++)
-		if (PG_ARGISNULL(i))
+		if (args[i].isnull)
 			refuse_null(join, join->side[i]);
 	for (int i = 0; i < sides; i++)
 	{
+		const NullableDatum *names = &args[sides + 2 * i];
+
 		if (join->query)
-			rb_source_query(&source[i], join, i, text_to_cstring(PG_GETARG_TEXT_PP(i)));
+			rb_source_query(&source[i], join, i, TextDatumGetCString(args[i].value));
 		else
-			rb_source_table(&source[i], join, i, PG_GETARG_OID(i),
-							name_argument(fcinfo, sides + 2 * i, join, i, "id"),
-							name_argument(fcinfo, sides + 2 * i + 1, join, i, "geom"));
+			rb_source_table(&source[i], join, i, DatumGetObjectId(args[i].value),
+							name_argument(&names[0], join, i, "id"),
+							name_argument(&names[1], join, i, "geom"));
 	}
 }
 
@@ -98,7 +100,7 @@ return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 	rb_run *run;
 
 	InitMaterializedSRF(fcinfo, 0);
-	get_sources(fcinfo, join, source);
+	rb_join_sources(join, fcinfo->args, source);
 	run = rb_run_open(join, source, rsinfo->econtext->ecxt_per_query_memory);
 	store_pairs(run, rsinfo);
 	rb_run_close(run);
@@ -107,20 +109,39 @@ return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 
 /* ---- the functions ---- */
 
-#define RB_PAIRS(name, query, red_kind, red, blue_kind, blue)                           \
-	extern Datum name(PG_FUNCTION_ARGS);                                                \
-	Datum name(PG_FUNCTION_ARGS)                                                        \
-	{                                                                                   \
-		static const rb_join join = {#name, query, {red_kind, blue_kind}, {red, blue}}; \
-                                                                                        \
-		return return_pairs(fcinfo, &join);                                             \
-	}                                                                                   \
-	PG_FUNCTION_INFO_V1(name)
-
 #define TABLE false
 #define QUERY true
 
-RB_PAIRS(redblue_triangle_pairs, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue");
-RB_PAIRS(redblue_triangle_pairs_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue");
-RB_PAIRS(redblue_triangle_self_pairs, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL);
-RB_PAIRS(redblue_triangle_self_pairs_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL);
+#define RB_FUNCTIONS(X)                                                               \
+	X(redblue_triangle_pairs, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")       \
+	X(redblue_triangle_pairs_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue") \
+	X(redblue_triangle_self_pairs, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)   \
+	X(redblue_triangle_self_pairs_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)
+
+#define RB_DEFINE(name, query, red_kind, red, blue_kind, blue)                             \
+	static const rb_join join_##name = {#name, query, {red_kind, blue_kind}, {red, blue}}; \
+	extern Datum name(PG_FUNCTION_ARGS);                                                   \
+	PG_FUNCTION_INFO_V1(name);                                                             \
+	Datum name(PG_FUNCTION_ARGS)                                                           \
+	{                                                                                      \
+		return return_pairs(fcinfo, &join_##name);                                         \
+	}
+
+#define RB_ENTRY(name, query, red_kind, red, blue_kind, blue) {name, &join_##name},
+
+RB_FUNCTIONS(RB_DEFINE)
+
+static const struct
+{
+	PGFunction function;
+	const rb_join *join;
+} functions[] = {RB_FUNCTIONS(RB_ENTRY)};
+
+const rb_join *
+rb_join_of(PGFunction function)
+{
+	for (size_t i = 0; i < lengthof(functions); i++)
+		if (functions[i].function == function)
+			return functions[i].join;
+	return NULL;
+}

@@ -55,6 +55,11 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 }
 #endif
 
+/* 15: a custom scan says that it can compute the target list; before, that was taken for granted */
+#ifndef CUSTOMPATH_SUPPORT_PROJECTION
+#define CUSTOMPATH_SUPPORT_PROJECTION 0
+#endif
+
 /* 16: one function for the privileges of all kinds of objects */
 #if PG_VERSION_NUM >= 160000
 #define rb_may_execute(funcid) \

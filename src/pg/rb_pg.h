@@ -38,6 +38,20 @@ rb_join_sides(const rb_join *join)
 	return join->side[1] == NULL ? 1 : 2;
 }
 
+/* ---- pairs.c: the functions and their arguments ---- */
+
+/* the join of the C function behind an SQL function, or NULL if it is none of ours */
+extern const rb_join *rb_join_of(PGFunction function);
+
+/* one source for each side, from the arguments of the SQL function */
+struct rb_source;
+extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
+							struct rb_source *source);
+
+/* ---- scan.c: the functions in FROM, row by row ---- */
+
+extern void rb_scan_install(void);
+
 /* ---- module.c: settings ---- */
 
 typedef enum rb_backend_choice
@@ -52,6 +66,10 @@ extern int rb_setting_threads;          /* 0: automatic */
 extern int rb_setting_memory_limit;     /* kB */
 extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
+extern bool rb_setting_custom_scan;
+
+/* "auto", "cpu" or "cuda" */
+extern const char *rb_setting_backend_name(void);
 
 extern int rb_threads(uint64 parts);
 
@@ -153,6 +171,7 @@ typedef struct rb_run
 	const rb_backend *backend;
 	rb_stream *stream;
 	char note[200]; /* why this backend, or "" */
+	uint64 skipped; /* rows without a part, of both sides */
 	double emit_ms; /* added to by whoever makes rows of the pairs */
 } rb_run;
 
@@ -162,7 +181,7 @@ extern rb_run *rb_run_open(const rb_join *join, const rb_source *source, MemoryC
 /* the next pairs, at least one; false when there are no more.  Can be cancelled. */
 extern bool rb_run_next(rb_run *run, rb_batch *batch);
 
-/* stops what still runs, gives all memory back */
+/* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);
 
 static inline int64
@@ -181,7 +200,24 @@ extern double rb_clock_ms(void);
 
 /* ---- info.c: what the last join did ---- */
 
+typedef struct rb_report
+{
+	rb_stats stats;
+	char note[200]; /* why this backend, or "" */
+	uint64 skipped; /* rows without geometry */
+	uint64 parts;
+} rb_report;
+
+extern void rb_report_of(const rb_run *run, rb_report *report);
+extern char *rb_report_detail(const rb_report *report, rb_stage stage);
+extern char *rb_report_device(const rb_report *report);
+
+/* what redblue_last_run() tells from now on */
 extern void rb_last_run_set(const rb_run *run);
+
+/* ---- support.c: what the planner asks ---- */
+
+extern Datum redblue_support(PG_FUNCTION_ARGS);
 
 /* ---- error.c: the one place where a status becomes an ERROR ---- */
 

@@ -82,6 +82,7 @@ read_sides(rb_run *run, const rb_source *source)
 	{
 		read_side(run, &source[i]);
 		rows += run->objects[i].nrows;
+		run->skipped += run->builder[i].skipped;
 	}
 	SPI_finish();
 	run->ctx.stats.stage[RB_STAGE_READ].count = rows;

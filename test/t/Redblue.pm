@@ -25,6 +25,7 @@ our $columns = 'id int8 NOT NULL, '
 sub long_run { return $ENV{REDBLUE_LONG} // 0 }
 
 # A running server whose database postgres has redblue, and PostGIS where there is one.
+# REDBLUE_CUSTOM_SCAN=off: without the scan, so that every join runs in the function.
 sub new_server
 {
 	my ($name, $conf) = @_;
@@ -36,6 +37,7 @@ max_wal_size = 4GB
 full_page_writes = off
 synchronous_commit = off
 autovacuum = off
+redblue.custom_scan = @{[$ENV{REDBLUE_CUSTOM_SCAN} // 'on']}
 CONF
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION redblue');

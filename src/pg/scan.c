@@ -1,0 +1,581 @@
+/*
+ * scan.c
+ *	  FROM redblue_..._pairs(...): the pairs become rows while the join runs.
+ *
+ * The executor collects the rows of a function in FROM before it hands out the
+ * first.  So for a plain call in FROM the planner is given a scan of our own
+ * instead, which takes the pairs out of the stream as the plan above asks for
+ * them: nothing is stored, and a LIMIT stops the join.  The function itself
+ * remains for every other place: the select list, ROWS FROM of several, WITH
+ * ORDINALITY, and wherever the row as a whole is wanted, which only a scan of a
+ * range table entry can make.
+ *
+ * No preloading: before the planner builds the paths of a function it asks its
+ * support function for the number of rows, which lives in this library and so
+ * loads it; the hook is there in time for that very query.
+ *
+ * A scan that is repeated with the same arguments (the inside of a nested loop, a
+ * correlated subquery) must not join anew each time: the first repetition keeps
+ * its pairs in a tuplestore, from which all others are served.  Where the planner
+ * announces repetitions the first scan does.
+ *
+ * The sides are read when the first row is asked for, on the query's snapshot.
+ */
+#include "rb_pg.h"
+
+#include "catalog/objectaccess.h"
+#include "catalog/pg_type.h"
+#include "commands/explain.h"
+#include "executor/executor.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
+
+#include <ctype.h>
+
+#if !FLOAT8PASSBYVAL
+#error "redblue needs a 64-bit PostgreSQL"
+#endif
+
+#define RB_SCAN_NAME "redblue pairs"
+/* ids are fetched in blocks, so that their cache misses overlap */
+#define RB_BLOCK 512
+
+typedef struct rb_scan
+{
+	CustomScanState css; /* must be first */
+	const rb_join *join;
+	FuncExpr *call;
+	List *args;        /* ExprStates of its arguments */
+	Bitmapset *params; /* that these depend on */
+
+	MemoryContext context; /* of the run; reset before each */
+	rb_run *run;           /* the last one, NULL before the first */
+	bool reported;         /* redblue_last_run() knows it */
+	bool done;             /* no pairs left in it */
+	rb_batch batch;
+	size_t batch_next;
+
+	bool keep; /* the next run goes into the tuplestore */
+	Tuplestorestate *store;
+	TupleTableSlot *stored;
+
+	int next; /* in the block */
+	int n;
+	int64 red[RB_BLOCK];
+	int64 blue[RB_BLOCK];
+} rb_scan;
+
+/* ---- planning ---- */
+
+static set_rel_pathlist_hook_type previous_hook;
+
+static Plan *plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
+					   List *clauses, List *children);
+static Node *create_state(CustomScan *plan);
+
+static const CustomPathMethods path_methods = {.CustomName = RB_SCAN_NAME,
+											   .PlanCustomPath = plan_scan};
+static const CustomScanMethods scan_methods = {.CustomName = RB_SCAN_NAME,
+											   .CreateCustomScanState = create_state};
+
+/*
+ * The join that an SQL function stands for.  We ask for its entry point, which is
+ * another one when the function was given settings of its own or another owner's
+ * rights; and ask only functions with our support function, so that no other
+ * library is loaded.
+ */
+static const rb_join *
+join_of_function(Oid function)
+{
+	Oid support = get_func_support(function);
+	FmgrInfo info;
+
+	if (!OidIsValid(support))
+		return NULL;
+	fmgr_info(support, &info);
+	if (info.fn_addr != redblue_support)
+		return NULL;
+	fmgr_info(function, &info);
+	return info.fn_strict ? NULL : rb_join_of(info.fn_addr);
+}
+
+/* is the row as a whole, or anything else that is no column, wanted of the relation? */
+static bool
+wants_whole_row(RelOptInfo *rel)
+{
+	Bitmapset *columns = NULL;
+	ListCell *lc;
+	int column;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &columns);
+	foreach (lc, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &columns);
+	column = bms_next_member(columns, -1);
+	return column >= 0 && column + FirstLowInvalidHeapAttributeNumber <= 0;
+}
+
+/* the only function of the relation, if it is one of ours and can be scanned */
+static FuncExpr *
+call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	RangeTblFunction *function;
+
+	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
+		return NULL;
+	function = linitial_node(RangeTblFunction, rte->functions);
+	if (function->funcexpr == NULL || !IsA(function->funcexpr, FuncExpr) ||
+		function->funccolcount != 2)
+		return NULL;
+	if (join_of_function(((FuncExpr *) function->funcexpr)->funcid) == NULL || wants_whole_row(rel))
+		return NULL;
+	return (FuncExpr *) function->funcexpr;
+}
+
+/* our path takes the place of the stock one, at its cost: it does the same work */
+static void
+add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	FuncExpr *call;
+	ListCell *lc;
+
+	if (previous_hook != NULL)
+		previous_hook(root, rel, rti, rte);
+	if (!rb_setting_custom_scan)
+		return;
+	call = call_of_relation(rel, rte);
+	if (call == NULL)
+		return;
+	foreach (lc, rel->pathlist)
+	{
+		Path *stock = lfirst(lc);
+		CustomPath *path;
+
+		if (stock->pathtype != T_FunctionScan)
+			continue;
+		path = makeNode(CustomPath);
+		path->path = *stock;
+		path->path.type = T_CustomPath;
+		path->path.pathtype = T_CustomScan;
+		path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+		path->custom_private = list_make1(call);
+		path->methods = &path_methods;
+		lfirst(lc) = path;
+	}
+}
+
+static List *
+pair_targets(Index relid)
+{
+	List *targets = NIL;
+
+	for (AttrNumber column = 1; column <= 2; column++)
+		targets = lappend(
+			targets, makeTargetEntry((Expr *) makeVar(relid, column, INT8OID, -1, InvalidOid, 0),
+									 column, NULL, false));
+	return targets;
+}
+
+/*
+ * The call goes along as an expression, so that parameters are put into its
+ * arguments and the plan depends on the function and on the tables it names.
+ */
+static Plan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
+		  List *children)
+{
+	CustomScan *plan = makeNode(CustomScan);
+
+	/* where no column is wanted (count) the scan's own spare a projection */
+	plan->scan.plan.targetlist = tlist != NIL ? tlist : pair_targets(rel->relid);
+	plan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	plan->scan.scanrelid = 0;
+	plan->flags = best->flags;
+	plan->custom_exprs = list_make1(copyObject(linitial(best->custom_private)));
+	plan->custom_scan_tlist = pair_targets(rel->relid);
+	plan->methods = &scan_methods;
+	return &plan->scan.plan;
+}
+
+/* ---- one run ---- */
+
+/* the join's threads and memory go, what it did is reported */
+static void
+stop_run(rb_scan *scan)
+{
+	if (scan->run == NULL || scan->reported)
+		return;
+	rb_run_close(scan->run);
+	rb_last_run_set(scan->run);
+	scan->reported = true;
+}
+
+/* forgets the run */
+static void
+drop_run(rb_scan *scan)
+{
+	stop_run(scan);
+	scan->run = NULL;
+	scan->done = false;
+	scan->batch.n = 0;
+	scan->batch_next = 0;
+	scan->next = 0;
+	scan->n = 0;
+	MemoryContextReset(scan->context);
+}
+
+static void
+open_run(rb_scan *scan)
+{
+	ExprContext *econtext = scan->css.ss.ps.ps_ExprContext;
+	NullableDatum args[FUNC_MAX_ARGS];
+	rb_source source[2];
+	MemoryContext old = MemoryContextSwitchTo(scan->context);
+	ListCell *lc;
+	int i = 0;
+
+	ResetExprContext(econtext);
+	foreach (lc, scan->args)
+	{
+		args[i].value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &args[i].isnull);
+		i++;
+	}
+	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
+	rb_join_sources(scan->join, args, source);
+	scan->reported = false;
+	scan->run = rb_run_open(scan->join, source, scan->context);
+	PopActiveSnapshot();
+	MemoryContextSwitchTo(old);
+}
+
+/* the next block of pairs from the stream */
+static bool
+next_block(rb_scan *scan)
+{
+	double start;
+	const rb_pair *pairs;
+
+	if (scan->run == NULL)
+		open_run(scan);
+	if (scan->batch_next == scan->batch.n)
+	{
+		if (!rb_run_next(scan->run, &scan->batch))
+		{
+			stop_run(scan);
+			scan->done = true;
+			return false;
+		}
+		scan->batch_next = 0;
+	}
+	start = rb_clock_ms();
+	pairs = &scan->batch.pairs[scan->batch_next];
+	scan->n = (int) Min((size_t) RB_BLOCK, scan->batch.n - scan->batch_next);
+	for (int i = 0; i < scan->n; i++)
+		scan->red[i] = rb_run_red_id(scan->run, pairs[i]);
+	for (int i = 0; i < scan->n; i++)
+		scan->blue[i] = rb_run_blue_id(scan->run, pairs[i]);
+	scan->batch_next += (size_t) scan->n;
+	scan->next = 0;
+	scan->run->emit_ms += rb_clock_ms() - start;
+	return true;
+}
+
+/* ---- repetitions ---- */
+
+/* all pairs of a run into the tuplestore */
+static void
+store_run(rb_scan *scan)
+{
+	EState *estate = scan->css.ss.ps.state;
+	TupleDesc desc = scan->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+	bool no_nulls[2] = {false, false};
+
+	if (scan->stored == NULL)
+		scan->stored = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	scan->store = tuplestore_begin_heap(false, false, work_mem);
+	MemoryContextSwitchTo(old);
+	while (next_block(scan))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < scan->n; i++)
+		{
+			Datum values[2];
+
+			values[0] = Int64GetDatum(scan->red[i]);
+			values[1] = Int64GetDatum(scan->blue[i]);
+			tuplestore_putvalues(scan->store, desc, values, no_nulls);
+		}
+	}
+	scan->done = false;
+}
+
+static bool
+next_stored_block(rb_scan *scan)
+{
+	scan->n = 0;
+	scan->next = 0;
+	while (scan->n < RB_BLOCK && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
+	{
+		slot_getallattrs(scan->stored);
+		scan->red[scan->n] = DatumGetInt64(scan->stored->tts_values[0]);
+		scan->blue[scan->n] = DatumGetInt64(scan->stored->tts_values[1]);
+		scan->n++;
+	}
+	ExecClearTuple(scan->stored);
+	return scan->n > 0;
+}
+
+static void
+drop_store(rb_scan *scan)
+{
+	if (scan->store != NULL)
+		tuplestore_end(scan->store);
+	scan->store = NULL;
+}
+
+static bool
+more_pairs(rb_scan *scan)
+{
+	bool more;
+
+	if (scan->done)
+		return false;
+	if (scan->keep && scan->store == NULL)
+		store_run(scan);
+	more = scan->store != NULL ? next_stored_block(scan) : next_block(scan);
+	scan->done = !more;
+	return more;
+}
+
+/* ---- the node ---- */
+
+static TupleTableSlot *
+next_pair(ScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	if (scan->next == scan->n && !more_pairs(scan))
+		return slot;
+	slot->tts_values[0] = Int64GetDatum(scan->red[scan->next]);
+	slot->tts_values[1] = Int64GetDatum(scan->blue[scan->next]);
+	scan->next++;
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* rows of a function cannot change under a query */
+static bool
+recheck_pair(ScanState *node, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+exec_scan(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_pair, recheck_pair);
+}
+
+static bool
+collect_params(Node *node, void *params)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*(Bitmapset **) params = bms_add_member(*(Bitmapset **) params, ((Param *) node)->paramid);
+	/* what a subplan takes from outside */
+	if (IsA(node, SubPlan))
+	{
+		ListCell *lc;
+
+		foreach (lc, ((SubPlan *) node)->parParam)
+			*(Bitmapset **) params = bms_add_member(*(Bitmapset **) params, lfirst_int(lc));
+	}
+	return expression_tree_walker(node, collect_params, params);
+}
+
+static void
+begin_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	rb_scan *scan = (rb_scan *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+
+	scan->call = linitial_node(FuncExpr, plan->custom_exprs);
+	if (!rb_may_execute(scan->call->funcid))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(scan->call->funcid));
+	InvokeFunctionExecuteHook(scan->call->funcid);
+	scan->join = join_of_function(scan->call->funcid);
+	if (scan->join == NULL)
+		elog(ERROR, "function %u is no join", scan->call->funcid);
+	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
+	collect_params((Node *) scan->call->args, &scan->params);
+	scan->context =
+		AllocSetContextCreate(estate->es_query_cxt, "redblue scan", ALLOCSET_DEFAULT_SIZES);
+	scan->keep = (eflags & EXEC_FLAG_REWIND) != 0;
+	memset(node->ss.ss_ScanTupleSlot->tts_isnull, 0, 2 * sizeof(bool));
+}
+
+static void
+rescan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+	bool same = !bms_overlap(node->ss.ps.chgParam, scan->params);
+
+	ExecScanReScan(&node->ss);
+	if (scan->store != NULL && same)
+	{
+		tuplestore_rescan(scan->store);
+		scan->done = false;
+		scan->next = 0;
+		scan->n = 0;
+		return;
+	}
+	if (same && scan->run != NULL)
+		scan->keep = true;
+	drop_store(scan);
+	drop_run(scan);
+}
+
+static void
+end_scan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	drop_store(scan);
+	if (scan->stored != NULL)
+		ExecDropSingleTupleTableSlot(scan->stored);
+	scan->stored = NULL;
+	if (scan->context != NULL)
+		drop_run(scan);
+}
+
+/* ---- EXPLAIN ---- */
+
+/* "ore", or the text of a query; what is not yet known, as the expression it is */
+static char *
+source_text(rb_scan *scan, int side, List *deparse, ExplainState *es)
+{
+	Node *arg = list_nth(scan->call->args, side);
+	Const *constant = (Const *) arg;
+	Oid function;
+	bool varlena;
+
+	if (!IsA(arg, Const) || constant->constisnull)
+		return deparse_expression(arg, deparse, false, false);
+	if (constant->consttype == REGCLASSOID && es->verbose)
+	{
+		Oid relid = DatumGetObjectId(constant->constvalue);
+		char *name = get_rel_name(relid);
+
+		if (name != NULL)
+			return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
+	}
+	getTypeOutputInfo(constant->consttype, &function, &varlena);
+	return OidOutputFunctionCall(function, constant->constvalue);
+}
+
+static void
+explain_stages(rb_scan *scan, ExplainState *es)
+{
+	rb_report report;
+
+	rb_report_of(scan->run, &report);
+	ExplainPropertyText("Device", rb_report_device(&report), es);
+	ExplainOpenGroup("Stages", "Stages", false, es);
+	for (int i = 0; i < RB_STAGES; i++)
+	{
+		const char *name = rb_stage_name((rb_stage) i);
+		uint64 count = report.stats.stage[i].count;
+		double ms = report.stats.stage[i].ms;
+		const char *detail = rb_report_detail(&report, (rb_stage) i);
+
+		/* a stage that this backend does not have */
+		if (count == 0 && ms == 0)
+			continue;
+		if (es->format == EXPLAIN_FORMAT_TEXT)
+		{
+			appendStringInfoSpaces(es->str, es->indent * 2);
+			appendStringInfo(es->str, "Stage %s: " UINT64_FORMAT, name, count);
+			if (es->timing)
+				appendStringInfo(es->str, ", %.3f ms", ms);
+			if (detail[0] != '\0')
+				appendStringInfo(es->str, " (%s)", detail);
+			appendStringInfoChar(es->str, '\n');
+		}
+		else
+		{
+			ExplainOpenGroup("Stage", NULL, true, es);
+			ExplainPropertyText("Stage", name, es);
+			ExplainPropertyUInteger("Count", NULL, count, es);
+			if (es->timing)
+				ExplainPropertyFloat("Time", "ms", ms, 3, es);
+			ExplainPropertyText("Detail", detail, es);
+			ExplainCloseGroup("Stage", NULL, true, es);
+		}
+	}
+	ExplainCloseGroup("Stages", "Stages", false, es);
+}
+
+static void
+explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	rb_scan *scan = (rb_scan *) node;
+	List *deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+
+	ExplainPropertyText("Function", scan->join->function, es);
+	for (int i = 0; i < rb_join_sides(scan->join); i++)
+	{
+		char *label = pstrdup(scan->join->side[i]);
+
+		label[0] = (char) toupper((unsigned char) label[0]);
+		ExplainPropertyText(label, source_text(scan, i, deparse, es), es);
+	}
+	if (es->verbose)
+		ExplainPropertyText("Function Call",
+							deparse_expression((Node *) scan->call, deparse, false, false), es);
+	if (es->analyze && scan->run != NULL)
+	{
+		ExplainPropertyText("Backend", scan->run->backend->name, es);
+		explain_stages(scan, es);
+	}
+	else
+		ExplainPropertyText("Backend", rb_setting_backend_name(), es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = RB_SCAN_NAME,
+	.BeginCustomScan = begin_scan,
+	.ExecCustomScan = exec_scan,
+	.EndCustomScan = end_scan,
+	.ReScanCustomScan = rescan,
+	.ExplainCustomScan = explain,
+};
+
+static Node *
+create_state(CustomScan *plan)
+{
+	rb_scan *scan = (rb_scan *) newNode(sizeof(rb_scan), T_CustomScanState);
+
+	scan->css.methods = &exec_methods;
+	return (Node *) scan;
+}
+
+void
+rb_scan_install(void)
+{
+	RegisterCustomScanMethods(&scan_methods);
+	previous_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = add_scan;
+}

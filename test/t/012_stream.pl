@@ -1,0 +1,124 @@
+# Pairs that are handed on while the join runs: what an idle cursor holds, and
+# that every way out of it (cancel, terminate, error, rollback, end of the
+# session) stops its threads and gives everything back.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $node = new_server('stream', "redblue.threads = 2\nredblue.backend = cpu\n");
+my $streams = ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'on';
+$node->safe_psql('postgres', <<'SQL');
+-- all meet each other: 9 million pairs, 70 MB of them
+CREATE TABLE crowd AS
+SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1 + (i % 97)::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
+	0::float8 AS cx, 1 + (i % 89)::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 3000::int8) i;
+CREATE TABLE few AS SELECT * FROM crowd WHERE id <= 500;
+ANALYZE;
+SQL
+my $all = "SELECT * FROM redblue_triangle_pairs('crowd', 'crowd')";
+my $few = "SELECT * FROM redblue_triangle_pairs('few', 'few')";
+
+my $session = session($node);
+my $watch = session($node);
+my $pid = $session->{pid};
+$session->ask("SELECT count(*) FROM ($few) t");
+my $threads = backend_threads($pid);
+my $rss = backend_rss_kb($pid);
+is($threads, 1, 'one thread when nothing runs');
+
+SKIP:
+{
+	skip 'the function collects its pairs', 4 if !$streams;
+
+	# a cursor that nobody reads holds a bounded part of the answer
+	$session->ask("BEGIN; DECLARE c NO SCROLL CURSOR FOR $all; MOVE 10 IN c");
+	sleep(1);
+	cmp_ok(backend_threads($pid), '>', 1, 'the join of an idle cursor waits in its threads');
+	cmp_ok(backend_rss_kb($pid) - $rss, '<', 32 * 1024, 'and holds a part of its answer');
+	is($session->ask("SELECT count(*) FROM ($few) t"), 250000, 'another join runs beside it');
+	$session->ask('CLOSE c');
+	is(backend_threads($pid), 1, 'closing the cursor ends its threads');
+	$session->ask('COMMIT');
+}
+
+# every way out of a cursor in the middle
+my %leave = (
+	'ROLLBACK' => 'ROLLBACK',
+	'COMMIT' => 'COMMIT',
+	'an error' => 'SELECT 1 / 0; ROLLBACK',
+	'ROLLBACK TO' => 'ROLLBACK TO s; COMMIT',
+	'DISCARD ALL' => 'COMMIT; DISCARD ALL');
+for my $way (sort keys %leave)
+{
+	$session->ask("BEGIN; SAVEPOINT s; DECLARE c NO SCROLL CURSOR FOR $few; DECLARE d NO SCROLL CURSOR FOR $few; MOVE 10 IN c; MOVE 1000 IN d");
+	$session->ask($leave{$way});
+	is(backend_threads($pid), 1, "$way ends the threads of two cursors");
+}
+
+# timeouts and LIMITs, many times: nothing grows
+sub leave_early
+{
+	for my $i (1 .. $_[0])
+	{
+		$session->ask("SELECT count(*) FROM ($few LIMIT 1000) t");
+		$session->ask("SELECT sum(1 / (red_id - 400)) FROM ($few) t");
+		$session->ask("SELECT count(*) FROM generate_series(1, 3), LATERAL ($few LIMIT 10) t");
+	}
+	return;
+}
+leave_early(10);
+my $fds = backend_fds($pid);
+$rss = backend_rss_kb($pid);
+leave_early($streams ? 60 : 15);
+is(backend_threads($pid), 1, 'no thread is left');
+is(backend_fds($pid), $fds, 'no descriptor is left');
+cmp_ok(backend_rss_kb($pid) - $rss, '<', 2048, 'no memory is left');
+
+# the session is ended while the join of a cursor waits, and while one is read
+for my $query ('MOVE 10 IN c', 'MOVE ALL IN c')
+{
+	my $victim = session($node);
+	$victim->ask("BEGIN; DECLARE c NO SCROLL CURSOR FOR $all");
+	$victim->send($query);
+	sleep(0.5);
+	$watch->ask("SELECT pg_terminate_backend($victim->{pid})");
+	my $gone = 0;
+	for (1 .. 100)
+	{
+		$gone = !-d "/proc/$victim->{pid}";
+		last if $gone;
+		sleep(0.05);
+	}
+	ok($gone, "terminated in $query");
+	eval { $victim->quit };
+}
+# the client goes without a word
+{
+	my $victim = session($node);
+	$victim->ask("BEGIN; DECLARE c NO SCROLL CURSOR FOR $few; MOVE 10 IN c");
+	$victim->{run}->kill_kill;
+	my $gone = 0;
+	for (1 .. 100)
+	{
+		$gone = !-d "/proc/$victim->{pid}";
+		last if $gone;
+		sleep(0.05);
+	}
+	ok($gone, 'the backend of a lost client ends');
+}
+is($watch->ask("SELECT count(*) FROM ($few) t"), 250000, 'the server lives on');
+is($session->ask("SELECT count(*) FROM ($few) t"), 250000, 'and so does the session');
+$session->quit;
+$watch->quit;
+$node->stop('fast');
+
+# no crash, no leak that the server noticed
+my $log = slurp_file($node->logfile);
+unlike($log, qr/terminated by signal|PANIC|leak|was not (?:closed|freed)/, 'a clean log');
+
+done_testing();
