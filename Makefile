@@ -139,6 +139,7 @@ endef
 $(eval $(call core_variant,core,))
 $(eval $(call core_variant,asan,$(ASAN_CFLAGS)))
 $(eval $(call core_variant,valgrind,-O1))
+$(eval $(call core_variant,small,-DRB_SMALL))
 .SECONDARY:
 
 .PHONY: core-test core-test-asan core-test-valgrind

@@ -27,10 +27,10 @@
 #include <omp.h>
 #include <string.h>
 
-#define GRAIN 16384 /* objects in a task of a pass over a list */
-#define TARGET 512  /* objects that a cell should hold, both sides */
+#define GRAIN RB_SIZE(16384, 24) /* objects in a task of a pass over a list */
+#define TARGET RB_SIZE(512, 6)   /* objects that a cell should hold, both sides */
 #define MAX_CELLS ((double) (1 << 24))
-#define TASK_TESTS (1 << 18) /* red x blue that make a task of leaves */
+#define TASK_TESTS RB_SIZE(1 << 18, 1000) /* red x blue that make a task of leaves */
 #define DEPTH 64
 
 typedef struct rb_cpu

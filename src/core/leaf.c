@@ -23,13 +23,13 @@
 #include <string.h>
 
 #define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
-#define MAX_CELLS 8192                /* of the fine grid */
-#define PAIRS 8192                    /* candidates that start a round of the cascade */
+#define MAX_CELLS RB_SIZE(8192, 60)   /* of the fine grid */
+#define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
 #define ROOM (PAIRS + RB_TILE + 8)
-#define HITS 4096
-#define FEW 1024 /* box tests that are not worth a grid */
-#define BUCKETS 256
-#define SORT_FROM 64 /* rows that are worth sorting */
+#define HITS RB_SIZE(4096, 5)
+#define FEW RB_SIZE(1024, 6) /* box tests that are not worth a grid */
+#define BUCKETS RB_SIZE(256, 7)
+#define SORT_FROM RB_SIZE(64, 3) /* rows that are worth sorting */
 
 typedef struct rb_tile
 {

@@ -15,15 +15,15 @@
  * aligned to a cache line.
  */
 #define _GNU_SOURCE
-#include "redblue.h"
+#include "rb_core.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define RB_MAPPED_FROM ((size_t) 1 << 20) /* smaller blocks come from malloc */
-#define RB_MAP_STEP ((size_t) 1 << 18)
+#define RB_MAPPED_FROM ((size_t) 1 << RB_SIZE(20, 12)) /* smaller blocks come from malloc */
+#define RB_MAP_STEP ((size_t) 1 << RB_SIZE(18, 12))
 #define RB_HUGE_PAGE ((size_t) 1 << 21)
 #define RB_POOL_BYTES ((uint64_t) 64 << 20) /* idle blocks kept by this process */
 

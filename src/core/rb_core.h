@@ -12,6 +12,16 @@
 #include <math.h>
 #include <time.h>
 
+/*
+ * Sizes of tiles, batches and slots.  With RB_SMALL they are so small that some
+ * hundred objects cross every boundary that otherwise takes millions: a test build.
+ */
+#ifdef RB_SMALL
+#define RB_SIZE(usual, small) (small)
+#else
+#define RB_SIZE(usual, small) (usual)
+#endif
+
 /* a clock for stage times, in milliseconds */
 static inline double
 rb_now_ms(void)
@@ -92,7 +102,7 @@ extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double wi
 /* ---- leaf.c: a small red list against a small blue list, on one thread ---- */
 
 /* most objects a side that a leaf takes at once */
-#define RB_TILE 2048
+#define RB_TILE RB_SIZE(2048, 12)
 
 /* an object in a cell: its index, and in the top three bits where it starts (rb_grid.h) */
 #define RB_INDEX_MASK (RB_MAX_OBJECTS - 1)

@@ -22,8 +22,8 @@
 #include <signal.h>
 #include <string.h>
 
-#define SLOTS 8
-#define SLOT_PAIRS 32768
+#define SLOTS RB_SIZE(8, 2)
+#define SLOT_PAIRS RB_SIZE(32768, 7)
 
 struct rb_stream
 {

@@ -58,7 +58,7 @@ grow(rb_unique *u)
 {
 	uint64_t *old = u->slot;
 	size_t old_slots = old != NULL ? u->mask + 1 : 0;
-	size_t slots = old_slots > 0 ? 2 * old_slots : 4096;
+	size_t slots = old_slots > 0 ? 2 * old_slots : RB_SIZE(4096, 4);
 	rb_status status;
 
 	u->slot = NULL;
