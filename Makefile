@@ -117,9 +117,9 @@ $(BUILD)/cuda/%.o: cuda/%.cu $(wildcard cuda/*.cuh cuda/*.h) $(CORE_H)
 redblue_cuda.so: $(CUDA_OBJS)
 	$(NVCC) $(NVCC_FLAGS) -shared -o $@ $^
 
-# ---- core alone: C tests without a server, in three builds ----
+# ---- core alone: C tests without a server, in four builds ----
 
-# plain, under the sanitizers, and for Valgrind
+# plain, under the sanitizers, for Valgrind, and with tiny tiles and buffers (rb_core.h)
 CORE_TESTS = $(sort $(notdir $(basename $(wildcard test/core/test_*.c))))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
 TEST_HELPERS = $(filter-out test/core/test_%.c,$(wildcard test/core/*.c))
@@ -143,7 +143,7 @@ $(eval $(call core_variant,small,-DRB_SMALL))
 .SECONDARY:
 
 .PHONY: core-test core-test-asan core-test-valgrind
-core-test: $(call core_bins,core)
+core-test: $(call core_bins,core) $(BUILD)/small/test_hard
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)
 	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.3} test/core/run $^

@@ -15,8 +15,15 @@
  * cell that owns it (rb_grid.h), so nothing is sorted or made unique; and a cell
  * with too many objects is refined around what is really in it, so that two
  * dense clusters at the ends of the world cost two more passes, not a quadratic
- * one.  Where a grid cannot help, because everything covers everything, the
- * lists are cut into blocks and each block meets each: then the pairs are there.
+ * one.
+ *
+ * Equal cells are no help to data that are crowded at every scale (a mesh refined
+ * towards a crack, a giant that keeps the region of a dense cluster wide): level
+ * after level most objects stay together.  A cell that kept too many is therefore
+ * cut at quantiles of a sample instead, at which the objects are counted and not
+ * measured.  The owner rule asks for a monotone map only, and this is one.  Where
+ * that cannot help either, because everything covers everything, the lists are
+ * cut into blocks and each block meets each: then the pairs are there.
  *
  * The work is a tree of OpenMP tasks.  A task holds arrays of its own only while
  * its children run.
@@ -25,6 +32,7 @@
 #include "rb_grid.h"
 
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define GRAIN RB_SIZE(16384, 24) /* objects in a task of a pass over a list */
@@ -32,6 +40,9 @@
 #define MAX_CELLS ((double) (1 << 24))
 #define TASK_TESTS RB_SIZE(1 << 18, 1000) /* red x blue that make a task of leaves */
 #define DEPTH 64
+#define KEPT 0.125          /* share of the pairs in one cell from which on quantiles are better */
+#define CUTS 256            /* most cells along an axis that is cut at quantiles */
+#define INCIDENCE_COST 16.0 /* of putting an object into one cell, in box tests */
 
 typedef struct rb_cpu
 {
@@ -134,66 +145,110 @@ select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double 
 	return RB_OK;
 }
 
-static void
-sample_list(const rb_objects *o, rb_list list, rb_sample *sample)
+/*
+ * Boxes of objects from all over the list, one from each stretch of equal length
+ * and there at random: tables repeat themselves, and a fixed step might see one
+ * phase of it only.
+ */
+static uint32_t
+sample_boxes(const rb_objects *o, rb_list list, double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3])
 {
 	uint32_t step = list.n / RB_SAMPLE + 1;
+	uint32_t random = 1;
+	uint32_t n = 0;
 
-	sample->n = 0;
-	for (uint64_t i = step / 2; i < list.n; i += step)
+	for (uint64_t from = 0; from < list.n; from += step)
 	{
-		double lo[3], hi[3];
+		uint64_t i;
 
-		rb_object_box(o, list.entry[i] & RB_INDEX_MASK, lo, hi);
-		for (int a = 0; a < 3; a++)
-			sample->extent[sample->n][a] = 0.5 * hi[a] - 0.5 * lo[a];
-		sample->n++;
+		random = random * 1664525 + 1013904223;
+		i = from + ((uint64_t) random * step >> 32);
+		if (i < list.n)
+		{
+			rb_object_box(o, list.entry[i] & RB_INDEX_MASK, lo[n], hi[n]);
+			n++;
+		}
 	}
+	return n;
 }
 
 /* ---- one grid ---- */
 
 typedef struct rb_cells
 {
-	rb_grid grid;
+	rb_grid grid; /* of equal cells; only n where they are not */
+	bool quantiles;
 	uint64_t cells;
 	uint64_t *start[2]; /* of red and blue, cells + 1; the same array in a self join */
 	uint32_t *count[2]; /* cells; then write cursors */
 	uint32_t *entry[2];
+	double cut[3][CUTS]; /* with quantiles: cell i ends before cut[i] */
 } rb_cells;
+
+/* monotone in x */
+static inline uint32_t
+cell_of(const rb_cells *g, int axis, double x)
+{
+	uint32_t n = g->grid.n[axis] - 1;
+	uint32_t c = 0;
+
+	if (!g->quantiles)
+		return rb_grid_cell(&g->grid, axis, x);
+	while (n > 0)
+	{
+		uint32_t half = n / 2;
+
+		if (g->cut[axis][c + half] <= x)
+		{
+			c += half + 1;
+			n -= half + 1;
+		}
+		else
+			n = half;
+	}
+	return c;
+}
 
 /*
  * Both passes over a list.  Without entry: count.  With entry: append to the
  * cell's slice, but only where the other colour is present too.
  */
 static void
-scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_grid *g, uint32_t *count,
+scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *count,
 		const uint64_t *start, uint32_t *entry)
 {
 #pragma omp taskloop default(shared) grainsize(1) if (list.n > GRAIN)
 	for (uint32_t from = 0; from < list.n; from += GRAIN)
 	{
 		uint32_t to = list.n - from > GRAIN ? from + GRAIN : list.n;
+		bool on = going(c);
+		uint64_t done =
+			0; /* since the last question whether to stop: an object may fill all cells */
 
-		for (uint32_t i = from; i < to; i++)
+		for (uint32_t i = from; i < to && on; i++)
 		{
 			uint32_t index = list.entry[i] & RB_INDEX_MASK;
 			uint32_t starts = list.entry[i] >> RB_INDEX_BITS;
 			uint32_t c0[3], c1[3];
 			double lo[3], hi[3];
 
-			if ((i & 255) == 0 && !going(c))
-				break;
 			rb_object_box(o, index, lo, hi);
 			for (int a = 0; a < 3; a++)
 			{
-				c0[a] = rb_grid_cell(g, a, lo[a]);
-				c1[a] = rb_grid_cell(g, a, hi[a]);
+				c0[a] = cell_of(g, a, lo[a]);
+				c1[a] = cell_of(g, a, hi[a]);
 			}
-			for (uint32_t z = c0[2]; z <= c1[2]; z++)
-				for (uint32_t y = c0[1]; y <= c1[1]; y++)
+			for (uint32_t z = c0[2]; z <= c1[2] && on; z++)
+				for (uint32_t y = c0[1]; y <= c1[1] && on; y++)
 				{
-					uint64_t row = rb_grid_number(g, 0, y, z);
+					uint64_t row = rb_grid_number(&g->grid, 0, y, z);
+
+					done += 16 + c1[0] - c0[0];
+					if (done > 1 << 16)
+					{
+						done = 0;
+						on = going(c);
+					}
 
 					for (uint32_t x = c0[0]; x <= c1[0]; x++)
 					{
@@ -244,7 +299,7 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 		if (status != RB_OK)
 			return status;
 		memset(g->count[s], 0, g->cells * sizeof(uint32_t));
-		scatter(c, o[s], list[s], &g->grid, g->count[s], NULL, NULL);
+		scatter(c, o[s], list[s], g, g->count[s], NULL, NULL);
 	}
 	if (!going(c))
 		return RB_STOPPED;
@@ -267,7 +322,7 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 		if (status != RB_OK)
 			return status;
 		memset(g->count[s], 0, g->cells * sizeof(uint32_t));
-		scatter(c, o[s], list[s], &g->grid, g->count[s], g->start[s], g->entry[s]);
+		scatter(c, o[s], list[s], g, g->count[s], g->start[s], g->entry[s]);
 		rb_free(ctx->memory, (void **) &g->count[s]);
 	}
 	if (same)
@@ -281,7 +336,7 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 /* ---- the recursion ---- */
 
 static void join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
-					   const double hi[3], int depth);
+					   const double hi[3], int depth, bool quantiles);
 
 static void
 leaf(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3])
@@ -313,11 +368,12 @@ join_blocks(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
 		}
 }
 
-/* the box of a cell, a little larger than what the rounded map gives it; it only guides */
+/* the box of a cell, about as the rounded map gives it; it only guides */
 static void
-cell_box(const double lo[3], const double hi[3], const rb_grid *g, uint64_t cell, double clo[3],
-		 double chi[3])
+cell_box(const double lo[3], const double hi[3], const rb_cells *cells, uint64_t cell,
+		 double clo[3], double chi[3])
 {
+	const rb_grid *g = &cells->grid;
 	uint32_t at[3];
 
 	at[0] = (uint32_t) (cell % g->n[0]);
@@ -327,8 +383,16 @@ cell_box(const double lo[3], const double hi[3], const rb_grid *g, uint64_t cell
 	{
 		double f = (double) at[a] / g->n[a], t = (double) (at[a] + 1) / g->n[a];
 
-		clo[a] = lo[a] * (1 - f) + hi[a] * f;
-		chi[a] = lo[a] * (1 - t) + hi[a] * t;
+		if (cells->quantiles)
+		{
+			clo[a] = at[a] > 0 ? cells->cut[a][at[a] - 1] : lo[a];
+			chi[a] = cells->cut[a][at[a]];
+		}
+		else
+		{
+			clo[a] = lo[a] * (1 - f) + hi[a] * f;
+			chi[a] = lo[a] * (1 - t) + hi[a] * t;
+		}
 		if (at[a] == 0)
 			clo[a] = lo[a];
 		if (at[a] == g->n[a] - 1)
@@ -351,7 +415,7 @@ join_leaves(rb_cpu *c, const rb_cells *g, uint64_t from, uint64_t to, bool same,
 
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
-		cell_box(lo, hi, &g->grid, cell, clo, chi);
+		cell_box(lo, hi, g, cell, clo, chi);
 		leaf(c, r, b, same, clo, chi);
 		__atomic_add_fetch(&c->leaf_done, 1, __ATOMIC_RELAXED);
 	}
@@ -359,7 +423,7 @@ join_leaves(rb_cpu *c, const rb_cells *g, uint64_t from, uint64_t to, bool same,
 
 static void
 join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const double hi[3],
-		   int depth)
+		   int depth, double crowd)
 {
 	uint64_t from = 0;
 	uint64_t tests = 0;
@@ -379,8 +443,8 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
 				rb_list b = {g->entry[1] + g->start[1][cell], (uint32_t) nb};
 				double clo[3], chi[3];
 
-				cell_box(lo, hi, &g->grid, cell, clo, chi);
-				join_lists(c, r, b, same, clo, chi, depth + 1);
+				cell_box(lo, hi, g, cell, clo, chi);
+				join_lists(c, r, b, same, clo, chi, depth + 1, (double) nr * nb > crowd);
 			}
 			continue;
 		}
@@ -400,26 +464,153 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
 		join_leaves(c, g, from, g->cells, same, lo, hi);
 }
 
+/* equal cells, or those that the settings ask for */
+static void __attribute__((noinline))
+cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3], bool fixed,
+			rb_cells *g)
+{
+	const rb_plan plan = {INCIDENCE_COST, TARGET, MAX_CELLS};
+	rb_sample sample[2];
+	double slo[RB_SAMPLE][3], shi[RB_SAMPLE][3], width[3];
+	uint32_t n[3];
+
+	for (int a = 0; a < 3; a++)
+	{
+		width[a] = 0.5 * hi[a] - 0.5 * lo[a];
+		width[a] = width[a] > 0 ? width[a] : 0;
+	}
+	for (int s = 0; s < 2; s++)
+	{
+		sample[s].n = sample_boxes(s == 0 ? c->red : c->blue, list[s], slo, shi);
+		for (uint32_t i = 0; i < sample[s].n; i++)
+			for (int a = 0; a < 3; a++)
+				sample[s].extent[i][a] = 0.5 * shi[i][a] - 0.5 * slo[i][a];
+	}
+	if (fixed)
+		rb_plan_fixed(c->ctx->grid_resolution, MAX_CELLS, width, n);
+	else
+		rb_plan_grid(&plan, &sample[0], list[0].n, &sample[1], list[1].n, width, n);
+	rb_grid_init(&g->grid, lo, hi, n);
+}
+
+static int
+by_value(const void *x, const void *y)
+{
+	double p = *(const double *) x, q = *(const double *) y;
+
+	return p < q ? -1 : p > q;
+}
+
+/* how many of n ascending numbers are below x */
+static uint32_t
+rank_of(const double *sorted, uint32_t n, double x)
+{
+	uint32_t from = 0;
+
+	while (n > 0)
+	{
+		uint32_t half = n / 2;
+
+		if (sorted[from + half] < x)
+		{
+			from += half + 1;
+			n -= half + 1;
+		}
+		else
+			n = half;
+	}
+	return from;
+}
+
+/*
+ * Cells between quantiles of where the objects are, their centres in the region.
+ * The plan is the same, for objects whose extent is the share of the centres that
+ * they cover: in that measure the data are spread evenly over a region of width 1.
+ */
+static void __attribute__((noinline))
+cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3],
+				 rb_cells *g)
+{
+	const rb_plan plan = {INCIDENCE_COST, TARGET, MAX_CELLS};
+	const double width[3] = {1, 1, 1};
+	rb_sample sample[2];
+	double slo[2][RB_SAMPLE][3], shi[2][RB_SAMPLE][3], centre[3][2 * RB_SAMPLE];
+	uint32_t total;
+
+	for (int s = 0; s < 2; s++)
+		sample[s].n = sample_boxes(s == 0 ? c->red : c->blue, list[s], slo[s], shi[s]);
+	total = sample[0].n + sample[1].n;
+	for (int a = 0; a < 3; a++)
+	{
+		for (int s = 0; s < 2; s++)
+			for (uint32_t i = 0; i < sample[s].n; i++)
+			{
+				double from = slo[s][i][a] > lo[a] ? slo[s][i][a] : lo[a];
+				double to = shi[s][i][a] < hi[a] ? shi[s][i][a] : hi[a];
+
+				centre[a][s * sample[0].n + i] = 0.5 * from + 0.5 * to;
+			}
+		qsort(centre[a], total, sizeof(double), by_value);
+		for (int s = 0; s < 2; s++)
+			for (uint32_t i = 0; i < sample[s].n; i++)
+				sample[s].extent[i][a] = (double) (rank_of(centre[a], total, shi[s][i][a]) -
+												   rank_of(centre[a], total, slo[s][i][a])) /
+										 total;
+	}
+	rb_plan_grid(&plan, &sample[0], list[0].n, &sample[1], list[1].n, width, g->grid.n);
+	for (int a = 0; a < 3; a++)
+	{
+		uint32_t n = g->grid.n[a] < CUTS ? g->grid.n[a] : CUTS;
+		uint32_t k = 0;
+
+		for (uint32_t i = 1; i < n; i++)
+		{
+			double cut = centre[a][(uint64_t) i * total / n];
+
+			if (cut > lo[a] && (k == 0 || cut > g->cut[a][k - 1]))
+				g->cut[a][k++] = cut;
+		}
+		g->grid.n[a] = k + 1;
+	}
+	g->quantiles = true;
+}
+
+/* box tests and incidences in box tests, if nothing is cut further */
+static double
+cost_of(double nred, double nblue)
+{
+	return nred * nblue + INCIDENCE_COST * (nred + nblue);
+}
+
+static bool
+worth_it(const rb_cells *g, rb_list red, rb_list blue)
+{
+	double cost = 0;
+
+	for (uint64_t cell = 0; cell < g->cells; cell++)
+		cost += cost_of((double) (g->start[0][cell + 1] - g->start[0][cell]),
+						(double) (g->start[1][cell + 1] - g->start[1][cell]));
+	return cost < 0.9 * cost_of(red.n, blue.n);
+}
+
 /*
  * All pairs of two lists that this cell (lo, hi) owns.
  */
 static void
 join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
-		   int depth)
+		   int depth, bool quantiles)
 {
-	const rb_plan plan = {16, TARGET, MAX_CELLS};
 	const rb_objects *o[2] = {c->red, c->blue};
 	const rb_list list[2] = {red, blue};
-	rb_sample sample[2];
 	rb_cells g;
-	double rlo[3], rhi[3], blo[3], bhi[3], width[3];
-	uint32_t n[3];
-	bool progress = depth == 0;
-	rb_status status;
+	double rlo[3], rhi[3], blo[3], bhi[3];
+	bool fixed = depth == 0 && c->ctx->grid_resolution > 0;
+	bool helps = depth == 0;
+	rb_status status = RB_OK;
 
 	if (!going(c) || red.n == 0 || blue.n == 0)
 		return;
-	if (red.n <= RB_TILE && blue.n <= RB_TILE && !(depth == 0 && c->ctx->grid_resolution > 0))
+	if (red.n <= RB_TILE && blue.n <= RB_TILE && !fixed)
 	{
 		leaf(c, red, blue, same, lo, hi);
 		return;
@@ -438,59 +629,43 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], 
 		return;
 	for (int a = 0; a < 3; a++)
 	{
-		double was = 0.5 * hi[a] - 0.5 * lo[a];
-
 		rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
 		rlo[a] = rlo[a] > lo[a] ? rlo[a] : lo[a];
 		rhi[a] = rhi[a] < bhi[a] ? rhi[a] : bhi[a];
 		rhi[a] = rhi[a] < hi[a] ? rhi[a] : hi[a];
-		width[a] = 0.5 * rhi[a] - 0.5 * rlo[a];
-		width[a] = width[a] > 0 ? width[a] : 0;
-		progress |= width[a] < 0.5 * was;
 	}
 
-	sample_list(c->red, red, &sample[0]);
-	sample_list(c->blue, blue, &sample[1]);
-	if (depth == 0 && c->ctx->grid_resolution > 0)
-		rb_plan_fixed(c->ctx->grid_resolution, MAX_CELLS, width, n);
+	memset(&g, 0, offsetof(rb_cells, cut));
+	if (quantiles)
+		cut_at_quantiles(c, list, rlo, rhi, &g);
 	else
-		rb_plan_grid(&plan, &sample[0], red.n, &sample[1], blue.n, width, n);
-	memset(&g, 0, sizeof(g));
-	rb_grid_init(&g.grid, rlo, rhi, n);
+		cut_equally(c, list, rlo, rhi, fixed, &g);
 	g.cells = (uint64_t) g.grid.n[0] * g.grid.n[1] * g.grid.n[2];
 	if (depth == 0)
-		memcpy(c->ctx->stats.resolution, g.grid.n, sizeof(n));
-	if ((g.cells == 1 && depth > 0) || depth >= DEPTH)
+		memcpy(c->ctx->stats.resolution, g.grid.n, sizeof(g.grid.n));
+	if (depth == 0 || (g.cells > 1 && depth < DEPTH))
 	{
-		join_blocks(c, red, blue, same, rlo, rhi);
-		return;
-	}
-
-	status = cells_make(c, &g, o, list, same);
-	if (status == RB_OK)
-	{
-		__atomic_add_fetch(&c->cells, g.cells, __ATOMIC_RELAXED);
-		/* a grid that left most of the work in one cell has not helped */
-		for (uint64_t cell = 0; cell < g.cells && !progress; cell++)
+		status = cells_make(c, &g, o, list, same);
+		if (status == RB_OK)
 		{
-			uint64_t nr = g.start[0][cell + 1] - g.start[0][cell];
-			uint64_t nb = g.start[1][cell + 1] - g.start[1][cell];
-
-			if ((double) nr * nb > 0.5 * red.n * blue.n)
-				break;
-			progress = cell == g.cells - 1;
-		}
+			__atomic_add_fetch(&c->cells, g.cells, __ATOMIC_RELAXED);
+			helps = depth == 0 || worth_it(&g, red, blue);
 #pragma omp taskgroup
-		if (progress)
-			join_cells(c, &g, same, rlo, rhi, depth);
+			if (helps)
+				join_cells(c, &g, same, rlo, rhi, depth, KEPT * red.n * blue.n);
+		}
 		else
-			join_blocks(c, red, blue, same, rlo, rhi);
+			fail(c, status);
+		if (same)
+			g.start[1] = NULL, g.entry[1] = NULL;
+		cells_free(c, &g);
 	}
+	if (status != RB_OK || helps)
+		return;
+	if (!quantiles && depth < DEPTH)
+		join_lists(c, red, blue, same, rlo, rhi, depth + 1, true);
 	else
-		fail(c, status);
-	if (same)
-		g.start[1] = NULL, g.entry[1] = NULL;
-	cells_free(c, &g);
+		join_blocks(c, red, blue, same, rlo, rhi);
 }
 
 static void
@@ -525,7 +700,7 @@ join_all(rb_cpu *c)
 			list[1] = list[0];
 		c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, 0);
-		join_lists(c, list[0], list[1], c->self, lo[0], hi[0], 0);
+		join_lists(c, list[0], list[1], c->self, lo[0], hi[0], 0, false);
 	}
 	for (int s = 0; s < sides; s++)
 		rb_free(c->ctx->memory, (void **) &entry[s]);

@@ -342,7 +342,7 @@ side_fill(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
 static void
 tile_sample(const rb_tile *tile, rb_sample *sample)
 {
-	uint32_t step = tile->n / 128 + 1;
+	uint32_t step = tile->n / RB_SIZE(128, 4) + 1;
 
 	sample->n = 0;
 	for (uint32_t i = 0; i < tile->n; i += step)

@@ -18,6 +18,9 @@
  */
 #include "rb_core.h"
 
+/* a region is not cut along an axis on which it is smaller: cells / width must not overflow */
+#define SMALLEST 0x1p-980
+
 static double
 alpha(const rb_sample *sample, const double cells[3], const double per_width[3])
 {
@@ -48,7 +51,7 @@ rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred, const rb_sa
 	double cost = incidences * plan->incidence_cost + nred * nblue;
 
 	for (int a = 0; a < 3; a++)
-		per_width[a] = width[a] > 0 && 1 / width[a] <= DBL_MAX ? 1 / width[a] : 0;
+		per_width[a] = width[a] >= SMALLEST ? 1 / width[a] : 0;
 
 	for (;;)
 	{

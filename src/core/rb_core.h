@@ -72,7 +72,7 @@ extern rb_status rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb
 /* ---- plan.c ---- */
 
 /* the extents (hi - lo) of a sample of objects, three doubles each */
-#define RB_SAMPLE 1024
+#define RB_SAMPLE RB_SIZE(1024, 20)
 
 typedef struct rb_sample
 {
