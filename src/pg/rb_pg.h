@@ -15,8 +15,10 @@
 
 #include "fmgr.h"
 #include "rb_compat.h"
+#include "access/htup.h"
 #include "access/tupdesc.h"
 #include "tcop/dest.h"
+#include "utils/relcache.h"
 
 #include "redblue.h"
 
@@ -91,6 +93,7 @@ typedef struct rb_source
 	const rb_join *join;
 	int side;              /* 0 or 1 */
 	const char *sql;       /* one SELECT */
+	Oid heap;              /* a table that can be read without it, or InvalidOid */
 	double rows;           /* expected; 0: no idea */
 	const char *id_name;   /* NULL: "id" */
 	const char *geom_name; /* NULL: found by its type */
@@ -151,6 +154,14 @@ typedef struct rb_srid
 
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_srid *srid);
+
+/* reads a row from the bytes of its tuple; false when it must come in a slot */
+extern bool rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
+
+/* ---- heap.c: plain tables, past the executor ---- */
+
+extern bool rb_heap_readable(Relation rel);
+extern void rb_heap_read(Oid relid, DestReceiver *receiver);
 
 /* ---- run.c: open a join, take batches, close ---- */
 

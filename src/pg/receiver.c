@@ -176,19 +176,15 @@ find_offsets(rb_receiver *r, TupleDesc desc)
 
 /* reads the row from the tuple's bytes; false when it must be read in another way */
 static inline bool
-receive_raw(rb_receiver *r, TupleTableSlot *slot)
+receive_raw(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 {
-	HeapTuple tuple;
 	const char *data;
 	double *to;
 	int64 id;
 
-	if (slot->tts_ops != &TTSOpsBufferHeapTuple)
-		return false;
-	if (slot->tts_tupleDescriptor != r->raw_desc)
-		find_offsets(r, slot->tts_tupleDescriptor);
-	tuple = ((HeapTupleTableSlot *) slot)->tuple;
-	if (!r->raw || tuple == NULL || HeapTupleHasNulls(tuple) ||
+	if (desc != r->raw_desc)
+		find_offsets(r, desc);
+	if (!r->raw || HeapTupleHasNulls(tuple) ||
 		HeapTupleHeaderGetNatts(tuple->t_data) < r->columns.last)
 		return false;
 
@@ -416,7 +412,8 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 
 	CHECK_FOR_INTERRUPTS();
 	r->rows++;
-	if (receive_raw(r, slot))
+	if (slot->tts_ops == &TTSOpsBufferHeapTuple && ((HeapTupleTableSlot *) slot)->tuple != NULL &&
+		receive_raw(r, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple))
 		return true;
 	slot_getsomeattrs(slot, r->columns.last);
 	id = read_id(r, slot);
@@ -425,6 +422,17 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	else
 		receive_coordinates(r, slot, id);
 	end_row(r, id);
+	return true;
+}
+
+bool
+rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	if (!receive_raw(r, desc, tuple))
+		return false;
+	r->rows++;
 	return true;
 }
 

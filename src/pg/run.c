@@ -39,17 +39,37 @@ reading_context(void *arg)
 {
 	const rb_source *source = arg;
 
-	errcontext("reading the %s side of %s", rb_source_side(source), source->join->function);
+	/* a SELECT that is run tells itself what it is */
+	if (OidIsValid(source->heap))
+		errcontext("reading the %s side of %s: %s", rb_source_side(source), source->join->function,
+				   source->sql);
+	else
+		errcontext("reading the %s side of %s", rb_source_side(source), source->join->function);
 }
 
 /* runs one SELECT, read-only, as the caller, on the snapshot of the statement around it */
+static void
+run_select(const rb_source *source, DestReceiver *receiver)
+{
+	SPIExecuteOptions options;
+	int rc;
+
+	memset(&options, 0, sizeof options);
+	options.read_only = true;
+	options.must_return_tuples = true;
+	options.dest = receiver;
+	rc = SPI_execute_extended(source->sql, &options);
+	if (rc < 0)
+		elog(ERROR, "%s: SPI_execute_extended: %s", source->join->function,
+			 SPI_result_code_string(rc));
+}
+
 static void
 read_side(rb_run *run, const rb_source *source)
 {
 	rb_builder *builder = &run->builder[source->side];
 	ErrorContextCallback context;
-	SPIExecuteOptions options;
-	int rc;
+	DestReceiver *receiver;
 
 	context.callback = reading_context;
 	context.arg = unconstify(rb_source *, source);
@@ -57,14 +77,11 @@ read_side(rb_run *run, const rb_source *source)
 	error_context_stack = &context;
 
 	rb_builder_init(builder, run->memory, rb_source_kind(source));
-	memset(&options, 0, sizeof options);
-	options.read_only = true;
-	options.must_return_tuples = true;
-	options.dest = rb_receiver_create(source, builder, &run->srid);
-	rc = SPI_execute_extended(source->sql, &options);
-	if (rc < 0)
-		elog(ERROR, "%s: SPI_execute_extended: %s", run->join->function,
-			 SPI_result_code_string(rc));
+	receiver = rb_receiver_create(source, builder, &run->srid);
+	if (OidIsValid(source->heap))
+		rb_heap_read(source->heap, receiver);
+	else
+		run_select(source, receiver);
 	rb_builder_objects(builder, &run->objects[source->side]);
 
 	error_context_stack = context.previous;

@@ -8,6 +8,8 @@
  * which the caller may read only some columns, are asked for just the columns
  * that are needed.
  *
+ * A plain table is read without the SELECT (heap.c); it says what would be read.
+ *
  * A query is taken as it is, after a look at its parse tree: one SELECT that
  * writes nothing and locks nothing.  What passes runs as the caller, read-only.
  */
@@ -105,6 +107,7 @@ rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid, con
 												RelationGetRelationName(rel)));
 	source->sql = sql.data;
 	source->rows = Max(rel->rd_rel->reltuples, 0);
+	source->heap = rb_heap_readable(rel) ? relid : InvalidOid;
 	relation_close(rel, NoLock);
 }
 
@@ -188,6 +191,7 @@ rb_source_query(rb_source *source, const rb_join *join, int side, const char *te
 	source->id_name = NULL;
 	source->geom_name = NULL;
 	source->sql = text;
+	source->heap = InvalidOid;
 	source->rows = 0;
 
 	context.callback = locate_error;
