@@ -63,6 +63,15 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_suppo
 COMMENT ON FUNCTION redblue_triangle_self_pairs_query(text) IS
 'redblue_triangle_self_pairs over one query; its text as in redblue_triangle_pairs_query';
 
+-- ---- into a table ----
+
+CREATE FUNCTION redblue_into(target regclass, source text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_into' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_into(regclass, text) IS
+'INSERT INTO target source, and the number of rows: source is one SELECT, most often over a join, whose columns are those of the target in order.
+Rows go in blocks to a plain table without indexes, triggers, constraints but NOT NULL, defaults to fill in, policies, partitions;
+in any other case one by one, as INSERT does it. Privileges and errors are those of INSERT';
+
 -- ---- exact signs ----
 
 CREATE FUNCTION redblue_orient2d(
