@@ -1,4 +1,4 @@
-/* redblue: which triangles of two tables share a point, exactly */
+/* redblue: which triangles, segments or boxes of two tables share a point, exactly */
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION redblue" to load this file. \quit
@@ -12,6 +12,10 @@ COMMENT ON TYPE redblue_pair IS
 CREATE TYPE redblue_self_pair AS (id1 bigint, id2 bigint);
 COMMENT ON TYPE redblue_self_pair IS
 'two rows of one table that share a point, by their ids; id1 is of the row read first';
+
+CREATE TYPE redblue_segment_triangle_pair AS (segment_id bigint, triangle_id bigint);
+COMMENT ON TYPE redblue_segment_triangle_pair IS
+'a row of segments and a row of triangles that share a point, by their ids';
 
 -- ---- planner ----
 
@@ -62,6 +66,170 @@ AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs_query(text) IS
 'redblue_triangle_self_pairs over one query; its text as in redblue_triangle_pairs_query';
+
+-- ---- segments ----
+
+CREATE FUNCTION redblue_segment_triangle_pairs(
+	segments regclass, triangles regclass,
+	segments_id name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	triangles_id name DEFAULT NULL, triangles_geom name DEFAULT NULL)
+RETURNS SETOF redblue_segment_triangle_pair
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pairs(regclass, regclass, name, name, name, name) IS
+'the pairs of a row of segments and a row of triangles, in three dimensions, that share a point, exactly, in no promised order.
+Segments: six numbers ax ay az bx by bz, or a geometry with Z: LineString, MultiLineString, GeometryCollection of these; a row
+is one object, however many pieces it has. Triangles, ids, units and errors as in redblue_triangle_pairs. Curves are error 0A000';
+
+CREATE FUNCTION redblue_segment_triangle_pairs_query(segments text, triangles text)
+RETURNS SETOF redblue_segment_triangle_pair
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pairs_query(text, text) IS
+'redblue_segment_triangle_pairs over two queries; their texts as in redblue_triangle_pairs_query';
+
+CREATE FUNCTION redblue_segment_pairs(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
+	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+RETURNS SETOF redblue_pair
+AS 'MODULE_PATHNAME', 'redblue_segment_pairs'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pairs(regclass, regclass, name, name, name, name) IS
+'the pairs of rows of two tables or views whose closed segments in the plane share a point, exactly, in no promised order.
+Each side: an integer column id, and four numbers ax ay bx by or a geometry, of which x and y count: LineString, MultiLineString,
+Polygon and MultiPolygon (their rings, not what these enclose), GeometryCollection of these. A row is one object. Errors as in
+redblue_triangle_pairs, 0A000 curves';
+
+CREATE FUNCTION redblue_segment_pairs_query(red text, blue text)
+RETURNS SETOF redblue_pair
+AS 'MODULE_PATHNAME', 'redblue_segment_pairs_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pairs_query(text, text) IS
+'redblue_segment_pairs over two queries; their texts as in redblue_triangle_pairs_query';
+
+CREATE FUNCTION redblue_segment_self_pairs(
+	lines regclass, lines_id name DEFAULT NULL, lines_geom name DEFAULT NULL)
+RETURNS SETOF redblue_self_pair
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pairs(regclass, name, name) IS
+'the pairs of rows of one table or view whose closed segments in the plane share a point: each unordered pair once, no row with
+itself. Columns and errors as in redblue_segment_pairs';
+
+CREATE FUNCTION redblue_segment_self_pairs_query(lines text)
+RETURNS SETOF redblue_self_pair
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pairs_query(text) IS
+'redblue_segment_self_pairs over one query; its text as in redblue_triangle_pairs_query';
+
+-- ---- boxes ----
+
+CREATE FUNCTION redblue_box_pairs(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
+	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+RETURNS SETOF redblue_pair
+AS 'MODULE_PATHNAME', 'redblue_box_pairs'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pairs(regclass, regclass, name, name, name, name) IS
+'the pairs of rows of two tables or views whose closed boxes share a point, exactly, in no promised order.
+Each side: an integer column id, and six numbers lx ly lz hx hy hz, or lx ly hx hy, low <= high; or a geometry without curves, whose
+box is that of its points, not the rounded one in its header, in three dimensions where it has Z; or box3d, box2d, or cube of two
+dimensions or three. All boxes of a call have the same number of dimensions.
+Errors: 22023 low > high, mixed dimensions or SRIDs, and those of redblue_triangle_pairs';
+
+CREATE FUNCTION redblue_box_pairs_query(red text, blue text)
+RETURNS SETOF redblue_pair
+AS 'MODULE_PATHNAME', 'redblue_box_pairs_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pairs_query(text, text) IS
+'redblue_box_pairs over two queries; their texts as in redblue_triangle_pairs_query';
+
+CREATE FUNCTION redblue_box_self_pairs(
+	boxes regclass, boxes_id name DEFAULT NULL, boxes_geom name DEFAULT NULL)
+RETURNS SETOF redblue_self_pair
+AS 'MODULE_PATHNAME', 'redblue_box_self_pairs'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pairs(regclass, name, name) IS
+'the pairs of rows of one table or view whose closed boxes share a point: each unordered pair once, no row with itself.
+Columns and errors as in redblue_box_pairs';
+
+CREATE FUNCTION redblue_box_self_pairs_query(boxes text)
+RETURNS SETOF redblue_self_pair
+AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pairs_query(text) IS
+'redblue_box_self_pairs over one query; its text as in redblue_triangle_pairs_query';
+
+-- ---- how many ----
+
+CREATE FUNCTION redblue_triangle_pair_count(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
+	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_count(regclass, regclass, name, name, name, name) IS
+'the number of rows of redblue_triangle_pairs with the same arguments; the pairs are counted where they are found, none is kept where
+each row is one triangle';
+
+CREATE FUNCTION redblue_triangle_pair_count_query(red text, blue text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_count_query(text, text) IS
+'the number of rows of redblue_triangle_pairs_query with the same arguments';
+
+CREATE FUNCTION redblue_triangle_self_pair_count(
+	mesh regclass, mesh_id name DEFAULT NULL, mesh_geom name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_count(regclass, name, name) IS
+'the number of rows of redblue_triangle_self_pairs with the same arguments';
+
+CREATE FUNCTION redblue_triangle_self_pair_count_query(mesh text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_count_query(text) IS
+'the number of rows of redblue_triangle_self_pairs_query with the same argument';
+
+CREATE FUNCTION redblue_box_pair_count(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
+	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_box_pair_count'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pair_count(regclass, regclass, name, name, name, name) IS
+'the number of rows of redblue_box_pairs with the same arguments; the pairs are counted where they are found, none is kept where
+each row is one box';
+
+CREATE FUNCTION redblue_box_pair_count_query(red text, blue text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_box_pair_count_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pair_count_query(text, text) IS
+'the number of rows of redblue_box_pairs_query with the same arguments';
+
+CREATE FUNCTION redblue_box_self_pair_count(
+	boxes regclass, boxes_id name DEFAULT NULL, boxes_geom name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pair_count(regclass, name, name) IS
+'the number of rows of redblue_box_self_pairs with the same arguments';
+
+CREATE FUNCTION redblue_box_self_pair_count_query(boxes text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pair_count_query(text) IS
+'the number of rows of redblue_box_self_pairs_query with the same argument';
 
 -- ---- into a table ----
 

@@ -42,6 +42,16 @@ rb_builder_free(rb_builder *b)
 	rb_builder_init(b, b->memory, b->kind);
 }
 
+void
+rb_builder_set_kind(rb_builder *b, rb_kind kind)
+{
+	int width = rb_kind_width(kind);
+
+	b->coords_cap = b->coords_cap * (size_t) b->width / (size_t) width;
+	b->kind = kind;
+	b->width = width;
+}
+
 /*
  * Make room for `need` elements.  The block grows by half, which the large ones
  * do by remapping; where the budget has no room for half, by a sixteenth, so that

@@ -26,8 +26,8 @@
  * count that asks for it was compared with the bytes that are left.  The bytes
  * may lie at any address.
  *
- * A kind of object is a function that takes one leaf (take_triangle ...): a new
- * kind is one line in `takers`.
+ * A kind of object is a function that takes the rings and lines of the leaves, one
+ * by one (take_triangle ...): a new kind is one line in `takers`.
  */
 #include "redblue.h"
 
@@ -37,9 +37,11 @@
 enum
 {
 	TYPE_POINT = 1,
+	TYPE_LINE = 2,
 	TYPE_POLYGON = 3,
 	TYPE_MULTIPOINT = 4,
 	TYPE_COLLECTION = 7,
+	TYPE_CIRCULARSTRING = 8,
 	TYPE_COMPOUND = 9,
 	TYPE_CURVEPOLYGON = 10,
 	TYPE_MULTISURFACE = 12,
@@ -79,7 +81,8 @@ typedef struct reader
 	const uint8_t *end;
 	bool swap; /* numbers are in the other byte order */
 	bool has_z;
-	int dims; /* doubles per point: 2, 3 or 4 */
+	int dims;       /* doubles per point: 2, 3 or 4 */
+	uint32_t first; /* the geometry's first part, if it has one */
 	rb_builder *b;
 	rb_geometry_info *info;
 	rb_error *error;
@@ -92,7 +95,10 @@ typedef struct line
 	uint32_t npoints;
 } line;
 
-/* what a kind does with a leaf: type, number of rings (1 for a line), its first ring */
+/*
+ * What a kind does with a line, or with one ring of a leaf of that type: nrings of
+ * them there are (1 for a line).  None is empty.
+ */
 typedef rb_geometry_fault (*taker)(reader *r, uint32_t type, uint32_t nrings, line ring);
 
 const char *
@@ -191,8 +197,113 @@ take_triangle(reader *r, uint32_t type, uint32_t nrings, line ring)
 	return RB_GEOMETRY_OK;
 }
 
+/* n points are n - 1 segments; a single point is a segment of no length */
+static rb_geometry_fault
+take_line(reader *r, line points, int n)
+{
+	rb_builder *b = r->b;
+	uint32_t parts = points.npoints > 1 ? points.npoints - 1 : 1;
+	double *to;
+
+	if (rb_builder_reserve(b, parts, r->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 2 * (size_t) n;
+	read_point(r, &points, 0, n, to);
+	if (!all_finite(to, n))
+		return RB_GEOMETRY_NOT_FINITE;
+	if (points.npoints == 1)
+		memcpy(to + n, to, (size_t) n * sizeof(double));
+	for (uint32_t i = 1; i < points.npoints; i++, to += 2 * n)
+	{
+		if (i > 1)
+			memcpy(to, to - n, (size_t) n * sizeof(double));
+		read_point(r, &points, i, n, to + n);
+		if (!all_finite(to + n, n))
+			return RB_GEOMETRY_NOT_FINITE;
+	}
+	b->nparts += parts;
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+take_segment3(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	(void) nrings;
+	if (type == TYPE_CIRCULARSTRING)
+		return RB_GEOMETRY_CURVE;
+	if (type != TYPE_LINE)
+		return RB_GEOMETRY_WRONG_TYPE;
+	if (!r->has_z)
+		return RB_GEOMETRY_NO_Z;
+	return take_line(r, points, 3);
+}
+
+/* a polygon is its rings */
+static rb_geometry_fault
+take_segment2(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	(void) nrings;
+	if (type == TYPE_CIRCULARSTRING)
+		return RB_GEOMETRY_CURVE;
+	if (type != TYPE_LINE && type != TYPE_POLYGON)
+		return RB_GEOMETRY_WRONG_TYPE;
+	return take_line(r, points, 2);
+}
+
+/* the box of all points of the geometry: one part, made by its first line, widened by all others */
+static rb_geometry_fault
+take_box(reader *r, uint32_t type, line points, int n)
+{
+	rb_builder *b = r->b;
+	double *box;
+
+	if (type == TYPE_CIRCULARSTRING)
+		return RB_GEOMETRY_CURVE;
+	if (b->nparts == r->first)
+	{
+		if (rb_builder_reserve(b, 1, r->error) != RB_OK)
+			return RB_GEOMETRY_NO_MEMORY;
+		box = b->coords + (size_t) b->nparts * 2 * (size_t) n;
+		read_point(r, &points, 0, n, box);
+		memcpy(box + n, box, (size_t) n * sizeof(double));
+		b->nparts++;
+	}
+	box = b->coords + (size_t) r->first * 2 * (size_t) n;
+	for (uint32_t i = 0; i < points.npoints; i++)
+	{
+		double x[3];
+
+		read_point(r, &points, i, n, x);
+		if (!all_finite(x, n))
+			return RB_GEOMETRY_NOT_FINITE;
+		for (int k = 0; k < n; k++)
+		{
+			if (x[k] < box[k])
+				box[k] = x[k];
+			if (x[k] > box[n + k])
+				box[n + k] = x[k];
+		}
+	}
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+take_box3(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	(void) nrings;
+	return r->has_z ? take_box(r, type, points, 3) : RB_GEOMETRY_NO_Z;
+}
+
+static rb_geometry_fault
+take_box2(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	(void) nrings;
+	return r->has_z ? RB_GEOMETRY_Z : take_box(r, type, points, 2);
+}
+
 static const taker takers[RB_KINDS] = {
-	[RB_TRIANGLE3] = take_triangle,
+	[RB_TRIANGLE3] = take_triangle, [RB_SEGMENT3] = take_segment3, [RB_SEGMENT2] = take_segment2,
+	[RB_BOX3] = take_box3,          [RB_BOX2] = take_box2,
 };
 
 /* ---- the tree ---- */
@@ -218,19 +329,31 @@ pass_points(reader *r, uint32_t n, line *ring)
 	return true;
 }
 
-/* hand a leaf to the kind's taker; an empty one is nothing at all */
+/* hand a line or ring to the kind's taker; an empty one is nothing at all */
 static rb_geometry_fault
 take(reader *r, uint32_t type, uint32_t nrings, line ring)
 {
-	taker give = takers[r->b->kind];
 	rb_geometry_fault fault;
 
-	if (nrings == 0 || ring.npoints == 0)
+	if (ring.npoints == 0)
 		return RB_GEOMETRY_OK;
-	fault = give == NULL ? RB_GEOMETRY_WRONG_TYPE : give(r, type, nrings, ring);
+	fault = takers[r->b->kind](r, type, nrings, ring);
 	if (fault != RB_GEOMETRY_OK)
 		r->info->bad_type = type;
 	return fault;
+}
+
+/*
+ * The other collections are the sum of their children.  A curve polygon is not: its
+ * rings look like lines, even where none of them is curved.
+ */
+static inline rb_geometry_fault
+judge_collection(reader *r, uint32_t type, uint32_t count)
+{
+	if (type != TYPE_CURVEPOLYGON || count == 0)
+		return RB_GEOMETRY_OK;
+	r->info->bad_type = type;
+	return r->b->kind == RB_TRIANGLE3 ? RB_GEOMETRY_WRONG_TYPE : RB_GEOMETRY_CURVE;
 }
 
 /* one leaf of the serialized form, its header read: `count` points or rings */
@@ -243,17 +366,18 @@ serialized_leaf(reader *r, uint32_t type, uint32_t count)
 	{
 		const uint8_t *sizes = r->at;
 		size_t words = (size_t) count + (count & 1); /* padded to 8 bytes */
-		line inner;
+		rb_geometry_fault fault = RB_GEOMETRY_OK;
 
 		if (words > left(r) / 4)
 			return RB_GEOMETRY_MALFORMED;
 		r->at += words * 4;
-		if (!pass_points(r, word(sizes, r->swap), &ring))
-			return RB_GEOMETRY_MALFORMED;
-		for (uint32_t i = 1; i < count; i++)
-			if (!pass_points(r, word(sizes + (size_t) i * 4, r->swap), &inner))
+		for (uint32_t i = 0; i < count && fault == RB_GEOMETRY_OK; i++)
+		{
+			if (!pass_points(r, word(sizes + (size_t) i * 4, r->swap), &ring))
 				return RB_GEOMETRY_MALFORMED;
-		return take(r, type, count, ring);
+			fault = take(r, type, count, ring);
+		}
+		return fault;
 	}
 	if (!pass_points(r, count, &ring))
 		return RB_GEOMETRY_MALFORMED;
@@ -288,6 +412,9 @@ read_serialized(reader *r)
 			/* every child has a header of 8 bytes */
 			if (count > left(r) / 8)
 				return RB_GEOMETRY_MALFORMED;
+			fault = judge_collection(r, type, count);
+			if (fault != RB_GEOMETRY_OK)
+				return fault;
 			pending += count;
 			continue;
 		}
@@ -302,11 +429,10 @@ read_serialized(reader *r)
 static rb_geometry_fault
 guarded(reader *r, rb_geometry_fault (*read)(reader *))
 {
-	uint32_t nparts = r->b->nparts;
 	rb_geometry_fault fault = read(r);
 
 	if (fault != RB_GEOMETRY_OK)
-		r->b->nparts = nparts;
+		r->b->nparts = r->first;
 	return fault;
 }
 
@@ -314,7 +440,7 @@ rb_geometry_fault
 rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
 							rb_error *error)
 {
-	reader r = {bytes, bytes + len, false, false, 2, b, info, error};
+	reader r = {bytes, bytes + len, false, false, 2, b->nparts, b, info, error};
 	size_t skip = 4;
 	uint32_t srid;
 	uint8_t flags;
@@ -419,36 +545,32 @@ ewkb_header(reader *r, bool outermost, uint32_t *type)
 static rb_geometry_fault
 ewkb_leaf(reader *r, uint32_t type)
 {
-	line ring = {r->at, 0};
-	line inner;
+	rb_geometry_fault fault = RB_GEOMETRY_OK;
+	line ring;
 	uint32_t nrings = 1;
 	uint32_t n = 1;
 
 	/* a point has no count, a polygon or triangle has one of its rings */
-	if (type == TYPE_POLYGON || type == TYPE_TRIANGLE)
+	if ((type == TYPE_POLYGON || type == TYPE_TRIANGLE) && !read_count(r, 4, &nrings))
+		return RB_GEOMETRY_MALFORMED;
+	for (uint32_t i = 0; i < nrings && fault == RB_GEOMETRY_OK; i++)
 	{
-		if (!read_count(r, 4, &nrings))
+		if (type != TYPE_POINT && !read_count(r, 1, &n))
 			return RB_GEOMETRY_MALFORMED;
-		if (nrings == 0)
-			return take(r, type, 0, ring);
-	}
-	if (type != TYPE_POINT && !read_count(r, 1, &n))
-		return RB_GEOMETRY_MALFORMED;
-	if (!pass_points(r, n, &ring))
-		return RB_GEOMETRY_MALFORMED;
-	/* EWKB has no other way to say POINT EMPTY */
-	if (type == TYPE_POINT)
-	{
-		double xy[2];
+		if (!pass_points(r, n, &ring))
+			return RB_GEOMETRY_MALFORMED;
+		/* EWKB has no other way to say POINT EMPTY */
+		if (type == TYPE_POINT)
+		{
+			double xy[2];
 
-		read_point(r, &ring, 0, 2, xy);
-		if (xy[0] != xy[0] && xy[1] != xy[1])
-			ring.npoints = 0;
+			read_point(r, &ring, 0, 2, xy);
+			if (xy[0] != xy[0] && xy[1] != xy[1])
+				ring.npoints = 0;
+		}
+		fault = take(r, type, nrings, ring);
 	}
-	for (uint32_t i = 1; i < nrings; i++)
-		if (!read_count(r, 1, &n) || !pass_points(r, n, &inner))
-			return RB_GEOMETRY_MALFORMED;
-	return take(r, type, nrings, ring);
+	return fault;
 }
 
 static rb_geometry_fault
@@ -475,6 +597,9 @@ read_ewkb(reader *r)
 			/* every child has a header of 5 bytes and a count or a point */
 			if (!read_count(r, 9, &count))
 				return RB_GEOMETRY_MALFORMED;
+			fault = judge_collection(r, type, count);
+			if (fault != RB_GEOMETRY_OK)
+				return fault;
 			pending += count;
 			continue;
 		}
@@ -489,7 +614,7 @@ rb_geometry_fault
 rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
 					  rb_error *error)
 {
-	reader r = {bytes, bytes + len, false, false, 2, b, info, error};
+	reader r = {bytes, bytes + len, false, false, 2, b->nparts, b, info, error};
 
 	memset(info, 0, sizeof *info);
 	return guarded(&r, read_ewkb);

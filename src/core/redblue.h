@@ -159,6 +159,9 @@ typedef struct rb_builder
 extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
 extern void rb_builder_free(rb_builder *b);
 
+/* another kind, as long as there is no part; the room stays */
+extern void rb_builder_set_kind(rb_builder *b, rb_kind kind);
+
 /* room for `more` further parts; the caller writes coords[nparts * width ...] and adds to nparts */
 extern rb_status rb_builder_reserve(rb_builder *b, size_t more, rb_error *error);
 
@@ -177,6 +180,8 @@ typedef enum rb_geometry_fault
 	RB_GEOMETRY_UNKNOWN,    /* a version or flag this parser does not know: try EWKB */
 	RB_GEOMETRY_WRONG_TYPE, /* a type that the kind does not take */
 	RB_GEOMETRY_NO_Z,       /* a 3D kind needs Z */
+	RB_GEOMETRY_Z,          /* RB_BOX2 takes none: should it be RB_BOX3? */
+	RB_GEOMETRY_CURVE,      /* a curve, or a polygon that may have curved rings */
 	RB_GEOMETRY_CORNERS,    /* a face is no triangle: `corners` says how many it has */
 	RB_GEOMETRY_HOLE,       /* a face has inner rings */
 	RB_GEOMETRY_NOT_CLOSED, /* a ring does not end where it starts */
@@ -196,7 +201,9 @@ typedef struct rb_geometry_info
 extern const char *rb_geometry_type_name(uint32_t type);
 
 /*
- * Append the parts of one geometry to the builder (without ending the row).
+ * Append the parts of one geometry to the builder (without ending the row): its
+ * triangles, its segments (in 2D also those of the rings of polygons), or the one
+ * box of all its points.
  * bytes: the datum behind its varlena header.  Every count is checked against
  * len before it is used.  On a fault nothing is appended.  An EMPTY geometry
  * appends nothing and is no fault.

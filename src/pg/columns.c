@@ -7,13 +7,15 @@
  *	  2. The object: the geometry column named by the caller; else all coordinate
  *		 columns of the kind, if they are there (ax, ay, ...: such a set of names is
  *		 no accident, and needs no decoding); else the geometry column "geom"; else
- *		 the only geometry column.
+ *		 the only geometry column.  For boxes, a column of a type of boxes counts as
+ *		 one of geometry; and coordinate columns make boxes in the plane where neither
+ *		 lz nor hz is there.
  *
  * Whatever is missing, of a wrong type, or could mean two columns, is an error
  * that lists what was found.
  *
- * A geometry is recognised by the name of its type, so that nothing here depends
- * on PostGIS.  Domains count as what they are made of.
+ * A geometry is recognised by the name of its type (boxes.c), so that nothing here
+ * depends on PostGIS.  Domains count as what they are made of.
  */
 #include "rb_pg.h"
 
@@ -74,7 +76,16 @@ list_coordinates(rb_kind kind)
 	initStringInfo(&list);
 	for (int i = 0; i < rb_kind_width(kind); i++)
 		appendStringInfo(&list, "%s%s", i > 0 ? " " : "", coordinate_names[kind][i]);
+	if (kind == RB_BOX3)
+		appendStringInfo(&list, ", or %s", list_coordinates(RB_BOX2));
 	return list.data;
+}
+
+/* what a column may hold instead of numbers */
+static const char *
+geometry_types(rb_kind kind)
+{
+	return kind == RB_BOX3 ? "geometry, box3d, box2d or cube" : "geometry";
 }
 
 /* how the caller can name another column, or nothing where the text decides */
@@ -87,23 +98,6 @@ hint_name(const rb_source *source, const char *what, const char *example)
 }
 
 /* ---- finding ---- */
-
-static bool
-is_geometry(Oid type)
-{
-	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	bool is = false;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		Form_pg_type form = (Form_pg_type) GETSTRUCT(tuple);
-
-		is = form->typtype == TYPTYPE_BASE && form->typlen == -1 &&
-			 strcmp(NameStr(form->typname), "geometry") == 0;
-		ReleaseSysCache(tuple);
-	}
-	return is;
-}
 
 static bool
 is_integer(Oid type)
@@ -166,7 +160,8 @@ refuse_geometry(const rb_source *source, const char *name, Oid type)
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 					errmsg("%s: column \"%s\" of %s is of type %s", source->join->function, name,
 						   rb_source_side(source), format_type_be(type)),
-					errdetail("Expected is a geometry, or the columns %s.",
+					errdetail("Expected is a %s, or the columns %s.",
+							  geometry_types(rb_source_kind(source)),
 							  list_coordinates(rb_source_kind(source)))));
 }
 
@@ -174,18 +169,22 @@ refuse_geometry(const rb_source *source, const char *name, Oid type)
 static rb_column
 find_geometry(TupleDesc desc, const rb_source *source)
 {
+	rb_kind kind = rb_source_kind(source);
 	rb_column geom = find(desc, "geom", source);
 	rb_column only = {0, InvalidOid};
 	int n = 0;
 
-	if (geom.attno != 0 && is_geometry(geom.type))
+	if (geom.attno != 0 && rb_shape_of(geom.type, kind) != RB_SHAPE_NONE)
 		return geom;
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 		Oid type;
 
-		if (att->attisdropped || !is_geometry(type = getBaseType(att->atttypid)))
+		if (att->attisdropped)
+			continue;
+		type = getBaseType(att->atttypid);
+		if (rb_shape_of(type, kind) == RB_SHAPE_NONE)
 			continue;
 		only.attno = att->attnum;
 		only.type = type;
@@ -202,27 +201,42 @@ find_geometry(TupleDesc desc, const rb_source *source)
 	return only;
 }
 
-/* the coordinate columns: true when all are there; *missing is the first that is not */
+/* the coordinate columns of that kind: how many are there; *missing is the first that is not */
+static int
+find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind kind,
+		   const char **missing)
+{
+	int found = 0;
+
+	*missing = NULL;
+	for (int i = 0; i < rb_kind_width(kind); i++)
+	{
+		columns->coord[i] = find(desc, coordinate_names[kind][i], source);
+		if (columns->coord[i].attno != 0)
+			found++;
+		else if (*missing == NULL)
+			*missing = coordinate_names[kind][i];
+	}
+	columns->kind = kind;
+	return found;
+}
+
+/* the coordinate columns: true when all are there */
 static bool
 find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, int *found,
 				 const char **missing)
 {
 	rb_kind kind = rb_source_kind(source);
-	int width = rb_kind_width(kind);
 
-	*found = 0;
-	*missing = NULL;
-	for (int i = 0; i < width; i++)
-	{
-		columns->coord[i] = find(desc, coordinate_names[kind][i], source);
-		if (columns->coord[i].attno != 0)
-			(*found)++;
-		else if (*missing == NULL)
-			*missing = coordinate_names[kind][i];
-	}
-	if (*found < width)
+	*found = find_names(columns, desc, source, kind, missing);
+	/* four of six, and those that make a box in the plane */
+	if (kind == RB_BOX3 && *found == 4 && columns->coord[2].attno == 0 &&
+		columns->coord[5].attno == 0)
+		find_names(columns, desc, source, RB_BOX2, missing);
+	if (*missing != NULL)
 		return false;
-	for (int i = 0; i < width; i++)
+	kind = columns->kind;
+	for (int i = 0; i < rb_kind_width(kind); i++)
 		if (!is_number(columns->coord[i].type))
 			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 							errmsg("%s: column \"%s\" of %s is of type %s", source->join->function,
@@ -230,7 +244,7 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 								   format_type_be(columns->coord[i].type)),
 							errdetail("A coordinate is double precision, real, smallint, integer, "
 									  "bigint or numeric.")));
-	columns->width = width;
+	columns->width = rb_kind_width(kind);
 	return true;
 }
 
@@ -250,7 +264,7 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("%s: %s has no column \"%s\"", function, side, source->geom_name),
 					 errdetail("Its columns are: %s.", list_columns(desc))));
-		if (!is_geometry(columns->geom.type))
+		if (rb_shape_of(columns->geom.type, rb_source_kind(source)) == RB_SHAPE_NONE)
 			refuse_geometry(source, source->geom_name, columns->geom.type);
 	}
 	else
@@ -265,7 +279,8 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 				ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 								errmsg("%s: %s has no column \"%s\"", function, side, missing),
 								errdetail("Its columns are: %s.", list_columns(desc)),
-								errhint("Accepted are a geometry, or the columns %s.",
+								errhint("Accepted are a %s, or the columns %s.",
+										geometry_types(rb_source_kind(source)),
 										list_coordinates(rb_source_kind(source)))));
 			if (columns->geom.attno == 0)
 				ereport(ERROR,
@@ -273,11 +288,14 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 						 errmsg("%s: %s has neither a geometry column nor coordinate columns",
 								function, side),
 						 errdetail("Its columns are: %s.", list_columns(desc)),
-						 errhint("Accepted are a geometry, or the columns %s.",
+						 errhint("Accepted are a %s, or the columns %s.",
+								 geometry_types(rb_source_kind(source)),
 								 list_coordinates(rb_source_kind(source)))));
 		}
 	}
 
+	if (columns->geom.attno != 0)
+		columns->shape = rb_shape_of(columns->geom.type, rb_source_kind(source));
 	columns->last = Max(columns->id.attno, columns->geom.attno);
 	for (int i = 0; i < columns->width; i++)
 		columns->last = Max(columns->last, columns->coord[i].attno);

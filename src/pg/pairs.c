@@ -1,6 +1,6 @@
 /*
  * pairs.c
- *	  The set-returning functions: tables or queries in, pairs of ids out.
+ *	  The joins as functions: tables or queries in, pairs of ids out, or their number.
  *
  *		redblue_triangle_pairs('ore', 'tunnel')
  *
@@ -9,7 +9,7 @@
  *		 ---+----+--------+----  ---+------------------           17 |     802
  *		 17 |  0 |  0 ... |  9   802| TIN Z (...)                 17 |     803
  *
- * A function is one line at the end of this file: its name, whether it takes
+ * A function is one line in the lists at the end of this file: its name, whether it takes
  * queries, what its arguments are called and what they hold.
  */
 #include "rb_pg.h"
@@ -107,29 +107,75 @@ return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 	return (Datum) 0;
 }
 
+/* runs the join to its end; it makes no pairs of rows where each row has one part */
+static Datum
+return_count(FunctionCallInfo fcinfo, const rb_join *join)
+{
+	rb_source source[2];
+	rb_batch batch;
+	rb_run *run;
+	int64 count;
+
+	rb_join_sources(join, fcinfo->args, source);
+	run = rb_run_open(join, source, CurrentMemoryContext);
+	while (rb_run_next(run, &batch))
+		;
+	count = (int64) run->ctx.stats.stage[RB_STAGE_EMIT].count;
+	rb_run_close(run);
+	return Int64GetDatum(count);
+}
+
 /* ---- the functions ---- */
 
 #define TABLE false
 #define QUERY true
 
-#define RB_FUNCTIONS(X)                                                               \
-	X(redblue_triangle_pairs, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")       \
-	X(redblue_triangle_pairs_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue") \
-	X(redblue_triangle_self_pairs, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)   \
-	X(redblue_triangle_self_pairs_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)
+#define RB_FUNCTIONS(X)                                                                           \
+	X(redblue_triangle_pairs, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")                   \
+	X(redblue_triangle_pairs_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")             \
+	X(redblue_triangle_self_pairs, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)               \
+	X(redblue_triangle_self_pairs_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)         \
+	X(redblue_segment_triangle_pairs, TABLE, RB_SEGMENT3, "segments", RB_TRIANGLE3, "triangles")  \
+	X(redblue_segment_triangle_pairs_query, QUERY, RB_SEGMENT3, "segments", RB_TRIANGLE3,         \
+	  "triangles")                                                                                \
+	X(redblue_segment_pairs, TABLE, RB_SEGMENT2, "red", RB_SEGMENT2, "blue")                      \
+	X(redblue_segment_pairs_query, QUERY, RB_SEGMENT2, "red", RB_SEGMENT2, "blue")                \
+	X(redblue_segment_self_pairs, TABLE, RB_SEGMENT2, "lines", RB_SEGMENT2, NULL)                 \
+	X(redblue_segment_self_pairs_query, QUERY, RB_SEGMENT2, "lines", RB_SEGMENT2, NULL)           \
+	X(redblue_box_pairs, TABLE, RB_BOX3, "red", RB_BOX3, "blue")                                  \
+	X(redblue_box_pairs_query, QUERY, RB_BOX3, "red", RB_BOX3, "blue")                            \
+	X(redblue_box_self_pairs, TABLE, RB_BOX3, "boxes", RB_BOX3, NULL)                             \
+	X(redblue_box_self_pairs_query, QUERY, RB_BOX3, "boxes", RB_BOX3, NULL)
 
-#define RB_DEFINE(name, query, red_kind, red, blue_kind, blue)                             \
-	static const rb_join join_##name = {#name, query, {red_kind, blue_kind}, {red, blue}}; \
-	extern Datum name(PG_FUNCTION_ARGS);                                                   \
-	PG_FUNCTION_INFO_V1(name);                                                             \
-	Datum name(PG_FUNCTION_ARGS)                                                           \
-	{                                                                                      \
-		return return_pairs(fcinfo, &join_##name);                                         \
+/* the same joins, of which only the number of pairs is wanted */
+#define RB_COUNTS(X)                                                                        \
+	X(redblue_triangle_pair_count, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")        \
+	X(redblue_triangle_pair_count_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")  \
+	X(redblue_triangle_self_pair_count, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)    \
+	X(redblue_triangle_self_pair_count_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL) \
+	X(redblue_box_pair_count, TABLE, RB_BOX3, "red", RB_BOX3, "blue")                       \
+	X(redblue_box_pair_count_query, QUERY, RB_BOX3, "red", RB_BOX3, "blue")                 \
+	X(redblue_box_self_pair_count, TABLE, RB_BOX3, "boxes", RB_BOX3, NULL)                  \
+	X(redblue_box_self_pair_count_query, QUERY, RB_BOX3, "boxes", RB_BOX3, NULL)
+
+#define RB_DEFINE(name, query, red_kind, red, blue_kind, blue, count, answer)     \
+	static const rb_join join_##name = {                                          \
+		#name, query, {red_kind, blue_kind}, {red, blue}, count};                 \
+	extern Datum name(PG_FUNCTION_ARGS);                                          \
+	PG_FUNCTION_INFO_V1(name);                                                    \
+	Datum name(PG_FUNCTION_ARGS)                                                  \
+	{                                                                             \
+		return answer(fcinfo, &join_##name);                                      \
 	}
+#define RB_DEFINE_PAIRS(name, query, red_kind, red, blue_kind, blue) \
+	RB_DEFINE(name, query, red_kind, red, blue_kind, blue, false, return_pairs)
+#define RB_DEFINE_COUNT(name, query, red_kind, red, blue_kind, blue) \
+	RB_DEFINE(name, query, red_kind, red, blue_kind, blue, true, return_count)
 
 #define RB_ENTRY(name, query, red_kind, red, blue_kind, blue) {name, &join_##name},
 
-RB_FUNCTIONS(RB_DEFINE)
+RB_FUNCTIONS(RB_DEFINE_PAIRS)
+RB_COUNTS(RB_DEFINE_COUNT)
 
 static const struct
 {

@@ -30,8 +30,9 @@ typedef struct rb_join
 {
 	const char *function; /* its SQL name, for messages */
 	bool query;           /* arguments are query texts, not tables */
-	rb_kind kind[2];
+	rb_kind kind[2]; /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
 	const char *side[2]; /* what the arguments are called; side[1] NULL: a self join */
+	bool count;          /* the number of pairs is wanted, not the pairs */
 } rb_join;
 
 static inline int
@@ -110,11 +111,37 @@ rb_source_side(const rb_source *source)
 	return source->join->side[source->side];
 }
 
+/* RB_BOX3 of boxes, whatever their dimensions */
 static inline rb_kind
 rb_source_kind(const rb_source *source)
 {
 	return source->join->kind[source->side];
 }
+
+/* ---- boxes.c: types whose values are boxes ---- */
+
+/* what a value is, by its type */
+typedef enum rb_shape
+{
+	RB_SHAPE_NONE,
+	RB_SHAPE_GEOMETRY, /* PostGIS, or anything of that name with its bytes */
+	RB_SHAPE_BOX3D,    /* PostGIS */
+	RB_SHAPE_BOX2D,
+	RB_SHAPE_CUBE /* contrib */
+} rb_shape;
+
+/* none where objects of that kind cannot be read from it */
+extern rb_shape rb_shape_of(Oid type, rb_kind kind);
+
+typedef struct rb_box
+{
+	int dims;      /* 2, 3; another number where the value is no such box */
+	double low[3]; /* low <= high, or not finite */
+	double high[3];
+	int32 srid; /* of a box3d */
+} rb_box;
+
+extern void rb_box_read(rb_shape shape, Datum value, rb_box *box);
 
 /* ---- columns.c: which columns of a row make an object ---- */
 
@@ -129,8 +156,10 @@ typedef struct rb_column
 typedef struct rb_columns
 {
 	rb_column id;   /* an integer */
-	rb_column geom; /* a geometry, or: */
-	int width;      /* so many numbers; 0 with a geometry */
+	rb_column geom; /* a geometry or box of this shape, or: */
+	rb_shape shape;
+	rb_kind kind;   /* numbers that make this kind; RB_BOX2 too where RB_BOX3 was asked for */
+	int width;      /* so many; 0 with a geometry */
 	rb_column coord[RB_MAX_WIDTH];
 	AttrNumber last; /* the highest attno of all these */
 } rb_columns;
@@ -142,18 +171,26 @@ extern const char *rb_coordinate_name(rb_kind kind, int i);
 
 /* ---- receiver.c: rows become objects ---- */
 
-/* all geometries of one join have one SRID: the first one seen, and where */
-typedef struct rb_srid
+/*
+ * All geometries of one join have one SRID, all its boxes one number of
+ * dimensions: the first ones seen, and where.
+ */
+typedef struct rb_space
 {
-	bool known;
-	int32_t srid;
-	uint32_t type;
-	const char *side;
-	int64 id;
-} rb_srid;
+	bool srid_known;
+	int32 srid;
+	uint32 srid_type;
+	const char *srid_side;
+	int64 srid_id;
+
+	int dims; /* 2, 3; 0: not known */
+	const char *dims_side;
+	bool dims_of_columns; /* no matter which row */
+	int64 dims_id;
+} rb_space;
 
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
-										rb_srid *srid);
+										rb_space *space);
 
 /* reads a row from the bytes of its tuple; false when it must come in a slot */
 extern bool rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
@@ -175,7 +212,7 @@ typedef struct rb_run
 	MemoryContextCallback at_end;
 	rb_memory *memory;
 	rb_context ctx;
-	rb_srid srid;
+	rb_space space;
 	rb_builder builder[2];
 	rb_objects objects[2];
 	rb_job job;

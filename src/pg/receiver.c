@@ -10,6 +10,11 @@
  *
  * Geometry is decoded from its own bytes (src/core/geometry.c).  Where these are
  * of a form not known there, the type's own ST_AsEWKB is asked.
+ *
+ * Boxes have two dimensions or three: numbers by their columns, geometries by
+ * whether they have Z, other values by their type.  The first box of the join
+ * decides and all others must agree; until then a builder of boxes has no kind
+ * that matters.
  */
 #include "rb_pg.h"
 
@@ -35,7 +40,8 @@ typedef struct rb_receiver
 	DestReceiver pub; /* must be first */
 	const rb_source *source;
 	rb_builder *builder;
-	rb_srid *srid;
+	rb_space *space;
+	bool boxes;
 	rb_error error;
 	uint64 rows;    /* received so far */
 	TupleDesc desc; /* of the SELECT */
@@ -95,6 +101,21 @@ raise_not_finite(const rb_receiver *r, const double *x, int64 id)
 					errhint("Leave such rows out.")));
 }
 
+static void
+raise_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
+{
+	int dims = r->columns.width / 2;
+	const char *low = column_name(r, r->columns.coord[i]);
+	const char *high = column_name(r, r->columns.coord[dims + i]);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: column \"%s\" is greater than \"%s\" of %s, id " INT64_FORMAT,
+					r->source->join->function, low, high, rb_source_side(r->source), id),
+			 errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
+			 errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
+}
+
 /* ---- coordinate columns ---- */
 
 /* x - x is +0 for a finite x and NaN for any other: no branch, no call */
@@ -112,6 +133,18 @@ all_finite(const double *x, int n)
 		bad |= bits;
 	}
 	return bad == 0;
+}
+
+static inline void
+check_coordinates(const rb_receiver *r, const double *x, int64 id)
+{
+	int dims = r->columns.width / 2;
+
+	if (!all_finite(x, r->columns.width))
+		raise_not_finite(r, x, id);
+	for (int i = 0; r->boxes && i < dims; i++)
+		if (x[i] > x[dims + i])
+			raise_low_above_high(r, x, i, id);
 }
 
 /* room for one more part */
@@ -217,8 +250,7 @@ receive_raw(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 	else
 		for (int i = 0; i < r->columns.width; i++)
 			memcpy(&to[i], data + r->raw_coord[i], sizeof(double));
-	if (!all_finite(to, r->columns.width))
-		raise_not_finite(r, to, id);
+	check_coordinates(r, to, id);
 	r->builder->nparts++;
 	end_row(r, id);
 	return true;
@@ -279,8 +311,7 @@ receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
-	if (!all_finite(to, r->columns.width))
-		raise_not_finite(r, to, id);
+	check_coordinates(r, to, id);
 	r->builder->nparts++;
 }
 
@@ -320,60 +351,148 @@ find_as_ewkb(rb_receiver *r)
 	return true;
 }
 
-static void
-check_srid(const rb_receiver *r, const rb_geometry_info *info, int64 id)
-{
-	rb_srid *first = r->srid;
-	const char *side = rb_source_side(r->source);
+/* a box3d has an SRID and no number among the types of geometry */
+#define RB_TYPE_BOX3D UINT32_MAX
 
-	if (!first->known)
-	{
-		first->known = true;
-		first->srid = info->srid;
-		first->type = info->type;
-		first->side = side;
-		first->id = id;
-	}
-	else if (first->srid != info->srid)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
-							   r->source->join->function, rb_geometry_type_name(first->type),
-							   first->srid, rb_geometry_type_name(info->type), info->srid),
-						errdetail("SRID %d is that of %s, id " INT64_FORMAT
-								  "; SRID %d is that of %s, id " INT64_FORMAT ".",
-								  first->srid, first->side, first->id, info->srid, side, id),
-						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+static const char *
+type_name(uint32 type)
+{
+	return type == RB_TYPE_BOX3D ? "Box3D" : rb_geometry_type_name(type);
 }
 
 static void
-receive_geometry(rb_receiver *r, TupleTableSlot *slot, int64 id)
+check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 {
-	rb_builder *b = r->builder;
-	int i = r->columns.geom.attno - 1;
-	MemoryContext old;
-	struct varlena *bytes;
-	rb_geometry_info info;
-	rb_geometry_fault fault;
+	rb_space *first = r->space;
+	const char *side = rb_source_side(r->source);
 
-	if (slot->tts_isnull[i])
-		return;
-	old = MemoryContextSwitchTo(r->row_context);
-	bytes = PG_DETOAST_DATUM_PACKED(slot->tts_values[i]);
-	fault = rb_geometry_read_serialized(b, (const uint8_t *) VARDATA_ANY(bytes),
-										VARSIZE_ANY_EXHDR(bytes), &info, &r->error);
+	if (!first->srid_known)
+	{
+		first->srid_known = true;
+		first->srid = srid;
+		first->srid_type = type;
+		first->srid_side = side;
+		first->srid_id = id;
+	}
+	else if (first->srid != srid)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
+						r->source->join->function, type_name(first->srid_type), first->srid,
+						type_name(type), srid),
+				 errdetail("SRID %d is that of %s, id " INT64_FORMAT
+						   "; SRID %d is that of %s, id " INT64_FORMAT ".",
+						   first->srid, first->srid_side, first->srid_id, srid, side, id),
+				 errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+}
+
+static char *
+dims_text(const char *side, bool of_columns, int64 id, int dims)
+{
+	return of_columns ? psprintf("%s has %d by its columns", side, dims)
+					  : psprintf("%s, id " INT64_FORMAT ", has %d", side, id, dims);
+}
+
+/* the first box decides, the others agree */
+static void
+settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
+{
+	rb_space *first = r->space;
+	const char *side = rb_source_side(r->source);
+
+	if (first->dims == 0)
+	{
+		first->dims = dims;
+		first->dims_side = side;
+		first->dims_of_columns = of_columns;
+		first->dims_id = id;
+		rb_builder_set_kind(r->builder, dims == 2 ? RB_BOX2 : RB_BOX3);
+	}
+	else if (first->dims != dims)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: boxes of %d and of %d dimensions", r->source->join->function,
+						first->dims, dims),
+				 errdetail("%s; %s.",
+						   dims_text(first->dims_side, first->dims_of_columns, first->dims_id,
+									 first->dims),
+						   dims_text(side, of_columns, id, dims)),
+				 of_columns || first->dims_of_columns
+					 ? errhint("Columns lz and hz, and Z in a geometry, make three.")
+					 : errhint("Use ST_Force2D or ST_Force3D.")));
+}
+
+/* from the value's own bytes, else through ST_AsEWKB; the row context is the current one */
+static rb_geometry_fault
+read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+	rb_geometry_fault fault =
+		rb_geometry_read_serialized(r->builder, (const uint8_t *) VARDATA_ANY(bytes),
+									VARSIZE_ANY_EXHDR(bytes), info, &r->error);
+
 	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(r))
 	{
-		bytes = DatumGetByteaPP(FunctionCall1(&r->as_ewkb, slot->tts_values[i]));
-		fault = rb_geometry_read_ewkb(b, (const uint8_t *) VARDATA_ANY(bytes),
-									  VARSIZE_ANY_EXHDR(bytes), &info, &r->error);
+		bytes = DatumGetByteaPP(FunctionCall1(&r->as_ewkb, value));
+		fault = rb_geometry_read_ewkb(r->builder, (const uint8_t *) VARDATA_ANY(bytes),
+									  VARSIZE_ANY_EXHDR(bytes), info, &r->error);
+	}
+	return fault;
+}
+
+static void
+receive_geometry(rb_receiver *r, Datum value, int64 id)
+{
+	rb_builder *b = r->builder;
+	MemoryContext old = MemoryContextSwitchTo(r->row_context);
+	rb_geometry_info info;
+	rb_geometry_fault fault = read_geometry(r, value, &info);
+
+	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z))
+	{
+		settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id);
+		fault = read_geometry(r, value, &info);
 	}
 	MemoryContextSwitchTo(old);
 	if (fault != RB_GEOMETRY_OK)
 		rb_raise_geometry(r->source, column_name(r, r->columns.geom), id, fault, &info, &r->error);
 	MemoryContextReset(r->row_context);
 	/* an EMPTY geometry is skipped with its SRID */
-	if (b->nparts > b->row_start)
-		check_srid(r, &info, id);
+	if (b->nparts == b->row_start)
+		return;
+	check_srid(r, info.srid, info.type, id);
+	if (r->boxes)
+		settle_dims(r, b->kind == RB_BOX2 ? 2 : 3, false, id);
+}
+
+/* a value of a type of boxes */
+static void
+receive_box(rb_receiver *r, Datum value, int64 id)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->row_context);
+	rb_box box;
+	double *to;
+
+	rb_box_read(r->columns.shape, value, &box);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(r->row_context);
+	if (box.dims != 2 && box.dims != 3)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: cube of dimension %d in column \"%s\" of %s, id " INT64_FORMAT,
+							   r->source->join->function, box.dims,
+							   column_name(r, r->columns.geom), rb_source_side(r->source), id),
+						errdetail("A box has two dimensions or three."),
+						box.dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
+	if (!all_finite(box.low, box.dims) || !all_finite(box.high, box.dims))
+		rb_raise_geometry(r->source, column_name(r, r->columns.geom), id, RB_GEOMETRY_NOT_FINITE,
+						  NULL, &r->error);
+	settle_dims(r, box.dims, false, id);
+	if (r->columns.shape == RB_SHAPE_BOX3D)
+		check_srid(r, box.srid, RB_TYPE_BOX3D, id);
+	to = next_part(r);
+	memcpy(to, box.low, (size_t) box.dims * sizeof(double));
+	memcpy(to + box.dims, box.high, (size_t) box.dims * sizeof(double));
+	r->builder->nparts++;
 }
 
 /* ---- the DestReceiver ---- */
@@ -399,6 +518,11 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 
 	r->desc = desc;
 	rb_columns_find(&r->columns, desc, r->source);
+	r->boxes = r->builder->kind == RB_BOX3;
+	if (r->boxes && r->space->dims == 2)
+		rb_builder_set_kind(r->builder, RB_BOX2);
+	if (r->boxes && r->columns.width > 0)
+		settle_dims(r, r->columns.width / 2, true, 0);
 	expect_rows(r);
 	r->row_context =
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
@@ -417,10 +541,17 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 		return true;
 	slot_getsomeattrs(slot, r->columns.last);
 	id = read_id(r, slot);
-	if (r->columns.geom.attno != 0)
-		receive_geometry(r, slot, id);
-	else
+	if (r->columns.geom.attno == 0)
 		receive_coordinates(r, slot, id);
+	else if (!slot->tts_isnull[r->columns.geom.attno - 1])
+	{
+		Datum value = slot->tts_values[r->columns.geom.attno - 1];
+
+		if (r->columns.shape == RB_SHAPE_GEOMETRY)
+			receive_geometry(r, value, id);
+		else
+			receive_box(r, value, id);
+	}
 	end_row(r, id);
 	return true;
 }
@@ -447,7 +578,7 @@ destroy(DestReceiver *self)
 }
 
 DestReceiver *
-rb_receiver_create(const rb_source *source, rb_builder *builder, rb_srid *srid)
+rb_receiver_create(const rb_source *source, rb_builder *builder, rb_space *space)
 {
 	rb_receiver *r = palloc0(sizeof *r);
 
@@ -458,6 +589,6 @@ rb_receiver_create(const rb_source *source, rb_builder *builder, rb_srid *srid)
 	r->pub.mydest = DestTuplestore; /* any that keeps its rows */
 	r->source = source;
 	r->builder = builder;
-	r->srid = srid;
+	r->space = space;
 	return &r->pub;
 }

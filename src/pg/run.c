@@ -77,7 +77,7 @@ read_side(rb_run *run, const rb_source *source)
 	error_context_stack = &context;
 
 	rb_builder_init(builder, run->memory, rb_source_kind(source));
-	receiver = rb_receiver_create(source, builder, &run->srid);
+	receiver = rb_receiver_create(source, builder, &run->space);
 	if (OidIsValid(source->heap))
 		rb_heap_read(source->heap, receiver);
 	else
@@ -102,6 +102,10 @@ read_sides(rb_run *run, const rb_source *source)
 		run->skipped += run->builder[i].skipped;
 	}
 	SPI_finish();
+	/* a side without rows says nothing of its dimensions */
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		if (run->space.dims == 2)
+			run->objects[i].kind = RB_BOX2;
 	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_clock_ms() - start;
 }
@@ -130,6 +134,7 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	read_sides(run, source);
 
 	run->ctx.threads = rb_threads((uint64) run->objects[0].nparts + run->objects[1].nparts);
+	run->job.count_only = join->count;
 	run->job.red = &run->objects[0];
 	run->job.blue = rb_join_sides(join) == 2 ? &run->objects[1] : NULL;
 	status = rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);

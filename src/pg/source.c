@@ -47,9 +47,13 @@ relkind_text(char relkind)
 	}
 }
 
+/* a column that is both an id and a coordinate is wanted once */
 static void
-append_column(StringInfo sql, TupleDesc desc, AttrNumber attno)
+append_column(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appended)
 {
+	if (bms_is_member(attno, *appended))
+		return;
+	*appended = bms_add_member(*appended, attno);
 	appendStringInfo(sql, "%s%s", sql->data[sql->len - 1] == ' ' ? "" : ", ",
 					 quote_identifier(NameStr(TupleDescAttr(desc, attno - 1)->attname)));
 }
@@ -59,13 +63,14 @@ static void
 append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 {
 	rb_columns columns;
+	Bitmapset *appended = NULL;
 
 	rb_columns_find(&columns, desc, source);
-	append_column(sql, desc, columns.id.attno);
+	append_column(sql, desc, columns.id.attno, &appended);
 	if (columns.geom.attno != 0)
-		append_column(sql, desc, columns.geom.attno);
+		append_column(sql, desc, columns.geom.attno, &appended);
 	for (int i = 0; i < columns.width; i++)
-		append_column(sql, desc, columns.coord[i].attno);
+		append_column(sql, desc, columns.coord[i].attno, &appended);
 }
 
 void
