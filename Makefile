@@ -42,7 +42,8 @@ DATA = $(wildcard sql/redblue--*.sql)
 
 HAVE_POSTGIS = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/postgis.control)
 TOPICS = $(sort $(filter-out redblue--%,$(notdir $(basename $(wildcard sql/*.sql)))))
-REGRESS = $(if $(HAVE_POSTGIS),$(TOPICS),$(filter-out postgis%,$(TOPICS)))
+HAVE_CUBE = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/cube.control)
+REGRESS = $(filter-out $(if $(HAVE_POSTGIS),,postgis%) $(if $(HAVE_CUBE),,cube%),$(TOPICS))
 
 PG_CPPFLAGS = -Isrc/core
 PG_CFLAGS = $(EXACT_CFLAGS) -fopenmp -pthread -MMD -MP

@@ -12,7 +12,8 @@ static const char *const accepted[RB_KINDS] = {
 	[RB_TRIANGLE3] = "Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, "
 					 "or GeometryCollection of these, all with Z",
 	[RB_SEGMENT3] = "LineString, MultiLineString, or GeometryCollection of these, all with Z",
-	[RB_SEGMENT2] = "LineString, MultiLineString, Polygon, MultiPolygon, or GeometryCollection of these",
+	[RB_SEGMENT2] =
+		"LineString, MultiLineString, Polygon, MultiPolygon, or GeometryCollection of these",
 	[RB_BOX3] = "any without curves",
 	[RB_BOX2] = "any without curves",
 };
@@ -107,11 +108,11 @@ rb_raise_geometry(const rb_source *source, const char *column, int64 id, rb_geom
 					 errhint("Use ST_Force3D(geom, z).")));
 			break;
 		case RB_GEOMETRY_CURVE:
-			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: %s in %s", function, rb_geometry_type_name(info->bad_type),
-								   where),
-							errdetail("Curves are not read."),
-							errhint("Use ST_CurveToLine(geom), whose pieces are straight.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("%s: %s in %s", function, rb_geometry_type_name(info->bad_type), where),
+					 errdetail("Curves are not read."),
+					 errhint("Use ST_CurveToLine(geom), whose pieces are straight.")));
 			break;
 		case RB_GEOMETRY_CORNERS:
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),

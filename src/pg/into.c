@@ -31,7 +31,8 @@
 #define RB_INTO_ROWS 1000
 #define RB_INTO_BYTES 65535
 
-static const rb_join into = {"redblue_into", true, {RB_TRIANGLE3, RB_TRIANGLE3}, {"source", NULL}, false};
+static const rb_join into = {
+	"redblue_into", true, {RB_TRIANGLE3, RB_TRIANGLE3}, {"source", NULL}, false};
 
 typedef struct rb_into
 {

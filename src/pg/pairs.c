@@ -130,42 +130,41 @@ return_count(FunctionCallInfo fcinfo, const rb_join *join)
 #define TABLE false
 #define QUERY true
 
-#define RB_FUNCTIONS(X)                                                                           \
-	X(redblue_triangle_pairs, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")                   \
-	X(redblue_triangle_pairs_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")             \
-	X(redblue_triangle_self_pairs, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)               \
-	X(redblue_triangle_self_pairs_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)         \
-	X(redblue_segment_triangle_pairs, TABLE, RB_SEGMENT3, "segments", RB_TRIANGLE3, "triangles")  \
-	X(redblue_segment_triangle_pairs_query, QUERY, RB_SEGMENT3, "segments", RB_TRIANGLE3,         \
-	  "triangles")                                                                                \
-	X(redblue_segment_pairs, TABLE, RB_SEGMENT2, "red", RB_SEGMENT2, "blue")                      \
-	X(redblue_segment_pairs_query, QUERY, RB_SEGMENT2, "red", RB_SEGMENT2, "blue")                \
-	X(redblue_segment_self_pairs, TABLE, RB_SEGMENT2, "lines", RB_SEGMENT2, NULL)                 \
-	X(redblue_segment_self_pairs_query, QUERY, RB_SEGMENT2, "lines", RB_SEGMENT2, NULL)           \
-	X(redblue_box_pairs, TABLE, RB_BOX3, "red", RB_BOX3, "blue")                                  \
-	X(redblue_box_pairs_query, QUERY, RB_BOX3, "red", RB_BOX3, "blue")                            \
-	X(redblue_box_self_pairs, TABLE, RB_BOX3, "boxes", RB_BOX3, NULL)                             \
+#define RB_FUNCTIONS(X)                                                                          \
+	X(redblue_triangle_pairs, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")                  \
+	X(redblue_triangle_pairs_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")            \
+	X(redblue_triangle_self_pairs, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)              \
+	X(redblue_triangle_self_pairs_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)        \
+	X(redblue_segment_triangle_pairs, TABLE, RB_SEGMENT3, "segments", RB_TRIANGLE3, "triangles") \
+	X(redblue_segment_triangle_pairs_query, QUERY, RB_SEGMENT3, "segments", RB_TRIANGLE3,        \
+	  "triangles")                                                                               \
+	X(redblue_segment_pairs, TABLE, RB_SEGMENT2, "red", RB_SEGMENT2, "blue")                     \
+	X(redblue_segment_pairs_query, QUERY, RB_SEGMENT2, "red", RB_SEGMENT2, "blue")               \
+	X(redblue_segment_self_pairs, TABLE, RB_SEGMENT2, "lines", RB_SEGMENT2, NULL)                \
+	X(redblue_segment_self_pairs_query, QUERY, RB_SEGMENT2, "lines", RB_SEGMENT2, NULL)          \
+	X(redblue_box_pairs, TABLE, RB_BOX3, "red", RB_BOX3, "blue")                                 \
+	X(redblue_box_pairs_query, QUERY, RB_BOX3, "red", RB_BOX3, "blue")                           \
+	X(redblue_box_self_pairs, TABLE, RB_BOX3, "boxes", RB_BOX3, NULL)                            \
 	X(redblue_box_self_pairs_query, QUERY, RB_BOX3, "boxes", RB_BOX3, NULL)
 
 /* the same joins, of which only the number of pairs is wanted */
-#define RB_COUNTS(X)                                                                        \
-	X(redblue_triangle_pair_count, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")        \
-	X(redblue_triangle_pair_count_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")  \
-	X(redblue_triangle_self_pair_count, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)    \
+#define RB_COUNTS(X)                                                                           \
+	X(redblue_triangle_pair_count, TABLE, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")           \
+	X(redblue_triangle_pair_count_query, QUERY, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")     \
+	X(redblue_triangle_self_pair_count, TABLE, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL)       \
 	X(redblue_triangle_self_pair_count_query, QUERY, RB_TRIANGLE3, "mesh", RB_TRIANGLE3, NULL) \
-	X(redblue_box_pair_count, TABLE, RB_BOX3, "red", RB_BOX3, "blue")                       \
-	X(redblue_box_pair_count_query, QUERY, RB_BOX3, "red", RB_BOX3, "blue")                 \
-	X(redblue_box_self_pair_count, TABLE, RB_BOX3, "boxes", RB_BOX3, NULL)                  \
+	X(redblue_box_pair_count, TABLE, RB_BOX3, "red", RB_BOX3, "blue")                          \
+	X(redblue_box_pair_count_query, QUERY, RB_BOX3, "red", RB_BOX3, "blue")                    \
+	X(redblue_box_self_pair_count, TABLE, RB_BOX3, "boxes", RB_BOX3, NULL)                     \
 	X(redblue_box_self_pair_count_query, QUERY, RB_BOX3, "boxes", RB_BOX3, NULL)
 
-#define RB_DEFINE(name, query, red_kind, red, blue_kind, blue, count, answer)     \
-	static const rb_join join_##name = {                                          \
-		#name, query, {red_kind, blue_kind}, {red, blue}, count};                 \
-	extern Datum name(PG_FUNCTION_ARGS);                                          \
-	PG_FUNCTION_INFO_V1(name);                                                    \
-	Datum name(PG_FUNCTION_ARGS)                                                  \
-	{                                                                             \
-		return answer(fcinfo, &join_##name);                                      \
+#define RB_DEFINE(name, query, red_kind, red, blue_kind, blue, count, answer)                     \
+	static const rb_join join_##name = {#name, query, {red_kind, blue_kind}, {red, blue}, count}; \
+	extern Datum name(PG_FUNCTION_ARGS);                                                          \
+	PG_FUNCTION_INFO_V1(name);                                                                    \
+	Datum name(PG_FUNCTION_ARGS)                                                                  \
+	{                                                                                             \
+		return answer(fcinfo, &join_##name);                                                      \
 	}
 #define RB_DEFINE_PAIRS(name, query, red_kind, red, blue_kind, blue) \
 	RB_DEFINE(name, query, red_kind, red, blue_kind, blue, false, return_pairs)

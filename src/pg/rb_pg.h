@@ -30,9 +30,9 @@ typedef struct rb_join
 {
 	const char *function; /* its SQL name, for messages */
 	bool query;           /* arguments are query texts, not tables */
-	rb_kind kind[2]; /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
-	const char *side[2]; /* what the arguments are called; side[1] NULL: a self join */
-	bool count;          /* the number of pairs is wanted, not the pairs */
+	rb_kind kind[2];      /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
+	const char *side[2];  /* what the arguments are called; side[1] NULL: a self join */
+	bool count;           /* the number of pairs is wanted, not the pairs */
 } rb_join;
 
 static inline int
@@ -158,8 +158,8 @@ typedef struct rb_columns
 	rb_column id;   /* an integer */
 	rb_column geom; /* a geometry or box of this shape, or: */
 	rb_shape shape;
-	rb_kind kind;   /* numbers that make this kind; RB_BOX2 too where RB_BOX3 was asked for */
-	int width;      /* so many; 0 with a geometry */
+	rb_kind kind; /* numbers that make this kind; RB_BOX2 too where RB_BOX3 was asked for */
+	int width;    /* so many; 0 with a geometry */
 	rb_column coord[RB_MAX_WIDTH];
 	AttrNumber last; /* the highest attno of all these */
 } rb_columns;

@@ -108,12 +108,11 @@ raise_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 	const char *low = column_name(r, r->columns.coord[i]);
 	const char *high = column_name(r, r->columns.coord[dims + i]);
 
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s: column \"%s\" is greater than \"%s\" of %s, id " INT64_FORMAT,
-					r->source->join->function, low, high, rb_source_side(r->source), id),
-			 errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
-			 errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("%s: column \"%s\" is greater than \"%s\" of %s, id " INT64_FORMAT,
+						   r->source->join->function, low, high, rb_source_side(r->source), id),
+					errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
+					errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
 }
 
 /* ---- coordinate columns ---- */
@@ -375,15 +374,14 @@ check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 		first->srid_id = id;
 	}
 	else if (first->srid != srid)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
-						r->source->join->function, type_name(first->srid_type), first->srid,
-						type_name(type), srid),
-				 errdetail("SRID %d is that of %s, id " INT64_FORMAT
-						   "; SRID %d is that of %s, id " INT64_FORMAT ".",
-						   first->srid, first->srid_side, first->srid_id, srid, side, id),
-				 errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
+							   r->source->join->function, type_name(first->srid_type), first->srid,
+							   type_name(type), srid),
+						errdetail("SRID %d is that of %s, id " INT64_FORMAT
+								  "; SRID %d is that of %s, id " INT64_FORMAT ".",
+								  first->srid, first->srid_side, first->srid_id, srid, side, id),
+						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
 }
 
 static char *
@@ -409,17 +407,16 @@ settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 		rb_builder_set_kind(r->builder, dims == 2 ? RB_BOX2 : RB_BOX3);
 	}
 	else if (first->dims != dims)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: boxes of %d and of %d dimensions", r->source->join->function,
-						first->dims, dims),
-				 errdetail("%s; %s.",
-						   dims_text(first->dims_side, first->dims_of_columns, first->dims_id,
-									 first->dims),
-						   dims_text(side, of_columns, id, dims)),
-				 of_columns || first->dims_of_columns
-					 ? errhint("Columns lz and hz, and Z in a geometry, make three.")
-					 : errhint("Use ST_Force2D or ST_Force3D.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: boxes of %d and of %d dimensions", r->source->join->function,
+							   first->dims, dims),
+						errdetail("%s; %s.",
+								  dims_text(first->dims_side, first->dims_of_columns,
+											first->dims_id, first->dims),
+								  dims_text(side, of_columns, id, dims)),
+						of_columns || first->dims_of_columns
+							? errhint("Columns lz and hz, and Z in a geometry, make three.")
+							: errhint("Use ST_Force2D or ST_Force3D.")));
 }
 
 /* from the value's own bytes, else through ST_AsEWKB; the row context is the current one */
@@ -479,8 +476,8 @@ receive_box(rb_receiver *r, Datum value, int64 id)
 	if (box.dims != 2 && box.dims != 3)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: cube of dimension %d in column \"%s\" of %s, id " INT64_FORMAT,
-							   r->source->join->function, box.dims,
-							   column_name(r, r->columns.geom), rb_source_side(r->source), id),
+							   r->source->join->function, box.dims, column_name(r, r->columns.geom),
+							   rb_source_side(r->source), id),
 						errdetail("A box has two dimensions or three."),
 						box.dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
 	if (!all_finite(box.low, box.dims) || !all_finite(box.high, box.dims))
