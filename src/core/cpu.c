@@ -421,6 +421,7 @@ join_leaves(rb_cpu *c, const rb_cells *g, uint64_t from, uint64_t to, bool same,
 	}
 }
 
+/* the tasks outlive this function: they copy its arguments, and the caller waits for them */
 static void
 join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const double hi[3],
 		   int depth, double crowd)
@@ -437,7 +438,7 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
 			continue;
 		if (nr > RB_TILE || nb > RB_TILE)
 		{
-#pragma omp task default(shared) firstprivate(cell, nr, nb)
+#pragma omp task default(none) firstprivate(c, g, same, lo, hi, depth, crowd, cell, nr, nb)
 			{
 				rb_list r = {g->entry[0] + g->start[0][cell], (uint32_t) nr};
 				rb_list b = {g->entry[1] + g->start[1][cell], (uint32_t) nb};
@@ -454,7 +455,7 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
 		{
 			uint64_t to = cell + 1;
 
-#pragma omp task default(shared) firstprivate(from, to)
+#pragma omp task default(none) firstprivate(c, g, from, to, same, lo, hi)
 			join_leaves(c, g, from, to, same, lo, hi);
 			from = to;
 			tests = 0;

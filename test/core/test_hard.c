@@ -557,9 +557,12 @@ crowds_meet(void)
 {
 	for (int which = 0; which < CROWDS; which++)
 	{
-		set r = crowd(which, 1500, 0), b = crowd(which, 1500, 1);
+		set r, b;
 		answer want;
 
+		check_state = (uint64_t) which + 1;
+		r = crowd(which, 1500, 0);
+		b = crowd(which, 1500, 1);
 		find_boxes(&r);
 		find_boxes(&b);
 		want = all_pairs(&r, &b);

@@ -1,0 +1,474 @@
+/*
+ * test_stream.c
+ *	  The stream between a backend and its reader: a backend made for the test puts
+ *	  from many threads, the reader is fast, slow, gone early, or told of a failure;
+ *	  and what the stream promises to every backend about signals, rounding and
+ *	  stacks.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+#include "redblue.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+static double
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+static void
+rest(long us)
+{
+	nanosleep(&(struct timespec){0, us * 1000}, NULL);
+}
+
+/* ---- a backend of a few threads that puts what it is told to ---- */
+
+#define HANDS 5
+
+static struct
+{
+	uint32_t each;       /* pairs of a thread: (thread, 0), (thread, 1), ... */
+	uint32_t batch;      /* at most so many at once */
+	uint32_t fail_after; /* this many of thread 0, with RB_DEVICE_FAILED; 0: never */
+	rb_context *ctx;
+	const rb_sink *sink;
+	uint32_t put[HANDS]; /* that the sink took */
+	rb_status status[HANDS];
+	bool signals_blocked;
+	bool rounds_to_nearest;
+} stub;
+
+static void *
+hand(void *arg)
+{
+	uint32_t t = (uint32_t) (uintptr_t) arg;
+	rb_pair *pairs = malloc(stub.batch * sizeof(rb_pair));
+	uint32_t random = t + 1;
+
+	while (stub.put[t] < stub.each && stub.status[t] == RB_OK)
+	{
+		uint32_t n;
+
+		random = random * 1664525 + 1013904223;
+		n = 1 + (random >> 8) % stub.batch;
+		n = n < stub.each - stub.put[t] ? n : stub.each - stub.put[t];
+		for (uint32_t i = 0; i < n; i++)
+			pairs[i] = (rb_pair){t, stub.put[t] + i};
+		stub.status[t] = stub.sink->put(stub.sink->user, pairs, n);
+		stub.put[t] += stub.status[t] == RB_OK ? n : 0;
+		if (t == 0 && stub.fail_after > 0 && stub.put[t] >= stub.fail_after)
+			stub.status[t] = rb_fail(stub.ctx, RB_DEVICE_FAILED, 0, 0, "for the test");
+	}
+	free(pairs);
+	return NULL;
+}
+
+static rb_status
+stub_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	pthread_t thread[HANDS];
+	rb_status status = RB_OK;
+	sigset_t mask;
+	volatile double one = 1, tiny = 0x1p-60;
+
+	(void) job;
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	stub.signals_blocked = sigismember(&mask, SIGINT) && sigismember(&mask, SIGTERM) &&
+						   sigismember(&mask, SIGALRM) && sigismember(&mask, SIGUSR1);
+	stub.rounds_to_nearest = fegetround() == FE_TONEAREST && one + tiny == 1 && one - tiny == 1;
+	stub.ctx = ctx;
+	stub.sink = sink;
+	for (uintptr_t t = 0; t < HANDS; t++)
+	{
+		stub.put[t] = 0;
+		stub.status[t] = RB_OK;
+		pthread_create(&thread[t], NULL, hand, (void *) t);
+	}
+	for (int t = 0; t < HANDS; t++)
+		pthread_join(thread[t], NULL);
+	for (int t = 0; t < HANDS; t++)
+		if (stub.status[t] != RB_OK && (status == RB_OK || status == RB_STOPPED))
+			status = stub.status[t];
+	return status;
+}
+
+static rb_status
+stub_probe(char *text, size_t size)
+{
+	(void) text;
+	(void) size;
+	return RB_OK;
+}
+
+static void
+stub_release(void)
+{
+}
+
+static const rb_backend stub_backend = {RB_BACKEND_ABI, "stub", stub_probe, stub_join,
+										stub_release};
+
+/* HANDS rows of red, many of blue; group: so many parts make a blue row */
+typedef struct run
+{
+	rb_memory *memory;
+	rb_context ctx;
+	rb_objects red, blue;
+	rb_job job;
+	rb_stream *stream;
+	uint32_t group;
+	uint8_t *seen;
+	uint64_t n;
+} run;
+
+static void
+start(run *r, uint32_t each, uint32_t batch, uint32_t group, bool count_only)
+{
+	static const double nothing[9];
+
+	memset(r, 0, sizeof(*r));
+	stub.each = each;
+	stub.batch = batch;
+	r->memory = rb_memory_create((uint64_t) 1 << 30);
+	rb_context_init(&r->ctx, r->memory);
+	r->group = group;
+	r->red = (rb_objects){RB_TRIANGLE3, HANDS, HANDS, nothing, NULL};
+	r->blue = (rb_objects){RB_TRIANGLE3, each, (each + group - 1) / group, nothing, NULL};
+	if (group > 1)
+	{
+		uint32_t *row_of = malloc(each * sizeof(uint32_t));
+
+		for (uint32_t i = 0; i < each; i++)
+			row_of[i] = i / group;
+		r->blue.row_of = row_of;
+	}
+	r->job = (rb_job){&r->red, &r->blue, count_only};
+	r->seen = calloc(HANDS, each);
+	CHECK(rb_stream_open(&r->ctx, &stub_backend, &r->job, &r->stream) == RB_OK, "open");
+}
+
+static void
+take(run *r, const rb_batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++)
+	{
+		rb_pair p = batch->pairs[i];
+
+		CHECK(p.red < HANDS && p.blue < r->blue.nrows, "pair (%u, %u)", p.red, p.blue);
+		if (p.red < HANDS && p.blue < r->blue.nrows)
+			CHECK(r->seen[(size_t) p.red * r->blue.nrows + p.blue]++ == 0, "(%u, %u) again", p.red,
+				  p.blue);
+	}
+	r->n += batch->n;
+}
+
+static void
+finish(run *r)
+{
+	rb_stream_close(r->stream);
+	CHECK(rb_memory_used(r->memory) == 0, "memory left");
+	rb_memory_destroy(r->memory);
+	free((void *) r->blue.row_of);
+	free(r->seen);
+}
+
+#ifdef RB_SMALL
+#define EACH 3000
+#else
+#define EACH 300000
+#endif
+
+/* ---- cases ---- */
+
+static void
+all_arrive(void)
+{
+	static const struct
+	{
+		uint32_t batch, group;
+		int wait;
+		long pause; /* of the reader, every batch */
+	} way[] = {{1, 1, 10, 0},     {4096, 1, 10, 0}, {100000, 1, 0, 0}, {4096, 1, 0, 300},
+			   {100000, 1, 1, 0}, {77, 7, 10, 0},   {4096, 50, 1, 300}};
+
+	stub.fail_after = 0;
+	for (size_t k = 0; k < sizeof(way) / sizeof(way[0]); k++)
+	{
+		run r;
+		rb_batch batch;
+		rb_status status;
+
+		start(&r, EACH, way[k].batch, way[k].group, false);
+		while ((status = rb_stream_next(r.stream, way[k].wait, &batch)) == RB_OK)
+		{
+			take(&r, &batch);
+			if (way[k].pause > 0)
+				rest(way[k].pause);
+		}
+		CHECK(status == RB_END, "way %zu: %s", k, rb_status_text(status));
+		CHECK(r.n == (uint64_t) HANDS * r.blue.nrows, "way %zu: %lu pairs", k, (unsigned long) r.n);
+		CHECK(rb_stream_next(r.stream, 0, &batch) == RB_END && batch.n == 0, "the end stays");
+		CHECK(r.ctx.stats.stage[RB_STAGE_EMIT].count == r.n, "counted %lu",
+			  (unsigned long) r.ctx.stats.stage[RB_STAGE_EMIT].count);
+		finish(&r);
+	}
+}
+
+static void
+counted_only(void)
+{
+	for (uint32_t group = 1; group < 10; group += 4)
+	{
+		run r;
+		rb_batch batch;
+		rb_status status;
+
+		start(&r, EACH, 1000, group, true);
+		while ((status = rb_stream_next(r.stream, 10, &batch)) == RB_OK)
+			CHECK(batch.n == 0, "%zu pairs handed out", batch.n);
+		CHECK(status == RB_END, "%s", rb_status_text(status));
+		CHECK(r.ctx.stats.stage[RB_STAGE_EMIT].count == (uint64_t) HANDS * r.blue.nrows,
+			  "counted %lu", (unsigned long) r.ctx.stats.stage[RB_STAGE_EMIT].count);
+		finish(&r);
+	}
+}
+
+/* close after so many batches, the stream empty, full, or held by the reader */
+static void
+closed_early(void)
+{
+	for (int batches = 0; batches < 12; batches++)
+	{
+		run r;
+		rb_batch batch;
+		double began;
+
+		start(&r, 4 * EACH, 1000, batches % 3 == 0 ? 3 : 1, false);
+		for (int i = 0; i < batches; i++)
+			if (rb_stream_next(r.stream, 1000, &batch) == RB_OK)
+				take(&r, &batch);
+		if (batches % 2 == 0)
+			rest(3000);
+		began = now_ms();
+		rb_stream_close(r.stream);
+		r.stream = NULL;
+		CHECK(now_ms() - began < 2000, "closing took %g ms", now_ms() - began);
+		finish(&r);
+	}
+}
+
+/* somebody else asks to stop while the reader has its hands full: the next calls say so */
+static void
+stopped(void)
+{
+	run r;
+	rb_batch batch;
+	rb_status status;
+
+	start(&r, 4 * EACH, 1000, 1, false);
+	CHECK(rb_stream_next(r.stream, 1000, &batch) == RB_OK, "a batch");
+	take(&r, &batch);
+	rest(5000);
+	rb_context_stop(&r.ctx);
+	while ((status = rb_stream_next(r.stream, 10, &batch)) == RB_OK)
+		take(&r, &batch);
+	CHECK(status == RB_STOPPED, "%s", rb_status_text(status));
+	CHECK(rb_stream_next(r.stream, 10, &batch) == RB_STOPPED && batch.n == 0, "it stays stopped");
+	finish(&r);
+}
+
+static void
+failure_in_the_middle(void)
+{
+	for (int slow = 0; slow < 2; slow++)
+	{
+		run r;
+		rb_batch batch;
+		rb_status status;
+
+		stub.fail_after = EACH / 2;
+		start(&r, EACH, 1000, 1, false);
+		while ((status = rb_stream_next(r.stream, 10, &batch)) == RB_OK)
+		{
+			take(&r, &batch);
+			if (slow)
+				rest(200);
+		}
+		CHECK(status == RB_DEVICE_FAILED, "%s", rb_status_text(status));
+		CHECK(r.ctx.error.status == RB_DEVICE_FAILED &&
+				  strcmp(r.ctx.error.text, "for the test") == 0,
+			  "%s", r.ctx.error.text);
+		stub.fail_after = 0;
+		finish(&r);
+	}
+}
+
+static void
+signals_and_rounding(void)
+{
+	run r;
+	rb_batch batch;
+	sigset_t before = {0}, after = {0};
+
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	fesetround(FE_UPWARD);
+	start(&r, 10, 10, 1, false);
+	CHECK(fegetround() == FE_UPWARD, "the caller's rounding is its own");
+	fesetround(FE_TONEAREST);
+	while (rb_stream_next(r.stream, 10, &batch) == RB_OK)
+		take(&r, &batch);
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	CHECK(memcmp(&before, &after, sizeof(before)) == 0, "the caller's signals are its own");
+	CHECK(stub.signals_blocked, "signals reach the join");
+	CHECK(stub.rounds_to_nearest, "the join does not round to nearest");
+	finish(&r);
+}
+
+static void
+no_stream(void)
+{
+	static const double nothing[9];
+	rb_objects o = {RB_TRIANGLE3, 1, 1, nothing, NULL};
+	rb_job job = {&o, &o, false};
+	rb_stream *stream = (rb_stream *) &job;
+
+	for (uint64_t limit = 0; limit < 3000000; limit += 100000)
+	{
+		rb_memory *memory = rb_memory_create(limit);
+		rb_context ctx;
+		rb_status status;
+
+		rb_context_init(&ctx, memory);
+		status = rb_stream_open(&ctx, &stub_backend, &job, &stream);
+		if (status == RB_OK)
+		{
+			rb_stream_close(stream);
+			limit = 3000000;
+		}
+		else
+			CHECK(status == RB_OVER_BUDGET && stream == NULL && ctx.error.limit == limit, "%s",
+				  rb_status_text(status));
+		CHECK(rb_memory_used(memory) == 0, "memory left");
+		rb_memory_destroy(memory);
+	}
+	rb_stream_close(NULL);
+	for (int side = 0; side < 2; side++)
+	{
+		rb_memory *memory = rb_memory_create((uint64_t) 1 << 30);
+		rb_objects many = {RB_TRIANGLE3, RB_MAX_OBJECTS + 1, RB_MAX_OBJECTS + 1, nothing, NULL};
+		rb_job large = {side ? &o : &many, side ? &many : NULL, false};
+		rb_context ctx;
+
+		rb_context_init(&ctx, memory);
+		CHECK(rb_stream_open(&ctx, &stub_backend, &large, &stream) == RB_TOO_MANY_OBJECTS &&
+				  stream == NULL && ctx.error.need == RB_MAX_OBJECTS + 1u,
+			  "need %lu", (unsigned long) ctx.error.need);
+		rb_memory_destroy(memory);
+	}
+}
+
+/* ---- the CPU backend behind it ---- */
+
+/* all pairs of n copies of a triangle, or of triangles at every scale: pairs counted */
+static uint64_t
+count(double *t, uint32_t n, uint32_t resolution, double stop_after_ms, double *took_ms)
+{
+	rb_memory *memory = rb_memory_create((uint64_t) 2 << 30);
+	rb_objects o = {RB_TRIANGLE3, n, n, t, NULL};
+	rb_job job = {&o, &o, true};
+	rb_context ctx;
+	rb_stream *stream;
+	rb_batch batch;
+	rb_status status;
+	uint64_t pairs;
+	double began = now_ms();
+
+	rb_context_init(&ctx, memory);
+	ctx.threads = 2;
+	ctx.grid_resolution = resolution;
+	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
+	while (status == RB_OK && (status = rb_stream_next(stream, 5, &batch)) == RB_OK)
+		if (stop_after_ms > 0 && now_ms() - began > stop_after_ms)
+			break;
+	CHECK(status == (stop_after_ms > 0 ? RB_OK : RB_END), "%s", rb_status_text(status));
+	began = now_ms();
+	rb_stream_close(stream);
+	*took_ms = now_ms() - began;
+	pairs = ctx.stats.stage[RB_STAGE_EMIT].count;
+	CHECK(rb_memory_used(memory) == 0, "memory left");
+	rb_memory_destroy(memory);
+	return pairs;
+}
+
+/* giants that fill millions of cells each: a stop does not wait for an object */
+static void
+stopped_in_the_grid(void)
+{
+	uint32_t n = 3000;
+	double *t = malloc((size_t) n * 72);
+	double ms;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (int k = 0; k < 9; k++)
+			t[9 * (size_t) i + k] = (k % 4 == 0 ? 1 : 0) + (double) check_below(1000) * 1e-6;
+	count(t, n, 250, 100, &ms);
+	CHECK(ms < 2000, "stopping took %g ms", ms);
+	free(t);
+}
+
+/* deep recursion on small stacks, the caller rounding upward and flushing denormals */
+static void
+small_stacks(void)
+{
+	uint32_t n = 6000;
+	double *t = malloc((size_t) n * 72);
+	pthread_attr_t attr, old;
+	uint64_t want, got;
+	double ms;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double scale = ldexp(1, -check_below(900));
+
+		for (int k = 0; k < 9; k++)
+			t[9 * (size_t) i + k] = scale * check_below(1000) / 1000;
+	}
+	want = count(t, n, 0, 0, &ms);
+	CHECK(want >= n, "%lu pairs", (unsigned long) want);
+	pthread_getattr_default_np(&old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 20);
+	pthread_setattr_default_np(&attr);
+	fesetround(FE_UPWARD);
+	got = count(t, n, 0, 0, &ms);
+	fesetround(FE_TONEAREST);
+	pthread_setattr_default_np(&old);
+	CHECK(got == want, "%lu pairs, not %lu", (unsigned long) got, (unsigned long) want);
+	free(t);
+}
+
+int
+main(void)
+{
+	CHECK_RUN(all_arrive);
+	CHECK_RUN(counted_only);
+	CHECK_RUN(closed_early);
+	CHECK_RUN(stopped);
+	CHECK_RUN(failure_in_the_middle);
+	CHECK_RUN(signals_and_rounding);
+	CHECK_RUN(no_stream);
+	CHECK_RUN(stopped_in_the_grid);
+	CHECK_RUN(small_stacks);
+	rb_memory_trim(0);
+	return check_done();
+}
