@@ -24,6 +24,7 @@
 
 #define RB_MAPPED_FROM ((size_t) 1 << RB_SIZE(20, 12)) /* smaller blocks come from malloc */
 #define RB_MAP_STEP ((size_t) 1 << RB_SIZE(18, 12))
+#define RB_LINE ((size_t) 64) /* of the cache */
 #define RB_HUGE_PAGE ((size_t) 1 << 21)
 #define RB_POOL_BYTES ((uint64_t) 64 << 20) /* idle blocks kept by this process */
 
@@ -65,9 +66,13 @@ ring_remove(rb_block *block)
 	block->next->prev = block->prev;
 }
 
-/* the smallest idle block that holds size, but none beyond most; NULL: none */
+/*
+ * An idle block cut to size, or NULL.  The smallest that will do; what is beyond
+ * goes back to the operating system, so that a call needs and counts the same
+ * whatever ran before it.  A much larger one is left for a larger call.
+ */
 static rb_block *
-pool_take(size_t size, uint64_t most)
+pool_take(size_t size)
 {
 	rb_block **best = NULL;
 	rb_block *block = NULL;
@@ -75,7 +80,7 @@ pool_take(size_t size, uint64_t most)
 
 	pthread_mutex_lock(&pool_lock);
 	for (link = &pool; *link != NULL; link = &(*link)->next)
-		if ((*link)->size >= size && (*link)->size <= most &&
+		if ((*link)->size >= size && (*link)->size / 4 <= size + RB_HUGE_PAGE &&
 			(best == NULL || (*link)->size < (*best)->size))
 			best = link;
 	if (best != NULL)
@@ -85,6 +90,8 @@ pool_take(size_t size, uint64_t most)
 		pool_bytes -= block->size;
 	}
 	pthread_mutex_unlock(&pool_lock);
+	if (block != NULL && block->size > size)
+		munmap((char *) block + size, block->size - size);
 	return block;
 }
 
@@ -249,40 +256,16 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 {
 	rb_block *old = *block != NULL ? (rb_block *) *block - 1 : NULL;
 	size_t old_size = old != NULL ? old->size : 0;
-	size_t size;
+	size_t size, step;
 	rb_block *fresh;
 	rb_status status;
 
 	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
 		return refuse(error, RB_OVER_BUDGET, bytes, memory->limit);
-	size = bytes + sizeof(rb_block);
-	if (size >= RB_MAPPED_FROM)
-		size = (size + RB_MAP_STEP - 1) / RB_MAP_STEP * RB_MAP_STEP;
-	if (old != NULL && old_size >= size)
+	step = bytes + sizeof(rb_block) >= RB_MAPPED_FROM ? RB_MAP_STEP : RB_LINE;
+	size = (bytes + sizeof(rb_block) + step - 1) / step * step;
+	if (old_size >= size)
 		return RB_OK; /* blocks do not shrink */
-
-	/* an idle block may be larger than asked for; it counts with its size */
-	if (old == NULL && size >= RB_MAPPED_FROM)
-	{
-		uint64_t left;
-
-		pthread_mutex_lock(&memory->lock);
-		left = memory->limit > memory->used ? memory->limit - memory->used : 0;
-		pthread_mutex_unlock(&memory->lock);
-		if (left > 4 * (uint64_t) size + 4 * RB_HUGE_PAGE)
-			left = 4 * (uint64_t) size + 4 * RB_HUGE_PAGE;
-		fresh = pool_take(size, left);
-		if (fresh != NULL)
-		{
-			status = budget_take(memory, fresh->size, error);
-			if (status != RB_OK)
-			{
-				block_release(fresh);
-				return status;
-			}
-			goto linked;
-		}
-	}
 
 	status = budget_take(memory, size - old_size, error);
 	if (status != RB_OK)
@@ -296,15 +279,20 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	}
 	if (old != NULL && old->mapped)
 		fresh = block_map(old, size);
-	else if (size < RB_MAPPED_FROM)
-	{
-		fresh = realloc(old, size);
-		if (fresh != NULL)
-			fresh->mapped = false;
-	}
 	else
 	{
-		fresh = block_map(NULL, size);
+		if (size < RB_MAPPED_FROM)
+		{
+			fresh = aligned_alloc(RB_LINE, size);
+			if (fresh != NULL)
+				fresh->mapped = false;
+		}
+		else
+		{
+			fresh = pool_take(size);
+			if (fresh == NULL)
+				fresh = block_map(NULL, size);
+		}
 		if (fresh != NULL && old != NULL)
 		{
 			memcpy(fresh + 1, old + 1, old_size - sizeof(rb_block));
@@ -323,8 +311,6 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 		return refuse(error, RB_OUT_OF_MEMORY, size, memory->limit);
 	}
 	fresh->size = size;
-
-linked:
 	pthread_mutex_lock(&memory->lock);
 	ring_insert(&memory->blocks, fresh);
 	pthread_mutex_unlock(&memory->lock);
