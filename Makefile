@@ -195,7 +195,7 @@ rooms:
 
 # ---- whole runs ----
 
-.PHONY: test test-long demo bench readme
+.PHONY: test test-long demo bench bench-rows readme
 test:
 	@test/run
 # the largest meshes and crowds: minutes each, gigabytes of data
@@ -205,6 +205,9 @@ demo:
 	@test/demo/run
 bench:
 	@test/bench/run
+# rows in and out of the server, and the join tax
+bench-rows:
+	@test/bench/rows
 # the generated tables of README.md, from a fresh run
 readme:
 	@test/readme
