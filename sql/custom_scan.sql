@@ -17,6 +17,7 @@ FROM (SELECT i, (i * 15485863 % 31)::float8 AS x, (i * 32452843 % 29)::float8 AS
 CREATE TABLE crowd AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, i::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
 	0::float8 AS cx, i::float8 AS cy, 0::float8 AS cz FROM generate_series(1, 600) i;
 -- one that stops a reader
+CREATE SEQUENCE counted;
 CREATE TABLE broken AS SELECT * FROM red;
 UPDATE broken SET ax = 'NaN' WHERE id = 500;
 ANALYZE;
@@ -35,7 +36,7 @@ DECLARE
 	result text := '';
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-		result := concat_ws(', ', nullif(result, ''), substring(line FROM 'Custom Scan \(redblue pairs\)'), substring(line FROM 'Function Scan on (?=redblue)'));
+		result := concat_ws(', ', nullif(result, ''), substring(line FROM '(?:Parallel )?Custom Scan \(redblue pairs\)'), substring(line FROM 'Function Scan on (?=redblue)'));
 	END LOOP;
 	RETURN replace(result, ' on ', '');
 END $$;
@@ -285,7 +286,9 @@ SET statement_timeout = '30ms';
 SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p, LATERAL (SELECT pg_sleep(0.001 + red_id * 0)) s;
 RESET statement_timeout;
 SET redblue.memory_limit = '1MB';
+\set VERBOSITY terse
 SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd');
+\set VERBOSITY default
 RESET redblue.memory_limit;
 
 -- rows into tables; rows of the own transaction; the snapshot is that of the query
@@ -328,6 +331,60 @@ GRANT EXECUTE ON FUNCTION redblue_triangle_self_pairs TO PUBLIC;
 REVOKE ALL ON red FROM regress_redblue_scan;
 REVOKE ALL ON SCHEMA custom_scan FROM regress_redblue_scan;
 DROP ROLE regress_redblue_scan;
+
+-- below a Gather
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM redblue_triangle_pairs('red', 'blue');
+SELECT * FROM both_ways($$ SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd') $$);
+SELECT * FROM both_ways($$ SELECT * FROM redblue_triangle_pairs('red', 'blue') WHERE red_id > 50 $$);
+SELECT * FROM both_ways($$ SELECT red_id, count(*), max(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd') GROUP BY red_id $$);
+SELECT * FROM both_ways($$ SELECT red.ax, p.blue_id FROM red JOIN redblue_triangle_pairs('red', 'blue') p ON p.red_id = red.id $$);
+SELECT * FROM both_ways($$ SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') p JOIN redblue_triangle_pairs('blue', 'red') q ON p.red_id = q.blue_id $$);
+SELECT * FROM both_ways($$ SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE false $$);
+SELECT * FROM both_ways($$ SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM red LIMIT 0', 'TABLE blue') $$);
+SELECT * FROM both_ways($$ SELECT count(*) FROM (SELECT blue_id FROM redblue_triangle_pairs('crowd', 'crowd') WHERE red_id > 7 LIMIT 1000) t $$);
+SELECT * FROM both_ways($$ SELECT sum(n) FROM (SELECT count(*) AS n FROM redblue_triangle_pairs('red', 'blue') UNION ALL SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd')) t $$);
+-- repeated
+SET enable_material = off;
+SELECT * FROM both_ways($$ SELECT k, s.* FROM generate_series(1, 4) k, (SELECT red_id, count(*) AS n FROM redblue_triangle_pairs('red', 'blue') GROUP BY red_id OFFSET 0) s WHERE s.n > k $$);
+RESET enable_material;
+-- the leader takes no rows, or there is no worker
+SET parallel_leader_participation = off;
+SELECT * FROM both_ways($$ SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd') $$);
+RESET parallel_leader_participation;
+SET max_parallel_workers = 0;
+SELECT * FROM both_ways($$ SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd') $$);
+RESET max_parallel_workers;
+-- what depends on the row around it, or may run in no worker, is no parallel scan
+SELECT * FROM both_ways($$ SELECT k, (SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id % 5 = k) FROM generate_series(0, 4) k $$);
+SELECT * FROM both_ways($$ SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id <> pg_backend_pid() + nextval('counted') * 0 - 1 $$);
+-- rows of the own transaction, temporary tables
+BEGIN;
+CREATE TEMPORARY TABLE mine ON COMMIT DROP AS SELECT * FROM red WHERE id < 300;
+DELETE FROM blue WHERE id % 3 = 0;
+SELECT * FROM both_ways($$ SELECT count(*), sum(blue_id) FROM redblue_triangle_pairs('mine', 'blue') $$);
+ROLLBACK;
+-- errors before, while and after rows come; cancel
+SELECT count(*) FROM redblue_triangle_pairs('broken', 'blue');
+SET redblue.memory_limit = '1MB';
+\set VERBOSITY terse
+SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd');
+\set VERBOSITY default
+RESET redblue.memory_limit;
+\set VERBOSITY sqlstate
+SELECT sum(1 / (red_id - 300)) FROM redblue_triangle_pairs('crowd', 'crowd');
+SET statement_timeout = '30ms';
+SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p WHERE pg_sleep(0.001 + red_id * 0) IS NOT NULL;
+RESET statement_timeout;
+\set VERBOSITY default
+SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd');
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather;
 
 -- EXPLAIN
 EXPLAIN (COSTS OFF) SELECT red_id FROM redblue_triangle_pairs('red', 'blue', red_id => 'id') p WHERE p.blue_id > 3 ORDER BY 1 LIMIT 1;

@@ -244,7 +244,30 @@ rb_run_blue_id(const rb_run *run, rb_pair pair)
 	return run->builder[run->job.blue == NULL ? 0 : 1].ids[pair.blue];
 }
 
+/* ids are fetched in blocks, so that their cache misses overlap */
+#define RB_BLOCK 512
+
+static inline void
+rb_run_ids(const rb_run *run, const rb_pair *pairs, int n, int64 *red, int64 *blue)
+{
+	for (int i = 0; i < n; i++)
+		red[i] = rb_run_red_id(run, pairs[i]);
+	for (int i = 0; i < n; i++)
+		blue[i] = rb_run_blue_id(run, pairs[i]);
+}
+
 extern double rb_clock_ms(void);
+
+/* ---- share.c: pairs for parallel workers ---- */
+
+typedef struct rb_share rb_share;
+typedef struct rb_pump rb_pump;
+
+extern Size rb_share_size(void);
+extern void rb_share_init(rb_share *share);
+extern rb_pump *rb_pump_start(rb_run *run, rb_share *share);
+extern void rb_pump_stop(rb_pump *pump);
+extern int rb_share_take(rb_share *share, const rb_join *join, int64 *red, int64 *blue);
 
 /* ---- info.c: what the last join did ---- */
 

@@ -19,10 +19,16 @@
  * its pairs in a tuplestore, from which all others are served.  Where the planner
  * announces repetitions the first scan does.
  *
+ * Below a Gather the leader joins, and a thread of it fills a ring in shared
+ * memory from which leader and workers take their rows (share.c): so counting,
+ * aggregating and joining above use all cores.  The function stays PARALLEL
+ * RESTRICTED: it never runs in a worker.
+ *
  * The sides are read when the first row is asked for, on the query's snapshot.
  */
 #include "rb_pg.h"
 
+#include "access/parallel.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
@@ -30,10 +36,13 @@
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
+#include "storage/dsm.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -48,8 +57,8 @@
 #endif
 
 #define RB_SCAN_NAME "redblue pairs"
-/* ids are fetched in blocks, so that their cache misses overlap */
-#define RB_BLOCK 512
+/* what a pair takes in a table; so many bytes deserve as many workers as a table of that size */
+#define RB_PAIR_BYTES 40
 
 typedef struct rb_scan
 {
@@ -65,6 +74,11 @@ typedef struct rb_scan
 	bool done;             /* no pairs left in it */
 	rb_batch batch;
 	size_t batch_next;
+
+	/* below a Gather: the pairs come from a ring, which the leader's pump fills */
+	rb_share *share;
+	rb_pump *pump;        /* NULL in workers */
+	dsm_segment *segment; /* where the ring lies; leader only */
 
 	bool keep; /* the next run goes into the tuplestore */
 	Tuplestorestate *store;
@@ -142,6 +156,43 @@ call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 	return (FuncExpr *) function->funcexpr;
 }
 
+/* nothing but the function itself, which the leader runs, keeps workers away */
+static bool
+can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
+{
+	return root->glob->parallelModeOK && max_parallel_workers_per_gather > 0 &&
+		   bms_is_empty(rel->lateral_relids) && is_parallel_safe(root, (Node *) call->args) &&
+		   is_parallel_safe(root, (Node *) rel->baserestrictinfo) &&
+		   is_parallel_safe(root, (Node *) rel->reltarget->exprs);
+}
+
+/* the leader joins, all take rows: as many workers as for a table of that size */
+static void
+add_shared_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial, FuncExpr *call)
+{
+	int workers;
+	double share;
+	CustomPath *path;
+
+	if (!can_share(root, rel, call))
+		return;
+	workers = compute_parallel_worker(rel, serial->path.rows * RB_PAIR_BYTES / BLCKSZ, -1,
+									  max_parallel_workers_per_gather);
+	if (workers <= 0)
+		return;
+	share = 1.0 / (workers + 1);
+	path = makeNode(CustomPath);
+	*path = *serial;
+	path->path.parallel_aware = true;
+	path->path.parallel_safe = true;
+	path->path.parallel_workers = workers;
+	path->path.rows = clamp_row_est(serial->path.rows * share);
+	path->path.total_cost =
+		serial->path.startup_cost + (serial->path.total_cost - serial->path.startup_cost) * share;
+	rel->consider_parallel = true;
+	add_partial_path(rel, &path->path);
+}
+
 /* our path takes the place of the stock one, at its cost: it does the same work */
 static void
 add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
@@ -171,6 +222,8 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		path->custom_private = list_make1(call);
 		path->methods = &path_methods;
 		lfirst(lc) = path;
+		add_shared_scan(root, rel, path, call);
+		break;
 	}
 }
 
@@ -215,6 +268,8 @@ stop_run(rb_scan *scan)
 {
 	if (scan->run == NULL || scan->reported)
 		return;
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
 	rb_run_close(scan->run);
 	rb_last_run_set(scan->run);
 	scan->reported = true;
@@ -226,6 +281,7 @@ drop_run(rb_scan *scan)
 {
 	stop_run(scan);
 	scan->run = NULL;
+	scan->pump = NULL;
 	scan->done = false;
 	scan->batch.n = 0;
 	scan->batch_next = 0;
@@ -263,7 +319,6 @@ static bool
 next_block(rb_scan *scan)
 {
 	double start;
-	const rb_pair *pairs;
 
 	if (scan->run == NULL)
 		open_run(scan);
@@ -278,12 +333,8 @@ next_block(rb_scan *scan)
 		scan->batch_next = 0;
 	}
 	start = rb_clock_ms();
-	pairs = &scan->batch.pairs[scan->batch_next];
 	scan->n = (int) Min((size_t) RB_BLOCK, scan->batch.n - scan->batch_next);
-	for (int i = 0; i < scan->n; i++)
-		scan->red[i] = rb_run_red_id(scan->run, pairs[i]);
-	for (int i = 0; i < scan->n; i++)
-		scan->blue[i] = rb_run_blue_id(scan->run, pairs[i]);
+	rb_run_ids(scan->run, &scan->batch.pairs[scan->batch_next], scan->n, scan->red, scan->blue);
 	scan->batch_next += (size_t) scan->n;
 	scan->next = 0;
 	scan->run->emit_ms += rb_clock_ms() - start;
@@ -351,6 +402,13 @@ more_pairs(rb_scan *scan)
 
 	if (scan->done)
 		return false;
+	if (scan->share != NULL)
+	{
+		scan->next = 0;
+		scan->n = rb_share_take(scan->share, scan->join, scan->red, scan->blue);
+		scan->done = scan->n == 0;
+		return scan->n > 0;
+	}
 	if (scan->keep && scan->store == NULL)
 		store_run(scan);
 	more = scan->store != NULL ? next_stored_block(scan) : next_block(scan);
@@ -427,6 +485,91 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	memset(node->ss.ss_ScanTupleSlot->tts_isnull, 0, 2 * sizeof(bool));
 }
 
+/* ---- below a Gather ---- */
+
+/* before the ring goes away, on whatever way: no thread may write to it */
+static void
+stop_sharing(dsm_segment *segment, Datum arg)
+{
+	rb_scan *scan = (rb_scan *) DatumGetPointer(arg);
+
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
+	scan->share = NULL;
+	scan->segment = NULL;
+	scan->done = true;
+}
+
+static void
+leave_share(rb_scan *scan)
+{
+	if (scan->segment != NULL)
+	{
+		cancel_on_dsm_detach(scan->segment, stop_sharing, PointerGetDatum(scan));
+		stop_sharing(scan->segment, PointerGetDatum(scan));
+	}
+	scan->share = NULL;
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *pcxt)
+{
+	return rb_share_size();
+}
+
+/* the leader starts the join, and the pump that fills the ring */
+static void
+fill_share(rb_scan *scan, rb_share *share)
+{
+	MemoryContext old;
+
+	drop_run(scan);
+	rb_share_init(share);
+	open_run(scan);
+	old = MemoryContextSwitchTo(scan->context);
+	scan->pump = rb_pump_start(scan->run, share);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+initialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	/* no shared memory was to be had, so there will be no workers */
+	if (pcxt->seg == NULL)
+		return;
+	on_dsm_detach(pcxt->seg, stop_sharing, PointerGetDatum(scan));
+	scan->segment = pcxt->seg;
+	scan->share = coordinate;
+	fill_share(scan, coordinate);
+}
+
+static void
+reinitialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	if (pcxt->seg != NULL)
+		fill_share((rb_scan *) node, coordinate);
+}
+
+static void
+initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	((rb_scan *) node)->share = coordinate;
+}
+
+/* the plan is through with us, or with all that it wants: workers need not go on */
+static void
+shutdown_scan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
+}
+
+/* ---- repeated, ended ---- */
+
 static void
 rescan(CustomScanState *node)
 {
@@ -434,6 +577,14 @@ rescan(CustomScanState *node)
 	bool same = !bms_overlap(node->ss.ps.chgParam, scan->params);
 
 	ExecScanReScan(&node->ss);
+	/* the ring is filled anew by reinitialize_shared, before this or after it */
+	if (scan->share != NULL)
+	{
+		scan->done = false;
+		scan->next = 0;
+		scan->n = 0;
+		return;
+	}
 	if (scan->store != NULL && same)
 	{
 		tuplestore_rescan(scan->store);
@@ -453,6 +604,7 @@ end_scan(CustomScanState *node)
 {
 	rb_scan *scan = (rb_scan *) node;
 
+	leave_share(scan);
 	drop_store(scan);
 	if (scan->stored != NULL)
 		ExecDropSingleTupleTableSlot(scan->stored);
@@ -560,6 +712,11 @@ static const CustomExecMethods exec_methods = {
 	.ExecCustomScan = exec_scan,
 	.EndCustomScan = end_scan,
 	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = initialize_shared,
+	.ReInitializeDSMCustomScan = reinitialize_shared,
+	.InitializeWorkerCustomScan = initialize_worker,
+	.ShutdownCustomScan = shutdown_scan,
 	.ExplainCustomScan = explain,
 };
 

@@ -97,6 +97,50 @@ for my $query ('MOVE 10 IN c', 'MOVE ALL IN c')
 	ok($gone, "terminated in $query");
 	eval { $victim->quit };
 }
+# below a Gather: a worker goes, the leader goes, the query is cancelled
+my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2; ';
+my $slow = "SELECT count(*) FROM redblue_triangle_pairs('few', 'few') WHERE pg_sleep(0.0005 + red_id * 0) IS NOT NULL";
+sub workers_of
+{
+	return $watch->ask("SELECT pid FROM pg_stat_activity WHERE leader_pid = $_[0] LIMIT 1");
+}
+SKIP:
+{
+	skip 'the function runs without workers', 8 if !$streams;
+	my $victim = session($node);
+	$victim->ask($parallel);
+	for my $way ('worker', 'cancel', 'leader')
+	{
+		$victim->send($slow);
+		my $worker = '';
+		for (1 .. 100)
+		{
+			sleep(0.05);
+			last if ($worker = workers_of($victim->{pid})) ne '';
+		}
+		sleep(0.3);
+		isnt($worker, '', "$way: there are workers");
+		$watch->ask('SELECT '
+			  . ($way eq 'worker' ? "pg_terminate_backend($worker)"
+				: $way eq 'cancel' ? "pg_cancel_backend($victim->{pid})"
+				: "pg_terminate_backend($victim->{pid})"));
+		if ($way ne 'leader')
+		{
+			my (undef, $err) = $victim->wait_for(60);
+			like($err, $way eq 'worker' ? qr/57P01|administrator command/ : qr/57014/, "$way: the query ends");
+			is(backend_threads($victim->{pid}), 1, "$way: no thread is left");
+		}
+	}
+	my $left = 1;
+	for (1 .. 100)
+	{
+		$left = $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE $victim->{pid} IN (pid, leader_pid)");
+		last if $left == 0;
+		sleep(0.05);
+	}
+	is($left, 0, 'leader: it goes with its workers');
+	eval { $victim->quit };
+}
 # the client goes without a word
 {
 	my $victim = session($node);
