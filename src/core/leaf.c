@@ -607,7 +607,7 @@ cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr, con
 	else
 		for (uint32_t j = 0; j < nb; j++)
 			row_set(rows, j, blue, be[j]);
-	for (uint32_t j = nb; j % 4 != 0; j++)
+	for (uint32_t j = nb; j % 8 != 0; j++)
 		rows->lo[0][j] = rows->own[0][j] = HUGE_VAL; /* overlaps nothing */
 
 	for (uint32_t i = 0; i < nr; i++)

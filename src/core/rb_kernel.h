@@ -1,16 +1,16 @@
 /*
  * rb_kernel.h
  *	  The three inner loops of the CPU, compiled once for any x86-64 or other
- *	  machine (kernel.c) and once for AVX2 (kernel_avx2.c), chosen at run time.
- *	  Both do the same operations on the same values in the same order, so they
- *	  give the same answers to the bit; one is faster.
+ *	  machine (kernel.c), once for AVX2 and once for AVX-512 (kernel_avx*.c), chosen
+ *	  at run time.  All do the same operations on the same values in the same order,
+ *	  so they give the same answers to the bit; some are faster.
  */
 #ifndef RB_KERNEL_H
 #define RB_KERNEL_H
 
 #include "rb_hd.h"
 
-/* boxes of a cell, each coordinate in an array of its own; readable up to a multiple of 4 */
+/* boxes of a cell, each coordinate in an array of its own; readable up to a multiple of 8 */
 typedef struct rb_box_rows
 {
 	double *lo[3];
@@ -65,7 +65,7 @@ typedef struct rb_kernel
 	 * A box (lo, hi, starts) against rows from first up to end or a little beyond:
 	 * appends red << 16 | local of each row whose box overlaps and whose pair this
 	 * cell owns.  Returns their number.  Rows go on as far as the next multiple of
-	 * four; those that are not there have lo at infinity.  out has room for four
+	 * eight; those that are not there have lo at infinity.  out has room for eight
 	 * more than there are rows.
 	 */
 	uint32_t (*boxes)(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
@@ -86,6 +86,7 @@ typedef struct rb_kernel
 extern const rb_kernel rb_kernel_base;
 #ifdef __x86_64__
 extern const rb_kernel rb_kernel_avx2;
+extern const rb_kernel rb_kernel_avx512;
 #endif
 
 /* the fastest that this processor runs */
@@ -93,6 +94,9 @@ static inline const rb_kernel *
 rb_kernel_best(void)
 {
 #ifdef __x86_64__
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+		__builtin_cpu_supports("avx512dq"))
+		return &rb_kernel_avx512;
 	if (__builtin_cpu_supports("avx2"))
 		return &rb_kernel_avx2;
 #endif

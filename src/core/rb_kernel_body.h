@@ -1,9 +1,10 @@
 /*
  * rb_kernel_body.h
- *	  The code behind rb_kernel.h; included by each kernel_*.c with its own name
- *	  and instruction set.  Loops over the four lanes of a face are vectors of the
+ *	  The code behind rb_kernel.h; included by each kernel*.c with its own name and
+ *	  instruction set.  Loops over the four lanes of a face are vectors of the
  *	  compiler (two SSE2 operations or one of AVX2): the three corners of a triangle
- *	  go through a plane at once, and nothing is gathered.
+ *	  go through a plane at once, and nothing is gathered.  With AVX-512 two faces,
+ *	  or eight boxes, go at once.
  */
 #include "rb_kernel.h"
 
@@ -25,7 +26,7 @@ all4(double x)
 	return (v4){x, x, x, x};
 }
 
-#ifdef RB_AVX2
+#if defined(RB_AVX2) || defined(RB_AVX512)
 #include <immintrin.h>
 
 #define BITS4(mask) ((unsigned) _mm256_movemask_pd((__m256d) (mask)))
@@ -85,7 +86,7 @@ append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 	_mm_storeu_si128((__m128i *) out, _mm_or_si128(rows, _mm_set1_epi32((int) red)));
 	return (uint32_t) __builtin_popcount(bits);
 }
-#else
+#elif !defined(RB_AVX512)
 static inline __attribute__((always_inline)) uint32_t
 append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 {
@@ -97,18 +98,44 @@ append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 }
 #endif
 
+#ifdef RB_AVX512
+#define LE8(mask, a, b) _mm512_mask_cmp_pd_mask(mask, a, b, _CMP_LE_OQ)
+#endif
+
 static uint32_t
 boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 	  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out)
 {
-	const v4 lx = all4(lo[0]), ly = all4(lo[1]), lz = all4(lo[2]), hx = all4(hi[0]),
-			 hy = all4(hi[1]), hz = all4(hi[2]);
-
 	/* where this box does not start here, only rows that do are owned */
 	const double *rx = starts & 1 ? rows->lo[0] : rows->own[0],
 				 *ry = starts & 2 ? rows->lo[1] : rows->own[1],
 				 *rz = starts & 4 ? rows->lo[2] : rows->own[2];
 	uint32_t k = 0;
+#ifdef RB_AVX512
+	const __m512d lx = _mm512_set1_pd(lo[0]), ly = _mm512_set1_pd(lo[1]),
+				  lz = _mm512_set1_pd(lo[2]), hx = _mm512_set1_pd(hi[0]),
+				  hy = _mm512_set1_pd(hi[1]), hz = _mm512_set1_pd(hi[2]);
+	const __m256i tag = _mm256_set1_epi32((int) (red << 16));
+	__mmask8 bits = (__mmask8) (0xffu << (first & 7));
+
+	for (uint32_t i = first & ~7u; i < end; i += 8)
+	{
+		__m256i local = _mm256_load_si256((const __m256i *) (rows->local + i));
+
+		bits = LE8(bits, _mm512_load_pd(rx + i), hx);
+		bits = LE8(bits, lx, _mm512_load_pd(rows->hi[0] + i));
+		bits = LE8(bits, _mm512_load_pd(ry + i), hy);
+		bits = LE8(bits, ly, _mm512_load_pd(rows->hi[1] + i));
+		bits = LE8(bits, _mm512_load_pd(rz + i), hz);
+		bits = LE8(bits, lz, _mm512_load_pd(rows->hi[2] + i));
+		local = _mm256_maskz_compress_epi32(bits, _mm256_or_si256(local, tag));
+		_mm256_storeu_si256((__m256i *) (out + k), local);
+		k += (uint32_t) __builtin_popcount(bits);
+		bits = 0xff;
+	}
+#else
+	const v4 lx = all4(lo[0]), ly = all4(lo[1]), lz = all4(lo[2]), hx = all4(hi[0]),
+			 hy = all4(hi[1]), hz = all4(hi[2]);
 	unsigned keep = 0xfu << (first & 3);
 
 	for (uint32_t i = first & ~3u; i < end; i += 4)
@@ -121,6 +148,7 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 		keep = 0xf;
 		k += append4(out + k, bits, red << 16, rows->local + i);
 	}
+#endif
 	return k;
 }
 
@@ -157,6 +185,35 @@ plane_sides(const rb_plane4 *f, const v4 p[3], double e)
 	return BITS4((v4) size > all4(bound)) | BITS4(d) << 4;
 }
 
+#ifdef RB_AVX512
+/* the same for two pairs; the second's sides in the second byte */
+#define TWO(a, b) _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d) (a)), (__m256d) (b), 1)
+
+typedef struct rb_plane8
+{
+	__m512d ax, ay, az, nx, ny, nz, k, ke;
+} rb_plane8;
+
+#define PLANE8(f, g)                                                                  \
+	((rb_plane8){TWO((f)->ax, (g)->ax), TWO((f)->ay, (g)->ay), TWO((f)->az, (g)->az), \
+				 TWO((f)->nx, (g)->nx), TWO((f)->ny, (g)->ny), TWO((f)->nz, (g)->nz), \
+				 TWO(all4((f)->k), all4((g)->k)), TWO(all4((f)->ke), all4((g)->ke))})
+
+static inline __attribute__((always_inline)) unsigned
+two_plane_sides(const rb_plane8 *f, const __m512d p[3], __m512d e)
+{
+	__m512d x = _mm512_mul_pd(_mm512_sub_pd(p[0], f->ax), f->nx);
+	__m512d y = _mm512_mul_pd(_mm512_sub_pd(p[1], f->ay), f->ny);
+	__m512d z = _mm512_mul_pd(_mm512_sub_pd(p[2], f->az), f->nz);
+	__m512d d = _mm512_add_pd(_mm512_add_pd(x, y), z);
+	__m512d bound = _mm512_add_pd(f->ke, _mm512_mul_pd(f->k, e));
+	unsigned sure = _mm512_cmp_pd_mask(_mm512_abs_pd(d), bound, _CMP_GT_OQ);
+	unsigned negative = _mm512_movepi64_mask((__m512i) d);
+
+	return (sure & 0xf) | (negative & 0xf) << 4 | (sure & 0xf0) << 4 | (negative & 0xf0) << 8;
+}
+#endif
+
 static uint32_t
 sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *out)
 {
@@ -172,6 +229,25 @@ sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n
 		uint32_t r = pairs[i] >> 16;
 		rb_plane4 f = PLANE4(red + r);
 
+#ifdef RB_AVX512
+		const rb_plane8 ff = PLANE8(&f, &f);
+
+		for (; i + 1 < n && pairs[i] >> 16 == r && pairs[i + 1] >> 16 == r; i += 2)
+		{
+			const rb_face *b = blue + (pairs[i] & 0xffff);
+			const rb_face *c = blue + (pairs[i + 1] & 0xffff);
+			const __m512d p[3] = {TWO(load4(b->x), load4(c->x)), TWO(load4(b->y), load4(c->y)),
+								  TWO(load4(b->z), load4(c->z))};
+			unsigned s = two_plane_sides(&ff, p, TWO(all4(b->e), all4(c->e)));
+
+			out[kept].pair = pairs[i];
+			out[kept].blue_sides = (uint8_t) s;
+			kept += mixed[s & 0xff];
+			out[kept].pair = pairs[i + 1];
+			out[kept].blue_sides = (uint8_t) (s >> 8);
+			kept += mixed[s >> 8];
+		}
+#endif
 		for (; i < n && pairs[i] >> 16 == r; i++)
 		{
 			const rb_face *b = blue + (pairs[i] & 0xffff);
@@ -189,6 +265,26 @@ sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n
 		const v4 p[3] = {load4(red[r].x), load4(red[r].y), load4(red[r].z)};
 		double e = red[r].e;
 
+#ifdef RB_AVX512
+		const __m512d pp[3] = {TWO(p[0], p[0]), TWO(p[1], p[1]), TWO(p[2], p[2])};
+		const __m512d ee = _mm512_set1_pd(e);
+
+		for (; i + 1 < kept && out[i].pair >> 16 == r && out[i + 1].pair >> 16 == r; i += 2)
+		{
+			rb_sided a = out[i], b = out[i + 1];
+			rb_plane4 f = PLANE4(blue + (a.pair & 0xffff));
+			rb_plane4 g = PLANE4(blue + (b.pair & 0xffff));
+			rb_plane8 fg = PLANE8(&f, &g);
+			unsigned s = two_plane_sides(&fg, pp, ee);
+
+			a.red_sides = (uint8_t) s;
+			out[k] = a;
+			k += mixed[s & 0xff];
+			b.red_sides = (uint8_t) (s >> 8);
+			out[k] = b;
+			k += mixed[s >> 8];
+		}
+#endif
 		for (; i < kept && out[i].pair >> 16 == r; i++)
 		{
 			uint32_t pair = out[i].pair;

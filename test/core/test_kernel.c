@@ -1,0 +1,189 @@
+/*
+ * test_kernel.c
+ *	  The inner loops of every instruction set that this processor has: the same
+ *	  candidates, sides and hits, to the bit and in the same order.
+ */
+#include "check.h"
+#include "rb_kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FACES 64
+#define ROWS 1000
+#define PAIRS 3000
+
+static double
+unit(void)
+{
+	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
+}
+
+/* corners on a small lattice or anywhere, so that sides are sure, doubtful and zero */
+static void
+make_faces(rb_face *face, int lattice)
+{
+	for (int i = 0; i < FACES; i++)
+	{
+		double *c[3] = {face[i].x, face[i].y, face[i].z};
+		double u[3], v[3];
+
+		for (int a = 0; a < 3; a++)
+		{
+			for (int k = 0; k < 3; k++)
+				c[a][k] = lattice ? check_below(4) * 0.1 : unit();
+			u[a] = c[a][1] - c[a][0];
+			v[a] = c[a][2] - c[a][0];
+		}
+		for (int a = 0; a < 3; a++)
+			c[a][3] = u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3];
+		face[i].k = i % 7 == 0 ? HUGE_VAL : lattice ? 1e-15 : 0.01 * (check_below(3) + 1);
+		face[i].e = i % 11 == 0 ? HUGE_VAL : lattice ? 0.3 : 2;
+		face[i].ke = face[i].k * face[i].e + RB_TINY;
+	}
+}
+
+static int
+kernels(const rb_kernel **k)
+{
+	int n = 0;
+
+	k[n++] = &rb_kernel_base;
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		k[n++] = &rb_kernel_avx2;
+	if (rb_kernel_best() == &rb_kernel_avx512)
+		k[n++] = &rb_kernel_avx512;
+#endif
+	return n;
+}
+
+static void
+sides_and_intervals(void)
+{
+	static rb_face red[FACES], blue[FACES];
+	static uint32_t pair[PAIRS], yes[2][PAIRS + 8];
+	static rb_sided sided[2][PAIRS + 8], unsure[2][PAIRS + 8];
+	const rb_kernel *k[3];
+	int n = kernels(k);
+	long kept = 0, hits = 0, doubts = 0;
+
+	for (long round = check_rounds(50); round > 0; round--)
+	{
+		uint32_t left[2], yeses[2], doubtful[2];
+
+		make_faces(red, round % 2);
+		make_faces(blue, round % 2);
+		for (int i = 0; i < PAIRS; i++) /* runs of one red face, of all lengths */
+			pair[i] = (i > 0 && check_below(8) ? pair[i - 1] >> 16 : (uint32_t) check_below(FACES))
+						  << 16 |
+					  (uint32_t) check_below(FACES);
+		for (int j = 0; j < n; j++)
+		{
+			int at = j > 0;
+
+			left[at] = k[j]->sides(red, blue, pair, PAIRS, sided[at]);
+			yeses[at] =
+				k[j]->intervals(red, blue, sided[at], left[at], yes[at], unsure[at], &doubtful[at]);
+			if (j == 0)
+			{
+				kept += left[0];
+				hits += yeses[0];
+				doubts += doubtful[0];
+				continue;
+			}
+			CHECK(left[1] == left[0], "%s: %u left, not %u", k[j]->name, left[1], left[0]);
+			for (uint32_t i = 0; i < left[0] && left[1] == left[0]; i++)
+			{
+				/* the fourth lane is noise */
+				CHECK(sided[1][i].pair == sided[0][i].pair &&
+						  (sided[1][i].blue_sides & 7) == (sided[0][i].blue_sides & 7) &&
+						  (sided[1][i].red_sides & 7) == (sided[0][i].red_sides & 7),
+					  "%s: pair %u", k[j]->name, i);
+			}
+			CHECK(yeses[1] == yeses[0] && memcmp(yes[1], yes[0], yeses[0] * sizeof(uint32_t)) == 0,
+				  "%s: %u hits, not %u", k[j]->name, yeses[1], yeses[0]);
+			CHECK(doubtful[1] == doubtful[0], "%s: %u doubtful, not %u", k[j]->name, doubtful[1],
+				  doubtful[0]);
+			for (uint32_t i = 0; i < doubtful[0] && doubtful[1] == doubtful[0]; i++)
+				CHECK(unsure[1][i].pair == unsure[0][i].pair, "%s: doubtful %u", k[j]->name, i);
+		}
+	}
+	CHECK(kept > 0 && hits > 0 && doubts > 0, "%ld left, %ld hits, %ld doubtful", kept, hits,
+		  doubts);
+}
+
+static void
+boxes(void)
+{
+	static double row[9][ROWS + 8] __attribute__((aligned(64)));
+	static uint32_t starts[ROWS + 8] __attribute__((aligned(64)));
+	static uint32_t local[ROWS + 8] __attribute__((aligned(64)));
+	static uint32_t out[2][ROWS + 16];
+	const rb_kernel *k[3];
+	int n = kernels(k);
+	rb_box_rows rows = {{row[0], row[1], row[2]},
+						{row[3], row[4], row[5]},
+						{row[6], row[7], row[8]},
+						starts,
+						local,
+						0};
+	long found = 0, missed = 0;
+
+	for (long round = check_rounds(3000); round > 0; round--)
+	{
+		double lo[3], hi[3];
+		uint32_t mine = (uint32_t) check_below(8), want = 0;
+		uint32_t first;
+
+		rows.n = 1 + (uint32_t) check_below(round % 3 ? 40 : ROWS);
+		first = (uint32_t) check_below((int) rows.n);
+		for (int a = 0; a < 3; a++)
+		{
+			lo[a] = check_below(6);
+			hi[a] = lo[a] + check_below(4);
+		}
+		for (uint32_t i = 0; i < rows.n; i++)
+		{
+			starts[i] = (uint32_t) check_below(8);
+			local[i] = (uint32_t) check_below(2048);
+			for (int a = 0; a < 3; a++)
+			{
+				row[a][i] = check_below(6);
+				row[3 + a][i] = row[a][i] + check_below(4);
+				row[6 + a][i] = starts[i] >> a & 1 ? row[a][i] : HUGE_VAL;
+			}
+		}
+		for (uint32_t i = rows.n; i % 8 != 0; i++)
+			row[0][i] = row[6][i] = HUGE_VAL;
+
+		/* the plain rule */
+		for (uint32_t i = first; i < rows.n; i++)
+		{
+			bool overlap = (starts[i] | mine) == 7;
+
+			for (int a = 0; a < 3; a++)
+				overlap = overlap && row[a][i] <= hi[a] && lo[a] <= row[3 + a][i];
+			if (overlap)
+				out[0][want++] = 5u << 16 | local[i];
+		}
+		found += want;
+		missed += rows.n - first - want;
+		for (int j = 0; j < n; j++)
+		{
+			uint32_t got = k[j]->boxes(lo, hi, mine, 5, &rows, first, rows.n, out[1]);
+
+			CHECK(got == want && memcmp(out[0], out[1], want * sizeof(uint32_t)) == 0,
+				  "%s: %u of %u", k[j]->name, got, want);
+		}
+	}
+	CHECK(found > 0 && missed > 0, "%ld found, %ld not", found, missed);
+}
+
+int
+main(void)
+{
+	CHECK_RUN(sides_and_intervals);
+	CHECK_RUN(boxes);
+	return check_done();
+}
