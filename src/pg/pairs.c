@@ -72,21 +72,28 @@ static void
 store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 {
 	bool no_nulls[2] = {false, false};
+	int64 red[RB_BLOCK];
+	int64 blue[RB_BLOCK];
 	rb_batch batch;
 
 	while (rb_run_next(run, &batch))
 	{
 		double start = rb_clock_ms();
 
-		for (size_t i = 0; i < batch.n; i++)
+		for (size_t at = 0; at < batch.n; at += RB_BLOCK)
 		{
-			Datum values[2];
+			int n = (int) Min((size_t) RB_BLOCK, batch.n - at);
 
-			if ((i & 4095) == 4095)
-				CHECK_FOR_INTERRUPTS();
-			values[0] = Int64GetDatum(rb_run_red_id(run, batch.pairs[i]));
-			values[1] = Int64GetDatum(rb_run_blue_id(run, batch.pairs[i]));
-			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
+			CHECK_FOR_INTERRUPTS();
+			rb_run_ids(run, &batch.pairs[at], n, red, blue);
+			for (int i = 0; i < n; i++)
+			{
+				Datum values[2];
+
+				values[0] = Int64GetDatum(red[i]);
+				values[1] = Int64GetDatum(blue[i]);
+				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
+			}
 		}
 		run->emit_ms += rb_clock_ms() - start;
 	}

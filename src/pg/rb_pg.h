@@ -215,6 +215,7 @@ typedef struct rb_run
 	rb_space space;
 	rb_builder builder[2];
 	rb_objects objects[2];
+	bool counted_up[2]; /* ids[i] is ids[0] + i, as a sequence makes them */
 	rb_job job;
 	const rb_backend *backend;
 	rb_stream *stream;
@@ -232,29 +233,10 @@ extern bool rb_run_next(rb_run *run, rb_batch *batch);
 /* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);
 
-static inline int64
-rb_run_red_id(const rb_run *run, rb_pair pair)
-{
-	return run->builder[0].ids[pair.red];
-}
-
-static inline int64
-rb_run_blue_id(const rb_run *run, rb_pair pair)
-{
-	return run->builder[run->job.blue == NULL ? 0 : 1].ids[pair.blue];
-}
-
 /* ids are fetched in blocks, so that their cache misses overlap */
 #define RB_BLOCK 512
 
-static inline void
-rb_run_ids(const rb_run *run, const rb_pair *pairs, int n, int64 *red, int64 *blue)
-{
-	for (int i = 0; i < n; i++)
-		red[i] = rb_run_red_id(run, pairs[i]);
-	for (int i = 0; i < n; i++)
-		blue[i] = rb_run_blue_id(run, pairs[i]);
-}
+extern void rb_run_ids(const rb_run *run, const rb_pair *pairs, int n, int64 *red, int64 *blue);
 
 extern double rb_clock_ms(void);
 

@@ -87,6 +87,17 @@ read_side(rb_run *run, const rb_source *source)
 	error_context_stack = context.previous;
 }
 
+/* Most ids come from a sequence and were written in its order: then they need no look-up. */
+static bool
+is_counted_up(const rb_builder *builder)
+{
+	uint64 wrong = 0;
+
+	for (uint32_t i = 0; i < builder->nrows; i++)
+		wrong |= (uint64) builder->ids[i] - (uint64) builder->ids[0] - i;
+	return wrong == 0;
+}
+
 static void
 read_sides(rb_run *run, const rb_source *source)
 {
@@ -100,6 +111,7 @@ read_sides(rb_run *run, const rb_source *source)
 		read_side(run, &source[i]);
 		rows += run->objects[i].nrows;
 		run->skipped += run->builder[i].skipped;
+		run->counted_up[i] = is_counted_up(&run->builder[i]);
 	}
 	SPI_finish();
 	/* a side without rows says nothing of its dimensions */
@@ -141,6 +153,33 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	if (status != RB_OK)
 		rb_raise(join->function, status, &run->ctx.error);
 	return run;
+}
+
+/* the ids of one side of the pairs; row is where the row number lies in the first of them */
+static void
+fetch_ids(const rb_run *run, int side, const uint32_t *row, int n, int64 *to)
+{
+	const int64_t *ids = run->builder[side].ids;
+
+	if (run->counted_up[side])
+	{
+		int64 first = ids[0];
+
+		for (int i = 0; i < n; i++)
+			to[i] = first + (int64) row[2 * i];
+	}
+	else
+		for (int i = 0; i < n; i++)
+			to[i] = ids[row[2 * i]];
+}
+
+void
+rb_run_ids(const rb_run *run, const rb_pair *pairs, int n, int64 *red, int64 *blue)
+{
+	if (n == 0)
+		return;
+	fetch_ids(run, 0, &pairs->red, n, red);
+	fetch_ids(run, run->job.blue == NULL ? 0 : 1, &pairs->blue, n, blue);
 }
 
 bool
