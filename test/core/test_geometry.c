@@ -108,7 +108,8 @@ put_node(uint32_t type, uint32_t count)
 		put_word((uint32_t) out.srid);
 	if (type == 14) /* EWKB writes a triangle as a polygon */
 		put_word(1);
-	put_word(count);
+	if (type != 1) /* and a point without a count */
+		put_word(count);
 }
 
 /* a face whose corners are (k, 0), (k + 1, 0), (k, 1) at height k; n points of it */
@@ -372,7 +373,9 @@ faults(void)
 			put_node(3, huge[i]);
 			put_word(4);
 			put_ring(0, 4);
-			expect_fault(RB_GEOMETRY_MALFORMED);
+			/* EWKB's rings come one by one: the first is there, and not the only one */
+			expect_fault(form != SERIALIZED && huge[i] == 5 ? RB_GEOMETRY_HOLE
+															: RB_GEOMETRY_MALFORMED);
 		}
 
 		/* a byte too many */
@@ -436,6 +439,289 @@ heads(void)
 	put((uint64_t[]){8}, 8, false);
 	put_triangle(0);
 	expect_fault(RB_GEOMETRY_UNKNOWN);
+	rb_builder_free(&b);
+}
+
+/* ---- segments and boxes: random trees, with what must be read from them ---- */
+
+#define MOST 4096
+
+static struct
+{
+	rb_kind kind;
+	int dims;
+	uint32_t parts; /* segments */
+	double part[MOST][6];
+	uint32_t points;
+	double box[6];
+} want;
+
+static void
+put_random_points(uint32_t n, bool segments)
+{
+	double before[3] = {0, 0, 0};
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double x[3];
+
+		for (int k = 0; k < 3; k++)
+			x[k] = i > 0 && check_below(8) == 0 ? before[k] : check_below(2000) / 16.0 - 60;
+		/* a Z that is not read may be anything */
+		put_point(x[0], x[1], want.dims == 3 ? x[2] : NAN);
+		for (int k = 0; k < want.dims; k++)
+		{
+			double *lo = &want.box[k];
+			double *hi = &want.box[want.dims + k];
+
+			*lo = want.points == 0 || x[k] < *lo ? x[k] : *lo;
+			*hi = want.points == 0 || x[k] > *hi ? x[k] : *hi;
+		}
+		want.points++;
+		if (segments && (i > 0 || n == 1))
+		{
+			memcpy(want.part[want.parts], n == 1 ? x : before, sizeof(double) * (size_t) want.dims);
+			memcpy(want.part[want.parts] + want.dims, x, sizeof(double) * (size_t) want.dims);
+			want.parts++;
+		}
+		memcpy(before, x, sizeof x);
+	}
+}
+
+static void
+put_random_polygon(void)
+{
+	uint32_t rings = check_below(4);
+	uint32_t n[4];
+
+	put_node(3, rings);
+	for (uint32_t i = 0; i < rings; i++)
+		n[i] = check_below(6);
+	for (uint32_t i = 0; out.form == SERIALIZED && i < rings + rings % 2; i++)
+		put_word(i < rings ? n[i] : 0);
+	for (uint32_t i = 0; i < rings; i++)
+	{
+		if (out.form != SERIALIZED)
+			put_word(n[i]);
+		put_random_points(n[i], true);
+	}
+}
+
+/* a geometry that the kind takes */
+static void
+put_random(int depth)
+{
+	bool box = want.kind == RB_BOX3 || want.kind == RB_BOX2;
+	uint32_t n = check_below(7);
+
+	switch (check_below(depth > 0 ? 7 : 4))
+	{
+		case 0:
+			if (want.kind != RB_SEGMENT3)
+			{
+				put_random_polygon();
+				break;
+			}
+			/* fallthrough */
+		case 1:
+			if (box)
+			{
+				/* in EWKB a point is empty when it is not a number */
+				bool empty = n == 0;
+
+				put_node(1, !empty);
+				if (!empty)
+					put_random_points(1, false);
+				else if (out.form != SERIALIZED)
+					put_point(NAN, NAN, NAN);
+				break;
+			}
+			/* fallthrough */
+		case 2:
+			if (box)
+			{
+				put_node(14, n);
+				put_random_points(n, false);
+				break;
+			}
+			/* fallthrough */
+		case 3:
+			put_node(2, n);
+			put_random_points(n, true);
+			break;
+		default:
+		{
+			static const uint32_t collections[] = {4, 5, 6, 7, 9, 11, 12, 13, 15};
+
+			n = check_below(5);
+			put_node(collections[check_below(9)], n);
+			for (uint32_t i = 0; i < n; i++)
+				put_random(depth - 1);
+		}
+	}
+}
+
+static void
+random_trees(void)
+{
+	rb_builder b;
+	rb_geometry_info info;
+	rb_error error;
+
+	for (int round = 0; round < 4000; round++)
+	{
+		static const rb_kind kinds[] = {RB_SEGMENT3, RB_SEGMENT2, RB_BOX3, RB_BOX2};
+		size_t width;
+		uint32_t before = check_below(3);
+
+		want.kind = kinds[check_below(4)];
+		want.dims = want.kind == RB_SEGMENT3 || want.kind == RB_BOX3 ? 3 : 2;
+		want.parts = want.points = 0;
+		width = 2 * (size_t) want.dims;
+		begin(check_below(FORMS), want.dims == 3 || (want.kind == RB_SEGMENT2 && check_below(2)),
+			  check_below(2), 0);
+		put_random(3);
+		if (want.kind == RB_BOX3 || want.kind == RB_BOX2)
+		{
+			want.parts = want.points > 0;
+			memcpy(want.part[0], want.box, sizeof want.box);
+		}
+
+		/* behind parts that are there already, at an odd address */
+		rb_builder_init(&b, memory, want.kind);
+		b.nparts = before;
+		memmove(out.at + 1, out.at, out.len);
+		CHECK(rb_builder_reserve(&b, 1, &error) == RB_OK, "reserve");
+		CHECK(read_bytes(&b, out.at + 1, out.len, &info) == RB_GEOMETRY_OK, "round %d", round);
+		CHECK(b.nparts == before + want.parts, "round %d kind %d: %u parts, not %u", round,
+			  want.kind, b.nparts - before, want.parts);
+		for (uint32_t i = 0; i < want.parts && b.nparts == before + want.parts; i++)
+			CHECK(memcmp(b.coords + (before + i) * width, want.part[i], width * 8) == 0,
+				  "round %d kind %d part %u", round, want.kind, i);
+		/* cut off, nothing stays */
+		if (out.len > 0)
+		{
+			CHECK(read_bytes(&b, out.at + 1, (size_t) check_below((int) out.len), &info) !=
+					  RB_GEOMETRY_OK,
+				  "round %d: cut off", round);
+			CHECK(b.nparts == before + want.parts, "round %d: cut off", round);
+		}
+		rb_builder_free(&b);
+	}
+}
+
+static void
+expect_fault_of(rb_kind kind, rb_geometry_fault fault, uint32_t bad_type)
+{
+	rb_builder b;
+	rb_geometry_info info;
+	rb_geometry_fault got;
+
+	rb_builder_init(&b, memory, kind);
+	got = read_bytes(&b, out.at, out.len, &info);
+	CHECK(got == fault && b.nparts == 0, "form %d kind %d: fault %d, not %d", out.form, kind, got,
+		  fault);
+	CHECK(fault == RB_GEOMETRY_OK || info.bad_type == bad_type, "form %d kind %d: bad type %u",
+		  out.form, kind, info.bad_type);
+	rb_builder_free(&b);
+}
+
+/* what segments and boxes refuse */
+static void
+other_faults(void)
+{
+	for (int form = 0; form < FORMS; form++)
+	{
+		begin(form, false, true, 0);
+		put_node(2, 2);
+		put_ring(0, 2);
+		expect_fault_of(RB_SEGMENT3, RB_GEOMETRY_NO_Z, 2);
+		expect_fault_of(RB_BOX3, RB_GEOMETRY_NO_Z, 2);
+		begin(form, true, false, 0);
+		put_node(5, 1);
+		put_node(2, 2);
+		put_ring(0, 2);
+		expect_fault_of(RB_BOX2, RB_GEOMETRY_Z, 2);
+		/* surfaces and points are no lines */
+		begin(form, true, false, 0);
+		put_polygon(0, 4);
+		expect_fault_of(RB_SEGMENT3, RB_GEOMETRY_WRONG_TYPE, 3);
+		begin(form, true, false, 0);
+		put_triangle(0);
+		expect_fault_of(RB_SEGMENT3, RB_GEOMETRY_WRONG_TYPE, 14);
+		expect_fault_of(RB_SEGMENT2, RB_GEOMETRY_WRONG_TYPE, 14);
+		begin(form, true, false, 0);
+		put_node(1, 1);
+		put_point(1, 2, 3);
+		expect_fault_of(RB_SEGMENT3, RB_GEOMETRY_WRONG_TYPE, 1);
+		expect_fault_of(RB_SEGMENT2, RB_GEOMETRY_WRONG_TYPE, 1);
+		expect_fault_of(RB_TRIANGLE3, RB_GEOMETRY_WRONG_TYPE, 1);
+		/* curves, also where they are straight; but for empty ones */
+		for (uint32_t n = 0; n < 2; n++)
+			for (int kind = RB_SEGMENT3; kind < RB_KINDS; kind++)
+			{
+				rb_geometry_fault fault = n == 0 ? RB_GEOMETRY_OK : RB_GEOMETRY_CURVE;
+
+				begin(form, kind != RB_BOX2, false, 0);
+				put_node(9, 1);
+				put_node(8, 3 * n);
+				put_ring(0, 3 * n);
+				expect_fault_of(kind, fault, 8);
+				begin(form, kind != RB_BOX2, false, 0);
+				put_node(12, 1);
+				put_node(10, n);
+				if (n > 0)
+				{
+					put_node(2, 4);
+					put_ring(0, 4);
+				}
+				expect_fault_of(kind, fault, 10);
+			}
+		begin(form, true, false, 0);
+		put_node(10, 1);
+		put_node(2, 4);
+		put_ring(0, 4);
+		expect_fault_of(RB_TRIANGLE3, RB_GEOMETRY_WRONG_TYPE, 10);
+		/* numbers that are none, at every place that is read */
+		for (int kind = RB_SEGMENT3; kind < RB_KINDS; kind++)
+			for (int i = 0; i < 9; i++)
+			{
+				double c[9] = {0, 0, 0, 1, 1, 1, 2, 0, 1};
+				bool read = i % 3 < 2 || kind == RB_SEGMENT3 || kind == RB_BOX3;
+
+				c[i] = i % 2 == 0 ? NAN : INFINITY;
+				begin(form, kind != RB_BOX2, false, 0);
+				put_node(7, 1);
+				put_node(2, 3);
+				for (int p = 0; p < 3; p++)
+					put_point(c[3 * p], c[3 * p + 1], c[3 * p + 2]);
+				if (read)
+					expect_fault_of(kind, RB_GEOMETRY_NOT_FINITE, 2);
+			}
+	}
+}
+
+/* a builder may change its kind as long as it is empty, and keeps its room */
+static void
+kinds(void)
+{
+	rb_builder b;
+	rb_error error;
+
+	rb_builder_init(&b, memory, RB_BOX3);
+	CHECK(rb_builder_reserve(&b, 1000, &error) == RB_OK && b.coords_cap >= 1000, "reserve");
+	for (int round = 0; round < 2; round++)
+	{
+		size_t bytes = b.coords_cap * (size_t) b.width;
+
+		rb_builder_set_kind(&b, round == 0 ? RB_BOX2 : RB_TRIANGLE3);
+		CHECK(b.coords_cap * (size_t) b.width <= bytes &&
+				  b.coords_cap * (size_t) b.width + (size_t) b.width > bytes,
+			  "%zu of %zu numbers", b.coords_cap * (size_t) b.width, bytes);
+		CHECK(b.width == rb_kind_width(b.kind), "width");
+	}
+	CHECK(rb_builder_reserve(&b, 5000, &error) == RB_OK, "reserve");
+	memset(b.coords, 0, 5000 * 9 * sizeof(double));
 	rb_builder_free(&b);
 }
 
@@ -538,6 +824,9 @@ main(void)
 	CHECK_RUN(depth);
 	CHECK_RUN(faults);
 	CHECK_RUN(heads);
+	CHECK_RUN(random_trees);
+	CHECK_RUN(other_faults);
+	CHECK_RUN(kinds);
 	CHECK_RUN(rows);
 	CHECK_RUN(limits);
 	rb_memory_destroy(memory);

@@ -65,6 +65,12 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	must(parts <= len / 16, "more parts than the bytes can hold");
 	for (size_t i = 0; i < (size_t) parts * (size_t) b.width; i++)
 		must(isfinite(b.coords[i]), "a number that is not finite");
+	if (b.kind == RB_BOX3 || b.kind == RB_BOX2)
+	{
+		must(parts <= 1, "more than one box");
+		for (int i = 0; parts == 1 && i < b.width / 2; i++)
+			must(b.coords[i] <= b.coords[b.width / 2 + i], "a box upside down");
+	}
 	must(rb_builder_end_row(&b, 1, &error) == RB_OK, "end of the row");
 
 	/* a second time, into a builder that is not empty */
