@@ -175,6 +175,11 @@ $(BUILD)/volmesh: test/bench/volmesh.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(EXACT_CFLAGS) -o $@ $< -lm
 
+# the generator of boxes, and the checksums of pairs
+$(BUILD)/boxes: test/bench/boxes.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu99 -O2 $(EXACT_CFLAGS) -o $@ $< -lm
+
 # ---- form ----
 
 FORMATTED = $(sort $(wildcard src/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/bench/*.cpp))

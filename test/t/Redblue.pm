@@ -1,8 +1,9 @@
 # What the TAP scripts share: a server with redblue, meshes in tables, and the
 # checksum of a set of pairs.
 #
-# Meshes come from the tree (test/data), from the folder REDBLUE_DATA where there
-# is one (OFF files that are not free to ship), and from the generator VOLMESH.
+# Meshes and lines come from the tree (test/data), from the folder REDBLUE_DATA where there
+# is one (files that are large or not free to ship), and from the generators VOLMESH
+# and BOXES.
 package Redblue;
 
 use strict;
@@ -15,7 +16,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
-our @EXPORT = qw(new_server long_run data_file load_off load_volmesh count_and_sum checksum_of
+our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of
   geometry_table backend_rss_kb backend_fds backend_threads session last_run have_postgis);
 
 our $columns = 'id int8 NOT NULL, '
@@ -96,6 +97,31 @@ sub load_off
 	close $in;
 	close $out;
 	$node->safe_psql('postgres', "CREATE TABLE $table ($columns)");
+	copy_csv($node, $table, $csv);
+	return;
+}
+
+# segments (xz, csv with a head line) as a table; 2 or 3 dimensions
+sub load_lines
+{
+	my ($node, $table, $path, $dims) = @_;
+	my $columns = join ', ', map { my $end = $_; map { "$end$_ float8 NOT NULL" } (qw(x y z))[ 0 .. $dims - 1 ] } qw(a b);
+	$node->safe_psql('postgres', <<"SQL");
+CREATE TABLE $table (id int8 NOT NULL, $columns);
+\copy $table FROM PROGRAM 'xz -dc $path' WITH (FORMAT csv, HEADER)
+ANALYZE $table
+SQL
+	return;
+}
+
+# load_boxes($node, 'red', 'gauss', 100000, 1)
+sub load_boxes
+{
+	my ($node, $table, @args) = @_;
+	my $csv = "$ENV{TESTDIR}/$table.csv";
+	system("$ENV{BOXES} @args > $csv") == 0 or die "boxes failed";
+	$node->safe_psql('postgres', "CREATE TABLE $table (id int8 NOT NULL, "
+		  . join(', ', map { "$_ float8 NOT NULL" } qw(lx ly lz hx hy hz)) . ')');
 	copy_csv($node, $table, $csv);
 	return;
 }
