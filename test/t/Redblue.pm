@@ -108,7 +108,7 @@ sub load_lines
 	my $columns = join ', ', map { my $end = $_; map { "$end$_ float8 NOT NULL" } (qw(x y z))[ 0 .. $dims - 1 ] } qw(a b);
 	$node->safe_psql('postgres', <<"SQL");
 CREATE TABLE $table (id int8 NOT NULL, $columns);
-\copy $table FROM PROGRAM 'xz -dc $path' WITH (FORMAT csv, HEADER)
+\\copy $table FROM PROGRAM 'xz -dc $path' WITH (FORMAT csv, HEADER)
 ANALYZE $table
 SQL
 	return;
