@@ -1,17 +1,30 @@
-# Draws two meshes as SVG: stdin has a line "mesh,hit,ax,ay,az,...,cz" for each
-# triangle; mesh 0 is red, 1 blue, and those that meet another are yellow.
+# Draws what meets as SVG.
+#
+#	draw.pl cow|mine <rows >picture
+#
+# A row of stdin is "thing,hit" and the corners of a triangle or the ends of a
+# segment; thing 0 is red, 1 blue, and what meets the other is yellow.
 #
 # A painter's picture: seen from a point, lit from above left, far triangles
-# first.  It only shows; nothing here is exact.
+# first.  Among segments the red body is translucent, so that they are seen within
+# it: what is behind its front comes first, then the body as one layer, then the
+# rest.  It only shows; nothing here is exact.
 use strict;
 use warnings;
 
-my ($width, $height) = (900, 760);
-my @eye = (-2.75, 1.05, -1.75);
-my @target = (0.0, 0.09, 0.17);
-my $zoom = 1270;
-my @sun = unit(-0.25, 0.9, -0.6);
-my @fill = unit(-0.9, 0.0, 0.2);
+# where we stand, what we look at, how large, which way is up
+my %scene = (
+	cow => { size => [ 900, 760 ], eye => [ -2.75, 1.05, -1.75 ], target => [ 0.0, 0.09, 0.17 ], zoom => 1270, sky => [ 0, 1, 0 ],
+		sun => [ -0.25, 0.9, -0.6 ], fill => [ -0.9, 0.0, 0.2 ] },
+	mine => { size => [ 900, 640 ], eye => [ -800, -1500, 260 ], target => [ 25, 0, -275 ], zoom => 1680, sky => [ 0, 0, 1 ],
+		sun => [ -0.75, -0.25, 0.75 ], fill => [ 0.6, -0.8, -0.1 ] });
+my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine\n";
+my ($width, $height) = @{ $scene->{size} };
+my @eye = @{ $scene->{eye} };
+my @target = @{ $scene->{target} };
+my $zoom = $scene->{zoom};
+my @sun = unit(@{ $scene->{sun} });
+my @fill = unit(@{ $scene->{fill} });
 my @colour = ([ 214, 73, 62 ], [ 66, 116, 189 ]);
 my @lit = ([ 255, 214, 64 ], [ 255, 244, 158 ]);
 
@@ -24,7 +37,7 @@ sub cross { return ($_[1] * $_[5] - $_[2] * $_[4], $_[2] * $_[3] - $_[0] * $_[5]
 sub dot { return $_[0] * $_[3] + $_[1] * $_[4] + $_[2] * $_[5] }
 
 my @ahead = unit(map { $target[$_] - $eye[$_] } 0 .. 2);
-my @right = unit(cross(@ahead, 0, 1, 0));
+my @right = unit(cross(@ahead, @{ $scene->{sky} }));
 my @up = cross(@right, @ahead);
 
 # screen x, y and depth
@@ -48,10 +61,16 @@ sub shade
 }
 
 # normals are averaged over a vertex's triangles, so that the facets' edges show less
-my (@face, %normal);
+my (@face, @segment, %normal);
 while (my $line = <STDIN>)
 {
+	chomp $line;
 	my ($mesh, $hit, @p) = split /,/, $line;
+	if (@p == 6)
+	{
+		push @segment, { hit => $hit, from => [ project(@p[ 0 .. 2 ]) ], to => [ project(@p[ 3 .. 5 ]) ] };
+		next;
+	}
 	my @n = cross((map { $p[ 3 + $_ ] - $p[$_] } 0 .. 2), (map { $p[ 6 + $_ ] - $p[$_] } 0 .. 2));
 	my @key = map { join ' ', $mesh, map { sprintf '%.6f', $_ } @p[ 3 * $_ .. 3 * $_ + 2 ] } 0 .. 2;
 	for my $key (@key)
@@ -75,17 +94,60 @@ for my $face (@face)
 		depth => ($corner[0][2] + $corner[1][2] + $corner[2][2]) / 3,
 		colour => shade($face->{hit} ? $lit[ $face->{mesh} ] : $colour[ $face->{mesh} ], \@n),
 		hit => $face->{hit},
+		corner => \@corner,
 		points => join(' ', map { sprintf '%.1f,%.1f', $_->[0], $_->[1] } @corner)
 	  };
 }
 
+# the depth of the body's front, in squares of the screen
+my $square = 4;
+my %front;
+for my $face (@segment ? @visible : ())
+{
+	for my $point (@{ $face->{corner} }, [ map { my $k = $_; ($face->{corner}[0][$k] + $face->{corner}[1][$k] + $face->{corner}[2][$k]) / 3 } 0, 1 ])
+	{
+		my $key = join ' ', map { int($point->[$_] / $square) } 0, 1;
+		$front{$key} = $face->{depth} if !defined $front{$key} || $face->{depth} < $front{$key};
+	}
+}
+sub is_behind
+{
+	my ($segment) = @_;
+	my ($x, $y, $depth) = map { ($segment->{from}[$_] + $segment->{to}[$_]) / 2 } 0 .. 2;
+	for my $i (-1 .. 1)
+	{
+		for my $j (-1 .. 1)
+		{
+			my $front = $front{ join ' ', int($x / $square) + $i, int($y / $square) + $j };
+			return 1 if defined $front && $front < $depth;
+		}
+	}
+	return 0;
+}
+
+sub draw_segments
+{
+	for my $segment (sort { $b->{from}[2] <=> $a->{from}[2] } @_)
+	{
+		printf qq(<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="%.1f" stroke-linecap="round"/>\n),
+		  @{ $segment->{from} }[ 0, 1 ], @{ $segment->{to} }[ 0, 1 ], $segment->{hit} ? '#ffd640' : '#4274bd',
+		  ($segment->{hit} ? 3.0 : 1.5) * $zoom / $segment->{from}[2];
+	}
+	return;
+}
+
 print qq(<svg xmlns="http://www.w3.org/2000/svg" width="$width" height="$height" viewBox="0 0 $width $height">\n);
 print qq(<defs><radialGradient id="g" cx="50%" cy="42%" r="75%"><stop offset="0" stop-color="#ffffff"/><stop offset="1" stop-color="#d9dee6"/></radialGradient></defs>\n);
-print qq(<rect width="$width" height="$height" fill="url(#g)"/>\n<g stroke-width="0.6" stroke-linejoin="round">\n);
+print qq(<rect width="$width" height="$height" fill="url(#g)"/>\n);
+$_->{behind} = is_behind($_) for @segment;
+draw_segments(grep { $_->{behind} } @segment);
+print @segment ? qq(<g stroke-width="0.6" stroke-linejoin="round" opacity="0.6">\n) : qq(<g stroke-width="0.6" stroke-linejoin="round">\n);
 for my $face (sort { $b->{depth} <=> $a->{depth} } @visible)
 {
 	# a thin edge of the same colour closes the seams between neighbours
 	my $edge = $face->{hit} ? '#7a5a00' : $face->{colour};
 	print qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$edge"/>\n);
 }
-print "</g>\n</svg>\n";
+print "</g>\n";
+draw_segments(grep { !$_->{behind} } @segment);
+print "</svg>\n";

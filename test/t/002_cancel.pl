@@ -39,6 +39,9 @@ SELECT id, ax * 1e-200 AS ax, ay * 1e-200 AS ay, 0::float8 AS az, bx * 1e150 AS 
 CREATE TABLE same AS
 SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
 	0::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 20000::int8) i;
+-- the same box over and over: all time goes into counting
+CREATE TABLE crowd AS
+SELECT i AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 400000::int8) i;
 ANALYZE;
 
 -- cancels a session and tells how long it took to stop, in ms
@@ -67,8 +70,9 @@ my %query = (
 	'candidates' => "SELECT count(*) FROM redblue_triangle_pairs('slivers', 'slivers_between')",
 	'exact' => "SELECT count(*) FROM redblue_triangle_pairs('plane', 'plane')",
 	'long exact' => "SELECT count(*) FROM redblue_triangle_pairs('long_plane', 'long_plane')",
-	'emitting' => "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')");
-my @order = ('reading', 'grid', 'candidates', 'exact', 'long exact', 'emitting');
+	'emitting' => "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')",
+	'counting' => "SELECT redblue_box_self_pair_count('crowd')");
+my @order = ('reading', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting');
 
 my $session = session($node);
 my $watch = session($node);
