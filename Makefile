@@ -91,11 +91,13 @@ $(BUILD)/checked:
 # PTX.  The runtime is linked statically: without a driver the file still opens.
 CUDA_ARCHS ?= 75 80 86 89 90
 CUDA_PTX ?= 90
-NVCC_FLAGS = -O3 -std=c++14 --fmad=false -Isrc/core -Icuda --cudart static \
+NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc/core -Icuda --cudart static \
 	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
-	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-Wall
-CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
+	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-fopenmp,-Wall
+# what it needs of core is linked in, for the extension exports nothing
+CUDA_CORE = context decide gmp_signs memory
+CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC)) $(CUDA_CORE:%=$(BUILD)/cuda/core/%.o)
 
 .PHONY: cuda install-cuda
 ifeq ($(CUDA_SRC),)
@@ -115,8 +117,28 @@ install: install-cuda
 $(BUILD)/cuda/%.o: cuda/%.cu $(wildcard cuda/*.cuh cuda/*.h) $(CORE_H)
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
-redblue_cuda.so: $(CUDA_OBJS)
-	$(NVCC) $(NVCC_FLAGS) -shared -o $@ $^
+$(BUILD)/cuda/core/%.o: src/core/%.c $(CORE_H)
+	@mkdir -p $(@D)
+	$(CC) $(CORE_CFLAGS) -fPIC -c -o $@ $<
+redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
+	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -o $@ $(CUDA_OBJS) -lgmp -lgomp -lpthread
+
+# test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
+CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))
+CUDA_RUNTIME = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
+GPU_TOOLS = $(BUILD)/gpu/check $(BUILD)/gpu/bench
+
+.PHONY: gpu-tools gpu-check gpu-bench
+gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/volmesh
+$(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/input.h test/cuda/*.h) $(CORE_H)
+	@mkdir -p $(@D)
+	$(CC) $(CORE_CFLAGS) -Itest/core -Itest/bench -I$(CUDA_HOME)/include -c -o $@ $<
+$(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(BUILD)/core/test/bench/input.o $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
+	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
+gpu-check: gpu-tools
+	@test/cuda/run check
+gpu-bench: gpu-tools
+	@test/cuda/run bench
 
 # ---- core alone: C tests without a server, in four builds ----
 

@@ -6,6 +6,7 @@
 #ifndef RB_CORE_H
 #define RB_CORE_H
 
+#include "rb_box.h"
 #include "redblue.h"
 
 #include <float.h>
@@ -20,6 +21,11 @@
 #define RB_SIZE(usual, small) (small)
 #else
 #define RB_SIZE(usual, small) (usual)
+#endif
+
+#ifdef __cplusplus
+extern "C"
+{
 #endif
 
 /* a clock for stage times, in milliseconds */
@@ -133,42 +139,11 @@ extern rb_status rb_leaf_join(rb_worker *worker, rb_list red, rb_list blue, bool
 
 /* ---- boxes: all that the grid ever asks about a kind ---- */
 
-/* closed box of n points of dims coordinates; a missing axis is [0, 0] */
-static inline __attribute__((always_inline)) void
-rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
-{
-	lo[2] = hi[2] = 0;
-	for (int a = 0; a < dims; a++)
-		lo[a] = hi[a] = p[a];
-	for (int i = 1; i < n; i++)
-		for (int a = 0; a < dims; a++)
-		{
-			double x = p[i * dims + a];
-
-			lo[a] = x < lo[a] ? x : lo[a];
-			hi[a] = x > hi[a] ? x : hi[a];
-		}
-}
-
 /* closed box of object i */
 static inline void
 rb_object_box(const rb_objects *o, uint32_t i, double lo[3], double hi[3])
 {
-	switch (o->kind)
-	{
-		case RB_TRIANGLE3:
-			rb_points_box(o->coords + (size_t) i * 9, 3, 3, lo, hi);
-			break;
-		case RB_SEGMENT3:
-		case RB_BOX3:
-			rb_points_box(o->coords + (size_t) i * 6, 2, 3, lo, hi);
-			break;
-		case RB_SEGMENT2:
-		case RB_BOX2:
-		default:
-			rb_points_box(o->coords + (size_t) i * 4, 2, 2, lo, hi);
-			break;
-	}
+	rb_kind_box(o->kind, o->coords, i, lo, hi);
 }
 
 static inline void
@@ -191,12 +166,17 @@ rb_box_add(double lo[3], double hi[3], const double plo[3], const double phi[3])
 	}
 }
 
-/* closed boxes overlap?  false for an empty one */
-static inline bool
-rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], const double bhi[3])
-{
-	return (alo[0] <= bhi[0]) & (blo[0] <= ahi[0]) & (alo[1] <= bhi[1]) & (blo[1] <= ahi[1]) &
-		   (alo[2] <= bhi[2]) & (blo[2] <= ahi[2]);
+/* ---- decide.c: pairs that a device had to leave ---- */
+
+/*
+ * Keeps, of n pairs of a red and a blue part, those that share a point; their
+ * number goes to *kept.  Exactly, on ctx->threads threads.
+ */
+extern rb_status rb_decide_pairs(rb_context *ctx, const rb_objects *red, const rb_objects *blue,
+								 rb_pair *pairs, size_t n, size_t *kept);
+
+#ifdef __cplusplus
 }
+#endif
 
 #endif /* RB_CORE_H */

@@ -44,6 +44,13 @@ typedef struct rb_exact_env
 	uint64_t gmp;
 } rb_exact_env;
 
+/* a device kernel without a stack leaves steps 2, 4 and 5 out */
+#ifdef RB_FILTERS_ONLY
+#define RB_WANTS_EXACT(env) false
+#else
+#define RB_WANTS_EXACT(env) ((env)->exact)
+#endif
+
 /*
  * The semi-static bound.  Write the determinant as a sum of terms, each a
  * product of differences.  On its way into the computed sum a term of orient3d
@@ -130,7 +137,7 @@ rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const doub
 {
 	int sign;
 
-	if (env->exact && (env->filters & RB_EXACT_INTEGER) != 0)
+	if (RB_WANTS_EXACT(env) && (env->filters & RB_EXACT_INTEGER) != 0)
 	{
 		sign = rb_orient3d_integer(a, b, c, d);
 		if (sign != RB_UNSURE)
@@ -145,7 +152,7 @@ rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const doub
 		if (sign != RB_UNSURE)
 			return sign;
 	}
-	if (!env->exact)
+	if (!RB_WANTS_EXACT(env))
 		return RB_UNSURE;
 	if ((env->filters & RB_EXACT_EXPANSION) != 0)
 	{
@@ -170,7 +177,7 @@ rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, 
 {
 	int sign;
 
-	if (env->exact && (env->filters & RB_EXACT_INTEGER) != 0)
+	if (RB_WANTS_EXACT(env) && (env->filters & RB_EXACT_INTEGER) != 0)
 	{
 		sign = rb_orient2d_integer(ax, ay, bx, by, cx, cy);
 		if (sign != RB_UNSURE)
@@ -185,7 +192,7 @@ rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, 
 		if (sign != RB_UNSURE)
 			return sign;
 	}
-	if (!env->exact)
+	if (!RB_WANTS_EXACT(env))
 		return RB_UNSURE;
 	if ((env->filters & RB_EXACT_EXPANSION) != 0)
 	{

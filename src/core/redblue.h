@@ -311,7 +311,8 @@ typedef struct rb_job
 
 /*
  * Where a backend puts the pairs of parts that it finds, in any order and any
- * batch size.  put may be called from several threads at once; it copies.  Any
+ * batch size.  put may be called from several threads at once; it copies.  In a
+ * count_only job whose rows have one part each pairs may be NULL.  Any
  * other answer than RB_OK ends the join with that status.
  */
 typedef struct rb_sink

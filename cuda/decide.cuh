@@ -1,0 +1,90 @@
+/*
+ * decide.cuh
+ *	  What the float test left, decided by the tree of rb_triangle.h: the very lines
+ *	  that the CPU compiles.
+ *
+ * Included twice.  filters.cu (EXACT false) takes signs from filters only, which
+ * settles nearly all pairs of clean data and, by zeros that can be seen, most of
+ * lattices and walls.  exact.cu (EXACT true) has what needs a stack: integers and
+ * expansions.  It is a kernel of its own so that its registers and its stack
+ * burden only the pairs that want it.  Pairs whose exponents are beyond expansions
+ * are left for GMP on the host.
+ *
+ * The lists lie in the two arrays of the pool and never overlap, for no array has
+ * room for less than all pairs that are still open:
+ *
+ *		hits	[ hits of the float test | of the filters >		< left by the filters ]
+ *		doubts	[ read by the filters ]
+ *		doubts	[ late hits >									< for the host ]
+ */
+#include "rb_cuda.cuh"
+#include "rb_triangle.h"
+
+#define THREADS 128
+#define BLOCKS_PER_SM 8
+
+static __device__ __forceinline__ int
+tree(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
+{
+	double		r[9],
+				b[9];
+	int			sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE},
+				sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+
+	for (int k = 0; k < 9; k++)
+	{
+		r[k] = __ldg(args->side[0].coords + (size_t) p.red * 9 + k);
+		b[k] = __ldg(args->side[1].coords + (size_t) p.blue * 9 + k);
+	}
+	return rb_triangle_triangle(env, r, b, sb, sr);
+}
+
+static __global__ void __launch_bounds__(THREADS)
+decide_kernel(const rb_cells_args args)
+{
+	const rb_pool *pool = &args.pool;
+	rb_tally   *tally = pool->tally;
+	const rb_count n = EXACT ? tally->hard : tally->doubts;
+	rb_exact_env env = {args.filters, EXACT, 0, 0, 0};
+	rb_count	exact = 0;
+	uint32_t	steps = 0,
+				stop = 0;
+
+	for (rb_count base = (rb_count) blockIdx.x * THREADS; base < n;
+		 base += (rb_count) gridDim.x * THREADS)
+	{
+		const rb_count i = base + threadIdx.x;
+		rb_pair		p = {0, 0};
+		int			meet = 0;
+		rb_count	at;
+
+		if (steps++ % 16 == 0)
+			stop = *args.stop;
+		if (i < n && stop == 0)
+		{
+			const rb_count before = env.integer + env.expansion;
+
+			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->doubts[i];
+			meet = tree(&args, p, &env);
+			exact += env.integer + env.expansion != before || (EXACT && meet == RB_UNSURE);
+		}
+		at = rb_block_reserve(meet == 1, EXACT ? &tally->late : &tally->hits);
+		if (meet == 1 && !args.count_only)
+			(EXACT ? pool->doubts : pool->hits)[at] = rb_pair_of(&args, p.red, p.blue);
+		at = rb_block_reserve(meet == RB_UNSURE, EXACT ? &tally->rest : &tally->hard);
+		if (meet == RB_UNSURE)
+			(EXACT ? pool->doubts : pool->hits)[pool->capacity - 1 - at] = p;
+	}
+	if (EXACT)
+	{
+		exact = rb_warp_sum(exact);
+		env.integer = rb_warp_sum(env.integer);
+		env.expansion = rb_warp_sum(env.expansion);
+		if ((threadIdx.x & 31) == 0 && exact > 0)
+		{
+			atomicAdd(&tally->exact, exact);
+			atomicAdd(&tally->integer, (rb_count) env.integer);
+			atomicAdd(&tally->expansion, (rb_count) env.expansion);
+		}
+	}
+}

@@ -1,0 +1,16 @@
+/*
+ * filters.cu
+ *	  Doubtful pairs by filters alone: semi-static bounds, zeros that can be seen,
+ *	  intervals.
+ */
+#define RB_FILTERS_ONLY
+#define EXACT false
+#include "decide.cuh"
+
+rb_status
+rb_filters_launch(rb_run *run, const rb_cells_args *args)
+{
+	decide_kernel<<<run->card->sms * BLOCKS_PER_SM, THREADS, 0, run->lane->compute>>>(*args);
+	RB_LAUNCHED(run, "filters: decide_kernel");
+	return RB_OK;
+}

@@ -1,0 +1,321 @@
+/*
+ * join.cu
+ *	  Two sides that are on the device: level after level, launch after launch, and
+ *	  the pairs to the sink.
+ *
+ * The work items of a level are joined by as many launches as it takes.  A launch
+ * ends when the items do, or when its pool has no room to reserve; the next one
+ * goes on where it stopped.  There are two pools, and a launch into each is in the
+ * stream: while one fills its pool, the pairs of the other travel to the host and
+ * into the sink.
+ */
+#include "rb_cuda.cuh"
+
+#include <stdio.h>
+#include <string.h>
+
+#define POOL_PAIRS	((rb_count) 16 << 20)	/* that a launch should find beyond its reservations */
+#define RESERVED	((rb_count) RB_TILE_F * RB_TILE_F)
+
+typedef struct rb_joiner
+{
+	rb_run	   *run;
+	rb_side		side[2];
+	bool		self;
+	rb_cells_args args;
+	rb_pool		pool[2];
+	rb_tally   *tally;			/* two, on the device, and the next work item */
+	int			pools;
+	int			blocks;
+} rb_joiner;
+
+/* ---- pairs to the host ---- */
+
+static rb_status
+emit(rb_run *run, void *arg, const void *bytes, size_t n)
+{
+	(void) arg;
+	return run->sink->put(run->sink->user, (const rb_pair *) bytes, n);
+}
+
+static rb_status
+emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
+{
+	rb_run	   *run = j->run;
+
+	if (n == 0)
+		return RB_OK;
+	run->emitted = true;
+	run->ctx->stats.hits += n;
+	if (j->args.count_only)
+		return run->sink->put(run->sink->user, NULL, n);
+	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit, NULL);
+}
+
+/* pairs that only GMP decides; they come with indices within the sides */
+static rb_status
+emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
+{
+	const rb_joiner *j = (const rb_joiner *) arg;
+	const rb_job *job = run->job;
+	const rb_objects *blue = job->blue != NULL ? job->blue : job->red;
+	rb_pair    *pairs = NULL;
+	size_t		kept = 0;
+	rb_status	status;
+
+	status = rb_array(run->ctx, (void **) &pairs, n, sizeof(rb_pair));
+	if (status != RB_OK)
+		return status;
+	memcpy(pairs, bytes, n * sizeof(rb_pair));
+	for (size_t i = 0; i < n; i++)
+	{
+		pairs[i].red += j->side[0].base;
+		pairs[i].blue += j->side[1].base;
+	}
+	status = rb_decide_pairs(run->ctx, job->red, blue, pairs, n, &kept);
+	if (status == RB_OK && kept > 0)
+	{
+		for (size_t i = 0; i < kept && j->self; i++)
+			if (pairs[i].blue < pairs[i].red)
+			{
+				uint32_t	t = pairs[i].red;
+
+				pairs[i].red = pairs[i].blue;
+				pairs[i].blue = t;
+			}
+		run->emitted = true;
+		run->ctx->stats.hits += kept;
+		status = run->sink->put(run->sink->user, pairs, kept);
+	}
+	rb_free(run->ctx->memory, (void **) &pairs);
+	return status;
+}
+
+/* all that a finished launch left in its pool */
+static rb_status
+drain(rb_joiner *j, int k)
+{
+	rb_run	   *run = j->run;
+	const rb_tally *tally = &run->lane->report->tally[k];
+	const rb_pool *pool = &j->pool[k];
+	double		began;
+
+	RB_TRY(emit_hits(j, pool->hits, tally->hits));
+	RB_TRY(emit_hits(j, pool->doubts, tally->late));
+	if (tally->rest == 0)
+		return RB_OK;
+	began = rb_now_ms();
+	RB_TRY(rb_download(run, pool->doubts + pool->capacity - tally->rest,
+					   tally->rest * sizeof(rb_pair), sizeof(rb_pair), emit_rest, j));
+	run->ctx->stats.stage[RB_STAGE_EXACT].ms += rb_now_ms() - began;
+	return RB_OK;
+}
+
+/* ---- launches ---- */
+
+static rb_status
+pools_make(rb_joiner *j, const rb_level *level)
+{
+	rb_run	   *run = j->run;
+	uint64_t	left = run->budget - run->used;
+	rb_count	blocks,
+				want,
+				fit;
+
+	RB_TRY(rb_cells_blocks(run, &j->blocks));
+	if ((rb_count) j->blocks > level->nitems)
+		j->blocks = (int) level->nitems;
+	blocks = (rb_count) j->blocks;
+	/* all pairs there can be, or what the blocks reserve and some room */
+	want = level->item_tests < POOL_PAIRS ? level->item_tests : POOL_PAIRS;
+	want += blocks * RESERVED;
+	j->pools = level->item_tests > POOL_PAIRS ? 2 : 1;
+	left -= left / 8;
+	fit = left / (2 * sizeof(rb_pair) * j->pools);
+	if (fit < 2 * RESERVED)
+	{
+		j->pools = 1;
+		fit = left / (2 * sizeof(rb_pair));
+	}
+	if (want > fit)
+	{
+		/* less room: fewer blocks, which can work longer */
+		want = fit;
+		if (blocks > fit / RESERVED / 2)
+			j->blocks = (int) (fit / RESERVED / 2 > 0 ? fit / RESERVED / 2 : 1);
+	}
+	if (want < RESERVED)
+		return RB_OUT_OF_MEMORY;
+	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
+	j->args.next = (rb_count *) (j->tally + 2);
+	RB_CUDA(run, cudaMemsetAsync(j->args.next, 0, sizeof(rb_count), run->lane->compute));
+	for (int k = 0; k < j->pools; k++)
+	{
+		rb_pool    *pool = &j->pool[k];
+
+		pool->capacity = want;
+		pool->tally = j->tally + k;
+		RB_TRY(rb_device_alloc(run, (void **) &pool->hits, want * sizeof(rb_pair)));
+		RB_TRY(rb_device_alloc(run, (void **) &pool->doubts, want * sizeof(rb_pair)));
+	}
+	return RB_OK;
+}
+
+static void
+pools_free(rb_joiner *j)
+{
+	for (int k = 0; k < 2; k++)
+	{
+		rb_device_free(j->run, (void **) &j->pool[k].hits);
+		rb_device_free(j->run, (void **) &j->pool[k].doubts);
+	}
+	rb_device_free(j->run, (void **) &j->tally);
+}
+
+/* a copy would wait behind the pairs that are on their way to the host, and the stream for it */
+static __global__ void
+tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *report)
+{
+	rb_tally	t = *tally;
+
+	t.next = *next;
+	*report = t;
+}
+
+/* ask for a launch into pool k; what it did goes to the report */
+static rb_status
+launch(rb_joiner *j, int k)
+{
+	rb_run	   *run = j->run;
+	cudaStream_t stream = run->lane->compute;
+	cudaEvent_t *event = run->lane->launch[k];
+	rb_tally   *report = &run->lane->report->tally[k];
+	rb_tally   *tally = j->pool[k].tally;
+
+	RB_CUDA(run, cudaMemsetAsync(tally, 0, sizeof(rb_tally), stream));
+	j->args.pool = j->pool[k];
+	RB_CUDA(run, cudaEventRecord(event[0], stream));
+	RB_TRY(rb_cells_launch(run, &j->args, j->blocks));
+	RB_CUDA(run, cudaEventRecord(event[1], stream));
+	RB_TRY(rb_filters_launch(run, &j->args));
+	RB_CUDA(run, cudaEventRecord(event[2], stream));
+	RB_TRY(rb_exact_launch(run, &j->args));
+	RB_CUDA(run, cudaEventRecord(event[3], stream));
+	tally_kernel<<<1, 1, 0, stream>>>(tally, j->args.next, report);
+	RB_LAUNCHED(run, "tally_kernel");
+	RB_CUDA(run, cudaEventRecord(event[4], stream));
+	return RB_OK;
+}
+
+/* what a launch did and took, for the statistics */
+static rb_status
+count(rb_run *run, int k)
+{
+	static const rb_stage stage[3] = {RB_STAGE_CANDIDATES, RB_STAGE_DOUBLE, RB_STAGE_EXACT};
+	const rb_tally *tally = &run->lane->report->tally[k];
+	rb_stats   *stats = &run->ctx->stats;
+	float		ms[3];
+
+	for (int i = 0; i < 3; i++)
+	{
+		RB_CUDA(run, cudaEventElapsedTime(&ms[i], run->lane->launch[k][i],
+										  run->lane->launch[k][i + 1]));
+		stats->stage[stage[i]].ms += ms[i];
+	}
+	stats->stage[RB_STAGE_CANDIDATES].count += tally->candidates;
+	if (run->ctx->filters & RB_FILTER_FLOAT)
+	{
+		/* one kernel does both; its clocks tell the shares */
+		double		share = tally->clocks > 0 ? (double) tally->float_clocks / tally->clocks : 0;
+
+		stats->stage[RB_STAGE_FLOAT].count += tally->candidates;
+		stats->stage[RB_STAGE_FLOAT].ms += share * ms[0];
+		stats->stage[RB_STAGE_CANDIDATES].ms -= share * ms[0];
+	}
+#ifdef RB_SHARES
+	fprintf(stderr, "launch %.3f ms: load %.3f, float %.3f (%llu clocks); %llu hits, %llu doubts\n",
+			ms[0], (double) tally->load_clocks / (tally->clocks + 1),
+			(double) tally->float_clocks / (tally->clocks + 1), tally->clocks, tally->hits,
+			tally->doubts);
+#endif
+	stats->stage[RB_STAGE_DOUBLE].count += tally->doubts;
+	stats->stage[RB_STAGE_EXACT].count += tally->exact;
+	stats->exact_integer += tally->integer;
+	stats->exact_expansion += tally->expansion;
+	return RB_OK;
+}
+
+static rb_status
+join_items(rb_joiner *j, const rb_level *level)
+{
+	rb_run	   *run = j->run;
+	int			running = 0;
+	bool		more = true;
+
+	j->args.nodes = level->nodes;
+	j->args.items = level->items;
+	j->args.nitems = level->nitems;
+	for (int s = 0; s < 2; s++)
+		j->args.entry[s] = level->entry[j->self ? 0 : s];
+	RB_TRY(pools_make(j, level));
+	for (; running < j->pools; running++)
+		RB_TRY(launch(j, running));
+	for (int k = 0; running > 0; k = (k + 1) % j->pools)
+	{
+		const rb_tally *tally = &run->lane->report->tally[k];
+
+		RB_TRY(rb_wait(run, run->lane->launch[k][4]));
+		RB_TRY(count(run, k));
+		more = tally->next < level->nitems;
+		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
+					level->nitems);
+		RB_TRY(drain(j, k));
+		if (more)
+			RB_TRY(launch(j, k));
+		else
+			running--;
+	}
+	pools_free(j);
+	return RB_OK;
+}
+
+rb_status
+rb_join_sides(rb_run *run, const rb_side side[2], bool self)
+{
+	rb_joiner	j;
+	rb_level	level,
+				next;
+
+	memset(&j, 0, sizeof(j));
+	j.run = run;
+	j.self = self;
+	for (int s = 0; s < 2; s++)
+		j.args.side[s] = j.side[s] = side[self ? 0 : s];
+	j.args.self = self;
+	j.args.filters = run->ctx->filters;
+	j.args.stop = run->lane->stop;
+	j.args.count_only = run->job->count_only && run->job->red->row_of == NULL &&
+		(run->job->blue == NULL || run->job->blue->row_of == NULL);
+
+	RB_TRY(rb_level_top(run, side, self, &level));
+	for (;;)
+	{
+		RB_TRY(rb_level_fill(run, side, self, &level, &next));
+		for (int s = 0; s < 2; s++)
+			rb_device_free(run, (void **) &level.above[s]);
+		if (level.nitems > 0)
+		{
+			run->ctx->stats.box_tests += level.item_tests / (self ? 2 : 1);
+			RB_TRY(join_items(&j, &level));
+			RB_TRY(rb_mark(run, -1));
+		}
+		if (next.nnodes == 0)
+			break;
+		/* the entries live on: they are what the next level's nodes hold */
+		level.entry[0] = level.entry[1] = NULL;
+		rb_level_free(run, &level);
+		level = next;
+	}
+	rb_level_free(run, &level);
+	return RB_OK;
+}

@@ -1,0 +1,58 @@
+/*
+ * rb_box.h
+ *	  Boxes: all that a grid ever asks about a kind.
+ */
+#ifndef RB_BOX_H
+#define RB_BOX_H
+
+#include "rb_hd.h"
+#include "redblue.h"
+
+/* closed box of n points of dims coordinates; a missing axis is [0, 0] */
+RB_HD void
+rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
+{
+	lo[2] = hi[2] = 0;
+	for (int a = 0; a < dims; a++)
+		lo[a] = hi[a] = p[a];
+	for (int i = 1; i < n; i++)
+		for (int a = 0; a < dims; a++)
+		{
+			double		x = p[i * dims + a];
+
+			lo[a] = x < lo[a] ? x : lo[a];
+			hi[a] = x > hi[a] ? x : hi[a];
+		}
+}
+
+/* closed box of object i of that kind */
+RB_HD void
+rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double hi[3])
+{
+	switch (kind)
+	{
+		case RB_TRIANGLE3:
+			rb_points_box(coords + (size_t) i * 9, 3, 3, lo, hi);
+			break;
+		case RB_SEGMENT3:
+		case RB_BOX3:
+			rb_points_box(coords + (size_t) i * 6, 2, 3, lo, hi);
+			break;
+		case RB_SEGMENT2:
+		case RB_BOX2:
+		default:
+			rb_points_box(coords + (size_t) i * 4, 2, 2, lo, hi);
+			break;
+	}
+}
+
+/* closed boxes overlap?  false for an empty one */
+RB_HD bool
+rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], const double bhi[3])
+{
+	return (alo[0] <= bhi[0]) & (blo[0] <= ahi[0]) &
+		(alo[1] <= bhi[1]) & (blo[1] <= ahi[1]) &
+		(alo[2] <= bhi[2]) & (blo[2] <= ahi[2]);
+}
+
+#endif							/* RB_BOX_H */

@@ -1,0 +1,240 @@
+/*
+ * bench.c
+ *	  How fast the device is, and how fast its bus: one table.
+ *
+ *	  bench [N]			volmesh N, 84 by default
+ *
+ * Each load: two joins to warm up, then the median of ten.  Stage times are CUDA
+ * events in the backend; "total" is the whole call by the host's clock, from
+ * coordinates in pinned memory to pairs in pinned memory (the sink does nothing).
+ * "resident" is total less the upload, of a join that only counts: what remains
+ * when nothing but counts comes back.  A count that is not the known one makes the
+ * exit status 1.
+ */
+#include "gpu.h"
+#include "input.h"
+
+#include <cuda_runtime_api.h>
+
+#define ROUNDS 10
+
+static int failed = 0;
+
+static int
+by_size(const void *x, const void *y)
+{
+	double a = *(const double *) x, b = *(const double *) y;
+
+	return a < b ? -1 : a > b;
+}
+
+static double
+median(double *x)
+{
+	qsort(x, ROUNDS, sizeof(double), by_size);
+	return 0.5 * (x[ROUNDS / 2 - 1] + x[ROUNDS / 2]);
+}
+
+/* into pinned memory, where a reader of tables would have put it */
+static rb_objects
+pin(rb_objects o)
+{
+	size_t bytes = (size_t) o.nparts * 72;
+	void *p;
+
+	if (cudaHostAlloc(&p, bytes, cudaHostAllocDefault) != cudaSuccess)
+	{
+		fprintf(stderr, "cudaHostAlloc failed\n");
+		exit(2);
+	}
+	memcpy(p, o.coords, bytes);
+	free((void *) o.coords);
+	o.coords = p;
+	return o;
+}
+
+static void
+copy_speed(void)
+{
+	const size_t bytes = (size_t) 1 << 30;
+	void *host, *a, *b;
+	cudaEvent_t e[4];
+	float ms[3];
+
+	if (cudaHostAlloc(&host, bytes, cudaHostAllocDefault) != cudaSuccess ||
+		cudaMalloc(&a, bytes) != cudaSuccess || cudaMalloc(&b, bytes) != cudaSuccess)
+	{
+		fprintf(stderr, "no memory for the copies\n");
+		exit(2);
+	}
+	memset(host, 1, bytes);
+	for (int i = 0; i < 4; i++)
+		cudaEventCreate(&e[i]);
+	for (int round = 0; round < 3; round++)
+	{
+		cudaEventRecord(e[0], NULL);
+		cudaMemcpyAsync(a, host, bytes, cudaMemcpyHostToDevice, NULL);
+		cudaEventRecord(e[1], NULL);
+		cudaMemcpyAsync(host, a, bytes, cudaMemcpyDeviceToHost, NULL);
+		cudaEventRecord(e[2], NULL);
+		cudaMemcpyAsync(b, a, bytes, cudaMemcpyDeviceToDevice, NULL);
+		cudaEventRecord(e[3], NULL);
+		cudaEventSynchronize(e[3]);
+		for (int i = 0; i < 3; i++)
+			cudaEventElapsedTime(&ms[i], e[i], e[i + 1]);
+	}
+	printf("copies: to the device %.1f GB/s, from it %.1f GB/s, on it %.0f GB/s read + written\n\n",
+		   bytes / ms[0] / 1e6, bytes / ms[1] / 1e6, 2 * bytes / ms[2] / 1e6);
+	cudaFree(a);
+	cudaFree(b);
+	cudaFreeHost(host);
+}
+
+static void
+head(void)
+{
+	printf("| load | triangles | candidates | pairs | upload | grid | boxes | float | double | exact "
+		   "| download | resident | total | ns/cand. |\n");
+	printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+}
+
+static void
+measure(const rb_backend *gpu, const char *name, const rb_objects *red, const rb_objects *blue,
+		uint64_t pairs)
+{
+	static const int shown[] = {RB_STAGE_UPLOAD, RB_STAGE_GRID,	  RB_STAGE_CANDIDATES,
+								RB_STAGE_FLOAT,	 RB_STAGE_DOUBLE, RB_STAGE_EXACT,
+								RB_STAGE_DOWNLOAD};
+	gpu_setting set = {0, 0, RB_FILTER_ALL, 0, false, true};
+	double stage[RB_STAGES][ROUNDS], total[ROUNDS], resident[ROUNDS], warm;
+	gpu_answer a = {0};
+
+	for (int i = -2; i < ROUNDS; i++)
+	{
+		set.count_only = true;
+		gpu_join(gpu, red, blue, &set, &a);
+		if (i >= 0)
+			resident[i] = a.ms - a.stats.stage[RB_STAGE_UPLOAD].ms;
+		set.count_only = false;
+		gpu_join(gpu, red, blue, &set, &a);
+		if (a.status != RB_OK || (pairs > 0 && a.pairs != pairs))
+		{
+			printf("%s: %s %s, %lu pairs\n", name, rb_status_text(a.status), a.error.text,
+				   (unsigned long) a.pairs);
+			failed = 1;
+			return;
+		}
+		if (i < 0)
+			continue;
+		total[i] = a.ms;
+		for (int s = 0; s < RB_STAGES; s++)
+			stage[s][i] = a.stats.stage[s].ms;
+	}
+	printf("| %s | %u x %u | %lu | %lu ", name, red->nparts, blue ? blue->nparts : red->nparts,
+		   (unsigned long) a.stats.stage[RB_STAGE_CANDIDATES].count, (unsigned long) a.pairs);
+	for (size_t k = 0; k < sizeof(shown) / sizeof(shown[0]); k++)
+		printf("| %.2f ", median(stage[shown[k]]));
+	warm = median(resident);
+	printf("| %.2f | %.2f | %.4f |\n", warm, median(total),
+		   warm * 1e6 / (double) a.stats.stage[RB_STAGE_CANDIDATES].count);
+	fprintf(stderr,
+			"%s: grid %u x %u x %u, %lu cells, %lu incidences, %lu box tests, %lu double, %lu exact "
+			"(%lu integer, %lu expansion, %lu gmp), spread of total %.2f to %.2f\n",
+			name, a.stats.resolution[0], a.stats.resolution[1], a.stats.resolution[2],
+			(unsigned long) a.stats.cells, (unsigned long) a.stats.stage[RB_STAGE_GRID].count,
+			(unsigned long) a.stats.box_tests, (unsigned long) a.stats.stage[RB_STAGE_DOUBLE].count,
+			(unsigned long) a.stats.stage[RB_STAGE_EXACT].count,
+			(unsigned long) a.stats.exact_integer, (unsigned long) a.stats.exact_expansion,
+			(unsigned long) a.stats.exact_gmp, total[0], total[ROUNDS - 1]);
+	fflush(stdout);
+}
+
+/* arguments of volmesh are N, seed, and then the load's own */
+static void
+volmesh(const rb_backend *gpu, int n, const char *name, const char *red, const char *blue,
+		uint64_t pairs, bool pinned)
+{
+	char args[200];
+	rb_objects r, b;
+
+	snprintf(args, sizeof(args), "%d 1 %s", n, red);
+	r = gpu_volmesh(args);
+	snprintf(args, sizeof(args), "%d 2 %s", n, blue);
+	b = gpu_volmesh(args);
+	if (pinned)
+	{
+		r = pin(r);
+		b = pin(b);
+	}
+	measure(gpu, name, &r, &b, pairs);
+	if (pinned)
+	{
+		cudaFreeHost((void *) r.coords);
+		cudaFreeHost((void *) b.coords);
+	}
+	else
+	{
+		free((void *) r.coords);
+		free((void *) b.coords);
+	}
+}
+
+/* two meshes of the data directory, where there is one */
+static void
+meshes(const rb_backend *gpu, const char *name, const char *red, const char *blue, uint64_t pairs)
+{
+	static const double none[3] = {0, 0, 0};
+	const char *data = getenv("REDBLUE_DATA") ? getenv("REDBLUE_DATA") : "../shared/data";
+	char path[2][1000];
+	rb_objects r, b;
+
+	snprintf(path[0], sizeof(path[0]), "%s/%s", data, red);
+	snprintf(path[1], sizeof(path[1]), "%s/%s", data, blue);
+	if (access(path[0], R_OK) != 0 || access(path[1], R_OK) != 0)
+	{
+		fprintf(stderr, "%s: no %s, left out\n", name, path[0]);
+		return;
+	}
+	if (!read_objects(path[0], RB_TRIANGLE3, none, &r) ||
+		!read_objects(path[1], RB_TRIANGLE3, none, &b))
+		exit(2);
+	r = pin(r);
+	b = pin(b);
+	measure(gpu, name, &r, &b, pairs);
+	cudaFreeHost((void *) r.coords);
+	cudaFreeHost((void *) b.coords);
+}
+
+int
+main(int argc, char **argv)
+{
+	const rb_backend *gpu = gpu_open();
+	int n = argc > 1 ? atoi(argv[1]) : 84;
+	const bool quick = argc > 2;
+	double began;
+	gpu_answer a = {0};
+	rb_objects r;
+
+	if (gpu == NULL)
+		return 1;
+	r = gpu_volmesh("9 1 0.2");
+	began = rb_now_ms();
+	gpu_join(gpu, &r, NULL, &gpu_plain, &a);
+	printf("first call %.0f ms\n", rb_now_ms() - began);
+	copy_speed();
+	head();
+	volmesh(gpu, n, "clean", "0.2", "0.2 0.31 0.17 0.23", n == 84 ? 88365482 : 0, true);
+	if (!quick)
+	{
+		volmesh(gpu, n, "pageable", "0.2", "0.2 0.31 0.17 0.23", n == 84 ? 88365482 : 0, false);
+		volmesh(gpu, n, "lattice", "0", "0 0.5 0.25 0", 0, true);
+		volmesh(gpu, n, "UTM", "0.2 0 0 0 0 500000 4650000 120",
+				"0.2 0.31 0.17 0.23 0 500000 4650000 120", 0, true);
+		meshes(gpu, "delft_tin_model", "city/delft_tin.off.xz", "city/delft_model.off.xz", 400896);
+		volmesh(gpu, 30, "300K", "0.2", "0.2 0.31 0.17 0.23", 0, true);
+	}
+	volmesh(gpu, 18, "72K", "0.2", "0.2 0.31 0.17 0.23", 838640, true);
+	volmesh(gpu, 9, "10K", "0.2", "0.2 0.31 0.17 0.23", 0, true);
+	volmesh(gpu, 9, "10K, pageable", "0.2", "0.2 0.31 0.17 0.23", 0, false);
+	return failed;
+}

@@ -1,0 +1,641 @@
+/*
+ * check.c
+ *	  The device against the CPU: the same pairs, the same number of candidates.
+ *
+ *	  check [OFF-FILE...]		each file with itself, and with its predecessor
+ *
+ * Answers are compared by number and fingerprint; when they differ and are few,
+ * the first pairs that only one side has are shown.  The CPU backend has tests of
+ * its own against brute force.  RB_TEST_SCALE multiplies the random rounds.
+ */
+#include "check.h"
+#include "gpu.h"
+#include "input.h"
+#include "points.h"
+
+#include <math.h>
+
+#define SHOWN 20000000 /* pairs that are kept to be compared one by one */
+
+static const rb_backend *gpu;
+
+/* ---- comparing ---- */
+
+static int
+by_pair(const void *x, const void *y)
+{
+	const rb_pair *p = x, *q = y;
+
+	if (p->red != q->red)
+		return p->red < q->red ? -1 : 1;
+	return p->blue < q->blue ? -1 : p->blue > q->blue;
+}
+
+static void
+show_difference(const rb_objects *red, const rb_objects *blue, const gpu_setting *set)
+{
+	static gpu_answer a[2];
+	size_t n[2], i = 0, j = 0;
+	int shown = 0;
+
+	for (int k = 0; k < 2; k++)
+	{
+		a[k].room = SHOWN;
+		a[k].kept = malloc(SHOWN * sizeof(rb_pair));
+		if (a[k].kept == NULL)
+			return;
+		gpu_join(k ? gpu : &rb_backend_cpu, red, blue, set, &a[k]);
+		n[k] = a[k].pairs < SHOWN ? a[k].pairs : SHOWN;
+		qsort(a[k].kept, n[k], sizeof(rb_pair), by_pair);
+	}
+	while ((i < n[0] || j < n[1]) && shown < 5)
+	{
+		int c = i == n[0] ? 1 : j == n[1] ? -1 : by_pair(&a[0].kept[i], &a[1].kept[j]);
+
+		if (c == 0)
+			i++, j++;
+		else
+		{
+			const rb_pair *p = c < 0 ? &a[0].kept[i++] : &a[1].kept[j++];
+			const double *r = red->coords + 9 * (size_t) p->red;
+			const double *b = (blue ? blue : red)->coords + 9 * (size_t) p->blue;
+
+			printf("# only %s: %u %u\n", c < 0 ? "cpu" : "gpu", p->red, p->blue);
+			for (int k = 0; k < 9; k++)
+				printf("#  %a %a\n", r[k], b[k]);
+			shown++;
+		}
+	}
+	for (int k = 0; k < 2; k++)
+	{
+		free(a[k].kept);
+		memset(&a[k], 0, sizeof(a[k]));
+	}
+}
+
+static uint64_t pairs_seen, candidates_seen;
+
+/* the CPU's answer under plain settings, then the device's under this one */
+static void
+agree_under(const rb_objects *red, const rb_objects *blue, const gpu_setting *set,
+			const gpu_answer *want, const char *what)
+{
+	gpu_answer got = {0};
+
+	gpu_join(gpu, red, blue, set, &got);
+	CHECK(got.status == RB_OK, "%s: %s, %s", what, rb_status_text(got.status), got.error.text);
+	CHECK(got.pairs == want->pairs, "%s: %lu pairs, not %lu", what, (unsigned long) got.pairs,
+		  (unsigned long) want->pairs);
+	CHECK(set->count_only || got.fingerprint == want->fingerprint, "%s: other pairs", what);
+	CHECK(got.stats.hits == want->stats.hits, "%s: %lu hits, not %lu", what,
+		  (unsigned long) got.stats.hits, (unsigned long) want->stats.hits);
+	CHECK(got.stats.stage[RB_STAGE_CANDIDATES].count ==
+			  want->stats.stage[RB_STAGE_CANDIDATES].count,
+		  "%s: %lu candidates, not %lu", what,
+		  (unsigned long) got.stats.stage[RB_STAGE_CANDIDATES].count,
+		  (unsigned long) want->stats.stage[RB_STAGE_CANDIDATES].count);
+	if (got.status == RB_OK && !set->count_only && got.fingerprint != want->fingerprint)
+		show_difference(red, blue, set);
+	pairs_seen += got.pairs;
+	candidates_seen += got.stats.stage[RB_STAGE_CANDIDATES].count;
+	if (getenv("RB_TEST_VERBOSE") != NULL)
+		printf("# %s: %u x %u, %lu candidates, %lu float, %lu double, %lu exact (%lu gmp), %lu "
+			   "pairs, %u x %u x %u, %lu cells, cpu %.1f ms, gpu %.1f ms\n",
+			   what, red->nparts, blue ? blue->nparts : 0,
+			   (unsigned long) got.stats.stage[RB_STAGE_CANDIDATES].count,
+			   (unsigned long) got.stats.stage[RB_STAGE_FLOAT].count,
+			   (unsigned long) got.stats.stage[RB_STAGE_DOUBLE].count,
+			   (unsigned long) got.stats.stage[RB_STAGE_EXACT].count,
+			   (unsigned long) got.stats.exact_gmp, (unsigned long) got.pairs,
+			   got.stats.resolution[0], got.stats.resolution[1], got.stats.resolution[2],
+			   (unsigned long) got.stats.cells, want->ms, got.ms);
+}
+
+/* few: try every setting; many: the plain one */
+static void
+agree(const rb_objects *red, const rb_objects *blue, bool many, const char *what)
+{
+	static const struct
+	{
+		const char *name;
+		gpu_setting set;
+	} settings[] = {
+		{"plain", {0, 0, RB_FILTER_ALL, 0, false, false}},
+		{"count only", {0, 0, RB_FILTER_ALL, 0, true, false}},
+		{"one cell", {0, 1, RB_FILTER_ALL, 0, false, false}},
+		{"resolution 37", {0, 37, RB_FILTER_ALL, 0, false, false}},
+		{"24 MB", {0, 0, RB_FILTER_ALL, (uint64_t) 24 << 20, false, false}},
+		{"no float", {0, 0, RB_FILTER_ALL & ~RB_FILTER_FLOAT, 0, false, false}},
+		{"no filter", {0, 0, RB_EXACT_INTEGER | RB_EXACT_EXPANSION, 0, false, false}},
+		{"no integers", {0, 0, RB_FILTER_ALL & ~RB_EXACT_INTEGER, 0, false, false}},
+		{"float and gmp", {0, 0, RB_FILTER_FLOAT, 0, false, false}},
+	};
+	gpu_answer want = {0};
+	char name[100];
+
+	gpu_join(&rb_backend_cpu, red, blue, &gpu_plain, &want);
+	CHECK(want.status == RB_OK, "%s: cpu: %s", what, rb_status_text(want.status));
+	for (int i = 0; i < (many ? 1 : 9); i++)
+	{
+		snprintf(name, sizeof(name), "%s, %s", what, settings[i].name);
+		agree_under(red, blue, &settings[i].set, &want, name);
+	}
+}
+
+static void
+both(const rb_objects *red, const rb_objects *blue, bool many, const char *what)
+{
+	char name[80];
+
+	agree(red, blue, many, what);
+	snprintf(name, sizeof(name), "%s, self", what);
+	agree(red, NULL, many, name);
+}
+
+/* ---- soups ---- */
+
+static double
+unit(void)
+{
+	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
+}
+
+static rb_objects
+soup(uint32_t n)
+{
+	rb_objects o = {RB_TRIANGLE3, n, n, malloc((size_t) (n + 1) * 72), NULL};
+
+	return o;
+}
+
+static void
+soup_free(rb_objects *o)
+{
+	free((void *) o->coords);
+	free((void *) o->row_of);
+}
+
+static void
+scatter(rb_objects *o, uint32_t from, uint32_t to, double spread, double size, double x, double y,
+		double z)
+{
+	const double at[3] = {x, y, z};
+	double *c = (double *) o->coords;
+
+	for (uint32_t i = from; i < to; i++)
+	{
+		double centre[3];
+
+		for (int a = 0; a < 3; a++)
+			centre[a] = at[a] + spread * unit();
+		for (int k = 0; k < 9; k++)
+			c[9 * (size_t) i + k] = centre[k % 3] + size * unit();
+	}
+}
+
+/* rows of 1 .. most parts */
+static void
+group(rb_objects *o, int most)
+{
+	uint32_t *row_of = malloc((size_t) (o->nparts + 1) * sizeof(uint32_t));
+	uint32_t row = 0;
+
+	for (uint32_t i = 0; i < o->nparts; row++)
+		for (int k = 1 + check_below(most); k > 0 && i < o->nparts; k--)
+			row_of[i++] = row;
+	o->row_of = row_of;
+	o->nrows = row;
+}
+
+/* ---- cases ---- */
+
+static void
+clean_soups(void)
+{
+	static const uint32_t sizes[][2] = {{1, 1}, {3, 50}, {1000, 1500}, {40000, 30000}};
+	static const double size[] = {0.5, 0.3, 0.15, 0.04};
+
+	for (int k = 0; k < 4; k++)
+	{
+		rb_objects r = soup(sizes[k][0]), b = soup(sizes[k][1]);
+
+		scatter(&r, 0, r.nparts, 1, size[k], 0, 0, 0);
+		scatter(&b, 0, b.nparts, 1, size[k], 0, 0, 0);
+		both(&r, &b, false, "soup");
+		soup_free(&r);
+		soup_free(&b);
+	}
+}
+
+static void
+disjoint_and_empty(void)
+{
+	rb_objects r = soup(1000), b = soup(1000);
+
+	scatter(&r, 0, 1000, 1, 0.1, 0, 0, 0);
+	scatter(&b, 0, 1000, 1, 0.1, 5, 0, 0);
+	agree(&r, &b, false, "disjoint");
+	scatter(&b, 0, 1000, 1, 0.1, 2.05, 0, 0);
+	agree(&r, &b, false, "barely");
+	b.nparts = 0;
+	agree(&r, &b, false, "empty");
+	soup_free(&r);
+	soup_free(&b);
+}
+
+static void
+families(void)
+{
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+	{
+		rb_objects r = soup(600), b = soup(500);
+
+		for (int i = 0; i < 600; i++)
+			points_make(family, 3, 3, (double *) r.coords + 9 * i);
+		for (int i = 0; i < 500; i++)
+			points_make(family, 3, 3, (double *) b.coords + 9 * i);
+		both(&r, &b, false, points_family_name[family]);
+		soup_free(&r);
+		soup_free(&b);
+	}
+}
+
+static void
+lattices(void)
+{
+	static const double scales[] = {1, 0.1, 0x1p-1072, 0x1p1018, 0x1p-400, 1e300};
+
+	for (int k = 0; k < 6; k++)
+		for (int side = 5; side <= 40; side += 35)
+		{
+			rb_objects r = soup(side * 60), b = soup(side * 50);
+
+			for (size_t i = 0; i < 9 * (size_t) r.nparts; i++)
+				((double *) r.coords)[i] = scales[k] * (check_below(side) - side / 2);
+			for (size_t i = 0; i < 9 * (size_t) b.nparts; i++)
+				((double *) b.coords)[i] = scales[k] * (check_below(side) - side / 2);
+			both(&r, &b, false, "lattice");
+			soup_free(&r);
+			soup_free(&b);
+		}
+}
+
+static void
+rows_of_many_parts(void)
+{
+	rb_objects r = soup(9000), b = soup(7000);
+
+	scatter(&r, 0, r.nparts, 1, 0.1, 0, 0, 0);
+	scatter(&b, 0, b.nparts, 1, 0.1, 0, 0, 0);
+	group(&r, 5);
+	both(&r, &b, false, "rows of parts");
+	group(&b, 300);
+	both(&b, &r, false, "rows of many parts");
+	soup_free(&r);
+	soup_free(&b);
+}
+
+/* dense clusters 1e9 apart, outliers between at every scale, a mesh that shrinks towards a point */
+static void
+clusters(void)
+{
+	rb_objects r = soup(200000), b = soup(200000);
+
+	for (int s = 0; s < 2; s++)
+	{
+		rb_objects *m = s ? &b : &r;
+
+		scatter(m, 0, 90000, 1, 0.02, 0, 0, 0);
+		scatter(m, 90000, 180000, 1, 0.02, 1e9, 1e9, -1e9);
+		for (uint32_t i = 180000; i < 180020; i++)
+			scatter(m, i, i + 1, 0, 0.5, pow(3, i - 180000), 0, 0);
+		for (uint32_t i = 180020; i < 200000; i++)
+		{
+			double scale = pow(0.5, (i - 180020) / 1000);
+
+			scatter(m, i, i + 1, scale, scale * 0.1, -1e9, 0, 0);
+		}
+	}
+	both(&r, &b, false, "clusters");
+	soup_free(&r);
+	soup_free(&b);
+}
+
+/* giants over everything, needles along each axis, points */
+static void
+mixed_sizes(void)
+{
+	rb_objects r = soup(60000), b = soup(60000);
+
+	for (int s = 0; s < 2; s++)
+	{
+		rb_objects *m = s ? &b : &r;
+		double *c = (double *) m->coords;
+
+		scatter(m, 0, m->nparts, 1, 0.01, 0, 0, 0);
+		scatter(m, 30000, 30040, 0, 1, 0, 0, 0);
+		scatter(m, 100, 103, 0, 1e6, 0, 0, 0);
+		for (uint32_t i = 59000; i < 60000; i++)
+		{
+			double *t = c + 9 * (size_t) i;
+			int axis = check_below(3);
+
+			for (int k = 0; k < 9; k++)
+				t[k] = k < 3 ? unit() : t[k % 3];
+			if (i % 3 > 0)
+				t[axis] = -1, t[3 + axis] = 1;
+		}
+	}
+	both(&r, &b, false, "mixed sizes");
+	soup_free(&r);
+	soup_free(&b);
+}
+
+static void
+one_giant(void)
+{
+	rb_objects r = soup(1), b = soup(1000000);
+
+	scatter(&r, 0, 1, 0, 2, 0, 0, 0);
+	scatter(&b, 0, b.nparts, 1, 0.005, 0, 0, 0);
+	agree(&r, &b, true, "giant red");
+	agree(&b, &r, true, "giant blue");
+	soup_free(&r);
+	soup_free(&b);
+}
+
+static void
+identical(void)
+{
+	rb_objects r = soup(6000), b = soup(4000);
+
+	for (size_t i = 0; i < 9 * (size_t) r.nparts; i++)
+		((double *) r.coords)[i] = i % 9 % 4 == 0;
+	memcpy((double *) b.coords, r.coords, (size_t) b.nparts * 72);
+	both(&r, &b, false, "identical");
+	soup_free(&r);
+	soup_free(&b);
+}
+
+/* slivers, nearly touching walls, shared corners: what a mesh has of itself */
+static void
+volumetric(void)
+{
+	static const char *const args[][2] = {
+		{"18 1 0.2", "18 2 0.2 0.31 0.17 0.23"},
+		{"18 1 0", "18 2 0 0.5 0.25 0"},
+		{"18 1 0", "18 2 0 1 2 3"},
+		{"18 1 1e-9", "18 2 1e-9 0.5 0.25 0"},
+		{"18 1 0.2 0 0 0 10 500000 4650000 120", "18 2 0.2 0.31 0.17 0.23 10 500000 4650000 120"},
+	};
+
+	for (size_t k = 0; k < sizeof(args) / sizeof(args[0]); k++)
+	{
+		rb_objects r = gpu_volmesh(args[k][0]), b = gpu_volmesh(args[k][1]);
+
+		both(&r, &b, k > 0, args[k][1]);
+		soup_free(&r);
+		soup_free(&b);
+	}
+}
+
+/* at least 1e8 candidates, clean and degenerate */
+static void
+large(void)
+{
+	static const char *const args[][2] = {
+		{"60 1 0.2", "60 2 0.2 0.31 0.17 0.23"},
+		{"40 1 0", "40 2 0 0.5 0.25 0"},
+	};
+
+	for (int k = 0; k < 2; k++)
+	{
+		rb_objects r = gpu_volmesh(args[k][0]), b = gpu_volmesh(args[k][1]);
+		static const gpu_setting tight = {0, 0, RB_FILTER_ALL, (uint64_t) 150 << 20, false, false};
+		gpu_answer want = {0};
+
+		both(&r, &b, true, args[k][1]);
+		gpu_join(&rb_backend_cpu, &r, &b, &gpu_plain, &want);
+		agree_under(&r, &b, &tight, &want, "150 MB");
+		gpu_join(&rb_backend_cpu, &r, NULL, &gpu_plain, &want);
+		agree_under(&r, NULL, &tight, &want, "150 MB, self");
+		soup_free(&r);
+		soup_free(&b);
+	}
+	CHECK(check_rounds(1) > 1 || candidates_seen > 100000000, "%lu candidates in all",
+		  (unsigned long) candidates_seen);
+}
+
+/* many small joins, no two alike */
+static void
+random_joins(void)
+{
+	for (long i = check_rounds(150); i > 0; i--)
+	{
+		rb_objects r = soup(1 + check_below(3000)), b = soup(1 + check_below(3000));
+		double size = exp(-6 * fabs(unit()));
+		bool flat = check_below(4) == 0;
+
+		for (int s = 0; s < 2; s++)
+		{
+			rb_objects *m = s ? &b : &r;
+			double *c = (double *) m->coords;
+
+			scatter(m, 0, m->nparts, 1, size, 0, 0, 0);
+			for (size_t k = 0; k < 9 * (size_t) m->nparts; k++)
+			{
+				if (flat && k % 3 == 2)
+					c[k] = 0.25;
+				if (i % 3 == 0)
+					c[k] = rint(c[k] * 64) / 64;
+				if (i % 5 == 0)
+					c[k] = (float) c[k];
+			}
+		}
+		if (i % 7 == 0)
+			group(&r, 3);
+		agree(&r, i % 2 ? &b : NULL, true, "random");
+		soup_free(&r);
+		soup_free(&b);
+	}
+}
+
+/* ---- stopping, limits, sessions ---- */
+
+typedef struct stopper
+{
+	rb_context *ctx;
+	double at;
+	int after_ms;
+} stopper;
+
+static void *
+stop_later(void *arg)
+{
+	stopper *s = arg;
+	struct timespec t = {0, s->after_ms * 1000000L};
+
+	nanosleep(&t, NULL);
+	s->at = rb_now_ms();
+	rb_context_stop(s->ctx);
+	return NULL;
+}
+
+/* a join of seconds stops within 200 ms of being asked, wherever it is */
+static void
+stops(void)
+{
+	rb_objects r = soup(400000);
+	static const int after[] = {1, 20, 60, 200, 500};
+
+	/* everything meets everything: 8e10 pairs */
+	scatter(&r, 0, r.nparts, 0, 1, 0, 0, 0);
+	for (int k = 0; k < 5; k++)
+	{
+		rb_memory *memory = rb_memory_create((uint64_t) 4 << 30);
+		rb_context ctx;
+		rb_job job = {&r, NULL, true};
+		gpu_answer a = {0};
+		rb_sink sink = {gpu_put_nothing, &a};
+		stopper s = {&ctx, 0, after[k]};
+		pthread_t thread;
+		rb_status status;
+		double late;
+
+		rb_context_init(&ctx, memory);
+		ctx.threads = 4;
+		pthread_create(&thread, NULL, stop_later, &s);
+		status = gpu->join(&ctx, &job, &sink);
+		late = rb_now_ms() - s.at;
+		pthread_join(thread, NULL);
+		CHECK(status == RB_STOPPED, "%s %s", rb_status_text(status), ctx.error.text);
+		CHECK(s.at > 0 && late < 200, "%.0f ms late", late);
+		rb_memory_destroy(memory);
+	}
+	soup_free(&r);
+}
+
+static void
+sink_stops(void)
+{
+	rb_objects r = soup(20000);
+	gpu_answer a = {0};
+
+	scatter(&r, 0, r.nparts, 0, 1, 0, 0, 0);
+	a.stop_after = 3000000;
+	gpu_join(gpu, &r, NULL, &gpu_plain, &a);
+	CHECK(a.status == RB_STOPPED && a.pairs >= 3000000, "%s after %lu pairs",
+		  rb_status_text(a.status), (unsigned long) a.pairs);
+	soup_free(&r);
+}
+
+typedef struct session
+{
+	rb_objects *r;
+	rb_objects *b;
+	gpu_answer a;
+} session;
+
+static void *
+run_session(void *arg)
+{
+	session *s = arg;
+
+	for (int i = 0; i < 3; i++)
+		gpu_join(gpu, s->r, s->b, &gpu_plain, &s->a);
+	return NULL;
+}
+
+static void
+sessions(void)
+{
+	rb_objects r = soup(200000), b = soup(200000);
+	session s[8];
+	pthread_t thread[8];
+	gpu_answer want = {0};
+
+	scatter(&r, 0, r.nparts, 1, 0.02, 0, 0, 0);
+	scatter(&b, 0, b.nparts, 1, 0.02, 0, 0, 0);
+	gpu_join(&rb_backend_cpu, &r, &b, &gpu_plain, &want);
+	memset(s, 0, sizeof(s));
+	for (int i = 0; i < 8; i++)
+	{
+		s[i].r = &r;
+		s[i].b = &b;
+		pthread_create(&thread[i], NULL, run_session, &s[i]);
+	}
+	for (int i = 0; i < 8; i++)
+	{
+		pthread_join(thread[i], NULL);
+		CHECK(s[i].a.status == RB_OK && s[i].a.fingerprint == want.fingerprint, "session %d: %s %s",
+			  i, rb_status_text(s[i].a.status), s[i].a.error.text);
+	}
+	soup_free(&r);
+	soup_free(&b);
+}
+
+/* ---- files ---- */
+
+static char **files;
+static int nfiles;
+
+static void
+real_meshes(void)
+{
+	static const double none[3] = {0, 0, 0}, moved[3] = {1.5, 0.25, 0};
+	rb_objects before = {0};
+
+	for (int i = 0; i < nfiles; i++)
+	{
+		rb_objects o, shifted;
+
+		if (!read_objects(files[i], RB_TRIANGLE3, none, &o) ||
+			!read_objects(files[i], RB_TRIANGLE3, moved, &shifted))
+		{
+			CHECK(false, "%s: not read", files[i]);
+			continue;
+		}
+		agree(&o, NULL, true, files[i]);
+		agree(&o, &shifted, true, files[i]);
+		if (before.nparts > 0)
+			agree(&before, &o, true, files[i]);
+		free((void *) shifted.coords);
+		free((void *) before.coords);
+		before = o;
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *only = getenv("RB_TEST_ONLY");
+
+	gpu = gpu_open();
+	if (gpu == NULL)
+		return 1;
+	files = argv + 1;
+	nfiles = argc - 1;
+#define CASE(name) \
+	if (only == NULL || strstr(only, #name) != NULL) \
+	CHECK_RUN(name)
+	CASE(clean_soups);
+	CASE(disjoint_and_empty);
+	CASE(families);
+	CASE(lattices);
+	CASE(rows_of_many_parts);
+	CASE(mixed_sizes);
+	CASE(identical);
+	CASE(random_joins);
+	CASE(clusters);
+	CASE(one_giant);
+	CASE(volumetric);
+	CASE(sink_stops);
+	CASE(sessions);
+	CASE(stops);
+	CASE(large);
+	CASE(real_meshes);
+	printf("# %lu candidates, %lu pairs compared\n", (unsigned long) candidates_seen,
+		   (unsigned long) pairs_seen);
+	gpu->release();
+	return check_done();
+}

@@ -1,0 +1,176 @@
+/*
+ * gpu.h
+ *	  What the two programs that need a GPU share: the backend out of its file,
+ *	  meshes in memory, and a join whose answer is a fingerprint.
+ */
+#ifndef RB_TEST_GPU_H
+#define RB_TEST_GPU_H
+
+#include "rb_core.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* NULL: no file or no device, and why on stderr */
+static inline const rb_backend *
+gpu_open(void)
+{
+	const char *path = getenv("RB_CUDA_FILE") ? getenv("RB_CUDA_FILE") : "./redblue_cuda.so";
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const rb_backend *(*entry)(void) = NULL;
+	char text[256];
+
+	if (handle != NULL)
+		*(void **) &entry = dlsym(handle, "rb_cuda_backend");
+	if (entry == NULL)
+	{
+		fprintf(stderr, "%s\n", dlerror());
+		return NULL;
+	}
+	if (entry()->probe(text, sizeof(text)) != RB_OK)
+	{
+		fprintf(stderr, "%s: %s\n", path, text);
+		return NULL;
+	}
+	fprintf(stderr, "device: %s\n", text);
+	return entry();
+}
+
+/* ---- answers ---- */
+
+/* a sum over pairs: no order, but a pair that is missing, twice or wrong shows */
+typedef struct gpu_answer
+{
+	rb_status status;
+	uint64_t pairs;
+	uint64_t fingerprint;
+	uint64_t puts;
+	uint64_t stop_after; /* pairs after which the sink stops the join; 0: never */
+	rb_pair *kept;		 /* where room > 0 */
+	uint64_t room;
+	pthread_mutex_t lock;
+	double ms;
+	rb_stats stats;
+	rb_error error;
+} gpu_answer;
+
+static inline uint64_t
+gpu_mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+static inline rb_status
+gpu_put(void *user, const rb_pair *pairs, size_t n)
+{
+	gpu_answer *a = user;
+	uint64_t sum = 0;
+	bool stop;
+
+	for (size_t i = 0; i < n && pairs != NULL; i++)
+		sum += gpu_mix(((uint64_t) pairs[i].red << 32 | pairs[i].blue) + 0x9e3779b97f4a7c15u);
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < n && pairs != NULL && a->pairs + i < a->room; i++)
+		a->kept[a->pairs + i] = pairs[i];
+	a->pairs += n;
+	a->fingerprint += sum;
+	a->puts++;
+	stop = a->stop_after > 0 && a->pairs >= a->stop_after;
+	pthread_mutex_unlock(&a->lock);
+	return stop ? RB_STOPPED : RB_OK;
+}
+
+/* the pairs are where a sink finds them; nothing more is done */
+static inline rb_status
+gpu_put_nothing(void *user, const rb_pair *pairs, size_t n)
+{
+	gpu_answer *a = user;
+
+	(void) pairs;
+	a->pairs += n;
+	return RB_OK;
+}
+
+typedef struct gpu_setting
+{
+	int threads;
+	uint32_t resolution;
+	uint32_t filters;
+	uint64_t gpu_memory;
+	bool count_only;
+	bool no_sink;
+} gpu_setting;
+
+static const gpu_setting gpu_plain = {0, 0, RB_FILTER_ALL, 0, false, false};
+
+static inline void
+gpu_join(const rb_backend *backend, const rb_objects *red, const rb_objects *blue,
+		 const gpu_setting *set, gpu_answer *a)
+{
+	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
+	rb_context ctx;
+	rb_job job = {red, blue, set->count_only};
+	rb_sink sink = {set->no_sink ? gpu_put_nothing : gpu_put, a};
+
+	rb_context_init(&ctx, memory);
+	ctx.threads = set->threads > 0 ? set->threads : (int) sysconf(_SC_NPROCESSORS_ONLN);
+	ctx.grid_resolution = set->resolution;
+	ctx.filters = set->filters;
+	ctx.gpu_memory_limit = set->gpu_memory;
+	pthread_mutex_init(&a->lock, NULL);
+	a->pairs = a->fingerprint = a->puts = 0;
+	a->ms = rb_now_ms();
+	a->status = backend->join(&ctx, &job, &sink);
+	a->ms = rb_now_ms() - a->ms;
+	a->stats = ctx.stats;
+	a->error = ctx.error;
+	rb_memory_destroy(memory);
+}
+
+/* ---- meshes ---- */
+
+/* the triangles that build/volmesh writes for these arguments; frees nothing, exits on failure */
+static inline rb_objects
+gpu_volmesh(const char *arguments)
+{
+	char command[300];
+	rb_objects o = {RB_TRIANGLE3, 0, 0, NULL, NULL};
+	size_t room = 0, got = 0;
+	double *coords = NULL;
+	FILE *in;
+
+	snprintf(command, sizeof(command), "build/volmesh %s --f64", arguments);
+	in = popen(command, "r");
+	while (in != NULL)
+	{
+		size_t n;
+
+		if (got == room)
+		{
+			room = room > 0 ? 2 * room : 9 * 65536;
+			coords = realloc(coords, room * sizeof(double));
+			if (coords == NULL)
+				break;
+		}
+		n = fread(coords + got, sizeof(double), room - got, in);
+		if (n == 0)
+			break;
+		got += n;
+	}
+	if (in == NULL || coords == NULL || pclose(in) != 0 || got == 0 || got % 9 != 0)
+	{
+		fprintf(stderr, "%s: failed\n", command);
+		exit(2);
+	}
+	o.nparts = o.nrows = (uint32_t) (got / 9);
+	o.coords = coords;
+	return o;
+}
+
+#endif /* RB_TEST_GPU_H */
