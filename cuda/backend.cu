@@ -22,15 +22,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LEAST_CC		75				/* compute capability, times ten */
-#define LEAST_BUDGET	((uint64_t) 24 << 20)
-#define OBJECT_BYTES	128				/* coordinates, row, cells and incidences, about */
+#define LEAST_CC 75 /* compute capability, times ten */
+#define LEAST_BUDGET ((uint64_t) 24 << 20)
+#define OBJECT_BYTES 128 /* coordinates, row, cells and incidences, about */
 
 static pthread_mutex_t card_lock = PTHREAD_MUTEX_INITIALIZER;
 static rb_card card;
 static bool card_known;
 static pid_t card_process;
-static char fault[160];			/* why the device is used no more, or empty */
+static char fault[160]; /* why the device is used no more, or empty */
 
 /* RB_NO_DEVICE and why, or the card */
 static rb_status
@@ -38,7 +38,7 @@ card_find(char *text, size_t size)
 {
 	struct cudaDeviceProp prop;
 	cudaError_t error;
-	int			n = 0;
+	int n = 0;
 
 	if (card_known && card_process != getpid())
 	{
@@ -56,9 +56,10 @@ card_find(char *text, size_t size)
 	if (error != cudaSuccess || n == 0)
 	{
 		cudaGetLastError();
-		snprintf(text, size, "%s", error == cudaErrorInsufficientDriver ?
-				 "no CUDA driver, or one that is too old" :
-				 error == cudaSuccess ? "no CUDA device" : cudaGetErrorString(error));
+		snprintf(text, size, "%s",
+				 error == cudaErrorInsufficientDriver ? "no CUDA driver, or one that is too old"
+				 : error == cudaSuccess               ? "no CUDA device"
+													  : cudaGetErrorString(error));
 		return RB_NO_DEVICE;
 	}
 	error = cudaGetDeviceProperties(&prop, 0);
@@ -88,7 +89,7 @@ card_find(char *text, size_t size)
 static rb_status
 card_take(char *text, size_t size)
 {
-	rb_status	status;
+	rb_status status;
 
 	pthread_mutex_lock(&card_lock);
 	status = card_find(text, size);
@@ -117,7 +118,7 @@ card_check(const char *why)
 static rb_status
 probe(char *text, size_t size)
 {
-	rb_status	status = card_take(text, size);
+	rb_status status = card_take(text, size);
 
 	if (status == RB_OK)
 		snprintf(text, size, "%s", card.text);
@@ -131,8 +132,8 @@ static rb_status
 side_upload(rb_run *run, const rb_objects *o, uint32_t from, uint32_t n, bool rows, rb_side *side)
 {
 	const size_t width = rb_kind_width(o->kind);
-	double	   *coords;
-	uint32_t   *row_of;
+	double *coords;
+	uint32_t *row_of;
 
 	memset(side, 0, sizeof(*side));
 	side->n = n;
@@ -162,12 +163,11 @@ static rb_status
 join_blocks(rb_run *run)
 {
 	const rb_objects *red = run->job->red;
-	const bool	self = run->job->blue == NULL;
+	const bool self = run->job->blue == NULL;
 	const rb_objects *blue = self ? red : run->job->blue;
 	const uint64_t fit = run->budget / 4 * 3 / OBJECT_BYTES;
-	uint64_t	nred = red->nparts,
-				nblue = blue->nparts;
-	rb_side		side[2];
+	uint64_t nred = red->nparts, nblue = blue->nparts;
+	rb_side side[2];
 
 	if (self ? nred > fit : nred + nblue > fit)
 	{
@@ -179,14 +179,14 @@ join_blocks(rb_run *run)
 		return RB_OUT_OF_MEMORY;
 	for (uint64_t i = 0; i < red->nparts; i += nred)
 	{
-		uint32_t	ni = (uint32_t) (red->nparts - i < nred ? red->nparts - i : nred);
+		uint32_t ni = (uint32_t) (red->nparts - i < nred ? red->nparts - i : nred);
 
 		RB_TRY(rb_mark(run, -1));
 		RB_TRY(side_upload(run, red, (uint32_t) i, ni, self, &side[0]));
 		for (uint64_t k = self ? i : 0; k < blue->nparts; k += nblue)
 		{
-			uint32_t	nk = (uint32_t) (blue->nparts - k < nblue ? blue->nparts - k : nblue);
-			const bool	same = self && k == i;
+			uint32_t nk = (uint32_t) (blue->nparts - k < nblue ? blue->nparts - k : nblue);
+			const bool same = self && k == i;
 
 			if (!same)
 				RB_TRY(side_upload(run, blue, (uint32_t) k, nk, self, &side[1]));
@@ -224,7 +224,7 @@ static void
 keep_some(void)
 {
 	cudaMemPool_t pool;
-	uint64_t	keep = card.bytes / 64;
+	uint64_t keep = card.bytes / 64;
 
 	if (card.pools && cudaDeviceGetDefaultMemPool(&pool, card.id) == cudaSuccess)
 		cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
@@ -234,19 +234,16 @@ keep_some(void)
 static rb_status
 join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
-	rb_run		run;
-	rb_stats	stats = ctx->stats;
-	rb_status	status;
-	size_t		free_bytes,
-				all_bytes;
-	uint64_t	budget;
-	char		text[200];
+	rb_run run;
+	rb_stats stats = ctx->stats;
+	rb_status status;
+	size_t free_bytes, all_bytes;
+	uint64_t budget;
+	char text[200];
 
 	ctx->stats.threads = ctx->threads;
 	if (job->red->nparts == 0 || (job->blue != NULL && job->blue->nparts == 0))
 		return RB_OK;
-	if (job->red->kind != RB_TRIANGLE3 || (job->blue != NULL && job->blue->kind != RB_TRIANGLE3))
-		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the GPU joins triangles only");
 	status = card_take(text, sizeof(text));
 	if (status != RB_OK)
 		return rb_fail(ctx, status, 0, 0, text);

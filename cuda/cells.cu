@@ -32,41 +32,41 @@
 #include "rb_cuda.cuh"
 
 #ifndef RB_WARPS
-#define RB_WARPS	4
+#define RB_WARPS 4
 #endif
 #ifndef RB_STRIP
-#define RB_STRIP	16			/* blue boxes that a lane meets before candidates are queued */
+#define RB_STRIP 16 /* blue boxes that a lane meets before candidates are queued */
 #endif
-#define THREADS		(32 * RB_WARPS)
-#define QUEUE		(32 * RB_STRIP + 32)
-#define BUFFER		256
-#define RESERVED	((rb_count) RB_TILE_F * RB_TILE_F)
-#define SAMPLED		16			/* one work item in so many is timed */
+#define THREADS (32 * RB_WARPS)
+#define QUEUE (32 * RB_STRIP + 32)
+#define BUFFER 256
+#define RESERVED ((rb_count) RB_TILE_F * RB_TILE_F)
+#define SAMPLED 16 /* one work item in so many is timed */
 
 typedef struct rb_tiles
 {
-	float4		p[3][2][RB_TILE_F]; /* rb_face_f in four parts; red, then blue */
-	float4		plane[2][RB_TILE_F];
-	float4		lo[RB_TILE_F];	/* of blue's boxes; in w the owner bits that are not set */
-	float4		hi[RB_TILE_F];
-	uint16_t	queue[RB_WARPS][QUEUE];
-	uint16_t	hit[RB_WARPS][BUFFER];
-	uint16_t	doubt[RB_WARPS][BUFFER];
-	rb_frame	frame;
-	rb_item		item;
-	rb_count	number;			/* of the item; at the end or beyond: no more */
-	uint32_t	made;			/* hits and doubts of the item */
+	float4 p[3][2][RB_TILE_F]; /* rb_face_f in four parts; red, then blue */
+	float4 plane[2][RB_TILE_F];
+	float4 lo[RB_TILE_F]; /* of blue's boxes; in w the owner bits that are not set */
+	float4 hi[RB_TILE_F];
+	uint16_t queue[RB_WARPS][QUEUE];
+	uint16_t hit[RB_WARPS][BUFFER];
+	uint16_t doubt[RB_WARPS][BUFFER];
+	rb_frame frame;
+	rb_item item;
+	rb_count number; /* of the item; at the end or beyond: no more */
+	uint32_t made;   /* hits and doubts of the item */
 } rb_tiles;
 
 typedef struct rb_warp
 {
-	uint32_t	queued;
-	uint32_t	hits;
-	uint32_t	doubts;
-	uint32_t	made;
-	rb_count	candidates;
-	uint32_t	float_clocks;	/* 32 bits wrap, differences do not mind */
-	bool		timed;
+	uint32_t queued;
+	uint32_t hits;
+	uint32_t doubts;
+	uint32_t made;
+	rb_count candidates;
+	uint32_t float_clocks; /* 32 bits wrap, differences do not mind */
+	bool timed;
 } rb_warp;
 
 /* ---- objects to shared memory and back ---- */
@@ -83,10 +83,8 @@ face_store(rb_tiles *t, int side, uint32_t slot, const rb_face_f *f)
 static __device__ __forceinline__ void
 face_load(const rb_tiles *t, int side, uint32_t slot, rb_face_f *f)
 {
-	const float4 p0 = t->p[0][side][slot],
-				p1 = t->p[1][side][slot],
-				p2 = t->p[2][side][slot],
-				n = t->plane[side][slot];
+	const float4 p0 = t->p[0][side][slot], p1 = t->p[1][side][slot], p2 = t->p[2][side][slot],
+				 n = t->plane[side][slot];
 
 	f->p[0] = p0.x;
 	f->p[1] = p0.y;
@@ -106,37 +104,55 @@ face_load(const rb_tiles *t, int side, uint32_t slot, rb_face_f *f)
 	f->d = n.w;
 }
 
+/* of kinds without a float test a face has the box only, in place of two corners */
+template <bool FACES>
 static __device__ __forceinline__ void
 face_box(const rb_face_f *f, float lo[3], float hi[3])
 {
 	for (int a = 0; a < 3; a++)
 	{
-		lo[a] = fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a]));
-		hi[a] = fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a]));
+		lo[a] = FACES ? fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a])) : f->p[a];
+		hi[a] = FACES ? fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a])) : f->p[3 + a];
 	}
 }
 
+template <bool FACES>
 static __device__ __forceinline__ void
-tile_load(rb_tiles *t, int side, const double *coords, const uint32_t *entry, uint32_t n)
+tile_load(rb_tiles *t, int side, const rb_side *from, const uint32_t *entry, uint32_t n)
 {
 	for (uint32_t slot = threadIdx.x; slot < n; slot += THREADS)
 	{
 		const uint32_t e = entry[slot];
-		const double *from = coords + (size_t) (e & RB_INDEX_MASK) * 9;
-		double		c[9];
-		rb_face_f	f;
+		rb_face_f f;
 
-		for (int k = 0; k < 9; k++)
-			c[k] = __ldg(from + k);
-		rb_face_f_init(&f, &t->frame, c);
+		if (FACES)
+		{
+			double c[9];
+
+			for (int k = 0; k < 9; k++)
+				c[k] = __ldg(from->coords + (size_t) (e & RB_INDEX_MASK) * 9 + k);
+			rb_face_f_init(&f, &t->frame, c);
+		}
+		else
+		{
+			double lo[3], hi[3];
+
+			rb_kind_box(from->kind, from->coords, e & RB_INDEX_MASK, lo, hi);
+			for (int a = 0; a < 3; a++)
+			{
+				f.p[a] = rb_frame_map(&t->frame, a, lo[a]);
+				f.p[3 + a] = rb_frame_map(&t->frame, a, hi[a]);
+				f.p[6 + a] = f.n[a] = 0;
+			}
+			f.k = f.m = f.d = 0;
+		}
 		f.entry = e;
 		face_store(t, side, slot, &f);
 		if (side == 1)
 		{
-			float		lo[3],
-						hi[3];
+			float lo[3], hi[3];
 
-			face_box(&f, lo, hi);
+			face_box<FACES>(&f, lo, hi);
 			t->lo[slot] = make_float4(lo[0], lo[1], lo[2],
 									  __uint_as_float(~(e >> RB_INDEX_BITS) & RB_STARTS_ALL));
 			t->hi[slot] = make_float4(hi[0], hi[1], hi[2], 0);
@@ -152,7 +168,7 @@ flush(const rb_cells_args *args, const rb_tiles *t, const uint16_t *buffer, uint
 	  rb_count *counter, rb_pair *to, bool final)
 {
 	const uint32_t lane = threadIdx.x & 31;
-	rb_count	at = 0;
+	rb_count at = 0;
 
 	__syncwarp();
 	if (lane == 0 && n > 0)
@@ -163,8 +179,8 @@ flush(const rb_cells_args *args, const rb_tiles *t, const uint16_t *buffer, uint
 		{
 			const uint32_t pair = buffer[i];
 			const uint32_t r = __float_as_uint(t->p[2][0][pair >> 8].w) & RB_INDEX_MASK,
-						b = __float_as_uint(t->p[2][1][pair & 255].w) & RB_INDEX_MASK;
-			rb_pair		p = {r, b};
+						   b = __float_as_uint(t->p[2][1][pair & 255].w) & RB_INDEX_MASK;
+			rb_pair p = {r, b};
 
 			to[at + i] = final ? rb_pair_of(args, r, b) : p;
 		}
@@ -189,27 +205,35 @@ flush_doubts(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 	w->doubts = 0;
 }
 
-/* ---- the float test ---- */
+/* ---- a pair ---- */
 
 /* the boxes overlap on the axes where their floats touch? */
+template <bool FACES>
 static __device__ __forceinline__ bool
 touch(const rb_cells_args *args, uint32_t r, uint32_t b, uint32_t axes)
 {
-	const double *p = args->side[0].coords + (size_t) r * 9,
-			   *q = args->side[1].coords + (size_t) b * 9;
+	double plo[3], phi[3], qlo[3], qhi[3];
 
-	for (int a = 0; a < 3; a++)
-		if (axes >> a & 1)
-		{
-			double		plo = rb_min(p[a], rb_min(p[3 + a], p[6 + a])),
-						phi = rb_max(p[a], rb_max(p[3 + a], p[6 + a])),
-						qlo = rb_min(q[a], rb_min(q[3 + a], q[6 + a])),
-						qhi = rb_max(q[a], rb_max(q[3 + a], q[6 + a]));
+	if (FACES)
+	{
+		/* only what is asked for: three coordinates a side, seldom six */
+		const double *p = args->side[0].coords + (size_t) r * 9,
+					 *q = args->side[1].coords + (size_t) b * 9;
 
-			if (plo > qhi || qlo > phi)
-				return false;
-		}
-	return true;
+		for (int a = 0; a < 3; a++)
+			if (axes >> a & 1)
+			{
+				if (rb_min(p[a], rb_min(p[3 + a], p[6 + a])) >
+						rb_max(q[a], rb_max(q[3 + a], q[6 + a])) ||
+					rb_min(q[a], rb_min(q[3 + a], q[6 + a])) >
+						rb_max(p[a], rb_max(p[3 + a], p[6 + a])))
+					return false;
+			}
+		return true;
+	}
+	rb_kind_box(args->side[0].kind, args->side[0].coords, r, plo, phi);
+	rb_kind_box(args->side[1].kind, args->side[1].coords, b, qlo, qhi);
+	return rb_boxes_overlap(plo, phi, qlo, qhi);
 }
 
 /* append for the lanes that want it; `n` is the same in all lanes */
@@ -224,40 +248,39 @@ append(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 }
 
 /* a pair a lane, off the end of the queue */
+template <bool FACES>
 static __device__ __forceinline__ void
 settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 {
-	const uint32_t warp = threadIdx.x / 32,
-				lane = threadIdx.x & 31;
+	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	const uint32_t began = w->timed ? clock() : 0;
-	uint32_t	pair = 0;
-	bool		candidate = lane < n;
-	int			meet = 0;
+	uint32_t pair = 0;
+	bool candidate = lane < n;
+	int meet = 0;
 
 	w->queued -= n;
 	if (candidate)
 	{
-		rb_face_f	r,
-					b;
-		float		rlo[3],
-					rhi[3],
-					blo[3],
-					bhi[3];
-		uint32_t	equal = 0;
+		rb_face_f r, b;
+		float rlo[3], rhi[3], blo[3], bhi[3];
+		uint32_t equal = 0;
 
 		pair = t->queue[warp][w->queued + lane];
 		face_load(t, 0, pair >> 8, &r);
 		face_load(t, 1, pair & 255, &b);
-		face_box(&r, rlo, rhi);
-		face_box(&b, blo, bhi);
+		face_box<FACES>(&r, rlo, rhi);
+		face_box<FACES>(&b, blo, bhi);
 		for (int a = 0; a < 3; a++)
 			equal |= (uint32_t) !(rlo[a] < bhi[a] && blo[a] < rhi[a]) << a;
-		if (equal != 0)
-			candidate = touch(args, r.entry & RB_INDEX_MASK, b.entry & RB_INDEX_MASK, equal);
+		if ((equal & args->axes) != 0)
+			candidate = touch<FACES>(args, r.entry & RB_INDEX_MASK, b.entry & RB_INDEX_MASK, equal);
 		if (args->side[0].row_of != NULL)
 			candidate &= args->side[0].row_of[r.entry & RB_INDEX_MASK] !=
-				args->side[1].row_of[b.entry & RB_INDEX_MASK];
-		meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
+						 args->side[1].row_of[b.entry & RB_INDEX_MASK];
+		if (FACES)
+			meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
+		else
+			meet = args->boxes ? 1 : RB_UNSURE;
 	}
 	w->candidates += __popc(__ballot_sync(~0u, candidate));
 	append(t->hit[warp], &w->hits, candidate && meet == 1, pair);
@@ -273,50 +296,45 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 /* ---- boxes ---- */
 
 /* a warp's share of an item */
+template <bool FACES>
 static __device__ __forceinline__ void
 join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 {
-	const uint32_t warp = threadIdx.x / 32,
-				lane = threadIdx.x & 31;
-	const uint32_t nr = t->item.n & 0xffff,
-				nb = t->item.n >> 16;
-	const bool	same = args->self && t->item.red == t->item.blue;
+	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+	const uint32_t nr = t->item.n & 0xffff, nb = t->item.n >> 16;
+	const bool same = args->self && t->item.red == t->item.blue;
 	const uint32_t strips = (nb + RB_STRIP - 1) / RB_STRIP;
 	const uint32_t units = (nr + 31) / 32 * strips;
 	const uint32_t end = units * (warp + 1) / RB_WARPS;
-	uint32_t	group = ~0u;
-	uint32_t	slot = 0,
-				missing = 0;
-	float		lo[3],
-				hi[3];
+	uint32_t group = ~0u;
+	uint32_t slot = 0, missing = 0;
+	float lo[3], hi[3];
 
 	for (uint32_t u = units * warp / RB_WARPS; u < end; u++)
 	{
 		const uint32_t g = u / strips;
 		const uint32_t first = (u - g * strips) * RB_STRIP;
-		uint32_t	overlap = 0,
-					n,
-					at;
+		uint32_t overlap = 0, n, at;
 
 		if (same && first + RB_STRIP - 1 <= g * 32)
-			continue;			/* pairs of which each is looked at the other way round */
+			continue; /* pairs of which each is looked at the other way round */
 		if (g != group)
 		{
-			rb_face_f	f;
+			rb_face_f f;
 
 			group = g;
 			slot = g * 32 + lane;
 			face_load(t, 0, slot < nr ? slot : 0, &f);
-			face_box(&f, lo, hi);
+			face_box<FACES>(&f, lo, hi);
 			missing = ~(f.entry >> RB_INDEX_BITS) & RB_STARTS_ALL;
 		}
 #pragma unroll
 		for (int k = 0; k < RB_STRIP; k++)
 		{
-			const float4 l = t->lo[first + k],
-						h = t->hi[first + k];
-			const bool	o = (lo[0] <= h.x) & (l.x <= hi[0]) & (lo[1] <= h.y) & (l.y <= hi[1]) &
-				(lo[2] <= h.z) & (l.z <= hi[2]) & ((missing & __float_as_uint(l.w)) == 0);
+			const float4 l = t->lo[first + k], h = t->hi[first + k];
+			const bool o = (lo[0] <= h.x) & (l.x <= hi[0]) & (lo[1] <= h.y) & (l.y <= hi[1]) &
+						   (lo[2] <= h.z) & (l.z <= hi[2]) &
+						   ((missing & __float_as_uint(l.w)) == 0);
 
 			overlap |= (uint32_t) o << k;
 		}
@@ -333,7 +351,7 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 		at = n;
 		for (int d = 1; d < 32; d *= 2)
 		{
-			uint32_t	other = __shfl_up_sync(~0u, at, d);
+			uint32_t other = __shfl_up_sync(~0u, at, d);
 
 			if (lane >= (uint32_t) d)
 				at += other;
@@ -345,11 +363,11 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 		w->queued += n;
 		__syncwarp();
 		while (w->queued >= 32)
-			settle(args, t, w, 32);
+			settle<FACES>(args, t, w, 32);
 		__syncwarp();
 	}
 	if (w->queued > 0)
-		settle(args, t, w, w->queued);
+		settle<FACES>(args, t, w, w->queued);
 }
 
 /* ---- work items ---- */
@@ -358,8 +376,8 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 static __device__ void
 item_take(const rb_cells_args *args, rb_tiles *t, bool first)
 {
-	rb_tally   *tally = args->pool.tally;
-	rb_count	more = first ? RESERVED : t->made;
+	rb_tally *tally = args->pool.tally;
+	rb_count more = first ? RESERVED : t->made;
 
 	/* top the reservation up by what the last item used of it */
 	t->number = args->nitems;
@@ -379,26 +397,25 @@ item_take(const rb_cells_args *args, rb_tiles *t, bool first)
 		const rb_node *node = &args->nodes[t->item.node];
 		const uint32_t *n = node->grid.n;
 		const uint32_t at[3] = {t->item.cell % n[0], t->item.cell / n[0] % n[1],
-			t->item.cell / n[0] / n[1]};
+								t->item.cell / n[0] / n[1]};
 
 		rb_frame_of_cell(&t->frame, node->lo, node->hi, n, at);
 	}
 }
 
-static __global__ void __launch_bounds__(THREADS)
-cells_join_kernel(const rb_cells_args args)
+template <bool FACES>
+static __global__ void
+__launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 {
 	extern __shared__ float4 shared_memory[];
-	rb_tiles   *t = (rb_tiles *) shared_memory;
-	rb_warp		w = {0, 0, 0, 0, 0, 0, false};
-	rb_count	clocks = 0,
-				load_clocks = 0,
-				float_clocks = 0;
-	bool		first = true;
+	rb_tiles *t = (rb_tiles *) shared_memory;
+	rb_warp w = {0, 0, 0, 0, 0, 0, false};
+	rb_count clocks = 0, load_clocks = 0, float_clocks = 0;
+	bool first = true;
 
 	for (;;)
 	{
-		uint32_t	began;
+		uint32_t began;
 
 		__syncthreads();
 		if (threadIdx.x == 0)
@@ -410,12 +427,12 @@ cells_join_kernel(const rb_cells_args args)
 		w.timed = t->number % SAMPLED == 0;
 		w.float_clocks = 0;
 		began = (uint32_t) clock();
-		tile_load(t, 0, args.side[0].coords, args.entry[0] + t->item.red, t->item.n & 0xffff);
-		tile_load(t, 1, args.side[1].coords, args.entry[1] + t->item.blue, t->item.n >> 16);
+		tile_load<FACES>(t, 0, &args.side[0], args.entry[0] + t->item.red, t->item.n & 0xffff);
+		tile_load<FACES>(t, 1, &args.side[1], args.entry[1] + t->item.blue, t->item.n >> 16);
 		__syncthreads();
 		if (w.timed)
 			load_clocks += (uint32_t) clock() - began;
-		join_tiles(&args, t, &w);
+		join_tiles<FACES>(&args, t, &w);
 		if (w.hits > 0)
 			flush_hits(&args, t, &w);
 		if (w.doubts > 0)
@@ -431,7 +448,7 @@ cells_join_kernel(const rb_cells_args args)
 	}
 	if ((threadIdx.x & 31) == 0)
 	{
-		rb_tally   *tally = args.pool.tally;
+		rb_tally *tally = args.pool.tally;
 
 		if (w.candidates > 0)
 			atomicAdd(&tally->candidates, w.candidates);
@@ -444,14 +461,26 @@ cells_join_kernel(const rb_cells_args args)
 	}
 }
 
-rb_status
-rb_cells_blocks(rb_run *run, int *blocks)
-{
-	int			per_sm;
+typedef void (*rb_cells_kernel)(const rb_cells_args);
 
-	RB_CUDA(run, cudaFuncSetAttribute(cells_join_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+/* triangles on both sides have a float test; other kinds are asked in double, boxes not at all */
+static rb_cells_kernel
+kernel_for(const rb_cells_args *args)
+{
+	if (args->side[0].kind == RB_TRIANGLE3 && args->side[1].kind == RB_TRIANGLE3)
+		return cells_join_kernel<true>;
+	return cells_join_kernel<false>;
+}
+
+rb_status
+rb_cells_blocks(rb_run *run, const rb_cells_args *args, int *blocks)
+{
+	rb_cells_kernel kernel = kernel_for(args);
+	int per_sm;
+
+	RB_CUDA(run, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 									  (int) sizeof(rb_tiles)));
-	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, cells_join_kernel, THREADS,
+	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, THREADS,
 															   sizeof(rb_tiles)));
 	*blocks = (per_sm > 0 ? per_sm : 1) * run->card->sms;
 	return RB_OK;
@@ -460,7 +489,7 @@ rb_cells_blocks(rb_run *run, int *blocks)
 rb_status
 rb_cells_launch(rb_run *run, const rb_cells_args *args, int blocks)
 {
-	cells_join_kernel<<<blocks, THREADS, sizeof(rb_tiles), run->lane->compute>>>(*args);
+	kernel_for(args)<<<blocks, THREADS, sizeof(rb_tiles), run->lane->compute>>>(*args);
 	RB_LAUNCHED(run, "cells_join_kernel");
 	return RB_OK;
 }

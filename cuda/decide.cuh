@@ -1,7 +1,7 @@
 /*
  * decide.cuh
- *	  What the float test left, decided by the tree of rb_triangle.h: the very lines
- *	  that the CPU compiles.
+ *	  What the float test left, decided by rb_pair_meet: the very lines that the CPU
+ *	  compiles.
  *
  * Included twice.  filters.cu (EXACT false) takes signs from filters only, which
  * settles nearly all pairs of clean data and, by zeros that can be seen, most of
@@ -18,45 +18,48 @@
  *		doubts	[ late hits >									< for the host ]
  */
 #include "rb_cuda.cuh"
-#include "rb_triangle.h"
+#include "rb_pair.h"
 
 #define THREADS 128
 #define BLOCKS_PER_SM 8
 
-static __device__ __forceinline__ int
-tree(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
+static __device__ __forceinline__ void
+object_load(const rb_side *side, uint32_t index, double c[9])
 {
-	double		r[9],
-				b[9];
-	int			sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE},
-				sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	const int width = side->kind == RB_TRIANGLE3 ? 9 : side->kind == RB_SEGMENT3 ? 6 : 4;
 
 	for (int k = 0; k < 9; k++)
-	{
-		r[k] = __ldg(args->side[0].coords + (size_t) p.red * 9 + k);
-		b[k] = __ldg(args->side[1].coords + (size_t) p.blue * 9 + k);
-	}
-	return rb_triangle_triangle(env, r, b, sb, sr);
+		if (k < width)
+			c[k] = __ldg(side->coords + (size_t) index * width + k);
 }
 
-static __global__ void __launch_bounds__(THREADS)
-decide_kernel(const rb_cells_args args)
+static __device__ __forceinline__ int
+decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
+{
+	double r[9], b[9];
+
+	object_load(&args->side[0], p.red, r);
+	object_load(&args->side[1], p.blue, b);
+	return rb_pair_meet(env, args->side[0].kind, args->side[1].kind, r, b);
+}
+
+static __global__ void
+__launch_bounds__(THREADS) decide_kernel(const rb_cells_args args)
 {
 	const rb_pool *pool = &args.pool;
-	rb_tally   *tally = pool->tally;
+	rb_tally *tally = pool->tally;
 	const rb_count n = EXACT ? tally->hard : tally->doubts;
 	rb_exact_env env = {args.filters, EXACT, 0, 0, 0};
-	rb_count	exact = 0;
-	uint32_t	steps = 0,
-				stop = 0;
+	rb_count exact = 0;
+	uint32_t steps = 0, stop = 0;
 
 	for (rb_count base = (rb_count) blockIdx.x * THREADS; base < n;
 		 base += (rb_count) gridDim.x * THREADS)
 	{
 		const rb_count i = base + threadIdx.x;
-		rb_pair		p = {0, 0};
-		int			meet = 0;
-		rb_count	at;
+		rb_pair p = {0, 0};
+		int meet = 0;
+		rb_count at;
 
 		if (steps++ % 16 == 0)
 			stop = *args.stop;
@@ -65,7 +68,7 @@ decide_kernel(const rb_cells_args args)
 			const rb_count before = env.integer + env.expansion;
 
 			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->doubts[i];
-			meet = tree(&args, p, &env);
+			meet = decide(&args, p, &env);
 			exact += env.integer + env.expansion != before || (EXACT && meet == RB_UNSURE);
 		}
 		at = rb_block_reserve(meet == 1, EXACT ? &tally->late : &tally->hits);

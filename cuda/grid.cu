@@ -35,34 +35,34 @@
  */
 #include "rb_cuda.cuh"
 
-#define THREADS			256
-#define SAMPLE			65536	/* objects of a side of a node that the plan looks at, about */
+#define THREADS 256
+#define SAMPLE 65536 /* objects of a side of a node that the plan looks at, about */
 
 /* costs in box tests: of putting an object into a cell, and of looking at a cell (measured) */
 #ifndef RB_COST_INCIDENCE
 #define RB_COST_INCIDENCE 60.0
 #endif
 #ifndef RB_COST_CELL
-#define RB_COST_CELL	2000.0
+#define RB_COST_CELL 2000.0
 #endif
 
-#define CROWDED			((rb_count) 1 << 20)	/* red times blue that may deserve a grid */
-#define CROWD			((rb_count) 1 << 28)	/* in all of them; less is done without */
-#define COARSER			8		/* times the cost of an incidence when there were too many */
+#define CROWDED ((rb_count) 1 << 20) /* red times blue that may deserve a grid */
+#define CROWD ((rb_count) 1 << 28)   /* in all of them; less is done without */
+#define COARSER 8                    /* times the cost of an incidence when there were too many */
 
 /* ---- looking at the objects of a chunk ---- */
 
 typedef struct rb_grid_args
 {
-	rb_side		side[2];
-	rb_node    *nodes;
+	rb_side side[2];
+	rb_node *nodes;
 	const rb_chunk *chunks;
 	const uint32_t *above[2];
-	rb_count   *count;
+	rb_count *count;
 	const rb_count *start;
-	uint32_t   *entry[2];
-	uint32_t	nnodes;
-	bool		self;
+	uint32_t *entry[2];
+	uint32_t nnodes;
+	bool self;
 } rb_grid_args;
 
 /* object t of a chunk: its index, and where it starts in the cell above */
@@ -91,10 +91,10 @@ top_chunks_kernel(rb_chunk *chunks, uint32_t nred, uint32_t nblue)
 
 	if (i < all)
 	{
-		uint32_t	side = i >= red_chunks;
-		uint32_t	number = side ? i - red_chunks : i;
-		uint32_t	n = side ? nblue : nred;
-		rb_chunk	c;
+		uint32_t side = i >= red_chunks;
+		uint32_t number = side ? i - red_chunks : i;
+		uint32_t n = side ? nblue : nred;
+		rb_chunk c;
 
 		c.node = 0;
 		c.begin = number * RB_CHUNK;
@@ -106,20 +106,19 @@ top_chunks_kernel(rb_chunk *chunks, uint32_t nred, uint32_t nblue)
 
 /* ---- bounds ---- */
 
-static __global__ void __launch_bounds__(THREADS)
-bounds_kernel(const rb_grid_args args)
+static __global__ void
+__launch_bounds__(THREADS) bounds_kernel(const rb_grid_args args)
 {
 	__shared__ double least[THREADS / 32][6];
 	const rb_chunk c = args.chunks[blockIdx.x];
 	const uint32_t side = c.side_number & 1;
-	double		v[6];
+	double v[6];
 
 	for (int k = 0; k < 6; k++)
 		v[k] = INFINITY;
 	for (uint32_t t = threadIdx.x; t < c.n; t += THREADS)
 	{
-		double		lo[3],
-					hi[3];
+		double lo[3], hi[3];
 
 		entry_box(&args.side[side], chunk_entry(&args, &c, t), lo, hi);
 		for (int a = 0; a < 3; a++)
@@ -131,7 +130,7 @@ bounds_kernel(const rb_grid_args args)
 	for (int k = 0; k < 6; k++)
 		for (int d = 16; d > 0; d /= 2)
 		{
-			double		other = __shfl_down_sync(~0u, v[k], d);
+			double other = __shfl_down_sync(~0u, v[k], d);
 
 			v[k] = other < v[k] ? other : v[k];
 		}
@@ -141,7 +140,7 @@ bounds_kernel(const rb_grid_args args)
 	__syncthreads();
 	if (threadIdx.x < 6)
 	{
-		double		x = least[0][threadIdx.x];
+		double x = least[0][threadIdx.x];
 
 		for (int w = 1; w < THREADS / 32; w++)
 			x = least[w][threadIdx.x] < x ? least[w][threadIdx.x] : x;
@@ -150,28 +149,27 @@ bounds_kernel(const rb_grid_args args)
 }
 
 /* the region of each node's grid, from its bounds */
-static __global__ void __launch_bounds__(THREADS)
-region_kernel(rb_node *nodes, uint32_t nnodes, bool self)
+static __global__ void
+__launch_bounds__(THREADS) region_kernel(rb_node *nodes, uint32_t nnodes, bool self)
 {
 	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
-	rb_node    *node = &nodes[i];
-	uint32_t	shrunk = 0;
+	rb_node *node = &nodes[i];
+	uint32_t shrunk = 0;
 
 	if (i >= nnodes)
 		return;
 	for (int a = 0; a < 3; a++)
 	{
-		const rb_count *red = node->key[0],
-				   *blue = node->key[self ? 0 : 1];
-		double		lo = rb_max(rb_key_value(red[a]), rb_key_value(blue[a]));
-		double		hi = -rb_max(rb_key_value(red[3 + a]), rb_key_value(blue[3 + a]));
-		double		was = 0.5 * node->cell_hi[a] - 0.5 * node->cell_lo[a];
+		const rb_count *red = node->key[0], *blue = node->key[self ? 0 : 1];
+		double lo = rb_max(rb_key_value(red[a]), rb_key_value(blue[a]));
+		double hi = -rb_max(rb_key_value(red[3 + a]), rb_key_value(blue[3 + a]));
+		double was = 0.5 * node->cell_hi[a] - 0.5 * node->cell_lo[a];
 
 		node->meet_lo[a] = lo;
 		node->meet_hi[a] = hi;
 		lo = rb_max(lo, node->cell_lo[a]);
 		hi = rb_min(hi, node->cell_hi[a]);
-		hi = rb_max(lo, hi);	/* the cell's box is rounded; it only guides */
+		hi = rb_max(lo, hi); /* the cell's box is rounded; it only guides */
 		node->lo[a] = lo;
 		node->hi[a] = hi;
 		shrunk |= 0.5 * hi - 0.5 * lo < 0.5 * was;
@@ -185,18 +183,15 @@ region_kernel(rb_node *nodes, uint32_t nnodes, bool self)
  * sum[0] objects looked at, sum[1] those that matter, then of their extents, in
  * widths of the region: x, y, z, xy, xz, yz, xyz.
  */
-static __global__ void __launch_bounds__(THREADS)
-moments_kernel(const rb_grid_args args)
+static __global__ void
+__launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 {
 	__shared__ double sums[THREADS / 32][9];
-	__shared__ double lo[3],
-				hi[3],
-				meet_lo[3],
-				meet_hi[3];
+	__shared__ double lo[3], hi[3], meet_lo[3], meet_hi[3];
 	const rb_chunk c = args.chunks[blockIdx.x];
 	const uint32_t side = c.side_number & 1;
-	rb_node    *node = &args.nodes[c.node];
-	double		s[9];
+	rb_node *node = &args.nodes[c.node];
+	double s[9];
 
 	if ((c.side_number >> 1) % (node->count[side] / SAMPLE + 1) != 0)
 		return;
@@ -212,9 +207,7 @@ moments_kernel(const rb_grid_args args)
 		s[k] = 0;
 	for (uint32_t t = threadIdx.x; t < c.n; t += THREADS)
 	{
-		double		blo[3],
-					bhi[3],
-					e[3];
+		double blo[3], bhi[3], e[3];
 
 		entry_box(&args.side[side], chunk_entry(&args, &c, t), blo, bhi);
 		s[0] += 1;
@@ -222,8 +215,8 @@ moments_kernel(const rb_grid_args args)
 			continue;
 		for (int a = 0; a < 3; a++)
 		{
-			double		width = 0.5 * hi[a] - 0.5 * lo[a];
-			double		x = 0.5 * rb_min(bhi[a], hi[a]) - 0.5 * rb_max(blo[a], lo[a]);
+			double width = 0.5 * hi[a] - 0.5 * lo[a];
+			double x = 0.5 * rb_min(bhi[a], hi[a]) - 0.5 * rb_max(blo[a], lo[a]);
 
 			e[a] = x > 0 && width > 0 ? rb_min(x / width, 1) : 0;
 		}
@@ -245,7 +238,7 @@ moments_kernel(const rb_grid_args args)
 	__syncthreads();
 	if (threadIdx.x < 9)
 	{
-		double		x = 0;
+		double x = 0;
 
 		for (int w = 0; w < THREADS / 32; w++)
 			x += sums[w][threadIdx.x];
@@ -255,8 +248,8 @@ moments_kernel(const rb_grid_args args)
 
 typedef struct rb_estimate
 {
-	double		n;				/* objects that matter */
-	double		mean[7];
+	double n; /* objects that matter */
+	double mean[7];
 } rb_estimate;
 
 static __device__ void
@@ -281,9 +274,8 @@ incidences_of(const rb_estimate *e, const double n[3])
 static __device__ double
 plan_cost(const rb_estimate e[2], const double n[3], double incidence_cost)
 {
-	double		cells = n[0] * n[1] * n[2];
-	double		red = incidences_of(&e[0], n),
-				blue = incidences_of(&e[1], n);
+	double cells = n[0] * n[1] * n[2];
+	double red = incidences_of(&e[0], n), blue = incidences_of(&e[1], n);
 
 	return (red + blue) * incidence_cost + red * blue / cells + cells * RB_COST_CELL;
 }
@@ -297,11 +289,10 @@ static __device__ void
 plan_node(const rb_node *node, bool self, uint32_t resolution, double incidence_cost,
 		  double max_cells, uint32_t cells[3])
 {
-	double		n[3] = {1, 1, 1};
-	double		width[3];
+	double n[3] = {1, 1, 1};
+	double width[3];
 	rb_estimate e[2];
-	double		cost,
-				longest = 0;
+	double cost, longest = 0;
 
 	for (int a = 0; a < 3; a++)
 	{
@@ -327,16 +318,12 @@ plan_node(const rb_node *node, bool self, uint32_t resolution, double incidence_
 	cost = plan_cost(e, n, incidence_cost);
 	for (;;)
 	{
-		int			best = -1;
-		double		best_slope = 0,
-					best_cost = 0,
-					best_n = 0;
+		int best = -1;
+		double best_slope = 0, best_cost = 0, best_n = 0;
 
 		for (int a = 0; a < 3; a++)
 		{
-			double		old = n[a],
-						c,
-						slope;
+			double old = n[a], c, slope;
 
 			if (!(width[a] > 0))
 				continue;
@@ -344,7 +331,7 @@ plan_node(const rb_node *node, bool self, uint32_t resolution, double incidence_
 			if (n[0] * n[1] * n[2] <= max_cells)
 			{
 				c = plan_cost(e, n, incidence_cost);
-				slope = (c - cost) / (n[a] / old - 1);	/* steps differ in size */
+				slope = (c - cost) / (n[a] / old - 1); /* steps differ in size */
 				if (best < 0 || slope < best_slope)
 				{
 					best = a;
@@ -365,20 +352,21 @@ plan_node(const rb_node *node, bool self, uint32_t resolution, double incidence_
 }
 
 /* a grid for each node; cells[i]: how many cells it has */
-static __global__ void __launch_bounds__(THREADS)
-plan_kernel(rb_node *nodes, uint32_t nnodes, bool self, uint32_t resolution,
-			double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
+static __global__ void
+__launch_bounds__(THREADS)
+	plan_kernel(rb_node *nodes, uint32_t nnodes, bool self, uint32_t resolution,
+				double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
 {
 	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
-	rb_node    *node = &nodes[i];
-	uint32_t	n[3];
+	rb_node *node = &nodes[i];
+	uint32_t n[3];
 
 	if (i >= nnodes)
 		return;
 	for (int a = 0; a < 3; a++)
 		if (!(node->meet_lo[a] <= node->meet_hi[a]))
 		{
-			cells[i] = 0;		/* nothing meets */
+			cells[i] = 0; /* nothing meets */
 			return;
 		}
 	plan_node(node, self, resolution, incidence_cost,
@@ -388,8 +376,8 @@ plan_kernel(rb_node *nodes, uint32_t nnodes, bool self, uint32_t resolution,
 	atomicAdd(&totals->cells, cells[i]);
 }
 
-static __global__ void __launch_bounds__(THREADS)
-first_kernel(rb_node *nodes, uint32_t nnodes, const rb_count *first)
+static __global__ void
+__launch_bounds__(THREADS) first_kernel(rb_node *nodes, uint32_t nnodes, const rb_count *first)
 {
 	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
 
@@ -409,25 +397,24 @@ template <bool FILL>
 static __device__ __forceinline__ void
 put(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t index, uint32_t starts)
 {
-	uint32_t   *count = (uint32_t *) (args->count + cell) + side;
+	uint32_t *count = (uint32_t *) (args->count + cell) + side;
 
 	if (!FILL)
 		atomicAdd(count, 1u);
 	else if (*(volatile uint32_t *) count != 0)
 	{
-		uint32_t	at = (uint32_t) (args->start[cell] >> (32 * side)) + atomicSub(count, 1u) - 1;
+		uint32_t at = (uint32_t) (args->start[cell] >> (32 * side)) + atomicSub(count, 1u) - 1;
 
 		args->entry[side][at] = index | starts << RB_INDEX_BITS;
 	}
 }
 
 template <bool FILL>
-static __global__ void __launch_bounds__(THREADS)
-scatter_kernel(const rb_grid_args args)
+static __global__ void
+__launch_bounds__(THREADS) scatter_kernel(const rb_grid_args args)
 {
 	__shared__ rb_grid grid;
-	__shared__ double meet_lo[3],
-				meet_hi[3];
+	__shared__ double meet_lo[3], meet_hi[3];
 	__shared__ rb_count first;
 	const rb_chunk c = args.chunks[blockIdx.x];
 	const uint32_t side = c.side_number & 1;
@@ -449,16 +436,14 @@ scatter_kernel(const rb_grid_args args)
 	for (uint32_t base = 0; base < c.n; base += THREADS)
 	{
 		const uint32_t t = base + threadIdx.x;
-		uint32_t	c0[3] = {0, 0, 0},
-					c1[3] = {0, 0, 0};
-		uint32_t	entry = 0;
-		rb_count	n = 0;
-		unsigned	big;
+		uint32_t c0[3] = {0, 0, 0}, c1[3] = {0, 0, 0};
+		uint32_t entry = 0;
+		rb_count n = 0;
+		unsigned big;
 
 		if (t < c.n)
 		{
-			double		lo[3],
-						hi[3];
+			double lo[3], hi[3];
 
 			entry = chunk_entry(&args, &c, t);
 			entry_box(&args.side[side], entry, lo, hi);
@@ -480,16 +465,15 @@ scatter_kernel(const rb_grid_args args)
 						put<FILL>(&args, side, first + rb_grid_number(&grid, x, y, z),
 								  entry & RB_INDEX_MASK,
 								  entry >> RB_INDEX_BITS &
-								  ((x == c0[0]) | (y == c0[1]) << 1 | (z == c0[2]) << 2));
+									  ((x == c0[0]) | (y == c0[1]) << 1 | (z == c0[2]) << 2));
 
 		/* the large ones by all lanes, one after the other */
 		for (big = __ballot_sync(~0u, n > 64); big != 0; big &= big - 1)
 		{
-			int			from = __ffs(big) - 1;
-			uint32_t	e = __shfl_sync(~0u, entry, from);
-			uint32_t	b0[3],
-						w[3];
-			rb_count	all = __shfl_sync(~0u, n, from);
+			int from = __ffs(big) - 1;
+			uint32_t e = __shfl_sync(~0u, entry, from);
+			uint32_t b0[3], w[3];
+			rb_count all = __shfl_sync(~0u, n, from);
 
 			for (int a = 0; a < 3; a++)
 			{
@@ -498,10 +482,9 @@ scatter_kernel(const rb_grid_args args)
 			}
 			for (rb_count i = lane; i < all; i += 32)
 			{
-				rb_count	row = i / w[0];
-				uint32_t	x = (uint32_t) (i - row * w[0]),
-							y = (uint32_t) (row % w[1]),
-							z = (uint32_t) (row / w[1]);
+				rb_count row = i / w[0];
+				uint32_t x = (uint32_t) (i - row * w[0]), y = (uint32_t) (row % w[1]),
+						 z = (uint32_t) (row / w[1]);
 
 				put<FILL>(&args, side,
 						  first + rb_grid_number(&grid, b0[0] + x, b0[1] + y, b0[2] + z),
@@ -518,12 +501,11 @@ scatter_kernel(const rb_grid_args args)
 static __device__ __forceinline__ uint32_t
 node_of_cell(const rb_node *nodes, uint32_t nnodes, rb_count cell)
 {
-	uint32_t	lo = 0,
-				hi = nnodes;
+	uint32_t lo = 0, hi = nnodes;
 
 	while (hi - lo > 1)
 	{
-		uint32_t	mid = (lo + hi) / 2;
+		uint32_t mid = (lo + hi) / 2;
 
 		if (nodes[mid].first <= cell)
 			lo = mid;
@@ -538,31 +520,29 @@ static __device__ __forceinline__ bool
 is_crowded(const rb_node *node, rb_count tests)
 {
 	return tests > CROWDED && (rb_count) node->grid.n[0] * node->grid.n[1] * node->grid.n[2] > 1 &&
-		(node->shrunk || tests <= node->tests / 2);
+		   (node->shrunk || tests <= node->tests / 2);
 }
 
 static __device__ __forceinline__ rb_count
 items_of(uint32_t r, uint32_t b, bool self)
 {
-	rb_count	nr = (r + RB_TILE_F - 1) / RB_TILE_F,
-				nb = (b + RB_TILE_F - 1) / RB_TILE_F;
+	rb_count nr = (r + RB_TILE_F - 1) / RB_TILE_F, nb = (b + RB_TILE_F - 1) / RB_TILE_F;
 
 	return self ? nr * (nr + 1) / 2 : nr * nb;
 }
 
 /* what the cells hold; empties those without both colours */
-static __global__ void __launch_bounds__(THREADS)
-cells_kernel(const rb_grid_args args, rb_count ncells, rb_totals *totals)
+static __global__ void
+__launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells, rb_totals *totals)
 {
-	rb_count	sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+	rb_count sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
 
 	for (rb_count cell = blockIdx.x * (rb_count) THREADS + threadIdx.x; cell < ncells;
 		 cell += (rb_count) gridDim.x * THREADS)
 	{
-		rb_count	both = args.count[cell];
-		uint32_t	r = (uint32_t) both,
-					b = args.self ? r : (uint32_t) (both >> 32);
-		rb_count	tests = (rb_count) r * b;
+		rb_count both = args.count[cell];
+		uint32_t r = (uint32_t) both, b = args.self ? r : (uint32_t) (both >> 32);
+		rb_count tests = (rb_count) r * b;
 		const rb_node *node;
 
 		if (r == 0 || b == 0 || (args.self && r < 2))
@@ -579,8 +559,8 @@ cells_kernel(const rb_grid_args args, rb_count ncells, rb_totals *totals)
 			sum[4] += items_of(r, b, args.self);
 			sum[5] += tests;
 			sum[6] += 1;
-			sum[7] += (r + RB_CHUNK - 1) / RB_CHUNK +
-				(args.self ? 0 : (b + RB_CHUNK - 1) / RB_CHUNK);
+			sum[7] +=
+				(r + RB_CHUNK - 1) / RB_CHUNK + (args.self ? 0 : (b + RB_CHUNK - 1) / RB_CHUNK);
 		}
 		else
 		{
@@ -592,10 +572,15 @@ cells_kernel(const rb_grid_args args, rb_count ncells, rb_totals *totals)
 	{
 		sum[k] = rb_warp_sum(sum[k]);
 		if ((threadIdx.x & 31) == 0 && sum[k] != 0)
-			atomicAdd(k == 0 ? &totals->incidences[0] : k == 1 ? &totals->incidences[1] :
-					  k == 2 ? &totals->items : k == 3 ? &totals->item_tests :
-					  k == 4 ? &totals->crowded_items : k == 5 ? &totals->crowded_tests :
-					  k == 6 ? &totals->crowded : &totals->crowded_chunks, sum[k]);
+			atomicAdd(k == 0   ? &totals->incidences[0]
+					  : k == 1 ? &totals->incidences[1]
+					  : k == 2 ? &totals->items
+					  : k == 3 ? &totals->item_tests
+					  : k == 4 ? &totals->crowded_items
+					  : k == 5 ? &totals->crowded_tests
+					  : k == 6 ? &totals->crowded
+							   : &totals->crowded_chunks,
+					  sum[k]);
 	}
 }
 
@@ -603,19 +588,18 @@ cells_kernel(const rb_grid_args args, rb_count ncells, rb_totals *totals)
 static __device__ void
 cell_box(const rb_node *node, rb_count cell, double lo[3], double hi[3])
 {
-	uint32_t	at[3];
+	uint32_t at[3];
 
 	at[0] = (uint32_t) (cell % node->grid.n[0]);
 	at[1] = (uint32_t) (cell / node->grid.n[0] % node->grid.n[1]);
 	at[2] = (uint32_t) (cell / node->grid.n[0] / node->grid.n[1]);
 	for (int a = 0; a < 3; a++)
 	{
-		double		f = (double) at[a] / node->grid.n[a],
-					t = (double) (at[a] + 1) / node->grid.n[a];
+		double f = (double) at[a] / node->grid.n[a], t = (double) (at[a] + 1) / node->grid.n[a];
 
 		lo[a] = at[a] == 0 ? node->lo[a] : node->lo[a] * (1 - f) + node->hi[a] * f;
-		hi[a] = at[a] == node->grid.n[a] - 1 ? node->hi[a] :
-			node->lo[a] * (1 - t) + node->hi[a] * t;
+		hi[a] =
+			at[a] == node->grid.n[a] - 1 ? node->hi[a] : node->lo[a] * (1 - t) + node->hi[a] * t;
 	}
 }
 
@@ -625,7 +609,7 @@ make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint
 {
 	const uint32_t number = (uint32_t) atomicAdd(&totals->made_nodes, 1);
 	const uint32_t count[2] = {r, b};
-	rb_node    *node = &nodes[number];
+	rb_node *node = &nodes[number];
 
 	for (int s = 0; s < 2; s++)
 	{
@@ -640,12 +624,12 @@ make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint
 	node->tests = (rb_count) r * b;
 	for (int s = 0; s < (self ? 1 : 2); s++)
 	{
-		uint32_t	n = (count[s] + RB_CHUNK - 1) / RB_CHUNK;
-		rb_count	at = atomicAdd(&totals->made_chunks, n);
+		uint32_t n = (count[s] + RB_CHUNK - 1) / RB_CHUNK;
+		rb_count at = atomicAdd(&totals->made_chunks, n);
 
 		for (uint32_t i = 0; i < n; i++)
 		{
-			rb_chunk	c;
+			rb_chunk c;
 
 			c.node = number;
 			c.begin = node->begin[s] + i * RB_CHUNK;
@@ -657,24 +641,21 @@ make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint
 }
 
 /* work items of the cells, in about their order; crowded ones become nodes when refine is set */
-static __global__ void __launch_bounds__(THREADS)
-items_kernel(const rb_grid_args args, rb_count ncells, bool refine, rb_item *items,
-			 rb_node *next_nodes, rb_chunk *next_chunks, rb_totals *totals)
+static __global__ void
+__launch_bounds__(THREADS)
+	items_kernel(const rb_grid_args args, rb_count ncells, bool refine, rb_item *items,
+				 rb_node *next_nodes, rb_chunk *next_chunks, rb_totals *totals)
 {
 	for (rb_count base = blockIdx.x * (rb_count) THREADS; base < ncells;
 		 base += (rb_count) gridDim.x * THREADS)
 	{
 		const rb_count cell = base + threadIdx.x;
-		uint32_t	r = 0,
-					b = 0,
-					number = 0,
-					mine = 0;
-		rb_count	start = 0,
-					at;
+		uint32_t r = 0, b = 0, number = 0, mine = 0;
+		rb_count start = 0, at;
 
 		if (cell < ncells)
 		{
-			rb_count	both;
+			rb_count both;
 
 			start = args.start[cell];
 			both = args.start[cell + 1] - start;
@@ -694,17 +675,17 @@ items_kernel(const rb_grid_args args, rb_count ncells, bool refine, rb_item *ite
 		if (mine > 0)
 		{
 			const uint32_t red0 = (uint32_t) start,
-						blue0 = args.self ? red0 : (uint32_t) (start >> 32);
+						   blue0 = args.self ? red0 : (uint32_t) (start >> 32);
 
 			for (uint32_t i = 0; i < r; i += RB_TILE_F)
 				for (uint32_t j = args.self ? i : 0; j < b; j += RB_TILE_F)
 				{
-					rb_item		item;
+					rb_item item;
 
 					item.red = red0 + i;
 					item.blue = blue0 + j;
 					item.n = (r - i < RB_TILE_F ? r - i : RB_TILE_F) |
-						(b - j < RB_TILE_F ? b - j : RB_TILE_F) << 16;
+							 (b - j < RB_TILE_F ? b - j : RB_TILE_F) << 16;
 					item.node = number;
 					item.cell = (uint32_t) (cell - args.nodes[number].first);
 					items[at++] = item;
@@ -718,7 +699,7 @@ items_kernel(const rb_grid_args args, rb_count ncells, bool refine, rb_item *ite
 static uint32_t
 blocks_for(rb_count n, uint32_t most)
 {
-	rb_count	blocks = (n + THREADS - 1) / THREADS;
+	rb_count blocks = (n + THREADS - 1) / THREADS;
 
 	return (uint32_t) (blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
@@ -726,8 +707,8 @@ blocks_for(rb_count n, uint32_t most)
 rb_status
 rb_level_top(rb_run *run, const rb_side side[2], bool self, rb_level *level)
 {
-	uint32_t	nblue = self ? 0 : side[1].n;
-	rb_node		node;
+	uint32_t nblue = self ? 0 : side[1].n;
+	rb_node node;
 
 	memset(level, 0, sizeof(*level));
 	memset(&node, 0, sizeof(node));
@@ -747,8 +728,8 @@ rb_level_top(rb_run *run, const rb_side side[2], bool self, rb_level *level)
 	run->lane->report->node = node;
 	RB_CUDA(run, cudaMemcpyAsync(level->nodes, &run->lane->report->node, sizeof(rb_node),
 								 cudaMemcpyHostToDevice, run->lane->compute));
-	top_chunks_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->lane->compute>>>
-		(level->chunks, side[0].n, nblue);
+	top_chunks_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->lane->compute>>>(
+		level->chunks, side[0].n, nblue);
 	RB_LAUNCHED(run, "top_chunks_kernel");
 	return RB_OK;
 }
@@ -778,8 +759,8 @@ totals_read(rb_run *run, const rb_totals *totals)
 static rb_status
 sums(rb_run *run, rb_count *in, rb_count *out, rb_count n)
 {
-	void	   *scratch;
-	size_t		bytes = 0;
+	void *scratch;
+	size_t bytes = 0;
 
 	RB_CUDA(run, rb_scan_bytes(n + 1, &bytes));
 	RB_TRY(rb_device_alloc(run, &scratch, bytes));
@@ -791,31 +772,29 @@ sums(rb_run *run, rb_count *in, rb_count *out, rb_count n)
 
 /* plan and count, coarser and coarser until the incidences fit into memory */
 static rb_status
-level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
-			rb_count *ncells)
+level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals, rb_count *ncells)
 {
 	cudaStream_t stream = run->lane->compute;
 	const rb_totals *seen = &run->lane->report->totals;
 	const uint32_t node_blocks = blocks_for(level->nnodes, UINT32_MAX);
-	double		cost = RB_COST_INCIDENCE;
-	uint32_t	resolution = run->top ? run->ctx->grid_resolution : 0;
-	rb_count   *node_cells,
-			   *node_first;
+	double cost = RB_COST_INCIDENCE;
+	uint32_t resolution = run->top ? run->ctx->grid_resolution : 0;
+	rb_count *node_cells, *node_first;
 
 	RB_TRY(rb_device_alloc(run, (void **) &node_cells, (level->nnodes + 1) * sizeof(rb_count)));
 	RB_TRY(rb_device_alloc(run, (void **) &node_first, (level->nnodes + 1) * sizeof(rb_count)));
 	for (;; cost *= COARSER, resolution = 0)
 	{
 		/* a third of what is left for the cells, another for the incidences */
-		uint64_t	share = (run->budget - run->used) / 3;
-		double		max_cells = (double) (share / (2 * sizeof(rb_count)) / level->nnodes);
+		uint64_t share = (run->budget - run->used) / 3;
+		double max_cells = (double) (share / (2 * sizeof(rb_count)) / level->nnodes);
 
 		if (max_cells > (1 << 26))
 			max_cells = 1 << 26;
 		RB_CUDA(run, cudaMemsetAsync(totals, 0, sizeof(rb_totals), stream));
-		plan_kernel<<<node_blocks, THREADS, 0, stream>>>
-			(level->nodes, level->nnodes, args->self, resolution, cost, max_cells, node_cells,
-			 totals);
+		plan_kernel<<<node_blocks, THREADS, 0, stream>>>(level->nodes, level->nnodes, args->self,
+														 resolution, cost, max_cells, node_cells,
+														 totals);
 		RB_LAUNCHED(run, "plan_kernel");
 		RB_TRY(sums(run, node_cells, node_first, level->nnodes));
 		first_kernel<<<node_blocks, THREADS, 0, stream>>>(level->nodes, level->nnodes, node_first);
@@ -832,8 +811,8 @@ level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
 		RB_CUDA(run, cudaMemsetAsync(level->count, 0, *ncells * sizeof(rb_count), stream));
 		scatter_kernel<false><<<level->nchunks, THREADS, 0, stream>>>(*args);
 		RB_LAUNCHED(run, "scatter_kernel");
-		cells_kernel<<<blocks_for(*ncells, 16 * run->card->sms), THREADS, 0, stream>>>
-			(*args, *ncells, totals);
+		cells_kernel<<<blocks_for(*ncells, 16 * run->card->sms), THREADS, 0, stream>>>(
+			*args, *ncells, totals);
 		RB_LAUNCHED(run, "cells_kernel");
 		RB_TRY(totals_read(run, totals));
 		if (seen->incidences[0] < UINT32_MAX && seen->incidences[1] < UINT32_MAX &&
@@ -852,13 +831,13 @@ rb_status
 rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb_level *next)
 {
 	cudaStream_t stream = run->lane->compute;
-	rb_stats   *stats = &run->ctx->stats;
-	rb_totals  *totals;
-	rb_totals	seen;
-	rb_count	ncells = 0;
+	rb_stats *stats = &run->ctx->stats;
+	rb_totals *totals;
+	rb_totals seen;
+	rb_count ncells = 0;
 	rb_grid_args args;
-	uint32_t	cell_blocks;
-	bool		refine;
+	uint32_t cell_blocks;
+	bool refine;
 
 	memset(next, 0, sizeof(*next));
 	memset(&args, 0, sizeof(args));
@@ -874,8 +853,8 @@ rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb
 	RB_TRY(rb_device_alloc(run, (void **) &totals, sizeof(rb_totals)));
 	bounds_kernel<<<level->nchunks, THREADS, 0, stream>>>(args);
 	RB_LAUNCHED(run, "bounds_kernel");
-	region_kernel<<<blocks_for(level->nnodes, UINT32_MAX), THREADS, 0, stream>>>
-		(level->nodes, level->nnodes, self);
+	region_kernel<<<blocks_for(level->nnodes, UINT32_MAX), THREADS, 0, stream>>>(
+		level->nodes, level->nnodes, self);
 	RB_LAUNCHED(run, "region_kernel");
 	moments_kernel<<<level->nchunks, THREADS, 0, stream>>>(args);
 	RB_LAUNCHED(run, "moments_kernel");
@@ -911,14 +890,14 @@ rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb
 		next->nnodes = (uint32_t) seen.crowded;
 		next->nchunks = (uint32_t) seen.crowded_chunks;
 		RB_TRY(rb_device_alloc(run, (void **) &next->nodes, seen.crowded * sizeof(rb_node)));
-		RB_TRY(rb_device_alloc(run, (void **) &next->chunks,
-							   seen.crowded_chunks * sizeof(rb_chunk)));
+		RB_TRY(
+			rb_device_alloc(run, (void **) &next->chunks, seen.crowded_chunks * sizeof(rb_chunk)));
 	}
 	scatter_kernel<true><<<level->nchunks, THREADS, 0, stream>>>(args);
 	RB_LAUNCHED(run, "scatter_kernel");
 	cell_blocks = blocks_for(ncells, 16 * run->card->sms);
-	items_kernel<<<cell_blocks, THREADS, 0, stream>>>
-		(args, ncells, refine, level->items, next->nodes, next->chunks, totals);
+	items_kernel<<<cell_blocks, THREADS, 0, stream>>>(args, ncells, refine, level->items,
+													  next->nodes, next->chunks, totals);
 	RB_LAUNCHED(run, "items_kernel");
 	rb_device_free(run, (void **) &totals);
 	rb_device_free(run, (void **) &level->count);

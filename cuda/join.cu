@@ -10,23 +10,24 @@
  * into the sink.
  */
 #include "rb_cuda.cuh"
+#include "rb_pair.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define POOL_PAIRS	((rb_count) 16 << 20)	/* that a launch should find beyond its reservations */
-#define RESERVED	((rb_count) RB_TILE_F * RB_TILE_F)
+#define POOL_PAIRS ((rb_count) 16 << 20) /* that a launch should find beyond its reservations */
+#define RESERVED ((rb_count) RB_TILE_F * RB_TILE_F)
 
 typedef struct rb_joiner
 {
-	rb_run	   *run;
-	rb_side		side[2];
-	bool		self;
+	rb_run *run;
+	rb_side side[2];
+	bool self;
 	rb_cells_args args;
-	rb_pool		pool[2];
-	rb_tally   *tally;			/* two, on the device, and the next work item */
-	int			pools;
-	int			blocks;
+	rb_pool pool[2];
+	rb_tally *tally; /* two, on the device, and the next work item */
+	int pools;
+	int blocks;
 } rb_joiner;
 
 /* ---- pairs to the host ---- */
@@ -41,7 +42,7 @@ emit(rb_run *run, void *arg, const void *bytes, size_t n)
 static rb_status
 emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 {
-	rb_run	   *run = j->run;
+	rb_run *run = j->run;
 
 	if (n == 0)
 		return RB_OK;
@@ -59,9 +60,9 @@ emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
 	const rb_joiner *j = (const rb_joiner *) arg;
 	const rb_job *job = run->job;
 	const rb_objects *blue = job->blue != NULL ? job->blue : job->red;
-	rb_pair    *pairs = NULL;
-	size_t		kept = 0;
-	rb_status	status;
+	rb_pair *pairs = NULL;
+	size_t kept = 0;
+	rb_status status;
 
 	status = rb_array(run->ctx, (void **) &pairs, n, sizeof(rb_pair));
 	if (status != RB_OK)
@@ -78,7 +79,7 @@ emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
 		for (size_t i = 0; i < kept && j->self; i++)
 			if (pairs[i].blue < pairs[i].red)
 			{
-				uint32_t	t = pairs[i].red;
+				uint32_t t = pairs[i].red;
 
 				pairs[i].red = pairs[i].blue;
 				pairs[i].blue = t;
@@ -95,10 +96,10 @@ emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
 static rb_status
 drain(rb_joiner *j, int k)
 {
-	rb_run	   *run = j->run;
+	rb_run *run = j->run;
 	const rb_tally *tally = &run->lane->report->tally[k];
 	const rb_pool *pool = &j->pool[k];
-	double		began;
+	double began;
 
 	RB_TRY(emit_hits(j, pool->hits, tally->hits));
 	RB_TRY(emit_hits(j, pool->doubts, tally->late));
@@ -116,13 +117,11 @@ drain(rb_joiner *j, int k)
 static rb_status
 pools_make(rb_joiner *j, const rb_level *level)
 {
-	rb_run	   *run = j->run;
-	uint64_t	left = run->budget - run->used;
-	rb_count	blocks,
-				want,
-				fit;
+	rb_run *run = j->run;
+	uint64_t left = run->budget - run->used;
+	rb_count blocks, want, fit;
 
-	RB_TRY(rb_cells_blocks(run, &j->blocks));
+	RB_TRY(rb_cells_blocks(run, &j->args, &j->blocks));
 	if ((rb_count) j->blocks > level->nitems)
 		j->blocks = (int) level->nitems;
 	blocks = (rb_count) j->blocks;
@@ -151,7 +150,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 	RB_CUDA(run, cudaMemsetAsync(j->args.next, 0, sizeof(rb_count), run->lane->compute));
 	for (int k = 0; k < j->pools; k++)
 	{
-		rb_pool    *pool = &j->pool[k];
+		rb_pool *pool = &j->pool[k];
 
 		pool->capacity = want;
 		pool->tally = j->tally + k;
@@ -176,7 +175,7 @@ pools_free(rb_joiner *j)
 static __global__ void
 tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *report)
 {
-	rb_tally	t = *tally;
+	rb_tally t = *tally;
 
 	t.next = *next;
 	*report = t;
@@ -186,11 +185,11 @@ tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *report)
 static rb_status
 launch(rb_joiner *j, int k)
 {
-	rb_run	   *run = j->run;
+	rb_run *run = j->run;
 	cudaStream_t stream = run->lane->compute;
 	cudaEvent_t *event = run->lane->launch[k];
-	rb_tally   *report = &run->lane->report->tally[k];
-	rb_tally   *tally = j->pool[k].tally;
+	rb_tally *report = &run->lane->report->tally[k];
+	rb_tally *tally = j->pool[k].tally;
 
 	RB_CUDA(run, cudaMemsetAsync(tally, 0, sizeof(rb_tally), stream));
 	j->args.pool = j->pool[k];
@@ -209,24 +208,24 @@ launch(rb_joiner *j, int k)
 
 /* what a launch did and took, for the statistics */
 static rb_status
-count(rb_run *run, int k)
+count(rb_run *run, int k, bool faces)
 {
 	static const rb_stage stage[3] = {RB_STAGE_CANDIDATES, RB_STAGE_DOUBLE, RB_STAGE_EXACT};
 	const rb_tally *tally = &run->lane->report->tally[k];
-	rb_stats   *stats = &run->ctx->stats;
-	float		ms[3];
+	rb_stats *stats = &run->ctx->stats;
+	float ms[3];
 
 	for (int i = 0; i < 3; i++)
 	{
-		RB_CUDA(run, cudaEventElapsedTime(&ms[i], run->lane->launch[k][i],
-										  run->lane->launch[k][i + 1]));
+		RB_CUDA(run,
+				cudaEventElapsedTime(&ms[i], run->lane->launch[k][i], run->lane->launch[k][i + 1]));
 		stats->stage[stage[i]].ms += ms[i];
 	}
 	stats->stage[RB_STAGE_CANDIDATES].count += tally->candidates;
-	if (run->ctx->filters & RB_FILTER_FLOAT)
+	if ((run->ctx->filters & RB_FILTER_FLOAT) && faces)
 	{
 		/* one kernel does both; its clocks tell the shares */
-		double		share = tally->clocks > 0 ? (double) tally->float_clocks / tally->clocks : 0;
+		double share = tally->clocks > 0 ? (double) tally->float_clocks / tally->clocks : 0;
 
 		stats->stage[RB_STAGE_FLOAT].count += tally->candidates;
 		stats->stage[RB_STAGE_FLOAT].ms += share * ms[0];
@@ -248,9 +247,9 @@ count(rb_run *run, int k)
 static rb_status
 join_items(rb_joiner *j, const rb_level *level)
 {
-	rb_run	   *run = j->run;
-	int			running = 0;
-	bool		more = true;
+	rb_run *run = j->run;
+	int running = 0;
+	bool more = true;
 
 	j->args.nodes = level->nodes;
 	j->args.items = level->items;
@@ -265,7 +264,7 @@ join_items(rb_joiner *j, const rb_level *level)
 		const rb_tally *tally = &run->lane->report->tally[k];
 
 		RB_TRY(rb_wait(run, run->lane->launch[k][4]));
-		RB_TRY(count(run, k));
+		RB_TRY(count(run, k, j->side[0].kind == RB_TRIANGLE3 && j->side[1].kind == RB_TRIANGLE3));
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
 					level->nitems);
@@ -282,9 +281,8 @@ join_items(rb_joiner *j, const rb_level *level)
 rb_status
 rb_join_sides(rb_run *run, const rb_side side[2], bool self)
 {
-	rb_joiner	j;
-	rb_level	level,
-				next;
+	rb_joiner j;
+	rb_level level, next;
 
 	memset(&j, 0, sizeof(j));
 	j.run = run;
@@ -293,9 +291,11 @@ rb_join_sides(rb_run *run, const rb_side side[2], bool self)
 		j.args.side[s] = j.side[s] = side[self ? 0 : s];
 	j.args.self = self;
 	j.args.filters = run->ctx->filters;
+	j.args.axes = side[0].kind == RB_SEGMENT2 || side[0].kind == RB_BOX2 ? 3 : 7;
+	j.args.boxes = rb_boxes_decide(j.side[0].kind, j.side[1].kind);
 	j.args.stop = run->lane->stop;
 	j.args.count_only = run->job->count_only && run->job->red->row_of == NULL &&
-		(run->job->blue == NULL || run->job->blue->row_of == NULL);
+						(run->job->blue == NULL || run->job->blue->row_of == NULL);
 
 	RB_TRY(rb_level_top(run, side, self, &level));
 	for (;;)

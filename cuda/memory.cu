@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COPY_THREADS	8
-#define COPY_GRAIN		((size_t) 256 << 10)
-#define WAIT_MS			2000.0	/* for memory that other sessions hold */
+#define COPY_THREADS 8
+#define COPY_GRAIN ((size_t) 256 << 10)
+#define WAIT_MS 2000.0 /* for memory that other sessions hold */
 
 static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
 static rb_lane *lanes;
@@ -38,10 +38,10 @@ doze(long ns)
 rb_status
 rb_cuda_failed(rb_run *run, cudaError_t error, const char *call)
 {
-	char		text[200];
-	int			length = (int) strcspn(call, "(");
+	char text[200];
+	int length = (int) strcspn(call, "(");
 
-	cudaGetLastError();			/* forget it, unless it is one that stays */
+	cudaGetLastError(); /* forget it, unless it is one that stays */
 	snprintf(text, sizeof(text), "%.*s: %s", length, call, cudaGetErrorString(error));
 	return rb_fail(run->ctx, RB_DEVICE_FAILED, 0, 0, text);
 }
@@ -102,8 +102,8 @@ lane_fill(rb_run *run, rb_lane *lane)
 rb_status
 rb_lane_take(rb_run *run)
 {
-	rb_lane    *lane;
-	rb_status	status;
+	rb_lane *lane;
+	rb_status status;
 
 	pthread_mutex_lock(&lanes_lock);
 	lane = lanes;
@@ -132,7 +132,7 @@ rb_lane_take(rb_run *run)
 void
 rb_lane_give(rb_run *run, bool healthy)
 {
-	rb_lane    *lane = run->lane;
+	rb_lane *lane = run->lane;
 
 	run->lane = NULL;
 	if (lane == NULL)
@@ -154,7 +154,7 @@ rb_lanes_release(void)
 	pthread_mutex_lock(&lanes_lock);
 	while (lanes != NULL)
 	{
-		rb_lane    *lane = lanes;
+		rb_lane *lane = lanes;
 
 		lanes = lane->next;
 		lane_destroy(lane);
@@ -184,8 +184,8 @@ give(rb_run *run, void *block)
 rb_status
 rb_device_alloc(rb_run *run, void **block, uint64_t bytes)
 {
-	double		until = rb_now_ms() + WAIT_MS;
-	int			i = 0;
+	double until = rb_now_ms() + WAIT_MS;
+	int i = 0;
 
 	*block = NULL;
 	bytes = (bytes + 255) / 256 * 256;
@@ -254,7 +254,7 @@ marks_read(rb_run *run)
 {
 	for (int i = 1; i < run->nmarks; i++)
 	{
-		float		ms;
+		float ms;
 
 		if (run->mark_stage[i] < 0)
 			continue;
@@ -300,7 +300,7 @@ rb_stop_kernels(rb_run *run)
 rb_status
 rb_wait(rb_run *run, cudaEvent_t event)
 {
-	double		began = rb_now_ms();
+	double began = rb_now_ms();
 	cudaError_t error;
 
 	while ((error = cudaEventQuery(event)) == cudaErrorNotReady)
@@ -341,7 +341,7 @@ is_pinned(const void *p)
 static void
 copy_parallel(rb_run *run, void *to, const void *from, size_t n)
 {
-	int			threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
+	int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
 
 	if (threads <= 1 || n < 4 * COPY_GRAIN)
 	{
@@ -350,25 +350,26 @@ copy_parallel(rb_run *run, void *to, const void *from, size_t n)
 	}
 #pragma omp parallel for schedule(static) num_threads(threads)
 	for (size_t at = 0; at < n; at += COPY_GRAIN)
-		memcpy((char *) to + at, (const char *) from + at, n - at < COPY_GRAIN ? n - at : COPY_GRAIN);
+		memcpy((char *) to + at, (const char *) from + at,
+			   n - at < COPY_GRAIN ? n - at : COPY_GRAIN);
 }
 
 rb_status
 rb_upload(rb_run *run, void *to, const void *from, size_t bytes)
 {
-	rb_lane    *lane = run->lane;
-	int			k = 0;
+	rb_lane *lane = run->lane;
+	int k = 0;
 
 	run->ctx->stats.stage[RB_STAGE_UPLOAD].count += bytes;
 	if (is_pinned(from))
 	{
 		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, lane->compute));
-		return RB_OK;			/* the caller keeps it until the join ends */
+		return RB_OK; /* the caller keeps it until the join ends */
 	}
 	for (size_t at = 0; at < bytes; at += RB_SLOT_BYTES, k++)
 	{
-		size_t		n = bytes - at < RB_SLOT_BYTES ? bytes - at : RB_SLOT_BYTES;
-		int			s = k % RB_SLOTS;
+		size_t n = bytes - at < RB_SLOT_BYTES ? bytes - at : RB_SLOT_BYTES;
+		int s = k % RB_SLOTS;
 
 		/* the piece's last use, by this call or an earlier one */
 		RB_TRY(rb_wait(run, lane->slot_done[s]));
@@ -385,23 +386,21 @@ rb_status
 rb_download(rb_run *run, const void *from, size_t bytes, size_t element, rb_consume consume,
 			void *arg)
 {
-	rb_lane    *lane = run->lane;
+	rb_lane *lane = run->lane;
 	const size_t piece = RB_SLOT_BYTES / element * element;
-	size_t		asked = 0,
-				taken = 0;
-	int			ask = 0,
-				get = 0;
+	size_t asked = 0, taken = 0;
+	int ask = 0, get = 0;
 
 	run->ctx->stats.stage[RB_STAGE_DOWNLOAD].count += bytes;
 	while (taken < bytes)
 	{
-		size_t		n = bytes - taken < piece ? bytes - taken : piece;
-		float		ms;
+		size_t n = bytes - taken < piece ? bytes - taken : piece;
+		float ms;
 
 		for (; asked < bytes && ask - get < RB_SLOTS; ask++)
 		{
-			size_t		m = bytes - asked < piece ? bytes - asked : piece;
-			int			s = ask % RB_SLOTS;
+			size_t m = bytes - asked < piece ? bytes - asked : piece;
+			int s = ask % RB_SLOTS;
 
 			RB_TRY(rb_wait(run, lane->slot_done[s]));
 			RB_CUDA(run, cudaEventRecord(lane->slot_from[s], lane->copy));

@@ -29,14 +29,14 @@
 
 #include <cuda_runtime.h>
 
-typedef unsigned long long rb_count;	/* what atomicAdd takes */
+typedef unsigned long long rb_count; /* what atomicAdd takes */
 
 /* ---- memory.cu: what a join holds of the device, and what is kept between joins ---- */
 
-#define RB_SLOTS		4		/* pieces of pinned memory through which bytes go */
-#define RB_SLOT_BYTES	((size_t) 16 << 20)
-#define RB_MARKS		32
-#define RB_BLOCKS		48		/* allocations of a join */
+#define RB_SLOTS 4 /* pieces of pinned memory through which bytes go */
+#define RB_SLOT_BYTES ((size_t) 16 << 20)
+#define RB_MARKS 32
+#define RB_BLOCKS 48 /* allocations of a join */
 
 struct rb_report;
 
@@ -47,23 +47,23 @@ typedef struct rb_lane
 	cudaStream_t compute;
 	cudaStream_t copy;
 	cudaEvent_t mark[RB_MARKS];
-	cudaEvent_t done;				/* all that was asked of the compute stream */
-	cudaEvent_t launch[2][5];		/* of a launch into pool 0, 1: begin, the ends of its kernels */
+	cudaEvent_t done;         /* all that was asked of the compute stream */
+	cudaEvent_t launch[2][5]; /* of a launch into pool 0, 1: begin, the ends of its kernels */
 	cudaEvent_t slot_from[RB_SLOTS];
 	cudaEvent_t slot_done[RB_SLOTS];
-	char	   *slot[RB_SLOTS];
-	struct rb_report *report;		/* pinned: what kernels tell the host */
-	volatile uint32_t *stop;		/* on the device: not 0 when kernels should end */
+	char *slot[RB_SLOTS];
+	struct rb_report *report; /* pinned: what kernels tell the host */
+	volatile uint32_t *stop;  /* on the device: not 0 when kernels should end */
 } rb_lane;
 
 /* the device, as it was found */
 typedef struct rb_card
 {
-	int			id;
-	int			sms;
-	bool		pools;				/* cudaMallocAsync */
-	uint64_t	bytes;
-	char		text[80];
+	int id;
+	int sms;
+	bool pools; /* cudaMallocAsync */
+	uint64_t bytes;
+	char text[80];
 } rb_card;
 
 typedef struct rb_run
@@ -71,45 +71,45 @@ typedef struct rb_run
 	rb_context *ctx;
 	const rb_job *job;
 	const rb_sink *sink;
-	rb_lane    *lane;
+	rb_lane *lane;
 	const rb_card *card;
-	uint64_t	budget;				/* bytes of device memory */
-	uint64_t	used;
-	void	   *block[RB_BLOCKS];
-	uint64_t	size[RB_BLOCKS];
-	int			nmarks;
-	int			mark_stage[RB_MARKS];	/* what the time up to this mark was spent on; -1: nothing */
-	bool		stopping;			/* the kernels were told */
-	bool		emitted;			/* pairs were handed out: too late to begin again */
-	bool		top;				/* no grid was made yet */
+	uint64_t budget; /* bytes of device memory */
+	uint64_t used;
+	void *block[RB_BLOCKS];
+	uint64_t size[RB_BLOCKS];
+	int nmarks;
+	int mark_stage[RB_MARKS]; /* what the time up to this mark was spent on; -1: nothing */
+	bool stopping;            /* the kernels were told */
+	bool emitted;             /* pairs were handed out: too late to begin again */
+	bool top;                 /* no grid was made yet */
 } rb_run;
 
 /* a failed call of the runtime becomes a status with the call's name */
 extern rb_status rb_cuda_failed(rb_run *run, cudaError_t error, const char *call);
 
-#define RB_CUDA(run, call) \
-	do \
-	{ \
-		cudaError_t rb_cuda_error = (call); \
-		if (rb_cuda_error != cudaSuccess) \
+#define RB_CUDA(run, call)                                    \
+	do                                                        \
+	{                                                         \
+		cudaError_t rb_cuda_error = (call);                   \
+		if (rb_cuda_error != cudaSuccess)                     \
 			return rb_cuda_failed(run, rb_cuda_error, #call); \
 	} while (0)
 
 /* the same after a kernel launch */
-#define RB_LAUNCHED(run, name) \
-	do \
-	{ \
-		cudaError_t rb_cuda_error = cudaGetLastError(); \
-		if (rb_cuda_error != cudaSuccess) \
+#define RB_LAUNCHED(run, name)                                    \
+	do                                                            \
+	{                                                             \
+		cudaError_t rb_cuda_error = cudaGetLastError();           \
+		if (rb_cuda_error != cudaSuccess)                         \
 			return rb_cuda_failed(run, rb_cuda_error, name "()"); \
 	} while (0)
 
-#define RB_TRY(call) \
-	do \
-	{ \
+#define RB_TRY(call)                      \
+	do                                    \
+	{                                     \
 		rb_status rb_try_status = (call); \
-		if (rb_try_status != RB_OK) \
-			return rb_try_status; \
+		if (rb_try_status != RB_OK)       \
+			return rb_try_status;         \
 	} while (0)
 
 extern rb_status rb_lane_take(rb_run *run);
@@ -139,7 +139,7 @@ extern rb_status rb_sync(rb_run *run);
 extern rb_status rb_upload(rb_run *run, void *to, const void *from, size_t bytes);
 
 /* what is done with bytes that came from the device; they are gone when it returns */
-typedef rb_status (*rb_consume) (rb_run *run, void *arg, const void *bytes, size_t n);
+typedef rb_status (*rb_consume)(rb_run *run, void *arg, const void *bytes, size_t n);
 
 /* device to host on the copy stream, in pieces of whole `element`s, consumed in order */
 extern rb_status rb_download(rb_run *run, const void *from, size_t bytes, size_t element,
@@ -151,81 +151,81 @@ extern rb_status rb_download(rb_run *run, const void *from, size_t bytes, size_t
 typedef struct rb_side
 {
 	const double *coords;
-	const uint32_t *row_of;		/* NULL: no two parts share a row, or it does not matter */
-	uint32_t	n;
-	uint32_t	base;			/* index of part 0 in the job */
-	rb_kind		kind;
+	const uint32_t *row_of; /* NULL: no two parts share a row, or it does not matter */
+	uint32_t n;
+	uint32_t base; /* index of part 0 in the job */
+	rb_kind kind;
 } rb_side;
 
 /* a cell of the level above, or at the top everything; to be cut by a grid */
 typedef struct rb_node
 {
-	rb_count	key[2][6];		/* bounds of red and blue: least lo, least -hi (ordered bits) */
-	double		meet_lo[3];		/* where both sides' bounds meet: nothing outside matters */
-	double		meet_hi[3];
-	double		lo[3];			/* the same within the cell: the region of the grid */
-	double		hi[3];
-	double		cell_lo[3];		/* the cell, infinite at the top */
-	double		cell_hi[3];
-	double		sum[2][9];		/* of a sample: objects, those that matter, moments of extents */
-	rb_grid		grid;
-	uint32_t	begin[2];		/* contents among the entries of the level above */
-	uint32_t	count[2];
-	rb_count	first;			/* its first cell among the cells of its level */
-	rb_count	tests;			/* red times blue of the cell it refines */
-	uint32_t	shrunk;			/* the region is much smaller than the cell */
+	rb_count key[2][6]; /* bounds of red and blue: least lo, least -hi (ordered bits) */
+	double meet_lo[3];  /* where both sides' bounds meet: nothing outside matters */
+	double meet_hi[3];
+	double lo[3]; /* the same within the cell: the region of the grid */
+	double hi[3];
+	double cell_lo[3]; /* the cell, infinite at the top */
+	double cell_hi[3];
+	double sum[2][9]; /* of a sample: objects, those that matter, moments of extents */
+	rb_grid grid;
+	uint32_t begin[2]; /* contents among the entries of the level above */
+	uint32_t count[2];
+	rb_count first;  /* its first cell among the cells of its level */
+	rb_count tests;  /* red times blue of the cell it refines */
+	uint32_t shrunk; /* the region is much smaller than the cell */
 } rb_node;
 
 /* some objects of one side of a node: what one block of threads looks at */
 typedef struct rb_chunk
 {
-	uint32_t	node;
-	uint32_t	begin;			/* among the entries of the level above; at the top, an index */
-	uint32_t	n;
-	uint32_t	side_number;	/* side in bit 0; above, which chunk of that side of the node */
+	uint32_t node;
+	uint32_t begin; /* among the entries of the level above; at the top, an index */
+	uint32_t n;
+	uint32_t side_number; /* side in bit 0; above, which chunk of that side of the node */
 } rb_chunk;
 
-#define RB_CHUNK		1024
+#define RB_CHUNK 1024
 
 /* red times blue, at most RB_TILE_F a side, of one cell: what a block joins at once */
 typedef struct rb_item
 {
-	uint32_t	red;			/* first entry */
-	uint32_t	blue;
-	uint32_t	n;				/* red's number | blue's << 16 */
-	uint32_t	node;
-	uint32_t	cell;			/* within the node */
+	uint32_t red; /* first entry */
+	uint32_t blue;
+	uint32_t n; /* red's number | blue's << 16 */
+	uint32_t node;
+	uint32_t cell; /* within the node */
 } rb_item;
 
 typedef struct rb_level
 {
-	rb_node    *nodes;
-	rb_chunk   *chunks;
-	uint32_t   *above[2];		/* entries of the level above, owned; NULL: every object */
-	uint32_t	nnodes;
-	uint32_t	nchunks;
-	rb_count   *count;			/* per cell: red in the lower half, blue in the upper */
-	rb_count   *start;			/* the same summed up, one more */
-	uint32_t   *entry[2];		/* index, and in the top three bits where it starts (rb_grid.h) */
-	rb_item    *items;
-	rb_count	nitems;
-	rb_count	item_tests;		/* most pairs that the items can give */
+	rb_node *nodes;
+	rb_chunk *chunks;
+	uint32_t *above[2]; /* entries of the level above, owned; NULL: every object */
+	uint32_t nnodes;
+	uint32_t nchunks;
+	rb_count *count;    /* per cell: red in the lower half, blue in the upper */
+	rb_count *start;    /* the same summed up, one more */
+	uint32_t *entry[2]; /* index, and in the top three bits where it starts (rb_grid.h) */
+	rb_item *items;
+	rb_count nitems;
+	rb_count item_tests; /* most pairs that the items can give */
 } rb_level;
 
 /* totals over the cells of a level */
 typedef struct rb_totals
 {
-	rb_count	cells;			/* from the plan */
-	rb_count	incidences[2];	/* in cells that have both colours */
-	rb_count	items;			/* work items of cells that are not crowded, */
-	rb_count	item_tests;
-	rb_count	crowded_items;	/* what crowded ones would have, */
-	rb_count	crowded_tests;
-	rb_count	crowded;		/* their number, */
-	rb_count	crowded_chunks; /* and the chunks that they make as nodes */
-	rb_count	made_items;		/* cursors while items, nodes and chunks are written */
-	rb_count	made_nodes;
-	rb_count	made_chunks;
+	rb_count cells;         /* from the plan */
+	rb_count incidences[2]; /* in cells that have both colours */
+	rb_count items;         /* work items of cells that are not crowded, */
+	rb_count item_tests;
+	rb_count crowded_items; /* what crowded ones would have, */
+	rb_count crowded_tests;
+	rb_count crowded;        /* their number, */
+	rb_count crowded_chunks; /* and the chunks that they make as nodes */
+	rb_count made_items;     /* cursors while items, nodes and chunks are written */
+	rb_count made_nodes;
+	rb_count made_chunks;
 } rb_totals;
 
 /* the top: one node with all objects */
@@ -251,7 +251,7 @@ extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_c
 /* ---- cells.cu: from work items to candidates, and the float test ---- */
 
 #ifndef RB_TILE_F
-#define RB_TILE_F		224		/* objects of one side in shared memory, at most 256 */
+#define RB_TILE_F 224 /* objects of one side in shared memory, at most 256 */
 #endif
 
 /*
@@ -261,56 +261,58 @@ extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_c
  */
 typedef struct rb_pool
 {
-	rb_pair    *hits;			/* from the front; what the double filter left from the back */
-	rb_pair    *doubts;			/* then more hits from the front, pairs for the host from the back */
-	rb_count	capacity;		/* of each */
+	rb_pair *hits;     /* from the front; what the double filter left from the back */
+	rb_pair *doubts;   /* then more hits from the front, pairs for the host from the back */
+	rb_count capacity; /* of each */
 	struct rb_tally *tally;
 } rb_pool;
 
 /* counters of one launch, on the device */
 typedef struct rb_tally
 {
-	rb_count	next;			/* the first work item that nobody took, at the launch's end */
-	rb_count	reserved;
-	rb_count	full;			/* not 0 when a reservation did not fit */
-	rb_count	hits;
-	rb_count	doubts;			/* pairs that the float test left */
-	rb_count	hard;			/* pairs that the double filter left */
-	rb_count	late;			/* hits among them */
-	rb_count	rest;			/* pairs that only GMP decides */
-	rb_count	candidates;
-	rb_count	exact;			/* pairs that took an exact sign, */
-	rb_count	integer;		/* and the signs by means */
-	rb_count	expansion;
-	rb_count	clocks;			/* sampled: of warps at work on items, */
-	rb_count	load_clocks;	/* putting objects into shared memory, */
-	rb_count	float_clocks;	/* and at float tests */
+	rb_count next; /* the first work item that nobody took, at the launch's end */
+	rb_count reserved;
+	rb_count full; /* not 0 when a reservation did not fit */
+	rb_count hits;
+	rb_count doubts; /* pairs that the float test left */
+	rb_count hard;   /* pairs that the double filter left */
+	rb_count late;   /* hits among them */
+	rb_count rest;   /* pairs that only GMP decides */
+	rb_count candidates;
+	rb_count exact;   /* pairs that took an exact sign, */
+	rb_count integer; /* and the signs by means */
+	rb_count expansion;
+	rb_count clocks;       /* sampled: of warps at work on items, */
+	rb_count load_clocks;  /* putting objects into shared memory, */
+	rb_count float_clocks; /* and at float tests */
 } rb_tally;
 
 typedef struct rb_report
 {
-	rb_totals	totals;
-	rb_node		node;			/* the first of a level */
-	rb_tally	tally[2];
+	rb_totals totals;
+	rb_node node; /* the first of a level */
+	rb_tally tally[2];
 } rb_report;
 
 typedef struct rb_cells_args
 {
-	rb_side		side[2];
+	rb_side side[2];
 	const uint32_t *entry[2];
 	const rb_node *nodes;
 	const rb_item *items;
-	rb_count	nitems;
-	rb_count   *next;			/* the first work item that nobody took; one for all launches */
-	rb_pool		pool;
+	rb_count nitems;
+	rb_count *next; /* the first work item that nobody took; one for all launches */
+	rb_pool pool;
 	const volatile uint32_t *stop;
-	uint32_t	filters;
-	bool		self;			/* the two sides are one; smaller index first */
-	bool		count_only;		/* hits are counted, not written */
+	uint32_t filters;
+	uint32_t axes;   /* bits of those that the kinds have */
+	bool boxes;      /* overlapping boxes are the answer */
+	bool self;       /* the two sides are one; smaller index first */
+	bool count_only; /* hits are counted, not written */
 } rb_cells_args;
 
 /* blocks that fit on the device at once */
-extern rb_status rb_cells_blocks(rb_run *run, int *blocks);
+extern rb_status rb_cells_blocks(rb_run *run, const rb_cells_args *args, int *blocks);
 extern rb_status rb_cells_launch(rb_run *run, const rb_cells_args *args, int blocks);
 
 /* ---- filters.cu, exact.cu: what float left (decide.cuh) ---- */
@@ -330,7 +332,7 @@ extern rb_status rb_join_sides(rb_run *run, const rb_side side[2], bool self);
 static __device__ __forceinline__ rb_pair
 rb_pair_of(const rb_cells_args *args, uint32_t red, uint32_t blue)
 {
-	rb_pair		p;
+	rb_pair p;
 
 	red += args->side[0].base;
 	blue += args->side[1].base;
@@ -343,7 +345,7 @@ rb_pair_of(const rb_cells_args *args, uint32_t red, uint32_t blue)
 static __device__ __forceinline__ rb_count
 rb_key_of(double x)
 {
-	rb_count	bits = (rb_count) __double_as_longlong(x);
+	rb_count bits = (rb_count) __double_as_longlong(x);
 
 	return bits >> 63 ? ~bits : bits | (rb_count) 1 << 63;
 }
@@ -370,14 +372,13 @@ static __device__ __forceinline__ rb_count
 rb_block_reserve(uint32_t mine, rb_count *counter)
 {
 	__shared__ rb_count warp_start[33];
-	const uint32_t lane = threadIdx.x & 31,
-				warp = threadIdx.x >> 5;
-	uint32_t	before = mine;
-	rb_count	at;
+	const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+	uint32_t before = mine;
+	rb_count at;
 
 	for (int d = 1; d < 32; d *= 2)
 	{
-		uint32_t	other = __shfl_up_sync(~0u, before, d);
+		uint32_t other = __shfl_up_sync(~0u, before, d);
 
 		if (lane >= (uint32_t) d)
 			before += other;
@@ -387,11 +388,11 @@ rb_block_reserve(uint32_t mine, rb_count *counter)
 	__syncthreads();
 	if (threadIdx.x == 0)
 	{
-		rb_count	sum = 0;
+		rb_count sum = 0;
 
 		for (uint32_t w = 0; w < (blockDim.x + 31) / 32; w++)
 		{
-			rb_count	n = warp_start[w];
+			rb_count n = warp_start[w];
 
 			warp_start[w] = sum;
 			sum += n;
@@ -406,4 +407,4 @@ rb_block_reserve(uint32_t mine, rb_count *counter)
 
 #endif
 
-#endif							/* RB_CUDA_CUH */
+#endif /* RB_CUDA_CUH */

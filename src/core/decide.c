@@ -4,34 +4,30 @@
  *	  arithmetic.  Here they are decided with GMP, on all cores.
  */
 #include "rb_core.h"
-#include "rb_triangle.h"
+#include "rb_pair.h"
 
-#define BLOCK 1024				/* pairs that a thread takes at once */
+#define BLOCK 1024 /* pairs that a thread takes at once */
 
 rb_status
 rb_decide_pairs(rb_context *ctx, const rb_objects *red, const rb_objects *blue, rb_pair *pairs,
 				size_t n, size_t *kept)
 {
-	uint64_t	integer = 0,
-				expansion = 0,
-				gmp = 0;
-	size_t		k = 0;
+	uint64_t integer = 0, expansion = 0, gmp = 0;
+	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
+	size_t k = 0;
 
 	/* blocks are emptied in place; they are moved together afterwards, in order */
 #pragma omp parallel for schedule(dynamic) num_threads(ctx->threads > 0 ? ctx->threads : 1) \
 	reduction(+ : integer, expansion, gmp)
 	for (size_t from = 0; from < n; from += BLOCK)
 	{
-		size_t		to = n - from < BLOCK ? n : from + BLOCK;
+		size_t to = n - from < BLOCK ? n : from + BLOCK;
 		rb_exact_env env = {ctx->filters, true, 0, 0, 0};
 
 		for (size_t i = from; i < to && !rb_should_stop(ctx); i++)
 		{
-			int			sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE},
-						sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
-
-			if (rb_triangle_triangle(&env, red->coords + (size_t) pairs[i].red * 9,
-									 blue->coords + (size_t) pairs[i].blue * 9, sb, sr) != 1)
+			if (rb_pair_meet(&env, red->kind, blue->kind, red->coords + pairs[i].red * red_width,
+							 blue->coords + pairs[i].blue * blue_width) != 1)
 				pairs[i].red = UINT32_MAX;
 		}
 		integer += env.integer;

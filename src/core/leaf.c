@@ -18,7 +18,7 @@
 #include "rb_core.h"
 #include "rb_grid.h"
 #include "rb_kernel.h"
-#include "rb_triangle.h"
+#include "rb_pair.h"
 
 #include <string.h>
 
@@ -48,9 +48,6 @@ typedef struct rb_side
 	uint32_t entry[MAX_INCIDENCES]; /* local number, owner bits above */
 } rb_side;
 
-/* the exact question for a pair; NULL where overlapping boxes are the answer */
-typedef int (*rb_decide)(rb_exact_env *env, const double *red, const double *blue);
-
 struct rb_worker
 {
 	rb_context *ctx;
@@ -58,7 +55,7 @@ struct rb_worker
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	rb_decide decide;
+	bool boxes; /* overlapping boxes are the answer */
 	bool faces; /* triangles on both sides: the vector stages apply */
 
 	/* counts */
@@ -89,49 +86,10 @@ struct rb_worker
 	rb_tile blue;
 };
 
-static int
-decide_triangles(rb_exact_env *env, const double *red, const double *blue)
-{
-	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
-	int sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
-
-	return rb_triangle_triangle(env, red, blue, sb, sr);
-}
-
-static int
-decide_segment_triangle(rb_exact_env *env, const double *red, const double *blue)
-{
-	return rb_segment_triangle(env, red, blue);
-}
-
-static int
-decide_triangle_segment(rb_exact_env *env, const double *red, const double *blue)
-{
-	return rb_segment_triangle(env, blue, red);
-}
-
-static int
-decide_segments2(rb_exact_env *env, const double *red, const double *blue)
-{
-	return rb_segments_meet2(env, red, red + 2, blue, blue + 2);
-}
-
-/* the kinds that can be joined */
-static const struct
-{
-	rb_kind red;
-	rb_kind blue;
-	rb_decide decide;
-} leaf[] = {{RB_TRIANGLE3, RB_TRIANGLE3, decide_triangles},
-			{RB_SEGMENT3, RB_TRIANGLE3, decide_segment_triangle},
-			{RB_TRIANGLE3, RB_SEGMENT3, decide_triangle_segment},
-			{RB_SEGMENT2, RB_SEGMENT2, decide_segments2},
-			{RB_BOX3, RB_BOX3, NULL},
-			{RB_BOX2, RB_BOX2, NULL}};
-
 rb_status
 rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_worker **worker)
 {
+	const rb_kind red = job->red->kind, blue = (job->blue != NULL ? job->blue : job->red)->kind;
 	rb_worker *w;
 	rb_status status = rb_array(ctx, (void **) worker, 1, sizeof(rb_worker));
 
@@ -145,12 +103,8 @@ rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_wor
 	w->kernel = rb_kernel_best();
 	w->env.filters = ctx->filters;
 	w->env.exact = true;
-	w->faces =
-		job->red->kind == RB_TRIANGLE3 && (job->blue == NULL || job->blue->kind == RB_TRIANGLE3);
-	for (size_t i = 0; i < sizeof(leaf) / sizeof(leaf[0]); i++)
-		if (leaf[i].red == job->red->kind &&
-			leaf[i].blue == (job->blue != NULL ? job->blue : job->red)->kind)
-			w->decide = leaf[i].decide;
+	w->boxes = rb_boxes_decide(red, blue);
+	w->faces = red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
 	for (int a = 0; a < 3; a++)
 	{
 		w->rows.lo[a] = w->row_box[a];
@@ -179,7 +133,7 @@ rb_worker_report(const rb_worker *w, rb_stats *stats)
 	stats->exact_gmp += w->env.gmp;
 	stats->stage[RB_STAGE_GRID].count += w->incidences;
 	stats->stage[RB_STAGE_CANDIDATES].count += w->candidates;
-	stats->stage[RB_STAGE_DOUBLE].count += w->decide != NULL ? w->candidates : 0;
+	stats->stage[RB_STAGE_DOUBLE].count += w->boxes ? 0 : w->candidates;
 	stats->stage[RB_STAGE_EXACT].count += w->exact;
 	for (int s = 0; s < RB_STAGES; s++)
 		stats->stage[s].ms += w->ms[s];
@@ -444,8 +398,9 @@ decide_all(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
 		w->yes[k] = pair;
-		k += w->decide(&w->env, ro->coords + (size_t) red->index[pair >> 16] * rw,
-					   bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
+		k += rb_pair_meet(&w->env, ro->kind, bo->kind,
+						  ro->coords + (size_t) red->index[pair >> 16] * rw,
+						  bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 	}
 	return hit(w, red, blue, w->yes, k);
@@ -477,7 +432,7 @@ cascade(rb_worker *w, const rb_tile *red, const rb_tile *blue)
 	if (rb_should_stop(w->ctx))
 		return RB_STOPPED;
 
-	if (w->decide == NULL)
+	if (w->boxes)
 		return hit(w, red, blue, w->pair, n);
 	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
 	{

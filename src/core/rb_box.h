@@ -18,7 +18,7 @@ rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 	for (int i = 1; i < n; i++)
 		for (int a = 0; a < dims; a++)
 		{
-			double		x = p[i * dims + a];
+			double x = p[i * dims + a];
 
 			lo[a] = x < lo[a] ? x : lo[a];
 			hi[a] = x > hi[a] ? x : hi[a];
@@ -50,9 +50,8 @@ rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double
 RB_HD bool
 rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], const double bhi[3])
 {
-	return (alo[0] <= bhi[0]) & (blo[0] <= ahi[0]) &
-		(alo[1] <= bhi[1]) & (blo[1] <= ahi[1]) &
-		(alo[2] <= bhi[2]) & (blo[2] <= ahi[2]);
+	return (alo[0] <= bhi[0]) & (blo[0] <= ahi[0]) & (alo[1] <= bhi[1]) & (blo[1] <= ahi[1]) &
+		   (alo[2] <= bhi[2]) & (blo[2] <= ahi[2]);
 }
 
-#endif							/* RB_BOX_H */
+#endif /* RB_BOX_H */

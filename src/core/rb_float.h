@@ -56,23 +56,23 @@
 /* origin in units of the coordinates; scale powers of two */
 typedef struct rb_frame
 {
-	double		origin[3];
-	double		scale[3];
+	double origin[3];
+	double scale[3];
 } rb_frame;
 
 /* sixteen words, read as four times four */
 typedef struct rb_face_f
 {
-	float		p[9];			/* the corners */
-	float		k;				/* factor of the plane's bound; infinite: nothing is sure */
-	float		m;				/* largest magnitude in p */
-	uint32_t	entry;			/* whose face this is; not used here */
-	float		n[3];
-	float		d;
+	float p[9];     /* the corners */
+	float k;        /* factor of the plane's bound; infinite: nothing is sure */
+	float m;        /* largest magnitude in p */
+	uint32_t entry; /* whose face this is; not used here */
+	float n[3];
+	float d;
 } rb_face_f;
 
-#define RB_EPS_F		0x1p-24
-#define RB_M_MOST_F		0x1p36f
+#define RB_EPS_F 0x1p-24
+#define RB_M_MOST_F 0x1p36f
 
 /*
  * The frame of cell `at` of the grid that cuts [lo, hi] into n cells.  Where a
@@ -82,12 +82,12 @@ RB_HD void
 rb_frame_of_cell(rb_frame *f, const double lo[3], const double hi[3], const uint32_t n[3],
 				 const uint32_t at[3])
 {
-	double		widest = 0;
-	double		half[3];
+	double widest = 0;
+	double half[3];
 
 	for (int a = 0; a < 3; a++)
 	{
-		double		t = (at[a] + 0.5) / n[a];
+		double t = (at[a] + 0.5) / n[a];
 
 		f->origin[a] = lo[a] * (1 - t) + hi[a] * t;
 		half[a] = (0.5 * hi[a] - 0.5 * lo[a]) / n[a];
@@ -95,7 +95,7 @@ rb_frame_of_cell(rb_frame *f, const double lo[3], const double hi[3], const uint
 	}
 	for (int a = 0; a < 3; a++)
 	{
-		int			e = rb_exponent(half[a] > 0 ? half[a] : widest);
+		int e = rb_exponent(half[a] > 0 ? half[a] : widest);
 
 		/* half a cell becomes 0.5 to 1; denormal ones stay smaller */
 		e = 2045 - e;
@@ -116,13 +116,8 @@ rb_frame_map(const rb_frame *f, int axis, double x)
 RB_HD void
 rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c)
 {
-	double		u[3],
-				v[3],
-				n[3],
-				permanent,
-				size,
-				d;
-	float		m = 0;
+	double u[3], v[3], n[3], permanent, size, d;
+	float m = 0;
 
 	for (int i = 0; i < 9; i++)
 	{
@@ -138,7 +133,7 @@ rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c)
 	n[1] = u[2] * v[0] - u[0] * v[2];
 	n[2] = u[0] * v[1] - u[1] * v[0];
 	permanent = fabs(u[1] * v[2]) + fabs(u[2] * v[1]) + fabs(u[2] * v[0]) + fabs(u[0] * v[2]) +
-		fabs(u[0] * v[1]) + fabs(u[1] * v[0]);
+				fabs(u[0] * v[1]) + fabs(u[1] * v[0]);
 	size = 0;
 	d = 0;
 	for (int a = 0; a < 3; a++)
@@ -158,14 +153,13 @@ rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c)
 RB_HD uint32_t
 rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 {
-	float		bound = f->k * (f->m + of->m) + 0x1p-100f;
-	uint32_t	sides = 0;
+	float bound = f->k * (f->m + of->m) + 0x1p-100f;
+	uint32_t sides = 0;
 
 	for (int i = 0; i < 3; i++)
 	{
-		float		s = fmaf(f->n[0], of->p[3 * i],
-							 fmaf(f->n[1], of->p[3 * i + 1],
-								  fmaf(f->n[2], of->p[3 * i + 2], f->d)));
+		float s = fmaf(f->n[0], of->p[3 * i],
+					   fmaf(f->n[1], of->p[3 * i + 1], fmaf(f->n[2], of->p[3 * i + 2], f->d)));
 
 		sides |= (uint32_t) (s > bound) << i | (uint32_t) (s < -bound) << (3 + i);
 	}
@@ -187,7 +181,7 @@ rb_face_f_corner(const rb_face_f *f, uint32_t i, float *p)
 RB_HD uint32_t
 rb_face_f_lone(uint32_t sides, bool *negative)
 {
-	uint32_t	positive = sides & 7;
+	uint32_t positive = sides & 7;
 
 	*negative = positive == 3 || positive == 5 || positive == 6;
 	return (*negative ? 7 - positive : positive) >> 1;
@@ -197,25 +191,11 @@ rb_face_f_lone(uint32_t sides, bool *negative)
 RB_HD int
 rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 {
-	uint32_t	bs = rb_face_f_sides(red, blue);
-	uint32_t	rs = rb_face_f_sides(blue, red);
-	uint32_t	i,
-				j;
-	bool		below_blue,
-				below_red;
-	float		p1[3],
-				q1[3],
-				r1[3],
-				p2[3],
-				q2[3],
-				r2[3],
-				v[3],
-				t[3],
-				u[3],
-				sum,
-				bound,
-				d1,
-				d2;
+	uint32_t bs = rb_face_f_sides(red, blue);
+	uint32_t rs = rb_face_f_sides(blue, red);
+	uint32_t i, j;
+	bool below_blue, below_red;
+	float p1[3], q1[3], r1[3], p2[3], q2[3], r2[3], v[3], t[3], u[3], sum, bound, d1, d2;
 
 	if (bs == 007 || bs == 070 || rs == 007 || rs == 070)
 		return 0;
@@ -243,7 +223,7 @@ rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 		u[a] = q1[a] - p1[a];
 	}
 	d1 = (v[1] * t[2] - v[2] * t[1]) * u[0] + (v[2] * t[0] - v[0] * t[2]) * u[1] +
-		(v[0] * t[1] - v[1] * t[0]) * u[2];
+		 (v[0] * t[1] - v[1] * t[0]) * u[2];
 
 	/* d2 = orient3d(p1, r1, r2, p2) = -(v x t) . u for the other two corners */
 	for (int a = 0; a < 3; a++)
@@ -252,11 +232,11 @@ rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 		u[a] = r1[a] - p1[a];
 	}
 	d2 = (v[2] * t[1] - v[1] * t[2]) * u[0] + (v[0] * t[2] - v[2] * t[0]) * u[1] +
-		(v[1] * t[0] - v[0] * t[1]) * u[2];
+		 (v[1] * t[0] - v[0] * t[1]) * u[2];
 
 	if (d1 > bound || d2 > bound)
 		return 0;
 	return d1 < -bound && d2 < -bound ? 1 : RB_UNSURE;
 }
 
-#endif							/* RB_FLOAT_H */
+#endif /* RB_FLOAT_H */

@@ -63,8 +63,8 @@ never_wrong(void)
 			sure += got != RB_UNSURE;
 			unsure += got == RB_UNSURE;
 			if (got != RB_UNSURE)
-				CHECK(got == (int) rb_triangles_meet(p, p + 9), "%s: %d", points_family_name[family],
-					  got);
+				CHECK(got == (int) rb_triangles_meet(p, p + 9), "%s: %d",
+					  points_family_name[family], got);
 		}
 	CHECK(sure > 0 && unsure > 0, "%ld sure, %ld unsure", sure, unsure);
 }

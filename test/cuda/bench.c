@@ -93,8 +93,9 @@ copy_speed(void)
 static void
 head(void)
 {
-	printf("| load | triangles | candidates | pairs | upload | grid | boxes | float | double | exact "
-		   "| download | resident | total | ns/cand. |\n");
+	printf(
+		"| load | triangles | candidates | pairs | upload | grid | boxes | float | double | exact "
+		"| download | resident | total | ns/cand. |\n");
 	printf("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
 }
 
@@ -102,8 +103,8 @@ static void
 measure(const rb_backend *gpu, const char *name, const rb_objects *red, const rb_objects *blue,
 		uint64_t pairs)
 {
-	static const int shown[] = {RB_STAGE_UPLOAD, RB_STAGE_GRID,	  RB_STAGE_CANDIDATES,
-								RB_STAGE_FLOAT,	 RB_STAGE_DOUBLE, RB_STAGE_EXACT,
+	static const int shown[] = {RB_STAGE_UPLOAD,  RB_STAGE_GRID,   RB_STAGE_CANDIDATES,
+								RB_STAGE_FLOAT,   RB_STAGE_DOUBLE, RB_STAGE_EXACT,
 								RB_STAGE_DOWNLOAD};
 	gpu_setting set = {0, 0, RB_FILTER_ALL, 0, false, true};
 	double stage[RB_STAGES][ROUNDS], total[ROUNDS], resident[ROUNDS], warm;
@@ -137,15 +138,16 @@ measure(const rb_backend *gpu, const char *name, const rb_objects *red, const rb
 	warm = median(resident);
 	printf("| %.2f | %.2f | %.4f |\n", warm, median(total),
 		   warm * 1e6 / (double) a.stats.stage[RB_STAGE_CANDIDATES].count);
-	fprintf(stderr,
-			"%s: grid %u x %u x %u, %lu cells, %lu incidences, %lu box tests, %lu double, %lu exact "
-			"(%lu integer, %lu expansion, %lu gmp), spread of total %.2f to %.2f\n",
-			name, a.stats.resolution[0], a.stats.resolution[1], a.stats.resolution[2],
-			(unsigned long) a.stats.cells, (unsigned long) a.stats.stage[RB_STAGE_GRID].count,
-			(unsigned long) a.stats.box_tests, (unsigned long) a.stats.stage[RB_STAGE_DOUBLE].count,
-			(unsigned long) a.stats.stage[RB_STAGE_EXACT].count,
-			(unsigned long) a.stats.exact_integer, (unsigned long) a.stats.exact_expansion,
-			(unsigned long) a.stats.exact_gmp, total[0], total[ROUNDS - 1]);
+	fprintf(
+		stderr,
+		"%s: grid %u x %u x %u, %lu cells, %lu incidences, %lu box tests, %lu double, %lu exact "
+		"(%lu integer, %lu expansion, %lu gmp), spread of total %.2f to %.2f\n",
+		name, a.stats.resolution[0], a.stats.resolution[1], a.stats.resolution[2],
+		(unsigned long) a.stats.cells, (unsigned long) a.stats.stage[RB_STAGE_GRID].count,
+		(unsigned long) a.stats.box_tests, (unsigned long) a.stats.stage[RB_STAGE_DOUBLE].count,
+		(unsigned long) a.stats.stage[RB_STAGE_EXACT].count, (unsigned long) a.stats.exact_integer,
+		(unsigned long) a.stats.exact_expansion, (unsigned long) a.stats.exact_gmp, total[0],
+		total[ROUNDS - 1]);
 	fflush(stdout);
 }
 

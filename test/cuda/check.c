@@ -57,12 +57,13 @@ show_difference(const rb_objects *red, const rb_objects *blue, const gpu_setting
 		else
 		{
 			const rb_pair *p = c < 0 ? &a[0].kept[i++] : &a[1].kept[j++];
-			const double *r = red->coords + 9 * (size_t) p->red;
-			const double *b = (blue ? blue : red)->coords + 9 * (size_t) p->blue;
+			const rb_objects *of[2] = {red, blue ? blue : red};
+			const uint32_t at[2] = {p->red, p->blue};
 
 			printf("# only %s: %u %u\n", c < 0 ? "cpu" : "gpu", p->red, p->blue);
-			for (int k = 0; k < 9; k++)
-				printf("#  %a %a\n", r[k], b[k]);
+			for (int s = 0; s < 2; s++)
+				for (int k = 0, w = rb_kind_width(of[s]->kind); k < w; k++)
+					printf("# %a%s", of[s]->coords[(size_t) w * at[s] + k], k < w - 1 ? "" : "\n");
 			shown++;
 		}
 	}
@@ -161,11 +162,17 @@ unit(void)
 }
 
 static rb_objects
-soup(uint32_t n)
+soup_of(rb_kind kind, uint32_t n)
 {
-	rb_objects o = {RB_TRIANGLE3, n, n, malloc((size_t) (n + 1) * 72), NULL};
+	rb_objects o = {kind, n, n, malloc((size_t) (n + 1) * 72), NULL};
 
 	return o;
+}
+
+static rb_objects
+soup(uint32_t n)
+{
+	return soup_of(RB_TRIANGLE3, n);
 }
 
 static void
@@ -460,6 +467,91 @@ random_joins(void)
 	}
 }
 
+/* objects of any kind; family -1: small ones anywhere, else that of points.h; low <= high in boxes */
+static void
+fill(rb_objects *o, int family, double size)
+{
+	const int dims = o->kind == RB_SEGMENT2 || o->kind == RB_BOX2 ? 2 : 3;
+	const int points = rb_kind_width(o->kind) / dims;
+	double *c = (double *) o->coords;
+
+	for (uint32_t i = 0; i < o->nparts; i++, c += points * dims)
+	{
+		if (family >= 0)
+			points_make(family, points, dims, c);
+		else
+		{
+			double centre[3] = {unit(), unit(), unit()};
+
+			for (int k = 0; k < points * dims; k++)
+				c[k] = centre[k % dims] + size * unit();
+		}
+		if (o->kind == RB_BOX3 || o->kind == RB_BOX2)
+			for (int a = 0; a < dims; a++)
+				if (c[a] > c[dims + a])
+				{
+					double t = c[a];
+
+					c[a] = c[dims + a];
+					c[dims + a] = t;
+				}
+	}
+}
+
+/* segments against triangles, segments of the plane, boxes: the same grid, another question */
+static void
+kinds(void)
+{
+	static const struct
+	{
+		rb_kind red, blue;
+		const char *name;
+	} pairs[] = {{RB_SEGMENT3, RB_TRIANGLE3, "segments, triangles"},
+				 {RB_TRIANGLE3, RB_SEGMENT3, "triangles, segments"},
+				 {RB_SEGMENT2, RB_SEGMENT2, "segments of the plane"},
+				 {RB_BOX3, RB_BOX3, "boxes"},
+				 {RB_BOX2, RB_BOX2, "boxes of the plane"}};
+
+	for (size_t k = 0; k < sizeof(pairs) / sizeof(pairs[0]); k++)
+		for (int family = -3; family < POINTS_FAMILIES; family++)
+		{
+			rb_objects r = soup_of(pairs[k].red, family == -1 ? 200000 : 700);
+			rb_objects b = soup_of(pairs[k].blue, family == -1 ? 150000 : 600);
+
+			fill(&r, family, family == -1 ? 0.01 : 0.2);
+			fill(&b, family, family == -1 ? 0.01 : 0.2);
+			if (family == -3)
+				group(&r, 4);
+			agree(&r, &b, family == -1, pairs[k].name);
+			if (pairs[k].red == pairs[k].blue)
+				agree(&r, NULL, family == -1, pairs[k].name);
+			soup_free(&r);
+			soup_free(&b);
+		}
+}
+
+/* for the sanitizers, which are slow */
+static void
+small(void)
+{
+	rb_objects r = soup(300), b = soup(200);
+	gpu_answer want = {0};
+
+	for (int k = 0; k < 2; k++)
+	{
+		if (k == 0)
+			fill(&r, -1, 0.3), fill(&b, -1, 0.3);
+		else
+			fill(&r, POINTS_LATTICE, 0), fill(&b, POINTS_LATTICE, 0);
+		gpu_join(&rb_backend_cpu, &r, &b, &gpu_plain, &want);
+		agree_under(&r, &b, &gpu_plain, &want, "small");
+		gpu_join(&rb_backend_cpu, &r, NULL, &gpu_plain, &want);
+		agree_under(&r, NULL, &gpu_plain, &want, "small, self");
+	}
+	soup_free(&r);
+	soup_free(&b);
+}
+
 /* ---- stopping, limits, sessions ---- */
 
 typedef struct stopper
@@ -615,9 +707,10 @@ main(int argc, char **argv)
 		return 1;
 	files = argv + 1;
 	nfiles = argc - 1;
-#define CASE(name) \
+#define CASE(name)                                   \
 	if (only == NULL || strstr(only, #name) != NULL) \
 	CHECK_RUN(name)
+	CASE(small);
 	CASE(clean_soups);
 	CASE(disjoint_and_empty);
 	CASE(families);
@@ -626,6 +719,7 @@ main(int argc, char **argv)
 	CASE(mixed_sizes);
 	CASE(identical);
 	CASE(random_joins);
+	CASE(kinds);
 	CASE(clusters);
 	CASE(one_giant);
 	CASE(volumetric);

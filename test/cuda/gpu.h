@@ -50,7 +50,7 @@ typedef struct gpu_answer
 	uint64_t fingerprint;
 	uint64_t puts;
 	uint64_t stop_after; /* pairs after which the sink stops the join; 0: never */
-	rb_pair *kept;		 /* where room > 0 */
+	rb_pair *kept;       /* where room > 0 */
 	uint64_t room;
 	pthread_mutex_t lock;
 	double ms;
