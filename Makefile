@@ -87,9 +87,10 @@ $(BUILD)/checked:
 
 # ---- the CUDA backend: its own shared object, opened on first use ----
 
-# Machine code for every card from Turing to Hopper; what is newer compiles the
-# PTX.  The runtime is linked statically: without a driver the file still opens.
-CUDA_ARCHS ?= 75 80 86 89 90
+# Machine code for every card from Turing to Hopper (86 also runs on 89); what is
+# newer compiles the PTX.  The runtime is linked statically: without a driver the
+# file still opens.
+CUDA_ARCHS ?= 75 80 86 90
 CUDA_PTX ?= 90
 NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc/core -Icuda --cudart static \
 	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
@@ -114,12 +115,13 @@ endif
 all: cuda
 install: install-cuda
 
-$(BUILD)/cuda/%.o: cuda/%.cu $(wildcard cuda/*.cuh cuda/*.h) $(CORE_H)
+$(BUILD)/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCC_FLAGS) -c -o $@ $<
-$(BUILD)/cuda/core/%.o: src/core/%.c $(CORE_H)
+	$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+$(BUILD)/cuda/core/%.o: src/core/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CORE_CFLAGS) -fPIC -c -o $@ $<
+	$(CC) $(CORE_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+-include $(CUDA_OBJS:.o=.d)
 redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
 	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -o $@ $(CUDA_OBJS) -lgmp -lgomp -lpthread
 
