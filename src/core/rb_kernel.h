@@ -89,11 +89,11 @@ extern const rb_kernel rb_kernel_avx2;
 extern const rb_kernel rb_kernel_avx512;
 #endif
 
-/* the fastest that this processor runs */
+/* the fastest that this processor runs; the small build tests the one that every processor runs */
 static inline const rb_kernel *
 rb_kernel_best(void)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(RB_SMALL)
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
 		__builtin_cpu_supports("avx512dq"))
 		return &rb_kernel_avx512;

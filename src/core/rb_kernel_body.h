@@ -50,11 +50,11 @@ bits4(const __m128d half[2])
 }
 #else
 #define BITS2(mask) ((unsigned) (((mask)[0] < 0) | ((mask)[1] < 0) << 1))
-#define BITS4(mask) bits4((const int64_t *) &(m4){(m4) (mask)})
+#define BITS4(mask) bits4((m4) (mask))
 
 /* the sign bits */
 static inline __attribute__((always_inline)) unsigned
-bits4(const int64_t *lane)
+bits4(m4 lane)
 {
 	return (lane[0] < 0) | (lane[1] < 0) << 1 | (lane[2] < 0) << 2 | (lane[3] < 0) << 3;
 }
