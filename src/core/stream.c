@@ -24,6 +24,7 @@
 
 #define SLOTS RB_SIZE(8, 2)
 #define SLOT_PAIRS RB_SIZE(32768, 7)
+#define UNIQUE_PAIRS RB_SIZE(1024, 5) /* made unique at once */
 
 struct rb_stream
 {
@@ -31,6 +32,7 @@ struct rb_stream
 	const rb_backend *backend;
 	rb_job job;
 	rb_unique unique;
+	pthread_mutex_t unique_lock;
 	pthread_t thread;
 	bool started;
 
@@ -54,6 +56,45 @@ slot_pairs(rb_stream *s, unsigned slot)
 	return s->pairs + (size_t) (slot % SLOTS) * SLOT_PAIRS;
 }
 
+/* pairs of rows into the ring; waits while it is full */
+static rb_status
+push(rb_stream *s, const rb_pair *rows, size_t n)
+{
+	rb_status status = RB_OK;
+
+	pthread_mutex_lock(&s->lock);
+	while (n > 0)
+	{
+		unsigned slot = s->head;
+		size_t room = SLOT_PAIRS - s->fill[slot % SLOTS];
+		size_t taken = n < room ? n : room;
+
+		if (s->closing || rb_should_stop(s->ctx))
+		{
+			status = RB_STOPPED;
+			break;
+		}
+		if (room > 0)
+		{
+			memcpy(slot_pairs(s, slot) + s->fill[slot % SLOTS], rows, taken * sizeof(rb_pair));
+			s->fill[slot % SLOTS] += taken;
+			s->emitted += taken;
+			rows += taken;
+			n -= taken;
+		}
+		else if (s->head - s->tail == SLOTS - 1)
+			pthread_cond_wait(&s->can_put, &s->lock);
+		else
+		{
+			s->head++;
+			s->fill[s->head % SLOTS] = 0;
+			pthread_cond_signal(&s->can_take);
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	return status;
+}
+
 /* called by the backend's threads */
 static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
@@ -61,59 +102,29 @@ put(void *user, const rb_pair *pairs, size_t n)
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
-	if (s->job.count_only && !s->unique.needed)
-	{
+	if (!s->unique.needed && !s->job.count_only)
+		return push(s, pairs, n);
+	if (!s->unique.needed)
 		__atomic_add_fetch(&s->emitted, n, __ATOMIC_RELAXED);
-		return s->closing ? RB_STOPPED : RB_OK;
-	}
 
-	pthread_mutex_lock(&s->lock);
-	while (n > 0 && status == RB_OK)
+	/* the set of rows has a lock of its own: when it grows, the reader is not to wait */
+	while (s->unique.needed && n > 0 && status == RB_OK)
 	{
-		unsigned slot = s->head;
-		size_t room;
-		size_t taken;
-		size_t kept;
-		rb_pair *to;
+		rb_pair rows[UNIQUE_PAIRS];
+		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
+		size_t kept = 0;
 
-		if (s->closing || rb_should_stop(s->ctx))
-		{
-			status = RB_STOPPED;
-			break;
-		}
-		room = SLOT_PAIRS - s->fill[slot % SLOTS];
-		if (room == 0)
-		{
-			if (s->head - s->tail == SLOTS - 1)
-				pthread_cond_wait(&s->can_put, &s->lock);
-			else
-			{
-				s->head++;
-				s->fill[s->head % SLOTS] = 0;
-				pthread_cond_signal(&s->can_take);
-			}
-			continue;
-		}
-		taken = n < room ? n : room;
-		to = slot_pairs(s, slot) + s->fill[slot % SLOTS];
-		if (s->unique.needed)
-			status = rb_unique_rows(&s->unique, pairs, taken, to, &kept);
-		else
-		{
-			memcpy(to, pairs, taken * sizeof(rb_pair));
-			kept = taken;
-		}
-		if (status == RB_OK)
-		{
+		pthread_mutex_lock(&s->unique_lock);
+		status = rb_unique_rows(&s->unique, pairs, taken, rows, &kept);
+		if (s->job.count_only)
 			s->emitted += kept;
-			if (!s->job.count_only)
-				s->fill[slot % SLOTS] += kept;
-			pairs += taken;
-			n -= taken;
-		}
+		pthread_mutex_unlock(&s->unique_lock);
+		if (status == RB_OK && !s->job.count_only)
+			status = push(s, rows, kept);
+		pairs += taken;
+		n -= taken;
 	}
-	pthread_mutex_unlock(&s->lock);
-	return status;
+	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
 static void *
@@ -169,6 +180,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 		return status;
 	}
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->unique_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->can_take, &attr);
@@ -252,6 +264,7 @@ rb_stream_close(rb_stream *s)
 	pthread_cond_destroy(&s->can_take);
 	pthread_cond_destroy(&s->can_put);
 	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->unique_lock);
 	rb_unique_free(&s->unique);
 	rb_free(ctx->memory, (void **) &s->pairs);
 	rb_free(ctx->memory, (void **) &s);

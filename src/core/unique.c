@@ -53,9 +53,11 @@ insert(rb_unique *u, uint64_t key)
 	return true;
 }
 
+/* twice the slots; a large set takes seconds to move, so a stop is asked for on the way */
 static rb_status
 grow(rb_unique *u)
 {
+	const size_t stretch = (size_t) 1 << 16;
 	uint64_t *old = u->slot;
 	size_t old_slots = old != NULL ? u->mask + 1 : 0;
 	size_t slots = old_slots > 0 ? 2 * old_slots : RB_SIZE(4096, 4);
@@ -68,14 +70,16 @@ grow(rb_unique *u)
 		u->slot = old;
 		return status;
 	}
-	memset(u->slot, 0, slots * sizeof(uint64_t));
+	for (size_t i = 0; i < slots && !rb_should_stop(u->ctx); i += stretch)
+		memset(u->slot + i, 0, (slots - i < stretch ? slots - i : stretch) * sizeof(uint64_t));
 	u->mask = slots - 1;
 	u->used = 0;
-	for (size_t i = 0; i < old_slots; i++)
-		if (old[i] != 0)
-			insert(u, old[i] - 1);
+	for (size_t i = 0; i < old_slots && !rb_should_stop(u->ctx); i += stretch)
+		for (size_t k = i; k < i + stretch && k < old_slots; k++)
+			if (old[k] != 0)
+				insert(u, old[k] - 1);
 	rb_free(u->ctx->memory, (void **) &old);
-	return RB_OK;
+	return rb_should_stop(u->ctx) ? RB_STOPPED : RB_OK;
 }
 
 /* the row of a part, and whether it has other parts */
@@ -100,6 +104,8 @@ rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_
 	const rb_objects *blue = u->job->blue != NULL ? u->job->blue : red;
 	size_t k = 0;
 
+	if (rb_should_stop(u->ctx)) /* the set may be left half grown */
+		return RB_STOPPED;
 	for (size_t i = 0; i < n; i++)
 	{
 		bool several = false;

@@ -14,7 +14,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static double
 now_ms(void)
@@ -457,6 +460,46 @@ small_stacks(void)
 	free(t);
 }
 
+/* fewer threads than asked for: slower, or an error, and never the end of the process */
+static void
+few_threads(void)
+{
+	int result;
+	pid_t child = fork();
+
+	if (child == 0)
+	{
+		struct rlimit limit = {4, 4};
+		rb_memory *memory;
+		rb_context ctx;
+		rb_objects o;
+		rb_job job = {&o, NULL, true};
+		rb_stream *stream;
+		rb_batch batch;
+		rb_status status;
+		double *t = malloc(5000 * 72);
+
+		for (int i = 0; i < 45000; i++)
+			t[i] = check_below(1000);
+		o = (rb_objects){RB_TRIANGLE3, 5000, 5000, t, NULL};
+		/* the limit does not bind root; another user has no process so far */
+		if ((geteuid() == 0 && setuid(54321) != 0) || setrlimit(RLIMIT_NPROC, &limit) != 0)
+			_exit(3);
+		memory = rb_memory_create((uint64_t) 1 << 30);
+		rb_context_init(&ctx, memory);
+		ctx.threads = 16;
+		status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
+		while (status == RB_OK)
+			status = rb_stream_next(stream, 100, &batch);
+		rb_stream_close(stream);
+		_exit(status == RB_END && ctx.stats.threads < 16 ? 0 : status == RB_OUT_OF_MEMORY ? 2 : 4);
+	}
+	CHECK(child > 0 && waitpid(child, &result, 0) == child, "fork");
+	CHECK(WIFEXITED(result) &&
+			  (WEXITSTATUS(result) == 0 || (geteuid() != 0 && WEXITSTATUS(result) == 2)),
+		  "result %x", (unsigned) result);
+}
+
 int
 main(void)
 {
@@ -469,6 +512,7 @@ main(void)
 	CHECK_RUN(no_stream);
 	CHECK_RUN(stopped_in_the_grid);
 	CHECK_RUN(small_stacks);
+	CHECK_RUN(few_threads);
 	rb_memory_trim(0);
 	return check_done();
 }
