@@ -71,6 +71,7 @@ enum
 	LATTICE,
 	BOUNDARIES,
 	LINE,
+	SLOPE,
 	PLACES
 };
 enum
@@ -190,6 +191,10 @@ draw_object(const family *f, rb_kind kind, double *p)
 													   : centre[a] + extent[a] * unit();
 			else
 				p[k * dims + a] = centre[a] + extent[a] * unit();
+		/* nearly in one plane, or on one line */
+		if (f->place == SLOPE)
+			p[k * dims + dims - 1] =
+				dims == 3 ? 0.3 * p[k * dims] + 0.7 * p[k * dims + 1] : 0.3 * p[k * dims];
 	}
 }
 
@@ -204,9 +209,9 @@ typedef struct magnitude
 static void
 draw_magnitude(magnitude *m)
 {
-	static const int powers[] = {-1072, -1060, -1030, -700, -340, 299,
-								 301,   340,   511,   1000, 1021, 1022};
-	int common = check_below(3) == 0 ? powers[check_below(12)] : 0;
+	static const int powers[] = {-1072, -1060, -1030, -700, -538, -530, -357, -350,
+								 -340,  299,   301,   340,  511,  1000, 1021, 1022};
+	int common = check_below(3) == 0 ? powers[check_below(16)] : 0;
 
 	for (int a = 0; a < 3; a++)
 	{
@@ -216,7 +221,7 @@ draw_magnitude(magnitude *m)
 	switch (check_below(6))
 	{
 		case 0: /* one axis is another world, or is flat */
-			m->factor[check_below(3)] = check_below(2) ? 0 : ldexp(1, powers[check_below(12)]);
+			m->factor[check_below(3)] = check_below(2) ? 0 : ldexp(1, powers[check_below(16)]);
 			break;
 		case 1:
 			for (int a = 0; a < 3; a++)
@@ -417,6 +422,7 @@ one_join(const set *r, const set *b, const answer *want, long seed)
 	rb_batch batch;
 	rb_status status;
 	answer a = {0};
+	int wait = check_below(3);
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = 1 + check_below(4);
@@ -424,7 +430,7 @@ one_join(const set *r, const set *b, const answer *want, long seed)
 	if (check_below(4) == 0)
 		ctx.filters = masks[check_below(4)];
 	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-	while (status == RB_OK && (status = rb_stream_next(stream, check_below(3), &batch)) == RB_OK)
+	while (status == RB_OK && (status = rb_stream_next(stream, wait, &batch)) == RB_OK)
 		add(&a, batch.pairs, batch.n);
 	rb_stream_close(stream);
 	if (a.n > 0)
@@ -543,10 +549,16 @@ crowds_cost(void)
 	for (int which = 0; which < CROWDS; which++)
 	{
 		uint32_t n = 100000;
-		set r = crowd(which, n, 0), b = crowd(which, n, 1);
-		rb_stats stats = count_only(&r, &b, 0);
-		double made = (double) stats.box_tests + (double) stats.stage[RB_STAGE_GRID].count;
-		double given = 2.0 * n + (double) stats.stage[RB_STAGE_CANDIDATES].count;
+		set r, b;
+		rb_stats stats;
+		double made, given;
+
+		check_state = (uint64_t) which + 1;
+		r = crowd(which, n, 0);
+		b = crowd(which, n, 1);
+		stats = count_only(&r, &b, 0);
+		made = (double) stats.box_tests + (double) stats.stage[RB_STAGE_GRID].count;
+		given = 2.0 * n + (double) stats.stage[RB_STAGE_CANDIDATES].count;
 
 		CHECK(made < most[which] * given, "crowd %d: %g times the input", which, made / given);
 		if (getenv("RB_TEST_VERBOSE"))

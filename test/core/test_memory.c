@@ -169,7 +169,7 @@ many_threads(void)
 {
 	pthread_t thread[6];
 
-	common = rb_memory_create(40 * MIB);
+	common = rb_memory_create(10 * MIB);
 	for (uintptr_t t = 0; t < 6; t++)
 		pthread_create(&thread[t], NULL, worker, (void *) (t + 1));
 	for (int t = 0; t < 6; t++)
@@ -180,7 +180,7 @@ many_threads(void)
 		CHECK(bad == NULL, "thread %d lost bytes", t);
 	}
 	CHECK(rb_memory_used(common) == 0, "%lu bytes left", (unsigned long) rb_memory_used(common));
-	CHECK(rb_memory_peak(common) <= 40 * MIB, "peak %lu", (unsigned long) rb_memory_peak(common));
+	CHECK(rb_memory_peak(common) <= 10 * MIB, "peak %lu", (unsigned long) rb_memory_peak(common));
 	CHECK(refused > 0, "the budget was never short");
 	rb_memory_destroy(common);
 }
