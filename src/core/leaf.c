@@ -25,6 +25,7 @@
 #define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
 #define MAX_CELLS RB_SIZE(8192, 60)   /* of the fine grid */
 #define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
+#define ROWS ((RB_TILE + 15) / 8 * 8) /* a tile, readable in eights and aligned so */
 #define ROOM (PAIRS + RB_TILE + 8)
 #define HITS RB_SIZE(4096, 5)
 #define FEW RB_SIZE(1024, 6) /* box tests that are not worth a grid */
@@ -77,9 +78,9 @@ struct rb_worker
 	rb_pair hit[HITS];
 
 	rb_box_rows rows;
-	double row_box[9][RB_TILE + 8] __attribute__((aligned(64)));
-	uint32_t row_starts[RB_TILE + 8] __attribute__((aligned(64)));
-	uint32_t row_local[RB_TILE + 8] __attribute__((aligned(64)));
+	double row_box[9][ROWS] __attribute__((aligned(64)));
+	uint32_t row_starts[ROWS] __attribute__((aligned(64)));
+	uint32_t row_local[ROWS] __attribute__((aligned(64)));
 	rb_side red_side;
 	rb_side blue_side;
 	rb_tile red;
