@@ -466,6 +466,19 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
 		join_leaves(c, g, from, g->cells, same, lo, hi);
 }
 
+/*
+ * The most cells that a resolution asked for may give.  Beyond a few cells an object
+ * a finer grid only copies the same objects into more of them; statistics show the
+ * resolution that was used.
+ */
+static double
+fixed_cells(uint32_t nred, uint32_t nblue)
+{
+	double most = 4096 + 8.0 * ((double) nred + nblue);
+
+	return most < MAX_CELLS ? most : MAX_CELLS;
+}
+
 /* equal cells, or those that the settings ask for */
 static void __attribute__((noinline))
 cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3], bool fixed,
@@ -489,7 +502,7 @@ cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double h
 				sample[s].extent[i][a] = 0.5 * shi[i][a] - 0.5 * slo[i][a];
 	}
 	if (fixed)
-		rb_plan_fixed(c->ctx->grid_resolution, MAX_CELLS, width, n);
+		rb_plan_fixed(c->ctx->grid_resolution, fixed_cells(list[0].n, list[1].n), width, n);
 	else
 		rb_plan_grid(&plan, &sample[0], list[0].n, &sample[1], list[1].n, width, n);
 	rb_grid_init(&g->grid, lo, hi, n);
