@@ -56,7 +56,7 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #endif
 
 /* 15: a custom scan says that it can compute the target list; before, that was taken for granted */
-#ifndef CUSTOMPATH_SUPPORT_PROJECTION
+#if PG_VERSION_NUM < 150000
 #define CUSTOMPATH_SUPPORT_PROJECTION 0
 #endif
 
