@@ -7,6 +7,12 @@
  * could not use a device that it had touched.  A machine without the file, the
  * driver or the device answers from the CPU.
  *
+ * "auto" decides when the size of the join is known, in the thread that joins: a
+ * device takes a quarter of a second to wake up, and then some tenths of a
+ * millisecond for however little.  Whatever keeps the device from it (no driver,
+ * an error earlier in the session, no memory left by other sessions), the
+ * processor does it instead, and redblue_last_run tells why.
+ *
  * All signals are blocked while foreign code may start threads, so that none of
  * these threads ever takes a signal that is meant for the backend.
  */
@@ -25,9 +31,8 @@ static bool module_tried;
 static const rb_backend *module_backend;
 static char module_fault[256];
 
-/* open the module once in the life of the process */
 static void
-open_module(void)
+find_module(void)
 {
 	Dl_info self;
 	char path[MAXPGPATH];
@@ -76,6 +81,21 @@ open_module(void)
 	dlclose(handle);
 }
 
+/* open the module once in the life of the process */
+static void
+open_module(void)
+{
+	sigset_t all;
+	sigset_t before;
+
+	if (module_tried)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	find_module();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 const rb_backend *
 rb_backend_cuda(char *text, size_t size)
 {
@@ -84,10 +104,9 @@ rb_backend_cuda(char *text, size_t size)
 	sigset_t before;
 
 	text[0] = '\0';
+	open_module();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (!module_tried)
-		open_module();
 	if (module_backend == NULL)
 		snprintf(text, size, "%s", module_fault);
 	else if (module_backend->probe(text, size) == RB_OK)
@@ -96,27 +115,84 @@ rb_backend_cuda(char *text, size_t size)
 	return usable;
 }
 
+/* ---- auto ---- */
+
+/* measured: a part on one core, until the first pair from a device, and until that on later calls */
+#define RB_CPU_MS_PER_PART 0.005
+#define RB_COLD_MS 250.0
+#define RB_WARM_MS 0.4
+
+static volatile bool device_warm; /* this session has joined on it */
+
+static rb_status
+auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	const uint64 parts = (uint64) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
+	const double cpu_ms = RB_CPU_MS_PER_PART * (double) parts / ctx->threads;
+	rb_stats before = ctx->stats;
+	char note[sizeof ctx->stats.note];
+
+	if (cpu_ms < (device_warm ? RB_WARM_MS : RB_COLD_MS))
+		snprintf(note, sizeof note, "the processor is faster with %llu parts",
+				 (unsigned long long) parts);
+	else if (module_backend->probe(note, sizeof note) == RB_OK)
+	{
+		rb_status status;
+
+		strlcpy(ctx->stats.backend, module_backend->name, sizeof ctx->stats.backend);
+		status = module_backend->join(ctx, job, sink);
+		if (status == RB_OK)
+			device_warm = true;
+		/* nothing was handed out then */
+		if (status != RB_NO_DEVICE)
+			return status;
+		strlcpy(note, ctx->error.text, sizeof note);
+		memset(&ctx->error, 0, sizeof ctx->error);
+		ctx->stop = 0;
+	}
+	ctx->stats = before;
+	strlcpy(ctx->stats.backend, rb_backend_cpu.name, sizeof ctx->stats.backend);
+	strlcpy(ctx->stats.note, note, sizeof ctx->stats.note);
+	return rb_backend_cpu.join(ctx, job, sink);
+}
+
+static rb_status
+auto_probe(char *text, size_t size)
+{
+	strlcpy(text, "", size);
+	return RB_OK;
+}
+
+static void
+auto_release(void)
+{
+}
+
+static const rb_backend backend_auto = {RB_BACKEND_ABI, "auto", auto_probe, auto_join,
+										auto_release};
+
 const rb_backend *
 rb_backend_choose(const char *function, char *note, size_t size)
 {
-	const rb_backend *cuda;
-
 	note[0] = '\0';
 	if (rb_setting_backend == RB_CHOOSE_CPU)
 		return &rb_backend_cpu;
-	cuda = rb_backend_cuda(note, size);
-	if (cuda != NULL)
+	if (rb_setting_backend == RB_CHOOSE_CUDA)
 	{
+		const rb_backend *cuda = rb_backend_cuda(note, size);
+		rb_error error = {RB_NO_DEVICE, 0, 0, ""};
+
+		if (cuda == NULL)
+		{
+			strlcpy(error.text, note, sizeof error.text);
+			rb_raise(function, RB_NO_DEVICE, &error);
+		}
 		note[0] = '\0';
 		return cuda;
 	}
-	if (rb_setting_backend == RB_CHOOSE_CUDA)
-	{
-		rb_error error = {RB_NO_DEVICE, 0, 0, ""};
-
-		strlcpy(error.text, note, sizeof error.text);
-		rb_raise(function, RB_NO_DEVICE, &error);
-	}
-	ereport(DEBUG1, (errmsg_internal("%s: no GPU is used: %s", function, note)));
+	open_module();
+	if (module_backend != NULL)
+		return &backend_auto;
+	strlcpy(note, module_fault, size);
 	return &rb_backend_cpu;
 }

@@ -23,7 +23,8 @@ rb_report_of(const rb_run *run, rb_report *report)
 {
 	report->stats = run->ctx.stats;
 	report->stats.stage[RB_STAGE_EMIT].ms += run->emit_ms;
-	strlcpy(report->note, run->note, sizeof report->note);
+	strlcpy(report->note, run->note[0] != '\0' ? run->note : run->ctx.stats.note,
+			sizeof report->note);
 	report->skipped = run->skipped;
 	report->parts = (uint64) run->objects[0].nparts + run->objects[1].nparts;
 }
@@ -33,6 +34,9 @@ rb_last_run_set(const rb_run *run)
 {
 	rb_report_of(run, &last);
 	have_last = true;
+	if (last.note[0] != '\0')
+		ereport(DEBUG1,
+				(errmsg_internal("%s: no GPU is used: %s", run->join->function, last.note)));
 }
 
 char *
