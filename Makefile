@@ -138,7 +138,7 @@ $(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/input.h test
 $(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(BUILD)/core/test/bench/input.o $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
 gpu-check: gpu-tools
-	@test/cuda/run check
+	@test/cuda/run check sql
 gpu-bench: gpu-tools
 	@test/cuda/run bench
 

@@ -410,7 +410,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 	extern __shared__ float4 shared_memory[];
 	rb_tiles *t = (rb_tiles *) shared_memory;
 	rb_warp w = {0, 0, 0, 0, 0, 0, false};
-	rb_count clocks = 0, load_clocks = 0, float_clocks = 0;
+	rb_count clocks = 0, float_clocks = 0;
 	bool first = true;
 
 	for (;;)
@@ -430,8 +430,6 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		tile_load<FACES>(t, 0, &args.side[0], args.entry[0] + t->item.red, t->item.n & 0xffff);
 		tile_load<FACES>(t, 1, &args.side[1], args.entry[1] + t->item.blue, t->item.n >> 16);
 		__syncthreads();
-		if (w.timed)
-			load_clocks += (uint32_t) clock() - began;
 		join_tiles<FACES>(&args, t, &w);
 		if (w.hits > 0)
 			flush_hits(&args, t, &w);
@@ -455,7 +453,6 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		if (clocks > 0)
 		{
 			atomicAdd(&tally->clocks, clocks);
-			atomicAdd(&tally->load_clocks, load_clocks);
 			atomicAdd(&tally->float_clocks, float_clocks);
 		}
 	}

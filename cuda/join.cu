@@ -12,7 +12,6 @@
 #include "rb_cuda.cuh"
 #include "rb_pair.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define POOL_PAIRS ((rb_count) 16 << 20) /* that a launch should find beyond its reservations */
@@ -231,12 +230,6 @@ count(rb_run *run, int k, bool faces)
 		stats->stage[RB_STAGE_FLOAT].ms += share * ms[0];
 		stats->stage[RB_STAGE_CANDIDATES].ms -= share * ms[0];
 	}
-#ifdef RB_SHARES
-	fprintf(stderr, "launch %.3f ms: load %.3f, float %.3f (%llu clocks); %llu hits, %llu doubts\n",
-			ms[0], (double) tally->load_clocks / (tally->clocks + 1),
-			(double) tally->float_clocks / (tally->clocks + 1), tally->clocks, tally->hits,
-			tally->doubts);
-#endif
 	stats->stage[RB_STAGE_DOUBLE].count += tally->doubts;
 	stats->stage[RB_STAGE_EXACT].count += tally->exact;
 	stats->exact_integer += tally->integer;

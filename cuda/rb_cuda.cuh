@@ -283,7 +283,6 @@ typedef struct rb_tally
 	rb_count integer; /* and the signs by means */
 	rb_count expansion;
 	rb_count clocks;       /* sampled: of warps at work on items, */
-	rb_count load_clocks;  /* putting objects into shared memory, */
 	rb_count float_clocks; /* and at float tests */
 } rb_tally;
 

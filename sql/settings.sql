@@ -73,7 +73,7 @@ SELECT answer('SELECT * FROM red ORDER BY cz, id', 'SELECT * FROM blue ORDER BY 
 SELECT cuda FROM redblue_info() \gset
 SET redblue.backend = cuda;
 \if :cuda
-SELECT answer('TABLE red', 'TABLE blue') = :'pairs' AS same;
+SELECT answer('TABLE red', 'TABLE blue') = :'pairs' AS same \gset
 \else
 DO $$
 DECLARE
@@ -87,8 +87,9 @@ EXCEPTION WHEN system_error THEN
 		RAISE;
 	END IF;
 END $$;
-SELECT true AS same;
+SELECT true AS same \gset
 \endif
+SELECT :'same' AS same;
 SET redblue.backend = auto;
 SELECT answer('TABLE red', 'TABLE blue') = :'pairs' AS same;
 SELECT DISTINCT backend = 'cpu' OR :'cuda' AS backend, backend = 'cuda' OR device LIKE '%no GPU: %' AS reason FROM redblue_last_run();

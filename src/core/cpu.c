@@ -789,7 +789,8 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		status = c.status;
 		for (int t = 0; t < c.threads; t++)
 			rb_worker_report(c.worker[t], &ctx->stats);
-		for (int s = 0; s < RB_STAGES; s++)
+		/* what the caller has timed, and one thread took, stays as it is */
+		for (int s = RB_STAGE_GRID; s <= RB_STAGE_EXACT; s++)
 			ctx->stats.stage[s].ms /= c.threads;
 		ctx->stats.cells += c.cells;
 		ctx->stats.stage[RB_STAGE_GRID].count += c.incidences;
