@@ -58,6 +58,9 @@ typedef struct family
 	int shape;
 	int cells; /* of the grid whose boundaries are hit */
 	int nests;
+	int up;
+	bool pure; /* all corners where place says */
+	double slope;
 	double largest;
 	double centre[4][3];
 	double pool[40][3]; /* shared corners */
@@ -71,7 +74,8 @@ enum
 	LATTICE,
 	BOUNDARIES,
 	LINE,
-	SLOPE,
+	SLOPE,  /* nearly in one plane, or on one line, steep or flat */
+	DEPTHS, /* around the origin, very large or so small that products vanish */
 	PLACES
 };
 enum
@@ -101,6 +105,9 @@ draw_family(family *f)
 	f->cells = 1 + check_below(check_below(2) ? 8 : 70);
 	f->nests = check_below(4) == 0 ? 900 : 5 + check_below(50);
 	f->largest = any_scale(7);
+	f->up = check_below(3);
+	f->pure = check_below(2) == 0;
+	f->slope = check_below(2) ? 1 : 1 / any_scale(25);
 	for (int i = 0; i < 4; i++)
 		for (int a = 0; a < 3; a++)
 			f->centre[i][a] = unit();
@@ -135,6 +142,8 @@ place(const family *f, int axis, double nest, int cluster)
 			}
 		case LINE:
 			return nest;
+		case DEPTHS:
+			return 0;
 		default:
 			return unit();
 	}
@@ -166,9 +175,10 @@ draw_object(const family *f, rb_kind kind, double *p)
 	double size = size_of(f);
 	int thin = check_below(3);
 	double centre[3], extent[3];
-
 	if (f->place == NESTED)
 		size *= nest;
+	if (f->place == DEPTHS)
+		size = ldexp(1, check_below(3) == 0 ? check_below(100) : -525 - check_below(25));
 	for (int a = 0; a < 3; a++)
 	{
 		centre[a] = place(f, a, nest, cluster);
@@ -186,15 +196,17 @@ draw_object(const family *f, rb_kind kind, double *p)
 			if (f->shape == FAN && check_below(3) > 0)
 				p[k * dims + a] = f->pool[shared][a];
 			else if (f->place == LATTICE || f->place == BOUNDARIES)
-				p[k * dims + a] = size == 0            ? centre[a]
-								  : check_below(3) > 0 ? place(f, a, nest, cluster)
-													   : centre[a] + extent[a] * unit();
+				p[k * dims + a] = size == 0                       ? centre[a]
+								  : f->pure || check_below(3) > 0 ? place(f, a, nest, cluster)
+																  : centre[a] + extent[a] * unit();
 			else
 				p[k * dims + a] = centre[a] + extent[a] * unit();
-		/* nearly in one plane, or on one line */
+		if (f->place == DEPTHS && k == 1 && size > 1) /* an edge through the origin */
+			for (int a = 0; a < dims; a++)
+				p[k * dims + a] = -p[a];
 		if (f->place == SLOPE)
-			p[k * dims + dims - 1] =
-				dims == 3 ? 0.3 * p[k * dims] + 0.7 * p[k * dims + 1] : 0.3 * p[k * dims];
+			p[k * dims + f->up % dims] = f->slope * (0.3 * p[k * dims + (f->up + 1) % dims] +
+													 0.7 * p[k * dims + (f->up + 2) % dims]);
 	}
 }
 
@@ -209,9 +221,9 @@ typedef struct magnitude
 static void
 draw_magnitude(magnitude *m)
 {
-	static const int powers[] = {-1072, -1060, -1030, -700, -538, -530, -357, -350,
-								 -340,  299,   301,   340,  511,  1000, 1021, 1022};
-	int common = check_below(3) == 0 ? powers[check_below(16)] : 0;
+	static const int powers[] = {-1072, -1060, -1030, -700, -538, -530, -357, -350, -345,
+								 341,   -340,  299,   301,  340,  511,  1000, 1021, 1022};
+	int common = check_below(3) == 0 ? powers[check_below(18)] : 0;
 
 	for (int a = 0; a < 3; a++)
 	{
@@ -221,7 +233,7 @@ draw_magnitude(magnitude *m)
 	switch (check_below(6))
 	{
 		case 0: /* one axis is another world, or is flat */
-			m->factor[check_below(3)] = check_below(2) ? 0 : ldexp(1, powers[check_below(16)]);
+			m->factor[check_below(3)] = check_below(2) ? 0 : ldexp(1, powers[check_below(18)]);
 			break;
 		case 1:
 			for (int a = 0; a < 3; a++)
@@ -230,6 +242,10 @@ draw_magnitude(magnitude *m)
 		case 2:
 			for (int a = 0; a < 3; a++)
 				m->factor[a] = ldexp(m->factor[a], -check_below(40));
+			break;
+		case 3: /* lattices whose coordinates are exact and whose products are not */
+			for (int a = 0; a < 3; a++)
+				m->factor[a] *= 1 + ldexp(check_below(1 << 20), -20);
 			break;
 	}
 	m->special = check_below(5) == 0 ? 20 + check_below(2000) : 0;
@@ -283,7 +299,7 @@ draw_set(rb_kind kind, uint32_t n, const family *f, int families, const magnitud
 			p[k] = p[k] * m->factor[k % dims] + m->offset[k % dims];
 			if (m->special > 0 && check_below(m->special) == 0)
 				p[k] = specials[check_below(sizeof(specials) / sizeof(specials[0]))];
-			p[k] = p[k] > DBL_MAX ? DBL_MAX : p[k] < -DBL_MAX ? -DBL_MAX : p[k];
+			p[k] = p[k] != p[k] ? 0 : p[k] > DBL_MAX ? DBL_MAX : p[k] < -DBL_MAX ? -DBL_MAX : p[k];
 		}
 		if (g->shape == COPY && i > 0 && check_below(3) > 0)
 			memcpy(p, s.c + (size_t) check_below((int) i) * width, (size_t) width * 8);
@@ -662,6 +678,49 @@ rounds(long n, long first, int most)
 	printf("# %ld rounds, %ld with pairs, %zu pairs\n", n, with, pairs);
 }
 
+/*
+ * Where the error bounds of the vector stages need their last terms: products that
+ * overflow one by one, products and normals that lose bits to underflow, and
+ * touching triangles whose products are not exact.
+ */
+static void
+bounds(void)
+{
+	static const struct
+	{
+		int place, power;
+	} where[] = {{SLOPE, 0},      {SLOPE, 341}, {SLOPE, 340},    {SLOPE, -357}, {LATTICE, -345},
+				 {LATTICE, -350}, {LATTICE, 0}, {LATTICE, -530}, {DEPTHS, 0},   {DEPTHS, -8}};
+	long n = check_rounds(20);
+
+	for (int w = 0; w < (int) (sizeof(where) / sizeof(where[0])); w++)
+		for (long round = 0; round < n; round++)
+		{
+			family f[1];
+			magnitude m = {{0}, {0}, 0};
+			set r, b;
+			answer want;
+
+			check_state = (uint64_t) (w * 1000 + round + 1) * 0x2545f4914f6cdd1du;
+			draw_family(f);
+			f->place = where[w].place;
+			f->size = ALIKE;
+			f->shape = FAT;
+			f->largest = 4;
+			f->slope = 1;
+			f->pure = true;
+			for (int a = 0; a < 3; a++)
+				m.factor[a] = ldexp(1 + ldexp(check_below(1 << 20), -20), where[w].power);
+			r = draw_set(RB_TRIANGLE3, 60, f, 1, &m, false);
+			b = draw_set(RB_TRIANGLE3, 60, f, 1, &m, false);
+			want = all_pairs(&r, &b);
+			one_join(&r, &b, &want, w * 1000 + round);
+			free(want.pair);
+			drop(&r);
+			drop(&b);
+		}
+}
+
 static void
 small_sets(void)
 {
@@ -688,6 +747,7 @@ main(void)
 #ifndef RB_SMALL
 	CHECK_RUN(crowds_cost);
 #endif
+	CHECK_RUN(bounds);
 	CHECK_RUN(small_sets);
 	CHECK_RUN(hundreds);
 	CHECK_RUN(thousands);
