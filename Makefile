@@ -97,7 +97,7 @@ NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc/core -Icuda --cudart static \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-fopenmp,-Wall
 # what it needs of core is linked in, for the extension exports nothing
-CUDA_CORE = context decide gmp_signs memory
+CUDA_CORE = context decide gmp_signs memory threads
 CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC)) $(CUDA_CORE:%=$(BUILD)/cuda/core/%.o)
 
 .PHONY: cuda install-cuda

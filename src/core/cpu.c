@@ -32,7 +32,6 @@
 #include "rb_grid.h"
 
 #include <omp.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -721,38 +720,6 @@ join_all(rb_cpu *c)
 		rb_free(c->ctx->memory, (void **) &entry[s]);
 }
 
-static void *
-pass_gate(void *gate)
-{
-	pthread_mutex_lock(gate);
-	pthread_mutex_unlock(gate);
-	return NULL;
-}
-
-/*
- * How many of so many threads the system lets us have at once.  The OpenMP runtime
- * ends the process when it gets fewer than it wants, so we ask before it does.
- */
-static rb_status
-count_threads(rb_context *ctx, int want, int *have)
-{
-	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	pthread_t *thread = NULL;
-	rb_status status = rb_array(ctx, (void **) &thread, (size_t) want, sizeof(pthread_t));
-
-	if (status != RB_OK)
-		return status;
-	pthread_mutex_lock(&gate);
-	for (*have = 1; *have < want; ++*have)
-		if (pthread_create(&thread[*have], NULL, pass_gate, &gate) != 0)
-			break;
-	pthread_mutex_unlock(&gate);
-	for (int t = 1; t < *have; t++)
-		pthread_join(thread[t], NULL);
-	rb_free(ctx->memory, (void **) &thread);
-	return RB_OK;
-}
-
 static rb_status
 join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
@@ -766,7 +733,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.self = job->blue == NULL;
 	if (c.red->nparts == 0 || c.blue->nparts == 0)
 		return RB_OK;
-	status = count_threads(ctx, ctx->threads > 0 ? ctx->threads : 1, &c.threads);
+	status = rb_count_threads(ctx, &c.threads);
 	if (status != RB_OK)
 		return status;
 	ctx->stats.threads = c.threads;

@@ -15,9 +15,14 @@ rb_decide_pairs(rb_context *ctx, const rb_objects *red, const rb_objects *blue, 
 	uint64_t integer = 0, expansion = 0, gmp = 0;
 	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
 	size_t k = 0;
+	int threads;
+	rb_status status = rb_count_threads(ctx, &threads);
 
-	/* blocks are emptied in place; they are moved together afterwards, in order */
-#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads > 0 ? ctx->threads : 1) \
+	if (status != RB_OK)
+		return status;
+
+		/* blocks are emptied in place; they are moved together afterwards, in order */
+#pragma omp parallel for schedule(dynamic) num_threads(threads) \
 	reduction(+ : integer, expansion, gmp)
 	for (size_t from = 0; from < n; from += BLOCK)
 	{
