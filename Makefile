@@ -132,10 +132,10 @@ GPU_TOOLS = $(BUILD)/gpu/check $(BUILD)/gpu/bench
 
 .PHONY: gpu-tools gpu-check gpu-bench
 gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/volmesh
-$(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/input.h test/cuda/*.h) $(CORE_H)
+$(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/*.h test/cuda/*.h) $(CORE_H)
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -Itest/core -Itest/bench -I$(CUDA_HOME)/include -c -o $@ $<
-$(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(BUILD)/core/test/bench/input.o $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
+$(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/bench/,input.o workload.o) $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
 gpu-check: gpu-tools
 	@test/cuda/run check sql
@@ -147,7 +147,7 @@ gpu-bench: gpu-tools
 # plain, under the sanitizers, for Valgrind, and with tiny tiles and buffers (rb_core.h)
 CORE_TESTS = $(sort $(notdir $(basename $(wildcard test/core/test_*.c))))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
-TEST_HELPERS = $(filter-out test/core/test_%.c,$(wildcard test/core/*.c))
+TEST_HELPERS = $(filter-out test/core/test_%.c,$(wildcard test/core/*.c)) test/bench/workload.c
 ASAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 
 core_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE_SRC) $(TEST_HELPERS))
@@ -199,10 +199,10 @@ $(BUILD)/volmesh: test/bench/volmesh.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(EXACT_CFLAGS) -o $@ $< -lm
 
-# the generator of boxes, and the checksums of pairs
-$(BUILD)/boxes: test/bench/boxes.c
+# the generator of boxes and of a map's lines, and the checksums of pairs
+$(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu99 -O2 $(EXACT_CFLAGS) -o $@ $< -lm
+	$(CC) $(CORE_CFLAGS) -o $@ $(filter %.c,$^) -lm
 
 # ---- form ----
 

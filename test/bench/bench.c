@@ -1,8 +1,10 @@
 /*
  * bench.c
- *	  One join of two files, ours and the peers', in turn, best of several rounds.
+ *	  One join of two files, or of one with itself, ours and the peers', in turn,
+ *	  best of several rounds.
  *
  *	  bench [options] RED BLUE [TX TY TZ]
+ *	  bench [options] BOTH
  *	  bench --csv FILE [TX TY TZ]
  *
  * The two sides are read once (input.h says from what) and every round joins
@@ -18,9 +20,12 @@
  *	  -t N			threads of ours (all cores)
  *	  -g N			cells of the grid along the longest side (0: planned)
  *	  -f MASK		filters, as in RB_FILTER_ALL
- *	  -k KIND		what a .f64 file holds: triangle, box3, box2
- *	  -e CANDIDATES,PAIRS,CHECKSUM	the truth; a dash for what is not known
+ *	  -k KIND		what a .f64 file holds: triangle, box3, box2; box2 also leaves the z
+ *					out of generated boxes
+ *	  -e CANDIDATES,PAIRS,CHECKSUM[,MIX,IJ]		the truth (the sums of workload.h); a dash
+ *					for what is not known
  *	  -o NAME		only ours (redblue) or only the peers (peers)
+ *	  --count		only count, both ours and the peers
  *	  --row LABEL	a row of the Markdown table instead of the report
  *	  --stages FILE	append the report to FILE
  *	  --head		its head, nothing else
@@ -28,6 +33,7 @@
  */
 #include "input.h"
 #include "peers.h"
+#include "workload.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,13 +44,13 @@
 #include <unistd.h>
 
 #define MAX_PEERS 4
+#define TRUTHS 5 /* candidates, pairs, and the sums fifth, mix, ij */
 
 /* what a join found and took */
 typedef struct answer
 {
-	peer_run best; /* minimum of each time */
-	uint64_t pairs;
-	uint64_t checksum;
+	peer_run best;  /* minimum of each time */
+	pair_sums sums; /* but for their number 0 where pairs are only counted */
 	bool ran;
 } answer;
 
@@ -56,9 +62,11 @@ typedef struct options
 	uint32_t filters;
 	bool ours;
 	bool theirs;
+	bool count_only;
+	const rb_backend *backend;
 	const char *row;
 	const char *label;
-	char truth[3][32]; /* candidates, pairs, checksum; "-" where not known */
+	char truth[TRUTHS][32]; /* "-" where not known */
 } options;
 
 /* of ours, beyond what peers have */
@@ -108,25 +116,6 @@ pair_list_grow(pair_list *list, size_t more)
 		die("out of memory", "");
 }
 
-/* the order-independent checksum of the truth tables */
-static uint64_t
-checksum(const pair_list *list)
-{
-	const uint64_t p = 2147483647;
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < list->n; i++)
-	{
-		uint64_t x = ((uint64_t) list->pairs[i].red * 1000003 +
-					  (uint64_t) list->pairs[i].blue * 7919 + 12345) %
-					 p;
-		uint64_t y = x * x % p;
-
-		sum += y * y % p * x % p;
-	}
-	return sum;
-}
-
 /* ---- one run of ours ---- */
 
 /* joins once; pairs go to out, or are only counted where out is NULL */
@@ -149,12 +138,10 @@ join_ours(const options *o, const rb_objects *red, const rb_objects *blue, pair_
 	ctx.threads = o->threads;
 	ctx.grid_resolution = o->resolution;
 	ctx.filters = o->filters;
-	if (out != NULL)
-		out->n = 0;
 
 	wall = wall_now();
 	cpu = cpu_now();
-	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
+	status = rb_stream_open(&ctx, o->backend, &job, &stream);
 	while (status == RB_OK && (status = rb_stream_next(stream, 100, &batch)) == RB_OK)
 	{
 		if (out == NULL || batch.n == 0)
@@ -171,6 +158,7 @@ join_ours(const options *o, const rb_objects *red, const rb_objects *blue, pair_
 	if (status != RB_END)
 		die(rb_status_text(status), ctx.error.text);
 	run->candidates = ctx.stats.stage[RB_STAGE_CANDIDATES].count;
+	run->pairs = ctx.stats.stage[RB_STAGE_EMIT].count;
 	*stats = ctx.stats;
 	*peak = rb_memory_peak(memory);
 	rb_memory_destroy(memory);
@@ -192,45 +180,62 @@ keep_best(answer *a, const peer_run *run)
 	return better;
 }
 
+/* list NULL: only counted */
 static void
-check_rounds(answer *a, const pair_list *list, const char *name)
+check_rounds(answer *a, const peer_run *run, const pair_list *list, bool self, const char *name)
 {
-	uint64_t sum = checksum(list);
+	pair_sums sums = {0, 0, 0, 0};
 
-	if (a->ran && (a->pairs != list->n || a->checksum != sum))
+	if (list != NULL)
+		pair_sums_add(&sums, list->pairs, list->n, self);
+	else
+		sums.n = run->pairs;
+	if (a->ran && memcmp(&a->sums, &sums, sizeof(sums)) != 0)
 		die("two rounds gave different answers", name);
-	a->pairs = list->n;
-	a->checksum = sum;
+	a->sums = sums;
 }
 
-/* answers[0] is ours, answers[1 + k] that of peers[k] */
+/* answers[0] is ours, answers[1 + k] that of peers[k]; blue NULL: red against itself */
 static void
 run_rounds(const options *o, const rb_objects *red, const rb_objects *blue, answer *answers,
 		   insight *in)
 {
 	pair_list list = {NULL, 0, 0};
+	pair_list *out = o->count_only ? NULL : &list;
 
 	for (int round = 0; round < o->rounds; round++)
 	{
 		peer_run run;
 		rb_stats stats;
 
-		if (o->ours)
+		if (o->ours && !o->count_only)
 		{
-			join_ours(o, red, blue, &list, &run, &stats, &in->peak_pairs);
-			check_rounds(&answers[0], &list, "redblue");
+			list.n = 0;
+			join_ours(o, red, blue, out, &run, &stats, &in->peak_pairs);
+			check_rounds(&answers[0], &run, out, blue == NULL, "redblue");
 			if (keep_best(&answers[0], &run))
 				in->stats = stats;
+		}
+		if (o->ours)
+		{
 			join_ours(o, red, blue, NULL, &run, &stats, &in->peak);
-			in->count = stats.stage[RB_STAGE_EMIT].count;
+			in->count = run.pairs;
 			if (round == 0 || run.wall < in->count_wall)
 				in->count_wall = run.wall;
 		}
+		if (o->ours && o->count_only)
+		{
+			check_rounds(&answers[0], &run, NULL, blue == NULL, "redblue");
+			if (keep_best(&answers[0], &run))
+				in->stats = stats;
+		}
 		for (int k = 0; o->theirs && peers[k].name != NULL; k++)
 		{
-			if (!peers[k].join(red, blue, &list, &run))
+			list.n = 0;
+			memset(&run, 0, sizeof(run));
+			if (!peers[k].join(red, blue, out, &run))
 				continue;
-			check_rounds(&answers[1 + k], &list, peers[k].name);
+			check_rounds(&answers[1 + k], &run, out, blue == NULL, peers[k].name);
 			keep_best(&answers[1 + k], &run);
 		}
 	}
@@ -240,14 +245,11 @@ run_rounds(const options *o, const rb_objects *red, const rb_objects *blue, answ
 /* ---- verdict ---- */
 
 static bool
-differs(const char *label, const char *name, const char *what, uint64_t is, const char *truth)
+differs(const char *label, const char *name, const char *what, const char *is, const char *truth)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRIu64, is);
-	if (strcmp(truth, "-") == 0 || strcmp(truth, text) == 0)
+	if (strcmp(truth, "-") == 0 || strcmp(truth, is) == 0)
 		return false;
-	fprintf(stderr, "%s: %s found %s %s, the truth is %s\n", label, name, text, what, truth);
+	fprintf(stderr, "%s: %s found %s %s, the truth is %s\n", label, name, is, what, truth);
 	return true;
 }
 
@@ -255,29 +257,35 @@ differs(const char *label, const char *name, const char *what, uint64_t is, cons
 static bool
 all_agree(options *o, const answer *answers, const insight *in)
 {
+	static const char *const what[TRUTHS] = {"candidates", "pairs", "as their checksum",
+											 "as their mix", "as their ij"};
 	bool wrong = false;
+	char is[TRUTHS][32];
 
 	for (int i = 0; i < 1 + MAX_PEERS; i++)
 	{
 		const answer *a = &answers[i];
-		const uint64_t is[3] = {a->best.candidates, a->pairs, a->checksum};
-		const char *const what[3] = {"candidates", "pairs", "as checksum"};
-		const char *name;
 
 		if (!a->ran)
 			continue;
-		name = i == 0 ? "redblue" : peers[i - 1].name;
-		for (int k = 0; k < 3; k++)
+		snprintf(is[0], sizeof(is[0]), "%" PRIu64, a->best.candidates);
+		snprintf(is[1], sizeof(is[1]), "%" PRIu64, a->sums.n);
+		snprintf(is[2], sizeof(is[2]), "%" PRIu64, a->sums.fifth);
+		snprintf(is[3], sizeof(is[3]), "%016" PRIx64, a->sums.mix);
+		snprintf(is[4], sizeof(is[4]), "%" PRIu64, a->sums.ij);
+		for (int k = 0; k < (o->count_only ? 2 : TRUTHS); k++)
 		{
-			if (k == 0 && is[k] == 0)
+			if (k == 0 && a->best.candidates == 0)
 				continue; /* a tree does not see them */
-			wrong |= differs(o->label, name, what[k], is[k], o->truth[k]);
+			wrong |= differs(o->label, i == 0 ? "redblue" : peers[i - 1].name, what[k], is[k],
+							 o->truth[k]);
 			if (strcmp(o->truth[k], "-") == 0)
-				snprintf(o->truth[k], sizeof(o->truth[k]), "%" PRIu64, is[k]);
+				strcpy(o->truth[k], is[k]);
 		}
 	}
+	snprintf(is[1], sizeof(is[1]), "%" PRIu64, in->count);
 	if (answers[0].ran)
-		wrong |= differs(o->label, "redblue", "pairs when it only counts", in->count, o->truth[1]);
+		wrong |= differs(o->label, "redblue", "pairs when it only counts", is[1], o->truth[1]);
 	return !wrong;
 }
 
@@ -316,7 +324,7 @@ static void
 print_row(const options *o, const answer *a, const insight *in, double nparts)
 {
 	bool ours = a[0].ran;
-	uint64_t pairs = ours ? a[0].pairs : a[1].pairs;
+	uint64_t pairs = ours ? a[0].sums.n : a[1].sums.n;
 	uint64_t candidates = ours ? a[0].best.candidates : a[1].best.candidates;
 
 	printf("| %s | %" PRIu64 " | %" PRIu64 " |", o->label, candidates, pairs);
@@ -348,7 +356,7 @@ print_report(FILE *to, const answer *a, const insight *in, double nparts)
 		if (a[i].ran)
 			fprintf(to, "%-16s %10.4f %10.4f %12" PRIu64 " %12" PRIu64 " %18" PRIu64 "\n",
 					i == 0 ? "redblue" : peers[i - 1].name, a[i].best.wall, a[i].best.cpu,
-					a[i].best.candidates, a[i].pairs, a[i].checksum);
+					a[i].best.candidates, a[i].sums.n, a[i].sums.fifth);
 	if (!a[0].ran)
 		return;
 	fprintf(to, "%-16s %10.4f\n\n", "  only counting", in->count_wall);
@@ -411,7 +419,17 @@ is_number(const char *text)
 int
 main(int argc, char **argv)
 {
-	options o = {5, 0, 0, RB_FILTER_ALL, true, true, NULL, "", {"-", "-", "-"}};
+	options o = {5,
+				 0,
+				 0,
+				 RB_FILTER_ALL,
+				 true,
+				 true,
+				 false,
+				 &rb_backend_cpu,
+				 NULL,
+				 "",
+				 {"-", "-", "-", "-", "-"}};
 	rb_kind kind = RB_TRIANGLE3;
 	const char *files[2] = {NULL, NULL};
 	const double still[3] = {0, 0, 0};
@@ -419,6 +437,7 @@ main(int argc, char **argv)
 	int nfiles = 0;
 	int nshift = 0;
 	bool csv = false;
+	bool self;
 	rb_objects red;
 	rb_objects blue;
 	answer answers[1 + MAX_PEERS];
@@ -438,6 +457,8 @@ main(int argc, char **argv)
 		}
 		else if (strcmp(arg, "--csv") == 0)
 			csv = true;
+		else if (strcmp(arg, "--count") == 0)
+			o.count_only = true;
 		else if (arg[0] == '-' && !is_number(arg))
 		{
 			const char *value = i + 1 < argc ? argv[++i] : "";
@@ -454,8 +475,9 @@ main(int argc, char **argv)
 				kind = kind_named(value);
 			else if (strcmp(arg, "-e") == 0)
 			{
-				if (sscanf(value, "%31[^,],%31[^,],%31s", o.truth[0], o.truth[1], o.truth[2]) != 3)
-					die("-e wants CANDIDATES,PAIRS,CHECKSUM, not", value);
+				if (sscanf(value, "%31[^,],%31[^,],%31[^,],%31[^,],%31s", o.truth[0], o.truth[1],
+						   o.truth[2], o.truth[3], o.truth[4]) < 3)
+					die("-e wants CANDIDATES,PAIRS,CHECKSUM[,MIX,IJ], not", value);
 			}
 			else if (strcmp(arg, "-o") == 0 && strcmp(value, "redblue") == 0)
 				o.theirs = false;
@@ -468,7 +490,7 @@ main(int argc, char **argv)
 			else
 				die("unknown option", arg);
 		}
-		else if (nfiles < (csv ? 1 : 2))
+		else if (nfiles < (csv ? 1 : 2) && !is_number(arg))
 			files[nfiles++] = arg;
 		else if (nshift < 3)
 			shift[nshift++] = strtod(arg, NULL);
@@ -477,19 +499,21 @@ main(int argc, char **argv)
 	}
 	if (csv && nfiles == 1)
 		return read_objects(files[0], kind, shift, &red) ? print_csv(&red) : 2;
-	if (nfiles != 2 || o.rounds < 1)
-		die("usage: bench [options] RED BLUE [TX TY TZ]", "");
+	if (nfiles < 1 || o.rounds < 1)
+		die("usage: bench [options] RED [BLUE [TX TY TZ]]", "");
 	if (o.threads < 1)
 		o.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
 	o.label = o.row != NULL ? o.row : files[0];
 
-	if (!read_objects(files[0], kind, still, &red) || !read_objects(files[1], kind, shift, &blue))
+	self = nfiles == 1;
+	if (!read_objects(files[0], kind, still, &red) ||
+		(!self && !read_objects(files[1], kind, shift, &blue)))
 		return 2;
 	memset(answers, 0, sizeof(answers));
 	memset(&in, 0, sizeof(in));
-	run_rounds(&o, &red, &blue, answers, &in);
+	run_rounds(&o, &red, self ? NULL : &blue, answers, &in);
 	right = all_agree(&o, answers, &in);
-	nparts = (double) red.nparts + blue.nparts;
+	nparts = (double) red.nparts + (self ? 0 : blue.nparts);
 	if (o.row != NULL)
 		print_row(&o, answers, &in, nparts);
 	else

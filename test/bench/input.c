@@ -7,6 +7,8 @@
  */
 #include "input.h"
 
+#include "workload.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,11 +212,15 @@ bool
 read_objects(const char *path, rb_kind kind, const double shift[3], rb_objects *objects)
 {
 	size_t size = 0;
-	char *bytes = slurp(path, &size);
+	char *bytes;
 	bool ok;
 	int dim;
 
+	if (path[0] == '@')
+		return workload_named(path + 1, kind, objects) ||
+			   complain(path, "is no workload, or too large");
 	memset(objects, 0, sizeof(*objects));
+	bytes = slurp(path, &size);
 	if (bytes == NULL)
 		return complain(path, "cannot be read");
 	if (ends_with(path, ".off") || ends_with(path, ".off.xz"))

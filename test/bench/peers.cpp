@@ -70,8 +70,11 @@ struct Clock
 };
 
 inline void
-put(pair_list *out, uint32_t red, uint32_t blue)
+put(pair_list *out, peer_run *run, uint32_t red, uint32_t blue)
 {
+	run->pairs++;
+	if (out == NULL)
+		return;
 	if (out->n == out->room)
 		pair_list_grow(out, 1);
 	out->pairs[out->n].red = red;
@@ -244,17 +247,33 @@ box_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run
 	uint64_t candidates = 0;
 	Clock clock;
 
-	out->n = 0;
 	{
-		std::vector<Box> r = boxes_of<D>(red), b = boxes_of<D>(blue);
-		CGAL::box_intersection_d(
-			r.begin(), r.end(), b.begin(), b.end(),
-			[&](const Box &x, const Box &y) {
-				candidates++;
-				if (visit(x.info(), y.info()))
-					put(out, x.info(), y.info());
-			},
-			cutoff);
+		std::vector<Box> r = boxes_of<D>(red);
+
+		if (blue != NULL)
+		{
+			std::vector<Box> b = boxes_of<D>(blue);
+
+			CGAL::box_intersection_d(
+				r.begin(), r.end(), b.begin(), b.end(),
+				[&](const Box &x, const Box &y) {
+					candidates++;
+					if (visit(x.info(), y.info()))
+						put(out, run, x.info(), y.info());
+				},
+				cutoff);
+		}
+		else
+			CGAL::box_self_intersection_d(
+				r.begin(), r.end(),
+				[&](const Box &x, const Box &y) {
+					uint32_t i = std::min(x.info(), y.info()), j = std::max(x.info(), y.info());
+
+					candidates++;
+					if (visit(i, j))
+						put(out, run, i, j);
+				},
+				cutoff);
 		clock.stop(run);
 	}
 	run->candidates = candidates;
@@ -270,20 +289,36 @@ object_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_
 	box_join<D>(red, blue, out, run, [&](uint32_t i, uint32_t j) { return meet(r[i], b[j]); });
 }
 
+/* both sides are of one type, or one is both sides */
+template <class T, int D>
+void
+same_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run)
+{
+	if (blue != NULL)
+	{
+		object_join<T, T, D>(red, blue, out, run);
+		return;
+	}
+	std::vector<T> r = convert<T>(red);
+
+	box_join<D>(red, NULL, out, run, [&](uint32_t i, uint32_t j) { return meet(r[i], r[j]); });
+}
+
 bool
 join_boxes(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run)
 {
+	rb_kind r = red->kind, b = blue != NULL ? blue->kind : red->kind;
 	auto always = [](uint32_t, uint32_t) { return true; };
 
-	if (red->kind == RB_TRIANGLE3 && blue->kind == RB_TRIANGLE3)
-		object_join<Tri, Tri, 3>(red, blue, out, run);
-	else if (red->kind == RB_SEGMENT3 && blue->kind == RB_TRIANGLE3)
+	if (r == RB_TRIANGLE3 && b == RB_TRIANGLE3)
+		same_join<Tri, 3>(red, blue, out, run);
+	else if (r == RB_SEGMENT3 && b == RB_TRIANGLE3)
 		object_join<Seg3, Tri, 3>(red, blue, out, run);
-	else if (red->kind == RB_SEGMENT2 && blue->kind == RB_SEGMENT2)
-		object_join<Seg2, Seg2, 2>(red, blue, out, run);
-	else if (red->kind == RB_BOX3 && blue->kind == RB_BOX3)
+	else if (r == RB_SEGMENT2 && b == RB_SEGMENT2)
+		same_join<Seg2, 2>(red, blue, out, run);
+	else if (r == RB_BOX3 && b == RB_BOX3)
 		box_join<3>(red, blue, out, run, always);
-	else if (red->kind == RB_BOX2 && blue->kind == RB_BOX2)
+	else if (r == RB_BOX2 && b == RB_BOX2)
 		box_join<2>(red, blue, out, run, always);
 	else
 		return false;
@@ -355,6 +390,7 @@ struct Tree_traits : public CGAL::AABB_traits<K, Leaf>
 struct Emit
 {
 	pair_list *out;
+	peer_run *run;
 	const Tri *first;
 	uint32_t query;
 	bool swapped;
@@ -377,9 +413,9 @@ struct Emit
 		uint32_t i = (uint32_t) (found - first);
 
 		if (swapped)
-			put(out, query, i);
+			put(out, run, query, i);
 		else
-			put(out, i, query);
+			put(out, run, i, query);
 		return *this;
 	}
 };
@@ -387,14 +423,14 @@ struct Emit
 bool
 join_tree(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run)
 {
+	if (blue == NULL || red->kind != RB_TRIANGLE3 || blue->kind != RB_TRIANGLE3)
+		return false;
+
 	bool swapped = blue->nparts > red->nparts;
 	std::vector<Tri> large, small;
 
-	if (red->kind != RB_TRIANGLE3 || blue->kind != RB_TRIANGLE3)
-		return false;
 	large = convert<Tri>(swapped ? blue : red);
 	small = convert<Tri>(swapped ? red : blue);
-	out->n = 0;
 
 	Clock clock;
 
@@ -405,7 +441,7 @@ join_tree(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_ru
 		for (uint32_t i = 0; i < small.size(); i++)
 		{
 			Query query = {&small[i], small[i].bbox()};
-			Emit emit = {out, large.data(), i, swapped};
+			Emit emit = {out, run, large.data(), i, swapped};
 
 			tree.all_intersected_primitives(query, emit);
 		}

@@ -31,12 +31,17 @@ typedef struct peer_run
 	double wall;         /* seconds */
 	double cpu;          /* user + system seconds of the thread */
 	uint64_t candidates; /* pairs whose boxes overlap; 0 where the peer does not see them */
+	uint64_t pairs;
 } peer_run;
 
 typedef struct peer
 {
 	const char *name;
-	/* false: this peer does not join these kinds */
+	/*
+	 * blue NULL: red against itself, each unordered pair once, the smaller number
+	 * first.  out NULL: only counts, in run->pairs.  False: this peer does not join
+	 * these kinds.
+	 */
 	bool (*join)(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run);
 } peer;
 

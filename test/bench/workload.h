@@ -1,0 +1,90 @@
+/*
+ * workload.h
+ *	  Generated objects to join, and the checksums of the pairs that were found.
+ *
+ * A workload is named NAME[:f32],N,SEED.  Boxes come after section 6 of Lo, Lee,
+ * Chung, Chung: Optimizing Pairwise Box Intersection Checking on GPUs for
+ * Large-Scale Simulations (2013), segments look like the lines of a map:
+ *
+ *		uniform		boxes; centres uniform in a cube of side 10000, edges from 1 to 100
+ *		gauss		boxes; centres normal around its middle, sigma 1000
+ *		doc:D		boxes; uniform, edges scaled so that their volume is D times the cube's
+ *		doct3:D		boxes; uniform, edges from 0 to L, L^3 = D times the cube's volume / N
+ *		map			segments in the plane, lines of 128, half of them around 1,024 towns
+ *
+ * With :f32 each coordinate is rounded to the nearest float and held as a double.
+ * By convention seed 1 is the set that meets itself and the red side, 2 the blue.
+ *
+ * The numbers are the same on every machine and for every number of threads: a
+ * random number is a hash of its place, R(seed, j) = mix(seed + (j + 1) * golden),
+ * of splitmix64; U = its upper 53 bits, and a half, times 2^-53; every step after
+ * that is one rounded operation, no contraction, of libm sqrt alone (and a cube
+ * root, which is then cut to 20 bits behind the point).  So whoever compiles this
+ * does it with -ffp-contract=off.
+ */
+#ifndef RB_BENCH_WORKLOAD_H
+#define RB_BENCH_WORKLOAD_H
+
+#include "redblue.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+typedef struct workload
+{
+	rb_kind kind;
+	int shape;    /* of workload.c */
+	double scale; /* of edges or lengths */
+	uint64_t n;
+	uint64_t seed;
+	bool f32;
+} workload;
+
+/*
+ * Takes "NAME[:f32],N,SEED" apart.  kind RB_BOX2 asks for boxes without their z.
+ * False when there is no such workload.
+ */
+extern bool workload_parse(const char *text, rb_kind kind, workload *w);
+
+/* objects first .. first + n - 1 into coords, n * rb_kind_width(w->kind) doubles */
+extern void workload_fill(const workload *w, uint64_t first, uint64_t n, double *coords);
+
+/*
+ * All of a workload, in malloc'ed coords that the caller frees.  False when there
+ * is no such workload, or malloc fails.
+ */
+extern bool workload_named(const char *text, rb_kind kind, rb_objects *objects);
+
+/*
+ * Sums over the pairs (i, j), which do not depend on the order of the pairs:
+ *
+ *		mix		mix(i 2^32 + j + golden), modulo 2^64
+ *		ij		i j, modulo 2^64
+ *		fifth	x^5 mod 2^31 - 1, where x = (1000003 i + 7919 j + 12345) mod 2^31 - 1
+ *
+ * The first two stand in boxes_truth.tsv, the last in truth.csv.
+ */
+typedef struct pair_sums
+{
+	uint64_t n;
+	uint64_t mix;
+	uint64_t ij;
+	uint64_t fifth;
+} pair_sums;
+
+/* Adds pairs.  self: of each pair the smaller number is i. */
+extern void pair_sums_add(pair_sums *sums, const rb_pair *pairs, size_t n, bool self);
+
+/*
+ * The row of `file` (boxes_truth.tsv) for join "self" or "rb" and a workload
+ * without its seed, such as "uniform:f32,1000".  False when there is none.
+ */
+extern bool workload_truth(const char *file, const char *join, const char *text, pair_sums *truth);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_BENCH_WORKLOAD_H */
