@@ -63,6 +63,8 @@ struct rb_worker
 	uint64_t cells;
 	uint64_t incidences;
 	uint64_t box_tests;
+	uint64_t overlaps; /* box tests that found an overlap ... */
+	uint64_t owned;    /* ... in the cell that owns the pair */
 	uint64_t candidates;
 	uint64_t exact; /* pairs that needed an exact sign */
 	uint64_t hits;
@@ -78,7 +80,7 @@ struct rb_worker
 	rb_pair hit[HITS];
 
 	rb_box_rows rows;
-	double row_box[9][ROWS] __attribute__((aligned(64)));
+	double row_box[6][ROWS] __attribute__((aligned(64)));
 	uint32_t row_starts[ROWS] __attribute__((aligned(64)));
 	uint32_t row_local[ROWS] __attribute__((aligned(64)));
 	rb_side red_side;
@@ -110,7 +112,6 @@ rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_wor
 	{
 		w->rows.lo[a] = w->row_box[a];
 		w->rows.hi[a] = w->row_box[3 + a];
-		w->rows.own[a] = w->row_box[6 + a];
 	}
 	w->rows.starts = w->row_starts;
 	w->rows.local = w->row_local;
@@ -128,6 +129,7 @@ rb_worker_report(const rb_worker *w, rb_stats *stats)
 {
 	stats->cells += w->cells;
 	stats->box_tests += w->box_tests;
+	stats->redundant_tests += w->overlaps - w->owned;
 	stats->hits += w->hits;
 	stats->exact_integer += w->env.integer;
 	stats->exact_expansion += w->env.expansion;
@@ -477,15 +479,13 @@ static void
 row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 {
 	uint32_t local = entry & RB_INDEX_MASK;
-	uint32_t starts = entry >> RB_INDEX_BITS;
 
 	for (int a = 0; a < 3; a++)
 	{
 		rows->lo[a][j] = tile->lo[local][a];
 		rows->hi[a][j] = tile->hi[local][a];
-		rows->own[a][j] = starts >> a & 1 ? tile->lo[local][a] : HUGE_VAL;
 	}
-	rows->starts[j] = starts;
+	rows->starts[j] = entry >> RB_INDEX_BITS;
 	rows->local[j] = local;
 }
 
@@ -564,7 +564,7 @@ cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr, con
 		for (uint32_t j = 0; j < nb; j++)
 			row_set(rows, j, blue, be[j]);
 	for (uint32_t j = nb; j % 8 != 0; j++)
-		rows->lo[0][j] = rows->own[0][j] = HUGE_VAL; /* overlaps nothing */
+		rows->lo[0][j] = HUGE_VAL; /* overlaps nothing */
 
 	for (uint32_t i = 0; i < nr; i++)
 	{
@@ -572,6 +572,7 @@ cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr, con
 		uint32_t starts = same ? rows->starts[i] : re[i] >> RB_INDEX_BITS;
 		uint32_t first = 0;
 		uint32_t end = nb;
+		uint32_t found;
 
 		if (sorted)
 		{
@@ -582,8 +583,10 @@ cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr, con
 			first = i + 1;
 		if (first >= end)
 			continue;
-		w->npairs += w->kernel->boxes(red->lo[local], red->hi[local], starts, local, rows, first,
-									  end, w->pair + w->npairs);
+		found = w->kernel->boxes(red->lo[local], red->hi[local], starts, local, rows, first, end,
+								 w->pair + w->npairs, &w->overlaps);
+		w->npairs += found;
+		w->owned += found;
 		w->box_tests += end - first;
 		if (w->npairs >= PAIRS)
 		{

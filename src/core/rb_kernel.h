@@ -15,7 +15,6 @@ typedef struct rb_box_rows
 {
 	double *lo[3];
 	double *hi[3];
-	double *own[3];   /* lo where the row starts here on that axis, else infinity */
 	uint32_t *starts; /* owner bits (rb_grid.h) */
 	uint32_t *local;  /* number within the tile */
 	uint32_t n;
@@ -64,12 +63,13 @@ typedef struct rb_kernel
 	/*
 	 * A box (lo, hi, starts) against rows from first up to end or a little beyond:
 	 * appends red << 16 | local of each row whose box overlaps and whose pair this
-	 * cell owns.  Returns their number.  Rows go on as far as the next multiple of
-	 * eight; those that are not there have lo at infinity.  out has room for eight
-	 * more than there are rows.
+	 * cell owns.  Returns their number, and adds that of all overlapping rows to
+	 * *overlaps.  Rows go on as far as the next multiple of eight; those that are not
+	 * there have lo at infinity.  out has room for eight more than there are rows.
 	 */
 	uint32_t (*boxes)(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
-					  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out);
+					  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out,
+					  uint64_t *overlaps);
 
 	/* Drops pairs that a plane separates for sure.  Returns how many are left in out. */
 	uint32_t (*sides)(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,

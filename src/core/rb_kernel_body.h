@@ -6,6 +6,7 @@
  *	  go through a plane at once, and nothing is gathered.  With AVX-512 two faces,
  *	  or eight boxes, go at once.
  */
+#include "rb_grid.h"
 #include "rb_kernel.h"
 
 /* vectors live in registers of inlined code only; how they would be passed is of no concern */
@@ -98,36 +99,59 @@ append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 }
 #endif
 
+#ifndef RB_AVX512
+typedef uint32_t u4 __attribute__((vector_size(16)));
+typedef int32_t i4 __attribute__((vector_size(16)));
+
+/* which of four rows have all the owner bits that are needed */
+static inline __attribute__((always_inline)) unsigned
+owned4(const uint32_t *starts, uint32_t need)
+{
+	const u4 needs = {need, need, need, need};
+	i4 owned = (*(const u4 *) __builtin_assume_aligned(starts, 16) & needs) == needs;
+
+#if defined(RB_AVX2) || defined(__SSE2__)
+	return (unsigned) _mm_movemask_ps((__m128) owned);
+#else
+	return (owned[0] & 1) | (owned[1] & 2) | (owned[2] & 4) | (owned[3] & 8);
+#endif
+}
+#endif
+
 #ifdef RB_AVX512
 #define LE8(mask, a, b) _mm512_mask_cmp_pd_mask(mask, a, b, _CMP_LE_OQ)
 #endif
 
 static uint32_t
 boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
-	  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out)
+	  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out, uint64_t *overlaps)
 {
-	/* where this box does not start here, only rows that do are owned */
-	const double *rx = starts & 1 ? rows->lo[0] : rows->own[0],
-				 *ry = starts & 2 ? rows->lo[1] : rows->own[1],
-				 *rz = starts & 4 ? rows->lo[2] : rows->own[2];
+	/* the axes on which this box does not start here: a row that does is asked for */
+	const uint32_t need = RB_STARTS_ALL & ~starts;
+	uint32_t all = 0;
 	uint32_t k = 0;
 #ifdef RB_AVX512
 	const __m512d lx = _mm512_set1_pd(lo[0]), ly = _mm512_set1_pd(lo[1]),
 				  lz = _mm512_set1_pd(lo[2]), hx = _mm512_set1_pd(hi[0]),
 				  hy = _mm512_set1_pd(hi[1]), hz = _mm512_set1_pd(hi[2]);
 	const __m256i tag = _mm256_set1_epi32((int) (red << 16));
+	const __m256i needs = _mm256_set1_epi32((int) need);
 	__mmask8 bits = (__mmask8) (0xffu << (first & 7));
 
 	for (uint32_t i = first & ~7u; i < end; i += 8)
 	{
 		__m256i local = _mm256_load_si256((const __m256i *) (rows->local + i));
+		__m256i missing =
+			_mm256_andnot_si256(_mm256_load_si256((const __m256i *) (rows->starts + i)), needs);
 
-		bits = LE8(bits, _mm512_load_pd(rx + i), hx);
+		bits = LE8(bits, _mm512_load_pd(rows->lo[0] + i), hx);
 		bits = LE8(bits, lx, _mm512_load_pd(rows->hi[0] + i));
-		bits = LE8(bits, _mm512_load_pd(ry + i), hy);
+		bits = LE8(bits, _mm512_load_pd(rows->lo[1] + i), hy);
 		bits = LE8(bits, ly, _mm512_load_pd(rows->hi[1] + i));
-		bits = LE8(bits, _mm512_load_pd(rz + i), hz);
+		bits = LE8(bits, _mm512_load_pd(rows->lo[2] + i), hz);
 		bits = LE8(bits, lz, _mm512_load_pd(rows->hi[2] + i));
+		all += (uint32_t) __builtin_popcount(bits);
+		bits = _mm256_mask_testn_epi32_mask(bits, missing, missing);
 		local = _mm256_maskz_compress_epi32(bits, _mm256_or_si256(local, tag));
 		_mm256_storeu_si256((__m256i *) (out + k), local);
 		k += (uint32_t) __builtin_popcount(bits);
@@ -140,15 +164,18 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 
 	for (uint32_t i = first & ~3u; i < end; i += 4)
 	{
-		m4 overlap = (load4(rx + i) <= hx) & (load4(rows->hi[0] + i) >= lx) &
-					 (load4(ry + i) <= hy) & (load4(rows->hi[1] + i) >= ly) &
-					 (load4(rz + i) <= hz) & (load4(rows->hi[2] + i) >= lz);
+		m4 overlap = (load4(rows->lo[0] + i) <= hx) & (load4(rows->hi[0] + i) >= lx) &
+					 (load4(rows->lo[1] + i) <= hy) & (load4(rows->hi[1] + i) >= ly) &
+					 (load4(rows->lo[2] + i) <= hz) & (load4(rows->hi[2] + i) >= lz);
 		unsigned bits = BITS4(overlap) & keep;
 
 		keep = 0xf;
+		all += (uint32_t) __builtin_popcount(bits);
+		bits &= owned4(rows->starts + i, need);
 		k += append4(out + k, bits, red << 16, rows->local + i);
 	}
 #endif
+	*overlaps += all;
 	return k;
 }
 

@@ -241,7 +241,8 @@ typedef struct rb_stats
 	} stage[RB_STAGES];
 	uint32_t resolution[3];   /* cells of the top grid along x, y, z */
 	uint64_t cells;           /* cells of all grids that were made */
-	uint64_t box_tests;       /* box comparisons made to find the candidates */
+	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
+	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
 	uint64_t hits;            /* pairs of parts that share a point */
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
 	uint64_t exact_expansion; /* by expansion arithmetic, */
@@ -325,7 +326,7 @@ typedef struct rb_sink
  * A backend finds all pairs of parts of a job that share a point, each once.
  * In a self join it reports red < blue and skips parts of one row.
  */
-#define RB_BACKEND_ABI 1
+#define RB_BACKEND_ABI 2
 
 typedef struct rb_backend
 {
