@@ -26,15 +26,17 @@
  *					for what is not known
  *	  -o NAME		only ours (redblue) or only the peers (peers)
  *	  --count		only count, both ours and the peers
- *	  --row LABEL	a row of the Markdown table instead of the report
- *	  --stages FILE	append the report to FILE
+ *	  --table NAME	triangles (the usual one), segments, boxes, stages
+ *	  --row LABEL	a row of that Markdown table instead of the report
  *	  --head		its head, nothing else
+ *	  --stages FILE	append the report to FILE
+ *	  --cuda FILE	ours on the device, by that backend; exit status 3: there is none
  *	  --csv FILE	id and coordinates of FILE as CSV, nothing else
  */
 #include "input.h"
-#include "peers.h"
-#include "workload.h"
+#include "report.h"
 
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,16 +45,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_PEERS 4
 #define TRUTHS 5 /* candidates, pairs, and the sums fifth, mix, ij */
-
-/* what a join found and took */
-typedef struct answer
-{
-	peer_run best;  /* minimum of each time */
-	pair_sums sums; /* but for their number 0 where pairs are only counted */
-	bool ran;
-} answer;
 
 typedef struct options
 {
@@ -64,20 +57,9 @@ typedef struct options
 	bool theirs;
 	bool count_only;
 	const rb_backend *backend;
-	const char *row;
-	const char *label;
+	const report_table *table;
 	char truth[TRUTHS][32]; /* "-" where not known */
 } options;
-
-/* of ours, beyond what peers have */
-typedef struct insight
-{
-	rb_stats stats;    /* of the fastest round */
-	double count_wall; /* best of the rounds that only count */
-	uint64_t count;
-	uint64_t peak;       /* bytes that core held at most, while it only counts */
-	uint64_t peak_pairs; /* the same while it hands out pairs */
-} insight;
 
 static void
 die(const char *what, const char *detail)
@@ -195,11 +177,12 @@ check_rounds(answer *a, const peer_run *run, const pair_list *list, bool self, c
 	a->sums = sums;
 }
 
-/* answers[0] is ours, answers[1 + k] that of peers[k]; blue NULL: red against itself */
+/* blue NULL: red against itself */
 static void
-run_rounds(const options *o, const rb_objects *red, const rb_objects *blue, answer *answers,
-		   insight *in)
+run_rounds(const options *o, const rb_objects *red, const rb_objects *blue, report *r)
 {
+	answer *answers = r->answers;
+	insight *in = &r->in;
 	pair_list list = {NULL, 0, 0};
 	pair_list *out = o->count_only ? NULL : &list;
 
@@ -255,7 +238,7 @@ differs(const char *label, const char *name, const char *what, const char *is, c
 
 /* where no truth was given, the first that ran sets it for the others */
 static bool
-all_agree(options *o, const answer *answers, const insight *in)
+all_agree(options *o, const report *r)
 {
 	static const char *const what[TRUTHS] = {"candidates", "pairs", "as their checksum",
 											 "as their mix", "as their ij"};
@@ -264,7 +247,7 @@ all_agree(options *o, const answer *answers, const insight *in)
 
 	for (int i = 0; i < 1 + MAX_PEERS; i++)
 	{
-		const answer *a = &answers[i];
+		const answer *a = &r->answers[i];
 
 		if (!a->ran)
 			continue;
@@ -277,105 +260,19 @@ all_agree(options *o, const answer *answers, const insight *in)
 		{
 			if (k == 0 && a->best.candidates == 0)
 				continue; /* a tree does not see them */
-			wrong |= differs(o->label, i == 0 ? "redblue" : peers[i - 1].name, what[k], is[k],
+			wrong |= differs(r->label, i == 0 ? "redblue" : peers[i - 1].name, what[k], is[k],
 							 o->truth[k]);
 			if (strcmp(o->truth[k], "-") == 0)
 				strcpy(o->truth[k], is[k]);
 		}
 	}
-	snprintf(is[1], sizeof(is[1]), "%" PRIu64, in->count);
-	if (answers[0].ran)
-		wrong |= differs(o->label, "redblue", "pairs when it only counts", is[1], o->truth[1]);
+	snprintf(is[1], sizeof(is[1]), "%" PRIu64, r->in.count);
+	if (r->answers[0].ran)
+		wrong |= differs(r->label, "redblue", "pairs when it only counts", is[1], o->truth[1]);
 	return !wrong;
 }
 
 /* ---- output ---- */
-
-static double
-test_ms(const rb_stats *s)
-{
-	return s->stage[RB_STAGE_FLOAT].ms + s->stage[RB_STAGE_DOUBLE].ms + s->stage[RB_STAGE_EXACT].ms;
-}
-
-static void
-print_head(void)
-{
-	printf(
-		"| load | candidates | pairs | CGAL boxes s | CGAL AABB_tree s | redblue s (threads) "
-		"| boxes / redblue | tree / redblue | boxes / redblue, CPU s | ns a candidate and core, CPU | of them tests "
-		"| bytes a triangle |\n"
-		"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
-}
-
-static void
-print_cell(bool there, const char *format, double value)
-{
-	if (!there)
-		printf(" - |");
-	else
-	{
-		putchar(' ');
-		printf(format, value);
-		printf(" |");
-	}
-}
-
-static void
-print_row(const options *o, const answer *a, const insight *in, double nparts)
-{
-	bool ours = a[0].ran;
-	uint64_t pairs = ours ? a[0].sums.n : a[1].sums.n;
-	uint64_t candidates = ours ? a[0].best.candidates : a[1].best.candidates;
-
-	printf("| %s | %" PRIu64 " | %" PRIu64 " |", o->label, candidates, pairs);
-	print_cell(a[1].ran, "%.3f", a[1].best.wall);
-	print_cell(a[2].ran, "%.3f", a[2].best.wall);
-	if (ours)
-		printf(" %.4f (%d) |", a[0].best.wall, in->stats.threads);
-	else
-		printf(" - |");
-	print_cell(ours && a[1].ran, "**%.1f**", a[1].best.wall / a[0].best.wall);
-	print_cell(ours && a[2].ran, "**%.1f**", a[2].best.wall / a[0].best.wall);
-	print_cell(ours && a[1].ran, "%.1f", a[1].best.cpu / a[0].best.cpu);
-	print_cell(ours && candidates > 0, "%.1f", 1e9 * a[0].best.cpu / (double) candidates);
-	print_cell(ours && candidates > 0, "%.1f",
-			   1e6 * test_ms(&in->stats) * in->stats.threads / (double) candidates);
-	print_cell(ours, "%.0f", (double) in->peak / nparts);
-	putchar('\n');
-}
-
-static void
-print_report(FILE *to, const answer *a, const insight *in, double nparts)
-{
-	const rb_stats *s = &in->stats;
-	double candidates = (double) a[0].best.candidates;
-
-	fprintf(to, "%-16s %10s %10s %12s %12s %18s\n", "", "wall s", "CPU s", "candidates", "pairs",
-			"checksum");
-	for (int i = 0; i < 1 + MAX_PEERS; i++)
-		if (a[i].ran)
-			fprintf(to, "%-16s %10.4f %10.4f %12" PRIu64 " %12" PRIu64 " %18" PRIu64 "\n",
-					i == 0 ? "redblue" : peers[i - 1].name, a[i].best.wall, a[i].best.cpu,
-					a[i].best.candidates, a[i].sums.n, a[i].sums.fifth);
-	if (!a[0].ran)
-		return;
-	fprintf(to, "%-16s %10.4f\n\n", "  only counting", in->count_wall);
-	fprintf(to,
-			"backend %s, %d threads, grid %u x %u x %u, %" PRIu64 " cells, %" PRIu64 " box tests\n",
-			s->backend, s->threads, s->resolution[0], s->resolution[1], s->resolution[2], s->cells,
-			s->box_tests);
-	for (int i = 0; i < RB_STAGES; i++)
-		fprintf(to, "  %-12s %14" PRIu64 " %10.2f ms\n", rb_stage_name((rb_stage) i),
-				s->stage[i].count, s->stage[i].ms);
-	fprintf(to, "  exact by integers %" PRIu64 ", expansions %" PRIu64 ", GMP %" PRIu64 "\n",
-			s->exact_integer, s->exact_expansion, s->exact_gmp);
-	if (candidates > 0)
-		fprintf(to, "  ns a candidate and core: %.1f in all, %.1f in the tests\n",
-				1e9 * a[0].best.wall * s->threads / candidates,
-				1e6 * test_ms(s) * s->threads / candidates);
-	fprintf(to, "  bytes an object over its coordinates: %.1f (with the buffers of pairs %.1f)\n",
-			(double) in->peak / nparts, (double) in->peak_pairs / nparts);
-}
 
 static int
 print_csv(const rb_objects *objects)
@@ -407,6 +304,18 @@ kind_named(const char *name)
 	return RB_TRIANGLE3;
 }
 
+static const report_table *
+table_named(const char *name)
+{
+	const report_table *t = report_tables;
+
+	while (t->name != NULL && strcmp(t->name, name) != 0)
+		t++;
+	if (t->name == NULL)
+		die("unknown table", name);
+	return t;
+}
+
 static bool
 is_number(const char *text)
 {
@@ -416,20 +325,35 @@ is_number(const char *text)
 	return end != text && *end == '\0';
 }
 
+/* out of its file, as the extension finds it; a machine without a device is no failure */
+static const rb_backend *
+device_backend(const char *path)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const rb_backend *(*entry)(void) = NULL;
+	char text[256];
+
+	if (handle != NULL)
+		*(void **) &entry = dlsym(handle, "rb_cuda_backend");
+	if (entry == NULL)
+		die("cannot be opened", path);
+	if (entry()->probe(text, sizeof(text)) != RB_OK)
+	{
+		fprintf(stderr, "bench: %s\n", text);
+		exit(3);
+	}
+	return entry();
+}
+
 int
 main(int argc, char **argv)
 {
-	options o = {5,
-				 0,
-				 0,
-				 RB_FILTER_ALL,
-				 true,
-				 true,
-				 false,
-				 &rb_backend_cpu,
-				 NULL,
-				 "",
-				 {"-", "-", "-", "-", "-"}};
+	options o = {.rounds = 5,
+				 .filters = RB_FILTER_ALL,
+				 .ours = true,
+				 .theirs = true,
+				 .backend = &rb_backend_cpu,
+				 .table = &report_tables[0]};
 	rb_kind kind = RB_TRIANGLE3;
 	const char *files[2] = {NULL, NULL};
 	const double still[3] = {0, 0, 0};
@@ -437,24 +361,24 @@ main(int argc, char **argv)
 	int nfiles = 0;
 	int nshift = 0;
 	bool csv = false;
-	bool self;
+	bool head = false;
+	bool row = false;
 	rb_objects red;
 	rb_objects blue;
-	answer answers[1 + MAX_PEERS];
-	insight in;
+	report r;
 	const char *stages = NULL;
-	double nparts;
 	bool right;
 
+	memset(&r, 0, sizeof(r));
+	memset(&blue, 0, sizeof(blue));
+	for (int k = 0; k < TRUTHS; k++)
+		strcpy(o.truth[k], "-");
 	for (int i = 1; i < argc; i++)
 	{
 		const char *arg = argv[i];
 
 		if (strcmp(arg, "--head") == 0)
-		{
-			print_head();
-			return 0;
-		}
+			head = true;
 		else if (strcmp(arg, "--csv") == 0)
 			csv = true;
 		else if (strcmp(arg, "--count") == 0)
@@ -483,10 +407,17 @@ main(int argc, char **argv)
 				o.theirs = false;
 			else if (strcmp(arg, "-o") == 0 && strcmp(value, "peers") == 0)
 				o.ours = false;
+			else if (strcmp(arg, "--cuda") == 0)
+				o.backend = device_backend(value);
 			else if (strcmp(arg, "--stages") == 0)
 				stages = value;
+			else if (strcmp(arg, "--table") == 0)
+				o.table = table_named(value);
 			else if (strcmp(arg, "--row") == 0)
-				o.row = value;
+			{
+				r.label = value;
+				row = true;
+			}
 			else
 				die("unknown option", arg);
 		}
@@ -497,35 +428,39 @@ main(int argc, char **argv)
 		else
 			die("too many arguments", arg);
 	}
+	if (head)
+	{
+		fputs(o.table->head, stdout);
+		return 0;
+	}
 	if (csv && nfiles == 1)
 		return read_objects(files[0], kind, shift, &red) ? print_csv(&red) : 2;
 	if (nfiles < 1 || o.rounds < 1)
 		die("usage: bench [options] RED [BLUE [TX TY TZ]]", "");
 	if (o.threads < 1)
 		o.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
-	o.label = o.row != NULL ? o.row : files[0];
+	if (r.label == NULL)
+		r.label = files[0];
 
-	self = nfiles == 1;
 	if (!read_objects(files[0], kind, still, &red) ||
-		(!self && !read_objects(files[1], kind, shift, &blue)))
+		(nfiles == 2 && !read_objects(files[1], kind, shift, &blue)))
 		return 2;
-	memset(answers, 0, sizeof(answers));
-	memset(&in, 0, sizeof(in));
-	run_rounds(&o, &red, self ? NULL : &blue, answers, &in);
-	right = all_agree(&o, answers, &in);
-	nparts = (double) red.nparts + (self ? 0 : blue.nparts);
-	if (o.row != NULL)
-		print_row(&o, answers, &in, nparts);
+	r.objects[0] = red.nparts;
+	r.objects[1] = blue.nparts;
+	run_rounds(&o, &red, nfiles == 2 ? &blue : NULL, &r);
+	right = all_agree(&o, &r);
+	if (row)
+		o.table->row(&r);
 	else
-		print_report(stdout, answers, &in, nparts);
+		report_text(stdout, &r);
 	if (stages != NULL)
 	{
 		FILE *to = fopen(stages, "a");
 
 		if (to == NULL)
 			die("cannot be written", stages);
-		fprintf(to, "%s\n", o.label);
-		print_report(to, answers, &in, nparts);
+		fprintf(to, "%s\n", r.label);
+		report_text(to, &r);
 		fprintf(to, "\n");
 		if (fclose(to) != 0)
 			die("cannot be written", stages);
