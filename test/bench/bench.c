@@ -41,7 +41,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,15 +76,14 @@ wall_now(void)
 	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-/* of all threads, ended ones included */
+/* user + system, of all threads, ended ones included */
 static double
 cpu_now(void)
 {
-	struct rusage r;
+	struct timespec t;
 
-	getrusage(RUSAGE_SELF, &r);
-	return (double) (r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
-		   1e-6 * (double) (r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
 void

@@ -14,7 +14,6 @@
  */
 #include "peers.h"
 
-#include <sys/resource.h>
 #include <time.h>
 
 #include <vector>
@@ -41,21 +40,22 @@ struct Clock
 {
 	double wall0, cpu0;
 
-	static double wall()
+	static double now(clockid_t clock)
 	{
 		timespec t;
 
-		clock_gettime(CLOCK_MONOTONIC, &t);
+		clock_gettime(clock, &t);
 		return t.tv_sec + 1e-9 * t.tv_nsec;
+	}
+
+	static double wall()
+	{
+		return now(CLOCK_MONOTONIC);
 	}
 
 	static double cpu()
 	{
-		rusage r;
-
-		getrusage(RUSAGE_THREAD, &r);
-		return r.ru_utime.tv_sec + r.ru_stime.tv_sec +
-			   1e-6 * (r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+		return now(CLOCK_THREAD_CPUTIME_ID);
 	}
 
 	Clock() : wall0(wall()), cpu0(cpu())

@@ -1,0 +1,77 @@
+# What there is to join: sourced by run.  A load has a name; load NAME sets
+#
+#	files	red, blue and the shift of blue for the benchmark's program; red alone is
+#			joined with itself
+#	truth	CANDIDATES,PAIRS,CHECKSUM[,MIX,IJ] as the program wants them, a dash for
+#			what is not known
+#	kind	what meets what: tri, segtri, seg2d as in truth.csv, or box
+
+# volmesh NAME N JITTER SX SY SZ: the pair of meshes of seeds 1 and 2
+volmesh()
+{
+	[ -e "$made/$1.red.f64" ] || build/volmesh "$2" 1 "$3" >"$made/$1.red.f64"
+	[ -e "$made/$1.blue.f64" ] || build/volmesh "$2" 2 "$3" "$4" "$5" "$6" >"$made/$1.blue.f64"
+	files=("$made/$1.red.f64" "$made/$1.blue.f64")
+}
+
+# False when its files are absent.
+load()
+{
+	local row join workload n
+	kind=tri truth=-,-,-
+	case $1 in
+		volmesh_18) volmesh "$1" 18 0.2 0.31 0.17 0.23; truth=4652607,838640,899945720207035 ;;
+		volmesh_40) volmesh "$1" 40 0.2 0.31 0.17 0.23; truth=53190546,9434144,10132551968125008 ;;
+		lattice_18) volmesh "$1" 18 0 0.5 0.25 0; truth=5514844,1036817,1113670983893248 ;;
+		# JOIN_WORKLOAD_N, JOIN as in boxes_truth.tsv, or flat: self in the plane
+		self_*_* | rb_*_* | flat_*_*)
+			kind=box
+			IFS=_ read -r join workload n <<<"$1"
+			files=("@$workload,$n,1")
+			[ "$join" != rb ] || files+=("@$workload,$n,2")
+			truth=$(awk -F '\t' -v j="$join" -v w="$workload" -v n="$n" \
+				'$1 == j && $2 == w && $3 == n { print $4 "," $4 ",-," $5 "," $6 }' test/data/boxes_truth.tsv)
+			truth=${truth:--,-,-}
+			;;
+		map_self_*) kind=seg2d files=("@map,${1##*_},1") ;;
+		map_*) kind=seg2d files=("@map,${1##*_},1" "@map,${1##*_},2") ;;
+		# the map met by itself as a set, each pair once
+		rivers_once)
+			load rivers_self && files=("${files[0]}") && truth=254692,253461,-
+			;;
+		*)
+			[ -e "$data/truth.csv" ] || return 1
+			# name,kind,red,blue,tx,ty,tz,...
+			IFS=, read -ra row < <(grep "^$1," "$data/truth.csv") || return 1
+			kind=${row[1]}
+			files=("$data/${row[2]}" "$data/${row[3]}" "${row[@]:4:3}")
+			truth=${row[11]},${row[13]},${row[14]}
+			[ -e "${files[0]}" ] && [ -e "${files[1]}" ]
+			;;
+	esac
+}
+
+wanted()
+{
+	local - pattern
+	set -f
+	for pattern in ${LOADS:-*}; do
+		case $1 in $pattern) return 0 ;; esac
+	done
+	return 1
+}
+
+# each MEASURE NAME...: calls MEASURE for every load that is wanted and there
+each()
+{
+	local measure=$1 name
+	shift
+	for name; do
+		wanted "$name" || continue
+		if load "$name"; then
+			$measure "$name" || failed=1
+		else
+			say "$name: skipped, its files are not in $data"
+		fi
+	done
+}
