@@ -43,6 +43,14 @@ rb_builder_free(rb_builder *b)
 }
 
 void
+rb_builder_clear(rb_builder *b)
+{
+	b->nparts = b->nrows = b->row_start = 0;
+	b->skipped = 0;
+	b->multi = false;
+}
+
+void
 rb_builder_set_kind(rb_builder *b, rb_kind kind)
 {
 	int width = rb_kind_width(kind);
@@ -136,6 +144,44 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	}
 	b->ids[b->nrows++] = id;
 	b->row_start = b->nparts;
+	return RB_OK;
+}
+
+rb_status
+rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
+				  const uint32_t *ends, uint32_t nrows, rb_error *error)
+{
+	uint32_t start = b->nparts;
+	rb_status status = rb_builder_reserve(b, nparts, error);
+
+	if (status != RB_OK)
+		return status;
+	memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
+		   (size_t) nparts * (size_t) b->width * sizeof(double));
+	/* one part each, as ever before: only ids are to be copied */
+	if (ends == NULL && !b->multi && b->row_start == start && nrows == nparts)
+	{
+		if ((size_t) b->nrows + nrows > b->ids_cap)
+		{
+			status = grow(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows,
+						  sizeof *b->ids, error);
+			if (status != RB_OK)
+				return status;
+		}
+		memcpy(b->ids + b->nrows, ids, (size_t) nrows * sizeof *ids);
+		b->nrows += nrows;
+		b->nparts += nparts;
+		b->row_start = b->nparts;
+		return RB_OK;
+	}
+	for (uint32_t i = 0; i < nrows; i++)
+	{
+		b->nparts = start + (ends == NULL ? i + 1 : ends[i]);
+		status = rb_builder_end_row(b, ids[i], error);
+		if (status != RB_OK)
+			return status;
+	}
+	b->nparts = start + nparts;
 	return RB_OK;
 }
 

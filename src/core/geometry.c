@@ -83,6 +83,7 @@ typedef struct reader
 	bool has_z;
 	int dims;       /* doubles per point: 2, 3 or 4 */
 	uint32_t first; /* the geometry's first part, if it has one */
+	uint32_t quiet; /* points since the builder was polled */
 	rb_builder *b;
 	rb_geometry_info *info;
 	rb_error *error;
@@ -161,6 +162,20 @@ all_finite(const double *x, int n)
 
 /* ---- leaves ---- */
 
+/* so many points take a millisecond at most */
+#define RB_POLL_POINTS ((uint32_t) 1 << 16)
+
+static inline void
+poll_caller(reader *r, uint32_t points)
+{
+	r->quiet += points;
+	if (r->quiet < RB_POLL_POINTS)
+		return;
+	r->quiet = 0;
+	if (r->b->poll != NULL)
+		r->b->poll();
+}
+
 /* a triangle, or a polygon of three corners, with Z: four points, the last is the first */
 static rb_geometry_fault
 take_triangle(reader *r, uint32_t type, uint32_t nrings, line ring)
@@ -217,6 +232,8 @@ take_line(reader *r, line points, int n)
 	{
 		if (i > 1)
 			memcpy(to, to - n, (size_t) n * sizeof(double));
+		if (i % RB_POLL_POINTS == 0)
+			poll_caller(r, RB_POLL_POINTS);
 		read_point(r, &points, i, n, to + n);
 		if (!all_finite(to + n, n))
 			return RB_GEOMETRY_NOT_FINITE;
@@ -273,6 +290,8 @@ take_box(reader *r, uint32_t type, line points, int n)
 	{
 		double x[3];
 
+		if (i % RB_POLL_POINTS == RB_POLL_POINTS - 1)
+			poll_caller(r, RB_POLL_POINTS);
 		read_point(r, &points, i, n, x);
 		if (!all_finite(x, n))
 			return RB_GEOMETRY_NOT_FINITE;
@@ -337,6 +356,7 @@ take(reader *r, uint32_t type, uint32_t nrings, line ring)
 
 	if (ring.npoints == 0)
 		return RB_GEOMETRY_OK;
+	poll_caller(r, ring.npoints % RB_POLL_POINTS);
 	fault = takers[r->b->kind](r, type, nrings, ring);
 	if (fault != RB_GEOMETRY_OK)
 		r->info->bad_type = type;
@@ -440,7 +460,7 @@ rb_geometry_fault
 rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
 							rb_error *error)
 {
-	reader r = {bytes, bytes + len, false, false, 2, b->nparts, b, info, error};
+	reader r = {bytes, bytes + len, false, false, 2, b->nparts, 0, b, info, error};
 	size_t skip = 4;
 	uint32_t srid;
 	uint8_t flags;
@@ -614,7 +634,7 @@ rb_geometry_fault
 rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
 					  rb_error *error)
 {
-	reader r = {bytes, bytes + len, false, false, 2, b->nparts, b, info, error};
+	reader r = {bytes, bytes + len, false, false, 2, b->nparts, 0, b, info, error};
 
 	memset(info, 0, sizeof *info);
 	return guarded(&r, read_ewkb);

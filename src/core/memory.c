@@ -235,6 +235,18 @@ rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error)
 	return status;
 }
 
+rb_status
+rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error)
+{
+	return budget_take(memory, bytes, error);
+}
+
+void
+rb_memory_refund(rb_memory *memory, uint64_t bytes)
+{
+	budget_give(memory, bytes);
+}
+
 static rb_block *
 block_map(rb_block *old, size_t size)
 {

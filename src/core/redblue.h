@@ -79,6 +79,10 @@ extern uint64_t rb_memory_limit(const rb_memory *memory);
 /* Would `bytes` more fit?  RB_OK, or RB_OVER_BUDGET with error filled. */
 extern rb_status rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error);
 
+/* count bytes that the caller holds elsewhere, for as long as it does */
+extern rb_status rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error);
+extern void rb_memory_refund(rb_memory *memory, uint64_t bytes);
+
 /*
  * Allocate, grow (keeping the content), free.  Thread-safe.  *block is NULL
  * before the first call and after rb_free.  Blocks of 1 MiB and more are mapped
@@ -154,6 +158,12 @@ typedef struct rb_builder
 	size_t coords_cap;  /* capacities, in parts, rows, parts */
 	size_t ids_cap;
 	size_t row_of_cap;
+	/*
+	 * Called now and then while one row's geometry is read, which may take seconds;
+	 * NULL: not.  It may leave by longjmp, as nothing is held here; the row is then
+	 * still under construction.
+	 */
+	void (*poll)(void);
 } rb_builder;
 
 extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
@@ -167,6 +177,26 @@ extern rb_status rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 
 /* ends the row under construction; drops it when it has no part */
 extern rb_status rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error);
+
+/* drops the parts of the row under construction */
+static inline void
+rb_builder_drop_row(rb_builder *b)
+{
+	b->nparts = b->row_start;
+}
+
+/* drops all rows; the room stays */
+extern void rb_builder_clear(rb_builder *b);
+
+/*
+ * Many rows at once: parts that carry on with the row under construction, and
+ * where in them rows end: ends[i] of these parts are of the first i + 1 rows.
+ * NULL: each part is a row, nrows == nparts.  What is behind the last end is
+ * under construction.
+ */
+extern rb_status rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts,
+								   const int64_t *ids, const uint32_t *ends, uint32_t nrows,
+								   rb_error *error);
 
 extern void rb_builder_objects(const rb_builder *b, rb_objects *objects);
 

@@ -10,6 +10,7 @@
 #include "redblue.h"
 
 #include <math.h>
+#include <setjmp.h>
 #include <string.h>
 
 /* ---- writing geometries ---- */
@@ -816,6 +817,131 @@ limits(void)
 	rb_memory_destroy(small);
 }
 
+/* rows in slices, cut anywhere, are the rows one by one */
+static void
+slices(void)
+{
+	static uint32_t ends[4000];
+
+	for (int round = 0; round < 40; round++)
+	{
+		uint32_t most = round % 4 == 0 ? 1 : 1 + (uint32_t) check_below(5);
+		uint32_t row = 0;
+		rb_builder one;
+		rb_builder many;
+		rb_error error;
+
+		rb_builder_init(&one, memory, RB_BOX2);
+		rb_builder_init(&many, memory, RB_BOX2);
+		for (int64_t i = 0; i < 3000; i++)
+		{
+			uint32_t n = 1 + (uint32_t) check_below(round % 4 == 3 && i < 1500 ? 1 : most);
+
+			CHECK(rb_builder_reserve(&one, n, &error) == RB_OK, "reserve");
+			for (uint32_t k = 0; k < 4 * n; k++)
+				one.coords[4 * (size_t) one.nparts + k] = (double) i + k;
+			one.nparts += n;
+			CHECK(rb_builder_end_row(&one, i * i, &error) == RB_OK, "end of row");
+		}
+		for (uint32_t at = 0; at < one.nparts;)
+		{
+			uint32_t n = (uint32_t) check_below(round % 2 ? 7 : 900);
+			uint32_t first = row;
+
+			if (n > one.nparts - at)
+				n = one.nparts - at;
+			for (uint32_t i = at; i < at + n; i++)
+				if (i + 1 == one.nparts || !one.multi || one.row_of[i + 1] != one.row_of[i])
+					ends[row++ - first] = i + 1 - at;
+			CHECK(rb_builder_append(&many, one.coords + 4 * (size_t) at, n, one.ids + first,
+									one.multi || round % 3 == 0 ? ends : NULL, row - first,
+									&error) == RB_OK,
+				  "append");
+			at += n;
+		}
+		CHECK(many.nrows == one.nrows && many.nparts == one.nparts && many.multi == one.multi &&
+				  many.row_start == many.nparts && many.skipped == 0,
+			  "%u rows, %u parts", many.nrows, many.nparts);
+		CHECK(memcmp(many.ids, one.ids, one.nrows * sizeof *one.ids) == 0, "ids");
+		CHECK(memcmp(many.coords, one.coords, one.nparts * 4 * sizeof(double)) == 0, "coords");
+		CHECK(!one.multi || memcmp(many.row_of, one.row_of, one.nparts * sizeof *one.row_of) == 0,
+			  "rows of parts");
+		rb_builder_free(&one);
+		rb_builder_free(&many);
+	}
+}
+
+static int polls;
+static jmp_buf leave;
+
+static void
+count_polls(void)
+{
+	if (++polls == 3)
+		longjmp(leave, 1);
+}
+
+/* a long geometry asks now and then whether to go on, and may be left there */
+static void
+polled(void)
+{
+	const uint32_t points = 400000;
+	size_t len = 4 + 16 + (size_t) points * 3 * sizeof(double);
+	uint8_t *bytes = calloc(1, len);
+	rb_builder b;
+	rb_geometry_info info;
+	rb_error error;
+
+	for (int kind = 0; kind < 3; kind++)
+	{
+		static const rb_kind kinds[] = {RB_TRIANGLE3, RB_SEGMENT3, RB_BOX3};
+		volatile int round = 0;
+		uint32_t head[4] = {2, points, 0, 0};
+		volatile size_t used = 4 + 8 + (size_t) points * 3 * sizeof(double);
+
+		memset(bytes, 0, len);
+		bytes[3] = 0x41;
+		if (kinds[kind] == RB_TRIANGLE3)
+		{
+			/* a TIN of triangles of four points */
+			uint32_t n = (uint32_t) ((len - 12) / (8 + 96));
+
+			head[0] = 15;
+			head[1] = n;
+			used = 12 + (size_t) n * (8 + 96);
+			for (uint32_t i = 0; i < n; i++)
+			{
+				uint32_t leaf[2] = {14, 4};
+
+				memcpy(bytes + 12 + (size_t) i * (8 + 96), leaf, sizeof leaf);
+			}
+		}
+		memcpy(bytes + 4, head, 8);
+		rb_builder_init(&b, memory, kinds[kind]);
+		CHECK(rb_builder_reserve(&b, 1, &error) == RB_OK, "reserve");
+		memset(b.coords, 0, 9 * sizeof(double));
+		b.nparts = 1;
+		CHECK(rb_builder_end_row(&b, 1, &error) == RB_OK, "end of row");
+		b.poll = count_polls;
+		polls = 0;
+		if (setjmp(leave) == 0)
+		{
+			rb_geometry_read_serialized(&b, bytes, used, &info, &error);
+			CHECK(false, "kind %d: %d polls", kind, polls);
+		}
+		/* what was half read goes, the rest is whole */
+		rb_builder_drop_row(&b);
+		CHECK(b.nparts == 1 && b.nrows == 1, "%u parts, %u rows", b.nparts, b.nrows);
+		round = polls;
+		CHECK(rb_geometry_read_serialized(&b, bytes, used, &info, &error) == RB_GEOMETRY_OK,
+			  "kind %d", kind);
+		CHECK(polls >= round + 3 && polls < round + 12, "kind %d: %d polls", kind, polls);
+		CHECK(rb_builder_end_row(&b, 2, &error) == RB_OK && b.nrows == 2, "%u rows", b.nrows);
+		rb_builder_free(&b);
+	}
+	free(bytes);
+}
+
 int
 main(void)
 {
@@ -829,6 +955,8 @@ main(void)
 	CHECK_RUN(kinds);
 	CHECK_RUN(rows);
 	CHECK_RUN(limits);
+	CHECK_RUN(slices);
+	CHECK_RUN(polled);
 	rb_memory_destroy(memory);
 	return check_done();
 }
