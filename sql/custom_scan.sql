@@ -390,7 +390,10 @@ RESET max_parallel_workers_per_gather;
 EXPLAIN (COSTS OFF) SELECT red_id FROM redblue_triangle_pairs('red', 'blue', red_id => 'id') p WHERE p.blue_id > 3 ORDER BY 1 LIMIT 1;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT count(*) FROM redblue_triangle_pairs_query('TABLE red', 'SELECT * FROM blue');
 EXPLAIN (COSTS OFF) SELECT * FROM pg_class c, redblue_triangle_self_pairs(c.oid);
+BEGIN;
+SET LOCAL max_parallel_workers_per_gather = 0;
 EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') WHERE red_id < 0;
+COMMIT;
 CREATE FUNCTION explained(query text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
 	result json;

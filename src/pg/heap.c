@@ -12,6 +12,8 @@
  * select all of, without row-level security, without children, without a hook
  * that wants to see who reads what.  Everything else goes through the executor
  * (source.c, run.c).
+ *
+ * It is read in the order in which it lies there, whoever else reads it.
  */
 #include "rb_pg.h"
 
@@ -21,6 +23,7 @@
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -38,72 +41,98 @@ rb_heap_readable(Relation rel)
 		   pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK;
 }
 
-/* the tuple may need more than its bytes: detoasting, default values, casts */
-static void
-receive_slot(DestReceiver *receiver, TupleTableSlot *slot, HeapTuple tuple, Buffer buffer)
+void
+rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver)
 {
-	ExecStoreBufferHeapTuple(tuple, slot, buffer);
-	receiver->receiveSlot(slot, receiver);
-	ExecClearTuple(slot);
+	memset(heap, 0, sizeof *heap);
+	heap->rel = rel;
+	heap->receiver = receiver;
+	heap->slot = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsBufferHeapTuple);
+	heap->scan = table_beginscan_strat(rel, GetActiveSnapshot(), 0, NULL, true, false);
 }
 
-#if PG_VERSION_NUM < 170000
-
-static void
-read_pages(Relation rel, TableScanDesc scan, TupleTableSlot *slot, DestReceiver *receiver)
+void
+rb_heap_end(rb_heap *heap)
 {
-	HeapScanDesc heap = (HeapScanDesc) scan;
-	TupleDesc desc = RelationGetDescr(rel);
+	table_endscan(heap->scan);
+	ExecDropSingleTupleTableSlot(heap->slot);
+}
+
+BlockNumber
+rb_heap_blocks(const rb_heap *heap)
+{
+	return ((HeapScanDesc) heap->scan)->rs_nblocks;
+}
+
+#if RB_HEAP_PAGES
+
+/* the tuple may need more than its bytes: detoasting, default values, casts */
+static void
+receive_slot(rb_heap *heap, HeapTuple tuple, Buffer buffer)
+{
+	ExecStoreBufferHeapTuple(tuple, heap->slot, buffer);
+	heap->receiver->receiveSlot(heap->slot, heap->receiver);
+	ExecClearTuple(heap->slot);
+}
+
+/*
+ * A slice of a page, from its tuple number `from` on.  Which tuples a snapshot sees
+ * on a page, and so their numbers, does not change and is the same in all processes:
+ * what others do to the page cannot move a tuple that is still seen.
+ */
+void
+rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
+{
+	HeapScanDesc scan = (HeapScanDesc) heap->scan;
+	TupleDesc desc = RelationGetDescr(heap->rel);
 	HeapTupleData tuple;
+	Page page;
+	int end;
 
-	tuple.t_tableOid = RelationGetRelid(rel);
-	for (BlockNumber block = 0; block < heap->rs_nblocks; block++)
+	/* pins the page, finds its visible tuples, looks for interrupts */
+	heapgetpage(heap->scan, block);
+	page = BufferGetPage(scan->rs_cbuf);
+	end = scan->rs_ntuples * (slice + 1) / slices;
+	from = Max(from, scan->rs_ntuples * slice / slices);
+	heap->block = block;
+	tuple.t_tableOid = RelationGetRelid(heap->rel);
+	for (int i = from; i < end; i++)
 	{
-		Page page;
+		OffsetNumber offset = scan->rs_vistuples[i];
+		ItemId item = PageGetItemId(page, offset);
 
-		/* pins the page, finds its visible tuples, looks for interrupts */
-		heapgetpage(scan, block);
-		page = BufferGetPage(heap->rs_cbuf);
-		for (int i = 0; i < heap->rs_ntuples; i++)
+		heap->at = i;
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		ItemPointerSet(&tuple.t_self, block, offset);
+		if (!rb_receive_tuple(heap->receiver, desc, &tuple))
+			receive_slot(heap, &tuple, scan->rs_cbuf);
+		if (heap->after != NULL)
 		{
-			OffsetNumber offset = heap->rs_vistuples[i];
-			ItemId item = PageGetItemId(page, offset);
-
-			tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
-			tuple.t_len = ItemIdGetLength(item);
-			ItemPointerSet(&tuple.t_self, block, offset);
-			if (!rb_receive_tuple(receiver, desc, &tuple))
-				receive_slot(receiver, slot, &tuple, heap->rs_cbuf);
+			heap->at = i + 1;
+			heap->after(heap);
 		}
 	}
+	rb_count_tuples_read(heap->rel, Max(end - from, 0));
+}
+
+void
+rb_heap_all(rb_heap *heap)
+{
+	BlockNumber nblocks = rb_heap_blocks(heap);
+
+	for (BlockNumber block = 0; block < nblocks; block++)
+		rb_heap_page(heap, block, 0, 0, 1);
 }
 
 #else
 
 /* 17: reading ahead belongs to the scan, so the tuples come from it one by one */
-static void
-read_pages(Relation rel, TableScanDesc scan, TupleTableSlot *slot, DestReceiver *receiver)
+void
+rb_heap_all(rb_heap *heap)
 {
-	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
-		receiver->receiveSlot(slot, receiver);
+	while (table_scan_getnextslot(heap->scan, ForwardScanDirection, heap->slot))
+		heap->receiver->receiveSlot(heap->slot, heap->receiver);
 }
 
 #endif
-
-/* all rows that the active snapshot sees, into a receiver */
-void
-rb_heap_read(Oid relid, DestReceiver *receiver)
-{
-	/* locked when it became a source */
-	Relation rel = table_open(relid, NoLock);
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsBufferHeapTuple);
-	TableScanDesc scan;
-
-	receiver->rStartup(receiver, CMD_SELECT, RelationGetDescr(rel));
-	scan = table_beginscan(rel, GetActiveSnapshot(), 0, NULL);
-	read_pages(rel, scan, slot, receiver);
-	table_endscan(scan);
-	receiver->rShutdown(receiver);
-	ExecDropSingleTupleTableSlot(slot);
-	table_close(rel, NoLock);
-}

@@ -9,6 +9,7 @@
 #include "rb_pg.h"
 
 #include "access/htup_details.h"
+#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
@@ -27,6 +28,8 @@ rb_report_of(const rb_run *run, rb_report *report)
 			sizeof report->note);
 	report->skipped = run->skipped;
 	report->parts = (uint64) run->objects[0].nparts + run->objects[1].nparts;
+	report->join = run->join;
+	memcpy(report->workers, run->workers, sizeof report->workers);
 }
 
 void
@@ -39,6 +42,27 @@ rb_last_run_set(const rb_run *run)
 				(errmsg_internal("%s: no GPU is used: %s", run->join->function, last.note)));
 }
 
+/* what was read, and by how many besides us */
+static char *
+read_detail(const rb_report *report)
+{
+	StringInfoData text;
+	bool first = true;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "%llu parts, %llu rows skipped", (unsigned long long) report->parts,
+					 (unsigned long long) report->skipped);
+	for (int i = 0; i < rb_join_sides(report->join); i++)
+	{
+		if (report->workers[i] == 0)
+			continue;
+		appendStringInfo(&text, "%s %s %d", first ? ", workers:" : ",", report->join->side[i],
+						 report->workers[i]);
+		first = false;
+	}
+	return text.data;
+}
+
 char *
 rb_report_detail(const rb_report *report, rb_stage stage)
 {
@@ -48,7 +72,7 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 	switch (stage)
 	{
 		case RB_STAGE_READ:
-			return psprintf("%llu parts, %llu rows skipped", N(report->parts), N(report->skipped));
+			return read_detail(report);
 		case RB_STAGE_GRID:
 			return psprintf("%u x %u x %u, %llu cells in all", stats->resolution[0],
 							stats->resolution[1], stats->resolution[2], N(stats->cells));

@@ -187,13 +187,22 @@ static const struct
 {
 	PGFunction function;
 	const rb_join *join;
-} functions[] = {RB_FUNCTIONS(RB_ENTRY)};
+} functions[] = {RB_FUNCTIONS(RB_ENTRY) RB_COUNTS(RB_ENTRY)};
 
 const rb_join *
 rb_join_of(PGFunction function)
 {
 	for (size_t i = 0; i < lengthof(functions); i++)
 		if (functions[i].function == function)
+			return functions[i].join;
+	return NULL;
+}
+
+const rb_join *
+rb_join_named(const char *function)
+{
+	for (size_t i = 0; i < lengthof(functions); i++)
+		if (strcmp(functions[i].join->function, function) == 0)
 			return functions[i].join;
 	return NULL;
 }

@@ -68,6 +68,26 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #define rb_may_execute(funcid) (pg_proc_aclcheck((funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
 #endif
 
+/* 17: pages of a heap are no longer handed out */
+#define RB_HEAP_PAGES (PG_VERSION_NUM < 170000)
+
+/* what pg_stat_user_tables calls seq_tup_read; 16: other names */
+#if PG_VERSION_NUM >= 160000
+#define rb_count_tuples_read(rel, n)                           \
+	do                                                         \
+	{                                                          \
+		if (pgstat_should_count_relation(rel))                 \
+			(rel)->pgstat_info->counts.tuples_returned += (n); \
+	} while (0)
+#else
+#define rb_count_tuples_read(rel, n)                               \
+	do                                                             \
+	{                                                              \
+		if (pgstat_should_count_relation(rel))                     \
+			(rel)->pgstat_info->t_counts.t_tuples_returned += (n); \
+	} while (0)
+#endif
+
 /* 18: a prefix instead of pg_attribute_noreturn() */
 #ifndef pg_noreturn
 #define pg_noreturn _Noreturn

@@ -46,6 +46,9 @@ rb_join_sides(const rb_join *join)
 /* the join of the C function behind an SQL function, or NULL if it is none of ours */
 extern const rb_join *rb_join_of(PGFunction function);
 
+/* the join of that name, or NULL */
+extern const rb_join *rb_join_named(const char *function);
+
 /* one source for each side, from the arguments of the SQL function */
 struct rb_source;
 extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
@@ -195,10 +198,57 @@ extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *bui
 /* reads a row from the bytes of its tuple; false when it must come in a slot */
 extern bool rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
 
+/* are values taken apart, so that a row can be large? */
+extern bool rb_receiver_decodes(DestReceiver *self);
+
+/* rows that were received apart from the others, to be put behind them later */
+typedef struct rb_chunk
+{
+	uint64 rows;    /* those without a part included */
+	uint64 skipped; /* of these */
+	uint32 nparts;
+	uint32 nrows;
+	const double *coords;
+	const int64 *ids;
+	const uint32 *ends; /* see rb_builder_append */
+	rb_space space;     /* as its first part has it */
+} rb_chunk;
+
+extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
+							  uint64 rows);
+extern void rb_receiver_refuse_to(DestReceiver *self, sigjmp_buf *refusal);
+extern void rb_receiver_refuse(DestReceiver *self);
+extern void rb_receiver_begin_chunk(DestReceiver *self);
+extern void rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk);
+extern void rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk);
+
 /* ---- heap.c: plain tables, past the executor ---- */
 
+typedef struct rb_heap
+{
+	Relation rel;
+	DestReceiver *receiver;
+	struct TableScanDescData *scan;
+	struct TupleTableSlot *slot;
+	BlockNumber block; /* where reading is: the next tuple */
+	int at;            /* of those of that page that the snapshot sees */
+	/* called after a tuple, with the next one current */
+	void (*after)(struct rb_heap *heap);
+	void *arg;
+} rb_heap;
+
 extern bool rb_heap_readable(Relation rel);
-extern void rb_heap_read(Oid relid, DestReceiver *receiver);
+extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
+extern void rb_heap_end(rb_heap *heap);
+extern BlockNumber rb_heap_blocks(const rb_heap *heap);
+extern void rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
+extern void rb_heap_all(rb_heap *heap);
+
+/* ---- readers.c: the same, by several processes ---- */
+
+/* all rows of source->heap, into the receiver, whose builder this is; how many workers helped */
+extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
+						 rb_space *space);
 
 /* ---- run.c: open a join, take batches, close ---- */
 
@@ -221,6 +271,7 @@ typedef struct rb_run
 	rb_stream *stream;
 	char note[200]; /* why this backend, or "" */
 	uint64 skipped; /* rows without a part, of both sides */
+	int workers[2]; /* that helped to read a side */
 	double emit_ms; /* added to by whoever makes rows of the pairs */
 } rb_run;
 
@@ -259,6 +310,8 @@ typedef struct rb_report
 	char note[200]; /* why this backend, or "" */
 	uint64 skipped; /* rows without geometry */
 	uint64 parts;
+	const rb_join *join;
+	int workers[2]; /* that helped to read a side */
 } rb_report;
 
 extern void rb_report_of(const rb_run *run, rb_report *report);

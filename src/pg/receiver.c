@@ -15,10 +15,17 @@
  * whether they have Z, other values by their type.  The first box of the join
  * decides and all others must agree; until then a builder of boxes has no kind
  * that matters.
+ *
+ * Rows may be received apart (readers.c), to be put behind others later.  Such a
+ * receiver begins a space of its own with each chunk, which is compared with that
+ * of the join when the chunk's turn comes; and a row that it cannot take raises
+ * no error but is refused: whoever reads in order will come to it, and raises the
+ * same error as if nobody had read apart.
  */
 #include "rb_pg.h"
 
 #include "access/htup_details.h"
+#include "access/parallel.h"
 #include "access/tupmacs.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
@@ -43,8 +50,10 @@ typedef struct rb_receiver
 	rb_space *space;
 	bool boxes;
 	rb_error error;
-	uint64 rows;    /* received so far */
-	TupleDesc desc; /* of the SELECT */
+	uint64 rows;         /* received so far */
+	sigjmp_buf *refusal; /* where to go with a row that cannot be taken; NULL: raise */
+	rb_space empty;      /* the space before the first row */
+	TupleDesc desc;      /* of the SELECT */
 	rb_columns columns;
 	MemoryContext row_context; /* what decoding one row needs */
 
@@ -62,6 +71,21 @@ typedef struct rb_receiver
 
 /* ---- errors that need a row ---- */
 
+/* comes first wherever a row is at fault */
+static void
+refuse(const rb_receiver *r)
+{
+	if (r->refusal != NULL)
+		siglongjmp(*r->refusal, 1);
+}
+
+pg_noreturn static void
+raise_status(const rb_receiver *r)
+{
+	refuse(r);
+	rb_raise(r->source->join->function, r->error.status, &r->error);
+}
+
 static const char *
 column_name(const rb_receiver *r, rb_column column)
 {
@@ -71,15 +95,18 @@ column_name(const rb_receiver *r, rb_column column)
 static void
 raise_null_id(const rb_receiver *r)
 {
-	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					errmsg("%s: null id in column \"%s\" of %s", r->source->join->function,
-						   column_name(r, r->columns.id), rb_source_side(r->source)),
-					errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows)));
+	refuse(r);
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("%s: null id in column \"%s\" of %s", r->source->join->function,
+					column_name(r, r->columns.id), rb_source_side(r->source)),
+			 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1)));
 }
 
 static void
 raise_null_coordinate(const rb_receiver *r, rb_column column, int64 id)
 {
+	refuse(r);
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			 errmsg("%s: null in column \"%s\" of %s, id " INT64_FORMAT, r->source->join->function,
@@ -92,6 +119,7 @@ raise_not_finite(const rb_receiver *r, const double *x, int64 id)
 {
 	int i = 0;
 
+	refuse(r);
 	while (i < r->columns.width - 1 && isfinite(x[i]))
 		i++;
 	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -108,6 +136,7 @@ raise_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 	const char *low = column_name(r, r->columns.coord[i]);
 	const char *high = column_name(r, r->columns.coord[dims + i]);
 
+	refuse(r);
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("%s: column \"%s\" is greater than \"%s\" of %s, id " INT64_FORMAT,
 						   r->source->join->function, low, high, rb_source_side(r->source), id),
@@ -153,7 +182,7 @@ next_part(rb_receiver *r)
 	rb_builder *b = r->builder;
 
 	if (b->nparts >= b->coords_cap && rb_builder_reserve(b, 1, &r->error) != RB_OK)
-		rb_raise(r->source->join->function, r->error.status, &r->error);
+		raise_status(r);
 	return b->coords + (size_t) b->nparts * (size_t) b->width;
 }
 
@@ -161,7 +190,7 @@ static inline void
 end_row(rb_receiver *r, int64 id)
 {
 	if (rb_builder_end_row(r->builder, id, &r->error) != RB_OK)
-		rb_raise(r->source->join->function, r->error.status, &r->error);
+		raise_status(r);
 }
 
 /* the columns' offsets in a tuple without nulls, if they are the same in all of them */
@@ -252,6 +281,7 @@ receive_raw(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 	check_coordinates(r, to, id);
 	r->builder->nparts++;
 	end_row(r, id);
+	r->rows++;
 	return true;
 }
 
@@ -345,6 +375,8 @@ find_as_ewkb(rb_receiver *r)
 		getExtensionOfObject(ProcedureRelationId, function) != extension ||
 		!rb_may_execute(function))
 		return false;
+	if (IsParallelWorker() && func_parallel(function) != PROPARALLEL_SAFE)
+		refuse(r);
 	fmgr_info_cxt(function, &r->as_ewkb, GetMemoryChunkContext(r));
 	r->as_ewkb_known = true;
 	return true;
@@ -374,6 +406,8 @@ check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 		first->srid_id = id;
 	}
 	else if (first->srid != srid)
+	{
+		refuse(r);
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
 							   r->source->join->function, type_name(first->srid_type), first->srid,
@@ -382,6 +416,7 @@ check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 								  "; SRID %d is that of %s, id " INT64_FORMAT ".",
 								  first->srid, first->srid_side, first->srid_id, srid, side, id),
 						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+	}
 }
 
 static char *
@@ -407,6 +442,8 @@ settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 		rb_builder_set_kind(r->builder, dims == 2 ? RB_BOX2 : RB_BOX3);
 	}
 	else if (first->dims != dims)
+	{
+		refuse(r);
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: boxes of %d and of %d dimensions", r->source->join->function,
 							   first->dims, dims),
@@ -417,6 +454,7 @@ settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 						of_columns || first->dims_of_columns
 							? errhint("Columns lz and hz, and Z in a geometry, make three.")
 							: errhint("Use ST_Force2D or ST_Force3D.")));
+	}
 }
 
 /* from the value's own bytes, else through ST_AsEWKB; the row context is the current one */
@@ -452,7 +490,10 @@ receive_geometry(rb_receiver *r, Datum value, int64 id)
 	}
 	MemoryContextSwitchTo(old);
 	if (fault != RB_GEOMETRY_OK)
+	{
+		refuse(r);
 		rb_raise_geometry(r->source, column_name(r, r->columns.geom), id, fault, &info, &r->error);
+	}
 	MemoryContextReset(r->row_context);
 	/* an EMPTY geometry is skipped with its SRID */
 	if (b->nparts == b->row_start)
@@ -474,15 +515,21 @@ receive_box(rb_receiver *r, Datum value, int64 id)
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
 	if (box.dims != 2 && box.dims != 3)
+	{
+		refuse(r);
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: cube of dimension %d in column \"%s\" of %s, id " INT64_FORMAT,
 							   r->source->join->function, box.dims, column_name(r, r->columns.geom),
 							   rb_source_side(r->source), id),
 						errdetail("A box has two dimensions or three."),
 						box.dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
+	}
 	if (!all_finite(box.low, box.dims) || !all_finite(box.high, box.dims))
+	{
+		refuse(r);
 		rb_raise_geometry(r->source, column_name(r, r->columns.geom), id, RB_GEOMETRY_NOT_FINITE,
 						  NULL, &r->error);
+	}
 	settle_dims(r, box.dims, false, id);
 	if (r->columns.shape == RB_SHAPE_BOX3D)
 		check_srid(r, box.srid, RB_TYPE_BOX3D, id);
@@ -521,6 +568,7 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 	if (r->boxes && r->columns.width > 0)
 		settle_dims(r, r->columns.width / 2, true, 0);
 	expect_rows(r);
+	r->empty = *r->space;
 	r->row_context =
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
 }
@@ -532,7 +580,6 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	int64 id;
 
 	CHECK_FOR_INTERRUPTS();
-	r->rows++;
 	if (slot->tts_ops == &TTSOpsBufferHeapTuple && ((HeapTupleTableSlot *) slot)->tuple != NULL &&
 		receive_raw(r, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple))
 		return true;
@@ -550,6 +597,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 			receive_box(r, value, id);
 	}
 	end_row(r, id);
+	r->rows++;
 	return true;
 }
 
@@ -558,10 +606,91 @@ rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
-	if (!receive_raw(r, desc, tuple))
-		return false;
-	r->rows++;
-	return true;
+	return receive_raw(r, desc, tuple);
+}
+
+/* ---- rows received apart ---- */
+
+bool
+rb_receiver_decodes(DestReceiver *self)
+{
+	return ((rb_receiver *) self)->columns.geom.attno != 0;
+}
+
+/* what comes goes there, behind so many rows; tells how many there were before it */
+uint64
+rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space, uint64 rows)
+{
+	rb_receiver *r = (rb_receiver *) self;
+	uint64 before = r->rows;
+
+	r->builder = builder;
+	r->space = space;
+	r->rows = rows;
+	return before;
+}
+
+/* with NULL errors are raised again */
+void
+rb_receiver_refuse_to(DestReceiver *self, sigjmp_buf *refusal)
+{
+	((rb_receiver *) self)->refusal = refusal;
+}
+
+/* the next row, whatever it is */
+void
+rb_receiver_refuse(DestReceiver *self)
+{
+	refuse((rb_receiver *) self);
+}
+
+void
+rb_receiver_begin_chunk(DestReceiver *self)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	rb_builder_clear(r->builder);
+	*r->space = r->empty;
+	if (r->boxes && r->space->dims != 0)
+		rb_builder_set_kind(r->builder, r->space->dims == 2 ? RB_BOX2 : RB_BOX3);
+	r->rows = 0;
+}
+
+/* what has been received since; a refused row is dropped */
+void
+rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	rb_builder_drop_row(r->builder);
+	MemoryContextReset(r->row_context);
+	chunk->space = *r->space;
+	chunk->rows = r->rows;
+	chunk->skipped = r->builder->skipped;
+}
+
+/*
+ * Puts rows that were received apart behind those that are there.  What the first
+ * of them says of the space stands for all.
+ */
+void
+rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk)
+{
+	rb_receiver *r = (rb_receiver *) self;
+	const rb_space *space = &chunk->space;
+
+	if (chunk->nparts > 0)
+	{
+		if (r->boxes && !space->dims_of_columns)
+			settle_dims(r, space->dims, false, space->dims_id);
+		if (space->srid_known)
+			check_srid(r, space->srid, space->srid_type, space->srid_id);
+		if (rb_builder_append(r->builder, chunk->coords, chunk->nparts, chunk->ids, chunk->ends,
+							  chunk->nrows, &r->error) != RB_OK)
+			raise_status(r);
+	}
+	r->builder->skipped += chunk->skipped;
+	r->rows += chunk->rows;
 }
 
 static void

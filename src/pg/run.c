@@ -64,6 +64,13 @@ run_select(const rb_source *source, DestReceiver *receiver)
 			 SPI_result_code_string(rc));
 }
 
+/* a single geometry may take long */
+static void
+look_for_interrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
+
 static void
 read_side(rb_run *run, const rb_source *source)
 {
@@ -78,8 +85,9 @@ read_side(rb_run *run, const rb_source *source)
 
 	rb_builder_init(builder, run->memory, rb_source_kind(source));
 	receiver = rb_receiver_create(source, builder, &run->space);
+	builder->poll = look_for_interrupts;
 	if (OidIsValid(source->heap))
-		rb_heap_read(source->heap, receiver);
+		run->workers[source->side] = rb_read_table(source, receiver, builder, &run->space);
 	else
 		run_select(source, receiver);
 	rb_builder_objects(builder, &run->objects[source->side]);

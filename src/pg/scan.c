@@ -117,6 +117,7 @@ static const rb_join *
 join_of_function(Oid function)
 {
 	Oid support = get_func_support(function);
+	const rb_join *join;
 	FmgrInfo info;
 
 	if (!OidIsValid(support))
@@ -125,7 +126,8 @@ join_of_function(Oid function)
 	if (info.fn_addr != redblue_support)
 		return NULL;
 	fmgr_info(function, &info);
-	return info.fn_strict ? NULL : rb_join_of(info.fn_addr);
+	join = info.fn_strict ? NULL : rb_join_of(info.fn_addr);
+	return join == NULL || join->count ? NULL : join;
 }
 
 /* is the row as a whole, or anything else that is no column, wanted of the relation? */

@@ -27,6 +27,7 @@ sub long_run { return $ENV{REDBLUE_LONG} // 0 }
 
 # A running server whose database postgres has redblue, and PostGIS where there is one.
 # REDBLUE_CUSTOM_SCAN=off: without the scan, so that every join runs in the function.
+# REDBLUE_SCAN_SIZE=0: small tables, too, are read by several processes.
 sub new_server
 {
 	my ($name, $conf) = @_;
@@ -39,6 +40,7 @@ full_page_writes = off
 synchronous_commit = off
 autovacuum = off
 redblue.custom_scan = @{[$ENV{REDBLUE_CUSTOM_SCAN} // 'on']}
+min_parallel_table_scan_size = @{[$ENV{REDBLUE_SCAN_SIZE} // '8MB']}
 CONF
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION redblue');

@@ -1,0 +1,184 @@
+# Tables that several processes read: every way out of the middle of reading
+# (timeout, cancel, an error, a worker that is ended, the end of the session)
+# ends the workers and gives their memory back.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use List::Util qw(max);
+use Time::HiRes qw(sleep);
+
+my $allowed_ms = 1000;
+my $node = new_server('readers', <<'CONF');
+max_worker_processes = 12
+max_parallel_workers = 4
+max_parallel_workers_per_gather = 3
+min_parallel_table_scan_size = 0
+dynamic_shared_memory_type = posix
+CONF
+$node->safe_psql('postgres', <<'SQL');
+-- numeric columns are cast one by one: reading takes the time
+CREATE TABLE slow AS
+SELECT i AS id, x AS ax, x AS ay, x AS az, x + 1 AS bx, x AS by, x AS bz, x AS cx, x + 1 AS cy, x + 1 AS cz
+FROM (SELECT i, (i % 100003) + 0.12345678901234567890 AS x FROM generate_series(1, 400000::int8) i) s;
+CREATE TABLE bad AS SELECT id, CASE WHEN id = 390000 THEN 'NaN' ELSE ax END AS ax, ay, az, bx, by, bz, cx, cy, cz FROM slow;
+CREATE TABLE nothing AS SELECT * FROM slow LIMIT 0;
+CREATE TABLE few AS SELECT * FROM slow WHERE id <= 1000;
+VACUUM ANALYZE;
+SQL
+my $read = "SELECT count(*) FROM redblue_triangle_pairs('slow', 'nothing')";
+my $helped = "SELECT detail ~ 'workers: red 3' FROM redblue_last_run() WHERE stage = 'read'";
+
+# the segments of dynamic shared memory that a process has
+sub segments
+{
+	my %seen;
+	open(my $in, '<', "/proc/$_[0]/maps") or return 0;
+	while (<$in>)
+	{
+		$seen{$1} = 1 if m{(/dev/shm/PostgreSQL\.\d+)};
+	}
+	return scalar keys %seen;
+}
+
+# new ones that no process has, and that will stay for ever
+my %before = map { $_ => 1 } glob('/dev/shm/PostgreSQL.*');
+sub lost_segments
+{
+	my %new = map { $_ => 1 } grep { !$before{$_} } glob('/dev/shm/PostgreSQL.*');
+	for my $maps (glob('/proc/[0-9]*/maps'))
+	{
+		open(my $in, '<', $maps) or next;
+		while (<$in>)
+		{
+			delete $new{$1} if m{(/dev/shm/PostgreSQL\.\d+)};
+		}
+	}
+	return scalar grep { -e } keys %new;
+}
+
+my $session = session($node);
+my $watch = session($node);
+my $pid = $session->{pid};
+is($session->ask($read), 0, 'a table is read');
+is($session->ask($helped), 't', 'by workers');
+
+# what a session keeps once it has had workers
+my $idle;
+sub workers { return $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $_[0]") }
+
+sub is_quiet
+{
+	my ($way) = @_;
+	is(workers($pid), 0, "$way: no worker is left");
+	is(segments($pid), $idle, "$way: no shared memory is left");
+	is(backend_threads($pid), 1, "$way: no thread is left");
+	is($session->ask("SELECT count(*) FROM redblue_triangle_pairs('few', 'nothing')"), 0, "$way: the session reads");
+	return;
+}
+
+# timeouts anywhere in reading, and errors, many times
+sub leave_early
+{
+	my ($rounds) = @_;
+	my ($cancelled, $latest) = (0, 0);
+	for my $i (1 .. $rounds)
+	{
+		my $timeout = 1 + $i * 37 % 130;
+		my $t0 = Time::HiRes::time();
+		my (undef, $err) = $session->ask("SET statement_timeout = $timeout;\n$read;\nSET statement_timeout = 0");
+		$latest = max($latest, (Time::HiRes::time() - $t0) * 1000 - $timeout);
+		$cancelled++ if $err =~ /57014/;
+	}
+	return ($cancelled, $latest);
+}
+leave_early(15);
+$idle = segments($pid);
+my $fds = backend_fds($pid);
+my $rss = backend_rss_kb($pid);
+my ($cancelled, $latest) = leave_early(50);
+cmp_ok($cancelled, '>', 20, "$cancelled of 50 statements ran into their timeout");
+cmp_ok($latest, '<', $allowed_ms, sprintf('the latest stopped %.0f ms after its time', $latest));
+is(backend_fds($pid), $fds, 'no descriptor is left');
+cmp_ok(backend_rss_kb($pid) - $rss, '<', 4096, 'no memory is left');
+is_quiet('timeouts');
+
+for my $i (1 .. 5)
+{
+	my (undef, $err) = $session->ask("SELECT count(*) FROM redblue_triangle_pairs('slow', 'bad')");
+	like($err, qr/22003.*NaN in column "ax" of blue, id 390000/s, 'a bad row');
+}
+is_quiet('errors');
+$session->ask("BEGIN; SAVEPOINT s;\nSELECT count(*) FROM redblue_triangle_pairs('slow', 'bad');\nROLLBACK TO s");
+is(segments($pid), $idle, 'back to a savepoint: no shared memory is left');
+is($session->ask($read), 0, 'back to a savepoint: the transaction reads');
+$session->ask('COMMIT');
+is_quiet('a savepoint');
+
+# while it is being read: the session is cancelled, a worker is ended
+for my $way ('cancel', 'worker')
+{
+	my $err = '';
+	# the machine decides when workers come; a reading that was over proves nothing
+	for (1 .. 20)
+	{
+		$session->send("SELECT count(*) FROM redblue_triangle_pairs('slow', 'slow')");
+		my $worker = '';
+		for (1 .. 50)
+		{
+			$worker = $watch->ask("SELECT pid FROM pg_stat_activity WHERE leader_pid = $pid LIMIT 1");
+			last if $worker ne '';
+			sleep(0.002);
+		}
+		$watch->ask($way eq 'cancel' ? "SELECT pg_cancel_backend($pid)" : "SELECT pg_terminate_backend($worker)")
+		  if $worker ne '';
+		(undef, $err) = $session->wait_for(60);
+		last if $err ne '';
+	}
+	like($err, $way eq 'cancel' ? qr/57014/ : qr/57P01|administrator command|lost connection/, "$way: an error");
+	is_quiet($way);
+}
+
+# no worker is free: others have them all
+{
+	my $other = session($node);
+	$other->send('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET max_parallel_workers_per_gather = 4; ALTER TABLE few SET (parallel_workers = 4); '
+		  . 'SELECT count(*) FROM few WHERE pg_sleep(0.01) IS NOT NULL');
+	for (1 .. 100)
+	{
+		last if workers($other->{pid}) == 4;
+		sleep(0.02);
+	}
+	is(workers($other->{pid}), 4, 'another session has all workers');
+	is($session->ask($read), 0, 'a table is read without any');
+	is($session->ask("SELECT detail !~ 'workers' FROM redblue_last_run() WHERE stage = 'read'"), 't', 'and says so');
+	$watch->ask("SELECT pg_cancel_backend($other->{pid})");
+	$other->wait_for;
+	is($session->ask("$read;\n$helped"), "0\nt", 'with them gone, by workers again');
+	$other->quit;
+}
+
+# the session ends in the middle
+{
+	my $victim = session($node);
+	$victim->send("SELECT count(*) FROM redblue_triangle_pairs('slow', 'slow')");
+	sleep(0.1);
+	$watch->ask("SELECT pg_terminate_backend($victim->{pid}, 5000)");
+	for (1 .. 100)
+	{
+		last if workers($victim->{pid}) == 0 && !-d "/proc/$victim->{pid}";
+		sleep(0.05);
+	}
+	is(workers($victim->{pid}), 0, 'the workers of an ended session end');
+	is(lost_segments(), 0, 'and its shared memory goes');
+	eval { $victim->quit };
+}
+$session->quit;
+$watch->quit;
+$node->stop('fast');
+unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC|leak|was not (?:closed|freed)/, 'a clean log');
+
+done_testing();
