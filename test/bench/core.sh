@@ -2,21 +2,16 @@
 
 cgal_head="wall seconds, best of $rounds rounds in turn; CGAL on one thread"
 
-# measure_core NAME [OPTION...]: a row of $table
+# measure_core NAME [OPTION...]: a row of $table, its heading before the first
 measure_core()
 {
 	local name=$1
 	shift
+	[ -z "$heading" ] || { printf '\n%s\n\n' "$heading"; "$bench" --table "$table" --head; heading=; }
 	"$bench" --table "$table" -r "$rounds" -e "$truth" --row "$name" --stages build/bench/stages.txt "$@" "${files[@]}"
 }
 
-# heading TEXT TABLE
-heading()
-{
-	table=$2
-	printf '\n%s\n\n' "$1"
-	"$bench" --table "$table" --head
-}
+heading() { heading=$1 table=$2; }
 
 run_core()
 {

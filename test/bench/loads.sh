@@ -33,11 +33,12 @@ load()
 				'$1 == j && $2 == w && $3 == n { print $4 "," $4 ",-," $5 "," $6 }' test/data/boxes_truth.tsv)
 			truth=${truth:--,-,-}
 			;;
-		map_self_*) kind=seg2d files=("@map,${1##*_},1") ;;
-		map_*) kind=seg2d files=("@map,${1##*_},1" "@map,${1##*_},2") ;;
+		map_self_1000000) kind=seg2d files=(@map,1000000,1) truth=2058708,1399492,1504141467227013 ;;
+		map_1000000) kind=seg2d files=(@map,1000000,{1,2}) truth=1213784,461076,494798842930711 ;;
+		map_10000000) kind=seg2d files=(@map,10000000,{1,2}) truth=17791723,6741909,7238585723361939 ;;
 		# the map met by itself as a set, each pair once
 		rivers_once)
-			load rivers_self && files=("${files[0]}") && truth=254692,253461,-
+			load rivers_self && files=("${files[0]}") && truth=254692,253461,272256448926783
 			;;
 		*)
 			[ -e "$data/truth.csv" ] || return 1
