@@ -8,7 +8,7 @@ measure_core()
 	local name=$1
 	shift
 	[ -z "$heading" ] || { printf '\n%s\n\n' "$heading"; "$bench" --table "$table" --head; heading=; }
-	"$bench" --table "$table" -r "$rounds" -e "$truth" --row "$name" --stages build/bench/stages.txt "$@" "${files[@]}"
+	"$bench" --table "$table" -r "$rounds" -e "$truth" --row "$name" --stages build/bench/stages.txt $cuda "$@" "${files[@]}"
 }
 
 heading() { heading=$1 table=$2; }
@@ -55,7 +55,7 @@ measure_segments()
 # the stages of one join on this machine's processor and, where it has one, its GPU
 measure_stages()
 {
-	local rc
+	local rc cuda=
 	measure_core "$1: $(nproc) cores" -o redblue || return 1
 	[ -e redblue_cuda.so ] || return 0
 	measure_core "$1: GPU" -o redblue --cuda ./redblue_cuda.so
