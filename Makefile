@@ -168,7 +168,7 @@ $(eval $(call core_variant,small,-DRB_SMALL))
 .SECONDARY:
 
 .PHONY: core-test core-test-asan core-test-valgrind
-core-test: $(call core_bins,core) $(BUILD)/small/test_hard
+core-test: $(call core_bins,core) $(BUILD)/small/test_hard $(BUILD)/small/test_kinds
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)
 	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.3} test/core/run $^

@@ -3,7 +3,7 @@
  *	  The CPU backend: a uniform grid whose crowded cells get grids of their own,
  *	  on all cores.
  *
- *	   objects --box meets the other set's box?--> lists
+ *	   objects --box meets the other set's box, its cells the other's cells?--> lists
  *	   lists --plan, count, scan, fill--> cells --small--> leaf.c
  *	                                       |
  *	                                       +--crowded--> the same again, inside that cell
@@ -25,11 +25,15 @@
  * that cannot help either, because everything covers everything, the lists are
  * cut into blocks and each block meets each: then the pairs are there.
  *
+ * Before all that, where one set is sparse beside the other, what is nowhere near
+ * the other is dropped (rb_sieve.h).
+ *
  * The work is a tree of OpenMP tasks.  A task holds arrays of its own only while
  * its children run.
  */
 #include "rb_core.h"
 #include "rb_grid.h"
+#include "rb_sieve.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -40,7 +44,9 @@
 #define MAX_CELLS ((double) (1 << 24))
 #define TASK_TESTS RB_SIZE(1 << 18, 1000) /* red x blue that make a task of leaves */
 #define DEPTH 64
-#define KEPT 0.125          /* share of the pairs in one cell from which on quantiles are better */
+#define KEPT 0.125 /* share of the pairs in one cell from which on quantiles are better */
+#define SIEVE_CELLS RB_SIZE((double) (1 << 21), 4000.0)
+#define SIEVE_COST 0.05     /* of a cell of an object in a sieve, in box tests */
 #define CUTS 256            /* most cells along an axis that is cut at quantiles */
 #define INCIDENCE_COST 16.0 /* of putting an object into one cell, in box tests */
 
@@ -78,7 +84,7 @@ going(rb_cpu *c)
 
 /* ---- boxes and lists ---- */
 
-/* box of objects, in tasks; by list, or of all where list is NULL */
+/* box of the objects of a list, in tasks */
 static void
 bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double lo[3],
 	   double hi[3])
@@ -94,7 +100,7 @@ bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double
 		if (going(c))
 			for (uint32_t i = from; i < to; i++)
 			{
-				rb_object_box(o, entry != NULL ? entry[i] & RB_INDEX_MASK : i, blo, bhi);
+				rb_object_box(o, entry[i] & RB_INDEX_MASK, blo, bhi);
 				rb_box_add(mylo, myhi, blo, bhi);
 			}
 #pragma omp critical(rb_cpu_bounds)
@@ -102,51 +108,62 @@ bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double
 	}
 }
 
-/* entries of the objects that reach into the region; the list is made in chunks of GRAIN */
-static rb_status
-select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3],
-			   uint32_t **entry, uint32_t *n)
+/*
+ * The box of all objects: of all their points, whatever belongs together.  Twelve
+ * numbers are four points of space or six of the plane.
+ */
+static void
+bounds_of_all(rb_cpu *c, const rb_objects *o, double lo[3], double hi[3])
 {
-	uint32_t chunks = o->nparts / GRAIN + 1;
-	uint32_t *kept = NULL;
-	uint32_t total = 0;
-	rb_status status;
+	const int dims = rb_kind_dims(o->kind);
+	const size_t total = (size_t) o->nparts * rb_kind_width(o->kind);
+	const size_t stretch = (size_t) GRAIN * 12;
 
-	status = rb_array(c->ctx, (void **) entry, o->nparts, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &kept, chunks, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
-#pragma omp taskloop default(shared) grainsize(1)
-	for (uint32_t chunk = 0; chunk < chunks; chunk++)
+	rb_box_empty(lo, hi);
+#pragma omp taskloop default(shared) grainsize(1) if (total > stretch)
+	for (size_t from = 0; from < total; from += stretch)
 	{
-		uint32_t from = chunk * GRAIN;
-		uint32_t to = o->nparts - from > GRAIN ? from + GRAIN : o->nparts;
-		uint32_t k = from;
+		size_t to = total - from > stretch ? from + stretch : total;
+		double mylo[12], myhi[12];
+		size_t i = from;
 
-		if (going(c))
-			for (uint32_t i = from; i < to; i++)
+		for (int k = 0; k < 12; k++)
+		{
+			mylo[k] = HUGE_VAL;
+			myhi[k] = -HUGE_VAL;
+		}
+		if (!going(c))
+			i = to;
+		for (; i + 12 <= to; i += 12)
+			for (int k = 0; k < 12; k++)
 			{
-				double blo[3], bhi[3];
+				double x = o->coords[i + k];
 
-				rb_object_box(o, i, blo, bhi);
-				(*entry)[k] = i | RB_STARTS_ALL << RB_INDEX_BITS;
-				k += rb_boxes_overlap(blo, bhi, lo, hi);
+				mylo[k] = x < mylo[k] ? x : mylo[k];
+				myhi[k] = x > myhi[k] ? x : myhi[k];
 			}
-		kept[chunk] = k - from;
+		for (int k = 0; i < to; i++, k++)
+		{
+			double x = o->coords[i];
+
+			mylo[k] = x < mylo[k] ? x : mylo[k];
+			myhi[k] = x > myhi[k] ? x : myhi[k];
+		}
+#pragma omp critical(rb_cpu_bounds)
+		for (int k = 0; k < 12; k++)
+		{
+			int a = k % dims;
+
+			lo[a] = mylo[k] < lo[a] ? mylo[k] : lo[a];
+			hi[a] = myhi[k] > hi[a] ? myhi[k] : hi[a];
+		}
 	}
-	for (uint32_t chunk = 0; chunk < chunks; chunk++)
-	{
-		memmove(*entry + total, *entry + (size_t) chunk * GRAIN, kept[chunk] * sizeof(uint32_t));
-		total += kept[chunk];
-	}
-	rb_free(c->ctx->memory, (void **) &kept);
-	*n = total;
-	return RB_OK;
+	if (dims == 2)
+		lo[2] = hi[2] = 0;
 }
 
 /*
- * Boxes of objects from all over the list, one from each stretch of equal length
+ * Boxes of objects from all over the list (or of all, without one), one from each stretch of equal length
  * and there at random: tables repeat themselves, and a fixed step might see one
  * phase of it only.
  */
@@ -165,11 +182,167 @@ sample_boxes(const rb_objects *o, rb_list list, double lo[RB_SAMPLE][3], double 
 		i = from + ((uint64_t) random * step >> 32);
 		if (i < list.n)
 		{
-			rb_object_box(o, list.entry[i] & RB_INDEX_MASK, lo[n], hi[n]);
+			rb_object_box(o, list.entry != NULL ? list.entry[i] & RB_INDEX_MASK : (uint32_t) i,
+						  lo[n], hi[n]);
 			n++;
 		}
 	}
 	return n;
+}
+
+/*
+ * Entries of the objects that reach into the region and, where there is a sieve,
+ * into a cell that the other set is in; those cells are marked in mark, where there
+ * is one.  Each chunk of GRAIN objects makes its part of the list.
+ */
+static rb_status
+select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3],
+			   const rb_sieve *sieve, const rb_sieve *mark, uint32_t **entry, uint32_t *n)
+{
+	uint32_t chunks = o->nparts / GRAIN + 1;
+	uint32_t *kept = NULL;
+	uint32_t total = 0;
+	rb_status status;
+
+	status = rb_array(c->ctx, (void **) entry, o->nparts, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(c->ctx, (void **) &kept, chunks, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+#pragma omp taskloop default(shared) grainsize(1)
+	for (uint32_t chunk = 0; chunk < chunks; chunk++)
+	{
+		uint32_t from = chunk * GRAIN;
+		uint32_t to = o->nparts - from > GRAIN ? from + GRAIN : o->nparts;
+		uint32_t k = from;
+
+		if (!going(c))
+			to = from;
+		for (uint32_t i = from; i < to; i++)
+		{
+			double blo[3], bhi[3];
+
+			(*entry)[k] = i | RB_STARTS_ALL << RB_INDEX_BITS;
+			if (c->self) /* all there are */
+			{
+				k++;
+				continue;
+			}
+			rb_object_box(o, i, blo, bhi);
+			if (sieve == NULL)
+				k += rb_boxes_overlap(blo, bhi, lo, hi);
+			else if (rb_boxes_overlap(blo, bhi, lo, hi))
+			{
+				rb_sieve_range r = rb_sieve_cells(sieve, blo, bhi);
+				bool holds = rb_sieve_holds(sieve, &r);
+
+				k += holds;
+				if (holds && mark != NULL)
+					rb_sieve_mark(mark, &r);
+			}
+		}
+		kept[chunk] = k - from;
+	}
+	for (uint32_t chunk = 0; chunk < chunks; chunk++)
+	{
+		memmove(*entry + total, *entry + (size_t) chunk * GRAIN, kept[chunk] * sizeof(uint32_t));
+		total += kept[chunk];
+	}
+	rb_free(c->ctx->memory, (void **) &kept);
+	*n = total;
+	return RB_OK;
+}
+
+/* mark the cells of every step-th object that reaches into the region */
+static void
+sieve_fill(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3], uint32_t step,
+		   const rb_sieve *sieve)
+{
+	const uint32_t stretch = GRAIN * step;
+
+#pragma omp taskloop default(shared) grainsize(1) if (o->nparts > stretch)
+	for (uint64_t from = 0; from < o->nparts; from += stretch)
+	{
+		uint64_t to = o->nparts - from > stretch ? from + stretch : o->nparts;
+
+		for (uint64_t i = from; i < to && going(c); i += step)
+		{
+			double blo[3], bhi[3];
+
+			rb_object_box(o, (uint32_t) i, blo, bhi);
+			if (rb_boxes_overlap(blo, bhi, lo, hi))
+			{
+				rb_sieve_range r = rb_sieve_cells(sieve, blo, bhi);
+
+				rb_sieve_mark(sieve, &r);
+			}
+		}
+	}
+}
+
+/*
+ * Is a sieve worth its while?  Makes one of the smaller set, `few`, where a sample
+ * of the other says that two thirds of it would be dropped, and an empty one to be
+ * marked by what is left of the other.  A first look, at every 16th object, stops
+ * where both sets are dense before it costs anything.
+ */
+static rb_status
+sieve_make(rb_cpu *c, const rb_objects *few, const rb_objects *many, const double lo[3],
+		   const double hi[3], rb_sieve sieve[2])
+{
+	const rb_plan plan = {SIEVE_COST, 0, SIEVE_CELLS};
+	const rb_list all[2] = {{NULL, few->nparts}, {NULL, many->nparts}};
+	rb_sample sample[2];
+	double slo[RB_SAMPLE][3], shi[RB_SAMPLE][3], width[3];
+	uint32_t n[3];
+	size_t words;
+	rb_status status = RB_OK;
+
+	for (int a = 0; a < 3; a++)
+	{
+		width[a] = 0.5 * hi[a] - 0.5 * lo[a];
+		width[a] = width[a] > 0 ? width[a] : 0;
+	}
+	for (int s = 0; s < 2; s++)
+	{
+		sample[s].n = sample_boxes(s == 0 ? few : many, all[s], slo, shi);
+		for (uint32_t i = 0; i < sample[s].n; i++)
+			for (int a = 0; a < 3; a++)
+				sample[s].extent[a][i] = 0.5 * shi[i][a] - 0.5 * slo[i][a];
+		rb_sample_end(&sample[s]);
+	}
+	rb_plan_grid(&plan, &sample[0], few->nparts, &sample[1], many->nparts, width, n);
+	for (int k = 0; k < 2; k++)
+		rb_grid_init(&sieve[k].grid, lo, hi, n);
+	words = rb_sieve_words(&sieve[0].grid);
+	for (int k = 0; k < 2 && status == RB_OK; k++)
+		status = rb_array(c->ctx, (void **) &sieve[k].word, words, sizeof(uint64_t));
+	if (status != RB_OK)
+		return status;
+	for (int k = 0; k < 2; k++)
+		memset(sieve[k].word, 0, words * sizeof(uint64_t));
+
+	for (int look = 0; look < 2; look++)
+	{
+		uint32_t tested = 0, held = 0;
+
+		sieve_fill(c, few, lo, hi, look == 0 ? 16 : 1, &sieve[0]);
+		for (uint32_t i = 0; i < sample[1].n; i++)
+			if (rb_boxes_overlap(slo[i], shi[i], lo, hi))
+			{
+				rb_sieve_range r = rb_sieve_cells(&sieve[0], slo[i], shi[i]);
+
+				tested++;
+				held += rb_sieve_holds(&sieve[0], &r);
+			}
+		if (held * (look == 0 ? 4 : 3) > tested)
+		{
+			for (int k = 0; k < 2; k++)
+				rb_free(c->ctx->memory, (void **) &sieve[k].word);
+			break;
+		}
+	}
+	return RB_OK;
 }
 
 /* ---- one grid ---- */
@@ -180,7 +353,9 @@ typedef struct rb_cells
 	bool quantiles;
 	uint64_t cells;
 	uint64_t *start[2]; /* of red and blue, cells + 1; the same array in a self join */
-	uint32_t *count[2]; /* cells; then write cursors */
+	uint32_t parts;     /* of a list, in a pass over it */
+	uint32_t *count[2]; /* of each part, cells; then write cursors */
+	uint32_t *range[2]; /* of each object of a list */
 	uint32_t *entry[2];
 	double cut[3][CUTS]; /* with quantiles: cell i ends before cut[i] */
 } rb_cells;
@@ -210,63 +385,120 @@ cell_of(const rb_cells *g, int axis, double x)
 }
 
 /*
- * Both passes over a list.  Without entry: count.  With entry: append to the
- * cell's slice, but only where the other colour is present too.
+ * Where an object goes, in a word that the first pass leaves to the second: its
+ * first cell, and how many further cells it reaches into along each axis.  What
+ * reaches too far is asked again.
+ */
+#define CELL_BITS 24 /* MAX_CELLS */
+#define FAR UINT32_MAX
+
+typedef struct rb_range
+{
+	uint64_t first;
+	uint32_t span[3];
+} rb_range;
+
+static inline rb_range
+range_of(const rb_cells *g, const rb_objects *o, uint32_t index)
+{
+	double lo[3], hi[3];
+	uint32_t c0[3];
+	rb_range r;
+
+	rb_object_box(o, index, lo, hi);
+	for (int a = 0; a < 3; a++)
+	{
+		c0[a] = cell_of(g, a, lo[a]);
+		r.span[a] = cell_of(g, a, hi[a]) - c0[a];
+	}
+	r.first = rb_grid_number(&g->grid, c0[0], c0[1], c0[2]);
+	return r;
+}
+
+static inline uint32_t
+range_pack(rb_range r)
+{
+	if (r.span[0] > 6 || r.span[1] > 7 || r.span[2] > 3)
+		return FAR;
+	return (uint32_t) r.first | r.span[0] << CELL_BITS | r.span[1] << (CELL_BITS + 3) |
+		   r.span[2] << (CELL_BITS + 6);
+}
+
+static inline rb_range
+range_unpack(uint32_t word)
+{
+	return (rb_range){
+		word & ((1u << CELL_BITS) - 1),
+		{word >> CELL_BITS & 7, word >> (CELL_BITS + 3) & 7, word >> (CELL_BITS + 6)}};
+}
+
+/*
+ * Both passes over a part of a list, of which each has counts of its own, so that
+ * no two threads write to one place.  The first counts.  The second writes each
+ * object into its cells' slices, at start + count and on, but only where the other
+ * colour is present too.
  */
 static void
-scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *count,
-		const uint64_t *start, uint32_t *entry)
+scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *range,
+		uint32_t *count, const uint64_t *start, uint32_t *entry)
 {
-#pragma omp taskloop default(shared) grainsize(1) if (list.n > GRAIN)
-	for (uint32_t from = 0; from < list.n; from += GRAIN)
+	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
+	uint64_t done = (uint64_t) 1 << 20; /* since the last question whether to stop */
+
+	for (uint32_t i = 0; i < list.n; i++)
 	{
-		uint32_t to = list.n - from > GRAIN ? from + GRAIN : list.n;
-		bool on = going(c);
-		uint64_t done =
-			0; /* since the last question whether to stop: an object may fill all cells */
+		const uint32_t index = list.entry[i] & RB_INDEX_MASK;
+		const uint32_t starts = list.entry[i] >> RB_INDEX_BITS;
+		rb_range r;
 
-		for (uint32_t i = from; i < to && on; i++)
-		{
-			uint32_t index = list.entry[i] & RB_INDEX_MASK;
-			uint32_t starts = list.entry[i] >> RB_INDEX_BITS;
-			uint32_t c0[3], c1[3];
-			double lo[3], hi[3];
-
-			rb_object_box(o, index, lo, hi);
-			for (int a = 0; a < 3; a++)
+		if (entry != NULL && range[i] != FAR)
+			r = range_unpack(range[i]);
+		else
+			r = range_of(g, o, index);
+		if (entry == NULL)
+			range[i] = range_pack(r);
+		for (uint32_t z = 0; z <= r.span[2]; z++)
+			for (uint32_t y = 0; y <= r.span[1]; y++)
 			{
-				c0[a] = cell_of(g, a, lo[a]);
-				c1[a] = cell_of(g, a, hi[a]);
-			}
-			for (uint32_t z = c0[2]; z <= c1[2] && on; z++)
-				for (uint32_t y = c0[1]; y <= c1[1] && on; y++)
+				uint64_t row = r.first + ((uint64_t) z * ny + y) * nx;
+
+				done += 16 + r.span[0];
+				if (done > 1 << 18)
 				{
-					uint64_t row = rb_grid_number(&g->grid, 0, y, z);
-
-					done += 16 + c1[0] - c0[0];
-					if (done > 1 << 16)
-					{
-						done = 0;
-						on = going(c);
-					}
-
-					for (uint32_t x = c0[0]; x <= c1[0]; x++)
-					{
-						uint64_t cell = row + x;
-
-						if (entry == NULL)
-							__atomic_fetch_add(&count[cell], 1, __ATOMIC_RELAXED);
-						else if (start[cell + 1] > start[cell])
-						{
-							uint32_t here = (x == c0[0]) | (y == c0[1]) << 1 | (z == c0[2]) << 2;
-							uint64_t at =
-								start[cell] + __atomic_fetch_add(&count[cell], 1, __ATOMIC_RELAXED);
-
-							entry[at] = index | (starts & here) << RB_INDEX_BITS;
-						}
-					}
+					done = 0;
+					if (!going(c))
+						return;
 				}
-		}
+				if (entry == NULL)
+					for (uint32_t x = 0; x <= r.span[0]; x++)
+						count[row + x]++;
+				else
+					for (uint32_t x = 0; x <= r.span[0]; x++)
+						if (start[row + x + 1] > start[row + x])
+						{
+							uint32_t here = (x == 0) | (y == 0) << 1 | (z == 0) << 2;
+
+							entry[start[row + x] + count[row + x]++] = index | (starts & here)
+																				   << RB_INDEX_BITS;
+						}
+			}
+	}
+}
+
+static void
+scatter_parts(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *range,
+			  uint32_t *count, const uint64_t *start, uint32_t *entry)
+{
+	const uint32_t parts = g->parts;
+
+#pragma omp taskloop default(shared) grainsize(1) if (parts > 1)
+	for (uint32_t p = 0; p < parts; p++)
+	{
+		uint32_t from = (uint32_t) ((uint64_t) list.n * p / parts);
+		uint32_t to = (uint32_t) ((uint64_t) list.n * (p + 1) / parts);
+		rb_list part = {list.entry + from, to - from};
+
+		scatter(c, o, part, g, range + from, count + p * g->cells, start, entry);
 	}
 }
 
@@ -279,8 +511,37 @@ cells_free(rb_cpu *c, rb_cells *g)
 	{
 		rb_free(m, (void **) &g->start[side]);
 		rb_free(m, (void **) &g->count[side]);
+		rb_free(m, (void **) &g->range[side]);
 		rb_free(m, (void **) &g->entry[side]);
 	}
+}
+
+/* sums up counts to starts; what a part has counted becomes where in a cell it begins to write */
+static void
+cells_scan(rb_cells *g, int sides)
+{
+	uint64_t sum[2] = {0, 0};
+
+	for (uint64_t cell = 0; cell < g->cells; cell++)
+	{
+		uint32_t n[2] = {0, 0};
+
+		for (int s = 0; s < sides; s++)
+			for (uint32_t p = 0; p < g->parts; p++)
+			{
+				uint32_t mine = g->count[s][p * g->cells + cell];
+
+				g->count[s][p * g->cells + cell] = n[s];
+				n[s] += mine;
+			}
+		for (int s = 0; s < sides; s++)
+		{
+			g->start[s][cell] = sum[s];
+			sum[s] += n[sides - 1 - s] > 0 ? n[s] : 0;
+		}
+	}
+	for (int s = 0; s < sides; s++)
+		g->start[s][g->cells] = sum[s];
 }
 
 /* count, scan, fill; `same` when both lists are one */
@@ -288,42 +549,38 @@ static rb_status
 cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2], bool same)
 {
 	int sides = same ? 1 : 2;
+	uint64_t most = 1 + ((uint64_t) list[0].n + list[1].n) / GRAIN;
+	uint64_t room = 1 + 2 * ((uint64_t) list[0].n + list[1].n) / g->cells;
 	rb_context *ctx = c->ctx;
 	rb_status status = RB_OK;
 
+	/* not more parts than there is work for, nor than make the counts larger than the lists */
+	most = most < room ? most : room;
+	g->parts = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
 	for (int s = 0; s < sides && status == RB_OK; s++)
 	{
-		status = rb_array(ctx, (void **) &g->count[s], g->cells, sizeof(uint32_t));
+		status = rb_array(ctx, (void **) &g->count[s], g->parts * g->cells, sizeof(uint32_t));
 		if (status == RB_OK)
 			status = rb_array(ctx, (void **) &g->start[s], g->cells + 1, sizeof(uint64_t));
+		if (status == RB_OK)
+			status = rb_array(ctx, (void **) &g->range[s], list[s].n, sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
-		memset(g->count[s], 0, g->cells * sizeof(uint32_t));
-		scatter(c, o[s], list[s], g, g->count[s], NULL, NULL);
+		memset(g->count[s], 0, g->parts * g->cells * sizeof(uint32_t));
+		scatter_parts(c, o[s], list[s], g, g->range[s], g->count[s], NULL, NULL);
 	}
 	if (!going(c))
 		return RB_STOPPED;
+	cells_scan(g, sides);
 	for (int s = 0; s < sides; s++)
 	{
-		const uint32_t *other = g->count[same ? 0 : 1 - s];
-		uint64_t sum = 0;
-
-		for (uint64_t cell = 0; cell < g->cells; cell++)
-		{
-			g->start[s][cell] = sum;
-			sum += other[cell] > 0 ? g->count[s][cell] : 0;
-		}
-		g->start[s][g->cells] = sum;
-		__atomic_add_fetch(&c->incidences, sum, __ATOMIC_RELAXED);
-	}
-	for (int s = 0; s < sides; s++)
-	{
+		__atomic_add_fetch(&c->incidences, g->start[s][g->cells], __ATOMIC_RELAXED);
 		status = rb_array(ctx, (void **) &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
-		memset(g->count[s], 0, g->cells * sizeof(uint32_t));
-		scatter(c, o[s], list[s], g, g->count[s], g->start[s], g->entry[s]);
+		scatter_parts(c, o[s], list[s], g, g->range[s], g->count[s], g->start[s], g->entry[s]);
 		rb_free(ctx->memory, (void **) &g->count[s]);
+		rb_free(ctx->memory, (void **) &g->range[s]);
 	}
 	if (same)
 	{
@@ -498,7 +755,8 @@ cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double h
 		sample[s].n = sample_boxes(s == 0 ? c->red : c->blue, list[s], slo, shi);
 		for (uint32_t i = 0; i < sample[s].n; i++)
 			for (int a = 0; a < 3; a++)
-				sample[s].extent[i][a] = 0.5 * shi[i][a] - 0.5 * slo[i][a];
+				sample[s].extent[a][i] = 0.5 * shi[i][a] - 0.5 * slo[i][a];
+		rb_sample_end(&sample[s]);
 	}
 	if (fixed)
 		rb_plan_fixed(c->ctx->grid_resolution, fixed_cells(list[0].n, list[1].n), width, n);
@@ -567,10 +825,12 @@ cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const dou
 		qsort(centre[a], total, sizeof(double), by_value);
 		for (int s = 0; s < 2; s++)
 			for (uint32_t i = 0; i < sample[s].n; i++)
-				sample[s].extent[i][a] = (double) (rank_of(centre[a], total, shi[s][i][a]) -
+				sample[s].extent[a][i] = (double) (rank_of(centre[a], total, shi[s][i][a]) -
 												   rank_of(centre[a], total, slo[s][i][a])) /
 										 total;
 	}
+	for (int s = 0; s < 2; s++)
+		rb_sample_end(&sample[s]);
 	rb_plan_grid(&plan, &sample[0], list[0].n, &sample[1], list[1].n, width, g->grid.n);
 	for (int a = 0; a < 3; a++)
 	{
@@ -630,14 +890,14 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], 
 		return;
 	}
 
-	/* where both are, inside the cell */
-	bounds(c, c->red, red.entry, red.n, rlo, rhi);
-	if (same)
-	{
-		memcpy(blo, rlo, sizeof(blo));
-		memcpy(bhi, rhi, sizeof(bhi));
-	}
-	else
+	/* where both are, inside the cell; of all objects it is known */
+	memcpy(rlo, lo, sizeof(rlo));
+	memcpy(rhi, hi, sizeof(rhi));
+	if (depth > 0)
+		bounds(c, c->red, red.entry, red.n, rlo, rhi);
+	memcpy(blo, rlo, sizeof(blo));
+	memcpy(bhi, rhi, sizeof(bhi));
+	if (depth > 0 && !same)
 		bounds(c, c->blue, blue.entry, blue.n, blo, bhi);
 	if (!going(c))
 		return;
@@ -659,7 +919,11 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], 
 		memcpy(c->ctx->stats.resolution, g.grid.n, sizeof(g.grid.n));
 	if (depth == 0 || (g.cells > 1 && depth < DEPTH))
 	{
+		double began = rb_now_ms();
+
 		status = cells_make(c, &g, o, list, same);
+		if (depth == 0) /* further down it is a part of what the leaves are timed with */
+			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
 		{
 			__atomic_add_fetch(&c->cells, g.cells, __ATOMIC_RELAXED);
@@ -690,22 +954,33 @@ join_all(rb_cpu *c)
 	uint32_t *entry[2] = {NULL, NULL};
 	const rb_objects *o[2] = {c->red, c->blue};
 	int sides = c->self ? 1 : 2;
+	int few = c->red->nparts <= c->blue->nparts ? 0 : 1;
+	rb_sieve sieve[2] = {0};
 	double began = rb_now_ms();
 	rb_status status = RB_OK;
 
 	rb_progress(c->ctx, RB_STAGE_GRID, 0, 0);
 	for (int s = 0; s < sides; s++)
-		bounds(c, o[s], NULL, o[s]->nparts, lo[s], hi[s]);
+		bounds_of_all(c, o[s], lo[s], hi[s]);
 	for (int a = 0; a < 3 && !c->self; a++)
 	{
 		lo[0][a] = lo[0][a] > lo[1][a] ? lo[0][a] : lo[1][a];
 		hi[0][a] = hi[0][a] < hi[1][a] ? hi[0][a] : hi[1][a];
 	}
-	for (int s = 0; s < sides && status == RB_OK; s++)
+	if (!c->self)
+		status = sieve_make(c, o[few], o[1 - few], lo[0], hi[0], sieve);
+	/* the larger set through the sieve of the smaller, then that through what is left */
+	for (int k = 0; k < sides && status == RB_OK; k++)
 	{
-		status = select_objects(c, o[s], lo[0], hi[0], &entry[s], &list[s].n);
+		int s = c->self ? 0 : k == 0 ? 1 - few : few;
+		bool sieved = sieve[0].word != NULL;
+
+		status = select_objects(c, o[s], lo[0], hi[0], sieved ? &sieve[k] : NULL,
+								sieved && k == 0 ? &sieve[1] : NULL, &entry[s], &list[s].n);
 		list[s].entry = entry[s];
 	}
+	for (int k = 0; k < 2; k++)
+		rb_free(c->ctx->memory, (void **) &sieve[k].word);
 	if (status != RB_OK)
 		fail(c, status);
 	else if (going(c))

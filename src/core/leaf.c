@@ -46,6 +46,7 @@ typedef struct rb_tile
 typedef struct rb_side
 {
 	uint32_t start[MAX_CELLS + 1];
+	uint32_t range[RB_TILE];        /* cells of each object */
 	uint32_t entry[MAX_INCIDENCES]; /* local number, owner bits above */
 } rb_side;
 
@@ -228,48 +229,78 @@ tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, bool faces, double l
 
 typedef struct rb_range
 {
-	uint32_t c0[3];
-	uint32_t c1[3];
+	uint32_t first;   /* cell */
+	uint32_t span[3]; /* further cells along each axis */
 } rb_range;
 
-static inline void
-range_of(const rb_grid *g, const double lo[3], const double hi[3], rb_range *r)
+/* a range in a word: 13 bits and three times 6, or all ones */
+#define SPAN_BITS 6
+#define FIRST_BITS 13
+#define LONG_RANGE UINT32_MAX
+
+static inline rb_range
+range_of(const rb_grid *g, const double lo[3], const double hi[3])
 {
+	uint32_t c0[3];
+	rb_range r;
+
 	for (int a = 0; a < 3; a++)
 	{
-		r->c0[a] = rb_grid_cell(g, a, lo[a]);
-		r->c1[a] = rb_grid_cell(g, a, hi[a]);
+		c0[a] = rb_grid_cell(g, a, lo[a]);
+		r.span[a] = rb_grid_cell(g, a, hi[a]) - c0[a];
 	}
+	r.first = (uint32_t) rb_grid_number(g, c0[0], c0[1], c0[2]);
+	return r;
+}
+
+static inline uint32_t
+range_pack(rb_range r)
+{
+	if ((r.span[0] | r.span[1] | r.span[2]) >= 1u << SPAN_BITS)
+		return LONG_RANGE;
+	return r.first | r.span[0] << FIRST_BITS | r.span[1] << (FIRST_BITS + SPAN_BITS) |
+		   r.span[2] << (FIRST_BITS + 2 * SPAN_BITS);
+}
+
+static inline rb_range
+range_unpack(uint32_t word)
+{
+	const uint32_t mask = (1u << SPAN_BITS) - 1;
+
+	return (rb_range){word & ((1u << FIRST_BITS) - 1),
+					  {word >> FIRST_BITS & mask, word >> (FIRST_BITS + SPAN_BITS) & mask,
+					   word >> (FIRST_BITS + 2 * SPAN_BITS) & mask}};
 }
 
 /* counts into side->start; the number of incidences */
 static uint64_t
-side_count(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
+side_count(rb_side *side, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
 {
+	const rb_grid g = *grid;
 	uint64_t total = 0;
 
 	memset(side->start, 0, (cells + 1) * sizeof(uint32_t));
 	for (uint32_t i = 0; i < tile->n; i++)
 	{
-		rb_range r;
+		rb_range r = range_of(&g, tile->lo[i], tile->hi[i]);
 
-		range_of(g, tile->lo[i], tile->hi[i], &r);
-		total +=
-			(uint64_t) (r.c1[0] - r.c0[0] + 1) * (r.c1[1] - r.c0[1] + 1) * (r.c1[2] - r.c0[2] + 1);
+		side->range[i] = range_pack(r);
+		total += (uint64_t) (r.span[0] + 1) * (r.span[1] + 1) * (r.span[2] + 1);
 		if (total > MAX_INCIDENCES)
 			break;
-		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
-			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
-				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
-					side->start[rb_grid_number(g, x, y, z)]++;
+		for (uint32_t z = 0; z <= r.span[2]; z++)
+			for (uint32_t y = 0; y <= r.span[1]; y++)
+				for (uint32_t x = 0; x <= r.span[0]; x++)
+					side->start[r.first + (z * g.n[1] + y) * g.n[0] + x]++;
 	}
 	return total;
 }
 
 /* turns counts into ends, then fills backwards, which leaves the starts */
 static void
-side_fill(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
+side_fill(rb_side *side, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
 {
+	const rb_grid g = *grid;
 	uint32_t sum = 0;
 
 	for (uint32_t c = 0; c < cells; c++)
@@ -280,34 +311,35 @@ side_fill(rb_side *side, const rb_tile *tile, const rb_grid *g, uint32_t cells)
 	side->start[cells] = sum;
 	for (uint32_t i = tile->n; i-- > 0;)
 	{
-		rb_range r;
+		rb_range r = side->range[i] != LONG_RANGE ? range_unpack(side->range[i])
+												  : range_of(&g, tile->lo[i], tile->hi[i]);
 
-		range_of(g, tile->lo[i], tile->hi[i], &r);
-		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
-			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
-				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
+		for (uint32_t z = 0; z <= r.span[2]; z++)
+			for (uint32_t y = 0; y <= r.span[1]; y++)
+				for (uint32_t x = 0; x <= r.span[0]; x++)
 				{
-					uint32_t starts = tile->starts[i] &
-									  ((x == r.c0[0]) | (y == r.c0[1]) << 1 | (z == r.c0[2]) << 2);
+					uint32_t starts = tile->starts[i] & ((x == 0) | (y == 0) << 1 | (z == 0) << 2);
 
-					side->entry[--side->start[rb_grid_number(g, x, y, z)]] =
+					side->entry[--side->start[r.first + (z * g.n[1] + y) * g.n[0] + x]] =
 						i | starts << RB_INDEX_BITS;
 				}
 	}
 }
 
+/* few: there are many tiles, and a plan must not take longer than what it saves */
 static void
 tile_sample(const rb_tile *tile, rb_sample *sample)
 {
-	uint32_t step = tile->n / RB_SIZE(128, 4) + 1;
+	uint32_t step = tile->n / RB_SIZE(16, 4) + 1;
 
 	sample->n = 0;
-	for (uint32_t i = 0; i < tile->n; i += step)
+	for (uint32_t i = step / 2; i < tile->n; i += step)
 	{
 		for (int a = 0; a < 3; a++)
-			sample->extent[sample->n][a] = 0.5 * tile->hi[i][a] - 0.5 * tile->lo[i][a];
+			sample->extent[a][sample->n] = 0.5 * tile->hi[i][a] - 0.5 * tile->lo[i][a];
 		sample->n++;
 	}
+	rb_sample_end(sample);
 }
 
 /* ---- cascade ---- */
@@ -501,9 +533,9 @@ sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
 		double sum = 0;
 
 		for (uint32_t i = 0; i < red->n; i++)
-			sum += red->extent[i][a];
+			sum += red->extent[a][i];
 		for (uint32_t i = 0; i < blue->n; i++)
-			sum += blue->extent[i][a];
+			sum += blue->extent[a][i];
 		share[a] = width[a] > 0 ? sum / width[a] : HUGE_VAL;
 		if (share[a] < share[best])
 			best = a;
@@ -640,12 +672,14 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same, const double lo
 	sweep.axis = 0;
 	if ((uint64_t) rt->n * bt->n > FEW)
 	{
-		rb_sample rsample, bsample;
+		rb_sample sample[2];
+		const rb_sample *other = same ? sample : sample + 1;
 
-		tile_sample(rt, &rsample);
-		tile_sample(bt, &bsample);
-		rb_plan_grid(&plan, &rsample, rt->n, &bsample, bt->n, width, n);
-		sweep.axis = sweep_axis(&rsample, &bsample, width);
+		tile_sample(rt, &sample[0]);
+		if (!same)
+			tile_sample(bt, &sample[1]);
+		rb_plan_grid(&plan, sample, rt->n, other, bt->n, width, n);
+		sweep.axis = sweep_axis(sample, other, width);
 	}
 	rb_grid_init(&sweep.grid, rlo, rhi, (const uint32_t[3]){BUCKETS, BUCKETS, BUCKETS});
 	for (;;)

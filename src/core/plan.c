@@ -21,24 +21,30 @@
 /* a region is not cut along an axis on which it is smaller: cells / width must not overflow */
 #define SMALLEST 0x1p-980
 
+/* four objects at a time; those that only fill up the last four are points, 1 each */
 static double
 alpha(const rb_sample *sample, const double cells[3], const double per_width[3])
 {
-	double sum = 0;
+	double sum[4] = {0, 0, 0, 0};
+	uint32_t more = (4 - sample->n % 4) % 4;
 
-	for (uint32_t i = 0; i < sample->n; i++)
+	if (sample->n == 0)
+		return 1;
+	for (uint32_t i = 0; i < sample->n; i += 4)
 	{
-		double product = 1;
+		double product[4] = {1, 1, 1, 1};
 
 		for (int a = 0; a < 3; a++)
-		{
-			double in = sample->extent[i][a] * per_width[a] * cells[a] + 1;
+			for (int k = 0; k < 4; k++)
+			{
+				double in = sample->extent[a][i + k] * (per_width[a] * cells[a]) + 1;
 
-			product *= in < cells[a] ? in : cells[a];
-		}
-		sum += product;
+				product[k] *= in < cells[a] ? in : cells[a];
+			}
+		for (int k = 0; k < 4; k++)
+			sum[k] += product[k];
 	}
-	return sample->n > 0 ? sum / sample->n : 1;
+	return (sum[0] + sum[1] + sum[2] + sum[3] - more) / sample->n;
 }
 
 void
@@ -71,7 +77,7 @@ rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred, const rb_sa
 			if (n[0] * n[1] * n[2] <= plan->max_cells)
 			{
 				in_red = nred * alpha(red, n, per_width);
-				in_blue = nblue * alpha(blue, n, per_width);
+				in_blue = red == blue ? in_red : nblue * alpha(blue, n, per_width);
 				c = (in_red + in_blue) * plan->incidence_cost +
 					in_red * in_blue / (n[0] * n[1] * n[2]);
 				slope = (c - cost) / (n[a] / old - 1); /* steps differ in size */

@@ -25,6 +25,13 @@ rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 		}
 }
 
+/* coordinates of a point of that kind */
+RB_HD int
+rb_kind_dims(rb_kind kind)
+{
+	return kind == RB_SEGMENT2 || kind == RB_BOX2 ? 2 : 3;
+}
+
 /* closed box of object i of that kind */
 RB_HD void
 rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double hi[3])

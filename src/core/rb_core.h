@@ -82,13 +82,13 @@ extern rb_status rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb
 
 /* ---- plan.c ---- */
 
-/* the extents (hi - lo) of a sample of objects, three doubles each */
-#define RB_SAMPLE RB_SIZE(1024, 20)
+/* the extents (hi - lo) of a sample of objects; readable up to a multiple of four */
+#define RB_SAMPLE RB_SIZE(512, 20)
 
 typedef struct rb_sample
 {
 	uint32_t n;
-	double extent[RB_SAMPLE][3];
+	double extent[3][RB_SAMPLE];
 } rb_sample;
 
 typedef struct rb_plan
@@ -97,6 +97,15 @@ typedef struct rb_plan
 	double target;         /* stop when a cell holds so many objects; 0: go by cost alone */
 	double max_cells;
 } rb_plan;
+
+/* fill up to a multiple of four */
+static inline void
+rb_sample_end(rb_sample *sample)
+{
+	for (uint32_t i = sample->n; i % 4 != 0; i++)
+		for (int a = 0; a < 3; a++)
+			sample->extent[a][i] = 0;
+}
 
 /*
  * Choose how many cells a region of that width gets along each axis, for

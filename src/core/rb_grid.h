@@ -55,15 +55,15 @@ rb_grid_init(rb_grid *g, const double lo[3], const double hi[3], const uint32_t 
 	}
 }
 
-/* the cell of coordinate x on an axis */
+/* the cell of coordinate x on an axis; without branches, for it is asked often */
 RB_HD uint32_t
 rb_grid_cell(const rb_grid *g, int axis, double x)
 {
 	double t = (0.5 * x - g->half_lo[axis]) * g->scale[axis];
+	double last = g->n[axis] - 1;
 
-	if (!(t >= 1))
-		return 0;
-	return t < g->n[axis] ? (uint32_t) t : g->n[axis] - 1;
+	t = t > 0 ? t : 0;
+	return (uint32_t) (int32_t) (t < last ? t : last);
 }
 
 /* number of cell (x, y, z) */

@@ -5,6 +5,8 @@
  */
 #include "check.h"
 #include "redblue.h"
+#include "rb_box.h"
+#include "rb_sieve.h"
 #include "rb_triangle.h"
 
 #include <math.h>
@@ -29,7 +31,7 @@ make(rb_kind kind, uint32_t n, int side, double size, int most_parts)
 {
 	set s;
 	int width = rb_kind_width(kind);
-	int dims = kind == RB_SEGMENT2 || kind == RB_BOX2 ? 2 : 3;
+	int dims = rb_kind_dims(kind);
 	uint32_t row = 0;
 
 	s.c = malloc((size_t) (n + 1) * (size_t) width * 8);
@@ -104,9 +106,12 @@ by_pair(const void *x, const void *y)
 	return p->blue < q->blue ? -1 : p->blue > q->blue;
 }
 
-static void
+/* returns the incidences of the planned grid */
+static uint64_t
 agree(const set *r, const set *b)
 {
+	uint64_t incidences = 0;
+
 	static const int resolution[] = {0, 1, 40};
 	const set *other = b != NULL ? b : r;
 	rb_pair *want = malloc((size_t) r->o.nparts * other->o.nparts * sizeof(rb_pair) + 1);
@@ -150,10 +155,13 @@ agree(const set *r, const set *b)
 		qsort(got, m < n ? m : n, sizeof(rb_pair), by_pair);
 		CHECK(m != n || memcmp(got, want, n * sizeof(rb_pair)) == 0, "other pairs");
 		CHECK(rb_memory_used(memory) == 0, "memory left");
+		if (s == 0)
+			incidences = ctx.stats.stage[RB_STAGE_GRID].count;
 		free(got);
 		rb_memory_destroy(memory);
 	}
 	free(want);
+	return incidences;
 }
 
 static void
@@ -179,6 +187,135 @@ try(rb_kind red, rb_kind blue)
 		drop(&r);
 		drop(&b);
 	}
+}
+
+/*
+ * Few objects against many, so that most are dropped early: on corners of the
+ * others, a neighbouring number away from them, at -0, one over everything; and all
+ * of them in a corner of the world.
+ */
+static void
+sparse(rb_kind red, rb_kind blue)
+{
+	for (int round = 0; round < 6; round++)
+	{
+		const int n = 3000;
+		set many = make(red, n, 0, 0.001, 1);
+		set few = make(blue, 40, 0, 0, 1);
+		int width = rb_kind_width(blue), from = rb_kind_width(red);
+		int dims = rb_kind_dims(red);
+		uint64_t incidences;
+
+		for (int k = 0; k < n * from && round % 2 == 0; k++)
+			many.c[k] = rint(many.c[k] * 1024) / 1024;
+		for (uint32_t i = 0; i < few.o.nparts; i++)
+		{
+			double *p = few.c + (size_t) i * (size_t) width;
+			const double *q = many.c + (size_t) check_below(n) * (size_t) from;
+			int corner = check_below(from / dims) * dims;
+			int how = check_below(3);
+
+			while (round % 3 == 1 && (q[0] < 0.5 || q[1] < 0.5))
+				q = many.c + (size_t) check_below(n) * (size_t) from;
+			for (int k = 0; k < width; k++)
+			{
+				double x = q[corner + k % dims];
+
+				/* the first point near that corner, the others further out */
+				x = how == 0 ? x : nextafter(x, how == 1 ? 9 : -9);
+				p[k] = k < dims ? x : x + 0.001 * (1 + check_below(4));
+				if (p[k] == 0 && check_below(2))
+					p[k] = -p[k];
+				if (i == 0 && round == 2)
+					p[k] = (k < dims ? -2 : 2) * (k / dims == 2 && k % dims == 0 ? -1 : 1);
+			}
+		}
+		incidences = agree(&many, &few);
+		/* without one over everything the rest of the many is in no grid at all */
+		CHECK(round == 2 || incidences < 1500, "%lu incidences", (unsigned long) incidences);
+		agree(&few, &many);
+		drop(&many);
+		drop(&few);
+	}
+}
+
+static void
+sparse_segments_and_triangles(void)
+{
+	sparse(RB_SEGMENT3, RB_TRIANGLE3);
+	sparse(RB_TRIANGLE3, RB_SEGMENT3);
+}
+
+static void
+sparse_segments_of_the_plane(void)
+{
+	sparse(RB_SEGMENT2, RB_SEGMENT2);
+}
+
+static void
+sparse_boxes(void)
+{
+	sparse(RB_BOX3, RB_BOX3);
+	sparse(RB_BOX2, RB_BOX2);
+}
+
+/* a sieve holds a box if and only if some cell of it is marked */
+static void
+sieve(void)
+{
+	long held = 0, not = 0;
+
+	for (long round = check_rounds(300); round > 0; round--)
+	{
+		const uint32_t n[3] = {1 + (uint32_t) check_below(200), 1 + (uint32_t) check_below(30),
+							   1 + (uint32_t) check_below(5)};
+		const double lo[3] = {-1, -1, -1}, hi[3] = {1, 1, 1};
+		rb_sieve s;
+		bool *cell;
+		size_t words;
+
+		rb_grid_init(&s.grid, lo, hi, n);
+		words = rb_sieve_words(&s.grid);
+		s.word = calloc(words, sizeof(uint64_t));
+		cell = calloc(words * 64, sizeof(bool));
+		for (int i = 0; i < 60; i++)
+		{
+			double from[3], to[3], size = i % 10 == 0 ? 1 : 0.02;
+			rb_sieve_range r;
+			bool mark = i < 20, any = false;
+
+			for (int a = 0; a < 3; a++)
+			{
+				from[a] = 1.2 * unit();
+				to[a] = from[a] + size * fabs(unit());
+			}
+			r = rb_sieve_cells(&s, from, to);
+			if (mark)
+				rb_sieve_mark(&s, &r);
+			for (uint32_t z = rb_grid_cell(&s.grid, 2, from[2]);
+				 z <= rb_grid_cell(&s.grid, 2, to[2]); z++)
+				for (uint32_t y = rb_grid_cell(&s.grid, 1, from[1]);
+					 y <= rb_grid_cell(&s.grid, 1, to[1]); y++)
+					for (uint32_t x = rb_grid_cell(&s.grid, 0, from[0]);
+						 x <= rb_grid_cell(&s.grid, 0, to[0]); x++)
+					{
+						bool *it = &cell[rb_grid_number(&s.grid, x, y, z)];
+
+						any |= *it;
+						*it |= mark;
+					}
+			if (mark)
+				continue;
+			CHECK(rb_sieve_holds(&s, &r) == any, "%d", any);
+			held += any;
+			not += !any;
+		}
+		for (size_t i = 0; i < words * 64; i++)
+			CHECK((s.word[i / 64] >> i % 64 & 1) == cell[i], "cell %zu", i);
+		free(s.word);
+		free(cell);
+	}
+	CHECK(held > 100 && not > 100, "%ld held, %ld not", held, not );
 }
 
 static void
@@ -219,5 +356,9 @@ main(void)
 	CHECK_RUN(segments_of_the_plane);
 	CHECK_RUN(boxes_of_space);
 	CHECK_RUN(boxes_of_the_plane);
+	CHECK_RUN(sieve);
+	CHECK_RUN(sparse_segments_and_triangles);
+	CHECK_RUN(sparse_segments_of_the_plane);
+	CHECK_RUN(sparse_boxes);
 	return check_done();
 }
