@@ -77,7 +77,13 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 			return psprintf("%u x %u x %u, %llu cells in all", stats->resolution[0],
 							stats->resolution[1], stats->resolution[2], N(stats->cells));
 		case RB_STAGE_CANDIDATES:
-			return psprintf("%llu box tests", N(stats->box_tests));
+		{
+			uint64 useful = stats->stage[RB_STAGE_CANDIDATES].count + stats->redundant_tests;
+
+			return psprintf("%llu box tests, %llu unnecessary, %llu redundant", N(stats->box_tests),
+							N(stats->box_tests > useful ? stats->box_tests - useful : 0),
+							N(stats->redundant_tests));
+		}
 		case RB_STAGE_EXACT:
 			return psprintf("%llu integer, %llu expansion, %llu GMP signs", N(stats->exact_integer),
 							N(stats->exact_expansion), N(stats->exact_gmp));

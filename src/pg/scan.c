@@ -406,6 +406,7 @@ more_pairs(rb_scan *scan)
 {
 	bool more;
 
+	CHECK_FOR_INTERRUPTS();
 	if (scan->done)
 		return false;
 	if (scan->share != NULL)
@@ -446,9 +447,14 @@ recheck_pair(ScanState *node, TupleTableSlot *slot)
 	return true;
 }
 
+/* where nothing is to be filtered or computed, what ExecScan does is half of a row's cost */
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
+	PlanState *state = &node->ss.ps;
+
+	if (state->qual == NULL && state->ps_ProjInfo == NULL && state->state->es_epq_active == NULL)
+		return next_pair(&node->ss);
 	return ExecScan(&node->ss, next_pair, recheck_pair);
 }
 
