@@ -404,9 +404,49 @@ END $$;
 SELECT plan->>'Custom Plan Provider' AS provider, plan->>'Function' AS function, plan->>'Red' AS red, plan->>'Blue' AS blue, plan->>'Backend' AS backend,
 	(SELECT string_agg(s->>'Stage', ', ') FROM json_array_elements(plan->'Stages') s) AS stages
 FROM explained($$ SELECT * FROM redblue_triangle_pairs('red', 'blue') $$) plan;
--- an estimate from the sizes of the tables
-SELECT (explained($$ SELECT * FROM redblue_triangle_pairs('crowd', 'blue') $$)->>'Plan Rows')::int AS crowd_blue,
-	(explained($$ SELECT * FROM redblue_triangle_self_pairs('blue') $$)->>'Plan Rows')::int AS blue;
+-- an estimate from the sizes of the tables, analyzed or not, with their children
+CREATE FUNCTION estimate(query text, OUT rows float8, OUT cost float8) LANGUAGE plpgsql SET max_parallel_workers_per_gather = 0 AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	rows := plan->0->'Plan'->>'Plan Rows';
+	cost := plan->0->'Plan'->>'Total Cost';
+END $$;
+CREATE TABLE tiny AS SELECT * FROM crowd WHERE id <= 10;
+CREATE TABLE large AS SELECT i AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM tiny, generate_series(1, 20000) i WHERE tiny.id = 1;
+CREATE TABLE heirs (LIKE tiny);
+CREATE TABLE heir () INHERITS (heirs);
+INSERT INTO heir SELECT * FROM large;
+CREATE TABLE parts (LIKE tiny) PARTITION BY HASH (id);
+CREATE TABLE part0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE part1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parts SELECT * FROM large;
+ANALYZE tiny, large;
+SELECT f, (estimate('SELECT * FROM ' || f)).rows BETWEEN low AND high AS as_expected FROM (VALUES
+	($$ redblue_triangle_pairs('tiny', 'tiny') $$, 10, 10), ($$ redblue_triangle_pairs('tiny', 'large') $$, 20000, 20000),
+	($$ redblue_triangle_self_pairs('large') $$, 120000, 120000), ($$ redblue_triangle_pairs('heirs', 'tiny') $$, 10000, 40000),
+	($$ redblue_triangle_pairs('parts', 'tiny') $$, 10000, 40000), ($$ redblue_segment_triangle_pairs('tiny', 'large') $$, 20000, 20000),
+	($$ redblue_segment_pairs('large', 'tiny') $$, 20000, 20000), ($$ redblue_segment_self_pairs('tiny') $$, 60, 60),
+	($$ redblue_box_pairs('large', 'large') $$, 20000, 20000), ($$ redblue_box_self_pairs('tiny') $$, 60, 60)) v (f, low, high);
+SELECT (estimate($$ SELECT * FROM redblue_triangle_pairs('large', 'large') $$)).cost > 50 * (estimate($$ SELECT * FROM redblue_triangle_pairs('tiny', 'tiny') $$)).cost AS pairs,
+	(estimate($$ SELECT redblue_triangle_pair_count('large', 'large') $$)).cost > 50 * (estimate($$ SELECT redblue_triangle_pair_count('tiny', 'tiny') $$)).cost AS triangles,
+	(estimate($$ SELECT redblue_box_self_pair_count('large') $$)).cost > 50 * (estimate($$ SELECT redblue_box_self_pair_count('tiny') $$)).cost AS boxes;
+-- a table that grows, no table at all, one that a parameter will name
+INSERT INTO tiny SELECT * FROM large;
+SELECT (estimate($$ SELECT * FROM redblue_triangle_pairs('tiny', 'tiny') $$)).rows > 1000 AS grown,
+	(estimate($$ SELECT * FROM redblue_triangle_pairs(0, 0) $$)).rows AS none;
+-- so joins above choose by size
+CREATE TABLE facts (id bigint PRIMARY KEY, fact text);
+INSERT INTO facts SELECT i, i FROM generate_series(1, 50000) i;
+TRUNCATE tiny;
+INSERT INTO tiny SELECT * FROM large WHERE id <= 10;
+ANALYZE facts, tiny;
+BEGIN;
+SET LOCAL max_parallel_workers_per_gather = 0;
+EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pairs('tiny', 'tiny') JOIN facts ON id = red_id;
+EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pairs('large', 'large') JOIN facts ON id = red_id;
+COMMIT;
 
 SET client_min_messages = warning;
 DROP SCHEMA custom_scan CASCADE;

@@ -13,17 +13,20 @@
  */
 #include "rb_pg.h"
 
+#include "access/relation.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "utils/syscache.h"
+#include "optimizer/plancat.h"
+#include "utils/rel.h"
 
 #define RB_SELF_PAIRS 6
 #define RB_OPERATORS_PER_ROW 5
-/* of a table that was never analyzed, of a view, of a query */
+/* of a view, of a table that is not known before the query runs */
 #define RB_UNKNOWN_ROWS 1000
 #define RB_UNKNOWN_PAGES 10
 
@@ -35,24 +38,70 @@ typedef struct sizes
 	double pages;
 } sizes;
 
+/* as the planner sees a table: its pages as they are now, with as many rows each as there were */
+static void
+size_of_relation(Relation rel, double *rows, double *pages)
+{
+	BlockNumber blocks;
+	double tuples;
+	double visible;
+
+	switch (rel->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_MATVIEW:
+			estimate_rel_size(rel, NULL, &blocks, &tuples, &visible);
+			*rows += tuples;
+			*pages += blocks;
+			break;
+		case RELKIND_FOREIGN_TABLE:
+			*rows += rel->rd_rel->reltuples < 0 ? RB_UNKNOWN_ROWS : rel->rd_rel->reltuples;
+			*pages += rel->rd_rel->relpages;
+			break;
+		case RELKIND_VIEW:
+			*rows += RB_UNKNOWN_ROWS;
+			*pages += RB_UNKNOWN_PAGES;
+			break;
+		default:
+			break;
+	}
+}
+
+/* a table with its children; false where there is none */
+static bool
+size_of_table(Oid relid, double *rows, double *pages)
+{
+	Relation rel = try_relation_open(relid, AccessShareLock);
+	bool children;
+
+	if (rel == NULL)
+		return false;
+	children = rel->rd_rel->relhassubclass;
+	size_of_relation(rel, rows, pages);
+	relation_close(rel, AccessShareLock);
+	if (children)
+	{
+		ListCell *lc;
+
+		foreach (lc, find_all_inheritors(relid, AccessShareLock, NULL))
+		{
+			if (lfirst_oid(lc) == relid)
+				continue;
+			rel = relation_open(lfirst_oid(lc), AccessShareLock);
+			size_of_relation(rel, rows, pages);
+			relation_close(rel, NoLock);
+		}
+	}
+	return true;
+}
+
 static void
 add_table(sizes *s, Oid relid)
 {
-	double rows = -1;
+	double rows = 0;
 	double pages = 0;
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 
-	if (HeapTupleIsValid(tuple))
-	{
-		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-
-		rows = form->reltuples;
-		pages = form->relpages;
-		if (form->relkind == RELKIND_VIEW)
-			rows = -1;
-		ReleaseSysCache(tuple);
-	}
-	if (rows < 0)
+	if (!OidIsValid(relid) || !size_of_table(relid, &rows, &pages))
 	{
 		rows = RB_UNKNOWN_ROWS;
 		pages = RB_UNKNOWN_PAGES;
