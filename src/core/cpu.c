@@ -32,7 +32,6 @@
  * its children run.
  */
 #include "rb_core.h"
-#include "rb_grid.h"
 #include "rb_sieve.h"
 
 #include <omp.h>
@@ -58,6 +57,7 @@ typedef struct rb_cpu
 	const rb_objects *blue; /* = red in a self join */
 	bool self;
 	int threads;
+	const rb_kernel *kernel;
 	rb_worker **worker;
 	volatile int status; /* the first that was not RB_OK */
 	uint64_t cells;      /* of this file's grids, with the incidences in them */
@@ -84,6 +84,29 @@ going(rb_cpu *c)
 
 /* ---- boxes and lists ---- */
 
+/* a few objects that pass by, and their boxes */
+typedef struct rb_batch_boxes
+{
+	uint32_t n;
+	double lo[RB_BATCH][4] __attribute__((aligned(32)));
+	double hi[RB_BATCH][4] __attribute__((aligned(32)));
+} rb_batch_boxes;
+
+static inline void
+batch_load(const rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t first,
+		   uint32_t most, rb_batch_boxes *box)
+{
+	box->n = most < RB_BATCH ? most : RB_BATCH;
+	c->kernel->load(o->kind, o->coords, entry, first, box->n, box->lo, box->hi);
+}
+
+static inline void
+batch_cells(const rb_cpu *c, const rb_grid *grid, const rb_batch_boxes *box, rb_range *range)
+{
+	c->kernel->cells(grid, (const double(*)[4]) box->lo, (const double(*)[4]) box->hi, box->n,
+					 range);
+}
+
 /* box of the objects of a list, in tasks */
 static void
 bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double lo[3],
@@ -94,15 +117,16 @@ bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double
 	for (uint32_t from = 0; from < n; from += GRAIN)
 	{
 		uint32_t to = n - from > GRAIN ? from + GRAIN : n;
-		double mylo[3], myhi[3], blo[3], bhi[3];
+		double mylo[3], myhi[3];
+		rb_batch_boxes box;
 
 		rb_box_empty(mylo, myhi);
-		if (going(c))
-			for (uint32_t i = from; i < to; i++)
-			{
-				rb_object_box(o, entry[i] & RB_INDEX_MASK, blo, bhi);
-				rb_box_add(mylo, myhi, blo, bhi);
-			}
+		for (uint32_t i = from; i < to && going(c); i += box.n)
+		{
+			batch_load(c, o, entry + i, 0, to - i, &box);
+			for (uint32_t k = 0; k < box.n; k++)
+				rb_box_add(mylo, myhi, box.lo[k], box.hi[k]);
+		}
 #pragma omp critical(rb_cpu_bounds)
 		rb_box_add(lo, hi, mylo, myhi);
 	}
@@ -216,29 +240,26 @@ select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double 
 		uint32_t to = o->nparts - from > GRAIN ? from + GRAIN : o->nparts;
 		uint32_t k = from;
 
-		if (!going(c))
-			to = from;
-		for (uint32_t i = from; i < to; i++)
+		rb_batch_boxes box;
+		rb_range range[RB_BATCH] __attribute__((aligned(32)));
+
+		for (uint32_t i = from; i < to && c->self; i++) /* all there are */
+			(*entry)[k++] = i | RB_STARTS_ALL << RB_INDEX_BITS;
+		for (uint32_t i = from; i < to && !c->self && going(c); i += box.n)
 		{
-			double blo[3], bhi[3];
-
-			(*entry)[k] = i | RB_STARTS_ALL << RB_INDEX_BITS;
-			if (c->self) /* all there are */
+			batch_load(c, o, NULL, i, to - i, &box);
+			if (sieve != NULL)
+				batch_cells(c, &sieve->grid, &box, range);
+			for (uint32_t j = 0; j < box.n; j++)
 			{
-				k++;
-				continue;
-			}
-			rb_object_box(o, i, blo, bhi);
-			if (sieve == NULL)
-				k += rb_boxes_overlap(blo, bhi, lo, hi);
-			else if (rb_boxes_overlap(blo, bhi, lo, hi))
-			{
-				rb_sieve_range r = rb_sieve_cells(sieve, blo, bhi);
-				bool holds = rb_sieve_holds(sieve, &r);
+				bool in = rb_boxes_overlap(box.lo[j], box.hi[j], lo, hi);
 
-				k += holds;
-				if (holds && mark != NULL)
-					rb_sieve_mark(mark, &r);
+				if (in && sieve != NULL)
+					in = rb_sieve_holds(sieve, &range[j]);
+				if (in && mark != NULL)
+					rb_sieve_mark(mark, &range[j]);
+				(*entry)[k] = (i + j) | RB_STARTS_ALL << RB_INDEX_BITS;
+				k += in;
 			}
 		}
 		kept[chunk] = k - from;
@@ -251,6 +272,19 @@ select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double 
 	rb_free(c->ctx->memory, (void **) &kept);
 	*n = total;
 	return RB_OK;
+}
+
+static inline rb_range
+range_of(const rb_grid *grid, const double lo[3], const double hi[3])
+{
+	rb_range r = {{0}, {0}};
+
+	for (int a = 0; a < 3; a++)
+	{
+		r.c0[a] = rb_grid_cell(grid, a, lo[a]);
+		r.c1[a] = rb_grid_cell(grid, a, hi[a]);
+	}
+	return r;
 }
 
 /* mark the cells of every step-th object that reaches into the region */
@@ -272,7 +306,7 @@ sieve_fill(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3
 			rb_object_box(o, (uint32_t) i, blo, bhi);
 			if (rb_boxes_overlap(blo, bhi, lo, hi))
 			{
-				rb_sieve_range r = rb_sieve_cells(sieve, blo, bhi);
+				rb_range r = range_of(&sieve->grid, blo, bhi);
 
 				rb_sieve_mark(sieve, &r);
 			}
@@ -330,7 +364,7 @@ sieve_make(rb_cpu *c, const rb_objects *few, const rb_objects *many, const doubl
 		for (uint32_t i = 0; i < sample[1].n; i++)
 			if (rb_boxes_overlap(slo[i], shi[i], lo, hi))
 			{
-				rb_sieve_range r = rb_sieve_cells(&sieve[0], slo[i], shi[i]);
+				rb_range r = range_of(&sieve[0].grid, slo[i], shi[i]);
 
 				tested++;
 				held += rb_sieve_holds(&sieve[0], &r);
@@ -355,20 +389,18 @@ typedef struct rb_cells
 	uint64_t *start[2]; /* of red and blue, cells + 1; the same array in a self join */
 	uint32_t parts;     /* of a list, in a pass over it */
 	uint32_t *count[2]; /* of each part, cells; then write cursors */
-	uint32_t *range[2]; /* of each object of a list */
+	uint32_t *place[2]; /* of each object of a list */
 	uint32_t *entry[2];
 	double cut[3][CUTS]; /* with quantiles: cell i ends before cut[i] */
 } rb_cells;
 
-/* monotone in x */
+/* number of the cell between cuts; monotone in x */
 static inline uint32_t
-cell_of(const rb_cells *g, int axis, double x)
+cut_cell(const rb_cells *g, int axis, double x)
 {
 	uint32_t n = g->grid.n[axis] - 1;
 	uint32_t c = 0;
 
-	if (!g->quantiles)
-		return rb_grid_cell(&g->grid, axis, x);
 	while (n > 0)
 	{
 		uint32_t half = n / 2;
@@ -384,6 +416,20 @@ cell_of(const rb_cells *g, int axis, double x)
 	return c;
 }
 
+static void
+ranges_of(const rb_cpu *c, const rb_cells *g, const rb_batch_boxes *box, rb_range *range)
+{
+	if (!g->quantiles)
+		batch_cells(c, &g->grid, box, range);
+	else
+		for (uint32_t i = 0; i < box->n; i++)
+			for (int a = 0; a < 3; a++)
+			{
+				range[i].c0[a] = cut_cell(g, a, box->lo[i][a]);
+				range[i].c1[a] = cut_cell(g, a, box->hi[i][a]);
+			}
+}
+
 /*
  * Where an object goes, in a word that the first pass leaves to the second: its
  * first cell, and how many further cells it reaches into along each axis.  What
@@ -392,101 +438,129 @@ cell_of(const rb_cells *g, int axis, double x)
 #define CELL_BITS 24 /* MAX_CELLS */
 #define FAR UINT32_MAX
 
-typedef struct rb_range
+typedef struct rb_place
 {
 	uint64_t first;
 	uint32_t span[3];
-} rb_range;
+} rb_place;
 
-static inline rb_range
-range_of(const rb_cells *g, const rb_objects *o, uint32_t index)
+static inline rb_place
+place_of(const rb_cells *g, const rb_range *r)
 {
-	double lo[3], hi[3];
-	uint32_t c0[3];
-	rb_range r;
-
-	rb_object_box(o, index, lo, hi);
-	for (int a = 0; a < 3; a++)
-	{
-		c0[a] = cell_of(g, a, lo[a]);
-		r.span[a] = cell_of(g, a, hi[a]) - c0[a];
-	}
-	r.first = rb_grid_number(&g->grid, c0[0], c0[1], c0[2]);
-	return r;
+	return (rb_place){rb_grid_number(&g->grid, r->c0[0], r->c0[1], r->c0[2]),
+					  {r->c1[0] - r->c0[0], r->c1[1] - r->c0[1], r->c1[2] - r->c0[2]}};
 }
 
 static inline uint32_t
-range_pack(rb_range r)
+place_pack(rb_place p)
 {
-	if (r.span[0] > 6 || r.span[1] > 7 || r.span[2] > 3)
+	if (p.span[0] > 6 || p.span[1] > 7 || p.span[2] > 3)
 		return FAR;
-	return (uint32_t) r.first | r.span[0] << CELL_BITS | r.span[1] << (CELL_BITS + 3) |
-		   r.span[2] << (CELL_BITS + 6);
+	return (uint32_t) p.first | p.span[0] << CELL_BITS | p.span[1] << (CELL_BITS + 3) |
+		   p.span[2] << (CELL_BITS + 6);
 }
 
-static inline rb_range
-range_unpack(uint32_t word)
+static inline rb_place
+place_unpack(uint32_t word)
 {
-	return (rb_range){
+	return (rb_place){
 		word & ((1u << CELL_BITS) - 1),
 		{word >> CELL_BITS & 7, word >> (CELL_BITS + 3) & 7, word >> (CELL_BITS + 6)}};
 }
 
 /*
  * Both passes over a part of a list, of which each has counts of its own, so that
- * no two threads write to one place.  The first counts.  The second writes each
- * object into its cells' slices, at start + count and on, but only where the other
- * colour is present too.
+ * no two threads write to one place.  The first counts.
  */
 static void
-scatter(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *range,
-		uint32_t *count, const uint64_t *start, uint32_t *entry)
+count_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *place,
+			  uint32_t *count)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
-	uint64_t done = (uint64_t) 1 << 20; /* since the last question whether to stop */
+	uint64_t done = 0; /* since the last question whether to stop */
+	rb_batch_boxes box;
+	rb_range range[RB_BATCH] __attribute__((aligned(32)));
+
+	for (uint32_t i = 0; i < list.n; i += box.n)
+	{
+		batch_load(c, o, list.entry + i, 0, list.n - i, &box);
+		ranges_of(c, g, &box, range);
+		for (uint32_t j = 0; j < box.n; j++)
+		{
+			rb_place p = place_of(g, &range[j]);
+
+			place[i + j] = place_pack(p);
+			for (uint32_t z = 0; z <= p.span[2]; z++)
+				for (uint32_t y = 0; y <= p.span[1]; y++)
+				{
+					uint32_t *row = count + p.first + ((uint64_t) z * ny + y) * nx;
+
+					done += 16 + p.span[0];
+					if (done > 1 << 18)
+					{
+						done = 0;
+						if (!going(c))
+							return;
+					}
+					for (uint32_t x = 0; x <= p.span[0]; x++)
+						row[x]++;
+				}
+		}
+	}
+}
+
+/*
+ * The second writes each object into its cells' slices, at start + count and on, but
+ * only where the other colour is present too.
+ */
+static void
+fill_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, const uint32_t *place,
+			 uint32_t *count, const uint64_t *start, uint32_t *entry)
+{
+	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
+	uint64_t done = 0;
 
 	for (uint32_t i = 0; i < list.n; i++)
 	{
 		const uint32_t index = list.entry[i] & RB_INDEX_MASK;
 		const uint32_t starts = list.entry[i] >> RB_INDEX_BITS;
-		rb_range r;
+		rb_place p = place_unpack(place[i]);
 
-		if (entry != NULL && range[i] != FAR)
-			r = range_unpack(range[i]);
-		else
-			r = range_of(g, o, index);
-		if (entry == NULL)
-			range[i] = range_pack(r);
-		for (uint32_t z = 0; z <= r.span[2]; z++)
-			for (uint32_t y = 0; y <= r.span[1]; y++)
+		if (place[i] == FAR)
+		{
+			rb_batch_boxes box;
+			rb_range range;
+
+			batch_load(c, o, &list.entry[i], 0, 1, &box);
+			ranges_of(c, g, &box, &range);
+			p = place_of(g, &range);
+		}
+		for (uint32_t z = 0; z <= p.span[2]; z++)
+			for (uint32_t y = 0; y <= p.span[1]; y++)
 			{
-				uint64_t row = r.first + ((uint64_t) z * ny + y) * nx;
+				uint64_t row = p.first + ((uint64_t) z * ny + y) * nx;
 
-				done += 16 + r.span[0];
+				done += 16 + p.span[0];
 				if (done > 1 << 18)
 				{
 					done = 0;
 					if (!going(c))
 						return;
 				}
-				if (entry == NULL)
-					for (uint32_t x = 0; x <= r.span[0]; x++)
-						count[row + x]++;
-				else
-					for (uint32_t x = 0; x <= r.span[0]; x++)
-						if (start[row + x + 1] > start[row + x])
-						{
-							uint32_t here = (x == 0) | (y == 0) << 1 | (z == 0) << 2;
+				for (uint32_t x = 0; x <= p.span[0]; x++)
+					if (start[row + x + 1] > start[row + x])
+					{
+						uint32_t here = (x == 0) | (y == 0) << 1 | (z == 0) << 2;
 
-							entry[start[row + x] + count[row + x]++] = index | (starts & here)
-																				   << RB_INDEX_BITS;
-						}
+						entry[start[row + x] + count[row + x]++] = index | (starts & here)
+																			   << RB_INDEX_BITS;
+					}
 			}
 	}
 }
 
 static void
-scatter_parts(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *range,
+scatter_parts(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *place,
 			  uint32_t *count, const uint64_t *start, uint32_t *entry)
 {
 	const uint32_t parts = g->parts;
@@ -498,7 +572,12 @@ scatter_parts(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, u
 		uint32_t to = (uint32_t) ((uint64_t) list.n * (p + 1) / parts);
 		rb_list part = {list.entry + from, to - from};
 
-		scatter(c, o, part, g, range + from, count + p * g->cells, start, entry);
+		if (!going(c))
+			continue;
+		if (entry == NULL)
+			count_objects(c, o, part, g, place + from, count + p * g->cells);
+		else
+			fill_objects(c, o, part, g, place + from, count + p * g->cells, start, entry);
 	}
 }
 
@@ -511,7 +590,7 @@ cells_free(rb_cpu *c, rb_cells *g)
 	{
 		rb_free(m, (void **) &g->start[side]);
 		rb_free(m, (void **) &g->count[side]);
-		rb_free(m, (void **) &g->range[side]);
+		rb_free(m, (void **) &g->place[side]);
 		rb_free(m, (void **) &g->entry[side]);
 	}
 }
@@ -563,11 +642,11 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 		if (status == RB_OK)
 			status = rb_array(ctx, (void **) &g->start[s], g->cells + 1, sizeof(uint64_t));
 		if (status == RB_OK)
-			status = rb_array(ctx, (void **) &g->range[s], list[s].n, sizeof(uint32_t));
+			status = rb_array(ctx, (void **) &g->place[s], list[s].n, sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
 		memset(g->count[s], 0, g->parts * g->cells * sizeof(uint32_t));
-		scatter_parts(c, o[s], list[s], g, g->range[s], g->count[s], NULL, NULL);
+		scatter_parts(c, o[s], list[s], g, g->place[s], g->count[s], NULL, NULL);
 	}
 	if (!going(c))
 		return RB_STOPPED;
@@ -578,9 +657,9 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 		status = rb_array(ctx, (void **) &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
-		scatter_parts(c, o[s], list[s], g, g->range[s], g->count[s], g->start[s], g->entry[s]);
+		scatter_parts(c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], g->entry[s]);
 		rb_free(ctx->memory, (void **) &g->count[s]);
-		rb_free(ctx->memory, (void **) &g->range[s]);
+		rb_free(ctx->memory, (void **) &g->place[s]);
 	}
 	if (same)
 	{
@@ -1006,6 +1085,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.red = job->red;
 	c.blue = job->blue != NULL ? job->blue : job->red;
 	c.self = job->blue == NULL;
+	c.kernel = rb_kernel_best();
 	if (c.red->nparts == 0 || c.blue->nparts == 0)
 		return RB_OK;
 	status = rb_count_threads(ctx, &c.threads);

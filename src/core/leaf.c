@@ -16,8 +16,6 @@
  * to the input of the next, without branches on geometry.
  */
 #include "rb_core.h"
-#include "rb_grid.h"
-#include "rb_kernel.h"
 #include "rb_pair.h"
 
 #include <string.h>
@@ -37,8 +35,8 @@ typedef struct rb_tile
 	uint32_t n;
 	uint32_t index[RB_TILE]; /* object */
 	uint8_t starts[RB_TILE]; /* owner bits in the parent's cell */
-	double lo[RB_TILE][3];
-	double hi[RB_TILE][3];
+	double lo[RB_TILE][4] __attribute__((aligned(64)));
+	double hi[RB_TILE][4] __attribute__((aligned(64)));
 	rb_face face[RB_TILE];
 } rb_tile;
 
@@ -46,7 +44,7 @@ typedef struct rb_tile
 typedef struct rb_side
 {
 	uint32_t start[MAX_CELLS + 1];
-	uint32_t range[RB_TILE];        /* cells of each object */
+	rb_range range[RB_TILE] __attribute__((aligned(64)));
 	uint32_t entry[MAX_INCIDENCES]; /* local number, owner bits above */
 } rb_side;
 
@@ -200,98 +198,55 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 }
 
 static void
-tile_fill(rb_tile *tile, const rb_objects *o, rb_list list, bool faces, double lo[3], double hi[3])
+tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_objects *o, rb_list list, bool faces,
+		  double lo[3], double hi[3])
 {
 	tile->n = list.n;
+	kernel->load(o->kind, o->coords, list.entry, 0, list.n, tile->lo, tile->hi);
 	rb_box_empty(lo, hi);
 	for (uint32_t i = 0; i < list.n; i++)
 	{
-		uint32_t index = list.entry[i] & RB_INDEX_MASK;
-
-		if (i + 8 < list.n)
-		{
-			const double *ahead =
-				o->coords + (size_t) (list.entry[i + 8] & RB_INDEX_MASK) * rb_kind_width(o->kind);
-
-			__builtin_prefetch(ahead);
-			__builtin_prefetch(ahead + 8);
-		}
-		tile->index[i] = index;
+		tile->index[i] = list.entry[i] & RB_INDEX_MASK;
 		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
-		rb_object_box(o, index, tile->lo[i], tile->hi[i]);
 		rb_box_add(lo, hi, tile->lo[i], tile->hi[i]);
-		if (faces)
-			face_init(&tile->face[i], o->coords + (size_t) index * 9, tile->lo[i], tile->hi[i]);
 	}
+	if (faces)
+		for (uint32_t i = 0; i < list.n; i++)
+			face_init(&tile->face[i], o->coords + (size_t) tile->index[i] * 9, tile->lo[i],
+					  tile->hi[i]);
 }
 
 /* ---- fine grid ---- */
 
-typedef struct rb_range
+static inline uint64_t
+range_size(const rb_range *r)
 {
-	uint32_t first;   /* cell */
-	uint32_t span[3]; /* further cells along each axis */
-} rb_range;
-
-/* a range in a word: 13 bits and three times 6, or all ones */
-#define SPAN_BITS 6
-#define FIRST_BITS 13
-#define LONG_RANGE UINT32_MAX
-
-static inline rb_range
-range_of(const rb_grid *g, const double lo[3], const double hi[3])
-{
-	uint32_t c0[3];
-	rb_range r;
-
-	for (int a = 0; a < 3; a++)
-	{
-		c0[a] = rb_grid_cell(g, a, lo[a]);
-		r.span[a] = rb_grid_cell(g, a, hi[a]) - c0[a];
-	}
-	r.first = (uint32_t) rb_grid_number(g, c0[0], c0[1], c0[2]);
-	return r;
-}
-
-static inline uint32_t
-range_pack(rb_range r)
-{
-	if ((r.span[0] | r.span[1] | r.span[2]) >= 1u << SPAN_BITS)
-		return LONG_RANGE;
-	return r.first | r.span[0] << FIRST_BITS | r.span[1] << (FIRST_BITS + SPAN_BITS) |
-		   r.span[2] << (FIRST_BITS + 2 * SPAN_BITS);
-}
-
-static inline rb_range
-range_unpack(uint32_t word)
-{
-	const uint32_t mask = (1u << SPAN_BITS) - 1;
-
-	return (rb_range){word & ((1u << FIRST_BITS) - 1),
-					  {word >> FIRST_BITS & mask, word >> (FIRST_BITS + SPAN_BITS) & mask,
-					   word >> (FIRST_BITS + 2 * SPAN_BITS) & mask}};
+	return (uint64_t) (r->c1[0] - r->c0[0] + 1) * (r->c1[1] - r->c0[1] + 1) *
+		   (r->c1[2] - r->c0[2] + 1);
 }
 
 /* counts into side->start; the number of incidences */
 static uint64_t
-side_count(rb_side *side, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
+side_count(rb_side *side, const rb_kernel *kernel, const rb_tile *tile, const rb_grid *grid,
+		   uint32_t cells)
 {
-	const rb_grid g = *grid;
+	const uint32_t nx = grid->n[0], ny = grid->n[1];
 	uint64_t total = 0;
 
 	memset(side->start, 0, (cells + 1) * sizeof(uint32_t));
+	kernel->cells(grid, (const double(*)[4]) tile->lo, (const double(*)[4]) tile->hi, tile->n,
+				  side->range);
 	for (uint32_t i = 0; i < tile->n; i++)
 	{
-		rb_range r = range_of(&g, tile->lo[i], tile->hi[i]);
+		const rb_range r = side->range[i];
 
-		side->range[i] = range_pack(r);
-		total += (uint64_t) (r.span[0] + 1) * (r.span[1] + 1) * (r.span[2] + 1);
+		total += range_size(&r);
 		if (total > MAX_INCIDENCES)
 			break;
-		for (uint32_t z = 0; z <= r.span[2]; z++)
-			for (uint32_t y = 0; y <= r.span[1]; y++)
-				for (uint32_t x = 0; x <= r.span[0]; x++)
-					side->start[r.first + (z * g.n[1] + y) * g.n[0] + x]++;
+		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
+			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
+				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
+					side->start[(z * ny + y) * nx + x]++;
 	}
 	return total;
 }
@@ -300,7 +255,7 @@ side_count(rb_side *side, const rb_tile *tile, const rb_grid *grid, uint32_t cel
 static void
 side_fill(rb_side *side, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
 {
-	const rb_grid g = *grid;
+	const uint32_t nx = grid->n[0], ny = grid->n[1];
 	uint32_t sum = 0;
 
 	for (uint32_t c = 0; c < cells; c++)
@@ -311,17 +266,17 @@ side_fill(rb_side *side, const rb_tile *tile, const rb_grid *grid, uint32_t cell
 	side->start[cells] = sum;
 	for (uint32_t i = tile->n; i-- > 0;)
 	{
-		rb_range r = side->range[i] != LONG_RANGE ? range_unpack(side->range[i])
-												  : range_of(&g, tile->lo[i], tile->hi[i]);
+		const rb_range r = side->range[i];
+		const uint32_t own = tile->starts[i];
 
-		for (uint32_t z = 0; z <= r.span[2]; z++)
-			for (uint32_t y = 0; y <= r.span[1]; y++)
-				for (uint32_t x = 0; x <= r.span[0]; x++)
+		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
+			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
+				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
 				{
-					uint32_t starts = tile->starts[i] & ((x == 0) | (y == 0) << 1 | (z == 0) << 2);
+					uint32_t starts =
+						own & ((x == r.c0[0]) | (y == r.c0[1]) << 1 | (z == r.c0[2]) << 2);
 
-					side->entry[--side->start[r.first + (z * g.n[1] + y) * g.n[0] + x]] =
-						i | starts << RB_INDEX_BITS;
+					side->entry[--side->start[(z * ny + y) * nx + x]] = i | starts << RB_INDEX_BITS;
 				}
 	}
 }
@@ -650,14 +605,15 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same, const double lo
 	rb_status status = RB_OK;
 
 	w->clock = rb_now_ms();
-	tile_fill(rt, w->job->red, red, w->faces, rlo, rhi);
+	tile_fill(rt, w->kernel, w->job->red, red, w->faces, rlo, rhi);
 	if (same)
 	{
 		memcpy(blo, rlo, sizeof(blo));
 		memcpy(bhi, rhi, sizeof(bhi));
 	}
 	else
-		tile_fill(bt, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces, blo, bhi);
+		tile_fill(bt, w->kernel, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces,
+				  blo, bhi);
 
 	/* the grid covers where both are, inside the cell */
 	for (int a = 0; a < 3; a++)
@@ -686,11 +642,11 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same, const double lo
 	{
 		rb_grid_init(&grid, rlo, rhi, n);
 		cells = grid.n[0] * grid.n[1] * grid.n[2];
-		total = side_count(rs, rt, &grid, cells);
+		total = side_count(rs, w->kernel, rt, &grid, cells);
 		fits = total <= MAX_INCIDENCES;
 		if (!same && fits)
 		{
-			uint64_t more = side_count(bs, bt, &grid, cells);
+			uint64_t more = side_count(bs, w->kernel, bt, &grid, cells);
 
 			fits = more <= MAX_INCIDENCES;
 			total += more;

@@ -7,6 +7,7 @@
 #define RB_CORE_H
 
 #include "rb_box.h"
+#include "rb_kernel.h"
 #include "redblue.h"
 
 #include <float.h>
@@ -123,10 +124,6 @@ extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double wi
 
 /* most objects a side that a leaf takes at once */
 #define RB_TILE RB_SIZE(2048, 12)
-
-/* an object in a cell: its index, and in the top three bits where it starts (rb_grid.h) */
-#define RB_INDEX_MASK (RB_MAX_OBJECTS - 1)
-#define RB_INDEX_BITS 29
 
 typedef struct rb_list
 {

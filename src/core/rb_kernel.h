@@ -1,6 +1,6 @@
 /*
  * rb_kernel.h
- *	  The three inner loops of the CPU, compiled once for any x86-64 or other
+ *	  The inner loops of the CPU, compiled once for any x86-64 or other
  *	  machine (kernel.c), once for AVX2 and once for AVX-512 (kernel_avx*.c), chosen
  *	  at run time.  All do the same operations on the same values in the same order,
  *	  so they give the same answers to the bit; some are faster.
@@ -8,7 +8,15 @@
 #ifndef RB_KERNEL_H
 #define RB_KERNEL_H
 
-#include "rb_hd.h"
+#include "rb_grid.h"
+#include "redblue.h"
+
+/* the cells that a box reaches into; the fourth numbers are 0 */
+typedef struct rb_range
+{
+	uint32_t c0[4];
+	uint32_t c1[4];
+} rb_range;
 
 /* boxes of a cell, each coordinate in an array of its own; readable up to a multiple of 8 */
 typedef struct rb_box_rows
@@ -61,6 +69,18 @@ typedef struct rb_kernel
 	const char *name;
 
 	/*
+	 * Boxes of n objects: those of a list (the index is below what RB_INDEX_MASK
+	 * takes away), or without one of first, first + 1, ...  lo and hi are aligned for
+	 * four numbers; the fourth is any finite one.
+	 */
+	void (*load)(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first,
+				 uint32_t n, double (*lo)[4], double (*hi)[4]);
+
+	/* the cells of n boxes, as rb_grid_cell says */
+	void (*cells)(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n,
+				  rb_range *out);
+
+	/*
 	 * A box (lo, hi, starts) against rows from first up to end or a little beyond:
 	 * appends red << 16 | local of each row whose box overlaps and whose pair this
 	 * cell owns.  Returns their number, and adds that of all overlapping rows to
@@ -102,5 +122,12 @@ rb_kernel_best(void)
 #endif
 	return &rb_kernel_base;
 }
+
+/* objects that are loaded at once where they pass by */
+#define RB_BATCH 64
+
+/* an object in a cell: its index, and in the top three bits where it starts (rb_grid.h) */
+#define RB_INDEX_MASK (RB_MAX_OBJECTS - 1)
+#define RB_INDEX_BITS 29
 
 #endif /* RB_KERNEL_H */

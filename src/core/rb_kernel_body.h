@@ -6,8 +6,9 @@
  *	  go through a plane at once, and nothing is gathered.  With AVX-512 two faces,
  *	  or eight boxes, go at once.
  */
-#include "rb_grid.h"
 #include "rb_kernel.h"
+
+#include <string.h>
 
 /* vectors live in registers of inlined code only; how they would be passed is of no concern */
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -61,6 +62,125 @@ bits4(m4 lane)
 }
 #endif
 
+/* a < b ? a : b and a > b ? a : b in each lane, as the instructions have it */
+#if defined(RB_AVX2) || defined(RB_AVX512)
+#define MIN4(a, b) ((v4) _mm256_min_pd((__m256d) (a), (__m256d) (b)))
+#define MAX4(a, b) ((v4) _mm256_max_pd((__m256d) (a), (__m256d) (b)))
+#else
+#define PICK4(mask, a, b) ((v4) (((mask) & (m4) (a)) | (~(mask) & (m4) (b))))
+#define MIN4(a, b) PICK4((a) < (b), a, b)
+#define MAX4(a, b) PICK4((a) > (b), a, b)
+#endif
+
+/* four numbers at any address */
+static inline __attribute__((always_inline)) v4
+any4(const double *p)
+{
+	v4 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* the last three of four numbers */
+#define LAST3(v) ((v4){(v)[1], (v)[2], (v)[3], (v)[3]})
+
+static inline __attribute__((always_inline)) void
+load_kind(rb_kind kind, int width, const double *coords, const uint32_t *list, uint32_t first,
+		  uint32_t n, double (*lo)[4], double (*hi)[4])
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		size_t index = list != NULL ? list[i] & RB_INDEX_MASK : first + i;
+		const double *p = coords + index * width;
+		v4 a, b, min, max;
+
+		if (list != NULL && i + 8 < n)
+		{
+			const double *ahead = coords + (size_t) (list[i + 8] & RB_INDEX_MASK) * width;
+
+			__builtin_prefetch(ahead);
+			__builtin_prefetch(ahead + width - 1);
+		}
+		a = any4(p);
+		if (kind == RB_SEGMENT2)
+		{
+			b = (v4){a[2], a[3], 0, 0};
+			a = (v4){a[0], a[1], 0, 0};
+		}
+		else if (kind == RB_SEGMENT3)
+		{
+			b = any4(p + 2);
+			b = LAST3(b);
+		}
+		else
+			b = any4(p + 3);
+		min = MIN4(a, b);
+		max = MAX4(a, b);
+		if (kind == RB_TRIANGLE3)
+		{
+			v4 c = any4(p + 5);
+
+			c = LAST3(c);
+			min = MIN4(min, c);
+			max = MAX4(max, c);
+		}
+		*(v4 *) lo[i] = min;
+		*(v4 *) hi[i] = max;
+	}
+}
+
+static void
+load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, uint32_t n,
+	 double (*lo)[4], double (*hi)[4])
+{
+	switch (kind)
+	{
+		case RB_TRIANGLE3:
+			load_kind(RB_TRIANGLE3, 9, coords, list, first, n, lo, hi);
+			break;
+		case RB_SEGMENT3:
+		case RB_BOX3:
+			load_kind(RB_SEGMENT3, 6, coords, list, first, n, lo, hi);
+			break;
+		default:
+			load_kind(RB_SEGMENT2, 4, coords, list, first, n, lo, hi);
+			break;
+	}
+}
+
+typedef int32_t i4 __attribute__((vector_size(16)));
+
+/* rb_grid_cell on all axes */
+typedef struct rb_map4
+{
+	v4 half_lo, scale, last;
+} rb_map4;
+
+static inline __attribute__((always_inline)) i4
+cell4(const rb_map4 *map, const double *x)
+{
+	v4 t = (load4(x) * all4(0.5) - map->half_lo) * map->scale;
+
+	t = MAX4(t, all4(0));
+	t = MIN4(t, map->last);
+	return __builtin_convertvector(t, i4);
+}
+
+static void
+cells(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n, rb_range *out)
+{
+	const rb_map4 map = {{grid->half_lo[0], grid->half_lo[1], grid->half_lo[2], 0},
+						 {grid->scale[0], grid->scale[1], grid->scale[2], 0},
+						 {grid->n[0] - 1, grid->n[1] - 1, grid->n[2] - 1, 0}};
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		*(i4 *) out[i].c0 = cell4(&map, lo[i]);
+		*(i4 *) out[i].c1 = cell4(&map, hi[i]);
+	}
+}
+
 /*
  * Append those of four rows whose bit is set.  With AVX2 the rows are shuffled to
  * the front and stored together, whatever the bits: they are hard to predict.
@@ -101,7 +221,6 @@ append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 
 #ifndef RB_AVX512
 typedef uint32_t u4 __attribute__((vector_size(16)));
-typedef int32_t i4 __attribute__((vector_size(16)));
 
 /* which of four rows have all the owner bits that are needed */
 static inline __attribute__((always_inline)) unsigned
@@ -402,4 +521,4 @@ intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t 
 	return hits;
 }
 
-const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, boxes, sides, intervals};
+const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load, cells, boxes, sides, intervals};

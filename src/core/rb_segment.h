@@ -49,10 +49,15 @@ RB_HD int
 rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const double *s,
 				  const double *t)
 {
-	int os = rb_orient2d_points(env, p, q, s);
-	int ot = rb_orient2d_points(env, p, q, t);
-	int op, oq;
+	bool sp = (s[0] == p[0]) & (s[1] == p[1]), sq = (s[0] == q[0]) & (s[1] == q[1]);
+	bool tp = (t[0] == p[0]) & (t[1] == p[1]), tq = (t[0] == q[0]) & (t[1] == q[1]);
+	int os, ot, op, oq;
 
+	/* pieces of one line follow each other: most pairs that meet share an end */
+	if (sp | sq | tp | tq)
+		return 1;
+	os = rb_orient2d_points(env, p, q, s);
+	ot = rb_orient2d_points(env, p, q, t);
 	if (os == RB_UNSURE || ot == RB_UNSURE)
 		return RB_UNSURE;
 	if (os * ot > 0)

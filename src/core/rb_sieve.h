@@ -11,7 +11,7 @@
 #ifndef RB_SIEVE_H
 #define RB_SIEVE_H
 
-#include "rb_grid.h"
+#include "rb_kernel.h"
 
 typedef struct rb_sieve
 {
@@ -38,28 +38,9 @@ rb_sieve_mask(uint64_t w, uint64_t from, uint64_t to)
 	return mask;
 }
 
-typedef struct rb_sieve_range
-{
-	uint32_t c0[3];
-	uint32_t c1[3];
-} rb_sieve_range;
-
-static inline rb_sieve_range
-rb_sieve_cells(const rb_sieve *s, const double lo[3], const double hi[3])
-{
-	rb_sieve_range r;
-
-	for (int a = 0; a < 3; a++)
-	{
-		r.c0[a] = rb_grid_cell(&s->grid, a, lo[a]);
-		r.c1[a] = rb_grid_cell(&s->grid, a, hi[a]);
-	}
-	return r;
-}
-
 /* mark the cells of a box; from several threads at once */
 static inline void
-rb_sieve_mark(const rb_sieve *s, const rb_sieve_range *r)
+rb_sieve_mark(const rb_sieve *s, const rb_range *r)
 {
 	for (uint32_t z = r->c0[2]; z <= r->c1[2]; z++)
 		for (uint32_t y = r->c0[1]; y <= r->c1[1]; y++)
@@ -80,7 +61,7 @@ rb_sieve_mark(const rb_sieve *s, const rb_sieve_range *r)
 
 /* is any cell of a box marked? */
 static inline bool
-rb_sieve_holds(const rb_sieve *s, const rb_sieve_range *r)
+rb_sieve_holds(const rb_sieve *s, const rb_range *r)
 {
 	for (uint32_t z = r->c0[2]; z <= r->c1[2]; z++)
 		for (uint32_t y = r->c0[1]; y <= r->c1[1]; y++)

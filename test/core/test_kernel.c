@@ -4,6 +4,7 @@
  *	  candidates, sides and hits, to the bit and in the same order.
  */
 #include "check.h"
+#include "rb_box.h"
 #include "rb_kernel.h"
 
 #include <math.h>
@@ -178,9 +179,82 @@ boxes(void)
 	CHECK(found > 0 && missed > 0, "%ld found, %ld not", found, missed);
 }
 
+/* boxes and cells of objects, by list and in a row, against the plain functions */
+static void
+load_and_cells(void)
+{
+	enum
+	{
+		MOST = 50
+	};
+	static const rb_kind kinds[] = {RB_TRIANGLE3, RB_SEGMENT3, RB_SEGMENT2, RB_BOX3, RB_BOX2};
+	static double lo[MOST][4] __attribute__((aligned(32)));
+	static double hi[MOST][4] __attribute__((aligned(32)));
+	static rb_range range[MOST] __attribute__((aligned(32)));
+	const rb_kernel *k[3];
+	int n = kernels(k);
+	long outside = 0, inside = 0;
+
+	for (long round = check_rounds(3000); round > 0; round--)
+	{
+		rb_kind kind = kinds[check_below(5)];
+		int width = rb_kind_width(kind), dims = rb_kind_dims(kind);
+		uint32_t total = 1 + (uint32_t) check_below(MOST),
+				 first = (uint32_t) check_below((int) total);
+		uint32_t list[MOST], m = total - first;
+		/* not a number more than there is: a load beyond the end is seen by a sanitizer */
+		double *coords = malloc(total * (size_t) width * sizeof(double));
+		double from[3], to[3];
+		uint32_t cells[3];
+		bool listed = check_below(2);
+		rb_grid grid;
+
+		for (uint32_t i = 0; i < total * (uint32_t) width; i++)
+			coords[i] =
+				check_below(3) ? check_below(9) - 4 : unit() * ldexp(1, check_below(600) - 300);
+		for (uint32_t i = 0; i < total * (uint32_t) width; i++)
+			if (coords[i] == 0 && check_below(2))
+				coords[i] = -0.0;
+		for (uint32_t i = 0; i < m; i++)
+			list[i] = (uint32_t) check_below((int) total) | (uint32_t) check_below(8)
+																<< RB_INDEX_BITS;
+		for (int a = 0; a < 3; a++)
+		{
+			from[a] = check_below(4) - 3;
+			to[a] = from[a] + check_below(6);
+			cells[a] = 1 + (uint32_t) check_below(check_below(2) ? 5 : 1 << 20);
+		}
+		rb_grid_init(&grid, from, to, cells);
+		for (int j = 0; j < n; j++)
+		{
+			k[j]->load(kind, coords, listed ? list : NULL, first, m, lo, hi);
+			k[j]->cells(&grid, (const double(*)[4]) lo, (const double(*)[4]) hi, m, range);
+			for (uint32_t i = 0; i < m; i++)
+			{
+				double blo[3], bhi[3];
+
+				rb_kind_box(kind, coords, listed ? list[i] & RB_INDEX_MASK : first + i, blo, bhi);
+				for (int a = 0; a < 3; a++)
+				{
+					CHECK(lo[i][a] == blo[a] && hi[i][a] == bhi[a], "%s: box %u", k[j]->name, i);
+					CHECK(range[i].c0[a] == rb_grid_cell(&grid, a, blo[a]) &&
+							  range[i].c1[a] == rb_grid_cell(&grid, a, bhi[a]),
+						  "%s: cells %u", k[j]->name, i);
+					inside += range[i].c0[a] > 0 && range[i].c0[a] < grid.n[a] - 1;
+				}
+				CHECK(range[i].c0[3] == 0 && range[i].c1[3] == 0, "%s: fourth", k[j]->name);
+				outside += blo[dims - 1] < from[dims - 1];
+			}
+		}
+		free(coords);
+	}
+	CHECK(inside > 0 && outside > 0, "%ld inside, %ld outside", inside, outside);
+}
+
 int
 main(void)
 {
+	CHECK_RUN(load_and_cells);
 	CHECK_RUN(sides_and_intervals);
 	CHECK_RUN(boxes);
 	return check_done();

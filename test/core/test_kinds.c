@@ -281,7 +281,7 @@ sieve(void)
 		for (int i = 0; i < 60; i++)
 		{
 			double from[3], to[3], size = i % 10 == 0 ? 1 : 0.02;
-			rb_sieve_range r;
+			rb_range r;
 			bool mark = i < 20, any = false;
 
 			for (int a = 0; a < 3; a++)
@@ -289,7 +289,11 @@ sieve(void)
 				from[a] = 1.2 * unit();
 				to[a] = from[a] + size * fabs(unit());
 			}
-			r = rb_sieve_cells(&s, from, to);
+			for (int a = 0; a < 3; a++)
+			{
+				r.c0[a] = rb_grid_cell(&s.grid, a, from[a]);
+				r.c1[a] = rb_grid_cell(&s.grid, a, to[a]);
+			}
 			if (mark)
 				rb_sieve_mark(&s, &r);
 			for (uint32_t z = rb_grid_cell(&s.grid, 2, from[2]);
