@@ -152,8 +152,11 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 				  const uint32_t *ends, uint32_t nrows, rb_error *error)
 {
 	uint32_t start = b->nparts;
-	rb_status status = rb_builder_reserve(b, nparts, error);
+	rb_status status;
 
+	if (nrows == 0)
+		return RB_OK;
+	status = rb_builder_reserve(b, nparts, error);
 	if (status != RB_OK)
 		return status;
 	memcpy(b->coords + (size_t) start * (size_t) b->width, coords,

@@ -892,7 +892,7 @@ polled(void)
 	rb_geometry_info info;
 	rb_error error;
 
-	for (int kind = 0; kind < 3; kind++)
+	for (volatile int kind = 0; kind < 3; kind++) /* survives the jump */
 	{
 		static const rb_kind kinds[] = {RB_TRIANGLE3, RB_SEGMENT3, RB_BOX3};
 		volatile int round = 0;
