@@ -271,9 +271,11 @@ typedef struct rb_stats
 	} stage[RB_STAGES];
 	uint32_t resolution[3];   /* cells of the top grid along x, y, z */
 	uint64_t cells;           /* cells of all grids that were made */
+	double grid_ms[3];        /* of the grid's stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
 	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
 	uint64_t hits;            /* pairs of parts that share a point */
+	uint64_t record_bytes;    /* in which a device sent them, where it groups them (rb_records.h) */
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
 	uint64_t exact_expansion; /* by expansion arithmetic, */
 	uint64_t exact_gmp;       /* and by GMP */
@@ -350,6 +352,8 @@ typedef struct rb_sink
 {
 	rb_status (*put)(void *user, const rb_pair *pairs, size_t n);
 	void *user;
+	/* NULL, or: take pairs in groups (rb_records.h) as a device makes them; cut anywhere */
+	rb_status (*put_records)(void *user, const void *bytes, size_t n);
 } rb_sink;
 
 /*

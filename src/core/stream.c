@@ -131,7 +131,7 @@ static void *
 produce(void *arg)
 {
 	rb_stream *s = arg;
-	rb_sink sink = {put, s};
+	rb_sink sink = {put, s, NULL};
 	rb_status status;
 
 	/* error bounds hold for rounding to nearest and gradual underflow only */

@@ -1,0 +1,183 @@
+/*
+ * records.c
+ *	  Groups of pairs back into pairs (rb_records.h).
+ *
+ * A bus moves more pairs in this form than one thread can write out, so the records
+ * of a piece are shared by all threads; each hands on what it made when its room is
+ * full.  The list of the records comes first, for one is found only behind another.
+ */
+#include "rb_core.h"
+#include "rb_records.h"
+
+#include <omp.h>
+
+#include <string.h>
+
+#define MOST_THREADS 8 /* more than keep up with a bus */
+
+static inline void
+pair_write(rb_pair *out, uint32_t red, uint32_t blue, bool order)
+{
+	bool turn = order && blue < red;
+
+	out->red = turn ? blue : red;
+	out->blue = turn ? red : blue;
+}
+
+void
+rb_record_pairs(const rb_record *record, rb_pair *out)
+{
+	const uint32_t *red = (const uint32_t *) (record + 1);
+	const uint32_t *blue = record->form & RB_RECORD_SAME ? red : red + record->red;
+	const void *body = blue + record->blue;
+	const bool order = (record->form & RB_RECORD_ORDER) != 0;
+
+	if (record->form & RB_RECORD_BITS)
+	{
+		const uint32_t *word = body;
+
+		for (uint32_t i = 0; i < record->red; i++)
+			for (uint32_t first = 0; first < record->blue; first += 32)
+				for (uint32_t bits = *word++; bits != 0; bits &= bits - 1)
+					pair_write(out++, red[i], blue[first + (uint32_t) __builtin_ctz(bits)], order);
+	}
+	else
+	{
+		const uint8_t *count = body;
+		const uint8_t *number = count + record->red;
+
+		for (uint32_t i = 0; i < record->red; i++)
+			for (uint32_t k = count[i]; k > 0; k--)
+				pair_write(out++, red[i], blue[*number++], order);
+	}
+}
+
+/* the whole records among n bytes; what is cut off goes into the part */
+static rb_status
+find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
+{
+	r->nstarts = 0;
+	while (n > 0)
+	{
+		const rb_record *record = (const rb_record *) from;
+
+		if (record->bytes > n)
+		{
+			memcpy(r->part, from, n);
+			r->have = n;
+			break;
+		}
+		if (r->nstarts == r->starts_cap)
+		{
+			size_t cap = r->starts_cap > 0 ? 2 * r->starts_cap : 1024;
+			rb_status status =
+				rb_resize(ctx->memory, (void **) &r->start, cap * sizeof(*r->start), &ctx->error);
+
+			if (status != RB_OK)
+				return status;
+			r->starts_cap = cap;
+		}
+		r->start[r->nstarts++] = record;
+		from += record->bytes;
+		n -= record->bytes;
+	}
+	return RB_OK;
+}
+
+/* one thread's share; records are taken a few at a time */
+static rb_status
+put_some(rb_context *ctx, const rb_record_reader *r, rb_pair *pairs, size_t *next,
+		 const rb_sink *sink)
+{
+	size_t n = 0;
+	rb_status status = RB_OK;
+
+	while (status == RB_OK)
+	{
+		size_t i, end;
+
+#pragma omp atomic capture
+		{
+			i = *next;
+			*next += 8;
+		}
+		if (i >= r->nstarts)
+			break;
+		if (rb_should_stop(ctx))
+			return RB_STOPPED;
+		end = r->nstarts - i < 8 ? r->nstarts : i + 8;
+		for (; i < end && status == RB_OK; i++)
+		{
+			if (RB_RECORD_PAIRS - n < r->start[i]->pairs)
+			{
+				status = sink->put(sink->user, pairs, n);
+				n = 0;
+			}
+			rb_record_pairs(r->start[i], pairs + n);
+			n += r->start[i]->pairs;
+		}
+	}
+	return status == RB_OK && n > 0 ? sink->put(sink->user, pairs, n) : status;
+}
+
+rb_status
+rb_records_put(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n,
+			   const rb_sink *sink)
+{
+	const char *from = bytes;
+	rb_status status = RB_OK;
+	size_t next = 0;
+	int threads;
+
+	if (r->part == NULL)
+	{
+		status = rb_count_threads(ctx, &r->threads);
+		r->threads = r->threads < MOST_THREADS ? r->threads : MOST_THREADS;
+		if (status == RB_OK)
+			status = rb_array(ctx, (void **) &r->part, 1, RB_RECORD_MOST);
+		if (status == RB_OK)
+			status = rb_array(ctx, (void **) &r->pairs, (size_t) r->threads * RB_RECORD_PAIRS,
+							  sizeof(rb_pair));
+		if (status != RB_OK)
+			return status;
+	}
+	if (r->have > 0)
+	{
+		/* the rest of the record that was cut */
+		const rb_record *record = (const rb_record *) r->part;
+		size_t rest = record->bytes - r->have, take = rest < n ? rest : n;
+
+		memcpy(r->part + r->have, from, take);
+		r->have += take;
+		from += take;
+		n -= take;
+		if (take < rest)
+			return RB_OK;
+		r->have = 0;
+		rb_record_pairs(record, r->pairs);
+		status = sink->put(sink->user, r->pairs, record->pairs);
+	}
+	if (status == RB_OK)
+		status = find_records(ctx, r, from, n);
+	if (status != RB_OK)
+		return status;
+	threads = r->nstarts < 64 ? 1 : r->threads;
+#pragma omp parallel num_threads(threads)
+	{
+		rb_status mine = put_some(
+			ctx, r, r->pairs + (size_t) omp_get_thread_num() * RB_RECORD_PAIRS, &next, sink);
+
+		if (mine != RB_OK)
+#pragma omp critical(rb_records)
+			status = mine;
+	}
+	return status;
+}
+
+void
+rb_record_reader_free(rb_context *ctx, rb_record_reader *r)
+{
+	rb_free(ctx->memory, (void **) &r->part);
+	rb_free(ctx->memory, (void **) &r->start);
+	rb_free(ctx->memory, (void **) &r->pairs);
+}
