@@ -97,7 +97,7 @@ NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc/core -Icuda --cudart static \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-fopenmp,-Wall
 # what it needs of core is linked in, for the extension exports nothing
-CUDA_CORE = context decide gmp_signs memory threads
+CUDA_CORE = context decide gmp_signs memory records threads
 CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC)) $(CUDA_CORE:%=$(BUILD)/cuda/core/%.o)
 
 .PHONY: cuda install-cuda
@@ -128,7 +128,7 @@ redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
 # test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))
 CUDA_RUNTIME = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
-GPU_TOOLS = $(BUILD)/gpu/check $(BUILD)/gpu/bench
+GPU_TOOLS = $(BUILD)/gpu/check $(BUILD)/gpu/bench $(BUILD)/gpu/workloads
 
 .PHONY: gpu-tools gpu-check gpu-bench
 gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/volmesh

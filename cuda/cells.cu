@@ -1,6 +1,6 @@
 /*
  * cells.cu
- *	  From work items to candidates, and the float test.
+ *	  From work items to candidates, and the float test: triangles against triangles.
  *
  * A block of threads takes one work item after the other: some red and some blue
  * objects of a cell.  Each object is read once, put into the cell's frame as floats
@@ -29,7 +29,7 @@
  * Room in the pool is reserved for all pairs of an item before it is taken
  * (rb_pool); a block that gets none leaves the rest to the next launch.
  */
-#include "rb_cuda.cuh"
+#include "items.cuh"
 
 #ifndef RB_WARPS
 #define RB_WARPS 4
@@ -40,7 +40,6 @@
 #define THREADS (32 * RB_WARPS)
 #define QUEUE (32 * RB_STRIP + 32)
 #define BUFFER 256
-#define RESERVED ((rb_count) RB_TILE_F * RB_TILE_F)
 #define SAMPLED 16 /* one work item in so many is timed */
 
 typedef struct rb_tiles
@@ -52,10 +51,8 @@ typedef struct rb_tiles
 	uint16_t queue[RB_WARPS][QUEUE];
 	uint16_t hit[RB_WARPS][BUFFER];
 	uint16_t doubt[RB_WARPS][BUFFER];
-	rb_frame frame;
 	rb_item item;
-	rb_count number; /* of the item; at the end or beyond: no more */
-	uint32_t made;   /* hits and doubts of the item */
+	rb_taken taken;
 } rb_tiles;
 
 typedef struct rb_warp
@@ -104,55 +101,35 @@ face_load(const rb_tiles *t, int side, uint32_t slot, rb_face_f *f)
 	f->d = n.w;
 }
 
-/* of kinds without a float test a face has the box only, in place of two corners */
-template <bool FACES>
 static __device__ __forceinline__ void
 face_box(const rb_face_f *f, float lo[3], float hi[3])
 {
 	for (int a = 0; a < 3; a++)
 	{
-		lo[a] = FACES ? fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a])) : f->p[a];
-		hi[a] = FACES ? fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a])) : f->p[3 + a];
+		lo[a] = fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a]));
+		hi[a] = fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a]));
 	}
 }
 
-template <bool FACES>
 static __device__ __forceinline__ void
 tile_load(rb_tiles *t, int side, const rb_side *from, const uint32_t *entry, uint32_t n)
 {
 	for (uint32_t slot = threadIdx.x; slot < n; slot += THREADS)
 	{
 		const uint32_t e = entry[slot];
+		double c[9];
 		rb_face_f f;
 
-		if (FACES)
-		{
-			double c[9];
-
-			for (int k = 0; k < 9; k++)
-				c[k] = __ldg(from->coords + (size_t) (e & RB_INDEX_MASK) * 9 + k);
-			rb_face_f_init(&f, &t->frame, c);
-		}
-		else
-		{
-			double lo[3], hi[3];
-
-			rb_kind_box(from->kind, from->coords, e & RB_INDEX_MASK, lo, hi);
-			for (int a = 0; a < 3; a++)
-			{
-				f.p[a] = rb_frame_map(&t->frame, a, lo[a]);
-				f.p[3 + a] = rb_frame_map(&t->frame, a, hi[a]);
-				f.p[6 + a] = f.n[a] = 0;
-			}
-			f.k = f.m = f.d = 0;
-		}
+		for (int k = 0; k < 9; k++)
+			c[k] = __ldg(from->coords + (size_t) (e & RB_INDEX_MASK) * 9 + k);
+		rb_face_f_init(&f, &t->item.frame, c);
 		f.entry = e;
 		face_store(t, side, slot, &f);
 		if (side == 1)
 		{
 			float lo[3], hi[3];
 
-			face_box<FACES>(&f, lo, hi);
+			face_box(&f, lo, hi);
 			t->lo[slot] = make_float4(lo[0], lo[1], lo[2],
 									  __uint_as_float(~(e >> RB_INDEX_BITS) & RB_STARTS_ALL));
 			t->hi[slot] = make_float4(hi[0], hi[1], hi[2], 0);
@@ -208,32 +185,22 @@ flush_doubts(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 /* ---- a pair ---- */
 
 /* the boxes overlap on the axes where their floats touch? */
-template <bool FACES>
 static __device__ __forceinline__ bool
 touch(const rb_cells_args *args, uint32_t r, uint32_t b, uint32_t axes)
 {
-	double plo[3], phi[3], qlo[3], qhi[3];
+	/* only what is asked for: three coordinates a side, seldom six */
+	const double *p = args->side[0].coords + (size_t) r * 9,
+				 *q = args->side[1].coords + (size_t) b * 9;
 
-	if (FACES)
-	{
-		/* only what is asked for: three coordinates a side, seldom six */
-		const double *p = args->side[0].coords + (size_t) r * 9,
-					 *q = args->side[1].coords + (size_t) b * 9;
-
-		for (int a = 0; a < 3; a++)
-			if (axes >> a & 1)
-			{
-				if (rb_min(p[a], rb_min(p[3 + a], p[6 + a])) >
-						rb_max(q[a], rb_max(q[3 + a], q[6 + a])) ||
-					rb_min(q[a], rb_min(q[3 + a], q[6 + a])) >
-						rb_max(p[a], rb_max(p[3 + a], p[6 + a])))
-					return false;
-			}
-		return true;
-	}
-	rb_kind_box(args->side[0].kind, args->side[0].coords, r, plo, phi);
-	rb_kind_box(args->side[1].kind, args->side[1].coords, b, qlo, qhi);
-	return rb_boxes_overlap(plo, phi, qlo, qhi);
+	for (int a = 0; a < 3; a++)
+		if (axes >> a & 1)
+		{
+			if (rb_min(p[a], rb_min(p[3 + a], p[6 + a])) >
+					rb_max(q[a], rb_max(q[3 + a], q[6 + a])) ||
+				rb_min(q[a], rb_min(q[3 + a], q[6 + a])) > rb_max(p[a], rb_max(p[3 + a], p[6 + a])))
+				return false;
+		}
+	return true;
 }
 
 /* append for the lanes that want it; `n` is the same in all lanes */
@@ -248,7 +215,6 @@ append(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 }
 
 /* a pair a lane, off the end of the queue */
-template <bool FACES>
 static __device__ __forceinline__ void
 settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 {
@@ -268,19 +234,16 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 		pair = t->queue[warp][w->queued + lane];
 		face_load(t, 0, pair >> 8, &r);
 		face_load(t, 1, pair & 255, &b);
-		face_box<FACES>(&r, rlo, rhi);
-		face_box<FACES>(&b, blo, bhi);
+		face_box(&r, rlo, rhi);
+		face_box(&b, blo, bhi);
 		for (int a = 0; a < 3; a++)
 			equal |= (uint32_t) !(rlo[a] < bhi[a] && blo[a] < rhi[a]) << a;
-		if ((equal & args->axes) != 0)
-			candidate = touch<FACES>(args, r.entry & RB_INDEX_MASK, b.entry & RB_INDEX_MASK, equal);
+		if (equal != 0)
+			candidate = touch(args, r.entry & RB_INDEX_MASK, b.entry & RB_INDEX_MASK, equal);
 		if (args->side[0].row_of != NULL)
 			candidate &= args->side[0].row_of[r.entry & RB_INDEX_MASK] !=
 						 args->side[1].row_of[b.entry & RB_INDEX_MASK];
-		if (FACES)
-			meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
-		else
-			meet = args->boxes ? 1 : RB_UNSURE;
+		meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
 	}
 	w->candidates += __popc(__ballot_sync(~0u, candidate));
 	append(t->hit[warp], &w->hits, candidate && meet == 1, pair);
@@ -296,7 +259,6 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 /* ---- boxes ---- */
 
 /* a warp's share of an item */
-template <bool FACES>
 static __device__ __forceinline__ void
 join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 {
@@ -325,7 +287,7 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 			group = g;
 			slot = g * 32 + lane;
 			face_load(t, 0, slot < nr ? slot : 0, &f);
-			face_box<FACES>(&f, lo, hi);
+			face_box(&f, lo, hi);
 			missing = ~(f.entry >> RB_INDEX_BITS) & RB_STARTS_ALL;
 		}
 #pragma unroll
@@ -363,47 +325,15 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 		w->queued += n;
 		__syncwarp();
 		while (w->queued >= 32)
-			settle<FACES>(args, t, w, 32);
+			settle(args, t, w, 32);
 		__syncwarp();
 	}
 	if (w->queued > 0)
-		settle<FACES>(args, t, w, w->queued);
+		settle(args, t, w, w->queued);
 }
 
 /* ---- work items ---- */
 
-/* thread 0: the next item, or none; the block holds a reservation while it works */
-static __device__ void
-item_take(const rb_cells_args *args, rb_tiles *t, bool first)
-{
-	rb_tally *tally = args->pool.tally;
-	rb_count more = first ? RESERVED : t->made;
-
-	/* top the reservation up by what the last item used of it */
-	t->number = args->nitems;
-	if (more > 0 && atomicAdd(&tally->reserved, more) + more > args->pool.capacity)
-		*(volatile rb_count *) &tally->full = 1;
-	/* when one block finds no room the launch ends: a few that go on would be slow */
-	if (*(volatile rb_count *) &tally->full == 0 && *args->stop == 0)
-		t->number = atomicAdd(args->next, 1);
-	if (t->number >= args->nitems)
-	{
-		atomicAdd(&tally->reserved, ~RESERVED + 1);
-		return;
-	}
-	t->item = args->items[t->number];
-	t->made = 0;
-	{
-		const rb_node *node = &args->nodes[t->item.node];
-		const uint32_t *n = node->grid.n;
-		const uint32_t at[3] = {t->item.cell % n[0], t->item.cell / n[0] % n[1],
-								t->item.cell / n[0] / n[1]};
-
-		rb_frame_of_cell(&t->frame, node->lo, node->hi, n, at);
-	}
-}
-
-template <bool FACES>
 static __global__ void
 __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 {
@@ -419,18 +349,22 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 
 		__syncthreads();
 		if (threadIdx.x == 0)
-			item_take(&args, t, first);
+		{
+			items_take(&args, &t->taken, RB_ITEM_PAIRS, first);
+			if (t->taken.number < args.nitems)
+				t->item = args.items[t->taken.number];
+		}
 		first = false;
 		__syncthreads();
-		if (t->number >= args.nitems)
+		if (t->taken.number >= args.nitems)
 			break;
-		w.timed = t->number % SAMPLED == 0;
+		w.timed = t->taken.number % SAMPLED == 0;
 		w.float_clocks = 0;
 		began = (uint32_t) clock();
-		tile_load<FACES>(t, 0, &args.side[0], args.entry[0] + t->item.red, t->item.n & 0xffff);
-		tile_load<FACES>(t, 1, &args.side[1], args.entry[1] + t->item.blue, t->item.n >> 16);
+		tile_load(t, 0, &args.side[0], args.entry[0] + t->item.red, t->item.n & 0xffff);
+		tile_load(t, 1, &args.side[1], args.entry[1] + t->item.blue, t->item.n >> 16);
 		__syncthreads();
-		join_tiles<FACES>(&args, t, &w);
+		join_tiles(&args, t, &w);
 		if (w.hits > 0)
 			flush_hits(&args, t, &w);
 		if (w.doubts > 0)
@@ -441,7 +375,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 			float_clocks += w.float_clocks;
 		}
 		if ((threadIdx.x & 31) == 0 && w.made > 0)
-			atomicAdd(&t->made, w.made);
+			atomicAdd(&t->taken.made, w.made);
 		w.made = 0;
 	}
 	if ((threadIdx.x & 31) == 0)
@@ -458,26 +392,17 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 	}
 }
 
-typedef void (*rb_cells_kernel)(const rb_cells_args);
-
-/* triangles on both sides have a float test; other kinds are asked in double, boxes not at all */
-static rb_cells_kernel
-kernel_for(const rb_cells_args *args)
-{
-	if (args->side[0].kind == RB_TRIANGLE3 && args->side[1].kind == RB_TRIANGLE3)
-		return cells_join_kernel<true>;
-	return cells_join_kernel<false>;
-}
-
 rb_status
 rb_cells_blocks(rb_run *run, const rb_cells_args *args, int *blocks)
 {
-	rb_cells_kernel kernel = kernel_for(args);
 	int per_sm;
 
-	RB_CUDA(run, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-									  (int) sizeof(rb_tiles)));
-	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, THREADS,
+	if (!args->faces)
+		return rb_boxes_blocks(run, blocks);
+	RB_CUDA(run,
+			cudaFuncSetAttribute(cells_join_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+								 (int) sizeof(rb_tiles)));
+	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, cells_join_kernel, THREADS,
 															   sizeof(rb_tiles)));
 	*blocks = (per_sm > 0 ? per_sm : 1) * run->card->sms;
 	return RB_OK;
@@ -486,7 +411,9 @@ rb_cells_blocks(rb_run *run, const rb_cells_args *args, int *blocks)
 rb_status
 rb_cells_launch(rb_run *run, const rb_cells_args *args, int blocks)
 {
-	kernel_for(args)<<<blocks, THREADS, sizeof(rb_tiles), run->lane->compute>>>(*args);
+	if (!args->faces)
+		return rb_boxes_launch(run, args, blocks);
+	cells_join_kernel<<<blocks, THREADS, sizeof(rb_tiles), run->lane->compute>>>(*args);
 	RB_LAUNCHED(run, "cells_join_kernel");
 	return RB_OK;
 }

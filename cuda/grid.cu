@@ -34,13 +34,20 @@
  * put there by a whole warp.
  */
 #include "rb_cuda.cuh"
+#include "rb_pair.h"
 
 #define THREADS 256
 #define SAMPLE 65536 /* objects of a side of a node that the plan looks at, about */
 
-/* costs in box tests: of putting an object into a cell, and of looking at a cell (measured) */
+/*
+ * Costs in box tests: of putting an object into a cell, and of looking at a cell
+ * (measured).  Where boxes are the answer a test costs the least.
+ */
 #ifndef RB_COST_INCIDENCE
 #define RB_COST_INCIDENCE 60.0
+#endif
+#ifndef RB_COST_INCIDENCE_BOX
+#define RB_COST_INCIDENCE_BOX 250.0
 #endif
 #ifndef RB_COST_CELL
 #define RB_COST_CELL 2000.0
@@ -603,6 +610,17 @@ cell_box(const rb_node *node, rb_count cell, double lo[3], double hi[3])
 	}
 }
 
+/* where floats are taken from in a cell of the node */
+static __device__ void
+item_frame(const rb_node *node, rb_count cell, rb_frame *frame)
+{
+	const uint32_t *n = node->grid.n;
+	const uint32_t at[3] = {(uint32_t) (cell % n[0]), (uint32_t) (cell / n[0] % n[1]),
+							(uint32_t) (cell / n[0] / n[1])};
+
+	rb_frame_of_cell(frame, node->lo, node->hi, n, at);
+}
+
 static __device__ void
 make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint32_t b, bool self,
 		  rb_node *nodes, rb_chunk *chunks, rb_totals *totals)
@@ -676,18 +694,18 @@ __launch_bounds__(THREADS)
 		{
 			const uint32_t red0 = (uint32_t) start,
 						   blue0 = args.self ? red0 : (uint32_t) (start >> 32);
+			const rb_node *node = &args.nodes[number];
+			rb_item item;
 
+			item_frame(node, cell - node->first, &item.frame);
+			item.unused = 0;
 			for (uint32_t i = 0; i < r; i += RB_TILE_F)
 				for (uint32_t j = args.self ? i : 0; j < b; j += RB_TILE_F)
 				{
-					rb_item item;
-
 					item.red = red0 + i;
 					item.blue = blue0 + j;
 					item.n = (r - i < RB_TILE_F ? r - i : RB_TILE_F) |
 							 (b - j < RB_TILE_F ? b - j : RB_TILE_F) << 16;
-					item.node = number;
-					item.cell = (uint32_t) (cell - args.nodes[number].first);
 					items[at++] = item;
 				}
 		}
@@ -777,7 +795,8 @@ level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
 	cudaStream_t stream = run->lane->compute;
 	const rb_totals *seen = &run->lane->report->totals;
 	const uint32_t node_blocks = blocks_for(level->nnodes, UINT32_MAX);
-	double cost = RB_COST_INCIDENCE;
+	double cost = rb_boxes_decide(args->side[0].kind, args->side[1].kind) ? RB_COST_INCIDENCE_BOX
+																		  : RB_COST_INCIDENCE;
 	uint32_t resolution = run->top ? run->ctx->grid_resolution : 0;
 	rb_count *node_cells, *node_first;
 
@@ -803,6 +822,7 @@ level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
 									 cudaMemcpyDeviceToHost, stream));
 		RB_TRY(totals_read(run, totals));
 		*ncells = seen->cells;
+		RB_TRY(rb_mark(run, RB_PART_PLAN));
 		if (*ncells == 0)
 			break;
 
@@ -866,7 +886,7 @@ rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb
 	if (ncells == 0 || seen.incidences[0] == 0)
 	{
 		rb_device_free(run, (void **) &totals);
-		return rb_mark(run, RB_STAGE_GRID);
+		return rb_mark(run, RB_PART_MAP);
 	}
 	stats->cells += ncells;
 	stats->stage[RB_STAGE_GRID].count += seen.incidences[0] + seen.incidences[1];
@@ -895,6 +915,7 @@ rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb
 	}
 	scatter_kernel<true><<<level->nchunks, THREADS, 0, stream>>>(args);
 	RB_LAUNCHED(run, "scatter_kernel");
+	RB_TRY(rb_mark(run, RB_PART_MAP));
 	cell_blocks = blocks_for(ncells, 16 * run->card->sms);
 	items_kernel<<<cell_blocks, THREADS, 0, stream>>>(args, ncells, refine, level->items,
 													  next->nodes, next->chunks, totals);
@@ -905,5 +926,5 @@ rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb
 	rb_device_free(run, (void **) &level->chunks);
 	next->above[0] = level->entry[0];
 	next->above[1] = level->entry[1];
-	return rb_mark(run, RB_STAGE_GRID);
+	return rb_mark(run, RB_PART_SCHEDULE);
 }

@@ -14,8 +14,10 @@
 
 #include <string.h>
 
-#define POOL_PAIRS ((rb_count) 16 << 20) /* that a launch should find beyond its reservations */
-#define RESERVED ((rb_count) RB_TILE_F * RB_TILE_F)
+/* what a launch should find beyond its reservations */
+#define POOL_PAIRS ((rb_count) 16 << 20)
+#define POOL_BYTES ((rb_count) 64 << 20) /* of records */
+#define BATCH 8                          /* work items that a block takes at once, at most */
 
 typedef struct rb_joiner
 {
@@ -24,7 +26,8 @@ typedef struct rb_joiner
 	bool self;
 	rb_cells_args args;
 	rb_pool pool[2];
-	rb_tally *tally; /* two, on the device, and the next work item */
+	rb_tally *tally;         /* two, on the device, and the next work item */
+	rb_record_reader reader; /* of records, unless the sink takes them as they are */
 	int pools;
 	int blocks;
 } rb_joiner;
@@ -50,6 +53,36 @@ emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 	if (j->args.count_only)
 		return run->sink->put(run->sink->user, NULL, n);
 	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit, NULL);
+}
+
+static rb_status
+emit_record_bytes(rb_run *run, void *arg, const void *bytes, size_t n)
+{
+	rb_joiner *j = (rb_joiner *) arg;
+	double began = rb_now_ms();
+	rb_status status;
+
+	n *= RB_RECORD_ALIGN;
+	if (run->sink->put_records != NULL)
+		return run->sink->put_records(run->sink->user, bytes, n);
+	status = rb_records_put(run->ctx, &j->reader, bytes, n, run->sink);
+	run->ctx->stats.stage[RB_STAGE_EMIT].ms += rb_now_ms() - began;
+	return status;
+}
+
+static rb_status
+emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
+{
+	rb_run *run = j->run;
+
+	if (pairs == 0)
+		return RB_OK;
+	run->emitted = true;
+	run->ctx->stats.hits += pairs;
+	if (j->args.count_only)
+		return run->sink->put(run->sink->user, NULL, pairs);
+	run->ctx->stats.record_bytes += bytes;
+	return rb_download(run, from, bytes, RB_RECORD_ALIGN, emit_record_bytes, j);
 }
 
 /* pairs that only GMP decides; they come with indices within the sides */
@@ -100,6 +133,8 @@ drain(rb_joiner *j, int k)
 	const rb_pool *pool = &j->pool[k];
 	double began;
 
+	if (j->args.boxes)
+		return emit_records(j, pool->records, tally->bytes, tally->hits);
 	RB_TRY(emit_hits(j, pool->hits, tally->hits));
 	RB_TRY(emit_hits(j, pool->doubts, tally->late));
 	if (tally->rest == 0)
@@ -117,6 +152,12 @@ static rb_status
 pools_make(rb_joiner *j, const rb_level *level)
 {
 	rb_run *run = j->run;
+	const bool records = j->args.boxes && !j->args.count_only;
+	/* what a work item can need, in the pool's units, and how many bytes a unit has */
+	rb_count reserve = j->args.boxes ? RB_ITEM_BYTES : RB_ITEM_PAIRS;
+	const rb_count unit = records ? 1 : j->args.boxes ? 0 : 2 * sizeof(rb_pair);
+	const rb_count roomy = j->args.boxes ? POOL_BYTES : POOL_PAIRS;
+	rb_count all = j->args.boxes ? level->nitems * RB_ITEM_BYTES : level->item_tests;
 	uint64_t left = run->budget - run->used;
 	rb_count blocks, want, fit;
 
@@ -124,26 +165,41 @@ pools_make(rb_joiner *j, const rb_level *level)
 	if ((rb_count) j->blocks > level->nitems)
 		j->blocks = (int) level->nitems;
 	blocks = (rb_count) j->blocks;
-	/* all pairs there can be, or what the blocks reserve and some room */
-	want = level->item_tests < POOL_PAIRS ? level->item_tests : POOL_PAIRS;
-	want += blocks * RESERVED;
-	j->pools = level->item_tests > POOL_PAIRS ? 2 : 1;
+	/* records are small, so that blocks can have room for several items */
+	j->args.batch = 1;
+	if (j->args.boxes && level->nitems / blocks / 8 > 1)
+		j->args.batch =
+			level->nitems / blocks / 8 < BATCH ? (uint32_t) (level->nitems / blocks / 8) : BATCH;
+	reserve *= j->args.batch;
+	/* all that there can be, or what the blocks reserve and some room */
+	want = all < roomy ? all : roomy;
+	want += blocks * reserve;
+	j->pools = all > roomy ? 2 : 1;
 	left -= left / 8;
-	fit = left / (2 * sizeof(rb_pair) * j->pools);
-	if (fit < 2 * RESERVED)
+	if (unit == 0)
 	{
+		/* only counting: nothing is written */
 		j->pools = 1;
-		fit = left / (2 * sizeof(rb_pair));
+		want = ~(rb_count) 0 / 2;
 	}
-	if (want > fit)
+	else
 	{
-		/* less room: fewer blocks, which can work longer */
-		want = fit;
-		if (blocks > fit / RESERVED / 2)
-			j->blocks = (int) (fit / RESERVED / 2 > 0 ? fit / RESERVED / 2 : 1);
+		fit = left / (unit * j->pools);
+		if (fit < 2 * reserve)
+		{
+			j->pools = 1;
+			fit = left / unit;
+		}
+		if (want > fit)
+		{
+			/* less room: fewer blocks, which can work longer */
+			want = fit;
+			if (blocks > fit / reserve / 2)
+				j->blocks = (int) (fit / reserve / 2 > 0 ? fit / reserve / 2 : 1);
+		}
+		if (want < reserve)
+			return RB_OUT_OF_MEMORY;
 	}
-	if (want < RESERVED)
-		return RB_OUT_OF_MEMORY;
 	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
 	j->args.next = (rb_count *) (j->tally + 2);
 	RB_CUDA(run, cudaMemsetAsync(j->args.next, 0, sizeof(rb_count), run->lane->compute));
@@ -153,6 +209,10 @@ pools_make(rb_joiner *j, const rb_level *level)
 
 		pool->capacity = want;
 		pool->tally = j->tally + k;
+		if (records)
+			RB_TRY(rb_device_alloc(run, (void **) &pool->records, want));
+		if (j->args.boxes)
+			continue;
 		RB_TRY(rb_device_alloc(run, (void **) &pool->hits, want * sizeof(rb_pair)));
 		RB_TRY(rb_device_alloc(run, (void **) &pool->doubts, want * sizeof(rb_pair)));
 	}
@@ -166,6 +226,7 @@ pools_free(rb_joiner *j)
 	{
 		rb_device_free(j->run, (void **) &j->pool[k].hits);
 		rb_device_free(j->run, (void **) &j->pool[k].doubts);
+		rb_device_free(j->run, (void **) &j->pool[k].records);
 	}
 	rb_device_free(j->run, (void **) &j->tally);
 }
@@ -195,9 +256,11 @@ launch(rb_joiner *j, int k)
 	RB_CUDA(run, cudaEventRecord(event[0], stream));
 	RB_TRY(rb_cells_launch(run, &j->args, j->blocks));
 	RB_CUDA(run, cudaEventRecord(event[1], stream));
-	RB_TRY(rb_filters_launch(run, &j->args));
+	if (!j->args.boxes)
+		RB_TRY(rb_filters_launch(run, &j->args));
 	RB_CUDA(run, cudaEventRecord(event[2], stream));
-	RB_TRY(rb_exact_launch(run, &j->args));
+	if (!j->args.boxes)
+		RB_TRY(rb_exact_launch(run, &j->args));
 	RB_CUDA(run, cudaEventRecord(event[3], stream));
 	tally_kernel<<<1, 1, 0, stream>>>(tally, j->args.next, report);
 	RB_LAUNCHED(run, "tally_kernel");
@@ -221,6 +284,7 @@ count(rb_run *run, int k, bool faces)
 		stats->stage[stage[i]].ms += ms[i];
 	}
 	stats->stage[RB_STAGE_CANDIDATES].count += tally->candidates;
+	stats->redundant_tests += tally->redundant;
 	if ((run->ctx->filters & RB_FILTER_FLOAT) && faces)
 	{
 		/* one kernel does both; its clocks tell the shares */
@@ -244,7 +308,6 @@ join_items(rb_joiner *j, const rb_level *level)
 	int running = 0;
 	bool more = true;
 
-	j->args.nodes = level->nodes;
 	j->args.items = level->items;
 	j->args.nitems = level->nitems;
 	for (int s = 0; s < 2; s++)
@@ -257,7 +320,7 @@ join_items(rb_joiner *j, const rb_level *level)
 		const rb_tally *tally = &run->lane->report->tally[k];
 
 		RB_TRY(rb_wait(run, run->lane->launch[k][4]));
-		RB_TRY(count(run, k, j->side[0].kind == RB_TRIANGLE3 && j->side[1].kind == RB_TRIANGLE3));
+		RB_TRY(count(run, k, j->args.faces));
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
 					level->nitems);
@@ -271,35 +334,41 @@ join_items(rb_joiner *j, const rb_level *level)
 	return RB_OK;
 }
 
-rb_status
-rb_join_sides(rb_run *run, const rb_side side[2], bool self)
+static void
+joiner_init(rb_joiner *j, rb_run *run, const rb_side side[2], bool self)
 {
-	rb_joiner j;
+	memset(j, 0, sizeof(*j));
+	j->run = run;
+	j->self = self;
+	for (int s = 0; s < 2; s++)
+		j->args.side[s] = j->side[s] = side[self ? 0 : s];
+	j->args.self = self;
+	j->args.filters = run->ctx->filters;
+	j->args.axes = side[0].kind == RB_SEGMENT2 || side[0].kind == RB_BOX2 ? 3 : 7;
+	j->args.faces = side[0].kind == RB_TRIANGLE3 && side[self ? 0 : 1].kind == RB_TRIANGLE3;
+	j->args.boxes = rb_boxes_decide(j->side[0].kind, j->side[1].kind);
+	j->args.stop = run->lane->stop;
+	j->args.count_only = run->job->count_only && run->job->red->row_of == NULL &&
+						 (run->job->blue == NULL || run->job->blue->row_of == NULL);
+}
+
+/* level after level, from the top */
+static rb_status
+join_levels(rb_joiner *j)
+{
+	rb_run *run = j->run;
 	rb_level level, next;
 
-	memset(&j, 0, sizeof(j));
-	j.run = run;
-	j.self = self;
-	for (int s = 0; s < 2; s++)
-		j.args.side[s] = j.side[s] = side[self ? 0 : s];
-	j.args.self = self;
-	j.args.filters = run->ctx->filters;
-	j.args.axes = side[0].kind == RB_SEGMENT2 || side[0].kind == RB_BOX2 ? 3 : 7;
-	j.args.boxes = rb_boxes_decide(j.side[0].kind, j.side[1].kind);
-	j.args.stop = run->lane->stop;
-	j.args.count_only = run->job->count_only && run->job->red->row_of == NULL &&
-						(run->job->blue == NULL || run->job->blue->row_of == NULL);
-
-	RB_TRY(rb_level_top(run, side, self, &level));
+	RB_TRY(rb_level_top(run, j->side, j->self, &level));
 	for (;;)
 	{
-		RB_TRY(rb_level_fill(run, side, self, &level, &next));
+		RB_TRY(rb_level_fill(run, j->side, j->self, &level, &next));
 		for (int s = 0; s < 2; s++)
 			rb_device_free(run, (void **) &level.above[s]);
 		if (level.nitems > 0)
 		{
-			run->ctx->stats.box_tests += level.item_tests / (self ? 2 : 1);
-			RB_TRY(join_items(&j, &level));
+			run->ctx->stats.box_tests += level.item_tests / (j->self ? 2 : 1);
+			RB_TRY(join_items(j, &level));
 			RB_TRY(rb_mark(run, -1));
 		}
 		if (next.nnodes == 0)
@@ -311,4 +380,16 @@ rb_join_sides(rb_run *run, const rb_side side[2], bool self)
 	}
 	rb_level_free(run, &level);
 	return RB_OK;
+}
+
+rb_status
+rb_join_sides(rb_run *run, const rb_side side[2], bool self)
+{
+	rb_joiner j;
+	rb_status status;
+
+	joiner_init(&j, run, side, self);
+	status = join_levels(&j);
+	rb_record_reader_free(run->ctx, &j.reader);
+	return status;
 }

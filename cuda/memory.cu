@@ -259,7 +259,13 @@ marks_read(rb_run *run)
 		if (run->mark_stage[i] < 0)
 			continue;
 		RB_CUDA(run, cudaEventElapsedTime(&ms, run->lane->mark[i - 1], run->lane->mark[i]));
-		run->ctx->stats.stage[run->mark_stage[i]].ms += ms;
+		if (run->mark_stage[i] < RB_STAGES)
+			run->ctx->stats.stage[run->mark_stage[i]].ms += ms;
+		else
+		{
+			run->ctx->stats.grid_ms[run->mark_stage[i] - RB_PART_PLAN] += ms;
+			run->ctx->stats.stage[RB_STAGE_GRID].ms += ms;
+		}
 	}
 	/* the last one is where the next time begins */
 	if (run->nmarks > 1)

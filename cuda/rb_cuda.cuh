@@ -6,6 +6,7 @@
  *
  *	  upload -> bounds -> plan -> count -> scan -> fill -> work items		grid.cu
  *	  work item -> tiles -> boxes -> candidates -> float test				cells.cu
+	  or, where no triangle meets a triangle: candidates at once			boxes.cu
  *	                                  |yes            |not sure
  *	                                  v               v
  *	                                pairs <- double, integers, expansions	filters.cu, exact.cu
@@ -26,6 +27,7 @@
 #include "rb_float.h"
 #include "rb_grid.h"
 #include "rb_interval.h"
+#include "rb_records.h"
 
 #include <cuda_runtime.h>
 
@@ -125,6 +127,14 @@ extern rb_status rb_device_alloc(rb_run *run, void **block, uint64_t bytes);
 extern void rb_device_free(rb_run *run, void **block);
 extern void rb_device_free_all(rb_run *run);
 
+/* parts of the grid's stage: stats.grid_ms, in its order */
+enum
+{
+	RB_PART_PLAN = RB_STAGES,
+	RB_PART_MAP,
+	RB_PART_SCHEDULE
+};
+
 /* the time on the compute stream since the last mark belongs to that stage; -1: to none */
 extern rb_status rb_mark(rb_run *run, int stage);
 
@@ -193,8 +203,8 @@ typedef struct rb_item
 	uint32_t red; /* first entry */
 	uint32_t blue;
 	uint32_t n; /* red's number | blue's << 16 */
-	uint32_t node;
-	uint32_t cell; /* within the node */
+	uint32_t unused;
+	rb_frame frame; /* of the cell, for floats */
 } rb_item;
 
 typedef struct rb_level
@@ -248,22 +258,27 @@ extern cudaError_t rb_scan_bytes(rb_count n, size_t *bytes);
 extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_count *out,
 						   rb_count n, cudaStream_t stream);
 
-/* ---- cells.cu: from work items to candidates, and the float test ---- */
+/* ---- cells.cu, boxes.cu: from work items to candidates, and the float test ---- */
 
 #ifndef RB_TILE_F
 #define RB_TILE_F 224 /* objects of one side in shared memory, at most 256 */
 #endif
 
+/* most pairs of a work item, and most bytes of the record that has them */
+#define RB_ITEM_PAIRS ((rb_count) RB_TILE_F * RB_TILE_F)
+#define RB_ITEM_BYTES ((rb_count) RB_RECORD_MOST)
+
 /*
- * Where pairs go.  A block reserves room for all pairs of a work item before it
- * takes it, and gives back what it did not use: hits + doubts never exceed the
- * capacity of either array, so nothing is ever lost or done twice.
+ * Where pairs go.  A block reserves room for all that a work item can give before it
+ * takes it, and gives back what it did not use (items.cuh): hits + doubts never
+ * exceed the capacity of either array, nor records theirs.
  */
 typedef struct rb_pool
 {
 	rb_pair *hits;     /* from the front; what the double filter left from the back */
 	rb_pair *doubts;   /* then more hits from the front, pairs for the host from the back */
-	rb_count capacity; /* of each */
+	char *records;     /* in their place, where overlapping boxes are the answer */
+	rb_count capacity; /* of each, in pairs or in bytes */
 	struct rb_tally *tally;
 } rb_pool;
 
@@ -274,13 +289,15 @@ typedef struct rb_tally
 	rb_count reserved;
 	rb_count full; /* not 0 when a reservation did not fit */
 	rb_count hits;
+	rb_count bytes;  /* of records */
 	rb_count doubts; /* pairs that the float test left */
 	rb_count hard;   /* pairs that the double filter left */
 	rb_count late;   /* hits among them */
 	rb_count rest;   /* pairs that only GMP decides */
 	rb_count candidates;
-	rb_count exact;   /* pairs that took an exact sign, */
-	rb_count integer; /* and the signs by means */
+	rb_count redundant; /* overlaps seen in a cell that does not own them */
+	rb_count exact;     /* pairs that took an exact sign, */
+	rb_count integer;   /* and the signs by means */
 	rb_count expansion;
 	rb_count clocks;       /* sampled: of warps at work on items, */
 	rb_count float_clocks; /* and at float tests */
@@ -297,14 +314,15 @@ typedef struct rb_cells_args
 {
 	rb_side side[2];
 	const uint32_t *entry[2];
-	const rb_node *nodes;
 	const rb_item *items;
 	rb_count nitems;
+	uint32_t batch; /* items that a block takes at once */
 	rb_count *next; /* the first work item that nobody took; one for all launches */
 	rb_pool pool;
 	const volatile uint32_t *stop;
 	uint32_t filters;
 	uint32_t axes;   /* bits of those that the kinds have */
+	bool faces;      /* triangles on both sides */
 	bool boxes;      /* overlapping boxes are the answer */
 	bool self;       /* the two sides are one; smaller index first */
 	bool count_only; /* hits are counted, not written */
@@ -313,6 +331,10 @@ typedef struct rb_cells_args
 /* blocks that fit on the device at once */
 extern rb_status rb_cells_blocks(rb_run *run, const rb_cells_args *args, int *blocks);
 extern rb_status rb_cells_launch(rb_run *run, const rb_cells_args *args, int blocks);
+
+/* the same for all that is not triangles on both sides */
+extern rb_status rb_boxes_blocks(rb_run *run, int *blocks);
+extern rb_status rb_boxes_launch(rb_run *run, const rb_cells_args *args, int blocks);
 
 /* ---- filters.cu, exact.cu: what float left (decide.cuh) ---- */
 

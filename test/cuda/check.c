@@ -13,6 +13,7 @@
 #include "input.h"
 #include "points.h"
 
+#include <float.h>
 #include <math.h>
 
 #define SHOWN 20000000 /* pairs that are kept to be compared one by one */
@@ -530,6 +531,124 @@ kinds(void)
 		}
 }
 
+/* every pair of boxes, compared one by one */
+static void
+brute(const rb_objects *r, const rb_objects *b, gpu_answer *a)
+{
+	a->pairs = a->fingerprint = 0;
+	for (uint32_t i = 0; i < r->nparts; i++)
+		for (uint32_t j = b != NULL ? 0 : i + 1; j < (b != NULL ? b->nparts : r->nparts); j++)
+		{
+			double plo[3], phi[3], qlo[3], qhi[3];
+
+			rb_kind_box(r->kind, r->coords, i, plo, phi);
+			rb_kind_box(r->kind, (b != NULL ? b : r)->coords, j, qlo, qhi);
+			if (!rb_boxes_overlap(plo, phi, qlo, qhi))
+				continue;
+			a->pairs++;
+			a->fingerprint += gpu_mix(((uint64_t) i << 32 | j) + 0x9e3779b97f4a7c15u);
+		}
+}
+
+/* a coordinate where many comparisons are close, equal, or only look equal as floats */
+static double
+close_number(int family)
+{
+	static const double zeros[] = {-0.0, 0.0, 4.9e-324, -4.9e-324, DBL_MIN, -DBL_MIN};
+	double x = 0.5;
+
+	switch (family)
+	{
+		case 0: /* a lattice: faces, edges and corners touch */
+			return check_below(7);
+		case 1: /* the same as floats of a cell, not as doubles */
+			return check_below(4) / 4.0 + check_below(3) * 0x1p-50;
+		case 2: /* neighbouring doubles */
+			for (uint64_t i = check_below(5); i > 0; i--)
+				x = nextafter(x, 1);
+			return x;
+		case 3:
+			return zeros[check_below(6)];
+		case 4: /* sizes from 1e-6 to 1e6 */
+			return exp(14 * unit()) * (check_below(2) ? 1 : -1);
+		case 5: /* the ends of the range */
+			return ldexp(unit(), 1023 - 40 * (int) check_below(2));
+		default:
+			return (float) unit();
+	}
+}
+
+static void
+close_boxes(void)
+{
+	static const rb_kind kind[] = {RB_BOX3, RB_BOX2};
+
+	for (int k = 0; k < 2; k++)
+		for (int family = 0; family < 7; family++)
+		{
+			rb_objects o[2] = {soup_of(kind[k], 1500), soup_of(kind[k], 1300)};
+			const int dims = kind[k] == RB_BOX3 ? 3 : 2;
+			gpu_answer want = {0}, got = {0};
+
+			for (int s = 0; s < 2; s++)
+				for (uint32_t i = 0; i < o[s].nparts; i++)
+				{
+					double *c = (double *) o[s].coords + (size_t) 2 * dims * i;
+
+					for (int a = 0; a < dims; a++)
+					{
+						double x = close_number(family), y = close_number(family);
+
+						/* wide lattice boxes would all meet */
+						if (family == 0)
+							y = x + check_below(3);
+						c[a] = y < x ? y : x;
+						c[dims + a] = y < x ? x : y;
+					}
+				}
+			for (int self = 0; self < 2; self++)
+			{
+				brute(&o[0], self ? NULL : &o[1], &want);
+				gpu_join(gpu, &o[0], self ? NULL : &o[1], &gpu_plain, &got);
+				CHECK(got.status == RB_OK && got.pairs == want.pairs &&
+						  got.fingerprint == want.fingerprint,
+					  "family %d, %dD, self %d: %lu pairs, not %lu", family, dims, self,
+					  (unsigned long) got.pairs, (unsigned long) want.pairs);
+				agree(&o[0], self ? NULL : &o[1], false, "close boxes");
+			}
+			soup_free(&o[0]);
+			soup_free(&o[1]);
+		}
+}
+
+/* one box over everything, crowds of equal ones, tiny ones far from each other */
+static void
+skewed_boxes(void)
+{
+	rb_objects o = soup_of(RB_BOX3, 300000);
+	double *c = (double *) o.coords;
+
+	for (uint32_t i = 0; i < o.nparts; i++, c += 6)
+		for (int a = 0; a < 3; a++)
+		{
+			double at = i % 3 == 0 ? unit() : 0.3 + 1e-4 * unit(), size = i % 5 == 0 ? 1e-9 : 1e-5;
+
+			if (i % 1000 == 1)
+				at = 0.7;
+			c[a] = at;
+			c[3 + a] = at + size;
+			if (i < 3)
+			{
+				c[a] = i == 2 && a > 0 ? at : -2;
+				c[3 + a] = i == 2 && a > 0 ? at : 2;
+			}
+		}
+	agree(&o, NULL, true, "skewed boxes");
+	o.nparts = o.nrows = 100000;
+	agree(&o, NULL, true, "skewed boxes, fewer");
+	soup_free(&o);
+}
+
 /* for the sanitizers, which are slow */
 static void
 small(void)
@@ -550,6 +669,19 @@ small(void)
 	}
 	soup_free(&r);
 	soup_free(&b);
+	for (int k = 0; k < 2; k++)
+	{
+		r = soup_of(k ? RB_SEGMENT2 : RB_BOX3, 500);
+		b = soup_of(r.kind, 400);
+		fill(&r, -1, 0.2);
+		fill(&b, -1, 0.2);
+		gpu_join(&rb_backend_cpu, &r, &b, &gpu_plain, &want);
+		agree_under(&r, &b, &gpu_plain, &want, "small, other kinds");
+		gpu_join(&rb_backend_cpu, &r, NULL, &gpu_plain, &want);
+		agree_under(&r, NULL, &gpu_plain, &want, "small, other kinds, self");
+		soup_free(&r);
+		soup_free(&b);
+	}
 }
 
 /* ---- stopping, limits, sessions ---- */
@@ -588,7 +720,7 @@ stops(void)
 		rb_context ctx;
 		rb_job job = {&r, NULL, true};
 		gpu_answer a = {0};
-		rb_sink sink = {gpu_put_nothing, &a};
+		rb_sink sink = {gpu_put_nothing, &a, NULL};
 		stopper s = {&ctx, 0, after[k]};
 		pthread_t thread;
 		rb_status status;
@@ -602,6 +734,41 @@ stops(void)
 		pthread_join(thread, NULL);
 		CHECK(status == RB_STOPPED, "%s %s", rb_status_text(status), ctx.error.text);
 		CHECK(s.at > 0 && late < 200, "%.0f ms late", late);
+		rb_memory_destroy(memory);
+	}
+	soup_free(&r);
+}
+
+/* the same while records come from the device */
+static void
+box_stops(void)
+{
+	rb_objects r = soup_of(RB_BOX3, 300000);
+	static const int after[] = {5, 50, 300};
+
+	memset((double *) r.coords, 0, (size_t) r.nparts * 48);
+	for (int k = 0; k < 3; k++)
+	{
+		rb_memory *memory = rb_memory_create((uint64_t) 4 << 30);
+		rb_context ctx;
+		rb_job job = {&r, NULL, false};
+		gpu_answer a = {0};
+		rb_sink sink = {gpu_put_nothing, &a, NULL};
+		stopper s = {&ctx, 0, after[k]};
+		pthread_t thread;
+		rb_status status;
+		double late;
+
+		rb_context_init(&ctx, memory);
+		ctx.threads = 4;
+		pthread_create(&thread, NULL, stop_later, &s);
+		status = gpu->join(&ctx, &job, &sink);
+		late = rb_now_ms() - s.at;
+		pthread_join(thread, NULL);
+		CHECK(status == RB_STOPPED, "%s %s", rb_status_text(status), ctx.error.text);
+		CHECK(s.at > 0 && late < 200, "%.0f ms late", late);
+		CHECK(rb_memory_peak(memory) < (uint64_t) 64 << 20, "%lu bytes held",
+			  (unsigned long) rb_memory_peak(memory));
 		rb_memory_destroy(memory);
 	}
 	soup_free(&r);
@@ -720,10 +887,13 @@ main(int argc, char **argv)
 	CASE(identical);
 	CASE(random_joins);
 	CASE(kinds);
+	CASE(close_boxes);
+	CASE(skewed_boxes);
 	CASE(clusters);
 	CASE(one_giant);
 	CASE(volumetric);
 	CASE(sink_stops);
+	CASE(box_stops);
 	CASE(sessions);
 	CASE(stops);
 	CASE(large);

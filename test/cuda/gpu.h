@@ -93,7 +93,7 @@ gpu_put_nothing(void *user, const rb_pair *pairs, size_t n)
 	gpu_answer *a = user;
 
 	(void) pairs;
-	a->pairs += n;
+	__atomic_fetch_add(&a->pairs, n, __ATOMIC_RELAXED);
 	return RB_OK;
 }
 
@@ -116,7 +116,7 @@ gpu_join(const rb_backend *backend, const rb_objects *red, const rb_objects *blu
 	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
 	rb_context ctx;
 	rb_job job = {red, blue, set->count_only};
-	rb_sink sink = {set->no_sink ? gpu_put_nothing : gpu_put, a};
+	rb_sink sink = {set->no_sink ? gpu_put_nothing : gpu_put, a, NULL};
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = set->threads > 0 ? set->threads : (int) sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,0 +1,447 @@
+/*
+ * boxes.cu
+ *	  From work items to pairs of overlapping boxes.  For boxes that is the answer; for
+ *	  segments these are the candidates, which the filters decide (decide.cuh).
+ *
+ * Lo, Lee, Chung, Chung: Optimizing Pairwise Box Intersection Checking on GPUs for
+ * Large-Scale Simulations, 2013: tiles in shared memory, half of the matrix where a
+ * cell meets itself, pairs in the numbers of their cell.
+ *
+ *		load		each box once, put into the cell's frame as floats (rb_float.h)
+ *		check		a lane holds two red boxes and meets 32 blue ones, which are the same
+ *					for all lanes; their overlaps are the bits of two words
+ *		sift		words of the boxes that start in this cell tell which pairs it owns
+ *					(rb_grid.h); for each that is left, was a comparison equal?  Then the
+ *					doubles are compared.
+ *		write		the words of the item are counted, and a record of that size
+ *					(rb_records.h) or as many pairs are written
+ *
+ * Floats of the frame are a monotone image of the doubles: where two bounds differ as
+ * floats they differ as doubles in the same way, so only equal ones are undecided.
+ * That is asked for the few pairs that overlap and not for the many that do not, and
+ * the owner for 32 pairs at once: the inner loop is six comparisons and a bit.
+ */
+#include "items.cuh"
+
+#define WARPS 4
+#define THREADS (32 * WARPS)
+#define WORDS ((RB_TILE_F + 31) / 32)
+#define ROWS 2 /* red boxes of a lane */
+#ifndef RB_BOX_BLOCKS
+#define RB_BOX_BLOCKS 8 /* of threads, on a multiprocessor */
+#endif
+
+static_assert(RB_TILE_F <= RB_RECORD_SIDE && RB_TILE_F <= ROWS * THREADS && RB_TILE_F <= 255,
+			  "counts of a record have eight bits; a thread writes the words of two red boxes");
+
+typedef struct rb_box_tiles
+{
+	float4 lo[2][RB_TILE_F];         /* w is nothing */
+	float4 hi[2][RB_TILE_F];         /* in w the entry */
+	uint32_t missing[2][WORDS][3];   /* for x, y, z: the boxes that do not start in the cell */
+	uint32_t bits[RB_TILE_F][WORDS]; /* by red: which blue it meets */
+	uint32_t scan[WARPS];
+	rb_count at; /* where the item's output goes */
+	rb_taken taken;
+} rb_box_tiles;
+
+/* of one thread */
+typedef struct rb_box_counts
+{
+	rb_count candidates;
+	rb_count redundant;
+} rb_box_counts;
+
+/* ---- load ---- */
+
+static __device__ __forceinline__ void
+load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_side *from, const uint32_t *entry,
+	 uint32_t n)
+{
+	const uint32_t lane = threadIdx.x & 31;
+
+	for (uint32_t base = threadIdx.x - lane; base < n; base += THREADS)
+	{
+		const uint32_t slot = base + lane;
+		const uint32_t e = slot < n ? entry[slot] : RB_STARTS_ALL << RB_INDEX_BITS;
+		uint32_t missing[3];
+
+		for (int a = 0; a < 3; a++)
+			missing[a] = __ballot_sync(~0u, (e >> (RB_INDEX_BITS + a) & 1) == 0);
+		if (lane < 3)
+			t->missing[side][base / 32][lane] = lane == 0   ? missing[0]
+												: lane == 1 ? missing[1]
+															: missing[2];
+		if (slot < n)
+		{
+			double lo[3], hi[3];
+			float l[3], h[3];
+
+			rb_kind_box(from->kind, from->coords, e & RB_INDEX_MASK, lo, hi);
+			for (int a = 0; a < 3; a++)
+			{
+				l[a] = rb_frame_map(frame, a, lo[a]);
+				h[a] = rb_frame_map(frame, a, hi[a]);
+			}
+			t->lo[side][slot] = make_float4(l[0], l[1], l[2], 0);
+			t->hi[side][slot] = make_float4(h[0], h[1], h[2], __uint_as_float(e));
+		}
+	}
+}
+
+/* ---- check and sift ---- */
+
+/* the doubles of a pair of which some floats are equal, and the rows it belongs to */
+static __device__ bool
+overlap_double(const rb_cells_args *args, uint32_t r, uint32_t b)
+{
+	double plo[3], phi[3], qlo[3], qhi[3];
+
+	if (args->side[0].row_of != NULL && args->side[0].row_of[r] == args->side[1].row_of[b])
+		return false;
+	rb_kind_box(args->side[0].kind, args->side[0].coords, r, plo, phi);
+	rb_kind_box(args->side[1].kind, args->side[1].coords, b, qlo, qhi);
+	return rb_boxes_overlap(plo, phi, qlo, qhi);
+}
+
+/* of the pairs of a red box whose floats overlap or touch, those that do overlap */
+static __device__ __forceinline__ uint32_t
+sift(const rb_cells_args *args, const rb_box_tiles *t, int blue_side, uint32_t first, float4 lo,
+	 float4 hi, uint32_t bits)
+{
+	const float4 *blue_lo = t->lo[blue_side] + first, *blue_hi = t->hi[blue_side] + first;
+	const bool z = (args->axes & 4) != 0, rows = args->side[0].row_of != NULL;
+	uint32_t kept = bits;
+
+	for (uint32_t rest = bits; rest != 0; rest &= rest - 1)
+	{
+		const int k = __ffs(rest) - 1;
+		const float4 l = blue_lo[k], h = blue_hi[k];
+		const bool sure = (lo.x < h.x) & (l.x < hi.x) & (lo.y < h.y) & (l.y < hi.y) &
+						  (((lo.z < h.z) & (l.z < hi.z)) | !z);
+
+		if ((!sure | rows) && !overlap_double(args, __float_as_uint(hi.w) & RB_INDEX_MASK,
+											  __float_as_uint(h.w) & RB_INDEX_MASK))
+			kept ^= 1u << k;
+	}
+	return kept;
+}
+
+/*
+ * 32 blue boxes from `first` against 32 or 64 red ones.  Slots beyond a tile's end
+ * hold anything; their bits are taken away.
+ */
+template <int N>
+static __device__ __forceinline__ void
+check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uint32_t strip,
+	  uint32_t nr, uint32_t nb, rb_box_counts *counts)
+{
+	const int blue_side = same ? 0 : 1;
+	const uint32_t first = strip * 32;
+	const float4 *blue_lo = t->lo[blue_side] + first, *blue_hi = t->hi[blue_side] + first;
+	float4 lo[N], hi[N];
+	uint32_t bits[N];
+
+	for (int i = 0; i < N; i++)
+	{
+		const uint32_t slot = group * 64 + i * 32 + (threadIdx.x & 31);
+
+		lo[i] = t->lo[0][slot < nr ? slot : 0];
+		hi[i] = t->hi[0][slot < nr ? slot : 0];
+		bits[i] = 0;
+	}
+#pragma unroll
+	for (int k = 0; k < 32; k++)
+	{
+		const float4 l = blue_lo[k], h = blue_hi[k];
+
+		for (int i = 0; i < N; i++)
+		{
+			const bool o = (lo[i].x <= h.x) & (l.x <= hi[i].x) & (lo[i].y <= h.y) &
+						   (l.y <= hi[i].y) & (lo[i].z <= h.z) & (l.z <= hi[i].z);
+
+			bits[i] |= (uint32_t) o << k;
+		}
+	}
+	for (int i = 0; i < N; i++)
+	{
+		const uint32_t slot = group * 64 + i * 32 + (threadIdx.x & 31);
+		uint32_t others = 0;
+
+		if (slot >= nr)
+			continue;
+		if (nb - first < 32)
+			bits[i] &= (1u << (nb - first)) - 1;
+		/* a cell with itself: each pair is looked at from its smaller slot */
+		if (same && first <= slot)
+			bits[i] = slot - first + 1 < 32 ? bits[i] & ~0u << (slot - first + 1) : 0;
+		/* pairs that another cell owns: neither of the two starts here on some axis */
+		for (int a = 0; a < 3; a++)
+			if ((__float_as_uint(hi[i].w) >> (RB_INDEX_BITS + a) & 1) == 0)
+				others |= t->missing[blue_side][strip][a];
+		counts->redundant += __popc(bits[i] & others);
+		t->bits[slot][strip] = sift(args, t, blue_side, first, lo[i], hi[i], bits[i] & ~others);
+	}
+}
+
+/* the warps of the block share the strips of all groups of 64 red boxes */
+static __device__ __forceinline__ void
+check_all(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
+		  rb_box_counts *counts)
+{
+	const uint32_t strips = (nb + 31) / 32;
+	uint32_t turn = threadIdx.x / 32;
+
+	for (uint32_t g = 0; g * 64 < nr; g++)
+	{
+		uint32_t s = (same ? 2 * g : 0) + turn;
+
+		for (; s < strips; s += WARPS)
+			if (nr - g * 64 > 32)
+				check<2>(args, t, same, g, s, nr, nb, counts);
+			else
+				check<1>(args, t, same, g, s, nr, nb, counts);
+		turn = s - strips;
+	}
+}
+
+/* ---- write ---- */
+
+/* the first word of a red box that was checked */
+static __device__ __forceinline__ uint32_t
+first_word(bool same, uint32_t slot)
+{
+	return same ? slot / 64 * 2 : 0;
+}
+
+/*
+ * How many pairs the rows (ROWS of each thread) have, how many come before them, and
+ * all of the item.
+ */
+static __device__ __forceinline__ uint32_t
+count_rows(rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips, uint32_t count[ROWS],
+		   uint32_t *before)
+{
+	const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+	uint32_t mine = 0, sum, all = 0;
+
+	for (int i = 0; i < ROWS; i++)
+	{
+		const uint32_t slot = ROWS * threadIdx.x + i;
+
+		count[i] = 0;
+		if (slot < nr)
+			for (uint32_t s = first_word(same, slot); s < strips; s++)
+				count[i] += __popc(t->bits[slot][s]);
+		mine += count[i];
+	}
+	sum = mine;
+	for (int d = 1; d < 32; d *= 2)
+	{
+		uint32_t other = __shfl_up_sync(~0u, sum, d);
+
+		if (lane >= (uint32_t) d)
+			sum += other;
+	}
+	if (lane == 31)
+		t->scan[warp] = sum;
+	__syncthreads();
+	*before = sum - mine;
+	for (uint32_t w = 0; w < WARPS; w++)
+	{
+		if (w < warp)
+			*before += t->scan[w];
+		all += t->scan[w];
+	}
+	return all;
+}
+
+static __device__ __forceinline__ uint32_t
+index_of(const rb_box_tiles *t, int side, uint32_t slot)
+{
+	return __float_as_uint(t->hi[side][slot].w) & RB_INDEX_MASK;
+}
+
+/* segments: candidates for the filters */
+static __device__ __forceinline__ void
+write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
+			uint32_t before, uint32_t all)
+{
+	const int blue_side = same ? 0 : 1;
+	rb_pair *to;
+
+	if (threadIdx.x == 0)
+	{
+		t->at = atomicAdd(&args->pool.tally->doubts, (rb_count) all);
+		t->taken.made += all;
+	}
+	__syncthreads();
+	to = args->pool.doubts + t->at + before;
+	for (int i = 0; i < ROWS; i++)
+	{
+		const uint32_t slot = ROWS * threadIdx.x + i;
+
+		if (slot >= nr)
+			continue;
+		for (uint32_t s = first_word(same, slot); s < strips; s++)
+			for (uint32_t bits = t->bits[slot][s]; bits != 0; bits &= bits - 1)
+			{
+				to->red = index_of(t, 0, slot);
+				to->blue = index_of(t, blue_side, 32 * s + __ffs(bits) - 1);
+				to++;
+			}
+	}
+}
+
+/* boxes: a record in the shorter of its two forms */
+static __device__ __forceinline__ void
+write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
+			 const uint32_t count[ROWS], uint32_t before, uint32_t all)
+{
+	const uint32_t strips = (nb + 31) / 32;
+	const uint32_t ids = same ? nr : nr + nb;
+	const uint32_t words = nr * strips;
+	const bool lists = nr + all < words * 4;
+	const uint32_t body = lists ? (nr + all + 3) / 4 : words;
+	const uint32_t bytes = (uint32_t) sizeof(rb_record) + (ids + body) * 4;
+	const uint32_t size = (bytes + RB_RECORD_ALIGN - 1) / RB_RECORD_ALIGN * RB_RECORD_ALIGN;
+	rb_count at = 0;
+	uint32_t *to;
+
+	/* the answer takes a while, in which the lists are made */
+	if (threadIdx.x == 0)
+		at = atomicAdd(&args->pool.tally->bytes, (rb_count) size);
+	if (lists)
+	{
+		/* where the lower corners were: they are not needed any more */
+		uint8_t *counts = (uint8_t *) t->lo, *number = counts + nr + before;
+
+		for (int i = 0; i < ROWS; i++)
+		{
+			const uint32_t slot = ROWS * threadIdx.x + i;
+
+			if (slot >= nr)
+				continue;
+			counts[slot] = (uint8_t) count[i];
+			for (uint32_t s = first_word(same, slot); s < strips; s++)
+				for (uint32_t bits = t->bits[slot][s]; bits != 0; bits &= bits - 1)
+					*number++ = (uint8_t) (32 * s + __ffs(bits) - 1);
+		}
+	}
+	if (threadIdx.x == 0)
+	{
+		rb_record *record = (rb_record *) (args->pool.records + at);
+
+		t->at = at;
+		t->taken.made += size;
+		record->bytes = size;
+		record->pairs = all;
+		record->red = (uint16_t) nr;
+		record->blue = (uint16_t) nb;
+		record->form = (lists ? 0 : RB_RECORD_BITS) | (same ? RB_RECORD_SAME : 0) |
+					   (args->self ? RB_RECORD_ORDER : 0);
+	}
+	__syncthreads();
+	to = (uint32_t *) (args->pool.records + t->at + sizeof(rb_record));
+	for (uint32_t i = threadIdx.x; i < ids; i += THREADS)
+		to[i] = i < nr ? index_of(t, 0, i) + args->side[0].base
+					   : index_of(t, 1, i - nr) + args->side[1].base;
+	to += ids;
+	if (lists)
+		for (uint32_t i = threadIdx.x; i < body; i += THREADS)
+			to[i] = ((const uint32_t *) t->lo)[i];
+	else
+		for (uint32_t i = threadIdx.x; i < words; i += THREADS)
+		{
+			const uint32_t slot = i / strips, s = i - slot * strips;
+
+			to[i] = s < first_word(same, slot) ? 0 : t->bits[slot][s];
+		}
+}
+
+/* ---- work items ---- */
+
+static __device__ __forceinline__ void
+join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_box_counts *counts)
+{
+	const uint32_t red = item->red, blue = item->blue, n = item->n;
+	const uint32_t nr = n & 0xffff, nb = n >> 16, strips = (nb + 31) / 32;
+	const bool same = args->self && red == blue;
+	uint32_t all, before, count[ROWS];
+
+	{
+		const rb_frame frame = item->frame;
+
+		load(t, 0, &frame, &args->side[0], args->entry[0] + red, nr);
+		if (!same)
+			load(t, 1, &frame, &args->side[1], args->entry[1] + blue, nb);
+	}
+	__syncthreads();
+	check_all(args, t, same, nr, nb, counts);
+	__syncthreads();
+	all = count_rows(t, same, nr, strips, count, &before);
+	if (threadIdx.x == 0)
+		counts->candidates += all;
+	if (all == 0)
+		return;
+	if (!args->boxes)
+		write_pairs(args, t, same, nr, strips, before, all);
+	else if (!args->count_only)
+		write_record(args, t, same, nr, nb, count, before, all);
+}
+
+static __global__ void
+__launch_bounds__(THREADS, RB_BOX_BLOCKS) boxes_join_kernel(const rb_cells_args args)
+{
+	__shared__ rb_box_tiles tiles;
+	rb_box_tiles *t = &tiles;
+	rb_box_counts counts = {0, 0};
+	bool first = true;
+
+	for (;;)
+	{
+		rb_count number, end;
+
+		if (threadIdx.x == 0)
+			items_take(&args, &t->taken, args.boxes ? RB_ITEM_BYTES : RB_ITEM_PAIRS, first);
+		first = false;
+		__syncthreads();
+		number = t->taken.number;
+		end = t->taken.end;
+		if (number >= args.nitems)
+			break;
+		for (; number < end; number++)
+		{
+			join_item(&args, t, &args.items[number], &counts);
+			__syncthreads();
+		}
+	}
+	counts.redundant = rb_warp_sum(counts.redundant);
+	if ((threadIdx.x & 31) == 0 && counts.redundant > 0)
+		atomicAdd(&args.pool.tally->redundant, counts.redundant);
+	if (threadIdx.x == 0 && counts.candidates > 0)
+	{
+		atomicAdd(&args.pool.tally->candidates, counts.candidates);
+		if (args.boxes)
+			atomicAdd(&args.pool.tally->hits, counts.candidates);
+	}
+}
+
+rb_status
+rb_boxes_blocks(rb_run *run, int *blocks)
+{
+	int per_sm;
+
+	RB_CUDA(run,
+			cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, boxes_join_kernel, THREADS, 0));
+	*blocks = (per_sm > 0 ? per_sm : 1) * run->card->sms;
+	return RB_OK;
+}
+
+rb_status
+rb_boxes_launch(rb_run *run, const rb_cells_args *args, int blocks)
+{
+	boxes_join_kernel<<<blocks, THREADS, 0, run->lane->compute>>>(*args);
+	RB_LAUNCHED(run, "boxes_join_kernel");
+	return RB_OK;
+}

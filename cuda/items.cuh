@@ -1,0 +1,47 @@
+/*
+ * items.cuh
+ *	  How a block of threads comes by work: the same for triangles (cells.cu) and for
+ *	  everything else (boxes.cu).
+ *
+ * A block takes one work item after the other until there are none.  Before it
+ * takes one it reserves room in the pool for all that an item can ever give, and
+ * gives back what the item did not use; a block that gets no room leaves the rest to
+ * the next launch.  So nothing is ever lost or done twice.
+ */
+#ifndef RB_ITEMS_CUH
+#define RB_ITEMS_CUH
+
+#include "rb_cuda.cuh"
+
+/* in shared memory: what a block works on */
+typedef struct rb_taken
+{
+	rb_count number; /* of the next item; at the end or beyond: no more */
+	rb_count end;    /* of those that were taken */
+	uint32_t made;   /* of what was reserved for them */
+} rb_taken;
+
+/*
+ * Thread 0: the next items, or none.  The block holds a reservation of `reserve` for
+ * each while it works.
+ */
+static __device__ void
+items_take(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
+{
+	rb_tally *tally = args->pool.tally;
+	rb_count more = first ? reserve * args->batch : t->made;
+
+	/* top the reservation up by what the last items used of it */
+	t->number = args->nitems;
+	if (more > 0 && atomicAdd(&tally->reserved, more) + more > args->pool.capacity)
+		*(volatile rb_count *) &tally->full = 1;
+	/* when one block finds no room the launch ends: a few that go on would be slow */
+	if (*(volatile rb_count *) &tally->full == 0 && *args->stop == 0)
+		t->number = atomicAdd(args->next, (rb_count) args->batch);
+	t->end = t->number + args->batch < args->nitems ? t->number + args->batch : args->nitems;
+	if (t->number >= args->nitems)
+		atomicAdd(&tally->reserved, ~(reserve * args->batch) + 1);
+	t->made = 0;
+}
+
+#endif /* RB_ITEMS_CUH */

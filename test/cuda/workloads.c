@@ -1,0 +1,391 @@
+/*
+ * workloads.c
+ *	  Boxes and segments on the device: right or wrong, and how fast.
+ *
+ *	  workloads check [MOST]		every row of test/data/boxes_truth.tsv up to MOST boxes (10^7)
+ *	  workloads bench [LOAD...]		the table of times; a LOAD is "self NAME,N" or "rb NAME,N"
+ *
+ * check compares number and both checksums of the pairs as they reach a sink.
+ *
+ * bench: two joins to warm up, then the median of ten (of three where there are more
+ * than 10^8 pairs), in milliseconds, from coordinates in pinned memory.  Columns of
+ * stages have the names of table VI of Lo, Lee, Chung, Chung (2013):
+ *
+ *		DataIn, PLAN, MAP, SCHED, CHECK, DataOut	CUDA events in the backend
+ *		resident	PLAN to CHECK: boxes are on the device, and pairs are written there
+ *		count		the same for a join that only counts, by the host's clock, launches and
+ *					waits included
+ *		coded		the whole call by the host's clock, until the pairs are in pinned
+ *					memory as records (rb_records.h); segments: as pairs
+ *		pairs		the same until the records are pairs (REPORT)
+ *		B/pair		bytes from the device for each pair
+ *		checks, redundant	box comparisons, and those that saw an overlap in a cell that
+ *					does not own it, for each pair
+ */
+#include "gpu.h"
+#include "input.h"
+#include "workload.h"
+
+#include <cuda_runtime_api.h>
+
+#define TRUTH "test/data/boxes_truth.tsv"
+#define ROUNDS 10
+#define MANY_PAIRS 100000000 /* fewer rounds */
+
+static int failed = 0;
+static const rb_backend *gpu;
+
+/* ---- objects ---- */
+
+static const char *
+data_dir(void)
+{
+	return getenv("REDBLUE_DATA") ? getenv("REDBLUE_DATA") : "../shared/data";
+}
+
+static void
+pin(rb_objects *o)
+{
+	size_t bytes = (size_t) o->nparts * rb_kind_width(o->kind) * sizeof(double);
+	void *p;
+
+	if (cudaHostAlloc(&p, bytes, cudaHostAllocDefault) != cudaSuccess)
+	{
+		fprintf(stderr, "cudaHostAlloc failed\n");
+		exit(2);
+	}
+	memcpy(p, o->coords, bytes);
+	free((void *) o->coords);
+	o->coords = p;
+}
+
+/* a workload's objects; the last two are kept, since loads come in groups */
+static const rb_objects *
+objects_of(const char *text, int seed)
+{
+	static struct
+	{
+		char name[100];
+		rb_objects o;
+	} kept[3];
+	char name[100];
+
+	snprintf(name, sizeof(name), "%.80s,%d", text, seed);
+	if (strcmp(kept[seed].name, name) == 0)
+		return &kept[seed].o;
+	if (kept[seed].name[0] != '\0')
+		cudaFreeHost((void *) kept[seed].o.coords);
+	kept[seed].name[0] = '\0';
+	if (!workload_named(name, RB_BOX3, &kept[seed].o))
+	{
+		fprintf(stderr, "%s: no such workload\n", name);
+		exit(2);
+	}
+	pin(&kept[seed].o);
+	strcpy(kept[seed].name, name);
+	return &kept[seed].o;
+}
+
+/* ---- sinks ---- */
+
+typedef struct taker
+{
+	pair_sums sums;
+	bool self;
+	pthread_mutex_t lock;
+} taker;
+
+static rb_status
+put_sums(void *user, const rb_pair *pairs, size_t n)
+{
+	taker *t = user;
+	pair_sums s = {0, 0, 0, 0};
+
+	pair_sums_add(&s, pairs, n, t->self);
+	pthread_mutex_lock(&t->lock);
+	t->sums.n += s.n;
+	t->sums.mix += s.mix;
+	t->sums.ij += s.ij;
+	pthread_mutex_unlock(&t->lock);
+	return RB_OK;
+}
+
+static rb_status
+put_nothing(void *user, const rb_pair *pairs, size_t n)
+{
+	taker *t = user;
+
+	(void) pairs;
+	pthread_mutex_lock(&t->lock);
+	t->sums.n += n;
+	pthread_mutex_unlock(&t->lock);
+	return RB_OK;
+}
+
+static rb_status
+put_records(void *user, const void *bytes, size_t n)
+{
+	(void) user;
+	(void) bytes;
+	(void) n;
+	return RB_OK;
+}
+
+static double
+join(const rb_objects *red, const rb_objects *blue, bool count_only, rb_sink *sink, rb_stats *stats)
+{
+	rb_memory *memory = rb_memory_create((uint64_t) 60 << 30);
+	rb_context ctx;
+	rb_job job = {red, blue, count_only};
+	double ms;
+	rb_status status;
+
+	rb_context_init(&ctx, memory);
+	ctx.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
+	if (getenv("RESOLUTION"))
+		ctx.grid_resolution = (uint32_t) atoi(getenv("RESOLUTION"));
+	ms = rb_now_ms();
+	status = gpu->join(&ctx, &job, sink);
+	ms = rb_now_ms() - ms;
+	if (status != RB_OK)
+	{
+		printf("%s %s\n", rb_status_text(status), ctx.error.text);
+		failed = 1;
+	}
+	*stats = ctx.stats;
+	rb_memory_destroy(memory);
+	return ms;
+}
+
+/* ---- check ---- */
+
+static void
+check(const char *join_name, const char *text, const pair_sums *truth)
+{
+	const bool self = strcmp(join_name, "self") == 0;
+	const rb_objects *red = objects_of(text, 1);
+	const rb_objects *blue = self ? NULL : objects_of(text, 2);
+	taker t = {{0, 0, 0, 0}, self, PTHREAD_MUTEX_INITIALIZER}, c = t;
+	rb_sink sink = {put_sums, &t, NULL}, count = {put_nothing, &c, NULL};
+	rb_stats stats;
+	bool right;
+
+	join(red, blue, false, &sink, &stats);
+	join(red, blue, true, &count, &stats);
+	right = t.sums.n == truth->n && t.sums.mix == truth->mix && t.sums.ij == truth->ij &&
+			c.sums.n == truth->n;
+	printf("%s - %s %s: %lu pairs\n", right ? "ok" : "not ok", join_name, text,
+		   (unsigned long) t.sums.n);
+	fflush(stdout);
+	failed |= !right;
+}
+
+static void
+check_all(uint64_t most)
+{
+	int rows = 0;
+	char line[300], join_name[20], name[60], text[100];
+	unsigned long n;
+	FILE *in = fopen(TRUTH, "r");
+
+	while (in != NULL && fgets(line, sizeof(line), in) != NULL)
+	{
+		pair_sums truth;
+
+		if (sscanf(line, "%19s %59s %lu", join_name, name, &n) != 3 || n > most)
+			continue; /* the first line is a head */
+		snprintf(text, sizeof(text), "%s,%lu", name, n);
+		if (workload_truth(TRUTH, join_name, text, &truth))
+			check(join_name, text, &truth);
+		rows++;
+	}
+	if (rows == 0)
+	{
+		printf("not ok - no rows in %s\n", TRUTH);
+		failed = 1;
+	}
+	if (in != NULL)
+		fclose(in);
+}
+
+/* ---- bench ---- */
+
+static int
+by_size(const void *x, const void *y)
+{
+	double a = *(const double *) x, b = *(const double *) y;
+
+	return a < b ? -1 : a > b;
+}
+
+static double
+median(double *x, int n)
+{
+	qsort(x, (size_t) n, sizeof(double), by_size);
+	return 0.5 * (x[(n - 1) / 2] + x[n / 2]);
+}
+
+enum
+{
+	IN,
+	PLAN,
+	MAP,
+	SCHEDULE,
+	CHECK,
+	OUT,
+	RESIDENT,
+	COUNT,
+	CODED,
+	PAIRS,
+	COLUMNS
+};
+
+static void
+head(void)
+{
+	printf("| load | objects | pairs | DataIn | PLAN | MAP | SCHED | CHECK | DataOut | resident | "
+		   "count | coded | pairs | B/pair | checks | redundant | grid |\n"
+		   "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
+}
+
+static void
+measure(const char *name, const rb_objects *red, const rb_objects *blue)
+{
+	const bool coded = red->kind == RB_BOX3;
+	double column[COLUMNS][ROUNDS];
+	int rounds = ROUNDS;
+	rb_stats s;
+	uint64_t pairs = 0;
+
+	for (int i = -2; i < rounds; i++)
+	{
+		double v[COLUMNS];
+		taker t = {{0, 0, 0, 0}, blue == NULL, PTHREAD_MUTEX_INITIALIZER};
+		rb_sink sink = {put_nothing, &t, NULL};
+
+		v[COUNT] = join(red, blue, true, &sink, &s) - s.stage[RB_STAGE_UPLOAD].ms;
+		pairs = t.sums.n;
+		v[PAIRS] = join(red, blue, false, &sink, &s);
+		if (coded)
+			sink.put_records = put_records;
+		v[CODED] = join(red, blue, false, &sink, &s);
+		if (failed || s.hits != pairs)
+		{
+			printf("%s: %lu pairs counted, %lu found\n", name, (unsigned long) pairs,
+				   (unsigned long) s.hits);
+			failed = 1;
+			return;
+		}
+		v[IN] = s.stage[RB_STAGE_UPLOAD].ms;
+		v[PLAN] = s.grid_ms[0];
+		v[MAP] = s.grid_ms[1];
+		v[SCHEDULE] = s.grid_ms[2];
+		v[CHECK] = s.stage[RB_STAGE_CANDIDATES].ms + s.stage[RB_STAGE_DOUBLE].ms +
+				   s.stage[RB_STAGE_EXACT].ms;
+		v[OUT] = s.stage[RB_STAGE_DOWNLOAD].ms;
+		v[RESIDENT] = v[PLAN] + v[MAP] + v[SCHEDULE] + v[CHECK];
+		if (pairs > MANY_PAIRS)
+			rounds = 3;
+		for (int c = 0; c < COLUMNS && i >= 0; c++)
+			column[c][i] = v[c];
+	}
+	printf("| %s | %u%s | %lu ", name, red->nparts, blue ? " x 2" : "", (unsigned long) pairs);
+	if (blue != NULL && blue->nparts != red->nparts)
+		printf("(%u) ", blue->nparts);
+	for (int c = 0; c < COLUMNS; c++)
+		printf("| %.2f ", median(column[c], rounds));
+	printf("| %.2f | %.1f | %.2f | %u %u %u, %.1f a box |\n",
+		   pairs > 0 ? (double) s.stage[RB_STAGE_DOWNLOAD].count / pairs : 0,
+		   pairs > 0 ? (double) s.box_tests / pairs : 0,
+		   pairs > 0 ? (double) s.redundant_tests / pairs : 0, s.resolution[0], s.resolution[1],
+		   s.resolution[2],
+		   (double) s.stage[RB_STAGE_GRID].count /
+			   ((double) red->nparts + (blue ? blue->nparts : 0)));
+	fflush(stdout);
+}
+
+/* drill holes and an ore body, where the data are */
+static void
+mine(void)
+{
+	static const double none[3] = {0, 0, 0};
+	char path[2][1000];
+	rb_objects red, blue;
+
+	snprintf(path[0], sizeof(path[0]), "%s/mine/synth_holes.csv.xz", data_dir());
+	snprintf(path[1], sizeof(path[1]), "%s/mine/synth_ore.off.xz", data_dir());
+	if (access(path[0], R_OK) != 0 || access(path[1], R_OK) != 0)
+	{
+		fprintf(stderr, "synth_mine: no %s, left out\n", path[0]);
+		return;
+	}
+	if (!read_objects(path[0], RB_SEGMENT3, none, &red) ||
+		!read_objects(path[1], RB_TRIANGLE3, none, &blue))
+		exit(2);
+	pin(&red);
+	pin(&blue);
+	measure("synth_mine", &red, &blue);
+	cudaFreeHost((void *) red.coords);
+	cudaFreeHost((void *) blue.coords);
+}
+
+static void
+bench(const char *load)
+{
+	char join_name[20], text[80];
+
+	if (strcmp(load, "mine") == 0)
+		mine();
+	else if (sscanf(load, "%19s %79s", join_name, text) == 2)
+		measure(load, objects_of(text, 1),
+				strcmp(join_name, "self") == 0 ? NULL : objects_of(text, 2));
+	else
+	{
+		fprintf(stderr, "%s: not a load\n", load);
+		exit(2);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	static const char *all[] = {"self uniform,1000",
+								"self uniform,10000",
+								"self uniform,100000",
+								"self uniform,1000000",
+								"self uniform,10000000",
+								"self gauss,1000",
+								"self gauss,10000",
+								"self gauss,100000",
+								"self gauss,1000000",
+								"self gauss,10000000",
+								"rb uniform,1000000",
+								"rb uniform,10000000",
+								"rb gauss,1000000",
+								"self doc:0.001,1000000",
+								"self doc:0.01,1000000",
+								"self doc:0.1,1000000",
+								"self doc:1,1000000",
+								"self doc:10,1000000",
+								"self doct3:0.001,10000000",
+								"self doct3:0.1,10000000",
+								"self doct3:10,10000000",
+								"mine",
+								"rb map,1000000",
+								"rb map,10000000"};
+
+	gpu = gpu_open();
+	if (gpu == NULL || argc < 2)
+		return 2;
+	if (strcmp(argv[1], "check") == 0)
+		check_all(argc > 2 ? strtoul(argv[2], NULL, 10) : 10000000);
+	else
+	{
+		head();
+		for (int i = 2; i < argc; i++)
+			bench(argv[i]);
+		for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++)
+			bench(all[i]);
+	}
+	return failed;
+}
