@@ -485,11 +485,17 @@ count_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, u
 	{
 		batch_load(c, o, list.entry + i, 0, list.n - i, &box);
 		ranges_of(c, g, &box, range);
+		done += box.n;
 		for (uint32_t j = 0; j < box.n; j++)
 		{
 			rb_place p = place_of(g, &range[j]);
 
 			place[i + j] = place_pack(p);
+			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* as most */
+			{
+				count[p.first]++;
+				continue;
+			}
 			for (uint32_t z = 0; z <= p.span[2]; z++)
 				for (uint32_t y = 0; y <= p.span[1]; y++)
 				{
@@ -505,6 +511,12 @@ count_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, u
 					for (uint32_t x = 0; x <= p.span[0]; x++)
 						row[x]++;
 				}
+		}
+		if (done > 1 << 18)
+		{
+			done = 0;
+			if (!going(c))
+				return;
 		}
 	}
 }

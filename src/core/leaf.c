@@ -201,15 +201,27 @@ static void
 tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_objects *o, rb_list list, bool faces,
 		  double lo[3], double hi[3])
 {
+	double all_lo[4], all_hi[4];
+
 	tile->n = list.n;
 	kernel->load(o->kind, o->coords, list.entry, 0, list.n, tile->lo, tile->hi);
-	rb_box_empty(lo, hi);
+	for (int a = 0; a < 4; a++)
+	{
+		all_lo[a] = HUGE_VAL;
+		all_hi[a] = -HUGE_VAL;
+	}
 	for (uint32_t i = 0; i < list.n; i++)
 	{
 		tile->index[i] = list.entry[i] & RB_INDEX_MASK;
 		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
-		rb_box_add(lo, hi, tile->lo[i], tile->hi[i]);
+		for (int a = 0; a < 4; a++) /* one vector */
+		{
+			all_lo[a] = tile->lo[i][a] < all_lo[a] ? tile->lo[i][a] : all_lo[a];
+			all_hi[a] = tile->hi[i][a] > all_hi[a] ? tile->hi[i][a] : all_hi[a];
+		}
 	}
+	memcpy(lo, all_lo, 3 * sizeof(double));
+	memcpy(hi, all_hi, 3 * sizeof(double));
 	if (faces)
 		for (uint32_t i = 0; i < list.n; i++)
 			face_init(&tile->face[i], o->coords + (size_t) tile->index[i] * 9, tile->lo[i],
@@ -590,7 +602,7 @@ rb_status
 rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same, const double lo[3],
 			 const double hi[3])
 {
-	const rb_plan plan = {6, 0, MAX_CELLS};
+	const rb_plan plan = {20, 0, MAX_CELLS};
 	rb_tile *rt = &w->red;
 	rb_tile *bt = same ? rt : &w->blue;
 	rb_side *rs = &w->red_side;

@@ -85,6 +85,8 @@ any4(const double *p)
 /* the last three of four numbers */
 #define LAST3(v) ((v4){(v)[1], (v)[2], (v)[3], (v)[3]})
 
+#define AHEAD 24 /* objects until one is there that is fetched from afar */
+
 static inline __attribute__((always_inline)) void
 load_kind(rb_kind kind, int width, const double *coords, const uint32_t *list, uint32_t first,
 		  uint32_t n, double (*lo)[4], double (*hi)[4])
@@ -95,9 +97,9 @@ load_kind(rb_kind kind, int width, const double *coords, const uint32_t *list, u
 		const double *p = coords + index * width;
 		v4 a, b, min, max;
 
-		if (list != NULL && i + 8 < n)
+		if (list != NULL && i + AHEAD < n)
 		{
-			const double *ahead = coords + (size_t) (list[i + 8] & RB_INDEX_MASK) * width;
+			const double *ahead = coords + (size_t) (list[i + AHEAD] & RB_INDEX_MASK) * width;
 
 			__builtin_prefetch(ahead);
 			__builtin_prefetch(ahead + width - 1);
