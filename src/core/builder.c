@@ -154,13 +154,14 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	uint32_t start = b->nparts;
 	rb_status status;
 
-	if (nrows == 0)
+	if (nparts == 0 && nrows == 0)
 		return RB_OK;
 	status = rb_builder_reserve(b, nparts, error);
 	if (status != RB_OK)
 		return status;
-	memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
-		   (size_t) nparts * (size_t) b->width * sizeof(double));
+	if (nparts > 0)
+		memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
+			   (size_t) nparts * (size_t) b->width * sizeof(double));
 	/* one part each, as ever before: only ids are to be copied */
 	if (ends == NULL && !b->multi && b->row_start == start && nrows == nparts)
 	{
