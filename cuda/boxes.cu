@@ -38,7 +38,7 @@ typedef struct rb_box_tiles
 {
 	float4 lo[2][RB_TILE_F];         /* w is nothing */
 	float4 hi[2][RB_TILE_F];         /* in w the entry */
-	uint32_t missing[2][WORDS][3];   /* for x, y, z: the boxes that do not start in the cell */
+	uint32_t elsewhere[2][WORDS][3]; /* items.cuh */
 	uint32_t bits[RB_TILE_F][WORDS]; /* by red: which blue it meets */
 	uint32_t scan[WARPS];
 	rb_count at; /* where the item's output goes */
@@ -63,15 +63,9 @@ load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_side *from, cons
 	for (uint32_t base = threadIdx.x - lane; base < n; base += THREADS)
 	{
 		const uint32_t slot = base + lane;
-		const uint32_t e = slot < n ? entry[slot] : RB_STARTS_ALL << RB_INDEX_BITS;
-		uint32_t missing[3];
+		const uint32_t e = slot < n ? entry[slot] : RB_NO_ENTRY;
 
-		for (int a = 0; a < 3; a++)
-			missing[a] = __ballot_sync(~0u, (e >> (RB_INDEX_BITS + a) & 1) == 0);
-		if (lane < 3)
-			t->missing[side][base / 32][lane] = lane == 0   ? missing[0]
-												: lane == 1 ? missing[1]
-															: missing[2];
+		elsewhere_store(t->elsewhere[side][base / 32], e);
 		if (slot < n)
 		{
 			double lo[3], hi[3];
@@ -166,7 +160,7 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 	for (int i = 0; i < N; i++)
 	{
 		const uint32_t slot = group * 64 + i * 32 + (threadIdx.x & 31);
-		uint32_t others = 0;
+		uint32_t others;
 
 		if (slot >= nr)
 			continue;
@@ -175,10 +169,7 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 		/* a cell with itself: each pair is looked at from its smaller slot */
 		if (same && first <= slot)
 			bits[i] = slot - first + 1 < 32 ? bits[i] & ~0u << (slot - first + 1) : 0;
-		/* pairs that another cell owns: neither of the two starts here on some axis */
-		for (int a = 0; a < 3; a++)
-			if ((__float_as_uint(hi[i].w) >> (RB_INDEX_BITS + a) & 1) == 0)
-				others |= t->missing[blue_side][strip][a];
+		others = elsewhere(t->elsewhere[blue_side][strip], __float_as_uint(hi[i].w));
 		counts->redundant += __popc(bits[i] & others);
 		t->bits[slot][strip] = sift(args, t, blue_side, first, lo[i], hi[i], bits[i] & ~others);
 	}

@@ -22,6 +22,7 @@
 
 #define THREADS 128
 #define BLOCKS_PER_SM 8
+#define RESIDENT 4 /* of them at once: as many as registers should let be */
 
 static __device__ __forceinline__ void
 object_load(const rb_side *side, uint32_t index, double c[9])
@@ -44,7 +45,7 @@ decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
 }
 
 static __global__ void
-__launch_bounds__(THREADS) decide_kernel(const rb_cells_args args)
+__launch_bounds__(THREADS, EXACT ? 1 : RESIDENT) decide_kernel(const rb_cells_args args)
 {
 	const rb_pool *pool = &args.pool;
 	rb_tally *tally = pool->tally;

@@ -44,4 +44,36 @@ items_take(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 	t->made = 0;
 }
 
+/*
+ * Who owns a pair (rb_grid.h), for 32 blue objects at once: word a has the bits of
+ * those that do not start in the cell on axis a.  A red object that does not start
+ * there either leaves their pairs to another cell.
+ */
+#define RB_NO_ENTRY (RB_STARTS_ALL << RB_INDEX_BITS)
+
+/* all lanes of a warp; slots beyond the end have RB_NO_ENTRY */
+static __device__ __forceinline__ void
+elsewhere_store(uint32_t word[3], uint32_t entry)
+{
+	for (int a = 0; a < 3; a++)
+	{
+		const uint32_t missing = __ballot_sync(~0u, (entry >> (RB_INDEX_BITS + a) & 1) == 0);
+
+		if ((threadIdx.x & 31) == 0)
+			word[a] = missing;
+	}
+}
+
+/* the blue ones whose pair with this red one belongs elsewhere */
+static __device__ __forceinline__ uint32_t
+elsewhere(const uint32_t word[3], uint32_t red_entry)
+{
+	uint32_t bits = 0;
+
+	for (int a = 0; a < 3; a++)
+		if ((red_entry >> (RB_INDEX_BITS + a) & 1) == 0)
+			bits |= word[a];
+	return bits;
+}
+
 #endif /* RB_ITEMS_CUH */

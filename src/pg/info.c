@@ -63,6 +63,17 @@ read_detail(const rb_report *report)
 	return text.data;
 }
 
+/* a device makes its grid in three steps */
+static const char *
+grid_parts(const rb_stats *stats)
+{
+	const double *ms = stats->grid_ms;
+
+	if (ms[0] + ms[1] + ms[2] == 0)
+		return "";
+	return psprintf("; plan %.3f ms, map %.3f ms, schedule %.3f ms", ms[0], ms[1], ms[2]);
+}
+
 char *
 rb_report_detail(const rb_report *report, rb_stage stage)
 {
@@ -74,8 +85,9 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 		case RB_STAGE_READ:
 			return read_detail(report);
 		case RB_STAGE_GRID:
-			return psprintf("%u x %u x %u, %llu cells in all", stats->resolution[0],
-							stats->resolution[1], stats->resolution[2], N(stats->cells));
+			return psprintf("%u x %u x %u, %llu cells in all%s", stats->resolution[0],
+							stats->resolution[1], stats->resolution[2], N(stats->cells),
+							grid_parts(stats));
 		case RB_STAGE_CANDIDATES:
 		{
 			uint64 useful = stats->stage[RB_STAGE_CANDIDATES].count + stats->redundant_tests;
@@ -87,6 +99,11 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 		case RB_STAGE_EXACT:
 			return psprintf("%llu integer, %llu expansion, %llu GMP signs", N(stats->exact_integer),
 							N(stats->exact_expansion), N(stats->exact_gmp));
+		case RB_STAGE_DOWNLOAD:
+			return stats->record_bytes == 0
+					   ? pstrdup("")
+					   : psprintf("%.2f bytes a pair of parts",
+								  (double) stats->record_bytes / (double) Max(stats->hits, 1));
 		case RB_STAGE_EMIT:
 			return psprintf("%llu pairs of parts", N(stats->hits));
 		default:
