@@ -6,6 +6,8 @@ CREATE SCHEMA custom_scan;
 SET search_path = custom_scan, public;
 SET redblue.backend = cpu;
 SET redblue.threads = 2;
+-- plans are shown: which they are must not depend on how the tests are run
+SET parallel_setup_cost = 1000;
 
 CREATE TABLE red AS
 SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 3 AS bx, y + i % 4 AS by, z + i % 2 AS bz, x - i % 5 AS cx, y + i % 3 AS cy, z + i % 7 AS cz
@@ -381,7 +383,7 @@ SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p WHERE pg_sleep(0
 RESET statement_timeout;
 \set VERBOSITY default
 SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('crowd', 'crowd');
-RESET parallel_setup_cost;
+SET parallel_setup_cost = 1000;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;

@@ -5,6 +5,7 @@ RESET client_min_messages;
 CREATE SCHEMA readers;
 SET search_path = readers, public;
 SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
 SET max_parallel_workers_per_gather = 3;
 CREATE FUNCTION triangles(n int) RETURNS TABLE (id bigint, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8)
 LANGUAGE sql IMMUTABLE AS $$
@@ -208,6 +209,12 @@ SELECT pairs('plain');
 SELECT * FROM helped;
 ROLLBACK;
 BEGIN;
+-- not worth it
+SET LOCAL parallel_setup_cost = 1000;
+SELECT pairs('plain');
+SELECT * FROM helped;
+ROLLBACK;
+BEGIN;
 CREATE TEMPORARY TABLE temporary AS TABLE plain;
 SELECT pairs('temporary');
 SELECT * FROM helped;
@@ -243,11 +250,9 @@ INSERT INTO pairs SELECT * FROM redblue_triangle_pairs('plain', 'probe');
 SELECT count(*) FROM pairs;
 SELECT * FROM helped;
 WITH gone AS (DELETE FROM pairs RETURNING *) SELECT (SELECT count(*) FROM gone) AS gone, (SELECT count(*) FROM redblue_triangle_pairs('plain', 'probe')) AS again;
-SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SELECT count(*), sum(red_id), sum(blue_id) FROM redblue_triangle_pairs('plain', 'probe');
 SELECT (SELECT count(*) FROM redblue_triangle_pairs('plain', 'probe')) = count(*) AS same FROM redblue_triangle_pairs('plain', 'probe') p JOIN plain ON id = red_id;
-RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 DO $$
 BEGIN

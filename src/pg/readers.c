@@ -32,7 +32,8 @@
  * predicate lock of a serializable transaction in the leader's name.
  *
  * How many workers: as many as the planner would give to a scan of that table, its
- * TOAST counted in; and what is launched of them.  With none the leader reads all.
+ * TOAST counted in, where that is worth it; and what is launched of them.  With
+ * none the leader reads all.
  */
 #include "rb_pg.h"
 
@@ -69,6 +70,8 @@
 /* a page whose rows have more TOAST pages than this is read in slices */
 #define RB_SLICE_BLOCKS 32
 #define RB_MAX_SLICES 64
+/* triangles, or rows of a table without statistics */
+#define RB_ROWS_PER_BLOCK 75
 
 #if RB_HEAP_PAGES
 
@@ -586,11 +589,17 @@ toast_blocks(Relation rel)
 	return blocks;
 }
 
-/* as many as the planner would want for a scan of so many pages */
+/*
+ * As many as the planner would want for a scan of the table; none where what they
+ * save is less than what starting them costs, as the planner sees it.
+ */
 static int
-wanted_workers(Relation rel, double blocks)
+wanted_workers(const rb_source *source, Relation rel, double blocks, double toast)
 {
+	double rows = source->rows > 0 ? source->rows : blocks * RB_ROWS_PER_BLOCK;
 	RelOptInfo *info;
+	int workers;
+	double share;
 
 	/* what a worker cannot see, and who cannot have any */
 	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||
@@ -599,7 +608,11 @@ wanted_workers(Relation rel, double blocks)
 	info = makeNode(RelOptInfo);
 	info->reloptkind = RELOPT_BASEREL;
 	info->rel_parallel_workers = RelationGetParallelWorkers(rel, -1);
-	return compute_parallel_worker(info, blocks, -1, max_parallel_workers_per_gather);
+	workers = compute_parallel_worker(info, blocks + toast, -1, max_parallel_workers_per_gather);
+	share = 1.0 / (workers + 1);
+	if ((rows + toast * RB_ROWS_PER_BLOCK) * cpu_tuple_cost * (1 - share) < parallel_setup_cost)
+		return 0;
+	return workers;
 }
 
 /* the queues and the workers' memory are part of the join's; 0 where they are too much for it */
@@ -702,7 +715,7 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 
 		memset(&plan, 0, sizeof plan);
 		plan.memory = decodes ? RB_WORKER_BYTES_DECODING : RB_WORKER_BYTES;
-		workers = wanted_workers(rel, (double) blocks + more);
+		workers = wanted_workers(source, rel, blocks, more);
 		if (workers > 0)
 		{
 			cut_pieces(&plan, blocks, more, workers);

@@ -17,6 +17,7 @@ max_worker_processes = 12
 max_parallel_workers = 4
 max_parallel_workers_per_gather = 3
 min_parallel_table_scan_size = 0
+parallel_setup_cost = 0
 dynamic_shared_memory_type = posix
 CONF
 $node->safe_psql('postgres', <<'SQL');

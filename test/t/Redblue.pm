@@ -41,6 +41,7 @@ synchronous_commit = off
 autovacuum = off
 redblue.custom_scan = @{[$ENV{REDBLUE_CUSTOM_SCAN} // 'on']}
 min_parallel_table_scan_size = @{[$ENV{REDBLUE_SCAN_SIZE} // '8MB']}
+parallel_setup_cost = @{[($ENV{REDBLUE_SCAN_SIZE} // '8MB') eq '0' ? 0 : 1000]}
 CONF
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION redblue');
