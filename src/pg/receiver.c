@@ -24,6 +24,7 @@
  */
 #include "rb_pg.h"
 
+#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/parallel.h"
 #include "access/tupmacs.h"
@@ -457,6 +458,9 @@ settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 	}
 }
 
+/* of a geometry that is not even looked at apart: decoded it would be too much for a worker */
+#define RB_APART_BYTES ((Size) 12 << 20)
+
 /* from the value's own bytes, else through ST_AsEWKB; the row context is the current one */
 static rb_geometry_fault
 read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
@@ -481,8 +485,11 @@ receive_geometry(rb_receiver *r, Datum value, int64 id)
 	rb_builder *b = r->builder;
 	MemoryContext old = MemoryContextSwitchTo(r->row_context);
 	rb_geometry_info info;
-	rb_geometry_fault fault = read_geometry(r, value, &info);
+	rb_geometry_fault fault;
 
+	if (r->refusal != NULL && !r->boxes && toast_raw_datum_size(value) > RB_APART_BYTES)
+		refuse(r);
+	fault = read_geometry(r, value, &info);
 	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z))
 	{
 		settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id);

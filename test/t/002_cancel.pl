@@ -14,7 +14,7 @@ use Time::HiRes qw(sleep);
 my $allowed_ms = 1000;
 
 my $node = new_server('cancel');
-$node->safe_psql('postgres', <<'SQL');
+my $sql = <<'SQL';
 -- a million small triangles spread out: reading and the grid take the time
 CREATE TABLE spread AS
 SELECT i AS id, x AS ax, y AS ay, z AS az, x + 1 AS bx, y AS by, z AS bz, x AS cx, y + 1 AS cy, z + 0.5 AS cz
@@ -42,6 +42,14 @@ SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS 
 -- the same box over and over: all time goes into counting
 CREATE TABLE crowd AS
 SELECT i AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 400000::int8) i;
+-- one row of very many triangles, as PostGIS would store them
+CREATE SCHEMA fake;
+CREATE TYPE fake.geometry;
+CREATE FUNCTION fake.geometry_in(cstring) RETURNS fake.geometry LANGUAGE internal IMMUTABLE STRICT AS 'byteain';
+CREATE FUNCTION fake.geometry_out(fake.geometry) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'byteaout';
+CREATE TYPE fake.geometry (INPUT = fake.geometry_in, OUTPUT = fake.geometry_out, STORAGE = external);
+CREATE CAST (bytea AS fake.geometry) WITHOUT FUNCTION;
+CREATE TABLE huge AS SELECT 1 AS id, decode('HEAD' || repeat('TRIANGLE', COUNT), 'hex')::fake.geometry AS geom;
 ANALYZE;
 
 -- cancels a session and tells how long it took to stop, in ms
@@ -63,16 +71,25 @@ BEGIN
 	RETURN extract(epoch FROM clock_timestamp() - t0) * 1000;
 END $$;
 SQL
+my $triangles = 2_000_000;
+my %bytes = (
+	HEAD => pack('x3 C V2', 65, 15, $triangles),
+	TRIANGLE => pack('V2 d<12', 14, 4, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0));
+$sql =~ s/HEAD/unpack('H*', $bytes{HEAD})/e;
+$sql =~ s/'TRIANGLE', COUNT/"'" . unpack('H*', $bytes{TRIANGLE}) . "', $triangles"/e;
+$node->safe_psql('postgres', $sql);
 
 my %query = (
 	'reading' => "SELECT count(*) FROM redblue_triangle_pairs_query('SELECT i AS id, i + 0.5 AS ax, 1::float8 AS ay, 1::float8 AS az, 1::float8 AS bx, 1::float8 AS by, 1::float8 AS bz, 1::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 1000000000::int8) i', 'TABLE same')",
+	'decoding' => "SELECT count(*) FROM redblue_triangle_pairs_query('SELECT h.* FROM huge h, generate_series(1, 20) ORDER BY 1', 'TABLE same')",
+	'decoding a table' => "SELECT count(*) FROM redblue_triangle_pairs('huge', 'huge')",
 	'grid' => "SELECT count(*) FROM redblue_triangle_pairs('spread', 'spread')",
 	'candidates' => "SELECT count(*) FROM redblue_triangle_pairs('slivers', 'slivers_between')",
 	'exact' => "SELECT count(*) FROM redblue_triangle_pairs('plane', 'plane')",
 	'long exact' => "SELECT count(*) FROM redblue_triangle_pairs('long_plane', 'long_plane')",
 	'emitting' => "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')",
 	'counting' => "SELECT redblue_box_self_pair_count('crowd')");
-my @order = ('reading', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting');
+my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting');
 
 my $session = session($node);
 my $watch = session($node);
