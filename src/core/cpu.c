@@ -43,6 +43,7 @@
 #define MAX_CELLS ((double) (1 << 24))
 #define TASK_TESTS RB_SIZE(1 << 18, 1000) /* red x blue that make a task of leaves */
 #define DEPTH 64
+#define POLL 2048  /* cells between two polls: each may be on a fresh page */
 #define KEPT 0.125 /* share of the pairs in one cell from which on quantiles are better */
 #define SIEVE_CELLS RB_SIZE((double) (1 << 21), 4000.0)
 #define SIEVE_COST 0.05     /* of a cell of an object in a sieve, in box tests */
@@ -502,7 +503,7 @@ count_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, u
 					uint32_t *row = count + p.first + ((uint64_t) z * ny + y) * nx;
 
 					done += 16 + p.span[0];
-					if (done > 1 << 18)
+					if (done > POLL)
 					{
 						done = 0;
 						if (!going(c))
@@ -512,7 +513,7 @@ count_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, u
 						row[x]++;
 				}
 		}
-		if (done > 1 << 18)
+		if (done > POLL)
 		{
 			done = 0;
 			if (!going(c))
@@ -553,7 +554,7 @@ fill_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, co
 				uint64_t row = p.first + ((uint64_t) z * ny + y) * nx;
 
 				done += 16 + p.span[0];
-				if (done > 1 << 18)
+				if (done > POLL)
 				{
 					done = 0;
 					if (!going(c))
