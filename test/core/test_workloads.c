@@ -48,7 +48,7 @@ join(const char *workload, bool self)
 	rb_objects set[2];
 	rb_job job = {&set[0], self ? NULL : &set[1], false};
 	found f;
-	rb_sink sink = {put, &f};
+	rb_sink sink = {put, &f, NULL};
 	rb_status status;
 
 	memset(&f, 0, sizeof(f));
