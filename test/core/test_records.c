@@ -236,11 +236,65 @@ refusals(void)
 	free(m.bytes);
 }
 
+typedef struct stopper
+{
+	rb_context *ctx; /* to be stopped; NULL: the sink refuses */
+	uint64_t puts;
+} stopper;
+
+static rb_status
+put_once(void *user, const rb_pair *pairs, size_t n)
+{
+	stopper *s = user;
+
+	(void) pairs, (void) n;
+#pragma omp atomic
+	s->puts++;
+	if (s->ctx == NULL)
+		return RB_OUT_OF_MEMORY;
+	rb_context_stop(s->ctx);
+	return RB_OK;
+}
+
+/* whoever stops does so in the middle of a piece, from whichever thread */
+static void
+stopped_within_a_piece(void)
+{
+	made m = {NULL, 0, 0, 0, 0};
+
+	/* as many as fill a thread's room several times over */
+	for (int k = 0; k < 200; k++)
+		make(&m, RB_RECORD_SIDE, RB_RECORD_SIDE, RB_RECORD_BITS, 2);
+	for (int threads = 1; threads <= 4; threads++)
+		for (int refuses = 0; refuses < 2; refuses++)
+		{
+			rb_memory *memory = rb_memory_create((uint64_t) 1 << 30);
+			rb_record_reader reader;
+			rb_context ctx;
+			stopper s = {refuses ? NULL : &ctx, 0};
+			rb_sink sink = {put_once, &s, NULL};
+			rb_status status;
+
+			rb_context_init(&ctx, memory);
+			ctx.threads = threads;
+			memset(&reader, 0, sizeof(reader));
+			status = rb_records_put(&ctx, &reader, m.bytes, m.n, &sink);
+			CHECK(status == (refuses ? RB_OUT_OF_MEMORY : RB_STOPPED), "%d threads: %s", threads,
+				  rb_status_text(status));
+			/* eight records more at most of each thread, of half a room each */
+			CHECK(s.puts <= 8 * (uint64_t) threads, "%lu puts", (unsigned long) s.puts);
+			rb_record_reader_free(&ctx, &reader);
+			rb_memory_destroy(memory);
+		}
+	free(m.bytes);
+}
+
 int
 main(void)
 {
 	CHECK_RUN(any_form_any_cut);
 	CHECK_RUN(full);
 	CHECK_RUN(refusals);
+	CHECK_RUN(stopped_within_a_piece);
 	return check_done();
 }
