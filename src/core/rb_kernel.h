@@ -11,11 +11,11 @@
 #include "rb_grid.h"
 #include "redblue.h"
 
-/* the cells that a box reaches into; the fourth numbers are 0 */
+/* the cells that a box reaches into; the fourth numbers are 0; written as vectors, wherever it lies */
 typedef struct rb_range
 {
-	uint32_t c0[4];
-	uint32_t c1[4];
+	uint32_t c0[4] __attribute__((aligned(16)));
+	uint32_t c1[4] __attribute__((aligned(16)));
 } rb_range;
 
 /* boxes of a cell, each coordinate in an array of its own; readable up to a multiple of 8 */
