@@ -397,8 +397,8 @@ __launch_bounds__(THREADS) first_kernel(rb_node *nodes, uint32_t nnodes, const r
 /*
  * The two halves of a cell's 64 bits count red and blue.  Filling takes the
  * counts back to zero: each incidence goes to start + (what the count was) - 1.  A
- * cell whose other colour is missing was set to zero before; one that was not
- * cannot look like that while an incidence of it is still to come.
+ * cell whose other colour is missing was set to zero before it was summed up, so it
+ * has no room.
  */
 template <bool FILL>
 static __device__ __forceinline__ void
@@ -408,11 +408,16 @@ put(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t index, uint
 
 	if (!FILL)
 		atomicAdd(count, 1u);
-	else if (*(volatile uint32_t *) count != 0)
+	else
 	{
-		uint32_t at = (uint32_t) (args->start[cell] >> (32 * side)) + atomicSub(count, 1u) - 1;
+		const rb_count start = args->start[cell];
 
-		args->entry[side][at] = index | starts << RB_INDEX_BITS;
+		if (args->start[cell + 1] != start)
+		{
+			uint32_t at = (uint32_t) (start >> (32 * side)) + atomicSub(count, 1u) - 1;
+
+			args->entry[side][at] = index | starts << RB_INDEX_BITS;
+		}
 	}
 }
 
