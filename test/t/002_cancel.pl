@@ -140,7 +140,9 @@ $cancelled += $more;
 $latest = max($latest, $later);
 cmp_ok($cancelled, '>=', 190, "$cancelled of 200 statements ran into statement_timeout");
 cmp_ok($latest, '<', $allowed_ms, sprintf('the latest stopped %.0f ms after its time', $latest));
-is(backend_fds($session->{pid}), $fds, "descriptors: $fds");
+# PostgreSQL keeps files open that it may want again; a leak in one query of ten would show as 16
+my $opened = backend_fds($session->{pid}) - $fds;
+cmp_ok($opened, '<', 8, "descriptors: $fds, then $opened more");
 cmp_ok(backend_threads($session->{pid}), '<=', $threads, "threads: $threads");
 my $grown = backend_rss_kb($session->{pid}) - $rss;
 cmp_ok($grown, '<', 40_000, "resident memory: $rss kB, then $grown kB more");
