@@ -591,7 +591,8 @@ toast_blocks(Relation rel)
 
 /*
  * As many as the planner would want for a scan of the table; none where what they
- * save is less than what starting them costs, as the planner sees it.
+ * save is less than what starting them costs, in the planner's numbers.  To read a
+ * row here costs half of what it costs the executor (measured).
  */
 static int
 wanted_workers(const rb_source *source, Relation rel, double blocks, double toast)
@@ -610,7 +611,8 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	info->rel_parallel_workers = RelationGetParallelWorkers(rel, -1);
 	workers = compute_parallel_worker(info, blocks + toast, -1, max_parallel_workers_per_gather);
 	share = 1.0 / (workers + 1);
-	if ((rows + toast * RB_ROWS_PER_BLOCK) * cpu_tuple_cost * (1 - share) < parallel_setup_cost)
+	if ((rows + toast * RB_ROWS_PER_BLOCK) * (cpu_tuple_cost / 2) * (1 - share) <
+		parallel_setup_cost)
 		return 0;
 	return workers;
 }
