@@ -22,7 +22,8 @@
 
 #define COPY_THREADS 8
 #define COPY_GRAIN ((size_t) 256 << 10)
-#define WAIT_MS 2000.0 /* for memory that other sessions hold */
+#define COPY_FROM (4 * COPY_GRAIN) /* bytes that deserve more than one thread */
+#define WAIT_MS 2000.0             /* for memory that other sessions hold */
 
 static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
 static rb_lane *lanes;
@@ -344,20 +345,25 @@ is_pinned(const void *p)
 	return a.type == cudaMemoryTypeHost;
 }
 
-static void
+static rb_status
 copy_parallel(rb_run *run, void *to, const void *from, size_t n)
 {
-	int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
-
-	if (threads <= 1 || n < 4 * COPY_GRAIN)
+	if (n >= COPY_FROM && run->copy_threads == 0)
+	{
+		RB_TRY(rb_count_threads(run->ctx, &run->copy_threads));
+		if (run->copy_threads > COPY_THREADS)
+			run->copy_threads = COPY_THREADS;
+	}
+	if (n < COPY_FROM || run->copy_threads == 1)
 	{
 		memcpy(to, from, n);
-		return;
+		return RB_OK;
 	}
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(run->copy_threads)
 	for (size_t at = 0; at < n; at += COPY_GRAIN)
 		memcpy((char *) to + at, (const char *) from + at,
 			   n - at < COPY_GRAIN ? n - at : COPY_GRAIN);
+	return RB_OK;
 }
 
 rb_status
@@ -379,7 +385,7 @@ rb_upload(rb_run *run, void *to, const void *from, size_t bytes)
 
 		/* the piece's last use, by this call or an earlier one */
 		RB_TRY(rb_wait(run, lane->slot_done[s]));
-		copy_parallel(run, lane->slot[s], (const char *) from + at, n);
+		RB_TRY(copy_parallel(run, lane->slot[s], (const char *) from + at, n));
 		RB_CUDA(run, cudaMemcpyAsync((char *) to + at, lane->slot[s], n, cudaMemcpyHostToDevice,
 									 lane->compute));
 		RB_CUDA(run, cudaEventRecord(lane->slot_done[s], lane->compute));

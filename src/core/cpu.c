@@ -188,9 +188,9 @@ bounds_of_all(rb_cpu *c, const rb_objects *o, double lo[3], double hi[3])
 }
 
 /*
- * Boxes of objects from all over the list (or of all, without one), one from each stretch of equal length
- * and there at random: tables repeat themselves, and a fixed step might see one
- * phase of it only.
+ * Boxes of objects from all over the list (or of all, without one), one from each
+ * stretch of equal length and there at random: tables repeat themselves, and a fixed
+ * step might see one phase of it only.
  */
 static uint32_t
 sample_boxes(const rb_objects *o, rb_list list, double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3])

@@ -316,7 +316,7 @@ void
 pair_sums_add(pair_sums *sums, const rb_pair *pairs, size_t n, bool self)
 {
 	const uint64_t p = 2147483647;
-	pair_sums s = *sums;
+	pair_sums s = {n, 0, 0, 0};
 
 	for (size_t k = 0; k < n; k++)
 	{
@@ -330,8 +330,10 @@ pair_sums_add(pair_sums *sums, const rb_pair *pairs, size_t n, bool self)
 		s.ij += i * j;
 		s.fifth += y * y % p * x % p;
 	}
-	s.n += n;
-	*sums = s;
+	__atomic_fetch_add(&sums->n, s.n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->mix, s.mix, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->ij, s.ij, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sums->fifth, s.fifth, __ATOMIC_RELAXED);
 }
 
 bool

@@ -74,7 +74,7 @@ typedef struct pair_sums
 	uint64_t fifth;
 } pair_sums;
 
-/* Adds pairs.  self: of each pair the smaller number is i. */
+/* Adds pairs, from several threads at once.  self: of each pair the smaller number is i. */
 extern void pair_sums_add(pair_sums *sums, const rb_pair *pairs, size_t n, bool self);
 
 /*

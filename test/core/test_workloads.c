@@ -11,7 +11,6 @@
 #include "../bench/workload.h"
 
 #include <inttypes.h>
-#include <omp.h>
 #include <string.h>
 
 #define TRUTH "test/data/boxes_truth.tsv"
@@ -19,7 +18,6 @@
 typedef struct found
 {
 	pair_sums sums;
-	omp_lock_t lock;
 	bool self;
 } found;
 
@@ -27,15 +25,8 @@ static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
 {
 	found *f = user;
-	pair_sums s = {0, 0, 0, 0};
 
-	pair_sums_add(&s, pairs, n, f->self);
-	omp_set_lock(&f->lock);
-	f->sums.n += s.n;
-	f->sums.mix += s.mix;
-	f->sums.ij += s.ij;
-	f->sums.fifth += s.fifth;
-	omp_unset_lock(&f->lock);
+	pair_sums_add(&f->sums, pairs, n, f->self);
 	return RB_OK;
 }
 
@@ -53,7 +44,6 @@ join(const char *workload, bool self)
 
 	memset(&f, 0, sizeof(f));
 	f.self = self;
-	omp_init_lock(&f.lock);
 	for (int k = 0; k < (self ? 1 : 2); k++)
 	{
 		char text[128];
@@ -72,7 +62,6 @@ join(const char *workload, bool self)
 	CHECK(ctx.stats.hits == f.sums.n, "%" PRIu64 " hits", ctx.stats.hits);
 	for (int k = 0; k < (self ? 1 : 2); k++)
 		free((void *) set[k].coords);
-	omp_destroy_lock(&f.lock);
 	rb_memory_destroy(memory);
 	return f.sums;
 }

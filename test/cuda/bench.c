@@ -11,47 +11,12 @@
  * when nothing but counts comes back.  A count that is not the known one makes the
  * exit status 1.
  */
-#include "gpu.h"
+#include "gpu_bench.h"
 #include "input.h"
-
-#include <cuda_runtime_api.h>
 
 #define ROUNDS 10
 
 static int failed = 0;
-
-static int
-by_size(const void *x, const void *y)
-{
-	double a = *(const double *) x, b = *(const double *) y;
-
-	return a < b ? -1 : a > b;
-}
-
-static double
-median(double *x)
-{
-	qsort(x, ROUNDS, sizeof(double), by_size);
-	return 0.5 * (x[ROUNDS / 2 - 1] + x[ROUNDS / 2]);
-}
-
-/* into pinned memory, where a reader of tables would have put it */
-static rb_objects
-pin(rb_objects o)
-{
-	size_t bytes = (size_t) o.nparts * 72;
-	void *p;
-
-	if (cudaHostAlloc(&p, bytes, cudaHostAllocDefault) != cudaSuccess)
-	{
-		fprintf(stderr, "cudaHostAlloc failed\n");
-		exit(2);
-	}
-	memcpy(p, o.coords, bytes);
-	free((void *) o.coords);
-	o.coords = p;
-	return o;
-}
 
 static void
 copy_speed(void)
@@ -134,9 +99,9 @@ measure(const rb_backend *gpu, const char *name, const rb_objects *red, const rb
 	printf("| %s | %u x %u | %lu | %lu ", name, red->nparts, blue ? blue->nparts : red->nparts,
 		   (unsigned long) a.stats.stage[RB_STAGE_CANDIDATES].count, (unsigned long) a.pairs);
 	for (size_t k = 0; k < sizeof(shown) / sizeof(shown[0]); k++)
-		printf("| %.2f ", median(stage[shown[k]]));
-	warm = median(resident);
-	printf("| %.2f | %.2f | %.4f |\n", warm, median(total),
+		printf("| %.2f ", gpu_median(stage[shown[k]], ROUNDS));
+	warm = gpu_median(resident, ROUNDS);
+	printf("| %.2f | %.2f | %.4f |\n", warm, gpu_median(total, ROUNDS),
 		   warm * 1e6 / (double) a.stats.stage[RB_STAGE_CANDIDATES].count);
 	fprintf(
 		stderr,
@@ -165,8 +130,8 @@ volmesh(const rb_backend *gpu, int n, const char *name, const char *red, const c
 	b = gpu_volmesh(args);
 	if (pinned)
 	{
-		r = pin(r);
-		b = pin(b);
+		gpu_pin(&r);
+		gpu_pin(&b);
 	}
 	measure(gpu, name, &r, &b, pairs);
 	if (pinned)
@@ -186,7 +151,7 @@ static void
 meshes(const rb_backend *gpu, const char *name, const char *red, const char *blue, uint64_t pairs)
 {
 	static const double none[3] = {0, 0, 0};
-	const char *data = getenv("REDBLUE_DATA") ? getenv("REDBLUE_DATA") : "../shared/data";
+	const char *data = gpu_data_dir();
 	char path[2][1000];
 	rb_objects r, b;
 
@@ -200,8 +165,8 @@ meshes(const rb_backend *gpu, const char *name, const char *red, const char *blu
 	if (!read_objects(path[0], RB_TRIANGLE3, none, &r) ||
 		!read_objects(path[1], RB_TRIANGLE3, none, &b))
 		exit(2);
-	r = pin(r);
-	b = pin(b);
+	gpu_pin(&r);
+	gpu_pin(&b);
 	measure(gpu, name, &r, &b, pairs);
 	cudaFreeHost((void *) r.coords);
 	cudaFreeHost((void *) b.coords);

@@ -22,11 +22,9 @@
  *		checks, redundant	box comparisons, and those that saw an overlap in a cell that
  *					does not own it, for each pair
  */
-#include "gpu.h"
+#include "gpu_bench.h"
 #include "input.h"
 #include "workload.h"
-
-#include <cuda_runtime_api.h>
 
 #define TRUTH "test/data/boxes_truth.tsv"
 #define ROUNDS 10
@@ -36,28 +34,6 @@ static int failed = 0;
 static const rb_backend *gpu;
 
 /* ---- objects ---- */
-
-static const char *
-data_dir(void)
-{
-	return getenv("REDBLUE_DATA") ? getenv("REDBLUE_DATA") : "../shared/data";
-}
-
-static void
-pin(rb_objects *o)
-{
-	size_t bytes = (size_t) o->nparts * rb_kind_width(o->kind) * sizeof(double);
-	void *p;
-
-	if (cudaHostAlloc(&p, bytes, cudaHostAllocDefault) != cudaSuccess)
-	{
-		fprintf(stderr, "cudaHostAlloc failed\n");
-		exit(2);
-	}
-	memcpy(p, o->coords, bytes);
-	free((void *) o->coords);
-	o->coords = p;
-}
 
 /* a workload's objects; the last two are kept, since loads come in groups */
 static const rb_objects *
@@ -81,7 +57,7 @@ objects_of(const char *text, int seed)
 		fprintf(stderr, "%s: no such workload\n", name);
 		exit(2);
 	}
-	pin(&kept[seed].o);
+	gpu_pin(&kept[seed].o);
 	strcpy(kept[seed].name, name);
 	return &kept[seed].o;
 }
@@ -92,21 +68,14 @@ typedef struct taker
 {
 	pair_sums sums;
 	bool self;
-	pthread_mutex_t lock;
 } taker;
 
 static rb_status
 put_sums(void *user, const rb_pair *pairs, size_t n)
 {
 	taker *t = user;
-	pair_sums s = {0, 0, 0, 0};
 
-	pair_sums_add(&s, pairs, n, t->self);
-	pthread_mutex_lock(&t->lock);
-	t->sums.n += s.n;
-	t->sums.mix += s.mix;
-	t->sums.ij += s.ij;
-	pthread_mutex_unlock(&t->lock);
+	pair_sums_add(&t->sums, pairs, n, t->self);
 	return RB_OK;
 }
 
@@ -116,9 +85,7 @@ put_nothing(void *user, const rb_pair *pairs, size_t n)
 	taker *t = user;
 
 	(void) pairs;
-	pthread_mutex_lock(&t->lock);
-	t->sums.n += n;
-	pthread_mutex_unlock(&t->lock);
+	__atomic_fetch_add(&t->sums.n, n, __ATOMIC_RELAXED);
 	return RB_OK;
 }
 
@@ -165,7 +132,7 @@ check(const char *join_name, const char *text, const pair_sums *truth)
 	const bool self = strcmp(join_name, "self") == 0;
 	const rb_objects *red = objects_of(text, 1);
 	const rb_objects *blue = self ? NULL : objects_of(text, 2);
-	taker t = {{0, 0, 0, 0}, self, PTHREAD_MUTEX_INITIALIZER}, c = t;
+	taker t = {{0, 0, 0, 0}, self}, c = t;
 	rb_sink sink = {put_sums, &t, NULL}, count = {put_nothing, &c, NULL};
 	rb_stats stats;
 	bool right;
@@ -195,9 +162,14 @@ check_all(uint64_t most)
 		if (sscanf(line, "%19s %59s %lu", join_name, name, &n) != 3 || n > most)
 			continue; /* the first line is a head */
 		snprintf(text, sizeof(text), "%s,%lu", name, n);
+		rows++;
 		if (workload_truth(TRUTH, join_name, text, &truth))
 			check(join_name, text, &truth);
-		rows++;
+		else
+		{
+			printf("not ok - %s %s: no truth in its row\n", join_name, text);
+			failed = 1;
+		}
 	}
 	if (rows == 0)
 	{
@@ -209,21 +181,6 @@ check_all(uint64_t most)
 }
 
 /* ---- bench ---- */
-
-static int
-by_size(const void *x, const void *y)
-{
-	double a = *(const double *) x, b = *(const double *) y;
-
-	return a < b ? -1 : a > b;
-}
-
-static double
-median(double *x, int n)
-{
-	qsort(x, (size_t) n, sizeof(double), by_size);
-	return 0.5 * (x[(n - 1) / 2] + x[n / 2]);
-}
 
 enum
 {
@@ -260,7 +217,7 @@ measure(const char *name, const rb_objects *red, const rb_objects *blue)
 	for (int i = -2; i < rounds; i++)
 	{
 		double v[COLUMNS];
-		taker t = {{0, 0, 0, 0}, blue == NULL, PTHREAD_MUTEX_INITIALIZER};
+		taker t = {{0, 0, 0, 0}, blue == NULL};
 		rb_sink sink = {put_nothing, &t, NULL};
 
 		v[COUNT] = join(red, blue, true, &sink, &s) - s.stage[RB_STAGE_UPLOAD].ms;
@@ -293,7 +250,7 @@ measure(const char *name, const rb_objects *red, const rb_objects *blue)
 	if (blue != NULL && blue->nparts != red->nparts)
 		printf("(%u) ", blue->nparts);
 	for (int c = 0; c < COLUMNS; c++)
-		printf("| %.2f ", median(column[c], rounds));
+		printf("| %.2f ", gpu_median(column[c], rounds));
 	printf("| %.2f | %.1f | %.2f | %u %u %u, %.1f a box |\n",
 		   pairs > 0 ? (double) s.stage[RB_STAGE_DOWNLOAD].count / pairs : 0,
 		   pairs > 0 ? (double) s.box_tests / pairs : 0,
@@ -312,8 +269,8 @@ mine(void)
 	char path[2][1000];
 	rb_objects red, blue;
 
-	snprintf(path[0], sizeof(path[0]), "%s/mine/synth_holes.csv.xz", data_dir());
-	snprintf(path[1], sizeof(path[1]), "%s/mine/synth_ore.off.xz", data_dir());
+	snprintf(path[0], sizeof(path[0]), "%s/mine/synth_holes.csv.xz", gpu_data_dir());
+	snprintf(path[1], sizeof(path[1]), "%s/mine/synth_ore.off.xz", gpu_data_dir());
 	if (access(path[0], R_OK) != 0 || access(path[1], R_OK) != 0)
 	{
 		fprintf(stderr, "synth_mine: no %s, left out\n", path[0]);
@@ -322,8 +279,8 @@ mine(void)
 	if (!read_objects(path[0], RB_SEGMENT3, none, &red) ||
 		!read_objects(path[1], RB_TRIANGLE3, none, &blue))
 		exit(2);
-	pin(&red);
-	pin(&blue);
+	gpu_pin(&red);
+	gpu_pin(&blue);
 	measure("synth_mine", &red, &blue);
 	cudaFreeHost((void *) red.coords);
 	cudaFreeHost((void *) blue.coords);

@@ -1,0 +1,50 @@
+/*
+ * gpu_bench.h
+ *	  What the two tables of times share: pinned memory, medians, where the data are.
+ */
+#ifndef RB_TEST_GPU_BENCH_H
+#define RB_TEST_GPU_BENCH_H
+
+#include "gpu.h"
+
+#include <cuda_runtime_api.h>
+
+static inline const char *
+gpu_data_dir(void)
+{
+	return getenv("REDBLUE_DATA") ? getenv("REDBLUE_DATA") : "../shared/data";
+}
+
+/* malloc'ed coordinates into pinned memory, where a reader of tables would have put them */
+static inline void
+gpu_pin(rb_objects *o)
+{
+	size_t bytes = (size_t) o->nparts * rb_kind_width(o->kind) * sizeof(double);
+	void *p;
+
+	if (cudaHostAlloc(&p, bytes, cudaHostAllocDefault) != cudaSuccess)
+	{
+		fprintf(stderr, "cudaHostAlloc failed\n");
+		exit(2);
+	}
+	memcpy(p, o->coords, bytes);
+	free((void *) o->coords);
+	o->coords = p;
+}
+
+static inline int
+gpu_by_size(const void *x, const void *y)
+{
+	double a = *(const double *) x, b = *(const double *) y;
+
+	return a < b ? -1 : a > b;
+}
+
+static inline double
+gpu_median(double *x, int n)
+{
+	qsort(x, (size_t) n, sizeof(double), gpu_by_size);
+	return 0.5 * (x[(n - 1) / 2] + x[n / 2]);
+}
+
+#endif /* RB_TEST_GPU_BENCH_H */
