@@ -284,6 +284,9 @@ extern bool rb_run_next(rb_run *run, rb_batch *batch);
 /* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);
 
+/* what a builder asks while it decodes one long value (rb_builder.poll) */
+extern void rb_look_for_interrupts(void);
+
 /* ids are fetched in blocks, so that their cache misses overlap */
 #define RB_BLOCK 512
 

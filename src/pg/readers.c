@@ -276,12 +276,6 @@ send_when_full(rb_heap *heap)
 		send_chunk(w, RB_MORE);
 }
 
-static void
-look_for_interrupts(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
 static const char *
 name_or_null(const NameData *name)
 {
@@ -327,7 +321,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	if (source.join == NULL || memory == NULL)
 		elog(ERROR, "%s: a reader could not start", reading->function);
 	rb_builder_init(&w->builder, memory, rb_source_kind(&source));
-	w->builder.poll = look_for_interrupts;
+	w->builder.poll = rb_look_for_interrupts;
 	w->ends = palloc(RB_MESSAGE_BYTES);
 	w->full = parts_of(&w->builder, RB_MESSAGE_BYTES);
 

@@ -65,8 +65,8 @@ run_select(const rb_source *source, DestReceiver *receiver)
 }
 
 /* a single geometry may take long */
-static void
-look_for_interrupts(void)
+void
+rb_look_for_interrupts(void)
 {
 	CHECK_FOR_INTERRUPTS();
 }
@@ -85,7 +85,7 @@ read_side(rb_run *run, const rb_source *source)
 
 	rb_builder_init(builder, run->memory, rb_source_kind(source));
 	receiver = rb_receiver_create(source, builder, &run->space);
-	builder->poll = look_for_interrupts;
+	builder->poll = rb_look_for_interrupts;
 	if (OidIsValid(source->heap))
 		run->workers[source->side] = rb_read_table(source, receiver, builder, &run->space);
 	else
