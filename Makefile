@@ -238,7 +238,8 @@ rooms:
 .PHONY: test test-long demo bench bench-rows readme
 test:
 	@test/run
-# the largest meshes and crowds: minutes each, gigabytes of data
+# the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
+# or REDBLUE_PG_CONFIGS says where some are (test/versions)
 test-long:
 	@REDBLUE_LONG=1 test/run
 demo:
