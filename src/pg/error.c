@@ -9,8 +9,8 @@
 
 /* what a kind reads geometry from, for messages */
 static const char *const accepted[RB_KINDS] = {
-	[RB_TRIANGLE3] = "Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, "
-					 "or GeometryCollection of these, all with Z",
+	[RB_TRIANGLE3] = ("Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, "
+					  "or GeometryCollection of these, all with Z"),
 	[RB_SEGMENT3] = "LineString, MultiLineString, or GeometryCollection of these, all with Z",
 	[RB_SEGMENT2] =
 		"LineString, MultiLineString, Polygon, MultiPolygon, or GeometryCollection of these",

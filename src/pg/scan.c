@@ -32,10 +32,6 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"

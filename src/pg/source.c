@@ -158,28 +158,19 @@ refuse_writes(Node *node, void *arg)
 
 	if (node == NULL)
 		return false;
-	switch (nodeTag(node))
+	if (IsA(node, SelectStmt))
 	{
-		case T_SelectStmt:
-			if (((SelectStmt *) node)->intoClause != NULL)
-				refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED, "It contains SELECT INTO.");
-			if (((SelectStmt *) node)->lockingClause != NIL)
-				refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
-							 "It contains a locking clause (FOR UPDATE or FOR SHARE).");
-			break;
-		case T_InsertStmt:
-		case T_UpdateStmt:
-		case T_DeleteStmt:
-#if PG_VERSION_NUM >= 150000
-		case T_MergeStmt:
-#endif
-			refuse_query(
-				check, ERRCODE_FEATURE_NOT_SUPPORTED,
-				psprintf("It contains %s in WITH.", GetCommandTagName(CreateCommandTag(node))));
-			break;
-		default:
-			break;
+		if (((SelectStmt *) node)->intoClause != NULL)
+			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED, "It contains SELECT INTO.");
+		if (((SelectStmt *) node)->lockingClause != NIL)
+			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
+						 "It contains a locking clause (FOR UPDATE or FOR SHARE).");
 	}
+	else if (IsA(node, InsertStmt) || IsA(node, UpdateStmt) || IsA(node, DeleteStmt) ||
+			 rb_is_merge(node))
+		refuse_query(
+			check, ERRCODE_FEATURE_NOT_SUPPORTED,
+			psprintf("It contains %s in WITH.", GetCommandTagName(CreateCommandTag(node))));
 	return raw_expression_tree_walker(node, refuse_writes, arg);
 }
 
