@@ -215,12 +215,9 @@ prepare(const char *sql)
 static Relation
 open_target(Oid relid)
 {
-	Relation target = try_relation_open(relid, RowExclusiveLock);
+	Relation target =
+		rb_relation_open(relid, RowExclusiveLock, ACL_INSERT, into.function, "target");
 
-	if (target == NULL)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("%s: target, the relation with OID %u, does not exist",
-							   into.function, relid)));
 	if (target->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly("redblue_into()");
 	return target;

@@ -17,6 +17,7 @@
 #include "rb_compat.h"
 #include "access/htup.h"
 #include "access/tupdesc.h"
+#include "storage/lockdefs.h"
 #include "tcop/dest.h"
 #include "utils/relcache.h"
 
@@ -89,6 +90,12 @@ extern const rb_backend *rb_backend_choose(const char *function, char *note, siz
 
 /* the CUDA backend, or NULL and why not; text describes the device where there is one */
 extern const rb_backend *rb_backend_cuda(char *text, size_t size);
+
+/* ---- rights.c: rights, then locks ---- */
+
+/* the relation, locked, if the caller has that right to some of it; raises otherwise */
+extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const char *function,
+								 const char *argument);
 
 /* ---- source.c: an argument becomes a SELECT ---- */
 
