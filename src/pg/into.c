@@ -40,6 +40,7 @@ typedef struct rb_into
 	Relation target;
 	CommandId command;
 	BulkInsertState bulk;
+	/* copies of their own: a slot of the table's kind would keep the page of its row pinned */
 	TupleTableSlot *slots[RB_INTO_ROWS];
 	int n;
 	Size bytes;
@@ -91,7 +92,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(w));
 
-		w->slots[w->n] = table_slot_create(w->target, NULL);
+		w->slots[w->n] = MakeSingleTupleTableSlot(RelationGetDescr(w->target), &TTSOpsHeapTuple);
 		MemoryContextSwitchTo(old);
 	}
 	copy = w->slots[w->n++];
