@@ -159,8 +159,7 @@ is_plain_table(Relation rel)
 		   !form->relispartition && !form->relhasrules && !form->relrowsecurity &&
 		   !form->relhasindex && rel->trigdesc == NULL && !IsSystemRelation(rel) &&
 		   !RELATION_IS_OTHER_TEMP(rel) && ExecutorCheckPerms_hook == NULL &&
-		   (constraints == NULL ||
-			(constraints->num_check == 0 && !constraints->has_generated_stored));
+		   (constraints == NULL || constraints->num_check == 0);
 }
 
 /* the same columns, in order, with nothing to convert or to fill in? */
@@ -174,7 +173,8 @@ same_columns(TupleDesc target, TupleDesc query)
 		Form_pg_attribute to = TupleDescAttr(target, i);
 		Form_pg_attribute from = TupleDescAttr(query, i);
 
-		if (to->attisdropped || to->attidentity != '\0' || to->atttypid != from->atttypid ||
+		if (to->attisdropped || to->attidentity != '\0' || to->attgenerated != '\0' ||
+			to->atttypid != from->atttypid ||
 			(to->atttypmod != -1 && to->atttypmod != from->atttypmod))
 			return false;
 	}
