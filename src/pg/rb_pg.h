@@ -266,6 +266,7 @@ extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_bui
 typedef struct rb_run
 {
 	const rb_join *join;
+	Oid user; /* with whose rights the sides were read */
 	MemoryContextCallback at_end;
 	rb_memory *memory;
 	rb_context ctx;
@@ -321,6 +322,7 @@ typedef struct rb_report
 	uint64 skipped; /* rows without geometry */
 	uint64 parts;
 	const rb_join *join;
+	Oid user;       /* who ran it */
 	int workers[2]; /* that helped to read a side */
 } rb_report;
 
@@ -330,6 +332,8 @@ extern char *rb_report_device(const rb_report *report);
 
 /* what redblue_last_run() tells from now on */
 extern void rb_last_run_set(const rb_run *run);
+
+extern void rb_info_install(void);
 
 /* ---- support.c: what the planner asks ---- */
 

@@ -138,6 +138,7 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	rb_status status;
 
 	run->join = join;
+	run->user = GetUserId();
 	run->at_end.func = close_at_end;
 	run->at_end.arg = run;
 	MemoryContextRegisterResetCallback(context, &run->at_end);
