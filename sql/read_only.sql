@@ -15,7 +15,6 @@ CREATE FUNCTION by_ddl(id int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN CREATE T
 CREATE FUNCTION by_lock(id int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM FROM read_only.t FOR UPDATE; RETURN id; END $$;
 CREATE FUNCTION by_block(id int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM redblue_into('read_only.log', 'SELECT ''block'''); RETURN id; END $$;
 CREATE FUNCTION by_force(id int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('transaction_read_only', 'off', true); RETURN read_only.by_plpgsql(id); END $$;
-CREATE FUNCTION by_setting(id int) RETURNS int LANGUAGE plpgsql SET transaction_read_only = off AS $$ BEGIN RETURN read_only.by_plpgsql(id); END $$;
 CREATE FUNCTION by_block_of_its_own(id int) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
 	BEGIN
@@ -56,7 +55,6 @@ SELECT refusal('by_ddl(id)');
 SELECT refusal('by_lock(id)');
 SELECT refusal('by_block(id)');
 SELECT refusal('by_force(id)');
-SELECT refusal('by_setting(id)');
 SELECT refusal('by_block_of_its_own(id)');
 SELECT refusal('by_nested(id)');
 SELECT refusal('nextval(''ids'')');
