@@ -9,8 +9,8 @@
  * cost of a row.
  *
  * Only what SELECT * FROM ONLY would read the same: a heap that the caller may
- * select all of, without row-level security, without children, without a hook
- * that wants to see who reads what.  Everything else goes through the executor
+ * select all of, without row-level security, without children, without columns that
+ * are computed where they are read, without a hook that wants to see who reads what.  Everything else goes through the executor
  * (source.c, run.c).
  *
  * It is read in the order in which it lies there, whoever else reads it.
@@ -35,8 +35,8 @@ rb_heap_readable(Relation rel)
 	return (form->relkind == RELKIND_RELATION || form->relkind == RELKIND_MATVIEW) &&
 		   rel->rd_tableam == GetHeapamTableAmRoutine() && form->relispopulated &&
 		   !form->relrowsecurity && !form->relhassubclass && !form->relhasrules &&
-		   !RELATION_IS_OTHER_TEMP(rel) && !RecoveryInProgress() &&
-		   ExecutorCheckPerms_hook == NULL &&
+		   !rb_has_virtual_columns(RelationGetDescr(rel)) && !RELATION_IS_OTHER_TEMP(rel) &&
+		   !RecoveryInProgress() && ExecutorCheckPerms_hook == NULL &&
 		   pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK;
 }
 

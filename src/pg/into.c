@@ -40,6 +40,7 @@ typedef struct rb_into
 	Relation target;
 	CommandId command;
 	BulkInsertState bulk;
+	/* copies of their own: a slot of the table's kind would keep the page of its row pinned */
 	TupleTableSlot *slots[RB_INTO_ROWS];
 	int n;
 	Size bytes;
@@ -91,7 +92,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(w));
 
-		w->slots[w->n] = table_slot_create(w->target, NULL);
+		w->slots[w->n] = MakeSingleTupleTableSlot(RelationGetDescr(w->target), &TTSOpsHeapTuple);
 		MemoryContextSwitchTo(old);
 	}
 	copy = w->slots[w->n++];
@@ -158,8 +159,7 @@ is_plain_table(Relation rel)
 		   !form->relispartition && !form->relhasrules && !form->relrowsecurity &&
 		   !form->relhasindex && rel->trigdesc == NULL && !IsSystemRelation(rel) &&
 		   !RELATION_IS_OTHER_TEMP(rel) && ExecutorCheckPerms_hook == NULL &&
-		   (constraints == NULL ||
-			(constraints->num_check == 0 && !constraints->has_generated_stored));
+		   (constraints == NULL || constraints->num_check == 0);
 }
 
 /* the same columns, in order, with nothing to convert or to fill in? */
@@ -173,7 +173,8 @@ same_columns(TupleDesc target, TupleDesc query)
 		Form_pg_attribute to = TupleDescAttr(target, i);
 		Form_pg_attribute from = TupleDescAttr(query, i);
 
-		if (to->attisdropped || to->attidentity != '\0' || to->atttypid != from->atttypid ||
+		if (to->attisdropped || to->attidentity != '\0' || to->attgenerated != '\0' ||
+			to->atttypid != from->atttypid ||
 			(to->atttypmod != -1 && to->atttypmod != from->atttypmod))
 			return false;
 	}
@@ -215,12 +216,9 @@ prepare(const char *sql)
 static Relation
 open_target(Oid relid)
 {
-	Relation target = try_relation_open(relid, RowExclusiveLock);
+	Relation target =
+		rb_relation_open(relid, RowExclusiveLock, ACL_INSERT, into.function, "target");
 
-	if (target == NULL)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("%s: target, the relation with OID %u, does not exist",
-							   into.function, relid)));
 	if (target->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly("redblue_into()");
 	return target;

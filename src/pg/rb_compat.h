@@ -133,6 +133,14 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 #include "commands/explain_state.h"
 #endif
 
+/* 18: columns that are computed where they are read, and are no part of the tuple */
+#if PG_VERSION_NUM >= 180000
+#define rb_has_virtual_columns(desc) \
+	((desc)->constr != NULL && (desc)->constr->has_generated_virtual)
+#else
+#define rb_has_virtual_columns(desc) false
+#endif
+
 /* 18: a prefix instead of pg_attribute_noreturn() */
 #ifndef pg_noreturn
 #define pg_noreturn _Noreturn

@@ -17,6 +17,7 @@
 #include "rb_compat.h"
 #include "access/htup.h"
 #include "access/tupdesc.h"
+#include "storage/lockdefs.h"
 #include "tcop/dest.h"
 #include "utils/relcache.h"
 
@@ -89,6 +90,12 @@ extern const rb_backend *rb_backend_choose(const char *function, char *note, siz
 
 /* the CUDA backend, or NULL and why not; text describes the device where there is one */
 extern const rb_backend *rb_backend_cuda(char *text, size_t size);
+
+/* ---- rights.c: rights, then locks ---- */
+
+/* the relation, locked, if the caller has that right to some of it; raises otherwise */
+extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const char *function,
+								 const char *argument);
 
 /* ---- source.c: an argument becomes a SELECT ---- */
 
@@ -259,6 +266,7 @@ extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_bui
 typedef struct rb_run
 {
 	const rb_join *join;
+	Oid user; /* with whose rights the sides were read */
 	MemoryContextCallback at_end;
 	rb_memory *memory;
 	rb_context ctx;
@@ -314,6 +322,7 @@ typedef struct rb_report
 	uint64 skipped; /* rows without geometry */
 	uint64 parts;
 	const rb_join *join;
+	Oid user;       /* who ran it */
 	int workers[2]; /* that helped to read a side */
 } rb_report;
 
@@ -323,6 +332,8 @@ extern char *rb_report_device(const rb_report *report);
 
 /* what redblue_last_run() tells from now on */
 extern void rb_last_run_set(const rb_run *run);
+
+extern void rb_info_install(void);
 
 /* ---- support.c: what the planner asks ---- */
 

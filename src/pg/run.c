@@ -12,6 +12,7 @@
  */
 #include "rb_pg.h"
 
+#include "access/xact.h"
 #include "executor/spi.h"
 #include "utils/memutils.h"
 
@@ -64,6 +65,28 @@ run_select(const rb_source *source, DestReceiver *receiver)
 			 SPI_result_code_string(rc));
 }
 
+/*
+ * A text that claims to read runs as in a read-only transaction, so that no function
+ * in it writes either.  (Read-only SPI looks at the text alone.)  No subtransaction is
+ * needed: nobody catches an error without one of his own, whose end sets the mode back.
+ */
+static void
+run_query(const rb_source *source, DestReceiver *receiver)
+{
+	bool before = XactReadOnly;
+
+	PG_TRY();
+	{
+		XactReadOnly = true;
+		run_select(source, receiver);
+	}
+	PG_FINALLY();
+	{
+		XactReadOnly = before;
+	}
+	PG_END_TRY();
+}
+
 /* a single geometry may take long */
 void
 rb_look_for_interrupts(void)
@@ -88,6 +111,8 @@ read_side(rb_run *run, const rb_source *source)
 	builder->poll = rb_look_for_interrupts;
 	if (OidIsValid(source->heap))
 		run->workers[source->side] = rb_read_table(source, receiver, builder, &run->space);
+	else if (source->join->query)
+		run_query(source, receiver);
 	else
 		run_select(source, receiver);
 	rb_builder_objects(builder, &run->objects[source->side]);
@@ -138,6 +163,7 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	rb_status status;
 
 	run->join = join;
+	run->user = GetUserId();
 	run->at_end.func = close_at_end;
 	run->at_end.arg = run;
 	MemoryContextRegisterResetCallback(context, &run->at_end);

@@ -28,25 +28,6 @@
 
 /* ---- tables ---- */
 
-static const char *
-relkind_text(char relkind)
-{
-	switch (relkind)
-	{
-		case RELKIND_INDEX:
-		case RELKIND_PARTITIONED_INDEX:
-			return "an index";
-		case RELKIND_SEQUENCE:
-			return "a sequence";
-		case RELKIND_COMPOSITE_TYPE:
-			return "a composite type";
-		case RELKIND_TOASTVALUE:
-			return "a TOAST table";
-		default:
-			return NULL;
-	}
-}
-
 /* a column that is both an id and a coordinate is wanted once */
 static void
 append_column(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appended)
@@ -87,17 +68,9 @@ rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid, con
 	source->geom_name = geom_name;
 
 	/* the lock is kept, as any SELECT keeps it */
-	rel = try_relation_open(relid, AccessShareLock);
-	if (rel == NULL)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("%s: %s, the relation with OID %u, does not exist", join->function,
-							   rb_source_side(source), relid)));
+	rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, join->function,
+						   rb_source_side(source));
 	kind = rel->rd_rel->relkind;
-	if (relkind_text(kind) != NULL)
-		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-						errmsg("%s: %s, \"%s\", is %s", join->function, rb_source_side(source),
-							   RelationGetRelationName(rel), relkind_text(kind)),
-						errhint("Give a table, a view, a materialized view or a foreign table.")));
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
