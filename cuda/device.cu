@@ -4,8 +4,8 @@
  *
  * An open device costs its card half a gigabyte before anything is computed, and a
  * database has many sessions.  So the device is opened by the first join, stays open
- * while joins come, and is closed by a thread of ours when there was none for a
- * second: an idle session holds nothing of the card.  Opening it again takes about
+ * while joins come, and is closed by a thread of ours when there was none for about
+ * a second: an idle session holds nothing of the card.  Opening it again takes about
  * 150 milliseconds.
  *
  * What is opened is a context of our own and a pool of memory of our own, not those
@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define LEAST_CC 75 /* compute capability, times ten */
-#define IDLE_MS 1000
+#define IDLE_MS 700
 #define POLL_MS 10
 /* of the card: what stays in the pool between two joins, for mapping memory is slow */
 #define KEPT_PART 64
@@ -259,8 +259,8 @@ keep(void *arg)
 	{
 		if (state == WANTED)
 			open_now();
-		else if (users > 0)
-			pthread_cond_wait(&changed, &device_lock);
+		else if (users > 0) /* nobody wakes us at the end of every join */
+			wait_until(rb_now_ms() + IDLE_MS);
 		else if (rb_now_ms() < left_ms + IDLE_MS)
 			wait_until(left_ms + IDLE_MS);
 		else
@@ -313,10 +313,7 @@ keeper_start(void)
 	int rc;
 
 	if (keeper_lives)
-	{
-		pthread_cond_broadcast(&changed);
 		return true;
-	}
 	if (keeper_made)
 		pthread_join(keeper, NULL); /* it has let go of the lock for good */
 	sigfillset(&all);
@@ -340,6 +337,7 @@ wait_for_open(rb_run *run)
 	if (state == CLOSED)
 	{
 		state = WANTED;
+		pthread_cond_broadcast(&changed);
 		if (!keeper_start())
 			open_now();
 	}
