@@ -139,7 +139,7 @@ redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
 # test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))
 CUDA_RUNTIME = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
-GPU_TOOLS = $(BUILD)/gpu/check $(BUILD)/gpu/bench $(BUILD)/gpu/workloads
+GPU_TOOLS = $(addprefix $(BUILD)/gpu/,check bench workloads hog)
 
 .PHONY: gpu-tools gpu-check gpu-bench
 gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/volmesh
@@ -149,7 +149,7 @@ $(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/*.h test/cud
 $(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/bench/,input.o workload.o) $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
 gpu-check: gpu-tools
-	@test/cuda/run check sql
+	@test/cuda/run check sql crowd
 gpu-bench: gpu-tools
 	@test/cuda/run bench
 

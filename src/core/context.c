@@ -28,6 +28,8 @@ rb_status_text(rb_status status)
 			return "invalid geometry";
 		case RB_NO_DEVICE:
 			return "no usable device";
+		case RB_DEVICE_FULL:
+			return "not enough device memory";
 		case RB_DEVICE_FAILED:
 			return "device call failed";
 	}
@@ -64,7 +66,14 @@ rb_context_init(rb_context *ctx, rb_memory *memory)
 void
 rb_context_stop(rb_context *ctx)
 {
-	ctx->stop = 1;
+	__atomic_fetch_or(&ctx->stop, RB_STOP_ASKED, __ATOMIC_RELAXED);
+}
+
+void
+rb_context_retry(rb_context *ctx)
+{
+	memset(&ctx->error, 0, sizeof(ctx->error));
+	__atomic_fetch_and(&ctx->stop, ~RB_STOP_FAILED, __ATOMIC_RELAXED);
 }
 
 rb_status
@@ -83,7 +92,7 @@ rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit, const 
 		ctx->error.text[sizeof(ctx->error.text) - 1] = '\0';
 		ctx->error.status = status;
 	}
-	ctx->stop = 1; /* the other threads need not go on */
+	__atomic_fetch_or(&ctx->stop, RB_STOP_FAILED, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return status;
 }

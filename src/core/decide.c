@@ -27,7 +27,7 @@ rb_decide_pairs(rb_context *ctx, const rb_objects *red, const rb_objects *blue, 
 	for (size_t from = 0; from < n; from += BLOCK)
 	{
 		size_t to = n - from < BLOCK ? n : from + BLOCK;
-		rb_exact_env env = {ctx->filters, true, 0, 0, 0};
+		rb_exact_env env = {.filters = ctx->filters, .exact = true};
 
 		for (size_t i = from; i < to && !rb_should_stop(ctx); i++)
 		{

@@ -51,6 +51,7 @@ typedef enum rb_status
 	RB_TOO_MANY_OBJECTS, /* more than RB_MAX_OBJECTS in one set */
 	RB_BAD_GEOMETRY,     /* geometry bytes are malformed or unknown: text says what */
 	RB_NO_DEVICE,        /* no driver, no device, or no backend file: text says why */
+	RB_DEVICE_FULL,      /* not enough device memory: text says how much */
 	RB_DEVICE_FAILED     /* a device call failed: text names it */
 } rb_status;
 
@@ -274,7 +275,7 @@ typedef struct rb_stats
 	double grid_ms[3];        /* of the grid's stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
 	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
-	uint64_t hits;            /* pairs of parts that share a point */
+	uint64_t hits;            /* pairs of parts that share a point, as far as handed out */
 	uint64_t record_bytes;    /* in which a device sent them, where it groups them (rb_records.h) */
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
 	uint64_t exact_expansion; /* by expansion arithmetic, */
@@ -304,7 +305,7 @@ typedef struct rb_context
 	uint32_t filters;          /* RB_FILTER_ALL but in tests */
 	rb_stats stats;
 	rb_error error;
-	volatile int stop;       /* set by rb_context_stop */
+	volatile int stop;       /* 0, or why a running join should end */
 	volatile int stage;      /* rb_stage now at work, for progress displays */
 	volatile uint64_t done;  /* work units of that stage done ... */
 	volatile uint64_t total; /* ... of so many; 0 where unknown */
@@ -314,6 +315,9 @@ extern void rb_context_init(rb_context *ctx, rb_memory *memory);
 
 /* ask a running join to stop; it does within 50 ms.  Async-signal-safe. */
 extern void rb_context_stop(rb_context *ctx);
+
+#define RB_STOP_ASKED 1  /* by rb_context_stop */
+#define RB_STOP_FAILED 2 /* by rb_fail: the other threads need not go on */
 
 static inline bool
 rb_should_stop(const rb_context *ctx)
@@ -332,6 +336,9 @@ rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
 /* fill ctx->error (the first failure wins; thread-safe) and return the status */
 extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit,
 						 const char *text);
+
+/* the failure is forgotten, because another way is taken; a wish to stop is not */
+extern void rb_context_retry(rb_context *ctx);
 
 /* ---- join ---- */
 
@@ -360,7 +367,7 @@ typedef struct rb_sink
  * A backend finds all pairs of parts of a job that share a point, each once.
  * In a self join it reports red < blue and skips parts of one row.
  */
-#define RB_BACKEND_ABI 2
+#define RB_BACKEND_ABI 3
 
 typedef struct rb_backend
 {
@@ -369,6 +376,8 @@ typedef struct rb_backend
 	/* is it usable here?  RB_OK, or RB_NO_DEVICE and why; text describes the device */
 	rb_status (*probe)(char *text, size_t size);
 	rb_status (*join)(rb_context *ctx, const rb_job *job, const rb_sink *sink);
+	/* could a join begin at once, or must something be opened first? */
+	bool (*warm)(void);
 	/* release what is kept between calls */
 	void (*release)(void);
 } rb_backend;

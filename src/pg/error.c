@@ -63,6 +63,14 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 					 errdetail("%s", text),
 					 errhint("Set redblue.backend to auto or cpu: the answer is the same.")));
 			break;
+		case RB_DEVICE_FULL:
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of GPU memory", function),
+				 errdetail("%s", text),
+				 errhint(
+					 "Set redblue.backend to auto or cpu, or wait until other users of the GPU end: the answer is the same.")));
+			break;
 		case RB_DEVICE_FAILED:
 			ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("%s: the GPU failed", function),
 							errdetail("%s", text),
