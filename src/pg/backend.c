@@ -147,8 +147,7 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		if (status != RB_NO_DEVICE)
 			return status;
 		strlcpy(note, ctx->error.text, sizeof note);
-		memset(&ctx->error, 0, sizeof ctx->error);
-		ctx->stop = 0;
+		rb_forget_failure(ctx);
 	}
 	ctx->stats = before;
 	strlcpy(ctx->stats.backend, rb_backend_cpu.name, sizeof ctx->stats.backend);
