@@ -32,10 +32,7 @@
 
 /* ---- threads ---- */
 
-/*
- * The largest frame is below this (qualities of the sample that a grid is planned
- * from), so none steps over it.
- */
+/* more than the largest frame (100 kB, cut_at_quantiles), so that none steps over it */
 #define GUARD ((size_t) 1 << 17)
 
 int
@@ -110,8 +107,8 @@ share_pieces(rb_thread *me, rb_pieces *p)
 #define TASKS RB_SIZE(1024, 3)
 
 /*
- * A join's pieces of work are nested 65 deep at most (DEPTH in cpu.c).  The deepest
- * that was seen in a test made for it is 0.4 MB; what the sanitizers add is theirs.
+ * Pieces of work are nested 65 deep at most (DEPTH in cpu.c), of 8 kB each, below the
+ * largest frame and the guard.  The sanitizers' frames are several times as large.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define STACK ((size_t) 8 << 20)
