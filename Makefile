@@ -180,10 +180,10 @@ $(eval $(call core_variant,small,-DRB_SMALL))
 .SECONDARY:
 
 # what threads have a part in
-THREADED = test_join test_kinds test_records test_stream
+THREADED = test_join test_kinds test_parallel test_records test_stream
 
 .PHONY: core-test core-test-asan core-test-tsan core-test-valgrind
-core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_hard test_kinds) \
+core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_hard test_kinds test_parallel) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)
