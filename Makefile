@@ -30,8 +30,14 @@ CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 # -march=native, never -ffast-math.
 EXACT_CFLAGS = -ffp-contract=off -fno-fast-math -fno-unsafe-math-optimizations
 WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
-CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -fopenmp -pthread -Isrc/core
+CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc/core
 CORE_LIBS = -lgmp -lm -lpthread
+
+# The threads of a join (rb_parallel.h): our own, pthread; or OpenMP's, openmp, for
+# core without a server (make PARALLEL=openmp core-test, bench).  Never in a server:
+# the OpenMP runtime ends the process when it is refused a thread or memory.
+PARALLEL ?= pthread
+OPENMP_CFLAGS = -fopenmp -DRB_OPENMP
 
 # ---- the extension (PGXS) ----
 
@@ -46,12 +52,11 @@ HAVE_CUBE = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/cu
 REGRESS = $(filter-out $(if $(HAVE_POSTGIS),,postgis%) $(if $(HAVE_CUBE),,cube%),$(TOPICS))
 
 PG_CPPFLAGS = -Isrc/core
-PG_CFLAGS = $(EXACT_CFLAGS) -fopenmp -pthread -MMD -MP
-SHLIB_LINK = -Wl,--version-script=src/exports.map -lgmp -fopenmp -pthread -lm -ldl
+PG_CFLAGS = $(EXACT_CFLAGS) -pthread -MMD -MP
+SHLIB_LINK = -Wl,--version-script=src/exports.map -lgmp -pthread -lm -ldl
 EXTRA_CLEAN = $(BUILD) redblue_cuda.so $(wildcard src/*/*.d src/*/*.o src/*/*.bc)
 
-# The server inlines no function of ours, so it needs no bitcode of it; and
-# clang would want OpenMP headers of its own.
+# The server inlines no function of ours, so it needs no bitcode of it.
 override with_llvm = no
 
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -106,9 +111,9 @@ CUDA_PTX ?= 90
 NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc/core -Icuda --cudart static \
 	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
-	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-fopenmp,-Wall
+	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-Wall
 # what it needs of core is linked in, for the extension exports nothing
-CUDA_CORE = context decide gmp_signs memory records threads
+CUDA_CORE = context decide gmp_signs memory parallel records
 CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC)) $(CUDA_CORE:%=$(BUILD)/cuda/core/%.o)
 
 .PHONY: cuda install-cuda
@@ -134,7 +139,7 @@ $(BUILD)/cuda/core/%.o: src/core/%.c
 	$(CC) $(CORE_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 -include $(CUDA_OBJS:.o=.d)
 redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
-	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -o $@ $(CUDA_OBJS) -lgmp -lgomp -lpthread
+	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -o $@ $(CUDA_OBJS) -lgmp -lpthread
 
 # test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))
@@ -153,13 +158,18 @@ gpu-check: gpu-tools
 gpu-bench: gpu-tools
 	@test/cuda/run bench
 
-# ---- core alone: C tests without a server, in four builds ----
+# ---- core alone: C tests without a server, in six builds ----
 
-# plain, under the sanitizers, for Valgrind, and with tiny tiles and buffers (rb_core.h)
+# plain, with OpenMP, under the sanitizers (two of them), for Valgrind, and with tiny
+# tiles and buffers (rb_core.h)
 CORE_TESTS = $(sort $(notdir $(basename $(wildcard test/core/test_*.c))))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
 TEST_HELPERS = $(filter-out test/core/test_%.c,$(wildcard test/core/*.c)) test/bench/workload.c
 ASAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+TSAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+# the build that is measured, and tested with everything
+ALONE = $(if $(filter openmp,$(PARALLEL)),openmp,core)
+ALONE_CFLAGS = $(CORE_CFLAGS) $(if $(filter openmp,$(PARALLEL)),$(OPENMP_CFLAGS))
 
 core_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE_SRC) $(TEST_HELPERS))
 core_bins = $(addprefix $(BUILD)/$(1)/,$(CORE_TESTS))
@@ -173,16 +183,25 @@ $(call core_bins,$(1)): $(BUILD)/$(1)/test_%: $(BUILD)/$(1)/test/core/test_%.o $
 -include $(patsubst %.o,%.d,$(call core_objs,$(1)) $(addprefix $(BUILD)/$(1)/test/core/,$(addsuffix .d,$(CORE_TESTS))))
 endef
 $(eval $(call core_variant,core,))
+$(eval $(call core_variant,openmp,$(OPENMP_CFLAGS)))
 $(eval $(call core_variant,asan,$(ASAN_CFLAGS)))
+$(eval $(call core_variant,tsan,$(TSAN_CFLAGS)))
 $(eval $(call core_variant,valgrind,-O1))
 $(eval $(call core_variant,small,-DRB_SMALL))
 .SECONDARY:
 
-.PHONY: core-test core-test-asan core-test-valgrind
-core-test: $(call core_bins,core) $(BUILD)/small/test_hard $(BUILD)/small/test_kinds
+# what threads have a part in
+THREADED = test_join test_kinds test_parallel test_records test_stream
+
+.PHONY: core-test core-test-asan core-test-tsan core-test-valgrind
+core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_hard test_kinds test_parallel) \
+		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)
 	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.3} test/core/run $^
+# The C library is not instrumented, so nothing is said of what it does inside.
+core-test-tsan: $(call core_bins,tsan)
+	@TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
 core-test-valgrind: $(call core_bins,valgrind)
 	@RUNNER='valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite' test/core/run $^
 

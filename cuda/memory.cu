@@ -14,8 +14,8 @@
  * piece while another is on its way.  Memory that is pinned already goes straight.
  */
 #include "rb_cuda.cuh"
+#include "rb_parallel.h"
 
-#include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -363,53 +363,61 @@ is_pinned(const void *p)
 	return a.type == cudaMemoryTypeHost;
 }
 
-static rb_status
-copy_parallel(rb_run *run, void *to, const void *from, size_t n)
+typedef struct rb_copy
 {
-	if (n >= COPY_FROM && run->copy_threads == 0)
-	{
-		RB_TRY(rb_count_threads(run->ctx, &run->copy_threads));
-		if (run->copy_threads > COPY_THREADS)
-			run->copy_threads = COPY_THREADS;
-	}
-	if (n < COPY_FROM || run->copy_threads == 1)
-	{
-		memcpy(to, from, n);
-		return RB_OK;
-	}
-#pragma omp parallel for schedule(static) num_threads(run->copy_threads)
-	for (size_t at = 0; at < n; at += COPY_GRAIN)
-		memcpy((char *) to + at, (const char *) from + at,
-			   n - at < COPY_GRAIN ? n - at : COPY_GRAIN);
-	return RB_OK;
+	char *to;
+	const char *from;
+} rb_copy;
+
+static void
+copy_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_copy *copy = (const rb_copy *) arg;
+
+	(void) me;
+	memcpy(copy->to + from, copy->from + from, to - from);
 }
 
-rb_status
-rb_upload(rb_run *run, void *to, const void *from, size_t bytes)
+static rb_status
+upload_in_pieces(rb_run *run, rb_thread *me, void *to, const void *from, size_t bytes)
 {
 	rb_lane *lane = run->lane;
 	int k = 0;
 
-	run->ctx->stats.stage[RB_STAGE_UPLOAD].count += bytes;
-	if (is_pinned(from))
-	{
-		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, lane->compute));
-		return RB_OK; /* the caller keeps it until the join ends */
-	}
 	for (size_t at = 0; at < bytes; at += RB_SLOT_BYTES, k++)
 	{
 		size_t n = bytes - at < RB_SLOT_BYTES ? bytes - at : RB_SLOT_BYTES;
 		int s = k % RB_SLOTS;
+		rb_copy copy = {lane->slot[s], (const char *) from + at};
 
 		/* the piece's last use, by this call or an earlier one */
 		RB_TRY(rb_wait(run, lane->slot_done[s]));
-		RB_TRY(copy_parallel(run, lane->slot[s], (const char *) from + at, n));
+		RB_TRY(rb_loop(me, n, COPY_GRAIN, copy_piece, &copy));
 		RB_CUDA(run, cudaMemcpyAsync((char *) to + at, lane->slot[s], n, cudaMemcpyHostToDevice,
 									 lane->compute));
 		RB_CUDA(run, cudaEventRecord(lane->slot_done[s], lane->compute));
 		rb_progress(run->ctx, RB_STAGE_UPLOAD, at + n, bytes);
 	}
 	return RB_OK;
+}
+
+rb_status
+rb_upload(rb_run *run, void *to, const void *from, size_t bytes)
+{
+	int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
+	rb_thread *me;
+	rb_status status;
+
+	run->ctx->stats.stage[RB_STAGE_UPLOAD].count += bytes;
+	if (is_pinned(from))
+	{
+		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, run->lane->compute));
+		return RB_OK; /* the caller keeps it until the join ends */
+	}
+	RB_TRY(rb_team_open(run->ctx, bytes < COPY_FROM ? 1 : threads, &me));
+	status = upload_in_pieces(run, me, to, from, bytes);
+	rb_team_close(&me);
+	return status;
 }
 
 rb_status

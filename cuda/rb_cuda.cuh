@@ -107,7 +107,6 @@ typedef struct rb_run
 	bool stopping;            /* the kernels were told */
 	bool emitted;             /* pairs were handed out: too late to begin again */
 	bool top;                 /* no grid was made yet */
-	int copy_threads;         /* that copy into pinned memory; 0: not asked for yet */
 } rb_run;
 
 /*

@@ -32,7 +32,7 @@ FROM pg_settings WHERE name LIKE 'redblue.%' ORDER BY name;
 SELECT count(*) FROM pg_settings WHERE name LIKE 'redblue.%' AND coalesce(short_desc, '') = '';
 
 -- what it tells of itself
-SELECT version = redblue_version() AS version, build LIKE 'PostgreSQL %' AS build, gmp ~ '^\d' AS gmp, openmp ~ '^\d+$' AS openmp,
+SELECT version = redblue_version() AS version, build LIKE 'PostgreSQL %' AS build, gmp ~ '^\d' AS gmp, openmp = 'not used' AS openmp,
 	threads >= 1 AS threads, cuda IS NOT NULL AS cuda, cuda_device <> '' AS cuda_device
 FROM redblue_info();
 

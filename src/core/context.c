@@ -22,6 +22,8 @@ rb_status_text(rb_status status)
 			return "memory limit exceeded";
 		case RB_OUT_OF_MEMORY:
 			return "out of memory";
+		case RB_NO_THREAD:
+			return "could not create a thread";
 		case RB_TOO_MANY_OBJECTS:
 			return "too many objects";
 		case RB_BAD_GEOMETRY:
@@ -66,22 +68,15 @@ rb_context_init(rb_context *ctx, rb_memory *memory)
 void
 rb_context_stop(rb_context *ctx)
 {
-	__atomic_fetch_or(&ctx->stop, RB_STOP_ASKED, __ATOMIC_RELAXED);
+	rb_or(&ctx->stop, RB_STOP_ASKED);
 }
 
-void
-rb_context_retry(rb_context *ctx)
-{
-	memset(&ctx->error, 0, sizeof(ctx->error));
-	__atomic_fetch_and(&ctx->stop, ~RB_STOP_FAILED, __ATOMIC_RELAXED);
-}
+static pthread_mutex_t error_lock = PTHREAD_MUTEX_INITIALIZER;
 
 rb_status
 rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit, const char *text)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&error_lock);
 	if (ctx->error.status == RB_OK)
 	{
 		ctx->error.need = need;
@@ -92,7 +87,16 @@ rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit, const 
 		ctx->error.text[sizeof(ctx->error.text) - 1] = '\0';
 		ctx->error.status = status;
 	}
-	__atomic_fetch_or(&ctx->stop, RB_STOP_FAILED, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&lock);
+	rb_or(&ctx->stop, RB_STOP_FAILED);
+	pthread_mutex_unlock(&error_lock);
 	return status;
+}
+
+void
+rb_forget_failure(rb_context *ctx)
+{
+	pthread_mutex_lock(&error_lock);
+	memset(&ctx->error, 0, sizeof(ctx->error));
+	rb_and(&ctx->stop, ~RB_STOP_FAILED);
+	pthread_mutex_unlock(&error_lock);
 }

@@ -28,13 +28,14 @@
  * Before all that, where one set is sparse beside the other, what is nowhere near
  * the other is dropped (rb_sieve.h).
  *
- * The work is a tree of OpenMP tasks.  A task holds arrays of its own only while
- * its children run.
+ * The work is a tree of tasks (rb_parallel.h).  A task holds arrays of its own only
+ * while its children run.
  */
+#include "rb_atomic.h"
 #include "rb_core.h"
+#include "rb_parallel.h"
 #include "rb_sieve.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,11 +60,11 @@ typedef struct rb_cpu
 	bool self;
 	int threads;
 	const rb_kernel *kernel;
-	rb_worker **worker;
-	volatile int status; /* the first that was not RB_OK */
-	uint64_t cells;      /* of this file's grids, with the incidences in them */
+	rb_worker **worker;   /* of each thread */
+	pthread_mutex_t lock; /* of what pieces of a loop put together */
+	int status;           /* the first that was not RB_OK; then the context is stopped */
+	uint64_t cells;       /* of this file's grids, with the incidences in them */
 	uint64_t incidences;
-	uint64_t leaf_done; /* for progress */
 } rb_cpu;
 
 static void
@@ -71,16 +72,20 @@ fail(rb_cpu *c, rb_status status)
 {
 	int ok = RB_OK;
 
+	if (status == RB_OK)
+		return;
 	__atomic_compare_exchange_n(&c->status, &ok, (int) status, false, __ATOMIC_RELAXED,
 								__ATOMIC_RELAXED);
+	rb_or(&c->ctx->stop, RB_STOP_FAILED);
 }
 
 static bool
 going(rb_cpu *c)
 {
-	if (rb_should_stop(c->ctx))
-		fail(c, RB_STOPPED);
-	return c->status == RB_OK;
+	if (!rb_should_stop(c->ctx))
+		return true;
+	fail(c, RB_STOPPED);
+	return false;
 }
 
 /* ---- boxes and lists ---- */
@@ -108,29 +113,82 @@ batch_cells(const rb_cpu *c, const rb_grid *grid, const rb_batch_boxes *box, rb_
 					 range);
 }
 
-/* box of the objects of a list, in tasks */
-static void
-bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double lo[3],
-	   double hi[3])
+typedef struct rb_bounds
 {
-	rb_box_empty(lo, hi);
-#pragma omp taskloop default(shared) grainsize(1) if (n > GRAIN)
-	for (uint32_t from = 0; from < n; from += GRAIN)
-	{
-		uint32_t to = n - from > GRAIN ? from + GRAIN : n;
-		double mylo[3], myhi[3];
-		rb_batch_boxes box;
+	rb_cpu *c;
+	const rb_objects *o;
+	rb_list list;
+	double *lo; /* what the pieces found so far */
+	double *hi;
+} rb_bounds;
 
-		rb_box_empty(mylo, myhi);
-		for (uint32_t i = from; i < to && going(c); i += box.n)
-		{
-			batch_load(c, o, entry + i, 0, to - i, &box);
-			for (uint32_t k = 0; k < box.n; k++)
-				rb_box_add(mylo, myhi, box.lo[k], box.hi[k]);
-		}
-#pragma omp critical(rb_cpu_bounds)
-		rb_box_add(lo, hi, mylo, myhi);
+static void
+bounds_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_bounds *b = arg;
+	double lo[3], hi[3];
+	rb_batch_boxes box;
+
+	(void) me;
+	rb_box_empty(lo, hi);
+	for (uint64_t i = from; i < to && going(b->c); i += box.n)
+	{
+		batch_load(b->c, b->o, b->list.entry + i, 0, (uint32_t) (to - i), &box);
+		for (uint32_t k = 0; k < box.n; k++)
+			rb_box_add(lo, hi, box.lo[k], box.hi[k]);
 	}
+	pthread_mutex_lock(&b->c->lock);
+	rb_box_add(b->lo, b->hi, lo, hi);
+	pthread_mutex_unlock(&b->c->lock);
+}
+
+/* box of the objects of a list */
+static void
+bounds(rb_thread *me, rb_cpu *c, const rb_objects *o, rb_list list, double lo[3], double hi[3])
+{
+	rb_bounds b = {c, o, list, lo, hi};
+
+	rb_box_empty(lo, hi);
+	rb_loop(me, list.n, GRAIN, bounds_piece, &b);
+}
+
+static void
+points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_bounds *b = arg;
+	const double *x = b->o->coords;
+	const int dims = rb_kind_dims(b->o->kind);
+	double lo[12], hi[12];
+	uint64_t i = from;
+
+	(void) me;
+	for (int k = 0; k < 12; k++)
+	{
+		lo[k] = HUGE_VAL;
+		hi[k] = -HUGE_VAL;
+	}
+	if (!going(b->c))
+		return;
+	for (; i + 12 <= to; i += 12)
+		for (int k = 0; k < 12; k++)
+		{
+			lo[k] = x[i + k] < lo[k] ? x[i + k] : lo[k];
+			hi[k] = x[i + k] > hi[k] ? x[i + k] : hi[k];
+		}
+	for (int k = 0; i < to; i++, k++)
+	{
+		lo[k] = x[i] < lo[k] ? x[i] : lo[k];
+		hi[k] = x[i] > hi[k] ? x[i] : hi[k];
+	}
+	pthread_mutex_lock(&b->c->lock);
+	for (int k = 0; k < 12; k++)
+	{
+		int a = k % dims;
+
+		b->lo[a] = lo[k] < b->lo[a] ? lo[k] : b->lo[a];
+		b->hi[a] = hi[k] > b->hi[a] ? hi[k] : b->hi[a];
+	}
+	pthread_mutex_unlock(&b->c->lock);
 }
 
 /*
@@ -138,52 +196,14 @@ bounds(rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t n, double
  * numbers are four points of space or six of the plane.
  */
 static void
-bounds_of_all(rb_cpu *c, const rb_objects *o, double lo[3], double hi[3])
+bounds_of_all(rb_thread *me, rb_cpu *c, const rb_objects *o, double lo[3], double hi[3])
 {
-	const int dims = rb_kind_dims(o->kind);
-	const size_t total = (size_t) o->nparts * rb_kind_width(o->kind);
-	const size_t stretch = (size_t) GRAIN * 12;
+	rb_bounds b = {c, o, {NULL, 0}, lo, hi};
 
 	rb_box_empty(lo, hi);
-#pragma omp taskloop default(shared) grainsize(1) if (total > stretch)
-	for (size_t from = 0; from < total; from += stretch)
-	{
-		size_t to = total - from > stretch ? from + stretch : total;
-		double mylo[12], myhi[12];
-		size_t i = from;
-
-		for (int k = 0; k < 12; k++)
-		{
-			mylo[k] = HUGE_VAL;
-			myhi[k] = -HUGE_VAL;
-		}
-		if (!going(c))
-			i = to;
-		for (; i + 12 <= to; i += 12)
-			for (int k = 0; k < 12; k++)
-			{
-				double x = o->coords[i + k];
-
-				mylo[k] = x < mylo[k] ? x : mylo[k];
-				myhi[k] = x > myhi[k] ? x : myhi[k];
-			}
-		for (int k = 0; i < to; i++, k++)
-		{
-			double x = o->coords[i];
-
-			mylo[k] = x < mylo[k] ? x : mylo[k];
-			myhi[k] = x > myhi[k] ? x : myhi[k];
-		}
-#pragma omp critical(rb_cpu_bounds)
-		for (int k = 0; k < 12; k++)
-		{
-			int a = k % dims;
-
-			lo[a] = mylo[k] < lo[a] ? mylo[k] : lo[a];
-			hi[a] = myhi[k] > hi[a] ? myhi[k] : hi[a];
-		}
-	}
-	if (dims == 2)
+	rb_loop(me, (uint64_t) o->nparts * (uint64_t) rb_kind_width(o->kind), (uint64_t) GRAIN * 12,
+			points_piece, &b);
+	if (rb_kind_dims(o->kind) == 2)
 		lo[2] = hi[2] = 0;
 }
 
@@ -215,64 +235,83 @@ sample_boxes(const rb_objects *o, rb_list list, double lo[RB_SAMPLE][3], double 
 	return n;
 }
 
+typedef struct rb_selection
+{
+	rb_cpu *c;
+	const rb_objects *o;
+	const double *lo; /* the region */
+	const double *hi;
+	const rb_sieve *sieve;
+	const rb_sieve *mark;
+	uint32_t *entry;
+	uint32_t *kept; /* of each chunk of GRAIN objects */
+} rb_selection;
+
+static void
+select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_selection *s = arg;
+	rb_cpu *c = s->c;
+	uint32_t k = (uint32_t) from;
+	rb_batch_boxes box;
+	rb_range range[RB_BATCH] __attribute__((aligned(32)));
+
+	(void) me;
+	for (uint64_t i = from; i < to && c->self; i++) /* all there are */
+		s->entry[k++] = (uint32_t) i | RB_STARTS_ALL << RB_INDEX_BITS;
+	for (uint64_t i = from; i < to && !c->self && going(c); i += box.n)
+	{
+		batch_load(c, s->o, NULL, (uint32_t) i, (uint32_t) (to - i), &box);
+		if (s->sieve != NULL)
+			batch_cells(c, &s->sieve->grid, &box, range);
+		for (uint32_t j = 0; j < box.n; j++)
+		{
+			bool in = rb_boxes_overlap(box.lo[j], box.hi[j], s->lo, s->hi);
+
+			if (in && s->sieve != NULL)
+				in = rb_sieve_holds(s->sieve, &range[j]);
+			if (in && s->mark != NULL)
+				rb_sieve_mark(s->mark, &range[j]);
+			s->entry[k] = (uint32_t) (i + j) | RB_STARTS_ALL << RB_INDEX_BITS;
+			k += in;
+		}
+	}
+	s->kept[from / GRAIN] = k - (uint32_t) from;
+}
+
 /*
  * Entries of the objects that reach into the region and, where there is a sieve,
  * into a cell that the other set is in; those cells are marked in mark, where there
  * is one.  Each chunk of GRAIN objects makes its part of the list.
  */
 static rb_status
-select_objects(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3],
-			   const rb_sieve *sieve, const rb_sieve *mark, uint32_t **entry, uint32_t *n)
+select_objects(rb_thread *me, rb_cpu *c, const rb_objects *o, const double lo[3],
+			   const double hi[3], const rb_sieve *sieve, const rb_sieve *mark, uint32_t **entry,
+			   uint32_t *n)
 {
 	uint32_t chunks = o->nparts / GRAIN + 1;
-	uint32_t *kept = NULL;
+	rb_selection s = {c, o, lo, hi, sieve, mark, NULL, NULL};
 	uint32_t total = 0;
 	rb_status status;
 
 	status = rb_array(c->ctx, (void **) entry, o->nparts, sizeof(uint32_t));
+	s.entry = *entry;
 	if (status == RB_OK)
-		status = rb_array(c->ctx, (void **) &kept, chunks, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
-#pragma omp taskloop default(shared) grainsize(1)
-	for (uint32_t chunk = 0; chunk < chunks; chunk++)
+		status = rb_array(c->ctx, (void **) &s.kept, chunks, sizeof(uint32_t));
+	if (status == RB_OK)
 	{
-		uint32_t from = chunk * GRAIN;
-		uint32_t to = o->nparts - from > GRAIN ? from + GRAIN : o->nparts;
-		uint32_t k = from;
-
-		rb_batch_boxes box;
-		rb_range range[RB_BATCH] __attribute__((aligned(32)));
-
-		for (uint32_t i = from; i < to && c->self; i++) /* all there are */
-			(*entry)[k++] = i | RB_STARTS_ALL << RB_INDEX_BITS;
-		for (uint32_t i = from; i < to && !c->self && going(c); i += box.n)
-		{
-			batch_load(c, o, NULL, i, to - i, &box);
-			if (sieve != NULL)
-				batch_cells(c, &sieve->grid, &box, range);
-			for (uint32_t j = 0; j < box.n; j++)
-			{
-				bool in = rb_boxes_overlap(box.lo[j], box.hi[j], lo, hi);
-
-				if (in && sieve != NULL)
-					in = rb_sieve_holds(sieve, &range[j]);
-				if (in && mark != NULL)
-					rb_sieve_mark(mark, &range[j]);
-				(*entry)[k] = (i + j) | RB_STARTS_ALL << RB_INDEX_BITS;
-				k += in;
-			}
-		}
-		kept[chunk] = k - from;
+		memset(s.kept, 0, chunks * sizeof(uint32_t));
+		status = rb_loop(me, o->nparts, GRAIN, select_chunk, &s);
 	}
-	for (uint32_t chunk = 0; chunk < chunks; chunk++)
+	for (uint32_t chunk = 0; chunk < chunks && status == RB_OK; chunk++)
 	{
-		memmove(*entry + total, *entry + (size_t) chunk * GRAIN, kept[chunk] * sizeof(uint32_t));
-		total += kept[chunk];
+		memmove(s.entry + total, s.entry + (size_t) chunk * GRAIN,
+				s.kept[chunk] * sizeof(uint32_t));
+		total += s.kept[chunk];
 	}
-	rb_free(c->ctx->memory, (void **) &kept);
+	rb_free(c->ctx->memory, (void **) &s.kept);
 	*n = total;
-	return RB_OK;
+	return status;
 }
 
 static inline rb_range
@@ -288,31 +327,45 @@ range_of(const rb_grid *grid, const double lo[3], const double hi[3])
 	return r;
 }
 
-/* mark the cells of every step-th object that reaches into the region */
-static void
-sieve_fill(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3], uint32_t step,
-		   const rb_sieve *sieve)
+typedef struct rb_marking
 {
-	const uint32_t stretch = GRAIN * step;
+	rb_cpu *c;
+	const rb_objects *o;
+	const double *lo; /* the region */
+	const double *hi;
+	const rb_sieve *sieve;
+	uint64_t step;
+} rb_marking;
 
-#pragma omp taskloop default(shared) grainsize(1) if (o->nparts > stretch)
-	for (uint64_t from = 0; from < o->nparts; from += stretch)
+static void
+mark_objects(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_marking *m = arg;
+
+	(void) me;
+	for (uint64_t i = from * m->step; i < to * m->step && i < m->o->nparts && going(m->c);
+		 i += m->step)
 	{
-		uint64_t to = o->nparts - from > stretch ? from + stretch : o->nparts;
+		double lo[3], hi[3];
 
-		for (uint64_t i = from; i < to && going(c); i += step)
+		rb_object_box(m->o, (uint32_t) i, lo, hi);
+		if (rb_boxes_overlap(lo, hi, m->lo, m->hi))
 		{
-			double blo[3], bhi[3];
+			rb_range r = range_of(&m->sieve->grid, lo, hi);
 
-			rb_object_box(o, (uint32_t) i, blo, bhi);
-			if (rb_boxes_overlap(blo, bhi, lo, hi))
-			{
-				rb_range r = range_of(&sieve->grid, blo, bhi);
-
-				rb_sieve_mark(sieve, &r);
-			}
+			rb_sieve_mark(m->sieve, &r);
 		}
 	}
+}
+
+/* mark the cells of every step-th object that reaches into the region */
+static void
+sieve_fill(rb_thread *me, rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3],
+		   uint32_t step, const rb_sieve *sieve)
+{
+	rb_marking m = {c, o, lo, hi, sieve, step};
+
+	rb_loop(me, (uint64_t) o->nparts / step + 1, GRAIN, mark_objects, &m);
 }
 
 /*
@@ -322,8 +375,8 @@ sieve_fill(rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3
  * where both sets are dense before it costs anything.
  */
 static rb_status
-sieve_make(rb_cpu *c, const rb_objects *few, const rb_objects *many, const double lo[3],
-		   const double hi[3], rb_sieve sieve[2])
+sieve_make(rb_thread *me, rb_cpu *c, const rb_objects *few, const rb_objects *many,
+		   const double lo[3], const double hi[3], rb_sieve sieve[2])
 {
 	const rb_plan plan = {SIEVE_COST, 0, SIEVE_CELLS};
 	const rb_list all[2] = {{NULL, few->nparts}, {NULL, many->nparts}};
@@ -361,7 +414,7 @@ sieve_make(rb_cpu *c, const rb_objects *few, const rb_objects *many, const doubl
 	{
 		uint32_t tested = 0, held = 0;
 
-		sieve_fill(c, few, lo, hi, look == 0 ? 16 : 1, &sieve[0]);
+		sieve_fill(me, c, few, lo, hi, look == 0 ? 16 : 1, &sieve[0]);
 		for (uint32_t i = 0; i < sample[1].n; i++)
 			if (rb_boxes_overlap(slo[i], shi[i], lo, hi))
 			{
@@ -572,26 +625,34 @@ fill_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, co
 	}
 }
 
-static void
-scatter_parts(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *place,
-			  uint32_t *count, const uint64_t *start, uint32_t *entry)
+typedef struct rb_scatter
 {
-	const uint32_t parts = g->parts;
+	rb_cpu *c;
+	const rb_objects *o;
+	rb_list list;
+	const rb_cells *g;
+	uint32_t *place;
+	uint32_t *count;
+	const uint64_t *start;
+	uint32_t *entry; /* NULL: the first pass */
+} rb_scatter;
 
-#pragma omp taskloop default(shared) grainsize(1) if (parts > 1)
-	for (uint32_t p = 0; p < parts; p++)
-	{
-		uint32_t from = (uint32_t) ((uint64_t) list.n * p / parts);
-		uint32_t to = (uint32_t) ((uint64_t) list.n * (p + 1) / parts);
-		rb_list part = {list.entry + from, to - from};
+static void
+scatter_part(rb_thread *me, void *arg, uint64_t part, uint64_t end)
+{
+	const rb_scatter *s = arg;
+	const uint64_t parts = s->g->parts;
+	const uint64_t from = s->list.n * part / parts;
+	const rb_list list = {s->list.entry + from, (uint32_t) (s->list.n * end / parts - from)};
+	uint32_t *count = s->count + part * s->g->cells;
 
-		if (!going(c))
-			continue;
-		if (entry == NULL)
-			count_objects(c, o, part, g, place + from, count + p * g->cells);
-		else
-			fill_objects(c, o, part, g, place + from, count + p * g->cells, start, entry);
-	}
+	(void) me;
+	if (!going(s->c))
+		return;
+	if (s->entry == NULL)
+		count_objects(s->c, s->o, list, s->g, s->place + from, count);
+	else
+		fill_objects(s->c, s->o, list, s->g, s->place + from, count, s->start, s->entry);
 }
 
 static void
@@ -638,7 +699,8 @@ cells_scan(rb_cells *g, int sides)
 
 /* count, scan, fill; `same` when both lists are one */
 static rb_status
-cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2], bool same)
+cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2],
+		   bool same)
 {
 	int sides = same ? 1 : 2;
 	uint64_t most = 1 + ((uint64_t) list[0].n + list[1].n) / GRAIN;
@@ -649,8 +711,10 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 	/* not more parts than there is work for, nor than make the counts larger than the lists */
 	most = most < room ? most : room;
 	g->parts = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
-	for (int s = 0; s < sides && status == RB_OK; s++)
+	for (int s = 0; s < sides; s++)
 	{
+		rb_scatter count = {c, o[s], list[s], g, NULL, NULL, NULL, NULL};
+
 		status = rb_array(ctx, (void **) &g->count[s], g->parts * g->cells, sizeof(uint32_t));
 		if (status == RB_OK)
 			status = rb_array(ctx, (void **) &g->start[s], g->cells + 1, sizeof(uint64_t));
@@ -659,18 +723,25 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 		if (status != RB_OK)
 			return status;
 		memset(g->count[s], 0, g->parts * g->cells * sizeof(uint32_t));
-		scatter_parts(c, o[s], list[s], g, g->place[s], g->count[s], NULL, NULL);
+		count.place = g->place[s];
+		count.count = g->count[s];
+		status = rb_loop(me, g->parts, 1, scatter_part, &count);
+		if (status != RB_OK)
+			return status;
 	}
-	if (!going(c))
-		return RB_STOPPED;
 	cells_scan(g, sides);
 	for (int s = 0; s < sides; s++)
 	{
-		__atomic_add_fetch(&c->incidences, g->start[s][g->cells], __ATOMIC_RELAXED);
+		rb_scatter fill = {c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], NULL};
+
+		rb_add(&c->incidences, g->start[s][g->cells]);
 		status = rb_array(ctx, (void **) &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
-		scatter_parts(c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], g->entry[s]);
+		fill.entry = g->entry[s];
+		status = rb_loop(me, g->parts, 1, scatter_part, &fill);
+		if (status != RB_OK)
+			return status;
 		rb_free(ctx->memory, (void **) &g->count[s]);
 		rb_free(ctx->memory, (void **) &g->place[s]);
 	}
@@ -679,42 +750,69 @@ cells_make(rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2]
 		g->start[1] = g->start[0];
 		g->entry[1] = g->entry[0];
 	}
-	return going(c) ? RB_OK : RB_STOPPED;
+	return RB_OK;
 }
 
 /* ---- the recursion ---- */
 
-static void join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
-					   const double hi[3], int depth, bool quantiles);
+static void join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same,
+					   const double lo[3], const double hi[3], int depth, bool quantiles);
 
 static void
-leaf(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3])
+leaf(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+	 const double hi[3])
 {
-	rb_status status;
+	if (going(c))
+		fail(c, rb_leaf_join(c->worker[rb_thread_number(me)], red, blue, same, lo, hi));
+}
 
-	if (!going(c))
-		return;
-	status = rb_leaf_join(c->worker[omp_get_thread_num()], red, blue, same, lo, hi);
-	if (status != RB_OK)
-		fail(c, status);
+typedef struct rb_blocks
+{
+	rb_cpu *c;
+	rb_list list[2];
+	bool same;
+	const double *lo;
+	const double *hi;
+} rb_blocks;
+
+static inline uint64_t
+blocks_of(rb_list list)
+{
+	return ((uint64_t) list.n + RB_TILE - 1) / RB_TILE;
+}
+
+static inline rb_list
+block_of(rb_list list, uint64_t i)
+{
+	uint32_t from = (uint32_t) i * RB_TILE;
+
+	return (rb_list){list.entry + from, list.n - from < RB_TILE ? list.n - from : RB_TILE};
+}
+
+static void
+join_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_blocks *b = arg;
+	const uint64_t across = blocks_of(b->list[1]);
+
+	for (uint64_t k = from; k < to; k++)
+	{
+		uint64_t i = k / across, j = k % across;
+
+		if (!b->same || i <= j)
+			leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j), b->same && i == j,
+				 b->lo, b->hi);
+	}
 }
 
 /* every block of red with every block of blue; each unordered pair of blocks when same */
 static void
-join_blocks(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3])
+join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+			const double hi[3])
 {
-#pragma omp taskgroup
-	for (uint32_t i = 0; i < red.n; i += RB_TILE)
-		for (uint32_t j = same ? i : 0; j < blue.n; j += RB_TILE)
-		{
-			rb_list r = {red.entry + i, red.n - i < RB_TILE ? red.n - i : RB_TILE};
-			rb_list b = {blue.entry + j, blue.n - j < RB_TILE ? blue.n - j : RB_TILE};
+	rb_blocks b = {c, {red, blue}, same, lo, hi};
 
-			if (c->status != RB_OK)
-				break;
-#pragma omp task default(shared) firstprivate(r, b, i, j)
-			leaf(c, r, b, same && i == j, lo, hi);
-		}
+	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_block, &b);
 }
 
 /* the box of a cell, about as the rounded map gives it; it only guides */
@@ -749,36 +847,66 @@ cell_box(const double lo[3], const double hi[3], const rb_cells *cells, uint64_t
 	}
 }
 
+/* the cells of a grid, to be joined each with itself */
+typedef struct rb_cells_join
+{
+	rb_cpu *c;
+	const rb_cells *g;
+	bool same;
+	const double *lo;
+	const double *hi;
+	int depth;
+	double crowd; /* red x blue in a cell from which on it is cut at quantiles */
+} rb_cells_join;
+
+static inline rb_list
+list_of(const rb_cells *g, int side, uint64_t cell)
+{
+	return (rb_list){g->entry[side] + g->start[side][cell],
+					 (uint32_t) (g->start[side][cell + 1] - g->start[side][cell])};
+}
+
 /* the cells [from, to) that are small enough for a leaf */
 static void
-join_leaves(rb_cpu *c, const rb_cells *g, uint64_t from, uint64_t to, bool same, const double lo[3],
-			const double hi[3])
+join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	for (uint64_t cell = from; cell < to && c->status == RB_OK; cell++)
+	const rb_cells_join *j = arg;
+
+	for (uint64_t cell = from; cell < to && going(j->c); cell++)
 	{
-		rb_list r = {g->entry[0] + g->start[0][cell],
-					 (uint32_t) (g->start[0][cell + 1] - g->start[0][cell])};
-		rb_list b = {g->entry[1] + g->start[1][cell],
-					 (uint32_t) (g->start[1][cell + 1] - g->start[1][cell])};
-		double clo[3], chi[3];
+		rb_list r = list_of(j->g, 0, cell), b = list_of(j->g, 1, cell);
+		double lo[3], hi[3];
 
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
-		cell_box(lo, hi, g, cell, clo, chi);
-		leaf(c, r, b, same, clo, chi);
-		__atomic_add_fetch(&c->leaf_done, 1, __ATOMIC_RELAXED);
+		cell_box(j->lo, j->hi, j->g, cell, lo, hi);
+		leaf(me, j->c, r, b, j->same, lo, hi);
 	}
 }
 
-/* the tasks outlive this function: they copy its arguments, and the caller waits for them */
+/* one that is too crowded */
 static void
-join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const double hi[3],
-		   int depth, double crowd)
+join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 {
+	const rb_cells_join *j = arg;
+	rb_list r = list_of(j->g, 0, cell), b = list_of(j->g, 1, cell);
+	double lo[3], hi[3];
+
+	(void) end;
+	cell_box(j->lo, j->hi, j->g, cell, lo, hi);
+	join_lists(me, j->c, r, b, j->same, lo, hi, j->depth + 1, (double) r.n * b.n > j->crowd);
+}
+
+static void
+join_cells(rb_thread *me, rb_cells_join *j)
+{
+	const rb_cells *g = j->g;
 	uint64_t from = 0;
 	uint64_t tests = 0;
+	rb_group group;
 
-	for (uint64_t cell = 0; cell < g->cells && c->status == RB_OK; cell++)
+	rb_group_open(me, &group);
+	for (uint64_t cell = 0; cell < g->cells && !rb_should_stop(j->c->ctx); cell++)
 	{
 		uint64_t nr = g->start[0][cell + 1] - g->start[0][cell];
 		uint64_t nb = g->start[1][cell + 1] - g->start[1][cell];
@@ -787,31 +915,21 @@ join_cells(rb_cpu *c, const rb_cells *g, bool same, const double lo[3], const do
 			continue;
 		if (nr > RB_TILE || nb > RB_TILE)
 		{
-#pragma omp task default(none) firstprivate(c, g, same, lo, hi, depth, crowd, cell, nr, nb)
-			{
-				rb_list r = {g->entry[0] + g->start[0][cell], (uint32_t) nr};
-				rb_list b = {g->entry[1] + g->start[1][cell], (uint32_t) nb};
-				double clo[3], chi[3];
-
-				cell_box(lo, hi, g, cell, clo, chi);
-				join_lists(c, r, b, same, clo, chi, depth + 1, (double) nr * nb > crowd);
-			}
+			rb_group_spawn(me, join_crowded, j, cell, cell + 1);
 			continue;
 		}
 		/* small cells in a row make one task */
 		tests += nr * nb + 64 * (nr + nb);
 		if (tests >= TASK_TESTS)
 		{
-			uint64_t to = cell + 1;
-
-#pragma omp task default(none) firstprivate(c, g, from, to, same, lo, hi)
-			join_leaves(c, g, from, to, same, lo, hi);
-			from = to;
+			rb_group_spawn(me, join_leaves, j, from, cell + 1);
+			from = cell + 1;
 			tests = 0;
 		}
 	}
 	if (tests > 0)
-		join_leaves(c, g, from, g->cells, same, lo, hi);
+		join_leaves(me, j, from, g->cells);
+	rb_group_wait(me);
 }
 
 /*
@@ -963,8 +1081,8 @@ worth_it(const rb_cells *g, rb_list red, rb_list blue)
  * All pairs of two lists that this cell (lo, hi) owns.
  */
 static void
-join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
-		   int depth, bool quantiles)
+join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+		   const double hi[3], int depth, bool quantiles)
 {
 	const rb_objects *o[2] = {c->red, c->blue};
 	const rb_list list[2] = {red, blue};
@@ -978,7 +1096,7 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], 
 		return;
 	if (red.n <= RB_TILE && blue.n <= RB_TILE && !fixed)
 	{
-		leaf(c, red, blue, same, lo, hi);
+		leaf(me, c, red, blue, same, lo, hi);
 		return;
 	}
 
@@ -986,11 +1104,11 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], 
 	memcpy(rlo, lo, sizeof(rlo));
 	memcpy(rhi, hi, sizeof(rhi));
 	if (depth > 0)
-		bounds(c, c->red, red.entry, red.n, rlo, rhi);
+		bounds(me, c, c->red, red, rlo, rhi);
 	memcpy(blo, rlo, sizeof(blo));
 	memcpy(bhi, rhi, sizeof(bhi));
 	if (depth > 0 && !same)
-		bounds(c, c->blue, blue.entry, blue.n, blo, bhi);
+		bounds(me, c, c->blue, blue, blo, bhi);
 	if (!going(c))
 		return;
 	for (int a = 0; a < 3; a++)
@@ -1013,16 +1131,17 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], 
 	{
 		double began = rb_now_ms();
 
-		status = cells_make(c, &g, o, list, same);
+		status = cells_make(me, c, &g, o, list, same);
 		if (depth == 0) /* further down it is a part of what the leaves are timed with */
 			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
 		{
-			__atomic_add_fetch(&c->cells, g.cells, __ATOMIC_RELAXED);
+			rb_cells_join cells = {c, &g, same, rlo, rhi, depth, KEPT * red.n * blue.n};
+
+			rb_add(&c->cells, g.cells);
 			helps = depth == 0 || worth_it(&g, red, blue);
-#pragma omp taskgroup
 			if (helps)
-				join_cells(c, &g, same, rlo, rhi, depth, KEPT * red.n * blue.n);
+				join_cells(me, &cells);
 		}
 		else
 			fail(c, status);
@@ -1033,14 +1152,15 @@ join_lists(rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3], 
 	if (status != RB_OK || helps)
 		return;
 	if (!quantiles && depth < DEPTH)
-		join_lists(c, red, blue, same, rlo, rhi, depth + 1, true);
+		join_lists(me, c, red, blue, same, rlo, rhi, depth + 1, true);
 	else
-		join_blocks(c, red, blue, same, rlo, rhi);
+		join_blocks(me, c, red, blue, same, rlo, rhi);
 }
 
 static void
-join_all(rb_cpu *c)
+join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
+	rb_cpu *c = arg;
 	double lo[2][3], hi[2][3];
 	rb_list list[2];
 	uint32_t *entry[2] = {NULL, NULL};
@@ -1051,23 +1171,24 @@ join_all(rb_cpu *c)
 	double began = rb_now_ms();
 	rb_status status = RB_OK;
 
+	(void) from, (void) to;
 	rb_progress(c->ctx, RB_STAGE_GRID, 0, 0);
 	for (int s = 0; s < sides; s++)
-		bounds_of_all(c, o[s], lo[s], hi[s]);
+		bounds_of_all(me, c, o[s], lo[s], hi[s]);
 	for (int a = 0; a < 3 && !c->self; a++)
 	{
 		lo[0][a] = lo[0][a] > lo[1][a] ? lo[0][a] : lo[1][a];
 		hi[0][a] = hi[0][a] < hi[1][a] ? hi[0][a] : hi[1][a];
 	}
 	if (!c->self)
-		status = sieve_make(c, o[few], o[1 - few], lo[0], hi[0], sieve);
+		status = sieve_make(me, c, o[few], o[1 - few], lo[0], hi[0], sieve);
 	/* the larger set through the sieve of the smaller, then that through what is left */
 	for (int k = 0; k < sides && status == RB_OK; k++)
 	{
 		int s = c->self ? 0 : k == 0 ? 1 - few : few;
 		bool sieved = sieve[0].word != NULL;
 
-		status = select_objects(c, o[s], lo[0], hi[0], sieved ? &sieve[k] : NULL,
+		status = select_objects(me, c, o[s], lo[0], hi[0], sieved ? &sieve[k] : NULL,
 								sieved && k == 0 ? &sieve[1] : NULL, &entry[s], &list[s].n);
 		list[s].entry = entry[s];
 	}
@@ -1081,7 +1202,7 @@ join_all(rb_cpu *c)
 			list[1] = list[0];
 		c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, 0);
-		join_lists(c, list[0], list[1], c->self, lo[0], hi[0], 0, false);
+		join_lists(me, c, list[0], list[1], c->self, lo[0], hi[0], 0, false);
 	}
 	for (int s = 0; s < sides; s++)
 		rb_free(c->ctx->memory, (void **) &entry[s]);
@@ -1091,6 +1212,7 @@ static rb_status
 join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	rb_cpu c = {0};
+	rb_thread *me;
 	rb_status status;
 
 	c.ctx = ctx;
@@ -1101,27 +1223,27 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.kernel = rb_kernel_best();
 	if (c.red->nparts == 0 || c.blue->nparts == 0)
 		return RB_OK;
-	status = rb_count_threads(ctx, &c.threads);
+	status = rb_team_open(ctx, ctx->threads, &me);
 	if (status != RB_OK)
 		return status;
+	c.threads = rb_team_threads(me);
 	ctx->stats.threads = c.threads;
 
 	status = rb_array(ctx, (void **) &c.worker, c.threads, sizeof(rb_worker *));
-	if (status != RB_OK)
-		return status;
-	memset(c.worker, 0, c.threads * sizeof(rb_worker *));
+	if (status == RB_OK)
+		memset(c.worker, 0, c.threads * sizeof(rb_worker *));
 	for (int t = 0; t < c.threads && status == RB_OK; t++)
 		status = rb_worker_create(ctx, job, sink, &c.worker[t]);
 
 	if (status == RB_OK)
 	{
-#pragma omp parallel num_threads(c.threads)
-#pragma omp single
-		join_all(&c);
-
-		for (int t = 0; t < c.threads && c.status == RB_OK; t++)
-			fail(&c, rb_worker_flush(c.worker[t]));
-		status = c.status;
+		pthread_mutex_init(&c.lock, NULL);
+		status = rb_loop(me, 1, 1, join_all, &c);
+		for (int t = 0; t < c.threads && status == RB_OK; t++)
+			status = rb_worker_flush(c.worker[t]);
+		if (c.status != RB_OK)
+			status = c.status;
+		pthread_mutex_destroy(&c.lock);
 		for (int t = 0; t < c.threads; t++)
 			rb_worker_report(c.worker[t], &ctx->stats);
 		/* what the caller has timed, and one thread took, stays as it is */
@@ -1130,9 +1252,10 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		ctx->stats.cells += c.cells;
 		ctx->stats.stage[RB_STAGE_GRID].count += c.incidences;
 	}
-	for (int t = 0; t < c.threads; t++)
+	for (int t = 0; t < c.threads && c.worker != NULL; t++)
 		rb_worker_destroy(ctx, c.worker[t]);
 	rb_free(ctx->memory, (void **) &c.worker);
+	rb_team_close(&me);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 

@@ -5,48 +5,69 @@
  */
 #include "rb_core.h"
 #include "rb_pair.h"
+#include "rb_parallel.h"
 
 #define BLOCK 1024 /* pairs that a thread takes at once */
+
+typedef struct rb_decision
+{
+	rb_context *ctx;
+	const rb_objects *red;
+	const rb_objects *blue;
+	rb_pair *pairs;
+	uint64_t integer;
+	uint64_t expansion;
+	uint64_t gmp;
+} rb_decision;
+
+/* emptied in place */
+static void
+decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_decision *d = arg;
+	const rb_objects *red = d->red, *blue = d->blue;
+	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
+	rb_exact_env env = {d->ctx->filters, true, 0, 0, 0};
+
+	(void) me;
+	for (uint64_t i = from; i < to && !rb_should_stop(d->ctx); i++)
+	{
+		rb_pair *p = &d->pairs[i];
+
+		if (rb_pair_meet(&env, red->kind, blue->kind, red->coords + p->red * red_width,
+						 blue->coords + p->blue * blue_width) != 1)
+			p->red = UINT32_MAX;
+	}
+	rb_add(&d->integer, env.integer);
+	rb_add(&d->expansion, env.expansion);
+	rb_add(&d->gmp, env.gmp);
+}
 
 rb_status
 rb_decide_pairs(rb_context *ctx, const rb_objects *red, const rb_objects *blue, rb_pair *pairs,
 				size_t n, size_t *kept)
 {
-	uint64_t integer = 0, expansion = 0, gmp = 0;
-	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
+	rb_decision d = {ctx, red, blue, pairs, 0, 0, 0};
+	size_t blocks = (n + BLOCK - 1) / BLOCK;
 	size_t k = 0;
-	int threads;
-	rb_status status = rb_count_threads(ctx, &threads);
+	rb_thread *me;
+	rb_status status;
 
+	/* not more threads than have a block */
+	status = rb_team_open(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, &me);
 	if (status != RB_OK)
 		return status;
-
-		/* blocks are emptied in place; they are moved together afterwards, in order */
-#pragma omp parallel for schedule(dynamic) num_threads(threads) \
-	reduction(+ : integer, expansion, gmp)
-	for (size_t from = 0; from < n; from += BLOCK)
-	{
-		size_t to = n - from < BLOCK ? n : from + BLOCK;
-		rb_exact_env env = {.filters = ctx->filters, .exact = true};
-
-		for (size_t i = from; i < to && !rb_should_stop(ctx); i++)
-		{
-			if (rb_pair_meet(&env, red->kind, blue->kind, red->coords + pairs[i].red * red_width,
-							 blue->coords + pairs[i].blue * blue_width) != 1)
-				pairs[i].red = UINT32_MAX;
-		}
-		integer += env.integer;
-		expansion += env.expansion;
-		gmp += env.gmp;
-	}
-	if (rb_should_stop(ctx))
-		return RB_STOPPED;
+	status = rb_loop(me, n, BLOCK, decide_block, &d);
+	rb_team_close(&me);
+	if (status != RB_OK)
+		return status;
+	/* what is left is moved together, in order */
 	for (size_t i = 0; i < n; i++)
 		if (pairs[i].red != UINT32_MAX)
 			pairs[k++] = pairs[i];
-	ctx->stats.exact_integer += integer;
-	ctx->stats.exact_expansion += expansion;
-	ctx->stats.exact_gmp += gmp;
+	ctx->stats.exact_integer += d.integer;
+	ctx->stats.exact_expansion += d.expansion;
+	ctx->stats.exact_gmp += d.gmp;
 	*kept = k;
 	return RB_OK;
 }

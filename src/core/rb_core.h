@@ -54,11 +54,6 @@ rb_array(rb_context *ctx, void **block, size_t n, size_t element)
 	return RB_OK;
 }
 
-/* ---- threads.c ---- */
-
-/* of the ctx->threads wished for, how many can be had at once; at least 1 */
-extern rb_status rb_count_threads(rb_context *ctx, int *have);
-
 /* ---- unique.c ---- */
 
 typedef struct rb_unique

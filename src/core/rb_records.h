@@ -22,7 +22,7 @@
 #ifndef RB_RECORDS_H
 #define RB_RECORDS_H
 
-#include "redblue.h"
+#include "rb_parallel.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -54,7 +54,8 @@ typedef struct rb_record
 extern void rb_record_pairs(const rb_record *record, rb_pair *out);
 
 /*
- * Bytes in, pairs out.  Starts as zeros; rb_record_reader_free gives its memory back.
+ * Bytes in, pairs out.  Starts as zeros; rb_record_reader_free gives its memory back and
+ * ends its threads.
  */
 typedef struct rb_record_reader
 {
@@ -63,8 +64,8 @@ typedef struct rb_record_reader
 	size_t nstarts; /* whole records of the bytes at hand */
 	const rb_record **start;
 	size_t starts_cap;
-	int threads;
-	rb_pair *pairs; /* RB_RECORD_PAIRS for each of them */
+	rb_thread *me;  /* of the team that shares them; NULL before the first call */
+	rb_pair *pairs; /* RB_RECORD_PAIRS for each thread of it */
 } rb_record_reader;
 
 /*

@@ -11,6 +11,7 @@
 #ifndef RB_SIEVE_H
 #define RB_SIEVE_H
 
+#include "rb_atomic.h"
 #include "rb_kernel.h"
 
 typedef struct rb_sieve
@@ -53,8 +54,8 @@ rb_sieve_mark(const rb_sieve *s, const rb_range *r)
 				uint64_t mask = rb_sieve_mask(w, from, to);
 
 				/* nearly all are marked already */
-				if ((__atomic_load_n(&s->word[w], __ATOMIC_RELAXED) & mask) != mask)
-					__atomic_fetch_or(&s->word[w], mask, __ATOMIC_RELAXED);
+				if ((rb_get(&s->word[w]) & mask) != mask)
+					rb_or(&s->word[w], mask);
 			}
 		}
 }

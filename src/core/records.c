@@ -9,8 +9,6 @@
 #include "rb_core.h"
 #include "rb_records.h"
 
-#include <omp.h>
-
 #include <string.h>
 
 #define MOST_THREADS 8 /* more than keep up with a bus */
@@ -84,60 +82,80 @@ find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 	return RB_OK;
 }
 
-/* one thread's share; records are taken a few at a time */
-static rb_status
-put_some(rb_context *ctx, const rb_record_reader *r, rb_pair *pairs, size_t *next,
-		 const rb_sink *sink)
+/* the records of a piece of bytes, and where in them the threads are */
+typedef struct rb_putting
 {
+	rb_context *ctx;
+	const rb_record_reader *r;
+	const rb_sink *sink;
+	size_t next;
+	int status; /* what the sink said that was not RB_OK */
+} rb_putting;
+
+/* one share, with a room of its own; records are taken a few at a time */
+static void
+put_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
+{
+	rb_putting *p = arg;
+	const rb_record_reader *r = p->r;
+	rb_pair *pairs = r->pairs + share * RB_RECORD_PAIRS;
 	size_t n = 0;
 	rb_status status = RB_OK;
 
+	(void) me, (void) end;
 	while (status == RB_OK)
 	{
-		size_t i, end;
+		size_t i = rb_add(&p->next, 8);
+		size_t stop = i + 8 < r->nstarts ? i + 8 : r->nstarts;
 
-#pragma omp atomic capture
-		{
-			i = *next;
-			*next += 8;
-		}
 		if (i >= r->nstarts)
 			break;
-		if (rb_should_stop(ctx))
-			return RB_STOPPED;
-		end = r->nstarts - i < 8 ? r->nstarts : i + 8;
-		for (; i < end && status == RB_OK; i++)
+		if (rb_should_stop(p->ctx))
+			return;
+		for (; i < stop && status == RB_OK; i++)
 		{
 			if (RB_RECORD_PAIRS - n < r->start[i]->pairs)
 			{
-				status = sink->put(sink->user, pairs, n);
+				status = p->sink->put(p->sink->user, pairs, n);
 				n = 0;
 			}
 			rb_record_pairs(r->start[i], pairs + n);
 			n += r->start[i]->pairs;
 		}
 	}
-	return status == RB_OK && n > 0 ? sink->put(sink->user, pairs, n) : status;
+	if (status == RB_OK && n > 0)
+		status = p->sink->put(p->sink->user, pairs, n);
+	if (status != RB_OK)
+		rb_set(&p->status, (int) status);
+}
+
+static rb_status
+reader_open(rb_context *ctx, rb_record_reader *r)
+{
+	rb_status status = RB_OK;
+
+	if (r->me == NULL)
+		status =
+			rb_team_open(ctx, ctx->threads < MOST_THREADS ? ctx->threads : MOST_THREADS, &r->me);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &r->part, 1, RB_RECORD_MOST);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &r->pairs,
+						  (size_t) rb_team_threads(r->me) * RB_RECORD_PAIRS, sizeof(rb_pair));
+	return status;
 }
 
 rb_status
 rb_records_put(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n,
 			   const rb_sink *sink)
 {
+	rb_putting putting = {ctx, r, sink, 0, RB_OK};
 	const char *from = bytes;
 	rb_status status = RB_OK;
-	size_t next = 0;
-	int threads;
 
-	if (r->part == NULL)
+	if (r->pairs == NULL)
 	{
-		status = rb_count_threads(ctx, &r->threads);
-		r->threads = r->threads < MOST_THREADS ? r->threads : MOST_THREADS;
-		if (status == RB_OK)
-			status = rb_array(ctx, (void **) &r->part, 1, RB_RECORD_MOST);
-		if (status == RB_OK)
-			status = rb_array(ctx, (void **) &r->pairs, (size_t) r->threads * RB_RECORD_PAIRS,
-							  sizeof(rb_pair));
+		status = reader_open(ctx, r);
 		if (status != RB_OK)
 			return status;
 	}
@@ -159,24 +177,16 @@ rb_records_put(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n
 	}
 	if (status == RB_OK)
 		status = find_records(ctx, r, from, n);
-	if (status != RB_OK)
-		return status;
-	threads = r->nstarts < 64 ? 1 : r->threads;
-#pragma omp parallel num_threads(threads)
-	{
-		rb_status mine = put_some(
-			ctx, r, r->pairs + (size_t) omp_get_thread_num() * RB_RECORD_PAIRS, &next, sink);
-
-		if (mine != RB_OK)
-#pragma omp critical(rb_records)
-			status = mine;
-	}
-	return status;
+	if (status == RB_OK)
+		status = rb_loop(r->me, r->nstarts < 64 ? 1 : (uint64_t) rb_team_threads(r->me), 1,
+						 put_share, &putting);
+	return putting.status != RB_OK ? (rb_status) putting.status : status;
 }
 
 void
 rb_record_reader_free(rb_context *ctx, rb_record_reader *r)
 {
+	rb_team_close(&r->me);
 	rb_free(ctx->memory, (void **) &r->part);
 	rb_free(ctx->memory, (void **) &r->start);
 	rb_free(ctx->memory, (void **) &r->pairs);

@@ -3,7 +3,7 @@
  *	  The whole interface of the core: what goes in, what comes out, who owns it.
  *
  * The core finds which objects (triangles, segments, boxes) of two sets share a
- * point.  It is plain C with OpenMP and GMP and knows neither PostgreSQL nor
+ * point.  It is plain C with threads and GMP and knows neither PostgreSQL nor
  * CUDA.  Data moves in one direction:
  *
  *	  arrays -> grid -> candidate pairs -> filters -> exact signs -> pairs
@@ -28,6 +28,8 @@
 #ifndef REDBLUE_H
 #define REDBLUE_H
 
+#include "rb_atomic.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +50,7 @@ typedef enum rb_status
 	RB_STOPPED,          /* rb_context_stop or the sink asked to stop */
 	RB_OVER_BUDGET,      /* would need more than memory.limit: need and limit say how much */
 	RB_OUT_OF_MEMORY,    /* the operating system refused: need says how much */
+	RB_NO_THREAD,        /* the operating system refused a thread that a join cannot do without */
 	RB_TOO_MANY_OBJECTS, /* more than RB_MAX_OBJECTS in one set */
 	RB_BAD_GEOMETRY,     /* geometry bytes are malformed or unknown: text says what */
 	RB_NO_DEVICE,        /* no driver, no device, or no backend file: text says why */
@@ -93,7 +96,11 @@ extern void rb_memory_refund(rb_memory *memory, uint64_t bytes);
 extern rb_status rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error);
 extern void rb_free(rb_memory *memory, void **block);
 
-/* give idle pooled blocks of this process back to the operating system, but for keep_bytes */
+/*
+ * Give idle pooled blocks of this process back to the operating system, but for
+ * keep_bytes.  For whoever has no more joins at hand: a pool is of use from one to the
+ * next and dead weight in a process that idles.
+ */
 extern void rb_memory_trim(uint64_t keep_bytes);
 
 /* ---- objects ---- */
@@ -305,11 +312,15 @@ typedef struct rb_context
 	uint32_t filters;          /* RB_FILTER_ALL but in tests */
 	rb_stats stats;
 	rb_error error;
-	volatile int stop;       /* 0, or why a running join should end */
-	volatile int stage;      /* rb_stage now at work, for progress displays */
-	volatile uint64_t done;  /* work units of that stage done ... */
-	volatile uint64_t total; /* ... of so many; 0 where unknown */
+	/* these are read and written by several threads: through the functions below */
+	int stop;       /* RB_STOP_* */
+	int stage;      /* rb_stage now at work, for progress displays */
+	uint64_t done;  /* work units of that stage done ... */
+	uint64_t total; /* ... of so many; 0 where unknown */
 } rb_context;
+
+#define RB_STOP_ASKED 1  /* by rb_context_stop */
+#define RB_STOP_FAILED 2 /* what is left to do has no use */
 
 extern void rb_context_init(rb_context *ctx, rb_memory *memory);
 
@@ -322,23 +333,23 @@ extern void rb_context_stop(rb_context *ctx);
 static inline bool
 rb_should_stop(const rb_context *ctx)
 {
-	return ctx->stop != 0;
+	return rb_get(&ctx->stop) != 0;
 }
 
 static inline void
 rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
 {
-	ctx->stage = (int) stage;
-	ctx->done = done;
-	ctx->total = total;
+	rb_set(&ctx->stage, (int) stage);
+	rb_set(&ctx->done, done);
+	rb_set(&ctx->total, total);
 }
 
-/* fill ctx->error (the first failure wins; thread-safe) and return the status */
+/* fill ctx->error (the first failure wins; thread-safe), have all stop, and return the status */
 extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit,
 						 const char *text);
 
-/* the failure is forgotten, because another way is taken; a wish to stop is not */
-extern void rb_context_retry(rb_context *ctx);
+/* undo that: another way is to be tried.  Whoever has asked to stop is still heard. */
+extern void rb_forget_failure(rb_context *ctx);
 
 /* ---- join ---- */
 
@@ -394,6 +405,7 @@ typedef struct rb_batch
 	size_t n;
 } rb_batch;
 
+/* RB_NO_THREAD where the system has no thread for it, or the memory error; else it runs */
 extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 								rb_stream **stream);
 

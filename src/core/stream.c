@@ -10,17 +10,22 @@
  * ring is bounded: when the caller is slow the join waits, so an answer of any
  * size needs the same memory.
  *
- * All signals are blocked while the producer is created, so that it and every
- * thread it makes (the OpenMP team) leave them to the caller's thread.  The
- * team dies with the producer: no thread outlives the stream.
+ * All signals are blocked in the producer and in every thread that it makes: they are
+ * the caller's.  A backend's threads end with its join: none outlives the stream.
+ *
+ * A join that gets no thread of its own does not run.  In the caller's it could not
+ * wait for the caller, nor hear that it is to stop.
  */
 #include "rb_core.h"
+#include "rb_parallel.h"
 
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
+
+/* a backend may be anything, a driver that compiles included; what is not touched is address space */
+#define STACK ((size_t) 8 << 20)
 
 #define SLOTS RB_SIZE(8, 2)
 #define SLOT_PAIRS RB_SIZE(32768, 7)
@@ -78,7 +83,7 @@ push(rb_stream *s, const rb_pair *rows, size_t n)
 		{
 			memcpy(slot_pairs(s, slot) + s->fill[slot % SLOTS], rows, taken * sizeof(rb_pair));
 			s->fill[slot % SLOTS] += taken;
-			s->emitted += taken;
+			rb_add(&s->emitted, taken);
 			rows += taken;
 			n -= taken;
 		}
@@ -105,7 +110,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 	if (!s->unique.needed && !s->job.count_only)
 		return push(s, pairs, n);
 	if (!s->unique.needed)
-		__atomic_add_fetch(&s->emitted, n, __ATOMIC_RELAXED);
+		rb_add(&s->emitted, n);
 
 	/* the set of rows has a lock of its own: when it grows, the reader is not to wait */
 	while (s->unique.needed && n > 0 && status == RB_OK)
@@ -117,7 +122,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 		pthread_mutex_lock(&s->unique_lock);
 		status = rb_unique_rows(&s->unique, pairs, taken, rows, &kept);
 		if (s->job.count_only)
-			s->emitted += kept;
+			rb_add(&s->emitted, kept);
 		pthread_mutex_unlock(&s->unique_lock);
 		if (status == RB_OK && !s->job.count_only)
 			status = push(s, rows, kept);
@@ -153,9 +158,6 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	rb_stream *s = NULL;
 	rb_status status;
 	pthread_condattr_t attr;
-	sigset_t all;
-	sigset_t before;
-	int rc;
 
 	*stream = NULL;
 	if (job->red->nparts > RB_MAX_OBJECTS ||
@@ -188,14 +190,10 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	pthread_condattr_destroy(&attr);
 
 	strncpy(ctx->stats.backend, backend->name, sizeof(ctx->stats.backend) - 1);
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	rc = pthread_create(&s->thread, NULL, produce, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc != 0)
+	if (rb_thread_start(&s->thread, STACK, produce, s) != 0)
 	{
 		rb_stream_close(s);
-		return rb_fail(ctx, RB_OUT_OF_MEMORY, 0, 0, "could not create a thread");
+		return rb_fail(ctx, RB_NO_THREAD, 0, 0, NULL);
 	}
 	s->started = true;
 	*stream = s;

@@ -150,7 +150,7 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		if (!is_left_to_cpu(ctx, status))
 			return status;
 		strlcpy(note, ctx->error.text, sizeof note);
-		rb_context_retry(ctx);
+		rb_forget_failure(ctx);
 	}
 	ctx->stats = before;
 	strlcpy(ctx->stats.backend, rb_backend_cpu.name, sizeof ctx->stats.backend);

@@ -49,6 +49,15 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 											: errdetail("The operating system said: %s.", text),
 							errhint("Lower redblue.memory_limit to what the machine can spare.")));
 			break;
+		case RB_NO_THREAD:
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+					 errmsg("%s: could not create a thread", function),
+					 errdetail("The operating system refused it."),
+					 errhint("Raise the limit on processes and threads of the server's user "
+							 "(ulimit -u) or of its cgroup (pids.max), or join in fewer sessions "
+							 "at once.")));
+			break;
 		case RB_TOO_MANY_OBJECTS:
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -209,7 +209,7 @@ redblue_info(PG_FUNCTION_ARGS)
 	values[0] = CStringGetTextDatum(RB_VERSION);
 	values[1] = CStringGetTextDatum("PostgreSQL " PG_VERSION ", " RB_COMPILER);
 	values[2] = CStringGetTextDatum(gmp_version);
-	values[3] = CStringGetTextDatum(psprintf("%d", _OPENMP));
+	values[3] = CStringGetTextDatum("not used"); /* rb_parallel.h */
 	values[4] = Int32GetDatum(rb_threads(PG_UINT64_MAX));
 	values[5] = BoolGetDatum(cuda);
 	values[6] = CStringGetTextDatum(device);

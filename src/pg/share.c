@@ -21,13 +21,13 @@
  * that found no more.
  */
 #include "rb_pg.h"
+#include "rb_parallel.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #define RB_SLOTS 64
 #define RB_WAIT_US 200
+#define RB_PUMP_STACK ((size_t) 256 << 10)
 #define RB_NOT_ENDED UINT64_MAX
 
 typedef struct rb_slot
@@ -82,7 +82,7 @@ nap(void)
 static bool
 stopped(const rb_pump *pump)
 {
-	return __atomic_load_n(&pump->stop, __ATOMIC_ACQUIRE) != 0;
+	return rb_acquire(&pump->stop) != 0;
 }
 
 /* pairs of rows into blocks of ids; false when it was told to stop */
@@ -95,7 +95,7 @@ put_batch(rb_pump *pump, const rb_batch *batch, uint64 *blocks)
 		const rb_pair *pairs = &batch->pairs[at];
 		double start;
 
-		while (__atomic_load_n(&slot->block, __ATOMIC_ACQUIRE) != 0)
+		while (rb_acquire(&slot->block) != 0)
 		{
 			if (stopped(pump))
 				return false;
@@ -107,7 +107,7 @@ put_batch(rb_pump *pump, const rb_batch *batch, uint64 *blocks)
 		pump->run->emit_ms += rb_clock_ms() - start;
 		at += slot->n;
 		(*blocks)++;
-		__atomic_store_n(&slot->block, *blocks, __ATOMIC_RELEASE);
+		rb_release(&slot->block, *blocks);
 	}
 	return true;
 }
@@ -132,7 +132,7 @@ pump_thread(void *arg)
 	if (status != RB_END)
 		share->error = pump->run->ctx.error;
 	share->error.status = status;
-	__atomic_store_n(&share->end, blocks, __ATOMIC_RELEASE);
+	rb_release(&share->end, blocks);
 	return NULL;
 }
 
@@ -149,19 +149,15 @@ rb_pump *
 rb_pump_start(rb_run *run, rb_share *share)
 {
 	rb_pump *pump = palloc0(sizeof *pump);
-	sigset_t all;
-	sigset_t before;
-	int rc;
 
 	pump->run = run;
 	pump->share = share;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&pump->thread, NULL, pump_thread, pump);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc != 0)
-		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-						errmsg("%s: could not create a thread", run->join->function)));
+	if (rb_thread_start(&pump->thread, RB_PUMP_STACK, pump_thread, pump) != 0)
+	{
+		rb_error error = {RB_NO_THREAD, 0, 0, ""};
+
+		rb_raise(run->join->function, RB_NO_THREAD, &error);
+	}
 	pump->started = true;
 	/* called before that of the run, which was there first */
 	pump->at_end.func = stop_at_end;
@@ -176,7 +172,7 @@ rb_pump_stop(rb_pump *pump)
 {
 	if (!pump->started)
 		return;
-	__atomic_store_n(&pump->stop, 1, __ATOMIC_RELEASE);
+	rb_release(&pump->stop, 1);
 	pthread_join(pump->thread, NULL);
 	pump->started = false;
 }
@@ -187,13 +183,13 @@ rb_pump_stop(rb_pump *pump)
 int
 rb_share_take(rb_share *share, const rb_join *join, int64 *red, int64 *blue)
 {
-	uint64 block = __atomic_fetch_add(&share->claimed, 1, __ATOMIC_RELAXED);
+	uint64 block = rb_add(&share->claimed, 1);
 	rb_slot *slot = &share->slots[block % RB_SLOTS];
 	int n;
 
-	while (__atomic_load_n(&slot->block, __ATOMIC_ACQUIRE) != block + 1)
+	while (rb_acquire(&slot->block) != block + 1)
 	{
-		if (__atomic_load_n(&share->end, __ATOMIC_ACQUIRE) <= block)
+		if (rb_acquire(&share->end) <= block)
 		{
 			/* stopped: by the leader, which wants no more */
 			if (share->error.status != RB_END && share->error.status != RB_STOPPED)
@@ -206,6 +202,6 @@ rb_share_take(rb_share *share, const rb_join *join, int64 *red, int64 *blue)
 	n = (int) slot->n;
 	memcpy(red, slot->red, (size_t) n * sizeof *red);
 	memcpy(blue, slot->blue, (size_t) n * sizeof *blue);
-	__atomic_store_n(&slot->block, 0, __ATOMIC_RELEASE);
+	rb_release(&slot->block, 0);
 	return n;
 }

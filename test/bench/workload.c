@@ -276,17 +276,11 @@ workload_fill(const workload *w, uint64_t first, uint64_t n, double *coords)
 	int width = width_of(w);
 
 	if (w->shape == MAP)
-	{
-#pragma omp parallel for
 		for (uint64_t l = first / LINE; l < (first + n + LINE - 1) / LINE; l++)
 			make_line(w, l, first, first + n, coords);
-	}
 	else
-	{
-#pragma omp parallel for
 		for (uint64_t i = 0; i < n; i++)
 			make_box(w, first + i, coords + i * (uint64_t) width);
-	}
 	for (uint64_t k = 0; w->f32 && k < n * (uint64_t) width; k++)
 		coords[k] = (double) (float) coords[k];
 }

@@ -7,7 +7,6 @@
 #include "rb_core.h"
 #include "rb_records.h"
 
-#include <omp.h>
 #include <string.h>
 
 /* records after each other, and what must come out of them */
@@ -110,10 +109,8 @@ put(void *user, const rb_pair *pairs, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		sum += mix(pairs[i].red, pairs[i].blue);
-#pragma omp atomic
-	g->fingerprint += sum;
-#pragma omp atomic capture
-	all = g->pairs += n;
+	rb_add(&g->fingerprint, sum);
+	all = rb_add(&g->pairs, n) + n;
 	return g->stop_after > 0 && all >= g->stop_after ? RB_STOPPED : RB_OK;
 }
 
@@ -248,8 +245,7 @@ put_once(void *user, const rb_pair *pairs, size_t n)
 	stopper *s = user;
 
 	(void) pairs, (void) n;
-#pragma omp atomic
-	s->puts++;
+	rb_add(&s->puts, 1);
 	if (s->ctx == NULL)
 		return RB_OUT_OF_MEMORY;
 	rb_context_stop(s->ctx);
