@@ -19,10 +19,10 @@
  * as every allocation does (memory.cu), until the join's one deadline.
  */
 #include "rb_cuda.cuh"
+#include "rb_parallel.h"
 
 #include <cuda.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,7 @@
 #define LEAST_CC 75 /* compute capability, times ten */
 #define IDLE_MS 700
 #define POLL_MS 10
+#define KEEPER_STACK ((size_t) 1 << 20) /* the driver works on it */
 /* of the card: what stays in the pool between two joins, for mapping memory is slow */
 #define KEPT_PART 64
 /* what an open device takes of a card, about */
@@ -309,17 +310,13 @@ keeper_init(void)
 static bool
 keeper_start(void)
 {
-	sigset_t all, before;
 	int rc;
 
 	if (keeper_lives)
 		return true;
 	if (keeper_made)
 		pthread_join(keeper, NULL); /* it has let go of the lock for good */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&keeper, NULL, keep, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = rb_thread_start(&keeper, KEEPER_STACK, keep, NULL);
 	keeper_made = keeper_lives = rc == 0;
 	return rc == 0;
 }

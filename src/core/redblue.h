@@ -327,9 +327,6 @@ extern void rb_context_init(rb_context *ctx, rb_memory *memory);
 /* ask a running join to stop; it does within 50 ms.  Async-signal-safe. */
 extern void rb_context_stop(rb_context *ctx);
 
-#define RB_STOP_ASKED 1  /* by rb_context_stop */
-#define RB_STOP_FAILED 2 /* by rb_fail: the other threads need not go on */
-
 static inline bool
 rb_should_stop(const rb_context *ctx)
 {
