@@ -5,6 +5,8 @@ RESET client_min_messages;
 CREATE SCHEMA verdicts;
 CREATE SCHEMA asked;
 SET search_path = asked, public;
+-- thousands of calls: none of them is worth a worker
+SET max_parallel_workers_per_gather = 0;
 CREATE TABLE plain AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 3) i;
 CREATE TABLE policy AS TABLE plain;
 ALTER TABLE policy ENABLE ROW LEVEL SECURITY;
