@@ -122,6 +122,18 @@ ROLLBACK;
 -- a view that is given as one is read as SELECT reads it
 SELECT redblue_box_self_pair_count('logged') AS logged, redblue_box_self_pair_count('numbered') AS numbered;
 TABLE log;
+-- what its functions may not do is to change a table that is in use, be it the other side's
+CREATE TABLE other AS TABLE t;
+CREATE FUNCTION meanwhile(id int, what text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE what; RETURN id; END $$;
+CREATE VIEW drops AS SELECT meanwhile(id, 'DROP TABLE read_only.other') AS id, lx, ly, hx, hy FROM t;
+CREATE VIEW empties AS SELECT meanwhile(id, 'TRUNCATE read_only.other') AS id, lx, ly, hx, hy FROM t;
+CREATE VIEW turns AS SELECT meanwhile(id, 'ALTER TABLE read_only.other ALTER lx TYPE numeric') AS id, lx, ly, hx, hy FROM t;
+\set SHOW_CONTEXT never
+SELECT redblue_box_pair_count('drops', 'other');
+SELECT redblue_box_pair_count('empties', 'other');
+SELECT redblue_box_pair_count('turns', 'other');
+\set SHOW_CONTEXT errors
+SELECT redblue_box_pair_count('t', 'other');
 -- and redblue_into is an INSERT, whose source may do what that of an INSERT may
 CREATE TABLE filled (id bigint);
 SELECT redblue_into('filled', 'SELECT nextval(''ids'') FROM generate_series(1, 2)');

@@ -47,6 +47,36 @@ typedef struct rb_into
 	MemoryContext flush_context; /* what writing the collected rows needs */
 } rb_into;
 
+/* ---- columns ---- */
+
+static bool
+same_types(TupleDesc target, TupleDesc query)
+{
+	if (target->natts != query->natts)
+		return false;
+	for (int i = 0; i < target->natts; i++)
+		if (TupleDescAttr(target, i)->atttypid != TupleDescAttr(query, i)->atttypid)
+			return false;
+	return true;
+}
+
+/* the same columns, in order, with nothing to convert or to fill in? */
+static bool
+same_columns(TupleDesc target, TupleDesc query)
+{
+	if (!same_types(target, query))
+		return false;
+	for (int i = 0; i < target->natts; i++)
+	{
+		Form_pg_attribute to = TupleDescAttr(target, i);
+
+		if (to->attisdropped || to->attidentity != '\0' || to->attgenerated != '\0' ||
+			(to->atttypmod != -1 && to->atttypmod != TupleDescAttr(query, i)->atttypmod))
+			return false;
+	}
+	return true;
+}
+
 /* ---- the DestReceiver ---- */
 
 static void
@@ -108,6 +138,9 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 {
 	rb_into *w = (rb_into *) self;
 
+	/* what was looked at may have been planned anew, of a function that is another by now */
+	if (!same_types(RelationGetDescr(w->target), desc))
+		elog(ERROR, "%s: the columns of the source have changed", into.function);
 	/* the snapshot of the query is taken: it sees none of the rows to come */
 	w->command = GetCurrentCommandId(true);
 	w->bulk = GetBulkInsertState();
@@ -162,25 +195,6 @@ is_plain_table(Relation rel)
 		   (constraints == NULL || constraints->num_check == 0);
 }
 
-/* the same columns, in order, with nothing to convert or to fill in? */
-static bool
-same_columns(TupleDesc target, TupleDesc query)
-{
-	if (target->natts != query->natts)
-		return false;
-	for (int i = 0; i < target->natts; i++)
-	{
-		Form_pg_attribute to = TupleDescAttr(target, i);
-		Form_pg_attribute from = TupleDescAttr(query, i);
-
-		if (to->attisdropped || to->attidentity != '\0' || to->attgenerated != '\0' ||
-			to->atttypid != from->atttypid ||
-			(to->atttypmod != -1 && to->atttypmod != from->atttypmod))
-			return false;
-	}
-	return true;
-}
-
 static bool
 can_multi_insert(Relation target, TupleDesc query)
 {
@@ -221,6 +235,7 @@ open_target(Oid relid)
 
 	if (target->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly("redblue_into()");
+	PreventCommandIfParallelMode("redblue_into()");
 	return target;
 }
 

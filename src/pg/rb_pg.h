@@ -105,6 +105,7 @@ typedef struct rb_source
 	int side;              /* 0 or 1 */
 	const char *sql;       /* one SELECT */
 	Oid heap;              /* a table that can be read without it, or InvalidOid */
+	Relation rel;          /* a table or view, in use until it is read; NULL of a query */
 	double rows;           /* expected; 0: no idea */
 	const char *id_name;   /* NULL: "id" */
 	const char *geom_name; /* NULL: found by its type */

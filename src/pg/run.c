@@ -12,6 +12,7 @@
  */
 #include "rb_pg.h"
 
+#include "access/relation.h"
 #include "access/xact.h"
 #include "executor/spi.h"
 #include "utils/memutils.h"
@@ -116,6 +117,9 @@ read_side(rb_run *run, const rb_source *source)
 	else
 		run_select(source, receiver);
 	rb_builder_objects(builder, &run->objects[source->side]);
+	/* until here no function in a view could change it under us */
+	if (source->rel != NULL)
+		relation_close(source->rel, NoLock);
 
 	error_context_stack = context.previous;
 }

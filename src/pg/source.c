@@ -15,7 +15,6 @@
  */
 #include "rb_pg.h"
 
-#include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "lib/stringinfo.h"
 #include "nodes/nodeFuncs.h"
@@ -86,7 +85,7 @@ rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid, con
 	source->sql = sql.data;
 	source->rows = Max(rel->rd_rel->reltuples, 0);
 	source->heap = rb_heap_readable(rel) ? relid : InvalidOid;
-	relation_close(rel, NoLock);
+	source->rel = rel;
 }
 
 /* ---- queries ---- */
@@ -161,6 +160,7 @@ rb_source_query(rb_source *source, const rb_join *join, int side, const char *te
 	source->geom_name = NULL;
 	source->sql = text;
 	source->heap = InvalidOid;
+	source->rel = NULL;
 	source->rows = 0;
 
 	context.callback = locate_error;
