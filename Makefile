@@ -244,12 +244,15 @@ format:
 format-check:
 	@$(CLANG_FORMAT) --dry-run --Werror --ferror-limit=1 $(FORMATTED)
 
-# One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.
+# One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.  What differs from major to
+# major of PostgreSQL stands in one file.
 rooms:
 	@if grep -rnE 'include.*(postgres|fmgr)\.h' $(wildcard src/core cuda test/core test/fuzz); then \
 		echo "rooms: PostgreSQL is known below src/pg only"; exit 1; fi
 	@if grep -rnE 'cuda_runtime|cudaMalloc' $(wildcard src test/core test/fuzz); then \
 		echo "rooms: CUDA is known below cuda only"; exit 1; fi
+	@if grep -rn PG_VERSION_NUM src --include='*.[ch]' | grep -v '^src/pg/rb_compat.h:'; then \
+		echo "rooms: majors of PostgreSQL are known in src/pg/rb_compat.h only"; exit 1; fi
 	@echo "rooms: in order"
 
 # ---- whole runs ----
