@@ -15,6 +15,7 @@ CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 2>/dev/null) clan
 FUZZ_CC ?= clang-14
 FUZZ_SECONDS ?= 60
 BUILD = build
+COMMA = ,
 
 # make WERROR= turns errors back into warnings, for a compiler newer than ours
 WERROR ?= -Werror
@@ -179,7 +180,7 @@ $(BUILD)/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$(CC) $(CORE_CFLAGS) $(2) -Itest/core -MMD -MP -c -o $$@ $$<
 $(call core_bins,$(1)): $(BUILD)/$(1)/test_%: $(BUILD)/$(1)/test/core/test_%.o $(call core_objs,$(1))
-	$(CC) $(CORE_CFLAGS) $(2) -o $$@ $$^ $(CORE_LIBS)
+	$(CC) $(CORE_CFLAGS) $(2) -o $$@ $$^ $$(CORE_LIBS)
 -include $(patsubst %.o,%.d,$(call core_objs,$(1)) $(addprefix $(BUILD)/$(1)/test/core/,$(addsuffix .d,$(CORE_TESTS))))
 endef
 $(eval $(call core_variant,core,))
@@ -188,13 +189,16 @@ $(eval $(call core_variant,asan,$(ASAN_CFLAGS)))
 $(eval $(call core_variant,tsan,$(TSAN_CFLAGS)))
 $(eval $(call core_variant,valgrind,-O1))
 $(eval $(call core_variant,small,-DRB_SMALL))
+# in the sanitizers' builds the linker, not the program, stands in front of these
+$(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefix -Wl$(COMMA)--wrap=,\
+	malloc calloc realloc aligned_alloc mmap munmap mremap pthread_create)
 .SECONDARY:
 
 # what threads have a part in
 THREADED = test_join test_kinds test_parallel test_records test_stream
 
 .PHONY: core-test core-test-asan core-test-tsan core-test-valgrind
-core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_hard test_kinds test_parallel) \
+core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_hard test_kinds test_parallel test_refusals) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)

@@ -1,0 +1,506 @@
+/*
+ * test_refusals.c
+ *	  What the system may refuse is refused: call after call of malloc, mmap and
+ *	  their kin and of pthread_create, of the whole process, fails in turn, once or
+ *	  from then on.  Every run ends with the right pairs or says what was refused,
+ *	  and leaves nothing behind.
+ *
+ * The functions below stand in front of those of the C library.  The sanitizers have
+ * their own there; in their builds the linker puts ours in front of what our files
+ * call (--wrap), which leaves out what libraries allocate.
+ */
+#define _GNU_SOURCE
+#include "check.h"
+#include "rb_core.h"
+#include "rb_pair.h"
+#include "rb_records.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifdef RB_OPENMP
+
+int
+main(void)
+{
+	printf("ok 1 # skip the OpenMP runtime ends a process that is refused anything\n");
+	return 0;
+}
+
+#else
+
+/* ---- the refusing functions ---- */
+
+enum
+{
+	HEAP,
+	MAP,
+	THREAD,
+	SORTS
+};
+
+static int armed;           /* calls are counted, and one is refused */
+static long until;          /* so many calls go well */
+static long calls;          /* since it was armed */
+static long refused[SORTS]; /* since then */
+static bool for_good;       /* all that come after, too */
+static long mapped;         /* bytes mapped and not unmapped */
+
+static bool
+refuse(int sort)
+{
+	long call;
+
+	if (!rb_get(&armed))
+		return false;
+	call = rb_add(&calls, 1);
+	if (call != until && !(for_good && call > until))
+		return false;
+	rb_add(&refused[sort], 1);
+	errno = sort == THREAD ? EAGAIN : ENOMEM;
+	return true;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MINE(name) __wrap_##name
+#define LIBC(name, libc) __real_##name
+#else
+#define MINE(name) name
+#define LIBC(name, libc) libc
+#endif
+
+extern void *LIBC(malloc, __libc_malloc)(size_t);
+extern void *LIBC(calloc, __libc_calloc)(size_t, size_t);
+extern void *LIBC(realloc, __libc_realloc)(void *, size_t);
+extern void *LIBC(aligned_alloc, __libc_memalign)(size_t, size_t);
+
+#pragma GCC visibility push(default) /* for the libraries' calls as well */
+extern void *MINE(malloc)(size_t);
+extern void *MINE(calloc)(size_t, size_t);
+extern void *MINE(realloc)(void *, size_t);
+extern void *MINE(aligned_alloc)(size_t, size_t);
+extern void *MINE(mmap)(void *, size_t, int, int, int, off_t);
+extern int MINE(munmap)(void *, size_t);
+extern void *MINE(mremap)(void *, size_t, size_t, int, ...);
+extern int MINE(pthread_create)(pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
+#pragma GCC visibility pop
+
+void *
+MINE(malloc)(size_t size)
+{
+	return refuse(HEAP) ? NULL : LIBC(malloc, __libc_malloc)(size);
+}
+
+void *
+MINE(calloc)(size_t n, size_t size)
+{
+	return refuse(HEAP) ? NULL : LIBC(calloc, __libc_calloc)(n, size);
+}
+
+void *
+MINE(realloc)(void *old, size_t size)
+{
+	return refuse(HEAP) ? NULL : LIBC(realloc, __libc_realloc)(old, size);
+}
+
+void *
+MINE(aligned_alloc)(size_t align, size_t size)
+{
+	return refuse(HEAP) ? NULL : LIBC(aligned_alloc, __libc_memalign)(align, size);
+}
+
+void *
+MINE(mmap)(void *at, size_t size, int access, int flags, int fd, off_t offset)
+{
+	if (refuse(MAP))
+		return MAP_FAILED;
+	rb_add(&mapped, (long) size);
+	return (void *) syscall(SYS_mmap, at, size, access, flags, fd, offset);
+}
+
+int
+MINE(munmap)(void *at, size_t size)
+{
+	rb_add(&mapped, -(long) size);
+	return (int) syscall(SYS_munmap, at, size);
+}
+
+void *
+MINE(mremap)(void *at, size_t old, size_t size, int flags, ...)
+{
+	if (refuse(MAP))
+		return MAP_FAILED;
+	rb_add(&mapped, (long) size - (long) old);
+	return (void *) syscall(SYS_mremap, at, old, size, flags);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+extern int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
+#define real_create __real_pthread_create
+#else
+static int (*real_create)(pthread_t *, const pthread_attr_t *, void *(*) (void *), void *);
+#endif
+
+int
+MINE(pthread_create)(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *),
+					 void *arg)
+{
+	return refuse(THREAD) ? EAGAIN : real_create(thread, attr, body, arg);
+}
+
+/* ---- what is run ---- */
+
+#define THREADS 4
+
+typedef struct answer
+{
+	rb_status status;
+	rb_error error;
+	uint64_t n;
+	uint64_t sum;
+} answer;
+
+static uint64_t
+mix(uint64_t red, uint64_t blue)
+{
+	uint64_t x = red << 32 | blue;
+
+	x = (x + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+	return x ^ x >> 31;
+}
+
+static rb_status
+add(void *user, const rb_pair *pairs, size_t n)
+{
+	answer *a = user;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += mix(pairs[i].red, pairs[i].blue);
+	rb_add(&a->n, n);
+	rb_add(&a->sum, sum);
+	return RB_OK;
+}
+
+typedef struct scene
+{
+	const char *name;
+	answer (*run)(rb_memory *memory, const struct scene *scene);
+	rb_kind red_kind;
+	rb_kind blue_kind;
+	uint32_t red_n;  /* objects */
+	uint32_t blue_n; /* 0: red with itself */
+	double size;     /* of an object; the world is 2 wide */
+	double crowd;    /* share of the objects in one corner of that corner, and so on */
+	uint32_t parts;  /* of a row, at most */
+	bool count_only;
+} scene;
+
+/* the sides of the scene at hand */
+static rb_objects sides[2];
+
+static double
+unit(void)
+{
+	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
+}
+
+static void
+make_side(const scene *s, int side, rb_kind kind, uint32_t n)
+{
+	int width = rb_kind_width(kind), dims = rb_kind_dims(kind);
+	double *c = malloc(((size_t) n + 1) * (size_t) width * sizeof(double));
+	uint32_t *row_of = NULL, row = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double *p = c + (size_t) i * (size_t) width;
+		double scale = 1, centre[3];
+
+		while (s->crowd > 0 && scale > 1e-9 && unit() < 2 * s->crowd - 1)
+			scale /= 64;
+		for (int a = 0; a < dims; a++)
+			centre[a] = scale * unit();
+		for (int k = 0; k < width; k++)
+			p[k] = centre[k % dims] + scale * s->size * unit();
+		for (int a = 0; a < dims && (kind == RB_BOX3 || kind == RB_BOX2); a++)
+			p[dims + a] = p[a] + scale * s->size;
+	}
+	if (s->parts > 1)
+	{
+		row_of = malloc(((size_t) n + 1) * sizeof(uint32_t));
+		for (uint32_t i = 0; i < n; row++)
+			for (uint32_t k = 1 + (uint32_t) check_below((int) s->parts); k > 0 && i < n; k--)
+				row_of[i++] = row;
+	}
+	sides[side] = (rb_objects){kind, n, row_of != NULL ? row : n, c, row_of};
+}
+
+/* the sides go through builders first: rows of one part at once, the others one by one */
+static rb_status
+build(rb_memory *memory, const rb_objects *from, rb_builder *b, rb_objects *to, rb_error *error)
+{
+	const size_t width = (size_t) rb_kind_width(from->kind);
+	int64_t ids[100] = {0};
+
+	rb_builder_init(b, memory, from->kind);
+	for (uint32_t i = 0; i < from->nparts;)
+	{
+		rb_status status;
+
+		if (from->row_of == NULL)
+		{
+			uint32_t n = from->nparts - i < 100 ? from->nparts - i : 100;
+
+			status = rb_builder_append(b, from->coords + i * width, n, ids, NULL, n, error);
+			i += n;
+		}
+		else
+		{
+			uint32_t row = from->row_of[i];
+
+			status = RB_OK;
+			for (; status == RB_OK && i < from->nparts && from->row_of[i] == row; i++)
+			{
+				status = rb_builder_reserve(b, 1, error);
+				if (status == RB_OK)
+					memcpy(b->coords + b->nparts++ * width, from->coords + i * width,
+						   width * sizeof(double));
+			}
+			if (status == RB_OK)
+				status = rb_builder_end_row(b, row, error);
+		}
+		if (status != RB_OK)
+			return status;
+	}
+	rb_builder_objects(b, to);
+	return RB_OK;
+}
+
+static answer
+run_join(rb_memory *memory, const scene *s)
+{
+	answer a = {RB_OK, {0}, 0, 0};
+	rb_builder b[2] = {0};
+	rb_objects o[2];
+	rb_job job = {&o[0], s->blue_n > 0 ? &o[1] : NULL, s->count_only};
+	rb_context ctx;
+	rb_stream *stream = NULL;
+	rb_batch batch;
+
+	rb_context_init(&ctx, memory);
+	ctx.threads = THREADS;
+	a.status = build(memory, &sides[0], &b[0], &o[0], &a.error);
+	if (a.status == RB_OK && s->blue_n > 0)
+		a.status = build(memory, &sides[1], &b[1], &o[1], &a.error);
+	if (a.status == RB_OK)
+	{
+		a.status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
+		while (a.status == RB_OK && (a.status = rb_stream_next(stream, 100, &batch)) == RB_OK)
+			add(&a, batch.pairs, batch.n);
+		rb_stream_close(stream);
+		a.error = ctx.error;
+		if (a.status == RB_END)
+			a.status = RB_OK;
+		if (s->count_only)
+			a.n = ctx.stats.stage[RB_STAGE_EMIT].count;
+	}
+	rb_builder_free(&b[0]);
+	rb_builder_free(&b[1]);
+	return a;
+}
+
+/* every red with every blue, to be decided */
+static answer
+run_decide(rb_memory *memory, const scene *s)
+{
+	answer a = {RB_OK, {0}, 0, 0};
+	rb_context ctx;
+	rb_pair *pairs = NULL;
+	size_t n = (size_t) sides[0].nparts * sides[1].nparts, kept = 0;
+
+	(void) s;
+	rb_context_init(&ctx, memory);
+	ctx.threads = THREADS;
+	a.status = rb_array(&ctx, (void **) &pairs, n, sizeof(rb_pair));
+	if (a.status == RB_OK)
+	{
+		for (size_t i = 0; i < n; i++)
+			pairs[i] =
+				(rb_pair){(uint32_t) (i / sides[1].nparts), (uint32_t) (i % sides[1].nparts)};
+		a.status = rb_decide_pairs(&ctx, &sides[0], &sides[1], pairs, n, &kept);
+		add(&a, pairs, kept);
+	}
+	a.error = ctx.error;
+	rb_free(memory, (void **) &pairs);
+	return a;
+}
+
+/* a record of eight red objects, each of which meets two of six blue ones, as lists */
+#define RECORDS 3000
+#define RECORD_BYTES 96
+
+static answer
+run_records(rb_memory *memory, const scene *s)
+{
+	static char bytes[RECORDS * RECORD_BYTES];
+	const rb_record record = {RECORD_BYTES, 16, 8, 6, 0};
+	answer a = {RB_OK, {0}, 0, 0};
+	rb_sink sink = {add, &a, NULL};
+	rb_record_reader reader;
+	rb_context ctx;
+
+	(void) s;
+	rb_context_init(&ctx, memory);
+	ctx.threads = THREADS;
+	memset(&reader, 0, sizeof(reader));
+	for (uint32_t k = 0; k < RECORDS; k++)
+	{
+		char *to = bytes + k * RECORD_BYTES;
+		uint32_t index[8 + 6];
+		uint8_t count[8], number[16];
+
+		for (uint32_t i = 0; i < 14; i++)
+			index[i] = k * 14 + i;
+		memset(count, 2, sizeof(count));
+		for (uint32_t i = 0; i < 16; i++)
+			number[i] = (uint8_t) (i % 6);
+		memcpy(to, &record, sizeof(record));
+		memcpy(to + 16, index, sizeof(index));
+		memcpy(to + 72, count, sizeof(count));
+		memcpy(to + 80, number, sizeof(number));
+	}
+	/* pieces that cut records */
+	for (size_t at = 0, n; at < sizeof(bytes) && a.status == RB_OK; at += n)
+	{
+		n = sizeof(bytes) - at < 100000 ? sizeof(bytes) - at : 100000;
+		a.status = rb_records_put(&ctx, &reader, bytes + at, n, &sink);
+	}
+	a.error = ctx.error;
+	rb_record_reader_free(&ctx, &reader);
+	return a;
+}
+
+#define MANY RB_SIZE(30000, 1500)
+#define SOME RB_SIZE(3000, 400)
+
+static const scene scenes[] = {
+	{"triangles", run_join, RB_TRIANGLE3, RB_TRIANGLE3, MANY, MANY, 0.1, 0, 1, false},
+	{"a few among many", run_join, RB_TRIANGLE3, RB_TRIANGLE3, 100, MANY, 0.2, 0, 1, false},
+	{"crowds within crowds", run_join, RB_TRIANGLE3, RB_TRIANGLE3, MANY, MANY, 0.1, 0.9, 1, false},
+	{"rows of parts", run_join, RB_TRIANGLE3, RB_SEGMENT3, SOME, MANY, 0.2, 0, 20, false},
+	{"a map with itself", run_join, RB_SEGMENT2, RB_SEGMENT2, MANY, 0, 0.05, 0.3, 1, false},
+	{"boxes in a heap", run_join, RB_BOX3, RB_BOX3, SOME, 0, 1, 0, 1, false},
+	{"boxes counted", run_join, RB_BOX2, RB_BOX2, MANY, SOME, 0.03, 0.8, 1, true},
+	{"pairs to decide", run_decide, RB_TRIANGLE3, RB_TRIANGLE3, 100, 100, 0.5, 0, 1, false},
+	{"records", run_records, RB_BOX3, RB_BOX3, 1, 1, 1, 0, 1, false},
+};
+
+/* one run with call number k refused; false when it did not get so far */
+static bool
+run_refused(const scene *s, const answer *truth, long k, bool from_then_on, long total[SORTS])
+{
+	rb_memory *memory = NULL;
+	answer a = {RB_OUT_OF_MEMORY, {RB_OUT_OF_MEMORY, 1, 0, ""}, 0, 0};
+	long before, hits;
+
+	/* no block may come from an earlier run */
+	rb_memory_trim(0);
+	before = rb_get(&mapped);
+	memset(refused, 0, sizeof(refused));
+	calls = 0;
+	until = k;
+	for_good = from_then_on;
+	rb_set(&armed, 1);
+	memory = rb_memory_create((uint64_t) 1 << 32);
+	if (memory != NULL)
+		a = s->run(memory, s);
+	rb_set(&armed, 0);
+
+	hits = refused[HEAP] + refused[MAP] + refused[THREAD];
+	if (a.status == RB_OK)
+		CHECK(a.n == truth->n && a.sum == truth->sum, "%s, call %ld: %lu pairs, not %lu", s->name,
+			  k, (unsigned long) a.n, (unsigned long) truth->n);
+	else
+		CHECK(hits > 0 && a.status == a.error.status &&
+				  ((a.status == RB_OUT_OF_MEMORY && a.error.need > 0) || a.status == RB_NO_THREAD),
+			  "%s, call %ld: %s, need %lu", s->name, k, rb_status_text(a.status),
+			  (unsigned long) a.error.need);
+	/* threads refused are no reason to talk of memory, nor memory of threads */
+	CHECK(a.status != RB_NO_THREAD || refused[THREAD] > 0, "%s, call %ld: no thread", s->name, k);
+	CHECK(a.status != RB_OUT_OF_MEMORY || refused[HEAP] + refused[MAP] > 0,
+		  "%s, call %ld: no memory", s->name, k);
+	if (memory != NULL)
+		CHECK(rb_memory_used(memory) == 0, "%s, call %ld: %lu bytes in use", s->name, k,
+			  (unsigned long) rb_memory_used(memory));
+	rb_memory_destroy(memory);
+	rb_memory_trim(0);
+	CHECK(rb_get(&mapped) == before, "%s, call %ld: %ld bytes mapped", s->name, k,
+		  rb_get(&mapped) - before);
+	for (int sort = 0; sort < SORTS; sort++)
+		total[sort] += refused[sort];
+	return hits > 0;
+}
+
+static const scene *at_hand;
+
+/* large sides shrink with the number of rounds of other tests */
+static uint32_t
+objects(uint32_t n)
+{
+	return n < SOME ? n : (uint32_t) check_rounds(n);
+}
+
+static void
+every_call_in_turn(void)
+{
+	const scene *s = at_hand;
+	rb_memory *memory = rb_memory_create((uint64_t) 1 << 32);
+	answer truth = s->run(memory, s);
+	long total[SORTS] = {0};
+
+	CHECK(truth.status == RB_OK && truth.n > 0, "%s: %s, %lu pairs", s->name,
+		  rb_status_text(truth.status), (unsigned long) truth.n);
+	rb_memory_destroy(memory);
+	for (int from_then_on = 0; from_then_on < 2; from_then_on++)
+	{
+		long k = 0;
+
+		/* threads make calls in any order, so a few runs in a row must get through */
+		for (int whole = 0; whole < 3; k++)
+			whole = run_refused(s, &truth, k, from_then_on == 1, total) ? 0 : whole + 1;
+		printf("# %s: %ld runs\n", s->name, k);
+	}
+	printf("# %s: %lu pairs; refused %ld blocks, %ld maps, %ld threads\n", s->name,
+		   (unsigned long) truth.n, total[HEAP], total[MAP], total[THREAD]);
+	CHECK(total[HEAP] + total[MAP] > 0 && total[THREAD] > 0, "nothing was refused");
+}
+
+int
+main(void)
+{
+#ifndef real_create
+	real_create = dlsym(RTLD_NEXT, "pthread_create");
+#endif
+	alarm(600); /* a run that hangs is a failure */
+	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
+	{
+		at_hand = &scenes[i];
+		make_side(at_hand, 0, at_hand->red_kind, objects(at_hand->red_n));
+		make_side(at_hand, 1, at_hand->blue_kind, objects(at_hand->blue_n));
+		check_run(every_call_in_turn, at_hand->name);
+		for (int side = 0; side < 2; side++)
+		{
+			free((void *) sides[side].coords);
+			free((void *) sides[side].row_of);
+		}
+	}
+	return check_done();
+}
+
+#endif
