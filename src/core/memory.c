@@ -6,10 +6,12 @@
  * block is taken through here, counted against the limit before it is taken,
  * and threaded on a list, so that one call frees them all whatever went wrong.
  *
- * Blocks of 1 MiB and more are mapped with transparent huge pages: touching
- * fresh 4 KiB pages costs several times the copy that fills them.  They grow by
- * mremap, which moves page tables and not bytes.  When freed they go to a small
- * pool of this process and are handed out again with their pages in place.
+ * Blocks of 64 KiB and more are mapped, the large ones with transparent huge pages:
+ * touching fresh 4 KiB pages costs several times the copy that fills them.  They grow
+ * by mremap, which moves page tables and not bytes.  When freed they go to a small
+ * pool of this process and are handed out again with their pages in place.  (The
+ * heap would do for those of less than 1 MiB, but it has an arena for each thread, and
+ * each keeps what it once needed for as long as the process lives.)
  *
  * Each block starts with a header of 64 bytes, so the caller's bytes are
  * aligned to a cache line.
@@ -22,8 +24,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define RB_MAPPED_FROM ((size_t) 1 << RB_SIZE(20, 12)) /* smaller blocks come from malloc */
-#define RB_MAP_STEP ((size_t) 1 << RB_SIZE(18, 12))
+#define RB_MAPPED_FROM ((size_t) 1 << RB_SIZE(16, 12)) /* smaller blocks come from malloc */
+#define RB_HUGE_FROM ((size_t) 1 << 20)                /* larger ones get huge pages */
+#define RB_MAP_STEP ((size_t) 1 << RB_SIZE(14, 12))    /* mapped blocks are multiples of this */
+#define RB_HUGE_STEP ((size_t) 1 << RB_SIZE(18, 12))   /* or of this */
 #define RB_LINE ((size_t) 64) /* of the cache */
 #define RB_HUGE_PAGE ((size_t) 1 << 21)
 #define RB_POOL_BYTES ((uint64_t) 64 << 20) /* idle blocks kept by this process */
@@ -258,7 +262,8 @@ block_map(rb_block *old, size_t size)
 		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
 		return NULL;
-	madvise(map, size, MADV_HUGEPAGE); /* a wish; without it we are only slower */
+	if (size >= RB_HUGE_FROM)
+		madvise(map, size, MADV_HUGEPAGE); /* a wish; without it we are only slower */
 	((rb_block *) map)->mapped = true;
 	return map;
 }
@@ -268,14 +273,14 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 {
 	rb_block *old = *block != NULL ? (rb_block *) *block - 1 : NULL;
 	size_t old_size = old != NULL ? old->size : 0;
-	size_t size, step;
+	size_t size = bytes + sizeof(rb_block), step;
 	rb_block *fresh;
 	rb_status status;
 
 	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
 		return refuse(error, RB_OVER_BUDGET, bytes, memory->limit);
-	step = bytes + sizeof(rb_block) >= RB_MAPPED_FROM ? RB_MAP_STEP : RB_LINE;
-	size = (bytes + sizeof(rb_block) + step - 1) / step * step;
+	step = size >= RB_HUGE_FROM ? RB_HUGE_STEP : size >= RB_MAPPED_FROM ? RB_MAP_STEP : RB_LINE;
+	size = (size + step - 1) / step * step;
 	if (old_size >= size)
 		return RB_OK; /* blocks do not shrink */
 

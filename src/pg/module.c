@@ -60,6 +60,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("redblue");
 	rb_scan_install();
 	rb_info_install();
+	rb_run_install();
 }
 
 const char *

@@ -17,6 +17,7 @@
 #include "rb_compat.h"
 #include "access/htup.h"
 #include "access/tupdesc.h"
+#include "lib/ilist.h"
 #include "storage/lockdefs.h"
 #include "tcop/dest.h"
 #include "utils/relcache.h"
@@ -269,6 +270,7 @@ typedef struct rb_run
 	const rb_join *join;
 	Oid user; /* with whose rights the sides were read */
 	MemoryContextCallback at_end;
+	dlist_node node; /* in the list of those that are open */
 	rb_memory *memory;
 	rb_context ctx;
 	rb_space space;
@@ -292,6 +294,9 @@ extern bool rb_run_next(rb_run *run, rb_batch *batch);
 
 /* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);
+
+/* when the library is loaded: what is to happen at the end of each transaction */
+extern void rb_run_install(void);
 
 /* what a builder asks while it decodes one long value (rb_builder.poll) */
 extern void rb_look_for_interrupts(void);

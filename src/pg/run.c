@@ -8,6 +8,11 @@
  * its callback closes the run: first the stream, which waits for its threads,
  * then the memory.  So no path out of here leaks.
  *
+ * A process that exits need not reset the context that a run is in (a function may be
+ * called where no transaction's end cleans up), so what is still open is closed
+ * before the C library's exit handlers run: they are to find no thread but this one.
+ * And a session that idles gives back what the core keeps for its next join.
+ *
  * rb_run_next waits in slices of 20 ms and looks for interrupts between them.
  */
 #include "rb_pg.h"
@@ -15,11 +20,15 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "executor/spi.h"
+#include "storage/ipc.h"
 #include "utils/memutils.h"
 
 #include <time.h>
 
 #define RB_WAIT_MS 20
+#define RB_IDLE_BYTES (UINT64CONST(4) << 20) /* kept from one transaction to the next */
+
+static dlist_head open_runs = DLIST_STATIC_INIT(open_runs);
 
 double
 rb_clock_ms(void)
@@ -34,6 +43,39 @@ static void
 close_at_end(void *run)
 {
 	rb_run_close(run);
+}
+
+static void
+close_at_exit(int code, Datum arg)
+{
+	while (!dlist_is_empty(&open_runs))
+		rb_run_close(dlist_head_element(rb_run, node, &open_runs));
+}
+
+static void
+note_open(rb_run *run)
+{
+	static bool registered = false;
+
+	if (!registered)
+		on_proc_exit(close_at_exit, 0);
+	registered = true;
+	dlist_push_head(&open_runs, &run->node);
+}
+
+/* whatever the event: the runs of a transaction are closed when it has ended */
+static void
+trim_at_end(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE ||
+		event == XACT_EVENT_PARALLEL_COMMIT || event == XACT_EVENT_PARALLEL_ABORT)
+		rb_memory_trim(RB_IDLE_BYTES);
+}
+
+void
+rb_run_install(void)
+{
+	RegisterXactCallback(trim_at_end, NULL);
 }
 
 static void
@@ -170,6 +212,7 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	run->user = GetUserId();
 	run->at_end.func = close_at_end;
 	run->at_end.arg = run;
+	note_open(run);
 	MemoryContextRegisterResetCallback(context, &run->at_end);
 
 	run->backend = rb_backend_choose(join->function, run->note, sizeof run->note);
@@ -244,6 +287,9 @@ rb_run_next(rb_run *run, rb_batch *batch)
 void
 rb_run_close(rb_run *run)
 {
+	if (run->node.next != NULL)
+		dlist_delete(&run->node);
+	run->node.next = NULL;
 	rb_stream_close(run->stream);
 	run->stream = NULL;
 	if (run->memory != NULL)
@@ -253,4 +299,7 @@ rb_run_close(rb_run *run)
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}
+	/* closed after the transaction: trim_at_end came too early */
+	if (!IsTransactionState())
+		rb_memory_trim(RB_IDLE_BYTES);
 }

@@ -1,5 +1,6 @@
 # redblue.memory_limit, and a system that has no more: an ERROR that says how
-# much was needed, and a session that goes on.
+# much was needed, and a session that goes on.  And what a session keeps when it
+# idles.
 use strict;
 use warnings;
 use FindBin;
@@ -44,6 +45,27 @@ my $triangles = $session->ask("SELECT (SELECT count(*) FROM red) + (SELECT count
 cmp_ok($enough * 2**20 / $triangles, '<', 72 + 160 + 40,
 	sprintf('%.0f bytes a triangle', $enough * 2**20 / $triangles));
 $session->ask("RESET redblue.memory_limit");
+
+# A session that idles keeps a few megabytes, whatever it has done before.
+my $idle = session($node);
+$idle->ask('SET redblue.threads = 8');
+$idle->ask("SELECT redblue_triangle_pair_count_query('SELECT * FROM red LIMIT 100', 'SELECT * FROM blue LIMIT 100')");
+my $small = backend_rss_kb($idle->{pid});
+my %large = (
+	'a join' => $join,
+	'a count' => "SELECT redblue_triangle_pair_count('red', 'blue')",
+	'a join in a transaction' => "BEGIN;\n$join;\nCOMMIT",
+	'a join of a subtransaction' => "BEGIN;\nSAVEPOINT s;\n$join;\nROLLBACK TO s;\nCOMMIT",
+	'an error' => "SET redblue.memory_limit = '120MB';\n$join;\nRESET redblue.memory_limit",
+	'a cancel' => "SET statement_timeout = 400;\n$join;\nRESET statement_timeout",
+	'a cursor that is left open' => "BEGIN;\nDECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('red', 'blue');\nFETCH 10 FROM c;\nROLLBACK");
+for my $what (sort keys %large)
+{
+	$idle->ask($large{$what}) for 1 .. 2;
+	my $more = backend_rss_kb($idle->{pid}) - $small;
+	cmp_ok($more, '<', 8_000, "$more kB more are kept after $what");
+}
+$idle->quit;
 
 # the operating system says no: only so much more address space for this one process
 my $size = 1024 * Redblue::proc_status($session->{pid}, 'VmSize');

@@ -229,16 +229,23 @@ sub send
 	return;
 }
 
+# is all there that was sent for?
+sub ready
+{
+	my ($self) = @_;
+	$self->{run}->pump_nb if $self->{run}->pumpable;
+	return $self->{out} =~ /^done $self->{n}\n/m && $self->{err} =~ /^done $self->{n}\n/m;
+}
+
 # what came since send: stdout, and stderr in array context
 sub wait_for
 {
 	my ($self, $seconds) = @_;
 	my $until = Time::HiRes::time() + ($seconds // 600);
-	while ($self->{out} !~ /^done $self->{n}\n/m || $self->{err} !~ /^done $self->{n}\n/m)
+	while (!$self->ready)
 	{
 		die "session gone or no answer: $self->{out} $self->{err}"
 		  if Time::HiRes::time() > $until || !$self->{run}->pumpable;
-		$self->{run}->pump_nb;
 		Time::HiRes::sleep(0.002);
 	}
 	(my $out = $self->{out}) =~ s/^done \d+\n//m;

@@ -1,0 +1,192 @@
+# A system that refuses threads or memory: joins get slower or end with an ERROR, and
+# neither a session nor the server ends.
+#
+# RLIMIT_NPROC counts the threads of a user's processes, and RLIMIT_AS a process's
+# address space; both are set from outside, for sessions that run.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use List::Util qw(max min);
+use Time::HiRes qw(sleep time);
+
+plan skip_all => 'these limits do not bind root' if $> == 0;
+
+my ($sessions, $seconds, $steps) = long_run() ? (12, 90, 60) : (12, 8, 16);
+my $node = new_server('refusals');
+load_volmesh($node, 'red', 12, 1, 0.2);
+load_volmesh($node, 'blue', 12, 2, 0.2, 0.31, 0.17, 0.23);
+
+# what is asked, and the answer that the same session gives when nothing is refused
+my @ask = (
+	"SELECT count(*) FROM redblue_triangle_pairs('red', 'blue')",
+	"SELECT redblue_triangle_pair_count('red', 'blue')",
+	"SELECT redblue_triangle_self_pair_count('blue')",
+	"SELECT count(*) FROM redblue_triangle_pairs_query('SELECT id % 100 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM red', 'TABLE blue') WHERE red_id < 50");
+my @s = map { session($node) } 1 .. $sessions;
+$_->ask('SET redblue.threads = 8') for @s;
+my @answer = map { $s[0]->ask($_) } @ask;
+like($_, qr/^\d{4,}$/, "without a limit: $_") for @answer;
+
+# no other processes took their place, and the sessions are who they were
+my $children = "SELECT string_agg(pid::text, ',' ORDER BY pid) FROM pg_stat_activity WHERE backend_type IN ('checkpointer', 'background writer', 'walwriter')";
+my $before = $s[0]->ask($children);
+sub all_alive
+{
+	my ($when) = @_;
+	my @gone = grep { my $s = $_; eval { $s->ask('SELECT pg_backend_pid()') eq $s->{pid} } ? 0 : 1 } @s;
+	is(scalar(@gone), 0, "all sessions live $when");
+	is($node->safe_psql('postgres', $children), $before, "the server was not restarted $when");
+	my $log = slurp_file($node->logfile);
+	unlike($log, qr/terminated by signal|PANIC|exited with exit code|libgomp/, "nothing died $when");
+	return;
+}
+
+sub limit
+{
+	my ($pid, @limits) = @_;
+	system('prlimit', "--pid=$pid", @limits) == 0 or BAIL_OUT('prlimit does not work here');
+	return;
+}
+
+# threads of all processes of this user
+sub threads_of_user
+{
+	my $n = 0;
+	for my $status (glob '/proc/[0-9]*/status')
+	{
+		open(my $in, '<', $status) or next;
+		my $text = join '', <$in>;
+		my ($uid) = $text =~ /^Uid:\s*(\d+)/m;
+		my ($threads) = $text =~ /^Threads:\s*(\d+)/m;
+		$n += $threads if defined $uid && defined $threads && $uid == $>;
+	}
+	return $n;
+}
+
+# All sessions at once, for that long; their answers, right ones and errors, are counted.
+sub storm
+{
+	my ($for) = @_;
+	my %count = (right => 0, wrong => 0, refused => 0, fewer => 0);
+	my $until = time + $for;
+	my $n = 0;
+	my $next = sub {
+		my ($s) = @_;
+		$s->{asked} = $n++ % @ask;
+		$s->send("$ask[$s->{asked}];\nSELECT device FROM redblue_last_run() LIMIT 1");
+	};
+	$next->($_) for @s;
+	my @busy = @s;
+	while (@busy)
+	{
+		for my $s (@busy)
+		{
+			next unless $s->ready;
+			my ($out, $err) = $s->wait_for;
+			my ($pairs, $device) = split /\n/, $out;
+			if ($err =~ /ERROR:  (53000|53200)/) { $count{refused}++; }
+			elsif ($err eq '' && ($pairs // '') eq $answer[ $s->{asked} ])
+			{
+				$count{right}++;
+				$count{fewer}++ if $device =~ /^(\d+) thread/ && $1 < 8;
+			}
+			else { $count{wrong}++; diag("$ask[$s->{asked}]: $out $err"); }
+			$s->{asked} = undef;
+			$next->($s) if time < $until;
+		}
+		@busy = grep { defined $_->{asked} } @busy;
+		sleep 0.001;
+	}
+	return %count;
+}
+
+# ---- threads ----
+
+my $room = threads_of_user() + (long_run() ? 60 : 30);
+limit($_->{pid}, "--nproc=$room:") for @s;
+my %got = eval { storm($seconds) };
+is($@, '', 'every session answers, short of threads');
+is($got{wrong}, 0, "right answers or errors: $got{right}, of these $got{fewer} with fewer threads; $got{refused} errors");
+cmp_ok($got{fewer} + $got{refused}, '>', 0, 'threads were refused');
+cmp_ok($got{right}, '>', 0, 'some joins ran');
+all_alive('short of threads');
+
+# no thread at all
+limit($s[0]->{pid}, '--nproc=1:');
+for my $scan ('on', 'off')
+{
+	my (undef, $err) = $s[0]->ask("SET redblue.custom_scan = $scan;\n$ask[0]");
+	like($err, qr/ERROR:  53000: redblue_triangle_pairs: could not create a thread/, "no thread at all, custom_scan = $scan");
+	like($err, qr/HINT: .*ulimit -u.*pids\.max/, 'the hint names the limit');
+	unlike($err, qr/memory_limit/, 'and not that on memory');
+}
+$s[0]->ask('RESET redblue.custom_scan');
+limit($_->{pid}, '--nproc=unlimited:') for @s;
+%got = eval { storm(1) };
+is($@, '', 'every session answers again');
+is($got{wrong} + $got{refused} + $got{fewer}, 0, "with all threads: $got{right}");
+
+# ---- address space ----
+
+# each step leaves a little more; a session's threads share what there is
+my %seen = (right => 0, refused => 0);
+for my $step (0 .. $steps)
+{
+	my $more = int(64 * 2**20 * $step / $steps);
+	for my $s (@s)
+	{
+		my $size = 1024 * Redblue::proc_status($s->{pid}, 'VmSize');
+		limit($s->{pid}, '--as=' . ($size + $more + 65536 * int(rand 16)) . ':');
+	}
+	%got = eval { storm(0) };
+	is($@, '', sprintf('%d kB more of address space: every session answers', $more / 1024));
+	is($got{wrong}, 0, "right answers or errors: $got{right} and $got{refused}");
+	$seen{$_} += $got{$_} for keys %seen;
+	limit($_->{pid}, '--as=unlimited:') for @s;
+	# nothing is kept of it: the next step starts from where this one did
+	$_->ask('SELECT 1') for @s;
+}
+cmp_ok($seen{refused}, '>', 0, "memory was refused $seen{refused} times");
+cmp_ok($seen{right}, '>', 0, "and sufficed $seen{right} times");
+all_alive('short of memory');
+
+# ---- what is loaded ----
+
+unlike(slurp_file("/proc/$s[0]->{pid}/maps"), qr/libgomp/, 'no OpenMP runtime, which would end the process');
+
+# ---- the end of a session amid a join ----
+
+my %end = (
+	'a scan' => $ask[0],
+	'a function' => "SET redblue.custom_scan = off;\n$ask[0]",
+	'a count' => $ask[1],
+	'a block' => "DO \$\$ BEGIN LOOP PERFORM redblue_triangle_pair_count('red', 'blue'); END LOOP; END \$\$",
+	'a cursor' => "BEGIN;\nDECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('red', 'blue');\nFETCH 10 FROM c;\nSELECT pg_sleep(100)",
+	'a plan' => "PREPARE p AS SELECT 1 WHERE redblue_triangle_pair_count('red', 'blue') > 0;\nEXECUTE p");
+my @ended;
+for my $name (sort keys %end)
+{
+	for my $delay (0.005, 0.02, 0.05)
+	{
+		my $s = session($node);
+		my $sql = "SET redblue.threads = 8;\n" . ("$end{$name};\n" x ($name eq 'a cursor' ? 1 : 200));
+		$s->send($sql);
+		$s->{run}->pump_nb while $s->{in} ne '';
+		sleep $delay;
+		my $t0 = time;
+		$node->safe_psql('postgres', "SELECT pg_terminate_backend($s->{pid}, 10000)");
+		push @ended, time - $t0;
+		ok(!-e "/proc/$s->{pid}", "$name ends with its session") or diag("after $ended[-1] s");
+		eval { $s->{run}->finish };
+	}
+}
+cmp_ok(max(@ended), '<', 5, sprintf('the slowest took %.0f ms', 1000 * max(@ended)));
+all_alive('after that');
+
+$_->quit for @s;
+$node->stop;
+done_testing();
