@@ -59,6 +59,7 @@ _PG_init(void)
 		&rb_setting_custom_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("redblue");
 	rb_scan_install();
+	rb_serial_install();
 }
 
 const char *
