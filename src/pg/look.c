@@ -11,6 +11,7 @@
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "nodes/primnodes.h"
 #include "storage/lmgr.h"

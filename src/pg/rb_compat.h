@@ -11,7 +11,6 @@
 #error "redblue needs PostgreSQL 14 or newer"
 #endif
 
-#include "catalog/pg_namespace.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
