@@ -18,15 +18,18 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
+/* any of its columns: which are needed is asked where it is read */
 static bool
 may_read(Oid relid)
 {
-	bool missing = false;
 	Oid schema = get_rel_namespace(relid);
+	bool missing = false;
 
-	return OidIsValid(schema) && rb_may_use_schema(schema) &&
-		   pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
-		   !missing;
+	if (!OidIsValid(schema) || !rb_may_use_schema(schema))
+		return false;
+	return (pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
+			!missing) ||
+		   pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK;
 }
 
 Relation

@@ -69,7 +69,7 @@ extern void rb_serial_install(void);
 
 /*
  * The relation, locked with AccessShareLock, or NULL: where it is none, where the
- * caller may not read all of it, or where one would have to wait.
+ * caller may not read it, or where one would have to wait.
  */
 extern Relation rb_look_at(Oid relid);
 
