@@ -61,6 +61,7 @@ _PG_init(void)
 	rb_scan_install();
 	rb_info_install();
 	rb_run_install();
+	rb_serial_install();
 }
 
 const char *

@@ -70,8 +70,12 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #if PG_VERSION_NUM >= 160000
 #define rb_may_execute(funcid) \
 	(object_aclcheck(ProcedureRelationId, (funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#define rb_may_use_schema(schema) \
+	(object_aclcheck(NamespaceRelationId, (schema), GetUserId(), ACL_USAGE) == ACLCHECK_OK)
 #else
 #define rb_may_execute(funcid) (pg_proc_aclcheck((funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#define rb_may_use_schema(schema) \
+	(pg_namespace_aclcheck((schema), GetUserId(), ACL_USAGE) == ACLCHECK_OK)
 #endif
 
 /* 15: a message can be shown to its receiver at once; before, it always was */

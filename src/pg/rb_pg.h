@@ -58,7 +58,28 @@ extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
 
 /* ---- scan.c: the functions in FROM, row by row ---- */
 
+/* the join whose pairs an SQL function returns, or NULL */
+extern const rb_join *rb_join_of_function(Oid function);
+
 extern void rb_scan_install(void);
+
+/* ---- serial.c: plans that must not run in parallel mode ---- */
+
+extern void rb_serial_install(void);
+
+/* ---- look.c: relations, before the statement runs ---- */
+
+/*
+ * The relation, locked with AccessShareLock, or NULL: where it is none, where the
+ * caller may not read it, or where one would have to wait.
+ */
+extern Relation rb_look_at(Oid relid);
+
+/* the same of a child or a partition, for which the rights are those of the parent */
+extern Relation rb_look_at_child(Oid relid);
+
+/* are all sides constants that name tables without policies?  If so they stay locked on demand. */
+extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
 /* ---- module.c: settings ---- */
 
