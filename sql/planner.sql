@@ -146,11 +146,20 @@ SELECT explain(format(form, count)) FROM
 		('SELECT unnest(array_fill(1, ARRAY[%s::int]))'), ('SELECT * FROM redblue_box_pairs(CASE WHEN %s > 3 THEN ''a'' ELSE ''b'' END::regclass, ''b'')'),
 		('UPDATE facts SET n = %s WHERE n < %1$s'), ('DELETE FROM facts WHERE n > %s')) f (form) OFFSET 1000;
 SELECT count(*) AS joins FROM redblue_last_run();
--- and the answer is found once where one is enough
-EXPLAIN (COSTS OFF) SELECT * FROM facts WHERE redblue_box_pair_count('a', 'b') > 3;
+-- and the answer is found once: the number is a subquery, which majors show differently
+CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		RETURN NEXT regexp_replace(replace(replace(line, '(InitPlan 1).col1', 'number'), '$0', 'number'), ' \(returns.*\)', '');
+	END LOOP;
+END $$;
+SELECT plan_of($$ SELECT * FROM facts WHERE redblue_box_pair_count('a', 'b') > 3 $$);
+SELECT plan_of($$ SELECT * FROM facts WHERE redblue_box_pair_count('a', (CASE n WHEN 1 THEN 'a' ELSE 'b' END)::regclass) > 3 $$);
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
-EXPLAIN (COSTS OFF) SELECT fact FROM facts WHERE n = redblue_box_pair_count('a', 'b');
+SELECT plan_of($$ SELECT fact FROM facts WHERE n = redblue_box_pair_count('a', 'b') $$);
 SELECT fact FROM facts WHERE n = redblue_box_pair_count('a', 'b');
 RESET enable_seqscan;
 RESET enable_bitmapscan;
@@ -224,6 +233,12 @@ BEGIN
 		RETURN 1;
 	END;
 END $$;
+CREATE FUNCTION careful() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN 1 / (random() * 0)::int;
+EXCEPTION WHEN division_by_zero THEN
+	RETURN 0;
+END $$;
 CREATE TABLE guarded AS TABLE a;
 ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
 CREATE POLICY guard ON guarded USING (id > unsafe());
@@ -257,7 +272,7 @@ CREATE FUNCTION run_of(pairs text) RETURNS TABLE (form text, plans text, workers
 SELECT * FROM run_of($$ redblue_box_pairs('a', 'b') $$);
 SELECT * FROM run($$ SELECT sum(red_id) FROM redblue_box_pairs('children', 'b') $$);
 SELECT * FROM run_of($$ redblue_box_pairs('numbered', 'b', blue_id => 'id') $$);
-SELECT * FROM run_of($$ redblue_box_pairs_query('SELECT *, nextval(''numbers'') FROM a', 'TABLE b') $$);
+SELECT * FROM run_of($$ redblue_box_pairs_query('SELECT * FROM a WHERE id > careful()', 'TABLE b') $$);
 SET ROLE regress_redblue_planner;
 SELECT * FROM run_of($$ redblue_box_pairs('b', 'guarded') $$);
 SELECT count(*) FROM heap WHERE i < 100 AND redblue_box_pair_count('guarded', 'b') > 3;

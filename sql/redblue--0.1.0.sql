@@ -24,12 +24,6 @@ AS 'MODULE_PATHNAME', 'redblue_support' LANGUAGE C STRICT;
 COMMENT ON FUNCTION redblue_support(internal) IS
 'planner support: rows and cost of the pairs functions, from the sizes of their tables';
 
-CREATE FUNCTION redblue_at_run_time(OUT at_run_time boolean, OUT while_planning boolean)
-AS 'SELECT true, false' LANGUAGE sql IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION redblue_at_run_time() IS
-'the default of the last argument of the functions that count: the planner, which otherwise calls a STABLE function of constants to
-estimate with its value, calls none that returns a record, and so none that is given a part of one';
-
 -- ---- triangles ----
 
 CREATE FUNCTION redblue_triangle_pairs(
@@ -51,7 +45,7 @@ columns that are missing, ambiguous, of a wrong type, 53200 redblue.memory_limit
 CREATE FUNCTION redblue_triangle_pairs_query(red text, blue text)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 1000 SUPPORT redblue_support;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pairs_query(text, text) IS
 'redblue_triangle_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
 columns are found by name: id, and ax ay az bx by bz cx cy cz or a geometry. Errors: 0A000 and 42601 for any other text, and those of
@@ -69,7 +63,7 @@ Columns, units and errors as in redblue_triangle_pairs';
 CREATE FUNCTION redblue_triangle_self_pairs_query(mesh text)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 1000 SUPPORT redblue_support;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pairs_query(text) IS
 'redblue_triangle_self_pairs over one query; its text as in redblue_triangle_pairs_query';
 
@@ -90,7 +84,7 @@ is one object, however many pieces it has. Triangles, ids, units and errors as i
 CREATE FUNCTION redblue_segment_triangle_pairs_query(segments text, triangles text)
 RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 1000 SUPPORT redblue_support;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pairs_query(text, text) IS
 'redblue_segment_triangle_pairs over two queries; their texts as in redblue_triangle_pairs_query';
 
@@ -110,7 +104,7 @@ redblue_triangle_pairs, 0A000 curves';
 CREATE FUNCTION redblue_segment_pairs_query(red text, blue text)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 1000 SUPPORT redblue_support;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pairs_query(text, text) IS
 'redblue_segment_pairs over two queries; their texts as in redblue_triangle_pairs_query';
 
@@ -126,7 +120,7 @@ itself. Columns and errors as in redblue_segment_pairs';
 CREATE FUNCTION redblue_segment_self_pairs_query(lines text)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 1000 SUPPORT redblue_support;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pairs_query(text) IS
 'redblue_segment_self_pairs over one query; its text as in redblue_triangle_pairs_query';
 
@@ -149,7 +143,7 @@ Errors: 22023 low > high, mixed dimensions or SRIDs, and those of redblue_triang
 CREATE FUNCTION redblue_box_pairs_query(red text, blue text)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 1000 SUPPORT redblue_support;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pairs_query(text, text) IS
 'redblue_box_pairs over two queries; their texts as in redblue_triangle_pairs_query';
 
@@ -165,7 +159,7 @@ Columns and errors as in redblue_box_pairs';
 CREATE FUNCTION redblue_box_self_pairs_query(boxes text)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 ROWS 1000 SUPPORT redblue_support;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pairs_query(text) IS
 'redblue_box_self_pairs over one query; its text as in redblue_triangle_pairs_query';
 
@@ -174,75 +168,67 @@ COMMENT ON FUNCTION redblue_box_self_pairs_query(text) IS
 CREATE FUNCTION redblue_triangle_pair_count(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
-	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	at_run_time boolean DEFAULT (redblue_at_run_time()).at_run_time)
+	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_pair_count(regclass, regclass, name, name, name, name, boolean) IS
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_count(regclass, regclass, name, name, name, name) IS
 'the number of rows of redblue_triangle_pairs with the same arguments; the pairs are counted where they are found, none is kept where
 each row is one triangle';
 
-CREATE FUNCTION redblue_triangle_pair_count_query(red text, blue text,
-	at_run_time boolean DEFAULT (redblue_at_run_time()).at_run_time)
+CREATE FUNCTION redblue_triangle_pair_count_query(red text, blue text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_pair_count_query(text, text, boolean) IS
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_count_query(text, text) IS
 'the number of rows of redblue_triangle_pairs_query with the same arguments';
 
 CREATE FUNCTION redblue_triangle_self_pair_count(
-	mesh regclass, mesh_id name DEFAULT NULL, mesh_geom name DEFAULT NULL,
-	at_run_time boolean DEFAULT (redblue_at_run_time()).at_run_time)
+	mesh regclass, mesh_id name DEFAULT NULL, mesh_geom name DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_self_pair_count(regclass, name, name, boolean) IS
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_count(regclass, name, name) IS
 'the number of rows of redblue_triangle_self_pairs with the same arguments';
 
-CREATE FUNCTION redblue_triangle_self_pair_count_query(mesh text,
-	at_run_time boolean DEFAULT (redblue_at_run_time()).at_run_time)
+CREATE FUNCTION redblue_triangle_self_pair_count_query(mesh text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_self_pair_count_query(text, boolean) IS
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_count_query(text) IS
 'the number of rows of redblue_triangle_self_pairs_query with the same argument';
 
 CREATE FUNCTION redblue_box_pair_count(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
-	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	at_run_time boolean DEFAULT (redblue_at_run_time()).at_run_time)
+	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_pair_count(regclass, regclass, name, name, name, name, boolean) IS
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pair_count(regclass, regclass, name, name, name, name) IS
 'the number of rows of redblue_box_pairs with the same arguments; the pairs are counted where they are found, none is kept where
 each row is one box';
 
-CREATE FUNCTION redblue_box_pair_count_query(red text, blue text,
-	at_run_time boolean DEFAULT (redblue_at_run_time()).at_run_time)
+CREATE FUNCTION redblue_box_pair_count_query(red text, blue text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_pair_count_query(text, text, boolean) IS
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pair_count_query(text, text) IS
 'the number of rows of redblue_box_pairs_query with the same arguments';
 
 CREATE FUNCTION redblue_box_self_pair_count(
-	boxes regclass, boxes_id name DEFAULT NULL, boxes_geom name DEFAULT NULL,
-	at_run_time boolean DEFAULT (redblue_at_run_time()).at_run_time)
+	boxes regclass, boxes_id name DEFAULT NULL, boxes_geom name DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_self_pair_count(regclass, name, name, boolean) IS
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pair_count(regclass, name, name) IS
 'the number of rows of redblue_box_self_pairs with the same arguments';
 
-CREATE FUNCTION redblue_box_self_pair_count_query(boxes text,
-	at_run_time boolean DEFAULT (redblue_at_run_time()).at_run_time)
+CREATE FUNCTION redblue_box_self_pair_count_query(boxes text)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count_query'
-LANGUAGE C STABLE PARALLEL UNSAFE COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_self_pair_count_query(text, boolean) IS
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pair_count_query(text) IS
 'the number of rows of redblue_box_self_pairs_query with the same argument';
 
 -- ---- into a table ----

@@ -18,6 +18,7 @@
 #include "access/htup.h"
 #include "access/tupdesc.h"
 #include "lib/ilist.h"
+#include "nodes/pathnodes.h"
 #include "storage/lockdefs.h"
 #include "tcop/dest.h"
 #include "utils/relcache.h"
@@ -66,6 +67,11 @@ extern void rb_scan_install(void);
 /* ---- serial.c: plans that must not run in parallel mode ---- */
 
 extern void rb_serial_install(void);
+
+/* ---- once.c: a number that is the same for all rows ---- */
+
+/* the call as a scalar subquery, or NULL where it is to stay what it is */
+extern Node *rb_once_a_query(PlannerInfo *root, FuncExpr *call);
 
 /* ---- look.c: relations, before the statement runs ---- */
 

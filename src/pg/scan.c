@@ -118,7 +118,6 @@ const rb_join *
 rb_join_of_function(Oid function)
 {
 	Oid support = get_func_support(function);
-	const rb_join *join;
 	FmgrInfo info;
 
 	if (!OidIsValid(support))
@@ -127,8 +126,7 @@ rb_join_of_function(Oid function)
 	if (info.fn_addr != redblue_support)
 		return NULL;
 	fmgr_info(function, &info);
-	join = info.fn_strict ? NULL : rb_join_of(info.fn_addr);
-	return join == NULL || join->count ? NULL : join;
+	return info.fn_strict ? NULL : rb_join_of(info.fn_addr);
 }
 
 /* what of the relation is wanted, by expressions above it and by clauses; as pull_varattnos has it */

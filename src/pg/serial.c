@@ -5,16 +5,13 @@
  * A statement whose plan has a Gather runs in parallel mode from its first row to its
  * last, in the leader too, and there much is forbidden: nextval(), in older servers a
  * block with EXCEPTION, every function that is PARALLEL UNSAFE.  The planner knows by
- * their labels which functions need that, but not what stands in a view that one of
- * ours will read.  The functions over query texts are labelled UNSAFE themselves.  The
- * pairs of tables are not: below a Gather they are what counting and grouping wants.
+ * their labels which functions need that, but not what stands in a view or in a query
+ * text that one of ours will read.
  *
  * So when a plan is to start in parallel mode, we look at its joins.  Where a side is
  * not a constant that names a table without policies, the statement starts without:
  * the leader does alone what workers would have shared.  The tables that were looked
  * at stay locked, as after any SELECT, so that none of them gets a policy meanwhile.
- *
- * Functions that return sets are called in two kinds of nodes and scanned in ours.
  */
 #include "rb_pg.h"
 
@@ -24,45 +21,37 @@
 
 static ExecutorStart_hook_type previous_hook;
 
-/* is the expression a join of ours that may read more than tables? */
+/* is there a join of ours in the expressions that may read more than tables? */
 static bool
-may_run_sql(Node *expression)
+may_run_sql(Node *node, void *context)
 {
-	FuncExpr *call = (FuncExpr *) expression;
-	const rb_join *join;
-
-	if (!IsA(call, FuncExpr))
+	if (node == NULL)
 		return false;
-	join = rb_join_of_function(call->funcid);
-	return join != NULL && !rb_sides_are_tables(join, call->args, true);
+	if (IsA(node, FuncExpr))
+	{
+		FuncExpr *call = (FuncExpr *) node;
+		const rb_join *join = rb_join_of_function(call->funcid);
+
+		if (join != NULL && !rb_sides_are_tables(join, call->args, true))
+			return true;
+	}
+	return expression_tree_walker(node, may_run_sql, context);
 }
 
+/* where a node has expressions of its own, besides these two, a join of ours is no usual guest */
 static bool
 node_may_run_sql(PlanState *node, void *context)
 {
-	ListCell *lc;
+	const Plan *plan = node->plan;
+	List *own = NIL;
 
-	switch (nodeTag(node->plan))
-	{
-		case T_CustomScan:
-			foreach (lc, ((CustomScan *) node->plan)->custom_exprs)
-				if (may_run_sql(lfirst(lc)))
-					return true;
-			break;
-		case T_FunctionScan:
-			foreach (lc, ((FunctionScan *) node->plan)->functions)
-				if (may_run_sql(lfirst_node(RangeTblFunction, lc)->funcexpr))
-					return true;
-			break;
-		case T_ProjectSet:
-			foreach (lc, node->plan->targetlist)
-				if (may_run_sql((Node *) lfirst_node(TargetEntry, lc)->expr))
-					return true;
-			break;
-		default:
-			break;
-	}
-	return planstate_tree_walker(node, node_may_run_sql, context);
+	if (IsA(plan, CustomScan))
+		own = ((CustomScan *) plan)->custom_exprs;
+	else if (IsA(plan, FunctionScan))
+		own = ((FunctionScan *) plan)->functions;
+	return may_run_sql((Node *) plan->targetlist, NULL) || may_run_sql((Node *) plan->qual, NULL) ||
+		   may_run_sql((Node *) own, NULL) ||
+		   planstate_tree_walker(node, node_may_run_sql, context);
 }
 
 static void

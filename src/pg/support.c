@@ -1,6 +1,6 @@
 /*
  * support.c
- *	  What the planner asks: how many rows, at what cost.
+ *	  What the planner asks: how many rows, at what cost, and is there a better form?
  *
  * Without statistics of space the size of the tables is all there is to go by.
  * In a mesh a triangle meets about twelve others, those it shares a corner with,
@@ -10,6 +10,8 @@
  *
  * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
+ *
+ * The better form of a number of pairs is the scalar subquery of it (once.c).
  */
 #include "rb_pg.h"
 
@@ -172,6 +174,13 @@ redblue_support(PG_FUNCTION_ARGS)
 							  (cpu_tuple_cost + RB_OPERATORS_PER_ROW * cpu_operator_cost) * s.rows;
 			answer = request;
 		}
+	}
+	else if (IsA(request, SupportRequestSimplify))
+	{
+		SupportRequestSimplify *simplify = (SupportRequestSimplify *) request;
+
+		if (simplify->root != NULL && !simplify->fcall->funcretset)
+			answer = rb_once_a_query(simplify->root, simplify->fcall);
 	}
 	PG_RETURN_POINTER(answer);
 }
