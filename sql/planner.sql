@@ -5,6 +5,7 @@ RESET client_min_messages;
 CREATE SCHEMA planner;
 SET search_path = planner, public;
 SET redblue.custom_scan = on;
+SET redblue.backend = auto;
 -- plans are shown: which they are must not depend on how the tests are run
 SET parallel_setup_cost = 1000;
 SET min_parallel_table_scan_size = '8MB';

@@ -490,12 +490,15 @@ next_pair(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* no plan with our scan looks at its rows again (add_scan) */
+/*
+ * No row of ours is looked at again (add_scan).  But where the rows of other scans are,
+ * older servers ask this instead of next_pair, of a scan in a subquery for one.
+ */
 static bool
 recheck_pair(ScanState *node, TupleTableSlot *slot)
 {
-	elog(ERROR, "a pair cannot be looked at again");
-	return false;
+	slot = next_pair(node);
+	return !TupIsNull(slot);
 }
 
 /* where nothing is to be filtered or computed, what ExecScan does is half of a row's cost */
