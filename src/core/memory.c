@@ -28,7 +28,7 @@
 #define RB_HUGE_FROM ((size_t) 1 << 20)                /* larger ones get huge pages */
 #define RB_MAP_STEP ((size_t) 1 << RB_SIZE(14, 12))    /* mapped blocks are multiples of this */
 #define RB_HUGE_STEP ((size_t) 1 << RB_SIZE(18, 12))   /* or of this */
-#define RB_LINE ((size_t) 64) /* of the cache */
+#define RB_LINE ((size_t) 64)                          /* of the cache */
 #define RB_HUGE_PAGE ((size_t) 1 << 21)
 #define RB_POOL_BYTES ((uint64_t) 64 << 20) /* idle blocks kept by this process */
 
