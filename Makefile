@@ -61,12 +61,14 @@ EXTRA_CLEAN = $(BUILD) redblue_cuda.so $(wildcard src/*/*.d src/*/*.o src/*/*.bc
 override with_llvm = no
 
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+PG_MAJOR := $(shell $(PG_CONFIG) --version 2>/dev/null | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+SERVER_DEV = postgresql-server-dev-$(or $(PG_MAJOR),15)
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
 else
 all install installcheck:
 	@echo "redblue: no PostgreSQL server headers found through '$(PG_CONFIG)'."
-	@echo "  Debian:  apt-get install postgresql-server-dev-15"
+	@echo "  Debian:  apt-get install $(SERVER_DEV)"
 	@echo "  else:    make PG_CONFIG=/path/to/pg_config"
 	@false
 clean:
@@ -77,16 +79,25 @@ endif
 $(CORE_SRC:.c=.o): override CFLAGS := $(CORE_CFLAGS) -fPIC -MMD -MP
 $(CORE_SRC:.c=.o): override CPPFLAGS :=
 # Our own code is held to -Wextra, the server's headers are not: -isystem
-# silences what their macros bring.
-$(PG_SRC:.c=.o): override CFLAGS += $(WARN_CFLAGS) -Wno-unused-parameter
+# silences what their macros bring.  Nor does a compiler know all flags that the
+# server was compiled with by another one.
+$(PG_SRC:.c=.o): override CFLAGS += $(WARN_CFLAGS) -Wno-unused-parameter -Wno-unknown-warning-option -Wno-ignored-optimization-argument
 $(PG_SRC:.c=.o): override CPPFLAGS := -isystem $(shell $(PG_CONFIG) --includedir-server 2>/dev/null) $(CPPFLAGS)
 $(OBJS): | $(BUILD)/checked
 -include $(OBJS:.o=.d)
 
+# The server that objects were compiled for.  What is known of another one is compiled anew.
+$(PG_SRC:.c=.o): $(BUILD)/server
+$(BUILD)/server: FORCE
+	@mkdir -p $(@D)
+	@$(PG_CONFIG) --version --configure --cc --cflags >$@.now && { cmp -s $@.now $@ || cp $@.now $@; }
+.PHONY: FORCE
+FORCE:
+
 # what is missing is better said in one line than in a page of compiler errors
-$(BUILD)/checked:
+$(BUILD)/checked: $(BUILD)/server
 	@if [ ! -e "$$($(PG_CONFIG) --includedir-server)/postgres.h" ]; then \
-		echo "redblue: postgres.h not found.  Debian: apt-get install postgresql-server-dev-15"; exit 1; fi
+		echo "redblue: postgres.h not found.  Debian: apt-get install $(SERVER_DEV)"; exit 1; fi
 	@if ! echo '#include <gmp.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1; then \
 		echo "redblue: gmp.h not found.  Debian: apt-get install libgmp-dev"; exit 1; fi
 	@mkdir -p $(@D) && touch $@
@@ -134,7 +145,7 @@ redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
 # test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))
 CUDA_RUNTIME = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
-GPU_TOOLS = $(BUILD)/gpu/check $(BUILD)/gpu/bench $(BUILD)/gpu/workloads
+GPU_TOOLS = $(addprefix $(BUILD)/gpu/,check bench workloads hog)
 
 .PHONY: gpu-tools gpu-check gpu-bench
 gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/volmesh
@@ -144,7 +155,7 @@ $(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/*.h test/cud
 $(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/bench/,input.o workload.o) $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
 gpu-check: gpu-tools
-	@test/cuda/run check sql
+	@test/cuda/run check sql crowd
 gpu-bench: gpu-tools
 	@test/cuda/run bench
 
@@ -237,12 +248,15 @@ format:
 format-check:
 	@$(CLANG_FORMAT) --dry-run --Werror --ferror-limit=1 $(FORMATTED)
 
-# One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.
+# One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.  What differs from major to
+# major of PostgreSQL stands in one file.
 rooms:
 	@if grep -rnE 'include.*(postgres|fmgr)\.h' $(wildcard src/core cuda test/core test/fuzz); then \
 		echo "rooms: PostgreSQL is known below src/pg only"; exit 1; fi
 	@if grep -rnE 'cuda_runtime|cudaMalloc' $(wildcard src test/core test/fuzz); then \
 		echo "rooms: CUDA is known below cuda only"; exit 1; fi
+	@if grep -rn PG_VERSION_NUM src --include='*.[ch]' | grep -v '^src/pg/rb_compat.h:'; then \
+		echo "rooms: majors of PostgreSQL are known in src/pg/rb_compat.h only"; exit 1; fi
 	@echo "rooms: in order"
 
 # ---- whole runs ----
@@ -250,7 +264,8 @@ rooms:
 .PHONY: test test-long demo bench bench-rows readme
 test:
 	@test/run
-# the largest meshes and crowds: minutes each, gigabytes of data
+# the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
+# or REDBLUE_PG_CONFIGS says where some are (test/versions)
 test-long:
 	@REDBLUE_LONG=1 test/run
 demo:

@@ -1,10 +1,9 @@
 /*
  * backend.cu
- *	  The CUDA backend: is there a device, and one join on it.
+ *	  The CUDA backend: one join on the device.
  *
- * The file is opened on first use, after fork, and linked to no driver: where there
- * is none, probe says so and nothing else happens.  A process that inherited a
- * device from its parent cannot use it; probe says that too.
+ * The file is linked to no driver: where there is none, probe says so and nothing
+ * else happens (device.cu).
  *
  * What is larger than the memory that a join may take is joined in blocks: every
  * block of red with every block of blue, each small enough to lie on the device
@@ -12,118 +11,18 @@
  *
  * When the card has not the memory that was hoped for, because other sessions
  * took it, the join begins again with half the budget, as long as no pair was
- * handed out.  After an error that stays with the context (a fault in a kernel, a
- * lost device) this process uses the device no more.
+ * handed out; for what others may give back it waits once, not at every step.
+ * After an error that stays with the context (a fault in a kernel, a lost device)
+ * this process uses the device no more.
  */
 #include "rb_cuda.cuh"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define LEAST_CC 75 /* compute capability, times ten */
+#define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
 #define LEAST_BUDGET ((uint64_t) 24 << 20)
 #define OBJECT_BYTES 128 /* coordinates, row, cells and incidences, about */
-
-static pthread_mutex_t card_lock = PTHREAD_MUTEX_INITIALIZER;
-static rb_card card;
-static bool card_known;
-static pid_t card_process;
-static char fault[160]; /* why the device is used no more, or empty */
-
-/* RB_NO_DEVICE and why, or the card */
-static rb_status
-card_find(char *text, size_t size)
-{
-	struct cudaDeviceProp prop;
-	cudaError_t error;
-	int n = 0;
-
-	if (card_known && card_process != getpid())
-	{
-		snprintf(text, size, "a parent process used the GPU before it forked");
-		return RB_NO_DEVICE;
-	}
-	if (fault[0] != '\0')
-	{
-		snprintf(text, size, "%s; a new session can try again", fault);
-		return RB_NO_DEVICE;
-	}
-	if (card_known)
-		return RB_OK;
-	error = cudaGetDeviceCount(&n);
-	if (error != cudaSuccess || n == 0)
-	{
-		cudaGetLastError();
-		snprintf(text, size, "%s",
-				 error == cudaErrorInsufficientDriver ? "no CUDA driver, or one that is too old"
-				 : error == cudaSuccess               ? "no CUDA device"
-													  : cudaGetErrorString(error));
-		return RB_NO_DEVICE;
-	}
-	error = cudaGetDeviceProperties(&prop, 0);
-	if (error != cudaSuccess)
-	{
-		cudaGetLastError();
-		snprintf(text, size, "cudaGetDeviceProperties: %s", cudaGetErrorString(error));
-		return RB_NO_DEVICE;
-	}
-	if (prop.major * 10 + prop.minor < LEAST_CC)
-	{
-		snprintf(text, size, "%s has compute capability %d.%d, 7.5 is needed", prop.name,
-				 prop.major, prop.minor);
-		return RB_NO_DEVICE;
-	}
-	card.id = 0;
-	card.sms = prop.multiProcessorCount;
-	card.bytes = prop.totalGlobalMem;
-	card.pools = prop.memoryPoolsSupported != 0;
-	snprintf(card.text, sizeof(card.text), "%.60s, %lu MB", prop.name,
-			 (unsigned long) (prop.totalGlobalMem >> 20));
-	card_process = getpid();
-	card_known = true;
-	return RB_OK;
-}
-
-static rb_status
-card_take(char *text, size_t size)
-{
-	rb_status status;
-
-	pthread_mutex_lock(&card_lock);
-	status = card_find(text, size);
-	pthread_mutex_unlock(&card_lock);
-	return status;
-}
-
-/* an error that a next call would meet again makes the device unusable */
-static void
-card_check(const char *why)
-{
-	cudaError_t error = cudaDeviceSynchronize();
-
-	if (error == cudaSuccess || error == cudaErrorMemoryAllocation)
-	{
-		cudaGetLastError();
-		return;
-	}
-	pthread_mutex_lock(&card_lock);
-	if (fault[0] == '\0')
-		snprintf(fault, sizeof(fault), "the GPU failed earlier in this session (%.100s)",
-				 why[0] != '\0' ? why : cudaGetErrorString(error));
-	pthread_mutex_unlock(&card_lock);
-}
-
-static rb_status
-probe(char *text, size_t size)
-{
-	rb_status status = card_take(text, size);
-
-	if (status == RB_OK)
-		snprintf(text, size, "%s", card.text);
-	return status;
-}
 
 /* ---- one join ---- */
 
@@ -176,7 +75,7 @@ join_blocks(rb_run *run)
 		nblue = self ? nred : nblue < fit - nred ? nblue : fit - nred;
 	}
 	if (nred == 0 || nblue == 0)
-		return RB_OUT_OF_MEMORY;
+		return RB_DEVICE_FULL;
 	for (uint64_t i = 0; i < red->nparts; i += nred)
 	{
 		uint32_t ni = (uint32_t) (red->nparts - i < nred ? red->nparts - i : nred);
@@ -219,94 +118,97 @@ run_end(rb_run *run, bool failed)
 	cudaStreamSynchronize(run->lane->compute);
 }
 
-/* the part of the card that this process keeps for its next join */
-static void
-keep_some(void)
+/* with half the budget again and again, as long as nothing was handed out */
+static rb_status
+join_within(rb_run *run, uint64_t budget)
 {
-	cudaMemPool_t pool;
-	uint64_t keep = card.bytes / 64;
+	rb_context *ctx = run->ctx;
+	const rb_stats stats = ctx->stats;
+	rb_status status;
 
-	if (card.pools && cudaDeviceGetDefaultMemPool(&pool, card.id) == cudaSuccess)
-		cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep);
-	cudaGetLastError();
+	for (;; budget /= 2)
+	{
+		ctx->stats = stats;
+		snprintf(ctx->stats.device, sizeof(ctx->stats.device), "%s", run->card->text);
+		run->budget = budget - budget / 16;
+		run->top = true;
+		status = join_blocks(run);
+		run_end(run, status != RB_OK);
+		if (status != RB_DEVICE_FULL || run->emitted || rb_should_stop(ctx) ||
+			budget / 2 < LEAST_BUDGET)
+			return status;
+	}
+}
+
+static rb_status
+join_on_device(rb_run *run)
+{
+	const uint64_t limit = run->ctx->gpu_memory_limit;
+	size_t free_bytes, all_bytes;
+	rb_status status;
+
+	RB_CUDA(run, cudaMemGetInfo(&free_bytes, &all_bytes));
+	run->free = free_bytes;
+	RB_TRY(rb_lane_take(run));
+	/* what other sessions and this process's own pool hold may still become free */
+	if (limit > 0)
+		status = join_within(run, limit < all_bytes ? limit : all_bytes);
+	else
+		status = join_within(run, rb_device_budget(run));
+	rb_lane_give(run, status != RB_DEVICE_FAILED);
+	return status;
+}
+
+/* how much was wanted, how much was there */
+static rb_status
+full(rb_run *run)
+{
+	const uint64_t limit = run->ctx->gpu_memory_limit;
+	char text[200];
+	int n;
+
+	n = snprintf(text, sizeof(text), "The join needs at least %lu MB of GPU memory",
+				 (unsigned long) (run->need >> 20) + 1);
+	if (limit > 0 && run->need > limit - limit / 16)
+		snprintf(text + n, sizeof(text) - n, ", redblue.gpu_memory_limit is %lu MB.",
+				 (unsigned long) (limit >> 20));
+	else if (run->free > 0)
+		snprintf(text + n, sizeof(text) - n, ", %lu MB were free.",
+				 (unsigned long) (run->free >> 20));
+	else
+		snprintf(text + n, sizeof(text) - n, ", less was free.");
+	return rb_fail(run->ctx, RB_DEVICE_FULL, run->need, run->free, text);
 }
 
 static rb_status
 join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
 	rb_run run;
-	rb_stats stats = ctx->stats;
 	rb_status status;
-	size_t free_bytes, all_bytes;
-	uint64_t budget;
-	char text[200];
 
 	ctx->stats.threads = ctx->threads;
 	if (job->red->nparts == 0 || (job->blue != NULL && job->blue->nparts == 0))
 		return RB_OK;
-	status = card_take(text, sizeof(text));
-	if (status != RB_OK)
-		return rb_fail(ctx, status, 0, 0, text);
-
 	memset(&run, 0, sizeof(run));
 	run.ctx = ctx;
 	run.job = job;
 	run.sink = sink;
-	run.card = &card;
-	RB_CUDA(&run, cudaSetDevice(card.id));
-	RB_CUDA(&run, cudaMemGetInfo(&free_bytes, &all_bytes));
-	keep_some();
-	status = rb_lane_take(&run);
-	if (status != RB_OK)
+	run.until = rb_now_ms() + WAIT_MS;
+	status = rb_device_take(&run);
+	if (status == RB_OK)
 	{
-		rb_lane_give(&run, false);
-		card_check(ctx->error.text);
-		return status;
+		status = join_on_device(&run);
+		if (status == RB_DEVICE_FAILED)
+			rb_device_check(ctx->error.text);
+		rb_device_give(&run);
 	}
-
-	/* what other sessions and this process's own pool hold may still become free */
-	budget = ctx->gpu_memory_limit > 0 ? ctx->gpu_memory_limit : free_bytes + card.bytes / 64;
-	if (budget > all_bytes)
-		budget = all_bytes;
-	for (;; budget /= 2)
-	{
-		ctx->stats = stats;
-		ctx->stats.threads = ctx->threads;
-		snprintf(ctx->stats.device, sizeof(ctx->stats.device), "%s", card.text);
-		run.budget = budget - budget / 16;
-		run.top = true;
-		status = join_blocks(&run);
-		run_end(&run, status != RB_OK);
-		if (status != RB_OUT_OF_MEMORY || run.emitted || ctx->error.status != RB_OK ||
-			budget / 2 < LEAST_BUDGET)
-			break;
-	}
-	if (status == RB_OUT_OF_MEMORY && ctx->error.status == RB_OK)
-	{
-		snprintf(text, sizeof(text), "%lu MB of GPU memory were not enough",
-				 (unsigned long) (budget >> 20));
-		status = rb_fail(ctx, run.emitted ? RB_DEVICE_FAILED : RB_NO_DEVICE, 0, 0, text);
-	}
-	if (status == RB_DEVICE_FAILED)
-		card_check(ctx->error.text);
-	rb_lane_give(&run, status != RB_DEVICE_FAILED);
+	if (status == RB_DEVICE_FULL && ctx->error.status == RB_OK)
+		status = full(&run);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
-static void
-release(void)
-{
-	cudaMemPool_t pool;
-
-	if (!card_known || card_process != getpid() || fault[0] != '\0')
-		return;
-	rb_lanes_release();
-	if (card.pools && cudaDeviceGetDefaultMemPool(&pool, card.id) == cudaSuccess)
-		cudaMemPoolTrimTo(pool, 0);
-	cudaGetLastError();
-}
-
-static const rb_backend backend = {RB_BACKEND_ABI, "cuda", probe, join, release};
+static const rb_backend backend = {RB_BACKEND_ABI, "cuda",         rb_device_probe,
+								   join,           rb_device_warm, rb_device_release};
 
 /* the one symbol of the file */
 extern "C" __attribute__((visibility("default"))) const rb_backend *

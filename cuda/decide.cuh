@@ -5,10 +5,9 @@
  *
  * Included twice.  filters.cu (EXACT false) takes signs from filters only, which
  * settles nearly all pairs of clean data and, by zeros that can be seen, most of
- * lattices and walls.  exact.cu (EXACT true) has what needs a stack: integers and
- * expansions.  It is a kernel of its own so that its registers and its stack
- * burden only the pairs that want it.  Pairs whose exponents are beyond expansions
- * are left for GMP on the host.
+ * lattices and walls.  exact.cu (EXACT true) has integers and expansions.  It is a
+ * kernel of its own so that its registers and its memory burden only the pairs that
+ * want it.  Pairs whose exponents are beyond expansions are left for GMP on the host.
  *
  * The lists lie in the two arrays of the pool and never overlap, for no array has
  * room for less than all pairs that are still open:
@@ -21,7 +20,6 @@
 #include "rb_pair.h"
 
 #define THREADS 128
-#define BLOCKS_PER_SM 8
 #define RESIDENT 4 /* of them at once: as many as registers should let be */
 
 static __device__ __forceinline__ void
@@ -45,15 +43,19 @@ decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
 }
 
 static __global__ void
-__launch_bounds__(THREADS, EXACT ? 1 : RESIDENT) decide_kernel(const rb_cells_args args)
+__launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
+	decide_kernel(const rb_cells_args args, double *room)
 {
 	const rb_pool *pool = &args.pool;
 	rb_tally *tally = pool->tally;
 	const rb_count n = EXACT ? tally->hard : tally->doubts;
-	rb_exact_env env = {args.filters, EXACT, 0, 0, 0};
+	const uint32_t warp = (blockIdx.x * THREADS + threadIdx.x) / RB_WARP;
+	rb_exact_env env = {args.filters, EXACT, 0, 0, 0, NULL};
 	rb_count exact = 0;
 	uint32_t steps = 0, stop = 0;
 
+	if (EXACT) /* those of a warp's threads are interleaved */
+		env.room = room + (size_t) warp * RB_WARP * RB_EXPANSION_ROOM + threadIdx.x % RB_WARP;
 	for (rb_count base = (rb_count) blockIdx.x * THREADS; base < n;
 		 base += (rb_count) gridDim.x * THREADS)
 	{

@@ -1,14 +1,35 @@
 /*
  * exact.cu
  *	  Doubtful pairs by exact signs: integers, then expansions.
+ *
+ * Launched only where filters left something.  The room for expansions is device
+ * memory of the join, not a stack, which would be reserved for every thread that the
+ * device can hold and stay reserved.  With less room there are fewer blocks.
  */
 #define EXACT true
 #include "decide.cuh"
 
-rb_status
-rb_exact_launch(rb_run *run, const rb_cells_args *args)
+#define AT_ONCE 3 /* blocks of an SM that its registers let run */
+
+int
+rb_exact_blocks(const rb_run *run, rb_count pairs)
 {
-	decide_kernel<<<run->card->sms * BLOCKS_PER_SM, THREADS, 0, run->lane->compute>>>(*args);
+	const rb_count most = (rb_count) run->card->sms * AT_ONCE;
+	const rb_count wanted = (pairs + THREADS - 1) / THREADS;
+
+	return (int) (wanted < most ? wanted : most);
+}
+
+uint64_t
+rb_exact_room(int blocks)
+{
+	return (uint64_t) blocks * THREADS * RB_EXPANSION_ROOM * sizeof(double);
+}
+
+rb_status
+rb_exact_launch(rb_run *run, const rb_cells_args *args, int blocks, double *room)
+{
+	decide_kernel<<<blocks, THREADS, 0, run->lane->compute>>>(*args, room);
 	RB_LAUNCHED(run, "exact: decide_kernel");
 	return RB_OK;
 }

@@ -7,10 +7,12 @@
 #define EXACT false
 #include "decide.cuh"
 
+#define BLOCKS_PER_SM 8
+
 rb_status
 rb_filters_launch(rb_run *run, const rb_cells_args *args)
 {
-	decide_kernel<<<run->card->sms * BLOCKS_PER_SM, THREADS, 0, run->lane->compute>>>(*args);
+	decide_kernel<<<run->card->sms * BLOCKS_PER_SM, THREADS, 0, run->lane->compute>>>(*args, NULL);
 	RB_LAUNCHED(run, "filters: decide_kernel");
 	return RB_OK;
 }

@@ -844,7 +844,7 @@ level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
 			(seen->incidences[0] + seen->incidences[1]) * sizeof(uint32_t) <= share)
 			break;
 		if (cost > 1e15)
-			return RB_OUT_OF_MEMORY;
+			return RB_DEVICE_FULL;
 		rb_device_free(run, (void **) &level->count);
 	}
 	rb_device_free(run, (void **) &node_cells);

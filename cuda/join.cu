@@ -8,6 +8,10 @@
  * goes on where it stopped.  There are two pools, and a launch into each is in the
  * stream: while one fills its pool, the pairs of the other travel to the host and
  * into the sink.
+ *
+ * Exact signs are asked for once a launch has told that filters left something; the
+ * pairs that are sure travel in the meantime.  A card without room for them leaves
+ * them to the host.
  */
 #include "rb_cuda.cuh"
 #include "rb_pair.h"
@@ -30,7 +34,20 @@ typedef struct rb_joiner
 	rb_record_reader reader; /* of records, unless the sink takes them as they are */
 	int pools;
 	int blocks;
+	double *room;     /* for exact signs, once they are wanted */
+	int exact_blocks; /* that it has room for */
 } rb_joiner;
+
+/* the events of a launch */
+enum
+{
+	BEGUN,
+	CELLS_DONE,
+	FILTERS_DONE,
+	TOLD,
+	EXACT_BEGUN,
+	EXACT_TOLD
+};
 
 /* ---- pairs to the host ---- */
 
@@ -124,28 +141,6 @@ emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
 	return status;
 }
 
-/* all that a finished launch left in its pool */
-static rb_status
-drain(rb_joiner *j, int k)
-{
-	rb_run *run = j->run;
-	const rb_tally *tally = &run->lane->report->tally[k];
-	const rb_pool *pool = &j->pool[k];
-	double began;
-
-	if (j->args.boxes)
-		return emit_records(j, pool->records, tally->bytes, tally->hits);
-	RB_TRY(emit_hits(j, pool->hits, tally->hits));
-	RB_TRY(emit_hits(j, pool->doubts, tally->late));
-	if (tally->rest == 0)
-		return RB_OK;
-	began = rb_now_ms();
-	RB_TRY(rb_download(run, pool->doubts + pool->capacity - tally->rest,
-					   tally->rest * sizeof(rb_pair), sizeof(rb_pair), emit_rest, j));
-	run->ctx->stats.stage[RB_STAGE_EXACT].ms += rb_now_ms() - began;
-	return RB_OK;
-}
-
 /* ---- launches ---- */
 
 static rb_status
@@ -198,7 +193,10 @@ pools_make(rb_joiner *j, const rb_level *level)
 				j->blocks = (int) (fit / reserve / 2 > 0 ? fit / reserve / 2 : 1);
 		}
 		if (want < reserve)
-			return RB_OUT_OF_MEMORY;
+		{
+			run->need = run->used + reserve * unit;
+			return RB_DEVICE_FULL;
+		}
 	}
 	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
 	j->args.next = (rb_count *) (j->tally + 2);
@@ -229,6 +227,8 @@ pools_free(rb_joiner *j)
 		rb_device_free(j->run, (void **) &j->pool[k].records);
 	}
 	rb_device_free(j->run, (void **) &j->tally);
+	rb_device_free(j->run, (void **) &j->room);
+	j->exact_blocks = 0;
 }
 
 /* a copy would wait behind the pairs that are on their way to the host, and the stream for it */
@@ -241,30 +241,84 @@ tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *report)
 	*report = t;
 }
 
-/* ask for a launch into pool k; what it did goes to the report */
+/* what launch k has counted so far goes to the report */
+static rb_status
+tell(rb_joiner *j, int k, int event)
+{
+	rb_run *run = j->run;
+
+	tally_kernel<<<1, 1, 0, run->lane->compute>>>(j->pool[k].tally, j->args.next,
+												  &run->lane->report->tally[k]);
+	RB_LAUNCHED(run, "tally_kernel");
+	RB_CUDA(run, cudaEventRecord(run->lane->launch[k][event], run->lane->compute));
+	return RB_OK;
+}
+
+/* ask for a launch into pool k */
 static rb_status
 launch(rb_joiner *j, int k)
 {
 	rb_run *run = j->run;
 	cudaStream_t stream = run->lane->compute;
 	cudaEvent_t *event = run->lane->launch[k];
-	rb_tally *report = &run->lane->report->tally[k];
-	rb_tally *tally = j->pool[k].tally;
 
-	RB_CUDA(run, cudaMemsetAsync(tally, 0, sizeof(rb_tally), stream));
+	RB_CUDA(run, cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_tally), stream));
 	j->args.pool = j->pool[k];
-	RB_CUDA(run, cudaEventRecord(event[0], stream));
+	RB_CUDA(run, cudaEventRecord(event[BEGUN], stream));
 	RB_TRY(rb_cells_launch(run, &j->args, j->blocks));
-	RB_CUDA(run, cudaEventRecord(event[1], stream));
+	RB_CUDA(run, cudaEventRecord(event[CELLS_DONE], stream));
 	if (!j->args.boxes)
 		RB_TRY(rb_filters_launch(run, &j->args));
-	RB_CUDA(run, cudaEventRecord(event[2], stream));
-	if (!j->args.boxes)
-		RB_TRY(rb_exact_launch(run, &j->args));
-	RB_CUDA(run, cudaEventRecord(event[3], stream));
-	tally_kernel<<<1, 1, 0, stream>>>(tally, j->args.next, report);
-	RB_LAUNCHED(run, "tally_kernel");
-	RB_CUDA(run, cudaEventRecord(event[4], stream));
+	RB_CUDA(run, cudaEventRecord(event[FILTERS_DONE], stream));
+	return tell(j, k, TOLD);
+}
+
+/* room for as many blocks as there is memory for; none is no failure */
+static rb_status
+exact_room(rb_joiner *j, int blocks)
+{
+	rb_run *run = j->run;
+	rb_status status = RB_OK;
+
+	if (blocks <= j->exact_blocks)
+		return RB_OK;
+	rb_device_free(run, (void **) &j->room);
+	j->exact_blocks = 0;
+	for (; blocks > 0; blocks /= 2)
+	{
+		status = rb_device_alloc(run, (void **) &j->room, rb_exact_room(blocks));
+		if (status != RB_DEVICE_FULL)
+			break;
+	}
+	if (status == RB_OK)
+		j->exact_blocks = blocks;
+	return status == RB_DEVICE_FULL ? RB_OK : status;
+}
+
+/* ask for the exact signs of what launch k left */
+static rb_status
+launch_exact(rb_joiner *j, int k)
+{
+	rb_run *run = j->run;
+	const int blocks = rb_exact_blocks(run, run->lane->report->tally[k].hard);
+
+	RB_TRY(exact_room(j, blocks));
+	if (j->exact_blocks == 0)
+		return RB_OK;
+	j->args.pool = j->pool[k];
+	RB_CUDA(run, cudaEventRecord(run->lane->launch[k][EXACT_BEGUN], run->lane->compute));
+	RB_TRY(rb_exact_launch(run, &j->args, blocks < j->exact_blocks ? blocks : j->exact_blocks,
+						   j->room));
+	return tell(j, k, EXACT_TOLD);
+}
+
+static rb_status
+add_time(rb_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
+{
+	float ms;
+
+	RB_CUDA(run, cudaEventElapsedTime(&ms, from, to));
+	run->ctx->stats.stage[stage].ms += ms;
 	return RB_OK;
 }
 
@@ -272,17 +326,14 @@ launch(rb_joiner *j, int k)
 static rb_status
 count(rb_run *run, int k, bool faces)
 {
-	static const rb_stage stage[3] = {RB_STAGE_CANDIDATES, RB_STAGE_DOUBLE, RB_STAGE_EXACT};
 	const rb_tally *tally = &run->lane->report->tally[k];
+	const cudaEvent_t *event = run->lane->launch[k];
 	rb_stats *stats = &run->ctx->stats;
-	float ms[3];
+	float ms;
 
-	for (int i = 0; i < 3; i++)
-	{
-		RB_CUDA(run,
-				cudaEventElapsedTime(&ms[i], run->lane->launch[k][i], run->lane->launch[k][i + 1]));
-		stats->stage[stage[i]].ms += ms[i];
-	}
+	RB_CUDA(run, cudaEventElapsedTime(&ms, event[BEGUN], event[CELLS_DONE]));
+	RB_TRY(add_time(run, RB_STAGE_DOUBLE, event[CELLS_DONE], event[FILTERS_DONE]));
+	stats->stage[RB_STAGE_CANDIDATES].ms += ms;
 	stats->stage[RB_STAGE_CANDIDATES].count += tally->candidates;
 	stats->redundant_tests += tally->redundant;
 	if ((run->ctx->filters & RB_FILTER_FLOAT) && faces)
@@ -291,14 +342,65 @@ count(rb_run *run, int k, bool faces)
 		double share = tally->clocks > 0 ? (double) tally->float_clocks / tally->clocks : 0;
 
 		stats->stage[RB_STAGE_FLOAT].count += tally->candidates;
-		stats->stage[RB_STAGE_FLOAT].ms += share * ms[0];
-		stats->stage[RB_STAGE_CANDIDATES].ms -= share * ms[0];
+		stats->stage[RB_STAGE_FLOAT].ms += share * ms;
+		stats->stage[RB_STAGE_CANDIDATES].ms -= share * ms;
 	}
 	stats->stage[RB_STAGE_DOUBLE].count += tally->doubts;
+	return RB_OK;
+}
+
+/* ---- what a finished launch left in its pool ---- */
+
+/* pairs for the host, at the end of an array */
+static rb_status
+drain_rest(rb_joiner *j, const rb_pair *end, rb_count n)
+{
+	double began = rb_now_ms();
+
+	if (n == 0)
+		return RB_OK;
+	RB_TRY(rb_download(j->run, end - n, n * sizeof(rb_pair), sizeof(rb_pair), emit_rest, j));
+	j->run->ctx->stats.stage[RB_STAGE_EXACT].ms += rb_now_ms() - began;
+	return RB_OK;
+}
+
+/* pairs that the filters left: the device's exact signs, then the host's */
+static rb_status
+drain_hard(rb_joiner *j, int k)
+{
+	rb_run *run = j->run;
+	const rb_tally *tally = &run->lane->report->tally[k];
+	const rb_pool *pool = &j->pool[k];
+	rb_stats *stats = &run->ctx->stats;
+
+	if (j->exact_blocks == 0)
+	{
+		stats->stage[RB_STAGE_EXACT].count += tally->hard;
+		return drain_rest(j, pool->hits + pool->capacity, tally->hard);
+	}
+	RB_TRY(rb_wait(run, run->lane->launch[k][EXACT_TOLD]));
+	RB_TRY(add_time(run, RB_STAGE_EXACT, run->lane->launch[k][EXACT_BEGUN],
+					run->lane->launch[k][EXACT_TOLD]));
 	stats->stage[RB_STAGE_EXACT].count += tally->exact;
 	stats->exact_integer += tally->integer;
 	stats->exact_expansion += tally->expansion;
-	return RB_OK;
+	RB_TRY(emit_hits(j, pool->doubts, tally->late));
+	return drain_rest(j, pool->doubts + pool->capacity, tally->rest);
+}
+
+static rb_status
+drain(rb_joiner *j, int k)
+{
+	const rb_tally *tally = &j->run->lane->report->tally[k];
+	const bool hard = tally->hard > 0;
+	const rb_count hits = tally->hits;
+
+	if (j->args.boxes)
+		return emit_records(j, j->pool[k].records, tally->bytes, tally->hits);
+	if (hard)
+		RB_TRY(launch_exact(j, k));
+	RB_TRY(emit_hits(j, j->pool[k].hits, hits));
+	return hard ? drain_hard(j, k) : RB_OK;
 }
 
 static rb_status
@@ -319,7 +421,7 @@ join_items(rb_joiner *j, const rb_level *level)
 	{
 		const rb_tally *tally = &run->lane->report->tally[k];
 
-		RB_TRY(rb_wait(run, run->lane->launch[k][4]));
+		RB_TRY(rb_wait(run, run->lane->launch[k][TOLD]));
 		RB_TRY(count(run, k, j->args.faces));
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,

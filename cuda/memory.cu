@@ -3,9 +3,10 @@
  *	  What a join holds of the device, and the way of bytes to it and back.
  *
  * Device memory is taken piece by piece, counted against the join's budget and
- * given back at its end; the runtime's pool keeps a small part of the card for the
- * next join, since mapping fresh memory costs more than filling it.  When the
- * card is full because other sessions use it we wait a little, for joins are short.
+ * given back at its end; a pool keeps a small part of the card for the next join
+ * while the device is open, since mapping fresh memory costs more than filling it.
+ * When the card is full because other sessions use it we wait a little, for joins
+ * are short and idle sessions give all back.
  *
  * The host's arrays are ordinary memory, which a device reads at a tenth of the
  * bus's speed.  To pin them costs more than to copy them, so all bytes go through
@@ -23,7 +24,6 @@
 #define COPY_THREADS 8
 #define COPY_GRAIN ((size_t) 256 << 10)
 #define COPY_FROM (4 * COPY_GRAIN) /* bytes that deserve more than one thread */
-#define WAIT_MS 2000.0             /* for memory that other sessions hold */
 
 static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
 static rb_lane *lanes;
@@ -43,6 +43,8 @@ rb_cuda_failed(rb_run *run, cudaError_t error, const char *call)
 	int length = (int) strcspn(call, "(");
 
 	cudaGetLastError(); /* forget it, unless it is one that stays */
+	if (error == cudaErrorMemoryAllocation)
+		return RB_DEVICE_FULL;
 	snprintf(text, sizeof(text), "%.*s: %s", length, call, cudaGetErrorString(error));
 	return rb_fail(run->ctx, RB_DEVICE_FAILED, 0, 0, text);
 }
@@ -57,9 +59,10 @@ lane_destroy(rb_lane *lane)
 			cudaEventDestroy(lane->mark[i]);
 	if (lane->done != NULL)
 		cudaEventDestroy(lane->done);
-	for (int i = 0; i < 10; i++)
-		if (lane->launch[i / 5][i % 5] != NULL)
-			cudaEventDestroy(lane->launch[i / 5][i % 5]);
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < RB_LAUNCH_EVENTS; i++)
+			if (lane->launch[k][i] != NULL)
+				cudaEventDestroy(lane->launch[k][i]);
 	for (int i = 0; i < RB_SLOTS; i++)
 	{
 		if (lane->slot_from[i] != NULL)
@@ -86,8 +89,9 @@ lane_fill(rb_run *run, rb_lane *lane)
 	for (int i = 0; i < RB_MARKS; i++)
 		RB_CUDA(run, cudaEventCreate(&lane->mark[i]));
 	RB_CUDA(run, cudaEventCreateWithFlags(&lane->done, cudaEventDisableTiming));
-	for (int i = 0; i < 10; i++)
-		RB_CUDA(run, cudaEventCreate(&lane->launch[i / 5][i % 5]));
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < RB_LAUNCH_EVENTS; i++)
+			RB_CUDA(run, cudaEventCreate(&lane->launch[k][i]));
 	for (int i = 0; i < RB_SLOTS; i++)
 	{
 		RB_CUDA(run, cudaEventCreate(&lane->slot_from[i]));
@@ -169,7 +173,7 @@ static cudaError_t
 take(rb_run *run, void **block, uint64_t bytes)
 {
 	if (run->card->pools)
-		return cudaMallocAsync(block, bytes, run->lane->compute);
+		return cudaMallocFromPoolAsync(block, bytes, run->card->pool, run->lane->compute);
 	return cudaMalloc(block, bytes);
 }
 
@@ -182,10 +186,23 @@ give(rb_run *run, void *block)
 		cudaFree(block);
 }
 
+uint64_t
+rb_device_budget(rb_run *run)
+{
+	uint64_t kept = 0, used = 0;
+
+	if (run->card->pool != NULL)
+	{
+		cudaMemPoolGetAttribute(run->card->pool, cudaMemPoolAttrReservedMemCurrent, &kept);
+		cudaMemPoolGetAttribute(run->card->pool, cudaMemPoolAttrUsedMemCurrent, &used);
+		cudaGetLastError();
+	}
+	return run->free + (kept > used ? kept - used : 0);
+}
+
 rb_status
 rb_device_alloc(rb_run *run, void **block, uint64_t bytes)
 {
-	double until = rb_now_ms() + WAIT_MS;
 	int i = 0;
 
 	*block = NULL;
@@ -196,8 +213,9 @@ rb_device_alloc(rb_run *run, void **block, uint64_t bytes)
 		i++;
 	if (i == RB_BLOCKS)
 		return rb_fail(run->ctx, RB_DEVICE_FAILED, 0, 0, "too many blocks of device memory");
-	if (run->used + bytes > run->budget)
-		return RB_OUT_OF_MEMORY;
+	run->need = run->used + bytes;
+	if (run->need > run->budget)
+		return RB_DEVICE_FULL;
 	for (;;)
 	{
 		cudaError_t error = take(run, block, bytes);
@@ -209,8 +227,8 @@ rb_device_alloc(rb_run *run, void **block, uint64_t bytes)
 		cudaGetLastError();
 		if (rb_should_stop(run->ctx))
 			return RB_STOPPED;
-		if (rb_now_ms() > until)
-			return RB_OUT_OF_MEMORY;
+		if (rb_now_ms() > run->until)
+			return RB_DEVICE_FULL;
 		doze(10000000);
 	}
 	run->block[i] = *block;

@@ -2,7 +2,7 @@
  * rb_cuda.cuh
  *	  What the files of this room share.  Grouped under the file that defines it.
  *
- * A join on the device, from coordinates to pairs:
+ * A join on the device (device.cu, backend.cu), from coordinates to pairs:
  *
  *	  upload -> bounds -> plan -> count -> scan -> fill -> work items		grid.cu
  *	  work item -> tiles -> boxes -> candidates -> float test				cells.cu
@@ -33,12 +33,31 @@
 
 typedef unsigned long long rb_count; /* what atomicAdd takes */
 
+struct rb_run;
+
+/* ---- device.cu: found once, open while joins need it ---- */
+
+/* RB_OK and its name, or RB_NO_DEVICE and why */
+extern rb_status rb_device_probe(char *text, size_t size);
+/* is it open, so that a join need not wait for that? */
+extern bool rb_device_warm(void);
+/* opens it, sets run->card, and directs this thread's calls to it */
+extern rb_status rb_device_take(struct rb_run *run);
+extern void rb_device_give(struct rb_run *run);
+/* after a failed call: can it be used again? */
+extern void rb_device_check(const char *why);
+/* closes it now, if no join has it */
+extern void rb_device_release(void);
+
 /* ---- memory.cu: what a join holds of the device, and what is kept between joins ---- */
 
 #define RB_SLOTS 4 /* pieces of pinned memory through which bytes go */
 #define RB_SLOT_BYTES ((size_t) 16 << 20)
 #define RB_MARKS 32
 #define RB_BLOCKS 48 /* allocations of a join */
+
+/* begin, the ends of two kernels, all told; begin and end of the exact signs */
+#define RB_LAUNCH_EVENTS 6
 
 struct rb_report;
 
@@ -49,8 +68,8 @@ typedef struct rb_lane
 	cudaStream_t compute;
 	cudaStream_t copy;
 	cudaEvent_t mark[RB_MARKS];
-	cudaEvent_t done;         /* all that was asked of the compute stream */
-	cudaEvent_t launch[2][5]; /* of a launch into pool 0, 1: begin, the ends of its kernels */
+	cudaEvent_t done;                        /* all that was asked of the compute stream */
+	cudaEvent_t launch[2][RB_LAUNCH_EVENTS]; /* of a launch into pool 0, 1 */
 	cudaEvent_t slot_from[RB_SLOTS];
 	cudaEvent_t slot_done[RB_SLOTS];
 	char *slot[RB_SLOTS];
@@ -63,7 +82,8 @@ typedef struct rb_card
 {
 	int id;
 	int sms;
-	bool pools; /* cudaMallocAsync */
+	bool pools;         /* cudaMallocAsync ... */
+	cudaMemPool_t pool; /* ... out of this one */
 	uint64_t bytes;
 	char text[80];
 } rb_card;
@@ -75,6 +95,9 @@ typedef struct rb_run
 	const rb_sink *sink;
 	rb_lane *lane;
 	const rb_card *card;
+	double until;    /* so long may be waited for memory that others hold (rb_now_ms) */
+	uint64_t need;   /* bytes that were not to be had, with all that were there; for the error */
+	uint64_t free;   /* bytes of the card that were free at first; 0: not known */
 	uint64_t budget; /* bytes of device memory */
 	uint64_t used;
 	void *block[RB_BLOCKS];
@@ -86,7 +109,10 @@ typedef struct rb_run
 	bool top;                 /* no grid was made yet */
 } rb_run;
 
-/* a failed call of the runtime becomes a status with the call's name */
+/*
+ * A failed call of the runtime becomes a status with the call's name; want of memory
+ * becomes RB_DEVICE_FULL without an error in the context: the caller may try with less.
+ */
 extern rb_status rb_cuda_failed(rb_run *run, cudaError_t error, const char *call);
 
 #define RB_CUDA(run, call)                                    \
@@ -118,8 +144,11 @@ extern rb_status rb_lane_take(rb_run *run);
 extern void rb_lane_give(rb_run *run, bool healthy);
 extern void rb_lanes_release(void);
 
+/* all that a join may hope for: what is free, and what this process's pool has idle */
+extern uint64_t rb_device_budget(rb_run *run);
+
 /*
- * Device memory within run->budget.  RB_OUT_OF_MEMORY without an error in the
+ * Device memory within run->budget.  RB_DEVICE_FULL without an error in the
  * context: the caller may try with less.  Freed by rb_device_free or, all of it,
  * by rb_device_free_all.
  */
@@ -339,7 +368,11 @@ extern rb_status rb_boxes_launch(rb_run *run, const rb_cells_args *args, int blo
 /* ---- filters.cu, exact.cu: what float left (decide.cuh) ---- */
 
 extern rb_status rb_filters_launch(rb_run *run, const rb_cells_args *args);
-extern rb_status rb_exact_launch(rb_run *run, const rb_cells_args *args);
+
+/* most blocks that are of use, and the room for expansions that each needs */
+extern int rb_exact_blocks(const rb_run *run, rb_count pairs);
+extern uint64_t rb_exact_room(int blocks);
+extern rb_status rb_exact_launch(rb_run *run, const rb_cells_args *args, int blocks, double *room);
 
 /* ---- join.cu ---- */
 

@@ -98,18 +98,20 @@ UPDATE bad SET cz = 1.7976931348623157e308, ax = -1.7976931348623157e308 WHERE i
 SELECT * FROM fault($$redblue_triangle_pairs('bad', 'good')$$);
 SELECT * FROM fault($$redblue_triangle_pairs_query('SELECT id, ax, ay, az, bx, by, bz, cx, cy, 1e400::numeric AS cz FROM good', 'TABLE good')$$);
 
--- settings that mean nothing
+-- settings that mean nothing; not every server shows a range with its unit
+CREATE FUNCTION range_fault(setting text, value text) RETURNS text LANGUAGE sql AS $$
+	SELECT regexp_replace(text, '(?<=\d) kB(?= \.\.|\))', '', 'g') FROM fault(format('set_config(%L, %L, false)', setting, value)) $$;
+SELECT range_fault('redblue.memory_limit', '-1');
+SELECT range_fault('redblue.memory_limit', '0');
+SELECT range_fault('redblue.memory_limit', '1kB');
+SELECT range_fault('redblue.gpu_memory_limit', '-1');
 \pset tuples_only off
 SET redblue.grid_resolution = -1;
 SET redblue.grid_resolution = 1000000000;
 SET redblue.grid_resolution = 'fine';
 SET redblue.threads = -1;
 SET redblue.threads = 100000;
-SET redblue.memory_limit = -1;
-SET redblue.memory_limit = 0;
-SET redblue.memory_limit = '1kB';
 SET redblue.memory_limit = '1000000TB';
-SET redblue.gpu_memory_limit = -1;
 SET redblue.backend = 'abacus';
 SET redblue.grid_resolution = 0;
 SET redblue.memory_limit = '2047GB';

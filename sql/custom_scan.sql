@@ -283,7 +283,7 @@ END $$;
 SELECT sum(1 / (red_id - 300)) FROM redblue_triangle_pairs('crowd', 'crowd');
 SELECT count(*) FROM redblue_triangle_pairs('broken', 'blue');
 SELECT count(*) FROM redblue_triangle_pairs('red', NULL);
-SELECT count(*) FROM redblue_triangle_pairs('red', 'pg_class');
+SELECT count(*) FROM redblue_triangle_pairs('red', 'pg_am');
 SET statement_timeout = '30ms';
 SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') p, LATERAL (SELECT pg_sleep(0.001 + red_id * 0)) s;
 RESET statement_timeout;
@@ -392,10 +392,15 @@ RESET max_parallel_workers_per_gather;
 EXPLAIN (COSTS OFF) SELECT red_id FROM redblue_triangle_pairs('red', 'blue', red_id => 'id') p WHERE p.blue_id > 3 ORDER BY 1 LIMIT 1;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT count(*) FROM redblue_triangle_pairs_query('TABLE red', 'SELECT * FROM blue');
 EXPLAIN (COSTS OFF) SELECT * FROM pg_class c, redblue_triangle_self_pairs(c.oid);
-BEGIN;
-SET LOCAL max_parallel_workers_per_gather = 0;
-EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF) SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') WHERE red_id < 0;
-COMMIT;
+-- as all servers show it: some count rows in hundredths
+CREATE FUNCTION analyzed(query text) RETURNS TABLE (plan text) LANGUAGE plpgsql SET max_parallel_workers_per_gather = 0 AS $$
+BEGIN
+	FOR plan IN EXECUTE 'EXPLAIN (COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		plan := regexp_replace(plan, '(rows=\d+)\.00', '\1');
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT * FROM analyzed($$ SELECT count(*) FROM redblue_triangle_pairs('crowd', 'crowd') WHERE red_id < 0 $$);
 CREATE FUNCTION explained(query text) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
 	result json;

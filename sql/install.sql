@@ -18,12 +18,12 @@ WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclas
 	AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'redblue')
 ORDER BY p.proname, p.pronargs;
 
--- only names that start with redblue_, types included
+-- only names that start with redblue_, types included (some servers list their array types, too)
 SELECT pg_describe_object(classid, objid, objsubid) AS object
 FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'redblue')
-	AND classid <> 'pg_proc'::regclass
+	AND classid <> 'pg_proc'::regclass AND pg_describe_object(classid, objid, objsubid) NOT LIKE 'type %[]'
 ORDER BY 1;
 
 -- all that the settings say of themselves

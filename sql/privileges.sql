@@ -57,16 +57,94 @@ SELECT * FROM redblue_triangle_self_pairs('t') ORDER BY 1, 2;
 RESET row_security;
 RESET ROLE;
 SELECT count(*) FROM redblue_triangle_self_pairs('t');
--- no way into a schema that is closed
+-- no way into a schema that is closed: an OID is no key to it, whatever the relation is
+CREATE TABLE plain AS SELECT id, ax, ay, az, bx, by, bz, cx, cy, cz FROM t;
+CREATE MATERIALIZED VIEW kept AS TABLE plain;
+CREATE TABLE parted (LIKE plain) PARTITION BY RANGE (id);
+CREATE TABLE part PARTITION OF parted DEFAULT;
+INSERT INTO parted TABLE plain;
+CREATE TABLE filled (red_id bigint, blue_id bigint);
+CREATE TABLE filled_by_row (red_id bigint, blue_id bigint DEFAULT 7);
+CREATE SCHEMA privileges_open;
+GRANT USAGE ON SCHEMA privileges_open TO regress_redblue_reader;
+-- what a view or a function holds is the relation, not the right to its schema
+CREATE VIEW privileges_open.pairs AS SELECT * FROM redblue_triangle_self_pairs('plain');
+CREATE FUNCTION privileges_open.pairs() RETURNS SETOF redblue_self_pair LANGUAGE sql BEGIN ATOMIC SELECT * FROM redblue_triangle_self_pairs('plain'); END;
+CREATE FUNCTION privileges_open.definer() RETURNS bigint LANGUAGE sql SECURITY DEFINER BEGIN ATOMIC SELECT count(*) FROM redblue_triangle_self_pairs('plain'); END;
+CREATE FUNCTION privileges_open.count_of(what regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT count(*) FROM redblue_triangle_self_pairs(what));
+EXCEPTION WHEN insufficient_privilege THEN
+	RAISE NOTICE '%', sqlerrm;
+	RETURN NULL;
+END $$;
+-- a view's owner reads the tables below it
+CREATE VIEW privileges_open.rows AS TABLE plain;
+-- a partition is reached through its parent
+CREATE TABLE privileges_open.parent (LIKE plain);
+CREATE TABLE child () INHERITS (privileges_open.parent);
+INSERT INTO child TABLE plain;
+GRANT SELECT ON plain, kept, parted, part, child, privileges_open.pairs, privileges_open.rows, privileges_open.parent TO regress_redblue_reader;
+GRANT SELECT, INSERT ON filled, filled_by_row TO regress_redblue_reader;
+SELECT 't'::regclass::oid AS t, 'v'::regclass::oid AS v, 'plain'::regclass::oid AS plain, 'kept'::regclass::oid AS kept,
+	'parted'::regclass::oid AS parted, 'part'::regclass::oid AS part, 'filled'::regclass::oid AS filled, 'filled_by_row'::regclass::oid AS by_row \gset
 REVOKE USAGE ON SCHEMA privileges FROM regress_redblue_reader;
-SELECT 'privileges.t'::regclass::oid AS t \gset
 SET ROLE regress_redblue_reader;
 SELECT * FROM redblue_triangle_self_pairs(:t);
+SELECT * FROM redblue_triangle_self_pairs(:v);
+SELECT * FROM redblue_triangle_self_pairs(:plain);
+SELECT * FROM redblue_triangle_pairs('privileges_open.rows', :plain);
+SELECT redblue_triangle_self_pair_count(:plain);
+SELECT * FROM redblue_triangle_self_pairs(:kept);
+SELECT * FROM redblue_triangle_self_pairs(:parted);
+SELECT * FROM redblue_triangle_self_pairs(:part);
+SELECT redblue_into(:filled, 'VALUES (1::bigint, 2::bigint)');
+SELECT redblue_into(:by_row, 'VALUES (1::bigint)');
+SELECT * FROM privileges_open.pairs;
+SELECT * FROM privileges_open.pairs();
+SELECT privileges_open.count_of(:plain);
+SELECT privileges_open.definer();
+SELECT count(*) FROM redblue_triangle_self_pairs('privileges_open.rows');
+SELECT count(*) FROM redblue_triangle_self_pairs('privileges_open.parent');
+-- asked at each call, not when the call is planned
+RESET ROLE;
+GRANT USAGE ON SCHEMA privileges TO regress_redblue_reader;
+SET plan_cache_mode = force_generic_plan;
+PREPARE again AS SELECT count(*) FROM redblue_triangle_self_pairs(:plain);
+PREPARE fill AS SELECT redblue_into(:filled, 'VALUES (1::bigint, 2::bigint)');
+SET ROLE regress_redblue_reader;
+EXECUTE again;
+EXECUTE fill;
+SELECT privileges_open.count_of(:plain);
+RESET ROLE;
+REVOKE USAGE ON SCHEMA privileges FROM regress_redblue_reader;
+SET ROLE regress_redblue_reader;
+EXECUTE again;
+EXECUTE fill;
+SELECT privileges_open.count_of(:plain);
+RESET ROLE;
+GRANT USAGE ON SCHEMA privileges TO regress_redblue_reader;
+REVOKE SELECT ON plain FROM regress_redblue_reader;
+REVOKE INSERT ON filled FROM regress_redblue_reader;
+SET ROLE regress_redblue_reader;
+EXECUTE again;
+EXECUTE fill;
+SELECT privileges_open.count_of(:plain);
+RESET ROLE;
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+-- some columns are enough to insert, too
+REVOKE INSERT ON filled_by_row FROM regress_redblue_reader;
+GRANT INSERT (red_id) ON filled_by_row TO regress_redblue_reader;
+SET ROLE regress_redblue_reader;
+SELECT redblue_into(:by_row, 'VALUES (1::bigint)');
+SELECT redblue_into(:by_row, 'VALUES (1::bigint, 2::bigint)');
+TABLE filled_by_row;
 -- the settings of the machine's GPU are not everybody's
 SET redblue.gpu_memory_limit = '1GB';
 SET redblue.memory_limit = '1GB';
 RESET ROLE;
 
 SET client_min_messages = warning;
-DROP SCHEMA privileges CASCADE;
+DROP SCHEMA privileges, privileges_open CASCADE;
 DROP ROLE regress_redblue_reader;

@@ -295,5 +295,6 @@ CREATE FUNCTION redblue_last_run()
 RETURNS TABLE (stage text, count bigint, milliseconds float8, detail text, backend text, device text)
 AS 'MODULE_PATHNAME', 'redblue_last_run' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 9;
 COMMENT ON FUNCTION redblue_last_run() IS
-'what the last join of this session that came to its end did: one row per stage with its count and its milliseconds; no rows before the first.
+'what the last join of this session that came to its end did: one row per stage with its count and its milliseconds; no rows before the first,
+after DISCARD ALL, and where another role ran it.
 On the CPU, device has the number of threads, and why no GPU was used';

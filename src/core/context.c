@@ -30,6 +30,8 @@ rb_status_text(rb_status status)
 			return "invalid geometry";
 		case RB_NO_DEVICE:
 			return "no usable device";
+		case RB_DEVICE_FULL:
+			return "not enough device memory";
 		case RB_DEVICE_FAILED:
 			return "device call failed";
 	}

@@ -1267,9 +1267,15 @@ probe(char *text, size_t size)
 	return RB_OK;
 }
 
+static bool
+warm(void)
+{
+	return true;
+}
+
 static void
 release(void)
 {
 }
 
-const rb_backend rb_backend_cpu = {RB_BACKEND_ABI, "cpu", probe, join, release};
+const rb_backend rb_backend_cpu = {RB_BACKEND_ABI, "cpu", probe, join, warm, release};

@@ -27,7 +27,7 @@ decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_decision *d = arg;
 	const rb_objects *red = d->red, *blue = d->blue;
 	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
-	rb_exact_env env = {d->ctx->filters, true, 0, 0, 0};
+	rb_exact_env env = {.filters = d->ctx->filters, .exact = true};
 
 	(void) me;
 	for (uint64_t i = from; i < to && !rb_should_stop(d->ctx); i++)

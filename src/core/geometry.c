@@ -83,7 +83,7 @@ typedef struct reader
 	bool has_z;
 	int dims;       /* doubles per point: 2, 3 or 4 */
 	uint32_t first; /* the geometry's first part, if it has one */
-	uint32_t quiet; /* points since the builder was polled */
+	uint32_t quiet; /* nodes, rings and points since the builder was polled */
 	rb_builder *b;
 	rb_geometry_info *info;
 	rb_error *error;
@@ -162,13 +162,13 @@ all_finite(const double *x, int n)
 
 /* ---- leaves ---- */
 
-/* so many points take a millisecond at most */
+/* so many points take a millisecond at most; nodes and rings count as one each, empty or not */
 #define RB_POLL_POINTS ((uint32_t) 1 << 16)
 
 static inline void
-poll_caller(reader *r, uint32_t points)
+poll_caller(reader *r, uint32_t work)
 {
-	r->quiet += points;
+	r->quiet += work;
 	if (r->quiet < RB_POLL_POINTS)
 		return;
 	r->quiet = 0;
@@ -354,9 +354,9 @@ take(reader *r, uint32_t type, uint32_t nrings, line ring)
 {
 	rb_geometry_fault fault;
 
+	poll_caller(r, 1 + ring.npoints % RB_POLL_POINTS);
 	if (ring.npoints == 0)
 		return RB_GEOMETRY_OK;
-	poll_caller(r, ring.npoints % RB_POLL_POINTS);
 	fault = takers[r->b->kind](r, type, nrings, ring);
 	if (fault != RB_GEOMETRY_OK)
 		r->info->bad_type = type;
@@ -422,6 +422,7 @@ read_serialized(reader *r)
 		count = word(r->at + 4, r->swap);
 		r->at += 8;
 		pending--;
+		poll_caller(r, 1);
 		if (type == 0 || type > TYPE_TIN)
 			return outermost ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_MALFORMED;
 		if (outermost)
@@ -609,6 +610,7 @@ read_ewkb(reader *r)
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		pending--;
+		poll_caller(r, 1);
 		if (outermost)
 			r->info->type = type;
 		outermost = false;

@@ -38,7 +38,7 @@
 #define RB_LIFTED_SMALLEST 0x1p-100
 #define RB_LIFTED_LARGEST 0x1p100
 
-static const rb_exact_env every_step = {RB_FILTER_ALL, true, 0, 0, 0};
+static const rb_exact_env every_step = {.filters = RB_FILTER_ALL, .exact = true};
 
 int
 rb_orient2d(const double a[2], const double b[2], const double c[2])

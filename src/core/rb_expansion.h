@@ -1,6 +1,6 @@
 /*
  * rb_expansion.h
- *	  Exact signs by expansion arithmetic, in fixed buffers.
+ *	  Exact signs by expansion arithmetic, in a room of fixed size.
  *
  * An expansion is a sum of doubles that do not overlap, the smallest first,
  * without zeros; the empty one is 0.  Sums and products of expansions are exact:
@@ -18,12 +18,40 @@
  * is 0 or 2^-300 <= |x| < 2^300.  Then all coordinates are multiples of 2^-352,
  * products of three of 2^-1056, which is above the smallest denormal; and no
  * value reaches 2^910.  rb_expansion_fits checks it.
+ *
+ * The caller brings the room: on the host a few kilobytes of its stack, on a device
+ * memory that the join asks for when some pair needs it.  A kernel's own stack is
+ * reserved for every thread that the device can hold, for as long as the process
+ * lives: with 3 kB each that is most of a gigabyte.
  */
 #ifndef RB_EXPANSION_H
 #define RB_EXPANSION_H
 
 #include "rb_hd.h"
 #include "rb_integer.h"
+
+/* On a device the rooms of a warp are interleaved, so that its threads read one line together. */
+#define RB_WARP 32
+#ifdef __CUDA_ARCH__
+#define RB_AT(i) ((i) *RB_WARP)
+#else
+#define RB_AT(i) (i)
+#endif
+
+/* where things lie in the room, in doubles */
+enum
+{
+	RB_ROOM_DIFFERENCE = 0,
+	RB_ROOM_MINOR = RB_ROOM_DIFFERENCE + 18,
+	RB_ROOM_TERM = RB_ROOM_MINOR + 16,
+	RB_ROOM_FIRST = RB_ROOM_TERM + 64,
+	RB_ROOM_BOTH = RB_ROOM_FIRST + 64,
+	RB_ROOM_LEFT = RB_ROOM_BOTH + 128, /* products in a minor */
+	RB_ROOM_RIGHT = RB_ROOM_LEFT + 8,
+	RB_ROOM_LOW = RB_ROOM_RIGHT + 8, /* partial products */
+	RB_ROOM_HIGH = RB_ROOM_LOW + 32,
+	RB_EXPANSION_ROOM = RB_ROOM_HIGH + 32
+};
 
 RB_HD bool
 rb_expansion_fits(double x)
@@ -101,9 +129,9 @@ rb_expansion_difference(double a, double b, double *h)
 
 	rb_two_sum(a, -b, &s, &r);
 	if (r != 0)
-		h[n++] = r;
+		h[RB_AT(n++)] = r;
 	if (s != 0)
-		h[n++] = s;
+		h[RB_AT(n++)] = s;
 	return n;
 }
 
@@ -124,23 +152,23 @@ rb_expansion_sum(int ne, const double *e, int nf, const double *f, double *h)
 		double next;
 		double r;
 
-		if (j == nf || (i < ne && fabs(e[i]) < fabs(f[j])))
-			next = e[i++];
+		if (j == nf || (i < ne && fabs(e[RB_AT(i)]) < fabs(f[RB_AT(j)])))
+			next = e[RB_AT(i++)];
 		else
-			next = f[j++];
+			next = f[RB_AT(j++)];
 		rb_two_sum(q, next, &q, &r);
 		if (r != 0)
 		{
 			last = r;
 			if (h != NULL)
-				h[n++] = r;
+				h[RB_AT(n++)] = r;
 		}
 	}
 	if (q != 0)
 	{
 		last = q;
 		if (h != NULL)
-			h[n++] = q;
+			h[RB_AT(n++)] = q;
 	}
 	return h != NULL ? n : (last > 0) - (last < 0);
 }
@@ -156,24 +184,25 @@ rb_expansion_scale(int n, const double *e, double b, double *h)
 	{
 		double p, t, s, r;
 
-		rb_two_product(e[i], b, &p, &t);
+		rb_two_product(e[RB_AT(i)], b, &p, &t);
 		rb_two_sum(q, t, &s, &r);
 		if (r != 0)
-			h[m++] = r;
+			h[RB_AT(m++)] = r;
 		rb_two_sum_ordered(p, s, &q, &r);
 		if (r != 0)
-			h[m++] = r;
+			h[RB_AT(m++)] = r;
 	}
 	if (q != 0)
-		h[m++] = q;
+		h[RB_AT(m++)] = q;
 	return m;
 }
 
 /* h = e * f where f has up to 2 components and e up to 16; up to 4 ne components */
 RB_HD int
-rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, double *h)
+rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, double *h,
+							  double *room)
 {
-	double low[32], high[32];
+	double *low = room + RB_AT(RB_ROOM_LOW), *high = room + RB_AT(RB_ROOM_HIGH);
 	int nlow, nhigh;
 
 	if (nf == 0)
@@ -181,33 +210,38 @@ rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, 
 	if (nf == 1)
 		return rb_expansion_scale(ne, e, f[0], h);
 	nlow = rb_expansion_scale(ne, e, f[0], low);
-	nhigh = rb_expansion_scale(ne, e, f[1], high);
+	nhigh = rb_expansion_scale(ne, e, f[RB_AT(1)], high);
 	return rb_expansion_sum(nlow, low, nhigh, high, h);
 }
 
 /* h = p s - q r of differences, up to 16 components */
 RB_HD int
 rb_expansion_det2(int np, const double *p, int nq, const double *q, int nr, const double *r, int ns,
-				  const double *s, double *h)
+				  const double *s, double *h, double *room)
 {
-	double left[8], right[8];
-	int nleft = rb_expansion_times_difference(np, p, ns, s, left);
-	int nright = rb_expansion_times_difference(nq, q, nr, r, right);
+	double *left = room + RB_AT(RB_ROOM_LEFT), *right = room + RB_AT(RB_ROOM_RIGHT);
+	int nleft = rb_expansion_times_difference(np, p, ns, s, left, room);
+	int nright = rb_expansion_times_difference(nq, q, nr, r, right, room);
 	int i;
 
 	for (i = 0; i < nright; i++)
-		right[i] = -right[i];
+		right[RB_AT(i)] = -right[RB_AT(i)];
 	return rb_expansion_sum(nleft, left, nright, right, h);
 }
 
-/* sign of (b-a) x (c-a) . (d-a); RB_UNSURE when a coordinate does not fit */
+/*
+ * Sign of (b-a) x (c-a) . (d-a); RB_UNSURE when a coordinate does not fit.  room:
+ * RB_EXPANSION_ROOM doubles, on a device RB_AT of them.
+ */
 RB_HD_CALL int
-rb_orient3d_expansion(const double *a, const double *b, const double *c, const double *d)
+rb_orient3d_expansion(const double *a, const double *b, const double *c, const double *d,
+					  double *room)
 {
-	/* differences [axis][point]; axes cyclically one after the other in the loop */
-	double u[3][3][2];
+	/* differences by axis and point; axes cyclically one after the other in the loop */
+	double *u[3][3];
 	int n[3][3];
-	double minor[16], term[64], first[64], both[128];
+	double *minor = room + RB_AT(RB_ROOM_MINOR), *term = room + RB_AT(RB_ROOM_TERM);
+	double *first = room + RB_AT(RB_ROOM_FIRST), *both = room + RB_AT(RB_ROOM_BOTH);
 	int nminor, nterm, nfirst = 0, nboth = 0;
 	int i;
 
@@ -216,6 +250,9 @@ rb_orient3d_expansion(const double *a, const double *b, const double *c, const d
 		if (!(rb_expansion_fits(a[i]) && rb_expansion_fits(b[i]) && rb_expansion_fits(c[i]) &&
 			  rb_expansion_fits(d[i])))
 			return RB_UNSURE;
+		u[i][0] = room + RB_AT(RB_ROOM_DIFFERENCE + 6 * i);
+		u[i][1] = room + RB_AT(RB_ROOM_DIFFERENCE + 6 * i + 2);
+		u[i][2] = room + RB_AT(RB_ROOM_DIFFERENCE + 6 * i + 4);
 		n[i][0] = rb_expansion_difference(b[i], a[i], u[i][0]);
 		n[i][1] = rb_expansion_difference(c[i], a[i], u[i][1]);
 		n[i][2] = rb_expansion_difference(d[i], a[i], u[i][2]);
@@ -227,9 +264,9 @@ rb_orient3d_expansion(const double *a, const double *b, const double *c, const d
 		int z = i == 0 ? 2 : i - 1;
 
 		nminor = rb_expansion_det2(n[y][0], u[y][0], n[z][0], u[z][0], n[y][1], u[y][1], n[z][1],
-								   u[z][1], minor);
-		nterm =
-			rb_expansion_times_difference(nminor, minor, n[i][2], u[i][2], i == 0 ? first : term);
+								   u[z][1], minor, room);
+		nterm = rb_expansion_times_difference(nminor, minor, n[i][2], u[i][2],
+											  i == 0 ? first : term, room);
 		if (i == 0)
 			nfirst = nterm;
 		else if (i == 1)
@@ -238,11 +275,14 @@ rb_orient3d_expansion(const double *a, const double *b, const double *c, const d
 	return rb_expansion_sum(nboth, both, nterm, term, NULL);
 }
 
-/* sign of (b-a) x (c-a); RB_UNSURE when a coordinate does not fit */
+/* sign of (b-a) x (c-a); RB_UNSURE when a coordinate does not fit; room as above */
 RB_HD_CALL int
-rb_orient2d_expansion(double ax, double ay, double bx, double by, double cx, double cy)
+rb_orient2d_expansion(double ax, double ay, double bx, double by, double cx, double cy,
+					  double *room)
 {
-	double ux[2], uy[2], vx[2], vy[2], det[16];
+	double *ux = room + RB_AT(RB_ROOM_DIFFERENCE), *uy = room + RB_AT(RB_ROOM_DIFFERENCE + 2);
+	double *vx = room + RB_AT(RB_ROOM_DIFFERENCE + 4), *vy = room + RB_AT(RB_ROOM_DIFFERENCE + 6);
+	double *det = room + RB_AT(RB_ROOM_MINOR);
 	int nux, nuy, nvx, nvy, n;
 
 	if (!(rb_expansion_fits(ax) && rb_expansion_fits(ay) && rb_expansion_fits(bx) &&
@@ -252,8 +292,8 @@ rb_orient2d_expansion(double ax, double ay, double bx, double by, double cx, dou
 	nuy = rb_expansion_difference(by, ay, uy);
 	nvx = rb_expansion_difference(cx, ax, vx);
 	nvy = rb_expansion_difference(cy, ay, vy);
-	n = rb_expansion_det2(nux, ux, nuy, uy, nvx, vx, nvy, vy, det);
-	return n == 0 ? 0 : det[n - 1] > 0 ? 1 : -1;
+	n = rb_expansion_det2(nux, ux, nuy, uy, nvx, vx, nvy, vy, det, room);
+	return n == 0 ? 0 : det[RB_AT(n - 1)] > 0 ? 1 : -1;
 }
 
 #endif /* RB_EXPANSION_H */

@@ -42,6 +42,7 @@ typedef struct rb_exact_env
 	uint64_t integer; /* exact signs taken, by means */
 	uint64_t expansion;
 	uint64_t gmp;
+	double *room; /* of a device thread, for expansions; the host has its stack */
 } rb_exact_env;
 
 /* a device kernel without a stack leaves steps 2, 4 and 5 out */
@@ -156,7 +157,13 @@ rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const doub
 		return RB_UNSURE;
 	if ((env->filters & RB_EXACT_EXPANSION) != 0)
 	{
-		sign = rb_orient3d_expansion(a, b, c, d);
+#ifdef __CUDA_ARCH__
+		sign = rb_orient3d_expansion(a, b, c, d, env->room);
+#else
+		double room[RB_EXPANSION_ROOM];
+
+		sign = rb_orient3d_expansion(a, b, c, d, room);
+#endif
 		if (sign != RB_UNSURE)
 		{
 			env->expansion++;
@@ -196,7 +203,13 @@ rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, 
 		return RB_UNSURE;
 	if ((env->filters & RB_EXACT_EXPANSION) != 0)
 	{
-		sign = rb_orient2d_expansion(ax, ay, bx, by, cx, cy);
+#ifdef __CUDA_ARCH__
+		sign = rb_orient2d_expansion(ax, ay, bx, by, cx, cy, env->room);
+#else
+		double room[RB_EXPANSION_ROOM];
+
+		sign = rb_orient2d_expansion(ax, ay, bx, by, cx, cy, room);
+#endif
 		if (sign != RB_UNSURE)
 		{
 			env->expansion++;

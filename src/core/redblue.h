@@ -54,6 +54,7 @@ typedef enum rb_status
 	RB_TOO_MANY_OBJECTS, /* more than RB_MAX_OBJECTS in one set */
 	RB_BAD_GEOMETRY,     /* geometry bytes are malformed or unknown: text says what */
 	RB_NO_DEVICE,        /* no driver, no device, or no backend file: text says why */
+	RB_DEVICE_FULL,      /* not enough device memory: text says how much */
 	RB_DEVICE_FAILED     /* a device call failed: text names it */
 } rb_status;
 
@@ -281,7 +282,7 @@ typedef struct rb_stats
 	double grid_ms[3];        /* of the grid's stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
 	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
-	uint64_t hits;            /* pairs of parts that share a point */
+	uint64_t hits;            /* pairs of parts that share a point, as far as handed out */
 	uint64_t record_bytes;    /* in which a device sent them, where it groups them (rb_records.h) */
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
 	uint64_t exact_expansion; /* by expansion arithmetic, */
@@ -383,6 +384,8 @@ typedef struct rb_backend
 	/* is it usable here?  RB_OK, or RB_NO_DEVICE and why; text describes the device */
 	rb_status (*probe)(char *text, size_t size);
 	rb_status (*join)(rb_context *ctx, const rb_job *job, const rb_sink *sink);
+	/* could a join begin at once, or must something be opened first? */
+	bool (*warm)(void);
 	/* release what is kept between calls */
 	void (*release)(void);
 } rb_backend;

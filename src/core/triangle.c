@@ -8,7 +8,7 @@
 bool
 rb_triangles_meet(const double red[9], const double blue[9])
 {
-	rb_exact_env env = {RB_FILTER_ALL, true, 0, 0, 0};
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 	int sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 

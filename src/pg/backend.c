@@ -10,8 +10,8 @@
  * "auto" decides when the size of the join is known, in the thread that joins: a
  * device takes a quarter of a second to wake up, and then some tenths of a
  * millisecond for however little.  Whatever keeps the device from it (no driver,
- * an error earlier in the session, no memory left by other sessions), the
- * processor does it instead, and redblue_last_run tells why.
+ * a device that failed, no memory left by other sessions), the processor does it
+ * instead, as long as no pair was handed out, and redblue_last_run tells why.
  *
  * All signals are blocked while foreign code may start threads, so that none of
  * these threads ever takes a signal that is meant for the backend.
@@ -122,7 +122,13 @@ rb_backend_cuda(char *text, size_t size)
 #define RB_COLD_MS 250.0
 #define RB_WARM_MS 0.4
 
-static volatile bool device_warm; /* this session has joined on it */
+/* the device cannot be had, and it has handed nothing out */
+static bool
+is_left_to_cpu(const rb_context *ctx, rb_status status)
+{
+	return (status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED) &&
+		   ctx->stats.hits == 0;
+}
 
 static rb_status
 auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
@@ -132,7 +138,7 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	rb_stats before = ctx->stats;
 	char note[sizeof ctx->stats.note];
 
-	if (cpu_ms < (device_warm ? RB_WARM_MS : RB_COLD_MS))
+	if (cpu_ms < (module_backend->warm() ? RB_WARM_MS : RB_COLD_MS))
 		snprintf(note, sizeof note, "the processor is faster with %llu parts",
 				 (unsigned long long) parts);
 	else if (module_backend->probe(note, sizeof note) == RB_OK)
@@ -141,10 +147,7 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 
 		strlcpy(ctx->stats.backend, module_backend->name, sizeof ctx->stats.backend);
 		status = module_backend->join(ctx, job, sink);
-		if (status == RB_OK)
-			device_warm = true;
-		/* nothing was handed out then */
-		if (status != RB_NO_DEVICE)
+		if (!is_left_to_cpu(ctx, status))
 			return status;
 		strlcpy(note, ctx->error.text, sizeof note);
 		rb_forget_failure(ctx);
@@ -162,13 +165,19 @@ auto_probe(char *text, size_t size)
 	return RB_OK;
 }
 
+static bool
+auto_warm(void)
+{
+	return true;
+}
+
 static void
 auto_release(void)
 {
 }
 
-static const rb_backend backend_auto = {RB_BACKEND_ABI, "auto", auto_probe, auto_join,
-										auto_release};
+static const rb_backend backend_auto = {RB_BACKEND_ABI, "auto",    auto_probe,
+										auto_join,      auto_warm, auto_release};
 
 const rb_backend *
 rb_backend_choose(const char *function, char *note, size_t size)

@@ -9,8 +9,8 @@
 
 /* what a kind reads geometry from, for messages */
 static const char *const accepted[RB_KINDS] = {
-	[RB_TRIANGLE3] = "Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, "
-					 "or GeometryCollection of these, all with Z",
+	[RB_TRIANGLE3] = ("Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, "
+					  "or GeometryCollection of these, all with Z"),
 	[RB_SEGMENT3] = "LineString, MultiLineString, or GeometryCollection of these, all with Z",
 	[RB_SEGMENT2] =
 		"LineString, MultiLineString, Polygon, MultiPolygon, or GeometryCollection of these",
@@ -71,6 +71,14 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 					(errcode(ERRCODE_SYSTEM_ERROR), errmsg("%s: no usable GPU", function),
 					 errdetail("%s", text),
 					 errhint("Set redblue.backend to auto or cpu: the answer is the same.")));
+			break;
+		case RB_DEVICE_FULL:
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of GPU memory", function),
+				 errdetail("%s", text),
+				 errhint(
+					 "Set redblue.backend to auto or cpu, or wait until other users of the GPU end: the answer is the same.")));
 			break;
 		case RB_DEVICE_FAILED:
 			ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("%s: the GPU failed", function),

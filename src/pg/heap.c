@@ -9,8 +9,8 @@
  * cost of a row.
  *
  * Only what SELECT * FROM ONLY would read the same: a heap that the caller may
- * select all of, without row-level security, without children, without a hook
- * that wants to see who reads what.  Everything else goes through the executor
+ * select all of, without row-level security, without children, without columns that
+ * are computed where they are read, without a hook that wants to see who reads what.  Everything else goes through the executor
  * (source.c, run.c).
  *
  * It is read in the order in which it lies there, whoever else reads it.
@@ -23,7 +23,6 @@
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
-#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -36,8 +35,8 @@ rb_heap_readable(Relation rel)
 	return (form->relkind == RELKIND_RELATION || form->relkind == RELKIND_MATVIEW) &&
 		   rel->rd_tableam == GetHeapamTableAmRoutine() && form->relispopulated &&
 		   !form->relrowsecurity && !form->relhassubclass && !form->relhasrules &&
-		   !RELATION_IS_OTHER_TEMP(rel) && !RecoveryInProgress() &&
-		   ExecutorCheckPerms_hook == NULL &&
+		   !rb_has_virtual_columns(RelationGetDescr(rel)) && !RELATION_IS_OTHER_TEMP(rel) &&
+		   !RecoveryInProgress() && ExecutorCheckPerms_hook == NULL &&
 		   pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK;
 }
 
@@ -64,8 +63,6 @@ rb_heap_blocks(const rb_heap *heap)
 	return ((HeapScanDesc) heap->scan)->rs_nblocks;
 }
 
-#if RB_HEAP_PAGES
-
 /* the tuple may need more than its bytes: detoasting, default values, casts */
 static void
 receive_slot(rb_heap *heap, HeapTuple tuple, Buffer buffer)
@@ -87,13 +84,15 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 	TupleDesc desc = RelationGetDescr(heap->rel);
 	HeapTupleData tuple;
 	Page page;
+	int ntuples;
 	int end;
 
 	/* pins the page, finds its visible tuples, looks for interrupts */
 	heapgetpage(heap->scan, block);
 	page = BufferGetPage(scan->rs_cbuf);
-	end = scan->rs_ntuples * (slice + 1) / slices;
-	from = Max(from, scan->rs_ntuples * slice / slices);
+	ntuples = (int) scan->rs_ntuples;
+	end = ntuples * (slice + 1) / slices;
+	from = Max(from, ntuples * slice / slices);
 	heap->block = block;
 	tuple.t_tableOid = RelationGetRelid(heap->rel);
 	for (int i = from; i < end; i++)
@@ -124,15 +123,3 @@ rb_heap_all(rb_heap *heap)
 	for (BlockNumber block = 0; block < nblocks; block++)
 		rb_heap_page(heap, block, 0, 0, 1);
 }
-
-#else
-
-/* 17: reading ahead belongs to the scan, so the tuples come from it one by one */
-void
-rb_heap_all(rb_heap *heap)
-{
-	while (table_scan_getnextslot(heap->scan, ForwardScanDirection, heap->slot))
-		heap->receiver->receiveSlot(heap->slot, heap->receiver);
-}
-
-#endif

@@ -4,20 +4,24 @@
  *
  * The statistics are those of the session's last join that came to its end, or
  * that a LIMIT stopped; a join that failed or was cancelled leaves them as they
- * were.
+ * were.  They tell of tables that not everybody may read: so they are shown to
+ * the role that ran the join and to nobody else, and DISCARD ALL, after which a
+ * session is given to somebody new, forgets them.
  */
 #include "rb_pg.h"
 
 #include "access/htup_details.h"
 #include "lib/stringinfo.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
 #include <gmp.h>
 #include <math.h>
 
-static bool have_last;
-static rb_report last;
+static rb_report last; /* join NULL: there was none */
+static ProcessUtility_hook_type previous_hook;
 
 void
 rb_report_of(const rb_run *run, rb_report *report)
@@ -29,6 +33,7 @@ rb_report_of(const rb_run *run, rb_report *report)
 	report->skipped = run->skipped;
 	report->parts = (uint64) run->objects[0].nparts + run->objects[1].nparts;
 	report->join = run->join;
+	report->user = run->user;
 	memcpy(report->workers, run->workers, sizeof report->workers);
 }
 
@@ -36,10 +41,31 @@ void
 rb_last_run_set(const rb_run *run)
 {
 	rb_report_of(run, &last);
-	have_last = true;
 	if (last.note[0] != '\0')
 		ereport(DEBUG1,
 				(errmsg_internal("%s: no GPU is used: %s", run->join->function, last.note)));
+}
+
+/* nobody but this hook hears of DISCARD ALL */
+static void
+process_utility(PlannedStmt *statement, const char *query, bool keep_tree,
+				ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
+				DestReceiver *dest, QueryCompletion *completion)
+{
+	Node *node = statement->utilityStmt;
+	bool discard_all = IsA(node, DiscardStmt) && ((DiscardStmt *) node)->target == DISCARD_ALL;
+
+	(previous_hook == NULL ? standard_ProcessUtility : previous_hook)(
+		statement, query, keep_tree, context, params, environment, dest, completion);
+	if (discard_all)
+		last.join = NULL;
+}
+
+void
+rb_info_install(void)
+{
+	previous_hook = ProcessUtility_hook;
+	ProcessUtility_hook = process_utility;
 }
 
 /* what was read, and by how many besides us */
@@ -131,9 +157,10 @@ Datum
 redblue_last_run(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool shown = last.join != NULL && last.user == GetUserId();
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; have_last && i < RB_STAGES; i++)
+	for (int i = 0; shown && i < RB_STAGES; i++)
 	{
 		Datum values[6];
 		bool nulls[6] = {false};

@@ -40,11 +40,42 @@ typedef struct rb_into
 	Relation target;
 	CommandId command;
 	BulkInsertState bulk;
+	/* copies of their own: a slot of the table's kind would keep the page of its row pinned */
 	TupleTableSlot *slots[RB_INTO_ROWS];
 	int n;
 	Size bytes;
 	MemoryContext flush_context; /* what writing the collected rows needs */
 } rb_into;
+
+/* ---- columns ---- */
+
+static bool
+same_types(TupleDesc target, TupleDesc query)
+{
+	if (target->natts != query->natts)
+		return false;
+	for (int i = 0; i < target->natts; i++)
+		if (TupleDescAttr(target, i)->atttypid != TupleDescAttr(query, i)->atttypid)
+			return false;
+	return true;
+}
+
+/* the same columns, in order, with nothing to convert or to fill in? */
+static bool
+same_columns(TupleDesc target, TupleDesc query)
+{
+	if (!same_types(target, query))
+		return false;
+	for (int i = 0; i < target->natts; i++)
+	{
+		Form_pg_attribute to = TupleDescAttr(target, i);
+
+		if (to->attisdropped || to->attidentity != '\0' || to->attgenerated != '\0' ||
+			(to->atttypmod != -1 && to->atttypmod != TupleDescAttr(query, i)->atttypmod))
+			return false;
+	}
+	return true;
+}
 
 /* ---- the DestReceiver ---- */
 
@@ -91,7 +122,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	{
 		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(w));
 
-		w->slots[w->n] = table_slot_create(w->target, NULL);
+		w->slots[w->n] = MakeSingleTupleTableSlot(RelationGetDescr(w->target), &TTSOpsHeapTuple);
 		MemoryContextSwitchTo(old);
 	}
 	copy = w->slots[w->n++];
@@ -107,6 +138,9 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 {
 	rb_into *w = (rb_into *) self;
 
+	/* what was looked at may have been planned anew, of a function that is another by now */
+	if (!same_types(RelationGetDescr(w->target), desc))
+		elog(ERROR, "%s: the columns of the source have changed", into.function);
 	/* the snapshot of the query is taken: it sees none of the rows to come */
 	w->command = GetCurrentCommandId(true);
 	w->bulk = GetBulkInsertState();
@@ -158,26 +192,7 @@ is_plain_table(Relation rel)
 		   !form->relispartition && !form->relhasrules && !form->relrowsecurity &&
 		   !form->relhasindex && rel->trigdesc == NULL && !IsSystemRelation(rel) &&
 		   !RELATION_IS_OTHER_TEMP(rel) && ExecutorCheckPerms_hook == NULL &&
-		   (constraints == NULL ||
-			(constraints->num_check == 0 && !constraints->has_generated_stored));
-}
-
-/* the same columns, in order, with nothing to convert or to fill in? */
-static bool
-same_columns(TupleDesc target, TupleDesc query)
-{
-	if (target->natts != query->natts)
-		return false;
-	for (int i = 0; i < target->natts; i++)
-	{
-		Form_pg_attribute to = TupleDescAttr(target, i);
-		Form_pg_attribute from = TupleDescAttr(query, i);
-
-		if (to->attisdropped || to->attidentity != '\0' || to->atttypid != from->atttypid ||
-			(to->atttypmod != -1 && to->atttypmod != from->atttypmod))
-			return false;
-	}
-	return true;
+		   (constraints == NULL || constraints->num_check == 0);
 }
 
 static bool
@@ -215,14 +230,12 @@ prepare(const char *sql)
 static Relation
 open_target(Oid relid)
 {
-	Relation target = try_relation_open(relid, RowExclusiveLock);
+	Relation target =
+		rb_relation_open(relid, RowExclusiveLock, ACL_INSERT, into.function, "target");
 
-	if (target == NULL)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("%s: target, the relation with OID %u, does not exist",
-							   into.function, relid)));
 	if (target->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly("redblue_into()");
+	PreventCommandIfParallelMode("redblue_into()");
 	return target;
 }
 

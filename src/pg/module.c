@@ -1,6 +1,6 @@
 /*
  * module.c
- *	  Loading: the settings, and the planner's hook (scan.c).  No thread, no device and no file is touched here,
+ *	  Loading: the settings, and the hooks (scan.c, info.c).  No thread, no device and no file is touched here,
  *	  because the library may be loaded by the postmaster, before the fork.
  */
 #include "rb_pg.h"
@@ -59,7 +59,9 @@ _PG_init(void)
 		&rb_setting_custom_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("redblue");
 	rb_scan_install();
+	rb_info_install();
 	rb_run_install();
+	rb_serial_install();
 }
 
 const char *

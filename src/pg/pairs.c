@@ -15,6 +15,7 @@
 #include "rb_pg.h"
 
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
 /* ---- arguments ---- */
@@ -99,18 +100,37 @@ store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 	}
 }
 
+/*
+ * Whatever a call needs is in a context of its own, which goes when the call ends:
+ * the contexts around it may live on for many calls.  An ERROR takes it along with them.
+ */
+static MemoryContext
+enter_call(void)
+{
+	return MemoryContextSwitchTo(
+		AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES));
+}
+
+static void
+leave_call(MemoryContext caller)
+{
+	MemoryContextDelete(MemoryContextSwitchTo(caller));
+}
+
 static Datum
 return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 {
 	rb_source source[2];
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext caller;
 	rb_run *run;
 
 	InitMaterializedSRF(fcinfo, 0);
+	caller = enter_call();
 	rb_join_sources(join, fcinfo->args, source);
-	run = rb_run_open(join, source, rsinfo->econtext->ecxt_per_query_memory);
+	run = rb_run_open(join, source, CurrentMemoryContext);
 	store_pairs(run, rsinfo);
-	rb_run_close(run);
+	leave_call(caller);
 	return (Datum) 0;
 }
 
@@ -119,6 +139,7 @@ static Datum
 return_count(FunctionCallInfo fcinfo, const rb_join *join)
 {
 	rb_source source[2];
+	MemoryContext caller = enter_call();
 	rb_batch batch;
 	rb_run *run;
 	int64 count;
@@ -128,7 +149,7 @@ return_count(FunctionCallInfo fcinfo, const rb_join *join)
 	while (rb_run_next(run, &batch))
 		;
 	count = (int64) run->ctx.stats.stage[RB_STAGE_EMIT].count;
-	rb_run_close(run);
+	leave_call(caller);
 	return Int64GetDatum(count);
 }
 

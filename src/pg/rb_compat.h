@@ -11,10 +11,16 @@
 #error "redblue needs PostgreSQL 14 or newer"
 #endif
 
+#include "access/heapam.h"
+#include "catalog/pg_proc.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/shm_mq.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
+#include "utils/rel.h"
 
 /* varlena macros left postgres.h in 16 */
 #if PG_VERSION_NUM >= 160000
@@ -64,28 +70,79 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #if PG_VERSION_NUM >= 160000
 #define rb_may_execute(funcid) \
 	(object_aclcheck(ProcedureRelationId, (funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#define rb_may_use_schema(schema) \
+	(object_aclcheck(NamespaceRelationId, (schema), GetUserId(), ACL_USAGE) == ACLCHECK_OK)
 #else
 #define rb_may_execute(funcid) (pg_proc_aclcheck((funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#define rb_may_use_schema(schema) \
+	(pg_namespace_aclcheck((schema), GetUserId(), ACL_USAGE) == ACLCHECK_OK)
 #endif
 
-/* 17: pages of a heap are no longer handed out */
-#define RB_HEAP_PAGES (PG_VERSION_NUM < 170000)
-
-/* what pg_stat_user_tables calls seq_tup_read; 16: other names */
-#if PG_VERSION_NUM >= 160000
-#define rb_count_tuples_read(rel, n)                           \
-	do                                                         \
-	{                                                          \
-		if (pgstat_should_count_relation(rel))                 \
-			(rel)->pgstat_info->counts.tuples_returned += (n); \
-	} while (0)
+/* 15: a message can be shown to its receiver at once; before, it always was */
+#if PG_VERSION_NUM >= 150000
+#define rb_shm_mq_sendv(mq, iov, n) shm_mq_sendv((mq), (iov), (n), false, true)
 #else
-#define rb_count_tuples_read(rel, n)                               \
-	do                                                             \
-	{                                                              \
-		if (pgstat_should_count_relation(rel))                     \
-			(rel)->pgstat_info->t_counts.t_tuples_returned += (n); \
-	} while (0)
+#define rb_shm_mq_sendv(mq, iov, n) shm_mq_sendv((mq), (iov), (n), false)
+#endif
+
+/* 15: MERGE */
+#if PG_VERSION_NUM >= 150000
+#define rb_is_merge(node) IsA(node, MergeStmt)
+#else
+#define rb_is_merge(node) false
+#endif
+
+/* what pg_stat_user_tables calls seq_tup_read; 15: counted on demand; 16: other names */
+#if PG_VERSION_NUM >= 160000
+#define RB_TUPLES_READ(rel) ((rel)->pgstat_info->counts.tuples_returned)
+#else
+#define RB_TUPLES_READ(rel) ((rel)->pgstat_info->t_counts.t_tuples_returned)
+#endif
+#if PG_VERSION_NUM < 150000
+#define pgstat_should_count_relation(rel) ((rel)->pgstat_info != NULL)
+#endif
+
+static inline void
+rb_count_tuples_read(Relation rel, int n)
+{
+	if (pgstat_should_count_relation(rel))
+		RB_TUPLES_READ(rel) += n;
+}
+
+/*
+ * 17: a scan reads its pages through a stream, and hands out none.  To see what the
+ * snapshot sees of a page that the scan has pinned is still a function of its own;
+ * so we pin the page that we want.
+ */
+#if PG_VERSION_NUM >= 170000
+static inline void
+heapgetpage(TableScanDesc sscan, BlockNumber block)
+{
+	HeapScanDesc scan = (HeapScanDesc) sscan;
+
+	if (BufferIsValid(scan->rs_cbuf))
+		ReleaseBuffer(scan->rs_cbuf);
+	scan->rs_cbuf = InvalidBuffer;
+	CHECK_FOR_INTERRUPTS();
+	scan->rs_cbuf =
+		ReadBufferExtended(sscan->rs_rd, MAIN_FORKNUM, block, RBM_NORMAL, scan->rs_strategy);
+	scan->rs_cblock = block;
+	heap_prepare_pagescan(sscan);
+}
+#endif
+
+/* 18: what formats EXPLAIN has headers of its own */
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+/* 18: columns that are computed where they are read, and are no part of the tuple */
+#if PG_VERSION_NUM >= 180000
+#define rb_has_virtual_columns(desc) \
+	((desc)->constr != NULL && (desc)->constr->has_generated_virtual)
+#else
+#define rb_has_virtual_columns(desc) false
 #endif
 
 /* 18: a prefix instead of pg_attribute_noreturn() */

@@ -18,6 +18,8 @@
 #include "access/htup.h"
 #include "access/tupdesc.h"
 #include "lib/ilist.h"
+#include "nodes/pathnodes.h"
+#include "storage/lockdefs.h"
 #include "tcop/dest.h"
 #include "utils/relcache.h"
 
@@ -57,7 +59,33 @@ extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
 
 /* ---- scan.c: the functions in FROM, row by row ---- */
 
+/* the join whose pairs an SQL function returns, or NULL */
+extern const rb_join *rb_join_of_function(Oid function);
+
 extern void rb_scan_install(void);
+
+/* ---- serial.c: plans that must not run in parallel mode ---- */
+
+extern void rb_serial_install(void);
+
+/* ---- once.c: a number that is the same for all rows ---- */
+
+/* the call as a scalar subquery, or NULL where it is to stay what it is */
+extern Node *rb_once_a_query(PlannerInfo *root, FuncExpr *call);
+
+/* ---- look.c: relations, before the statement runs ---- */
+
+/*
+ * The relation, locked with AccessShareLock, or NULL: where it is none, where the
+ * caller may not read it, or where one would have to wait.
+ */
+extern Relation rb_look_at(Oid relid);
+
+/* the same of a child or a partition, for which the rights are those of the parent */
+extern Relation rb_look_at_child(Oid relid);
+
+/* are all sides constants that name tables without policies?  If so they stay locked on demand. */
+extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
 /* ---- module.c: settings ---- */
 
@@ -91,6 +119,12 @@ extern const rb_backend *rb_backend_choose(const char *function, char *note, siz
 /* the CUDA backend, or NULL and why not; text describes the device where there is one */
 extern const rb_backend *rb_backend_cuda(char *text, size_t size);
 
+/* ---- rights.c: rights, then locks ---- */
+
+/* the relation, locked, if the caller has that right to some of it; raises otherwise */
+extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const char *function,
+								 const char *argument);
+
 /* ---- source.c: an argument becomes a SELECT ---- */
 
 typedef struct rb_source
@@ -99,6 +133,7 @@ typedef struct rb_source
 	int side;              /* 0 or 1 */
 	const char *sql;       /* one SELECT */
 	Oid heap;              /* a table that can be read without it, or InvalidOid */
+	Relation rel;          /* a table or view, in use until it is read; NULL of a query */
 	double rows;           /* expected; 0: no idea */
 	const char *id_name;   /* NULL: "id" */
 	const char *geom_name; /* NULL: found by its type */
@@ -260,6 +295,7 @@ extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_bui
 typedef struct rb_run
 {
 	const rb_join *join;
+	Oid user; /* with whose rights the sides were read */
 	MemoryContextCallback at_end;
 	dlist_node node; /* in the list of those that are open */
 	rb_memory *memory;
@@ -319,6 +355,7 @@ typedef struct rb_report
 	uint64 skipped; /* rows without geometry */
 	uint64 parts;
 	const rb_join *join;
+	Oid user;       /* who ran it */
 	int workers[2]; /* that helped to read a side */
 } rb_report;
 
@@ -328,6 +365,8 @@ extern char *rb_report_device(const rb_report *report);
 
 /* what redblue_last_run() tells from now on */
 extern void rb_last_run_set(const rb_run *run);
+
+extern void rb_info_install(void);
 
 /* ---- support.c: what the planner asks ---- */
 

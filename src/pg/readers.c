@@ -73,8 +73,6 @@
 /* triangles, or rows of a table without statistics */
 #define RB_ROWS_PER_BLOCK 75
 
-#if RB_HEAP_PAGES
-
 /* what all processes know */
 typedef struct rb_reading
 {
@@ -224,7 +222,7 @@ send_message(rb_worker *w, const rb_message *message)
 		{(const char *) chunk->ends, message->ends ? (Size) chunk->nrows * sizeof(uint32) : 0},
 	};
 
-	if (shm_mq_sendv(w->queue, iov, lengthof(iov), false, true) != SHM_MQ_SUCCESS)
+	if (rb_shm_mq_sendv(w->queue, iov, lengthof(iov)) != SHM_MQ_SUCCESS)
 		w->gone = true;
 }
 
@@ -689,55 +687,49 @@ read_parallel(rb_leader *l, const rb_source *source, const rb_reading *plan, int
 	return workers;
 }
 
-#endif
-
 int
 rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder, rb_space *space)
 {
 	/* locked when it became a source */
 	Relation rel = table_open(source->heap, NoLock);
-	int workers = 0;
+	bool decodes;
+	BlockNumber blocks;
+	BlockNumber more;
+	int workers;
+	Size bytes = 0;
+	rb_reading plan;
 	rb_heap heap;
 
 	receiver->rStartup(receiver, CMD_SELECT, RelationGetDescr(rel));
 	rb_heap_begin(&heap, rel, receiver);
-#if RB_HEAP_PAGES
+	decodes = rb_receiver_decodes(receiver);
+	blocks = rb_heap_blocks(&heap);
+	more = decodes ? toast_blocks(rel) : 0;
+	memset(&plan, 0, sizeof plan);
+	plan.memory = decodes ? RB_WORKER_BYTES_DECODING : RB_WORKER_BYTES;
+	workers = wanted_workers(source, rel, blocks, more);
+	if (workers > 0)
 	{
-		bool decodes = rb_receiver_decodes(receiver);
-		BlockNumber blocks = rb_heap_blocks(&heap);
-		BlockNumber more = decodes ? toast_blocks(rel) : 0;
-		rb_reading plan;
-		Size bytes = 0;
-
-		memset(&plan, 0, sizeof plan);
-		plan.memory = decodes ? RB_WORKER_BYTES_DECODING : RB_WORKER_BYTES;
-		workers = wanted_workers(source, rel, blocks, more);
-		if (workers > 0)
-		{
-			cut_pieces(&plan, blocks, more, workers);
-			workers = (int) Min((uint32) workers, plan.npieces);
-			bytes = readers_bytes(builder->memory, workers, plan.memory);
-		}
-		if (bytes > 0)
-		{
-			rb_leader *l = palloc0(sizeof *l);
-
-			l->heap = &heap;
-			l->builder = builder;
-			l->space = space;
-			l->memory = builder->memory;
-			workers = read_parallel(l, source, &plan, workers);
-			rb_memory_refund(builder->memory, bytes);
-		}
-		else
-		{
-			workers = 0;
-			rb_heap_all(&heap);
-		}
+		cut_pieces(&plan, blocks, more, workers);
+		workers = (int) Min((uint32) workers, plan.npieces);
+		bytes = readers_bytes(builder->memory, workers, plan.memory);
 	}
-#else
-	rb_heap_all(&heap);
-#endif
+	if (bytes > 0)
+	{
+		rb_leader *l = palloc0(sizeof *l);
+
+		l->heap = &heap;
+		l->builder = builder;
+		l->space = space;
+		l->memory = builder->memory;
+		workers = read_parallel(l, source, &plan, workers);
+		rb_memory_refund(builder->memory, bytes);
+	}
+	else
+	{
+		workers = 0;
+		rb_heap_all(&heap);
+	}
 	rb_heap_end(&heap);
 	receiver->rShutdown(receiver);
 	table_close(rel, NoLock);

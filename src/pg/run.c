@@ -17,6 +17,7 @@
  */
 #include "rb_pg.h"
 
+#include "access/relation.h"
 #include "access/xact.h"
 #include "executor/spi.h"
 #include "storage/ipc.h"
@@ -107,6 +108,28 @@ run_select(const rb_source *source, DestReceiver *receiver)
 			 SPI_result_code_string(rc));
 }
 
+/*
+ * A text that claims to read runs as in a read-only transaction, so that no function
+ * in it writes either.  (Read-only SPI looks at the text alone.)  No subtransaction is
+ * needed: nobody catches an error without one of his own, whose end sets the mode back.
+ */
+static void
+run_query(const rb_source *source, DestReceiver *receiver)
+{
+	bool before = XactReadOnly;
+
+	PG_TRY();
+	{
+		XactReadOnly = true;
+		run_select(source, receiver);
+	}
+	PG_FINALLY();
+	{
+		XactReadOnly = before;
+	}
+	PG_END_TRY();
+}
+
 /* a single geometry may take long */
 void
 rb_look_for_interrupts(void)
@@ -131,9 +154,14 @@ read_side(rb_run *run, const rb_source *source)
 	builder->poll = rb_look_for_interrupts;
 	if (OidIsValid(source->heap))
 		run->workers[source->side] = rb_read_table(source, receiver, builder, &run->space);
+	else if (source->join->query)
+		run_query(source, receiver);
 	else
 		run_select(source, receiver);
 	rb_builder_objects(builder, &run->objects[source->side]);
+	/* until here no function in a view could change it under us */
+	if (source->rel != NULL)
+		relation_close(source->rel, NoLock);
 
 	error_context_stack = context.previous;
 }
@@ -181,6 +209,7 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	rb_status status;
 
 	run->join = join;
+	run->user = GetUserId();
 	run->at_end.func = close_at_end;
 	run->at_end.arg = run;
 	note_open(run);

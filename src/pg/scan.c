@@ -32,10 +32,6 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
-#if PG_VERSION_NUM >= 180000
-#include "commands/explain_format.h"
-#include "commands/explain_state.h"
-#endif
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
@@ -48,6 +44,7 @@
 #include "optimizer/restrictinfo.h"
 #include "storage/dsm.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
@@ -71,6 +68,10 @@ typedef struct rb_scan
 	FuncExpr *call;
 	List *args;        /* ExprStates of its arguments */
 	Bitmapset *params; /* that these depend on */
+
+	/* the arguments' values, until a parameter changes: a volatile one is computed once, too */
+	MemoryContext values_context;
+	NullableDatum *values; /* NULL: not yet computed */
 
 	MemoryContext context; /* of the run; reset before each */
 	rb_run *run;           /* the last one, NULL before the first */
@@ -113,11 +114,10 @@ static const CustomScanMethods scan_methods = {.CustomName = RB_SCAN_NAME,
  * rights; and ask only functions with our support function, so that no other
  * library is loaded.
  */
-static const rb_join *
-join_of_function(Oid function)
+const rb_join *
+rb_join_of_function(Oid function)
 {
 	Oid support = get_func_support(function);
-	const rb_join *join;
 	FmgrInfo info;
 
 	if (!OidIsValid(support))
@@ -126,22 +126,27 @@ join_of_function(Oid function)
 	if (info.fn_addr != redblue_support)
 		return NULL;
 	fmgr_info(function, &info);
-	join = info.fn_strict ? NULL : rb_join_of(info.fn_addr);
-	return join == NULL || join->count ? NULL : join;
+	return info.fn_strict ? NULL : rb_join_of(info.fn_addr);
+}
+
+/* what of the relation is wanted, by expressions above it and by clauses; as pull_varattnos has it */
+static Bitmapset *
+wanted_columns(RelOptInfo *rel, List *clauses)
+{
+	Bitmapset *columns = NULL;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &columns);
+	pull_varattnos((Node *) clauses, rel->relid, &columns);
+	return columns;
 }
 
 /* is the row as a whole, or anything else that is no column, wanted of the relation? */
 static bool
 wants_whole_row(RelOptInfo *rel)
 {
-	Bitmapset *columns = NULL;
-	ListCell *lc;
-	int column;
+	List *clauses = extract_actual_clauses(rel->baserestrictinfo, false);
+	int column = bms_next_member(wanted_columns(rel, clauses), -1);
 
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &columns);
-	foreach (lc, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, lc)->clause, rel->relid, &columns);
-	column = bms_next_member(columns, -1);
 	return column >= 0 && column + FirstLowInvalidHeapAttributeNumber <= 0;
 }
 
@@ -157,19 +162,25 @@ call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 	if (function->funcexpr == NULL || !IsA(function->funcexpr, FuncExpr) ||
 		function->funccolcount != 2)
 		return NULL;
-	if (join_of_function(((FuncExpr *) function->funcexpr)->funcid) == NULL || wants_whole_row(rel))
+	if (rb_join_of_function(((FuncExpr *) function->funcexpr)->funcid) == NULL ||
+		wants_whole_row(rel))
 		return NULL;
 	return (FuncExpr *) function->funcexpr;
 }
 
-/* nothing but the function itself, which the leader runs, keeps workers away */
+/*
+ * Nothing but the function itself, which the leader runs, keeps workers away.  A child of
+ * an appended relation is parallel where its parent is, which PostgreSQL has decided by
+ * the function's label.
+ */
 static bool
 can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
 {
 	return root->glob->parallelModeOK && max_parallel_workers_per_gather > 0 &&
-		   bms_is_empty(rel->lateral_relids) && is_parallel_safe(root, (Node *) call->args) &&
+		   rel->reloptkind == RELOPT_BASEREL && bms_is_empty(rel->lateral_relids) &&
 		   is_parallel_safe(root, (Node *) rel->baserestrictinfo) &&
-		   is_parallel_safe(root, (Node *) rel->reltarget->exprs);
+		   is_parallel_safe(root, (Node *) rel->reltarget->exprs) &&
+		   rb_sides_are_tables(rb_join_of_function(call->funcid), call->args, false);
 }
 
 /* the leader joins, all take rows: as many workers as for a table of that size */
@@ -208,7 +219,12 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 
 	if (previous_hook != NULL)
 		previous_hook(root, rel, rti, rte);
-	if (!rb_setting_custom_scan)
+	/*
+	 * Where a row that somebody else has changed may be looked at again (UPDATE, DELETE,
+	 * MERGE, FOR UPDATE), the stock scan knows how to take part in that: ours is none of
+	 * a range table entry, to which the rows that are looked at belong.
+	 */
+	if (!rb_setting_custom_scan || root->rowMarks != NIL)
 		return;
 	call = call_of_relation(rel, rte);
 	if (call == NULL)
@@ -255,13 +271,14 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 {
 	CustomScan *plan = makeNode(CustomScan);
 
-	/* where no column is wanted (count) the scan's own spare a projection */
-	plan->scan.plan.targetlist = tlist != NIL ? tlist : pair_targets(rel->relid);
+	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = extract_actual_clauses(clauses, false);
 	plan->scan.scanrelid = 0;
 	plan->flags = best->flags;
 	plan->custom_exprs = list_make1(copyObject(linitial(best->custom_private)));
-	plan->custom_scan_tlist = pair_targets(rel->relid);
+	/* where no column is wanted (count) rows without columns spare a projection */
+	plan->custom_scan_tlist =
+		wanted_columns(rel, plan->scan.plan.qual) == NULL ? NIL : pair_targets(rel->relid);
 	plan->methods = &scan_methods;
 	return &plan->scan.plan;
 }
@@ -297,23 +314,42 @@ drop_run(rb_scan *scan)
 }
 
 static void
-open_run(rb_scan *scan)
+compute_values(rb_scan *scan)
 {
 	ExprContext *econtext = scan->css.ss.ps.ps_ExprContext;
-	NullableDatum args[FUNC_MAX_ARGS];
-	rb_source source[2];
-	MemoryContext old = MemoryContextSwitchTo(scan->context);
-	ListCell *lc;
 	int i = 0;
+	ListCell *lc;
 
+	MemoryContextReset(scan->values_context);
+	scan->values =
+		MemoryContextAlloc(scan->values_context, list_length(scan->args) * sizeof *scan->values);
 	ResetExprContext(econtext);
 	foreach (lc, scan->args)
 	{
-		args[i].value = ExecEvalExpr((ExprState *) lfirst(lc), econtext, &args[i].isnull);
+		NullableDatum *to = &scan->values[i];
+		Datum value = ExecEvalExprSwitchContext((ExprState *) lfirst(lc), econtext, &to->isnull);
+		MemoryContext old = MemoryContextSwitchTo(scan->values_context);
+		int16 length;
+		bool by_value;
+
+		get_typlenbyval(exprType(list_nth(scan->call->args, i)), &length, &by_value);
+		to->value = to->isnull ? (Datum) 0 : datumCopy(value, by_value, length);
+		MemoryContextSwitchTo(old);
 		i++;
 	}
+}
+
+static void
+open_run(rb_scan *scan)
+{
+	rb_source source[2];
+	MemoryContext old;
+
+	if (scan->values == NULL)
+		compute_values(scan);
+	old = MemoryContextSwitchTo(scan->context);
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
-	rb_join_sources(scan->join, args, source);
+	rb_join_sources(scan->join, scan->values, source);
 	scan->reported = false;
 	scan->run = rb_run_open(scan->join, source, scan->context);
 	PopActiveSnapshot();
@@ -349,17 +385,28 @@ next_block(rb_scan *scan)
 
 /* ---- repetitions ---- */
 
+static TupleDesc
+pair_desc(void)
+{
+	TupleDesc desc = CreateTemplateTupleDesc(2);
+
+	TupleDescInitEntry(desc, 1, NULL, INT8OID, -1, 0);
+	TupleDescInitEntry(desc, 2, NULL, INT8OID, -1, 0);
+	return desc;
+}
+
 /* all pairs of a run into the tuplestore */
 static void
 store_run(rb_scan *scan)
 {
 	EState *estate = scan->css.ss.ps.state;
-	TupleDesc desc = scan->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 	bool no_nulls[2] = {false, false};
+	TupleDesc desc;
 
 	if (scan->stored == NULL)
-		scan->stored = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+		scan->stored = MakeSingleTupleTableSlot(pair_desc(), &TTSOpsMinimalTuple);
+	desc = scan->stored->tts_tupleDescriptor;
 	scan->store = tuplestore_begin_heap(false, false, work_mem);
 	MemoryContextSwitchTo(old);
 	while (next_block(scan))
@@ -434,17 +481,24 @@ next_pair(ScanState *node)
 	ExecClearTuple(slot);
 	if (scan->next == scan->n && !more_pairs(scan))
 		return slot;
-	slot->tts_values[0] = Int64GetDatum(scan->red[scan->next]);
-	slot->tts_values[1] = Int64GetDatum(scan->blue[scan->next]);
+	if (slot->tts_tupleDescriptor->natts > 0)
+	{
+		slot->tts_values[0] = Int64GetDatum(scan->red[scan->next]);
+		slot->tts_values[1] = Int64GetDatum(scan->blue[scan->next]);
+	}
 	scan->next++;
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* rows of a function cannot change under a query */
+/*
+ * No row of ours is looked at again (add_scan).  But where the rows of other scans are,
+ * older servers ask this instead of next_pair, of a scan in a subquery for one.
+ */
 static bool
 recheck_pair(ScanState *node, TupleTableSlot *slot)
 {
-	return true;
+	slot = next_pair(node);
+	return !TupIsNull(slot);
 }
 
 /* where nothing is to be filtered or computed, what ExecScan does is half of a row's cost */
@@ -458,22 +512,39 @@ exec_scan(CustomScanState *node)
 	return ExecScan(&node->ss, next_pair, recheck_pair);
 }
 
-static bool
-collect_params(Node *node, void *params)
+typedef struct params_walk
 {
+	const List *subplans; /* of the statement */
+	Bitmapset *params;
+} params_walk;
+
+/* the parameters whose change changes an expression */
+static bool
+collect_params(Node *node, void *arg)
+{
+	params_walk *walk = arg;
+
 	if (node == NULL)
 		return false;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-		*(Bitmapset **) params = bms_add_member(*(Bitmapset **) params, ((Param *) node)->paramid);
-	/* what a subplan takes from outside */
+		walk->params = bms_add_member(walk->params, ((Param *) node)->paramid);
+	/* a subplan is given some by us, of which its arguments speak; others come from further out */
 	if (IsA(node, SubPlan))
 	{
-		ListCell *lc;
+		const Plan *plan = list_nth(walk->subplans, ((SubPlan *) node)->plan_id - 1);
 
-		foreach (lc, ((SubPlan *) node)->parParam)
-			*(Bitmapset **) params = bms_add_member(*(Bitmapset **) params, lfirst_int(lc));
+		walk->params = bms_add_members(walk->params, plan->extParam);
 	}
-	return expression_tree_walker(node, collect_params, params);
+	return expression_tree_walker(node, collect_params, arg);
+}
+
+static Bitmapset *
+params_of(List *expressions, const EState *estate)
+{
+	params_walk walk = {estate->es_plannedstmt->subplans, NULL};
+
+	collect_params((Node *) expressions, &walk);
+	return walk.params;
 }
 
 static void
@@ -481,20 +552,23 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 {
 	rb_scan *scan = (rb_scan *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
 	scan->call = linitial_node(FuncExpr, plan->custom_exprs);
 	if (!rb_may_execute(scan->call->funcid))
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(scan->call->funcid));
 	InvokeFunctionExecuteHook(scan->call->funcid);
-	scan->join = join_of_function(scan->call->funcid);
+	scan->join = rb_join_of_function(scan->call->funcid);
 	if (scan->join == NULL)
 		elog(ERROR, "function %u is no join", scan->call->funcid);
 	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
-	collect_params((Node *) scan->call->args, &scan->params);
+	scan->params = params_of(scan->call->args, estate);
 	scan->context =
 		AllocSetContextCreate(estate->es_query_cxt, "redblue scan", ALLOCSET_DEFAULT_SIZES);
+	scan->values_context =
+		AllocSetContextCreate(estate->es_query_cxt, "redblue arguments", ALLOCSET_SMALL_SIZES);
 	scan->keep = (eflags & EXEC_FLAG_REWIND) != 0;
-	memset(node->ss.ss_ScanTupleSlot->tts_isnull, 0, 2 * sizeof(bool));
+	memset(slot->tts_isnull, 0, (Size) slot->tts_tupleDescriptor->natts * sizeof(bool));
 }
 
 /* ---- below a Gather ---- */
@@ -609,6 +683,8 @@ rescan(CustomScanState *node)
 		scan->keep = true;
 	drop_store(scan);
 	drop_run(scan);
+	if (!same)
+		scan->values = NULL;
 }
 
 static void

@@ -15,7 +15,6 @@
  */
 #include "rb_pg.h"
 
-#include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "lib/stringinfo.h"
 #include "nodes/nodeFuncs.h"
@@ -27,25 +26,6 @@
 #include "utils/rel.h"
 
 /* ---- tables ---- */
-
-static const char *
-relkind_text(char relkind)
-{
-	switch (relkind)
-	{
-		case RELKIND_INDEX:
-		case RELKIND_PARTITIONED_INDEX:
-			return "an index";
-		case RELKIND_SEQUENCE:
-			return "a sequence";
-		case RELKIND_COMPOSITE_TYPE:
-			return "a composite type";
-		case RELKIND_TOASTVALUE:
-			return "a TOAST table";
-		default:
-			return NULL;
-	}
-}
 
 /* a column that is both an id and a coordinate is wanted once */
 static void
@@ -87,17 +67,9 @@ rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid, con
 	source->geom_name = geom_name;
 
 	/* the lock is kept, as any SELECT keeps it */
-	rel = try_relation_open(relid, AccessShareLock);
-	if (rel == NULL)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("%s: %s, the relation with OID %u, does not exist", join->function,
-							   rb_source_side(source), relid)));
+	rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, join->function,
+						   rb_source_side(source));
 	kind = rel->rd_rel->relkind;
-	if (relkind_text(kind) != NULL)
-		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-						errmsg("%s: %s, \"%s\", is %s", join->function, rb_source_side(source),
-							   RelationGetRelationName(rel), relkind_text(kind)),
-						errhint("Give a table, a view, a materialized view or a foreign table.")));
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
@@ -113,7 +85,7 @@ rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid, con
 	source->sql = sql.data;
 	source->rows = Max(rel->rd_rel->reltuples, 0);
 	source->heap = rb_heap_readable(rel) ? relid : InvalidOid;
-	relation_close(rel, NoLock);
+	source->rel = rel;
 }
 
 /* ---- queries ---- */
@@ -158,28 +130,19 @@ refuse_writes(Node *node, void *arg)
 
 	if (node == NULL)
 		return false;
-	switch (nodeTag(node))
+	if (IsA(node, SelectStmt))
 	{
-		case T_SelectStmt:
-			if (((SelectStmt *) node)->intoClause != NULL)
-				refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED, "It contains SELECT INTO.");
-			if (((SelectStmt *) node)->lockingClause != NIL)
-				refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
-							 "It contains a locking clause (FOR UPDATE or FOR SHARE).");
-			break;
-		case T_InsertStmt:
-		case T_UpdateStmt:
-		case T_DeleteStmt:
-#if PG_VERSION_NUM >= 150000
-		case T_MergeStmt:
-#endif
-			refuse_query(
-				check, ERRCODE_FEATURE_NOT_SUPPORTED,
-				psprintf("It contains %s in WITH.", GetCommandTagName(CreateCommandTag(node))));
-			break;
-		default:
-			break;
+		if (((SelectStmt *) node)->intoClause != NULL)
+			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED, "It contains SELECT INTO.");
+		if (((SelectStmt *) node)->lockingClause != NIL)
+			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
+						 "It contains a locking clause (FOR UPDATE or FOR SHARE).");
 	}
+	else if (IsA(node, InsertStmt) || IsA(node, UpdateStmt) || IsA(node, DeleteStmt) ||
+			 rb_is_merge(node))
+		refuse_query(
+			check, ERRCODE_FEATURE_NOT_SUPPORTED,
+			psprintf("It contains %s in WITH.", GetCommandTagName(CreateCommandTag(node))));
 	return raw_expression_tree_walker(node, refuse_writes, arg);
 }
 
@@ -197,6 +160,7 @@ rb_source_query(rb_source *source, const rb_join *join, int side, const char *te
 	source->geom_name = NULL;
 	source->sql = text;
 	source->heap = InvalidOid;
+	source->rel = NULL;
 	source->rows = 0;
 
 	context.callback = locate_error;

@@ -1,6 +1,6 @@
 /*
  * support.c
- *	  What the planner asks: how many rows, at what cost.
+ *	  What the planner asks: how many rows, at what cost, and is there a better form?
  *
  * Without statistics of space the size of the tables is all there is to go by.
  * In a mesh a triangle meets about twelve others, those it shares a corner with,
@@ -10,10 +10,13 @@
  *
  * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
+ *
+ * The better form of a number of pairs is the scalar subquery of it (once.c).
  */
 #include "rb_pg.h"
 
 #include "access/relation.h"
+#include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
@@ -50,6 +53,9 @@ size_of_relation(Relation rel, double *rows, double *pages)
 	{
 		case RELKIND_RELATION:
 		case RELKIND_MATVIEW:
+			/* on a standby, what is not logged has no file */
+			if (!RelationIsPermanent(rel) && RecoveryInProgress())
+				break;
 			estimate_rel_size(rel, NULL, &blocks, &tuples, &visible);
 			*rows += tuples;
 			*pages += blocks;
@@ -67,31 +73,30 @@ size_of_relation(Relation rel, double *rows, double *pages)
 	}
 }
 
-/* a table with its children; false where there is none */
+/* a table with its children; false where it cannot be looked at */
 static bool
 size_of_table(Oid relid, double *rows, double *pages)
 {
-	Relation rel = try_relation_open(relid, AccessShareLock);
-	bool children;
+	Relation rel = rb_look_at(relid);
+	ListCell *lc;
 
 	if (rel == NULL)
 		return false;
-	children = rel->rd_rel->relhassubclass;
 	size_of_relation(rel, rows, pages);
-	relation_close(rel, AccessShareLock);
-	if (children)
-	{
-		ListCell *lc;
-
-		foreach (lc, find_all_inheritors(relid, AccessShareLock, NULL))
+	if (rel->rd_rel->relhassubclass)
+		foreach (lc, find_all_inheritors(relid, NoLock, NULL))
 		{
+			Relation child;
+
 			if (lfirst_oid(lc) == relid)
 				continue;
-			rel = relation_open(lfirst_oid(lc), AccessShareLock);
-			size_of_relation(rel, rows, pages);
-			relation_close(rel, NoLock);
+			child = rb_look_at_child(lfirst_oid(lc));
+			if (child == NULL)
+				continue;
+			size_of_relation(child, rows, pages);
+			relation_close(child, AccessShareLock);
 		}
-	}
+	relation_close(rel, AccessShareLock);
 	return true;
 }
 
@@ -112,9 +117,13 @@ add_table(sizes *s, Oid relid)
 	s->pages += pages;
 }
 
-/* the tables among the arguments of a call; false for a call with query texts */
+/*
+ * The tables among the arguments of a call; false for a call with query texts.  Only
+ * constants are looked at, which every name is by now: to compute an argument here
+ * would run whatever function stands in it, and takes a planner that is not always there.
+ */
 static bool
-find_sizes(PlannerInfo *root, Node *node, sizes *s)
+find_sizes(Node *node, sizes *s)
 {
 	ListCell *lc;
 
@@ -127,7 +136,6 @@ find_sizes(PlannerInfo *root, Node *node, sizes *s)
 
 		if (exprType(arg) != REGCLASSOID)
 			continue;
-		arg = estimate_expression_value(root, arg);
 		if (IsA(arg, Const) && !((Const *) arg)->constisnull)
 			add_table(s, DatumGetObjectId(((Const *) arg)->constvalue));
 		else
@@ -149,7 +157,7 @@ redblue_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestRows *rows = (SupportRequestRows *) request;
 
-		if (find_sizes(rows->root, rows->node, &s))
+		if (find_sizes(rows->node, &s))
 		{
 			rows->rows = clamp_row_est(s.tables == 1 ? RB_SELF_PAIRS * s.larger : s.larger);
 			answer = request;
@@ -159,13 +167,20 @@ redblue_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestCost *cost = (SupportRequestCost *) request;
 
-		if (find_sizes(cost->root, cost->node, &s))
+		if (find_sizes(cost->node, &s))
 		{
 			cost->startup = 0;
 			cost->per_tuple = seq_page_cost * s.pages +
 							  (cpu_tuple_cost + RB_OPERATORS_PER_ROW * cpu_operator_cost) * s.rows;
 			answer = request;
 		}
+	}
+	else if (IsA(request, SupportRequestSimplify))
+	{
+		SupportRequestSimplify *simplify = (SupportRequestSimplify *) request;
+
+		if (simplify->root != NULL && !simplify->fcall->funcretset)
+			answer = rb_once_a_query(simplify->root, simplify->fcall);
 	}
 	PG_RETURN_POINTER(answer);
 }

@@ -942,6 +942,83 @@ polled(void)
 	free(bytes);
 }
 
+/* a head, then n times the same node or ring; what it is long with is empty */
+static size_t
+write_hollow(uint8_t *to, const void *head, size_t head_len, const void *part, size_t part_len,
+			 uint32_t n)
+{
+	memcpy(to, head, head_len);
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(to + head_len + (size_t) i * part_len, part, part_len);
+	return head_len + (size_t) n * part_len;
+}
+
+/* so does one that is long without a single point */
+static void
+polled_hollow(void)
+{
+	enum
+	{
+		N = 1 << 18
+	};
+	/* collections, lines, polygons without rings; a polygon of empty rings */
+	static const uint32_t types[] = {7, 2, 3, 0};
+	uint8_t *bytes = malloc(32 + (size_t) N * 9);
+	rb_builder b;
+	rb_geometry_info info;
+	rb_error error;
+
+	for (volatile int form = 0; form < 2; form++)
+		for (volatile int i = 0; i < 4; i++)
+		{
+			const volatile uint32_t type = types[i] == 0 ? 3 : 7;
+			volatile size_t len;
+			volatile int round = 0;
+
+			if (form == 0)
+			{
+				uint32_t head[3] = {0, type, N};
+				uint32_t node[2] = {types[i], 0};
+
+				len = write_hollow(bytes, head, sizeof head, node, types[i] == 0 ? 4 : 8, N);
+				bytes[3] = 0x41;
+			}
+			else
+			{
+				const uint16_t one = 1;
+				uint8_t node[9] = {*(const uint8_t *) &one};
+				uint8_t head[9] = {*(const uint8_t *) &one};
+				uint32_t z = UINT32_C(0x80000000);
+				uint32_t words[2] = {types[i] | z, 0};
+				uint32_t head_words[2] = {type | z, N};
+
+				memcpy(node + 1, words, sizeof words);
+				memcpy(head + 1, head_words, sizeof head_words);
+				len = types[i] == 0 ? write_hollow(bytes, head, sizeof head, words + 1, 4, N)
+									: write_hollow(bytes, head, sizeof head, node, 9, N);
+			}
+			rb_builder_init(&b, memory, RB_SEGMENT2);
+			b.poll = count_polls;
+			polls = 0;
+			if (setjmp(leave) == 0)
+			{
+				(void) (form == 0 ? rb_geometry_read_serialized
+								  : rb_geometry_read_ewkb)(&b, bytes, len, &info, &error);
+				CHECK(false, "form %d, type %u: %d polls", form, types[i], polls);
+			}
+			rb_builder_drop_row(&b);
+			round = polls;
+			CHECK((form == 0 ? rb_geometry_read_serialized : rb_geometry_read_ewkb)(
+					  &b, bytes, len, &info, &error) == RB_GEOMETRY_OK,
+				  "form %d, type %u", form, types[i]);
+			CHECK(polls >= round + 3 && polls < round + 12, "form %d, type %u: %d polls", form,
+				  types[i], polls);
+			CHECK(b.nparts == 0, "%u parts", b.nparts);
+			rb_builder_free(&b);
+		}
+	free(bytes);
+}
+
 int
 main(void)
 {
@@ -957,6 +1034,7 @@ main(void)
 	CHECK_RUN(limits);
 	CHECK_RUN(slices);
 	CHECK_RUN(polled);
+	CHECK_RUN(polled_hollow);
 	rb_memory_destroy(memory);
 	return check_done();
 }

@@ -75,7 +75,7 @@ drop(set *s)
 static bool
 meet(const set *r, uint32_t i, const set *b, uint32_t j)
 {
-	rb_exact_env env = {RB_FILTER_ALL, true, 0, 0, 0};
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	const double *p = r->c + (size_t) i * rb_kind_width(r->o.kind);
 	const double *q = b->c + (size_t) j * rb_kind_width(b->o.kind);
 	int dims = r->o.kind == RB_BOX2 ? 2 : 3;

@@ -22,6 +22,7 @@ static long float_sure[POINTS_FAMILIES];
 static long interval_sure[POINTS_FAMILIES];
 static long integer_sure[POINTS_FAMILIES];
 static long expansion_sure[POINTS_FAMILIES];
+static double room[RB_EXPANSION_ROOM];
 static long zeros[POINTS_FAMILIES];
 static long tried[POINTS_FAMILIES];
 
@@ -37,7 +38,7 @@ static const uint32_t steps[4] = {RB_FILTER_SIGNS, RB_FILTER_INTERVAL, RB_EXACT_
 static rb_exact_env
 env_of(int mask, bool exact)
 {
-	rb_exact_env env = {0, exact, 0, 0, 0};
+	rb_exact_env env = {.filters = 0, .exact = exact};
 	int i;
 
 	for (i = 0; i < 4; i++)
@@ -65,7 +66,7 @@ check_orient3d(int family, const double *p)
 	sign[1] = rb_orient3d_interval(a, b, c, d);
 	sign[2] = rb_orient3d_interval_float(a, b, c, d, check_below(2) ? a : d);
 	sign[3] = rb_orient3d_integer(a, b, c, d);
-	sign[4] = rb_orient3d_expansion(a, b, c, d);
+	sign[4] = rb_orient3d_expansion(a, b, c, d, room);
 	sign[5] = rb_gmp_orient3d(a, b, c, d);
 	for (i = 0; i < 6; i++)
 		CHECK(right(sign[i], truth),
@@ -180,7 +181,7 @@ orient2d_against_rationals(void)
 			sign[1] = rb_orient2d_interval(p[0], p[1], p[2], p[3], p[4], p[5]);
 			sign[2] = rb_orient2d_interval_float(p[0], p[1], p[2], p[3], p[4], p[5], p[2], p[3]);
 			sign[3] = rb_orient2d_integer(p[0], p[1], p[2], p[3], p[4], p[5]);
-			sign[4] = rb_orient2d_expansion(p[0], p[1], p[2], p[3], p[4], p[5]);
+			sign[4] = rb_orient2d_expansion(p[0], p[1], p[2], p[3], p[4], p[5], room);
 			sign[5] = rb_gmp_orient2d(p[0], p[1], p[2], p[3], p[4], p[5]);
 			for (j = 0; j < 6; j++)
 				CHECK(right(sign[j], truth),
@@ -579,7 +580,7 @@ thread_main(void *wrong)
 		for (i = 0; i < SETS; i++)
 		{
 			const double *p = shared_points[i];
-			rb_exact_env env = {0, true, 0, 0, 0};
+			rb_exact_env env = {.filters = 0, .exact = true};
 
 			*count += rb_orient3d(p, p + 3, p + 6, p + 9) != shared_truth[i][0];
 			*count += rb_orient3d_at(&env, p, p + 3, p + 6, p + 9) != shared_truth[i][0];

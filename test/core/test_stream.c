@@ -113,13 +113,19 @@ stub_probe(char *text, size_t size)
 	return RB_OK;
 }
 
+static bool
+stub_warm(void)
+{
+	return true;
+}
+
 static void
 stub_release(void)
 {
 }
 
-static const rb_backend stub_backend = {RB_BACKEND_ABI, "stub", stub_probe, stub_join,
-										stub_release};
+static const rb_backend stub_backend = {RB_BACKEND_ABI, "stub",    stub_probe,
+										stub_join,      stub_warm, stub_release};
 
 /* HANDS rows of red, many of blue; group: so many parts make a blue row */
 typedef struct run

@@ -248,7 +248,7 @@ wild_exponents(void)
 static void
 segment_one(const double *seg, const double *tri, const double *st)
 {
-	rb_exact_env env = {RB_FILTER_ALL, true, 0, 0, 0};
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	double back[6] = {seg[3], seg[4], seg[5], seg[0], seg[1], seg[2]};
 	bool truth = naive_hulls_meet(seg, 2, tri, 3, 3);
 	bool truth2 = naive_hulls_meet(seg, 2, st, 2, 2);

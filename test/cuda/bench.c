@@ -26,7 +26,7 @@ copy_speed(void)
 	cudaEvent_t e[4];
 	float ms[3];
 
-	if (cudaHostAlloc(&host, bytes, cudaHostAllocDefault) != cudaSuccess ||
+	if (cudaHostAlloc(&host, bytes, cudaHostAllocPortable) != cudaSuccess ||
 		cudaMalloc(&a, bytes) != cudaSuccess || cudaMalloc(&b, bytes) != cudaSuccess)
 	{
 		fprintf(stderr, "no memory for the copies\n");

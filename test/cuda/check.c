@@ -130,6 +130,8 @@ agree(const rb_objects *red, const rb_objects *blue, bool many, const char *what
 		{"no float", {0, 0, RB_FILTER_ALL & ~RB_FILTER_FLOAT, 0, false, false}},
 		{"no filter", {0, 0, RB_EXACT_INTEGER | RB_EXACT_EXPANSION, 0, false, false}},
 		{"no integers", {0, 0, RB_FILTER_ALL & ~RB_EXACT_INTEGER, 0, false, false}},
+		{"expansions, 24 MB",
+		 {0, 0, RB_FILTER_FLOAT | RB_EXACT_EXPANSION, (uint64_t) 24 << 20, false, false}},
 		{"float and gmp", {0, 0, RB_FILTER_FLOAT, 0, false, false}},
 	};
 	gpu_answer want = {0};
@@ -137,7 +139,7 @@ agree(const rb_objects *red, const rb_objects *blue, bool many, const char *what
 
 	gpu_join(&rb_backend_cpu, red, blue, &gpu_plain, &want);
 	CHECK(want.status == RB_OK, "%s: cpu: %s", what, rb_status_text(want.status));
-	for (int i = 0; i < (many ? 1 : 9); i++)
+	for (int i = 0; i < (many ? 1 : (int) (sizeof(settings) / sizeof(settings[0]))); i++)
 	{
 		snprintf(name, sizeof(name), "%s, %s", what, settings[i].name);
 		agree_under(red, blue, &settings[i].set, &want, name);

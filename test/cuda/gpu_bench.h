@@ -22,7 +22,7 @@ gpu_pin(rb_objects *o)
 	size_t bytes = (size_t) o->nparts * rb_kind_width(o->kind) * sizeof(double);
 	void *p;
 
-	if (cudaHostAlloc(&p, bytes, cudaHostAllocDefault) != cudaSuccess)
+	if (cudaHostAlloc(&p, bytes, cudaHostAllocPortable) != cudaSuccess)
 	{
 		fprintf(stderr, "cudaHostAlloc failed\n");
 		exit(2);

@@ -15,6 +15,8 @@
 
 extern int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
+static double room[RB_EXPANSION_ROOM];
+
 static void
 expect(int sign, int truth, const char *what)
 {
@@ -55,7 +57,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	expect_or_unsure(rb_orient3d_interval(a, b, c, d), truth, "orient3d interval");
 	expect_or_unsure(rb_orient3d_interval_float(a, b, c, d, p + 12), truth, "orient3d float");
 	expect_or_unsure(rb_orient3d_integer(a, b, c, d), truth, "orient3d integer");
-	expect_or_unsure(rb_orient3d_expansion(a, b, c, d), truth, "orient3d expansion");
+	expect_or_unsure(rb_orient3d_expansion(a, b, c, d, room), truth, "orient3d expansion");
 	expect(rb_gmp_orient3d(a, b, c, d), truth, "orient3d GMP");
 	expect(rb_orient3d(a, b, c, d), truth, "orient3d");
 	expect(rb_orient3d(d, b, c, a), -truth, "orient3d, swapped");
@@ -69,7 +71,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 					 truth, "orient2d float");
 	expect_or_unsure(rb_orient2d_integer(p[0], p[1], p[2], p[3], p[4], p[5]), truth,
 					 "orient2d integer");
-	expect_or_unsure(rb_orient2d_expansion(p[0], p[1], p[2], p[3], p[4], p[5]), truth,
+	expect_or_unsure(rb_orient2d_expansion(p[0], p[1], p[2], p[3], p[4], p[5], room), truth,
 					 "orient2d expansion");
 	expect(rb_gmp_orient2d(p[0], p[1], p[2], p[3], p[4], p[5]), truth, "orient2d GMP");
 	expect(rb_orient2d(p, p + 2, p + 4), truth, "orient2d");

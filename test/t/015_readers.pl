@@ -28,6 +28,8 @@ FROM (SELECT i, (i % 100003) + 0.12345678901234567890 AS x FROM generate_series(
 CREATE TABLE bad AS SELECT id, CASE WHEN id = 390000 THEN 'NaN' ELSE ax END AS ax, ay, az, bx, by, bz, cx, cy, cz FROM slow;
 CREATE TABLE nothing AS SELECT * FROM slow LIMIT 0;
 CREATE TABLE few AS SELECT * FROM slow WHERE id <= 1000;
+-- taken from its pages without a slot
+CREATE TABLE alone AS SELECT id, ax::float8, ay::float8, az::float8, bx::float8, by::float8, bz::float8, cx::float8, cy::float8, cz::float8 FROM slow;
 VACUUM ANALYZE;
 SQL
 my $read = "SELECT count(*) FROM redblue_triangle_pairs('slow', 'nothing')";
@@ -106,6 +108,25 @@ cmp_ok($latest, '<', $allowed_ms, sprintf('the latest stopped %.0f ms after its 
 is(backend_fds($pid), $fds, 'no descriptor is left');
 cmp_ok(backend_rss_kb($pid) - $rss, '<', 4096, 'no memory is left');
 is_quiet('timeouts');
+
+# one process alone stops at a page, too: what was read of the table is not a multiple of it
+{
+	for my $timeout ((map { 2 * $_ } 1 .. 10), (map { 2**$_ } 5 .. 8))
+	{
+		my $alone = session($node);
+		$alone->ask("SET max_parallel_workers_per_gather = 0; SET statement_timeout = $timeout;\nSELECT count(*) FROM redblue_triangle_pairs('alone', 'nothing')");
+		$alone->quit;
+	}
+	my $read_of = 0;
+	for (1 .. 100)
+	{
+		$read_of = $watch->ask("SELECT pg_stat_clear_snapshot();\nSELECT coalesce(seq_tup_read, 0) FROM pg_stat_user_tables WHERE relname = 'alone'");
+		$read_of =~ s/\s//g;
+		last if $read_of % 400000;
+		sleep(0.1);
+	}
+	cmp_ok($read_of % 400000, '>', 0, "a timeout in the middle of a table: $read_of rows were read of it");
+}
 
 for my $i (1 .. 5)
 {

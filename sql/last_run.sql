@@ -1,0 +1,84 @@
+-- redblue_last_run: of the role that ran the join, until the session is somebody else's
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+RESET client_min_messages;
+CREATE SCHEMA last_run;
+SET search_path = last_run, public;
+CREATE TABLE one AS SELECT 1 AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy;
+CREATE TABLE three AS SELECT i AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 3) i;
+CREATE ROLE regress_redblue_runner;
+CREATE ROLE regress_redblue_other;
+GRANT USAGE ON SCHEMA last_run TO regress_redblue_runner, regress_redblue_other;
+GRANT SELECT ON one TO regress_redblue_runner;
+GRANT regress_redblue_runner TO regress_redblue_other;
+CREATE FUNCTION secret() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = last_run, public AS $$ SELECT redblue_box_self_pair_count('three') $$;
+CREATE FUNCTION secret_rows() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = last_run, public AS $$
+BEGIN
+	RETURN (SELECT count FROM redblue_last_run() WHERE stage = 'read');
+END $$;
+CREATE FUNCTION secret_cursor() RETURNS refcursor LANGUAGE plpgsql SECURITY DEFINER SET search_path = last_run, public AS $$
+DECLARE
+	c refcursor := 'c';
+BEGIN
+	OPEN c FOR SELECT * FROM redblue_box_self_pairs('three');
+	MOVE NEXT FROM c;
+	RETURN c;
+END $$;
+-- rows read by the run that is shown
+CREATE VIEW shown AS SELECT count FROM redblue_last_run() WHERE stage = 'read';
+GRANT SELECT ON shown TO regress_redblue_runner, regress_redblue_other;
+
+TABLE shown;
+SELECT redblue_box_self_pair_count('three');
+TABLE shown;
+-- not to another role, be it a member of the first or the first of it
+SET ROLE regress_redblue_runner;
+TABLE shown;
+SELECT redblue_box_self_pair_count('one');
+TABLE shown;
+SET ROLE regress_redblue_other;
+TABLE shown;
+RESET ROLE;
+TABLE shown;
+SET SESSION AUTHORIZATION regress_redblue_runner;
+TABLE shown;
+-- what a function does with another's rights is that other's
+SELECT secret();
+TABLE shown;
+SELECT secret_rows();
+-- whoever closes it
+BEGIN;
+SELECT secret_cursor();
+CLOSE c;
+TABLE shown;
+COMMIT;
+SELECT secret_rows();
+-- a join that fails leaves what there was
+SELECT redblue_box_self_pair_count('one');
+SELECT redblue_box_self_pair_count('three');
+TABLE shown;
+RESET SESSION AUTHORIZATION;
+TABLE shown;
+
+-- a session that is handed on knows nothing
+SELECT redblue_box_self_pair_count('three');
+DISCARD PLANS;
+DISCARD TEMP;
+DISCARD SEQUENCES;
+RESET ALL;
+SET search_path = last_run, public;
+TABLE shown;
+BEGIN;
+DISCARD ALL;
+ROLLBACK;
+TABLE shown;
+DECLARE held CURSOR WITH HOLD FOR SELECT * FROM redblue_box_self_pairs('three');
+DISCARD ALL;
+SET search_path = last_run, public;
+TABLE shown;
+SELECT redblue_box_self_pair_count('one');
+TABLE shown;
+
+SET client_min_messages = warning;
+DROP SCHEMA last_run CASCADE;
+DROP ROLE regress_redblue_runner, regress_redblue_other;

@@ -1,0 +1,81 @@
+/*
+ * serial.c
+ *	  Views and policies are read without parallel mode.
+ *
+ * A statement whose plan has a Gather runs in parallel mode from its first row to its
+ * last, in the leader too, and there much is forbidden: nextval(), in older servers a
+ * block with EXCEPTION, every function that is PARALLEL UNSAFE.  The planner knows by
+ * their labels which functions need that, but not what stands in a view or in a query
+ * text that one of ours will read.
+ *
+ * So when a plan is to start in parallel mode, we look at its joins.  Where a side is
+ * not a constant that names a table without policies, the statement starts without:
+ * the leader does alone what workers would have shared.  The tables that were looked
+ * at stay locked, as after any SELECT, so that none of them gets a policy meanwhile.
+ */
+#include "rb_pg.h"
+
+#include "executor/executor.h"
+#include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
+
+static ExecutorStart_hook_type previous_hook;
+
+/* is there a join of ours in the expressions that may read more than tables? */
+static bool
+may_run_sql(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, FuncExpr))
+	{
+		FuncExpr *call = (FuncExpr *) node;
+		const rb_join *join = rb_join_of_function(call->funcid);
+
+		if (join != NULL && !rb_sides_are_tables(join, call->args, true))
+			return true;
+	}
+	return expression_tree_walker(node, may_run_sql, context);
+}
+
+/* where a node has expressions of its own, besides these two, a join of ours is no usual guest */
+static bool
+node_may_run_sql(PlanState *node, void *context)
+{
+	const Plan *plan = node->plan;
+	List *own = NIL;
+
+	if (IsA(plan, CustomScan))
+		own = ((CustomScan *) plan)->custom_exprs;
+	else if (IsA(plan, FunctionScan))
+		own = ((FunctionScan *) plan)->functions;
+	return may_run_sql((Node *) plan->targetlist, NULL) || may_run_sql((Node *) plan->qual, NULL) ||
+		   may_run_sql((Node *) own, NULL) ||
+		   planstate_tree_walker(node, node_may_run_sql, context);
+}
+
+static void
+start(QueryDesc *query, int eflags)
+{
+	PlannedStmt *serial;
+
+	if (previous_hook != NULL)
+		previous_hook(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if (!query->plannedstmt->parallelModeNeeded || (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 ||
+		!node_may_run_sql(query->planstate, NULL))
+		return;
+	/* the plan itself may be kept for other executions, by other roles */
+	serial = MemoryContextAlloc(GetMemoryChunkContext(query), sizeof *serial);
+	*serial = *query->plannedstmt;
+	serial->parallelModeNeeded = false;
+	query->plannedstmt = serial;
+}
+
+void
+rb_serial_install(void)
+{
+	previous_hook = ExecutorStart_hook;
+	ExecutorStart_hook = start;
+}

@@ -1,0 +1,109 @@
+# To plan a statement waits for nobody and reads nothing; and what other sessions do between
+# the planning of a statement and its execution is no error that it would not be without workers.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes ();
+
+my $node = new_server('planning', "wal_level = replica\nmax_wal_senders = 2\nhot_standby = on\n");
+$node->append_conf('pg_hba.conf', "local replication all trust\n");
+$node->reload;
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE a AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 4) i;
+CREATE TABLE b AS TABLE a;
+CREATE TABLE parent (LIKE a);
+CREATE TABLE child () INHERITS (parent);
+INSERT INTO child TABLE a;
+CREATE UNLOGGED TABLE unlogged AS TABLE a;
+CREATE SEQUENCE numbers;
+CREATE ROLE somebody;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO somebody;
+GRANT USAGE ON SEQUENCE numbers TO somebody;
+ANALYZE;
+SQL
+my $one = session($node);
+my $two = session($node);
+
+sub waits
+{
+	my ($session) = @_;
+	my $until = Time::HiRes::time() + 60;
+	while (Time::HiRes::time() < $until)
+	{
+		return 1 if $two->ask("SELECT count(*) FROM pg_stat_activity WHERE pid = $session->{pid} AND wait_event_type = 'Lock'") eq '1';
+		Time::HiRes::sleep(0.01);
+	}
+	return 0;
+}
+
+# relations that somebody else has locked, of which one is a child
+$one->ask("SET lock_timeout = '2s'");
+for my $relation ('a', 'child')
+{
+	$two->ask("BEGIN; LOCK TABLE $relation");
+	(my $sides = "'$relation', 'b'") =~ s/child/parent/;
+	like($one->ask("EXPLAIN SELECT * FROM redblue_box_pairs($sides)"), qr/redblue/, "$relation is locked: EXPLAIN");
+	like($one->ask("EXPLAIN SELECT redblue_box_pair_count($sides)"), qr/Result/, "$relation is locked: EXPLAIN of a count");
+	is($one->ask("PREPARE p AS SELECT * FROM redblue_box_pairs($sides)"), '', "$relation is locked: PREPARE");
+	$one->ask('DEALLOCATE p');
+	like($one->ask("SELECT count(*) FROM redblue_box_pairs($sides)"), qr/55P03/, "$relation is locked: it is read by nobody");
+	$two->ask('ROLLBACK');
+}
+$one->ask('RESET lock_timeout');
+
+# a temporary table of another session
+$two->ask('CREATE TEMPORARY TABLE mine AS TABLE a');
+my $mine = $two->ask("SELECT 'mine'::regclass::oid");
+like($one->ask("EXPLAIN SELECT * FROM redblue_box_pairs($mine, 'b')"), qr/redblue/, 'EXPLAIN of a temporary table of another session');
+like($one->ask("SELECT * FROM redblue_box_pairs($mine, 'b')"), qr/0A000: cannot access temporary tables of other sessions/, 'it is not read');
+$two->ask('DROP TABLE mine');
+like($one->ask("EXPLAIN SELECT * FROM redblue_box_pairs($mine, 'b')"), qr/redblue/, 'EXPLAIN of a table that is gone');
+like($one->ask("SELECT * FROM redblue_box_pairs($mine, 'b')"), qr/42P01/, 'it is missed');
+
+# a plan with workers, which is kept; then a table that it reads gets a policy that no worker
+# may run, or goes away, while the plan waits to be executed
+my $kept = "SELECT count(*), sum(red_id) FROM redblue_box_pairs('a', 'b')";
+for my $change (
+	[ 'a policy', "ALTER TABLE b ENABLE ROW LEVEL SECURITY; CREATE POLICY numbered ON b USING (nextval('numbers') > 0)", qr/^4\|10$/ ],
+	[ 'another policy', "DROP POLICY numbered ON b; CREATE POLICY hidden ON b USING (nextval('numbers') > 0 AND id > 1)", qr/^3\|9$/ ],
+	[ 'none', 'ALTER TABLE b DISABLE ROW LEVEL SECURITY', qr/^4\|10$/ ],
+	[ 'other columns', 'ALTER TABLE b DROP COLUMN hy, ADD COLUMN hy float8 DEFAULT 1', qr/^4\|10$/ ],
+	[ 'its end', 'DROP TABLE b CASCADE', qr/42P01/ ])
+{
+	my ($name, $sql, $expected) = @$change;
+	$one->ask(
+		'SET ROLE somebody; SET plan_cache_mode = force_generic_plan; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; '
+		  . "PREPARE kept AS $kept");
+	like($one->ask('EXPLAIN (COSTS OFF) EXECUTE kept'), qr/redblue_box_pairs/, "a plan before $name");
+	$two->ask("BEGIN; $sql");
+	$one->send('EXECUTE kept');
+	ok(waits($one), "it waits for $name");
+	$two->ask('COMMIT');
+	like($one->wait_for(60), $expected, "and is executed with $name");
+	$one->ask('DEALLOCATE kept');
+}
+$one->quit;
+$two->quit;
+
+# on a standby what is not logged has no file
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+$node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
+my $there = session($standby);
+like($there->ask("EXPLAIN SELECT * FROM redblue_box_pairs('unlogged', 'a')"), qr/redblue/, 'a standby: EXPLAIN of an unlogged table');
+like($there->ask("SELECT * FROM redblue_box_pairs('unlogged', 'a')"), qr/0A000: cannot access temporary or unlogged relations during recovery/, 'it cannot be read');
+$there->ask('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0');
+is($there->ask("SELECT count(*) FROM redblue_box_pairs('a', 'parent')"), '4', 'tables are, with workers');
+$there->quit;
+$standby->stop('fast');
+$node->stop('fast');
+unlike(slurp_file($_->logfile), qr/terminated by signal|PANIC|leak|TRAP/, 'a clean log') for $node, $standby;
+
+done_testing();
