@@ -218,8 +218,11 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	run->backend = rb_backend_choose(join->function, run->note, sizeof run->note);
 	run->memory = rb_memory_create(limit);
 	if (run->memory == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", join->function)));
+	{
+		rb_error error = {RB_OUT_OF_MEMORY, 1024, limit, ""};
+
+		rb_raise(join->function, RB_OUT_OF_MEMORY, &error);
+	}
 	rb_context_init(&run->ctx, run->memory);
 	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
 	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;

@@ -180,7 +180,7 @@ origin_in_simplex(const int *pick, int k, mpq_t (*d)[3])
 }
 
 bool
-naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims)
+naive_hulls_meet_by_subsets(const double *p, int np, const double *q, int nq, int dims)
 {
 	mpq_t d[9][3], x;
 	int n = np * nq;

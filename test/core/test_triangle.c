@@ -56,6 +56,41 @@ both_answers(void)
 	yes = no = 0;
 }
 
+/* the twins themselves: two ways that have no step in common */
+static void
+twins_agree(void)
+{
+	static const double scale[] = {1, 0x1p-1074, 0x1p1000, 0.1};
+
+	for (long n = check_rounds(1500); n > 0; n--)
+	{
+		int np = 1 + check_below(3), nq = 1 + check_below(3), dims = 2 + check_below(2);
+		int side = 2 + check_below(4), way = check_below(4);
+		double t[18];
+		bool truth;
+
+		for (int i = 0; i < 18; i++)
+		{
+			t[i] = scale[n % 4] * (check_below(side) - side / 2);
+			if (way == 1)
+				t[i] = unit();
+			else if (way == 2)
+				t[i] = ldexp(unit(), check_below(2000) - 1000);
+		}
+		if (way == 3) /* a point of one in the other, or just beside */
+			for (int a = 0; a < dims; a++)
+				t[9 + a] = (t[a] + 2 * t[dims * (np - 1) + a]) / 3;
+		truth = naive_hulls_meet_by_subsets(t, np, t + 9, nq, dims);
+		CHECK(naive_hulls_meet(t, np, t + 9, nq, dims) == truth,
+			  "%d and %d points in %d dimensions, way %d: truth %d", np, nq, dims, way, truth);
+		if (truth)
+			yes++;
+		else
+			no++;
+	}
+	both_answers();
+}
+
 static void
 random_triangles(void)
 {
@@ -268,6 +303,7 @@ segments_near_contacts(void)
 int
 main(void)
 {
+	CHECK_RUN(twins_agree);
 	CHECK_RUN(random_triangles);
 	CHECK_RUN(lattice_of_2);
 	CHECK_RUN(lattice_of_3);
