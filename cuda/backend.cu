@@ -167,6 +167,9 @@ full(rb_run *run)
 	char text[200];
 	int n;
 
+	if (run->need == 0) /* no block of ours: what the runtime itself wanted, pinned memory too */
+		return rb_fail(run->ctx, RB_DEVICE_FULL, 0, run->free,
+					   "The GPU, or the host for its transfers, had no memory left.");
 	n = snprintf(text, sizeof(text), "The join needs at least %lu MB of GPU memory",
 				 (unsigned long) (run->need >> 20) + 1);
 	if (limit > 0 && run->need > limit - limit / 16)
