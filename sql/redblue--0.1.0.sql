@@ -24,6 +24,12 @@ AS 'MODULE_PATHNAME', 'redblue_support' LANGUAGE C STRICT;
 COMMENT ON FUNCTION redblue_support(internal) IS
 'planner support: rows and cost of the pairs functions, from the sizes of their tables';
 
+CREATE FUNCTION redblue_at_run_time(OUT at_run_time boolean, OUT while_planning boolean)
+AS 'SELECT true, false' LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION redblue_at_run_time() IS
+'planner support: a record, of which plans give a field to the functions that count, so that they are not computed to estimate with
+their value';
+
 -- ---- triangles ----
 
 CREATE FUNCTION redblue_triangle_pairs(

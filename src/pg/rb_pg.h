@@ -18,7 +18,7 @@
 #include "access/htup.h"
 #include "access/tupdesc.h"
 #include "lib/ilist.h"
-#include "nodes/pathnodes.h"
+#include "nodes/primnodes.h"
 #include "storage/lockdefs.h"
 #include "tcop/dest.h"
 #include "utils/relcache.h"
@@ -62,16 +62,19 @@ extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
 /* the join whose pairs an SQL function returns, or NULL */
 extern const rb_join *rb_join_of_function(Oid function);
 
+/* is it one of ours, with whatever settings of its own? */
+extern bool rb_is_supported(Oid function);
+
 extern void rb_scan_install(void);
 
 /* ---- serial.c: plans that must not run in parallel mode ---- */
 
 extern void rb_serial_install(void);
 
-/* ---- once.c: a number that is the same for all rows ---- */
+/* ---- late.c: a number that is not taken while planning ---- */
 
-/* the call as a scalar subquery, or NULL where it is to stay what it is */
-extern Node *rb_once_a_query(PlannerInfo *root, FuncExpr *call);
+/* the call in a form that the planner does not compute, or NULL where it is that already */
+extern Node *rb_not_while_planning(const FuncExpr *call);
 
 /* ---- look.c: relations, before the statement runs ---- */
 

@@ -108,6 +108,18 @@ static const CustomPathMethods path_methods = {.CustomName = RB_SCAN_NAME,
 static const CustomScanMethods scan_methods = {.CustomName = RB_SCAN_NAME,
 											   .CreateCustomScanState = create_state};
 
+bool
+rb_is_supported(Oid function)
+{
+	Oid support = get_func_support(function);
+	FmgrInfo info;
+
+	if (!OidIsValid(support))
+		return false;
+	fmgr_info(support, &info);
+	return info.fn_addr == redblue_support;
+}
+
 /*
  * The join that an SQL function stands for.  We ask for its entry point, which is
  * another one when the function was given settings of its own or another owner's
@@ -117,13 +129,9 @@ static const CustomScanMethods scan_methods = {.CustomName = RB_SCAN_NAME,
 const rb_join *
 rb_join_of_function(Oid function)
 {
-	Oid support = get_func_support(function);
 	FmgrInfo info;
 
-	if (!OidIsValid(support))
-		return NULL;
-	fmgr_info(support, &info);
-	if (info.fn_addr != redblue_support)
+	if (!rb_is_supported(function))
 		return NULL;
 	fmgr_info(function, &info);
 	return info.fn_strict ? NULL : rb_join_of(info.fn_addr);

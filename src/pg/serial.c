@@ -21,36 +21,57 @@
 
 static ExecutorStart_hook_type previous_hook;
 
-/* is there a join of ours in the expressions that may read more than tables? */
+/* is there a function of ours in the expressions that may read more than tables? */
 static bool
 may_run_sql(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, FuncExpr))
+	if (IsA(node, FuncExpr) && rb_is_supported(((FuncExpr *) node)->funcid))
 	{
 		FuncExpr *call = (FuncExpr *) node;
 		const rb_join *join = rb_join_of_function(call->funcid);
 
-		if (join != NULL && !rb_sides_are_tables(join, call->args, true))
+		if (join == NULL || !rb_sides_are_tables(join, call->args, true))
 			return true;
 	}
 	return expression_tree_walker(node, may_run_sql, context);
 }
 
-/* where a node has expressions of its own, besides these two, a join of ours is no usual guest */
+/* what a node computes besides its columns and its filter; nodes of other kinds compute no calls */
+static Node *
+own_expressions(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_CustomScan:
+			return (Node *) ((CustomScan *) plan)->custom_exprs;
+		case T_FunctionScan:
+			return (Node *) ((FunctionScan *) plan)->functions;
+		case T_Result:
+			return ((Result *) plan)->resconstantqual;
+		case T_NestLoop:
+		case T_MergeJoin:
+		case T_HashJoin:
+			return (Node *) ((Join *) plan)->joinqual;
+		case T_IndexScan:
+			return (Node *) ((IndexScan *) plan)->indexqual;
+		case T_IndexOnlyScan:
+			return (Node *) ((IndexOnlyScan *) plan)->indexqual;
+		case T_BitmapIndexScan:
+			return (Node *) ((BitmapIndexScan *) plan)->indexqual;
+		default:
+			return NULL;
+	}
+}
+
 static bool
 node_may_run_sql(PlanState *node, void *context)
 {
 	const Plan *plan = node->plan;
-	List *own = NIL;
 
-	if (IsA(plan, CustomScan))
-		own = ((CustomScan *) plan)->custom_exprs;
-	else if (IsA(plan, FunctionScan))
-		own = ((FunctionScan *) plan)->functions;
 	return may_run_sql((Node *) plan->targetlist, NULL) || may_run_sql((Node *) plan->qual, NULL) ||
-		   may_run_sql((Node *) own, NULL) ||
+		   may_run_sql(own_expressions(plan), NULL) ||
 		   planstate_tree_walker(node, node_may_run_sql, context);
 }
 

@@ -11,7 +11,7 @@
  * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
  *
- * The better form of a number of pairs is the scalar subquery of it (once.c).
+ * The better form of a number of pairs is one that is not computed while planning (late.c).
  */
 #include "rb_pg.h"
 
@@ -179,8 +179,9 @@ redblue_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestSimplify *simplify = (SupportRequestSimplify *) request;
 
+		/* without a planner nothing is estimated */
 		if (simplify->root != NULL && !simplify->fcall->funcretset)
-			answer = rb_once_a_query(simplify->root, simplify->fcall);
+			answer = rb_not_while_planning(simplify->fcall);
 	}
 	PG_RETURN_POINTER(answer);
 }
