@@ -233,6 +233,11 @@ $(BUILD)/volmesh: test/bench/volmesh.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(EXACT_CFLAGS) -o $@ $< -lm
 
+# what refuses memory and threads to a server that is tested
+$(BUILD)/refuse.so: test/t/refuse.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu99 -O2 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl -pthread
+
 # the generator of boxes and of a map's lines, and the checksums of pairs
 $(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 	@mkdir -p $(@D)

@@ -328,6 +328,9 @@ extern void rb_run_close(rb_run *run);
 /* when the library is loaded: what is to happen at the end of each transaction */
 extern void rb_run_install(void);
 
+/* rb_memory_create, or the memory error */
+extern rb_memory *rb_memory_open(const char *function, uint64 limit);
+
 /* what a builder asks while it decodes one long value (rb_builder.poll) */
 extern void rb_look_for_interrupts(void);
 

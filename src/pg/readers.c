@@ -315,9 +315,9 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	source.id_name = name_or_null(&reading->id_name);
 	source.geom_name = name_or_null(&reading->geom_name);
 	/* the process ends with its work, and its memory with it */
-	memory = rb_memory_create(reading->memory);
-	if (source.join == NULL || memory == NULL)
-		elog(ERROR, "%s: a reader could not start", reading->function);
+	if (source.join == NULL)
+		elog(ERROR, "%s: a reader does not know it", reading->function);
+	memory = rb_memory_open(reading->function, reading->memory);
 	rb_builder_init(&w->builder, memory, rb_source_kind(&source));
 	w->builder.poll = rb_look_for_interrupts;
 	w->ends = palloc(RB_MESSAGE_BYTES);

@@ -201,6 +201,17 @@ read_sides(rb_run *run, const rb_source *source)
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_clock_ms() - start;
 }
 
+rb_memory *
+rb_memory_open(const char *function, uint64 limit)
+{
+	rb_memory *memory = rb_memory_create(limit);
+	rb_error error = {RB_OUT_OF_MEMORY, 1024, limit, ""};
+
+	if (memory == NULL)
+		rb_raise(function, RB_OUT_OF_MEMORY, &error);
+	return memory;
+}
+
 rb_run *
 rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 {
@@ -216,13 +227,7 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	MemoryContextRegisterResetCallback(context, &run->at_end);
 
 	run->backend = rb_backend_choose(join->function, run->note, sizeof run->note);
-	run->memory = rb_memory_create(limit);
-	if (run->memory == NULL)
-	{
-		rb_error error = {RB_OUT_OF_MEMORY, 1024, limit, ""};
-
-		rb_raise(join->function, RB_OUT_OF_MEMORY, &error);
-	}
+	run->memory = rb_memory_open(join->function, limit);
 	rb_context_init(&run->ctx, run->memory);
 	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
 	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;

@@ -2,7 +2,8 @@
 # neither a session nor the server ends.
 #
 # RLIMIT_NPROC counts the threads of a user's processes, and RLIMIT_AS a process's
-# address space; both are set from outside, for sessions that run.
+# address space; both are set from outside, for sessions that run.  And a preloaded
+# library (refuse.c) refuses this and that.
 use strict;
 use warnings;
 use FindBin;
@@ -199,4 +200,31 @@ all_alive('after that');
 
 $_->quit for @s;
 $node->stop;
+
+# ---- one call in so many of the library, by chance, in all processes of a server ----
+
+SKIP:
+{
+	skip 'there is no library to preload (REFUSE_SO)', 1 unless -r ($ENV{REFUSE_SO} // '');
+	for my $one_in (long_run() ? (2, 7, 30, 100, 400) : (10, 100))
+	{
+		{
+			local $ENV{REFUSE} = $one_in;
+			local $ENV{LD_PRELOAD} = $ENV{REFUSE_SO};
+			$node->start;
+		}
+		@s = map { session($node) } 1 .. 4;
+		# two of them with tables read by workers, and the pairs shared with workers
+		$_->ask('SET redblue.threads = 8') for @s;
+		$_->ask('SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0') for @s[ 0, 1 ];
+		$before = scalar $s[0]->ask($children);
+		%got = eval { storm(long_run() ? 20 : 4) };
+		is($@, '', "one call in $one_in refused: every session answers");
+		is($got{wrong}, 0, "right answers or errors: $got{right} and $got{refused}");
+		cmp_ok($got{refused}, '>', 0, 'calls were refused');
+		all_alive("one call in $one_in refused");
+		$_->quit for @s;
+		$node->stop;
+	}
+}
 done_testing();
