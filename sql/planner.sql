@@ -143,6 +143,12 @@ SELECT explain(format(form, count)) FROM
 		('SELECT * FROM facts TABLESAMPLE BERNOULLI (%s)'), ('SELECT * FROM facts WHERE %s > 3 OR n < CASE WHEN %1$s = 1 THEN 3 ELSE %1$s END'),
 		('SELECT unnest(array_fill(1, ARRAY[%s::int]))'), ('SELECT * FROM redblue_box_pairs(CASE WHEN %s > 3 THEN ''a'' ELSE ''b'' END::regclass, ''b'')'),
 		('UPDATE facts SET n = %s WHERE n < %1$s'), ('SELECT * FROM parts WHERE n = (SELECT %s)'), ('DELETE FROM facts WHERE n > %s')) f (form) OFFSET 1000;
+-- constants that come late: from a CASE, the nullable side of a join, the parts of a UNION ALL, a grouping set; and EXISTS, whose parts are looked at apart
+SELECT explain(query) FROM (VALUES ($$ SELECT * FROM facts WHERE n > redblue_box_pair_count((CASE WHEN now() > '2000-01-01' THEN 'a' ELSE 'b' END)::regclass, 'b') $$),
+	($$ SELECT * FROM facts f LEFT JOIN (SELECT 'a'::regclass t, n FROM facts) s ON f.n = s.n + 1 WHERE f.n > redblue_box_pair_count(s.t, 'b') $$),
+	($$ SELECT * FROM (SELECT 'a'::regclass t, n FROM facts UNION ALL SELECT 'b', n FROM facts) s WHERE n < redblue_box_pair_count(s.t, 'b') $$),
+	($$ SELECT t, n FROM (SELECT n, 'a'::regclass t FROM facts) s GROUP BY GROUPING SETS ((n, t), (n)) HAVING n < redblue_box_pair_count(t, 'b') $$),
+	($$ SELECT n, EXISTS (SELECT FROM facts g WHERE g.n = f.n AND g.n > redblue_box_pair_count('a', 'b')) FROM facts f WHERE EXISTS (SELECT FROM facts g WHERE g.n = f.n LIMIT redblue_box_pair_count('a', 'b')) $$)) v (query) OFFSET 1000;
 SELECT count(*) AS joins FROM redblue_last_run();
 -- and the answer is found once where one is enough
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
