@@ -6,6 +6,7 @@ CREATE SCHEMA planner;
 SET search_path = planner, public;
 SET redblue.custom_scan = on;
 SET redblue.backend = auto;
+SET redblue.backend = auto;
 -- plans are shown: which they are must not depend on how the tests are run
 SET parallel_setup_cost = 1000;
 SET min_parallel_table_scan_size = '8MB';
@@ -121,6 +122,7 @@ GRANT USAGE ON SCHEMA planner TO regress_redblue_planner;
 -- to plan, or to explain, runs no join
 \c -
 SET search_path = planner, public;
+SET redblue.backend = auto;
 SET client_min_messages = warning;
 CREATE FUNCTION explain(query text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
