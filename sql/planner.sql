@@ -6,7 +6,6 @@ CREATE SCHEMA planner;
 SET search_path = planner, public;
 SET redblue.custom_scan = on;
 SET redblue.backend = auto;
-SET redblue.backend = auto;
 -- plans are shown: which they are must not depend on how the tests are run
 SET parallel_setup_cost = 1000;
 SET min_parallel_table_scan_size = '8MB';
@@ -145,13 +144,22 @@ SELECT explain(format(form, count)) FROM
 		('SELECT * FROM facts TABLESAMPLE BERNOULLI (%s)'), ('SELECT * FROM facts WHERE %s > 3 OR n < CASE WHEN %1$s = 1 THEN 3 ELSE %1$s END'),
 		('SELECT unnest(array_fill(1, ARRAY[%s::int]))'), ('SELECT * FROM redblue_box_pairs(CASE WHEN %s > 3 THEN ''a'' ELSE ''b'' END::regclass, ''b'')'),
 		('UPDATE facts SET n = %s WHERE n < %1$s'), ('SELECT * FROM parts WHERE n = (SELECT %s)'), ('DELETE FROM facts WHERE n > %s')) f (form) OFFSET 1000;
+CREATE TYPE text_row AS (q text);
+CREATE FUNCTION text_of() RETURNS text_row LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN ROW('TABLE planner.a'::text); END $$;
 -- constants that come late: from a CASE, the nullable side of a join, the parts of a UNION ALL, a grouping set; and EXISTS, whose parts are looked at apart
 SELECT explain(query) FROM (VALUES ($$ SELECT * FROM facts WHERE n > redblue_box_pair_count((CASE WHEN now() > '2000-01-01' THEN 'a' ELSE 'b' END)::regclass, 'b') $$),
 	($$ SELECT * FROM facts f LEFT JOIN (SELECT 'a'::regclass t, n FROM facts) s ON f.n = s.n + 1 WHERE f.n > redblue_box_pair_count(s.t, 'b') $$),
 	($$ SELECT * FROM (SELECT 'a'::regclass t, n FROM facts UNION ALL SELECT 'b', n FROM facts) s WHERE n < redblue_box_pair_count(s.t, 'b') $$),
 	($$ SELECT t, n FROM (SELECT n, 'a'::regclass t FROM facts) s GROUP BY GROUPING SETS ((n, t), (n)) HAVING n < redblue_box_pair_count(t, 'b') $$),
+	($$ SELECT * FROM facts WHERE n > redblue_box_self_pair_count_query((text_of()).q) $$),
 	($$ SELECT n, EXISTS (SELECT FROM facts g WHERE g.n = f.n AND g.n > redblue_box_pair_count('a', 'b')) FROM facts f WHERE EXISTS (SELECT FROM facts g WHERE g.n = f.n LIMIT redblue_box_pair_count('a', 'b')) $$)) v (query) OFFSET 1000;
 SELECT count(*) AS joins FROM redblue_last_run();
+-- who may run the function, and not the one that keeps it from being run early, gets his number
+REVOKE EXECUTE ON FUNCTION redblue_at_run_time() FROM PUBLIC;
+SET ROLE regress_redblue_planner;
+SELECT id FROM a WHERE id >= redblue_box_pair_count('a', 'a');
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION redblue_at_run_time() TO PUBLIC;
 -- and the answer is found once where one is enough
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
@@ -328,7 +336,12 @@ RESET ROLE;
 ALTER TABLE b DISABLE ROW LEVEL SECURITY;
 EXECUTE kept;
 RESET plan_cache_mode;
--- a count beside workers, in a join's condition and in that of a whole subquery
+-- a count beside workers, wherever it stands: in conditions, keys, lists, limits, frames
+SELECT count(*) FROM heap h JOIN heap g ON g.i = redblue_box_pair_count((CASE WHEN h.i > 1 THEN 'b' ELSE 'numbered' END)::regclass, 'b', 'id') WHERE h.i < 3;
+SELECT count(*) FROM (VALUES (redblue_box_pair_count('numbered', 'b', 'id')), (2)) v (n) JOIN heap ON i = n;
+SELECT i FROM heap ORDER BY i LIMIT redblue_box_pair_count('numbered', 'b', 'id') - 5;
+SELECT max(n) FROM (SELECT sum(i) OVER (ORDER BY i ROWS redblue_box_pair_count('numbered', 'b', 'id') PRECEDING) AS n FROM heap) s;
+SELECT count(*) FROM heap TABLESAMPLE BERNOULLI (redblue_box_pair_count('numbered', 'b', 'id') * 100 / 6), (SELECT count(*) FROM heap) s;
 SELECT count(*) FROM heap h JOIN heap g ON h.i = g.i AND redblue_box_pair_count((CASE WHEN h.i > g.i THEN 'b' ELSE 'numbered' END)::regclass, 'b', 'id') > 3 WHERE h.i < 3;
 SELECT i, (SELECT max(id) FROM a WHERE redblue_box_pair_count((CASE WHEN h.i > 1 THEN 'b' ELSE 'numbered' END)::regclass, 'b', 'id') > 3) FROM heap h WHERE i < 3;
 -- a function that was given another owner's rights, or settings, is one of ours

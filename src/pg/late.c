@@ -32,7 +32,20 @@ record_function(Oid function)
 		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(RB_RECORD_FUNCTION),
 		PointerGetDatum(buildoidvector(NULL, 0)), ObjectIdGetDatum(get_func_namespace(function)));
 
-	return OidIsValid(found) && get_func_rettype(found) == RECORDOID ? found : InvalidOid;
+	/* who was not given it shall have his number none the less */
+	return OidIsValid(found) && get_func_rettype(found) == RECORDOID && rb_may_execute(found)
+			   ? found
+			   : InvalidOid;
+}
+
+/* has it got the argument?  A field of another record may turn out to be a constant after all. */
+static bool
+is_late(const FuncExpr *call, Oid function)
+{
+	FieldSelect *last = call->args == NIL ? NULL : llast(call->args);
+
+	return last != NULL && IsA(last, FieldSelect) && IsA(last->arg, FuncExpr) &&
+		   ((FuncExpr *) last->arg)->funcid == function;
 }
 
 Node *
@@ -42,7 +55,7 @@ rb_not_while_planning(const FuncExpr *call)
 	FieldSelect *field;
 	FuncExpr *later;
 
-	if (!OidIsValid(function) || call->args == NIL || IsA(llast(call->args), FieldSelect))
+	if (!OidIsValid(function) || is_late(call, function))
 		return NULL;
 	field = makeNode(FieldSelect);
 	field->arg = (Expr *) makeFuncExpr(function, RECORDOID, NIL, InvalidOid, InvalidOid,

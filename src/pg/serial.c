@@ -38,31 +38,43 @@ may_run_sql(Node *node, void *context)
 	return expression_tree_walker(node, may_run_sql, context);
 }
 
-/* what a node computes besides its columns and its filter; nodes of other kinds compute no calls */
-static Node *
-own_expressions(const Plan *plan)
+/* is there one in what a node computes besides its columns and its filter? */
+static bool
+own_may_run_sql(const Plan *plan)
 {
+#define FIND(x) may_run_sql((Node *) (x), NULL)
 	switch (nodeTag(plan))
 	{
 		case T_CustomScan:
-			return (Node *) ((CustomScan *) plan)->custom_exprs;
+			return FIND(((CustomScan *) plan)->custom_exprs);
 		case T_FunctionScan:
-			return (Node *) ((FunctionScan *) plan)->functions;
-		case T_Result:
-			return ((Result *) plan)->resconstantqual;
-		case T_NestLoop:
-		case T_MergeJoin:
-		case T_HashJoin:
-			return (Node *) ((Join *) plan)->joinqual;
+			return FIND(((FunctionScan *) plan)->functions);
+		case T_ValuesScan:
+			return FIND(((ValuesScan *) plan)->values_lists);
+		case T_SampleScan:
+			return FIND(((SampleScan *) plan)->tablesample);
 		case T_IndexScan:
-			return (Node *) ((IndexScan *) plan)->indexqual;
+			return FIND(((IndexScan *) plan)->indexqual);
 		case T_IndexOnlyScan:
-			return (Node *) ((IndexOnlyScan *) plan)->indexqual;
+			return FIND(((IndexOnlyScan *) plan)->indexqual);
 		case T_BitmapIndexScan:
-			return (Node *) ((BitmapIndexScan *) plan)->indexqual;
+			return FIND(((BitmapIndexScan *) plan)->indexqual);
+		case T_Result:
+			return FIND(((Result *) plan)->resconstantqual);
+		case T_NestLoop:
+			return FIND(((Join *) plan)->joinqual);
+		case T_MergeJoin:
+			return FIND(((Join *) plan)->joinqual) || FIND(((MergeJoin *) plan)->mergeclauses);
+		case T_HashJoin:
+			return FIND(((Join *) plan)->joinqual) || FIND(((HashJoin *) plan)->hashclauses);
+		case T_Limit:
+			return FIND(((Limit *) plan)->limitCount) || FIND(((Limit *) plan)->limitOffset);
+		case T_WindowAgg:
+			return FIND(((WindowAgg *) plan)->startOffset) || FIND(((WindowAgg *) plan)->endOffset);
 		default:
-			return NULL;
+			return false;
 	}
+#undef FIND
 }
 
 static bool
@@ -71,8 +83,7 @@ node_may_run_sql(PlanState *node, void *context)
 	const Plan *plan = node->plan;
 
 	return may_run_sql((Node *) plan->targetlist, NULL) || may_run_sql((Node *) plan->qual, NULL) ||
-		   may_run_sql(own_expressions(plan), NULL) ||
-		   planstate_tree_walker(node, node_may_run_sql, context);
+		   own_may_run_sql(plan) || planstate_tree_walker(node, node_may_run_sql, context);
 }
 
 static void
