@@ -28,7 +28,7 @@
 
 /* part [from, from + n) of a side to the device */
 static rb_status
-side_upload(rb_run *run, const rb_objects *o, uint32_t from, uint32_t n, bool rows, rb_side *side)
+side_upload(rb_run *run, const rb_set *o, uint32_t from, uint32_t n, bool rows, rb_side *side)
 {
 	const size_t width = rb_kind_width(o->kind);
 	double *coords;
@@ -61,9 +61,9 @@ side_free(rb_run *run, rb_side *side)
 static rb_status
 join_blocks(rb_run *run)
 {
-	const rb_objects *red = run->job->red;
+	const rb_set *red = run->job->red;
 	const bool self = run->job->blue == NULL;
-	const rb_objects *blue = self ? red : run->job->blue;
+	const rb_set *blue = self ? red : run->job->blue;
 	const uint64_t fit = run->budget / 4 * 3 / OBJECT_BYTES;
 	uint64_t nred = red->nparts, nblue = blue->nparts;
 	rb_side side[2];

@@ -108,7 +108,7 @@ emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
 {
 	const rb_joiner *j = (const rb_joiner *) arg;
 	const rb_job *job = run->job;
-	const rb_objects *blue = job->blue != NULL ? job->blue : job->red;
+	const rb_set *blue = job->blue != NULL ? job->blue : job->red;
 	rb_pair *pairs = NULL;
 	size_t kept = 0;
 	rb_status status;

@@ -1,6 +1,6 @@
 /*
  * builder.c
- *	  Rows in, rb_objects out: one growing set of arrays for each side of a join.
+ *	  Rows in, rb_set out: one growing set of arrays for each side of a join.
  *
  *		coords   |part 0|part 1|part 2|part 3|...      width doubles each
  *		row_of   |  0   |  1   |  1   |  2   |...      only once a row has two parts
@@ -190,7 +190,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 }
 
 void
-rb_builder_objects(const rb_builder *b, rb_objects *objects)
+rb_builder_set(const rb_builder *b, rb_set *objects)
 {
 	objects->kind = b->kind;
 	objects->nparts = b->row_start;

@@ -55,8 +55,8 @@ typedef struct rb_cpu
 {
 	rb_context *ctx;
 	const rb_job *job;
-	const rb_objects *red;
-	const rb_objects *blue; /* = red in a self join */
+	const rb_set *red;
+	const rb_set *blue; /* = red in a self join */
 	bool self;
 	int threads;
 	const rb_kernel *kernel;
@@ -99,8 +99,8 @@ typedef struct rb_batch_boxes
 } rb_batch_boxes;
 
 static inline void
-batch_load(const rb_cpu *c, const rb_objects *o, const uint32_t *entry, uint32_t first,
-		   uint32_t most, rb_batch_boxes *box)
+batch_load(const rb_cpu *c, const rb_set *o, const uint32_t *entry, uint32_t first, uint32_t most,
+		   rb_batch_boxes *box)
 {
 	box->n = most < RB_BATCH ? most : RB_BATCH;
 	c->kernel->load(o->kind, o->coords, entry, first, box->n, box->lo, box->hi);
@@ -116,7 +116,7 @@ batch_cells(const rb_cpu *c, const rb_grid *grid, const rb_batch_boxes *box, rb_
 typedef struct rb_bounds
 {
 	rb_cpu *c;
-	const rb_objects *o;
+	const rb_set *o;
 	rb_list list;
 	double *lo; /* what the pieces found so far */
 	double *hi;
@@ -144,7 +144,7 @@ bounds_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* box of the objects of a list */
 static void
-bounds(rb_thread *me, rb_cpu *c, const rb_objects *o, rb_list list, double lo[3], double hi[3])
+bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list list, double lo[3], double hi[3])
 {
 	rb_bounds b = {c, o, list, lo, hi};
 
@@ -196,7 +196,7 @@ points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * numbers are four points of space or six of the plane.
  */
 static void
-bounds_of_all(rb_thread *me, rb_cpu *c, const rb_objects *o, double lo[3], double hi[3])
+bounds_of_all(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3])
 {
 	rb_bounds b = {c, o, {NULL, 0}, lo, hi};
 
@@ -213,7 +213,7 @@ bounds_of_all(rb_thread *me, rb_cpu *c, const rb_objects *o, double lo[3], doubl
  * step might see one phase of it only.
  */
 static uint32_t
-sample_boxes(const rb_objects *o, rb_list list, double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3])
+sample_boxes(const rb_set *o, rb_list list, double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3])
 {
 	uint32_t step = list.n / RB_SAMPLE + 1;
 	uint32_t random = 1;
@@ -238,7 +238,7 @@ sample_boxes(const rb_objects *o, rb_list list, double lo[RB_SAMPLE][3], double 
 typedef struct rb_selection
 {
 	rb_cpu *c;
-	const rb_objects *o;
+	const rb_set *o;
 	const double *lo; /* the region */
 	const double *hi;
 	const rb_sieve *sieve;
@@ -285,9 +285,8 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
  * is one.  Each chunk of GRAIN objects makes its part of the list.
  */
 static rb_status
-select_objects(rb_thread *me, rb_cpu *c, const rb_objects *o, const double lo[3],
-			   const double hi[3], const rb_sieve *sieve, const rb_sieve *mark, uint32_t **entry,
-			   uint32_t *n)
+select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], const double hi[3],
+			   const rb_sieve *sieve, const rb_sieve *mark, uint32_t **entry, uint32_t *n)
 {
 	uint32_t chunks = o->nparts / GRAIN + 1;
 	rb_selection s = {c, o, lo, hi, sieve, mark, NULL, NULL};
@@ -330,7 +329,7 @@ range_of(const rb_grid *grid, const double lo[3], const double hi[3])
 typedef struct rb_marking
 {
 	rb_cpu *c;
-	const rb_objects *o;
+	const rb_set *o;
 	const double *lo; /* the region */
 	const double *hi;
 	const rb_sieve *sieve;
@@ -360,7 +359,7 @@ mark_objects(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* mark the cells of every step-th object that reaches into the region */
 static void
-sieve_fill(rb_thread *me, rb_cpu *c, const rb_objects *o, const double lo[3], const double hi[3],
+sieve_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], const double hi[3],
 		   uint32_t step, const rb_sieve *sieve)
 {
 	rb_marking m = {c, o, lo, hi, sieve, step};
@@ -375,8 +374,8 @@ sieve_fill(rb_thread *me, rb_cpu *c, const rb_objects *o, const double lo[3], co
  * where both sets are dense before it costs anything.
  */
 static rb_status
-sieve_make(rb_thread *me, rb_cpu *c, const rb_objects *few, const rb_objects *many,
-		   const double lo[3], const double hi[3], rb_sieve sieve[2])
+sieve_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many, const double lo[3],
+		   const double hi[3], rb_sieve sieve[2])
 {
 	const rb_plan plan = {SIEVE_COST, 0, SIEVE_CELLS};
 	const rb_list all[2] = {{NULL, few->nparts}, {NULL, many->nparts}};
@@ -527,7 +526,7 @@ place_unpack(uint32_t word)
  * no two threads write to one place.  The first counts.
  */
 static void
-count_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, uint32_t *place,
+count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint32_t *place,
 			  uint32_t *count)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
@@ -580,7 +579,7 @@ count_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, u
  * only where the other colour is present too.
  */
 static void
-fill_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, const uint32_t *place,
+fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, const uint32_t *place,
 			 uint32_t *count, const uint64_t *start, uint32_t *entry)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
@@ -628,7 +627,7 @@ fill_objects(rb_cpu *c, const rb_objects *o, rb_list list, const rb_cells *g, co
 typedef struct rb_scatter
 {
 	rb_cpu *c;
-	const rb_objects *o;
+	const rb_set *o;
 	rb_list list;
 	const rb_cells *g;
 	uint32_t *place;
@@ -699,7 +698,7 @@ cells_scan(rb_cells *g, int sides)
 
 /* count, scan, fill; `same` when both lists are one */
 static rb_status
-cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_objects *o[2], const rb_list list[2],
+cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_set *o[2], const rb_list list[2],
 		   bool same)
 {
 	int sides = same ? 1 : 2;
@@ -1084,7 +1083,7 @@ static void
 join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
 		   const double hi[3], int depth, bool quantiles)
 {
-	const rb_objects *o[2] = {c->red, c->blue};
+	const rb_set *o[2] = {c->red, c->blue};
 	const rb_list list[2] = {red, blue};
 	rb_cells g;
 	double rlo[3], rhi[3], blo[3], bhi[3];
@@ -1164,7 +1163,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	double lo[2][3], hi[2][3];
 	rb_list list[2];
 	uint32_t *entry[2] = {NULL, NULL};
-	const rb_objects *o[2] = {c->red, c->blue};
+	const rb_set *o[2] = {c->red, c->blue};
 	int sides = c->self ? 1 : 2;
 	int few = c->red->nparts <= c->blue->nparts ? 0 : 1;
 	rb_sieve sieve[2] = {0};

@@ -12,8 +12,8 @@
 typedef struct rb_decision
 {
 	rb_context *ctx;
-	const rb_objects *red;
-	const rb_objects *blue;
+	const rb_set *red;
+	const rb_set *blue;
 	rb_pair *pairs;
 	uint64_t integer;
 	uint64_t expansion;
@@ -25,7 +25,7 @@ static void
 decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_decision *d = arg;
-	const rb_objects *red = d->red, *blue = d->blue;
+	const rb_set *red = d->red, *blue = d->blue;
 	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
 	rb_exact_env env = {.filters = d->ctx->filters, .exact = true};
 
@@ -44,8 +44,8 @@ decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 rb_status
-rb_decide_pairs(rb_context *ctx, const rb_objects *red, const rb_objects *blue, rb_pair *pairs,
-				size_t n, size_t *kept)
+rb_decide_pairs(rb_context *ctx, const rb_set *red, const rb_set *blue, rb_pair *pairs, size_t n,
+				size_t *kept)
 {
 	rb_decision d = {ctx, red, blue, pairs, 0, 0, 0};
 	size_t blocks = (n + BLOCK - 1) / BLOCK;

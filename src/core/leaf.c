@@ -198,7 +198,7 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 }
 
 static void
-tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_objects *o, rb_list list, bool faces,
+tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list, bool faces,
 		  double lo[3], double hi[3])
 {
 	double all_lo[4], all_hi[4];
@@ -360,8 +360,8 @@ signs_of_sides(unsigned sides, int s[3])
 static rb_status
 decide_doubtful(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 {
-	const rb_objects *ro = w->job->red;
-	const rb_objects *bo = w->job->blue != NULL ? w->job->blue : ro;
+	const rb_set *ro = w->job->red;
+	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -387,8 +387,8 @@ decide_doubtful(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t 
 static rb_status
 decide_all(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 {
-	const rb_objects *ro = w->job->red;
-	const rb_objects *bo = w->job->blue != NULL ? w->job->blue : ro;
+	const rb_set *ro = w->job->red;
+	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
 	int rw = rb_kind_width(ro->kind), bw = rb_kind_width(bo->kind);
 	uint32_t k = 0;
 

@@ -147,7 +147,7 @@ extern rb_status rb_leaf_join(rb_worker *worker, rb_list red, rb_list blue, bool
 
 /* closed box of object i */
 static inline void
-rb_object_box(const rb_objects *o, uint32_t i, double lo[3], double hi[3])
+rb_object_box(const rb_set *o, uint32_t i, double lo[3], double hi[3])
 {
 	rb_kind_box(o->kind, o->coords, i, lo, hi);
 }
@@ -178,7 +178,7 @@ rb_box_add(double lo[3], double hi[3], const double plo[3], const double phi[3])
  * Keeps, of n pairs of a red and a blue part, those that share a point; their
  * number goes to *kept.  Exactly, on ctx->threads threads.
  */
-extern rb_status rb_decide_pairs(rb_context *ctx, const rb_objects *red, const rb_objects *blue,
+extern rb_status rb_decide_pairs(rb_context *ctx, const rb_set *red, const rb_set *blue,
 								 rb_pair *pairs, size_t n, size_t *kept);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
  *
  *	  arrays -> grid -> candidate pairs -> filters -> exact signs -> pairs
  *
- * The caller fills two rb_objects, opens an rb_stream over a backend, and takes
+ * The caller fills two rb_set, opens an rb_stream over a backend, and takes
  * batches of pairs out of it until it is dry:
  *
  *	  rb_stream *s;
@@ -124,14 +124,14 @@ extern int rb_kind_width(rb_kind kind);
  * parts (triangles, segments, boxes); most have exactly one.  All coordinates
  * are finite: the reader has checked that.
  */
-typedef struct rb_objects
+typedef struct rb_set
 {
 	rb_kind kind;
 	uint32_t nparts;
 	uint32_t nrows;
 	const double *coords;   /* nparts * rb_kind_width(kind) */
 	const uint32_t *row_of; /* row of each part, ascending; NULL: part i is row i */
-} rb_objects;
+} rb_set;
 
 /* three bits of an index are needed for other things */
 #define RB_MAX_OBJECTS ((uint32_t) 1 << 29)
@@ -142,7 +142,7 @@ typedef struct rb_pair
 	uint32_t blue;
 } rb_pair;
 
-/* ---- builder: rows in, rb_objects out (builder.c) ---- */
+/* ---- builder: rows in, rb_set out (builder.c) ---- */
 
 /*
  * Collects the rows of one side.  For each row: add its parts, then end the
@@ -206,7 +206,7 @@ extern rb_status rb_builder_append(rb_builder *b, const double *coords, uint32_t
 								   const int64_t *ids, const uint32_t *ends, uint32_t nrows,
 								   rb_error *error);
 
-extern void rb_builder_objects(const rb_builder *b, rb_objects *objects);
+extern void rb_builder_set(const rb_builder *b, rb_set *objects);
 
 /* ---- geometry bytes: PostGIS's serialized form and EWKB (geometry.c) ---- */
 
@@ -352,9 +352,9 @@ extern void rb_forget_failure(rb_context *ctx);
 
 typedef struct rb_job
 {
-	const rb_objects *red;
-	const rb_objects *blue; /* NULL: red against itself, each unordered pair once, red < blue */
-	bool count_only;        /* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
+	const rb_set *red;
+	const rb_set *blue; /* NULL: red against itself, each unordered pair once, red < blue */
+	bool count_only;    /* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
 } rb_job;
 
 /*

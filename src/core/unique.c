@@ -84,7 +84,7 @@ grow(rb_unique *u)
 
 /* the row of a part, and whether it has other parts */
 static inline uint32_t
-row_of(const rb_objects *side, uint32_t part, bool *several)
+row_of(const rb_set *side, uint32_t part, bool *several)
 {
 	uint32_t row;
 
@@ -100,8 +100,8 @@ row_of(const rb_objects *side, uint32_t part, bool *several)
 rb_status
 rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_t *nout)
 {
-	const rb_objects *red = u->job->red;
-	const rb_objects *blue = u->job->blue != NULL ? u->job->blue : red;
+	const rb_set *red = u->job->red;
+	const rb_set *blue = u->job->blue != NULL ? u->job->blue : red;
 	size_t k = 0;
 
 	if (rb_should_stop(u->ctx)) /* the set may be left half grown */

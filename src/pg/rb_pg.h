@@ -305,7 +305,7 @@ typedef struct rb_run
 	rb_context ctx;
 	rb_space space;
 	rb_builder builder[2];
-	rb_objects objects[2];
+	rb_set objects[2];
 	bool counted_up[2]; /* ids[i] is ids[0] + i, as a sequence makes them */
 	rb_job job;
 	const rb_backend *backend;

@@ -158,7 +158,7 @@ read_side(rb_run *run, const rb_source *source)
 		run_query(source, receiver);
 	else
 		run_select(source, receiver);
-	rb_builder_objects(builder, &run->objects[source->side]);
+	rb_builder_set(builder, &run->objects[source->side]);
 	/* until here no function in a view could change it under us */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);

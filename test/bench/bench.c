@@ -100,8 +100,8 @@ pair_list_grow(pair_list *list, size_t more)
 
 /* joins once; pairs go to out, or are only counted where out is NULL */
 static void
-join_ours(const options *o, const rb_objects *red, const rb_objects *blue, pair_list *out,
-		  peer_run *run, rb_stats *stats, uint64_t *peak)
+join_ours(const options *o, const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run,
+		  rb_stats *stats, uint64_t *peak)
 {
 	rb_memory *memory = rb_memory_create(UINT64_MAX);
 	rb_job job = {red, blue, out == NULL};
@@ -177,7 +177,7 @@ check_rounds(answer *a, const peer_run *run, const pair_list *list, bool self, c
 
 /* blue NULL: red against itself */
 static void
-run_rounds(const options *o, const rb_objects *red, const rb_objects *blue, report *r)
+run_rounds(const options *o, const rb_set *red, const rb_set *blue, report *r)
 {
 	answer *answers = r->answers;
 	insight *in = &r->in;
@@ -273,7 +273,7 @@ all_agree(options *o, const report *r)
 /* ---- output ---- */
 
 static int
-print_csv(const rb_objects *objects)
+print_csv(const rb_set *objects)
 {
 	int width = rb_kind_width(objects->kind);
 
@@ -361,8 +361,8 @@ main(int argc, char **argv)
 	bool csv = false;
 	bool head = false;
 	bool row = false;
-	rb_objects red;
-	rb_objects blue;
+	rb_set red;
+	rb_set blue;
 	report r;
 	const char *stages = NULL;
 	bool right;

@@ -101,7 +101,7 @@ number(char **at, double *value)
 }
 
 static double *
-new_coords(rb_objects *objects, rb_kind kind, double n)
+new_coords(rb_set *objects, rb_kind kind, double n)
 {
 	double *coords;
 
@@ -138,7 +138,7 @@ scan_faces(char *at, const double *points, double npoints, double *coords, uint3
 }
 
 static bool
-read_off(char *at, rb_objects *objects)
+read_off(char *at, rb_set *objects)
 {
 	double head[3];
 	double *points;
@@ -164,7 +164,7 @@ read_off(char *at, rb_objects *objects)
 }
 
 static bool
-read_csv(char *at, rb_objects *objects)
+read_csv(char *at, rb_set *objects)
 {
 	char *line = strchr(at, '\n');
 	int columns = 1;
@@ -197,7 +197,7 @@ read_csv(char *at, rb_objects *objects)
 }
 
 static bool
-read_raw(const char *bytes, size_t size, rb_kind kind, rb_objects *objects)
+read_raw(const char *bytes, size_t size, rb_kind kind, rb_set *objects)
 {
 	size_t object = sizeof(double) * rb_kind_width(kind);
 	double *coords = size % object == 0 ? new_coords(objects, kind, size / object) : NULL;
@@ -209,7 +209,7 @@ read_raw(const char *bytes, size_t size, rb_kind kind, rb_objects *objects)
 }
 
 bool
-read_objects(const char *path, rb_kind kind, const double shift[3], rb_objects *objects)
+read_objects(const char *path, rb_kind kind, const double shift[3], rb_set *objects)
 {
 	size_t size = 0;
 	char *bytes;

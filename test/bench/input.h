@@ -20,7 +20,6 @@
  * other formats set it.  The caller
  * frees objects->coords.  On failure prints why to stderr and answers false.
  */
-extern bool read_objects(const char *path, rb_kind kind, const double shift[3],
-						 rb_objects *objects);
+extern bool read_objects(const char *path, rb_kind kind, const double shift[3], rb_set *objects);
 
 #endif /* RB_BENCH_INPUT_H */

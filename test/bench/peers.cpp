@@ -190,7 +190,7 @@ meet(const Seg2 &a, const Seg2 &b)
 
 template <class T>
 std::vector<T>
-convert(const rb_objects *set)
+convert(const rb_set *set)
 {
 	std::vector<T> v;
 	int width = rb_kind_width(set->kind);
@@ -214,7 +214,7 @@ const std::ptrdiff_t usual_cutoff = 10, triangle_cutoff = 100, large_cutoff = 10
 /* boxes around the corners of each object; for box kinds the corners are low and high */
 template <int D>
 std::vector<CGAL::Box_intersection_d::Box_with_info_d<double, D, uint32_t>>
-boxes_of(const rb_objects *set)
+boxes_of(const rb_set *set)
 {
 	typedef CGAL::Box_intersection_d::Box_with_info_d<double, D, uint32_t> Box;
 	std::vector<Box> v;
@@ -242,7 +242,7 @@ boxes_of(const rb_objects *set)
 
 template <int D, class Visit>
 void
-box_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run,
+box_join(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run,
 		 std::ptrdiff_t cutoff, Visit visit)
 {
 	typedef CGAL::Box_intersection_d::Box_with_info_d<double, D, uint32_t> Box;
@@ -283,7 +283,7 @@ box_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run
 
 template <class R, class B, int D>
 void
-object_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run,
+object_join(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run,
 			std::ptrdiff_t cutoff)
 {
 	std::vector<R> r = convert<R>(red);
@@ -296,7 +296,7 @@ object_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_
 /* both sides are of one type, or one is both sides */
 template <class T, int D>
 void
-same_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run,
+same_join(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run,
 		  std::ptrdiff_t cutoff)
 {
 	if (blue != NULL)
@@ -311,7 +311,7 @@ same_join(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_ru
 }
 
 bool
-join_cutoff(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run,
+join_cutoff(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run,
 			std::ptrdiff_t cutoff)
 {
 	rb_kind r = red->kind, b = blue != NULL ? blue->kind : red->kind;
@@ -333,14 +333,14 @@ join_cutoff(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_
 }
 
 bool
-join_boxes(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run)
+join_boxes(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run)
 {
 	return join_cutoff(red, blue, out, run,
 					   red->kind == RB_TRIANGLE3 ? triangle_cutoff : usual_cutoff);
 }
 
 bool
-join_tuned(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run)
+join_tuned(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run)
 {
 	return red->kind != RB_TRIANGLE3 && join_cutoff(red, blue, out, run, large_cutoff);
 }
@@ -441,7 +441,7 @@ struct Emit
 };
 
 bool
-join_tree(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run)
+join_tree(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run)
 {
 	if (blue == NULL || red->kind != RB_TRIANGLE3 || blue->kind != RB_TRIANGLE3)
 		return false;

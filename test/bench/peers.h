@@ -42,7 +42,7 @@ typedef struct peer
 	 * first.  out NULL: only counts, in run->pairs.  False: this peer does not join
 	 * these kinds.
 	 */
-	bool (*join)(const rb_objects *red, const rb_objects *blue, pair_list *out, peer_run *run);
+	bool (*join)(const rb_set *red, const rb_set *blue, pair_list *out, peer_run *run);
 } peer;
 
 /* what was compiled in, ended by a NULL name; empty without CGAL */

@@ -286,7 +286,7 @@ workload_fill(const workload *w, uint64_t first, uint64_t n, double *coords)
 }
 
 bool
-workload_named(const char *text, rb_kind kind, rb_objects *objects)
+workload_named(const char *text, rb_kind kind, rb_set *objects)
 {
 	workload w;
 	double *coords;

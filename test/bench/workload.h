@@ -55,7 +55,7 @@ extern void workload_fill(const workload *w, uint64_t first, uint64_t n, double 
  * All of a workload, in malloc'ed coords that the caller frees.  False when there
  * is no such workload, or malloc fails.
  */
-extern bool workload_named(const char *text, rb_kind kind, rb_objects *objects);
+extern bool workload_named(const char *text, rb_kind kind, rb_set *objects);
 
 /*
  * Sums over the pairs (i, j), which do not depend on the order of the pairs:

@@ -731,7 +731,7 @@ static void
 rows(void)
 {
 	rb_builder b;
-	rb_objects objects;
+	rb_set objects;
 	rb_error error;
 	uint32_t part = 0;
 	uint32_t row = 0;
@@ -758,7 +758,7 @@ rows(void)
 			part += n;
 			row += n > 0;
 		}
-		rb_builder_objects(&b, &objects);
+		rb_builder_set(&b, &objects);
 		CHECK(objects.nparts == part && objects.nrows == row && b.skipped == skipped,
 			  "%u parts, %u rows", objects.nparts, objects.nrows);
 		CHECK((objects.row_of == NULL) == (multi_from >= 4000), "row_of from row %d", multi_from);
@@ -775,7 +775,7 @@ rows(void)
 		/* parts of a row that is not ended do not count */
 		CHECK(rb_builder_reserve(&b, 2, &error) == RB_OK, "reserve");
 		b.nparts += 2;
-		rb_builder_objects(&b, &objects);
+		rb_builder_set(&b, &objects);
 		CHECK(objects.nparts == part, "%u parts", objects.nparts);
 		rb_builder_free(&b);
 		CHECK(b.nparts == 0 && b.coords == NULL && b.ids == NULL && b.row_of == NULL, "free");

@@ -23,7 +23,7 @@
 
 typedef struct set
 {
-	rb_objects o;
+	rb_set o;
 	double *c;
 	uint32_t *row_of;
 	double (*box)[6];

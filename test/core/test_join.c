@@ -128,8 +128,8 @@ join(const soup *red, const soup *blue, const setting *set)
 	answer a = {0};
 	rb_memory *memory = rb_memory_create(set->limit);
 	rb_context ctx;
-	rb_objects ro = {RB_TRIANGLE3, red->n, red->rows, red->t, red->row_of};
-	rb_objects bo = {0};
+	rb_set ro = {RB_TRIANGLE3, red->n, red->rows, red->t, red->row_of};
+	rb_set bo = {0};
 	rb_job job = {&ro, NULL, set->count_only};
 	rb_stream *stream;
 	rb_batch batch;
@@ -137,7 +137,7 @@ join(const soup *red, const soup *blue, const setting *set)
 
 	if (blue != NULL)
 	{
-		bo = (rb_objects){RB_TRIANGLE3, blue->n, blue->rows, blue->t, blue->row_of};
+		bo = (rb_set){RB_TRIANGLE3, blue->n, blue->rows, blue->t, blue->row_of};
 		job.blue = &bo;
 	}
 	rb_context_init(&ctx, memory);

@@ -14,7 +14,7 @@
 
 typedef struct set
 {
-	rb_objects o;
+	rb_set o;
 	double *c;
 	uint32_t *row_of;
 } set;
@@ -61,7 +61,7 @@ make(rb_kind kind, uint32_t n, int side, double size, int most_parts)
 			for (int k = 1 + check_below(most_parts); k > 0 && i < n; k--)
 				s.row_of[i++] = row;
 	}
-	s.o = (rb_objects){kind, n, most_parts > 1 ? row : n, s.c, s.row_of};
+	s.o = (rb_set){kind, n, most_parts > 1 ? row : n, s.c, s.row_of};
 	return s;
 }
 

@@ -202,7 +202,7 @@ typedef struct scene
 } scene;
 
 /* the sides of the scene at hand */
-static rb_objects sides[2];
+static rb_set sides[2];
 
 static double
 unit(void)
@@ -238,12 +238,12 @@ make_side(const scene *s, int side, rb_kind kind, uint32_t n)
 			for (uint32_t k = 1 + (uint32_t) check_below((int) s->parts); k > 0 && i < n; k--)
 				row_of[i++] = row;
 	}
-	sides[side] = (rb_objects){kind, n, row_of != NULL ? row : n, c, row_of};
+	sides[side] = (rb_set){kind, n, row_of != NULL ? row : n, c, row_of};
 }
 
 /* the sides go through builders first: rows of one part at once, the others one by one */
 static rb_status
-build(rb_memory *memory, const rb_objects *from, rb_builder *b, rb_objects *to, rb_error *error)
+build(rb_memory *memory, const rb_set *from, rb_builder *b, rb_set *to, rb_error *error)
 {
 	const size_t width = (size_t) rb_kind_width(from->kind);
 	int64_t ids[100] = {0};
@@ -278,7 +278,7 @@ build(rb_memory *memory, const rb_objects *from, rb_builder *b, rb_objects *to, 
 		if (status != RB_OK)
 			return status;
 	}
-	rb_builder_objects(b, to);
+	rb_builder_set(b, to);
 	return RB_OK;
 }
 
@@ -287,7 +287,7 @@ run_join(rb_memory *memory, const scene *s)
 {
 	answer a = {RB_OK, {0}, 0, 0};
 	rb_builder b[2] = {0};
-	rb_objects o[2];
+	rb_set o[2];
 	rb_job job = {&o[0], s->blue_n > 0 ? &o[1] : NULL, s->count_only};
 	rb_context ctx;
 	rb_stream *stream = NULL;

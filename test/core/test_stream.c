@@ -132,7 +132,7 @@ typedef struct run
 {
 	rb_memory *memory;
 	rb_context ctx;
-	rb_objects red, blue;
+	rb_set red, blue;
 	rb_job job;
 	rb_stream *stream;
 	uint32_t group;
@@ -151,8 +151,8 @@ start(run *r, uint32_t each, uint32_t batch, uint32_t group, bool count_only)
 	r->memory = rb_memory_create((uint64_t) 1 << 30);
 	rb_context_init(&r->ctx, r->memory);
 	r->group = group;
-	r->red = (rb_objects){RB_TRIANGLE3, HANDS, HANDS, nothing, NULL};
-	r->blue = (rb_objects){RB_TRIANGLE3, each, (each + group - 1) / group, nothing, NULL};
+	r->red = (rb_set){RB_TRIANGLE3, HANDS, HANDS, nothing, NULL};
+	r->blue = (rb_set){RB_TRIANGLE3, each, (each + group - 1) / group, nothing, NULL};
 	if (group > 1)
 	{
 		uint32_t *row_of = malloc(each * sizeof(uint32_t));
@@ -347,7 +347,7 @@ static void
 no_stream(void)
 {
 	static const double nothing[9];
-	rb_objects o = {RB_TRIANGLE3, 1, 1, nothing, NULL};
+	rb_set o = {RB_TRIANGLE3, 1, 1, nothing, NULL};
 	rb_job job = {&o, &o, false};
 	rb_stream *stream = (rb_stream *) &job;
 
@@ -374,7 +374,7 @@ no_stream(void)
 	for (int side = 0; side < 2; side++)
 	{
 		rb_memory *memory = rb_memory_create((uint64_t) 1 << 30);
-		rb_objects many = {RB_TRIANGLE3, RB_MAX_OBJECTS + 1, RB_MAX_OBJECTS + 1, nothing, NULL};
+		rb_set many = {RB_TRIANGLE3, RB_MAX_OBJECTS + 1, RB_MAX_OBJECTS + 1, nothing, NULL};
 		rb_job large = {side ? &o : &many, side ? &many : NULL, false};
 		rb_context ctx;
 
@@ -393,7 +393,7 @@ static uint64_t
 count(double *t, uint32_t n, uint32_t resolution, double stop_after_ms, double *took_ms)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 2 << 30);
-	rb_objects o = {RB_TRIANGLE3, n, n, t, NULL};
+	rb_set o = {RB_TRIANGLE3, n, n, t, NULL};
 	rb_job job = {&o, &o, true};
 	rb_context ctx;
 	rb_stream *stream;
@@ -483,7 +483,7 @@ join_within(rlim_t processes)
 		struct rlimit limit = {processes, processes};
 		rb_memory *memory;
 		rb_context ctx;
-		rb_objects o;
+		rb_set o;
 		rb_job job = {&o, NULL, true};
 		rb_stream *stream;
 		rb_batch batch;
@@ -492,7 +492,7 @@ join_within(rlim_t processes)
 
 		for (int i = 0; i < 45000; i++)
 			t[i] = check_below(1000);
-		o = (rb_objects){RB_TRIANGLE3, 5000, 5000, t, NULL};
+		o = (rb_set){RB_TRIANGLE3, 5000, 5000, t, NULL};
 		/* the limit does not bind root; another user has no process so far */
 		if ((geteuid() == 0 && setuid(54321) != 0) || setrlimit(RLIMIT_NPROC, &limit) != 0)
 			_exit(255);

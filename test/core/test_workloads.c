@@ -36,7 +36,7 @@ join(const char *workload, bool self)
 {
 	rb_memory *memory = rb_memory_create(UINT64_MAX);
 	rb_context ctx;
-	rb_objects set[2];
+	rb_set set[2];
 	rb_job job = {&set[0], self ? NULL : &set[1], false};
 	found f;
 	rb_sink sink = {put, &f, NULL};
@@ -132,7 +132,7 @@ parts_of_a_workload(void)
 	for (int k = 0; k < 3; k++)
 	{
 		workload w;
-		rb_objects all;
+		rb_set all;
 		bool there = workload_parse(text[k], RB_BOX3, &w) && workload_named(text[k], RB_BOX3, &all);
 
 		CHECK(there, "%s", text[k]);

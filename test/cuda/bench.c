@@ -65,7 +65,7 @@ head(void)
 }
 
 static void
-measure(const rb_backend *gpu, const char *name, const rb_objects *red, const rb_objects *blue,
+measure(const rb_backend *gpu, const char *name, const rb_set *red, const rb_set *blue,
 		uint64_t pairs)
 {
 	static const int shown[] = {RB_STAGE_UPLOAD,  RB_STAGE_GRID,   RB_STAGE_CANDIDATES,
@@ -122,7 +122,7 @@ volmesh(const rb_backend *gpu, int n, const char *name, const char *red, const c
 		uint64_t pairs, bool pinned)
 {
 	char args[200];
-	rb_objects r, b;
+	rb_set r, b;
 
 	snprintf(args, sizeof(args), "%d 1 %s", n, red);
 	r = gpu_volmesh(args);
@@ -153,7 +153,7 @@ meshes(const rb_backend *gpu, const char *name, const char *red, const char *blu
 	static const double none[3] = {0, 0, 0};
 	const char *data = gpu_data_dir();
 	char path[2][1000];
-	rb_objects r, b;
+	rb_set r, b;
 
 	snprintf(path[0], sizeof(path[0]), "%s/%s", data, red);
 	snprintf(path[1], sizeof(path[1]), "%s/%s", data, blue);
@@ -180,7 +180,7 @@ main(int argc, char **argv)
 	const bool quick = argc > 2;
 	double began;
 	gpu_answer a = {0};
-	rb_objects r;
+	rb_set r;
 
 	if (gpu == NULL)
 		return 1;

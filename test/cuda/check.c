@@ -33,7 +33,7 @@ by_pair(const void *x, const void *y)
 }
 
 static void
-show_difference(const rb_objects *red, const rb_objects *blue, const gpu_setting *set)
+show_difference(const rb_set *red, const rb_set *blue, const gpu_setting *set)
 {
 	static gpu_answer a[2];
 	size_t n[2], i = 0, j = 0;
@@ -58,7 +58,7 @@ show_difference(const rb_objects *red, const rb_objects *blue, const gpu_setting
 		else
 		{
 			const rb_pair *p = c < 0 ? &a[0].kept[i++] : &a[1].kept[j++];
-			const rb_objects *of[2] = {red, blue ? blue : red};
+			const rb_set *of[2] = {red, blue ? blue : red};
 			const uint32_t at[2] = {p->red, p->blue};
 
 			printf("# only %s: %u %u\n", c < 0 ? "cpu" : "gpu", p->red, p->blue);
@@ -79,8 +79,8 @@ static uint64_t pairs_seen, candidates_seen;
 
 /* the CPU's answer under plain settings, then the device's under this one */
 static void
-agree_under(const rb_objects *red, const rb_objects *blue, const gpu_setting *set,
-			const gpu_answer *want, const char *what)
+agree_under(const rb_set *red, const rb_set *blue, const gpu_setting *set, const gpu_answer *want,
+			const char *what)
 {
 	gpu_answer got = {0};
 
@@ -115,7 +115,7 @@ agree_under(const rb_objects *red, const rb_objects *blue, const gpu_setting *se
 
 /* few: try every setting; many: the plain one */
 static void
-agree(const rb_objects *red, const rb_objects *blue, bool many, const char *what)
+agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
 {
 	static const struct
 	{
@@ -147,7 +147,7 @@ agree(const rb_objects *red, const rb_objects *blue, bool many, const char *what
 }
 
 static void
-both(const rb_objects *red, const rb_objects *blue, bool many, const char *what)
+both(const rb_set *red, const rb_set *blue, bool many, const char *what)
 {
 	char name[80];
 
@@ -164,29 +164,29 @@ unit(void)
 	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
 }
 
-static rb_objects
+static rb_set
 soup_of(rb_kind kind, uint32_t n)
 {
-	rb_objects o = {kind, n, n, malloc((size_t) (n + 1) * 72), NULL};
+	rb_set o = {kind, n, n, malloc((size_t) (n + 1) * 72), NULL};
 
 	return o;
 }
 
-static rb_objects
+static rb_set
 soup(uint32_t n)
 {
 	return soup_of(RB_TRIANGLE3, n);
 }
 
 static void
-soup_free(rb_objects *o)
+soup_free(rb_set *o)
 {
 	free((void *) o->coords);
 	free((void *) o->row_of);
 }
 
 static void
-scatter(rb_objects *o, uint32_t from, uint32_t to, double spread, double size, double x, double y,
+scatter(rb_set *o, uint32_t from, uint32_t to, double spread, double size, double x, double y,
 		double z)
 {
 	const double at[3] = {x, y, z};
@@ -205,7 +205,7 @@ scatter(rb_objects *o, uint32_t from, uint32_t to, double spread, double size, d
 
 /* rows of 1 .. most parts */
 static void
-group(rb_objects *o, int most)
+group(rb_set *o, int most)
 {
 	uint32_t *row_of = malloc((size_t) (o->nparts + 1) * sizeof(uint32_t));
 	uint32_t row = 0;
@@ -227,7 +227,7 @@ clean_soups(void)
 
 	for (int k = 0; k < 4; k++)
 	{
-		rb_objects r = soup(sizes[k][0]), b = soup(sizes[k][1]);
+		rb_set r = soup(sizes[k][0]), b = soup(sizes[k][1]);
 
 		scatter(&r, 0, r.nparts, 1, size[k], 0, 0, 0);
 		scatter(&b, 0, b.nparts, 1, size[k], 0, 0, 0);
@@ -240,7 +240,7 @@ clean_soups(void)
 static void
 disjoint_and_empty(void)
 {
-	rb_objects r = soup(1000), b = soup(1000);
+	rb_set r = soup(1000), b = soup(1000);
 
 	scatter(&r, 0, 1000, 1, 0.1, 0, 0, 0);
 	scatter(&b, 0, 1000, 1, 0.1, 5, 0, 0);
@@ -258,7 +258,7 @@ families(void)
 {
 	for (int family = 0; family < POINTS_FAMILIES; family++)
 	{
-		rb_objects r = soup(600), b = soup(500);
+		rb_set r = soup(600), b = soup(500);
 
 		for (int i = 0; i < 600; i++)
 			points_make(family, 3, 3, (double *) r.coords + 9 * i);
@@ -278,7 +278,7 @@ lattices(void)
 	for (int k = 0; k < 6; k++)
 		for (int side = 5; side <= 40; side += 35)
 		{
-			rb_objects r = soup(side * 60), b = soup(side * 50);
+			rb_set r = soup(side * 60), b = soup(side * 50);
 
 			for (size_t i = 0; i < 9 * (size_t) r.nparts; i++)
 				((double *) r.coords)[i] = scales[k] * (check_below(side) - side / 2);
@@ -293,7 +293,7 @@ lattices(void)
 static void
 rows_of_many_parts(void)
 {
-	rb_objects r = soup(9000), b = soup(7000);
+	rb_set r = soup(9000), b = soup(7000);
 
 	scatter(&r, 0, r.nparts, 1, 0.1, 0, 0, 0);
 	scatter(&b, 0, b.nparts, 1, 0.1, 0, 0, 0);
@@ -309,11 +309,11 @@ rows_of_many_parts(void)
 static void
 clusters(void)
 {
-	rb_objects r = soup(200000), b = soup(200000);
+	rb_set r = soup(200000), b = soup(200000);
 
 	for (int s = 0; s < 2; s++)
 	{
-		rb_objects *m = s ? &b : &r;
+		rb_set *m = s ? &b : &r;
 
 		scatter(m, 0, 90000, 1, 0.02, 0, 0, 0);
 		scatter(m, 90000, 180000, 1, 0.02, 1e9, 1e9, -1e9);
@@ -335,11 +335,11 @@ clusters(void)
 static void
 mixed_sizes(void)
 {
-	rb_objects r = soup(60000), b = soup(60000);
+	rb_set r = soup(60000), b = soup(60000);
 
 	for (int s = 0; s < 2; s++)
 	{
-		rb_objects *m = s ? &b : &r;
+		rb_set *m = s ? &b : &r;
 		double *c = (double *) m->coords;
 
 		scatter(m, 0, m->nparts, 1, 0.01, 0, 0, 0);
@@ -364,7 +364,7 @@ mixed_sizes(void)
 static void
 one_giant(void)
 {
-	rb_objects r = soup(1), b = soup(1000000);
+	rb_set r = soup(1), b = soup(1000000);
 
 	scatter(&r, 0, 1, 0, 2, 0, 0, 0);
 	scatter(&b, 0, b.nparts, 1, 0.005, 0, 0, 0);
@@ -377,7 +377,7 @@ one_giant(void)
 static void
 identical(void)
 {
-	rb_objects r = soup(6000), b = soup(4000);
+	rb_set r = soup(6000), b = soup(4000);
 
 	for (size_t i = 0; i < 9 * (size_t) r.nparts; i++)
 		((double *) r.coords)[i] = i % 9 % 4 == 0;
@@ -401,7 +401,7 @@ volumetric(void)
 
 	for (size_t k = 0; k < sizeof(args) / sizeof(args[0]); k++)
 	{
-		rb_objects r = gpu_volmesh(args[k][0]), b = gpu_volmesh(args[k][1]);
+		rb_set r = gpu_volmesh(args[k][0]), b = gpu_volmesh(args[k][1]);
 
 		both(&r, &b, k > 0, args[k][1]);
 		soup_free(&r);
@@ -420,7 +420,7 @@ large(void)
 
 	for (int k = 0; k < 2; k++)
 	{
-		rb_objects r = gpu_volmesh(args[k][0]), b = gpu_volmesh(args[k][1]);
+		rb_set r = gpu_volmesh(args[k][0]), b = gpu_volmesh(args[k][1]);
 		static const gpu_setting tight = {0, 0, RB_FILTER_ALL, (uint64_t) 150 << 20, false, false};
 		gpu_answer want = {0};
 
@@ -442,13 +442,13 @@ random_joins(void)
 {
 	for (long i = check_rounds(150); i > 0; i--)
 	{
-		rb_objects r = soup(1 + check_below(3000)), b = soup(1 + check_below(3000));
+		rb_set r = soup(1 + check_below(3000)), b = soup(1 + check_below(3000));
 		double size = exp(-6 * fabs(unit()));
 		bool flat = check_below(4) == 0;
 
 		for (int s = 0; s < 2; s++)
 		{
-			rb_objects *m = s ? &b : &r;
+			rb_set *m = s ? &b : &r;
 			double *c = (double *) m->coords;
 
 			scatter(m, 0, m->nparts, 1, size, 0, 0, 0);
@@ -472,7 +472,7 @@ random_joins(void)
 
 /* objects of any kind; family -1: small ones anywhere, else that of points.h; low <= high in boxes */
 static void
-fill(rb_objects *o, int family, double size)
+fill(rb_set *o, int family, double size)
 {
 	const int dims = o->kind == RB_SEGMENT2 || o->kind == RB_BOX2 ? 2 : 3;
 	const int points = rb_kind_width(o->kind) / dims;
@@ -518,8 +518,8 @@ kinds(void)
 	for (size_t k = 0; k < sizeof(pairs) / sizeof(pairs[0]); k++)
 		for (int family = -3; family < POINTS_FAMILIES; family++)
 		{
-			rb_objects r = soup_of(pairs[k].red, family == -1 ? 200000 : 700);
-			rb_objects b = soup_of(pairs[k].blue, family == -1 ? 150000 : 600);
+			rb_set r = soup_of(pairs[k].red, family == -1 ? 200000 : 700);
+			rb_set b = soup_of(pairs[k].blue, family == -1 ? 150000 : 600);
 
 			fill(&r, family, family == -1 ? 0.01 : 0.2);
 			fill(&b, family, family == -1 ? 0.01 : 0.2);
@@ -535,7 +535,7 @@ kinds(void)
 
 /* every pair of boxes, compared one by one */
 static void
-brute(const rb_objects *r, const rb_objects *b, gpu_answer *a)
+brute(const rb_set *r, const rb_set *b, gpu_answer *a)
 {
 	a->pairs = a->fingerprint = 0;
 	for (uint32_t i = 0; i < r->nparts; i++)
@@ -588,7 +588,7 @@ close_boxes(void)
 	for (int k = 0; k < 2; k++)
 		for (int family = 0; family < 7; family++)
 		{
-			rb_objects o[2] = {soup_of(kind[k], 1500), soup_of(kind[k], 1300)};
+			rb_set o[2] = {soup_of(kind[k], 1500), soup_of(kind[k], 1300)};
 			const int dims = kind[k] == RB_BOX3 ? 3 : 2;
 			gpu_answer want = {0}, got = {0};
 
@@ -627,7 +627,7 @@ close_boxes(void)
 static void
 skewed_boxes(void)
 {
-	rb_objects o = soup_of(RB_BOX3, 300000);
+	rb_set o = soup_of(RB_BOX3, 300000);
 	double *c = (double *) o.coords;
 
 	for (uint32_t i = 0; i < o.nparts; i++, c += 6)
@@ -655,7 +655,7 @@ skewed_boxes(void)
 static void
 small(void)
 {
-	rb_objects r = soup(300), b = soup(200);
+	rb_set r = soup(300), b = soup(200);
 	gpu_answer want = {0};
 
 	for (int k = 0; k < 2; k++)
@@ -709,7 +709,7 @@ stop_later(void *arg)
 
 /* a self join of seconds stops within 200 ms of being asked, and held little */
 static void
-stop_after(const rb_objects *r, bool count_only, int after_ms)
+stop_after(const rb_set *r, bool count_only, int after_ms)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 4 << 30);
 	rb_context ctx;
@@ -739,7 +739,7 @@ static void
 stops(void)
 {
 	static const int after[] = {1, 20, 60, 200, 500};
-	rb_objects r = soup(400000);
+	rb_set r = soup(400000);
 
 	scatter(&r, 0, r.nparts, 0, 1, 0, 0, 0);
 	for (int k = 0; k < 5; k++)
@@ -752,7 +752,7 @@ static void
 box_stops(void)
 {
 	static const int after[] = {5, 50, 300};
-	rb_objects r = soup_of(RB_BOX3, 300000);
+	rb_set r = soup_of(RB_BOX3, 300000);
 
 	memset((double *) r.coords, 0, (size_t) r.nparts * 48);
 	for (int k = 0; k < 3; k++)
@@ -763,7 +763,7 @@ box_stops(void)
 static void
 sink_stops(void)
 {
-	rb_objects r = soup(20000);
+	rb_set r = soup(20000);
 	gpu_answer a = {0};
 
 	scatter(&r, 0, r.nparts, 0, 1, 0, 0, 0);
@@ -776,8 +776,8 @@ sink_stops(void)
 
 typedef struct session
 {
-	rb_objects *r;
-	rb_objects *b;
+	rb_set *r;
+	rb_set *b;
 	gpu_answer a;
 } session;
 
@@ -794,7 +794,7 @@ run_session(void *arg)
 static void
 sessions(void)
 {
-	rb_objects r = soup(200000), b = soup(200000);
+	rb_set r = soup(200000), b = soup(200000);
 	session s[8];
 	pthread_t thread[8];
 	gpu_answer want = {0};
@@ -828,11 +828,11 @@ static void
 real_meshes(void)
 {
 	static const double none[3] = {0, 0, 0}, moved[3] = {1.5, 0.25, 0};
-	rb_objects before = {0};
+	rb_set before = {0};
 
 	for (int i = 0; i < nfiles; i++)
 	{
-		rb_objects o, shifted;
+		rb_set o, shifted;
 
 		if (!read_objects(files[i], RB_TRIANGLE3, none, &o) ||
 			!read_objects(files[i], RB_TRIANGLE3, moved, &shifted))

@@ -110,8 +110,8 @@ typedef struct gpu_setting
 static const gpu_setting gpu_plain = {0, 0, RB_FILTER_ALL, 0, false, false};
 
 static inline void
-gpu_join(const rb_backend *backend, const rb_objects *red, const rb_objects *blue,
-		 const gpu_setting *set, gpu_answer *a)
+gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const gpu_setting *set,
+		 gpu_answer *a)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
 	rb_context ctx;
@@ -136,11 +136,11 @@ gpu_join(const rb_backend *backend, const rb_objects *red, const rb_objects *blu
 /* ---- meshes ---- */
 
 /* the triangles that build/volmesh writes for these arguments; frees nothing, exits on failure */
-static inline rb_objects
+static inline rb_set
 gpu_volmesh(const char *arguments)
 {
 	char command[300];
-	rb_objects o = {RB_TRIANGLE3, 0, 0, NULL, NULL};
+	rb_set o = {RB_TRIANGLE3, 0, 0, NULL, NULL};
 	size_t room = 0, got = 0;
 	double *coords = NULL;
 	FILE *in;

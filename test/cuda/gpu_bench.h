@@ -17,7 +17,7 @@ gpu_data_dir(void)
 
 /* malloc'ed coordinates into pinned memory, where a reader of tables would have put them */
 static inline void
-gpu_pin(rb_objects *o)
+gpu_pin(rb_set *o)
 {
 	size_t bytes = (size_t) o->nparts * rb_kind_width(o->kind) * sizeof(double);
 	void *p;

@@ -36,13 +36,13 @@ static const rb_backend *gpu;
 /* ---- objects ---- */
 
 /* a workload's objects; the last two are kept, since loads come in groups */
-static const rb_objects *
+static const rb_set *
 objects_of(const char *text, int seed)
 {
 	static struct
 	{
 		char name[100];
-		rb_objects o;
+		rb_set o;
 	} kept[3];
 	char name[100];
 
@@ -99,7 +99,7 @@ put_records(void *user, const void *bytes, size_t n)
 }
 
 static double
-join(const rb_objects *red, const rb_objects *blue, bool count_only, rb_sink *sink, rb_stats *stats)
+join(const rb_set *red, const rb_set *blue, bool count_only, rb_sink *sink, rb_stats *stats)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 60 << 30);
 	rb_context ctx;
@@ -130,8 +130,8 @@ static void
 check(const char *join_name, const char *text, const pair_sums *truth)
 {
 	const bool self = strcmp(join_name, "self") == 0;
-	const rb_objects *red = objects_of(text, 1);
-	const rb_objects *blue = self ? NULL : objects_of(text, 2);
+	const rb_set *red = objects_of(text, 1);
+	const rb_set *blue = self ? NULL : objects_of(text, 2);
 	taker t = {{0, 0, 0, 0}, self}, c = t;
 	rb_sink sink = {put_sums, &t, NULL}, count = {put_nothing, &c, NULL};
 	rb_stats stats;
@@ -206,7 +206,7 @@ head(void)
 }
 
 static void
-measure(const char *name, const rb_objects *red, const rb_objects *blue)
+measure(const char *name, const rb_set *red, const rb_set *blue)
 {
 	const bool coded = red->kind == RB_BOX3;
 	double column[COLUMNS][ROUNDS];
@@ -267,7 +267,7 @@ mine(void)
 {
 	static const double none[3] = {0, 0, 0};
 	char path[2][1000];
-	rb_objects red, blue;
+	rb_set red, blue;
 
 	snprintf(path[0], sizeof(path[0]), "%s/mine/synth_holes.csv.xz", gpu_data_dir());
 	snprintf(path[1], sizeof(path[1]), "%s/mine/synth_ore.off.xz", gpu_data_dir());
