@@ -92,9 +92,9 @@ geometry_types(rb_kind kind)
 static int
 hint_name(const rb_source *source, const char *what, const char *example)
 {
-	if (source->join->query)
+	if (source->query)
 		return errhint("Name it in the query: SELECT ... AS %s.", what);
-	return errhint("Name it in the call: %s_%s => '%s'.", rb_source_side(source), what, example);
+	return errhint("Name it in the call: %s_%s => '%s'.", source->side, what, example);
 }
 
 /* ---- finding ---- */
@@ -126,8 +126,8 @@ find(TupleDesc desc, const char *name, const rb_source *source)
 			continue;
 		if (column.attno != 0)
 			ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
-							errmsg("%s: %s has several columns named \"%s\"",
-								   source->join->function, rb_source_side(source), name),
+							errmsg("%s: %s has several columns named \"%s\"", source->function,
+								   source->side, name),
 							errdetail("Its columns are: %s.", list_columns(desc))));
 		column.attno = att->attnum;
 		column.type = getBaseType(att->atttypid);
@@ -143,14 +143,13 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 	columns->id = find(desc, name, source);
 	if (columns->id.attno == 0)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-						errmsg("%s: %s has no column \"%s\"", source->join->function,
-							   rb_source_side(source), name),
+						errmsg("%s: %s has no column \"%s\"", source->function, source->side, name),
 						errdetail("Its columns are: %s.", list_columns(desc)),
 						hint_name(source, "id", "gid")));
 	if (!is_integer(columns->id.type))
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("%s: column \"%s\" of %s is of type %s", source->join->function,
-							   name, rb_source_side(source), format_type_be(columns->id.type)),
+						errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
+							   source->side, format_type_be(columns->id.type)),
 						errdetail("An id is smallint, integer or bigint.")));
 }
 
@@ -158,18 +157,17 @@ static void
 refuse_geometry(const rb_source *source, const char *name, Oid type)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("%s: column \"%s\" of %s is of type %s", source->join->function, name,
-						   rb_source_side(source), format_type_be(type)),
-					errdetail("Expected is a %s, or the columns %s.",
-							  geometry_types(rb_source_kind(source)),
-							  list_coordinates(rb_source_kind(source)))));
+					errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
+						   source->side, format_type_be(type)),
+					errdetail("Expected is a %s, or the columns %s.", geometry_types(source->kind),
+							  list_coordinates(source->kind))));
 }
 
 /* the geometry column that nobody named, or attno 0 */
 static rb_column
 find_geometry(TupleDesc desc, const rb_source *source)
 {
-	rb_kind kind = rb_source_kind(source);
+	rb_kind kind = source->kind;
 	rb_column geom = find(desc, "geom", source);
 	rb_column only = {0, InvalidOid};
 	int n = 0;
@@ -193,7 +191,7 @@ find_geometry(TupleDesc desc, const rb_source *source)
 	if (n > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
 						errmsg("%s: %s has %d geometry columns and none is called \"geom\"",
-							   source->join->function, rb_source_side(source), n),
+							   source->function, source->side, n),
 						errdetail("Its columns are: %s.", list_columns(desc)),
 						hint_name(source, "geom", "the_geom")));
 	if (n == 0 && geom.attno != 0)
@@ -226,7 +224,7 @@ static bool
 find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, int *found,
 				 const char **missing)
 {
-	rb_kind kind = rb_source_kind(source);
+	rb_kind kind = source->kind;
 
 	*found = find_names(columns, desc, source, kind, missing);
 	/* four of six, and those that make a box in the plane */
@@ -239,8 +237,8 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 	for (int i = 0; i < rb_kind_width(kind); i++)
 		if (!is_number(columns->coord[i].type))
 			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-							errmsg("%s: column \"%s\" of %s is of type %s", source->join->function,
-								   coordinate_names[kind][i], rb_source_side(source),
+							errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+								   coordinate_names[kind][i], source->side,
 								   format_type_be(columns->coord[i].type)),
 							errdetail("A coordinate is double precision, real, smallint, integer, "
 									  "bigint or numeric.")));
@@ -251,8 +249,8 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 void
 rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 {
-	const char *function = source->join->function;
-	const char *side = rb_source_side(source);
+	const char *function = source->function;
+	const char *side = source->side;
 
 	memset(columns, 0, sizeof *columns);
 	find_id(columns, desc, source);
@@ -264,7 +262,7 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("%s: %s has no column \"%s\"", function, side, source->geom_name),
 					 errdetail("Its columns are: %s.", list_columns(desc))));
-		if (rb_shape_of(columns->geom.type, rb_source_kind(source)) == RB_SHAPE_NONE)
+		if (rb_shape_of(columns->geom.type, source->kind) == RB_SHAPE_NONE)
 			refuse_geometry(source, source->geom_name, columns->geom.type);
 	}
 	else
@@ -276,12 +274,12 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 		{
 			columns->geom = find_geometry(desc, source);
 			if (columns->geom.attno == 0 && found > 0)
-				ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-								errmsg("%s: %s has no column \"%s\"", function, side, missing),
-								errdetail("Its columns are: %s.", list_columns(desc)),
-								errhint("Accepted are a %s, or the columns %s.",
-										geometry_types(rb_source_kind(source)),
-										list_coordinates(rb_source_kind(source)))));
+				ereport(ERROR,
+						(errcode(ERRCODE_UNDEFINED_COLUMN),
+						 errmsg("%s: %s has no column \"%s\"", function, side, missing),
+						 errdetail("Its columns are: %s.", list_columns(desc)),
+						 errhint("Accepted are a %s, or the columns %s.",
+								 geometry_types(source->kind), list_coordinates(source->kind))));
 			if (columns->geom.attno == 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_COLUMN),
@@ -289,13 +287,12 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 								function, side),
 						 errdetail("Its columns are: %s.", list_columns(desc)),
 						 errhint("Accepted are a %s, or the columns %s.",
-								 geometry_types(rb_source_kind(source)),
-								 list_coordinates(rb_source_kind(source)))));
+								 geometry_types(source->kind), list_coordinates(source->kind))));
 		}
 	}
 
 	if (columns->geom.attno != 0)
-		columns->shape = rb_shape_of(columns->geom.type, rb_source_kind(source));
+		columns->shape = rb_shape_of(columns->geom.type, source->kind);
 	columns->last = Max(columns->id.attno, columns->geom.attno);
 	for (int i = 0; i < columns->width; i++)
 		columns->last = Max(columns->last, columns->coord[i].attno);

@@ -98,9 +98,8 @@ void
 rb_raise_geometry(const rb_source *source, const char *column, int64 id, rb_geometry_fault fault,
 				  const rb_geometry_info *info, const rb_error *error)
 {
-	const char *where =
-		psprintf("column \"%s\" of %s, id " INT64_FORMAT, column, rb_source_side(source), id);
-	const char *function = source->join->function;
+	const char *where = psprintf("column \"%s\" of %s, id " INT64_FORMAT, column, source->side, id);
+	const char *function = source->function;
 
 	switch (fault)
 	{
@@ -115,7 +114,7 @@ rb_raise_geometry(const rb_source *source, const char *column, int64 id, rb_geom
 					 info->type == info->bad_type
 						 ? 0
 						 : errdetail("It is a part of a %s.", rb_geometry_type_name(info->type)),
-					 errhint("Accepted: %s.", accepted[rb_source_kind(source)])));
+					 errhint("Accepted: %s.", accepted[source->kind])));
 			break;
 		case RB_GEOMETRY_NO_Z:
 			ereport(ERROR,

@@ -31,8 +31,7 @@
 #define RB_INTO_ROWS 1000
 #define RB_INTO_BYTES 65535
 
-static const rb_join into = {
-	"redblue_into", true, {RB_TRIANGLE3, RB_TRIANGLE3}, {"source", NULL}, false};
+#define FUNCTION "redblue_into"
 
 typedef struct rb_into
 {
@@ -140,7 +139,7 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 
 	/* what was looked at may have been planned anew, of a function that is another by now */
 	if (!same_types(RelationGetDescr(w->target), desc))
-		elog(ERROR, "%s: the columns of the source have changed", into.function);
+		elog(ERROR, "%s: the columns of the source have changed", FUNCTION);
 	/* the snapshot of the query is taken: it sees none of the rows to come */
 	w->command = GetCurrentCommandId(true);
 	w->bulk = GetBulkInsertState();
@@ -214,7 +213,7 @@ execute(SPIPlanPtr plan, DestReceiver *receiver)
 	options.dest = receiver;
 	rc = SPI_execute_plan_extended(plan, &options);
 	if (rc < 0)
-		elog(ERROR, "%s: SPI_execute_plan_extended: %s", into.function, SPI_result_code_string(rc));
+		elog(ERROR, "%s: SPI_execute_plan_extended: %s", FUNCTION, SPI_result_code_string(rc));
 }
 
 static SPIPlanPtr
@@ -223,15 +222,14 @@ prepare(const char *sql)
 	SPIPlanPtr plan = SPI_prepare(sql, 0, NULL);
 
 	if (plan == NULL)
-		elog(ERROR, "%s: SPI_prepare: %s", into.function, SPI_result_code_string(SPI_result));
+		elog(ERROR, "%s: SPI_prepare: %s", FUNCTION, SPI_result_code_string(SPI_result));
 	return plan;
 }
 
 static Relation
 open_target(Oid relid)
 {
-	Relation target =
-		rb_relation_open(relid, RowExclusiveLock, ACL_INSERT, into.function, "target");
+	Relation target = rb_relation_open(relid, RowExclusiveLock, ACL_INSERT, FUNCTION, "target");
 
 	if (target->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly("redblue_into()");
@@ -244,7 +242,7 @@ PG_FUNCTION_INFO_V1(redblue_into);
 Datum
 redblue_into(PG_FUNCTION_ARGS)
 {
-	rb_source source;
+	rb_source source = {.function = FUNCTION, .side = "source", .query = true};
 	Relation target;
 	SPIPlanPtr plan;
 	CachedPlanSource *parsed;
@@ -252,13 +250,13 @@ redblue_into(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"%s\" is null", into.function,
+						errmsg("%s: argument \"%s\" is null", FUNCTION,
 							   PG_ARGISNULL(0) ? "target" : "source")));
-	rb_source_query(&source, &into, 0, text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	rb_source_query(&source, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	target = open_target(PG_GETARG_OID(0));
 
 	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "%s: SPI_connect failed", into.function);
+		elog(ERROR, "%s: SPI_connect failed", FUNCTION);
 	plan = prepare(source.sql);
 	parsed = linitial(SPI_plan_get_plan_sources(plan));
 	if (can_multi_insert(target, parsed->resultDesc))
@@ -268,7 +266,7 @@ redblue_into(PG_FUNCTION_ARGS)
 		const char *name = quote_qualified_identifier(
 			get_namespace_name(RelationGetNamespace(target)), RelationGetRelationName(target));
 
-		ereport(DEBUG1, (errmsg_internal("%s: %s takes rows one by one", into.function, name)));
+		ereport(DEBUG1, (errmsg_internal("%s: %s takes rows one by one", FUNCTION, name)));
 		execute(prepare(psprintf("INSERT INTO %s %s", name, source.sql)), NULL);
 	}
 	rows = SPI_processed;

@@ -26,7 +26,7 @@
 #include "redblue.h"
 
 /*
- * What one SQL function joins.  A function is one line of this sort (pairs.c);
+ * What one SQL function joins.  A function is one line of this sort (joins.c);
  * all code below is the same for all of them.
  */
 typedef struct rb_join
@@ -44,26 +44,27 @@ rb_join_sides(const rb_join *join)
 	return join->side[1] == NULL ? 1 : 2;
 }
 
-/* ---- pairs.c: the functions and their arguments ---- */
-
-/* the join of the C function behind an SQL function, or NULL if it is none of ours */
-extern const rb_join *rb_join_of(PGFunction function);
-
-/* the join of that name, or NULL */
-extern const rb_join *rb_join_named(const char *function);
-
-/* one source for each side, from the arguments of the SQL function */
-struct rb_source;
-extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
-							struct rb_source *source);
-
-/* ---- scan.c: the functions in FROM, row by row ---- */
+/* ---- joins.c: the functions ---- */
 
 /* the join whose pairs an SQL function returns, or NULL */
 extern const rb_join *rb_join_of_function(Oid function);
 
 /* is it one of ours, with whatever settings of its own? */
 extern bool rb_is_supported(Oid function);
+
+/* ---- arguments.c: of an SQL function ---- */
+
+/* one source for each side */
+struct rb_source;
+extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
+							struct rb_source *source);
+
+/* ---- pairs.c: a join as a function ---- */
+
+extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
+
+/* ---- scan.c: the functions in FROM, row by row ---- */
 
 extern void rb_scan_install(void);
 
@@ -90,7 +91,7 @@ extern Relation rb_look_at_child(Oid relid);
 /* are all sides constants that name tables without policies?  If so they stay locked on demand. */
 extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
-/* ---- module.c: settings ---- */
+/* ---- settings.c ---- */
 
 typedef enum rb_backend_choice
 {
@@ -105,6 +106,9 @@ extern int rb_setting_memory_limit;     /* kB */
 extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 extern bool rb_setting_custom_scan;
+
+/* when the library is loaded */
+extern void rb_settings_define(void);
 
 /* "auto", "cpu" or "cuda" */
 extern const char *rb_setting_backend_name(void);
@@ -132,8 +136,10 @@ extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const 
 
 typedef struct rb_source
 {
-	const rb_join *join;
-	int side;              /* 0 or 1 */
+	const char *function;  /* the SQL function that reads it, for messages */
+	const char *side;      /* what its argument is called */
+	rb_kind kind;          /* RB_BOX3 of boxes, whatever their dimensions */
+	bool query;            /* the argument is a query text, not a table */
 	const char *sql;       /* one SELECT */
 	Oid heap;              /* a table that can be read without it, or InvalidOid */
 	Relation rel;          /* a table or view, in use until it is read; NULL of a query */
@@ -142,23 +148,10 @@ typedef struct rb_source
 	const char *geom_name; /* NULL: found by its type */
 } rb_source;
 
-extern void rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid,
-							const char *id_name, const char *geom_name);
-extern void rb_source_query(rb_source *source, const rb_join *join, int side, const char *text);
-
-/* "red" of a source, for messages */
-static inline const char *
-rb_source_side(const rb_source *source)
-{
-	return source->join->side[source->side];
-}
-
-/* RB_BOX3 of boxes, whatever their dimensions */
-static inline rb_kind
-rb_source_kind(const rb_source *source)
-{
-	return source->join->kind[source->side];
-}
+/* from a table's OID or a query text; what the function and its argument are called is there */
+extern void rb_source_table(rb_source *source, Oid relid, const char *id_name,
+							const char *geom_name);
+extern void rb_source_query(rb_source *source, const char *text);
 
 /* ---- boxes.c: types whose values are boxes ---- */
 

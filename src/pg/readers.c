@@ -76,8 +76,9 @@
 /* what all processes know */
 typedef struct rb_reading
 {
-	char function[NAMEDATALEN]; /* of the join */
-	int side;
+	NameData function; /* what it is read for, for messages */
+	NameData side;
+	rb_kind kind;
 	Oid relid;
 	NameData id_name; /* "": not given */
 	NameData geom_name;
@@ -310,15 +311,14 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	w->queue = shm_mq_attach(queue, segment, NULL);
 
 	memset(&source, 0, sizeof source);
-	source.join = rb_join_named(reading->function);
-	source.side = reading->side;
+	source.function = NameStr(reading->function);
+	source.side = NameStr(reading->side);
+	source.kind = reading->kind;
 	source.id_name = name_or_null(&reading->id_name);
 	source.geom_name = name_or_null(&reading->geom_name);
 	/* the process ends with its work, and its memory with it */
-	if (source.join == NULL)
-		elog(ERROR, "%s: a reader does not know it", reading->function);
-	memory = rb_memory_open(reading->function, reading->memory);
-	rb_builder_init(&w->builder, memory, rb_source_kind(&source));
+	memory = rb_memory_open(source.function, reading->memory);
+	rb_builder_init(&w->builder, memory, source.kind);
 	w->builder.poll = rb_look_for_interrupts;
 	w->ends = palloc(RB_MESSAGE_BYTES);
 	w->full = parts_of(&w->builder, RB_MESSAGE_BYTES);
@@ -557,7 +557,7 @@ read_in_order(rb_leader *l, ParallelContext *context)
 		{
 			/* whoever claimed the piece is gone; this knows why, if anybody does */
 			WaitForParallelWorkersToFinish(context);
-			elog(ERROR, "%s: a reader ended without a word", l->reading->function);
+			elog(ERROR, "%s: a reader ended without a word", NameStr(l->reading->function));
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1,
 						 WAIT_EVENT_EXECUTE_GATHER);
@@ -662,8 +662,9 @@ read_parallel(rb_leader *l, const rb_source *source, const rb_reading *plan, int
 
 	reading = shm_toc_allocate(context->toc, sizeof *reading);
 	*reading = *plan;
-	strlcpy(reading->function, source->join->function, sizeof reading->function);
-	reading->side = source->side;
+	namestrcpy(&reading->function, source->function);
+	namestrcpy(&reading->side, source->side);
+	reading->kind = source->kind;
 	reading->relid = source->heap;
 	name_or_empty(&reading->id_name, source->id_name);
 	name_or_empty(&reading->geom_name, source->geom_name);

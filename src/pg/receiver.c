@@ -84,7 +84,7 @@ pg_noreturn static void
 raise_status(const rb_receiver *r)
 {
 	refuse(r);
-	rb_raise(r->source->join->function, r->error.status, &r->error);
+	rb_raise(r->source->function, r->error.status, &r->error);
 }
 
 static const char *
@@ -99,8 +99,8 @@ raise_null_id(const rb_receiver *r)
 	refuse(r);
 	ereport(ERROR,
 			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s: null id in column \"%s\" of %s", r->source->join->function,
-					column_name(r, r->columns.id), rb_source_side(r->source)),
+			 errmsg("%s: null id in column \"%s\" of %s", r->source->function,
+					column_name(r, r->columns.id), r->source->side),
 			 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1)));
 }
 
@@ -108,11 +108,10 @@ static void
 raise_null_coordinate(const rb_receiver *r, rb_column column, int64 id)
 {
 	refuse(r);
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s: null in column \"%s\" of %s, id " INT64_FORMAT, r->source->join->function,
-					column_name(r, column), rb_source_side(r->source), id),
-			 errhint("Leave such rows out.")));
+	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("%s: null in column \"%s\" of %s, id " INT64_FORMAT, r->source->function,
+						   column_name(r, column), r->source->side, id),
+					errhint("Leave such rows out.")));
 }
 
 static void
@@ -124,9 +123,9 @@ raise_not_finite(const rb_receiver *r, const double *x, int64 id)
 	while (i < r->columns.width - 1 && isfinite(x[i]))
 		i++;
 	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					errmsg("%s: %s in column \"%s\" of %s, id " INT64_FORMAT,
-						   r->source->join->function, isnan(x[i]) ? "NaN" : "infinity",
-						   column_name(r, r->columns.coord[i]), rb_source_side(r->source), id),
+					errmsg("%s: %s in column \"%s\" of %s, id " INT64_FORMAT, r->source->function,
+						   isnan(x[i]) ? "NaN" : "infinity", column_name(r, r->columns.coord[i]),
+						   r->source->side, id),
 					errhint("Leave such rows out.")));
 }
 
@@ -140,7 +139,7 @@ raise_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 	refuse(r);
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("%s: column \"%s\" is greater than \"%s\" of %s, id " INT64_FORMAT,
-						   r->source->join->function, low, high, rb_source_side(r->source), id),
+						   r->source->function, low, high, r->source->side, id),
 					errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
 					errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
 }
@@ -396,7 +395,7 @@ static void
 check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 {
 	rb_space *first = r->space;
-	const char *side = rb_source_side(r->source);
+	const char *side = r->source->side;
 
 	if (!first->srid_known)
 	{
@@ -411,7 +410,7 @@ check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 		refuse(r);
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
-							   r->source->join->function, type_name(first->srid_type), first->srid,
+							   r->source->function, type_name(first->srid_type), first->srid,
 							   type_name(type), srid),
 						errdetail("SRID %d is that of %s, id " INT64_FORMAT
 								  "; SRID %d is that of %s, id " INT64_FORMAT ".",
@@ -432,7 +431,7 @@ static void
 settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 {
 	rb_space *first = r->space;
-	const char *side = rb_source_side(r->source);
+	const char *side = r->source->side;
 
 	if (first->dims == 0)
 	{
@@ -446,7 +445,7 @@ settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 	{
 		refuse(r);
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: boxes of %d and of %d dimensions", r->source->join->function,
+						errmsg("%s: boxes of %d and of %d dimensions", r->source->function,
 							   first->dims, dims),
 						errdetail("%s; %s.",
 								  dims_text(first->dims_side, first->dims_of_columns,
@@ -526,8 +525,8 @@ receive_box(rb_receiver *r, Datum value, int64 id)
 		refuse(r);
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: cube of dimension %d in column \"%s\" of %s, id " INT64_FORMAT,
-							   r->source->join->function, box.dims, column_name(r, r->columns.geom),
-							   rb_source_side(r->source), id),
+							   r->source->function, box.dims, column_name(r, r->columns.geom),
+							   r->source->side, id),
 						errdetail("A box has two dimensions or three."),
 						box.dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
 	}

@@ -85,10 +85,9 @@ reading_context(void *arg)
 
 	/* a SELECT that is run tells itself what it is */
 	if (OidIsValid(source->heap))
-		errcontext("reading the %s side of %s: %s", rb_source_side(source), source->join->function,
-				   source->sql);
+		errcontext("reading the %s side of %s: %s", source->side, source->function, source->sql);
 	else
-		errcontext("reading the %s side of %s", rb_source_side(source), source->join->function);
+		errcontext("reading the %s side of %s", source->side, source->function);
 }
 
 /* runs one SELECT, read-only, as the caller, on the snapshot of the statement around it */
@@ -104,8 +103,7 @@ run_select(const rb_source *source, DestReceiver *receiver)
 	options.dest = receiver;
 	rc = SPI_execute_extended(source->sql, &options);
 	if (rc < 0)
-		elog(ERROR, "%s: SPI_execute_extended: %s", source->join->function,
-			 SPI_result_code_string(rc));
+		elog(ERROR, "%s: SPI_execute_extended: %s", source->function, SPI_result_code_string(rc));
 }
 
 /*
@@ -138,9 +136,9 @@ rb_look_for_interrupts(void)
 }
 
 static void
-read_side(rb_run *run, const rb_source *source)
+read_side(rb_run *run, int side, const rb_source *source)
 {
-	rb_builder *builder = &run->builder[source->side];
+	rb_builder *builder = &run->builder[side];
 	ErrorContextCallback context;
 	DestReceiver *receiver;
 
@@ -149,16 +147,16 @@ read_side(rb_run *run, const rb_source *source)
 	context.previous = error_context_stack;
 	error_context_stack = &context;
 
-	rb_builder_init(builder, run->memory, rb_source_kind(source));
+	rb_builder_init(builder, run->memory, source->kind);
 	receiver = rb_receiver_create(source, builder, &run->space);
 	builder->poll = rb_look_for_interrupts;
 	if (OidIsValid(source->heap))
-		run->workers[source->side] = rb_read_table(source, receiver, builder, &run->space);
-	else if (source->join->query)
+		run->workers[side] = rb_read_table(source, receiver, builder, &run->space);
+	else if (source->query)
 		run_query(source, receiver);
 	else
 		run_select(source, receiver);
-	rb_builder_set(builder, &run->objects[source->side]);
+	rb_builder_set(builder, &run->objects[side]);
 	/* until here no function in a view could change it under us */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);
@@ -187,7 +185,7 @@ read_sides(rb_run *run, const rb_source *source)
 		elog(ERROR, "%s: SPI_connect failed", run->join->function);
 	for (int i = 0; i < rb_join_sides(run->join); i++)
 	{
-		read_side(run, &source[i]);
+		read_side(run, i, &source[i]);
 		rows += run->objects[i].nrows;
 		run->skipped += run->builder[i].skipped;
 		run->counted_up[i] = is_counted_up(&run->builder[i]);

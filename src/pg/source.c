@@ -54,21 +54,17 @@ append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 }
 
 void
-rb_source_table(rb_source *source, const rb_join *join, int side, Oid relid, const char *id_name,
-				const char *geom_name)
+rb_source_table(rb_source *source, Oid relid, const char *id_name, const char *geom_name)
 {
 	Relation rel;
 	StringInfoData sql;
 	char kind;
 
-	source->join = join;
-	source->side = side;
 	source->id_name = id_name;
 	source->geom_name = geom_name;
 
 	/* the lock is kept, as any SELECT keeps it */
-	rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, join->function,
-						   rb_source_side(source));
+	rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, source->function, source->side);
 	kind = rel->rd_rel->relkind;
 
 	initStringInfo(&sql);
@@ -109,15 +105,15 @@ locate_error(void *arg)
 		internalerrposition(position);
 		internalerrquery(check->text);
 	}
-	errcontext("%s query of %s", rb_source_side(check->source), check->source->join->function);
+	errcontext("%s query of %s", check->source->side, check->source->function);
 }
 
 static void
 refuse_query(const query_check *check, int sqlstate, const char *detail)
 {
 	ereport(ERROR, (errcode(sqlstate),
-					errmsg("%s: the %s query is not one read-only SELECT",
-						   check->source->join->function, rb_source_side(check->source)),
+					errmsg("%s: the %s query is not one read-only SELECT", check->source->function,
+						   check->source->side),
 					errdetail("%s", detail),
 					errhint("SELECT, VALUES, TABLE, and WITH in front of these, are accepted.")));
 }
@@ -147,15 +143,13 @@ refuse_writes(Node *node, void *arg)
 }
 
 void
-rb_source_query(rb_source *source, const rb_join *join, int side, const char *text)
+rb_source_query(rb_source *source, const char *text)
 {
 	query_check check = {source, text};
 	ErrorContextCallback context;
 	List *statements;
 	Node *statement;
 
-	source->join = join;
-	source->side = side;
 	source->id_name = NULL;
 	source->geom_name = NULL;
 	source->sql = text;
