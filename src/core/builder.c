@@ -1,6 +1,6 @@
 /*
  * builder.c
- *	  Rows in, rb_set out: one growing set of arrays for each side of a join.
+ *	  Rows in, a set out: growing arrays for one side of a join.
  *
  *		coords   |part 0|part 1|part 2|part 3|...      width doubles each
  *		row_of   |  0   |  1   |  1   |  2   |...      only once a row has two parts
@@ -14,7 +14,7 @@
  * nparts are filled; [0, row_start) belong to ended rows.  Whoever finds a fault
  * in a row takes its parts back with nparts = row_start (or what it was).
  */
-#include "redblue.h"
+#include "rb_core.h"
 
 #include <string.h>
 
@@ -162,7 +162,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	if (nparts > 0)
 		memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
 			   (size_t) nparts * (size_t) b->width * sizeof(double));
-	/* one part each, as ever before: only ids are to be copied */
+	/* every row has one part, these and all before them: only ids remain to be copied */
 	if (ends == NULL && !b->multi && b->row_start == start && nrows == nparts)
 	{
 		if ((size_t) b->nrows + nrows > b->ids_cap)
@@ -189,12 +189,42 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	return RB_OK;
 }
 
-void
-rb_builder_set(const rb_builder *b, rb_set *objects)
+/* Most ids come from a sequence and were written in its order: then they need no array. */
+static bool
+is_counted_up(const rb_builder *b)
 {
-	objects->kind = b->kind;
-	objects->nparts = b->row_start;
-	objects->nrows = b->nrows;
-	objects->coords = b->coords;
-	objects->row_of = b->multi ? b->row_of : NULL;
+	uint64_t wrong = 0;
+
+	for (uint32_t i = 0; i < b->nrows; i++)
+		wrong |= (uint64_t) b->ids[i] - (uint64_t) b->ids[0] - i;
+	return wrong == 0;
+}
+
+rb_status
+rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
+{
+	rb_set s = {.kind = b->kind,
+				.nparts = b->row_start,
+				.nrows = b->nrows,
+				.coords = b->coords,
+				.row_of = b->multi ? b->row_of : NULL,
+				.skipped = b->skipped,
+				.srid = b->srid};
+	const bool counted = is_counted_up(b);
+	rb_status status;
+
+	if (counted)
+		s.first_id = b->nrows > 0 ? b->ids[0] : 0;
+	else
+		s.ids = b->ids;
+	status = rb_set_own(b->memory, &s, set, error);
+	if (status != RB_OK)
+		return status;
+	b->coords = NULL;
+	if (!counted)
+		b->ids = NULL;
+	if (b->multi)
+		b->row_of = NULL;
+	rb_builder_free(b);
+	return RB_OK;
 }

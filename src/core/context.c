@@ -24,6 +24,8 @@ rb_status_text(rb_status status)
 			return "out of memory";
 		case RB_NO_THREAD:
 			return "could not create a thread";
+		case RB_UNSUPPORTED:
+			return "no such join of these kinds";
 		case RB_TOO_MANY_OBJECTS:
 			return "too many objects";
 		case RB_BAD_GEOMETRY:
@@ -46,14 +48,6 @@ rb_stage_name(rb_stage stage)
 												"exact",      "download",     "emit"};
 
 	return (unsigned) stage < RB_STAGES ? name[stage] : "?";
-}
-
-int
-rb_kind_width(rb_kind kind)
-{
-	static const int width[RB_KINDS] = {9, 6, 4, 6, 4};
-
-	return width[kind];
 }
 
 void

@@ -12,8 +12,7 @@
 typedef struct rb_decision
 {
 	rb_context *ctx;
-	const rb_set *red;
-	const rb_set *blue;
+	const rb_job *job;
 	rb_pair *pairs;
 	uint64_t integer;
 	uint64_t expansion;
@@ -25,7 +24,7 @@ static void
 decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_decision *d = arg;
-	const rb_set *red = d->red, *blue = d->blue;
+	const rb_set *red = d->job->red, *blue = d->job->blue != NULL ? d->job->blue : red;
 	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
 	rb_exact_env env = {.filters = d->ctx->filters, .exact = true};
 
@@ -34,8 +33,9 @@ decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		rb_pair *p = &d->pairs[i];
 
-		if (rb_pair_meet(&env, red->kind, blue->kind, red->coords + p->red * red_width,
-						 blue->coords + p->blue * blue_width) != 1)
+		if (rb_pair_decide(&env, d->job->predicate, red->kind, blue->kind,
+						   red->coords + p->red * red_width,
+						   blue->coords + p->blue * blue_width) != 1)
 			p->red = UINT32_MAX;
 	}
 	rb_add(&d->integer, env.integer);
@@ -44,10 +44,9 @@ decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 rb_status
-rb_decide_pairs(rb_context *ctx, const rb_set *red, const rb_set *blue, rb_pair *pairs, size_t n,
-				size_t *kept)
+rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, size_t *kept)
 {
-	rb_decision d = {ctx, red, blue, pairs, 0, 0, 0};
+	rb_decision d = {ctx, job, pairs, 0, 0, 0};
 	size_t blocks = (n + BLOCK - 1) / BLOCK;
 	size_t k = 0;
 	rb_thread *me;

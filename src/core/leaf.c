@@ -105,8 +105,8 @@ rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_wor
 	w->kernel = rb_kernel_best();
 	w->env.filters = ctx->filters;
 	w->env.exact = true;
-	w->boxes = rb_boxes_decide(red, blue);
-	w->faces = red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
+	w->boxes = rb_boxes_decide(job->predicate, red, blue);
+	w->faces = rb_faces_decide(job->predicate, red, blue);
 	for (int a = 0; a < 3; a++)
 	{
 		w->rows.lo[a] = w->row_box[a];
@@ -400,9 +400,9 @@ decide_all(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
 		w->yes[k] = pair;
-		k += rb_pair_meet(&w->env, ro->kind, bo->kind,
-						  ro->coords + (size_t) red->index[pair >> 16] * rw,
-						  bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
+		k += rb_pair_decide(&w->env, w->job->predicate, ro->kind, bo->kind,
+							ro->coords + (size_t) red->index[pair >> 16] * rw,
+							bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 	}
 	return hit(w, red, blue, w->yes, k);

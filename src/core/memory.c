@@ -32,14 +32,14 @@
 #define RB_HUGE_PAGE ((size_t) 1 << 21)
 #define RB_POOL_BYTES ((uint64_t) 64 << 20) /* idle blocks kept by this process */
 
-typedef struct rb_block
+typedef struct rb_memory_block
 {
-	struct rb_block *prev;
-	struct rb_block *next;
+	struct rb_memory_block *prev;
+	struct rb_memory_block *next;
 	size_t size; /* header included; what was mapped or malloc'ed */
 	bool mapped;
 	char pad[64 - 3 * sizeof(void *) - sizeof(bool)];
-} rb_block;
+} rb_memory_block;
 
 struct rb_memory
 {
@@ -47,15 +47,15 @@ struct rb_memory
 	uint64_t limit;
 	uint64_t used;
 	uint64_t peak;
-	rb_block blocks; /* head of the ring of blocks in use */
+	rb_memory_block blocks; /* head of the ring of blocks in use */
 };
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
-static rb_block *pool; /* idle mapped blocks, singly linked by next */
+static rb_memory_block *pool; /* idle mapped blocks, singly linked by next */
 static uint64_t pool_bytes;
 
 static void
-ring_insert(rb_block *head, rb_block *block)
+ring_insert(rb_memory_block *head, rb_memory_block *block)
 {
 	block->prev = head;
 	block->next = head->next;
@@ -64,7 +64,7 @@ ring_insert(rb_block *head, rb_block *block)
 }
 
 static void
-ring_remove(rb_block *block)
+ring_remove(rb_memory_block *block)
 {
 	block->prev->next = block->next;
 	block->next->prev = block->prev;
@@ -75,12 +75,12 @@ ring_remove(rb_block *block)
  * goes back to the operating system, so that a call needs and counts the same
  * whatever ran before it.  A much larger one is left for a larger call.
  */
-static rb_block *
+static rb_memory_block *
 pool_take(size_t size)
 {
-	rb_block **best = NULL;
-	rb_block *block = NULL;
-	rb_block **link;
+	rb_memory_block **best = NULL;
+	rb_memory_block *block = NULL;
+	rb_memory_block **link;
 
 	pthread_mutex_lock(&pool_lock);
 	for (link = &pool; *link != NULL; link = &(*link)->next)
@@ -100,7 +100,7 @@ pool_take(size_t size)
 }
 
 static void
-block_release(rb_block *block)
+block_release(rb_memory_block *block)
 {
 	if (!block->mapped)
 	{
@@ -126,7 +126,7 @@ rb_memory_trim(uint64_t keep_bytes)
 	pthread_mutex_lock(&pool_lock);
 	while (pool != NULL && pool_bytes > keep_bytes)
 	{
-		rb_block *block = pool;
+		rb_memory_block *block = pool;
 
 		pool = block->next;
 		pool_bytes -= block->size;
@@ -155,7 +155,7 @@ rb_memory_destroy(rb_memory *memory)
 		return;
 	while (memory->blocks.next != &memory->blocks)
 	{
-		rb_block *block = memory->blocks.next;
+		rb_memory_block *block = memory->blocks.next;
 
 		ring_remove(block);
 		block_release(block);
@@ -251,8 +251,8 @@ rb_memory_refund(rb_memory *memory, uint64_t bytes)
 	budget_give(memory, bytes);
 }
 
-static rb_block *
-block_map(rb_block *old, size_t size)
+static rb_memory_block *
+block_map(rb_memory_block *old, size_t size)
 {
 	void *map;
 
@@ -264,17 +264,17 @@ block_map(rb_block *old, size_t size)
 		return NULL;
 	if (size >= RB_HUGE_FROM)
 		madvise(map, size, MADV_HUGEPAGE); /* a wish; without it we are only slower */
-	((rb_block *) map)->mapped = true;
+	((rb_memory_block *) map)->mapped = true;
 	return map;
 }
 
 rb_status
 rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 {
-	rb_block *old = *block != NULL ? (rb_block *) *block - 1 : NULL;
+	rb_memory_block *old = *block != NULL ? (rb_memory_block *) *block - 1 : NULL;
 	size_t old_size = old != NULL ? old->size : 0;
-	size_t size = bytes + sizeof(rb_block), step;
-	rb_block *fresh;
+	size_t size = bytes + sizeof(rb_memory_block), step;
+	rb_memory_block *fresh;
 	rb_status status;
 
 	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
@@ -312,7 +312,7 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 		}
 		if (fresh != NULL && old != NULL)
 		{
-			memcpy(fresh + 1, old + 1, old_size - sizeof(rb_block));
+			memcpy(fresh + 1, old + 1, old_size - sizeof(rb_memory_block));
 			free(old);
 		}
 	}
@@ -338,11 +338,11 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 void
 rb_free(rb_memory *memory, void **block)
 {
-	rb_block *b;
+	rb_memory_block *b;
 
 	if (*block == NULL)
 		return;
-	b = (rb_block *) *block - 1;
+	b = (rb_memory_block *) *block - 1;
 	*block = NULL;
 	pthread_mutex_lock(&memory->lock);
 	ring_remove(b);

@@ -16,6 +16,9 @@
 #define rb_or(p, x) __atomic_fetch_or(p, x, __ATOMIC_RELAXED)
 #define rb_and(p, x) __atomic_fetch_and(p, x, __ATOMIC_RELAXED)
 
+/* one holder less: what any of them did is done for the last one, who is told 1 */
+#define rb_drop(p) __atomic_fetch_sub(p, 1, __ATOMIC_ACQ_REL)
+
 #define rb_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define rb_release(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
 

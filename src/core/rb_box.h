@@ -25,33 +25,23 @@ rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 		}
 }
 
-/* coordinates of a point of that kind */
-RB_HD int
-rb_kind_dims(rb_kind kind)
-{
-	return kind == RB_SEGMENT2 || kind == RB_BOX2 ? 2 : 3;
-}
-
-/* closed box of object i of that kind */
+/* closed box of object i of that kind; a case each, so that all loops have fixed lengths */
+#define RB_KIND_CASE(kind, points, dims)                                            \
+	case kind:                                                                      \
+		rb_points_box(coords + (size_t) i * (points * dims), points, dims, lo, hi); \
+		break;
 RB_HD void
 rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double hi[3])
 {
 	switch (kind)
 	{
-		case RB_TRIANGLE3:
-			rb_points_box(coords + (size_t) i * 9, 3, 3, lo, hi);
-			break;
-		case RB_SEGMENT3:
-		case RB_BOX3:
-			rb_points_box(coords + (size_t) i * 6, 2, 3, lo, hi);
-			break;
-		case RB_SEGMENT2:
-		case RB_BOX2:
+		RB_KIND_LIST(RB_KIND_CASE)
 		default:
-			rb_points_box(coords + (size_t) i * 4, 2, 2, lo, hi);
-			break;
+			__builtin_unreachable();
 	}
 }
+
+#undef RB_KIND_CASE
 
 /* closed boxes overlap?  false for an empty one */
 RB_HD bool

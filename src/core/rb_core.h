@@ -54,6 +54,12 @@ rb_array(rb_context *ctx, void **block, size_t n, size_t element)
 	return RB_OK;
 }
 
+/* ---- set.c ---- */
+
+/* a set with one holder, of arrays that are blocks of that memory; on a failure they stay the caller's */
+extern rb_status rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set,
+							rb_error *error);
+
 /* ---- unique.c ---- */
 
 typedef struct rb_unique
@@ -175,11 +181,11 @@ rb_box_add(double lo[3], double hi[3], const double plo[3], const double phi[3])
 /* ---- decide.c: pairs that a device had to leave ---- */
 
 /*
- * Keeps, of n pairs of a red and a blue part, those that share a point; their
- * number goes to *kept.  Exactly, on ctx->threads threads.
+ * Keeps, of n pairs of parts of the job's sets, those for which its predicate holds;
+ * their number goes to *kept.  Exactly, on ctx->threads threads.
  */
-extern rb_status rb_decide_pairs(rb_context *ctx, const rb_set *red, const rb_set *blue,
-								 rb_pair *pairs, size_t n, size_t *kept);
+extern rb_status rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
+								 size_t *kept);
 
 #ifdef __cplusplus
 }

@@ -6,15 +6,16 @@
  * point.  It is plain C with threads and GMP and knows neither PostgreSQL nor
  * CUDA.  Data moves in one direction:
  *
- *	  arrays -> grid -> candidate pairs -> filters -> exact signs -> pairs
+ *	  sets -> grid -> candidate pairs -> filters -> exact signs -> blocks of ids
  *
- * The caller fills two rb_set, opens an rb_stream over a backend, and takes
- * batches of pairs out of it until it is dry:
+ * Two values go between the caller and the core: sets in, blocks of ids out.  The
+ * caller makes two rb_sets, asks an rb_job of them in an rb_stream over a backend,
+ * and takes blocks out of it until it is dry:
  *
- *	  rb_stream *s;
- *	  rb_stream_open(ctx, &job, &s);
- *	  while (rb_stream_next(s, 20, &batch) == RB_OK)
- *		  ... batch.pairs[0 .. batch.n - 1]; n may be 0: nothing within 20 ms ...
+ *	  rb_job job = {.red = ore, .blue = tunnel, .predicate = RB_MEET};
+ *	  rb_stream_open(ctx, &rb_backend_cpu, &job, &s);
+ *	  while (rb_stream_next(s, 20, &block) == RB_OK)
+ *		  ... block.red[i], block.blue[i]; n may be 0: nothing within 20 ms ...
  *	  rb_stream_close(s);
  *
  * The join runs in threads of its own with all signals blocked, so between two
@@ -29,6 +30,7 @@
 #define REDBLUE_H
 
 #include "rb_atomic.h"
+#include "rb_kinds.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +53,7 @@ typedef enum rb_status
 	RB_OVER_BUDGET,      /* would need more than memory.limit: need and limit say how much */
 	RB_OUT_OF_MEMORY,    /* the operating system refused: need says how much */
 	RB_NO_THREAD,        /* the operating system refused a thread that a join cannot do without */
+	RB_UNSUPPORTED,      /* the predicate has no answer for these kinds */
 	RB_TOO_MANY_OBJECTS, /* more than RB_MAX_OBJECTS in one set */
 	RB_BAD_GEOMETRY,     /* geometry bytes are malformed or unknown: text says what */
 	RB_NO_DEVICE,        /* no driver, no device, or no backend file: text says why */
@@ -103,46 +106,43 @@ extern void rb_free(rb_memory *memory, void **block);
  */
 extern void rb_memory_trim(uint64_t keep_bytes);
 
-/* ---- objects ---- */
-
-typedef enum rb_kind
-{
-	RB_TRIANGLE3, /* ax ay az bx by bz cx cy cz; zero area allowed */
-	RB_SEGMENT3,  /* ax ay az bx by bz; zero length allowed */
-	RB_SEGMENT2,  /* ax ay bx by */
-	RB_BOX3,      /* lx ly lz hx hy hz, low <= high */
-	RB_BOX2       /* lx ly hx hy */
-} rb_kind;
-
-#define RB_KINDS 5
-
-/* float8 values of one object of that kind */
-extern int rb_kind_width(rb_kind kind);
+/* ---- sets: one side of a join (set.c) ---- */
 
 /*
- * One side of a join.  An object (a row of the user's table) has one or more
- * parts (triangles, segments, boxes); most have exactly one.  All coordinates
- * are finite: the reader has checked that.
+ * What one side of a join is: made once, never changed, shared by whoever holds it.
+ *
+ * A row of the user's table has one or more parts (triangles, segments, boxes); most
+ * have exactly one.  All coordinates are finite: the reader has checked that.
  */
 typedef struct rb_set
 {
 	rb_kind kind;
 	uint32_t nparts;
 	uint32_t nrows;
-	const double *coords;   /* nparts * rb_kind_width(kind) */
-	const uint32_t *row_of; /* row of each part, ascending; NULL: part i is row i */
+	const double *coords;       /* nparts * rb_kind_width(kind) */
+	const uint32_t *row_of;     /* row of each part, ascending; NULL: part i is row i */
+	const int64_t *ids;         /* what the user calls a row; NULL: row i is first_id + i */
+	int64_t first_id;           /* where ids are counted up, as a sequence makes them */
+	uint64_t skipped;           /* rows that had no part, and are not among nrows */
+	int32_t srid;               /* of its geometries; 0: none, or not known */
+	struct rb_set_owner *owner; /* NULL: whoever made it keeps it as long as it is used */
 } rb_set;
+
+/* one holder more; one less, and with the last one it goes.  From any thread. */
+extern const rb_set *rb_set_hold(const rb_set *set);
+extern void rb_set_release(const rb_set **set); /* leaves NULL; NULL is allowed */
 
 /* three bits of an index are needed for other things */
 #define RB_MAX_OBJECTS ((uint32_t) 1 << 29)
 
+/* two parts, by their numbers in their sets; or two rows */
 typedef struct rb_pair
 {
 	uint32_t red;
 	uint32_t blue;
 } rb_pair;
 
-/* ---- builder: rows in, rb_set out (builder.c) ---- */
+/* ---- builder: rows in, a set out (builder.c) ---- */
 
 /*
  * Collects the rows of one side.  For each row: add its parts, then end the
@@ -163,6 +163,7 @@ typedef struct rb_builder
 	double *coords;     /* nparts * width */
 	int64_t *ids;       /* nrows */
 	uint32_t *row_of;   /* nparts; NULL while every row has one part */
+	int32_t srid;       /* for the set: whoever fills it knows */
 	size_t coords_cap;  /* capacities, in parts, rows, parts */
 	size_t ids_cap;
 	size_t row_of_cap;
@@ -206,7 +207,11 @@ extern rb_status rb_builder_append(rb_builder *b, const double *coords, uint32_t
 								   const int64_t *ids, const uint32_t *ends, uint32_t nrows,
 								   rb_error *error);
 
-extern void rb_builder_set(const rb_builder *b, rb_set *objects);
+/*
+ * All ended rows become a set with one holder, to be released before the memory is
+ * destroyed; the builder is empty then.  On a failure it is as it was.
+ */
+extern rb_status rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error);
 
 /* ---- geometry bytes: PostGIS's serialized form and EWKB (geometry.c) ---- */
 
@@ -350,13 +355,14 @@ extern void rb_forget_failure(rb_context *ctx);
 
 /* ---- join ---- */
 
+/* what is asked of two sets */
 typedef struct rb_job
 {
 	const rb_set *red;
 	const rb_set *blue; /* NULL: red against itself, each unordered pair once, red < blue */
 	bool count_only;    /* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
+	rb_predicate predicate;
 } rb_job;
-
 /*
  * Where a backend puts the pairs of parts that it finds, in any order and any
  * batch size.  put may be called from several threads at once; it copies.  In a
@@ -392,26 +398,34 @@ typedef struct rb_backend
 
 extern const rb_backend rb_backend_cpu;
 
-/* ---- stream: a join in its own threads, pairs of rows out in batches (stream.c) ---- */
+/* ---- stream: a join in its own threads, blocks of ids out (stream.c) ---- */
 
 typedef struct rb_stream rb_stream;
 
-typedef struct rb_batch
-{
-	const rb_pair *pairs; /* row numbers; valid until the next call */
-	size_t n;
-} rb_batch;
+#define RB_BLOCK 512 /* most pairs of a block: the cache misses for their ids overlap */
 
-/* RB_NO_THREAD where the system has no thread for it, or the memory error; else it runs */
+/* pairs of rows by their ids, a column each; valid until the next call */
+typedef struct rb_block
+{
+	const int64_t *red;
+	const int64_t *blue;
+	size_t n;
+} rb_block;
+
+/*
+ * Holds the sets until it is closed.  RB_UNSUPPORTED where the predicate has no
+ * answer for these kinds, RB_NO_THREAD where the system has no thread for the join, or
+ * the memory error; else it runs.
+ */
 extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 								rb_stream **stream);
 
 /*
- * The next batch.  Waits at most wait_ms, then answers RB_OK with n = 0.
- * RB_END after the last batch; any other status is the join's failure, with
+ * The next block.  Waits at most wait_ms, then answers RB_OK with n = 0.
+ * RB_END after the last block; any other status is the join's failure, with
  * ctx->error filled.
  */
-extern rb_status rb_stream_next(rb_stream *stream, int wait_ms, rb_batch *batch);
+extern rb_status rb_stream_next(rb_stream *stream, int wait_ms, rb_block *block);
 
 /* Stops the join if it still runs, joins its threads, frees the stream.  NULL is allowed. */
 extern void rb_stream_close(rb_stream *stream);

@@ -1,9 +1,9 @@
 /*
  * stream.c
- *	  A join in threads of its own; its pairs of rows come out in batches.
+ *	  A join in threads of its own; its pairs come out in blocks of ids.
  *
- *	   producer thread                       ring of slots            caller's thread
- *	   backend->join -> put -> rows, unique -> [ filling ] [ ready ]* -> rb_stream_next
+ *	   producer thread                       ring of slots              caller's thread
+ *	   backend->join -> put -> rows, unique -> [ filling ] [ ready ]* -> ids -> rb_stream_next
  *
  * The backend pushes pairs from as many threads as it likes; the caller pulls
  * them when it has time, and may leave between two pulls, by longjmp too.  The
@@ -53,6 +53,13 @@ struct rb_stream
 	bool closing;
 	rb_status status; /* of the join, once ended */
 	uint64_t emitted;
+
+	/* the caller's: what it has not seen of its slot, and the block that it sees */
+	const rb_pair *rest;
+	size_t nrest;
+	double ms; /* that making blocks took, to be added to the statistics when the join has ended */
+	int64_t red[RB_BLOCK];
+	int64_t blue[RB_BLOCK];
 };
 
 static inline rb_pair *
@@ -83,7 +90,6 @@ push(rb_stream *s, const rb_pair *rows, size_t n)
 		{
 			memcpy(slot_pairs(s, slot) + s->fill[slot % SLOTS], rows, taken * sizeof(rb_pair));
 			s->fill[slot % SLOTS] += taken;
-			rb_add(&s->emitted, taken);
 			rows += taken;
 			n -= taken;
 		}
@@ -100,6 +106,19 @@ push(rb_stream *s, const rb_pair *rows, size_t n)
 	return status;
 }
 
+/* the one place where pairs of rows are counted, on their way to the caller or to nobody */
+static rb_status
+emit(rb_stream *s, const rb_pair *rows, size_t n)
+{
+	rb_status status = RB_OK;
+
+	if (!s->job.count_only)
+		status = push(s, rows, n);
+	if (status == RB_OK)
+		rb_add(&s->emitted, n);
+	return status;
+}
+
 /* called by the backend's threads */
 static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
@@ -107,10 +126,8 @@ put(void *user, const rb_pair *pairs, size_t n)
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
-	if (!s->unique.needed && !s->job.count_only)
-		return push(s, pairs, n);
 	if (!s->unique.needed)
-		rb_add(&s->emitted, n);
+		status = emit(s, pairs, n);
 
 	/* the set of rows has a lock of its own: when it grows, the reader is not to wait */
 	while (s->unique.needed && n > 0 && status == RB_OK)
@@ -121,11 +138,9 @@ put(void *user, const rb_pair *pairs, size_t n)
 
 		pthread_mutex_lock(&s->unique_lock);
 		status = rb_unique_rows(&s->unique, pairs, taken, rows, &kept);
-		if (s->job.count_only)
-			rb_add(&s->emitted, kept);
 		pthread_mutex_unlock(&s->unique_lock);
-		if (status == RB_OK && !s->job.count_only)
-			status = push(s, rows, kept);
+		if (status == RB_OK)
+			status = emit(s, rows, kept);
 		pairs += taken;
 		n -= taken;
 	}
@@ -159,12 +174,14 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	rb_status status;
 	pthread_condattr_t attr;
 
+	const rb_set *blue = job->blue != NULL ? job->blue : job->red;
+
 	*stream = NULL;
-	if (job->red->nparts > RB_MAX_OBJECTS ||
-		(job->blue != NULL && job->blue->nparts > RB_MAX_OBJECTS))
+	if (!rb_leaf_exists(job->predicate, job->red->kind, blue->kind))
+		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
+	if (job->red->nparts > RB_MAX_OBJECTS || blue->nparts > RB_MAX_OBJECTS)
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS,
-					   job->blue != NULL && job->blue->nparts > job->red->nparts ? job->blue->nparts
-																				 : job->red->nparts,
+					   blue->nparts > job->red->nparts ? blue->nparts : job->red->nparts,
 					   RB_MAX_OBJECTS, NULL);
 
 	status = rb_array(ctx, (void **) &s, 1, sizeof(rb_stream));
@@ -174,10 +191,14 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	s->ctx = ctx;
 	s->backend = backend;
 	s->job = *job;
+	rb_set_hold(s->job.red);
+	rb_set_hold(s->job.blue);
 	rb_unique_init(&s->unique, ctx, &s->job);
 	status = rb_array(ctx, (void **) &s->pairs, (size_t) SLOTS * SLOT_PAIRS, sizeof(rb_pair));
 	if (status != RB_OK)
 	{
+		rb_set_release(&s->job.red);
+		rb_set_release(&s->job.blue);
 		rb_free(ctx->memory, (void **) &s);
 		return status;
 	}
@@ -200,14 +221,21 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	return RB_OK;
 }
 
-rb_status
-rb_stream_next(rb_stream *s, int wait_ms, rb_batch *batch)
+/* the join has ended, nobody else writes to the statistics */
+static void
+report_time(rb_stream *s)
+{
+	s->ctx->stats.stage[RB_STAGE_EMIT].ms += s->ms;
+	s->ms = 0;
+}
+
+/* the next slot for the caller, who is through with the last one; none within the time is RB_OK, too */
+static rb_status
+next_slot(rb_stream *s, int wait_ms)
 {
 	rb_status status = RB_OK;
 	struct timespec until;
 
-	batch->pairs = NULL;
-	batch->n = 0;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += (long) wait_ms * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
@@ -231,13 +259,51 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_batch *batch)
 			s->head++;
 			s->fill[s->head % SLOTS] = 0;
 		}
-		batch->pairs = slot_pairs(s, s->tail);
-		batch->n = s->fill[s->tail % SLOTS];
+		s->rest = slot_pairs(s, s->tail);
+		s->nrest = s->fill[s->tail % SLOTS];
 		s->out = true;
 	}
 	else if (s->ended)
+	{
 		status = s->status == RB_OK ? RB_END : s->status;
+		report_time(s);
+	}
 	pthread_mutex_unlock(&s->lock);
+	return status;
+}
+
+/* the ids of one side of the pairs; row is where its row lies in the first of them */
+static void
+fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
+{
+	if (set->ids == NULL)
+		for (size_t i = 0; i < n; i++)
+			to[i] = set->first_id + (int64_t) row[2 * i];
+	else
+		for (size_t i = 0; i < n; i++)
+			to[i] = set->ids[row[2 * i]];
+}
+
+rb_status
+rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
+{
+	rb_status status = RB_OK;
+	size_t n;
+
+	if (s->nrest == 0)
+		status = next_slot(s, wait_ms);
+	n = s->nrest < RB_BLOCK ? s->nrest : RB_BLOCK;
+	if (n > 0)
+	{
+		double start = rb_now_ms();
+
+		fetch_ids(s->job.red, &s->rest->red, n, s->red);
+		fetch_ids(s->job.blue != NULL ? s->job.blue : s->job.red, &s->rest->blue, n, s->blue);
+		s->ms += rb_now_ms() - start;
+	}
+	s->rest += n;
+	s->nrest -= n;
+	*block = (rb_block){s->red, s->blue, n};
 	return status;
 }
 
@@ -258,12 +324,15 @@ rb_stream_close(rb_stream *s)
 		pthread_cond_broadcast(&s->can_put);
 		pthread_mutex_unlock(&s->lock);
 		pthread_join(s->thread, NULL);
+		report_time(s);
 	}
 	pthread_cond_destroy(&s->can_take);
 	pthread_cond_destroy(&s->can_put);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->unique_lock);
 	rb_unique_free(&s->unique);
+	rb_set_release(&s->job.red);
+	rb_set_release(&s->job.blue);
 	rb_free(ctx->memory, (void **) &s->pairs);
 	rb_free(ctx->memory, (void **) &s);
 }

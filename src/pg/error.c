@@ -58,6 +58,10 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 							 "(ulimit -u) or of its cgroup (pids.max), or join in fewer sessions "
 							 "at once.")));
 			break;
+		case RB_UNSUPPORTED:
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: %s", function, rb_status_text(status))));
+			break;
 		case RB_TOO_MANY_OBJECTS:
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -31,7 +31,7 @@ rb_report_of(const rb_run *run, rb_report *report)
 	strlcpy(report->note, run->note[0] != '\0' ? run->note : run->ctx.stats.note,
 			sizeof report->note);
 	report->skipped = run->skipped;
-	report->parts = (uint64) run->objects[0].nparts + run->objects[1].nparts;
+	report->parts = run->parts;
 	report->join = run->join;
 	report->user = run->user;
 	memcpy(report->workers, run->workers, sizeof report->workers);

@@ -21,31 +21,23 @@ static void
 store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 {
 	bool no_nulls[2] = {false, false};
-	int64 red[RB_BLOCK];
-	int64 blue[RB_BLOCK];
-	rb_batch batch;
+	rb_block block;
 
-	while (rb_run_next(run, &batch))
+	while (rb_run_next(run, &block))
 	{
 		double start = rb_clock_ms();
 
-		for (size_t at = 0; at < batch.n; at += RB_BLOCK)
+		for (size_t i = 0; i < block.n; i++)
 		{
-			int n = (int) Min((size_t) RB_BLOCK, batch.n - at);
+			Datum values[2];
 
-			CHECK_FOR_INTERRUPTS();
-			rb_run_ids(run, &batch.pairs[at], n, red, blue);
-			for (int i = 0; i < n; i++)
-			{
-				Datum values[2];
-
-				values[0] = Int64GetDatum(red[i]);
-				values[1] = Int64GetDatum(blue[i]);
-				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
-			}
+			values[0] = Int64GetDatum(block.red[i]);
+			values[1] = Int64GetDatum(block.blue[i]);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
 		}
 		run->emit_ms += rb_clock_ms() - start;
 	}
+	rb_last_run_set(run);
 }
 
 /*
@@ -88,14 +80,15 @@ rb_return_count(FunctionCallInfo fcinfo, const rb_join *join)
 {
 	rb_source source[2];
 	MemoryContext caller = enter_call();
-	rb_batch batch;
+	rb_block block;
 	rb_run *run;
 	int64 count;
 
 	rb_join_sources(join, fcinfo->args, source);
 	run = rb_run_open(join, source, CurrentMemoryContext);
-	while (rb_run_next(run, &batch))
+	while (rb_run_next(run, &block))
 		;
+	rb_last_run_set(run);
 	count = (int64) run->ctx.stats.stage[RB_STAGE_EMIT].count;
 	leave_call(caller);
 	return Int64GetDatum(count);

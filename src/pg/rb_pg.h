@@ -2,8 +2,8 @@
  * rb_pg.h
  *	  What the files of this room share, grouped under the file that defines it.
  *
- *		arguments -> source -> SELECT -> receiver -> builder     (reading, run.c opens it)
- *		builder -> rb_stream -> batches of pairs -> rows         (joining, run.c drives it)
+ *		arguments -> source -> SELECT -> receiver -> builder -> set     (reading, run.c opens it)
+ *		sets -> rb_stream -> blocks of ids -> rows                      (joining, run.c drives it)
  *
  * This is the only room that knows PostgreSQL.  Nothing of PostgreSQL is called
  * from a thread other than the backend's own.
@@ -36,6 +36,7 @@ typedef struct rb_join
 	rb_kind kind[2];      /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
 	const char *side[2];  /* what the arguments are called; side[1] NULL: a self join */
 	bool count;           /* the number of pairs is wanted, not the pairs */
+	rb_predicate predicate;
 } rb_join;
 
 static inline int
@@ -296,14 +297,11 @@ typedef struct rb_run
 	dlist_node node; /* in the list of those that are open */
 	rb_memory *memory;
 	rb_context ctx;
-	rb_space space;
-	rb_builder builder[2];
-	rb_set objects[2];
-	bool counted_up[2]; /* ids[i] is ids[0] + i, as a sequence makes them */
-	rb_job job;
+	const rb_set *set[2]; /* until it is closed; [1] NULL in a self join */
 	const rb_backend *backend;
 	rb_stream *stream;
 	char note[200]; /* why this backend, or "" */
+	uint64 parts;   /* of both sides */
 	uint64 skipped; /* rows without a part, of both sides */
 	int workers[2]; /* that helped to read a side */
 	double emit_ms; /* added to by whoever makes rows of the pairs */
@@ -313,7 +311,7 @@ typedef struct rb_run
 extern rb_run *rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context);
 
 /* the next pairs, at least one; false when there are no more.  Can be cancelled. */
-extern bool rb_run_next(rb_run *run, rb_batch *batch);
+extern bool rb_run_next(rb_run *run, rb_block *block);
 
 /* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);
@@ -327,11 +325,6 @@ extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 /* what a builder asks while it decodes one long value (rb_builder.poll) */
 extern void rb_look_for_interrupts(void);
 
-/* ids are fetched in blocks, so that their cache misses overlap */
-#define RB_BLOCK 512
-
-extern void rb_run_ids(const rb_run *run, const rb_pair *pairs, int n, int64 *red, int64 *blue);
-
 extern double rb_clock_ms(void);
 
 /* ---- share.c: pairs for parallel workers ---- */
@@ -343,7 +336,7 @@ extern Size rb_share_size(void);
 extern void rb_share_init(rb_share *share);
 extern rb_pump *rb_pump_start(rb_run *run, rb_share *share);
 extern void rb_pump_stop(rb_pump *pump);
-extern int rb_share_take(rb_share *share, const rb_join *join, int64 *red, int64 *blue);
+extern size_t rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue);
 
 /* ---- info.c: what the last join did ---- */
 

@@ -1,6 +1,6 @@
 /*
  * run.c
- *	  One call's join: open (read the sides, start), next batch, close.
+ *	  One call's join: open (read the sides, start), next block, close.
  *
  * Everything that a join holds, memory of the core and threads alike, hangs on an
  * rb_run, which lives in a memory context.  When that context goes, be it at the
@@ -136,9 +136,8 @@ rb_look_for_interrupts(void)
 }
 
 static void
-read_side(rb_run *run, int side, const rb_source *source)
+read_side(rb_run *run, int side, const rb_source *source, rb_builder *builder, rb_space *space)
 {
-	rb_builder *builder = &run->builder[side];
 	ErrorContextCallback context;
 	DestReceiver *receiver;
 
@@ -148,15 +147,14 @@ read_side(rb_run *run, int side, const rb_source *source)
 	error_context_stack = &context;
 
 	rb_builder_init(builder, run->memory, source->kind);
-	receiver = rb_receiver_create(source, builder, &run->space);
+	receiver = rb_receiver_create(source, builder, space);
 	builder->poll = rb_look_for_interrupts;
 	if (OidIsValid(source->heap))
-		run->workers[side] = rb_read_table(source, receiver, builder, &run->space);
+		run->workers[side] = rb_read_table(source, receiver, builder, space);
 	else if (source->query)
 		run_query(source, receiver);
 	else
 		run_select(source, receiver);
-	rb_builder_set(builder, &run->objects[side]);
 	/* until here no function in a view could change it under us */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);
@@ -164,37 +162,44 @@ read_side(rb_run *run, int side, const rb_source *source)
 	error_context_stack = context.previous;
 }
 
-/* Most ids come from a sequence and were written in its order: then they need no look-up. */
-static bool
-is_counted_up(const rb_builder *builder)
+/* what was read becomes a set; all of a join are in one space */
+static void
+finish_side(rb_run *run, int side, rb_builder *builder, const rb_space *space)
 {
-	uint64 wrong = 0;
+	rb_error error;
+	rb_status status;
 
-	for (uint32_t i = 0; i < builder->nrows; i++)
-		wrong |= (uint64) builder->ids[i] - (uint64) builder->ids[0] - i;
-	return wrong == 0;
+	/* a side without rows says nothing of its dimensions */
+	if (space->dims == 2)
+		rb_builder_set_kind(builder, RB_BOX2);
+	builder->srid = space->srid_known ? space->srid : 0;
+	status = rb_builder_finish(builder, &run->set[side], &error);
+	if (status != RB_OK)
+		rb_raise(run->join->function, status, &error);
+	run->parts += run->set[side]->nparts;
+	run->skipped += run->set[side]->skipped;
 }
 
 static void
 read_sides(rb_run *run, const rb_source *source)
 {
 	double start = rb_clock_ms();
+	int sides = rb_join_sides(run->join);
+	rb_builder builder[2];
+	rb_space space;
 	uint64 rows = 0;
 
+	memset(&space, 0, sizeof space);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", run->join->function);
-	for (int i = 0; i < rb_join_sides(run->join); i++)
-	{
-		read_side(run, i, &source[i]);
-		rows += run->objects[i].nrows;
-		run->skipped += run->builder[i].skipped;
-		run->counted_up[i] = is_counted_up(&run->builder[i]);
-	}
+	for (int i = 0; i < sides; i++)
+		read_side(run, i, &source[i], &builder[i], &space);
 	SPI_finish();
-	/* a side without rows says nothing of its dimensions */
-	for (int i = 0; i < rb_join_sides(run->join); i++)
-		if (run->space.dims == 2)
-			run->objects[i].kind = RB_BOX2;
+	for (int i = 0; i < sides; i++)
+	{
+		finish_side(run, i, &builder[i], &space);
+		rows += run->set[i]->nrows;
+	}
 	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_clock_ms() - start;
 }
@@ -215,6 +220,7 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 {
 	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
 	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
+	rb_job job;
 	rb_status status;
 
 	run->join = join;
@@ -232,60 +238,31 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 
 	read_sides(run, source);
 
-	run->ctx.threads = rb_threads((uint64) run->objects[0].nparts + run->objects[1].nparts);
-	run->job.count_only = join->count;
-	run->job.red = &run->objects[0];
-	run->job.blue = rb_join_sides(join) == 2 ? &run->objects[1] : NULL;
-	status = rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);
+	run->ctx.threads = rb_threads(run->parts);
+	job.red = run->set[0];
+	job.blue = run->set[1];
+	job.count_only = join->count;
+	job.predicate = join->predicate;
+	status = rb_stream_open(&run->ctx, run->backend, &job, &run->stream);
 	if (status != RB_OK)
 		rb_raise(join->function, status, &run->ctx.error);
 	return run;
 }
 
-/* the ids of one side of the pairs; row is where the row number lies in the first of them */
-static void
-fetch_ids(const rb_run *run, int side, const uint32_t *row, int n, int64 *to)
-{
-	const int64_t *ids = run->builder[side].ids;
-
-	if (run->counted_up[side])
-	{
-		int64 first = ids[0];
-
-		for (int i = 0; i < n; i++)
-			to[i] = first + (int64) row[2 * i];
-	}
-	else
-		for (int i = 0; i < n; i++)
-			to[i] = ids[row[2 * i]];
-}
-
-void
-rb_run_ids(const rb_run *run, const rb_pair *pairs, int n, int64 *red, int64 *blue)
-{
-	if (n == 0)
-		return;
-	fetch_ids(run, 0, &pairs->red, n, red);
-	fetch_ids(run, run->job.blue == NULL ? 0 : 1, &pairs->blue, n, blue);
-}
-
 bool
-rb_run_next(rb_run *run, rb_batch *batch)
+rb_run_next(rb_run *run, rb_block *block)
 {
 	for (;;)
 	{
 		rb_status status;
 
 		CHECK_FOR_INTERRUPTS();
-		status = rb_stream_next(run->stream, RB_WAIT_MS, batch);
+		status = rb_stream_next(run->stream, RB_WAIT_MS, block);
 		if (status == RB_END)
-		{
-			rb_last_run_set(run);
 			return false;
-		}
 		if (status != RB_OK)
 			rb_raise(run->join->function, status, &run->ctx.error);
-		if (batch->n > 0)
+		if (block->n > 0)
 			return true;
 	}
 }
@@ -300,8 +277,8 @@ rb_run_close(rb_run *run)
 	run->stream = NULL;
 	if (run->memory != NULL)
 	{
-		rb_builder_free(&run->builder[0]);
-		rb_builder_free(&run->builder[1]);
+		rb_set_release(&run->set[0]);
+		rb_set_release(&run->set[1]);
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}

@@ -77,8 +77,6 @@ typedef struct rb_scan
 	rb_run *run;           /* the last one, NULL before the first */
 	bool reported;         /* redblue_last_run() knows it */
 	bool done;             /* no pairs left in it */
-	rb_batch batch;
-	size_t batch_next;
 
 	/* below a Gather: the pairs come from a ring, which the leader's pump fills */
 	rb_share *share;
@@ -89,9 +87,9 @@ typedef struct rb_scan
 	Tuplestorestate *store;
 	TupleTableSlot *stored;
 
-	int next; /* in the block */
-	int n;
-	int64 red[RB_BLOCK];
+	rb_block block;      /* of the run, or: */
+	size_t next;         /* in it */
+	int64 red[RB_BLOCK]; /* copied out of the ring or the tuplestore */
 	int64 blue[RB_BLOCK];
 } rb_scan;
 
@@ -285,10 +283,8 @@ drop_run(rb_scan *scan)
 	scan->run = NULL;
 	scan->pump = NULL;
 	scan->done = false;
-	scan->batch.n = 0;
-	scan->batch_next = 0;
+	scan->block.n = 0;
 	scan->next = 0;
-	scan->n = 0;
 	MemoryContextReset(scan->context);
 }
 
@@ -339,27 +335,18 @@ open_run(rb_scan *scan)
 static bool
 next_block(rb_scan *scan)
 {
-	double start;
+	bool more;
 
 	if (scan->run == NULL)
 		open_run(scan);
-	if (scan->batch_next == scan->batch.n)
-	{
-		if (!rb_run_next(scan->run, &scan->batch))
-		{
-			stop_run(scan);
-			scan->done = true;
-			return false;
-		}
-		scan->batch_next = 0;
-	}
-	start = rb_clock_ms();
-	scan->n = (int) Min((size_t) RB_BLOCK, scan->batch.n - scan->batch_next);
-	rb_run_ids(scan->run, &scan->batch.pairs[scan->batch_next], scan->n, scan->red, scan->blue);
-	scan->batch_next += (size_t) scan->n;
+	more = rb_run_next(scan->run, &scan->block);
 	scan->next = 0;
-	scan->run->emit_ms += rb_clock_ms() - start;
-	return true;
+	if (!more)
+	{
+		stop_run(scan);
+		scan->done = true;
+	}
+	return more;
 }
 
 /* ---- repetitions ---- */
@@ -391,32 +378,41 @@ store_run(rb_scan *scan)
 	while (next_block(scan))
 	{
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < scan->n; i++)
+		for (size_t i = 0; i < scan->block.n; i++)
 		{
 			Datum values[2];
 
-			values[0] = Int64GetDatum(scan->red[i]);
-			values[1] = Int64GetDatum(scan->blue[i]);
+			values[0] = Int64GetDatum(scan->block.red[i]);
+			values[1] = Int64GetDatum(scan->block.blue[i]);
 			tuplestore_putvalues(scan->store, desc, values, no_nulls);
 		}
 	}
 	scan->done = false;
 }
 
+/* n pairs in red and blue are what comes next */
+static bool
+copied_block(rb_scan *scan, size_t n)
+{
+	scan->block = (rb_block){scan->red, scan->blue, n};
+	scan->next = 0;
+	return n > 0;
+}
+
 static bool
 next_stored_block(rb_scan *scan)
 {
-	scan->n = 0;
-	scan->next = 0;
-	while (scan->n < RB_BLOCK && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
+	size_t n = 0;
+
+	while (n < RB_BLOCK && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
 	{
 		slot_getallattrs(scan->stored);
-		scan->red[scan->n] = DatumGetInt64(scan->stored->tts_values[0]);
-		scan->blue[scan->n] = DatumGetInt64(scan->stored->tts_values[1]);
-		scan->n++;
+		scan->red[n] = DatumGetInt64(scan->stored->tts_values[0]);
+		scan->blue[n] = DatumGetInt64(scan->stored->tts_values[1]);
+		n++;
 	}
 	ExecClearTuple(scan->stored);
-	return scan->n > 0;
+	return copied_block(scan, n);
 }
 
 static void
@@ -437,10 +433,9 @@ more_pairs(rb_scan *scan)
 		return false;
 	if (scan->share != NULL)
 	{
-		scan->next = 0;
-		scan->n = rb_share_take(scan->share, scan->join, scan->red, scan->blue);
-		scan->done = scan->n == 0;
-		return scan->n > 0;
+		scan->done = !copied_block(
+			scan, rb_share_take(scan->share, scan->join->function, scan->red, scan->blue));
+		return !scan->done;
 	}
 	if (scan->keep && scan->store == NULL)
 		store_run(scan);
@@ -458,12 +453,12 @@ next_pair(ScanState *node)
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 
 	ExecClearTuple(slot);
-	if (scan->next == scan->n && !more_pairs(scan))
+	if (scan->next == scan->block.n && !more_pairs(scan))
 		return slot;
 	if (slot->tts_tupleDescriptor->natts > 0)
 	{
-		slot->tts_values[0] = Int64GetDatum(scan->red[scan->next]);
-		slot->tts_values[1] = Int64GetDatum(scan->blue[scan->next]);
+		slot->tts_values[0] = Int64GetDatum(scan->block.red[scan->next]);
+		slot->tts_values[1] = Int64GetDatum(scan->block.blue[scan->next]);
 	}
 	scan->next++;
 	return ExecStoreVirtualTuple(slot);
@@ -647,7 +642,7 @@ rescan(CustomScanState *node)
 	{
 		scan->done = false;
 		scan->next = 0;
-		scan->n = 0;
+		scan->block.n = 0;
 		return;
 	}
 	if (scan->store != NULL && same)
@@ -655,7 +650,7 @@ rescan(CustomScanState *node)
 		tuplestore_rescan(scan->store);
 		scan->done = false;
 		scan->next = 0;
-		scan->n = 0;
+		scan->block.n = 0;
 		return;
 	}
 	if (same && scan->run != NULL)

@@ -3,7 +3,7 @@
  *	  Pairs for parallel workers: a ring in shared memory that one thread fills.
  *
  *	   leader's process                 shared memory             leader, workers
- *	   rb_stream -> pump thread -> ids -> [full][full][free]... -> rb_share_take
+ *	   rb_stream -> pump thread -> [full][full][free]... -> rb_share_take
  *
  * Workers never join; they take blocks of ids.  The pump is a thread of the
  * leader and no part of its plan, because the leader may be busy elsewhere, or
@@ -85,30 +85,23 @@ stopped(const rb_pump *pump)
 	return rb_acquire(&pump->stop) != 0;
 }
 
-/* pairs of rows into blocks of ids; false when it was told to stop */
+/* a block of the stream into the ring; false when it was told to stop */
 static bool
-put_batch(rb_pump *pump, const rb_batch *batch, uint64 *blocks)
+put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
 {
-	for (size_t at = 0; at < batch->n;)
-	{
-		rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
-		const rb_pair *pairs = &batch->pairs[at];
-		double start;
+	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
 
-		while (rb_acquire(&slot->block) != 0)
-		{
-			if (stopped(pump))
-				return false;
-			nap();
-		}
-		slot->n = (uint32) Min((size_t) RB_BLOCK, batch->n - at);
-		start = rb_clock_ms();
-		rb_run_ids(pump->run, pairs, (int) slot->n, slot->red, slot->blue);
-		pump->run->emit_ms += rb_clock_ms() - start;
-		at += slot->n;
-		(*blocks)++;
-		rb_release(&slot->block, *blocks);
+	while (rb_acquire(&slot->block) != 0)
+	{
+		if (stopped(pump))
+			return false;
+		nap();
 	}
+	slot->n = (uint32) block->n;
+	memcpy(slot->red, block->red, block->n * sizeof *block->red);
+	memcpy(slot->blue, block->blue, block->n * sizeof *block->blue);
+	(*blocks)++;
+	rb_release(&slot->block, *blocks);
 	return true;
 }
 
@@ -119,12 +112,12 @@ pump_thread(void *arg)
 	rb_share *share = pump->share;
 	uint64 blocks = 0;
 	rb_status status = RB_OK;
-	rb_batch batch;
+	rb_block block;
 
 	while (status == RB_OK && !stopped(pump))
 	{
-		status = rb_stream_next(pump->run->stream, 20, &batch);
-		if (status == RB_OK && !put_batch(pump, &batch, &blocks))
+		status = rb_stream_next(pump->run->stream, 20, &block);
+		if (status == RB_OK && block.n > 0 && !put_block(pump, &block, &blocks))
 			break;
 	}
 	if (status == RB_OK)
@@ -180,12 +173,12 @@ rb_pump_stop(rb_pump *pump)
 /* ---- consumers ---- */
 
 /* the next block, 0 at the end; raises what made the join fail */
-int
-rb_share_take(rb_share *share, const rb_join *join, int64 *red, int64 *blue)
+size_t
+rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue)
 {
 	uint64 block = rb_add(&share->claimed, 1);
 	rb_slot *slot = &share->slots[block % RB_SLOTS];
-	int n;
+	size_t n;
 
 	while (rb_acquire(&slot->block) != block + 1)
 	{
@@ -193,15 +186,15 @@ rb_share_take(rb_share *share, const rb_join *join, int64 *red, int64 *blue)
 		{
 			/* stopped: by the leader, which wants no more */
 			if (share->error.status != RB_END && share->error.status != RB_STOPPED)
-				rb_raise(join->function, share->error.status, &share->error);
+				rb_raise(function, share->error.status, &share->error);
 			return 0;
 		}
 		CHECK_FOR_INTERRUPTS();
 		nap();
 	}
-	n = (int) slot->n;
-	memcpy(red, slot->red, (size_t) n * sizeof *red);
-	memcpy(blue, slot->blue, (size_t) n * sizeof *blue);
+	n = slot->n;
+	memcpy(red, slot->red, n * sizeof *red);
+	memcpy(blue, slot->blue, n * sizeof *blue);
 	rb_release(&slot->block, 0);
 	return n;
 }

@@ -104,10 +104,10 @@ join_ours(const options *o, const rb_set *red, const rb_set *blue, pair_list *ou
 		  rb_stats *stats, uint64_t *peak)
 {
 	rb_memory *memory = rb_memory_create(UINT64_MAX);
-	rb_job job = {red, blue, out == NULL};
+	rb_job job = {.red = red, .blue = blue, .count_only = out == NULL};
 	rb_context ctx;
 	rb_stream *stream;
-	rb_batch batch;
+	rb_block block;
 	rb_status status;
 	double wall;
 	double cpu;
@@ -122,14 +122,14 @@ join_ours(const options *o, const rb_set *red, const rb_set *blue, pair_list *ou
 	wall = wall_now();
 	cpu = cpu_now();
 	status = rb_stream_open(&ctx, o->backend, &job, &stream);
-	while (status == RB_OK && (status = rb_stream_next(stream, 100, &batch)) == RB_OK)
+	while (status == RB_OK && (status = rb_stream_next(stream, 100, &block)) == RB_OK)
 	{
-		if (out == NULL || batch.n == 0)
+		if (out == NULL || block.n == 0)
 			continue;
-		if (out->n + batch.n > out->room)
-			pair_list_grow(out, batch.n);
-		memcpy(out->pairs + out->n, batch.pairs, batch.n * sizeof(rb_pair));
-		out->n += batch.n;
+		if (out->n + block.n > out->room)
+			pair_list_grow(out, block.n);
+		for (size_t i = 0; i < block.n; i++)
+			out->pairs[out->n++] = (rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]};
 	}
 	rb_stream_close(stream);
 	run->wall = wall_now() - wall;

@@ -731,7 +731,7 @@ static void
 rows(void)
 {
 	rb_builder b;
-	rb_set objects;
+	const rb_set *set;
 	rb_error error;
 	uint32_t part = 0;
 	uint32_t row = 0;
@@ -758,27 +758,26 @@ rows(void)
 			part += n;
 			row += n > 0;
 		}
-		rb_builder_set(&b, &objects);
-		CHECK(objects.nparts == part && objects.nrows == row && b.skipped == skipped,
-			  "%u parts, %u rows", objects.nparts, objects.nrows);
-		CHECK((objects.row_of == NULL) == (multi_from >= 4000), "row_of from row %d", multi_from);
-		for (uint32_t i = 0; i < objects.nparts; i++)
-		{
-			uint32_t r = objects.row_of == NULL ? i : objects.row_of[i];
-
-			CHECK(r < objects.nrows &&
-					  (i == 0 || objects.row_of == NULL || (r - objects.row_of[i - 1]) <= 1),
-				  "part %u of row %u", i, r);
-			CHECK(b.ids[r] == 7 * (int64_t) objects.coords[4 * (size_t) i] - 100, "id of part %u",
-				  i);
-		}
 		/* parts of a row that is not ended do not count */
 		CHECK(rb_builder_reserve(&b, 2, &error) == RB_OK, "reserve");
 		b.nparts += 2;
-		rb_builder_set(&b, &objects);
-		CHECK(objects.nparts == part, "%u parts", objects.nparts);
-		rb_builder_free(&b);
-		CHECK(b.nparts == 0 && b.coords == NULL && b.ids == NULL && b.row_of == NULL, "free");
+		CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "finish");
+		CHECK(set->nparts == part && set->nrows == row && set->skipped == skipped,
+			  "%u parts, %u rows", set->nparts, set->nrows);
+		CHECK(b.nparts == 0 && b.coords == NULL && b.ids == NULL && b.row_of == NULL, "empty");
+		CHECK((set->row_of == NULL) == (multi_from >= 4000), "row_of from row %d", multi_from);
+		for (uint32_t i = 0; i < set->nparts; i++)
+		{
+			uint32_t r = set->row_of == NULL ? i : set->row_of[i];
+
+			CHECK(r < set->nrows &&
+					  (i == 0 || set->row_of == NULL || (r - set->row_of[i - 1]) <= 1),
+				  "part %u of row %u", i, r);
+			CHECK(set->ids[r] == 7 * (int64_t) set->coords[4 * (size_t) i] - 100, "id of part %u",
+				  i);
+		}
+		rb_set_release(&set);
+		CHECK(set == NULL, "released");
 	}
 }
 

@@ -284,7 +284,7 @@ static set
 draw_set(rb_kind kind, uint32_t n, const family *f, int families, const magnitude *m, bool rows)
 {
 	int width = rb_kind_width(kind), dims = dims_of(kind);
-	set s = {{kind, n, n, NULL, NULL}, NULL, NULL, NULL};
+	set s = {.o = {.kind = kind, .nparts = n, .nrows = n}};
 	uint32_t row = 0;
 
 	s.c = malloc((size_t) n * (size_t) width * 8 + 1);
@@ -432,10 +432,11 @@ one_join(const set *r, const set *b, const answer *want, long seed)
 	static const uint32_t masks[] = {0, RB_FILTER_SIGNS, RB_EXACT_EXPANSION,
 									 RB_FILTER_ALL & ~RB_FILTER_SIGNS};
 	rb_memory *memory = rb_memory_create((uint64_t) 1 << 32);
-	rb_job job = {&r->o, b != NULL ? &b->o : NULL, check_below(10) == 0};
+	rb_job job = {
+		.red = &r->o, .blue = b != NULL ? &b->o : NULL, .count_only = check_below(10) == 0};
 	rb_context ctx;
 	rb_stream *stream;
-	rb_batch batch;
+	rb_block block;
 	rb_status status;
 	answer a = {0};
 	int wait = check_below(3);
@@ -446,8 +447,9 @@ one_join(const set *r, const set *b, const answer *want, long seed)
 	if (check_below(4) == 0)
 		ctx.filters = masks[check_below(4)];
 	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-	while (status == RB_OK && (status = rb_stream_next(stream, wait, &batch)) == RB_OK)
-		add(&a, batch.pairs, batch.n);
+	while (status == RB_OK && (status = rb_stream_next(stream, wait, &block)) == RB_OK)
+		for (size_t i = 0; i < block.n; i++)
+			add(&a, &(rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]}, 1);
 	rb_stream_close(stream);
 	if (a.n > 0)
 		qsort(a.pair, a.n, sizeof(rb_pair), by_pair);
@@ -495,7 +497,7 @@ enum
 static set
 crowd(int which, uint32_t n, int side)
 {
-	set s = {{RB_TRIANGLE3, n, n, NULL, NULL}, malloc((size_t) n * 72), NULL, NULL};
+	set s = {.o = {.kind = RB_TRIANGLE3, .nparts = n, .nrows = n}, .c = malloc((size_t) n * 72)};
 	double h = 0.5 * pow(n, -1 / 3.0);
 
 	for (uint32_t i = 0; i < n; i++)
@@ -533,10 +535,10 @@ static rb_stats
 count_only(const set *r, const set *b, uint32_t resolution)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 1 << 32);
-	rb_job job = {&r->o, &b->o, true};
+	rb_job job = {.red = &r->o, .blue = &b->o, .count_only = true};
 	rb_context ctx;
 	rb_stream *stream;
-	rb_batch batch;
+	rb_block block;
 	rb_status status;
 
 	rb_context_init(&ctx, memory);
@@ -544,7 +546,7 @@ count_only(const set *r, const set *b, uint32_t resolution)
 	ctx.grid_resolution = resolution;
 	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
 	while (status == RB_OK)
-		status = rb_stream_next(stream, 100, &batch);
+		status = rb_stream_next(stream, 100, &block);
 	rb_stream_close(stream);
 	CHECK(status == RB_END, "%s", rb_status_text(status));
 	rb_memory_destroy(memory);

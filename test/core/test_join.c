@@ -128,16 +128,24 @@ join(const soup *red, const soup *blue, const setting *set)
 	answer a = {0};
 	rb_memory *memory = rb_memory_create(set->limit);
 	rb_context ctx;
-	rb_set ro = {RB_TRIANGLE3, red->n, red->rows, red->t, red->row_of};
+	rb_set ro = {.kind = RB_TRIANGLE3,
+				 .nparts = red->n,
+				 .nrows = red->rows,
+				 .coords = red->t,
+				 .row_of = red->row_of};
 	rb_set bo = {0};
-	rb_job job = {&ro, NULL, set->count_only};
+	rb_job job = {.red = &ro, .blue = NULL, .count_only = set->count_only};
 	rb_stream *stream;
-	rb_batch batch;
+	rb_block block;
 	size_t room = 0;
 
 	if (blue != NULL)
 	{
-		bo = (rb_set){RB_TRIANGLE3, blue->n, blue->rows, blue->t, blue->row_of};
+		bo = (rb_set){.kind = RB_TRIANGLE3,
+					  .nparts = blue->n,
+					  .nrows = blue->rows,
+					  .coords = blue->t,
+					  .row_of = blue->row_of};
 		job.blue = &bo;
 	}
 	rb_context_init(&ctx, memory);
@@ -145,16 +153,15 @@ join(const soup *red, const soup *blue, const setting *set)
 	ctx.grid_resolution = set->resolution;
 	ctx.filters = set->filters;
 	a.status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-	while (a.status == RB_OK && (a.status = rb_stream_next(stream, 10, &batch)) == RB_OK)
+	while (a.status == RB_OK && (a.status = rb_stream_next(stream, 10, &block)) == RB_OK)
 	{
-		if (a.n + batch.n > room)
+		if (a.n + block.n > room)
 		{
-			room = 2 * (a.n + batch.n);
+			room = 2 * (a.n + block.n);
 			a.pair = realloc(a.pair, room * sizeof(rb_pair));
 		}
-		if (batch.n > 0)
-			memcpy(a.pair + a.n, batch.pairs, batch.n * sizeof(rb_pair));
-		a.n += batch.n;
+		for (size_t i = 0; i < block.n; i++)
+			a.pair[a.n++] = (rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]};
 		if (set->slow)
 			nanosleep(&(struct timespec){0, 1000000}, NULL);
 		if (set->stop_after > 0 && a.n >= set->stop_after)

@@ -61,7 +61,11 @@ make(rb_kind kind, uint32_t n, int side, double size, int most_parts)
 			for (int k = 1 + check_below(most_parts); k > 0 && i < n; k--)
 				s.row_of[i++] = row;
 	}
-	s.o = (rb_set){kind, n, most_parts > 1 ? row : n, s.c, s.row_of};
+	s.o = (rb_set){.kind = kind,
+				   .nparts = n,
+				   .nrows = most_parts > 1 ? row : n,
+				   .coords = s.c,
+				   .row_of = s.row_of};
 	return s;
 }
 
@@ -135,9 +139,9 @@ agree(const set *r, const set *b)
 	{
 		rb_memory *memory = rb_memory_create((uint64_t) 1 << 32);
 		rb_context ctx;
-		rb_job job = {&r->o, b != NULL ? &b->o : NULL, false};
+		rb_job job = {.red = &r->o, .blue = b != NULL ? &b->o : NULL, .count_only = false};
 		rb_stream *stream;
-		rb_batch batch;
+		rb_block block;
 		rb_pair *got = malloc(n * sizeof(rb_pair));
 		size_t m = 0;
 		rb_status status;
@@ -146,10 +150,10 @@ agree(const set *r, const set *b)
 		ctx.threads = 2;
 		ctx.grid_resolution = resolution[s];
 		status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-		while (status == RB_OK && (status = rb_stream_next(stream, 10, &batch)) == RB_OK)
-			for (size_t i = 0; i < batch.n; i++, m++)
+		while (status == RB_OK && (status = rb_stream_next(stream, 10, &block)) == RB_OK)
+			for (size_t i = 0; i < block.n; i++, m++)
 				if (m < n)
-					got[m] = batch.pairs[i];
+					got[m] = (rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]};
 		rb_stream_close(stream);
 		CHECK(status == RB_END && m == n, "%s, %zu pairs, not %zu", rb_status_text(status), m, n);
 		qsort(got, m < n ? m : n, sizeof(rb_pair), by_pair);

@@ -238,15 +238,19 @@ make_side(const scene *s, int side, rb_kind kind, uint32_t n)
 			for (uint32_t k = 1 + (uint32_t) check_below((int) s->parts); k > 0 && i < n; k--)
 				row_of[i++] = row;
 	}
-	sides[side] = (rb_set){kind, n, row_of != NULL ? row : n, c, row_of};
+	sides[side] = (rb_set){.kind = kind,
+						   .nparts = n,
+						   .nrows = row_of != NULL ? row : n,
+						   .coords = c,
+						   .row_of = row_of};
 }
 
 /* the sides go through builders first: rows of one part at once, the others one by one */
 static rb_status
-build(rb_memory *memory, const rb_set *from, rb_builder *b, rb_set *to, rb_error *error)
+build(rb_memory *memory, const rb_set *from, rb_builder *b, const rb_set **to, rb_error *error)
 {
 	const size_t width = (size_t) rb_kind_width(from->kind);
-	int64_t ids[100] = {0};
+	int64_t ids[100];
 
 	rb_builder_init(b, memory, from->kind);
 	for (uint32_t i = 0; i < from->nparts;)
@@ -256,6 +260,9 @@ build(rb_memory *memory, const rb_set *from, rb_builder *b, rb_set *to, rb_error
 		if (from->row_of == NULL)
 		{
 			uint32_t n = from->nparts - i < 100 ? from->nparts - i : 100;
+
+			for (uint32_t k = 0; k < n; k++)
+				ids[k] = i + k;
 
 			status = rb_builder_append(b, from->coords + i * width, n, ids, NULL, n, error);
 			i += n;
@@ -278,8 +285,7 @@ build(rb_memory *memory, const rb_set *from, rb_builder *b, rb_set *to, rb_error
 		if (status != RB_OK)
 			return status;
 	}
-	rb_builder_set(b, to);
-	return RB_OK;
+	return rb_builder_finish(b, to, error);
 }
 
 static answer
@@ -287,11 +293,11 @@ run_join(rb_memory *memory, const scene *s)
 {
 	answer a = {RB_OK, {0}, 0, 0};
 	rb_builder b[2] = {0};
-	rb_set o[2];
-	rb_job job = {&o[0], s->blue_n > 0 ? &o[1] : NULL, s->count_only};
+	const rb_set *o[2] = {NULL, NULL};
+	rb_job job = {.count_only = s->count_only};
 	rb_context ctx;
 	rb_stream *stream = NULL;
-	rb_batch batch;
+	rb_block block;
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = THREADS;
@@ -300,9 +306,12 @@ run_join(rb_memory *memory, const scene *s)
 		a.status = build(memory, &sides[1], &b[1], &o[1], &a.error);
 	if (a.status == RB_OK)
 	{
+		job.red = o[0];
+		job.blue = o[1];
 		a.status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-		while (a.status == RB_OK && (a.status = rb_stream_next(stream, 100, &batch)) == RB_OK)
-			add(&a, batch.pairs, batch.n);
+		while (a.status == RB_OK && (a.status = rb_stream_next(stream, 100, &block)) == RB_OK)
+			for (size_t i = 0; i < block.n; i++)
+				add(&a, &(rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]}, 1);
 		rb_stream_close(stream);
 		a.error = ctx.error;
 		if (a.status == RB_END)
@@ -310,8 +319,11 @@ run_join(rb_memory *memory, const scene *s)
 		if (s->count_only)
 			a.n = ctx.stats.stage[RB_STAGE_EMIT].count;
 	}
-	rb_builder_free(&b[0]);
-	rb_builder_free(&b[1]);
+	for (int side = 0; side < 2; side++)
+	{
+		rb_set_release(&o[side]);
+		rb_builder_free(&b[side]);
+	}
 	return a;
 }
 
@@ -333,7 +345,8 @@ run_decide(rb_memory *memory, const scene *s)
 		for (size_t i = 0; i < n; i++)
 			pairs[i] =
 				(rb_pair){(uint32_t) (i / sides[1].nparts), (uint32_t) (i % sides[1].nparts)};
-		a.status = rb_decide_pairs(&ctx, &sides[0], &sides[1], pairs, n, &kept);
+		a.status =
+			rb_decide_pairs(&ctx, &(rb_job){.red = &sides[0], .blue = &sides[1]}, pairs, n, &kept);
 		add(&a, pairs, kept);
 	}
 	a.error = ctx.error;

@@ -151,8 +151,11 @@ start(run *r, uint32_t each, uint32_t batch, uint32_t group, bool count_only)
 	r->memory = rb_memory_create((uint64_t) 1 << 30);
 	rb_context_init(&r->ctx, r->memory);
 	r->group = group;
-	r->red = (rb_set){RB_TRIANGLE3, HANDS, HANDS, nothing, NULL};
-	r->blue = (rb_set){RB_TRIANGLE3, each, (each + group - 1) / group, nothing, NULL};
+	r->red = (rb_set){.kind = RB_TRIANGLE3, .nparts = HANDS, .nrows = HANDS, .coords = nothing};
+	r->blue = (rb_set){.kind = RB_TRIANGLE3,
+					   .nparts = each,
+					   .nrows = (each + group - 1) / group,
+					   .coords = nothing};
 	if (group > 1)
 	{
 		uint32_t *row_of = malloc(each * sizeof(uint32_t));
@@ -161,24 +164,24 @@ start(run *r, uint32_t each, uint32_t batch, uint32_t group, bool count_only)
 			row_of[i] = i / group;
 		r->blue.row_of = row_of;
 	}
-	r->job = (rb_job){&r->red, &r->blue, count_only};
+	r->job = (rb_job){.red = &r->red, .blue = &r->blue, .count_only = count_only};
 	r->seen = calloc(HANDS, each);
 	CHECK(rb_stream_open(&r->ctx, &stub_backend, &r->job, &r->stream) == RB_OK, "open");
 }
 
 static void
-take(run *r, const rb_batch *batch)
+take(run *r, const rb_block *block)
 {
-	for (size_t i = 0; i < batch->n; i++)
+	for (size_t i = 0; i < block->n; i++)
 	{
-		rb_pair p = batch->pairs[i];
+		rb_pair p = {(uint32_t) block->red[i], (uint32_t) block->blue[i]};
 
 		CHECK(p.red < HANDS && p.blue < r->blue.nrows, "pair (%u, %u)", p.red, p.blue);
 		if (p.red < HANDS && p.blue < r->blue.nrows)
 			CHECK(r->seen[(size_t) p.red * r->blue.nrows + p.blue]++ == 0, "(%u, %u) again", p.red,
 				  p.blue);
 	}
-	r->n += batch->n;
+	r->n += block->n;
 }
 
 static void
@@ -214,19 +217,19 @@ all_arrive(void)
 	for (size_t k = 0; k < sizeof(way) / sizeof(way[0]); k++)
 	{
 		run r;
-		rb_batch batch;
+		rb_block block;
 		rb_status status;
 
 		start(&r, EACH, way[k].batch, way[k].group, false);
-		while ((status = rb_stream_next(r.stream, way[k].wait, &batch)) == RB_OK)
+		while ((status = rb_stream_next(r.stream, way[k].wait, &block)) == RB_OK)
 		{
-			take(&r, &batch);
+			take(&r, &block);
 			if (way[k].pause > 0)
 				rest(way[k].pause);
 		}
 		CHECK(status == RB_END, "way %zu: %s", k, rb_status_text(status));
 		CHECK(r.n == (uint64_t) HANDS * r.blue.nrows, "way %zu: %lu pairs", k, (unsigned long) r.n);
-		CHECK(rb_stream_next(r.stream, 0, &batch) == RB_END && batch.n == 0, "the end stays");
+		CHECK(rb_stream_next(r.stream, 0, &block) == RB_END && block.n == 0, "the end stays");
 		CHECK(r.ctx.stats.stage[RB_STAGE_EMIT].count == r.n, "counted %lu",
 			  (unsigned long) r.ctx.stats.stage[RB_STAGE_EMIT].count);
 		finish(&r);
@@ -239,12 +242,12 @@ counted_only(void)
 	for (uint32_t group = 1; group < 10; group += 4)
 	{
 		run r;
-		rb_batch batch;
+		rb_block block;
 		rb_status status;
 
 		start(&r, EACH, 1000, group, true);
-		while ((status = rb_stream_next(r.stream, 10, &batch)) == RB_OK)
-			CHECK(batch.n == 0, "%zu pairs handed out", batch.n);
+		while ((status = rb_stream_next(r.stream, 10, &block)) == RB_OK)
+			CHECK(block.n == 0, "%zu pairs handed out", block.n);
 		CHECK(status == RB_END, "%s", rb_status_text(status));
 		CHECK(r.ctx.stats.stage[RB_STAGE_EMIT].count == (uint64_t) HANDS * r.blue.nrows,
 			  "counted %lu", (unsigned long) r.ctx.stats.stage[RB_STAGE_EMIT].count);
@@ -259,13 +262,13 @@ closed_early(void)
 	for (int batches = 0; batches < 12; batches++)
 	{
 		run r;
-		rb_batch batch;
+		rb_block block;
 		double began;
 
 		start(&r, 4 * EACH, 1000, batches % 3 == 0 ? 3 : 1, false);
 		for (int i = 0; i < batches; i++)
-			if (rb_stream_next(r.stream, 1000, &batch) == RB_OK)
-				take(&r, &batch);
+			if (rb_stream_next(r.stream, 1000, &block) == RB_OK)
+				take(&r, &block);
 		if (batches % 2 == 0)
 			rest(3000);
 		began = now_ms();
@@ -281,18 +284,18 @@ static void
 stopped(void)
 {
 	run r;
-	rb_batch batch;
+	rb_block block;
 	rb_status status;
 
 	start(&r, 4 * EACH, 1000, 1, false);
-	CHECK(rb_stream_next(r.stream, 1000, &batch) == RB_OK, "a batch");
-	take(&r, &batch);
+	CHECK(rb_stream_next(r.stream, 1000, &block) == RB_OK, "a batch");
+	take(&r, &block);
 	rest(5000);
 	rb_context_stop(&r.ctx);
-	while ((status = rb_stream_next(r.stream, 10, &batch)) == RB_OK)
-		take(&r, &batch);
+	while ((status = rb_stream_next(r.stream, 10, &block)) == RB_OK)
+		take(&r, &block);
 	CHECK(status == RB_STOPPED, "%s", rb_status_text(status));
-	CHECK(rb_stream_next(r.stream, 10, &batch) == RB_STOPPED && batch.n == 0, "it stays stopped");
+	CHECK(rb_stream_next(r.stream, 10, &block) == RB_STOPPED && block.n == 0, "it stays stopped");
 	finish(&r);
 }
 
@@ -302,14 +305,14 @@ failure_in_the_middle(void)
 	for (int slow = 0; slow < 2; slow++)
 	{
 		run r;
-		rb_batch batch;
+		rb_block block;
 		rb_status status;
 
 		stub.fail_after = EACH / 2;
 		start(&r, EACH, 1000, 1, false);
-		while ((status = rb_stream_next(r.stream, 10, &batch)) == RB_OK)
+		while ((status = rb_stream_next(r.stream, 10, &block)) == RB_OK)
 		{
-			take(&r, &batch);
+			take(&r, &block);
 			if (slow)
 				rest(200);
 		}
@@ -326,7 +329,7 @@ static void
 signals_and_rounding(void)
 {
 	run r;
-	rb_batch batch;
+	rb_block block;
 	sigset_t before = {0}, after = {0};
 
 	pthread_sigmask(SIG_SETMASK, NULL, &before);
@@ -334,8 +337,8 @@ signals_and_rounding(void)
 	start(&r, 10, 10, 1, false);
 	CHECK(fegetround() == FE_UPWARD, "the caller's rounding is its own");
 	fesetround(FE_TONEAREST);
-	while (rb_stream_next(r.stream, 10, &batch) == RB_OK)
-		take(&r, &batch);
+	while (rb_stream_next(r.stream, 10, &block) == RB_OK)
+		take(&r, &block);
 	pthread_sigmask(SIG_SETMASK, NULL, &after);
 	CHECK(memcmp(&before, &after, sizeof(before)) == 0, "the caller's signals are its own");
 	CHECK(stub.signals_blocked, "signals reach the join");
@@ -347,8 +350,8 @@ static void
 no_stream(void)
 {
 	static const double nothing[9];
-	rb_set o = {RB_TRIANGLE3, 1, 1, nothing, NULL};
-	rb_job job = {&o, &o, false};
+	rb_set o = {.kind = RB_TRIANGLE3, .nparts = 1, .nrows = 1, .coords = nothing};
+	rb_job job = {.red = &o, .blue = &o, .count_only = false};
 	rb_stream *stream = (rb_stream *) &job;
 
 	for (uint64_t limit = 0; limit < 3000000; limit += 100000)
@@ -374,8 +377,11 @@ no_stream(void)
 	for (int side = 0; side < 2; side++)
 	{
 		rb_memory *memory = rb_memory_create((uint64_t) 1 << 30);
-		rb_set many = {RB_TRIANGLE3, RB_MAX_OBJECTS + 1, RB_MAX_OBJECTS + 1, nothing, NULL};
-		rb_job large = {side ? &o : &many, side ? &many : NULL, false};
+		rb_set many = {.kind = RB_TRIANGLE3,
+					   .nparts = RB_MAX_OBJECTS + 1,
+					   .nrows = RB_MAX_OBJECTS + 1,
+					   .coords = nothing};
+		rb_job large = {.red = side ? &o : &many, .blue = side ? &many : NULL, .count_only = false};
 		rb_context ctx;
 
 		rb_context_init(&ctx, memory);
@@ -393,11 +399,11 @@ static uint64_t
 count(double *t, uint32_t n, uint32_t resolution, double stop_after_ms, double *took_ms)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 2 << 30);
-	rb_set o = {RB_TRIANGLE3, n, n, t, NULL};
-	rb_job job = {&o, &o, true};
+	rb_set o = {.kind = RB_TRIANGLE3, .nparts = n, .nrows = n, .coords = t};
+	rb_job job = {.red = &o, .blue = &o, .count_only = true};
 	rb_context ctx;
 	rb_stream *stream;
-	rb_batch batch;
+	rb_block block;
 	rb_status status;
 	uint64_t pairs;
 	double began = now_ms();
@@ -406,7 +412,7 @@ count(double *t, uint32_t n, uint32_t resolution, double stop_after_ms, double *
 	ctx.threads = 2;
 	ctx.grid_resolution = resolution;
 	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
-	while (status == RB_OK && (status = rb_stream_next(stream, 5, &batch)) == RB_OK)
+	while (status == RB_OK && (status = rb_stream_next(stream, 5, &block)) == RB_OK)
 		if (stop_after_ms > 0 && now_ms() - began > stop_after_ms)
 			break;
 	CHECK(status == (stop_after_ms > 0 ? RB_OK : RB_END), "%s", rb_status_text(status));
@@ -484,15 +490,15 @@ join_within(rlim_t processes)
 		rb_memory *memory;
 		rb_context ctx;
 		rb_set o;
-		rb_job job = {&o, NULL, true};
+		rb_job job = {.red = &o, .blue = NULL, .count_only = true};
 		rb_stream *stream;
-		rb_batch batch;
+		rb_block block;
 		rb_status status;
 		double *t = malloc(5000 * 72);
 
 		for (int i = 0; i < 45000; i++)
 			t[i] = check_below(1000);
-		o = (rb_set){RB_TRIANGLE3, 5000, 5000, t, NULL};
+		o = (rb_set){.kind = RB_TRIANGLE3, .nparts = 5000, .nrows = 5000, .coords = t};
 		/* the limit does not bind root; another user has no process so far */
 		if ((geteuid() == 0 && setuid(54321) != 0) || setrlimit(RLIMIT_NPROC, &limit) != 0)
 			_exit(255);
@@ -501,7 +507,7 @@ join_within(rlim_t processes)
 		ctx.threads = 16;
 		status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
 		while (status == RB_OK)
-			status = rb_stream_next(stream, 100, &batch);
+			status = rb_stream_next(stream, 100, &block);
 		rb_stream_close(stream);
 		if (rb_memory_used(memory) != 0)
 			_exit(254);

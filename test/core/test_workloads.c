@@ -37,7 +37,7 @@ join(const char *workload, bool self)
 	rb_memory *memory = rb_memory_create(UINT64_MAX);
 	rb_context ctx;
 	rb_set set[2];
-	rb_job job = {&set[0], self ? NULL : &set[1], false};
+	rb_job job = {.red = &set[0], .blue = self ? NULL : &set[1], .count_only = false};
 	found f;
 	rb_sink sink = {put, &f, NULL};
 	rb_status status;

@@ -167,7 +167,7 @@ unit(void)
 static rb_set
 soup_of(rb_kind kind, uint32_t n)
 {
-	rb_set o = {kind, n, n, malloc((size_t) (n + 1) * 72), NULL};
+	rb_set o = {.kind = kind, .nparts = n, .nrows = n, .coords = malloc((size_t) (n + 1) * 72)};
 
 	return o;
 }
@@ -713,7 +713,7 @@ stop_after(const rb_set *r, bool count_only, int after_ms)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 4 << 30);
 	rb_context ctx;
-	rb_job job = {r, NULL, count_only};
+	rb_job job = {.red = r, .blue = NULL, .count_only = count_only};
 	gpu_answer a = {0};
 	rb_sink sink = {gpu_put_nothing, &a, NULL};
 	stopper s = {&ctx, 0, after_ms};

@@ -115,7 +115,7 @@ gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
 	rb_context ctx;
-	rb_job job = {red, blue, set->count_only};
+	rb_job job = {.red = red, .blue = blue, .count_only = set->count_only};
 	rb_sink sink = {set->no_sink ? gpu_put_nothing : gpu_put, a, NULL};
 
 	rb_context_init(&ctx, memory);
@@ -140,7 +140,7 @@ static inline rb_set
 gpu_volmesh(const char *arguments)
 {
 	char command[300];
-	rb_set o = {RB_TRIANGLE3, 0, 0, NULL, NULL};
+	rb_set o = {.kind = RB_TRIANGLE3, .nparts = 0, .nrows = 0, .coords = NULL};
 	size_t room = 0, got = 0;
 	double *coords = NULL;
 	FILE *in;

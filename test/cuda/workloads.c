@@ -103,7 +103,7 @@ join(const rb_set *red, const rb_set *blue, bool count_only, rb_sink *sink, rb_s
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 60 << 30);
 	rb_context ctx;
-	rb_job job = {red, blue, count_only};
+	rb_job job = {.red = red, .blue = blue, .count_only = count_only};
 	double ms;
 	rb_status status;
 
