@@ -98,6 +98,17 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 	pg_unreachable();
 }
 
+rb_memory *
+rb_memory_open(const char *function, uint64 limit)
+{
+	rb_memory *memory = rb_memory_create(limit);
+	rb_error error = {RB_OUT_OF_MEMORY, 1024, limit, ""};
+
+	if (memory == NULL)
+		rb_raise(function, RB_OUT_OF_MEMORY, &error);
+	return memory;
+}
+
 void
 rb_raise_geometry(const rb_source *source, const char *column, int64 id, rb_geometry_fault fault,
 				  const rb_geometry_info *info, const rb_error *error)

@@ -8,8 +8,6 @@
  */
 #include "rb_pg.h"
 
-#include "utils/lsyscache.h"
-
 /* functions that return the pairs; each has a form that takes query texts, of that name and _query */
 #define RB_PAIRS(X)                                                                                \
 	X(redblue_triangle_pairs, RB_MEET, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")                  \
@@ -54,40 +52,11 @@ static const struct
 	const rb_join *join;
 } functions[] = {RB_PAIRS(RB_ENTRY) RB_COUNTS(RB_ENTRY)};
 
-static const rb_join *
-join_of(PGFunction function)
+const rb_join *
+rb_join_of(PGFunction function)
 {
 	for (size_t i = 0; i < lengthof(functions); i++)
 		if (functions[i].function == function)
 			return functions[i].join;
 	return NULL;
-}
-
-bool
-rb_is_supported(Oid function)
-{
-	Oid support = get_func_support(function);
-	FmgrInfo info;
-
-	if (!OidIsValid(support))
-		return false;
-	fmgr_info(support, &info);
-	return info.fn_addr == redblue_support;
-}
-
-/*
- * The join that an SQL function stands for.  We ask for its entry point, which is
- * another one when the function was given settings of its own or another owner's
- * rights; and ask only functions with our support function, so that no other
- * library is loaded.
- */
-const rb_join *
-rb_join_of_function(Oid function)
-{
-	FmgrInfo info;
-
-	if (!rb_is_supported(function))
-		return NULL;
-	fmgr_info(function, &info);
-	return info.fn_strict ? NULL : join_of(info.fn_addr);
 }

@@ -47,11 +47,8 @@ rb_join_sides(const rb_join *join)
 
 /* ---- joins.c: the functions ---- */
 
-/* the join whose pairs an SQL function returns, or NULL */
-extern const rb_join *rb_join_of_function(Oid function);
-
-/* is it one of ours, with whatever settings of its own? */
-extern bool rb_is_supported(Oid function);
+/* the join of the C function behind an SQL function, or NULL if it is none of ours */
+extern const rb_join *rb_join_of(PGFunction function);
 
 /* ---- arguments.c: of an SQL function ---- */
 
@@ -65,7 +62,15 @@ extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
 extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
 extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
 
-/* ---- scan.c: the functions in FROM, row by row ---- */
+/* ---- function.c: of the catalog ---- */
+
+/* the join whose pairs an SQL function returns, or NULL */
+extern const rb_join *rb_join_of_function(Oid function);
+
+/* is it one of ours, with whatever settings of its own? */
+extern bool rb_is_supported(Oid function);
+
+/* ---- scan_path.c: the functions in FROM, row by row ---- */
 
 extern void rb_scan_install(void);
 
@@ -319,9 +324,6 @@ extern void rb_run_close(rb_run *run);
 /* when the library is loaded: what is to happen at the end of each transaction */
 extern void rb_run_install(void);
 
-/* rb_memory_create, or the memory error */
-extern rb_memory *rb_memory_open(const char *function, uint64 limit);
-
 /* what a builder asks while it decodes one long value (rb_builder.poll) */
 extern void rb_look_for_interrupts(void);
 
@@ -365,6 +367,9 @@ extern void rb_info_install(void);
 extern Datum redblue_support(PG_FUNCTION_ARGS);
 
 /* ---- error.c: the one place where a status becomes an ERROR ---- */
+
+/* rb_memory_create, or the memory error */
+extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
 pg_noreturn extern void rb_raise_geometry(const rb_source *source, const char *column, int64 id,

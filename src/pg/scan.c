@@ -10,10 +10,6 @@
  * ORDINALITY, and wherever the row as a whole is wanted, which only a scan of a
  * range table entry can make.
  *
- * No preloading: before the planner builds the paths of a function it asks its
- * support function for the number of rows, which lives in this library and so
- * loads it; the hook is there in time for that very query.
- *
  * A scan that is repeated with the same arguments (the inside of a nested loop, a
  * correlated subquery) must not join anew each time: the first repetition keeps
  * its pairs in a tuplestore, from which all others are served.  Where the planner
@@ -26,239 +22,21 @@
  *
  * The sides are read when the first row is asked for, on the query's snapshot.
  */
-#include "rb_pg.h"
+#include "rb_scan.h"
 
 #include "access/parallel.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_type.h"
-#include "commands/explain.h"
 #include "executor/executor.h"
-#include "nodes/extensible.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
-#include "optimizer/cost.h"
-#include "optimizer/optimizer.h"
-#include "optimizer/pathnode.h"
-#include "optimizer/paths.h"
-#include "optimizer/restrictinfo.h"
-#include "storage/dsm.h"
-#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
-#include "utils/tuplestore.h"
-
-#include <ctype.h>
 
 #if !FLOAT8PASSBYVAL
 #error "redblue needs a 64-bit PostgreSQL"
 #endif
-
-#define RB_SCAN_NAME "redblue pairs"
-/* what a pair takes in a table; so many bytes deserve as many workers as a table of that size */
-#define RB_PAIR_BYTES 40
-
-typedef struct rb_scan
-{
-	CustomScanState css; /* must be first */
-	const rb_join *join;
-	FuncExpr *call;
-	List *args;        /* ExprStates of its arguments */
-	Bitmapset *params; /* that these depend on */
-
-	/* the arguments' values, until a parameter changes: a volatile one is computed once, too */
-	MemoryContext values_context;
-	NullableDatum *values; /* NULL: not yet computed */
-
-	MemoryContext context; /* of the run; reset before each */
-	rb_run *run;           /* the last one, NULL before the first */
-	bool reported;         /* redblue_last_run() knows it */
-	bool done;             /* no pairs left in it */
-
-	/* below a Gather: the pairs come from a ring, which the leader's pump fills */
-	rb_share *share;
-	rb_pump *pump;        /* NULL in workers */
-	dsm_segment *segment; /* where the ring lies; leader only */
-
-	bool keep; /* the next run goes into the tuplestore */
-	Tuplestorestate *store;
-	TupleTableSlot *stored;
-
-	rb_block block;      /* of the run, or: */
-	size_t next;         /* in it */
-	int64 red[RB_BLOCK]; /* copied out of the ring or the tuplestore */
-	int64 blue[RB_BLOCK];
-} rb_scan;
-
-/* ---- planning ---- */
-
-static set_rel_pathlist_hook_type previous_hook;
-
-static Plan *plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
-					   List *clauses, List *children);
-static Node *create_state(CustomScan *plan);
-
-static const CustomPathMethods path_methods = {.CustomName = RB_SCAN_NAME,
-											   .PlanCustomPath = plan_scan};
-static const CustomScanMethods scan_methods = {.CustomName = RB_SCAN_NAME,
-											   .CreateCustomScanState = create_state};
-
-/* what of the relation is wanted, by expressions above it and by clauses; as pull_varattnos has it */
-static Bitmapset *
-wanted_columns(RelOptInfo *rel, List *clauses)
-{
-	Bitmapset *columns = NULL;
-
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &columns);
-	pull_varattnos((Node *) clauses, rel->relid, &columns);
-	return columns;
-}
-
-/* is the row as a whole, or anything else that is no column, wanted of the relation? */
-static bool
-wants_whole_row(RelOptInfo *rel)
-{
-	List *clauses = extract_actual_clauses(rel->baserestrictinfo, false);
-	int column = bms_next_member(wanted_columns(rel, clauses), -1);
-
-	return column >= 0 && column + FirstLowInvalidHeapAttributeNumber <= 0;
-}
-
-/* the only function of the relation, if it is one of ours and can be scanned */
-static FuncExpr *
-call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
-{
-	RangeTblFunction *function;
-
-	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
-		return NULL;
-	function = linitial_node(RangeTblFunction, rte->functions);
-	if (function->funcexpr == NULL || !IsA(function->funcexpr, FuncExpr) ||
-		function->funccolcount != 2)
-		return NULL;
-	if (rb_join_of_function(((FuncExpr *) function->funcexpr)->funcid) == NULL ||
-		wants_whole_row(rel))
-		return NULL;
-	return (FuncExpr *) function->funcexpr;
-}
-
-/*
- * Nothing but the function itself, which the leader runs, keeps workers away.  A child of
- * an appended relation is parallel where its parent is, which PostgreSQL has decided by
- * the function's label.
- */
-static bool
-can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
-{
-	return root->glob->parallelModeOK && max_parallel_workers_per_gather > 0 &&
-		   rel->reloptkind == RELOPT_BASEREL && bms_is_empty(rel->lateral_relids) &&
-		   is_parallel_safe(root, (Node *) rel->baserestrictinfo) &&
-		   is_parallel_safe(root, (Node *) rel->reltarget->exprs) &&
-		   rb_sides_are_tables(rb_join_of_function(call->funcid), call->args, false);
-}
-
-/* the leader joins, all take rows: as many workers as for a table of that size */
-static void
-add_shared_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial, FuncExpr *call)
-{
-	int workers;
-	double share;
-	CustomPath *path;
-
-	if (!can_share(root, rel, call))
-		return;
-	workers = compute_parallel_worker(rel, serial->path.rows * RB_PAIR_BYTES / BLCKSZ, -1,
-									  max_parallel_workers_per_gather);
-	if (workers <= 0)
-		return;
-	share = 1.0 / (workers + 1);
-	path = makeNode(CustomPath);
-	*path = *serial;
-	path->path.parallel_aware = true;
-	path->path.parallel_safe = true;
-	path->path.parallel_workers = workers;
-	path->path.rows = clamp_row_est(serial->path.rows * share);
-	path->path.total_cost =
-		serial->path.startup_cost + (serial->path.total_cost - serial->path.startup_cost) * share;
-	rel->consider_parallel = true;
-	add_partial_path(rel, &path->path);
-}
-
-/* our path takes the place of the stock one, at its cost: it does the same work */
-static void
-add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
-{
-	FuncExpr *call;
-	ListCell *lc;
-
-	if (previous_hook != NULL)
-		previous_hook(root, rel, rti, rte);
-	/*
-	 * Where a row that somebody else has changed may be looked at again (UPDATE, DELETE,
-	 * MERGE, FOR UPDATE), the stock scan knows how to take part in that: ours is none of
-	 * a range table entry, to which the rows that are looked at belong.
-	 */
-	if (!rb_setting_custom_scan || root->rowMarks != NIL)
-		return;
-	call = call_of_relation(rel, rte);
-	if (call == NULL)
-		return;
-	foreach (lc, rel->pathlist)
-	{
-		Path *stock = lfirst(lc);
-		CustomPath *path;
-
-		if (stock->pathtype != T_FunctionScan)
-			continue;
-		path = makeNode(CustomPath);
-		path->path = *stock;
-		path->path.type = T_CustomPath;
-		path->path.pathtype = T_CustomScan;
-		path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-		path->custom_private = list_make1(call);
-		path->methods = &path_methods;
-		lfirst(lc) = path;
-		add_shared_scan(root, rel, path, call);
-		break;
-	}
-}
-
-static List *
-pair_targets(Index relid)
-{
-	List *targets = NIL;
-
-	for (AttrNumber column = 1; column <= 2; column++)
-		targets = lappend(
-			targets, makeTargetEntry((Expr *) makeVar(relid, column, INT8OID, -1, InvalidOid, 0),
-									 column, NULL, false));
-	return targets;
-}
-
-/*
- * The call goes along as an expression, so that parameters are put into its
- * arguments and the plan depends on the function and on the tables it names.
- */
-static Plan *
-plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
-		  List *children)
-{
-	CustomScan *plan = makeNode(CustomScan);
-
-	plan->scan.plan.targetlist = tlist;
-	plan->scan.plan.qual = extract_actual_clauses(clauses, false);
-	plan->scan.scanrelid = 0;
-	plan->flags = best->flags;
-	plan->custom_exprs = list_make1(copyObject(linitial(best->custom_private)));
-	/* where no column is wanted (count) rows without columns spare a projection */
-	plan->custom_scan_tlist =
-		wanted_columns(rel, plan->scan.plan.qual) == NULL ? NIL : pair_targets(rel->relid);
-	plan->methods = &scan_methods;
-	return &plan->scan.plan;
-}
 
 /* ---- one run ---- */
 
@@ -675,98 +453,7 @@ end_scan(CustomScanState *node)
 		drop_run(scan);
 }
 
-/* ---- EXPLAIN ---- */
-
-/* "ore", or the text of a query; what is not yet known, as the expression it is */
-static char *
-source_text(rb_scan *scan, int side, List *deparse, ExplainState *es)
-{
-	Node *arg = list_nth(scan->call->args, side);
-	Const *constant = (Const *) arg;
-	Oid function;
-	bool varlena;
-
-	if (!IsA(arg, Const) || constant->constisnull)
-		return deparse_expression(arg, deparse, false, false);
-	if (constant->consttype == REGCLASSOID && es->verbose)
-	{
-		Oid relid = DatumGetObjectId(constant->constvalue);
-		char *name = get_rel_name(relid);
-
-		if (name != NULL)
-			return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), name);
-	}
-	getTypeOutputInfo(constant->consttype, &function, &varlena);
-	return OidOutputFunctionCall(function, constant->constvalue);
-}
-
-static void
-explain_stages(rb_scan *scan, ExplainState *es)
-{
-	rb_report report;
-
-	rb_report_of(scan->run, &report);
-	ExplainPropertyText("Device", rb_report_device(&report), es);
-	ExplainOpenGroup("Stages", "Stages", false, es);
-	for (int i = 0; i < RB_STAGES; i++)
-	{
-		const char *name = rb_stage_name((rb_stage) i);
-		uint64 count = report.stats.stage[i].count;
-		double ms = report.stats.stage[i].ms;
-		const char *detail = rb_report_detail(&report, (rb_stage) i);
-
-		/* a stage that this backend does not have */
-		if (count == 0 && ms == 0)
-			continue;
-		if (es->format == EXPLAIN_FORMAT_TEXT)
-		{
-			appendStringInfoSpaces(es->str, es->indent * 2);
-			appendStringInfo(es->str, "Stage %s: " UINT64_FORMAT, name, count);
-			if (es->timing)
-				appendStringInfo(es->str, ", %.3f ms", ms);
-			if (detail[0] != '\0')
-				appendStringInfo(es->str, " (%s)", detail);
-			appendStringInfoChar(es->str, '\n');
-		}
-		else
-		{
-			ExplainOpenGroup("Stage", NULL, true, es);
-			ExplainPropertyText("Stage", name, es);
-			ExplainPropertyUInteger("Count", NULL, count, es);
-			if (es->timing)
-				ExplainPropertyFloat("Time", "ms", ms, 3, es);
-			ExplainPropertyText("Detail", detail, es);
-			ExplainCloseGroup("Stage", NULL, true, es);
-		}
-	}
-	ExplainCloseGroup("Stages", "Stages", false, es);
-}
-
-static void
-explain(CustomScanState *node, List *ancestors, ExplainState *es)
-{
-	rb_scan *scan = (rb_scan *) node;
-	List *deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
-
-	ExplainPropertyText("Function", scan->join->function, es);
-	for (int i = 0; i < rb_join_sides(scan->join); i++)
-	{
-		char *label = pstrdup(scan->join->side[i]);
-
-		label[0] = (char) toupper((unsigned char) label[0]);
-		ExplainPropertyText(label, source_text(scan, i, deparse, es), es);
-	}
-	if (es->verbose)
-		ExplainPropertyText("Function Call",
-							deparse_expression((Node *) scan->call, deparse, false, false), es);
-	if (es->analyze && scan->run != NULL)
-	{
-		ExplainPropertyText("Backend", scan->run->backend->name, es);
-		explain_stages(scan, es);
-	}
-	else
-		ExplainPropertyText("Backend", rb_setting_backend_name(), es);
-}
+/* ---- what the executor calls ---- */
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = RB_SCAN_NAME,
@@ -779,7 +466,7 @@ static const CustomExecMethods exec_methods = {
 	.ReInitializeDSMCustomScan = reinitialize_shared,
 	.InitializeWorkerCustomScan = initialize_worker,
 	.ShutdownCustomScan = shutdown_scan,
-	.ExplainCustomScan = explain,
+	.ExplainCustomScan = rb_scan_explain,
 };
 
 static Node *
@@ -791,10 +478,5 @@ create_state(CustomScan *plan)
 	return (Node *) scan;
 }
 
-void
-rb_scan_install(void)
-{
-	RegisterCustomScanMethods(&scan_methods);
-	previous_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = add_scan;
-}
+const CustomScanMethods rb_scan_methods = {.CustomName = RB_SCAN_NAME,
+										   .CreateCustomScanState = create_state};
