@@ -32,7 +32,7 @@
 
 /* ---- threads ---- */
 
-/* more than the largest frame (100 kB, cut_at_quantiles), so that none steps over it */
+/* more than the largest frame (100 kB, in cuts.c), so that none steps over it */
 #define GUARD ((size_t) 1 << 17)
 
 int
