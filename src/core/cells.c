@@ -92,8 +92,8 @@ place_unpack(uint32_t word)
 }
 
 /*
- * Both passes over a part of a list, of which each has counts of its own, so that
- * no two threads write to one place.  The first counts.
+ * Both passes cut a list into shares, one for a thread.  Each share has counts of its
+ * own, so that no two threads write to one place.  The first pass counts.
  */
 static void
 count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint32_t *place,
@@ -145,8 +145,8 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
 }
 
 /*
- * The second writes each object into its cells' slices, at start + count and on, but
- * only where the other colour is present too.
+ * The second pass writes each object into its cells' slices, at start + count and on,
+ * but only where the other colour is present too.
  */
 static void
 fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, const uint32_t *place,
@@ -207,13 +207,13 @@ typedef struct rb_scatter
 } rb_scatter;
 
 static void
-scatter_part(rb_thread *me, void *arg, uint64_t part, uint64_t end)
+scatter_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {
 	const rb_scatter *s = arg;
-	const uint64_t parts = s->g->parts;
-	const uint64_t from = s->list.n * part / parts;
-	const rb_list list = {s->list.entry + from, (uint32_t) (s->list.n * end / parts - from)};
-	uint32_t *count = s->count + part * s->g->cells;
+	const uint64_t shares = s->g->shares;
+	const uint64_t from = s->list.n * share / shares;
+	const rb_list list = {s->list.entry + from, (uint32_t) (s->list.n * end / shares - from)};
+	uint32_t *count = s->count + share * s->g->cells;
 
 	(void) me;
 	if (!rb_cpu_going(s->c))
@@ -238,7 +238,7 @@ rb_cells_free(rb_cpu *c, rb_cells *g)
 	}
 }
 
-/* sums up counts to starts; what a part has counted becomes where in a cell it begins to write */
+/* sums up counts to starts; what a share has counted becomes where in a cell it begins to write */
 static void
 cells_scan(rb_cells *g, int sides)
 {
@@ -249,7 +249,7 @@ cells_scan(rb_cells *g, int sides)
 		uint32_t n[2] = {0, 0};
 
 		for (int s = 0; s < sides; s++)
-			for (uint32_t p = 0; p < g->parts; p++)
+			for (uint32_t p = 0; p < g->shares; p++)
 			{
 				uint32_t mine = g->count[s][p * g->cells + cell];
 
@@ -276,24 +276,24 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_set *o[2], const r
 	rb_context *ctx = c->ctx;
 	rb_status status = RB_OK;
 
-	/* not more parts than there is work for, nor than make the counts larger than the lists */
+	/* not more shares than there is work for, nor than make the counts larger than the lists */
 	most = most < room ? most : room;
-	g->parts = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
+	g->shares = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
 	for (int s = 0; s < sides; s++)
 	{
 		rb_scatter count = {c, o[s], list[s], g, NULL, NULL, NULL, NULL};
 
-		status = rb_array(ctx, (void **) &g->count[s], g->parts * g->cells, sizeof(uint32_t));
+		status = rb_array(ctx, (void **) &g->count[s], g->shares * g->cells, sizeof(uint32_t));
 		if (status == RB_OK)
 			status = rb_array(ctx, (void **) &g->start[s], g->cells + 1, sizeof(uint64_t));
 		if (status == RB_OK)
 			status = rb_array(ctx, (void **) &g->place[s], list[s].n, sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
-		memset(g->count[s], 0, g->parts * g->cells * sizeof(uint32_t));
+		memset(g->count[s], 0, g->shares * g->cells * sizeof(uint32_t));
 		count.place = g->place[s];
 		count.count = g->count[s];
-		status = rb_loop(me, g->parts, 1, scatter_part, &count);
+		status = rb_loop(me, g->shares, 1, scatter_share, &count);
 		if (status != RB_OK)
 			return status;
 	}
@@ -307,7 +307,7 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_set *o[2], const r
 		if (status != RB_OK)
 			return status;
 		fill.entry = g->entry[s];
-		status = rb_loop(me, g->parts, 1, scatter_part, &fill);
+		status = rb_loop(me, g->shares, 1, scatter_share, &fill);
 		if (status != RB_OK)
 			return status;
 		rb_free(ctx->memory, (void **) &g->count[s]);

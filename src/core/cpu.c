@@ -23,7 +23,7 @@
  * meets each: then the pairs are there.
  *
  * Before all that, where one set is sparse beside the other, what is nowhere near
- * the other is dropped (sieve.c).
+ * the other is dropped (occupancy.c).
  *
  * The work is a tree of tasks (rb_parallel.h).  A task holds arrays of its own only
  * while its children run.
@@ -40,11 +40,11 @@ static void join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool
 					   const double lo[3], const double hi[3], int depth, bool quantiles);
 
 static void
-leaf(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
-	 const double hi[3])
+join_leaf(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+		  const double hi[3])
 {
 	if (rb_cpu_going(c))
-		rb_cpu_fail(c, rb_leaf_join(c->worker[rb_thread_number(me)], red, blue, same, lo, hi));
+		rb_cpu_fail(c, rb_leaf_join(c->leaf[rb_thread_number(me)], red, blue, same, lo, hi));
 }
 
 typedef struct rb_blocks
@@ -81,8 +81,8 @@ join_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		uint64_t i = k / across, j = k % across;
 
 		if (!b->same || i <= j)
-			leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j), b->same && i == j,
-				 b->lo, b->hi);
+			join_leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j), b->same && i == j,
+					  b->lo, b->hi);
 	}
 }
 
@@ -121,7 +121,7 @@ join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
 		rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
-		leaf(me, j->c, r, b, j->same, lo, hi);
+		join_leaf(me, j->c, r, b, j->same, lo, hi);
 	}
 }
 
@@ -192,7 +192,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const
 		return;
 	if (red.n <= RB_TILE && blue.n <= RB_TILE && !fixed)
 	{
-		leaf(me, c, red, blue, same, lo, hi);
+		join_leaf(me, c, red, blue, same, lo, hi);
 		return;
 	}
 
@@ -228,7 +228,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const
 		double began = rb_now_ms();
 
 		status = rb_cells_make(me, c, &g, o, list, same);
-		if (depth == 0) /* further down it is a part of what the leaves are timed with */
+		if (depth == 0) /* further down it is within the time of the leaves */
 			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
 		{
@@ -263,7 +263,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	const rb_set *o[2] = {c->red, c->blue};
 	int sides = c->self ? 1 : 2;
 	int few = c->red->nparts <= c->blue->nparts ? 0 : 1;
-	rb_sieve sieve[2] = {0};
+	rb_occupancy bitmap[2] = {0};
 	double began = rb_now_ms();
 	rb_status status = RB_OK;
 
@@ -277,19 +277,19 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		hi[0][a] = hi[0][a] < hi[1][a] ? hi[0][a] : hi[1][a];
 	}
 	if (!c->self)
-		status = rb_sieve_make(me, c, o[few], o[1 - few], lo[0], hi[0], sieve);
-	/* the larger set through the sieve of the smaller, then that through what is left */
+		status = rb_occupancy_make(me, c, o[few], o[1 - few], lo[0], hi[0], bitmap);
+	/* the larger set through the bitmap of the smaller, then that through what is left */
 	for (int k = 0; k < sides && status == RB_OK; k++)
 	{
 		int s = c->self ? 0 : k == 0 ? 1 - few : few;
-		bool sieved = sieve[0].word != NULL;
+		bool sparse = bitmap[0].word != NULL;
 
-		status = rb_select_objects(me, c, o[s], lo[0], hi[0], sieved ? &sieve[k] : NULL,
-								   sieved && k == 0 ? &sieve[1] : NULL, &entry[s], &list[s].n);
+		status = rb_select_objects(me, c, o[s], lo[0], hi[0], sparse ? &bitmap[k] : NULL,
+								   sparse && k == 0 ? &bitmap[1] : NULL, &entry[s], &list[s].n);
 		list[s].entry = entry[s];
 	}
 	for (int k = 0; k < 2; k++)
-		rb_free(c->ctx->memory, (void **) &sieve[k].word);
+		rb_free(c->ctx->memory, (void **) &bitmap[k].word);
 	if (status != RB_OK)
 		rb_cpu_fail(c, status);
 	else if (rb_cpu_going(c))
@@ -325,32 +325,32 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.threads = rb_team_threads(me);
 	ctx->stats.threads = c.threads;
 
-	status = rb_array(ctx, (void **) &c.worker, c.threads, sizeof(rb_worker *));
+	status = rb_array(ctx, (void **) &c.leaf, c.threads, sizeof(rb_leaf *));
 	if (status == RB_OK)
-		memset(c.worker, 0, c.threads * sizeof(rb_worker *));
+		memset(c.leaf, 0, c.threads * sizeof(rb_leaf *));
 	for (int t = 0; t < c.threads && status == RB_OK; t++)
-		status = rb_worker_create(ctx, job, sink, &c.worker[t]);
+		status = rb_leaf_create(ctx, job, sink, &c.leaf[t]);
 
 	if (status == RB_OK)
 	{
 		pthread_mutex_init(&c.lock, NULL);
 		status = rb_loop(me, 1, 1, join_all, &c);
 		for (int t = 0; t < c.threads && status == RB_OK; t++)
-			status = rb_worker_flush(c.worker[t]);
+			status = rb_leaf_flush(c.leaf[t]);
 		if (c.status != RB_OK)
 			status = c.status;
 		pthread_mutex_destroy(&c.lock);
 		for (int t = 0; t < c.threads; t++)
-			rb_worker_report(c.worker[t], &ctx->stats);
+			rb_leaf_report(c.leaf[t], &ctx->stats);
 		/* what the caller has timed, and one thread took, stays as it is */
 		for (int s = RB_STAGE_GRID; s <= RB_STAGE_EXACT; s++)
 			ctx->stats.stage[s].ms /= c.threads;
 		ctx->stats.cells += c.cells;
 		ctx->stats.stage[RB_STAGE_GRID].count += c.incidences;
 	}
-	for (int t = 0; t < c.threads && c.worker != NULL; t++)
-		rb_worker_destroy(ctx, c.worker[t]);
-	rb_free(ctx->memory, (void **) &c.worker);
+	for (int t = 0; t < c.threads && c.leaf != NULL; t++)
+		rb_leaf_destroy(ctx, c.leaf[t]);
+	rb_free(ctx->memory, (void **) &c.leaf);
 	rb_team_close(&me);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }

@@ -134,8 +134,8 @@ typedef struct rb_selection
 	const rb_set *o;
 	const double *lo; /* the region */
 	const double *hi;
-	const rb_sieve *sieve;
-	const rb_sieve *mark;
+	const rb_occupancy *other;
+	const rb_occupancy *own;
 	uint32_t *entry;
 	uint32_t *kept; /* of each chunk of RB_GRAIN objects */
 } rb_selection;
@@ -155,16 +155,16 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint64_t i = from; i < to && !c->self && rb_cpu_going(c); i += box.n)
 	{
 		rb_batch_load(c, s->o, NULL, (uint32_t) i, (uint32_t) (to - i), &box);
-		if (s->sieve != NULL)
-			rb_batch_cells(c, &s->sieve->grid, &box, range);
+		if (s->other != NULL)
+			rb_batch_cells(c, &s->other->grid, &box, range);
 		for (uint32_t j = 0; j < box.n; j++)
 		{
 			bool in = rb_boxes_overlap(box.lo[j], box.hi[j], s->lo, s->hi);
 
-			if (in && s->sieve != NULL)
-				in = rb_sieve_holds(s->sieve, &range[j]);
-			if (in && s->mark != NULL)
-				rb_sieve_mark(s->mark, &range[j]);
+			if (in && s->other != NULL)
+				in = rb_occupancy_holds(s->other, &range[j]);
+			if (in && s->own != NULL)
+				rb_occupancy_mark(s->own, &range[j]);
 			s->entry[k] = (uint32_t) (i + j) | RB_STARTS_ALL << RB_INDEX_BITS;
 			k += in;
 		}
@@ -175,10 +175,10 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* each chunk of RB_GRAIN objects makes a stretch of the list; then they are moved together */
 rb_status
 rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], const double hi[3],
-				  const rb_sieve *sieve, const rb_sieve *mark, uint32_t **entry, uint32_t *n)
+				  const rb_occupancy *other, const rb_occupancy *own, uint32_t **entry, uint32_t *n)
 {
 	uint32_t chunks = o->nparts / RB_GRAIN + 1;
-	rb_selection s = {c, o, lo, hi, sieve, mark, NULL, NULL};
+	rb_selection s = {c, o, lo, hi, other, own, NULL, NULL};
 	uint32_t total = 0;
 	rb_status status;
 

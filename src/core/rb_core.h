@@ -126,21 +126,21 @@ typedef struct rb_list
 	uint32_t n;
 } rb_list;
 
-typedef struct rb_worker rb_worker;
+typedef struct rb_leaf rb_leaf;
 
-/* one thread's workspace; counts of its own, added up by rb_worker_report */
-extern rb_status rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
-								  rb_worker **worker);
-extern void rb_worker_destroy(rb_context *ctx, rb_worker *worker);
-extern rb_status rb_worker_flush(rb_worker *worker);
-extern void rb_worker_report(const rb_worker *worker, rb_stats *stats);
+/* the workspace of one thread; rb_leaf_report adds its counts to the statistics */
+extern rb_status rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
+								rb_leaf **leaf);
+extern void rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf);
+extern rb_status rb_leaf_flush(rb_leaf *leaf);
+extern void rb_leaf_report(const rb_leaf *leaf, rb_stats *stats);
 
 /*
  * All pairs of red x blue (each at most RB_TILE long) that this cell owns, into
- * the worker's sink.  same: the two lists are one, and each unordered pair is
+ * the sink.  same: the two lists are one, and each unordered pair is
  * wanted once.  lo, hi: the cell, as far as a fine grid need reach.
  */
-extern rb_status rb_leaf_join(rb_worker *worker, rb_list red, rb_list blue, bool same,
+extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool same,
 							  const double lo[3], const double hi[3]);
 
 /* ---- boxes: all that the grid ever asks about a kind ---- */

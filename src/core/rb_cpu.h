@@ -3,7 +3,7 @@
  *	  What the files of the CPU backend share: cpu.c, which recurses, and below it
  *
  *		lists.c		lists of objects: bounds, samples, what reaches into a region
- *		sieve.c		whether a sieve is worth its while
+ *		occupancy.c	whether an occupancy bitmap is worth its while
  *		cuts.c		where a region is cut
  *		cells.c		one grid: count, scan, fill
  *
@@ -15,7 +15,7 @@
 #include "rb_atomic.h"
 #include "rb_core.h"
 #include "rb_parallel.h"
-#include "rb_sieve.h"
+#include "rb_occupancy.h"
 
 #define RB_GRAIN RB_SIZE(16384, 24) /* objects in a task of a pass over a list */
 
@@ -28,7 +28,7 @@ typedef struct rb_cpu
 	bool self;
 	int threads;
 	const rb_kernel *kernel;
-	rb_worker **worker;   /* of each thread */
+	rb_leaf **leaf;       /* of each thread */
 	pthread_mutex_t lock; /* of what pieces of a loop put together */
 	int status;           /* the first that was not RB_OK; then the context is stopped */
 	uint64_t cells;       /* of all grids of cells.c, with the incidences in them */
@@ -95,23 +95,23 @@ extern uint32_t rb_sample_boxes(const rb_set *o, rb_list list, double lo[RB_SAMP
 								double hi[RB_SAMPLE][3]);
 
 /*
- * Entries of the objects that reach into the region and, where there is a sieve,
- * into a cell that the other set is in; those cells are marked in mark, where there
- * is one.  The caller frees *entry, also after an error.
+ * Entries of the objects that reach into the region and, where `other` says in which
+ * cells the other set is, into one of those.  What is left is marked in `own`, unless
+ * that is NULL.  The caller frees *entry, also after an error.
  */
 extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
-								   const double hi[3], const rb_sieve *sieve, const rb_sieve *mark,
-								   uint32_t **entry, uint32_t *n);
+								   const double hi[3], const rb_occupancy *other,
+								   const rb_occupancy *own, uint32_t **entry, uint32_t *n);
 
-/* ---- sieve.c ---- */
+/* ---- occupancy.c ---- */
 
 /*
- * Where it is worth its while, sieve[0] with the cells of `few` marked, and sieve[1] to be
- * marked by what is left of `many`; else no words.  The caller frees the words, also
+ * Where it is worth its while, bitmap[0] with the cells of `few` marked, and bitmap[1] to
+ * be marked by what is left of `many`; else no words.  The caller frees the words, also
  * after an error.
  */
-extern rb_status rb_sieve_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
-							   const double lo[3], const double hi[3], rb_sieve sieve[2]);
+extern rb_status rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
+								   const double lo[3], const double hi[3], rb_occupancy bitmap[2]);
 
 /* ---- a grid and what is in it: cut by cuts.c, filled by cells.c ---- */
 
@@ -125,8 +125,8 @@ typedef struct rb_cells
 	bool quantiles;
 	uint64_t cells;
 	uint64_t *start[2]; /* of red and blue, cells + 1; the same array in a self join */
-	uint32_t parts;     /* of a list, in a pass over it */
-	uint32_t *count[2]; /* of each part, cells; then write cursors */
+	uint32_t shares;    /* into which a pass cuts a list, one for a thread */
+	uint32_t *count[2]; /* of each share, cells; then write cursors */
 	uint32_t *place[2]; /* of each object of a list */
 	uint32_t *entry[2];
 	double cut[3][RB_CUTS]; /* with quantiles: cell i ends before cut[i] */

@@ -96,11 +96,11 @@ typedef struct rb_kernel
 					  rb_sided *out);
 
 	/*
-	 * The interval test on pairs whose six signs are proved: hits go to yes, doubtful
-	 * ones and those with a sign missing to unsure.  Returns the number of hits.
+	 * The interval test on pairs whose six signs are proved: hits go to yes, those
+	 * that it does not settle or that miss a sign to undecided.  Returns the number of hits.
 	 */
 	uint32_t (*intervals)(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
-						  uint32_t *yes, rb_sided *unsure, uint32_t *nunsure);
+						  uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
 } rb_kernel;
 
 extern const rb_kernel rb_kernel_base;

@@ -481,11 +481,11 @@ typedef int64_t m2 __attribute__((vector_size(16)));
 
 static uint32_t
 intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n, uint32_t *yes,
-		  rb_sided *unsure, uint32_t *nunsure)
+		  rb_sided *undecided, uint32_t *nundecided)
 {
 	const m2 second = {0, INT64_MIN};
 	uint32_t hits = 0;
-	uint32_t doubtful = 0;
+	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -516,10 +516,10 @@ intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t 
 		sure = known & (BITS2(below) == 3);
 		yes[hits] = pair.pair;
 		hits += sure;
-		unsure[doubtful] = pair;
-		doubtful += !(no | sure);
+		undecided[left] = pair;
+		left += !(no | sure);
 	}
-	*nunsure = doubtful;
+	*nundecided = left;
 	return hits;
 }
 

@@ -59,8 +59,8 @@ extern void rb_record_pairs(const rb_record *record, rb_pair *out);
  */
 typedef struct rb_record_reader
 {
-	size_t have;    /* bytes of a record whose rest is to come */
-	char *part;     /* RB_RECORD_MOST */
+	char *cut;      /* the record that the last bytes cut off, RB_RECORD_MOST */
+	size_t have;    /* its bytes so far; 0: there is none */
 	size_t nstarts; /* whole records of the bytes at hand */
 	const rb_record **start;
 	size_t starts_cap;

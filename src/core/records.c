@@ -50,7 +50,7 @@ rb_record_pairs(const rb_record *record, rb_pair *out)
 	}
 }
 
-/* the whole records among n bytes; what is cut off goes into the part */
+/* the whole records among n bytes; the last one, where it is cut off, goes to r->cut */
 static rb_status
 find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 {
@@ -61,7 +61,7 @@ find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 
 		if (record->bytes > n)
 		{
-			memcpy(r->part, from, n);
+			memcpy(r->cut, from, n);
 			r->have = n;
 			break;
 		}
@@ -138,7 +138,7 @@ reader_open(rb_context *ctx, rb_record_reader *r)
 		status =
 			rb_team_open(ctx, ctx->threads < MOST_THREADS ? ctx->threads : MOST_THREADS, &r->me);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &r->part, 1, RB_RECORD_MOST);
+		status = rb_array(ctx, (void **) &r->cut, 1, RB_RECORD_MOST);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &r->pairs,
 						  (size_t) rb_team_threads(r->me) * RB_RECORD_PAIRS, sizeof(rb_pair));
@@ -162,10 +162,10 @@ rb_records_put(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n
 	if (r->have > 0)
 	{
 		/* the rest of the record that was cut */
-		const rb_record *record = (const rb_record *) r->part;
+		const rb_record *record = (const rb_record *) r->cut;
 		size_t rest = record->bytes - r->have, take = rest < n ? rest : n;
 
-		memcpy(r->part + r->have, from, take);
+		memcpy(r->cut + r->have, from, take);
 		r->have += take;
 		from += take;
 		n -= take;
@@ -187,7 +187,7 @@ void
 rb_record_reader_free(rb_context *ctx, rb_record_reader *r)
 {
 	rb_team_close(&r->me);
-	rb_free(ctx->memory, (void **) &r->part);
+	rb_free(ctx->memory, (void **) &r->cut);
 	rb_free(ctx->memory, (void **) &r->start);
 	rb_free(ctx->memory, (void **) &r->pairs);
 }

@@ -320,8 +320,8 @@ filters_know_their_error(void)
 				  rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12),
 			  "insphere");
 	}
-	CHECK(rounds < 1000 || unsure > rounds / 4, "%ld of %ld are not close enough to be doubtful",
-		  unsure, rounds);
+	CHECK(rounds < 1000 || unsure > rounds / 4, "only %ld of %ld are left undecided", unsure,
+		  rounds);
 }
 
 /* the meaning of the signs, from pictures and not from determinants */
