@@ -43,8 +43,7 @@ rb_cpu_fail(rb_cpu *c, rb_status status)
 
 	if (status == RB_OK)
 		return;
-	__atomic_compare_exchange_n(&c->status, &ok, (int) status, false, __ATOMIC_RELAXED,
-								__ATOMIC_RELAXED);
+	rb_set_if(&c->status, &ok, (int) status);
 	rb_or(&c->ctx->stop, RB_STOP_FAILED);
 }
 
