@@ -6,6 +6,7 @@
  *	  go through a plane at once, and nothing is gathered.  With AVX-512 two faces,
  *	  or eight boxes, go at once.
  */
+#include "rb_box.h"
 #include "rb_kernel.h"
 
 #include <string.h>
@@ -82,20 +83,37 @@ any4(const double *p)
 	return v;
 }
 
-/* the last three of four numbers */
-#define LAST3(v) ((v4){(v)[1], (v)[2], (v)[3], (v)[3]})
+/*
+ * Point k of an object, a missing axis at 0; the fourth lane of a point of space is any
+ * number of the object.  Four numbers are read at once, never beyond the object's end: its
+ * last point is read together with what stands before it.  An object has two points at
+ * least.
+ */
+static inline __attribute__((always_inline)) v4
+point4(const double *p, int points, int dims, int k)
+{
+	bool last = k == points - 1;
+	v4 v = any4(last ? p + points * dims - 4 : p + k * dims);
 
-#define AHEAD 24 /* objects until one is there that is fetched from afar */
+	if (dims == 2)
+		return last ? (v4){v[2], v[3], 0, 0} : (v4){v[0], v[1], 0, 0};
+	return last ? (v4){v[1], v[2], v[3], v[3]} : v;
+}
+
+/* objects of a list lie anywhere in memory: one is asked for while so many before it are done */
+#define AHEAD 24
 
 static inline __attribute__((always_inline)) void
-load_kind(rb_kind kind, int width, const double *coords, const uint32_t *list, uint32_t first,
-		  uint32_t n, double (*lo)[4], double (*hi)[4])
+load_points(int points, int dims, const double *coords, const uint32_t *list, uint32_t first,
+			uint32_t n, double (*lo)[4], double (*hi)[4])
 {
+	const int width = points * dims;
+
 	for (uint32_t i = 0; i < n; i++)
 	{
 		size_t index = list != NULL ? list[i] & RB_INDEX_MASK : first + i;
 		const double *p = coords + index * width;
-		v4 a, b, min, max;
+		v4 min, max;
 
 		if (list != NULL && i + AHEAD < n)
 		{
@@ -104,49 +122,42 @@ load_kind(rb_kind kind, int width, const double *coords, const uint32_t *list, u
 			__builtin_prefetch(ahead);
 			__builtin_prefetch(ahead + width - 1);
 		}
-		a = any4(p);
-		if (kind == RB_SEGMENT2)
+		min = max = point4(p, points, dims, 0);
+		for (int k = 1; k < points; k++)
 		{
-			b = (v4){a[2], a[3], 0, 0};
-			a = (v4){a[0], a[1], 0, 0};
-		}
-		else if (kind == RB_SEGMENT3)
-		{
-			b = any4(p + 2);
-			b = LAST3(b);
-		}
-		else
-			b = any4(p + 3);
-		min = MIN4(a, b);
-		max = MAX4(a, b);
-		if (kind == RB_TRIANGLE3)
-		{
-			v4 c = any4(p + 5);
+			v4 x = point4(p, points, dims, k);
 
-			c = LAST3(c);
-			min = MIN4(min, c);
-			max = MAX4(max, c);
+			min = MIN4(min, x);
+			max = MAX4(max, x);
 		}
 		*(v4 *) lo[i] = min;
 		*(v4 *) hi[i] = max;
 	}
 }
 
+/* one loop for each shape, with its numbers written into the code; any other goes by variables */
+#define SHAPE(points, dims) ((points) << 2 | (dims))
+#define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
+
 static void
 load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, uint32_t n,
 	 double (*lo)[4], double (*hi)[4])
 {
-	switch (kind)
+	const int dims = rb_kind_dims(kind), points = rb_kind_width(kind) / dims;
+
+	switch (SHAPE(points, dims))
 	{
-		case RB_TRIANGLE3:
-			load_kind(RB_TRIANGLE3, 9, coords, list, first, n, lo, hi);
+		case SHAPE(3, 3):
+			LOAD(3, 3);
 			break;
-		case RB_SEGMENT3:
-		case RB_BOX3:
-			load_kind(RB_SEGMENT3, 6, coords, list, first, n, lo, hi);
+		case SHAPE(2, 3):
+			LOAD(2, 3);
+			break;
+		case SHAPE(2, 2):
+			LOAD(2, 2);
 			break;
 		default:
-			load_kind(RB_SEGMENT2, 4, coords, list, first, n, lo, hi);
+			LOAD(points, dims);
 			break;
 	}
 }
