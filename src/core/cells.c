@@ -229,7 +229,7 @@ rb_cells_free(rb_cpu *c, rb_cells *g)
 {
 	rb_memory *m = c->ctx->memory;
 
-	for (int side = 0; side < (c->self ? 1 : 2); side++)
+	for (int side = 0; side < (c->self ? 1 : 2); side++) /* blue's are red's in a self join */
 	{
 		rb_free(m, (void **) &g->start[side]);
 		rb_free(m, (void **) &g->count[side]);
@@ -267,10 +267,10 @@ cells_scan(rb_cells *g, int sides)
 }
 
 rb_status
-rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_set *o[2], const rb_list list[2],
-			  bool same)
+rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 {
-	int sides = same ? 1 : 2;
+	const rb_set *o[2] = {c->red, c->blue};
+	int sides = c->self ? 1 : 2;
 	uint64_t most = 1 + ((uint64_t) list[0].n + list[1].n) / RB_GRAIN;
 	uint64_t room = 1 + 2 * ((uint64_t) list[0].n + list[1].n) / g->cells;
 	rb_context *ctx = c->ctx;
@@ -313,7 +313,7 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_set *o[2], const r
 		rb_free(ctx->memory, (void **) &g->count[s]);
 		rb_free(ctx->memory, (void **) &g->place[s]);
 	}
-	if (same)
+	if (c->self)
 	{
 		g->start[1] = g->start[0];
 		g->entry[1] = g->entry[0];

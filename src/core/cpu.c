@@ -36,8 +36,8 @@
 #define DEPTH 64
 #define KEPT 0.125 /* share of the pairs in one cell from which on quantiles are better */
 
-static void join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same,
-					   const double lo[3], const double hi[3], int depth, bool quantiles);
+static void join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+					   const double hi[3], int depth, bool quantiles);
 
 static void
 join_leaf(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
@@ -51,7 +51,6 @@ typedef struct rb_blocks
 {
 	rb_cpu *c;
 	rb_list list[2];
-	bool same;
 	const double *lo;
 	const double *hi;
 } rb_blocks;
@@ -80,18 +79,18 @@ join_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		uint64_t i = k / across, j = k % across;
 
-		if (!b->same || i <= j)
-			join_leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j), b->same && i == j,
-					  b->lo, b->hi);
+		if (!b->c->self || i <= j)
+			join_leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j),
+					  b->c->self && i == j, b->lo, b->hi);
 	}
 }
 
-/* every block of red with every block of blue; each unordered pair of blocks when same */
+/* every block of red with every block of blue; each unordered pair of blocks in a self join */
 static void
-join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 			const double hi[3])
 {
-	rb_blocks b = {c, {red, blue}, same, lo, hi};
+	rb_blocks b = {c, {red, blue}, lo, hi};
 
 	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_block, &b);
 }
@@ -101,7 +100,6 @@ typedef struct rb_cells_join
 {
 	rb_cpu *c;
 	const rb_cells *g;
-	bool same;
 	const double *lo;
 	const double *hi;
 	int depth;
@@ -121,7 +119,7 @@ join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
 		rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
-		join_leaf(me, j->c, r, b, j->same, lo, hi);
+		join_leaf(me, j->c, r, b, j->c->self, lo, hi);
 	}
 }
 
@@ -135,7 +133,7 @@ join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 
 	(void) end;
 	rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
-	join_lists(me, j->c, r, b, j->same, lo, hi, j->depth + 1, (double) r.n * b.n > j->crowd);
+	join_lists(me, j->c, r, b, lo, hi, j->depth + 1, (double) r.n * b.n > j->crowd);
 }
 
 static void
@@ -177,10 +175,9 @@ join_cells(rb_thread *me, rb_cells_join *j)
  * All pairs of two lists that this cell (lo, hi) owns.
  */
 static void
-join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const double lo[3],
+join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 		   const double hi[3], int depth, bool quantiles)
 {
-	const rb_set *o[2] = {c->red, c->blue};
 	const rb_list list[2] = {red, blue};
 	rb_cells g;
 	double rlo[3], rhi[3], blo[3], bhi[3];
@@ -192,7 +189,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const
 		return;
 	if (red.n <= RB_TILE && blue.n <= RB_TILE && !fixed)
 	{
-		join_leaf(me, c, red, blue, same, lo, hi);
+		join_leaf(me, c, red, blue, c->self, lo, hi);
 		return;
 	}
 
@@ -203,7 +200,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const
 		rb_list_bounds(me, c, c->red, red, rlo, rhi);
 	memcpy(blo, rlo, sizeof(blo));
 	memcpy(bhi, rhi, sizeof(bhi));
-	if (depth > 0 && !same)
+	if (depth > 0 && !c->self)
 		rb_list_bounds(me, c, c->blue, blue, blo, bhi);
 	if (!rb_cpu_going(c))
 		return;
@@ -227,12 +224,12 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const
 	{
 		double began = rb_now_ms();
 
-		status = rb_cells_make(me, c, &g, o, list, same);
+		status = rb_cells_make(me, c, &g, list);
 		if (depth == 0) /* further down it is within the time of the leaves */
 			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
 		{
-			rb_cells_join cells = {c, &g, same, rlo, rhi, depth, KEPT * red.n * blue.n};
+			rb_cells_join cells = {c, &g, rlo, rhi, depth, KEPT * red.n * blue.n};
 
 			rb_add(&c->cells, g.cells);
 			helps = depth == 0 || rb_cut_helps(&g, red, blue);
@@ -241,16 +238,14 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const
 		}
 		else
 			rb_cpu_fail(c, status);
-		if (same)
-			g.start[1] = NULL, g.entry[1] = NULL;
 		rb_cells_free(c, &g);
 	}
 	if (status != RB_OK || helps)
 		return;
 	if (!quantiles && depth < DEPTH)
-		join_lists(me, c, red, blue, same, rlo, rhi, depth + 1, true);
+		join_lists(me, c, red, blue, rlo, rhi, depth + 1, true);
 	else
-		join_blocks(me, c, red, blue, same, rlo, rhi);
+		join_blocks(me, c, red, blue, rlo, rhi);
 }
 
 static void
@@ -298,7 +293,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			list[1] = list[0];
 		c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, 0);
-		join_lists(me, c, list[0], list[1], c->self, lo[0], hi[0], 0, false);
+		join_lists(me, c, list[0], list[1], lo[0], hi[0], 0, false);
 	}
 	for (int s = 0; s < sides; s++)
 		rb_free(c->ctx->memory, (void **) &entry[s]);

@@ -154,12 +154,8 @@ extern bool rb_cut_helps(const rb_cells *g, rb_list red, rb_list blue);
 
 /* ---- cells.c ---- */
 
-/*
- * Fills a grid that was cut; `same` when both lists are one.  The caller frees it, also
- * after an error.
- */
-extern rb_status rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_set *o[2],
-							   const rb_list list[2], bool same);
+/* fills a grid that was cut; the caller frees it, also after an error */
+extern rb_status rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2]);
 extern void rb_cells_free(rb_cpu *c, rb_cells *g);
 
 /* the box of a cell of the region (lo, hi), about as the rounded map gives it; it only guides */
