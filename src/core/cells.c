@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define POLL 2048 /* cells between two polls: each may be on a fresh page */
+#define POLL 2048 /* cells written between two looks at whether to stop: each may be a page fault */
 
 /* number of the cell between cuts; monotone in x */
 static inline uint32_t
@@ -55,9 +55,9 @@ ranges_of(const rb_cpu *c, const rb_cells *g, const rb_batch_boxes *box, rb_rang
 }
 
 /*
- * Where an object goes, in a word that the first pass leaves to the second: its
- * first cell, and how many further cells it reaches into along each axis.  What
- * reaches too far is asked again.
+ * Where an object goes.  The first pass leaves it to the second in one word: the first
+ * cell, and how many further cells the object reaches into along each axis.  FAR stands
+ * for an object that reaches too far for the bits; the second pass computes it again.
  */
 #define FAR UINT32_MAX
 
@@ -100,7 +100,7 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
 			  uint32_t *count)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
-	uint64_t done = 0; /* since the last question whether to stop */
+	uint64_t done = 0; /* cells and objects since the last look at whether to stop */
 	rb_batch_boxes box;
 	rb_range range[RB_BATCH] __attribute__((aligned(32)));
 
@@ -114,7 +114,7 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
 			rb_place p = place_of(g, &range[j]);
 
 			place[i + j] = place_pack(p);
-			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* as most */
+			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* one cell, as for most */
 			{
 				count[p.first]++;
 				continue;
@@ -238,7 +238,10 @@ rb_cells_free(rb_cpu *c, rb_cells *g)
 	}
 }
 
-/* sums up counts to starts; what a share has counted becomes where in a cell it begins to write */
+/*
+ * Turns counts into starts.  The count of a share becomes the place where it begins to
+ * write, from the start of the cell's slice.
+ */
 static void
 cells_scan(rb_cells *g, int sides)
 {
@@ -276,7 +279,7 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 	rb_context *ctx = c->ctx;
 	rb_status status = RB_OK;
 
-	/* not more shares than there is work for, nor than make the counts larger than the lists */
+	/* enough work for each share, and not much more memory for their counts than for the lists */
 	most = most < room ? most : room;
 	g->shares = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
 	for (int s = 0; s < sides; s++)

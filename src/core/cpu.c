@@ -32,9 +32,9 @@
 
 #include <string.h>
 
-#define TASK_TESTS RB_SIZE(1 << 18, 1000) /* red x blue that make a task of leaves */
-#define DEPTH 64
-#define KEPT 0.125 /* share of the pairs in one cell from which on quantiles are better */
+#define TASK_TESTS RB_SIZE(1 << 18, 1000) /* box tests that are enough for a task of leaves */
+#define DEPTH 64   /* grids within grids; parallel.c has stacks for so many */
+#define KEPT 0.125 /* a cell with more than this share of all red x blue is cut at quantiles */
 
 static void join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 					   const double hi[3], int depth, bool quantiles);
@@ -95,7 +95,7 @@ join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo
 	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_block, &b);
 }
 
-/* the cells of a grid, to be joined each with itself */
+/* the cells of a grid, in each of which red is joined with blue */
 typedef struct rb_cells_join
 {
 	rb_cpu *c;
@@ -103,7 +103,7 @@ typedef struct rb_cells_join
 	const double *lo;
 	const double *hi;
 	int depth;
-	double crowd; /* red x blue in a cell from which on it is cut at quantiles */
+	double crowd; /* a cell with more red x blue than this is cut at quantiles */
 } rb_cells_join;
 
 static void
@@ -123,7 +123,7 @@ join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* one that is too crowded */
+/* a cell that is too crowded for a leaf gets a grid of its own */
 static void
 join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 {
@@ -193,7 +193,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		return;
 	}
 
-	/* where both are, inside the cell; of all objects it is known */
+	/* the grid covers where both lists are, inside the cell; of all objects that is (lo, hi) */
 	memcpy(rlo, lo, sizeof(rlo));
 	memcpy(rhi, hi, sizeof(rhi));
 	if (depth > 0)
@@ -273,7 +273,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 	if (!c->self)
 		status = rb_occupancy_make(me, c, o[few], o[1 - few], lo[0], hi[0], bitmap);
-	/* the larger set through the bitmap of the smaller, then that through what is left */
+	/* first the larger set against the bitmap of the smaller, then the smaller against what is left */
 	for (int k = 0; k < sides && status == RB_OK; k++)
 	{
 		int s = c->self ? 0 : k == 0 ? 1 - few : few;
@@ -337,7 +337,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		pthread_mutex_destroy(&c.lock);
 		for (int t = 0; t < c.threads; t++)
 			rb_leaf_report(c.leaf[t], &ctx->stats);
-		/* what the caller has timed, and one thread took, stays as it is */
+		/* times of stages that all threads worked on; others belong to the caller */
 		for (int s = RB_STAGE_GRID; s <= RB_STAGE_EXACT; s++)
 			ctx->stats.stage[s].ms /= c.threads;
 		ctx->stats.cells += c.cells;

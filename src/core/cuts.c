@@ -19,9 +19,9 @@
 #define INCIDENCE_COST 16.0    /* of putting an object into one cell, in box tests */
 
 /*
- * The most cells that a resolution asked for may give.  Beyond a few cells an object
- * a finer grid only copies the same objects into more of them; statistics show the
- * resolution that was used.
+ * The most cells that a grid of a given resolution may have.  Beyond a few cells for
+ * each object a finer grid only copies the same objects into more cells.  Statistics show
+ * the resolution that was used.
  */
 static double
 fixed_cells(uint32_t nred, uint32_t nblue)
@@ -144,7 +144,7 @@ rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const 
 	g->quantiles = true;
 }
 
-/* box tests and incidences in box tests, if nothing is cut further */
+/* of a cell that is cut no further, in box tests */
 static double
 cost_of(double nred, double nblue)
 {

@@ -23,12 +23,12 @@
 #define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
 #define MAX_CELLS RB_SIZE(8192, 60)   /* of the fine grid */
 #define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
-#define ROWS ((RB_TILE + 15) / 8 * 8) /* a tile, readable in eights and aligned so */
+#define ROWS ((RB_TILE + 15) / 8 * 8) /* of a tile, rounded up: kernels read eight at once */
 #define ROOM (PAIRS + RB_TILE + 8)
-#define HITS RB_SIZE(4096, 5)
-#define FEW RB_SIZE(1024, 6) /* box tests that are not worth a grid */
+#define HITS RB_SIZE(4096, 5) /* pairs that go to the sink at once */
+#define FEW RB_SIZE(1024, 6)  /* so few box tests are not worth a grid */
 #define BUCKETS RB_SIZE(256, 7)
-#define SORT_FROM RB_SIZE(64, 3) /* rows that are worth sorting */
+#define SORT_FROM RB_SIZE(64, 3) /* from so many rows on sorting pays */
 
 typedef struct rb_tile
 {
@@ -214,7 +214,7 @@ tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list,
 	{
 		tile->index[i] = list.entry[i] & RB_INDEX_MASK;
 		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
-		for (int a = 0; a < 4; a++) /* one vector */
+		for (int a = 0; a < 4; a++) /* four, so that it is one vector operation */
 		{
 			all_lo[a] = tile->lo[i][a] < all_lo[a] ? tile->lo[i][a] : all_lo[a];
 			all_hi[a] = tile->hi[i][a] > all_hi[a] ? tile->hi[i][a] : all_hi[a];
@@ -237,7 +237,10 @@ range_size(const rb_range *r)
 		   (r->c1[2] - r->c0[2] + 1);
 }
 
-/* counts into to->start; the number of incidences */
+/*
+ * Counts the incidences of each cell into to->start.  Returns their number; where that is
+ * above MAX_INCIDENCES, counting has stopped.
+ */
 static uint64_t
 tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, const rb_grid *grid,
 				uint32_t cells)
@@ -293,7 +296,7 @@ tile_grid_fill(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint3
 	}
 }
 
-/* few: there are many tiles, and a plan must not take longer than what it saves */
+/* a small sample: there are many tiles, and a plan must not take longer than what it saves */
 static void
 tile_sample(const rb_tile *tile, rb_sample *sample)
 {
@@ -311,7 +314,7 @@ tile_sample(const rb_tile *tile, rb_sample *sample)
 
 /* ---- cascade ---- */
 
-/* parts of one row do not meet each other, in a self join */
+/* in a self join the parts of one row are not tested against each other */
 static inline bool
 same_row(const rb_job *job, uint32_t i, uint32_t j)
 {
@@ -356,7 +359,7 @@ signs_of_sides(unsigned sides, int s[3])
 		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
 }
 
-/* pairs that the vector stages left over: what they proved is not asked again */
+/* pairs that the vector stages left undecided; the signs that they proved are taken over */
 static rb_status
 decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 {
@@ -383,7 +386,7 @@ decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n
 	return hit(w, red, blue, w->yes, k);
 }
 
-/* pairs of a kind that has no vector stage, from the filter to the exact sign */
+/* kinds without vector stages: each pair goes from the filters to the exact sign */
 static rb_status
 decide_all(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 {
@@ -489,7 +492,7 @@ row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 	rows->local[j] = local;
 }
 
-/* the axis on which the objects are shortest against the cell */
+/* the axis on which the objects are shortest, compared with the cell */
 static int
 sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
 {

@@ -85,8 +85,8 @@ points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * The box of all objects: of all their points, whatever belongs together.  Twelve
- * numbers are four points of space or six of the plane.
+ * The box of all objects is the box of all points, so which points make an object need
+ * not be known: twelve numbers at a time are four points of space or six of the plane.
  */
 void
 rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3])
@@ -101,9 +101,9 @@ rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi
 }
 
 /*
- * Boxes of objects from all over the list (or of all, without one), one from each
- * stretch of equal length and there at random: tables repeat themselves, and a fixed
- * step might see one phase of it only.
+ * The list (or the whole set, where it has no entries) is cut into stretches of equal
+ * length, and each gives one object, chosen at random: tables repeat themselves, and with
+ * a fixed step the sample might hold only one phase of that.
  */
 uint32_t
 rb_sample_boxes(const rb_set *o, rb_list list, double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3])
@@ -150,7 +150,7 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_range range[RB_BATCH] __attribute__((aligned(32)));
 
 	(void) me;
-	for (uint64_t i = from; i < to && c->self; i++) /* all there are */
+	for (uint64_t i = from; i < to && c->self; i++) /* a self join takes all */
 		s->entry[k++] = (uint32_t) i | RB_STARTS_ALL << RB_INDEX_BITS;
 	for (uint64_t i = from; i < to && !c->self && rb_cpu_going(c); i += box.n)
 	{

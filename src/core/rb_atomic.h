@@ -4,9 +4,9 @@
  *
  * There are three ways.  Everything else belongs to one thread at a time.
  *
- *	1. A lock.  A task and the loop that it is of (rb_parallel.h) take one when they
- *	   begin and when they end.  So a task sees all that was written before it was
- *	   spawned, and whoever waited for it sees all that it wrote.
+ *	1. A lock.  Tasks and loops (rb_parallel.h) begin and end under one, or under what
+ *	   OpenMP has for it.  So a task sees all that was written before it was spawned, and
+ *	   whoever waited for it sees all that it wrote.
  *	2. A flag or a counter that guards nothing but itself: the relaxed operations.
  *	3. Data that are handed over without a lock, also to another process: the giver
  *	   writes them and then one word by rb_release; the taker reads that word by

@@ -17,7 +17,7 @@
 #include "rb_parallel.h"
 #include "rb_occupancy.h"
 
-#define RB_GRAIN RB_SIZE(16384, 24) /* objects in a task of a pass over a list */
+#define RB_GRAIN RB_SIZE(16384, 24) /* objects of a list that a thread takes at once */
 
 typedef struct rb_cpu
 {
@@ -29,7 +29,7 @@ typedef struct rb_cpu
 	int threads;
 	const rb_kernel *kernel;
 	rb_leaf **leaf;       /* of each thread */
-	pthread_mutex_t lock; /* of what pieces of a loop put together */
+	pthread_mutex_t lock; /* held while a piece of a loop adds what it found */
 	int status;           /* the first that was not RB_OK; then the context is stopped */
 	uint64_t cells;       /* of all grids of cells.c, with the incidences in them */
 	uint64_t incidences;
@@ -57,7 +57,7 @@ rb_cpu_going(rb_cpu *c)
 	return false;
 }
 
-/* a few objects that pass by, and their boxes */
+/* the boxes of a few objects */
 typedef struct rb_batch_boxes
 {
 	uint32_t n;
@@ -158,7 +158,7 @@ extern bool rb_cut_helps(const rb_cells *g, rb_list red, rb_list blue);
 extern rb_status rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2]);
 extern void rb_cells_free(rb_cpu *c, rb_cells *g);
 
-/* the box of a cell of the region (lo, hi), about as the rounded map gives it; it only guides */
+/* the box of a cell of the region (lo, hi), up to roundings: it only says where to look next */
 extern void rb_cell_box(const double lo[3], const double hi[3], const rb_cells *cells,
 						uint64_t cell, double clo[3], double chi[3]);
 

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* vectors live in registers of inlined code only; how they would be passed is of no concern */
+/* a warning of how vectors are passed to functions: all that take them are inlined */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef double v4 __attribute__((vector_size(32)));
@@ -100,7 +100,7 @@ point4(const double *p, int points, int dims, int k)
 	return last ? (v4){v[1], v[2], v[3], v[3]} : v;
 }
 
-/* objects of a list lie anywhere in memory: one is asked for while so many before it are done */
+/* objects of a list lie anywhere in memory: each is prefetched so many objects before its turn */
 #define AHEAD 24
 
 static inline __attribute__((always_inline)) void
@@ -135,7 +135,7 @@ load_points(int points, int dims, const double *coords, const uint32_t *list, ui
 	}
 }
 
-/* one loop for each shape, with its numbers written into the code; any other goes by variables */
+/* each shape has a loop in which its numbers are constants; a shape not named here still works */
 #define SHAPE(points, dims) ((points) << 2 | (dims))
 #define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
 
@@ -311,7 +311,7 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 	return k;
 }
 
-/* not all corners proved to be on one side; the fourth lanes are noise */
+/* not all corners are proved to be on one side; bits 3 and 7, of the fourth lane, mean nothing */
 #define MIXED(s) (((s) &7) != 7 || (((s) &0x70) != 0 && ((s) &0x70) != 0x70))
 #define MIXED4(s) MIXED(s), MIXED(s + 1), MIXED(s + 2), MIXED(s + 3)
 #define MIXED16(s) MIXED4(s), MIXED4(s + 4), MIXED4(s + 8), MIXED4(s + 12)

@@ -30,7 +30,7 @@ extern "C"
 #endif
 
 #define RB_RECORD_SIDE 256 /* most objects a side */
-#define RB_RECORD_ALIGN 16 /* every record is so many bytes long, times a number */
+#define RB_RECORD_ALIGN 16 /* the length of a record is a multiple of this */
 
 #define RB_RECORD_BITS 1u  /* else lists */
 #define RB_RECORD_SAME 2u  /* blue's objects are red's: indices once */

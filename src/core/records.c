@@ -3,15 +3,16 @@
  *	  Groups of pairs back into pairs (rb_records.h).
  *
  * A bus moves more pairs in this form than one thread can write out, so the records
- * of a piece are shared by all threads; each hands on what it made when its room is
- * full.  The list of the records comes first, for one is found only behind another.
+ * of a piece are shared by all threads; each hands its pairs on when its room is full.
+ * First one thread lists the records, because where one begins only the one before it
+ * tells.
  */
 #include "rb_core.h"
 #include "rb_records.h"
 
 #include <string.h>
 
-#define MOST_THREADS 8 /* more than keep up with a bus */
+#define MOST_THREADS 8 /* so many keep up with any bus */
 
 static inline void
 pair_write(rb_pair *out, uint32_t red, uint32_t blue, bool order)
