@@ -19,7 +19,7 @@ typedef struct rb_decision
 	uint64_t gmp;
 } rb_decision;
 
-/* emptied in place */
+/* marks the pairs that do not meet; rb_decide_pairs takes them out */
 static void
 decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {

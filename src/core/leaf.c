@@ -23,12 +23,12 @@
 #define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
 #define MAX_CELLS RB_SIZE(8192, 60)   /* of the fine grid */
 #define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
-#define ROWS ((RB_TILE + 15) / 8 * 8) /* a tile, readable in eights and aligned so */
+#define ROWS ((RB_TILE + 15) / 8 * 8) /* of a tile, rounded up: kernels read eight at once */
 #define ROOM (PAIRS + RB_TILE + 8)
-#define HITS RB_SIZE(4096, 5)
-#define FEW RB_SIZE(1024, 6) /* box tests that are not worth a grid */
+#define HITS RB_SIZE(4096, 5) /* pairs that go to the sink at once */
+#define FEW RB_SIZE(1024, 6)  /* so few box tests are not worth a grid */
 #define BUCKETS RB_SIZE(256, 7)
-#define SORT_FROM RB_SIZE(64, 3) /* rows that are worth sorting */
+#define SORT_FROM RB_SIZE(64, 3) /* from so many rows on sorting pays */
 
 typedef struct rb_tile
 {
@@ -40,15 +40,15 @@ typedef struct rb_tile
 	rb_face face[RB_TILE];
 } rb_tile;
 
-/* the fine grid's contents for one side */
-typedef struct rb_side
+/* what the cells of the fine grid hold of one tile */
+typedef struct rb_tile_grid
 {
 	uint32_t start[MAX_CELLS + 1];
 	rb_range range[RB_TILE] __attribute__((aligned(64)));
 	uint32_t entry[MAX_INCIDENCES]; /* local number, owner bits above */
-} rb_side;
+} rb_tile_grid;
 
-struct rb_worker
+struct rb_leaf
 {
 	rb_context *ctx;
 	const rb_job *job;
@@ -75,30 +75,30 @@ struct rb_worker
 	uint32_t pair[ROOM];
 	uint32_t yes[ROOM];
 	rb_sided sided[ROOM];
-	rb_sided unsure[ROOM];
+	rb_sided undecided[ROOM];
 	rb_pair hit[HITS];
 
 	rb_box_rows rows;
 	double row_box[6][ROWS] __attribute__((aligned(64)));
 	uint32_t row_starts[ROWS] __attribute__((aligned(64)));
 	uint32_t row_local[ROWS] __attribute__((aligned(64)));
-	rb_side red_side;
-	rb_side blue_side;
+	rb_tile_grid red_grid;
+	rb_tile_grid blue_grid;
 	rb_tile red;
 	rb_tile blue;
 };
 
 rb_status
-rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_worker **worker)
+rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf **leaf)
 {
 	const rb_kind red = job->red->kind, blue = (job->blue != NULL ? job->blue : job->red)->kind;
-	rb_worker *w;
-	rb_status status = rb_array(ctx, (void **) worker, 1, sizeof(rb_worker));
+	rb_leaf *w;
+	rb_status status = rb_array(ctx, (void **) leaf, 1, sizeof(rb_leaf));
 
 	if (status != RB_OK)
 		return status;
-	w = *worker;
-	memset(w, 0, offsetof(rb_worker, pair));
+	w = *leaf;
+	memset(w, 0, offsetof(rb_leaf, pair));
 	w->ctx = ctx;
 	w->job = job;
 	w->sink = sink;
@@ -118,13 +118,13 @@ rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_wor
 }
 
 void
-rb_worker_destroy(rb_context *ctx, rb_worker *worker)
+rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf)
 {
-	rb_free(ctx->memory, (void **) &worker);
+	rb_free(ctx->memory, (void **) &leaf);
 }
 
 void
-rb_worker_report(const rb_worker *w, rb_stats *stats)
+rb_leaf_report(const rb_leaf *w, rb_stats *stats)
 {
 	stats->cells += w->cells;
 	stats->box_tests += w->box_tests;
@@ -143,7 +143,7 @@ rb_worker_report(const rb_worker *w, rb_stats *stats)
 
 /* charge the time since the last call to a stage */
 static inline void
-lap(rb_worker *w, rb_stage stage)
+lap(rb_leaf *w, rb_stage stage)
 {
 	double now = rb_now_ms();
 
@@ -152,7 +152,7 @@ lap(rb_worker *w, rb_stage stage)
 }
 
 rb_status
-rb_worker_flush(rb_worker *w)
+rb_leaf_flush(rb_leaf *w)
 {
 	rb_status status = RB_OK;
 
@@ -214,7 +214,7 @@ tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list,
 	{
 		tile->index[i] = list.entry[i] & RB_INDEX_MASK;
 		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
-		for (int a = 0; a < 4; a++) /* one vector */
+		for (int a = 0; a < 4; a++) /* four, so that it is one vector operation */
 		{
 			all_lo[a] = tile->lo[i][a] < all_lo[a] ? tile->lo[i][a] : all_lo[a];
 			all_hi[a] = tile->hi[i][a] > all_hi[a] ? tile->hi[i][a] : all_hi[a];
@@ -237,20 +237,23 @@ range_size(const rb_range *r)
 		   (r->c1[2] - r->c0[2] + 1);
 }
 
-/* counts into side->start; the number of incidences */
+/*
+ * Counts the incidences of each cell into to->start.  Returns their number; where that is
+ * above MAX_INCIDENCES, counting has stopped.
+ */
 static uint64_t
-side_count(rb_side *side, const rb_kernel *kernel, const rb_tile *tile, const rb_grid *grid,
-		   uint32_t cells)
+tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, const rb_grid *grid,
+				uint32_t cells)
 {
 	const uint32_t nx = grid->n[0], ny = grid->n[1];
 	uint64_t total = 0;
 
-	memset(side->start, 0, (cells + 1) * sizeof(uint32_t));
+	memset(to->start, 0, (cells + 1) * sizeof(uint32_t));
 	kernel->cells(grid, (const double(*)[4]) tile->lo, (const double(*)[4]) tile->hi, tile->n,
-				  side->range);
+				  to->range);
 	for (uint32_t i = 0; i < tile->n; i++)
 	{
-		const rb_range r = side->range[i];
+		const rb_range r = to->range[i];
 
 		total += range_size(&r);
 		if (total > MAX_INCIDENCES)
@@ -258,27 +261,27 @@ side_count(rb_side *side, const rb_kernel *kernel, const rb_tile *tile, const rb
 		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
 			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
 				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
-					side->start[(z * ny + y) * nx + x]++;
+					to->start[(z * ny + y) * nx + x]++;
 	}
 	return total;
 }
 
 /* turns counts into ends, then fills backwards, which leaves the starts */
 static void
-side_fill(rb_side *side, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
+tile_grid_fill(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
 {
 	const uint32_t nx = grid->n[0], ny = grid->n[1];
 	uint32_t sum = 0;
 
 	for (uint32_t c = 0; c < cells; c++)
 	{
-		sum += side->start[c];
-		side->start[c] = sum;
+		sum += to->start[c];
+		to->start[c] = sum;
 	}
-	side->start[cells] = sum;
+	to->start[cells] = sum;
 	for (uint32_t i = tile->n; i-- > 0;)
 	{
-		const rb_range r = side->range[i];
+		const rb_range r = to->range[i];
 		const uint32_t own = tile->starts[i];
 
 		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
@@ -288,12 +291,12 @@ side_fill(rb_side *side, const rb_tile *tile, const rb_grid *grid, uint32_t cell
 					uint32_t starts =
 						own & ((x == r.c0[0]) | (y == r.c0[1]) << 1 | (z == r.c0[2]) << 2);
 
-					side->entry[--side->start[(z * ny + y) * nx + x]] = i | starts << RB_INDEX_BITS;
+					to->entry[--to->start[(z * ny + y) * nx + x]] = i | starts << RB_INDEX_BITS;
 				}
 	}
 }
 
-/* few: there are many tiles, and a plan must not take longer than what it saves */
+/* a small sample: there are many tiles, and a plan must not take longer than what it saves */
 static void
 tile_sample(const rb_tile *tile, rb_sample *sample)
 {
@@ -311,7 +314,7 @@ tile_sample(const rb_tile *tile, rb_sample *sample)
 
 /* ---- cascade ---- */
 
-/* parts of one row do not meet each other, in a self join */
+/* in a self join the parts of one row are not tested against each other */
 static inline bool
 same_row(const rb_job *job, uint32_t i, uint32_t j)
 {
@@ -320,7 +323,7 @@ same_row(const rb_job *job, uint32_t i, uint32_t j)
 }
 
 static rb_status
-hit(rb_worker *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, uint32_t n)
+hit(rb_leaf *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -329,7 +332,7 @@ hit(rb_worker *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs
 
 		if (w->nhit == HITS)
 		{
-			rb_status status = rb_worker_flush(w);
+			rb_status status = rb_leaf_flush(w);
 
 			if (status != RB_OK)
 				return status;
@@ -356,9 +359,9 @@ signs_of_sides(unsigned sides, int s[3])
 		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
 }
 
-/* pairs that the vector stages left over: what they proved is not asked again */
+/* pairs that the vector stages left undecided; the signs that they proved are taken over */
 static rb_status
-decide_doubtful(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -366,14 +369,14 @@ decide_doubtful(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t 
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t pair = w->unsure[i].pair;
+		uint32_t pair = w->undecided[i].pair;
 		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
 		int sb[3], sr[3];
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
-		signs_of_sides(w->unsure[i].blue_sides, sb);
-		signs_of_sides(w->unsure[i].red_sides, sr);
+		signs_of_sides(w->undecided[i].blue_sides, sb);
+		signs_of_sides(w->undecided[i].red_sides, sr);
 		w->yes[k] = pair;
 		k +=
 			rb_triangle_triangle(&w->env, ro->coords + (size_t) red->index[pair >> 16] * 9,
@@ -383,9 +386,9 @@ decide_doubtful(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t 
 	return hit(w, red, blue, w->yes, k);
 }
 
-/* pairs of a kind that has no vector stage, from the filter to the exact sign */
+/* kinds without vector stages: each pair goes from the filters to the exact sign */
 static rb_status
-decide_all(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+decide_all(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -410,10 +413,10 @@ decide_all(rb_worker *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 
 /* settle the candidates collected so far */
 static rb_status
-cascade(rb_worker *w, const rb_tile *red, const rb_tile *blue)
+cascade(rb_leaf *w, const rb_tile *red, const rb_tile *blue)
 {
 	uint32_t n = w->npairs;
-	uint32_t nunsure = 0;
+	uint32_t nundecided = 0;
 	uint32_t nyes;
 	rb_status status;
 
@@ -443,11 +446,12 @@ cascade(rb_worker *w, const rb_tile *red, const rb_tile *blue)
 		return status;
 	}
 	n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
-	nyes = w->kernel->intervals(red->face, blue->face, w->sided, n, w->yes, w->unsure, &nunsure);
+	nyes =
+		w->kernel->intervals(red->face, blue->face, w->sided, n, w->yes, w->undecided, &nundecided);
 	status = hit(w, red, blue, w->yes, nyes);
 	lap(w, RB_STAGE_DOUBLE);
 	if (status == RB_OK)
-		status = decide_doubtful(w, red, blue, nunsure);
+		status = decide_undecided(w, red, blue, nundecided);
 	lap(w, RB_STAGE_EXACT);
 	return status;
 }
@@ -488,7 +492,7 @@ row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 	rows->local[j] = local;
 }
 
-/* the axis on which the objects are shortest against the cell */
+/* the axis on which the objects are shortest, compared with the cell */
 static int
 sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
 {
@@ -550,7 +554,7 @@ sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_
 
 /* red entries against blue entries */
 static rb_status
-cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const rb_tile *blue,
+cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const rb_tile *blue,
 		  const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
 {
 	rb_box_rows *rows = &w->rows;
@@ -599,14 +603,14 @@ cell_join(rb_worker *w, const rb_tile *red, const uint32_t *re, uint32_t nr, con
 }
 
 rb_status
-rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same, const double lo[3],
+rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
 			 const double hi[3])
 {
 	const rb_plan plan = {20, 0, MAX_CELLS};
 	rb_tile *rt = &w->red;
 	rb_tile *bt = same ? rt : &w->blue;
-	rb_side *rs = &w->red_side;
-	rb_side *bs = same ? rs : &w->blue_side;
+	rb_tile_grid *rg = &w->red_grid;
+	rb_tile_grid *bg = same ? rg : &w->blue_grid;
 	double rlo[3], rhi[3], blo[3], bhi[3], width[3];
 	uint32_t n[3] = {1, 1, 1};
 	uint32_t cells = 1;
@@ -654,11 +658,11 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same, const double lo
 	{
 		rb_grid_init(&grid, rlo, rhi, n);
 		cells = grid.n[0] * grid.n[1] * grid.n[2];
-		total = side_count(rs, w->kernel, rt, &grid, cells);
+		total = tile_grid_count(rg, w->kernel, rt, &grid, cells);
 		fits = total <= MAX_INCIDENCES;
 		if (!same && fits)
 		{
-			uint64_t more = side_count(bs, w->kernel, bt, &grid, cells);
+			uint64_t more = tile_grid_count(bg, w->kernel, bt, &grid, cells);
 
 			fits = more <= MAX_INCIDENCES;
 			total += more;
@@ -668,20 +672,20 @@ rb_leaf_join(rb_worker *w, rb_list red, rb_list blue, bool same, const double lo
 		for (int a = 0; a < 3; a++) /* the sample was not typical: coarser */
 			n[a] = (grid.n[a] + 1) / 2;
 	}
-	side_fill(rs, rt, &grid, cells);
+	tile_grid_fill(rg, rt, &grid, cells);
 	if (!same)
-		side_fill(bs, bt, &grid, cells);
+		tile_grid_fill(bg, bt, &grid, cells);
 	w->cells += cells;
 	w->incidences += total;
 	lap(w, RB_STAGE_GRID);
 
 	for (uint32_t c = 0; c < cells && status == RB_OK; c++)
 	{
-		uint32_t nr = rs->start[c + 1] - rs->start[c];
-		uint32_t nb = bs->start[c + 1] - bs->start[c];
+		uint32_t nr = rg->start[c + 1] - rg->start[c];
+		uint32_t nb = bg->start[c + 1] - bg->start[c];
 
 		if (nr > 0 && nb > 0)
-			status = cell_join(w, rt, rs->entry + rs->start[c], nr, bt, bs->entry + bs->start[c],
+			status = cell_join(w, rt, rg->entry + rg->start[c], nr, bt, bg->entry + bg->start[c],
 							   nb, same, &sweep);
 	}
 	if (status == RB_OK)

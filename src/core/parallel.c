@@ -13,9 +13,9 @@
  * the tree for each thread.  The tasks lie in an arena that is made with the team.
  *
  * A thread sleeps on a condition of its own.  A new task wakes one sleeper that may
- * do it; whoever takes a task wakes the next one if more is there.  Nobody's waking is
- * needed for progress: the owner of a group does, when it waits, all of its tasks
- * that nobody has taken, and sleeps only while the others are being done.
+ * do it; whoever takes a task wakes the next one if more is there.  Progress does not depend on
+ * a thread being woken: the owner of a group, when it waits, does all of its tasks that
+ * nobody has taken, and sleeps only while others do the rest.
  *
  * There are no thread-local variables here.  In a library that was opened by dlopen
  * they are allocated on first use, and the C library ends the process when it gets
@@ -32,7 +32,7 @@
 
 /* ---- threads ---- */
 
-/* more than the largest frame (100 kB, cut_at_quantiles), so that none steps over it */
+/* more than the largest frame (100 kB, in cuts.c): no overflow steps over the guard */
 #define GUARD ((size_t) 1 << 17)
 
 int
@@ -107,8 +107,8 @@ share_pieces(rb_thread *me, rb_pieces *p)
 #define TASKS RB_SIZE(1024, 3)
 
 /*
- * Pieces of work are nested 65 deep at most (DEPTH in cpu.c), of 8 kB each, below the
- * largest frame and the guard.  The sanitizers' frames are several times as large.
+ * Pieces of work are nested 65 deep at most (DEPTH in cpu.c), with frames of 8 kB each;
+ * the largest frame comes on top.  The sanitizers' frames are several times as large.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define STACK ((size_t) 8 << 20)

@@ -18,10 +18,10 @@
  */
 #include "rb_core.h"
 
-/* a region is not cut along an axis on which it is smaller: cells / width must not overflow */
+/* a region that is narrower on an axis is not cut there: cells / width must not overflow */
 #define SMALLEST 0x1p-980
 
-/* four objects at a time; those that only fill up the last four are points, 1 each */
+/* four objects at a time; the last four are filled up with points, which add 1 each */
 static double
 alpha(const rb_sample *sample, const double cells[3], const double per_width[3])
 {

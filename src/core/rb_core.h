@@ -84,7 +84,7 @@ extern rb_status rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb
 
 /* ---- plan.c ---- */
 
-/* the extents (hi - lo) of a sample of objects; readable up to a multiple of four */
+/* the extents (hi - lo) of a sample of objects; plan.c reads four at a time (rb_sample_end) */
 #define RB_SAMPLE RB_SIZE(512, 20)
 
 typedef struct rb_sample
@@ -100,7 +100,7 @@ typedef struct rb_plan
 	double max_cells;
 } rb_plan;
 
-/* fill up to a multiple of four */
+/* to be called when n is known: fills up to a multiple of four */
 static inline void
 rb_sample_end(rb_sample *sample)
 {
@@ -117,7 +117,7 @@ extern void rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
 						 const rb_sample *blue, double nblue, const double width[3],
 						 uint32_t cells[3]);
 
-/* the same by decree: `resolution` along the longest side */
+/* the same for a given `resolution`, the number of cells along the longest side */
 extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3],
 						  uint32_t cells[3]);
 
@@ -132,21 +132,21 @@ typedef struct rb_list
 	uint32_t n;
 } rb_list;
 
-typedef struct rb_worker rb_worker;
+typedef struct rb_leaf rb_leaf;
 
-/* one thread's workspace; counts of its own, added up by rb_worker_report */
-extern rb_status rb_worker_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
-								  rb_worker **worker);
-extern void rb_worker_destroy(rb_context *ctx, rb_worker *worker);
-extern rb_status rb_worker_flush(rb_worker *worker);
-extern void rb_worker_report(const rb_worker *worker, rb_stats *stats);
+/* the workspace of one thread; rb_leaf_report adds its counts to the statistics */
+extern rb_status rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
+								rb_leaf **leaf);
+extern void rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf);
+extern rb_status rb_leaf_flush(rb_leaf *leaf);
+extern void rb_leaf_report(const rb_leaf *leaf, rb_stats *stats);
 
 /*
  * All pairs of red x blue (each at most RB_TILE long) that this cell owns, into
- * the worker's sink.  same: the two lists are one, and each unordered pair is
- * wanted once.  lo, hi: the cell, as far as a fine grid need reach.
+ * the sink.  same: the two lists are one, and each unordered pair is
+ * wanted once.  lo, hi: the cell; its fine grid covers no more.
  */
-extern rb_status rb_leaf_join(rb_worker *worker, rb_list red, rb_list blue, bool same,
+extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool same,
 							  const double lo[3], const double hi[3]);
 
 /* ---- boxes: all that the grid ever asks about a kind ---- */

@@ -18,9 +18,21 @@
  *
  *		(starts(red) | starts(blue)) == 7
  *
- * A cell that is refined by a grid of its own hands its bits down: a child's
- * bit is the parent's bit and "starts in this child", so that a pair that the
- * parent does not own is owned by none of its children.
+ * This is the reference point method of J.-P. Dittrich, B. Seeger: Data Redundancy and
+ * Duplicate Detection in Spatial Join Processing, ICDE 2000: the cell that holds one
+ * chosen point of the intersection reports the pair.  They compute that point for each
+ * pair; here the bits tell its cell without looking at coordinates again.
+ *
+ * The bits are the classes of D. Tsitsigkos, P. Bouros, K. Lampropoulos, N. Mamoulis,
+ * M. Terrovitis: Two-layer Space-oriented Partitioning for Non-point Data,
+ * arXiv:2307.09256: on each axis an object starts in the cell or before it.  They keep
+ * the four classes of the plane in lists of their own and join only lists that can own
+ * a pair; here there are three axes, the class stays with the entry, and a refined cell
+ * hands it down.
+ *
+ * For a cell that is refined by a grid of its own a child's bit is the parent's bit
+ * and "starts in this child".  So a pair that the parent does not own is owned by none
+ * of its children.
  */
 #ifndef RB_GRID_H
 #define RB_GRID_H

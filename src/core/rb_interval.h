@@ -1,6 +1,6 @@
 /*
  * rb_interval.h
- *	  Interval arithmetic in double and in float, rounded outward.
+ *	  Interval arithmetic in double, rounded outward.
  *
  * An interval [lo, hi] always contains the real number that the computation
  * stands for.  So a sign read from an interval that lies on one side of zero is
@@ -8,7 +8,7 @@
  *
  * On the device the rounding direction is part of the instruction.  On the host
  * the rounding mode is never touched: an operation is rounded to nearest, and
- * the result is then moved outward.  With u half an ulp of 1 (2^-53 or 2^-24),
+ * the result is then moved outward.  With u half an ulp of 1 (2^-53),
  * the rounded result r of an exact x satisfies |x - r| <= u ufp(r), ufp(r) being
  * the power of two below |r|.  The step 2u|r|, itself rounded, is at least
  * 2u ufp(r), a whole ulp of r (monotony: that bound is a floating-point number
@@ -42,14 +42,7 @@ typedef struct rb_interval
 	double hi;
 } rb_interval;
 
-typedef struct rb_interval_f
-{
-	float lo;
-	float hi;
-} rb_interval_f;
-
 #define RB_INFINITY ((double) INFINITY)
-#define RB_INFINITY_F ((float) INFINITY)
 
 /* ---- a bound that came out as NaN says nothing: put it at infinity ---- */
 
@@ -63,18 +56,6 @@ RB_HD double
 rb_upper(double x)
 {
 	return x < RB_INFINITY ? x : RB_INFINITY;
-}
-
-RB_HD float
-rb_lower_f(float x)
-{
-	return x > -RB_INFINITY_F ? x : -RB_INFINITY_F;
-}
-
-RB_HD float
-rb_upper_f(float x)
-{
-	return x < RB_INFINITY_F ? x : RB_INFINITY_F;
 }
 
 /* ---- directed sums, differences and products of numbers ---- */
@@ -91,40 +72,25 @@ RB_HD double rb_add_hi(double x, double y) { return rb_upper(__dadd_ru(x, y)); }
 RB_HD double rb_sub_lo(double x, double y) { return rb_lower(__dsub_rd(x, y)); }
 RB_HD double rb_sub_hi(double x, double y) { return rb_upper(__dsub_ru(x, y)); }
 
-RB_HD float rb_add_lo_f(float x, float y) { return rb_lower_f(__fadd_rd(x, y)); }
-RB_HD float rb_add_hi_f(float x, float y) { return rb_upper_f(__fadd_ru(x, y)); }
-RB_HD float rb_sub_lo_f(float x, float y) { return rb_lower_f(__fsub_rd(x, y)); }
-RB_HD float rb_sub_hi_f(float x, float y) { return rb_upper_f(__fsub_ru(x, y)); }
-
 #else
 
 #define RB_STEP		DBL_EPSILON	/* 2u */
-#define RB_STEP_F	FLT_EPSILON
 
 RB_HD double rb_down(double r) { return rb_lower(r - RB_STEP * fabs(r)); }
 RB_HD double rb_up(double r) { return rb_upper(r + RB_STEP * fabs(r)); }
-RB_HD float rb_down_f(float r) { return rb_lower_f(r - RB_STEP_F * fabsf(r)); }
-RB_HD float rb_up_f(float r) { return rb_upper_f(r + RB_STEP_F * fabsf(r)); }
 
 RB_HD double rb_add_lo(double x, double y) { return rb_down(x + y); }
 RB_HD double rb_add_hi(double x, double y) { return rb_up(x + y); }
 RB_HD double rb_sub_lo(double x, double y) { return rb_down(x - y); }
 RB_HD double rb_sub_hi(double x, double y) { return rb_up(x - y); }
 
-RB_HD float rb_add_lo_f(float x, float y) { return rb_down_f(x + y); }
-RB_HD float rb_add_hi_f(float x, float y) { return rb_up_f(x + y); }
-RB_HD float rb_sub_lo_f(float x, float y) { return rb_down_f(x - y); }
-RB_HD float rb_sub_hi_f(float x, float y) { return rb_up_f(x - y); }
-
 #endif
 
 RB_HD double rb_min(double x, double y) { return x < y ? x : y; }
 RB_HD double rb_max(double x, double y) { return x > y ? x : y; }
-RB_HD float rb_min_f(float x, float y) { return x < y ? x : y; }
-RB_HD float rb_max_f(float x, float y) { return x > y ? x : y; }
 /* clang-format on */
 
-/* ---- double intervals ---- */
+/* ---- intervals ---- */
 
 RB_HD rb_interval
 rb_interval_of(double x)
@@ -163,16 +129,6 @@ rb_interval_sub(rb_interval a, rb_interval b)
 
 	r.lo = rb_sub_lo(a.lo, b.hi);
 	r.hi = rb_sub_hi(a.hi, b.lo);
-	return r;
-}
-
-RB_HD rb_interval
-rb_interval_neg(rb_interval a)
-{
-	rb_interval r;
-
-	r.lo = -a.hi;
-	r.hi = -a.lo;
 	return r;
 }
 
@@ -239,137 +195,12 @@ rb_interval_sign(rb_interval a)
 	return a.lo == 0 && a.hi == 0 ? 0 : RB_UNSURE;
 }
 
-/* ---- float intervals ---- */
-
-/* the interval [x.lo, x.hi], rounded outward to float */
-RB_HD rb_interval_f
-rb_interval_f_of_interval(rb_interval x)
-{
-	rb_interval_f r;
-
-#ifdef __CUDA_ARCH__
-	r.lo = rb_lower_f(__double2float_rd(x.lo));
-	r.hi = rb_upper_f(__double2float_ru(x.hi));
-#else
-	float lo = (float) x.lo;
-	float hi = (float) x.hi;
-
-	/* here the step must leave the denormals too */
-	r.lo = (double) lo <= x.lo ? lo : rb_lower_f(lo - (RB_STEP_F * fabsf(lo) + 0x1p-149f));
-	r.hi = (double) hi >= x.hi ? hi : rb_upper_f(hi + (RB_STEP_F * fabsf(hi) + 0x1p-149f));
-#endif
-	return r;
-}
-
-RB_HD rb_interval_f
-rb_interval_f_of(double x)
-{
-	return rb_interval_f_of_interval(rb_interval_of(x));
-}
-
-/*
- * x - origin.  The subtraction is in double: a coordinate of the size of UTM's
- * or ECEF's would lose all its detail if it were rounded to float first.
- */
-RB_HD rb_interval_f
-rb_interval_f_of_difference(double x, double origin)
-{
-	return rb_interval_f_of_interval(rb_interval_difference(x, origin));
-}
-
-RB_HD rb_interval_f
-rb_interval_f_line(void)
-{
-	rb_interval_f r;
-
-	r.lo = -RB_INFINITY_F;
-	r.hi = RB_INFINITY_F;
-	return r;
-}
-
-RB_HD rb_interval_f
-rb_interval_f_add(rb_interval_f a, rb_interval_f b)
-{
-	rb_interval_f r;
-
-	r.lo = rb_add_lo_f(a.lo, b.lo);
-	r.hi = rb_add_hi_f(a.hi, b.hi);
-	return r;
-}
-
-RB_HD rb_interval_f
-rb_interval_f_sub(rb_interval_f a, rb_interval_f b)
-{
-	rb_interval_f r;
-
-	r.lo = rb_sub_lo_f(a.lo, b.hi);
-	r.hi = rb_sub_hi_f(a.hi, b.lo);
-	return r;
-}
-
-RB_HD rb_interval_f
-rb_interval_f_neg(rb_interval_f a)
-{
-	rb_interval_f r;
-
-	r.lo = -a.hi;
-	r.hi = -a.lo;
-	return r;
-}
-
-RB_HD rb_interval_f
-rb_interval_f_mul(rb_interval_f a, rb_interval_f b)
-{
-	rb_interval_f r;
-
-	if (!(a.lo >= -FLT_MAX && a.hi <= FLT_MAX && b.lo >= -FLT_MAX && b.hi <= FLT_MAX))
-		return rb_interval_f_line();
-
-#ifdef __CUDA_ARCH__
-	r.lo = rb_min_f(rb_min_f(__fmul_rd(a.lo, b.lo), __fmul_rd(a.lo, b.hi)),
-					rb_min_f(__fmul_rd(a.hi, b.lo), __fmul_rd(a.hi, b.hi)));
-	r.hi = rb_max_f(rb_max_f(__fmul_ru(a.lo, b.lo), __fmul_ru(a.lo, b.hi)),
-					rb_max_f(__fmul_ru(a.hi, b.lo), __fmul_ru(a.hi, b.hi)));
-#else
-	{
-		float p = a.lo * b.lo;
-		float q = a.lo * b.hi;
-		float s = a.hi * b.lo;
-		float t = a.hi * b.hi;
-		float lo = rb_min_f(rb_min_f(p, q), rb_min_f(s, t));
-		float hi = rb_max_f(rb_max_f(p, q), rb_max_f(s, t));
-		bool zero = (a.lo == 0 && a.hi == 0) || (b.lo == 0 && b.hi == 0);
-		float eta = zero ? 0 : 0x1p-149f;
-
-		r.lo = rb_lower_f(lo - (RB_STEP_F * fabsf(lo) + eta));
-		r.hi = rb_upper_f(hi + (RB_STEP_F * fabsf(hi) + eta));
-	}
-#endif
-	return r;
-}
-
-RB_HD int
-rb_interval_f_sign(rb_interval_f a)
-{
-	if (a.lo > 0)
-		return 1;
-	if (a.hi < 0)
-		return -1;
-	return a.lo == 0 && a.hi == 0 ? 0 : RB_UNSURE;
-}
-
 /* ---- determinants of differences ---- */
 
 RB_HD rb_interval
 rb_interval_det2(rb_interval a, rb_interval b, rb_interval c, rb_interval d)
 {
 	return rb_interval_sub(rb_interval_mul(a, d), rb_interval_mul(b, c));
-}
-
-RB_HD rb_interval_f
-rb_interval_f_det2(rb_interval_f a, rb_interval_f b, rb_interval_f c, rb_interval_f d)
-{
-	return rb_interval_f_sub(rb_interval_f_mul(a, d), rb_interval_f_mul(b, c));
 }
 
 /* sign of (b-a) x (c-a) . (d-a) */
@@ -391,29 +222,6 @@ rb_orient3d_interval(const double *a, const double *b, const double *c, const do
 	return rb_interval_sign(det);
 }
 
-RB_HD int
-rb_orient3d_interval_float(const double *a, const double *b, const double *c, const double *d,
-						   const double *origin)
-{
-	rb_interval_f u[3], v[3], w[3], det;
-	int i;
-
-	for (i = 0; i < 3; i++)
-	{
-		rb_interval_f o = rb_interval_f_of_difference(a[i], origin[i]);
-
-		u[i] = rb_interval_f_sub(rb_interval_f_of_difference(b[i], origin[i]), o);
-		v[i] = rb_interval_f_sub(rb_interval_f_of_difference(c[i], origin[i]), o);
-		w[i] = rb_interval_f_sub(rb_interval_f_of_difference(d[i], origin[i]), o);
-	}
-	det = rb_interval_f_mul(rb_interval_f_det2(u[1], u[2], v[1], v[2]), w[0]);
-	det =
-		rb_interval_f_add(det, rb_interval_f_mul(rb_interval_f_det2(u[2], u[0], v[2], v[0]), w[1]));
-	det =
-		rb_interval_f_add(det, rb_interval_f_mul(rb_interval_f_det2(u[0], u[1], v[0], v[1]), w[2]));
-	return rb_interval_f_sign(det);
-}
-
 /* sign of (b-a) x (c-a) */
 RB_HD int
 rb_orient2d_interval(double ax, double ay, double bx, double by, double cx, double cy)
@@ -421,20 +229,6 @@ rb_orient2d_interval(double ax, double ay, double bx, double by, double cx, doub
 	return rb_interval_sign(
 		rb_interval_det2(rb_interval_difference(bx, ax), rb_interval_difference(by, ay),
 						 rb_interval_difference(cx, ax), rb_interval_difference(cy, ay)));
-}
-
-RB_HD int
-rb_orient2d_interval_float(double ax, double ay, double bx, double by, double cx, double cy,
-						   double ox, double oy)
-{
-	rb_interval_f x = rb_interval_f_of_difference(ax, ox);
-	rb_interval_f y = rb_interval_f_of_difference(ay, oy);
-
-	return rb_interval_f_sign(
-		rb_interval_f_det2(rb_interval_f_sub(rb_interval_f_of_difference(bx, ox), x),
-						   rb_interval_f_sub(rb_interval_f_of_difference(by, oy), y),
-						   rb_interval_f_sub(rb_interval_f_of_difference(cx, ox), x),
-						   rb_interval_f_sub(rb_interval_f_of_difference(cy, oy), y)));
 }
 
 #endif /* RB_INTERVAL_H */

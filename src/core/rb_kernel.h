@@ -11,14 +11,17 @@
 #include "rb_grid.h"
 #include "redblue.h"
 
-/* the cells that a box reaches into; the fourth numbers are 0; written as vectors, wherever it lies */
+/* first and last cell of a box on each axis; the fourth is 0, for kernels write four at once */
 typedef struct rb_range
 {
 	uint32_t c0[4] __attribute__((aligned(16)));
 	uint32_t c1[4] __attribute__((aligned(16)));
 } rb_range;
 
-/* boxes of a cell, each coordinate in an array of its own; readable up to a multiple of 8 */
+/*
+ * The boxes of a cell, each coordinate in an array of its own.  Kernels read eight at a time:
+ * the arrays have room up to a multiple of eight.
+ */
 typedef struct rb_box_rows
 {
 	double *lo[3];
@@ -56,7 +59,7 @@ typedef struct rb_face
 #define RB_TINY 0x1p-1040
 #define RB_E_MOST 0x1p300 /* e^3 and its sums stay finite */
 
-/* signs of three corners against a plane: bits 0-2 proved, bits 4-6 negative if so */
+/* signs of three corners against a plane: bits 0-2 say proved, bits 4-6 negative, if proved */
 typedef struct rb_sided
 {
 	uint32_t pair;      /* red local << 16 | blue local */
@@ -69,9 +72,9 @@ typedef struct rb_kernel
 	const char *name;
 
 	/*
-	 * Boxes of n objects: those of a list (the index is below what RB_INDEX_MASK
-	 * takes away), or without one of first, first + 1, ...  lo and hi are aligned for
-	 * four numbers; the fourth is any finite one.
+	 * Boxes of n objects: those of a list (RB_INDEX_MASK gives the index in an entry), or
+	 * without a list of first, first + 1, ...  lo and hi are aligned for four numbers; the
+	 * fourth is any finite one.
 	 */
 	void (*load)(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first,
 				 uint32_t n, double (*lo)[4], double (*hi)[4]);
@@ -84,8 +87,9 @@ typedef struct rb_kernel
 	 * A box (lo, hi, starts) against rows from first up to end or a little beyond:
 	 * appends red << 16 | local of each row whose box overlaps and whose pair this
 	 * cell owns.  Returns their number, and adds that of all overlapping rows to
-	 * *overlaps.  Rows go on as far as the next multiple of eight; those that are not
-	 * there have lo at infinity.  out has room for eight more than there are rows.
+	 * *overlaps.  Rows are read up to the next multiple of eight; those behind the last
+	 * have lo at infinity and overlap nothing.  out has room for eight more than there are
+	 * rows.
 	 */
 	uint32_t (*boxes)(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 					  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out,
@@ -96,11 +100,11 @@ typedef struct rb_kernel
 					  rb_sided *out);
 
 	/*
-	 * The interval test on pairs whose six signs are proved: hits go to yes, doubtful
-	 * ones and those with a sign missing to unsure.  Returns the number of hits.
+	 * The interval test on pairs whose six signs are proved: hits go to yes, those
+	 * that it does not settle or that miss a sign to undecided.  Returns the number of hits.
 	 */
 	uint32_t (*intervals)(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
-						  uint32_t *yes, rb_sided *unsure, uint32_t *nunsure);
+						  uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
 } rb_kernel;
 
 extern const rb_kernel rb_kernel_base;
@@ -123,7 +127,7 @@ rb_kernel_best(void)
 	return &rb_kernel_base;
 }
 
-/* objects that are loaded at once where they pass by */
+/* objects whose boxes are loaded at once */
 #define RB_BATCH 64
 
 /* an object in a cell: its index, and in the top three bits where it starts (rb_grid.h) */

@@ -6,11 +6,12 @@
  *	  go through a plane at once, and nothing is gathered.  With AVX-512 two faces,
  *	  or eight boxes, go at once.
  */
+#include "rb_box.h"
 #include "rb_kernel.h"
 
 #include <string.h>
 
-/* vectors live in registers of inlined code only; how they would be passed is of no concern */
+/* a warning of how vectors are passed to functions: all that take them are inlined */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef double v4 __attribute__((vector_size(32)));
@@ -82,20 +83,37 @@ any4(const double *p)
 	return v;
 }
 
-/* the last three of four numbers */
-#define LAST3(v) ((v4){(v)[1], (v)[2], (v)[3], (v)[3]})
+/*
+ * Point k of an object, a missing axis at 0; the fourth lane of a point of space is any
+ * number of the object.  Four numbers are read at once, never beyond the object's end: its
+ * last point is read together with what stands before it.  An object has two points at
+ * least.
+ */
+static inline __attribute__((always_inline)) v4
+point4(const double *p, int points, int dims, int k)
+{
+	bool last = k == points - 1;
+	v4 v = any4(last ? p + points * dims - 4 : p + k * dims);
 
-#define AHEAD 24 /* objects until one is there that is fetched from afar */
+	if (dims == 2)
+		return last ? (v4){v[2], v[3], 0, 0} : (v4){v[0], v[1], 0, 0};
+	return last ? (v4){v[1], v[2], v[3], v[3]} : v;
+}
+
+/* objects of a list lie anywhere in memory: each is prefetched so many objects before its turn */
+#define AHEAD 24
 
 static inline __attribute__((always_inline)) void
-load_kind(rb_kind kind, int width, const double *coords, const uint32_t *list, uint32_t first,
-		  uint32_t n, double (*lo)[4], double (*hi)[4])
+load_points(int points, int dims, const double *coords, const uint32_t *list, uint32_t first,
+			uint32_t n, double (*lo)[4], double (*hi)[4])
 {
+	const int width = points * dims;
+
 	for (uint32_t i = 0; i < n; i++)
 	{
 		size_t index = list != NULL ? list[i] & RB_INDEX_MASK : first + i;
 		const double *p = coords + index * width;
-		v4 a, b, min, max;
+		v4 min, max;
 
 		if (list != NULL && i + AHEAD < n)
 		{
@@ -104,49 +122,42 @@ load_kind(rb_kind kind, int width, const double *coords, const uint32_t *list, u
 			__builtin_prefetch(ahead);
 			__builtin_prefetch(ahead + width - 1);
 		}
-		a = any4(p);
-		if (kind == RB_SEGMENT2)
+		min = max = point4(p, points, dims, 0);
+		for (int k = 1; k < points; k++)
 		{
-			b = (v4){a[2], a[3], 0, 0};
-			a = (v4){a[0], a[1], 0, 0};
-		}
-		else if (kind == RB_SEGMENT3)
-		{
-			b = any4(p + 2);
-			b = LAST3(b);
-		}
-		else
-			b = any4(p + 3);
-		min = MIN4(a, b);
-		max = MAX4(a, b);
-		if (kind == RB_TRIANGLE3)
-		{
-			v4 c = any4(p + 5);
+			v4 x = point4(p, points, dims, k);
 
-			c = LAST3(c);
-			min = MIN4(min, c);
-			max = MAX4(max, c);
+			min = MIN4(min, x);
+			max = MAX4(max, x);
 		}
 		*(v4 *) lo[i] = min;
 		*(v4 *) hi[i] = max;
 	}
 }
 
+/* each shape has a loop in which its numbers are constants; a shape not named here still works */
+#define SHAPE(points, dims) ((points) << 2 | (dims))
+#define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
+
 static void
 load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, uint32_t n,
 	 double (*lo)[4], double (*hi)[4])
 {
-	switch (kind)
+	const int dims = rb_kind_dims(kind), points = rb_kind_width(kind) / dims;
+
+	switch (SHAPE(points, dims))
 	{
-		case RB_TRIANGLE3:
-			load_kind(RB_TRIANGLE3, 9, coords, list, first, n, lo, hi);
+		case SHAPE(3, 3):
+			LOAD(3, 3);
 			break;
-		case RB_SEGMENT3:
-		case RB_BOX3:
-			load_kind(RB_SEGMENT3, 6, coords, list, first, n, lo, hi);
+		case SHAPE(2, 3):
+			LOAD(2, 3);
+			break;
+		case SHAPE(2, 2):
+			LOAD(2, 2);
 			break;
 		default:
-			load_kind(RB_SEGMENT2, 4, coords, list, first, n, lo, hi);
+			LOAD(points, dims);
 			break;
 	}
 }
@@ -300,7 +311,7 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 	return k;
 }
 
-/* not all corners proved to be on one side; the fourth lanes are noise */
+/* not all corners are proved to be on one side; bits 3 and 7, of the fourth lane, mean nothing */
 #define MIXED(s) (((s) &7) != 7 || (((s) &0x70) != 0 && ((s) &0x70) != 0x70))
 #define MIXED4(s) MIXED(s), MIXED(s + 1), MIXED(s + 2), MIXED(s + 3)
 #define MIXED16(s) MIXED4(s), MIXED4(s + 4), MIXED4(s + 8), MIXED4(s + 12)
@@ -481,11 +492,11 @@ typedef int64_t m2 __attribute__((vector_size(16)));
 
 static uint32_t
 intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n, uint32_t *yes,
-		  rb_sided *unsure, uint32_t *nunsure)
+		  rb_sided *undecided, uint32_t *nundecided)
 {
 	const m2 second = {0, INT64_MIN};
 	uint32_t hits = 0;
-	uint32_t doubtful = 0;
+	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 	{
@@ -516,10 +527,10 @@ intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t 
 		sure = known & (BITS2(below) == 3);
 		yes[hits] = pair.pair;
 		hits += sure;
-		unsure[doubtful] = pair;
-		doubtful += !(no | sure);
+		undecided[left] = pair;
+		left += !(no | sure);
 	}
-	*nunsure = doubtful;
+	*nundecided = left;
 	return hits;
 }
 

@@ -30,7 +30,7 @@ extern "C"
 #endif
 
 #define RB_RECORD_SIDE 256 /* most objects a side */
-#define RB_RECORD_ALIGN 16 /* every record is so many bytes long, times a number */
+#define RB_RECORD_ALIGN 16 /* the length of a record is a multiple of this */
 
 #define RB_RECORD_BITS 1u  /* else lists */
 #define RB_RECORD_SAME 2u  /* blue's objects are red's: indices once */
@@ -59,8 +59,8 @@ extern void rb_record_pairs(const rb_record *record, rb_pair *out);
  */
 typedef struct rb_record_reader
 {
-	size_t have;    /* bytes of a record whose rest is to come */
-	char *part;     /* RB_RECORD_MOST */
+	char *cut;      /* the record that the last bytes cut off, RB_RECORD_MOST */
+	size_t have;    /* its bytes so far; 0: there is none */
 	size_t nstarts; /* whole records of the bytes at hand */
 	const rb_record **start;
 	size_t starts_cap;

@@ -23,8 +23,8 @@
  *		   q     r
  *
  *	3. One triple all zero, the other mixed: the triangle whose corners are
- *	   mixed has no area (were it one, coplanarity would go both ways).  It is
- *	   a segment that pierces the other's plane in a point.
+ *	   mixed has no area (had it one, coplanarity would go both ways).  It is a
+ *	   needle: a segment that pierces the other's plane in a point.
  *	4. Both all zero: coplanar, or without area.  Some projection along an axis
  *	   is one-to-one on the plane of an area; there the question is a 2D one.
  *	   Two triangles without area are segments: skew, coplanar or collinear.
@@ -195,9 +195,9 @@ rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const doubl
 	return 1;
 }
 
-/* case 3: the collinear corners of t, with mixed signs s, against the triangle u */
+/* case 3: the needle t (its corners are collinear), with mixed signs s, against the triangle u */
 RB_HD int
-rb_sliver_pierces(rb_exact_env *env, const double *t, const int s[3], const double *u)
+rb_needle_pierces(rb_exact_env *env, const double *t, const int s[3], const double *u)
 {
 	int i = s[0] != s[1] ? 1 : 2;
 
@@ -304,9 +304,9 @@ rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb
 	if (!RB_ALL_SAME(sb) && !RB_ALL_SAME(sr))
 		return rb_intervals_overlap(env, r, rb_lone_corner(sr), b, rb_lone_corner(sb));
 	if (!RB_ALL_SAME(sb))
-		return rb_sliver_pierces(env, b, sb, r);
+		return rb_needle_pierces(env, b, sb, r);
 	if (!RB_ALL_SAME(sr))
-		return rb_sliver_pierces(env, r, sr, b);
+		return rb_needle_pierces(env, r, sr, b);
 	return rb_triangles_meet_flat(env, r, b);
 }
 

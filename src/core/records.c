@@ -3,15 +3,16 @@
  *	  Groups of pairs back into pairs (rb_records.h).
  *
  * A bus moves more pairs in this form than one thread can write out, so the records
- * of a piece are shared by all threads; each hands on what it made when its room is
- * full.  The list of the records comes first, for one is found only behind another.
+ * of a piece are shared by all threads; each hands its pairs on when its room is full.
+ * First one thread lists the records, because where one begins only the one before it
+ * tells.
  */
 #include "rb_core.h"
 #include "rb_records.h"
 
 #include <string.h>
 
-#define MOST_THREADS 8 /* more than keep up with a bus */
+#define MOST_THREADS 8 /* so many keep up with any bus */
 
 static inline void
 pair_write(rb_pair *out, uint32_t red, uint32_t blue, bool order)
@@ -50,7 +51,7 @@ rb_record_pairs(const rb_record *record, rb_pair *out)
 	}
 }
 
-/* the whole records among n bytes; what is cut off goes into the part */
+/* the whole records among n bytes; the last one, where it is cut off, goes to r->cut */
 static rb_status
 find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 {
@@ -61,7 +62,7 @@ find_records(rb_context *ctx, rb_record_reader *r, const char *from, size_t n)
 
 		if (record->bytes > n)
 		{
-			memcpy(r->part, from, n);
+			memcpy(r->cut, from, n);
 			r->have = n;
 			break;
 		}
@@ -138,7 +139,7 @@ reader_open(rb_context *ctx, rb_record_reader *r)
 		status =
 			rb_team_open(ctx, ctx->threads < MOST_THREADS ? ctx->threads : MOST_THREADS, &r->me);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &r->part, 1, RB_RECORD_MOST);
+		status = rb_array(ctx, (void **) &r->cut, 1, RB_RECORD_MOST);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &r->pairs,
 						  (size_t) rb_team_threads(r->me) * RB_RECORD_PAIRS, sizeof(rb_pair));
@@ -162,10 +163,10 @@ rb_records_put(rb_context *ctx, rb_record_reader *r, const void *bytes, size_t n
 	if (r->have > 0)
 	{
 		/* the rest of the record that was cut */
-		const rb_record *record = (const rb_record *) r->part;
+		const rb_record *record = (const rb_record *) r->cut;
 		size_t rest = record->bytes - r->have, take = rest < n ? rest : n;
 
-		memcpy(r->part + r->have, from, take);
+		memcpy(r->cut + r->have, from, take);
 		r->have += take;
 		from += take;
 		n -= take;
@@ -187,7 +188,7 @@ void
 rb_record_reader_free(rb_context *ctx, rb_record_reader *r)
 {
 	rb_team_close(&r->me);
-	rb_free(ctx->memory, (void **) &r->part);
+	rb_free(ctx->memory, (void **) &r->cut);
 	rb_free(ctx->memory, (void **) &r->start);
 	rb_free(ctx->memory, (void **) &r->pairs);
 }

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* a frame around the six corners, off their middle by a random part; sometimes anywhere */
+/* a frame around the six corners, in a random cell of their box; sometimes anywhere */
 static rb_frame
 frame_near(const double *p)
 {

@@ -20,7 +20,7 @@ unit(void)
 	return (double) (int64_t) (check_random() >> 11) / 4503599627370496.0 - 1.0;
 }
 
-/* corners on a small lattice or anywhere, so that sides are sure, doubtful and zero */
+/* corners on a small lattice or anywhere, so that sides are proved, not proved and zero */
 static void
 make_faces(rb_face *face, int lattice)
 {
@@ -64,14 +64,14 @@ sides_and_intervals(void)
 {
 	static rb_face red[FACES], blue[FACES];
 	static uint32_t pair[PAIRS], yes[2][PAIRS + 8];
-	static rb_sided sided[2][PAIRS + 8], unsure[2][PAIRS + 8];
+	static rb_sided sided[2][PAIRS + 8], undecided[2][PAIRS + 8];
 	const rb_kernel *k[3];
 	int n = kernels(k);
-	long kept = 0, hits = 0, doubts = 0;
+	long kept = 0, hits = 0, nleft = 0;
 
 	for (long round = check_rounds(50); round > 0; round--)
 	{
-		uint32_t left[2], yeses[2], doubtful[2];
+		uint32_t left[2], yeses[2], nundecided[2];
 
 		make_faces(red, round % 2);
 		make_faces(blue, round % 2);
@@ -84,13 +84,13 @@ sides_and_intervals(void)
 			int at = j > 0;
 
 			left[at] = k[j]->sides(red, blue, pair, PAIRS, sided[at]);
-			yeses[at] =
-				k[j]->intervals(red, blue, sided[at], left[at], yes[at], unsure[at], &doubtful[at]);
+			yeses[at] = k[j]->intervals(red, blue, sided[at], left[at], yes[at], undecided[at],
+										&nundecided[at]);
 			if (j == 0)
 			{
 				kept += left[0];
 				hits += yeses[0];
-				doubts += doubtful[0];
+				nleft += nundecided[0];
 				continue;
 			}
 			CHECK(left[1] == left[0], "%s: %u left, not %u", k[j]->name, left[1], left[0]);
@@ -104,14 +104,15 @@ sides_and_intervals(void)
 			}
 			CHECK(yeses[1] == yeses[0] && memcmp(yes[1], yes[0], yeses[0] * sizeof(uint32_t)) == 0,
 				  "%s: %u hits, not %u", k[j]->name, yeses[1], yeses[0]);
-			CHECK(doubtful[1] == doubtful[0], "%s: %u doubtful, not %u", k[j]->name, doubtful[1],
-				  doubtful[0]);
-			for (uint32_t i = 0; i < doubtful[0] && doubtful[1] == doubtful[0]; i++)
-				CHECK(unsure[1][i].pair == unsure[0][i].pair, "%s: doubtful %u", k[j]->name, i);
+			CHECK(nundecided[1] == nundecided[0], "%s: %u undecided, not %u", k[j]->name,
+				  nundecided[1], nundecided[0]);
+			for (uint32_t i = 0; i < nundecided[0] && nundecided[1] == nundecided[0]; i++)
+				CHECK(undecided[1][i].pair == undecided[0][i].pair, "%s: undecided %u", k[j]->name,
+					  i);
 		}
 	}
-	CHECK(kept > 0 && hits > 0 && doubts > 0, "%ld left, %ld hits, %ld doubtful", kept, hits,
-		  doubts);
+	CHECK(kept > 0 && hits > 0 && nleft > 0, "%ld left, %ld hits, %ld undecided", kept, hits,
+		  nleft);
 }
 
 static void

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "redblue.h"
 #include "rb_box.h"
-#include "rb_sieve.h"
+#include "rb_occupancy.h"
 #include "rb_triangle.h"
 
 #include <math.h>
@@ -263,9 +263,9 @@ sparse_boxes(void)
 	sparse(RB_BOX2, RB_BOX2);
 }
 
-/* a sieve holds a box if and only if some cell of it is marked */
+/* an occupancy bitmap holds a box if and only if some cell of it is marked */
 static void
-sieve(void)
+occupancy(void)
 {
 	long held = 0, not = 0;
 
@@ -274,12 +274,12 @@ sieve(void)
 		const uint32_t n[3] = {1 + (uint32_t) check_below(200), 1 + (uint32_t) check_below(30),
 							   1 + (uint32_t) check_below(5)};
 		const double lo[3] = {-1, -1, -1}, hi[3] = {1, 1, 1};
-		rb_sieve s;
+		rb_occupancy s;
 		bool *cell;
 		size_t words;
 
 		rb_grid_init(&s.grid, lo, hi, n);
-		words = rb_sieve_words(&s.grid);
+		words = rb_occupancy_words(&s.grid);
 		s.word = calloc(words, sizeof(uint64_t));
 		cell = calloc(words * 64, sizeof(bool));
 		for (int i = 0; i < 60; i++)
@@ -299,7 +299,7 @@ sieve(void)
 				r.c1[a] = rb_grid_cell(&s.grid, a, to[a]);
 			}
 			if (mark)
-				rb_sieve_mark(&s, &r);
+				rb_occupancy_mark(&s, &r);
 			for (uint32_t z = rb_grid_cell(&s.grid, 2, from[2]);
 				 z <= rb_grid_cell(&s.grid, 2, to[2]); z++)
 				for (uint32_t y = rb_grid_cell(&s.grid, 1, from[1]);
@@ -314,7 +314,7 @@ sieve(void)
 					}
 			if (mark)
 				continue;
-			CHECK(rb_sieve_holds(&s, &r) == any, "%d", any);
+			CHECK(rb_occupancy_holds(&s, &r) == any, "%d", any);
 			held += any;
 			not += !any;
 		}
@@ -364,7 +364,7 @@ main(void)
 	CHECK_RUN(segments_of_the_plane);
 	CHECK_RUN(boxes_of_space);
 	CHECK_RUN(boxes_of_the_plane);
-	CHECK_RUN(sieve);
+	CHECK_RUN(occupancy);
 	CHECK_RUN(sparse_segments_and_triangles);
 	CHECK_RUN(sparse_segments_of_the_plane);
 	CHECK_RUN(sparse_boxes);

@@ -150,7 +150,7 @@ worker(void *arg)
 		{
 			if (rb_resize(common, &block[k], want, NULL) != RB_OK)
 			{
-				__atomic_add_fetch(&refused, 1, __ATOMIC_RELAXED);
+				rb_add(&refused, 1);
 				continue;
 			}
 			if (size[k] > 0)

@@ -18,7 +18,6 @@
 
 /* what each step decided, over all families: a step that never answers is not tested */
 static long filter_sure[POINTS_FAMILIES];
-static long float_sure[POINTS_FAMILIES];
 static long interval_sure[POINTS_FAMILIES];
 static long integer_sure[POINTS_FAMILIES];
 static long expansion_sure[POINTS_FAMILIES];
@@ -58,29 +57,27 @@ check_orient3d(int family, const double *p)
 	const double *c = p + 6;
 	const double *d = p + 9;
 	int truth = naive_orient3d(a, b, c, d);
-	int sign[6];
+	int sign[5];
 	int mask;
 	int i;
 
 	sign[0] = rb_orient3d_filter(a, b, c, d);
 	sign[1] = rb_orient3d_interval(a, b, c, d);
-	sign[2] = rb_orient3d_interval_float(a, b, c, d, check_below(2) ? a : d);
-	sign[3] = rb_orient3d_integer(a, b, c, d);
-	sign[4] = rb_orient3d_expansion(a, b, c, d, room);
-	sign[5] = rb_gmp_orient3d(a, b, c, d);
-	for (i = 0; i < 6; i++)
+	sign[2] = rb_orient3d_integer(a, b, c, d);
+	sign[3] = rb_orient3d_expansion(a, b, c, d, room);
+	sign[4] = rb_gmp_orient3d(a, b, c, d);
+	for (i = 0; i < 5; i++)
 		CHECK(right(sign[i], truth),
 			  "step %d says %d, not %d: %s: " FORMAT3 ", " FORMAT3 ", " FORMAT3 ", " FORMAT3, i,
 			  sign[i], truth, points_family_name[family], POINT3(a), POINT3(b), POINT3(c),
 			  POINT3(d));
-	CHECK(sign[5] != RB_UNSURE, "%s", points_family_name[family]);
+	CHECK(sign[4] != RB_UNSURE, "%s", points_family_name[family]);
 
 	tried[family]++;
 	filter_sure[family] += sign[0] != RB_UNSURE;
 	interval_sure[family] += sign[1] != RB_UNSURE;
-	float_sure[family] += sign[2] != RB_UNSURE;
-	integer_sure[family] += sign[3] != RB_UNSURE;
-	expansion_sure[family] += sign[4] != RB_UNSURE;
+	integer_sure[family] += sign[2] != RB_UNSURE;
+	expansion_sure[family] += sign[3] != RB_UNSURE;
 	zeros[family] += truth == 0;
 
 	for (mask = 0; mask < 16; mask++)
@@ -125,7 +122,7 @@ every_step_decides(void)
 {
 	long n = tried[POINTS_UNIFORM];
 	long rounds = check_rounds(2000);
-	long sure[3] = {0, 0, 0};
+	long sure[2] = {0, 0};
 	long i;
 	int j;
 
@@ -133,22 +130,18 @@ every_step_decides(void)
 	for (i = 0; i < rounds; i++)
 	{
 		double p[12];
-		double origin[3] = {0, 0, 0};
 
 		for (j = 0; j < 12; j++)
 			p[j] = points_unit();
 		sure[0] += rb_orient3d_filter(p, p + 3, p + 6, p + 9) != RB_UNSURE;
 		sure[1] += rb_orient3d_interval(p, p + 3, p + 6, p + 9) != RB_UNSURE;
-		sure[2] += rb_orient3d_interval_float(p, p + 3, p + 6, p + 9, origin) != RB_UNSURE;
 	}
 	CHECK(sure[0] == rounds, "filter: %ld of %ld", sure[0], rounds);
 	CHECK(sure[1] == rounds, "interval: %ld of %ld", sure[1], rounds);
-	CHECK(sure[2] >= rounds - rounds / 500 - 1, "float: %ld of %ld", sure[2], rounds);
 
 	/* a third of these are exactly degenerate; proportions need numbers */
 	if (n < 300)
 		return;
-	CHECK(float_sure[POINTS_ECEF] > n / 3, "float on large offsets: %ld", float_sure[POINTS_ECEF]);
 	CHECK(integer_sure[POINTS_LATTICE] > n * 3 / 4, "integers: %ld", integer_sure[POINTS_LATTICE]);
 	CHECK(integer_sure[POINTS_UTM] == n, "integers: %ld", integer_sure[POINTS_UTM]);
 	CHECK(integer_sure[POINTS_ECEF] == n, "integers: %ld", integer_sure[POINTS_ECEF]);
@@ -173,22 +166,21 @@ orient2d_against_rationals(void)
 		{
 			double p[6];
 			int truth;
-			int sign[6];
+			int sign[5];
 
 			points_make(family, 3, 2, p);
 			truth = naive_orient2d(p, p + 2, p + 4);
 			sign[0] = rb_orient2d_filter(p[0], p[1], p[2], p[3], p[4], p[5]);
 			sign[1] = rb_orient2d_interval(p[0], p[1], p[2], p[3], p[4], p[5]);
-			sign[2] = rb_orient2d_interval_float(p[0], p[1], p[2], p[3], p[4], p[5], p[2], p[3]);
-			sign[3] = rb_orient2d_integer(p[0], p[1], p[2], p[3], p[4], p[5]);
-			sign[4] = rb_orient2d_expansion(p[0], p[1], p[2], p[3], p[4], p[5], room);
-			sign[5] = rb_gmp_orient2d(p[0], p[1], p[2], p[3], p[4], p[5]);
-			for (j = 0; j < 6; j++)
+			sign[2] = rb_orient2d_integer(p[0], p[1], p[2], p[3], p[4], p[5]);
+			sign[3] = rb_orient2d_expansion(p[0], p[1], p[2], p[3], p[4], p[5], room);
+			sign[4] = rb_gmp_orient2d(p[0], p[1], p[2], p[3], p[4], p[5]);
+			for (j = 0; j < 5; j++)
 				CHECK(right(sign[j], truth),
 					  "step %d says %d, not %d: %s: %.17g %.17g, %.17g %.17g, %.17g %.17g", j,
 					  sign[j], truth, points_family_name[family], p[0], p[1], p[2], p[3], p[4],
 					  p[5]);
-			CHECK(sign[5] != RB_UNSURE, "%s", points_family_name[family]);
+			CHECK(sign[4] != RB_UNSURE, "%s", points_family_name[family]);
 			for (mask = 0; mask < 16; mask++)
 			{
 				rb_exact_env env = env_of(mask, true);
@@ -320,8 +312,8 @@ filters_know_their_error(void)
 				  rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12),
 			  "insphere");
 	}
-	CHECK(rounds < 1000 || unsure > rounds / 4, "%ld of %ld are not close enough to be doubtful",
-		  unsure, rounds);
+	CHECK(rounds < 1000 || unsure > rounds / 4, "only %ld of %ld are left undecided", unsure,
+		  rounds);
 }
 
 /* the meaning of the signs, from pictures and not from determinants */

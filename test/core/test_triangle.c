@@ -179,7 +179,7 @@ slivers(void)
 				for (int a = 0; a < 3; a++)
 					t[9 * s + 3 * i + a] = from[a] + at * dir[a];
 			}
-			if (s == 1 && check_below(2)) /* or one sliver, one triangle */
+			if (s == 1 && check_below(2)) /* or one needle, one triangle */
 				t[9 + check_below(9)] += 1;
 		}
 		both(t, t + 9);

@@ -55,7 +55,6 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	truth = naive_orient3d(a, b, c, d);
 	expect_or_unsure(rb_orient3d_filter(a, b, c, d), truth, "orient3d filter");
 	expect_or_unsure(rb_orient3d_interval(a, b, c, d), truth, "orient3d interval");
-	expect_or_unsure(rb_orient3d_interval_float(a, b, c, d, p + 12), truth, "orient3d float");
 	expect_or_unsure(rb_orient3d_integer(a, b, c, d), truth, "orient3d integer");
 	expect_or_unsure(rb_orient3d_expansion(a, b, c, d, room), truth, "orient3d expansion");
 	expect(rb_gmp_orient3d(a, b, c, d), truth, "orient3d GMP");
@@ -67,8 +66,6 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 					 "orient2d filter");
 	expect_or_unsure(rb_orient2d_interval(p[0], p[1], p[2], p[3], p[4], p[5]), truth,
 					 "orient2d interval");
-	expect_or_unsure(rb_orient2d_interval_float(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]),
-					 truth, "orient2d float");
 	expect_or_unsure(rb_orient2d_integer(p[0], p[1], p[2], p[3], p[4], p[5]), truth,
 					 "orient2d integer");
 	expect_or_unsure(rb_orient2d_expansion(p[0], p[1], p[2], p[3], p[4], p[5], room), truth,
