@@ -324,9 +324,6 @@ extern void rb_run_install(void);
 /* rb_memory_create, or the memory error */
 extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
-/* what a builder asks while it decodes one long value (rb_builder.poll) */
-extern void rb_look_for_interrupts(void);
-
 /* ids are fetched in blocks, so that their cache misses overlap */
 #define RB_BLOCK 512
 

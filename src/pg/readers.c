@@ -319,7 +319,6 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	/* the process ends with its work, and its memory with it */
 	memory = rb_memory_open(source.function, reading->memory);
 	rb_builder_init(&w->builder, memory, source.kind);
-	w->builder.poll = rb_look_for_interrupts;
 	w->ends = palloc(RB_MESSAGE_BYTES);
 	w->full = parts_of(&w->builder, RB_MESSAGE_BYTES);
 
@@ -465,7 +464,6 @@ static void
 init_ahead(rb_leader *l)
 {
 	rb_builder_init(&l->ahead_builder, l->memory, l->builder->kind);
-	l->ahead_builder.poll = l->builder->poll;
 	l->ahead_full = parts_of(&l->ahead_builder, RB_AHEAD_BYTES);
 }
 

@@ -460,21 +460,56 @@ settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 /* of a geometry that is not even looked at apart: decoded it would be too much for a worker */
 #define RB_APART_BYTES ((Size) 12 << 20)
 
+/*
+ * Asked in the middle of a long value: serves interrupts, as is done between rows.
+ * The error that this may raise (a cancel, say) must not jump through the core.  So
+ * it is caught and kept here, the core is told to stop, and read_bytes throws it on.
+ */
+static bool
+is_interrupted(void)
+{
+	volatile bool raised = false;
+
+	if (!INTERRUPTS_PENDING_CONDITION())
+		return false;
+	PG_TRY();
+	{
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		raised = true;
+	}
+	PG_END_TRY();
+	return raised;
+}
+
+typedef rb_geometry_fault (*geometry_reader)(rb_builder *b, const uint8_t *bytes, size_t len,
+											 rb_geometry_info *info, rb_error *error);
+
+static rb_geometry_fault
+read_bytes(rb_receiver *r, geometry_reader read, struct varlena *bytes, rb_geometry_info *info)
+{
+	rb_geometry_fault fault;
+
+	r->builder->should_stop = is_interrupted;
+	fault = read(r->builder, (const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), info,
+				 &r->error);
+	if (fault == RB_GEOMETRY_STOPPED)
+		PG_RE_THROW();
+	return fault;
+}
+
 /* from the value's own bytes, else through ST_AsEWKB; the row context is the current one */
 static rb_geometry_fault
 read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
 {
-	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 	rb_geometry_fault fault =
-		rb_geometry_read_serialized(r->builder, (const uint8_t *) VARDATA_ANY(bytes),
-									VARSIZE_ANY_EXHDR(bytes), info, &r->error);
+		read_bytes(r, rb_geometry_read_serialized, PG_DETOAST_DATUM_PACKED(value), info);
 
 	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(r))
-	{
-		bytes = DatumGetByteaPP(FunctionCall1(&r->as_ewkb, value));
-		fault = rb_geometry_read_ewkb(r->builder, (const uint8_t *) VARDATA_ANY(bytes),
-									  VARSIZE_ANY_EXHDR(bytes), info, &r->error);
-	}
+		fault = read_bytes(r, rb_geometry_read_ewkb,
+						   DatumGetByteaPP(FunctionCall1(&r->as_ewkb, value)), info);
 	return fault;
 }
 
