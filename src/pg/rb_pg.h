@@ -227,8 +227,15 @@ typedef struct rb_space
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_space *space);
 
-/* reads a row from the bytes of its tuple; false when it must come in a slot */
-extern bool rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
+typedef enum rb_received
+{
+	RB_ROW_TAKEN,
+	RB_ROW_REFUSED, /* only where rows are received apart */
+	RB_ROW_UNREAD   /* it must come in a slot */
+} rb_received;
+
+/* reads a row from the bytes of its tuple */
+extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
 
 /* are values taken apart, so that a row can be large? */
 extern bool rb_receiver_decodes(DestReceiver *self);
@@ -248,8 +255,7 @@ typedef struct rb_chunk
 
 extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
 							  uint64 rows);
-extern void rb_receiver_refuse_to(DestReceiver *self, sigjmp_buf *refusal);
-extern void rb_receiver_refuse(DestReceiver *self);
+extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
 extern void rb_receiver_begin_chunk(DestReceiver *self);
 extern void rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk);
 extern void rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk);
@@ -264,8 +270,8 @@ typedef struct rb_heap
 	struct TupleTableSlot *slot;
 	BlockNumber block; /* where reading is: the next tuple */
 	int at;            /* of those of that page that the snapshot sees */
-	/* called after a tuple, with the next one current */
-	void (*after)(struct rb_heap *heap);
+	/* called after a tuple, with the next one current: is it to be read? */
+	bool (*after)(struct rb_heap *heap);
 	void *arg;
 } rb_heap;
 
@@ -273,7 +279,7 @@ extern bool rb_heap_readable(Relation rel);
 extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
 extern void rb_heap_end(rb_heap *heap);
 extern BlockNumber rb_heap_blocks(const rb_heap *heap);
-extern void rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
+extern bool rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
 extern void rb_heap_all(rb_heap *heap);
 
 /* ---- readers.c: the same, by several processes ---- */

@@ -141,8 +141,8 @@ first_block(const rb_reading *reading, uint32 piece)
 	return piece / reading->slices * reading->piece_blocks;
 }
 
-/* reads a piece from tuple `at` of `block` on */
-static void
+/* reads a piece from tuple `at` of `block` on; false: it stopped before heap->at of heap->block */
+static bool
 read_piece(rb_heap *heap, const rb_reading *reading, uint32 piece, BlockNumber block, int at)
 {
 	BlockNumber end =
@@ -150,31 +150,23 @@ read_piece(rb_heap *heap, const rb_reading *reading, uint32 piece, BlockNumber b
 
 	for (; block < end; block++)
 	{
-		rb_heap_page(heap, block, at, (int) (piece % reading->slices), (int) reading->slices);
+		if (!rb_heap_page(heap, block, at, (int) (piece % reading->slices), (int) reading->slices))
+			return false;
 		at = 0;
 	}
+	return true;
 }
 
-/* reads a piece whose rows may be refused; false: at heap->at of heap->block one was */
+/* reads a whole piece, whose rows may be refused; false as above */
 static bool
 read_apart(rb_heap *heap, const rb_reading *reading, uint32 piece)
 {
-	MemoryContext context = CurrentMemoryContext;
-	sigjmp_buf refusal;
+	bool whole;
 
-	heap->block = first_block(reading, piece);
-	heap->at = 0;
-	if (sigsetjmp(refusal, 0) == 0)
-	{
-		rb_receiver_refuse_to(heap->receiver, &refusal);
-		read_piece(heap, reading, piece, heap->block, 0);
-		rb_receiver_refuse_to(heap->receiver, NULL);
-		return true;
-	}
-	rb_receiver_refuse_to(heap->receiver, NULL);
-	MemoryContextSwitchTo(context);
-	ExecClearTuple(heap->slot);
-	return false;
+	rb_receiver_set_apart(heap->receiver, true);
+	whole = read_piece(heap, reading, piece, first_block(reading, piece), 0);
+	rb_receiver_set_apart(heap->receiver, false);
+	return whole;
 }
 
 /* ---- a worker ---- */
@@ -266,13 +258,14 @@ send_chunk(rb_worker *w, rb_rest rest)
 	rb_receiver_begin_chunk(w->heap.receiver);
 }
 
-static void
+static bool
 send_when_full(rb_heap *heap)
 {
 	rb_worker *w = heap->arg;
 
 	if (w->builder.nparts >= w->full)
 		send_chunk(w, RB_MORE);
+	return true;
 }
 
 static const char *
@@ -418,19 +411,18 @@ take_message(rb_leader *l, rb_queue *queue)
 	chunk.ends = message->ends ? (const uint32 *) (chunk.ids + chunk.nrows) : NULL;
 	rb_receive_chunk(l->heap->receiver, &chunk);
 	if (message->rest == RB_LEFT)
-		read_piece(l->heap, l->reading, message->piece, message->block, message->at);
+		(void) read_piece(l->heap, l->reading, message->piece, message->block, message->at);
 	queue->message = NULL;
 	return end;
 }
 
-/* what was read ahead is enough */
-static void
+/* until what was read ahead is enough */
+static bool
 stop_when_full(rb_heap *heap)
 {
 	rb_leader *l = heap->arg;
 
-	if (l->ahead_builder.nparts >= l->ahead_full)
-		rb_receiver_refuse(heap->receiver);
+	return l->ahead_builder.nparts < l->ahead_full;
 }
 
 /* a piece that nobody has claimed, before its turn; false where there is none */
@@ -492,7 +484,7 @@ take_ahead(rb_leader *l)
 		init_ahead(l);
 	}
 	if (!l->ahead_whole)
-		read_piece(l->heap, l->reading, l->ahead_piece, l->ahead_block, l->ahead_at);
+		(void) read_piece(l->heap, l->reading, l->ahead_piece, l->ahead_block, l->ahead_at);
 }
 
 /* does anybody still read for us? */
@@ -527,7 +519,7 @@ step(rb_leader *l, uint32 *piece)
 	}
 	if (claim(l, *piece))
 	{
-		read_piece(l->heap, l->reading, *piece, first_block(l->reading, *piece), 0);
+		(void) read_piece(l->heap, l->reading, *piece, first_block(l->reading, *piece), 0);
 		(*piece)++;
 		return true;
 	}

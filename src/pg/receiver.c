@@ -20,7 +20,8 @@
  * receiver begins a space of its own with each chunk, which is compared with that
  * of the join when the chunk's turn comes; and a row that it cannot take raises
  * no error but is refused: whoever reads in order will come to it, and raises the
- * same error as if nobody had read apart.
+ * same error as if nobody had read apart.  So what can find fault with a row answers
+ * whether the row was taken.
  */
 #include "rb_pg.h"
 
@@ -51,10 +52,10 @@ typedef struct rb_receiver
 	rb_space *space;
 	bool boxes;
 	rb_error error;
-	uint64 rows;         /* received so far */
-	sigjmp_buf *refusal; /* where to go with a row that cannot be taken; NULL: raise */
-	rb_space empty;      /* the space before the first row */
-	TupleDesc desc;      /* of the SELECT */
+	uint64 rows;    /* received so far */
+	bool apart;     /* a row that cannot be taken is refused, not an error */
+	rb_space empty; /* the space before the first row */
+	TupleDesc desc; /* of the SELECT */
 	rb_columns columns;
 	MemoryContext row_context; /* what decoding one row needs */
 
@@ -70,21 +71,14 @@ typedef struct rb_receiver
 	FmgrInfo as_ewkb;
 } rb_receiver;
 
-/* ---- errors that need a row ---- */
+/* ---- rows that cannot be taken: each of these raises, or answers false ---- */
 
-/* comes first wherever a row is at fault */
-static void
-refuse(const rb_receiver *r)
+static bool
+refuse_status(const rb_receiver *r)
 {
-	if (r->refusal != NULL)
-		siglongjmp(*r->refusal, 1);
-}
-
-pg_noreturn static void
-raise_status(const rb_receiver *r)
-{
-	refuse(r);
-	rb_raise(r->source->function, r->error.status, &r->error);
+	if (!r->apart)
+		rb_raise(r->source->function, r->error.status, &r->error);
+	return false;
 }
 
 static const char *
@@ -93,55 +87,81 @@ column_name(const rb_receiver *r, rb_column column)
 	return NameStr(TupleDescAttr(r->desc, column.attno - 1)->attname);
 }
 
-static void
-raise_null_id(const rb_receiver *r)
+static bool
+refuse_null_id(const rb_receiver *r)
 {
-	refuse(r);
-	ereport(ERROR,
-			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-			 errmsg("%s: null id in column \"%s\" of %s", r->source->function,
-					column_name(r, r->columns.id), r->source->side),
-			 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1)));
+	if (!r->apart)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s: null id in column \"%s\" of %s", r->source->function,
+						column_name(r, r->columns.id), r->source->side),
+				 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1)));
+	return false;
 }
 
-static void
-raise_null_coordinate(const rb_receiver *r, rb_column column, int64 id)
+static bool
+refuse_null_coordinate(const rb_receiver *r, rb_column column, int64 id)
 {
-	refuse(r);
-	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					errmsg("%s: null in column \"%s\" of %s, id " INT64_FORMAT, r->source->function,
-						   column_name(r, column), r->source->side, id),
-					errhint("Leave such rows out.")));
+	if (!r->apart)
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: null in column \"%s\" of %s, id " INT64_FORMAT,
+							   r->source->function, column_name(r, column), r->source->side, id),
+						errhint("Leave such rows out.")));
+	return false;
 }
 
-static void
-raise_not_finite(const rb_receiver *r, const double *x, int64 id)
+static bool
+refuse_not_finite(const rb_receiver *r, const double *x, int64 id)
 {
 	int i = 0;
 
-	refuse(r);
 	while (i < r->columns.width - 1 && isfinite(x[i]))
 		i++;
-	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					errmsg("%s: %s in column \"%s\" of %s, id " INT64_FORMAT, r->source->function,
-						   isnan(x[i]) ? "NaN" : "infinity", column_name(r, r->columns.coord[i]),
-						   r->source->side, id),
-					errhint("Leave such rows out.")));
+	if (!r->apart)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("%s: %s in column \"%s\" of %s, id " INT64_FORMAT,
+							   r->source->function, isnan(x[i]) ? "NaN" : "infinity",
+							   column_name(r, r->columns.coord[i]), r->source->side, id),
+						errhint("Leave such rows out.")));
+	return false;
 }
 
-static void
-raise_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
+static bool
+refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 {
 	int dims = r->columns.width / 2;
 	const char *low = column_name(r, r->columns.coord[i]);
 	const char *high = column_name(r, r->columns.coord[dims + i]);
 
-	refuse(r);
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("%s: column \"%s\" is greater than \"%s\" of %s, id " INT64_FORMAT,
-						   r->source->function, low, high, r->source->side, id),
-					errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
-					errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
+	if (!r->apart)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: column \"%s\" is greater than \"%s\" of %s, id " INT64_FORMAT,
+							   r->source->function, low, high, r->source->side, id),
+						errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
+						errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
+	return false;
+}
+
+static bool
+refuse_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
+				const rb_geometry_info *info)
+{
+	if (!r->apart)
+		rb_raise_geometry(r->source, column_name(r, r->columns.geom), id, fault, info, &r->error);
+	return false;
+}
+
+static bool
+refuse_dimension(const rb_receiver *r, int dims, int64 id)
+{
+	if (!r->apart)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: cube of dimension %d in column \"%s\" of %s, id " INT64_FORMAT,
+							   r->source->function, dims, column_name(r, r->columns.geom),
+							   r->source->side, id),
+						errdetail("A box has two dimensions or three."),
+						dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
+	return false;
 }
 
 /* ---- coordinate columns ---- */
@@ -163,34 +183,40 @@ all_finite(const double *x, int n)
 	return bad == 0;
 }
 
-static inline void
+static inline bool
 check_coordinates(const rb_receiver *r, const double *x, int64 id)
 {
 	int dims = r->columns.width / 2;
 
 	if (!all_finite(x, r->columns.width))
-		raise_not_finite(r, x, id);
+		return refuse_not_finite(r, x, id);
 	for (int i = 0; r->boxes && i < dims; i++)
 		if (x[i] > x[dims + i])
-			raise_low_above_high(r, x, i, id);
+			return refuse_low_above_high(r, x, i, id);
+	return true;
 }
 
-/* room for one more part */
+/* room for one more part; NULL: refused */
 static inline double *
 next_part(rb_receiver *r)
 {
 	rb_builder *b = r->builder;
 
 	if (b->nparts >= b->coords_cap && rb_builder_reserve(b, 1, &r->error) != RB_OK)
-		raise_status(r);
+	{
+		(void) refuse_status(r);
+		return NULL;
+	}
 	return b->coords + (size_t) b->nparts * (size_t) b->width;
 }
 
-static inline void
+static inline bool
 end_row(rb_receiver *r, int64 id)
 {
 	if (rb_builder_end_row(r->builder, id, &r->error) != RB_OK)
-		raise_status(r);
+		return refuse_status(r);
+	r->rows++;
+	return true;
 }
 
 /* the columns' offsets in a tuple without nulls, if they are the same in all of them */
@@ -235,8 +261,8 @@ find_offsets(rb_receiver *r, TupleDesc desc)
 			r->together = false;
 }
 
-/* reads the row from the tuple's bytes; false when it must be read in another way */
-static inline bool
+/* reads the row from the tuple's bytes, where it can be read so */
+static inline rb_received
 receive_raw(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 {
 	const char *data;
@@ -247,7 +273,7 @@ receive_raw(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 		find_offsets(r, desc);
 	if (!r->raw || HeapTupleHasNulls(tuple) ||
 		HeapTupleHeaderGetNatts(tuple->t_data) < r->columns.last)
-		return false;
+		return RB_ROW_UNREAD;
 
 	data = (const char *) tuple->t_data + tuple->t_data->t_hoff;
 	switch (r->columns.id.type)
@@ -273,34 +299,38 @@ receive_raw(rb_receiver *r, TupleDesc desc, HeapTuple tuple)
 	}
 
 	to = next_part(r);
+	if (to == NULL)
+		return RB_ROW_REFUSED;
 	if (r->together && r->columns.width == 9)
 		memcpy(to, data + r->raw_coord[0], 9 * sizeof(double));
 	else
 		for (int i = 0; i < r->columns.width; i++)
 			memcpy(&to[i], data + r->raw_coord[i], sizeof(double));
-	check_coordinates(r, to, id);
+	if (!check_coordinates(r, to, id))
+		return RB_ROW_REFUSED;
 	r->builder->nparts++;
-	end_row(r, id);
-	r->rows++;
-	return true;
+	return end_row(r, id) ? RB_ROW_TAKEN : RB_ROW_REFUSED;
 }
 
-static int64
-read_id(const rb_receiver *r, TupleTableSlot *slot)
+static bool
+read_id(const rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
 	int i = r->columns.id.attno - 1;
 
 	if (slot->tts_isnull[i])
-		raise_null_id(r);
+		return refuse_null_id(r);
 	switch (r->columns.id.type)
 	{
 		case INT8OID:
-			return DatumGetInt64(slot->tts_values[i]);
+			*id = DatumGetInt64(slot->tts_values[i]);
+			break;
 		case INT4OID:
-			return DatumGetInt32(slot->tts_values[i]);
+			*id = DatumGetInt32(slot->tts_values[i]);
+			break;
 		default:
-			return DatumGetInt16(slot->tts_values[i]);
+			*id = DatumGetInt16(slot->tts_values[i]);
 	}
+	return true;
 }
 
 /* PostgreSQL's own cast to float8 */
@@ -324,24 +354,32 @@ to_float8(Datum value, Oid type)
 	}
 }
 
-static void
+static bool
 receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 {
 	double *to = next_part(r);
-	MemoryContext old = MemoryContextSwitchTo(r->row_context);
+	MemoryContext old;
 
+	if (to == NULL)
+		return false;
+	old = MemoryContextSwitchTo(r->row_context);
 	for (int i = 0; i < r->columns.width; i++)
 	{
 		rb_column column = r->columns.coord[i];
 
 		if (slot->tts_isnull[column.attno - 1])
-			raise_null_coordinate(r, column, id);
+		{
+			MemoryContextSwitchTo(old);
+			return refuse_null_coordinate(r, column, id);
+		}
 		to[i] = to_float8(slot->tts_values[column.attno - 1], column.type);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
-	check_coordinates(r, to, id);
+	if (!check_coordinates(r, to, id))
+		return false;
 	r->builder->nparts++;
+	return true;
 }
 
 /* ---- geometry columns ---- */
@@ -375,8 +413,9 @@ find_as_ewkb(rb_receiver *r)
 		getExtensionOfObject(ProcedureRelationId, function) != extension ||
 		!rb_may_execute(function))
 		return false;
-	if (IsParallelWorker() && func_parallel(function) != PROPARALLEL_SAFE)
-		refuse(r);
+	/* a worker leaves such a value to the leader: to it, the form is unknown */
+	if (r->apart && IsParallelWorker() && func_parallel(function) != PROPARALLEL_SAFE)
+		return false;
 	fmgr_info_cxt(function, &r->as_ewkb, GetMemoryChunkContext(r));
 	r->as_ewkb_known = true;
 	return true;
@@ -391,7 +430,7 @@ type_name(uint32 type)
 	return type == RB_TYPE_BOX3D ? "Box3D" : rb_geometry_type_name(type);
 }
 
-static void
+static bool
 check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 {
 	rb_space *first = r->space;
@@ -407,7 +446,8 @@ check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 	}
 	else if (first->srid != srid)
 	{
-		refuse(r);
+		if (r->apart)
+			return false;
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
 							   r->source->function, type_name(first->srid_type), first->srid,
@@ -417,6 +457,7 @@ check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 								  first->srid, first->srid_side, first->srid_id, srid, side, id),
 						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
 	}
+	return true;
 }
 
 static char *
@@ -427,7 +468,7 @@ dims_text(const char *side, bool of_columns, int64 id, int dims)
 }
 
 /* the first box decides, the others agree */
-static void
+static bool
 settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 {
 	rb_space *first = r->space;
@@ -443,7 +484,8 @@ settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 	}
 	else if (first->dims != dims)
 	{
-		refuse(r);
+		if (r->apart)
+			return false;
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: boxes of %d and of %d dimensions", r->source->function,
 							   first->dims, dims),
@@ -455,6 +497,7 @@ settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 							? errhint("Columns lz and hz, and Z in a geometry, make three.")
 							: errhint("Use ST_Force2D or ST_Force3D.")));
 	}
+	return true;
 }
 
 /* of a geometry that is not even looked at apart: decoded it would be too much for a worker */
@@ -513,39 +556,36 @@ read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
 	return fault;
 }
 
-static void
+static bool
 receive_geometry(rb_receiver *r, Datum value, int64 id)
 {
 	rb_builder *b = r->builder;
-	MemoryContext old = MemoryContextSwitchTo(r->row_context);
+	MemoryContext old;
 	rb_geometry_info info;
 	rb_geometry_fault fault;
 
-	if (r->refusal != NULL && !r->boxes && toast_raw_datum_size(value) > RB_APART_BYTES)
-		refuse(r);
+	if (r->apart && !r->boxes && toast_raw_datum_size(value) > RB_APART_BYTES)
+		return false;
+	old = MemoryContextSwitchTo(r->row_context);
 	fault = read_geometry(r, value, &info);
 	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z))
 	{
-		settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id);
-		fault = read_geometry(r, value, &info);
+		if (settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id))
+			fault = read_geometry(r, value, &info);
 	}
 	MemoryContextSwitchTo(old);
-	if (fault != RB_GEOMETRY_OK)
-	{
-		refuse(r);
-		rb_raise_geometry(r->source, column_name(r, r->columns.geom), id, fault, &info, &r->error);
-	}
 	MemoryContextReset(r->row_context);
+	if (fault != RB_GEOMETRY_OK)
+		return refuse_geometry(r, id, fault, &info);
 	/* an EMPTY geometry is skipped with its SRID */
 	if (b->nparts == b->row_start)
-		return;
-	check_srid(r, info.srid, info.type, id);
-	if (r->boxes)
-		settle_dims(r, b->kind == RB_BOX2 ? 2 : 3, false, id);
+		return true;
+	return check_srid(r, info.srid, info.type, id) &&
+		   (!r->boxes || settle_dims(r, b->kind == RB_BOX2 ? 2 : 3, false, id));
 }
 
 /* a value of a type of boxes */
-static void
+static bool
 receive_box(rb_receiver *r, Datum value, int64 id)
 {
 	MemoryContext old = MemoryContextSwitchTo(r->row_context);
@@ -556,28 +596,19 @@ receive_box(rb_receiver *r, Datum value, int64 id)
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
 	if (box.dims != 2 && box.dims != 3)
-	{
-		refuse(r);
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: cube of dimension %d in column \"%s\" of %s, id " INT64_FORMAT,
-							   r->source->function, box.dims, column_name(r, r->columns.geom),
-							   r->source->side, id),
-						errdetail("A box has two dimensions or three."),
-						box.dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
-	}
+		return refuse_dimension(r, box.dims, id);
 	if (!all_finite(box.low, box.dims) || !all_finite(box.high, box.dims))
-	{
-		refuse(r);
-		rb_raise_geometry(r->source, column_name(r, r->columns.geom), id, RB_GEOMETRY_NOT_FINITE,
-						  NULL, &r->error);
-	}
-	settle_dims(r, box.dims, false, id);
-	if (r->columns.shape == RB_SHAPE_BOX3D)
-		check_srid(r, box.srid, RB_TYPE_BOX3D, id);
+		return refuse_geometry(r, id, RB_GEOMETRY_NOT_FINITE, NULL);
+	if (!settle_dims(r, box.dims, false, id) ||
+		(r->columns.shape == RB_SHAPE_BOX3D && !check_srid(r, box.srid, RB_TYPE_BOX3D, id)))
+		return false;
 	to = next_part(r);
+	if (to == NULL)
+		return false;
 	memcpy(to, box.low, (size_t) box.dims * sizeof(double));
 	memcpy(to + box.dims, box.high, (size_t) box.dims * sizeof(double));
 	r->builder->nparts++;
+	return true;
 }
 
 /* ---- the DestReceiver ---- */
@@ -607,13 +638,27 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 	if (r->boxes && r->space->dims == 2)
 		rb_builder_set_kind(r->builder, RB_BOX2);
 	if (r->boxes && r->columns.width > 0)
-		settle_dims(r, r->columns.width / 2, true, 0);
+		(void) settle_dims(r, r->columns.width / 2, true, 0);
 	expect_rows(r);
 	r->empty = *r->space;
 	r->row_context =
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
 }
 
+/* what else than numbers makes the object; a null is an object without parts */
+static bool
+receive_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
+{
+	int i = r->columns.geom.attno - 1;
+
+	if (slot->tts_isnull[i])
+		return true;
+	if (r->columns.shape == RB_SHAPE_GEOMETRY)
+		return receive_geometry(r, slot->tts_values[i], id);
+	return receive_box(r, slot->tts_values[i], id);
+}
+
+/* false: the row is refused */
 static bool
 receive(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -621,28 +666,22 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	int64 id;
 
 	CHECK_FOR_INTERRUPTS();
-	if (slot->tts_ops == &TTSOpsBufferHeapTuple && ((HeapTupleTableSlot *) slot)->tuple != NULL &&
-		receive_raw(r, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple))
-		return true;
-	slot_getsomeattrs(slot, r->columns.last);
-	id = read_id(r, slot);
-	if (r->columns.geom.attno == 0)
-		receive_coordinates(r, slot, id);
-	else if (!slot->tts_isnull[r->columns.geom.attno - 1])
+	if (slot->tts_ops == &TTSOpsBufferHeapTuple && ((HeapTupleTableSlot *) slot)->tuple != NULL)
 	{
-		Datum value = slot->tts_values[r->columns.geom.attno - 1];
+		rb_received received =
+			receive_raw(r, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple);
 
-		if (r->columns.shape == RB_SHAPE_GEOMETRY)
-			receive_geometry(r, value, id);
-		else
-			receive_box(r, value, id);
+		if (received != RB_ROW_UNREAD)
+			return received == RB_ROW_TAKEN;
 	}
-	end_row(r, id);
-	r->rows++;
-	return true;
+	slot_getsomeattrs(slot, r->columns.last);
+	return read_id(r, slot, &id) &&
+		   (r->columns.geom.attno == 0 ? receive_coordinates(r, slot, id)
+									   : receive_value(r, slot, id)) &&
+		   end_row(r, id);
 }
 
-bool
+rb_received
 rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple)
 {
 	rb_receiver *r = (rb_receiver *) self;
@@ -671,18 +710,11 @@ rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space, uint64
 	return before;
 }
 
-/* with NULL errors are raised again */
+/* from now on, are rows that cannot be taken refused, or errors? */
 void
-rb_receiver_refuse_to(DestReceiver *self, sigjmp_buf *refusal)
+rb_receiver_set_apart(DestReceiver *self, bool apart)
 {
-	((rb_receiver *) self)->refusal = refusal;
-}
-
-/* the next row, whatever it is */
-void
-rb_receiver_refuse(DestReceiver *self)
-{
-	refuse((rb_receiver *) self);
+	((rb_receiver *) self)->apart = apart;
 }
 
 void
@@ -712,7 +744,8 @@ rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk)
 
 /*
  * Puts rows that were received apart behind those that are there.  What the first
- * of them says of the space stands for all.
+ * of them says of the space stands for all.  Whoever calls this reads in order, so
+ * what is wrong is an error.
  */
 void
 rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk)
@@ -723,12 +756,12 @@ rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk)
 	if (chunk->nparts > 0)
 	{
 		if (r->boxes && !space->dims_of_columns)
-			settle_dims(r, space->dims, false, space->dims_id);
+			(void) settle_dims(r, space->dims, false, space->dims_id);
 		if (space->srid_known)
-			check_srid(r, space->srid, space->srid_type, space->srid_id);
+			(void) check_srid(r, space->srid, space->srid_type, space->srid_id);
 		if (rb_builder_append(r->builder, chunk->coords, chunk->nparts, chunk->ids, chunk->ends,
 							  chunk->nrows, &r->error) != RB_OK)
-			raise_status(r);
+			(void) refuse_status(r);
 	}
 	r->builder->skipped += chunk->skipped;
 	r->rows += chunk->rows;
