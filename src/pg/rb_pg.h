@@ -204,12 +204,9 @@ extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source
 /* the column names of a kind's coordinates */
 extern const char *rb_coordinate_name(rb_kind kind, int i);
 
-/* ---- receiver.c: rows become objects ---- */
+/* ---- space.c: one SRID, one number of dimensions ---- */
 
-/*
- * All geometries of one join have one SRID, all its boxes one number of
- * dimensions: the first ones seen, and where.
- */
+/* what the first row that has an SRID, or dimensions, says for all rows of a join */
 typedef struct rb_space
 {
 	bool srid_known;
@@ -224,23 +221,27 @@ typedef struct rb_space
 	int64 dims_id;
 } rb_space;
 
+/* ---- receiver.c: rows become objects (inside it: rb_receiver.h) ---- */
+
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_space *space);
+
+/* are values decoded, so that one row can become large? */
+extern bool rb_receiver_decodes(DestReceiver *self);
+
+/* ---- row_raw.c: a row from the bytes of its tuple ---- */
 
 typedef enum rb_received
 {
 	RB_ROW_TAKEN,
 	RB_ROW_REFUSED, /* only where rows are received apart */
-	RB_ROW_UNREAD   /* it must come in a slot */
+	RB_ROW_UNREAD   /* these bytes are not enough: it must come in a slot */
 } rb_received;
 
-/* reads a row from the bytes of its tuple */
 extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
 
-/* are values taken apart, so that a row can be large? */
-extern bool rb_receiver_decodes(DestReceiver *self);
+/* ---- rows_apart.c: rows received apart from the others ---- */
 
-/* rows that were received apart from the others, to be put behind them later */
 typedef struct rb_chunk
 {
 	uint64 rows;    /* those without a part included */
@@ -253,11 +254,18 @@ typedef struct rb_chunk
 	rb_space space;     /* as its first part has it */
 } rb_chunk;
 
+/* what comes goes there, behind so many rows; tells how many there were before it */
 extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
 							  uint64 rows);
+
+/* from now on, are rows that cannot be taken refused, or errors? */
 extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
 extern void rb_receiver_begin_chunk(DestReceiver *self);
+
+/* what has been received since; a refused row is dropped */
 extern void rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk);
+
+/* puts rows that were received apart behind those that are there */
 extern void rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk);
 
 /* ---- heap.c: plain tables, past the executor ---- */
@@ -377,8 +385,5 @@ extern Datum redblue_support(PG_FUNCTION_ARGS);
 /* ---- error.c: the one place where a status becomes an ERROR ---- */
 
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
-pg_noreturn extern void rb_raise_geometry(const rb_source *source, const char *column, int64 id,
-										  rb_geometry_fault fault, const rb_geometry_info *info,
-										  const rb_error *error);
 
 #endif /* RB_PG_H */

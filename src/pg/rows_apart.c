@@ -1,0 +1,82 @@
+/*
+ * rows_apart.c
+ *	  Rows received apart from the others, to be put behind them later (readers.c).
+ *
+ * A receiver of such rows begins a space of its own with each chunk, which is
+ * compared with that of the join when the chunk's turn comes.  A row that it cannot
+ * take raises no error but is refused: whoever reads in order will come to it, and
+ * raises the same error as if nobody had read apart.
+ */
+#include "rb_receiver.h"
+
+#include "utils/memutils.h"
+
+/* what comes goes there, behind so many rows; tells how many there were before it */
+uint64
+rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space, uint64 rows)
+{
+	rb_receiver *r = (rb_receiver *) self;
+	uint64 before = r->rows;
+
+	r->builder = builder;
+	r->space = space;
+	r->rows = rows;
+	return before;
+}
+
+/* from now on, are rows that cannot be taken refused, or errors? */
+void
+rb_receiver_set_apart(DestReceiver *self, bool apart)
+{
+	((rb_receiver *) self)->apart = apart;
+}
+
+void
+rb_receiver_begin_chunk(DestReceiver *self)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	rb_builder_clear(r->builder);
+	*r->space = r->empty;
+	if (r->boxes && r->space->dims != 0)
+		rb_builder_set_kind(r->builder, r->space->dims == 2 ? RB_BOX2 : RB_BOX3);
+	r->rows = 0;
+}
+
+/* what has been received since; a refused row is dropped */
+void
+rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	rb_builder_drop_row(r->builder);
+	MemoryContextReset(r->row_context);
+	chunk->space = *r->space;
+	chunk->rows = r->rows;
+	chunk->skipped = r->builder->skipped;
+}
+
+/*
+ * Puts rows that were received apart behind those that are there.  What the first
+ * of them says of the space stands for all.  Whoever calls this reads in order, so
+ * what is wrong is an error.
+ */
+void
+rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk)
+{
+	rb_receiver *r = (rb_receiver *) self;
+	const rb_space *space = &chunk->space;
+
+	if (chunk->nparts > 0)
+	{
+		if (r->boxes && !space->dims_of_columns)
+			(void) rb_space_settle_dims(r, space->dims, false, space->dims_id);
+		if (space->srid_known)
+			(void) rb_space_check_srid(r, space->srid, space->srid_type, space->srid_id);
+		if (rb_builder_append(r->builder, chunk->coords, chunk->nparts, chunk->ids, chunk->ends,
+							  chunk->nrows, &r->error) != RB_OK)
+			(void) rb_refuse_status(r);
+	}
+	r->builder->skipped += chunk->skipped;
+	r->rows += chunk->rows;
+}
