@@ -240,19 +240,19 @@ typedef enum rb_received
 
 extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
 
-/* ---- rows_apart.c: rows received apart from the others ---- */
+/* ---- rows_apart.c: rows received apart from the others, to be put behind them later ---- */
 
-typedef struct rb_chunk
+typedef struct rb_rows
 {
-	uint64 rows;    /* those without a part included */
-	uint64 skipped; /* of these */
+	uint64 received; /* those without a part included */
+	uint64 skipped;  /* of these */
 	uint32 nparts;
 	uint32 nrows;
 	const double *coords;
 	const int64 *ids;
 	const uint32 *ends; /* see rb_builder_append */
-	rb_space space;     /* as its first part has it */
-} rb_chunk;
+	rb_space space;     /* as the first part has it */
+} rb_rows;
 
 /* what comes goes there, behind so many rows; tells how many there were before it */
 extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
@@ -260,13 +260,13 @@ extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space 
 
 /* from now on, are rows that cannot be taken refused, or errors? */
 extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
-extern void rb_receiver_begin_chunk(DestReceiver *self);
+extern void rb_receiver_begin_rows(DestReceiver *self);
 
 /* what has been received since; a refused row is dropped */
-extern void rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk);
+extern void rb_receiver_end_rows(DestReceiver *self, rb_rows *rows);
 
 /* puts rows that were received apart behind those that are there */
-extern void rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk);
+extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
 
 /* ---- heap.c: plain tables, past the executor ---- */
 

@@ -4,20 +4,20 @@
  *
  *		pages   |0 ... 31|32 ... 63|64 ... 95|96 ...      pieces, claimed in this order
  *		             |        |         |
- *		          worker 0  worker 1  worker 0             decode: rows -> chunk
+ *		          worker 0  worker 1  worker 0             decode: tuples -> rows
  *		             \         |         /
- *		              queues in shared memory              a message: a part of a chunk
+ *		              queues in shared memory              a message: some rows
  *		                       |
  *		leader:  0, 1, 2, 3 ...  behind each other         one copy, no decoding
  *
  * Decoding a page costs several times what copying its rows does, so workers
  * decode and the leader copies, in the order of the pieces: ids of a self join come
  * in input order, and everything else is as if one process had read the table.
- * A queue holds a few chunks, so shared memory is a few hundred kB a worker,
+ * A queue holds a few messages, so shared memory is a few hundred kB a worker,
  * whatever the size of the table.  A worker whose queue is full waits; the
  * leader wants the oldest piece, whose worker can always write to its queue, so nobody
  * waits for ever.  While that piece is not there, the leader reads a later one,
- * into a chunk of its own.
+ * into memory of its own.
  *
  * Nothing that a worker meets is an error there.  What it cannot take, be it a NaN, a
  * geometry of the wrong type, or one that is larger than the memory of a worker,
@@ -58,15 +58,15 @@
 #define RB_PIECE_BLOCKS 32
 #define RB_PIECES_PER_PROCESS 8
 #define RB_QUEUE_BYTES ((Size) 512 << 10)
-/* a chunk is sent when it has grown to this, and in messages of about this size */
+/* rows are sent when they have grown to this, and in messages of about this size */
 #define RB_MESSAGE_BYTES ((Size) 48 << 10)
 /* what a worker may decode at once: of one row, when that is larger than a message */
 #define RB_WORKER_BYTES ((Size) 256 << 10)
 #define RB_WORKER_BYTES_DECODING ((Size) 8 << 20)
-/* the leader's own chunk is never much larger than this */
+/* what the leader reads ahead is never much larger than this */
 #define RB_AHEAD_BYTES ((Size) 1 << 20)
-/* all this is at most such a part of the memory that the join has left */
-#define RB_READERS_PART 8
+/* of the memory that the join has left: all this is at most such a fraction */
+#define RB_READERS_FRACTION 8
 /* a page whose rows have more TOAST pages than this is read in slices */
 #define RB_SLICE_BLOCKS 32
 #define RB_MAX_SLICES 64
@@ -111,8 +111,8 @@ typedef struct rb_message
 	BlockNumber block;
 	int at;
 	bool ends;
-	int width;      /* doubles of a part */
-	rb_chunk chunk; /* no pointer in it counts */
+	int width;    /* doubles of a part */
+	rb_rows rows; /* no pointer in it counts */
 } rb_message;
 
 StaticAssertDecl(sizeof(rb_message) == MAXALIGN(sizeof(rb_message)), "doubles follow the head");
@@ -171,7 +171,7 @@ read_apart(rb_heap *heap, const rb_reading *reading, uint32 piece)
 
 /* ---- a worker ---- */
 
-typedef struct rb_worker
+typedef struct rb_reader
 {
 	const rb_reading *reading;
 	shm_mq_handle *queue;
@@ -182,7 +182,7 @@ typedef struct rb_worker
 	bool gone;   /* the leader wants no more */
 	uint32 full; /* so many parts are worth a message */
 	uint32 *ends;
-} rb_worker;
+} rb_reader;
 
 /* parts of so many bytes */
 static uint32
@@ -204,15 +204,15 @@ find_ends(const rb_builder *b, uint32 from, uint32 n, uint32 *ends)
 }
 
 static void
-send_message(rb_worker *w, const rb_message *message)
+send_message(rb_reader *w, const rb_message *message)
 {
-	const rb_chunk *chunk = &message->chunk;
+	const rb_rows *rows = &message->rows;
 	shm_mq_iovec iov[4] = {
 		{(const char *) message, sizeof *message},
-		{(const char *) chunk->coords,
-		 (Size) chunk->nparts * (Size) w->builder.width * sizeof(double)},
-		{(const char *) chunk->ids, (Size) chunk->nrows * sizeof(int64)},
-		{(const char *) chunk->ends, message->ends ? (Size) chunk->nrows * sizeof(uint32) : 0},
+		{(const char *) rows->coords,
+		 (Size) rows->nparts * (Size) w->builder.width * sizeof(double)},
+		{(const char *) rows->ids, (Size) rows->nrows * sizeof(int64)},
+		{(const char *) rows->ends, message->ends ? (Size) rows->nrows * sizeof(uint32) : 0},
 	};
 
 	if (rb_shm_mq_sendv(w->queue, iov, lengthof(iov)) != SHM_MQ_SUCCESS)
@@ -221,7 +221,7 @@ send_message(rb_worker *w, const rb_message *message)
 
 /* what was read goes to the leader; then there is nothing */
 static void
-send_chunk(rb_worker *w, rb_rest rest)
+send_rows(rb_reader *w, rb_rest rest)
 {
 	const rb_builder *b = &w->builder;
 	uint32 most = parts_of(b, RB_MESSAGE_BYTES);
@@ -230,7 +230,7 @@ send_chunk(rb_worker *w, rb_rest rest)
 	rb_message whole;
 
 	memset(&whole, 0, sizeof whole);
-	rb_receiver_end_chunk(w->heap.receiver, &whole.chunk);
+	rb_receiver_end_rows(w->heap.receiver, &whole.rows);
 	whole.piece = w->piece;
 	whole.block = w->heap.block;
 	whole.at = w->heap.at;
@@ -241,30 +241,30 @@ send_chunk(rb_worker *w, rb_rest rest)
 		uint32 n = Min(b->nparts - part, most);
 		bool last = part + n == b->nparts;
 		rb_message message = whole;
-		rb_chunk *chunk = &message.chunk;
+		rb_rows *rows = &message.rows;
 
-		chunk->nparts = n;
-		chunk->nrows = b->multi ? find_ends(b, part, n, w->ends) : n;
-		chunk->coords = b->coords + (size_t) part * (size_t) b->width;
-		chunk->ids = b->ids + row;
-		chunk->ends = w->ends;
+		rows->nparts = n;
+		rows->nrows = b->multi ? find_ends(b, part, n, w->ends) : n;
+		rows->coords = b->coords + (size_t) part * (size_t) b->width;
+		rows->ids = b->ids + row;
+		rows->ends = w->ends;
 		message.rest = last ? rest : RB_MORE;
 		if (!last)
-			chunk->rows = chunk->skipped = 0;
+			rows->received = rows->skipped = 0;
 		send_message(w, &message);
 		part += n;
-		row += chunk->nrows;
+		row += rows->nrows;
 	} while (part < b->nparts && !w->gone);
-	rb_receiver_begin_chunk(w->heap.receiver);
+	rb_receiver_begin_rows(w->heap.receiver);
 }
 
 static bool
 send_when_full(rb_heap *heap)
 {
-	rb_worker *w = heap->arg;
+	rb_reader *w = heap->arg;
 
 	if (w->builder.nparts >= w->full)
-		send_chunk(w, RB_MORE);
+		send_rows(w, RB_MORE);
 	return true;
 }
 
@@ -275,14 +275,14 @@ name_or_null(const NameData *name)
 }
 
 static void
-read_pieces(rb_worker *w, rb_reading *reading)
+read_pieces(rb_reader *w, rb_reading *reading)
 {
 	for (;;)
 	{
 		w->piece = pg_atomic_fetch_add_u32(&reading->next, 1);
 		if (w->piece >= reading->npieces || w->gone)
 			return;
-		send_chunk(w, read_apart(&w->heap, reading, w->piece) ? RB_WHOLE : RB_LEFT);
+		send_rows(w, read_apart(&w->heap, reading, w->piece) ? RB_WHOLE : RB_LEFT);
 	}
 }
 
@@ -295,7 +295,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	rb_reading *reading = shm_toc_lookup(toc, KEY_READING, false);
 	char *queues = shm_toc_lookup(toc, KEY_QUEUES, false);
 	shm_mq *queue = (shm_mq *) (queues + (Size) ParallelWorkerNumber * RB_QUEUE_BYTES);
-	rb_worker *w = palloc0(sizeof *w);
+	rb_reader *w = palloc0(sizeof *w);
 	rb_source source;
 	rb_memory *memory;
 	Relation rel;
@@ -320,7 +320,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	w->heap.receiver->rStartup(w->heap.receiver, CMD_SELECT, RelationGetDescr(rel));
 	w->heap.after = send_when_full;
 	w->heap.arg = w;
-	rb_receiver_begin_chunk(w->heap.receiver);
+	rb_receiver_begin_rows(w->heap.receiver);
 	read_pieces(w, reading);
 	rb_heap_end(&w->heap);
 	table_close(rel, NoLock);
@@ -358,7 +358,7 @@ typedef struct rb_leader
 	uint32 ahead_full;
 	rb_builder ahead_builder;
 	rb_space ahead_space;
-	rb_chunk ahead_chunk;
+	rb_rows ahead_rows;
 	uint32 *ahead_ends;
 	rb_memory *memory;
 } rb_leader;
@@ -403,13 +403,13 @@ static bool
 take_message(rb_leader *l, rb_queue *queue)
 {
 	const rb_message *message = queue->message;
-	rb_chunk chunk = message->chunk;
+	rb_rows rows = message->rows;
 	bool end = message->rest != RB_MORE;
 
-	chunk.coords = (const double *) (message + 1);
-	chunk.ids = (const int64 *) (chunk.coords + (size_t) chunk.nparts * (size_t) message->width);
-	chunk.ends = message->ends ? (const uint32 *) (chunk.ids + chunk.nrows) : NULL;
-	rb_receive_chunk(l->heap->receiver, &chunk);
+	rows.coords = (const double *) (message + 1);
+	rows.ids = (const int64 *) (rows.coords + (size_t) rows.nparts * (size_t) message->width);
+	rows.ends = message->ends ? (const uint32 *) (rows.ids + rows.nrows) : NULL;
+	rb_receive_rows(l->heap->receiver, &rows);
 	if (message->rest == RB_LEFT)
 		(void) read_piece(l->heap, l->reading, message->piece, message->block, message->at);
 	queue->message = NULL;
@@ -439,14 +439,14 @@ read_ahead(rb_leader *l)
 	if (l->ahead_piece >= l->reading->npieces)
 		return false;
 	rows = rb_receiver_aim(receiver, &l->ahead_builder, &l->ahead_space, 0);
-	rb_receiver_begin_chunk(receiver);
+	rb_receiver_begin_rows(receiver);
 	heap->after = stop_when_full;
 	heap->arg = l;
 	l->ahead_whole = read_apart(heap, l->reading, l->ahead_piece);
 	heap->after = NULL;
 	l->ahead_block = heap->block;
 	l->ahead_at = heap->at;
-	rb_receiver_end_chunk(receiver, &l->ahead_chunk);
+	rb_receiver_end_rows(receiver, &l->ahead_rows);
 	rb_receiver_aim(receiver, l->builder, l->space, rows);
 	l->ahead = true;
 	return true;
@@ -464,18 +464,18 @@ static void
 take_ahead(rb_leader *l)
 {
 	rb_builder *b = &l->ahead_builder;
-	rb_chunk *chunk = &l->ahead_chunk;
+	rb_rows *rows = &l->ahead_rows;
 
 	if (b->multi && l->ahead_ends == NULL)
 		l->ahead_ends = palloc((l->ahead_full + 1) * sizeof *l->ahead_ends);
 	if (b->multi)
 		find_ends(b, 0, b->nparts, l->ahead_ends);
-	chunk->nparts = b->nparts;
-	chunk->nrows = b->nrows;
-	chunk->coords = b->coords;
-	chunk->ids = b->ids;
-	chunk->ends = b->multi ? l->ahead_ends : NULL;
-	rb_receive_chunk(l->heap->receiver, chunk);
+	rows->nparts = b->nparts;
+	rows->nrows = b->nrows;
+	rows->coords = b->coords;
+	rows->ids = b->ids;
+	rows->ends = b->multi ? l->ahead_ends : NULL;
+	rb_receive_rows(l->heap->receiver, rows);
 	l->ahead = false;
 	/* it was for small rows */
 	if (b->coords_cap > 2 * (size_t) l->ahead_full)
@@ -606,7 +606,7 @@ readers_bytes(rb_memory *memory, int workers, Size worker)
 	uint64 left = rb_memory_limit(memory) - rb_memory_used(memory);
 	uint64 bytes = (uint64) workers * (RB_QUEUE_BYTES + worker);
 
-	if (bytes > left / RB_READERS_PART || rb_memory_charge(memory, bytes, NULL) != RB_OK)
+	if (bytes > left / RB_READERS_FRACTION || rb_memory_charge(memory, bytes, NULL) != RB_OK)
 		return 0;
 	return bytes;
 }

@@ -2,10 +2,10 @@
  * rows_apart.c
  *	  Rows received apart from the others, to be put behind them later (readers.c).
  *
- * A receiver of such rows begins a space of its own with each chunk, which is
- * compared with that of the join when the chunk's turn comes.  A row that it cannot
- * take raises no error but is refused: whoever reads in order will come to it, and
- * raises the same error as if nobody had read apart.
+ * Rows apart begin a space of their own, which is compared with that of the join when
+ * their turn comes.  A row among them that cannot be taken raises no error but is
+ * refused: whoever reads in order will come to it, and raises the same error as if
+ * nobody had read apart.
  */
 #include "rb_receiver.h"
 
@@ -32,7 +32,7 @@ rb_receiver_set_apart(DestReceiver *self, bool apart)
 }
 
 void
-rb_receiver_begin_chunk(DestReceiver *self)
+rb_receiver_begin_rows(DestReceiver *self)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
@@ -45,15 +45,15 @@ rb_receiver_begin_chunk(DestReceiver *self)
 
 /* what has been received since; a refused row is dropped */
 void
-rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk)
+rb_receiver_end_rows(DestReceiver *self, rb_rows *rows)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
 	rb_builder_drop_row(r->builder);
 	MemoryContextReset(r->row_context);
-	chunk->space = *r->space;
-	chunk->rows = r->rows;
-	chunk->skipped = r->builder->skipped;
+	rows->space = *r->space;
+	rows->received = r->rows;
+	rows->skipped = r->builder->skipped;
 }
 
 /*
@@ -62,21 +62,21 @@ rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk)
  * what is wrong is an error.
  */
 void
-rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk)
+rb_receive_rows(DestReceiver *self, const rb_rows *rows)
 {
 	rb_receiver *r = (rb_receiver *) self;
-	const rb_space *space = &chunk->space;
+	const rb_space *space = &rows->space;
 
-	if (chunk->nparts > 0)
+	if (rows->nparts > 0)
 	{
 		if (r->boxes && !space->dims_of_columns)
 			(void) rb_space_settle_dims(r, space->dims, false, space->dims_id);
 		if (space->srid_known)
 			(void) rb_space_check_srid(r, space->srid, space->srid_type, space->srid_id);
-		if (rb_builder_append(r->builder, chunk->coords, chunk->nparts, chunk->ids, chunk->ends,
-							  chunk->nrows, &r->error) != RB_OK)
+		if (rb_builder_append(r->builder, rows->coords, rows->nparts, rows->ids, rows->ends,
+							  rows->nrows, &r->error) != RB_OK)
 			(void) rb_refuse_status(r);
 	}
-	r->builder->skipped += chunk->skipped;
-	r->rows += chunk->rows;
+	r->builder->skipped += rows->skipped;
+	r->rows += rows->received;
 }
