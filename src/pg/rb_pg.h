@@ -262,8 +262,12 @@ extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space 
 extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
 extern void rb_receiver_begin_rows(DestReceiver *self);
 
-/* what has been received since; a refused row is dropped */
+/* what has been received since (the counts and the space); a refused row is dropped */
 extern void rb_receiver_end_rows(DestReceiver *self, rb_rows *rows);
+
+/* the arrays of n parts of the builder, from this part and row on; ends has room for theirs */
+extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends,
+						  rb_rows *rows);
 
 /* puts rows that were received apart behind those that are there */
 extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);

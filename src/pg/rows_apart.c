@@ -11,7 +11,6 @@
 
 #include "utils/memutils.h"
 
-/* what comes goes there, behind so many rows; tells how many there were before it */
 uint64
 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space, uint64 rows)
 {
@@ -24,7 +23,6 @@ rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space, uint64
 	return before;
 }
 
-/* from now on, are rows that cannot be taken refused, or errors? */
 void
 rb_receiver_set_apart(DestReceiver *self, bool apart)
 {
@@ -43,7 +41,6 @@ rb_receiver_begin_rows(DestReceiver *self)
 	r->rows = 0;
 }
 
-/* what has been received since; a refused row is dropped */
 void
 rb_receiver_end_rows(DestReceiver *self, rb_rows *rows)
 {
@@ -54,6 +51,28 @@ rb_receiver_end_rows(DestReceiver *self, rb_rows *rows)
 	rows->space = *r->space;
 	rows->received = r->rows;
 	rows->skipped = r->builder->skipped;
+}
+
+/* the rows that end within these n parts: how many, and where */
+static uint32
+find_ends(const rb_builder *b, uint32 part, uint32 n, uint32 *ends)
+{
+	uint32 rows = 0;
+
+	for (uint32 i = part; i < part + n; i++)
+		if (i + 1 == b->nparts || b->row_of[i + 1] != b->row_of[i])
+			ends[rows++] = i + 1 - part;
+	return rows;
+}
+
+void
+rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends, rb_rows *rows)
+{
+	rows->nparts = n;
+	rows->nrows = b->multi ? find_ends(b, part, n, ends) : n;
+	rows->coords = b->coords + (size_t) part * (size_t) b->width;
+	rows->ids = b->ids + row;
+	rows->ends = b->multi ? ends : NULL;
 }
 
 /*
