@@ -2,18 +2,18 @@
  * heap.c
  *	  A plain table is read page by page, past the executor.
  *
- * The heap's own scan decides which tuples of a page the snapshot sees (with the
- * shortcut for pages that are visible to all), and does what a sequential scan
- * does besides: hint bits, pruning, serializable conflicts.  We take the tuples
- * from the pinned page instead of one by one through a slot, which is half of the
- * cost of a row.
+ * The heap's own scan decides which tuples of a page the snapshot sees (with its
+ * shortcut for pages that are visible to all), and does all that a sequential scan
+ * does: hint bits, pruning, serializable conflicts.  But we take the tuples from the
+ * pinned page, not one by one through a slot, which saves half of the cost of a row.
  *
  * Only what SELECT * FROM ONLY would read the same: a heap that the caller may
  * select all of, without row-level security, without children, without columns that
- * are computed where they are read, without a hook that wants to see who reads what.  Everything else goes through the executor
- * (source.c, run.c).
+ * are computed where they are read, without a hook that wants to see who reads what.
+ * Everything else goes through the executor (source.c, run.c).
  *
- * It is read in the order in which it lies there, whoever else reads it.
+ * Pages are read in their order.  (A sequential scan may start in the middle of a large
+ * table, where another scan of it is.)
  */
 #include "rb_pg.h"
 
@@ -27,14 +27,16 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+/* a rule may change what is read; that of a materialized view only says how it is made */
 bool
 rb_heap_readable(Relation rel)
 {
 	Form_pg_class form = rel->rd_rel;
 
-	return (form->relkind == RELKIND_RELATION || form->relkind == RELKIND_MATVIEW) &&
+	return ((form->relkind == RELKIND_RELATION && !form->relhasrules) ||
+			form->relkind == RELKIND_MATVIEW) &&
 		   rel->rd_tableam == GetHeapamTableAmRoutine() && form->relispopulated &&
-		   !form->relrowsecurity && !form->relhassubclass && !form->relhasrules &&
+		   !form->relrowsecurity && !form->relhassubclass &&
 		   !rb_has_virtual_columns(RelationGetDescr(rel)) && !RELATION_IS_OTHER_TEMP(rel) &&
 		   !RecoveryInProgress() && ExecutorCheckPerms_hook == NULL &&
 		   pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK;
@@ -84,7 +86,7 @@ receive(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
  * on a page, and so their numbers, does not change and is the same in all processes:
  * what others do to the page cannot move a tuple that is still seen.
  *
- * False: reading stops before the tuple heap->at of heap->block, because this was
+ * False: reading stops before tuple heap->at of heap->block, because it was
  * refused or because heap->after wants no more.
  */
 bool
