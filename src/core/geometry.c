@@ -9,8 +9,8 @@
  *
  * so one loop reads both: `pending` geometries are still to come, each node takes
  * one off and puts its children on.  No recursion, no depth limit, no stack to
- * overflow; that a TIN holds nothing but triangles is nobody's worry here, every
- * leaf is judged by itself.
+ * overflow.  Whether a collection may hold what is in it (a TIN: triangles) is not
+ * asked: every leaf is judged by itself.
  *
  * Serialized form, version 2 (PostGIS 3), behind the varlena header:
  *
@@ -97,8 +97,8 @@ typedef struct line
 } line;
 
 /*
- * What a kind does with a line, or with one ring of a leaf of that type: nrings of
- * them there are (1 for a line).  None is empty.
+ * What a kind does with a line, or with one ring of a leaf of that type, which has
+ * nrings of them (a line: 1).  It is never empty.
  */
 typedef rb_geometry_fault (*taker)(reader *r, uint32_t type, uint32_t nrings, line ring);
 
@@ -348,7 +348,7 @@ pass_points(reader *r, uint32_t n, line *ring)
 	return true;
 }
 
-/* hand a line or ring to the kind's taker; an empty one is nothing at all */
+/* hands a line or ring to the kind's taker; an empty one is skipped */
 static rb_geometry_fault
 take(reader *r, uint32_t type, uint32_t nrings, line ring)
 {
@@ -448,7 +448,7 @@ read_serialized(reader *r)
 	return r->at == r->end ? RB_GEOMETRY_OK : RB_GEOMETRY_MALFORMED;
 }
 
-/* what is common to both readers: nothing stays of a geometry with a fault */
+/* both forms: nothing stays of a geometry that is not read to its end */
 static rb_geometry_fault
 guarded(reader *r, rb_geometry_fault (*read)(reader *))
 {
@@ -512,7 +512,7 @@ little_endian(void)
 	return *(const uint8_t *) &one == 1;
 }
 
-/* its numbers part ways with PostGIS's own from 13 on */
+/* from 13 on its numbers differ from PostGIS's own */
 static uint32_t
 type_of_wkb(uint32_t wkb)
 {

@@ -10,29 +10,28 @@
  *		                       |
  *		leader:  0, 1, 2, 3 ...  behind each other         one copy, no decoding
  *
- * Decoding a page costs several times what copying its rows does, so workers
- * decode and the leader copies, in the order of the pieces: ids of a self join come
- * in input order, and everything else is as if one process had read the table.
- * A queue holds a few messages, so shared memory is a few hundred kB a worker,
- * whatever the size of the table.  A worker whose queue is full waits; the
- * leader wants the oldest piece, whose worker can always write to its queue, so nobody
- * waits for ever.  While that piece is not there, the leader reads a later one,
- * into memory of its own.
+ * Decoding a page costs several times what copying its rows does.  So workers decode,
+ * and the leader copies in the order of the pieces.  Ids of a self join come in input
+ * order, and everything else is as if one process had read the table.
  *
- * Nothing that a worker meets is an error there.  What it cannot take, be it a NaN, a
- * geometry of the wrong type, or one that is larger than the memory of a worker,
- * it leaves to the leader, with all that follows in the piece.  The leader comes to
- * it in order and reads it as if there were no workers: so the error, if it is
- * one, is that of the first bad row, with the same words.  (An error that
- * PostgreSQL raises, of a value that has no float8, say, comes as it does from
- * any parallel worker: from whichever row was first read.)
+ * A queue holds a few messages, so shared memory is a few hundred kB a worker,
+ * whatever the size of the table.  A worker whose queue is full waits.  Nobody waits
+ * for ever: the leader wants the oldest piece, and empties the queue of its worker.
+ * While that piece is not there, the leader reads a later one, into memory of its own.
+ *
+ * A worker raises no error of ours.  What it cannot take (a NaN, a geometry of the
+ * wrong type, or one that is larger than a worker's memory) it leaves to the leader,
+ * with all that follows in the piece.  The leader comes to it in order and reads it as
+ * if there were no workers.  So the error, if it is one, is that of the first bad row,
+ * in the same words.  (PostgreSQL's own errors, of a value that has no float8, say,
+ * come as from any parallel worker: of whichever row was read first.)
  *
  * Snapshot, combo command ids, user and settings come to the workers as to those of
  * any parallel query.  A worker opens its own scan of the heap, which takes the
  * predicate lock of a serializable transaction in the leader's name.
  *
- * How many workers: as many as the planner would give to a scan of that table, its
- * TOAST counted in, where that is worth it; and what is launched of them.  With
+ * There are as many workers as the planner would give to a scan of that table, its
+ * TOAST included, where that is worth it, or fewer where fewer can be launched.  With
  * none the leader reads all.
  *
  * This file decides how many, and makes their shared memory.  reader_pieces.c cuts the
@@ -78,9 +77,9 @@ toast_blocks(Relation rel)
 }
 
 /*
- * As many as the planner would want for a scan of the table; none where what they
- * save is less than what starting them costs, in the planner's numbers.  To read a
- * row here costs half of what it costs the executor (measured).
+ * As many as the planner would want for a scan of the table; none where they save less
+ * than it costs to start them, in the planner's numbers.  A row that is read here costs
+ * half of what it costs the executor (measured).
  */
 static int
 wanted_workers(const rb_source *source, Relation rel, double blocks, double toast)

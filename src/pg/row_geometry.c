@@ -2,8 +2,8 @@
  * row_geometry.c
  *	  A row whose object is one value: a geometry, or a box of another type.
  *
- * A geometry is decoded from its own bytes (src/core/geometry.c).  Where these are
- * of a form not known there, the type's own ST_AsEWKB is asked.
+ * A geometry is decoded from its own bytes (src/core/geometry.c).  Where these are of
+ * a form that is not known there, the type's own ST_AsEWKB makes others of it.
  */
 #include "rb_receiver.h"
 
@@ -56,7 +56,7 @@ find_as_ewkb(rb_receiver *r)
 	return true;
 }
 
-/* of a geometry that is not even looked at apart: decoded it would be too much for a worker */
+/* where rows are received apart, a larger geometry is refused unread: a worker has no room for it */
 #define RB_APART_BYTES ((Size) 12 << 20)
 
 /*
@@ -124,23 +124,22 @@ rb_receive_geometry(rb_receiver *r, Datum value, int64 id)
 		return false;
 	old = MemoryContextSwitchTo(r->row_context);
 	fault = read_geometry(r, value, &info);
-	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z))
-	{
-		if (rb_space_settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id))
-			fault = read_geometry(r, value, &info);
-	}
+	/* it was read as a box of the other number of dimensions: is its own that of the join? */
+	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z) &&
+		rb_space_settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id))
+		fault = read_geometry(r, value, &info);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
 	if (fault != RB_GEOMETRY_OK)
 		return rb_refuse_geometry(r, id, fault, &info);
-	/* an EMPTY geometry is skipped with its SRID */
+	/* an EMPTY geometry is skipped, and its SRID does not matter */
 	if (b->nparts == b->row_start)
 		return true;
 	return rb_space_check_srid(r, info.srid, info.type, id) &&
 		   (!r->boxes || rb_space_settle_dims(r, b->kind == RB_BOX2 ? 2 : 3, false, id));
 }
 
-/* a value of a type of boxes */
+/* a value whose type is one of boxes (boxes.c) */
 bool
 rb_receive_box(rb_receiver *r, Datum value, int64 id)
 {
