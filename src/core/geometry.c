@@ -9,8 +9,8 @@
  *
  * so one loop reads both: `pending` geometries are still to come, each node takes
  * one off and puts its children on.  No recursion, no depth limit, no stack to
- * overflow; that a TIN holds nothing but triangles is nobody's worry here, every
- * leaf is judged by itself.
+ * overflow.  Whether a collection may hold what is in it (a TIN: triangles) is not
+ * asked: every leaf is judged by itself.
  *
  * Serialized form, version 2 (PostGIS 3), behind the varlena header:
  *
@@ -83,7 +83,7 @@ typedef struct reader
 	bool has_z;
 	int dims;       /* doubles per point: 2, 3 or 4 */
 	uint32_t first; /* the geometry's first part, if it has one */
-	uint32_t quiet; /* nodes, rings and points since the builder was polled */
+	uint32_t quiet; /* nodes, rings and points since should_stop was asked */
 	rb_builder *b;
 	rb_geometry_info *info;
 	rb_error *error;
@@ -97,8 +97,8 @@ typedef struct line
 } line;
 
 /*
- * What a kind does with a line, or with one ring of a leaf of that type: nrings of
- * them there are (1 for a line).  None is empty.
+ * What a kind does with a line, or with one ring of a leaf of that type, which has
+ * nrings of them (a line: 1).  It is never empty.
  */
 typedef rb_geometry_fault (*taker)(reader *r, uint32_t type, uint32_t nrings, line ring);
 
@@ -163,17 +163,17 @@ all_finite(const double *x, int n)
 /* ---- leaves ---- */
 
 /* so many points take a millisecond at most; nodes and rings count as one each, empty or not */
-#define RB_POLL_POINTS ((uint32_t) 1 << 16)
+#define RB_QUIET_POINTS ((uint32_t) 1 << 16)
 
-static inline void
-poll_caller(reader *r, uint32_t work)
+/* so much work was done: does the builder's owner want to stop? */
+static inline bool
+is_stopped(reader *r, uint32_t work)
 {
 	r->quiet += work;
-	if (r->quiet < RB_POLL_POINTS)
-		return;
+	if (r->quiet < RB_QUIET_POINTS)
+		return false;
 	r->quiet = 0;
-	if (r->b->poll != NULL)
-		r->b->poll();
+	return r->b->should_stop != NULL && r->b->should_stop();
 }
 
 /* a triangle, or a polygon of three corners, with Z: four points, the last is the first */
@@ -232,8 +232,8 @@ take_line(reader *r, line points, int n)
 	{
 		if (i > 1)
 			memcpy(to, to - n, (size_t) n * sizeof(double));
-		if (i % RB_POLL_POINTS == 0)
-			poll_caller(r, RB_POLL_POINTS);
+		if (i % RB_QUIET_POINTS == 0 && is_stopped(r, RB_QUIET_POINTS))
+			return RB_GEOMETRY_STOPPED;
 		read_point(r, &points, i, n, to + n);
 		if (!all_finite(to + n, n))
 			return RB_GEOMETRY_NOT_FINITE;
@@ -290,8 +290,8 @@ take_box(reader *r, uint32_t type, line points, int n)
 	{
 		double x[3];
 
-		if (i % RB_POLL_POINTS == RB_POLL_POINTS - 1)
-			poll_caller(r, RB_POLL_POINTS);
+		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
+			return RB_GEOMETRY_STOPPED;
 		read_point(r, &points, i, n, x);
 		if (!all_finite(x, n))
 			return RB_GEOMETRY_NOT_FINITE;
@@ -348,13 +348,14 @@ pass_points(reader *r, uint32_t n, line *ring)
 	return true;
 }
 
-/* hand a line or ring to the kind's taker; an empty one is nothing at all */
+/* hands a line or ring to the kind's taker; an empty one is skipped */
 static rb_geometry_fault
 take(reader *r, uint32_t type, uint32_t nrings, line ring)
 {
 	rb_geometry_fault fault;
 
-	poll_caller(r, 1 + ring.npoints % RB_POLL_POINTS);
+	if (is_stopped(r, 1 + ring.npoints % RB_QUIET_POINTS))
+		return RB_GEOMETRY_STOPPED;
 	if (ring.npoints == 0)
 		return RB_GEOMETRY_OK;
 	fault = takers[r->b->kind](r, type, nrings, ring);
@@ -422,7 +423,8 @@ read_serialized(reader *r)
 		count = word(r->at + 4, r->swap);
 		r->at += 8;
 		pending--;
-		poll_caller(r, 1);
+		if (is_stopped(r, 1))
+			return RB_GEOMETRY_STOPPED;
 		if (type == 0 || type > TYPE_TIN)
 			return outermost ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_MALFORMED;
 		if (outermost)
@@ -446,7 +448,7 @@ read_serialized(reader *r)
 	return r->at == r->end ? RB_GEOMETRY_OK : RB_GEOMETRY_MALFORMED;
 }
 
-/* what is common to both readers: nothing stays of a geometry with a fault */
+/* both forms: nothing stays of a geometry that is not read to its end */
 static rb_geometry_fault
 guarded(reader *r, rb_geometry_fault (*read)(reader *))
 {
@@ -510,7 +512,7 @@ little_endian(void)
 	return *(const uint8_t *) &one == 1;
 }
 
-/* its numbers part ways with PostGIS's own from 13 on */
+/* from 13 on its numbers differ from PostGIS's own */
 static uint32_t
 type_of_wkb(uint32_t wkb)
 {
@@ -610,7 +612,8 @@ read_ewkb(reader *r)
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 		pending--;
-		poll_caller(r, 1);
+		if (is_stopped(r, 1))
+			return RB_GEOMETRY_STOPPED;
 		if (outermost)
 			r->info->type = type;
 		outermost = false;

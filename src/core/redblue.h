@@ -168,11 +168,10 @@ typedef struct rb_builder
 	size_t ids_cap;
 	size_t row_of_cap;
 	/*
-	 * Called now and then while one row's geometry is read, which may take seconds;
-	 * NULL: not.  It may leave by longjmp, as nothing is held here; the row is then
-	 * still under construction.
+	 * Asked now and then while one geometry is read, which may take seconds.  After
+	 * true reading ends with RB_GEOMETRY_STOPPED.  NULL: it is not asked.
 	 */
-	void (*poll)(void);
+	bool (*should_stop)(void);
 } rb_builder;
 
 extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
@@ -229,7 +228,8 @@ typedef enum rb_geometry_fault
 	RB_GEOMETRY_HOLE,       /* a face has inner rings */
 	RB_GEOMETRY_NOT_CLOSED, /* a ring does not end where it starts */
 	RB_GEOMETRY_NOT_FINITE, /* NaN or infinity among the coordinates */
-	RB_GEOMETRY_NO_MEMORY   /* see the rb_error */
+	RB_GEOMETRY_NO_MEMORY,  /* see the rb_error */
+	RB_GEOMETRY_STOPPED     /* the builder's should_stop said so; nothing is wrong with the bytes */
 } rb_geometry_fault;
 
 typedef struct rb_geometry_info

@@ -2,7 +2,7 @@
  * boxes.c
  *	  Types whose values are boxes: PostGIS's box3d and box2d, contrib's cube.
  *
- * None of them is known when redblue is compiled, so each is recognised by its
+ * Their headers are not there when redblue is compiled.  So each is recognised by its
  * name and the extension that owns it, and read from the bytes of its values:
  *
  *		box3d	low x y z, high x y z, SRID		52 bytes

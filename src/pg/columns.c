@@ -81,14 +81,14 @@ list_coordinates(rb_kind kind)
 	return list.data;
 }
 
-/* what a column may hold instead of numbers */
+/* the types of a column that holds whole objects, for messages */
 static const char *
 geometry_types(rb_kind kind)
 {
 	return kind == RB_BOX3 ? "geometry, box3d, box2d or cube" : "geometry";
 }
 
-/* how the caller can name another column, or nothing where the text decides */
+/* where the caller can name another column: in the text of a query, or in the call */
 static int
 hint_name(const rb_source *source, const char *what, const char *example)
 {
@@ -199,7 +199,7 @@ find_geometry(TupleDesc desc, const rb_source *source)
 	return only;
 }
 
-/* the coordinate columns of that kind: how many are there; *missing is the first that is not */
+/* looks for the columns of that kind: how many there are; *missing: the first that is not there */
 static int
 find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind kind,
 		   const char **missing)
@@ -219,7 +219,7 @@ find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind
 	return found;
 }
 
-/* the coordinate columns: true when all are there */
+/* the coordinate columns of the source's kind: are all there? */
 static bool
 find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, int *found,
 				 const char **missing)
@@ -227,7 +227,7 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 	rb_kind kind = source->kind;
 
 	*found = find_names(columns, desc, source, kind, missing);
-	/* four of six, and those that make a box in the plane */
+	/* the four of these six names that make a box in the plane */
 	if (kind == RB_BOX3 && *found == 4 && columns->coord[2].attno == 0 &&
 		columns->coord[5].attno == 0)
 		find_names(columns, desc, source, RB_BOX2, missing);

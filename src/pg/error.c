@@ -7,17 +7,6 @@
  */
 #include "rb_pg.h"
 
-/* what a kind reads geometry from, for messages */
-static const char *const accepted[RB_KINDS] = {
-	[RB_TRIANGLE3] = ("Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, "
-					  "or GeometryCollection of these, all with Z"),
-	[RB_SEGMENT3] = "LineString, MultiLineString, or GeometryCollection of these, all with Z",
-	[RB_SEGMENT2] =
-		"LineString, MultiLineString, Polygon, MultiPolygon, or GeometryCollection of these",
-	[RB_BOX3] = "any without curves",
-	[RB_BOX2] = "any without curves",
-};
-
 /* bytes as a person reads them: never two different numbers with the same text */
 static char *
 size_text(uint64 bytes)
@@ -107,76 +96,4 @@ rb_memory_open(const char *function, uint64 limit)
 	if (memory == NULL)
 		rb_raise(function, RB_OUT_OF_MEMORY, &error);
 	return memory;
-}
-
-void
-rb_raise_geometry(const rb_source *source, const char *column, int64 id, rb_geometry_fault fault,
-				  const rb_geometry_info *info, const rb_error *error)
-{
-	const char *where = psprintf("column \"%s\" of %s, id " INT64_FORMAT, column, source->side, id);
-	const char *function = source->function;
-
-	switch (fault)
-	{
-		case RB_GEOMETRY_NO_MEMORY:
-			rb_raise(function, error->status, error);
-			break;
-		case RB_GEOMETRY_WRONG_TYPE:
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("%s: unexpected geometry type %s in %s", function,
-							rb_geometry_type_name(info->bad_type), where),
-					 info->type == info->bad_type
-						 ? 0
-						 : errdetail("It is a part of a %s.", rb_geometry_type_name(info->type)),
-					 errhint("Accepted: %s.", accepted[source->kind])));
-			break;
-		case RB_GEOMETRY_NO_Z:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: geometry without Z in %s", function, where),
-					 errdetail("A join in three dimensions needs the height of every corner."),
-					 errhint("Use ST_Force3D(geom, z).")));
-			break;
-		case RB_GEOMETRY_CURVE:
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("%s: %s in %s", function, rb_geometry_type_name(info->bad_type), where),
-					 errdetail("Curves are not read."),
-					 errhint("Use ST_CurveToLine(geom), whose pieces are straight.")));
-			break;
-		case RB_GEOMETRY_CORNERS:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: face of %u corners in %s", function, info->corners, where),
-							errdetail("A face must be a triangle."),
-							info->corners > 3 ? errhint("Use ST_Tesselate(geom) of the extension "
-														"postgis_sfcgal.")
-											  : 0));
-			break;
-		case RB_GEOMETRY_HOLE:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: face with a hole in %s", function, where),
-							errdetail("A face must be a triangle."),
-							errhint("Use ST_Tesselate(geom) of the extension postgis_sfcgal.")));
-			break;
-		case RB_GEOMETRY_NOT_CLOSED:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: ring that is not closed in %s", function, where),
-					 errdetail("The last point of a ring must equal its first, Z included.")));
-			break;
-		case RB_GEOMETRY_NOT_FINITE:
-			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-							errmsg("%s: NaN or infinite coordinate in %s", function, where)));
-			break;
-		case RB_GEOMETRY_UNKNOWN:
-			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: geometry of an unknown form in %s", function, where),
-							errdetail("Neither its bytes nor its EWKB are understood.")));
-			break;
-		default:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-							errmsg("%s: malformed geometry bytes in %s", function, where)));
-	}
-	pg_unreachable();
 }

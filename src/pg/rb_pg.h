@@ -210,12 +210,9 @@ extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source
 /* the column names of a kind's coordinates */
 extern const char *rb_coordinate_name(rb_kind kind, int i);
 
-/* ---- receiver.c: rows become objects ---- */
+/* ---- space.c: one SRID, one number of dimensions ---- */
 
-/*
- * All geometries of one join have one SRID, all its boxes one number of
- * dimensions: the first ones seen, and where.
- */
+/* what the first row that has an SRID, or dimensions, says for all rows of a join */
 typedef struct rb_space
 {
 	bool srid_known;
@@ -230,35 +227,56 @@ typedef struct rb_space
 	int64 dims_id;
 } rb_space;
 
+/* ---- receiver.c: rows become objects (inside it: rb_receiver.h) ---- */
+
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_space *space);
 
-/* reads a row from the bytes of its tuple; false when it must come in a slot */
-extern bool rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
-
-/* are values taken apart, so that a row can be large? */
+/* are values decoded, so that one row can become large? */
 extern bool rb_receiver_decodes(DestReceiver *self);
 
-/* rows that were received apart from the others, to be put behind them later */
-typedef struct rb_chunk
+/* ---- row_raw.c: a row from the bytes of its tuple ---- */
+
+typedef enum rb_received
 {
-	uint64 rows;    /* those without a part included */
-	uint64 skipped; /* of these */
+	RB_ROW_TAKEN,
+	RB_ROW_REFUSED, /* only where rows are received apart */
+	RB_ROW_UNREAD   /* these bytes are not enough: it must come in a slot */
+} rb_received;
+
+extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
+
+/* ---- rows_apart.c: rows received apart from the others, to be put behind them later ---- */
+
+typedef struct rb_rows
+{
+	uint64 received; /* those without a part included */
+	uint64 skipped;  /* of these */
 	uint32 nparts;
 	uint32 nrows;
 	const double *coords;
 	const int64 *ids;
 	const uint32 *ends; /* see rb_builder_append */
-	rb_space space;     /* as its first part has it */
-} rb_chunk;
+	rb_space space;     /* as the first part has it */
+} rb_rows;
 
+/* what comes goes there, behind so many rows; tells how many there were before it */
 extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
 							  uint64 rows);
-extern void rb_receiver_refuse_to(DestReceiver *self, sigjmp_buf *refusal);
-extern void rb_receiver_refuse(DestReceiver *self);
-extern void rb_receiver_begin_chunk(DestReceiver *self);
-extern void rb_receiver_end_chunk(DestReceiver *self, rb_chunk *chunk);
-extern void rb_receive_chunk(DestReceiver *self, const rb_chunk *chunk);
+
+/* from now on, are rows that cannot be taken refused, or errors? */
+extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
+extern void rb_receiver_begin_rows(DestReceiver *self);
+
+/* what has been received since (the counts and the space); a refused row is dropped */
+extern void rb_receiver_end_rows(DestReceiver *self, rb_rows *rows);
+
+/* the arrays of n parts of the builder, from this part and row on; ends has room for theirs */
+extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends,
+						  rb_rows *rows);
+
+/* puts rows that were received apart behind those that are there */
+extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
 
 /* ---- heap.c: plain tables, past the executor ---- */
 
@@ -270,8 +288,8 @@ typedef struct rb_heap
 	struct TupleTableSlot *slot;
 	BlockNumber block; /* where reading is: the next tuple */
 	int at;            /* of those of that page that the snapshot sees */
-	/* called after a tuple, with the next one current */
-	void (*after)(struct rb_heap *heap);
+	/* called after a tuple, with the next one current: is it to be read? */
+	bool (*after)(struct rb_heap *heap);
 	void *arg;
 } rb_heap;
 
@@ -279,7 +297,7 @@ extern bool rb_heap_readable(Relation rel);
 extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
 extern void rb_heap_end(rb_heap *heap);
 extern BlockNumber rb_heap_blocks(const rb_heap *heap);
-extern void rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
+extern bool rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
 extern void rb_heap_all(rb_heap *heap);
 
 /* ---- readers.c: the same, by several processes ---- */
@@ -324,8 +342,6 @@ extern void rb_run_close(rb_run *run);
 /* when the library is loaded: what is to happen at the end of each transaction */
 extern void rb_run_install(void);
 
-/* what a builder asks while it decodes one long value (rb_builder.poll) */
-extern void rb_look_for_interrupts(void);
 
 extern double rb_clock_ms(void);
 
@@ -372,8 +388,5 @@ extern Datum redblue_support(PG_FUNCTION_ARGS);
 extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
-pg_noreturn extern void rb_raise_geometry(const rb_source *source, const char *column, int64 id,
-										  rb_geometry_fault fault, const rb_geometry_info *info,
-										  const rb_error *error);
 
 #endif /* RB_PG_H */

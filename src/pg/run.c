@@ -128,13 +128,6 @@ run_query(const rb_source *source, DestReceiver *receiver)
 	PG_END_TRY();
 }
 
-/* a single geometry may take long */
-void
-rb_look_for_interrupts(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
 static void
 read_side(rb_run *run, int side, const rb_source *source, rb_builder *builder, rb_space *space)
 {
@@ -148,7 +141,6 @@ read_side(rb_run *run, int side, const rb_source *source, rb_builder *builder, r
 
 	rb_builder_init(builder, run->memory, source->kind);
 	receiver = rb_receiver_create(source, builder, space);
-	builder->poll = rb_look_for_interrupts;
 	if (OidIsValid(source->heap))
 		run->workers[side] = rb_read_table(source, receiver, builder, space);
 	else if (source->query)

@@ -8,7 +8,7 @@
  * which the caller may read only some columns, are asked for just the columns
  * that are needed.
  *
- * A plain table is read without the SELECT (heap.c); it says what would be read.
+ * A plain table is read without its SELECT (heap.c), which then only stands in messages.
  *
  * A query is taken as it is, after a look at its parse tree: one SELECT that
  * writes nothing and locks nothing.  What passes runs as the caller, read-only.
@@ -27,7 +27,7 @@
 
 /* ---- tables ---- */
 
-/* a column that is both an id and a coordinate is wanted once */
+/* once: a column may be both the id and a coordinate */
 static void
 append_column(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appended)
 {
@@ -92,7 +92,7 @@ typedef struct query_check
 	const char *text;
 } query_check;
 
-/* a position in the text is no position in the statement around it */
+/* an error's position is one in this text, not in the statement around it */
 static void
 locate_error(void *arg)
 {

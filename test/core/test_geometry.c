@@ -10,7 +10,6 @@
 #include "redblue.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <string.h>
 
 /* ---- writing geometries ---- */
@@ -870,19 +869,17 @@ slices(void)
 	}
 }
 
-static int polls;
-static jmp_buf leave;
+static int questions;
 
-static void
-count_polls(void)
+static bool
+stop_at_third(void)
 {
-	if (++polls == 3)
-		longjmp(leave, 1);
+	return ++questions == 3;
 }
 
-/* a long geometry asks now and then whether to go on, and may be left there */
+/* a long geometry asks now and then whether to stop, and then nothing of it is left */
 static void
-polled(void)
+stopped(void)
 {
 	const uint32_t points = 400000;
 	size_t len = 4 + 16 + (size_t) points * 3 * sizeof(double);
@@ -891,12 +888,11 @@ polled(void)
 	rb_geometry_info info;
 	rb_error error;
 
-	for (volatile int kind = 0; kind < 3; kind++) /* survives the jump */
+	for (int kind = 0; kind < 3; kind++)
 	{
 		static const rb_kind kinds[] = {RB_TRIANGLE3, RB_SEGMENT3, RB_BOX3};
-		volatile int round = 0;
 		uint32_t head[4] = {2, points, 0, 0};
-		volatile size_t used = 4 + 8 + (size_t) points * 3 * sizeof(double);
+		size_t used = 4 + 8 + (size_t) points * 3 * sizeof(double);
 
 		memset(bytes, 0, len);
 		bytes[3] = 0x41;
@@ -921,20 +917,16 @@ polled(void)
 		memset(b.coords, 0, 9 * sizeof(double));
 		b.nparts = 1;
 		CHECK(rb_builder_end_row(&b, 1, &error) == RB_OK, "end of row");
-		b.poll = count_polls;
-		polls = 0;
-		if (setjmp(leave) == 0)
-		{
-			rb_geometry_read_serialized(&b, bytes, used, &info, &error);
-			CHECK(false, "kind %d: %d polls", kind, polls);
-		}
-		/* what was half read goes, the rest is whole */
-		rb_builder_drop_row(&b);
+		b.should_stop = stop_at_third;
+		questions = 0;
+		CHECK(rb_geometry_read_serialized(&b, bytes, used, &info, &error) == RB_GEOMETRY_STOPPED &&
+				  questions == 3,
+			  "kind %d: %d questions", kind, questions);
+		/* what was half read is gone, the row before it is whole */
 		CHECK(b.nparts == 1 && b.nrows == 1, "%u parts, %u rows", b.nparts, b.nrows);
-		round = polls;
 		CHECK(rb_geometry_read_serialized(&b, bytes, used, &info, &error) == RB_GEOMETRY_OK,
 			  "kind %d", kind);
-		CHECK(polls >= round + 3 && polls < round + 12, "kind %d: %d polls", kind, polls);
+		CHECK(questions >= 3 + 3 && questions < 3 + 12, "kind %d: %d questions", kind, questions);
 		CHECK(rb_builder_end_row(&b, 2, &error) == RB_OK && b.nrows == 2, "%u rows", b.nrows);
 		rb_builder_free(&b);
 	}
@@ -952,9 +944,12 @@ write_hollow(uint8_t *to, const void *head, size_t head_len, const void *part, s
 	return head_len + (size_t) n * part_len;
 }
 
+typedef rb_geometry_fault (*geometry_reader)(rb_builder *b, const uint8_t *bytes, size_t len,
+											 rb_geometry_info *info, rb_error *error);
+
 /* so does one that is long without a single point */
 static void
-polled_hollow(void)
+stopped_hollow(void)
 {
 	enum
 	{
@@ -967,12 +962,12 @@ polled_hollow(void)
 	rb_geometry_info info;
 	rb_error error;
 
-	for (volatile int form = 0; form < 2; form++)
-		for (volatile int i = 0; i < 4; i++)
+	for (int form = 0; form < 2; form++)
+		for (int i = 0; i < 4; i++)
 		{
-			const volatile uint32_t type = types[i] == 0 ? 3 : 7;
-			volatile size_t len;
-			volatile int round = 0;
+			geometry_reader read = form == 0 ? rb_geometry_read_serialized : rb_geometry_read_ewkb;
+			const uint32_t type = types[i] == 0 ? 3 : 7;
+			size_t len;
 
 			if (form == 0)
 			{
@@ -997,21 +992,15 @@ polled_hollow(void)
 									: write_hollow(bytes, head, sizeof head, node, 9, N);
 			}
 			rb_builder_init(&b, memory, RB_SEGMENT2);
-			b.poll = count_polls;
-			polls = 0;
-			if (setjmp(leave) == 0)
-			{
-				(void) (form == 0 ? rb_geometry_read_serialized
-								  : rb_geometry_read_ewkb)(&b, bytes, len, &info, &error);
-				CHECK(false, "form %d, type %u: %d polls", form, types[i], polls);
-			}
-			rb_builder_drop_row(&b);
-			round = polls;
-			CHECK((form == 0 ? rb_geometry_read_serialized : rb_geometry_read_ewkb)(
-					  &b, bytes, len, &info, &error) == RB_GEOMETRY_OK,
-				  "form %d, type %u", form, types[i]);
-			CHECK(polls >= round + 3 && polls < round + 12, "form %d, type %u: %d polls", form,
-				  types[i], polls);
+			b.should_stop = stop_at_third;
+			questions = 0;
+			CHECK(read(&b, bytes, len, &info, &error) == RB_GEOMETRY_STOPPED && questions == 3,
+				  "form %d, type %u: %d questions", form, types[i], questions);
+			CHECK(b.nparts == 0, "%u parts", b.nparts);
+			CHECK(read(&b, bytes, len, &info, &error) == RB_GEOMETRY_OK, "form %d, type %u", form,
+				  types[i]);
+			CHECK(questions >= 3 + 3 && questions < 3 + 12, "form %d, type %u: %d questions", form,
+				  types[i], questions);
 			CHECK(b.nparts == 0, "%u parts", b.nparts);
 			rb_builder_free(&b);
 		}
@@ -1032,8 +1021,8 @@ main(void)
 	CHECK_RUN(rows);
 	CHECK_RUN(limits);
 	CHECK_RUN(slices);
-	CHECK_RUN(polled);
-	CHECK_RUN(polled_hollow);
+	CHECK_RUN(stopped);
+	CHECK_RUN(stopped_hollow);
 	rb_memory_destroy(memory);
 	return check_done();
 }
