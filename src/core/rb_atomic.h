@@ -19,8 +19,8 @@
 #ifndef RB_ATOMIC_H
 #define RB_ATOMIC_H
 
-#define rb_get(p) __atomic_load_n(p, __ATOMIC_RELAXED)
-#define rb_set(p, x) __atomic_store_n(p, x, __ATOMIC_RELAXED)
+#define rb_load(p) __atomic_load_n(p, __ATOMIC_RELAXED)
+#define rb_store(p, x) __atomic_store_n(p, x, __ATOMIC_RELAXED)
 
 /* these return what was there before */
 #define rb_add(p, x) __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
@@ -30,7 +30,7 @@
 /* one holder less: what any of them did is done for the last one, who is told 1 */
 #define rb_drop(p) __atomic_fetch_sub(p, 1, __ATOMIC_ACQ_REL)
 /* sets *p to x if it is *old; if not, *old becomes what is there.  Returns whether it was set */
-#define rb_set_if(p, old, x) \
+#define rb_store_if(p, old, x) \
 	__atomic_compare_exchange_n(p, old, x, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 
 #define rb_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)

@@ -43,7 +43,7 @@ rb_cpu_fail(rb_cpu *c, rb_status status)
 
 	if (status == RB_OK)
 		return;
-	rb_set_if(&c->status, &ok, (int) status);
+	rb_store_if(&c->status, &ok, (int) status);
 	rb_or(&c->ctx->stop, RB_STOP_FAILED);
 }
 

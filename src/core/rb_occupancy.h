@@ -54,7 +54,7 @@ rb_occupancy_mark(const rb_occupancy *b, const rb_range *r)
 				uint64_t mask = rb_occupancy_mask(w, from, to);
 
 				/* nearly all are marked already */
-				if ((rb_get(&b->word[w]) & mask) != mask)
+				if ((rb_load(&b->word[w]) & mask) != mask)
 					rb_or(&b->word[w], mask);
 			}
 		}

@@ -127,7 +127,7 @@ put_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 	if (status == RB_OK && n > 0)
 		status = p->sink->put(p->sink->user, pairs, n);
 	if (status != RB_OK)
-		rb_set(&p->status, (int) status);
+		rb_store(&p->status, (int) status);
 }
 
 static rb_status

@@ -335,15 +335,15 @@ extern void rb_context_stop(rb_context *ctx);
 static inline bool
 rb_should_stop(const rb_context *ctx)
 {
-	return rb_get(&ctx->stop) != 0;
+	return rb_load(&ctx->stop) != 0;
 }
 
 static inline void
 rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
 {
-	rb_set(&ctx->stage, (int) stage);
-	rb_set(&ctx->done, done);
-	rb_set(&ctx->total, total);
+	rb_store(&ctx->stage, (int) stage);
+	rb_store(&ctx->done, done);
+	rb_store(&ctx->total, total);
 }
 
 /* fill ctx->error (the first failure wins; thread-safe), have all stop, and return the status */

@@ -169,7 +169,7 @@ visit(rb_thread *me, void *arg, uint64_t node, uint64_t to)
 
 	/* all that is below is done */
 	for (uint64_t child = FAN * node + 1; child <= FAN * node + FAN && child < t->nodes; child++)
-		if (rb_get(&t->seen[child]) != 2)
+		if (rb_load(&t->seen[child]) != 2)
 			rb_add(&t->wrong, 1);
 	if (i != rb_thread_number(me) || t->deep[i] != deep + 1)
 		rb_add(&t->wrong, 1);
@@ -211,7 +211,7 @@ meet_the_others(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) from, (void) to;
 	rb_add(there, 1);
-	for (int ms = 0; rb_get(there) < rb_team_threads(me); ms++)
+	for (int ms = 0; rb_load(there) < rb_team_threads(me); ms++)
 	{
 		if (ms == 20000)
 		{

@@ -56,7 +56,7 @@ refuse(int sort)
 {
 	long call;
 
-	if (!rb_get(&armed))
+	if (!rb_load(&armed))
 		return false;
 	call = rb_add(&calls, 1);
 	if (call != until && !(for_good && call > until))
@@ -424,16 +424,16 @@ run_refused(const scene *s, const answer *truth, long k, bool from_then_on, long
 
 	/* no block may come from an earlier run */
 	rb_memory_trim(0);
-	before = rb_get(&mapped);
+	before = rb_load(&mapped);
 	memset(refused, 0, sizeof(refused));
 	calls = 0;
 	until = k;
 	for_good = from_then_on;
-	rb_set(&armed, 1);
+	rb_store(&armed, 1);
 	memory = rb_memory_create((uint64_t) 1 << 32);
 	if (memory != NULL)
 		a = s->run(memory, s);
-	rb_set(&armed, 0);
+	rb_store(&armed, 0);
 
 	hits = refused[HEAP] + refused[MAP] + refused[THREAD];
 	if (a.status == RB_OK)
@@ -453,8 +453,8 @@ run_refused(const scene *s, const answer *truth, long k, bool from_then_on, long
 			  (unsigned long) rb_memory_used(memory));
 	rb_memory_destroy(memory);
 	rb_memory_trim(0);
-	CHECK(rb_get(&mapped) == before, "%s, call %ld: %ld bytes mapped", s->name, k,
-		  rb_get(&mapped) - before);
+	CHECK(rb_load(&mapped) == before, "%s, call %ld: %ld bytes mapped", s->name, k,
+		  rb_load(&mapped) - before);
 	for (int sort = 0; sort < SORTS; sort++)
 		total[sort] += refused[sort];
 	return hits > 0;
