@@ -21,7 +21,7 @@
  * That is asked for the few pairs that overlap and not for the many that do not, and
  * the owner for 32 pairs at once: the inner loop is six comparisons and a bit.
  */
-#include "items.cuh"
+#include "take.cuh"
 
 #define WARPS 4
 #define THREADS (32 * WARPS)
@@ -38,7 +38,7 @@ typedef struct rb_box_tiles
 {
 	float4 lo[2][RB_TILE_F];         /* w is nothing */
 	float4 hi[2][RB_TILE_F];         /* in w the entry */
-	uint32_t elsewhere[2][WORDS][3]; /* items.cuh */
+	uint32_t elsewhere[2][WORDS][3]; /* take.cuh */
 	uint32_t bits[RB_TILE_F][WORDS]; /* by red: which blue it meets */
 	uint32_t scan[WARPS];
 	rb_count at; /* where the item's output goes */

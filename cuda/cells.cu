@@ -29,7 +29,7 @@
  * Room in the pool is reserved for all pairs of an item before it is taken
  * (rb_pool); a block that gets none leaves the rest to the next launch.
  */
-#include "items.cuh"
+#include "take.cuh"
 
 #ifndef RB_WARPS
 #define RB_WARPS 4

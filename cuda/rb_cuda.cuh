@@ -4,9 +4,9 @@
  *
  * A join on the device (device.cu, backend.cu), from coordinates to pairs:
  *
- *	  upload -> bounds -> plan -> count -> scan -> fill -> work items		grid.cu
+ *	  upload -> bounds -> plan -> count -> scan -> fill -> work items		level.cu, level.cuh
  *	  work item -> tiles -> boxes -> candidates -> float test				cells.cu
-	  or, where no triangle meets a triangle: candidates at once			boxes.cu
+ *	  or, where no triangle meets a triangle: candidates at once			boxes.cu
  *	                                  |yes            |not sure
  *	                                  v               v
  *	                                pairs <- double, integers, expansions	filters.cu, exact.cu
@@ -184,7 +184,7 @@ typedef rb_status (*rb_consume)(rb_run *run, void *arg, const void *bytes, size_
 extern rb_status rb_download(rb_run *run, const void *from, size_t bytes, size_t element,
 							 rb_consume consume, void *arg);
 
-/* ---- grid.cu: nodes, their grids, work items ---- */
+/* ---- level.cu: nodes, their grids, work items ---- */
 
 /* one side of a join on the device */
 typedef struct rb_side
@@ -299,7 +299,7 @@ extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_c
 
 /*
  * Where pairs go.  A block reserves room for all that a work item can give before it
- * takes it, and gives back what it did not use (items.cuh): hits + doubts never
+ * takes it, and gives back what it did not use (take.cuh): hits + doubts never
  * exceed the capacity of either array, nor records theirs.
  */
 typedef struct rb_pool

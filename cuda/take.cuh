@@ -1,5 +1,5 @@
 /*
- * items.cuh
+ * take.cuh
  *	  How a block of threads comes by work: the same for triangles (cells.cu) and for
  *	  everything else (boxes.cu).
  *
@@ -8,8 +8,8 @@
  * gives back what the item did not use; a block that gets no room leaves the rest to
  * the next launch.  So nothing is ever lost or done twice.
  */
-#ifndef RB_ITEMS_CUH
-#define RB_ITEMS_CUH
+#ifndef RB_TAKE_CUH
+#define RB_TAKE_CUH
 
 #include "rb_cuda.cuh"
 
@@ -76,4 +76,4 @@ elsewhere(const uint32_t word[3], uint32_t red_entry)
 	return bits;
 }
 
-#endif /* RB_ITEMS_CUH */
+#endif /* RB_TAKE_CUH */
