@@ -49,12 +49,12 @@ extern void rb_device_check(const char *why);
 /* closes it now, if no join has it */
 extern void rb_device_release(void);
 
-/* ---- memory.cu: what a join holds of the device, and what is kept between joins ---- */
+/* ---- queue.cu: streams, events, pinned pieces; what a join has of them; time and waiting ---- */
 
 #define RB_SLOTS 4 /* pieces of pinned memory through which bytes go */
 #define RB_SLOT_BYTES ((size_t) 16 << 20)
 #define RB_MARKS 32
-#define RB_BLOCKS 48 /* allocations of a join */
+#define RB_BLOCKS 48 /* allocations of a join (memory.cu) */
 
 /* begin, the ends of two kernels, all told; begin and end of the exact signs */
 #define RB_LAUNCH_EVENTS 6
@@ -144,18 +144,6 @@ extern rb_status rb_lane_take(rb_run *run);
 extern void rb_lane_give(rb_run *run, bool healthy);
 extern void rb_lanes_release(void);
 
-/* all that a join may hope for: what is free, and what this process's pool has idle */
-extern uint64_t rb_device_budget(rb_run *run);
-
-/*
- * Device memory within run->budget.  RB_DEVICE_FULL without an error in the
- * context: the caller may try with less.  Freed by rb_device_free or, all of it,
- * by rb_device_free_all.
- */
-extern rb_status rb_device_alloc(rb_run *run, void **block, uint64_t bytes);
-extern void rb_device_free(rb_run *run, void **block);
-extern void rb_device_free_all(rb_run *run);
-
 /* parts of the grid's stage: stats.grid_ms, in its order */
 enum
 {
@@ -170,9 +158,28 @@ extern rb_status rb_mark(rb_run *run, int stage);
 /* tell the kernels to end */
 extern void rb_stop_kernels(rb_run *run);
 
+/* so many nanoseconds, less than a second */
+extern void rb_doze(long ns);
+
 /* wait for an event, or for all of the compute stream; pass a wish to stop on to the kernels */
 extern rb_status rb_wait(rb_run *run, cudaEvent_t event);
 extern rb_status rb_sync(rb_run *run);
+
+/* ---- memory.cu ---- */
+
+/* all that a join may hope for: what is free, and what this process's pool has idle */
+extern uint64_t rb_device_budget(rb_run *run);
+
+/*
+ * Device memory within run->budget.  RB_DEVICE_FULL without an error in the
+ * context: the caller may try with less.  Freed by rb_device_free or, all of it,
+ * by rb_device_free_all.
+ */
+extern rb_status rb_device_alloc(rb_run *run, void **block, uint64_t bytes);
+extern void rb_device_free(rb_run *run, void **block);
+extern void rb_device_free_all(rb_run *run);
+
+/* ---- transfer.cu ---- */
 
 /* host to device on the compute stream, returns when `from` is free again */
 extern rb_status rb_upload(rb_run *run, void *to, const void *from, size_t bytes);
