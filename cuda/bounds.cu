@@ -80,9 +80,9 @@ __launch_bounds__(THREADS) region_kernel(rb_node *nodes, uint32_t nnodes, bool s
 }
 
 rb_status
-rb_bounds_launch(rb_run *run, const rb_grid_args *args, uint32_t nchunks)
+rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
-	cudaStream_t stream = run->lane->compute;
+	cudaStream_t stream = run->queue->compute;
 
 	bounds_kernel<<<nchunks, THREADS, 0, stream>>>(*args);
 	RB_LAUNCHED(run, "bounds_kernel");

@@ -38,7 +38,7 @@
 #define OPEN_BYTES ((uint64_t) 550 << 20)
 
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
-static rb_card card;
+static rb_device card;
 static bool card_known;
 static pid_t card_process;
 static char fault[160]; /* why the device is used no more, or empty */
@@ -186,7 +186,7 @@ static void
 device_close(void)
 {
 	context_set(context);
-	rb_lanes_release();
+	rb_queues_release();
 	if (card.pool != NULL)
 		cudaMemPoolDestroy(card.pool);
 	card.pool = NULL;
@@ -329,7 +329,7 @@ keeper_start(void)
  * The lock is held.
  */
 static rb_status
-wait_for_open(rb_run *run)
+wait_for_open(rb_device_run *run)
 {
 	if (state == CLOSED)
 	{
@@ -348,7 +348,7 @@ wait_for_open(rb_run *run)
 }
 
 rb_status
-rb_device_take(rb_run *run)
+rb_device_take(rb_device_run *run)
 {
 	char text[200] = "";
 	rb_status status;
@@ -375,16 +375,16 @@ rb_device_take(rb_run *run)
 	if (status == RB_OK)
 	{
 		context_set(context);
-		run->card = &card;
+		run->device = &card;
 	}
 	return status;
 }
 
 void
-rb_device_give(rb_run *run)
+rb_device_give(rb_device_run *run)
 {
 	context_set(NULL);
-	run->card = NULL;
+	run->device = NULL;
 	pthread_mutex_lock(&device_lock);
 	users--;
 	left_ms = rb_now_ms();

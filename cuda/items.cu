@@ -229,25 +229,26 @@ __launch_bounds__(THREADS)
 
 /* as many as keep the device busy: each goes on to cells further on */
 static uint32_t
-cell_blocks(const rb_run *run, rb_count ncells)
+cell_blocks(const rb_device_run *run, rb_count ncells)
 {
-	return blocks_for(ncells, 16 * run->card->sms);
+	return blocks_for(ncells, 16 * run->device->sms);
 }
 
 rb_status
-rb_cell_totals_launch(rb_run *run, const rb_grid_args *args, rb_count ncells, rb_totals *totals)
+rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
+					  rb_totals *totals)
 {
-	cells_kernel<<<cell_blocks(run, ncells), THREADS, 0, run->lane->compute>>>(*args, ncells,
-																			   totals);
+	cells_kernel<<<cell_blocks(run, ncells), THREADS, 0, run->queue->compute>>>(*args, ncells,
+																				totals);
 	RB_LAUNCHED(run, "cells_kernel");
 	return RB_OK;
 }
 
 rb_status
-rb_items_launch(rb_run *run, const rb_grid_args *args, rb_count ncells, bool refine, rb_item *items,
-				rb_node *next_nodes, rb_chunk *next_chunks, rb_totals *totals)
+rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells, bool refine,
+				rb_item *items, rb_node *next_nodes, rb_chunk *next_chunks, rb_totals *totals)
 {
-	items_kernel<<<cell_blocks(run, ncells), THREADS, 0, run->lane->compute>>>(
+	items_kernel<<<cell_blocks(run, ncells), THREADS, 0, run->queue->compute>>>(
 		*args, ncells, refine, items, next_nodes, next_chunks, totals);
 	RB_LAUNCHED(run, "items_kernel");
 	return RB_OK;

@@ -41,7 +41,7 @@ top_chunks_kernel(rb_chunk *chunks, uint32_t nred, uint32_t nblue)
 }
 
 rb_status
-rb_level_top(rb_run *run, const rb_side side[2], bool self, rb_level *level)
+rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_level *level)
 {
 	uint32_t nblue = self ? 0 : side[1].n;
 	rb_node node;
@@ -61,17 +61,17 @@ rb_level_top(rb_run *run, const rb_side side[2], bool self, rb_level *level)
 	level->nchunks = (side[0].n + RB_CHUNK - 1) / RB_CHUNK + (nblue + RB_CHUNK - 1) / RB_CHUNK;
 	RB_TRY(rb_device_alloc(run, (void **) &level->nodes, sizeof(rb_node)));
 	RB_TRY(rb_device_alloc(run, (void **) &level->chunks, level->nchunks * sizeof(rb_chunk)));
-	run->lane->report->node = node;
-	RB_CUDA(run, cudaMemcpyAsync(level->nodes, &run->lane->report->node, sizeof(rb_node),
-								 cudaMemcpyHostToDevice, run->lane->compute));
-	top_chunks_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->lane->compute>>>(
+	run->queue->mailbox->node = node;
+	RB_CUDA(run, cudaMemcpyAsync(level->nodes, &run->queue->mailbox->node, sizeof(rb_node),
+								 cudaMemcpyHostToDevice, run->queue->compute));
+	top_chunks_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
 		level->chunks, side[0].n, nblue);
 	RB_LAUNCHED(run, "top_chunks_kernel");
 	return RB_OK;
 }
 
 void
-rb_level_free(rb_run *run, rb_level *level)
+rb_level_free(rb_device_run *run, rb_level *level)
 {
 	rb_device_free(run, (void **) &level->nodes);
 	rb_device_free(run, (void **) &level->chunks);
@@ -84,36 +84,37 @@ rb_level_free(rb_run *run, rb_level *level)
 
 /* ---- plan, count, fill ---- */
 
-/* the totals so far, in the report */
+/* the totals so far, in the mailbox */
 static rb_status
-totals_read(rb_run *run, const rb_totals *totals)
+totals_read(rb_device_run *run, const rb_totals *totals)
 {
-	RB_CUDA(run, cudaMemcpyAsync(&run->lane->report->totals, totals, sizeof(rb_totals),
-								 cudaMemcpyDeviceToHost, run->lane->compute));
+	RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->totals, totals, sizeof(rb_totals),
+								 cudaMemcpyDeviceToHost, run->queue->compute));
 	return rb_sync(run);
 }
 
 /* out[0 .. n] from in[0 .. n - 1]; in has room for one more */
 static rb_status
-sums(rb_run *run, rb_count *in, rb_count *out, rb_count n)
+sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 {
 	void *scratch;
 	size_t bytes = 0;
 
 	RB_CUDA(run, rb_scan_bytes(n + 1, &bytes));
 	RB_TRY(rb_device_alloc(run, &scratch, bytes));
-	RB_CUDA(run, cudaMemsetAsync(in + n, 0, sizeof(rb_count), run->lane->compute));
-	RB_CUDA(run, rb_scan(scratch, bytes, in, out, n + 1, run->lane->compute));
+	RB_CUDA(run, cudaMemsetAsync(in + n, 0, sizeof(rb_count), run->queue->compute));
+	RB_CUDA(run, rb_scan(scratch, bytes, in, out, n + 1, run->queue->compute));
 	rb_device_free(run, &scratch);
 	return RB_OK;
 }
 
 /* plan and count, coarser and coarser until the incidences fit into memory */
 static rb_status
-level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals, rb_count *ncells)
+level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
+			rb_count *ncells)
 {
-	cudaStream_t stream = run->lane->compute;
-	const rb_totals *seen = &run->lane->report->totals;
+	cudaStream_t stream = run->queue->compute;
+	const rb_totals *seen = &run->queue->mailbox->totals;
 	double cost = rb_incidence_cost(args->side);
 	uint32_t resolution = run->top ? run->ctx->grid_resolution : 0;
 	rb_count *node_cells, *node_first;
@@ -132,11 +133,11 @@ level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
 		RB_TRY(rb_plan_launch(run, args, resolution, cost, max_cells, node_cells, totals));
 		RB_TRY(sums(run, node_cells, node_first, level->nnodes));
 		RB_TRY(rb_first_launch(run, args, node_first));
-		RB_CUDA(run, cudaMemcpyAsync(&run->lane->report->node, level->nodes, sizeof(rb_node),
+		RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->node, level->nodes, sizeof(rb_node),
 									 cudaMemcpyDeviceToHost, stream));
 		RB_TRY(totals_read(run, totals));
 		*ncells = seen->cells;
-		RB_TRY(rb_mark(run, RB_PART_PLAN));
+		RB_TRY(rb_mark(run, RB_STEP_PLAN));
 		if (*ncells == 0)
 			break;
 
@@ -159,7 +160,8 @@ level_count(rb_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
 }
 
 rb_status
-rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb_level *next)
+rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_level *level,
+			  rb_level *next)
 {
 	rb_stats *stats = &run->ctx->stats;
 	rb_totals *totals;
@@ -183,14 +185,14 @@ rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb
 	RB_TRY(rb_bounds_launch(run, &args, level->nchunks));
 	RB_TRY(rb_moments_launch(run, &args, level->nchunks));
 	RB_TRY(level_count(run, level, &args, totals, &ncells));
-	seen = run->lane->report->totals;
+	seen = run->queue->mailbox->totals;
 	if (run->top)
-		memcpy(stats->resolution, run->lane->report->node.grid.n, sizeof(stats->resolution));
+		memcpy(stats->resolution, run->queue->mailbox->node.grid.n, sizeof(stats->resolution));
 	run->top = false;
 	if (ncells == 0 || seen.incidences[0] == 0)
 	{
 		rb_device_free(run, (void **) &totals);
-		return rb_mark(run, RB_PART_MAP);
+		return rb_mark(run, RB_STEP_MAP);
 	}
 	stats->cells += ncells;
 	stats->stage[RB_STAGE_GRID].count += seen.incidences[0] + seen.incidences[1];
@@ -218,7 +220,7 @@ rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb
 			rb_device_alloc(run, (void **) &next->chunks, seen.crowded_chunks * sizeof(rb_chunk)));
 	}
 	RB_TRY(rb_scatter_launch(run, &args, level->nchunks, true));
-	RB_TRY(rb_mark(run, RB_PART_MAP));
+	RB_TRY(rb_mark(run, RB_STEP_MAP));
 	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, next->nodes, next->chunks,
 						   totals));
 	rb_device_free(run, (void **) &totals);
@@ -227,5 +229,5 @@ rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level, rb
 	rb_device_free(run, (void **) &level->chunks);
 	next->above[0] = level->entry[0];
 	next->above[1] = level->entry[1];
-	return rb_mark(run, RB_PART_SCHEDULE);
+	return rb_mark(run, RB_STEP_SCHEDULE);
 }

@@ -35,7 +35,7 @@ blocks_for(rb_count n, uint32_t most)
 
 typedef struct rb_grid_args
 {
-	rb_side side[2];
+	rb_device_set side[2];
 	rb_node *nodes;
 	const rb_chunk *chunks;
 	const uint32_t *above[2];
@@ -56,7 +56,7 @@ chunk_entry(const rb_grid_args *args, const rb_chunk *c, uint32_t t)
 }
 
 static __device__ __forceinline__ void
-entry_box(const rb_side *side, uint32_t entry, double lo[3], double hi[3])
+entry_box(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
 {
 	rb_kind_box(side->kind, side->coords, entry & RB_INDEX_MASK, lo, hi);
 }
@@ -64,32 +64,33 @@ entry_box(const rb_side *side, uint32_t entry, double lo[3], double hi[3])
 /* ---- the launches, each in the file of its kernels ---- */
 
 /* bounds and region of each node */
-extern rb_status rb_bounds_launch(rb_run *run, const rb_grid_args *args, uint32_t nchunks);
+extern rb_status rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
 
 /* what the plan needs to know of the objects */
-extern rb_status rb_moments_launch(rb_run *run, const rb_grid_args *args, uint32_t nchunks);
+extern rb_status rb_moments_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
 
 /* what putting an object into a cell costs for such sides, in box tests */
-extern double rb_incidence_cost(const rb_side side[2]);
+extern double rb_incidence_cost(const rb_device_set side[2]);
 
 /* a grid for each node; cells[i]: how many cells it has; totals->cells: all of them */
-extern rb_status rb_plan_launch(rb_run *run, const rb_grid_args *args, uint32_t resolution,
+extern rb_status rb_plan_launch(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
 								double incidence_cost, double max_cells, rb_count *cells,
 								rb_totals *totals);
 
 /* each node is told its first cell */
-extern rb_status rb_first_launch(rb_run *run, const rb_grid_args *args, const rb_count *first);
+extern rb_status rb_first_launch(rb_device_run *run, const rb_grid_args *args,
+								 const rb_count *first);
 
 /* objects into cells: counts, or fill from what was counted */
-extern rb_status rb_scatter_launch(rb_run *run, const rb_grid_args *args, uint32_t nchunks,
+extern rb_status rb_scatter_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
 								   bool fill);
 
 /* what the cells hold, to totals; those without both colours are emptied */
-extern rb_status rb_cell_totals_launch(rb_run *run, const rb_grid_args *args, rb_count ncells,
-									   rb_totals *totals);
+extern rb_status rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args,
+									   rb_count ncells, rb_totals *totals);
 
 /* work items of the cells; crowded ones become nodes and their chunks when refine is set */
-extern rb_status rb_items_launch(rb_run *run, const rb_grid_args *args, rb_count ncells,
+extern rb_status rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
 								 bool refine, rb_item *items, rb_node *next_nodes,
 								 rb_chunk *next_chunks, rb_totals *totals);
 

@@ -3,46 +3,46 @@
  *	  What a join holds of the device's memory.
  *
  * Device memory is taken piece by piece, counted against the join's budget and
- * given back at its end; a pool keeps a small part of the card for the next join
+ * given back at its end; a pool keeps a little of the device for the next join
  * while the device is open, since mapping fresh memory costs more than filling it.
- * When the card is full because other sessions use it we wait a little, for joins
+ * When the device is full because other sessions use it we wait a little, for joins
  * are short and idle sessions give all back.
  */
 #include "rb_cuda.cuh"
 
 static cudaError_t
-take(rb_run *run, void **block, uint64_t bytes)
+take(rb_device_run *run, void **block, uint64_t bytes)
 {
-	if (run->card->pools)
-		return cudaMallocFromPoolAsync(block, bytes, run->card->pool, run->lane->compute);
+	if (run->device->pools)
+		return cudaMallocFromPoolAsync(block, bytes, run->device->pool, run->queue->compute);
 	return cudaMalloc(block, bytes);
 }
 
 static void
-give(rb_run *run, void *block)
+give(rb_device_run *run, void *block)
 {
-	if (run->card->pools)
-		cudaFreeAsync(block, run->lane->compute);
+	if (run->device->pools)
+		cudaFreeAsync(block, run->queue->compute);
 	else
 		cudaFree(block);
 }
 
 uint64_t
-rb_device_budget(rb_run *run)
+rb_device_budget(rb_device_run *run)
 {
 	uint64_t kept = 0, used = 0;
 
-	if (run->card->pool != NULL)
+	if (run->device->pool != NULL)
 	{
-		cudaMemPoolGetAttribute(run->card->pool, cudaMemPoolAttrReservedMemCurrent, &kept);
-		cudaMemPoolGetAttribute(run->card->pool, cudaMemPoolAttrUsedMemCurrent, &used);
+		cudaMemPoolGetAttribute(run->device->pool, cudaMemPoolAttrReservedMemCurrent, &kept);
+		cudaMemPoolGetAttribute(run->device->pool, cudaMemPoolAttrUsedMemCurrent, &used);
 		cudaGetLastError();
 	}
 	return run->free + (kept > used ? kept - used : 0);
 }
 
 rb_status
-rb_device_alloc(rb_run *run, void **block, uint64_t bytes)
+rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes)
 {
 	int i = 0;
 
@@ -79,7 +79,7 @@ rb_device_alloc(rb_run *run, void **block, uint64_t bytes)
 }
 
 void
-rb_device_free(rb_run *run, void **block)
+rb_device_free(rb_device_run *run, void **block)
 {
 	if (*block == NULL)
 		return;
@@ -94,7 +94,7 @@ rb_device_free(rb_run *run, void **block)
 }
 
 void
-rb_device_free_all(rb_run *run)
+rb_device_free_all(rb_device_run *run)
 {
 	for (int i = 0; i < RB_BLOCKS; i++)
 	{

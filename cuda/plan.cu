@@ -242,24 +242,24 @@ __launch_bounds__(THREADS) first_kernel(rb_node *nodes, uint32_t nnodes, const r
 /* ---- launches ---- */
 
 rb_status
-rb_moments_launch(rb_run *run, const rb_grid_args *args, uint32_t nchunks)
+rb_moments_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
-	moments_kernel<<<nchunks, THREADS, 0, run->lane->compute>>>(*args);
+	moments_kernel<<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "moments_kernel");
 	return RB_OK;
 }
 
 double
-rb_incidence_cost(const rb_side side[2])
+rb_incidence_cost(const rb_device_set side[2])
 {
 	return rb_boxes_decide(side[0].kind, side[1].kind) ? RB_COST_INCIDENCE_BOX : RB_COST_INCIDENCE;
 }
 
 rb_status
-rb_plan_launch(rb_run *run, const rb_grid_args *args, uint32_t resolution, double incidence_cost,
-			   double max_cells, rb_count *cells, rb_totals *totals)
+rb_plan_launch(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
+			   double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
 {
-	plan_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->lane->compute>>>(
+	plan_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
 		args->nodes, args->nnodes, args->self, resolution, incidence_cost, max_cells, cells,
 		totals);
 	RB_LAUNCHED(run, "plan_kernel");
@@ -267,9 +267,9 @@ rb_plan_launch(rb_run *run, const rb_grid_args *args, uint32_t resolution, doubl
 }
 
 rb_status
-rb_first_launch(rb_run *run, const rb_grid_args *args, const rb_count *first)
+rb_first_launch(rb_device_run *run, const rb_grid_args *args, const rb_count *first)
 {
-	first_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->lane->compute>>>(
+	first_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
 		args->nodes, args->nnodes, first);
 	RB_LAUNCHED(run, "first_kernel");
 	return RB_OK;

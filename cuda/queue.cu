@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
-static rb_lane *lanes;
+static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
+static rb_device_queue *queues;
 
 /* ---- calls that failed ---- */
 
 rb_status
-rb_cuda_failed(rb_run *run, cudaError_t error, const char *call)
+rb_cuda_failed(rb_device_run *run, cudaError_t error, const char *call)
 {
 	char text[200];
 	int length = (int) strcspn(call, "(");
@@ -34,126 +34,126 @@ rb_cuda_failed(rb_run *run, cudaError_t error, const char *call)
 /* ---- taking and giving ---- */
 
 static void
-lane_destroy(rb_lane *lane)
+queue_destroy(rb_device_queue *queue)
 {
 	for (int i = 0; i < RB_MARKS; i++)
-		if (lane->mark[i] != NULL)
-			cudaEventDestroy(lane->mark[i]);
-	if (lane->done != NULL)
-		cudaEventDestroy(lane->done);
+		if (queue->mark[i] != NULL)
+			cudaEventDestroy(queue->mark[i]);
+	if (queue->done != NULL)
+		cudaEventDestroy(queue->done);
 	for (int k = 0; k < 2; k++)
 		for (int i = 0; i < RB_LAUNCH_EVENTS; i++)
-			if (lane->launch[k][i] != NULL)
-				cudaEventDestroy(lane->launch[k][i]);
+			if (queue->launch[k][i] != NULL)
+				cudaEventDestroy(queue->launch[k][i]);
 	for (int i = 0; i < RB_SLOTS; i++)
 	{
-		if (lane->slot_from[i] != NULL)
-			cudaEventDestroy(lane->slot_from[i]);
-		if (lane->slot_done[i] != NULL)
-			cudaEventDestroy(lane->slot_done[i]);
-		cudaFreeHost(lane->slot[i]);
+		if (queue->slot_from[i] != NULL)
+			cudaEventDestroy(queue->slot_from[i]);
+		if (queue->slot_done[i] != NULL)
+			cudaEventDestroy(queue->slot_done[i]);
+		cudaFreeHost(queue->slot[i]);
 	}
-	cudaFreeHost(lane->report);
-	cudaFree((void *) lane->stop);
-	if (lane->compute != NULL)
-		cudaStreamDestroy(lane->compute);
-	if (lane->copy != NULL)
-		cudaStreamDestroy(lane->copy);
+	cudaFreeHost(queue->mailbox);
+	cudaFree(queue->stop);
+	if (queue->compute != NULL)
+		cudaStreamDestroy(queue->compute);
+	if (queue->copy != NULL)
+		cudaStreamDestroy(queue->copy);
 	cudaGetLastError();
-	free(lane);
+	free(queue);
 }
 
 static rb_status
-lane_fill(rb_run *run, rb_lane *lane)
+queue_fill(rb_device_run *run, rb_device_queue *queue)
 {
-	RB_CUDA(run, cudaStreamCreateWithFlags(&lane->compute, cudaStreamNonBlocking));
-	RB_CUDA(run, cudaStreamCreateWithFlags(&lane->copy, cudaStreamNonBlocking));
+	RB_CUDA(run, cudaStreamCreateWithFlags(&queue->compute, cudaStreamNonBlocking));
+	RB_CUDA(run, cudaStreamCreateWithFlags(&queue->copy, cudaStreamNonBlocking));
 	for (int i = 0; i < RB_MARKS; i++)
-		RB_CUDA(run, cudaEventCreate(&lane->mark[i]));
-	RB_CUDA(run, cudaEventCreateWithFlags(&lane->done, cudaEventDisableTiming));
+		RB_CUDA(run, cudaEventCreate(&queue->mark[i]));
+	RB_CUDA(run, cudaEventCreateWithFlags(&queue->done, cudaEventDisableTiming));
 	for (int k = 0; k < 2; k++)
 		for (int i = 0; i < RB_LAUNCH_EVENTS; i++)
-			RB_CUDA(run, cudaEventCreate(&lane->launch[k][i]));
+			RB_CUDA(run, cudaEventCreate(&queue->launch[k][i]));
 	for (int i = 0; i < RB_SLOTS; i++)
 	{
-		RB_CUDA(run, cudaEventCreate(&lane->slot_from[i]));
-		RB_CUDA(run, cudaEventCreate(&lane->slot_done[i]));
-		RB_CUDA(run, cudaHostAlloc((void **) &lane->slot[i], RB_SLOT_BYTES, cudaHostAllocDefault));
+		RB_CUDA(run, cudaEventCreate(&queue->slot_from[i]));
+		RB_CUDA(run, cudaEventCreate(&queue->slot_done[i]));
+		RB_CUDA(run, cudaHostAlloc((void **) &queue->slot[i], RB_SLOT_BYTES, cudaHostAllocDefault));
 	}
-	RB_CUDA(run, cudaHostAlloc((void **) &lane->report, sizeof(rb_report), cudaHostAllocMapped));
-	RB_CUDA(run, cudaMalloc((void **) &lane->stop, sizeof(uint32_t)));
+	RB_CUDA(run, cudaHostAlloc((void **) &queue->mailbox, sizeof(rb_mailbox), cudaHostAllocMapped));
+	RB_CUDA(run, cudaMalloc((void **) &queue->stop, sizeof(uint32_t)));
 	return RB_OK;
 }
 
-/* Two joins of one process never wait for each other: each has a lane of its own. */
+/* Two joins of one process never wait for each other: each has a queue of its own. */
 rb_status
-rb_lane_take(rb_run *run)
+rb_queue_take(rb_device_run *run)
 {
-	rb_lane *lane;
+	rb_device_queue *queue;
 	rb_status status;
 
-	pthread_mutex_lock(&lanes_lock);
-	lane = lanes;
-	if (lane != NULL)
-		lanes = lane->next;
-	pthread_mutex_unlock(&lanes_lock);
-	if (lane == NULL)
+	pthread_mutex_lock(&queues_lock);
+	queue = queues;
+	if (queue != NULL)
+		queues = queue->next;
+	pthread_mutex_unlock(&queues_lock);
+	if (queue == NULL)
 	{
-		lane = (rb_lane *) calloc(1, sizeof(rb_lane));
-		if (lane == NULL)
-			return rb_fail(run->ctx, RB_OUT_OF_MEMORY, sizeof(rb_lane), 0, NULL);
-		status = lane_fill(run, lane);
+		queue = (rb_device_queue *) calloc(1, sizeof(rb_device_queue));
+		if (queue == NULL)
+			return rb_fail(run->ctx, RB_OUT_OF_MEMORY, sizeof(rb_device_queue), 0, NULL);
+		status = queue_fill(run, queue);
 		if (status != RB_OK)
 		{
-			lane_destroy(lane);
+			queue_destroy(queue);
 			return status;
 		}
 	}
-	run->lane = lane;
+	run->queue = queue;
 	run->stopping = false;
-	RB_CUDA(run, cudaMemsetAsync((void *) lane->stop, 0, sizeof(uint32_t), lane->compute));
+	RB_CUDA(run, cudaMemsetAsync(queue->stop, 0, sizeof(uint32_t), queue->compute));
 	return RB_OK;
 }
 
-/* a lane on which a call failed is not used again */
+/* a queue on which a call failed is not used again */
 void
-rb_lane_give(rb_run *run, bool healthy)
+rb_queue_give(rb_device_run *run, bool healthy)
 {
-	rb_lane *lane = run->lane;
+	rb_device_queue *queue = run->queue;
 
-	run->lane = NULL;
-	if (lane == NULL)
+	run->queue = NULL;
+	if (queue == NULL)
 		return;
 	if (!healthy)
 	{
-		lane_destroy(lane);
+		queue_destroy(queue);
 		return;
 	}
-	pthread_mutex_lock(&lanes_lock);
-	lane->next = lanes;
-	lanes = lane;
-	pthread_mutex_unlock(&lanes_lock);
+	pthread_mutex_lock(&queues_lock);
+	queue->next = queues;
+	queues = queue;
+	pthread_mutex_unlock(&queues_lock);
 }
 
 void
-rb_lanes_release(void)
+rb_queues_release(void)
 {
-	pthread_mutex_lock(&lanes_lock);
-	while (lanes != NULL)
+	pthread_mutex_lock(&queues_lock);
+	while (queues != NULL)
 	{
-		rb_lane *lane = lanes;
+		rb_device_queue *queue = queues;
 
-		lanes = lane->next;
-		lane_destroy(lane);
+		queues = queue->next;
+		queue_destroy(queue);
 	}
-	pthread_mutex_unlock(&lanes_lock);
+	pthread_mutex_unlock(&queues_lock);
 }
 
 /* ---- time ---- */
 
 /* add up the times between marks; the compute stream is idle */
 static rb_status
-marks_read(rb_run *run)
+marks_read(rb_device_run *run)
 {
 	for (int i = 1; i < run->nmarks; i++)
 	{
@@ -161,34 +161,34 @@ marks_read(rb_run *run)
 
 		if (run->mark_stage[i] < 0)
 			continue;
-		RB_CUDA(run, cudaEventElapsedTime(&ms, run->lane->mark[i - 1], run->lane->mark[i]));
+		RB_CUDA(run, cudaEventElapsedTime(&ms, run->queue->mark[i - 1], run->queue->mark[i]));
 		if (run->mark_stage[i] < RB_STAGES)
 			run->ctx->stats.stage[run->mark_stage[i]].ms += ms;
 		else
 		{
-			run->ctx->stats.grid_ms[run->mark_stage[i] - RB_PART_PLAN] += ms;
+			run->ctx->stats.grid_ms[run->mark_stage[i] - RB_STEP_PLAN] += ms;
 			run->ctx->stats.stage[RB_STAGE_GRID].ms += ms;
 		}
 	}
 	/* the last one is where the next time begins */
 	if (run->nmarks > 1)
 	{
-		cudaEvent_t last = run->lane->mark[run->nmarks - 1];
+		cudaEvent_t last = run->queue->mark[run->nmarks - 1];
 
-		run->lane->mark[run->nmarks - 1] = run->lane->mark[0];
-		run->lane->mark[0] = last;
+		run->queue->mark[run->nmarks - 1] = run->queue->mark[0];
+		run->queue->mark[0] = last;
 		run->nmarks = 1;
 	}
 	return RB_OK;
 }
 
 rb_status
-rb_mark(rb_run *run, int stage)
+rb_mark(rb_device_run *run, int stage)
 {
 	if (run->nmarks == RB_MARKS)
 		RB_TRY(rb_sync(run));
 	run->mark_stage[run->nmarks] = stage;
-	RB_CUDA(run, cudaEventRecord(run->lane->mark[run->nmarks], run->lane->compute));
+	RB_CUDA(run, cudaEventRecord(run->queue->mark[run->nmarks], run->queue->compute));
 	run->nmarks++;
 	return RB_OK;
 }
@@ -200,10 +200,10 @@ rb_mark(rb_run *run, int stage)
  * queue there, a microsecond each.
  */
 void
-rb_stop_kernels(rb_run *run)
+rb_stop_kernels(rb_device_run *run)
 {
 	if (!run->stopping)
-		cudaMemsetAsync((void *) run->lane->stop, 0xff, sizeof(uint32_t), run->lane->copy);
+		cudaMemsetAsync(run->queue->stop, 0xff, sizeof(uint32_t), run->queue->copy);
 	run->stopping = true;
 }
 
@@ -217,7 +217,7 @@ rb_doze(long ns)
 
 /* first without sleep, for most of what we wait for takes microseconds */
 rb_status
-rb_wait(rb_run *run, cudaEvent_t event)
+rb_wait(rb_device_run *run, cudaEvent_t event)
 {
 	double began = rb_now_ms();
 	cudaError_t error;
@@ -235,9 +235,9 @@ rb_wait(rb_run *run, cudaEvent_t event)
 }
 
 rb_status
-rb_sync(rb_run *run)
+rb_sync(rb_device_run *run)
 {
-	RB_CUDA(run, cudaEventRecord(run->lane->done, run->lane->compute));
-	RB_TRY(rb_wait(run, run->lane->done));
+	RB_CUDA(run, cudaEventRecord(run->queue->done, run->queue->compute));
+	RB_TRY(rb_wait(run, run->queue->done));
 	return marks_read(run);
 }

@@ -121,12 +121,12 @@ __launch_bounds__(THREADS) scatter_kernel(const rb_grid_args args)
 }
 
 rb_status
-rb_scatter_launch(rb_run *run, const rb_grid_args *args, uint32_t nchunks, bool fill)
+rb_scatter_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, bool fill)
 {
 	if (fill)
-		scatter_kernel<true><<<nchunks, THREADS, 0, run->lane->compute>>>(*args);
+		scatter_kernel<true><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
 	else
-		scatter_kernel<false><<<nchunks, THREADS, 0, run->lane->compute>>>(*args);
+		scatter_kernel<false><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "scatter_kernel");
 	return RB_OK;
 }

@@ -34,9 +34,9 @@ items_take(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 	/* top the reservation up by what the last items used of it */
 	t->number = args->nitems;
 	if (more > 0 && atomicAdd(&tally->reserved, more) + more > args->pool.capacity)
-		*(volatile rb_count *) &tally->full = 1;
+		rb_poke(&tally->full, 1);
 	/* when one block finds no room the launch ends: a few that go on would be slow */
-	if (*(volatile rb_count *) &tally->full == 0 && *args->stop == 0)
+	if (rb_peek(&tally->full) == 0 && rb_peek(args->stop) == 0)
 		t->number = atomicAdd(args->next, (rb_count) args->batch);
 	t->end = t->number + args->batch < args->nitems ? t->number + args->batch : args->nitems;
 	if (t->number >= args->nitems)

@@ -47,30 +47,30 @@ copy_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 static rb_status
-upload_in_pieces(rb_run *run, rb_thread *me, void *to, const void *from, size_t bytes)
+upload_in_pieces(rb_device_run *run, rb_thread *me, void *to, const void *from, size_t bytes)
 {
-	rb_lane *lane = run->lane;
+	rb_device_queue *queue = run->queue;
 	int k = 0;
 
 	for (size_t at = 0; at < bytes; at += RB_SLOT_BYTES, k++)
 	{
 		size_t n = bytes - at < RB_SLOT_BYTES ? bytes - at : RB_SLOT_BYTES;
 		int s = k % RB_SLOTS;
-		rb_copy copy = {lane->slot[s], (const char *) from + at};
+		rb_copy copy = {queue->slot[s], (const char *) from + at};
 
 		/* the piece's last use, by this call or an earlier one */
-		RB_TRY(rb_wait(run, lane->slot_done[s]));
+		RB_TRY(rb_wait(run, queue->slot_done[s]));
 		RB_TRY(rb_loop(me, n, COPY_GRAIN, copy_piece, &copy));
-		RB_CUDA(run, cudaMemcpyAsync((char *) to + at, lane->slot[s], n, cudaMemcpyHostToDevice,
-									 lane->compute));
-		RB_CUDA(run, cudaEventRecord(lane->slot_done[s], lane->compute));
+		RB_CUDA(run, cudaMemcpyAsync((char *) to + at, queue->slot[s], n, cudaMemcpyHostToDevice,
+									 queue->compute));
+		RB_CUDA(run, cudaEventRecord(queue->slot_done[s], queue->compute));
 		rb_progress(run->ctx, RB_STAGE_UPLOAD, at + n, bytes);
 	}
 	return RB_OK;
 }
 
 rb_status
-rb_upload(rb_run *run, void *to, const void *from, size_t bytes)
+rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes)
 {
 	int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
 	rb_thread *me;
@@ -79,7 +79,7 @@ rb_upload(rb_run *run, void *to, const void *from, size_t bytes)
 	run->ctx->stats.stage[RB_STAGE_UPLOAD].count += bytes;
 	if (is_pinned(from))
 	{
-		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, run->lane->compute));
+		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, run->queue->compute));
 		return RB_OK; /* the caller keeps it until the join ends */
 	}
 	RB_TRY(rb_team_open(run->ctx, bytes < COPY_FROM ? 1 : threads, &me));
@@ -91,10 +91,10 @@ rb_upload(rb_run *run, void *to, const void *from, size_t bytes)
 /* ---- and back ---- */
 
 rb_status
-rb_download(rb_run *run, const void *from, size_t bytes, size_t element, rb_consume consume,
+rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element, rb_consume consume,
 			void *arg)
 {
-	rb_lane *lane = run->lane;
+	rb_device_queue *queue = run->queue;
 	const size_t piece = RB_SLOT_BYTES / element * element;
 	size_t asked = 0, taken = 0;
 	int ask = 0, get = 0;
@@ -110,18 +110,18 @@ rb_download(rb_run *run, const void *from, size_t bytes, size_t element, rb_cons
 			size_t m = bytes - asked < piece ? bytes - asked : piece;
 			int s = ask % RB_SLOTS;
 
-			RB_TRY(rb_wait(run, lane->slot_done[s]));
-			RB_CUDA(run, cudaEventRecord(lane->slot_from[s], lane->copy));
-			RB_CUDA(run, cudaMemcpyAsync(lane->slot[s], (const char *) from + asked, m,
-										 cudaMemcpyDeviceToHost, lane->copy));
-			RB_CUDA(run, cudaEventRecord(lane->slot_done[s], lane->copy));
+			RB_TRY(rb_wait(run, queue->slot_done[s]));
+			RB_CUDA(run, cudaEventRecord(queue->slot_from[s], queue->copy));
+			RB_CUDA(run, cudaMemcpyAsync(queue->slot[s], (const char *) from + asked, m,
+										 cudaMemcpyDeviceToHost, queue->copy));
+			RB_CUDA(run, cudaEventRecord(queue->slot_done[s], queue->copy));
 			asked += m;
 		}
-		RB_TRY(rb_wait(run, lane->slot_done[get % RB_SLOTS]));
-		RB_CUDA(run, cudaEventElapsedTime(&ms, lane->slot_from[get % RB_SLOTS],
-										  lane->slot_done[get % RB_SLOTS]));
+		RB_TRY(rb_wait(run, queue->slot_done[get % RB_SLOTS]));
+		RB_CUDA(run, cudaEventElapsedTime(&ms, queue->slot_from[get % RB_SLOTS],
+										  queue->slot_done[get % RB_SLOTS]));
 		run->ctx->stats.stage[RB_STAGE_DOWNLOAD].ms += ms;
-		RB_TRY(consume(run, arg, lane->slot[get % RB_SLOTS], n / element));
+		RB_TRY(consume(run, arg, queue->slot[get % RB_SLOTS], n / element));
 		taken += n;
 		get++;
 	}

@@ -324,10 +324,10 @@ pair_sums_add(pair_sums *sums, const rb_pair *pairs, size_t n, bool self)
 		s.ij += i * j;
 		s.fifth += y * y % p * x % p;
 	}
-	__atomic_fetch_add(&sums->n, s.n, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&sums->mix, s.mix, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&sums->ij, s.ij, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&sums->fifth, s.fifth, __ATOMIC_RELAXED);
+	rb_add(&sums->n, s.n);
+	rb_add(&sums->mix, s.mix);
+	rb_add(&sums->ij, s.ij);
+	rb_add(&sums->fifth, s.fifth);
 }
 
 bool
