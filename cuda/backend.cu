@@ -203,7 +203,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	{
 		status = join_on_device(&run);
 		if (status == RB_DEVICE_FAILED)
-			rb_device_check(ctx->error.text);
+			rb_device_check(&run, ctx->error.text);
 		rb_device_give(&run);
 	}
 	if (status == RB_DEVICE_FULL && ctx->error.status == RB_OK)
@@ -211,8 +211,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
-static const rb_backend backend = {RB_BACKEND_ABI, "cuda",         rb_device_probe,
-								   join,           rb_device_warm, rb_device_release};
+static const rb_backend backend = {RB_BACKEND_ABI, "cuda", rb_device_probe, join, rb_device_warm};
 
 /* the one symbol of the file */
 extern "C" __attribute__((visibility("default"))) const rb_backend *

@@ -14,7 +14,6 @@
 #include <string.h>
 
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
-static rb_device_queue *queues;
 
 /* ---- calls that failed ---- */
 
@@ -93,9 +92,9 @@ rb_queue_take(rb_device_run *run)
 	rb_status status;
 
 	pthread_mutex_lock(&queues_lock);
-	queue = queues;
+	queue = run->device->queues;
 	if (queue != NULL)
-		queues = queue->next;
+		run->device->queues = queue->next;
 	pthread_mutex_unlock(&queues_lock);
 	if (queue == NULL)
 	{
@@ -130,20 +129,20 @@ rb_queue_give(rb_device_run *run, bool healthy)
 		return;
 	}
 	pthread_mutex_lock(&queues_lock);
-	queue->next = queues;
-	queues = queue;
+	queue->next = run->device->queues;
+	run->device->queues = queue;
 	pthread_mutex_unlock(&queues_lock);
 }
 
 void
-rb_queues_release(void)
+rb_queues_release(rb_device *device)
 {
 	pthread_mutex_lock(&queues_lock);
-	while (queues != NULL)
+	while (device->queues != NULL)
 	{
-		rb_device_queue *queue = queues;
+		rb_device_queue *queue = device->queues;
 
-		queues = queue->next;
+		device->queues = queue->next;
 		queue_destroy(queue);
 	}
 	pthread_mutex_unlock(&queues_lock);

@@ -36,9 +36,9 @@ typedef unsigned long long rb_count; /* what atomicAdd takes */
 struct rb_device_run;
 struct rb_mailbox;
 
-/* ---- device.cu: found once, open while joins need it ---- */
+/* ---- device.cu: each found once, open while joins need it ---- */
 
-/* the device, as it was found */
+/* a device, as it was found, and what is kept on it between joins */
 typedef struct rb_device
 {
 	int id;
@@ -47,19 +47,18 @@ typedef struct rb_device
 	cudaMemPool_t pool; /* ... out of this one */
 	uint64_t bytes;
 	char text[80];
+	struct rb_device_queue *queues; /* that no join has */
 } rb_device;
 
 /* RB_OK and its name, or RB_NO_DEVICE and why */
-extern rb_status rb_device_probe(char *text, size_t size);
+extern rb_status rb_device_probe(int device, char *text, size_t size);
 /* is it open, so that a join need not wait for that? */
-extern bool rb_device_warm(void);
-/* opens it, sets run->device, and directs this thread's calls to it */
+extern bool rb_device_warm(int device);
+/* opens that of run->ctx, sets run->device, and directs this thread's calls to it */
 extern rb_status rb_device_take(struct rb_device_run *run);
 extern void rb_device_give(struct rb_device_run *run);
 /* after a failed call: can it be used again? */
-extern void rb_device_check(const char *why);
-/* closes it now, if no join has it */
-extern void rb_device_release(void);
+extern void rb_device_check(struct rb_device_run *run, const char *why);
 
 /* ---- backend.cu: one join ---- */
 
@@ -72,7 +71,7 @@ typedef struct rb_device_run
 	const rb_job *job;
 	const rb_sink *sink;
 	struct rb_device_queue *queue;
-	const rb_device *device;
+	rb_device *device;
 	double until;    /* so long may be waited for memory that others hold (rb_now_ms) */
 	uint64_t need;   /* bytes that were not to be had, with all that were there; for the error */
 	uint64_t free;   /* bytes of the device that were free at first; 0: not known */
@@ -145,7 +144,8 @@ typedef struct rb_device_queue
 /* a queue for this join, of its own; given back for the next one unless a call on it failed */
 extern rb_status rb_queue_take(rb_device_run *run);
 extern void rb_queue_give(rb_device_run *run, bool healthy);
-extern void rb_queues_release(void);
+/* all that the device keeps; no join has one */
+extern void rb_queues_release(rb_device *device);
 
 /* steps of the grid's stage: stats.grid_ms, in its order */
 enum

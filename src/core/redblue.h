@@ -307,6 +307,7 @@ typedef struct rb_context
 {
 	rb_memory *memory;
 	int threads;               /* of the CPU backend, >= 1 */
+	int device;                /* which one, where a backend has several; counted from 0 */
 	uint32_t grid_resolution;  /* cells along the longest side; 0: planned from a sample */
 	uint64_t gpu_memory_limit; /* bytes of device memory; 0: what is free */
 	uint32_t filters;          /* RB_FILTER_ALL but in tests */
@@ -375,19 +376,17 @@ typedef struct rb_sink
  * A backend finds all pairs of parts of a job that share a point, each once.
  * In a self join it reports red < blue and skips parts of one row.
  */
-#define RB_BACKEND_ABI 3
+#define RB_BACKEND_ABI 4
 
 typedef struct rb_backend
 {
 	uint32_t abi;     /* RB_BACKEND_ABI */
 	const char *name; /* "cpu", "cuda" */
-	/* is it usable here?  RB_OK, or RB_NO_DEVICE and why; text describes the device */
-	rb_status (*probe)(char *text, size_t size);
+	/* is that device usable here?  RB_OK, or RB_NO_DEVICE and why; text describes it */
+	rb_status (*probe)(int device, char *text, size_t size);
 	rb_status (*join)(rb_context *ctx, const rb_job *job, const rb_sink *sink);
-	/* could a join begin at once, or must something be opened first? */
-	bool (*warm)(void);
-	/* release what is kept between calls */
-	void (*release)(void);
+	/* could a join begin on it at once, or must something be opened first? */
+	bool (*warm)(int device);
 } rb_backend;
 
 extern const rb_backend rb_backend_cpu;

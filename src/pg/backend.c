@@ -109,7 +109,7 @@ rb_backend_cuda(char *text, size_t size)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (module_backend == NULL)
 		snprintf(text, size, "%s", module_fault);
-	else if (module_backend->probe(text, size) == RB_OK)
+	else if (module_backend->probe(0, text, size) == RB_OK)
 		usable = module_backend;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return usable;
@@ -138,10 +138,10 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	rb_stats before = ctx->stats;
 	char note[sizeof ctx->stats.note];
 
-	if (cpu_ms < (module_backend->warm() ? RB_WARM_MS : RB_COLD_MS))
+	if (cpu_ms < (module_backend->warm(ctx->device) ? RB_WARM_MS : RB_COLD_MS))
 		snprintf(note, sizeof note, "the processor is faster with %llu parts",
 				 (unsigned long long) parts);
-	else if (module_backend->probe(note, sizeof note) == RB_OK)
+	else if (module_backend->probe(ctx->device, note, sizeof note) == RB_OK)
 	{
 		rb_status status;
 
@@ -159,25 +159,19 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 }
 
 static rb_status
-auto_probe(char *text, size_t size)
+auto_probe(int device, char *text, size_t size)
 {
 	strlcpy(text, "", size);
 	return RB_OK;
 }
 
 static bool
-auto_warm(void)
+auto_warm(int device)
 {
 	return true;
 }
 
-static void
-auto_release(void)
-{
-}
-
-static const rb_backend backend_auto = {RB_BACKEND_ABI, "auto",    auto_probe,
-										auto_join,      auto_warm, auto_release};
+static const rb_backend backend_auto = {RB_BACKEND_ABI, "auto", auto_probe, auto_join, auto_warm};
 
 const rb_backend *
 rb_backend_choose(const char *function, char *note, size_t size)

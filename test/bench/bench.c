@@ -335,7 +335,7 @@ device_backend(const char *path)
 		*(void **) &entry = dlsym(handle, "rb_cuda_backend");
 	if (entry == NULL)
 		die("cannot be opened", path);
-	if (entry()->probe(text, sizeof(text)) != RB_OK)
+	if (entry()->probe(0, text, sizeof(text)) != RB_OK)
 	{
 		fprintf(stderr, "bench: %s\n", text);
 		exit(3);

@@ -31,7 +31,7 @@ gpu_open(void)
 		fprintf(stderr, "%s\n", dlerror());
 		return NULL;
 	}
-	if (entry()->probe(text, sizeof(text)) != RB_OK)
+	if (entry()->probe(0, text, sizeof(text)) != RB_OK)
 	{
 		fprintf(stderr, "%s: %s\n", path, text);
 		return NULL;
