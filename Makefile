@@ -32,7 +32,7 @@ CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 EXACT_CFLAGS = -ffp-contract=off -fno-fast-math -fno-unsafe-math-optimizations
 WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
 CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc/core
-CORE_LIBS = -lgmp -lm -lpthread
+CORE_LIBS = -lgmp -lm -lpthread -ldl
 
 # The threads of a join (rb_parallel.h): our own, pthread; or OpenMP's, openmp, for
 # core without a server (make PARALLEL=openmp core-test, bench).  Never in a server:

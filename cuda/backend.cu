@@ -211,11 +211,12 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
-static const rb_backend backend = {RB_BACKEND_ABI, "cuda", rb_device_probe, join, rb_device_warm};
+static const rb_backend backend = {RB_ABI, "cuda", rb_device_probe, join, rb_device_warm};
 
 /* the one symbol of the file */
 extern "C" __attribute__((visibility("default"))) const rb_backend *
-rb_cuda_backend(void)
+rb_cuda_backend(const rb_services *services)
 {
+	(void) services;
 	return &backend;
 }

@@ -28,6 +28,7 @@
 #include "rb_grid.h"
 #include "rb_interval.h"
 #include "rb_records.h"
+#include "rb_services.h"
 
 #include <cuda_runtime.h>
 

@@ -1274,4 +1274,4 @@ warm(int device)
 	return true;
 }
 
-const rb_backend rb_backend_cpu = {RB_BACKEND_ABI, "cpu", probe, join, warm};
+const rb_backend rb_backend_cpu = {.name = "cpu", .probe = probe, .join = join, .warm = warm};

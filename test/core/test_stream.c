@@ -121,7 +121,8 @@ stub_warm(int device)
 	return true;
 }
 
-static const rb_backend stub_backend = {RB_BACKEND_ABI, "stub", stub_probe, stub_join, stub_warm};
+static const rb_backend stub_backend = {
+	.name = "stub", .probe = stub_probe, .join = stub_join, .warm = stub_warm};
 
 /* HANDS rows of red, many of blue; group: so many parts make a blue row */
 typedef struct run
