@@ -113,9 +113,8 @@ NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc/core -Icuda --cudart static \
 	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-Wall
-# what it needs of core is linked in, for the extension exports nothing
-CUDA_CORE = context decide gmp_signs memory parallel records
-CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC)) $(CUDA_CORE:%=$(BUILD)/cuda/core/%.o)
+# what it needs of core it gets as a table of functions when it is opened
+CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
 
 .PHONY: cuda install-cuda
 ifeq ($(CUDA_SRC),)
@@ -135,12 +134,9 @@ install: install-cuda
 $(BUILD)/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
-$(BUILD)/cuda/core/%.o: src/core/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CORE_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 -include $(CUDA_OBJS:.o=.d)
 redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
-	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -o $@ $(CUDA_OBJS) -lgmp -lpthread
+	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -Xlinker -z,defs -o $@ $(CUDA_OBJS) -lpthread -ldl -lrt
 
 # test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))

@@ -213,10 +213,10 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 
 static const rb_backend backend = {RB_ABI, "cuda", rb_device_probe, join, rb_device_warm};
 
-/* the one symbol of the file */
+/* the one symbol of the file: the functions of the core in, the backend out */
 extern "C" __attribute__((visibility("default"))) const rb_backend *
 rb_cuda_backend(const rb_services *services)
 {
-	(void) services;
+	rb_services_use(services);
 	return &backend;
 }

@@ -37,6 +37,10 @@ typedef unsigned long long rb_count; /* what atomicAdd takes */
 struct rb_device_run;
 struct rb_mailbox;
 
+/* ---- services.cu: the functions of the core, out of a table ---- */
+
+extern void rb_services_use(const rb_services *services);
+
 /* ---- device.cu: each found once, open while joins need it ---- */
 
 /* a device, as it was found, and what is kept on it between joins */
