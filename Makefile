@@ -32,7 +32,7 @@ CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 EXACT_CFLAGS = -ffp-contract=off -fno-fast-math -fno-unsafe-math-optimizations
 WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
 CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc/core
-CORE_LIBS = -lgmp -lm -lpthread
+CORE_LIBS = -lgmp -lm -lpthread -ldl
 
 # The threads of a join (rb_parallel.h): our own, pthread; or OpenMP's, openmp, for
 # core without a server (make PARALLEL=openmp core-test, bench).  Never in a server:
@@ -113,9 +113,8 @@ NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc/core -Icuda --cudart static \
 	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-Wall
-# what it needs of core is linked in, for the extension exports nothing
-CUDA_CORE = context decide gmp_signs memory parallel records
-CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC)) $(CUDA_CORE:%=$(BUILD)/cuda/core/%.o)
+# what it needs of core it gets as a table of functions when it is opened
+CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
 
 .PHONY: cuda install-cuda
 ifeq ($(CUDA_SRC),)
@@ -135,12 +134,9 @@ install: install-cuda
 $(BUILD)/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
-$(BUILD)/cuda/core/%.o: src/core/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CORE_CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 -include $(CUDA_OBJS:.o=.d)
 redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
-	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -o $@ $(CUDA_OBJS) -lgmp -lpthread
+	$(NVCC) -shared --cudart static -Xlinker --version-script=cuda/exports.map -Xlinker -z,defs -o $@ $(CUDA_OBJS) -lpthread -ldl -lrt
 
 # test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))

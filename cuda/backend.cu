@@ -9,7 +9,7 @@
  * block of red with every block of blue, each small enough to lie on the device
  * with its grid.  Each pair is in one pair of blocks, so nothing is found twice.
  *
- * When the card has not the memory that was hoped for, because other sessions
+ * When the device has not the memory that was hoped for, because other sessions
  * took it, the join begins again with half the budget, as long as no pair was
  * handed out; for what others may give back it waits once, not at every step.
  * After an error that stays with the context (a fault in a kernel, a lost device)
@@ -28,7 +28,8 @@
 
 /* part [from, from + n) of a side to the device */
 static rb_status
-side_upload(rb_run *run, const rb_set *o, uint32_t from, uint32_t n, bool rows, rb_side *side)
+side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool rows,
+			rb_device_set *side)
 {
 	const size_t width = rb_kind_width(o->kind);
 	double *coords;
@@ -51,7 +52,7 @@ side_upload(rb_run *run, const rb_set *o, uint32_t from, uint32_t n, bool rows, 
 }
 
 static void
-side_free(rb_run *run, rb_side *side)
+side_free(rb_device_run *run, rb_device_set *side)
 {
 	rb_device_free(run, (void **) &side->coords);
 	rb_device_free(run, (void **) &side->row_of);
@@ -59,14 +60,14 @@ side_free(rb_run *run, rb_side *side)
 
 /* all blocks of red with all of blue; in a self join each unordered pair of blocks */
 static rb_status
-join_blocks(rb_run *run)
+join_blocks(rb_device_run *run)
 {
 	const rb_set *red = run->job->red;
 	const bool self = run->job->blue == NULL;
 	const rb_set *blue = self ? red : run->job->blue;
 	const uint64_t fit = run->budget / 4 * 3 / OBJECT_BYTES;
 	uint64_t nred = red->nparts, nblue = blue->nparts;
-	rb_side side[2];
+	rb_device_set side[2];
 
 	if (self ? nred > fit : nred + nblue > fit)
 	{
@@ -102,25 +103,25 @@ join_blocks(rb_run *run)
 
 /* stop what runs, wait for it, give all memory back */
 static void
-run_end(rb_run *run, bool failed)
+run_end(rb_device_run *run, bool failed)
 {
-	if (run->lane == NULL)
+	if (run->queue == NULL)
 		return;
 	if (failed)
 		rb_stop_kernels(run);
-	cudaStreamSynchronize(run->lane->copy);
-	cudaStreamSynchronize(run->lane->compute);
+	cudaStreamSynchronize(run->queue->copy);
+	cudaStreamSynchronize(run->queue->compute);
 	if (run->stopping)
-		cudaMemsetAsync((void *) run->lane->stop, 0, sizeof(uint32_t), run->lane->compute);
+		cudaMemsetAsync(run->queue->stop, 0, sizeof(uint32_t), run->queue->compute);
 	run->stopping = false;
 	run->nmarks = 0;
 	rb_device_free_all(run);
-	cudaStreamSynchronize(run->lane->compute);
+	cudaStreamSynchronize(run->queue->compute);
 }
 
 /* with half the budget again and again, as long as nothing was handed out */
 static rb_status
-join_within(rb_run *run, uint64_t budget)
+join_within(rb_device_run *run, uint64_t budget)
 {
 	rb_context *ctx = run->ctx;
 	const rb_stats stats = ctx->stats;
@@ -129,7 +130,7 @@ join_within(rb_run *run, uint64_t budget)
 	for (;; budget /= 2)
 	{
 		ctx->stats = stats;
-		snprintf(ctx->stats.device, sizeof(ctx->stats.device), "%s", run->card->text);
+		snprintf(ctx->stats.device, sizeof(ctx->stats.device), "%s", run->device->text);
 		run->budget = budget - budget / 16;
 		run->top = true;
 		status = join_blocks(run);
@@ -141,7 +142,7 @@ join_within(rb_run *run, uint64_t budget)
 }
 
 static rb_status
-join_on_device(rb_run *run)
+join_on_device(rb_device_run *run)
 {
 	const uint64_t limit = run->ctx->gpu_memory_limit;
 	size_t free_bytes, all_bytes;
@@ -149,19 +150,19 @@ join_on_device(rb_run *run)
 
 	RB_CUDA(run, cudaMemGetInfo(&free_bytes, &all_bytes));
 	run->free = free_bytes;
-	RB_TRY(rb_lane_take(run));
+	RB_TRY(rb_queue_take(run));
 	/* what other sessions and this process's own pool hold may still become free */
 	if (limit > 0)
 		status = join_within(run, limit < all_bytes ? limit : all_bytes);
 	else
 		status = join_within(run, rb_device_budget(run));
-	rb_lane_give(run, status != RB_DEVICE_FAILED);
+	rb_queue_give(run, status != RB_DEVICE_FAILED);
 	return status;
 }
 
 /* how much was wanted, how much was there */
 static rb_status
-full(rb_run *run)
+full(rb_device_run *run)
 {
 	const uint64_t limit = run->ctx->gpu_memory_limit;
 	char text[200];
@@ -186,7 +187,7 @@ full(rb_run *run)
 static rb_status
 join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
-	rb_run run;
+	rb_device_run run;
 	rb_status status;
 
 	ctx->stats.threads = ctx->threads;
@@ -202,7 +203,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	{
 		status = join_on_device(&run);
 		if (status == RB_DEVICE_FAILED)
-			rb_device_check(ctx->error.text);
+			rb_device_check(&run, ctx->error.text);
 		rb_device_give(&run);
 	}
 	if (status == RB_DEVICE_FULL && ctx->error.status == RB_OK)
@@ -210,12 +211,12 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
-static const rb_backend backend = {RB_BACKEND_ABI, "cuda",         rb_device_probe,
-								   join,           rb_device_warm, rb_device_release};
+static const rb_backend backend = {RB_ABI, "cuda", rb_device_probe, join, rb_device_warm};
 
-/* the one symbol of the file */
+/* the one symbol of the file: the functions of the core in, the backend out */
 extern "C" __attribute__((visibility("default"))) const rb_backend *
-rb_cuda_backend(void)
+rb_cuda_backend(const rb_services *services)
 {
+	rb_services_use(services);
 	return &backend;
 }

@@ -21,7 +21,7 @@
  * That is asked for the few pairs that overlap and not for the many that do not, and
  * the owner for 32 pairs at once: the inner loop is six comparisons and a bit.
  */
-#include "items.cuh"
+#include "take.cuh"
 
 #define WARPS 4
 #define THREADS (32 * WARPS)
@@ -38,7 +38,7 @@ typedef struct rb_box_tiles
 {
 	float4 lo[2][RB_TILE_F];         /* w is nothing */
 	float4 hi[2][RB_TILE_F];         /* in w the entry */
-	uint32_t elsewhere[2][WORDS][3]; /* items.cuh */
+	uint32_t elsewhere[2][WORDS][3]; /* take.cuh */
 	uint32_t bits[RB_TILE_F][WORDS]; /* by red: which blue it meets */
 	uint32_t scan[WARPS];
 	rb_count at; /* where the item's output goes */
@@ -55,8 +55,8 @@ typedef struct rb_box_counts
 /* ---- load ---- */
 
 static __device__ __forceinline__ void
-load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_side *from, const uint32_t *entry,
-	 uint32_t n)
+load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
+	 const uint32_t *entry, uint32_t n)
 {
 	const uint32_t lane = threadIdx.x & 31;
 
@@ -263,11 +263,11 @@ write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, 
 
 	if (threadIdx.x == 0)
 	{
-		t->at = atomicAdd(&args->pool.tally->doubts, (rb_count) all);
+		t->at = atomicAdd(&args->pool.tally->float_undecided, (rb_count) all);
 		t->taken.made += all;
 	}
 	__syncthreads();
-	to = args->pool.doubts + t->at + before;
+	to = args->pool.undecided + t->at + before;
 	for (int i = 0; i < ROWS; i++)
 	{
 		const uint32_t slot = ROWS * threadIdx.x + i;
@@ -419,20 +419,20 @@ __launch_bounds__(THREADS, RB_BOX_BLOCKS) boxes_join_kernel(const rb_cells_args 
 }
 
 rb_status
-rb_boxes_blocks(rb_run *run, int *blocks)
+rb_boxes_blocks(rb_device_run *run, int *blocks)
 {
 	int per_sm;
 
 	RB_CUDA(run,
 			cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, boxes_join_kernel, THREADS, 0));
-	*blocks = (per_sm > 0 ? per_sm : 1) * run->card->sms;
+	*blocks = (per_sm > 0 ? per_sm : 1) * run->device->sms;
 	return RB_OK;
 }
 
 rb_status
-rb_boxes_launch(rb_run *run, const rb_cells_args *args, int blocks)
+rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks)
 {
-	boxes_join_kernel<<<blocks, THREADS, 0, run->lane->compute>>>(*args);
+	boxes_join_kernel<<<blocks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "boxes_join_kernel");
 	return RB_OK;
 }

@@ -12,7 +12,7 @@
  *		queue		the pairs that overlap, local numbers in 16 bits; as soon as
  *					there are 32 of them
  *		float test	a lane a pair; yes, no, or not sure
- *		buffers		hits and doubts, flushed with one atomic operation for some
+ *		buffers		hits and undecided pairs, flushed with one atomic operation for some
  *					hundred pairs
  *
  * So threads are assigned to pairs, not to objects (Menezes et al. 2022, section
@@ -29,7 +29,7 @@
  * Room in the pool is reserved for all pairs of an item before it is taken
  * (rb_pool); a block that gets none leaves the rest to the next launch.
  */
-#include "items.cuh"
+#include "take.cuh"
 
 #ifndef RB_WARPS
 #define RB_WARPS 4
@@ -44,13 +44,13 @@
 
 typedef struct rb_tiles
 {
-	float4 p[3][2][RB_TILE_F]; /* rb_face_f in four parts; red, then blue */
+	float4 p[3][2][RB_TILE_F]; /* rb_face_f in four pieces; red, then blue */
 	float4 plane[2][RB_TILE_F];
 	float4 lo[RB_TILE_F]; /* of blue's boxes; in w the owner bits that are not set */
 	float4 hi[RB_TILE_F];
 	uint16_t queue[RB_WARPS][QUEUE];
 	uint16_t hit[RB_WARPS][BUFFER];
-	uint16_t doubt[RB_WARPS][BUFFER];
+	uint16_t undecided[RB_WARPS][BUFFER];
 	rb_item item;
 	rb_taken taken;
 } rb_tiles;
@@ -59,7 +59,7 @@ typedef struct rb_warp
 {
 	uint32_t queued;
 	uint32_t hits;
-	uint32_t doubts;
+	uint32_t undecided;
 	uint32_t made;
 	rb_count candidates;
 	uint32_t float_clocks; /* 32 bits wrap, differences do not mind */
@@ -112,7 +112,7 @@ face_box(const rb_face_f *f, float lo[3], float hi[3])
 }
 
 static __device__ __forceinline__ void
-tile_load(rb_tiles *t, int side, const rb_side *from, const uint32_t *entry, uint32_t n)
+tile_load(rb_tiles *t, int side, const rb_device_set *from, const uint32_t *entry, uint32_t n)
 {
 	for (uint32_t slot = threadIdx.x; slot < n; slot += THREADS)
 	{
@@ -174,12 +174,12 @@ flush_hits(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 }
 
 static __device__ __forceinline__ void
-flush_doubts(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
+flush_undecided(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 {
-	flush(args, t, t->doubt[threadIdx.x / 32], w->doubts, &args->pool.tally->doubts,
-		  args->pool.doubts, false);
-	w->made += w->doubts;
-	w->doubts = 0;
+	flush(args, t, t->undecided[threadIdx.x / 32], w->undecided, &args->pool.tally->float_undecided,
+		  args->pool.undecided, false);
+	w->made += w->undecided;
+	w->undecided = 0;
 }
 
 /* ---- a pair ---- */
@@ -247,11 +247,11 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 	}
 	w->candidates += __popc(__ballot_sync(~0u, candidate));
 	append(t->hit[warp], &w->hits, candidate && meet == 1, pair);
-	append(t->doubt[warp], &w->doubts, candidate && meet == RB_UNSURE, pair);
+	append(t->undecided[warp], &w->undecided, candidate && meet == RB_UNSURE, pair);
 	if (w->hits > BUFFER - 32)
 		flush_hits(args, t, w);
-	if (w->doubts > BUFFER - 32)
-		flush_doubts(args, t, w);
+	if (w->undecided > BUFFER - 32)
+		flush_undecided(args, t, w);
 	if (w->timed)
 		w->float_clocks += (uint32_t) clock() - began;
 }
@@ -367,8 +367,8 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		join_tiles(&args, t, &w);
 		if (w.hits > 0)
 			flush_hits(&args, t, &w);
-		if (w.doubts > 0)
-			flush_doubts(&args, t, &w);
+		if (w.undecided > 0)
+			flush_undecided(&args, t, &w);
 		if (w.timed)
 		{
 			clocks += (uint32_t) clock() - began;
@@ -393,7 +393,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 }
 
 rb_status
-rb_cells_blocks(rb_run *run, const rb_cells_args *args, int *blocks)
+rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 {
 	int per_sm;
 
@@ -404,16 +404,16 @@ rb_cells_blocks(rb_run *run, const rb_cells_args *args, int *blocks)
 								 (int) sizeof(rb_tiles)));
 	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, cells_join_kernel, THREADS,
 															   sizeof(rb_tiles)));
-	*blocks = (per_sm > 0 ? per_sm : 1) * run->card->sms;
+	*blocks = (per_sm > 0 ? per_sm : 1) * run->device->sms;
 	return RB_OK;
 }
 
 rb_status
-rb_cells_launch(rb_run *run, const rb_cells_args *args, int blocks)
+rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks)
 {
 	if (!args->faces)
 		return rb_boxes_launch(run, args, blocks);
-	cells_join_kernel<<<blocks, THREADS, sizeof(rb_tiles), run->lane->compute>>>(*args);
+	cells_join_kernel<<<blocks, THREADS, sizeof(rb_tiles), run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "cells_join_kernel");
 	return RB_OK;
 }

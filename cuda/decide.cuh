@@ -1,6 +1,6 @@
 /*
  * decide.cuh
- *	  What the float test left, decided by rb_pair_meet: the very lines that the CPU
+ *	  What the float test left, decided by rb_pair_decide: the very lines that the CPU
  *	  compiles.
  *
  * Included twice.  filters.cu (EXACT false) takes signs from filters only, which
@@ -12,9 +12,9 @@
  * The lists lie in the two arrays of the pool and never overlap, for no array has
  * room for less than all pairs that are still open:
  *
- *		hits	[ hits of the float test | of the filters >		< left by the filters ]
- *		doubts	[ read by the filters ]
- *		doubts	[ late hits >									< for the host ]
+ *		hits		[ hits of the float test | of the filters >		< left by the filters ]
+ *		undecided	[ read by the filters ]
+ *		undecided	[ hits of exact signs >							< for the host ]
  */
 #include "rb_cuda.cuh"
 #include "rb_pair.h"
@@ -23,9 +23,9 @@
 #define RESIDENT 4 /* of them at once: as many as registers should let be */
 
 static __device__ __forceinline__ void
-object_load(const rb_side *side, uint32_t index, double c[9])
+object_load(const rb_device_set *side, uint32_t index, double c[9])
 {
-	const int width = side->kind == RB_TRIANGLE3 ? 9 : side->kind == RB_SEGMENT3 ? 6 : 4;
+	const int width = rb_kind_width(side->kind);
 
 	for (int k = 0; k < 9; k++)
 		if (k < width)
@@ -39,7 +39,7 @@ decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
 
 	object_load(&args->side[0], p.red, r);
 	object_load(&args->side[1], p.blue, b);
-	return rb_pair_meet(env, args->side[0].kind, args->side[1].kind, r, b);
+	return rb_pair_decide(env, args->predicate, args->side[0].kind, args->side[1].kind, r, b);
 }
 
 static __global__ void
@@ -48,7 +48,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 {
 	const rb_pool *pool = &args.pool;
 	rb_tally *tally = pool->tally;
-	const rb_count n = EXACT ? tally->hard : tally->doubts;
+	const rb_count n = EXACT ? tally->filter_undecided : tally->float_undecided;
 	const uint32_t warp = (blockIdx.x * THREADS + threadIdx.x) / RB_WARP;
 	rb_exact_env env = {args.filters, EXACT, 0, 0, 0, NULL};
 	rb_count exact = 0;
@@ -65,21 +65,22 @@ __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 		rb_count at;
 
 		if (steps++ % 16 == 0)
-			stop = *args.stop;
+			stop = rb_peek(args.stop);
 		if (i < n && stop == 0)
 		{
 			const rb_count before = env.integer + env.expansion;
 
-			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->doubts[i];
+			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->undecided[i];
 			meet = decide(&args, p, &env);
 			exact += env.integer + env.expansion != before || (EXACT && meet == RB_UNSURE);
 		}
-		at = rb_block_reserve(meet == 1, EXACT ? &tally->late : &tally->hits);
+		at = rb_block_reserve(meet == 1, EXACT ? &tally->exact_hits : &tally->hits);
 		if (meet == 1 && !args.count_only)
-			(EXACT ? pool->doubts : pool->hits)[at] = rb_pair_of(&args, p.red, p.blue);
-		at = rb_block_reserve(meet == RB_UNSURE, EXACT ? &tally->rest : &tally->hard);
+			(EXACT ? pool->undecided : pool->hits)[at] = rb_pair_of(&args, p.red, p.blue);
+		at = rb_block_reserve(meet == RB_UNSURE,
+							  EXACT ? &tally->host_undecided : &tally->filter_undecided);
 		if (meet == RB_UNSURE)
-			(EXACT ? pool->doubts : pool->hits)[pool->capacity - 1 - at] = p;
+			(EXACT ? pool->undecided : pool->hits)[pool->capacity - 1 - at] = p;
 	}
 	if (EXACT)
 	{

@@ -1,11 +1,11 @@
 /*
  * device.cu
- *	  The device of this process: found once, open while joins need it.
+ *	  The devices of this process: each is found once, and open while joins need it.
  *
- * An open device costs its card half a gigabyte before anything is computed, and a
- * database has many sessions.  So the device is opened by the first join, stays open
+ * An open device costs half a gigabyte of its memory before anything is computed, and
+ * a database has many sessions.  So a device is opened by its first join, stays open
  * while joins come, and is closed by a thread of ours when there was none for about
- * a second: an idle session holds nothing of the card.  Opening it again takes about
+ * a second: an idle session holds nothing of it.  Opening it again takes about
  * 150 milliseconds.
  *
  * What is opened is a context of our own and a pool of memory of our own, not those
@@ -15,7 +15,7 @@
  *		joins	take ... give      take ... give
  *		device	[ open ......................... 1 s ] closed
  *
- * A card may be full because other sessions work on it.  Opening it waits for them,
+ * A device may be full because other sessions work on it.  Opening it waits for them,
  * as every allocation does (memory.cu), until the join's one deadline.
  */
 #include "rb_cuda.cuh"
@@ -32,36 +32,89 @@
 #define IDLE_MS 700
 #define POLL_MS 10
 #define KEEPER_STACK ((size_t) 1 << 20) /* the driver works on it */
-/* of the card: what stays in the pool between two joins, for mapping memory is slow */
-#define KEPT_PART 64
-/* what an open device takes of a card, about */
+/* of the device: what stays in the pool between two joins, for mapping memory is slow */
+#define KEPT_SHARE 64
+/* what an open device takes of its own memory, about */
 #define OPEN_BYTES ((uint64_t) 550 << 20)
+#define DEVICES 16 /* of which there is a state; a host has seldom more than eight */
 
-static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
-static rb_card card;
-static bool card_known;
-static pid_t card_process;
-static char fault[160]; /* why the device is used no more, or empty */
+typedef enum rb_device_state
+{
+	CLOSED,
+	WANTED,
+	OPENING,
+	OPEN
+} rb_device_state;
 
-static CUcontext context;
-static enum { CLOSED, WANTED, OPENING, OPEN } state;
-static rb_status refusal; /* why it was closed again, and in words */
-static char refusal_text[200];
-static int users;      /* joins that have it or wait for it */
-static double left_ms; /* when the last one gave it back */
+/* one device; what changes is read and written under its lock */
+typedef struct rb_device_slot
+{
+	rb_device device;
+	bool known;
+	char fault[160]; /* why it is used no more, or empty */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	CUcontext context;
+	rb_device_state state;
+	rb_status refusal; /* why it was closed again, and in words */
+	char refusal_text[200];
+	int users;      /* joins that have it or wait for it */
+	double left_ms; /* when the last one gave it back */
+	pthread_t keeper;
+	bool keeper_made;  /* must be joined */
+	bool keeper_lives; /* will look at all this again */
+	bool ending;       /* the process ends */
+} rb_device_slot;
 
-static pthread_cond_t changed;
-static pthread_t keeper;
-static bool keeper_made;  /* must be joined */
-static bool keeper_lives; /* will look at all this again */
-static bool ending;       /* the process ends */
+static rb_device_slot slots[DEVICES];
+static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
+
+/* what all devices have in common */
+static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
+static int driver_devices;
+static pid_t driver_process; /* that has found the driver; 0: none yet */
 
 /* the driver's functions for contexts: asked for by name, so that no driver need be there */
 static CUresult (*context_create)(CUcontext *, unsigned, CUdevice);
 static CUresult (*context_destroy)(CUcontext);
 static CUresult (*context_set)(CUcontext);
 
-/* ---- finding it ---- */
+/* ---- finding them ---- */
+
+static void
+slots_init(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	for (int i = 0; i < DEVICES; i++)
+	{
+		slots[i].device.id = i;
+		pthread_mutex_init(&slots[i].lock, NULL);
+		pthread_cond_init(&slots[i].changed, &attr);
+	}
+	pthread_condattr_destroy(&attr);
+}
+
+/* NULL: there is no room for its state, so it is not used */
+static rb_device_slot *
+slot_of(int device)
+{
+	pthread_once(&slots_once, slots_init);
+	return device >= 0 && device < DEVICES ? &slots[device] : NULL;
+}
+
+static bool
+is_of_this_process(void)
+{
+	bool mine;
+
+	pthread_mutex_lock(&driver_lock);
+	mine = driver_process == getpid();
+	pthread_mutex_unlock(&driver_lock);
+	return mine;
+}
 
 static bool
 driver_function(const char *name, unsigned version, void *function)
@@ -76,28 +129,13 @@ driver_function(const char *name, unsigned version, void *function)
 	return false;
 }
 
-/* RB_NO_DEVICE and why, or the card; the lock is held */
+/* RB_NO_DEVICE and why, or the number of devices; its lock is held */
 static rb_status
-card_find(char *text, size_t size)
+driver_ask(char *text, size_t size)
 {
-	struct cudaDeviceProp prop;
-	cudaError_t error;
-	int n = 0;
+	cudaError_t error = cudaGetDeviceCount(&driver_devices);
 
-	if (card_known && card_process != getpid())
-	{
-		snprintf(text, size, "a parent process used the GPU before it forked");
-		return RB_NO_DEVICE;
-	}
-	if (fault[0] != '\0')
-	{
-		snprintf(text, size, "%s; a new session can try again", fault);
-		return RB_NO_DEVICE;
-	}
-	if (card_known)
-		return RB_OK;
-	error = cudaGetDeviceCount(&n);
-	if (error != cudaSuccess || n == 0)
+	if (error != cudaSuccess || driver_devices == 0)
 	{
 		cudaGetLastError();
 		snprintf(text, size, "%s",
@@ -106,7 +144,59 @@ card_find(char *text, size_t size)
 													  : cudaGetErrorString(error));
 		return RB_NO_DEVICE;
 	}
-	error = cudaGetDeviceProperties(&prop, 0);
+	if (!driver_function("cuCtxCreate", 3020, &context_create) ||
+		!driver_function("cuCtxDestroy", 4000, &context_destroy) ||
+		!driver_function("cuCtxSetCurrent", 4000, &context_set))
+	{
+		snprintf(text, size, "the CUDA driver lacks functions for contexts");
+		return RB_NO_DEVICE;
+	}
+	driver_process = getpid();
+	return RB_OK;
+}
+
+static rb_status
+driver_find(char *text, size_t size)
+{
+	rb_status status = RB_OK;
+
+	pthread_mutex_lock(&driver_lock);
+	if (driver_process == 0)
+		status = driver_ask(text, size);
+	else if (driver_process != getpid())
+	{
+		snprintf(text, size, "a parent process used the GPU before it forked");
+		status = RB_NO_DEVICE;
+	}
+	pthread_mutex_unlock(&driver_lock);
+	return status;
+}
+
+/* RB_NO_DEVICE and why, or slot->device; the slot's lock is held */
+static rb_status
+device_find(rb_device_slot *slot, char *text, size_t size)
+{
+	rb_device *device = &slot->device;
+	struct cudaDeviceProp prop;
+	cudaError_t error;
+	rb_status status = driver_find(text, size);
+
+	if (status != RB_OK)
+		return status;
+	if (slot->fault[0] != '\0')
+	{
+		snprintf(text, size, "%s; a new session can try again", slot->fault);
+		return RB_NO_DEVICE;
+	}
+	if (slot->known)
+		return RB_OK;
+	if (device->id >= driver_devices)
+	{
+		snprintf(text, size, "no CUDA device %d: there are %d, counted from 0", device->id,
+				 driver_devices);
+		return RB_NO_DEVICE;
+	}
+	error = cudaGetDeviceProperties(&prop, device->id);
 	if (error != cudaSuccess)
 	{
 		cudaGetLastError();
@@ -119,87 +209,97 @@ card_find(char *text, size_t size)
 				 prop.major, prop.minor);
 		return RB_NO_DEVICE;
 	}
-	if (!driver_function("cuCtxCreate", 3020, &context_create) ||
-		!driver_function("cuCtxDestroy", 4000, &context_destroy) ||
-		!driver_function("cuCtxSetCurrent", 4000, &context_set))
-	{
-		snprintf(text, size, "the CUDA driver lacks functions for contexts");
-		return RB_NO_DEVICE;
-	}
-	card.id = 0;
-	card.sms = prop.multiProcessorCount;
-	card.bytes = prop.totalGlobalMem;
-	card.pools = prop.memoryPoolsSupported != 0;
-	snprintf(card.text, sizeof(card.text), "%.60s, %lu MB", prop.name,
+	device->sms = prop.multiProcessorCount;
+	device->bytes = prop.totalGlobalMem;
+	device->pools = prop.memoryPoolsSupported != 0;
+	snprintf(device->text, sizeof(device->text), "%.60s, %lu MB", prop.name,
 			 (unsigned long) (prop.totalGlobalMem >> 20));
-	card_process = getpid();
-	card_known = true;
+	slot->known = true;
 	return RB_OK;
 }
 
-rb_status
-rb_device_probe(char *text, size_t size)
+/* the one reason that needs no slot */
+static void
+no_slot(int device, char *text, size_t size)
 {
+	snprintf(text, size, "no CUDA device %d: redblue knows those from 0 to %d", device,
+			 DEVICES - 1);
+}
+
+rb_status
+rb_device_probe(int device, char *text, size_t size)
+{
+	rb_device_slot *slot = slot_of(device);
 	rb_status status;
 
-	pthread_mutex_lock(&device_lock);
-	status = card_find(text, size);
+	if (slot == NULL)
+	{
+		no_slot(device, text, size);
+		return RB_NO_DEVICE;
+	}
+	pthread_mutex_lock(&slot->lock);
+	status = device_find(slot, text, size);
 	if (status == RB_OK)
-		snprintf(text, size, "%s", card.text);
-	pthread_mutex_unlock(&device_lock);
+		snprintf(text, size, "%s", slot->device.text);
+	pthread_mutex_unlock(&slot->lock);
 	return status;
 }
 
 bool
-rb_device_warm(void)
+rb_device_warm(int device)
 {
+	rb_device_slot *slot = slot_of(device);
 	bool warm;
 
-	pthread_mutex_lock(&device_lock);
-	warm = state == OPEN && card_process == getpid();
-	pthread_mutex_unlock(&device_lock);
+	if (slot == NULL)
+		return false;
+	pthread_mutex_lock(&slot->lock);
+	warm = slot->state == OPEN && is_of_this_process();
+	pthread_mutex_unlock(&slot->lock);
 	return warm;
 }
 
 /* ---- open and closed; one thread at a time, without the lock ---- */
 
 static bool
-pool_make(void)
+pool_make(rb_device *device)
 {
 	struct cudaMemPoolProps props;
-	uint64_t keep = card.bytes / KEPT_PART;
+	uint64_t keep = device->bytes / KEPT_SHARE;
 
-	card.pool = NULL;
-	if (!card.pools)
+	device->pool = NULL;
+	if (!device->pools)
 		return true;
 	memset(&props, 0, sizeof(props));
 	props.allocType = cudaMemAllocationTypePinned;
 	props.location.type = cudaMemLocationTypeDevice;
-	props.location.id = card.id;
-	return cudaMemPoolCreate(&card.pool, &props) == cudaSuccess &&
-		   cudaMemPoolSetAttribute(card.pool, cudaMemPoolAttrReleaseThreshold, &keep) ==
+	props.location.id = device->id;
+	return cudaMemPoolCreate(&device->pool, &props) == cudaSuccess &&
+		   cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &keep) ==
 			   cudaSuccess;
 }
 
 /* nothing of it is in use */
 static void
-device_close(void)
+device_close(rb_device_slot *slot)
 {
-	context_set(context);
-	rb_lanes_release();
-	if (card.pool != NULL)
-		cudaMemPoolDestroy(card.pool);
-	card.pool = NULL;
+	rb_device *device = &slot->device;
+
+	context_set(slot->context);
+	rb_queues_release(device);
+	if (device->pool != NULL)
+		cudaMemPoolDestroy(device->pool);
+	device->pool = NULL;
 	context_set(NULL);
-	context_destroy(context);
-	context = NULL;
+	context_destroy(slot->context);
+	slot->context = NULL;
 	cudaGetLastError();
 }
 
 static rb_status
-device_open(char *text, size_t size)
+device_open(rb_device_slot *slot, char *text, size_t size)
 {
-	CUresult result = context_create(&context, 0, (CUdevice) card.id);
+	CUresult result = context_create(&slot->context, 0, (CUdevice) slot->device.id);
 	bool made;
 
 	if (result == CUDA_ERROR_OUT_OF_MEMORY)
@@ -213,12 +313,12 @@ device_open(char *text, size_t size)
 	cudaDeviceSetLimit(cudaLimitStackSize, 0);
 	cudaDeviceSetLimit(cudaLimitMallocHeapSize, 0);
 	cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 0);
-	made = pool_make();
+	made = pool_make(&slot->device);
 	cudaGetLastError();
 	context_set(NULL);
 	if (made)
 		return RB_OK;
-	device_close();
+	device_close(slot);
 	return RB_DEVICE_FULL;
 }
 
@@ -226,98 +326,95 @@ device_open(char *text, size_t size)
 
 /* the lock is held, and let go while the driver works */
 static void
-open_now(void)
+open_now(rb_device_slot *slot)
 {
-	char text[sizeof(refusal_text)] = "";
+	char text[sizeof(slot->refusal_text)] = "";
 	rb_status status;
 
-	state = OPENING;
-	pthread_mutex_unlock(&device_lock);
-	status = device_open(text, sizeof(text));
-	pthread_mutex_lock(&device_lock);
-	state = status == RB_OK ? OPEN : CLOSED;
-	refusal = status;
-	memcpy(refusal_text, text, sizeof(text));
-	pthread_cond_broadcast(&changed);
+	slot->state = OPENING;
+	pthread_mutex_unlock(&slot->lock);
+	status = device_open(slot, text, sizeof(text));
+	pthread_mutex_lock(&slot->lock);
+	slot->state = status == RB_OK ? OPEN : CLOSED;
+	slot->refusal = status;
+	memcpy(slot->refusal_text, text, sizeof(text));
+	pthread_cond_broadcast(&slot->changed);
 }
 
 static void
-wait_until(double ms)
+wait_until(rb_device_slot *slot, double ms)
 {
 	struct timespec t;
 
 	t.tv_sec = (time_t) (ms / 1e3);
 	t.tv_nsec = (long) ((ms - 1e3 * (double) t.tv_sec) * 1e6);
-	pthread_cond_timedwait(&changed, &device_lock, &t);
+	pthread_cond_timedwait(&slot->changed, &slot->lock, &t);
 }
 
 static void *
 keep(void *arg)
 {
-	(void) arg;
-	pthread_mutex_lock(&device_lock);
-	while (!ending && state != CLOSED)
+	rb_device_slot *slot = (rb_device_slot *) arg;
+
+	pthread_mutex_lock(&slot->lock);
+	while (!slot->ending && slot->state != CLOSED)
 	{
-		if (state == WANTED)
-			open_now();
-		else if (users > 0) /* nobody wakes us at the end of every join */
-			wait_until(rb_now_ms() + IDLE_MS);
-		else if (rb_now_ms() < left_ms + IDLE_MS)
-			wait_until(left_ms + IDLE_MS);
+		if (slot->state == WANTED)
+			open_now(slot);
+		else if (slot->users > 0) /* nobody wakes us at the end of every join */
+			wait_until(slot, rb_now_ms() + IDLE_MS);
+		else if (rb_now_ms() < slot->left_ms + IDLE_MS)
+			wait_until(slot, slot->left_ms + IDLE_MS);
 		else
 		{
-			device_close();
-			state = CLOSED;
+			device_close(slot);
+			slot->state = CLOSED;
 		}
 	}
-	keeper_lives = false;
-	pthread_mutex_unlock(&device_lock);
+	slot->keeper_lives = false;
+	pthread_mutex_unlock(&slot->lock);
 	return NULL;
 }
 
 /* before the runtime's own exit handlers: nobody is to close what they take apart */
 static void
-end_keeper(void)
+end_keepers(void)
 {
-	if (card_process != getpid())
+	if (!is_of_this_process())
 		return;
-	pthread_mutex_lock(&device_lock);
-	ending = true;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&device_lock);
-	if (keeper_made)
-		pthread_join(keeper, NULL);
-	keeper_made = false;
+	for (int i = 0; i < DEVICES; i++)
+	{
+		rb_device_slot *slot = &slots[i];
+
+		pthread_mutex_lock(&slot->lock);
+		slot->ending = true;
+		pthread_cond_broadcast(&slot->changed);
+		pthread_mutex_unlock(&slot->lock);
+		if (slot->keeper_made)
+			pthread_join(slot->keeper, NULL);
+		slot->keeper_made = false;
+	}
 }
 
+/* once the runtime is at work, so that ours is called before its own */
 static void
-keeper_init(void)
+end_keepers_at_exit(void)
 {
-	static bool known;
-	pthread_condattr_t attr;
-
-	if (known)
-		return;
-	known = true;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&changed, &attr);
-	pthread_condattr_destroy(&attr);
-	atexit(end_keeper);
+	atexit(end_keepers);
 }
 
 /* the lock is held; false: no thread was to be had */
 static bool
-keeper_start(void)
+keeper_start(rb_device_slot *slot)
 {
 	int rc;
 
-	if (keeper_lives)
+	if (slot->keeper_lives)
 		return true;
-	if (keeper_made)
-		pthread_join(keeper, NULL); /* it has let go of the lock for good */
-	rc = rb_thread_start(&keeper, KEEPER_STACK, keep, NULL);
-	keeper_made = keeper_lives = rc == 0;
+	if (slot->keeper_made)
+		pthread_join(slot->keeper, NULL); /* it has let go of the lock for good */
+	rc = rb_thread_start(&slot->keeper, KEEPER_STACK, keep, slot);
+	slot->keeper_made = slot->keeper_lives = rc == 0;
 	return rc == 0;
 }
 
@@ -329,77 +426,87 @@ keeper_start(void)
  * The lock is held.
  */
 static rb_status
-wait_for_open(rb_run *run)
+wait_for_open(rb_device_run *run, rb_device_slot *slot)
 {
-	if (state == CLOSED)
+	if (slot->state == CLOSED)
 	{
-		state = WANTED;
-		pthread_cond_broadcast(&changed);
-		if (!keeper_start())
-			open_now();
+		slot->state = WANTED;
+		pthread_cond_broadcast(&slot->changed);
+		if (!keeper_start(slot))
+			open_now(slot);
 	}
-	while (state == WANTED || state == OPENING)
+	while (slot->state == WANTED || slot->state == OPENING)
 	{
 		if (rb_should_stop(run->ctx))
 			return RB_STOPPED;
-		wait_until(rb_now_ms() + POLL_MS);
+		wait_until(slot, rb_now_ms() + POLL_MS);
 	}
-	return state == OPEN ? RB_OK : refusal;
+	return slot->state == OPEN ? RB_OK : slot->refusal;
 }
 
 rb_status
-rb_device_take(rb_run *run)
+rb_device_take(rb_device_run *run)
 {
+	static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+	rb_device_slot *slot = slot_of(run->ctx->device);
 	char text[200] = "";
 	rb_status status;
 
-	pthread_mutex_lock(&device_lock);
-	status = card_find(text, sizeof(text));
+	if (slot == NULL)
+	{
+		no_slot(run->ctx->device, text, sizeof(text));
+		return rb_fail(run->ctx, RB_NO_DEVICE, 0, 0, text);
+	}
+	pthread_mutex_lock(&slot->lock);
+	status = device_find(slot, text, sizeof(text));
 	if (status == RB_OK)
 	{
-		keeper_init();
-		users++;
-		while ((status = wait_for_open(run)) == RB_DEVICE_FULL && rb_now_ms() < run->until)
-			wait_until(rb_now_ms() + POLL_MS);
+		pthread_once(&exit_once, end_keepers_at_exit);
+		slot->users++;
+		while ((status = wait_for_open(run, slot)) == RB_DEVICE_FULL && rb_now_ms() < run->until)
+			wait_until(slot, rb_now_ms() + POLL_MS);
 		if (status != RB_OK)
 		{
-			users--;
-			memcpy(text, refusal_text, sizeof(text));
+			slot->users--;
+			memcpy(text, slot->refusal_text, sizeof(text));
 		}
 	}
-	pthread_mutex_unlock(&device_lock);
+	pthread_mutex_unlock(&slot->lock);
 	if (status == RB_DEVICE_FULL)
 		run->need = OPEN_BYTES;
 	if (status == RB_NO_DEVICE)
 		return rb_fail(run->ctx, status, 0, 0, text);
 	if (status == RB_OK)
 	{
-		context_set(context);
-		run->card = &card;
+		context_set(slot->context);
+		run->device = &slot->device;
 	}
 	return status;
 }
 
 void
-rb_device_give(rb_run *run)
+rb_device_give(rb_device_run *run)
 {
+	rb_device_slot *slot = &slots[run->device->id];
+
 	context_set(NULL);
-	run->card = NULL;
-	pthread_mutex_lock(&device_lock);
-	users--;
-	left_ms = rb_now_ms();
-	if (users == 0 && !keeper_start())
+	run->device = NULL;
+	pthread_mutex_lock(&slot->lock);
+	slot->users--;
+	slot->left_ms = rb_now_ms();
+	if (slot->users == 0 && !keeper_start(slot))
 	{
-		device_close();
-		state = CLOSED;
+		device_close(slot);
+		slot->state = CLOSED;
 	}
-	pthread_mutex_unlock(&device_lock);
+	pthread_mutex_unlock(&slot->lock);
 }
 
 /* an error that a next call would meet again makes the device unusable */
 void
-rb_device_check(const char *why)
+rb_device_check(rb_device_run *run, const char *why)
 {
+	rb_device_slot *slot = &slots[run->device->id];
 	cudaError_t error = cudaDeviceSynchronize();
 
 	if (error == cudaSuccess || error == cudaErrorMemoryAllocation)
@@ -407,22 +514,10 @@ rb_device_check(const char *why)
 		cudaGetLastError();
 		return;
 	}
-	pthread_mutex_lock(&device_lock);
-	if (fault[0] == '\0')
-		snprintf(fault, sizeof(fault), "the GPU failed earlier in this session (%.100s)",
+	pthread_mutex_lock(&slot->lock);
+	if (slot->fault[0] == '\0')
+		snprintf(slot->fault, sizeof(slot->fault),
+				 "the GPU failed earlier in this session (%.100s)",
 				 why[0] != '\0' ? why : cudaGetErrorString(error));
-	pthread_mutex_unlock(&device_lock);
-}
-
-void
-rb_device_release(void)
-{
-	pthread_mutex_lock(&device_lock);
-	if (card_known && card_process == getpid() && users == 0 && state == OPEN)
-	{
-		device_close();
-		state = CLOSED;
-	}
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&device_lock);
+	pthread_mutex_unlock(&slot->lock);
 }

@@ -1,6 +1,6 @@
 /*
  * exact.cu
- *	  Doubtful pairs by exact signs: integers, then expansions.
+ *	  Undecided pairs by exact signs: integers, then expansions.
  *
  * Launched only where filters left something.  The room for expansions is device
  * memory of the join, not a stack, which would be reserved for every thread that the
@@ -12,9 +12,9 @@
 #define AT_ONCE 3 /* blocks of an SM that its registers let run */
 
 int
-rb_exact_blocks(const rb_run *run, rb_count pairs)
+rb_exact_blocks(const rb_device_run *run, rb_count pairs)
 {
-	const rb_count most = (rb_count) run->card->sms * AT_ONCE;
+	const rb_count most = (rb_count) run->device->sms * AT_ONCE;
 	const rb_count wanted = (pairs + THREADS - 1) / THREADS;
 
 	return (int) (wanted < most ? wanted : most);
@@ -27,9 +27,9 @@ rb_exact_room(int blocks)
 }
 
 rb_status
-rb_exact_launch(rb_run *run, const rb_cells_args *args, int blocks, double *room)
+rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks, double *room)
 {
-	decide_kernel<<<blocks, THREADS, 0, run->lane->compute>>>(*args, room);
+	decide_kernel<<<blocks, THREADS, 0, run->queue->compute>>>(*args, room);
 	RB_LAUNCHED(run, "exact: decide_kernel");
 	return RB_OK;
 }

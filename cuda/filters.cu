@@ -1,6 +1,6 @@
 /*
  * filters.cu
- *	  Doubtful pairs by filters alone: semi-static bounds, zeros that can be seen,
+ *	  Undecided pairs by filters alone: semi-static bounds, zeros that can be seen,
  *	  intervals.
  */
 #define RB_FILTERS_ONLY
@@ -10,9 +10,10 @@
 #define BLOCKS_PER_SM 8
 
 rb_status
-rb_filters_launch(rb_run *run, const rb_cells_args *args)
+rb_filters_launch(rb_device_run *run, const rb_cells_args *args)
 {
-	decide_kernel<<<run->card->sms * BLOCKS_PER_SM, THREADS, 0, run->lane->compute>>>(*args, NULL);
+	decide_kernel<<<run->device->sms * BLOCKS_PER_SM, THREADS, 0, run->queue->compute>>>(*args,
+																						 NULL);
 	RB_LAUNCHED(run, "filters: decide_kernel");
 	return RB_OK;
 }

@@ -10,7 +10,7 @@
  * into the sink.
  *
  * Exact signs are asked for once a launch has told that filters left something; the
- * pairs that are sure travel in the meantime.  A card without room for them leaves
+ * pairs that are sure travel in the meantime.  A device without room for them leaves
  * them to the host.
  */
 #include "rb_cuda.cuh"
@@ -25,8 +25,8 @@
 
 typedef struct rb_joiner
 {
-	rb_run *run;
-	rb_side side[2];
+	rb_device_run *run;
+	rb_device_set side[2];
 	bool self;
 	rb_cells_args args;
 	rb_pool pool[2];
@@ -52,7 +52,7 @@ enum
 /* ---- pairs to the host ---- */
 
 static rb_status
-emit(rb_run *run, void *arg, const void *bytes, size_t n)
+emit(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	(void) arg;
 	return run->sink->put(run->sink->user, (const rb_pair *) bytes, n);
@@ -61,7 +61,7 @@ emit(rb_run *run, void *arg, const void *bytes, size_t n)
 static rb_status
 emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 {
-	rb_run *run = j->run;
+	rb_device_run *run = j->run;
 
 	if (n == 0)
 		return RB_OK;
@@ -73,7 +73,7 @@ emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 }
 
 static rb_status
-emit_record_bytes(rb_run *run, void *arg, const void *bytes, size_t n)
+emit_record_bytes(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	rb_joiner *j = (rb_joiner *) arg;
 	double began = rb_now_ms();
@@ -90,7 +90,7 @@ emit_record_bytes(rb_run *run, void *arg, const void *bytes, size_t n)
 static rb_status
 emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 {
-	rb_run *run = j->run;
+	rb_device_run *run = j->run;
 
 	if (pairs == 0)
 		return RB_OK;
@@ -104,11 +104,9 @@ emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 
 /* pairs that only GMP decides; they come with indices within the sides */
 static rb_status
-emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
+emit_decided_by_host(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
 	const rb_joiner *j = (const rb_joiner *) arg;
-	const rb_job *job = run->job;
-	const rb_set *blue = job->blue != NULL ? job->blue : job->red;
 	rb_pair *pairs = NULL;
 	size_t kept = 0;
 	rb_status status;
@@ -122,7 +120,7 @@ emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
 		pairs[i].red += j->side[0].base;
 		pairs[i].blue += j->side[1].base;
 	}
-	status = rb_decide_pairs(run->ctx, job->red, blue, pairs, n, &kept);
+	status = rb_decide_pairs(run->ctx, run->job, pairs, n, &kept);
 	if (status == RB_OK && kept > 0)
 	{
 		for (size_t i = 0; i < kept && j->self; i++)
@@ -146,7 +144,7 @@ emit_rest(rb_run *run, void *arg, const void *bytes, size_t n)
 static rb_status
 pools_make(rb_joiner *j, const rb_level *level)
 {
-	rb_run *run = j->run;
+	rb_device_run *run = j->run;
 	const bool records = j->args.boxes && !j->args.count_only;
 	/* what a work item can need, in the pool's units, and how many bytes a unit has */
 	rb_count reserve = j->args.boxes ? RB_ITEM_BYTES : RB_ITEM_PAIRS;
@@ -200,7 +198,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 	}
 	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
 	j->args.next = (rb_count *) (j->tally + 2);
-	RB_CUDA(run, cudaMemsetAsync(j->args.next, 0, sizeof(rb_count), run->lane->compute));
+	RB_CUDA(run, cudaMemsetAsync(j->args.next, 0, sizeof(rb_count), run->queue->compute));
 	for (int k = 0; k < j->pools; k++)
 	{
 		rb_pool *pool = &j->pool[k];
@@ -212,7 +210,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 		if (j->args.boxes)
 			continue;
 		RB_TRY(rb_device_alloc(run, (void **) &pool->hits, want * sizeof(rb_pair)));
-		RB_TRY(rb_device_alloc(run, (void **) &pool->doubts, want * sizeof(rb_pair)));
+		RB_TRY(rb_device_alloc(run, (void **) &pool->undecided, want * sizeof(rb_pair)));
 	}
 	return RB_OK;
 }
@@ -223,7 +221,7 @@ pools_free(rb_joiner *j)
 	for (int k = 0; k < 2; k++)
 	{
 		rb_device_free(j->run, (void **) &j->pool[k].hits);
-		rb_device_free(j->run, (void **) &j->pool[k].doubts);
+		rb_device_free(j->run, (void **) &j->pool[k].undecided);
 		rb_device_free(j->run, (void **) &j->pool[k].records);
 	}
 	rb_device_free(j->run, (void **) &j->tally);
@@ -233,24 +231,24 @@ pools_free(rb_joiner *j)
 
 /* a copy would wait behind the pairs that are on their way to the host, and the stream for it */
 static __global__ void
-tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *report)
+tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *told)
 {
 	rb_tally t = *tally;
 
 	t.next = *next;
-	*report = t;
+	*told = t;
 }
 
-/* what launch k has counted so far goes to the report */
+/* what launch k has counted so far goes to the mailbox */
 static rb_status
 tell(rb_joiner *j, int k, int event)
 {
-	rb_run *run = j->run;
+	rb_device_run *run = j->run;
 
-	tally_kernel<<<1, 1, 0, run->lane->compute>>>(j->pool[k].tally, j->args.next,
-												  &run->lane->report->tally[k]);
+	tally_kernel<<<1, 1, 0, run->queue->compute>>>(j->pool[k].tally, j->args.next,
+												   &run->queue->mailbox->tally[k]);
 	RB_LAUNCHED(run, "tally_kernel");
-	RB_CUDA(run, cudaEventRecord(run->lane->launch[k][event], run->lane->compute));
+	RB_CUDA(run, cudaEventRecord(run->queue->launch[k][event], run->queue->compute));
 	return RB_OK;
 }
 
@@ -258,9 +256,9 @@ tell(rb_joiner *j, int k, int event)
 static rb_status
 launch(rb_joiner *j, int k)
 {
-	rb_run *run = j->run;
-	cudaStream_t stream = run->lane->compute;
-	cudaEvent_t *event = run->lane->launch[k];
+	rb_device_run *run = j->run;
+	cudaStream_t stream = run->queue->compute;
+	cudaEvent_t *event = run->queue->launch[k];
 
 	RB_CUDA(run, cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_tally), stream));
 	j->args.pool = j->pool[k];
@@ -277,7 +275,7 @@ launch(rb_joiner *j, int k)
 static rb_status
 exact_room(rb_joiner *j, int blocks)
 {
-	rb_run *run = j->run;
+	rb_device_run *run = j->run;
 	rb_status status = RB_OK;
 
 	if (blocks <= j->exact_blocks)
@@ -299,21 +297,21 @@ exact_room(rb_joiner *j, int blocks)
 static rb_status
 launch_exact(rb_joiner *j, int k)
 {
-	rb_run *run = j->run;
-	const int blocks = rb_exact_blocks(run, run->lane->report->tally[k].hard);
+	rb_device_run *run = j->run;
+	const int blocks = rb_exact_blocks(run, run->queue->mailbox->tally[k].filter_undecided);
 
 	RB_TRY(exact_room(j, blocks));
 	if (j->exact_blocks == 0)
 		return RB_OK;
 	j->args.pool = j->pool[k];
-	RB_CUDA(run, cudaEventRecord(run->lane->launch[k][EXACT_BEGUN], run->lane->compute));
+	RB_CUDA(run, cudaEventRecord(run->queue->launch[k][EXACT_BEGUN], run->queue->compute));
 	RB_TRY(rb_exact_launch(run, &j->args, blocks < j->exact_blocks ? blocks : j->exact_blocks,
 						   j->room));
 	return tell(j, k, EXACT_TOLD);
 }
 
 static rb_status
-add_time(rb_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
+add_time(rb_device_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
 {
 	float ms;
 
@@ -324,10 +322,10 @@ add_time(rb_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
 
 /* what a launch did and took, for the statistics */
 static rb_status
-count(rb_run *run, int k, bool faces)
+count(rb_device_run *run, int k, bool faces)
 {
-	const rb_tally *tally = &run->lane->report->tally[k];
-	const cudaEvent_t *event = run->lane->launch[k];
+	const rb_tally *tally = &run->queue->mailbox->tally[k];
+	const cudaEvent_t *event = run->queue->launch[k];
 	rb_stats *stats = &run->ctx->stats;
 	float ms;
 
@@ -345,7 +343,7 @@ count(rb_run *run, int k, bool faces)
 		stats->stage[RB_STAGE_FLOAT].ms += share * ms;
 		stats->stage[RB_STAGE_CANDIDATES].ms -= share * ms;
 	}
-	stats->stage[RB_STAGE_DOUBLE].count += tally->doubts;
+	stats->stage[RB_STAGE_DOUBLE].count += tally->float_undecided;
 	return RB_OK;
 }
 
@@ -353,60 +351,61 @@ count(rb_run *run, int k, bool faces)
 
 /* pairs for the host, at the end of an array */
 static rb_status
-drain_rest(rb_joiner *j, const rb_pair *end, rb_count n)
+drain_for_host(rb_joiner *j, const rb_pair *end, rb_count n)
 {
 	double began = rb_now_ms();
 
 	if (n == 0)
 		return RB_OK;
-	RB_TRY(rb_download(j->run, end - n, n * sizeof(rb_pair), sizeof(rb_pair), emit_rest, j));
+	RB_TRY(rb_download(j->run, end - n, n * sizeof(rb_pair), sizeof(rb_pair), emit_decided_by_host,
+					   j));
 	j->run->ctx->stats.stage[RB_STAGE_EXACT].ms += rb_now_ms() - began;
 	return RB_OK;
 }
 
 /* pairs that the filters left: the device's exact signs, then the host's */
 static rb_status
-drain_hard(rb_joiner *j, int k)
+drain_undecided(rb_joiner *j, int k)
 {
-	rb_run *run = j->run;
-	const rb_tally *tally = &run->lane->report->tally[k];
+	rb_device_run *run = j->run;
+	const rb_tally *tally = &run->queue->mailbox->tally[k];
 	const rb_pool *pool = &j->pool[k];
 	rb_stats *stats = &run->ctx->stats;
 
 	if (j->exact_blocks == 0)
 	{
-		stats->stage[RB_STAGE_EXACT].count += tally->hard;
-		return drain_rest(j, pool->hits + pool->capacity, tally->hard);
+		stats->stage[RB_STAGE_EXACT].count += tally->filter_undecided;
+		return drain_for_host(j, pool->hits + pool->capacity, tally->filter_undecided);
 	}
-	RB_TRY(rb_wait(run, run->lane->launch[k][EXACT_TOLD]));
-	RB_TRY(add_time(run, RB_STAGE_EXACT, run->lane->launch[k][EXACT_BEGUN],
-					run->lane->launch[k][EXACT_TOLD]));
+	RB_TRY(rb_wait(run, run->queue->launch[k][EXACT_TOLD]));
+	RB_TRY(add_time(run, RB_STAGE_EXACT, run->queue->launch[k][EXACT_BEGUN],
+					run->queue->launch[k][EXACT_TOLD]));
 	stats->stage[RB_STAGE_EXACT].count += tally->exact;
 	stats->exact_integer += tally->integer;
 	stats->exact_expansion += tally->expansion;
-	RB_TRY(emit_hits(j, pool->doubts, tally->late));
-	return drain_rest(j, pool->doubts + pool->capacity, tally->rest);
+	RB_TRY(emit_hits(j, pool->undecided, tally->exact_hits));
+	return drain_for_host(j, pool->undecided + pool->capacity, tally->host_undecided);
 }
 
 static rb_status
 drain(rb_joiner *j, int k)
 {
-	const rb_tally *tally = &j->run->lane->report->tally[k];
-	const bool hard = tally->hard > 0;
+	const rb_tally *tally = &j->run->queue->mailbox->tally[k];
+	const bool undecided = tally->filter_undecided > 0;
 	const rb_count hits = tally->hits;
 
 	if (j->args.boxes)
 		return emit_records(j, j->pool[k].records, tally->bytes, tally->hits);
-	if (hard)
+	if (undecided)
 		RB_TRY(launch_exact(j, k));
 	RB_TRY(emit_hits(j, j->pool[k].hits, hits));
-	return hard ? drain_hard(j, k) : RB_OK;
+	return undecided ? drain_undecided(j, k) : RB_OK;
 }
 
 static rb_status
 join_items(rb_joiner *j, const rb_level *level)
 {
-	rb_run *run = j->run;
+	rb_device_run *run = j->run;
 	int running = 0;
 	bool more = true;
 
@@ -419,9 +418,9 @@ join_items(rb_joiner *j, const rb_level *level)
 		RB_TRY(launch(j, running));
 	for (int k = 0; running > 0; k = (k + 1) % j->pools)
 	{
-		const rb_tally *tally = &run->lane->report->tally[k];
+		const rb_tally *tally = &run->queue->mailbox->tally[k];
 
-		RB_TRY(rb_wait(run, run->lane->launch[k][TOLD]));
+		RB_TRY(rb_wait(run, run->queue->launch[k][TOLD]));
 		RB_TRY(count(run, k, j->args.faces));
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
@@ -437,8 +436,10 @@ join_items(rb_joiner *j, const rb_level *level)
 }
 
 static void
-joiner_init(rb_joiner *j, rb_run *run, const rb_side side[2], bool self)
+joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool self)
 {
+	const rb_predicate predicate = run->job->predicate;
+
 	memset(j, 0, sizeof(*j));
 	j->run = run;
 	j->self = self;
@@ -446,10 +447,11 @@ joiner_init(rb_joiner *j, rb_run *run, const rb_side side[2], bool self)
 		j->args.side[s] = j->side[s] = side[self ? 0 : s];
 	j->args.self = self;
 	j->args.filters = run->ctx->filters;
-	j->args.axes = side[0].kind == RB_SEGMENT2 || side[0].kind == RB_BOX2 ? 3 : 7;
-	j->args.faces = side[0].kind == RB_TRIANGLE3 && side[self ? 0 : 1].kind == RB_TRIANGLE3;
-	j->args.boxes = rb_boxes_decide(j->side[0].kind, j->side[1].kind);
-	j->args.stop = run->lane->stop;
+	j->args.predicate = predicate;
+	j->args.axes = rb_kind_dims(side[0].kind) == 2 ? 3 : 7;
+	j->args.faces = rb_faces_decide(predicate, j->side[0].kind, j->side[1].kind);
+	j->args.boxes = rb_boxes_decide(predicate, j->side[0].kind, j->side[1].kind);
+	j->args.stop = run->queue->stop;
 	j->args.count_only = run->job->count_only && run->job->red->row_of == NULL &&
 						 (run->job->blue == NULL || run->job->blue->row_of == NULL);
 }
@@ -458,7 +460,7 @@ joiner_init(rb_joiner *j, rb_run *run, const rb_side side[2], bool self)
 static rb_status
 join_levels(rb_joiner *j)
 {
-	rb_run *run = j->run;
+	rb_device_run *run = j->run;
 	rb_level level, next;
 
 	RB_TRY(rb_level_top(run, j->side, j->self, &level));
@@ -485,7 +487,7 @@ join_levels(rb_joiner *j)
 }
 
 rb_status
-rb_join_sides(rb_run *run, const rb_side side[2], bool self)
+rb_join_sides(rb_device_run *run, const rb_device_set side[2], bool self)
 {
 	rb_joiner j;
 	rb_status status;

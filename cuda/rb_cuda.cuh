@@ -4,9 +4,9 @@
  *
  * A join on the device (device.cu, backend.cu), from coordinates to pairs:
  *
- *	  upload -> bounds -> plan -> count -> scan -> fill -> work items		grid.cu
+ *	  upload -> bounds -> plan -> count -> scan -> fill -> work items		level.cu, level.cuh
  *	  work item -> tiles -> boxes -> candidates -> float test				cells.cu
-	  or, where no triangle meets a triangle: candidates at once			boxes.cu
+ *	  or, where no triangle meets a triangle: candidates at once			boxes.cu
  *	                                  |yes            |not sure
  *	                                  v               v
  *	                                pairs <- double, integers, expansions	filters.cu, exact.cu
@@ -28,57 +28,23 @@
 #include "rb_grid.h"
 #include "rb_interval.h"
 #include "rb_records.h"
+#include "rb_services.h"
 
 #include <cuda_runtime.h>
 
 typedef unsigned long long rb_count; /* what atomicAdd takes */
 
-struct rb_run;
+struct rb_device_run;
+struct rb_mailbox;
 
-/* ---- device.cu: found once, open while joins need it ---- */
+/* ---- services.cu: the functions of the core, out of a table ---- */
 
-/* RB_OK and its name, or RB_NO_DEVICE and why */
-extern rb_status rb_device_probe(char *text, size_t size);
-/* is it open, so that a join need not wait for that? */
-extern bool rb_device_warm(void);
-/* opens it, sets run->card, and directs this thread's calls to it */
-extern rb_status rb_device_take(struct rb_run *run);
-extern void rb_device_give(struct rb_run *run);
-/* after a failed call: can it be used again? */
-extern void rb_device_check(const char *why);
-/* closes it now, if no join has it */
-extern void rb_device_release(void);
+extern void rb_services_use(const rb_services *services);
 
-/* ---- memory.cu: what a join holds of the device, and what is kept between joins ---- */
+/* ---- device.cu: each found once, open while joins need it ---- */
 
-#define RB_SLOTS 4 /* pieces of pinned memory through which bytes go */
-#define RB_SLOT_BYTES ((size_t) 16 << 20)
-#define RB_MARKS 32
-#define RB_BLOCKS 48 /* allocations of a join */
-
-/* begin, the ends of two kernels, all told; begin and end of the exact signs */
-#define RB_LAUNCH_EVENTS 6
-
-struct rb_report;
-
-/* streams, events and pinned memory: costly to make, so kept for the next join */
-typedef struct rb_lane
-{
-	struct rb_lane *next;
-	cudaStream_t compute;
-	cudaStream_t copy;
-	cudaEvent_t mark[RB_MARKS];
-	cudaEvent_t done;                        /* all that was asked of the compute stream */
-	cudaEvent_t launch[2][RB_LAUNCH_EVENTS]; /* of a launch into pool 0, 1 */
-	cudaEvent_t slot_from[RB_SLOTS];
-	cudaEvent_t slot_done[RB_SLOTS];
-	char *slot[RB_SLOTS];
-	struct rb_report *report; /* pinned: what kernels tell the host */
-	volatile uint32_t *stop;  /* on the device: not 0 when kernels should end */
-} rb_lane;
-
-/* the device, as it was found */
-typedef struct rb_card
+/* a device, as it was found, and what is kept on it between joins */
+typedef struct rb_device
 {
 	int id;
 	int sms;
@@ -86,18 +52,34 @@ typedef struct rb_card
 	cudaMemPool_t pool; /* ... out of this one */
 	uint64_t bytes;
 	char text[80];
-} rb_card;
+	struct rb_device_queue *queues; /* that no join has */
+} rb_device;
 
-typedef struct rb_run
+/* RB_OK and its name, or RB_NO_DEVICE and why */
+extern rb_status rb_device_probe(int device, char *text, size_t size);
+/* is it open, so that a join need not wait for that? */
+extern bool rb_device_warm(int device);
+/* opens that of run->ctx, sets run->device, and directs this thread's calls to it */
+extern rb_status rb_device_take(struct rb_device_run *run);
+extern void rb_device_give(struct rb_device_run *run);
+/* after a failed call: can it be used again? */
+extern void rb_device_check(struct rb_device_run *run, const char *why);
+
+/* ---- backend.cu: one join ---- */
+
+#define RB_MARKS 32
+#define RB_BLOCKS 48 /* allocations of a join */
+
+typedef struct rb_device_run
 {
 	rb_context *ctx;
 	const rb_job *job;
 	const rb_sink *sink;
-	rb_lane *lane;
-	const rb_card *card;
+	struct rb_device_queue *queue;
+	rb_device *device;
 	double until;    /* so long may be waited for memory that others hold (rb_now_ms) */
 	uint64_t need;   /* bytes that were not to be had, with all that were there; for the error */
-	uint64_t free;   /* bytes of the card that were free at first; 0: not known */
+	uint64_t free;   /* bytes of the device that were free at first; 0: not known */
 	uint64_t budget; /* bytes of device memory */
 	uint64_t used;
 	void *block[RB_BLOCKS];
@@ -107,13 +89,15 @@ typedef struct rb_run
 	bool stopping;            /* the kernels were told */
 	bool emitted;             /* pairs were handed out: too late to begin again */
 	bool top;                 /* no grid was made yet */
-} rb_run;
+} rb_device_run;
+
+/* ---- queue.cu: streams, events, pinned pieces; time and waiting ---- */
 
 /*
  * A failed call of the runtime becomes a status with the call's name; want of memory
  * becomes RB_DEVICE_FULL without an error in the context: the caller may try with less.
  */
-extern rb_status rb_cuda_failed(rb_run *run, cudaError_t error, const char *call);
+extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const char *call);
 
 #define RB_CUDA(run, call)                                    \
 	do                                                        \
@@ -140,61 +124,92 @@ extern rb_status rb_cuda_failed(rb_run *run, cudaError_t error, const char *call
 			return rb_try_status;         \
 	} while (0)
 
-extern rb_status rb_lane_take(rb_run *run);
-extern void rb_lane_give(rb_run *run, bool healthy);
-extern void rb_lanes_release(void);
+#define RB_SLOTS 4 /* pieces of pinned memory through which bytes go */
+#define RB_SLOT_BYTES ((size_t) 16 << 20)
+
+/* begin, the ends of two kernels, all told; begin and end of the exact signs */
+#define RB_LAUNCH_EVENTS 6
+
+/* streams, events and pinned memory: costly to make, so kept for the next join */
+typedef struct rb_device_queue
+{
+	struct rb_device_queue *next;
+	cudaStream_t compute;
+	cudaStream_t copy;
+	cudaEvent_t mark[RB_MARKS];
+	cudaEvent_t done;                        /* all that was asked of the compute stream */
+	cudaEvent_t launch[2][RB_LAUNCH_EVENTS]; /* of a launch into pool 0, 1 */
+	cudaEvent_t slot_from[RB_SLOTS];
+	cudaEvent_t slot_done[RB_SLOTS];
+	char *slot[RB_SLOTS];
+	struct rb_mailbox *mailbox; /* pinned: what kernels tell the host */
+	uint32_t *stop;             /* on the device: not 0 when kernels should end */
+} rb_device_queue;
+
+/* a queue for this join, of its own; given back for the next one unless a call on it failed */
+extern rb_status rb_queue_take(rb_device_run *run);
+extern void rb_queue_give(rb_device_run *run, bool healthy);
+/* all that the device keeps; no join has one */
+extern void rb_queues_release(rb_device *device);
+
+/* steps of the grid's stage: stats.grid_ms, in its order */
+enum
+{
+	RB_STEP_PLAN = RB_STAGES,
+	RB_STEP_MAP,
+	RB_STEP_SCHEDULE
+};
+
+/* the time on the compute stream since the last mark belongs to that stage; -1: to none */
+extern rb_status rb_mark(rb_device_run *run, int stage);
+
+/* tell the kernels to end */
+extern void rb_stop_kernels(rb_device_run *run);
+
+/* so many nanoseconds, less than a second */
+extern void rb_doze(long ns);
+
+/* wait for an event, or for all of the compute stream; pass a wish to stop on to the kernels */
+extern rb_status rb_wait(rb_device_run *run, cudaEvent_t event);
+extern rb_status rb_sync(rb_device_run *run);
+
+/* ---- memory.cu ---- */
 
 /* all that a join may hope for: what is free, and what this process's pool has idle */
-extern uint64_t rb_device_budget(rb_run *run);
+extern uint64_t rb_device_budget(rb_device_run *run);
 
 /*
  * Device memory within run->budget.  RB_DEVICE_FULL without an error in the
  * context: the caller may try with less.  Freed by rb_device_free or, all of it,
  * by rb_device_free_all.
  */
-extern rb_status rb_device_alloc(rb_run *run, void **block, uint64_t bytes);
-extern void rb_device_free(rb_run *run, void **block);
-extern void rb_device_free_all(rb_run *run);
+extern rb_status rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes);
+extern void rb_device_free(rb_device_run *run, void **block);
+extern void rb_device_free_all(rb_device_run *run);
 
-/* parts of the grid's stage: stats.grid_ms, in its order */
-enum
-{
-	RB_PART_PLAN = RB_STAGES,
-	RB_PART_MAP,
-	RB_PART_SCHEDULE
-};
-
-/* the time on the compute stream since the last mark belongs to that stage; -1: to none */
-extern rb_status rb_mark(rb_run *run, int stage);
-
-/* tell the kernels to end */
-extern void rb_stop_kernels(rb_run *run);
-
-/* wait for an event, or for all of the compute stream; pass a wish to stop on to the kernels */
-extern rb_status rb_wait(rb_run *run, cudaEvent_t event);
-extern rb_status rb_sync(rb_run *run);
+/* ---- transfer.cu ---- */
 
 /* host to device on the compute stream, returns when `from` is free again */
-extern rb_status rb_upload(rb_run *run, void *to, const void *from, size_t bytes);
+extern rb_status rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes);
 
 /* what is done with bytes that came from the device; they are gone when it returns */
-typedef rb_status (*rb_consume)(rb_run *run, void *arg, const void *bytes, size_t n);
+typedef rb_status (*rb_consume)(rb_device_run *run, void *arg, const void *bytes, size_t n);
 
 /* device to host on the copy stream, in pieces of whole `element`s, consumed in order */
-extern rb_status rb_download(rb_run *run, const void *from, size_t bytes, size_t element,
+extern rb_status rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element,
 							 rb_consume consume, void *arg);
 
-/* ---- grid.cu: nodes, their grids, work items ---- */
+/* ---- level.cu: nodes, their grids, work items ---- */
 
 /* one side of a join on the device */
-typedef struct rb_side
+typedef struct rb_device_set
 {
 	const double *coords;
 	const uint32_t *row_of; /* NULL: no two parts share a row, or it does not matter */
 	uint32_t n;
 	uint32_t base; /* index of part 0 in the job */
 	rb_kind kind;
-} rb_side;
+} rb_device_set;
 
 /* a cell of the level above, or at the top everything; to be cut by a grid */
 typedef struct rb_node
@@ -268,15 +283,16 @@ typedef struct rb_totals
 } rb_totals;
 
 /* the top: one node with all objects */
-extern rb_status rb_level_top(rb_run *run, const rb_side side[2], bool self, rb_level *level);
+extern rb_status rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self,
+							  rb_level *level);
 
 /*
  * Plans, counts and fills the grids of a level and makes its work items.  What is
  * crowded becomes `next` (next->nnodes is 0 when nothing is).
  */
-extern rb_status rb_level_fill(rb_run *run, const rb_side side[2], bool self, rb_level *level,
-							   rb_level *next);
-extern void rb_level_free(rb_run *run, rb_level *level);
+extern rb_status rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self,
+							   rb_level *level, rb_level *next);
+extern void rb_level_free(rb_device_run *run, rb_level *level);
 
 /* ---- scan.cu ---- */
 
@@ -299,15 +315,15 @@ extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_c
 
 /*
  * Where pairs go.  A block reserves room for all that a work item can give before it
- * takes it, and gives back what it did not use (items.cuh): hits + doubts never
+ * takes it, and gives back what it did not use (take.cuh): hits + undecided never
  * exceed the capacity of either array, nor records theirs.
  */
 typedef struct rb_pool
 {
-	rb_pair *hits;     /* from the front; what the double filter left from the back */
-	rb_pair *doubts;   /* then more hits from the front, pairs for the host from the back */
-	char *records;     /* in their place, where overlapping boxes are the answer */
-	rb_count capacity; /* of each, in pairs or in bytes */
+	rb_pair *hits;      /* from the front; what the double filter left from the back */
+	rb_pair *undecided; /* then more hits from the front, pairs for the host from the back */
+	char *records;      /* in their place, where overlapping boxes are the answer */
+	rb_count capacity;  /* of each, in pairs or in bytes */
 	struct rb_tally *tally;
 } rb_pool;
 
@@ -318,11 +334,11 @@ typedef struct rb_tally
 	rb_count reserved;
 	rb_count full; /* not 0 when a reservation did not fit */
 	rb_count hits;
-	rb_count bytes;  /* of records */
-	rb_count doubts; /* pairs that the float test left */
-	rb_count hard;   /* pairs that the double filter left */
-	rb_count late;   /* hits among them */
-	rb_count rest;   /* pairs that only GMP decides */
+	rb_count bytes;            /* of records */
+	rb_count float_undecided;  /* pairs that the float test left */
+	rb_count filter_undecided; /* pairs that the filters left */
+	rb_count exact_hits;       /* hits among them, */
+	rb_count host_undecided;   /* and pairs that only GMP decides */
 	rb_count candidates;
 	rb_count redundant; /* overlaps seen in a cell that does not own them */
 	rb_count exact;     /* pairs that took an exact sign, */
@@ -332,24 +348,25 @@ typedef struct rb_tally
 	rb_count float_clocks; /* and at float tests */
 } rb_tally;
 
-typedef struct rb_report
+typedef struct rb_mailbox
 {
 	rb_totals totals;
 	rb_node node; /* the first of a level */
 	rb_tally tally[2];
-} rb_report;
+} rb_mailbox;
 
 typedef struct rb_cells_args
 {
-	rb_side side[2];
+	rb_device_set side[2];
 	const uint32_t *entry[2];
 	const rb_item *items;
 	rb_count nitems;
 	uint32_t batch; /* items that a block takes at once */
 	rb_count *next; /* the first work item that nobody took; one for all launches */
 	rb_pool pool;
-	const volatile uint32_t *stop;
+	const uint32_t *stop;
 	uint32_t filters;
+	rb_predicate predicate;
 	uint32_t axes;   /* bits of those that the kinds have */
 	bool faces;      /* triangles on both sides */
 	bool boxes;      /* overlapping boxes are the answer */
@@ -358,29 +375,34 @@ typedef struct rb_cells_args
 } rb_cells_args;
 
 /* blocks that fit on the device at once */
-extern rb_status rb_cells_blocks(rb_run *run, const rb_cells_args *args, int *blocks);
-extern rb_status rb_cells_launch(rb_run *run, const rb_cells_args *args, int blocks);
+extern rb_status rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks);
+extern rb_status rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
 /* the same for all that is not triangles on both sides */
-extern rb_status rb_boxes_blocks(rb_run *run, int *blocks);
-extern rb_status rb_boxes_launch(rb_run *run, const rb_cells_args *args, int blocks);
+extern rb_status rb_boxes_blocks(rb_device_run *run, int *blocks);
+extern rb_status rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
 /* ---- filters.cu, exact.cu: what float left (decide.cuh) ---- */
 
-extern rb_status rb_filters_launch(rb_run *run, const rb_cells_args *args);
+extern rb_status rb_filters_launch(rb_device_run *run, const rb_cells_args *args);
 
 /* most blocks that are of use, and the room for expansions that each needs */
-extern int rb_exact_blocks(const rb_run *run, rb_count pairs);
+extern int rb_exact_blocks(const rb_device_run *run, rb_count pairs);
 extern uint64_t rb_exact_room(int blocks);
-extern rb_status rb_exact_launch(rb_run *run, const rb_cells_args *args, int blocks, double *room);
+extern rb_status rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks,
+								 double *room);
 
 /* ---- join.cu ---- */
 
-extern rb_status rb_join_sides(rb_run *run, const rb_side side[2], bool self);
+extern rb_status rb_join_sides(rb_device_run *run, const rb_device_set side[2], bool self);
 
 /* ---- device helpers ---- */
 
 #ifdef __CUDACC__
+
+/* what other threads may write at any moment: asked for anew, and written at once */
+#define rb_peek(p) (*(const volatile __typeof__(*(p)) *) (p))
+#define rb_poke(p, x) (*(volatile __typeof__(*(p)) *) (p) = (x))
 
 /* the pair as the job wants it, from indices within the two sides */
 static __device__ __forceinline__ rb_pair

@@ -351,22 +351,19 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 }
 
 static rb_status
-probe(char *text, size_t size)
+probe(int device, char *text, size_t size)
 {
+	(void) device;
 	if (size > 0)
 		text[0] = '\0';
 	return RB_OK;
 }
 
 static bool
-warm(void)
+warm(int device)
 {
+	(void) device;
 	return true;
 }
 
-static void
-release(void)
-{
-}
-
-const rb_backend rb_backend_cpu = {RB_BACKEND_ABI, "cpu", probe, join, warm, release};
+const rb_backend rb_backend_cpu = {.name = "cpu", .probe = probe, .join = join, .warm = warm};

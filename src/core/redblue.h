@@ -312,6 +312,7 @@ typedef struct rb_context
 {
 	rb_memory *memory;
 	int threads;               /* of the CPU backend, >= 1 */
+	int device;                /* which one, where a backend has several; counted from 0 */
 	uint32_t grid_resolution;  /* cells along the longest side; 0: planned from a sample */
 	uint64_t gpu_memory_limit; /* bytes of device memory; 0: what is free */
 	uint32_t filters;          /* RB_FILTER_ALL but in tests */
@@ -377,26 +378,47 @@ typedef struct rb_sink
 	rb_status (*put_records)(void *user, const void *bytes, size_t n);
 } rb_sink;
 
+/* ---- backends: who finds the pairs (backends.c) ---- */
+
+#define RB_BACKEND_ABI 5
+
+/* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
+typedef struct rb_abi
+{
+	uint32_t version;  /* RB_BACKEND_ABI */
+	uint32_t size[10]; /* of the structs that it shares with the core */
+} rb_abi;
+
 /*
  * A backend finds all pairs of parts of a job that share a point, each once.
  * In a self join it reports red < blue and skips parts of one row.
  */
-#define RB_BACKEND_ABI 3
-
 typedef struct rb_backend
 {
-	uint32_t abi;     /* RB_BACKEND_ABI */
+	rb_abi abi;       /* zeros where it is no file of its own */
 	const char *name; /* "cpu", "cuda" */
-	/* is it usable here?  RB_OK, or RB_NO_DEVICE and why; text describes the device */
-	rb_status (*probe)(char *text, size_t size);
+	/* is that device usable here?  RB_OK, or RB_NO_DEVICE and why; text describes it */
+	rb_status (*probe)(int device, char *text, size_t size);
 	rb_status (*join)(rb_context *ctx, const rb_job *job, const rb_sink *sink);
-	/* could a join begin at once, or must something be opened first? */
-	bool (*warm)(void);
-	/* release what is kept between calls */
-	void (*release)(void);
+	/* could a join begin on it at once, or must something be opened first? */
+	bool (*warm)(int device);
 } rb_backend;
 
 extern const rb_backend rb_backend_cpu;
+
+/*
+ * The backend in that file, or NULL and why not.  It stays open, and what came of it is
+ * remembered, so that asking again costs nothing.  Threads that the file may start
+ * inherit the caller's signal mask.
+ */
+extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t size);
+
+/*
+ * Joins on that backend's device where this is worth while, and on the CPU where it is
+ * not or where the device cannot be had: the statistics tell why.  One device's backend
+ * in a process: the last that was named.
+ */
+extern const rb_backend *rb_backend_auto(const rb_backend *device);
 
 /* ---- stream: a join in its own threads, blocks of ids out (stream.c) ---- */
 

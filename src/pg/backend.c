@@ -5,13 +5,8 @@
  * The CUDA backend is a file of its own, redblue_cuda.so, that lies beside this
  * library and is opened on first use, so never in the postmaster, whose children
  * could not use a device that it had touched.  A machine without the file, the
- * driver or the device answers from the CPU.
- *
- * "auto" decides when the size of the join is known, in the thread that joins: a
- * device takes a quarter of a second to wake up, and then some tenths of a
- * millisecond for however little.  Whatever keeps the device from it (no driver,
- * a device that failed, no memory left by other sessions), the processor does it
- * instead, as long as no pair was handed out, and redblue_last_run tells why.
+ * driver or the device answers from the CPU.  How it is opened, and when "auto"
+ * takes it, is the core's business (backends.c).
  *
  * All signals are blocked while foreign code may start threads, so that none of
  * these threads ever takes a signal that is meant for the backend.
@@ -23,22 +18,18 @@
 #include <unistd.h>
 
 #define RB_CUDA_FILE "redblue_cuda.so"
-#define RB_CUDA_SYMBOL "rb_cuda_backend"
-
-typedef const rb_backend *(*cuda_entry)(void);
 
 static bool module_tried;
 static const rb_backend *module_backend;
 static char module_fault[256];
 
+/* it lies where this library does */
 static void
 find_module(void)
 {
 	Dl_info self;
 	char path[MAXPGPATH];
 	const char *slash;
-	void *handle;
-	cuda_entry entry;
 
 	module_tried = true;
 	if (dladdr((void *) &rb_backend_choose, &self) == 0 || self.dli_fname == NULL ||
@@ -51,34 +42,9 @@ find_module(void)
 	snprintf(path, sizeof path, "%.*s/%s", (int) (slash - self.dli_fname), self.dli_fname,
 			 RB_CUDA_FILE);
 	if (access(path, F_OK) != 0)
-	{
 		snprintf(module_fault, sizeof module_fault, "%s is not installed", RB_CUDA_FILE);
-		return;
-	}
-	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (handle == NULL)
-	{
-		snprintf(module_fault, sizeof module_fault, "%s", dlerror());
-		return;
-	}
-	entry = (cuda_entry) dlsym(handle, RB_CUDA_SYMBOL);
-	if (entry == NULL)
-		snprintf(module_fault, sizeof module_fault, "%s has no function %s", RB_CUDA_FILE,
-				 RB_CUDA_SYMBOL);
 	else
-	{
-		const rb_backend *backend = entry();
-
-		if (backend != NULL && backend->abi == RB_BACKEND_ABI)
-		{
-			module_backend = backend;
-			return;
-		}
-		snprintf(module_fault, sizeof module_fault,
-				 "%s is of another version of redblue (interface %u, needed is %u)", RB_CUDA_FILE,
-				 backend == NULL ? 0 : backend->abi, RB_BACKEND_ABI);
-	}
-	dlclose(handle);
+		module_backend = rb_backend_open(path, module_fault, sizeof module_fault);
 }
 
 /* open the module once in the life of the process */
@@ -109,75 +75,11 @@ rb_backend_cuda(char *text, size_t size)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (module_backend == NULL)
 		snprintf(text, size, "%s", module_fault);
-	else if (module_backend->probe(text, size) == RB_OK)
+	else if (module_backend->probe(0, text, size) == RB_OK)
 		usable = module_backend;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return usable;
 }
-
-/* ---- auto ---- */
-
-/* measured: a part on one core, until the first pair from a device, and until that on later calls */
-#define RB_CPU_MS_PER_PART 0.005
-#define RB_COLD_MS 250.0
-#define RB_WARM_MS 0.4
-
-/* the device cannot be had, and it has handed nothing out */
-static bool
-is_left_to_cpu(const rb_context *ctx, rb_status status)
-{
-	return (status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED) &&
-		   ctx->stats.hits == 0;
-}
-
-static rb_status
-auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
-{
-	const uint64 parts = (uint64) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
-	const double cpu_ms = RB_CPU_MS_PER_PART * (double) parts / ctx->threads;
-	rb_stats before = ctx->stats;
-	char note[sizeof ctx->stats.note];
-
-	if (cpu_ms < (module_backend->warm() ? RB_WARM_MS : RB_COLD_MS))
-		snprintf(note, sizeof note, "the processor is faster with %llu parts",
-				 (unsigned long long) parts);
-	else if (module_backend->probe(note, sizeof note) == RB_OK)
-	{
-		rb_status status;
-
-		strlcpy(ctx->stats.backend, module_backend->name, sizeof ctx->stats.backend);
-		status = module_backend->join(ctx, job, sink);
-		if (!is_left_to_cpu(ctx, status))
-			return status;
-		strlcpy(note, ctx->error.text, sizeof note);
-		rb_forget_failure(ctx);
-	}
-	ctx->stats = before;
-	strlcpy(ctx->stats.backend, rb_backend_cpu.name, sizeof ctx->stats.backend);
-	strlcpy(ctx->stats.note, note, sizeof ctx->stats.note);
-	return rb_backend_cpu.join(ctx, job, sink);
-}
-
-static rb_status
-auto_probe(char *text, size_t size)
-{
-	strlcpy(text, "", size);
-	return RB_OK;
-}
-
-static bool
-auto_warm(void)
-{
-	return true;
-}
-
-static void
-auto_release(void)
-{
-}
-
-static const rb_backend backend_auto = {RB_BACKEND_ABI, "auto",    auto_probe,
-										auto_join,      auto_warm, auto_release};
 
 const rb_backend *
 rb_backend_choose(const char *function, char *note, size_t size)
@@ -200,7 +102,7 @@ rb_backend_choose(const char *function, char *note, size_t size)
 	}
 	open_module();
 	if (module_backend != NULL)
-		return &backend_auto;
+		return rb_backend_auto(module_backend);
 	strlcpy(note, module_fault, size);
 	return &rb_backend_cpu;
 }

@@ -36,7 +36,6 @@
 #include "input.h"
 #include "report.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,20 +326,17 @@ is_number(const char *text)
 static const rb_backend *
 device_backend(const char *path)
 {
-	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const rb_backend *(*entry)(void) = NULL;
 	char text[256];
+	const rb_backend *backend = rb_backend_open(path, text, sizeof(text));
 
-	if (handle != NULL)
-		*(void **) &entry = dlsym(handle, "rb_cuda_backend");
-	if (entry == NULL)
-		die("cannot be opened", path);
-	if (entry()->probe(text, sizeof(text)) != RB_OK)
+	if (backend == NULL)
+		die(text, "");
+	if (backend->probe(0, text, sizeof(text)) != RB_OK)
 	{
 		fprintf(stderr, "bench: %s\n", text);
 		exit(3);
 	}
-	return entry();
+	return backend;
 }
 
 int

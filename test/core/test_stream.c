@@ -106,26 +106,23 @@ stub_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 }
 
 static rb_status
-stub_probe(char *text, size_t size)
+stub_probe(int device, char *text, size_t size)
 {
+	(void) device;
 	(void) text;
 	(void) size;
 	return RB_OK;
 }
 
 static bool
-stub_warm(void)
+stub_warm(int device)
 {
+	(void) device;
 	return true;
 }
 
-static void
-stub_release(void)
-{
-}
-
-static const rb_backend stub_backend = {RB_BACKEND_ABI, "stub",    stub_probe,
-										stub_join,      stub_warm, stub_release};
+static const rb_backend stub_backend = {
+	.name = "stub", .probe = stub_probe, .join = stub_join, .warm = stub_warm};
 
 /* HANDS rows of red, many of blue; group: so many parts make a blue row */
 typedef struct run

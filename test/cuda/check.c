@@ -819,6 +819,32 @@ sessions(void)
 	soup_free(&b);
 }
 
+/* a device that no join wants closes itself, and the next join opens it again */
+static void
+closes_itself(void)
+{
+	rb_set r = soup(1000), b = soup(1000);
+	const double end = rb_now_ms() + 10000;
+	gpu_answer a = {0};
+	char text[256];
+
+	scatter(&r, 0, r.nparts, 1, 0.1, 0, 0, 0);
+	scatter(&b, 0, b.nparts, 1, 0.1, 0, 0, 0);
+	for (int round = 0; round < 2; round++)
+	{
+		agree(&r, &b, true, "open");
+		gpu_join(gpu, &r, &b, &gpu_plain, &a);
+		CHECK(gpu->warm(0), "closed while joins come");
+		while (gpu->warm(0) && rb_now_ms() < end)
+			usleep(20000);
+		CHECK(!gpu->warm(0), "still open after seconds");
+	}
+	CHECK(gpu->probe(-1, text, sizeof(text)) == RB_NO_DEVICE && !gpu->warm(-1), "device -1");
+	CHECK(gpu->probe(1000, text, sizeof(text)) == RB_NO_DEVICE && !gpu->warm(1000), "device 1000");
+	soup_free(&r);
+	soup_free(&b);
+}
+
 /* ---- files ---- */
 
 static char **files;
@@ -881,11 +907,11 @@ main(int argc, char **argv)
 	CASE(sink_stops);
 	CASE(box_stops);
 	CASE(sessions);
+	CASE(closes_itself);
 	CASE(stops);
 	CASE(large);
 	CASE(real_meshes);
 	printf("# %lu candidates, %lu pairs compared\n", (unsigned long) candidates_seen,
 		   (unsigned long) pairs_seen);
-	gpu->release();
 	return check_done();
 }

@@ -8,7 +8,6 @@
 
 #include "rb_core.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,24 +19,16 @@ static inline const rb_backend *
 gpu_open(void)
 {
 	const char *path = getenv("RB_CUDA_FILE") ? getenv("RB_CUDA_FILE") : "./redblue_cuda.so";
-	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	const rb_backend *(*entry)(void) = NULL;
 	char text[256];
+	const rb_backend *backend = rb_backend_open(path, text, sizeof(text));
 
-	if (handle != NULL)
-		*(void **) &entry = dlsym(handle, "rb_cuda_backend");
-	if (entry == NULL)
-	{
-		fprintf(stderr, "%s\n", dlerror());
-		return NULL;
-	}
-	if (entry()->probe(text, sizeof(text)) != RB_OK)
+	if (backend == NULL || backend->probe(0, text, sizeof(text)) != RB_OK)
 	{
 		fprintf(stderr, "%s: %s\n", path, text);
 		return NULL;
 	}
 	fprintf(stderr, "device: %s\n", text);
-	return entry();
+	return backend;
 }
 
 /* ---- answers ---- */

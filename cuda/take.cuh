@@ -1,5 +1,5 @@
 /*
- * items.cuh
+ * take.cuh
  *	  How a block of threads comes by work: the same for triangles (cells.cu) and for
  *	  everything else (boxes.cu).
  *
@@ -8,8 +8,8 @@
  * gives back what the item did not use; a block that gets no room leaves the rest to
  * the next launch.  So nothing is ever lost or done twice.
  */
-#ifndef RB_ITEMS_CUH
-#define RB_ITEMS_CUH
+#ifndef RB_TAKE_CUH
+#define RB_TAKE_CUH
 
 #include "rb_cuda.cuh"
 
@@ -34,9 +34,9 @@ items_take(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 	/* top the reservation up by what the last items used of it */
 	t->number = args->nitems;
 	if (more > 0 && atomicAdd(&tally->reserved, more) + more > args->pool.capacity)
-		*(volatile rb_count *) &tally->full = 1;
+		rb_poke(&tally->full, 1);
 	/* when one block finds no room the launch ends: a few that go on would be slow */
-	if (*(volatile rb_count *) &tally->full == 0 && *args->stop == 0)
+	if (rb_peek(&tally->full) == 0 && rb_peek(args->stop) == 0)
 		t->number = atomicAdd(args->next, (rb_count) args->batch);
 	t->end = t->number + args->batch < args->nitems ? t->number + args->batch : args->nitems;
 	if (t->number >= args->nitems)
@@ -76,4 +76,4 @@ elsewhere(const uint32_t word[3], uint32_t red_entry)
 	return bits;
 }
 
-#endif /* RB_ITEMS_CUH */
+#endif /* RB_TAKE_CUH */

@@ -1,0 +1,93 @@
+/*
+ * bounds.cu
+ *	  Where the grid of a node lies.
+ *
+ * A grid covers only where the bounds of both sides meet: nothing outside can be in
+ * a pair.  Bounds are least values of lo and of -hi, as bits that have the order of
+ * the doubles, so that one kind of atomic operation finds both.
+ */
+#include "level.cuh"
+
+static __global__ void
+__launch_bounds__(THREADS) bounds_kernel(const rb_grid_args args)
+{
+	__shared__ double least[THREADS / 32][6];
+	const rb_chunk c = args.chunks[blockIdx.x];
+	const uint32_t side = c.side_number & 1;
+	double v[6];
+
+	for (int k = 0; k < 6; k++)
+		v[k] = INFINITY;
+	for (uint32_t t = threadIdx.x; t < c.n; t += THREADS)
+	{
+		double lo[3], hi[3];
+
+		entry_box(&args.side[side], chunk_entry(&args, &c, t), lo, hi);
+		for (int a = 0; a < 3; a++)
+		{
+			v[a] = lo[a] < v[a] ? lo[a] : v[a];
+			v[3 + a] = -hi[a] < v[3 + a] ? -hi[a] : v[3 + a];
+		}
+	}
+	for (int k = 0; k < 6; k++)
+		for (int d = 16; d > 0; d /= 2)
+		{
+			double other = __shfl_down_sync(~0u, v[k], d);
+
+			v[k] = other < v[k] ? other : v[k];
+		}
+	if ((threadIdx.x & 31) == 0)
+		for (int k = 0; k < 6; k++)
+			least[threadIdx.x / 32][k] = v[k];
+	__syncthreads();
+	if (threadIdx.x < 6)
+	{
+		double x = least[0][threadIdx.x];
+
+		for (int w = 1; w < THREADS / 32; w++)
+			x = least[w][threadIdx.x] < x ? least[w][threadIdx.x] : x;
+		atomicMin(&args.nodes[c.node].key[side][threadIdx.x], rb_key_of(x));
+	}
+}
+
+/* the region of each node's grid, from its bounds */
+static __global__ void
+__launch_bounds__(THREADS) region_kernel(rb_node *nodes, uint32_t nnodes, bool self)
+{
+	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+	rb_node *node = &nodes[i];
+	uint32_t shrunk = 0;
+
+	if (i >= nnodes)
+		return;
+	for (int a = 0; a < 3; a++)
+	{
+		const rb_count *red = node->key[0], *blue = node->key[self ? 0 : 1];
+		double lo = rb_max(rb_key_value(red[a]), rb_key_value(blue[a]));
+		double hi = -rb_max(rb_key_value(red[3 + a]), rb_key_value(blue[3 + a]));
+		double was = 0.5 * node->cell_hi[a] - 0.5 * node->cell_lo[a];
+
+		node->meet_lo[a] = lo;
+		node->meet_hi[a] = hi;
+		lo = rb_max(lo, node->cell_lo[a]);
+		hi = rb_min(hi, node->cell_hi[a]);
+		hi = rb_max(lo, hi); /* the cell's box is rounded; it only guides */
+		node->lo[a] = lo;
+		node->hi[a] = hi;
+		shrunk |= 0.5 * hi - 0.5 * lo < 0.5 * was;
+	}
+	node->shrunk = shrunk;
+}
+
+rb_status
+rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
+{
+	cudaStream_t stream = run->queue->compute;
+
+	bounds_kernel<<<nchunks, THREADS, 0, stream>>>(*args);
+	RB_LAUNCHED(run, "bounds_kernel");
+	region_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, stream>>>(
+		args->nodes, args->nnodes, args->self);
+	RB_LAUNCHED(run, "region_kernel");
+	return RB_OK;
+}

@@ -1,0 +1,233 @@
+/*
+ * level.cu
+ *	  Level after level of grids: the host's part.
+ *
+ * A level is a list of nodes, each a set of red and blue objects with a grid of its
+ * own; the cells of all its grids are numbered through.  The top has one node,
+ * everything.  Cells in which red times blue is large become the nodes of the next
+ * level, all in the same few launches, be it one or ten thousand.  So clusters that
+ * are tiny beside their distance, or surfaces that leave most cells empty, cost a
+ * pass more and not a square.
+ */
+#include "level.cuh"
+
+#include <string.h>
+
+#define CROWD ((rb_count) 1 << 28) /* tests in all crowded cells; less is done without */
+#define COARSER 8                  /* times the cost of an incidence when there were too many */
+
+/* ---- the top ---- */
+
+static __global__ void
+top_chunks_kernel(rb_chunk *chunks, uint32_t nred, uint32_t nblue)
+{
+	const uint32_t red_chunks = (nred + RB_CHUNK - 1) / RB_CHUNK;
+	const uint32_t all = red_chunks + (nblue + RB_CHUNK - 1) / RB_CHUNK;
+	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+
+	if (i < all)
+	{
+		uint32_t side = i >= red_chunks;
+		uint32_t number = side ? i - red_chunks : i;
+		uint32_t n = side ? nblue : nred;
+		rb_chunk c;
+
+		c.node = 0;
+		c.begin = number * RB_CHUNK;
+		c.n = n - c.begin < RB_CHUNK ? n - c.begin : RB_CHUNK;
+		c.side_number = side | number << 1;
+		chunks[i] = c;
+	}
+}
+
+rb_status
+rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_level *level)
+{
+	uint32_t nblue = self ? 0 : side[1].n;
+	rb_node node;
+
+	memset(level, 0, sizeof(*level));
+	memset(&node, 0, sizeof(node));
+	memset(node.key, 0xff, sizeof(node.key));
+	for (int a = 0; a < 3; a++)
+	{
+		node.cell_lo[a] = -INFINITY;
+		node.cell_hi[a] = INFINITY;
+	}
+	node.count[0] = side[0].n;
+	node.count[1] = nblue;
+	node.tests = (rb_count) side[0].n * (self ? side[0].n : nblue);
+	level->nnodes = 1;
+	level->nchunks = (side[0].n + RB_CHUNK - 1) / RB_CHUNK + (nblue + RB_CHUNK - 1) / RB_CHUNK;
+	RB_TRY(rb_device_alloc(run, (void **) &level->nodes, sizeof(rb_node)));
+	RB_TRY(rb_device_alloc(run, (void **) &level->chunks, level->nchunks * sizeof(rb_chunk)));
+	run->queue->mailbox->node = node;
+	RB_CUDA(run, cudaMemcpyAsync(level->nodes, &run->queue->mailbox->node, sizeof(rb_node),
+								 cudaMemcpyHostToDevice, run->queue->compute));
+	top_chunks_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
+		level->chunks, side[0].n, nblue);
+	RB_LAUNCHED(run, "top_chunks_kernel");
+	return RB_OK;
+}
+
+void
+rb_level_free(rb_device_run *run, rb_level *level)
+{
+	rb_device_free(run, (void **) &level->nodes);
+	rb_device_free(run, (void **) &level->chunks);
+	rb_device_free(run, (void **) &level->count);
+	rb_device_free(run, (void **) &level->start);
+	rb_device_free(run, (void **) &level->entry[0]);
+	rb_device_free(run, (void **) &level->entry[1]);
+	rb_device_free(run, (void **) &level->items);
+}
+
+/* ---- plan, count, fill ---- */
+
+/* the totals so far, in the mailbox */
+static rb_status
+totals_read(rb_device_run *run, const rb_totals *totals)
+{
+	RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->totals, totals, sizeof(rb_totals),
+								 cudaMemcpyDeviceToHost, run->queue->compute));
+	return rb_sync(run);
+}
+
+/* out[0 .. n] from in[0 .. n - 1]; in has room for one more */
+static rb_status
+sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
+{
+	void *scratch;
+	size_t bytes = 0;
+
+	RB_CUDA(run, rb_scan_bytes(n + 1, &bytes));
+	RB_TRY(rb_device_alloc(run, &scratch, bytes));
+	RB_CUDA(run, cudaMemsetAsync(in + n, 0, sizeof(rb_count), run->queue->compute));
+	RB_CUDA(run, rb_scan(scratch, bytes, in, out, n + 1, run->queue->compute));
+	rb_device_free(run, &scratch);
+	return RB_OK;
+}
+
+/* plan and count, coarser and coarser until the incidences fit into memory */
+static rb_status
+level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
+			rb_count *ncells)
+{
+	cudaStream_t stream = run->queue->compute;
+	const rb_totals *seen = &run->queue->mailbox->totals;
+	double cost = rb_incidence_cost(run->job->predicate, args->side);
+	uint32_t resolution = run->top ? run->ctx->grid_resolution : 0;
+	rb_count *node_cells, *node_first;
+
+	RB_TRY(rb_device_alloc(run, (void **) &node_cells, (level->nnodes + 1) * sizeof(rb_count)));
+	RB_TRY(rb_device_alloc(run, (void **) &node_first, (level->nnodes + 1) * sizeof(rb_count)));
+	for (;; cost *= COARSER, resolution = 0)
+	{
+		/* a third of what is left for the cells, another for the incidences */
+		uint64_t share = (run->budget - run->used) / 3;
+		double max_cells = (double) (share / (2 * sizeof(rb_count)) / level->nnodes);
+
+		if (max_cells > (1 << 26))
+			max_cells = 1 << 26;
+		RB_CUDA(run, cudaMemsetAsync(totals, 0, sizeof(rb_totals), stream));
+		RB_TRY(rb_plan_launch(run, args, resolution, cost, max_cells, node_cells, totals));
+		RB_TRY(sums(run, node_cells, node_first, level->nnodes));
+		RB_TRY(rb_first_launch(run, args, node_first));
+		RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->node, level->nodes, sizeof(rb_node),
+									 cudaMemcpyDeviceToHost, stream));
+		RB_TRY(totals_read(run, totals));
+		*ncells = seen->cells;
+		RB_TRY(rb_mark(run, RB_STEP_PLAN));
+		if (*ncells == 0)
+			break;
+
+		RB_TRY(rb_device_alloc(run, (void **) &level->count, (*ncells + 1) * sizeof(rb_count)));
+		args->count = level->count;
+		RB_CUDA(run, cudaMemsetAsync(level->count, 0, *ncells * sizeof(rb_count), stream));
+		RB_TRY(rb_scatter_launch(run, args, level->nchunks, false));
+		RB_TRY(rb_cell_totals_launch(run, args, *ncells, totals));
+		RB_TRY(totals_read(run, totals));
+		if (seen->incidences[0] < UINT32_MAX && seen->incidences[1] < UINT32_MAX &&
+			(seen->incidences[0] + seen->incidences[1]) * sizeof(uint32_t) <= share)
+			break;
+		if (cost > 1e15)
+			return RB_DEVICE_FULL;
+		rb_device_free(run, (void **) &level->count);
+	}
+	rb_device_free(run, (void **) &node_cells);
+	rb_device_free(run, (void **) &node_first);
+	return RB_OK;
+}
+
+rb_status
+rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_level *level,
+			  rb_level *next)
+{
+	rb_stats *stats = &run->ctx->stats;
+	rb_totals *totals;
+	rb_totals seen;
+	rb_count ncells = 0;
+	rb_grid_args args;
+	bool refine;
+
+	memset(next, 0, sizeof(*next));
+	memset(&args, 0, sizeof(args));
+	args.side[0] = side[0];
+	args.side[1] = side[self ? 0 : 1];
+	args.nodes = level->nodes;
+	args.nnodes = level->nnodes;
+	args.chunks = level->chunks;
+	args.above[0] = level->above[0];
+	args.above[1] = level->above[1];
+	args.self = self;
+
+	RB_TRY(rb_device_alloc(run, (void **) &totals, sizeof(rb_totals)));
+	RB_TRY(rb_bounds_launch(run, &args, level->nchunks));
+	RB_TRY(rb_moments_launch(run, &args, level->nchunks));
+	RB_TRY(level_count(run, level, &args, totals, &ncells));
+	seen = run->queue->mailbox->totals;
+	if (run->top)
+		memcpy(stats->resolution, run->queue->mailbox->node.grid.n, sizeof(stats->resolution));
+	run->top = false;
+	if (ncells == 0 || seen.incidences[0] == 0)
+	{
+		rb_device_free(run, (void **) &totals);
+		return rb_mark(run, RB_STEP_MAP);
+	}
+	stats->cells += ncells;
+	stats->stage[RB_STAGE_GRID].count += seen.incidences[0] + seen.incidences[1];
+
+	/* a few crowded cells are joined faster than they are cut */
+	refine = seen.crowded_tests > CROWD;
+	level->nitems = seen.items + (refine ? 0 : seen.crowded_items);
+	level->item_tests = seen.item_tests + (refine ? 0 : seen.crowded_tests);
+	RB_TRY(rb_device_alloc(run, (void **) &level->start, (ncells + 1) * sizeof(rb_count)));
+	RB_TRY(sums(run, level->count, level->start, ncells));
+	args.start = level->start;
+	for (int s = 0; s < (self ? 1 : 2); s++)
+	{
+		RB_TRY(rb_device_alloc(run, (void **) &level->entry[s],
+							   seen.incidences[s] * sizeof(uint32_t)));
+		args.entry[s] = level->entry[s];
+	}
+	RB_TRY(rb_device_alloc(run, (void **) &level->items, level->nitems * sizeof(rb_item)));
+	if (refine)
+	{
+		next->nnodes = (uint32_t) seen.crowded;
+		next->nchunks = (uint32_t) seen.crowded_chunks;
+		RB_TRY(rb_device_alloc(run, (void **) &next->nodes, seen.crowded * sizeof(rb_node)));
+		RB_TRY(
+			rb_device_alloc(run, (void **) &next->chunks, seen.crowded_chunks * sizeof(rb_chunk)));
+	}
+	RB_TRY(rb_scatter_launch(run, &args, level->nchunks, true));
+	RB_TRY(rb_mark(run, RB_STEP_MAP));
+	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, next->nodes, next->chunks,
+						   totals));
+	rb_device_free(run, (void **) &totals);
+	rb_device_free(run, (void **) &level->count);
+	rb_device_free(run, (void **) &level->start);
+	rb_device_free(run, (void **) &level->chunks);
+	next->above[0] = level->entry[0];
+	next->above[1] = level->entry[1];
+	return rb_mark(run, RB_STEP_SCHEDULE);
+}

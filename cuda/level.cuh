@@ -1,0 +1,97 @@
+/*
+ * level.cuh
+ *	  What the files that make a level share: uniform grids as ragged arrays, for one
+ *	  region or for thousands at once.
+ *
+ * Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast Parallel Evaluation of
+ * Exact Geometric Predicates on GPUs, 2022, for count, prefix sum, fill.
+ *
+ *		bounds.cu	where both sides of a node meet: the region of its grid
+ *		plan.cu		how many cells the grid gets
+ *		scatter.cu	objects into cells: counted, then filled
+ *		items.cu	cells into work items, and crowded ones into nodes
+ *		level.cu	the host's part: the order of all that, and its memory
+ *
+ * A level is a list of nodes, each a set of red and blue objects with a grid of its
+ * own; the cells of all its grids are numbered through (level.cu tells why).  Blocks
+ * of threads work on chunks: some objects of one side of one node.
+ */
+#ifndef RB_LEVEL_CUH
+#define RB_LEVEL_CUH
+
+#include "rb_cuda.cuh"
+#include "rb_pair.h"
+
+#define THREADS 256
+
+/* blocks of threads for n of them, at most that many */
+static inline uint32_t
+blocks_for(rb_count n, uint32_t most)
+{
+	rb_count blocks = (n + THREADS - 1) / THREADS;
+
+	return (uint32_t) (blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+typedef struct rb_grid_args
+{
+	rb_device_set side[2];
+	rb_node *nodes;
+	const rb_chunk *chunks;
+	const uint32_t *above[2];
+	rb_count *count;
+	const rb_count *start;
+	uint32_t *entry[2];
+	uint32_t nnodes;
+	bool self;
+} rb_grid_args;
+
+/* object t of a chunk: its index, and where it starts in the cell above */
+static __device__ __forceinline__ uint32_t
+chunk_entry(const rb_grid_args *args, const rb_chunk *c, uint32_t t)
+{
+	const uint32_t *above = args->above[c->side_number & 1];
+
+	return above != NULL ? above[c->begin + t] : (c->begin + t) | RB_STARTS_ALL << RB_INDEX_BITS;
+}
+
+static __device__ __forceinline__ void
+entry_box(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
+{
+	rb_kind_box(side->kind, side->coords, entry & RB_INDEX_MASK, lo, hi);
+}
+
+/* ---- the launches, each in the file of its kernels ---- */
+
+/* bounds and region of each node */
+extern rb_status rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
+
+/* what the plan needs to know of the objects */
+extern rb_status rb_moments_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
+
+/* what putting an object into a cell costs for such sides, in box tests */
+extern double rb_incidence_cost(rb_predicate predicate, const rb_device_set side[2]);
+
+/* a grid for each node; cells[i]: how many cells it has; totals->cells: all of them */
+extern rb_status rb_plan_launch(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
+								double incidence_cost, double max_cells, rb_count *cells,
+								rb_totals *totals);
+
+/* each node is told its first cell */
+extern rb_status rb_first_launch(rb_device_run *run, const rb_grid_args *args,
+								 const rb_count *first);
+
+/* objects into cells: counts, or fill from what was counted */
+extern rb_status rb_scatter_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
+								   bool fill);
+
+/* what the cells hold, to totals; those without both colours are emptied */
+extern rb_status rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args,
+									   rb_count ncells, rb_totals *totals);
+
+/* work items of the cells; crowded ones become nodes and their chunks when refine is set */
+extern rb_status rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
+								 bool refine, rb_item *items, rb_node *next_nodes,
+								 rb_chunk *next_chunks, rb_totals *totals);
+
+#endif /* RB_LEVEL_CUH */

@@ -1,0 +1,92 @@
+/*
+ * services.cu
+ *	  The core, seen from this file: its functions under their own names, each a step
+ *	  into the table that this file was opened with (rb_services.h).
+ *
+ * So the other files call the core as if it were linked in, and there is one copy of it.
+ */
+#include "rb_cuda.cuh"
+#include "rb_parallel.h"
+
+static const rb_services *core;
+
+void
+rb_services_use(const rb_services *services)
+{
+	core = services;
+}
+
+/* ---- redblue.h ---- */
+
+rb_status
+rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit, const char *text)
+{
+	return core->fail(ctx, status, need, limit, text);
+}
+
+uint64_t
+rb_memory_limit(const rb_memory *memory)
+{
+	return core->memory_limit(memory);
+}
+
+rb_status
+rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
+{
+	return core->resize(memory, block, bytes, error);
+}
+
+void
+rb_free(rb_memory *memory, void **block)
+{
+	core->free(memory, block);
+}
+
+/* ---- rb_parallel.h ---- */
+
+rb_status
+rb_team_open(rb_context *ctx, int want, rb_thread **me)
+{
+	return core->team_open(ctx, want, me);
+}
+
+void
+rb_team_close(rb_thread **me)
+{
+	core->team_close(me);
+}
+
+rb_status
+rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
+{
+	return core->loop(me, n, grain, work, arg);
+}
+
+int
+rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg)
+{
+	return core->thread_start(thread, stack, body, arg);
+}
+
+/* ---- rb_records.h ---- */
+
+rb_status
+rb_records_put(rb_context *ctx, rb_record_reader *reader, const void *bytes, size_t n,
+			   const rb_sink *sink)
+{
+	return core->records_put(ctx, reader, bytes, n, sink);
+}
+
+void
+rb_record_reader_free(rb_context *ctx, rb_record_reader *reader)
+{
+	core->record_reader_free(ctx, reader);
+}
+
+/* ---- rb_core.h ---- */
+
+rb_status
+rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, size_t *kept)
+{
+	return core->decide_pairs(ctx, job, pairs, n, kept);
+}

@@ -1,0 +1,129 @@
+/*
+ * transfer.cu
+ *	  The way of bytes to the device and back.
+ *
+ * The host's arrays are ordinary memory, which a device reads at a tenth of the
+ * bus's speed.  To pin them costs more than to copy them, so all bytes go through
+ * a few pinned pieces that live as long as the device is open: all cores copy into one
+ * piece while another is on its way.  Memory that is pinned already goes straight.
+ */
+#include "rb_cuda.cuh"
+#include "rb_parallel.h"
+
+#include <string.h>
+
+#define COPY_THREADS 8
+#define COPY_GRAIN ((size_t) 256 << 10)
+#define COPY_FROM (4 * COPY_GRAIN) /* bytes that deserve more than one thread */
+
+/* ---- to the device ---- */
+
+static bool
+is_pinned(const void *p)
+{
+	struct cudaPointerAttributes a;
+
+	if (cudaPointerGetAttributes(&a, p) != cudaSuccess)
+	{
+		cudaGetLastError();
+		return false;
+	}
+	return a.type == cudaMemoryTypeHost;
+}
+
+typedef struct rb_copy
+{
+	char *to;
+	const char *from;
+} rb_copy;
+
+static void
+copy_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_copy *copy = (const rb_copy *) arg;
+
+	(void) me;
+	memcpy(copy->to + from, copy->from + from, to - from);
+}
+
+static rb_status
+upload_in_pieces(rb_device_run *run, rb_thread *me, void *to, const void *from, size_t bytes)
+{
+	rb_device_queue *queue = run->queue;
+	int k = 0;
+
+	for (size_t at = 0; at < bytes; at += RB_SLOT_BYTES, k++)
+	{
+		size_t n = bytes - at < RB_SLOT_BYTES ? bytes - at : RB_SLOT_BYTES;
+		int s = k % RB_SLOTS;
+		rb_copy copy = {queue->slot[s], (const char *) from + at};
+
+		/* the piece's last use, by this call or an earlier one */
+		RB_TRY(rb_wait(run, queue->slot_done[s]));
+		RB_TRY(rb_loop(me, n, COPY_GRAIN, copy_piece, &copy));
+		RB_CUDA(run, cudaMemcpyAsync((char *) to + at, queue->slot[s], n, cudaMemcpyHostToDevice,
+									 queue->compute));
+		RB_CUDA(run, cudaEventRecord(queue->slot_done[s], queue->compute));
+		rb_progress(run->ctx, RB_STAGE_UPLOAD, at + n, bytes);
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes)
+{
+	int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
+	rb_thread *me;
+	rb_status status;
+
+	run->ctx->stats.stage[RB_STAGE_UPLOAD].count += bytes;
+	if (is_pinned(from))
+	{
+		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, run->queue->compute));
+		return RB_OK; /* the caller keeps it until the join ends */
+	}
+	RB_TRY(rb_team_open(run->ctx, bytes < COPY_FROM ? 1 : threads, &me));
+	status = upload_in_pieces(run, me, to, from, bytes);
+	rb_team_close(&me);
+	return status;
+}
+
+/* ---- and back ---- */
+
+rb_status
+rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element, rb_consume consume,
+			void *arg)
+{
+	rb_device_queue *queue = run->queue;
+	const size_t piece = RB_SLOT_BYTES / element * element;
+	size_t asked = 0, taken = 0;
+	int ask = 0, get = 0;
+
+	run->ctx->stats.stage[RB_STAGE_DOWNLOAD].count += bytes;
+	while (taken < bytes)
+	{
+		size_t n = bytes - taken < piece ? bytes - taken : piece;
+		float ms;
+
+		for (; asked < bytes && ask - get < RB_SLOTS; ask++)
+		{
+			size_t m = bytes - asked < piece ? bytes - asked : piece;
+			int s = ask % RB_SLOTS;
+
+			RB_TRY(rb_wait(run, queue->slot_done[s]));
+			RB_CUDA(run, cudaEventRecord(queue->slot_from[s], queue->copy));
+			RB_CUDA(run, cudaMemcpyAsync(queue->slot[s], (const char *) from + asked, m,
+										 cudaMemcpyDeviceToHost, queue->copy));
+			RB_CUDA(run, cudaEventRecord(queue->slot_done[s], queue->copy));
+			asked += m;
+		}
+		RB_TRY(rb_wait(run, queue->slot_done[get % RB_SLOTS]));
+		RB_CUDA(run, cudaEventElapsedTime(&ms, queue->slot_from[get % RB_SLOTS],
+										  queue->slot_done[get % RB_SLOTS]));
+		run->ctx->stats.stage[RB_STAGE_DOWNLOAD].ms += ms;
+		RB_TRY(consume(run, arg, queue->slot[get % RB_SLOTS], n / element));
+		taken += n;
+		get++;
+	}
+	return RB_OK;
+}
