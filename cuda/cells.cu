@@ -102,16 +102,6 @@ face_load(const rb_tiles *t, int side, uint32_t slot, rb_face_f *f)
 }
 
 static __device__ __forceinline__ void
-face_box(const rb_face_f *f, float lo[3], float hi[3])
-{
-	for (int a = 0; a < 3; a++)
-	{
-		lo[a] = fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a]));
-		hi[a] = fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a]));
-	}
-}
-
-static __device__ __forceinline__ void
 tile_load(rb_tiles *t, int side, const rb_device_set *from, const uint32_t *entry, uint32_t n)
 {
 	for (uint32_t slot = threadIdx.x; slot < n; slot += THREADS)
@@ -129,7 +119,7 @@ tile_load(rb_tiles *t, int side, const rb_device_set *from, const uint32_t *entr
 		{
 			float lo[3], hi[3];
 
-			face_box(&f, lo, hi);
+			rb_face_f_box(&f, lo, hi);
 			t->lo[slot] = make_float4(lo[0], lo[1], lo[2],
 									  __uint_as_float(~(e >> RB_INDEX_BITS) & RB_STARTS_ALL));
 			t->hi[slot] = make_float4(hi[0], hi[1], hi[2], 0);
@@ -195,9 +185,11 @@ touch(const rb_cells_args *args, uint32_t r, uint32_t b, uint32_t axes)
 	for (int a = 0; a < 3; a++)
 		if (axes >> a & 1)
 		{
-			if (rb_min(p[a], rb_min(p[3 + a], p[6 + a])) >
-					rb_max(q[a], rb_max(q[3 + a], q[6 + a])) ||
-				rb_min(q[a], rb_min(q[3 + a], q[6 + a])) > rb_max(p[a], rb_max(p[3 + a], p[6 + a])))
+			double plo, phi, qlo, qhi;
+
+			rb_points_span(p, 3, 3, a, &plo, &phi);
+			rb_points_span(q, 3, 3, a, &qlo, &qhi);
+			if (plo > qhi || qlo > phi)
 				return false;
 		}
 	return true;
@@ -234,8 +226,8 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 		pair = t->queue[warp][w->queued + lane];
 		face_load(t, 0, pair >> 8, &r);
 		face_load(t, 1, pair & 255, &b);
-		face_box(&r, rlo, rhi);
-		face_box(&b, blo, bhi);
+		rb_face_f_box(&r, rlo, rhi);
+		rb_face_f_box(&b, blo, bhi);
 		for (int a = 0; a < 3; a++)
 			equal |= (uint32_t) !(rlo[a] < bhi[a] && blo[a] < rhi[a]) << a;
 		if (equal != 0)
@@ -287,7 +279,7 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 			group = g;
 			slot = g * 32 + lane;
 			face_load(t, 0, slot < nr ? slot : 0, &f);
-			face_box(&f, lo, hi);
+			rb_face_f_box(&f, lo, hi);
 			missing = ~(f.entry >> RB_INDEX_BITS) & RB_STARTS_ALL;
 		}
 #pragma unroll

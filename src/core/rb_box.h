@@ -8,21 +8,27 @@
 #include "rb_hd.h"
 #include "redblue.h"
 
-/* closed box of n points of dims coordinates; a missing axis is [0, 0] */
+/* what n points of dims coordinates span on an axis */
+RB_HD void
+rb_points_span(const double *p, int n, int dims, int axis, double *lo, double *hi)
+{
+	*lo = *hi = p[axis];
+	for (int i = 1; i < n; i++)
+	{
+		double x = p[i * dims + axis];
+
+		*lo = x < *lo ? x : *lo;
+		*hi = x > *hi ? x : *hi;
+	}
+}
+
+/* their closed box; a missing axis is [0, 0] */
 RB_HD void
 rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 {
 	lo[2] = hi[2] = 0;
 	for (int a = 0; a < dims; a++)
-		lo[a] = hi[a] = p[a];
-	for (int i = 1; i < n; i++)
-		for (int a = 0; a < dims; a++)
-		{
-			double x = p[i * dims + a];
-
-			lo[a] = x < lo[a] ? x : lo[a];
-			hi[a] = x > hi[a] ? x : hi[a];
-		}
+		rb_points_span(p, n, dims, a, &lo[a], &hi[a]);
 }
 
 /* closed box of object i of that kind; a case each, so that all loops have fixed lengths */

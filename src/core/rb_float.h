@@ -149,6 +149,17 @@ rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c)
 		f->k = f->m = (float) INFINITY;
 }
 
+/* the closed box of its corners: of the triangle's floats, not of its doubles */
+RB_HD void
+rb_face_f_box(const rb_face_f *f, float lo[3], float hi[3])
+{
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a]));
+		hi[a] = fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a]));
+	}
+}
+
 /* signs of three corners: bits 0 to 2 positive, 3 to 5 negative, neither: not proved */
 RB_HD uint32_t
 rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
