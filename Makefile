@@ -20,9 +20,9 @@ COMMA = ,
 # make WERROR= turns errors back into warnings, for a compiler newer than ours
 WERROR ?= -Werror
 
-CORE_SRC = $(sort $(wildcard src/core/*.c))
-CORE_H = $(wildcard src/core/*.h)
-PG_SRC = $(sort $(wildcard src/pg/*.c))
+CORE_SRC = $(sort $(wildcard src/core/*/*.c))
+CORE_H = $(wildcard src/core/*/*.h)
+PG_SRC = $(sort $(wildcard src/pg/*.c src/pg/*/*.c))
 CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 
 # ---- flags ----
@@ -31,7 +31,7 @@ CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 # -march=native, never -ffast-math.
 EXACT_CFLAGS = -ffp-contract=off -fno-fast-math -fno-unsafe-math-optimizations
 WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
-CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc/core
+CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc
 CORE_LIBS = -lgmp -lm -lpthread -ldl
 
 # The threads of a join (rb_parallel.h): our own, pthread; or OpenMP's, openmp, for
@@ -52,10 +52,10 @@ TOPICS = $(sort $(filter-out redblue--%,$(notdir $(basename $(wildcard sql/*.sql
 HAVE_CUBE = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/cube.control)
 REGRESS = $(filter-out $(if $(HAVE_POSTGIS),,postgis%) $(if $(HAVE_CUBE),,cube%),$(TOPICS))
 
-PG_CPPFLAGS = -Isrc/core
+PG_CPPFLAGS = -Isrc
 PG_CFLAGS = $(EXACT_CFLAGS) -pthread -MMD -MP
 SHLIB_LINK = -Wl,--version-script=src/exports.map -lgmp -pthread -lm -ldl
-EXTRA_CLEAN = $(BUILD) redblue_cuda.so $(wildcard src/*/*.d src/*/*.o src/*/*.bc)
+EXTRA_CLEAN = $(BUILD) redblue_cuda.so $(wildcard $(foreach e,d o bc,src/*/*.$e src/*/*/*.$e))
 
 # The server inlines no function of ours, so it needs no bitcode of it.
 override with_llvm = no
@@ -109,7 +109,7 @@ $(BUILD)/checked: $(BUILD)/server
 # file still opens.
 CUDA_ARCHS ?= 75 80 86 90
 CUDA_PTX ?= 90
-NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc/core -Icuda --cudart static \
+NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc -Icuda --cudart static \
 	$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
 	-gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
 	-Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off,-Wall
@@ -158,7 +158,7 @@ gpu-bench: gpu-tools
 # ---- core alone: C tests without a server, in six builds ----
 
 # plain, with OpenMP, under the sanitizers (two of them), for Valgrind, and with tiny
-# tiles and buffers (rb_core.h)
+# tiles and buffers (rb_base.h)
 CORE_TESTS = $(sort $(notdir $(basename $(wildcard test/core/test_*.c))))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
 TEST_HELPERS = $(filter-out test/core/test_%.c,$(wildcard test/core/*.c)) test/bench/workload.c
@@ -241,9 +241,9 @@ $(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 
 # ---- form ----
 
-FORMATTED = $(sort $(wildcard src/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/bench/*.cpp))
+FORMATTED = $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/bench/*.cpp))
 
-.PHONY: format format-check rooms
+.PHONY: format format-check rooms circles
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
 format-check:
@@ -256,9 +256,13 @@ rooms:
 		echo "rooms: PostgreSQL is known below src/pg only"; exit 1; fi
 	@if grep -rnE 'cuda_runtime|cudaMalloc' $(wildcard src test/core test/fuzz); then \
 		echo "rooms: CUDA is known below cuda only"; exit 1; fi
-	@if grep -rn PG_VERSION_NUM src --include='*.[ch]' | grep -v '^src/pg/rb_compat.h:'; then \
-		echo "rooms: majors of PostgreSQL are known in src/pg/rb_compat.h only"; exit 1; fi
+	@if grep -rn PG_VERSION_NUM src --include='*.[ch]' | grep -v '^src/pg/base/rb_compat.h:'; then \
+		echo "rooms: majors of PostgreSQL are known in src/pg/base/rb_compat.h only"; exit 1; fi
 	@echo "rooms: in order"
+
+# Nobody needs somebody who needs him, among files and among folders.
+circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
+	@test/circles $^
 
 # ---- whole runs ----
 

@@ -17,7 +17,7 @@
  *		undecided	[ hits of exact signs >							< for the host ]
  */
 #include "rb_cuda.cuh"
-#include "rb_pair.h"
+#include "core/shape/rb_pair.h"
 
 #define THREADS 128
 #define RESIDENT 4 /* of them at once: as many as registers should let be */

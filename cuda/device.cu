@@ -19,7 +19,7 @@
  * as every allocation does (memory.cu), until the join's one deadline.
  */
 #include "rb_cuda.cuh"
-#include "rb_parallel.h"
+#include "core/base/rb_parallel.h"
 
 #include <cuda.h>
 #include <pthread.h>

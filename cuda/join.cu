@@ -14,7 +14,7 @@
  * them to the host.
  */
 #include "rb_cuda.cuh"
-#include "rb_pair.h"
+#include "core/shape/rb_pair.h"
 
 #include <string.h>
 

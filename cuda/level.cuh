@@ -20,7 +20,7 @@
 #define RB_LEVEL_CUH
 
 #include "rb_cuda.cuh"
-#include "rb_pair.h"
+#include "core/shape/rb_pair.h"
 
 #define THREADS 256
 

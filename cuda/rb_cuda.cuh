@@ -23,12 +23,12 @@
 #ifndef RB_CUDA_CUH
 #define RB_CUDA_CUH
 
-#include "rb_core.h"
-#include "rb_float.h"
-#include "rb_grid.h"
-#include "rb_interval.h"
-#include "rb_records.h"
-#include "rb_services.h"
+#include "core/join/rb_join.h"
+#include "core/shape/rb_float.h"
+#include "core/join/rb_grid.h"
+#include "core/exact/rb_interval.h"
+#include "core/out/rb_records.h"
+#include "core/out/rb_services.h"
 
 #include <cuda_runtime.h>
 

@@ -6,7 +6,7 @@
  * So the other files call the core as if it were linked in, and there is one copy of it.
  */
 #include "rb_cuda.cuh"
-#include "rb_parallel.h"
+#include "core/base/rb_parallel.h"
 
 static const rb_services *core;
 
@@ -83,7 +83,7 @@ rb_record_reader_free(rb_context *ctx, rb_record_reader *reader)
 	core->record_reader_free(ctx, reader);
 }
 
-/* ---- rb_core.h ---- */
+/* ---- rb_join.h ---- */
 
 rb_status
 rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, size_t *kept)

@@ -8,7 +8,7 @@
  * piece while another is on its way.  Memory that is pinned already goes straight.
  */
 #include "rb_cuda.cuh"
-#include "rb_parallel.h"
+#include "core/base/rb_parallel.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  *	  Loading: the settings, and the hooks.  No thread, no device and no file is touched
  *	  here, because the library may be loaded by the postmaster, before the fork.
  */
-#include "rb_pg.h"
+#include "pg/base/rb_pg.h"
 
 RB_MODULE_MAGIC;
 

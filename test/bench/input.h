@@ -12,7 +12,7 @@
 #ifndef RB_BENCH_INPUT_H
 #define RB_BENCH_INPUT_H
 
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 /*
  * Reads `path` and adds `shift` to every coordinate, one double addition each.

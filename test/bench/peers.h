@@ -9,7 +9,7 @@
 #ifndef RB_BENCH_PEERS_H
 #define RB_BENCH_PEERS_H
 
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 #ifdef __cplusplus
 extern "C"

@@ -25,7 +25,7 @@
 #ifndef RB_BENCH_WORKLOAD_H
 #define RB_BENCH_WORKLOAD_H
 
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 #ifdef __cplusplus
 extern "C"

@@ -4,8 +4,8 @@
  *	  that is slow, absent, full, or fails in the middle.  The device is a stub.
  */
 #include "check.h"
-#include "rb_core.h"
-#include "rb_services.h"
+#include "core/join/rb_join.h"
+#include "core/out/rb_services.h"
 
 #include <pthread.h>
 #include <string.h>

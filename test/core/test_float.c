@@ -5,8 +5,8 @@
  */
 #include "check.h"
 #include "points.h"
-#include "rb_float.h"
-#include "redblue.h"
+#include "core/shape/rb_float.h"
+#include "core/base/redblue.h"
 
 #include <math.h>
 

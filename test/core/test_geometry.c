@@ -7,7 +7,7 @@
  * and each form with the others; then cut off at every length.
  */
 #include "check.h"
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 #include <math.h>
 #include <string.h>

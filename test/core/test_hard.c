@@ -13,8 +13,8 @@
  * and fill every buffer many times.  RB_TEST_SEED=n runs round n alone.
  */
 #include "check.h"
-#include "rb_triangle.h"
-#include "redblue.h"
+#include "core/shape/rb_triangle.h"
+#include "core/base/redblue.h"
 
 #include <math.h>
 #include <string.h>

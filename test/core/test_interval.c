@@ -13,7 +13,7 @@
 
 #include "check.h"
 #include "points.h"
-#include "rb_interval.h"
+#include "core/exact/rb_interval.h"
 
 /* is lo <= x <= hi?  Bounds may be infinite, never NaN */
 static bool

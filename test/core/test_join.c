@@ -4,7 +4,7 @@
  *	  setting; streams that are read slowly, stopped, starved of memory.
  */
 #include "check.h"
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  *	  candidates, sides and hits, to the bit and in the same order.
  */
 #include "check.h"
-#include "rb_box.h"
-#include "rb_kernel.h"
+#include "core/shape/rb_box.h"
+#include "core/join/rb_kernel.h"
 
 #include <math.h>
 #include <string.h>

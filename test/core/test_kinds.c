@@ -4,10 +4,10 @@
  *	  same grid as triangles and differ in the question asked of a pair.
  */
 #include "check.h"
-#include "redblue.h"
-#include "rb_box.h"
-#include "rb_occupancy.h"
-#include "rb_triangle.h"
+#include "core/base/redblue.h"
+#include "core/shape/rb_box.h"
+#include "core/join/rb_occupancy.h"
+#include "core/shape/rb_triangle.h"
 
 #include <math.h>
 #include <string.h>

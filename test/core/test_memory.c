@@ -4,7 +4,7 @@
  *	  to a mapping and on, count exactly, and need the same whatever ran before.
  */
 #include "check.h"
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 #include <pthread.h>
 #include <string.h>

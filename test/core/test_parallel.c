@@ -5,8 +5,8 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
-#include "rb_core.h"
-#include "rb_parallel.h"
+#include "core/join/rb_join.h"
+#include "core/base/rb_parallel.h"
 
 #include <dirent.h>
 #include <fenv.h>

@@ -4,8 +4,8 @@
  *	  anywhere.
  */
 #include "check.h"
-#include "rb_core.h"
-#include "rb_records.h"
+#include "core/join/rb_join.h"
+#include "core/out/rb_records.h"
 
 #include <string.h>
 

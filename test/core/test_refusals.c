@@ -11,9 +11,9 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
-#include "rb_core.h"
-#include "rb_pair.h"
-#include "rb_records.h"
+#include "core/join/rb_join.h"
+#include "core/shape/rb_pair.h"
+#include "core/out/rb_records.h"
 
 #include <dlfcn.h>
 #include <errno.h>

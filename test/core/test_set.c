@@ -3,7 +3,7 @@
  *	  Sets: made once, shared, gone with the last holder; and what a job may ask of two.
  */
 #include "check.h"
-#include "rb_core.h"
+#include "core/join/rb_join.h"
 
 #include <pthread.h>
 #include <string.h>

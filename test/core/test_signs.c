@@ -12,9 +12,9 @@
 #include "check.h"
 #include "naive.h"
 #include "points.h"
-#include "rb_gmp.h"
-#include "rb_orient.h"
-#include "redblue.h"
+#include "core/exact/rb_gmp.h"
+#include "core/exact/rb_orient.h"
+#include "core/base/redblue.h"
 
 /* what each step decided, over all families: a step that never answers is not tested */
 static long filter_sure[POINTS_FAMILIES];

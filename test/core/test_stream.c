@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -6,8 +6,8 @@
  */
 #include "check.h"
 #include "naive.h"
-#include "redblue.h"
-#include "rb_triangle.h"
+#include "core/base/redblue.h"
+#include "core/shape/rb_triangle.h"
 
 #include <math.h>
 #include <string.h>

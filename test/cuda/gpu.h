@@ -6,7 +6,7 @@
 #ifndef RB_TEST_GPU_H
 #define RB_TEST_GPU_H
 
-#include "rb_core.h"
+#include "core/join/rb_join.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 extern int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "naive.h"
-#include "rb_gmp.h"
-#include "rb_orient.h"
-#include "redblue.h"
+#include "core/exact/rb_gmp.h"
+#include "core/exact/rb_orient.h"
+#include "core/base/redblue.h"
 
 extern int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

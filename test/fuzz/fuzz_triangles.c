@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "naive.h"
-#include "redblue.h"
+#include "core/base/redblue.h"
 
 extern int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

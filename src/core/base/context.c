@@ -1,0 +1,96 @@
+/*
+ * context.c
+ *	  What belongs to one call: names of states and stages, the first error.
+ */
+#include "core/base/redblue.h"
+
+#include <pthread.h>
+#include <string.h>
+
+const char *
+rb_status_text(rb_status status)
+{
+	switch (status)
+	{
+		case RB_OK:
+			return "success";
+		case RB_END:
+			return "end of stream";
+		case RB_STOPPED:
+			return "stopped on request";
+		case RB_OVER_BUDGET:
+			return "memory limit exceeded";
+		case RB_OUT_OF_MEMORY:
+			return "out of memory";
+		case RB_NO_THREAD:
+			return "could not create a thread";
+		case RB_UNSUPPORTED:
+			return "no such join of these kinds";
+		case RB_TOO_MANY_OBJECTS:
+			return "too many objects";
+		case RB_BAD_GEOMETRY:
+			return "invalid geometry";
+		case RB_NO_DEVICE:
+			return "no usable device";
+		case RB_DEVICE_FULL:
+			return "not enough device memory";
+		case RB_DEVICE_FAILED:
+			return "device call failed";
+	}
+	return "unknown status";
+}
+
+const char *
+rb_stage_name(rb_stage stage)
+{
+	static const char *const name[RB_STAGES] = {"read",       "upload",       "grid",
+												"candidates", "float filter", "double filter",
+												"exact",      "download",     "emit"};
+
+	return (unsigned) stage < RB_STAGES ? name[stage] : "?";
+}
+
+void
+rb_context_init(rb_context *ctx, rb_memory *memory)
+{
+	memset(ctx, 0, sizeof(*ctx));
+	ctx->memory = memory;
+	ctx->threads = 1;
+	ctx->filters = RB_FILTER_ALL;
+}
+
+void
+rb_context_stop(rb_context *ctx)
+{
+	rb_or(&ctx->stop, RB_STOP_ASKED);
+}
+
+static pthread_mutex_t error_lock = PTHREAD_MUTEX_INITIALIZER;
+
+rb_status
+rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit, const char *text)
+{
+	pthread_mutex_lock(&error_lock);
+	if (ctx->error.status == RB_OK)
+	{
+		ctx->error.need = need;
+		ctx->error.limit = limit;
+		if (text == NULL)
+			text = "";
+		strncpy(ctx->error.text, text, sizeof(ctx->error.text) - 1);
+		ctx->error.text[sizeof(ctx->error.text) - 1] = '\0';
+		ctx->error.status = status;
+	}
+	rb_or(&ctx->stop, RB_STOP_FAILED);
+	pthread_mutex_unlock(&error_lock);
+	return status;
+}
+
+void
+rb_forget_failure(rb_context *ctx)
+{
+	pthread_mutex_lock(&error_lock);
+	memset(&ctx->error, 0, sizeof(ctx->error));
+	rb_and(&ctx->stop, ~RB_STOP_FAILED);
+	pthread_mutex_unlock(&error_lock);
+}

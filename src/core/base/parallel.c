@@ -1,0 +1,547 @@
+/*
+ * parallel.c
+ *	  Team, task, loop, wait (rb_parallel.h): on threads of our own, or on OpenMP's.
+ *
+ * Threads of our own:
+ *
+ *		spawn --> newest <-> ... <-> oldest --> taken by a thread that has nothing to do, or
+ *		          (one list, one lock)           waits for this task's group or one around it
+ *
+ * Tasks are few and long (a hundred microseconds and more), so one lock for all is
+ * enough, and the newest is taken first: work goes deep before it goes wide, which
+ * keeps the number of half-done groups, and the arrays that they hold, to one path of
+ * the tree for each thread.  The tasks lie in an arena that is made with the team.
+ *
+ * A thread sleeps on a condition of its own.  A new task wakes one sleeper that may
+ * do it; whoever takes a task wakes the next one if more is there.  Progress does not depend on
+ * a thread being woken: the owner of a group, when it waits, does all of its tasks that
+ * nobody has taken, and sleeps only while others do the rest.
+ *
+ * There are no thread-local variables here.  In a library that was opened by dlopen
+ * they are allocated on first use, and the C library ends the process when it gets
+ * no memory for that.  So each piece of work is told which thread it is on.
+ */
+#define _GNU_SOURCE
+#include "core/base/rb_parallel.h"
+#include "core/base/rb_atomic.h"
+#include "core/base/rb_base.h"
+
+#include <fenv.h>
+#include <signal.h>
+#include <string.h>
+
+/* ---- threads ---- */
+
+/* more than the largest frame (100 kB, in cuts.c): no overflow steps over the guard */
+#define GUARD ((size_t) 1 << 17)
+
+int
+rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	int rc;
+
+	rc = pthread_attr_init(&attr);
+	if (rc != 0)
+		return rc;
+	pthread_attr_setstacksize(&attr, stack);
+	pthread_attr_setguardsize(&attr, GUARD);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(thread, &attr, body, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
+/* ---- loop, on top of tasks ---- */
+
+static rb_context *context_of(const rb_thread *me);
+
+typedef struct rb_pieces
+{
+	rb_work work;
+	void *arg;
+	uint64_t n;
+	uint64_t grain;
+	uint64_t next; /* that nobody has taken */
+} rb_pieces;
+
+/* what each thread does of a loop */
+static void
+take_pieces(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_pieces *p = arg;
+	rb_context *ctx = context_of(me);
+
+	(void) from, (void) to;
+	while (!rb_should_stop(ctx))
+	{
+		uint64_t i = rb_add(&p->next, p->grain);
+
+		if (i >= p->n)
+			break;
+		p->work(me, p->arg, i, p->n - i < p->grain ? p->n : i + p->grain);
+	}
+}
+
+static void
+share_pieces(rb_thread *me, rb_pieces *p)
+{
+	uint64_t pieces = p->n / p->grain + (p->n % p->grain != 0);
+	uint64_t threads = (uint64_t) rb_team_threads(me);
+	rb_group group;
+
+	rb_group_open(me, &group);
+	for (uint64_t i = 1; i < threads && i < pieces; i++)
+		rb_group_spawn(me, take_pieces, p, 0, 0);
+	take_pieces(me, p, 0, 0);
+	rb_group_wait(me);
+}
+
+#ifndef RB_OPENMP
+
+/* ---- threads of our own ---- */
+
+#define TASKS RB_SIZE(1024, 3)
+
+/*
+ * Pieces of work are nested 65 deep at most (DEPTH in cpu.c), with frames of 8 kB each;
+ * the largest frame comes on top.  The sanitizers' frames are several times as large.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+#define STACK ((size_t) 8 << 20)
+#else
+#define STACK ((size_t) 1 << 20)
+#endif
+
+typedef struct rb_team rb_team;
+
+struct rb_thread
+{
+	rb_team *team;
+	int number;
+	pthread_t id;
+	pthread_cond_t called;
+	bool asleep;         /* until it is called */
+	rb_group *awaits;    /* when asleep: the group it waits for; NULL: it has nothing to do */
+	rb_group *innermost; /* group of the work at hand, or that it opened last */
+};
+
+typedef struct rb_task
+{
+	struct rb_task *newer;
+	struct rb_task *older; /* or the next one that is free */
+	rb_work work;
+	void *arg;
+	uint64_t from;
+	uint64_t to;
+	rb_group *group;
+} rb_task;
+
+struct rb_team
+{
+	rb_context *ctx;
+	pthread_mutex_t lock;
+	int threads;
+	int asleep; /* so many of them */
+	bool closing;
+	rb_task *newest;
+	rb_task *free;
+	rb_task task[TASKS];
+	rb_thread thread[]; /* threads */
+};
+
+static rb_context *
+context_of(const rb_thread *me)
+{
+	return me->team->ctx;
+}
+
+int
+rb_team_threads(const rb_thread *me)
+{
+	return me->team->threads;
+}
+
+int
+rb_thread_number(const rb_thread *me)
+{
+	return me->number;
+}
+
+/* all that follows up to the verbs: with the team's lock held */
+
+/* may a thread that waits for `awaits` do work of this group? */
+static bool
+may_do(const rb_group *awaits, const rb_group *group)
+{
+	if (awaits == NULL)
+		return true;
+	while (group->depth > awaits->depth)
+		group = group->parent;
+	return group == awaits;
+}
+
+static void
+call(rb_thread *sleeper)
+{
+	sleeper->asleep = false;
+	sleeper->team->asleep--;
+	pthread_cond_signal(&sleeper->called);
+}
+
+/* somebody for the newest task, if anybody sleeps who may do it; best one who has nothing to do */
+static void
+call_somebody(rb_team *team)
+{
+	rb_thread *found = NULL;
+
+	if (team->asleep == 0 || team->newest == NULL)
+		return;
+	for (int t = 0; t < team->threads; t++)
+	{
+		rb_thread *thread = &team->thread[t];
+
+		if (!thread->asleep || !may_do(thread->awaits, team->newest->group))
+			continue;
+		found = thread;
+		if (thread->awaits == NULL)
+			break;
+	}
+	if (found != NULL)
+		call(found);
+}
+
+static void
+sleep_until_called(rb_thread *me, rb_group *awaits)
+{
+	rb_team *team = me->team;
+
+	me->awaits = awaits;
+	me->asleep = true;
+	team->asleep++;
+	while (me->asleep)
+		pthread_cond_wait(&me->called, &team->lock);
+}
+
+/* do the newest task that one may do while waiting for `awaits`; false: there is none */
+static bool
+do_one(rb_thread *me, rb_group *awaits)
+{
+	rb_team *team = me->team;
+	rb_task *task = team->newest;
+	rb_group *outer = me->innermost;
+	rb_task mine;
+
+	while (task != NULL && !may_do(awaits, task->group))
+		task = task->older;
+	if (task == NULL)
+		return false;
+	mine = *task;
+	if (mine.newer != NULL)
+		mine.newer->older = mine.older;
+	else
+		team->newest = mine.older;
+	if (mine.older != NULL)
+		mine.older->newer = mine.newer;
+	task->older = team->free;
+	team->free = task;
+	call_somebody(team);
+	pthread_mutex_unlock(&team->lock);
+
+	me->innermost = mine.group;
+	mine.work(me, mine.arg, mine.from, mine.to);
+	me->innermost = outer;
+
+	pthread_mutex_lock(&team->lock);
+	if (--mine.group->pending == 0)
+	{
+		rb_thread *owner = mine.group->owner;
+
+		if (owner->asleep && owner->awaits == mine.group)
+			call(owner);
+	}
+	return true;
+}
+
+/* ---- the verbs ---- */
+
+void
+rb_group_open(rb_thread *me, rb_group *group)
+{
+	group->parent = me->innermost;
+	group->owner = me;
+	group->depth = group->parent != NULL ? group->parent->depth + 1 : 0;
+	group->pending = 0;
+	me->innermost = group;
+}
+
+void
+rb_group_spawn(rb_thread *me, rb_work work, void *arg, uint64_t from, uint64_t to)
+{
+	rb_team *team = me->team;
+	rb_task *task = NULL;
+
+	if (team->threads > 1)
+	{
+		pthread_mutex_lock(&team->lock);
+		task = team->free;
+		if (task != NULL)
+		{
+			team->free = task->older;
+			*task = (rb_task){NULL, team->newest, work, arg, from, to, me->innermost};
+			if (task->older != NULL)
+				task->older->newer = task;
+			team->newest = task;
+			me->innermost->pending++;
+			call_somebody(team);
+		}
+		pthread_mutex_unlock(&team->lock);
+	}
+	if (task == NULL)
+		work(me, arg, from, to);
+}
+
+void
+rb_group_wait(rb_thread *me)
+{
+	rb_team *team = me->team;
+	rb_group *group = me->innermost;
+
+	if (team->threads > 1)
+	{
+		pthread_mutex_lock(&team->lock);
+		while (group->pending > 0)
+			if (!do_one(me, group))
+				sleep_until_called(me, group);
+		pthread_mutex_unlock(&team->lock);
+	}
+	me->innermost = group->parent;
+}
+
+rb_status
+rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
+{
+	rb_pieces pieces = {work, arg, n, grain, 0};
+
+	share_pieces(me, &pieces);
+	return rb_should_stop(me->team->ctx) ? RB_STOPPED : RB_OK;
+}
+
+static void *
+thread_main(void *arg)
+{
+	rb_thread *me = arg;
+	rb_team *team = me->team;
+
+	/* error bounds hold for rounding to nearest and gradual underflow only */
+	fesetenv(FE_DFL_ENV);
+	pthread_mutex_lock(&team->lock);
+	while (!team->closing)
+		if (!do_one(me, NULL))
+			sleep_until_called(me, NULL);
+	pthread_mutex_unlock(&team->lock);
+	return NULL;
+}
+
+/* false: the budget or the system has no room for it */
+static bool
+start(rb_thread *thread)
+{
+	rb_memory *memory = thread->team->ctx->memory;
+	rb_error error;
+
+	if (rb_memory_charge(memory, STACK, &error) != RB_OK)
+		return false;
+	if (rb_thread_start(&thread->id, STACK, thread_main, thread) == 0)
+		return true;
+	rb_memory_refund(memory, STACK);
+	return false;
+}
+
+rb_status
+rb_team_open(rb_context *ctx, int want, rb_thread **me)
+{
+	rb_team *team = NULL;
+	rb_status status;
+
+	want = want > 1 ? want : 1;
+	*me = NULL;
+	status = rb_array(ctx, (void **) &team, 1, sizeof(rb_team) + (size_t) want * sizeof(rb_thread));
+	if (status != RB_OK)
+		return status;
+	memset(team, 0, sizeof(rb_team) + (size_t) want * sizeof(rb_thread));
+	team->ctx = ctx;
+	pthread_mutex_init(&team->lock, NULL);
+	for (int i = 0; i < TASKS; i++)
+	{
+		team->task[i].older = team->free;
+		team->free = &team->task[i];
+	}
+	/* held, so that no new thread looks for company before all are there */
+	pthread_mutex_lock(&team->lock);
+	for (int t = 0; t < want; t++)
+	{
+		rb_thread *thread = &team->thread[t];
+
+		thread->team = team;
+		thread->number = t;
+		pthread_cond_init(&thread->called, NULL);
+		if (t > 0 && !start(thread))
+		{
+			pthread_cond_destroy(&thread->called);
+			break;
+		}
+		team->threads = t + 1;
+	}
+	pthread_mutex_unlock(&team->lock);
+	*me = &team->thread[0];
+	return RB_OK;
+}
+
+void
+rb_team_close(rb_thread **me)
+{
+	rb_team *team;
+	rb_memory *memory;
+
+	if (*me == NULL)
+		return;
+	team = (*me)->team;
+	memory = team->ctx->memory;
+	pthread_mutex_lock(&team->lock);
+	team->closing = true;
+	for (int t = 1; t < team->threads; t++)
+		if (team->thread[t].asleep)
+			call(&team->thread[t]);
+	pthread_mutex_unlock(&team->lock);
+	for (int t = 1; t < team->threads; t++)
+	{
+		pthread_join(team->thread[t].id, NULL);
+		rb_memory_refund(memory, STACK);
+	}
+	for (int t = 0; t < team->threads; t++)
+		pthread_cond_destroy(&team->thread[t].called);
+	pthread_mutex_destroy(&team->lock);
+	rb_free(memory, (void **) &team);
+	*me = NULL;
+}
+
+#else /* RB_OPENMP */
+
+/* ---- OpenMP ---- */
+
+/*
+ * The outermost loop opens the parallel region; what is spawned in it are tasks of
+ * OpenMP.  To wait for a group is to wait for the tasks that this one has spawned:
+ * they have waited for theirs.
+ */
+#include <omp.h>
+
+typedef struct rb_team rb_team;
+
+struct rb_thread
+{
+	rb_team *team;
+	int number;
+};
+
+struct rb_team
+{
+	rb_context *ctx;
+	int threads;
+	rb_thread thread[]; /* threads */
+};
+
+static rb_context *
+context_of(const rb_thread *me)
+{
+	return me->team->ctx;
+}
+
+int
+rb_team_threads(const rb_thread *me)
+{
+	return me->team->threads;
+}
+
+int
+rb_thread_number(const rb_thread *me)
+{
+	return me->number;
+}
+
+void
+rb_group_open(rb_thread *me, rb_group *group)
+{
+	memset(group, 0, sizeof(*group));
+	group->owner = me;
+}
+
+void
+rb_group_spawn(rb_thread *me, rb_work work, void *arg, uint64_t from, uint64_t to)
+{
+	rb_team *team = me->team;
+
+#pragma omp task firstprivate(team, work, arg, from, to)
+	work(&team->thread[omp_get_thread_num()], arg, from, to);
+}
+
+void
+rb_group_wait(rb_thread *me)
+{
+	(void) me;
+#pragma omp taskwait
+}
+
+rb_status
+rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg)
+{
+	rb_pieces pieces = {work, arg, n, grain, 0};
+	rb_team *team = me->team;
+
+	if (team->threads == 1 || omp_in_parallel())
+		share_pieces(me, &pieces);
+	else
+	{
+#pragma omp parallel num_threads(team->threads)
+#pragma omp single
+		share_pieces(&team->thread[omp_get_thread_num()], &pieces);
+	}
+	return rb_should_stop(team->ctx) ? RB_STOPPED : RB_OK;
+}
+
+rb_status
+rb_team_open(rb_context *ctx, int want, rb_thread **me)
+{
+	rb_team *team = NULL;
+	rb_status status;
+
+	want = want > 1 ? want : 1;
+	*me = NULL;
+	status = rb_array(ctx, (void **) &team, 1, sizeof(rb_team) + (size_t) want * sizeof(rb_thread));
+	if (status != RB_OK)
+		return status;
+	team->ctx = ctx;
+	team->threads = want;
+	for (int t = 0; t < want; t++)
+		team->thread[t] = (rb_thread){team, t};
+	*me = &team->thread[0];
+	return RB_OK;
+}
+
+void
+rb_team_close(rb_thread **me)
+{
+	rb_team *team;
+
+	if (*me == NULL)
+		return;
+	team = (*me)->team;
+	rb_free(team->ctx->memory, (void **) &team);
+	*me = NULL;
+}
+
+#endif

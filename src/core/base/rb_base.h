@@ -1,0 +1,56 @@
+/*
+ * rb_base.h
+ *	  What every file of the core may need: sizes, a clock, arrays.
+ */
+#ifndef RB_BASE_H
+#define RB_BASE_H
+
+#include "core/base/redblue.h"
+
+#include <time.h>
+
+/*
+ * Sizes of tiles, batches and slots.  With RB_SMALL they are so small that some
+ * hundred objects cross every boundary that otherwise takes millions: a test build.
+ */
+#ifdef RB_SMALL
+#define RB_SIZE(usual, small) (small)
+#else
+#define RB_SIZE(usual, small) (usual)
+#endif
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* a clock for stage times, in milliseconds */
+static inline double
+rb_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+/* rb_resize and rb_fail in one, for the common case of an array of n elements */
+static inline rb_status
+rb_array(rb_context *ctx, void **block, size_t n, size_t element)
+{
+	rb_error error;
+	rb_status status;
+
+	if (n > SIZE_MAX / element)
+		return rb_fail(ctx, RB_OVER_BUDGET, UINT64_MAX, rb_memory_limit(ctx->memory), NULL);
+	status = rb_resize(ctx->memory, block, n * element, &error);
+	if (status != RB_OK)
+		return rb_fail(ctx, error.status, error.need, error.limit, NULL);
+	return RB_OK;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_BASE_H */

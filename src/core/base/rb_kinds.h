@@ -1,0 +1,120 @@
+/*
+ * rb_kinds.h
+ *	  The kinds of objects, and what can be asked of two of them: a line each.
+ *
+ * An object is a number of points, and that is all that most of the code knows of
+ * its kind.  A predicate is a question to a red and a blue object; for each pair of
+ * kinds that it serves there is a leaf, the exact answer for two objects whose boxes
+ * overlap (rb_pair.h).  What is not in the list is refused when a join is opened.
+ */
+#ifndef RB_KINDS_H
+#define RB_KINDS_H
+
+#include "core/base/rb_hd.h"
+
+/* kind, points, coordinates of a point; an object's points lie one after the other */
+#define RB_KIND_LIST(X)                                             \
+	X(RB_TRIANGLE3, 3, 3) /* a b c; zero area allowed */            \
+	X(RB_SEGMENT3, 2, 3)  /* a b; zero length allowed */            \
+	X(RB_SEGMENT2, 2, 2)  /* the same in the plane */               \
+	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */ \
+	X(RB_BOX2, 2, 2)
+
+#define RB_KIND_NAME(kind, points, dims) kind,
+typedef enum rb_kind
+{
+	RB_KIND_LIST(RB_KIND_NAME)
+} rb_kind;
+#undef RB_KIND_NAME
+
+#define RB_KIND_ONE(kind, points, dims) +1
+enum
+{
+	RB_KINDS = RB_KIND_LIST(RB_KIND_ONE)
+};
+#undef RB_KIND_ONE
+
+typedef enum rb_predicate
+{
+	RB_MEET /* do the two, closed, share a point? */
+} rb_predicate;
+
+/* predicate, red's kind, blue's kind, leaf */
+#define RB_LEAF_LIST(X)                                             \
+	X(RB_MEET, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles)       \
+	X(RB_MEET, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle) \
+	X(RB_MEET, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment) \
+	X(RB_MEET, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2)         \
+	X(RB_MEET, RB_BOX3, RB_BOX3, rb_leaf_boxes)                     \
+	X(RB_MEET, RB_BOX2, RB_BOX2, rb_leaf_boxes)
+
+/* ---- facts of a kind ---- */
+
+#define RB_KIND_CASE(kind, points, dims) \
+	case kind:                           \
+		return points;
+RB_HD int
+rb_kind_points(rb_kind kind)
+{
+	switch (kind)
+	{
+		RB_KIND_LIST(RB_KIND_CASE)
+	}
+	return 0;
+}
+#undef RB_KIND_CASE
+
+#define RB_KIND_CASE(kind, points, dims) \
+	case kind:                           \
+		return dims;
+RB_HD int
+rb_kind_dims(rb_kind kind)
+{
+	switch (kind)
+	{
+		RB_KIND_LIST(RB_KIND_CASE)
+	}
+	return 0;
+}
+#undef RB_KIND_CASE
+
+/* float8 values of one object */
+RB_HD int
+rb_kind_width(rb_kind kind)
+{
+	return rb_kind_points(kind) * rb_kind_dims(kind);
+}
+
+#define RB_LEAF_KEY(predicate, red, blue) \
+	(((int) (predicate) *RB_KINDS + (int) (red)) * RB_KINDS + (int) (blue))
+
+#define RB_LEAF_CASE(predicate, red, blue, leaf) case RB_LEAF_KEY(predicate, red, blue):
+/* has that predicate an answer for these kinds? */
+RB_HD bool
+rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	switch (RB_LEAF_KEY(predicate, red, blue))
+	{
+		RB_LEAF_LIST(RB_LEAF_CASE)
+		return true;
+		default:
+			return false;
+	}
+}
+#undef RB_LEAF_CASE
+
+/* are overlapping boxes the answer already? */
+RB_HD bool
+rb_boxes_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return predicate == RB_MEET && red == blue && (red == RB_BOX3 || red == RB_BOX2);
+}
+
+/* do the stages for planes and corners of two triangles apply? */
+RB_HD bool
+rb_faces_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return predicate == RB_MEET && red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
+}
+
+#endif /* RB_KINDS_H */

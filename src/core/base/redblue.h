@@ -1,0 +1,470 @@
+/*
+ * redblue.h
+ *	  The whole interface of the core: what goes in, what comes out, who owns it.
+ *
+ * The core finds which objects (triangles, segments, boxes) of two sets share a
+ * point.  It is plain C with threads and GMP and knows neither PostgreSQL nor
+ * CUDA.  Data moves in one direction:
+ *
+ *	  sets -> grid -> candidate pairs -> filters -> exact signs -> blocks of ids
+ *
+ * Two values go between the caller and the core: sets in, blocks of ids out.  The
+ * caller makes two rb_sets, asks an rb_job of them in an rb_stream over a backend,
+ * and takes blocks out of it until it is dry:
+ *
+ *	  rb_job job = {.red = ore, .blue = tunnel, .predicate = RB_MEET};
+ *	  rb_stream_open(ctx, &rb_backend_cpu, &job, &s);
+ *	  while (rb_stream_next(s, 20, &block) == RB_OK)
+ *		  ... block.red[i], block.blue[i]; n may be 0: nothing within 20 ms ...
+ *	  rb_stream_close(s);
+ *
+ * The join runs in threads of its own with all signals blocked, so between two
+ * calls of rb_stream_next the caller may do what it likes, longjmp included, as
+ * long as rb_stream_close is called in the end.
+ *
+ * Conventions: a fallible function returns rb_status and writes through
+ * out-pointers; the facts of a failure are in ctx->error.  Nothing throws,
+ * exits, prints or longjmps.  All memory is counted against ctx->memory.
+ */
+#ifndef REDBLUE_H
+#define REDBLUE_H
+
+#include "core/base/rb_atomic.h"
+#include "core/base/rb_kinds.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define RB_VERSION "0.1.0"
+
+/* ---- status and error ---- */
+
+typedef enum rb_status
+{
+	RB_OK = 0,
+	RB_END,              /* the stream is dry: every pair was handed out */
+	RB_STOPPED,          /* rb_context_stop or the sink asked to stop */
+	RB_OVER_BUDGET,      /* would need more than memory.limit: need and limit say how much */
+	RB_OUT_OF_MEMORY,    /* the operating system refused: need says how much */
+	RB_NO_THREAD,        /* the operating system refused a thread that a join cannot do without */
+	RB_UNSUPPORTED,      /* the predicate has no answer for these kinds */
+	RB_TOO_MANY_OBJECTS, /* more than RB_MAX_OBJECTS in one set */
+	RB_BAD_GEOMETRY,     /* geometry bytes are malformed or unknown: text says what */
+	RB_NO_DEVICE,        /* no driver, no device, or no backend file: text says why */
+	RB_DEVICE_FULL,      /* not enough device memory: text says how much */
+	RB_DEVICE_FAILED     /* a device call failed: text names it */
+} rb_status;
+
+/* a sentence for each status, never NULL */
+extern const char *rb_status_text(rb_status status);
+
+typedef struct rb_error
+{
+	rb_status status;
+	uint64_t need; /* bytes, or number of objects */
+	uint64_t limit;
+	char text[200]; /* more about it, or empty */
+} rb_error;
+
+/* ---- memory: a budget, huge pages, a small pool of idle blocks (memory.c) ---- */
+
+typedef struct rb_memory rb_memory;
+
+extern rb_memory *rb_memory_create(uint64_t limit_bytes); /* NULL when malloc fails */
+extern void rb_memory_destroy(rb_memory *memory);         /* frees every block still out */
+extern void rb_memory_set_limit(rb_memory *memory, uint64_t limit_bytes);
+extern uint64_t rb_memory_used(const rb_memory *memory);
+extern uint64_t rb_memory_peak(const rb_memory *memory);
+extern uint64_t rb_memory_limit(const rb_memory *memory);
+
+/* Would `bytes` more fit?  RB_OK, or RB_OVER_BUDGET with error filled. */
+extern rb_status rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error);
+
+/* count bytes that the caller holds elsewhere, for as long as it does */
+extern rb_status rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error);
+extern void rb_memory_refund(rb_memory *memory, uint64_t bytes);
+
+/*
+ * Allocate, grow (keeping the content), free.  Thread-safe.  *block is NULL
+ * before the first call and after rb_free.  Blocks of 1 MiB and more are mapped
+ * with transparent huge pages and grow by remapping, without a copy; new bytes
+ * are not cleared.
+ */
+extern rb_status rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error);
+extern void rb_free(rb_memory *memory, void **block);
+
+/*
+ * Give idle pooled blocks of this process back to the operating system, but for
+ * keep_bytes.  For whoever has no more joins at hand: a pool is of use from one to the
+ * next and dead weight in a process that idles.
+ */
+extern void rb_memory_trim(uint64_t keep_bytes);
+
+/* ---- sets: one side of a join (set.c) ---- */
+
+/*
+ * What one side of a join is: made once, never changed, shared by whoever holds it.
+ *
+ * A row of the user's table has one or more parts (triangles, segments, boxes); most
+ * have exactly one.  All coordinates are finite: the reader has checked that.
+ */
+typedef struct rb_set
+{
+	rb_kind kind;
+	uint32_t nparts;
+	uint32_t nrows;
+	const double *coords;       /* nparts * rb_kind_width(kind) */
+	const uint32_t *row_of;     /* row of each part, ascending; NULL: part i is row i */
+	const int64_t *ids;         /* what the user calls a row; NULL: row i is first_id + i */
+	int64_t first_id;           /* where ids are counted up, as a sequence makes them */
+	uint64_t skipped;           /* rows that had no part, and are not among nrows */
+	int32_t srid;               /* of its geometries; 0: none, or not known */
+	struct rb_set_owner *owner; /* NULL: whoever made it keeps it as long as it is used */
+} rb_set;
+
+/* one holder more; one less, and with the last one it goes.  From any thread. */
+extern const rb_set *rb_set_hold(const rb_set *set);
+extern void rb_set_release(const rb_set **set); /* leaves NULL; NULL is allowed */
+
+/* three bits of an index are needed for other things */
+#define RB_MAX_OBJECTS ((uint32_t) 1 << 29)
+
+/* two parts, by their numbers in their sets; or two rows */
+typedef struct rb_pair
+{
+	uint32_t red;
+	uint32_t blue;
+} rb_pair;
+
+/* ---- builder: rows in, a set out (builder.c) ---- */
+
+/*
+ * Collects the rows of one side.  For each row: add its parts, then end the
+ * row.  A row that has no part (NULL or EMPTY geometry) is skipped: counted,
+ * not stored.  Blocks are kept over rb_builder_reset and go back to the pool
+ * with rb_builder_free.
+ */
+typedef struct rb_builder
+{
+	rb_memory *memory;
+	rb_kind kind;
+	int width;          /* rb_kind_width(kind) */
+	uint32_t nparts;    /* of ended rows and of the row under construction */
+	uint32_t nrows;     /* ended rows */
+	uint32_t row_start; /* first part of the row under construction */
+	uint64_t skipped;   /* rows without a part */
+	bool multi;         /* some row has more than one part */
+	double *coords;     /* nparts * width */
+	int64_t *ids;       /* nrows */
+	uint32_t *row_of;   /* nparts; NULL while every row has one part */
+	int32_t srid;       /* for the set: whoever fills it knows */
+	size_t coords_cap;  /* capacities, in parts, rows, parts */
+	size_t ids_cap;
+	size_t row_of_cap;
+	/*
+	 * Asked now and then while one geometry is read, which may take seconds.  After
+	 * true reading ends with RB_GEOMETRY_STOPPED.  NULL: it is not asked.
+	 */
+	bool (*should_stop)(void);
+} rb_builder;
+
+extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
+extern void rb_builder_free(rb_builder *b);
+
+/* another kind, as long as there is no part; the room stays */
+extern void rb_builder_set_kind(rb_builder *b, rb_kind kind);
+
+/* room for `more` further parts; the caller writes coords[nparts * width ...] and adds to nparts */
+extern rb_status rb_builder_reserve(rb_builder *b, size_t more, rb_error *error);
+
+/* ends the row under construction; drops it when it has no part */
+extern rb_status rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error);
+
+/* drops the parts of the row under construction */
+static inline void
+rb_builder_drop_row(rb_builder *b)
+{
+	b->nparts = b->row_start;
+}
+
+/* drops all rows; the room stays */
+extern void rb_builder_clear(rb_builder *b);
+
+/*
+ * Many rows at once: parts that carry on with the row under construction, and
+ * where in them rows end: ends[i] of these parts are of the first i + 1 rows.
+ * NULL: each part is a row, nrows == nparts.  What is behind the last end is
+ * under construction.
+ */
+extern rb_status rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts,
+								   const int64_t *ids, const uint32_t *ends, uint32_t nrows,
+								   rb_error *error);
+
+/*
+ * All ended rows become a set with one holder, to be released before the memory is
+ * destroyed; the builder is empty then.  On a failure it is as it was.
+ */
+extern rb_status rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error);
+
+/* ---- geometry bytes: PostGIS's serialized form and EWKB (geometry.c) ---- */
+
+/* why a geometry was refused; RB_BAD_GEOMETRY's finer grain */
+typedef enum rb_geometry_fault
+{
+	RB_GEOMETRY_OK = 0,
+	RB_GEOMETRY_MALFORMED,  /* a count or length does not fit the bytes */
+	RB_GEOMETRY_UNKNOWN,    /* a version or flag this parser does not know: try EWKB */
+	RB_GEOMETRY_WRONG_TYPE, /* a type that the kind does not take */
+	RB_GEOMETRY_NO_Z,       /* a 3D kind needs Z */
+	RB_GEOMETRY_Z,          /* RB_BOX2 takes none: should it be RB_BOX3? */
+	RB_GEOMETRY_CURVE,      /* a curve, or a polygon that may have curved rings */
+	RB_GEOMETRY_CORNERS,    /* a face is no triangle: `corners` says how many it has */
+	RB_GEOMETRY_HOLE,       /* a face has inner rings */
+	RB_GEOMETRY_NOT_CLOSED, /* a ring does not end where it starts */
+	RB_GEOMETRY_NOT_FINITE, /* NaN or infinity among the coordinates */
+	RB_GEOMETRY_NO_MEMORY,  /* see the rb_error */
+	RB_GEOMETRY_STOPPED     /* the builder's should_stop said so; nothing is wrong with the bytes */
+} rb_geometry_fault;
+
+typedef struct rb_geometry_info
+{
+	int32_t srid;
+	uint32_t type;     /* OGC number of the outermost type: 14 triangle, 15 TIN, ... */
+	uint32_t bad_type; /* of the part at fault */
+	uint32_t corners;
+} rb_geometry_info;
+
+/* "Triangle", "Tin", ...; PostGIS's spelling */
+extern const char *rb_geometry_type_name(uint32_t type);
+
+/*
+ * Append the parts of one geometry to the builder (without ending the row): its
+ * triangles, its segments (in 2D also those of the rings of polygons), or the one
+ * box of all its points.
+ * bytes: the datum behind its varlena header.  Every count is checked against
+ * len before it is used.  On a fault nothing is appended.  An EMPTY geometry
+ * appends nothing and is no fault.
+ */
+extern rb_geometry_fault rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes,
+													 size_t len, rb_geometry_info *info,
+													 rb_error *error);
+extern rb_geometry_fault rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len,
+											   rb_geometry_info *info, rb_error *error);
+
+/* ---- what a join did (redblue_last_run) ---- */
+
+typedef enum rb_stage
+{
+	RB_STAGE_READ,       /* objects read */
+	RB_STAGE_UPLOAD,     /* bytes copied to the device */
+	RB_STAGE_GRID,       /* incidences (object, cell) */
+	RB_STAGE_CANDIDATES, /* pairs whose closed boxes overlap, each counted once */
+	RB_STAGE_FLOAT,      /* pairs that entered the float filter */
+	RB_STAGE_DOUBLE,     /* pairs that entered the double filter */
+	RB_STAGE_EXACT,      /* pairs that no filter could decide */
+	RB_STAGE_DOWNLOAD,   /* bytes copied from the device */
+	RB_STAGE_EMIT        /* pairs of rows handed out */
+} rb_stage;
+
+#define RB_STAGES 9
+extern const char *rb_stage_name(rb_stage stage);
+
+typedef struct rb_stats
+{
+	struct
+	{
+		uint64_t count;
+		double ms; /* of all threads together, divided by their number */
+	} stage[RB_STAGES];
+	uint32_t resolution[3];   /* cells of the top grid along x, y, z */
+	uint64_t cells;           /* cells of all grids that were made */
+	double grid_ms[3];        /* of the grid's stage on a device: plan, map, schedule */
+	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
+	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
+	uint64_t hits;            /* pairs of parts that share a point, as far as handed out */
+	uint64_t record_bytes;    /* in which a device sent them, where it groups them (rb_records.h) */
+	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
+	uint64_t exact_expansion; /* by expansion arithmetic, */
+	uint64_t exact_gmp;       /* and by GMP */
+	int threads;
+	char backend[16];
+	char device[80]; /* "" on the CPU */
+	char note[200];  /* why this backend, or "" */
+} rb_stats;
+
+/* ---- context: one call's budget, settings, stop flag, statistics, error ---- */
+
+/* Filters that a test can switch off, to prove that they change nothing. */
+#define RB_FILTER_FLOAT 0x1
+#define RB_FILTER_SIGNS 0x2 /* semi-static plane sides */
+#define RB_FILTER_INTERVAL 0x4
+#define RB_EXACT_INTEGER 0x8
+#define RB_EXACT_EXPANSION 0x10
+#define RB_FILTER_ALL 0x1f
+
+typedef struct rb_context
+{
+	rb_memory *memory;
+	int threads;               /* of the CPU backend, >= 1 */
+	int device;                /* which one, where a backend has several; counted from 0 */
+	uint32_t grid_resolution;  /* cells along the longest side; 0: planned from a sample */
+	uint64_t gpu_memory_limit; /* bytes of device memory; 0: what is free */
+	uint32_t filters;          /* RB_FILTER_ALL but in tests */
+	rb_stats stats;
+	rb_error error;
+	/* these are read and written by several threads: through the functions below */
+	int stop;       /* RB_STOP_* */
+	int stage;      /* rb_stage now at work, for progress displays */
+	uint64_t done;  /* work units of that stage done ... */
+	uint64_t total; /* ... of so many; 0 where unknown */
+} rb_context;
+
+#define RB_STOP_ASKED 1  /* by rb_context_stop */
+#define RB_STOP_FAILED 2 /* what is left to do has no use */
+
+extern void rb_context_init(rb_context *ctx, rb_memory *memory);
+
+/* ask a running join to stop; it does within 50 ms.  Async-signal-safe. */
+extern void rb_context_stop(rb_context *ctx);
+
+static inline bool
+rb_should_stop(const rb_context *ctx)
+{
+	return rb_load(&ctx->stop) != 0;
+}
+
+static inline void
+rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
+{
+	rb_store(&ctx->stage, (int) stage);
+	rb_store(&ctx->done, done);
+	rb_store(&ctx->total, total);
+}
+
+/* fill ctx->error (the first failure wins; thread-safe), have all stop, and return the status */
+extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit,
+						 const char *text);
+
+/* undo that: another way is to be tried.  Whoever has asked to stop is still heard. */
+extern void rb_forget_failure(rb_context *ctx);
+
+/* ---- join ---- */
+
+/* what is asked of two sets */
+typedef struct rb_job
+{
+	const rb_set *red;
+	const rb_set *blue; /* NULL: red against itself, each unordered pair once, red < blue */
+	bool count_only;    /* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
+	rb_predicate predicate;
+} rb_job;
+/*
+ * Where a backend puts the pairs of parts that it finds, in any order and any
+ * batch size.  put may be called from several threads at once; it copies.  In a
+ * count_only job whose rows have one part each pairs may be NULL.  Any
+ * other answer than RB_OK ends the join with that status.
+ */
+typedef struct rb_sink
+{
+	rb_status (*put)(void *user, const rb_pair *pairs, size_t n);
+	void *user;
+	/* NULL, or: take pairs in groups (rb_records.h) as a device makes them; cut anywhere */
+	rb_status (*put_records)(void *user, const void *bytes, size_t n);
+} rb_sink;
+
+/* ---- backends: who finds the pairs (backends.c) ---- */
+
+#define RB_BACKEND_ABI 5
+
+/* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
+typedef struct rb_abi
+{
+	uint32_t version;  /* RB_BACKEND_ABI */
+	uint32_t size[10]; /* of the structs that it shares with the core */
+} rb_abi;
+
+/*
+ * A backend finds all pairs of parts of a job that share a point, each once.
+ * In a self join it reports red < blue and skips parts of one row.
+ */
+typedef struct rb_backend
+{
+	rb_abi abi;       /* zeros where it is no file of its own */
+	const char *name; /* "cpu", "cuda" */
+	/* is that device usable here?  RB_OK, or RB_NO_DEVICE and why; text describes it */
+	rb_status (*probe)(int device, char *text, size_t size);
+	rb_status (*join)(rb_context *ctx, const rb_job *job, const rb_sink *sink);
+	/* could a join begin on it at once, or must something be opened first? */
+	bool (*warm)(int device);
+} rb_backend;
+
+extern const rb_backend rb_backend_cpu;
+
+/*
+ * The backend in that file, or NULL and why not.  It stays open, and what came of it is
+ * remembered, so that asking again costs nothing.  Threads that the file may start
+ * inherit the caller's signal mask.
+ */
+extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t size);
+
+/*
+ * Joins on that backend's device where this is worth while, and on the CPU where it is
+ * not or where the device cannot be had: the statistics tell why.  One device's backend
+ * in a process: the last that was named.
+ */
+extern const rb_backend *rb_backend_auto(const rb_backend *device);
+
+/* ---- stream: a join in its own threads, blocks of ids out (stream.c) ---- */
+
+typedef struct rb_stream rb_stream;
+
+#define RB_BLOCK 512 /* most pairs of a block: the cache misses for their ids overlap */
+
+/* pairs of rows by their ids, a column each; valid until the next call */
+typedef struct rb_block
+{
+	const int64_t *red;
+	const int64_t *blue;
+	size_t n;
+} rb_block;
+
+/*
+ * Holds the sets until it is closed.  RB_UNSUPPORTED where the predicate has no
+ * answer for these kinds, RB_NO_THREAD where the system has no thread for the join, or
+ * the memory error; else it runs.
+ */
+extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+								rb_stream **stream);
+
+/*
+ * The next block.  Waits at most wait_ms, then answers RB_OK with n = 0.
+ * RB_END after the last block; any other status is the join's failure, with
+ * ctx->error filled.
+ */
+extern rb_status rb_stream_next(rb_stream *stream, int wait_ms, rb_block *block);
+
+/* Stops the join if it still runs, joins its threads, frees the stream.  NULL is allowed. */
+extern void rb_stream_close(rb_stream *stream);
+
+/* ---- exact signs for single use (predicates.c); all answer -1, 0 or 1 for finite input ---- */
+
+extern int rb_orient2d(const double a[2], const double b[2], const double c[2]);
+extern int rb_orient3d(const double a[3], const double b[3], const double c[3], const double d[3]);
+extern int rb_incircle(const double a[2], const double b[2], const double c[2], const double d[2]);
+extern int rb_insphere(const double a[3], const double b[3], const double c[3], const double d[3],
+					   const double e[3]);
+
+/* one pair of closed objects, exactly: do they share a point? */
+extern bool rb_triangles_meet(const double red[9], const double blue[9]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* REDBLUE_H */

@@ -1,0 +1,179 @@
+/*
+ * rb_integer.h
+ *	  Exact signs by fixed-width integers.
+ *
+ * Real degenerate data (shared walls, lattices, coordinates of one magnitude)
+ * has a small common grid: along one axis all coordinates of the few points at
+ * hand are multiples of one power of two, 2^60 times smaller than the largest of
+ * them at most.  Then they are 60-bit integers in that unit, and the
+ * determinant is a number of 192 bits.  Orient3d is homogeneous in each axis, so
+ * each axis has a unit of its own.
+ *
+ * Coordinates are converted, not their differences: a difference that needs 54
+ * bits is no trouble here.
+ *
+ * Cost: a few dozen multiplications, no loop, no branch on data but "does it
+ * fit?".  Doubles have 53 bits, so the coordinates fit whenever their
+ * magnitudes lie within a factor of 2^7, zeros aside, and often beyond.
+ */
+#ifndef RB_INTEGER_H
+#define RB_INTEGER_H
+
+#include "core/base/rb_hd.h"
+
+__extension__ typedef __int128 rb_int128;
+
+/* biased exponent of a double; 0 for zero and denormals, 2047 for what is not finite */
+RB_HD int
+rb_exponent(double x)
+{
+	union
+	{
+		double d;
+		uint64_t u;
+	} v;
+
+	v.d = x;
+	return (int) (v.u >> 52) & 0x7ff;
+}
+
+/* 2^(biased - 1023), for 1 <= biased <= 2046 */
+RB_HD double
+rb_power(int biased)
+{
+	union
+	{
+		double d;
+		uint64_t u;
+	} v;
+
+	v.u = (uint64_t) biased << 52;
+	return v.d;
+}
+
+/*
+ * A unit for numbers up to `largest` in magnitude: scale makes them smaller than
+ * 2^60, unit = 1 / scale.  False where these are no normal doubles.
+ */
+RB_HD bool
+rb_integer_unit(double largest, double *scale, double *unit)
+{
+	int e = rb_exponent(largest);
+
+	if (e < 60 || e > 2046)
+		return false;
+	*scale = rb_power(2105 - e);
+	*unit = rb_power(e - 59);
+	return true;
+}
+
+/*
+ * x in that unit.  Multiplying back tells whether x is a whole number of units:
+ * n has at most 53 significant bits, so n * unit is exact; and it also catches an
+ * x so small that x * scale underflowed.
+ */
+RB_HD bool
+rb_integer_of(double x, double scale, double unit, int64_t *n)
+{
+	*n = (int64_t) (x * scale);
+	return (double) *n * unit == x;
+}
+
+RB_HD double
+rb_larger(double x, double y)
+{
+	return fabs(x) > fabs(y) ? x : y;
+}
+
+/* b - a, c - a, d - a along one axis, below 2^61 in magnitude; false: no common unit */
+RB_HD bool
+rb_integer_axis3(double a, double b, double c, double d, int64_t *u, int64_t *v, int64_t *w)
+{
+	double scale, unit;
+	int64_t p, q, r, s;
+
+	if (!rb_integer_unit(rb_larger(rb_larger(a, b), rb_larger(c, d)), &scale, &unit))
+		return false;
+	if (!(rb_integer_of(a, scale, unit, &p) && rb_integer_of(b, scale, unit, &q) &&
+		  rb_integer_of(c, scale, unit, &r) && rb_integer_of(d, scale, unit, &s)))
+		return false;
+	*u = q - p;
+	*v = r - p;
+	*w = s - p;
+	return true;
+}
+
+RB_HD bool
+rb_integer_axis2(double a, double b, double c, int64_t *u, int64_t *v)
+{
+	double scale, unit;
+	int64_t p, q, r;
+
+	if (!rb_integer_unit(rb_larger(a, rb_larger(b, c)), &scale, &unit))
+		return false;
+	if (!(rb_integer_of(a, scale, unit, &p) && rb_integer_of(b, scale, unit, &q) &&
+		  rb_integer_of(c, scale, unit, &r)))
+		return false;
+	*u = q - p;
+	*v = r - p;
+	return true;
+}
+
+/* p s - q r, below 2^123 in magnitude */
+RB_HD rb_int128
+rb_integer_det2(int64_t p, int64_t q, int64_t r, int64_t s)
+{
+	return (rb_int128) p * s - (rb_int128) q * r;
+}
+
+/*
+ * Adds m * z to (high * 2^64 + low).  m = h 2^64 + l with |h| < 2^60 and
+ * 0 <= l < 2^64, |z| < 2^61: so three such terms stay below 2^123 in high and
+ * below 3 * 2^125 < 2^127 in low.
+ */
+RB_HD void
+rb_integer_add_product(rb_int128 m, int64_t z, rb_int128 *high, rb_int128 *low)
+{
+	int64_t h = (int64_t) (m >> 64);
+	uint64_t l = (uint64_t) m;
+
+	*high += (rb_int128) h * z;
+	*low += (rb_int128) l * z;
+}
+
+/* sign of (b-a) x (c-a) . (d-a); RB_UNSURE when some axis has no common unit */
+RB_HD int
+rb_orient3d_integer(const double *a, const double *b, const double *c, const double *d)
+{
+	int64_t u[3], v[3], w[3];
+	rb_int128 high = 0, low = 0;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (!rb_integer_axis3(a[i], b[i], c[i], d[i], &u[i], &v[i], &w[i]))
+			return RB_UNSURE;
+
+	rb_integer_add_product(rb_integer_det2(u[1], u[2], v[1], v[2]), w[0], &high, &low);
+	rb_integer_add_product(rb_integer_det2(u[2], u[0], v[2], v[0]), w[1], &high, &low);
+	rb_integer_add_product(rb_integer_det2(u[0], u[1], v[0], v[1]), w[2], &high, &low);
+
+	high += low >> 64;
+	if (high != 0)
+		return high > 0 ? 1 : -1;
+	return (uint64_t) low != 0;
+}
+
+/* sign of (b-a) x (c-a); RB_UNSURE when some axis has no common unit */
+RB_HD int
+rb_orient2d_integer(double ax, double ay, double bx, double by, double cx, double cy)
+{
+	int64_t ux, uy, vx, vy;
+	rb_int128 det;
+
+	if (!rb_integer_axis2(ax, bx, cx, &ux, &vx) || !rb_integer_axis2(ay, by, cy, &uy, &vy))
+		return RB_UNSURE;
+	det = rb_integer_det2(ux, uy, vx, vy);
+	return (det > 0) - (det < 0);
+}
+
+#endif /* RB_INTEGER_H */

@@ -1,0 +1,356 @@
+/*
+ * cells.c
+ *	  One grid: the objects of two lists put into its cells, as ragged arrays in two
+ *	  passes.
+ *
+ *		count	how many objects of each list reach into each cell
+ *		scan	where the slice of each cell begins
+ *		fill	each object into the slices of its cells
+ *
+ * After Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast Parallel Evaluation of
+ * Exact Geometric Predicates on GPUs, 2022.  What is different: a cell that has
+ * objects of one colour only stores nothing, and cells need not be of equal size
+ * (cuts.c).
+ */
+#include "core/join/rb_cpu.h"
+
+#include <string.h>
+
+#define POLL 2048 /* cells written between two looks at whether to stop: each may be a page fault */
+
+/* number of the cell between cuts; monotone in x */
+static inline uint32_t
+cut_cell(const rb_cells *g, int axis, double x)
+{
+	uint32_t n = g->grid.n[axis] - 1;
+	uint32_t c = 0;
+
+	while (n > 0)
+	{
+		uint32_t half = n / 2;
+
+		if (g->cut[axis][c + half] <= x)
+		{
+			c += half + 1;
+			n -= half + 1;
+		}
+		else
+			n = half;
+	}
+	return c;
+}
+
+static void
+ranges_of(const rb_cpu *c, const rb_cells *g, const rb_batch_boxes *box, rb_range *range)
+{
+	if (!g->quantiles)
+		rb_batch_cells(c, &g->grid, box, range);
+	else
+		for (uint32_t i = 0; i < box->n; i++)
+			for (int a = 0; a < 3; a++)
+			{
+				range[i].c0[a] = cut_cell(g, a, box->lo[i][a]);
+				range[i].c1[a] = cut_cell(g, a, box->hi[i][a]);
+			}
+}
+
+/*
+ * Where an object goes.  The first pass leaves it to the second in one word: the first
+ * cell, and how many further cells the object reaches into along each axis.  FAR stands
+ * for an object that reaches too far for the bits; the second pass computes it again.
+ */
+#define FAR UINT32_MAX
+
+typedef struct rb_place
+{
+	uint64_t first;
+	uint32_t span[3];
+} rb_place;
+
+static inline rb_place
+place_of(const rb_cells *g, const rb_range *r)
+{
+	return (rb_place){rb_grid_number(&g->grid, r->c0[0], r->c0[1], r->c0[2]),
+					  {r->c1[0] - r->c0[0], r->c1[1] - r->c0[1], r->c1[2] - r->c0[2]}};
+}
+
+static inline uint32_t
+place_pack(rb_place p)
+{
+	if (p.span[0] > 6 || p.span[1] > 7 || p.span[2] > 3)
+		return FAR;
+	return (uint32_t) p.first | p.span[0] << RB_CELL_BITS | p.span[1] << (RB_CELL_BITS + 3) |
+		   p.span[2] << (RB_CELL_BITS + 6);
+}
+
+static inline rb_place
+place_unpack(uint32_t word)
+{
+	return (rb_place){
+		word & ((1u << RB_CELL_BITS) - 1),
+		{word >> RB_CELL_BITS & 7, word >> (RB_CELL_BITS + 3) & 7, word >> (RB_CELL_BITS + 6)}};
+}
+
+/*
+ * Both passes cut a list into shares, one for a thread.  Each share has counts of its
+ * own, so that no two threads write to one place.  The first pass counts.
+ */
+static void
+count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint32_t *place,
+			  uint32_t *count)
+{
+	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
+	uint64_t done = 0; /* cells and objects since the last look at whether to stop */
+	rb_batch_boxes box;
+	rb_range range[RB_BATCH] __attribute__((aligned(32)));
+
+	for (uint32_t i = 0; i < list.n; i += box.n)
+	{
+		rb_batch_load(c, o, list.entry + i, 0, list.n - i, &box);
+		ranges_of(c, g, &box, range);
+		done += box.n;
+		for (uint32_t j = 0; j < box.n; j++)
+		{
+			rb_place p = place_of(g, &range[j]);
+
+			place[i + j] = place_pack(p);
+			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* one cell, as for most */
+			{
+				count[p.first]++;
+				continue;
+			}
+			for (uint32_t z = 0; z <= p.span[2]; z++)
+				for (uint32_t y = 0; y <= p.span[1]; y++)
+				{
+					uint32_t *row = count + p.first + ((uint64_t) z * ny + y) * nx;
+
+					done += 16 + p.span[0];
+					if (done > POLL)
+					{
+						done = 0;
+						if (!rb_cpu_going(c))
+							return;
+					}
+					for (uint32_t x = 0; x <= p.span[0]; x++)
+						row[x]++;
+				}
+		}
+		if (done > POLL)
+		{
+			done = 0;
+			if (!rb_cpu_going(c))
+				return;
+		}
+	}
+}
+
+/*
+ * The second pass writes each object into its cells' slices, at start + count and on,
+ * but only where the other colour is present too.
+ */
+static void
+fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, const uint32_t *place,
+			 uint32_t *count, const uint64_t *start, uint32_t *entry)
+{
+	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
+	uint64_t done = 0;
+
+	for (uint32_t i = 0; i < list.n; i++)
+	{
+		const uint32_t index = list.entry[i] & RB_INDEX_MASK;
+		const uint32_t starts = list.entry[i] >> RB_INDEX_BITS;
+		rb_place p = place_unpack(place[i]);
+
+		if (place[i] == FAR)
+		{
+			rb_batch_boxes box;
+			rb_range range;
+
+			rb_batch_load(c, o, &list.entry[i], 0, 1, &box);
+			ranges_of(c, g, &box, &range);
+			p = place_of(g, &range);
+		}
+		for (uint32_t z = 0; z <= p.span[2]; z++)
+			for (uint32_t y = 0; y <= p.span[1]; y++)
+			{
+				uint64_t row = p.first + ((uint64_t) z * ny + y) * nx;
+
+				done += 16 + p.span[0];
+				if (done > POLL)
+				{
+					done = 0;
+					if (!rb_cpu_going(c))
+						return;
+				}
+				for (uint32_t x = 0; x <= p.span[0]; x++)
+					if (start[row + x + 1] > start[row + x])
+					{
+						uint32_t here = (x == 0) | (y == 0) << 1 | (z == 0) << 2;
+
+						entry[start[row + x] + count[row + x]++] = index | (starts & here)
+																			   << RB_INDEX_BITS;
+					}
+			}
+	}
+}
+
+typedef struct rb_scatter
+{
+	rb_cpu *c;
+	const rb_set *o;
+	rb_list list;
+	const rb_cells *g;
+	uint32_t *place;
+	uint32_t *count;
+	const uint64_t *start;
+	uint32_t *entry; /* NULL: the first pass */
+} rb_scatter;
+
+static void
+scatter_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
+{
+	const rb_scatter *s = arg;
+	const uint64_t shares = s->g->shares;
+	const uint64_t from = s->list.n * share / shares;
+	const rb_list list = {s->list.entry + from, (uint32_t) (s->list.n * end / shares - from)};
+	uint32_t *count = s->count + share * s->g->cells;
+
+	(void) me;
+	if (!rb_cpu_going(s->c))
+		return;
+	if (s->entry == NULL)
+		count_objects(s->c, s->o, list, s->g, s->place + from, count);
+	else
+		fill_objects(s->c, s->o, list, s->g, s->place + from, count, s->start, s->entry);
+}
+
+void
+rb_cells_free(rb_cpu *c, rb_cells *g)
+{
+	rb_memory *m = c->ctx->memory;
+
+	for (int side = 0; side < (c->self ? 1 : 2); side++) /* blue's are red's in a self join */
+	{
+		rb_free(m, (void **) &g->start[side]);
+		rb_free(m, (void **) &g->count[side]);
+		rb_free(m, (void **) &g->place[side]);
+		rb_free(m, (void **) &g->entry[side]);
+	}
+}
+
+/*
+ * Turns counts into starts.  The count of a share becomes the place where it begins to
+ * write, from the start of the cell's slice.
+ */
+static void
+cells_scan(rb_cells *g, int sides)
+{
+	uint64_t sum[2] = {0, 0};
+
+	for (uint64_t cell = 0; cell < g->cells; cell++)
+	{
+		uint32_t n[2] = {0, 0};
+
+		for (int s = 0; s < sides; s++)
+			for (uint32_t p = 0; p < g->shares; p++)
+			{
+				uint32_t mine = g->count[s][p * g->cells + cell];
+
+				g->count[s][p * g->cells + cell] = n[s];
+				n[s] += mine;
+			}
+		for (int s = 0; s < sides; s++)
+		{
+			g->start[s][cell] = sum[s];
+			sum[s] += n[sides - 1 - s] > 0 ? n[s] : 0;
+		}
+	}
+	for (int s = 0; s < sides; s++)
+		g->start[s][g->cells] = sum[s];
+}
+
+rb_status
+rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
+{
+	const rb_set *o[2] = {c->red, c->blue};
+	int sides = c->self ? 1 : 2;
+	uint64_t most = 1 + ((uint64_t) list[0].n + list[1].n) / RB_GRAIN;
+	uint64_t room = 1 + 2 * ((uint64_t) list[0].n + list[1].n) / g->cells;
+	rb_context *ctx = c->ctx;
+	rb_status status = RB_OK;
+
+	/* enough work for each share, and not much more memory for their counts than for the lists */
+	most = most < room ? most : room;
+	g->shares = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
+	for (int s = 0; s < sides; s++)
+	{
+		rb_scatter count = {c, o[s], list[s], g, NULL, NULL, NULL, NULL};
+
+		status = rb_array(ctx, (void **) &g->count[s], g->shares * g->cells, sizeof(uint32_t));
+		if (status == RB_OK)
+			status = rb_array(ctx, (void **) &g->start[s], g->cells + 1, sizeof(uint64_t));
+		if (status == RB_OK)
+			status = rb_array(ctx, (void **) &g->place[s], list[s].n, sizeof(uint32_t));
+		if (status != RB_OK)
+			return status;
+		memset(g->count[s], 0, g->shares * g->cells * sizeof(uint32_t));
+		count.place = g->place[s];
+		count.count = g->count[s];
+		status = rb_loop(me, g->shares, 1, scatter_share, &count);
+		if (status != RB_OK)
+			return status;
+	}
+	cells_scan(g, sides);
+	for (int s = 0; s < sides; s++)
+	{
+		rb_scatter fill = {c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], NULL};
+
+		rb_add(&c->incidences, g->start[s][g->cells]);
+		status = rb_array(ctx, (void **) &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
+		if (status != RB_OK)
+			return status;
+		fill.entry = g->entry[s];
+		status = rb_loop(me, g->shares, 1, scatter_share, &fill);
+		if (status != RB_OK)
+			return status;
+		rb_free(ctx->memory, (void **) &g->count[s]);
+		rb_free(ctx->memory, (void **) &g->place[s]);
+	}
+	if (c->self)
+	{
+		g->start[1] = g->start[0];
+		g->entry[1] = g->entry[0];
+	}
+	return RB_OK;
+}
+
+void
+rb_cell_box(const double lo[3], const double hi[3], const rb_cells *cells, uint64_t cell,
+			double clo[3], double chi[3])
+{
+	const rb_grid *g = &cells->grid;
+	uint32_t at[3];
+
+	at[0] = (uint32_t) (cell % g->n[0]);
+	at[1] = (uint32_t) (cell / g->n[0] % g->n[1]);
+	at[2] = (uint32_t) (cell / g->n[0] / g->n[1]);
+	for (int a = 0; a < 3; a++)
+	{
+		double f = (double) at[a] / g->n[a], t = (double) (at[a] + 1) / g->n[a];
+
+		if (cells->quantiles)
+		{
+			clo[a] = at[a] > 0 ? cells->cut[a][at[a] - 1] : lo[a];
+			chi[a] = cells->cut[a][at[a]];
+		}
+		else
+		{
+			clo[a] = lo[a] * (1 - f) + hi[a] * f;
+			chi[a] = lo[a] * (1 - t) + hi[a] * t;
+		}
+		if (at[a] == 0)
+			clo[a] = lo[a];
+		if (at[a] == g->n[a] - 1)
+			chi[a] = hi[a];
+	}
+}

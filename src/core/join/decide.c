@@ -1,0 +1,72 @@
+/*
+ * decide.c
+ *	  Pairs that a device had to leave: their exponents are beyond its exact
+ *	  arithmetic.  Here they are decided with GMP, on all cores.
+ */
+#include "core/join/rb_join.h"
+#include "core/shape/rb_pair.h"
+#include "core/base/rb_parallel.h"
+
+#define BLOCK 1024 /* pairs that a thread takes at once */
+
+typedef struct rb_decision
+{
+	rb_context *ctx;
+	const rb_job *job;
+	rb_pair *pairs;
+	uint64_t integer;
+	uint64_t expansion;
+	uint64_t gmp;
+} rb_decision;
+
+/* marks the pairs that do not meet; rb_decide_pairs takes them out */
+static void
+decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_decision *d = arg;
+	const rb_set *red = d->job->red, *blue = d->job->blue != NULL ? d->job->blue : red;
+	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
+	rb_exact_env env = {.filters = d->ctx->filters, .exact = true};
+
+	(void) me;
+	for (uint64_t i = from; i < to && !rb_should_stop(d->ctx); i++)
+	{
+		rb_pair *p = &d->pairs[i];
+
+		if (rb_pair_decide(&env, d->job->predicate, red->kind, blue->kind,
+						   red->coords + p->red * red_width,
+						   blue->coords + p->blue * blue_width) != 1)
+			p->red = UINT32_MAX;
+	}
+	rb_add(&d->integer, env.integer);
+	rb_add(&d->expansion, env.expansion);
+	rb_add(&d->gmp, env.gmp);
+}
+
+rb_status
+rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, size_t *kept)
+{
+	rb_decision d = {ctx, job, pairs, 0, 0, 0};
+	size_t blocks = (n + BLOCK - 1) / BLOCK;
+	size_t k = 0;
+	rb_thread *me;
+	rb_status status;
+
+	/* not more threads than have a block */
+	status = rb_team_open(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, &me);
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, n, BLOCK, decide_block, &d);
+	rb_team_close(&me);
+	if (status != RB_OK)
+		return status;
+	/* what is left is moved together, in order */
+	for (size_t i = 0; i < n; i++)
+		if (pairs[i].red != UINT32_MAX)
+			pairs[k++] = pairs[i];
+	ctx->stats.exact_integer += d.integer;
+	ctx->stats.exact_expansion += d.expansion;
+	ctx->stats.exact_gmp += d.gmp;
+	*kept = k;
+	return RB_OK;
+}

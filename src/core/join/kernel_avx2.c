@@ -1,0 +1,22 @@
+/*
+ * kernel_avx2.c
+ *	  The inner loops for processors with AVX2.  Fused multiply-add is not
+ *	  switched on: it would change results, and the error bounds are proved
+ *	  without it.
+ */
+#ifdef __x86_64__
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC target("avx2")
+#endif
+#define RB_AVX2
+#define RB_KERNEL rb_kernel_avx2
+#define RB_KERNEL_NAME "avx2"
+#include "core/join/rb_kernel_body.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+#else
+typedef int rb_kernel_avx2_not_here;
+#endif

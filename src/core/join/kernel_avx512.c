@@ -1,0 +1,22 @@
+/*
+ * kernel_avx512.c
+ *	  The inner loops for processors with AVX-512 (F, VL, DQ).  No fused
+ *	  multiply-add here either: the whole core is compiled with -ffp-contract=off.
+ */
+#ifdef __x86_64__
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512dq"))), \
+							 apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512vl,avx512dq")
+#endif
+#define RB_AVX512
+#define RB_KERNEL rb_kernel_avx512
+#define RB_KERNEL_NAME "avx512"
+#include "core/join/rb_kernel_body.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
+#else
+typedef int rb_kernel_avx512_not_here;
+#endif

@@ -1,0 +1,694 @@
+/*
+ * leaf.c
+ *	  A small red list against a small blue list, on one thread: fine grid,
+ *	  candidates, cascade.
+ *
+ * The top grid (cpu.c) has cut the world into cells of a few thousand objects.
+ * Such a cell is copied into two tiles that stay in the cache, each object made
+ * ready for the filters once, and gets a fine grid of its own: a two-level
+ * uniform grid as in Magalhaes et al., Fast exact parallel 3D mesh intersection
+ * algorithm using only orientation predicates, 2017, and Menezes et al., Fast
+ * Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022.  Then
+ *
+ *		cells of the fine grid -> candidates -> plane sides -> intervals -> exact
+ *
+ * in batches of some thousand pairs, each stage appending what it cannot settle
+ * to the input of the next, without branches on geometry.
+ */
+#include "core/join/rb_join.h"
+#include "core/shape/rb_pair.h"
+
+#include <string.h>
+
+#define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
+#define MAX_CELLS RB_SIZE(8192, 60)   /* of the fine grid */
+#define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
+#define ROWS ((RB_TILE + 15) / 8 * 8) /* of a tile, rounded up: kernels read eight at once */
+#define ROOM (PAIRS + RB_TILE + 8)
+#define HITS RB_SIZE(4096, 5) /* pairs that go to the sink at once */
+#define FEW RB_SIZE(1024, 6)  /* so few box tests are not worth a grid */
+#define BUCKETS RB_SIZE(256, 7)
+#define SORT_FROM RB_SIZE(64, 3) /* from so many rows on sorting pays */
+
+typedef struct rb_tile
+{
+	uint32_t n;
+	uint32_t index[RB_TILE]; /* object */
+	uint8_t starts[RB_TILE]; /* owner bits in the parent's cell */
+	double lo[RB_TILE][4] __attribute__((aligned(64)));
+	double hi[RB_TILE][4] __attribute__((aligned(64)));
+	rb_face face[RB_TILE];
+} rb_tile;
+
+/* what the cells of the fine grid hold of one tile */
+typedef struct rb_tile_grid
+{
+	uint32_t start[MAX_CELLS + 1];
+	rb_range range[RB_TILE] __attribute__((aligned(64)));
+	uint32_t entry[MAX_INCIDENCES]; /* local number, owner bits above */
+} rb_tile_grid;
+
+struct rb_leaf
+{
+	rb_context *ctx;
+	const rb_job *job;
+	const rb_sink *sink;
+	const rb_kernel *kernel;
+	rb_exact_env env;
+	bool boxes; /* overlapping boxes are the answer */
+	bool faces; /* triangles on both sides: the vector stages apply */
+
+	/* counts */
+	uint64_t cells;
+	uint64_t incidences;
+	uint64_t box_tests;
+	uint64_t overlaps; /* box tests that found an overlap ... */
+	uint64_t owned;    /* ... in the cell that owns the pair */
+	uint64_t candidates;
+	uint64_t exact; /* pairs that needed an exact sign */
+	uint64_t hits;
+	double ms[RB_STAGES];
+	double clock; /* end of the stage timed last */
+
+	uint32_t npairs;
+	uint32_t nhit;
+	uint32_t pair[ROOM];
+	uint32_t yes[ROOM];
+	rb_sided sided[ROOM];
+	rb_sided undecided[ROOM];
+	rb_pair hit[HITS];
+
+	rb_box_rows rows;
+	double row_box[6][ROWS] __attribute__((aligned(64)));
+	uint32_t row_starts[ROWS] __attribute__((aligned(64)));
+	uint32_t row_local[ROWS] __attribute__((aligned(64)));
+	rb_tile_grid red_grid;
+	rb_tile_grid blue_grid;
+	rb_tile red;
+	rb_tile blue;
+};
+
+rb_status
+rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf **leaf)
+{
+	const rb_kind red = job->red->kind, blue = (job->blue != NULL ? job->blue : job->red)->kind;
+	rb_leaf *w;
+	rb_status status = rb_array(ctx, (void **) leaf, 1, sizeof(rb_leaf));
+
+	if (status != RB_OK)
+		return status;
+	w = *leaf;
+	memset(w, 0, offsetof(rb_leaf, pair));
+	w->ctx = ctx;
+	w->job = job;
+	w->sink = sink;
+	w->kernel = rb_kernel_best();
+	w->env.filters = ctx->filters;
+	w->env.exact = true;
+	w->boxes = rb_boxes_decide(job->predicate, red, blue);
+	w->faces = rb_faces_decide(job->predicate, red, blue);
+	for (int a = 0; a < 3; a++)
+	{
+		w->rows.lo[a] = w->row_box[a];
+		w->rows.hi[a] = w->row_box[3 + a];
+	}
+	w->rows.starts = w->row_starts;
+	w->rows.local = w->row_local;
+	return RB_OK;
+}
+
+void
+rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf)
+{
+	rb_free(ctx->memory, (void **) &leaf);
+}
+
+void
+rb_leaf_report(const rb_leaf *w, rb_stats *stats)
+{
+	stats->cells += w->cells;
+	stats->box_tests += w->box_tests;
+	stats->redundant_tests += w->overlaps - w->owned;
+	stats->hits += w->hits;
+	stats->exact_integer += w->env.integer;
+	stats->exact_expansion += w->env.expansion;
+	stats->exact_gmp += w->env.gmp;
+	stats->stage[RB_STAGE_GRID].count += w->incidences;
+	stats->stage[RB_STAGE_CANDIDATES].count += w->candidates;
+	stats->stage[RB_STAGE_DOUBLE].count += w->boxes ? 0 : w->candidates;
+	stats->stage[RB_STAGE_EXACT].count += w->exact;
+	for (int s = 0; s < RB_STAGES; s++)
+		stats->stage[s].ms += w->ms[s];
+}
+
+/* charge the time since the last call to a stage */
+static inline void
+lap(rb_leaf *w, rb_stage stage)
+{
+	double now = rb_now_ms();
+
+	w->ms[stage] += now - w->clock;
+	w->clock = now;
+}
+
+rb_status
+rb_leaf_flush(rb_leaf *w)
+{
+	rb_status status = RB_OK;
+
+	if (w->nhit > 0)
+		status = w->sink->put(w->sink->user, w->hit, w->nhit);
+	w->nhit = 0;
+	return status;
+}
+
+/* ---- tiles ---- */
+
+static void
+face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
+{
+	double u[3], v[3], w[3] = {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]};
+	double permanent = 0;
+
+	for (int i = 0; i < 3; i++)
+	{
+		f->x[i] = p[3 * i];
+		f->y[i] = p[3 * i + 1];
+		f->z[i] = p[3 * i + 2];
+		u[i] = p[3 + i] - p[i];
+		v[i] = p[6 + i] - p[i];
+	}
+	f->x[3] = u[1] * v[2] - u[2] * v[1];
+	f->y[3] = u[2] * v[0] - u[0] * v[2];
+	f->z[3] = u[0] * v[1] - u[1] * v[0];
+	for (int i = 0; i < 3; i++)
+	{
+		int j = (i + 1) % 3, k = (i + 2) % 3;
+
+		permanent += fabs(u[j] * v[k]) + fabs(u[k] * v[j]);
+	}
+	f->e = w[0] > w[1] ? w[0] : w[1];
+	f->e = f->e > w[2] ? f->e : w[2];
+	if (!(f->e <= RB_E_MOST))
+		f->e = HUGE_VAL;
+	f->k = 10 * RB_EPS * (permanent + 0x1p-1000);
+	if (!(f->k <= DBL_MAX))
+		f->k = HUGE_VAL;
+	f->ke = f->k * f->e + RB_TINY;
+}
+
+static void
+tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list, bool faces,
+		  double lo[3], double hi[3])
+{
+	double all_lo[4], all_hi[4];
+
+	tile->n = list.n;
+	kernel->load(o->kind, o->coords, list.entry, 0, list.n, tile->lo, tile->hi);
+	for (int a = 0; a < 4; a++)
+	{
+		all_lo[a] = HUGE_VAL;
+		all_hi[a] = -HUGE_VAL;
+	}
+	for (uint32_t i = 0; i < list.n; i++)
+	{
+		tile->index[i] = list.entry[i] & RB_INDEX_MASK;
+		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
+		for (int a = 0; a < 4; a++) /* four, so that it is one vector operation */
+		{
+			all_lo[a] = tile->lo[i][a] < all_lo[a] ? tile->lo[i][a] : all_lo[a];
+			all_hi[a] = tile->hi[i][a] > all_hi[a] ? tile->hi[i][a] : all_hi[a];
+		}
+	}
+	memcpy(lo, all_lo, 3 * sizeof(double));
+	memcpy(hi, all_hi, 3 * sizeof(double));
+	if (faces)
+		for (uint32_t i = 0; i < list.n; i++)
+			face_init(&tile->face[i], o->coords + (size_t) tile->index[i] * 9, tile->lo[i],
+					  tile->hi[i]);
+}
+
+/* ---- fine grid ---- */
+
+static inline uint64_t
+range_size(const rb_range *r)
+{
+	return (uint64_t) (r->c1[0] - r->c0[0] + 1) * (r->c1[1] - r->c0[1] + 1) *
+		   (r->c1[2] - r->c0[2] + 1);
+}
+
+/*
+ * Counts the incidences of each cell into to->start.  Returns their number; where that is
+ * above MAX_INCIDENCES, counting has stopped.
+ */
+static uint64_t
+tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, const rb_grid *grid,
+				uint32_t cells)
+{
+	const uint32_t nx = grid->n[0], ny = grid->n[1];
+	uint64_t total = 0;
+
+	memset(to->start, 0, (cells + 1) * sizeof(uint32_t));
+	kernel->cells(grid, (const double(*)[4]) tile->lo, (const double(*)[4]) tile->hi, tile->n,
+				  to->range);
+	for (uint32_t i = 0; i < tile->n; i++)
+	{
+		const rb_range r = to->range[i];
+
+		total += range_size(&r);
+		if (total > MAX_INCIDENCES)
+			break;
+		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
+			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
+				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
+					to->start[(z * ny + y) * nx + x]++;
+	}
+	return total;
+}
+
+/* turns counts into ends, then fills backwards, which leaves the starts */
+static void
+tile_grid_fill(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
+{
+	const uint32_t nx = grid->n[0], ny = grid->n[1];
+	uint32_t sum = 0;
+
+	for (uint32_t c = 0; c < cells; c++)
+	{
+		sum += to->start[c];
+		to->start[c] = sum;
+	}
+	to->start[cells] = sum;
+	for (uint32_t i = tile->n; i-- > 0;)
+	{
+		const rb_range r = to->range[i];
+		const uint32_t own = tile->starts[i];
+
+		for (uint32_t z = r.c0[2]; z <= r.c1[2]; z++)
+			for (uint32_t y = r.c0[1]; y <= r.c1[1]; y++)
+				for (uint32_t x = r.c0[0]; x <= r.c1[0]; x++)
+				{
+					uint32_t starts =
+						own & ((x == r.c0[0]) | (y == r.c0[1]) << 1 | (z == r.c0[2]) << 2);
+
+					to->entry[--to->start[(z * ny + y) * nx + x]] = i | starts << RB_INDEX_BITS;
+				}
+	}
+}
+
+/* a small sample: there are many tiles, and a plan must not take longer than what it saves */
+static void
+tile_sample(const rb_tile *tile, rb_sample *sample)
+{
+	uint32_t step = tile->n / RB_SIZE(16, 4) + 1;
+
+	sample->n = 0;
+	for (uint32_t i = step / 2; i < tile->n; i += step)
+	{
+		for (int a = 0; a < 3; a++)
+			sample->extent[a][sample->n] = 0.5 * tile->hi[i][a] - 0.5 * tile->lo[i][a];
+		sample->n++;
+	}
+	rb_sample_end(sample);
+}
+
+/* ---- cascade ---- */
+
+/* in a self join the parts of one row are not tested against each other */
+static inline bool
+same_row(const rb_job *job, uint32_t i, uint32_t j)
+{
+	return job->blue == NULL && job->red->row_of != NULL &&
+		   job->red->row_of[i] == job->red->row_of[j];
+}
+
+static rb_status
+hit(rb_leaf *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t r = red->index[pairs[i] >> 16];
+		uint32_t b = blue->index[pairs[i] & 0xffff];
+
+		if (w->nhit == HITS)
+		{
+			rb_status status = rb_leaf_flush(w);
+
+			if (status != RB_OK)
+				return status;
+		}
+		if (w->job->blue == NULL && r > b)
+		{
+			uint32_t t = r;
+
+			r = b;
+			b = t;
+		}
+		w->hit[w->nhit].red = r;
+		w->hit[w->nhit].blue = b;
+		w->nhit++;
+	}
+	w->hits += n;
+	return RB_OK;
+}
+
+static inline void
+signs_of_sides(unsigned sides, int s[3])
+{
+	for (int i = 0; i < 3; i++)
+		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
+}
+
+/* pairs that the vector stages left undecided; the signs that they proved are taken over */
+static rb_status
+decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+{
+	const rb_set *ro = w->job->red;
+	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t pair = w->undecided[i].pair;
+		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
+		int sb[3], sr[3];
+
+		if (i % 128 == 0 && rb_should_stop(w->ctx))
+			return RB_STOPPED;
+		signs_of_sides(w->undecided[i].blue_sides, sb);
+		signs_of_sides(w->undecided[i].red_sides, sr);
+		w->yes[k] = pair;
+		k +=
+			rb_triangle_triangle(&w->env, ro->coords + (size_t) red->index[pair >> 16] * 9,
+								 bo->coords + (size_t) blue->index[pair & 0xffff] * 9, sb, sr) == 1;
+		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
+	}
+	return hit(w, red, blue, w->yes, k);
+}
+
+/* kinds without vector stages: each pair goes from the filters to the exact sign */
+static rb_status
+decide_all(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+{
+	const rb_set *ro = w->job->red;
+	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
+	int rw = rb_kind_width(ro->kind), bw = rb_kind_width(bo->kind);
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t pair = w->pair[i];
+		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
+
+		if (i % 128 == 0 && rb_should_stop(w->ctx))
+			return RB_STOPPED;
+		w->yes[k] = pair;
+		k += rb_pair_decide(&w->env, w->job->predicate, ro->kind, bo->kind,
+							ro->coords + (size_t) red->index[pair >> 16] * rw,
+							bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
+		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
+	}
+	return hit(w, red, blue, w->yes, k);
+}
+
+/* settle the candidates collected so far */
+static rb_status
+cascade(rb_leaf *w, const rb_tile *red, const rb_tile *blue)
+{
+	uint32_t n = w->npairs;
+	uint32_t nundecided = 0;
+	uint32_t nyes;
+	rb_status status;
+
+	lap(w, RB_STAGE_CANDIDATES);
+	w->npairs = 0;
+	if (w->job->blue == NULL && w->job->red->row_of != NULL)
+	{
+		uint32_t k = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			w->pair[k] = w->pair[i];
+			k += !same_row(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]);
+		}
+		n = k;
+	}
+	w->candidates += n;
+	if (rb_should_stop(w->ctx))
+		return RB_STOPPED;
+
+	if (w->boxes)
+		return hit(w, red, blue, w->pair, n);
+	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
+	{
+		status = decide_all(w, red, blue, n);
+		lap(w, RB_STAGE_DOUBLE);
+		return status;
+	}
+	n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
+	nyes =
+		w->kernel->intervals(red->face, blue->face, w->sided, n, w->yes, w->undecided, &nundecided);
+	status = hit(w, red, blue, w->yes, nyes);
+	lap(w, RB_STAGE_DOUBLE);
+	if (status == RB_OK)
+		status = decide_undecided(w, red, blue, nundecided);
+	lap(w, RB_STAGE_EXACT);
+	return status;
+}
+
+/* ---- candidates of one cell ---- */
+
+/*
+ * Rows are sorted by where they start along one axis, in BUCKETS steps of a
+ * monotone map.  A box then needs to look only at rows that start in its last
+ * bucket at the latest, and not before the first row that reaches its first
+ * bucket: everything else cannot overlap on that axis.
+ */
+typedef struct rb_sweep
+{
+	int axis;
+	rb_grid grid;                /* BUCKETS cells along axis */
+	uint32_t start[BUCKETS + 1]; /* first row that starts in a bucket */
+	uint32_t reach[BUCKETS];     /* first row that ends in this bucket or later */
+} rb_sweep;
+
+static inline uint32_t
+bucket(const rb_sweep *sweep, double x)
+{
+	return rb_grid_cell(&sweep->grid, sweep->axis, x);
+}
+
+static void
+row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
+{
+	uint32_t local = entry & RB_INDEX_MASK;
+
+	for (int a = 0; a < 3; a++)
+	{
+		rows->lo[a][j] = tile->lo[local][a];
+		rows->hi[a][j] = tile->hi[local][a];
+	}
+	rows->starts[j] = entry >> RB_INDEX_BITS;
+	rows->local[j] = local;
+}
+
+/* the axis on which the objects are shortest, compared with the cell */
+static int
+sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
+{
+	double share[3];
+	int best = 0;
+
+	for (int a = 0; a < 3; a++)
+	{
+		double sum = 0;
+
+		for (uint32_t i = 0; i < red->n; i++)
+			sum += red->extent[a][i];
+		for (uint32_t i = 0; i < blue->n; i++)
+			sum += blue->extent[a][i];
+		share[a] = width[a] > 0 ? sum / width[a] : HUGE_VAL;
+		if (share[a] < share[best])
+			best = a;
+	}
+	return best;
+}
+
+static void
+sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_t *entry,
+		  uint32_t n)
+{
+	uint32_t furthest[BUCKETS]; /* last bucket that a row of this or an earlier bucket reaches */
+	uint32_t sum = 0;
+
+	memset(sweep->start, 0, sizeof(sweep->start));
+	memset(furthest, 0, sizeof(furthest));
+	for (uint32_t j = 0; j < n; j++)
+	{
+		uint32_t local = entry[j] & RB_INDEX_MASK;
+		uint32_t b = bucket(sweep, tile->lo[local][sweep->axis]);
+		uint32_t e = bucket(sweep, tile->hi[local][sweep->axis]);
+
+		sweep->start[b]++;
+		furthest[b] = e > furthest[b] ? e : furthest[b];
+	}
+	for (int b = 0; b < BUCKETS; b++)
+	{
+		sum += sweep->start[b];
+		sweep->start[b] = sum;
+	}
+	sweep->start[BUCKETS] = sum;
+	for (uint32_t j = n; j-- > 0;)
+	{
+		uint32_t local = entry[j] & RB_INDEX_MASK;
+
+		row_set(rows, --sweep->start[bucket(sweep, tile->lo[local][sweep->axis])], tile, entry[j]);
+	}
+	for (uint32_t b = 0, from = 0; b < BUCKETS; b++)
+	{
+		while (from < BUCKETS && furthest[from] < b)
+			from++;
+		sweep->reach[b] = from < BUCKETS ? sweep->start[from] : n;
+	}
+}
+
+/* red entries against blue entries */
+static rb_status
+cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const rb_tile *blue,
+		  const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
+{
+	rb_box_rows *rows = &w->rows;
+	bool sorted = nb >= SORT_FROM;
+
+	rows->n = nb;
+	if (sorted)
+		sort_rows(sweep, rows, blue, be, nb);
+	else
+		for (uint32_t j = 0; j < nb; j++)
+			row_set(rows, j, blue, be[j]);
+	for (uint32_t j = nb; j % 8 != 0; j++)
+		rows->lo[0][j] = HUGE_VAL; /* overlaps nothing */
+
+	for (uint32_t i = 0; i < nr; i++)
+	{
+		uint32_t local = same ? rows->local[i] : re[i] & RB_INDEX_MASK;
+		uint32_t starts = same ? rows->starts[i] : re[i] >> RB_INDEX_BITS;
+		uint32_t first = 0;
+		uint32_t end = nb;
+		uint32_t found;
+
+		if (sorted)
+		{
+			first = sweep->reach[bucket(sweep, red->lo[local][sweep->axis])];
+			end = sweep->start[bucket(sweep, red->hi[local][sweep->axis]) + 1];
+		}
+		if (same) /* each unordered pair at the row that comes first */
+			first = i + 1;
+		if (first >= end)
+			continue;
+		found = w->kernel->boxes(red->lo[local], red->hi[local], starts, local, rows, first, end,
+								 w->pair + w->npairs, &w->overlaps);
+		w->npairs += found;
+		w->owned += found;
+		w->box_tests += end - first;
+		if (w->npairs >= PAIRS)
+		{
+			rb_status status = cascade(w, red, blue);
+
+			if (status != RB_OK)
+				return status;
+		}
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
+			 const double hi[3])
+{
+	const rb_plan plan = {20, 0, MAX_CELLS};
+	rb_tile *rt = &w->red;
+	rb_tile *bt = same ? rt : &w->blue;
+	rb_tile_grid *rg = &w->red_grid;
+	rb_tile_grid *bg = same ? rg : &w->blue_grid;
+	double rlo[3], rhi[3], blo[3], bhi[3], width[3];
+	uint32_t n[3] = {1, 1, 1};
+	uint32_t cells = 1;
+	uint64_t total = 0;
+	bool fits;
+	rb_grid grid;
+	rb_sweep sweep;
+	rb_status status = RB_OK;
+
+	w->clock = rb_now_ms();
+	tile_fill(rt, w->kernel, w->job->red, red, w->faces, rlo, rhi);
+	if (same)
+	{
+		memcpy(blo, rlo, sizeof(blo));
+		memcpy(bhi, rhi, sizeof(bhi));
+	}
+	else
+		tile_fill(bt, w->kernel, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces,
+				  blo, bhi);
+
+	/* the grid covers where both are, inside the cell */
+	for (int a = 0; a < 3; a++)
+	{
+		rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
+		rlo[a] = rlo[a] > lo[a] ? rlo[a] : lo[a];
+		rhi[a] = rhi[a] < bhi[a] ? rhi[a] : bhi[a];
+		rhi[a] = rhi[a] < hi[a] ? rhi[a] : hi[a];
+		width[a] = 0.5 * rhi[a] - 0.5 * rlo[a];
+		width[a] = width[a] > 0 ? width[a] : 0;
+	}
+	sweep.axis = 0;
+	if ((uint64_t) rt->n * bt->n > FEW)
+	{
+		rb_sample sample[2];
+		const rb_sample *other = same ? sample : sample + 1;
+
+		tile_sample(rt, &sample[0]);
+		if (!same)
+			tile_sample(bt, &sample[1]);
+		rb_plan_grid(&plan, sample, rt->n, other, bt->n, width, n);
+		sweep.axis = sweep_axis(sample, other, width);
+	}
+	rb_grid_init(&sweep.grid, rlo, rhi, (const uint32_t[3]){BUCKETS, BUCKETS, BUCKETS});
+	for (;;)
+	{
+		rb_grid_init(&grid, rlo, rhi, n);
+		cells = grid.n[0] * grid.n[1] * grid.n[2];
+		total = tile_grid_count(rg, w->kernel, rt, &grid, cells);
+		fits = total <= MAX_INCIDENCES;
+		if (!same && fits)
+		{
+			uint64_t more = tile_grid_count(bg, w->kernel, bt, &grid, cells);
+
+			fits = more <= MAX_INCIDENCES;
+			total += more;
+		}
+		if (fits) /* with one cell it always does */
+			break;
+		for (int a = 0; a < 3; a++) /* the sample was not typical: coarser */
+			n[a] = (grid.n[a] + 1) / 2;
+	}
+	tile_grid_fill(rg, rt, &grid, cells);
+	if (!same)
+		tile_grid_fill(bg, bt, &grid, cells);
+	w->cells += cells;
+	w->incidences += total;
+	lap(w, RB_STAGE_GRID);
+
+	for (uint32_t c = 0; c < cells && status == RB_OK; c++)
+	{
+		uint32_t nr = rg->start[c + 1] - rg->start[c];
+		uint32_t nb = bg->start[c + 1] - bg->start[c];
+
+		if (nr > 0 && nb > 0)
+			status = cell_join(w, rt, rg->entry + rg->start[c], nr, bt, bg->entry + bg->start[c],
+							   nb, same, &sweep);
+	}
+	if (status == RB_OK)
+		status = cascade(w, rt, bt);
+	return status;
+}

@@ -1,0 +1,98 @@
+/*
+ * rb_join.h
+ *	  What the files of the join share, grouped under the file that defines it.  Those of
+ *	  the CPU backend have more in common: rb_cpu.h.
+ */
+#ifndef RB_JOIN_H
+#define RB_JOIN_H
+
+#include "core/base/rb_base.h"
+#include "core/shape/rb_box.h"
+#include "core/join/rb_kernel.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* ---- plan.c ---- */
+
+/* the extents (hi - lo) of a sample of objects; plan.c reads four at a time (rb_sample_end) */
+#define RB_SAMPLE RB_SIZE(512, 20)
+
+typedef struct rb_sample
+{
+	uint32_t n;
+	double extent[3][RB_SAMPLE];
+} rb_sample;
+
+typedef struct rb_plan
+{
+	double incidence_cost; /* of putting an object into one cell, in box tests */
+	double target;         /* stop when a cell holds so many objects; 0: go by cost alone */
+	double max_cells;
+} rb_plan;
+
+/* to be called when n is known: fills up to a multiple of four */
+static inline void
+rb_sample_end(rb_sample *sample)
+{
+	for (uint32_t i = sample->n; i % 4 != 0; i++)
+		for (int a = 0; a < 3; a++)
+			sample->extent[a][i] = 0;
+}
+
+/*
+ * Choose how many cells a region of that width gets along each axis, for
+ * nred and nblue objects of which the samples are typical.
+ */
+extern void rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
+						 const rb_sample *blue, double nblue, const double width[3],
+						 uint32_t cells[3]);
+
+/* the same for a given `resolution`, the number of cells along the longest side */
+extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3],
+						  uint32_t cells[3]);
+
+/* ---- leaf.c: a small red list against a small blue list, on one thread ---- */
+
+/* most objects a side that a leaf takes at once */
+#define RB_TILE RB_SIZE(2048, 12)
+
+typedef struct rb_list
+{
+	const uint32_t *entry;
+	uint32_t n;
+} rb_list;
+
+typedef struct rb_leaf rb_leaf;
+
+/* the workspace of one thread; rb_leaf_report adds its counts to the statistics */
+extern rb_status rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
+								rb_leaf **leaf);
+extern void rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf);
+extern rb_status rb_leaf_flush(rb_leaf *leaf);
+extern void rb_leaf_report(const rb_leaf *leaf, rb_stats *stats);
+
+/*
+ * All pairs of red x blue (each at most RB_TILE long) that this cell owns, into
+ * the sink.  same: the two lists are one, and each unordered pair is
+ * wanted once.  lo, hi: the cell; its fine grid covers no more.
+ */
+extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool same,
+							  const double lo[3], const double hi[3]);
+
+/* ---- decide.c: pairs that a device had to leave ---- */
+
+/*
+ * Keeps, of n pairs of parts of the job's sets, those for which its predicate holds;
+ * their number goes to *kept.  Exactly, on ctx->threads threads.
+ */
+extern rb_status rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
+								 size_t *kept);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_JOIN_H */

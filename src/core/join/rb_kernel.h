@@ -1,0 +1,137 @@
+/*
+ * rb_kernel.h
+ *	  The inner loops of the CPU, compiled once for any x86-64 or other
+ *	  machine (kernel.c), once for AVX2 and once for AVX-512 (kernel_avx*.c), chosen
+ *	  at run time.  All do the same operations on the same values in the same order,
+ *	  so they give the same answers to the bit; some are faster.
+ */
+#ifndef RB_KERNEL_H
+#define RB_KERNEL_H
+
+#include "core/join/rb_grid.h"
+#include "core/base/redblue.h"
+
+/* first and last cell of a box on each axis; the fourth is 0, for kernels write four at once */
+typedef struct rb_range
+{
+	uint32_t c0[4] __attribute__((aligned(16)));
+	uint32_t c1[4] __attribute__((aligned(16)));
+} rb_range;
+
+/*
+ * The boxes of a cell, each coordinate in an array of its own.  Kernels read eight at a time:
+ * the arrays have room up to a multiple of eight.
+ */
+typedef struct rb_box_rows
+{
+	double *lo[3];
+	double *hi[3];
+	uint32_t *starts; /* owner bits (rb_grid.h) */
+	uint32_t *local;  /* number within the tile */
+	uint32_t n;
+} rb_box_rows;
+
+/*
+ * A triangle ready for plane sides: the corners by coordinate with the rounded
+ * normal as fourth lane, the error factor k of its plane, and its extent e (the
+ * longest side of its box).
+ *
+ * With u = b - a, v = c - a, n = u x v and w = p - a the value computed for
+ * det = n . w is off by at most
+ *		8.01 eps (|u| x |v|) . |w|	<=	k (e + e')		eps = 2^-53
+ * where (|u| x |v|) is the cross product with all signs plus and, the boxes of the
+ * two triangles overlapping, |w_a| <= e + e' on each axis.  Terms for underflow
+ * are part of k and RB_TINY; where a product could overflow e is infinite and
+ * nothing is ever sure.
+ */
+typedef struct rb_face
+{
+	double x[4];
+	double y[4];
+	double z[4];
+	double k;
+	double e;
+	double ke; /* k e + RB_TINY */
+	double pad;
+} __attribute__((aligned(64))) rb_face;
+
+#define RB_EPS 0x1p-53
+#define RB_TINY 0x1p-1040
+#define RB_E_MOST 0x1p300 /* e^3 and its sums stay finite */
+
+/* signs of three corners against a plane: bits 0-2 say proved, bits 4-6 negative, if proved */
+typedef struct rb_sided
+{
+	uint32_t pair;      /* red local << 16 | blue local */
+	uint8_t blue_sides; /* of blue's corners against red's plane */
+	uint8_t red_sides;
+} rb_sided;
+
+typedef struct rb_kernel
+{
+	const char *name;
+
+	/*
+	 * Boxes of n objects: those of a list (RB_INDEX_MASK gives the index in an entry), or
+	 * without a list of first, first + 1, ...  lo and hi are aligned for four numbers; the
+	 * fourth is any finite one.
+	 */
+	void (*load)(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first,
+				 uint32_t n, double (*lo)[4], double (*hi)[4]);
+
+	/* the cells of n boxes, as rb_grid_cell says */
+	void (*cells)(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n,
+				  rb_range *out);
+
+	/*
+	 * A box (lo, hi, starts) against rows from first up to end or a little beyond:
+	 * appends red << 16 | local of each row whose box overlaps and whose pair this
+	 * cell owns.  Returns their number, and adds that of all overlapping rows to
+	 * *overlaps.  Rows are read up to the next multiple of eight; those behind the last
+	 * have lo at infinity and overlap nothing.  out has room for eight more than there are
+	 * rows.
+	 */
+	uint32_t (*boxes)(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
+					  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out,
+					  uint64_t *overlaps);
+
+	/* Drops pairs that a plane separates for sure.  Returns how many are left in out. */
+	uint32_t (*sides)(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
+					  rb_sided *out);
+
+	/*
+	 * The interval test on pairs whose six signs are proved: hits go to yes, those
+	 * that it does not settle or that miss a sign to undecided.  Returns the number of hits.
+	 */
+	uint32_t (*intervals)(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
+						  uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
+} rb_kernel;
+
+extern const rb_kernel rb_kernel_base;
+#ifdef __x86_64__
+extern const rb_kernel rb_kernel_avx2;
+extern const rb_kernel rb_kernel_avx512;
+#endif
+
+/* the fastest that this processor runs; the small build tests the one that every processor runs */
+static inline const rb_kernel *
+rb_kernel_best(void)
+{
+#if defined(__x86_64__) && !defined(RB_SMALL)
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+		__builtin_cpu_supports("avx512dq"))
+		return &rb_kernel_avx512;
+	if (__builtin_cpu_supports("avx2"))
+		return &rb_kernel_avx2;
+#endif
+	return &rb_kernel_base;
+}
+
+/* objects whose boxes are loaded at once */
+#define RB_BATCH 64
+
+/* an object in a cell: its index, and in the top three bits where it starts (rb_grid.h) */
+#define RB_INDEX_MASK (RB_MAX_OBJECTS - 1)
+#define RB_INDEX_BITS 29
+
+#endif /* RB_KERNEL_H */

@@ -1,0 +1,537 @@
+/*
+ * rb_kernel_body.h
+ *	  The code behind rb_kernel.h; included by each kernel*.c with its own name and
+ *	  instruction set.  Loops over the four lanes of a face are vectors of the
+ *	  compiler (two SSE2 operations or one of AVX2): the three corners of a triangle
+ *	  go through a plane at once, and nothing is gathered.  With AVX-512 two faces,
+ *	  or eight boxes, go at once.
+ */
+#include "core/shape/rb_box.h"
+#include "core/join/rb_kernel.h"
+
+#include <string.h>
+
+/* a warning of how vectors are passed to functions: all that take them are inlined */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+typedef double v4 __attribute__((vector_size(32)));
+typedef int64_t m4 __attribute__((vector_size(32)));
+
+static inline __attribute__((always_inline)) v4
+load4(const double *p)
+{
+	return *(const v4 *) __builtin_assume_aligned(p, 32);
+}
+
+static inline __attribute__((always_inline)) v4
+all4(double x)
+{
+	return (v4){x, x, x, x};
+}
+
+#if defined(RB_AVX2) || defined(RB_AVX512)
+#include <immintrin.h>
+
+#define BITS4(mask) ((unsigned) _mm256_movemask_pd((__m256d) (mask)))
+#define BITS2(mask) ((unsigned) _mm_movemask_pd((__m128d) (mask)))
+#elif defined(__SSE2__)
+#include <emmintrin.h>
+
+typedef union rb_halves
+{
+	m4 m;
+	__m128d half[2];
+} rb_halves;
+
+#define BITS2(mask) ((unsigned) _mm_movemask_pd((__m128d) (mask)))
+#define BITS4(mask) bits4((rb_halves){(m4) (mask)}.half)
+
+static inline __attribute__((always_inline)) unsigned
+bits4(const __m128d half[2])
+{
+	return (unsigned) _mm_movemask_pd(half[0]) | (unsigned) _mm_movemask_pd(half[1]) << 2;
+}
+#else
+#define BITS2(mask) ((unsigned) (((mask)[0] < 0) | ((mask)[1] < 0) << 1))
+#define BITS4(mask) bits4((m4) (mask))
+
+/* the sign bits */
+static inline __attribute__((always_inline)) unsigned
+bits4(m4 lane)
+{
+	return (lane[0] < 0) | (lane[1] < 0) << 1 | (lane[2] < 0) << 2 | (lane[3] < 0) << 3;
+}
+#endif
+
+/* a < b ? a : b and a > b ? a : b in each lane, as the instructions have it */
+#if defined(RB_AVX2) || defined(RB_AVX512)
+#define MIN4(a, b) ((v4) _mm256_min_pd((__m256d) (a), (__m256d) (b)))
+#define MAX4(a, b) ((v4) _mm256_max_pd((__m256d) (a), (__m256d) (b)))
+#else
+#define PICK4(mask, a, b) ((v4) (((mask) & (m4) (a)) | (~(mask) & (m4) (b))))
+#define MIN4(a, b) PICK4((a) < (b), a, b)
+#define MAX4(a, b) PICK4((a) > (b), a, b)
+#endif
+
+/* four numbers at any address */
+static inline __attribute__((always_inline)) v4
+any4(const double *p)
+{
+	v4 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/*
+ * Point k of an object, a missing axis at 0; the fourth lane of a point of space is any
+ * number of the object.  Four numbers are read at once, never beyond the object's end: its
+ * last point is read together with what stands before it.  An object has two points at
+ * least.
+ */
+static inline __attribute__((always_inline)) v4
+point4(const double *p, int points, int dims, int k)
+{
+	bool last = k == points - 1;
+	v4 v = any4(last ? p + points * dims - 4 : p + k * dims);
+
+	if (dims == 2)
+		return last ? (v4){v[2], v[3], 0, 0} : (v4){v[0], v[1], 0, 0};
+	return last ? (v4){v[1], v[2], v[3], v[3]} : v;
+}
+
+/* objects of a list lie anywhere in memory: each is prefetched so many objects before its turn */
+#define AHEAD 24
+
+static inline __attribute__((always_inline)) void
+load_points(int points, int dims, const double *coords, const uint32_t *list, uint32_t first,
+			uint32_t n, double (*lo)[4], double (*hi)[4])
+{
+	const int width = points * dims;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		size_t index = list != NULL ? list[i] & RB_INDEX_MASK : first + i;
+		const double *p = coords + index * width;
+		v4 min, max;
+
+		if (list != NULL && i + AHEAD < n)
+		{
+			const double *ahead = coords + (size_t) (list[i + AHEAD] & RB_INDEX_MASK) * width;
+
+			__builtin_prefetch(ahead);
+			__builtin_prefetch(ahead + width - 1);
+		}
+		min = max = point4(p, points, dims, 0);
+		for (int k = 1; k < points; k++)
+		{
+			v4 x = point4(p, points, dims, k);
+
+			min = MIN4(min, x);
+			max = MAX4(max, x);
+		}
+		*(v4 *) lo[i] = min;
+		*(v4 *) hi[i] = max;
+	}
+}
+
+/* each shape has a loop in which its numbers are constants; a shape not named here still works */
+#define SHAPE(points, dims) ((points) << 2 | (dims))
+#define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
+
+static void
+load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, uint32_t n,
+	 double (*lo)[4], double (*hi)[4])
+{
+	const int dims = rb_kind_dims(kind), points = rb_kind_width(kind) / dims;
+
+	switch (SHAPE(points, dims))
+	{
+		case SHAPE(3, 3):
+			LOAD(3, 3);
+			break;
+		case SHAPE(2, 3):
+			LOAD(2, 3);
+			break;
+		case SHAPE(2, 2):
+			LOAD(2, 2);
+			break;
+		default:
+			LOAD(points, dims);
+			break;
+	}
+}
+
+typedef int32_t i4 __attribute__((vector_size(16)));
+
+/* rb_grid_cell on all axes */
+typedef struct rb_map4
+{
+	v4 half_lo, scale, last;
+} rb_map4;
+
+static inline __attribute__((always_inline)) i4
+cell4(const rb_map4 *map, const double *x)
+{
+	v4 t = (load4(x) * all4(0.5) - map->half_lo) * map->scale;
+
+	t = MAX4(t, all4(0));
+	t = MIN4(t, map->last);
+	return __builtin_convertvector(t, i4);
+}
+
+static void
+cells(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_t n, rb_range *out)
+{
+	const rb_map4 map = {{grid->half_lo[0], grid->half_lo[1], grid->half_lo[2], 0},
+						 {grid->scale[0], grid->scale[1], grid->scale[2], 0},
+						 {grid->n[0] - 1, grid->n[1] - 1, grid->n[2] - 1, 0}};
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		*(i4 *) out[i].c0 = cell4(&map, lo[i]);
+		*(i4 *) out[i].c1 = cell4(&map, hi[i]);
+	}
+}
+
+/*
+ * Append those of four rows whose bit is set.  With AVX2 the rows are shuffled to
+ * the front and stored together, whatever the bits: they are hard to predict.
+ */
+#ifdef RB_AVX2
+#define LANES(a, b, c, d)                                                                      \
+	{                                                                                          \
+		4 * a, 4 * a + 1, 4 * a + 2, 4 * a + 3, 4 * b, 4 * b + 1, 4 * b + 2, 4 * b + 3, 4 * c, \
+			4 * c + 1, 4 * c + 2, 4 * c + 3, 4 * d, 4 * d + 1, 4 * d + 2, 4 * d + 3            \
+	}
+
+static const uint8_t front[16][16] __attribute__((aligned(16))) = {
+	LANES(0, 0, 0, 0), LANES(0, 0, 0, 0), LANES(1, 0, 0, 0), LANES(0, 1, 0, 0),
+	LANES(2, 0, 0, 0), LANES(0, 2, 0, 0), LANES(1, 2, 0, 0), LANES(0, 1, 2, 0),
+	LANES(3, 0, 0, 0), LANES(0, 3, 0, 0), LANES(1, 3, 0, 0), LANES(0, 1, 3, 0),
+	LANES(2, 3, 0, 0), LANES(0, 2, 3, 0), LANES(1, 2, 3, 0), LANES(0, 1, 2, 3)};
+
+static inline __attribute__((always_inline)) uint32_t
+append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
+{
+	__m128i rows = _mm_load_si128((const __m128i *) local);
+
+	rows = _mm_shuffle_epi8(rows, _mm_load_si128((const __m128i *) front[bits]));
+	_mm_storeu_si128((__m128i *) out, _mm_or_si128(rows, _mm_set1_epi32((int) red)));
+	return (uint32_t) __builtin_popcount(bits);
+}
+#elif !defined(RB_AVX512)
+static inline __attribute__((always_inline)) uint32_t
+append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
+{
+	uint32_t k = 0;
+
+	for (; bits != 0; bits &= bits - 1)
+		out[k++] = red | local[__builtin_ctz(bits)];
+	return k;
+}
+#endif
+
+#ifndef RB_AVX512
+typedef uint32_t u4 __attribute__((vector_size(16)));
+
+/* which of four rows have all the owner bits that are needed */
+static inline __attribute__((always_inline)) unsigned
+owned4(const uint32_t *starts, uint32_t need)
+{
+	const u4 needs = {need, need, need, need};
+	i4 owned = (*(const u4 *) __builtin_assume_aligned(starts, 16) & needs) == needs;
+
+#if defined(RB_AVX2) || defined(__SSE2__)
+	return (unsigned) _mm_movemask_ps((__m128) owned);
+#else
+	return (owned[0] & 1) | (owned[1] & 2) | (owned[2] & 4) | (owned[3] & 8);
+#endif
+}
+#endif
+
+#ifdef RB_AVX512
+#define LE8(mask, a, b) _mm512_mask_cmp_pd_mask(mask, a, b, _CMP_LE_OQ)
+#endif
+
+static uint32_t
+boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
+	  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out, uint64_t *overlaps)
+{
+	/* the axes on which this box does not start here: a row that does is asked for */
+	const uint32_t need = RB_STARTS_ALL & ~starts;
+	uint32_t all = 0;
+	uint32_t k = 0;
+#ifdef RB_AVX512
+	const __m512d lx = _mm512_set1_pd(lo[0]), ly = _mm512_set1_pd(lo[1]),
+				  lz = _mm512_set1_pd(lo[2]), hx = _mm512_set1_pd(hi[0]),
+				  hy = _mm512_set1_pd(hi[1]), hz = _mm512_set1_pd(hi[2]);
+	const __m256i tag = _mm256_set1_epi32((int) (red << 16));
+	const __m256i needs = _mm256_set1_epi32((int) need);
+	__mmask8 bits = (__mmask8) (0xffu << (first & 7));
+
+	for (uint32_t i = first & ~7u; i < end; i += 8)
+	{
+		__m256i local = _mm256_load_si256((const __m256i *) (rows->local + i));
+		__m256i missing =
+			_mm256_andnot_si256(_mm256_load_si256((const __m256i *) (rows->starts + i)), needs);
+
+		bits = LE8(bits, _mm512_load_pd(rows->lo[0] + i), hx);
+		bits = LE8(bits, lx, _mm512_load_pd(rows->hi[0] + i));
+		bits = LE8(bits, _mm512_load_pd(rows->lo[1] + i), hy);
+		bits = LE8(bits, ly, _mm512_load_pd(rows->hi[1] + i));
+		bits = LE8(bits, _mm512_load_pd(rows->lo[2] + i), hz);
+		bits = LE8(bits, lz, _mm512_load_pd(rows->hi[2] + i));
+		all += (uint32_t) __builtin_popcount(bits);
+		bits = _mm256_mask_testn_epi32_mask(bits, missing, missing);
+		local = _mm256_maskz_compress_epi32(bits, _mm256_or_si256(local, tag));
+		_mm256_storeu_si256((__m256i *) (out + k), local);
+		k += (uint32_t) __builtin_popcount(bits);
+		bits = 0xff;
+	}
+#else
+	const v4 lx = all4(lo[0]), ly = all4(lo[1]), lz = all4(lo[2]), hx = all4(hi[0]),
+			 hy = all4(hi[1]), hz = all4(hi[2]);
+	unsigned keep = 0xfu << (first & 3);
+
+	for (uint32_t i = first & ~3u; i < end; i += 4)
+	{
+		m4 overlap = (load4(rows->lo[0] + i) <= hx) & (load4(rows->hi[0] + i) >= lx) &
+					 (load4(rows->lo[1] + i) <= hy) & (load4(rows->hi[1] + i) >= ly) &
+					 (load4(rows->lo[2] + i) <= hz) & (load4(rows->hi[2] + i) >= lz);
+		unsigned bits = BITS4(overlap) & keep;
+
+		keep = 0xf;
+		all += (uint32_t) __builtin_popcount(bits);
+		bits &= owned4(rows->starts + i, need);
+		k += append4(out + k, bits, red << 16, rows->local + i);
+	}
+#endif
+	*overlaps += all;
+	return k;
+}
+
+/* not all corners are proved to be on one side; bits 3 and 7, of the fourth lane, mean nothing */
+#define MIXED(s) (((s) &7) != 7 || (((s) &0x70) != 0 && ((s) &0x70) != 0x70))
+#define MIXED4(s) MIXED(s), MIXED(s + 1), MIXED(s + 2), MIXED(s + 3)
+#define MIXED16(s) MIXED4(s), MIXED4(s + 4), MIXED4(s + 8), MIXED4(s + 12)
+#define MIXED64(s) MIXED16(s), MIXED16(s + 16), MIXED16(s + 32), MIXED16(s + 48)
+
+static const uint8_t mixed[256] = {MIXED64(0), MIXED64(64), MIXED64(128), MIXED64(192)};
+
+/*
+ * Sides of the corners p against the plane (n, a) as in rb_sided: the four
+ * operands of one plane or of one face stay in registers while its run lasts.
+ */
+typedef struct rb_plane4
+{
+	v4 ax, ay, az, nx, ny, nz;
+	double k;
+	double ke;
+} rb_plane4;
+
+#define PLANE4(f)                                                                    \
+	((rb_plane4){all4((f)->x[0]), all4((f)->y[0]), all4((f)->z[0]), all4((f)->x[3]), \
+				 all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->ke})
+
+static inline __attribute__((always_inline)) unsigned
+plane_sides(const rb_plane4 *f, const v4 p[3], double e)
+{
+	v4 d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
+	double bound = f->ke + f->k * e;
+	m4 size = (m4) d & INT64_MAX;
+
+	return BITS4((v4) size > all4(bound)) | BITS4(d) << 4;
+}
+
+#ifdef RB_AVX512
+/* the same for two pairs; the second's sides in the second byte */
+#define TWO(a, b) _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d) (a)), (__m256d) (b), 1)
+
+typedef struct rb_plane8
+{
+	__m512d ax, ay, az, nx, ny, nz, k, ke;
+} rb_plane8;
+
+#define PLANE8(f, g)                                                                  \
+	((rb_plane8){TWO((f)->ax, (g)->ax), TWO((f)->ay, (g)->ay), TWO((f)->az, (g)->az), \
+				 TWO((f)->nx, (g)->nx), TWO((f)->ny, (g)->ny), TWO((f)->nz, (g)->nz), \
+				 TWO(all4((f)->k), all4((g)->k)), TWO(all4((f)->ke), all4((g)->ke))})
+
+static inline __attribute__((always_inline)) unsigned
+two_plane_sides(const rb_plane8 *f, const __m512d p[3], __m512d e)
+{
+	__m512d x = _mm512_mul_pd(_mm512_sub_pd(p[0], f->ax), f->nx);
+	__m512d y = _mm512_mul_pd(_mm512_sub_pd(p[1], f->ay), f->ny);
+	__m512d z = _mm512_mul_pd(_mm512_sub_pd(p[2], f->az), f->nz);
+	__m512d d = _mm512_add_pd(_mm512_add_pd(x, y), z);
+	__m512d bound = _mm512_add_pd(f->ke, _mm512_mul_pd(f->k, e));
+	unsigned sure = _mm512_cmp_pd_mask(_mm512_abs_pd(d), bound, _CMP_GT_OQ);
+	unsigned negative = _mm512_movepi64_mask((__m512i) d);
+
+	return (sure & 0xf) | (negative & 0xf) << 4 | (sure & 0xf0) << 4 | (negative & 0xf0) << 8;
+}
+#endif
+
+static uint32_t
+sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *out)
+{
+	uint32_t kept = 0;
+	uint32_t k = 0;
+
+	/*
+	 * Two loops, each with a branch-free append: what a plane drops is hard to
+	 * predict.  The pairs of one red triangle follow each other.
+	 */
+	for (uint32_t i = 0; i < n;)
+	{
+		uint32_t r = pairs[i] >> 16;
+		rb_plane4 f = PLANE4(red + r);
+
+#ifdef RB_AVX512
+		const rb_plane8 ff = PLANE8(&f, &f);
+
+		for (; i + 1 < n && pairs[i] >> 16 == r && pairs[i + 1] >> 16 == r; i += 2)
+		{
+			const rb_face *b = blue + (pairs[i] & 0xffff);
+			const rb_face *c = blue + (pairs[i + 1] & 0xffff);
+			const __m512d p[3] = {TWO(load4(b->x), load4(c->x)), TWO(load4(b->y), load4(c->y)),
+								  TWO(load4(b->z), load4(c->z))};
+			unsigned s = two_plane_sides(&ff, p, TWO(all4(b->e), all4(c->e)));
+
+			out[kept].pair = pairs[i];
+			out[kept].blue_sides = (uint8_t) s;
+			kept += mixed[s & 0xff];
+			out[kept].pair = pairs[i + 1];
+			out[kept].blue_sides = (uint8_t) (s >> 8);
+			kept += mixed[s >> 8];
+		}
+#endif
+		for (; i < n && pairs[i] >> 16 == r; i++)
+		{
+			const rb_face *b = blue + (pairs[i] & 0xffff);
+			const v4 p[3] = {load4(b->x), load4(b->y), load4(b->z)};
+			unsigned s = plane_sides(&f, p, b->e);
+
+			out[kept].pair = pairs[i];
+			out[kept].blue_sides = (uint8_t) s;
+			kept += mixed[s];
+		}
+	}
+	for (uint32_t i = 0; i < kept;)
+	{
+		uint32_t r = out[i].pair >> 16;
+		const v4 p[3] = {load4(red[r].x), load4(red[r].y), load4(red[r].z)};
+		double e = red[r].e;
+
+#ifdef RB_AVX512
+		const __m512d pp[3] = {TWO(p[0], p[0]), TWO(p[1], p[1]), TWO(p[2], p[2])};
+		const __m512d ee = _mm512_set1_pd(e);
+
+		for (; i + 1 < kept && out[i].pair >> 16 == r && out[i + 1].pair >> 16 == r; i += 2)
+		{
+			rb_sided a = out[i], b = out[i + 1];
+			rb_plane4 f = PLANE4(blue + (a.pair & 0xffff));
+			rb_plane4 g = PLANE4(blue + (b.pair & 0xffff));
+			rb_plane8 fg = PLANE8(&f, &g);
+			unsigned s = two_plane_sides(&fg, pp, ee);
+
+			a.red_sides = (uint8_t) s;
+			out[k] = a;
+			k += mixed[s & 0xff];
+			b.red_sides = (uint8_t) (s >> 8);
+			out[k] = b;
+			k += mixed[s >> 8];
+		}
+#endif
+		for (; i < kept && out[i].pair >> 16 == r; i++)
+		{
+			uint32_t pair = out[i].pair;
+			rb_plane4 f = PLANE4(blue + (pair & 0xffff));
+			unsigned s = plane_sides(&f, p, e);
+
+			out[k].pair = pair;
+			out[k].blue_sides = out[i].blue_sides;
+			out[k].red_sides = (uint8_t) s;
+			k += mixed[s];
+		}
+	}
+	return k;
+}
+
+/*
+ * For the negative bits of three proved signs on either side: the corners p, q, r
+ * of red and of blue in the order that the interval test wants.  The corner p is
+ * alone on its side of the other's plane; where that is the negative side the
+ * other triangle is turned over (rb_triangle.h, rb_lone_corner and
+ * rb_intervals_overlap).
+ */
+#define NEXT(p) ((p) == 2 ? 0 : (p) + 1)
+#define LONE(s) \
+	((s) == 1 ? 4 : (s) == 2 ? 5 : (s) == 4 ? 6 : (s) == 6 ? 0 : (s) == 5 ? 1 : (s) == 3 ? 2 : 0)
+#define CORNERS(lone, turn)                                       \
+	(lone) & 3, (turn) ? NEXT(NEXT((lone) &3)) : NEXT((lone) &3), \
+		(turn) ? NEXT((lone) &3) : NEXT(NEXT((lone) &3))
+#define ORDER(r, b)                                                  \
+	{                                                                \
+		CORNERS(LONE(r), LONE(b) & 4), CORNERS(LONE(b), LONE(r) & 4) \
+	}
+#define ORDER8(r)                                                                              \
+	ORDER(r, 0), ORDER(r, 1), ORDER(r, 2), ORDER(r, 3), ORDER(r, 4), ORDER(r, 5), ORDER(r, 6), \
+		ORDER(r, 7)
+
+static const uint8_t order[64][6] = {ORDER8(0), ORDER8(1), ORDER8(2), ORDER8(3),
+									 ORDER8(4), ORDER8(5), ORDER8(6), ORDER8(7)};
+
+typedef double v2 __attribute__((vector_size(16)));
+typedef int64_t m2 __attribute__((vector_size(16)));
+
+/* a coordinate of two corners less that of a third */
+#define LESS(f, c, i, j, from) ((v2){(f)->c[i], (f)->c[j]} - (v2){from, from})
+#define ALL2(x) ((v2){x, x})
+
+static uint32_t
+intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n, uint32_t *yes,
+		  rb_sided *undecided, uint32_t *nundecided)
+{
+	const m2 second = {0, INT64_MIN};
+	uint32_t hits = 0;
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		rb_sided pair = in[i];
+		const rb_face *r = red + (pair.pair >> 16);
+		const rb_face *b = blue + (pair.pair & 0xffff);
+		const uint8_t *o = order[(pair.red_sides >> 4 & 7) << 3 | (pair.blue_sides >> 4 & 7)];
+		unsigned known = (pair.red_sides & pair.blue_sides & 7) == 7;
+		double e = r->e + b->e;
+		double bound = 64 * RB_EPS * r->e * (e * e + 0x1p-1000) + RB_TINY;
+		double x = r->x[o[0]], y = r->y[o[0]], z = r->z[o[0]];
+		double vx = b->x[o[3]] - x, vy = b->y[o[3]] - y, vz = b->z[o[3]] - z;
+		v2 ux = LESS(r, x, o[1], o[2], x), uy = LESS(r, y, o[1], o[2], y),
+		   uz = LESS(r, z, o[1], o[2], z);
+		v2 tx = LESS(b, x, o[4], o[5], x), ty = LESS(b, y, o[4], o[5], y),
+		   tz = LESS(b, z, o[4], o[5], z);
+
+		/* orient3d(p1, q1, p2, q2) and, turned in sign, orient3d(p1, r1, r2, p2): u . (v x t) */
+		v2 d = (ALL2(vy) * tz - ALL2(vz) * ty) * ux + (ALL2(vz) * tx - ALL2(vx) * tz) * uy +
+			   (ALL2(vx) * ty - ALL2(vy) * tx) * uz;
+		m2 above, below;
+		unsigned no, sure;
+
+		d = (v2) ((m2) d ^ second);
+		above = d > ALL2(bound);
+		below = d < ALL2(-bound);
+		no = known & (BITS2(above) != 0);
+		sure = known & (BITS2(below) == 3);
+		yes[hits] = pair.pair;
+		hits += sure;
+		undecided[left] = pair;
+		left += !(no | sure);
+	}
+	*nundecided = left;
+	return hits;
+}
+
+const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load, cells, boxes, sides, intervals};

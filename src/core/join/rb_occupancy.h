@@ -1,0 +1,80 @@
+/*
+ * rb_occupancy.h
+ *	  An occupancy bitmap: which cells of a fine grid hold anything of a set of boxes,
+ *	  one bit a cell, so that all of it stays in the cache next to the processor.
+ *
+ * Two boxes that share a point share the cell of that point, for the map is monotone
+ * (rb_grid.h): a box all of whose cells are empty of the other set meets nothing
+ * of it.  Where one set is sparse beside the other, most objects go before they
+ * cost anything.
+ */
+#ifndef RB_OCCUPANCY_H
+#define RB_OCCUPANCY_H
+
+#include "core/base/rb_atomic.h"
+#include "core/join/rb_kernel.h"
+
+typedef struct rb_occupancy
+{
+	rb_grid grid;
+	uint64_t *word; /* bit rb_grid_number of a cell, in words of 64 */
+} rb_occupancy;
+
+static inline size_t
+rb_occupancy_words(const rb_grid *g)
+{
+	return (size_t) (((uint64_t) g->n[0] * g->n[1] * g->n[2] + 63) / 64);
+}
+
+/* the bits of word w that are in [from, to] */
+static inline uint64_t
+rb_occupancy_mask(uint64_t w, uint64_t from, uint64_t to)
+{
+	uint64_t mask = UINT64_MAX;
+
+	if (w == from / 64)
+		mask = mask << from % 64;
+	if (w == to / 64)
+		mask &= UINT64_MAX >> (63 - to % 64);
+	return mask;
+}
+
+/* mark the cells of a box; from several threads at once */
+static inline void
+rb_occupancy_mark(const rb_occupancy *b, const rb_range *r)
+{
+	for (uint32_t z = r->c0[2]; z <= r->c1[2]; z++)
+		for (uint32_t y = r->c0[1]; y <= r->c1[1]; y++)
+		{
+			uint64_t from = rb_grid_number(&b->grid, r->c0[0], y, z);
+			uint64_t to = from + (r->c1[0] - r->c0[0]);
+
+			for (uint64_t w = from / 64; w <= to / 64; w++)
+			{
+				uint64_t mask = rb_occupancy_mask(w, from, to);
+
+				/* nearly all are marked already */
+				if ((rb_load(&b->word[w]) & mask) != mask)
+					rb_or(&b->word[w], mask);
+			}
+		}
+}
+
+/* is any cell of a box marked? */
+static inline bool
+rb_occupancy_holds(const rb_occupancy *b, const rb_range *r)
+{
+	for (uint32_t z = r->c0[2]; z <= r->c1[2]; z++)
+		for (uint32_t y = r->c0[1]; y <= r->c1[1]; y++)
+		{
+			uint64_t from = rb_grid_number(&b->grid, r->c0[0], y, z);
+			uint64_t to = from + (r->c1[0] - r->c0[0]);
+
+			for (uint64_t w = from / 64; w <= to / 64; w++)
+				if ((b->word[w] & rb_occupancy_mask(w, from, to)) != 0)
+					return true;
+		}
+	return false;
+}
+
+#endif /* RB_OCCUPANCY_H */

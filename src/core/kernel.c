@@ -1,7 +1,0 @@
-/*
- * kernel.c
- *	  The inner loops for every processor of the architecture.
- */
-#define RB_KERNEL rb_kernel_base
-#define RB_KERNEL_NAME "base"
-#include "rb_kernel_body.h"

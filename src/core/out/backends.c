@@ -1,0 +1,199 @@
+/*
+ * backends.c
+ *	  The registry: a backend out of its file, and the one that chooses for itself.
+ *
+ * A backend for a device lies in a file of its own, so that a machine without the
+ * device's libraries needs none of them.  The file is opened on first use and stays
+ * open.  It is used only if it was compiled with the same structs as this library
+ * (rb_services.h).
+ *
+ * "auto" decides when the size of the join is known, in the thread that joins: a
+ * device takes a quarter of a second to wake up, and then some tenths of a
+ * millisecond for however little.  Whatever keeps the device from it (no driver,
+ * a device that failed, no memory left by other processes), the processor does it
+ * instead, as long as no pair was handed out, and the statistics tell why.
+ */
+#include "core/join/rb_join.h"
+#include "core/out/rb_services.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what a backend in a file gets, and what it must agree on ---- */
+
+const rb_services rb_core_services = {
+	.fail = rb_fail,
+	.memory_limit = rb_memory_limit,
+	.resize = rb_resize,
+	.free = rb_free,
+	.team_open = rb_team_open,
+	.team_close = rb_team_close,
+	.loop = rb_loop,
+	.thread_start = rb_thread_start,
+	.records_put = rb_records_put,
+	.record_reader_free = rb_record_reader_free,
+	.decide_pairs = rb_decide_pairs,
+};
+
+bool
+rb_abi_fits(const rb_abi *abi, char *text, size_t size)
+{
+	static const rb_abi ours = RB_ABI;
+	static const char *const name[] = {"rb_pair",     "rb_set",    "rb_job",     "rb_sink",
+									   "rb_error",    "rb_stats",  "rb_context", "rb_record_reader",
+									   "rb_services", "rb_backend"};
+	const size_t sizes = sizeof(name) / sizeof(name[0]);
+
+	_Static_assert(sizeof(rb_abi) == sizeof(ours.version) + sizeof(ours.size),
+				   "a version and sizes, nothing between");
+	_Static_assert(sizeof(name) / sizeof(name[0]) == sizeof(ours.size) / sizeof(ours.size[0]),
+				   "a name for each size");
+	/* of another version nothing else is known, not even where it lies */
+	if (abi->version != ours.version)
+	{
+		snprintf(text, size, "interface %u, needed is %u", abi->version, ours.version);
+		return false;
+	}
+	for (size_t i = 0; i < sizes; i++)
+		if (abi->size[i] != ours.size[i])
+		{
+			snprintf(text, size, "its %s has %u bytes, needed are %u", name[i], abi->size[i],
+					 ours.size[i]);
+			return false;
+		}
+	return true;
+}
+
+/* ---- a backend out of its file ---- */
+
+static const rb_backend *
+open_file(const char *path, char *fault, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+	const rb_backend *backend = NULL;
+	rb_backend_entry entry;
+	void *handle;
+	char text[100];
+
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (handle == NULL)
+	{
+		snprintf(fault, size, "%s", dlerror());
+		return NULL;
+	}
+	*(void **) &entry = dlsym(handle, RB_BACKEND_SYMBOL);
+	if (entry == NULL)
+		snprintf(fault, size, "%s has no function %s", name, RB_BACKEND_SYMBOL);
+	else if ((backend = entry(&rb_core_services)) == NULL)
+		snprintf(fault, size, "%s has no backend", name);
+	else if (rb_abi_fits(&backend->abi, text, sizeof(text)))
+		return backend;
+	else
+		snprintf(fault, size, "%s is of another version of redblue (%s)", name, text);
+	dlclose(handle);
+	return NULL;
+}
+
+const rb_backend *
+rb_backend_open(const char *path, char *fault, size_t size)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char known[1024]; /* the path that was tried, and what came of it */
+	static const rb_backend *backend;
+	static char why_not[256];
+	const rb_backend *answer;
+
+	if (strlen(path) >= sizeof(known))
+	{
+		snprintf(fault, size, "the path of a backend is longer than %zu bytes", sizeof(known) - 1);
+		return NULL;
+	}
+	pthread_mutex_lock(&lock);
+	if (strcmp(path, known) != 0)
+	{
+		snprintf(known, sizeof(known), "%s", path);
+		why_not[0] = '\0';
+		backend = open_file(path, why_not, sizeof(why_not));
+	}
+	answer = backend;
+	snprintf(fault, size, "%s", why_not);
+	pthread_mutex_unlock(&lock);
+	return answer;
+}
+
+/* ---- auto ---- */
+
+/* measured: a part on one core, until the first pair from a device, and until that on later calls */
+#define CPU_MS_PER_PART 0.005
+#define COLD_MS 250.0
+#define WARM_MS 0.4
+
+static const rb_backend *auto_device;
+
+/* the device cannot be had, and it has handed nothing out */
+static bool
+is_left_to_cpu(const rb_context *ctx, rb_status status)
+{
+	return (status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED) &&
+		   ctx->stats.hits == 0;
+}
+
+static rb_status
+auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	const rb_backend *device = rb_acquire(&auto_device);
+	const uint64_t parts =
+		(uint64_t) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
+	const double cpu_ms = CPU_MS_PER_PART * (double) parts / ctx->threads;
+	const rb_stats before = ctx->stats;
+	char note[sizeof(ctx->stats.note)] = "";
+
+	if (cpu_ms < (device->warm(ctx->device) ? WARM_MS : COLD_MS))
+		snprintf(note, sizeof(note), "the processor is faster with %llu parts",
+				 (unsigned long long) parts);
+	else if (device->probe(ctx->device, note, sizeof(note)) == RB_OK)
+	{
+		rb_status status;
+
+		snprintf(ctx->stats.backend, sizeof(ctx->stats.backend), "%s", device->name);
+		status = device->join(ctx, job, sink);
+		if (!is_left_to_cpu(ctx, status))
+			return status;
+		snprintf(note, sizeof(note), "%s", ctx->error.text);
+		rb_forget_failure(ctx);
+	}
+	ctx->stats = before;
+	snprintf(ctx->stats.backend, sizeof(ctx->stats.backend), "%s", rb_backend_cpu.name);
+	snprintf(ctx->stats.note, sizeof(ctx->stats.note), "%s", note);
+	return rb_backend_cpu.join(ctx, job, sink);
+}
+
+/* there is always the processor */
+static rb_status
+auto_probe(int device, char *text, size_t size)
+{
+	(void) device;
+	if (size > 0)
+		text[0] = '\0';
+	return RB_OK;
+}
+
+static bool
+auto_warm(int device)
+{
+	(void) device;
+	return true;
+}
+
+const rb_backend *
+rb_backend_auto(const rb_backend *device)
+{
+	static const rb_backend backend = {
+		.name = "auto", .probe = auto_probe, .join = auto_join, .warm = auto_warm};
+
+	rb_release(&auto_device, device);
+	return &backend;
+}

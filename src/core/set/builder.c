@@ -1,0 +1,231 @@
+/*
+ * builder.c
+ *	  Rows in, a set out: growing arrays for one side of a join.
+ *
+ *		coords   |part 0|part 1|part 2|part 3|...      width doubles each
+ *		row_of   |  0   |  1   |  1   |  2   |...      only once a row has two parts
+ *		ids      |row 0 |row 1 |row 2 |...             what the user calls the row
+ *
+ * Most tables have one part a row, so row_of is not made before the first row
+ * of several parts ends; it then starts with the rows before it, part i being
+ * row i.
+ *
+ * Invariant between two calls: coords has room for coords_cap parts, of which
+ * nparts are filled; [0, row_start) belong to ended rows.  Whoever finds a fault
+ * in a row takes its parts back with nparts = row_start (or what it was).
+ */
+#include "core/base/rb_base.h"
+#include "core/set/rb_set.h"
+
+#include <string.h>
+
+/* a first block of this many parts: less than one huge page, enough for a small table */
+#define RB_FIRST_CAP 1024
+
+void
+rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind)
+{
+	memset(b, 0, sizeof *b);
+	b->memory = memory;
+	b->kind = kind;
+	b->width = rb_kind_width(kind);
+}
+
+void
+rb_builder_free(rb_builder *b)
+{
+	if (b->memory != NULL)
+	{
+		rb_free(b->memory, (void **) &b->coords);
+		rb_free(b->memory, (void **) &b->ids);
+		rb_free(b->memory, (void **) &b->row_of);
+	}
+	rb_builder_init(b, b->memory, b->kind);
+}
+
+void
+rb_builder_clear(rb_builder *b)
+{
+	b->nparts = b->nrows = b->row_start = 0;
+	b->skipped = 0;
+	b->multi = false;
+}
+
+void
+rb_builder_set_kind(rb_builder *b, rb_kind kind)
+{
+	int width = rb_kind_width(kind);
+
+	b->coords_cap = b->coords_cap * (size_t) b->width / (size_t) width;
+	b->kind = kind;
+	b->width = width;
+}
+
+/*
+ * Make room for `need` elements.  The block grows by half, which the large ones
+ * do by remapping; where the budget has no room for half, by a sixteenth, so that
+ * a limit that would suffice does suffice.
+ */
+static rb_status
+grow(rb_builder *b, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
+{
+	size_t want = *cap + *cap / 2;
+	rb_status status;
+
+	if (want < RB_FIRST_CAP)
+		want = RB_FIRST_CAP;
+	if (want < need)
+		want = need;
+	status = rb_resize(b->memory, block, want * element, error);
+	if (status == RB_OVER_BUDGET && want > need)
+	{
+		want = *cap + *cap / 16;
+		if (want < need)
+			want = need;
+		status = rb_resize(b->memory, block, want * element, error);
+	}
+	if (status == RB_OK)
+		*cap = want;
+	return status;
+}
+
+rb_status
+rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
+{
+	size_t need = (size_t) b->nparts + more;
+
+	if (more <= RB_MAX_OBJECTS && need <= b->coords_cap)
+		return RB_OK;
+	if (more > RB_MAX_OBJECTS || need > RB_MAX_OBJECTS)
+	{
+		error->status = RB_TOO_MANY_OBJECTS;
+		error->need = more > RB_MAX_OBJECTS ? more : need;
+		error->limit = RB_MAX_OBJECTS;
+		error->text[0] = '\0';
+		return RB_TOO_MANY_OBJECTS;
+	}
+	return grow(b, (void **) &b->coords, &b->coords_cap, need, (size_t) b->width * sizeof(double),
+				error);
+}
+
+rb_status
+rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
+{
+	uint32_t parts = b->nparts - b->row_start;
+	rb_status status;
+
+	if (parts == 0)
+	{
+		b->skipped++;
+		return RB_OK;
+	}
+	if (b->nrows >= b->ids_cap)
+	{
+		status =
+			grow(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + 1, sizeof *b->ids, error);
+		if (status != RB_OK)
+			return status;
+	}
+	if (b->multi || parts > 1)
+	{
+		if (b->nparts > b->row_of_cap)
+		{
+			status =
+				grow(b, (void **) &b->row_of, &b->row_of_cap, b->nparts, sizeof *b->row_of, error);
+			if (status != RB_OK)
+				return status;
+		}
+		/* until now part i was row i */
+		if (!b->multi)
+			for (uint32_t i = 0; i < b->row_start; i++)
+				b->row_of[i] = i;
+		b->multi = true;
+		for (uint32_t i = b->row_start; i < b->nparts; i++)
+			b->row_of[i] = b->nrows;
+	}
+	b->ids[b->nrows++] = id;
+	b->row_start = b->nparts;
+	return RB_OK;
+}
+
+rb_status
+rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
+				  const uint32_t *ends, uint32_t nrows, rb_error *error)
+{
+	uint32_t start = b->nparts;
+	rb_status status;
+
+	if (nparts == 0 && nrows == 0)
+		return RB_OK;
+	status = rb_builder_reserve(b, nparts, error);
+	if (status != RB_OK)
+		return status;
+	if (nparts > 0)
+		memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
+			   (size_t) nparts * (size_t) b->width * sizeof(double));
+	/* every row has one part, these and all before them: only ids remain to be copied */
+	if (ends == NULL && !b->multi && b->row_start == start && nrows == nparts)
+	{
+		if ((size_t) b->nrows + nrows > b->ids_cap)
+		{
+			status = grow(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows,
+						  sizeof *b->ids, error);
+			if (status != RB_OK)
+				return status;
+		}
+		memcpy(b->ids + b->nrows, ids, (size_t) nrows * sizeof *ids);
+		b->nrows += nrows;
+		b->nparts += nparts;
+		b->row_start = b->nparts;
+		return RB_OK;
+	}
+	for (uint32_t i = 0; i < nrows; i++)
+	{
+		b->nparts = start + (ends == NULL ? i + 1 : ends[i]);
+		status = rb_builder_end_row(b, ids[i], error);
+		if (status != RB_OK)
+			return status;
+	}
+	b->nparts = start + nparts;
+	return RB_OK;
+}
+
+/* Most ids come from a sequence and were written in its order: then they need no array. */
+static bool
+is_counted_up(const rb_builder *b)
+{
+	uint64_t wrong = 0;
+
+	for (uint32_t i = 0; i < b->nrows; i++)
+		wrong |= (uint64_t) b->ids[i] - (uint64_t) b->ids[0] - i;
+	return wrong == 0;
+}
+
+rb_status
+rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
+{
+	rb_set s = {.kind = b->kind,
+				.nparts = b->row_start,
+				.nrows = b->nrows,
+				.coords = b->coords,
+				.row_of = b->multi ? b->row_of : NULL,
+				.skipped = b->skipped,
+				.srid = b->srid};
+	const bool counted = is_counted_up(b);
+	rb_status status;
+
+	if (counted)
+		s.first_id = b->nrows > 0 ? b->ids[0] : 0;
+	else
+		s.ids = b->ids;
+	status = rb_set_own(b->memory, &s, set, error);
+	if (status != RB_OK)
+		return status;
+	b->coords = NULL;
+	if (!counted)
+		b->ids = NULL;
+	if (b->multi)
+		b->row_of = NULL;
+	rb_builder_free(b);
+	return RB_OK;
+}

@@ -1,0 +1,646 @@
+/*
+ * geometry.c
+ *	  Geometry bytes in, parts out: PostGIS's serialized form, and EWKB.
+ *
+ * Both forms are a tree written in prefix order,
+ *
+ *		header, count, child, child, ...		a collection of any sort
+ *		header, count, point, point, ...		a leaf
+ *
+ * so one loop reads both: `pending` geometries are still to come, each node takes
+ * one off and puts its children on.  No recursion, no depth limit, no stack to
+ * overflow.  Whether a collection may hold what is in it (a TIN: triangles) is not
+ * asked: every leaf is judged by itself.
+ *
+ * Serialized form, version 2 (PostGIS 3), behind the varlena header:
+ *
+ *		srid: 3 bytes | flags: 1 byte | [more flags: 8 bytes] | [box: floats] | tree
+ *
+ * with 4-byte type and count words in the order of the machine.  A polygon's
+ * ring sizes come first, padded to 8 bytes, then all points.  EWKB has a byte
+ * order mark, type bits for Z, M and SRID in front of every node, and each ring
+ * follows its own size; the ISO numbering of types (1000, 2000, 3000 more for
+ * Z, M, ZM) is read as well.
+ *
+ * The bytes are not trusted: nothing is read and nothing is reserved before the
+ * count that asks for it was compared with the bytes that are left.  The bytes
+ * may lie at any address.
+ *
+ * A kind of object is a function that takes the rings and lines of the leaves, one
+ * by one (take_triangle ...): a new kind is one line in `takers`.
+ */
+#include "core/base/redblue.h"
+
+#include <string.h>
+
+/* PostGIS's numbers, used for both forms */
+enum
+{
+	TYPE_POINT = 1,
+	TYPE_LINE = 2,
+	TYPE_POLYGON = 3,
+	TYPE_MULTIPOINT = 4,
+	TYPE_COLLECTION = 7,
+	TYPE_CIRCULARSTRING = 8,
+	TYPE_COMPOUND = 9,
+	TYPE_CURVEPOLYGON = 10,
+	TYPE_MULTISURFACE = 12,
+	TYPE_POLYHEDRALSURFACE = 13,
+	TYPE_TRIANGLE = 14,
+	TYPE_TIN = 15
+};
+
+static const char *const type_names[] = {"Unknown",        "Point",
+										 "LineString",     "Polygon",
+										 "MultiPoint",     "MultiLineString",
+										 "MultiPolygon",   "GeometryCollection",
+										 "CircularString", "CompoundCurve",
+										 "CurvePolygon",   "MultiCurve",
+										 "MultiSurface",   "PolyhedralSurface",
+										 "Triangle",       "Tin"};
+
+/* flags of the serialized form, version 2 */
+#define FLAG_Z 0x01
+#define FLAG_M 0x02
+#define FLAG_BOX 0x04
+#define FLAG_GEODETIC 0x08
+#define FLAG_MORE 0x10
+#define FLAG_VERSION_2 0x40
+#define FLAG_KNOWN 0x5f
+/* of the further flags: solid, checked valid, is valid; none of them moves a byte */
+#define FLAG_MORE_KNOWN UINT64_C(0x07)
+
+/* type bits of EWKB */
+#define EWKB_Z UINT32_C(0x80000000)
+#define EWKB_M UINT32_C(0x40000000)
+#define EWKB_SRID UINT32_C(0x20000000)
+
+typedef struct reader
+{
+	const uint8_t *at;
+	const uint8_t *end;
+	bool swap; /* numbers are in the other byte order */
+	bool has_z;
+	int dims;       /* doubles per point: 2, 3 or 4 */
+	uint32_t first; /* the geometry's first part, if it has one */
+	uint32_t quiet; /* nodes, rings and points since should_stop was asked */
+	rb_builder *b;
+	rb_geometry_info *info;
+	rb_error *error;
+} reader;
+
+/* one ring or line of a leaf */
+typedef struct line
+{
+	const uint8_t *points;
+	uint32_t npoints;
+} line;
+
+/*
+ * What a kind does with a line, or with one ring of a leaf of that type, which has
+ * nrings of them (a line: 1).  It is never empty.
+ */
+typedef rb_geometry_fault (*taker)(reader *r, uint32_t type, uint32_t nrings, line ring);
+
+const char *
+rb_geometry_type_name(uint32_t type)
+{
+	return type < sizeof type_names / sizeof *type_names ? type_names[type] : type_names[0];
+}
+
+/* ---- numbers ---- */
+
+static inline size_t
+left(const reader *r)
+{
+	return (size_t) (r->end - r->at);
+}
+
+/* the caller has checked that the bytes are there */
+static inline uint32_t
+word(const uint8_t *p, bool swap)
+{
+	uint32_t value;
+
+	memcpy(&value, p, sizeof value);
+	return swap ? __builtin_bswap32(value) : value;
+}
+
+static inline void
+read_point(const reader *r, const line *ring, uint32_t i, int n, double *to)
+{
+	const uint8_t *from = ring->points + (size_t) i * (size_t) r->dims * sizeof(double);
+
+	memcpy(to, from, (size_t) n * sizeof(double));
+	if (r->swap)
+		for (int k = 0; k < n; k++)
+		{
+			uint64_t bits;
+
+			memcpy(&bits, &to[k], sizeof bits);
+			bits = __builtin_bswap64(bits);
+			memcpy(&to[k], &bits, sizeof bits);
+		}
+}
+
+/* x - x is +0 for a finite x and NaN for any other: one subtraction and one OR each */
+static inline bool
+all_finite(const double *x, int n)
+{
+	uint64_t bad = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		double zero = x[i] - x[i];
+		uint64_t bits;
+
+		memcpy(&bits, &zero, sizeof bits);
+		bad |= bits;
+	}
+	return bad == 0;
+}
+
+/* ---- leaves ---- */
+
+/* so many points take a millisecond at most; nodes and rings count as one each, empty or not */
+#define RB_QUIET_POINTS ((uint32_t) 1 << 16)
+
+/* so much work was done: does the builder's owner want to stop? */
+static inline bool
+is_stopped(reader *r, uint32_t work)
+{
+	r->quiet += work;
+	if (r->quiet < RB_QUIET_POINTS)
+		return false;
+	r->quiet = 0;
+	return r->b->should_stop != NULL && r->b->should_stop();
+}
+
+/* a triangle, or a polygon of three corners, with Z: four points, the last is the first */
+static rb_geometry_fault
+take_triangle(reader *r, uint32_t type, uint32_t nrings, line ring)
+{
+	rb_builder *b = r->b;
+	double last[3];
+	double *to;
+
+	if (type != TYPE_TRIANGLE && type != TYPE_POLYGON)
+		return RB_GEOMETRY_WRONG_TYPE;
+	if (!r->has_z)
+		return RB_GEOMETRY_NO_Z;
+	if (nrings > 1)
+		return RB_GEOMETRY_HOLE;
+	if (ring.npoints != 4)
+	{
+		r->info->corners = ring.npoints - 1;
+		return RB_GEOMETRY_CORNERS;
+	}
+	if (b->nparts >= b->coords_cap && rb_builder_reserve(b, 1, r->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 9;
+	if (r->dims == 3 && !r->swap)
+		memcpy(to, ring.points, 9 * sizeof(double));
+	else
+		for (uint32_t i = 0; i < 3; i++)
+			read_point(r, &ring, i, 3, to + 3 * i);
+	read_point(r, &ring, 3, 3, last);
+	if (!all_finite(to, 9) || !all_finite(last, 3))
+		return RB_GEOMETRY_NOT_FINITE;
+	if (last[0] != to[0] || last[1] != to[1] || last[2] != to[2])
+		return RB_GEOMETRY_NOT_CLOSED;
+	b->nparts++;
+	return RB_GEOMETRY_OK;
+}
+
+/* n points are n - 1 segments; a single point is a segment of no length */
+static rb_geometry_fault
+take_line(reader *r, line points, int n)
+{
+	rb_builder *b = r->b;
+	uint32_t parts = points.npoints > 1 ? points.npoints - 1 : 1;
+	double *to;
+
+	if (rb_builder_reserve(b, parts, r->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 2 * (size_t) n;
+	read_point(r, &points, 0, n, to);
+	if (!all_finite(to, n))
+		return RB_GEOMETRY_NOT_FINITE;
+	if (points.npoints == 1)
+		memcpy(to + n, to, (size_t) n * sizeof(double));
+	for (uint32_t i = 1; i < points.npoints; i++, to += 2 * n)
+	{
+		if (i > 1)
+			memcpy(to, to - n, (size_t) n * sizeof(double));
+		if (i % RB_QUIET_POINTS == 0 && is_stopped(r, RB_QUIET_POINTS))
+			return RB_GEOMETRY_STOPPED;
+		read_point(r, &points, i, n, to + n);
+		if (!all_finite(to + n, n))
+			return RB_GEOMETRY_NOT_FINITE;
+	}
+	b->nparts += parts;
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+take_segment3(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	(void) nrings;
+	if (type == TYPE_CIRCULARSTRING)
+		return RB_GEOMETRY_CURVE;
+	if (type != TYPE_LINE)
+		return RB_GEOMETRY_WRONG_TYPE;
+	if (!r->has_z)
+		return RB_GEOMETRY_NO_Z;
+	return take_line(r, points, 3);
+}
+
+/* a polygon is its rings */
+static rb_geometry_fault
+take_segment2(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	(void) nrings;
+	if (type == TYPE_CIRCULARSTRING)
+		return RB_GEOMETRY_CURVE;
+	if (type != TYPE_LINE && type != TYPE_POLYGON)
+		return RB_GEOMETRY_WRONG_TYPE;
+	return take_line(r, points, 2);
+}
+
+/* the box of all points of the geometry: one part, made by its first line, widened by all others */
+static rb_geometry_fault
+take_box(reader *r, uint32_t type, line points, int n)
+{
+	rb_builder *b = r->b;
+	double *box;
+
+	if (type == TYPE_CIRCULARSTRING)
+		return RB_GEOMETRY_CURVE;
+	if (b->nparts == r->first)
+	{
+		if (rb_builder_reserve(b, 1, r->error) != RB_OK)
+			return RB_GEOMETRY_NO_MEMORY;
+		box = b->coords + (size_t) b->nparts * 2 * (size_t) n;
+		read_point(r, &points, 0, n, box);
+		memcpy(box + n, box, (size_t) n * sizeof(double));
+		b->nparts++;
+	}
+	box = b->coords + (size_t) r->first * 2 * (size_t) n;
+	for (uint32_t i = 0; i < points.npoints; i++)
+	{
+		double x[3];
+
+		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
+			return RB_GEOMETRY_STOPPED;
+		read_point(r, &points, i, n, x);
+		if (!all_finite(x, n))
+			return RB_GEOMETRY_NOT_FINITE;
+		for (int k = 0; k < n; k++)
+		{
+			if (x[k] < box[k])
+				box[k] = x[k];
+			if (x[k] > box[n + k])
+				box[n + k] = x[k];
+		}
+	}
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+take_box3(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	(void) nrings;
+	return r->has_z ? take_box(r, type, points, 3) : RB_GEOMETRY_NO_Z;
+}
+
+static rb_geometry_fault
+take_box2(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	(void) nrings;
+	return r->has_z ? RB_GEOMETRY_Z : take_box(r, type, points, 2);
+}
+
+static const taker takers[RB_KINDS] = {
+	[RB_TRIANGLE3] = take_triangle, [RB_SEGMENT3] = take_segment3, [RB_SEGMENT2] = take_segment2,
+	[RB_BOX3] = take_box3,          [RB_BOX2] = take_box2,
+};
+
+/* ---- the tree ---- */
+
+static inline bool
+is_collection(uint32_t type)
+{
+	return (type >= TYPE_MULTIPOINT && type <= TYPE_COLLECTION) ||
+		   (type >= TYPE_COMPOUND && type <= TYPE_POLYHEDRALSURFACE) || type == TYPE_TIN;
+}
+
+/* step over `n` points, which must be there; they become *ring */
+static inline bool
+pass_points(reader *r, uint32_t n, line *ring)
+{
+	size_t size = (size_t) r->dims * sizeof(double);
+
+	if (n > left(r) / size)
+		return false;
+	ring->points = r->at;
+	ring->npoints = n;
+	r->at += (size_t) n * size;
+	return true;
+}
+
+/* hands a line or ring to the kind's taker; an empty one is skipped */
+static rb_geometry_fault
+take(reader *r, uint32_t type, uint32_t nrings, line ring)
+{
+	rb_geometry_fault fault;
+
+	if (is_stopped(r, 1 + ring.npoints % RB_QUIET_POINTS))
+		return RB_GEOMETRY_STOPPED;
+	if (ring.npoints == 0)
+		return RB_GEOMETRY_OK;
+	fault = takers[r->b->kind](r, type, nrings, ring);
+	if (fault != RB_GEOMETRY_OK)
+		r->info->bad_type = type;
+	return fault;
+}
+
+/*
+ * The other collections are the sum of their children.  A curve polygon is not: its
+ * rings look like lines, even where none of them is curved.
+ */
+static inline rb_geometry_fault
+judge_collection(reader *r, uint32_t type, uint32_t count)
+{
+	if (type != TYPE_CURVEPOLYGON || count == 0)
+		return RB_GEOMETRY_OK;
+	r->info->bad_type = type;
+	return r->b->kind == RB_TRIANGLE3 ? RB_GEOMETRY_WRONG_TYPE : RB_GEOMETRY_CURVE;
+}
+
+/* one leaf of the serialized form, its header read: `count` points or rings */
+static rb_geometry_fault
+serialized_leaf(reader *r, uint32_t type, uint32_t count)
+{
+	line ring = {r->at, 0};
+
+	if (type == TYPE_POLYGON && count > 0)
+	{
+		const uint8_t *sizes = r->at;
+		size_t words = (size_t) count + (count & 1); /* padded to 8 bytes */
+		rb_geometry_fault fault = RB_GEOMETRY_OK;
+
+		if (words > left(r) / 4)
+			return RB_GEOMETRY_MALFORMED;
+		r->at += words * 4;
+		for (uint32_t i = 0; i < count && fault == RB_GEOMETRY_OK; i++)
+		{
+			if (!pass_points(r, word(sizes + (size_t) i * 4, r->swap), &ring))
+				return RB_GEOMETRY_MALFORMED;
+			fault = take(r, type, count, ring);
+		}
+		return fault;
+	}
+	if (!pass_points(r, count, &ring))
+		return RB_GEOMETRY_MALFORMED;
+	return take(r, type, 1, ring);
+}
+
+static rb_geometry_fault
+read_serialized(reader *r)
+{
+	uint64_t pending = 1;
+	bool outermost = true;
+
+	while (pending > 0)
+	{
+		uint32_t type;
+		uint32_t count;
+		rb_geometry_fault fault;
+
+		if (left(r) < 8)
+			return RB_GEOMETRY_MALFORMED;
+		type = word(r->at, r->swap);
+		count = word(r->at + 4, r->swap);
+		r->at += 8;
+		pending--;
+		if (is_stopped(r, 1))
+			return RB_GEOMETRY_STOPPED;
+		if (type == 0 || type > TYPE_TIN)
+			return outermost ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_MALFORMED;
+		if (outermost)
+			r->info->type = type;
+		outermost = false;
+		if (is_collection(type))
+		{
+			/* every child has a header of 8 bytes */
+			if (count > left(r) / 8)
+				return RB_GEOMETRY_MALFORMED;
+			fault = judge_collection(r, type, count);
+			if (fault != RB_GEOMETRY_OK)
+				return fault;
+			pending += count;
+			continue;
+		}
+		fault = serialized_leaf(r, type, count);
+		if (fault != RB_GEOMETRY_OK)
+			return fault;
+	}
+	return r->at == r->end ? RB_GEOMETRY_OK : RB_GEOMETRY_MALFORMED;
+}
+
+/* both forms: nothing stays of a geometry that is not read to its end */
+static rb_geometry_fault
+guarded(reader *r, rb_geometry_fault (*read)(reader *))
+{
+	rb_geometry_fault fault = read(r);
+
+	if (fault != RB_GEOMETRY_OK)
+		r->b->nparts = r->first;
+	return fault;
+}
+
+rb_geometry_fault
+rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
+							rb_error *error)
+{
+	reader r = {bytes, bytes + len, false, false, 2, b->nparts, 0, b, info, error};
+	size_t skip = 4;
+	uint32_t srid;
+	uint8_t flags;
+
+	memset(info, 0, sizeof *info);
+	if (len < 4)
+		return RB_GEOMETRY_MALFORMED;
+	flags = bytes[3];
+	/* version 1 gives other meanings to some of the bits */
+	if ((flags & FLAG_VERSION_2) == 0 || (flags & ~FLAG_KNOWN) != 0)
+		return RB_GEOMETRY_UNKNOWN;
+
+	/* 21 bits, signed */
+	srid = (uint32_t) bytes[0] << 16 | (uint32_t) bytes[1] << 8 | bytes[2];
+	srid &= 0x1fffff;
+	info->srid = srid & 0x100000 ? (int32_t) srid - 0x200000 : (int32_t) srid;
+
+	r.has_z = (flags & FLAG_Z) != 0;
+	r.dims = 2 + r.has_z + ((flags & FLAG_M) != 0);
+	if (flags & FLAG_MORE)
+	{
+		uint64_t more;
+
+		if (len < skip + 8)
+			return RB_GEOMETRY_MALFORMED;
+		memcpy(&more, bytes + skip, sizeof more);
+		if (more & ~FLAG_MORE_KNOWN)
+			return RB_GEOMETRY_UNKNOWN;
+		skip += 8;
+	}
+	if (flags & FLAG_BOX)
+		skip += (size_t) 2 * sizeof(float) * (size_t) (flags & FLAG_GEODETIC ? 3 : r.dims);
+	if (len < skip)
+		return RB_GEOMETRY_MALFORMED;
+	r.at += skip;
+	return guarded(&r, read_serialized);
+}
+
+/* ---- EWKB ---- */
+
+static inline bool
+little_endian(void)
+{
+	const uint16_t one = 1;
+
+	return *(const uint8_t *) &one == 1;
+}
+
+/* from 13 on its numbers differ from PostGIS's own */
+static uint32_t
+type_of_wkb(uint32_t wkb)
+{
+	if (wkb >= 1 && wkb <= 12)
+		return wkb;
+	if (wkb >= 15 && wkb <= 17)
+		return wkb == 17 ? TYPE_TRIANGLE : wkb == 16 ? TYPE_TIN : TYPE_POLYHEDRALSURFACE;
+	return 0;
+}
+
+/* the count in front of children, rings or points; each takes at least `least` bytes */
+static inline bool
+read_count(reader *r, size_t least, uint32_t *count)
+{
+	if (left(r) < 4)
+		return false;
+	*count = word(r->at, r->swap);
+	r->at += 4;
+	return *count <= left(r) / least;
+}
+
+/* byte order, type and SRID of the next node */
+static rb_geometry_fault
+ewkb_header(reader *r, bool outermost, uint32_t *type)
+{
+	uint32_t bits;
+	uint32_t iso;
+
+	if (left(r) < 5)
+		return RB_GEOMETRY_MALFORMED;
+	if (r->at[0] > 1)
+		return RB_GEOMETRY_MALFORMED;
+	r->swap = (r->at[0] == 1) != little_endian();
+	bits = word(r->at + 1, r->swap);
+	r->at += 5;
+	if (bits & EWKB_SRID)
+	{
+		if (left(r) < 4)
+			return RB_GEOMETRY_MALFORMED;
+		if (outermost)
+			r->info->srid = (int32_t) word(r->at, r->swap);
+		r->at += 4;
+	}
+	iso = (bits & ~(EWKB_Z | EWKB_M | EWKB_SRID)) / 1000;
+	if (iso > 3)
+		return RB_GEOMETRY_MALFORMED;
+	r->has_z = (bits & EWKB_Z) != 0 || (iso & 1) != 0;
+	r->dims = 2 + r->has_z + ((bits & EWKB_M) != 0 || (iso & 2) != 0);
+	*type = type_of_wkb((bits & ~(EWKB_Z | EWKB_M | EWKB_SRID)) % 1000);
+	return *type == 0 ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+ewkb_leaf(reader *r, uint32_t type)
+{
+	rb_geometry_fault fault = RB_GEOMETRY_OK;
+	line ring;
+	uint32_t nrings = 1;
+	uint32_t n = 1;
+
+	/* a point has no count, a polygon or triangle has one of its rings */
+	if ((type == TYPE_POLYGON || type == TYPE_TRIANGLE) && !read_count(r, 4, &nrings))
+		return RB_GEOMETRY_MALFORMED;
+	for (uint32_t i = 0; i < nrings && fault == RB_GEOMETRY_OK; i++)
+	{
+		if (type != TYPE_POINT && !read_count(r, 1, &n))
+			return RB_GEOMETRY_MALFORMED;
+		if (!pass_points(r, n, &ring))
+			return RB_GEOMETRY_MALFORMED;
+		/* EWKB has no other way to say POINT EMPTY */
+		if (type == TYPE_POINT)
+		{
+			double xy[2];
+
+			read_point(r, &ring, 0, 2, xy);
+			if (xy[0] != xy[0] && xy[1] != xy[1])
+				ring.npoints = 0;
+		}
+		fault = take(r, type, nrings, ring);
+	}
+	return fault;
+}
+
+static rb_geometry_fault
+read_ewkb(reader *r)
+{
+	uint64_t pending = 1;
+	bool outermost = true;
+
+	while (pending > 0)
+	{
+		uint32_t type;
+		uint32_t count;
+		rb_geometry_fault fault;
+
+		fault = ewkb_header(r, outermost, &type);
+		if (fault != RB_GEOMETRY_OK)
+			return fault;
+		pending--;
+		if (is_stopped(r, 1))
+			return RB_GEOMETRY_STOPPED;
+		if (outermost)
+			r->info->type = type;
+		outermost = false;
+		if (is_collection(type))
+		{
+			/* every child has a header of 5 bytes and a count or a point */
+			if (!read_count(r, 9, &count))
+				return RB_GEOMETRY_MALFORMED;
+			fault = judge_collection(r, type, count);
+			if (fault != RB_GEOMETRY_OK)
+				return fault;
+			pending += count;
+			continue;
+		}
+		fault = ewkb_leaf(r, type);
+		if (fault != RB_GEOMETRY_OK)
+			return fault;
+	}
+	return r->at == r->end ? RB_GEOMETRY_OK : RB_GEOMETRY_MALFORMED;
+}
+
+rb_geometry_fault
+rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
+					  rb_error *error)
+{
+	reader r = {bytes, bytes + len, false, false, 2, b->nparts, 0, b, info, error};
+
+	memset(info, 0, sizeof *info);
+	return guarded(&r, read_ewkb);
+}

@@ -1,0 +1,63 @@
+/*
+ * set.c
+ *	  One side of a join, shared by those who hold it.
+ *
+ * A set never changes once it is made, so readers need no lock, and whoever has a
+ * pointer may have been given it by anybody.  Who holds it is counted; with the last
+ * holder its arrays go back to the memory that they were taken from.
+ */
+#include "core/set/rb_set.h"
+
+typedef struct rb_set_owner
+{
+	rb_set set; /* its arrays are blocks of this memory */
+	rb_memory *memory;
+	uint32_t holders;
+} rb_set_owner;
+
+rb_status
+rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set, rb_error *error)
+{
+	rb_set_owner *owner = NULL;
+	rb_status status = rb_resize(memory, (void **) &owner, sizeof(*owner), error);
+
+	*set = NULL;
+	if (status != RB_OK)
+		return status;
+	owner->set = *arrays;
+	owner->set.owner = owner;
+	owner->memory = memory;
+	owner->holders = 1;
+	*set = &owner->set;
+	return RB_OK;
+}
+
+const rb_set *
+rb_set_hold(const rb_set *set)
+{
+	if (set != NULL && set->owner != NULL)
+		rb_add(&set->owner->holders, 1);
+	return set;
+}
+
+static void
+free_array(rb_memory *memory, const void *array)
+{
+	void *block = (void *) array;
+
+	rb_free(memory, &block);
+}
+
+void
+rb_set_release(const rb_set **set)
+{
+	rb_set_owner *owner = *set != NULL ? (*set)->owner : NULL;
+
+	*set = NULL;
+	if (owner == NULL || rb_drop(&owner->holders) > 1)
+		return;
+	free_array(owner->memory, owner->set.coords);
+	free_array(owner->memory, owner->set.row_of);
+	free_array(owner->memory, owner->set.ids);
+	rb_free(owner->memory, (void **) &owner);
+}

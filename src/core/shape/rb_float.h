@@ -1,0 +1,252 @@
+/*
+ * rb_float.h
+ *	  Two triangles in float: no, yes, or not sure.
+ *
+ * A float has half the bytes of a double and, on most devices, far more than
+ * twice its speed; a pair test in float lives from shared memory alone.  What
+ * it loses are digits, so the triangles are first put into a frame: the origin
+ * moves into the cell that is being looked at and each axis is scaled by a power
+ * of two so that the cell reaches from about -1 to 1.  Both are done in double.
+ * So coordinates of UTM's or ECEF's size are as decisive as small ones, and
+ * neither small nor large units over- or underflow.
+ *
+ * A sign of orient3d does not change when all points move, nor when an axis is
+ * scaled by a positive number.  Below, P is a corner in the frame, exact; p its
+ * float; e = 2^-24; m >= |p| for each coordinate of a triangle.  Then
+ *
+ *		|p - P| <= 1.001 e m							(stored)
+ *
+ * and every bound below has at least a fifth to spare, which covers factors
+ * like this 1.001, the terms in 2^-53 where they are not named, and the rounding
+ * of the bound itself.
+ *
+ * The plane.  n = (b - a) x (c - a) is computed in double from the corners
+ * themselves, and rounded to float: |n - N| <= e |n| + 5 2^-53 Q, where Q is the
+ * cross product with all signs plus.  d = -n . A is computed in double for this
+ * rounded n, and rounded to float.  For a corner p of the other triangle the
+ * value s = n . p + d, three fused operations, is off from N . (P - A) by at most
+ *
+ *		e |n|1 (m + m')  +  5 2^-53 |Q|1 (m + m')		n against N: |P - A| <= m + m'
+ *	  + e |n|1 m'										p against P
+ *	  + e |n|1 m										d
+ *	  + 3 e |n|1 (m + m')								three roundings
+ *	 <= (5 e |n|1 + 5 2^-53 |Q|1) (m + m')	<	k (m + m'),
+ *
+ *		k = 6 e |n|1 + 8 2^-53 |Q|1.
+ *
+ * The intervals.  With proved signs of all six corners against the other's plane
+ * two more determinants decide (rb_triangle.h, case 2).  (v x t) . u with
+ * differences |v|, |t| <= M = m + m', off by 2.01 e M, and |u| <= 2 m, off by
+ * 4.01 e m, m being red's, is off by at most 135 e M^2 m: 33 e M^2 m in each of
+ * three products from the differences and the minor, 4 e from its own rounding,
+ * and 25 e in all from the sums.  144 is taken.
+ *
+ * Underflow: adding 2^-90 to |n|1 and 2^-100 to the bounds outweighs all that is
+ * lost below 2^-126.  Overflow: from m > 2^36 on m and k are infinite, then no
+ * comparison with a bound is true and nothing is sure; up to there the largest
+ * product is below 2^116.
+ */
+#ifndef RB_FLOAT_H
+#define RB_FLOAT_H
+
+#include "core/base/rb_hd.h"
+#include "core/exact/rb_integer.h"
+
+/* origin in units of the coordinates; scale powers of two */
+typedef struct rb_frame
+{
+	double origin[3];
+	double scale[3];
+} rb_frame;
+
+/* sixteen words, read as four times four */
+typedef struct rb_face_f
+{
+	float p[9];     /* the corners */
+	float k;        /* factor of the plane's bound; infinite: nothing is sure */
+	float m;        /* largest magnitude in p */
+	uint32_t entry; /* whose face this is; not used here */
+	float n[3];
+	float d;
+} rb_face_f;
+
+#define RB_EPS_F 0x1p-24
+#define RB_M_MOST_F 0x1p36f
+
+/*
+ * The frame of cell `at` of the grid that cuts [lo, hi] into n cells.  Where a
+ * region has no width, the widest axis gives the scale.
+ */
+RB_HD void
+rb_frame_of_cell(rb_frame *f, const double lo[3], const double hi[3], const uint32_t n[3],
+				 const uint32_t at[3])
+{
+	double widest = 0;
+	double half[3];
+
+	for (int a = 0; a < 3; a++)
+	{
+		double t = (at[a] + 0.5) / n[a];
+
+		f->origin[a] = lo[a] * (1 - t) + hi[a] * t;
+		half[a] = (0.5 * hi[a] - 0.5 * lo[a]) / n[a];
+		widest = half[a] > widest ? half[a] : widest;
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		int e = rb_exponent(half[a] > 0 ? half[a] : widest);
+
+		/* half a cell becomes 0.5 to 1; denormal ones stay smaller */
+		e = 2045 - e;
+		f->scale[a] = rb_power(e < 1 ? 1 : e > 2045 ? 2045 : e);
+	}
+}
+
+/*
+ * A coordinate in the frame.  Monotone, rounding and overflow included: if two
+ * floats differ, their doubles differ in the same direction.
+ */
+RB_HD float
+rb_frame_map(const rb_frame *f, int axis, double x)
+{
+	return (float) ((x - f->origin[axis]) * f->scale[axis]);
+}
+
+RB_HD void
+rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c)
+{
+	double u[3], v[3], n[3], permanent, size, d;
+	float m = 0;
+
+	for (int i = 0; i < 9; i++)
+	{
+		f->p[i] = rb_frame_map(frame, i % 3, c[i]);
+		m = fabsf(f->p[i]) > m ? fabsf(f->p[i]) : m;
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		u[a] = (c[3 + a] - c[a]) * frame->scale[a];
+		v[a] = (c[6 + a] - c[a]) * frame->scale[a];
+	}
+	n[0] = u[1] * v[2] - u[2] * v[1];
+	n[1] = u[2] * v[0] - u[0] * v[2];
+	n[2] = u[0] * v[1] - u[1] * v[0];
+	permanent = fabs(u[1] * v[2]) + fabs(u[2] * v[1]) + fabs(u[2] * v[0]) + fabs(u[0] * v[2]) +
+				fabs(u[0] * v[1]) + fabs(u[1] * v[0]);
+	size = 0;
+	d = 0;
+	for (int a = 0; a < 3; a++)
+	{
+		f->n[a] = (float) n[a];
+		size += fabs((double) f->n[a]);
+		d -= (double) f->n[a] * ((c[a] - frame->origin[a]) * frame->scale[a]);
+	}
+	f->d = (float) d;
+	f->k = (float) (6 * RB_EPS_F * (size + 0x1p-90) + 8 * 0x1p-53 * permanent);
+	f->m = m;
+	if (!(m <= RB_M_MOST_F))
+		f->k = f->m = (float) INFINITY;
+}
+
+/* the closed box of its corners: of the triangle's floats, not of its doubles */
+RB_HD void
+rb_face_f_box(const rb_face_f *f, float lo[3], float hi[3])
+{
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a]));
+		hi[a] = fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a]));
+	}
+}
+
+/* signs of three corners: bits 0 to 2 positive, 3 to 5 negative, neither: not proved */
+RB_HD uint32_t
+rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
+{
+	float bound = f->k * (f->m + of->m) + 0x1p-100f;
+	uint32_t sides = 0;
+
+	for (int i = 0; i < 3; i++)
+	{
+		float s = fmaf(f->n[0], of->p[3 * i],
+					   fmaf(f->n[1], of->p[3 * i + 1], fmaf(f->n[2], of->p[3 * i + 2], f->d)));
+
+		sides |= (uint32_t) (s > bound) << i | (uint32_t) (s < -bound) << (3 + i);
+	}
+	return sides;
+}
+
+/* corner i, written so that no array is indexed by a variable */
+RB_HD void
+rb_face_f_corner(const rb_face_f *f, uint32_t i, float *p)
+{
+	for (int a = 0; a < 3; a++)
+		p[a] = i == 0 ? f->p[a] : i == 1 ? f->p[3 + a] : f->p[6 + a];
+}
+
+/*
+ * For three proved, mixed signs: the corner that is alone, and whether it is
+ * alone on the negative side.
+ */
+RB_HD uint32_t
+rb_face_f_lone(uint32_t sides, bool *negative)
+{
+	uint32_t positive = sides & 7;
+
+	*negative = positive == 3 || positive == 5 || positive == 6;
+	return (*negative ? 7 - positive : positive) >> 1;
+}
+
+/* 0, 1, RB_UNSURE; the boxes of the two overlap */
+RB_HD int
+rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
+{
+	uint32_t bs = rb_face_f_sides(red, blue);
+	uint32_t rs = rb_face_f_sides(blue, red);
+	uint32_t i, j;
+	bool below_blue, below_red;
+	float p1[3], q1[3], r1[3], p2[3], q2[3], r2[3], v[3], t[3], u[3], sum, bound, d1, d2;
+
+	if (bs == 007 || bs == 070 || rs == 007 || rs == 070)
+		return 0;
+	if (((bs | bs >> 3) & (rs | rs >> 3) & 7) != 7)
+		return RB_UNSURE;
+
+	i = rb_face_f_lone(rs, &below_blue);
+	j = rb_face_f_lone(bs, &below_red);
+	/* a corner that is below the other's plane turns the other over */
+	rb_face_f_corner(red, i, p1);
+	rb_face_f_corner(red, below_red ? (i + 2) % 3 : (i + 1) % 3, q1);
+	rb_face_f_corner(red, below_red ? (i + 1) % 3 : (i + 2) % 3, r1);
+	rb_face_f_corner(blue, j, p2);
+	rb_face_f_corner(blue, below_blue ? (j + 2) % 3 : (j + 1) % 3, q2);
+	rb_face_f_corner(blue, below_blue ? (j + 1) % 3 : (j + 2) % 3, r2);
+
+	sum = red->m + blue->m;
+	bound = (float) (144 * RB_EPS_F) * (sum * sum) * red->m + 0x1p-100f;
+
+	/* d1 = orient3d(p1, q1, p2, q2) = (v x t) . u */
+	for (int a = 0; a < 3; a++)
+	{
+		v[a] = p2[a] - p1[a];
+		t[a] = q2[a] - p1[a];
+		u[a] = q1[a] - p1[a];
+	}
+	d1 = (v[1] * t[2] - v[2] * t[1]) * u[0] + (v[2] * t[0] - v[0] * t[2]) * u[1] +
+		 (v[0] * t[1] - v[1] * t[0]) * u[2];
+
+	/* d2 = orient3d(p1, r1, r2, p2) = -(v x t) . u for the other two corners */
+	for (int a = 0; a < 3; a++)
+	{
+		t[a] = r2[a] - p1[a];
+		u[a] = r1[a] - p1[a];
+	}
+	d2 = (v[2] * t[1] - v[1] * t[2]) * u[0] + (v[0] * t[2] - v[2] * t[0]) * u[1] +
+		 (v[1] * t[0] - v[0] * t[1]) * u[2];
+
+	if (d1 > bound || d2 > bound)
+		return 0;
+	return d1 < -bound && d2 < -bound ? 1 : RB_UNSURE;
+}
+
+#endif /* RB_FLOAT_H */

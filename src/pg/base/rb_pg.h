@@ -1,0 +1,391 @@
+/*
+ * rb_pg.h
+ *	  What the files of this room share, grouped under the file that defines it.
+ *
+ *		arguments -> source -> SELECT -> receiver -> builder -> set     (reading, run.c opens it)
+ *		sets -> rb_stream -> blocks of ids -> rows                      (joining, run.c drives it)
+ *
+ * This is the only room that knows PostgreSQL.  Nothing of PostgreSQL is called
+ * from a thread other than the backend's own.
+ */
+#ifndef RB_PG_H
+#define RB_PG_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "pg/base/rb_compat.h"
+#include "access/htup.h"
+#include "access/tupdesc.h"
+#include "lib/ilist.h"
+#include "nodes/primnodes.h"
+#include "storage/lockdefs.h"
+#include "tcop/dest.h"
+#include "utils/relcache.h"
+
+#include "core/base/rb_base.h"
+#include "core/base/redblue.h"
+
+/*
+ * What one SQL function joins.  A function is one line of this sort (joins.c);
+ * all code below is the same for all of them.
+ */
+typedef struct rb_join
+{
+	const char *function; /* its SQL name, for messages */
+	bool query;           /* arguments are query texts, not tables */
+	rb_kind kind[2];      /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
+	const char *side[2];  /* what the arguments are called; side[1] NULL: a self join */
+	bool count;           /* the number of pairs is wanted, not the pairs */
+	rb_predicate predicate;
+} rb_join;
+
+static inline int
+rb_join_sides(const rb_join *join)
+{
+	return join->side[1] == NULL ? 1 : 2;
+}
+
+/* ---- joins.c: the functions ---- */
+
+/* the join of the C function behind an SQL function, or NULL if it is none of ours */
+extern const rb_join *rb_join_of(PGFunction function);
+
+/* ---- arguments.c: of an SQL function ---- */
+
+/* one source for each side */
+struct rb_source;
+extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
+							struct rb_source *source);
+
+/* ---- pairs.c: a join as a function ---- */
+
+extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
+
+/* ---- function.c: of the catalog ---- */
+
+/* the join whose pairs an SQL function returns, or NULL */
+extern const rb_join *rb_join_of_function(Oid function);
+
+/* is it one of ours, with whatever settings of its own? */
+extern bool rb_is_supported(Oid function);
+
+/* ---- scan_path.c: the functions in FROM, row by row ---- */
+
+extern void rb_scan_install(void);
+
+/* ---- serial.c: plans that must not run in parallel mode ---- */
+
+extern void rb_serial_install(void);
+
+/* ---- late.c: a number that is not taken while planning ---- */
+
+/* the call in a form that the planner does not compute, or NULL where it is that already */
+extern Node *rb_not_while_planning(const FuncExpr *call);
+
+/* ---- look.c: relations, before the statement runs ---- */
+
+/*
+ * The relation, locked with AccessShareLock, or NULL: where it is none, where the
+ * caller may not read it, or where one would have to wait.
+ */
+extern Relation rb_look_at(Oid relid);
+
+/* the same of a child or a partition, for which the rights are those of the parent */
+extern Relation rb_look_at_child(Oid relid);
+
+/* are all sides constants that name tables without policies?  If so they stay locked on demand. */
+extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
+
+/* ---- settings.c ---- */
+
+typedef enum rb_backend_choice
+{
+	RB_CHOOSE_AUTO,
+	RB_CHOOSE_CPU,
+	RB_CHOOSE_CUDA
+} rb_backend_choice;
+
+extern int rb_setting_backend;
+extern int rb_setting_threads;          /* 0: automatic */
+extern int rb_setting_memory_limit;     /* kB */
+extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
+extern int rb_setting_grid_resolution;  /* 0: planned */
+extern bool rb_setting_custom_scan;
+
+/* when the library is loaded */
+extern void rb_settings_define(void);
+
+/* "auto", "cpu" or "cuda" */
+extern const char *rb_setting_backend_name(void);
+
+extern int rb_threads(uint64 parts);
+
+/* ---- backend.c: which backend ---- */
+
+/*
+ * The backend for the next join, as redblue.backend wants it; raises where that
+ * is impossible.  note (of that size) gets the reason for a fallback, or "".
+ */
+extern const rb_backend *rb_backend_choose(const char *function, char *note, size_t size);
+
+/* the CUDA backend, or NULL and why not; text describes the device where there is one */
+extern const rb_backend *rb_backend_cuda(char *text, size_t size);
+
+/* ---- rights.c: rights, then locks ---- */
+
+/* the relation, locked, if the caller has that right to some of it; raises otherwise */
+extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const char *function,
+								 const char *argument);
+
+/* ---- source.c: an argument becomes a SELECT ---- */
+
+typedef struct rb_source
+{
+	const char *function;  /* the SQL function that reads it, for messages */
+	const char *side;      /* what its argument is called */
+	rb_kind kind;          /* RB_BOX3 of boxes, whatever their dimensions */
+	bool query;            /* the argument is a query text, not a table */
+	const char *sql;       /* one SELECT */
+	Oid heap;              /* a table that can be read without it, or InvalidOid */
+	Relation rel;          /* a table or view, in use until it is read; NULL of a query */
+	double rows;           /* expected; 0: no idea */
+	const char *id_name;   /* NULL: "id" */
+	const char *geom_name; /* NULL: found by its type */
+} rb_source;
+
+/* from a table's OID or a query text; what the function and its argument are called is there */
+extern void rb_source_table(rb_source *source, Oid relid, const char *id_name,
+							const char *geom_name);
+extern void rb_source_query(rb_source *source, const char *text);
+
+/* ---- boxes.c: types whose values are boxes ---- */
+
+/* what a value is, by its type */
+typedef enum rb_shape
+{
+	RB_SHAPE_NONE,
+	RB_SHAPE_GEOMETRY, /* PostGIS, or anything of that name with its bytes */
+	RB_SHAPE_BOX3D,    /* PostGIS */
+	RB_SHAPE_BOX2D,
+	RB_SHAPE_CUBE /* contrib */
+} rb_shape;
+
+/* none where objects of that kind cannot be read from it */
+extern rb_shape rb_shape_of(Oid type, rb_kind kind);
+
+typedef struct rb_box
+{
+	int dims;      /* 2, 3; another number where the value is no such box */
+	double low[3]; /* low <= high, or not finite */
+	double high[3];
+	int32 srid; /* of a box3d */
+} rb_box;
+
+extern void rb_box_read(rb_shape shape, Datum value, rb_box *box);
+
+/* ---- columns.c: which columns of a row make an object ---- */
+
+#define RB_MAX_WIDTH 9
+
+typedef struct rb_column
+{
+	AttrNumber attno; /* from 1; 0: not used */
+	Oid type;         /* behind its domains */
+} rb_column;
+
+typedef struct rb_columns
+{
+	rb_column id;   /* an integer */
+	rb_column geom; /* a geometry or box of this shape, or: */
+	rb_shape shape;
+	rb_kind kind; /* numbers that make this kind; RB_BOX2 too where RB_BOX3 was asked for */
+	int width;    /* so many; 0 with a geometry */
+	rb_column coord[RB_MAX_WIDTH];
+	AttrNumber last; /* the highest attno of all these */
+} rb_columns;
+
+extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
+
+/* the column names of a kind's coordinates */
+extern const char *rb_coordinate_name(rb_kind kind, int i);
+
+/* ---- space.c: one SRID, one number of dimensions ---- */
+
+/* what the first row that has an SRID, or dimensions, says for all rows of a join */
+typedef struct rb_space
+{
+	bool srid_known;
+	int32 srid;
+	uint32 srid_type;
+	const char *srid_side;
+	int64 srid_id;
+
+	int dims; /* 2, 3; 0: not known */
+	const char *dims_side;
+	bool dims_of_columns; /* no matter which row */
+	int64 dims_id;
+} rb_space;
+
+/* ---- receiver.c: rows become objects (inside it: rb_receiver.h) ---- */
+
+extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
+										rb_space *space);
+
+/* are values decoded, so that one row can become large? */
+extern bool rb_receiver_decodes(DestReceiver *self);
+
+/* ---- row_raw.c: a row from the bytes of its tuple ---- */
+
+typedef enum rb_received
+{
+	RB_ROW_TAKEN,
+	RB_ROW_REFUSED, /* only where rows are received apart */
+	RB_ROW_UNREAD   /* these bytes are not enough: it must come in a slot */
+} rb_received;
+
+extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
+
+/* ---- rows_apart.c: rows received apart from the others, to be put behind them later ---- */
+
+typedef struct rb_rows
+{
+	uint64 received; /* those without a part included */
+	uint64 skipped;  /* of these */
+	uint32 nparts;
+	uint32 nrows;
+	const double *coords;
+	const int64 *ids;
+	const uint32 *ends; /* see rb_builder_append */
+	rb_space space;     /* as the first part has it */
+} rb_rows;
+
+/* what comes goes there, behind so many rows; tells how many there were before it */
+extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
+							  uint64 rows);
+
+/* from now on, are rows that cannot be taken refused, or errors? */
+extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
+extern void rb_receiver_begin_rows(DestReceiver *self);
+
+/* what has been received since (the counts and the space); a refused row is dropped */
+extern void rb_receiver_end_rows(DestReceiver *self, rb_rows *rows);
+
+/* the arrays of n parts of the builder, from this part and row on; ends has room for theirs */
+extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends,
+						  rb_rows *rows);
+
+/* puts rows that were received apart behind those that are there */
+extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
+
+/* ---- heap.c: plain tables, past the executor ---- */
+
+typedef struct rb_heap
+{
+	Relation rel;
+	DestReceiver *receiver;
+	struct TableScanDescData *scan;
+	struct TupleTableSlot *slot;
+	BlockNumber block; /* where reading is: the next tuple */
+	int at;            /* of those of that page that the snapshot sees */
+	/* called after a tuple, with the next one current: is it to be read? */
+	bool (*after)(struct rb_heap *heap);
+	void *arg;
+} rb_heap;
+
+extern bool rb_heap_readable(Relation rel);
+extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
+extern void rb_heap_end(rb_heap *heap);
+extern BlockNumber rb_heap_blocks(const rb_heap *heap);
+extern bool rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
+extern void rb_heap_all(rb_heap *heap);
+
+/* ---- readers.c: the same, by several processes ---- */
+
+/* all rows of source->heap, into the receiver, whose builder this is; how many workers helped */
+extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
+						 rb_space *space);
+
+/* ---- run.c: open a join, take batches, close ---- */
+
+/*
+ * One call's join.  It lives in a memory context and ends with it at the latest,
+ * whatever happens; rb_run_close ends it sooner.
+ */
+typedef struct rb_run
+{
+	const rb_join *join;
+	Oid user; /* with whose rights the sides were read */
+	MemoryContextCallback at_end;
+	dlist_node node; /* in the list of those that are open */
+	rb_memory *memory;
+	rb_context ctx;
+	const rb_set *set[2]; /* until it is closed; [1] NULL in a self join */
+	const rb_backend *backend;
+	rb_stream *stream;
+	char note[200]; /* why this backend, or "" */
+	uint64 parts;   /* of both sides */
+	uint64 skipped; /* rows without a part, of both sides */
+	int workers[2]; /* that helped to read a side */
+	double emit_ms; /* added to by whoever makes rows of the pairs */
+} rb_run;
+
+/* reads the sides and starts the join */
+extern rb_run *rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context);
+
+/* the next pairs, at least one; false when there are no more.  Can be cancelled. */
+extern bool rb_run_next(rb_run *run, rb_block *block);
+
+/* stops what still runs, gives all memory back; what it did can still be reported */
+extern void rb_run_close(rb_run *run);
+
+/* when the library is loaded: what is to happen at the end of each transaction */
+extern void rb_run_install(void);
+
+
+/* ---- share.c: pairs for parallel workers ---- */
+
+typedef struct rb_share rb_share;
+typedef struct rb_pump rb_pump;
+
+extern Size rb_share_size(void);
+extern void rb_share_init(rb_share *share);
+extern rb_pump *rb_pump_start(rb_run *run, rb_share *share);
+extern void rb_pump_stop(rb_pump *pump);
+extern size_t rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue);
+
+/* ---- info.c: what the last join did ---- */
+
+typedef struct rb_report
+{
+	rb_stats stats;
+	char note[200]; /* why this backend, or "" */
+	uint64 skipped; /* rows without geometry */
+	uint64 parts;
+	const rb_join *join;
+	Oid user;       /* who ran it */
+	int workers[2]; /* that helped to read a side */
+} rb_report;
+
+extern void rb_report_of(const rb_run *run, rb_report *report);
+extern char *rb_report_detail(const rb_report *report, rb_stage stage);
+extern char *rb_report_device(const rb_report *report);
+
+/* what redblue_last_run() tells from now on */
+extern void rb_last_run_set(const rb_run *run);
+
+extern void rb_info_install(void);
+
+/* ---- support.c: what the planner asks ---- */
+
+extern Datum redblue_support(PG_FUNCTION_ARGS);
+
+/* ---- error.c: the one place where a status becomes an ERROR ---- */
+
+/* rb_memory_create, or the memory error */
+extern rb_memory *rb_memory_open(const char *function, uint64 limit);
+
+pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
+
+#endif /* RB_PG_H */

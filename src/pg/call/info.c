@@ -1,0 +1,217 @@
+/*
+ * info.c
+ *	  What this is and what it did: redblue_version, redblue_info, redblue_last_run.
+ *
+ * The statistics are those of the session's last join that came to its end, or
+ * that a LIMIT stopped; a join that failed or was cancelled leaves them as they
+ * were.  They tell of tables that not everybody may read: so they are shown to
+ * the role that ran the join and to nobody else, and DISCARD ALL, after which a
+ * session is given to somebody new, forgets them.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/htup_details.h"
+#include "lib/stringinfo.h"
+#include "nodes/parsenodes.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include <gmp.h>
+#include <math.h>
+
+static rb_report last; /* join NULL: there was none */
+static ProcessUtility_hook_type previous_hook;
+
+void
+rb_report_of(const rb_run *run, rb_report *report)
+{
+	report->stats = run->ctx.stats;
+	report->stats.stage[RB_STAGE_EMIT].ms += run->emit_ms;
+	strlcpy(report->note, run->note[0] != '\0' ? run->note : run->ctx.stats.note,
+			sizeof report->note);
+	report->skipped = run->skipped;
+	report->parts = run->parts;
+	report->join = run->join;
+	report->user = run->user;
+	memcpy(report->workers, run->workers, sizeof report->workers);
+}
+
+void
+rb_last_run_set(const rb_run *run)
+{
+	rb_report_of(run, &last);
+	if (last.note[0] != '\0')
+		ereport(DEBUG1,
+				(errmsg_internal("%s: no GPU is used: %s", run->join->function, last.note)));
+}
+
+/* nobody but this hook hears of DISCARD ALL */
+static void
+process_utility(PlannedStmt *statement, const char *query, bool keep_tree,
+				ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
+				DestReceiver *dest, QueryCompletion *completion)
+{
+	Node *node = statement->utilityStmt;
+	bool discard_all = IsA(node, DiscardStmt) && ((DiscardStmt *) node)->target == DISCARD_ALL;
+
+	(previous_hook == NULL ? standard_ProcessUtility : previous_hook)(
+		statement, query, keep_tree, context, params, environment, dest, completion);
+	if (discard_all)
+		last.join = NULL;
+}
+
+void
+rb_info_install(void)
+{
+	previous_hook = ProcessUtility_hook;
+	ProcessUtility_hook = process_utility;
+}
+
+/* what was read, and by how many besides us */
+static char *
+read_detail(const rb_report *report)
+{
+	StringInfoData text;
+	bool first = true;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "%llu parts, %llu rows skipped", (unsigned long long) report->parts,
+					 (unsigned long long) report->skipped);
+	for (int i = 0; i < rb_join_sides(report->join); i++)
+	{
+		if (report->workers[i] == 0)
+			continue;
+		appendStringInfo(&text, "%s %s %d", first ? ", workers:" : ",", report->join->side[i],
+						 report->workers[i]);
+		first = false;
+	}
+	return text.data;
+}
+
+/* a device makes its grid in three steps */
+static const char *
+grid_parts(const rb_stats *stats)
+{
+	const double *ms = stats->grid_ms;
+
+	if (ms[0] + ms[1] + ms[2] == 0)
+		return "";
+	return psprintf("; plan %.3f ms, map %.3f ms, schedule %.3f ms", ms[0], ms[1], ms[2]);
+}
+
+char *
+rb_report_detail(const rb_report *report, rb_stage stage)
+{
+	const rb_stats *stats = &report->stats;
+
+#define N(x) ((unsigned long long) (x))
+	switch (stage)
+	{
+		case RB_STAGE_READ:
+			return read_detail(report);
+		case RB_STAGE_GRID:
+			return psprintf("%u x %u x %u, %llu cells in all%s", stats->resolution[0],
+							stats->resolution[1], stats->resolution[2], N(stats->cells),
+							grid_parts(stats));
+		case RB_STAGE_CANDIDATES:
+		{
+			uint64 useful = stats->stage[RB_STAGE_CANDIDATES].count + stats->redundant_tests;
+
+			return psprintf("%llu box tests, %llu unnecessary, %llu redundant", N(stats->box_tests),
+							N(stats->box_tests > useful ? stats->box_tests - useful : 0),
+							N(stats->redundant_tests));
+		}
+		case RB_STAGE_EXACT:
+			return psprintf("%llu integer, %llu expansion, %llu GMP signs", N(stats->exact_integer),
+							N(stats->exact_expansion), N(stats->exact_gmp));
+		case RB_STAGE_DOWNLOAD:
+			return stats->record_bytes == 0
+					   ? pstrdup("")
+					   : psprintf("%.2f bytes a pair of parts",
+								  (double) stats->record_bytes / (double) Max(stats->hits, 1));
+		case RB_STAGE_EMIT:
+			return psprintf("%llu pairs of parts", N(stats->hits));
+		default:
+			return pstrdup("");
+	}
+#undef N
+}
+
+/* the device, or why it is the processor */
+char *
+rb_report_device(const rb_report *report)
+{
+	const rb_stats *stats = &report->stats;
+
+	if (stats->device[0] != '\0')
+		return pstrdup(stats->device);
+	if (report->note[0] == '\0')
+		return psprintf("%d threads", stats->threads);
+	return psprintf("%d threads; no GPU: %s", stats->threads, report->note);
+}
+
+PG_FUNCTION_INFO_V1(redblue_last_run);
+
+Datum
+redblue_last_run(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool shown = last.join != NULL && last.user == GetUserId();
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; shown && i < RB_STAGES; i++)
+	{
+		Datum values[6];
+		bool nulls[6] = {false};
+
+		values[0] = CStringGetTextDatum(rb_stage_name((rb_stage) i));
+		values[1] = Int64GetDatum((int64) last.stats.stage[i].count);
+		values[2] = Float8GetDatum(rint(last.stats.stage[i].ms * 1000) / 1000);
+		values[3] = CStringGetTextDatum(rb_report_detail(&last, (rb_stage) i));
+		values[4] = CStringGetTextDatum(last.stats.backend);
+		values[5] = CStringGetTextDatum(rb_report_device(&last));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(redblue_version);
+
+Datum
+redblue_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(RB_VERSION));
+}
+
+#ifdef __clang__
+#define RB_COMPILER "clang " __clang_version__
+#else
+#define RB_COMPILER "gcc " __VERSION__
+#endif
+
+PG_FUNCTION_INFO_V1(redblue_info);
+
+/* one row that tells what a bug report needs */
+Datum
+redblue_info(PG_FUNCTION_ARGS)
+{
+	TupleDesc desc;
+	Datum values[7];
+	bool nulls[7] = {false};
+	char device[256];
+	bool cuda;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	desc = BlessTupleDesc(desc);
+	cuda = rb_backend_cuda(device, sizeof device) != NULL;
+	values[0] = CStringGetTextDatum(RB_VERSION);
+	values[1] = CStringGetTextDatum("PostgreSQL " PG_VERSION ", " RB_COMPILER);
+	values[2] = CStringGetTextDatum(gmp_version);
+	values[3] = CStringGetTextDatum("not used"); /* rb_parallel.h */
+	values[4] = Int32GetDatum(rb_threads(PG_UINT64_MAX));
+	values[5] = BoolGetDatum(cuda);
+	values[6] = CStringGetTextDatum(device);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}

@@ -1,0 +1,276 @@
+/*
+ * into.c
+ *	  redblue_into: the rows of a query into a table, many at a time.
+ *
+ * INSERT makes every row on its own: a slot, a page to find, a log record.  The
+ * table's own multi-insert, which COPY uses, takes a thousand rows at once.  It
+ * knows nothing of triggers, constraints, indexes, defaults, partitions, policies
+ * or rules, so where the target has any of these, or its columns are not those of
+ * the query, the same rows go through INSERT INTO target query: slower, and the
+ * same in everything else.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/heapam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/catalog.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/plancache.h"
+#include "utils/rel.h"
+
+/* rows, or bytes, that are collected before they go to the table; COPY's numbers */
+#define RB_INTO_ROWS 1000
+#define RB_INTO_BYTES 65535
+
+#define FUNCTION "redblue_into"
+
+typedef struct rb_into
+{
+	DestReceiver pub; /* must be first */
+	Relation target;
+	CommandId command;
+	BulkInsertState bulk;
+	/* copies of their own: a slot of the table's kind would keep the page of its row pinned */
+	TupleTableSlot *slots[RB_INTO_ROWS];
+	int n;
+	Size bytes;
+	MemoryContext flush_context; /* what writing the collected rows needs */
+} rb_into;
+
+/* ---- columns ---- */
+
+static bool
+same_types(TupleDesc target, TupleDesc query)
+{
+	if (target->natts != query->natts)
+		return false;
+	for (int i = 0; i < target->natts; i++)
+		if (TupleDescAttr(target, i)->atttypid != TupleDescAttr(query, i)->atttypid)
+			return false;
+	return true;
+}
+
+/* the same columns, in order, with nothing to convert or to fill in? */
+static bool
+same_columns(TupleDesc target, TupleDesc query)
+{
+	if (!same_types(target, query))
+		return false;
+	for (int i = 0; i < target->natts; i++)
+	{
+		Form_pg_attribute to = TupleDescAttr(target, i);
+
+		if (to->attisdropped || to->attidentity != '\0' || to->attgenerated != '\0' ||
+			(to->atttypmod != -1 && to->atttypmod != TupleDescAttr(query, i)->atttypmod))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the DestReceiver ---- */
+
+static void
+flush(rb_into *w)
+{
+	MemoryContext old = MemoryContextSwitchTo(w->flush_context);
+
+	table_multi_insert(w->target, w->slots, w->n, w->command, 0, w->bulk);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(w->flush_context);
+	for (int i = 0; i < w->n; i++)
+		ExecClearTuple(w->slots[i]);
+	w->n = 0;
+	w->bytes = 0;
+}
+
+static void
+refuse_nulls(const rb_into *w, TupleTableSlot *slot)
+{
+	TupleDesc desc = RelationGetDescr(w->target);
+
+	slot_getallattrs(slot);
+	for (int i = 0; i < desc->natts; i++)
+		if (slot->tts_isnull[i] && TupleDescAttr(desc, i)->attnotnull)
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_NOT_NULL_VIOLATION),
+				 errmsg(
+					 "null value in column \"%s\" of relation \"%s\" violates not-null constraint",
+					 NameStr(TupleDescAttr(desc, i)->attname), RelationGetRelationName(w->target)),
+				 errtablecol(w->target, i + 1)));
+}
+
+static bool
+receive(TupleTableSlot *slot, DestReceiver *self)
+{
+	rb_into *w = (rb_into *) self;
+	TupleTableSlot *copy;
+
+	CHECK_FOR_INTERRUPTS();
+	refuse_nulls(w, slot);
+	if (w->slots[w->n] == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(w));
+
+		w->slots[w->n] = MakeSingleTupleTableSlot(RelationGetDescr(w->target), &TTSOpsHeapTuple);
+		MemoryContextSwitchTo(old);
+	}
+	copy = w->slots[w->n++];
+	ExecCopySlot(copy, slot);
+	w->bytes += ((HeapTupleTableSlot *) copy)->tuple->t_len;
+	if (w->n == RB_INTO_ROWS || w->bytes > RB_INTO_BYTES)
+		flush(w);
+	return true;
+}
+
+static void
+startup(DestReceiver *self, int operation, TupleDesc desc)
+{
+	rb_into *w = (rb_into *) self;
+
+	/* what was looked at may have been planned anew, of a function that is another by now */
+	if (!same_types(RelationGetDescr(w->target), desc))
+		elog(ERROR, "%s: the columns of the source have changed", FUNCTION);
+	/* the snapshot of the query is taken: it sees none of the rows to come */
+	w->command = GetCurrentCommandId(true);
+	w->bulk = GetBulkInsertState();
+}
+
+static void
+shutdown_receiver(DestReceiver *self)
+{
+	rb_into *w = (rb_into *) self;
+
+	if (w->n > 0)
+		flush(w);
+	FreeBulkInsertState(w->bulk);
+	table_finish_bulk_insert(w->target, 0);
+	for (int i = 0; i < RB_INTO_ROWS && w->slots[i] != NULL; i++)
+		ExecDropSingleTupleTableSlot(w->slots[i]);
+}
+
+static void
+destroy(DestReceiver *self)
+{
+}
+
+static rb_into *
+create_receiver(Relation target)
+{
+	rb_into *w = palloc0(sizeof *w);
+
+	w->pub.receiveSlot = receive;
+	w->pub.rStartup = startup;
+	w->pub.rShutdown = shutdown_receiver;
+	w->pub.rDestroy = destroy;
+	w->pub.mydest = DestTuplestore; /* any that keeps its rows */
+	w->target = target;
+	w->flush_context =
+		AllocSetContextCreate(CurrentMemoryContext, "redblue into", ALLOCSET_DEFAULT_SIZES);
+	return w;
+}
+
+/* ---- may rows go to the table as they are? ---- */
+
+static bool
+is_plain_table(Relation rel)
+{
+	Form_pg_class form = rel->rd_rel;
+	TupleConstr *constraints = RelationGetDescr(rel)->constr;
+
+	return form->relkind == RELKIND_RELATION && rel->rd_tableam == GetHeapamTableAmRoutine() &&
+		   !form->relispartition && !form->relhasrules && !form->relrowsecurity &&
+		   !form->relhasindex && rel->trigdesc == NULL && !IsSystemRelation(rel) &&
+		   !RELATION_IS_OTHER_TEMP(rel) && ExecutorCheckPerms_hook == NULL &&
+		   (constraints == NULL || constraints->num_check == 0);
+}
+
+static bool
+can_multi_insert(Relation target, TupleDesc query)
+{
+	return is_plain_table(target) && same_columns(RelationGetDescr(target), query) &&
+		   pg_class_aclcheck(RelationGetRelid(target), GetUserId(), ACL_INSERT) == ACLCHECK_OK;
+}
+
+/* ---- the function ---- */
+
+static void
+execute(SPIPlanPtr plan, DestReceiver *receiver)
+{
+	SPIExecuteOptions options;
+	int rc;
+
+	memset(&options, 0, sizeof options);
+	options.dest = receiver;
+	rc = SPI_execute_plan_extended(plan, &options);
+	if (rc < 0)
+		elog(ERROR, "%s: SPI_execute_plan_extended: %s", FUNCTION, SPI_result_code_string(rc));
+}
+
+static SPIPlanPtr
+prepare(const char *sql)
+{
+	SPIPlanPtr plan = SPI_prepare(sql, 0, NULL);
+
+	if (plan == NULL)
+		elog(ERROR, "%s: SPI_prepare: %s", FUNCTION, SPI_result_code_string(SPI_result));
+	return plan;
+}
+
+static Relation
+open_target(Oid relid)
+{
+	Relation target = rb_relation_open(relid, RowExclusiveLock, ACL_INSERT, FUNCTION, "target");
+
+	if (target->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
+		PreventCommandIfReadOnly("redblue_into()");
+	PreventCommandIfParallelMode("redblue_into()");
+	return target;
+}
+
+PG_FUNCTION_INFO_V1(redblue_into);
+
+Datum
+redblue_into(PG_FUNCTION_ARGS)
+{
+	rb_source source = {.function = FUNCTION, .side = "source", .query = true};
+	Relation target;
+	SPIPlanPtr plan;
+	CachedPlanSource *parsed;
+	uint64 rows;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: argument \"%s\" is null", FUNCTION,
+							   PG_ARGISNULL(0) ? "target" : "source")));
+	rb_source_query(&source, text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	target = open_target(PG_GETARG_OID(0));
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "%s: SPI_connect failed", FUNCTION);
+	plan = prepare(source.sql);
+	parsed = linitial(SPI_plan_get_plan_sources(plan));
+	if (can_multi_insert(target, parsed->resultDesc))
+		execute(plan, &create_receiver(target)->pub);
+	else
+	{
+		const char *name = quote_qualified_identifier(
+			get_namespace_name(RelationGetNamespace(target)), RelationGetRelationName(target));
+
+		ereport(DEBUG1, (errmsg_internal("%s: %s takes rows one by one", FUNCTION, name)));
+		execute(prepare(psprintf("INSERT INTO %s %s", name, source.sql)), NULL);
+	}
+	rows = SPI_processed;
+	SPI_finish();
+	relation_close(target, NoLock);
+	PG_RETURN_INT64((int64) rows);
+}

@@ -1,0 +1,85 @@
+/*
+ * look.c
+ *	  A look at the sides before the statement runs: how large, and is SQL in them?
+ *
+ * The planner looks, and whoever only plans (EXPLAIN, PREPARE) must not meet here what a
+ * SELECT from the same tables would not meet either: so nothing is raised, nobody is
+ * waited for, and no relation is locked that the caller may not read.  What cannot be
+ * looked at is a relation that nothing is known of.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_type.h"
+#include "nodes/primnodes.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+/* any of its columns: which are needed is asked where it is read */
+static bool
+may_read(Oid relid)
+{
+	Oid schema = get_rel_namespace(relid);
+	bool missing = false;
+
+	if (!OidIsValid(schema) || !rb_may_use_schema(schema))
+		return false;
+	return (pg_class_aclcheck_ext(relid, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
+			!missing) ||
+		   pg_attribute_aclcheck_all(relid, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK;
+}
+
+Relation
+rb_look_at_child(Oid relid)
+{
+	Relation rel;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return NULL;
+	rel = try_relation_open(relid, NoLock);
+	if (rel == NULL)
+		UnlockRelationOid(relid, AccessShareLock);
+	return rel;
+}
+
+Relation
+rb_look_at(Oid relid)
+{
+	return may_read(relid) ? rb_look_at_child(relid) : NULL;
+}
+
+/* reading it runs nothing that somebody wrote: no view, no policy */
+static bool
+is_table(Relation rel)
+{
+	char kind = rel->rd_rel->relkind;
+
+	return (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW ||
+			kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
+		   !rel->rd_rel->relrowsecurity;
+}
+
+bool
+rb_sides_are_tables(const rb_join *join, List *args, bool stay)
+{
+	for (int i = 0; i < rb_join_sides(join); i++)
+	{
+		Const *arg = list_nth(args, i);
+		Relation rel;
+		bool table;
+
+		if (join->query || !IsA(arg, Const) || arg->constisnull)
+			return false;
+		rel = rb_look_at(DatumGetObjectId(arg->constvalue));
+		if (rel == NULL)
+			return false;
+		table = is_table(rel);
+		relation_close(rel, stay && table ? NoLock : AccessShareLock);
+		if (!table)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,187 @@
+/*
+ * support.c
+ *	  What the planner asks: how many rows, at what cost, and is there a better form?
+ *
+ * Without statistics of space the size of the tables is all there is to go by.
+ * In a mesh a triangle meets about twelve others, those it shares a corner with,
+ * six unordered pairs each; two meshes that cross meet along curves, two that
+ * fill the same room everywhere.  We answer one pair for each row of the larger
+ * side, six for each row of a self join.
+ *
+ * The cost is that of reading the tables, and of some five operators a row for
+ * the join itself.
+ *
+ * The better form of a number of pairs is one that is not computed while planning (late.c).
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/plancat.h"
+#include "utils/rel.h"
+
+#define RB_SELF_PAIRS 6
+#define RB_OPERATORS_PER_ROW 5
+/* of a view, of a table that is not known before the query runs */
+#define RB_UNKNOWN_ROWS 1000
+#define RB_UNKNOWN_PAGES 10
+
+typedef struct sizes
+{
+	int tables;
+	double rows;   /* of all tables */
+	double larger; /* of the larger one */
+	double pages;
+} sizes;
+
+/* as the planner sees a table: its pages as they are now, with as many rows each as there were */
+static void
+size_of_relation(Relation rel, double *rows, double *pages)
+{
+	BlockNumber blocks;
+	double tuples;
+	double visible;
+
+	switch (rel->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_MATVIEW:
+			/* on a standby, what is not logged has no file */
+			if (!RelationIsPermanent(rel) && RecoveryInProgress())
+				break;
+			estimate_rel_size(rel, NULL, &blocks, &tuples, &visible);
+			*rows += tuples;
+			*pages += blocks;
+			break;
+		case RELKIND_FOREIGN_TABLE:
+			*rows += rel->rd_rel->reltuples < 0 ? RB_UNKNOWN_ROWS : rel->rd_rel->reltuples;
+			*pages += rel->rd_rel->relpages;
+			break;
+		case RELKIND_VIEW:
+			*rows += RB_UNKNOWN_ROWS;
+			*pages += RB_UNKNOWN_PAGES;
+			break;
+		default:
+			break;
+	}
+}
+
+/* a table with its children; false where it cannot be looked at */
+static bool
+size_of_table(Oid relid, double *rows, double *pages)
+{
+	Relation rel = rb_look_at(relid);
+	ListCell *lc;
+
+	if (rel == NULL)
+		return false;
+	size_of_relation(rel, rows, pages);
+	if (rel->rd_rel->relhassubclass)
+		foreach (lc, find_all_inheritors(relid, NoLock, NULL))
+		{
+			Relation child;
+
+			if (lfirst_oid(lc) == relid)
+				continue;
+			child = rb_look_at_child(lfirst_oid(lc));
+			if (child == NULL)
+				continue;
+			size_of_relation(child, rows, pages);
+			relation_close(child, AccessShareLock);
+		}
+	relation_close(rel, AccessShareLock);
+	return true;
+}
+
+static void
+add_table(sizes *s, Oid relid)
+{
+	double rows = 0;
+	double pages = 0;
+
+	if (!OidIsValid(relid) || !size_of_table(relid, &rows, &pages))
+	{
+		rows = RB_UNKNOWN_ROWS;
+		pages = RB_UNKNOWN_PAGES;
+	}
+	s->tables++;
+	s->rows += rows;
+	s->larger = Max(s->larger, rows);
+	s->pages += pages;
+}
+
+/*
+ * The tables among the arguments of a call; false for a call with query texts.  Only
+ * constants are looked at, which every name is by now: to compute an argument here
+ * would run whatever function stands in it, and takes a planner that is not always there.
+ */
+static bool
+find_sizes(Node *node, sizes *s)
+{
+	ListCell *lc;
+
+	memset(s, 0, sizeof *s);
+	if (node == NULL || !IsA(node, FuncExpr))
+		return false;
+	foreach (lc, ((FuncExpr *) node)->args)
+	{
+		Node *arg = lfirst(lc);
+
+		if (exprType(arg) != REGCLASSOID)
+			continue;
+		if (IsA(arg, Const) && !((Const *) arg)->constisnull)
+			add_table(s, DatumGetObjectId(((Const *) arg)->constvalue));
+		else
+			add_table(s, InvalidOid);
+	}
+	return s->tables > 0;
+}
+
+PG_FUNCTION_INFO_V1(redblue_support);
+
+Datum
+redblue_support(PG_FUNCTION_ARGS)
+{
+	Node *request = (Node *) PG_GETARG_POINTER(0);
+	Node *answer = NULL;
+	sizes s;
+
+	if (IsA(request, SupportRequestRows))
+	{
+		SupportRequestRows *rows = (SupportRequestRows *) request;
+
+		if (find_sizes(rows->node, &s))
+		{
+			rows->rows = clamp_row_est(s.tables == 1 ? RB_SELF_PAIRS * s.larger : s.larger);
+			answer = request;
+		}
+	}
+	else if (IsA(request, SupportRequestCost))
+	{
+		SupportRequestCost *cost = (SupportRequestCost *) request;
+
+		if (find_sizes(cost->node, &s))
+		{
+			cost->startup = 0;
+			cost->per_tuple = seq_page_cost * s.pages +
+							  (cpu_tuple_cost + RB_OPERATORS_PER_ROW * cpu_operator_cost) * s.rows;
+			answer = request;
+		}
+	}
+	else if (IsA(request, SupportRequestSimplify))
+	{
+		SupportRequestSimplify *simplify = (SupportRequestSimplify *) request;
+
+		/* without a planner nothing is estimated */
+		if (simplify->root != NULL && !simplify->fcall->funcretset)
+			answer = rb_not_while_planning(simplify->fcall);
+	}
+	PG_RETURN_POINTER(answer);
+}

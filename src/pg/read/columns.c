@@ -1,0 +1,299 @@
+/*
+ * columns.c
+ *	  Which columns of a row description make an object: by name, in any order,
+ *	  others ignored.
+ *
+ *	  1. The id: the column named by the caller, else "id"; an integer.
+ *	  2. The object: the geometry column named by the caller; else all coordinate
+ *		 columns of the kind, if they are there (ax, ay, ...: such a set of names is
+ *		 no accident, and needs no decoding); else the geometry column "geom"; else
+ *		 the only geometry column.  For boxes, a column of a type of boxes counts as
+ *		 one of geometry; and coordinate columns make boxes in the plane where neither
+ *		 lz nor hz is there.
+ *
+ * Whatever is missing, of a wrong type, or could mean two columns, is an error
+ * that lists what was found.
+ *
+ * A geometry is recognised by the name of its type (boxes.c), so that nothing here
+ * depends on PostGIS.  Domains count as what they are made of.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#define RB_LISTED_COLUMNS 40
+
+static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
+	[RB_TRIANGLE3] = {"ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"},
+	[RB_SEGMENT3] = {"ax", "ay", "az", "bx", "by", "bz"},
+	[RB_SEGMENT2] = {"ax", "ay", "bx", "by"},
+	[RB_BOX3] = {"lx", "ly", "lz", "hx", "hy", "hz"},
+	[RB_BOX2] = {"lx", "ly", "hx", "hy"},
+};
+
+const char *
+rb_coordinate_name(rb_kind kind, int i)
+{
+	return coordinate_names[kind][i];
+}
+
+/* ---- for messages ---- */
+
+static char *
+list_columns(TupleDesc desc)
+{
+	StringInfoData list;
+	int listed = 0;
+
+	initStringInfo(&list);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped)
+			continue;
+		if (listed++ == RB_LISTED_COLUMNS)
+		{
+			appendStringInfoString(&list, ", ...");
+			break;
+		}
+		appendStringInfo(&list, "%s%s %s", listed > 1 ? ", " : "", NameStr(att->attname),
+						 format_type_be(att->atttypid));
+	}
+	return listed == 0 ? pstrdup("none") : list.data;
+}
+
+static char *
+list_coordinates(rb_kind kind)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < rb_kind_width(kind); i++)
+		appendStringInfo(&list, "%s%s", i > 0 ? " " : "", coordinate_names[kind][i]);
+	if (kind == RB_BOX3)
+		appendStringInfo(&list, ", or %s", list_coordinates(RB_BOX2));
+	return list.data;
+}
+
+/* the types of a column that holds whole objects, for messages */
+static const char *
+geometry_types(rb_kind kind)
+{
+	return kind == RB_BOX3 ? "geometry, box3d, box2d or cube" : "geometry";
+}
+
+/* where the caller can name another column: in the text of a query, or in the call */
+static int
+hint_name(const rb_source *source, const char *what, const char *example)
+{
+	if (source->query)
+		return errhint("Name it in the query: SELECT ... AS %s.", what);
+	return errhint("Name it in the call: %s_%s => '%s'.", source->side, what, example);
+}
+
+/* ---- finding ---- */
+
+static bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+/* has PostgreSQL a cast of its own to float8? */
+static bool
+is_number(Oid type)
+{
+	return is_integer(type) || type == FLOAT4OID || type == FLOAT8OID || type == NUMERICOID;
+}
+
+/* attno 0 where there is no such column; two of them are an error */
+static rb_column
+find(TupleDesc desc, const char *name, const rb_source *source)
+{
+	rb_column column = {0, InvalidOid};
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped || strcmp(NameStr(att->attname), name) != 0)
+			continue;
+		if (column.attno != 0)
+			ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
+							errmsg("%s: %s has several columns named \"%s\"", source->function,
+								   source->side, name),
+							errdetail("Its columns are: %s.", list_columns(desc))));
+		column.attno = att->attnum;
+		column.type = getBaseType(att->atttypid);
+	}
+	return column;
+}
+
+static void
+find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
+{
+	const char *name = source->id_name == NULL ? "id" : source->id_name;
+
+	columns->id = find(desc, name, source);
+	if (columns->id.attno == 0)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+						errmsg("%s: %s has no column \"%s\"", source->function, source->side, name),
+						errdetail("Its columns are: %s.", list_columns(desc)),
+						hint_name(source, "id", "gid")));
+	if (!is_integer(columns->id.type))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
+							   source->side, format_type_be(columns->id.type)),
+						errdetail("An id is smallint, integer or bigint.")));
+}
+
+static void
+refuse_geometry(const rb_source *source, const char *name, Oid type)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
+						   source->side, format_type_be(type)),
+					errdetail("Expected is a %s, or the columns %s.", geometry_types(source->kind),
+							  list_coordinates(source->kind))));
+}
+
+/* the geometry column that nobody named, or attno 0 */
+static rb_column
+find_geometry(TupleDesc desc, const rb_source *source)
+{
+	rb_kind kind = source->kind;
+	rb_column geom = find(desc, "geom", source);
+	rb_column only = {0, InvalidOid};
+	int n = 0;
+
+	if (geom.attno != 0 && rb_shape_of(geom.type, kind) != RB_SHAPE_NONE)
+		return geom;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Oid type;
+
+		if (att->attisdropped)
+			continue;
+		type = getBaseType(att->atttypid);
+		if (rb_shape_of(type, kind) == RB_SHAPE_NONE)
+			continue;
+		only.attno = att->attnum;
+		only.type = type;
+		n++;
+	}
+	if (n > 1)
+		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
+						errmsg("%s: %s has %d geometry columns and none is called \"geom\"",
+							   source->function, source->side, n),
+						errdetail("Its columns are: %s.", list_columns(desc)),
+						hint_name(source, "geom", "the_geom")));
+	if (n == 0 && geom.attno != 0)
+		refuse_geometry(source, "geom", geom.type);
+	return only;
+}
+
+/* looks for the columns of that kind: how many there are; *missing: the first that is not there */
+static int
+find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind kind,
+		   const char **missing)
+{
+	int found = 0;
+
+	*missing = NULL;
+	for (int i = 0; i < rb_kind_width(kind); i++)
+	{
+		columns->coord[i] = find(desc, coordinate_names[kind][i], source);
+		if (columns->coord[i].attno != 0)
+			found++;
+		else if (*missing == NULL)
+			*missing = coordinate_names[kind][i];
+	}
+	columns->kind = kind;
+	return found;
+}
+
+/* the coordinate columns of the source's kind: are all there? */
+static bool
+find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, int *found,
+				 const char **missing)
+{
+	rb_kind kind = source->kind;
+
+	*found = find_names(columns, desc, source, kind, missing);
+	/* the four of these six names that make a box in the plane */
+	if (kind == RB_BOX3 && *found == 4 && columns->coord[2].attno == 0 &&
+		columns->coord[5].attno == 0)
+		find_names(columns, desc, source, RB_BOX2, missing);
+	if (*missing != NULL)
+		return false;
+	kind = columns->kind;
+	for (int i = 0; i < rb_kind_width(kind); i++)
+		if (!is_number(columns->coord[i].type))
+			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+							errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+								   coordinate_names[kind][i], source->side,
+								   format_type_be(columns->coord[i].type)),
+							errdetail("A coordinate is double precision, real, smallint, integer, "
+									  "bigint or numeric.")));
+	columns->width = rb_kind_width(kind);
+	return true;
+}
+
+void
+rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
+{
+	const char *function = source->function;
+	const char *side = source->side;
+
+	memset(columns, 0, sizeof *columns);
+	find_id(columns, desc, source);
+	if (source->geom_name != NULL)
+	{
+		columns->geom = find(desc, source->geom_name, source);
+		if (columns->geom.attno == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("%s: %s has no column \"%s\"", function, side, source->geom_name),
+					 errdetail("Its columns are: %s.", list_columns(desc))));
+		if (rb_shape_of(columns->geom.type, source->kind) == RB_SHAPE_NONE)
+			refuse_geometry(source, source->geom_name, columns->geom.type);
+	}
+	else
+	{
+		const char *missing;
+		int found;
+
+		if (!find_coordinates(columns, desc, source, &found, &missing))
+		{
+			columns->geom = find_geometry(desc, source);
+			if (columns->geom.attno == 0 && found > 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_UNDEFINED_COLUMN),
+						 errmsg("%s: %s has no column \"%s\"", function, side, missing),
+						 errdetail("Its columns are: %s.", list_columns(desc)),
+						 errhint("Accepted are a %s, or the columns %s.",
+								 geometry_types(source->kind), list_coordinates(source->kind))));
+			if (columns->geom.attno == 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_UNDEFINED_COLUMN),
+						 errmsg("%s: %s has neither a geometry column nor coordinate columns",
+								function, side),
+						 errdetail("Its columns are: %s.", list_columns(desc)),
+						 errhint("Accepted are a %s, or the columns %s.",
+								 geometry_types(source->kind), list_coordinates(source->kind))));
+		}
+	}
+
+	if (columns->geom.attno != 0)
+		columns->shape = rb_shape_of(columns->geom.type, source->kind);
+	columns->last = Max(columns->id.attno, columns->geom.attno);
+	for (int i = 0; i < columns->width; i++)
+		columns->last = Max(columns->last, columns->coord[i].attno);
+}

@@ -1,0 +1,122 @@
+/*
+ * receiver.c
+ *	  Rows become objects: the end of a SELECT, as a DestReceiver.
+ *
+ *		tuple, its bytes as they lie in the buffer		row_raw.c: the common row
+ *		slot, numbers in columns						row_values.c
+ *		slot, a geometry or a box						row_geometry.c
+ *
+ * The executor hands over the tuple as it lies in the buffer where nothing was
+ * projected.  If the common row can be read from it, no column is taken apart.  Any
+ * other row goes through slot_getsomeattrs up to the last column that counts.
+ *
+ * Rows may be received apart (rows_apart.c), and then a row that cannot be taken is
+ * refused.  So whatever can find fault with a row answers whether it was taken.
+ */
+#include "pg/read/rb_receiver.h"
+
+#include "executor/tuptable.h"
+#include "utils/memutils.h"
+
+/* of the budget, for rows that nobody has seen yet */
+#define RB_EXPECTED_FRACTION 8
+
+/*
+ * Reserves room for all rows that the statistics promise at once.  Then an idle block
+ * of an earlier call can serve again, with its pages in place.  As statistics may be
+ * wrong, they get a fraction of the budget at most, and a refusal is no error.
+ */
+static void
+expect_rows(rb_receiver *r)
+{
+	double bytes = r->source->rows * (double) r->builder->width * sizeof(double);
+
+	if (bytes > 0 && bytes <= (double) rb_memory_limit(r->builder->memory) / RB_EXPECTED_FRACTION)
+		(void) rb_builder_reserve(r->builder, (size_t) r->source->rows, &r->error);
+}
+
+static void
+startup(DestReceiver *self, int operation, TupleDesc desc)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	r->desc = desc;
+	rb_columns_find(&r->columns, desc, r->source);
+	r->boxes = r->builder->kind == RB_BOX3;
+	if (r->boxes && r->space->dims == 2)
+		rb_builder_set_kind(r->builder, RB_BOX2);
+	if (r->boxes && r->columns.width > 0)
+		(void) rb_space_settle_dims(r, r->columns.width / 2, true, 0);
+	expect_rows(r);
+	r->empty = *r->space;
+	r->row_context =
+		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* what else than numbers makes the object; a null is an object without parts */
+static bool
+receive_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
+{
+	int i = r->columns.geom.attno - 1;
+
+	if (slot->tts_isnull[i])
+		return true;
+	if (r->columns.shape == RB_SHAPE_GEOMETRY)
+		return rb_receive_geometry(r, slot->tts_values[i], id);
+	return rb_receive_box(r, slot->tts_values[i], id);
+}
+
+/* false: the row is refused */
+static bool
+receive(TupleTableSlot *slot, DestReceiver *self)
+{
+	rb_receiver *r = (rb_receiver *) self;
+	int64 id;
+
+	CHECK_FOR_INTERRUPTS();
+	if (slot->tts_ops == &TTSOpsBufferHeapTuple && ((HeapTupleTableSlot *) slot)->tuple != NULL)
+	{
+		rb_received received =
+			rb_receive_tuple(self, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple);
+
+		if (received != RB_ROW_UNREAD)
+			return received == RB_ROW_TAKEN;
+	}
+	slot_getsomeattrs(slot, r->columns.last);
+	return rb_receive_id(r, slot, &id) &&
+		   (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
+									   : receive_value(r, slot, id)) &&
+		   rb_end_row(r, id);
+}
+
+bool
+rb_receiver_decodes(DestReceiver *self)
+{
+	return ((rb_receiver *) self)->columns.geom.attno != 0;
+}
+
+static void
+shutdown_receiver(DestReceiver *self)
+{
+}
+
+static void
+destroy(DestReceiver *self)
+{
+}
+
+DestReceiver *
+rb_receiver_create(const rb_source *source, rb_builder *builder, rb_space *space)
+{
+	rb_receiver *r = palloc0(sizeof *r);
+
+	r->pub.receiveSlot = receive;
+	r->pub.rStartup = startup;
+	r->pub.rShutdown = shutdown_receiver;
+	r->pub.rDestroy = destroy;
+	r->pub.mydest = DestTuplestore; /* any that keeps its rows */
+	r->source = source;
+	r->builder = builder;
+	r->space = space;
+	return &r->pub;
+}

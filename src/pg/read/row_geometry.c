@@ -1,0 +1,168 @@
+/*
+ * row_geometry.c
+ *	  A row whose object is one value: a geometry, or a box of another type.
+ *
+ * A geometry is decoded from its own bytes (src/core/geometry.c).  Where these are of
+ * a form that is not known there, the type's own ST_AsEWKB makes others of it.
+ */
+#include "pg/read/rb_receiver.h"
+
+#include "access/detoast.h"
+#include "access/parallel.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "parser/parse_func.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+/*
+ * ST_AsEWKB of the type's own schema.  The function is called as the user, so it
+ * must come with the type, from the same extension: anybody can make a function
+ * of that name.
+ */
+static bool
+find_as_ewkb(rb_receiver *r)
+{
+	Oid type = r->columns.geom.type;
+	Oid extension = getExtensionOfObject(TypeRelationId, type);
+	HeapTuple tuple;
+	Oid schema;
+	Oid function;
+
+	if (r->as_ewkb_known)
+		return true;
+	if (!OidIsValid(extension))
+		return false;
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	schema = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace;
+	ReleaseSysCache(tuple);
+	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("st_asewkb"),
+							   PointerGetDatum(buildoidvector(&type, 1)), ObjectIdGetDatum(schema));
+	if (!OidIsValid(function) || get_func_rettype(function) != BYTEAOID ||
+		getExtensionOfObject(ProcedureRelationId, function) != extension ||
+		!rb_may_execute(function))
+		return false;
+	/* a worker leaves such a value to the leader: to it, the form is unknown */
+	if (r->apart && IsParallelWorker() && func_parallel(function) != PROPARALLEL_SAFE)
+		return false;
+	fmgr_info_cxt(function, &r->as_ewkb, GetMemoryChunkContext(r));
+	r->as_ewkb_known = true;
+	return true;
+}
+
+/* where rows are received apart, a larger geometry is refused unread: a worker has no room for it */
+#define RB_APART_BYTES ((Size) 12 << 20)
+
+/*
+ * Asked in the middle of a long value: serves interrupts, as is done between rows.
+ * The error that this may raise (a cancel, say) must not jump through the core.  So
+ * it is caught and kept here, the core is told to stop, and read_bytes throws it on.
+ */
+static bool
+is_interrupted(void)
+{
+	volatile bool raised = false;
+
+	if (!INTERRUPTS_PENDING_CONDITION())
+		return false;
+	PG_TRY();
+	{
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		raised = true;
+	}
+	PG_END_TRY();
+	return raised;
+}
+
+typedef rb_geometry_fault (*geometry_reader)(rb_builder *b, const uint8_t *bytes, size_t len,
+											 rb_geometry_info *info, rb_error *error);
+
+static rb_geometry_fault
+read_bytes(rb_receiver *r, geometry_reader read, struct varlena *bytes, rb_geometry_info *info)
+{
+	rb_geometry_fault fault;
+
+	r->builder->should_stop = is_interrupted;
+	fault = read(r->builder, (const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), info,
+				 &r->error);
+	if (fault == RB_GEOMETRY_STOPPED)
+		PG_RE_THROW();
+	return fault;
+}
+
+/* from the value's own bytes, else through ST_AsEWKB; the row context is the current one */
+static rb_geometry_fault
+read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
+{
+	rb_geometry_fault fault =
+		read_bytes(r, rb_geometry_read_serialized, PG_DETOAST_DATUM_PACKED(value), info);
+
+	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(r))
+		fault = read_bytes(r, rb_geometry_read_ewkb,
+						   DatumGetByteaPP(FunctionCall1(&r->as_ewkb, value)), info);
+	return fault;
+}
+
+bool
+rb_receive_geometry(rb_receiver *r, Datum value, int64 id)
+{
+	rb_builder *b = r->builder;
+	MemoryContext old;
+	rb_geometry_info info;
+	rb_geometry_fault fault;
+
+	if (r->apart && !r->boxes && toast_raw_datum_size(value) > RB_APART_BYTES)
+		return false;
+	old = MemoryContextSwitchTo(r->row_context);
+	fault = read_geometry(r, value, &info);
+	/* it was read as a box of the other number of dimensions: is its own that of the join? */
+	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z) &&
+		rb_space_settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id))
+		fault = read_geometry(r, value, &info);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(r->row_context);
+	if (fault != RB_GEOMETRY_OK)
+		return rb_refuse_geometry(r, id, fault, &info);
+	/* an EMPTY geometry is skipped, and its SRID does not matter */
+	if (b->nparts == b->row_start)
+		return true;
+	return rb_space_check_srid(r, info.srid, info.type, id) &&
+		   (!r->boxes || rb_space_settle_dims(r, b->kind == RB_BOX2 ? 2 : 3, false, id));
+}
+
+/* a value whose type is one of boxes (boxes.c) */
+bool
+rb_receive_box(rb_receiver *r, Datum value, int64 id)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->row_context);
+	rb_box box;
+	double *to;
+
+	rb_box_read(r->columns.shape, value, &box);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(r->row_context);
+	if (box.dims != 2 && box.dims != 3)
+		return rb_refuse_dimension(r, box.dims, id);
+	if (!rb_all_finite(box.low, box.dims) || !rb_all_finite(box.high, box.dims))
+		return rb_refuse_geometry(r, id, RB_GEOMETRY_NOT_FINITE, NULL);
+	if (!rb_space_settle_dims(r, box.dims, false, id) ||
+		(r->columns.shape == RB_SHAPE_BOX3D &&
+		 !rb_space_check_srid(r, box.srid, RB_TYPE_BOX3D, id)))
+		return false;
+	to = rb_next_part(r);
+	if (to == NULL)
+		return false;
+	memcpy(to, box.low, (size_t) box.dims * sizeof(double));
+	memcpy(to + box.dims, box.high, (size_t) box.dims * sizeof(double));
+	r->builder->nparts++;
+	return true;
+}

@@ -1,0 +1,101 @@
+/*
+ * rows_apart.c
+ *	  Rows received apart from the others, to be put behind them later (readers.c).
+ *
+ * Rows apart begin a space of their own, which is compared with that of the join when
+ * their turn comes.  A row among them that cannot be taken raises no error but is
+ * refused: whoever reads in order will come to it, and raises the same error as if
+ * nobody had read apart.
+ */
+#include "pg/read/rb_receiver.h"
+
+#include "utils/memutils.h"
+
+uint64
+rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space, uint64 rows)
+{
+	rb_receiver *r = (rb_receiver *) self;
+	uint64 before = r->rows;
+
+	r->builder = builder;
+	r->space = space;
+	r->rows = rows;
+	return before;
+}
+
+void
+rb_receiver_set_apart(DestReceiver *self, bool apart)
+{
+	((rb_receiver *) self)->apart = apart;
+}
+
+void
+rb_receiver_begin_rows(DestReceiver *self)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	rb_builder_clear(r->builder);
+	*r->space = r->empty;
+	if (r->boxes && r->space->dims != 0)
+		rb_builder_set_kind(r->builder, r->space->dims == 2 ? RB_BOX2 : RB_BOX3);
+	r->rows = 0;
+}
+
+void
+rb_receiver_end_rows(DestReceiver *self, rb_rows *rows)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	rb_builder_drop_row(r->builder);
+	MemoryContextReset(r->row_context);
+	rows->space = *r->space;
+	rows->received = r->rows;
+	rows->skipped = r->builder->skipped;
+}
+
+/* the rows that end within these n parts: how many, and where */
+static uint32
+find_ends(const rb_builder *b, uint32 part, uint32 n, uint32 *ends)
+{
+	uint32 rows = 0;
+
+	for (uint32 i = part; i < part + n; i++)
+		if (i + 1 == b->nparts || b->row_of[i + 1] != b->row_of[i])
+			ends[rows++] = i + 1 - part;
+	return rows;
+}
+
+void
+rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends, rb_rows *rows)
+{
+	rows->nparts = n;
+	rows->nrows = b->multi ? find_ends(b, part, n, ends) : n;
+	rows->coords = b->coords + (size_t) part * (size_t) b->width;
+	rows->ids = b->ids + row;
+	rows->ends = b->multi ? ends : NULL;
+}
+
+/*
+ * Puts rows that were received apart behind those that are there.  What the first
+ * of them says of the space stands for all.  Whoever calls this reads in order, so
+ * what is wrong is an error.
+ */
+void
+rb_receive_rows(DestReceiver *self, const rb_rows *rows)
+{
+	rb_receiver *r = (rb_receiver *) self;
+	const rb_space *space = &rows->space;
+
+	if (rows->nparts > 0)
+	{
+		if (r->boxes && !space->dims_of_columns)
+			(void) rb_space_settle_dims(r, space->dims, false, space->dims_id);
+		if (space->srid_known)
+			(void) rb_space_check_srid(r, space->srid, space->srid_type, space->srid_id);
+		if (rb_builder_append(r->builder, rows->coords, rows->nparts, rows->ids, rows->ends,
+							  rows->nrows, &r->error) != RB_OK)
+			(void) rb_refuse_status(r);
+	}
+	r->builder->skipped += rows->skipped;
+	r->rows += rows->received;
+}

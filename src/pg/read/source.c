@@ -1,0 +1,178 @@
+/*
+ * source.c
+ *	  An argument becomes a SELECT.
+ *
+ * A table becomes SELECT * where the caller may read all of it: then the executor
+ * has nothing to project and hands the receiver the tuple as it lies on the page.
+ * Views and foreign tables, for which a column may cost something, and tables of
+ * which the caller may read only some columns, are asked for just the columns
+ * that are needed.
+ *
+ * A plain table is read without its SELECT (heap.c), which then only stands in messages.
+ *
+ * A query is taken as it is, after a look at its parse tree: one SELECT that
+ * writes nothing and locks nothing.  What passes runs as the caller, read-only.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "catalog/pg_class.h"
+#include "lib/stringinfo.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
+#include "tcop/tcopprot.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+/* ---- tables ---- */
+
+/* once: a column may be both the id and a coordinate */
+static void
+append_column(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appended)
+{
+	if (bms_is_member(attno, *appended))
+		return;
+	*appended = bms_add_member(*appended, attno);
+	appendStringInfo(sql, "%s%s", sql->data[sql->len - 1] == ' ' ? "" : ", ",
+					 quote_identifier(NameStr(TupleDescAttr(desc, attno - 1)->attname)));
+}
+
+/* the columns that the receiver will look for, each once */
+static void
+append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
+{
+	rb_columns columns;
+	Bitmapset *appended = NULL;
+
+	rb_columns_find(&columns, desc, source);
+	append_column(sql, desc, columns.id.attno, &appended);
+	if (columns.geom.attno != 0)
+		append_column(sql, desc, columns.geom.attno, &appended);
+	for (int i = 0; i < columns.width; i++)
+		append_column(sql, desc, columns.coord[i].attno, &appended);
+}
+
+void
+rb_source_table(rb_source *source, Oid relid, const char *id_name, const char *geom_name)
+{
+	Relation rel;
+	StringInfoData sql;
+	char kind;
+
+	source->id_name = id_name;
+	source->geom_name = geom_name;
+
+	/* the lock is kept, as any SELECT keeps it */
+	rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, source->function, source->side);
+	kind = rel->rd_rel->relkind;
+
+	initStringInfo(&sql);
+	appendStringInfoString(&sql, "SELECT ");
+	if ((kind == RELKIND_RELATION || kind == RELKIND_MATVIEW ||
+		 kind == RELKIND_PARTITIONED_TABLE) &&
+		pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+		appendStringInfoChar(&sql, '*');
+	else
+		append_columns(&sql, RelationGetDescr(rel), source);
+	appendStringInfo(&sql, " FROM %s",
+					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+												RelationGetRelationName(rel)));
+	source->sql = sql.data;
+	source->rows = Max(rel->rd_rel->reltuples, 0);
+	source->heap = rb_heap_readable(rel) ? relid : InvalidOid;
+	source->rel = rel;
+}
+
+/* ---- queries ---- */
+
+typedef struct query_check
+{
+	const rb_source *source;
+	const char *text;
+} query_check;
+
+/* an error's position is one in this text, not in the statement around it */
+static void
+locate_error(void *arg)
+{
+	const query_check *check = arg;
+	int position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(check->text);
+	}
+	errcontext("%s query of %s", check->source->side, check->source->function);
+}
+
+static void
+refuse_query(const query_check *check, int sqlstate, const char *detail)
+{
+	ereport(ERROR, (errcode(sqlstate),
+					errmsg("%s: the %s query is not one read-only SELECT", check->source->function,
+						   check->source->side),
+					errdetail("%s", detail),
+					errhint("SELECT, VALUES, TABLE, and WITH in front of these, are accepted.")));
+}
+
+/* finds what would write or lock, however deep */
+static bool
+refuse_writes(Node *node, void *arg)
+{
+	const query_check *check = arg;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, SelectStmt))
+	{
+		if (((SelectStmt *) node)->intoClause != NULL)
+			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED, "It contains SELECT INTO.");
+		if (((SelectStmt *) node)->lockingClause != NIL)
+			refuse_query(check, ERRCODE_FEATURE_NOT_SUPPORTED,
+						 "It contains a locking clause (FOR UPDATE or FOR SHARE).");
+	}
+	else if (IsA(node, InsertStmt) || IsA(node, UpdateStmt) || IsA(node, DeleteStmt) ||
+			 rb_is_merge(node))
+		refuse_query(
+			check, ERRCODE_FEATURE_NOT_SUPPORTED,
+			psprintf("It contains %s in WITH.", GetCommandTagName(CreateCommandTag(node))));
+	return raw_expression_tree_walker(node, refuse_writes, arg);
+}
+
+void
+rb_source_query(rb_source *source, const char *text)
+{
+	query_check check = {source, text};
+	ErrorContextCallback context;
+	List *statements;
+	Node *statement;
+
+	source->id_name = NULL;
+	source->geom_name = NULL;
+	source->sql = text;
+	source->heap = InvalidOid;
+	source->rel = NULL;
+	source->rows = 0;
+
+	context.callback = locate_error;
+	context.arg = &check;
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+
+	statements = pg_parse_query(text);
+	if (statements == NIL)
+		refuse_query(&check, ERRCODE_SYNTAX_ERROR, "It is empty.");
+	if (list_length(statements) > 1)
+		refuse_query(&check, ERRCODE_SYNTAX_ERROR,
+					 psprintf("It has %d statements.", list_length(statements)));
+	statement = linitial_node(RawStmt, statements)->stmt;
+	if (!IsA(statement, SelectStmt))
+		refuse_query(&check, ERRCODE_FEATURE_NOT_SUPPORTED,
+					 psprintf("It is %s.", GetCommandTagName(CreateCommandTag(statement))));
+	refuse_writes(statement, &check);
+
+	error_context_stack = context.previous;
+}

@@ -1,0 +1,86 @@
+/*
+ * space.c
+ *	  All geometries of one join have one SRID, all its boxes one number of dimensions.
+ *
+ * Nothing says beforehand which: the first row that has one decides for both sides,
+ * and all others must agree.  A box has two dimensions or three: numbers by their
+ * columns, a geometry by whether it has Z, other values by their type.  Until the
+ * first box is there, a builder of boxes has no kind that matters.
+ */
+#include "pg/read/rb_receiver.h"
+
+static const char *
+type_name(uint32 type)
+{
+	return type == RB_TYPE_BOX3D ? "Box3D" : rb_geometry_type_name(type);
+}
+
+bool
+rb_space_check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
+{
+	rb_space *first = r->space;
+	const char *side = r->source->side;
+
+	if (!first->srid_known)
+	{
+		first->srid_known = true;
+		first->srid = srid;
+		first->srid_type = type;
+		first->srid_side = side;
+		first->srid_id = id;
+	}
+	else if (first->srid != srid)
+	{
+		if (r->apart)
+			return false;
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
+							   r->source->function, type_name(first->srid_type), first->srid,
+							   type_name(type), srid),
+						errdetail("SRID %d is that of %s, id " INT64_FORMAT
+								  "; SRID %d is that of %s, id " INT64_FORMAT ".",
+								  first->srid, first->srid_side, first->srid_id, srid, side, id),
+						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+	}
+	return true;
+}
+
+static char *
+dims_text(const char *side, bool of_columns, int64 id, int dims)
+{
+	return of_columns ? psprintf("%s has %d by its columns", side, dims)
+					  : psprintf("%s, id " INT64_FORMAT ", has %d", side, id, dims);
+}
+
+/* the first box decides, the others agree */
+bool
+rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
+{
+	rb_space *first = r->space;
+	const char *side = r->source->side;
+
+	if (first->dims == 0)
+	{
+		first->dims = dims;
+		first->dims_side = side;
+		first->dims_of_columns = of_columns;
+		first->dims_id = id;
+		rb_builder_set_kind(r->builder, dims == 2 ? RB_BOX2 : RB_BOX3);
+	}
+	else if (first->dims != dims)
+	{
+		if (r->apart)
+			return false;
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: boxes of %d and of %d dimensions", r->source->function,
+							   first->dims, dims),
+						errdetail("%s; %s.",
+								  dims_text(first->dims_side, first->dims_of_columns,
+											first->dims_id, first->dims),
+								  dims_text(side, of_columns, id, dims)),
+						of_columns || first->dims_of_columns
+							? errhint("Columns lz and hz, and Z in a geometry, make three.")
+							: errhint("Use ST_Force2D or ST_Force3D.")));
+	}
+	return true;
+}

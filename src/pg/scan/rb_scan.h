@@ -1,0 +1,57 @@
+/*
+ * rb_scan.h
+ *	  What the files of the scan share, grouped under the file that defines it.
+ */
+#ifndef RB_SCAN_H
+#define RB_SCAN_H
+
+#include "pg/base/rb_pg.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "storage/dsm.h"
+#include "utils/tuplestore.h"
+
+#define RB_SCAN_NAME "redblue pairs"
+
+typedef struct rb_scan
+{
+	CustomScanState css; /* must be first */
+	const rb_join *join;
+	FuncExpr *call;
+	List *args;        /* ExprStates of its arguments */
+	Bitmapset *params; /* that these depend on */
+
+	/* the arguments' values, until a parameter changes: a volatile one is computed once, too */
+	MemoryContext values_context;
+	NullableDatum *values; /* NULL: not yet computed */
+
+	MemoryContext context; /* of the run; reset before each */
+	rb_run *run;           /* the last one, NULL before the first */
+	bool reported;         /* redblue_last_run() knows it */
+	bool done;             /* no pairs left in it */
+
+	/* below a Gather: the pairs come from a ring, which the leader's pump fills */
+	rb_share *share;
+	rb_pump *pump;        /* NULL in workers */
+	dsm_segment *segment; /* where the ring lies; leader only */
+
+	bool keep; /* the next run goes into the tuplestore */
+	Tuplestorestate *store;
+	TupleTableSlot *stored;
+
+	rb_block block;      /* of the run, or: */
+	size_t next;         /* in it */
+	int64 red[RB_BLOCK]; /* copied out of the ring or the tuplestore */
+	int64 blue[RB_BLOCK];
+} rb_scan;
+
+/* ---- scan.c ---- */
+
+extern const CustomScanMethods rb_scan_methods;
+
+/* ---- scan_explain.c ---- */
+
+extern void rb_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+#endif /* RB_SCAN_H */

@@ -1,0 +1,482 @@
+/*
+ * scan.c
+ *	  FROM redblue_..._pairs(...): the pairs become rows while the join runs.
+ *
+ * The executor collects the rows of a function in FROM before it hands out the
+ * first.  So for a plain call in FROM the planner is given a scan of our own
+ * instead, which takes the pairs out of the stream as the plan above asks for
+ * them: nothing is stored, and a LIMIT stops the join.  The function itself
+ * remains for every other place: the select list, ROWS FROM of several, WITH
+ * ORDINALITY, and wherever the row as a whole is wanted, which only a scan of a
+ * range table entry can make.
+ *
+ * A scan that is repeated with the same arguments (the inside of a nested loop, a
+ * correlated subquery) must not join anew each time: the first repetition keeps
+ * its pairs in a tuplestore, from which all others are served.  Where the planner
+ * announces repetitions the first scan does.
+ *
+ * Below a Gather the leader joins, and a thread of it fills a ring in shared
+ * memory from which leader and workers take their rows (share.c): so counting,
+ * aggregating and joining above use all cores.  The function stays PARALLEL
+ * RESTRICTED: it never runs in a worker.
+ *
+ * The sides are read when the first row is asked for, on the query's snapshot.
+ */
+#include "pg/scan/rb_scan.h"
+
+#include "access/parallel.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#if !FLOAT8PASSBYVAL
+#error "redblue needs a 64-bit PostgreSQL"
+#endif
+
+/* ---- one run ---- */
+
+/* the join's threads and memory go, what it did is reported */
+static void
+stop_run(rb_scan *scan)
+{
+	if (scan->run == NULL || scan->reported)
+		return;
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
+	rb_run_close(scan->run);
+	rb_last_run_set(scan->run);
+	scan->reported = true;
+}
+
+/* forgets the run */
+static void
+drop_run(rb_scan *scan)
+{
+	stop_run(scan);
+	scan->run = NULL;
+	scan->pump = NULL;
+	scan->done = false;
+	scan->block.n = 0;
+	scan->next = 0;
+	MemoryContextReset(scan->context);
+}
+
+static void
+compute_values(rb_scan *scan)
+{
+	ExprContext *econtext = scan->css.ss.ps.ps_ExprContext;
+	int i = 0;
+	ListCell *lc;
+
+	MemoryContextReset(scan->values_context);
+	scan->values =
+		MemoryContextAlloc(scan->values_context, list_length(scan->args) * sizeof *scan->values);
+	ResetExprContext(econtext);
+	foreach (lc, scan->args)
+	{
+		NullableDatum *to = &scan->values[i];
+		Datum value = ExecEvalExprSwitchContext((ExprState *) lfirst(lc), econtext, &to->isnull);
+		MemoryContext old = MemoryContextSwitchTo(scan->values_context);
+		int16 length;
+		bool by_value;
+
+		get_typlenbyval(exprType(list_nth(scan->call->args, i)), &length, &by_value);
+		to->value = to->isnull ? (Datum) 0 : datumCopy(value, by_value, length);
+		MemoryContextSwitchTo(old);
+		i++;
+	}
+}
+
+static void
+open_run(rb_scan *scan)
+{
+	rb_source source[2];
+	MemoryContext old;
+
+	if (scan->values == NULL)
+		compute_values(scan);
+	old = MemoryContextSwitchTo(scan->context);
+	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
+	rb_join_sources(scan->join, scan->values, source);
+	scan->reported = false;
+	scan->run = rb_run_open(scan->join, source, scan->context);
+	PopActiveSnapshot();
+	MemoryContextSwitchTo(old);
+}
+
+/* the next block of pairs from the stream */
+static bool
+next_block(rb_scan *scan)
+{
+	bool more;
+
+	if (scan->run == NULL)
+		open_run(scan);
+	more = rb_run_next(scan->run, &scan->block);
+	scan->next = 0;
+	if (!more)
+	{
+		stop_run(scan);
+		scan->done = true;
+	}
+	return more;
+}
+
+/* ---- repetitions ---- */
+
+static TupleDesc
+pair_desc(void)
+{
+	TupleDesc desc = CreateTemplateTupleDesc(2);
+
+	TupleDescInitEntry(desc, 1, NULL, INT8OID, -1, 0);
+	TupleDescInitEntry(desc, 2, NULL, INT8OID, -1, 0);
+	return desc;
+}
+
+/* all pairs of a run into the tuplestore */
+static void
+store_run(rb_scan *scan)
+{
+	EState *estate = scan->css.ss.ps.state;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+	bool no_nulls[2] = {false, false};
+	TupleDesc desc;
+
+	if (scan->stored == NULL)
+		scan->stored = MakeSingleTupleTableSlot(pair_desc(), &TTSOpsMinimalTuple);
+	desc = scan->stored->tts_tupleDescriptor;
+	scan->store = tuplestore_begin_heap(false, false, work_mem);
+	MemoryContextSwitchTo(old);
+	while (next_block(scan))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (size_t i = 0; i < scan->block.n; i++)
+		{
+			Datum values[2];
+
+			values[0] = Int64GetDatum(scan->block.red[i]);
+			values[1] = Int64GetDatum(scan->block.blue[i]);
+			tuplestore_putvalues(scan->store, desc, values, no_nulls);
+		}
+	}
+	scan->done = false;
+}
+
+/* n pairs in red and blue are what comes next */
+static bool
+copied_block(rb_scan *scan, size_t n)
+{
+	scan->block = (rb_block){scan->red, scan->blue, n};
+	scan->next = 0;
+	return n > 0;
+}
+
+static bool
+next_stored_block(rb_scan *scan)
+{
+	size_t n = 0;
+
+	while (n < RB_BLOCK && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
+	{
+		slot_getallattrs(scan->stored);
+		scan->red[n] = DatumGetInt64(scan->stored->tts_values[0]);
+		scan->blue[n] = DatumGetInt64(scan->stored->tts_values[1]);
+		n++;
+	}
+	ExecClearTuple(scan->stored);
+	return copied_block(scan, n);
+}
+
+static void
+drop_store(rb_scan *scan)
+{
+	if (scan->store != NULL)
+		tuplestore_end(scan->store);
+	scan->store = NULL;
+}
+
+static bool
+more_pairs(rb_scan *scan)
+{
+	bool more;
+
+	CHECK_FOR_INTERRUPTS();
+	if (scan->done)
+		return false;
+	if (scan->share != NULL)
+	{
+		scan->done = !copied_block(
+			scan, rb_share_take(scan->share, scan->join->function, scan->red, scan->blue));
+		return !scan->done;
+	}
+	if (scan->keep && scan->store == NULL)
+		store_run(scan);
+	more = scan->store != NULL ? next_stored_block(scan) : next_block(scan);
+	scan->done = !more;
+	return more;
+}
+
+/* ---- the node ---- */
+
+static TupleTableSlot *
+next_pair(ScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	if (scan->next == scan->block.n && !more_pairs(scan))
+		return slot;
+	if (slot->tts_tupleDescriptor->natts > 0)
+	{
+		slot->tts_values[0] = Int64GetDatum(scan->block.red[scan->next]);
+		slot->tts_values[1] = Int64GetDatum(scan->block.blue[scan->next]);
+	}
+	scan->next++;
+	return ExecStoreVirtualTuple(slot);
+}
+
+/*
+ * No row of ours is looked at again (add_scan).  But where the rows of other scans are,
+ * older servers ask this instead of next_pair, of a scan in a subquery for one.
+ */
+static bool
+recheck_pair(ScanState *node, TupleTableSlot *slot)
+{
+	slot = next_pair(node);
+	return !TupIsNull(slot);
+}
+
+/* where nothing is to be filtered or computed, what ExecScan does is half of a row's cost */
+static TupleTableSlot *
+exec_scan(CustomScanState *node)
+{
+	PlanState *state = &node->ss.ps;
+
+	if (state->qual == NULL && state->ps_ProjInfo == NULL && state->state->es_epq_active == NULL)
+		return next_pair(&node->ss);
+	return ExecScan(&node->ss, next_pair, recheck_pair);
+}
+
+typedef struct params_walk
+{
+	const List *subplans; /* of the statement */
+	Bitmapset *params;
+} params_walk;
+
+/* the parameters whose change changes an expression */
+static bool
+collect_params(Node *node, void *arg)
+{
+	params_walk *walk = arg;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		walk->params = bms_add_member(walk->params, ((Param *) node)->paramid);
+	/* a subplan is given some by us, of which its arguments speak; others come from further out */
+	if (IsA(node, SubPlan))
+	{
+		const Plan *plan = list_nth(walk->subplans, ((SubPlan *) node)->plan_id - 1);
+
+		walk->params = bms_add_members(walk->params, plan->extParam);
+	}
+	return expression_tree_walker(node, collect_params, arg);
+}
+
+static Bitmapset *
+params_of(List *expressions, const EState *estate)
+{
+	params_walk walk = {estate->es_plannedstmt->subplans, NULL};
+
+	collect_params((Node *) expressions, &walk);
+	return walk.params;
+}
+
+static void
+begin_scan(CustomScanState *node, EState *estate, int eflags)
+{
+	rb_scan *scan = (rb_scan *) node;
+	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+
+	scan->call = linitial_node(FuncExpr, plan->custom_exprs);
+	if (!rb_may_execute(scan->call->funcid))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(scan->call->funcid));
+	InvokeFunctionExecuteHook(scan->call->funcid);
+	scan->join = rb_join_of_function(scan->call->funcid);
+	if (scan->join == NULL)
+		elog(ERROR, "function %u is no join", scan->call->funcid);
+	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
+	scan->params = params_of(scan->call->args, estate);
+	scan->context =
+		AllocSetContextCreate(estate->es_query_cxt, "redblue scan", ALLOCSET_DEFAULT_SIZES);
+	scan->values_context =
+		AllocSetContextCreate(estate->es_query_cxt, "redblue arguments", ALLOCSET_SMALL_SIZES);
+	scan->keep = (eflags & EXEC_FLAG_REWIND) != 0;
+	memset(slot->tts_isnull, 0, (Size) slot->tts_tupleDescriptor->natts * sizeof(bool));
+}
+
+/* ---- below a Gather ---- */
+
+/* before the ring goes away, on whatever way: no thread may write to it */
+static void
+stop_sharing(dsm_segment *segment, Datum arg)
+{
+	rb_scan *scan = (rb_scan *) DatumGetPointer(arg);
+
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
+	scan->share = NULL;
+	scan->segment = NULL;
+	scan->done = true;
+}
+
+static void
+leave_share(rb_scan *scan)
+{
+	if (scan->segment != NULL)
+	{
+		cancel_on_dsm_detach(scan->segment, stop_sharing, PointerGetDatum(scan));
+		stop_sharing(scan->segment, PointerGetDatum(scan));
+	}
+	scan->share = NULL;
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *pcxt)
+{
+	return rb_share_size();
+}
+
+/* the leader starts the join, and the pump that fills the ring */
+static void
+fill_share(rb_scan *scan, rb_share *share)
+{
+	MemoryContext old;
+
+	drop_run(scan);
+	rb_share_init(share);
+	open_run(scan);
+	old = MemoryContextSwitchTo(scan->context);
+	scan->pump = rb_pump_start(scan->run, share);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+initialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	/* no shared memory was to be had, so there will be no workers */
+	if (pcxt->seg == NULL)
+		return;
+	on_dsm_detach(pcxt->seg, stop_sharing, PointerGetDatum(scan));
+	scan->segment = pcxt->seg;
+	scan->share = coordinate;
+	fill_share(scan, coordinate);
+}
+
+static void
+reinitialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	if (pcxt->seg != NULL)
+		fill_share((rb_scan *) node, coordinate);
+}
+
+static void
+initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	((rb_scan *) node)->share = coordinate;
+}
+
+/* the plan is through with us, or with all that it wants: workers need not go on */
+static void
+shutdown_scan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	if (scan->pump != NULL)
+		rb_pump_stop(scan->pump);
+}
+
+/* ---- repeated, ended ---- */
+
+static void
+rescan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+	bool same = !bms_overlap(node->ss.ps.chgParam, scan->params);
+
+	ExecScanReScan(&node->ss);
+	/* the ring is filled anew by reinitialize_shared, before this or after it */
+	if (scan->share != NULL)
+	{
+		scan->done = false;
+		scan->next = 0;
+		scan->block.n = 0;
+		return;
+	}
+	if (scan->store != NULL && same)
+	{
+		tuplestore_rescan(scan->store);
+		scan->done = false;
+		scan->next = 0;
+		scan->block.n = 0;
+		return;
+	}
+	if (same && scan->run != NULL)
+		scan->keep = true;
+	drop_store(scan);
+	drop_run(scan);
+	if (!same)
+		scan->values = NULL;
+}
+
+static void
+end_scan(CustomScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+
+	leave_share(scan);
+	drop_store(scan);
+	if (scan->stored != NULL)
+		ExecDropSingleTupleTableSlot(scan->stored);
+	scan->stored = NULL;
+	if (scan->context != NULL)
+		drop_run(scan);
+}
+
+/* ---- what the executor calls ---- */
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = RB_SCAN_NAME,
+	.BeginCustomScan = begin_scan,
+	.ExecCustomScan = exec_scan,
+	.EndCustomScan = end_scan,
+	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = initialize_shared,
+	.ReInitializeDSMCustomScan = reinitialize_shared,
+	.InitializeWorkerCustomScan = initialize_worker,
+	.ShutdownCustomScan = shutdown_scan,
+	.ExplainCustomScan = rb_scan_explain,
+};
+
+static Node *
+create_state(CustomScan *plan)
+{
+	rb_scan *scan = (rb_scan *) newNode(sizeof(rb_scan), T_CustomScanState);
+
+	scan->css.methods = &exec_methods;
+	return (Node *) scan;
+}
+
+const CustomScanMethods rb_scan_methods = {.CustomName = RB_SCAN_NAME,
+										   .CreateCustomScanState = create_state};

@@ -1,0 +1,190 @@
+/*
+ * scan_path.c
+ *	  When the planner sees one of our functions in FROM, it is given our scan instead.
+ *
+ * No preloading: before the planner builds the paths of a function it asks its
+ * support function for the number of rows, which lives in this library and so
+ * loads it; the hook is there in time for that very query.
+ */
+#include "pg/scan/rb_scan.h"
+
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+
+/* what a pair takes in a table; so many bytes deserve as many workers as a table of that size */
+#define RB_PAIR_BYTES 40
+
+static set_rel_pathlist_hook_type previous_hook;
+
+static Plan *plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist,
+					   List *clauses, List *children);
+
+static const CustomPathMethods path_methods = {.CustomName = RB_SCAN_NAME,
+											   .PlanCustomPath = plan_scan};
+
+/* what of the relation is wanted, by expressions above it and by clauses; as pull_varattnos has it */
+static Bitmapset *
+wanted_columns(RelOptInfo *rel, List *clauses)
+{
+	Bitmapset *columns = NULL;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &columns);
+	pull_varattnos((Node *) clauses, rel->relid, &columns);
+	return columns;
+}
+
+/* is the row as a whole, or anything else that is no column, wanted of the relation? */
+static bool
+wants_whole_row(RelOptInfo *rel)
+{
+	List *clauses = extract_actual_clauses(rel->baserestrictinfo, false);
+	int column = bms_next_member(wanted_columns(rel, clauses), -1);
+
+	return column >= 0 && column + FirstLowInvalidHeapAttributeNumber <= 0;
+}
+
+/* the only function of the relation, if it is one of ours and can be scanned */
+static FuncExpr *
+call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	RangeTblFunction *function;
+
+	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
+		return NULL;
+	function = linitial_node(RangeTblFunction, rte->functions);
+	if (function->funcexpr == NULL || !IsA(function->funcexpr, FuncExpr) ||
+		function->funccolcount != 2)
+		return NULL;
+	if (rb_join_of_function(((FuncExpr *) function->funcexpr)->funcid) == NULL ||
+		wants_whole_row(rel))
+		return NULL;
+	return (FuncExpr *) function->funcexpr;
+}
+
+/*
+ * Nothing but the function itself, which the leader runs, keeps workers away.  A child of
+ * an appended relation is parallel where its parent is, which PostgreSQL has decided by
+ * the function's label.
+ */
+static bool
+can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
+{
+	return root->glob->parallelModeOK && max_parallel_workers_per_gather > 0 &&
+		   rel->reloptkind == RELOPT_BASEREL && bms_is_empty(rel->lateral_relids) &&
+		   is_parallel_safe(root, (Node *) rel->baserestrictinfo) &&
+		   is_parallel_safe(root, (Node *) rel->reltarget->exprs) &&
+		   rb_sides_are_tables(rb_join_of_function(call->funcid), call->args, false);
+}
+
+/* the leader joins, all take rows: as many workers as for a table of that size */
+static void
+add_shared_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial, FuncExpr *call)
+{
+	int workers;
+	double share;
+	CustomPath *path;
+
+	if (!can_share(root, rel, call))
+		return;
+	workers = compute_parallel_worker(rel, serial->path.rows * RB_PAIR_BYTES / BLCKSZ, -1,
+									  max_parallel_workers_per_gather);
+	if (workers <= 0)
+		return;
+	share = 1.0 / (workers + 1);
+	path = makeNode(CustomPath);
+	*path = *serial;
+	path->path.parallel_aware = true;
+	path->path.parallel_safe = true;
+	path->path.parallel_workers = workers;
+	path->path.rows = clamp_row_est(serial->path.rows * share);
+	path->path.total_cost =
+		serial->path.startup_cost + (serial->path.total_cost - serial->path.startup_cost) * share;
+	rel->consider_parallel = true;
+	add_partial_path(rel, &path->path);
+}
+
+/* our path takes the place of the stock one, at its cost: it does the same work */
+static void
+add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	FuncExpr *call;
+	ListCell *lc;
+
+	if (previous_hook != NULL)
+		previous_hook(root, rel, rti, rte);
+	/*
+	 * Where a row that somebody else has changed may be looked at again (UPDATE, DELETE,
+	 * MERGE, FOR UPDATE), the stock scan knows how to take part in that: ours is none of
+	 * a range table entry, to which the rows that are looked at belong.
+	 */
+	if (!rb_setting_custom_scan || root->rowMarks != NIL)
+		return;
+	call = call_of_relation(rel, rte);
+	if (call == NULL)
+		return;
+	foreach (lc, rel->pathlist)
+	{
+		Path *stock = lfirst(lc);
+		CustomPath *path;
+
+		if (stock->pathtype != T_FunctionScan)
+			continue;
+		path = makeNode(CustomPath);
+		path->path = *stock;
+		path->path.type = T_CustomPath;
+		path->path.pathtype = T_CustomScan;
+		path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+		path->custom_private = list_make1(call);
+		path->methods = &path_methods;
+		lfirst(lc) = path;
+		add_shared_scan(root, rel, path, call);
+		break;
+	}
+}
+
+static List *
+pair_targets(Index relid)
+{
+	List *targets = NIL;
+
+	for (AttrNumber column = 1; column <= 2; column++)
+		targets = lappend(
+			targets, makeTargetEntry((Expr *) makeVar(relid, column, INT8OID, -1, InvalidOid, 0),
+									 column, NULL, false));
+	return targets;
+}
+
+/*
+ * The call goes along as an expression, so that parameters are put into its
+ * arguments and the plan depends on the function and on the tables it names.
+ */
+static Plan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
+		  List *children)
+{
+	CustomScan *plan = makeNode(CustomScan);
+
+	plan->scan.plan.targetlist = tlist;
+	plan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	plan->scan.scanrelid = 0;
+	plan->flags = best->flags;
+	plan->custom_exprs = list_make1(copyObject(linitial(best->custom_private)));
+	/* where no column is wanted (count) rows without columns spare a projection */
+	plan->custom_scan_tlist =
+		wanted_columns(rel, plan->scan.plan.qual) == NULL ? NIL : pair_targets(rel->relid);
+	plan->methods = &rb_scan_methods;
+	return &plan->scan.plan;
+}
+
+void
+rb_scan_install(void)
+{
+	RegisterCustomScanMethods(&rb_scan_methods);
+	previous_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = add_scan;
+}

@@ -1,0 +1,200 @@
+/*
+ * share.c
+ *	  Pairs for parallel workers: a ring in shared memory that one thread fills.
+ *
+ *	   leader's process                 shared memory             leader, workers
+ *	   rb_stream -> pump thread -> [full][full][free]... -> rb_share_take
+ *
+ * Workers never join; they take blocks of ids.  The pump is a thread of the
+ * leader and no part of its plan, because the leader may be busy elsewhere, or
+ * wait for the very workers that wait for pairs.
+ *
+ * One producer, many consumers, no lock: a process may be killed at any point.
+ * Block number i lies in slot i % SLOTS.  A consumer claims the next number and
+ * waits until its slot holds that block; the producer waits until the slot of
+ * block i - SLOTS is free again.  slot.block says both: i + 1 once block i is
+ * there, 0 when it has been copied out.  Waiting is sleeping for a fifth of a
+ * millisecond, between looks for interrupts.
+ *
+ * The last block is followed by the status of the join.  Every participant that
+ * comes to the end looks at it, so a join that failed is never taken for one
+ * that found no more.
+ */
+#include "pg/base/rb_pg.h"
+#include "core/base/rb_parallel.h"
+
+#include <time.h>
+
+#define RB_SLOTS 64
+#define RB_WAIT_US 200
+#define RB_PUMP_STACK ((size_t) 256 << 10)
+#define RB_NOT_ENDED UINT64_MAX
+
+typedef struct rb_slot
+{
+	uint64 block;
+	uint32 n;
+	int64 red[RB_BLOCK];
+	int64 blue[RB_BLOCK];
+} rb_slot;
+
+struct rb_share
+{
+	uint64 claimed; /* blocks that a consumer has or waits for */
+	uint64 end;     /* number of blocks, once it is known */
+	rb_error error; /* of the join, valid with end */
+	rb_slot slots[RB_SLOTS];
+};
+
+struct rb_pump
+{
+	rb_run *run;
+	rb_share *share;
+	pthread_t thread;
+	bool started;
+	int stop;
+	MemoryContextCallback at_end;
+};
+
+Size
+rb_share_size(void)
+{
+	return sizeof(rb_share);
+}
+
+void
+rb_share_init(rb_share *share)
+{
+	memset(share, 0, sizeof *share);
+	share->end = RB_NOT_ENDED;
+}
+
+/* ---- producer: no function of PostgreSQL from here ... ---- */
+
+static void
+nap(void)
+{
+	struct timespec t = {0, RB_WAIT_US * 1000};
+
+	nanosleep(&t, NULL);
+}
+
+static bool
+stopped(const rb_pump *pump)
+{
+	return rb_acquire(&pump->stop) != 0;
+}
+
+/* a block of the stream into the ring; false when it was told to stop */
+static bool
+put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
+{
+	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
+
+	while (rb_acquire(&slot->block) != 0)
+	{
+		if (stopped(pump))
+			return false;
+		nap();
+	}
+	slot->n = (uint32) block->n;
+	memcpy(slot->red, block->red, block->n * sizeof *block->red);
+	memcpy(slot->blue, block->blue, block->n * sizeof *block->blue);
+	(*blocks)++;
+	rb_release(&slot->block, *blocks);
+	return true;
+}
+
+static void *
+pump_thread(void *arg)
+{
+	rb_pump *pump = arg;
+	rb_share *share = pump->share;
+	uint64 blocks = 0;
+	rb_status status = RB_OK;
+	rb_block block;
+
+	while (status == RB_OK && !stopped(pump))
+	{
+		status = rb_stream_next(pump->run->stream, 20, &block);
+		if (status == RB_OK && block.n > 0 && !put_block(pump, &block, &blocks))
+			break;
+	}
+	if (status == RB_OK)
+		status = RB_STOPPED;
+	if (status != RB_END)
+		share->error = pump->run->ctx.error;
+	share->error.status = status;
+	rb_release(&share->end, blocks);
+	return NULL;
+}
+
+/* ---- ... to here ---- */
+
+static void
+stop_at_end(void *pump)
+{
+	rb_pump_stop(pump);
+}
+
+/* The pump lives in the current memory context, that of the run; the share must outlive it. */
+rb_pump *
+rb_pump_start(rb_run *run, rb_share *share)
+{
+	rb_pump *pump = palloc0(sizeof *pump);
+
+	pump->run = run;
+	pump->share = share;
+	if (rb_thread_start(&pump->thread, RB_PUMP_STACK, pump_thread, pump) != 0)
+	{
+		rb_error error = {RB_NO_THREAD, 0, 0, ""};
+
+		rb_raise(run->join->function, RB_NO_THREAD, &error);
+	}
+	pump->started = true;
+	/* called before that of the run, which was there first */
+	pump->at_end.func = stop_at_end;
+	pump->at_end.arg = pump;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pump->at_end);
+	return pump;
+}
+
+/* after this nobody gets more pairs, and the thread touches neither run nor share */
+void
+rb_pump_stop(rb_pump *pump)
+{
+	if (!pump->started)
+		return;
+	rb_release(&pump->stop, 1);
+	pthread_join(pump->thread, NULL);
+	pump->started = false;
+}
+
+/* ---- consumers ---- */
+
+/* the next block, 0 at the end; raises what made the join fail */
+size_t
+rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue)
+{
+	uint64 block = rb_add(&share->claimed, 1);
+	rb_slot *slot = &share->slots[block % RB_SLOTS];
+	size_t n;
+
+	while (rb_acquire(&slot->block) != block + 1)
+	{
+		if (rb_acquire(&share->end) <= block)
+		{
+			/* stopped: by the leader, which wants no more */
+			if (share->error.status != RB_END && share->error.status != RB_STOPPED)
+				rb_raise(function, share->error.status, &share->error);
+			return 0;
+		}
+		CHECK_FOR_INTERRUPTS();
+		nap();
+	}
+	n = slot->n;
+	memcpy(red, slot->red, n * sizeof *red);
+	memcpy(blue, slot->blue, n * sizeof *blue);
+	rb_release(&slot->block, 0);
+	return n;
+}
