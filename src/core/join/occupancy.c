@@ -10,6 +10,7 @@
 #define BITMAP_CELLS RB_SIZE((double) (1 << 21), 4000.0)
 #define BITMAP_COST 0.05 /* of marking one cell for an object, in box tests */
 
+/* the cells that one box reaches into */
 static inline rb_range
 range_of(const rb_grid *grid, const double lo[3], const double hi[3])
 {

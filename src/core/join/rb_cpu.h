@@ -13,8 +13,8 @@
 #define RB_CPU_H
 
 #include "core/base/rb_atomic.h"
-#include "core/join/rb_join.h"
 #include "core/base/rb_parallel.h"
+#include "core/join/rb_join.h"
 #include "core/join/rb_occupancy.h"
 
 #define RB_GRAIN RB_SIZE(16384, 24) /* objects of a list that a thread takes at once */
@@ -89,7 +89,7 @@ extern void rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list li
 /* box of all objects of a set */
 extern void rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3]);
 
-/* boxes of some objects of a list, or of all where it has no entries; returns how many */
+/* boxes of some objects of the list, or of the whole set where entries are NULL; how many */
 extern uint32_t rb_sample_boxes(const rb_set *o, rb_list list, double lo[RB_SAMPLE][3],
 								double hi[RB_SAMPLE][3]);
 
@@ -123,11 +123,11 @@ typedef struct rb_cells
 	rb_grid grid; /* of equal cells; only n where they are not */
 	bool quantiles;
 	uint64_t cells;
-	uint64_t *start[2]; /* of red and blue, cells + 1; the same array in a self join */
-	uint32_t shares;    /* into which a pass cuts a list, one for a thread */
-	uint32_t *count[2]; /* of each share, cells; then write cursors */
-	uint32_t *place[2]; /* of each object of a list */
-	uint32_t *entry[2];
+	uint64_t *start[2];     /* of red and blue, cells + 1; the same array in a self join */
+	uint32_t shares;        /* into which a pass cuts a list, one for a thread */
+	uint32_t *count[2];     /* of each share, cells; then write cursors */
+	uint32_t *place[2];     /* where each object of a list goes, packed */
+	uint32_t *entry[2];     /* of the objects, cell after cell */
 	double cut[3][RB_CUTS]; /* with quantiles: cell i ends before cut[i] */
 } rb_cells;
 
