@@ -82,3 +82,14 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 	}
 	pg_unreachable();
 }
+
+rb_memory *
+rb_memory_open(const char *function, uint64 limit)
+{
+	rb_memory *memory = rb_memory_create(limit);
+	rb_error error = {RB_OUT_OF_MEMORY, 1024, limit, ""};
+
+	if (memory == NULL)
+		rb_raise(function, RB_OUT_OF_MEMORY, &error);
+	return memory;
+}

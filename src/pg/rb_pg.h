@@ -339,9 +339,6 @@ extern void rb_run_close(rb_run *run);
 /* when the library is loaded: what is to happen at the end of each transaction */
 extern void rb_run_install(void);
 
-/* rb_memory_create, or the memory error */
-extern rb_memory *rb_memory_open(const char *function, uint64 limit);
-
 /* ids are fetched in blocks, so that their cache misses overlap */
 #define RB_BLOCK 512
 
@@ -389,5 +386,8 @@ extern Datum redblue_support(PG_FUNCTION_ARGS);
 /* ---- error.c: the one place where a status becomes an ERROR ---- */
 
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
+
+/* rb_memory_create, or the memory error */
+extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
 #endif /* RB_PG_H */

@@ -191,17 +191,6 @@ read_sides(rb_run *run, const rb_source *source)
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_clock_ms() - start;
 }
 
-rb_memory *
-rb_memory_open(const char *function, uint64 limit)
-{
-	rb_memory *memory = rb_memory_create(limit);
-	rb_error error = {RB_OUT_OF_MEMORY, 1024, limit, ""};
-
-	if (memory == NULL)
-		rb_raise(function, RB_OUT_OF_MEMORY, &error);
-	return memory;
-}
-
 rb_run *
 rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 {
