@@ -115,6 +115,12 @@ for my $name (@order)
 is($session->ask("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= 100', 'SELECT * FROM same WHERE id <= 100')"),
 	10000, 'and answers');
 
+# interrupts that end nothing, in the middle of a long value: it is read to its end
+is($session->ask("SET client_connection_check_interval = '2ms';\n"
+	  . "SELECT count(*) FROM redblue_triangle_pairs_query('TABLE huge', 'SELECT * FROM same WHERE id < 0');\n"
+	  . "SELECT count FROM redblue_last_run() WHERE stage = 'read';\nRESET client_connection_check_interval"),
+	"0\n1", 'a long value is read in spite of interrupts');
+
 # 200 timeouts in one session: what it holds stays what it was
 sub timeouts
 {

@@ -343,7 +343,6 @@ extern void rb_run_close(rb_run *run);
 /* when the library is loaded: what is to happen at the end of each transaction */
 extern void rb_run_install(void);
 
-
 /* ---- share.c: pairs for parallel workers ---- */
 
 typedef struct rb_share rb_share;
@@ -383,9 +382,9 @@ extern Datum redblue_support(PG_FUNCTION_ARGS);
 
 /* ---- error.c: the one place where a status becomes an ERROR ---- */
 
+pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
+
 /* rb_memory_create, or the memory error */
 extern rb_memory *rb_memory_open(const char *function, uint64 limit);
-
-pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
 
 #endif /* RB_PG_H */

@@ -70,7 +70,6 @@ extern bool rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int6
 
 /* ---- row_values.c ---- */
 
-extern bool rb_receive_id(const rb_receiver *r, struct TupleTableSlot *slot, int64 *id);
 extern bool rb_receive_coordinates(rb_receiver *r, struct TupleTableSlot *slot, int64 id);
 
 /* ---- row_geometry.c ---- */

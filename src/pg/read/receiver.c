@@ -15,6 +15,7 @@
  */
 #include "pg/read/rb_receiver.h"
 
+#include "catalog/pg_type.h"
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
 
@@ -53,6 +54,22 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
 }
 
+static inline int64
+read_id(const rb_receiver *r, TupleTableSlot *slot)
+{
+	Datum value = slot->tts_values[r->columns.id.attno - 1];
+
+	switch (r->columns.id.type)
+	{
+		case INT8OID:
+			return DatumGetInt64(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt16(value);
+	}
+}
+
 /* what else than numbers makes the object; a null is an object without parts */
 static bool
 receive_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
@@ -74,7 +91,9 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	int64 id;
 
 	CHECK_FOR_INTERRUPTS();
-	if (slot->tts_ops == &TTSOpsBufferHeapTuple && ((HeapTupleTableSlot *) slot)->tuple != NULL)
+	/* the tuple as it lies in the buffer, unless such tuples are known not to be read raw */
+	if (slot->tts_ops == &TTSOpsBufferHeapTuple && ((HeapTupleTableSlot *) slot)->tuple != NULL &&
+		(r->raw || slot->tts_tupleDescriptor != r->raw_desc))
 	{
 		rb_received received =
 			rb_receive_tuple(self, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple);
@@ -83,8 +102,10 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 			return received == RB_ROW_TAKEN;
 	}
 	slot_getsomeattrs(slot, r->columns.last);
-	return rb_receive_id(r, slot, &id) &&
-		   (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
+	if (slot->tts_isnull[r->columns.id.attno - 1])
+		return rb_refuse_null_id(r);
+	id = read_id(r, slot);
+	return (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
 									   : receive_value(r, slot, id)) &&
 		   rb_end_row(r, id);
 }

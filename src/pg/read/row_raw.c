@@ -59,6 +59,7 @@ rb_received
 rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple)
 {
 	rb_receiver *r = (rb_receiver *) self;
+	int width = r->columns.width;
 	const char *data;
 	double *to;
 	int64 id;
@@ -95,10 +96,10 @@ rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple)
 	to = rb_next_part(r);
 	if (to == NULL)
 		return RB_ROW_REFUSED;
-	if (r->together && r->columns.width == 9)
+	if (r->together && width == 9)
 		memcpy(to, data + r->raw_coord[0], 9 * sizeof(double));
 	else
-		for (int i = 0; i < r->columns.width; i++)
+		for (int i = 0; i < width; i++)
 			memcpy(&to[i], data + r->raw_coord[i], sizeof(double));
 	if (!rb_check_coordinates(r, to, id))
 		return RB_ROW_REFUSED;

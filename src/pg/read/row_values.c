@@ -1,6 +1,8 @@
 /*
  * row_values.c
- *	  A row of numbers, and the id of any row, from a slot.
+ *	  A row of numbers in columns, from a slot.
+ *
+ * They need not be float8: what PostgreSQL casts to it counts as it would there.
  */
 #include "pg/read/rb_receiver.h"
 
@@ -8,27 +10,6 @@
 #include "executor/tuptable.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-
-bool
-rb_receive_id(const rb_receiver *r, TupleTableSlot *slot, int64 *id)
-{
-	int i = r->columns.id.attno - 1;
-
-	if (slot->tts_isnull[i])
-		return rb_refuse_null_id(r);
-	switch (r->columns.id.type)
-	{
-		case INT8OID:
-			*id = DatumGetInt64(slot->tts_values[i]);
-			break;
-		case INT4OID:
-			*id = DatumGetInt32(slot->tts_values[i]);
-			break;
-		default:
-			*id = DatumGetInt16(slot->tts_values[i]);
-	}
-	return true;
-}
 
 /* PostgreSQL's own cast to float8 */
 static inline double
@@ -54,22 +35,24 @@ to_float8(Datum value, Oid type)
 bool
 rb_receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 {
+	const rb_column *columns = r->columns.coord;
+	int width = r->columns.width;
 	double *to = rb_next_part(r);
 	MemoryContext old;
 
 	if (to == NULL)
 		return false;
 	old = MemoryContextSwitchTo(r->row_context);
-	for (int i = 0; i < r->columns.width; i++)
+	for (int i = 0; i < width; i++)
 	{
-		rb_column column = r->columns.coord[i];
+		int j = columns[i].attno - 1;
 
-		if (slot->tts_isnull[column.attno - 1])
+		if (slot->tts_isnull[j])
 		{
 			MemoryContextSwitchTo(old);
-			return rb_refuse_null_coordinate(r, column, id);
+			return rb_refuse_null_coordinate(r, columns[i], id);
 		}
-		to[i] = to_float8(slot->tts_values[column.attno - 1], column.type);
+		to[i] = to_float8(slot->tts_values[j], columns[i].type);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
