@@ -36,7 +36,7 @@ static_assert(RB_TILE_F <= RB_RECORD_SIDE && RB_TILE_F <= ROWS * THREADS && RB_T
 
 typedef struct rb_box_tiles
 {
-	float4 lo[2][RB_TILE_F];         /* w is nothing */
+	float4 lo[2][RB_TILE_F];         /* w is not used */
 	float4 hi[2][RB_TILE_F];         /* in w the entry */
 	uint32_t elsewhere[2][WORDS][3]; /* take.cuh */
 	uint32_t bits[RB_TILE_F][WORDS]; /* by red: which blue it meets */

@@ -105,15 +105,11 @@ slot_of(int device)
 	return device >= 0 && device < DEVICES ? &slots[device] : NULL;
 }
 
+/* without the lock: a fork may have left it held for good */
 static bool
 is_of_this_process(void)
 {
-	bool mine;
-
-	pthread_mutex_lock(&driver_lock);
-	mine = driver_process == getpid();
-	pthread_mutex_unlock(&driver_lock);
-	return mine;
+	return rb_get(&driver_process) == getpid();
 }
 
 static bool
@@ -151,7 +147,7 @@ driver_ask(char *text, size_t size)
 		snprintf(text, size, "the CUDA driver lacks functions for contexts");
 		return RB_NO_DEVICE;
 	}
-	driver_process = getpid();
+	rb_set(&driver_process, getpid());
 	return RB_OK;
 }
 

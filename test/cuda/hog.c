@@ -1,6 +1,6 @@
 /*
  * hog.c
- *	  Somebody else on the card: takes its memory but for some megabytes, says so, and
+ *	  Somebody else on the device: takes its memory but for some megabytes, says so, and
  *	  holds it until its input ends.
  *
  *	  hog MEGABYTES_LEFT
