@@ -243,7 +243,7 @@ $(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 
 FORMATTED = $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/bench/*.cpp))
 
-.PHONY: format format-check rooms circles
+.PHONY: format format-check layers circles
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
 format-check:
@@ -251,14 +251,16 @@ format-check:
 
 # One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.  What differs from major to
 # major of PostgreSQL stands in one file.
-rooms:
+layers:
 	@if grep -rnE 'include.*(postgres|fmgr)\.h' $(wildcard src/core cuda test/core test/fuzz); then \
-		echo "rooms: PostgreSQL is known below src/pg only"; exit 1; fi
+		echo "layers: PostgreSQL is known below src/pg only"; exit 1; fi
 	@if grep -rnE 'cuda_runtime|cudaMalloc' $(wildcard src test/core test/fuzz); then \
-		echo "rooms: CUDA is known below cuda only"; exit 1; fi
+		echo "layers: CUDA is known below cuda only"; exit 1; fi
 	@if grep -rn PG_VERSION_NUM src --include='*.[ch]' | grep -v '^src/pg/base/rb_compat.h:'; then \
-		echo "rooms: majors of PostgreSQL are known in src/pg/base/rb_compat.h only"; exit 1; fi
-	@echo "rooms: in order"
+		echo "layers: majors of PostgreSQL are known in src/pg/base/rb_compat.h only"; exit 1; fi
+	@for f in $(notdir $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh)); do \
+		grep -qw -- "$$f" CONTRIBUTING.md || { echo "layers: $$f is not on the map of CONTRIBUTING.md"; exit 1; }; done
+	@echo "layers: in order"
 
 # Nobody needs somebody who needs him, among files and among folders.
 circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))

@@ -1,6 +1,6 @@
 /*
  * rb_cuda.cuh
- *	  What the files of this room share.  Grouped under the file that defines it.
+ *	  What the files of this layer share.  Grouped under the file that defines it.
  *
  * A join on the device (device.cu, backend.cu), from coordinates to pairs:
  *
@@ -17,7 +17,7 @@
  * Cells with too much in them become nodes of the next level and get grids of
  * their own, all in one go, until nothing is crowded or nothing is gained.
  *
- * Nothing here is known to PostgreSQL, and no function of this room throws,
+ * Nothing here is known to PostgreSQL, and no function of this layer throws,
  * exits or prints.  Every call of the runtime is checked (RB_CUDA).
  */
 #ifndef RB_CUDA_CUH

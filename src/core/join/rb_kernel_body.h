@@ -143,7 +143,7 @@ static void
 load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, uint32_t n,
 	 double (*lo)[4], double (*hi)[4])
 {
-	const int dims = rb_kind_dims(kind), points = rb_kind_width(kind) / dims;
+	const int dims = rb_kind_dims(kind), points = rb_kind_points(kind);
 
 	switch (SHAPE(points, dims))
 	{

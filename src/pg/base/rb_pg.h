@@ -1,6 +1,6 @@
 /*
  * rb_pg.h
- *	  What the files of this room share, grouped under the file that defines it.
+ *	  What the files of this layer share, grouped under the file that defines it.
  *
  *		arguments -> source -> SELECT -> receiver -> builder -> set     (reading, run.c opens it)
  *		sets -> rb_stream -> blocks of ids -> rows                      (joining, run.c drives it)
