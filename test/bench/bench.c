@@ -95,6 +95,16 @@ pair_list_grow(pair_list *list, size_t more)
 		die("out of memory", "");
 }
 
+/* a block of row numbers, for the sets here have no other ids */
+static void
+add_pairs(rb_pair *restrict to, const rb_block *block)
+{
+	const int64_t *red = block->red, *blue = block->blue;
+
+	for (size_t i = 0; i < block->n; i++)
+		to[i] = (rb_pair){(uint32_t) red[i], (uint32_t) blue[i]};
+}
+
 /* ---- one run of ours ---- */
 
 /* joins once; pairs go to out, or are only counted where out is NULL */
@@ -127,8 +137,8 @@ join_ours(const options *o, const rb_set *red, const rb_set *blue, pair_list *ou
 			continue;
 		if (out->n + block.n > out->room)
 			pair_list_grow(out, block.n);
-		for (size_t i = 0; i < block.n; i++)
-			out->pairs[out->n++] = (rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]};
+		add_pairs(out->pairs + out->n, &block);
+		out->n += block.n;
 	}
 	rb_stream_close(stream);
 	run->wall = wall_now() - wall;
