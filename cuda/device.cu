@@ -109,7 +109,7 @@ slot_of(int device)
 static bool
 is_of_this_process(void)
 {
-	return rb_get(&driver_process) == getpid();
+	return rb_load(&driver_process) == getpid();
 }
 
 static bool
@@ -147,7 +147,7 @@ driver_ask(char *text, size_t size)
 		snprintf(text, size, "the CUDA driver lacks functions for contexts");
 		return RB_NO_DEVICE;
 	}
-	rb_set(&driver_process, getpid());
+	rb_store(&driver_process, getpid());
 	return RB_OK;
 }
 
