@@ -185,11 +185,8 @@ touch(const rb_cells_args *args, uint32_t r, uint32_t b, uint32_t axes)
 	for (int a = 0; a < 3; a++)
 		if (axes >> a & 1)
 		{
-			double plo, phi, qlo, qhi;
-
-			rb_points_span(p, 3, 3, a, &plo, &phi);
-			rb_points_span(q, 3, 3, a, &qlo, &qhi);
-			if (plo > qhi || qlo > phi)
+			if (rb_points_least(p, 3, 3, a) > rb_points_largest(q, 3, 3, a) ||
+				rb_points_least(q, 3, 3, a) > rb_points_largest(p, 3, 3, a))
 				return false;
 		}
 	return true;

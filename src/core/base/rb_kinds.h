@@ -34,6 +34,16 @@ enum
 };
 #undef RB_KIND_ONE
 
+/* a kind of another shape needs its loops in rb_kind_box (rb_box.h) and load (rb_kernel_body.h) */
+#define RB_KIND_SHAPE(kind, points, dims)                                                       \
+	kind##_HAS_LOOPS = 1 / (((points) == 3 && (dims) == 3) || ((points) == 2 && (dims) == 3) || \
+							((points) == 2 && (dims) == 2)),
+enum
+{
+	RB_KIND_LIST(RB_KIND_SHAPE)
+};
+#undef RB_KIND_SHAPE
+
 typedef enum rb_predicate
 {
 	RB_MEET /* do the two, closed, share a point? */
@@ -59,8 +69,9 @@ rb_kind_points(rb_kind kind)
 	switch (kind)
 	{
 		RB_KIND_LIST(RB_KIND_CASE)
+		default:
+			__builtin_unreachable();
 	}
-	return 0;
 }
 #undef RB_KIND_CASE
 
@@ -73,8 +84,9 @@ rb_kind_dims(rb_kind kind)
 	switch (kind)
 	{
 		RB_KIND_LIST(RB_KIND_CASE)
+		default:
+			__builtin_unreachable();
 	}
-	return 0;
 }
 #undef RB_KIND_CASE
 
@@ -85,23 +97,14 @@ rb_kind_width(rb_kind kind)
 	return rb_kind_points(kind) * rb_kind_dims(kind);
 }
 
-#define RB_LEAF_KEY(predicate, red, blue) \
-	(((int) (predicate) *RB_KINDS + (int) (red)) * RB_KINDS + (int) (blue))
-
-#define RB_LEAF_CASE(predicate, red, blue, leaf) case RB_LEAF_KEY(predicate, red, blue):
+#define RB_LEAF_SERVES(p, r, b, leaf) || (predicate == (p) && red == (r) && blue == (b))
 /* has that predicate an answer for these kinds? */
 RB_HD bool
 rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
-	switch (RB_LEAF_KEY(predicate, red, blue))
-	{
-		RB_LEAF_LIST(RB_LEAF_CASE)
-		return true;
-		default:
-			return false;
-	}
+	return false RB_LEAF_LIST(RB_LEAF_SERVES);
 }
-#undef RB_LEAF_CASE
+#undef RB_LEAF_SERVES
 
 /* are overlapping boxes the answer already? */
 RB_HD bool

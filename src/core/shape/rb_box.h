@@ -8,18 +8,25 @@
 #include "core/base/rb_hd.h"
 #include "core/base/redblue.h"
 
-/* what n points of dims coordinates span on an axis */
-RB_HD void
-rb_points_span(const double *p, int n, int dims, int axis, double *lo, double *hi)
+/* the least and the largest coordinate of n points of dims coordinates on an axis */
+RB_HD double
+rb_points_least(const double *p, int n, int dims, int axis)
 {
-	*lo = *hi = p[axis];
-	for (int i = 1; i < n; i++)
-	{
-		double x = p[i * dims + axis];
+	double least = p[axis];
 
-		*lo = x < *lo ? x : *lo;
-		*hi = x > *hi ? x : *hi;
-	}
+	for (int i = 1; i < n; i++)
+		least = p[i * dims + axis] < least ? p[i * dims + axis] : least;
+	return least;
+}
+
+RB_HD double
+rb_points_largest(const double *p, int n, int dims, int axis)
+{
+	double largest = p[axis];
+
+	for (int i = 1; i < n; i++)
+		largest = p[i * dims + axis] > largest ? p[i * dims + axis] : largest;
+	return largest;
 }
 
 /* their closed box; a missing axis is [0, 0] */
@@ -28,26 +35,33 @@ rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 {
 	lo[2] = hi[2] = 0;
 	for (int a = 0; a < dims; a++)
-		rb_points_span(p, n, dims, a, &lo[a], &hi[a]);
+		lo[a] = hi[a] = p[a];
+	for (int i = 1; i < n; i++)
+		for (int a = 0; a < dims; a++)
+		{
+			double x = p[i * dims + a];
+
+			lo[a] = x < lo[a] ? x : lo[a];
+			hi[a] = x > hi[a] ? x : hi[a];
+		}
 }
 
-/* closed box of object i of that kind; a case each, so that all loops have fixed lengths */
-#define RB_KIND_CASE(kind, points, dims)                                            \
-	case kind:                                                                      \
-		rb_points_box(coords + (size_t) i * (points * dims), points, dims, lo, hi); \
-		break;
+/*
+ * Closed box of object i of that kind.  Loops of fixed lengths for each shape that there
+ * is; and ifs, for from a switch over kinds nvcc makes code that spills registers.
+ */
 RB_HD void
 rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double hi[3])
 {
-	switch (kind)
-	{
-		RB_KIND_LIST(RB_KIND_CASE)
-		default:
-			__builtin_unreachable();
-	}
-}
+	const int points = rb_kind_points(kind), dims = rb_kind_dims(kind);
 
-#undef RB_KIND_CASE
+	if (points == 3)
+		rb_points_box(coords + (size_t) i * 9, 3, 3, lo, hi);
+	else if (dims == 3)
+		rb_points_box(coords + (size_t) i * 6, 2, 3, lo, hi);
+	else
+		rb_points_box(coords + (size_t) i * 4, 2, 2, lo, hi);
+}
 
 /* closed boxes overlap?  false for an empty one */
 RB_HD bool

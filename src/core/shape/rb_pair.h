@@ -47,20 +47,17 @@ rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 	return 1;
 }
 
-#define RB_LEAF_CASE(predicate, red_kind, blue_kind, leaf) \
-	case RB_LEAF_KEY(predicate, red_kind, blue_kind):      \
+/* one after the other: from a switch nvcc makes slower code */
+#define RB_LEAF_TRY(p, r, b, leaf)                               \
+	if (predicate == (p) && red_kind == (r) && blue_kind == (b)) \
 		return leaf(env, red, blue);
 RB_HD int
 rb_pair_decide(rb_exact_env *env, rb_predicate predicate, rb_kind red_kind, rb_kind blue_kind,
 			   const double *red, const double *blue)
 {
-	switch (RB_LEAF_KEY(predicate, red_kind, blue_kind))
-	{
-		RB_LEAF_LIST(RB_LEAF_CASE)
-		default:
-			return RB_UNSURE; /* no such join is ever opened */
-	}
+	RB_LEAF_LIST(RB_LEAF_TRY)
+	return RB_UNSURE; /* no such join is ever opened */
 }
-#undef RB_LEAF_CASE
+#undef RB_LEAF_TRY
 
 #endif /* RB_PAIR_H */
