@@ -230,16 +230,6 @@ budget_give(rb_memory *memory, uint64_t bytes)
 }
 
 rb_status
-rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error)
-{
-	rb_status status = budget_take(memory, bytes, error);
-
-	if (status == RB_OK)
-		budget_give(memory, bytes);
-	return status;
-}
-
-rb_status
 rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error)
 {
 	return budget_take(memory, bytes, error);

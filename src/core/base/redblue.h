@@ -83,9 +83,6 @@ extern uint64_t rb_memory_used(const rb_memory *memory);
 extern uint64_t rb_memory_peak(const rb_memory *memory);
 extern uint64_t rb_memory_limit(const rb_memory *memory);
 
-/* Would `bytes` more fit?  RB_OK, or RB_OVER_BUDGET with error filled. */
-extern rb_status rb_memory_would_fit(rb_memory *memory, uint64_t bytes, rb_error *error);
-
 /* count bytes that the caller holds elsewhere, for as long as it does */
 extern rb_status rb_memory_charge(rb_memory *memory, uint64_t bytes, rb_error *error);
 extern void rb_memory_refund(rb_memory *memory, uint64_t bytes);
@@ -426,7 +423,10 @@ typedef struct rb_stream rb_stream;
 
 #define RB_BLOCK 512 /* most pairs of a block: the cache misses for their ids overlap */
 
-/* pairs of rows by their ids, a column each; valid until the next call */
+/*
+ * Pairs of rows by their ids, a column each; valid until the next call.  What a predicate
+ * tells of a pair besides would be a column more.
+ */
 typedef struct rb_block
 {
 	const int64_t *red;
