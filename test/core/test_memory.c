@@ -71,9 +71,11 @@ limits(void)
 	CHECK(((char *) a)[3 * MIB - 1] == 1, "the block stays");
 	CHECK(rb_resize(memory, &b, SIZE_MAX, &error) == RB_OVER_BUDGET && b == NULL, "SIZE_MAX");
 	CHECK(rb_resize(memory, &b, SIZE_MAX - 100, NULL) == RB_OVER_BUDGET && b == NULL, "no error");
-	CHECK(rb_memory_would_fit(memory, 4 * MIB, &error) == RB_OK, "4 more");
-	CHECK(rb_memory_would_fit(memory, 6 * MIB, &error) == RB_OVER_BUDGET, "6 more");
-	CHECK(rb_memory_would_fit(memory, UINT64_MAX - 5, &error) == RB_OVER_BUDGET, "2^64 more");
+	CHECK(rb_memory_charge(memory, 6 * MIB, &error) == RB_OVER_BUDGET, "6 more");
+	CHECK(rb_memory_charge(memory, UINT64_MAX - 5, &error) == RB_OVER_BUDGET, "2^64 more");
+	CHECK(rb_memory_charge(memory, 4 * MIB, &error) == RB_OK, "4 more");
+	CHECK(rb_memory_charge(memory, 4 * MIB, NULL) == RB_OVER_BUDGET, "4 more, twice");
+	rb_memory_refund(memory, 4 * MIB);
 	rb_memory_set_limit(memory, 20 * MIB);
 	CHECK(rb_memory_limit(memory) == 20 * MIB, "limit");
 	CHECK(rb_resize(memory, &a, 9 * MIB, &error) == RB_OK, "grow to 9 of 20");
