@@ -1,7 +1,7 @@
 /*
  * occupancy.c
  *	  Where one set is sparse beside the other: marks the cells that the smaller one
- *	  is in (rb_occupancy.h), if that is worth its while.
+ *	  is in (rb_occupancy.h), if that pays.
  */
 #include "core/join/rb_cpu.h"
 

@@ -137,7 +137,7 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 #include "commands/explain_state.h"
 #endif
 
-/* 18: columns that are computed where they are read, and are no part of the tuple */
+/* 18: columns that are computed where they are read, and are not in the tuple */
 #if PG_VERSION_NUM >= 180000
 #define rb_has_virtual_columns(desc) \
 	((desc)->constr != NULL && (desc)->constr->has_generated_virtual)

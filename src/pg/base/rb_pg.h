@@ -2,11 +2,17 @@
  * rb_pg.h
  *	  What the files of this layer share, grouped under the file that defines it.
  *
- *		arguments -> source -> SELECT -> receiver -> builder -> set     (reading, run.c opens it)
- *		sets -> rb_stream -> blocks of ids -> rows                      (joining, run.c drives it)
+ *		joins.c       an SQL function            pairs.c   the call returns a set or a number,
+ *		                                         scan.c    or is a scan, where it stands in FROM
+ *		arguments.c   its arguments -> sources
+ *		run.c         opens the join:
+ *		    source -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
+ *		    both sets -> rb_stream -> blocks of ids -> rows, in pairs.c or scan.c
  *
- * This is the only room that knows PostgreSQL.  Nothing of PostgreSQL is called
- * from a thread other than the backend's own.
+ * The sections follow the folders: base, read, call, plan, scan.
+ *
+ * src/pg is the only layer that knows PostgreSQL.  No function of PostgreSQL is called
+ * from a thread other than the session's own.
  */
 #ifndef RB_PG_H
 #define RB_PG_H
@@ -265,8 +271,7 @@ extern const rb_join *rb_join_of(PGFunction function);
 /* ---- arguments.c: of an SQL function ---- */
 
 /* one source for each side */
-extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
-							rb_source *source);
+extern void rb_join_sources(const rb_join *join, const NullableDatum *args, rb_source *source);
 
 /* ---- backend.c: which backend ---- */
 
@@ -279,7 +284,7 @@ extern const rb_backend *rb_backend_choose(const char *function, char *note, siz
 /* the CUDA backend, or NULL and why not; text describes the device where there is one */
 extern const rb_backend *rb_backend_cuda(char *text, size_t size);
 
-/* ---- run.c: open a join, take batches, close ---- */
+/* ---- run.c: open a join, take blocks, close ---- */
 
 /*
  * One call's join.  It lives in a memory context and ends with it at the latest,
@@ -367,10 +372,10 @@ extern Relation rb_look_at(Oid relid);
 /* the same of a child or a partition, for which the rights are those of the parent */
 extern Relation rb_look_at_child(Oid relid);
 
-/* are all sides constants that name tables without policies?  If so they stay locked on demand. */
+/* are all sides constants that name tables without policies?  With `stay` they then stay locked. */
 extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
-/* ---- late.c: a number that is not taken while planning ---- */
+/* ---- late.c: pairs are not counted while planning ---- */
 
 /* the call in a form that the planner does not compute, or NULL where it is that already */
 extern Node *rb_not_while_planning(const FuncExpr *call);

@@ -1,6 +1,6 @@
 /*
  * late.c
- *	  A number of pairs is taken when the query runs, not while it is planned.
+ *	  Pairs are counted when the query runs, not while it is planned.
  *
  * To estimate how many rows fulfil
  *

@@ -5,13 +5,13 @@
  * Without statistics of space the size of the tables is all there is to go by.
  * In a mesh a triangle meets about twelve others, those it shares a corner with,
  * six unordered pairs each; two meshes that cross meet along curves, two that
- * fill the same room everywhere.  We answer one pair for each row of the larger
+ * fill the same space everywhere.  We answer one pair for each row of the larger
  * side, six for each row of a self join.
  *
  * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
  *
- * The better form of a number of pairs is one that is not computed while planning (late.c).
+ * The better form of a pair count is a call that is not computed while planning (late.c).
  */
 #include "pg/base/rb_pg.h"
 

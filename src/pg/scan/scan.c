@@ -243,7 +243,7 @@ next_pair(ScanState *node)
 }
 
 /*
- * No row of ours is looked at again (add_scan).  But where the rows of other scans are,
+ * No row of ours is looked at again (add_scan of scan_path.c).  But where the rows of other scans are,
  * older servers ask this instead of next_pair, of a scan in a subquery for one.
  */
 static bool

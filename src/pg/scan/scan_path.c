@@ -119,7 +119,7 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		previous_hook(root, rel, rti, rte);
 	/*
 	 * Where a row that somebody else has changed may be looked at again (UPDATE, DELETE,
-	 * MERGE, FOR UPDATE), the stock scan knows how to take part in that: ours is none of
+	 * MERGE, FOR UPDATE), the stock scan knows how to do that: ours is none of
 	 * a range table entry, to which the rows that are looked at belong.
 	 */
 	if (!rb_setting_custom_scan || root->rowMarks != NIL)
