@@ -422,7 +422,7 @@ extern const rb_backend rb_backend_cpu;
 extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t size);
 
 /*
- * Joins on that backend's device where this is worth while, and on the CPU where it is
+ * Joins on that backend's device where this is faster, and on the CPU where it is
  * not or where the device cannot be had: the statistics tell why.  A process has one
  * such backend: when another device is named, all use that one from then on.
  */

@@ -171,9 +171,7 @@ join_cells(rb_thread *me, rb_cells_join *j)
 	rb_group_wait(me);
 }
 
-/*
- * All pairs of two lists that this cell (lo, hi) owns.
- */
+/* all pairs of two lists that this cell (lo, hi) owns */
 static void
 join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 		   const double hi[3], int depth, bool quantiles)

@@ -105,8 +105,8 @@ extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, co
 /* ---- occupancy.c ---- */
 
 /*
- * Where it pays, bitmap[0] with the cells of `few` marked, and bitmap[1] to
- * be marked by what is left of `many`; else no words.  The caller frees the words, also
+ * Where it pays, bitmap[0] with the cells of `few` marked, and bitmap[1] to be
+ * marked by what is left of `many`; elsewhere both without words.  The caller frees the words, also
  * after an error.
  */
 extern rb_status rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,

@@ -331,7 +331,7 @@ typedef struct rb_report
 {
 	rb_stats stats;
 	char note[200]; /* why this backend, or "" */
-	uint64 skipped; /* rows without geometry */
+	uint64 skipped; /* rows without a part, of both sides */
 	uint64 parts;
 	const rb_join *join;
 	Oid user;       /* who ran it */
