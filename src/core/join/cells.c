@@ -16,8 +16,8 @@
 
 #include <string.h>
 
-#define STOP_STEP \
-	2048 /* cells written between two looks at whether to stop: each may be a page fault */
+/* cells written between two looks at whether to stop: each may be a page fault */
+#define STOP_STEP 2048
 
 /* number of the cell between cuts; monotone in x */
 static inline uint32_t
