@@ -192,7 +192,7 @@ call(rb_thread *sleeper)
 	pthread_cond_signal(&sleeper->called);
 }
 
-/* somebody for the newest task, if anybody sleeps who may do it; best one who has nothing to do */
+/* wakes a sleeper that may do the newest task, if there is one; rather one that waits for no group */
 static void
 call_somebody(rb_team *team)
 {

@@ -29,7 +29,7 @@
 
 #define RB_SELF_PAIRS 6
 #define RB_OPERATORS_PER_ROW 5
-/* of a view, of a table that is not known before the query runs */
+/* of a view, or a table that is not known before the query runs: a guess */
 #define RB_UNKNOWN_ROWS 1000
 #define RB_UNKNOWN_PAGES 10
 
@@ -119,8 +119,9 @@ add_table(sizes *s, Oid relid)
 
 /*
  * The tables among the arguments of a call; false for a call with query texts.  Only
- * constants are looked at, which every name is by now: to compute an argument here
- * would run whatever function stands in it, and takes a planner that is not always there.
+ * constants are looked at, and every table's name is one by now.  Computing any other
+ * argument here would run whatever function stands in it, and needs a planner, which is
+ * not always there.
  */
 static bool
 find_sizes(Node *node, sizes *s)
