@@ -1,4 +1,4 @@
-# redblue: which triangles of two tables share a point, exactly.
+# redblue: which triangles, segments and boxes of two tables share a point, exactly.
 #
 #   make && make install          build and install into the PostgreSQL of PG_CONFIG
 #   make installcheck             pg_regress against a running server
@@ -104,7 +104,7 @@ $(BUILD)/checked: $(BUILD)/server
 
 # ---- the CUDA backend: its own shared object, opened on first use ----
 
-# Machine code for every card from Turing to Hopper (86 also runs on 89); what is
+# Machine code for every GPU from Turing to Hopper (86 also runs on 89); what is
 # newer compiles the PTX.  The runtime is linked statically: without a driver the
 # file still opens.
 CUDA_ARCHS ?= 75 80 86 90
@@ -190,7 +190,7 @@ $(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefi
 	malloc calloc realloc aligned_alloc mmap munmap mremap pthread_create)
 .SECONDARY:
 
-# what threads have a part in
+# the tests that run threads
 THREADED = test_join test_kinds test_parallel test_records test_set test_stream
 
 .PHONY: core-test core-test-asan core-test-tsan core-test-valgrind

@@ -26,7 +26,7 @@
 
 /* ---- one join ---- */
 
-/* part [from, from + n) of a side to the device */
+/* parts [from, from + n) of a side to the device */
 static rb_status
 side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool rows,
 			rb_device_set *side)

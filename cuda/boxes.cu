@@ -299,12 +299,12 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 	rb_count at = 0;
 	uint32_t *to;
 
-	/* the answer takes a while, in which the lists are made */
+	/* the atomic operation takes a while, in which the lists are made */
 	if (threadIdx.x == 0)
 		at = atomicAdd(&args->pool.tally->bytes, (rb_count) size);
 	if (lists)
 	{
-		/* where the lower corners were: they are not needed any more */
+		/* in the place of the lower corners, which are not needed any more */
 		uint8_t *counts = (uint8_t *) t->lo, *number = counts + nr + before;
 
 		for (int i = 0; i < ROWS; i++)

@@ -305,7 +305,7 @@ device_open(rb_device_slot *slot, char *text, size_t size)
 		snprintf(text, size, "cuCtxCreate: error %d", (int) result);
 		return RB_NO_DEVICE;
 	}
-	/* room for what a kernel might want and none of ours does: 250 MB */
+	/* the driver reserves 250 MB for what kernels may use; none of ours does */
 	cudaDeviceSetLimit(cudaLimitStackSize, 0);
 	cudaDeviceSetLimit(cudaLimitMallocHeapSize, 0);
 	cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 0);
@@ -417,8 +417,8 @@ keeper_start(rb_device_slot *slot)
 /* ---- for a join ---- */
 
 /*
- * Opening may take long where many sessions do it at once, for the driver lets one in
- * after the other: so it is done apart, and a join that is to stop does not wait for it.
+ * Opening may take long where many sessions do it at once, for the driver lets in one
+ * after the other.  So another thread opens, and a join that is to stop need not wait.
  * The lock is held.
  */
 static rb_status

@@ -164,7 +164,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 		j->args.batch =
 			level->nitems / blocks / 8 < BATCH ? (uint32_t) (level->nitems / blocks / 8) : BATCH;
 	reserve *= j->args.batch;
-	/* all that there can be, or what the blocks reserve and some room */
+	/* all that there can be, or some pairs beyond what the blocks reserve */
 	want = all < roomy ? all : roomy;
 	want += blocks * reserve;
 	j->pools = all > roomy ? 2 : 1;
@@ -229,7 +229,7 @@ pools_free(rb_joiner *j)
 	j->exact_blocks = 0;
 }
 
-/* a copy would wait behind the pairs that are on their way to the host, and the stream for it */
+/* by a kernel: a copy would wait for the pairs on their way to the host, and the stream for the copy */
 static __global__ void
 tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *told)
 {

@@ -1,6 +1,6 @@
 /*
  * level.cu
- *	  Level after level of grids: the host's part.
+ *	  Level after level of grids: what the host does.
  *
  * A level is a list of nodes, each a set of red and blue objects with a grid of its
  * own; the cells of all its grids are numbered through.  The top has one node,

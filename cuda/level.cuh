@@ -10,7 +10,7 @@
  *		plan.cu		how many cells the grid gets
  *		scatter.cu	objects into cells: counted, then filled
  *		items.cu	cells into work items, and crowded ones into nodes
- *		level.cu	the host's part: the order of all that, and its memory
+ *		level.cu	what the host does: the order of all that, and its memory
  *
  * A level is a list of nodes, each a set of red and blue objects with a grid of its
  * own; the cells of all its grids are numbered through (level.cu tells why).  Blocks
@@ -61,10 +61,12 @@ entry_box(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
 	rb_kind_box(side->kind, side->coords, entry & RB_INDEX_MASK, lo, hi);
 }
 
-/* ---- the launches, each in the file of its kernels ---- */
+/* ---- bounds.cu ---- */
 
 /* bounds and region of each node */
 extern rb_status rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
+
+/* ---- plan.cu ---- */
 
 /* what the plan needs to know of the objects */
 extern rb_status rb_moments_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
@@ -81,9 +83,13 @@ extern rb_status rb_plan_launch(rb_device_run *run, const rb_grid_args *args, ui
 extern rb_status rb_first_launch(rb_device_run *run, const rb_grid_args *args,
 								 const rb_count *first);
 
+/* ---- scatter.cu ---- */
+
 /* objects into cells: counts, or fill from what was counted */
 extern rb_status rb_scatter_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
 								   bool fill);
+
+/* ---- items.cu ---- */
 
 /* what the cells hold, to totals; those without both colours are emptied */
 extern rb_status rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args,

@@ -136,7 +136,7 @@ plan_cost(const rb_estimate e[2], const double n[3], double incidence_cost)
 
 /*
  * Axes are refined one at a time, always the one where that costs least: flat
- * or long objects get flat or long cells.  resolution > 0: by decree, so many
+ * or long objects get flat or long cells.  resolution > 0: no costs, but so many
  * cells along the longest side.
  */
 static __device__ void

@@ -1,6 +1,6 @@
 /*
  * rb_cuda.cuh
- *	  What the files of this layer share.  Grouped under the file that defines it.
+ *	  What the files of this layer share, grouped under the file that defines it.
  *
  * A join on the device (device.cu, backend.cu), from coordinates to pairs:
  *

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* ---- parts of a row ---- */
+/* ---- the numbers of a row ---- */
 
 static double
 objects(const report *r)

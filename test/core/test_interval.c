@@ -6,7 +6,7 @@
  * special values.  That an interval may be too wide is checked too: the whole
  * line contains everything.
  *
- * By hand: gcc -std=gnu99 -O2 -ffp-contract=off -Isrc/core -Itest/core
+ * By hand: gcc -std=gnu99 -O2 -ffp-contract=off -Isrc -Itest/core
  *	test/core/test_interval.c test/core/naive.c -lgmp -lm
  */
 #include <gmp.h>

@@ -258,7 +258,7 @@ stopped_within_a_piece(void)
 {
 	made m = {NULL, 0, 0, 0, 0};
 
-	/* as many as fill a thread's room several times over */
+	/* as many as fill a thread's buffer several times over */
 	for (int k = 0; k < 200; k++)
 		make(&m, RB_RECORD_SIDE, RB_RECORD_SIDE, RB_RECORD_BITS, 2);
 	for (int threads = 1; threads <= 4; threads++)
@@ -277,7 +277,7 @@ stopped_within_a_piece(void)
 			status = rb_records_put(&ctx, &reader, m.bytes, m.n, &sink);
 			CHECK(status == (refuses ? RB_OUT_OF_MEMORY : RB_STOPPED), "%d threads: %s", threads,
 				  rb_status_text(status));
-			/* eight records more at most of each thread, of half a room each */
+			/* eight records more at most of each thread, of half a buffer each */
 			CHECK(s.puts <= 8 * (uint64_t) threads, "%lu puts", (unsigned long) s.puts);
 			rb_record_reader_free(&ctx, &reader);
 			rb_memory_destroy(memory);

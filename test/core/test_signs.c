@@ -2,8 +2,8 @@
  * test_signs.c
  *	  Every sign that the core can take, by every means, against rationals.
  *
- * By hand: gcc -std=gnu99 -O2 -ffp-contract=off -fopenmp -Isrc/core -Itest/core
- *	test/core/test_signs.c test/core/naive.c src/core/[a-z]*.c -lgmp -lm -lpthread
+ * By hand: gcc -std=gnu99 -O2 -ffp-contract=off -Isrc -Itest/core
+ *	test/core/test_signs.c test/core/naive.c $(find src/core -name '*.c') -lgmp -lm -lpthread
  */
 #include <pthread.h>
 #include <string.h>

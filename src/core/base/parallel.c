@@ -13,9 +13,9 @@
  * the tree for each thread.  The tasks lie in an arena that is made with the team.
  *
  * A thread sleeps on a condition of its own.  A new task wakes one sleeper that may
- * do it; whoever takes a task wakes the next one if more is there.  Progress does not depend on
- * a thread being woken: the owner of a group, when it waits, does all of its tasks that
- * nobody has taken, and sleeps only while others do the rest.
+ * do it; whoever takes a task wakes the next one if more is there.  Progress does not
+ * depend on a thread being woken: the owner of a group, when it waits, does all of its
+ * tasks that nobody has taken, and sleeps only while others do the rest.
  *
  * There are no thread-local variables here.  In a library that was opened by dlopen
  * they are allocated on first use, and the C library ends the process when it gets
@@ -192,7 +192,7 @@ call(rb_thread *sleeper)
 	pthread_cond_signal(&sleeper->called);
 }
 
-/* somebody for the newest task, if anybody sleeps who may do it; best one who has nothing to do */
+/* wakes a sleeper that may do the newest task, if there is one; rather one that waits for no group */
 static void
 call_somebody(rb_team *team)
 {

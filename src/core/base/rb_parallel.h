@@ -21,8 +21,8 @@
  * stack is as deep as groups are nested, whatever there is to do.  No thread of the
  * team lives when rb_team_close returns.
  *
- * There are two bodies (parallel.c).  Threads of our own are the usual one, and the
- * only one in a server, for the OpenMP runtime ends the process when it is refused a
+ * There are two implementations (parallel.c).  Threads of our own are the usual one, and
+ * the only one in a server, for the OpenMP runtime ends the process when it is refused a
  * thread or memory.  OpenMP (make PARALLEL=openmp) is for programs that use core as a
  * library and have a team of their own already.
  */

@@ -9,13 +9,20 @@
  *	  sets -> grid -> candidate pairs -> filters -> exact signs -> blocks of ids
  *
  * Two values go between the caller and the core: sets in, blocks of ids out.  The
- * caller makes two rb_sets, asks an rb_job of them in an rb_stream over a backend,
- * and takes blocks out of it until it is dry:
+ * caller makes two sets (a builder makes one out of rows), opens a stream that runs a
+ * job on them, and takes blocks out of it until it is dry.  ctx is an rb_context that
+ * rb_context_init has been called on; ore and tunnel are sets:
  *
  *	  rb_job job = {.red = ore, .blue = tunnel, .predicate = RB_MEET};
- *	  rb_stream_open(ctx, &rb_backend_cpu, &job, &s);
- *	  while (rb_stream_next(s, 20, &block) == RB_OK)
- *		  ... block.red[i], block.blue[i]; n may be 0: nothing within 20 ms ...
+ *	  rb_stream *s;
+ *	  rb_block block;
+ *	  rb_status status = rb_stream_open(ctx, &rb_backend_cpu, &job, &s);
+ *
+ *	  while (status == RB_OK && (status = rb_stream_next(s, 20, &block)) == RB_OK)
+ *		  for (size_t i = 0; i < block.n; i++) // none if nothing came within 20 ms
+ *			  use(block.red[i], block.blue[i]);
+ *	  if (status != RB_END)
+ *		  complain(status, &ctx->error);
  *	  rb_stream_close(s);
  *
  * The join runs in threads of its own with all signals blocked, so between two
@@ -43,7 +50,7 @@ extern "C"
 
 #define RB_VERSION "0.1.0"
 
-/* ---- status and error ---- */
+/* ---- status and error (context.c) ---- */
 
 typedef enum rb_status
 {
@@ -144,8 +151,8 @@ typedef struct rb_pair
 /*
  * Collects the rows of one side.  For each row: add its parts, then end the
  * row.  A row that has no part (NULL or EMPTY geometry) is skipped: counted,
- * not stored.  Blocks are kept over rb_builder_reset and go back to the pool
- * with rb_builder_free.
+ * not stored.  Memory is kept by rb_builder_clear, and
+ * goes back to the pool with rb_builder_free.
  */
 typedef struct rb_builder
 {
@@ -174,7 +181,7 @@ typedef struct rb_builder
 extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
 extern void rb_builder_free(rb_builder *b);
 
-/* another kind, as long as there is no part; the room stays */
+/* another kind, as long as there is no part; the memory stays */
 extern void rb_builder_set_kind(rb_builder *b, rb_kind kind);
 
 /* room for `more` further parts; the caller writes coords[nparts * width ...] and adds to nparts */
@@ -190,7 +197,7 @@ rb_builder_drop_row(rb_builder *b)
 	b->nparts = b->row_start;
 }
 
-/* drops all rows; the room stays */
+/* drops all rows; the memory stays */
 extern void rb_builder_clear(rb_builder *b);
 
 /*
@@ -254,11 +261,11 @@ extern rb_geometry_fault rb_geometry_read_serialized(rb_builder *b, const uint8_
 extern rb_geometry_fault rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len,
 											   rb_geometry_info *info, rb_error *error);
 
-/* ---- what a join did (redblue_last_run) ---- */
+/* ---- what a join did, as redblue_last_run shows it (context.c) ---- */
 
 typedef enum rb_stage
 {
-	RB_STAGE_READ,       /* objects read */
+	RB_STAGE_READ,       /* rows read, both sides; without those that have no part */
 	RB_STAGE_UPLOAD,     /* bytes copied to the device */
 	RB_STAGE_GRID,       /* incidences (object, cell) */
 	RB_STAGE_CANDIDATES, /* pairs whose closed boxes overlap, each counted once */
@@ -295,7 +302,7 @@ typedef struct rb_stats
 	char note[200];  /* why this backend, or "" */
 } rb_stats;
 
-/* ---- context: one call's budget, settings, stop flag, statistics, error ---- */
+/* ---- context: one call's budget, settings, stop flag, statistics, error (context.c) ---- */
 
 /* Filters that a test can switch off, to prove that they change nothing. */
 #define RB_FILTER_FLOAT 0x1
@@ -351,7 +358,7 @@ extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint6
 /* undo that: another way is to be tried.  Whoever has asked to stop is still heard. */
 extern void rb_forget_failure(rb_context *ctx);
 
-/* ---- join ---- */
+/* ---- a job, and where its pairs go ---- */
 
 /* what is asked of two sets */
 typedef struct rb_job
@@ -361,11 +368,12 @@ typedef struct rb_job
 	bool count_only;    /* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
 	rb_predicate predicate;
 } rb_job;
+
 /*
- * Where a backend puts the pairs of parts that it finds, in any order and any
- * batch size.  put may be called from several threads at once; it copies.  In a
- * count_only job whose rows have one part each pairs may be NULL.  Any
- * other answer than RB_OK ends the join with that status.
+ * Where a backend puts the pairs of parts that it finds, in any order, any number at
+ * a time.  put may be called from several threads at once; it copies.  In a count_only
+ * job whose rows have one part each, pairs may be NULL.  Any other answer than RB_OK
+ * ends the join with that status.
  */
 typedef struct rb_sink
 {
@@ -411,9 +419,9 @@ extern const rb_backend rb_backend_cpu;
 extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t size);
 
 /*
- * Joins on that backend's device where this is worth while, and on the CPU where it is
- * not or where the device cannot be had: the statistics tell why.  One device's backend
- * in a process: the last that was named.
+ * Joins on that backend's device where this is faster, and on the CPU where it is
+ * not or where the device cannot be had: the statistics tell why.  A process has one
+ * such backend: when another device is named, all use that one from then on.
  */
 extern const rb_backend *rb_backend_auto(const rb_backend *device);
 
@@ -460,7 +468,8 @@ extern int rb_incircle(const double a[2], const double b[2], const double c[2], 
 extern int rb_insphere(const double a[3], const double b[3], const double c[3], const double d[3],
 					   const double e[3]);
 
-/* one pair of closed objects, exactly: do they share a point? */
+/* ---- one pair of closed triangles, exactly: do they share a point? (triangle.c) ---- */
+
 extern bool rb_triangles_meet(const double red[9], const double blue[9]);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
  * rb_expansion.h
- *	  Exact signs by expansion arithmetic, in a room of fixed size.
+ *	  Exact signs by expansion arithmetic, in scratch memory of fixed size.
  *
  * An expansion is a sum of doubles that do not overlap, the smallest first,
  * without zeros; the empty one is 0.  Sums and products of expansions are exact:
@@ -19,7 +19,7 @@
  * products of three of 2^-1056, which is above the smallest denormal; and no
  * value reaches 2^910.  rb_expansion_fits checks it.
  *
- * The caller brings the room: on the host a few kilobytes of its stack, on a device
+ * The caller brings that memory, `room`: on the host a few kilobytes of its stack, on a device
  * memory that the join asks for when some pair needs it.  A kernel's own stack is
  * reserved for every thread that the device can hold, for as long as the process
  * lives: with 3 kB each that is most of a gigabyte.
@@ -30,7 +30,7 @@
 #include "core/base/rb_hd.h"
 #include "core/exact/rb_integer.h"
 
-/* On a device the rooms of a warp are interleaved, so that its threads read one line together. */
+/* On a device the memory of the threads of a warp is interleaved, so that its threads read one line together. */
 #define RB_WARP 32
 #ifdef __CUDA_ARCH__
 #define RB_AT(i) ((i) *RB_WARP)

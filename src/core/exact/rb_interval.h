@@ -6,7 +6,7 @@
  * stands for.  So a sign read from an interval that lies on one side of zero is
  * right, whatever the roundings did.
  *
- * On the device the rounding direction is part of the instruction.  On the host
+ * On the device the instruction says which way to round.  On the host
  * the rounding mode is never touched: an operation is rounded to nearest, and
  * the result is then moved outward.  With u half an ulp of 1 (2^-53),
  * the rounded result r of an exact x satisfies |x - r| <= u ufp(r), ufp(r) being

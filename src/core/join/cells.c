@@ -16,7 +16,8 @@
 
 #include <string.h>
 
-#define POLL 2048 /* cells written between two looks at whether to stop: each may be a page fault */
+/* cells written between two looks at whether to stop: each may be a page fault */
+#define STOP_STEP 2048
 
 /* number of the cell between cuts; monotone in x */
 static inline uint32_t
@@ -125,7 +126,7 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
 					uint32_t *row = count + p.first + ((uint64_t) z * ny + y) * nx;
 
 					done += 16 + p.span[0];
-					if (done > POLL)
+					if (done > STOP_STEP)
 					{
 						done = 0;
 						if (!rb_cpu_going(c))
@@ -135,7 +136,7 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
 						row[x]++;
 				}
 		}
-		if (done > POLL)
+		if (done > STOP_STEP)
 		{
 			done = 0;
 			if (!rb_cpu_going(c))
@@ -176,7 +177,7 @@ fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, const 
 				uint64_t row = p.first + ((uint64_t) z * ny + y) * nx;
 
 				done += 16 + p.span[0];
-				if (done > POLL)
+				if (done > STOP_STEP)
 				{
 					done = 0;
 					if (!rb_cpu_going(c))

@@ -47,13 +47,13 @@ join_leaf(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, bool same, const 
 		rb_cpu_fail(c, rb_leaf_join(c->leaf[rb_thread_number(me)], red, blue, same, lo, hi));
 }
 
-typedef struct rb_blocks
+typedef struct rb_blocks_join
 {
 	rb_cpu *c;
 	rb_list list[2];
 	const double *lo;
 	const double *hi;
-} rb_blocks;
+} rb_blocks_join;
 
 static inline uint64_t
 blocks_of(rb_list list)
@@ -72,7 +72,7 @@ block_of(rb_list list, uint64_t i)
 static void
 join_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	const rb_blocks *b = arg;
+	const rb_blocks_join *b = arg;
 	const uint64_t across = blocks_of(b->list[1]);
 
 	for (uint64_t k = from; k < to; k++)
@@ -90,7 +90,7 @@ static void
 join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 			const double hi[3])
 {
-	rb_blocks b = {c, {red, blue}, lo, hi};
+	rb_blocks_join b = {c, {red, blue}, lo, hi};
 
 	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_block, &b);
 }
@@ -171,9 +171,7 @@ join_cells(rb_thread *me, rb_cells_join *j)
 	rb_group_wait(me);
 }
 
-/*
- * All pairs of two lists that this cell (lo, hi) owns.
- */
+/* all pairs of two lists that this cell (lo, hi) owns */
 static void
 join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 		   const double hi[3], int depth, bool quantiles)

@@ -1,7 +1,7 @@
 /*
  * occupancy.c
  *	  Where one set is sparse beside the other: marks the cells that the smaller one
- *	  is in (rb_occupancy.h), if that is worth its while.
+ *	  is in (rb_occupancy.h), if that pays.
  */
 #include "core/join/rb_cpu.h"
 
@@ -66,10 +66,10 @@ occupancy_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], co
 }
 
 /*
- * Is a bitmap worth its while?  Makes one of the smaller set, `few`, where a sample
- * of the other says that two thirds of it would be dropped, and an empty one to be
- * marked by what is left of the other.  A first look, at every 16th object, stops
- * where both sets are dense before it costs anything.
+ * Does a bitmap pay?  It does where a sample of the larger set says that two thirds of
+ * it would be dropped.  Then makes one of the smaller set, `few`, and an empty one, to be
+ * marked by what is left of the larger.  A first look, at every 16th object, ends this
+ * early where both sets are dense.
  */
 rb_status
 rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,

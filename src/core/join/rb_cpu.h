@@ -3,7 +3,7 @@
  *	  What the files of the CPU backend share: cpu.c, which recurses, and below it
  *
  *		lists.c		lists of objects: bounds, samples, what reaches into a region
- *		occupancy.c	whether an occupancy bitmap is worth its while
+ *		occupancy.c	an occupancy bitmap, where it pays
  *		cuts.c		where a region is cut
  *		cells.c		one grid: count, scan, fill
  *
@@ -105,8 +105,8 @@ extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, co
 /* ---- occupancy.c ---- */
 
 /*
- * Where it is worth its while, bitmap[0] with the cells of `few` marked, and bitmap[1] to
- * be marked by what is left of `many`; else no words.  The caller frees the words, also
+ * Where it pays, bitmap[0] with the cells of `few` marked, and bitmap[1] to be
+ * marked by what is left of `many`; elsewhere both without words.  The caller frees the words, also
  * after an error.
  */
 extern rb_status rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,

@@ -82,7 +82,7 @@ extern void rb_leaf_report(const rb_leaf *leaf, rb_stats *stats);
 extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool same,
 							  const double lo[3], const double hi[3]);
 
-/* ---- decide.c: pairs that a device had to leave ---- */
+/* ---- decide.c: pairs that a device had to leave undecided ---- */
 
 /*
  * Keeps, of n pairs of parts of the job's sets, those for which its predicate holds;

@@ -41,7 +41,7 @@ typedef struct rb_box_rows
  *		8.01 eps (|u| x |v|) . |w|	<=	k (e + e')		eps = 2^-53
  * where (|u| x |v|) is the cross product with all signs plus and, the boxes of the
  * two triangles overlapping, |w_a| <= e + e' on each axis.  Terms for underflow
- * are part of k and RB_TINY; where a product could overflow e is infinite and
+ * are in k and RB_TINY; where a product could overflow e is infinite and
  * nothing is ever sure.
  */
 typedef struct rb_face

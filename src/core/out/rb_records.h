@@ -2,8 +2,8 @@
  * rb_records.h
  *	  Pairs in groups: how they leave a device.
  *
- * A pair of indices has eight bytes, and a bus moves fifty thousand million of
- * them a second at best: a join of boxes is done long before its pairs are over.
+ * A pair of indices has eight bytes, and a bus moves fifty gigabytes a second at
+ * best: a join of boxes is done long before its pairs have come over.
  * But the pairs come from cells, and within a cell a number of eight bits says
  * which object is meant (Lo, Lee, Chung, Chung 2013, section 5.3, have the same idea
  * with three levels).  So a record holds the indices of some red and some blue

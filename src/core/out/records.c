@@ -3,7 +3,7 @@
  *	  Groups of pairs back into pairs (rb_records.h).
  *
  * A bus moves more pairs in this form than one thread can write out, so the records
- * of a piece are shared by all threads; each hands its pairs on when its room is full.
+ * of a piece are shared by all threads; each hands its pairs on when its buffer is full.
  * First one thread lists the records, because where one begins only the one before it
  * tells.
  */
@@ -93,7 +93,7 @@ typedef struct rb_putting
 	int status; /* what the sink said that was not RB_OK */
 } rb_putting;
 
-/* one share, with a room of its own; records are taken a few at a time */
+/* what one thread does, with a buffer of its own; records are taken a few at a time */
 static void
 put_share(rb_thread *me, void *arg, uint64_t share, uint64_t end)
 {

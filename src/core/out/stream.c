@@ -25,7 +25,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* a backend may be anything, a driver that compiles included; what is not touched is address space */
+/* a backend may go deep, as a driver that compiles does; what is not touched is only address space */
 #define STACK ((size_t) 8 << 20)
 
 #define SLOTS RB_SIZE(8, 2)
@@ -273,7 +273,7 @@ next_slot(rb_stream *s, int wait_ms)
 	return status;
 }
 
-/* the ids of one side of the pairs; row is where its row lies in the first of them */
+/* the ids of one side of n pairs of rows; row points at that side in the first of them */
 static void
 fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
 {

@@ -54,7 +54,7 @@ insert(rb_unique *u, uint64_t key)
 	return true;
 }
 
-/* twice the slots; a large set takes seconds to move, so a stop is asked for on the way */
+/* twice the slots; a large set takes seconds to move, so it looks on the way whether to stop */
 static rb_status
 grow(rb_unique *u)
 {

@@ -21,7 +21,7 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 {
 	const char *text = error->text[0] == '\0' ? rb_status_text(status) : error->text;
 
-	/* a backend that was cancelled says so in PostgreSQL's own words */
+	/* a session that was cancelled says so in PostgreSQL's own words */
 	CHECK_FOR_INTERRUPTS();
 	switch (status)
 	{

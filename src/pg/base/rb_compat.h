@@ -110,9 +110,9 @@ rb_count_tuples_read(Relation rel, int n)
 }
 
 /*
- * 17: a scan reads its pages through a stream, and hands out none.  To see what the
- * snapshot sees of a page that the scan has pinned is still a function of its own;
- * so we pin the page that we want.
+ * 17: a scan reads its pages through a stream, and there is no call for one page of our
+ * choice.  But finding what the snapshot sees of the page that the scan has pinned is
+ * still a function of its own.  So we pin the page that we want, and call that.
  */
 #if PG_VERSION_NUM >= 170000
 static inline void
@@ -137,7 +137,7 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 #include "commands/explain_state.h"
 #endif
 
-/* 18: columns that are computed where they are read, and are no part of the tuple */
+/* 18: columns that are computed where they are read, and are not in the tuple */
 #if PG_VERSION_NUM >= 180000
 #define rb_has_virtual_columns(desc) \
 	((desc)->constr != NULL && (desc)->constr->has_generated_virtual)

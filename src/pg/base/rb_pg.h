@@ -2,11 +2,17 @@
  * rb_pg.h
  *	  What the files of this layer share, grouped under the file that defines it.
  *
- *		arguments -> source -> SELECT -> receiver -> builder -> set     (reading, run.c opens it)
- *		sets -> rb_stream -> blocks of ids -> rows                      (joining, run.c drives it)
+ *		joins.c       an SQL function            pairs.c   the call returns a set or a number,
+ *		                                         scan.c    or is a scan, where it stands in FROM
+ *		arguments.c   its arguments -> sources
+ *		run.c         opens the join:
+ *		    source -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
+ *		    both sets -> rb_stream -> blocks of ids -> rows, in pairs.c or scan.c
  *
- * This is the only room that knows PostgreSQL.  Nothing of PostgreSQL is called
- * from a thread other than the backend's own.
+ * The sections follow the folders: base, read, call, plan, scan.
+ *
+ * src/pg is the only layer that knows PostgreSQL.  No function of PostgreSQL is called
+ * from a thread other than the session's own.
  */
 #ifndef RB_PG_H
 #define RB_PG_H
@@ -26,77 +32,7 @@
 #include "core/base/rb_base.h"
 #include "core/base/redblue.h"
 
-/*
- * What one SQL function joins.  A function is one line of this sort (joins.c);
- * all code below is the same for all of them.
- */
-typedef struct rb_join
-{
-	const char *function; /* its SQL name, for messages */
-	bool query;           /* arguments are query texts, not tables */
-	rb_kind kind[2];      /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
-	const char *side[2];  /* what the arguments are called; side[1] NULL: a self join */
-	bool count;           /* the number of pairs is wanted, not the pairs */
-	rb_predicate predicate;
-} rb_join;
-
-static inline int
-rb_join_sides(const rb_join *join)
-{
-	return join->side[1] == NULL ? 1 : 2;
-}
-
-/* ---- joins.c: the functions ---- */
-
-/* the join of the C function behind an SQL function, or NULL if it is none of ours */
-extern const rb_join *rb_join_of(PGFunction function);
-
-/* ---- arguments.c: of an SQL function ---- */
-
-/* one source for each side */
-struct rb_source;
-extern void rb_join_sources(const rb_join *join, const NullableDatum *args,
-							struct rb_source *source);
-
-/* ---- pairs.c: a join as a function ---- */
-
-extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
-extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
-
-/* ---- function.c: of the catalog ---- */
-
-/* the join whose pairs an SQL function returns, or NULL */
-extern const rb_join *rb_join_of_function(Oid function);
-
-/* is it one of ours, with whatever settings of its own? */
-extern bool rb_is_supported(Oid function);
-
-/* ---- scan_path.c: the functions in FROM, row by row ---- */
-
-extern void rb_scan_install(void);
-
-/* ---- serial.c: plans that must not run in parallel mode ---- */
-
-extern void rb_serial_install(void);
-
-/* ---- late.c: a number that is not taken while planning ---- */
-
-/* the call in a form that the planner does not compute, or NULL where it is that already */
-extern Node *rb_not_while_planning(const FuncExpr *call);
-
-/* ---- look.c: relations, before the statement runs ---- */
-
-/*
- * The relation, locked with AccessShareLock, or NULL: where it is none, where the
- * caller may not read it, or where one would have to wait.
- */
-extern Relation rb_look_at(Oid relid);
-
-/* the same of a child or a partition, for which the rights are those of the parent */
-extern Relation rb_look_at_child(Oid relid);
-
-/* are all sides constants that name tables without policies?  If so they stay locked on demand. */
-extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
+/* ======== base ======== */
 
 /* ---- settings.c ---- */
 
@@ -122,22 +58,20 @@ extern const char *rb_setting_backend_name(void);
 
 extern int rb_threads(uint64 parts);
 
-/* ---- backend.c: which backend ---- */
-
-/*
- * The backend for the next join, as redblue.backend wants it; raises where that
- * is impossible.  note (of that size) gets the reason for a fallback, or "".
- */
-extern const rb_backend *rb_backend_choose(const char *function, char *note, size_t size);
-
-/* the CUDA backend, or NULL and why not; text describes the device where there is one */
-extern const rb_backend *rb_backend_cuda(char *text, size_t size);
-
 /* ---- rights.c: rights, then locks ---- */
 
 /* the relation, locked, if the caller has that right to some of it; raises otherwise */
 extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const char *function,
 								 const char *argument);
+
+/* ---- error.c: the one place where a status becomes an ERROR ---- */
+
+pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
+
+/* rb_memory_create, or the memory error */
+extern rb_memory *rb_memory_open(const char *function, uint64 limit);
+
+/* ======== read: rows of the arguments become sets ======== */
 
 /* ---- source.c: an argument becomes a SELECT ---- */
 
@@ -307,7 +241,50 @@ extern void rb_heap_all(rb_heap *heap);
 extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
 						 rb_space *space);
 
-/* ---- run.c: open a join, take batches, close ---- */
+/* ======== call: the SQL functions, and the join of one call ======== */
+
+/* ---- joins.c: the functions ---- */
+
+/*
+ * What one SQL function joins.  A function is one line of this sort (joins.c);
+ * all code below is the same for all of them.
+ */
+typedef struct rb_join
+{
+	const char *function; /* its SQL name, for messages */
+	bool query;           /* arguments are query texts, not tables */
+	rb_kind kind[2];      /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
+	const char *side[2];  /* what the arguments are called; side[1] NULL: a self join */
+	bool count;           /* the number of pairs is wanted, not the pairs */
+	rb_predicate predicate;
+} rb_join;
+
+static inline int
+rb_join_sides(const rb_join *join)
+{
+	return join->side[1] == NULL ? 1 : 2;
+}
+
+/* the join of the C function behind an SQL function, or NULL if it is none of ours */
+extern const rb_join *rb_join_of(PGFunction function);
+
+/* ---- arguments.c: of an SQL function ---- */
+
+/* one source for each side */
+extern void rb_join_sources(const rb_join *join, const NullableDatum *args, rb_source *source);
+
+/* ---- backend.c: which backend ---- */
+
+/*
+ * The backend for the next join, as redblue.backend wants it; raises where that
+ * is impossible.  note (of that size) gets the reason for a fallback, or "".
+ */
+extern const rb_backend *rb_backend_choose(const char *function, char *note, size_t size);
+
+/* the CUDA backend, or NULL and why not; text describes the device where there is one */
+extern const rb_backend *rb_backend_cuda(char *text, size_t size);
+
+/* ---- run.c: open a join, take blocks, close ---- */
 
 /*
  * One call's join.  It lives in a memory context and ends with it at the latest,
@@ -343,16 +320,10 @@ extern void rb_run_close(rb_run *run);
 /* when the library is loaded: what is to happen at the end of each transaction */
 extern void rb_run_install(void);
 
-/* ---- share.c: pairs for parallel workers ---- */
+/* ---- pairs.c: a join as a function ---- */
 
-typedef struct rb_share rb_share;
-typedef struct rb_pump rb_pump;
-
-extern Size rb_share_size(void);
-extern void rb_share_init(rb_share *share);
-extern rb_pump *rb_pump_start(rb_run *run, rb_share *share);
-extern void rb_pump_stop(rb_pump *pump);
-extern size_t rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue);
+extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
 
 /* ---- info.c: what the last join did ---- */
 
@@ -360,7 +331,7 @@ typedef struct rb_report
 {
 	rb_stats stats;
 	char note[200]; /* why this backend, or "" */
-	uint64 skipped; /* rows without geometry */
+	uint64 skipped; /* rows without a part, of both sides */
 	uint64 parts;
 	const rb_join *join;
 	Oid user;       /* who ran it */
@@ -376,15 +347,58 @@ extern void rb_last_run_set(const rb_run *run);
 
 extern void rb_info_install(void);
 
+/* ======== plan: what the planner asks and is told ======== */
+
+/* ---- function.c: of the catalog ---- */
+
+/* the join whose pairs an SQL function returns, or NULL */
+extern const rb_join *rb_join_of_function(Oid function);
+
+/* is it one of ours, with whatever settings of its own? */
+extern bool rb_is_supported(Oid function);
+
 /* ---- support.c: what the planner asks ---- */
 
 extern Datum redblue_support(PG_FUNCTION_ARGS);
 
-/* ---- error.c: the one place where a status becomes an ERROR ---- */
+/* ---- look.c: relations, before the statement runs ---- */
 
-pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
+/*
+ * The relation, locked with AccessShareLock, or NULL: where it is none, where the
+ * caller may not read it, or where one would have to wait.
+ */
+extern Relation rb_look_at(Oid relid);
 
-/* rb_memory_create, or the memory error */
-extern rb_memory *rb_memory_open(const char *function, uint64 limit);
+/* the same of a child or a partition, for which the rights are those of the parent */
+extern Relation rb_look_at_child(Oid relid);
+
+/* are all sides constants that name tables without policies?  With `stay` they then stay locked. */
+extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
+
+/* ---- late.c: pairs are not counted while planning ---- */
+
+/* the call in a form that the planner does not compute, or NULL where it is that already */
+extern Node *rb_not_while_planning(const FuncExpr *call);
+
+/* ---- serial.c: plans that must not run in parallel mode ---- */
+
+extern void rb_serial_install(void);
+
+/* ======== scan: a call in FROM, row by row ======== */
+
+/* ---- scan_path.c: the functions in FROM, row by row ---- */
+
+extern void rb_scan_install(void);
+
+/* ---- share.c: pairs for parallel workers ---- */
+
+typedef struct rb_share rb_share;
+typedef struct rb_pump rb_pump;
+
+extern Size rb_share_size(void);
+extern void rb_share_init(rb_share *share);
+extern rb_pump *rb_pump_start(rb_run *run, rb_share *share);
+extern void rb_pump_stop(rb_pump *pump);
+extern size_t rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue);
 
 #endif /* RB_PG_H */

@@ -3,13 +3,13 @@
  *	  A relation that the caller gave is opened: rights first, then the lock.
  *
  * SQL finds a table by its name, and to look into a schema is a right of its own
- * (USAGE).  A regclass may be a bare OID, that no name was looked up for; so the
- * schema is asked here, of whoever calls, each time.
+ * (USAGE).  A regclass may be a bare OID, for which no name was looked up.  So the
+ * right to the schema is checked here, at each call, for the role that calls.
  *
  * Who may not use a table must not lock it either: a lock that is granted stops
  * others, and one that waits stops all who come after it.  So nothing is locked
- * before the rights are there; and as the wait for the lock may be long, what was
- * asked before it is asked again after it.
+ * before the rights are there.  As the wait for the lock may be long, they are checked
+ * once more after it.
  */
 #include "pg/base/rb_pg.h"
 
@@ -61,7 +61,7 @@ refuse_kind(Form_pg_class form, AclMode right, const char *function, const char 
 					 : errhint("Give a table, a view or a foreign table.")));
 }
 
-/* the right to all of the relation, or to any of its columns: which are needed is asked later */
+/* the right to all of the relation, or to any of its columns: the reader checks which are needed */
 static bool
 has_right(Oid relid, AclMode right)
 {

@@ -67,10 +67,9 @@ rb_setting_backend_name(void)
 }
 
 /*
- * Threads for a join of so many parts.  Automatic: the cores that this process may
- * run on, which in a container are not all there are; and no more than have
- * something to do, because threads that wait for each other on a busy machine
- * cost more than a small join.
+ * Threads for a join of so many parts.  Automatic: one for each core that this process
+ * may run on (in a container these are not all), but no more than have something to do:
+ * on a busy machine threads that wait for each other cost more than a small join.
  */
 int
 rb_threads(uint64 parts)

@@ -9,7 +9,7 @@
  * takes it, is the core's business (backends.c).
  *
  * All signals are blocked while foreign code may start threads, so that none of
- * these threads ever takes a signal that is meant for the backend.
+ * these threads ever takes a signal that is meant for the session.
  */
 #include "pg/base/rb_pg.h"
 

@@ -91,7 +91,7 @@ read_detail(const rb_report *report)
 
 /* a device makes its grid in three steps */
 static const char *
-grid_parts(const rb_stats *stats)
+grid_steps(const rb_stats *stats)
 {
 	const double *ms = stats->grid_ms;
 
@@ -113,7 +113,7 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 		case RB_STAGE_GRID:
 			return psprintf("%u x %u x %u, %llu cells in all%s", stats->resolution[0],
 							stats->resolution[1], stats->resolution[2], N(stats->cells),
-							grid_parts(stats));
+							grid_steps(stats));
 		case RB_STAGE_CANDIDATES:
 		{
 			uint64 useful = stats->stage[RB_STAGE_CANDIDATES].count + stats->redundant_tests;

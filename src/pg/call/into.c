@@ -137,7 +137,7 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 {
 	rb_into *w = (rb_into *) self;
 
-	/* what was looked at may have been planned anew, of a function that is another by now */
+	/* the query may have been planned anew since its columns were compared, over changed objects */
 	if (!same_types(RelationGetDescr(w->target), desc))
 		elog(ERROR, "%s: the columns of the source have changed", FUNCTION);
 	/* the snapshot of the query is taken: it sees none of the rows to come */

@@ -20,9 +20,9 @@ rb_is_supported(Oid function)
 }
 
 /*
- * The join that an SQL function stands for.  We ask for its entry point, which is
- * another one when the function was given settings of its own or another owner's
- * rights; and ask only functions with our support function, so that no other
+ * The join that an SQL function stands for, by its entry point.  A function that was
+ * given settings of its own, or runs with its owner's rights, has another entry point
+ * and is none.  Only functions with our support function are asked, so that no other
  * library is loaded.
  */
 const rb_join *

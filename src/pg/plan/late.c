@@ -1,6 +1,6 @@
 /*
  * late.c
- *	  A number of pairs is taken when the query runs, not while it is planned.
+ *	  Pairs are counted when the query runs, not while it is planned.
  *
  * To estimate how many rows fulfil
  *
@@ -9,9 +9,9 @@
  * the planner calls the function, as it calls every STABLE function of constants, and
  * so would run the join, also for a mere EXPLAIN.  VOLATILE functions are not called,
  * but then the number could be neither looked up in an index nor decide a whole WHERE
- * at once.  What the planner does not call either is a function that returns a record,
- * nor does it look into one.  So the call gets one more argument in the plan, a field of
- * a record, which no constant is.  The C function does not read it.
+ * at once.  But the planner calls no function that returns a record, and a field of what
+ * such a function returns is no constant to it.  So the call gets one more argument in
+ * the plan, such a field.  The C function does not read it.
  */
 #include "pg/base/rb_pg.h"
 
@@ -32,7 +32,7 @@ record_function(Oid function)
 		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(RB_RECORD_FUNCTION),
 		PointerGetDatum(buildoidvector(NULL, 0)), ObjectIdGetDatum(get_func_namespace(function)));
 
-	/* who was not given it shall have his number none the less */
+	/* a role that may not execute it still gets its number: planned as any other call */
 	return OidIsValid(found) && get_func_rettype(found) == RECORDOID && rb_may_execute(found)
 			   ? found
 			   : InvalidOid;

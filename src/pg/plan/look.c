@@ -1,11 +1,12 @@
 /*
  * look.c
- *	  A look at the sides before the statement runs: how large, and is SQL in them?
+ *	  A look at the sides before the statement runs: how large are they, and will
+ *	  reading them run SQL of somebody's (a view, a policy)?
  *
- * The planner looks, and whoever only plans (EXPLAIN, PREPARE) must not meet here what a
- * SELECT from the same tables would not meet either: so nothing is raised, nobody is
- * waited for, and no relation is locked that the caller may not read.  What cannot be
- * looked at is a relation that nothing is known of.
+ * Whoever only plans (EXPLAIN, PREPARE) must meet no error and no wait that planning a
+ * SELECT from the same tables would not bring.  So nothing is raised, nobody is waited
+ * for, and no relation is locked that the caller may not read.  Where we cannot look,
+ * nothing is known of the relation.
  */
 #include "pg/base/rb_pg.h"
 

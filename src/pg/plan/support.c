@@ -5,13 +5,13 @@
  * Without statistics of space the size of the tables is all there is to go by.
  * In a mesh a triangle meets about twelve others, those it shares a corner with,
  * six unordered pairs each; two meshes that cross meet along curves, two that
- * fill the same room everywhere.  We answer one pair for each row of the larger
+ * fill the same space everywhere.  We answer one pair for each row of the larger
  * side, six for each row of a self join.
  *
  * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
  *
- * The better form of a number of pairs is one that is not computed while planning (late.c).
+ * The better form of a pair count is a call that is not computed while planning (late.c).
  */
 #include "pg/base/rb_pg.h"
 
@@ -29,7 +29,7 @@
 
 #define RB_SELF_PAIRS 6
 #define RB_OPERATORS_PER_ROW 5
-/* of a view, of a table that is not known before the query runs */
+/* of a view, or a table that is not known before the query runs: a guess */
 #define RB_UNKNOWN_ROWS 1000
 #define RB_UNKNOWN_PAGES 10
 
@@ -119,8 +119,9 @@ add_table(sizes *s, Oid relid)
 
 /*
  * The tables among the arguments of a call; false for a call with query texts.  Only
- * constants are looked at, which every name is by now: to compute an argument here
- * would run whatever function stands in it, and takes a planner that is not always there.
+ * constants are looked at, and every table's name is one by now.  Computing any other
+ * argument here would run whatever function stands in it, and needs a planner, which is
+ * not always there.
  */
 static bool
 find_sizes(Node *node, sizes *s)

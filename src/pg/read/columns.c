@@ -15,7 +15,7 @@
  * that lists what was found.
  *
  * A geometry is recognised by the name of its type (boxes.c), so that nothing here
- * depends on PostGIS.  Domains count as what they are made of.
+ * depends on PostGIS.  A domain counts as its base type.
  */
 #include "pg/base/rb_pg.h"
 

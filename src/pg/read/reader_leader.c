@@ -33,7 +33,7 @@ typedef struct rb_leader
 	rb_space *space;
 	int nqueues;
 	rb_queue *queues;
-	bool takes_part; /* reads pieces itself */
+	bool participates; /* reads pieces itself */
 
 	/* a piece that it has read before its turn */
 	bool ahead;
@@ -118,7 +118,8 @@ read_ahead(rb_leader *l)
 	rb_heap *heap = l->heap;
 	uint64 rows;
 
-	if (!l->takes_part || l->ahead || pg_atomic_read_u32(&l->reading->next) >= l->reading->npieces)
+	if (!l->participates || l->ahead ||
+		pg_atomic_read_u32(&l->reading->next) >= l->reading->npieces)
 		return false;
 	l->ahead_piece = pg_atomic_fetch_add_u32(&l->reading->next, 1);
 	if (l->ahead_piece >= l->reading->npieces)
@@ -180,7 +181,7 @@ is_alone(const rb_leader *l)
 static bool
 claim(rb_leader *l, uint32 piece)
 {
-	return (l->takes_part || is_alone(l)) &&
+	return (l->participates || is_alone(l)) &&
 		   pg_atomic_compare_exchange_u32(&l->reading->next, &piece, piece + 1);
 }
 
@@ -251,7 +252,7 @@ rb_readers_lead(rb_reading *reading, rb_heap *heap, rb_builder *builder, rb_spac
 	for (int i = 0; i < l->nqueues; i++)
 		l->queues[i].mq =
 			shm_mq_attach(rb_reader_queue(queues, i), context->seg, context->worker[i].bgwhandle);
-	l->takes_part = parallel_leader_participation || l->nqueues == 0;
+	l->participates = parallel_leader_participation || l->nqueues == 0;
 	init_ahead(l);
 	read_in_order(l, context);
 	for (int i = 0; i < l->nqueues; i++)

@@ -3,7 +3,7 @@
  *	  A worker: reads pieces, and sends their rows to the leader (readers.c).
  *
  * Its memory is small, whatever it reads: rows are sent as soon as they fill a message.
- * A row of its own that is larger is sent in several.
+ * A single row that is larger is sent in several messages.
  */
 #include "pg/read/rb_readers.h"
 

@@ -2,7 +2,7 @@
  * row_geometry.c
  *	  A row whose object is one value: a geometry, or a box of another type.
  *
- * A geometry is decoded from its own bytes (src/core/geometry.c).  Where these are of
+ * A geometry is decoded from its own bytes (src/core/set/geometry.c).  Where these are of
  * a form that is not known there, the type's own ST_AsEWKB makes others of it.
  */
 #include "pg/read/rb_receiver.h"

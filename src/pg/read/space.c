@@ -5,7 +5,7 @@
  * Nothing says beforehand which: the first row that has one decides for both sides,
  * and all others must agree.  A box has two dimensions or three: numbers by their
  * columns, a geometry by whether it has Z, other values by their type.  Until the
- * first box is there, a builder of boxes has no kind that matters.
+ * first box has come, the kind of a builder of boxes does not matter.
  */
 #include "pg/read/rb_receiver.h"
 

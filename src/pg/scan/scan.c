@@ -243,8 +243,9 @@ next_pair(ScanState *node)
 }
 
 /*
- * No row of ours is looked at again (add_scan).  But where the rows of other scans are,
- * older servers ask this instead of next_pair, of a scan in a subquery for one.
+ * No row of ours is looked at again (add_scan of scan_path.c).  But where the rows of
+ * other scans are, older servers ask this instead of next_pair: of a scan in a subquery,
+ * for example.
  */
 static bool
 recheck_pair(ScanState *node, TupleTableSlot *slot)
@@ -280,7 +281,7 @@ collect_params(Node *node, void *arg)
 		return false;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		walk->params = bms_add_member(walk->params, ((Param *) node)->paramid);
-	/* a subplan is given some by us, of which its arguments speak; others come from further out */
+	/* some of a subplan come from here, and are among its arguments; others come from further out */
 	if (IsA(node, SubPlan))
 	{
 		const Plan *plan = list_nth(walk->subplans, ((SubPlan *) node)->plan_id - 1);
@@ -396,7 +397,7 @@ initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 	((rb_scan *) node)->share = coordinate;
 }
 
-/* the plan is through with us, or with all that it wants: workers need not go on */
+/* the plan wants no more of our pairs, or no more at all: workers need not go on */
 static void
 shutdown_scan(CustomScanState *node)
 {

@@ -27,7 +27,7 @@ static Plan *plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, Lis
 static const CustomPathMethods path_methods = {.CustomName = RB_SCAN_NAME,
 											   .PlanCustomPath = plan_scan};
 
-/* what of the relation is wanted, by expressions above it and by clauses; as pull_varattnos has it */
+/* the columns that clauses or expressions above want of the relation, numbered as by pull_varattnos */
 static Bitmapset *
 wanted_columns(RelOptInfo *rel, List *clauses)
 {
@@ -118,9 +118,9 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	if (previous_hook != NULL)
 		previous_hook(root, rel, rti, rte);
 	/*
-	 * Where a row that somebody else has changed may be looked at again (UPDATE, DELETE,
-	 * MERGE, FOR UPDATE), the stock scan knows how to take part in that: ours is none of
-	 * a range table entry, to which the rows that are looked at belong.
+	 * UPDATE, DELETE, MERGE and FOR UPDATE look again at rows that another session has
+	 * changed meanwhile.  The stock scan supports that.  Ours does not: it is no scan of a
+	 * range table entry, and the rows that are looked at again belong to one.
 	 */
 	if (!rb_setting_custom_scan || root->rowMarks != NIL)
 		return;

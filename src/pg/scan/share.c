@@ -6,7 +6,7 @@
  *	   rb_stream -> pump thread -> [full][full][free]... -> rb_share_take
  *
  * Workers never join; they take blocks of ids.  The pump is a thread of the
- * leader and no part of its plan, because the leader may be busy elsewhere, or
+ * leader, outside its plan, because the leader may be busy elsewhere, or
  * wait for the very workers that wait for pairs.
  *
  * One producer, many consumers, no lock: a process may be killed at any point.
