@@ -5,9 +5,8 @@
  *		joins.c       an SQL function            pairs.c   the call returns a set or a number,
  *		                                         scan.c    or is a scan, where it stands in FROM
  *		arguments.c   its arguments -> sources
- *		run.c         opens the join:
- *		    source -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
- *		    both sets -> rb_stream -> blocks of ids -> rows, in pairs.c or scan.c
+ *		sides.c       sources -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
+ *		run.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or scan.c
  *
  * The sections follow the folders: base, read, call, plan, scan.
  *
@@ -240,6 +239,15 @@ extern void rb_heap_all(rb_heap *heap);
 /* all rows of source->heap, into the receiver, whose builder this is; how many workers helped */
 extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
 						 rb_space *space);
+
+/* ---- sides.c: sources in, sets out ---- */
+
+/*
+ * The n sides of a join, one after the other, in one space; each has one holder, the
+ * caller, and its arrays are of that memory.  workers: how many helped with each.
+ */
+extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, const rb_set **set,
+						  int *workers);
 
 /* ======== call: the SQL functions, and the join of one call ======== */
 

@@ -1,6 +1,6 @@
 /*
  * run.c
- *	  One call's join: open (read the sides, start), next block, close.
+ *	  One call's join: open (have the sides read, start), next block, close.
  *
  * Everything that a join holds, memory of the core and threads alike, hangs on an
  * rb_run, which lives in a memory context.  When that context goes, be it at the
@@ -17,9 +17,7 @@
  */
 #include "pg/base/rb_pg.h"
 
-#include "access/relation.h"
 #include "access/xact.h"
-#include "executor/spi.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
@@ -67,119 +65,20 @@ rb_run_install(void)
 	RegisterXactCallback(trim_at_end, NULL);
 }
 
+/* the sides become sets, and their numbers statistics */
 static void
-reading_context(void *arg)
+take_sides(rb_run *run, const rb_source *source)
 {
-	const rb_source *source = arg;
-
-	/* a SELECT that is run tells itself what it is */
-	if (OidIsValid(source->heap))
-		errcontext("reading the %s side of %s: %s", source->side, source->function, source->sql);
-	else
-		errcontext("reading the %s side of %s", source->side, source->function);
-}
-
-/* runs one SELECT, read-only, as the caller, on the snapshot of the statement around it */
-static void
-run_select(const rb_source *source, DestReceiver *receiver)
-{
-	SPIExecuteOptions options;
-	int rc;
-
-	memset(&options, 0, sizeof options);
-	options.read_only = true;
-	options.must_return_tuples = true;
-	options.dest = receiver;
-	rc = SPI_execute_extended(source->sql, &options);
-	if (rc < 0)
-		elog(ERROR, "%s: SPI_execute_extended: %s", source->function, SPI_result_code_string(rc));
-}
-
-/*
- * A text that claims to read runs as in a read-only transaction, so that no function
- * in it writes either.  (Read-only SPI looks at the text alone.)  No subtransaction is
- * needed: nobody catches an error without one of his own, whose end sets the mode back.
- */
-static void
-run_query(const rb_source *source, DestReceiver *receiver)
-{
-	bool before = XactReadOnly;
-
-	PG_TRY();
-	{
-		XactReadOnly = true;
-		run_select(source, receiver);
-	}
-	PG_FINALLY();
-	{
-		XactReadOnly = before;
-	}
-	PG_END_TRY();
-}
-
-static void
-read_side(rb_run *run, int side, const rb_source *source, rb_builder *builder, rb_space *space)
-{
-	ErrorContextCallback context;
-	DestReceiver *receiver;
-
-	context.callback = reading_context;
-	context.arg = unconstify(rb_source *, source);
-	context.previous = error_context_stack;
-	error_context_stack = &context;
-
-	rb_builder_init(builder, run->memory, source->kind);
-	receiver = rb_receiver_create(source, builder, space);
-	if (OidIsValid(source->heap))
-		run->workers[side] = rb_read_table(source, receiver, builder, space);
-	else if (source->query)
-		run_query(source, receiver);
-	else
-		run_select(source, receiver);
-	/* until here no function in a view could change it under us */
-	if (source->rel != NULL)
-		relation_close(source->rel, NoLock);
-
-	error_context_stack = context.previous;
-}
-
-/* what was read becomes a set; all of a join are in one space */
-static void
-finish_side(rb_run *run, int side, rb_builder *builder, const rb_space *space)
-{
-	rb_error error;
-	rb_status status;
-
-	/* a side without rows says nothing of its dimensions */
-	if (space->dims == 2)
-		rb_builder_set_kind(builder, RB_BOX2);
-	builder->srid = space->srid_known ? space->srid : 0;
-	status = rb_builder_finish(builder, &run->set[side], &error);
-	if (status != RB_OK)
-		rb_raise(run->join->function, status, &error);
-	run->parts += run->set[side]->nparts;
-	run->skipped += run->set[side]->skipped;
-}
-
-static void
-read_sides(rb_run *run, const rb_source *source)
-{
-	double start = rb_now_ms();
-	int sides = rb_join_sides(run->join);
-	rb_builder builder[2];
-	rb_space space;
+	const double start = rb_now_ms();
+	const int sides = rb_join_sides(run->join);
 	uint64 rows = 0;
 
-	memset(&space, 0, sizeof space);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "%s: SPI_connect failed", run->join->function);
-	for (int i = 0; i < sides; i++)
-		read_side(run, i, &source[i], &builder[i], &space);
-	SPI_finish();
+	rb_read_sides(source, sides, run->memory, run->set, run->workers);
 	for (int i = 0; i < sides; i++)
 	{
-		finish_side(run, i, &builder[i], &space);
 		rows += run->set[i]->nrows;
+		run->parts += run->set[i]->nparts;
+		run->skipped += run->set[i]->skipped;
 	}
 	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
@@ -206,7 +105,7 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
 	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
 
-	read_sides(run, source);
+	take_sides(run, source);
 
 	run->ctx.threads = rb_threads(run->parts);
 	job.red = run->set[0];

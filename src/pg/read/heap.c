@@ -10,7 +10,7 @@
  * Only what SELECT * FROM ONLY would read the same: a heap that the caller may
  * select all of, without row-level security, without children, without columns that
  * are computed where they are read, without a hook that wants to see who reads what.
- * Everything else goes through the executor (source.c, run.c).
+ * Everything else goes through the executor (sides.c).
  *
  * Pages are read in their order.  (A sequential scan may start in the middle of a large
  * table, where another scan of it is.)
