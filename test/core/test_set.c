@@ -26,7 +26,9 @@ made(rb_kind kind, uint32_t n, int64_t first, int64_t step)
 		for (int k = 0; k < width; k++)
 			b.coords[(size_t) b.nparts * (size_t) width + (size_t) k] = k < width / 2 ? 0 : 1;
 		b.nparts++;
-		CHECK(rb_builder_end_row(&b, first + step * i, &error) == RB_OK, "end of row");
+		CHECK(rb_builder_end_row(&b, (int64_t) ((uint64_t) first + (uint64_t) step * i), &error) ==
+				  RB_OK,
+			  "end of row");
 	}
 	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "finish");
 	return set;
@@ -54,6 +56,35 @@ ids(void)
 			rb_set_release(&set);
 			CHECK(rb_memory_used(memory) == 0, "memory left");
 		}
+}
+
+/* the last bigint and then the first: counted up, too, as unsigned numbers are */
+static void
+ids_that_wrap(void)
+{
+	const rb_set *set = made(RB_BOX2, 40, INT64_MAX - 19, 1);
+	rb_job job = {.red = set};
+	rb_context ctx;
+	rb_stream *stream;
+	rb_block block;
+	rb_status status;
+	size_t n = 0, below = 0;
+
+	rb_context_init(&ctx, memory);
+	CHECK(rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream) == RB_OK, "open");
+	while ((status = rb_stream_next(stream, 10, &block)) == RB_OK)
+		for (size_t i = 0; i < block.n; i++, n++)
+			for (int s = 0; s < 2; s++)
+			{
+				int64_t id = s == 0 ? block.red[i] : block.blue[i];
+
+				CHECK(id >= INT64_MAX - 19 || id < INT64_MIN + 20, "id %ld", (long) id);
+				below += id < 0;
+			}
+	CHECK(status == RB_END && n == 40 * 39 / 2 && below == 20 * 39, "%zu pairs, %zu", n, below);
+	rb_stream_close(stream);
+	rb_set_release(&set);
+	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
 static void
@@ -190,6 +221,7 @@ main(void)
 {
 	memory = rb_memory_create((uint64_t) 1 << 30);
 	CHECK_RUN(ids);
+	CHECK_RUN(ids_that_wrap);
 	CHECK_RUN(empty);
 	CHECK_RUN(no_room);
 	CHECK_RUN(held_by_many);

@@ -1,12 +1,13 @@
 /*
  * rb_base.h
- *	  What every file of the core may need: sizes, a clock, arrays.
+ *	  What every file of the core may need: sizes, a clock, arrays, numbers that are finite.
  */
 #ifndef RB_BASE_H
 #define RB_BASE_H
 
 #include "core/base/redblue.h"
 
+#include <string.h>
 #include <time.h>
 
 /*
@@ -47,6 +48,23 @@ rb_array(rb_context *ctx, void **block, size_t n, size_t element)
 	if (status != RB_OK)
 		return rb_fail(ctx, error.status, error.need, error.limit, NULL);
 	return RB_OK;
+}
+
+/* x - x is +0 for a finite x and NaN for any other: no branch, no call */
+static inline bool
+rb_all_finite(const double *x, int n)
+{
+	uint64_t bad = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		double zero = x[i] - x[i];
+		uint64_t bits;
+
+		memcpy(&bits, &zero, sizeof(bits));
+		bad |= bits;
+	}
+	return bad == 0;
 }
 
 #ifdef __cplusplus

@@ -279,7 +279,7 @@ fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
 {
 	if (set->ids == NULL)
 		for (size_t i = 0; i < n; i++)
-			to[i] = set->first_id + (int64_t) row[2 * i];
+			to[i] = (int64_t) ((uint64_t) set->first_id + row[2 * i]); /* they may wrap */
 	else
 		for (size_t i = 0; i < n; i++)
 			to[i] = set->ids[row[2 * i]];
@@ -301,9 +301,9 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 		fetch_ids(s->job.red, &s->rest->red, n, s->red);
 		fetch_ids(s->job.blue != NULL ? s->job.blue : s->job.red, &s->rest->blue, n, s->blue);
 		s->ms += rb_now_ms() - start;
+		s->rest += n;
+		s->nrest -= n;
 	}
-	s->rest += n;
-	s->nrest -= n;
 	*block = (rb_block){s->red, s->blue, n};
 	return status;
 }

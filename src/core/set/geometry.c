@@ -29,7 +29,7 @@
  * A kind of object is a function that takes the rings and lines of the leaves, one
  * by one (take_triangle ...): a new kind is one line in `takers`.
  */
-#include "core/base/redblue.h"
+#include "core/base/rb_base.h"
 
 #include <string.h>
 
@@ -143,23 +143,6 @@ read_point(const reader *r, const line *ring, uint32_t i, int n, double *to)
 		}
 }
 
-/* x - x is +0 for a finite x and NaN for any other: one subtraction and one OR each */
-static inline bool
-all_finite(const double *x, int n)
-{
-	uint64_t bad = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		double zero = x[i] - x[i];
-		uint64_t bits;
-
-		memcpy(&bits, &zero, sizeof bits);
-		bad |= bits;
-	}
-	return bad == 0;
-}
-
 /* ---- leaves ---- */
 
 /* so many points take a millisecond at most; nodes and rings count as one each, empty or not */
@@ -204,7 +187,7 @@ take_triangle(reader *r, uint32_t type, uint32_t nrings, line ring)
 		for (uint32_t i = 0; i < 3; i++)
 			read_point(r, &ring, i, 3, to + 3 * i);
 	read_point(r, &ring, 3, 3, last);
-	if (!all_finite(to, 9) || !all_finite(last, 3))
+	if (!rb_all_finite(to, 9) || !rb_all_finite(last, 3))
 		return RB_GEOMETRY_NOT_FINITE;
 	if (last[0] != to[0] || last[1] != to[1] || last[2] != to[2])
 		return RB_GEOMETRY_NOT_CLOSED;
@@ -224,7 +207,7 @@ take_line(reader *r, line points, int n)
 		return RB_GEOMETRY_NO_MEMORY;
 	to = b->coords + (size_t) b->nparts * 2 * (size_t) n;
 	read_point(r, &points, 0, n, to);
-	if (!all_finite(to, n))
+	if (!rb_all_finite(to, n))
 		return RB_GEOMETRY_NOT_FINITE;
 	if (points.npoints == 1)
 		memcpy(to + n, to, (size_t) n * sizeof(double));
@@ -235,7 +218,7 @@ take_line(reader *r, line points, int n)
 		if (i % RB_QUIET_POINTS == 0 && is_stopped(r, RB_QUIET_POINTS))
 			return RB_GEOMETRY_STOPPED;
 		read_point(r, &points, i, n, to + n);
-		if (!all_finite(to + n, n))
+		if (!rb_all_finite(to + n, n))
 			return RB_GEOMETRY_NOT_FINITE;
 	}
 	b->nparts += parts;
@@ -293,7 +276,7 @@ take_box(reader *r, uint32_t type, line points, int n)
 		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
 			return RB_GEOMETRY_STOPPED;
 		read_point(r, &points, i, n, x);
-		if (!all_finite(x, n))
+		if (!rb_all_finite(x, n))
 			return RB_GEOMETRY_NOT_FINITE;
 		for (int k = 0; k < n; k++)
 		{

@@ -79,23 +79,6 @@ extern bool rb_receive_box(rb_receiver *r, Datum value, int64 id);
 
 /* ---- steps of every row ---- */
 
-/* x - x is +0 for a finite x and NaN for any other: no branch, no call */
-static inline bool
-rb_all_finite(const double *x, int n)
-{
-	uint64 bad = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		double zero = x[i] - x[i];
-		uint64 bits;
-
-		memcpy(&bits, &zero, sizeof bits);
-		bad |= bits;
-	}
-	return bad == 0;
-}
-
 static inline bool
 rb_check_coordinates(const rb_receiver *r, const double *x, int64 id)
 {
