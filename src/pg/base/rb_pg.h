@@ -163,6 +163,9 @@ extern const char *rb_coordinate_name(rb_kind kind, int i);
 /* "a integer, b text": all columns, for messages */
 extern char *rb_list_columns(TupleDesc desc);
 
+/* a value as messages show it: the beginning of a long one */
+extern char *rb_shorten(char *text);
+
 /* ---- columns.c: which columns of a row make an object ---- */
 
 typedef struct rb_columns

@@ -8,10 +8,12 @@
 #include "pg/base/rb_pg.h"
 
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #define RB_LISTED_COLUMNS 40
+#define RB_LONGEST_TEXT 100 /* bytes of a value in a message */
 
 static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
 	[RB_TRIANGLE3] = {"ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"},
@@ -49,6 +51,14 @@ rb_list_columns(TupleDesc desc)
 						 format_type_be(att->atttypid));
 	}
 	return listed == 0 ? pstrdup("none") : list.data;
+}
+
+char *
+rb_shorten(char *text)
+{
+	int length = pg_mbcliplen(text, (int) strlen(text), RB_LONGEST_TEXT);
+
+	return text[length] == '\0' ? text : psprintf("%.*s...", length, text);
 }
 
 /* a name in quotes, as SQL has it, is the name between them */
