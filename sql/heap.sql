@@ -4,6 +4,8 @@ CREATE EXTENSION IF NOT EXISTS redblue;
 RESET client_min_messages;
 CREATE SCHEMA heap;
 SET search_path = heap, public;
+-- rows that were updated and put in again have one id on purpose
+SET redblue.duplicate_notice = off;
 CREATE FUNCTION triangles(n int) RETURNS TABLE (id bigint, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8)
 LANGUAGE sql IMMUTABLE AS $$
 	SELECT i, x, y, z, x + i % 3, y + i % 4, z + i % 2, x - i % 5, y + i % 3, z + i % 7

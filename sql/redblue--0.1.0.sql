@@ -34,208 +34,394 @@ their value';
 
 CREATE FUNCTION redblue_triangle_pairs(
 	red regclass, blue regclass,
-	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
-	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_pairs(regclass, regclass, name, name, name, name) IS
+COMMENT ON FUNCTION redblue_triangle_pairs IS
 'the pairs of rows of two tables or views whose closed triangles share a point, exactly, in no promised order.
-Each side: an integer column id (or red_id, blue_id), and nine numbers ax ay az bx by bz cx cy cz or a geometry with Z
-(or red_geom, blue_geom): Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, GeometryCollection of these.
-Where both are there the numbers count, unless the geometry is named. A row is one object; NULL and EMPTY geometries are skipped.
+Each side: an id (red_id, blue_id; else a primary key of one integer column, else a column id), an integer or a number that holds one;
+and nine numbers ax ay az bx by bz cx cy cz, or a geometry with Z (red_geom, blue_geom): Triangle, Polygon, Tin, PolyhedralSurface,
+MultiPolygon, GeometryCollection of these. A face of more than three corners, or with holes, is its triangulation, in the plane of the
+two axes that it is steepest against; where face_tolerance is given, one whose corners lie farther from its plane is an error.
+Where both are there the numbers count, unless the geometry is named. A row is one object; rows with the same value in red_object
+(blue_object) are one together, and the pairs are of these values. NULL and EMPTY geometries are skipped.
 Coordinates mean exactly the stored float8, in any unit that both sides share.
-Errors: 22004 null id or coordinate, 22003 NaN or infinity, 22023 no Z, mixed SRIDs, faces that are no triangles, 42703, 42702 and 42804
-columns that are missing, ambiguous, of a wrong type, 53200 redblue.memory_limit';
+Errors: 22004 null id or coordinate, 22003 NaN or infinity, 22023 no Z, mixed SRIDs, an id with a fraction, faces that cross
+themselves, 42703, 42702 and 42804 columns that are missing, ambiguous, of a wrong type, 53200 redblue.memory_limit';
 
-CREATE FUNCTION redblue_triangle_pairs_query(red text, blue text)
+CREATE FUNCTION redblue_triangle_pairs_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_pairs_query(text, text) IS
+COMMENT ON FUNCTION redblue_triangle_pairs_query IS
 'redblue_triangle_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
-columns are found by name: id, and ax ay az bx by bz cx cy cz or a geometry. Errors: 0A000 and 42601 for any other text, and those of
-redblue_triangle_pairs';
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_pairs';
+
+CREATE FUNCTION redblue_triangle_pairs_by_key(
+	red regclass, blue regclass,
+	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object text DEFAULT NULL, blue_object text DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_by_key'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pairs_by_key IS
+'redblue_triangle_pairs for keys of any type and of several columns: the pairs are records of the red key and the blue key, as they are
+stored, and a column definition list names and types them: AS (a uuid, b uuid). red_key: names of columns as SQL writes them, separated
+by commas; left out, the primary key. red_object in its place: rows with equal values there are one object. Errors: 42804 another
+list of columns, 22004 a null in a key, and those of redblue_triangle_pairs';
 
 CREATE FUNCTION redblue_triangle_self_pairs(
-	mesh regclass, mesh_id name DEFAULT NULL, mesh_geom name DEFAULT NULL)
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_self_pairs(regclass, name, name) IS
-'the pairs of rows of one table or view whose closed triangles share a point: each unordered pair once, no row with itself.
-Columns, units and errors as in redblue_triangle_pairs';
+COMMENT ON FUNCTION redblue_triangle_self_pairs IS
+'the pairs of rows of one table or view whose closed triangles share a point: each unordered pair once, no row with itself; with
+mesh_object the pairs of objects, none with itself. Columns, units and errors as in redblue_triangle_pairs';
 
-CREATE FUNCTION redblue_triangle_self_pairs_query(mesh text)
+CREATE FUNCTION redblue_triangle_self_pairs_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_self_pairs_query(text) IS
-'redblue_triangle_self_pairs over one query; its text as in redblue_triangle_pairs_query';
+COMMENT ON FUNCTION redblue_triangle_self_pairs_query IS
+'redblue_triangle_self_pairs over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_self_pairs';
+
+CREATE FUNCTION redblue_triangle_self_pairs_by_key(
+	mesh regclass,
+	mesh_key text DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object text DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_by_key'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pairs_by_key IS
+'redblue_triangle_self_pairs for keys of any type and of several columns: the pairs are records of the two keys, as they are
+stored, and a column definition list names and types them: AS (a uuid, b uuid). mesh_key: names of columns as SQL writes them, separated
+by commas; left out, the primary key. mesh_object in its place: rows with equal values there are one object. Errors: 42804 another
+list of columns, 22004 a null in a key, and those of redblue_triangle_self_pairs';
 
 -- ---- segments ----
 
 CREATE FUNCTION redblue_segment_triangle_pairs(
 	segments regclass, triangles regclass,
-	segments_id name DEFAULT NULL, segments_geom name DEFAULT NULL,
-	triangles_id name DEFAULT NULL, triangles_geom name DEFAULT NULL)
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_segment_triangle_pairs(regclass, regclass, name, name, name, name) IS
+COMMENT ON FUNCTION redblue_segment_triangle_pairs IS
 'the pairs of a row of segments and a row of triangles, in three dimensions, that share a point, exactly, in no promised order.
 Segments: six numbers ax ay az bx by bz, or a geometry with Z: LineString, MultiLineString, GeometryCollection of these; a row
-is one object, however many pieces it has. Triangles, ids, units and errors as in redblue_triangle_pairs. Curves are error 0A000';
+is one object, however many pieces it has. Triangles, ids, objects, units and errors as in redblue_triangle_pairs. Curves are error 0A000';
 
-CREATE FUNCTION redblue_segment_triangle_pairs_query(segments text, triangles text)
+CREATE FUNCTION redblue_segment_triangle_pairs_query(
+	segments text, triangles text,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_segment_triangle_pairs_query(text, text) IS
-'redblue_segment_triangle_pairs over two queries; their texts as in redblue_triangle_pairs_query';
+COMMENT ON FUNCTION redblue_segment_triangle_pairs_query IS
+'redblue_segment_triangle_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_triangle_pairs';
+
+CREATE FUNCTION redblue_segment_triangle_pairs_by_key(
+	segments regclass, triangles regclass,
+	segments_key text DEFAULT NULL, triangles_key text DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object text DEFAULT NULL, triangles_object text DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_by_key'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pairs_by_key IS
+'redblue_segment_triangle_pairs for keys of any type and of several columns: the pairs are records of the two keys, as they are
+stored, and a column definition list names and types them: AS (a uuid, b uuid). segments_key: names of columns as SQL writes them, separated
+by commas; left out, the primary key. segments_object in its place: rows with equal values there are one object. Errors: 42804 another
+list of columns, 22004 a null in a key, and those of redblue_segment_triangle_pairs';
 
 CREATE FUNCTION redblue_segment_pairs(
 	red regclass, blue regclass,
-	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
-	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_segment_pairs(regclass, regclass, name, name, name, name) IS
+COMMENT ON FUNCTION redblue_segment_pairs IS
 'the pairs of rows of two tables or views whose closed segments in the plane share a point, exactly, in no promised order.
-Each side: an integer column id, and four numbers ax ay bx by or a geometry, of which x and y count: LineString, MultiLineString,
-Polygon and MultiPolygon (their rings, not what these enclose), GeometryCollection of these. A row is one object. Errors as in
-redblue_triangle_pairs, 0A000 curves';
+Each side: an id, and four numbers ax ay bx by or a geometry, of which x and y count: LineString, MultiLineString,
+Polygon and MultiPolygon (their rings, not what these enclose), GeometryCollection of these. A row is one object. Ids, objects and
+errors as in redblue_triangle_pairs, 0A000 curves';
 
-CREATE FUNCTION redblue_segment_pairs_query(red text, blue text)
+CREATE FUNCTION redblue_segment_pairs_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_segment_pairs_query(text, text) IS
-'redblue_segment_pairs over two queries; their texts as in redblue_triangle_pairs_query';
+COMMENT ON FUNCTION redblue_segment_pairs_query IS
+'redblue_segment_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_pairs';
+
+CREATE FUNCTION redblue_segment_pairs_by_key(
+	red regclass, blue regclass,
+	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object text DEFAULT NULL, blue_object text DEFAULT NULL)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_segment_pairs_by_key'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pairs_by_key IS
+'redblue_segment_pairs for keys of any type and of several columns: the pairs are records of the red key and the blue key, as they are
+stored, and a column definition list names and types them: AS (a uuid, b uuid). red_key: names of columns as SQL writes them, separated
+by commas; left out, the primary key. red_object in its place: rows with equal values there are one object. Errors: 42804 another
+list of columns, 22004 a null in a key, and those of redblue_segment_pairs';
 
 CREATE FUNCTION redblue_segment_self_pairs(
-	lines regclass, lines_id name DEFAULT NULL, lines_geom name DEFAULT NULL)
+	lines regclass,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_segment_self_pairs(regclass, name, name) IS
+COMMENT ON FUNCTION redblue_segment_self_pairs IS
 'the pairs of rows of one table or view whose closed segments in the plane share a point: each unordered pair once, no row with
 itself. Columns and errors as in redblue_segment_pairs';
 
-CREATE FUNCTION redblue_segment_self_pairs_query(lines text)
+CREATE FUNCTION redblue_segment_self_pairs_query(
+	lines text,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_segment_self_pairs_query(text) IS
-'redblue_segment_self_pairs over one query; its text as in redblue_triangle_pairs_query';
+COMMENT ON FUNCTION redblue_segment_self_pairs_query IS
+'redblue_segment_self_pairs over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_pairs';
+
+CREATE FUNCTION redblue_segment_self_pairs_by_key(
+	lines regclass,
+	lines_key text DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object text DEFAULT NULL)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_by_key'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pairs_by_key IS
+'redblue_segment_self_pairs for keys of any type and of several columns: the pairs are records of the two keys, as they are
+stored, and a column definition list names and types them: AS (a uuid, b uuid). lines_key: names of columns as SQL writes them, separated
+by commas; left out, the primary key. lines_object in its place: rows with equal values there are one object. Errors: 42804 another
+list of columns, 22004 a null in a key, and those of redblue_segment_self_pairs';
 
 -- ---- boxes ----
 
 CREATE FUNCTION redblue_box_pairs(
 	red regclass, blue regclass,
-	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
-	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_pairs(regclass, regclass, name, name, name, name) IS
+COMMENT ON FUNCTION redblue_box_pairs IS
 'the pairs of rows of two tables or views whose closed boxes share a point, exactly, in no promised order.
-Each side: an integer column id, and six numbers lx ly lz hx hy hz, or lx ly hx hy, low <= high; or a geometry without curves, whose
+Each side: an id, and six numbers lx ly lz hx hy hz, or lx ly hx hy, low <= high; or a geometry without curves, whose
 box is that of its points, not the rounded one in its header, in three dimensions where it has Z; or box3d, box2d, or cube of two
 dimensions or three. All boxes of a call have the same number of dimensions.
-Errors: 22023 low > high, mixed dimensions or SRIDs, and those of redblue_triangle_pairs';
+Errors: 22023 low > high, mixed dimensions or SRIDs, and those of redblue_triangle_pairs. Ids and objects as there';
 
-CREATE FUNCTION redblue_box_pairs_query(red text, blue text)
+CREATE FUNCTION redblue_box_pairs_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_pairs_query(text, text) IS
-'redblue_box_pairs over two queries; their texts as in redblue_triangle_pairs_query';
+COMMENT ON FUNCTION redblue_box_pairs_query IS
+'redblue_box_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_box_pairs';
+
+CREATE FUNCTION redblue_box_pairs_by_key(
+	red regclass, blue regclass,
+	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object text DEFAULT NULL, blue_object text DEFAULT NULL)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_box_pairs_by_key'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pairs_by_key IS
+'redblue_box_pairs for keys of any type and of several columns: the pairs are records of the red key and the blue key, as they are
+stored, and a column definition list names and types them: AS (a uuid, b uuid). red_key: names of columns as SQL writes them, separated
+by commas; left out, the primary key. red_object in its place: rows with equal values there are one object. Errors: 42804 another
+list of columns, 22004 a null in a key, and those of redblue_box_pairs';
 
 CREATE FUNCTION redblue_box_self_pairs(
-	boxes regclass, boxes_id name DEFAULT NULL, boxes_geom name DEFAULT NULL)
+	boxes regclass,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_self_pairs(regclass, name, name) IS
+COMMENT ON FUNCTION redblue_box_self_pairs IS
 'the pairs of rows of one table or view whose closed boxes share a point: each unordered pair once, no row with itself.
 Columns and errors as in redblue_box_pairs';
 
-CREATE FUNCTION redblue_box_self_pairs_query(boxes text)
+CREATE FUNCTION redblue_box_self_pairs_query(
+	boxes text,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_self_pairs_query(text) IS
-'redblue_box_self_pairs over one query; its text as in redblue_triangle_pairs_query';
+COMMENT ON FUNCTION redblue_box_self_pairs_query IS
+'redblue_box_self_pairs over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_box_self_pairs';
+
+CREATE FUNCTION redblue_box_self_pairs_by_key(
+	boxes regclass,
+	boxes_key text DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object text DEFAULT NULL)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_by_key'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pairs_by_key IS
+'redblue_box_self_pairs for keys of any type and of several columns: the pairs are records of the two keys, as they are
+stored, and a column definition list names and types them: AS (a uuid, b uuid). boxes_key: names of columns as SQL writes them, separated
+by commas; left out, the primary key. boxes_object in its place: rows with equal values there are one object. Errors: 42804 another
+list of columns, 22004 a null in a key, and those of redblue_box_self_pairs';
 
 -- ---- how many ----
 
 CREATE FUNCTION redblue_triangle_pair_count(
 	red regclass, blue regclass,
-	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
-	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_pair_count(regclass, regclass, name, name, name, name) IS
+COMMENT ON FUNCTION redblue_triangle_pair_count IS
 'the number of rows of redblue_triangle_pairs with the same arguments; the pairs are counted where they are found, none is kept where
 each row is one triangle';
 
-CREATE FUNCTION redblue_triangle_pair_count_query(red text, blue text)
+CREATE FUNCTION redblue_triangle_pair_count_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_pair_count_query(text, text) IS
+COMMENT ON FUNCTION redblue_triangle_pair_count_query IS
 'the number of rows of redblue_triangle_pairs_query with the same arguments';
 
 CREATE FUNCTION redblue_triangle_self_pair_count(
-	mesh regclass, mesh_id name DEFAULT NULL, mesh_geom name DEFAULT NULL)
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_self_pair_count(regclass, name, name) IS
-'the number of rows of redblue_triangle_self_pairs with the same arguments';
+COMMENT ON FUNCTION redblue_triangle_self_pair_count IS
+'the number of rows of redblue_triangle_self_pairs with the same arguments; the pairs are counted where they are found, none is kept where
+each row is one triangle';
 
-CREATE FUNCTION redblue_triangle_self_pair_count_query(mesh text)
+CREATE FUNCTION redblue_triangle_self_pair_count_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_triangle_self_pair_count_query(text) IS
-'the number of rows of redblue_triangle_self_pairs_query with the same argument';
+COMMENT ON FUNCTION redblue_triangle_self_pair_count_query IS
+'the number of rows of redblue_triangle_self_pairs_query with the same arguments';
 
 CREATE FUNCTION redblue_box_pair_count(
 	red regclass, blue regclass,
-	red_id name DEFAULT NULL, red_geom name DEFAULT NULL,
-	blue_id name DEFAULT NULL, blue_geom name DEFAULT NULL)
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_pair_count(regclass, regclass, name, name, name, name) IS
+COMMENT ON FUNCTION redblue_box_pair_count IS
 'the number of rows of redblue_box_pairs with the same arguments; the pairs are counted where they are found, none is kept where
 each row is one box';
 
-CREATE FUNCTION redblue_box_pair_count_query(red text, blue text)
+CREATE FUNCTION redblue_box_pair_count_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_pair_count_query(text, text) IS
+COMMENT ON FUNCTION redblue_box_pair_count_query IS
 'the number of rows of redblue_box_pairs_query with the same arguments';
 
 CREATE FUNCTION redblue_box_self_pair_count(
-	boxes regclass, boxes_id name DEFAULT NULL, boxes_geom name DEFAULT NULL)
+	boxes regclass,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_self_pair_count(regclass, name, name) IS
-'the number of rows of redblue_box_self_pairs with the same arguments';
+COMMENT ON FUNCTION redblue_box_self_pair_count IS
+'the number of rows of redblue_box_self_pairs with the same arguments; the pairs are counted where they are found, none is kept where
+each row is one box';
 
-CREATE FUNCTION redblue_box_self_pair_count_query(boxes text)
+CREATE FUNCTION redblue_box_self_pair_count_query(
+	boxes text,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
-COMMENT ON FUNCTION redblue_box_self_pair_count_query(text) IS
-'the number of rows of redblue_box_self_pairs_query with the same argument';
+COMMENT ON FUNCTION redblue_box_self_pair_count_query IS
+'the number of rows of redblue_box_self_pairs_query with the same arguments';
 
 -- ---- into a table ----
 

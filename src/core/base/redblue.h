@@ -211,6 +211,21 @@ extern rb_status rb_builder_append(rb_builder *b, const double *coords, uint32_t
 								   rb_error *error);
 
 /*
+ * Ended rows of one id become one row of all their parts, which stands where the first of
+ * them stood.  RB_STOPPED when should_stop said so.  On a failure nothing has changed.
+ */
+extern rb_status rb_builder_group(rb_builder *b, rb_error *error);
+
+/*
+ * How many different ids there are, and which rows have the same: number[i] is that of
+ * row i, from 0 in the order of first appearance.  number NULL: they are only counted.
+ * RB_STOPPED when should_stop (NULL: not asked) said so.
+ */
+extern rb_status rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n,
+							   bool (*should_stop)(void), uint32_t *number, uint32_t *distinct,
+							   rb_error *error);
+
+/*
  * All ended rows become a set with one holder, to be released before the memory is
  * destroyed; the builder is empty then.  On a failure it is as it was.
  */

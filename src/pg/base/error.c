@@ -87,6 +87,31 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 	pg_unreachable();
 }
 
+bool
+rb_is_interrupted(void)
+{
+	volatile bool raised = false;
+
+	if (!INTERRUPTS_PENDING_CONDITION())
+		return false;
+	PG_TRY();
+	{
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		raised = true;
+	}
+	PG_END_TRY();
+	return raised;
+}
+
+void
+rb_throw_kept(void)
+{
+	PG_RE_THROW();
+}
+
 rb_memory *
 rb_memory_open(const char *function, uint64 limit)
 {

@@ -36,6 +36,8 @@
 #if PG_VERSION_NUM < 150000
 #include "utils/tuplestore.h"
 
+#define MAT_SRF_USE_EXPECTED_DESC 0x01
+
 static inline void
 InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 {
@@ -51,7 +53,9 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("materialize mode required, but it is not allowed in this context")));
 	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+	if ((flags & MAT_SRF_USE_EXPECTED_DESC) != 0)
+		desc = CreateTupleDescCopy(rsinfo->expectedDesc);
+	else if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	rsinfo->returnMode = SFRM_Materialize;
 	rsinfo->setDesc = desc;
@@ -129,6 +133,15 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 	scan->rs_cblock = block;
 	heap_prepare_pagescan(sscan);
 }
+#endif
+
+/* 18: a minimal tuple may have room in front of it */
+#if PG_VERSION_NUM >= 180000
+#define rb_form_minimal_tuple(desc, values, nulls) \
+	heap_form_minimal_tuple((desc), (values), (nulls), 0)
+#else
+#define rb_form_minimal_tuple(desc, values, nulls) \
+	heap_form_minimal_tuple((desc), (values), (nulls))
 #endif
 
 /* 18: what formats EXPLAIN has headers of its own */

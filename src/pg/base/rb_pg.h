@@ -48,6 +48,7 @@ extern int rb_setting_memory_limit;     /* kB */
 extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 extern bool rb_setting_custom_scan;
+extern bool rb_setting_duplicate_notice;
 
 /* when the library is loaded */
 extern void rb_settings_define(void);
@@ -67,10 +68,20 @@ extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const 
 
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
 
+/*
+ * Serves interrupts, for whoever is asked in the middle of long work of the core.  The
+ * error that this may raise (a cancel, say) must not jump through the core: so it is
+ * kept, true tells the core to stop, and rb_throw_kept throws it on when the core is left.
+ */
+extern bool rb_is_interrupted(void);
+pg_noreturn extern void rb_throw_kept(void);
+
 /* rb_memory_create, or the memory error */
 extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
 /* ======== read: rows of the arguments become sets ======== */
+
+typedef struct rb_keys rb_keys; /* keys.c */
 
 /* ---- source.c: an argument becomes a SELECT ---- */
 
@@ -84,14 +95,26 @@ typedef struct rb_source
 	Oid heap;              /* a table that can be read without it, or InvalidOid */
 	Relation rel;          /* a table or view, in use until it is read; NULL of a query */
 	double rows;           /* expected; 0: no idea */
-	const char *id_name;   /* NULL: "id" */
+	const char *id_name;   /* NULL: "id", or a table's primary key, which is put here */
 	const char *geom_name; /* NULL: found by its type */
+	const char *
+		object_name; /* the column whose value is that of all rows of an object; NULL: a row is one */
+	rb_keys *keys;   /* rows are called by these, not by an id; NULL: by an id */
+	bool unique;     /* no two rows have one id: an index says so */
+	double face_tolerance; /* of the corners of a face from its plane; < 0: any */
 } rb_source;
 
-/* from a table's OID or a query text; what the function and its argument are called is there */
-extern void rb_source_table(rb_source *source, Oid relid, const char *id_name,
-							const char *geom_name);
+/* from a table's OID or a query text; what the function and its arguments are called is there */
+extern void rb_source_table(rb_source *source, Oid relid);
 extern void rb_source_query(rb_source *source, const char *text);
+
+/* ---- indexes.c: what the indexes of a table say of its columns ---- */
+
+/* the columns of its primary key, or NIL */
+extern List *rb_primary_key(Relation rel);
+
+/* do no two of its rows have the same value there? */
+extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
 
 /* ---- boxes.c: types whose values are boxes ---- */
 
@@ -130,7 +153,10 @@ typedef struct rb_column
 
 typedef struct rb_columns
 {
-	rb_column id;   /* an integer */
+	rb_column
+		id;    /* an integer, or a number that holds one; that of the object, where one is named */
+	int nkeys; /* with keys there is no id */
+	rb_column *key;
 	rb_column geom; /* a geometry or box of this shape, or: */
 	rb_shape shape;
 	rb_kind kind; /* numbers that make this kind; RB_BOX2 too where RB_BOX3 was asked for */
@@ -141,8 +167,49 @@ typedef struct rb_columns
 
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
 
+/* a column by the name that the caller gave, quoted or not; raises where there is none */
+extern rb_column rb_column_named(TupleDesc desc, const char *name, const rb_source *source);
+
+/* may an id be of that type? */
+extern bool rb_is_id_type(Oid type);
+
 /* the column names of a kind's coordinates */
 extern const char *rb_coordinate_name(rb_kind kind, int i);
+
+/* ---- hints.c: what the caller could have meant ---- */
+
+/* "a, b": some columns by their names, for messages */
+extern char *rb_list_names(TupleDesc desc, List *attnos);
+
+/* for ereport: there is no id, or that column can be none */
+extern int rb_hint_id(TupleDesc desc, const rb_source *source, const char *column);
+
+/* for ereport: that column (0: none) is no geometry, or there is none; `otherwise` if nothing better is known */
+extern int rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column,
+							const char *otherwise);
+
+/* ---- keys.c: rows that are called by columns of any type ---- */
+
+/* of columns by these names, separated by commas (NULL: the primary key); of objects: each key once */
+extern rb_keys *rb_keys_create(const char *names, bool objects);
+
+/* finds the columns; raises where one is missing, or of a type that cannot be a key */
+extern void rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source);
+extern TupleDesc rb_keys_desc(const rb_keys *keys);
+extern bool rb_keys_are_of_objects(const rb_keys *keys);
+
+/*
+ * The number of the key of a row, from 0; which must have no nulls.  Keys are kept in
+ * that memory, and are there as long as it is.
+ */
+extern rb_status rb_keys_take(rb_keys *keys, struct TupleTableSlot *slot, rb_memory *memory,
+							  int64 *number, rb_error *error);
+
+/* the key of that number into a slot of rb_keys_desc, for minimal tuples */
+extern void rb_keys_get(const rb_keys *keys, int64 number, struct TupleTableSlot *slot);
+
+/* "(a, b) = (17, x)", for messages */
+extern char *rb_keys_text(const rb_keys *keys, struct TupleTableSlot *slot);
 
 /* ---- space.c: one SRID, one number of dimensions ---- */
 
@@ -242,12 +309,20 @@ extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_bui
 
 /* ---- sides.c: sources in, sets out ---- */
 
+/* what came of reading a side */
+typedef struct rb_side
+{
+	const rb_set *set;
+	uint64 rows; /* those without a part not included */
+	uint64 ids;  /* different ones; 0: not counted */
+	int workers; /* that helped */
+} rb_side;
+
 /*
- * The n sides of a join, one after the other, in one space; each has one holder, the
- * caller, and its arrays are of that memory.  workers: how many helped with each.
+ * The n sides of a join, one after the other, in one space; each set has one holder, the
+ * caller, and its arrays are of that memory.
  */
-extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, const rb_set **set,
-						  int *workers);
+extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side);
 
 /* ======== call: the SQL functions, and the join of one call ======== */
 
@@ -261,6 +336,7 @@ typedef struct rb_join
 {
 	const char *function; /* its SQL name, for messages */
 	bool query;           /* arguments are query texts, not tables */
+	bool keys;            /* pairs of keys are wanted, of any type, not of ids */
 	rb_kind kind[2];      /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
 	const char *side[2];  /* what the arguments are called; side[1] NULL: a self join */
 	bool count;           /* the number of pairs is wanted, not the pairs */
@@ -271,6 +347,13 @@ static inline int
 rb_join_sides(const rb_join *join)
 {
 	return join->side[1] == NULL ? 1 : 2;
+}
+
+/* are there triangles on a side, and so faces? */
+static inline bool
+rb_join_has_faces(const rb_join *join)
+{
+	return join->kind[0] == RB_TRIANGLE3 || join->kind[1] == RB_TRIANGLE3;
 }
 
 /* the join of the C function behind an SQL function, or NULL if it is none of ours */
@@ -306,13 +389,12 @@ typedef struct rb_run
 	dlist_node node; /* in the list of those that are open */
 	rb_memory *memory;
 	rb_context ctx;
-	const rb_set *set[2]; /* until it is closed; [1] NULL in a self join */
+	rb_side side[2]; /* their sets until it is closed; [1] NULL in a self join */
 	const rb_backend *backend;
 	rb_stream *stream;
 	char note[200]; /* why this backend, or "" */
 	uint64 parts;   /* of both sides */
 	uint64 skipped; /* rows without a part, of both sides */
-	int workers[2]; /* that helped to read a side */
 	double emit_ms; /* added to by whoever makes rows of the pairs */
 } rb_run;
 
@@ -331,6 +413,7 @@ extern void rb_run_install(void);
 /* ---- pairs.c: a join as a function ---- */
 
 extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
+extern Datum rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join);
 extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
 
 /* ---- info.c: what the last join did ---- */
@@ -342,8 +425,8 @@ typedef struct rb_report
 	uint64 skipped; /* rows without a part, of both sides */
 	uint64 parts;
 	const rb_join *join;
-	Oid user;       /* who ran it */
-	int workers[2]; /* that helped to read a side */
+	Oid user;        /* who ran it */
+	rb_side side[2]; /* their sets may be gone */
 } rb_report;
 
 extern void rb_report_of(const rb_run *run, rb_report *report);

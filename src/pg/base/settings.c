@@ -22,6 +22,7 @@ int rb_setting_memory_limit = 4 * 1024 * 1024;
 int rb_setting_gpu_memory_limit = 0;
 int rb_setting_grid_resolution = 0;
 bool rb_setting_custom_scan = true;
+bool rb_setting_duplicate_notice = true;
 
 static const struct config_enum_entry backend_choices[] = {{"auto", RB_CHOOSE_AUTO, false},
 														   {"cpu", RB_CHOOSE_CPU, false},
@@ -54,6 +55,10 @@ rb_settings_define(void)
 		"redblue.custom_scan", "Lets a join in FROM hand its pairs on while it runs.",
 		"Off, the pairs are collected before the first is returned. The answer is the same.",
 		&rb_setting_custom_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomBoolVariable(
+		"redblue.duplicate_notice", "Tells when rows of a join have the same id.",
+		"A NOTICE once a call, where the column is not known to be unique and not named as that of objects.",
+		&rb_setting_duplicate_notice, true, PGC_USERSET, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("redblue");
 }
 

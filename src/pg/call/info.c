@@ -34,7 +34,7 @@ rb_report_of(const rb_run *run, rb_report *report)
 	report->parts = run->parts;
 	report->join = run->join;
 	report->user = run->user;
-	memcpy(report->workers, run->workers, sizeof report->workers);
+	memcpy(report->side, run->side, sizeof report->side);
 }
 
 void
@@ -80,12 +80,16 @@ read_detail(const rb_report *report)
 					 (unsigned long long) report->skipped);
 	for (int i = 0; i < rb_join_sides(report->join); i++)
 	{
-		if (report->workers[i] == 0)
+		if (report->side[i].workers == 0)
 			continue;
 		appendStringInfo(&text, "%s %s %d", first ? ", workers:" : ",", report->join->side[i],
-						 report->workers[i]);
+						 report->side[i].workers);
 		first = false;
 	}
+	for (int i = 0; i < rb_join_sides(report->join); i++)
+		if (report->side[i].ids != 0 && report->side[i].ids != report->side[i].rows)
+			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have " UINT64_FORMAT " ids",
+							 report->side[i].rows, report->join->side[i], report->side[i].ids);
 	return text.data;
 }
 

@@ -11,6 +11,10 @@
  */
 #include "pg/base/rb_pg.h"
 
+#include "executor/tuptable.h"
+#include "lib/stringinfo.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
@@ -73,6 +77,137 @@ rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 	leave_call(caller);
 	return (Datum) 0;
 }
+
+/* ---- rows of keys ---- */
+
+/*
+ * Their types are those of the tables' columns, which a function cannot declare.  So it
+ * returns records, and the caller writes the columns down, as for dblink or crosstab:
+ *
+ *		FROM redblue_triangle_pairs_by_key('building', 'tunnel') AS (gml_id uuid, code text, part int)
+ *
+ * first those of the red key, then those of the blue one.
+ */
+typedef struct key_rows
+{
+	const rb_keys *keys[2];
+	TupleTableSlot *slot[2];
+	int n[2]; /* columns */
+	Datum *values;
+	bool *nulls;
+} key_rows;
+
+static void
+list_key_columns(StringInfo text, const rb_keys *keys)
+{
+	TupleDesc desc = rb_keys_desc(keys);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		appendStringInfo(text, "%s%s %s", text->len > 0 ? ", " : "",
+						 quote_identifier(NameStr(att->attname)),
+						 format_type_with_typemod(att->atttypid, att->atttypmod));
+	}
+}
+
+/* a column of a key may be given out as another type that has the same bytes */
+static bool
+is_same_type(Form_pg_attribute wanted, Form_pg_attribute att)
+{
+	return IsBinaryCoercible(att->atttypid, wanted->atttypid) &&
+		   (wanted->atttypmod == -1 || wanted->atttypmod == att->atttypmod);
+}
+
+static void
+check_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
+{
+	bool same = wanted != NULL && wanted->natts == rows->n[0] + rows->n[1];
+	StringInfoData text;
+
+	for (int side = 0, i = 0; side < 2; side++)
+		for (int k = 0; same && k < rows->n[side]; k++, i++)
+			same = is_same_type(TupleDescAttr(wanted, i),
+								TupleDescAttr(rb_keys_desc(rows->keys[side]), k));
+	if (same)
+		return;
+	initStringInfo(&text);
+	list_key_columns(&text, rows->keys[0]);
+	list_key_columns(&text, rows->keys[1]);
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DATATYPE_MISMATCH),
+		 errmsg("%s: the column definition list is not that of the keys", join->function),
+		 errhint("Write FROM %s(...) AS (%s); the names are free.", join->function, text.data)));
+}
+
+static void
+begin_key_rows(key_rows *rows, const rb_source *source, int sides)
+{
+	for (int side = 0; side < 2; side++)
+	{
+		rows->keys[side] = source[side % sides].keys;
+		rows->n[side] = rb_keys_desc(rows->keys[side])->natts;
+		rows->slot[side] =
+			MakeSingleTupleTableSlot(rb_keys_desc(rows->keys[side]), &TTSOpsMinimalTuple);
+	}
+	rows->values = palloc((rows->n[0] + rows->n[1]) * sizeof *rows->values);
+	rows->nulls = palloc0((rows->n[0] + rows->n[1]) * sizeof *rows->nulls);
+}
+
+static void
+store_keys(rb_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
+{
+	rb_block block;
+
+	while (rb_run_next(run, &block))
+	{
+		double start = rb_now_ms();
+
+		for (size_t i = 0; i < block.n; i++)
+		{
+			for (int side = 0; side < 2; side++)
+			{
+				rb_keys_get(rows->keys[side], side == 0 ? block.red[i] : block.blue[i],
+							rows->slot[side]);
+				memcpy(rows->values + (side == 0 ? 0 : rows->n[0]), rows->slot[side]->tts_values,
+					   rows->n[side] * sizeof *rows->values);
+			}
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, rows->values, rows->nulls);
+		}
+		run->emit_ms += rb_now_ms() - start;
+	}
+	rb_last_run_set(run);
+}
+
+Datum
+rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
+{
+	rb_source source[2];
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext caller;
+	key_rows rows;
+	rb_run *run;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("%s: the columns of the keys are not given", join->function),
+						errhint("Call it in FROM: SELECT * FROM %s(...) AS (red_key ..., blue_key "
+								"...).",
+								join->function)));
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	caller = enter_call();
+	rb_join_sources(join, fcinfo->args, source);
+	begin_key_rows(&rows, source, rb_join_sides(join));
+	check_definition(join, rsinfo->setDesc, &rows);
+	run = rb_run_open(join, source, CurrentMemoryContext);
+	store_keys(run, &rows, rsinfo);
+	leave_call(caller);
+	return (Datum) 0;
+}
+
+/* ---- numbers ---- */
 
 /* runs the join to its end; it makes no pairs of rows where each row has one part */
 Datum

@@ -73,12 +73,12 @@ take_sides(rb_run *run, const rb_source *source)
 	const int sides = rb_join_sides(run->join);
 	uint64 rows = 0;
 
-	rb_read_sides(source, sides, run->memory, run->set, run->workers);
+	rb_read_sides(source, sides, run->memory, run->side);
 	for (int i = 0; i < sides; i++)
 	{
-		rows += run->set[i]->nrows;
-		run->parts += run->set[i]->nparts;
-		run->skipped += run->set[i]->skipped;
+		rows += run->side[i].rows;
+		run->parts += run->side[i].set->nparts;
+		run->skipped += run->side[i].set->skipped;
 	}
 	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
@@ -108,8 +108,8 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	take_sides(run, source);
 
 	run->ctx.threads = rb_threads(run->parts);
-	job.red = run->set[0];
-	job.blue = run->set[1];
+	job.red = run->side[0].set;
+	job.blue = run->side[1].set;
 	job.count_only = join->count;
 	job.predicate = join->predicate;
 	status = rb_stream_open(&run->ctx, run->backend, &job, &run->stream);
@@ -146,8 +146,8 @@ rb_run_close(rb_run *run)
 	run->stream = NULL;
 	if (run->memory != NULL)
 	{
-		rb_set_release(&run->set[0]);
-		rb_set_release(&run->set[1]);
+		rb_set_release(&run->side[0].set);
+		rb_set_release(&run->side[1].set);
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}

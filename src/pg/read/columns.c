@@ -3,7 +3,10 @@
  *	  Which columns of a row description make an object: by name, in any order,
  *	  others ignored.
  *
- *	  1. The id: the column named by the caller, else "id"; an integer.
+ *	  1. The id: the column of objects, if the caller named one; else the column named by
+ *		 the caller; else a table's primary key, where source.c found it to be one
+ *		 integer; else "id".  An integer, or a number that holds one.  Or the columns of a
+ *		 key (keys.c).
  *	  2. The object: the geometry column named by the caller; else all coordinate
  *		 columns of the kind, if they are there (ax, ay, ...: such a set of names is
  *		 no accident, and needs no decoding); else the geometry column "geom"; else
@@ -88,6 +91,41 @@ geometry_types(rb_kind kind)
 	return kind == RB_BOX3 ? "geometry, box3d, box2d or cube" : "geometry";
 }
 
+/* a name in quotes, as SQL has it, is the name between them */
+static const char *
+unquoted(const char *name)
+{
+	size_t len = strlen(name);
+	char *result;
+	char *to;
+
+	if (len < 3 || name[0] != '"' || name[len - 1] != '"')
+		return name;
+	result = to = palloc(len);
+	for (size_t i = 1; i < len - 1; i++)
+	{
+		*to++ = name[i];
+		if (name[i] == '"' && i + 1 < len - 1 && name[i + 1] == '"')
+			i++;
+	}
+	*to = '\0';
+	return result;
+}
+
+/* the first column whose name differs only in case, or NULL */
+static const char *
+name_in_other_case(TupleDesc desc, const char *name)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped && pg_strcasecmp(NameStr(att->attname), name) == 0)
+			return NameStr(att->attname);
+	}
+	return NULL;
+}
+
 /* where the caller can name another column: in the text of a query, or in the call */
 static int
 hint_name(const rb_source *source, const char *what, const char *example)
@@ -97,19 +135,47 @@ hint_name(const rb_source *source, const char *what, const char *example)
 	return errhint("Name it in the call: %s_%s => '%s'.", source->side, what, example);
 }
 
+/* the columns of a segment and of no triangle: was the other argument meant? */
+static bool
+are_segments(TupleDesc desc)
+{
+	int found = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+		for (int k = 0; k < rb_kind_width(RB_TRIANGLE3); k++)
+			if (!TupleDescAttr(desc, i)->attisdropped &&
+				strcmp(NameStr(TupleDescAttr(desc, i)->attname),
+					   coordinate_names[RB_TRIANGLE3][k]) == 0)
+				found |= 1 << k;
+	return found == (1 << rb_kind_width(RB_SEGMENT3)) - 1;
+}
+
+/* what an object can be read from, for hints */
+static char *
+accepted(const rb_source *source, TupleDesc desc)
+{
+	if (source->kind == RB_TRIANGLE3 && strcmp(source->side, "triangles") == 0 &&
+		are_segments(desc))
+		return pstrdup("These are the columns of segments: are the two arguments swapped?  The "
+					   "segments come first, then the triangles.");
+	return psprintf("Accepted are a %s, or the columns %s.", geometry_types(source->kind),
+					list_coordinates(source->kind));
+}
+
 /* ---- finding ---- */
 
-static bool
-is_integer(Oid type)
+bool
+rb_is_id_type(Oid type)
 {
-	return type == INT2OID || type == INT4OID || type == INT8OID;
+	return type == INT2OID || type == INT4OID || type == INT8OID || type == NUMERICOID ||
+		   type == FLOAT8OID;
 }
 
 /* has PostgreSQL a cast of its own to float8? */
 static bool
 is_number(Oid type)
 {
-	return is_integer(type) || type == FLOAT4OID || type == FLOAT8OID || type == NUMERICOID;
+	return rb_is_id_type(type) || type == FLOAT4OID;
 }
 
 /* attno 0 where there is no such column; two of them are an error */
@@ -135,32 +201,101 @@ find(TupleDesc desc, const char *name, const rb_source *source)
 	return column;
 }
 
-static void
-find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
+/* by the caller's name, as it is or without its quotes; attno 0 where there is none */
+static rb_column
+find_given(TupleDesc desc, const char **name, const rb_source *source)
 {
-	const char *name = source->id_name == NULL ? "id" : source->id_name;
+	rb_column column = find(desc, *name, source);
 
-	columns->id = find(desc, name, source);
-	if (columns->id.attno == 0)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-						errmsg("%s: %s has no column \"%s\"", source->function, source->side, name),
-						errdetail("Its columns are: %s.", list_columns(desc)),
-						hint_name(source, "id", "gid")));
-	if (!is_integer(columns->id.type))
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
-							   source->side, format_type_be(columns->id.type)),
-						errdetail("An id is smallint, integer or bigint.")));
+	if (column.attno == 0)
+	{
+		*name = unquoted(*name);
+		column = find(desc, *name, source);
+	}
+	return column;
+}
+
+rb_column
+rb_column_named(TupleDesc desc, const char *name, const rb_source *source)
+{
+	rb_column column = find_given(desc, &name, source);
+	const char *other = column.attno == 0 ? name_in_other_case(desc, name) : NULL;
+
+	if (column.attno == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("%s: %s has no column \"%s\"", source->function, source->side, name),
+				 errdetail("Its columns are: %s.", list_columns(desc)),
+				 other == NULL ? 0 : errhint("Upper and lower case count: it is \"%s\".", other)));
+	return column;
 }
 
 static void
-refuse_geometry(const rb_source *source, const char *name, Oid type)
+check_id(rb_column id, TupleDesc desc, const rb_source *source)
+{
+	const char *name = NameStr(TupleDescAttr(desc, id.attno - 1)->attname);
+
+	if (!rb_is_id_type(id.type))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
+							   source->side, format_type_be(id.type)),
+						errdetail("An id is smallint, integer or bigint; or numeric or double "
+								  "precision, where these hold integers."),
+						rb_shape_of(id.type, source->kind) == RB_SHAPE_NONE
+							? rb_hint_id(desc, source, name)
+							: errhint("A geometry column is named so: %s_geom => %s.", source->side,
+									  quote_literal_cstr(name))));
+}
+
+static void
+find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
+{
+	rb_column id;
+
+	if (source->keys != NULL)
+		return;
+	if (source->id_name != NULL)
+		id = rb_column_named(desc, source->id_name, source);
+	else if (source->object_name == NULL)
+	{
+		id = find(desc, "id", source);
+		if (id.attno == 0)
+			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+							errmsg("%s: %s has no column \"id\"", source->function, source->side),
+							errdetail("Its columns are: %s.", list_columns(desc)),
+							rb_hint_id(desc, source, NULL)));
+	}
+	if (source->object_name != NULL)
+		id = rb_column_named(desc, source->object_name, source);
+	check_id(id, desc, source);
+	columns->id = id;
+}
+
+/* where they were when the source was made: but of a view only some columns are read */
+static void
+find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
+{
+	TupleDesc key;
+
+	if (source->keys == NULL)
+		return;
+	key = rb_keys_desc(source->keys);
+	columns->nkeys = key->natts;
+	columns->key = palloc(key->natts * sizeof *columns->key);
+	for (int i = 0; i < key->natts; i++)
+		columns->key[i] = find(desc, NameStr(TupleDescAttr(key, i)->attname), source);
+}
+
+static void
+refuse_geometry(const rb_source *source, TupleDesc desc, rb_column column)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-					errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
-						   source->side, format_type_be(type)),
+					errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+						   NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
+						   format_type_be(column.type)),
 					errdetail("Expected is a %s, or the columns %s.", geometry_types(source->kind),
-							  list_coordinates(source->kind))));
+							  list_coordinates(source->kind)),
+					rb_hint_geometry(desc, source, column.attno, NULL)));
 }
 
 /* the geometry column that nobody named, or attno 0 */
@@ -195,7 +330,7 @@ find_geometry(TupleDesc desc, const rb_source *source)
 						errdetail("Its columns are: %s.", list_columns(desc)),
 						hint_name(source, "geom", "the_geom")));
 	if (n == 0 && geom.attno != 0)
-		refuse_geometry(source, "geom", geom.type);
+		refuse_geometry(source, desc, geom);
 	return only;
 }
 
@@ -254,16 +389,12 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 
 	memset(columns, 0, sizeof *columns);
 	find_id(columns, desc, source);
+	find_keys(columns, desc, source);
 	if (source->geom_name != NULL)
 	{
-		columns->geom = find(desc, source->geom_name, source);
-		if (columns->geom.attno == 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("%s: %s has no column \"%s\"", function, side, source->geom_name),
-					 errdetail("Its columns are: %s.", list_columns(desc))));
+		columns->geom = rb_column_named(desc, source->geom_name, source);
 		if (rb_shape_of(columns->geom.type, source->kind) == RB_SHAPE_NONE)
-			refuse_geometry(source, source->geom_name, columns->geom.type);
+			refuse_geometry(source, desc, columns->geom);
 	}
 	else
 	{
@@ -274,26 +405,25 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 		{
 			columns->geom = find_geometry(desc, source);
 			if (columns->geom.attno == 0 && found > 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_UNDEFINED_COLUMN),
-						 errmsg("%s: %s has no column \"%s\"", function, side, missing),
-						 errdetail("Its columns are: %s.", list_columns(desc)),
-						 errhint("Accepted are a %s, or the columns %s.",
-								 geometry_types(source->kind), list_coordinates(source->kind))));
+				ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+								errmsg("%s: %s has no column \"%s\"", function, side, missing),
+								errdetail("Its columns are: %s.", list_columns(desc)),
+								rb_hint_geometry(desc, source, 0, accepted(source, desc))));
 			if (columns->geom.attno == 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_COLUMN),
 						 errmsg("%s: %s has neither a geometry column nor coordinate columns",
 								function, side),
 						 errdetail("Its columns are: %s.", list_columns(desc)),
-						 errhint("Accepted are a %s, or the columns %s.",
-								 geometry_types(source->kind), list_coordinates(source->kind))));
+						 rb_hint_geometry(desc, source, 0, accepted(source, desc))));
 		}
 	}
 
 	if (columns->geom.attno != 0)
 		columns->shape = rb_shape_of(columns->geom.type, source->kind);
 	columns->last = Max(columns->id.attno, columns->geom.attno);
+	for (int i = 0; i < columns->nkeys; i++)
+		columns->last = Max(columns->last, columns->key[i].attno);
 	for (int i = 0; i < columns->width; i++)
 		columns->last = Max(columns->last, columns->coord[i].attno);
 }

@@ -36,6 +36,8 @@ typedef struct rb_reading
 	Oid relid;
 	NameData id_name; /* "": not given */
 	NameData geom_name;
+	NameData object_name;
+	double face_tolerance;
 	Size memory; /* of a worker */
 	BlockNumber nblocks;
 	uint32 npieces;

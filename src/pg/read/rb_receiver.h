@@ -26,7 +26,8 @@ typedef struct rb_receiver
 	rb_space empty; /* the space before the first row */
 	TupleDesc desc; /* of the SELECT */
 	rb_columns columns;
-	MemoryContext row_context; /* what decoding one row needs */
+	struct TupleTableSlot *slot; /* the row that is received, if it is not read raw */
+	MemoryContext row_context;   /* what decoding one row needs */
 
 	/* raw tuples: where the columns lie in a tuple of that description */
 	TupleDesc raw_desc; /* last one looked at */
@@ -42,9 +43,15 @@ typedef struct rb_receiver
 
 /* ---- row_faults.c: rows that cannot be taken; all answer false, if they return ---- */
 
+/* "id 17", as messages call the row that is received */
+extern char *rb_row_name(const rb_receiver *r, int64 id);
+
 /* as r->error says */
 extern bool rb_refuse_status(const rb_receiver *r);
-extern bool rb_refuse_null_id(const rb_receiver *r);
+extern bool rb_refuse_null_id(const rb_receiver *r, rb_column column);
+
+/* an id of a type that may have a fraction, and this one has, or is too large */
+extern bool rb_refuse_fraction(const rb_receiver *r, Datum value);
 extern bool rb_refuse_null_coordinate(const rb_receiver *r, rb_column column, int64 id);
 
 /* one of these coordinates is not finite */

@@ -130,6 +130,8 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	source.kind = reading->kind;
 	source.id_name = name_or_null(&reading->id_name);
 	source.geom_name = name_or_null(&reading->geom_name);
+	source.object_name = name_or_null(&reading->object_name);
+	source.face_tolerance = reading->face_tolerance;
 	/* the process ends with its work, and its memory with it */
 	memory = rb_memory_open(source.function, reading->memory);
 	rb_builder_init(&r->builder, memory, source.kind);

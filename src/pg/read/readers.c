@@ -89,9 +89,9 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	int workers;
 	double share;
 
-	/* a worker cannot see a temporary table; and not every process can have workers */
-	if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||
-		IsParallelWorker() || max_parallel_workers_per_gather <= 0)
+	/* a worker cannot see a temporary table, and sends no keys; not every process can have workers */
+	if (source->keys != NULL || rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ||
+		!IsUnderPostmaster || IsParallelWorker() || max_parallel_workers_per_gather <= 0)
 		return 0;
 	info = makeNode(RelOptInfo);
 	info->reloptkind = RELOPT_BASEREL;
@@ -148,6 +148,8 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	reading->relid = source->heap;
 	name_or_empty(&reading->id_name, source->id_name);
 	name_or_empty(&reading->geom_name, source->geom_name);
+	name_or_empty(&reading->object_name, source->object_name);
+	reading->face_tolerance = source->face_tolerance;
 	pg_atomic_init_u32(&reading->next, 0);
 	shm_toc_insert(context->toc, RB_KEY_READING, reading);
 	/* without a segment (none was to be had) there is no worker */

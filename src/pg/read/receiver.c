@@ -18,6 +18,9 @@
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
+#include "utils/numeric.h"
+
+#include <math.h>
 
 /* of the budget, for rows that nobody has seen yet */
 #define RB_EXPECTED_FRACTION 8
@@ -54,20 +57,91 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
 }
 
-static inline int64
-read_id(const rb_receiver *r, TupleTableSlot *slot)
+/* 17 and 17.00 are an integer, 17.5, NaN and what is beyond bigint are none */
+static bool
+integer_of_numeric(Datum value, int64 *id)
+{
+	char *digits = numeric_normalize(DatumGetNumeric(value));
+	char *end;
+
+	errno = 0;
+	*id = strtoll(digits, &end, 10);
+	return *end == '\0' && errno == 0;
+}
+
+/* a number of another type that is an integer, as shapefiles have them */
+static bool
+read_number_id(rb_receiver *r, Datum value, int64 *id)
+{
+	MemoryContext old = MemoryContextSwitchTo(r->row_context);
+	bool whole;
+
+	if (r->columns.id.type == FLOAT8OID)
+	{
+		double x = DatumGetFloat8(value);
+
+		whole = rint(x) == x && FLOAT8_FITS_IN_INT64(x);
+		*id = whole ? (int64) x : 0;
+	}
+	else
+		whole = integer_of_numeric(value, id);
+	MemoryContextSwitchTo(old);
+	if (!whole)
+		return rb_refuse_fraction(r, value);
+	MemoryContextReset(r->row_context);
+	return true;
+}
+
+static inline bool
+read_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
 	Datum value = slot->tts_values[r->columns.id.attno - 1];
 
 	switch (r->columns.id.type)
 	{
 		case INT8OID:
-			return DatumGetInt64(value);
+			*id = DatumGetInt64(value);
+			return true;
 		case INT4OID:
-			return DatumGetInt32(value);
+			*id = DatumGetInt32(value);
+			return true;
+		case INT2OID:
+			*id = DatumGetInt16(value);
+			return true;
 		default:
-			return DatumGetInt16(value);
+			return read_number_id(r, value, id);
 	}
+}
+
+/* the number of its key, which a row has if it has a part */
+static bool
+read_key(rb_receiver *r, TupleTableSlot *slot, int64 *id)
+{
+	MemoryContext old;
+	rb_status status;
+
+	if (r->builder->nparts == r->builder->row_start)
+		return true;
+	old = MemoryContextSwitchTo(r->row_context);
+	status = rb_keys_take(r->source->keys, slot, r->builder->memory, id, &r->error);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(r->row_context);
+	return status == RB_OK || rb_refuse_status(r);
+}
+
+/* what the row is called; of a key only that it is there */
+static bool
+check_name(rb_receiver *r, TupleTableSlot *slot, int64 *id)
+{
+	for (int i = 0; i < r->columns.nkeys; i++)
+		if (slot->tts_isnull[r->columns.key[i].attno - 1])
+			return rb_refuse_null_id(r, r->columns.key[i]);
+	*id = 0;
+	if (r->columns.nkeys > 0)
+		return true;
+	if (slot->tts_isnull[r->columns.id.attno - 1])
+		return rb_refuse_null_id(r, r->columns.id);
+	return read_id(r, slot, id);
 }
 
 /* what else than numbers makes the object; a null is an object without parts */
@@ -102,12 +176,11 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 			return received == RB_ROW_TAKEN;
 	}
 	slot_getsomeattrs(slot, r->columns.last);
-	if (slot->tts_isnull[r->columns.id.attno - 1])
-		return rb_refuse_null_id(r);
-	id = read_id(r, slot);
-	return (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
+	r->slot = slot;
+	return check_name(r, slot, &id) &&
+		   (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
 									   : receive_value(r, slot, id)) &&
-		   rb_end_row(r, id);
+		   (r->columns.nkeys == 0 || read_key(r, slot, &id)) && rb_end_row(r, id);
 }
 
 bool

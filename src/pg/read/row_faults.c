@@ -10,6 +10,8 @@
  */
 #include "pg/read/rb_receiver.h"
 
+#include "utils/lsyscache.h"
+
 #include <math.h>
 
 bool
@@ -26,15 +28,45 @@ column_name(const rb_receiver *r, rb_column column)
 	return NameStr(TupleDescAttr(r->desc, column.attno - 1)->attname);
 }
 
-bool
-rb_refuse_null_id(const rb_receiver *r)
+char *
+rb_row_name(const rb_receiver *r, int64 id)
 {
+	if (r->source->keys != NULL)
+		return rb_keys_text(r->source->keys, r->slot);
+	return psprintf("%s " INT64_FORMAT, r->source->object_name != NULL ? "object" : "id", id);
+}
+
+bool
+rb_refuse_null_id(const rb_receiver *r, rb_column column)
+{
+	const char *what = r->source->keys != NULL          ? "key"
+					   : r->source->object_name != NULL ? "object"
+														: "id";
+
 	if (!r->apart)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("%s: null id in column \"%s\" of %s", r->source->function,
-						column_name(r, r->columns.id), r->source->side),
+				 errmsg("%s: null %s in column \"%s\" of %s", r->source->function, what,
+						column_name(r, column), r->source->side),
 				 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1)));
+	return false;
+}
+
+bool
+rb_refuse_fraction(const rb_receiver *r, Datum value)
+{
+	Oid output;
+	bool is_varlena;
+
+	getTypeOutputInfo(r->columns.id.type, &output, &is_varlena);
+	if (!r->apart)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: column \"%s\" of %s holds %s, which is no bigint", r->source->function,
+						column_name(r, r->columns.id), r->source->side,
+						OidOutputFunctionCall(output, value)),
+				 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1),
+				 errhint("An id is an integer; cast the column in a view, or name another.")));
 	return false;
 }
 
@@ -43,8 +75,8 @@ rb_refuse_null_coordinate(const rb_receiver *r, rb_column column, int64 id)
 {
 	if (!r->apart)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: null in column \"%s\" of %s, id " INT64_FORMAT,
-							   r->source->function, column_name(r, column), r->source->side, id),
+						errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
+							   column_name(r, column), r->source->side, rb_row_name(r, id)),
 						errhint("Leave such rows out.")));
 	return false;
 }
@@ -57,11 +89,12 @@ rb_refuse_not_finite(const rb_receiver *r, const double *x, int64 id)
 	while (i < r->columns.width - 1 && isfinite(x[i]))
 		i++;
 	if (!r->apart)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("%s: %s in column \"%s\" of %s, id " INT64_FORMAT,
-							   r->source->function, isnan(x[i]) ? "NaN" : "infinity",
-							   column_name(r, r->columns.coord[i]), r->source->side, id),
-						errhint("Leave such rows out.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s: %s in column \"%s\" of %s, %s", r->source->function,
+						isnan(x[i]) ? "NaN" : "infinity", column_name(r, r->columns.coord[i]),
+						r->source->side, rb_row_name(r, id)),
+				 errhint("Leave such rows out.")));
 	return false;
 }
 
@@ -74,8 +107,8 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 
 	if (!r->apart)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: column \"%s\" is greater than \"%s\" of %s, id " INT64_FORMAT,
-							   r->source->function, low, high, r->source->side, id),
+						errmsg("%s: column \"%s\" is greater than \"%s\" of %s, %s",
+							   r->source->function, low, high, r->source->side, rb_row_name(r, id)),
 						errdetail("%.17g is greater than %.17g.", x[i], x[dims + i]),
 						errhint("Use least(%s, %s) and greatest(%s, %s).", low, high, low, high)));
 	return false;
@@ -96,8 +129,8 @@ pg_noreturn static void
 raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 			   const rb_geometry_info *info)
 {
-	const char *where = psprintf("column \"%s\" of %s, id " INT64_FORMAT,
-								 column_name(r, r->columns.geom), r->source->side, id);
+	const char *where = psprintf("column \"%s\" of %s, %s", column_name(r, r->columns.geom),
+								 r->source->side, rb_row_name(r, id));
 	const char *function = r->source->function;
 
 	switch (fault)
@@ -178,11 +211,11 @@ bool
 rb_refuse_dimension(const rb_receiver *r, int dims, int64 id)
 {
 	if (!r->apart)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: cube of dimension %d in column \"%s\" of %s, id " INT64_FORMAT,
-							   r->source->function, dims, column_name(r, r->columns.geom),
-							   r->source->side, id),
-						errdetail("A box has two dimensions or three."),
-						dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: cube of dimension %d in column \"%s\" of %s, %s", r->source->function,
+						dims, column_name(r, r->columns.geom), r->source->side, rb_row_name(r, id)),
+				 errdetail("A box has two dimensions or three."),
+				 dims > 3 ? errhint("Use cube_subset(cube, ARRAY[1, 2, 3]).") : 0));
 	return false;
 }

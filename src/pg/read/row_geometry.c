@@ -59,30 +59,6 @@ find_as_ewkb(rb_receiver *r)
 /* where rows are received apart, a larger geometry is refused unread: a worker has no room for it */
 #define RB_APART_BYTES ((Size) 12 << 20)
 
-/*
- * Asked in the middle of a long value: serves interrupts, as is done between rows.
- * The error that this may raise (a cancel, say) must not jump through the core.  So
- * it is caught and kept here, the core is told to stop, and read_bytes throws it on.
- */
-static bool
-is_interrupted(void)
-{
-	volatile bool raised = false;
-
-	if (!INTERRUPTS_PENDING_CONDITION())
-		return false;
-	PG_TRY();
-	{
-		CHECK_FOR_INTERRUPTS();
-	}
-	PG_CATCH();
-	{
-		raised = true;
-	}
-	PG_END_TRY();
-	return raised;
-}
-
 typedef rb_geometry_fault (*geometry_reader)(rb_builder *b, const uint8_t *bytes, size_t len,
 											 rb_geometry_info *info, rb_error *error);
 
@@ -91,11 +67,11 @@ read_bytes(rb_receiver *r, geometry_reader read, struct varlena *bytes, rb_geome
 {
 	rb_geometry_fault fault;
 
-	r->builder->should_stop = is_interrupted;
+	r->builder->should_stop = rb_is_interrupted;
 	fault = read(r->builder, (const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), info,
 				 &r->error);
 	if (fault == RB_GEOMETRY_STOPPED)
-		PG_RE_THROW();
+		rb_throw_kept();
 	return fault;
 }
 

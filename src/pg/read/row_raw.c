@@ -22,7 +22,8 @@ find_offsets(rb_receiver *r, TupleDesc desc)
 
 	r->raw_desc = desc;
 	r->raw = false;
-	if (c->width == 0 || desc->natts < c->last)
+	if (c->width == 0 || desc->natts < c->last || c->nkeys > 0 ||
+		(c->id.type != INT2OID && c->id.type != INT4OID && c->id.type != INT8OID))
 		return;
 	for (AttrNumber attno = 1; attno <= c->last; attno++)
 	{

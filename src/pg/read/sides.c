@@ -7,13 +7,23 @@
  *
  * All sides are read in one space: geometries of one SRID, boxes of one number of
  * dimensions.  So none becomes a set before the last is read: a side without rows says
- * nothing of its dimensions, and takes those of the others.
+ * nothing of its dimensions, and takes those of the others.  Before that, rows of one
+ * object become one, and where rows of one id are not meant as one they are counted.
  */
 #include "pg/base/rb_pg.h"
 
 #include "access/relation.h"
 #include "access/xact.h"
 #include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+
+static bool
+has_objects(const rb_source *source)
+{
+	return source->object_name != NULL ||
+		   (source->keys != NULL && rb_keys_are_of_objects(source->keys));
+}
 
 static void
 reading_context(void *arg)
@@ -94,24 +104,92 @@ read_side(const rb_source *source, rb_memory *memory, rb_builder *builder, rb_sp
 	return workers;
 }
 
-static const rb_set *
-finish_side(const rb_source *source, rb_builder *builder, const rb_space *space)
+static void
+raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
 {
-	const rb_set *set;
+	if (status == RB_STOPPED)
+		rb_throw_kept();
+	rb_raise(source->function, status, error);
+}
+
+/*
+ * How many different ids there are, where nobody knows it; who could have known is an
+ * index, or the caller, who named a column of objects.  Where there is no memory for it
+ * the join is more important.
+ */
+static uint64
+count_ids(const rb_source *source, const rb_builder *builder)
+{
+	uint32_t distinct;
 	rb_error error;
 	rb_status status;
+
+	if (source->unique || source->keys != NULL || source->object_name != NULL)
+		return 0;
+	status = rb_ids_number(builder->memory, builder->ids, builder->nrows, rb_is_interrupted, NULL,
+						   &distinct, &error);
+	if (status == RB_STOPPED)
+		rb_throw_kept();
+	return status == RB_OK ? distinct : 0;
+}
+
+static void
+finish_side(const rb_source *source, rb_builder *builder, const rb_space *space, rb_side *side)
+{
+	rb_error error;
+	rb_status status = RB_OK;
 
 	if (space->dims == 2)
 		rb_builder_set_kind(builder, RB_BOX2);
 	builder->srid = space->srid_known ? space->srid : 0;
-	status = rb_builder_finish(builder, &set, &error);
+	builder->should_stop = rb_is_interrupted;
+	side->rows = builder->nrows;
+	side->ids = count_ids(source, builder);
+	if (has_objects(source))
+		status = rb_builder_group(builder, &error);
+	if (status == RB_OK)
+		status = rb_builder_finish(builder, &side->set, &error);
 	if (status != RB_OK)
-		rb_raise(source->function, status, &error);
-	return set;
+		raise_or_throw(source, status, &error);
+}
+
+/*
+ * A row beside others of the same id is mostly a mistake: a multi-geometry that was
+ * dumped, whose parts are to be one object.  Nothing is wrong with the pairs, so it is
+ * said, once, and can be switched off.
+ */
+static void
+notice_duplicates(const rb_source *source, int n, const rb_side *side)
+{
+	StringInfoData text;
+	const rb_source *first = NULL;
+
+	if (!rb_setting_duplicate_notice)
+		return;
+	initStringInfo(&text);
+	for (int i = 0; i < n; i++)
+	{
+		if (side[i].ids == 0 || side[i].ids == side[i].rows)
+			continue;
+		appendStringInfo(&text, "%s" UINT64_FORMAT " rows of %s have " UINT64_FORMAT " id%s",
+						 first == NULL ? "" : ", ", side[i].rows, source[i].side, side[i].ids,
+						 side[i].ids == 1 ? "" : "s");
+		if (first == NULL)
+			first = &source[i];
+	}
+	if (first != NULL)
+		ereport(NOTICE,
+				(errmsg("%s: %s", source->function, text.data),
+				 errdetail("Each row is an object of its own, and its pairs repeat the id."),
+				 errhint("Where rows of one id are one object: %s_object => %s.  To hear no more "
+						 "of it: SET redblue.duplicate_notice = off.",
+						 first->side,
+						 quote_literal_cstr(first->id_name == NULL ? "id" : first->id_name))));
+	pfree(text.data);
 }
 
 void
-rb_read_sides(const rb_source *source, int n, rb_memory *memory, const rb_set **set, int *workers)
+rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 {
 	rb_builder builder[2];
 	rb_space space;
@@ -120,8 +198,9 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, const rb_set **
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", source->function);
 	for (int i = 0; i < n; i++)
-		workers[i] = read_side(&source[i], memory, &builder[i], &space);
+		side[i].workers = read_side(&source[i], memory, &builder[i], &space);
 	SPI_finish();
 	for (int i = 0; i < n; i++)
-		set[i] = finish_side(&source[i], &builder[i], &space);
+		finish_side(&source[i], &builder[i], &space, &side[i]);
+	notice_duplicates(source, n, side);
 }

@@ -15,8 +15,11 @@
  */
 #include "pg/base/rb_pg.h"
 
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "tcop/tcopprot.h"
@@ -24,6 +27,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/varlena.h"
 
 /* ---- tables ---- */
 
@@ -46,26 +50,57 @@ append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 	Bitmapset *appended = NULL;
 
 	rb_columns_find(&columns, desc, source);
-	append_column(sql, desc, columns.id.attno, &appended);
+	if (columns.id.attno != 0)
+		append_column(sql, desc, columns.id.attno, &appended);
+	for (int i = 0; i < columns.nkeys; i++)
+		append_column(sql, desc, columns.key[i].attno, &appended);
 	if (columns.geom.attno != 0)
 		append_column(sql, desc, columns.geom.attno, &appended);
 	for (int i = 0; i < columns.width; i++)
 		append_column(sql, desc, columns.coord[i].attno, &appended);
 }
 
+/* nobody named an id: it is the primary key, where that is one integer column */
+static void
+take_primary_key(rb_source *source, Relation rel)
+{
+	List *key = rb_primary_key(rel);
+	Form_pg_attribute att;
+	Oid type;
+
+	if (list_length(key) != 1)
+		return;
+	att = TupleDescAttr(RelationGetDescr(rel), linitial_int(key) - 1);
+	type = getBaseType(att->atttypid);
+	if (type == INT2OID || type == INT4OID || type == INT8OID)
+		source->id_name = pstrdup(NameStr(att->attname));
+}
+
+static bool
+is_unique(const rb_source *source, Relation rel)
+{
+	const char *name = source->id_name == NULL ? "id" : source->id_name;
+	AttrNumber attno = get_attnum(RelationGetRelid(rel), name);
+
+	return attno > 0 && rb_column_is_unique(rel, attno);
+}
+
 void
-rb_source_table(rb_source *source, Oid relid, const char *id_name, const char *geom_name)
+rb_source_table(rb_source *source, Oid relid)
 {
 	Relation rel;
 	StringInfoData sql;
 	char kind;
 
-	source->id_name = id_name;
-	source->geom_name = geom_name;
-
 	/* the lock is kept, as any SELECT keeps it */
 	rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, source->function, source->side);
 	kind = rel->rd_rel->relkind;
+	source->rel = rel;
+	if (source->keys != NULL)
+		rb_keys_find(source->keys, rel, source);
+	else if (source->id_name == NULL && source->object_name == NULL)
+		take_primary_key(source, rel);
+	source->unique = is_unique(source, rel);
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
@@ -81,7 +116,6 @@ rb_source_table(rb_source *source, Oid relid, const char *id_name, const char *g
 	source->sql = sql.data;
 	source->rows = Max(rel->rd_rel->reltuples, 0);
 	source->heap = rb_heap_readable(rel) ? relid : InvalidOid;
-	source->rel = rel;
 }
 
 /* ---- queries ---- */
@@ -142,6 +176,26 @@ refuse_writes(Node *node, void *arg)
 	return raw_expression_tree_walker(node, refuse_writes, arg);
 }
 
+/* a table's name where a query is wanted would only be a syntax error */
+static void
+refuse_table(const query_check *check)
+{
+	List *names;
+
+	if (!SplitIdentifierString(pstrdup(check->text), '.', &names) || names == NIL ||
+		list_length(names) > 2)
+		return;
+	for (int i = 0; i < list_length(names); i++)
+		lfirst(list_nth_cell(names, i)) = makeString(lfirst(list_nth_cell(names, i)));
+	if (OidIsValid(RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, true)))
+		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+						errmsg("%s: the %s query is not one read-only SELECT",
+							   check->source->function, check->source->side),
+						errdetail("It is the name of a table, %s.", check->text),
+						errhint("Write 'TABLE %s', or give tables to the function without _query.",
+								check->text)));
+}
+
 void
 rb_source_query(rb_source *source, const char *text)
 {
@@ -150,13 +204,12 @@ rb_source_query(rb_source *source, const char *text)
 	List *statements;
 	Node *statement;
 
-	source->id_name = NULL;
-	source->geom_name = NULL;
 	source->sql = text;
 	source->heap = InvalidOid;
 	source->rel = NULL;
 	source->rows = 0;
 
+	refuse_table(&check);
 	context.callback = locate_error;
 	context.arg = &check;
 	context.previous = error_context_stack;

@@ -9,6 +9,13 @@
  */
 #include "pg/read/rb_receiver.h"
 
+/* ", id 17"; a key of another type has no number to tell */
+static char *
+comma_id(const rb_receiver *r, int64 id)
+{
+	return r->source->keys != NULL ? pstrdup("") : psprintf(", id " INT64_FORMAT, id);
+}
+
 static const char *
 type_name(uint32 type)
 {
@@ -37,19 +44,19 @@ rb_space_check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",
 							   r->source->function, type_name(first->srid_type), first->srid,
 							   type_name(type), srid),
-						errdetail("SRID %d is that of %s, id " INT64_FORMAT
-								  "; SRID %d is that of %s, id " INT64_FORMAT ".",
-								  first->srid, first->srid_side, first->srid_id, srid, side, id),
+						errdetail("SRID %d is that of %s%s; SRID %d is that of %s%s.", first->srid,
+								  first->srid_side, comma_id(r, first->srid_id), srid, side,
+								  comma_id(r, id)),
 						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
 	}
 	return true;
 }
 
 static char *
-dims_text(const char *side, bool of_columns, int64 id, int dims)
+dims_text(const char *side, bool of_columns, const char *id, int dims)
 {
 	return of_columns ? psprintf("%s has %d by its columns", side, dims)
-					  : psprintf("%s, id " INT64_FORMAT ", has %d", side, id, dims);
+					  : psprintf("%s%s, has %d", side, id, dims);
 }
 
 /* the first box decides, the others agree */
@@ -76,8 +83,8 @@ rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 							   first->dims, dims),
 						errdetail("%s; %s.",
 								  dims_text(first->dims_side, first->dims_of_columns,
-											first->dims_id, first->dims),
-								  dims_text(side, of_columns, id, dims)),
+											comma_id(r, first->dims_id), first->dims),
+								  dims_text(side, of_columns, comma_id(r, id), dims)),
 						of_columns || first->dims_of_columns
 							? errhint("Columns lz and hz, and Z in a geometry, make three.")
 							: errhint("Use ST_Force2D or ST_Force3D.")));

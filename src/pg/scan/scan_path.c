@@ -53,6 +53,7 @@ static FuncExpr *
 call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 {
 	RangeTblFunction *function;
+	const rb_join *join;
 
 	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
 		return NULL;
@@ -60,8 +61,8 @@ call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 	if (function->funcexpr == NULL || !IsA(function->funcexpr, FuncExpr) ||
 		function->funccolcount != 2)
 		return NULL;
-	if (rb_join_of_function(((FuncExpr *) function->funcexpr)->funcid) == NULL ||
-		wants_whole_row(rel))
+	join = rb_join_of_function(((FuncExpr *) function->funcexpr)->funcid);
+	if (join == NULL || join->keys || wants_whole_row(rel))
 		return NULL;
 	return (FuncExpr *) function->funcexpr;
 }

@@ -1,0 +1,50 @@
+-- what a newcomer's tables look like, and what he is told
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+CREATE EXTENSION IF NOT EXISTS postgis;
+RESET client_min_messages;
+CREATE SCHEMA hints;
+SET search_path = hints, public;
+
+-- a shapefile: gid, and a geometry of any name
+CREATE TABLE shapes (gid serial PRIMARY KEY, the_geom geometry);
+INSERT INTO shapes (the_geom) VALUES ('TRIANGLE Z ((0 0 0, 4 0 0, 0 4 0, 0 0 0))'), ('TRIANGLE Z ((1 1 -1, 1 1 1, 5 5 5, 1 1 -1))');
+SELECT * FROM redblue_triangle_self_pairs('shapes');
+SELECT count(*) FROM redblue_triangle_pairs('shapes', 'shapes', 'gid', 'gid');
+-- the geometry where the id stands
+SELECT * FROM redblue_triangle_pairs('shapes', 'shapes', 'the_geom');
+
+-- geography, text, bytes and JSON
+CREATE TABLE spheres (gid int PRIMARY KEY, place geography);
+SELECT * FROM redblue_triangle_self_pairs('spheres');
+SELECT * FROM redblue_triangle_self_pairs('spheres', mesh_geom => 'place');
+SELECT * FROM redblue_triangle_self_pairs_query('SELECT gid AS id, place FROM spheres');
+CREATE TABLE texts (gid int PRIMARY KEY, geom text, wkb_geometry bytea, geojson jsonb);
+SELECT * FROM redblue_triangle_self_pairs('texts');
+SELECT * FROM redblue_segment_self_pairs('texts', lines_geom => 'wkb_geometry');
+SELECT * FROM redblue_box_self_pairs_query('SELECT gid, geojson FROM texts', 'gid');
+SELECT * FROM redblue_box_self_pairs('texts', boxes_geom => 'gid');
+-- pasted: the hint's view
+CREATE TABLE polygons (gid int PRIMARY KEY, wkt text);
+INSERT INTO polygons VALUES (1, 'TRIANGLE Z ((0 0 0, 4 0 0, 0 4 0, 0 0 0))'), (2, 'TRIANGLE Z ((1 1 -1, 1 1 1, 5 5 5, 1 1 -1))');
+SELECT * FROM redblue_triangle_self_pairs('polygons');
+CREATE VIEW shapes_of AS SELECT gid AS id, ST_GeomFromText(wkt) AS geom FROM hints.polygons;
+SELECT * FROM redblue_triangle_self_pairs('shapes_of');
+
+-- drill holes and ore bodies the other way round
+CREATE TABLE holes (hole int PRIMARY KEY, path geometry);
+INSERT INTO holes VALUES (1, 'LINESTRING Z (1 1 5, 1 1 -5)');
+SELECT * FROM redblue_segment_triangle_pairs('holes', 'shapes');
+SELECT * FROM redblue_segment_triangle_pairs('shapes', 'holes');
+SELECT * FROM redblue_segment_triangle_pairs('holes', 'holes');
+SELECT * FROM redblue_triangle_self_pairs('holes');
+
+-- ids of a dump
+CREATE TABLE building (gid int PRIMARY KEY, geom geometry);
+INSERT INTO building VALUES (7, 'TIN Z (((0 0 0, 1 0 0, 0 1 0, 0 0 0)), ((1 0 0, 1 1 0, 0 1 0, 1 0 0)))');
+CREATE VIEW dumped AS SELECT gid AS id, (ST_Dump(geom)).geom FROM building;
+SELECT * FROM redblue_triangle_self_pairs('dumped');
+SELECT * FROM redblue_triangle_self_pairs('dumped', mesh_object => 'id');
+
+SET client_min_messages = warning;
+DROP SCHEMA hints CASCADE;

@@ -1,0 +1,152 @@
+/*
+ * objects.c
+ *	  Rows of one id become one object: faces in, buildings out.
+ *
+ *		rows		17: A B | 4: C | 17: D | 9: E
+ *		objects		17: A B D | 4: C | 9: E
+ *
+ * To a join a row is what its parts belong to, so an object is a row of more parts,
+ * and nothing behind the builder knows of objects.  The parts of a row must stand
+ * together: where they do not, a counting sort by object moves them, which keeps the
+ * order of reading within each.
+ */
+#include "core/base/rb_base.h"
+#include "core/set/rb_set.h"
+
+/* so many parts are moved within a few milliseconds */
+#define RB_QUIET_PARTS ((uint32_t) 1 << 16)
+
+typedef struct grouping
+{
+	rb_builder *b;
+	uint32_t *number; /* the object of each row */
+	uint32_t nobjects;
+	uint32_t *next;   /* where the next part of each object goes */
+	uint32_t *row_of; /* the object of each part, ascending */
+	double *coords;   /* parts by objects; NULL: they stand so already */
+} grouping;
+
+static inline uint32_t
+object_of(const grouping *g, uint32_t part)
+{
+	return g->number[g->b->multi ? g->b->row_of[part] : part];
+}
+
+/* counts the parts of each object, and makes of the counts where each begins; do they stand so? */
+static bool
+find_places(grouping *g)
+{
+	uint32_t before = 0;
+	uint32_t last = 0;
+	bool in_order = true;
+
+	memset(g->next, 0, (size_t) g->nobjects * sizeof *g->next);
+	for (uint32_t i = 0; i < g->b->nparts; i++)
+	{
+		uint32_t object = object_of(g, i);
+
+		g->next[object]++;
+		in_order &= object >= last;
+		last = object;
+	}
+	for (uint32_t k = 0; k < g->nobjects; k++)
+	{
+		uint32_t n = g->next[k];
+
+		g->next[k] = before;
+		before += n;
+	}
+	return in_order;
+}
+
+static rb_status
+move_parts(grouping *g)
+{
+	size_t width = (size_t) g->b->width;
+
+	for (uint32_t i = 0; i < g->b->nparts; i++)
+	{
+		uint32_t object = object_of(g, i);
+		uint32_t to = g->next[object]++;
+
+		g->row_of[to] = object;
+		if (g->coords != NULL)
+			memcpy(g->coords + to * width, g->b->coords + i * width, width * sizeof(double));
+		if (i % RB_QUIET_PARTS == RB_QUIET_PARTS - 1 && g->b->should_stop != NULL &&
+			g->b->should_stop())
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+/* an object is called what its first row is called */
+static void
+keep_first_ids(grouping *g)
+{
+	uint32_t k = 0;
+
+	for (uint32_t row = 0; row < g->b->nrows; row++)
+		if (g->number[row] == k)
+			g->b->ids[k++] = g->b->ids[row];
+	g->b->nrows = k;
+}
+
+static void
+swap_blocks(rb_memory *memory, void **old, void **made)
+{
+	rb_free(memory, old);
+	*old = *made;
+	*made = NULL;
+}
+
+static rb_status
+group(grouping *g, rb_error *error)
+{
+	rb_builder *b = g->b;
+	rb_memory *memory = b->memory;
+	rb_status status = rb_resize(memory, (void **) &g->next, g->nobjects * sizeof *g->next, error);
+
+	if (status == RB_OK)
+		status =
+			rb_resize(memory, (void **) &g->row_of, (size_t) b->nparts * sizeof *g->row_of, error);
+	if (status == RB_OK && !find_places(g))
+		status = rb_resize(memory, (void **) &g->coords,
+						   (size_t) b->nparts * (size_t) b->width * sizeof(double), error);
+	if (status == RB_OK)
+		status = move_parts(g);
+	if (status != RB_OK)
+		return status;
+	keep_first_ids(g);
+	swap_blocks(memory, (void **) &b->row_of, (void **) &g->row_of);
+	b->row_of_cap = b->nparts;
+	b->multi = true;
+	if (g->coords != NULL)
+	{
+		swap_blocks(memory, (void **) &b->coords, (void **) &g->coords);
+		b->coords_cap = b->nparts;
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_builder_group(rb_builder *b, rb_error *error)
+{
+	grouping g = {.b = b};
+	rb_status status;
+
+	if (b->nrows == 0)
+		return RB_OK;
+	status = rb_resize(b->memory, (void **) &g.number, (size_t) b->nrows * sizeof *g.number, error);
+	if (status == RB_OK)
+		status = rb_ids_number(b->memory, b->ids, b->nrows, b->should_stop, g.number, &g.nobjects,
+							   error);
+	if (status == RB_OK && g.nobjects < b->nrows)
+		status = group(&g, error);
+	rb_free(b->memory, (void **) &g.number);
+	rb_free(b->memory, (void **) &g.next);
+	rb_free(b->memory, (void **) &g.row_of);
+	rb_free(b->memory, (void **) &g.coords);
+	if (status != RB_OK)
+		error->status = status;
+	return status;
+}

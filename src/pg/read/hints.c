@@ -1,0 +1,236 @@
+/*
+ * hints.c
+ *	  What the caller could have meant: hints that can be pasted.
+ *
+ * Real tables call their key gid, ogc_fid or fid, and it may be a uuid; their geometry
+ * may be a geography, or text that somebody imported.  Where a column is missing or of
+ * the wrong type, the hint looks at those that are there.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+/* ---- names ---- */
+
+char *
+rb_list_names(TupleDesc desc, List *attnos)
+{
+	StringInfoData list;
+	ListCell *lc;
+
+	initStringInfo(&list);
+	foreach (lc, attnos)
+		appendStringInfo(
+			&list, "%s%s", list.len > 0 ? ", " : "",
+			quote_identifier(NameStr(TupleDescAttr(desc, lfirst_int(lc) - 1)->attname)));
+	return list.data;
+}
+
+/* the first columns of types that can be an id, coordinates left out */
+static List *
+id_columns(TupleDesc desc, rb_kind kind)
+{
+	List *attnos = NIL;
+
+	for (int i = 0; i < desc->natts && list_length(attnos) < 5; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Oid type;
+		bool coordinate = false;
+
+		if (att->attisdropped)
+			continue;
+		type = getBaseType(att->atttypid);
+		for (int k = 0; k < rb_kind_width(kind); k++)
+			coordinate |= strcmp(NameStr(att->attname), rb_coordinate_name(kind, k)) == 0;
+		if (!coordinate && (type == INT2OID || type == INT4OID || type == INT8OID))
+			attnos = lappend_int(attnos, att->attnum);
+	}
+	return attnos;
+}
+
+/* the function that takes keys of any type, or NULL where there is none of that name */
+static char *
+function_by_key(const rb_source *source)
+{
+	char *name = pstrdup(source->function);
+	size_t len = strlen(name);
+
+	if (len > 6 && strcmp(name + len - 6, "_query") == 0)
+		name[len - 6] = '\0';
+	len = strlen(name);
+	if (len <= 6 || strcmp(name + len - 6, "_pairs") != 0)
+		return NULL;
+	return psprintf("%s_by_key", name);
+}
+
+/* the relation as SQL writes it, or what stands for a query */
+static const char *
+relation_name(const rb_source *source)
+{
+	return source->rel == NULL
+			   ? "..."
+			   : quote_qualified_identifier(get_namespace_name(RelationGetNamespace(source->rel)),
+											RelationGetRelationName(source->rel));
+}
+
+/* ---- ids ---- */
+
+/* of these columns the first that an index says is unique, or 0 */
+static AttrNumber
+first_unique(const rb_source *source, List *attnos)
+{
+	ListCell *lc;
+
+	foreach (lc, attnos)
+		if (source->rel != NULL && rb_column_is_unique(source->rel, (AttrNumber) lfirst_int(lc)))
+			return (AttrNumber) lfirst_int(lc);
+	return 0;
+}
+
+static char *
+way_to_name_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
+{
+	const char *name = NameStr(TupleDescAttr(desc, attno - 1)->attname);
+
+	if (source->query)
+		return psprintf("Write SELECT %s AS id, ... in the query, or %s_id => %s in the call.",
+						quote_identifier(name), source->side, quote_literal_cstr(name));
+	return psprintf("Name it in the call: %s_id => %s.", source->side, quote_literal_cstr(name));
+}
+
+/* by these columns; NULL where the function has no such form */
+static char *
+way_to_keys(const rb_source *source, const char *columns)
+{
+	const char *function = function_by_key(source);
+
+	if (function == NULL || source->query)
+		return NULL;
+	return psprintf("Keys of any type are taken by %s(..., %s_%s => %s).", function, source->side,
+					source->object_name != NULL ? "object" : "key", quote_literal_cstr(columns));
+}
+
+static char *
+way_to_number(const rb_source *source)
+{
+	if (source->query)
+		return pstrdup("Number the rows: SELECT row_number() OVER () AS id, ...");
+	return psprintf("Number the rows: CREATE VIEW numbered AS SELECT row_number() OVER () AS id, * "
+					"FROM %s;",
+					relation_name(source));
+}
+
+/* the best way out; column is what cannot be an id, key the primary key */
+static char *
+way_to_id(TupleDesc desc, const rb_source *source, const char *column, List *key, List *ids)
+{
+	AttrNumber unique = first_unique(source, ids);
+	char *way = NULL;
+
+	if (source->object_name == NULL && unique != 0)
+		return way_to_name_id(desc, source, unique);
+	if (column != NULL || key != NIL)
+		way = way_to_keys(source,
+						  column != NULL ? quote_identifier(column) : rb_list_names(desc, key));
+	if (way == NULL && source->object_name == NULL && ids != NIL)
+		return way_to_name_id(desc, source, (AttrNumber) linitial_int(ids));
+	return way != NULL ? way : way_to_number(source);
+}
+
+int
+rb_hint_id(TupleDesc desc, const rb_source *source, const char *column)
+{
+	List *key = source->rel == NULL ? NIL : rb_primary_key(source->rel);
+	List *ids = id_columns(desc, source->kind);
+	StringInfoData text;
+
+	initStringInfo(&text);
+	if (ids != NIL)
+		appendStringInfo(&text, "The %s has the integer column%s %s",
+						 source->query ? "query" : "table", list_length(ids) > 1 ? "s" : "",
+						 rb_list_names(desc, ids));
+	if (key != NIL)
+		appendStringInfo(&text, "%s primary key is %s", ids != NIL ? "; its" : "Its",
+						 rb_list_names(desc, key));
+	if (text.len > 0)
+		appendStringInfoString(&text, ". ");
+	return errhint("%s%s", text.data, way_to_id(desc, source, column, key, ids));
+}
+
+/* ---- geometry ---- */
+
+/* how a geometry is made of a value of that type, or NULL */
+static const char *
+conversion(Oid type)
+{
+	char *name = get_typtype(type) == TYPTYPE_BASE ? format_type_be(type) : NULL;
+	const char *unqualified = name == NULL ? NULL : strrchr(name, '.');
+
+	if (type == TEXTOID || type == VARCHAROID || type == BPCHAROID)
+		return "ST_GeomFromText(%s)";
+	if (type == BYTEAOID)
+		return "ST_GeomFromWKB(%s)";
+	if (type == JSONOID || type == JSONBOID)
+		return "ST_GeomFromGeoJSON(%s)";
+	if (name != NULL && strcmp(unqualified == NULL ? name : unqualified + 1, "geography") == 0)
+		return "%s::geometry";
+	return NULL;
+}
+
+/* is text, bytes or JSON in a column of that name likely to be a geometry? */
+static bool
+sounds_like_geometry(const char *name)
+{
+	static const char *const names[] = {"geom",         "geometry", "the_geom", "wkt",    "wkb",
+										"wkb_geometry", "shape",    "geog",     "geojson"};
+
+	for (size_t i = 0; i < lengthof(names); i++)
+		if (pg_strcasecmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* a column that a geometry can be made of */
+static AttrNumber
+find_convertible(TupleDesc desc)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Oid type = att->attisdropped ? InvalidOid : getBaseType(att->atttypid);
+		const char *how = att->attisdropped ? NULL : conversion(type);
+
+		if (how != NULL && (how[0] == '%' || sounds_like_geometry(NameStr(att->attname))))
+			return att->attnum;
+	}
+	return 0;
+}
+
+int
+rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, const char *otherwise)
+{
+	AttrNumber attno = column != 0 ? column : find_convertible(desc);
+	const char *how =
+		attno == 0 ? NULL : conversion(getBaseType(TupleDescAttr(desc, attno - 1)->atttypid));
+	const char *name;
+	const char *id = source->id_name == NULL || strcmp(source->id_name, "id") == 0
+						 ? "id"
+						 : psprintf("%s AS id", quote_identifier(source->id_name));
+	char *made;
+
+	if (how == NULL)
+		return otherwise == NULL ? 0 : errhint("%s", otherwise);
+	name = quote_identifier(NameStr(TupleDescAttr(desc, attno - 1)->attname));
+	made = how[0] == '%' ? psprintf("%s::geometry", name)
+						 : psprintf("%.*s(%s)", (int) (strchr(how, '(') - how), how, name);
+	if (source->query)
+		return errhint("Write SELECT ..., %s AS geom in the query.", made);
+	return errhint(
+		"Make it a geometry in a view: CREATE VIEW shapes AS SELECT %s, %s AS geom FROM %s;", id,
+		made, relation_name(source));
+}
