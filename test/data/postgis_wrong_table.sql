@@ -1,4 +1,4 @@
--- The table of README.md: what PostGIS and redblue say about the cases of
+-- The table of doc/exactness.md: what PostGIS and redblue say about the cases of
 -- postgis_wrong_cases.sql.  What is wrong is set in bold.
 \pset format unaligned
 \pset tuples_only on

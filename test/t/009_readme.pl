@@ -1,5 +1,6 @@
-# The examples of README.md and doc/ work and print what the page says; its table
-# of PostGIS's errors is the one that a run gives; every function is documented.
+# What README.md and doc/ say is true: their examples run and print what the page
+# shows, their links lead somewhere, the tables of PostGIS's errors are those that
+# a run gives, every function and setting is documented.
 use strict;
 use warnings;
 use FindBin;
@@ -10,48 +11,126 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $top = "$FindBin::Bin/..";
+my @pages = ('README.md', map { s{^\Q$top\E/}{}r } sort glob "$top/doc/*.md");
 my $node = PostgreSQL::Test::Cluster->new('readme');
 $node->init;
 $node->append_conf('postgresql.conf', "search_path = 'public'");
 $node->start;
 plan skip_all => 'no PostGIS here' unless have_postgis($node);
 
+# what pages call besides psql and the tools that every machine has
+my %program;
+$program{ogr2ogr} = grep { -x "$_/ogr2ogr" } split /:/, $ENV{PATH};
+
+# the files that doc/loading.md loads
+my $folder = "$ENV{TESTDIR}/loading";
+system('cp', '-r', "$top/data/loading", $folder) == 0 or die;
+chdir $folder or die "$folder: $!";
+if ($program{ogr2ogr})
+{
+	system('ogr2ogr', '-f', 'ESRI Shapefile', 'bodies.shp', 'bodies.csv', qw(-oo GEOM_POSSIBLE_NAMES=wkt -oo KEEP_GEOM_COLUMNS=NO
+		-a_srs EPSG:25832 -lco SHPT=MULTIPATCH)) == 0 or die 'ogr2ogr made no shapefile';
+}
+$ENV{PGHOST} = $node->host;
+$ENV{PGPORT} = $node->port;
+
 sub tidy { my $text = shift; $text =~ s/[ \t]+$//mg; $text =~ s/\s+\z//; return $text }
 
-# A page's ```sql blocks run one after the other in a database of their own; a
-# ```text block behind one is what psql prints.
-my $pages = 0;
-for my $page ('README.md', 'doc/reference.md')
+# A page's ```sql and ```sh blocks run one after the other in a database of their own, each
+# in a session of its own; a ```text block behind one is what it prints.  Where a program is
+# missing the rest of its section is skipped.
+my $examples = 0;
+for my $page (@pages)
 {
 	my $text = slurp_file("$top/$page");
-	my $db = 'page' . $pages++;
+	my $db = lc $page =~ s/\W/_/gr;
 	$node->safe_psql('postgres', "CREATE DATABASE $db");
-	my @blocks = $text =~ /^```(sql|text)\n(.*?)^```$/msg;
-	my ($n, $ran) = (0, '');
-	while (my ($kind, $body) = splice(@blocks, 0, 2))
+	local $ENV{PGDATABASE} = $db;
+	my ($n, $ran, $missing, $heading) = (0, '', '', '');
+	while ($text =~ /^(?:(#+ [^\n]*)$|```(sql|sh|text)\n(.*?)^```$)/msg)
 	{
-		if ($kind eq 'sql')
+		my ($title, $kind, $body) = ($1, $2, $3);
+		if (defined $title)
 		{
-			$n++;
-			my $out = '';
-			my $err = '';
-			# aligned output, as a reader sees it
-			IPC::Run::run([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($db), '-f', '-' ],
-				'<', \$body, '>', \$out, '2>', \$err);
-			# the first line that failed is in the name
-			is($?, 0, "$page, example $n runs") or diag($err);
-			$ran = $out;
+			($heading, $missing) = ($title =~ s/^#+ //r, '');
+			next;
 		}
-		else
+		$n++ if $kind ne 'text';
+		my $name = "$page, $heading, example $n " . ($kind eq 'text' ? 'prints what the page says' : 'runs');
+		($missing) = grep { !$program{$_} && $body =~ /\b$_\b/ } sort keys %program if $kind eq 'sh' && !$missing;
+	  SKIP:
 		{
-			is(tidy($ran), tidy($body), "$page, example $n prints what the page says");
+			skip "$name: $missing is not installed", 1 if $missing;
+			if ($kind eq 'text')
+			{
+				is(tidy($ran), tidy($body), $name);
+				next;
+			}
+			my $err = '';
+			$ran = '';
+			# aligned output, as a reader sees it
+			IPC::Run::run($kind eq 'sql' ? [ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', '-' ] : [ 'bash', '-e', '-o', 'pipefail' ],
+				'<', \$body, '>', \$ran, '2>', \$err);
+			is($?, 0, $name) or diag($err);
+			is($err, '', "$name without a warning");
 		}
 	}
-	cmp_ok($n, '>', 3, "$page has examples");
+	# a block of another kind, or one that is not closed, would run nowhere
+	my @fences = $text =~ /^(```.*)$/mg;
+	is(scalar(@fences), 2 * (() = $text =~ /^```(?:sql|sh|text)\n.*?^```$/msg), "$page: all blocks are sql, sh or text");
+	$examples += $n;
+}
+cmp_ok($examples, '>', 50, "$examples examples");
+
+# a dump restores a materialized view over a view, and leaves one over a query form empty
+$node->safe_psql('doc_recipes_md', <<'SQL');
+CREATE MATERIALIZED VIEW over_query AS SELECT * FROM redblue_triangle_pairs_query('TABLE ore', 'SELECT * FROM tunnel WHERE az < 0')
+SQL
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+my ($said, $complaint) = ('', '');
+IPC::Run::run([ 'pg_dump', 'doc_recipes_md' ], '|', [ 'psql', '-Xq', '-d', 'restored' ], '>', \$said, '2>', \$complaint);
+like($complaint, qr/relation "ore" does not exist/, 'restoring: the query form finds no table');
+is($node->safe_psql('restored', "SELECT string_agg(matviewname, ' ') FROM pg_matviews WHERE NOT ispopulated"),
+	'over_query', 'all other materialized views are filled');
+is($node->safe_psql('restored', 'SELECT count(*) FROM deep_clash'), 2, 'that over a view, too');
+
+# ---- links ----
+
+# the anchors of a page, as GitHub makes them
+sub anchors
+{
+	my ($file) = @_;
+	my %anchor;
+	my $text = slurp_file($file) =~ s/^```.*?^```$//msgr;
+	while ($text =~ /^#+ (.*)$/mg)
+	{
+		my $title = lc $1;
+		$title =~ s/[^\w\- ]//g;
+		$title =~ s/ /-/g;
+		$anchor{$title} = 1;
+	}
+	return \%anchor;
+}
+for my $page (@pages, 'CONTRIBUTING.md', 'CHANGELOG.md')
+{
+	my ($base) = $page =~ m{^(.*/)?};
+	my @dead;
+	my $text = slurp_file("$top/$page") =~ s/^```.*?^```$//msgr;
+	while ($text =~ /\]\(([^)\s]+)\)/g)
+	{
+		my ($link, $file, $anchor) = ($1, split /#/, $1, 2);
+		next if $link =~ /^https?:/;
+		$file = length $file ? ($base // '') . $file : $page;
+		# the tree's test/ is the folder above this script
+		$file =~ s{^(?:doc/\.\./)?test/}{};
+		$file =~ s{^doc/\.\./}{};
+		push @dead, $link unless -e "$top/$file" && (!defined $anchor || anchors("$top/$file")->{$anchor});
+	}
+	is("@dead", '', "$page: every link leads somewhere");
 }
 
-# the table of wrong answers, and redblue right about all of them
-my ($shown) = slurp_file("$top/README.md") =~ /^<!-- cases -->\n.*?\n\|---.*?\n(.*?)^<!-- end -->/ms;
+# ---- the tables of wrong answers, and redblue right about all of them ----
+
 my $out = '';
 $node->safe_psql('postgres', 'CREATE EXTENSION redblue; CREATE EXTENSION postgis');
 IPC::Run::run([ 'psql', '-Xq', '-d', $node->connstr('postgres'), '-f', "$top/data/postgis_wrong_cases.sql",
@@ -63,11 +142,18 @@ is(scalar(grep { (split /\s*\|\s*/)[3] ne (split /\s*\|\s*/)[7] } @rows), 0, 're
 my $postgis = $node->safe_psql('postgres', 'SELECT postgis_lib_version()');
 SKIP:
 {
-	skip "the table shows PostGIS 3.3, here is $postgis", 1 unless $postgis =~ /^3\.3\./;
-	is(tidy($out), tidy($shown // ''), 'the table of README.md is what a run gives');
+	skip "the tables show PostGIS 3.3, here is $postgis", 2 unless $postgis =~ /^3\.3\./;
+	for my $page ('README.md', 'doc/exactness.md')
+	{
+		my ($wanted, $shown) = slurp_file("$top/$page") =~ /^<!-- cases(.*?) -->\n.*?\n\|---.*?\n(.*?)^<!-- end -->/ms;
+		my %wanted = map { $_ => 1 } split ' ', $wanted // '';
+		is(tidy($shown // ''), tidy(join "\n", grep { !%wanted || $wanted{ (split /\s*\|\s*/)[1] } } @rows),
+			"the table of $page is what a run gives");
+	}
 }
 
-# nothing undocumented
+# ---- nothing undocumented ----
+
 my $reference = slurp_file("$top/doc/reference.md");
 for my $function (split /\n/, $node->safe_psql('postgres',
 		"SELECT DISTINCT proname FROM pg_proc WHERE proname LIKE 'redblue%' AND prorettype <> 'internal'::regtype ORDER BY 1"))
