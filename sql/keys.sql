@@ -73,6 +73,18 @@ SELECT * FROM redblue_triangle_pairs_by_key('red', 'blue') AS (gml_id uuid, code
 SELECT * FROM redblue_triangle_pairs_by_key('red', 'blue', 'NAME', ' "code" ') AS (red text, blue text) ORDER BY 1, 2 LIMIT 3;
 SELECT count(*), count(DISTINCT b), min(b), max(a) FROM redblue_triangle_self_pairs_by_key('seen', 'ogc_fid, storeys') AS (a int, a2 smallint, b int, b2 smallint);
 SELECT * FROM redblue_triangle_self_pairs_by_key('imported') AS (a int, b int) ORDER BY 1;
+-- where a view's columns, of which only some are read, and those behind a dropped one stand
+CREATE VIEW last AS SELECT ax, ay, az, bx, by, bz, cx, cy, cz, i AS n, 'step ' || i AS name FROM steps;
+SELECT * FROM redblue_triangle_self_pairs_by_key('last', 'name, n') AS (a text, n int, b text, m int) ORDER BY 1, 3;
+SELECT * FROM redblue_triangle_self_pairs_by_key('last', mesh_object => 'name') AS (a text, b text) ORDER BY 1, 2;
+CREATE TABLE thinned (junk int, name text, LIKE imported INCLUDING DEFAULTS) PARTITION BY LIST (ogc_fid);
+CREATE TABLE thinned1 PARTITION OF thinned DEFAULT;
+INSERT INTO thinned SELECT 0, 'step ' || i, * FROM imported;
+ALTER TABLE thinned DROP COLUMN junk;
+SELECT * FROM redblue_triangle_self_pairs_by_key('thinned', 'name') AS (a text, b text) ORDER BY 1, 2;
+SELECT * FROM redblue_triangle_self_pairs_by_key('thinned', mesh_object => 'name') AS (a text, b text) ORDER BY 1, 2;
+UPDATE thinned SET ax = NULL WHERE name = 'step 3';
+SELECT * FROM redblue_triangle_self_pairs_by_key('thinned', 'name') AS (a text, b text);
 -- in a join, with a filter, in a view that a dump can restore
 CREATE VIEW by_name AS SELECT * FROM redblue_triangle_pairs_by_key('red', 'blue', red_key => 'name', blue_key => 'code') AS (name text, code text);
 SELECT b.day, v.name FROM by_name v JOIN blue b USING (code) WHERE v.name = 'step 3' ORDER BY 1;

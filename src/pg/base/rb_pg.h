@@ -207,6 +207,9 @@ extern rb_keys *rb_keys_create(const char *names, bool objects);
 /* finds the columns; raises where one is missing, or of a type that cannot be a key */
 extern void rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source);
 extern TupleDesc rb_keys_desc(const rb_keys *keys);
+
+/* column i of the key is that of the rows that are read, which need not have all that the table has */
+extern void rb_keys_locate(rb_keys *keys, int i, AttrNumber attno);
 extern bool rb_keys_are_of_objects(const rb_keys *keys);
 
 /*

@@ -144,7 +144,7 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 	columns->id = id;
 }
 
-/* where they were when the source was made: but of a view only some columns are read */
+/* by their names: of a view only some columns are read, of a partitioned table all but the dropped ones */
 static void
 find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
 {
@@ -156,7 +156,10 @@ find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
 	columns->nkeys = key->natts;
 	columns->key = palloc(key->natts * sizeof *columns->key);
 	for (int i = 0; i < key->natts; i++)
+	{
 		columns->key[i] = rb_column_find(desc, NameStr(TupleDescAttr(key, i)->attname), source);
+		rb_keys_locate(source->keys, i, columns->key[i].attno);
+	}
 }
 
 static void

@@ -37,9 +37,9 @@ struct rb_keys
 {
 	const char *names; /* as the caller gave them, or NULL */
 	bool objects;
-	TupleDesc desc; /* of the key's columns */
-	AttrNumber *attno;
-	key_type *type; /* of objects only */
+	TupleDesc desc;    /* of the key's columns */
+	AttrNumber *attno; /* in the rows that are read */
+	key_type *type;    /* of objects only */
 	TupleTableSlot *slot;
 
 	/* blocks of the join's memory */
@@ -145,6 +145,12 @@ rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
 			find_type(keys, i, source);
 	}
 	keys->slot = MakeSingleTupleTableSlot(keys->desc, &TTSOpsMinimalTuple);
+}
+
+void
+rb_keys_locate(rb_keys *keys, int i, AttrNumber attno)
+{
+	keys->attno[i] = attno;
 }
 
 /* ---- keys in ---- */
