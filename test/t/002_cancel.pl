@@ -42,6 +42,8 @@ SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS 
 -- the same box over and over: all time goes into counting
 CREATE TABLE crowd AS
 SELECT i AS id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 400000::int8) i;
+-- long keys without end
+CREATE VIEW keyed AS SELECT repeat(md5(id::text), 20) AS key, s.* FROM spread s, generate_series(1, 100);
 -- one row of very many triangles, as PostGIS would store them
 CREATE SCHEMA fake;
 CREATE TYPE fake.geometry;
@@ -88,8 +90,12 @@ my %query = (
 	'exact' => "SELECT count(*) FROM redblue_triangle_pairs('plane', 'plane')",
 	'long exact' => "SELECT count(*) FROM redblue_triangle_pairs('long_plane', 'long_plane')",
 	'emitting' => "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')",
-	'counting' => "SELECT redblue_box_self_pair_count('crowd')");
-my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting');
+	'counting' => "SELECT redblue_box_self_pair_count('crowd')",
+	'reading keys' => "SELECT count(*) FROM redblue_triangle_self_pairs_by_key('keyed', 'key') AS (a text, b text)",
+	'emitting keys' => "SELECT count(*) FROM redblue_triangle_pairs_by_key('same', 'same', 'id', 'id') AS (a bigint, b bigint)",
+	'grouping' => "SELECT redblue_triangle_self_pair_count_query('SELECT s.*, s.id * 7919 % 500009 * 1000000007 AS object FROM spread s, generate_series(1, 3)', mesh_object => 'object')");
+my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting',
+	'reading keys', 'emitting keys', 'grouping');
 
 my $session = session($node);
 my $watch = session($node);

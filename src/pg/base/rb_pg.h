@@ -141,7 +141,7 @@ typedef struct rb_box
 
 extern void rb_box_read(rb_shape shape, Datum value, rb_box *box);
 
-/* ---- columns.c: which columns of a row make an object ---- */
+/* ---- names.c: columns by their names ---- */
 
 #define RB_MAX_WIDTH 9
 
@@ -150,6 +150,23 @@ typedef struct rb_column
 	AttrNumber attno; /* from 1; 0: not used */
 	Oid type;         /* behind its domains */
 } rb_column;
+
+/* attno 0 where there is no such column */
+extern rb_column rb_column_find(TupleDesc desc, const char *name, const rb_source *source);
+
+/* by the name that the caller gave, quoted or not; raises where there is none */
+extern rb_column rb_column_named(TupleDesc desc, const char *name, const rb_source *source);
+
+/* the column names of a kind's coordinates */
+extern const char *rb_coordinate_name(rb_kind kind, int i);
+
+/* "a integer, b text": all columns, for messages */
+extern char *rb_list_columns(TupleDesc desc);
+
+/* a value as messages show it: the beginning of a long one */
+extern char *rb_shorten(char *text);
+
+/* ---- columns.c: which columns of a row make an object ---- */
 
 typedef struct rb_columns
 {
@@ -167,14 +184,8 @@ typedef struct rb_columns
 
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
 
-/* a column by the name that the caller gave, quoted or not; raises where there is none */
-extern rb_column rb_column_named(TupleDesc desc, const char *name, const rb_source *source);
-
 /* may an id be of that type? */
 extern bool rb_is_id_type(Oid type);
-
-/* the column names of a kind's coordinates */
-extern const char *rb_coordinate_name(rb_kind kind, int i);
 
 /* ---- hints.c: what the caller could have meant ---- */
 

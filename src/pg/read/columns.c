@@ -29,47 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#define RB_LISTED_COLUMNS 40
-
-static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
-	[RB_TRIANGLE3] = {"ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"},
-	[RB_SEGMENT3] = {"ax", "ay", "az", "bx", "by", "bz"},
-	[RB_SEGMENT2] = {"ax", "ay", "bx", "by"},
-	[RB_BOX3] = {"lx", "ly", "lz", "hx", "hy", "hz"},
-	[RB_BOX2] = {"lx", "ly", "hx", "hy"},
-};
-
-const char *
-rb_coordinate_name(rb_kind kind, int i)
-{
-	return coordinate_names[kind][i];
-}
-
 /* ---- for messages ---- */
-
-static char *
-list_columns(TupleDesc desc)
-{
-	StringInfoData list;
-	int listed = 0;
-
-	initStringInfo(&list);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		if (att->attisdropped)
-			continue;
-		if (listed++ == RB_LISTED_COLUMNS)
-		{
-			appendStringInfoString(&list, ", ...");
-			break;
-		}
-		appendStringInfo(&list, "%s%s %s", listed > 1 ? ", " : "", NameStr(att->attname),
-						 format_type_be(att->atttypid));
-	}
-	return listed == 0 ? pstrdup("none") : list.data;
-}
 
 static char *
 list_coordinates(rb_kind kind)
@@ -78,7 +38,7 @@ list_coordinates(rb_kind kind)
 
 	initStringInfo(&list);
 	for (int i = 0; i < rb_kind_width(kind); i++)
-		appendStringInfo(&list, "%s%s", i > 0 ? " " : "", coordinate_names[kind][i]);
+		appendStringInfo(&list, "%s%s", i > 0 ? " " : "", rb_coordinate_name(kind, i));
 	if (kind == RB_BOX3)
 		appendStringInfo(&list, ", or %s", list_coordinates(RB_BOX2));
 	return list.data;
@@ -89,41 +49,6 @@ static const char *
 geometry_types(rb_kind kind)
 {
 	return kind == RB_BOX3 ? "geometry, box3d, box2d or cube" : "geometry";
-}
-
-/* a name in quotes, as SQL has it, is the name between them */
-static const char *
-unquoted(const char *name)
-{
-	size_t len = strlen(name);
-	char *result;
-	char *to;
-
-	if (len < 3 || name[0] != '"' || name[len - 1] != '"')
-		return name;
-	result = to = palloc(len);
-	for (size_t i = 1; i < len - 1; i++)
-	{
-		*to++ = name[i];
-		if (name[i] == '"' && i + 1 < len - 1 && name[i + 1] == '"')
-			i++;
-	}
-	*to = '\0';
-	return result;
-}
-
-/* the first column whose name differs only in case, or NULL */
-static const char *
-name_in_other_case(TupleDesc desc, const char *name)
-{
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		if (!att->attisdropped && pg_strcasecmp(NameStr(att->attname), name) == 0)
-			return NameStr(att->attname);
-	}
-	return NULL;
 }
 
 /* where the caller can name another column: in the text of a query, or in the call */
@@ -145,7 +70,7 @@ are_segments(TupleDesc desc)
 		for (int k = 0; k < rb_kind_width(RB_TRIANGLE3); k++)
 			if (!TupleDescAttr(desc, i)->attisdropped &&
 				strcmp(NameStr(TupleDescAttr(desc, i)->attname),
-					   coordinate_names[RB_TRIANGLE3][k]) == 0)
+					   rb_coordinate_name(RB_TRIANGLE3, k)) == 0)
 				found |= 1 << k;
 	return found == (1 << rb_kind_width(RB_SEGMENT3)) - 1;
 }
@@ -178,58 +103,6 @@ is_number(Oid type)
 	return rb_is_id_type(type) || type == FLOAT4OID;
 }
 
-/* attno 0 where there is no such column; two of them are an error */
-static rb_column
-find(TupleDesc desc, const char *name, const rb_source *source)
-{
-	rb_column column = {0, InvalidOid};
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		if (att->attisdropped || strcmp(NameStr(att->attname), name) != 0)
-			continue;
-		if (column.attno != 0)
-			ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
-							errmsg("%s: %s has several columns named \"%s\"", source->function,
-								   source->side, name),
-							errdetail("Its columns are: %s.", list_columns(desc))));
-		column.attno = att->attnum;
-		column.type = getBaseType(att->atttypid);
-	}
-	return column;
-}
-
-/* by the caller's name, as it is or without its quotes; attno 0 where there is none */
-static rb_column
-find_given(TupleDesc desc, const char **name, const rb_source *source)
-{
-	rb_column column = find(desc, *name, source);
-
-	if (column.attno == 0)
-	{
-		*name = unquoted(*name);
-		column = find(desc, *name, source);
-	}
-	return column;
-}
-
-rb_column
-rb_column_named(TupleDesc desc, const char *name, const rb_source *source)
-{
-	rb_column column = find_given(desc, &name, source);
-	const char *other = column.attno == 0 ? name_in_other_case(desc, name) : NULL;
-
-	if (column.attno == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("%s: %s has no column \"%s\"", source->function, source->side, name),
-				 errdetail("Its columns are: %s.", list_columns(desc)),
-				 other == NULL ? 0 : errhint("Upper and lower case count: it is \"%s\".", other)));
-	return column;
-}
-
 static void
 check_id(rb_column id, TupleDesc desc, const rb_source *source)
 {
@@ -258,11 +131,11 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 		id = rb_column_named(desc, source->id_name, source);
 	else if (source->object_name == NULL)
 	{
-		id = find(desc, "id", source);
+		id = rb_column_find(desc, "id", source);
 		if (id.attno == 0)
 			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 							errmsg("%s: %s has no column \"id\"", source->function, source->side),
-							errdetail("Its columns are: %s.", list_columns(desc)),
+							errdetail("Its columns are: %s.", rb_list_columns(desc)),
 							rb_hint_id(desc, source, NULL)));
 	}
 	if (source->object_name != NULL)
@@ -283,7 +156,7 @@ find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
 	columns->nkeys = key->natts;
 	columns->key = palloc(key->natts * sizeof *columns->key);
 	for (int i = 0; i < key->natts; i++)
-		columns->key[i] = find(desc, NameStr(TupleDescAttr(key, i)->attname), source);
+		columns->key[i] = rb_column_find(desc, NameStr(TupleDescAttr(key, i)->attname), source);
 }
 
 static void
@@ -303,7 +176,7 @@ static rb_column
 find_geometry(TupleDesc desc, const rb_source *source)
 {
 	rb_kind kind = source->kind;
-	rb_column geom = find(desc, "geom", source);
+	rb_column geom = rb_column_find(desc, "geom", source);
 	rb_column only = {0, InvalidOid};
 	int n = 0;
 
@@ -327,7 +200,7 @@ find_geometry(TupleDesc desc, const rb_source *source)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
 						errmsg("%s: %s has %d geometry columns and none is called \"geom\"",
 							   source->function, source->side, n),
-						errdetail("Its columns are: %s.", list_columns(desc)),
+						errdetail("Its columns are: %s.", rb_list_columns(desc)),
 						hint_name(source, "geom", "the_geom")));
 	if (n == 0 && geom.attno != 0)
 		refuse_geometry(source, desc, geom);
@@ -344,11 +217,11 @@ find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind
 	*missing = NULL;
 	for (int i = 0; i < rb_kind_width(kind); i++)
 	{
-		columns->coord[i] = find(desc, coordinate_names[kind][i], source);
+		columns->coord[i] = rb_column_find(desc, rb_coordinate_name(kind, i), source);
 		if (columns->coord[i].attno != 0)
 			found++;
 		else if (*missing == NULL)
-			*missing = coordinate_names[kind][i];
+			*missing = rb_coordinate_name(kind, i);
 	}
 	columns->kind = kind;
 	return found;
@@ -373,7 +246,7 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 		if (!is_number(columns->coord[i].type))
 			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 							errmsg("%s: column \"%s\" of %s is of type %s", source->function,
-								   coordinate_names[kind][i], source->side,
+								   rb_coordinate_name(kind, i), source->side,
 								   format_type_be(columns->coord[i].type)),
 							errdetail("A coordinate is double precision, real, smallint, integer, "
 									  "bigint or numeric.")));
@@ -407,14 +280,14 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 			if (columns->geom.attno == 0 && found > 0)
 				ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 								errmsg("%s: %s has no column \"%s\"", function, side, missing),
-								errdetail("Its columns are: %s.", list_columns(desc)),
+								errdetail("Its columns are: %s.", rb_list_columns(desc)),
 								rb_hint_geometry(desc, source, 0, accepted(source, desc))));
 			if (columns->geom.attno == 0)
 				ereport(ERROR,
 						(errcode(ERRCODE_UNDEFINED_COLUMN),
 						 errmsg("%s: %s has neither a geometry column nor coordinate columns",
 								function, side),
-						 errdetail("Its columns are: %s.", list_columns(desc)),
+						 errdetail("Its columns are: %s.", rb_list_columns(desc)),
 						 rb_hint_geometry(desc, source, 0, accepted(source, desc))));
 		}
 	}

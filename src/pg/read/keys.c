@@ -321,5 +321,5 @@ rb_keys_text(const rb_keys *keys, TupleTableSlot *slot)
 							 ? "null"
 							 : OidOutputFunctionCall(output, slot->tts_values[keys->attno[i] - 1]));
 	}
-	return psprintf(n == 1 ? "%s = %s" : "(%s) = (%s)", names.data, values.data);
+	return psprintf(n == 1 ? "%s = %s" : "(%s) = (%s)", names.data, rb_shorten(values.data));
 }

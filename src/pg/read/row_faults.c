@@ -64,7 +64,7 @@ rb_refuse_fraction(const rb_receiver *r, Datum value)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: column \"%s\" of %s holds %s, which is no bigint", r->source->function,
 						column_name(r, r->columns.id), r->source->side,
-						OidOutputFunctionCall(output, value)),
+						rb_shorten(OidOutputFunctionCall(output, value))),
 				 errdetail("It is row " UINT64_FORMAT " in the order of reading.", r->rows + 1),
 				 errhint("An id is an integer; cast the column in a view, or name another.")));
 	return false;

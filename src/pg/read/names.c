@@ -1,0 +1,149 @@
+/*
+ * names.c
+ *	  Columns by their names.
+ *
+ * Dropped columns have none; two of one name, as a query may have them, are an error.
+ * A name that the caller gave may stand in quotes, as SQL writes it.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#define RB_LISTED_COLUMNS 40
+#define RB_LONGEST_TEXT 100 /* bytes of a value in a message */
+
+static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
+	[RB_TRIANGLE3] = {"ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"},
+	[RB_SEGMENT3] = {"ax", "ay", "az", "bx", "by", "bz"},
+	[RB_SEGMENT2] = {"ax", "ay", "bx", "by"},
+	[RB_BOX3] = {"lx", "ly", "lz", "hx", "hy", "hz"},
+	[RB_BOX2] = {"lx", "ly", "hx", "hy"},
+};
+
+const char *
+rb_coordinate_name(rb_kind kind, int i)
+{
+	return coordinate_names[kind][i];
+}
+
+char *
+rb_list_columns(TupleDesc desc)
+{
+	StringInfoData list;
+	int listed = 0;
+
+	initStringInfo(&list);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped)
+			continue;
+		if (listed++ == RB_LISTED_COLUMNS)
+		{
+			appendStringInfoString(&list, ", ...");
+			break;
+		}
+		appendStringInfo(&list, "%s%s %s", listed > 1 ? ", " : "", NameStr(att->attname),
+						 format_type_be(att->atttypid));
+	}
+	return listed == 0 ? pstrdup("none") : list.data;
+}
+
+char *
+rb_shorten(char *text)
+{
+	int length = pg_mbcliplen(text, (int) strlen(text), RB_LONGEST_TEXT);
+
+	return text[length] == '\0' ? text : psprintf("%.*s...", length, text);
+}
+
+/* a name in quotes, as SQL has it, is the name between them */
+static const char *
+unquoted(const char *name)
+{
+	size_t len = strlen(name);
+	char *result;
+	char *to;
+
+	if (len < 3 || name[0] != '"' || name[len - 1] != '"')
+		return name;
+	result = to = palloc(len);
+	for (size_t i = 1; i < len - 1; i++)
+	{
+		*to++ = name[i];
+		if (name[i] == '"' && i + 1 < len - 1 && name[i + 1] == '"')
+			i++;
+	}
+	*to = '\0';
+	return result;
+}
+
+/* the first column whose name differs only in case, or NULL */
+static const char *
+name_in_other_case(TupleDesc desc, const char *name)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped && pg_strcasecmp(NameStr(att->attname), name) == 0)
+			return NameStr(att->attname);
+	}
+	return NULL;
+}
+
+/* attno 0 where there is no such column; two of them are an error */
+rb_column
+rb_column_find(TupleDesc desc, const char *name, const rb_source *source)
+{
+	rb_column column = {0, InvalidOid};
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped || strcmp(NameStr(att->attname), name) != 0)
+			continue;
+		if (column.attno != 0)
+			ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
+							errmsg("%s: %s has several columns named \"%s\"", source->function,
+								   source->side, name),
+							errdetail("Its columns are: %s.", rb_list_columns(desc))));
+		column.attno = att->attnum;
+		column.type = getBaseType(att->atttypid);
+	}
+	return column;
+}
+
+/* by the caller's name, as it is or without its quotes; attno 0 where there is none */
+static rb_column
+find_given(TupleDesc desc, const char **name, const rb_source *source)
+{
+	rb_column column = rb_column_find(desc, *name, source);
+
+	if (column.attno == 0)
+	{
+		*name = unquoted(*name);
+		column = rb_column_find(desc, *name, source);
+	}
+	return column;
+}
+
+rb_column
+rb_column_named(TupleDesc desc, const char *name, const rb_source *source)
+{
+	rb_column column = find_given(desc, &name, source);
+	const char *other = column.attno == 0 ? name_in_other_case(desc, name) : NULL;
+
+	if (column.attno == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("%s: %s has no column \"%s\"", source->function, source->side, name),
+				 errdetail("Its columns are: %s.", rb_list_columns(desc)),
+				 other == NULL ? 0 : errhint("Upper and lower case count: it is \"%s\".", other)));
+	return column;
+}
