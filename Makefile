@@ -116,7 +116,7 @@ NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc -Icuda --cudart static \
 # what it needs of core it gets as a table of functions when it is opened
 CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
 
-.PHONY: cuda install-cuda
+.PHONY: cuda install-cuda uninstall-cuda
 ifeq ($(CUDA_SRC),)
 cuda install-cuda:
 else ifeq ($(shell command -v $(NVCC) 2>/dev/null),)
@@ -130,6 +130,9 @@ install-cuda: redblue_cuda.so
 endif
 all: cuda
 install: install-cuda
+uninstall: uninstall-cuda
+uninstall-cuda:
+	rm -f '$(DESTDIR)$(pkglibdir)/redblue_cuda.so'
 
 $(BUILD)/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D)

@@ -1,9 +1,10 @@
 # Draws what meets as SVG.
 #
-#	draw.pl cow|mine <rows >picture
+#	draw.pl cow|mine|city <rows >picture
 #
 # A row of stdin is "thing,hit" and the corners of a triangle or the ends of a
-# segment; thing 0 is red, 1 blue, and what meets the other is yellow.
+# segment; thing 0 is red, 1 blue, and what meets the other is yellow; higher numbers
+# are the ground, without shade.
 #
 # A painter's picture: seen from a point, lit from above left, far triangles
 # first.  Among segments the red body is translucent, so that they are seen within
@@ -17,15 +18,17 @@ my %scene = (
 	cow => { size => [ 900, 760 ], eye => [ -2.75, 1.05, -1.75 ], target => [ 0.0, 0.09, 0.17 ], zoom => 1270, sky => [ 0, 1, 0 ],
 		sun => [ -0.25, 0.9, -0.6 ], fill => [ -0.9, 0.0, 0.2 ] },
 	mine => { size => [ 900, 640 ], eye => [ -800, -1500, 260 ], target => [ 25, 0, -275 ], zoom => 1680, sky => [ 0, 0, 1 ],
-		sun => [ -0.75, -0.25, 0.75 ], fill => [ 0.6, -0.8, -0.1 ] });
-my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine\n";
+		sun => [ -0.75, -0.25, 0.75 ], fill => [ 0.6, -0.8, -0.1 ] },
+	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
+		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1 });
+my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|city\n";
 my ($width, $height) = @{ $scene->{size} };
 my @eye = @{ $scene->{eye} };
 my @target = @{ $scene->{target} };
 my $zoom = $scene->{zoom};
 my @sun = unit(@{ $scene->{sun} });
 my @fill = unit(@{ $scene->{fill} });
-my @colour = ([ 214, 73, 62 ], [ 66, 116, 189 ]);
+my @colour = ([ 214, 73, 62 ], [ 66, 116, 189 ], [ 222, 220, 211 ], [ 190, 189, 188 ], [ 156, 192, 214 ], [ 200, 214, 180 ]);
 my @lit = ([ 255, 214, 64 ], [ 255, 244, 158 ]);
 
 sub unit
@@ -85,15 +88,20 @@ for my $face (@face)
 {
 	my @p = @{ $face->{p} };
 	my @centre = map { ($p[$_] + $p[ 3 + $_ ] + $p[ 6 + $_ ]) / 3 } 0 .. 2;
-	next if dot(@{ $face->{n} }, map { $eye[$_] - $centre[$_] } 0 .. 2) <= 0;
+	my $is_ground = $face->{mesh} > 1;
+	next if !$is_ground && dot(@{ $face->{n} }, map { $eye[$_] - $centre[$_] } 0 .. 2) <= 0;
 	my @n = unit(map { my $axis = $_; $normal{ $face->{key}[0] }[$axis] + $normal{ $face->{key}[1] }[$axis]
 			+ $normal{ $face->{key}[2] }[$axis] } 0 .. 2);
+	@n = unit(@{ $face->{n} }) if $scene->{flat} && $face->{mesh} == 0;
 	my @corner = map { [ project(@p[ 3 * $_ .. 3 * $_ + 2 ]) ] } 0 .. 2;
 	push @visible,
 	  {
 		depth => ($corner[0][2] + $corner[1][2] + $corner[2][2]) / 3,
-		colour => shade($face->{hit} ? $lit[ $face->{mesh} ] : $colour[ $face->{mesh} ], \@n),
-		hit => $face->{hit},
+		colour => $is_ground
+		? sprintf('#%02x%02x%02x', @{ $colour[ $face->{mesh} ] })
+		: shade($face->{hit} ? $lit[ $face->{mesh} ] : $colour[ $face->{mesh} ], \@n),
+		is_ground => $is_ground ? 1 : 0,
+		is_outlined => $face->{hit} && !$scene->{flat},
 		corner => \@corner,
 		points => join(' ', map { sprintf '%.1f,%.1f', $_->[0], $_->[1] } @corner)
 	  };
@@ -142,10 +150,11 @@ print qq(<rect width="$width" height="$height" fill="url(#g)"/>\n);
 $_->{behind} = is_behind($_) for @segment;
 draw_segments(grep { $_->{behind} } @segment);
 print @segment ? qq(<g stroke-width="0.6" stroke-linejoin="round" opacity="0.6">\n) : qq(<g stroke-width="0.6" stroke-linejoin="round">\n);
-for my $face (sort { $b->{depth} <=> $a->{depth} } @visible)
+# the ground lies below all else
+for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $b->{depth} <=> $a->{depth} } @visible)
 {
 	# a thin edge of the same colour closes the seams between neighbours
-	my $edge = $face->{hit} ? '#7a5a00' : $face->{colour};
+	my $edge = $face->{is_outlined} ? '#7a5a00' : $face->{colour};
 	print qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$edge"/>\n);
 }
 print "</g>\n";
