@@ -142,6 +142,7 @@ static void
 init_ahead(rb_leader *l)
 {
 	rb_builder_init(&l->ahead_builder, l->builder->memory, l->builder->kind);
+	l->ahead_builder.face_tolerance = l->builder->face_tolerance;
 	l->ahead_full = rb_parts_of(&l->ahead_builder, RB_AHEAD_BYTES);
 }
 

@@ -135,6 +135,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	/* the process ends with its work, and its memory with it */
 	memory = rb_memory_open(source.function, reading->memory);
 	rb_builder_init(&r->builder, memory, source.kind);
+	r->builder.face_tolerance = source.face_tolerance;
 	r->ends = palloc(RB_MESSAGE_BYTES);
 	r->full = rb_parts_of(&r->builder, RB_MESSAGE_BYTES);
 

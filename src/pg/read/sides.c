@@ -89,6 +89,7 @@ read_side(const rb_source *source, rb_memory *memory, rb_builder *builder, rb_sp
 	error_context_stack = &context;
 
 	rb_builder_init(builder, memory, source->kind);
+	builder->face_tolerance = source->face_tolerance;
 	receiver = rb_receiver_create(source, builder, space);
 	if (OidIsValid(source->heap))
 		workers = rb_read_table(source, receiver, builder, space);
