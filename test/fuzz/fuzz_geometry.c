@@ -62,7 +62,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	memcpy(copy, bytes, len);
 	fault = read_one(&b, ewkb, copy + 1, len - 1, &info);
 	parts = b.nparts;
-	must(parts <= len / 16, "more parts than the bytes can hold");
+	must(parts <= len / 8, "more parts than the bytes can hold");
 	for (size_t i = 0; i < (size_t) parts * (size_t) b.width; i++)
 		must(isfinite(b.coords[i]), "a number that is not finite");
 	if (b.kind == RB_BOX3 || b.kind == RB_BOX2)

@@ -176,6 +176,11 @@ typedef struct rb_builder
 	 * true reading ends with RB_GEOMETRY_STOPPED.  NULL: it is not asked.
 	 */
 	bool (*should_stop)(void);
+	/* a corner of a face may lie so far from the face's plane; < 0: any distance */
+	double face_tolerance;
+	void *face_corners; /* scratch for faces that are no triangles (face.c) */
+	void *face_mesh;
+	void *face_uses;
 } rb_builder;
 
 extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
@@ -243,12 +248,17 @@ typedef enum rb_geometry_fault
 	RB_GEOMETRY_NO_Z,       /* a 3D kind needs Z */
 	RB_GEOMETRY_Z,          /* RB_BOX2 takes none: should it be RB_BOX3? */
 	RB_GEOMETRY_CURVE,      /* a curve, or a polygon that may have curved rings */
-	RB_GEOMETRY_CORNERS,    /* a face is no triangle: `corners` says how many it has */
-	RB_GEOMETRY_HOLE,       /* a face has inner rings */
+	RB_GEOMETRY_CORNERS,    /* a TRIANGLE is none: `corners` says how many it has */
 	RB_GEOMETRY_NOT_CLOSED, /* a ring does not end where it starts */
 	RB_GEOMETRY_NOT_FINITE, /* NaN or infinity among the coordinates */
-	RB_GEOMETRY_NO_MEMORY,  /* see the rb_error */
-	RB_GEOMETRY_STOPPED     /* the builder's should_stop said so; nothing is wrong with the bytes */
+	/* of a face, as it is seen along `axis`: */
+	RB_GEOMETRY_CROSSING,     /* its edges at[0] to at[1] and at[2] to at[3] cross */
+	RB_GEOMETRY_ABOVE,        /* its corners at[0] and at[1] lie one above the other */
+	RB_GEOMETRY_HOLE_OUTSIDE, /* `hole` is not within the outer ring, at[0] */
+	RB_GEOMETRY_HOLES,        /* `hole` and `other` overlap, at[0] */
+	RB_GEOMETRY_NOT_FLAT,     /* its corner at[0] lies at `distance` from its plane */
+	RB_GEOMETRY_NO_MEMORY,    /* see the rb_error */
+	RB_GEOMETRY_STOPPED /* the builder's should_stop said so; nothing is wrong with the bytes */
 } rb_geometry_fault;
 
 typedef struct rb_geometry_info
@@ -257,14 +267,20 @@ typedef struct rb_geometry_info
 	uint32_t type;     /* OGC number of the outermost type: 14 triangle, 15 TIN, ... */
 	uint32_t bad_type; /* of the part at fault */
 	uint32_t corners;
+	/* of a fault in a face */
+	uint32_t face; /* the face at fault; counted from 1, empty ones too */
+	uint32_t hole, other;
+	int axis; /* 0, 1, 2: x, y, z */
+	double at[4][3];
+	double distance;
 } rb_geometry_info;
 
 /* "Triangle", "Tin", ...; PostGIS's spelling */
 extern const char *rb_geometry_type_name(uint32_t type);
 
 /*
- * Append the parts of one geometry to the builder (without ending the row): its
- * triangles, its segments (in 2D also those of the rings of polygons), or the one
+ * Append the parts of one geometry to the builder (without ending the row): the
+ * triangles of its faces (rb_face.h), its segments (in 2D also those of the rings of polygons), or the one
  * box of all its points.
  * bytes: the datum behind its varlena header.  Every count is checked against
  * len before it is used.  On a fault nothing is appended.  An EMPTY geometry

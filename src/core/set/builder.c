@@ -29,6 +29,7 @@ rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind)
 	b->memory = memory;
 	b->kind = kind;
 	b->width = rb_kind_width(kind);
+	b->face_tolerance = -1;
 }
 
 void
@@ -39,6 +40,9 @@ rb_builder_free(rb_builder *b)
 		rb_free(b->memory, (void **) &b->coords);
 		rb_free(b->memory, (void **) &b->ids);
 		rb_free(b->memory, (void **) &b->row_of);
+		rb_free(b->memory, &b->face_corners);
+		rb_free(b->memory, &b->face_mesh);
+		rb_free(b->memory, &b->face_uses);
 	}
 	rb_builder_init(b, b->memory, b->kind);
 }

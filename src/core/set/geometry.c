@@ -27,9 +27,11 @@
  * may lie at any address.
  *
  * A kind of object is a function that takes the rings and lines of the leaves, one
- * by one (take_triangle ...): a new kind is one line in `takers`.
+ * by one (take_face ...): a new kind is one line in `takers`.  The rings of a face
+ * are gathered, and it is taken when its leaf ends.
  */
 #include "core/base/rb_base.h"
+#include "core/set/rb_face.h"
 
 #include <string.h>
 
@@ -87,6 +89,9 @@ typedef struct reader
 	rb_builder *b;
 	rb_geometry_info *info;
 	rb_error *error;
+	uint32_t ring;  /* of the leaf at hand */
+	bool face_open; /* some of its rings are in `face` */
+	rb_face face;
 } reader;
 
 /* one ring or line of a leaf */
@@ -159,9 +164,43 @@ is_stopped(reader *r, uint32_t work)
 	return r->b->should_stop != NULL && r->b->should_stop();
 }
 
-/* a triangle, or a polygon of three corners, with Z: four points, the last is the first */
+/* a ring of a face that is more than a triangle; the others may follow */
 static rb_geometry_fault
-take_triangle(reader *r, uint32_t type, uint32_t nrings, line ring)
+gather_ring(reader *r, line ring)
+{
+	rb_face *f = &r->face;
+	uint32_t first;
+	double x[3];
+	rb_geometry_fault fault;
+
+	if (!r->face_open && r->ring > 0)
+		return RB_GEOMETRY_MALFORMED; /* holes in nothing */
+	if (!r->face_open)
+		rb_face_begin(f, r->b, r->info, r->error);
+	r->face_open = true;
+	fault = rb_face_reserve(f, ring.npoints);
+	if (fault != RB_GEOMETRY_OK)
+		return fault;
+	first = f->ncorners;
+	for (uint32_t i = 0; i < ring.npoints; i++)
+	{
+		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
+			return RB_GEOMETRY_STOPPED;
+		read_point(r, &ring, i, 3, x);
+		if (!rb_all_finite(x, 3))
+			return RB_GEOMETRY_NOT_FINITE;
+		rb_face_add(f, x, i == 0);
+	}
+	for (int k = 0; k < 3; k++)
+		if (f->corner[first].at[k] != x[k])
+			return RB_GEOMETRY_NOT_CLOSED;
+	rb_face_end_ring(f, first);
+	return RB_GEOMETRY_OK;
+}
+
+/* four points with Z, the last is the first, are a triangle, whatever its area */
+static rb_geometry_fault
+take_face(reader *r, uint32_t type, uint32_t nrings, line ring)
 {
 	rb_builder *b = r->b;
 	double last[3];
@@ -171,13 +210,15 @@ take_triangle(reader *r, uint32_t type, uint32_t nrings, line ring)
 		return RB_GEOMETRY_WRONG_TYPE;
 	if (!r->has_z)
 		return RB_GEOMETRY_NO_Z;
-	if (nrings > 1)
-		return RB_GEOMETRY_HOLE;
-	if (ring.npoints != 4)
+	if (type == TYPE_TRIANGLE && ring.npoints != 4)
 	{
 		r->info->corners = ring.npoints - 1;
 		return RB_GEOMETRY_CORNERS;
 	}
+	if (type == TYPE_TRIANGLE && nrings > 1)
+		return RB_GEOMETRY_MALFORMED;
+	if (nrings > 1 || ring.npoints != 4)
+		return gather_ring(r, ring);
 	if (b->nparts >= b->coords_cap && rb_builder_reserve(b, 1, r->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
 	to = b->coords + (size_t) b->nparts * 9;
@@ -193,6 +234,29 @@ take_triangle(reader *r, uint32_t type, uint32_t nrings, line ring)
 		return RB_GEOMETRY_NOT_CLOSED;
 	b->nparts++;
 	return RB_GEOMETRY_OK;
+}
+
+/* faces are counted, empty ones too, as ST_GeometryN and ST_PatchN count them */
+static inline void
+begin_leaf(reader *r, uint32_t type)
+{
+	r->info->face += type == TYPE_POLYGON || type == TYPE_TRIANGLE;
+	r->ring = 0;
+}
+
+/* the leaf has ended, and with it its face */
+static inline rb_geometry_fault
+end_leaf(reader *r, uint32_t type)
+{
+	rb_geometry_fault fault;
+
+	if (!r->face_open)
+		return RB_GEOMETRY_OK;
+	r->face_open = false;
+	fault = rb_face_finish(&r->face);
+	if (fault != RB_GEOMETRY_OK)
+		r->info->bad_type = type;
+	return fault;
 }
 
 /* n points are n - 1 segments; a single point is a segment of no length */
@@ -304,8 +368,8 @@ take_box2(reader *r, uint32_t type, uint32_t nrings, line points)
 }
 
 static const taker takers[RB_KINDS] = {
-	[RB_TRIANGLE3] = take_triangle, [RB_SEGMENT3] = take_segment3, [RB_SEGMENT2] = take_segment2,
-	[RB_BOX3] = take_box3,          [RB_BOX2] = take_box2,
+	[RB_TRIANGLE3] = take_face, [RB_SEGMENT3] = take_segment3, [RB_SEGMENT2] = take_segment2,
+	[RB_BOX3] = take_box3,      [RB_BOX2] = take_box2,
 };
 
 /* ---- the tree ---- */
@@ -366,6 +430,7 @@ serialized_leaf(reader *r, uint32_t type, uint32_t count)
 {
 	line ring = {r->at, 0};
 
+	begin_leaf(r, type);
 	if (type == TYPE_POLYGON && count > 0)
 	{
 		const uint8_t *sizes = r->at;
@@ -379,9 +444,10 @@ serialized_leaf(reader *r, uint32_t type, uint32_t count)
 		{
 			if (!pass_points(r, word(sizes + (size_t) i * 4, r->swap), &ring))
 				return RB_GEOMETRY_MALFORMED;
+			r->ring = i;
 			fault = take(r, type, count, ring);
 		}
-		return fault;
+		return fault != RB_GEOMETRY_OK ? fault : end_leaf(r, type);
 	}
 	if (!pass_points(r, count, &ring))
 		return RB_GEOMETRY_MALFORMED;
@@ -442,16 +508,33 @@ guarded(reader *r, rb_geometry_fault (*read)(reader *))
 	return fault;
 }
 
+static void
+begin(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
+	  rb_error *error)
+{
+	r->at = bytes;
+	r->end = bytes + len;
+	r->swap = r->has_z = false;
+	r->dims = 2;
+	r->first = b->nparts;
+	r->quiet = 0;
+	r->b = b;
+	r->info = info;
+	r->error = error;
+	r->face_open = false;
+	memset(info, 0, sizeof *info);
+}
+
 rb_geometry_fault
 rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
 							rb_error *error)
 {
-	reader r = {bytes, bytes + len, false, false, 2, b->nparts, 0, b, info, error};
+	reader r;
 	size_t skip = 4;
 	uint32_t srid;
 	uint8_t flags;
 
-	memset(info, 0, sizeof *info);
+	begin(&r, b, bytes, len, info, error);
 	if (len < 4)
 		return RB_GEOMETRY_MALFORMED;
 	flags = bytes[3];
@@ -556,6 +639,7 @@ ewkb_leaf(reader *r, uint32_t type)
 	uint32_t nrings = 1;
 	uint32_t n = 1;
 
+	begin_leaf(r, type);
 	/* a point has no count, a polygon or triangle has one of its rings */
 	if ((type == TYPE_POLYGON || type == TYPE_TRIANGLE) && !read_count(r, 4, &nrings))
 		return RB_GEOMETRY_MALFORMED;
@@ -574,9 +658,10 @@ ewkb_leaf(reader *r, uint32_t type)
 			if (xy[0] != xy[0] && xy[1] != xy[1])
 				ring.npoints = 0;
 		}
+		r->ring = i;
 		fault = take(r, type, nrings, ring);
 	}
-	return fault;
+	return fault != RB_GEOMETRY_OK ? fault : end_leaf(r, type);
 }
 
 static rb_geometry_fault
@@ -622,8 +707,8 @@ rb_geometry_fault
 rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
 					  rb_error *error)
 {
-	reader r = {bytes, bytes + len, false, false, 2, b->nparts, 0, b, info, error};
+	reader r;
 
-	memset(info, 0, sizeof *info);
+	begin(&r, b, bytes, len, info, error);
 	return guarded(&r, read_ewkb);
 }

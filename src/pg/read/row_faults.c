@@ -10,6 +10,7 @@
  */
 #include "pg/read/rb_receiver.h"
 
+#include "utils/float.h"
 #include "utils/lsyscache.h"
 
 #include <math.h>
@@ -116,14 +117,79 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 
 /* what a kind reads geometry from, for messages */
 static const char *const accepted[RB_KINDS] = {
-	[RB_TRIANGLE3] = ("Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, "
-					  "or GeometryCollection of these, all with Z"),
+	[RB_TRIANGLE3] = ("Triangle, Polygon, Tin, PolyhedralSurface, MultiPolygon, or "
+					  "GeometryCollection of these, all with Z"),
 	[RB_SEGMENT3] = "LineString, MultiLineString, or GeometryCollection of these, all with Z",
 	[RB_SEGMENT2] =
 		"LineString, MultiLineString, Polygon, MultiPolygon, or GeometryCollection of these",
 	[RB_BOX3] = "any without curves",
 	[RB_BOX2] = "any without curves",
 };
+
+/* a corner as ST_AsText writes it */
+static const char *
+corner(const rb_geometry_info *info, int i)
+{
+	return psprintf("(%s %s %s)", float8out_internal(info->at[i][0]),
+					float8out_internal(info->at[i][1]), float8out_internal(info->at[i][2]));
+}
+
+/* a surface whose face is no polygon of its plane: which one, and where */
+pg_noreturn static void
+raise_face(const rb_receiver *r, const char *where, rb_geometry_fault fault,
+		   const rb_geometry_info *info)
+{
+	const char *function = r->source->function;
+	const char axis = "xyz"[info->axis];
+
+	switch (fault)
+	{
+		case RB_GEOMETRY_CROSSING:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: face whose edges cross in %s", function, where),
+					 errdetail("Seen along the %c axis, the edge from %s to %s crosses the one "
+							   "from %s to %s.",
+							   axis, corner(info, 0), corner(info, 1), corner(info, 2),
+							   corner(info, 3)),
+					 errhint("Edges of a face may meet at corners only: add a corner to both where "
+							 "they cross, or cut the face into several.")));
+			break;
+		case RB_GEOMETRY_ABOVE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: face with one corner above another in %s", function, where),
+					 errdetail("Seen along the %c axis, the corners %s and %s are one point.", axis,
+							   corner(info, 0), corner(info, 1)),
+					 errhint("A face must be nearly flat: cut it into flat ones.")));
+			break;
+		case RB_GEOMETRY_HOLE_OUTSIDE:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: hole outside of its face in %s", function, where),
+					 errdetail("Seen along the %c axis, hole %u leaves the outer ring at %s.", axis,
+							   info->hole, corner(info, 0)),
+					 errhint("Make it a face of its own, or leave it out.")));
+			break;
+		case RB_GEOMETRY_HOLES:
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: holes of a face overlap in %s", function, where),
+							errdetail("Seen along the %c axis, holes %u and %u overlap at %s.",
+									  axis, info->hole, info->other, corner(info, 0)),
+							errhint("Make them one hole; what lies within a hole is a face of its "
+									"own.")));
+			break;
+		default:
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: face that is not flat in %s", function, where),
+							errdetail("The corner %s lies %s from the plane of its face; "
+									  "face_tolerance is %s.",
+									  corner(info, 0), float8out_internal(info->distance),
+									  float8out_internal(r->builder->face_tolerance)),
+							errhint("Cut it into flat faces, or allow more.")));
+	}
+	pg_unreachable();
+}
 
 pg_noreturn static void
 raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
@@ -132,6 +198,10 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 	const char *where = psprintf("column \"%s\" of %s, %s", column_name(r, r->columns.geom),
 								 r->source->side, rb_row_name(r, id));
 	const char *function = r->source->function;
+
+	/* one of several faces */
+	if (info != NULL && info->face > 0 && info->type != info->bad_type)
+		where = psprintf("%s, face %u", where, info->face);
 
 	switch (fault)
 	{
@@ -163,18 +233,18 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 					 errhint("Use ST_CurveToLine(geom), whose pieces are straight.")));
 			break;
 		case RB_GEOMETRY_CORNERS:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: face of %u corners in %s", function, info->corners, where),
-							errdetail("A face must be a triangle."),
-							info->corners > 3 ? errhint("Use ST_Tesselate(geom) of the extension "
-														"postgis_sfcgal.")
-											  : 0));
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: triangle of %u corners in %s", function, info->corners, where),
+					 errdetail("A TRIANGLE is four points, the last of which is the first."),
+					 errhint("Store it as a POLYGON.")));
 			break;
-		case RB_GEOMETRY_HOLE:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: face with a hole in %s", function, where),
-							errdetail("A face must be a triangle."),
-							errhint("Use ST_Tesselate(geom) of the extension postgis_sfcgal.")));
+		case RB_GEOMETRY_CROSSING:
+		case RB_GEOMETRY_ABOVE:
+		case RB_GEOMETRY_HOLE_OUTSIDE:
+		case RB_GEOMETRY_HOLES:
+		case RB_GEOMETRY_NOT_FLAT:
+			raise_face(r, where, fault, info);
 			break;
 		case RB_GEOMETRY_NOT_CLOSED:
 			ereport(ERROR,

@@ -1,0 +1,440 @@
+/*
+ * face.c
+ *	  A face from its rings: the plane it is triangulated in, and small convex ones at once.
+ *
+ * The plane is that of two axes.  The component of a ring's Newell normal along an
+ * axis is twice the area of the ring seen along that axis (I. Sutherland, R. Sproull
+ * and R. Schumacker: A Characterization of Ten Hidden-Surface Algorithms, 1974), and
+ * the axis of the largest component is dropped: in doubles with an error bound, and
+ * where that does not decide by exact sums, so that neither the first corner nor the
+ * direction matters.
+ *
+ * Most faces are convex and have few corners.  Below an edge of a convex polygon the
+ * Delaunay triangle is found by a tournament: the circles through the edge and a
+ * corner are nested, and the empty one wins.  A quadrangle is four turns and one
+ * circle.
+ */
+#include "core/set/rb_face.h"
+#include "core/exact/rb_accumulator.h"
+#include "core/exact/rb_orient.h"
+
+/* a convex polygon of more corners goes the long way, for a tournament takes n^2 steps */
+#define RB_FEW_CORNERS 16
+
+/* the axes that are kept for each that is dropped */
+static const int kept[3][2] = {{1, 2}, {0, 2}, {0, 1}};
+
+void
+rb_face_begin(rb_face *f, rb_builder *b, rb_geometry_info *info, rb_error *error)
+{
+	f->b = b;
+	f->info = info;
+	f->error = error;
+	f->corner = b->face_corners;
+	f->ncorners = f->nrings = 0;
+	f->quiet = 0;
+	f->stopped = false;
+}
+
+rb_geometry_fault
+rb_face_reserve(rb_face *f, uint32_t more)
+{
+	size_t need = (size_t) f->ncorners + more;
+
+	/* six half-edges a corner are counted in 32 bits */
+	if (need > RB_MAX_OBJECTS)
+	{
+		f->error->status = RB_TOO_MANY_OBJECTS;
+		f->error->need = need;
+		f->error->limit = RB_MAX_OBJECTS;
+		f->error->text[0] = '\0';
+		return RB_GEOMETRY_NO_MEMORY;
+	}
+	if (rb_resize(f->b->memory, &f->b->face_corners, need * sizeof *f->corner, f->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	f->corner = f->b->face_corners;
+	return RB_GEOMETRY_OK;
+}
+
+rb_geometry_fault
+rb_face_fault(rb_face *f, rb_geometry_fault fault, uint32_t n, const uint32_t *corners)
+{
+	f->info->axis = 3 - f->axis[0] - f->axis[1];
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(f->info->at[i], f->corner[corners[i]].at, sizeof f->info->at[i]);
+	return fault;
+}
+
+static inline bool
+is_below(const double *a, const double *b)
+{
+	return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
+}
+
+/*
+ * Four corners on one circle have two Delaunay triangulations.  We take the one whose
+ * diagonal ends at the smallest corner, by x, then by y.  That is what is right when
+ * each corner is lifted a little less to the paraboloid than it should be, the
+ * smaller the more and by another order of magnitude: so all choices agree, and
+ * corners on one circle become a fan around the smallest.  (O. Devillers and M.
+ * Teillaud: Perturbations for Delaunay and Weighted Delaunay 3D Triangulations, 2011.)
+ */
+int
+rb_face_incircle(const double *a, const double *b, const double *c, const double *d)
+{
+	int sign = rb_incircle(a, b, c, d);
+
+	if (sign != 0)
+		return sign;
+	if (is_below(d, a) && is_below(d, b) && is_below(d, c))
+		return 1;
+	/* is the smallest one opposite to d, or d's neighbor on the circle? */
+	if (is_below(a, b) && is_below(a, c))
+		return rb_orient2d(b, c, d) < 0 ? 1 : -1;
+	if (is_below(b, c))
+		return rb_orient2d(c, a, d) < 0 ? 1 : -1;
+	return rb_orient2d(a, b, d) < 0 ? 1 : -1;
+}
+
+/* ---- the plane ---- */
+
+/* twice the area of the outer ring, seen along each axis */
+typedef struct rb_areas
+{
+	double value[3];
+	double bound[3]; /* of its error */
+	bool known[3];
+	rb_accumulator exact[3];
+} rb_areas;
+
+/*
+ * A term is a difference of two products of differences: 4 roundings; their sum n
+ * more.  8 in place of 4 covers the roundings of the bound, and the floor what
+ * underflows.  Where something overflows no comparison is true.
+ */
+static void
+estimate(const rb_face *f, rb_areas *areas)
+{
+	const double *o = f->corner[0].at;
+	double size[3] = {0, 0, 0};
+	double u[3] = {0, 0, 0};
+	uint32_t i = 0;
+
+	for (int k = 0; k < 3; k++)
+	{
+		areas->value[k] = 0;
+		areas->known[k] = false;
+	}
+	do
+	{
+		const double *p = f->corner[i = f->corner[i].next].at;
+		double v[3] = {p[0] - o[0], p[1] - o[1], p[2] - o[2]};
+		double yz = u[1] * v[2], zy = u[2] * v[1], xz = u[0] * v[2], zx = u[2] * v[0],
+			   xy = u[0] * v[1], yx = u[1] * v[0];
+
+		areas->value[0] += yz - zy;
+		areas->value[1] += xz - zx;
+		areas->value[2] += xy - yx;
+		size[0] += fabs(yz) + fabs(zy);
+		size[1] += fabs(xz) + fabs(zx);
+		size[2] += fabs(xy) + fabs(yx);
+		memcpy(u, v, sizeof u);
+	} while (i != 0);
+	for (int k = 0; k < 3; k++)
+		areas->bound[k] = (f->ncorners + 8.0) * 0x1p-53 * size[k] + 0x1p-1000;
+}
+
+static const rb_accumulator *
+exactly(rb_face *f, rb_areas *areas, int dropped)
+{
+	rb_accumulator *sum = &areas->exact[dropped];
+	const int x = kept[dropped][0], y = kept[dropped][1];
+	uint32_t i = 0;
+
+	if (areas->known[dropped])
+		return sum;
+	memset(sum, 0, sizeof *sum);
+	do
+	{
+		const double *p = f->corner[i].at;
+		const double *q = f->corner[i = f->corner[i].next].at;
+
+		rb_accumulator_add(sum, p[x], q[y]);
+		rb_accumulator_add(sum, -p[y], q[x]);
+	} while (i != 0 && !rb_face_stops(f, 1));
+	areas->known[dropped] = true;
+	return sum;
+}
+
+static bool
+is_larger(rb_face *f, rb_areas *areas, int i, int j)
+{
+	double a = fabs(areas->value[i]), b = fabs(areas->value[j]);
+
+	if (a - areas->bound[i] > b + areas->bound[j])
+		return true;
+	if (a + areas->bound[i] < b - areas->bound[j])
+		return false;
+	return rb_accumulator_compare(exactly(f, areas, i), exactly(f, areas, j)) > 0;
+}
+
+/* do all corners lie on one line, seen along that axis? */
+static bool
+is_line(rb_face *f, int dropped)
+{
+	const int x = kept[dropped][0], y = kept[dropped][1];
+	const double a[2] = {f->corner[0].at[x], f->corner[0].at[y]};
+	double b[2] = {a[0], a[1]};
+
+	for (uint32_t i = 1; i < f->ncorners && !rb_face_stops(f, 1); i++)
+	{
+		const double c[2] = {f->corner[i].at[x], f->corner[i].at[y]};
+
+		if (a[0] == b[0] && a[1] == b[1])
+			memcpy(b, c, sizeof b);
+		else if (rb_orient2d(a, b, c) != 0)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Sets axis and turn; false if all corners lie on one line.  A ring whose normal is
+ * zero (an eight, say) has no steepest axis: then it is the first along which not all
+ * lie on one line.
+ */
+static bool
+choose_plane(rb_face *f, rb_areas *areas)
+{
+	int dropped = 2;
+
+	estimate(f, areas);
+	for (int k = 1; k >= 0; k--)
+		if (is_larger(f, areas, k, dropped))
+			dropped = k;
+	if (fabs(areas->value[dropped]) > areas->bound[dropped])
+		f->turn = areas->value[dropped] > 0 ? 1 : -1;
+	else
+		f->turn = rb_accumulator_sign(exactly(f, areas, dropped));
+	if (f->turn == 0)
+	{
+		dropped = 2;
+		while (dropped >= 0 && is_line(f, dropped))
+			dropped--;
+		if (dropped < 0)
+			return false;
+	}
+	f->axis[0] = kept[dropped][0];
+	f->axis[1] = kept[dropped][1];
+	return true;
+}
+
+/* is some corner farther from the plane than that?  In doubles: a tolerance is no exact thing. */
+static rb_geometry_fault
+check_flat(rb_face *f, const rb_areas *areas)
+{
+	const double *o = f->corner[0].at;
+	const double normal[3] = {areas->value[0], -areas->value[1], areas->value[2]};
+	double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+	double mean = 0;
+	double worst = 0;
+	uint32_t worst_corner = 0;
+	uint32_t n = 0;
+
+	/* heights above a parallel plane through the first corner */
+	for (int pass = 0; pass < 2; pass++)
+	{
+		for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 1); i++)
+		{
+			const double *p = f->corner[i].at;
+			double height = 0;
+
+			for (int k = 0; k < 3; k++)
+				height += normal[k] / length * (p[k] - o[k]);
+			if (pass == 0 && f->corner[i].ring == 0)
+			{
+				mean += height;
+				n++;
+			}
+			if (pass == 1 && !(fabs(height - mean) <= worst))
+			{
+				worst = fabs(height - mean);
+				worst_corner = i;
+			}
+		}
+		if (pass == 0)
+			mean /= n;
+	}
+	if (worst <= f->b->face_tolerance)
+		return RB_GEOMETRY_OK;
+	f->info->distance = worst;
+	return rb_face_fault(f, RB_GEOMETRY_NOT_FLAT, 1, &worst_corner);
+}
+
+/* ---- what needs no triangulation ---- */
+
+static double *
+put_corner(const rb_face *f, double *to, uint32_t i)
+{
+	memcpy(to, f->corner[i].at, sizeof f->corner[i].at);
+	return to + 3;
+}
+
+/* all on one line: a triangle without area for each edge */
+static rb_geometry_fault
+put_edges(rb_face *f)
+{
+	rb_builder *b = f->b;
+	double *to;
+
+	if (rb_builder_reserve(b, f->ncorners, f->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 9;
+	for (uint32_t i = 0; i < f->ncorners; i++)
+	{
+		to = put_corner(f, to, i);
+		to = put_corner(f, to, f->corner[i].next);
+		to = put_corner(f, to, f->corner[i].next);
+	}
+	b->nparts += f->ncorners;
+	return RB_GEOMETRY_OK;
+}
+
+/*
+ * Is the ring convex, turning at every corner and going around once?  Then it has one
+ * corner after whose like it turns back from falling to rising.  to: its corners in
+ * the plane.
+ */
+static bool
+is_convex(const rb_face *f, double (*to)[2])
+{
+	const uint32_t n = f->ncorners;
+	int lows = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (int k = 0; k < 2; k++)
+			to[i][k] = f->corner[i].at[f->axis[k]];
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const double *a = to[i], *b = to[i + 1 < n ? i + 1 : 0],
+					 *c = to[i + 2 < n ? i + 2 : i + 2 - n];
+		int turn = rb_orient2d_filter(a[0], a[1], b[0], b[1], c[0], c[1]);
+
+		if (turn == RB_UNSURE)
+			turn = rb_orient2d(a, b, c);
+		if (turn != f->turn)
+			return false;
+		lows += is_below(b, a) && is_below(b, c);
+	}
+	return lows == 1;
+}
+
+/* the polygon from corner i to corner j becomes triangles, below the edge between these two first */
+static rb_geometry_fault
+put_convex(rb_face *f, double (*at)[2])
+{
+	rb_builder *b = f->b;
+	uint32_t first[RB_FEW_CORNERS] = {0}, last[RB_FEW_CORNERS] = {f->ncorners - 1};
+	int n = 1;
+	double *to;
+
+	if (b->nparts + f->ncorners - 2 > b->coords_cap &&
+		rb_builder_reserve(b, f->ncorners - 2, f->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 9;
+	while (n > 0)
+	{
+		uint32_t i = first[--n], j = last[n], k = i + 1;
+
+		for (uint32_t m = k + 1; m < j; m++)
+			if ((f->turn > 0 ? rb_face_incircle(at[i], at[k], at[j], at[m])
+							 : rb_face_incircle(at[j], at[k], at[i], at[m])) > 0)
+				k = m;
+		to = put_corner(f, to, i);
+		to = put_corner(f, to, k);
+		to = put_corner(f, to, j);
+		if (k - i > 1)
+		{
+			first[n] = i;
+			last[n++] = k;
+		}
+		if (j - k > 1)
+		{
+			first[n] = k;
+			last[n++] = j;
+		}
+	}
+	b->nparts += f->ncorners - 2;
+	return RB_GEOMETRY_OK;
+}
+
+/* ---- any face ---- */
+
+/* scratch for the triangulation, kept from face to face */
+static rb_geometry_fault
+reserve_mesh(rb_face *f)
+{
+	size_t n = f->ncorners;
+	size_t span = 3 * n + 8;
+	size_t bytes =
+		n * sizeof *f->vertex + 6 * n * sizeof *f->half + (3 * n + n + 6 * span) * sizeof(uint32_t);
+
+	if (rb_resize(f->b->memory, &f->b->face_mesh, bytes, f->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	f->half = f->b->face_mesh;
+	f->vertex = (rb_vertex *) (f->half + 6 * n);
+	f->used = (uint32_t *) (f->vertex + n);
+	f->order = f->used + 3 * n;
+	f->work = f->order + n;
+	f->span = (uint32_t) span;
+	if (rb_resize(f->b->memory, &f->b->face_uses, n * sizeof *f->use, f->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	f->use = f->b->face_uses;
+	f->uses_cap = (uint32_t) n;
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+triangulate(rb_face *f)
+{
+	rb_areas areas;
+	double plane[RB_FEW_CORNERS][2];
+	rb_geometry_fault fault;
+
+	/* a triangle is what it is, also without an area */
+	if (f->nrings == 1 && f->ncorners == 3)
+	{
+		if (rb_builder_reserve(f->b, 1, f->error) != RB_OK)
+			return RB_GEOMETRY_NO_MEMORY;
+		for (uint32_t i = 0; i < 3; i++)
+			put_corner(f, f->b->coords + (size_t) f->b->nparts * 9 + 3 * i, i);
+		f->b->nparts++;
+		return RB_GEOMETRY_OK;
+	}
+	if (!choose_plane(f, &areas))
+		return put_edges(f);
+	if (f->b->face_tolerance >= 0 && f->turn != 0)
+	{
+		fault = check_flat(f, &areas);
+		if (fault != RB_GEOMETRY_OK)
+			return fault;
+	}
+	if (f->nrings == 1 && f->ncorners <= RB_FEW_CORNERS && f->turn != 0 && is_convex(f, plane))
+		return put_convex(f, plane);
+	fault = reserve_mesh(f);
+	if (fault == RB_GEOMETRY_OK)
+		fault = rb_face_points(f);
+	if (fault == RB_GEOMETRY_OK)
+		fault = rb_face_edges(f);
+	if (fault == RB_GEOMETRY_OK)
+		fault = rb_face_inside(f);
+	return fault;
+}
+
+rb_geometry_fault
+rb_face_finish(rb_face *f)
+{
+	rb_geometry_fault fault = triangulate(f);
+
+	return f->stopped ? RB_GEOMETRY_STOPPED : fault;
+}

@@ -1,0 +1,221 @@
+/*
+ * face_inside.c
+ *	  Which regions of a triangulation are inside its face: they become triangles.
+ *
+ * We flood the plane from outside.  Where an edge of the outer ring is crossed an odd
+ * number of times we go in or out of that ring, and likewise for each hole: the
+ * even-odd rule, across edges.  What is in the outer ring and in no hole is inside.
+ * A hole must lie in the outer ring and in no other hole.
+ *
+ * An edge of a ring that borders nothing that is inside (a spike) stays as a triangle
+ * without area, so that no point that is stored is lost.
+ */
+#include "core/set/rb_face.h"
+
+/* where a region is: 0 not known yet, else 1 + in the outer ring + 2 * the hole's ring */
+#define WHERE(outer, hole) (1 + (uint32_t) (outer) + 2 * (hole))
+#define IN_OUTER(where) (((where) -1) & 1)
+#define HOLE_OF(where) (((where) -1) / 2)
+#define INSIDE WHERE(1, 0)
+
+static rb_geometry_fault
+hole_fault(rb_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole, uint32_t other)
+{
+	f->info->hole = hole;
+	f->info->other = other;
+	return rb_face_fault(f, fault, 1, &f->vertex[vertex].corner);
+}
+
+/* on the other side of h */
+static rb_geometry_fault
+cross(rb_face *f, uint32_t h, uint32_t *to)
+{
+	uint32_t where = f->half[h].mark;
+	bool outer = IN_OUTER(where);
+	uint32_t hole = HOLE_OF(where);
+	uint32_t entered = 0;
+
+	for (uint32_t i = f->used[h / 2]; i != RB_NONE; i = f->use[i].next)
+	{
+		const rb_use *u = f->use + i;
+
+		if (!u->odd)
+			continue;
+		if (u->ring == 0)
+			outer = !outer;
+		else if (u->ring == hole)
+			hole = 0;
+		else if (entered == 0)
+			entered = u->ring;
+		else
+			return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, entered, u->ring);
+	}
+	if (entered != 0 && hole != 0)
+		return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, hole, entered);
+	if (entered != 0)
+		hole = entered;
+	if (hole != 0 && !outer)
+		return hole_fault(f, RB_GEOMETRY_HOLE_OUTSIDE, f->half[h].from, hole, 0);
+	*to = WHERE(outer, hole);
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+flood(rb_face *f)
+{
+	rb_half *half = f->half;
+	uint32_t *stack = f->work;
+	size_t n = 0;
+	uint32_t h = f->outside;
+
+	for (uint32_t i = 0; i < f->nhalves; i++)
+		half[i].mark = 0;
+	do
+	{
+		half[h].mark = WHERE(0, 0);
+		stack[n++] = h;
+		h = half[h].next;
+	} while (h != f->outside);
+	while (n > 0)
+	{
+		uint32_t t, where = 0;
+		rb_geometry_fault fault;
+
+		h = stack[--n];
+		t = h ^ 1;
+		if (half[t].mark != 0)
+			continue;
+		if (rb_face_stops(f, 1))
+			return RB_GEOMETRY_STOPPED;
+		fault = cross(f, h, &where);
+		if (fault != RB_GEOMETRY_OK)
+			return fault;
+		half[t].mark = half[half[t].next].mark = half[half[t].prev].mark = where;
+		stack[n++] = half[t].next;
+		stack[n++] = half[t].prev;
+	}
+	return RB_GEOMETRY_OK;
+}
+
+/* an edge of holes that surround nothing there, or a hole of one point, is in its place, too */
+static rb_geometry_fault
+judge_edge(rb_face *f, uint32_t h)
+{
+	uint32_t left = f->half[h].mark, right = f->half[h ^ 1].mark;
+	uint32_t within = HOLE_OF(left) == HOLE_OF(right) ? HOLE_OF(left) : 0;
+
+	for (uint32_t i = f->used[h / 2]; i != RB_NONE; i = f->use[i].next)
+	{
+		uint32_t ring = f->use[i].ring;
+
+		if (ring != 0 && !IN_OUTER(left) && !IN_OUTER(right))
+			return hole_fault(f, RB_GEOMETRY_HOLE_OUTSIDE, f->half[h].from, ring, 0);
+		if (ring != 0 && within != 0 && within != ring)
+			return hole_fault(f, RB_GEOMETRY_HOLES, f->half[h].from, ring, within);
+	}
+	return RB_GEOMETRY_OK;
+}
+
+static rb_geometry_fault
+judge_point(rb_face *f, uint32_t corner)
+{
+	uint32_t v = f->corner[corner].vertex;
+	uint32_t h = f->vertex[v].half;
+	uint32_t hole = 0;
+
+	do
+	{
+		if (f->half[h].mark == INSIDE)
+			return RB_GEOMETRY_OK;
+		if (HOLE_OF(f->half[h].mark) != 0)
+			hole = HOLE_OF(f->half[h].mark);
+		h = rb_half_left(f, h);
+	} while (h != f->vertex[v].half && !rb_face_stops(f, 1));
+	if (f->stopped)
+		return RB_GEOMETRY_STOPPED;
+	return hole_fault(f, hole != 0 ? RB_GEOMETRY_HOLES : RB_GEOMETRY_HOLE_OUTSIDE, v,
+					  f->corner[corner].ring, hole);
+}
+
+static inline const double *
+corner_of(const rb_face *f, uint32_t h)
+{
+	return f->corner[f->vertex[f->half[h].from].corner].at;
+}
+
+/* the triangle on the left of h, the way its ring runs */
+static inline void
+put_triangle(const rb_face *f, uint32_t h, double *to)
+{
+	uint32_t next = f->half[h].next, prev = f->half[h].prev;
+
+	memcpy(to, corner_of(f, h), 3 * sizeof(double));
+	memcpy(to + 3, corner_of(f, f->turn < 0 ? prev : next), 3 * sizeof(double));
+	memcpy(to + 6, corner_of(f, f->turn < 0 ? next : prev), 3 * sizeof(double));
+}
+
+/* a triangle is its half-edge from the smallest vertex */
+static inline bool
+is_triangle(const rb_face *f, uint32_t h)
+{
+	uint32_t from = f->half[h].from;
+
+	return f->half[h].mark == INSIDE && from < f->half[f->half[h].next].from &&
+		   from < f->half[f->half[h].prev].from;
+}
+
+static inline bool
+is_spike(const rb_face *f, uint32_t h)
+{
+	return (h & 1) == 0 && f->used[h / 2] != RB_NONE && f->half[h].mark != INSIDE &&
+		   f->half[h ^ 1].mark != INSIDE;
+}
+
+rb_geometry_fault
+rb_face_inside(rb_face *f)
+{
+	rb_geometry_fault fault = flood(f);
+	rb_builder *b = f->b;
+	size_t parts = 0;
+	double *to;
+
+	/* every half-edge was made once and is in use: as many were taken out as were put in */
+	for (uint32_t h = 0; h < f->nhalves && fault == RB_GEOMETRY_OK; h++)
+	{
+		if (f->half[h].from == RB_NONE)
+			continue;
+		if ((h & 1) == 0)
+			fault = judge_edge(f, h);
+		parts += (size_t) is_triangle(f, h) + is_spike(f, h);
+		if (rb_face_stops(f, 1))
+			return RB_GEOMETRY_STOPPED;
+	}
+	for (uint32_t i = 0; i < f->ncorners && fault == RB_GEOMETRY_OK; i++)
+		if (f->corner[i].next == i)
+			fault = judge_point(f, i);
+	if (fault != RB_GEOMETRY_OK)
+		return fault;
+	if (rb_builder_reserve(b, parts, f->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 9;
+	for (uint32_t h = 0; h < f->nhalves; h++)
+	{
+		if (f->half[h].from == RB_NONE)
+			continue;
+		if (rb_face_stops(f, 1))
+			return RB_GEOMETRY_STOPPED;
+		if (is_triangle(f, h))
+			put_triangle(f, h, to);
+		else if (!is_spike(f, h))
+			continue;
+		else
+		{
+			memcpy(to, corner_of(f, h), 3 * sizeof(double));
+			memcpy(to + 3, corner_of(f, h ^ 1), 3 * sizeof(double));
+			memcpy(to + 6, corner_of(f, h ^ 1), 3 * sizeof(double));
+		}
+		to += 9;
+	}
+	b->nparts += (uint32_t) parts;
+	return RB_GEOMETRY_OK;
+}
