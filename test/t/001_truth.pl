@@ -110,6 +110,24 @@ SQL
 	return ($lines, $line_of);
 }
 
+# what the planner expects, within a factor of ten; of a view it could know nothing
+sub expect_rows
+{
+	my ($function, $red, $blue, $count, $name) = @_;
+	my $sql = '';
+	for ($red, $blue)
+	{
+		next unless /_shifted$|_boxes$/;
+		$sql .= "CREATE TABLE IF NOT EXISTS expect_$_ AS TABLE $_;\n";
+		$_ = "expect_$_";
+	}
+	my ($rows) = $node->safe_psql('postgres', "SET client_min_messages = warning;\n${sql}EXPLAIN SELECT * FROM $function('$red', '$blue')") =~ /rows=(\d+)/;
+	cmp_ok($rows, '<=', 10 * $count, "$name: not many more rows are expected: $rows");
+	cmp_ok($rows, '>=', $count / 10, "$name: and not many fewer");
+	$node->safe_psql('postgres', 'DROP TABLE IF EXISTS expect_red_boxes, expect_blue_boxes');
+	return;
+}
+
 # rows of many pieces against one row a piece
 sub expect_lines
 {
@@ -153,9 +171,11 @@ while (my $line = <$in>)
 		my $moved = shifted($blue, @row{qw(tx ty tz)});
 		my $want = "$row{pairs} $row{checksum}";
 		is(count_and_sum($node, pairs($kind, $red, $moved)), $want, "$row{name}: tables");
+		expect_rows($function, $red, $moved, $row{pairs}, $row{name});
 		my ($red_boxes, $blue_boxes) = (boxes_of($red, $dims, 'red_boxes'), boxes_of($moved, $dims, 'blue_boxes'));
 		is(count_and_sum($node, "redblue_box_pairs('$red_boxes', '$blue_boxes')"),
 			"$row{box_pairs} $row{box_checksum}", "$row{name}: boxes");
+		expect_rows('redblue_box_pairs', $red_boxes, $blue_boxes, $row{box_pairs}, "$row{name}, boxes");
 		is($node->safe_psql('postgres', "SELECT redblue_box_pair_count('$red_boxes', '$blue_boxes')"),
 			$row{box_pairs}, "$row{name}: number of boxes");
 		expect_boxes($kind, $red, $moved, $row{box_pairs}, $row{name});

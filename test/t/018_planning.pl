@@ -1,4 +1,4 @@
-# To plan a statement waits for nobody and reads nothing; and what other sessions do between
+# To plan a statement waits for nobody and keeps nothing; and what other sessions do between
 # the planning of a statement and its execution is no error that it would not be without workers.
 use strict;
 use warnings;
@@ -87,6 +87,28 @@ for my $change (
 	like($one->wait_for(60), $expected, "and is executed with $name");
 	$one->ask('DEALLOCATE kept');
 }
+
+# some rows are read for an estimate: nothing of that stays, however often, and whoever writes or empties the table meanwhile
+$two->ask('CREATE TABLE many AS SELECT i AS id, (i % 1009)::float8 AS lx, 0::float8 AS ly, i % 1009 + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 50000) i');
+my $estimates = q{DO $$ BEGIN FOR i IN 1 .. 500 LOOP EXECUTE 'EXPLAIN SELECT * FROM redblue_box_self_pairs(''many'')'; END LOOP; END $$};
+$one->ask('RESET ROLE');
+is($one->ask($estimates), '', 'five hundred estimates');
+my $before = backend_rss_kb($one->{pid});
+my $fds = backend_fds($one->{pid});
+is($one->ask($estimates), '', 'and again') for 1 .. 3;
+cmp_ok(backend_rss_kb($one->{pid}) - $before, '<', 1000, 'the process has not grown');
+cmp_ok(backend_fds($one->{pid}), '<=', $fds + 1, 'and has no more files open');
+$one->send($estimates =~ s/500/3000/r);
+for my $change ('DELETE FROM many WHERE id % 3 = 0', 'VACUUM many', 'UPDATE many SET hx = hx + 1 WHERE id % 2 = 0', 'DELETE FROM many WHERE id > 9000', 'VACUUM many',
+	'VACUUM FULL many', 'TRUNCATE many', 'INSERT INTO many SELECT i, i, 0, i, 1 FROM generate_series(1, 30000) i', 'ALTER TABLE many DROP COLUMN hy', 'ALTER TABLE many ADD COLUMN hy float8 DEFAULT 1', 'CLUSTER many USING many_id')
+{
+	$two->ask('CREATE INDEX many_id ON many (id)') if $change =~ /CLUSTER/;
+	is($two->ask($change), '', "$change, while others estimate");
+}
+is($one->wait_for(300), '', 'they all end well');
+like($one->ask("SET statement_timeout = 30;\n$estimates"), qr/57014/, 'one that is cancelled');
+$one->ask('RESET statement_timeout');
+is($one->ask("SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'redblue%'"), '0', 'nothing is left of it');
 $one->quit;
 $two->quit;
 

@@ -414,6 +414,20 @@ typedef struct rb_sink
 	rb_status (*put_records)(void *user, const void *bytes, size_t n);
 } rb_sink;
 
+/* ---- an estimate, from a sample of each side (estimate.c) ---- */
+
+/* what is asked; the samples are sets that keep a row's parts together, as a builder does */
+typedef struct rb_samples
+{
+	const rb_set *sample[2]; /* of a self join two samples of the one table */
+	double rows[2];          /* that there are, of which the samples were taken */
+	bool self;               /* rows of the same id are one; each pair counts once */
+	rb_predicate predicate;
+} rb_samples;
+
+/* about how many pairs of rows the join will have */
+extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, double *pairs);
+
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
 #define RB_BACKEND_ABI 5

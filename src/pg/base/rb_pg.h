@@ -477,6 +477,30 @@ extern Relation rb_look_at_child(Oid relid);
 /* are all sides constants that name tables without policies?  With `stay` they then stay locked. */
 extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
+/* ---- sample.c: some rows of a table ---- */
+
+typedef struct rb_sampled
+{
+	const rb_set *set; /* with one holder; ids tell rows apart and are no ids of the user's */
+	double rows;       /* of the table, about, that have parts */
+	bool all;          /* the set has them all */
+} rb_sampled;
+
+/*
+ * Rows of a plain table that may be read, as an active snapshot sees them.  Another seed
+ * gives other rows.  False where nothing can be said of the table.
+ */
+extern bool rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed,
+						   rb_memory *memory, rb_sampled *sampled);
+
+/* ---- expect.c: how many pairs of rows ---- */
+
+/* of a triangle with its neighbours in its mesh, each pair once: those it shares a corner with */
+#define RB_SELF_PAIRS 6
+
+/* false: there is no telling */
+extern bool rb_expect_pairs(const FuncExpr *call, double *pairs);
+
 /* ---- late.c: pairs are not counted while planning ---- */
 
 /* the call in a form that the planner does not compute, or NULL where it is that already */

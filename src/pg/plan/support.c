@@ -2,11 +2,12 @@
  * support.c
  *	  What the planner asks: how many rows, at what cost, and is there a better form?
  *
- * Without statistics of space the size of the tables is all there is to go by.
- * In a mesh a triangle meets about twelve others, those it shares a corner with,
- * six unordered pairs each; two meshes that cross meet along curves, two that
- * fill the same space everywhere.  We answer one pair for each row of the larger
- * side, six for each row of a self join.
+ * Of plain tables some rows are read, which tell how many pairs there will be
+ * (expect.c).  Of all else (views, partitions, tables that somebody has locked) the size
+ * is all there is to go by.  In a mesh a triangle meets about twelve others, those it
+ * shares a corner with, six unordered pairs each; two meshes that cross meet along
+ * curves, two that fill the same space everywhere.  So the answer is then one pair for
+ * each row of the larger side, six for each row of a self join.
  *
  * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
@@ -27,7 +28,6 @@
 #include "optimizer/plancat.h"
 #include "utils/rel.h"
 
-#define RB_SELF_PAIRS 6
 #define RB_OPERATORS_PER_ROW 5
 /* of a view, or a table that is not known before the query runs: a guess */
 #define RB_UNKNOWN_ROWS 1000
@@ -160,7 +160,11 @@ redblue_support(PG_FUNCTION_ARGS)
 
 		if (find_sizes(rows->node, &s))
 		{
-			rows->rows = clamp_row_est(s.tables == 1 ? RB_SELF_PAIRS * s.larger : s.larger);
+			double pairs;
+
+			if (!rb_expect_pairs((FuncExpr *) rows->node, &pairs))
+				pairs = s.tables == 1 ? RB_SELF_PAIRS * s.larger : s.larger;
+			rows->rows = clamp_row_est(pairs);
 			answer = request;
 		}
 	}

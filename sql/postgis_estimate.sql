@@ -1,0 +1,64 @@
+-- how many rows the planner expects of tables of geometry: a face a row, many faces a row, boxes; and of what is too large to be looked at
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+CREATE EXTENSION IF NOT EXISTS postgis;
+RESET client_min_messages;
+CREATE SCHEMA estimate;
+SET search_path = estimate, public;
+CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) SELECT * FROM ' || query INTO plan;
+	RETURN plan->0->'Plan'->>'Plan Rows';
+END $$;
+CREATE FUNCTION compare(query text, OUT pairs text, OUT within_ten boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	rows bigint;
+	found bigint;
+BEGIN
+	pairs := query;
+	rows := expected(query);
+	EXECUTE 'SELECT count(*) FROM ' || query INTO found;
+	within_ten := rows BETWEEN greatest(found / 10, 1) AND greatest(found * 10, 1);
+	IF NOT within_ten THEN
+		pairs := format('%s: %s expected, %s found', pairs, rows, found);
+	END IF;
+END $$;
+
+-- blocks, some of which overlap: a face a row, a block a row, a line a row
+CREATE TABLE blocks AS SELECT i AS id, x, y, z FROM generate_series(1, 4000) i,
+	LATERAL (SELECT hashint4(i) & 1023 AS x, hashint4(i + 100000) & 1023 AS y, hashint4(i + 200000) & 255 AS z) p;
+CREATE FUNCTION face(x int, y int, z int, side int) RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
+	SELECT ST_GeomFromText(format(CASE side WHEN 0 THEN 'TRIANGLE Z((%1$s %2$s %3$s,%4$s %2$s %3$s,%1$s %5$s %3$s,%1$s %2$s %3$s))'
+		WHEN 1 THEN 'TRIANGLE Z((%1$s %2$s %3$s,%4$s %2$s %3$s,%1$s %2$s %6$s,%1$s %2$s %3$s))'
+		WHEN 2 THEN 'TRIANGLE Z((%1$s %2$s %3$s,%1$s %5$s %3$s,%1$s %2$s %6$s,%1$s %2$s %3$s))'
+		ELSE 'TRIANGLE Z((%4$s %2$s %3$s,%1$s %5$s %3$s,%1$s %2$s %6$s,%4$s %2$s %3$s))' END, x, y, z, x + 70, y + 50, z + 30)) $$;
+CREATE TABLE faces AS SELECT id * 4 + side AS id, face(x, y, z, side) AS geom FROM blocks, generate_series(0, 3) side WHERE id % 2 = 0;
+CREATE TABLE solids AS SELECT id, (SELECT ST_Collect(face(x, y, z, side)) FROM generate_series(0, 3) side) AS the_geom FROM blocks WHERE id % 2 = 1;
+CREATE TABLE lines AS SELECT id, ST_MakeLine(ST_MakePoint(x, y, z), ST_MakePoint(x + 60, y + 10, z - 40)) AS geom FROM blocks;
+CREATE TABLE flat AS SELECT id, ST_Force2D(geom) AS geom FROM lines;
+INSERT INTO faces SELECT -id, CASE WHEN id % 2 = 0 THEN NULL ELSE 'TIN EMPTY'::geometry END FROM faces;
+ANALYZE;
+SELECT * FROM compare($$redblue_triangle_pairs('faces', 'solids')$$);
+SELECT * FROM compare($$redblue_triangle_self_pairs('faces')$$);
+SELECT * FROM compare($$redblue_triangle_self_pairs('solids')$$);
+SELECT * FROM compare($$redblue_segment_triangle_pairs('lines', 'solids')$$);
+SELECT * FROM compare($$redblue_segment_pairs('flat', 'flat')$$);
+SELECT * FROM compare($$redblue_box_pairs('faces', 'solids')$$);
+SELECT * FROM compare($$redblue_box_self_pairs('flat')$$);
+SELECT * FROM compare($$redblue_box_pairs('lines', 'solids', blue_geom => 'the_geom')$$);
+-- two columns of geometry and none called geom: an error, but not yet; points: none at all
+CREATE TABLE two AS SELECT id, geom AS a, geom AS b FROM faces;
+CREATE TABLE points AS SELECT id, ST_MakePoint(x, y, z) AS geom FROM blocks;
+SELECT expected($$redblue_triangle_self_pairs('two')$$) > 0 AS some, expected($$redblue_triangle_self_pairs('points')$$);
+-- stored elsewhere, or large when it is decompressed: a guess by the number of rows
+CREATE TABLE external AS SELECT i AS id, (SELECT ST_Collect(face(x, y, z, side)) FROM blocks, generate_series(0, 3) side WHERE id BETWEEN i AND i + 200) AS geom FROM generate_series(1, 30) i;
+CREATE TABLE compressed (id int, geom geometry);
+ALTER TABLE compressed ALTER COLUMN geom SET STORAGE MAIN;
+INSERT INTO compressed SELECT i, ST_Collect(face(i, 0, 0, 0)) FROM generate_series(1, 30) i, generate_series(1, 400) GROUP BY i;
+ANALYZE external, compressed;
+SELECT expected($$redblue_triangle_self_pairs('external')$$), expected($$redblue_triangle_pairs('compressed', 'external')$$);
+
+SET client_min_messages = warning;
+DROP SCHEMA estimate CASCADE;

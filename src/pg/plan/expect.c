@@ -1,0 +1,218 @@
+/*
+ * expect.c
+ *	  How many pairs of rows a call will have, as far as a look at the tables tells.
+ *
+ * Some rows of each side are read (sample.c), and the core makes an estimate of them
+ * (estimate.c).  Only plain tables that the caller may read whole are looked into: no
+ * view, no policy, nothing that runs somebody's SQL.  Of all else nothing is expected.
+ *
+ * In a self join a row meets its neighbours, which no sample of a large table shows:
+ * of a mesh it has one in a thousand rows.  They are added by what is usual.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/parallel.h"
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "nodes/primnodes.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+/* that an estimate may use: samples, and as much again */
+#define ESTIMATE_BYTES (UINT64CONST(16) << 20)
+
+/* ---- arguments, by their names ---- */
+
+typedef struct call_arguments
+{
+	List *values;
+	int n;
+	char **names;
+} call_arguments;
+
+static bool
+find_arguments(const FuncExpr *call, call_arguments *arguments)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(call->funcid));
+	Oid *types;
+	char *modes;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	arguments->values = call->args;
+	(void) get_func_arg_info(tuple, &types, &arguments->names, &modes);
+	/* those that come in stand before those that go out */
+	arguments->n = ((Form_pg_proc) GETSTRUCT(tuple))->pronargs;
+	ReleaseSysCache(tuple);
+	return arguments->names != NULL && list_length(call->args) >= arguments->n;
+}
+
+/* a constant, perhaps null; NULL where it is anything else, or there is no such argument */
+static const Const *
+constant(const call_arguments *arguments, const char *name)
+{
+	for (int i = 0; i < arguments->n; i++)
+	{
+		Node *value = list_nth(arguments->values, i);
+
+		if (strcmp(arguments->names[i], name) == 0)
+			return IsA(value, Const) ? (Const *) value : NULL;
+	}
+	return NULL;
+}
+
+/* ---- sides ---- */
+
+typedef struct expected_side
+{
+	Oid relid;
+	const char *geom_name;
+	rb_sampled sample[2]; /* a self join has two of its one side */
+} expected_side;
+
+static bool
+find_side(const rb_join *join, int i, const call_arguments *arguments, expected_side *side)
+{
+	const Const *table = constant(arguments, join->side[i]);
+	const Const *geom = constant(arguments, psprintf("%s_geom", join->side[i]));
+
+	if (table == NULL || table->constisnull || table->consttype != REGCLASSOID || geom == NULL ||
+		(!geom->constisnull && geom->consttype != NAMEOID))
+		return false;
+	side->relid = DatumGetObjectId(table->constvalue);
+	side->geom_name = geom->constisnull ? NULL : NameStr(*DatumGetName(geom->constvalue));
+	return true;
+}
+
+/* may it be read here and now, page by page? */
+static bool
+is_readable(Relation rel)
+{
+	return rb_heap_readable(rel) && !(IsParallelWorker() && RelationUsesLocalBuffers(rel));
+}
+
+static bool
+sample_side(const rb_join *join, int i, rb_memory *memory, int samples, expected_side *side)
+{
+	Relation rel = rb_look_at(side->relid);
+	bool sampled = rel != NULL && is_readable(rel);
+
+	for (int k = 0; k < samples && sampled; k++)
+		sampled = rb_sample_rows(rel, join->kind[i], side->geom_name, (uint32) (1 + i + 1000 * k),
+								 memory, &side->sample[k]);
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
+	return sampled;
+}
+
+/* ---- pairs ---- */
+
+/* of a row with its neighbours in the same table, each pair once */
+static double
+neighbours(rb_kind kind)
+{
+	switch (kind)
+	{
+		case RB_TRIANGLE3:
+			return RB_SELF_PAIRS;
+		case RB_SEGMENT3:
+		case RB_SEGMENT2:
+			return 1;
+		default:
+			return 0;
+	}
+}
+
+static bool
+estimate(const rb_join *join, rb_memory *memory, const rb_sampled *red, const rb_sampled *blue,
+		 bool self, double *pairs)
+{
+	rb_samples what = {{red->set, blue->set}, {red->rows, blue->rows}, self, join->predicate};
+	rb_context ctx;
+
+	rb_context_init(&ctx, memory);
+	return rb_estimate_pairs(&ctx, &what, pairs) == RB_OK;
+}
+
+/* pairs of rows of one table, each once, without those of a row and itself */
+static bool
+expect_within(const rb_join *join, rb_memory *memory, const expected_side *side, double *pairs)
+{
+	if (!estimate(join, memory, &side->sample[0], &side->sample[1], true, pairs))
+		return false;
+	if (!side->sample[0].all)
+		*pairs += neighbours(join->kind[0]) * side->sample[0].rows;
+	return true;
+}
+
+static bool
+expect(const rb_join *join, rb_memory *memory, expected_side *side, double *pairs)
+{
+	bool same = rb_join_sides(join) == 1 ||
+				(side[0].relid == side[1].relid && join->kind[0] == join->kind[1] &&
+				 side[0].geom_name == NULL && side[1].geom_name == NULL);
+
+	if (!sample_side(join, 0, memory, same ? 2 : 1, &side[0]))
+		return false;
+	if (!same)
+		return sample_side(join, 1, memory, 1, &side[1]) &&
+			   estimate(join, memory, &side[0].sample[0], &side[1].sample[0], false, pairs);
+	if (!expect_within(join, memory, &side[0], pairs))
+		return false;
+	/* each pair comes in both orders, and a row meets itself */
+	if (rb_join_sides(join) == 2)
+		*pairs = 2 * *pairs + side[0].sample[0].rows;
+	return true;
+}
+
+/* ---- memory of the core goes with a context, whatever happens ---- */
+
+static void
+destroy_memory(void *memory)
+{
+	rb_memory_destroy(memory);
+}
+
+static MemoryContext
+open_memory(rb_memory **memory)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "redblue estimate", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextCallback *at_end = MemoryContextAllocZero(context, sizeof *at_end);
+
+	*memory = rb_memory_create(ESTIMATE_BYTES);
+	at_end->func = destroy_memory;
+	at_end->arg = *memory;
+	MemoryContextRegisterResetCallback(context, at_end);
+	return context;
+}
+
+bool
+rb_expect_pairs(const FuncExpr *call, double *pairs)
+{
+	const rb_join *join = rb_join_of_function(call->funcid);
+	expected_side side[2];
+	call_arguments arguments;
+	rb_memory *memory;
+	MemoryContext context;
+	MemoryContext old;
+	bool known = true;
+
+	if (join == NULL || join->query || !IsTransactionState() || !ActiveSnapshotSet() ||
+		!IsMVCCSnapshot(GetActiveSnapshot()))
+		return false;
+	context = open_memory(&memory);
+	old = MemoryContextSwitchTo(context);
+	memset(side, 0, sizeof side);
+	known = memory != NULL && find_arguments(call, &arguments);
+	for (int i = 0; i < rb_join_sides(join) && known; i++)
+		known = find_side(join, i, &arguments, &side[i]);
+	known = known && expect(join, memory, side, pairs);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return known;
+}

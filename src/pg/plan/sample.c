@@ -1,0 +1,408 @@
+/*
+ * sample.c
+ *	  Some rows of a table, for an estimate while a statement is planned.
+ *
+ * One page out of each of up to 128 stretches of the table, some rows of each: rows that
+ * lie beside each other in a table mostly do so in space, too, so many pages say more
+ * than many rows.  Which pages and rows these are depends on the size of the table alone,
+ * so that a statement gets the same plan again.
+ *
+ * Nothing is raised and nobody is waited for, and no code of others runs: values are read
+ * as they lie in the page.  What is stored elsewhere (TOAST) or large is not looked at,
+ * and rows that a join could not take are left out.  The page is copied while it is
+ * locked and read when it no longer is.  No predicate lock is taken, as no row is
+ * returned.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/detoast.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#define PAGES 128
+#define ROWS 1536
+/* coprime to PAGES, and near its golden section: pages that are visited one after the other lie apart */
+#define STEP 79
+/* of one value, and of all values of a table: decoding takes time */
+#define VALUE_BYTES ((Size) 32 << 10)
+#define TABLE_BYTES ((Size) 256 << 10)
+
+typedef struct sampler
+{
+	Relation rel;
+	Snapshot snapshot;
+	rb_kind kind; /* that the join asks for */
+	rb_shape shape;
+	rb_column geom;
+	int width;
+	rb_column coord[RB_MAX_WIDTH];
+	rb_builder builder;
+	Size bytes;     /* of values decoded so far */
+	double normal;  /* tuples on the pages that were visited */
+	double looked;  /* at so many of these */
+	double taken;   /* into the sample */
+	double unknown; /* not taken, but a join would */
+} sampler;
+
+/* ---- columns ---- */
+
+/* as the join will find them (columns.c), but what is missing or doubtful is no error here */
+static rb_column
+find_column(TupleDesc desc, const char *name)
+{
+	rb_column column = {0, InvalidOid};
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped || strcmp(NameStr(att->attname), name) != 0)
+			continue;
+		column.attno = att->attnum;
+		column.type = getBaseType(att->atttypid);
+	}
+	return column;
+}
+
+static bool
+is_number(Oid type)
+{
+	return type == FLOAT8OID || type == FLOAT4OID || type == INT2OID || type == INT4OID ||
+		   type == INT8OID || type == NUMERICOID;
+}
+
+static bool
+find_coordinates(sampler *s, TupleDesc desc, rb_kind kind)
+{
+	for (int i = 0; i < rb_kind_width(kind); i++)
+	{
+		s->coord[i] = find_column(desc, rb_coordinate_name(kind, i));
+		if (s->coord[i].attno == 0 || !is_number(s->coord[i].type))
+			return false;
+	}
+	s->width = rb_kind_width(kind);
+	rb_builder_set_kind(&s->builder, kind);
+	return true;
+}
+
+static bool
+take_geometry(sampler *s, rb_column column)
+{
+	if (column.attno == 0)
+		return false;
+	s->geom = column;
+	s->shape = rb_shape_of(column.type, s->kind);
+	return s->shape != RB_SHAPE_NONE;
+}
+
+static bool
+find_columns(sampler *s, const char *geom_name)
+{
+	TupleDesc desc = RelationGetDescr(s->rel);
+
+	if (geom_name != NULL)
+		return take_geometry(s, find_column(desc, geom_name));
+	if (find_coordinates(s, desc, s->kind) ||
+		(s->kind == RB_BOX3 && find_coordinates(s, desc, RB_BOX2)) ||
+		take_geometry(s, find_column(desc, "geom")))
+		return true;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		rb_column column = {att->attnum, InvalidOid};
+
+		if (att->attisdropped)
+			continue;
+		column.type = getBaseType(att->atttypid);
+		if (take_geometry(s, column))
+			return true;
+	}
+	return false;
+}
+
+/* ---- rows ---- */
+
+typedef enum taking
+{
+	TAKEN,
+	NOTHING, /* no part, or an error of the join */
+	UNKNOWN
+} taking;
+
+static double
+to_float8(Datum value, Oid type)
+{
+	switch (type)
+	{
+		case FLOAT8OID:
+			return DatumGetFloat8(value);
+		case FLOAT4OID:
+			return (double) DatumGetFloat4(value);
+		case INT2OID:
+			return (double) DatumGetInt16(value);
+		case INT4OID:
+			return (double) DatumGetInt32(value);
+		case INT8OID:
+			return (double) DatumGetInt64(value);
+		default:
+			return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value));
+	}
+}
+
+/* room for one more part; NULL where the memory of an estimate is used up */
+static double *
+next_part(sampler *s)
+{
+	rb_builder *b = &s->builder;
+	rb_error error;
+
+	if (rb_builder_reserve(b, 1, &error) != RB_OK)
+		return NULL;
+	return b->coords + (size_t) b->nparts * (size_t) b->width;
+}
+
+static taking
+end_part(sampler *s, const double *x)
+{
+	int dims = rb_kind_dims(s->builder.kind);
+	bool box = s->builder.kind == RB_BOX3 || s->builder.kind == RB_BOX2;
+
+	if (!rb_all_finite(x, s->builder.width))
+		return NOTHING;
+	for (int i = 0; box && i < dims; i++)
+		if (x[i] > x[dims + i])
+			return NOTHING;
+	s->builder.nparts++;
+	return TAKEN;
+}
+
+static taking
+take_coordinates(sampler *s, HeapTuple tuple)
+{
+	double *to = next_part(s);
+
+	if (to == NULL)
+		return UNKNOWN;
+	for (int i = 0; i < s->width; i++)
+	{
+		bool isnull;
+		Datum value = heap_getattr(tuple, s->coord[i].attno, RelationGetDescr(s->rel), &isnull);
+
+		if (isnull)
+			return NOTHING;
+		if (s->coord[i].type == NUMERICOID && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+			return UNKNOWN;
+		to[i] = to_float8(value, s->coord[i].type);
+	}
+	return end_part(s, to);
+}
+
+static taking
+take_box(sampler *s, Datum value)
+{
+	rb_box box;
+	double *to;
+
+	rb_box_read(s->shape, value, &box);
+	if (box.dims != 2 && box.dims != 3)
+		return NOTHING;
+	if (s->builder.nrows == 0)
+		rb_builder_set_kind(&s->builder, box.dims == 2 ? RB_BOX2 : RB_BOX3);
+	if (box.dims != rb_kind_dims(s->builder.kind))
+		return NOTHING;
+	to = next_part(s);
+	if (to == NULL)
+		return UNKNOWN;
+	memcpy(to, box.low, (size_t) box.dims * sizeof(double));
+	memcpy(to + box.dims, box.high, (size_t) box.dims * sizeof(double));
+	return end_part(s, to);
+}
+
+static rb_geometry_fault
+read_geometry(sampler *s, const struct varlena *bytes)
+{
+	rb_geometry_info info;
+	rb_error error;
+
+	return rb_geometry_read_serialized(&s->builder, (const uint8_t *) VARDATA_ANY(bytes),
+									   VARSIZE_ANY_EXHDR(bytes), &info, &error);
+}
+
+static taking
+take_geometry_value(sampler *s, Datum value)
+{
+	const struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+	rb_geometry_fault fault = read_geometry(s, bytes);
+
+	/* boxes of the other number of dimensions: the first row says which it is */
+	if (s->kind == RB_BOX3 && s->builder.nrows == 0 &&
+		(fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z))
+	{
+		rb_builder_set_kind(&s->builder, fault == RB_GEOMETRY_NO_Z ? RB_BOX2 : RB_BOX3);
+		fault = read_geometry(s, bytes);
+	}
+	if (fault == RB_GEOMETRY_UNKNOWN || fault == RB_GEOMETRY_NO_MEMORY)
+		return UNKNOWN;
+	return fault == RB_GEOMETRY_OK && s->builder.nparts > s->builder.row_start ? TAKEN : NOTHING;
+}
+
+/* what is stored elsewhere, or is large when decompressed, is not looked at */
+static taking
+take_value(sampler *s, HeapTuple tuple)
+{
+	bool isnull;
+	Datum value = heap_getattr(tuple, s->geom.attno, RelationGetDescr(s->rel), &isnull);
+	Size bytes = sizeof(rb_box);
+
+	if (isnull)
+		return NOTHING;
+	if (s->shape == RB_SHAPE_GEOMETRY || s->shape == RB_SHAPE_CUBE)
+	{
+		if (VARATT_IS_EXTERNAL(DatumGetPointer(value)))
+			return UNKNOWN;
+		bytes = toast_raw_datum_size(value);
+		if (bytes > VALUE_BYTES)
+			return UNKNOWN;
+	}
+	s->bytes += bytes;
+	return s->shape == RB_SHAPE_GEOMETRY ? take_geometry_value(s, value) : take_box(s, value);
+}
+
+static void
+take_row(sampler *s, HeapTuple tuple)
+{
+	int64 id = ((int64) ItemPointerGetBlockNumber(&tuple->t_self) << 16) |
+			   ItemPointerGetOffsetNumber(&tuple->t_self);
+	taking taking = s->width > 0 ? take_coordinates(s, tuple) : take_value(s, tuple);
+	rb_error error;
+
+	if (taking == TAKEN && rb_builder_end_row(&s->builder, id, &error) != RB_OK)
+		taking = UNKNOWN;
+	if (taking != TAKEN)
+		rb_builder_drop_row(&s->builder);
+	s->taken += taking == TAKEN;
+	s->unknown += taking == UNKNOWN;
+}
+
+/* ---- pages ---- */
+
+/* one of n, the same for the same place */
+static uint32
+pick(uint32 place, uint32 seed, uint32 n)
+{
+	return hash_combine(murmurhash32(place), murmurhash32(seed)) % n;
+}
+
+/* some tuples of the page in the buffer, which the snapshot sees; answers how many */
+static int
+choose_tuples(sampler *s, Buffer buffer, BlockNumber block, uint32 seed, int wanted,
+			  OffsetNumber *chosen)
+{
+	Page page = BufferGetPage(buffer);
+	OffsetNumber last = PageGetMaxOffsetNumber(page);
+	OffsetNumber normal[MaxHeapTuplesPerPage];
+	uint32 n = 0;
+	uint32 k;
+	int seen = 0;
+
+	for (OffsetNumber i = FirstOffsetNumber; i <= last; i++)
+		if (ItemIdIsNormal(PageGetItemId(page, i)) && n < MaxHeapTuplesPerPage)
+			normal[n++] = i;
+	k = Min(n, (uint32) wanted);
+	for (uint32 i = 0; i < k; i++)
+	{
+		uint32 from = i * n / k;
+		OffsetNumber offset = normal[from + pick(block, seed + i, (i + 1) * n / k - from)];
+		ItemId item = PageGetItemId(page, offset);
+		HeapTupleData tuple;
+
+		tuple.t_tableOid = RelationGetRelid(s->rel);
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		ItemPointerSet(&tuple.t_self, block, offset);
+		if (HeapTupleSatisfiesVisibility(&tuple, s->snapshot, buffer))
+			chosen[seen++] = offset;
+	}
+	s->normal += n;
+	s->looked += k;
+	return seen;
+}
+
+static void
+take_page(sampler *s, BlockNumber block, uint32 seed, int wanted)
+{
+	PGAlignedBlock copy;
+	OffsetNumber chosen[MaxHeapTuplesPerPage];
+	int n;
+	Buffer buffer;
+
+	CHECK_FOR_INTERRUPTS();
+	buffer = ReadBuffer(s->rel, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	n = choose_tuples(s, buffer, block, seed, wanted, chosen);
+	memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	for (int i = 0; i < n; i++)
+	{
+		ItemId item = PageGetItemId((Page) copy.data, chosen[i]);
+		HeapTupleData tuple;
+
+		tuple.t_tableOid = RelationGetRelid(s->rel);
+		tuple.t_data = (HeapTupleHeader) PageGetItem((Page) copy.data, item);
+		tuple.t_len = ItemIdGetLength(item);
+		ItemPointerSet(&tuple.t_self, block, chosen[i]);
+		take_row(s, &tuple);
+	}
+}
+
+/* answers how many pages that were */
+static uint32
+take_pages(sampler *s, BlockNumber blocks, uint32 seed)
+{
+	uint32 pages = Min(blocks, PAGES);
+	int wanted = (int) ((ROWS + pages - 1) / pages);
+	uint32 visited = 0;
+
+	/* STEP is a prime: there is one such page of each stretch, unless it divides their number */
+	for (uint32 i = 0; i < pages && s->bytes < TABLE_BYTES; i++, visited++)
+	{
+		uint32 stretch = pages % STEP == 0 ? i : i * STEP % pages;
+		BlockNumber from = (BlockNumber) ((uint64) stretch * blocks / pages);
+		BlockNumber end = (BlockNumber) ((uint64) (stretch + 1) * blocks / pages);
+
+		take_page(s, from + pick(stretch, seed, end - from), seed, wanted);
+	}
+	return visited;
+}
+
+bool
+rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, rb_memory *memory,
+			   rb_sampled *sampled)
+{
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	sampler s;
+	uint32 pages;
+	rb_error error;
+
+	memset(&s, 0, sizeof s);
+	s.rel = rel;
+	s.snapshot = GetActiveSnapshot();
+	s.kind = kind;
+	rb_builder_init(&s.builder, memory, kind);
+	/* nobody knows what an empty table will have when the plan is used */
+	if (blocks == 0 || !find_columns(&s, geom_name))
+		return false;
+	pages = take_pages(&s, blocks, seed);
+	if (s.unknown > s.taken)
+		return false;
+	sampled->rows = s.looked > 0 ? s.normal / pages * blocks * (s.taken + s.unknown) / s.looked : 0;
+	sampled->all = pages == blocks && s.looked == s.normal && s.unknown == 0;
+	return rb_builder_finish(&s.builder, &sampled->set, &error) == RB_OK;
+}
