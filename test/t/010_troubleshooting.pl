@@ -66,6 +66,8 @@ CREATE TABLE named (id uuid PRIMARY KEY, geom geometry);
 CREATE TABLE renamed (id int PRIMARY KEY, x1 float8);
 CREATE TABLE flat (id int PRIMARY KEY, geom geometry);
 INSERT INTO flat VALUES (7, 'POLYGON ((0 0, 1 0, 0 1, 0 0))');
+CREATE TABLE crossed (id int PRIMARY KEY, geom geometry);
+INSERT INTO crossed VALUES (7, 'POLYGON Z ((0 0 0, 4 4 0, 4 0 0, 0 3 0, 0 0 0))');
 CREATE TABLE here (id int PRIMARY KEY, geom geometry);
 INSERT INTO here VALUES (1, 'SRID=25832;$face');
 CREATE TABLE there (id int PRIMARY KEY, geom geometry);
@@ -94,6 +96,7 @@ raise('no list', "SELECT * FROM redblue_triangle_pairs_by_key('named', 'named')"
 raise('duplicates', "SELECT count(*) FROM redblue_triangle_self_pairs('dumped', 'gid')");
 raise('no coordinates', "SELECT * FROM redblue_triangle_pairs('renamed', 'renamed')");
 raise('no Z', "SELECT * FROM redblue_triangle_pairs('flat', 'flat')");
+raise('crossing', "SELECT * FROM redblue_triangle_pairs('crossed', 'building')");
 raise('SRIDs', "SELECT * FROM redblue_triangle_pairs('here', 'there')");
 raise('NaN', "SELECT * FROM redblue_triangle_pairs('building', 'broken')");
 raise('no SELECT', "SELECT * FROM redblue_triangle_pairs_query('DELETE FROM building', 'TABLE building')");
