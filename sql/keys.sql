@@ -151,6 +151,9 @@ SELECT * FROM redblue_triangle_self_pairs_by_key('versions', mesh_object => 'v')
 -- both are given: the object is what counts, the id must be there
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_id => 'id', mesh_object => 'building');
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_id => 'face', mesh_object => 'building');
+CREATE VIEW seen_faces AS TABLE faces;
+SELECT * FROM redblue_triangle_self_pairs('seen_faces', mesh_id => 'id', mesh_object => 'building');
+SELECT * FROM redblue_triangle_self_pairs('seen_faces', mesh_id => 'face', mesh_object => 'building');
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'name');
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => '');
 UPDATE faces SET building = NULL WHERE id = 3;
