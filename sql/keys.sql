@@ -151,6 +151,9 @@ SELECT * FROM redblue_triangle_self_pairs_by_key('versions', mesh_object => 'v')
 -- both are given: the object is what counts, the id must be there
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_id => 'id', mesh_object => 'building');
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_id => 'face', mesh_object => 'building');
+CREATE VIEW seen_faces AS TABLE faces;
+SELECT * FROM redblue_triangle_self_pairs('seen_faces', mesh_id => 'id', mesh_object => 'building');
+SELECT * FROM redblue_triangle_self_pairs('seen_faces', mesh_id => 'face', mesh_object => 'building');
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'name');
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => '');
 UPDATE faces SET building = NULL WHERE id = 3;
@@ -161,6 +164,10 @@ SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'building');
 CREATE TABLE odd AS SELECT point(0, 0) AS p, steps.* FROM steps;
 SELECT * FROM redblue_triangle_self_pairs_by_key('odd', mesh_object => 'p') AS (a point, b point);
 SELECT count(*) FROM redblue_triangle_self_pairs_by_key('odd', 'p') AS (a point, b point);
+-- a domain has the hash function of what it is made of
+CREATE DOMAIN storeys AS int4range;
+CREATE TABLE storeyed AS SELECT int4range(i::int / 2, 9)::storeys AS s, steps.* FROM steps;
+SELECT * FROM redblue_triangle_self_pairs_by_key('storeyed', mesh_object => 's') AS (a storeys, b storeys) ORDER BY 1;
 -- boxes and segments of several rows
 SELECT * FROM redblue_box_self_pairs_query('SELECT *, lx <= 2 AS low, (lx <= 2)::int AS half FROM crates', boxes_object => 'half');
 SELECT * FROM redblue_segment_self_pairs_query('SELECT *, (ax = 2)::int AS middle FROM roads', lines_object => 'middle');

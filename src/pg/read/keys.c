@@ -108,8 +108,8 @@ static void
 find_type(rb_keys *keys, int i, const rb_source *source)
 {
 	Form_pg_attribute att = TupleDescAttr(keys->desc, i);
-	TypeCacheEntry *type =
-		lookup_type_cache(att->atttypid, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
+	TypeCacheEntry *type = lookup_type_cache(getBaseType(att->atttypid),
+											 TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
 
 	if (!OidIsValid(type->hash_proc_finfo.fn_oid) || !OidIsValid(type->eq_opr_finfo.fn_oid))
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),

@@ -52,6 +52,9 @@ append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 	rb_columns_find(&columns, desc, source);
 	if (columns.id.attno != 0)
 		append_column(sql, desc, columns.id.attno, &appended);
+	/* an id beside an object is not used, but it must be there */
+	if (source->id_name != NULL && source->object_name != NULL)
+		append_column(sql, desc, rb_column_named(desc, source->id_name, source).attno, &appended);
 	for (int i = 0; i < columns.nkeys; i++)
 		append_column(sql, desc, columns.key[i].attno, &appended);
 	if (columns.geom.attno != 0)
