@@ -93,6 +93,38 @@ extern void rb_source_table(rb_source *source, Oid relid, const char *id_name,
 							const char *geom_name);
 extern void rb_source_query(rb_source *source, const char *text);
 
+/* ---- need.c: how much memory a join will need ---- */
+
+typedef struct rb_need
+{
+	const rb_source *source; /* the sides, ... */
+	int n;                   /* ... so many */
+	int read;                /* of which so many are read */
+	const rb_builder *builder[2];
+} rb_need;
+
+/* how far reading a side has come */
+typedef struct rb_so_far
+{
+	uint64 rows;  /* received */
+	double share; /* of the table; 0: not known */
+} rb_so_far;
+
+extern void rb_need_begin(rb_need *need, const rb_source *source, int n);
+
+/* one more side is read */
+extern void rb_need_next(rb_need *need, const rb_builder *builder);
+
+/* of all that is read and will be, with the join itself, when that many bytes were refused */
+extern uint64 rb_need_while_reading(const rb_need *need, const rb_builder *builder,
+									const rb_so_far *so_far, uint64 refused);
+
+/* pages of what is stored beside a table */
+extern BlockNumber rb_toast_blocks(Relation rel);
+
+/* of the join of so many parts, besides the parts */
+extern uint64 rb_need_of_join(uint64 parts);
+
 /* ---- boxes.c: types whose values are boxes ---- */
 
 /* what a value is, by its type */
@@ -166,6 +198,12 @@ typedef struct rb_space
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_space *space);
 
+struct rb_heap;
+
+/* what an error says of memory: of a join with that need, and of a table that is read so; NULL: not known */
+extern void rb_receiver_needs(DestReceiver *self, const rb_need *need);
+extern void rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap);
+
 /* are values decoded, so that one row can become large? */
 extern bool rb_receiver_decodes(DestReceiver *self);
 
@@ -220,8 +258,10 @@ typedef struct rb_heap
 	DestReceiver *receiver;
 	struct TableScanDescData *scan;
 	struct TupleTableSlot *slot;
+	BlockNumber blocks;
 	BlockNumber block; /* where reading is: the next tuple */
 	int at;            /* of those of that page that the snapshot sees */
+	int tuples;        /* so many */
 	/* called after a tuple, with the next one current: is it to be read? */
 	bool (*after)(struct rb_heap *heap);
 	void *arg;
@@ -312,6 +352,7 @@ typedef struct rb_run
 	char note[200]; /* why this backend, or "" */
 	uint64 parts;   /* of both sides */
 	uint64 skipped; /* rows without a part, of both sides */
+	uint64 need;    /* bytes, about, known when the sides are read */
 	int workers[2]; /* that helped to read a side */
 	double emit_ms; /* added to by whoever makes rows of the pairs */
 } rb_run;
@@ -321,6 +362,9 @@ extern rb_run *rb_run_open(const rb_join *join, const rb_source *source, MemoryC
 
 /* the next pairs, at least one; false when there are no more.  Can be cancelled. */
 extern bool rb_run_next(rb_run *run, rb_block *block);
+
+/* what made the join fail; callable from any thread */
+extern rb_error rb_run_error(const rb_run *run);
 
 /* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);

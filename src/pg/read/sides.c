@@ -67,7 +67,8 @@ run_query(const rb_source *source, DestReceiver *receiver)
 
 /* the rows of a source into a builder; how many workers helped */
 static int
-read_side(const rb_source *source, rb_memory *memory, rb_builder *builder, rb_space *space)
+read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_builder *builder,
+		  rb_space *space)
 {
 	ErrorContextCallback context;
 	DestReceiver *receiver;
@@ -80,6 +81,7 @@ read_side(const rb_source *source, rb_memory *memory, rb_builder *builder, rb_sp
 
 	rb_builder_init(builder, memory, source->kind);
 	receiver = rb_receiver_create(source, builder, space);
+	rb_receiver_needs(receiver, need);
 	if (OidIsValid(source->heap))
 		workers = rb_read_table(source, receiver, builder, space);
 	else if (source->query)
@@ -91,6 +93,7 @@ read_side(const rb_source *source, rb_memory *memory, rb_builder *builder, rb_sp
 		relation_close(source->rel, NoLock);
 
 	error_context_stack = context.previous;
+	rb_builder_trim(builder);
 	return workers;
 }
 
@@ -115,12 +118,17 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, const rb_set **
 {
 	rb_builder builder[2];
 	rb_space space;
+	rb_need need;
 
 	memset(&space, 0, sizeof space);
+	rb_need_begin(&need, source, n);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", source->function);
 	for (int i = 0; i < n; i++)
-		workers[i] = read_side(&source[i], memory, &builder[i], &space);
+	{
+		workers[i] = read_side(&source[i], memory, &need, &builder[i], &space);
+		rb_need_next(&need, &builder[i]);
+	}
 	SPI_finish();
 	for (int i = 0; i < n; i++)
 		set[i] = finish_side(&source[i], &builder[i], &space);
