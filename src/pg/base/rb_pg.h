@@ -49,7 +49,10 @@ extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 extern bool rb_setting_custom_scan;
 
-/* when the library is loaded */
+/* when the library is loaded: raises what is wrong with values that the session has set before */
+extern void rb_settings_check(void);
+
+/* and then */
 extern void rb_settings_define(void);
 
 /* "auto", "cpu" or "cuda" */
