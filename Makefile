@@ -128,11 +128,17 @@ install-cuda: redblue_cuda.so
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
 	$(INSTALL_SHLIB) redblue_cuda.so '$(DESTDIR)$(pkglibdir)/redblue_cuda.so'
 endif
+# without a server's headers nothing is compiled: that takes minutes, and then all would fail
+ifneq ($(wildcard $(PGXS)),)
 all: cuda
 install: install-cuda
 uninstall: uninstall-cuda
 uninstall-cuda:
 	rm -f '$(DESTDIR)$(pkglibdir)/redblue_cuda.so'
+endif
+ifneq ($(filter all install,$(or $(MAKECMDGOALS),all)),)
+$(CUDA_OBJS): | $(BUILD)/checked
+endif
 
 $(BUILD)/cuda/%.o: cuda/%.cu
 	@mkdir -p $(@D)

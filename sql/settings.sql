@@ -92,7 +92,7 @@ SELECT true AS same \gset
 SELECT :'same' AS same;
 SET redblue.backend = auto;
 SELECT answer('TABLE red', 'TABLE blue') = :'pairs' AS same;
-SELECT DISTINCT backend = 'cpu' OR :'cuda' AS backend, backend = 'cuda' OR device LIKE '%no GPU: %' AS reason FROM redblue_last_run();
+SELECT DISTINCT backend = 'cpu' OR :'cuda' AS backend, backend = 'cuda' OR device LIKE '%no GPU used: %' AS reason FROM redblue_last_run();
 -- a successful run says nothing
 SET client_min_messages = notice;
 SELECT answer('TABLE red', 'TABLE blue') = :'pairs' AS same;

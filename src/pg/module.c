@@ -12,6 +12,7 @@ extern PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
+	rb_settings_check();
 	rb_settings_define();
 	rb_scan_install();
 	rb_info_install();

@@ -54,6 +54,45 @@ aligned_and_kept(void)
 	rb_memory_destroy(memory);
 }
 
+/* what is given back can be taken by others; content and address stay */
+static void
+shrinks(void)
+{
+	rb_memory *memory = rb_memory_create(8 * MIB);
+	void *block = NULL;
+	void *other = NULL;
+	rb_error error;
+	uint8_t *p;
+
+	rb_shrink(memory, &block, 100);
+	CHECK(rb_resize(memory, &block, 6 * MIB, &error) == RB_OK, "resize");
+	p = block;
+	for (size_t i = 0; i < 6 * MIB; i++)
+		p[i] = mark(i);
+	CHECK(rb_resize(memory, &other, 4 * MIB, &error) == RB_OVER_BUDGET, "there is no room");
+	rb_shrink(memory, &block, 7 * MIB);
+	CHECK(rb_memory_used(memory) >= 6 * MIB, "it does not grow");
+	rb_shrink(memory, &block, 2 * MIB);
+	CHECK(block == p && rb_memory_used(memory) < 3 * MIB, "%lu used",
+		  (unsigned long) rb_memory_used(memory));
+	for (size_t i = 0; i < 2 * MIB; i++)
+		CHECK(p[i] == mark(i), "byte %zu", i);
+	CHECK(rb_resize(memory, &other, 4 * MIB, &error) == RB_OK, "now there is");
+	rb_shrink(memory, &block, 0);
+	CHECK(rb_memory_used(memory) < 5 * MIB && p[0] == mark(0), "down to nothing");
+	rb_free(memory, &other);
+	CHECK(rb_resize(memory, &block, 5 * MIB, &error) == RB_OK, "and it grows again");
+	CHECK(((uint8_t *) block)[1000] == mark(1000), "with its content");
+	rb_free(memory, &block);
+	CHECK(rb_memory_used(memory) == 0, "after free");
+	/* small blocks keep what they have */
+	CHECK(rb_resize(memory, &block, 1000, &error) == RB_OK, "resize");
+	rb_shrink(memory, &block, 10);
+	CHECK(rb_memory_used(memory) >= 1000, "small");
+	rb_free(memory, &block);
+	rb_memory_destroy(memory);
+}
+
 static void
 limits(void)
 {
@@ -191,6 +230,7 @@ int
 main(void)
 {
 	CHECK_RUN(aligned_and_kept);
+	CHECK_RUN(shrinks);
 	CHECK_RUN(limits);
 	CHECK_RUN(same_every_time);
 	CHECK_RUN(many_threads);

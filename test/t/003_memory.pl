@@ -46,6 +46,57 @@ cmp_ok($enough * 2**20 / $triangles, '<', 72 + 160 + 40,
 	sprintf('%.0f bytes a triangle', $enough * 2**20 / $triangles));
 $session->ask("RESET redblue.memory_limit");
 
+# What the error asks for suffices, at the first go where the size of the tables tells, at the second where only the rows do.
+$session->ask(<<'SQL');
+CREATE TABLE statless AS TABLE blue;
+CREATE TABLE lattice AS SELECT i AS id, i % 50 AS lx, i / 50 % 50 AS ly, i / 2500 AS lz, i % 50 + 1 AS hx, i / 50 % 50 + 1 AS hy, i / 2500 + 1 AS hz FROM generate_series(0, 124999) i;
+CREATE TABLE lines AS SELECT i AS id, (i % 997)::float8 AS ax, (i / 997)::float8 AS ay, i % 997 + 0.8 AS bx, (i / 997 + 0.7)::float8 AS by FROM generate_series(1, 300000) i;
+CREATE VIEW seen AS TABLE red;
+ANALYZE lattice, lines;
+SQL
+my %needs = (
+	'two volumes' => [ "redblue_triangle_pair_count('red', 'blue')", 1 ],
+	'a volume and itself' => [ "redblue_triangle_self_pair_count('red')", 1 ],
+	'a volume without statistics' => [ "redblue_triangle_pair_count('red', 'statless')", 1 ],
+	'it comes first' => [ "redblue_triangle_pair_count('statless', 'red')", 1 ],
+	'boxes of a lattice' => [ "redblue_box_self_pair_count('lattice')", 1 ],
+	'lines' => [ "count(*) FROM redblue_segment_pairs('lines', 'lines')", 1 ],
+	'a view' => [ "redblue_triangle_pair_count('seen', 'blue')", 2 ],
+	'queries' => [ "redblue_triangle_pair_count_query('TABLE red', 'TABLE blue')", 2 ]);
+if (have_postgis($node))
+{
+	geometry_table($node, 'red_geom', 'red');
+	$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE red_rows AS SELECT id / 100 AS id, ST_Collect(geom ORDER BY id) AS geom FROM red_geom GROUP BY 1;
+CREATE TABLE blue_rows AS SELECT id / 7 AS id, ST_Collect(ST_GeomFromText(format('TRIANGLE Z((%s %s %s,%s %s %s,%s %s %s,%1$s %2$s %3$s))', ax, ay, az, bx, by, bz, cx, cy, cz))) AS geom FROM blue GROUP BY 1;
+CREATE TABLE one_row AS SELECT 1 AS id, ST_Collect(geom) AS geom FROM red_geom WHERE id < 100000;
+SQL
+	$needs{'a face a row'} = [ "redblue_triangle_pair_count('red_geom', 'blue')", 1 ];
+	$needs{'their boxes'} = [ "redblue_box_self_pair_count('red_geom')", 1 ];
+	$needs{'rows of many faces'} = [ "redblue_triangle_pair_count('red_rows', 'blue_rows')", 2 ];
+	$needs{'rows of many faces and of one'} = [ "redblue_triangle_pair_count('blue', 'red_rows')", 2 ];
+	$needs{'one row'} = [ "redblue_triangle_pair_count('one_row', 'blue')", 2 ];
+}
+for my $what (sort keys %needs)
+{
+	my ($count, $most) = @{ $needs{$what} };
+	for my $start ('1MB', '12MB', '40MB')
+	{
+		my ($limit, $rounds, $err, $said) = ($start, 0);
+		while ($rounds <= $most)
+		{
+			(undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\nSELECT $count");
+			last unless $err =~ /needs about (\d+) (kB|MB), redblue\.memory_limit is/;
+			$limit = "$1$2";
+			$said .= " $limit";
+			$rounds++;
+		}
+		is($err, '', "$what, from $start: enough") or diag($said);
+		cmp_ok($rounds, '<=', $most, "$what, from $start: that is known after $rounds errors:" . ($said // ''));
+	}
+}
+$session->ask('RESET redblue.memory_limit');
+
 # A session that idles keeps a few megabytes, whatever it has done before.
 my $idle = session($node);
 $idle->ask('SET redblue.threads = 8');

@@ -258,21 +258,32 @@ block_map(rb_memory_block *old, size_t size)
 	return map;
 }
 
+/* what a block of so many bytes takes, with its header */
+static size_t
+block_size(size_t bytes)
+{
+	size_t size = bytes + sizeof(rb_memory_block);
+	size_t step = size >= RB_HUGE_FROM     ? RB_HUGE_STEP
+				  : size >= RB_MAPPED_FROM ? RB_MAP_STEP
+										   : RB_LINE;
+
+	return (size + step - 1) / step * step;
+}
+
 rb_status
 rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 {
 	rb_memory_block *old = *block != NULL ? (rb_memory_block *) *block - 1 : NULL;
 	size_t old_size = old != NULL ? old->size : 0;
-	size_t size = bytes + sizeof(rb_memory_block), step;
+	size_t size;
 	rb_memory_block *fresh;
 	rb_status status;
 
 	if (bytes > SIZE_MAX - 2 * RB_HUGE_PAGE)
 		return refuse(error, RB_OVER_BUDGET, bytes, memory->limit);
-	step = size >= RB_HUGE_FROM ? RB_HUGE_STEP : size >= RB_MAPPED_FROM ? RB_MAP_STEP : RB_LINE;
-	size = (size + step - 1) / step * step;
+	size = block_size(bytes);
 	if (old_size >= size)
-		return RB_OK; /* blocks do not shrink */
+		return RB_OK; /* it shrinks when it is told to */
 
 	status = budget_take(memory, size - old_size, error);
 	if (status != RB_OK)
@@ -323,6 +334,22 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 	pthread_mutex_unlock(&memory->lock);
 	*block = fresh + 1;
 	return RB_OK;
+}
+
+void
+rb_shrink(rb_memory *memory, void **block, size_t bytes)
+{
+	rb_memory_block *b = *block != NULL ? (rb_memory_block *) *block - 1 : NULL;
+	size_t size = block_size(bytes > RB_MAPPED_FROM ? bytes : RB_MAPPED_FROM);
+	size_t more;
+
+	if (b == NULL || !b->mapped || b->size <= size)
+		return;
+	more = b->size - size;
+	if (munmap((char *) b + size, more) != 0)
+		return;
+	b->size = size;
+	budget_give(memory, more);
 }
 
 void

@@ -103,6 +103,9 @@ extern void rb_memory_refund(rb_memory *memory, uint64_t bytes);
 extern rb_status rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error);
 extern void rb_free(rb_memory *memory, void **block);
 
+/* gives back what a large block has beyond so many bytes; it stays where it is */
+extern void rb_shrink(rb_memory *memory, void **block, size_t bytes);
+
 /*
  * Give idle pooled blocks of this process back to the operating system, but for
  * keep_bytes.  For whoever has no more joins at hand: a pool is of use from one to the
@@ -201,6 +204,9 @@ rb_builder_drop_row(rb_builder *b)
 {
 	b->nparts = b->row_start;
 }
+
+/* gives back memory that rows to come would have used */
+extern void rb_builder_trim(rb_builder *b);
 
 /* drops all rows; the memory stays */
 extern void rb_builder_clear(rb_builder *b);

@@ -152,7 +152,7 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	char note[sizeof(ctx->stats.note)] = "";
 
 	if (cpu_ms < (device->warm(ctx->device) ? WARM_MS : COLD_MS))
-		snprintf(note, sizeof(note), "the processor is faster with %llu parts",
+		snprintf(note, sizeof(note), "%llu parts are too few to ask for one",
 				 (unsigned long long) parts);
 	else if (device->probe(ctx->device, note, sizeof(note)) == RB_OK)
 	{

@@ -56,6 +56,20 @@ rb_builder_clear(rb_builder *b)
 }
 
 void
+rb_builder_trim(rb_builder *b)
+{
+	size_t coords = (size_t) b->nparts * (size_t) b->width * sizeof(double);
+
+	rb_shrink(b->memory, (void **) &b->coords, coords);
+	rb_shrink(b->memory, (void **) &b->ids, b->nrows * sizeof *b->ids);
+	rb_shrink(b->memory, (void **) &b->row_of, b->nparts * sizeof *b->row_of);
+	/* small blocks have kept their size, but nobody need know */
+	b->coords_cap = b->coords_cap < b->nparts ? b->coords_cap : b->nparts;
+	b->ids_cap = b->ids_cap < b->nrows ? b->ids_cap : b->nrows;
+	b->row_of_cap = b->row_of_cap < b->nparts ? b->row_of_cap : b->nparts;
+}
+
+void
 rb_builder_set_kind(rb_builder *b, rb_kind kind)
 {
 	int width = rb_kind_width(kind);

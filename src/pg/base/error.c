@@ -27,7 +27,7 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 	{
 		case RB_OVER_BUDGET:
 			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
-							errdetail("The join needs at least %s, redblue.memory_limit is %s.",
+							errdetail("The join needs about %s, redblue.memory_limit is %s.",
 									  size_text(error->need), size_text(error->limit)),
 							errhint("Raise redblue.memory_limit, or join a part of the rows.")));
 			break;

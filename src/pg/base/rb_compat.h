@@ -32,6 +32,24 @@
 #define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
+/* 16: settings are found by a function; before, they are a list */
+#include "utils/guc_tables.h"
+
+static inline const struct config_generic *
+rb_find_setting(const char *name)
+{
+#if PG_VERSION_NUM >= 160000
+	return find_option(name, false, true, DEBUG5);
+#else
+	struct config_generic **all = get_guc_variables();
+
+	for (int i = 0; i < GetNumConfigOptions(); i++)
+		if (pg_strcasecmp(all[i]->name, name) == 0)
+			return all[i];
+	return NULL;
+#endif
+}
+
 /* 15: the set-up of a materialized set; before, everybody had a copy of this */
 #if PG_VERSION_NUM < 150000
 #include "utils/tuplestore.h"

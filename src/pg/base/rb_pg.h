@@ -50,7 +50,10 @@ extern int rb_setting_grid_resolution;  /* 0: planned */
 extern bool rb_setting_custom_scan;
 extern bool rb_setting_duplicate_notice;
 
-/* when the library is loaded */
+/* when the library is loaded: raises what is wrong with values that the session has set before */
+extern void rb_settings_check(void);
+
+/* and then */
 extern void rb_settings_define(void);
 
 /* "auto", "cpu" or "cuda" */
@@ -87,21 +90,20 @@ typedef struct rb_keys rb_keys; /* keys.c */
 
 typedef struct rb_source
 {
-	const char *function;  /* the SQL function that reads it, for messages */
-	const char *side;      /* what its argument is called */
-	rb_kind kind;          /* RB_BOX3 of boxes, whatever their dimensions */
-	bool query;            /* the argument is a query text, not a table */
-	const char *sql;       /* one SELECT */
-	Oid heap;              /* a table that can be read without it, or InvalidOid */
-	Relation rel;          /* a table or view, in use until it is read; NULL of a query */
-	double rows;           /* expected; 0: no idea */
-	const char *id_name;   /* NULL: "id", or a table's primary key, which is put here */
-	const char *geom_name; /* NULL: found by its type */
-	const char *
-		object_name; /* the column whose value is that of all rows of an object; NULL: a row is one */
-	rb_keys *keys;   /* rows are called by these, not by an id; NULL: by an id */
-	bool unique;     /* no two rows have one id: an index says so */
-	double face_tolerance; /* of the corners of a face from its plane; < 0: any */
+	const char *function;    /* the SQL function that reads it, for messages */
+	const char *side;        /* what its argument is called */
+	rb_kind kind;            /* RB_BOX3 of boxes, whatever their dimensions */
+	bool query;              /* the argument is a query text, not a table */
+	const char *sql;         /* one SELECT */
+	Oid heap;                /* a table that can be read without it, or InvalidOid */
+	Relation rel;            /* a table or view, in use until it is read; NULL of a query */
+	double rows;             /* expected; 0: no idea */
+	const char *id_name;     /* NULL: "id", or a table's primary key, which is put here */
+	const char *geom_name;   /* NULL: found by its type */
+	const char *object_name; /* rows with one value there are one object; NULL: each row is one */
+	rb_keys *keys;           /* rows are called by these, not by an id; NULL: by an id */
+	bool unique;             /* no two rows have one id: an index says so */
+	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
 } rb_source;
 
 /* from a table's OID or a query text; what the function and its arguments are called is there */
@@ -115,6 +117,41 @@ extern List *rb_primary_key(Relation rel);
 
 /* do no two of its rows have the same value there? */
 extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
+
+/* ---- need.c: how much memory a join will need ---- */
+
+typedef struct rb_need
+{
+	const rb_source *source; /* the sides, ... */
+	int n;                   /* ... so many */
+	int read;                /* of which so many are read */
+	const rb_builder *builder[2];
+} rb_need;
+
+/* how far reading a side has come */
+typedef struct rb_so_far
+{
+	uint64 rows;  /* received */
+	double share; /* of the table; 0: not known */
+} rb_so_far;
+
+extern void rb_need_begin(rb_need *need, const rb_source *source, int n);
+
+/* one more side is read */
+extern void rb_need_next(rb_need *need, const rb_builder *builder);
+
+/* of all that is read and will be, with the join itself, when that many bytes were refused */
+extern uint64 rb_need_while_reading(const rb_need *need, const rb_builder *builder,
+									const rb_so_far *so_far, uint64 refused);
+
+/* of all that is held, and of making objects of these rows, with the join */
+extern uint64 rb_need_to_group(const rb_builder *builder);
+
+/* pages of what is stored beside a table */
+extern BlockNumber rb_toast_blocks(Relation rel);
+
+/* of the join of so many parts, besides the parts */
+extern uint64 rb_need_of_join(uint64 parts);
 
 /* ---- boxes.c: types whose values are boxes ---- */
 
@@ -247,6 +284,12 @@ typedef struct rb_space
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_space *space);
 
+struct rb_heap;
+
+/* what an error says of memory: of a join with that need, and of a table that is read so; NULL: not known */
+extern void rb_receiver_needs(DestReceiver *self, const rb_need *need);
+extern void rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap);
+
 /* are values decoded, so that one row can become large? */
 extern bool rb_receiver_decodes(DestReceiver *self);
 
@@ -301,8 +344,10 @@ typedef struct rb_heap
 	DestReceiver *receiver;
 	struct TableScanDescData *scan;
 	struct TupleTableSlot *slot;
+	BlockNumber blocks;
 	BlockNumber block; /* where reading is: the next tuple */
 	int at;            /* of those of that page that the snapshot sees */
+	int tuples;        /* so many */
 	/* called after a tuple, with the next one current: is it to be read? */
 	bool (*after)(struct rb_heap *heap);
 	void *arg;
@@ -409,6 +454,7 @@ typedef struct rb_run
 	char note[200]; /* why this backend, or "" */
 	uint64 parts;   /* of both sides */
 	uint64 skipped; /* rows without a part, of both sides */
+	uint64 need;    /* bytes, about, known when the sides are read */
 	double emit_ms; /* added to by whoever makes rows of the pairs */
 } rb_run;
 
@@ -417,6 +463,9 @@ extern rb_run *rb_run_open(const rb_join *join, const rb_source *source, MemoryC
 
 /* the next pairs, at least one; false when there are no more.  Can be cancelled. */
 extern bool rb_run_next(rb_run *run, rb_block *block);
+
+/* what made the join fail; callable from any thread */
+extern rb_error rb_run_error(const rb_run *run);
 
 /* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);

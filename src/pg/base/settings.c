@@ -4,7 +4,12 @@
  */
 #include "pg/base/rb_pg.h"
 
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/guc_tables.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -29,36 +34,146 @@ static const struct config_enum_entry backend_choices[] = {{"auto", RB_CHOOSE_AU
 														   {"cuda", RB_CHOOSE_CUDA, false},
 														   {NULL, 0, false}};
 
+/* a switch where there is no most, a choice where there are choices, else a number */
+typedef struct setting
+{
+	const char *name;
+	const char *text;
+	const char *more;
+	void *variable;
+	int value; /* at first */
+	int least;
+	int most;
+	const struct config_enum_entry *choices;
+	GucContext context;
+	int flags;
+} setting;
+
+static const setting settings[] = {
+	{"redblue.backend", "Where joins are computed.",
+	 "auto takes a GPU where one is usable and the CPU elsewhere; cuda is an error where no GPU is usable. The answer is the same.",
+	 &rb_setting_backend, RB_CHOOSE_AUTO, 0, 0, backend_choices, PGC_USERSET, 0},
+	{"redblue.threads", "Threads of a join on the CPU.", "0 takes one for each core, at most 8.",
+	 &rb_setting_threads, 0, 0, RB_MAX_THREADS, NULL, PGC_USERSET, 0},
+	{"redblue.memory_limit", "Memory that one join may use for its inputs and its work.",
+	 "A join that would need more is an error. The rows returned are kept within work_mem, as those of any function.",
+	 &rb_setting_memory_limit, 4 * 1024 * 1024, 1024, INT_MAX, NULL, PGC_USERSET, GUC_UNIT_KB},
+	{"redblue.gpu_memory_limit", "Memory of the GPU that one join may use.",
+	 "0 takes what is free.", &rb_setting_gpu_memory_limit, 0, 0, INT_MAX, NULL, PGC_SUSET,
+	 GUC_UNIT_KB},
+	{"redblue.grid_resolution", "Cells of the grid along its longest side.",
+	 "0 plans it from a sample of the data. The answer is the same.", &rb_setting_grid_resolution,
+	 0, 0, RB_MAX_GRID, NULL, PGC_USERSET, 0},
+	{"redblue.custom_scan", "Lets a join in FROM hand its pairs on while it runs.",
+	 "Off, the pairs are collected before the first is returned. The answer is the same.",
+	 &rb_setting_custom_scan, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
+	{"redblue.duplicate_notice", "Tells when rows of a join have the same id.",
+	 "A NOTICE once a call, where the column is not known to be unique and not named as that of objects.",
+	 &rb_setting_duplicate_notice, true, 0, 0, NULL, PGC_USERSET, 0},
+};
+
+/* ---- values that were set before the settings were known ---- */
+
+static bool
+is_choice(const setting *s, const char *value)
+{
+	for (const struct config_enum_entry *choice = s->choices; choice->name != NULL; choice++)
+		if (pg_strcasecmp(choice->name, value) == 0)
+			return true;
+	return false;
+}
+
+static char *
+list_choices(const setting *s)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (const struct config_enum_entry *choice = s->choices; choice->name != NULL; choice++)
+		appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", choice->name);
+	return list.data;
+}
+
+/* as SET says it of a setting that it knows */
+static void
+check_value(const setting *s, const char *value)
+{
+	const char *hint = NULL;
+	bool on;
+	int number;
+
+	if (s->choices != NULL && !is_choice(s, value))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("invalid value for parameter \"%s\": \"%s\"", s->name, value),
+						errhint("Available values: %s.", list_choices(s))));
+	if (s->choices != NULL)
+		return;
+	if (s->most == 0 && !parse_bool(value, &on))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("parameter \"%s\" requires a Boolean value", s->name)));
+	if (s->most == 0)
+		return;
+	if (!parse_int(value, &number, s->flags, &hint))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("invalid value for parameter \"%s\": \"%s\"", s->name, value),
+						hint != NULL ? errhint("%s", hint) : 0));
+	if (number < s->least || number > s->most)
+	{
+		const char *unit = (s->flags & GUC_UNIT_KB) != 0 ? " kB" : "";
+
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d%s is outside the valid range for parameter \"%s\" (%d%s .. %d%s)",
+						number, unit, s->name, s->least, unit, s->most, unit)));
+	}
+}
+
+/*
+ * Until this library is loaded, by the first use in a session, PostgreSQL takes any value
+ * of redblue.backend and its kin, and then drops a wrong one with a warning: a join would
+ * run where it was not to.  So a wrong value that this session has SET is an error of that
+ * first use.  It comes before anything is defined or installed: the next use comes here again, and
+ * a right value will do.
+ *
+ * A value of the configuration, of a role, a database or a connection is no error, nor
+ * is any while the library is preloaded: it would keep people from logging in.
+ */
+void
+rb_settings_check(void)
+{
+	if (process_shared_preload_libraries_in_progress || IsParallelWorker() || !IsTransactionState())
+		return;
+	for (size_t i = 0; i < lengthof(settings); i++)
+	{
+		const struct config_generic *placeholder = rb_find_setting(settings[i].name);
+		const char *value;
+
+		if (placeholder == NULL || (placeholder->flags & GUC_CUSTOM_PLACEHOLDER) == 0 ||
+			placeholder->source != PGC_S_SESSION)
+			continue;
+		value = *((const struct config_string *) placeholder)->variable;
+		if (value != NULL)
+			check_value(&settings[i], value);
+	}
+}
+
 void
 rb_settings_define(void)
 {
-	DefineCustomEnumVariable(
-		"redblue.backend", "Where joins are computed.",
-		"auto takes a GPU where one is usable and the CPU elsewhere; cuda is an error where no GPU is usable. The answer is the same.",
-		&rb_setting_backend, RB_CHOOSE_AUTO, backend_choices, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("redblue.threads", "Threads of a join on the CPU.",
-							"0 takes one for each core, at most 8.", &rb_setting_threads, 0, 0,
-							RB_MAX_THREADS, PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable(
-		"redblue.memory_limit", "Memory that one join may use for its inputs and its work.",
-		"A join that would need more is an error. The rows returned are kept within work_mem, as those of any function.",
-		&rb_setting_memory_limit, 4 * 1024 * 1024, 1024, INT_MAX, PGC_USERSET, GUC_UNIT_KB, NULL,
-		NULL, NULL);
-	DefineCustomIntVariable("redblue.gpu_memory_limit", "Memory of the GPU that one join may use.",
-							"0 takes what is free.", &rb_setting_gpu_memory_limit, 0, 0, INT_MAX,
-							PGC_SUSET, GUC_UNIT_KB, NULL, NULL, NULL);
-	DefineCustomIntVariable("redblue.grid_resolution", "Cells of the grid along its longest side.",
-							"0 plans it from a sample of the data. The answer is the same.",
-							&rb_setting_grid_resolution, 0, 0, RB_MAX_GRID, PGC_USERSET, 0, NULL,
-							NULL, NULL);
-	DefineCustomBoolVariable(
-		"redblue.custom_scan", "Lets a join in FROM hand its pairs on while it runs.",
-		"Off, the pairs are collected before the first is returned. The answer is the same.",
-		&rb_setting_custom_scan, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	DefineCustomBoolVariable(
-		"redblue.duplicate_notice", "Tells when rows of a join have the same id.",
-		"A NOTICE once a call, where the column is not known to be unique and not named as that of objects.",
-		&rb_setting_duplicate_notice, true, PGC_USERSET, 0, NULL, NULL, NULL);
+	for (size_t i = 0; i < lengthof(settings); i++)
+	{
+		const setting *s = &settings[i];
+
+		if (s->choices != NULL)
+			DefineCustomEnumVariable(s->name, s->text, s->more, s->variable, s->value, s->choices,
+									 s->context, s->flags, NULL, NULL, NULL);
+		else if (s->most > 0)
+			DefineCustomIntVariable(s->name, s->text, s->more, s->variable, s->value, s->least,
+									s->most, s->context, s->flags, NULL, NULL, NULL);
+		else
+			DefineCustomBoolVariable(s->name, s->text, s->more, s->variable, s->value != 0,
+									 s->context, s->flags, NULL, NULL, NULL);
+	}
 	MarkGUCPrefixReserved("redblue");
 }
 

@@ -42,8 +42,7 @@ rb_last_run_set(const rb_run *run)
 {
 	rb_report_of(run, &last);
 	if (last.note[0] != '\0')
-		ereport(DEBUG1,
-				(errmsg_internal("%s: no GPU is used: %s", run->join->function, last.note)));
+		ereport(DEBUG1, (errmsg_internal("%s: no GPU used: %s", run->join->function, last.note)));
 }
 
 /* nobody but this hook hears of DISCARD ALL */
@@ -115,6 +114,11 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 		case RB_STAGE_READ:
 			return read_detail(report);
 		case RB_STAGE_GRID:
+			/* few objects need no grid, or those of a leaf (leaf.c) */
+			if (stats->resolution[0] == 0)
+				return stats->cells == 0
+						   ? pstrdup("no grid")
+						   : psprintf("no top grid, %llu cells in all", N(stats->cells));
 			return psprintf("%u x %u x %u, %llu cells in all%s", stats->resolution[0],
 							stats->resolution[1], stats->resolution[2], N(stats->cells),
 							grid_steps(stats));
@@ -152,7 +156,7 @@ rb_report_device(const rb_report *report)
 		return pstrdup(stats->device);
 	if (report->note[0] == '\0')
 		return psprintf("%d threads", stats->threads);
-	return psprintf("%d threads; no GPU: %s", stats->threads, report->note);
+	return psprintf("%d threads; no GPU used: %s", stats->threads, report->note);
 }
 
 PG_FUNCTION_INFO_V1(redblue_last_run);

@@ -84,6 +84,45 @@ take_sides(rb_run *run, const rb_source *source)
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
 }
 
+/* does a row of either side have several parts? */
+static bool
+has_parts(const rb_run *run)
+{
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		if (run->side[i].set->row_of != NULL)
+			return true;
+	return false;
+}
+
+/*
+ * What a join needs is known about when its sides are read.  Where that much was there,
+ * it was more: then half as much again is asked for as was held when it was not enough.
+ * Where pairs of rows are remembered (unique.c), nobody knows how many there will be, and
+ * the table of them doubles: then twice as much.
+ */
+rb_error
+rb_run_error(const rb_run *run)
+{
+	rb_error error = run->ctx.error;
+
+	if (error.status != RB_OVER_BUDGET)
+		return error;
+	if (run->need <= error.limit && !has_parts(run))
+		error.need += error.need / 2;
+	error.need = Max(error.need, run->need);
+	if (has_parts(run))
+		error.need *= 2;
+	return error;
+}
+
+static void
+raise_status(const rb_run *run, rb_status status)
+{
+	rb_error error = rb_run_error(run);
+
+	rb_raise(run->join->function, status, &error);
+}
+
 rb_run *
 rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 {
@@ -112,9 +151,10 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	job.blue = run->side[1].set;
 	job.count_only = join->count;
 	job.predicate = join->predicate;
+	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
 	status = rb_stream_open(&run->ctx, run->backend, &job, &run->stream);
 	if (status != RB_OK)
-		rb_raise(join->function, status, &run->ctx.error);
+		raise_status(run, status);
 	return run;
 }
 
@@ -130,7 +170,7 @@ rb_run_next(rb_run *run, rb_block *block)
 		if (status == RB_END)
 			return false;
 		if (status != RB_OK)
-			rb_raise(run->join->function, status, &run->ctx.error);
+			raise_status(run, status);
 		if (block->n > 0)
 			return true;
 	}

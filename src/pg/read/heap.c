@@ -50,6 +50,7 @@ rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver)
 	heap->receiver = receiver;
 	heap->slot = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsBufferHeapTuple);
 	heap->scan = table_beginscan_strat(rel, GetActiveSnapshot(), 0, NULL, true, false);
+	heap->blocks = ((HeapScanDesc) heap->scan)->rs_nblocks;
 }
 
 void
@@ -108,6 +109,7 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 	from = Max(from, ntuples * slice / slices);
 	heap->block = block;
 	heap->at = from;
+	heap->tuples = ntuples;
 	tuple.t_tableOid = RelationGetRelid(heap->rel);
 	while (go_on && heap->at < end)
 	{

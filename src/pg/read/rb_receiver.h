@@ -21,10 +21,12 @@ typedef struct rb_receiver
 	rb_space *space;
 	bool boxes;
 	rb_error error;
-	uint64 rows;    /* received so far */
-	bool apart;     /* a row that cannot be taken is refused, not an error */
-	rb_space empty; /* the space before the first row */
-	TupleDesc desc; /* of the SELECT */
+	const rb_need *need; /* of the join; NULL: not known */
+	const rb_heap *heap; /* that is read, by nobody else; NULL: any other way */
+	uint64 rows;         /* received so far */
+	bool apart;          /* a row that cannot be taken is refused, not an error */
+	rb_space empty;      /* the space before the first row */
+	TupleDesc desc;      /* of the SELECT */
 	rb_columns columns;
 	struct TupleTableSlot *slot; /* the row that is received, if it is not read raw */
 	MemoryContext row_context;   /* what decoding one row needs */

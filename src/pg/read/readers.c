@@ -62,20 +62,6 @@
 
 /* ---- how many workers ---- */
 
-static BlockNumber
-toast_blocks(Relation rel)
-{
-	BlockNumber blocks;
-	Relation toast;
-
-	if (!OidIsValid(rel->rd_rel->reltoastrelid))
-		return 0;
-	toast = table_open(rel->rd_rel->reltoastrelid, AccessShareLock);
-	blocks = RelationGetNumberOfBlocks(toast);
-	table_close(toast, AccessShareLock);
-	return blocks;
-}
-
 /*
  * As many as the planner would want for a scan of the table; none where they save less
  * than it costs to start them, in the planner's numbers.  A row that is read here costs
@@ -185,7 +171,7 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 	rb_heap_begin(&heap, rel, receiver);
 	decodes = rb_receiver_decodes(receiver);
 	blocks = rb_heap_blocks(&heap);
-	more = decodes ? toast_blocks(rel) : 0;
+	more = decodes ? rb_toast_blocks(rel) : 0;
 	memset(&plan, 0, sizeof plan);
 	plan.memory = decodes ? RB_WORKER_BYTES_DECODING : RB_WORKER_BYTES;
 	workers = wanted_workers(source, rel, blocks, more);
@@ -203,7 +189,9 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 	else
 	{
 		workers = 0;
+		rb_receiver_follow(receiver, &heap);
 		rb_heap_all(&heap);
+		rb_receiver_follow(receiver, NULL);
 	}
 	rb_heap_end(&heap);
 	receiver->rShutdown(receiver);

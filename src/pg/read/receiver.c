@@ -189,6 +189,18 @@ rb_receiver_decodes(DestReceiver *self)
 	return ((rb_receiver *) self)->columns.geom.attno != 0;
 }
 
+void
+rb_receiver_needs(DestReceiver *self, const rb_need *need)
+{
+	((rb_receiver *) self)->need = need;
+}
+
+void
+rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap)
+{
+	((rb_receiver *) self)->heap = heap;
+}
+
 static void
 shutdown_receiver(DestReceiver *self)
 {

@@ -15,11 +15,26 @@
 
 #include <math.h>
 
+/* the parts of the row at fault are among those of the builder, so that is one more */
+static void
+raise_status(const rb_receiver *r)
+{
+	rb_error error = r->error;
+	rb_so_far so_far = {r->rows + 1, 0};
+
+	if (r->heap != NULL && r->heap->tuples > 0)
+		so_far.share = (r->heap->block + (r->heap->at + 1.0) / r->heap->tuples) / r->heap->blocks;
+	if (r->need != NULL && error.status == RB_OVER_BUDGET)
+		error.need =
+			Max(error.need, rb_need_while_reading(r->need, r->builder, &so_far, error.need));
+	rb_raise(r->source->function, error.status, &error);
+}
+
 bool
 rb_refuse_status(const rb_receiver *r)
 {
 	if (!r->apart)
-		rb_raise(r->source->function, r->error.status, &r->error);
+		raise_status(r);
 	return false;
 }
 
@@ -215,7 +230,7 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 	switch (fault)
 	{
 		case RB_GEOMETRY_NO_MEMORY:
-			rb_raise(function, r->error.status, &r->error);
+			raise_status(r);
 			break;
 		case RB_GEOMETRY_WRONG_TYPE:
 			ereport(ERROR,

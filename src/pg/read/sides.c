@@ -77,7 +77,8 @@ run_query(const rb_source *source, DestReceiver *receiver)
 
 /* the rows of a source into a builder; how many workers helped */
 static int
-read_side(const rb_source *source, rb_memory *memory, rb_builder *builder, rb_space *space)
+read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_builder *builder,
+		  rb_space *space)
 {
 	ErrorContextCallback context;
 	DestReceiver *receiver;
@@ -91,6 +92,7 @@ read_side(const rb_source *source, rb_memory *memory, rb_builder *builder, rb_sp
 	rb_builder_init(builder, memory, source->kind);
 	builder->face_tolerance = source->face_tolerance;
 	receiver = rb_receiver_create(source, builder, space);
+	rb_receiver_needs(receiver, need);
 	if (OidIsValid(source->heap))
 		workers = rb_read_table(source, receiver, builder, space);
 	else if (source->query)
@@ -102,6 +104,7 @@ read_side(const rb_source *source, rb_memory *memory, rb_builder *builder, rb_sp
 		relation_close(source->rel, NoLock);
 
 	error_context_stack = context.previous;
+	rb_builder_trim(builder);
 	return workers;
 }
 
@@ -147,7 +150,11 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 	side->rows = builder->nrows;
 	side->ids = count_ids(source, builder);
 	if (has_objects(source))
+	{
 		status = rb_builder_group(builder, &error);
+		if (status == RB_OVER_BUDGET)
+			error.need = Max(error.need, rb_need_to_group(builder));
+	}
 	if (status == RB_OK)
 		status = rb_builder_finish(builder, &side->set, &error);
 	if (status != RB_OK)
@@ -194,12 +201,17 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 {
 	rb_builder builder[2];
 	rb_space space;
+	rb_need need;
 
 	memset(&space, 0, sizeof space);
+	rb_need_begin(&need, source, n);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", source->function);
 	for (int i = 0; i < n; i++)
-		side[i].workers = read_side(&source[i], memory, &builder[i], &space);
+	{
+		side[i].workers = read_side(&source[i], memory, &need, &builder[i], &space);
+		rb_need_next(&need, &builder[i]);
+	}
 	SPI_finish();
 	for (int i = 0; i < n; i++)
 		finish_side(&source[i], &builder[i], &space, &side[i]);

@@ -123,7 +123,7 @@ pump_thread(void *arg)
 	if (status == RB_OK)
 		status = RB_STOPPED;
 	if (status != RB_END)
-		share->error = pump->run->ctx.error;
+		share->error = rb_run_error(pump->run);
 	share->error.status = status;
 	rb_release(&share->end, blocks);
 	return NULL;

@@ -1,0 +1,168 @@
+/*
+ * need.c
+ *	  How much memory a join will need: what the error says that there was too little.
+ *
+ * Whoever raises redblue.memory_limit wants to do so once.  So when the sides do not fit,
+ * what is asked for is not the next few bytes but all that the join will need, as far
+ * as it can be known: of a side that was read its parts; of the one that is being read
+ * its parts so far, and how far reading has come; of one that comes later the size of
+ * its table.  The join itself needs some bytes a part and some for each thread.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/table.h"
+#include "optimizer/plancat.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+/* builders grow by a sixteenth where memory is short, and blocks are rounded up */
+#define GROWTH 1.07
+/* measured: the stream, the workspace of a thread, and lists and grids of a part */
+#define JOIN_BYTES (3 << 20)
+#define THREAD_BYTES (3 << 20)
+#define PART_BYTES 32
+
+BlockNumber
+rb_toast_blocks(Relation rel)
+{
+	BlockNumber blocks;
+	Relation toast;
+
+	if (!OidIsValid(rel->rd_rel->reltoastrelid))
+		return 0;
+	toast = table_open(rel->rd_rel->reltoastrelid, AccessShareLock);
+	blocks = RelationGetNumberOfBlocks(toast);
+	table_close(toast, AccessShareLock);
+	return blocks;
+}
+
+/* rows of a table as the planner would count them, 0 where nobody knows */
+static double
+expected_rows(const rb_source *source)
+{
+	BlockNumber pages;
+	double tuples;
+	double visible;
+
+	if (source->rel == NULL || !OidIsValid(source->heap))
+		return source->rows;
+	estimate_rel_size(source->rel, NULL, &pages, &tuples, &visible);
+	return tuples;
+}
+
+/* a side that nobody has looked into yet: its rows are of one part, or it is all bytes of geometry */
+static double
+expected_parts(const rb_source *source)
+{
+	double rows = expected_rows(source);
+	double bytes;
+
+	if (source->kind == RB_BOX3 || !OidIsValid(source->heap))
+		return rows;
+	for (int i = 0; i < RelationGetDescr(source->rel)->natts; i++)
+		if (strcmp(NameStr(TupleDescAttr(RelationGetDescr(source->rel), i)->attname),
+				   rb_coordinate_name(source->kind, 0)) == 0)
+			return rows;
+	bytes =
+		((double) RelationGetNumberOfBlocks(source->rel) + rb_toast_blocks(source->rel)) * BLCKSZ;
+	return Max(rows, bytes / (rb_kind_width(source->kind) * sizeof(double)));
+}
+
+void
+rb_need_begin(rb_need *need, const rb_source *source, int n)
+{
+	memset(need, 0, sizeof *need);
+	need->source = source;
+	need->n = n;
+}
+
+void
+rb_need_next(rb_need *need, const rb_builder *builder)
+{
+	need->builder[need->read++] = builder;
+}
+
+/* bytes of so many parts in so many rows */
+static double
+side_bytes(rb_kind kind, bool multi, double parts, double rows)
+{
+	return parts * (rb_kind_width(kind) * sizeof(double) + (multi ? sizeof(uint32) : 0)) +
+		   rows * sizeof(int64);
+}
+
+/*
+ * Of the side that is being read: parts so far, and of what share of it.  A table is read
+ * in the order of its pages; where several processes read it, by the number of its rows.
+ */
+static double
+whole_of_side(const rb_source *source, const rb_so_far *so_far)
+{
+	double rows = expected_rows(source);
+
+	if (so_far->share > 0)
+		return 1 / so_far->share;
+	if (rows > 0 && so_far->rows > 0)
+		return Max(1, rows / (double) so_far->rows);
+	/* no idea: twice as much */
+	return 2;
+}
+
+uint64
+rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_so_far *so_far,
+					  uint64 refused)
+{
+	/* parts that had no room, of one large geometry perhaps */
+	double asked = ((double) refused - (double) rb_memory_used(builder->memory)) /
+				   (rb_kind_width(builder->kind) * sizeof(double));
+	double bytes = 0;
+	double parts = 0;
+	double last = 0; /* of the side that is being read */
+
+	for (int i = 0; i < need->n; i++)
+	{
+		const rb_source *source = &need->source[i];
+		bool multi = false;
+		double more;
+		double rows;
+
+		if (i < need->read)
+		{
+			more = need->builder[i]->nparts;
+			rows = need->builder[i]->nrows;
+			multi = need->builder[i]->multi;
+		}
+		else if (i == need->read)
+		{
+			double whole = whole_of_side(source, so_far);
+
+			more = last = whole * Max(builder->nparts, Max(asked, builder->row_start));
+			rows = whole * (double) so_far->rows;
+			multi = builder->multi;
+		}
+		else
+		{
+			more = rows = expected_parts(source);
+			if (more == 0)
+				more = rows = last;
+		}
+		parts += more;
+		bytes += side_bytes(source->kind, multi, more, rows);
+	}
+	return (uint64) (GROWTH * bytes) + rb_need_of_join((uint64) parts);
+}
+
+/* as objects.c and ids.c have it: parts twice; numbers, a hash table and first rows of ids */
+uint64
+rb_need_to_group(const rb_builder *builder)
+{
+	double parts = side_bytes(builder->kind, true, builder->nparts, 0);
+
+	return rb_memory_used(builder->memory) + (uint64) (GROWTH * (parts + 32.0 * builder->nrows)) +
+		   rb_need_of_join(builder->nparts);
+}
+
+uint64
+rb_need_of_join(uint64 parts)
+{
+	return JOIN_BYTES + (uint64) rb_threads(parts) * THREAD_BYTES + PART_BYTES * parts;
+}
