@@ -191,10 +191,20 @@ open_memory(rb_memory **memory)
 	return context;
 }
 
+/* its support function was called, so it is of this library, or its own is loaded (function.c) */
+static const rb_join *
+join_of_call(const FuncExpr *call)
+{
+	FmgrInfo info;
+
+	fmgr_info(call->funcid, &info);
+	return info.fn_strict ? NULL : rb_join_of(info.fn_addr);
+}
+
 bool
 rb_expect_pairs(const FuncExpr *call, double *pairs)
 {
-	const rb_join *join = rb_join_of_function(call->funcid);
+	const rb_join *join = join_of_call(call);
 	expected_side side[2];
 	call_arguments arguments;
 	rb_memory *memory;
