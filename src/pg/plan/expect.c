@@ -191,9 +191,9 @@ open_memory(rb_memory **memory)
 	return context;
 }
 
-/* the planner asks through the function's support function, so it is one of ours, if it is itself */
+/* its support function was called, so it is of this library, or its own is loaded (function.c) */
 static const rb_join *
-join_of(const FuncExpr *call)
+join_of_call(const FuncExpr *call)
 {
 	FmgrInfo info;
 
@@ -204,7 +204,7 @@ join_of(const FuncExpr *call)
 bool
 rb_expect_pairs(const FuncExpr *call, double *pairs)
 {
-	const rb_join *join = join_of(call);
+	const rb_join *join = join_of_call(call);
 	expected_side side[2];
 	call_arguments arguments;
 	rb_memory *memory;
