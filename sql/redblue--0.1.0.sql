@@ -42,7 +42,7 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_suppo
 COMMENT ON FUNCTION redblue_triangle_pairs(regclass, regclass, name, name, name, name) IS
 'the pairs of rows of two tables or views whose closed triangles share a point, exactly, in no promised order.
 Each side: an integer column id (or red_id, blue_id), and nine numbers ax ay az bx by bz cx cy cz or a geometry with Z
-(or red_geom, blue_geom): Triangle, Polygon of three corners, Tin, PolyhedralSurface, MultiPolygon, GeometryCollection of these.
+(or red_geom, blue_geom): Triangle, Polygon, Tin, PolyhedralSurface, MultiPolygon, GeometryCollection of these.
 Where both are there the numbers count, unless the geometry is named. A row is one object; NULL and EMPTY geometries are skipped.
 Coordinates mean exactly the stored float8, in any unit that both sides share.
 Errors: 22004 null id or coordinate, 22003 NaN or infinity, 22023 no Z, mixed SRIDs, faces that are no triangles, 42703, 42702 and 42804
