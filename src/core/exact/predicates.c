@@ -4,7 +4,8 @@
  *	  incircle and insphere.
  *
  * The orientations are rb_orient.h's cascade.  Incircle and insphere follow the
- * same idea with fewer steps: doubles with a semi-static bound, intervals, GMP.
+ * same idea with fewer steps: doubles with a semi-static bound, integers (incircle),
+ * intervals, GMP.
  *
  *	  incircle(a, b, c, d): 1 when d lies inside the circle through a, b, c,
  *		  -1 outside, 0 on it, provided that orient2d(a, b, c) = 1; the opposite
@@ -94,6 +95,24 @@ incircle_filter(const double *const *p, const double *d)
 	return RB_UNSURE;
 }
 
+/* real corners of one circle (a wall's rectangle) differ by numbers of few digits: exactly, then */
+static int
+incircle_integer(const double *const *p, const double *d)
+{
+	double x[3], y[3];
+
+	for (int i = 0; i < 3; i++)
+	{
+		double rest_x, rest_y;
+
+		rb_two_sum(p[i][0], -d[0], &x[i], &rest_x);
+		rb_two_sum(p[i][1], -d[1], &y[i], &rest_y);
+		if (rest_x != 0 || rest_y != 0)
+			return RB_UNSURE;
+	}
+	return rb_incircle_integer(x, y);
+}
+
 static int
 incircle_interval(const double *const *p, const double *d)
 {
@@ -124,6 +143,8 @@ rb_incircle(const double a[2], const double b[2], const double c[2], const doubl
 	const double *const p[3] = {a, b, c};
 	int sign = incircle_filter(p, d);
 
+	if (sign == RB_UNSURE)
+		sign = incircle_integer(p, d);
 	if (sign == RB_UNSURE)
 		sign = incircle_interval(p, d);
 	return sign == RB_UNSURE ? rb_gmp_incircle(a, b, c, d) : sign;

@@ -176,4 +176,71 @@ rb_orient2d_integer(double ax, double ay, double bx, double by, double cx, doubl
 	return (det > 0) - (det < 0);
 }
 
+#ifndef __CUDACC__
+
+/* high * 2^128 + low, in two's complement; high's sign is the number's */
+typedef struct rb_int256
+{
+	rb_int128 high;
+	unsigned __int128 low;
+} rb_int256;
+
+/* sum += a * b, where |a| < 2^124 and 0 <= b < 2^124 */
+static inline void
+rb_int256_add_product(rb_int256 *sum, rb_int128 a, rb_int128 b)
+{
+	typedef unsigned __int128 u128;
+	u128 x = a < 0 ? -(u128) a : (u128) a, y = (u128) b;
+	uint64_t x0 = (uint64_t) x, x1 = (uint64_t) (x >> 64);
+	uint64_t y0 = (uint64_t) y, y1 = (uint64_t) (y >> 64);
+	u128 low = (u128) x0 * y0;
+	u128 middle = (u128) x1 * y0 + (low >> 64); /* below 2^124 + 2^64 */
+	u128 high = (u128) x1 * y1;
+	u128 other = (u128) x0 * y1 + (uint64_t) middle;
+
+	low = (u128) (uint64_t) low | other << 64;
+	high += (middle >> 64) + (other >> 64);
+	if (a < 0)
+	{
+		high = ~high + (low == 0);
+		low = -low;
+	}
+	sum->low += low;
+	sum->high = (rb_int128) ((u128) sum->high + high + (sum->low < low));
+}
+
+/*
+ * Sign of the determinant of the rows (x[i], y[i], x[i]^2 + y[i]^2), whole numbers in
+ * one unit; RB_UNSURE where there is none.  Both axes share it, for a circle ties them.
+ * Below 2^60 a minor is below 2^121, a norm too, and three products stay below 2^244.
+ */
+static inline int
+rb_incircle_integer(const double *x, const double *y)
+{
+	double largest = 0, scale, unit;
+	int64_t p[3], q[3];
+	rb_int256 sum = {0, 0};
+
+	for (int i = 0; i < 3; i++)
+		largest = rb_larger(largest, rb_larger(x[i], y[i]));
+	if (!rb_integer_unit(largest, &scale, &unit))
+		return RB_UNSURE;
+	for (int i = 0; i < 3; i++)
+		if (!rb_integer_of(x[i], scale, unit, &p[i]) || !rb_integer_of(y[i], scale, unit, &q[i]))
+			return RB_UNSURE;
+	for (int i = 0; i < 3; i++)
+	{
+		int j = i == 2 ? 0 : i + 1;
+		int k = i == 0 ? 2 : i - 1;
+
+		rb_int256_add_product(&sum, rb_integer_det2(p[j], q[j], p[k], q[k]),
+							  (rb_int128) p[i] * p[i] + (rb_int128) q[i] * q[i]);
+	}
+	if (sum.high < 0)
+		return -1;
+	return sum.high > 0 || sum.low > 0;
+}
+
+#endif
+
 #endif /* RB_INTEGER_H */

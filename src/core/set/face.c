@@ -56,46 +56,6 @@ rb_face_reserve(rb_face *f, uint32_t more)
 	return RB_GEOMETRY_OK;
 }
 
-rb_geometry_fault
-rb_face_fault(rb_face *f, rb_geometry_fault fault, uint32_t n, const uint32_t *corners)
-{
-	f->info->axis = 3 - f->axis[0] - f->axis[1];
-	for (uint32_t i = 0; i < n; i++)
-		memcpy(f->info->at[i], f->corner[corners[i]].at, sizeof f->info->at[i]);
-	return fault;
-}
-
-static inline bool
-is_below(const double *a, const double *b)
-{
-	return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
-}
-
-/*
- * Four corners on one circle have two Delaunay triangulations.  We take the one whose
- * diagonal ends at the smallest corner, by x, then by y.  That is what is right when
- * each corner is lifted a little less to the paraboloid than it should be, the
- * smaller the more and by another order of magnitude: so all choices agree, and
- * corners on one circle become a fan around the smallest.  (O. Devillers and M.
- * Teillaud: Perturbations for Delaunay and Weighted Delaunay 3D Triangulations, 2011.)
- */
-int
-rb_face_incircle(const double *a, const double *b, const double *c, const double *d)
-{
-	int sign = rb_incircle(a, b, c, d);
-
-	if (sign != 0)
-		return sign;
-	if (is_below(d, a) && is_below(d, b) && is_below(d, c))
-		return 1;
-	/* is the smallest one opposite to d, or d's neighbor on the circle? */
-	if (is_below(a, b) && is_below(a, c))
-		return rb_orient2d(b, c, d) < 0 ? 1 : -1;
-	if (is_below(b, c))
-		return rb_orient2d(c, a, d) < 0 ? 1 : -1;
-	return rb_orient2d(a, b, d) < 0 ? 1 : -1;
-}
-
 /* ---- the plane ---- */
 
 /* twice the area of the outer ring, seen along each axis */
@@ -324,7 +284,7 @@ is_convex(const rb_face *f, double (*to)[2])
 			turn = rb_orient2d(a, b, c);
 		if (turn != f->turn)
 			return false;
-		lows += is_below(b, a) && is_below(b, c);
+		lows += rb_face_is_below(b, a) && rb_face_is_below(b, c);
 	}
 	return lows == 1;
 }

@@ -19,6 +19,31 @@ rb_face_side(const rb_face *f, uint32_t a, uint32_t b, uint32_t c)
 	return sign != RB_UNSURE ? sign : rb_orient2d(p->at, q->at, r->at);
 }
 
+/*
+ * Four corners on one circle have two Delaunay triangulations.  We take the one whose
+ * diagonal ends at the smallest corner, by x, then by y.  That is what is right when
+ * each corner is lifted a little less to the paraboloid than it should be, the
+ * smaller the more and by another order of magnitude: so all choices agree, and
+ * corners on one circle become a fan around the smallest.  (O. Devillers and M.
+ * Teillaud: Perturbations for Delaunay and Weighted Delaunay 3D Triangulations, 2011.)
+ */
+int
+rb_face_incircle(const double *a, const double *b, const double *c, const double *d)
+{
+	int sign = rb_incircle(a, b, c, d);
+
+	if (sign != 0)
+		return sign;
+	if (rb_face_is_below(d, a) && rb_face_is_below(d, b) && rb_face_is_below(d, c))
+		return 1;
+	/* is the smallest one opposite to d, or d's neighbor on the circle? */
+	if (rb_face_is_below(a, b) && rb_face_is_below(a, c))
+		return rb_orient2d(b, c, d) < 0 ? 1 : -1;
+	if (rb_face_is_below(b, c))
+		return rb_orient2d(c, a, d) < 0 ? 1 : -1;
+	return rb_orient2d(a, b, d) < 0 ? 1 : -1;
+}
+
 /* ---- half-edges ---- */
 
 uint32_t
@@ -75,12 +100,6 @@ rb_half_drop(rb_face *f, uint32_t h)
 
 /* ---- sorted vertices ---- */
 
-static inline bool
-precedes(const rb_vertex *a, const rb_vertex *b)
-{
-	return a->at[0] < b->at[0] || (a->at[0] == b->at[0] && a->at[1] < b->at[1]);
-}
-
 /* bottom up, in n log n steps; buffer: as many */
 static void
 sort(rb_face *f, uint32_t n, rb_vertex *buffer)
@@ -97,8 +116,9 @@ sort(rb_face *f, uint32_t n, rb_vertex *buffer)
 
 			for (uint64_t k = lo; k < hi; k++)
 			{
-				to[k] =
-					j == hi || (i < mid && !precedes(&from[j], &from[i])) ? from[i++] : from[j++];
+				to[k] = j == hi || (i < mid && !rb_face_is_below(from[j].at, from[i].at))
+							? from[i++]
+							: from[j++];
 				if ((k & 0xfff) == 0xfff && rb_face_stops(f, 0x1000 / 8))
 					return;
 			}
@@ -132,7 +152,7 @@ make_vertices(rb_face *f)
 	{
 		const rb_vertex *v = f->vertex + i;
 
-		if (!precedes(&f->vertex[last], v))
+		if (!rb_face_is_below(f->vertex[last].at, v->at))
 		{
 			int dropped = 3 - f->axis[0] - f->axis[1];
 			const uint32_t both[2] = {f->vertex[last].corner, v->corner};

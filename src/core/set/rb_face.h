@@ -122,13 +122,6 @@ rb_face_end_ring(rb_face *f, uint32_t first)
 	f->nrings++;
 }
 
-/* is d inside the circle through a, b, c, which turn left?  1 or -1, never 0 for four points */
-extern int rb_face_incircle(const double *a, const double *b, const double *c, const double *d);
-
-/* a fault with the corner where it is */
-extern rb_geometry_fault rb_face_fault(rb_face *f, rb_geometry_fault fault, uint32_t n,
-									   const uint32_t *corners);
-
 /* so much work was done: is it to stop? */
 static inline bool
 rb_face_stops(rb_face *f, uint32_t work)
@@ -141,6 +134,23 @@ rb_face_stops(rb_face *f, uint32_t work)
 			f->stopped = true;
 	}
 	return f->stopped;
+}
+
+/* a fault, and the corners where it is */
+static inline rb_geometry_fault
+rb_face_fault(const rb_face *f, rb_geometry_fault fault, uint32_t n, const uint32_t *corners)
+{
+	f->info->axis = 3 - f->axis[0] - f->axis[1];
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(f->info->at[i], f->corner[corners[i]].at, sizeof f->info->at[i]);
+	return fault;
+}
+
+/* the order of points in the plane */
+static inline bool
+rb_face_is_below(const double *a, const double *b)
+{
+	return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]);
 }
 
 /* ---- half-edges (face_points.c) ---- */
@@ -170,6 +180,9 @@ extern void rb_half_drop(rb_face *f, uint32_t h);
 
 /* on which side of a to b is c? */
 extern int rb_face_side(const rb_face *f, uint32_t a, uint32_t b, uint32_t c);
+
+/* is d inside the circle through a, b, c, which turn left?  1 or -1, never 0 for four points */
+extern int rb_face_incircle(const double *a, const double *b, const double *c, const double *d);
 
 extern rb_geometry_fault rb_face_points(rb_face *f);
 

@@ -141,6 +141,11 @@ static const char *const accepted[RB_KINDS] = {
 	[RB_BOX2] = "any without curves",
 };
 
+/* PostGIS's numbers */
+#define RB_TYPE_POLYGON 3
+#define RB_TYPE_MULTIPOLYGON 6
+#define RB_TYPE_TRIANGLE 14
+
 /* where the sides take different kinds they may have been swapped */
 static const char *
 order_of_sides(const rb_receiver *r)
@@ -176,8 +181,12 @@ raise_face(const rb_receiver *r, const char *where, rb_geometry_fault fault,
 							   "from %s to %s.",
 							   axis, corner(info, 0), corner(info, 1), corner(info, 2),
 							   corner(info, 3)),
-					 errhint("Edges of a face may meet at corners only: add a corner to both where "
-							 "they cross, or cut the face into several.")));
+					 /* it works in x and y only, and splits no surface */
+					 info->axis == 2 &&
+							 (info->type == RB_TYPE_POLYGON || info->type == RB_TYPE_MULTIPOLYGON)
+						 ? errhint("Use ST_MakeValid(geom), which adds a corner where they cross.")
+						 : errhint("Add a corner to both where they cross, or cut the face into "
+								   "several.")));
 			break;
 		case RB_GEOMETRY_ABOVE:
 			ereport(ERROR,
@@ -224,7 +233,8 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 	const char *function = r->source->function;
 
 	/* one of several faces */
-	if (info != NULL && info->face > 0 && info->type != info->bad_type)
+	if (r->source->kind == RB_TRIANGLE3 && info != NULL && info->type != info->bad_type &&
+		(info->bad_type == RB_TYPE_POLYGON || info->bad_type == RB_TYPE_TRIANGLE))
 		where = psprintf("%s, face %u", where, info->face);
 
 	switch (fault)

@@ -1,0 +1,91 @@
+-- faces of any shape
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+CREATE EXTENSION IF NOT EXISTS postgis;
+CREATE SCHEMA postgis_faces;
+RESET client_min_messages;
+SET search_path = postgis_faces, public;
+
+-- which needles pierce a face?  They stand on a grid of points (i + 0.3, j + 0.4) and have i and j as id
+CREATE TABLE needle AS SELECT 10 * i + j AS id, i + 0.3 AS x, j + 0.4 AS y,
+	format('TRIANGLE Z ((%s %s -50, %1$s %2$s 50, %1$s %2$s 0, %1$s %2$s -50))', i + 0.3, j + 0.4)::geometry AS geom
+	FROM generate_series(0, 9) i, generate_series(0, 9) j;
+CREATE TABLE shape (id serial, note text, geom geometry);
+INSERT INTO shape (note, geom) VALUES
+	('square', 'POLYGON Z ((0 0 0, 4 0 0, 4 4 0, 0 4 0, 0 0 0))'),
+	('clockwise', 'POLYGON Z ((0 4 0, 4 4 0, 4 0 0, 0 0 0, 0 4 0))'),
+	('not quite flat', 'POLYGON Z ((0 0 0, 4 0 0, 4 4 0.001, 0 4 0, 0 0 0))'),
+	('hole', 'POLYGON Z ((0 0 0, 9 0 0, 9 9 0, 0 9 0, 0 0 0), (2 2 0, 2 7 0, 7 7 0, 7 2 0, 2 2 0))'),
+	('two holes that touch', 'POLYGON Z ((0 0 0, 9 0 0, 9 9 0, 0 9 0, 0 0 0), (2 2 0, 2 4 0, 4 4 0, 4 2 0, 2 2 0), (4 4 0, 4 6 0, 6 6 0, 6 4 0, 4 4 0))'),
+	('keyhole', 'POLYGON Z ((0 0 0, 9 0 0, 9 9 0, 0 9 0, 0 0 0, 2 2 0, 2 7 0, 7 7 0, 7 2 0, 2 2 0, 0 0 0))'),
+	('L', 'POLYGON Z ((0 0 0, 9 0 0, 9 2 0, 2 2 0, 2 9 0, 0 9 0, 0 0 0))'),
+	('twenty corners', ST_Force3D(ST_Buffer('POINT (5 5)', 3, 5))),
+	('repeated corners', 'POLYGON Z ((0 0 0, 0 0 0, 4 0 0, 4 0 0, 4 4 0, 4 4 0, 4 4 0, 0 4 0, 0 0 0))'),
+	('steep', 'POLYGON Z ((0 0 0, 9 0 0, 9 9 45, 0 9 45, 0 0 0))'),
+	('spike', 'POLYGON Z ((0 0 0, 4 0 0, 4 4 0, 8 8 0, 4 4 0, 0 4 0, 0 0 0))'),
+	('surface', 'POLYHEDRALSURFACE Z (((0 0 0, 4 0 0, 4 4 0, 0 4 0, 0 0 0)), ((5 5 0, 9 5 0, 9 9 0, 5 9 0, 5 5 0)))'),
+	('several', 'MULTIPOLYGON Z (((0 0 0, 4 0 0, 4 4 0, 0 4 0, 0 0 0)), EMPTY, ((5 5 0, 9 5 0, 9 9 0, 5 9 0, 5 5 0), (6 6 0, 6 8 0, 8 8 0, 8 6 0, 6 6 0)))'),
+	('nested', 'GEOMETRYCOLLECTION Z (GEOMETRYCOLLECTION Z (POLYGON Z ((0 0 0, 4 0 0, 4 4 0, 0 4 0, 0 0 0))), POLYGON Z ((5 5 0, 9 5 0, 9 9 0, 5 5 0)))'),
+	('with M', 'POLYGON ZM ((0 0 0 1, 4 0 0 2, 4 4 0 3, 0 4 0 4, 0 0 0 5))');
+CREATE TABLE pierced AS SELECT red_id, count(*), sum(blue_id) FROM redblue_triangle_pairs('shape', 'needle') GROUP BY red_id;
+SELECT s.id, note, p.count, p.sum FROM shape s LEFT JOIN pierced p ON p.red_id = s.id ORDER BY s.id;
+-- PostGIS finds the same, from above
+SELECT count(*) FROM shape s JOIN pierced p ON p.red_id = s.id
+	WHERE p.count <> (SELECT count(*) FROM needle n WHERE EXISTS (SELECT FROM ST_Dump(s.geom) d
+		WHERE ST_Intersects(ST_MakeValid(ST_Force2D(d.geom)), ST_Point(n.x, n.y))));
+
+-- the same from EWKB, and whatever the first corner and the direction
+CREATE FUNCTION bytes(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
+CREATE FUNCTION geom(bytea) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
+CREATE TABLE old AS SELECT id, geom(set_byte(bytes(geom), 3, get_byte(bytes(geom), 3) & 15)) AS geom FROM shape;
+SELECT count(*) FROM (SELECT red_id, blue_id FROM redblue_triangle_pairs('old', 'needle') EXCEPT SELECT red_id, blue_id FROM redblue_triangle_pairs('shape', 'needle')) d;
+CREATE TABLE turned AS SELECT id, ST_Reverse(geom) AS geom FROM shape;
+SELECT count(*) FROM (SELECT red_id, blue_id FROM redblue_triangle_pairs('turned', 'needle') EXCEPT SELECT red_id, blue_id FROM redblue_triangle_pairs('shape', 'needle')) d;
+-- a cube of six squares and one of twelve triangles meet the same
+CREATE TABLE cube AS SELECT 1 AS id, 'POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)),
+	((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)))'::geometry AS geom;
+CREATE TABLE ray AS SELECT n AS id, format('TRIANGLE Z ((0.5 0.5 0.5, %s %s %s, 0.5 0.5 0.5, 0.5 0.5 0.5))', 9 * sin(n), 9 * cos(n), 9 * sin(7 * n))::geometry AS geom FROM generate_series(1, 500) n;
+SELECT count(*) FROM redblue_triangle_pairs('cube', 'ray');
+-- long, and the result is the same as of its own pieces
+CREATE TABLE long AS SELECT 1 AS id, ST_Force3D(ST_Buffer('POINT (5 5)', 4, 2500)) AS geom;
+SELECT count(*) FROM redblue_triangle_pairs('long', 'needle');
+SELECT ST_NPoints(geom) FROM long;
+-- more than the budget
+SET redblue.memory_limit = '1MB';
+\set VERBOSITY terse
+SELECT count(*) FROM redblue_triangle_pairs('long', 'needle');
+\set VERBOSITY default
+RESET redblue.memory_limit;
+
+-- refusals: which face, where, why, and what helps
+CREATE FUNCTION fault(shape text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	code text;
+	message text;
+	details text;
+	advice text;
+BEGIN
+	PERFORM * FROM redblue_triangle_pairs_query('SELECT * FROM postgis_faces.needle', format('SELECT 42 AS id, %L::geometry AS geom', shape));
+	RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, details = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
+	RETURN concat_ws(E'\n', code || ' ' || message, nullif(details, ''), nullif(advice, ''));
+END $$;
+\pset format unaligned
+\pset tuples_only on
+SELECT fault('POLYGON Z ((0 0 0, 4 4 0, 4 0 0, 0 4 0, -1 2 0, 0 0 0))');
+SELECT fault('POLYGON Z ((0 5 0, 4 5 4, 4 5 0, 0 5 4, 0 5 0))');
+SELECT fault('MULTIPOLYGON Z (((0 0 0, 4 0 0, 4 4 0, 0 4 0, 0 0 0)), EMPTY, ((0 0 0, 9 0 0, 9 9 0, 4 4 0, 4 4 1, 0 9 0, 0 0 0)))');
+SELECT fault('POLYHEDRALSURFACE Z (((0 0 0, 4 0 0, 4 4 0, 0 4 0, 0 0 0)), ((0 0 0, 9 0 0, 9 9 0, 0 9 0, 0 0 0), (1 1 0, 1 2 0, 2 2 0, 1 1 0), (20 1 0, 20 2 0, 21 2 0, 20 1 0)))');
+SELECT fault('POLYGON Z ((0 0 0, 9 0 0, 9 9 0, 0 9 0, 0 0 0), (1 1 0, 1 8 0, 8 8 0, 8 1 0, 1 1 0), (2 2 0, 2 3 0, 3 3 0, 2 2 0))');
+SELECT fault('GEOMETRYCOLLECTION Z (POLYGON Z ((0 0 0, 4 0 0, 4 4 0, 0 0 0)), POLYGON Z ((0 0 NaN, 4 0 0, 4 4 0, 0 4 0, 0 0 NaN)))');
+SELECT fault('POLYHEDRALSURFACE Z (((0 0 0, 4 4 0, 4 0 0, 0 4 0, -1 2 0, 0 0 0)))');
+-- the hints are right: a corner where the edges cross, a face for what is outside or in a hole
+SELECT fault('POLYGON Z ((0 0 0, 2 2 0, 4 4 0, 4 0 0, 2 2 0, 0 4 0, -1 2 0, 0 0 0))');
+SELECT fault(ST_AsEWKT(ST_MakeValid('POLYGON Z ((0 0 0, 4 4 0, 4 0 0, 0 4 0, -1 2 0, 0 0 0))')));
+SELECT fault('MULTIPOLYGON Z (((0 0 0, 9 0 0, 9 9 0, 0 9 0, 0 0 0), (1 1 0, 1 8 0, 8 8 0, 8 1 0, 1 1 0)), ((2 2 0, 2 3 0, 3 3 0, 2 2 0)))');
+\pset tuples_only off
+\pset format aligned
+
+SET client_min_messages = warning;
+DROP SCHEMA postgis_faces CASCADE;
