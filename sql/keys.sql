@@ -172,6 +172,20 @@ SELECT * FROM redblue_triangle_self_pairs_by_key('storeyed', mesh_object => 's')
 SELECT * FROM redblue_box_self_pairs_query('SELECT *, lx <= 2 AS low, (lx <= 2)::int AS half FROM crates', boxes_object => 'half');
 SELECT * FROM redblue_segment_self_pairs_query('SELECT *, (ax = 2)::int AS middle FROM roads', lines_object => 'middle');
 
+-- pairs of long keys can be cancelled between any two of them: a block of pairs is more than the files may hold
+CREATE TABLE long (k text, LIKE crates);
+ALTER TABLE long ALTER k SET STORAGE EXTERNAL;
+INSERT INTO long SELECT repeat('x', 1000000), c.* FROM (SELECT * FROM crates LIMIT 1) c, generate_series(1, 25);
+SET work_mem = '64kB';
+SET temp_file_limit = '900MB';
+SET statement_timeout = '250ms';
+\set VERBOSITY terse
+SELECT count(*) FROM redblue_box_pairs_by_key('long', 'long', 'k', 'k') AS (a text, b text);
+\set VERBOSITY default
+RESET statement_timeout;
+RESET temp_file_limit;
+RESET work_mem;
+
 -- ---- ids that are there twice ----
 
 CREATE TABLE dumped AS SELECT (i / 2)::int AS gid, steps.* FROM steps;

@@ -13,6 +13,7 @@
 
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -167,6 +168,8 @@ store_keys(rb_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
 
 		for (size_t i = 0; i < block.n; i++)
 		{
+			/* keys may be megabytes */
+			CHECK_FOR_INTERRUPTS();
 			for (int side = 0; side < 2; side++)
 			{
 				rb_keys_get(rows->keys[side], side == 0 ? block.red[i] : block.blue[i],
