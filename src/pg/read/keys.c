@@ -132,6 +132,7 @@ rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source)
 	if (n == 0)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
 						errmsg("%s: %s has no primary key", source->function, source->side),
+						errdetail("Its columns are: %s.", rb_list_columns(desc)),
 						errhint("Name the columns of the key in the call: %s => '...'.",
 								argument_name(keys, source))));
 	keys->desc = CreateTemplateTupleDesc(n);
