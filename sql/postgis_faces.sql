@@ -57,6 +57,14 @@ SELECT count(*) FROM redblue_triangle_pairs('long', 'needle');
 \set VERBOSITY default
 RESET redblue.memory_limit;
 
+-- cancelled in the middle of a face
+CREATE TABLE star AS SELECT 1 AS id, ST_MakePolygon(ST_AddPoint(l, ST_StartPoint(l))) AS geom
+	FROM (SELECT ST_MakeLine(ST_MakePoint((1 + i % 1000 * 7919 % 1000) * cos(i * pi() / 150000), (1 + i % 1000 * 7919 % 1000) * sin(i * pi() / 150000), 0) ORDER BY i) AS l FROM generate_series(0, 299999) i) c;
+SET statement_timeout = '100ms';
+SELECT count(*) FROM redblue_triangle_pairs('star', 'needle');
+RESET statement_timeout;
+SELECT count(*) FROM redblue_triangle_pairs('shape', 'needle') WHERE red_id = 1;
+
 -- refusals: which face, where, why, and what helps
 CREATE FUNCTION fault(shape text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -1097,6 +1097,113 @@ rules(void)
 	expect_parts("edge for a hole", 6, 2 * 81);
 }
 
+/* ---- a real city: what its polygons close, their triangles close ---- */
+
+/* the rings of the next face of a POLYHEDRALSURFACE in text: ((x y z,...),(...)),... */
+static char *
+next_face(char *at)
+{
+	int depth = 1;
+
+	clear();
+	while (*at != '\0' && *at != '(')
+		at++;
+	if (*at++ == '\0')
+		return NULL;
+	while (depth > 0 && *at != '\0')
+	{
+		if (*at == '(' || *at == ',')
+			at++;
+		else if (*at == ')')
+		{
+			/* the last corner is the first again */
+			if (--depth == 0)
+				return at + 1;
+			at++;
+		}
+		else
+		{
+			for (int k = 0; k < 3; k++)
+				face.at[face.n][k] = strtod(at, &at);
+			face.n++;
+			if (*at == ')')
+			{
+				face.n--;
+				end_ring();
+				depth++;
+			}
+		}
+	}
+	return at;
+}
+
+static int
+twins_of(const double *p, const double *q)
+{
+	int n = 0;
+
+	for (uint32_t i = 0; i < b.nparts; i++)
+		for (int k = 0; k < 3; k++)
+			n += memcmp(b.coords + (size_t) i * 9 + 3 * k, p, 24) == 0 &&
+				 memcmp(b.coords + (size_t) i * 9 + (k + 1) % 3 * 3, q, 24) == 0;
+	return n;
+}
+
+/* an edge of a triangle is the ring's, the same way, or runs both ways in two triangles */
+static void
+city(void)
+{
+	const char *folder = getenv("REDBLUE_DATA");
+	char command[1000];
+	static char row[1 << 20];
+	FILE *in;
+	int faces = 0;
+	uint32_t parts = 0;
+
+	if (folder == NULL)
+		return;
+	snprintf(command, sizeof command, "xz -dc '%s/city/zurich_faces.csv.xz'", folder);
+	in = popen(command, "r");
+	while (in != NULL && fgets(row, sizeof row, in) != NULL)
+	{
+		char *at = strstr(row, "Z (");
+
+		if (at == NULL)
+			continue;
+		at += 3;
+		while ((at = next_face(at)) != NULL && face.n > 0)
+		{
+			uint32_t start = 0, own = 0;
+
+			faces++;
+			CHECK(read_face() == RB_GEOMETRY_OK, "face %d is refused", faces);
+			for (uint32_t r = 0; r < face.nrings; start = face.ring[r++])
+				for (uint32_t i = start; i < face.ring[r]; i++)
+				{
+					const double *p = face.at[i],
+								 *q = face.at[i + 1 < face.ring[r] ? i + 1 : start];
+
+					own += memcmp(p, q, 24) != 0;
+					CHECK(memcmp(p, q, 24) == 0 || twins_of(p, q) == 1,
+						  "face %d: an edge of its ring is in %d triangles", faces, twins_of(p, q));
+				}
+			for (uint32_t i = 0; i < 3 * b.nparts; i++)
+			{
+				const double *p = b.coords + (size_t) i * 3;
+				const double *q = i % 3 == 2 ? p - 6 : p + 3;
+
+				own -= twins_of(q, p) == 0;
+				CHECK(twins_of(p, q) == 1 && twins_of(q, p) <= 1, "face %d: an edge of many",
+					  faces);
+			}
+			CHECK(own == 0, "face %d: another border", faces);
+			parts += b.nparts;
+		}
+	}
+	CHECK(in != NULL && pclose(in) == 0, "%s", command);
+	CHECK(faces == 2039 && parts == 5142, "%d faces, %u triangles", faces, parts);
+}
+
 /* ---- memory and stops ---- */
 
 static int questions, yes;
@@ -1174,6 +1281,7 @@ main(void)
 	CHECK_RUN(planes);
 	CHECK_RUN(refusals);
 	CHECK_RUN(rules);
+	CHECK_RUN(city);
 	CHECK_RUN(stops);
 	CHECK_RUN(budgets);
 	rb_builder_free(&b);

@@ -73,7 +73,7 @@ typedef struct rb_areas
  * underflows.  Where something overflows no comparison is true.
  */
 static void
-estimate(const rb_face *f, rb_areas *areas)
+estimate(rb_face *f, rb_areas *areas)
 {
 	const double *o = f->corner[0].at;
 	double size[3] = {0, 0, 0};
@@ -99,7 +99,7 @@ estimate(const rb_face *f, rb_areas *areas)
 		size[1] += fabs(xz) + fabs(zx);
 		size[2] += fabs(xy) + fabs(yx);
 		memcpy(u, v, sizeof u);
-	} while (i != 0);
+	} while (i != 0 && !rb_face_stops(f, 1));
 	for (int k = 0; k < 3; k++)
 		areas->bound[k] = (f->ncorners + 8.0) * 0x1p-53 * size[k] + 0x1p-1000;
 }

@@ -342,16 +342,16 @@ rb_face_edges(rb_face *f)
 {
 	f->random = 0;
 	f->nuses = 0;
-	for (uint32_t h = 0; h < f->nhalves; h += 2)
+	for (uint32_t h = 0; h < f->nhalves && !rb_face_stops(f, 1); h += 2)
 		f->used[h / 2] = RB_NONE;
-	for (uint32_t i = 0; i < f->ncorners; i++)
+	for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 1); i++)
 	{
 		uint32_t j = below(f, i + 1);
 
 		f->order[i] = f->order[j];
 		f->order[j] = i;
 	}
-	for (uint32_t i = 0; i < f->ncorners; i++)
+	for (uint32_t i = 0; i < f->ncorners && !f->stopped; i++)
 	{
 		rb_geometry_fault fault = put_edge(f, f->order[i]);
 
@@ -360,5 +360,5 @@ rb_face_edges(rb_face *f)
 		if (rb_face_stops(f, 1))
 			return RB_GEOMETRY_STOPPED;
 	}
-	return RB_GEOMETRY_OK;
+	return f->stopped ? RB_GEOMETRY_STOPPED : RB_GEOMETRY_OK;
 }

@@ -68,8 +68,10 @@ flood(rb_face *f)
 	size_t n = 0;
 	uint32_t h = f->outside;
 
-	for (uint32_t i = 0; i < f->nhalves; i++)
+	for (uint32_t i = 0; i < f->nhalves && !rb_face_stops(f, 1); i++)
 		half[i].mark = 0;
+	if (f->stopped)
+		return RB_GEOMETRY_STOPPED;
 	do
 	{
 		half[h].mark = WHERE(0, 0);

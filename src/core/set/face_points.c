@@ -141,10 +141,11 @@ make_vertices(rb_face *f)
 	uint32_t n = f->ncorners;
 	uint32_t last = 0;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && !rb_face_stops(f, 1); i++)
 		f->vertex[i] =
 			(rb_vertex){{f->corner[i].at[f->axis[0]], f->corner[i].at[f->axis[1]]}, i, 0};
-	sort(f, n, (rb_vertex *) f->half);
+	if (!f->stopped)
+		sort(f, n, (rb_vertex *) f->half);
 	if (f->stopped)
 		return RB_GEOMETRY_STOPPED;
 	f->corner[f->vertex[0].corner].vertex = 0;
@@ -152,6 +153,8 @@ make_vertices(rb_face *f)
 	{
 		const rb_vertex *v = f->vertex + i;
 
+		if (rb_face_stops(f, 1))
+			return RB_GEOMETRY_STOPPED;
 		if (!rb_face_is_below(f->vertex[last].at, v->at))
 		{
 			int dropped = 3 - f->axis[0] - f->axis[1];
@@ -291,10 +294,8 @@ rb_face_points(rb_face *f)
 	f->nhalves = 0;
 	f->spare = RB_NONE;
 	f->outside = triangulate(f, 0, f->nvertices).left ^ 1;
-	if (f->stopped)
-		return RB_GEOMETRY_STOPPED;
-	for (uint32_t h = 0; h < f->nhalves; h++)
+	for (uint32_t h = 0; h < f->nhalves && !rb_face_stops(f, 1); h++)
 		if (f->half[h].from != RB_NONE)
 			f->vertex[f->half[h].from].half = h;
-	return RB_GEOMETRY_OK;
+	return f->stopped ? RB_GEOMETRY_STOPPED : RB_GEOMETRY_OK;
 }
