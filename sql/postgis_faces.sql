@@ -65,6 +65,23 @@ SELECT count(*) FROM redblue_triangle_pairs('star', 'needle');
 RESET statement_timeout;
 SELECT count(*) FROM redblue_triangle_pairs('shape', 'needle') WHERE red_id = 1;
 
+-- a tolerance: the second face's corners lie half a unit from its plane; a triangle always lies in its own
+CREATE TABLE bent (gid int PRIMARY KEY, geom geometry);
+INSERT INTO bent VALUES (7, 'POLYHEDRALSURFACE Z (((0 0 0, 4 0 0, 4 4 0, 0 4 0, 0 0 0)), ((0 0 0, 4 0 1, 4 4 0, 0 4 1, 0 0 0)))'),
+	(8, 'TRIANGLE Z ((1 1 -1, 1 1 9, 2 2 9, 1 1 -1))');
+SELECT * FROM redblue_triangle_self_pairs('bent');
+SELECT * FROM redblue_triangle_self_pairs('bent', face_tolerance => 0.5);
+SELECT * FROM redblue_triangle_self_pairs('bent', face_tolerance => 0.49);
+SELECT redblue_triangle_pair_count_query('TABLE bent', 'TABLE bent', 'gid', 'gid', face_tolerance => 0);
+SELECT * FROM redblue_triangle_self_pairs_by_key('bent', face_tolerance => 0.1) AS (a int, b int);
+SELECT * FROM redblue_triangle_pairs('bent', 'bent', face_tolerance => 1e300) WHERE red_id < blue_id;
+-- by workers too
+CREATE TABLE many AS SELECT i AS gid, ST_Translate(geom, 3 * i, 0, 0) AS geom FROM bent, generate_series(1, 2000) i WHERE gid = 7;
+SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0;
+SELECT redblue_triangle_self_pair_count('many', 'gid', face_tolerance => 0.5), redblue_triangle_self_pair_count('many', 'gid');
+SELECT redblue_triangle_self_pair_count('many', 'gid', face_tolerance => 0.49);
+RESET min_parallel_table_scan_size; RESET parallel_setup_cost;
+
 -- refusals: which face, where, why, and what helps
 CREATE FUNCTION fault(shape text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -200,6 +200,9 @@ extern const char *rb_coordinate_name(rb_kind kind, int i);
 /* "a integer, b text": all columns, for messages */
 extern char *rb_list_columns(TupleDesc desc);
 
+/* PostgreSQL's own cast to float8, of a type that has one; of a numeric by that function */
+extern double rb_number_to_float8(Datum value, Oid type, PGFunction of_numeric);
+
 /* a value as messages show it: the beginning of a long one */
 extern char *rb_shorten(char *text);
 
@@ -220,6 +223,9 @@ typedef struct rb_columns
 } rb_columns;
 
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
+
+/* has PostgreSQL a cast of its own from that type to float8? */
+extern bool rb_is_number_type(Oid type);
 
 /* may an id be of that type? */
 extern bool rb_is_id_type(Oid type);

@@ -54,37 +54,13 @@ typedef struct sampler
 /* ---- columns ---- */
 
 /* as the join will find them (columns.c), but what is missing or doubtful is no error here */
-static rb_column
-find_column(TupleDesc desc, const char *name)
-{
-	rb_column column = {0, InvalidOid};
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		if (att->attisdropped || strcmp(NameStr(att->attname), name) != 0)
-			continue;
-		column.attno = att->attnum;
-		column.type = getBaseType(att->atttypid);
-	}
-	return column;
-}
-
-static bool
-is_number(Oid type)
-{
-	return type == FLOAT8OID || type == FLOAT4OID || type == INT2OID || type == INT4OID ||
-		   type == INT8OID || type == NUMERICOID;
-}
-
 static bool
 find_coordinates(sampler *s, TupleDesc desc, rb_kind kind)
 {
 	for (int i = 0; i < rb_kind_width(kind); i++)
 	{
-		s->coord[i] = find_column(desc, rb_coordinate_name(kind, i));
-		if (s->coord[i].attno == 0 || !is_number(s->coord[i].type))
+		s->coord[i] = rb_column_find(desc, rb_coordinate_name(kind, i), NULL);
+		if (s->coord[i].attno == 0 || !rb_is_number_type(s->coord[i].type))
 			return false;
 	}
 	s->width = rb_kind_width(kind);
@@ -108,10 +84,10 @@ find_columns(sampler *s, const char *geom_name)
 	TupleDesc desc = RelationGetDescr(s->rel);
 
 	if (geom_name != NULL)
-		return take_geometry(s, find_column(desc, geom_name));
+		return take_geometry(s, rb_column_find(desc, geom_name, NULL));
 	if (find_coordinates(s, desc, s->kind) ||
 		(s->kind == RB_BOX3 && find_coordinates(s, desc, RB_BOX2)) ||
-		take_geometry(s, find_column(desc, "geom")))
+		take_geometry(s, rb_column_find(desc, "geom", NULL)))
 		return true;
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -135,26 +111,6 @@ typedef enum taking
 	NOTHING, /* no part, or an error of the join */
 	UNKNOWN
 } taking;
-
-static double
-to_float8(Datum value, Oid type)
-{
-	switch (type)
-	{
-		case FLOAT8OID:
-			return DatumGetFloat8(value);
-		case FLOAT4OID:
-			return (double) DatumGetFloat4(value);
-		case INT2OID:
-			return (double) DatumGetInt16(value);
-		case INT4OID:
-			return (double) DatumGetInt32(value);
-		case INT8OID:
-			return (double) DatumGetInt64(value);
-		default:
-			return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, value));
-	}
-}
 
 /* room for one more part; NULL where the memory of an estimate is used up */
 static double *
@@ -199,7 +155,7 @@ take_coordinates(sampler *s, HeapTuple tuple)
 			return NOTHING;
 		if (s->coord[i].type == NUMERICOID && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
 			return UNKNOWN;
-		to[i] = to_float8(value, s->coord[i].type);
+		to[i] = rb_number_to_float8(value, s->coord[i].type, numeric_float8_no_overflow);
 	}
 	return end_part(s, to);
 }

@@ -96,9 +96,8 @@ rb_is_id_type(Oid type)
 		   type == FLOAT8OID;
 }
 
-/* has PostgreSQL a cast of its own to float8? */
-static bool
-is_number(Oid type)
+bool
+rb_is_number_type(Oid type)
 {
 	return rb_is_id_type(type) || type == FLOAT4OID;
 }
@@ -246,7 +245,7 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 		return false;
 	kind = columns->kind;
 	for (int i = 0; i < rb_kind_width(kind); i++)
-		if (!is_number(columns->coord[i].type))
+		if (!rb_is_number_type(columns->coord[i].type))
 			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 							errmsg("%s: column \"%s\" of %s is of type %s", source->function,
 								   rb_coordinate_name(kind, i), source->side,

@@ -1,12 +1,13 @@
 /*
  * names.c
- *	  Columns by their names.
+ *	  Columns by their names, and their values as numbers and in messages.
  *
  * Dropped columns have none; two of one name, as a query may have them, are an error.
  * A name that the caller gave may stand in quotes, as SQL writes it.
  */
 #include "pg/base/rb_pg.h"
 
+#include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -51,6 +52,26 @@ rb_list_columns(TupleDesc desc)
 						 format_type_be(att->atttypid));
 	}
 	return listed == 0 ? pstrdup("none") : list.data;
+}
+
+double
+rb_number_to_float8(Datum value, Oid type, PGFunction of_numeric)
+{
+	switch (type)
+	{
+		case FLOAT8OID:
+			return DatumGetFloat8(value);
+		case FLOAT4OID:
+			return (double) DatumGetFloat4(value);
+		case INT2OID:
+			return (double) DatumGetInt16(value);
+		case INT4OID:
+			return (double) DatumGetInt32(value);
+		case INT8OID:
+			return (double) DatumGetInt64(value);
+		default:
+			return DatumGetFloat8(DirectFunctionCall1(of_numeric, value));
+	}
 }
 
 char *

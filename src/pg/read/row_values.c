@@ -11,27 +11,6 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* PostgreSQL's own cast to float8 */
-static inline double
-to_float8(Datum value, Oid type)
-{
-	switch (type)
-	{
-		case FLOAT8OID:
-			return DatumGetFloat8(value);
-		case FLOAT4OID:
-			return (double) DatumGetFloat4(value);
-		case INT2OID:
-			return (double) DatumGetInt16(value);
-		case INT4OID:
-			return (double) DatumGetInt32(value);
-		case INT8OID:
-			return (double) DatumGetInt64(value);
-		default:
-			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
-	}
-}
-
 bool
 rb_receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 {
@@ -52,7 +31,7 @@ rb_receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 			MemoryContextSwitchTo(old);
 			return rb_refuse_null_coordinate(r, columns[i], id);
 		}
-		to[i] = to_float8(slot->tts_values[j], columns[i].type);
+		to[i] = rb_number_to_float8(slot->tts_values[j], columns[i].type, numeric_float8);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);
