@@ -974,6 +974,40 @@ refusals(void)
 		CHECK(read_face() == RB_GEOMETRY_OK, "flat");
 		b.face_tolerance = -1;
 	}
+
+	/* a square, flat and with one corner as high as it is wide: of any size that there is */
+	for (int e = -1070; e <= 1023; e++)
+	{
+		const double half = ldexp(1, e);
+
+		clear();
+		corner(-half, -half, -half);
+		corner(half, -half, -half);
+		corner(half, half, -half);
+		corner(-half, half, -half);
+		end_ring();
+		b.face_tolerance = 0;
+		CHECK(read_face() == RB_GEOMETRY_OK, "2^%d: flat", e);
+		face.at[2][2] = half;
+		b.face_tolerance = half / 4;
+		expect_refused("not flat", RB_GEOMETRY_NOT_FLAT);
+		CHECK(fabs(info.distance / half - sqrt(1 / 6.0)) < 1 / 16.0, "2^%d: distance %g", e,
+			  info.distance);
+		b.face_tolerance = half / 2;
+		CHECK(read_face() == RB_GEOMETRY_OK, "2^%d: flat enough", e);
+		b.face_tolerance = -1;
+	}
+
+	/* long and thin */
+	clear();
+	corner(0, 0, 0);
+	corner(1, 0, 0);
+	corner(1, 1e-200, 0);
+	corner(0, 1e-200, 0);
+	end_ring();
+	b.face_tolerance = 0;
+	CHECK(read_face() == RB_GEOMETRY_OK, "thin and flat");
+	b.face_tolerance = -1;
 }
 
 /* ---- faces that are no polygons, and what becomes of them ---- */
