@@ -1163,6 +1163,35 @@ stops(void)
 	}
 }
 
+/* holes around a corner and as many holes of one point in it take no square of their number */
+static void
+points_in_a_corner(void)
+{
+	int fewer = 0;
+
+	for (int n = 1000; n <= 4000; n *= 4)
+	{
+		clear();
+		square(-1e7, -1e7, 2e7);
+		for (int i = 0; i < n; i++)
+		{
+			corner(0, 0, 0);
+			corner(1e6 * cos(TURN * i / (n + 1)), 1e6 * sin(TURN * i / (n + 1)), 0);
+			corner(1e6 * cos(TURN * (i + 1) / (n + 1)), 1e6 * sin(TURN * (i + 1) / (n + 1)), 0);
+			end_ring();
+			corner(0, 0, 0);
+			end_ring();
+		}
+		b.should_stop = stop_then;
+		questions = yes = 0;
+		CHECK(read_face() == RB_GEOMETRY_OK, "%d holes", n);
+		b.should_stop = NULL;
+		if (n == 1000)
+			fewer = questions;
+	}
+	CHECK(questions < 8 * fewer, "%d questions, then %d", fewer, questions);
+}
+
 static void
 budgets(void)
 {
@@ -1209,6 +1238,7 @@ main(void)
 	CHECK_RUN(refusals);
 	CHECK_RUN(rules);
 	CHECK_RUN(stops);
+	CHECK_RUN(points_in_a_corner);
 	CHECK_RUN(budgets);
 	rb_builder_free(&b);
 	CHECK(rb_memory_used(memory) == 0, "memory left");
