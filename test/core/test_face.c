@@ -1163,6 +1163,27 @@ stops(void)
 	}
 }
 
+/* many holes that use one edge: a stop is heard at each 4096th step, however many those are */
+static void
+holes_on_one_edge(void)
+{
+	clear();
+	square(0, 0, 9);
+	for (int i = 0; i < 4000; i++)
+	{
+		corner(1, 1, 0);
+		corner(2, 2, 0);
+		end_ring();
+	}
+	b.should_stop = stop_then;
+	questions = yes = 0;
+	CHECK(read_face() == RB_GEOMETRY_OK && questions > 1000, "%d questions", questions);
+	yes = questions / 2;
+	questions = 0;
+	CHECK(read_face() == RB_GEOMETRY_STOPPED && questions == yes, "stopped at %d", questions);
+	b.should_stop = NULL;
+}
+
 /* holes around a corner and as many holes of one point in it take no square of their number */
 static void
 points_in_a_corner(void)
@@ -1238,6 +1259,7 @@ main(void)
 	CHECK_RUN(refusals);
 	CHECK_RUN(rules);
 	CHECK_RUN(stops);
+	CHECK_RUN(holes_on_one_edge);
 	CHECK_RUN(points_in_a_corner);
 	CHECK_RUN(budgets);
 	rb_builder_free(&b);
