@@ -974,6 +974,40 @@ refusals(void)
 		CHECK(read_face() == RB_GEOMETRY_OK, "flat");
 		b.face_tolerance = -1;
 	}
+
+	/* a square, flat and with one corner as high as it is wide: of any size that there is */
+	for (int e = -1070; e <= 1023; e++)
+	{
+		const double half = ldexp(1, e);
+
+		clear();
+		corner(-half, -half, -half);
+		corner(half, -half, -half);
+		corner(half, half, -half);
+		corner(-half, half, -half);
+		end_ring();
+		b.face_tolerance = 0;
+		CHECK(read_face() == RB_GEOMETRY_OK, "2^%d: flat", e);
+		face.at[2][2] = half;
+		b.face_tolerance = half / 4;
+		expect_refused("not flat", RB_GEOMETRY_NOT_FLAT);
+		CHECK(fabs(info.distance / half - sqrt(1 / 6.0)) < 1 / 16.0, "2^%d: distance %g", e,
+			  info.distance);
+		b.face_tolerance = half / 2;
+		CHECK(read_face() == RB_GEOMETRY_OK, "2^%d: flat enough", e);
+		b.face_tolerance = -1;
+	}
+
+	/* long and thin */
+	clear();
+	corner(0, 0, 0);
+	corner(1, 0, 0);
+	corner(1, 1e-200, 0);
+	corner(0, 1e-200, 0);
+	end_ring();
+	b.face_tolerance = 0;
+	CHECK(read_face() == RB_GEOMETRY_OK, "thin and flat");
+	b.face_tolerance = -1;
 }
 
 /* ---- faces that are no polygons, and what becomes of them ---- */
@@ -1236,6 +1270,56 @@ stops(void)
 	}
 }
 
+/* many holes that use one edge: a stop is heard at each 4096th step, however many those are */
+static void
+holes_on_one_edge(void)
+{
+	clear();
+	square(0, 0, 9);
+	for (int i = 0; i < 4000; i++)
+	{
+		corner(1, 1, 0);
+		corner(2, 2, 0);
+		end_ring();
+	}
+	b.should_stop = stop_then;
+	questions = yes = 0;
+	CHECK(read_face() == RB_GEOMETRY_OK && questions > 1000, "%d questions", questions);
+	yes = questions / 2;
+	questions = 0;
+	CHECK(read_face() == RB_GEOMETRY_STOPPED && questions == yes, "stopped at %d", questions);
+	b.should_stop = NULL;
+}
+
+/* holes around a corner and as many holes of one point in it take no square of their number */
+static void
+points_in_a_corner(void)
+{
+	int fewer = 0;
+
+	for (int n = 1000; n <= 4000; n *= 4)
+	{
+		clear();
+		square(-1e7, -1e7, 2e7);
+		for (int i = 0; i < n; i++)
+		{
+			corner(0, 0, 0);
+			corner(1e6 * cos(TURN * i / (n + 1)), 1e6 * sin(TURN * i / (n + 1)), 0);
+			corner(1e6 * cos(TURN * (i + 1) / (n + 1)), 1e6 * sin(TURN * (i + 1) / (n + 1)), 0);
+			end_ring();
+			corner(0, 0, 0);
+			end_ring();
+		}
+		b.should_stop = stop_then;
+		questions = yes = 0;
+		CHECK(read_face() == RB_GEOMETRY_OK, "%d holes", n);
+		b.should_stop = NULL;
+		if (n == 1000)
+			fewer = questions;
+	}
+	CHECK(questions < 8 * fewer, "%d questions, then %d", fewer, questions);
+}
+
 static void
 budgets(void)
 {
@@ -1283,6 +1367,8 @@ main(void)
 	CHECK_RUN(rules);
 	CHECK_RUN(city);
 	CHECK_RUN(stops);
+	CHECK_RUN(holes_on_one_edge);
+	CHECK_RUN(points_in_a_corner);
 	CHECK_RUN(budgets);
 	rb_builder_free(&b);
 	CHECK(rb_memory_used(memory) == 0, "memory left");

@@ -189,17 +189,71 @@ choose_plane(rb_face *f, rb_areas *areas)
 	return true;
 }
 
+/* a difference of coordinates in units of 2^unit: halves, for it may overflow */
+static inline double
+difference(double a, double b, int unit)
+{
+	return unit == 0 ? a - b : ldexp(a / 2 - b / 2, 1 - unit);
+}
+
+/* the outer ring's Newell normal in a unit in which no product leaves the range of doubles */
+static void
+normal_in_unit(const rb_face *f, int *unit, double *normal)
+{
+	const double *o = f->corner[0].at;
+	double size = 0;
+	double u[3] = {0, 0, 0};
+	uint32_t i = 0;
+
+	for (uint32_t j = 0; j < f->ncorners; j++)
+		for (int k = 0; k < 3; k++)
+			size = fmax(size, fabs(f->corner[j].at[k] / 2 - o[k] / 2));
+	(void) frexp(size, unit);
+	normal[0] = normal[1] = normal[2] = 0;
+	do
+	{
+		double v[3];
+
+		i = f->corner[i].next;
+		for (int k = 0; k < 3; k++)
+			v[k] = difference(f->corner[i].at[k], o[k], *unit);
+		normal[0] += u[1] * v[2] - u[2] * v[1];
+		normal[1] += u[2] * v[0] - u[0] * v[2];
+		normal[2] += u[0] * v[1] - u[1] * v[0];
+		memcpy(u, v, sizeof u);
+	} while (i != 0);
+}
+
+static inline double
+sum_of_sizes(const double *v)
+{
+	return fabs(v[0]) + fabs(v[1]) + fabs(v[2]);
+}
+
 /* is some corner farther from the plane than that?  In doubles: a tolerance is no exact thing. */
 static rb_geometry_fault
 check_flat(rb_face *f, const rb_areas *areas)
 {
 	const double *o = f->corner[0].at;
-	const double normal[3] = {areas->value[0], -areas->value[1], areas->value[2]};
-	double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+	double normal[3] = {areas->value[0], -areas->value[1], areas->value[2]};
+	double size = sum_of_sizes(normal);
+	double length;
+	int unit = 0;
 	double mean = 0;
 	double worst = 0;
 	uint32_t worst_corner = 0;
 	uint32_t n = 0;
+
+	if (!(size > 0x1p-900 && size < INFINITY))
+	{
+		normal_in_unit(f, &unit, normal);
+		size = sum_of_sizes(normal);
+		if (size == 0) /* what is so small is flat */
+			return RB_GEOMETRY_OK;
+	}
+	for (int k = 0; k < 3; k++)
+		normal[k] /= size;
+	length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
 
 	/* heights above a parallel plane through the first corner */
 	for (int pass = 0; pass < 2; pass++)
@@ -210,13 +264,13 @@ check_flat(rb_face *f, const rb_areas *areas)
 			double height = 0;
 
 			for (int k = 0; k < 3; k++)
-				height += normal[k] / length * (p[k] - o[k]);
+				height += normal[k] / length * difference(p[k], o[k], unit);
 			if (pass == 0 && f->corner[i].ring == 0)
 			{
 				mean += height;
 				n++;
 			}
-			if (pass == 1 && !(fabs(height - mean) <= worst))
+			if (pass == 1 && fabs(height - mean) > worst)
 			{
 				worst = fabs(height - mean);
 				worst_corner = i;
@@ -225,6 +279,7 @@ check_flat(rb_face *f, const rb_areas *areas)
 		if (pass == 0)
 			mean /= n;
 	}
+	worst = ldexp(worst, unit);
 	if (worst <= f->b->face_tolerance)
 		return RB_GEOMETRY_OK;
 	f->info->distance = worst;

@@ -207,8 +207,10 @@ use(rb_face *f, uint32_t h, uint32_t ring)
 	uint32_t *first = f->used + h / 2;
 	uint32_t i = *first;
 
-	while (i != RB_NONE && f->use[i].ring != ring)
+	while (i != RB_NONE && f->use[i].ring != ring && !rb_face_stops(f, 1))
 		i = f->use[i].next;
+	if (f->stopped)
+		return RB_GEOMETRY_STOPPED;
 	if (i == RB_NONE)
 	{
 		if (f->nuses == f->uses_cap)

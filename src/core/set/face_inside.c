@@ -139,6 +139,26 @@ judge_point(rb_face *f, uint32_t corner)
 					  f->corner[corner].ring, hole);
 }
 
+/* each place once, for all around it is looked at */
+static rb_geometry_fault
+judge_points(rb_face *f)
+{
+	uint32_t *judged = f->order;
+	rb_geometry_fault fault = RB_GEOMETRY_OK;
+
+	memset(judged, 0, f->nvertices * sizeof *judged);
+	for (uint32_t i = 0; i < f->ncorners && fault == RB_GEOMETRY_OK; i++)
+	{
+		uint32_t v = f->corner[i].vertex;
+
+		if (f->corner[i].next != i || judged[v])
+			continue;
+		judged[v] = 1;
+		fault = judge_point(f, i);
+	}
+	return fault;
+}
+
 static inline const double *
 corner_of(const rb_face *f, uint32_t h)
 {
@@ -192,9 +212,8 @@ rb_face_inside(rb_face *f)
 		if (rb_face_stops(f, 1))
 			return RB_GEOMETRY_STOPPED;
 	}
-	for (uint32_t i = 0; i < f->ncorners && fault == RB_GEOMETRY_OK; i++)
-		if (f->corner[i].next == i)
-			fault = judge_point(f, i);
+	if (fault == RB_GEOMETRY_OK)
+		fault = judge_points(f);
 	if (fault != RB_GEOMETRY_OK)
 		return fault;
 	if (rb_builder_reserve(b, parts, f->error) != RB_OK)
