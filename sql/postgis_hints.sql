@@ -34,7 +34,7 @@ SELECT * FROM redblue_triangle_self_pairs('shapes_of');
 -- drill holes and ore bodies the other way round
 CREATE TABLE holes (hole int PRIMARY KEY, path geometry);
 INSERT INTO holes VALUES (1, 'LINESTRING Z (1 1 5, 1 1 -5)');
-SELECT * FROM redblue_segment_triangle_pairs('holes', 'shapes');
+SELECT * FROM redblue_segment_triangle_pairs('holes', 'shapes') ORDER BY 1, 2;
 SELECT * FROM redblue_segment_triangle_pairs('shapes', 'holes');
 SELECT * FROM redblue_segment_triangle_pairs('holes', 'holes');
 SELECT * FROM redblue_triangle_self_pairs('holes');

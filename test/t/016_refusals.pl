@@ -29,7 +29,7 @@ my @ask = (
 	"SELECT redblue_triangle_self_pair_count('blue')",
 	"SELECT count(*) FROM redblue_triangle_pairs_query('SELECT id % 100 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM red', 'TABLE blue') WHERE red_id < 50");
 my @s = map { session($node) } 1 .. $sessions;
-$_->ask('SET redblue.threads = 8') for @s;
+$_->ask('SET redblue.threads = 8; SET redblue.duplicate_notice = off') for @s;
 my @answer = map { scalar $s[0]->ask($_) } @ask;
 like($_, qr/^\d{4,}$/, "without a limit: $_") for @answer;
 
@@ -215,7 +215,7 @@ SKIP:
 		}
 		@s = map { session($node) } 1 .. 4;
 		# two of them with tables read by workers, and the pairs shared with workers
-		$_->ask('SET redblue.threads = 8') for @s;
+		$_->ask('SET redblue.threads = 8; SET redblue.duplicate_notice = off') for @s;
 		$_->ask('SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0') for @s[ 0, 1 ];
 		$before = scalar $s[0]->ask($children);
 		%got = eval { storm(long_run() ? 20 : 4) };

@@ -119,7 +119,7 @@ sub look_again
 
 # No plan here has t below the inner side of a nested loop over a UNION ALL: looking again then
 # loses the row whatever is appended, tables of any kind included.
-my @settings = ('SET redblue.custom_scan = on', 'SET redblue.custom_scan = off',
+my @settings = ('SET redblue.custom_scan = on; SET enable_nestloop = off', 'SET redblue.custom_scan = off; SET enable_nestloop = off',
 	'SET redblue.custom_scan = on; SET enable_hashjoin = off; SET enable_nestloop = off');
 for my $setting (@settings)
 {
