@@ -115,6 +115,9 @@ cgal_triangulate(const Rings &rings, Mesh *mesh, std::set<Edge> *used, std::set<
 		if (set->erase(ring) == 0)
 			set->insert(ring);
 	};
+	/* corners first: where one lies on two edges these do not cross */
+	for (const std::vector<Place> &ring : rings)
+		cdt.insert(ring.begin(), ring.end());
 	try
 	{
 		for (const std::vector<Place> &ring : rings)
