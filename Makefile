@@ -3,6 +3,7 @@
 #   make && make install          build and install into the PostgreSQL of PG_CONFIG
 #   make installcheck             pg_regress against a running server
 #   make demo                     install what is missing, build, join two meshes, draw them
+#   make faces-check              triangles of real and random faces against CGAL
 #   make test                     install what is missing, build, run every test
 #
 # A plain PGXS makefile: PG_CONFIG=/path/to/pg_config picks the server.  The
@@ -277,7 +278,7 @@ circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
 
 # ---- whole runs ----
 
-.PHONY: test test-long demo bench bench-rows readme
+.PHONY: test test-long demo bench bench-rows faces-check readme
 test:
 	@test/run
 # the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
@@ -291,6 +292,9 @@ bench:
 # rows in and out of the server, and the join tax
 bench-rows:
 	@test/bench/rows
+# triangles of faces against CGAL, where its headers are
+faces-check:
+	@test/bench/faces.sh
 # the generated tables of README.md, from a fresh run
 readme:
 	@test/readme
