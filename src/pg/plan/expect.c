@@ -17,8 +17,10 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/primnodes.h"
+#include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -88,11 +90,19 @@ find_side(const rb_join *join, int i, const call_arguments *arguments, expected_
 	return true;
 }
 
+/* does a statement around this one rewrite it?  Then its rows are not yet what its columns say. */
+static bool
+is_being_rewritten(Relation rel)
+{
+	return rel->rd_refcnt > 1 && CheckRelationLockedByMe(rel, AccessExclusiveLock, false);
+}
+
 /* may it be read here and now, page by page? */
 static bool
 is_readable(Relation rel)
 {
-	return rb_heap_readable(rel) && !(IsParallelWorker() && RelationUsesLocalBuffers(rel));
+	return rb_heap_readable(rel) && !is_being_rewritten(rel) &&
+		   !(IsParallelWorker() && RelationUsesLocalBuffers(rel));
 }
 
 static bool
