@@ -200,6 +200,12 @@ take_coordinates(sampler *s, HeapTuple tuple)
 		if (s->coord[i].type == NUMERICOID && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
 			return UNKNOWN;
 		to[i] = to_float8(value, s->coord[i].type);
+		if (s->coord[i].type == NUMERICOID && !rb_all_finite(&to[i], 1))
+		{
+			/* a numeric that is no float8 may have many digits, and reading them takes time */
+			s->bytes += VALUE_BYTES;
+			return NOTHING;
+		}
 	}
 	return end_part(s, to);
 }
