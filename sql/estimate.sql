@@ -146,6 +146,12 @@ SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN ('red
 SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'redblue%';
 COMMIT;
 
+-- numbers of a hundred thousand digits take no long look
+CREATE TABLE long AS SELECT i AS id, n AS ax, n AS ay, n AS az, n AS bx, n AS by, n AS bz, n AS cx, n AS cy, n AS cz FROM generate_series(1, 4000) i, (VALUES (1e131000)) v (n);
+SET statement_timeout = '3s';
+SELECT expected($$redblue_triangle_self_pairs('long')$$);
+RESET statement_timeout;
+
 -- a table that is being rewritten is not looked into: its rows are not yet what its columns say
 CREATE TABLE rewritten AS SELECT * FROM red LIMIT 100;
 CREATE FUNCTION expecting(x float8) RETURNS numeric LANGUAGE plpgsql AS $$

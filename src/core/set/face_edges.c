@@ -5,7 +5,8 @@
  * Edge by edge: those that cross the new one are taken out, the new one is put in,
  * and the hole on each of its sides is triangulated anew.  The edges come in random
  * order, which bounds what long ones cost: n log^2 n steps are expected in all for
- * any rings.  Where an edge meets a corner it is cut there; where it meets another
+ * rings that do not run over each other many times.  Where an edge meets a corner it is
+ * cut there; where it meets another
  * ring's edge the face is refused, for their crossing is no corner.
  *
  * The hole beside an edge from a to b is a polygon each of whose corners sees the
@@ -217,6 +218,14 @@ use(rb_face *f, uint32_t h, uint32_t ring)
 		{
 			size_t cap = (size_t) f->uses_cap + f->uses_cap / 2 + 64;
 
+			if (cap >= RB_NONE)
+			{
+				f->error->status = RB_TOO_MANY_OBJECTS;
+				f->error->need = cap;
+				f->error->limit = RB_NONE - 1;
+				f->error->text[0] = '\0';
+				return RB_GEOMETRY_NO_MEMORY;
+			}
 			if (rb_resize(f->b->memory, &f->b->face_uses, cap * sizeof *f->use, f->error) != RB_OK)
 				return RB_GEOMETRY_NO_MEMORY;
 			f->use = f->b->face_uses;
