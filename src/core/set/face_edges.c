@@ -6,8 +6,8 @@
  * and the hole on each of its sides is triangulated anew.  The edges come in random
  * order, which bounds what long ones cost: n log^2 n steps are expected in all for
  * rings that do not run over each other many times.  Where an edge meets a corner it is
- * cut there; where it meets another
- * ring's edge the face is refused, for their crossing is no corner.
+ * cut there; where it meets another ring's edge the face is refused, for their crossing
+ * is no corner.
  *
  * The hole beside an edge from a to b is a polygon each of whose corners sees the
  * edge, and its constrained Delaunay triangulation takes linear time: corners are

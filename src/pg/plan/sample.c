@@ -155,17 +155,13 @@ take_coordinates(sampler *s, HeapTuple tuple)
 			return NOTHING;
 		if (s->coord[i].type == NUMERICOID && VARATT_IS_EXTERNAL(DatumGetPointer(value)))
 			return UNKNOWN;
-<<<<<<< HEAD
 		to[i] = rb_number_to_float8(value, s->coord[i].type, numeric_float8_no_overflow);
-=======
-		to[i] = to_float8(value, s->coord[i].type);
 		if (s->coord[i].type == NUMERICOID && !rb_all_finite(&to[i], 1))
 		{
 			/* a numeric that is no float8 may have many digits, and reading them takes time */
 			s->bytes += VALUE_BYTES;
 			return NOTHING;
 		}
->>>>>>> attack2
 	}
 	return end_part(s, to);
 }
