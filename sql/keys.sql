@@ -224,6 +224,19 @@ SELECT redblue_triangle_self_pair_count('by_uuid');
 SELECT * FROM redblue_triangle_self_pairs('by_uuid', 'storeys');
 SELECT * FROM redblue_triangle_self_pairs('by_uuid', 'storeys', 'wkt');
 SELECT * FROM redblue_triangle_self_pairs_query('TABLE by_uuid', 'storeys', 'wkt');
+SELECT * FROM redblue_triangle_self_pairs_by_key('by_uuid', 'id, storeys') AS (a uuid, b int, c uuid, d int);
+SELECT * FROM redblue_triangle_self_pairs('by_uuid', mesh_object => 'storeys');
+-- columns that do not fit, before any row is read
+CREATE TABLE plane (code text PRIMARY KEY, lx float8, ly float8, hx float8, hy float8);
+CREATE TABLE solid (code text PRIMARY KEY, lx float8, ly float8, lz float8, hx float8, hy float8, hz float8);
+INSERT INTO plane VALUES ('f', 0, 0, 1, 1);
+INSERT INTO solid VALUES ('s', 0, 0, 0, 1, 1, 1);
+SELECT * FROM redblue_box_pairs_by_key('plane', 'solid') AS (a text, b text);
+SELECT * FROM redblue_box_pairs_by_key('solid', 'plane') AS (a text, b text);
+-- a primary key of numbers need only be named
+CREATE TABLE shapefile (gid numeric PRIMARY KEY, storeys int, LIKE steps);
+SELECT * FROM redblue_triangle_self_pairs('shapefile');
+SELECT * FROM redblue_triangle_self_pairs('shapefile', mesh_id => 'gid');
 SELECT * FROM redblue_triangle_self_pairs_query('by_uuid');
 SELECT * FROM redblue_triangle_self_pairs_query('"keys".by_uuid');
 SELECT * FROM redblue_triangle_self_pairs_query('');

@@ -112,5 +112,6 @@ SELECT fault('ST_SetSRID(''POINT (0 0)''::geometry, 4326)::geography', :'flat');
 \pset format aligned
 \pset tuples_only off
 SELECT * FROM redblue_box_pairs('shapes', 'flat');
+SELECT * FROM redblue_box_pairs_by_key('shapes', 'flat', 'id', 'id') AS (a int, b int);
 SET client_min_messages = warning;
 DROP SCHEMA postgis_boxes CASCADE;

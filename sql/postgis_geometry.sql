@@ -135,10 +135,13 @@ SELECT * FROM redblue_triangle_pairs('shapes', 'utm');
 SELECT * FROM redblue_triangle_pairs('utm', 'degrees');
 INSERT INTO utm SELECT 100, geom FROM degrees WHERE id = 2;
 SELECT * FROM redblue_triangle_self_pairs('utm');
+-- the row that does not fit is called by its key
+SELECT * FROM redblue_triangle_self_pairs_by_key('utm', 'id') AS (a int, b int);
 SELECT ST_3DIntersects(a.geom, b.geom) FROM utm a, degrees b WHERE a.id = 1 AND b.id = 1;
 -- columns that could be two, or are none
 SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom AS a, geom AS b FROM shapes');
 SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom, geom FROM shapes');
+SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, ST_Force2D(geom) AS "Floor" FROM degrees');
 SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom::geography AS geom FROM degrees WHERE id = 1');
 SELECT * FROM redblue_triangle_self_pairs('shapes', mesh_geom => 'note');
 SELECT * FROM redblue_triangle_self_pairs_query('SELECT id, geom::box3d AS geom FROM shapes WHERE id = 1');

@@ -98,19 +98,36 @@ typedef struct key_rows
 	bool *nulls;
 } key_rows;
 
-static void
-list_key_columns(StringInfo text, const rb_keys *keys)
+/* PostgreSQL takes no name twice in a column definition list: code, code_2 */
+static char *
+unused_name(char *name, List *used)
 {
-	TupleDesc desc = rb_keys_desc(keys);
+	char *free_name = name;
 
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
+	for (int k = 2; list_member(used, makeString(free_name)); k++)
+		free_name = psprintf("%s_%d", name, k);
+	return free_name;
+}
 
-		appendStringInfo(text, "%s%s %s", text->len > 0 ? ", " : "",
-						 quote_identifier(NameStr(att->attname)),
-						 format_type_with_typemod(att->atttypid, att->atttypmod));
-	}
+/* as a column definition list that can be pasted */
+static char *
+list_key_columns(const key_rows *rows)
+{
+	StringInfoData text;
+	List *used = NIL;
+
+	initStringInfo(&text);
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < rows->n[side]; i++)
+		{
+			Form_pg_attribute att = TupleDescAttr(rb_keys_desc(rows->keys[side]), i);
+			char *name = unused_name(NameStr(att->attname), used);
+
+			used = lappend(used, makeString(name));
+			appendStringInfo(&text, "%s%s %s", text.len > 0 ? ", " : "", quote_identifier(name),
+							 format_type_with_typemod(att->atttypid, att->atttypmod));
+		}
+	return text.data;
 }
 
 /* a column of a key may be given out as another type that has the same bytes */
@@ -125,7 +142,6 @@ static void
 check_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
 {
 	bool same = wanted != NULL && wanted->natts == rows->n[0] + rows->n[1];
-	StringInfoData text;
 
 	for (int side = 0, i = 0; side < 2; side++)
 		for (int k = 0; same && k < rows->n[side]; k++, i++)
@@ -133,14 +149,11 @@ check_definition(const rb_join *join, TupleDesc wanted, const key_rows *rows)
 								TupleDescAttr(rb_keys_desc(rows->keys[side]), k));
 	if (same)
 		return;
-	initStringInfo(&text);
-	list_key_columns(&text, rows->keys[0]);
-	list_key_columns(&text, rows->keys[1]);
-	ereport(
-		ERROR,
-		(errcode(ERRCODE_DATATYPE_MISMATCH),
-		 errmsg("%s: the column definition list is not that of the keys", join->function),
-		 errhint("Write FROM %s(...) AS (%s); the names are free.", join->function, text.data)));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("%s: the column definition list is not that of the keys", join->function),
+			 errhint("Write FROM %s(...) AS (%s); the names are free.", join->function,
+					 list_key_columns(rows))));
 }
 
 static void

@@ -51,13 +51,13 @@ geometry_types(rb_kind kind)
 	return kind == RB_BOX3 ? "geometry, box3d, box2d or cube" : "geometry";
 }
 
-/* where the caller can name another column: in the text of a query, or in the call */
+/* one of several geometries, as the caller can name it */
 static int
-hint_name(const rb_source *source, const char *what, const char *example)
+hint_geometry_name(const rb_source *source, const char *name)
 {
 	if (source->query)
-		return errhint("Name it in the query: SELECT ... AS %s.", what);
-	return errhint("Name it in the call: %s_%s => '%s'.", source->side, what, example);
+		return errhint("Name one in the query: SELECT ..., %s AS geom.", quote_identifier(name));
+	return errhint("Name one in the call: %s_geom => %s.", source->side, quote_literal_cstr(name));
 }
 
 /* the columns of a segment and of no triangle: was the other argument meant? */
@@ -194,16 +194,18 @@ find_geometry(TupleDesc desc, const rb_source *source)
 		type = getBaseType(att->atttypid);
 		if (rb_shape_of(type, kind) == RB_SHAPE_NONE)
 			continue;
+		if (n++ > 0)
+			continue;
 		only.attno = att->attnum;
 		only.type = type;
-		n++;
 	}
 	if (n > 1)
 		ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_COLUMN),
 						errmsg("%s: %s has %d geometry columns and none is called \"geom\"",
 							   source->function, source->side, n),
 						errdetail("Its columns are: %s.", rb_list_columns(desc)),
-						hint_name(source, "geom", "the_geom")));
+						hint_geometry_name(source,
+										   NameStr(TupleDescAttr(desc, only.attno - 1)->attname))));
 	if (n == 0 && geom.attno != 0)
 		refuse_geometry(source, desc, geom);
 	return only;

@@ -111,8 +111,9 @@ way_to_keys(const rb_source *source, const char *columns)
 
 	if (function == NULL || source->query)
 		return NULL;
-	return psprintf("Keys of any type are taken by %s(..., %s_%s => %s).", function, source->side,
-					source->object_name != NULL ? "object" : "key", quote_literal_cstr(columns));
+	return psprintf("Keys of any type are taken by %s(..., %s_%s => %s) AS (...).", function,
+					source->side, source->object_name != NULL ? "object" : "key",
+					quote_literal_cstr(columns));
 }
 
 static char *
@@ -125,6 +126,17 @@ way_to_number(const rb_source *source)
 					relation_name(source));
 }
 
+/* is the primary key one column of numbers, as an import of a shapefile makes it? */
+static bool
+is_key_of_numbers(TupleDesc desc, List *key)
+{
+	Oid type = list_length(key) != 1
+				   ? InvalidOid
+				   : getBaseType(TupleDescAttr(desc, linitial_int(key) - 1)->atttypid);
+
+	return type == NUMERICOID || type == FLOAT8OID;
+}
+
 /* the best way out; column is what cannot be an id, key the primary key */
 static char *
 way_to_id(TupleDesc desc, const rb_source *source, const char *column, List *key, List *ids)
@@ -134,6 +146,8 @@ way_to_id(TupleDesc desc, const rb_source *source, const char *column, List *key
 
 	if (source->object_name == NULL && unique != 0)
 		return way_to_name_id(desc, source, unique);
+	if (source->object_name == NULL && is_key_of_numbers(desc, key))
+		return way_to_name_id(desc, source, (AttrNumber) linitial_int(key));
 	if (column != NULL || key != NIL)
 		way = way_to_keys(source,
 						  column != NULL ? quote_identifier(column) : rb_list_names(desc, key));
@@ -211,6 +225,26 @@ find_convertible(TupleDesc desc)
 	return 0;
 }
 
+/* the columns that call the rows, for a view that has them and the geometry */
+static const char *
+columns_beside(const rb_source *source)
+{
+	TupleDesc key = source->keys == NULL ? NULL : rb_keys_desc(source->keys);
+	List *attnos = NIL;
+
+	if (key != NULL)
+	{
+		for (int i = 1; i <= key->natts; i++)
+			attnos = lappend_int(attnos, i);
+		return rb_list_names(key, attnos);
+	}
+	if (source->object_name != NULL)
+		return quote_identifier(source->object_name);
+	if (source->id_name == NULL || strcmp(source->id_name, "id") == 0)
+		return "id";
+	return psprintf("%s AS id", quote_identifier(source->id_name));
+}
+
 int
 rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, const char *otherwise)
 {
@@ -218,9 +252,6 @@ rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, con
 	const char *how =
 		attno == 0 ? NULL : conversion(getBaseType(TupleDescAttr(desc, attno - 1)->atttypid));
 	const char *name;
-	const char *id = source->id_name == NULL || strcmp(source->id_name, "id") == 0
-						 ? "id"
-						 : psprintf("%s AS id", quote_identifier(source->id_name));
 	char *made;
 
 	if (how == NULL)
@@ -231,6 +262,6 @@ rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, con
 	if (source->query)
 		return errhint("Write SELECT ..., %s AS geom in the query.", made);
 	return errhint(
-		"Make it a geometry in a view: CREATE VIEW shapes AS SELECT %s, %s AS geom FROM %s;", id,
-		made, relation_name(source));
+		"Make it a geometry in a view: CREATE VIEW shapes AS SELECT %s, %s AS geom FROM %s;",
+		columns_beside(source), made, relation_name(source));
 }

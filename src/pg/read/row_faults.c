@@ -10,6 +10,7 @@
  */
 #include "pg/read/rb_receiver.h"
 
+#include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
 
@@ -42,6 +43,12 @@ static const char *
 column_name(const rb_receiver *r, rb_column column)
 {
 	return NameStr(TupleDescAttr(r->desc, column.attno - 1)->attname);
+}
+
+static const char *
+quoted_geometry(const rb_receiver *r)
+{
+	return quote_identifier(column_name(r, r->columns.geom));
 }
 
 char *
@@ -184,7 +191,8 @@ raise_face(const rb_receiver *r, const char *where, rb_geometry_fault fault,
 					 /* it works in x and y only, and splits no surface */
 					 info->axis == 2 &&
 							 (info->type == RB_TYPE_POLYGON || info->type == RB_TYPE_MULTIPOLYGON)
-						 ? errhint("Use ST_MakeValid(geom), which adds a corner where they cross.")
+						 ? errhint("Use ST_MakeValid(%s), which adds a corner where they cross.",
+								   quoted_geometry(r))
 						 : errhint("Add a corner to both where they cross, or cut the face into "
 								   "several.")));
 			break;
@@ -257,14 +265,15 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: geometry without Z in %s", function, where),
 					 errdetail("A join in three dimensions needs the height of every corner."),
-					 errhint("Use ST_Force3D(geom, z).")));
+					 errhint("Use ST_Force3D(%s, z).", quoted_geometry(r))));
 			break;
 		case RB_GEOMETRY_CURVE:
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("%s: %s in %s", function, rb_geometry_type_name(info->bad_type), where),
 					 errdetail("Curves are not read."),
-					 errhint("Use ST_CurveToLine(geom), whose pieces are straight.")));
+					 errhint("Use ST_CurveToLine(%s), whose pieces are straight.",
+							 quoted_geometry(r))));
 			break;
 		case RB_GEOMETRY_CORNERS:
 			ereport(ERROR,

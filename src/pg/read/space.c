@@ -9,11 +9,18 @@
  */
 #include "pg/read/rb_receiver.h"
 
-/* ", id 17"; a key of another type has no number to tell */
+/* ", id 17" of a row that has gone by; a key of another type has gone with it */
 static char *
 comma_id(const rb_receiver *r, int64 id)
 {
 	return r->source->keys != NULL ? pstrdup("") : psprintf(", id " INT64_FORMAT, id);
+}
+
+/* the same of the row at hand, whose key is there: not to be called before the first row */
+static char *
+comma_row(const rb_receiver *r, int64 id)
+{
+	return r->source->keys != NULL ? psprintf(", %s", rb_row_name(r, id)) : comma_id(r, id);
 }
 
 static const char *
@@ -46,7 +53,7 @@ rb_space_check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
 							   type_name(type), srid),
 						errdetail("SRID %d is that of %s%s; SRID %d is that of %s%s.", first->srid,
 								  first->srid_side, comma_id(r, first->srid_id), srid, side,
-								  comma_id(r, id)),
+								  comma_row(r, id)),
 						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
 	}
 	return true;
@@ -56,7 +63,7 @@ static char *
 dims_text(const char *side, bool of_columns, const char *id, int dims)
 {
 	return of_columns ? psprintf("%s has %d by its columns", side, dims)
-					  : psprintf("%s%s, has %d", side, id, dims);
+					  : psprintf("%s%s%s has %d", side, id, id[0] == '\0' ? "" : ",", dims);
 }
 
 /* the first box decides, the others agree */
@@ -78,16 +85,17 @@ rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 	{
 		if (r->apart)
 			return false;
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: boxes of %d and of %d dimensions", r->source->function,
-							   first->dims, dims),
-						errdetail("%s; %s.",
-								  dims_text(first->dims_side, first->dims_of_columns,
-											comma_id(r, first->dims_id), first->dims),
-								  dims_text(side, of_columns, comma_id(r, id), dims)),
-						of_columns || first->dims_of_columns
-							? errhint("Columns lz and hz, and Z in a geometry, make three.")
-							: errhint("Use ST_Force2D or ST_Force3D.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: boxes of %d and of %d dimensions", r->source->function, first->dims, dims),
+			 errdetail("%s; %s.",
+					   dims_text(first->dims_side, first->dims_of_columns,
+								 comma_id(r, first->dims_id), first->dims),
+					   dims_text(side, of_columns, of_columns ? "" : comma_row(r, id), dims)),
+			 of_columns || first->dims_of_columns
+				 ? errhint("Columns lz and hz, and Z in a geometry, make three.")
+				 : errhint("Use ST_Force2D or ST_Force3D.")));
 	}
 	return true;
 }
