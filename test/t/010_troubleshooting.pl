@@ -76,6 +76,8 @@ CREATE TABLE broken (id int PRIMARY KEY, $nine);
 INSERT INTO broken VALUES (7, 0, 0, 'NaN', 0, 0, 0, 0, 0, 0);
 CREATE TABLE dumped (gid int, geom geometry);
 INSERT INTO dumped SELECT i % 160, '$face' FROM generate_series(0, 5562) i;
+CREATE SCHEMA mixed;
+CREATE TABLE mixed."Building" (id int PRIMARY KEY, geom geometry);
 CREATE TABLE log (t int);
 CREATE FUNCTION writes() RETURNS bool LANGUAGE plpgsql AS 'BEGIN INSERT INTO log VALUES (1); RETURN true; END';
 SQL
@@ -100,6 +102,8 @@ raise('crossing', "SELECT * FROM redblue_triangle_pairs('crossed', 'building')")
 raise('SRIDs', "SELECT * FROM redblue_triangle_pairs('here', 'there')");
 raise('NaN', "SELECT * FROM redblue_triangle_pairs('building', 'broken')");
 raise('no SELECT', "SELECT * FROM redblue_triangle_pairs_query('DELETE FROM building', 'TABLE building')");
+raise('a query for a table', "SELECT * FROM redblue_triangle_pairs('SELECT * FROM building', 'building')");
+raise('mixed case', "SET search_path = mixed; SELECT * FROM public.redblue_triangle_pairs('Building', 'Building')");
 raise('table name', "SELECT * FROM redblue_triangle_pairs_query('building', 'building')");
 raise('writes', "SELECT * FROM redblue_triangle_pairs_query('SELECT * FROM building WHERE writes()', 'TABLE building')");
 raise('restored', "SET search_path = ''; SELECT * FROM public.redblue_triangle_pairs_query('TABLE building', 'TABLE building')");
