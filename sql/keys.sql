@@ -158,6 +158,7 @@ SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'name');
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => '');
 UPDATE faces SET building = NULL WHERE id = 3;
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'building');
+SELECT * FROM redblue_triangle_self_pairs_by_key('faces', mesh_object => 'name, building') AS (a text, b bigint, c text, d bigint);
 UPDATE faces SET building = 20, ax = 'inf' WHERE id = 3;
 SELECT * FROM redblue_triangle_self_pairs('faces', mesh_object => 'building');
 -- types without a hash function

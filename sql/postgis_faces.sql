@@ -38,9 +38,11 @@ SELECT count(*) FROM shape s JOIN pierced p ON p.red_id = s.id
 CREATE FUNCTION bytes(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
 CREATE FUNCTION geom(bytea) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
 CREATE TABLE old AS SELECT id, geom(set_byte(bytes(geom), 3, get_byte(bytes(geom), 3) & 15)) AS geom FROM shape;
-SELECT count(*) FROM (SELECT red_id, blue_id FROM redblue_triangle_pairs('old', 'needle') EXCEPT SELECT red_id, blue_id FROM redblue_triangle_pairs('shape', 'needle')) d;
+SELECT redblue_triangle_pair_count('old', 'needle') = redblue_triangle_pair_count('shape', 'needle') AS as_many, count(*) AS others
+FROM (SELECT red_id, blue_id FROM redblue_triangle_pairs('old', 'needle') EXCEPT SELECT red_id, blue_id FROM redblue_triangle_pairs('shape', 'needle')) d;
 CREATE TABLE turned AS SELECT id, ST_Reverse(geom) AS geom FROM shape;
-SELECT count(*) FROM (SELECT red_id, blue_id FROM redblue_triangle_pairs('turned', 'needle') EXCEPT SELECT red_id, blue_id FROM redblue_triangle_pairs('shape', 'needle')) d;
+SELECT redblue_triangle_pair_count('turned', 'needle') = redblue_triangle_pair_count('shape', 'needle') AS as_many, count(*) AS others
+FROM (SELECT red_id, blue_id FROM redblue_triangle_pairs('turned', 'needle') EXCEPT SELECT red_id, blue_id FROM redblue_triangle_pairs('shape', 'needle')) d;
 -- a cube of six squares and one of twelve triangles meet the same
 CREATE TABLE cube AS SELECT 1 AS id, 'POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)),
 	((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)))'::geometry AS geom;

@@ -62,9 +62,9 @@ rb_row_name(const rb_receiver *r, int64 id)
 bool
 rb_refuse_null_id(const rb_receiver *r, rb_column column)
 {
-	const char *what = r->source->keys != NULL          ? "key"
-					   : r->source->object_name != NULL ? "object"
-														: "id";
+	const bool object = r->source->object_name != NULL ||
+						(r->source->keys != NULL && rb_keys_are_of_objects(r->source->keys));
+	const char *what = object ? "object" : r->source->keys != NULL ? "key" : "id";
 
 	if (!r->apart)
 		ereport(ERROR,
