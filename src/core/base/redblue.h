@@ -269,6 +269,7 @@ typedef struct rb_kept
 
 /* NULL when malloc fails */
 extern rb_cache *rb_cache_create(uint64_t limit_bytes);
+extern void rb_cache_destroy(rb_cache *cache); /* nobody holds what it kept */
 
 /* a lower limit takes effect at once, but for sets that others hold */
 extern void rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes);

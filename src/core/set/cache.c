@@ -78,6 +78,17 @@ rb_cache_drop(rb_cache *cache, rb_kept *kept)
 	rb_free(cache->memory, (void **) &k);
 }
 
+void
+rb_cache_destroy(rb_cache *cache)
+{
+	if (cache == NULL)
+		return;
+	while (cache->first != NULL)
+		rb_cache_drop(cache, &cache->first->pub);
+	rb_memory_destroy(cache->memory);
+	free(cache);
+}
+
 /* the one that was not used for the longest time goes; false where there is none */
 static bool
 drop_last(rb_cache *cache)
