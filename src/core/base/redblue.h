@@ -135,6 +135,9 @@ typedef struct rb_set
 	int64_t first_id;           /* where ids are counted up, as a sequence makes them */
 	uint64_t skipped;           /* rows that had no part, and are not among nrows */
 	int32_t srid;               /* of its geometries; 0: none, or not known */
+	bool composed_ids;          /* of a view: ids and first_id are valid */
+	uint64_t number;            /* of a set that is kept: no other has had it; 0: it is not */
+	const struct rb_view *view; /* what it is put together from; then coords is NULL until it is */
 	struct rb_set_owner *owner; /* NULL: whoever made it keeps it as long as it is used */
 } rb_set;
 
@@ -144,6 +147,45 @@ extern void rb_set_release(const rb_set **set); /* leaves NULL; NULL is allowed 
 
 /* of its arrays */
 extern uint64_t rb_set_bytes(const rb_set *set);
+
+/*
+ * A set as cuts of two others, of the same kind (view.c).  Cut i ends where cut i + 1 begins;
+ * one more, behind the last, tells how many rows and parts there are in all.
+ */
+typedef struct rb_cut
+{
+	uint32_t row; /* where it begins, in the set that it makes */
+	uint32_t part;
+	uint32_t from_row; /* and in the one that it is of */
+	uint32_t from_part;
+	bool fresh;
+} rb_cut;
+
+typedef struct rb_view
+{
+	const rb_set *kept;
+	const rb_set *fresh;
+	const rb_cut *cuts;
+	uint32_t ncuts;
+	bool counted; /* its coordinates, which are not there yet, count as memory */
+} rb_view;
+
+/* a set with one holder, which holds the two others; the cuts are copied */
+extern rb_status rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped,
+							  const rb_set **set, rb_error *error);
+
+/* the id of a row, while there is no array of them */
+extern int64_t rb_view_id(const rb_view *view, uint32_t row);
+
+/* is every id larger than the one before? */
+extern bool rb_set_ids_ascend(const rb_set *set);
+
+/*
+ * How many different ids a view has whose kept set's ids ascend, without putting them
+ * together; not known where that would take long.
+ */
+extern rb_status rb_view_count_ids(struct rb_memory *memory, const rb_set *set, bool *known,
+								   uint32_t *distinct, rb_error *error);
 
 /* three bits of an index are needed for other things */
 #define RB_MAX_OBJECTS ((uint32_t) 1 << 29)
@@ -242,11 +284,6 @@ extern rb_status rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n
 							   bool (*should_stop)(void), uint32_t *number, uint32_t *distinct,
 							   rb_error *error);
 
-/* so many rows of a set from this one on, and their parts, behind those that are there */
-extern rb_status rb_builder_append_set(rb_builder *b, const rb_set *set, uint32_t row,
-									   uint32_t nrows, uint32_t part, uint32_t nparts,
-									   rb_error *error);
-
 /*
  * All ended rows become a set with one holder, to be released before the memory is
  * destroyed; the builder is empty then.  On a failure it is as it was.
@@ -276,7 +313,7 @@ extern void rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes);
 extern uint64_t rb_cache_used(const rb_cache *cache);
 
 /*
- * Keeps a set, which has one holder, in place of what was kept under that key; what has not been
+ * Keeps a set, which has one holder and is put together, in place of what was kept under that key; what has not been
  * used for the longest time goes to make room.  The set moves into the memory of the cache
  * and has one holder more.  On a failure, RB_OVER_BUDGET mostly, it is as it was.
  */
@@ -446,6 +483,13 @@ rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
 extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit,
 						 const char *text);
 
+/*
+ * Coordinates, or ids, of a view put together, if they are not yet; of any other set nothing
+ * is done.  By one thread at a time, on as many as the context has.
+ */
+extern rb_status rb_set_compose(rb_context *ctx, const rb_set *set);
+extern rb_status rb_set_compose_ids(rb_context *ctx, const rb_set *set);
+
 /* undo that: another way is to be tried.  Whoever has asked to stop is still heard. */
 extern void rb_forget_failure(rb_context *ctx);
 
@@ -490,7 +534,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 5
+#define RB_BACKEND_ABI 6
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi

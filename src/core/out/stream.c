@@ -148,6 +148,19 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
+/* whoever takes pairs asks for their ids */
+static rb_status
+compose_ids(rb_stream *s)
+{
+	rb_status status = RB_OK;
+
+	if (!s->job.count_only)
+		status = rb_set_compose_ids(s->ctx, s->job.red);
+	if (!s->job.count_only && s->job.blue != NULL && status == RB_OK)
+		status = rb_set_compose_ids(s->ctx, s->job.blue);
+	return status;
+}
+
 static void *
 produce(void *arg)
 {
@@ -157,7 +170,9 @@ produce(void *arg)
 
 	/* error bounds hold for rounding to nearest and gradual underflow only */
 	fesetenv(FE_DFL_ENV);
-	status = s->backend->join(s->ctx, &s->job, &sink);
+	status = compose_ids(s);
+	if (status == RB_OK)
+		status = s->backend->join(s->ctx, &s->job, &sink);
 
 	pthread_mutex_lock(&s->lock);
 	s->status = status;

@@ -149,8 +149,8 @@ typedef struct rb_so_far
 
 extern void rb_need_begin(rb_need *need, const rb_source *source, int n);
 
-/* one more side is read: this set, or what is in the builder */
-extern void rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder);
+/* one more side is read: this set, or what is in the builder and so many rows besides */
+extern void rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder, uint64 kept);
 
 /* of all that is read and will be, with the join itself, when that many bytes were refused */
 extern uint64 rb_need_while_reading(const rb_need *need, const rb_builder *builder,
@@ -369,21 +369,17 @@ extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n
 /* puts rows that were received apart behind those that are there */
 extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
 
-/* rows that were read by an earlier call, and what they say of the space */
+/* what rows that were read by an earlier call say of the space */
 typedef struct rb_kept_rows
 {
-	const rb_set *set;
-	uint32 row, nrows;
-	uint32 part, nparts;
-	uint64 skipped;
+	int64 id;    /* of the first one */
+	uint32 rows; /* so many of them */
 	bool srid_known;
 	int32 srid;
 	uint32 type; /* of the first geometry */
 	int dims;
 } rb_kept_rows;
 
-/* puts them behind those that are there; or only says what they say */
-extern void rb_receive_kept_rows(DestReceiver *self, const rb_kept_rows *rows);
 extern void rb_receive_kept_space(DestReceiver *self, const rb_kept_rows *rows);
 
 /* ---- heap.c: plain tables, past the executor ---- */
@@ -448,7 +444,14 @@ extern void rb_kept_take_whole(rb_look *look, DestReceiver *receiver, struct rb_
 
 /* or some of it?  Then the other pages are read. */
 extern bool rb_kept_is_partly(const rb_look *look);
-extern void rb_kept_read(rb_look *look, rb_heap *heap, struct rb_side *side);
+extern void rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder,
+						 struct rb_side *side);
+
+/* is every id that is kept larger than the one before? */
+extern bool rb_kept_ids_ascend(const rb_look *look);
+
+/* then what was read is put into its place among the rest */
+extern void rb_kept_put_together(rb_look *look, rb_builder *builder, struct rb_side *side);
 
 /* what is to be filled while all of it is read, so many for a page; NULL: it is not to be kept */
 extern rb_page_note *rb_kept_notes(rb_look *look, uint32 slices);
