@@ -452,7 +452,7 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 	j->args.faces = rb_faces_decide(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.boxes = rb_boxes_decide(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.stop = run->queue->stop;
-	j->args.count_only = run->job->count_only && run->job->red->row_of == NULL &&
+	j->args.count_only = run->job->answer == RB_COUNT && run->job->red->row_of == NULL &&
 						 (run->job->blue == NULL || run->job->blue->row_of == NULL);
 }
 

@@ -713,9 +713,9 @@ stop_after(const rb_set *r, bool count_only, int after_ms)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 4 << 30);
 	rb_context ctx;
-	rb_job job = {.red = r, .blue = NULL, .count_only = count_only};
+	rb_job job = {.red = r, .blue = NULL, .answer = count_only ? RB_COUNT : RB_PAIRS};
 	gpu_answer a = {0};
-	rb_sink sink = {gpu_put_nothing, &a, NULL};
+	rb_sink sink = {.put = gpu_put_nothing, .user = &a};
 	stopper s = {&ctx, 0, after_ms};
 	pthread_t thread;
 	rb_status status;
