@@ -619,6 +619,9 @@ extern bool rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, ui
 /* of a triangle with its neighbours in its mesh, each pair once: those it shares a corner with */
 #define RB_SELF_PAIRS 6
 
+/* of a call whose support function was asked; NULL: of a function that is another one in fact */
+extern const rb_join *rb_join_of_call(const FuncExpr *call);
+
 /* false: there is no telling */
 extern bool rb_expect_pairs(const FuncExpr *call, double *pairs);
 

@@ -158,7 +158,7 @@ find_sizes(Node *node, sizes *s)
 static double
 rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 {
-	const rb_join *join = rb_join_of_function(call->funcid);
+	const rb_join *join = rb_join_of_call(call);
 
 	switch (join != NULL ? join->result : RB_RESULT_PAIRS)
 	{
