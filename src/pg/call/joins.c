@@ -48,11 +48,12 @@ RB_JOINS(RB_DEFINE_ALL)
 
 #define RB_ENTRY(name) {name, &join_##name},
 #define RB_ENTRIES(name) RB_ENTRY(name) RB_ENTRY(name##_query)
-#define RB_ALL_ENTRIES(name, ...)                                                        \
-	RB_ENTRIES(name##_pairs)                                                             \
-	RB_ENTRY(name##_pairs_by_key)                                                        \
-	RB_ENTRIES(name##_pair_count) RB_ENTRIES(name##_pair_counts) RB_ENTRIES(name##_hits) \
-		RB_ENTRIES(name##_pairs_grouped) RB_ENTRIES(name##_pair_blocks)
+#define RB_ALL_ENTRIES(name, ...)  \
+	RB_ENTRIES(name##_pairs)       \
+	RB_ENTRY(name##_pairs_by_key)  \
+	RB_ENTRIES(name##_pair_count)  \
+	RB_ENTRIES(name##_pair_counts) \
+	RB_ENTRIES(name##_hits) RB_ENTRIES(name##_pairs_grouped) RB_ENTRIES(name##_pair_blocks)
 
 static const struct
 {
