@@ -166,12 +166,10 @@ raise_status(const rb_run *run, rb_status status)
 }
 
 rb_run *
-rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
+rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 {
 	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
 	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
-	rb_job job;
-	rb_status status;
 
 	run->join = join;
 	run->user = GetUserId();
@@ -190,14 +188,43 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	take_sides(run, source);
 
 	run->ctx.threads = rb_threads(run->parts);
+	return run;
+}
+
+rb_job
+rb_run_job(const rb_run *run)
+{
+	rb_job job;
+
+	memset(&job, 0, sizeof job);
 	job.red = run->side[0].set;
 	job.blue = run->side[1].set;
-	job.count_only = join->count;
-	job.predicate = join->predicate;
+	job.predicate = run->join->predicate;
+	return job;
+}
+
+void
+rb_run_start(rb_run *run, const rb_job *job)
+{
+	rb_status status;
+
+	rb_stream_close(run->stream);
+	run->stream = NULL;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
-	status = rb_stream_open(&run->ctx, run->backend, &job, &run->stream);
+	status = rb_stream_open(&run->ctx, run->backend, job, &run->stream);
 	if (status != RB_OK)
 		raise_status(run, status);
+}
+
+rb_run *
+rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
+{
+	rb_run *run = rb_run_read(join, source, context);
+	rb_job job = rb_run_job(run);
+
+	if (join->result == RB_RESULT_COUNT)
+		job.answer = RB_COUNT;
+	rb_run_start(run, &job);
 	return run;
 }
 
