@@ -89,12 +89,14 @@ my %query = (
 	'candidates' => "SELECT count(*) FROM redblue_triangle_pairs('slivers', 'slivers_between')",
 	'exact' => "SELECT count(*) FROM redblue_triangle_pairs('plane', 'plane')",
 	'long exact' => "SELECT count(*) FROM redblue_triangle_pairs('long_plane', 'long_plane')",
-	'emitting' => "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')",
+	'emitting' => "SELECT count(*), max(blue_id) FROM redblue_triangle_pairs('same', 'same')",
+	'counting pairs' => "SELECT count(*) FROM redblue_box_self_pairs('crowd')",
+	'counting by row' => "SELECT count(*) FROM (SELECT id1, count(*) FROM redblue_box_self_pairs('crowd') GROUP BY id1) t",
 	'counting' => "SELECT redblue_box_self_pair_count('crowd')",
 	'reading keys' => "SELECT count(*) FROM redblue_triangle_self_pairs_by_key('keyed', 'key') AS (a text, b text)",
 	'emitting keys' => "SELECT count(*) FROM redblue_triangle_pairs_by_key('same', 'same', 'id', 'id') AS (a bigint, b bigint)",
 	'grouping' => "SELECT redblue_triangle_self_pair_count_query('SELECT s.*, s.id * 7919 % 500009 * 1000000007 AS object FROM spread s, generate_series(1, 3)', mesh_object => 'object')");
-my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting',
+my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting', 'counting pairs', 'counting by row',
 	'reading keys', 'emitting keys', 'grouping');
 
 my $session = session($node);
