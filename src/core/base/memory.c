@@ -672,12 +672,13 @@ rb_status
 rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error)
 {
 	rb_memory_block *b;
+	uint64_t used;
 	rb_status status;
 
 	if (block == NULL)
 		return RB_OK;
 	b = (rb_memory_block *) block - 1;
-	status = budget_take(to, b->size, error);
+	status = budget_take(to, b->size, &used, error);
 	if (status != RB_OK)
 		return status;
 	pthread_mutex_lock(&from->lock);
