@@ -120,6 +120,7 @@ EXECUTE hits('TABLE red');
 EXECUTE hits('SELECT * FROM red WHERE id < 100');
 
 -- the plan, with and without the scan of our own; how many rows are expected
+SET redblue.custom_scan = on;
 EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > 1;
 EXPLAIN (COSTS OFF) SELECT * FROM redblue_box_self_hits('red_box') AS id;
 EXPLAIN (COSTS OFF) SELECT n FROM redblue_triangle_self_pair_blocks('red');
