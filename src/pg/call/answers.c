@@ -17,6 +17,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
@@ -521,9 +522,11 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 	rows->side = rows->run->side[mine].set;
 	rows->other = rows->run->side[last - mine].set;
 	job = rb_run_job(rows->run);
-	job.of = of;
 	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
+	{
+		job.of = of;
 		number_ids(rows, &source[mine], &rows->run->side[mine]);
+	}
 	switch (result)
 	{
 		case RB_RESULT_COUNT:
@@ -542,8 +545,8 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 			open_groups(rows, &job);
 			break;
 		default:
+			Assert(result == RB_RESULT_BLOCKS);
 			job.answer = RB_PAIRS;
-			job.of = RB_OF_RED;
 			rb_run_start(rows->run, &job);
 			for (int i = 0; i < 2; i++)
 				rows->column[i] =
