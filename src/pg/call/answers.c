@@ -325,6 +325,8 @@ open_groups(rb_answer_rows *rows, rb_job *job)
 {
 	const uint32 n = rows->side->nrows;
 
+	/* slices of a self join know no first and second row */
+	Assert(rb_join_sides(rows->run->join) == 2 || rows->of == RB_OF_BOTH);
 	job->answer = RB_GROUPS;
 	job->number = rows->number;
 	job->numbers = rows->numbers;
@@ -414,6 +416,7 @@ static bool
 next_group_here(rb_answer_rows *rows, Datum *values)
 {
 	const bool sliced = rows->counts != NULL;
+	const bool self = rb_join_sides(rows->run->join) == 1;
 	const uint32 first = sliced && rows->side->row_of == NULL ? rows->base : 0;
 
 	while (rows->row < rows->end)
@@ -436,8 +439,8 @@ next_group_here(rb_answer_rows *rows, Datum *values)
 			continue;
 		id = id_of(rows->side, row);
 		values[0] = Int64GetDatum(id);
-		values[1] = array_of(rows, rows->groups.member + from, n,
-							 sliced && rows->side == rows->other ? row : PG_UINT32_MAX, id);
+		values[1] =
+			array_of(rows, rows->groups.member + from, n, sliced && self ? row : PG_UINT32_MAX, id);
 		return true;
 	}
 	return false;
