@@ -245,7 +245,7 @@ SELECT r.n FROM red r, (SELECT count(*) AS c FROM pairs) p WHERE r.n = 3 AND p.c
 -- ---- what each one shows ----
 SELECT count(*) > 0 AS any FROM redblue_box_pairs('red', 'blue');
 SELECT stage, count > 0 AS some FROM redblue_last_run() WHERE stage IN ('read', 'emit');
-CREATE FUNCTION explained(query text, OUT node text, OUT key text, OUT of text, OUT pairs text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION explained(query text, OUT node text, OUT key text, OUT of text, OUT pairs boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
 BEGIN
@@ -254,7 +254,7 @@ BEGIN
 	node := plan->>'Custom Plan Provider';
 	key := plan->>'Group Key';
 	of := concat_ws(' ', plan->>'Function', plan->>'Red', plan->>'Blue', plan->>'Boxes');
-	SELECT s->>'Detail' INTO pairs FROM json_array_elements(plan->'Stages') s WHERE s->>'Stage' = 'emit';
+	SELECT s->>'Detail' ~ '^[1-9]\d* pairs of parts$' INTO pairs FROM json_array_elements(plan->'Stages') s WHERE s->>'Stage' = 'emit';
 END $$;
 SELECT * FROM explained('SELECT DISTINCT blue_id FROM redblue_box_pairs(''red'', ''blue'')');
 SELECT * FROM explained('SELECT id1, count(*) FROM redblue_box_self_pairs(''red'') GROUP BY id1 HAVING count(*) > 3');

@@ -138,7 +138,6 @@ join_next(rb_memory_block *block)
 	block->size += next->size;
 	block->next = next->next;
 	block->offered = false;
-	block->behind = false;
 }
 
 static void

@@ -66,7 +66,7 @@ is_column(const Node *node, Index relid)
 {
 	const Var *var = (const Var *) node;
 
-	return IsA(node, Var) && var->varno == (int) relid && var->varlevelsup == 0 &&
+	return IsA(node, Var) && (Index) var->varno == relid && var->varlevelsup == 0 &&
 		   (var->varattno == 1 || var->varattno == 2);
 }
 
