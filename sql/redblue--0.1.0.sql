@@ -483,6 +483,40 @@ AS 'MODULE_PATHNAME', 'redblue_info' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION redblue_info() IS
 'what a bug report needs: versions and build; the threads that a join would take; is a GPU usable, and its description or why not';
 
+-- ---- what stays in memory ----
+
+CREATE FUNCTION redblue_cache(
+	relation regclass,
+	kind text DEFAULT 'triangles',
+	id name DEFAULT NULL,
+	geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	OUT rows bigint, OUT bytes bigint, OUT pages bigint, OUT kept bigint)
+AS 'MODULE_PATHNAME', 'redblue_cache'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION redblue_cache IS
+'reads a table as a join would, and keeps it in memory: later joins with the same columns read only pages that have changed. kind: triangles,
+segments, segments2d, boxes; id, geom, face_tolerance as in the joins. rows: those with an object; bytes: of memory; pages: of the
+table; kept: of these, those that VACUUM has marked all-visible (fewer than pages: VACUUM the table). It is never needed for an answer.
+Errors: 42809 what is no plain logged table, 55000 redblue.cache is off, 22023 an unknown kind, and those of the joins';
+
+CREATE FUNCTION redblue_uncache(relation regclass DEFAULT NULL) RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_uncache'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION redblue_uncache IS
+'gives up what is kept of a table, or of all tables that the caller owns, and returns the bytes that were freed. Errors: 42501 the caller
+does not own the table';
+
+CREATE FUNCTION redblue_cached(
+	OUT relation regclass, OUT kind text, OUT rows bigint, OUT bytes bigint, OUT device_bytes bigint, OUT pages bigint,
+	OUT kept bigint, OUT hits bigint, OUT last_used timestamptz, OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_cached'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION redblue_cached IS
+'the tables that are kept in memory, and those lately joined that are not, with the reason; of those that the caller may read. bytes: of
+memory, device_bytes: of the GPU''s; pages: of the table, kept: those of them that are valid; hits: joins that used it';
+
 CREATE FUNCTION redblue_last_run()
 RETURNS TABLE (stage text, count bigint, milliseconds float8, detail text, backend text, device text)
 AS 'MODULE_PATHNAME', 'redblue_last_run' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 9;

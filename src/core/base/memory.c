@@ -352,6 +352,27 @@ rb_shrink(rb_memory *memory, void **block, size_t bytes)
 	budget_give(memory, more);
 }
 
+rb_status
+rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error)
+{
+	rb_memory_block *b = (rb_memory_block *) block - 1;
+	rb_status status;
+
+	if (block == NULL)
+		return RB_OK;
+	status = budget_take(to, b->size, error);
+	if (status != RB_OK)
+		return status;
+	pthread_mutex_lock(&from->lock);
+	ring_remove(b);
+	from->used -= b->size;
+	pthread_mutex_unlock(&from->lock);
+	pthread_mutex_lock(&to->lock);
+	ring_insert(&to->blocks, b);
+	pthread_mutex_unlock(&to->lock);
+	return RB_OK;
+}
+
 void
 rb_free(rb_memory *memory, void **block)
 {

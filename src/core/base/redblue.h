@@ -103,6 +103,9 @@ extern void rb_memory_refund(rb_memory *memory, uint64_t bytes);
 extern rb_status rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error);
 extern void rb_free(rb_memory *memory, void **block);
 
+/* a block (NULL is allowed) becomes one of another memory; it stays where it is.  On a failure nothing has changed. */
+extern rb_status rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error);
+
 /* gives back what a large block has beyond so many bytes; it stays where it is */
 extern void rb_shrink(rb_memory *memory, void **block, size_t bytes);
 
@@ -138,6 +141,9 @@ typedef struct rb_set
 /* one holder more; one less, and with the last one it goes.  From any thread. */
 extern const rb_set *rb_set_hold(const rb_set *set);
 extern void rb_set_release(const rb_set **set); /* leaves NULL; NULL is allowed */
+
+/* of its arrays */
+extern uint64_t rb_set_bytes(const rb_set *set);
 
 /* three bits of an index are needed for other things */
 #define RB_MAX_OBJECTS ((uint32_t) 1 << 29)
@@ -236,11 +242,59 @@ extern rb_status rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n
 							   bool (*should_stop)(void), uint32_t *number, uint32_t *distinct,
 							   rb_error *error);
 
+/* so many rows of a set from this one on, and their parts, behind those that are there */
+extern rb_status rb_builder_append_set(rb_builder *b, const rb_set *set, uint32_t row,
+									   uint32_t nrows, uint32_t part, uint32_t nparts,
+									   rb_error *error);
+
 /*
  * All ended rows become a set with one holder, to be released before the memory is
  * destroyed; the builder is empty then.  On a failure it is as it was.
  */
 extern rb_status rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error);
+
+/* ---- cache: sets that are kept from one join to the next (cache.c) ---- */
+
+typedef struct rb_cache rb_cache;
+
+/* a set that is kept, with what its keeper knows of it besides */
+typedef struct rb_kept
+{
+	const rb_set *set;
+	void *card; /* the keeper's; may be written to by whoever uses the cache */
+	size_t card_size;
+	uint64_t bytes; /* of both */
+	uint64_t hits;  /* rb_cache_use */
+} rb_kept;
+
+/* NULL when malloc fails */
+extern rb_cache *rb_cache_create(uint64_t limit_bytes);
+extern void rb_cache_destroy(rb_cache *cache); /* nobody holds what it kept */
+
+/* a lower limit takes effect at once, but for sets that others hold */
+extern void rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes);
+extern uint64_t rb_cache_used(const rb_cache *cache);
+
+/*
+ * Keeps a set, which has one holder, in place of what was kept under that key; what has not been
+ * used for the longest time goes to make room.  The set moves into the memory of the cache
+ * and has one holder more.  On a failure, RB_OVER_BUDGET mostly, it is as it was.
+ */
+extern rb_status rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *set,
+							  const void *card, size_t card_size, rb_error *error);
+
+/* what is kept under a key, or NULL */
+extern rb_kept *rb_cache_find(rb_cache *cache, const void *key, size_t key_size);
+
+/* it is used now; the caller holds the set as long as he uses it */
+extern const rb_set *rb_cache_use(rb_cache *cache, rb_kept *kept);
+
+/* gives up what is kept */
+extern void rb_cache_drop(rb_cache *cache, rb_kept *kept);
+
+/* from one to the next, the last one used first; from NULL to NULL */
+extern rb_kept *rb_cache_next(const rb_cache *cache, const rb_kept *kept);
+extern const void *rb_kept_key(const rb_kept *kept);
 
 /* ---- geometry bytes: PostGIS's serialized form and EWKB (geometry.c) ---- */
 

@@ -11,4 +11,7 @@
 extern rb_status rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set,
 							rb_error *error);
 
+/* a set with one holder becomes one of another memory; on a failure nothing has changed */
+extern rb_status rb_set_move(const rb_set *set, rb_memory *to, rb_error *error);
+
 #endif /* RB_SET_H */

@@ -32,6 +32,38 @@ rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set, rb_error
 	return RB_OK;
 }
 
+uint64_t
+rb_set_bytes(const rb_set *set)
+{
+	const uint64_t part = (uint64_t) rb_kind_width(set->kind) * sizeof(double) +
+						  (set->row_of != NULL ? sizeof *set->row_of : 0);
+
+	return set->nparts * part + (set->ids != NULL ? set->nrows * sizeof *set->ids : 0);
+}
+
+rb_status
+rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
+{
+	rb_set_owner *owner = set->owner;
+	rb_memory *from = owner->memory;
+	void *block[] = {(void *) set->coords, (void *) set->row_of, (void *) set->ids, owner};
+	rb_status status = RB_OK;
+	int n;
+
+	for (n = 0; n < 4; n++)
+	{
+		status = rb_memory_move(from, to, block[n], error);
+		if (status != RB_OK)
+			break;
+	}
+	if (status == RB_OK)
+		owner->memory = to;
+	else /* there is room where they came from */
+		while (n-- > 0)
+			(void) rb_memory_move(to, from, block[n], NULL);
+	return status;
+}
+
 const rb_set *
 rb_set_hold(const rb_set *set)
 {

@@ -12,6 +12,7 @@
 #endif
 
 #include "access/heapam.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_proc.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -94,10 +95,12 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 	(object_aclcheck(ProcedureRelationId, (funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
 #define rb_may_use_schema(schema) \
 	(object_aclcheck(NamespaceRelationId, (schema), GetUserId(), ACL_USAGE) == ACLCHECK_OK)
+#define rb_owns_relation(relid) object_ownercheck(RelationRelationId, (relid), GetUserId())
 #else
 #define rb_may_execute(funcid) (pg_proc_aclcheck((funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
 #define rb_may_use_schema(schema) \
 	(pg_namespace_aclcheck((schema), GetUserId(), ACL_USAGE) == ACLCHECK_OK)
+#define rb_owns_relation(relid) pg_class_ownercheck((relid), GetUserId())
 #endif
 
 /* 15: a message can be shown to its receiver at once; before, it always was */
@@ -151,6 +154,25 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 	scan->rs_cblock = block;
 	heap_prepare_pagescan(sscan);
 }
+#endif
+
+/* 16: the file of a table is a locator, and no node */
+#if PG_VERSION_NUM >= 160000
+#define rb_tablespace(rel) ((rel)->rd_locator.spcOid)
+#define rb_filenode(rel) ((rel)->rd_locator.relNumber)
+#define rb_first_filenode_subid(rel) ((rel)->rd_firstRelfilelocatorSubid)
+#else
+#define rb_tablespace(rel) ((rel)->rd_node.spcNode)
+#define rb_filenode(rel) ((rel)->rd_node.relNode)
+#define rb_first_filenode_subid(rel) ((rel)->rd_firstRelfilenodeSubid)
+#endif
+
+/* 17: no snapshot is too old any more */
+#if PG_VERSION_NUM >= 170000
+#define rb_old_snapshots_expire() false
+#else
+#include "utils/snapmgr.h"
+#define rb_old_snapshots_expire() OldSnapshotThresholdActive()
 #endif
 
 /* 18: a minimal tuple may have room in front of it */

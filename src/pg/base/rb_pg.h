@@ -42,6 +42,13 @@ typedef enum rb_backend_choice
 	RB_CHOOSE_CUDA
 } rb_backend_choice;
 
+typedef enum rb_cache_choice
+{
+	RB_CACHE_AUTO,
+	RB_CACHE_ON,
+	RB_CACHE_OFF
+} rb_cache_choice;
+
 extern int rb_setting_backend;
 extern int rb_setting_threads;          /* 0: automatic */
 extern int rb_setting_memory_limit;     /* kB */
@@ -49,6 +56,8 @@ extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 extern bool rb_setting_custom_scan;
 extern bool rb_setting_duplicate_notice;
+extern int rb_setting_cache;
+extern int rb_setting_cache_memory; /* kB */
 
 /* when the library is loaded: raises what is wrong with values that the session has set before */
 extern void rb_settings_check(void);
@@ -104,6 +113,7 @@ typedef struct rb_source
 	rb_keys *keys;           /* rows are called by these, not by an id; NULL: by an id */
 	bool unique;             /* no two rows have one id: an index says so */
 	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
+	bool keep;               /* it is to be kept, whatever the setting */
 } rb_source;
 
 /* from a table's OID or a query text; what the function and its arguments are called is there */
@@ -125,7 +135,9 @@ typedef struct rb_need
 	const rb_source *source; /* the sides, ... */
 	int n;                   /* ... so many */
 	int read;                /* of which so many are read */
-	const rb_builder *builder[2];
+	uint64 parts[2];
+	uint64 rows[2];
+	bool multi[2]; /* some rows have several parts */
 } rb_need;
 
 /* how far reading a side has come */
@@ -137,8 +149,8 @@ typedef struct rb_so_far
 
 extern void rb_need_begin(rb_need *need, const rb_source *source, int n);
 
-/* one more side is read */
-extern void rb_need_next(rb_need *need, const rb_builder *builder);
+/* one more side is read: this set, or what is in the builder */
+extern void rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder);
 
 /* of all that is read and will be, with the join itself, when that many bytes were refused */
 extern uint64 rb_need_while_reading(const rb_need *need, const rb_builder *builder,
@@ -299,6 +311,21 @@ extern void rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap);
 /* are values decoded, so that one row can become large? */
 extern bool rb_receiver_decodes(DestReceiver *self);
 
+/* the columns that it reads, once it is started */
+extern const struct rb_columns *rb_receiver_columns(DestReceiver *self);
+
+/* rows that have ended so far, whatever has become of them */
+typedef struct rb_tally
+{
+	uint64 rows; /* with parts */
+	uint64 parts;
+	uint64 skipped;
+	uint32 type; /* of the first geometry with a part since rb_receiver_begin_page; 0: none */
+} rb_tally;
+
+extern void rb_receiver_begin_page(DestReceiver *self);
+extern void rb_receiver_tally(DestReceiver *self, rb_tally *tally);
+
 /* ---- row_raw.c: a row from the bytes of its tuple ---- */
 
 typedef enum rb_received
@@ -342,7 +369,37 @@ extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n
 /* puts rows that were received apart behind those that are there */
 extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
 
+/* rows that were read by an earlier call, and what they say of the space */
+typedef struct rb_kept_rows
+{
+	const rb_set *set;
+	uint32 row, nrows;
+	uint32 part, nparts;
+	uint64 skipped;
+	bool srid_known;
+	int32 srid;
+	uint32 type; /* of the first geometry */
+	int dims;
+} rb_kept_rows;
+
+/* puts them behind those that are there; or only says what they say */
+extern void rb_receive_kept_rows(DestReceiver *self, const rb_kept_rows *rows);
+extern void rb_receive_kept_space(DestReceiver *self, const rb_kept_rows *rows);
+
 /* ---- heap.c: plain tables, past the executor ---- */
+
+/* what a page was when it was read, for whoever keeps its rows (kept.c) */
+typedef struct rb_page_note
+{
+	uint64 lsn;
+	uint32 rows;
+	uint32 parts;
+	uint32 type;        /* of the first geometry with a part; 0: none */
+	uint16 skipped;     /* rows without a part */
+	uint16 read : 14;   /* tuples so far */
+	uint16 visible : 1; /* its own flag said that all of it is */
+	uint16 whole : 1;   /* all of it has been read */
+} rb_page_note;
 
 typedef struct rb_heap
 {
@@ -351,15 +408,18 @@ typedef struct rb_heap
 	struct TableScanDescData *scan;
 	struct TupleTableSlot *slot;
 	BlockNumber blocks;
-	BlockNumber block; /* where reading is: the next tuple */
-	int at;            /* of those of that page that the snapshot sees */
-	int tuples;        /* so many */
+	BlockNumber block;   /* where reading is: the next tuple */
+	int at;              /* of those of that page that the snapshot sees */
+	int tuples;          /* so many */
+	rb_page_note *notes; /* of each page, or slice of one; NULL: nobody wants to know */
+	uint32 note_slices;
 	/* called after a tuple, with the next one current: is it to be read? */
 	bool (*after)(struct rb_heap *heap);
 	void *arg;
 } rb_heap;
 
-extern bool rb_heap_readable(Relation rel);
+/* why it cannot be read so; NULL: it can */
+extern const char *rb_heap_refusal(Relation rel);
 extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
 extern void rb_heap_end(rb_heap *heap);
 extern BlockNumber rb_heap_blocks(const rb_heap *heap);
@@ -368,9 +428,58 @@ extern void rb_heap_all(rb_heap *heap);
 
 /* ---- readers.c: the same, by several processes ---- */
 
-/* all rows of source->heap, into the receiver, whose builder this is; how many workers helped */
-extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
-						 rb_space *space);
+struct rb_side;
+
+/* all rows of source->heap, into the receiver, whose builder this is, or at once into the side's set */
+extern void rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
+						  rb_space *space, struct rb_side *side);
+
+/* ---- kept.c: sides that stay from one call to the next ---- */
+
+typedef struct rb_look rb_look;
+
+/* what is kept of a table of so many pages, and whether it is to be kept when it is read; never NULL */
+extern rb_look *rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns,
+							 BlockNumber nblocks);
+
+/* is all of it as it was?  Then it becomes the side. */
+extern bool rb_kept_is_whole(const rb_look *look);
+extern void rb_kept_take_whole(rb_look *look, DestReceiver *receiver, struct rb_side *side);
+
+/* or some of it?  Then the other pages are read. */
+extern bool rb_kept_is_partly(const rb_look *look);
+extern void rb_kept_read(rb_look *look, rb_heap *heap, struct rb_side *side);
+
+/* what is to be filled while all of it is read, so many for a page; NULL: it is not to be kept */
+extern rb_page_note *rb_kept_notes(rb_look *look, uint32 slices);
+
+/* all of it was read, just now */
+extern void rb_kept_was_read(rb_look *look, Relation rel);
+
+/* the side has become a set, of that memory */
+extern void rb_kept_end(rb_look *look, const struct rb_side *side, rb_memory *memory);
+
+/* what is told of a side that is kept, or of one that is not */
+typedef struct rb_kept_facts
+{
+	Oid relid;
+	rb_kind kind;
+	uint64 rows;
+	uint64 bytes;
+	BlockNumber pages;
+	BlockNumber kept; /* of these */
+	uint64 hits;
+	int64 used;         /* when, last */
+	const char *reason; /* why it is not kept; NULL: it is */
+} rb_kept_facts;
+
+extern void rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts);
+
+/* the i-th, from 0; false where there are no more */
+extern bool rb_kept_list(int i, rb_kept_facts *facts);
+
+/* gives up what is kept of a table, or of all that the user owns; how many bytes that were */
+extern uint64 rb_kept_forget(Oid relid);
 
 /* ---- sides.c: sources in, sets out ---- */
 
@@ -378,9 +487,13 @@ extern int rb_read_table(const rb_source *source, DestReceiver *receiver, rb_bui
 typedef struct rb_side
 {
 	const rb_set *set;
-	uint64 rows; /* those without a part not included */
-	uint64 ids;  /* different ones; 0: not counted */
-	int workers; /* that helped */
+	uint64 rows;       /* those without a part not included */
+	uint64 ids;        /* different ones; 0: not counted */
+	int workers;       /* that helped */
+	uint64 kept;       /* rows that were not read, ... */
+	BlockNumber pages; /* ... of a table of so many pages, ... */
+	BlockNumber read;  /* ... of which so many were */
+	rb_look *look;     /* while it is read; NULL: no plain table */
 } rb_side;
 
 /*
@@ -501,6 +614,11 @@ typedef struct rb_report
 extern void rb_report_of(const rb_run *run, rb_report *report);
 extern char *rb_report_detail(const rb_report *report, rb_stage stage);
 extern char *rb_report_device(const rb_report *report);
+
+/* ---- cached.c ---- */
+
+/* "triangles", as redblue_cache() has it */
+extern const char *rb_kept_kind_name(rb_kind kind);
 
 /* what redblue_last_run() tells from now on */
 extern void rb_last_run_set(const rb_run *run);

@@ -28,11 +28,18 @@ int rb_setting_gpu_memory_limit = 0;
 int rb_setting_grid_resolution = 0;
 bool rb_setting_custom_scan = true;
 bool rb_setting_duplicate_notice = true;
+int rb_setting_cache = RB_CACHE_AUTO;
+int rb_setting_cache_memory = 1024 * 1024;
 
 static const struct config_enum_entry backend_choices[] = {{"auto", RB_CHOOSE_AUTO, false},
 														   {"cpu", RB_CHOOSE_CPU, false},
 														   {"cuda", RB_CHOOSE_CUDA, false},
 														   {NULL, 0, false}};
+
+static const struct config_enum_entry cache_choices[] = {{"auto", RB_CACHE_AUTO, false},
+														 {"on", RB_CACHE_ON, false},
+														 {"off", RB_CACHE_OFF, false},
+														 {NULL, 0, false}};
 
 /* a switch where there is no most, a choice where there are choices, else a number */
 typedef struct setting
@@ -70,6 +77,12 @@ static const setting settings[] = {
 	{"redblue.duplicate_notice", "Tells when rows of a join have the same id.",
 	 "A NOTICE once a call, where the column is not known to be unique and not named as that of objects.",
 	 &rb_setting_duplicate_notice, true, 0, 0, NULL, PGC_USERSET, 0},
+	{"redblue.cache", "Which tables stay in memory from one join to the next.",
+	 "auto keeps one of 8 MB or more that is read a second time unchanged, on every one at its first reading; off neither keeps nor looks for any. The answer is the same.",
+	 &rb_setting_cache, RB_CACHE_AUTO, 0, 0, cache_choices, PGC_USERSET, 0},
+	{"redblue.cache_memory", "Memory for tables that stay from one join to the next.",
+	 "What was not used for the longest time goes to make room. 0 keeps nothing.",
+	 &rb_setting_cache_memory, 1024 * 1024, 0, INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
 };
 
 /* ---- values that were set before the settings were known ---- */

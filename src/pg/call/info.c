@@ -86,6 +86,11 @@ read_detail(const rb_report *report)
 		first = false;
 	}
 	for (int i = 0; i < rb_join_sides(report->join); i++)
+		if (report->side[i].kept > 0)
+			appendStringInfo(&text, "; %s: kept " UINT64_FORMAT " rows, read %u of %u pages",
+							 report->join->side[i], report->side[i].kept, report->side[i].read,
+							 report->side[i].pages);
+	for (int i = 0; i < rb_join_sides(report->join); i++)
 		if (report->side[i].ids != 0 && report->side[i].ids != report->side[i].rows)
 			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have " UINT64_FORMAT " ids",
 							 report->side[i].rows, report->join->side[i], report->side[i].ids);

@@ -101,7 +101,7 @@ is_being_rewritten(Relation rel)
 static bool
 is_readable(Relation rel)
 {
-	return rb_heap_readable(rel) && !is_being_rewritten(rel) &&
+	return rb_heap_refusal(rel) == NULL && !is_being_rewritten(rel) &&
 		   !(IsParallelWorker() && RelationUsesLocalBuffers(rel));
 }
 

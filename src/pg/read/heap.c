@@ -15,7 +15,7 @@
  * Pages are read in their order.  (A sequential scan may start in the middle of a large
  * table, where another scan of it is.)
  */
-#include "pg/base/rb_pg.h"
+#include "pg/read/rb_kept.h"
 
 #include "access/heapam.h"
 #include "access/table.h"
@@ -28,18 +28,34 @@
 #include "utils/snapmgr.h"
 
 /* a rule may change what is read; that of a materialized view only says how it is made */
-bool
-rb_heap_readable(Relation rel)
+const char *
+rb_heap_refusal(Relation rel)
 {
 	Form_pg_class form = rel->rd_rel;
 
-	return ((form->relkind == RELKIND_RELATION && !form->relhasrules) ||
-			form->relkind == RELKIND_MATVIEW) &&
-		   rel->rd_tableam == GetHeapamTableAmRoutine() && form->relispopulated &&
-		   !form->relrowsecurity && !form->relhassubclass &&
-		   !rb_has_virtual_columns(RelationGetDescr(rel)) && !RELATION_IS_OTHER_TEMP(rel) &&
-		   !RecoveryInProgress() && ExecutorCheckPerms_hook == NULL &&
-		   pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+	if (form->relkind != RELKIND_RELATION && form->relkind != RELKIND_MATVIEW)
+		return "it is no plain table";
+	if (form->relkind == RELKIND_RELATION && form->relhasrules)
+		return "it has rules";
+	if (rel->rd_tableam != GetHeapamTableAmRoutine())
+		return "its rows are not stored as a heap";
+	if (!form->relispopulated)
+		return "it is not populated";
+	if (form->relrowsecurity)
+		return "it has row-level security";
+	if (form->relhassubclass)
+		return "it has tables that inherit from it";
+	if (rb_has_virtual_columns(RelationGetDescr(rel)))
+		return "it has virtual columns";
+	if (RELATION_IS_OTHER_TEMP(rel))
+		return "it is a temporary table of another session";
+	if (RecoveryInProgress())
+		return "the server is a standby";
+	if (ExecutorCheckPerms_hook != NULL)
+		return "an extension wants to see who reads what";
+	if (pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		return "only some of its columns may be read";
+	return NULL;
 }
 
 void
@@ -83,6 +99,50 @@ receive(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 }
 
 /*
+ * What a page is before its rows are read: whoever changes it after this moves its LSN.
+ * It may be read in several goes, each from where the one before stopped.
+ */
+static rb_page_note *
+begin_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first, rb_tally *start)
+{
+	rb_page_note *note;
+	bool visible;
+
+	if (heap->notes == NULL)
+		return NULL;
+	note = &heap->notes[(Size) block * heap->note_slices + (Size) slice];
+	if (first)
+	{
+		memset(note, 0, sizeof *note);
+		note->lsn =
+			rb_page_lsn(heap->rel, block, ((HeapScanDesc) heap->scan)->rs_strategy, &visible);
+		note->visible = visible;
+	}
+	else if (note->read != from)
+		return NULL;
+	rb_receiver_begin_page(heap->receiver);
+	rb_receiver_tally(heap->receiver, start);
+	return note;
+}
+
+static void
+end_note(rb_heap *heap, rb_page_note *note, const rb_tally *start, bool whole)
+{
+	rb_tally end;
+
+	if (note == NULL)
+		return;
+	rb_receiver_tally(heap->receiver, &end);
+	note->rows += (uint32) (end.rows - start->rows);
+	note->parts += (uint32) (end.parts - start->parts);
+	note->skipped += (uint16) (end.skipped - start->skipped);
+	if (note->type == 0)
+		note->type = end.type;
+	note->read = (uint16) heap->at;
+	note->whole = whole;
+}
+
+/*
  * A slice of a page, from its tuple number `from` on.  Which tuples a snapshot sees
  * on a page, and so their numbers, does not change and is the same in all processes:
  * what others do to the page cannot move a tuple that is still seen.
@@ -96,10 +156,14 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 	HeapScanDesc scan = (HeapScanDesc) heap->scan;
 	TupleDesc desc = RelationGetDescr(heap->rel);
 	HeapTupleData tuple;
+	rb_page_note *note;
+	rb_tally start = {0, 0, 0, 0};
 	Page page;
 	int ntuples;
 	int end;
 	bool go_on = true;
+
+	note = begin_note(heap, block, slice, from, from == 0, &start);
 
 	/* pins the page, finds its visible tuples, looks for interrupts */
 	heapgetpage(heap->scan, block);
@@ -127,6 +191,7 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 			go_on = heap->after(heap);
 	}
 	rb_count_tuples_read(heap->rel, heap->at - from);
+	end_note(heap, note, &start, heap->at >= end);
 	return go_on;
 }
 

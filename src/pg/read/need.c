@@ -77,9 +77,13 @@ rb_need_begin(rb_need *need, const rb_source *source, int n)
 }
 
 void
-rb_need_next(rb_need *need, const rb_builder *builder)
+rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder)
 {
-	need->builder[need->read++] = builder;
+	const int i = need->read++;
+
+	need->parts[i] = set != NULL ? set->nparts : builder->nparts;
+	need->rows[i] = set != NULL ? set->nrows : builder->nrows;
+	need->multi[i] = set != NULL ? set->row_of != NULL : builder->multi;
 }
 
 /* bytes of so many parts in so many rows */
@@ -127,9 +131,9 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 
 		if (i < need->read)
 		{
-			more = need->builder[i]->nparts;
-			rows = need->builder[i]->nrows;
-			multi = need->builder[i]->multi;
+			more = (double) need->parts[i];
+			rows = (double) need->rows[i];
+			multi = need->multi[i];
 		}
 		else if (i == need->read)
 		{

@@ -24,7 +24,8 @@
 enum
 {
 	RB_KEY_READING = 1,
-	RB_KEY_QUEUES
+	RB_KEY_QUEUES,
+	RB_KEY_NOTES /* where somebody wants to know: what each page was, or each slice of one */
 };
 
 /* what all processes know */

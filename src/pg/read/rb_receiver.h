@@ -26,6 +26,7 @@ typedef struct rb_receiver
 	uint64 rows;         /* received so far */
 	bool apart;          /* a row that cannot be taken is refused, not an error */
 	rb_space empty;      /* the space before the first row */
+	rb_tally gone;       /* rows that have left the builder; and the type of this page */
 	TupleDesc desc;      /* of the SELECT */
 	rb_columns columns;
 	struct TupleTableSlot *slot; /* the row that is received, if it is not read raw */
@@ -72,7 +73,7 @@ extern bool rb_refuse_dimension(const rb_receiver *r, int dims, int64 id);
 /* a box3d has an SRID and no number among the types of geometry */
 #define RB_TYPE_BOX3D UINT32_MAX
 
-extern bool rb_space_check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id);
+extern bool rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id);
 
 /* id counts where the dimensions are not those of columns */
 extern bool rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id);

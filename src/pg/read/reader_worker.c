@@ -142,6 +142,8 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	rel = table_open(reading->relid, AccessShareLock);
 	rb_heap_begin(&r->heap, rel, rb_receiver_create(&source, &r->builder, &r->space));
 	r->heap.receiver->rStartup(r->heap.receiver, CMD_SELECT, RelationGetDescr(rel));
+	r->heap.notes = shm_toc_lookup(toc, RB_KEY_NOTES, true);
+	r->heap.note_slices = reading->slices;
 	r->heap.after = send_when_full;
 	r->heap.arg = r;
 	rb_receiver_begin_rows(r->heap.receiver);

@@ -113,8 +113,10 @@ name_or_empty(NameData *to, const char *name)
 /* with so many workers, or as many as can be launched; answers how many that were */
 static int
 read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb_builder *builder,
-			  rb_space *space, int workers)
+			  rb_space *space, rb_page_note *notes, int workers)
 {
+	const Size notes_size =
+		notes != NULL ? mul_size((Size) plan->nblocks * plan->slices, sizeof *notes) : 0;
 	ParallelContext *context;
 	rb_reading *reading;
 	char *queues = NULL;
@@ -123,7 +125,8 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	context = CreateParallelContext("$libdir/redblue", "redblue_read_worker", workers);
 	shm_toc_estimate_chunk(&context->estimator, sizeof *reading);
 	shm_toc_estimate_chunk(&context->estimator, mul_size(RB_QUEUE_BYTES, workers));
-	shm_toc_estimate_keys(&context->estimator, 2);
+	shm_toc_estimate_chunk(&context->estimator, notes_size);
+	shm_toc_estimate_keys(&context->estimator, 3);
 	InitializeParallelDSM(context);
 
 	reading = shm_toc_allocate(context->toc, sizeof *reading);
@@ -138,6 +141,13 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	reading->face_tolerance = source->face_tolerance;
 	pg_atomic_init_u32(&reading->next, 0);
 	shm_toc_insert(context->toc, RB_KEY_READING, reading);
+	if (notes != NULL)
+	{
+		heap->notes = shm_toc_allocate(context->toc, notes_size);
+		heap->note_slices = plan->slices;
+		memset(heap->notes, 0, notes_size);
+		shm_toc_insert(context->toc, RB_KEY_NOTES, heap->notes);
+	}
 	/* without a segment (none was to be had) there is no worker */
 	if (context->seg != NULL)
 	{
@@ -149,32 +159,28 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	}
 	rb_readers_lead(reading, heap, builder, space, context, queues);
 	workers = context->nworkers_launched;
+	if (notes != NULL)
+		memcpy(notes, heap->notes, notes_size);
+	heap->notes = NULL;
 	DestroyParallelContext(context);
 	ExitParallelMode();
 	return workers;
 }
 
-int
-rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder, rb_space *space)
+/* all of the table, whatever is kept of it */
+static int
+read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *space,
+		 rb_look *look)
 {
-	/* locked when it became a source */
-	Relation rel = table_open(source->heap, NoLock);
-	bool decodes;
-	BlockNumber blocks;
-	BlockNumber more;
-	int workers;
+	const bool decodes = rb_receiver_decodes(heap->receiver);
+	const BlockNumber blocks = rb_heap_blocks(heap);
+	const BlockNumber more = decodes ? rb_toast_blocks(heap->rel) : 0;
+	int workers = wanted_workers(source, heap->rel, blocks, more);
 	Size bytes = 0;
 	rb_reading plan;
-	rb_heap heap;
 
-	receiver->rStartup(receiver, CMD_SELECT, RelationGetDescr(rel));
-	rb_heap_begin(&heap, rel, receiver);
-	decodes = rb_receiver_decodes(receiver);
-	blocks = rb_heap_blocks(&heap);
-	more = decodes ? rb_toast_blocks(rel) : 0;
 	memset(&plan, 0, sizeof plan);
 	plan.memory = decodes ? RB_WORKER_BYTES_DECODING : RB_WORKER_BYTES;
-	workers = wanted_workers(source, rel, blocks, more);
 	if (workers > 0)
 	{
 		rb_pieces_cut(&plan, blocks, more, workers);
@@ -183,18 +189,38 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 	}
 	if (bytes > 0)
 	{
-		workers = read_parallel(source, &plan, &heap, builder, space, workers);
+		workers = read_parallel(source, &plan, heap, builder, space,
+								rb_kept_notes(look, plan.slices), workers);
 		rb_memory_refund(builder->memory, bytes);
+		return workers;
 	}
+	heap->notes = rb_kept_notes(look, 1);
+	heap->note_slices = 1;
+	rb_receiver_follow(heap->receiver, heap);
+	rb_heap_all(heap);
+	rb_receiver_follow(heap->receiver, NULL);
+	return 0;
+}
+
+void
+rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder, rb_space *space,
+			  rb_side *side)
+{
+	/* locked when it became a source */
+	Relation rel = table_open(source->heap, NoLock);
+	rb_heap heap;
+
+	receiver->rStartup(receiver, CMD_SELECT, RelationGetDescr(rel));
+	rb_heap_begin(&heap, rel, receiver);
+	side->look = rb_kept_look(source, rel, rb_receiver_columns(receiver), rb_heap_blocks(&heap));
+	if (rb_kept_is_whole(side->look))
+		rb_kept_take_whole(side->look, receiver, side);
+	else if (rb_kept_is_partly(side->look))
+		rb_kept_read(side->look, &heap, side);
 	else
-	{
-		workers = 0;
-		rb_receiver_follow(receiver, &heap);
-		rb_heap_all(&heap);
-		rb_receiver_follow(receiver, NULL);
-	}
+		side->workers = read_all(source, &heap, builder, space, side->look);
+	rb_kept_was_read(side->look, rel);
 	rb_heap_end(&heap);
 	receiver->rShutdown(receiver);
 	table_close(rel, NoLock);
-	return workers;
 }

@@ -189,6 +189,29 @@ rb_receiver_decodes(DestReceiver *self)
 	return ((rb_receiver *) self)->columns.geom.attno != 0;
 }
 
+const rb_columns *
+rb_receiver_columns(DestReceiver *self)
+{
+	return &((rb_receiver *) self)->columns;
+}
+
+void
+rb_receiver_begin_page(DestReceiver *self)
+{
+	((rb_receiver *) self)->gone.type = 0;
+}
+
+void
+rb_receiver_tally(DestReceiver *self, rb_tally *tally)
+{
+	const rb_receiver *r = (const rb_receiver *) self;
+
+	*tally = r->gone;
+	tally->rows += r->builder->nrows;
+	tally->parts += r->builder->row_start;
+	tally->skipped += r->builder->skipped;
+}
+
 void
 rb_receiver_needs(DestReceiver *self, const rb_need *need)
 {

@@ -1,6 +1,7 @@
 /*
  * rows_apart.c
- *	  Rows received apart from the others, to be put behind them later (readers.c).
+ *	  Rows received apart from the others, to be put behind them later (readers.c), or by an
+ *	  earlier call (kept.c).
  *
  * Rows apart begin a space of their own, which is compared with that of the join when
  * their turn comes.  A row among them that cannot be taken raises no error but is
@@ -34,6 +35,7 @@ rb_receiver_begin_rows(DestReceiver *self)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
+	rb_receiver_tally(self, &r->gone);
 	rb_builder_clear(r->builder);
 	*r->space = r->empty;
 	if (r->boxes && r->space->dims != 0)
@@ -75,27 +77,68 @@ rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *en
 	rows->ends = b->multi ? ends : NULL;
 }
 
+/* what the first of some rows says of the space stands for all of them */
+static void
+take_space(rb_receiver *r, const rb_space *space)
+{
+	if (r->boxes && !space->dims_of_columns)
+		(void) rb_space_settle_dims(r, space->dims, false, space->dims_id);
+	if (space->srid_known)
+		(void) rb_space_check_srid(r, space->srid, space->srid_type, space->srid_id);
+}
+
 /*
- * Puts rows that were received apart behind those that are there.  What the first
- * of them says of the space stands for all.  Whoever calls this reads in order, so
+ * Puts rows that were received apart behind those that are there.  Whoever calls this reads in order, so
  * what is wrong is an error.
  */
 void
 rb_receive_rows(DestReceiver *self, const rb_rows *rows)
 {
 	rb_receiver *r = (rb_receiver *) self;
-	const rb_space *space = &rows->space;
 
 	if (rows->nparts > 0)
 	{
-		if (r->boxes && !space->dims_of_columns)
-			(void) rb_space_settle_dims(r, space->dims, false, space->dims_id);
-		if (space->srid_known)
-			(void) rb_space_check_srid(r, space->srid, space->srid_type, space->srid_id);
+		take_space(r, &rows->space);
 		if (rb_builder_append(r->builder, rows->coords, rows->nparts, rows->ids, rows->ends,
 							  rows->nrows, &r->error) != RB_OK)
 			(void) rb_refuse_status(r);
 	}
 	r->builder->skipped += rows->skipped;
 	r->rows += rows->received;
+}
+
+/* ---- rows of an earlier call ---- */
+
+void
+rb_receive_kept_space(DestReceiver *self, const rb_kept_rows *rows)
+{
+	rb_receiver *r = (rb_receiver *) self;
+	const rb_set *set = rows->set;
+	rb_space space;
+	int64 id;
+
+	if (rows->nparts == 0)
+		return;
+	id = set->ids != NULL ? set->ids[rows->row] : (int64) ((uint64) set->first_id + rows->row);
+	memset(&space, 0, sizeof space);
+	space.srid_known = rows->srid_known;
+	space.srid = rows->srid;
+	space.srid_type = rows->type;
+	space.srid_id = space.dims_id = id;
+	space.dims = rows->dims;
+	space.dims_of_columns = r->columns.width > 0;
+	take_space(r, &space);
+}
+
+void
+rb_receive_kept_rows(DestReceiver *self, const rb_kept_rows *rows)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	rb_receive_kept_space(self, rows);
+	if (rb_builder_append_set(r->builder, rows->set, rows->row, rows->nrows, rows->part,
+							  rows->nparts, &r->error) != RB_OK)
+		(void) rb_refuse_status(r);
+	r->builder->skipped += rows->skipped;
+	r->rows += rows->nrows + rows->skipped;
 }

@@ -3,6 +3,7 @@
  *	  The sides of a join are read: sources in, sets out.
  *
  *		a plain table		page by page, past the executor		readers.c, heap.c
+ *							or not at all: it has not changed	kept.c
  *		anything else		its SELECT, read-only				receiver.c at its end
  *
  * All sides are read in one space: geometries of one SRID, boxes of one number of
@@ -75,14 +76,25 @@ run_query(const rb_source *source, DestReceiver *receiver)
 	PG_END_TRY();
 }
 
-/* the rows of a source into a builder; how many workers helped */
-static int
+/* a set that is kept counts as if it had been read */
+static void
+charge_kept(const rb_source *source, rb_memory *memory, const rb_set *set)
+{
+	rb_error error;
+
+	if (rb_memory_charge(memory, rb_set_bytes(set), &error) == RB_OK)
+		return;
+	error.need += rb_need_of_join(set->nparts);
+	rb_raise(source->function, RB_OVER_BUDGET, &error);
+}
+
+/* the rows of a source into a builder, or a set that is kept into the side */
+static void
 read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_builder *builder,
-		  rb_space *space)
+		  rb_space *space, rb_side *side)
 {
 	ErrorContextCallback context;
 	DestReceiver *receiver;
-	int workers = 0;
 
 	context.callback = reading_context;
 	context.arg = unconstify(rb_source *, source);
@@ -94,7 +106,7 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 	receiver = rb_receiver_create(source, builder, space);
 	rb_receiver_needs(receiver, need);
 	if (OidIsValid(source->heap))
-		workers = rb_read_table(source, receiver, builder, space);
+		rb_read_table(source, receiver, builder, space, side);
 	else if (source->query)
 		run_query(source, receiver);
 	else
@@ -104,8 +116,13 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 		relation_close(source->rel, NoLock);
 
 	error_context_stack = context.previous;
-	rb_builder_trim(builder);
-	return workers;
+	if (side->set != NULL)
+	{
+		rb_builder_free(builder);
+		charge_kept(source, memory, side->set);
+	}
+	else
+		rb_builder_trim(builder);
 }
 
 static void
@@ -122,7 +139,7 @@ raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
  * the join is more important.
  */
 static uint64
-count_ids(const rb_source *source, const rb_builder *builder)
+count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 rows)
 {
 	uint32_t distinct;
 	rb_error error;
@@ -130,8 +147,9 @@ count_ids(const rb_source *source, const rb_builder *builder)
 
 	if (source->unique || source->keys != NULL || source->object_name != NULL)
 		return 0;
-	status = rb_ids_number(builder->memory, builder->ids, builder->nrows, rb_is_interrupted, NULL,
-						   &distinct, &error);
+	if (ids == NULL) /* they count up */
+		return rows;
+	status = rb_ids_number(memory, ids, rows, rb_is_interrupted, NULL, &distinct, &error);
 	if (status == RB_STOPPED)
 		rb_throw_kept();
 	return status == RB_OK ? distinct : 0;
@@ -143,12 +161,19 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 	rb_error error;
 	rb_status status = RB_OK;
 
+	if (side->set != NULL)
+	{
+		/* when it was kept there was an index that is gone now, or none is needed any more */
+		if (side->ids == 0 || source->unique)
+			side->ids = count_ids(source, builder->memory, side->set->ids, side->set->nrows);
+		return;
+	}
 	if (space->dims == 2)
 		rb_builder_set_kind(builder, RB_BOX2);
 	builder->srid = space->srid_known ? space->srid : 0;
 	builder->should_stop = rb_is_interrupted;
 	side->rows = builder->nrows;
-	side->ids = count_ids(source, builder);
+	side->ids = count_ids(source, builder->memory, builder->ids, builder->nrows);
 	if (has_objects(source))
 	{
 		status = rb_builder_group(builder, &error);
@@ -209,11 +234,14 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 		elog(ERROR, "%s: SPI_connect failed", source->function);
 	for (int i = 0; i < n; i++)
 	{
-		side[i].workers = read_side(&source[i], memory, &need, &builder[i], &space);
-		rb_need_next(&need, &builder[i]);
+		read_side(&source[i], memory, &need, &builder[i], &space, &side[i]);
+		rb_need_next(&need, side[i].set, &builder[i]);
 	}
 	SPI_finish();
 	for (int i = 0; i < n; i++)
 		finish_side(&source[i], &builder[i], &space, &side[i]);
+	for (int i = 0; i < n; i++)
+		if (side[i].look != NULL)
+			rb_kept_end(side[i].look, &side[i], memory);
 	notice_duplicates(source, n, side);
 }

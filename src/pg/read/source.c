@@ -118,7 +118,7 @@ rb_source_table(rb_source *source, Oid relid)
 												RelationGetRelationName(rel)));
 	source->sql = sql.data;
 	source->rows = Max(rel->rd_rel->reltuples, 0);
-	source->heap = rb_heap_readable(rel) ? relid : InvalidOid;
+	source->heap = rb_heap_refusal(rel) == NULL ? relid : InvalidOid;
 }
 
 /* ---- queries ---- */

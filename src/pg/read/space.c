@@ -30,10 +30,13 @@ type_name(uint32 type)
 }
 
 bool
-rb_space_check_srid(const rb_receiver *r, int32 srid, uint32 type, int64 id)
+rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id)
 {
 	rb_space *first = r->space;
 	const char *side = r->source->side;
+
+	if (r->gone.type == 0)
+		r->gone.type = type;
 
 	if (!first->srid_known)
 	{

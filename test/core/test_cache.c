@@ -1,0 +1,290 @@
+/*
+ * test_cache.c
+ *	  Sets that are kept: found by their key, used, given up when room is needed, and never
+ *	  while somebody holds them; and rows of a set put behind others.
+ */
+#include "check.h"
+#include "core/base/rb_base.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static rb_memory *memory;
+
+/* n rows; each third one has `parts` parts; coordinates and ids that tell where they are from */
+static const rb_set *
+made(rb_kind kind, uint32_t n, int parts, int64_t first, int64_t step)
+{
+	rb_builder b;
+	rb_error error;
+	const rb_set *set = NULL;
+	int width = rb_kind_width(kind);
+
+	rb_builder_init(&b, memory, kind);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		int k = i % 3 == 2 ? parts : 1;
+
+		CHECK(rb_builder_reserve(&b, (size_t) k, &error) == RB_OK, "reserve");
+		for (int j = 0; j < k * width; j++)
+			b.coords[(size_t) b.nparts * (size_t) width + (size_t) j] =
+				(double) first + i + 0.001 * j;
+		b.nparts += (uint32_t) k;
+		CHECK(rb_builder_end_row(&b, first + step * i, &error) == RB_OK, "end of row");
+	}
+	rb_builder_trim(&b);
+	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "finish");
+	return set;
+}
+
+static rb_status
+put(rb_cache *cache, uint64_t key, const rb_set *set, rb_error *error)
+{
+	const uint64_t card = key * 3;
+
+	return rb_cache_put(cache, &key, sizeof key, set, &card, sizeof card, error);
+}
+
+static rb_kept *
+find(rb_cache *cache, uint64_t key)
+{
+	rb_kept *kept = rb_cache_find(cache, &key, sizeof key);
+
+	if (kept != NULL)
+		CHECK(*(uint64_t *) kept->card == key * 3 && kept->card_size == sizeof(uint64_t) &&
+				  memcmp(rb_kept_key(kept), &key, sizeof key) == 0,
+			  "its card and key");
+	return kept;
+}
+
+static int
+count(const rb_cache *cache)
+{
+	int n = 0;
+
+	for (rb_kept *kept = rb_cache_next(cache, NULL); kept != NULL;
+		 kept = rb_cache_next(cache, kept))
+		n++;
+	return n;
+}
+
+static void
+kept_and_found(void)
+{
+	rb_cache *cache = rb_cache_create((uint64_t) 64 << 20);
+	rb_error error;
+	const rb_set *set = made(RB_TRIANGLE3, 5000, 2, 7, 3);
+	const rb_set *held;
+	uint64_t bytes = rb_set_bytes(set);
+
+	CHECK(find(cache, 1) == NULL, "nothing yet");
+	CHECK(put(cache, 1, set, &error) == RB_OK, "put");
+	CHECK(rb_memory_used(memory) == 0 && rb_cache_used(cache) >= bytes, "it has moved");
+	rb_set_release(&set);
+	CHECK(find(cache, 1) != NULL && find(cache, 1)->hits == 0 && find(cache, 2) == NULL, "found");
+	held = rb_cache_use(cache, find(cache, 1));
+	CHECK(find(cache, 1)->hits == 1 && held->nrows == 5000 && held->ids[10] == 37, "used");
+
+	/* in its place; the holder has the former one */
+	set = made(RB_TRIANGLE3, 10, 1, 0, 1);
+	CHECK(put(cache, 1, set, &error) == RB_OK && find(cache, 1)->set == set, "replaced");
+	CHECK(find(cache, 1)->hits == 1 && count(cache) == 1, "its hits stay");
+	CHECK(held->coords[0] == 7 && rb_cache_used(cache) > bytes, "still held");
+	rb_set_release(&held);
+	CHECK(rb_cache_used(cache) < bytes, "gone");
+	rb_set_release(&set);
+	rb_cache_drop(cache, find(cache, 1));
+	CHECK(rb_cache_used(cache) == 0 && count(cache) == 0, "given up");
+	rb_cache_destroy(cache);
+}
+
+static void
+room(void)
+{
+	const uint64_t limit = (uint64_t) 4 << 20;
+	rb_cache *cache = rb_cache_create(limit);
+	rb_error error;
+	const rb_set *set;
+	const rb_set *held;
+
+	/* each about 720 kB */
+	for (uint64_t key = 0; key < 20; key++)
+	{
+		set = made(RB_TRIANGLE3, 10000, 1, 0, 1);
+		CHECK(put(cache, key, set, &error) == RB_OK, "put %d", (int) key);
+		rb_set_release(&set);
+		CHECK(rb_cache_used(cache) <= limit, "within the limit");
+		if (key > 0) /* the first one is always the last one used */
+		{
+			held = rb_cache_use(cache, find(cache, 0));
+			rb_set_release(&held);
+		}
+	}
+	CHECK(find(cache, 0) != NULL && find(cache, 19) != NULL && find(cache, 1) == NULL,
+		  "the last ones used stay");
+
+	/* what is held cannot be given up: there is no room while it is */
+	held = rb_set_hold(find(cache, 0)->set);
+	set = made(RB_TRIANGLE3, 50000, 1, 0, 1);
+	CHECK(put(cache, 99, set, &error) == RB_OVER_BUDGET && find(cache, 99) == NULL, "no room");
+	CHECK(rb_memory_used(memory) > 0 && set->coords[9] == 1, "as it was");
+	rb_set_release(&held);
+	CHECK(put(cache, 99, set, &error) == RB_OK, "now there is");
+	rb_set_release(&set);
+
+	/* larger than all: nobody has to go */
+	set = made(RB_TRIANGLE3, 100000, 1, 0, 1);
+	CHECK(put(cache, 100, set, &error) == RB_OVER_BUDGET && find(cache, 99) != NULL, "too large");
+	CHECK(error.limit == limit && error.need > limit, "needs %lu", (unsigned long) error.need);
+	rb_set_release(&set);
+	rb_cache_set_limit(cache, 1000);
+	CHECK(count(cache) == 0 && rb_cache_used(cache) == 0, "a lower limit");
+	CHECK(rb_memory_used(memory) == 0, "memory left");
+	rb_cache_destroy(cache);
+}
+
+/* joins hold what another thread gives up */
+static void *
+use_and_release(void *arg)
+{
+	for (int i = 0; i < 300; i++)
+	{
+		const rb_set *set = rb_set_hold(arg);
+
+		CHECK(set->coords[9] == 1 && set->nrows == 1000, "there as long as it is held");
+		rb_set_release(&set);
+	}
+	rb_set_release((const rb_set **) &arg);
+	return NULL;
+}
+
+static void
+given_up_while_held(void)
+{
+	rb_cache *cache = rb_cache_create((uint64_t) 1 << 20);
+	pthread_t thread[8];
+	rb_error error;
+
+	for (int t = 0; t < 8; t++)
+	{
+		const rb_set *set = made(RB_TRIANGLE3, 1000, 1, 0, 1);
+
+		CHECK(put(cache, (uint64_t) t, set, &error) == RB_OK, "put");
+		pthread_create(&thread[t], NULL, use_and_release, (void *) set);
+	}
+	while (rb_cache_next(cache, NULL) != NULL)
+		rb_cache_drop(cache, rb_cache_next(cache, NULL));
+	for (int t = 0; t < 8; t++)
+		pthread_join(thread[t], NULL);
+	CHECK(rb_cache_used(cache) == 0, "memory left");
+	rb_cache_destroy(cache);
+}
+
+/* ---- rows of a set behind others ---- */
+
+/* the rows [from, to) of the first set, then all of the second, as if they had been added one by one */
+static void
+appended(const rb_set *a, uint32_t from, uint32_t to, const rb_set *b)
+{
+	const rb_set *whole;
+	rb_builder builder;
+	rb_error error;
+	int width = rb_kind_width(a->kind);
+	uint32_t part = 0, end = 0, row = 0, k = 0;
+
+	rb_builder_init(&builder, memory, a->kind);
+	while (part < a->nparts && (a->row_of != NULL ? a->row_of[part] : part) < from)
+		part++;
+	for (end = part; end < a->nparts && (a->row_of != NULL ? a->row_of[end] : end) < to; end++)
+		;
+	CHECK(rb_builder_append_set(&builder, a, from, to - from, part, end - part, &error) == RB_OK,
+		  "the one");
+	CHECK(rb_builder_append_set(&builder, b, 0, b->nrows, 0, b->nparts, &error) == RB_OK,
+		  "the other");
+	CHECK(rb_builder_finish(&builder, &whole, &error) == RB_OK, "finish");
+	CHECK(whole->nrows == to - from + b->nrows && whole->nparts == end - part + b->nparts,
+		  "%u rows, %u parts", whole->nrows, whole->nparts);
+	for (uint32_t i = 0; i < whole->nparts; i++)
+	{
+		const bool first = i < end - part;
+		const rb_set *s = first ? a : b;
+		const uint32_t p = first ? part + i : i - (end - part);
+
+		CHECK(memcmp(whole->coords + (size_t) i * width, s->coords + (size_t) p * width,
+					 (size_t) width * sizeof(double)) == 0,
+			  "part %u", i);
+		row = whole->row_of != NULL ? whole->row_of[i] : i;
+		k = s->row_of != NULL ? s->row_of[p] : p;
+		CHECK(row == (first ? k - from : k + to - from), "row of part %u: %u", i, row);
+		CHECK((whole->ids != NULL ? whole->ids[row] : whole->first_id + row) ==
+				  (s->ids != NULL ? s->ids[k] : s->first_id + k),
+			  "id of part %u", i);
+	}
+	rb_set_release(&whole);
+}
+
+static void
+behind_others(void)
+{
+	for (int parts = 1; parts < 4; parts++)
+		for (int others = 1; others < 4; others++)
+			for (int64_t step = 1; step < 3; step++)
+			{
+				const rb_set *a = made(RB_SEGMENT3, 50, parts, 100, step);
+				const rb_set *b = made(RB_SEGMENT3, 20, others, 130, 1);
+				const rb_set *none = made(RB_SEGMENT3, 0, 1, 0, 1);
+
+				for (uint32_t from = 0; from <= 50; from += 5)
+					for (uint32_t to = from; to <= 50; to += 3)
+						appended(a, from, to, b);
+				appended(a, 3, 30, none);
+				appended(none, 0, 0, a);
+				rb_set_release(&a);
+				rb_set_release(&b);
+				rb_set_release(&none);
+			}
+	CHECK(rb_memory_used(memory) == 0, "memory left");
+}
+
+/* a set that has to move and cannot is where it was, whichever of its arrays had no room */
+static void
+moved(void)
+{
+	rb_memory *to = rb_memory_create(0);
+	const rb_set *set = made(RB_SEGMENT3, 3000, 2, 5, 2);
+	const uint64_t used = rb_memory_used(memory);
+	rb_error error;
+
+	for (uint64_t limit = 0; limit < used; limit += 4096)
+	{
+		rb_memory_set_limit(to, limit);
+		CHECK(rb_memory_move(memory, to, (void *) set->coords, &error) ==
+				  (rb_memory_used(to) > 0 ? RB_OK : RB_OVER_BUDGET),
+			  "as it says");
+		if (rb_memory_used(to) > 0)
+			break;
+		CHECK(rb_memory_used(memory) == used, "as it was");
+	}
+	CHECK(rb_memory_used(to) + rb_memory_used(memory) == used && rb_memory_used(to) > 0, "moved");
+	CHECK(rb_memory_move(to, memory, (void *) set->coords, &error) == RB_OK, "and back");
+	CHECK(rb_memory_move(to, memory, NULL, &error) == RB_OK, "nothing moves nowhere");
+	CHECK(rb_memory_used(to) == 0 && rb_memory_used(memory) == used, "as it was");
+	rb_set_release(&set);
+	rb_memory_destroy(to);
+	CHECK(rb_memory_used(memory) == 0, "memory left");
+}
+
+int
+main(void)
+{
+	memory = rb_memory_create((uint64_t) 1 << 30);
+	CHECK_RUN(kept_and_found);
+	CHECK_RUN(room);
+	CHECK_RUN(given_up_while_held);
+	CHECK_RUN(behind_others);
+	CHECK_RUN(moved);
+	rb_memory_destroy(memory);
+	rb_memory_trim(0);
+	return check_done();
+}
