@@ -227,6 +227,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 	rb_builder builder[2];
 	rb_space space;
 	rb_need need;
+	MemoryContext caller = CurrentMemoryContext;
 
 	memset(&space, 0, sizeof space);
 	rb_need_begin(&need, source, n);
@@ -234,7 +235,12 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 		elog(ERROR, "%s: SPI_connect failed", source->function);
 	for (int i = 0; i < n; i++)
 	{
+		/* what is noted of a table is looked at after SPI_finish, which takes its context along */
+		MemoryContext context =
+			MemoryContextSwitchTo(OidIsValid(source[i].heap) ? caller : CurrentMemoryContext);
+
 		read_side(&source[i], memory, &need, &builder[i], &space, &side[i]);
+		MemoryContextSwitchTo(context);
 		rb_need_next(&need, side[i].set, &builder[i]);
 	}
 	SPI_finish();
