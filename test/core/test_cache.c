@@ -1,7 +1,7 @@
 /*
  * test_cache.c
  *	  Sets that are kept: found by their key, used, given up when room is needed, and never
- *	  while somebody holds them; and rows of a set put behind others.
+ *	  while somebody holds them.
  */
 #include "check.h"
 #include "core/base/rb_base.h"
@@ -181,72 +181,6 @@ given_up_while_held(void)
 	rb_cache_destroy(cache);
 }
 
-/* ---- rows of a set behind others ---- */
-
-/* the rows [from, to) of the first set, then all of the second, as if they had been added one by one */
-static void
-appended(const rb_set *a, uint32_t from, uint32_t to, const rb_set *b)
-{
-	const rb_set *whole;
-	rb_builder builder;
-	rb_error error;
-	int width = rb_kind_width(a->kind);
-	uint32_t part = 0, end = 0, row = 0, k = 0;
-
-	rb_builder_init(&builder, memory, a->kind);
-	while (part < a->nparts && (a->row_of != NULL ? a->row_of[part] : part) < from)
-		part++;
-	for (end = part; end < a->nparts && (a->row_of != NULL ? a->row_of[end] : end) < to; end++)
-		;
-	CHECK(rb_builder_append_set(&builder, a, from, to - from, part, end - part, &error) == RB_OK,
-		  "the one");
-	CHECK(rb_builder_append_set(&builder, b, 0, b->nrows, 0, b->nparts, &error) == RB_OK,
-		  "the other");
-	CHECK(rb_builder_finish(&builder, &whole, &error) == RB_OK, "finish");
-	CHECK(whole->nrows == to - from + b->nrows && whole->nparts == end - part + b->nparts,
-		  "%u rows, %u parts", whole->nrows, whole->nparts);
-	for (uint32_t i = 0; i < whole->nparts; i++)
-	{
-		const bool first = i < end - part;
-		const rb_set *s = first ? a : b;
-		const uint32_t p = first ? part + i : i - (end - part);
-
-		CHECK(memcmp(whole->coords + (size_t) i * width, s->coords + (size_t) p * width,
-					 (size_t) width * sizeof(double)) == 0,
-			  "part %u", i);
-		row = whole->row_of != NULL ? whole->row_of[i] : i;
-		k = s->row_of != NULL ? s->row_of[p] : p;
-		CHECK(row == (first ? k - from : k + to - from), "row of part %u: %u", i, row);
-		CHECK((whole->ids != NULL ? whole->ids[row] : whole->first_id + row) ==
-				  (s->ids != NULL ? s->ids[k] : s->first_id + k),
-			  "id of part %u", i);
-	}
-	rb_set_release(&whole);
-}
-
-static void
-behind_others(void)
-{
-	for (int parts = 1; parts < 4; parts++)
-		for (int others = 1; others < 4; others++)
-			for (int64_t step = 1; step < 3; step++)
-			{
-				const rb_set *a = made(RB_SEGMENT3, 50, parts, 100, step);
-				const rb_set *b = made(RB_SEGMENT3, 20, others, 130, 1);
-				const rb_set *none = made(RB_SEGMENT3, 0, 1, 0, 1);
-
-				for (uint32_t from = 0; from <= 50; from += 5)
-					for (uint32_t to = from; to <= 50; to += 3)
-						appended(a, from, to, b);
-				appended(a, 3, 30, none);
-				appended(none, 0, 0, a);
-				rb_set_release(&a);
-				rb_set_release(&b);
-				rb_set_release(&none);
-			}
-	CHECK(rb_memory_used(memory) == 0, "memory left");
-}
-
 /* a set that has to move and cannot is where it was, whichever of its arrays had no room */
 static void
 moved(void)
@@ -282,7 +216,6 @@ main(void)
 	CHECK_RUN(kept_and_found);
 	CHECK_RUN(room);
 	CHECK_RUN(given_up_while_held);
-	CHECK_RUN(behind_others);
 	CHECK_RUN(moved);
 	rb_memory_destroy(memory);
 	rb_memory_trim(0);

@@ -355,11 +355,12 @@ rb_shrink(rb_memory *memory, void **block, size_t bytes)
 rb_status
 rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error)
 {
-	rb_memory_block *b = (rb_memory_block *) block - 1;
+	rb_memory_block *b;
 	rb_status status;
 
 	if (block == NULL)
 		return RB_OK;
+	b = (rb_memory_block *) block - 1;
 	status = budget_take(to, b->size, error);
 	if (status != RB_OK)
 		return status;

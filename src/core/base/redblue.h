@@ -135,6 +135,9 @@ typedef struct rb_set
 	int64_t first_id;           /* where ids are counted up, as a sequence makes them */
 	uint64_t skipped;           /* rows that had no part, and are not among nrows */
 	int32_t srid;               /* of its geometries; 0: none, or not known */
+	bool composed_ids;          /* of a view: ids and first_id are valid */
+	uint64_t number;            /* of a set that is kept: no other has had it; 0: it is not */
+	const struct rb_view *view; /* what it is put together from; then coords is NULL until it is */
 	struct rb_set_owner *owner; /* NULL: whoever made it keeps it as long as it is used */
 } rb_set;
 
@@ -144,6 +147,45 @@ extern void rb_set_release(const rb_set **set); /* leaves NULL; NULL is allowed 
 
 /* of its arrays */
 extern uint64_t rb_set_bytes(const rb_set *set);
+
+/*
+ * A set as cuts of two others, of the same kind (view.c).  Cut i ends where cut i + 1 begins;
+ * one more, behind the last, tells how many rows and parts there are in all.
+ */
+typedef struct rb_cut
+{
+	uint32_t row; /* where it begins, in the set that it makes */
+	uint32_t part;
+	uint32_t from_row; /* and in the one that it is of */
+	uint32_t from_part;
+	bool fresh;
+} rb_cut;
+
+typedef struct rb_view
+{
+	const rb_set *kept;
+	const rb_set *fresh;
+	const rb_cut *cuts;
+	uint32_t ncuts;
+	bool counted; /* its coordinates, which are not there yet, count as memory */
+} rb_view;
+
+/* a set with one holder, which holds the two others; the cuts are copied */
+extern rb_status rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped,
+							  const rb_set **set, rb_error *error);
+
+/* the id of a row, while there is no array of them */
+extern int64_t rb_view_id(const rb_view *view, uint32_t row);
+
+/* is every id larger than the one before? */
+extern bool rb_set_ids_ascend(const rb_set *set);
+
+/*
+ * How many different ids a view has whose kept set's ids ascend, without putting them
+ * together; not known where that would take long.
+ */
+extern rb_status rb_view_count_ids(struct rb_memory *memory, const rb_set *set, bool *known,
+								   uint32_t *distinct, rb_error *error);
 
 /* three bits of an index are needed for other things */
 #define RB_MAX_OBJECTS ((uint32_t) 1 << 29)
@@ -242,11 +284,6 @@ extern rb_status rb_ids_number(rb_memory *memory, const int64_t *ids, uint32_t n
 							   bool (*should_stop)(void), uint32_t *number, uint32_t *distinct,
 							   rb_error *error);
 
-/* so many rows of a set from this one on, and their parts, behind those that are there */
-extern rb_status rb_builder_append_set(rb_builder *b, const rb_set *set, uint32_t row,
-									   uint32_t nrows, uint32_t part, uint32_t nparts,
-									   rb_error *error);
-
 /*
  * All ended rows become a set with one holder, to be released before the memory is
  * destroyed; the builder is empty then.  On a failure it is as it was.
@@ -276,7 +313,7 @@ extern void rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes);
 extern uint64_t rb_cache_used(const rb_cache *cache);
 
 /*
- * Keeps a set, which has one holder, in place of what was kept under that key; what has not been
+ * Keeps a set, which has one holder and is put together, in place of what was kept under that key; what has not been
  * used for the longest time goes to make room.  The set moves into the memory of the cache
  * and has one holder more.  On a failure, RB_OVER_BUDGET mostly, it is as it was.
  */
@@ -382,7 +419,7 @@ typedef struct rb_stats
 	double grid_ms[3];        /* of the grid's stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
 	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
-	uint64_t hits;            /* pairs of parts that share a point, as far as handed out */
+	uint64_t hits;            /* pairs of parts that share a point, as far as they were asked */
 	uint64_t record_bytes;    /* in which a device sent them, where it groups them (rb_records.h) */
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
 	uint64_t exact_expansion; /* by expansion arithmetic, */
@@ -446,24 +483,56 @@ rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
 extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit,
 						 const char *text);
 
+/*
+ * Coordinates, or ids, of a view put together, if they are not yet; of any other set nothing
+ * is done.  By one thread at a time, on as many as the context has.
+ */
+extern rb_status rb_set_compose(rb_context *ctx, const rb_set *set);
+extern rb_status rb_set_compose_ids(rb_context *ctx, const rb_set *set);
+
 /* undo that: another way is to be tried.  Whoever has asked to stop is still heard. */
 extern void rb_forget_failure(rb_context *ctx);
 
 /* ---- a job, and where its pairs go ---- */
+
+/* what is wanted of the pairs of rows */
+typedef enum rb_answer
+{
+	RB_PAIRS,  /* all of them, block after block */
+	RB_COUNT,  /* their number, stats.stage[RB_STAGE_EMIT].count; the others tell it, too */
+	RB_COUNTS, /* in how many of them each row is */
+	RB_HITS,   /* which rows are in any; the number is that of these rows */
+	RB_GROUPS  /* for each row, those it is paired with; without room for these, RB_COUNTS */
+} rb_answer;
+
+/* of which rows RB_COUNTS, RB_HITS and RB_GROUPS tell; of both only where the two sides are one */
+typedef enum rb_of
+{
+	RB_OF_RED,
+	RB_OF_BLUE,
+	RB_OF_BOTH
+} rb_of;
 
 /* what is asked of two sets */
 typedef struct rb_job
 {
 	const rb_set *red;
 	const rb_set *blue; /* NULL: red against itself, each unordered pair once, red < blue */
-	bool count_only;    /* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
+	rb_answer answer;
+	rb_of of;
 	rb_predicate predicate;
+	/*
+	 * RB_GROUPS: rows with the same number (rb_ids_number) are one group, of so many; NULL: each
+	 * row is one.  To be kept until the stream is closed.
+	 */
+	const uint32_t *number;
+	uint32_t numbers;
 } rb_job;
 
 /*
  * Where a backend puts the pairs of parts that it finds, in any order, any number at
- * a time.  put may be called from several threads at once; it copies.  In a count_only
- * job whose rows have one part each, pairs may be NULL.  Any other answer than RB_OK
+ * a time.  put may be called from several threads at once; it copies.  In a job for
+ * RB_COUNT whose rows have one part each, pairs may be NULL.  Any other answer than RB_OK
  * ends the join with that status.
  */
 typedef struct rb_sink
@@ -472,6 +541,17 @@ typedef struct rb_sink
 	void *user;
 	/* NULL, or: take pairs in groups (rb_records.h) as a device makes them; cut anywhere */
 	rb_status (*put_records)(void *user, const void *bytes, size_t n);
+	/*
+	 * NULL, or, instead of pairs, what a device has made of them for each part that job.of
+	 * names, n words that begin with the one numbered `first`: counts to be added
+	 * (RB_COUNTS; each row has one part), or bits, 32 parts a word (RB_HITS).  Once a pair.
+	 */
+	rb_status (*put_words)(void *user, const uint32_t *words, size_t first, size_t n);
+	/*
+	 * RB_HITS, else NULL: the bits of rows that are hit (rb_join.h).  A backend may set them
+	 * instead of putting pairs, and may leave out a pair from which there is nothing to learn.
+	 */
+	uint32_t *marks;
 } rb_sink;
 
 /* ---- an estimate, from a sample of each side (estimate.c) ---- */
@@ -490,7 +570,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 5
+#define RB_BACKEND_ABI 6
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi
@@ -561,6 +641,23 @@ extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, cons
  * ctx->error filled.
  */
 extern rb_status rb_stream_next(rb_stream *stream, int wait_ms, rb_block *block);
+
+/*
+ * After RB_END, until the stream is closed, what was asked of each row: a count (RB_COUNTS,
+ * RB_GROUPS where these had no room), or a bit, 32 rows a word (RB_HITS); else NULL.
+ */
+extern const uint32_t *rb_stream_words(const rb_stream *stream);
+
+/* all pairs, brought together by the rows or numbers that job.of names */
+typedef struct rb_groups
+{
+	const uint64_t *start;  /* where the members of each begin, and where the last ones end */
+	const uint32_t *member; /* rows of the other side, ascending within a group; NULL: none */
+	uint32_t n;
+} rb_groups;
+
+/* the same for RB_GROUPS; false where the memory limit had no room for them */
+extern bool rb_stream_groups(const rb_stream *stream, rb_groups *groups);
 
 /* Stops the join if it still runs, joins its threads, frees the stream.  NULL is allowed. */
 extern void rb_stream_close(rb_stream *stream);

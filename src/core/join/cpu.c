@@ -312,7 +312,11 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.kernel = rb_kernel_best();
 	if (c.red->nparts == 0 || c.blue->nparts == 0)
 		return RB_OK;
-	status = rb_team_open(ctx, ctx->threads, &me);
+	status = rb_set_compose(ctx, c.red);
+	if (status == RB_OK)
+		status = rb_set_compose(ctx, c.blue);
+	if (status == RB_OK)
+		status = rb_team_open(ctx, ctx->threads, &me);
 	if (status != RB_OK)
 		return status;
 	c.threads = rb_team_threads(me);

@@ -52,6 +52,12 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 	rb_thread *me;
 	rb_status status;
 
+	/* nobody has needed the host's coordinates until now */
+	status = rb_set_compose(ctx, job->red);
+	if (status == RB_OK && job->blue != NULL)
+		status = rb_set_compose(ctx, job->blue);
+	if (status != RB_OK)
+		return status;
 	/* not more threads than have a block */
 	status = rb_team_open(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, &me);
 	if (status != RB_OK)

@@ -55,8 +55,9 @@ struct rb_leaf
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	bool boxes; /* overlapping boxes are the answer */
-	bool faces; /* triangles on both sides: the vector stages apply */
+	bool boxes;    /* overlapping boxes are the answer */
+	bool faces;    /* triangles on both sides: the vector stages apply */
+	bool red_only; /* RB_HITS of red: one that is hit meets nothing more */
 
 	/* counts */
 	uint64_t cells;
@@ -107,6 +108,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->env.exact = true;
 	w->boxes = rb_boxes_decide(job->predicate, red, blue);
 	w->faces = rb_faces_decide(job->predicate, red, blue);
+	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
 	{
 		w->rows.lo[a] = w->row_box[a];
@@ -322,14 +324,43 @@ same_row(const rb_job *job, uint32_t i, uint32_t j)
 		   job->red->row_of[i] == job->red->row_of[j];
 }
 
+/* the numbers of the two objects in their sets; of a self join the smaller one first */
+static inline rb_pair
+pair_of(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+{
+	rb_pair p = {red->index[pair >> 16], blue->index[pair & 0xffff]};
+
+	return w->job->blue == NULL && p.red > p.blue ? (rb_pair){p.blue, p.red} : p;
+}
+
+/* RB_HITS: are the rows of this pair known to be hit?  Then it need not be decided. */
+static inline bool
+is_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+{
+	rb_pair p;
+
+	if (w->sink->marks == NULL)
+		return false;
+	p = pair_of(w, red, blue, pair);
+	return rb_pair_is_marked(w->job, w->sink->marks, p.red, p.blue);
+}
+
 static rb_status
 hit(rb_leaf *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, uint32_t n)
 {
+	w->hits += n;
+	if (w->sink->marks != NULL)
+	{
+		for (uint32_t i = 0; i < n; i++)
+		{
+			rb_pair p = pair_of(w, red, blue, pairs[i]);
+
+			rb_mark_pair(w->job, w->sink->marks, p.red, p.blue);
+		}
+		return RB_OK;
+	}
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t r = red->index[pairs[i] >> 16];
-		uint32_t b = blue->index[pairs[i] & 0xffff];
-
 		if (w->nhit == HITS)
 		{
 			rb_status status = rb_leaf_flush(w);
@@ -337,18 +368,8 @@ hit(rb_leaf *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, 
 			if (status != RB_OK)
 				return status;
 		}
-		if (w->job->blue == NULL && r > b)
-		{
-			uint32_t t = r;
-
-			r = b;
-			b = t;
-		}
-		w->hit[w->nhit].red = r;
-		w->hit[w->nhit].blue = b;
-		w->nhit++;
+		w->hit[w->nhit++] = pair_of(w, red, blue, pairs[i]);
 	}
-	w->hits += n;
 	return RB_OK;
 }
 
@@ -357,6 +378,16 @@ signs_of_sides(unsigned sides, int s[3])
 {
 	for (int i = 0; i < 3; i++)
 		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
+}
+
+/* where marks are wanted each yes is one at once, so that it spares the pairs behind it */
+static inline uint32_t
+mark_at_once(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t k)
+{
+	if (w->sink->marks == NULL || k == 0)
+		return k;
+	hit(w, red, blue, w->yes, k);
+	return 0;
 }
 
 /* pairs that the vector stages left undecided; the signs that they proved are taken over */
@@ -375,6 +406,8 @@ decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
+		if (is_known(w, red, blue, pair))
+			continue;
 		signs_of_sides(w->undecided[i].blue_sides, sb);
 		signs_of_sides(w->undecided[i].red_sides, sr);
 		w->yes[k] = pair;
@@ -382,6 +415,7 @@ decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n
 			rb_triangle_triangle(&w->env, ro->coords + (size_t) red->index[pair >> 16] * 9,
 								 bo->coords + (size_t) blue->index[pair & 0xffff] * 9, sb, sr) == 1;
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
+		k = mark_at_once(w, red, blue, k);
 	}
 	return hit(w, red, blue, w->yes, k);
 }
@@ -402,11 +436,14 @@ decide_all(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
+		if (is_known(w, red, blue, pair))
+			continue;
 		w->yes[k] = pair;
 		k += rb_pair_decide(&w->env, w->job->predicate, ro->kind, bo->kind,
 							ro->coords + (size_t) red->index[pair >> 16] * rw,
 							bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
+		k = mark_at_once(w, red, blue, k);
 	}
 	return hit(w, red, blue, w->yes, k);
 }
@@ -422,14 +459,16 @@ cascade(rb_leaf *w, const rb_tile *red, const rb_tile *blue)
 
 	lap(w, RB_STAGE_CANDIDATES);
 	w->npairs = 0;
-	if (w->job->blue == NULL && w->job->red->row_of != NULL)
+	if ((w->job->blue == NULL && w->job->red->row_of != NULL) || w->sink->marks != NULL)
 	{
 		uint32_t k = 0;
 
 		for (uint32_t i = 0; i < n; i++)
 		{
 			w->pair[k] = w->pair[i];
-			k += !same_row(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]);
+			k +=
+				!same_row(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]) &&
+				!is_known(w, red, blue, w->pair[i]);
 		}
 		n = k;
 	}
@@ -577,6 +616,8 @@ cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const
 		uint32_t end = nb;
 		uint32_t found;
 
+		if (w->red_only && rb_is_marked(w->sink->marks, rb_row_of(w->job->red, red->index[local])))
+			continue;
 		if (sorted)
 		{
 			first = sweep->reach[bucket(sweep, red->lo[local][sweep->axis])];

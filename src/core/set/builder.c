@@ -208,47 +208,6 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	return RB_OK;
 }
 
-rb_status
-rb_builder_append_set(rb_builder *b, const rb_set *set, uint32_t row, uint32_t nrows, uint32_t part,
-					  uint32_t nparts, rb_error *error)
-{
-	uint32_t end = part + nparts;
-	rb_status status = rb_builder_reserve(b, nparts, error);
-
-	if (status != RB_OK || nrows == 0)
-		return status;
-	memcpy(b->coords + (size_t) b->nparts * (size_t) b->width,
-		   set->coords + (size_t) part * (size_t) b->width,
-		   (size_t) nparts * (size_t) b->width * sizeof(double));
-	if ((size_t) b->nrows + nrows > b->ids_cap)
-	{
-		status = grow(b, (void **) &b->ids, &b->ids_cap, (size_t) b->nrows + nrows, sizeof *b->ids,
-					  error);
-		if (status != RB_OK)
-			return status;
-	}
-	for (uint32_t i = row; i < row + nrows; i++)
-	{
-		const int64_t id =
-			set->ids != NULL ? set->ids[i] : (int64_t) ((uint64_t) set->first_id + i);
-
-		if (set->row_of == NULL && !b->multi)
-		{
-			/* part i is row i, here and there */
-			b->ids[b->nrows++] = id;
-			b->row_start = ++b->nparts;
-			continue;
-		}
-		do
-			b->nparts++, part++;
-		while (set->row_of != NULL && part < end && set->row_of[part] == i);
-		status = rb_builder_end_row(b, id, error);
-		if (status != RB_OK)
-			return status;
-	}
-	return RB_OK;
-}
-
 /* Most ids come from a sequence and were written in its order: then they need no array. */
 static bool
 is_counted_up(const rb_builder *b)

@@ -33,6 +33,9 @@ struct rb_cache
 	kept_set *first; /* the last one used */
 };
 
+/* a device that has a copy of a set knows it by this */
+static uint64_t last_number;
+
 rb_cache *
 rb_cache_create(uint64_t limit_bytes)
 {
@@ -166,6 +169,7 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 		return status;
 	memcpy(k->pub.card, card, card_size);
 	k->pub.hits = hits;
+	rb_set_writable(set)->number = ++last_number;
 	k->pub.set = rb_set_hold(set);
 	k->next = cache->first;
 	cache->first = k;

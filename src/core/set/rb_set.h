@@ -11,7 +11,14 @@
 extern rb_status rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set,
 							rb_error *error);
 
-/* a set with one holder becomes one of another memory; on a failure nothing has changed */
+/* a set with one holder, no view or one that is put together, becomes one of another memory; on a failure nothing has changed */
 extern rb_status rb_set_move(const rb_set *set, rb_memory *to, rb_error *error);
+
+/* the memory of a set with an owner, and that set for those few who may write to it */
+extern rb_memory *rb_set_memory(const rb_set *set);
+extern rb_set *rb_set_writable(const rb_set *set);
+
+/* what a view, put together or not, was made of is let go (view.c) */
+extern void rb_view_drop(rb_memory *memory, rb_set *set);
 
 #endif /* RB_SET_H */

@@ -32,6 +32,18 @@ rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set, rb_error
 	return RB_OK;
 }
 
+rb_memory *
+rb_set_memory(const rb_set *set)
+{
+	return set->owner->memory;
+}
+
+rb_set *
+rb_set_writable(const rb_set *set)
+{
+	return &set->owner->set;
+}
+
 uint64_t
 rb_set_bytes(const rb_set *set)
 {
@@ -50,6 +62,8 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 	rb_status status = RB_OK;
 	int n;
 
+	if (set->view != NULL) /* it is put together: what it was made of is needed no more */
+		rb_view_drop(from, &owner->set);
 	for (n = 0; n < 4; n++)
 	{
 		status = rb_memory_move(from, to, block[n], error);
@@ -91,5 +105,7 @@ rb_set_release(const rb_set **set)
 	free_array(owner->memory, owner->set.coords);
 	free_array(owner->memory, owner->set.row_of);
 	free_array(owner->memory, owner->set.ids);
+	if (owner->set.view != NULL)
+		rb_view_drop(owner->memory, &owner->set);
 	rb_free(owner->memory, (void **) &owner);
 }

@@ -115,21 +115,32 @@ rb_run_error(const rb_run *run)
 	return error;
 }
 
-static void
-raise_status(const rb_run *run, rb_status status)
+void
+rb_run_raise(const rb_run *run, rb_status status)
 {
 	rb_error error = rb_run_error(run);
 
 	rb_raise(run->join->function, status, &error);
 }
 
+/* whoever wants more than a number asks for ids, and here no other thread does */
+static void
+compose_ids(rb_run *run)
+{
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+	{
+		rb_status status = rb_set_compose_ids(&run->ctx, run->side[i].set);
+
+		if (status != RB_OK)
+			rb_run_raise(run, status);
+	}
+}
+
 rb_run *
-rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
+rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 {
 	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
 	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
-	rb_job job;
-	rb_status status;
 
 	run->join = join;
 	run->user = GetUserId();
@@ -147,14 +158,45 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	take_sides(run, source);
 
 	run->ctx.threads = rb_threads(run->parts);
+	if (join->result != RB_RESULT_COUNT)
+		compose_ids(run);
+	return run;
+}
+
+rb_job
+rb_run_job(const rb_run *run)
+{
+	rb_job job;
+
+	memset(&job, 0, sizeof job);
 	job.red = run->side[0].set;
 	job.blue = run->side[1].set;
-	job.count_only = join->count;
-	job.predicate = join->predicate;
+	job.predicate = run->join->predicate;
+	return job;
+}
+
+void
+rb_run_start(rb_run *run, const rb_job *job)
+{
+	rb_status status;
+
+	rb_stream_close(run->stream);
+	run->stream = NULL;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
-	status = rb_stream_open(&run->ctx, run->backend, &job, &run->stream);
+	status = rb_stream_open(&run->ctx, run->backend, job, &run->stream);
 	if (status != RB_OK)
-		raise_status(run, status);
+		rb_run_raise(run, status);
+}
+
+rb_run *
+rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
+{
+	rb_run *run = rb_run_read(join, source, context);
+	rb_job job = rb_run_job(run);
+
+	if (join->result == RB_RESULT_COUNT)
+		job.answer = RB_COUNT;
+	rb_run_start(run, &job);
 	return run;
 }
 
@@ -170,7 +212,7 @@ rb_run_next(rb_run *run, rb_block *block)
 		if (status == RB_END)
 			return false;
 		if (status != RB_OK)
-			raise_status(run, status);
+			rb_run_raise(run, status);
 		if (block->n > 0)
 			return true;
 	}

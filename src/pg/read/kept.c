@@ -5,12 +5,12 @@
  *		first call		table -> set								its map is noted
  *		second call		table -> set, card -> cache					unchanged: it is kept
  *		later			cache -> set								no page has changed
- *						cache, changed pages -> builder -> set		some have
+ *						cache, and changed pages -> view		some have
  *
  * An answer never depends on it.  Rights are asked before anybody comes here
- * (heap.c), what proves that a page has its old rows is in visibility.c, and the
- * rows that are kept go through the same receiver as those that are read, in the order
- * of the pages, so that they meet the same errors.
+ * (heap.c), what proves that a page has its old rows is in visibility.c, and what is
+ * kept meets what is read in the order of the pages, so that the same things are wrong
+ * with them.
  *
  * What has changed too much is forgotten, for a look at a page costs more than reading
  * it with its neighbours.  Pages that VACUUM has since marked again are taken into a new
@@ -32,7 +32,6 @@
 #define RB_DIRTY_FRACTION 8              /* more pages to be read than this: it is forgotten */
 #define RB_REFRESH_FRACTION 16           /* so many that could be kept again: a new set */
 #define RB_NOTES_BYTES ((Size) 64 << 20) /* of notes, while a table is read */
-#define RB_STEP_BLOCKS 8192
 
 /* what a side is, to the last column; compared as bytes */
 typedef struct side_key
@@ -67,6 +66,7 @@ static side_seen seen[RB_SEEN];
 
 struct rb_look
 {
+	const char *function;
 	side_key key;
 	rb_kept *kept;     /* until the side is read; NULL: nothing is kept of it */
 	const rb_set *set; /* of that; held */
@@ -74,7 +74,11 @@ struct rb_look
 	BlockNumber nblocks;
 	BlockNumber unchanged; /* so many of them */
 	bool keep;             /* what is read is to be kept */
-	rb_page_note *notes;   /* of what is read */
+	rb_cut *cuts;          /* of what is as it was and what is read */
+	uint32 ncuts;
+	uint64 skipped;      /* rows without a part, of the former */
+	bool ascend;         /* the ids that are kept do */
+	rb_page_note *notes; /* of what is read */
 	uint32 slices;
 	rb_card *card; /* of what was read */
 	MemoryContextCallback at_end;
@@ -238,6 +242,7 @@ check_kept(rb_look *look, const rb_source *source, Relation rel)
 		return;
 	}
 	look->set = rb_cache_use(cache, look->kept);
+	look->ascend = card->ascend;
 	card->used = GetCurrentTimestamp();
 	look->keep = !card->whole && visible > look->unchanged &&
 				 (source->keep || visible - look->unchanged >= look->nblocks / RB_REFRESH_FRACTION);
@@ -286,6 +291,7 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 	rb_look *look = palloc0(sizeof *look);
 	const char *reason;
 
+	look->function = source->function;
 	look->nblocks = nblocks;
 	look->at_end.func = release_set;
 	look->at_end.arg = look;
@@ -315,20 +321,20 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 bool
 rb_kept_is_whole(const rb_look *look)
 {
-	return look->kept != NULL && look->unchanged == look->nblocks;
+	return look->set != NULL && look->unchanged == look->nblocks;
 }
 
 bool
 rb_kept_is_partly(const rb_look *look)
 {
-	return look->kept != NULL && look->unchanged < look->nblocks;
+	return look->set != NULL && look->unchanged < look->nblocks;
 }
 
-/* rows of these pages, which are as they were, into a receiver; only what they say of the space if `space` */
-static uint32
-receive_pages(const rb_look *look, DestReceiver *receiver, BlockNumber from, BlockNumber to,
-			  bool space)
+/* what the rows of these pages, which are as they were, say of the space */
+static void
+receive_space(const rb_look *look, DestReceiver *receiver, BlockNumber from, BlockNumber to)
 {
+	const rb_set *set = look->set;
 	const rb_card *card = look->kept->card;
 	const rb_card_page *page = rb_card_pages(card);
 	BlockNumber first = from;
@@ -338,21 +344,17 @@ receive_pages(const rb_look *look, DestReceiver *receiver, BlockNumber from, Blo
 	while (first < to && page[first + 1].part == page[first].part)
 		first++;
 	memset(&rows, 0, sizeof rows);
-	rows.set = look->set;
-	rows.row = page[from].row;
-	rows.nrows = page[to].row - rows.row;
-	rows.part = page[from].part;
-	rows.nparts = page[to].part - rows.part;
-	rows.skipped = page[to].skipped - page[from].skipped;
+	rows.rows = page[to].row - page[from].row;
 	rows.srid_known = card->srid_known;
-	rows.srid = look->set->srid;
+	rows.srid = set->srid;
 	rows.dims = card->dims;
-	rows.type = page[first].type;
-	if (space)
-		rb_receive_kept_space(receiver, &rows);
-	else
-		rb_receive_kept_rows(receiver, &rows);
-	return rows.nrows;
+	if (rows.rows > 0)
+	{
+		rows.type = page[first].type;
+		rows.id = set->ids != NULL ? set->ids[page[first].row]
+								   : (int64) ((uint64) set->first_id + page[first].row);
+	}
+	rb_receive_kept_space(receiver, &rows);
 }
 
 void
@@ -360,7 +362,7 @@ rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_side *side)
 {
 	const rb_card *card = look->kept->card;
 
-	(void) receive_pages(look, receiver, 0, look->nblocks, true);
+	receive_space(look, receiver, 0, look->nblocks);
 	side->set = rb_set_hold(look->set);
 	side->rows = card->rows;
 	side->ids = card->ids;
@@ -383,8 +385,48 @@ rb_kept_notes(rb_look *look, uint32 slices)
 	return look->notes;
 }
 
+bool
+rb_kept_ids_ascend(const rb_look *look)
+{
+	return look->ascend;
+}
+
+/* rows and parts, of the set that is kept or of those that were read, behind those that are there */
+static void
+add_cut(rb_look *look, bool fresh, uint32 row, uint32 rows, uint32 part, uint32 parts)
+{
+	rb_cut *cut;
+
+	if (rows == 0)
+		return;
+	if (look->ncuts % 256 == 0)
+		look->cuts =
+			look->ncuts == 0
+				? palloc0(258 * sizeof *look->cuts)
+				: repalloc_huge(look->cuts, (Size) (look->ncuts + 258) * sizeof *look->cuts);
+	cut = &look->cuts[look->ncuts];
+	cut->fresh = fresh;
+	cut->from_row = row;
+	cut->from_part = part;
+	cut[1].row = cut->row + rows;
+	cut[1].part = cut->part + parts;
+	look->ncuts++;
+}
+
+/* pages that are as they were */
+static void
+cut_kept(rb_look *look, BlockNumber from, BlockNumber to, rb_side *side)
+{
+	const rb_card_page *page = rb_card_pages(look->kept->card);
+	const uint32 rows = page[to].row - page[from].row;
+
+	add_cut(look, false, page[from].row, rows, page[from].part, page[to].part - page[from].part);
+	look->skipped += page[to].skipped - page[from].skipped;
+	side->kept += rows;
+}
+
 void
-rb_kept_read(rb_look *look, rb_heap *heap, rb_side *side)
+rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder, rb_side *side)
 {
 	BlockNumber end;
 
@@ -396,16 +438,44 @@ rb_kept_read(rb_look *look, rb_heap *heap, rb_side *side)
 	side->read = look->nblocks - look->unchanged;
 	for (BlockNumber block = 0; block < look->nblocks; block = end)
 	{
+		uint32 row = builder->nrows;
+		uint32 part = builder->row_start;
+
 		end = rb_map_run(look->map, look->nblocks, block);
-		end = Min(end, block + RB_STEP_BLOCKS);
-		CHECK_FOR_INTERRUPTS();
 		if (rb_map_has(look->map, block))
-			side->kept += receive_pages(look, heap->receiver, block, end, false);
-		else
-			for (BlockNumber b = block; b < end; b++)
-				(void) rb_heap_page(heap, b, 0, 0, 1);
+		{
+			receive_space(look, heap->receiver, block, end);
+			cut_kept(look, block, end, side);
+			continue;
+		}
+		for (; block < end; block++)
+			(void) rb_heap_page(heap, block, 0, 0, 1);
+		add_cut(look, true, row, builder->nrows - row, part, builder->row_start - part);
 	}
 	heap->notes = NULL;
+}
+
+void
+rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
+{
+	const rb_set *fresh = NULL;
+	rb_view view;
+	rb_error error;
+	rb_status status;
+
+	look->skipped += builder->skipped;
+	status = rb_builder_finish(builder, &fresh, &error);
+	if (status == RB_OK)
+	{
+		if (look->ncuts == 0)
+			look->cuts = palloc0(sizeof *look->cuts);
+		view = (rb_view){look->set, fresh, look->cuts, look->ncuts, false};
+		status = rb_view_make(builder->memory, &view, look->skipped, &side->set, &error);
+		rb_set_release(&fresh);
+	}
+	if (status != RB_OK)
+		rb_raise(look->function, status, &error);
+	side->rows = side->set->nrows;
 }
 
 /* ---- keeping ---- */
@@ -416,7 +486,6 @@ rb_kept_was_read(rb_look *look, Relation rel)
 	rb_map_page *after;
 	BlockNumber n;
 
-	look->kept = NULL;
 	if (!look->keep || look->notes == NULL)
 		return;
 	after = rb_map_read(rel, look->nblocks);
@@ -428,6 +497,20 @@ rb_kept_was_read(rb_look *look, Relation rel)
 		note_seen(&look->key, 0, "it has changed while it was read");
 	}
 	pfree(after);
+	pfree(look->notes);
+	look->notes = NULL;
+}
+
+static rb_status
+put_together(const rb_set *set, rb_memory *memory)
+{
+	rb_context ctx;
+	rb_status status;
+
+	rb_context_init(&ctx, memory);
+	ctx.threads = rb_threads(set->nparts);
+	status = rb_set_compose(&ctx, set);
+	return status == RB_OK ? rb_set_compose_ids(&ctx, set) : status;
 }
 
 void
@@ -445,9 +528,13 @@ rb_kept_end(rb_look *look, const rb_side *side, rb_memory *memory)
 		note_seen(&look->key, 0, "it has no objects");
 		return;
 	}
+	/* rows that were read anew have their place among the others for good */
+	if (put_together(side->set, memory) != RB_OK)
+		return;
 	card->whole = look->key.objects;
 	card->rows = side->rows;
 	card->ids = side->ids;
+	card->ascend = rb_set_ids_ascend(side->set);
 	card->used = GetCurrentTimestamp();
 	card->srid_known = look->key.shape == RB_SHAPE_GEOMETRY || look->key.shape == RB_SHAPE_BOX3D;
 	if (side->set->kind == RB_BOX2 || side->set->kind == RB_BOX3)

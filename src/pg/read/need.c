@@ -77,12 +77,12 @@ rb_need_begin(rb_need *need, const rb_source *source, int n)
 }
 
 void
-rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder)
+rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder, uint64 kept)
 {
 	const int i = need->read++;
 
-	need->parts[i] = set != NULL ? set->nparts : builder->nparts;
-	need->rows[i] = set != NULL ? set->nrows : builder->nrows;
+	need->parts[i] = set != NULL ? set->nparts : builder->nparts + kept;
+	need->rows[i] = set != NULL ? set->nrows : builder->nrows + kept;
 	need->multi[i] = set != NULL ? set->row_of != NULL : builder->multi;
 }
 

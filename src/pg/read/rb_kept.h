@@ -57,6 +57,7 @@ typedef struct rb_card
 {
 	BlockNumber nblocks;
 	bool whole;  /* of use only if no page has changed: its rows were put together as objects */
+	bool ascend; /* every id is larger than the one before */
 	uint64 rows; /* as rb_side has them */
 	uint64 ids;  /* different ones; 0: not counted */
 	TimestampTz used; /* last */

@@ -216,7 +216,7 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 	if (rb_kept_is_whole(side->look))
 		rb_kept_take_whole(side->look, receiver, side);
 	else if (rb_kept_is_partly(side->look))
-		rb_kept_read(side->look, &heap, side);
+		rb_kept_read(side->look, &heap, builder, side);
 	else
 		side->workers = read_all(source, &heap, builder, space, side->look);
 	rb_kept_was_read(side->look, rel);

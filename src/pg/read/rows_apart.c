@@ -113,32 +113,17 @@ void
 rb_receive_kept_space(DestReceiver *self, const rb_kept_rows *rows)
 {
 	rb_receiver *r = (rb_receiver *) self;
-	const rb_set *set = rows->set;
 	rb_space space;
-	int64 id;
 
-	if (rows->nparts == 0)
+	r->rows += rows->rows;
+	if (rows->rows == 0)
 		return;
-	id = set->ids != NULL ? set->ids[rows->row] : (int64) ((uint64) set->first_id + rows->row);
 	memset(&space, 0, sizeof space);
 	space.srid_known = rows->srid_known;
 	space.srid = rows->srid;
 	space.srid_type = rows->type;
-	space.srid_id = space.dims_id = id;
+	space.srid_id = space.dims_id = rows->id;
 	space.dims = rows->dims;
 	space.dims_of_columns = r->columns.width > 0;
 	take_space(r, &space);
-}
-
-void
-rb_receive_kept_rows(DestReceiver *self, const rb_kept_rows *rows)
-{
-	rb_receiver *r = (rb_receiver *) self;
-
-	rb_receive_kept_space(self, rows);
-	if (rb_builder_append_set(r->builder, rows->set, rows->row, rows->nrows, rows->part,
-							  rows->nparts, &r->error) != RB_OK)
-		(void) rb_refuse_status(r);
-	r->builder->skipped += rows->skipped;
-	r->rows += rows->nrows + rows->skipped;
 }

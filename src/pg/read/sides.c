@@ -91,7 +91,7 @@ charge_kept(const rb_source *source, rb_memory *memory, const rb_set *set)
 /* the rows of a source into a builder, or a set that is kept into the side */
 static void
 read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_builder *builder,
-		  rb_space *space, rb_side *side)
+		  rb_space *space, MemoryContext call, rb_side *side)
 {
 	ErrorContextCallback context;
 	DestReceiver *receiver;
@@ -106,7 +106,13 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 	receiver = rb_receiver_create(source, builder, space);
 	rb_receiver_needs(receiver, need);
 	if (OidIsValid(source->heap))
+	{
+		/* what is known of the table is of use until the side is a set */
+		MemoryContext old = MemoryContextSwitchTo(call);
+
 		rb_read_table(source, receiver, builder, space, side);
+		MemoryContextSwitchTo(old);
+	}
 	else if (source->query)
 		run_query(source, receiver);
 	else
@@ -155,6 +161,27 @@ count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 r
 	return status == RB_OK ? distinct : 0;
 }
 
+/* the same of rows of which most were kept */
+static uint64
+count_ids_of_view(const rb_source *source, rb_memory *memory, const rb_side *side)
+{
+	uint32_t distinct;
+	bool known;
+	rb_context ctx;
+	rb_error error;
+
+	if (source->unique)
+		return 0;
+	if (rb_kept_ids_ascend(side->look) &&
+		rb_view_count_ids(memory, side->set, &known, &distinct, &error) == RB_OK && known)
+		return distinct;
+	rb_context_init(&ctx, memory);
+	ctx.threads = rb_threads(side->set->nparts);
+	if (rb_set_compose_ids(&ctx, side->set) != RB_OK)
+		return 0;
+	return count_ids(source, memory, side->set->ids, side->set->nrows);
+}
+
 static void
 finish_side(const rb_source *source, rb_builder *builder, const rb_space *space, rb_side *side)
 {
@@ -172,6 +199,12 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 		rb_builder_set_kind(builder, RB_BOX2);
 	builder->srid = space->srid_known ? space->srid : 0;
 	builder->should_stop = rb_is_interrupted;
+	if (side->look != NULL && rb_kept_is_partly(side->look))
+	{
+		rb_kept_put_together(side->look, builder, side);
+		side->ids = count_ids_of_view(source, builder->memory, side);
+		return;
+	}
 	side->rows = builder->nrows;
 	side->ids = count_ids(source, builder->memory, builder->ids, builder->nrows);
 	if (has_objects(source))
@@ -227,7 +260,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 	rb_builder builder[2];
 	rb_space space;
 	rb_need need;
-	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext call = CurrentMemoryContext;
 
 	memset(&space, 0, sizeof space);
 	rb_need_begin(&need, source, n);
@@ -235,13 +268,8 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 		elog(ERROR, "%s: SPI_connect failed", source->function);
 	for (int i = 0; i < n; i++)
 	{
-		/* what is noted of a table is looked at after SPI_finish, which takes its context along */
-		MemoryContext context =
-			MemoryContextSwitchTo(OidIsValid(source[i].heap) ? caller : CurrentMemoryContext);
-
-		read_side(&source[i], memory, &need, &builder[i], &space, &side[i]);
-		MemoryContextSwitchTo(context);
-		rb_need_next(&need, side[i].set, &builder[i]);
+		read_side(&source[i], memory, &need, &builder[i], &space, call, &side[i]);
+		rb_need_next(&need, side[i].set, &builder[i], side[i].kept);
 	}
 	SPI_finish();
 	for (int i = 0; i < n; i++)

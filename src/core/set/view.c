@@ -1,0 +1,394 @@
+/*
+ * view.c
+ *	  A set as cuts of two others: rows that were kept, and fresh ones in place of those
+ *	  that have changed.
+ *
+ *		kept	|aaaaaaa|bbb|ccccccccccc|			fresh	|BB|dddd|
+ *		view	|aaaaaaa| BB|ccccccccccc|dddd|
+ *
+ * Of a table of millions of rows one has changed.  To put the coordinates together
+ * costs as much as to copy them all, and a device that has a copy of the kept ones does it itself,
+ * many times faster.  So a view has no coordinates and no ids until somebody
+ * asks for them: the CPU backend does before it joins, and who hands out pairs asks for
+ * the ids.  Everything else is that of any set.
+ *
+ * Whoever composes is alone at it: a view belongs to one call.
+ */
+#include "core/base/rb_base.h"
+#include "core/base/rb_parallel.h"
+#include "core/set/rb_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* a search that takes some milliseconds at most */
+#define RB_QUIET_STEPS ((uint64_t) 1 << 22)
+#define RB_GRAIN RB_SIZE((uint64_t) 1 << 15, 8) /* parts or rows that a thread copies at once */
+
+/* where the cut ends that holds that row or part: the number of the cut */
+static uint32_t
+cut_at(const rb_view *view, uint64_t at, bool rows)
+{
+	uint32_t low = 0;
+	uint32_t high = view->ncuts;
+
+	while (high - low > 1)
+	{
+		uint32_t mid = low + (high - low) / 2;
+
+		if ((rows ? view->cuts[mid].row : view->cuts[mid].part) <= at)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static inline const rb_set *
+source_of(const rb_view *view, const rb_cut *cut)
+{
+	return cut->fresh ? view->fresh : view->kept;
+}
+
+/* ids that count up over all cuts need no array */
+static bool
+counts_up(const rb_view *view, int64_t first)
+{
+	uint64_t wrong = 0;
+
+	for (uint32_t c = 0; c < view->ncuts; c++)
+	{
+		const rb_cut *cut = &view->cuts[c];
+		const rb_set *from = source_of(view, cut);
+		const uint32_t rows = cut[1].row - cut->row;
+
+		if (rows == 0)
+			continue;
+		if (from->ids == NULL)
+			wrong |= (uint64_t) from->first_id + cut->from_row - (uint64_t) first - cut->row;
+		else
+			for (uint32_t i = 0; i < rows; i++)
+				wrong |= (uint64_t) from->ids[cut->from_row + i] - (uint64_t) first - cut->row - i;
+		if (wrong != 0)
+			return false;
+	}
+	return true;
+}
+
+int64_t
+rb_view_id(const rb_view *view, uint32_t row)
+{
+	const rb_cut *cut = &view->cuts[cut_at(view, row, true)];
+	const rb_set *from = source_of(view, cut);
+	const uint32_t at = cut->from_row + (row - cut->row);
+
+	return from->ids != NULL ? from->ids[at] : (int64_t) ((uint64_t) from->first_id + at);
+}
+
+/* the row of each part: they are asked for in many places, and most sets have none */
+static void
+compose_row_of(const rb_view *view, uint32_t *to)
+{
+	for (uint32_t c = 0; c < view->ncuts; c++)
+	{
+		const rb_cut *cut = &view->cuts[c];
+		const rb_set *from = source_of(view, cut);
+
+		for (uint32_t i = 0; i < cut[1].part - cut->part; i++)
+		{
+			const uint32_t part = cut->from_part + i;
+
+			to[cut->part + i] =
+				(from->row_of != NULL ? from->row_of[part] : part) - cut->from_row + cut->row;
+		}
+	}
+}
+
+static uint64_t
+coords_bytes(const rb_set *set)
+{
+	return (uint64_t) set->nparts * (uint64_t) rb_kind_width(set->kind) * sizeof(double);
+}
+
+/*
+ * The coordinates count as if they were there, so that what a join may hold does not depend
+ * on who puts them together.
+ */
+rb_status
+rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_set **set,
+			 rb_error *error)
+{
+	const rb_cut *end = &view->cuts[view->ncuts];
+	rb_set s = *view->kept;
+	rb_view *own = NULL;
+	uint32_t *row_of = NULL;
+	rb_status status;
+
+	*set = NULL;
+	s.nrows = end->row;
+	s.nparts = end->part;
+	s.skipped = skipped;
+	s.coords = NULL;
+	s.row_of = NULL;
+	s.ids = NULL;
+	s.number = 0;
+	s.owner = NULL;
+	s.composed_ids = false;
+	status =
+		rb_resize(memory, (void **) &own, sizeof *own + (view->ncuts + 1) * sizeof(rb_cut), error);
+	if (status == RB_OK && (view->kept->row_of != NULL || view->fresh->row_of != NULL))
+		status = rb_resize(memory, (void **) &row_of, s.nparts * sizeof *row_of, error);
+	if (status == RB_OK)
+		status = rb_memory_charge(memory, coords_bytes(&s), error);
+	if (status == RB_OK)
+	{
+		*own = *view;
+		own->counted = true;
+		own->cuts = (rb_cut *) (own + 1);
+		memcpy((rb_cut *) (own + 1), view->cuts, (view->ncuts + 1) * sizeof(rb_cut));
+		if (row_of != NULL)
+			compose_row_of(view, row_of);
+		s.row_of = row_of;
+		s.view = own;
+		s.first_id = s.nrows > 0 ? rb_view_id(view, 0) : 0;
+		s.composed_ids = counts_up(view, s.first_id);
+		status = rb_set_own(memory, &s, set, error);
+		if (status != RB_OK)
+			rb_memory_refund(memory, coords_bytes(&s));
+	}
+	if (status != RB_OK)
+	{
+		rb_free(memory, (void **) &row_of);
+		rb_free(memory, (void **) &own);
+		return status;
+	}
+	rb_set_hold(view->kept);
+	rb_set_hold(view->fresh);
+	return RB_OK;
+}
+
+/* ---- composing ---- */
+
+typedef struct composition
+{
+	const rb_set *set;
+	double *coords;
+	int64_t *ids;
+} composition;
+
+static void
+copy_coords(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const composition *c = arg;
+	const rb_view *view = c->set->view;
+	const size_t width = (size_t) rb_kind_width(c->set->kind);
+	uint32_t k = cut_at(view, from, false);
+
+	(void) me;
+	while (from < to)
+	{
+		const rb_cut *cut = &view->cuts[k++];
+		const uint64_t n = (cut[1].part < to ? cut[1].part : to) - from;
+
+		if (cut[1].part <= from)
+			continue;
+		memcpy(c->coords + from * width,
+			   source_of(view, cut)->coords + (cut->from_part + (from - cut->part)) * width,
+			   n * width * sizeof(double));
+		from += n;
+	}
+}
+
+static void
+copy_ids(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const composition *c = arg;
+	const rb_view *view = c->set->view;
+	uint32_t k = cut_at(view, from, true);
+
+	(void) me;
+	while (from < to)
+	{
+		const rb_cut *cut = &view->cuts[k++];
+		const rb_set *source = source_of(view, cut);
+		const uint64_t n = (cut[1].row < to ? cut[1].row : to) - from;
+		const uint64_t at = cut->from_row + (from - cut->row);
+
+		if (cut[1].row <= from)
+			continue;
+		if (source->ids != NULL)
+			memcpy(c->ids + from, source->ids + at, n * sizeof *c->ids);
+		else
+			for (uint64_t i = 0; i < n; i++)
+				c->ids[from + i] = (int64_t) ((uint64_t) source->first_id + at + i);
+		from += n;
+	}
+}
+
+/* an array of n elements, filled by all threads */
+static rb_status
+fill(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t element, rb_work work,
+	 composition *c)
+{
+	rb_error error;
+	rb_status status = rb_resize(memory, array, n * element, &error);
+	rb_thread *me;
+
+	if (status != RB_OK)
+		return rb_fail(ctx, error.status, error.need, error.limit, NULL);
+	c->coords = *array;
+	c->ids = *array;
+	status = rb_team_open(
+		ctx, n / RB_GRAIN < (uint64_t) ctx->threads ? (int) (n / RB_GRAIN) + 1 : ctx->threads, &me);
+	if (status == RB_OK)
+	{
+		status = rb_loop(me, n, RB_GRAIN, work, c);
+		rb_team_close(&me);
+	}
+	if (status != RB_OK)
+		rb_free(memory, array);
+	return status;
+}
+
+static void
+uncount(rb_memory *memory, const rb_set *set)
+{
+	rb_view *own = (rb_view *) set->view;
+
+	if (own->counted)
+		rb_memory_refund(memory, coords_bytes(set));
+	own->counted = false;
+}
+
+rb_status
+rb_set_compose(rb_context *ctx, const rb_set *set)
+{
+	composition c = {set, NULL, NULL};
+	void *coords = NULL;
+	rb_status status;
+
+	if (set->view == NULL || set->coords != NULL)
+		return RB_OK;
+	uncount(rb_set_memory(set), set);
+	status = fill(ctx, rb_set_memory(set), &coords, set->nparts,
+				  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c);
+	if (status == RB_OK)
+		rb_set_writable(set)->coords = coords;
+	return status;
+}
+
+void
+rb_view_drop(rb_memory *memory, rb_set *set)
+{
+	const rb_view *view = set->view;
+	const rb_set *kept = view->kept;
+	const rb_set *fresh = view->fresh;
+	void *block = (void *) view;
+
+	uncount(memory, set);
+	rb_set_release(&kept);
+	rb_set_release(&fresh);
+	rb_free(memory, &block);
+	set->view = NULL;
+}
+
+rb_status
+rb_set_compose_ids(rb_context *ctx, const rb_set *set)
+{
+	composition c = {set, NULL, NULL};
+	void *ids = NULL;
+	rb_status status;
+
+	if (set->view == NULL || set->composed_ids)
+		return RB_OK;
+	status = fill(ctx, rb_set_memory(set), &ids, set->nrows, sizeof(int64_t), copy_ids, &c);
+	if (status == RB_OK)
+	{
+		rb_set_writable(set)->ids = ids;
+		rb_set_writable(set)->composed_ids = true;
+	}
+	return status;
+}
+
+/* ---- how many different ids ---- */
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *) a;
+	const int64_t y = *(const int64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+static inline int64_t
+id_of(const rb_set *set, uint32_t row)
+{
+	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
+}
+
+/* has the view a kept row of that id?  The ids of the kept set ascend. */
+static bool
+is_kept(const rb_view *view, int64_t id)
+{
+	const rb_set *kept = view->kept;
+	uint32_t low = 0;
+	uint32_t high = kept->nrows;
+
+	while (low < high)
+	{
+		uint32_t mid = low + (high - low) / 2;
+
+		if (id_of(kept, mid) < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == kept->nrows || id_of(kept, low) != id)
+		return false;
+	for (uint32_t c = 0; c < view->ncuts; c++)
+	{
+		const rb_cut *cut = &view->cuts[c];
+
+		if (!cut->fresh && cut->from_row <= low && low - cut->from_row < cut[1].row - cut->row)
+			return true;
+	}
+	return false;
+}
+
+bool
+rb_set_ids_ascend(const rb_set *set)
+{
+	if (set->ids == NULL) /* unless they wrap */
+		return set->nrows == 0 || set->first_id <= INT64_MAX - (int64_t) set->nrows;
+	for (uint32_t i = 1; i < set->nrows; i++)
+		if (set->ids[i] <= set->ids[i - 1])
+			return false;
+	return true;
+}
+
+rb_status
+rb_view_count_ids(rb_memory *memory, const rb_set *set, bool *known, uint32_t *distinct,
+				  rb_error *error)
+{
+	const rb_view *view = set->view;
+	const uint32_t n = view->fresh->nrows;
+	int64_t *ids = NULL;
+	rb_status status;
+
+	*known = (uint64_t) n * view->ncuts <= RB_QUIET_STEPS;
+	if (!*known)
+		return RB_OK;
+	status = rb_resize(memory, (void **) &ids, (n + 1) * sizeof *ids, error);
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < n; i++)
+		ids[i] = id_of(view->fresh, i);
+	qsort(ids, n, sizeof *ids, compare_ids);
+	*distinct = set->nrows - n;
+	for (uint32_t i = 0; i < n; i++)
+		if ((i == 0 || ids[i] != ids[i - 1]) && !is_kept(view, ids[i]))
+			(*distinct)++;
+	rb_free(memory, (void **) &ids);
+	return RB_OK;
+}
