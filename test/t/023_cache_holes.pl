@@ -216,8 +216,8 @@ rule serializable => sub {
 	$one->ask(boxes_table('f', 100) . ";\n" . boxes_table('g', 100) . ";\nVACUUM f, g");
 	for ([ $one, 'f' ], [ $two, 'g' ]) { warm($_->[0], pairs_of($_->[1]), "before SERIALIZABLE, $_->[1]"); }
 	$_->ask('BEGIN ISOLATION LEVEL SERIALIZABLE; SET redblue.cache = on') for $one, $two;
-	$one->ask(pairs_of('f'));
-	$two->ask(pairs_of('g'));
+	same($one, pairs_of('f'), 'SERIALIZABLE', 0);
+	same($two, pairs_of('g'), 'SERIALIZABLE', 0);
 	my $said = join "\n", map { scalar $_ } $one->ask('UPDATE g SET lx = lx - 5 WHERE id = 50'), $two->ask('UPDATE f SET lx = lx - 5 WHERE id = 50'),
 	  $one->ask('COMMIT'), $two->ask('COMMIT');
 	like($said, qr/40001/, 'SERIALIZABLE finds write skew');
