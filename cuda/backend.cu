@@ -33,15 +33,25 @@ side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 {
 	const size_t width = rb_kind_width(o->kind);
 	double *coords;
+	const double *copied = NULL;
 	uint32_t *row_of;
 
 	memset(side, 0, sizeof(*side));
 	side->n = n;
 	side->base = from;
 	side->kind = o->kind;
-	RB_TRY(rb_device_alloc(run, (void **) &coords, n * width * sizeof(double)));
-	side->coords = coords;
-	RB_TRY(rb_upload(run, coords, o->coords + from * width, n * width * sizeof(double)));
+	if (from == 0 && n == o->nparts && o->view == NULL)
+		RB_TRY(rb_copy_take(run, o, &copied));
+	else if (from == 0 && n == o->nparts && o->coords == NULL)
+		RB_TRY(rb_copy_gather(run, o, &copied));
+	side->coords = copied;
+	if (copied == NULL)
+	{
+		RB_TRY(rb_set_compose(run->ctx, o));
+		RB_TRY(rb_device_alloc(run, (void **) &coords, n * width * sizeof(double)));
+		side->coords = coords;
+		RB_TRY(rb_upload(run, coords, o->coords + from * width, n * width * sizeof(double)));
+	}
 	if (rows && o->row_of != NULL)
 	{
 		RB_TRY(rb_device_alloc(run, (void **) &row_of, n * sizeof(uint32_t)));
@@ -51,6 +61,7 @@ side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 	return RB_OK;
 }
 
+/* coordinates that are a copy's are no block of this join, and stay */
 static void
 side_free(rb_device_run *run, rb_device_set *side)
 {
@@ -117,6 +128,7 @@ run_end(rb_device_run *run, bool failed)
 		cudaMemsetAsync(run->queue->stop, 0, sizeof(uint32_t), run->queue->compute);
 	run->stopping = false;
 	run->nmarks = 0;
+	rb_copies_give(run, failed);
 	rb_device_free_all(run);
 	cudaStreamSynchronize(run->queue->compute);
 }

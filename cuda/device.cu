@@ -59,6 +59,7 @@ typedef struct rb_device_slot
 	rb_status refusal; /* why it was closed again, and in words */
 	char refusal_text[200];
 	int users;      /* joins that have it or wait for it */
+	double idle_ms; /* so long it stays open without any */
 	double left_ms; /* when the last one gave it back */
 	pthread_t keeper;
 	bool keeper_made;  /* must be joined */
@@ -283,6 +284,7 @@ device_close(rb_device_slot *slot)
 
 	context_set(slot->context);
 	rb_queues_release(device);
+	rb_copies_close(device);
 	if (device->pool != NULL)
 		cudaMemPoolDestroy(device->pool);
 	device->pool = NULL;
@@ -359,8 +361,8 @@ keep(void *arg)
 			open_now(slot);
 		else if (slot->users > 0) /* nobody wakes us at the end of every join */
 			wait_until(slot, rb_now_ms() + IDLE_MS);
-		else if (rb_now_ms() < slot->left_ms + IDLE_MS)
-			wait_until(slot, slot->left_ms + IDLE_MS);
+		else if (rb_now_ms() < slot->left_ms + slot->idle_ms)
+			wait_until(slot, slot->left_ms + slot->idle_ms);
 		else
 		{
 			device_close(slot);
@@ -459,6 +461,7 @@ rb_device_take(rb_device_run *run)
 	{
 		pthread_once(&exit_once, end_keepers_at_exit);
 		slot->users++;
+		slot->idle_ms = run->ctx->device_idle_ms > 0 ? run->ctx->device_idle_ms : IDLE_MS;
 		while ((status = wait_for_open(run, slot)) == RB_DEVICE_FULL && rb_now_ms() < run->until)
 			wait_until(slot, rb_now_ms() + POLL_MS);
 		if (status != RB_OK)

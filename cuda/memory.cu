@@ -10,16 +10,16 @@
  */
 #include "rb_cuda.cuh"
 
-static cudaError_t
-take(rb_device_run *run, void **block, uint64_t bytes)
+cudaError_t
+rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes)
 {
 	if (run->device->pools)
 		return cudaMallocFromPoolAsync(block, bytes, run->device->pool, run->queue->compute);
 	return cudaMalloc(block, bytes);
 }
 
-static void
-give(rb_device_run *run, void *block)
+void
+rb_device_give_block(rb_device_run *run, void *block)
 {
 	if (run->device->pools)
 		cudaFreeAsync(block, run->queue->compute);
@@ -38,7 +38,7 @@ rb_device_budget(rb_device_run *run)
 		cudaMemPoolGetAttribute(run->device->pool, cudaMemPoolAttrUsedMemCurrent, &used);
 		cudaGetLastError();
 	}
-	return run->free + (kept > used ? kept - used : 0);
+	return run->free + (kept > used ? kept - used : 0) + rb_copies_idle(run->device);
 }
 
 rb_status
@@ -59,13 +59,15 @@ rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes)
 		return RB_DEVICE_FULL;
 	for (;;)
 	{
-		cudaError_t error = take(run, block, bytes);
+		cudaError_t error = rb_device_take_block(run, block, bytes);
 
 		if (error == cudaSuccess)
 			break;
 		if (error != cudaErrorMemoryAllocation)
 			return rb_cuda_failed(run, error, "cudaMalloc()");
 		cudaGetLastError();
+		if (rb_copies_evict(run))
+			continue;
 		if (rb_should_stop(run->ctx))
 			return RB_STOPPED;
 		if (rb_now_ms() > run->until)
@@ -88,7 +90,7 @@ rb_device_free(rb_device_run *run, void **block)
 		{
 			run->block[i] = NULL;
 			run->used -= run->size[i];
-			give(run, *block);
+			rb_device_give_block(run, *block);
 		}
 	*block = NULL;
 }
@@ -99,7 +101,7 @@ rb_device_free_all(rb_device_run *run)
 	for (int i = 0; i < RB_BLOCKS; i++)
 	{
 		if (run->block[i] != NULL)
-			give(run, run->block[i]);
+			rb_device_give_block(run, run->block[i]);
 		run->block[i] = NULL;
 	}
 	run->used = 0;

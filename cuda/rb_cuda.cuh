@@ -56,6 +56,8 @@ typedef struct rb_device
 	uint64_t bytes;
 	char text[80];
 	struct rb_device_queue *queues; /* that no join has */
+	struct rb_device_copy *copies;  /* cache.cu: sets that stay on it, ... */
+	uint64_t copied;                /* ... and their bytes, with those that are being made */
 } rb_device;
 
 /* RB_OK and its name, or RB_NO_DEVICE and why */
@@ -87,6 +89,8 @@ typedef struct rb_device_run
 	uint64_t used;
 	void *block[RB_BLOCKS];
 	uint64_t size[RB_BLOCKS];
+	struct rb_device_copy *copy[4]; /* that it uses, or has made */
+	int ncopies;
 	int nmarks;
 	int mark_stage[RB_MARKS]; /* what the time up to this mark was spent on; -1: nothing */
 	bool stopping;            /* the kernels were told */
@@ -190,6 +194,33 @@ extern uint64_t rb_device_budget(rb_device_run *run);
 extern rb_status rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes);
 extern void rb_device_free(rb_device_run *run, void **block);
 extern void rb_device_free_all(rb_device_run *run);
+
+/* bytes of the device that count for nobody, of this join's queue; and back */
+extern cudaError_t rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes);
+extern void rb_device_give_block(rb_device_run *run, void *block);
+
+/* ---- cache.cu: copies of kept sets ---- */
+
+typedef struct rb_device_copy rb_device_copy;
+
+/*
+ * The coordinates of a set, or those of a view put together, on the device; NULL where
+ * there is no copy and none can be made.  For this join, until rb_copies_give.
+ */
+extern rb_status rb_copy_take(rb_device_run *run, const rb_set *set, const double **coords);
+extern rb_status rb_copy_gather(rb_device_run *run, const rb_set *set, const double **coords);
+
+/* the join has ended, and with it all that it had the device do */
+extern void rb_copies_give(rb_device_run *run, bool failed);
+
+/* gives one up that nobody uses; false where there is none */
+extern bool rb_copies_evict(rb_device_run *run);
+
+/* bytes of those that nobody uses */
+extern uint64_t rb_copies_idle(rb_device *device);
+
+/* the device is closed */
+extern void rb_copies_close(rb_device *device);
 
 /* ---- transfer.cu ---- */
 

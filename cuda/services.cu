@@ -42,6 +42,12 @@ rb_free(rb_memory *memory, void **block)
 	core->free(memory, block);
 }
 
+rb_status
+rb_set_compose(rb_context *ctx, const rb_set *set)
+{
+	return core->set_compose(ctx, set);
+}
+
 /* ---- rb_parallel.h ---- */
 
 rb_status

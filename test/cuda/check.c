@@ -926,6 +926,197 @@ closes_itself(void)
 	soup_free(&b);
 }
 
+/* ---- copies of kept sets ---- */
+
+static rb_memory *copies_memory;
+static rb_cache *copies_cache;
+
+/* random triangles as a set with an owner */
+static const rb_set *
+owned(uint32_t n, double size)
+{
+	rb_set s = soup(n);
+	const rb_set *set = NULL;
+	rb_builder b;
+	rb_error error;
+
+	scatter(&s, 0, n, 1, size, 0, 0, 0);
+	rb_builder_init(&b, copies_memory, RB_TRIANGLE3);
+	CHECK(rb_builder_reserve(&b, n, &error) == RB_OK, "reserve");
+	for (uint32_t i = 0; i < n; i++)
+	{
+		memcpy(b.coords + 9 * (size_t) i, s.coords + 9 * (size_t) i, 9 * sizeof(double));
+		b.nparts++;
+		CHECK(rb_builder_end_row(&b, i, &error) == RB_OK, "row");
+	}
+	CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "set");
+	soup_free(&s);
+	return set;
+}
+
+static const rb_set *
+kept_as(uint64_t key, uint32_t n, double size)
+{
+	const rb_set *set = owned(n, size);
+	rb_error error;
+
+	CHECK(rb_cache_put(copies_cache, &key, sizeof key, set, "", 1, &error) == RB_OK, "put");
+	return set;
+}
+
+static uint64_t
+uploaded(const rb_set *red, const rb_set *blue, const gpu_answer *want)
+{
+	gpu_answer got = {0};
+
+	gpu_join(gpu, red, blue, &gpu_plain, &got);
+	CHECK(got.status == RB_OK && got.pairs == want->pairs && got.fingerprint == want->fingerprint,
+		  "%s %s: %lu pairs, not %lu", rb_status_text(got.status), got.error.text,
+		  (unsigned long) got.pairs, (unsigned long) want->pairs);
+	pairs_seen += got.pairs;
+	return got.stats.stage[RB_STAGE_UPLOAD].count;
+}
+
+/* some rows in the middle replaced by fresh ones, in several places */
+static const rb_set *
+view_of(const rb_set *kept, const rb_set *fresh, int places)
+{
+	rb_cut *cuts = calloc((size_t) 2 * places + 2, sizeof *cuts);
+	rb_view what = {kept, fresh, cuts, 0, false};
+	const uint32_t stride = kept->nparts / (uint32_t) places;
+	const uint32_t share = fresh->nparts / (uint32_t) places;
+	const rb_set *view = NULL;
+	rb_error error;
+
+	for (int i = 0; i < places; i++)
+		for (int f = 0; f < 2; f++)
+		{
+			rb_cut *cut = &cuts[what.ncuts++];
+
+			cut->fresh = f == 1;
+			cut->from_row = cut->from_part = (uint32_t) i * (f == 1 ? share : stride);
+			cut[1].row = cut[1].part = cut->part + (f == 1 ? share : stride - 1);
+		}
+	CHECK(rb_view_make(copies_memory, &what, 0, &view, &error) == RB_OK, "view");
+	free(cuts);
+	return view;
+}
+
+static void
+views(const rb_set *a, const rb_set *b)
+{
+	static const int places[] = {1, 2, 7, 500};
+
+	for (int k = 0; k < 4; k++)
+	{
+		const rb_set *fresh = owned(1000, 0.05);
+		const rb_set *v = view_of(a, fresh, places[k]);
+		const rb_set *w = view_of(a, fresh, places[k]);
+		const rb_context zero = {0};
+		rb_context ctx = zero;
+		gpu_answer want = {0}, self = {0};
+		uint64_t bytes;
+
+		rb_context_init(&ctx, copies_memory);
+		CHECK(rb_set_compose(&ctx, w) == RB_OK, "put together here");
+		gpu_join(&rb_backend_cpu, w, b, &gpu_plain, &want);
+		gpu_join(&rb_backend_cpu, w, NULL, &gpu_plain, &self);
+		bytes = uploaded(v, b, &want);
+		CHECK(bytes < 200000 && v->coords == NULL, "put together there: %lu bytes",
+			  (unsigned long) bytes);
+		(void) uploaded(v, NULL, &self);
+		rb_set_release(&v);
+		rb_set_release(&w);
+		rb_set_release(&fresh);
+	}
+}
+
+static void *
+run_copies(void *arg)
+{
+	session *s = arg;
+
+	for (int i = 0; i < 20; i++)
+		gpu_join(gpu, s->r, s->b, &gpu_plain, &s->a);
+	return NULL;
+}
+
+static void
+copies(void)
+{
+	gpu_answer want = {0}, self = {0};
+	const rb_set *a, *b, *many[12];
+	session s[8];
+	pthread_t thread[8];
+	uint64_t first, bytes = 0;
+
+	copies_memory = rb_memory_create((uint64_t) 8 << 30);
+	copies_cache = rb_cache_create((uint64_t) 2 << 30);
+	gpu_cache_limit = UINT64_MAX;
+	a = kept_as(1, 40000, 0.05);
+	b = kept_as(2, 30000, 0.05);
+	gpu_join(&rb_backend_cpu, a, b, &gpu_plain, &want);
+	gpu_join(&rb_backend_cpu, a, NULL, &gpu_plain, &self);
+	first = uploaded(a, b, &want);
+	CHECK(first >= 70000 * 72, "brought over: %lu bytes", (unsigned long) first);
+	for (int i = 0; i < 3; i++)
+	{
+		bytes += uploaded(a, b, &want);
+		bytes += uploaded(a, NULL, &self);
+	}
+	CHECK(bytes == 0, "they are there: %lu bytes", (unsigned long) bytes);
+	views(a, b);
+
+	/* no room for copies; room for some of many, a thousand times */
+	gpu_cache_limit = 0;
+	CHECK(uploaded(a, b, &want) == first, "no copies wanted");
+	gpu_cache_limit = 100;
+	CHECK(uploaded(a, b, &want) == 0, "what is there is used");
+	gpu_cache_limit = (uint64_t) 3 * 5000 * 72 + 100;
+	for (int i = 0; i < 12; i++)
+		many[i] = kept_as(10 + (uint64_t) i, 5000, 0.05);
+	for (int i = 0; i < 12; i++)
+	{
+		gpu_answer with = {0};
+
+		gpu_join(&rb_backend_cpu, many[i], b, &gpu_plain, &with);
+		for (int k = 0; k < 3; k++)
+			(void) uploaded(many[i], b, &with);
+	}
+	for (int i = 0; i < 1000; i++)
+	{
+		gpu_answer got = {0};
+
+		gpu_join(gpu, many[i % 12], many[(i * 7 + 3) % 12], &gpu_plain, &got);
+		CHECK(got.status == RB_OK, "%s %s", rb_status_text(got.status), got.error.text);
+	}
+
+	/* several joins with the same copies, and with none at first */
+	gpu_cache_limit = UINT64_MAX;
+	gpu_join(&rb_backend_cpu, many[0], many[1], &gpu_plain, &want);
+	memset(s, 0, sizeof(s));
+	for (int i = 0; i < 8; i++)
+	{
+		s[i].r = (rb_set *) many[0];
+		s[i].b = (rb_set *) many[1];
+		pthread_create(&thread[i], NULL, run_copies, &s[i]);
+	}
+	for (int i = 0; i < 8; i++)
+	{
+		pthread_join(thread[i], NULL);
+		CHECK(s[i].a.status == RB_OK && s[i].a.fingerprint == want.fingerprint, "session %d: %s %s",
+			  i, rb_status_text(s[i].a.status), s[i].a.error.text);
+	}
+	gpu_cache_limit = 0;
+	for (int i = 0; i < 12; i++)
+		rb_set_release(&many[i]);
+	rb_set_release(&a);
+	rb_set_release(&b);
+	rb_cache_destroy(copies_cache);
+	CHECK(rb_memory_used(copies_memory) == 0, "memory left");
+	rb_memory_destroy(copies_memory);
+}
+
 /* ---- files ---- */
 
 static char **files;
@@ -989,6 +1180,7 @@ main(int argc, char **argv)
 	CASE(box_stops);
 	CASE(sessions);
 	CASE(closes_itself);
+	CASE(copies);
 	CASE(stops);
 	CASE(large);
 	CASE(real_meshes);

@@ -98,6 +98,9 @@ typedef struct gpu_setting
 	bool no_sink;
 } gpu_setting;
 
+/* for copies of kept sets (rb_context) */
+static uint64_t gpu_cache_limit;
+
 static const gpu_setting gpu_plain = {0, 0, RB_FILTER_ALL, 0, false, false};
 
 static inline void
@@ -114,6 +117,8 @@ gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const
 	ctx.grid_resolution = set->resolution;
 	ctx.filters = set->filters;
 	ctx.gpu_memory_limit = set->gpu_memory;
+	ctx.gpu_cache_limit = gpu_cache_limit;
+	ctx.device_idle_ms = gpu_cache_limit > 0 ? 60000 : 0;
 	pthread_mutex_init(&a->lock, NULL);
 	a->pairs = a->fingerprint = a->puts = 0;
 	a->ms = rb_now_ms();

@@ -447,6 +447,8 @@ typedef struct rb_context
 	int device;                /* which one, where a backend has several; counted from 0 */
 	uint32_t grid_resolution;  /* cells along the longest side; 0: planned from a sample */
 	uint64_t gpu_memory_limit; /* bytes of device memory; 0: what is free */
+	uint64_t gpu_cache_limit;  /* of it, for copies of kept sets; UINT64_MAX: a quarter of all */
+	double device_idle_ms;     /* the device stays open so long after this join; 0: a moment */
 	uint32_t filters;          /* RB_FILTER_ALL but in tests */
 	rb_stats stats;
 	rb_error error;
@@ -570,7 +572,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 6
+#define RB_BACKEND_ABI 7
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi

@@ -28,6 +28,7 @@ const rb_services rb_core_services = {
 	.memory_limit = rb_memory_limit,
 	.resize = rb_resize,
 	.free = rb_free,
+	.set_compose = rb_set_compose,
 	.team_open = rb_team_open,
 	.team_close = rb_team_close,
 	.loop = rb_loop,

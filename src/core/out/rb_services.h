@@ -33,6 +33,7 @@ typedef struct rb_services
 	uint64_t (*memory_limit)(const rb_memory *memory);
 	rb_status (*resize)(rb_memory *memory, void **block, size_t bytes, rb_error *error);
 	void (*free)(rb_memory *memory, void **block);
+	rb_status (*set_compose)(rb_context *ctx, const rb_set *set);
 	/* rb_parallel.h */
 	rb_status (*team_open)(rb_context *ctx, int want, rb_thread **me);
 	void (*team_close)(rb_thread **me);

@@ -57,7 +57,8 @@ extern int rb_setting_grid_resolution;  /* 0: planned */
 extern bool rb_setting_custom_scan;
 extern bool rb_setting_duplicate_notice;
 extern int rb_setting_cache;
-extern int rb_setting_cache_memory; /* kB */
+extern int rb_setting_cache_memory;     /* kB */
+extern int rb_setting_gpu_cache_memory; /* kB; -1: a quarter of the device */
 
 /* when the library is loaded: raises what is wrong with values that the session has set before */
 extern void rb_settings_check(void);

@@ -30,6 +30,7 @@ bool rb_setting_custom_scan = true;
 bool rb_setting_duplicate_notice = true;
 int rb_setting_cache = RB_CACHE_AUTO;
 int rb_setting_cache_memory = 1024 * 1024;
+int rb_setting_gpu_cache_memory = -1;
 
 static const struct config_enum_entry backend_choices[] = {{"auto", RB_CHOOSE_AUTO, false},
 														   {"cpu", RB_CHOOSE_CPU, false},
@@ -83,6 +84,9 @@ static const setting settings[] = {
 	{"redblue.cache_memory", "Memory for tables that stay from one join to the next.",
 	 "What was not used for the longest time goes to make room. 0 keeps nothing.",
 	 &rb_setting_cache_memory, 1024 * 1024, 0, INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
+	{"redblue.gpu_cache_memory", "Memory of the GPU for copies of tables that stay.",
+	 "-1 takes a quarter of it; 0 keeps nothing there.", &rb_setting_gpu_cache_memory, -1, -1,
+	 INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
 };
 
 /* ---- values that were set before the settings were known ---- */

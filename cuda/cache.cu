@@ -1,0 +1,308 @@
+/*
+ * cache.cu
+ *	  Copies on the device of sets that are kept on the host.
+ *
+ * A set that is kept has a number that no other has had.  After its first join its
+ * coordinates stay on the device under that number, within a limit, and the next join
+ * need not bring them over.  A view (view.c) of such a set is put together here: the cuts and the
+ * few fresh rows come over, and a kernel copies at the speed of the device's memory.
+ *
+ * A copy is used by any number of joins at once; what none uses goes when room is
+ * needed: for another copy, the one not used for the longest time, or for a join.
+ * A new copy is of this join alone until its end: only then is it known to be whole.
+ */
+#include "rb_cuda.cuh"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* of the device, where nobody has set a limit */
+#define QUARTER 4
+
+struct rb_device_copy
+{
+	struct rb_device_copy *next;
+	uint64_t number;
+	double *coords;
+	uint64_t bytes;
+	uint32_t users;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the list of a device, the last one used first; the lock is held ---- */
+
+static rb_device_copy *
+find(rb_device *device, uint64_t number)
+{
+	for (rb_device_copy **link = &device->copies; *link != NULL; link = &(*link)->next)
+		if ((*link)->number == number)
+		{
+			rb_device_copy *copy = *link;
+
+			*link = copy->next;
+			copy->next = device->copies;
+			device->copies = copy;
+			return copy;
+		}
+	return NULL;
+}
+
+/* takes out the last one that nobody uses */
+static rb_device_copy *
+take_idle(rb_device *device)
+{
+	rb_device_copy **last = NULL;
+	rb_device_copy *copy;
+
+	for (rb_device_copy **link = &device->copies; *link != NULL; link = &(*link)->next)
+		if ((*link)->users == 0)
+			last = link;
+	if (last == NULL)
+		return NULL;
+	copy = *last;
+	*last = copy->next;
+	device->copied -= copy->bytes;
+	return copy;
+}
+
+static void
+drop(rb_device_run *run, rb_device_copy *copy)
+{
+	rb_device_give_block(run, copy->coords);
+	free(copy);
+}
+
+/* room for that many more bytes within the limit, which are counted then */
+static bool
+reserve(rb_device_run *run, uint64_t bytes)
+{
+	rb_device *device = run->device;
+	uint64_t limit = run->ctx->gpu_cache_limit;
+
+	if (limit == UINT64_MAX)
+		limit = device->bytes / QUARTER;
+	if (bytes > limit)
+		return false;
+	while (device->copied + bytes > limit)
+	{
+		rb_device_copy *idle = take_idle(device);
+
+		if (idle == NULL)
+			return false;
+		drop(run, idle);
+	}
+	device->copied += bytes;
+	return true;
+}
+
+/* ---- for a join ---- */
+
+bool
+rb_copies_evict(rb_device_run *run)
+{
+	rb_device_copy *idle;
+
+	pthread_mutex_lock(&lock);
+	idle = take_idle(run->device);
+	pthread_mutex_unlock(&lock);
+	if (idle == NULL)
+		return false;
+	drop(run, idle);
+	return true;
+}
+
+uint64_t
+rb_copies_idle(rb_device *device)
+{
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&lock);
+	for (const rb_device_copy *copy = device->copies; copy != NULL; copy = copy->next)
+		if (copy->users == 0)
+			bytes += copy->bytes;
+	pthread_mutex_unlock(&lock);
+	return bytes;
+}
+
+static rb_status
+make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy **made)
+{
+	rb_device_copy *copy = (rb_device_copy *) calloc(1, sizeof(*copy));
+	rb_status status;
+
+	*made = NULL;
+	if (copy == NULL || rb_device_take_block(run, (void **) &copy->coords, bytes) != cudaSuccess)
+	{
+		cudaGetLastError();
+		free(copy);
+		return RB_OK; /* there is another way */
+	}
+	copy->number = set->number;
+	copy->bytes = bytes;
+	status = rb_upload(run, copy->coords, set->coords, bytes);
+	if (status == RB_OK)
+		*made = copy;
+	else
+		drop(run, copy);
+	return status;
+}
+
+rb_status
+rb_copy_take(rb_device_run *run, const rb_set *set, const double **coords)
+{
+	const uint64_t bytes =
+		(uint64_t) set->nparts * (uint64_t) rb_kind_width(set->kind) * sizeof(double);
+	rb_device *device = run->device;
+	rb_device_copy *copy;
+	rb_status status;
+	bool room = false;
+
+	*coords = NULL;
+	if (set->number == 0 || set->nparts == 0 || run->ctx->gpu_cache_limit == 0)
+		return RB_OK;
+	/* both sides may be the same set */
+	for (int i = 0; i < run->ncopies; i++)
+		if (run->copy[i]->number == set->number)
+		{
+			*coords = run->copy[i]->coords;
+			return RB_OK;
+		}
+	pthread_mutex_lock(&lock);
+	copy = find(device, set->number);
+	if (copy != NULL)
+		copy->users++;
+	else
+		room = reserve(run, bytes);
+	pthread_mutex_unlock(&lock);
+	if (copy == NULL && !room)
+		return RB_OK;
+	if (copy == NULL)
+	{
+		status = make_copy(run, set, bytes, &copy);
+		if (copy == NULL)
+		{
+			pthread_mutex_lock(&lock);
+			device->copied -= bytes;
+			pthread_mutex_unlock(&lock);
+			return status;
+		}
+	}
+	run->copy[run->ncopies++] = copy;
+	*coords = copy->coords;
+	return RB_OK;
+}
+
+void
+rb_copies_give(rb_device_run *run, bool failed)
+{
+	rb_device *device = run->device;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < run->ncopies; i++)
+	{
+		rb_device_copy *copy = run->copy[i];
+
+		if (copy->users > 0)
+			copy->users--;
+		else if (failed || find(device, copy->number) != NULL)
+		{
+			/* not whole, or another join was faster */
+			device->copied -= copy->bytes;
+			drop(run, copy);
+		}
+		else
+		{
+			copy->next = device->copies;
+			device->copies = copy;
+		}
+	}
+	run->ncopies = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+void
+rb_copies_close(rb_device *device)
+{
+	pthread_mutex_lock(&lock);
+	while (device->copies != NULL)
+	{
+		rb_device_copy *copy = device->copies;
+
+		device->copies = copy->next;
+		cudaFree(copy->coords);
+		free(copy);
+	}
+	device->copied = 0;
+	pthread_mutex_unlock(&lock);
+	cudaGetLastError();
+}
+
+/* ---- views ---- */
+
+#define GATHER_THREADS 256
+
+static __global__ void
+gather(const rb_cut *cuts, uint32_t ncuts, const double *kept, const double *fresh, double *to,
+	   uint64_t n, uint32_t width)
+{
+	const uint64_t stride = (uint64_t) gridDim.x * blockDim.x;
+
+	for (uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride)
+	{
+		const uint32_t part = (uint32_t) (i / width);
+		uint32_t low = 0, high = ncuts;
+		uint64_t from;
+
+		while (high - low > 1)
+		{
+			const uint32_t mid = low + (high - low) / 2;
+
+			if (cuts[mid].part <= part)
+				low = mid;
+			else
+				high = mid;
+		}
+		from = (uint64_t) (cuts[low].from_part + (part - cuts[low].part)) * width + i % width;
+		to[i] = cuts[low].fresh ? fresh[from] : kept[from];
+	}
+}
+
+rb_status
+rb_copy_gather(rb_device_run *run, const rb_set *set, const double **coords)
+{
+	const rb_view *view = set->view;
+	const uint32_t width = (uint32_t) rb_kind_width(set->kind);
+	const uint64_t n = (uint64_t) set->nparts * width;
+	const size_t cuts_bytes = (view->ncuts + 1) * sizeof(rb_cut);
+	const size_t fresh_bytes = (size_t) view->fresh->nparts * width * sizeof(double);
+	const double *kept;
+	rb_cut *cuts;
+	double *fresh = NULL;
+	double *to;
+	uint64_t blocks = (n + GATHER_THREADS - 1) / GATHER_THREADS;
+
+	*coords = NULL;
+	RB_TRY(rb_copy_take(run, view->kept, &kept));
+	if (kept == NULL)
+		return RB_OK;
+	RB_TRY(rb_device_alloc(run, (void **) &to, n * sizeof(double)));
+	RB_TRY(rb_device_alloc(run, (void **) &cuts, cuts_bytes));
+	RB_TRY(rb_upload(run, cuts, view->cuts, cuts_bytes));
+	if (fresh_bytes > 0)
+	{
+		RB_TRY(rb_device_alloc(run, (void **) &fresh, fresh_bytes));
+		RB_TRY(rb_upload(run, fresh, view->fresh->coords, fresh_bytes));
+	}
+	if (blocks > (uint64_t) run->device->sms * 64)
+		blocks = (uint64_t) run->device->sms * 64;
+	gather<<<(unsigned) blocks, GATHER_THREADS, 0, run->queue->compute>>>(cuts, view->ncuts, kept,
+																		  fresh, to, n, width);
+	RB_LAUNCHED(run, "gather");
+	/* on the stream's own time: what comes after waits for it */
+	rb_device_free(run, (void **) &cuts);
+	rb_device_free(run, (void **) &fresh);
+	*coords = to;
+	return RB_OK;
+}
