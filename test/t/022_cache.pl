@@ -42,8 +42,9 @@ my %numbers = (
 	triangles => [qw(ax ay az bx by bz cx cy cz)],
 	segments => [qw(ax ay az bx by bz)],
 	segments2d => [qw(ax ay bx by)],
-	boxes => [qw(lx ly lz hx hy hz)]);
-my %kind = (a => 'triangles', b => 'triangles', s => 'segments', l => 'segments2d', x => 'boxes', $postgis ? (g => 'geometry') : ());
+	boxes => [qw(lx ly lz hx hy hz)],
+	boxes2d => [qw(lx ly hx hy)]);
+my %kind = (a => 'triangles', b => 'triangles', s => 'segments', l => 'segments2d', x => 'boxes', y => 'boxes2d', $postgis ? (g => 'geometry') : ());
 my @tables = sort keys %kind;
 my $next_id = 1;
 my %gone;    # tables that a step has emptied are filled again
@@ -52,10 +53,10 @@ sub coordinates
 {
 	my ($kind) = @_;
 	my $n = @{ $numbers{$kind} };
-	my $dims = $kind eq 'segments2d' ? 2 : 3;
+	my $dims = $kind =~ /2d/ ? 2 : 3;
 	my @at = map { int rand 24 } 1 .. $dims;
 	my @c = map { $at[ ($_ - 1) % $dims ] + int rand 5 } 1 .. $n;
-	if ($kind eq 'boxes') { $c[$_ + 3] += $c[$_] for 0 .. 2; $_ /= 2 for @c; }
+	if ($kind =~ /boxes/) { $c[ $_ + $dims ] += $c[$_] for 0 .. $dims - 1; $_ /= 2 for @c; }
 	return @c;
 }
 
@@ -219,9 +220,19 @@ sub questions
 		"$list redblue_segment_triangle_pairs('s', '$t') p", "$list redblue_segment_pairs('l', 'l') p",
 		"$list redblue_segment_self_pairs('l') p", "SELECT redblue_segment_self_pair_count('l')",
 		"$list redblue_box_self_pairs('x') p", "$list redblue_box_pairs('x', 'x') p", "SELECT redblue_box_pair_count('x', 'x')",
+		"$list redblue_box_pairs('x', 'y') p", "$list redblue_box_pairs('y', 'x') p", "$list redblue_box_self_pairs('y') p",
 		"$list redblue_segment_pairs('s', 'l') p", "$list redblue_segment_triangle_pairs('a', 'b') p",
 		"$list redblue_triangle_pairs('$t', '$u', face_tolerance => 0.5) p",
 		"$list redblue_triangle_pairs_by_key('$t', '$u', 'id, grp', 'grp') p(a int8, b int4, c int4)");
+	# what is told of the pairs in place of their rows
+	my $pairs = pick("redblue_triangle_pairs('$t', '$u')", "redblue_segment_triangle_pairs('s', '$t')", "redblue_box_pairs('x', 'x')");
+	my $what = $pairs =~ s/_pairs.*//r;
+	my ($sides) = $pairs =~ /(\(.*)/;
+	my $id = $pairs =~ /segment/ ? 'segment_id' : 'red_id';
+	push @q, pick("$list ${what}_pair_counts$sides p", "$list ${what}_hits$sides p", "$list ${what}_pairs_grouped$sides p", "$list ${what}_pair_blocks$sides p",
+		"SELECT count(*) FROM $pairs", "$list (SELECT $id, count(*) FROM $pairs GROUP BY $id) p", "$list (SELECT DISTINCT $id FROM $pairs) p",
+		"SELECT redblue_triangle_self_pair_count('$t')", "$list redblue_triangle_self_pairs_grouped('$t', mesh_object => 'grp') p",
+		"$list redblue_box_self_pair_counts('y') p", "$list redblue_segment_self_hits('l') p");
 	return @q;
 }
 
@@ -348,7 +359,7 @@ my %step = (
 	drop_column => [ 1, sub { run_sql($_[0], "ALTER TABLE $_[1] DROP COLUMN grp, ADD COLUMN grp int4 DEFAULT " . int rand 9) } ],
 	drop_coordinate => [ 1, sub { my $c = (columns_of($_[1]))[4]; run_sql($_[0], $kind{$_[1]} eq 'geometry' ? 'SELECT 1'
 			: "ALTER TABLE $_[1] DROP COLUMN $c, ADD COLUMN $c float8 DEFAULT 1" . int rand 5) } ],
-	swap_columns => [ 2, sub { my ($c, $d) = $kind{$_[1]} eq 'boxes' ? ('lx', 'ly') : ('ax', 'by');
+	swap_columns => [ 2, sub { my ($c, $d) = $kind{$_[1]} =~ /boxes/ ? ('lx', 'ly') : ('ax', 'by');
 			$kind{$_[1]} eq 'geometry' ? 0
 			: at_once($_[0], "ALTER TABLE $_[1] RENAME $c TO was", "ALTER TABLE $_[1] RENAME $d TO $c", "ALTER TABLE $_[1] RENAME was TO $d") } ],
 	swap_tables => [ 1, sub { at_once($_[0], 'ALTER TABLE a RENAME TO was', 'ALTER TABLE b RENAME TO a', 'ALTER TABLE was RENAME TO b') } ],
@@ -369,7 +380,7 @@ my %step = (
 	refused_gone => [ 6, sub { my $s = $_[0]; run_sql($s, "DELETE FROM $_ WHERE pad = 'bad'") for $s->{in} ? $_[1] : @tables; } ],
 	recreate => [ 0.5, sub { at_once($_[0], "DROP TABLE $_[1]", create($_[1]), insert($_[1], 150)) } ],
 	uncache => [ 0.5, sub { run_sql($_[0], pick('SELECT redblue_uncache()', "SELECT redblue_uncache('$_[1]')")) } ],
-	cache => [ 1, sub { run_sql($_[0], "SELECT redblue_cache('$_[1]', '" . ($kind{$_[1]} eq 'geometry' ? 'triangles' : $kind{$_[1]}) . "')") } ],
+	cache => [ 1, sub { run_sql($_[0], "SELECT redblue_cache('$_[1]', '" . ({ geometry => 'triangles', boxes2d => 'boxes' }->{ $kind{$_[1]} } // $kind{$_[1]}) . "')") } ],
 	discard => [ 0.3, sub { $_[0]{in} ? 0 : run_sql($_[0], "DISCARD ALL;\nSET lock_timeout = '10ms'; SET redblue.threads = 1; SET redblue.duplicate_notice = off; SET client_min_messages = error") } ],
 	begin => [ 8, sub { my $s = $_[0]; return 0 if $s->{in};
 			run_sql($s, 'BEGIN ISOLATION LEVEL ' . pick('READ COMMITTED', 'REPEATABLE READ', 'REPEATABLE READ', 'SERIALIZABLE') . ";\nSELECT 1");
