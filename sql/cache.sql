@@ -4,6 +4,7 @@ CREATE EXTENSION IF NOT EXISTS redblue;
 RESET client_min_messages;
 CREATE SCHEMA cache;
 SET search_path = cache, public;
+SET redblue.cache = auto;
 
 -- pages that COPY FREEZE writes are all-visible at once
 BEGIN;
