@@ -900,6 +900,50 @@ rule cancel => sub {
 	$_->quit for $s, $t;
 };
 
+# the system refuses memory and threads: a right answer, or an error, and nothing is lost
+rule refused => sub {
+  SKIP:
+	{
+		skip 'there is no library to preload (REFUSE_SO)', 3 unless -r ($ENV{REFUSE_SO} // '');
+		my $poor = server('poor');
+		$poor->safe_psql('postgres', boxes_table('f', 3000) . ";\n" . boxes_table('g', 2000) . ";\nVACUUM f, g");
+		my %count = (right => 0, refused => 0, kept => 0, wrong => 0);
+		for my $one_in (10, 30, 200)
+		{
+			$poor->stop;
+			{
+				local $ENV{REFUSE} = $one_in;
+				local $ENV{LD_PRELOAD} = $ENV{REFUSE_SO};
+				$poor->start;
+			}
+			my $s = session($poor);
+			$s->ask('SET redblue.threads = 2');
+			for my $n (1 .. 60)
+			{
+				my $q = $n % 2 ? "SELECT redblue_box_self_pair_count('f')" : "SELECT md5(array_agg(p)::text) FROM redblue_box_pairs('f', 'g') p";
+				$s->ask('SELECT redblue_uncache()') if $n % 10 == 0;
+				$s->ask("UPDATE f SET pad = pad WHERE id = 10 * $n; DELETE FROM f WHERE id = -1") if $n % 4 == 0;
+				$s->ask('VACUUM f') if $n % 20 == 0;
+				# without what is kept until it answers
+				my $off = '';
+				for (1 .. 200) { $off = answer($s, 'off', $q); last if $off !~ /ERROR/; }
+				next if $off =~ /ERROR/;
+				my $on = answer($s, 'on', $q);
+				if ($on =~ /ERROR:  (53|54)/) { $count{refused}++ }
+				elsif ($on eq $off) { $count{right}++; my ($rows) = used($s); $count{kept}++ if $rows > 0; }
+				else { $count{wrong}++; diag("$on, not $off"); }
+			}
+			my $bytes = $s->ask('SELECT coalesce(sum(bytes), 0) FROM redblue_cached()');
+			cmp_ok($s->ask('SELECT redblue_uncache()'), '>=', $bytes, 'what is kept can be given up');
+			is($s->ask('SELECT redblue_uncache()'), 0, 'all of it');
+			$s->quit;
+		}
+		is($count{wrong}, 0, "$count{right} right answers, $count{kept} of them with what was kept; $count{refused} errors");
+		cmp_ok($count{refused}, '>', 10, 'calls were refused');
+		cmp_ok($count{kept}, '>', 20, 'and sides were kept');
+	}
+};
+
 for (@cases)
 {
 	my ($name, $code) = @$_;
