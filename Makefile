@@ -278,7 +278,7 @@ circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
 
 # ---- whole runs ----
 
-.PHONY: test test-long demo bench bench-rows faces-check readme
+.PHONY: test test-long demo bench bench-rows bench-reading faces-check readme
 test:
 	@test/run
 # the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
@@ -292,6 +292,9 @@ bench:
 # rows in and out of the server, and the join tax
 bench-rows:
 	@test/bench/rows
+# two tables into a join, against a SELECT that looks at their rows
+bench-reading:
+	@test/bench/reading
 # triangles of faces against CGAL, where its headers are
 faces-check:
 	@test/bench/faces.sh

@@ -234,7 +234,7 @@ SELECT FROM (SELECT FROM redblue_box_pairs('a', 'b') ORDER BY random() LIMIT 1) 
 SELECT FROM redblue_box_pairs('a', 'b') WHERE red_id = 1 OR pg_backend_pid() = 0;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT FROM redblue_box_pairs('a', 'b');
 EXPLAIN (VERBOSE, COSTS OFF) SELECT FROM redblue_box_pairs('a', 'b') WHERE red_id = 1;
-EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM redblue_box_pairs('a', 'b');
+EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FILTER (WHERE true) FROM redblue_box_pairs('a', 'b');
 SELECT k, c, d FROM k LEFT JOIN (SELECT 7 AS c, pg_backend_pid() > 0 AS d FROM redblue_box_pairs('a', 'nothing')) p ON true ORDER BY k;
 SELECT k, c, d FROM k LEFT JOIN (SELECT 7 AS c, pg_backend_pid() > 0 AS d FROM redblue_box_pairs('a', 'b') LIMIT 1) p ON k > 2 ORDER BY k;
 SELECT k, c FROM k LEFT JOIN (SELECT 7 AS c FROM redblue_box_pairs('a', 'b')) p ON k > 3 ORDER BY k;

@@ -24,17 +24,17 @@ BEGIN
 END $$;
 
 -- an argument that depends on the row around it: itself, through a subquery, through one within one, hashed or not, with LATERAL
-SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(upto(k), 'TABLE b')) FROM k $$);
+SELECT * FROM with_scan($$ SELECT k, (SELECT max(red_id) FROM redblue_box_pairs_query(upto(k), 'TABLE b')) FROM k $$);
 SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query((SELECT upto(k)), 'TABLE b')) FROM k $$);
-SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(CASE WHEN 1 IN (SELECT g FROM generate_series(1, 3) g WHERE g = k) THEN upto(1) ELSE 'TABLE a' END, 'TABLE b'))
+SELECT * FROM with_scan($$ SELECT k, (SELECT max(red_id) FROM redblue_box_pairs_query(CASE WHEN 1 IN (SELECT g FROM generate_series(1, 3) g WHERE g = k) THEN upto(1) ELSE 'TABLE a' END, 'TABLE b'))
 	FROM (VALUES (2), (3), (1)) v (k) $$);
 SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(CASE WHEN 1 IN (SELECT g FROM generate_series(1, 3) g WHERE g = k) THEN upto(1) ELSE 'TABLE a' END, 'TABLE b'))
 	FROM (VALUES (1), (2), (1), (3)) v (k) $$);
-SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(CASE WHEN EXISTS (SELECT FROM a WHERE id = k + 4) THEN upto(k) ELSE 'TABLE a' END, 'TABLE b')) FROM k $$);
+SELECT * FROM with_scan($$ SELECT k, (SELECT max(red_id) FROM redblue_box_pairs_query(CASE WHEN EXISTS (SELECT FROM a WHERE id = k + 4) THEN upto(k) ELSE 'TABLE a' END, 'TABLE b')) FROM k $$);
 SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query((SELECT upto(max(id)) FROM a WHERE id IN (SELECT g FROM generate_series(1, 5) g WHERE g <= k)), 'TABLE b')) FROM k $$);
-SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query((SELECT upto((SELECT count(*) FROM a WHERE id <= k.k OFFSET 0))), 'TABLE b')) FROM k $$);
+SELECT * FROM with_scan($$ SELECT k, (SELECT max(red_id) FROM redblue_box_pairs_query((SELECT upto((SELECT count(*) FROM a WHERE id <= k.k OFFSET 0))), 'TABLE b')) FROM k $$);
 SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(upto(CASE WHEN k NOT IN (SELECT id FROM a WHERE id > k.k + 1 OR id = 1) THEN k ELSE 6 END), 'TABLE b')) FROM k $$);
-SELECT * FROM with_scan($$ SELECT k, (SELECT count(*) FROM redblue_box_pairs_query(upto(CASE WHEN (SELECT array_agg(id) FROM a WHERE id < k.k) @> ARRAY[2] THEN 2 ELSE 1 END), 'TABLE b')) FROM k $$);
+SELECT * FROM with_scan($$ SELECT k, (SELECT max(red_id) FROM redblue_box_pairs_query(upto(CASE WHEN (SELECT array_agg(id) FROM a WHERE id < k.k) @> ARRAY[2] THEN 2 ELSE 1 END), 'TABLE b')) FROM k $$);
 SELECT * FROM with_scan($$ SELECT k, p.red_id FROM k, LATERAL redblue_box_pairs_query(CASE WHEN 1 IN (SELECT g FROM generate_series(1, 3) g WHERE g = k) THEN upto(1) ELSE upto(2) END, 'TABLE b') p $$);
 SELECT * FROM with_scan($$ SELECT k, n FROM k, LATERAL (SELECT count(*) AS n FROM redblue_box_pairs_query(CASE WHEN k IN (SELECT g FROM generate_series(2, 3) g WHERE g <> k.k - 1) THEN upto(1) ELSE 'TABLE a' END, 'TABLE b') WHERE red_id > 0 OFFSET 0) s $$);
 -- in a CTE within the subquery; in a recursive one; a table that a subquery finds

@@ -15,6 +15,7 @@ _PG_init(void)
 	rb_settings_check();
 	rb_settings_define();
 	rb_scan_install();
+	rb_upper_install();
 	rb_info_install();
 	rb_run_install();
 	rb_serial_install();

@@ -1,13 +1,17 @@
 /*
  * test_memory.c
  *	  The budget: blocks are aligned, keep their content when they grow from the heap
- *	  to a mapping and on, count exactly, and need the same whatever ran before.
+ *	  to a mapping and on, count exactly, and need the same whatever ran before.  The pool:
+ *	  who comes again finds all pages again, and what is idle stays within bounds.
  */
 #include "check.h"
 #include "core/base/redblue.h"
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #define MIB ((uint64_t) 1 << 20)
 
@@ -164,6 +168,173 @@ same_every_time(void)
 	rb_memory_trim(0);
 }
 
+/* ---- idle blocks ---- */
+
+static long
+faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_minflt;
+}
+
+static void
+fill(void *block, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 512)
+		((uint8_t *) block)[i] = 1;
+}
+
+/* an array that nobody knows the length of, and another whose length is known; all written to */
+static void
+like_a_join(rb_memory *memory, size_t bytes)
+{
+	void *side[2] = {NULL}, *ids[2] = {NULL}, *grid = NULL, *small = NULL;
+	rb_error error;
+
+	for (int k = 0; k < 2; k++)
+	{
+		for (size_t n = 4096; n < bytes; n += n / 2)
+		{
+			CHECK(rb_resize(memory, &side[k], n, &error) == RB_OK, "%zu", n);
+			fill(side[k], n);
+			CHECK(rb_resize(memory, &ids[k], n / 9, &error) == RB_OK, "%zu", n);
+			fill(ids[k], n / 9);
+		}
+		rb_shrink(memory, &side[k], bytes / 8 * 7);
+		rb_shrink(memory, &ids[k], bytes / 80 * 7);
+	}
+	CHECK(rb_resize(memory, &grid, bytes * 2, &error) == RB_OK, "grid");
+	fill(grid, bytes * 2);
+	CHECK(rb_resize(memory, &small, bytes / 100, &error) == RB_OK, "small");
+	fill(small, bytes / 100);
+	for (int k = 0; k < 2; k++)
+	{
+		rb_free(memory, &side[1 - k]);
+		rb_free(memory, &ids[k]);
+	}
+	rb_free(memory, &grid);
+	rb_free(memory, &small);
+}
+
+static void
+same_pages_again(void)
+{
+	size_t bytes = 20 * MIB;
+	long fresh = 0;
+	uint64_t idle = 0;
+
+	/* small pages, so that each one that is new is counted */
+	CHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
+	rb_memory_trim(0);
+	rb_memory_set_idle(512 * MIB);
+	for (int round = 0; round < 6; round++)
+	{
+		rb_memory *memory = rb_memory_create(512 * MIB);
+		long before = faults();
+		long now;
+
+		/* rows come and go: a little more or less does no harm */
+		like_a_join(memory, bytes - (round % 3 == 2 ? MIB : 0));
+		CHECK(rb_memory_used(memory) == 0, "used");
+		rb_memory_destroy(memory);
+		rb_memory_offer_idle();
+		now = faults() - before;
+		if (round == 0)
+			fresh = now;
+		else
+			CHECK(now < fresh / 50, "round %d: %ld of %ld pages are new", round, now, fresh);
+		if (round == 1)
+			idle = rb_memory_idle();
+		CHECK(round < 2 || rb_memory_idle() <= idle + MIB, "round %d: %lu bytes are idle", round,
+			  (unsigned long) rb_memory_idle());
+	}
+	CHECK(fresh > (long) (80 * MIB / 4096), "%ld pages in the first round", fresh);
+	CHECK(rb_memory_drop_idle() && rb_memory_idle() == 0, "all is given back");
+	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+	rb_memory_set_idle(64 * MIB);
+}
+
+static void
+idle_within_limit(void)
+{
+	rb_memory *memory;
+	void *block[16] = {NULL};
+	size_t size[16] = {0};
+	rb_error error;
+
+	rb_memory_trim(0);
+	rb_memory_set_idle(40 * MIB);
+	memory = rb_memory_create(40 * MIB);
+	for (int i = 0; i < 4000; i++)
+	{
+		int k = check_below(16);
+		size_t want = (size_t) 1 << check_below(25);
+
+		want += (size_t) check_below((int) want);
+		if (check_below(3) == 0)
+			rb_free(memory, &block[k]), size[k] = 0;
+		else if (check_below(5) == 0)
+			rb_shrink(memory, &block[k], want), size[k] = want < size[k] ? want : size[k];
+		else if (rb_resize(memory, &block[k], want, &error) == RB_OK)
+		{
+			uint8_t *p = block[k];
+
+			for (size_t at = 0; at < size[k] && at < want; at += 4001)
+				CHECK(p[at] == mark(at + (size_t) k), "block %d lost byte %zu", k, at);
+			size[k] = want > size[k] ? want : size[k];
+			for (size_t at = 0; at < size[k]; at += 4001)
+				p[at] = mark(at + (size_t) k);
+		}
+		if (check_below(50) == 0)
+			rb_memory_offer_idle();
+		CHECK(rb_memory_used(memory) + rb_memory_idle() <= 40 * MIB, "%lu used, %lu idle",
+			  (unsigned long) rb_memory_used(memory), (unsigned long) rb_memory_idle());
+	}
+	rb_memory_destroy(memory);
+	CHECK(rb_memory_idle() > 0, "something is kept");
+	rb_memory_set_idle(5 * MIB);
+	CHECK(rb_memory_idle() <= 5 * MIB, "%lu idle", (unsigned long) rb_memory_idle());
+	/* who says no number keeps none of it */
+	rb_memory_set_idle(0);
+	memory = rb_memory_create(40 * MIB);
+	block[0] = NULL;
+	CHECK(rb_resize(memory, &block[0], 8 * MIB, &error) == RB_OK, "8 MiB");
+	rb_memory_destroy(memory);
+	CHECK(rb_memory_idle() == 0, "nothing is kept");
+	rb_memory_set_idle(64 * MIB);
+}
+
+/* what the kernel takes of a block that was offered is of no account */
+static void
+taken_by_the_kernel(void)
+{
+	rb_memory *memory = rb_memory_create(256 * MIB);
+	void *block = NULL;
+	void *was;
+	rb_error error;
+	size_t bytes = 32 * MIB;
+
+	rb_memory_trim(0);
+	for (int round = 0; round < 3; round++)
+	{
+		CHECK(rb_resize(memory, &block, bytes, &error) == RB_OK, "resize");
+		memset(block, 1, bytes);
+		was = block;
+		rb_free(memory, &block);
+		CHECK(rb_memory_idle() >= bytes, "%lu idle", (unsigned long) rb_memory_idle());
+		rb_memory_offer_idle();
+#ifdef MADV_PAGEOUT
+		madvise((char *) was - 64, bytes, MADV_PAGEOUT);
+#endif
+	}
+	CHECK(rb_resize(memory, &block, bytes, &error) == RB_OK && block == was, "the same block");
+	rb_memory_destroy(memory);
+	rb_memory_trim(0);
+	CHECK(rb_memory_idle() == 0, "%lu idle", (unsigned long) rb_memory_idle());
+}
+
 /* ---- many threads, one budget ---- */
 
 static rb_memory *common;
@@ -233,6 +404,9 @@ main(void)
 	CHECK_RUN(shrinks);
 	CHECK_RUN(limits);
 	CHECK_RUN(same_every_time);
+	CHECK_RUN(same_pages_again);
+	CHECK_RUN(idle_within_limit);
+	CHECK_RUN(taken_by_the_kernel);
 	CHECK_RUN(many_threads);
 	rb_memory_trim(0);
 	return check_done();

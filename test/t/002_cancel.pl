@@ -89,12 +89,14 @@ my %query = (
 	'candidates' => "SELECT count(*) FROM redblue_triangle_pairs('slivers', 'slivers_between')",
 	'exact' => "SELECT count(*) FROM redblue_triangle_pairs('plane', 'plane')",
 	'long exact' => "SELECT count(*) FROM redblue_triangle_pairs('long_plane', 'long_plane')",
-	'emitting' => "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')",
+	'emitting' => "SELECT count(*), max(blue_id) FROM redblue_triangle_pairs('same', 'same')",
+	'counting pairs' => "SELECT count(*) FROM redblue_box_self_pairs('crowd')",
+	'counting by row' => "SELECT count(*) FROM (SELECT id1, count(*) FROM redblue_box_self_pairs('crowd') GROUP BY id1) t",
 	'counting' => "SELECT redblue_box_self_pair_count('crowd')",
 	'reading keys' => "SELECT count(*) FROM redblue_triangle_self_pairs_by_key('keyed', 'key') AS (a text, b text)",
 	'emitting keys' => "SELECT count(*) FROM redblue_triangle_pairs_by_key('same', 'same', 'id', 'id') AS (a bigint, b bigint)",
 	'grouping' => "SELECT redblue_triangle_self_pair_count_query('SELECT s.*, s.id * 7919 % 500009 * 1000000007 AS object FROM spread s, generate_series(1, 3)', mesh_object => 'object')");
-my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting',
+my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting', 'counting pairs', 'counting by row',
 	'reading keys', 'emitting keys', 'grouping');
 
 my $session = session($node);
@@ -146,7 +148,7 @@ sub timeouts
 }
 
 my ($cancelled, $latest) = timeouts(1, 40);
-my ($rss, $fds, $threads) = map { $_->($session->{pid}) } \&backend_rss_kb, \&backend_fds, \&backend_threads;
+my ($rss, $fds, $threads) = map { $_->($session->{pid}) } \&idle_rss_kb, \&backend_fds, \&backend_threads;
 my ($more, $later) = timeouts(41, 200);
 $cancelled += $more;
 $latest = max($latest, $later);
@@ -156,7 +158,7 @@ cmp_ok($latest, '<', $allowed_ms, sprintf('the latest stopped %.0f ms after its 
 my $opened = backend_fds($session->{pid}) - $fds;
 cmp_ok($opened, '<', 8, "descriptors: $fds, then $opened more");
 cmp_ok(backend_threads($session->{pid}), '<=', $threads, "threads: $threads");
-my $grown = backend_rss_kb($session->{pid}) - $rss;
+my $grown = idle_rss_kb($session->{pid}) - $rss;
 cmp_ok($grown, '<', 40_000, "resident memory: $rss kB, then $grown kB more");
 is($session->ask("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= 100', 'SELECT * FROM same WHERE id <= 100')"),
 	10000, 'the session answers after 200 cancels');

@@ -13,7 +13,8 @@ my $node = new_server('memory');
 load_volmesh($node, 'red', 30, 1, 0.2);
 load_volmesh($node, 'blue', 30, 2, 0.2, 0.31, 0.17, 0.23);
 
-my $join = "SELECT count(*) FROM redblue_triangle_pairs('red', 'blue')";
+# the pairs are made, not only counted
+my $join = "SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id >= 0";
 my $session = session($node);
 my $answer = $session->ask($join);
 like($answer, qr/^\d{7}$/, "the join without a narrow limit: $answer pairs");
@@ -97,26 +98,71 @@ for my $what (sort keys %needs)
 }
 $session->ask('RESET redblue.memory_limit');
 
+# A join that is repeated finds its pages again.
+my $again = session($node);
+$again->ask("SET redblue.memory_limit = '1GB'; SET redblue.threads = 1");
+my %repeated = (
+	'a count' => "SELECT redblue_triangle_pair_count('red', 'blue')",
+	'a count without statistics' => "SELECT redblue_triangle_pair_count('statless', 'red')",
+	'a count of queries' => "SELECT redblue_triangle_pair_count_query('TABLE red', 'TABLE blue')");
+for my $what (sort keys %repeated)
+{
+	my $empty = idle_rss_kb($again->{pid});
+	my @faults = (backend_faults($again->{pid}));
+	my ($pid, $kept) = ($again->{pid}, 0);
+	for (1 .. 6)
+	{
+		$again->ask($repeated{$what});
+		push @faults, backend_faults($pid);
+		$kept = backend_rss_kb($pid) if $_ == 3;
+	}
+	my ($first, $last) = ($faults[1] - $faults[0], $faults[6] - $faults[5]);
+	cmp_ok($last, '<', $first / 4, "$what: $first new pages at first, $last at the sixth time");
+	cmp_ok($kept - $empty, '>', 30_000, "$what: pages are kept meanwhile");
+	cmp_ok(backend_rss_kb($pid) - $kept, '<', 20_000, "$what: and not more of them each time");
+}
+# what is idle and what is used together are within the limit: a small one leaves little idle
+$again->ask("SET redblue.memory_limit = '40MB'; SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM red LIMIT 1000', 'SELECT * FROM blue LIMIT 1000')");
+cmp_ok(backend_rss_kb($again->{pid}), '<', 60_000, 'a lower limit holds for what is idle, too');
+$again->quit;
+
 # A session that idles keeps a few megabytes, whatever it has done before.
-my $idle = session($node);
-$idle->ask('SET redblue.threads = 8');
-$idle->ask("SELECT redblue_triangle_pair_count_query('SELECT * FROM red LIMIT 100', 'SELECT * FROM blue LIMIT 100')");
-my $small = backend_rss_kb($idle->{pid});
 my %large = (
 	'a join' => $join,
 	'a count' => "SELECT redblue_triangle_pair_count('red', 'blue')",
 	'a join in a transaction' => "BEGIN;\n$join;\nCOMMIT",
+	'a transaction that is left open' => "BEGIN;\n$join",
 	'a join of a subtransaction' => "BEGIN;\nSAVEPOINT s;\n$join;\nROLLBACK TO s;\nCOMMIT",
+	'a subtransaction that failed' => "BEGIN;\nSAVEPOINT s;\n$join;\nSELECT 1 / 0",
 	'an error' => "SET redblue.memory_limit = '120MB';\n$join;\nRESET redblue.memory_limit",
+	'an error of another statement' => "$join;\nSELECT 1 / 0",
 	'a cancel' => "SET statement_timeout = 400;\n$join;\nRESET statement_timeout",
 	'a cursor that is left open' => "BEGIN;\nDECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('red', 'blue');\nFETCH 10 FROM c;\nROLLBACK");
+my (%idle, %small);
 for my $what (sort keys %large)
 {
-	$idle->ask($large{$what}) for 1 .. 2;
-	my $more = backend_rss_kb($idle->{pid}) - $small;
-	cmp_ok($more, '<', 8_000, "$more kB more are kept after $what");
+	my $s = $idle{$what} = session($node);
+	$s->ask('SET redblue.threads = 8');
+	$s->ask("SELECT redblue_triangle_pair_count_query('SELECT * FROM red LIMIT 100', 'SELECT * FROM blue LIMIT 100')");
+	$small{$what} = backend_rss_kb($s->{pid});
+	$s->ask($large{$what});
 }
-$idle->quit;
+idle_rss_kb($session->{pid});
+for my $what (sort keys %large)
+{
+	my $more = backend_rss_kb($idle{$what}{pid}) - $small{$what};
+	cmp_ok($more, '<', 8_000, "$more kB more are kept after $what");
+	$idle{$what}->quit;
+}
+# nor does one that is busy with something else
+my $busy = session($node);
+$busy->ask("SELECT redblue_triangle_pair_count_query('SELECT * FROM red LIMIT 100', 'SELECT * FROM blue LIMIT 100')");
+my $small = backend_rss_kb($busy->{pid});
+$busy->ask($join);
+$busy->send('SELECT pg_sleep(13)');
+cmp_ok(idle_rss_kb($busy->{pid}) - $small, '<', 8_000, 'a statement that runs for long does not keep the memory of the one before');
+is($busy->wait_for, '', 'and ends as if nothing had been');
+$busy->quit;
 
 # the operating system says no: only so much more address space for this one process
 my $size = 1024 * Redblue::proc_status($session->{pid}, 'VmSize');

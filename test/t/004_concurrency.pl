@@ -33,7 +33,7 @@ $node->command_checks_all(
 $node->safe_psql('postgres', "CREATE TABLE same AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS bx, 0::float8 AS by, 0::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 20000::int8) i");
 my $victim = session($node);
 my $other = session($node);
-$victim->send("SELECT count(*) FROM redblue_triangle_pairs('same', 'same')");
+$victim->send("SELECT max(red_id) FROM redblue_triangle_pairs('same', 'same')");
 select(undef, undef, undef, 0.5);
 is($other->ask("SELECT pg_terminate_backend($victim->{pid}, 5000)"), 't', 'pg_terminate_backend ends a running join');
 is($other->ask(checksum_of($pairs)), $alone, 'the others go on');

@@ -83,7 +83,7 @@ my $n = long_run() ? 10000 : 3000;
 my $before = backend_rss_kb($session->{pid});
 my $peak = $before;
 my $t0 = time;
-$session->send("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= $n', 'SELECT * FROM same WHERE id <= $n')");
+$session->send("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= $n', 'SELECT * FROM same WHERE id <= $n') WHERE blue_id > 0");
 while ($session->{out} !~ /^done/m && time - $t0 < 600)
 {
 	my $now = backend_rss_kb($session->{pid});

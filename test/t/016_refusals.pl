@@ -25,6 +25,8 @@ load_volmesh($node, 'blue', 12, 2, 0.2, 0.31, 0.17, 0.23);
 # what is asked, and the answer that the same session gives when nothing is refused
 my @ask = (
 	"SELECT count(*) FROM redblue_triangle_pairs('red', 'blue')",
+	"SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id >= 0",
+	"SELECT sum(n) FROM (SELECT blue_id, count(*) AS n FROM redblue_triangle_pairs('red', 'blue') GROUP BY blue_id) t",
 	"SELECT redblue_triangle_pair_count('red', 'blue')",
 	"SELECT redblue_triangle_self_pair_count('blue')",
 	"SELECT count(*) FROM redblue_triangle_pairs_query('SELECT id % 100 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM red', 'TABLE blue') WHERE red_id < 50");

@@ -32,6 +32,7 @@ my $union = "(SELECT red_id FROM $pairs UNION ALL SELECT 77::bigint)";
 my $unions = "(SELECT red_id FROM $pairs UNION ALL (SELECT blue_id FROM redblue_box_pairs('b', 'a') WHERE red_id > 2 UNION ALL SELECT 77::bigint))";
 my $of_row = "redblue_box_pairs_query(format('SELECT * FROM a WHERE id = %s', %s), 'TABLE b')";
 my $of_side = sprintf "(SELECT red_id FROM $of_row UNION ALL SELECT 77::bigint)", '%s', 'side.k';
+my $count_of_t = sprintf $of_row, '%s', 't.id';
 my $of_t = sprintf "(SELECT red_id FROM $of_row UNION ALL SELECT 77::bigint)", '%s', 't.id';
 
 # what a statement is to find: all four rows with what the other session did to row 2
@@ -52,6 +53,12 @@ my @updates = (
 	[ 'of another table\'s row', "UPDATE t SET n = n + 1 FROM side, LATERAL $of_side p WHERE p.red_id = t.id" ],
 	[ 'below a filter', "UPDATE t SET n = n + 1 FROM (SELECT * FROM $union u WHERE red_id < 70 OFFSET 0) p WHERE p.red_id = t.id" ],
 	[ 'grouped', "UPDATE t SET n = n + p.c FROM (SELECT red_id, count(*) AS c FROM $union u GROUP BY red_id) p WHERE p.red_id = t.id" ],
+	[ 'counted', "UPDATE t SET n = n + p.c FROM (SELECT red_id, count(*) AS c FROM $pairs GROUP BY red_id) p WHERE p.red_id = t.id" ],
+	[ 'hit', "UPDATE t SET n = n + 1 FROM (SELECT DISTINCT blue_id FROM $pairs) p WHERE p.blue_id = t.id" ],
+	[ 'a count', "UPDATE t SET n = n + (SELECT count(*) / 4 FROM $pairs)" ],
+	[ 'a count beside it', "UPDATE t SET n = n + c / 4 FROM (SELECT count(*) AS c FROM $pairs) p" ],
+	[ 'a count of the row', "UPDATE t SET n = n + (SELECT count(*) FROM $count_of_t p)" ],
+	[ 'counts of the row', "UPDATE t SET n = n + 1 WHERE EXISTS (SELECT red_id FROM $count_of_t p GROUP BY red_id HAVING count(*) = 1)" ],
 	[ 'LEFT JOIN', "UPDATE t SET n = n + 1 FROM side LEFT JOIN $union p ON p.red_id = side.k WHERE side.k = t.id AND p.red_id IS NOT NULL" ],
 	[ 'IN', "UPDATE t SET n = n + 1 WHERE id IN (SELECT red_id FROM $pairs)" ],
 	[ 'IN two', "UPDATE t SET n = n + 1 WHERE id IN $unions" ],
@@ -75,6 +82,7 @@ my @locks = (
 	[ 'FOR NO KEY UPDATE', "SELECT t.id, t.n FROM t JOIN $union p ON p.red_id = t.id FOR NO KEY UPDATE OF t", $locked ],
 	[ 'FOR SHARE', "SELECT t.id, t.n FROM t LEFT JOIN $union p ON p.red_id = t.id FOR SHARE OF t", $locked ],
 	[ 'FOR UPDATE, of the row', "SELECT t.id, t.n FROM t, LATERAL $of_t p WHERE p.red_id = t.id FOR UPDATE OF t", $locked ],
+	[ 'FOR UPDATE, counted', "SELECT t.id, t.n FROM t, (SELECT red_id, count(*) AS c FROM $pairs GROUP BY red_id) p WHERE p.red_id = t.id AND c = 1 FOR UPDATE OF t", $locked ],
 	[ 'FOR UPDATE in a subquery', "SELECT s.id, s.n FROM (SELECT * FROM t FOR UPDATE) s, $union p WHERE p.red_id = s.id", $locked ],
 );
 my @merges = (

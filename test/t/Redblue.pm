@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes ();
 
 our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of
-  geometry_table backend_rss_kb backend_fds backend_threads session last_run have_postgis);
+  geometry_table backend_rss_kb idle_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis);
 
 our $columns = 'id int8 NOT NULL, '
   . join(', ', map { "$_ float8 NOT NULL" } qw(ax ay az bx by bz cx cy cz));
@@ -208,6 +208,21 @@ sub proc_status
 
 # without the pages of shared buffers that the process happened to touch
 sub backend_rss_kb { return proc_status($_[0], 'RssAnon') }
+
+# the same of a session that has done nothing for longer than it keeps memory for its next join
+sub idle_rss_kb
+{
+	sleep 12;
+	return backend_rss_kb($_[0]);
+}
+
+# pages that were new to the process, so far
+sub backend_faults
+{
+	open(my $in, '<', "/proc/$_[0]/stat") or return 0;
+	my ($fields) = <$in> =~ /\) (.*)/;
+	return (split ' ', $fields)[7];
+}
 sub backend_threads { return proc_status($_[0], 'Threads') }
 sub backend_fds
 {

@@ -79,7 +79,7 @@ typedef struct rb_error
 	char text[200]; /* more about it, or empty */
 } rb_error;
 
-/* ---- memory: a budget, huge pages, a small pool of idle blocks (memory.c) ---- */
+/* ---- memory: a budget, huge pages, a pool of idle blocks (memory.c) ---- */
 
 typedef struct rb_memory rb_memory;
 
@@ -110,11 +110,20 @@ extern rb_status rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_
 extern void rb_shrink(rb_memory *memory, void **block, size_t bytes);
 
 /*
- * Give idle pooled blocks of this process back to the operating system, but for
- * keep_bytes.  For whoever has no more joins at hand: a pool is of use from one to the
- * next and dead weight in a process that idles.
+ * Freed blocks stay in this process, for the next join: no more than this, and within the
+ * limit together with what is in use.  64 MiB if nothing is said.
  */
+extern void rb_memory_set_idle(uint64_t most_bytes);
+extern uint64_t rb_memory_idle(void);
+
+/* nobody is about to use them: the kernel may take their pages when it is short of memory */
+extern void rb_memory_offer_idle(void);
+
+/* gives idle blocks back to the operating system, but for keep_bytes */
 extern void rb_memory_trim(uint64_t keep_bytes);
+
+/* gives all back, at once or not at all (false: somebody is taking one); for a signal handler */
+extern bool rb_memory_drop_idle(void);
 
 /* ---- sets: one side of a join (set.c) ---- */
 

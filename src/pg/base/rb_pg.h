@@ -712,6 +712,9 @@ extern bool rb_is_supported(Oid function);
 
 extern Datum redblue_support(PG_FUNCTION_ARGS);
 
+/* how many rows of that side are in any of so many pairs of the call; false: its sizes are not known */
+extern bool rb_expect_ids(const FuncExpr *call, rb_of of, double pairs, double *ids);
+
 /* ---- look.c: relations, before the statement runs ---- */
 
 /*
@@ -767,6 +770,10 @@ extern void rb_serial_install(void);
 /* ---- scan_path.c: the functions in FROM, row by row ---- */
 
 extern void rb_scan_install(void);
+
+/* ---- upper_path.c: what is only counted above such a scan ---- */
+
+extern void rb_upper_install(void);
 
 /* ---- share.c: pairs for parallel workers ---- */
 

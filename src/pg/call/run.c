@@ -11,7 +11,13 @@
  * A process that exits need not reset the context that a run is in (a function may be
  * called where no transaction's end cleans up), so what is still open is closed
  * before the C library's exit handlers run: they are to find no thread but this one.
- * And a session that idles gives back what the core keeps for its next join.
+ *
+ * What the core keeps for the next join (memory.c) is offered to the kernel when no join is
+ * open, and is gone when none was for ten seconds, whatever else the session does meanwhile.
+ * The server has no hook in a session that waits for its client, but it has timeouts.  Their
+ * handlers run in a signal, so this one does nothing but unmap, and nothing if memory is just
+ * being taken or given.  An ERROR disarms all timeouts: the end of each (sub)transaction sees
+ * to it that there is one.
  *
  * rb_run_next waits in slices of 20 ms and looks for interrupts between them.
  */
@@ -20,9 +26,11 @@
 #include "access/xact.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
+#include "utils/timeout.h"
 
 #define RB_WAIT_MS 20
-#define RB_IDLE_BYTES (UINT64CONST(4) << 20) /* kept from one transaction to the next */
+#define RB_IDLE_MS 10000
+#define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* so little may stay */
 
 static dlist_head open_runs = DLIST_STATIC_INIT(open_runs);
 
@@ -50,20 +58,54 @@ note_open(rb_run *run)
 	dlist_push_head(&open_runs, &run->node);
 }
 
-/* whatever the event: the runs of a transaction are closed when it has ended */
+/* ---- idle memory ---- */
+
+static bool idle_registered = false;
+static TimeoutId idle_timeout;
+
+/* in a signal: a join that is open needs what it finds, and its end sets the clock anew */
 static void
-trim_at_end(XactEvent event, void *arg)
+drop_idle(void)
 {
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE ||
-		event == XACT_EVENT_PARALLEL_COMMIT || event == XACT_EVENT_PARALLEL_ABORT)
-		rb_memory_trim(RB_IDLE_BYTES);
+	if (dlist_is_empty(&open_runs))
+		(void) rb_memory_drop_idle();
+}
+
+/* in ten seconds; sooner, where the clock runs already and is not to be set anew */
+static void
+watch_idle(bool anew)
+{
+	if (rb_memory_idle() <= RB_IDLE_BYTES)
+		return;
+	if (!idle_registered)
+		idle_timeout = RegisterTimeout(USER_TIMEOUT, drop_idle);
+	idle_registered = true;
+	if (anew || !get_timeout_active(idle_timeout))
+		enable_timeout_after(idle_timeout, RB_IDLE_MS);
+}
+
+static void
+watch_at_end(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		watch_idle(false);
+}
+
+static void
+watch_at_end_of_sub(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		watch_idle(false);
 }
 
 void
 rb_run_install(void)
 {
-	RegisterXactCallback(trim_at_end, NULL);
+	RegisterXactCallback(watch_at_end, NULL);
+	RegisterSubXactCallback(watch_at_end_of_sub, NULL);
 }
+
+/* ---- open, next, close ---- */
 
 /* the sides become sets, and their numbers statistics */
 static void
@@ -150,6 +192,7 @@ rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 	MemoryContextRegisterResetCallback(context, &run->at_end);
 
 	run->backend = rb_backend_choose(join->function, run->note, sizeof run->note);
+	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(join->function, limit);
 	rb_context_init(&run->ctx, run->memory);
 	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
@@ -235,7 +278,9 @@ rb_run_close(rb_run *run)
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}
-	/* closed after the transaction: trim_at_end came too early */
-	if (!IsTransactionState())
-		rb_memory_trim(RB_IDLE_BYTES);
+	if (dlist_is_empty(&open_runs))
+	{
+		rb_memory_offer_idle();
+		watch_idle(true);
+	}
 }

@@ -133,14 +133,14 @@ add_table(sizes *s, Oid relid)
  * not always there.
  */
 static bool
-find_sizes(Node *node, sizes *s)
+find_sizes(const Node *node, sizes *s)
 {
 	ListCell *lc;
 
 	memset(s, 0, sizeof *s);
 	if (node == NULL || !IsA(node, FuncExpr))
 		return false;
-	foreach (lc, ((FuncExpr *) node)->args)
+	foreach (lc, ((const FuncExpr *) node)->args)
 	{
 		Node *arg = lfirst(lc);
 
@@ -154,6 +154,13 @@ find_sizes(Node *node, sizes *s)
 	return s->tables > 0;
 }
 
+/* of n rows, how many are in any of so many pairs */
+static double
+rows_in_pairs(double n, double pairs)
+{
+	return n * -expm1(-pairs / Max(n, 1));
+}
+
 /* of a join of so many pairs */
 static double
 rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
@@ -165,14 +172,23 @@ rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 		case RB_RESULT_COUNTS:
 		case RB_RESULT_HITS:
 		case RB_RESULT_GROUPS:
-			if (rb_join_sides(join) == 1)
-				pairs *= 2;
-			return s->first * -expm1(-pairs / Max(s->first, 1));
+			return rows_in_pairs(s->first, rb_join_sides(join) == 1 ? 2 * pairs : pairs);
 		case RB_RESULT_BLOCKS:
 			return ceil(pairs / RB_PACKED_PAIRS);
 		default:
 			return pairs;
 	}
+}
+
+bool
+rb_expect_ids(const FuncExpr *call, rb_of of, double pairs, double *ids)
+{
+	sizes s;
+
+	if (!find_sizes((const Node *) call, &s))
+		return false;
+	*ids = rows_in_pairs(of == RB_OF_BLUE && s.tables > 1 ? s.rows - s.first : s.first, pairs);
+	return true;
 }
 
 PG_FUNCTION_INFO_V1(redblue_support);

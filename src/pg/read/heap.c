@@ -27,6 +27,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#define RB_TUPLES_AHEAD 8
+
 /* a rule may change what is read; that of a materialized view only says how it is made */
 const char *
 rb_heap_refusal(Relation rel)
@@ -80,6 +82,19 @@ BlockNumber
 rb_heap_blocks(const rb_heap *heap)
 {
 	return ((HeapScanDesc) heap->scan)->rs_nblocks;
+}
+
+/*
+ * The tuples of a page that all see were not looked at yet, and come from memory.  They lie
+ * backwards, and their sizes differ: no pattern that the processor would know of by itself.
+ */
+static inline void
+prefetch(Page page, OffsetNumber offset)
+{
+	const char *data = (const char *) PageGetItem(page, PageGetItemId(page, offset));
+
+	__builtin_prefetch(data);
+	__builtin_prefetch(data + 64);
 }
 
 /* false: the row is refused */
@@ -180,6 +195,8 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 		OffsetNumber offset = scan->rs_vistuples[heap->at];
 		ItemId item = PageGetItemId(page, offset);
 
+		if (heap->at + RB_TUPLES_AHEAD < ntuples)
+			prefetch(page, scan->rs_vistuples[heap->at + RB_TUPLES_AHEAD]);
 		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple.t_len = ItemIdGetLength(item);
 		ItemPointerSet(&tuple.t_self, block, offset);

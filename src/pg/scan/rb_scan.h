@@ -9,6 +9,7 @@
 
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
 #include "storage/dsm.h"
 #include "utils/tuplestore.h"
 
@@ -20,6 +21,8 @@ typedef struct rb_scan
 	const rb_join *join;
 	rb_result result; /* what is wanted of it: the rows of the scan */
 	rb_of of;         /* and of whose rows */
+	int ncolumns;     /* of the scan's rows, where they are not those of the result ... */
+	int *columns;     /* ... which of these each is */
 	FuncExpr *call;
 	List *args;        /* ExprStates of its arguments */
 	Bitmapset *params; /* that these depend on */
@@ -49,8 +52,18 @@ typedef struct rb_scan
 	int64 blue[RB_BLOCK];
 } rb_scan;
 
+/* ---- scan_path.c ---- */
+
+/* the only function of the relation, if it is one of ours and can be scanned */
+extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
+
 /* ---- scan.c ---- */
 
+/*
+ * A plan's custom_private is empty, or says what is asked instead of what the function answers:
+ * an rb_result, an rb_of, and for each column of custom_scan_tlist which one of the result it is.
+ */
+extern Node *rb_scan_create_state(CustomScan *plan);
 extern const CustomScanMethods rb_scan_methods;
 
 /* ---- scan_explain.c ---- */

@@ -23,8 +23,7 @@
  * The sides are read when the first row is asked for, on the query's snapshot.
  *
  * What is not pairs (answers.c) comes row by row in the same way, but for the ring.  A plan
- * may ask another question than that of the function it names: custom_private is empty, or
- * has an rb_result and an rb_of.
+ * may ask another question than that of the function it names (upper_path.c).
  */
 #include "pg/scan/rb_scan.h"
 
@@ -309,7 +308,11 @@ next_row(ScanState *node)
 	ExecClearTuple(slot);
 	if (!next_values(scan, values))
 		return slot;
-	memcpy(slot->tts_values, values, slot->tts_tupleDescriptor->natts * sizeof *values);
+	if (scan->columns == NULL)
+		memcpy(slot->tts_values, values, slot->tts_tupleDescriptor->natts * sizeof *values);
+	else
+		for (int i = 0; i < scan->ncolumns; i++)
+			slot->tts_values[i] = values[scan->columns[i]];
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -371,6 +374,30 @@ params_of(List *expressions, const EState *estate)
 	return walk.params;
 }
 
+/* another question than that of the function; who may not call count does not get one */
+static void
+take_question(rb_scan *scan, const CustomScan *plan)
+{
+	ListCell *lc;
+
+	scan->result = (rb_result) linitial_int(plan->custom_private);
+	scan->of = (rb_of) lsecond_int(plan->custom_private);
+	scan->ncolumns = list_length(plan->custom_scan_tlist);
+	scan->columns = palloc(scan->ncolumns * sizeof *scan->columns);
+	for (int i = 0; i < scan->ncolumns; i++)
+		scan->columns[i] = list_nth_int(plan->custom_private, i + 2);
+	foreach (lc, plan->custom_scan_tlist)
+	{
+		Aggref *aggregate = (Aggref *) lfirst_node(TargetEntry, lc)->expr;
+
+		if (!IsA(aggregate, Aggref))
+			continue;
+		if (!rb_may_execute(aggregate->aggfnoid))
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_AGGREGATE, get_func_name(aggregate->aggfnoid));
+		InvokeFunctionExecuteHook(aggregate->aggfnoid);
+	}
+}
+
 static void
 begin_scan(CustomScanState *node, EState *estate, int eflags)
 {
@@ -388,10 +415,7 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	scan->result = scan->join->result;
 	scan->of = rb_join_tells_of(scan->join);
 	if (plan->custom_private != NIL)
-	{
-		scan->result = (rb_result) linitial_int(plan->custom_private);
-		scan->of = (rb_of) lsecond_int(plan->custom_private);
-	}
+		take_question(scan, plan);
 	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
 	scan->params = params_of(scan->call->args, estate);
 	scan->context =
@@ -548,8 +572,8 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = rb_scan_explain,
 };
 
-static Node *
-create_state(CustomScan *plan)
+Node *
+rb_scan_create_state(CustomScan *plan)
 {
 	rb_scan *scan = (rb_scan *) newNode(sizeof(rb_scan), T_CustomScanState);
 
@@ -558,4 +582,4 @@ create_state(CustomScan *plan)
 }
 
 const CustomScanMethods rb_scan_methods = {.CustomName = RB_SCAN_NAME,
-										   .CreateCustomScanState = create_state};
+										   .CreateCustomScanState = rb_scan_create_state};

@@ -48,9 +48,8 @@ wants_whole_row(RelOptInfo *rel)
 	return column >= 0 && column + FirstLowInvalidHeapAttributeNumber <= 0;
 }
 
-/* the only function of the relation, if it is one of ours and can be scanned */
-static FuncExpr *
-call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
+FuncExpr *
+rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 {
 	RangeTblFunction *function;
 	const rb_join *join;
@@ -127,7 +126,7 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	 */
 	if (!rb_setting_custom_scan || root->rowMarks != NIL)
 		return;
-	call = call_of_relation(rel, rte);
+	call = rb_call_of_relation(rel, rte);
 	if (call == NULL)
 		return;
 	foreach (lc, rel->pathlist)
