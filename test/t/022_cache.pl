@@ -171,6 +171,9 @@ BEGIN
 		said := translate(concat_ws(' / ', 'error ' || SQLSTATE, SQLERRM, more, hint), E'|\n', '/ ');
 	END;
 END $$;
+CREATE FUNCTION facts(detail text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(m[1]) FROM regexp_matches(detail, '(\d+ parts|\d+ rows skipped|\d+ rows of \w+ have \d+ ids)', 'g') m
+$$;
 CREATE FUNCTION differ(questions text[], modes text[], OUT question text, OUT off text, OUT on_ text, OUT detail text)
 RETURNS SETOF record LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -192,9 +195,7 @@ BEGIN
 		off := NULL;
 		on_ := NULL;
 		-- rows, parts, skipped rows and ids are told alike
-		IF (a.said, a.rows, split_part(a.detail, ';', 1)) IS DISTINCT FROM (b.said, b.rows, split_part(b.detail, ';', 1))
-			AND (a.said, a.rows, regexp_replace(a.detail, '[,;][^,;]*(kept|workers)[^,;]*(,[^;]*pages[^,;]*)?', '', 'g'))
-			IS DISTINCT FROM (b.said, b.rows, regexp_replace(b.detail, '[,;][^,;]*(kept|workers)[^,;]*(,[^;]*pages[^,;]*)?', '', 'g'))
+		IF (a.said, a.rows, facts(a.detail)) IS DISTINCT FROM (b.said, b.rows, facts(b.detail))
 		THEN
 			off := concat_ws(' || ', a.said, a.rows, a.detail);
 			on_ := concat_ws(' || ', b.said, b.rows, b.detail);
@@ -485,7 +486,7 @@ diag(sprintf '%d steps, %d looks: %d used what was kept, %d of these read pages 
 	$steps, @count{qw(looks kept part errors)}, $count{lock} // 0, time - $started);
 is($bad, 0, 'redblue.cache on and off: the same answers');
 cmp_ok($count{looks}, '>', 2.5 * $steps, 'questions were asked');
-cmp_ok($count{kept}, '>', 0.3 * $count{looks}, 'a large part of them used what was kept');
+cmp_ok($count{kept}, '>', 0.25 * $count{looks}, 'a large part of them used what was kept');
 cmp_ok($count{part}, '>', 0.1 * $count{looks}, 'and many of these pages that were not');
 cmp_ok($count{errors}, '>', 0.002 * $count{looks}, 'some were errors');
 is($count{wrong} // 0, 0, 'steps fail for want of a lock, or not at all');
