@@ -261,7 +261,7 @@ sub wait_for
 	{
 		die "session gone or no answer: $self->{out} $self->{err}"
 		  if Time::HiRes::time() > $until || !$self->{run}->pumpable;
-		Time::HiRes::sleep(0.002);
+		Time::HiRes::sleep(0.0005);
 	}
 	(my $out = $self->{out}) =~ s/^done \d+\n//m;
 	(my $err = $self->{err}) =~ s/^done \d+\n//m;

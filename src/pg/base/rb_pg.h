@@ -245,6 +245,9 @@ extern bool rb_is_id_type(Oid type);
 
 /* ---- hints.c: what the caller could have meant ---- */
 
+/* what an argument of a side is called, `what` being id or geom */
+extern const char *rb_source_argument(const rb_source *source, const char *what);
+
 /* "a, b": some columns by their names, for messages */
 extern char *rb_list_names(TupleDesc desc, List *attnos);
 

@@ -94,10 +94,11 @@ refuse_relation(const rb_source *source)
 																	  : "an unlogged")
 			 : errdetail("Rows of it are not read from the pages of a table: %s.",
 						 rb_heap_refusal(rel)),
-		 OidIsValid(source->heap)
-			 ? errhint("ALTER TABLE %s SET LOGGED, or copy it into an ordinary table.",
-					   quote_identifier(RelationGetRelationName(rel)))
-			 : errhint("%s", instead_of(rel->rd_rel->relkind))));
+		 !OidIsValid(source->heap) ? errhint("%s", instead_of(rel->rd_rel->relkind))
+		 : rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP
+			 ? errhint("Copy it into an ordinary table.")
+			 : errhint("ALTER TABLE %s SET LOGGED, or copy it into an ordinary table.",
+					   quote_identifier(RelationGetRelationName(rel)))));
 }
 
 static void
@@ -200,7 +201,7 @@ redblue_uncache(PG_FUNCTION_ARGS)
 	Oid relid = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
 	char *name = OidIsValid(relid) ? get_rel_name(relid) : NULL;
 
-	if (OidIsValid(relid) && name == NULL)
+	if (!PG_ARGISNULL(0) && name == NULL)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 						errmsg("redblue_uncache: the relation with OID %u does not exist", relid)));
 	if (name != NULL && !rb_owns_relation(relid))

@@ -57,7 +57,8 @@ hint_geometry_name(const rb_source *source, const char *name)
 {
 	if (source->query)
 		return errhint("Name one in the query: SELECT ..., %s AS geom.", quote_identifier(name));
-	return errhint("Name one in the call: %s_geom => %s.", source->side, quote_literal_cstr(name));
+	return errhint("Name one in the call: %s => %s.", rb_source_argument(source, "geom"),
+				   quote_literal_cstr(name));
 }
 
 /* the columns of a segment and of no triangle: was the other argument meant? */
@@ -108,15 +109,16 @@ check_id(rb_column id, TupleDesc desc, const rb_source *source)
 	const char *name = NameStr(TupleDescAttr(desc, id.attno - 1)->attname);
 
 	if (!rb_is_id_type(id.type))
-		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-						errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
-							   source->side, format_type_be(id.type)),
-						errdetail("An id is smallint, integer or bigint; or numeric or double "
-								  "precision, where these hold integers."),
-						rb_shape_of(id.type, source->kind) == RB_SHAPE_NONE
-							? rb_hint_id(desc, source, name)
-							: errhint("A geometry column is named so: %s_geom => %s.", source->side,
-									  quote_literal_cstr(name))));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s: column \"%s\" of %s is of type %s", source->function, name,
+						source->side, format_type_be(id.type)),
+				 errdetail("An id is smallint, integer or bigint; or numeric or double "
+						   "precision, where these hold integers."),
+				 rb_shape_of(id.type, source->kind) == RB_SHAPE_NONE
+					 ? rb_hint_id(desc, source, name)
+					 : errhint("A geometry column is named so: %s => %s.",
+							   rb_source_argument(source, "geom"), quote_literal_cstr(name))));
 }
 
 static void

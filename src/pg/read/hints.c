@@ -92,6 +92,13 @@ first_unique(const rb_source *source, List *attnos)
 	return 0;
 }
 
+/* an argument of a side: red_id; redblue_cache has one side, and needs no name of it */
+const char *
+rb_source_argument(const rb_source *source, const char *what)
+{
+	return source->keep ? what : psprintf("%s_%s", source->side, what);
+}
+
 static char *
 way_to_name_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
 {
@@ -100,7 +107,8 @@ way_to_name_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
 	if (source->query)
 		return psprintf("Write SELECT %s AS id, ... in the query, or %s_id => %s in the call.",
 						quote_identifier(name), source->side, quote_literal_cstr(name));
-	return psprintf("Name it in the call: %s_id => %s.", source->side, quote_literal_cstr(name));
+	return psprintf("Name it in the call: %s => %s.", rb_source_argument(source, "id"),
+					quote_literal_cstr(name));
 }
 
 /* by these columns; NULL where the function has no such form */

@@ -90,7 +90,7 @@ static side_seen *
 find_seen(const side_key *key)
 {
 	for (int i = 0; i < RB_SEEN; i++)
-		if (memcmp(&seen[i].key, key, sizeof *key) == 0)
+		if (OidIsValid(key->relid) && memcmp(&seen[i].key, key, sizeof *key) == 0)
 			return &seen[i];
 	return NULL;
 }

@@ -230,7 +230,8 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 	StringInfoData text;
 	const rb_source *first = NULL;
 
-	if (!rb_setting_duplicate_notice)
+	/* a side that is only kept is told of by the joins */
+	if (!rb_setting_duplicate_notice || source->keep)
 		return;
 	initStringInfo(&text);
 	for (int i = 0; i < n; i++)
