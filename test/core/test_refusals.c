@@ -119,8 +119,10 @@ MINE(mmap)(void *at, size_t size, int access, int flags, int fd, off_t offset)
 {
 	if (refuse(MAP))
 		return MAP_FAILED;
-	rb_add(&mapped, (long) size);
-	return (void *) syscall(SYS_mmap, at, size, access, flags, fd, offset);
+	at = (void *) syscall(SYS_mmap, at, size, access, flags, fd, offset);
+	if (at != MAP_FAILED)
+		rb_add(&mapped, (long) size);
+	return at;
 }
 
 int
@@ -135,8 +137,11 @@ MINE(mremap)(void *at, size_t old, size_t size, int flags, ...)
 {
 	if (refuse(MAP))
 		return MAP_FAILED;
-	rb_add(&mapped, (long) size - (long) old);
-	return (void *) syscall(SYS_mremap, at, old, size, flags);
+	/* the system may refuse, too: several mappings are not remapped as one */
+	at = (void *) syscall(SYS_mremap, at, old, size, flags);
+	if (at != MAP_FAILED)
+		rb_add(&mapped, (long) size - (long) old);
+	return at;
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
