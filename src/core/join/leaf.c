@@ -23,6 +23,7 @@
 #define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
 #define MAX_CELLS RB_SIZE(8192, 60)   /* of the fine grid */
 #define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
+#define HITS_PAIRS RB_SIZE(256, 3)    /* the same where the next may be spared by what these say */
 #define ROWS ((RB_TILE + 15) / 8 * 8) /* of a tile, rounded up: kernels read eight at once */
 #define ROOM (PAIRS + RB_TILE + 8)
 #define HITS RB_SIZE(4096, 5) /* pairs that go to the sink at once */
@@ -35,6 +36,7 @@ typedef struct rb_tile
 	uint32_t n;
 	uint32_t index[RB_TILE]; /* object */
 	uint8_t starts[RB_TILE]; /* owner bits in the parent's cell */
+	uint8_t known[RB_TILE];  /* RB_HITS: 1 where nothing is to be learnt of the object */
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
 	rb_face face[RB_TILE];
@@ -55,9 +57,10 @@ struct rb_leaf
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	bool boxes;    /* overlapping boxes are the answer */
-	bool faces;    /* triangles on both sides: the vector stages apply */
-	bool red_only; /* RB_HITS of red: one that is hit meets nothing more */
+	uint32_t round; /* candidates that start one of the cascade */
+	bool boxes;     /* overlapping boxes are the answer */
+	bool faces;     /* triangles on both sides: the vector stages apply */
+	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
 
 	/* counts */
 	uint64_t cells;
@@ -108,6 +111,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->env.exact = true;
 	w->boxes = rb_boxes_decide(job->predicate, red, blue);
 	w->faces = rb_faces_decide(job->predicate, red, blue);
+	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
 	{
@@ -230,6 +234,16 @@ tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list,
 					  tile->hi[i]);
 }
 
+/* what is known when the tile is filled; in a self join both objects of a pair may be asked for */
+static void
+tile_know(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_of of)
+{
+	const bool asked = w->job->blue == NULL || w->job->of == of;
+
+	for (uint32_t i = 0; i < tile->n; i++)
+		tile->known[i] = !asked || rb_is_marked(w->sink->marks, rb_row_of(o, tile->index[i]));
+}
+
 /* ---- fine grid ---- */
 
 static inline uint64_t
@@ -333,30 +347,38 @@ pair_of(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair
 	return w->job->blue == NULL && p.red > p.blue ? (rb_pair){p.blue, p.red} : p;
 }
 
-/* RB_HITS: are the rows of this pair known to be hit?  Then it need not be decided. */
+/*
+ * RB_HITS: is there nothing to learn from this pair, because its rows are hit, or because
+ * nobody asks for them?  The tiles know what was so when they were filled, and what they have found.
+ */
 static inline bool
 is_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
-	rb_pair p;
+	return w->sink->marks != NULL && (red->known[pair >> 16] & blue->known[pair & 0xffff]);
+}
 
-	if (w->sink->marks == NULL)
-		return false;
-	p = pair_of(w, red, blue, pair);
-	return rb_pair_is_marked(w->job, w->sink->marks, p.red, p.blue);
+/* a pair that meets */
+static inline void
+mark(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
+{
+	const rb_pair p = pair_of(w, red, blue, pair);
+
+	rb_mark_pair(w->job, w->sink->marks, p.red, p.blue);
+	if (w->job->of == RB_OF_BOTH || (w->job->of == RB_OF_RED && w->job->blue != NULL))
+		red->known[pair >> 16] = 1;
+	if (w->job->of == RB_OF_BOTH || (w->job->of == RB_OF_BLUE && w->job->blue != NULL))
+		blue->known[pair & 0xffff] = 1;
 }
 
 static rb_status
-hit(rb_leaf *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, uint32_t n)
+hit(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n)
 {
 	w->hits += n;
 	if (w->sink->marks != NULL)
 	{
 		for (uint32_t i = 0; i < n; i++)
-		{
-			rb_pair p = pair_of(w, red, blue, pairs[i]);
-
-			rb_mark_pair(w->job, w->sink->marks, p.red, p.blue);
-		}
+			if (!is_known(w, red, blue, pairs[i]))
+				mark(w, red, blue, pairs[i]);
 		return RB_OK;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -382,7 +404,7 @@ signs_of_sides(unsigned sides, int s[3])
 
 /* where marks are wanted each yes is one at once, so that it spares the pairs behind it */
 static inline uint32_t
-mark_at_once(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t k)
+mark_at_once(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t k)
 {
 	if (w->sink->marks == NULL || k == 0)
 		return k;
@@ -392,7 +414,7 @@ mark_at_once(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t k)
 
 /* pairs that the vector stages left undecided; the signs that they proved are taken over */
 static rb_status
-decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -422,7 +444,7 @@ decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n
 
 /* kinds without vector stages: each pair goes from the filters to the exact sign */
 static rb_status
-decide_all(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -450,7 +472,7 @@ decide_all(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 
 /* settle the candidates collected so far */
 static rb_status
-cascade(rb_leaf *w, const rb_tile *red, const rb_tile *blue)
+cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 {
 	uint32_t n = w->npairs;
 	uint32_t nundecided = 0;
@@ -593,7 +615,7 @@ sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_
 
 /* red entries against blue entries */
 static rb_status
-cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const rb_tile *blue,
+cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *blue,
 		  const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
 {
 	rb_box_rows *rows = &w->rows;
@@ -616,7 +638,7 @@ cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const
 		uint32_t end = nb;
 		uint32_t found;
 
-		if (w->red_only && rb_is_marked(w->sink->marks, rb_row_of(w->job->red, red->index[local])))
+		if (w->red_only && red->known[local])
 			continue;
 		if (sorted)
 		{
@@ -632,7 +654,7 @@ cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const
 		w->npairs += found;
 		w->owned += found;
 		w->box_tests += end - first;
-		if (w->npairs >= PAIRS)
+		if (w->npairs >= w->round)
 		{
 			rb_status status = cascade(w, red, blue);
 
@@ -671,6 +693,13 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	else
 		tile_fill(bt, w->kernel, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces,
 				  blo, bhi);
+
+	if (w->sink->marks != NULL)
+	{
+		tile_know(w, rt, w->job->red, RB_OF_RED);
+		if (!same)
+			tile_know(w, bt, rb_job_blue(w->job), RB_OF_BLUE);
+	}
 
 	/* the grid covers where both are, inside the cell */
 	for (int a = 0; a < 3; a++)

@@ -96,14 +96,6 @@ rb_mark_pair(const rb_job *job, uint32_t *marks, uint32_t red, uint32_t blue)
 		rb_mark(marks, rb_row_of(rb_job_blue(job), blue));
 }
 
-/* is there nothing to learn from this pair of parts? */
-static inline bool
-rb_pair_is_marked(const rb_job *job, const uint32_t *marks, uint32_t red, uint32_t blue)
-{
-	return (job->of == RB_OF_BLUE || rb_is_marked(marks, rb_row_of(job->red, red))) &&
-		   (job->of == RB_OF_RED || rb_is_marked(marks, rb_row_of(rb_job_blue(job), blue)));
-}
-
 /* ---- leaf.c: a small red list against a small blue list, on one thread ---- */
 
 /* most objects a side that a leaf takes at once */
