@@ -17,7 +17,9 @@ use Test::More;
 use Time::HiRes qw(time);
 
 my $seed = $ENV{REDBLUE_SEED} || time % 1e9 | 0;
-my $steps = $ENV{REDBLUE_STEPS} || (long_run() ? 100_000 : 2_000);
+# where small tables are read by several processes all is slower
+my $readers = ($ENV{REDBLUE_SCAN_SIZE} // '') eq '0';
+my $steps = $ENV{REDBLUE_STEPS} || (long_run() ? 100_000 : 2_000) / ($readers ? 5 : 1);
 srand($seed);
 diag("REDBLUE_SEED=$seed");
 
@@ -281,9 +283,12 @@ sub judge
 my @s = map { { name => "s$_", s => session($node), in => 0, save => 0 } } 1 .. 4;
 my @prepared;
 my $gid = 0;
+my $set_up = "SET lock_timeout = '10ms'; SET redblue.threads = 1; SET redblue.duplicate_notice = off; SET client_min_messages = error";
 for (@s)
 {
-	$_->{s}->ask("SET lock_timeout = '10ms'; SET redblue.threads = 1; SET redblue.duplicate_notice = off; SET client_min_messages = error");
+	$_->{s}->ask($set_up);
+	# one of them is enough for that
+	$_->{s}->ask("SET min_parallel_table_scan_size = '8MB'") if $_ != $s[0];
 }
 
 # sends, and tells what went wrong
@@ -382,7 +387,7 @@ my %step = (
 	recreate => [ 0.5, sub { at_once($_[0], "DROP TABLE $_[1]", create($_[1]), insert($_[1], 150)) } ],
 	uncache => [ 0.5, sub { run_sql($_[0], pick('SELECT redblue_uncache()', "SELECT redblue_uncache('$_[1]')")) } ],
 	cache => [ 1, sub { run_sql($_[0], "SELECT redblue_cache('$_[1]', '" . ({ geometry => 'triangles', boxes2d => 'boxes' }->{ $kind{$_[1]} } // $kind{$_[1]}) . "')") } ],
-	discard => [ 0.3, sub { $_[0]{in} ? 0 : run_sql($_[0], "DISCARD ALL;\nSET lock_timeout = '10ms'; SET redblue.threads = 1; SET redblue.duplicate_notice = off; SET client_min_messages = error") } ],
+	discard => [ 0.3, sub { $_[0]{in} ? 0 : run_sql($_[0], "DISCARD ALL;\n$set_up; SET min_parallel_table_scan_size = '8MB'") } ],
 	begin => [ 8, sub { my $s = $_[0]; return 0 if $s->{in};
 			run_sql($s, 'BEGIN ISOLATION LEVEL ' . pick('READ COMMITTED', 'REPEATABLE READ', 'REPEATABLE READ', 'SERIALIZABLE') . ";\nSELECT 1");
 			$s->{in} = 1; } ],
