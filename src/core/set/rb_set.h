@@ -18,7 +18,10 @@ extern rb_status rb_set_move(const rb_set *set, rb_memory *to, rb_error *error);
 extern rb_memory *rb_set_memory(const rb_set *set);
 extern rb_set *rb_set_writable(const rb_set *set);
 
-/* what a view, put together or not, was made of is let go (view.c) */
-extern void rb_view_drop(rb_memory *memory, rb_set *set);
+/* bytes of its coordinates, whether they are there or not */
+extern uint64_t rb_coords_bytes(const rb_set *set);
+
+/* those of a view, while they are not there, count no more */
+extern void rb_view_uncount(rb_memory *memory, const rb_set *set);
 
 #endif /* RB_SET_H */

@@ -32,6 +32,38 @@ rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set, rb_error
 	return RB_OK;
 }
 
+uint64_t
+rb_coords_bytes(const rb_set *set)
+{
+	return (uint64_t) set->nparts * (uint64_t) rb_kind_width(set->kind) * sizeof(double);
+}
+
+void
+rb_view_uncount(rb_memory *memory, const rb_set *set)
+{
+	rb_view *own = (rb_view *) set->view;
+
+	if (own->counted)
+		rb_memory_refund(memory, rb_coords_bytes(set));
+	own->counted = false;
+}
+
+/* what a view, put together or not, was made of is let go */
+static void
+drop_view(rb_memory *memory, rb_set *set)
+{
+	const rb_view *view = set->view;
+	const rb_set *kept = view->kept;
+	const rb_set *fresh = view->fresh;
+	void *block = (void *) view;
+
+	rb_view_uncount(memory, set);
+	rb_set_release(&kept);
+	rb_set_release(&fresh);
+	rb_free(memory, &block);
+	set->view = NULL;
+}
+
 rb_memory *
 rb_set_memory(const rb_set *set)
 {
@@ -63,7 +95,7 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 	int n;
 
 	if (set->view != NULL) /* it is put together: what it was made of is needed no more */
-		rb_view_drop(from, &owner->set);
+		drop_view(from, &owner->set);
 	for (n = 0; n < 4; n++)
 	{
 		status = rb_memory_move(from, to, block[n], error);
@@ -106,6 +138,6 @@ rb_set_release(const rb_set **set)
 	free_array(owner->memory, owner->set.row_of);
 	free_array(owner->memory, owner->set.ids);
 	if (owner->set.view != NULL)
-		rb_view_drop(owner->memory, &owner->set);
+		drop_view(owner->memory, &owner->set);
 	rb_free(owner->memory, (void **) &owner);
 }

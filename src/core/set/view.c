@@ -104,12 +104,6 @@ compose_row_of(const rb_view *view, uint32_t *to)
 	}
 }
 
-static uint64_t
-coords_bytes(const rb_set *set)
-{
-	return (uint64_t) set->nparts * (uint64_t) rb_kind_width(set->kind) * sizeof(double);
-}
-
 /*
  * The coordinates count as if they were there, so that what a join may hold does not depend
  * on who puts them together.
@@ -139,7 +133,7 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 	if (status == RB_OK && (view->kept->row_of != NULL || view->fresh->row_of != NULL))
 		status = rb_resize(memory, (void **) &row_of, s.nparts * sizeof *row_of, error);
 	if (status == RB_OK)
-		status = rb_memory_charge(memory, coords_bytes(&s), error);
+		status = rb_memory_charge(memory, rb_coords_bytes(&s), error);
 	if (status == RB_OK)
 	{
 		*own = *view;
@@ -154,7 +148,7 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 		s.composed_ids = counts_up(view, s.first_id);
 		status = rb_set_own(memory, &s, set, error);
 		if (status != RB_OK)
-			rb_memory_refund(memory, coords_bytes(&s));
+			rb_memory_refund(memory, rb_coords_bytes(&s));
 	}
 	if (status != RB_OK)
 	{
@@ -250,16 +244,6 @@ fill(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t elemen
 	return status;
 }
 
-static void
-uncount(rb_memory *memory, const rb_set *set)
-{
-	rb_view *own = (rb_view *) set->view;
-
-	if (own->counted)
-		rb_memory_refund(memory, coords_bytes(set));
-	own->counted = false;
-}
-
 rb_status
 rb_set_compose(rb_context *ctx, const rb_set *set)
 {
@@ -269,27 +253,12 @@ rb_set_compose(rb_context *ctx, const rb_set *set)
 
 	if (set->view == NULL || set->coords != NULL)
 		return RB_OK;
-	uncount(rb_set_memory(set), set);
+	rb_view_uncount(rb_set_memory(set), set);
 	status = fill(ctx, rb_set_memory(set), &coords, set->nparts,
 				  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c);
 	if (status == RB_OK)
 		rb_set_writable(set)->coords = coords;
 	return status;
-}
-
-void
-rb_view_drop(rb_memory *memory, rb_set *set)
-{
-	const rb_view *view = set->view;
-	const rb_set *kept = view->kept;
-	const rb_set *fresh = view->fresh;
-	void *block = (void *) view;
-
-	uncount(memory, set);
-	rb_set_release(&kept);
-	rb_set_release(&fresh);
-	rb_free(memory, &block);
-	set->view = NULL;
 }
 
 rb_status
