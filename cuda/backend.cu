@@ -43,7 +43,7 @@ side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 	if (from == 0 && n == o->nparts && o->view == NULL)
 		RB_TRY(rb_copy_take(run, o, &copied));
 	else if (from == 0 && n == o->nparts && o->coords == NULL)
-		RB_TRY(rb_copy_gather(run, o, &copied));
+		RB_TRY(rb_view_gather(run, o, &copied));
 	side->coords = copied;
 	if (copied == NULL)
 	{

@@ -10,23 +10,6 @@
  */
 #include "rb_cuda.cuh"
 
-cudaError_t
-rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes)
-{
-	if (run->device->pools)
-		return cudaMallocFromPoolAsync(block, bytes, run->device->pool, run->queue->compute);
-	return cudaMalloc(block, bytes);
-}
-
-void
-rb_device_give_block(rb_device_run *run, void *block)
-{
-	if (run->device->pools)
-		cudaFreeAsync(block, run->queue->compute);
-	else
-		cudaFree(block);
-}
-
 uint64_t
 rb_device_budget(rb_device_run *run)
 {

@@ -181,6 +181,12 @@ extern void rb_doze(long ns);
 extern rb_status rb_wait(rb_device_run *run, cudaEvent_t event);
 extern rb_status rb_sync(rb_device_run *run);
 
+/* ---- pool.cu ---- */
+
+/* bytes of the device that count for nobody, of this join's queue; and back */
+extern cudaError_t rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes);
+extern void rb_device_give_block(rb_device_run *run, void *block);
+
 /* ---- memory.cu ---- */
 
 /* all that a join may hope for: what is free, and what this process's pool has idle */
@@ -195,20 +201,15 @@ extern rb_status rb_device_alloc(rb_device_run *run, void **block, uint64_t byte
 extern void rb_device_free(rb_device_run *run, void **block);
 extern void rb_device_free_all(rb_device_run *run);
 
-/* bytes of the device that count for nobody, of this join's queue; and back */
-extern cudaError_t rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes);
-extern void rb_device_give_block(rb_device_run *run, void *block);
-
 /* ---- cache.cu: copies of kept sets ---- */
 
 typedef struct rb_device_copy rb_device_copy;
 
 /*
- * The coordinates of a set, or those of a view put together, on the device; NULL where
- * there is no copy and none can be made.  For this join, until rb_copies_give.
+ * The coordinates of a set on the device; NULL where there is no copy and none can be made.
+ * For this join, until rb_copies_give.
  */
 extern rb_status rb_copy_take(rb_device_run *run, const rb_set *set, const double **coords);
-extern rb_status rb_copy_gather(rb_device_run *run, const rb_set *set, const double **coords);
 
 /* the join has ended, and with it all that it had the device do */
 extern void rb_copies_give(rb_device_run *run, bool failed);
@@ -221,6 +222,11 @@ extern uint64_t rb_copies_idle(rb_device *device);
 
 /* the device is closed */
 extern void rb_copies_close(rb_device *device);
+
+/* ---- view.cu ---- */
+
+/* those of a view, in memory of this join; NULL where its kept set is not there */
+extern rb_status rb_view_gather(rb_device_run *run, const rb_set *set, const double **coords);
 
 /* ---- transfer.cu ---- */
 
