@@ -483,6 +483,17 @@ AS 'MODULE_PATHNAME', 'redblue_info' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION redblue_info() IS
 'what a bug report needs: versions and build; the threads that a join would take; is a GPU usable, and its description or why not';
 
+CREATE FUNCTION redblue_progress(
+	OUT pid int, OUT function text, OUT stage text, OUT done bigint, OUT total bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_progress' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION redblue_progress() IS
+'the joins that run now, one row each: the process of the session, the function, the stage at work, and how much of it is done;
+total is null where it is not known. Shown are the caller''s own sessions, to members of pg_read_all_stats all';
+CREATE VIEW redblue_progress AS SELECT * FROM redblue_progress();
+GRANT SELECT ON redblue_progress TO PUBLIC;
+COMMENT ON VIEW redblue_progress IS 'the joins that run now, as the function of that name tells';
+
 CREATE FUNCTION redblue_last_run()
 RETURNS TABLE (stage text, count bigint, milliseconds float8, detail text, backend text, device text)
 AS 'MODULE_PATHNAME', 'redblue_last_run' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 9;
