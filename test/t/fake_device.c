@@ -108,15 +108,17 @@ static rb_status
 put(void *user, const rb_pair *pairs, size_t n)
 {
 	way *w = user;
+	rb_status status;
 
 	if (w->fail >= 0 && rb_add(&w->batches, 1) >= w->fail)
 	{
 		rb_store(&failed, 1);
 		return rb_fail(w->ctx, RB_DEVICE_FAILED, 0, 0, "the fake device has failed");
 	}
+	status = w->sink->put(w->sink->user, pairs, n);
 	if (w->put_ms > 0)
 		usleep((useconds_t) w->put_ms * 1000);
-	return w->sink->put(w->sink->user, pairs, n);
+	return status;
 }
 
 static rb_status

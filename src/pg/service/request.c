@@ -31,6 +31,8 @@
 #define TOGETHER_PARTS (UINT64CONST(1) << 20)
 /* so long a join waits for its session before it opens the gate for others */
 #define PATIENCE_MS 50
+/* and so long, when the device is full, for joins that wait for theirs */
+#define ROOM_MS 2000
 
 struct rb_served
 {
@@ -58,10 +60,11 @@ struct rb_served
 static struct
 {
 	pthread_mutex_t lock;
-	int joins;
+	int joins; /* that are in, */
 	uint64 parts;
-	uint64 left;      /* how many have left it so far */
-	rb_served *first; /* of those who wait, in the order in which they came */
+	rb_served *first; /* and those who wait, in the order in which they came */
+	int on_device;    /* joins that run, whether they are still counted at the gate or not */
+	uint64 ended;     /* how many have run */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void
@@ -124,20 +127,28 @@ gate_leave(rb_served *s)
 	pthread_mutex_lock(&gate.lock);
 	gate.joins--;
 	gate.parts -= s->parts;
-	gate.left++;
 	pthread_mutex_unlock(&gate.lock);
 }
 
 static uint64
-gate_left(int *joins)
+device_enter(void)
 {
-	uint64 left;
+	uint64 ended;
 
 	pthread_mutex_lock(&gate.lock);
-	left = gate.left;
-	*joins = gate.joins;
+	gate.on_device++;
+	ended = gate.ended;
 	pthread_mutex_unlock(&gate.lock);
-	return left;
+	return ended;
+}
+
+static void
+device_leave(void)
+{
+	pthread_mutex_lock(&gate.lock);
+	gate.on_device--;
+	gate.ended++;
+	pthread_mutex_unlock(&gate.lock);
 }
 
 /* ---- the segment ---- */
@@ -371,41 +382,50 @@ join_once(rb_served *s)
 	return status;
 }
 
-/* until a join that holds memory of the device has left; false where there is none */
+/*
+ * The device was full: until a join has ended that ran beside this one, which began when so
+ * many had ended.  False where there is none, or all that run wait for their sessions.
+ */
 static bool
-wait_for_room(rb_served *s)
+wait_for_room(rb_served *s, uint64 ended)
 {
-	int joins;
-	uint64 left = gate_left(&joins);
+	const double until = rb_now_ms() + ROOM_MS;
 	int idle = 0;
 
 	gate_leave(s);
-	left++;
-	if (joins <= 1)
-		return false;
-	while (gate_left(&joins) == left && joins > 0)
+	for (;;)
 	{
-		if (stopped(s))
+		bool room, none, busy;
+
+		pthread_mutex_lock(&gate.lock);
+		room = gate.ended > ended + 1; /* one of them is this one */
+		none = gate.on_device == 0;
+		busy = gate.joins > 0;
+		pthread_mutex_unlock(&gate.lock);
+		if (room)
+			return wait_at_gate(s) == RB_OK;
+		if (none || (!busy && rb_now_ms() > until) || stopped(s))
 			return false;
 		rb_nap(&idle);
 	}
-	return wait_at_gate(s) == RB_OK;
 }
 
 static rb_status
 join(rb_served *s)
 {
-	rb_stats before = s->ctx.stats;
-	rb_status status;
+	const rb_stats before = s->ctx.stats;
 
-	while ((status = join_once(s)) == RB_DEVICE_FULL && s->blocks == 0 && s->at_gate)
+	for (;;)
 	{
-		if (!wait_for_room(s))
-			break;
+		uint64 ended = device_enter();
+		rb_status status = join_once(s);
+
+		device_leave();
+		if (status != RB_DEVICE_FULL || s->blocks > 0 || !wait_for_room(s, ended))
+			return status;
 		rb_forget_failure(&s->ctx);
 		s->ctx.stats = before;
 	}
-	return status;
 }
 
 static rb_status
