@@ -102,6 +102,44 @@ rb_service_find(void)
 	return block;
 }
 
+/* ---- the worker's word ---- */
+
+static uint64 my_word; /* as it runs; 0: this process is no worker */
+
+uint32
+rb_service_enter(uint32 number)
+{
+	rb_service_block *block = rb_service_find();
+	uint64 word = rb_acquire(&block->worker);
+
+	if (number == 0)
+	{
+		/* started with the server, by nobody */
+		if (RB_WORKER_STATE(word) != RB_WORKER_NONE)
+			return 0;
+		number = RB_WORKER_NUMBER(word) + 1;
+	}
+	else if (RB_WORKER_STATE(word) != RB_WORKER_STARTING || RB_WORKER_NUMBER(word) != number)
+		return 0;
+	my_word = RB_WORKER_WORD(number, MyProcPid, RB_WORKER_RUNNING);
+	rb_service_set_device(block, RB_DEVICE_UNKNOWN, "");
+	block->latch = MyLatch;
+	return rb_claim(&block->worker, &word, my_word) ? number : 0;
+}
+
+void
+rb_service_leave(rb_worker_state state)
+{
+	rb_service_block *block = rb_service_find();
+	uint64 word = rb_acquire(&block->worker);
+	uint64 next = state == RB_WORKER_NONE
+					  ? RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), 0, state)
+					  : RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), RB_WORKER_PID(my_word), state);
+
+	if (RB_SAME_WORKER(word, my_word))
+		(void) rb_claim(&block->worker, &word, next);
+}
+
 /* ---- the device, as the worker has found it ---- */
 
 rb_device_state

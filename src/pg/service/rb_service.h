@@ -120,6 +120,14 @@ extern const char *rb_service_name(void);
 /* NULL where there is no shared memory left for it */
 extern rb_service_block *rb_service_find(void);
 
+/*
+ * In the worker: it runs, as that number of all workers, or 0, where another one is there or
+ * who started it has given up on it.  number 0: it came with the server.
+ */
+extern uint32 rb_service_enter(uint32 number);
+/* it takes no new request, or is no more; callable from any thread */
+extern void rb_service_leave(rb_worker_state state);
+
 /* the state of the device, and the text if the state is that of a whole text */
 extern rb_device_state rb_service_device(rb_service_block *block, char *text, size_t size);
 extern void rb_service_set_device(rb_service_block *block, rb_device_state state, const char *text);

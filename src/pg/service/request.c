@@ -449,6 +449,9 @@ serve(void *arg)
 	rb_status status = run(s);
 
 	s->device_failed = status == RB_DEVICE_FAILED;
+	/* before anybody hears of it: whoever asks again needs another process */
+	if (s->device_failed)
+		rb_service_leave(RB_WORKER_LEAVING);
 	/* it is the worker that wants to end: the session has not asked for that */
 	if (status == RB_STOPPED && rb_acquire(&s->stop) != 0)
 		status = RB_GONE;

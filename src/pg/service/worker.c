@@ -45,7 +45,7 @@ typedef struct rb_serving
 } rb_serving;
 
 static rb_service_block *block;
-static uint64 my_word; /* as RUNNING */
+static uint32 my_number; /* of all workers that there were */
 static dlist_head serving = DLIST_STATIC_INIT(serving);
 static bool device_failed;
 
@@ -84,18 +84,6 @@ rb_service_install(void)
 }
 
 /* ---- its end ---- */
-
-static void
-leave(rb_worker_state state)
-{
-	uint64 word = rb_acquire(&block->worker);
-	uint64 next = state == RB_WORKER_NONE
-					  ? RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), 0, RB_WORKER_NONE)
-					  : RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), MyProcPid, state);
-
-	if (RB_SAME_WORKER(word, my_word))
-		(void) rb_claim(&block->worker, &word, next);
-}
 
 /* those that are through give their segments back; with `wait` all, within that time */
 static void
@@ -140,7 +128,7 @@ leave_at_exit(int code, Datum arg)
 {
 	dlist_iter iter;
 
-	leave(RB_WORKER_NONE);
+	rb_service_leave(RB_WORKER_NONE);
 	stop_all();
 	reap(RB_STOP_MS);
 	dlist_foreach(iter, &serving)
@@ -209,7 +197,7 @@ publish_device(void)
 	char text[sizeof block->device_text];
 	rb_device_state state;
 
-	if (rb_acquire(&block->device_wanted) == RB_WORKER_NUMBER(my_word))
+	if (rb_acquire(&block->device_wanted) == my_number)
 		rb_device_begin();
 	state = rb_device_begun(&backend, text, sizeof text);
 	if (state != before)
@@ -251,27 +239,6 @@ report(void)
 
 /* ---- its life ---- */
 
-/* false where another one is there, or the one who started this has given up on it */
-static bool
-enter(uint32 number)
-{
-	uint64 word = rb_acquire(&block->worker);
-
-	if (number == 0)
-	{
-		/* started with the server */
-		if (RB_WORKER_STATE(word) != RB_WORKER_NONE)
-			return false;
-		number = RB_WORKER_NUMBER(word) + 1;
-	}
-	else if (RB_WORKER_STATE(word) != RB_WORKER_STARTING || RB_WORKER_NUMBER(word) != number)
-		return false;
-	my_word = RB_WORKER_WORD(number, MyProcPid, RB_WORKER_RUNNING);
-	rb_service_set_device(block, RB_DEVICE_UNKNOWN, "");
-	block->latch = MyLatch;
-	return rb_claim(&block->worker, &word, my_word);
-}
-
 static long
 wait_ms(double idle_since, bool leaving)
 {
@@ -310,7 +277,6 @@ serve_until_idle(void)
 		report();
 		if (device_failed && leaving_since == 0)
 		{
-			leave(RB_WORKER_LEAVING);
 			leaving_since = rb_now_ms();
 		}
 		if (leaving_since > 0 &&
@@ -342,12 +308,13 @@ redblue_worker_main(Datum arg)
 	else if ((block = rb_service_find()) != NULL)
 	{
 		BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-		if (enter(DatumGetUInt32(arg)))
+		my_number = rb_service_enter(DatumGetUInt32(arg));
+		if (my_number != 0)
 		{
 			before_shmem_exit(leave_at_exit, 0);
 			free_taken_posts();
 			if (DatumGetUInt32(arg) == 0)
-				rb_release(&block->device_wanted, RB_WORKER_NUMBER(my_word));
+				rb_release(&block->device_wanted, my_number);
 			serve_until_idle();
 		}
 	}
