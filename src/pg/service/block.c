@@ -122,9 +122,23 @@ rb_service_enter(uint32 number)
 	else if (RB_WORKER_STATE(word) != RB_WORKER_STARTING || RB_WORKER_NUMBER(word) != number)
 		return 0;
 	my_word = RB_WORKER_WORD(number, MyProcPid, RB_WORKER_RUNNING);
-	rb_service_set_device(block, RB_DEVICE_UNKNOWN, "");
-	block->latch = MyLatch;
-	return rb_claim(&block->worker, &word, my_word) ? number : 0;
+	if (!rb_claim(&block->worker, &word, my_word))
+		return 0;
+	/* a post that came before this has not woken us, but is seen now: see rb_service_wake */
+	rb_release(&block->latch, MyLatch);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return number;
+}
+
+void
+rb_service_wake(rb_service_block *block)
+{
+	Latch *latch;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	latch = rb_acquire(&block->latch);
+	if (latch != NULL)
+		SetLatch(latch);
 }
 
 void
@@ -143,29 +157,32 @@ rb_service_leave(rb_worker_state state)
 /* ---- the device, as the worker has found it ---- */
 
 rb_device_state
-rb_service_device(rb_service_block *block, char *text, size_t size)
+rb_service_device(rb_service_block *block, uint64 worker, char *text, size_t size)
 {
-	uint32 before = rb_acquire(&block->device);
+	uint64 word = rb_acquire(&block->device);
 	char copy[sizeof block->device_text];
 
 	text[0] = '\0';
+	if (word >> 2 != RB_WORKER_NUMBER(worker))
+		return RB_DEVICE_UNKNOWN;
 	memcpy(copy, block->device_text, sizeof copy);
 	copy[sizeof copy - 1] = '\0';
 	/* another worker is at it: what it will find is not known */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (rb_load(&block->device) != before)
+	if (rb_load(&block->device) != word)
 		return RB_DEVICE_UNKNOWN;
 	strlcpy(text, copy, size);
-	return (rb_device_state) (before & 3);
+	return (rb_device_state) (word & 3);
 }
 
 void
 rb_service_set_device(rb_service_block *block, rb_device_state state, const char *text)
 {
-	uint32 number = (rb_load(&block->device) >> 2) + 1;
+	uint64 number = RB_WORKER_NUMBER(my_word);
 
-	rb_release(&block->device, number << 2 | RB_DEVICE_UNKNOWN);
+	/* whoever reads the text of another worker will see that it has changed */
+	rb_release(&block->device, number << 2 | RB_DEVICE_OPENING);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	strlcpy(block->device_text, text, sizeof block->device_text);
-	rb_release(&block->device, (number + 1) << 2 | state);
+	rb_release(&block->device, number << 2 | state);
 }

@@ -129,7 +129,7 @@ want_device(rb_service_block *block, uint64 word)
 		rb_acquire(&block->device_wanted) == RB_WORKER_NUMBER(word))
 		return;
 	rb_release(&block->device_wanted, RB_WORKER_NUMBER(word));
-	SetLatch(block->latch);
+	rb_service_wake(block);
 }
 
 void
@@ -192,9 +192,8 @@ rb_worker_device(bool wait, char *text, size_t size)
 
 		if (word == 0 || RB_WORKER_STATE(word) != RB_WORKER_RUNNING)
 			return RB_DEVICE_NO_NEWS;
-		state = rb_service_device(block, text, size);
-		if (rb_acquire(&block->worker) == word &&
-			(state == RB_DEVICE_FOUND || state == RB_DEVICE_NONE))
+		state = rb_service_device(block, word, text, size);
+		if (state == RB_DEVICE_FOUND || state == RB_DEVICE_NONE)
 			return state == RB_DEVICE_FOUND ? RB_DEVICE_IS_THERE : RB_DEVICE_IS_NOT;
 		if (!wait || rb_now_ms() > until)
 		{
@@ -270,7 +269,7 @@ post(rb_remote *r)
 		r->post = n;
 		r->post_word = word + RB_POST_SENT;
 		rb_release(&p->word, r->post_word);
-		SetLatch(r->block->latch);
+		rb_service_wake(r->block);
 		return true;
 	}
 	return false;
@@ -435,7 +434,7 @@ note_pairs(rb_remote *r, size_t n)
 	if (stats->device[0] == '\0')
 	{
 		strlcpy(stats->backend, "cuda", sizeof stats->backend);
-		(void) rb_service_device(r->block, stats->device, sizeof stats->device);
+		(void) rb_service_device(r->block, r->worker, stats->device, sizeof stats->device);
 	}
 	stats->stage[RB_STAGE_EMIT].count += n;
 }

@@ -103,7 +103,7 @@ struct rb_service_block
 	double starting_ms;   /* since when, on the clock of the machine */
 	Latch *latch;         /* the worker's, while it runs */
 	uint32 device_wanted; /* number of the worker that is to open it */
-	uint32 device;        /* rb_device_state, and how often it has changed, times four */
+	uint64 device;        /* rb_device_state, and number of the worker that says so, times four */
 	char device_text[200];
 	rb_post post[RB_POSTS];
 	struct rb_progress_entry progress[RB_PROGRESS];
@@ -128,8 +128,13 @@ extern uint32 rb_service_enter(uint32 number);
 /* it takes no new request, or is no more; callable from any thread */
 extern void rb_service_leave(rb_worker_state state);
 
-/* the state of the device, and the text if the state is that of a whole text */
-extern rb_device_state rb_service_device(rb_service_block *block, char *text, size_t size);
+/* the worker is to look at what is there for it */
+extern void rb_service_wake(rb_service_block *block);
+
+/* what the worker of that word knows of the device, and in words */
+extern rb_device_state rb_service_device(rb_service_block *block, uint64 worker, char *text,
+										 size_t size);
+/* in the worker */
 extern void rb_service_set_device(rb_service_block *block, rb_device_state state, const char *text);
 
 /* ======== a request ======== */
