@@ -486,7 +486,7 @@ COMMENT ON FUNCTION redblue_info() IS
 CREATE FUNCTION redblue_progress(
 	OUT pid int, OUT function text, OUT stage text, OUT done bigint, OUT total bigint)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'redblue_progress' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+AS 'MODULE_PATHNAME', 'redblue_progress' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION redblue_progress() IS
 'the joins that run now, one row each: the process of the session, the function, the stage at work, and how much of it is done;
 total is null where it is not known. Shown are the caller''s own sessions, to members of pg_read_all_stats all';

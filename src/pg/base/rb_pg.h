@@ -421,8 +421,9 @@ extern void rb_worker_call(void);
 typedef enum rb_device_news
 {
 	RB_DEVICE_NO_NEWS, /* nobody has asked so far; after waiting: the worker cannot be had */
+	RB_DEVICE_IS_NOT,
 	RB_DEVICE_IS_THERE,
-	RB_DEVICE_IS_NOT
+	RB_DEVICE_IS_OPEN /* a join could begin on it at once */
 } rb_device_news;
 
 /* what the worker knows of the device, or, where it is to be waited for, will; in words, too */

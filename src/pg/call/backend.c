@@ -77,7 +77,7 @@ rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size)
 	news = rb_worker_device(false, note, size);
 	if (news == RB_DEVICE_IS_NOT)
 		return false;
-	return rb_device_pays(parts, threads, news == RB_DEVICE_IS_THERE, note, size);
+	return rb_device_pays(parts, threads, news == RB_DEVICE_IS_OPEN, note, size);
 }
 
 const rb_backend *
@@ -111,5 +111,5 @@ rb_backend_device(char *text, size_t size)
 		snprintf(text, size, "not known: %s", why_not);
 	else
 		strlcpy(text, why_not, size);
-	return news == RB_DEVICE_IS_THERE;
+	return news >= RB_DEVICE_IS_THERE;
 }

@@ -163,7 +163,7 @@ rb_service_device(rb_service_block *block, uint64 worker, char *text, size_t siz
 	char copy[sizeof block->device_text];
 
 	text[0] = '\0';
-	if (word >> 2 != RB_WORKER_NUMBER(worker))
+	if (word >> 3 != RB_WORKER_NUMBER(worker))
 		return RB_DEVICE_UNKNOWN;
 	memcpy(copy, block->device_text, sizeof copy);
 	copy[sizeof copy - 1] = '\0';
@@ -172,7 +172,7 @@ rb_service_device(rb_service_block *block, uint64 worker, char *text, size_t siz
 	if (rb_load(&block->device) != word)
 		return RB_DEVICE_UNKNOWN;
 	strlcpy(text, copy, size);
-	return (rb_device_state) (word & 3);
+	return (rb_device_state) (word & 7);
 }
 
 void
@@ -180,9 +180,12 @@ rb_service_set_device(rb_service_block *block, rb_device_state state, const char
 {
 	uint64 number = RB_WORKER_NUMBER(my_word);
 
-	/* whoever reads the text of another worker will see that it has changed */
-	rb_release(&block->device, number << 2 | RB_DEVICE_OPENING);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	strlcpy(block->device_text, text, sizeof block->device_text);
-	rb_release(&block->device, number << 2 | state);
+	if (strcmp(block->device_text, text) != 0)
+	{
+		/* whoever reads the text that was there will see that it has changed */
+		rb_release(&block->device, number << 3 | RB_DEVICE_OPENING);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		strlcpy(block->device_text, text, sizeof block->device_text);
+	}
+	rb_release(&block->device, number << 3 | state);
 }

@@ -193,8 +193,10 @@ rb_worker_device(bool wait, char *text, size_t size)
 		if (word == 0 || RB_WORKER_STATE(word) != RB_WORKER_RUNNING)
 			return RB_DEVICE_NO_NEWS;
 		state = rb_service_device(block, word, text, size);
-		if (state == RB_DEVICE_FOUND || state == RB_DEVICE_NONE)
-			return state == RB_DEVICE_FOUND ? RB_DEVICE_IS_THERE : RB_DEVICE_IS_NOT;
+		if (state >= RB_DEVICE_NONE)
+			return state == RB_DEVICE_NONE   ? RB_DEVICE_IS_NOT
+				   : state == RB_DEVICE_WARM ? RB_DEVICE_IS_OPEN
+											 : RB_DEVICE_IS_THERE;
 		if (!wait || rb_now_ms() > until)
 		{
 			snprintf(text, size, "its background worker does not answer");

@@ -116,7 +116,7 @@ rb_device_begun(const rb_backend **backend, char *text, size_t size)
 
 	text[0] = '\0';
 	*backend = NULL;
-	if (state == RB_DEVICE_FOUND || state == RB_DEVICE_NONE)
+	if (state >= RB_DEVICE_NONE)
 	{
 		snprintf(text, size, "%s", opening.text);
 		*backend = opening.backend;

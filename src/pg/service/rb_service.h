@@ -63,8 +63,9 @@ typedef enum rb_device_state
 {
 	RB_DEVICE_UNKNOWN,
 	RB_DEVICE_OPENING,
+	RB_DEVICE_NONE,
 	RB_DEVICE_FOUND,
-	RB_DEVICE_NONE
+	RB_DEVICE_WARM /* found, and a join could begin on it at once */
 } rb_device_state;
 
 /* a letter to the worker: state, and how often it was used before */
@@ -103,7 +104,7 @@ struct rb_service_block
 	double starting_ms;   /* since when, on the clock of the machine */
 	Latch *latch;         /* the worker's, while it runs */
 	uint32 device_wanted; /* number of the worker that is to open it */
-	uint64 device;        /* rb_device_state, and number of the worker that says so, times four */
+	uint64 device;        /* rb_device_state, and number of the worker that says so, times eight */
 	char device_text[200];
 	rb_post post[RB_POSTS];
 	struct rb_progress_entry progress[RB_PROGRESS];

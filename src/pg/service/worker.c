@@ -30,6 +30,7 @@
 
 #define RB_BUSY_MS 20
 #define RB_OPENING_MS 5
+#define RB_WARM_MS 250
 #define RB_STOP_MS 500     /* joins may take so long to stop */
 #define RB_LEAVING_MS 2000 /* and so long to end, when the device has failed */
 #define RB_WORKER_NAME "redblue worker"
@@ -48,6 +49,7 @@ static rb_service_block *block;
 static uint32 my_number; /* of all workers that there were */
 static dlist_head serving = DLIST_STATIC_INIT(serving);
 static bool device_failed;
+static rb_device_state device_state; /* as it was published */
 
 /* ---- starting it ---- */
 
@@ -192,7 +194,6 @@ free_taken_posts(void)
 static void
 publish_device(void)
 {
-	static rb_device_state before = RB_DEVICE_UNKNOWN;
 	const rb_backend *backend;
 	char text[sizeof block->device_text];
 	rb_device_state state;
@@ -200,9 +201,12 @@ publish_device(void)
 	if (rb_acquire(&block->device_wanted) == my_number)
 		rb_device_begin();
 	state = rb_device_begun(&backend, text, sizeof text);
-	if (state != before)
+	/* it closes by itself when nobody has used it for a while */
+	if (state == RB_DEVICE_FOUND && backend->warm(0))
+		state = RB_DEVICE_WARM;
+	if (state != device_state)
 		rb_service_set_device(block, state, text);
-	before = state;
+	device_state = state;
 }
 
 /* the line in pg_stat_activity */
@@ -242,15 +246,15 @@ report(void)
 static long
 wait_ms(double idle_since, bool leaving)
 {
-	const rb_backend *backend;
-	char text[256];
 	double left;
 
 	if (!dlist_is_empty(&serving) || leaving)
 		return RB_BUSY_MS;
 	/* while a device opens somebody waits to hear of it */
-	if (rb_device_begun(&backend, text, sizeof text) == RB_DEVICE_OPENING)
+	if (device_state == RB_DEVICE_OPENING)
 		return RB_OPENING_MS;
+	if (device_state == RB_DEVICE_WARM)
+		return RB_WARM_MS;
 	left = idle_since + rb_setting_worker_idle * 1000.0 - rb_now_ms();
 	return (long) Max(0, Min(left, 60000)) + 1;
 }
