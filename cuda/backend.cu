@@ -77,6 +77,7 @@ join_blocks(rb_device_run *run)
 	}
 	if (nred == 0 || nblue == 0)
 		return RB_DEVICE_FULL;
+	RB_TRY(rb_words_make(run));
 	for (uint64_t i = 0; i < red->nparts; i += nred)
 	{
 		uint32_t ni = (uint32_t) (red->nparts - i < nred ? red->nparts - i : nred);
@@ -98,7 +99,8 @@ join_blocks(rb_device_run *run)
 		}
 		side_free(run, &side[0]);
 	}
-	return rb_sync(run);
+	RB_TRY(rb_sync(run));
+	return rb_words_put(run);
 }
 
 /* stop what runs, wait for it, give all memory back */
@@ -135,6 +137,8 @@ join_within(rb_device_run *run, uint64_t budget)
 		run->top = true;
 		status = join_blocks(run);
 		run_end(run, status != RB_OK);
+		if (status != RB_OK && !run->emitted)
+			ctx->stats.hits = 0; /* of words that nobody got */
 		if (status != RB_DEVICE_FULL || run->emitted || rb_should_stop(ctx) ||
 			budget / 2 < LEAST_BUDGET)
 			return status;

@@ -284,6 +284,37 @@ write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, 
 	}
 }
 
+/* boxes: a count or a bit for each part (words.cu) */
+static __device__ __forceinline__ void
+add_words(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
+		  const uint32_t count[ROWS])
+{
+	const int blue_side = same ? 0 : 1;
+
+	for (int i = 0; i < ROWS; i++)
+	{
+		const uint32_t slot = ROWS * threadIdx.x + i;
+
+		if (slot >= nr || count[i] == 0)
+			continue;
+		/* of red alone all of its pairs are added at once */
+		if (!args->self && args->of == RB_OF_RED)
+		{
+			const uint32_t part = index_of(t, 0, slot) + args->side[0].base;
+
+			if (args->counts != NULL)
+				atomicAdd(&args->counts[part], count[i]);
+			else
+				rb_word_mark(args->marks, part);
+			continue;
+		}
+		for (uint32_t s = first_word(same, slot); s < strips; s++)
+			for (uint32_t bits = t->bits[slot][s]; bits != 0; bits &= bits - 1)
+				rb_words_add(args, rb_pair_of(args, index_of(t, 0, slot),
+											  index_of(t, blue_side, 32 * s + __ffs(bits) - 1)));
+	}
+}
+
 /* boxes: a record in the shorter of its two forms */
 static __device__ __forceinline__ void
 write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
@@ -352,6 +383,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 
 /* ---- work items ---- */
 
+template <bool ADDED>
 static __device__ __forceinline__ void
 join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_box_counts *counts)
 {
@@ -375,12 +407,16 @@ join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_bo
 		counts->candidates += all;
 	if (all == 0)
 		return;
-	if (!args->boxes)
+	if (ADDED)
+		add_words(args, t, same, nr, strips, count);
+	else if (!args->boxes)
 		write_pairs(args, t, same, nr, strips, before, all);
 	else if (!args->count_only)
 		write_record(args, t, same, nr, nb, count, before, all);
 }
 
+/* ADDED: boxes of which words are wanted */
+template <bool ADDED>
 static __global__ void
 __launch_bounds__(THREADS, RB_BOX_BLOCKS) boxes_join_kernel(const rb_cells_args args)
 {
@@ -403,7 +439,7 @@ __launch_bounds__(THREADS, RB_BOX_BLOCKS) boxes_join_kernel(const rb_cells_args 
 			break;
 		for (; number < end; number++)
 		{
-			join_item(&args, t, &args.items[number], &counts);
+			join_item<ADDED>(&args, t, &args.items[number], &counts);
 			__syncthreads();
 		}
 	}
@@ -423,8 +459,8 @@ rb_boxes_blocks(rb_device_run *run, int *blocks)
 {
 	int per_sm;
 
-	RB_CUDA(run,
-			cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, boxes_join_kernel, THREADS, 0));
+	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, boxes_join_kernel<false>,
+															   THREADS, 0));
 	*blocks = (per_sm > 0 ? per_sm : 1) * run->device->sms;
 	return RB_OK;
 }
@@ -432,7 +468,10 @@ rb_boxes_blocks(rb_device_run *run, int *blocks)
 rb_status
 rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks)
 {
-	boxes_join_kernel<<<blocks, THREADS, 0, run->queue->compute>>>(*args);
+	if (args->boxes && run->words != NULL)
+		boxes_join_kernel<true><<<blocks, THREADS, 0, run->queue->compute>>>(*args);
+	else
+		boxes_join_kernel<false><<<blocks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "boxes_join_kernel");
 	return RB_OK;
 }

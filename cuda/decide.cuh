@@ -43,6 +43,8 @@ decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
 	return rb_pair_decide(env, args->predicate, args->side[0].kind, args->side[1].kind, r, b);
 }
 
+/* MARKS: hits are marked, and a pair from which there is nothing to learn is left out */
+template <bool MARKS>
 static __global__ void
 __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 	decide_kernel(const rb_cells_args args, double *room)
@@ -72,7 +74,9 @@ __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 			const rb_count before = env.integer + env.expansion;
 
 			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->undecided[i];
-			meet = decide(&args, p, &env);
+			meet = MARKS && rb_words_know(&args, rb_pair_of(&args, p.red, p.blue))
+					   ? 0
+					   : decide(&args, p, &env);
 			exact += env.integer + env.expansion != before || (EXACT && meet == RB_UNSURE);
 		}
 		at = rb_block_reserve(meet == 1, EXACT ? &tally->exact_hits : &tally->hits);

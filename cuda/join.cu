@@ -9,6 +9,9 @@
  * stream: while one fills its pool, the pairs of the other travel to the host and
  * into the sink.
  *
+ * Where words are wanted (words.cu) no pair travels: they are added up behind each launch,
+ * and sent when all is done.
+ *
  * Exact signs are asked for once a launch has told that filters left something; the
  * pairs that are sure travel in the meantime.  A device without room for them leaves
  * them to the host.
@@ -65,8 +68,10 @@ emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 
 	if (n == 0)
 		return RB_OK;
-	run->emitted = true;
 	run->ctx->stats.hits += n;
+	if (run->words != NULL)
+		return RB_OK;
+	run->emitted = true;
 	if (j->args.count_only)
 		return run->sink->put(run->sink->user, NULL, n);
 	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit, NULL);
@@ -94,8 +99,10 @@ emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 
 	if (pairs == 0)
 		return RB_OK;
-	run->emitted = true;
 	run->ctx->stats.hits += pairs;
+	if (run->words != NULL)
+		return RB_OK;
+	run->emitted = true;
 	if (j->args.count_only)
 		return run->sink->put(run->sink->user, NULL, pairs);
 	run->ctx->stats.record_bytes += bytes;
@@ -145,7 +152,7 @@ static rb_status
 pools_make(rb_joiner *j, const rb_level *level)
 {
 	rb_device_run *run = j->run;
-	const bool records = j->args.boxes && !j->args.count_only;
+	const bool records = j->args.boxes && !j->args.count_only && run->words == NULL;
 	/* what a work item can need, in the pool's units, and how many bytes a unit has */
 	rb_count reserve = j->args.boxes ? RB_ITEM_BYTES : RB_ITEM_PAIRS;
 	const rb_count unit = records ? 1 : j->args.boxes ? 0 : 2 * sizeof(rb_pair);
@@ -171,7 +178,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 	left -= left / 8;
 	if (unit == 0)
 	{
-		/* only counting: nothing is written */
+		/* only counts, or words: nothing is written */
 		j->pools = 1;
 		want = ~(rb_count) 0 / 2;
 	}
@@ -264,9 +271,14 @@ launch(rb_joiner *j, int k)
 	j->args.pool = j->pool[k];
 	RB_CUDA(run, cudaEventRecord(event[BEGUN], stream));
 	RB_TRY(rb_cells_launch(run, &j->args, j->blocks));
+	/* marks spare the filters and the exact signs pairs; counts wait until all hits are there */
+	if (j->args.marks != NULL && !j->args.boxes)
+		RB_TRY(rb_words_launch(run, &j->args, false));
 	RB_CUDA(run, cudaEventRecord(event[CELLS_DONE], stream));
 	if (!j->args.boxes)
 		RB_TRY(rb_filters_launch(run, &j->args));
+	if (run->words != NULL && !j->args.boxes)
+		RB_TRY(rb_words_launch(run, &j->args, false));
 	RB_CUDA(run, cudaEventRecord(event[FILTERS_DONE], stream));
 	return tell(j, k, TOLD);
 }
@@ -307,6 +319,8 @@ launch_exact(rb_joiner *j, int k)
 	RB_CUDA(run, cudaEventRecord(run->queue->launch[k][EXACT_BEGUN], run->queue->compute));
 	RB_TRY(rb_exact_launch(run, &j->args, blocks < j->exact_blocks ? blocks : j->exact_blocks,
 						   j->room));
+	if (run->words != NULL)
+		RB_TRY(rb_words_launch(run, &j->args, true));
 	return tell(j, k, EXACT_TOLD);
 }
 
@@ -452,8 +466,11 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 	j->args.faces = rb_faces_decide(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.boxes = rb_boxes_decide(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.stop = run->queue->stop;
-	j->args.count_only = run->job->count_only && run->job->red->row_of == NULL &&
+	j->args.count_only = run->job->answer == RB_COUNT && run->job->red->row_of == NULL &&
 						 (run->job->blue == NULL || run->job->blue->row_of == NULL);
+	j->args.counts = run->job->answer == RB_COUNTS ? run->words : NULL;
+	j->args.marks = run->job->answer == RB_HITS ? run->words : NULL;
+	j->args.of = run->job->of;
 }
 
 /* level after level, from the top */

@@ -14,6 +14,9 @@
  *	                                  v               v
  *	                                 host <- GMP, in parallel				join.cu
  *
+ * Where a count or a bit for each row is wanted, words.cu makes them of the pairs
+ * while these are still on the device.
+ *
  * Cells with too much in them become nodes of the next level and get grids of
  * their own, all in one go, until nothing is crowded or nothing is gained.
  *
@@ -88,6 +91,7 @@ typedef struct rb_device_run
 	int mark_stage[RB_MARKS]; /* what the time up to this mark was spent on; -1: nothing */
 	bool stopping;            /* the kernels were told */
 	bool emitted;             /* pairs were handed out: too late to begin again */
+	uint32_t *words;          /* on the device, in place of pairs (words.cu), or NULL */
 	bool top;                 /* no grid was made yet */
 } rb_device_run;
 
@@ -372,6 +376,10 @@ typedef struct rb_cells_args
 	bool boxes;      /* overlapping boxes are the answer */
 	bool self;       /* the two sides are one; smaller index first */
 	bool count_only; /* hits are counted, not written */
+	/* one of these where words are wanted, of the parts of the job that `of` names */
+	uint32_t *counts;
+	uint32_t *marks;
+	rb_of of;
 } rb_cells_args;
 
 /* blocks that fit on the device at once */
@@ -391,6 +399,17 @@ extern int rb_exact_blocks(const rb_device_run *run, rb_count pairs);
 extern uint64_t rb_exact_room(int blocks);
 extern rb_status rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks,
 								 double *room);
+
+/* ---- words.cu: a count or a bit for each part ---- */
+
+/* memory for them where the job wants them and the sink takes them; else none */
+extern rb_status rb_words_make(rb_device_run *run);
+
+/* adds the hits that lie in the pool: those of floats and filters, or of exact signs */
+extern rb_status rb_words_launch(rb_device_run *run, const rb_cells_args *args, bool exact);
+
+/* to the sink, when all is done */
+extern rb_status rb_words_put(rb_device_run *run);
 
 /* ---- join.cu ---- */
 
@@ -415,6 +434,44 @@ rb_pair_of(const rb_cells_args *args, uint32_t red, uint32_t blue)
 	p.red = args->self && blue < red ? blue : red;
 	p.blue = args->self && blue < red ? red : blue;
 	return p;
+}
+
+/* of a part, an index of the job */
+static __device__ __forceinline__ void
+rb_word_mark(uint32_t *marks, uint32_t part)
+{
+	uint32_t *word = &marks[part / 32];
+	const uint32_t bit = 1u << part % 32;
+
+	/* most parts are hit more than once, and looking is cheaper */
+	if ((rb_peek(word) & bit) == 0)
+		atomicOr(word, bit);
+}
+
+/* a pair of such parts */
+static __device__ __forceinline__ void
+rb_words_add(const rb_cells_args *args, rb_pair p)
+{
+	if (args->counts != NULL)
+	{
+		if (args->of != RB_OF_BLUE)
+			atomicAdd(&args->counts[p.red], 1u);
+		if (args->of != RB_OF_RED)
+			atomicAdd(&args->counts[p.blue], 1u);
+		return;
+	}
+	if (args->of != RB_OF_BLUE)
+		rb_word_mark(args->marks, p.red);
+	if (args->of != RB_OF_RED)
+		rb_word_mark(args->marks, p.blue);
+}
+
+/* is there nothing to learn from it? */
+static __device__ __forceinline__ bool
+rb_words_know(const rb_cells_args *args, rb_pair p)
+{
+	return (args->of == RB_OF_BLUE || (rb_peek(&args->marks[p.red / 32]) >> p.red % 32 & 1)) &&
+		   (args->of == RB_OF_RED || (rb_peek(&args->marks[p.blue / 32]) >> p.blue % 32 & 1));
 }
 
 /* order-preserving bits of a double */

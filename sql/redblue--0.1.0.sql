@@ -17,12 +17,48 @@ CREATE TYPE redblue_segment_triangle_pair AS (segment_id bigint, triangle_id big
 COMMENT ON TYPE redblue_segment_triangle_pair IS
 'a row of segments and a row of triangles that share a point, by their ids';
 
+CREATE TYPE redblue_count AS (red_id bigint, pairs bigint);
+COMMENT ON TYPE redblue_count IS
+'an id of the red side, and how many pairs have it';
+
+CREATE TYPE redblue_self_count AS (id bigint, pairs bigint);
+COMMENT ON TYPE redblue_self_count IS
+'an id of a table, and how many pairs of its rows have it, as the one or the other';
+
+CREATE TYPE redblue_segment_count AS (segment_id bigint, pairs bigint);
+COMMENT ON TYPE redblue_segment_count IS
+'an id of segments, and how many pairs with triangles have it';
+
+CREATE TYPE redblue_group AS (red_id bigint, blue_ids bigint[]);
+COMMENT ON TYPE redblue_group IS
+'an id of the red side, and all ids of the blue side that it is paired with, ascending';
+
+CREATE TYPE redblue_self_group AS (id bigint, ids bigint[]);
+COMMENT ON TYPE redblue_self_group IS
+'an id of a table, and all ids that it is paired with, ascending';
+
+CREATE TYPE redblue_segment_group AS (segment_id bigint, triangle_ids bigint[]);
+COMMENT ON TYPE redblue_segment_group IS
+'an id of segments, and all ids of triangles that it is paired with, ascending';
+
+CREATE TYPE redblue_block AS (n int, red bytea, blue bytea);
+COMMENT ON TYPE redblue_block IS
+'up to 65536 pairs: their number, and the ids of either side, eight bytes each, lowest byte first';
+
+CREATE TYPE redblue_self_block AS (n int, id1 bytea, id2 bytea);
+COMMENT ON TYPE redblue_self_block IS
+'up to 65536 pairs of rows of one table: their number, and the ids, eight bytes each, lowest byte first';
+
+CREATE TYPE redblue_segment_triangle_block AS (n int, segments bytea, triangles bytea);
+COMMENT ON TYPE redblue_segment_triangle_block IS
+'up to 65536 pairs: their number, and the ids of segments and triangles, eight bytes each, lowest byte first';
+
 -- ---- planner ----
 
 CREATE FUNCTION redblue_support(internal) RETURNS internal
 AS 'MODULE_PATHNAME', 'redblue_support' LANGUAGE C STRICT;
 COMMENT ON FUNCTION redblue_support(internal) IS
-'planner support: rows and cost of the pairs functions, from the sizes of their tables';
+'planner support: rows and cost of the functions that join, from the sizes of their tables';
 
 CREATE FUNCTION redblue_at_run_time(OUT at_run_time boolean, OUT while_planning boolean)
 AS 'SELECT true, false' LANGUAGE sql IMMUTABLE PARALLEL SAFE;
@@ -422,6 +458,747 @@ AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pair_count_query IS
 'the number of rows of redblue_box_self_pairs_query with the same arguments';
+
+CREATE FUNCTION redblue_segment_triangle_pair_count(
+	segments regclass, triangles regclass,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pair_count IS
+'the number of rows of redblue_segment_triangle_pairs with the same arguments; the pairs are counted where they are found, none is kept where
+each row is one segment or triangle';
+
+CREATE FUNCTION redblue_segment_triangle_pair_count_query(
+	segments text, triangles text,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pair_count_query IS
+'the number of rows of redblue_segment_triangle_pairs_query with the same arguments';
+
+CREATE FUNCTION redblue_segment_pair_count(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_pair_count'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pair_count IS
+'the number of rows of redblue_segment_pairs with the same arguments; the pairs are counted where they are found, none is kept where
+each row is one segment';
+
+CREATE FUNCTION redblue_segment_pair_count_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pair_count_query IS
+'the number of rows of redblue_segment_pairs_query with the same arguments';
+
+CREATE FUNCTION redblue_segment_self_pair_count(
+	lines regclass,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pair_count IS
+'the number of rows of redblue_segment_self_pairs with the same arguments; the pairs are counted where they are found, none is kept where
+each row is one segment';
+
+CREATE FUNCTION redblue_segment_self_pair_count_query(
+	lines text,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pair_count_query IS
+'the number of rows of redblue_segment_self_pairs_query with the same arguments';
+
+-- ---- what else can be said of the pairs ----
+
+CREATE FUNCTION redblue_triangle_pair_counts(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_count
+AS 'MODULE_PATHNAME', 'redblue_triangle_pair_counts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_counts IS
+'for each id of red that is in a pair of redblue_triangle_pairs, in how many it is, in the order in which the rows were read: what GROUP BY
+would give of the pairs, which are not made where each row is one object. Arguments and errors as there';
+
+CREATE FUNCTION redblue_triangle_pair_counts_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_count
+AS 'MODULE_PATHNAME', 'redblue_triangle_pair_counts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_counts_query IS
+'redblue_triangle_pair_counts over two queries, as in redblue_triangle_pairs_query';
+
+CREATE FUNCTION redblue_triangle_hits(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_hits'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_hits IS
+'the ids of red that are in any pair of redblue_triangle_pairs, each once, in the order in which the rows were read; quicker than the pairs:
+of a row that is known to meet another nothing more is asked. Arguments and errors as there';
+
+CREATE FUNCTION redblue_triangle_hits_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_hits_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_hits_query IS
+'redblue_triangle_hits over two queries, as in redblue_triangle_pairs_query';
+
+CREATE FUNCTION redblue_triangle_pairs_grouped(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_group
+AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_grouped'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pairs_grouped IS
+'the pairs of redblue_triangle_pairs by red_id: for each one that is in any, all ids of blue that it is paired with, ascending, in an array; in
+the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_triangle_pairs';
+
+CREATE FUNCTION redblue_triangle_pairs_grouped_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_group
+AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_grouped_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pairs_grouped_query IS
+'redblue_triangle_pairs_grouped over two queries, as in redblue_triangle_pairs_query';
+
+CREATE FUNCTION redblue_triangle_pair_blocks(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_block
+AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_blocks IS
+'the pairs of redblue_triangle_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids of each side as bytes, eight
+each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
+
+CREATE FUNCTION redblue_triangle_pair_blocks_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_block
+AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_blocks_query IS
+'redblue_triangle_pair_blocks over two queries, as in redblue_triangle_pairs_query';
+
+CREATE FUNCTION redblue_triangle_self_pair_counts(
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_count
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_counts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_counts IS
+'for each id of mesh that is in a pair of redblue_triangle_self_pairs, in how many it is, as id1 or as id2, in the order in which the rows were read;
+the pairs themselves are not made where each row is one triangle. Arguments and errors as there';
+
+CREATE FUNCTION redblue_triangle_self_pair_counts_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_count
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_counts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_counts_query IS
+'redblue_triangle_self_pair_counts over one query, as in redblue_triangle_self_pairs_query';
+
+CREATE FUNCTION redblue_triangle_self_hits(
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_hits'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_hits IS
+'the ids of mesh that are in any pair of redblue_triangle_self_pairs, each once, in the order in which the rows were read; quicker than the pairs: of a
+row that is known to meet another nothing more is asked. Arguments and errors as there';
+
+CREATE FUNCTION redblue_triangle_self_hits_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_hits_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_hits_query IS
+'redblue_triangle_self_hits over one query, as in redblue_triangle_self_pairs_query';
+
+CREATE FUNCTION redblue_triangle_self_pairs_grouped(
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_group
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_grouped'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pairs_grouped IS
+'the pairs of redblue_triangle_self_pairs by id: for each id that is in any, all ids that it is paired with, as id1 or as id2, ascending, in an array;
+in the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_triangle_self_pairs';
+
+CREATE FUNCTION redblue_triangle_self_pairs_grouped_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_group
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_grouped_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pairs_grouped_query IS
+'redblue_triangle_self_pairs_grouped over one query, as in redblue_triangle_self_pairs_query';
+
+CREATE FUNCTION redblue_triangle_self_pair_blocks(
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_block
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_blocks IS
+'the pairs of redblue_triangle_self_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
+byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
+
+CREATE FUNCTION redblue_triangle_self_pair_blocks_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_block
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_blocks_query IS
+'redblue_triangle_self_pair_blocks over one query, as in redblue_triangle_self_pairs_query';
+
+CREATE FUNCTION redblue_segment_triangle_pair_counts(
+	segments regclass, triangles regclass,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_count
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_counts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pair_counts IS
+'for each id of segments that is in a pair of redblue_segment_triangle_pairs, in how many it is, in the order in which the rows were read: what GROUP BY
+would give of the pairs, which are not made where each row is one object. Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_triangle_pair_counts_query(
+	segments text, triangles text,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_count
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_counts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pair_counts_query IS
+'redblue_segment_triangle_pair_counts over two queries, as in redblue_segment_triangle_pairs_query';
+
+CREATE FUNCTION redblue_segment_triangle_hits(
+	segments regclass, triangles regclass,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_hits'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_hits IS
+'the ids of segments that are in any pair of redblue_segment_triangle_pairs, each once, in the order in which the rows were read; quicker than the pairs:
+of a row that is known to meet another nothing more is asked. Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_triangle_hits_query(
+	segments text, triangles text,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_hits_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_hits_query IS
+'redblue_segment_triangle_hits over two queries, as in redblue_segment_triangle_pairs_query';
+
+CREATE FUNCTION redblue_segment_triangle_pairs_grouped(
+	segments regclass, triangles regclass,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_group
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_grouped'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pairs_grouped IS
+'the pairs of redblue_segment_triangle_pairs by segment_id: for each one that is in any, all ids of triangles that it is paired with, ascending, in an array; in
+the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_segment_triangle_pairs';
+
+CREATE FUNCTION redblue_segment_triangle_pairs_grouped_query(
+	segments text, triangles text,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_group
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_grouped_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pairs_grouped_query IS
+'redblue_segment_triangle_pairs_grouped over two queries, as in redblue_segment_triangle_pairs_query';
+
+CREATE FUNCTION redblue_segment_triangle_pair_blocks(
+	segments regclass, triangles regclass,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_triangle_block
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pair_blocks IS
+'the pairs of redblue_segment_triangle_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids of each side as bytes, eight
+each, lowest byte first (numpy: frombuffer(segments, "<i8")). Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_triangle_pair_blocks_query(
+	segments text, triangles text,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_triangle_block
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pair_blocks_query IS
+'redblue_segment_triangle_pair_blocks over two queries, as in redblue_segment_triangle_pairs_query';
+
+CREATE FUNCTION redblue_segment_pair_counts(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_count
+AS 'MODULE_PATHNAME', 'redblue_segment_pair_counts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pair_counts IS
+'for each id of red that is in a pair of redblue_segment_pairs, in how many it is, in the order in which the rows were read: what GROUP BY
+would give of the pairs, which are not made where each row is one object. Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_pair_counts_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_count
+AS 'MODULE_PATHNAME', 'redblue_segment_pair_counts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pair_counts_query IS
+'redblue_segment_pair_counts over two queries, as in redblue_segment_pairs_query';
+
+CREATE FUNCTION redblue_segment_hits(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_hits'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_hits IS
+'the ids of red that are in any pair of redblue_segment_pairs, each once, in the order in which the rows were read; quicker than the pairs:
+of a row that is known to meet another nothing more is asked. Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_hits_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_hits_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_hits_query IS
+'redblue_segment_hits over two queries, as in redblue_segment_pairs_query';
+
+CREATE FUNCTION redblue_segment_pairs_grouped(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_group
+AS 'MODULE_PATHNAME', 'redblue_segment_pairs_grouped'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pairs_grouped IS
+'the pairs of redblue_segment_pairs by red_id: for each one that is in any, all ids of blue that it is paired with, ascending, in an array; in
+the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_segment_pairs';
+
+CREATE FUNCTION redblue_segment_pairs_grouped_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_group
+AS 'MODULE_PATHNAME', 'redblue_segment_pairs_grouped_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pairs_grouped_query IS
+'redblue_segment_pairs_grouped over two queries, as in redblue_segment_pairs_query';
+
+CREATE FUNCTION redblue_segment_pair_blocks(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_block
+AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pair_blocks IS
+'the pairs of redblue_segment_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids of each side as bytes, eight
+each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_pair_blocks_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_block
+AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pair_blocks_query IS
+'redblue_segment_pair_blocks over two queries, as in redblue_segment_pairs_query';
+
+CREATE FUNCTION redblue_segment_self_pair_counts(
+	lines regclass,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_count
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_counts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pair_counts IS
+'for each id of lines that is in a pair of redblue_segment_self_pairs, in how many it is, as id1 or as id2, in the order in which the rows were read;
+the pairs themselves are not made where each row is one segment. Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_self_pair_counts_query(
+	lines text,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_count
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_counts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pair_counts_query IS
+'redblue_segment_self_pair_counts over one query, as in redblue_segment_self_pairs_query';
+
+CREATE FUNCTION redblue_segment_self_hits(
+	lines regclass,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_self_hits'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_hits IS
+'the ids of lines that are in any pair of redblue_segment_self_pairs, each once, in the order in which the rows were read; quicker than the pairs: of a
+row that is known to meet another nothing more is asked. Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_self_hits_query(
+	lines text,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_self_hits_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_hits_query IS
+'redblue_segment_self_hits over one query, as in redblue_segment_self_pairs_query';
+
+CREATE FUNCTION redblue_segment_self_pairs_grouped(
+	lines regclass,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_group
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_grouped'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pairs_grouped IS
+'the pairs of redblue_segment_self_pairs by id: for each id that is in any, all ids that it is paired with, as id1 or as id2, ascending, in an array;
+in the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_segment_self_pairs';
+
+CREATE FUNCTION redblue_segment_self_pairs_grouped_query(
+	lines text,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_group
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_grouped_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pairs_grouped_query IS
+'redblue_segment_self_pairs_grouped over one query, as in redblue_segment_self_pairs_query';
+
+CREATE FUNCTION redblue_segment_self_pair_blocks(
+	lines regclass,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_block
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pair_blocks IS
+'the pairs of redblue_segment_self_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
+byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
+
+CREATE FUNCTION redblue_segment_self_pair_blocks_query(
+	lines text,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_block
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pair_blocks_query IS
+'redblue_segment_self_pair_blocks over one query, as in redblue_segment_self_pairs_query';
+
+CREATE FUNCTION redblue_box_pair_counts(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_count
+AS 'MODULE_PATHNAME', 'redblue_box_pair_counts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pair_counts IS
+'for each id of red that is in a pair of redblue_box_pairs, in how many it is, in the order in which the rows were read: what GROUP BY
+would give of the pairs, which are not made where each row is one object. Arguments and errors as there';
+
+CREATE FUNCTION redblue_box_pair_counts_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_count
+AS 'MODULE_PATHNAME', 'redblue_box_pair_counts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pair_counts_query IS
+'redblue_box_pair_counts over two queries, as in redblue_box_pairs_query';
+
+CREATE FUNCTION redblue_box_hits(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_box_hits'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_hits IS
+'the ids of red that are in any pair of redblue_box_pairs, each once, in the order in which the rows were read; quicker than the pairs:
+of a row that is known to meet another nothing more is asked. Arguments and errors as there';
+
+CREATE FUNCTION redblue_box_hits_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_box_hits_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_hits_query IS
+'redblue_box_hits over two queries, as in redblue_box_pairs_query';
+
+CREATE FUNCTION redblue_box_pairs_grouped(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_group
+AS 'MODULE_PATHNAME', 'redblue_box_pairs_grouped'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pairs_grouped IS
+'the pairs of redblue_box_pairs by red_id: for each one that is in any, all ids of blue that it is paired with, ascending, in an array; in
+the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_box_pairs';
+
+CREATE FUNCTION redblue_box_pairs_grouped_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_group
+AS 'MODULE_PATHNAME', 'redblue_box_pairs_grouped_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pairs_grouped_query IS
+'redblue_box_pairs_grouped over two queries, as in redblue_box_pairs_query';
+
+CREATE FUNCTION redblue_box_pair_blocks(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_block
+AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pair_blocks IS
+'the pairs of redblue_box_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids of each side as bytes, eight
+each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
+
+CREATE FUNCTION redblue_box_pair_blocks_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_block
+AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_pair_blocks_query IS
+'redblue_box_pair_blocks over two queries, as in redblue_box_pairs_query';
+
+CREATE FUNCTION redblue_box_self_pair_counts(
+	boxes regclass,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_count
+AS 'MODULE_PATHNAME', 'redblue_box_self_pair_counts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pair_counts IS
+'for each id of boxes that is in a pair of redblue_box_self_pairs, in how many it is, as id1 or as id2, in the order in which the rows were read;
+the pairs themselves are not made where each row is one box. Arguments and errors as there';
+
+CREATE FUNCTION redblue_box_self_pair_counts_query(
+	boxes text,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_count
+AS 'MODULE_PATHNAME', 'redblue_box_self_pair_counts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pair_counts_query IS
+'redblue_box_self_pair_counts over one query, as in redblue_box_self_pairs_query';
+
+CREATE FUNCTION redblue_box_self_hits(
+	boxes regclass,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_box_self_hits'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_hits IS
+'the ids of boxes that are in any pair of redblue_box_self_pairs, each once, in the order in which the rows were read; quicker than the pairs: of a
+row that is known to meet another nothing more is asked. Arguments and errors as there';
+
+CREATE FUNCTION redblue_box_self_hits_query(
+	boxes text,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
+RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'redblue_box_self_hits_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_hits_query IS
+'redblue_box_self_hits over one query, as in redblue_box_self_pairs_query';
+
+CREATE FUNCTION redblue_box_self_pairs_grouped(
+	boxes regclass,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_group
+AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_grouped'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pairs_grouped IS
+'the pairs of redblue_box_self_pairs by id: for each id that is in any, all ids that it is paired with, as id1 or as id2, ascending, in an array;
+in the order in which the rows were read. Errors: 54000 an array of more than 1 GB, and those of redblue_box_self_pairs';
+
+CREATE FUNCTION redblue_box_self_pairs_grouped_query(
+	boxes text,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_group
+AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_grouped_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pairs_grouped_query IS
+'redblue_box_self_pairs_grouped over one query, as in redblue_box_self_pairs_query';
+
+CREATE FUNCTION redblue_box_self_pair_blocks(
+	boxes regclass,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_block
+AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pair_blocks IS
+'the pairs of redblue_box_self_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
+byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
+
+CREATE FUNCTION redblue_box_self_pair_blocks_query(
+	boxes text,
+	boxes_id name DEFAULT NULL,
+	boxes_geom name DEFAULT NULL,
+	boxes_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_block
+AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_box_self_pair_blocks_query IS
+'redblue_box_self_pair_blocks over one query, as in redblue_box_self_pairs_query';
 
 -- ---- into a table ----
 

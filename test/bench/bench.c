@@ -113,7 +113,7 @@ join_ours(const options *o, const rb_set *red, const rb_set *blue, pair_list *ou
 		  rb_stats *stats, uint64_t *peak)
 {
 	rb_memory *memory = rb_memory_create(UINT64_MAX);
-	rb_job job = {.red = red, .blue = blue, .count_only = out == NULL};
+	rb_job job = {.red = red, .blue = blue, .answer = out == NULL ? RB_COUNT : RB_PAIRS};
 	rb_context ctx;
 	rb_stream *stream;
 	rb_block block;

@@ -70,7 +70,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 static double
 joined(const rb_set *red, const rb_set *blue)
 {
-	rb_sink sink = {put, NULL, NULL};
+	rb_sink sink = {.put = put};
 	rb_job job = {.red = red, .blue = blue, .predicate = RB_MEET};
 	rb_context ctx;
 

@@ -134,7 +134,7 @@ join(const soup *red, const soup *blue, const setting *set)
 				 .coords = red->t,
 				 .row_of = red->row_of};
 	rb_set bo = {0};
-	rb_job job = {.red = &ro, .blue = NULL, .count_only = set->count_only};
+	rb_job job = {.red = &ro, .blue = NULL, .answer = set->count_only ? RB_COUNT : RB_PAIRS};
 	rb_stream *stream;
 	rb_block block;
 	size_t room = 0;

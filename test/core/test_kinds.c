@@ -139,7 +139,7 @@ agree(const set *r, const set *b)
 	{
 		rb_memory *memory = rb_memory_create((uint64_t) 1 << 32);
 		rb_context ctx;
-		rb_job job = {.red = &r->o, .blue = b != NULL ? &b->o : NULL, .count_only = false};
+		rb_job job = {.red = &r->o, .blue = b != NULL ? &b->o : NULL, .answer = RB_PAIRS};
 		rb_stream *stream;
 		rb_block block;
 		rb_pair *got = malloc(n * sizeof(rb_pair));

@@ -121,7 +121,7 @@ read_all(const made *m, size_t piece, int threads, uint64_t limit, got *g)
 	rb_memory *memory = rb_memory_create(limit);
 	rb_context ctx;
 	rb_record_reader reader;
-	rb_sink sink = {put, g, NULL};
+	rb_sink sink = {.put = put, .user = g};
 	rb_status status = RB_OK;
 	char *copy = malloc(piece);
 
@@ -268,7 +268,7 @@ stopped_within_a_piece(void)
 			rb_record_reader reader;
 			rb_context ctx;
 			stopper s = {refuses ? NULL : &ctx, 0};
-			rb_sink sink = {put_once, &s, NULL};
+			rb_sink sink = {.put = put_once, .user = &s};
 			rb_status status;
 
 			rb_context_init(&ctx, memory);

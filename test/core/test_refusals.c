@@ -294,7 +294,7 @@ run_join(rb_memory *memory, const scene *s)
 	answer a = {RB_OK, {0}, 0, 0};
 	rb_builder b[2] = {0};
 	const rb_set *o[2] = {NULL, NULL};
-	rb_job job = {.count_only = s->count_only};
+	rb_job job = {.answer = s->count_only ? RB_COUNT : RB_PAIRS};
 	rb_context ctx;
 	rb_stream *stream = NULL;
 	rb_block block;
@@ -364,7 +364,7 @@ run_records(rb_memory *memory, const scene *s)
 	static char bytes[RECORDS * RECORD_BYTES];
 	const rb_record record = {RECORD_BYTES, 16, 8, 6, 0};
 	answer a = {RB_OK, {0}, 0, 0};
-	rb_sink sink = {add, &a, NULL};
+	rb_sink sink = {.put = add, .user = &a};
 	rb_record_reader reader;
 	rb_context ctx;
 

@@ -161,7 +161,7 @@ start(run *r, uint32_t each, uint32_t batch, uint32_t group, bool count_only)
 			row_of[i] = i / group;
 		r->blue.row_of = row_of;
 	}
-	r->job = (rb_job){.red = &r->red, .blue = &r->blue, .count_only = count_only};
+	r->job = (rb_job){.red = &r->red, .blue = &r->blue, .answer = count_only ? RB_COUNT : RB_PAIRS};
 	r->seen = calloc(HANDS, each);
 	CHECK(rb_stream_open(&r->ctx, &stub_backend, &r->job, &r->stream) == RB_OK, "open");
 }
@@ -348,7 +348,7 @@ no_stream(void)
 {
 	static const double nothing[9];
 	rb_set o = {.kind = RB_TRIANGLE3, .nparts = 1, .nrows = 1, .coords = nothing};
-	rb_job job = {.red = &o, .blue = &o, .count_only = false};
+	rb_job job = {.red = &o, .blue = &o, .answer = RB_PAIRS};
 	rb_stream *stream = (rb_stream *) &job;
 
 	for (uint64_t limit = 0; limit < 3000000; limit += 100000)
@@ -378,7 +378,7 @@ no_stream(void)
 					   .nparts = RB_MAX_OBJECTS + 1,
 					   .nrows = RB_MAX_OBJECTS + 1,
 					   .coords = nothing};
-		rb_job large = {.red = side ? &o : &many, .blue = side ? &many : NULL, .count_only = false};
+		rb_job large = {.red = side ? &o : &many, .blue = side ? &many : NULL, .answer = RB_PAIRS};
 		rb_context ctx;
 
 		rb_context_init(&ctx, memory);
@@ -397,7 +397,7 @@ count(double *t, uint32_t n, uint32_t resolution, double stop_after_ms, double *
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 2 << 30);
 	rb_set o = {.kind = RB_TRIANGLE3, .nparts = n, .nrows = n, .coords = t};
-	rb_job job = {.red = &o, .blue = &o, .count_only = true};
+	rb_job job = {.red = &o, .blue = &o, .answer = RB_COUNT};
 	rb_context ctx;
 	rb_stream *stream;
 	rb_block block;
@@ -487,7 +487,7 @@ join_within(rlim_t processes)
 		rb_memory *memory;
 		rb_context ctx;
 		rb_set o;
-		rb_job job = {.red = &o, .blue = NULL, .count_only = true};
+		rb_job job = {.red = &o, .blue = NULL, .answer = RB_COUNT};
 		rb_stream *stream;
 		rb_block block;
 		rb_status status;

@@ -37,9 +37,9 @@ join(const char *workload, bool self)
 	rb_memory *memory = rb_memory_create(UINT64_MAX);
 	rb_context ctx;
 	rb_set set[2];
-	rb_job job = {.red = &set[0], .blue = self ? NULL : &set[1], .count_only = false};
+	rb_job job = {.red = &set[0], .blue = self ? NULL : &set[1], .answer = RB_PAIRS};
 	found f;
-	rb_sink sink = {put, &f, NULL};
+	rb_sink sink = {.put = put, .user = &f};
 	rb_status status;
 
 	memset(&f, 0, sizeof(f));

@@ -106,8 +106,8 @@ gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
 	rb_context ctx;
-	rb_job job = {.red = red, .blue = blue, .count_only = set->count_only};
-	rb_sink sink = {set->no_sink ? gpu_put_nothing : gpu_put, a, NULL};
+	rb_job job = {.red = red, .blue = blue, .answer = set->count_only ? RB_COUNT : RB_PAIRS};
+	rb_sink sink = {.put = set->no_sink ? gpu_put_nothing : gpu_put, .user = a};
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = set->threads > 0 ? set->threads : (int) sysconf(_SC_NPROCESSORS_ONLN);

@@ -103,7 +103,7 @@ join(const rb_set *red, const rb_set *blue, bool count_only, rb_sink *sink, rb_s
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 60 << 30);
 	rb_context ctx;
-	rb_job job = {.red = red, .blue = blue, .count_only = count_only};
+	rb_job job = {.red = red, .blue = blue, .answer = count_only ? RB_COUNT : RB_PAIRS};
 	double ms;
 	rb_status status;
 
@@ -133,7 +133,7 @@ check(const char *join_name, const char *text, const pair_sums *truth)
 	const rb_set *red = objects_of(text, 1);
 	const rb_set *blue = self ? NULL : objects_of(text, 2);
 	taker t = {{0, 0, 0, 0}, self}, c = t;
-	rb_sink sink = {put_sums, &t, NULL}, count = {put_nothing, &c, NULL};
+	rb_sink sink = {.put = put_sums, .user = &t}, count = {.put = put_nothing, .user = &c};
 	rb_stats stats;
 	bool right;
 
@@ -218,7 +218,7 @@ measure(const char *name, const rb_set *red, const rb_set *blue)
 	{
 		double v[COLUMNS];
 		taker t = {{0, 0, 0, 0}, blue == NULL};
-		rb_sink sink = {put_nothing, &t, NULL};
+		rb_sink sink = {.put = put_nothing, .user = &t};
 
 		v[COUNT] = join(red, blue, true, &sink, &s) - s.stage[RB_STAGE_UPLOAD].ms;
 		pairs = t.sums.n;

@@ -118,6 +118,14 @@ my %ask = (
 	'a count' => "SELECT redblue_triangle_pair_count('a', 'b')",
 	'a count of one table' => "SELECT redblue_box_self_pair_count('box')",
 	'keys' => "SELECT count(*), sum(hashtext(r || b)) FROM redblue_triangle_pairs_by_key('b', 'b') AS (r text, b text)",
+	'counts' => "SELECT count(*), sum(red_id * pairs) FROM redblue_triangle_pair_counts('a', 'b', blue_id => 'id')",
+	'counts of one table' => "SELECT count(*), sum(id * pairs) FROM redblue_box_self_pair_counts('box')",
+	'hits' => "SELECT count(*), sum(h) FROM redblue_triangle_hits('a', 'b', blue_id => 'id') h",
+	'hits of objects' => "SELECT count(*), sum(h) FROM redblue_triangle_hits('b', 'a', red_id => 'id', red_object => 'object') h",
+	'groups' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_triangle_pairs_grouped('a', 'b', blue_id => 'id')",
+	'groups of an id that is not unique' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_triangle_pairs_grouped_query('SELECT id % 5000 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM a', 'TABLE b')",
+	'groups of no rows' => "SELECT count(*) FROM redblue_triangle_pairs_grouped_query('SELECT * FROM a WHERE id < 0', 'TABLE b')",
+	'blocks' => "SELECT sum(n), sum(length(red)) FROM redblue_triangle_pair_blocks('same', 'same')",
 	'many pairs' => checksum_of("redblue_triangle_pairs('same', 'same')"),
 	'a LIMIT' => "SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 5000) s");
 
@@ -126,6 +134,7 @@ my %ask = (
 my $s = session($node);
 $s->ask('SET redblue.duplicate_notice = off');
 my %answer = map { $_ => scalar $s->ask($ask{$_}) } keys %ask;
+is(join(', ', grep { $answer{$_} =~ /ERROR/ } keys %ask), '', 'all has an answer');
 like($s->ask('SELECT device FROM redblue_last_run() LIMIT 1'), qr/redblue_cuda\.so is not installed/, 'no file for a device');
 like($s->ask('SELECT cuda || cuda_device FROM redblue_info()'), qr/^falseredblue_cuda\.so is not installed/, 'and redblue_info knows');
 is(worker(), '', 'no process is started');
@@ -146,7 +155,7 @@ for my $way ('auto', 'cuda', 'cpu')
 	for my $what (sort keys %ask)
 	{
 		is($s->ask($ask{$what}), $answer{$what}, "$way: $what");
-		next if $what eq 'a side without rows';
+		next if $what =~ /no rows|without rows/;
 		like(told($s), $way eq 'cpu' ? qr/^cpu: \d+ threads$/ : qr/^cuda: a fake device$/, "$way: $what: where");
 	}
 	unlike(slurp_file("/proc/$s->{pid}/maps"), qr/redblue_cuda/, "$way: the session has not opened the device");
@@ -174,6 +183,14 @@ like($s->ask('EXPLAIN ' . checksum_of("redblue_triangle_pairs('same', 'same')"))
 is($s->ask($ask{'many pairs'}), $answer{'many pairs'}, 'and its answer');
 is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') WHERE red_id <> blue_id LIMIT 100000) s"), '100000', 'left in the middle');
 ok(comes_true(\&is_idle), 'and the worker has nothing left to do');
+$s->quit;
+
+# groups that do not fit at once, but some after the other
+$s = session($node);
+$s->ask("SELECT cuda FROM redblue_info(); SET redblue.threads = 1; SET redblue.memory_limit = '28MB'");
+my $grouped = "SELECT count(*), sum(cardinality(blue_ids)), min(blue_ids) = max(blue_ids) FROM redblue_triangle_pairs_grouped('same', 'same')";
+is($s->ask($grouped), '2000|4000000|t', 'groups with little memory');
+like(told($s), qr/^cuda: a fake device$/, 'by the worker');
 $s->quit;
 
 # ---- what is seen ----

@@ -125,7 +125,7 @@ static rb_status
 run(rb_context *ctx, const rb_job *job, const rb_sink *sink, int now)
 {
 	way w = {ctx, sink, asked_for("fail", -1), asked_for("put_ms", 0), 0};
-	rb_sink through = {put, &w, NULL};
+	rb_sink through = {.put = put, .user = &w};
 	rb_status status;
 
 	if (rb_load(&failed))

@@ -329,7 +329,7 @@ typedef struct rb_stats
 	double grid_ms[3];        /* of the grid's stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
 	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
-	uint64_t hits;            /* pairs of parts that share a point, as far as handed out */
+	uint64_t hits;            /* pairs of parts that share a point, as far as they were asked */
 	uint64_t record_bytes;    /* in which a device sent them, where it groups them (rb_records.h) */
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
 	uint64_t exact_expansion; /* by expansion arithmetic, */
@@ -398,19 +398,44 @@ extern void rb_forget_failure(rb_context *ctx);
 
 /* ---- a job, and where its pairs go ---- */
 
+/* what is wanted of the pairs of rows */
+typedef enum rb_answer
+{
+	RB_PAIRS,  /* all of them, block after block */
+	RB_COUNT,  /* their number, stats.stage[RB_STAGE_EMIT].count; the others tell it, too */
+	RB_COUNTS, /* in how many of them each row is */
+	RB_HITS,   /* which rows are in any; the number is that of these rows */
+	RB_GROUPS  /* for each row, those it is paired with; without room for these, RB_COUNTS */
+} rb_answer;
+
+/* of which rows RB_COUNTS, RB_HITS and RB_GROUPS tell; of both only where the two sides are one */
+typedef enum rb_of
+{
+	RB_OF_RED,
+	RB_OF_BLUE,
+	RB_OF_BOTH
+} rb_of;
+
 /* what is asked of two sets */
 typedef struct rb_job
 {
 	const rb_set *red;
 	const rb_set *blue; /* NULL: red against itself, each unordered pair once, red < blue */
-	bool count_only;    /* no pairs wanted, only stats.stage[RB_STAGE_EMIT].count */
+	rb_answer answer;
+	rb_of of;
 	rb_predicate predicate;
+	/*
+	 * RB_GROUPS: rows with the same number (rb_ids_number) are one group, of so many; NULL: each
+	 * row is one.  To be kept until the stream is closed.
+	 */
+	const uint32_t *number;
+	uint32_t numbers;
 } rb_job;
 
 /*
  * Where a backend puts the pairs of parts that it finds, in any order, any number at
- * a time.  put may be called from several threads at once; it copies.  In a count_only
- * job whose rows have one part each, pairs may be NULL.  Any other answer than RB_OK
+ * a time.  put may be called from several threads at once; it copies.  In a job for
+ * RB_COUNT whose rows have one part each, pairs may be NULL.  Any other answer than RB_OK
  * ends the join with that status.
  */
 typedef struct rb_sink
@@ -419,6 +444,17 @@ typedef struct rb_sink
 	void *user;
 	/* NULL, or: take pairs in groups (rb_records.h) as a device makes them; cut anywhere */
 	rb_status (*put_records)(void *user, const void *bytes, size_t n);
+	/*
+	 * NULL, or, instead of pairs, what a device has made of them for each part that job.of
+	 * names, n words that begin with the one numbered `first`: counts to be added
+	 * (RB_COUNTS; each row has one part), or bits, 32 parts a word (RB_HITS).  Once a pair.
+	 */
+	rb_status (*put_words)(void *user, const uint32_t *words, size_t first, size_t n);
+	/*
+	 * RB_HITS, else NULL: the bits of rows that are hit (rb_join.h).  A backend may set them
+	 * instead of putting pairs, and may leave out a pair from which there is nothing to learn.
+	 */
+	uint32_t *marks;
 } rb_sink;
 
 /* ---- an estimate, from a sample of each side (estimate.c) ---- */
@@ -437,7 +473,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 5
+#define RB_BACKEND_ABI 6
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi
@@ -514,6 +550,23 @@ extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, cons
  * ctx->error filled.
  */
 extern rb_status rb_stream_next(rb_stream *stream, int wait_ms, rb_block *block);
+
+/*
+ * After RB_END, until the stream is closed, what was asked of each row: a count (RB_COUNTS,
+ * RB_GROUPS where these had no room), or a bit, 32 rows a word (RB_HITS); else NULL.
+ */
+extern const uint32_t *rb_stream_words(const rb_stream *stream);
+
+/* all pairs, brought together by the rows or numbers that job.of names */
+typedef struct rb_groups
+{
+	const uint64_t *start;  /* where the members of each begin, and where the last ones end */
+	const uint32_t *member; /* rows of the other side, ascending within a group; NULL: none */
+	uint32_t n;
+} rb_groups;
+
+/* the same for RB_GROUPS; false where the memory limit had no room for them */
+extern bool rb_stream_groups(const rb_stream *stream, rb_groups *groups);
 
 /* Stops the join if it still runs, joins its threads, frees the stream.  NULL is allowed. */
 extern void rb_stream_close(rb_stream *stream);

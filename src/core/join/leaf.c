@@ -23,6 +23,7 @@
 #define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
 #define MAX_CELLS RB_SIZE(8192, 60)   /* of the fine grid */
 #define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
+#define HITS_PAIRS RB_SIZE(256, 3)    /* the same where the next may be spared by what these say */
 #define ROWS ((RB_TILE + 15) / 8 * 8) /* of a tile, rounded up: kernels read eight at once */
 #define ROOM (PAIRS + RB_TILE + 8)
 #define HITS RB_SIZE(4096, 5) /* pairs that go to the sink at once */
@@ -35,6 +36,7 @@ typedef struct rb_tile
 	uint32_t n;
 	uint32_t index[RB_TILE]; /* object */
 	uint8_t starts[RB_TILE]; /* owner bits in the parent's cell */
+	uint8_t known[RB_TILE];  /* RB_HITS: 1 where nothing is to be learnt of the object */
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
 	rb_face face[RB_TILE];
@@ -55,8 +57,10 @@ struct rb_leaf
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	bool boxes; /* overlapping boxes are the answer */
-	bool faces; /* triangles on both sides: the vector stages apply */
+	uint32_t round; /* candidates that start one of the cascade */
+	bool boxes;     /* overlapping boxes are the answer */
+	bool faces;     /* triangles on both sides: the vector stages apply */
+	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
 
 	/* counts */
 	uint64_t cells;
@@ -107,6 +111,8 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->env.exact = true;
 	w->boxes = rb_boxes_decide(job->predicate, red, blue);
 	w->faces = rb_faces_decide(job->predicate, red, blue);
+	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
+	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
 	{
 		w->rows.lo[a] = w->row_box[a];
@@ -228,6 +234,16 @@ tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list,
 					  tile->hi[i]);
 }
 
+/* what is known when the tile is filled; in a self join both objects of a pair may be asked for */
+static void
+tile_know(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_of of)
+{
+	const bool asked = w->job->blue == NULL || w->job->of == of;
+
+	for (uint32_t i = 0; i < tile->n; i++)
+		tile->known[i] = !asked || rb_is_marked(w->sink->marks, rb_row_of(o, tile->index[i]));
+}
+
 /* ---- fine grid ---- */
 
 static inline uint64_t
@@ -322,14 +338,51 @@ same_row(const rb_job *job, uint32_t i, uint32_t j)
 		   job->red->row_of[i] == job->red->row_of[j];
 }
 
-static rb_status
-hit(rb_leaf *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, uint32_t n)
+/* the numbers of the two objects in their sets; of a self join the smaller one first */
+static inline rb_pair
+pair_of(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
+	rb_pair p = {red->index[pair >> 16], blue->index[pair & 0xffff]};
+
+	return w->job->blue == NULL && p.red > p.blue ? (rb_pair){p.blue, p.red} : p;
+}
+
+/*
+ * RB_HITS: is there nothing to learn from this pair, because its rows are hit, or because
+ * nobody asks for them?  The tiles know what was so when they were filled, and what they have found.
+ */
+static inline bool
+is_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
+{
+	return w->sink->marks != NULL && (red->known[pair >> 16] & blue->known[pair & 0xffff]);
+}
+
+/* a pair that meets */
+static inline void
+mark(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
+{
+	const rb_pair p = pair_of(w, red, blue, pair);
+
+	rb_mark_pair(w->job, w->sink->marks, p.red, p.blue);
+	if (w->job->of == RB_OF_BOTH || (w->job->of == RB_OF_RED && w->job->blue != NULL))
+		red->known[pair >> 16] = 1;
+	if (w->job->of == RB_OF_BOTH || (w->job->of == RB_OF_BLUE && w->job->blue != NULL))
+		blue->known[pair & 0xffff] = 1;
+}
+
+static rb_status
+hit(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n)
+{
+	w->hits += n;
+	if (w->sink->marks != NULL)
+	{
+		for (uint32_t i = 0; i < n; i++)
+			if (!is_known(w, red, blue, pairs[i]))
+				mark(w, red, blue, pairs[i]);
+		return RB_OK;
+	}
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t r = red->index[pairs[i] >> 16];
-		uint32_t b = blue->index[pairs[i] & 0xffff];
-
 		if (w->nhit == HITS)
 		{
 			rb_status status = rb_leaf_flush(w);
@@ -337,18 +390,8 @@ hit(rb_leaf *w, const rb_tile *red, const rb_tile *blue, const uint32_t *pairs, 
 			if (status != RB_OK)
 				return status;
 		}
-		if (w->job->blue == NULL && r > b)
-		{
-			uint32_t t = r;
-
-			r = b;
-			b = t;
-		}
-		w->hit[w->nhit].red = r;
-		w->hit[w->nhit].blue = b;
-		w->nhit++;
+		w->hit[w->nhit++] = pair_of(w, red, blue, pairs[i]);
 	}
-	w->hits += n;
 	return RB_OK;
 }
 
@@ -359,9 +402,19 @@ signs_of_sides(unsigned sides, int s[3])
 		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
 }
 
+/* where marks are wanted each yes is one at once, so that it spares the pairs behind it */
+static inline uint32_t
+mark_at_once(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t k)
+{
+	if (w->sink->marks == NULL || k == 0)
+		return k;
+	hit(w, red, blue, w->yes, k);
+	return 0;
+}
+
 /* pairs that the vector stages left undecided; the signs that they proved are taken over */
 static rb_status
-decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -375,6 +428,8 @@ decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
+		if (is_known(w, red, blue, pair))
+			continue;
 		signs_of_sides(w->undecided[i].blue_sides, sb);
 		signs_of_sides(w->undecided[i].red_sides, sr);
 		w->yes[k] = pair;
@@ -382,13 +437,14 @@ decide_undecided(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n
 			rb_triangle_triangle(&w->env, ro->coords + (size_t) red->index[pair >> 16] * 9,
 								 bo->coords + (size_t) blue->index[pair & 0xffff] * 9, sb, sr) == 1;
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
+		k = mark_at_once(w, red, blue, k);
 	}
 	return hit(w, red, blue, w->yes, k);
 }
 
 /* kinds without vector stages: each pair goes from the filters to the exact sign */
 static rb_status
-decide_all(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
+decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
@@ -402,18 +458,21 @@ decide_all(rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t n)
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
+		if (is_known(w, red, blue, pair))
+			continue;
 		w->yes[k] = pair;
 		k += rb_pair_decide(&w->env, w->job->predicate, ro->kind, bo->kind,
 							ro->coords + (size_t) red->index[pair >> 16] * rw,
 							bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
+		k = mark_at_once(w, red, blue, k);
 	}
 	return hit(w, red, blue, w->yes, k);
 }
 
 /* settle the candidates collected so far */
 static rb_status
-cascade(rb_leaf *w, const rb_tile *red, const rb_tile *blue)
+cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 {
 	uint32_t n = w->npairs;
 	uint32_t nundecided = 0;
@@ -422,14 +481,16 @@ cascade(rb_leaf *w, const rb_tile *red, const rb_tile *blue)
 
 	lap(w, RB_STAGE_CANDIDATES);
 	w->npairs = 0;
-	if (w->job->blue == NULL && w->job->red->row_of != NULL)
+	if ((w->job->blue == NULL && w->job->red->row_of != NULL) || w->sink->marks != NULL)
 	{
 		uint32_t k = 0;
 
 		for (uint32_t i = 0; i < n; i++)
 		{
 			w->pair[k] = w->pair[i];
-			k += !same_row(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]);
+			k +=
+				!same_row(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]) &&
+				!is_known(w, red, blue, w->pair[i]);
 		}
 		n = k;
 	}
@@ -554,7 +615,7 @@ sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_
 
 /* red entries against blue entries */
 static rb_status
-cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const rb_tile *blue,
+cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *blue,
 		  const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
 {
 	rb_box_rows *rows = &w->rows;
@@ -577,6 +638,8 @@ cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const
 		uint32_t end = nb;
 		uint32_t found;
 
+		if (w->red_only && red->known[local])
+			continue;
 		if (sorted)
 		{
 			first = sweep->reach[bucket(sweep, red->lo[local][sweep->axis])];
@@ -591,7 +654,7 @@ cell_join(rb_leaf *w, const rb_tile *red, const uint32_t *re, uint32_t nr, const
 		w->npairs += found;
 		w->owned += found;
 		w->box_tests += end - first;
-		if (w->npairs >= PAIRS)
+		if (w->npairs >= w->round)
 		{
 			rb_status status = cascade(w, red, blue);
 
@@ -630,6 +693,13 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	else
 		tile_fill(bt, w->kernel, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces,
 				  blo, bhi);
+
+	if (w->sink->marks != NULL)
+	{
+		tile_know(w, rt, w->job->red, RB_OF_RED);
+		if (!same)
+			tile_know(w, bt, rb_job_blue(w->job), RB_OF_BLUE);
+	}
 
 	/* the grid covers where both are, inside the cell */
 	for (int a = 0; a < 3; a++)

@@ -54,6 +54,48 @@ extern void rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
 extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3],
 						  uint32_t cells[3]);
 
+/* ---- rows that are hit (RB_HITS): a bit each, set by any thread ---- */
+
+static inline uint32_t
+rb_row_of(const rb_set *set, uint32_t part)
+{
+	return set->row_of != NULL ? set->row_of[part] : part;
+}
+
+/* the other side, or the only one */
+static inline const rb_set *
+rb_job_blue(const rb_job *job)
+{
+	return job->blue != NULL ? job->blue : job->red;
+}
+
+static inline void
+rb_mark(uint32_t *marks, uint32_t row)
+{
+	uint32_t *word = &marks[row / 32];
+	uint32_t bit = 1u << row % 32;
+
+	/* most rows are hit more than once, and looking is cheaper than an atomic operation */
+	if (!(rb_load(word) & bit))
+		rb_or(word, bit);
+}
+
+static inline bool
+rb_is_marked(const uint32_t *marks, uint32_t row)
+{
+	return rb_load(&marks[row / 32]) >> row % 32 & 1;
+}
+
+/* a pair of parts that meet */
+static inline void
+rb_mark_pair(const rb_job *job, uint32_t *marks, uint32_t red, uint32_t blue)
+{
+	if (job->of != RB_OF_BLUE)
+		rb_mark(marks, rb_row_of(job->red, red));
+	if (job->of != RB_OF_RED)
+		rb_mark(marks, rb_row_of(rb_job_blue(job), blue));
+}
+
 /* ---- leaf.c: a small red list against a small blue list, on one thread ---- */
 
 /* most objects a side that a leaf takes at once */

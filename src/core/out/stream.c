@@ -4,6 +4,8 @@
  *
  *	   producer thread                       ring of slots              caller's thread
  *	   backend->join -> put -> rows, unique -> [ filling ] [ ready ]* -> ids -> rb_stream_next
+ *	                                   |
+ *	                                   +-> counts, marks, groups (answer.c) -> rb_stream_words, _groups
  *
  * The backend pushes pairs from as many threads as it likes; the caller pulls
  * them when it has time, and may leave between two pulls, by longjmp too.  The
@@ -17,6 +19,7 @@
  * wait for the caller, nor hear that it is to stop.
  */
 #include "core/base/rb_base.h"
+#include "core/out/rb_answer.h"
 #include "core/out/rb_unique.h"
 #include "core/base/rb_parallel.h"
 
@@ -37,6 +40,7 @@ struct rb_stream
 	rb_context *ctx;
 	const rb_backend *backend;
 	rb_job job;
+	rb_answers answers;
 	rb_unique unique;
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
@@ -113,8 +117,10 @@ emit(rb_stream *s, const rb_pair *rows, size_t n)
 {
 	rb_status status = RB_OK;
 
-	if (!s->job.count_only)
+	if (s->job.answer == RB_PAIRS)
 		status = push(s, rows, n);
+	else
+		status = rb_answers_add(&s->answers, rows, n);
 	if (status == RB_OK)
 		rb_add(&s->emitted, n);
 	return status;
@@ -127,6 +133,12 @@ put(void *user, const rb_pair *pairs, size_t n)
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
+	/* a row may be marked any number of times: no pair needs to be known from another */
+	if (s->job.answer == RB_HITS)
+	{
+		rb_answers_mark(&s->answers, pairs, n);
+		return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
+	}
 	if (!s->unique.needed)
 		status = emit(s, pairs, n);
 
@@ -148,16 +160,45 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
+static rb_status
+put_words(void *user, const uint32_t *words, size_t first, size_t n)
+{
+	rb_stream *s = user;
+	uint64_t pairs = rb_answers_add_words(&s->answers, words, first, n);
+
+	if (s->job.answer == RB_COUNTS)
+		rb_add(&s->emitted, pairs);
+	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
+}
+
+static rb_status
+join(rb_stream *s)
+{
+	rb_sink sink = {.put = put, .user = s};
+	rb_status status = rb_answers_begin(&s->answers);
+
+	if (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS)
+		sink.put_words = put_words;
+	if (s->job.answer == RB_HITS)
+		sink.marks = s->answers.word;
+	if (status == RB_OK)
+		status = s->backend->join(s->ctx, &s->job, &sink);
+	if (status == RB_OK)
+		status = rb_answers_end(&s->answers);
+	if (status == RB_OK && s->job.answer == RB_HITS)
+		s->emitted = rb_answers_marked(&s->answers);
+	return status;
+}
+
 static void *
 produce(void *arg)
 {
 	rb_stream *s = arg;
-	rb_sink sink = {put, s, NULL};
 	rb_status status;
 
 	/* error bounds hold for rounding to nearest and gradual underflow only */
 	fesetenv(FE_DFL_ENV);
-	status = s->backend->join(s->ctx, &s->job, &sink);
+	status = join(s);
 
 	pthread_mutex_lock(&s->lock);
 	s->status = status;
@@ -195,9 +236,12 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	rb_set_hold(s->job.red);
 	rb_set_hold(s->job.blue);
 	rb_unique_init(&s->unique, ctx, &s->job);
-	status = rb_array(ctx, (void **) &s->pairs, (size_t) SLOTS * SLOT_PAIRS, sizeof(rb_pair));
+	status = rb_answers_init(&s->answers, ctx, &s->job);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &s->pairs, (size_t) SLOTS * SLOT_PAIRS, sizeof(rb_pair));
 	if (status != RB_OK)
 	{
+		rb_answers_free(&s->answers);
 		rb_set_release(&s->job.red);
 		rb_set_release(&s->job.blue);
 		rb_free(ctx->memory, (void **) &s);
@@ -308,6 +352,22 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 	return status;
 }
 
+/* only who waited for the end sees what all threads wrote (rb_atomic.h) */
+const uint32_t *
+rb_stream_words(const rb_stream *s)
+{
+	return s->answers.word;
+}
+
+bool
+rb_stream_groups(const rb_stream *s, rb_groups *groups)
+{
+	const rb_grouped *made = &s->answers.groups;
+
+	*groups = (rb_groups){made->start, made->member, made->n};
+	return made->start != NULL;
+}
+
 void
 rb_stream_close(rb_stream *s)
 {
@@ -332,6 +392,7 @@ rb_stream_close(rb_stream *s)
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->unique_lock);
 	rb_unique_free(&s->unique);
+	rb_answers_free(&s->answers);
 	rb_set_release(&s->job.red);
 	rb_set_release(&s->job.blue);
 	rb_free(ctx->memory, (void **) &s->pairs);

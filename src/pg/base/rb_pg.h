@@ -2,8 +2,8 @@
  * rb_pg.h
  *	  What the files of this layer share, grouped under the file that defines it.
  *
- *		joins.c       an SQL function            pairs.c   the call returns a set or a number,
- *		                                         scan.c    or is a scan, where it stands in FROM
+ *		joins.c       an SQL function            pairs.c, answers.c   the call returns a set or a number,
+ *		                                         scan.c               or is a scan, where it stands in FROM
  *		arguments.c   its arguments -> sources
  *		sides.c       sources -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
  *		run.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or scan.c
@@ -446,12 +446,33 @@ extern bool rb_remote_open(rb_remote **remote, MemoryContext context, const char
 /* callable from any thread */
 extern rb_status rb_remote_next(rb_remote *remote, int wait_ms, rb_block *block);
 
+/* as of a stream */
+extern const uint32_t *rb_remote_words(const rb_remote *remote);
+extern bool rb_remote_groups(const rb_remote *remote, rb_groups *groups);
+
 /* waits for nobody.  NULL is allowed. */
 extern void rb_remote_close(rb_remote *remote);
 
 /* ======== call: the SQL functions, and the join of one call ======== */
 
 /* ---- joins.c: the functions ---- */
+
+/* what a function returns of the pairs, and its columns */
+typedef enum rb_result
+{
+	RB_RESULT_PAIRS,  /* red_id, blue_id */
+	RB_RESULT_COUNT,  /* their number; no set */
+	RB_RESULT_COUNTS, /* red_id, pairs */
+	RB_RESULT_HITS,   /* red_id */
+	RB_RESULT_GROUPS, /* red_id, blue_ids */
+	RB_RESULT_BLOCKS  /* n, red, blue: packed */
+} rb_result;
+
+#define RB_RESULT_COLUMNS 3   /* at most */
+#define RB_PACKED_PAIRS 65536 /* in a row of blocks, at most */
+
+/* their number, and their types */
+extern int rb_result_columns(rb_result result, Oid type[RB_RESULT_COLUMNS]);
 
 /*
  * What one SQL function joins.  A function is one line of this sort (joins.c);
@@ -464,7 +485,7 @@ typedef struct rb_join
 	bool keys;            /* pairs of keys are wanted, of any type, not of ids */
 	rb_kind kind[2];      /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
 	const char *side[2];  /* what the arguments are called; side[1] NULL: a self join */
-	bool count;           /* the number of pairs is wanted, not the pairs */
+	rb_result result;
 	rb_predicate predicate;
 } rb_join;
 
@@ -544,8 +565,22 @@ typedef struct rb_run
 	double emit_ms; /* added to by whoever makes rows of the pairs */
 } rb_run;
 
-/* reads the sides and starts the join */
+/* reads the sides and starts the join, for its pairs or for their number */
 extern rb_run *rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context);
+
+/* the same in two steps.  The second may be taken again, with another job, and ends the one before. */
+extern rb_run *rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context);
+extern void rb_run_start(rb_run *run, const rb_job *job);
+
+/* what the join function asks of the sides; all that remains to be said is the answer */
+extern rb_job rb_run_job(const rb_run *run);
+
+/* ends that join; its answer goes with it */
+extern void rb_run_stop(rb_run *run);
+
+/* what rb_stream_words and rb_stream_groups tell, wherever the join was */
+extern const uint32_t *rb_run_words(const rb_run *run);
+extern bool rb_run_groups(const rb_run *run, rb_groups *groups);
 
 /* the next pairs, at least one; false when there are no more.  Can be cancelled. */
 extern bool rb_run_next(rb_run *run, rb_block *block);
@@ -567,6 +602,45 @@ extern void rb_run_install(void);
 extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
 extern Datum rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join);
 extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
+
+/* ---- answers.c: what else can be said of the pairs, row by row ---- */
+
+/*
+ * One call's answer.  It lives in a memory context, as its run does, and ends with it.
+ * Counts, hits and groups come in the order in which the rows of that side were
+ * read, once for each id, however many rows have it: a row of counts is a row of GROUP BY.
+ *
+ *		rb_answer_rows *answer = rb_answer_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, source, context);
+ *		Datum values[RB_RESULT_COLUMNS];
+ *
+ *		while (rb_answer_next(answer, values))
+ *			use(values);
+ *		rb_last_run_set(rb_answer_run(answer));
+ */
+typedef struct rb_answer_rows rb_answer_rows;
+
+/*
+ * Reads the sides and has all counted; can be cancelled.  `of`: whose ids; of a self join
+ * RB_OF_BOTH counts each pair for both of its ids, RB_OF_RED for the first (id1) alone.
+ * It does not matter to pairs' number and to blocks.  source: of rb_join_sources.
+ */
+extern rb_answer_rows *rb_answer_open(const rb_join *join, rb_result result, rb_of of,
+									  const rb_source *source, MemoryContext context);
+
+/* the next row, none of it null; what the values point to is valid until the next call */
+extern bool rb_answer_next(rb_answer_rows *rows, Datum *values);
+
+/* for what it did; closed by rb_run_close when no more rows are wanted, or with its context */
+extern rb_run *rb_answer_run(const rb_answer_rows *rows);
+
+/* whose ids a function tells of: red's, or both of a self join */
+static inline rb_of
+rb_join_tells_of(const rb_join *join)
+{
+	return rb_join_sides(join) == 1 ? RB_OF_BOTH : RB_OF_RED;
+}
+
+extern Datum rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join);
 
 /* ---- info.c: what the last join did ---- */
 
@@ -638,6 +712,9 @@ extern bool rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, ui
 
 /* of a triangle with its neighbours in its mesh, each pair once: those it shares a corner with */
 #define RB_SELF_PAIRS 6
+
+/* of a call whose support function was asked; NULL: of a function that is another one in fact */
+extern const rb_join *rb_join_of_call(const FuncExpr *call);
 
 /* false: there is no telling */
 extern bool rb_expect_pairs(const FuncExpr *call, double *pairs);

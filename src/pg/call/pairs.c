@@ -1,6 +1,6 @@
 /*
  * pairs.c
- *	  A join as a function: tables or queries in, pairs of ids out, or their number.
+ *	  A join as a function: tables or queries in, pairs of ids out, or their number (answers.c has the rest).
  *
  *		redblue_triangle_pairs('ore', 'tunnel')
  *

@@ -128,37 +128,8 @@ raise_status(const rb_run *run, rb_status status)
 	rb_raise(run->join->function, status, &error);
 }
 
-/* the join in threads of this process; callable from any thread */
-static rb_status
-join_here(rb_run *run)
-{
-	return rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);
-}
-
-static void
-start(rb_run *run, MemoryContext context)
-{
-	const char *function = run->join->function;
-	rb_status status;
-
-	run->backend = &rb_backend_cpu;
-	if (rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
-	{
-		static const rb_backend of_worker = {.name = "cuda"};
-
-		run->backend = &of_worker;
-		if (rb_remote_open(&run->remote, context, function, &run->ctx, &run->job, run->progress,
-						   run->note, sizeof run->note))
-			return;
-		run->backend = rb_backend_here(function, run->note);
-	}
-	status = join_here(run);
-	if (status != RB_OK)
-		raise_status(run, status);
-}
-
 rb_run *
-rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
+rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 {
 	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
 	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
@@ -181,12 +152,84 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	take_sides(run, source);
 
 	run->ctx.threads = rb_threads(run->parts);
-	run->job.red = run->side[0].set;
-	run->job.blue = run->side[1].set;
-	run->job.count_only = join->count;
-	run->job.predicate = join->predicate;
+	return run;
+}
+
+rb_job
+rb_run_job(const rb_run *run)
+{
+	rb_job job;
+
+	memset(&job, 0, sizeof job);
+	job.red = run->side[0].set;
+	job.blue = run->side[1].set;
+	job.predicate = run->join->predicate;
+	return job;
+}
+
+/* the join in threads of this process; callable from any thread */
+static rb_status
+join_here(rb_run *run)
+{
+	return rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);
+}
+
+void
+rb_run_stop(rb_run *run)
+{
+	rb_stream_close(run->stream);
+	run->stream = NULL;
+	rb_remote_close(run->remote);
+	run->remote = NULL;
+}
+
+void
+rb_run_start(rb_run *run, const rb_job *job)
+{
+	static const rb_backend of_worker = {.name = "cuda"};
+	const char *function = run->join->function;
+	rb_status status;
+
+	rb_run_stop(run);
+	run->job = *job;
+	run->handed_out = false;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
-	start(run, context);
+	run->backend = &rb_backend_cpu;
+	if (rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
+	{
+		run->backend = &of_worker;
+		if (rb_remote_open(&run->remote, GetMemoryChunkContext(run), function, &run->ctx, &run->job,
+						   run->progress, run->note, sizeof run->note))
+			return;
+		run->backend = rb_backend_here(function, run->note);
+	}
+	status = join_here(run);
+	if (status != RB_OK)
+		raise_status(run, status);
+}
+
+const uint32_t *
+rb_run_words(const rb_run *run)
+{
+	return run->stream != NULL ? rb_stream_words(run->stream) : rb_remote_words(run->remote);
+}
+
+bool
+rb_run_groups(const rb_run *run, rb_groups *groups)
+{
+	return run->stream != NULL ? rb_stream_groups(run->stream, groups)
+							   : rb_remote_groups(run->remote, groups);
+}
+
+rb_run *
+rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
+{
+	rb_run *run = rb_run_read(join, source, context);
+	rb_job job = rb_run_job(run);
+
+	if (join->result == RB_RESULT_COUNT)
+		job.answer = RB_COUNT;
+	rb_run_start(run, &job);
 	return run;
 }
 
@@ -272,10 +315,7 @@ rb_run_close(rb_run *run)
 	if (run->stop_taker != NULL)
 		run->stop_taker(run->taker);
 	run->stop_taker = NULL;
-	rb_stream_close(run->stream);
-	run->stream = NULL;
-	rb_remote_close(run->remote);
-	run->remote = NULL;
+	rb_run_stop(run);
 	rb_progress_end(&run->progress);
 	if (run->memory != NULL)
 	{

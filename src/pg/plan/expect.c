@@ -202,8 +202,8 @@ open_memory(rb_memory **memory)
 }
 
 /* its support function was called, so it is of this library, or its own is loaded (function.c) */
-static const rb_join *
-join_of_call(const FuncExpr *call)
+const rb_join *
+rb_join_of_call(const FuncExpr *call)
 {
 	FmgrInfo info;
 
@@ -214,7 +214,7 @@ join_of_call(const FuncExpr *call)
 bool
 rb_expect_pairs(const FuncExpr *call, double *pairs)
 {
-	const rb_join *join = join_of_call(call);
+	const rb_join *join = rb_join_of_call(call);
 	expected_side side[2];
 	call_arguments arguments;
 	rb_memory *memory;

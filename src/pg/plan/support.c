@@ -9,6 +9,10 @@
  * curves, two that fill the same space everywhere.  So the answer is then one pair for
  * each row of the larger side, six for each row of a self join.
  *
+ * Counts, hits and groups are a row for each row of the first side that is in a pair, of a
+ * self join for each that is in one: were the pairs dealt out to rows by chance,
+ * n rows and p pairs would leave n exp(-p / n) rows without.  Blocks are packs of pairs.
+ *
  * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
  *
@@ -28,6 +32,8 @@
 #include "optimizer/plancat.h"
 #include "utils/rel.h"
 
+#include <math.h>
+
 #define RB_OPERATORS_PER_ROW 5
 /* of a view, or a table that is not known before the query runs: a guess */
 #define RB_UNKNOWN_ROWS 1000
@@ -38,6 +44,7 @@ typedef struct sizes
 	int tables;
 	double rows;   /* of all tables */
 	double larger; /* of the larger one */
+	double first;  /* of the first one */
 	double pages;
 } sizes;
 
@@ -111,6 +118,8 @@ add_table(sizes *s, Oid relid)
 		rows = RB_UNKNOWN_ROWS;
 		pages = RB_UNKNOWN_PAGES;
 	}
+	if (s->tables == 0)
+		s->first = rows;
 	s->tables++;
 	s->rows += rows;
 	s->larger = Max(s->larger, rows);
@@ -145,6 +154,27 @@ find_sizes(Node *node, sizes *s)
 	return s->tables > 0;
 }
 
+/* of a join of so many pairs */
+static double
+rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
+{
+	const rb_join *join = rb_join_of_call(call);
+
+	switch (join != NULL ? join->result : RB_RESULT_PAIRS)
+	{
+		case RB_RESULT_COUNTS:
+		case RB_RESULT_HITS:
+		case RB_RESULT_GROUPS:
+			if (rb_join_sides(join) == 1)
+				pairs *= 2;
+			return s->first * -expm1(-pairs / Max(s->first, 1));
+		case RB_RESULT_BLOCKS:
+			return ceil(pairs / RB_PACKED_PAIRS);
+		default:
+			return pairs;
+	}
+}
+
 PG_FUNCTION_INFO_V1(redblue_support);
 
 Datum
@@ -164,7 +194,7 @@ redblue_support(PG_FUNCTION_ARGS)
 
 			if (!rb_expect_pairs((FuncExpr *) rows->node, &pairs))
 				pairs = s.tables == 1 ? RB_SELF_PAIRS * s.larger : s.larger;
-			rows->rows = clamp_row_est(pairs);
+			rows->rows = clamp_row_est(rows_of_result((FuncExpr *) rows->node, &s, pairs));
 			answer = request;
 		}
 	}

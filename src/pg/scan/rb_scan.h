@@ -18,6 +18,8 @@ typedef struct rb_scan
 {
 	CustomScanState css; /* must be first */
 	const rb_join *join;
+	rb_result result; /* what is wanted of it: the rows of the scan */
+	rb_of of;         /* and of whose rows */
 	FuncExpr *call;
 	List *args;        /* ExprStates of its arguments */
 	Bitmapset *params; /* that these depend on */
@@ -28,8 +30,9 @@ typedef struct rb_scan
 
 	MemoryContext context; /* of the run; reset before each */
 	rb_run *run;           /* the last one, NULL before the first */
+	rb_answer_rows *rows;  /* of it, unless pairs are wanted */
 	bool reported;         /* redblue_last_run() knows it */
-	bool done;             /* no pairs left in it */
+	bool done;             /* nothing left in it */
 
 	/* below a Gather: the pairs come from a ring, which the leader's pump fills */
 	rb_share *share;

@@ -21,6 +21,10 @@
  * RESTRICTED: it never runs in a worker.
  *
  * The sides are read when the first row is asked for, on the query's snapshot.
+ *
+ * What is not pairs (answers.c) comes row by row in the same way, but for the ring.  A plan
+ * may ask another question than that of the function it names: custom_private is empty, or
+ * has an rb_result and an rb_of.
  */
 #include "pg/scan/rb_scan.h"
 
@@ -59,6 +63,7 @@ drop_run(rb_scan *scan)
 {
 	stop_run(scan);
 	scan->run = NULL;
+	scan->rows = NULL;
 	scan->pump = NULL;
 	scan->done = false;
 	scan->block.n = 0;
@@ -104,7 +109,13 @@ open_run(rb_scan *scan)
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	rb_join_sources(scan->join, scan->values, source);
 	scan->reported = false;
-	scan->run = rb_run_open(scan->join, source, scan->context);
+	if (scan->result == RB_RESULT_PAIRS)
+		scan->run = rb_run_open(scan->join, source, scan->context);
+	else
+	{
+		scan->rows = rb_answer_open(scan->join, scan->result, scan->of, source, scan->context);
+		scan->run = rb_answer_run(scan->rows);
+	}
 	PopActiveSnapshot();
 	MemoryContextSwitchTo(old);
 }
@@ -127,33 +138,58 @@ next_block(rb_scan *scan)
 	return more;
 }
 
+/* the next row that is no pair */
+static bool
+next_answer(rb_scan *scan, Datum *values)
+{
+	bool more;
+
+	if (scan->run == NULL)
+		open_run(scan);
+	more = rb_answer_next(scan->rows, values);
+	if (!more)
+	{
+		stop_run(scan);
+		scan->done = true;
+	}
+	return more;
+}
+
 /* ---- repetitions ---- */
 
 static TupleDesc
-pair_desc(void)
+row_desc(rb_result result)
 {
-	TupleDesc desc = CreateTemplateTupleDesc(2);
+	Oid type[RB_RESULT_COLUMNS];
+	const int columns = rb_result_columns(result, type);
+	TupleDesc desc = CreateTemplateTupleDesc(columns);
 
-	TupleDescInitEntry(desc, 1, NULL, INT8OID, -1, 0);
-	TupleDescInitEntry(desc, 2, NULL, INT8OID, -1, 0);
+	for (int i = 0; i < columns; i++)
+		TupleDescInitEntry(desc, (AttrNumber) (i + 1), NULL, type[i], -1, 0);
 	return desc;
 }
 
-/* all pairs of a run into the tuplestore */
+/* all rows of a run into the tuplestore */
 static void
 store_run(rb_scan *scan)
 {
 	EState *estate = scan->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
-	bool no_nulls[2] = {false, false};
+	bool no_nulls[RB_RESULT_COLUMNS] = {false};
+	Datum answer[RB_RESULT_COLUMNS];
 	TupleDesc desc;
 
 	if (scan->stored == NULL)
-		scan->stored = MakeSingleTupleTableSlot(pair_desc(), &TTSOpsMinimalTuple);
+		scan->stored = MakeSingleTupleTableSlot(row_desc(scan->result), &TTSOpsMinimalTuple);
 	desc = scan->stored->tts_tupleDescriptor;
 	scan->store = tuplestore_begin_heap(false, false, work_mem);
 	MemoryContextSwitchTo(old);
-	while (next_block(scan))
+	while (scan->result != RB_RESULT_PAIRS && next_answer(scan, answer))
+	{
+		CHECK_FOR_INTERRUPTS();
+		tuplestore_putvalues(scan->store, desc, answer, no_nulls);
+	}
+	while (scan->result == RB_RESULT_PAIRS && next_block(scan))
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < scan->block.n; i++)
@@ -242,15 +278,50 @@ next_pair(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
+/* a row that is no pair into values; of what is stored it stays in scan->stored */
+static bool
+next_values(rb_scan *scan, Datum *values)
+{
+	if (scan->done)
+		return false;
+	if (scan->keep && scan->store == NULL)
+		store_run(scan);
+	if (scan->store == NULL)
+		return next_answer(scan, values);
+	scan->done = !tuplestore_gettupleslot(scan->store, true, false, scan->stored);
+	if (scan->done)
+		return false;
+	slot_getallattrs(scan->stored);
+	memcpy(values, scan->stored->tts_values,
+		   scan->stored->tts_tupleDescriptor->natts * sizeof *values);
+	return true;
+}
+
+static TupleTableSlot *
+next_row(ScanState *node)
+{
+	rb_scan *scan = (rb_scan *) node;
+	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	Datum values[RB_RESULT_COLUMNS];
+
+	if (scan->result == RB_RESULT_PAIRS)
+		return next_pair(node);
+	ExecClearTuple(slot);
+	if (!next_values(scan, values))
+		return slot;
+	memcpy(slot->tts_values, values, slot->tts_tupleDescriptor->natts * sizeof *values);
+	return ExecStoreVirtualTuple(slot);
+}
+
 /*
  * No row of ours is looked at again (add_scan of scan_path.c).  But where the rows of
- * other scans are, older servers ask this instead of next_pair: of a scan in a subquery,
+ * other scans are, older servers ask this instead of next_row: of a scan in a subquery,
  * for example.
  */
 static bool
-recheck_pair(ScanState *node, TupleTableSlot *slot)
+recheck_row(ScanState *node, TupleTableSlot *slot)
 {
-	slot = next_pair(node);
+	slot = next_row(node);
 	return !TupIsNull(slot);
 }
 
@@ -261,8 +332,8 @@ exec_scan(CustomScanState *node)
 	PlanState *state = &node->ss.ps;
 
 	if (state->qual == NULL && state->ps_ProjInfo == NULL && state->state->es_epq_active == NULL)
-		return next_pair(&node->ss);
-	return ExecScan(&node->ss, next_pair, recheck_pair);
+		return next_row(&node->ss);
+	return ExecScan(&node->ss, next_row, recheck_row);
 }
 
 typedef struct params_walk
@@ -314,6 +385,13 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	scan->join = rb_join_of_function(scan->call->funcid);
 	if (scan->join == NULL)
 		elog(ERROR, "function %u is no join", scan->call->funcid);
+	scan->result = scan->join->result;
+	scan->of = rb_join_tells_of(scan->join);
+	if (plan->custom_private != NIL)
+	{
+		scan->result = (rb_result) linitial_int(plan->custom_private);
+		scan->of = (rb_of) lsecond_int(plan->custom_private);
+	}
 	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
 	scan->params = params_of(scan->call->args, estate);
 	scan->context =

@@ -54,15 +54,16 @@ call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 {
 	RangeTblFunction *function;
 	const rb_join *join;
+	Oid type[RB_RESULT_COLUMNS];
 
 	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
 		return NULL;
 	function = linitial_node(RangeTblFunction, rte->functions);
-	if (function->funcexpr == NULL || !IsA(function->funcexpr, FuncExpr) ||
-		function->funccolcount != 2)
+	if (function->funcexpr == NULL || !IsA(function->funcexpr, FuncExpr))
 		return NULL;
 	join = rb_join_of_function(((FuncExpr *) function->funcexpr)->funcid);
-	if (join == NULL || join->keys || wants_whole_row(rel))
+	if (join == NULL || join->keys || join->result == RB_RESULT_COUNT || wants_whole_row(rel) ||
+		function->funccolcount != rb_result_columns(join->result, type))
 		return NULL;
 	return (FuncExpr *) function->funcexpr;
 }
@@ -75,7 +76,8 @@ call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 static bool
 can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
 {
-	return root->glob->parallelModeOK && max_parallel_workers_per_gather > 0 &&
+	return rb_join_of_function(call->funcid)->result == RB_RESULT_PAIRS &&
+		   root->glob->parallelModeOK && max_parallel_workers_per_gather > 0 &&
 		   rel->reloptkind == RELOPT_BASEREL && bms_is_empty(rel->lateral_relids) &&
 		   is_parallel_safe(root, (Node *) rel->baserestrictinfo) &&
 		   is_parallel_safe(root, (Node *) rel->reltarget->exprs) &&
@@ -149,14 +151,19 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 }
 
 static List *
-pair_targets(Index relid)
+row_targets(Index relid, rb_result result)
 {
+	Oid type[RB_RESULT_COLUMNS];
+	const int columns = rb_result_columns(result, type);
 	List *targets = NIL;
 
-	for (AttrNumber column = 1; column <= 2; column++)
-		targets = lappend(
-			targets, makeTargetEntry((Expr *) makeVar(relid, column, INT8OID, -1, InvalidOid, 0),
-									 column, NULL, false));
+	for (int i = 0; i < columns; i++)
+	{
+		Var *var = makeVar(relid, (AttrNumber) (i + 1), type[i], -1, InvalidOid, 0);
+
+		targets =
+			lappend(targets, makeTargetEntry((Expr *) var, (AttrNumber) (i + 1), NULL, false));
+	}
 	return targets;
 }
 
@@ -169,15 +176,18 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 		  List *children)
 {
 	CustomScan *plan = makeNode(CustomScan);
+	FuncExpr *call = linitial_node(FuncExpr, best->custom_private);
 
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = extract_actual_clauses(clauses, false);
 	plan->scan.scanrelid = 0;
 	plan->flags = best->flags;
-	plan->custom_exprs = list_make1(copyObject(linitial(best->custom_private)));
+	plan->custom_exprs = list_make1(copyObject(call));
 	/* where no column is wanted (count) rows without columns spare a projection */
 	plan->custom_scan_tlist =
-		wanted_columns(rel, plan->scan.plan.qual) == NULL ? NIL : pair_targets(rel->relid);
+		wanted_columns(rel, plan->scan.plan.qual) == NULL
+			? NIL
+			: row_targets(rel->relid, rb_join_of_function(call->funcid)->result);
 	plan->methods = &rb_scan_methods;
 	return &plan->scan.plan;
 }

@@ -20,6 +20,8 @@
 #define RB_ANSWER_MS 1000 /* may take so long to take a post, */
 #define RB_OPEN_MS 20000  /* and so long to open the device, for somebody who only asks for it */
 
+#define RB_ANSWER_ARRAYS 3
+
 struct rb_remote
 {
 	rb_service_block *block;
@@ -33,6 +35,14 @@ struct rb_remote
 	uint64 next; /* block */
 	bool out;    /* the caller has the block before it */
 	bool ended;  /* its statistics are in ctx */
+	/* what is told of each row, in memory of ctx */
+	bool answered;
+	bool grouped;
+	uint32 groups;
+	uint32_t *words;
+	uint64_t *start;
+	uint32_t *member;
+	rb_bytes answer[RB_ANSWER_ARRAYS]; /* of it what is still to come */
 };
 
 /* ---- the worker is started ---- */
@@ -327,7 +337,10 @@ fill_request(rb_request *request, const char *function, const rb_context *ctx, c
 	asked->client = MyProcPid;
 	strlcpy(asked->function, function, sizeof asked->function);
 	asked->predicate = job->predicate;
-	asked->wanted = job->count_only ? RB_WANT_COUNT : RB_WANT_PAIRS;
+	asked->answer = job->answer;
+	asked->of = job->of;
+	asked->has_number = job->number != NULL;
+	asked->numbers = job->numbers;
 	asked->threads = ctx->threads;
 	asked->grid_resolution = ctx->grid_resolution;
 	asked->filters = ctx->filters;
@@ -345,7 +358,7 @@ fill_request(rb_request *request, const char *function, const rb_context *ctx, c
 static void
 send_sides(rb_remote *r, const rb_job *job)
 {
-	rb_bytes arrays[2 * RB_SIDE_ARRAYS];
+	rb_bytes arrays[RB_SENT_ARRAYS];
 	const rb_asked *asked = &r->request->asked;
 	uint64 sent = 0;
 	uint64 left;
@@ -354,13 +367,12 @@ send_sides(rb_remote *r, const rb_job *job)
 
 	if (job->blue != NULL)
 		n += rb_side_arrays(&asked->side[1], job->blue, arrays + n);
+	n += rb_number_array(asked, job->number, arrays + n);
 	do
 	{
-		size_t moved = rb_bytes_put(r->request, arrays, n);
+		size_t moved = rb_bytes_put(r->request, &r->request->there, arrays, n);
 
-		left = 0;
-		for (int i = 0; i < n; i++)
-			left += arrays[i].left;
+		left = rb_bytes_left(arrays, n);
 		sent += moved;
 		rb_progress(r->ctx, RB_STAGE_UPLOAD, sent, sent + left);
 		rb_progress_note(r->progress, RB_STAGE_UPLOAD, sent, sent + left);
@@ -441,6 +453,28 @@ note_pairs(rb_remote *r, size_t n)
 	stats->stage[RB_STAGE_EMIT].count += n;
 }
 
+/* arrays for what is told of each row */
+static rb_status
+expect_answer(rb_remote *r)
+{
+	const rb_request *request = r->request;
+	rb_status status;
+
+	r->answered = true;
+	r->grouped = request->starts > 0;
+	r->groups = r->grouped ? (uint32) (request->starts - 1) : 0;
+	status = rb_array(r->ctx, (void **) &r->words, Max(request->words, 1), sizeof *r->words);
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &r->start, Max(request->starts, 1), sizeof *r->start);
+	if (status == RB_OK)
+		status =
+			rb_array(r->ctx, (void **) &r->member, Max(request->members, 1), sizeof *r->member);
+	r->answer[0] = (rb_bytes){(char *) r->words, request->words * sizeof *r->words};
+	r->answer[1] = (rb_bytes){(char *) r->start, request->starts * sizeof *r->start};
+	r->answer[2] = (rb_bytes){(char *) r->member, request->members * sizeof *r->member};
+	return status;
+}
+
 static rb_status
 look(rb_remote *r, rb_block *block)
 {
@@ -448,6 +482,21 @@ look(rb_remote *r, rb_block *block)
 	bool ended = rb_acquire(&r->request->ended) != 0;
 	bool lost = is_gone(r);
 
+	if (!r->answered && rb_acquire(&r->request->answered) != 0)
+	{
+		rb_status status = expect_answer(r);
+
+		if (status != RB_OK)
+			return status;
+	}
+	/* what has come is taken; more may come as long as the worker is there */
+	if (r->answered && rb_bytes_left(r->answer, RB_ANSWER_ARRAYS) > 0)
+	{
+		size_t moved = rb_bytes_take(r->request, &r->request->back, r->answer, RB_ANSWER_ARRAYS);
+
+		if (moved > 0 || !(ended ? r->request->status != RB_END : lost))
+			return RB_OK;
+	}
 	if (rb_ids_take(r->request, r->next, block))
 	{
 		r->out = true;
@@ -479,6 +528,19 @@ rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
 	return status;
 }
 
+const uint32_t *
+rb_remote_words(const rb_remote *r)
+{
+	return r->answered && !r->grouped ? r->words : NULL;
+}
+
+bool
+rb_remote_groups(const rb_remote *r, rb_groups *groups)
+{
+	*groups = (rb_groups){r->start, r->member, r->groups};
+	return r->grouped;
+}
+
 /* ---- it is left ---- */
 
 void
@@ -488,6 +550,9 @@ rb_remote_close(rb_remote *r)
 		return;
 	rb_release(&r->request->stop, 1);
 	(void) withdraw(r);
+	rb_free(r->ctx->memory, (void **) &r->words);
+	rb_free(r->ctx->memory, (void **) &r->start);
+	rb_free(r->ctx->memory, (void **) &r->member);
 	dsm_detach(r->segment);
 	r->segment = NULL;
 	r->request = NULL;

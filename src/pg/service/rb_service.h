@@ -160,12 +160,6 @@ typedef struct rb_sent_side
 	int32 srid;
 } rb_sent_side;
 
-typedef enum rb_wanted
-{
-	RB_WANT_PAIRS,
-	RB_WANT_COUNT
-} rb_wanted;
-
 #define RB_SENT_BLOCKS 64
 #define RB_SENT_BYTES ((size_t) RB_SENT_BLOCKS * 2 * RB_BLOCK * sizeof(int64))
 
@@ -176,13 +170,23 @@ typedef struct rb_counter
 	char apart[56];
 } rb_counter;
 
+/* bytes through the ring, in one direction */
+typedef struct rb_way
+{
+	rb_counter sent;
+	rb_counter received;
+} rb_way;
+
 /* what is asked: written before it is sent */
 typedef struct rb_asked
 {
 	int32 client; /* process */
 	char function[NAMEDATALEN];
 	rb_predicate predicate;
-	rb_wanted wanted;
+	rb_answer answer;
+	rb_of of;
+	bool has_number; /* job.number follows the sides */
+	uint32 numbers;
 	int32 threads;
 	uint32 grid_resolution;
 	uint32 filters;
@@ -210,9 +214,14 @@ typedef struct rb_request
 	rb_stats stats;
 
 	/* first the sides' bytes go one way, ... */
-	rb_counter sent;
-	rb_counter received;
-	/* ... then blocks of ids the other way: slot i % RB_SENT_BLOCKS has block i when it says i + 1 */
+	rb_way there;
+	/* ... then, where row by row something is told, so many words, starts and members go back, ... */
+	uint32 answered;
+	uint64 words;
+	uint64 starts;
+	uint64 members;
+	rb_way back;
+	/* ... or blocks of ids do: slot i % RB_SENT_BLOCKS has block i when it says i + 1 */
 	uint64 block[RB_SENT_BLOCKS];
 	uint32 pairs[RB_SENT_BLOCKS];
 	union
@@ -235,18 +244,24 @@ typedef struct rb_bytes
 	size_t left;
 } rb_bytes;
 
-/* at most so many arrays */
+/* at most so many arrays of a side, and of all that is sent */
 #define RB_SIDE_ARRAYS 3
+#define RB_SENT_ARRAYS (2 * RB_SIDE_ARRAYS + 1)
 
 extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set);
 
 /* those of a set that is announced so, in the order in which they are sent; how many */
 extern int rb_side_arrays(const rb_sent_side *sent, const rb_set *set, rb_bytes *arrays);
 
+/* that of the numbers behind them; 0 where there are none */
+extern int rb_number_array(const rb_asked *asked, const uint32_t *number, rb_bytes *array);
+
+extern size_t rb_bytes_left(const rb_bytes *arrays, int n);
+
 /* as much of the arrays as there is room for; how many bytes */
-extern size_t rb_bytes_put(rb_request *request, rb_bytes *arrays, int n);
+extern size_t rb_bytes_put(rb_request *request, rb_way *way, rb_bytes *arrays, int n);
 /* as much as has come */
-extern size_t rb_bytes_take(rb_request *request, rb_bytes *arrays, int n);
+extern size_t rb_bytes_take(rb_request *request, rb_way *way, rb_bytes *arrays, int n);
 
 /* block number `number`; false while there is no room */
 extern bool rb_ids_put(rb_request *request, uint64 number, const rb_block *block);

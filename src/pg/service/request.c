@@ -52,6 +52,7 @@ struct rb_served
 	rb_memory *memory;
 	rb_context ctx;
 	const rb_set *set[2];
+	uint32_t *number;
 	uint64 blocks; /* put */
 };
 
@@ -288,33 +289,44 @@ make_set(rb_served *s, const rb_sent_side *side, const rb_set **set)
 	return status == RB_OK ? RB_OK : rb_fail(&s->ctx, status, error.need, error.limit, NULL);
 }
 
+/* all bytes of the arrays, from the session or to it */
 static rb_status
-take_arrays(rb_served *s, rb_bytes *arrays, int n)
+move_arrays(rb_served *s, rb_bytes *arrays, int n, bool back)
 {
 	double since = 0;
 	int idle = 0;
 
-	for (;;)
+	while (rb_bytes_left(arrays, n) > 0)
 	{
-		size_t left = 0;
 		size_t moved = 0;
 		rb_request *request;
 
-		for (int i = 0; i < n; i++)
-			left += arrays[i].left;
-		if (left == 0)
-			return RB_OK;
 		if (stopped(s))
 			return RB_STOPPED;
 		request = use(s);
 		if (request != NULL)
-			moved = rb_bytes_take(request, arrays, n);
+			moved = back ? rb_bytes_put(request, &request->back, arrays, n)
+						 : rb_bytes_take(request, &request->there, arrays, n);
 		done_with(s);
 		if (moved > 0)
 			idle = 0;
 		else
 			wait_for_session(s, &idle, &since);
 	}
+	return RB_OK;
+}
+
+static rb_status
+take_number(rb_served *s)
+{
+	rb_bytes array;
+	rb_status status;
+
+	if (rb_number_array(&s->asked, NULL, &array) == 0)
+		return RB_OK;
+	status = rb_array(&s->ctx, (void **) &s->number, array.left, 1);
+	array.at = (char *) s->number;
+	return status == RB_OK ? move_arrays(s, &array, 1, false) : status;
 }
 
 static rb_status
@@ -328,9 +340,45 @@ take_sides(rb_served *s)
 
 		status = make_set(s, &s->asked.side[i], &s->set[i]);
 		if (status == RB_OK)
-			status = take_arrays(s, arrays, rb_side_arrays(&s->asked.side[i], s->set[i], arrays));
+			status =
+				move_arrays(s, arrays, rb_side_arrays(&s->asked.side[i], s->set[i], arrays), false);
 	}
-	return status;
+	return status == RB_OK ? take_number(s) : status;
+}
+
+/* what the join has to tell of each row */
+static rb_status
+put_answer(rb_served *s, const rb_stream *stream)
+{
+	const rb_sent_side *side = &s->asked.side[s->asked.of == RB_OF_BLUE ? s->asked.sides - 1 : 0];
+	const uint32_t *words = rb_stream_words(stream);
+	rb_bytes arrays[3];
+	rb_request *request;
+	rb_groups groups;
+	uint64 n[3] = {0, 0, 0};
+
+	if (rb_stream_groups(stream, &groups))
+	{
+		n[1] = (uint64) groups.n + 1;
+		n[2] = groups.start[groups.n];
+	}
+	else if (words != NULL)
+		n[0] = s->asked.answer == RB_HITS ? ((uint64) side->nrows + 31) / 32 : side->nrows;
+	else
+		return RB_OK;
+	arrays[0] = (rb_bytes){(char *) words, n[0] * sizeof *words};
+	arrays[1] = (rb_bytes){(char *) groups.start, n[1] * sizeof *groups.start};
+	arrays[2] = (rb_bytes){(char *) groups.member, n[2] * sizeof *groups.member};
+	request = use(s);
+	if (request != NULL)
+	{
+		request->words = n[0];
+		request->starts = n[1];
+		request->members = n[2];
+		rb_release(&request->answered, 1);
+	}
+	done_with(s);
+	return move_arrays(s, arrays, 3, true);
 }
 
 static rb_status
@@ -362,8 +410,11 @@ join_once(rb_served *s)
 {
 	rb_job job = {.red = s->set[0],
 				  .blue = s->set[1],
-				  .count_only = s->asked.wanted == RB_WANT_COUNT,
-				  .predicate = s->asked.predicate};
+				  .answer = s->asked.answer,
+				  .of = s->asked.of,
+				  .predicate = s->asked.predicate,
+				  .number = s->number,
+				  .numbers = s->asked.numbers};
 	rb_stream *stream = NULL;
 	rb_block block;
 	rb_status status = rb_stream_open(&s->ctx, s->backend, &job, &stream);
@@ -377,6 +428,11 @@ join_once(rb_served *s)
 		tell_progress(s);
 		if (status == RB_OK && block.n > 0)
 			status = put_ids(s, &block);
+	}
+	if (status == RB_END)
+	{
+		status = put_answer(s, stream);
+		status = status == RB_OK ? RB_END : status;
 	}
 	rb_stream_close(stream);
 	return status;

@@ -7,6 +7,8 @@
  * is a ring of blocks of ids the other way, as in share.c: a slot says which block it
  * holds, and 0 when it may be filled again.
  *
+ * What is told of rows instead of pairs goes back as bytes, too.
+ *
  * The arrays of a side are known in length before the first byte comes, so they are moved
  * as they are, one behind the other.
  *
@@ -70,6 +72,27 @@ rb_side_arrays(const rb_sent_side *sent, const rb_set *set, rb_bytes *arrays)
 	return n;
 }
 
+int
+rb_number_array(const rb_asked *asked, const uint32_t *number, rb_bytes *array)
+{
+	const rb_sent_side *side = &asked->side[asked->of == RB_OF_BLUE ? asked->sides - 1 : 0];
+
+	if (!asked->has_number)
+		return 0;
+	*array = (rb_bytes){(char *) number, (size_t) side->nrows * sizeof *number};
+	return 1;
+}
+
+size_t
+rb_bytes_left(const rb_bytes *arrays, int n)
+{
+	size_t left = 0;
+
+	for (int i = 0; i < n; i++)
+		left += arrays[i].left;
+	return left;
+}
+
 /* moves bytes between arrays and the ring, from place `at` in it on, at most `most` */
 static size_t
 move(rb_request *request, rb_bytes *arrays, int n, uint64 at, size_t most, bool into_ring)
@@ -94,24 +117,24 @@ move(rb_request *request, rb_bytes *arrays, int n, uint64 at, size_t most, bool 
 }
 
 size_t
-rb_bytes_put(rb_request *request, rb_bytes *arrays, int n)
+rb_bytes_put(rb_request *request, rb_way *way, rb_bytes *arrays, int n)
 {
-	uint64 sent = request->sent.n;
-	size_t room = RB_SENT_BYTES - (size_t) (sent - rb_acquire(&request->received.n));
+	uint64 sent = way->sent.n;
+	size_t room = RB_SENT_BYTES - (size_t) (sent - rb_acquire(&way->received.n));
 	size_t moved = move(request, arrays, n, sent, room, true);
 
-	rb_release(&request->sent.n, sent + moved);
+	rb_release(&way->sent.n, sent + moved);
 	return moved;
 }
 
 size_t
-rb_bytes_take(rb_request *request, rb_bytes *arrays, int n)
+rb_bytes_take(rb_request *request, rb_way *way, rb_bytes *arrays, int n)
 {
-	uint64 received = request->received.n;
-	size_t there = (size_t) (rb_acquire(&request->sent.n) - received);
+	uint64 received = way->received.n;
+	size_t there = (size_t) (rb_acquire(&way->sent.n) - received);
 	size_t moved = move(request, arrays, n, received, there, false);
 
-	rb_release(&request->received.n, received + moved);
+	rb_release(&way->received.n, received + moved);
 	return moved;
 }
 

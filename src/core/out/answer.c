@@ -1,0 +1,224 @@
+/*
+ * answer.c
+ *	  A count or a bit for each row, instead of pairs.
+ *
+ * There is one array for all threads: one for each would cost as many times the memory,
+ * and the rows of a join are so many that two threads seldom want the same one at once.
+ * Pairs of one row come together (leaf.c goes from red object to red object), so what is
+ * added to a row is added in one go.
+ *
+ * For groups the pairs are collected first, as long as the memory limit lets them.  When
+ * there is no more room they are counted and dropped, and so is all that follows: who
+ * asked knows then how many each row has, and can ask for fewer rows at a time.
+ */
+#include "core/base/rb_base.h"
+#include "core/base/rb_parallel.h"
+#include "core/join/rb_join.h"
+#include "core/out/rb_answer.h"
+
+#define STRETCH ((size_t) 1 << 20) /* words between two looks whether to stop */
+#define FIRST_PAIRS \
+	RB_SIZE((uint64_t) 1 << 16, 3) /* room for so many at first, then for half as many more */
+
+static size_t
+words_of(const rb_answers *a)
+{
+	return a->job->answer == RB_HITS ? ((size_t) a->rows + 31) / 32 : a->rows;
+}
+
+static rb_status
+make_words(rb_answers *a)
+{
+	const size_t n = words_of(a);
+	rb_status status = rb_array(a->ctx, (void **) &a->word, n > 0 ? n : 1, sizeof(uint32_t));
+
+	for (size_t i = 0; i < n && status == RB_OK; i += STRETCH)
+	{
+		memset(a->word + i, 0, (n - i < STRETCH ? n - i : STRETCH) * sizeof(uint32_t));
+		if (rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+rb_status
+rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job)
+{
+	memset(a, 0, sizeof(*a));
+	pthread_mutex_init(&a->lock, NULL);
+	a->ctx = ctx;
+	a->job = job;
+	a->rows = job->of == RB_OF_BLUE ? rb_job_blue(job)->nrows : job->red->nrows;
+	a->collecting = job->answer == RB_GROUPS;
+	if (job->of == RB_OF_BOTH && job->blue != NULL)
+		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
+	return RB_OK;
+}
+
+void
+rb_answers_free(rb_answers *a)
+{
+	if (a->ctx == NULL)
+		return;
+	rb_free(a->ctx->memory, (void **) &a->word);
+	rb_free(a->ctx->memory, (void **) &a->pairs);
+	rb_groups_free(a->ctx, &a->groups);
+	pthread_mutex_destroy(&a->lock);
+}
+
+rb_status
+rb_answers_begin(rb_answers *a)
+{
+	return a->job->answer == RB_PAIRS || a->job->answer == RB_COUNT ? RB_OK : make_words(a);
+}
+
+/* ---- counts ---- */
+
+static void
+count_rows(rb_answers *a, const uint32_t *row, size_t n)
+{
+	for (size_t i = 0; i < n;)
+	{
+		const uint32_t r = row[2 * i];
+		size_t end = i + 1;
+
+		while (end < n && row[2 * end] == r)
+			end++;
+		rb_add(&a->word[r], (uint32_t) (end - i));
+		i = end;
+	}
+}
+
+static void
+count_pairs(rb_answers *a, const rb_pair *rows, size_t n)
+{
+	if (n > 0 && a->job->of != RB_OF_BLUE)
+		count_rows(a, &rows->red, n);
+	if (n > 0 && a->job->of != RB_OF_RED)
+		count_rows(a, &rows->blue, n);
+}
+
+/* ---- groups: collected, or only counted ---- */
+
+/* no room: what was collected so far becomes counts */
+static rb_status
+stop_collecting(rb_answers *a)
+{
+	rb_status status = RB_OK;
+
+	a->collecting = false;
+	for (uint64_t i = 0; i < a->n && status == RB_OK; i += STRETCH)
+	{
+		count_pairs(a, a->pairs + i, a->n - i < STRETCH ? a->n - i : STRETCH);
+		if (rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	rb_free(a->ctx->memory, (void **) &a->pairs);
+	a->n = a->room = 0;
+	return status;
+}
+
+/* room for n more, if there is memory */
+static bool
+reserve(rb_answers *a, uint64_t n)
+{
+	uint64_t room = a->room > 0 ? a->room : FIRST_PAIRS;
+	rb_error error;
+
+	if (a->n + n <= a->room)
+		return true;
+	while (room < a->n + n)
+		room += room / 2;
+	if (rb_resize(a->ctx->memory, (void **) &a->pairs, room * sizeof(rb_pair), &error) != RB_OK)
+		return false;
+	a->room = room;
+	return true;
+}
+
+static rb_status
+collect_pairs(rb_answers *a, const rb_pair *rows, size_t n)
+{
+	rb_status status = RB_OK;
+	bool collected = false;
+
+	pthread_mutex_lock(&a->lock);
+	if (a->collecting && !reserve(a, n))
+		status = stop_collecting(a);
+	if (a->collecting)
+	{
+		memcpy(a->pairs + a->n, rows, n * sizeof(rb_pair));
+		a->n += n;
+		collected = true;
+	}
+	pthread_mutex_unlock(&a->lock);
+	if (status == RB_OK && !collected)
+		count_pairs(a, rows, n);
+	return status;
+}
+
+rb_status
+rb_answers_end(rb_answers *a)
+{
+	rb_status status;
+
+	if (!a->collecting)
+		return RB_OK;
+	if (a->n < a->room)
+		rb_shrink(a->ctx->memory, (void **) &a->pairs, a->n * sizeof(rb_pair));
+	status = rb_groups_make(a->ctx, a->job, a->pairs, a->n, &a->groups);
+	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
+		return stop_collecting(a);
+	rb_free(a->ctx->memory, (void **) &a->pairs);
+	rb_free(a->ctx->memory, (void **) &a->word);
+	return status;
+}
+
+/* ---- from the sink ---- */
+
+rb_status
+rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n)
+{
+	if (a->job->answer == RB_COUNTS)
+		count_pairs(a, rows, n);
+	else if (a->job->answer == RB_GROUPS)
+		return collect_pairs(a, rows, n);
+	return RB_OK;
+}
+
+void
+rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		rb_mark_pair(a->job, a->word, parts[i].red, parts[i].blue);
+}
+
+uint64_t
+rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n)
+{
+	const rb_set *set = a->job->of == RB_OF_BLUE ? rb_job_blue(a->job) : a->job->red;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		if (words[i] == 0)
+			continue;
+		sum += words[i];
+		if (a->job->answer == RB_COUNTS)
+			rb_add(&a->word[first + i], words[i]);
+		else
+			for (uint32_t bits = words[i]; bits != 0; bits &= bits - 1)
+				rb_mark(a->word, rb_row_of(set, (uint32_t) (32 * (first + i)) +
+													(uint32_t) __builtin_ctz(bits)));
+	}
+	return a->job->of == RB_OF_BOTH ? sum / 2 : sum;
+}
+
+uint64_t
+rb_answers_marked(const rb_answers *a)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < words_of(a); i++)
+		sum += (uint64_t) __builtin_popcount(a->word[i]);
+	return sum;
+}

@@ -1,0 +1,204 @@
+/*
+ * groups.c
+ *	  Pairs brought together by row: count, sum up, scatter, and sort within each group.
+ *
+ * A counting sort, on all threads: as in the grid (cells.c), places are handed out by one
+ * atomic counter for each group, so threads need no lists of their own.  They leave the
+ * members of a group in any order; sorting these afterwards makes the answer the same on
+ * every run and costs little, as most groups are small.
+ */
+#include "core/base/rb_base.h"
+#include "core/base/rb_parallel.h"
+#include "core/join/rb_join.h"
+#include "core/out/rb_answer.h"
+
+#define GRAIN RB_SIZE(65536, 10)       /* pairs that a thread takes at once */
+#define GROUP_GRAIN RB_SIZE(4096, 3)   /* groups */
+#define WORD_GRAIN RB_SIZE(1 << 20, 5) /* words to be cleared */
+#define FEW 24                         /* so many are sorted by insertion */
+
+typedef struct rb_grouping
+{
+	rb_context *ctx;
+	const rb_job *job;
+	const rb_pair *pairs;
+	uint64_t *start; /* first one further on than in the end: see rb_groups_make */
+	uint32_t *member;
+} rb_grouping;
+
+static inline uint32_t
+group_of(const rb_job *job, uint32_t row)
+{
+	return job->number != NULL ? job->number[row] : row;
+}
+
+static void
+clear_words(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_grouping *g = arg;
+
+	(void) me;
+	memset(g->start + from, 0, (to - from) * sizeof(uint64_t));
+}
+
+static void
+count_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_grouping *g = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		if (g->job->of != RB_OF_BLUE)
+			rb_add(&g->start[(uint64_t) group_of(g->job, g->pairs[i].red) + 2], 1);
+		if (g->job->of != RB_OF_RED)
+			rb_add(&g->start[(uint64_t) group_of(g->job, g->pairs[i].blue) + 2], 1);
+	}
+}
+
+static void
+scatter_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_grouping *g = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const rb_pair p = g->pairs[i];
+
+		if (g->job->of != RB_OF_BLUE)
+			g->member[rb_add(&g->start[(uint64_t) group_of(g->job, p.red) + 1], 1)] = p.blue;
+		if (g->job->of != RB_OF_RED)
+			g->member[rb_add(&g->start[(uint64_t) group_of(g->job, p.blue) + 1], 1)] = p.red;
+	}
+}
+
+/* ---- members in order ---- */
+
+static void
+insertion_sort(uint32_t *x, uint64_t n)
+{
+	for (uint64_t i = 1; i < n; i++)
+	{
+		const uint32_t v = x[i];
+		uint64_t k = i;
+
+		for (; k > 0 && x[k - 1] > v; k--)
+			x[k] = x[k - 1];
+		x[k] = v;
+	}
+}
+
+static void
+sift_down(uint32_t *x, uint64_t at, uint64_t n)
+{
+	const uint32_t v = x[at];
+
+	for (uint64_t child = 2 * at + 1; child < n; child = 2 * at + 1)
+	{
+		child += child + 1 < n && x[child + 1] > x[child];
+		if (x[child] <= v)
+			break;
+		x[at] = x[child];
+		at = child;
+	}
+	x[at] = v;
+}
+
+/* a heap needs no room and has no bad cases; a group may have all rows, so it looks whether to stop */
+static void
+heap_sort(const rb_context *ctx, uint32_t *x, uint64_t n)
+{
+	for (uint64_t i = n / 2; i-- > 0;)
+	{
+		if (i % 65536 == 0 && rb_should_stop(ctx))
+			return;
+		sift_down(x, i, n);
+	}
+	for (uint64_t i = n; i-- > 1;)
+	{
+		const uint32_t last = x[i];
+
+		if (i % 65536 == 0 && rb_should_stop(ctx))
+			return;
+		x[i] = x[0];
+		x[0] = last;
+		sift_down(x, 0, i);
+	}
+}
+
+static void
+sort_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_grouping *g = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to && !rb_should_stop(g->ctx); i++)
+	{
+		const uint64_t n = g->start[i + 1] - g->start[i];
+
+		if (n <= FEW)
+			insertion_sort(g->member + g->start[i], n);
+		else
+			heap_sort(g->ctx, g->member + g->start[i], n);
+	}
+}
+
+/* ---- all of it ---- */
+
+static rb_status
+make(rb_grouping *g, uint64_t n, uint32_t groups)
+{
+	rb_context *ctx = g->ctx;
+	rb_thread *me = NULL;
+	rb_status status = rb_team_open(ctx, ctx->threads, &me);
+
+	if (status == RB_OK)
+		status = rb_loop(me, (uint64_t) groups + 2, WORD_GRAIN, clear_words, g);
+	if (status == RB_OK)
+		status = rb_loop(me, n, GRAIN, count_members, g);
+	/* the number of group i is at i + 2; it becomes the start of i, at i + 1, and by scattering its end */
+	for (uint64_t i = 2; i < (uint64_t) groups + 2 && status == RB_OK; i++)
+	{
+		g->start[i] += g->start[i - 1];
+		if (i % WORD_GRAIN == 0 && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	if (status == RB_OK)
+		status = rb_loop(me, n, GRAIN, scatter_members, g);
+	if (status == RB_OK)
+		status = rb_loop(me, groups, GROUP_GRAIN, sort_members, g);
+	rb_team_close(&me);
+	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
+}
+
+rb_status
+rb_groups_make(rb_context *ctx, const rb_job *job, const rb_pair *pairs, uint64_t n,
+			   rb_grouped *groups)
+{
+	const rb_set *side = job->of == RB_OF_BLUE ? rb_job_blue(job) : job->red;
+	const uint64_t members = job->of == RB_OF_BOTH ? 2 * n : n;
+	rb_grouping g = {ctx, job, pairs, NULL, NULL};
+	rb_error error;
+	rb_status status;
+
+	groups->n = job->number != NULL ? job->numbers : side->nrows;
+	status = rb_resize(ctx->memory, (void **) &g.start, ((size_t) groups->n + 2) * sizeof(uint64_t),
+					   &error);
+	if (status == RB_OK && members > 0)
+		status = rb_resize(ctx->memory, (void **) &g.member, members * sizeof(uint32_t), &error);
+	if (status == RB_OK)
+		status = make(&g, n, groups->n);
+	groups->start = g.start;
+	groups->member = g.member;
+	if (status != RB_OK)
+		rb_groups_free(ctx, groups);
+	return status;
+}
+
+void
+rb_groups_free(rb_context *ctx, rb_grouped *groups)
+{
+	rb_free(ctx->memory, (void **) &groups->start);
+	rb_free(ctx->memory, (void **) &groups->member);
+}

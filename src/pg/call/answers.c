@@ -1,0 +1,599 @@
+/*
+ * answers.c
+ *	  What is said of the pairs instead of the pairs: counts, hits, groups, blocks.
+ *
+ * The core tells of rows, by their numbers; SQL of ids.  Where rows of the side that is
+ * told of share an id, what is told of them is brought together, so that these are the
+ * rows of GROUP BY; where an index, or their order, says that no two do, that costs
+ * nothing.
+ *
+ *		counts, hits	a word or a bit for each row (rb_run_words)
+ *		groups			for each row its partners (rb_run_groups).  Where the memory limit
+ *						has no room for all pairs at once, the first join only counts, and
+ *						others bring together the pairs of as many rows as there is room for.
+ *		blocks			pairs as they come, packed for programs that want arrays
+ */
+#include "pg/base/rb_pg.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+/* what a pair needs until it is in its group, and besides where a row has several parts (unique.c) */
+#define GROUPED_BYTES 12
+#define REMEMBERED_BYTES 32
+
+struct rb_answer_rows
+{
+	rb_run *run;
+	rb_result result;
+	rb_of of;
+	const rb_set *side;  /* whose rows these are */
+	const rb_set *other; /* that they are paired with */
+
+	uint32_t *number; /* of each row's id (rb_ids_number); NULL: no two rows have the same */
+	uint32_t numbers;
+	uint32 seen; /* of these, so far */
+	uint32 row;  /* the next */
+
+	const uint32_t *word; /* of the core: counts or marks */
+	uint64_t *sum;        /* of all rows of a number, where these have numbers */
+
+	/* groups: of rows from `base` on, or of numbers */
+	rb_groups groups;
+	uint32 base;
+	uint32 end;       /* of the rows that were joined; all, unless there is no room */
+	uint32_t *counts; /* of all rows, where there is no room for all; else NULL */
+	rb_set slice;     /* the rows that were joined */
+	uint64 emitted;
+	ArrayType *array;
+	uint64 room; /* of it, in ids */
+
+	/* blocks */
+	bytea *column[2];
+	rb_block block;
+	size_t next; /* in it */
+	bool done;
+};
+
+int
+rb_result_columns(rb_result result, Oid type[RB_RESULT_COLUMNS])
+{
+	type[0] = type[1] = type[2] = INT8OID;
+	switch (result)
+	{
+		case RB_RESULT_COUNT:
+		case RB_RESULT_HITS:
+			return 1;
+		case RB_RESULT_GROUPS:
+			type[1] = INT8ARRAYOID;
+			return 2;
+		case RB_RESULT_BLOCKS:
+			type[0] = INT4OID;
+			type[1] = type[2] = BYTEAOID;
+			return 3;
+		default:
+			return 2;
+	}
+}
+
+rb_run *
+rb_answer_run(const rb_answer_rows *rows)
+{
+	return rows->run;
+}
+
+static int64
+id_of(const rb_set *set, uint32 row)
+{
+	/* they may wrap */
+	return set->ids != NULL ? set->ids[row] : (int64) ((uint64) set->first_id + row);
+}
+
+/* memory of the core, which goes with the run */
+static void *
+make_array(rb_answer_rows *rows, uint64 n, size_t element)
+{
+	void *array = NULL;
+	rb_error error;
+	rb_status status = rb_resize(rows->run->memory, &array, Max(n, 1) * element, &error);
+
+	if (status != RB_OK)
+		rb_raise(rows->run->join->function, status, &error);
+	return array;
+}
+
+/* ---- rows that share an id ---- */
+
+static void
+number_ids(rb_answer_rows *rows, const rb_source *source, const rb_side *side)
+{
+	const rb_set *set = rows->side;
+	rb_error error;
+	rb_status status;
+
+	if (set->ids == NULL || source->unique || source->object_name != NULL ||
+		side->ids == side->rows)
+		return;
+	rows->number = make_array(rows, set->nrows, sizeof *rows->number);
+	status = rb_ids_number(rows->run->memory, set->ids, set->nrows, rb_is_interrupted, rows->number,
+						   &rows->numbers, &error);
+	if (status == RB_STOPPED)
+		rb_throw_kept();
+	if (status != RB_OK)
+		rb_raise(rows->run->join->function, status, &error);
+	if (rows->numbers == set->nrows)
+		rb_free(rows->run->memory, (void **) &rows->number);
+}
+
+/* is it the first row of its id?  To be asked of each row, in order. */
+static bool
+is_first(rb_answer_rows *rows, uint32 row)
+{
+	if (rows->number == NULL)
+		return true;
+	if (rows->number[row] != rows->seen)
+		return false;
+	rows->seen++;
+	return true;
+}
+
+/* ---- counts and hits ---- */
+
+static uint64
+said_of_row(const rb_answer_rows *rows, uint32 row)
+{
+	return rows->result == RB_RESULT_COUNTS ? rows->word[row]
+											: rows->word[row / 32] >> row % 32 & 1;
+}
+
+static void
+sum_up(rb_answer_rows *rows)
+{
+	rows->sum = make_array(rows, rows->numbers, sizeof *rows->sum);
+	memset(rows->sum, 0, rows->numbers * sizeof *rows->sum);
+	for (uint32 i = 0; i < rows->side->nrows; i++)
+	{
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		rows->sum[rows->number[i]] += said_of_row(rows, i);
+	}
+}
+
+static bool
+next_said(rb_answer_rows *rows, Datum *values)
+{
+	while (rows->row < rows->side->nrows)
+	{
+		const uint32 row = rows->row++;
+		uint64 said = 0;
+
+		if (row % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (rows->sum == NULL)
+			said = said_of_row(rows, row);
+		else if (is_first(rows, row))
+			said = rows->sum[rows->number[row]];
+		if (said == 0)
+			continue;
+		values[0] = Int64GetDatum(id_of(rows->side, row));
+		values[1] = Int64GetDatum((int64) said);
+		return true;
+	}
+	return false;
+}
+
+/* ---- groups ---- */
+
+static void
+run_to_end(rb_answer_rows *rows, const rb_job *job)
+{
+	rb_block block;
+
+	rb_run_start(rows->run, job);
+	while (rb_run_next(rows->run, &block))
+		;
+}
+
+/* the first part of a row; behind the last row, how many parts there are */
+static uint32
+first_part(const rb_set *set, uint32 row)
+{
+	uint32 from = 0;
+	uint32 to = set->nparts;
+
+	if (set->row_of == NULL)
+		return row;
+	while (from < to)
+	{
+		uint32 middle = from + (to - from) / 2;
+
+		if (set->row_of[middle] < row)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/*
+ * Some rows of a set, as a set of its own whose arrays begin later.  Where parts have rows
+ * these keep their numbers, so that nothing is copied; else they are counted from 0.
+ */
+static rb_set
+slice_of(const rb_set *set, uint32 from, uint32 to)
+{
+	const uint32 part = first_part(set, from);
+	rb_set slice = *set;
+
+	slice.owner = NULL;
+	slice.nparts = first_part(set, to) - part;
+	slice.coords = set->coords + (size_t) part * rb_kind_width(set->kind);
+	slice.nrows = to;
+	if (set->row_of != NULL)
+		slice.row_of = set->row_of + part;
+	else
+	{
+		slice.nrows = to - from;
+		slice.ids = set->ids != NULL ? set->ids + from : NULL;
+		slice.first_id = id_of(set, from);
+	}
+	return slice;
+}
+
+static uint64
+bytes_of_pair(const rb_answer_rows *rows)
+{
+	return rows->side->row_of != NULL || rows->other->row_of != NULL
+			   ? GROUPED_BYTES + REMEMBERED_BYTES
+			   : GROUPED_BYTES;
+}
+
+/* the rows from `base` on whose pairs should fit into that many bytes; one at least */
+static uint32
+rows_that_fit(const rb_answer_rows *rows, uint64 bytes)
+{
+	const uint64 most = bytes / bytes_of_pair(rows);
+	uint64 pairs = 0;
+	uint32 row = rows->base;
+
+	while (row < rows->side->nrows && (row == rows->base || pairs + rows->counts[row] <= most))
+	{
+		if (row % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		pairs += rows->counts[row++];
+	}
+	return row;
+}
+
+pg_noreturn static void
+raise_no_room(rb_answer_rows *rows, uint64 pairs)
+{
+	rb_error error = {RB_OVER_BUDGET, 0, rb_memory_limit(rows->run->memory), ""};
+
+	/* the first join has found out what it needs itself */
+	error.need = rb_memory_peak(rows->run->memory) + pairs * bytes_of_pair(rows);
+	rb_raise(rows->run->join->function, RB_OVER_BUDGET, &error);
+}
+
+/*
+ * Joins the next rows alone with the other side.  In a self join they meet themselves there,
+ * which next_group leaves out, and each pair of two of them is found from both.
+ */
+static void
+join_slice(rb_answer_rows *rows)
+{
+	const uint64 limit = rb_memory_limit(rows->run->memory);
+	rb_job job = rb_run_job(rows->run);
+	uint64 used;
+	uint64 room;
+
+	rb_run_stop(rows->run);
+	used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
+	/* what the join needs is only known about: half of what is left is kept for it */
+	room = limit > used ? (limit - used) / 2 : 0;
+	job.answer = RB_GROUPS;
+	for (;;)
+	{
+		rows->end = rows_that_fit(rows, room);
+		rows->slice = slice_of(rows->side, rows->base, rows->end);
+		job.of = rows->of == RB_OF_BLUE ? RB_OF_BLUE : RB_OF_RED;
+		if (rows->of == RB_OF_BLUE)
+			job.blue = &rows->slice;
+		else
+		{
+			job.red = &rows->slice;
+			job.blue = rows->other;
+		}
+		run_to_end(rows, &job);
+		if (rb_run_groups(rows->run, &rows->groups))
+			break;
+		if (rows->end == rows->base + 1)
+			raise_no_room(rows, rows->counts[rows->base]);
+		room /= 2;
+	}
+	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = rows->emitted;
+}
+
+/* all groups, or what is needed to make some after the other */
+static void
+open_groups(rb_answer_rows *rows, rb_job *job)
+{
+	const uint32 n = rows->side->nrows;
+
+	job->answer = RB_GROUPS;
+	job->number = rows->number;
+	job->numbers = rows->numbers;
+	run_to_end(rows, job);
+	rows->end = n;
+	if (rb_run_groups(rows->run, &rows->groups))
+		return;
+	rows->emitted = rows->run->ctx.stats.stage[RB_STAGE_EMIT].count;
+	/* rows of one id may lie anywhere, and a slice is of rows that lie together */
+	if (rows->number != NULL)
+		raise_no_room(rows, rows->emitted);
+	rows->counts = make_array(rows, n, sizeof *rows->counts);
+	memcpy(rows->counts, rb_run_words(rows->run), n * sizeof *rows->counts);
+	rows->end = 0;
+}
+
+static int
+compare_ids(const void *x, const void *y)
+{
+	const int64 a = *(const int64 *) x;
+	const int64 b = *(const int64 *) y;
+
+	CHECK_FOR_INTERRUPTS();
+	return (a > b) - (a < b);
+}
+
+static void
+reserve_array(rb_answer_rows *rows, uint64 n, int64 id)
+{
+	const uint64 most = (MaxAllocSize - ARR_OVERHEAD_NONULLS(1)) / sizeof(int64);
+	uint64 room = Max(n, 2 * rows->room);
+
+	if (n <= rows->room)
+		return;
+	if (n > most)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("%s: the pairs of id " INT64_FORMAT " do not fit into an array",
+							   rows->run->join->function, id),
+						errdetail("It has " UINT64_FORMAT
+								  " of them, an array has room for " UINT64_FORMAT ".",
+								  n, most),
+						errhint("The pairs function gives them as rows.")));
+	room = Min(room, most);
+	if (rows->array != NULL)
+		pfree(rows->array);
+	rows->array = NULL;
+	rows->array = MemoryContextAlloc(GetMemoryChunkContext(rows),
+									 ARR_OVERHEAD_NONULLS(1) + room * sizeof(int64));
+	rows->room = room;
+}
+
+/* the ids of rows of the other side, ascending; `not_row` is left out */
+static Datum
+array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
+{
+	bool ascending = true;
+	ArrayType *array;
+	int64 *to;
+	int k = 0;
+
+	reserve_array(rows, n, id);
+	array = rows->array;
+	to = (int64 *) ((char *) array + ARR_OVERHEAD_NONULLS(1));
+	for (uint64 i = 0; i < n; i++)
+	{
+		if ((i + 1) % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (member[i] == not_row)
+			continue;
+		to[k] = id_of(rows->other, member[i]);
+		ascending &= k == 0 || to[k - 1] <= to[k];
+		k++;
+	}
+	if (!ascending)
+		qsort(to, k, sizeof *to, compare_ids);
+	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + k * sizeof(int64));
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = INT8OID;
+	ARR_DIMS(array)[0] = k;
+	ARR_LBOUND(array)[0] = 1;
+	return PointerGetDatum(array);
+}
+
+/* the row of the next group with members, in the rows that were joined */
+static bool
+next_group_here(rb_answer_rows *rows, Datum *values)
+{
+	const bool sliced = rows->counts != NULL;
+	const uint32 first = sliced && rows->side->row_of == NULL ? rows->base : 0;
+
+	while (rows->row < rows->end)
+	{
+		const uint32 row = rows->row++;
+		uint64 from;
+		uint64 n;
+		int64 id;
+		uint32 group = row - first;
+
+		if (row % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (!is_first(rows, row) || (sliced && rows->counts[row] == 0))
+			continue;
+		if (rows->number != NULL)
+			group = rows->number[row];
+		from = rows->groups.start[group];
+		n = rows->groups.start[group + 1] - from;
+		if (n == 0)
+			continue;
+		id = id_of(rows->side, row);
+		values[0] = Int64GetDatum(id);
+		values[1] = array_of(rows, rows->groups.member + from, n,
+							 sliced && rows->side == rows->other ? row : PG_UINT32_MAX, id);
+		return true;
+	}
+	return false;
+}
+
+static bool
+next_group(rb_answer_rows *rows, Datum *values)
+{
+	while (!next_group_here(rows, values))
+	{
+		if (rows->end == rows->side->nrows)
+			return false;
+		rows->base = rows->end;
+		join_slice(rows);
+	}
+	return true;
+}
+
+/* ---- blocks ---- */
+
+static void
+pack(bytea *column, uint64 at, const int64 *ids, size_t n)
+{
+	char *to = VARDATA(column) + at * sizeof *ids;
+
+#ifdef WORDS_BIGENDIAN
+	for (size_t i = 0; i < n; i++)
+	{
+		uint64 little = pg_bswap64((uint64) ids[i]);
+
+		memcpy(to + i * sizeof little, &little, sizeof little);
+	}
+#else
+	memcpy(to, ids, n * sizeof *ids);
+#endif
+}
+
+static bool
+next_packed(rb_answer_rows *rows, Datum *values)
+{
+	uint64 n = 0;
+
+	while (n < RB_PACKED_PAIRS && !rows->done)
+	{
+		size_t more = Min(rows->block.n - rows->next, RB_PACKED_PAIRS - n);
+		double start = rb_now_ms();
+
+		pack(rows->column[0], n, rows->block.red + rows->next, more);
+		pack(rows->column[1], n, rows->block.blue + rows->next, more);
+		n += more;
+		rows->next += more;
+		rows->run->emit_ms += rb_now_ms() - start;
+		if (rows->next == rows->block.n && n < RB_PACKED_PAIRS)
+		{
+			rows->next = 0;
+			rows->done = !rb_run_next(rows->run, &rows->block);
+		}
+	}
+	values[0] = Int32GetDatum((int32) n);
+	for (int i = 0; i < 2; i++)
+	{
+		SET_VARSIZE(rows->column[i], VARHDRSZ + n * sizeof(int64));
+		values[1 + i] = PointerGetDatum(rows->column[i]);
+	}
+	return n > 0;
+}
+
+/* ---- one call's answer ---- */
+
+rb_answer_rows *
+rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source *source,
+			   MemoryContext context)
+{
+	rb_answer_rows *rows = MemoryContextAllocZero(context, sizeof *rows);
+	const int last = rb_join_sides(join) - 1;
+	const int mine = of == RB_OF_BLUE ? last : 0;
+	rb_job job;
+
+	rows->result = result;
+	rows->of = of;
+	rows->run = rb_run_read(join, source, context);
+	rows->side = rows->run->side[mine].set;
+	rows->other = rows->run->side[last - mine].set;
+	job = rb_run_job(rows->run);
+	job.of = of;
+	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
+		number_ids(rows, &source[mine], &rows->run->side[mine]);
+	switch (result)
+	{
+		case RB_RESULT_COUNT:
+			job.answer = RB_COUNT;
+			run_to_end(rows, &job);
+			break;
+		case RB_RESULT_COUNTS:
+		case RB_RESULT_HITS:
+			job.answer = result == RB_RESULT_COUNTS ? RB_COUNTS : RB_HITS;
+			run_to_end(rows, &job);
+			rows->word = rb_run_words(rows->run);
+			if (rows->number != NULL)
+				sum_up(rows);
+			break;
+		case RB_RESULT_GROUPS:
+			open_groups(rows, &job);
+			break;
+		default:
+			job.answer = RB_PAIRS;
+			job.of = RB_OF_RED;
+			rb_run_start(rows->run, &job);
+			for (int i = 0; i < 2; i++)
+				rows->column[i] =
+					MemoryContextAlloc(context, VARHDRSZ + RB_PACKED_PAIRS * sizeof(int64));
+	}
+	return rows;
+}
+
+bool
+rb_answer_next(rb_answer_rows *rows, Datum *values)
+{
+	switch (rows->result)
+	{
+		case RB_RESULT_COUNT:
+			values[0] = Int64GetDatum((int64) rows->run->ctx.stats.stage[RB_STAGE_EMIT].count);
+			return rows->row++ == 0;
+		case RB_RESULT_COUNTS:
+		case RB_RESULT_HITS:
+			return next_said(rows, values);
+		case RB_RESULT_GROUPS:
+			return next_group(rows, values);
+		default:
+			return next_packed(rows, values);
+	}
+}
+
+/* ---- as a function that returns a set ---- */
+
+Datum
+rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join)
+{
+	rb_source source[2];
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool no_nulls[RB_RESULT_COLUMNS] = {false};
+	Datum values[RB_RESULT_COLUMNS];
+	rb_answer_rows *rows;
+	MemoryContext caller;
+	MemoryContext call;
+
+	/* one column is no row type: its description is only with the caller */
+	InitMaterializedSRF(fcinfo, join->result == RB_RESULT_HITS ? MAT_SRF_USE_EXPECTED_DESC : 0);
+	call = AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(call);
+	rb_join_sources(join, fcinfo->args, source);
+	rows = rb_answer_open(join, join->result, rb_join_tells_of(join), source, call);
+	while (rb_answer_next(rows, values))
+	{
+		CHECK_FOR_INTERRUPTS();
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
+	}
+	rb_last_run_set(rb_answer_run(rows));
+	MemoryContextDelete(MemoryContextSwitchTo(caller));
+	return (Datum) 0;
+}
