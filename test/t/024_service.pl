@@ -378,6 +378,30 @@ for my $name (sort keys %stage)
 	}
 }
 
+# what waits for every process of the server waits for its main thread only
+fake('hang_ms 4000');
+$s = session($node);
+$s->send($joining);
+ok(comes_true(sub { scalar(did('join')) > scalar(did('joined')) }), 'a driver hangs');
+my $t1 = time();
+is($watch->ask('CREATE DATABASE other; DROP DATABASE other'), '', 'a database is dropped');
+cmp_ok(time() - $t1, '<', 3, 'in time');
+$s->wait_for;
+$s->quit;
+# a driver that does not find its device
+if (long_run())
+{
+	end_worker();
+	fake('open_ms 30000');
+	$s = session($node);
+	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'a device that is not found in time');
+	like(told($s), qr/no GPU used: opening the GPU takes too long/, 'is none');
+	$s->quit;
+	fake();
+	end_worker();
+}
+fake();
+
 # the worker is stopped, at any instruction
 for my $name ('joining', 'pairs')
 {

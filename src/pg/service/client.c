@@ -334,6 +334,7 @@ fill_request(rb_request *request, const char *function, const rb_context *ctx, c
 	rb_asked *asked = &request->asked;
 
 	memset(request, 0, offsetof(rb_request, ring));
+	request->stage = RB_STAGE_UPLOAD;
 	asked->client = MyProcPid;
 	strlcpy(asked->function, function, sizeof asked->function);
 	asked->predicate = job->predicate;

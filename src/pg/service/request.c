@@ -33,6 +33,8 @@
 #define PATIENCE_MS 50
 /* and so long, when the device is full, for joins that wait for theirs */
 #define ROOM_MS 2000
+/* a driver may take so long to find its devices */
+#define OPEN_MS 15000
 
 struct rb_served
 {
@@ -232,6 +234,7 @@ fail(rb_served *s, rb_status status, const char *text)
 static rb_status
 wait_for_device(rb_served *s)
 {
+	const double until = rb_now_ms() + OPEN_MS;
 	char text[sizeof s->ctx.error.text];
 	rb_device_state state;
 	int idle = 0;
@@ -241,6 +244,8 @@ wait_for_device(rb_served *s)
 	{
 		if (stopped(s))
 			return RB_STOPPED;
+		if (rb_now_ms() > until)
+			return fail(s, RB_NO_DEVICE, "opening the GPU takes too long");
 		rb_nap(&idle);
 	}
 	return state == RB_DEVICE_FOUND ? RB_OK : fail(s, RB_NO_DEVICE, text);
@@ -552,6 +557,7 @@ rb_serve(rb_request *request)
 	for (int i = 0; i < s->asked.sides; i++)
 		s->parts += s->asked.side[i].nparts;
 	rb_context_init(&s->ctx, s->memory);
+	s->ctx.stage = RB_STAGE_UPLOAD;
 	s->ctx.threads = s->asked.threads;
 	s->ctx.grid_resolution = s->asked.grid_resolution;
 	s->ctx.filters = s->asked.filters;
