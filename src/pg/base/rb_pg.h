@@ -11,7 +11,7 @@
  * The sections follow the folders: base, read, service, call, plan, scan.
  *
  * src/pg is the only layer that knows PostgreSQL.  No function of PostgreSQL is called
- * from a thread other than the session's own.
+ * from a thread other than the process's first one.
  */
 #ifndef RB_PG_H
 #define RB_PG_H

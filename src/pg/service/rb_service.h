@@ -160,7 +160,7 @@ typedef struct rb_sent_side
 	int32 srid;
 } rb_sent_side;
 
-#define RB_SENT_BLOCKS 64
+#define RB_SENT_BLOCKS 128
 #define RB_SENT_BYTES ((size_t) RB_SENT_BLOCKS * 2 * RB_BLOCK * sizeof(int64))
 
 /* a counter that one process writes and the other one reads, away from the others */
