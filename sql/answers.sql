@@ -4,8 +4,6 @@ CREATE EXTENSION IF NOT EXISTS redblue;
 RESET client_min_messages;
 CREATE SCHEMA answers;
 SET search_path = answers, public;
-SET redblue.backend = cpu;
-SET redblue.threads = 2;
 
 -- ids that do not ascend, ids that repeat, objects of several rows, and rows that meet nothing
 CREATE TABLE red AS
@@ -120,12 +118,15 @@ EXECUTE hits('TABLE red');
 EXECUTE hits('SELECT * FROM red WHERE id < 100');
 
 -- the plan, with and without the scan of our own; how many rows are expected
+SET redblue.custom_scan = on;
+SET redblue.backend = cpu;
 EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > 1;
 EXPLAIN (COSTS OFF) SELECT * FROM redblue_box_self_hits('red_box') AS id;
 EXPLAIN (COSTS OFF) SELECT n FROM redblue_triangle_self_pair_blocks('red');
 SET redblue.custom_scan = off;
 EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > 1;
 RESET redblue.custom_scan;
+RESET redblue.backend;
 CREATE FUNCTION expected(query text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;

@@ -93,9 +93,13 @@ my %query = (
 	'counting' => "SELECT redblue_box_self_pair_count('crowd')",
 	'reading keys' => "SELECT count(*) FROM redblue_triangle_self_pairs_by_key('keyed', 'key') AS (a text, b text)",
 	'emitting keys' => "SELECT count(*) FROM redblue_triangle_pairs_by_key('same', 'same', 'id', 'id') AS (a bigint, b bigint)",
-	'grouping' => "SELECT redblue_triangle_self_pair_count_query('SELECT s.*, s.id * 7919 % 500009 * 1000000007 AS object FROM spread s, generate_series(1, 3)', mesh_object => 'object')");
+	'grouping' => "SELECT redblue_triangle_self_pair_count_query('SELECT s.*, s.id * 7919 % 500009 * 1000000007 AS object FROM spread s, generate_series(1, 3)', mesh_object => 'object')",
+	'counting rows' => "SELECT count(*) FROM redblue_box_self_pair_counts('crowd')",
+	'marking rows' => "SELECT count(*) FROM redblue_triangle_hits('slivers', 'slivers_between')",
+	'bringing pairs together' => "SELECT count(*) FROM redblue_triangle_pairs_grouped('same', 'same')",
+	'packing pairs' => "SELECT sum(n) FROM redblue_triangle_pair_blocks('same', 'same')");
 my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'exact', 'long exact', 'emitting', 'counting',
-	'reading keys', 'emitting keys', 'grouping');
+	'reading keys', 'emitting keys', 'grouping', 'counting rows', 'marking rows', 'bringing pairs together', 'packing pairs');
 
 my $session = session($node);
 my $watch = session($node);

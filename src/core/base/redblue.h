@@ -447,7 +447,8 @@ typedef struct rb_sink
 	/*
 	 * NULL, or, instead of pairs, what a device has made of them for each part that job.of
 	 * names, n words that begin with the one numbered `first`: counts to be added
-	 * (RB_COUNTS; each row has one part), or bits, 32 parts a word (RB_HITS).  Once a pair.
+	 * (RB_COUNTS; each row has one part), or bits, 32 parts a word (RB_HITS).  Each pair is in
+	 * words or put, not both.  From one thread, while no other puts anything.
 	 */
 	rb_status (*put_words)(void *user, const uint32_t *words, size_t first, size_t n);
 	/*

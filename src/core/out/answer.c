@@ -192,25 +192,30 @@ rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n)
 		rb_mark_pair(a->job, a->word, parts[i].red, parts[i].blue);
 }
 
-uint64_t
+void
 rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n)
 {
 	const rb_set *set = a->job->of == RB_OF_BLUE ? rb_job_blue(a->job) : a->job->red;
-	uint64_t sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-	{
-		if (words[i] == 0)
-			continue;
-		sum += words[i];
 		if (a->job->answer == RB_COUNTS)
-			rb_add(&a->word[first + i], words[i]);
+		{
+			a->word[first + i] += words[i];
+			a->added += words[i];
+		}
+		else if (set->row_of == NULL)
+			a->word[first + i] |= words[i];
 		else
 			for (uint32_t bits = words[i]; bits != 0; bits &= bits - 1)
 				rb_mark(a->word, rb_row_of(set, (uint32_t) (32 * (first + i)) +
 													(uint32_t) __builtin_ctz(bits)));
-	}
-	return a->job->of == RB_OF_BOTH ? sum / 2 : sum;
+}
+
+uint64_t
+rb_answers_added(const rb_answers *a)
+{
+	/* each pair is in two counts then, which may have come in two pieces */
+	return a->job->of == RB_OF_BOTH ? a->added / 2 : a->added;
 }
 
 uint64_t

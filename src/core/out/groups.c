@@ -153,6 +153,8 @@ make(rb_grouping *g, uint64_t n, uint32_t groups)
 	rb_thread *me = NULL;
 	rb_status status = rb_team_open(ctx, ctx->threads, &me);
 
+	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
+		rb_forget_failure(ctx); /* the join is through: nobody else has failed */
 	if (status == RB_OK)
 		status = rb_loop(me, (uint64_t) groups + 2, WORD_GRAIN, clear_words, g);
 	if (status == RB_OK)

@@ -37,6 +37,7 @@ typedef struct rb_answers
 	const rb_job *job;
 	uint32_t rows;  /* of the side that is told of */
 	uint32_t *word; /* a count for each, or a bit */
+	uint64_t added; /* counts that a device made, summed up */
 
 	/* RB_GROUPS */
 	bool collecting; /* there was room so far */
@@ -61,8 +62,9 @@ extern rb_status rb_answers_add(rb_answers *a, const rb_pair *rows, size_t n);
 /* RB_HITS: pairs of parts, as often as you like */
 extern void rb_answers_mark(rb_answers *a, const rb_pair *parts, size_t n);
 
-/* what a device has made (put_words of rb_sink); how many pairs that were, counted once each */
-extern uint64_t rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n);
+/* what a device has made (put_words of rb_sink), and of how many pairs it made all counts */
+extern void rb_answers_add_words(rb_answers *a, const uint32_t *words, size_t first, size_t n);
+extern uint64_t rb_answers_added(const rb_answers *a);
 
 /* RB_HITS: how many rows are hit */
 extern uint64_t rb_answers_marked(const rb_answers *a);

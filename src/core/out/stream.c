@@ -164,10 +164,8 @@ static rb_status
 put_words(void *user, const uint32_t *words, size_t first, size_t n)
 {
 	rb_stream *s = user;
-	uint64_t pairs = rb_answers_add_words(&s->answers, words, first, n);
 
-	if (s->job.answer == RB_COUNTS)
-		rb_add(&s->emitted, pairs);
+	rb_answers_add_words(&s->answers, words, first, n);
 	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 }
 
@@ -185,6 +183,7 @@ join(rb_stream *s)
 		status = s->backend->join(s->ctx, &s->job, &sink);
 	if (status == RB_OK)
 		status = rb_answers_end(&s->answers);
+	s->emitted += rb_answers_added(&s->answers);
 	if (status == RB_OK && s->job.answer == RB_HITS)
 		s->emitted = rb_answers_marked(&s->answers);
 	return status;

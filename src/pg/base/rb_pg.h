@@ -622,7 +622,7 @@ typedef struct rb_answer_rows rb_answer_rows;
 /*
  * Reads the sides and has all counted; can be cancelled.  `of`: whose ids; of a self join
  * RB_OF_BOTH counts each pair for both of its ids, RB_OF_RED for the first (id1) alone.
- * It does not matter to pairs' number and to blocks.  source: of rb_join_sources.
+ * Groups of a self join are of both.  It does not matter to the number of pairs and to blocks.  source: of rb_join_sources.
  */
 extern rb_answer_rows *rb_answer_open(const rb_join *join, rb_result result, rb_of of,
 									  const rb_source *source, MemoryContext context);

@@ -17,6 +17,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
@@ -323,6 +324,8 @@ open_groups(rb_answer_rows *rows, rb_job *job)
 {
 	const uint32 n = rows->side->nrows;
 
+	/* slices of a self join know no first and second row */
+	Assert(rb_join_sides(rows->run->join) == 2 || rows->of == RB_OF_BOTH);
 	job->answer = RB_GROUPS;
 	job->number = rows->number;
 	job->numbers = rows->numbers;
@@ -412,6 +415,7 @@ static bool
 next_group_here(rb_answer_rows *rows, Datum *values)
 {
 	const bool sliced = rows->counts != NULL;
+	const bool self = rb_join_sides(rows->run->join) == 1;
 	const uint32 first = sliced && rows->side->row_of == NULL ? rows->base : 0;
 
 	while (rows->row < rows->end)
@@ -434,8 +438,8 @@ next_group_here(rb_answer_rows *rows, Datum *values)
 			continue;
 		id = id_of(rows->side, row);
 		values[0] = Int64GetDatum(id);
-		values[1] = array_of(rows, rows->groups.member + from, n,
-							 sliced && rows->side == rows->other ? row : PG_UINT32_MAX, id);
+		values[1] =
+			array_of(rows, rows->groups.member + from, n, sliced && self ? row : PG_UINT32_MAX, id);
 		return true;
 	}
 	return false;
@@ -520,9 +524,11 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 	rows->side = rows->run->side[mine].set;
 	rows->other = rows->run->side[last - mine].set;
 	job = rb_run_job(rows->run);
-	job.of = of;
 	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
+	{
+		job.of = of;
 		number_ids(rows, &source[mine], &rows->run->side[mine]);
+	}
 	switch (result)
 	{
 		case RB_RESULT_COUNT:
@@ -541,8 +547,8 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 			open_groups(rows, &job);
 			break;
 		default:
+			Assert(result == RB_RESULT_BLOCKS);
 			job.answer = RB_PAIRS;
-			job.of = RB_OF_RED;
 			rb_run_start(rows->run, &job);
 			for (int i = 0; i < 2; i++)
 				rows->column[i] =
