@@ -244,6 +244,11 @@ $(BUILD)/refuse.so: test/t/refuse.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl -pthread
 
+# a device for tests where there is none: the backend's file, with the processor behind it
+$(BUILD)/fake/redblue_cuda.so: test/t/fake_device.c $(CORE_SRC:.c=.o)
+	@mkdir -p $(@D)
+	$(CC) $(CORE_CFLAGS) -fPIC -shared -o $@ $^ $(CORE_LIBS)
+
 # the generator of boxes and of a map's lines, and the checksums of pairs
 $(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 	@mkdir -p $(@D)

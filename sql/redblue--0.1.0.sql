@@ -1294,6 +1294,17 @@ COMMENT ON FUNCTION redblue_cached IS
 'the tables that are kept in memory, and those lately joined that are not, with the reason; of those that the caller may read. bytes: of
 memory, device_bytes: of the GPU''s; pages: of the table, kept: those of them that are valid; hits: joins that used it';
 
+CREATE FUNCTION redblue_progress(
+	OUT pid int, OUT function text, OUT stage text, OUT done bigint, OUT total bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_progress' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION redblue_progress() IS
+'the joins that run now, one row each: the process of the session, the function, the stage at work, and how much of it is done;
+total is null where it is not known. Shown are the caller''s own sessions, to members of pg_read_all_stats all';
+CREATE VIEW redblue_progress AS SELECT * FROM redblue_progress();
+GRANT SELECT ON redblue_progress TO PUBLIC;
+COMMENT ON VIEW redblue_progress IS 'the joins that run now, as the function of that name tells';
+
 CREATE FUNCTION redblue_last_run()
 RETURNS TABLE (stage text, count bigint, milliseconds float8, detail text, backend text, device text)
 AS 'MODULE_PATHNAME', 'redblue_last_run' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 9;

@@ -18,5 +18,6 @@ _PG_init(void)
 	rb_upper_install();
 	rb_info_install();
 	rb_run_install();
+	rb_service_install();
 	rb_serial_install();
 }

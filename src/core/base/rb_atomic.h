@@ -33,6 +33,13 @@
 #define rb_store_if(p, old, x) \
 	__atomic_compare_exchange_n(p, old, x, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 
+/*
+ * The same for a word that guards data, between processes too: who sets it sees what was
+ * written before the word that it found, and the next who finds its word sees what it wrote.
+ */
+#define rb_claim(p, old, x) \
+	__atomic_compare_exchange_n(p, old, x, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
 #define rb_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define rb_release(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
 

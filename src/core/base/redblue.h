@@ -65,7 +65,8 @@ typedef enum rb_status
 	RB_BAD_GEOMETRY,     /* geometry bytes are malformed or unknown: text says what */
 	RB_NO_DEVICE,        /* no driver, no device, or no backend file: text says why */
 	RB_DEVICE_FULL,      /* not enough device memory: text says how much */
-	RB_DEVICE_FAILED     /* a device call failed: text names it */
+	RB_DEVICE_FAILED,    /* a device call failed: text names it */
+	RB_GONE              /* the process that joined for this one has ended */
 } rb_status;
 
 /* a sentence for each status, never NULL */
@@ -621,6 +622,12 @@ extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t s
  * such backend: when another device is named, all use that one from then on.
  */
 extern const rb_backend *rb_backend_auto(const rb_backend *device);
+
+/*
+ * Is a join of so many parts faster on a device than in that many threads here?  Warm: it
+ * is open already.  If not, text says why.
+ */
+extern bool rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size);
 
 /* ---- stream: a join in its own threads, blocks of ids out (stream.c) ---- */
 

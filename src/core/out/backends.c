@@ -134,6 +134,18 @@ rb_backend_open(const char *path, char *fault, size_t size)
 
 static const rb_backend *auto_device;
 
+bool
+rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size)
+{
+	const double cpu_ms = CPU_MS_PER_PART * (double) parts / threads;
+	const bool pays = cpu_ms >= (warm ? WARM_MS : COLD_MS);
+
+	text[0] = '\0';
+	if (!pays)
+		snprintf(text, size, "%llu parts are too few to ask for one", (unsigned long long) parts);
+	return pays;
+}
+
 /* the device cannot be had, and it has handed nothing out */
 static bool
 is_left_to_cpu(const rb_context *ctx, rb_status status)
@@ -148,14 +160,11 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	const rb_backend *device = rb_acquire(&auto_device);
 	const uint64_t parts =
 		(uint64_t) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
-	const double cpu_ms = CPU_MS_PER_PART * (double) parts / ctx->threads;
 	const rb_stats before = ctx->stats;
 	char note[sizeof(ctx->stats.note)] = "";
 
-	if (cpu_ms < (device->warm(ctx->device) ? WARM_MS : COLD_MS))
-		snprintf(note, sizeof(note), "%llu parts are too few to ask for one",
-				 (unsigned long long) parts);
-	else if (device->probe(ctx->device, note, sizeof(note)) == RB_OK)
+	if (rb_device_pays(parts, ctx->threads, device->warm(ctx->device), note, sizeof(note)) &&
+		device->probe(ctx->device, note, sizeof(note)) == RB_OK)
 	{
 		rb_status status;
 

@@ -78,6 +78,13 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 							errdetail("%s", text),
 							errhint("Set redblue.backend to cpu: the answer is the same.")));
 			break;
+		case RB_GONE:
+			/* not 57P01: this connection lives, and is not to be thrown away */
+			ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
+							errmsg("%s: the background worker that joined has ended", function),
+							errdetail("It was terminated, or the GPU failed in another join."),
+							errhint("Run it again.")));
+			break;
 		case RB_STOPPED:
 			ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("%s: stopped", function)));
 			break;

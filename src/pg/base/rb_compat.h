@@ -110,6 +110,16 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #define rb_shm_mq_sendv(mq, iov, n) shm_mq_sendv((mq), (iov), (n), false)
 #endif
 
+/* 15: shared memory is asked for in a hook; before, while the library is loaded */
+#include "storage/ipc.h"
+#if PG_VERSION_NUM >= 150000
+#define rb_install_shmem_request(previous, hook) \
+	((previous) = shmem_request_hook, shmem_request_hook = (hook))
+#else
+typedef void (*shmem_request_hook_type)(void);
+#define rb_install_shmem_request(previous, hook) ((previous) = NULL, (hook) ())
+#endif
+
 /* 15: MERGE */
 #if PG_VERSION_NUM >= 150000
 #define rb_is_merge(node) IsA(node, MergeStmt)

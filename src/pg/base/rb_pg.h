@@ -8,10 +8,10 @@
  *		sides.c       sources -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
  *		run.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or scan.c
  *
- * The sections follow the folders: base, read, call, plan, scan.
+ * The sections follow the folders: base, read, service, call, plan, scan.
  *
  * src/pg is the only layer that knows PostgreSQL.  No function of PostgreSQL is called
- * from a thread other than the session's own.
+ * from a thread other than the process's first one.
  */
 #ifndef RB_PG_H
 #define RB_PG_H
@@ -54,6 +54,7 @@ extern int rb_setting_threads;          /* 0: automatic */
 extern int rb_setting_memory_limit;     /* kB */
 extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
+extern int rb_setting_worker_idle;      /* s */
 extern bool rb_setting_custom_scan;
 extern bool rb_setting_duplicate_notice;
 extern int rb_setting_cache;
@@ -509,6 +510,69 @@ typedef struct rb_side
  */
 extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side);
 
+/* ======== service: the worker, which joins on a device for all sessions (rb_service.h) ======== */
+
+/* when the library is loaded */
+extern void rb_service_install(void);
+
+/* ---- device.c: the device's file, in this process ---- */
+
+/* is there one?  If not, why */
+extern bool rb_device_installed(char *why_not, size_t size);
+
+/* its backend, opened by this process, or NULL and why not; text describes the device */
+extern const rb_backend *rb_device_here(char *text, size_t size);
+
+/* ---- progress.c: what redblue_progress shows of a join ---- */
+
+typedef struct rb_progress_entry rb_progress_entry;
+
+/* NULL: nothing is shown; that is allowed below.  Only its own process writes to it. */
+extern rb_progress_entry *rb_progress_begin(const char *function);
+/* callable from any thread */
+extern void rb_progress_note(rb_progress_entry *entry, int stage, uint64 done, uint64 total);
+extern void rb_progress_end(rb_progress_entry **entry);
+
+/* ---- client.c: the worker, as a session sees it ---- */
+
+/* it is started where there is none, and told to open the device; nothing is waited for */
+extern void rb_worker_call(void);
+
+typedef enum rb_device_news
+{
+	RB_DEVICE_NO_NEWS, /* nobody has asked so far; after waiting: the worker cannot be had */
+	RB_DEVICE_IS_NOT,
+	RB_DEVICE_IS_THERE,
+	RB_DEVICE_IS_OPEN /* a join could begin on it at once */
+} rb_device_news;
+
+/* what the worker knows of the device, or, where it is to be waited for, will; in words, too */
+extern rb_device_news rb_worker_device(bool wait, char *text, size_t size);
+
+/*
+ * A join by the worker, used as an rb_stream is: the same job, statuses and statistics.
+ * RB_GONE besides: the worker has ended before the join did.
+ */
+typedef struct rb_remote rb_remote;
+
+/*
+ * False and why not, where the worker cannot be had.  The job's sets are sent when it
+ * returns.  *remote is there as soon as it must be closed; it lives in that context.
+ */
+extern bool rb_remote_open(rb_remote **remote, MemoryContext context, const char *function,
+						   rb_context *ctx, const rb_job *job, rb_progress_entry *progress,
+						   char *why_not, size_t size);
+
+/* callable from any thread */
+extern rb_status rb_remote_next(rb_remote *remote, int wait_ms, rb_block *block);
+
+/* as of a stream */
+extern const uint32_t *rb_remote_words(const rb_remote *remote);
+extern bool rb_remote_groups(const rb_remote *remote, rb_groups *groups);
+
+/* waits for nobody.  NULL is allowed. */
+extern void rb_remote_close(rb_remote *remote);
+
 /* ======== call: the SQL functions, and the join of one call ======== */
 
 /* ---- joins.c: the functions ---- */
@@ -569,13 +633,25 @@ extern void rb_join_sources(const rb_join *join, const NullableDatum *args, rb_s
 /* ---- backend.c: which backend ---- */
 
 /*
- * The backend for the next join, as redblue.backend wants it; raises where that
- * is impossible.  note (of that size) gets the reason for a fallback, or "".
+ * Before the sides are read: raises where it is known that redblue.backend asks for the
+ * impossible, and has the worker started where it is likely to be needed.
  */
-extern const rb_backend *rb_backend_choose(const char *function, char *note, size_t size);
+extern void rb_backend_prepare(const char *function, const rb_source *source, int sides);
 
-/* the CUDA backend, or NULL and why not; text describes the device where there is one */
-extern const rb_backend *rb_backend_cuda(char *text, size_t size);
+/*
+ * When they are read: is this join one for the worker?  If not, note (of that size) gets
+ * the reason, or "" where the processor is what was wanted.
+ */
+extern bool rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size);
+
+/*
+ * The backend here for a join that the worker cannot have, with the reason; raises where
+ * redblue.backend wants a device and this process cannot open it either.
+ */
+extern const rb_backend *rb_backend_here(const char *function, const char *reason);
+
+/* is a device usable for joins?  text describes it, or tells why not */
+extern bool rb_backend_device(char *text, size_t size);
 
 /* ---- run.c: open a join, take blocks, close ---- */
 
@@ -592,8 +668,16 @@ typedef struct rb_run
 	rb_memory *memory;
 	rb_context ctx;
 	rb_side side[2]; /* their sets until it is closed; [1] NULL in a self join */
+	rb_job job;
 	const rb_backend *backend;
-	rb_stream *stream;
+	rb_remote *remote; /* NULL: not asked for */
+	rb_stream *stream; /* NULL: the join is the worker's */
+	rb_progress_entry *progress;
+	bool demanded;   /* a device, or an error */
+	bool handed_out; /* pairs */
+	/* what takes its blocks in a thread, to be stopped before it is closed; or NULL */
+	void (*stop_taker)(void *);
+	void *taker;
 	char note[200]; /* why this backend, or "" */
 	uint64 parts;   /* of both sides */
 	uint64 skipped; /* rows without a part, of both sides */
@@ -611,11 +695,21 @@ extern void rb_run_start(rb_run *run, const rb_job *job);
 /* what the join function asks of the sides; all that remains to be said is the answer */
 extern rb_job rb_run_job(const rb_run *run);
 
+/* ends that join; its answer goes with it */
+extern void rb_run_stop(rb_run *run);
+
+/* what rb_stream_words and rb_stream_groups tell, wherever the join was */
+extern const uint32_t *rb_run_words(const rb_run *run);
+extern bool rb_run_groups(const rb_run *run, rb_groups *groups);
+
 /* the next pairs, at least one; false when there are no more.  Can be cancelled. */
 extern bool rb_run_next(rb_run *run, rb_block *block);
 
 /* what made it fail becomes an ERROR */
 pg_noreturn extern void rb_run_raise(const rb_run *run, rb_status status);
+
+/* the same as rb_stream_next, wherever the join is; callable from any thread, but one at a time */
+extern rb_status rb_run_wait(rb_run *run, int wait_ms, rb_block *block);
 
 /* what made the join fail; callable from any thread */
 extern rb_error rb_run_error(const rb_run *run);

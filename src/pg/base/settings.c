@@ -26,6 +26,7 @@ int rb_setting_threads = 0;
 int rb_setting_memory_limit = 4 * 1024 * 1024;
 int rb_setting_gpu_memory_limit = 0;
 int rb_setting_grid_resolution = 0;
+int rb_setting_worker_idle = 600;
 bool rb_setting_custom_scan = true;
 bool rb_setting_duplicate_notice = true;
 int rb_setting_cache = RB_CACHE_AUTO;
@@ -72,6 +73,9 @@ static const setting settings[] = {
 	{"redblue.grid_resolution", "Cells of the grid along its longest side.",
 	 "0 plans it from a sample of the data. The answer is the same.", &rb_setting_grid_resolution,
 	 0, 0, RB_MAX_GRID, NULL, PGC_USERSET, 0},
+	{"redblue.worker_idle", "Time after which the process that has the GPU open ends.",
+	 "It is counted from its last join. The next one that needs a GPU starts another process.",
+	 &rb_setting_worker_idle, 600, 0, INT_MAX / 1000, NULL, PGC_SIGHUP, GUC_UNIT_S},
 	{"redblue.custom_scan", "Lets a join in FROM hand its pairs on while it runs.",
 	 "Off, the pairs are collected before the first is returned. The answer is the same.",
 	 &rb_setting_custom_scan, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
@@ -136,7 +140,9 @@ check_value(const setting *s, const char *value)
 						hint != NULL ? errhint("%s", hint) : 0));
 	if (number < s->least || number > s->most)
 	{
-		const char *unit = (s->flags & GUC_UNIT_KB) != 0 ? " kB" : "";
+		const char *unit = (s->flags & GUC_UNIT) == GUC_UNIT_KB  ? " kB"
+						   : (s->flags & GUC_UNIT) == GUC_UNIT_S ? " s"
+																 : "";
 
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

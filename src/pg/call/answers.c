@@ -7,8 +7,8 @@
  * rows of GROUP BY; where an index, or their order, says that no two do, that costs
  * nothing.
  *
- *		counts, hits	a word or a bit for each row (rb_stream_words)
- *		groups			for each row its partners (rb_stream_groups).  Where the memory limit
+ *		counts, hits	a word or a bit for each row (rb_run_words)
+ *		groups			for each row its partners (rb_run_groups).  Where the memory limit
  *						has no room for all pairs at once, the first join only counts, and
  *						others bring together the pairs of as many rows as there is room for.
  *		blocks			pairs as they come, packed for programs that want arrays
@@ -294,8 +294,7 @@ join_slice(rb_answer_rows *rows)
 	uint64 room;
 	rb_status status;
 
-	rb_stream_close(rows->run->stream);
-	rows->run->stream = NULL;
+	rb_run_stop(rows->run);
 	status = rb_set_compose(&rows->run->ctx, rows->side);
 	if (status != RB_OK)
 		rb_run_raise(rows->run, status);
@@ -316,7 +315,7 @@ join_slice(rb_answer_rows *rows)
 			job.blue = rows->other;
 		}
 		run_to_end(rows, &job);
-		if (rb_stream_groups(rows->run->stream, &rows->groups))
+		if (rb_run_groups(rows->run, &rows->groups))
 			break;
 		if (rows->end == rows->base + 1)
 			raise_no_room(rows, rows->counts[rows->base]);
@@ -338,14 +337,14 @@ open_groups(rb_answer_rows *rows, rb_job *job)
 	job->numbers = rows->numbers;
 	run_to_end(rows, job);
 	rows->end = n;
-	if (rb_stream_groups(rows->run->stream, &rows->groups))
+	if (rb_run_groups(rows->run, &rows->groups))
 		return;
 	rows->emitted = rows->run->ctx.stats.stage[RB_STAGE_EMIT].count;
 	/* rows of one id may lie anywhere, and a slice is of rows that lie together */
 	if (rows->number != NULL)
 		raise_no_room(rows, rows->emitted);
 	rows->counts = make_array(rows, n, sizeof *rows->counts);
-	memcpy(rows->counts, rb_stream_words(rows->run->stream), n * sizeof *rows->counts);
+	memcpy(rows->counts, rb_run_words(rows->run), n * sizeof *rows->counts);
 	rows->end = 0;
 }
 
@@ -546,7 +545,7 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 		case RB_RESULT_HITS:
 			job.answer = result == RB_RESULT_COUNTS ? RB_COUNTS : RB_HITS;
 			run_to_end(rows, &job);
-			rows->word = rb_stream_words(rows->run->stream);
+			rows->word = rb_run_words(rows->run);
 			if (rows->number != NULL)
 				sum_up(rows);
 			break;

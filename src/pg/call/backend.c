@@ -1,108 +1,115 @@
 /*
  * backend.c
- *	  Which backend computes the next join.
+ *	  Which backend computes the next join, and in which process.
  *
- * The CUDA backend is a file of its own, redblue_cuda.so, that lies beside this
- * library and is opened on first use, so never in the postmaster, whose children
- * could not use a device that it had touched.  A machine without the file, the
- * driver or the device answers from the CPU.  How it is opened, and when "auto"
- * takes it, is the core's business (backends.c).
+ *		redblue.backend		where a device's file is installed			elsewhere
+ *		cpu					here, on the processor						the same
+ *		auto				the worker, if the join is large enough;	here, on the processor
+ *							here, on the processor, if it cannot be had
+ *		cuda				the worker; this process opens the device	an error
+ *							itself only if the worker cannot be had
  *
- * All signals are blocked while foreign code may start threads, so that none of
- * these threads ever takes a signal that is meant for the session.
+ * So a device is opened once for all sessions, and no session pays for it.  Where no
+ * device's file is installed, no process is started and none of this is done.
  */
 #include "pg/base/rb_pg.h"
 
-#include <dlfcn.h>
-#include <signal.h>
-#include <unistd.h>
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
 
-#define RB_CUDA_FILE "redblue_cuda.so"
+/* of a table, about: a row of nine numbers and an id with its header is larger */
+#define RB_BYTES_PER_PART 80
 
-static bool module_tried;
-static const rb_backend *module_backend;
-static char module_fault[256];
-
-/* it lies where this library does */
-static void
-find_module(void)
+/* how many parts may there be, before anybody has looked? */
+static double
+expected_parts(const rb_source *source)
 {
-	Dl_info self;
-	char path[MAXPGPATH];
-	const char *slash;
-
-	module_tried = true;
-	if (dladdr((void *) &rb_backend_choose, &self) == 0 || self.dli_fname == NULL ||
-		(slash = strrchr(self.dli_fname, '/')) == NULL)
-	{
-		snprintf(module_fault, sizeof module_fault, "the directory of %s is not known",
-				 RB_CUDA_FILE);
-		return;
-	}
-	snprintf(path, sizeof path, "%.*s/%s", (int) (slash - self.dli_fname), self.dli_fname,
-			 RB_CUDA_FILE);
-	if (access(path, F_OK) != 0)
-		snprintf(module_fault, sizeof module_fault, "%s is not installed", RB_CUDA_FILE);
-	else
-		module_backend = rb_backend_open(path, module_fault, sizeof module_fault);
+	if (source->rel == NULL || !OidIsValid(source->heap))
+		return source->rows;
+	return (double) RelationGetNumberOfBlocks(source->rel) * BLCKSZ / RB_BYTES_PER_PART;
 }
 
-/* open the module once in the life of the process */
-static void
-open_module(void)
+pg_noreturn static void
+raise_no_device(const char *function, const char *text)
 {
-	sigset_t all;
-	sigset_t before;
+	rb_error error = {RB_NO_DEVICE, 0, 0, ""};
 
-	if (module_tried)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	find_module();
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	strlcpy(error.text, text, sizeof error.text);
+	rb_raise(function, RB_NO_DEVICE, &error);
 }
 
-const rb_backend *
-rb_backend_cuda(char *text, size_t size)
+void
+rb_backend_prepare(const char *function, const rb_source *source, int sides)
 {
-	const rb_backend *usable = NULL;
-	sigset_t all;
-	sigset_t before;
+	const bool demanded = rb_setting_backend == RB_CHOOSE_CUDA;
+	char text[200];
+	double parts = 0;
 
-	text[0] = '\0';
-	open_module();
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (module_backend == NULL)
-		snprintf(text, size, "%s", module_fault);
-	else if (module_backend->probe(0, text, size) == RB_OK)
-		usable = module_backend;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return usable;
-}
-
-const rb_backend *
-rb_backend_choose(const char *function, char *note, size_t size)
-{
-	note[0] = '\0';
 	if (rb_setting_backend == RB_CHOOSE_CPU)
-		return &rb_backend_cpu;
-	if (rb_setting_backend == RB_CHOOSE_CUDA)
+		return;
+	if (!rb_device_installed(text, sizeof text))
 	{
-		const rb_backend *cuda = rb_backend_cuda(note, size);
-		rb_error error = {RB_NO_DEVICE, 0, 0, ""};
-
-		if (cuda == NULL)
-		{
-			strlcpy(error.text, note, sizeof error.text);
-			rb_raise(function, RB_NO_DEVICE, &error);
-		}
-		note[0] = '\0';
-		return cuda;
+		if (demanded)
+			raise_no_device(function, text);
+		return;
 	}
-	open_module();
-	if (module_backend != NULL)
-		return rb_backend_auto(module_backend);
-	strlcpy(note, module_fault, size);
-	return &rb_backend_cpu;
+	/* that there is none is known before anything is read, from the second call on */
+	if (demanded && rb_worker_device(false, text, sizeof text) == RB_DEVICE_IS_NOT)
+		raise_no_device(function, text);
+	for (int i = 0; i < sides; i++)
+		parts += expected_parts(&source[i]);
+	parts = Min(parts, 4e9);
+	if (demanded ||
+		rb_device_pays((uint64) parts, rb_threads((uint64) parts), false, text, sizeof text))
+		rb_worker_call();
+}
+
+bool
+rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size)
+{
+	rb_device_news news;
+
+	note[0] = '\0';
+	if (rb_setting_backend == RB_CHOOSE_CPU || !rb_device_installed(note, size))
+		return false;
+	if (rb_setting_backend == RB_CHOOSE_CUDA)
+		return true;
+	news = rb_worker_device(false, note, size);
+	if (news == RB_DEVICE_IS_NOT)
+		return false;
+	return rb_device_pays(parts, threads, news == RB_DEVICE_IS_OPEN, note, size);
+}
+
+const rb_backend *
+rb_backend_here(const char *function, const char *reason)
+{
+	const rb_backend *device;
+	char text[256];
+
+	if (rb_setting_backend != RB_CHOOSE_CUDA)
+		return &rb_backend_cpu;
+	ereport(DEBUG1,
+			(errmsg_internal("%s: this session opens the GPU itself: %s", function, reason)));
+	device = rb_device_here(text, sizeof text);
+	if (device == NULL)
+		raise_no_device(function, text);
+	return device;
+}
+
+bool
+rb_backend_device(char *text, size_t size)
+{
+	char why_not[200];
+	rb_device_news news;
+
+	if (!rb_device_installed(text, size))
+		return false;
+	news = rb_worker_device(true, why_not, sizeof why_not);
+	if (news == RB_DEVICE_NO_NEWS && rb_setting_backend == RB_CHOOSE_CUDA)
+		return rb_device_here(text, size) != NULL;
+	if (news == RB_DEVICE_NO_NEWS)
+		snprintf(text, size, "not known: %s", why_not);
+	else
+		strlcpy(text, why_not, size);
+	return news >= RB_DEVICE_IS_THERE;
 }

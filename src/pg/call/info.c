@@ -41,7 +41,7 @@ void
 rb_last_run_set(const rb_run *run)
 {
 	rb_report_of(run, &last);
-	if (last.note[0] != '\0')
+	if (last.note[0] != '\0' && last.stats.device[0] == '\0')
 		ereport(DEBUG1, (errmsg_internal("%s: no GPU used: %s", run->join->function, last.note)));
 }
 
@@ -158,7 +158,9 @@ rb_report_device(const rb_report *report)
 	const rb_stats *stats = &report->stats;
 
 	if (stats->device[0] != '\0')
-		return pstrdup(stats->device);
+		return report->note[0] == '\0'
+				   ? pstrdup(stats->device)
+				   : psprintf("%s; opened by this session: %s", stats->device, report->note);
 	if (report->note[0] == '\0')
 		return psprintf("%d threads", stats->threads);
 	return psprintf("%d threads; no GPU used: %s", stats->threads, report->note);
@@ -218,7 +220,7 @@ redblue_info(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	desc = BlessTupleDesc(desc);
-	cuda = rb_backend_cuda(device, sizeof device) != NULL;
+	cuda = rb_backend_device(device, sizeof device);
 	values[0] = CStringGetTextDatum(RB_VERSION);
 	values[1] = CStringGetTextDatum("PostgreSQL " PG_VERSION ", " RB_COMPILER);
 	values[2] = CStringGetTextDatum(gmp_version);

@@ -10,7 +10,8 @@
  *
  * A process that exits need not reset the context that a run is in (a function may be
  * called where no transaction's end cleans up), so what is still open is closed
- * before the C library's exit handlers run: they are to find no thread but this one.
+ * before shared memory is left, which the worker and a taker's thread use, and before
+ * the C library's exit handlers run: they are to find no thread but this one.
  *
  * What the core keeps for the next join (memory.c) is offered to the kernel when no join is
  * open, and is gone when none was for ten seconds, whatever else the session does meanwhile.
@@ -18,6 +19,10 @@
  * handlers run in a signal, so this one does nothing but unmap, and nothing if memory is just
  * being taken or given.  An ERROR disarms all timeouts: the end of each (sub)transaction sees
  * to it that there is one.
+ *
+ * A join is the worker's (client.c) or a stream of this process.  What the worker cannot
+ * do is done here, on the processor, as long as no pair was handed out and redblue.backend
+ * leaves the choice: the sides are still there.
  *
  * rb_run_next waits in slices of 20 ms and looks for interrupts between them.
  */
@@ -53,7 +58,7 @@ note_open(rb_run *run)
 	static bool registered = false;
 
 	if (!registered)
-		on_proc_exit(close_at_exit, 0);
+		before_shmem_exit(close_at_exit, 0);
 	registered = true;
 	dlist_push_head(&open_runs, &run->node);
 }
@@ -178,6 +183,21 @@ compose_ids(rb_run *run)
 	}
 }
 
+/* all rows are sent, those that were kept, too */
+static void
+compose_sides(rb_run *run)
+{
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+	{
+		rb_status status = rb_set_compose(&run->ctx, run->side[i].set);
+
+		if (status == RB_OK)
+			status = rb_set_compose_ids(&run->ctx, run->side[i].set);
+		if (status != RB_OK)
+			rb_run_raise(run, status);
+	}
+}
+
 rb_run *
 rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 {
@@ -186,12 +206,13 @@ rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 
 	run->join = join;
 	run->user = GetUserId();
+	run->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
 	run->at_end.func = close_at_end;
 	run->at_end.arg = run;
 	note_open(run);
 	MemoryContextRegisterResetCallback(context, &run->at_end);
 
-	run->backend = rb_backend_choose(join->function, run->note, sizeof run->note);
+	rb_backend_prepare(join->function, source, rb_join_sides(join));
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(join->function, limit);
 	rb_context_init(&run->ctx, run->memory);
@@ -199,6 +220,7 @@ rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
 	run->ctx.gpu_cache_limit =
 		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024;
+	run->progress = rb_progress_begin(join->function);
 
 	take_sides(run, source);
 
@@ -220,17 +242,59 @@ rb_run_job(const rb_run *run)
 	return job;
 }
 
+/* the join in threads of this process; callable from any thread */
+static rb_status
+join_here(rb_run *run)
+{
+	return rb_stream_open(&run->ctx, run->backend, &run->job, &run->stream);
+}
+
+void
+rb_run_stop(rb_run *run)
+{
+	rb_stream_close(run->stream);
+	run->stream = NULL;
+	rb_remote_close(run->remote);
+	run->remote = NULL;
+}
+
 void
 rb_run_start(rb_run *run, const rb_job *job)
 {
+	static const rb_backend of_worker = {.name = "cuda"};
+	const char *function = run->join->function;
 	rb_status status;
 
-	rb_stream_close(run->stream);
-	run->stream = NULL;
+	rb_run_stop(run);
+	run->job = *job;
+	run->handed_out = false;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
-	status = rb_stream_open(&run->ctx, run->backend, job, &run->stream);
+	run->backend = &rb_backend_cpu;
+	if (rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
+	{
+		run->backend = &of_worker;
+		compose_sides(run);
+		if (rb_remote_open(&run->remote, GetMemoryChunkContext(run), function, &run->ctx, &run->job,
+						   run->progress, run->note, sizeof run->note))
+			return;
+		run->backend = rb_backend_here(function, run->note);
+	}
+	status = join_here(run);
 	if (status != RB_OK)
 		rb_run_raise(run, status);
+}
+
+const uint32_t *
+rb_run_words(const rb_run *run)
+{
+	return run->stream != NULL ? rb_stream_words(run->stream) : rb_remote_words(run->remote);
+}
+
+bool
+rb_run_groups(const rb_run *run, rb_groups *groups)
+{
+	return run->stream != NULL ? rb_stream_groups(run->stream, groups)
+							   : rb_remote_groups(run->remote, groups);
 }
 
 rb_run *
@@ -245,6 +309,61 @@ rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
 	return run;
 }
 
+/* is what the worker said no answer, but for this process to do itself? */
+static bool
+is_left_to_us(const rb_run *run, rb_status status)
+{
+	switch (status)
+	{
+		case RB_GONE:
+		case RB_NO_DEVICE:
+		case RB_DEVICE_FULL:
+		case RB_DEVICE_FAILED:
+		case RB_OUT_OF_MEMORY:
+		case RB_NO_THREAD:
+			return !run->handed_out && !run->demanded;
+		default:
+			return false;
+	}
+}
+
+static rb_status
+take_over(rb_run *run)
+{
+	const uint64 rows = run->ctx.stats.stage[RB_STAGE_READ].count;
+	const double ms = run->ctx.stats.stage[RB_STAGE_READ].ms;
+	const rb_error *error = &run->ctx.error;
+
+	snprintf(run->note, sizeof run->note, "%s",
+			 error->text[0] == '\0' ? rb_status_text(error->status) : error->text);
+	rb_forget_failure(&run->ctx);
+	memset(&run->ctx.stats, 0, sizeof run->ctx.stats);
+	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
+	run->ctx.stats.stage[RB_STAGE_READ].ms = ms;
+	run->backend = &rb_backend_cpu;
+	return join_here(run);
+}
+
+rb_status
+rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
+{
+	rb_status status;
+
+	if (run->stream == NULL)
+	{
+		status = rb_remote_next(run->remote, wait_ms, block);
+		if (is_left_to_us(run, status))
+			status = take_over(run);
+	}
+	else
+		status = rb_stream_next(run->stream, wait_ms, block);
+	if (status == RB_OK && block->n > 0)
+		run->handed_out = true;
+	rb_progress_note(run->progress, rb_load(&run->ctx.stage), rb_load(&run->ctx.done),
+					 rb_load(&run->ctx.total));
+	return status;
+}
+
 bool
 rb_run_next(rb_run *run, rb_block *block)
 {
@@ -253,7 +372,7 @@ rb_run_next(rb_run *run, rb_block *block)
 		rb_status status;
 
 		CHECK_FOR_INTERRUPTS();
-		status = rb_stream_next(run->stream, RB_WAIT_MS, block);
+		status = rb_run_wait(run, RB_WAIT_MS, block);
 		if (status == RB_END)
 			return false;
 		if (status != RB_OK)
@@ -269,8 +388,11 @@ rb_run_close(rb_run *run)
 	if (run->node.next != NULL)
 		dlist_delete(&run->node);
 	run->node.next = NULL;
-	rb_stream_close(run->stream);
-	run->stream = NULL;
+	if (run->stop_taker != NULL)
+		run->stop_taker(run->taker);
+	run->stop_taker = NULL;
+	rb_run_stop(run);
+	rb_progress_end(&run->progress);
 	if (run->memory != NULL)
 	{
 		rb_set_release(&run->side[0].set);

@@ -116,7 +116,7 @@ pump_thread(void *arg)
 
 	while (status == RB_OK && !stopped(pump))
 	{
-		status = rb_stream_next(pump->run->stream, 20, &block);
+		status = rb_run_wait(pump->run, 20, &block);
 		if (status == RB_OK && block.n > 0 && !put_block(pump, &block, &blocks))
 			break;
 	}
@@ -152,6 +152,8 @@ rb_pump_start(rb_run *run, rb_share *share)
 		rb_raise(run->join->function, RB_NO_THREAD, &error);
 	}
 	pump->started = true;
+	run->stop_taker = stop_at_end;
+	run->taker = pump;
 	/* called before that of the run, which was there first */
 	pump->at_end.func = stop_at_end;
 	pump->at_end.arg = pump;

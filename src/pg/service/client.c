@@ -1,0 +1,560 @@
+/*
+ * client.c
+ *	  A session's side of the worker: it is started, asked, waited for and left.
+ *
+ * Whatever keeps the worker from a session (no slot for a process, no shared memory, it
+ * does not answer, it ends) is no error here but an answer, with a text that says why:
+ * then the session joins by itself.  Every wait looks for interrupts and has an end.
+ */
+#include "pg/service/rb_service.h"
+
+#include "postmaster/bgworker.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#define RB_START_MS 2000  /* a worker may take so long to start, */
+#define RB_DEAD_MS 10000  /* is taken for lost after that, */
+#define RB_ANSWER_MS 1000 /* may take so long to take a post, */
+#define RB_OPEN_MS 20000  /* and so long to open the device, for somebody who only asks for it */
+
+#define RB_ANSWER_ARRAYS 3
+
+struct rb_remote
+{
+	rb_service_block *block;
+	dsm_segment *segment;
+	rb_request *request;
+	uint64 worker; /* whom it was sent to */
+	int post;      /* -1: not sent */
+	uint64 post_word;
+	rb_context *ctx;
+	rb_progress_entry *progress;
+	uint64 next; /* block */
+	bool out;    /* the caller has the block before it */
+	bool ended;  /* its statistics are in ctx */
+	/* what is told of each row, in memory of ctx */
+	bool answered;
+	bool grouped;
+	uint32 groups;
+	uint32_t *words;
+	uint64_t *start;
+	uint32_t *member;
+	rb_bytes answer[RB_ANSWER_ARRAYS]; /* of it what is still to come */
+};
+
+/* ---- the worker is started ---- */
+
+static BackgroundWorkerHandle *started; /* by this session, ... */
+static uint64 started_word;             /* ... as this */
+
+static void
+give_up_start(rb_service_block *block, uint64 word)
+{
+	(void) rb_claim(&block->worker, &word,
+					RB_WORKER_WORD(RB_WORKER_NUMBER(word), 0, RB_WORKER_NONE));
+}
+
+/* is the one who starts it gone, or has it come to nothing? */
+static bool
+is_lost(rb_service_block *block, uint64 word)
+{
+	pid_t pid;
+
+	if (started != NULL && word == started_word &&
+		GetBackgroundWorkerPid(started, &pid) == BGWH_STOPPED)
+		return true;
+	if (kill(RB_WORKER_PID(word), 0) != 0 && errno == ESRCH)
+		return true;
+	return rb_now_ms() - block->starting_ms > RB_DEAD_MS;
+}
+
+/* asks the postmaster for it; no answer is waited for */
+static bool
+start(rb_service_block *block, uint64 word, char *why_not, size_t size)
+{
+	uint64 mine = RB_WORKER_WORD(RB_WORKER_NUMBER(word) + 1, MyProcPid, RB_WORKER_STARTING);
+	BackgroundWorker worker;
+	MemoryContext context;
+	bool registered;
+
+	if (!rb_claim(&block->worker, &word, mine))
+		return true; /* somebody else does it */
+	block->starting_ms = rb_now_ms();
+	rb_worker_describe(&worker, RB_WORKER_NUMBER(mine));
+	context = MemoryContextSwitchTo(TopMemoryContext);
+	if (started != NULL)
+		pfree(started);
+	started = NULL;
+	registered = RegisterDynamicBackgroundWorker(&worker, &started);
+	MemoryContextSwitchTo(context);
+	started_word = mine;
+	if (registered)
+		return true;
+	give_up_start(block, mine);
+	snprintf(why_not, size,
+			 "no background worker for it: all %d of max_worker_processes are in use",
+			 max_worker_processes);
+	return false;
+}
+
+/* it runs, or will; false and why not */
+static bool
+call(rb_service_block *block, char *why_not, size_t size)
+{
+	uint64 word;
+
+	why_not[0] = '\0';
+	if (block == NULL)
+	{
+		snprintf(why_not, size, "no background worker for it: no shared memory is left");
+		return false;
+	}
+	word = rb_acquire(&block->worker);
+	switch (RB_WORKER_STATE(word))
+	{
+		case RB_WORKER_STARTING:
+			if (!is_lost(block, word))
+				return true;
+			if (word != started_word)
+				return start(block, word, why_not, size);
+			give_up_start(block, word);
+			started_word = 0;
+			snprintf(why_not, size, "its background worker did not start: see the server's log");
+			return false;
+		case RB_WORKER_NONE:
+			return start(block, word, why_not, size);
+		default:
+			return true;
+	}
+}
+
+/* it is told to open the device, if it runs and has not been */
+static void
+want_device(rb_service_block *block, uint64 word)
+{
+	if (RB_WORKER_STATE(word) != RB_WORKER_RUNNING ||
+		rb_acquire(&block->device_wanted) == RB_WORKER_NUMBER(word))
+		return;
+	rb_release(&block->device_wanted, RB_WORKER_NUMBER(word));
+	rb_service_wake(block);
+}
+
+void
+rb_worker_call(void)
+{
+	rb_service_block *block = rb_service_find();
+	char why_not[200];
+	uint64 word;
+
+	if (!call(block, why_not, sizeof why_not))
+		return;
+	/* one that starts reads this when it has started */
+	word = rb_acquire(&block->worker);
+	if (RB_WORKER_STATE(word) == RB_WORKER_STARTING)
+		rb_release(&block->device_wanted, RB_WORKER_NUMBER(word));
+	else
+		want_device(block, word);
+}
+
+/* until it runs: its word, or 0 and why not */
+static uint64
+wait_for_worker(rb_service_block *block, char *why_not, size_t size)
+{
+	const double until = rb_now_ms() + RB_START_MS;
+	int idle = 0;
+
+	while (call(block, why_not, size))
+	{
+		uint64 word = rb_acquire(&block->worker);
+
+		if (RB_WORKER_STATE(word) == RB_WORKER_RUNNING)
+			return word;
+		if (rb_now_ms() > until)
+		{
+			snprintf(why_not, size, "its background worker %s",
+					 RB_WORKER_STATE(word) == RB_WORKER_LEAVING ? "is ending"
+																: "has not started in time");
+			return 0;
+		}
+		CHECK_FOR_INTERRUPTS();
+		rb_nap(&idle);
+	}
+	return 0;
+}
+
+rb_device_news
+rb_worker_device(bool wait, char *text, size_t size)
+{
+	const double until = rb_now_ms() + RB_OPEN_MS;
+	rb_service_block *block = rb_service_find();
+	int idle = 0;
+
+	text[0] = '\0';
+	for (;;)
+	{
+		uint64 word = wait            ? wait_for_worker(block, text, size)
+					  : block != NULL ? rb_acquire(&block->worker)
+									  : 0;
+		rb_device_state state;
+
+		if (word == 0 || RB_WORKER_STATE(word) != RB_WORKER_RUNNING)
+			return RB_DEVICE_NO_NEWS;
+		state = rb_service_device(block, word, text, size);
+		if (state >= RB_DEVICE_NONE)
+			return state == RB_DEVICE_NONE   ? RB_DEVICE_IS_NOT
+				   : state == RB_DEVICE_WARM ? RB_DEVICE_IS_OPEN
+											 : RB_DEVICE_IS_THERE;
+		if (!wait || rb_now_ms() > until)
+		{
+			snprintf(text, size, "its background worker does not answer");
+			return RB_DEVICE_NO_NEWS;
+		}
+		want_device(block, word);
+		CHECK_FOR_INTERRUPTS();
+		rb_nap(&idle);
+	}
+}
+
+/* ---- a request is sent ---- */
+
+/*
+ * A segment for a request, that lives until it is detached; NULL where the system or
+ * PostgreSQL has none, which is no reason to fail.
+ *
+ * dsm_create raises an error when /dev/shm is full.  It holds no lock then, and what it
+ * has belongs to the current resource owner.  So for this one call that is one of
+ * our own, and releasing it is what the end of a transaction would do.
+ */
+static dsm_segment *
+make_segment(char *why_not, size_t size)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner before = CurrentResourceOwner;
+	ResourceOwner owner = ResourceOwnerCreate(before, "redblue request");
+	dsm_segment *volatile segment = NULL;
+
+	CurrentResourceOwner = owner;
+	PG_TRY();
+	{
+		segment = dsm_create(sizeof(rb_request), DSM_CREATE_NULL_IF_MAXSEGMENTS);
+		if (segment != NULL)
+			dsm_pin_mapping(segment);
+		else
+			snprintf(why_not, size, "no shared memory for it: too many segments are in use");
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		snprintf(why_not, size, "no shared memory for it: %s", error->message);
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, segment != NULL, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, segment != NULL, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, segment != NULL, false);
+	CurrentResourceOwner = before;
+	ResourceOwnerDelete(owner);
+	return segment;
+}
+
+/* writes the post; false while none is free */
+static bool
+post(rb_remote *r)
+{
+	for (int i = 0; i < RB_POSTS; i++)
+	{
+		int n = (MyProcPid + i) % RB_POSTS;
+		rb_post *p = &r->block->post[n];
+		uint64 word = rb_acquire(&p->word);
+
+		if (RB_POST_STATE(word) != RB_POST_FREE ||
+			!rb_claim(&p->word, &word, word + RB_POST_CLAIMED))
+			continue;
+		p->handle = dsm_segment_handle(r->segment);
+		r->post = n;
+		r->post_word = word + RB_POST_SENT;
+		rb_release(&p->word, r->post_word);
+		rb_service_wake(r->block);
+		return true;
+	}
+	return false;
+}
+
+/* takes the post back; false when the worker was faster */
+static bool
+withdraw(rb_remote *r)
+{
+	uint64 word = r->post_word;
+
+	return r->post >= 0 && rb_claim(&r->block->post[r->post].word, &word, word - RB_POST_SENT + 4);
+}
+
+static bool
+is_gone(const rb_remote *r)
+{
+	return !RB_SAME_WORKER(rb_acquire(&r->block->worker), r->worker);
+}
+
+/* until the worker has it; false and why not */
+static bool
+wait_until_taken(rb_remote *r, char *why_not, size_t size)
+{
+	const double until = rb_now_ms() + RB_ANSWER_MS;
+	int idle = 0;
+
+	while (rb_acquire(&r->request->taken) == 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (is_gone(r))
+			snprintf(why_not, size, "its background worker has ended");
+		else if (rb_now_ms() > until)
+			snprintf(why_not, size, "its background worker does not answer");
+		else
+		{
+			if (r->post < 0)
+				(void) post(r);
+			rb_nap(&idle);
+			continue;
+		}
+		return false;
+	}
+	return true;
+}
+
+static void
+fill_request(rb_request *request, const char *function, const rb_context *ctx, const rb_job *job)
+{
+	rb_asked *asked = &request->asked;
+
+	memset(request, 0, offsetof(rb_request, ring));
+	request->stage = RB_STAGE_UPLOAD;
+	asked->client = MyProcPid;
+	strlcpy(asked->function, function, sizeof asked->function);
+	asked->predicate = job->predicate;
+	asked->answer = job->answer;
+	asked->of = job->of;
+	asked->has_number = job->number != NULL;
+	asked->numbers = job->numbers;
+	asked->threads = ctx->threads;
+	asked->grid_resolution = ctx->grid_resolution;
+	asked->filters = ctx->filters;
+	asked->memory_limit = rb_memory_limit(ctx->memory);
+	asked->gpu_memory_limit = ctx->gpu_memory_limit;
+	rb_sent_side_of(&asked->side[asked->sides++], job->red);
+	if (job->blue != NULL)
+		rb_sent_side_of(&asked->side[asked->sides++], job->blue);
+}
+
+/*
+ * The rows, as fast as the worker takes them.  It may wait for others first, and what it
+ * says in the end, if it ends before that, comes as the answer.
+ */
+static void
+send_sides(rb_remote *r, const rb_job *job)
+{
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	const rb_asked *asked = &r->request->asked;
+	uint64 sent = 0;
+	uint64 left;
+	int idle = 0;
+	int n = rb_side_arrays(&asked->side[0], job->red, arrays);
+
+	if (job->blue != NULL)
+		n += rb_side_arrays(&asked->side[1], job->blue, arrays + n);
+	n += rb_number_array(asked, job->number, arrays + n);
+	do
+	{
+		size_t moved = rb_bytes_put(r->request, &r->request->there, arrays, n);
+
+		left = rb_bytes_left(arrays, n);
+		sent += moved;
+		rb_progress(r->ctx, RB_STAGE_UPLOAD, sent, sent + left);
+		rb_progress_note(r->progress, RB_STAGE_UPLOAD, sent, sent + left);
+		CHECK_FOR_INTERRUPTS();
+		if (moved > 0)
+			idle = 0;
+		else
+			rb_nap(&idle);
+	} while (left > 0 && rb_acquire(&r->request->ended) == 0 && !is_gone(r));
+}
+
+bool
+rb_remote_open(rb_remote **remote, MemoryContext context, const char *function, rb_context *ctx,
+			   const rb_job *job, rb_progress_entry *progress, char *why_not, size_t size)
+{
+	rb_remote *r = MemoryContextAllocZero(context, sizeof *r);
+	uint64 word;
+
+	r->block = rb_service_find();
+	r->post = -1;
+	r->ctx = ctx;
+	r->progress = progress;
+	*remote = r; /* closed whatever happens from here on */
+	word = wait_for_worker(r->block, why_not, size);
+	r->worker = word;
+	if (word != 0 && (r->segment = make_segment(why_not, size)) != NULL)
+	{
+		r->request = dsm_segment_address(r->segment);
+		fill_request(r->request, function, ctx, job);
+		if (wait_until_taken(r, why_not, size))
+		{
+			send_sides(r, job);
+			return true;
+		}
+	}
+	rb_remote_close(r);
+	*remote = NULL;
+	return false;
+}
+
+/* ---- the answer: no function of PostgreSQL, for a thread may call this ---- */
+
+static rb_status
+gone(rb_remote *r)
+{
+	rb_forget_failure(r->ctx);
+	return rb_fail(r->ctx, RB_GONE, 0, 0, "its background worker has ended");
+}
+
+/* what the worker has found out goes where a join here would have left it */
+static rb_status
+take_end(rb_remote *r)
+{
+	const rb_request *request = r->request;
+	const rb_stats before = r->ctx->stats;
+
+	if (!r->ended)
+	{
+		r->ctx->stats = request->stats;
+		r->ctx->stats.stage[RB_STAGE_READ] = before.stage[RB_STAGE_READ];
+		r->ctx->error = request->error;
+		r->ended = true;
+	}
+	return request->status == RB_GONE ? gone(r) : request->status;
+}
+
+/* a join that is left before its end, by a LIMIT, has told no more than this */
+static void
+note_pairs(rb_remote *r, size_t n)
+{
+	rb_stats *stats = &r->ctx->stats;
+
+	if (stats->device[0] == '\0')
+	{
+		strlcpy(stats->backend, "cuda", sizeof stats->backend);
+		(void) rb_service_device(r->block, r->worker, stats->device, sizeof stats->device);
+	}
+	stats->stage[RB_STAGE_EMIT].count += n;
+}
+
+/* arrays for what is told of each row */
+static rb_status
+expect_answer(rb_remote *r)
+{
+	const rb_request *request = r->request;
+	rb_status status;
+
+	r->answered = true;
+	r->grouped = request->starts > 0;
+	r->groups = r->grouped ? (uint32) (request->starts - 1) : 0;
+	status = rb_array(r->ctx, (void **) &r->words, Max(request->words, 1), sizeof *r->words);
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &r->start, Max(request->starts, 1), sizeof *r->start);
+	if (status == RB_OK)
+		status =
+			rb_array(r->ctx, (void **) &r->member, Max(request->members, 1), sizeof *r->member);
+	r->answer[0] = (rb_bytes){(char *) r->words, request->words * sizeof *r->words};
+	r->answer[1] = (rb_bytes){(char *) r->start, request->starts * sizeof *r->start};
+	r->answer[2] = (rb_bytes){(char *) r->member, request->members * sizeof *r->member};
+	return status;
+}
+
+static rb_status
+look(rb_remote *r, rb_block *block)
+{
+	/* these two in this order: the last block is there before the end is */
+	bool ended = rb_acquire(&r->request->ended) != 0;
+	bool lost = is_gone(r);
+
+	if (!r->answered && rb_acquire(&r->request->answered) != 0)
+	{
+		rb_status status = expect_answer(r);
+
+		if (status != RB_OK)
+			return status;
+	}
+	/* what has come is taken; more may come as long as the worker is there */
+	if (r->answered && rb_bytes_left(r->answer, RB_ANSWER_ARRAYS) > 0)
+	{
+		size_t moved = rb_bytes_take(r->request, &r->request->back, r->answer, RB_ANSWER_ARRAYS);
+
+		if (moved > 0 || !(ended ? r->request->status != RB_END : lost))
+			return RB_OK;
+	}
+	if (rb_ids_take(r->request, r->next, block))
+	{
+		r->out = true;
+		note_pairs(r, block->n);
+		return RB_OK;
+	}
+	if (ended)
+		return take_end(r);
+	if (lost && rb_acquire(&r->request->ended) == 0)
+		return gone(r);
+	return RB_OK;
+}
+
+rb_status
+rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
+{
+	const double until = rb_now_ms() + wait_ms;
+	rb_status status;
+	int idle = 0;
+
+	if (r->out)
+		rb_ids_give_back(r->request, r->next++);
+	r->out = false;
+	*block = (rb_block){NULL, NULL, 0};
+	while ((status = look(r, block)) == RB_OK && block->n == 0 && rb_now_ms() < until)
+		rb_nap(&idle);
+	rb_progress(r->ctx, (rb_stage) rb_load(&r->request->stage), rb_load(&r->request->done),
+				rb_load(&r->request->total));
+	return status;
+}
+
+const uint32_t *
+rb_remote_words(const rb_remote *r)
+{
+	return r->answered && !r->grouped ? r->words : NULL;
+}
+
+bool
+rb_remote_groups(const rb_remote *r, rb_groups *groups)
+{
+	*groups = (rb_groups){r->start, r->member, r->groups};
+	return r->grouped;
+}
+
+/* ---- it is left ---- */
+
+void
+rb_remote_close(rb_remote *r)
+{
+	if (r == NULL || r->segment == NULL)
+		return;
+	rb_release(&r->request->stop, 1);
+	(void) withdraw(r);
+	rb_free(r->ctx->memory, (void **) &r->words);
+	rb_free(r->ctx->memory, (void **) &r->start);
+	rb_free(r->ctx->memory, (void **) &r->member);
+	dsm_detach(r->segment);
+	r->segment = NULL;
+	r->request = NULL;
+}

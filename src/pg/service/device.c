@@ -1,0 +1,125 @@
+/*
+ * device.c
+ *	  The backend for a device, in whatever process: found as a file, and opened.
+ *
+ * The CUDA backend is a file of its own, redblue_cuda.so, that lies beside this
+ * library and is opened on first use, so never in the postmaster, whose children
+ * could not use a device that it had touched.  A machine without the file, the
+ * driver or the device answers from the CPU.
+ *
+ * The worker opens it in a thread, because a driver takes its time; a session opens it
+ * only where it cannot have the worker.  All signals are blocked while foreign code may
+ * start threads, so that none of these threads ever takes a signal that is meant
+ * for the process.
+ */
+#include "pg/service/rb_service.h"
+
+#include "core/base/rb_parallel.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define RB_CUDA_FILE "redblue_cuda.so"
+#define STACK ((size_t) 8 << 20) /* a driver may go deep */
+
+/* its path, or why there is none; the file may come and go while a session lives */
+static bool
+find_file(char *path, size_t path_size, char *why_not, size_t size)
+{
+	Dl_info self;
+	const char *slash;
+
+	why_not[0] = '\0';
+	if (dladdr((void *) &rb_device_here, &self) == 0 || self.dli_fname == NULL ||
+		(slash = strrchr(self.dli_fname, '/')) == NULL)
+	{
+		snprintf(why_not, size, "the directory of %s is not known", RB_CUDA_FILE);
+		return false;
+	}
+	snprintf(path, path_size, "%.*s/%s", (int) (slash - self.dli_fname), self.dli_fname,
+			 RB_CUDA_FILE);
+	if (access(path, F_OK) == 0)
+		return true;
+	snprintf(why_not, size, "%s is not installed", RB_CUDA_FILE);
+	return false;
+}
+
+bool
+rb_device_installed(char *why_not, size_t size)
+{
+	char path[MAXPGPATH];
+
+	return find_file(path, sizeof path, why_not, size);
+}
+
+const rb_backend *
+rb_device_here(char *text, size_t size)
+{
+	const rb_backend *usable = NULL;
+	char path[MAXPGPATH];
+	sigset_t all;
+	sigset_t before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (find_file(path, sizeof path, text, size))
+	{
+		usable = rb_backend_open(path, text, size);
+		if (usable != NULL && usable->probe(0, text, size) != RB_OK)
+			usable = NULL;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return usable;
+}
+
+/* ---- in a thread ---- */
+
+static struct
+{
+	bool begun;
+	rb_device_state state; /* released when the others are written */
+	const rb_backend *backend;
+	char text[256];
+} opening;
+
+static void *
+open_device(void *arg)
+{
+	opening.backend = rb_device_here(opening.text, sizeof opening.text);
+	rb_release(&opening.state, opening.backend != NULL ? RB_DEVICE_FOUND : RB_DEVICE_NONE);
+	return NULL;
+}
+
+void
+rb_device_begin(void)
+{
+	pthread_t thread;
+
+	if (opening.begun)
+		return;
+	opening.begun = true;
+	rb_release(&opening.state, RB_DEVICE_OPENING);
+	if (rb_thread_start(&thread, STACK, open_device, NULL) == 0)
+		pthread_detach(thread);
+	else
+	{
+		snprintf(opening.text, sizeof opening.text, "there was no thread to open it");
+		rb_release(&opening.state, RB_DEVICE_NONE);
+	}
+}
+
+rb_device_state
+rb_device_begun(const rb_backend **backend, char *text, size_t size)
+{
+	rb_device_state state = rb_acquire(&opening.state);
+
+	text[0] = '\0';
+	*backend = NULL;
+	if (state >= RB_DEVICE_NONE)
+	{
+		snprintf(text, size, "%s", opening.text);
+		*backend = opening.backend;
+	}
+	return state;
+}

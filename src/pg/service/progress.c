@@ -1,0 +1,106 @@
+/*
+ * progress.c
+ *	  redblue_progress: what joins run in which sessions, and how far they are.
+ *
+ * Each open join has an entry in the shared block, which its process claims, writes and
+ * empties; readers look whether it has changed under them and look again.  Where all
+ * entries are taken, or there is no block, a join is not seen and runs all the same.
+ */
+#include "pg/service/rb_service.h"
+
+#include "catalog/pg_authid.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+rb_progress_entry *
+rb_progress_begin(const char *function)
+{
+	rb_service_block *block = rb_service_find();
+
+	for (int i = 0; block != NULL && i < RB_PROGRESS; i++)
+	{
+		rb_progress_entry *e = &block->progress[(MyProcPid + i) % RB_PROGRESS];
+		int32 nobody = 0;
+
+		if (rb_load(&e->pid) != 0 || !rb_claim(&e->pid, &nobody, MyProcPid))
+			continue;
+		rb_release(&e->change, e->change | 1);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		e->role = GetSessionUserId();
+		e->stage = RB_STAGE_READ;
+		e->done = e->total = 0;
+		strlcpy(e->function, function, sizeof e->function);
+		rb_release(&e->change, e->change + 1);
+		return e;
+	}
+	return NULL;
+}
+
+void
+rb_progress_note(rb_progress_entry *e, int stage, uint64 done, uint64 total)
+{
+	if (e == NULL)
+		return;
+	rb_store(&e->stage, stage);
+	rb_store(&e->done, done);
+	rb_store(&e->total, total);
+}
+
+void
+rb_progress_end(rb_progress_entry **e)
+{
+	if (*e == NULL)
+		return;
+	rb_release(&(*e)->change, (*e)->change | 1);
+	rb_release(&(*e)->pid, 0);
+	*e = NULL;
+}
+
+/* a copy of what is in use; false where nothing is, or it is being changed */
+static bool
+look(rb_progress_entry *e, rb_progress_entry *copy)
+{
+	uint32 before = rb_acquire(&e->change);
+
+	memcpy(copy, e, sizeof *copy);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	copy->function[sizeof copy->function - 1] = '\0';
+	return copy->pid != 0 && (before & 1) == 0 && rb_load(&e->change) == before;
+}
+
+/* as for pg_stat_activity */
+static bool
+may_see(Oid role)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
+		   has_privs_of_role(GetUserId(), role);
+}
+
+PG_FUNCTION_INFO_V1(redblue_progress);
+
+Datum
+redblue_progress(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	rb_service_block *block = rb_service_find();
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; block != NULL && i < RB_PROGRESS; i++)
+	{
+		rb_progress_entry e;
+		Datum values[5];
+		bool nulls[5] = {false};
+
+		if (!look(&block->progress[i], &e) || !may_see(e.role))
+			continue;
+		values[0] = Int32GetDatum(e.pid);
+		values[1] = CStringGetTextDatum(e.function);
+		values[2] = CStringGetTextDatum(rb_stage_name((rb_stage) e.stage));
+		values[3] = Int64GetDatum((int64) e.done);
+		values[4] = Int64GetDatum((int64) e.total);
+		nulls[4] = e.total == 0;
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,174 @@
+/*
+ * transport.c
+ *	  Sets over, blocks of ids back: the ring of a request.
+ *
+ * Both ways have one writer and one reader.  Bytes of the sides go round in a ring with
+ * two counters, what was sent and what was received.  When all have come the same memory
+ * is a ring of blocks of ids the other way, as in share.c: a slot says which block it
+ * holds, and 0 when it may be filled again.
+ *
+ * What is told of rows instead of pairs goes back as bytes, too.
+ *
+ * The arrays of a side are known in length before the first byte comes, so they are moved
+ * as they are, one behind the other.
+ *
+ * No function of PostgreSQL is called here: threads use it.
+ */
+#include "pg/service/rb_service.h"
+
+#include <sched.h>
+#include <time.h>
+
+#define YIELDS 16
+#define LEAST_NAP_US 20
+#define MOST_NAP_US 1000
+
+void
+rb_nap(int *idle)
+{
+	struct timespec t = {0, 0};
+	long us = LEAST_NAP_US;
+
+	if ((*idle)++ < YIELDS)
+	{
+		sched_yield();
+		return;
+	}
+	for (int i = YIELDS; i < *idle && us < MOST_NAP_US; i += 8)
+		us *= 2;
+	t.tv_nsec = Min(us, MOST_NAP_US) * 1000;
+	nanosleep(&t, NULL);
+}
+
+/* ---- sides ---- */
+
+void
+rb_sent_side_of(rb_sent_side *sent, const rb_set *set)
+{
+	memset(sent, 0, sizeof *sent);
+	sent->from = RB_FROM_ROWS;
+	sent->kind = set->kind;
+	sent->nparts = set->nparts;
+	sent->nrows = set->nrows;
+	sent->has_row_of = set->row_of != NULL;
+	sent->has_ids = set->ids != NULL;
+	sent->first_id = set->first_id;
+	sent->skipped = set->skipped;
+	sent->srid = set->srid;
+}
+
+int
+rb_side_arrays(const rb_sent_side *sent, const rb_set *set, rb_bytes *arrays)
+{
+	int n = 0;
+
+	arrays[n++] =
+		(rb_bytes){(char *) set->coords,
+				   (size_t) sent->nparts * (size_t) rb_kind_width(sent->kind) * sizeof(double)};
+	if (sent->has_row_of)
+		arrays[n++] = (rb_bytes){(char *) set->row_of, (size_t) sent->nparts * sizeof *set->row_of};
+	if (sent->has_ids)
+		arrays[n++] = (rb_bytes){(char *) set->ids, (size_t) sent->nrows * sizeof *set->ids};
+	return n;
+}
+
+int
+rb_number_array(const rb_asked *asked, const uint32_t *number, rb_bytes *array)
+{
+	const rb_sent_side *side = &asked->side[asked->of == RB_OF_BLUE ? asked->sides - 1 : 0];
+
+	if (!asked->has_number)
+		return 0;
+	*array = (rb_bytes){(char *) number, (size_t) side->nrows * sizeof *number};
+	return 1;
+}
+
+size_t
+rb_bytes_left(const rb_bytes *arrays, int n)
+{
+	size_t left = 0;
+
+	for (int i = 0; i < n; i++)
+		left += arrays[i].left;
+	return left;
+}
+
+/* moves bytes between arrays and the ring, from place `at` in it on, at most `most` */
+static size_t
+move(rb_request *request, rb_bytes *arrays, int n, uint64 at, size_t most, bool into_ring)
+{
+	size_t moved = 0;
+
+	for (int i = 0; i < n; i++)
+		while (arrays[i].left > 0 && moved < most)
+		{
+			size_t place = (size_t) ((at + moved) % RB_SENT_BYTES);
+			size_t step = Min(arrays[i].left, Min(most - moved, RB_SENT_BYTES - place));
+
+			if (into_ring)
+				memcpy(request->ring.bytes + place, arrays[i].at, step);
+			else
+				memcpy(arrays[i].at, request->ring.bytes + place, step);
+			arrays[i].at += step;
+			arrays[i].left -= step;
+			moved += step;
+		}
+	return moved;
+}
+
+size_t
+rb_bytes_put(rb_request *request, rb_way *way, rb_bytes *arrays, int n)
+{
+	uint64 sent = way->sent.n;
+	size_t room = RB_SENT_BYTES - (size_t) (sent - rb_acquire(&way->received.n));
+	size_t moved = move(request, arrays, n, sent, room, true);
+
+	rb_release(&way->sent.n, sent + moved);
+	return moved;
+}
+
+size_t
+rb_bytes_take(rb_request *request, rb_way *way, rb_bytes *arrays, int n)
+{
+	uint64 received = way->received.n;
+	size_t there = (size_t) (rb_acquire(&way->sent.n) - received);
+	size_t moved = move(request, arrays, n, received, there, false);
+
+	rb_release(&way->received.n, received + moved);
+	return moved;
+}
+
+/* ---- blocks of ids ---- */
+
+bool
+rb_ids_put(rb_request *request, uint64 number, const rb_block *block)
+{
+	size_t slot = number % RB_SENT_BLOCKS;
+
+	if (rb_acquire(&request->block[slot]) != 0)
+		return false;
+	request->pairs[slot] = (uint32) block->n;
+	memcpy(request->ring.ids[slot].red, block->red, block->n * sizeof *block->red);
+	memcpy(request->ring.ids[slot].blue, block->blue, block->n * sizeof *block->blue);
+	rb_release(&request->block[slot], number + 1);
+	return true;
+}
+
+bool
+rb_ids_take(rb_request *request, uint64 number, rb_block *block)
+{
+	size_t slot = number % RB_SENT_BLOCKS;
+
+	if (rb_acquire(&request->block[slot]) != number + 1)
+		return false;
+	block->red = request->ring.ids[slot].red;
+	block->blue = request->ring.ids[slot].blue;
+	block->n = request->pairs[slot];
+	return true;
+}
+
+void
+rb_ids_give_back(rb_request *request, uint64 number)
+{
+	rb_release(&request->block[number % RB_SENT_BLOCKS], 0);
+}

@@ -1,0 +1,328 @@
+/*
+ * worker.c
+ *	  The worker: the one process that has the device open and joins for all sessions.
+ *
+ * It is started by the first session that needs it (client.c), or with the server where
+ * the library is preloaded, and nobody starts it again when it ends: the next session
+ * that needs it does.  It ends by itself when nothing was asked of it for
+ * redblue.worker_idle, when the device has failed so that only a new process can open it
+ * anew, and when it is told to.
+ *
+ * Its main thread does what is PostgreSQL's: latches, segments, signals, pg_stat_activity.
+ * Each request has a thread of its own (request.c), and so has the opening of the device.
+ *
+ * On its way out it stops what runs and waits a moment for it.  What does not come back
+ * (a driver that hangs) is left behind: it loses its segment, and the process ends without
+ * the C library's exit handlers, which could wait for it.
+ */
+#include "pg/service/rb_service.h"
+
+#include "lib/stringinfo.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+#include "utils/memutils.h"
+#include "utils/ps_status.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#define RB_BUSY_MS 20
+#define RB_OPENING_MS 5
+#define RB_WARM_MS 250
+#define RB_STOP_MS 500     /* joins may take so long to stop */
+#define RB_LEAVING_MS 2000 /* and so long to end, when the device has failed */
+#define RB_WORKER_NAME "redblue worker"
+
+/* a request that is being served */
+typedef struct rb_serving
+{
+	dlist_node node;
+	dsm_segment *segment;
+	rb_request *request;
+	rb_served *served;
+	rb_asked asked;
+} rb_serving;
+
+static rb_service_block *block;
+static uint32 my_number; /* of all workers that there were */
+static dlist_head serving = DLIST_STATIC_INIT(serving);
+static bool device_failed;
+static rb_device_state device_state; /* as it was published */
+
+/* ---- starting it ---- */
+
+void
+rb_worker_describe(BackgroundWorker *worker, uint32 number)
+{
+	memset(worker, 0, sizeof *worker);
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_ConsistentState;
+	worker->bgw_restart_time = BGW_NEVER_RESTART;
+	snprintf(worker->bgw_library_name, sizeof worker->bgw_library_name, "redblue");
+	snprintf(worker->bgw_function_name, sizeof worker->bgw_function_name, "redblue_worker_main");
+	snprintf(worker->bgw_name, sizeof worker->bgw_name, RB_WORKER_NAME);
+	snprintf(worker->bgw_type, sizeof worker->bgw_type, RB_WORKER_NAME);
+	/* the library that it loads may be another one than ours by now */
+	snprintf(worker->bgw_extra, sizeof worker->bgw_extra, "%s", rb_service_name());
+	worker->bgw_main_arg = UInt32GetDatum(number);
+}
+
+/* preloaded, it comes with the server where there is something for it to do */
+void
+rb_service_install(void)
+{
+	BackgroundWorker worker;
+	char why_not[100];
+
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	rb_service_request_memory();
+	if (!rb_device_installed(why_not, sizeof why_not))
+		return;
+	rb_worker_describe(&worker, 0);
+	RegisterBackgroundWorker(&worker);
+}
+
+/* ---- its end ---- */
+
+/* those that are through give their segments back; with `wait` all, within that time */
+static void
+reap(double wait_ms)
+{
+	const double until = rb_now_ms() + wait_ms;
+	dlist_mutable_iter iter;
+
+	do
+	{
+		dlist_foreach_modify(iter, &serving)
+		{
+			rb_serving *s = dlist_container(rb_serving, node, iter.cur);
+			bool failed;
+
+			if (!rb_served_ended(s->served, &failed))
+				continue;
+			device_failed |= failed;
+			rb_served_free(s->served);
+			dlist_delete(&s->node);
+			dsm_detach(s->segment);
+			pfree(s);
+		}
+		if (wait_ms == 0 || dlist_is_empty(&serving))
+			return;
+		pg_usleep(2000);
+	} while (rb_now_ms() < until);
+}
+
+static void
+stop_all(void)
+{
+	dlist_iter iter;
+
+	dlist_foreach(iter, &serving)
+		rb_served_stop(dlist_container(rb_serving, node, iter.cur)->served);
+}
+
+/* before the segments are taken away, whatever the reason of the end */
+static void
+leave_at_exit(int code, Datum arg)
+{
+	dlist_iter iter;
+
+	rb_service_leave(RB_WORKER_NONE);
+	stop_all();
+	reap(RB_STOP_MS);
+	dlist_foreach(iter, &serving)
+		rb_served_abandon(dlist_container(rb_serving, node, iter.cur)->served);
+}
+
+/* the last of all: no exit handler of a driver is to wait for one of its own threads */
+static void
+end_process(int code, Datum arg)
+{
+	_exit(code);
+}
+
+/* ---- requests ---- */
+
+static void
+serve_post(rb_post *post)
+{
+	uint64 word = rb_acquire(&post->word);
+	rb_serving *s;
+
+	if (RB_POST_STATE(word) != RB_POST_SENT ||
+		!rb_claim(&post->word, &word, word - RB_POST_SENT + RB_POST_TAKEN))
+		return;
+	s = MemoryContextAllocZero(TopMemoryContext, sizeof *s);
+	/* NULL where the session has left in the meantime */
+	s->segment = dsm_attach(post->handle);
+	word = word - RB_POST_SENT + RB_POST_TAKEN;
+	(void) rb_claim(&post->word, &word, word - RB_POST_TAKEN + 4);
+	if (s->segment == NULL)
+	{
+		pfree(s);
+		return;
+	}
+	s->request = dsm_segment_address(s->segment);
+	s->asked = s->request->asked;
+	rb_device_begin();
+	s->served = rb_serve(s->request);
+	if (s->served == NULL)
+	{
+		dsm_detach(s->segment);
+		pfree(s);
+		return;
+	}
+	dlist_push_tail(&serving, &s->node);
+}
+
+/* what a worker that died in the middle has left */
+static void
+free_taken_posts(void)
+{
+	for (int i = 0; i < RB_POSTS; i++)
+	{
+		uint64 word = rb_acquire(&block->post[i].word);
+
+		if (RB_POST_STATE(word) == RB_POST_TAKEN)
+			(void) rb_claim(&block->post[i].word, &word, word - RB_POST_TAKEN + 4);
+	}
+}
+
+static void
+publish_device(void)
+{
+	const rb_backend *backend;
+	char text[sizeof block->device_text];
+	rb_device_state state;
+
+	if (rb_acquire(&block->device_wanted) == my_number)
+		rb_device_begin();
+	state = rb_device_begun(&backend, text, sizeof text);
+	/* it closes by itself when nobody has used it for a while */
+	if (state == RB_DEVICE_FOUND && backend->warm(0))
+		state = RB_DEVICE_WARM;
+	if (state != device_state)
+		rb_service_set_device(block, state, text);
+	device_state = state;
+}
+
+/* the line in pg_stat_activity */
+static void
+report(void)
+{
+	static int before_n = -1;
+	static int before_client = 0;
+	rb_serving *first =
+		dlist_is_empty(&serving) ? NULL : dlist_head_element(rb_serving, node, &serving);
+	int n = 0;
+	dlist_iter iter;
+	StringInfoData text;
+
+	dlist_foreach(iter, &serving) n++;
+	if (n == before_n && (first == NULL || first->asked.client == before_client))
+		return;
+	before_n = n;
+	before_client = first == NULL ? 0 : first->asked.client;
+	if (first == NULL)
+	{
+		pgstat_report_activity(STATE_IDLE, "");
+		set_ps_display("idle");
+		return;
+	}
+	initStringInfo(&text);
+	appendStringInfo(&text, "%s for process %d", first->asked.function, first->asked.client);
+	if (n > 1)
+		appendStringInfo(&text, ", and %d more", n - 1);
+	pgstat_report_activity(STATE_RUNNING, text.data);
+	set_ps_display(text.data);
+	pfree(text.data);
+}
+
+/* ---- its life ---- */
+
+static long
+wait_ms(double idle_since, bool leaving)
+{
+	double left;
+
+	if (!dlist_is_empty(&serving) || leaving)
+		return RB_BUSY_MS;
+	/* while a device opens somebody waits to hear of it */
+	if (device_state == RB_DEVICE_OPENING)
+		return RB_OPENING_MS;
+	if (device_state == RB_DEVICE_WARM)
+		return RB_WARM_MS;
+	left = idle_since + rb_setting_worker_idle * 1000.0 - rb_now_ms();
+	return (long) Max(0, Min(left, 60000)) + 1;
+}
+
+static void
+serve_until_idle(void)
+{
+	double idle_since = rb_now_ms();
+	double leaving_since = 0;
+
+	while (!ShutdownRequestPending)
+	{
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		publish_device();
+		for (int i = 0; i < RB_POSTS && leaving_since == 0; i++)
+			serve_post(&block->post[i]);
+		reap(0);
+		report();
+		if (device_failed && leaving_since == 0)
+		{
+			leaving_since = rb_now_ms();
+		}
+		if (leaving_since > 0 &&
+			(dlist_is_empty(&serving) || rb_now_ms() - leaving_since > RB_LEAVING_MS))
+			return;
+		if (!dlist_is_empty(&serving))
+			idle_since = rb_now_ms();
+		else if (rb_now_ms() - idle_since >= rb_setting_worker_idle * 1000.0)
+			return;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 wait_ms(idle_since, leaving_since > 0), PG_WAIT_EXTENSION);
+	}
+}
+
+extern PGDLLEXPORT pg_noreturn void redblue_worker_main(Datum arg);
+
+void
+redblue_worker_main(Datum arg)
+{
+	on_proc_exit(end_process, 0);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGINT, SIG_IGN);
+	BackgroundWorkerUnblockSignals();
+	if (strcmp(MyBgworkerEntry->bgw_extra, rb_service_name()) != 0)
+		ereport(LOG,
+				(errmsg("redblue: the library was replaced while sessions use another build of "
+						"it, which get no worker")));
+	else if ((block = rb_service_find()) != NULL)
+	{
+		BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+		my_number = rb_service_enter(DatumGetUInt32(arg));
+		if (my_number != 0)
+		{
+			before_shmem_exit(leave_at_exit, 0);
+			free_taken_posts();
+			if (DatumGetUInt32(arg) == 0)
+				rb_release(&block->device_wanted, my_number);
+			serve_until_idle();
+		}
+	}
+	if (device_failed)
+		ereport(LOG, (errmsg("redblue: the GPU failed, its worker ends")));
+	proc_exit(device_failed ? 1 : 0);
+}

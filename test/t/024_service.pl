@@ -1,0 +1,585 @@
+# The worker, which joins on a device for all sessions: its answers, its life, and what becomes of sessions and server
+# when either side is slow, stopped, killed or refused something.  The device is a fake one (fake_device.c).
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use File::Path qw(make_path);
+use PostgreSQL::Test::Utils;
+use Test::More;
+use List::Util qw(max);
+use Time::HiRes qw(sleep time);
+
+# The aim is 200 ms; a loaded machine is given more before the test fails.
+my $allowed_ms = 1000;
+
+# ---- a server of our own, beside whose redblue.so a device's file may lie ----
+
+my %dir;
+for my $which (qw(bindir pkglibdir sharedir))
+{
+	chomp($dir{$which} = `pg_config --$which`);
+}
+my @common = split m{/}, $dir{bindir};
+pop @common while grep { index("$_/", join('/', @common) . '/') != 0 } values %dir;
+my $above = length join('/', @common);
+my %own = map { $_ => "$ENV{TESTDIR}/tree" . substr($dir{$_}, $above) } keys %dir;
+make_path(values %own);
+for my $which (qw(pkglibdir sharedir))
+{
+	system("cp -rs '$dir{$which}/.' '$own{$which}/'") == 0 or die;
+}
+system("cp -L '$dir{bindir}'/* '$own{bindir}/'") == 0 or die;
+$ENV{PATH} = "$own{bindir}:$ENV{PATH}";
+my $device = "$own{pkglibdir}/redblue_cuda.so";
+unlink $device;
+my $fake = $ENV{REDBLUE_FAKE} = "$ENV{TESTDIR}/fake";
+END { my $status = $?; system("rm -rf '$ENV{TESTDIR}/tree'"); $? = $status }
+
+# what the device does from now on
+sub fake
+{
+	open(my $out, '>', "$fake.new") or die;
+	print $out "$_\n" for @_;
+	close $out;
+	rename "$fake.new", $fake;
+	return;
+}
+
+# lines of what it did: "join 1234 1"
+sub did
+{
+	my ($what) = @_;
+	my @lines = -e "$fake.log" ? grep { /^$what / } split /\n/, slurp_file("$fake.log") : ();
+	return @lines;
+}
+
+fake();
+# segments are files that can be counted
+my $node = new_server('service', <<'CONF');
+dynamic_shared_memory_type = mmap
+max_worker_processes = 8
+restart_after_crash = on
+log_min_messages = info
+CONF
+my $segments = $node->data_dir . '/pg_dynshmem';
+# those of requests, by their size: the server has segments of its own
+sub segments { my @files = grep { my $size = -s $_ // 0; $size > 1_049_000 && $size < 1_060_000 } glob("$segments/*"); return scalar @files }
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE a AS SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 3 AS bx, y + i % 4 AS by, z + i % 2 AS bz, x - i % 5 AS cx, y + i % 3 AS cy, z + i % 7 AS cz
+FROM (SELECT i, (i * 7919 % 101)::float8 AS x, (i * 104729 % 97)::float8 AS y, (i * 1299709 % 89)::float8 AS z FROM generate_series(1, 40000::int8) i) s;
+CREATE TABLE b AS SELECT id + 7 AS id, ax + 0.5 AS ax, ay, az, bx + 0.5 AS bx, by, bz, cx + 0.5 AS cx, cy, cz, id * 7919 % 5000 AS object, 'k' || id AS name FROM a;
+ALTER TABLE b ADD PRIMARY KEY (name);
+CREATE TABLE box AS SELECT id, ax AS lx, ay AS ly, ax + 0.7 AS hx, ay + 0.7 AS hy FROM a;
+CREATE TABLE line AS SELECT id, ax, ay, bx + 0.3 AS bx, by + 0.2 AS by FROM a WHERE id % 8 = 0;
+CREATE TABLE hole AS SELECT id, ax, ay, az, bx + 2 AS bx, by + 2 AS by, bz + 2 AS bz FROM a WHERE id % 4 = 0;
+-- the same triangle many times: more pairs than a ring holds
+CREATE TABLE same AS SELECT i AS id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
+	0::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 2000::int8) i;
+CREATE TABLE large AS SELECT i AS id, i::float8 AS lx, 0::float8 AS ly, i + 0.5::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 700000::int8) i;
+CREATE ROLE stranger LOGIN;
+CREATE ROLE watcher LOGIN IN ROLE pg_read_all_stats;
+VACUUM ANALYZE;
+SQL
+
+my $worker = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue worker'";
+my $watch = session($node);
+sub worker { return scalar $watch->ask($worker) }
+
+# until it is so, or the seconds are over
+sub comes_true
+{
+	my ($so, $seconds) = @_;
+	my $until = time() + ($seconds // 10);
+	until ($so->())
+	{
+		return 0 if time() > $until;
+		sleep(0.01);
+	}
+	return 1;
+}
+sub is_idle { return $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'redblue worker' AND state <> 'idle'") eq '0' }
+
+# what the last join of a session says of its device
+sub told { return scalar $_[0]->ask('SELECT backend || \': \' || device FROM redblue_last_run() LIMIT 1') }
+
+my $pairs = checksum_of("redblue_triangle_pairs('a', 'b')");
+my %ask = (
+	'triangles' => $pairs,
+	'triangles of objects' => checksum_of("redblue_triangle_pairs('a', 'b', blue_id => 'id', blue_object => 'object')"),
+	'one table' => checksum_of("(SELECT id1 AS red_id, id2 AS blue_id FROM redblue_triangle_self_pairs('a')) s"),
+	'queries' => checksum_of("redblue_triangle_pairs_query('SELECT * FROM a WHERE id % 3 = 0', 'SELECT * FROM b WHERE id % 2 = 0')"),
+	'a side without rows' => checksum_of("redblue_triangle_pairs_query('SELECT * FROM a WHERE id < 0', 'TABLE b')"),
+	'boxes' => checksum_of("redblue_box_pairs('box', 'box')"),
+	'segments' => checksum_of("(SELECT id1 AS red_id, id2 AS blue_id FROM redblue_segment_self_pairs('line')) s"),
+	'segments and triangles' => checksum_of("(SELECT segment_id AS red_id, triangle_id AS blue_id FROM redblue_segment_triangle_pairs('hole', 'a')) s"),
+	'a count' => "SELECT redblue_triangle_pair_count('a', 'b')",
+	'a count of one table' => "SELECT redblue_box_self_pair_count('box')",
+	'keys' => "SELECT count(*), sum(hashtext(r || b)) FROM redblue_triangle_pairs_by_key('b', 'b') AS (r text, b text)",
+	'counts' => "SELECT count(*), sum(red_id * pairs) FROM redblue_triangle_pair_counts('a', 'b', blue_id => 'id')",
+	'counts of one table' => "SELECT count(*), sum(id * pairs) FROM redblue_box_self_pair_counts('box')",
+	'hits' => "SELECT count(*), sum(h) FROM redblue_triangle_hits('a', 'b', blue_id => 'id') h",
+	'hits of objects' => "SELECT count(*), sum(h) FROM redblue_triangle_hits('b', 'a', red_id => 'id', red_object => 'object') h",
+	'groups' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_triangle_pairs_grouped('a', 'b', blue_id => 'id')",
+	'groups of an id that is not unique' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_triangle_pairs_grouped_query('SELECT id % 5000 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM a', 'TABLE b')",
+	'groups of no rows' => "SELECT count(*) FROM redblue_triangle_pairs_grouped_query('SELECT * FROM a WHERE id < 0', 'TABLE b')",
+	'blocks' => "SELECT sum(n), sum(length(red)) FROM redblue_triangle_pair_blocks('same', 'same')",
+	'many pairs' => checksum_of("redblue_triangle_pairs('same', 'same')"),
+	'a LIMIT' => "SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 5000) s");
+
+# ---- without a file for a device nothing of this runs ----
+
+my $s = session($node);
+$s->ask('SET redblue.duplicate_notice = off');
+my %answer = map { $_ => scalar $s->ask($ask{$_}) } keys %ask;
+is(join(', ', grep { $answer{$_} =~ /ERROR/ } keys %ask), '', 'all has an answer');
+like($s->ask('SELECT device FROM redblue_last_run() LIMIT 1'), qr/redblue_cuda\.so is not installed/, 'no file for a device');
+like($s->ask('SELECT cuda || cuda_device FROM redblue_info()'), qr/^falseredblue_cuda\.so is not installed/, 'and redblue_info knows');
+is(worker(), '', 'no process is started');
+like($s->ask("SET redblue.backend = cuda; SELECT redblue_box_self_pair_count('box')"), qr/no usable GPU/, 'cuda is an error');
+is(worker(), '', 'nor then');
+$s->quit;
+
+system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
+
+# ---- answers ----
+
+for my $way ('auto', 'cuda', 'cpu')
+{
+	$s = session($node);
+	$s->ask("SET redblue.duplicate_notice = off; SET redblue.backend = $way");
+	# the worker has the device open: auto has no reason not to take it
+	$s->ask('SELECT cuda FROM redblue_info()');
+	for my $what (sort keys %ask)
+	{
+		is($s->ask($ask{$what}), $answer{$what}, "$way: $what");
+		next if $what =~ /no rows|without rows/;
+		like(told($s), $way eq 'cpu' ? qr/^cpu: \d+ threads$/ : qr/^cuda: a fake device$/, "$way: $what: where");
+	}
+	unlike(slurp_file("/proc/$s->{pid}/maps"), qr/redblue_cuda/, "$way: the session has not opened the device");
+	$s->quit;
+}
+my $pid = worker();
+is(join(',', did('found')), "found $pid 0", 'one process has found the device, once');
+is(scalar(grep { !/ $pid / } did('join')), 0, 'and has made all joins');
+$s = session($node);
+is($s->ask("SET redblue.backend = cuda; SELECT cuda || ' ' || cuda_device FROM redblue_info()"), 'true a fake device', 'redblue_info asks it');
+unlike(slurp_file("/proc/$s->{pid}/maps"), qr/redblue_cuda/, 'and does not open it');
+like($s->ask("SELECT 1; SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')"), qr/^1\n\d+$/, 'a few boxes');
+$s->ask("RESET redblue.backend; SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')");
+like(told($s), qr/20 parts are too few/, 'are too few for auto');
+
+# a LIMIT, EXPLAIN and a cursor that is left in the middle
+is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 1000) s"), '1000', 'LIMIT');
+like($s->ask("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM redblue_triangle_pairs('same', 'same') LIMIT 2000"), qr/Backend: cuda\s+Device: a fake device.*Stage emit: \d{3,} /s, 'EXPLAIN of it')
+  if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'on';
+is($s->ask("BEGIN; DECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('same', 'same'); MOVE 600 IN c; COMMIT; SELECT 1"), '1', 'a cursor');
+# workers of a parallel plan take the pairs; the leader's thread brings them
+my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2';
+$s->ask($parallel);
+like($s->ask('EXPLAIN ' . checksum_of("redblue_triangle_pairs('same', 'same')")), qr/Gather/, 'a parallel plan');
+is($s->ask($ask{'many pairs'}), $answer{'many pairs'}, 'and its answer');
+is($s->ask("SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('same', 'same') WHERE red_id <> blue_id LIMIT 100000) s"), '100000', 'left in the middle');
+ok(comes_true(\&is_idle), 'and the worker has nothing left to do');
+$s->quit;
+
+# groups that do not fit at once, but some after the other
+$s = session($node);
+$s->ask("SELECT cuda FROM redblue_info(); SET redblue.threads = 1; SET redblue.memory_limit = '28MB'");
+my $grouped = "SELECT count(*), sum(cardinality(blue_ids)), min(blue_ids) = max(blue_ids) FROM redblue_triangle_pairs_grouped('same', 'same')";
+is($s->ask($grouped), '2000|4000000|t', 'groups with little memory');
+like(told($s), qr/^cuda: a fake device$/, 'by the worker');
+$s->quit;
+
+# ---- what is seen ----
+
+$s = session($node);
+fake('join_ms 5000');
+$s->send("SELECT redblue_triangle_pair_count('a', 'b')");
+ok(comes_true(sub { scalar(did('join')) > scalar(did('joined')) }), 'a join runs');
+is($watch->ask("SELECT query || ', ' || state FROM pg_stat_activity WHERE backend_type = 'redblue worker'"),
+	"redblue_triangle_pair_count for process $s->{pid}, active", 'it is seen in pg_stat_activity');
+like($watch->ask('SELECT pid, function, stage FROM redblue_progress'), qr/^$s->{pid}\|redblue_triangle_pair_count\|\w+/, 'and in redblue_progress');
+my %sees = map { $_ => $node->safe_psql('postgres', 'SELECT count(*) FROM redblue_progress', extra_params => [ '-U', $_ ]) } qw(stranger watcher);
+is("$sees{stranger} $sees{watcher}", '0 1', 'not by strangers, but by those who see all statistics');
+fake();
+is($s->wait_for, $answer{'a count'}, 'its answer');
+is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'nothing runs');
+$s->ask('SET redblue.backend = cpu');
+$s->send("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT a.* FROM a, generate_series(1, 100)', 'TABLE b')");
+ok(comes_true(sub { $watch->ask('SELECT stage FROM redblue_progress') eq 'read' }), 'a join on the CPU is seen while it reads');
+$watch->ask("SELECT pg_cancel_backend($s->{pid})");
+like($s->wait_for, qr/57014/, 'it is cancelled');
+is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'and seen no more');
+$s->ask("SET ROLE stranger; SET redblue.threads = 1");
+$s->ask('RESET ROLE');
+$s->send("SELECT redblue_triangle_self_pair_count_query('SELECT s.* FROM same s, generate_series(1, 20)')");
+ok(comes_true(sub { $watch->ask('SELECT stage FROM redblue_progress') =~ /^(grid|candidates)$/ }), 'and while it joins');
+$watch->ask("SELECT pg_cancel_backend($s->{pid})");
+$s->wait_for;
+$s->quit;
+
+# ---- many at once ----
+
+fake('open_ms 200');
+my $script = "$ENV{TESTDIR}/script.sql";
+append_to_file($script, "SET redblue.duplicate_notice = off; SET redblue.backend = cuda;\n"
+	  . join('', map { "SELECT 1 / (CASE WHEN (SELECT (r)::text FROM ($ask{$_}) r) = '($answer{$_})' OR (SELECT (r)::text FROM ($ask{$_}) r) = '(\"$answer{$_}\")' THEN 1 ELSE 0 END);\n" }
+		  ('triangles', 'boxes', 'a count', 'triangles of objects')));
+sub crowd
+{
+	my ($name, $clients, $rounds) = @_;
+	$node->command_checks_all([ 'pgbench', '-n', '-c', $clients, '-j', 2, '-t', $rounds, '-f', $script, 'postgres' ],
+		0, [qr{actually processed: @{[$clients * $rounds]}/}], [qr/^(?!.*ERROR)/s], $name);
+	return;
+}
+crowd('eight sessions, three rounds each', 8, 3);
+# more posts than there is room for
+crowd('forty-eight sessions', 48, 1);
+is(worker(), $pid, 'it was one process all along');
+fake('full 1');
+my $before = did('joined');
+crowd('eight sessions and a device with room for one join', 8, 2);
+cmp_ok(scalar(grep { / 10$/ } did('joined')), '>', 0, 'it was full');
+fake();
+ok(comes_true(\&is_idle), 'all is over');
+ok(comes_true(sub { segments() == 0 }), 'and no segment is left');
+
+# a session that does not fetch its pairs does not keep others waiting, however large its join
+my $slow = session($node);
+$slow->ask("BEGIN; DECLARE c CURSOR FOR SELECT * FROM redblue_box_pairs('large', 'large'); FETCH 1 IN c");
+$slow->ask("MOVE 600 IN c");
+$s = session($node);
+is($s->ask("SET statement_timeout = '60s'; SELECT redblue_box_pair_count('large', 'box') > 0"), 't', 'a slow session does not hold up a large join');
+like(told($s), qr/^cuda/, 'which is the worker\'s');
+is($s->ask($pairs), $answer{triangles}, 'nor a small one');
+$slow->ask('COMMIT');
+$slow->quit;
+# a large one waits for another large one, and hears that it is to stop
+fake('join_ms 10000');
+my $first = session($node);
+$first->send("SELECT redblue_box_self_pair_count('large')");
+ok(comes_true(sub { scalar(did('join')) > scalar(did('joined')) }), 'a large join runs');
+$s->send("SELECT redblue_box_pair_count('large', 'large')");
+sleep(0.5);
+is(scalar(did('join')) - scalar(did('joined')), 1, 'another one waits');
+fake();
+my $ms = cancel_ms($s);
+cmp_ok($ms, '<', $allowed_ms, sprintf('and is cancelled: %.0f ms', $ms));
+like($s->wait_for, qr/57014/, 'with that error');
+$watch->ask("SELECT pg_cancel_backend($first->{pid})");
+$first->wait_for;
+$first->quit;
+
+# ---- whoever is stopped, at every stage ----
+
+sub cancel_ms
+{
+	my ($who, $function) = @_;
+	my $t0 = time();
+	$watch->ask("SELECT @{[$function // 'pg_cancel_backend']}($who->{pid})");
+	return comes_true(sub { $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE pid = $who->{pid} AND state = 'active'") eq '0' })
+	  ? (time() - $t0) * 1000
+	  : 1e9;
+}
+
+my $reading = "SELECT redblue_triangle_pair_count_query('SELECT a.* FROM a, generate_series(1, 1000)', 'TABLE b')";
+my $joining = "SELECT redblue_triangle_pair_count('a', 'b')";
+my $emitting = "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')";
+# the statement, what the device does, and when the stage is reached
+my %stage = (
+	reading => [ $reading, '', sub { $watch->ask('SELECT stage FROM redblue_progress') eq 'read' } ],
+	joining => [ $joining, 'join_ms 60000', sub { scalar(did('join')) > scalar(did('joined')) } ],
+	'a hanging driver' => [ $joining, 'hang_ms 3000', sub { scalar(did('join')) > scalar(did('joined')) } ],
+	pairs => [ $emitting, 'put_ms 20', sub { sleep(0.5); return 1 } ],
+	'pairs of a parallel plan' => [ $emitting, 'put_ms 20', sub { sleep(0.7); return 1 } ]);
+
+sub begin_stage
+{
+	my ($name, $backend) = @_;
+	my ($query, $does, $reached) = @{ $stage{$name} };
+	my $session = session($node);
+	ok(comes_true(\&is_idle), "$name: nothing runs");
+	fake($does);
+	$session->ask("SET redblue.backend = $backend;" . ($name =~ /parallel/ ? $parallel : ''));
+	$session->send($query);
+	ok(comes_true($reached), "$name: reached");
+	return $session;
+}
+
+for my $name (sort keys %stage)
+{
+	$s = begin_stage($name, 'auto');
+	$ms = cancel_ms($s);
+	cmp_ok($ms, '<', $allowed_ms, sprintf('%s: cancelled: %.0f ms', $name, $ms));
+	like($s->wait_for, qr/57014/, "$name: with that error");
+	is(segments(), 1, "$name: its segment is in use") if $name =~ /driver/;
+	fake();
+	is($s->ask($joining), $answer{'a count'}, "$name: the session goes on");
+	$s->quit;
+
+	$s = begin_stage($name, 'auto');
+	$ms = cancel_ms($s, 'pg_terminate_backend');
+	cmp_ok($ms, '<', $allowed_ms, sprintf('%s: terminated: %.0f ms', $name, $ms));
+	fake();
+
+	next if $name eq 'reading';
+	$s = session($node);
+	fake($stage{$name}[1]);
+	my $t0 = time();
+	like($s->ask("SET statement_timeout = 700;" . ($name =~ /parallel/ ? $parallel : '') . ";$stage{$name}[0]"), qr/57014.*statement timeout/, "$name: statement_timeout");
+	cmp_ok(time() - $t0, '<', 2.5, "$name: in time");
+	fake();
+	$s->quit;
+}
+ok(comes_true(\&is_idle), 'the worker is idle');
+ok(comes_true(sub { segments() == 0 }), 'and has no segment left');
+is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'nobody is in redblue_progress');
+is(worker(), $pid, 'it is still the same');
+
+# the worker is terminated: who has had no pair joins by itself, if it may
+sub end_worker
+{
+	my $old = worker();
+	my $t0 = time();
+	$watch->ask("SELECT pg_terminate_backend($old)");
+	ok(comes_true(sub { worker() ne $old }, 5), sprintf('a worker ends, after %.0f ms', (time() - $t0) * 1000));
+	return;
+}
+for my $name (sort keys %stage)
+{
+	for my $backend ('auto', 'cuda')
+	{
+		next if $name eq 'reading' && $backend eq 'cuda';
+		$s = begin_stage($name, $backend);
+		end_worker();
+		my $alone = $backend eq 'auto' && $name !~ /^pairs/;
+		if ($name eq 'reading')
+		{
+			cancel_ms($s);
+			$s->wait_for;
+			is($s->ask($joining), $answer{'a count'}, 'reading: another worker is there for the next one');
+		}
+		elsif ($alone)
+		{
+			is($s->wait_for, $answer{'a count'}, "$name, $backend: the session does it by itself");
+			like(told($s), qr/^cpu: \d+ threads; no GPU used: its background worker has ended/, "$name, $backend: and says so");
+		}
+		else
+		{
+			like($s->wait_for, qr/ERROR:  57000: redblue_\w+: the background worker that joined has ended/, "$name, $backend: an error");
+		}
+		fake();
+		is($s->ask($joining), $answer{'a count'}, "$name, $backend: the next call has a worker");
+		like(told($s), qr/^cuda/, "$name, $backend: a new one") if $backend eq 'cuda';
+		$s->quit;
+	}
+}
+
+# what waits for every process of the server waits for its main thread only
+fake('hang_ms 4000');
+$s = session($node);
+$s->send($joining);
+ok(comes_true(sub { scalar(did('join')) > scalar(did('joined')) }), 'a driver hangs');
+my $t1 = time();
+is($watch->ask('CREATE DATABASE other; DROP DATABASE other'), '', 'a database is dropped');
+cmp_ok(time() - $t1, '<', 3, 'in time');
+$s->wait_for;
+$s->quit;
+# a driver that does not find its device
+if (long_run())
+{
+	end_worker();
+	fake('open_ms 30000');
+	$s = session($node);
+	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'a device that is not found in time');
+	like(told($s), qr/no GPU used: opening the GPU takes too long/, 'is none');
+	$s->quit;
+	fake();
+	end_worker();
+}
+fake();
+
+# the worker is stopped, at any instruction
+for my $name ('joining', 'pairs')
+{
+	$s = begin_stage($name, 'auto');
+	my $stopped = worker();
+	kill 'STOP', $stopped;
+	$ms = cancel_ms($s);
+	cmp_ok($ms, '<', $allowed_ms, sprintf('worker stopped while %s: cancelled: %.0f ms', $name, $ms));
+	$s->wait_for;
+	my $t0 = time();
+	like($s->ask("SET statement_timeout = 300; SET redblue.backend = cuda; $joining"), qr/57014/, 'nobody waits for it without end');
+	is($s->ask("RESET statement_timeout; RESET redblue.backend; $joining"), $answer{'a count'}, 'nor gets no answer');
+	like(told($s), qr/^cpu: .*its background worker does not answer/, 'and is told why');
+	kill 'CONT', $stopped;
+	fake();
+	ok(comes_true(\&is_idle), 'it goes on');
+	is($s->ask($joining), $answer{'a count'}, 'and answers');
+	like(told($s), qr/^cuda/, 'from the device');
+	$s->quit;
+}
+ok(comes_true(sub { segments() == 0 }), 'no segment is left');
+
+# ---- a device that fails, or is not there ----
+
+$s = session($node);
+$s->ask('SELECT cuda FROM redblue_info()');
+$pid = worker();
+fake('fail 0');
+is($s->ask($joining), $answer{'a count'}, 'a device fails: auto');
+like(told($s), qr/no GPU used: the fake device has failed$/, 'why');
+ok(comes_true(sub { worker() ne $pid }), 'its process ends');
+like(slurp_file($node->logfile), qr/exited with exit code 1/, 'with a status of its own');
+fake();
+is($s->ask("SELECT cuda FROM redblue_info(); $joining"), "t\n$answer{'a count'}", 'the next call');
+like(told($s), qr/^cuda: a fake device/, 'has a new one');
+fake('fail 0');
+like($s->ask("SET redblue.backend = cuda; $joining"), qr/ERROR:  58000: .*the GPU failed\nDETAIL:  the fake device has failed/, 'cuda');
+fake('fail 2', 'put_ms 100');
+$s->ask('SET redblue.backend = auto; SELECT cuda FROM redblue_info()');
+like($s->ask($emitting), qr/the GPU failed/, 'after pairs were handed out');
+fake();
+is($s->ask("SELECT cuda FROM redblue_info(); $emitting"), "t\n4000000", 'and then');
+is(told($s), 'cuda: a fake device', 'from the device');
+end_worker();
+fake('none 1');
+is($s->ask("SELECT cuda || cuda_device FROM redblue_info(); $joining"), "falseno fake device today\n$answer{'a count'}", 'no device');
+like(told($s), qr/^cpu: .*no fake device today/, 'why');
+like($s->ask("SET redblue.backend = cuda; $joining"), qr/no usable GPU\nDETAIL:  no fake device today/, 'an error of cuda');
+$before = did('found');
+$s->quit;
+$s = session($node);
+is($s->ask($joining), $answer{'a count'}, 'another session');
+is(scalar(did('found')), $before, 'does not ask in vain');
+fake();
+end_worker();
+$s->quit;
+
+# ---- nothing grows ----
+
+$s = session($node);
+$s->ask('SELECT cuda FROM redblue_info()');
+$pid = worker();
+my @rss;
+for my $round (0 .. 5)
+{
+	$s->ask("SELECT $_, redblue_triangle_pair_count('a', 'b'), count(*) FROM redblue_triangle_pairs('same', 'a')") for 1 .. 20;
+	push @rss, backend_rss_kb($pid);
+}
+is(worker(), $pid, 'two hundred joins in one process');
+cmp_ok($rss[-1], '<', 1.2 * max($rss[0], $rss[1]) + 4096, "its memory: @rss kB");
+ok(comes_true(sub { backend_threads($pid) <= 2 }), 'no thread is left in it');
+ok(comes_true(sub { segments() == 0 }), 'nor a segment');
+cmp_ok(backend_fds($pid), '<', 60, 'nor descriptors');
+$s->quit;
+
+# ---- its idle end ----
+
+$node->append_conf('postgresql.conf', "redblue.worker_idle = 1s\n");
+$node->reload;
+ok(comes_true(sub { worker() eq '' }, 5), 'idle, it ends');
+$s = session($node);
+$s->ask('SET redblue.backend = cuda');
+is($s->ask($joining), $answer{'a count'}, 'and is started again');
+fake('join_ms 2500');
+is($s->ask($joining), $answer{'a count'}, 'a join that takes longer than that');
+like(told($s), qr/^cuda/, 'is no idleness');
+fake();
+$node->append_conf('postgresql.conf', "redblue.worker_idle = 0\n");
+$node->reload;
+ok(comes_true(sub { worker() eq '' }, 5), 'at once, where it is 0');
+is($s->ask($joining), $answer{'a count'}, 'which changes no answer') for 1 .. 5;
+$node->append_conf('postgresql.conf', "redblue.worker_idle = 10min\n");
+$node->reload;
+$s->quit;
+
+# ---- what the server may refuse ----
+
+$s = session($node);
+$s->ask('SELECT cuda FROM redblue_info()');
+chmod 0500, $segments;
+is($s->ask("BEGIN; $joining"), $answer{'a count'}, 'no shared memory, in a transaction');
+like(told($s), qr/^cpu: .*no GPU used: no shared memory for it: could not open shared memory segment/, 'why');
+is($s->ask("SAVEPOINT p; $joining; COMMIT"), $answer{'a count'}, 'once more');
+is($s->ask("SET redblue.backend = cuda; $joining"), $answer{'a count'}, 'cuda');
+like(told($s), qr/^cuda: a fake device; opened by this session: no shared memory/, 'opens the device itself');
+chmod 0700, $segments;
+is($s->ask($joining), $answer{'a count'}, 'and then');
+is(told($s), 'cuda: a fake device', 'it is the worker\'s again');
+unlike(slurp_file($node->logfile), qr/leak/, 'nothing leaked');
+$s->quit;
+
+# ---- the server ends, or loses a session ----
+
+sub restart_after
+{
+	my ($name, $how) = @_;
+	fake('hang_ms 20000');
+	my $victim = session($node);
+	$victim->send($joining);
+	ok(comes_true(sub { scalar(did('join')) > scalar(did('joined')) }), "$name: a join hangs");
+	$watch->quit;
+	my $t0 = time();
+	$how->($victim);
+	my $took = time() - $t0;
+	unlink "$fake.log";
+	fake();
+	eval { $victim->quit };
+	$watch = session($node);
+	is($watch->ask($joining), $answer{'a count'}, "$name: works again");
+	ok(comes_true(sub { segments() == 0 }), "$name: no segment is left");
+	return $took;
+}
+my $took = restart_after('fast shutdown', sub { $node->stop('fast'); $node->start });
+cmp_ok($took, '<', 10, sprintf('with a driver that hangs, in %.1f s', $took));
+restart_after('immediate shutdown', sub { $node->stop('immediate'); $node->start });
+restart_after('a session is killed', sub
+{
+	my ($victim) = @_;
+	kill 'KILL', $victim->{pid};
+	$node->poll_query_until('postgres', 'SELECT true') or die;
+});
+unlike(slurp_file($node->logfile), qr/terminated by signal (?!9|3)/, 'nothing died but what was killed');
+
+# ---- no slot for it; preloaded ----
+
+$watch->quit;
+$node->append_conf('postgresql.conf', "max_worker_processes = 0\nmax_parallel_workers = 0\n");
+$node->restart;
+$watch = session($node);
+unlink "$fake.log";
+$s = session($node);
+is($s->ask("SELECT cuda || ' ' || cuda_device FROM redblue_info()"),
+	'false not known: no background worker for it: all 0 of max_worker_processes are in use', 'no slot');
+is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'auto: an answer');
+is(scalar(did('found')), 0, 'and nobody has opened the device');
+$s->ask('SET redblue.backend = cuda');
+is($s->ask($joining), $answer{'a count'}, 'cuda: an answer');
+like(told($s), qr/^cuda: a fake device; opened by this session: no background worker for it: all 0 of/, 'from the session itself');
+fake('none 1');
+my $none = session($node);
+like($none->ask("SET redblue.backend = cuda; $joining"), qr/no usable GPU\nDETAIL:  no fake device today/, 'or an error, if there is none');
+fake();
+$_->quit for $s, $none, $watch;
+
+$node->append_conf('postgresql.conf', "max_worker_processes = 8\nshared_preload_libraries = 'redblue'\n");
+unlink "$fake.log";
+$node->restart;
+$watch = session($node);
+ok(comes_true(sub { worker() ne '' }), 'preloaded, it comes with the server');
+ok(comes_true(sub { did('found') == 1 }), 'and opens the device');
+$pid = worker();
+$s = session($node);
+is($s->ask($joining), $answer{'a count'}, 'the first join');
+is(told($s), 'cuda: a fake device', 'has it');
+is(worker(), $pid, 'by that process');
+end_worker();
+is($s->ask("SELECT cuda FROM redblue_info(); $joining"), "t\n$answer{'a count'}", 'another one comes when it is needed');
+$s->quit;
+$watch->quit;
+$node->stop;
+done_testing();

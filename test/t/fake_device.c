@@ -1,0 +1,170 @@
+/*
+ * fake_device.c
+ *	  A redblue_cuda.so without a GPU: what a device may do to a server, on demand.
+ *
+ * It joins on the processor, with a copy of the core in this file.  The file that the
+ * environment's REDBLUE_FAKE names says what else happens, read anew each time:
+ *
+ *		none		there is no device
+ *		open_ms N	it takes so long to be found
+ *		join_ms N	a join takes so much longer, and hears that it is to stop
+ *		hang_ms N	the same, but it hears nothing
+ *		put_ms N	so long for each batch of pairs
+ *		fail N		it fails for good when so many batches of pairs were put
+ *		full N		it has memory for so many joins at once
+ *
+ * What it did goes to that file with .log behind it: which process found it, or joined,
+ * and how many joins ran then.
+ */
+#include "core/base/rb_base.h"
+#include "core/out/rb_services.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int joins;
+static int failed;
+static int found;
+
+static long
+asked_for(const char *what, long otherwise)
+{
+	const char *path = getenv("REDBLUE_FAKE");
+	FILE *file = path != NULL ? fopen(path, "r") : NULL;
+	char word[20];
+	long number;
+	long answer = otherwise;
+
+	while (file != NULL && fscanf(file, "%19s %ld", word, &number) == 2)
+		if (strcmp(word, what) == 0)
+			answer = number;
+	if (file != NULL)
+		fclose(file);
+	return answer;
+}
+
+static void
+tell(const char *what, int number)
+{
+	char path[1000];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s.log", getenv("REDBLUE_FAKE"));
+	file = fopen(path, "a");
+	if (file == NULL)
+		return;
+	fprintf(file, "%s %d %d\n", what, (int) getpid(), number);
+	fclose(file);
+}
+
+static void
+rest(rb_context *ctx, const char *what, bool hears)
+{
+	const double until = rb_now_ms() + (double) asked_for(what, 0);
+
+	while (rb_now_ms() < until && !(hears && rb_should_stop(ctx)))
+		usleep(2000);
+}
+
+static rb_status
+probe(int device, char *text, size_t size)
+{
+	(void) device;
+	if (!rb_load(&found))
+	{
+		tell("found", 0);
+		usleep((useconds_t) asked_for("open_ms", 0) * 1000);
+	}
+	if (asked_for("none", 0))
+	{
+		snprintf(text, size, "no fake device today");
+		return RB_NO_DEVICE;
+	}
+	rb_store(&found, 1);
+	snprintf(text, size, "a fake device");
+	return RB_OK;
+}
+
+static bool
+warm(int device)
+{
+	(void) device;
+	return rb_load(&found) != 0;
+}
+
+/* the caller's sink, and what happens on the way to it */
+typedef struct way
+{
+	rb_context *ctx;
+	const rb_sink *sink;
+	long fail;
+	long put_ms;
+	long batches;
+} way;
+
+static rb_status
+put(void *user, const rb_pair *pairs, size_t n)
+{
+	way *w = user;
+	rb_status status;
+
+	if (w->fail >= 0 && rb_add(&w->batches, 1) >= w->fail)
+	{
+		rb_store(&failed, 1);
+		return rb_fail(w->ctx, RB_DEVICE_FAILED, 0, 0, "the fake device has failed");
+	}
+	status = w->sink->put(w->sink->user, pairs, n);
+	if (w->put_ms > 0)
+		usleep((useconds_t) w->put_ms * 1000);
+	return status;
+}
+
+static rb_status
+run(rb_context *ctx, const rb_job *job, const rb_sink *sink, int now)
+{
+	way w = {ctx, sink, asked_for("fail", -1), asked_for("put_ms", 0), 0};
+	rb_sink through = {.put = put, .user = &w};
+	rb_status status;
+
+	if (rb_load(&failed))
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the fake device has failed before");
+	if (now > asked_for("full", 1000))
+		return rb_fail(ctx, RB_DEVICE_FULL, 0, 0, "the fake device is full");
+	rest(ctx, "join_ms", true);
+	rest(ctx, "hang_ms", false);
+	if (w.fail == 0)
+		return put(&w, NULL, 0);
+	if (rb_should_stop(ctx))
+		return RB_STOPPED;
+	status = rb_backend_cpu.join(ctx, job, &through);
+	return ctx->error.status != RB_OK ? ctx->error.status : status;
+}
+
+static rb_status
+join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	const int now = rb_add(&joins, 1) + 1;
+	rb_status status;
+
+	tell("join", now);
+	snprintf(ctx->stats.device, sizeof(ctx->stats.device), "a fake device");
+	status = run(ctx, job, sink, now);
+	rb_add(&joins, -1);
+	tell("joined", (int) status);
+	return status;
+}
+
+extern __attribute__((visibility("default"))) const rb_backend *
+rb_cuda_backend(const rb_services *services);
+
+const rb_backend *
+rb_cuda_backend(const rb_services *services)
+{
+	static const rb_backend backend = {
+		.abi = RB_ABI, .name = "cuda", .probe = probe, .join = join, .warm = warm};
+
+	(void) services;
+	return &backend;
+}
