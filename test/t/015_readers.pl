@@ -19,6 +19,7 @@ max_parallel_workers_per_gather = 3
 min_parallel_table_scan_size = 0
 parallel_setup_cost = 0
 dynamic_shared_memory_type = posix
+redblue.cache = off
 CONF
 $node->safe_psql('postgres', <<'SQL');
 -- numeric columns are cast one by one: reading takes the time

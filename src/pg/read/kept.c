@@ -135,6 +135,14 @@ state_of(const rb_map_page *map, BlockNumber nblocks)
 
 /* ---- looking for it ---- */
 
+/* without what lies between the two */
+static void
+set_column(rb_column *to, rb_column from)
+{
+	to->attno = from.attno;
+	to->type = from.type;
+}
+
 static void
 make_key(side_key *key, const rb_source *source, Relation rel, const rb_columns *columns)
 {
@@ -145,10 +153,11 @@ make_key(side_key *key, const rb_source *source, Relation rel, const rb_columns 
 	key->relid = RelationGetRelid(rel);
 	key->kind = source->kind;
 	key->shape = columns->shape;
-	key->id = columns->id;
-	key->geom = columns->geom;
+	set_column(&key->id, columns->id);
+	set_column(&key->geom, columns->geom);
 	key->width = columns->width;
-	memcpy(key->coord, columns->coord, (Size) columns->width * sizeof *key->coord);
+	for (int i = 0; i < columns->width; i++)
+		set_column(&key->coord[i], columns->coord[i]);
 	key->objects = source->object_name != NULL;
 	key->face_tolerance = source->face_tolerance;
 }
