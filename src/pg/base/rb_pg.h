@@ -524,8 +524,7 @@ typedef enum rb_result
 	RB_RESULT_BLOCKS  /* n, red, blue: packed */
 } rb_result;
 
-#define RB_RESULT_COLUMNS 3   /* at most */
-#define RB_PACKED_PAIRS 65536 /* in a row of blocks, at most */
+#define RB_RESULT_COLUMNS 3 /* at most */
 
 /* their number, and their types */
 extern int rb_result_columns(rb_result result, Oid type[RB_RESULT_COLUMNS]);
@@ -779,6 +778,8 @@ extern void rb_upper_install(void);
 
 typedef struct rb_share rb_share;
 typedef struct rb_pump rb_pump;
+
+#define RB_SHARE_PAIRS 512 /* that are taken at once, at most */
 
 extern Size rb_share_size(void);
 extern void rb_share_init(rb_share *share);

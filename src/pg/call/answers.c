@@ -11,7 +11,8 @@
  *		groups			for each row its partners (rb_stream_groups).  Where the memory limit
  *						has no room for all pairs at once, the first join only counts, and
  *						others bring together the pairs of as many rows as there is room for.
- *		blocks			pairs as they come, packed for programs that want arrays
+ *		blocks			pairs as they come, for programs that want arrays: those of the stream,
+ *						which are not copied
  */
 #include "pg/base/rb_pg.h"
 
@@ -51,12 +52,6 @@ struct rb_answer_rows
 	uint64 emitted;
 	ArrayType *array;
 	uint64 room; /* of it, in ids */
-
-	/* blocks */
-	bytea *column[2];
-	rb_block block;
-	size_t next; /* in it */
-	bool done;
 };
 
 int
@@ -467,51 +462,31 @@ next_group(rb_answer_rows *rows, Datum *values)
 
 /* ---- blocks ---- */
 
-static void
-pack(bytea *column, uint64 at, const int64 *ids, size_t n)
+/* a column of a block as a value: with a header, for which there is room in front of it */
+static Datum
+pack(int64 *ids, size_t n)
 {
-	char *to = VARDATA(column) + at * sizeof *ids;
+	bytea *packed = (bytea *) ((char *) ids - VARHDRSZ);
 
 #ifdef WORDS_BIGENDIAN
 	for (size_t i = 0; i < n; i++)
-	{
-		uint64 little = pg_bswap64((uint64) ids[i]);
-
-		memcpy(to + i * sizeof little, &little, sizeof little);
-	}
-#else
-	memcpy(to, ids, n * sizeof *ids);
+		ids[i] = (int64) pg_bswap64((uint64) ids[i]);
 #endif
+	SET_VARSIZE(packed, VARHDRSZ + n * sizeof *ids);
+	return PointerGetDatum(packed);
 }
 
 static bool
 next_packed(rb_answer_rows *rows, Datum *values)
 {
-	uint64 n = 0;
+	rb_block block;
 
-	while (n < RB_PACKED_PAIRS && !rows->done)
-	{
-		size_t more = Min(rows->block.n - rows->next, RB_PACKED_PAIRS - n);
-		double start = rb_now_ms();
-
-		pack(rows->column[0], n, rows->block.red + rows->next, more);
-		pack(rows->column[1], n, rows->block.blue + rows->next, more);
-		n += more;
-		rows->next += more;
-		rows->run->emit_ms += rb_now_ms() - start;
-		if (rows->next == rows->block.n && n < RB_PACKED_PAIRS)
-		{
-			rows->next = 0;
-			rows->done = !rb_run_next(rows->run, &rows->block);
-		}
-	}
-	values[0] = Int32GetDatum((int32) n);
-	for (int i = 0; i < 2; i++)
-	{
-		SET_VARSIZE(rows->column[i], VARHDRSZ + n * sizeof(int64));
-		values[1 + i] = PointerGetDatum(rows->column[i]);
-	}
-	return n > 0;
+	if (!rb_run_next(rows->run, &block))
+		return false;
+	values[0] = Int32GetDatum((int32) block.n);
+	values[1] = pack(block.red, block.n);
+	values[2] = pack(block.blue, block.n);
+	return true;
 }
 
 /* ---- one call's answer ---- */
@@ -556,10 +531,8 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 		default:
 			Assert(result == RB_RESULT_BLOCKS);
 			job.answer = RB_PAIRS;
+			job.whole = true;
 			rb_run_start(rows->run, &job);
-			for (int i = 0; i < 2; i++)
-				rows->column[i] =
-					MemoryContextAlloc(context, VARHDRSZ + RB_PACKED_PAIRS * sizeof(int64));
 	}
 	return rows;
 }

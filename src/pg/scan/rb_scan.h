@@ -48,8 +48,8 @@ typedef struct rb_scan
 
 	rb_block block;      /* of the run, or: */
 	size_t next;         /* in it */
-	int64 red[RB_BLOCK]; /* copied out of the ring or the tuplestore */
-	int64 blue[RB_BLOCK];
+	int64 red[RB_SHARE_PAIRS]; /* copied out of the ring or the tuplestore */
+	int64 blue[RB_SHARE_PAIRS];
 } rb_scan;
 
 /* ---- scan_path.c ---- */

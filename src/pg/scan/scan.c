@@ -217,7 +217,7 @@ next_stored_block(rb_scan *scan)
 {
 	size_t n = 0;
 
-	while (n < RB_BLOCK && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
+	while (n < RB_SHARE_PAIRS && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
 	{
 		slot_getallattrs(scan->stored);
 		scan->red[n] = DatumGetInt64(scan->stored->tts_values[0]);
