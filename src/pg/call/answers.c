@@ -27,6 +27,8 @@
 #define GROUPED_BYTES 12
 #define REMEMBERED_BYTES 32
 
+#define SAID 1024 /* rows that are looked up at once */
+
 struct rb_answer_rows
 {
 	rb_run *run;
@@ -42,6 +44,10 @@ struct rb_answer_rows
 
 	const uint32_t *word; /* of the core: counts or marks */
 	uint64_t *sum;        /* of all rows of a number, where these have numbers */
+	int64 id[SAID];       /* the next rows that something is said of, ... */
+	int64 said[SAID];     /* ... and what */
+	rb_block block;       /* of these, */
+	size_t next;          /* and where in it rb_answer_next is */
 
 	/* groups: of rows from `base` on, or of numbers */
 	rb_groups groups;
@@ -50,6 +56,7 @@ struct rb_answer_rows
 	uint32_t *counts; /* of all rows, where there is no room for all; else NULL */
 	rb_set slice;     /* the rows that were joined */
 	uint64 emitted;
+	bool ascending; /* the other side's ids, with its rows */
 	ArrayType *array;
 	uint64 room; /* of it, in ids */
 };
@@ -158,27 +165,67 @@ sum_up(rb_answer_rows *rows)
 	}
 }
 
+/* of up to SAID rows; nothing else is done for each of millions, so it has no branch to miss */
+static size_t
+said_of_rows(rb_answer_rows *rows, uint32 from, uint32 to)
+{
+	size_t n = 0;
+
+	for (uint32 row = from; row < to; row++)
+	{
+		const uint64 said = said_of_row(rows, row);
+
+		rows->id[n] = id_of(rows->side, row);
+		rows->said[n] = (int64) said;
+		n += said != 0;
+	}
+	return n;
+}
+
+/* the same, each id once */
+static size_t
+said_of_ids(rb_answer_rows *rows, uint32 from, uint32 to)
+{
+	size_t n = 0;
+
+	for (uint32 row = from; row < to; row++)
+		if (is_first(rows, row) && rows->sum[rows->number[row]] != 0)
+		{
+			rows->id[n] = id_of(rows->side, row);
+			rows->said[n++] = (int64) rows->sum[rows->number[row]];
+		}
+	return n;
+}
+
+bool
+rb_answer_block(rb_answer_rows *rows, rb_block *block)
+{
+	*block = (rb_block){rows->id, rows->said, 0};
+	while (block->n == 0 && rows->row < rows->side->nrows)
+	{
+		const uint32 from = rows->row;
+
+		CHECK_FOR_INTERRUPTS();
+		rows->row += Min(rows->side->nrows - from, SAID);
+		block->n = rows->sum == NULL ? said_of_rows(rows, from, rows->row)
+									 : said_of_ids(rows, from, rows->row);
+	}
+	return block->n > 0;
+}
+
 static bool
 next_said(rb_answer_rows *rows, Datum *values)
 {
-	while (rows->row < rows->side->nrows)
+	if (rows->next == rows->block.n)
 	{
-		const uint32 row = rows->row++;
-		uint64 said = 0;
-
-		if (row % 65536 == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (rows->sum == NULL)
-			said = said_of_row(rows, row);
-		else if (is_first(rows, row))
-			said = rows->sum[rows->number[row]];
-		if (said == 0)
-			continue;
-		values[0] = Int64GetDatum(id_of(rows->side, row));
-		values[1] = Int64GetDatum((int64) said);
-		return true;
+		rows->next = 0;
+		if (!rb_answer_block(rows, &rows->block))
+			return false;
 	}
-	return false;
+	values[0] = Int64GetDatum(rows->block.red[rows->next]);
+	values[1] = Int64GetDatum(rows->block.blue[rows->next]);
+	rows->next++;
+	return true;
 }
 
 /* ---- groups ---- */
@@ -320,6 +367,21 @@ join_slice(rb_answer_rows *rows)
 	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = rows->emitted;
 }
 
+/* do the ids of a set ascend with its rows? */
+static bool
+ids_ascend(const rb_set *set)
+{
+	bool ascend = set->nrows == 0 || id_of(set, 0) <= id_of(set, set->nrows - 1);
+
+	for (uint32 i = 1; set->ids != NULL && i < set->nrows && ascend; i++)
+	{
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		ascend = set->ids[i - 1] <= set->ids[i];
+	}
+	return ascend;
+}
+
 /* all groups, or what is needed to make some after the other */
 static void
 open_groups(rb_answer_rows *rows, rb_job *job)
@@ -328,6 +390,7 @@ open_groups(rb_answer_rows *rows, rb_job *job)
 
 	/* slices of a self join know no first and second row */
 	Assert(rb_join_sides(rows->run->join) == 2 || rows->of == RB_OF_BOTH);
+	rows->ascending = ids_ascend(rows->other);
 	job->answer = RB_GROUPS;
 	job->number = rows->number;
 	job->numbers = rows->numbers;
@@ -379,11 +442,11 @@ reserve_array(rb_answer_rows *rows, uint64 n, int64 id)
 	rows->room = room;
 }
 
-/* the ids of rows of the other side, ascending; `not_row` is left out */
+/* the ids of rows of the other side, which ascend, as ids that ascend; `not_row` is left out */
 static Datum
 array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
 {
-	bool ascending = true;
+	const rb_set *other = rows->other;
 	ArrayType *array;
 	int64 *to;
 	int k = 0;
@@ -395,13 +458,10 @@ array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row,
 	{
 		if ((i + 1) % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (member[i] == not_row)
-			continue;
-		to[k] = id_of(rows->other, member[i]);
-		ascending &= k == 0 || to[k - 1] <= to[k];
-		k++;
+		to[k] = id_of(other, member[i]);
+		k += member[i] != not_row;
 	}
-	if (!ascending)
+	if (!rows->ascending && k > 1)
 		qsort(to, k, sizeof *to, compare_ids);
 	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + k * sizeof(int64));
 	array->ndim = 1;
