@@ -117,6 +117,23 @@ PREPARE hits(text) AS SELECT count(*) FROM redblue_triangle_hits_query($1, 'TABL
 EXECUTE hits('TABLE red');
 EXECUTE hits('SELECT * FROM red WHERE id < 100');
 
+-- one column, columns turned round or twice, and rows that are asked for again: the same with the scan of our own and without
+CREATE FUNCTION asked_again() RETURNS TABLE (k int, counts numeric, hits numeric, groups numeric, blocks numeric, pairs numeric, turned numeric, twice numeric) LANGUAGE sql AS $$
+SELECT k, (SELECT sum(pairs) FROM redblue_triangle_pair_counts('red', 'blue') WHERE pairs > k / 50),
+	(SELECT sum(id) FROM redblue_triangle_hits('red', 'blue') AS id WHERE id > k),
+	(SELECT sum(blue_ids[1]) FROM redblue_triangle_pairs_grouped('red', 'blue') WHERE red_id > k),
+	(SELECT sum(n) FROM redblue_triangle_pair_blocks('red', 'blue') WHERE n > k),
+	(SELECT sum(blue_id) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id > k),
+	(SELECT sum(pairs * (red_id + k)) FROM (SELECT pairs, red_id FROM redblue_triangle_pair_counts('red', 'blue') OFFSET 0) s),
+	(SELECT sum(b * b2 + k) FROM (SELECT blue_id AS b, red_id, blue_id AS b2 FROM redblue_triangle_pairs('red', 'blue') OFFSET 0) s)
+FROM generate_series(0, 400, 200) k $$;
+SELECT * FROM asked_again();
+SET redblue.custom_scan = off;
+SELECT * FROM asked_again();
+RESET redblue.custom_scan;
+SELECT sum(pairs) FROM redblue_triangle_pair_counts('red', 'blue');
+SELECT sum(red_id) FROM redblue_triangle_pair_counts('red', 'blue');
+
 -- the plan, with and without the scan of our own; how many rows are expected
 SET redblue.custom_scan = on;
 SET redblue.backend = cpu;

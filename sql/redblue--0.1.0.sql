@@ -43,15 +43,15 @@ COMMENT ON TYPE redblue_segment_group IS
 
 CREATE TYPE redblue_block AS (n int, red bytea, blue bytea);
 COMMENT ON TYPE redblue_block IS
-'up to 65536 pairs: their number, and the ids of either side, eight bytes each, lowest byte first';
+'up to 8192 pairs: their number, and the ids of either side, eight bytes each, lowest byte first';
 
 CREATE TYPE redblue_self_block AS (n int, id1 bytea, id2 bytea);
 COMMENT ON TYPE redblue_self_block IS
-'up to 65536 pairs of rows of one table: their number, and the ids, eight bytes each, lowest byte first';
+'up to 8192 pairs of rows of one table: their number, and the ids, eight bytes each, lowest byte first';
 
 CREATE TYPE redblue_segment_triangle_block AS (n int, segments bytea, triangles bytea);
 COMMENT ON TYPE redblue_segment_triangle_block IS
-'up to 65536 pairs: their number, and the ids of segments and triangles, eight bytes each, lowest byte first';
+'up to 8192 pairs: their number, and the ids of segments and triangles, eight bytes each, lowest byte first';
 
 -- ---- planner ----
 
@@ -617,7 +617,7 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_pair_blocks IS
-'the pairs of redblue_triangle_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids of each side as bytes, eight
+'the pairs of redblue_triangle_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids of each side as bytes, eight
 each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
 
 CREATE FUNCTION redblue_triangle_pair_blocks_query(
@@ -717,7 +717,7 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_triangle_self_pair_blocks IS
-'the pairs of redblue_triangle_self_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
+'the pairs of redblue_triangle_self_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
 byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
 
 CREATE FUNCTION redblue_triangle_self_pair_blocks_query(
@@ -817,7 +817,7 @@ RETURNS SETOF redblue_segment_triangle_block
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_pair_blocks IS
-'the pairs of redblue_segment_triangle_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids of each side as bytes, eight
+'the pairs of redblue_segment_triangle_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids of each side as bytes, eight
 each, lowest byte first (numpy: frombuffer(segments, "<i8")). Arguments and errors as there';
 
 CREATE FUNCTION redblue_segment_triangle_pair_blocks_query(
@@ -910,7 +910,7 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_pair_blocks IS
-'the pairs of redblue_segment_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids of each side as bytes, eight
+'the pairs of redblue_segment_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids of each side as bytes, eight
 each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
 
 CREATE FUNCTION redblue_segment_pair_blocks_query(
@@ -1002,7 +1002,7 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_blocks IS
-'the pairs of redblue_segment_self_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
+'the pairs of redblue_segment_self_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
 byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
 
 CREATE FUNCTION redblue_segment_self_pair_blocks_query(
@@ -1094,7 +1094,7 @@ RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_pair_blocks IS
-'the pairs of redblue_box_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids of each side as bytes, eight
+'the pairs of redblue_box_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids of each side as bytes, eight
 each, lowest byte first (numpy: frombuffer(red, "<i8")). Arguments and errors as there';
 
 CREATE FUNCTION redblue_box_pair_blocks_query(
@@ -1186,7 +1186,7 @@ RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_box_self_pair_blocks IS
-'the pairs of redblue_box_self_pairs in packs of up to 65536, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
+'the pairs of redblue_box_self_pairs in packs of up to 8192, for programs that want arrays: how many, and the ids as bytes, eight each, lowest
 byte first (numpy: frombuffer(id1, "<i8")). Arguments and errors as there';
 
 CREATE FUNCTION redblue_box_self_pair_blocks_query(

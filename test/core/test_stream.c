@@ -43,6 +43,7 @@ static struct
 	uint32_t each;       /* pairs of a thread: (thread, 0), (thread, 1), ... */
 	uint32_t batch;      /* at most so many at once */
 	uint32_t fail_after; /* this many of thread 0, with RB_DEVICE_FAILED; 0: never */
+	long pause;          /* after each put */
 	rb_context *ctx;
 	const rb_sink *sink;
 	uint32_t put[HANDS]; /* that the sink took */
@@ -69,6 +70,8 @@ hand(void *arg)
 			pairs[i] = (rb_pair){t, stub.put[t] + i};
 		stub.status[t] = stub.sink->put(stub.sink->user, pairs, n);
 		stub.put[t] += stub.status[t] == RB_OK ? n : 0;
+		if (stub.pause > 0)
+			rest(stub.pause);
 		if (t == 0 && stub.fail_after > 0 && stub.put[t] >= stub.fail_after)
 			stub.status[t] = rb_fail(stub.ctx, RB_DEVICE_FAILED, 0, 0, "for the test");
 	}
@@ -138,7 +141,7 @@ typedef struct run
 } run;
 
 static void
-start(run *r, uint32_t each, uint32_t batch, uint32_t group, bool count_only)
+start_job(run *r, uint32_t each, uint32_t batch, uint32_t group, rb_job job)
 {
 	static const double nothing[9];
 
@@ -161,9 +164,17 @@ start(run *r, uint32_t each, uint32_t batch, uint32_t group, bool count_only)
 			row_of[i] = i / group;
 		r->blue.row_of = row_of;
 	}
-	r->job = (rb_job){.red = &r->red, .blue = &r->blue, .answer = count_only ? RB_COUNT : RB_PAIRS};
+	r->job = job;
+	r->job.red = &r->red;
+	r->job.blue = &r->blue;
 	r->seen = calloc(HANDS, each);
 	CHECK(rb_stream_open(&r->ctx, &stub_backend, &r->job, &r->stream) == RB_OK, "open");
+}
+
+static void
+start(run *r, uint32_t each, uint32_t batch, uint32_t group, bool count_only)
+{
+	start_job(r, each, batch, group, (rb_job){.answer = count_only ? RB_COUNT : RB_PAIRS});
 }
 
 static void
@@ -177,6 +188,12 @@ take(run *r, const rb_block *block)
 		if (p.red < HANDS && p.blue < r->blue.nrows)
 			CHECK(r->seen[(size_t) p.red * r->blue.nrows + p.blue]++ == 0, "(%u, %u) again", p.red,
 				  p.blue);
+	}
+	/* all of it is the caller's, and some room in front */
+	if (block->n > 0)
+	{
+		memset(block->red - 1, 0xff, (block->n + 1) * sizeof(int64_t));
+		memset(block->blue - 1, 0xff, (block->n + 1) * sizeof(int64_t));
 	}
 	r->n += block->n;
 }
@@ -229,6 +246,42 @@ all_arrive(void)
 		CHECK(rb_stream_next(r.stream, 0, &block) == RB_END && block.n == 0, "the end stays");
 		CHECK(r.ctx.stats.stage[RB_STAGE_EMIT].count == r.n, "counted %lu",
 			  (unsigned long) r.ctx.stats.stage[RB_STAGE_EMIT].count);
+		finish(&r);
+	}
+}
+
+/* blocks that are full but for the last, however slow the join is and however few the pairs */
+static void
+full_blocks(void)
+{
+	static const struct
+	{
+		uint32_t each, batch;
+		int wait;
+		long pause; /* of the join, every batch */
+	} way[] = {{EACH, 4096, 0, 300}, {EACH, 5, 0, 0}, {EACH, 77, 10, 0}, {1, 1, 0, 0}};
+
+	stub.fail_after = 0;
+	for (size_t k = 0; k < sizeof(way) / sizeof(way[0]); k++)
+	{
+		run r;
+		rb_block block;
+		rb_status status;
+		size_t last = 0, most = 0;
+
+		stub.pause = way[k].pause;
+		start_job(&r, way[k].each, way[k].batch, 1, (rb_job){.answer = RB_PAIRS, .whole = true});
+		while ((status = rb_stream_next(r.stream, way[k].wait, &block)) == RB_OK)
+			if (block.n > 0)
+			{
+				CHECK(last == most, "%zu pairs, then %zu more", last, block.n);
+				last = block.n;
+				most = last > most ? last : most;
+				take(&r, &block);
+			}
+		CHECK(status == RB_END, "way %zu: %s", k, rb_status_text(status));
+		CHECK(r.n == (uint64_t) HANDS * way[k].each, "way %zu: %lu pairs", k, (unsigned long) r.n);
+		stub.pause = 0;
 		finish(&r);
 	}
 }
@@ -539,6 +592,7 @@ int
 main(void)
 {
 	CHECK_RUN(all_arrive);
+	CHECK_RUN(full_blocks);
 	CHECK_RUN(counted_only);
 	CHECK_RUN(closed_early);
 	CHECK_RUN(stopped);

@@ -533,6 +533,7 @@ typedef struct rb_job
 	rb_answer answer;
 	rb_of of;
 	rb_predicate predicate;
+	bool whole; /* RB_PAIRS: every block but the last one is full, however long that takes */
 	/*
 	 * RB_GROUPS: rows with the same number (rb_ids_number) are one group, of so many; NULL: each
 	 * row is one.  To be kept until the stream is closed.
@@ -633,16 +634,19 @@ extern bool rb_device_pays(uint64_t parts, int threads, bool warm, char *text, s
 
 typedef struct rb_stream rb_stream;
 
-#define RB_BLOCK 512 /* most pairs of a block: the cache misses for their ids overlap */
+/* most pairs of a block: few enough that what the join's threads write stays in the cache until it is read */
+#define RB_BLOCK 8192
 
 /*
- * Pairs of rows by their ids, a column each; valid until the next call.  What a predicate
- * tells of a pair besides would be a column more.
+ * Pairs of rows by their ids, a column each.  They are the caller's until the next call, to be
+ * changed if it likes, and so are the eight bytes in front of each column: a header there makes
+ * a column a value that can be handed on as it is.  What a predicate tells of a pair besides
+ * would be a column more.
  */
 typedef struct rb_block
 {
-	const int64_t *red;
-	const int64_t *blue;
+	int64_t *red;
+	int64_t *blue;
 	size_t n;
 } rb_block;
 
@@ -655,7 +659,7 @@ extern rb_status rb_stream_open(rb_context *ctx, const rb_backend *backend, cons
 								rb_stream **stream);
 
 /*
- * The next block.  Waits at most wait_ms, then answers RB_OK with n = 0.
+ * The next block.  Waits at most wait_ms, then answers RB_OK with what there is, which may be none.
  * RB_END after the last block; any other status is the join's failure, with
  * ctx->error filled.
  */

@@ -46,6 +46,7 @@ rb_answers_init(rb_answers *a, rb_context *ctx, const rb_job *job)
 {
 	memset(a, 0, sizeof(*a));
 	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->quiet, NULL);
 	a->ctx = ctx;
 	a->job = job;
 	a->rows = job->of == RB_OF_BLUE ? rb_job_blue(job)->nrows : job->red->nrows;
@@ -63,6 +64,7 @@ rb_answers_free(rb_answers *a)
 	rb_free(a->ctx->memory, (void **) &a->word);
 	rb_free(a->ctx->memory, (void **) &a->pairs);
 	rb_groups_free(a->ctx, &a->groups);
+	pthread_cond_destroy(&a->quiet);
 	pthread_mutex_destroy(&a->lock);
 }
 
@@ -118,15 +120,13 @@ stop_collecting(rb_answers *a)
 	return status;
 }
 
-/* room for n more, if there is memory */
+/* room for n more, if there is memory; the pairs may move */
 static bool
-reserve(rb_answers *a, uint64_t n)
+grow(rb_answers *a, uint64_t n)
 {
 	uint64_t room = a->room > 0 ? a->room : FIRST_PAIRS;
 	rb_error error;
 
-	if (a->n + n <= a->room)
-		return true;
 	while (room < a->n + n)
 		room += room / 2;
 	if (rb_resize(a->ctx->memory, (void **) &a->pairs, room * sizeof(rb_pair), &error) != RB_OK)
@@ -135,25 +135,41 @@ reserve(rb_answers *a, uint64_t n)
 	return true;
 }
 
+/*
+ * Places are given out under the lock, and written without it, as most of a large answer's
+ * time is that of memory which is touched for the first time.
+ */
 static rb_status
 collect_pairs(rb_answers *a, const rb_pair *rows, size_t n)
 {
 	rb_status status = RB_OK;
-	bool collected = false;
+	rb_pair *to = NULL;
 
 	pthread_mutex_lock(&a->lock);
-	if (a->collecting && !reserve(a, n))
-		status = stop_collecting(a);
+	while (a->collecting && a->n + n > a->room)
+		if (a->writing > 0)
+			pthread_cond_wait(&a->quiet, &a->lock);
+		else if (!grow(a, n))
+			status = stop_collecting(a);
 	if (a->collecting)
 	{
-		memcpy(a->pairs + a->n, rows, n * sizeof(rb_pair));
+		to = a->pairs + a->n;
 		a->n += n;
-		collected = true;
+		a->writing++;
 	}
 	pthread_mutex_unlock(&a->lock);
-	if (status == RB_OK && !collected)
-		count_pairs(a, rows, n);
-	return status;
+	if (to == NULL)
+	{
+		if (status == RB_OK)
+			count_pairs(a, rows, n);
+		return status;
+	}
+	memcpy(to, rows, n * sizeof(rb_pair));
+	pthread_mutex_lock(&a->lock);
+	if (--a->writing == 0)
+		pthread_cond_broadcast(&a->quiet);
+	pthread_mutex_unlock(&a->lock);
+	return RB_OK;
 }
 
 rb_status

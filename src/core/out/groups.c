@@ -3,9 +3,10 @@
  *	  Pairs brought together by row: count, sum up, scatter, and sort within each group.
  *
  * A counting sort, on all threads: as in the grid (cells.c), places are handed out by one
- * atomic counter for each group, so threads need no lists of their own.  They leave the
- * members of a group in any order; sorting these afterwards makes the answer the same on
- * every run and costs little, as most groups are small.
+ * atomic counter for each group, so threads need no lists of their own.  Pairs of one red
+ * row come together from the join, so a run of them takes its places in one go.  The threads
+ * leave the members of a group in any order; sorting these afterwards makes the answer the
+ * same on every run and costs little, as most groups are small.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
@@ -41,18 +42,51 @@ clear_words(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	memset(g->start + from, 0, (to - from) * sizeof(uint64_t));
 }
 
+/* how many of n pairs of rows are of the same group as the first; row points at that side in it */
+static inline uint64_t
+run_of(const rb_job *job, const uint32_t *row, uint64_t n)
+{
+	const uint32_t group = group_of(job, row[0]);
+	uint64_t k = 1;
+
+	while (k < n && group_of(job, row[2 * k]) == group)
+		k++;
+	return k;
+}
+
+static void
+count_side(rb_grouping *g, const uint32_t *row, uint64_t n)
+{
+	for (uint64_t i = 0, run; i < n; i += run)
+	{
+		run = run_of(g->job, row + 2 * i, n - i);
+		rb_add(&g->start[(uint64_t) group_of(g->job, row[2 * i]) + 2], run);
+	}
+}
+
 static void
 count_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
 
 	(void) me;
-	for (uint64_t i = from; i < to; i++)
+	if (g->job->of != RB_OF_BLUE)
+		count_side(g, &g->pairs[from].red, to - from);
+	if (g->job->of != RB_OF_RED)
+		count_side(g, &g->pairs[from].blue, to - from);
+}
+
+static void
+scatter_side(rb_grouping *g, const uint32_t *row, const uint32_t *partner, uint64_t n)
+{
+	for (uint64_t i = 0, run; i < n; i += run)
 	{
-		if (g->job->of != RB_OF_BLUE)
-			rb_add(&g->start[(uint64_t) group_of(g->job, g->pairs[i].red) + 2], 1);
-		if (g->job->of != RB_OF_RED)
-			rb_add(&g->start[(uint64_t) group_of(g->job, g->pairs[i].blue) + 2], 1);
+		uint32_t *member;
+
+		run = run_of(g->job, row + 2 * i, n - i);
+		member = g->member + rb_add(&g->start[(uint64_t) group_of(g->job, row[2 * i]) + 1], run);
+		for (uint64_t k = 0; k < run; k++)
+			member[k] = partner[2 * (i + k)];
 	}
 }
 
@@ -60,17 +94,13 @@ static void
 scatter_members(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_grouping *g = arg;
+	const rb_pair *first = &g->pairs[from];
 
 	(void) me;
-	for (uint64_t i = from; i < to; i++)
-	{
-		const rb_pair p = g->pairs[i];
-
-		if (g->job->of != RB_OF_BLUE)
-			g->member[rb_add(&g->start[(uint64_t) group_of(g->job, p.red) + 1], 1)] = p.blue;
-		if (g->job->of != RB_OF_RED)
-			g->member[rb_add(&g->start[(uint64_t) group_of(g->job, p.blue) + 1], 1)] = p.red;
-	}
+	if (g->job->of != RB_OF_BLUE)
+		scatter_side(g, &first->red, &first->blue, to - from);
+	if (g->job->of != RB_OF_RED)
+		scatter_side(g, &first->blue, &first->red, to - from);
 }
 
 /* ---- members in order ---- */

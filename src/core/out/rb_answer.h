@@ -42,6 +42,8 @@ typedef struct rb_answers
 	/* RB_GROUPS */
 	bool collecting; /* there was room so far */
 	pthread_mutex_t lock;
+	pthread_cond_t quiet; /* nobody writes pairs, so they may move */
+	uint32_t writing;
 	rb_pair *pairs;
 	uint64_t n;
 	uint64_t room;

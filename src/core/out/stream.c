@@ -2,8 +2,8 @@
  * stream.c
  *	  A join in threads of its own; its pairs come out in blocks of ids.
  *
- *	   producer thread                       ring of slots              caller's thread
- *	   backend->join -> put -> rows, unique -> [ filling ] [ ready ]* -> ids -> rb_stream_next
+ *	   producer thread                              ring of slots           caller's thread
+ *	   backend->join -> put -> rows, unique -> ids -> [ filling ] [ full ]* -> rb_stream_next
  *	                                   |
  *	                                   +-> counts, marks, groups (answer.c) -> rb_stream_words, _groups
  *
@@ -12,6 +12,11 @@
  * ring is bounded: when the caller is slow the join waits, so an answer of any
  * size needs the same memory.
  *
+ * The caller is one thread and the pairs are many, so all is done before it sees them.  A
+ * thread that has pairs is given places in a slot under the lock and looks up the ids without
+ * it: several write into one slot side by side, and it is ready when all places that were
+ * given out are written.
+ *
  * All signals are blocked in the producer and in every thread that it makes: they are
  * the caller's.  A backend's threads end with its join: none outlives the stream.
  *
@@ -19,9 +24,10 @@
  * wait for the caller, nor hear that it is to stop.
  */
 #include "core/base/rb_base.h"
+#include "core/base/rb_parallel.h"
+#include "core/join/rb_join.h"
 #include "core/out/rb_answer.h"
 #include "core/out/rb_unique.h"
-#include "core/base/rb_parallel.h"
 
 #include <errno.h>
 #include <fenv.h>
@@ -31,9 +37,18 @@
 /* a backend may go deep, as a driver that compiles does; what is not touched is only address space */
 #define STACK ((size_t) 8 << 20)
 
-#define SLOTS RB_SIZE(8, 2)
-#define SLOT_PAIRS RB_SIZE(32768, 7)
+#define SLOTS RB_SIZE(16, 2)
+#define SLOT_PAIRS RB_SIZE(RB_BLOCK, 7)
+#define FRONT 8 /* ids in front of each column: room for the caller, and a line of the cache */
 #define UNIQUE_PAIRS RB_SIZE(1024, 5) /* made unique at once */
+
+typedef struct slot
+{
+	int64_t *red;
+	int64_t *blue;
+	size_t given;   /* places, to threads that have pairs */
+	size_t written; /* of these */
+} slot;
 
 struct rb_stream
 {
@@ -47,10 +62,10 @@ struct rb_stream
 	bool started;
 
 	pthread_mutex_t lock;
-	pthread_cond_t can_take; /* a slot became ready, or the join ended */
+	pthread_cond_t can_take; /* the oldest slot became ready, or the join ended */
 	pthread_cond_t can_put;  /* a slot became free, or the stream is closing */
-	rb_pair *pairs;          /* SLOTS * SLOT_PAIRS */
-	size_t fill[SLOTS];
+	int64_t *ids;            /* of all slots */
+	slot slots[SLOTS];
 	unsigned head; /* slot being filled */
 	unsigned tail; /* oldest slot not yet given back by the caller */
 	bool out;      /* the caller holds slot tail */
@@ -58,56 +73,105 @@ struct rb_stream
 	bool closing;
 	rb_status status; /* of the join, once ended */
 	uint64_t emitted;
-
-	/* the caller's: what it has not seen of its slot, and the block that it sees */
-	const rb_pair *rest;
-	size_t nrest;
-	double ms; /* that making blocks took, to be added to the statistics when the join has ended */
-	int64_t red[RB_BLOCK];
-	int64_t blue[RB_BLOCK];
 };
 
-static inline rb_pair *
-slot_pairs(rb_stream *s, unsigned slot)
+static inline slot *
+slot_at(rb_stream *s, unsigned number)
 {
-	return s->pairs + (size_t) (slot % SLOTS) * SLOT_PAIRS;
+	return &s->slots[number % SLOTS];
 }
 
-/* pairs of rows into the ring; waits while it is full */
+static void
+next_head(rb_stream *s)
+{
+	slot *head = slot_at(s, ++s->head);
+
+	head->given = head->written = 0;
+}
+
+/* places for n pairs, or for as many as one slot has room for; waits while there is none */
+static rb_status
+reserve(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
+{
+	rb_status status = RB_OK;
+
+	*taken = 0;
+	pthread_mutex_lock(&s->lock);
+	while (*taken == 0 && status == RB_OK)
+	{
+		slot *head = slot_at(s, s->head);
+		size_t room = SLOT_PAIRS - head->given;
+
+		if (s->closing || rb_should_stop(s->ctx))
+			status = RB_STOPPED;
+		else if (room > 0)
+		{
+			*to = head;
+			*at = head->given;
+			*taken = n < room ? n : room;
+			head->given += *taken;
+		}
+		else if (s->head - s->tail == SLOTS - 1)
+			pthread_cond_wait(&s->can_put, &s->lock);
+		else
+			next_head(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return status;
+}
+
+/* is all of the oldest slot there, and nobody going to add to it? */
+static bool
+is_ready(const rb_stream *s)
+{
+	const slot *oldest = &s->slots[s->tail % SLOTS];
+
+	return oldest->written == oldest->given && (s->tail != s->head || oldest->given == SLOT_PAIRS);
+}
+
+static void
+note_written(rb_stream *s, slot *to, size_t n)
+{
+	pthread_mutex_lock(&s->lock);
+	to->written += n;
+	if (is_ready(s))
+		pthread_cond_signal(&s->can_take);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* the ids of one side of n pairs of rows; row points at that side in the first of them */
+static void
+fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
+{
+	if (set->ids == NULL)
+		for (size_t i = 0; i < n; i++)
+			to[i] = (int64_t) ((uint64_t) set->first_id + row[2 * i]); /* they may wrap */
+	else
+		for (size_t i = 0; i < n; i++)
+			to[i] = set->ids[row[2 * i]];
+}
+
+/* pairs of rows into the ring, by their ids */
 static rb_status
 push(rb_stream *s, const rb_pair *rows, size_t n)
 {
 	rb_status status = RB_OK;
 
-	pthread_mutex_lock(&s->lock);
-	while (n > 0)
+	while (n > 0 && status == RB_OK)
 	{
-		unsigned slot = s->head;
-		size_t room = SLOT_PAIRS - s->fill[slot % SLOTS];
-		size_t taken = n < room ? n : room;
+		slot *to = NULL;
+		size_t at = 0;
+		size_t taken = 0;
 
-		if (s->closing || rb_should_stop(s->ctx))
-		{
-			status = RB_STOPPED;
+		status = reserve(s, n, &to, &at, &taken);
+		if (status != RB_OK)
 			break;
-		}
-		if (room > 0)
-		{
-			memcpy(slot_pairs(s, slot) + s->fill[slot % SLOTS], rows, taken * sizeof(rb_pair));
-			s->fill[slot % SLOTS] += taken;
-			rows += taken;
-			n -= taken;
-		}
-		else if (s->head - s->tail == SLOTS - 1)
-			pthread_cond_wait(&s->can_put, &s->lock);
-		else
-		{
-			s->head++;
-			s->fill[s->head % SLOTS] = 0;
-			pthread_cond_signal(&s->can_take);
-		}
+		fetch_ids(s->job.red, &rows->red, taken, to->red + at);
+		fetch_ids(rb_job_blue(&s->job), &rows->blue, taken, to->blue + at);
+		note_written(s, to, taken);
+		rows += taken;
+		n -= taken;
 	}
-	pthread_mutex_unlock(&s->lock);
 	return status;
 }
 
@@ -223,6 +287,20 @@ produce(void *arg)
 	return NULL;
 }
 
+static rb_status
+make_slots(rb_stream *s)
+{
+	const size_t column = FRONT + SLOT_PAIRS;
+	rb_status status = rb_array(s->ctx, (void **) &s->ids, 2 * SLOTS * column, sizeof(int64_t));
+
+	for (size_t i = 0; i < SLOTS && status == RB_OK; i++)
+	{
+		s->slots[i].red = s->ids + 2 * i * column + FRONT;
+		s->slots[i].blue = s->slots[i].red + column;
+	}
+	return status;
+}
+
 rb_status
 rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb_stream **stream)
 {
@@ -252,7 +330,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	rb_unique_init(&s->unique, ctx, &s->job);
 	status = rb_answers_init(&s->answers, ctx, &s->job);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &s->pairs, (size_t) SLOTS * SLOT_PAIRS, sizeof(rb_pair));
+		status = make_slots(s);
 	if (status != RB_OK)
 	{
 		rb_answers_free(&s->answers);
@@ -280,89 +358,51 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	return RB_OK;
 }
 
-/* the join has ended, nobody else writes to the statistics */
-static void
-report_time(rb_stream *s)
-{
-	s->ctx->stats.stage[RB_STAGE_EMIT].ms += s->ms;
-	s->ms = 0;
-}
-
-/* the next slot for the caller, who is through with the last one; none within the time is RB_OK, too */
+/* until the oldest slot is ready; none within the time is RB_OK, too */
 static rb_status
-next_slot(rb_stream *s, int wait_ms)
+wait_for_slot(rb_stream *s, int wait_ms)
 {
-	rb_status status = RB_OK;
 	struct timespec until;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += (long) wait_ms * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
+	while (!is_ready(s) && !s->ended)
+		if (pthread_cond_timedwait(&s->can_take, &s->lock, &until) == ETIMEDOUT)
+			break;
+	/* there is none: what the slot being filled has so far, when those who are at it are through */
+	if (s->tail == s->head && slot_at(s, s->tail)->given > 0 &&
+		(is_ready(s) || (s->ended ? s->status == RB_OK : !s->job.whole)))
+		next_head(s);
+	if (s->tail != s->head && is_ready(s))
+		return RB_OK;
+	return !s->ended ? RB_OK : s->status == RB_OK ? RB_END : s->status;
+}
 
+rb_status
+rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
+{
+	rb_status status;
+
+	*block = (rb_block){NULL, NULL, 0};
 	pthread_mutex_lock(&s->lock);
+	/* the caller is through with the last one */
 	if (s->out)
 	{
 		s->out = false;
 		s->tail++;
 		pthread_cond_broadcast(&s->can_put);
 	}
-	while (s->tail == s->head && !s->ended)
-		if (pthread_cond_timedwait(&s->can_take, &s->lock, &until) == ETIMEDOUT)
-			break;
-	if (s->tail != s->head || (s->fill[s->tail % SLOTS] > 0 && s->status == RB_OK))
+	status = wait_for_slot(s, wait_ms);
+	if (s->tail != s->head && is_ready(s))
 	{
-		/* a full slot; or, when there is none, what the slot being filled has so far */
-		if (s->tail == s->head)
-		{
-			s->head++;
-			s->fill[s->head % SLOTS] = 0;
-		}
-		s->rest = slot_pairs(s, s->tail);
-		s->nrest = s->fill[s->tail % SLOTS];
+		const slot *oldest = slot_at(s, s->tail);
+
+		*block = (rb_block){oldest->red, oldest->blue, oldest->written};
 		s->out = true;
 	}
-	else if (s->ended)
-	{
-		status = s->status == RB_OK ? RB_END : s->status;
-		report_time(s);
-	}
 	pthread_mutex_unlock(&s->lock);
-	return status;
-}
-
-/* the ids of one side of n pairs of rows; row points at that side in the first of them */
-static void
-fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
-{
-	if (set->ids == NULL)
-		for (size_t i = 0; i < n; i++)
-			to[i] = (int64_t) ((uint64_t) set->first_id + row[2 * i]); /* they may wrap */
-	else
-		for (size_t i = 0; i < n; i++)
-			to[i] = set->ids[row[2 * i]];
-}
-
-rb_status
-rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
-{
-	rb_status status = RB_OK;
-	size_t n;
-
-	if (s->nrest == 0)
-		status = next_slot(s, wait_ms);
-	n = s->nrest < RB_BLOCK ? s->nrest : RB_BLOCK;
-	if (n > 0)
-	{
-		double start = rb_now_ms();
-
-		fetch_ids(s->job.red, &s->rest->red, n, s->red);
-		fetch_ids(s->job.blue != NULL ? s->job.blue : s->job.red, &s->rest->blue, n, s->blue);
-		s->ms += rb_now_ms() - start;
-		s->rest += n;
-		s->nrest -= n;
-	}
-	*block = (rb_block){s->red, s->blue, n};
 	return status;
 }
 
@@ -399,7 +439,6 @@ rb_stream_close(rb_stream *s)
 		pthread_cond_broadcast(&s->can_put);
 		pthread_mutex_unlock(&s->lock);
 		pthread_join(s->thread, NULL);
-		report_time(s);
 	}
 	pthread_cond_destroy(&s->can_take);
 	pthread_cond_destroy(&s->can_put);
@@ -409,6 +448,6 @@ rb_stream_close(rb_stream *s)
 	rb_answers_free(&s->answers);
 	rb_set_release(&s->job.red);
 	rb_set_release(&s->job.blue);
-	rb_free(ctx->memory, (void **) &s->pairs);
+	rb_free(ctx->memory, (void **) &s->ids);
 	rb_free(ctx->memory, (void **) &s);
 }

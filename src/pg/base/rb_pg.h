@@ -588,8 +588,14 @@ typedef enum rb_result
 	RB_RESULT_BLOCKS  /* n, red, blue: packed */
 } rb_result;
 
-#define RB_RESULT_COLUMNS 3   /* at most */
-#define RB_PACKED_PAIRS 65536 /* in a row of blocks, at most */
+#define RB_RESULT_COLUMNS 3 /* at most */
+
+/* is a row of it two numbers at most, so that rows come in blocks? */
+static inline bool
+rb_result_has_blocks(rb_result result)
+{
+	return result == RB_RESULT_PAIRS || result == RB_RESULT_COUNTS || result == RB_RESULT_HITS;
+}
 
 /* their number, and their types */
 extern int rb_result_columns(rb_result result, Oid type[RB_RESULT_COLUMNS]);
@@ -753,6 +759,9 @@ extern rb_answer_rows *rb_answer_open(const rb_join *join, rb_result result, rb_
 /* the next row, none of it null; what the values point to is valid until the next call */
 extern bool rb_answer_next(rb_answer_rows *rows, Datum *values);
 
+/* counts and hits, many at once: ids in red, counts in blue; false when there are no more */
+extern bool rb_answer_block(rb_answer_rows *rows, rb_block *block);
+
 /* for what it did; closed by rb_run_close when no more rows are wanted, or with its context */
 extern rb_run *rb_answer_run(const rb_answer_rows *rows);
 
@@ -873,6 +882,8 @@ extern void rb_upper_install(void);
 
 typedef struct rb_share rb_share;
 typedef struct rb_pump rb_pump;
+
+#define RB_SHARE_PAIRS 512 /* that are taken at once, at most */
 
 extern Size rb_share_size(void);
 extern void rb_share_init(rb_share *share);

@@ -11,7 +11,8 @@
  *		groups			for each row its partners (rb_run_groups).  Where the memory limit
  *						has no room for all pairs at once, the first join only counts, and
  *						others bring together the pairs of as many rows as there is room for.
- *		blocks			pairs as they come, packed for programs that want arrays
+ *		blocks			pairs as they come, for programs that want arrays: those of the stream,
+ *						which are not copied
  */
 #include "pg/base/rb_pg.h"
 
@@ -25,6 +26,8 @@
 /* what a pair needs until it is in its group, and besides where a row has several parts (unique.c) */
 #define GROUPED_BYTES 12
 #define REMEMBERED_BYTES 32
+
+#define SAID 1024 /* rows that are looked up at once */
 
 struct rb_answer_rows
 {
@@ -41,6 +44,10 @@ struct rb_answer_rows
 
 	const uint32_t *word; /* of the core: counts or marks */
 	uint64_t *sum;        /* of all rows of a number, where these have numbers */
+	int64 id[SAID];       /* the next rows that something is said of, ... */
+	int64 said[SAID];     /* ... and what */
+	rb_block block;       /* of these, */
+	size_t next;          /* and where in it rb_answer_next is */
 
 	/* groups: of rows from `base` on, or of numbers */
 	rb_groups groups;
@@ -49,14 +56,9 @@ struct rb_answer_rows
 	uint32_t *counts; /* of all rows, where there is no room for all; else NULL */
 	rb_set slice;     /* the rows that were joined */
 	uint64 emitted;
+	bool ascending; /* the other side's ids, with its rows */
 	ArrayType *array;
 	uint64 room; /* of it, in ids */
-
-	/* blocks */
-	bytea *column[2];
-	rb_block block;
-	size_t next; /* in it */
-	bool done;
 };
 
 int
@@ -163,27 +165,67 @@ sum_up(rb_answer_rows *rows)
 	}
 }
 
+/* of up to SAID rows; nothing else is done for each of millions, so it has no branch to miss */
+static size_t
+said_of_rows(rb_answer_rows *rows, uint32 from, uint32 to)
+{
+	size_t n = 0;
+
+	for (uint32 row = from; row < to; row++)
+	{
+		const uint64 said = said_of_row(rows, row);
+
+		rows->id[n] = id_of(rows->side, row);
+		rows->said[n] = (int64) said;
+		n += said != 0;
+	}
+	return n;
+}
+
+/* the same, each id once */
+static size_t
+said_of_ids(rb_answer_rows *rows, uint32 from, uint32 to)
+{
+	size_t n = 0;
+
+	for (uint32 row = from; row < to; row++)
+		if (is_first(rows, row) && rows->sum[rows->number[row]] != 0)
+		{
+			rows->id[n] = id_of(rows->side, row);
+			rows->said[n++] = (int64) rows->sum[rows->number[row]];
+		}
+	return n;
+}
+
+bool
+rb_answer_block(rb_answer_rows *rows, rb_block *block)
+{
+	*block = (rb_block){rows->id, rows->said, 0};
+	while (block->n == 0 && rows->row < rows->side->nrows)
+	{
+		const uint32 from = rows->row;
+
+		CHECK_FOR_INTERRUPTS();
+		rows->row += Min(rows->side->nrows - from, SAID);
+		block->n = rows->sum == NULL ? said_of_rows(rows, from, rows->row)
+									 : said_of_ids(rows, from, rows->row);
+	}
+	return block->n > 0;
+}
+
 static bool
 next_said(rb_answer_rows *rows, Datum *values)
 {
-	while (rows->row < rows->side->nrows)
+	if (rows->next == rows->block.n)
 	{
-		const uint32 row = rows->row++;
-		uint64 said = 0;
-
-		if (row % 65536 == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (rows->sum == NULL)
-			said = said_of_row(rows, row);
-		else if (is_first(rows, row))
-			said = rows->sum[rows->number[row]];
-		if (said == 0)
-			continue;
-		values[0] = Int64GetDatum(id_of(rows->side, row));
-		values[1] = Int64GetDatum((int64) said);
-		return true;
+		rows->next = 0;
+		if (!rb_answer_block(rows, &rows->block))
+			return false;
 	}
-	return false;
+	values[0] = Int64GetDatum(rows->block.red[rows->next]);
+	values[1] = Int64GetDatum(rows->block.blue[rows->next]);
+	rows->next++;
+	return true;
 }
 
 /* ---- groups ---- */
@@ -324,6 +366,21 @@ join_slice(rb_answer_rows *rows)
 	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = rows->emitted;
 }
 
+/* do the ids of a set ascend with its rows? */
+static bool
+ids_ascend(const rb_set *set)
+{
+	bool ascend = set->nrows == 0 || id_of(set, 0) <= id_of(set, set->nrows - 1);
+
+	for (uint32 i = 1; set->ids != NULL && i < set->nrows && ascend; i++)
+	{
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		ascend = set->ids[i - 1] <= set->ids[i];
+	}
+	return ascend;
+}
+
 /* all groups, or what is needed to make some after the other */
 static void
 open_groups(rb_answer_rows *rows, rb_job *job)
@@ -332,6 +389,7 @@ open_groups(rb_answer_rows *rows, rb_job *job)
 
 	/* slices of a self join know no first and second row */
 	Assert(rb_join_sides(rows->run->join) == 2 || rows->of == RB_OF_BOTH);
+	rows->ascending = ids_ascend(rows->other);
 	job->answer = RB_GROUPS;
 	job->number = rows->number;
 	job->numbers = rows->numbers;
@@ -383,11 +441,11 @@ reserve_array(rb_answer_rows *rows, uint64 n, int64 id)
 	rows->room = room;
 }
 
-/* the ids of rows of the other side, ascending; `not_row` is left out */
+/* the ids of rows of the other side, which ascend, as ids that ascend; `not_row` is left out */
 static Datum
 array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
 {
-	bool ascending = true;
+	const rb_set *other = rows->other;
 	ArrayType *array;
 	int64 *to;
 	int k = 0;
@@ -399,13 +457,10 @@ array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row,
 	{
 		if ((i + 1) % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (member[i] == not_row)
-			continue;
-		to[k] = id_of(rows->other, member[i]);
-		ascending &= k == 0 || to[k - 1] <= to[k];
-		k++;
+		to[k] = id_of(other, member[i]);
+		k += member[i] != not_row;
 	}
-	if (!ascending)
+	if (!rows->ascending && k > 1)
 		qsort(to, k, sizeof *to, compare_ids);
 	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + k * sizeof(int64));
 	array->ndim = 1;
@@ -466,51 +521,31 @@ next_group(rb_answer_rows *rows, Datum *values)
 
 /* ---- blocks ---- */
 
-static void
-pack(bytea *column, uint64 at, const int64 *ids, size_t n)
+/* a column of a block as a value: with a header, for which there is room in front of it */
+static Datum
+pack(int64 *ids, size_t n)
 {
-	char *to = VARDATA(column) + at * sizeof *ids;
+	bytea *packed = (bytea *) ((char *) ids - VARHDRSZ);
 
 #ifdef WORDS_BIGENDIAN
 	for (size_t i = 0; i < n; i++)
-	{
-		uint64 little = pg_bswap64((uint64) ids[i]);
-
-		memcpy(to + i * sizeof little, &little, sizeof little);
-	}
-#else
-	memcpy(to, ids, n * sizeof *ids);
+		ids[i] = (int64) pg_bswap64((uint64) ids[i]);
 #endif
+	SET_VARSIZE(packed, VARHDRSZ + n * sizeof *ids);
+	return PointerGetDatum(packed);
 }
 
 static bool
 next_packed(rb_answer_rows *rows, Datum *values)
 {
-	uint64 n = 0;
+	rb_block block;
 
-	while (n < RB_PACKED_PAIRS && !rows->done)
-	{
-		size_t more = Min(rows->block.n - rows->next, RB_PACKED_PAIRS - n);
-		double start = rb_now_ms();
-
-		pack(rows->column[0], n, rows->block.red + rows->next, more);
-		pack(rows->column[1], n, rows->block.blue + rows->next, more);
-		n += more;
-		rows->next += more;
-		rows->run->emit_ms += rb_now_ms() - start;
-		if (rows->next == rows->block.n && n < RB_PACKED_PAIRS)
-		{
-			rows->next = 0;
-			rows->done = !rb_run_next(rows->run, &rows->block);
-		}
-	}
-	values[0] = Int32GetDatum((int32) n);
-	for (int i = 0; i < 2; i++)
-	{
-		SET_VARSIZE(rows->column[i], VARHDRSZ + n * sizeof(int64));
-		values[1 + i] = PointerGetDatum(rows->column[i]);
-	}
-	return n > 0;
+	if (!rb_run_next(rows->run, &block))
+		return false;
+	values[0] = Int32GetDatum((int32) block.n);
+	values[1] = pack(block.red, block.n);
+	values[2] = pack(block.blue, block.n);
+	return true;
 }
 
 /* ---- one call's answer ---- */
@@ -555,10 +590,8 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 		default:
 			Assert(result == RB_RESULT_BLOCKS);
 			job.answer = RB_PAIRS;
+			job.whole = true;
 			rb_run_start(rows->run, &job);
-			for (int i = 0; i < 2; i++)
-				rows->column[i] =
-					MemoryContextAlloc(context, VARHDRSZ + RB_PACKED_PAIRS * sizeof(int64));
 	}
 	return rows;
 }

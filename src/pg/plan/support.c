@@ -174,7 +174,7 @@ rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 		case RB_RESULT_GROUPS:
 			return rows_in_pairs(s->first, rb_join_sides(join) == 1 ? 2 * pairs : pairs);
 		case RB_RESULT_BLOCKS:
-			return ceil(pairs / RB_PACKED_PAIRS);
+			return ceil(pairs / RB_BLOCK);
 		default:
 			return pairs;
 	}

@@ -21,8 +21,8 @@ typedef struct rb_scan
 	const rb_join *join;
 	rb_result result; /* what is wanted of it: the rows of the scan */
 	rb_of of;         /* and of whose rows */
-	int ncolumns;     /* of the scan's rows, where they are not those of the result ... */
-	int *columns;     /* ... which of these each is */
+	int ncolumns;     /* of the scan's rows: those that are wanted, ... */
+	int *columns;     /* ... and which of the result's each is */
 	FuncExpr *call;
 	List *args;        /* ExprStates of its arguments */
 	Bitmapset *params; /* that these depend on */
@@ -46,10 +46,10 @@ typedef struct rb_scan
 	Tuplestorestate *store;
 	TupleTableSlot *stored;
 
-	rb_block block;      /* of the run, or: */
-	size_t next;         /* in it */
-	int64 red[RB_BLOCK]; /* copied out of the ring or the tuplestore */
-	int64 blue[RB_BLOCK];
+	rb_block block;            /* of the run, or: */
+	size_t next;               /* in it */
+	int64 red[RB_SHARE_PAIRS]; /* copied out of the ring or the tuplestore */
+	int64 blue[RB_SHARE_PAIRS];
 } rb_scan;
 
 /* ---- scan_path.c ---- */
@@ -60,8 +60,8 @@ extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
 /* ---- scan.c ---- */
 
 /*
- * A plan's custom_private is empty, or says what is asked instead of what the function answers:
- * an rb_result, an rb_of, and for each column of custom_scan_tlist which one of the result it is.
+ * A plan's custom_private says what is asked, which need not be what the function answers: an
+ * rb_result, an rb_of, and for each column of custom_scan_tlist which one of the result it is.
  */
 extern Node *rb_scan_create_state(CustomScan *plan);
 extern const CustomScanMethods rb_scan_methods;

@@ -22,8 +22,9 @@
  *
  * The sides are read when the first row is asked for, on the query's snapshot.
  *
- * What is not pairs (answers.c) comes row by row in the same way, but for the ring.  A plan
- * may ask another question than that of the function it names (upper_path.c).
+ * What is not pairs (answers.c) comes in the same way, but for the ring: counts and hits in
+ * blocks as pairs do, as there are as many, the rest row by row.  A plan may ask another
+ * question than that of the function it names (upper_path.c).
  */
 #include "pg/scan/rb_scan.h"
 
@@ -119,7 +120,7 @@ open_run(rb_scan *scan)
 	MemoryContextSwitchTo(old);
 }
 
-/* the next block of pairs from the stream */
+/* the next block of pairs from the stream, or of counts or hits */
 static bool
 next_block(rb_scan *scan)
 {
@@ -127,7 +128,8 @@ next_block(rb_scan *scan)
 
 	if (scan->run == NULL)
 		open_run(scan);
-	more = rb_run_next(scan->run, &scan->block);
+	more = scan->rows != NULL ? rb_answer_block(scan->rows, &scan->block)
+							  : rb_run_next(scan->run, &scan->block);
 	scan->next = 0;
 	if (!more)
 	{
@@ -137,7 +139,7 @@ next_block(rb_scan *scan)
 	return more;
 }
 
-/* the next row that is no pair */
+/* the next row of what has no blocks */
 static bool
 next_answer(rb_scan *scan, Datum *values)
 {
@@ -183,12 +185,12 @@ store_run(rb_scan *scan)
 	desc = scan->stored->tts_tupleDescriptor;
 	scan->store = tuplestore_begin_heap(false, false, work_mem);
 	MemoryContextSwitchTo(old);
-	while (scan->result != RB_RESULT_PAIRS && next_answer(scan, answer))
+	while (!rb_result_has_blocks(scan->result) && next_answer(scan, answer))
 	{
 		CHECK_FOR_INTERRUPTS();
 		tuplestore_putvalues(scan->store, desc, answer, no_nulls);
 	}
-	while (scan->result == RB_RESULT_PAIRS && next_block(scan))
+	while (rb_result_has_blocks(scan->result) && next_block(scan))
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < scan->block.n; i++)
@@ -203,7 +205,7 @@ store_run(rb_scan *scan)
 	scan->done = false;
 }
 
-/* n pairs in red and blue are what comes next */
+/* n rows in red and blue are what comes next */
 static bool
 copied_block(rb_scan *scan, size_t n)
 {
@@ -215,13 +217,15 @@ copied_block(rb_scan *scan, size_t n)
 static bool
 next_stored_block(rb_scan *scan)
 {
+	Oid type[RB_RESULT_COLUMNS];
+	const int last = rb_result_columns(scan->result, type) - 1;
 	size_t n = 0;
 
-	while (n < RB_BLOCK && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
+	while (n < RB_SHARE_PAIRS && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
 	{
 		slot_getallattrs(scan->stored);
 		scan->red[n] = DatumGetInt64(scan->stored->tts_values[0]);
-		scan->blue[n] = DatumGetInt64(scan->stored->tts_values[1]);
+		scan->blue[n] = DatumGetInt64(scan->stored->tts_values[last]);
 		n++;
 	}
 	ExecClearTuple(scan->stored);
@@ -237,7 +241,7 @@ drop_store(rb_scan *scan)
 }
 
 static bool
-more_pairs(rb_scan *scan)
+more_rows(rb_scan *scan)
 {
 	bool more;
 
@@ -259,25 +263,20 @@ more_pairs(rb_scan *scan)
 
 /* ---- the node ---- */
 
+/* the next row of a block into the slot, which is empty */
 static TupleTableSlot *
-next_pair(ScanState *node)
+next_of_block(rb_scan *scan, TupleTableSlot *slot)
 {
-	rb_scan *scan = (rb_scan *) node;
-	TupleTableSlot *slot = node->ss_ScanTupleSlot;
-
-	ExecClearTuple(slot);
-	if (scan->next == scan->block.n && !more_pairs(scan))
+	if (scan->next == scan->block.n && !more_rows(scan))
 		return slot;
-	if (slot->tts_tupleDescriptor->natts > 0)
-	{
-		slot->tts_values[0] = Int64GetDatum(scan->block.red[scan->next]);
-		slot->tts_values[1] = Int64GetDatum(scan->block.blue[scan->next]);
-	}
+	for (int i = 0; i < scan->ncolumns; i++)
+		slot->tts_values[i] =
+			Int64GetDatum((scan->columns[i] == 0 ? scan->block.red : scan->block.blue)[scan->next]);
 	scan->next++;
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* a row that is no pair into values; of what is stored it stays in scan->stored */
+/* a row of what has no blocks into values; of what is stored it stays in scan->stored */
 static bool
 next_values(rb_scan *scan, Datum *values)
 {
@@ -303,16 +302,13 @@ next_row(ScanState *node)
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 	Datum values[RB_RESULT_COLUMNS];
 
-	if (scan->result == RB_RESULT_PAIRS)
-		return next_pair(node);
 	ExecClearTuple(slot);
+	if (rb_result_has_blocks(scan->result))
+		return next_of_block(scan, slot);
 	if (!next_values(scan, values))
 		return slot;
-	if (scan->columns == NULL)
-		memcpy(slot->tts_values, values, slot->tts_tupleDescriptor->natts * sizeof *values);
-	else
-		for (int i = 0; i < scan->ncolumns; i++)
-			slot->tts_values[i] = values[scan->columns[i]];
+	for (int i = 0; i < scan->ncolumns; i++)
+		slot->tts_values[i] = values[scan->columns[i]];
 	return ExecStoreVirtualTuple(slot);
 }
 
@@ -374,7 +370,7 @@ params_of(List *expressions, const EState *estate)
 	return walk.params;
 }
 
-/* another question than that of the function; who may not call count does not get one */
+/* what is asked; who may not call count does not get one */
 static void
 take_question(rb_scan *scan, const CustomScan *plan)
 {
@@ -412,10 +408,7 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 	scan->join = rb_join_of_function(scan->call->funcid);
 	if (scan->join == NULL)
 		elog(ERROR, "function %u is no join", scan->call->funcid);
-	scan->result = scan->join->result;
-	scan->of = rb_join_tells_of(scan->join);
-	if (plan->custom_private != NIL)
-		take_question(scan, plan);
+	take_question(scan, plan);
 	scan->args = ExecInitExprList(scan->call->args, &node->ss.ps);
 	scan->params = params_of(scan->call->args, estate);
 	scan->context =

@@ -91,7 +91,7 @@ rb_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		label[0] = (char) toupper((unsigned char) label[0]);
 		ExplainPropertyText(label, source_text(scan, i, deparse, es), es);
 	}
-	if (scan->columns != NULL && scan->result != RB_RESULT_COUNT)
+	if (scan->result != scan->join->result && scan->result != RB_RESULT_COUNT)
 	{
 		const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
 		TargetEntry *group = linitial_node(TargetEntry, plan->custom_scan_tlist);

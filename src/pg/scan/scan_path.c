@@ -149,21 +149,22 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	}
 }
 
-static List *
-row_targets(Index relid, rb_result result)
+/* the columns of the result that are wanted, and which these are */
+static void
+scan_columns(Index relid, rb_result result, Bitmapset *wanted, List **targets, List **columns)
 {
 	Oid type[RB_RESULT_COLUMNS];
-	const int columns = rb_result_columns(result, type);
-	List *targets = NIL;
+	const int n = rb_result_columns(result, type);
+	AttrNumber at = 1;
 
-	for (int i = 0; i < columns; i++)
-	{
-		Var *var = makeVar(relid, (AttrNumber) (i + 1), type[i], -1, InvalidOid, 0);
+	for (int i = 0; i < n; i++)
+		if (bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, wanted))
+		{
+			Var *var = makeVar(relid, (AttrNumber) (i + 1), type[i], -1, InvalidOid, 0);
 
-		targets =
-			lappend(targets, makeTargetEntry((Expr *) var, (AttrNumber) (i + 1), NULL, false));
-	}
-	return targets;
+			*targets = lappend(*targets, makeTargetEntry((Expr *) var, at++, NULL, false));
+			*columns = lappend_int(*columns, i);
+		}
 }
 
 /*
@@ -176,17 +177,17 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 {
 	CustomScan *plan = makeNode(CustomScan);
 	FuncExpr *call = linitial_node(FuncExpr, best->custom_private);
+	const rb_join *join = rb_join_of_function(call->funcid);
 
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = extract_actual_clauses(clauses, false);
 	plan->scan.scanrelid = 0;
 	plan->flags = best->flags;
 	plan->custom_exprs = list_make1(copyObject(call));
-	/* where no column is wanted (count) rows without columns spare a projection */
-	plan->custom_scan_tlist =
-		wanted_columns(rel, plan->scan.plan.qual) == NULL
-			? NIL
-			: row_targets(rel->relid, rb_join_of_function(call->funcid)->result);
+	plan->custom_private = list_make2_int(join->result, rb_join_tells_of(join));
+	/* rows of what is wanted and no more spare a projection */
+	scan_columns(rel->relid, join->result, wanted_columns(rel, plan->scan.plan.qual),
+				 &plan->custom_scan_tlist, &plan->custom_private);
 	plan->methods = &rb_scan_methods;
 	return &plan->scan.plan;
 }

@@ -34,8 +34,8 @@ typedef struct rb_slot
 {
 	uint64 block;
 	uint32 n;
-	int64 red[RB_BLOCK];
-	int64 blue[RB_BLOCK];
+	int64 red[RB_SHARE_PAIRS];
+	int64 blue[RB_SHARE_PAIRS];
 } rb_slot;
 
 struct rb_share
@@ -85,9 +85,9 @@ stopped(const rb_pump *pump)
 	return rb_acquire(&pump->stop) != 0;
 }
 
-/* a block of the stream into the ring; false when it was told to stop */
+/* some pairs into the next slot of the ring; false when it was told to stop */
 static bool
-put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
+put_some(rb_pump *pump, const int64 *red, const int64 *blue, size_t n, uint64 *blocks)
 {
 	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
 
@@ -97,11 +97,21 @@ put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
 			return false;
 		nap();
 	}
-	slot->n = (uint32) block->n;
-	memcpy(slot->red, block->red, block->n * sizeof *block->red);
-	memcpy(slot->blue, block->blue, block->n * sizeof *block->blue);
+	slot->n = (uint32) n;
+	memcpy(slot->red, red, n * sizeof *red);
+	memcpy(slot->blue, blue, n * sizeof *blue);
 	(*blocks)++;
 	rb_release(&slot->block, *blocks);
+	return true;
+}
+
+static bool
+put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
+{
+	for (size_t i = 0; i < block->n; i += RB_SHARE_PAIRS)
+		if (!put_some(pump, block->red + i, block->blue + i, Min(block->n - i, RB_SHARE_PAIRS),
+					  blocks))
+			return false;
 	return true;
 }
 
@@ -117,7 +127,7 @@ pump_thread(void *arg)
 	while (status == RB_OK && !stopped(pump))
 	{
 		status = rb_run_wait(pump->run, 20, &block);
-		if (status == RB_OK && block.n > 0 && !put_block(pump, &block, &blocks))
+		if (status == RB_OK && !put_block(pump, &block, &blocks))
 			break;
 	}
 	if (status == RB_OK)

@@ -340,6 +340,7 @@ fill_request(rb_request *request, const char *function, const rb_context *ctx, c
 	asked->predicate = job->predicate;
 	asked->answer = job->answer;
 	asked->of = job->of;
+	asked->whole = job->whole;
 	asked->has_number = job->number != NULL;
 	asked->numbers = job->numbers;
 	asked->threads = ctx->threads;

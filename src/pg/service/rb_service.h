@@ -160,7 +160,7 @@ typedef struct rb_sent_side
 	int32 srid;
 } rb_sent_side;
 
-#define RB_SENT_BLOCKS 128
+#define RB_SENT_BLOCKS 8
 #define RB_SENT_BYTES ((size_t) RB_SENT_BLOCKS * 2 * RB_BLOCK * sizeof(int64))
 
 /* a counter that one process writes and the other one reads, away from the others */
@@ -185,6 +185,7 @@ typedef struct rb_asked
 	rb_predicate predicate;
 	rb_answer answer;
 	rb_of of;
+	bool whole;
 	bool has_number; /* job.number follows the sides */
 	uint32 numbers;
 	int32 threads;
@@ -229,7 +230,9 @@ typedef struct rb_request
 		char bytes[RB_SENT_BYTES];
 		struct
 		{
+			int64 front_of_red; /* may be written to, as that of any block */
 			int64 red[RB_BLOCK];
+			int64 front_of_blue;
 			int64 blue[RB_BLOCK];
 		} ids[RB_SENT_BLOCKS];
 	} ring;

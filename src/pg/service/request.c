@@ -418,6 +418,7 @@ join_once(rb_served *s)
 				  .answer = s->asked.answer,
 				  .of = s->asked.of,
 				  .predicate = s->asked.predicate,
+				  .whole = s->asked.whole,
 				  .number = s->number,
 				  .numbers = s->asked.numbers};
 	rb_stream *stream = NULL;
