@@ -18,11 +18,7 @@
  */
 #include "pg/read/rb_kept.h"
 
-#include "access/heapam.h"
-#include "access/relscan.h"
-#include "catalog/pg_class.h"
 #include "common/hashfn.h"
-#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
