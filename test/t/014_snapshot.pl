@@ -44,6 +44,18 @@ $two->ask("VACUUM FULL a;\nCREATE INDEX a_id ON a (id); CLUSTER a USING a_id");
 is($one->ask($count), 5000, 'after VACUUM FULL and CLUSTER');
 $one->ask('COMMIT');
 
+# a unique index that is younger than the snapshot says nothing of the rows that it sees
+$one->ask('CREATE TABLE twice AS SELECT 1 + i % 2 AS id, 0::float8 AS ax, 0::float8 AS ay, i::float8 AS az, 1::float8 AS bx, 0::float8 AS by, i::float8 AS bz, '
+	  . '0::float8 AS cx, 1::float8 AS cy, i::float8 AS cz FROM generate_series(1, 3) i');
+my $grouped = "SELECT string_agg(red_id || ':' || n, ' ' ORDER BY red_id, n) FROM (SELECT red_id, count(*) AS n FROM redblue_triangle_pairs('twice', 'twice') GROUP BY red_id) x";
+my $hits = "SELECT count(*) FROM redblue_triangle_hits('twice', 'twice')";
+$one->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM twice');
+$two->ask("DELETE FROM twice WHERE az = 3;\nCREATE UNIQUE INDEX ON twice (id)");
+is($one->ask($grouped), '1:1 2:2', 'groups under a unique index that is younger than the snapshot');
+is($one->ask($hits), 2, 'and hits');
+$one->ask('COMMIT');
+is($one->ask($grouped), '1:1 2:1', 'groups afterwards');
+
 # a table is locked as by SELECT until the end of the transaction
 $one->ask("BEGIN; $count");
 like($two->ask("SET lock_timeout = '100ms';\nTRUNCATE a;\nRESET lock_timeout"), qr/55P03/, 'nobody truncates what was read');

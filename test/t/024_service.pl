@@ -287,7 +287,7 @@ sub cancel_ms
 
 my $reading = "SELECT redblue_triangle_pair_count_query('SELECT a.* FROM a, generate_series(1, 1000)', 'TABLE b')";
 my $joining = "SELECT redblue_triangle_pair_count('a', 'b')";
-my $emitting = "SELECT count(*) FROM redblue_triangle_pairs('same', 'same')";
+my $emitting = "SELECT count(red_id + blue_id) FROM redblue_triangle_pairs('same', 'same')";
 # the statement, what the device does, and when the stage is reached
 my %stage = (
 	reading => [ $reading, '', sub { $watch->ask('SELECT stage FROM redblue_progress') eq 'read' } ],

@@ -110,6 +110,10 @@ make_array(rb_answer_rows *rows, uint64 n, size_t element)
 
 /* ---- rows that share an id ---- */
 
+/*
+ * A unique index is not asked: it may be younger than the snapshot, and the rows that this
+ * sees may have had one id.
+ */
 static void
 number_ids(rb_answer_rows *rows, const rb_source *source, const rb_side *side)
 {
@@ -117,8 +121,8 @@ number_ids(rb_answer_rows *rows, const rb_source *source, const rb_side *side)
 	rb_error error;
 	rb_status status;
 
-	if (set->ids == NULL || source->unique || source->object_name != NULL ||
-		side->ids == side->rows)
+	if (set->ids == NULL || source->object_name != NULL || side->ids == side->rows ||
+		rb_set_ids_ascend(set))
 		return;
 	rows->number = make_array(rows, set->nrows, sizeof *rows->number);
 	status = rb_ids_number(rows->run->memory, set->ids, set->nrows, rb_is_interrupted, rows->number,

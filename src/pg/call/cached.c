@@ -182,7 +182,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	if (facts.reason != NULL)
 		ereport(NOTICE, (errmsg("redblue_cache: %s is not kept",
 								quote_identifier(get_rel_name(PG_GETARG_OID(0)))),
-						 errdetail("Of it is known: %s.", facts.reason)));
+						 errdetail("The reason: %s.", facts.reason)));
 	values[0] = Int64GetDatum((int64) r->side.rows);
 	values[1] = Int64GetDatum((int64) facts.bytes);
 	values[2] = Int64GetDatum((int64) facts.pages);

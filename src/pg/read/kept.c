@@ -18,11 +18,7 @@
  */
 #include "pg/read/rb_kept.h"
 
-#include "access/heapam.h"
-#include "access/relscan.h"
-#include "catalog/pg_class.h"
 #include "common/hashfn.h"
-#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -525,12 +521,16 @@ put_together(const rb_set *set, rb_memory *memory)
 void
 rb_kept_end(rb_look *look, const rb_side *side, rb_memory *memory)
 {
+	const bool first = look->set == NULL;
 	rb_card *card = look->card;
 	rb_error error;
 	rb_status status;
 
 	rb_set_release(&look->set);
 	if (!look->keep || card == NULL)
+		return;
+	/* the other side is the same one, and was not there when this one was looked for */
+	if (first && rb_cache_find(cache, &look->key, sizeof look->key) != NULL)
 		return;
 	if (side->set->nparts == 0)
 	{
