@@ -139,14 +139,15 @@ typedef struct rb_set
 	rb_kind kind;
 	uint32_t nparts;
 	uint32_t nrows;
-	const double *coords;       /* nparts * rb_kind_width(kind) */
-	const uint32_t *row_of;     /* row of each part, ascending; NULL: part i is row i */
-	const int64_t *ids;         /* what the user calls a row; NULL: row i is first_id + i */
-	int64_t first_id;           /* where ids are counted up, as a sequence makes them */
-	uint64_t skipped;           /* rows that had no part, and are not among nrows */
-	int32_t srid;               /* of its geometries; 0: none, or not known */
-	bool composed_ids;          /* of a view: ids and first_id are valid */
-	uint64_t number;            /* of a set that is kept: no other has had it; 0: it is not */
+	const double *coords;   /* nparts * rb_kind_width(kind) */
+	const uint32_t *row_of; /* row of each part, ascending; NULL: part i is row i */
+	const int64_t *ids;     /* what the user calls a row; NULL: row i is first_id + i */
+	int64_t first_id;       /* where ids are counted up, as a sequence makes them */
+	uint64_t skipped;       /* rows that had no part, and are not among nrows */
+	int32_t srid;           /* of its geometries; 0: none, or not known */
+	bool composed_ids;      /* of a view, or of one that is elsewhere: ids and first_id are valid */
+	bool elsewhere;         /* another process has its arrays, or those of what it is a view of */
+	uint64_t number;        /* of a set that is kept: no other has had it; 0: it is not */
 	const struct rb_view *view; /* what it is put together from; then coords is NULL until it is */
 	struct rb_set_owner *owner; /* NULL: whoever made it keeps it as long as it is used */
 } rb_set;

@@ -515,6 +515,50 @@ extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_
 /* when the library is loaded */
 extern void rb_service_install(void);
 
+/* ---- store.c: sides that the worker keeps ---- */
+
+#define RB_KEY_BYTES 192
+
+/* what is to be known of a side that is to be kept */
+typedef struct rb_keep
+{
+	char key[RB_KEY_BYTES]; /* what it is called by; zeros at its end */
+	uint64 card_bytes;      /* of what its keeper wants to have with it */
+	uint64 rows;            /* for the list, no more */
+	uint64 ids;
+	uint32 pages;
+	uint32 pages_kept;
+} rb_keep;
+
+/* and of one that is */
+typedef struct rb_stored
+{
+	uint64 number; /* no other has, or had, the same */
+	rb_keep keep;
+	/* its set */
+	rb_kind kind;
+	uint32 nparts;
+	uint32 nrows;
+	bool has_row_of;
+	bool has_ids;
+	int64 first_id;
+	uint64 skipped;
+	int32 srid;
+	uint64 bytes; /* of that, and of the card */
+	uint64 device_bytes;
+	uint64 hits;
+	int64 used; /* when, last: a TimestampTz */
+} rb_stored;
+
+/* what is kept under that key (of RB_KEY_BYTES); false: nothing */
+extern bool rb_stored_find(const void *key, rb_stored *stored);
+
+/* the i-th place, from 0: false where there are no more, number 0 where it is empty */
+extern bool rb_stored_get(int i, rb_stored *stored);
+
+/* has one with that hash been read in that state?  It is noted that it has. */
+extern bool rb_stored_was_seen(uint64 key, uint64 state);
+
 /* ---- device.c: the device's file, in this process ---- */
 
 /* is there one?  If not, why */

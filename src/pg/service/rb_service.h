@@ -98,6 +98,25 @@ struct rb_progress_entry
 
 #define RB_PROGRESS 128
 
+/* ---- store.c: the list of sides that the worker keeps, written by it alone ---- */
+
+typedef struct rb_stored_entry
+{
+	uint32 change;    /* odd while it is written */
+	rb_stored stored; /* number 0: none */
+} rb_stored_entry;
+
+#define RB_STORED 64
+
+/* tables that were read, so that the second time is known for one: by the hash of a key */
+#define RB_SEEN 256
+
+typedef struct rb_seen
+{
+	uint64 key;
+	uint64 state;
+} rb_seen;
+
 struct rb_service_block
 {
 	uint64 worker;        /* RB_WORKER_WORD */
@@ -108,6 +127,8 @@ struct rb_service_block
 	char device_text[200];
 	rb_post post[RB_POSTS];
 	struct rb_progress_entry progress[RB_PROGRESS];
+	rb_stored_entry stored[RB_STORED];
+	rb_seen seen[RB_SEEN];
 };
 
 typedef struct rb_service_block rb_service_block;
@@ -140,24 +161,55 @@ extern void rb_service_set_device(rb_service_block *block, rb_device_state state
 
 /* ======== a request ======== */
 
+/* what is wanted */
+typedef enum rb_ask
+{
+	RB_ASK_JOIN,
+	RB_ASK_KEEP, /* the side is to be kept, no more */
+	RB_ASK_CARD, /* that of the side */
+	RB_ASK_IDS,  /* those of the side's rows */
+	RB_ASK_DROP  /* it is to be kept no longer; number 0: all of them */
+} rb_ask;
+
+/* on what */
+typedef enum rb_device_choice
+{
+	RB_ON_PROCESSOR,
+	RB_ON_DEVICE_OR_PROCESSOR, /* where there is no device, or it is full or fails, on the processor */
+	RB_ON_DEVICE
+} rb_device_choice;
+
 /* where the rows of a side come from */
 typedef enum rb_side_from
 {
-	RB_FROM_ROWS /* they are sent along */
+	RB_FROM_ROWS, /* they are sent along */
+	RB_FROM_KEPT, /* they are those of a side that is kept */
+	RB_FROM_VIEW  /* cuts of these, and of rows that are sent along */
 } rb_side_from;
 
-/* a side as it is announced; then its arrays follow, all of them or as much as `from` needs */
-typedef struct rb_sent_side
+/* rows that are sent */
+typedef struct rb_sent_rows
 {
-	rb_side_from from;
-	rb_kind kind;
 	uint32 nparts;
 	uint32 nrows;
 	bool has_row_of;
 	bool has_ids;
 	int64 first_id;
+} rb_sent_rows;
+
+/* a side as it is announced; then its arrays follow: cuts, coordinates, rows of parts, ids, card */
+typedef struct rb_sent_side
+{
+	rb_side_from from;
+	rb_kind kind;
+	uint32 nparts; /* all in all */
+	uint32 nrows;
 	uint64 skipped;
 	int32 srid;
+	rb_sent_rows rows;
+	uint64 number; /* of the side that is kept; 0: RB_FROM_ROWS */
+	uint32 ncuts;  /* RB_FROM_VIEW; one more is sent */
+	rb_keep keep;  /* card_bytes 0: it is not to be kept */
 } rb_sent_side;
 
 #define RB_SENT_BLOCKS 8
@@ -180,8 +232,10 @@ typedef struct rb_way
 /* what is asked: written before it is sent */
 typedef struct rb_asked
 {
+	rb_ask ask;
 	int32 client; /* process */
 	char function[NAMEDATALEN];
+	rb_device_choice device;
 	rb_predicate predicate;
 	rb_answer answer;
 	rb_of of;
@@ -204,6 +258,8 @@ typedef struct rb_request
 	uint32 stop;
 	/* by the worker: it has it; how far it is */
 	uint32 taken;
+	/* and all that is kept of its sides is there, and stays until it ends */
+	uint32 found;
 	int32 stage;
 	uint64 done;
 	uint64 total;
@@ -213,14 +269,19 @@ typedef struct rb_request
 	uint64 blocks;    /* that were put, in all */
 	rb_error error;
 	rb_stats stats;
+	char note[200]; /* why not on the device, or "" */
 
 	/* first the sides' bytes go one way, ... */
 	rb_way there;
-	/* ... then, where row by row something is told, so many words, starts and members go back, ... */
+	/*
+	 * ... then, where row by row something is told, so many words, starts and members go back,
+	 * or the bytes of a card, or of ids, ...
+	 */
 	uint32 answered;
 	uint64 words;
 	uint64 starts;
 	uint64 members;
+	uint64 bytes;
 	rb_way back;
 	/* ... or blocks of ids do: slot i % RB_SENT_BLOCKS has block i when it says i + 1 */
 	uint64 block[RB_SENT_BLOCKS];
@@ -248,13 +309,18 @@ typedef struct rb_bytes
 } rb_bytes;
 
 /* at most so many arrays of a side, and of all that is sent */
-#define RB_SIDE_ARRAYS 3
+#define RB_SIDE_ARRAYS 5
 #define RB_SENT_ARRAYS (2 * RB_SIDE_ARRAYS + 1)
 
-extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set);
+/* keep NULL: it is not to be kept */
+extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_keep *keep);
 
-/* those of a set that is announced so, in the order in which they are sent; how many */
-extern int rb_side_arrays(const rb_sent_side *sent, const rb_set *set, rb_bytes *arrays);
+/*
+ * Those of a side that is announced so, in the order in which they are sent; how many.  Each
+ * is the sender's, or has room for it at the receiver's; rows: of RB_FROM_VIEW the fresh ones.
+ */
+extern int rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
+						  const void *card, rb_bytes *arrays);
 
 /* that of the numbers behind them; 0 where there are none */
 extern int rb_number_array(const rb_asked *asked, const uint32_t *number, rb_bytes *array);
@@ -291,6 +357,26 @@ extern void rb_served_free(rb_served *served);
 
 /* from now on its thread, if it still runs, does not touch the segment */
 extern void rb_served_abandon(rb_served *served);
+
+/* ---- store.c: sides that are kept, in the worker; from any thread ---- */
+
+/* once, before anything is asked of it */
+extern void rb_store_open(rb_service_block *block, uint32 number);
+/* the budget, in the settings of now */
+extern void rb_store_set_limits(uint64 host_bytes, uint64 device_bytes);
+extern uint64 rb_store_device_limit(void);
+
+/* with one holder more; NULL where it is kept no longer */
+extern const rb_set *rb_store_use(uint64 number);
+/* a copy, by malloc; NULL where it is kept no longer */
+extern void *rb_store_card(uint64 number, size_t *bytes);
+/* a set with one holder, put together, moves there; where that fails it is as it was */
+extern rb_status rb_store_put(const rb_keep *keep, const void *card, const rb_set *set,
+							  rb_error *error);
+/* number 0: all of them */
+extern void rb_store_drop(uint64 number);
+/* what lies on the device is noted in the list */
+extern void rb_store_note_device(const rb_backend *device);
 
 /* ---- worker.c: the process ---- */
 

@@ -42,33 +42,65 @@ rb_nap(int *idle)
 
 /* ---- sides ---- */
 
+static void
+announce_rows(rb_sent_rows *rows, const rb_set *set)
+{
+	rows->nparts = set->nparts;
+	rows->nrows = set->nrows;
+	rows->has_row_of = set->row_of != NULL;
+	rows->has_ids = set->ids != NULL;
+	rows->first_id = set->first_id;
+}
+
 void
-rb_sent_side_of(rb_sent_side *sent, const rb_set *set)
+rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_keep *keep)
 {
 	memset(sent, 0, sizeof *sent);
-	sent->from = RB_FROM_ROWS;
 	sent->kind = set->kind;
 	sent->nparts = set->nparts;
 	sent->nrows = set->nrows;
-	sent->has_row_of = set->row_of != NULL;
-	sent->has_ids = set->ids != NULL;
-	sent->first_id = set->first_id;
 	sent->skipped = set->skipped;
 	sent->srid = set->srid;
+	if (!set->elsewhere)
+		announce_rows(&sent->rows, set);
+	else if (set->view == NULL)
+	{
+		sent->from = RB_FROM_KEPT;
+		sent->number = set->number;
+	}
+	else
+	{
+		sent->from = RB_FROM_VIEW;
+		sent->number = set->view->kept->number;
+		sent->ncuts = set->view->ncuts;
+		announce_rows(&sent->rows, set->view->fresh);
+	}
+	if (keep != NULL)
+		sent->keep = *keep;
 }
 
 int
-rb_side_arrays(const rb_sent_side *sent, const rb_set *set, rb_bytes *arrays)
+rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows, const void *card,
+			   rb_bytes *arrays)
 {
+	const rb_sent_rows *r = &sent->rows;
 	int n = 0;
 
-	arrays[n++] =
-		(rb_bytes){(char *) set->coords,
-				   (size_t) sent->nparts * (size_t) rb_kind_width(sent->kind) * sizeof(double)};
-	if (sent->has_row_of)
-		arrays[n++] = (rb_bytes){(char *) set->row_of, (size_t) sent->nparts * sizeof *set->row_of};
-	if (sent->has_ids)
-		arrays[n++] = (rb_bytes){(char *) set->ids, (size_t) sent->nrows * sizeof *set->ids};
+	if (sent->from == RB_FROM_VIEW)
+		arrays[n++] = (rb_bytes){(char *) cuts, ((size_t) sent->ncuts + 1) * sizeof *cuts};
+	if (sent->from != RB_FROM_KEPT)
+	{
+		arrays[n++] =
+			(rb_bytes){(char *) rows->coords,
+					   (size_t) r->nparts * (size_t) rb_kind_width(sent->kind) * sizeof(double)};
+		if (r->has_row_of)
+			arrays[n++] =
+				(rb_bytes){(char *) rows->row_of, (size_t) r->nparts * sizeof *rows->row_of};
+		if (r->has_ids)
+			arrays[n++] = (rb_bytes){(char *) rows->ids, (size_t) r->nrows * sizeof *rows->ids};
+	}
+	if (sent->keep.card_bytes > 0)
+		arrays[n++] = (rb_bytes){(char *) card, sent->keep.card_bytes};
 	return n;
 }
 
