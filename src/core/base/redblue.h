@@ -181,7 +181,7 @@ typedef struct rb_view
 	bool counted; /* its coordinates, which are not there yet, count as memory */
 } rb_view;
 
-/* a set with one holder, which holds the two others; the cuts are copied */
+/* a set with one holder, which holds the two others; the cuts are copied.  It is elsewhere if the kept one is. */
 extern rb_status rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped,
 							  const rb_set **set, rb_error *error);
 

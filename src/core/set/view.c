@@ -64,6 +64,8 @@ counts_up(const rb_view *view, int64_t first)
 
 		if (rows == 0)
 			continue;
+		if (from->elsewhere && !from->composed_ids)
+			return false;
 		if (from->ids == NULL)
 			wrong |= (uint64_t) from->first_id + cut->from_row - (uint64_t) first - cut->row;
 		else
@@ -83,6 +85,15 @@ rb_view_id(const rb_view *view, uint32_t row)
 	const uint32_t at = cut->from_row + (row - cut->row);
 
 	return from->ids != NULL ? from->ids[at] : (int64_t) ((uint64_t) from->first_id + at);
+}
+
+/* the first id, where it is known */
+static int64_t
+first_id(const rb_view *view)
+{
+	const rb_set *from = view->ncuts > 0 ? source_of(view, &view->cuts[0]) : NULL;
+
+	return from == NULL || (from->elsewhere && !from->composed_ids) ? 0 : rb_view_id(view, 0);
 }
 
 /* the row of each part: they are asked for in many places, and most sets have none */
@@ -130,7 +141,8 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 	s.composed_ids = false;
 	status =
 		rb_resize(memory, (void **) &own, sizeof *own + (view->ncuts + 1) * sizeof(rb_cut), error);
-	if (status == RB_OK && (view->kept->row_of != NULL || view->fresh->row_of != NULL))
+	if (status == RB_OK && !view->kept->elsewhere &&
+		(view->kept->row_of != NULL || view->fresh->row_of != NULL))
 		status = rb_resize(memory, (void **) &row_of, s.nparts * sizeof *row_of, error);
 	if (status == RB_OK)
 		status = rb_memory_charge(memory, rb_coords_bytes(&s), error);
@@ -144,7 +156,7 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 			compose_row_of(view, row_of);
 		s.row_of = row_of;
 		s.view = own;
-		s.first_id = s.nrows > 0 ? rb_view_id(view, 0) : 0;
+		s.first_id = first_id(view);
 		s.composed_ids = counts_up(view, s.first_id);
 		status = rb_set_own(memory, &s, set, error);
 		if (status != RB_OK)

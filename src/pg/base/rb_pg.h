@@ -116,6 +116,7 @@ typedef struct rb_source
 	bool unique;             /* no two rows have one id: an index says so */
 	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
 	bool keep;               /* it is to be kept, whatever the setting */
+	bool again;              /* it is read though it is kept: that cannot be had */
 } rb_source;
 
 /* from a table's OID or a query text; what the function and its arguments are called is there */
@@ -445,7 +446,10 @@ extern rb_look *rb_kept_look(const rb_source *source, Relation rel, const rb_col
 
 /* is all of it as it was?  Then it becomes the side. */
 extern bool rb_kept_is_whole(const rb_look *look);
-extern void rb_kept_take_whole(rb_look *look, DestReceiver *receiver, struct rb_side *side);
+extern void rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_memory *memory,
+							   struct rb_side *side);
+/* as if it had been read */
+extern uint64 rb_kept_set_bytes(const rb_look *look);
 
 /* or some of it?  Then the other pages are read. */
 extern bool rb_kept_is_partly(const rb_look *look);
@@ -464,8 +468,10 @@ extern rb_page_note *rb_kept_notes(rb_look *look, uint32 slices);
 /* all of it was read, just now */
 extern void rb_kept_was_read(rb_look *look, Relation rel);
 
-/* the side has become a set, of that memory */
-extern void rb_kept_end(rb_look *look, const struct rb_side *side, rb_memory *memory);
+/* the side has become a set: if that is to be kept, side->keep and side->card say as what */
+extern void rb_kept_end(rb_look *look, struct rb_side *side);
+/* then it went to the worker, or why not */
+extern void rb_kept_was_sent(rb_look *look, const char *why_not);
 
 /* what is told of a side that is kept, or of one that is not */
 typedef struct rb_kept_facts
@@ -474,6 +480,7 @@ typedef struct rb_kept_facts
 	rb_kind kind;
 	uint64 rows;
 	uint64 bytes;
+	uint64 device_bytes;
 	BlockNumber pages;
 	BlockNumber kept; /* of these */
 	uint64 hits;
@@ -483,11 +490,11 @@ typedef struct rb_kept_facts
 
 extern void rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts);
 
-/* the i-th, from 0; false where there are no more */
-extern bool rb_kept_list(int i, rb_kept_facts *facts);
+/* the next one: *i is 0 at first, then what it was left as; false where there are no more */
+extern bool rb_kept_list(int *i, rb_kept_facts *facts);
 
 /* gives up what is kept of a table, or of all that the user owns; how many bytes that were */
-extern uint64 rb_kept_forget(Oid relid);
+extern uint64 rb_kept_forget(const char *function, Oid relid);
 
 /* ---- sides.c: sources in, sets out ---- */
 
@@ -495,13 +502,15 @@ extern uint64 rb_kept_forget(Oid relid);
 typedef struct rb_side
 {
 	const rb_set *set;
-	uint64 rows;       /* those without a part not included */
-	uint64 ids;        /* different ones; 0: not counted */
-	int workers;       /* that helped */
-	uint64 kept;       /* rows that were not read, ... */
-	BlockNumber pages; /* ... of a table of so many pages, ... */
-	BlockNumber read;  /* ... of which so many were */
-	rb_look *look;     /* while it is read; NULL: no plain table */
+	uint64 rows;          /* those without a part not included */
+	uint64 ids;           /* different ones; 0: not counted */
+	int workers;          /* that helped */
+	uint64 kept;          /* rows that were not read, ... */
+	BlockNumber pages;    /* ... of a table of so many pages, ... */
+	BlockNumber read;     /* ... of which so many were */
+	rb_look *look;        /* until the join has begun; NULL: no plain table */
+	struct rb_keep *keep; /* it is to be kept as this, with that card; NULL: it is not */
+	const void *card;
 } rb_side;
 
 /*
@@ -509,6 +518,10 @@ typedef struct rb_side
  * caller, and its arrays are of that memory.
  */
 extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side);
+
+/* the same rows from the table, of a side whose arrays are elsewhere; the set that it was stays the caller's */
+extern const rb_set *rb_read_side_again(const rb_source *source, rb_memory *memory,
+										const rb_side *side);
 
 /* ======== service: the worker, which joins on a device for all sessions (rb_service.h) ======== */
 
@@ -547,7 +560,8 @@ typedef struct rb_stored
 	uint64 bytes; /* of that, and of the card */
 	uint64 device_bytes;
 	uint64 hits;
-	int64 used; /* when, last: a TimestampTz */
+	int64 used;  /* when, last: a TimestampTz */
+	bool ascend; /* every id is larger than the one before */
 } rb_stored;
 
 /* what is kept under that key (of RB_KEY_BYTES); false: nothing */
@@ -599,13 +613,43 @@ extern rb_device_news rb_worker_device(bool wait, char *text, size_t size);
  */
 typedef struct rb_remote rb_remote;
 
+/* on what a join is to run */
+typedef enum rb_device_choice
+{
+	RB_ON_PROCESSOR,
+	RB_ON_DEVICE_OR_PROCESSOR, /* where there is no device, or it is full or fails, on the processor */
+	RB_ON_DEVICE
+} rb_device_choice;
+
+/* what the worker is to do with sides */
+typedef enum rb_ask
+{
+	RB_ASK_JOIN,
+	RB_ASK_KEEP, /* the side is to be kept, no more */
+	RB_ASK_CARD, /* that of the side */
+	RB_ASK_IDS,  /* those of the side's rows */
+	RB_ASK_DROP  /* it is to be kept no longer; number 0: all of them */
+} rb_ask;
+
+typedef struct rb_order
+{
+	const char *function;
+	rb_ask ask;
+	rb_device_choice device;
+	const rb_job *job;
+	/* of red and blue: to be kept as this, with that card; NULL: not */
+	const rb_keep *keep[2];
+	const void *card[2];
+} rb_order;
+
 /*
- * False and why not, where the worker cannot be had.  The job's sets are sent when it
- * returns.  *remote is there as soon as it must be closed; it lives in that context.
+ * False and why not, where the worker cannot be had, or keeps a side no longer.  The job's
+ * sets are sent when it returns.  *remote is there as soon as it must be closed; it lives
+ * in that context.
  */
-extern bool rb_remote_open(rb_remote **remote, MemoryContext context, const char *function,
-						   rb_context *ctx, const rb_job *job, rb_progress_entry *progress,
-						   char *why_not, size_t size);
+extern bool rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
+						   const rb_order *order, rb_progress_entry *progress, char *why_not,
+						   size_t size);
 
 /* callable from any thread */
 extern rb_status rb_remote_next(rb_remote *remote, int wait_ms, rb_block *block);
@@ -614,8 +658,25 @@ extern rb_status rb_remote_next(rb_remote *remote, int wait_ms, rb_block *block)
 extern const uint32_t *rb_remote_words(const rb_remote *remote);
 extern bool rb_remote_groups(const rb_remote *remote, rb_groups *groups);
 
+/* after its end: why it was not on the device, or "" */
+extern const char *rb_remote_note(const rb_remote *remote);
+
 /* waits for nobody.  NULL is allowed. */
 extern void rb_remote_close(rb_remote *remote);
+
+/* the card of a side, in that context; NULL where it cannot be had */
+extern void *rb_worker_card(const char *function, const rb_stored *stored, MemoryContext context);
+
+/* the ids of the rows of a set that is elsewhere; false and why not, where they cannot be had */
+extern bool rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *why_not,
+						  size_t size);
+
+/* a side is kept, without a join; false and why not */
+extern bool rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set,
+						   const rb_keep *keep, const void *card, char *why_not, size_t size);
+
+/* a side is kept no longer; false where the worker does not say so */
+extern bool rb_worker_drop(const char *function, uint64 number);
 
 /* ======== call: the SQL functions, and the join of one call ======== */
 
@@ -705,6 +766,15 @@ extern bool rb_backend_device(char *text, size_t size);
 
 /* ---- run.c: open a join, take blocks, close ---- */
 
+/* two snapshots with the same see the same rows */
+typedef struct rb_moment
+{
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32 xcnt;
+	CommandId curcid;
+} rb_moment;
+
 /*
  * One call's join.  It lives in a memory context and ends with it at the latest,
  * whatever happens; rb_run_close ends it sooner.
@@ -718,6 +788,9 @@ typedef struct rb_run
 	rb_memory *memory;
 	rb_context ctx;
 	rb_side side[2]; /* their sets until it is closed; [1] NULL in a self join */
+	rb_source source[2];
+	const rb_set *elsewhere[2]; /* in whose place a side was read again */
+	rb_moment moment;           /* of the snapshot with which the sides were read */
 	rb_job job;
 	const rb_backend *backend;
 	rb_remote *remote; /* NULL: not asked for */
@@ -744,6 +817,12 @@ extern void rb_run_start(rb_run *run, const rb_job *job);
 
 /* what the join function asks of the sides; all that remains to be said is the answer */
 extern rb_job rb_run_job(const rb_run *run);
+
+/* from now on the ids of that side are here */
+extern void rb_run_need_ids(rb_run *run, int side);
+
+/* and from now on all of its rows */
+extern void rb_run_need_rows(rb_run *run, int side);
 
 /* ends that join; its answer goes with it */
 extern void rb_run_stop(rb_run *run);

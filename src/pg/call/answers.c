@@ -295,7 +295,7 @@ slice_of(const rb_set *set, uint32 from, uint32 to)
 static uint64
 bytes_of_pair(const rb_answer_rows *rows)
 {
-	return rows->side->row_of != NULL || rows->other->row_of != NULL
+	return rows->side->nparts != rows->side->nrows || rows->other->nparts != rows->other->nrows
 			   ? GROUPED_BYTES + REMEMBERED_BYTES
 			   : GROUPED_BYTES;
 }
@@ -327,6 +327,18 @@ raise_no_room(rb_answer_rows *rows, uint64 pairs)
 	rb_raise(rows->run->join->function, RB_OVER_BUDGET, &error);
 }
 
+/* a slice is cut from an array that is here */
+static void
+take_rows(rb_answer_rows *rows)
+{
+	const int last = rb_join_sides(rows->run->join) - 1;
+	const int mine = rows->of == RB_OF_BLUE ? last : 0;
+
+	rb_run_need_rows(rows->run, mine);
+	rows->side = rows->run->side[mine].set;
+	rows->other = rows->run->side[last - mine].set;
+}
+
 /*
  * Joins the next rows alone with the other side.  In a self join they meet themselves there,
  * which next_group leaves out, and each pair of two of them is found from both.
@@ -335,15 +347,14 @@ static void
 join_slice(rb_answer_rows *rows)
 {
 	const uint64 limit = rb_memory_limit(rows->run->memory);
-	rb_job job = rb_run_job(rows->run);
+	rb_job job;
 	uint64 used;
 	uint64 room;
-	rb_status status;
 
 	rb_run_stop(rows->run);
-	status = rb_set_compose(&rows->run->ctx, rows->side);
-	if (status != RB_OK)
-		rb_run_raise(rows->run, status);
+	if (rows->side->elsewhere)
+		take_rows(rows);
+	job = rb_run_job(rows->run);
 	used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
 	/* what the join needs is only known about: half of what is left is kept for it */
 	room = limit > used ? (limit - used) / 2 : 0;
@@ -566,6 +577,10 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 	rows->result = result;
 	rows->of = of;
 	rows->run = rb_run_read(join, source, context);
+	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
+		rb_run_need_ids(rows->run, mine);
+	if (result == RB_RESULT_GROUPS)
+		rb_run_need_ids(rows->run, last - mine);
 	rows->side = rows->run->side[mine].set;
 	rows->other = rows->run->side[last - mine].set;
 	job = rb_run_job(rows->run);

@@ -133,6 +133,24 @@ end_reading(void *arg)
 	r->memory = NULL;
 }
 
+/* the worker gets it, if it does not have it */
+static void
+keep(const rb_source *source, reading *r)
+{
+	char why_not[200];
+	rb_context ctx;
+
+	if (r->side.keep == NULL)
+		return;
+	rb_context_init(&ctx, r->memory);
+	ctx.threads = rb_threads(r->side.set->nparts);
+	if (rb_worker_keep(source->function, &ctx, r->side.set, r->side.keep, r->side.card, why_not,
+					   sizeof why_not))
+		rb_kept_was_sent(r->side.look, NULL);
+	else
+		rb_kept_was_sent(r->side.look, why_not);
+}
+
 PG_FUNCTION_INFO_V1(redblue_cache);
 
 /* reads the table as a join would, and keeps it */
@@ -178,6 +196,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	MemoryContextRegisterResetCallback(context, &r->at_end);
 	r->memory = rb_memory_open(source.function, (uint64) rb_setting_memory_limit * 1024);
 	rb_read_sides(&source, 1, r->memory, &r->side);
+	keep(&source, r);
 	rb_kept_get_facts(r->side.look, &facts);
 	if (facts.reason != NULL)
 		ereport(NOTICE, (errmsg("redblue_cache: %s is not kept",
@@ -206,7 +225,7 @@ redblue_uncache(PG_FUNCTION_ARGS)
 						errmsg("redblue_uncache: the relation with OID %u does not exist", relid)));
 	if (name != NULL && !rb_owns_relation(relid))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_TABLE, name);
-	PG_RETURN_INT64((int64) rb_kept_forget(relid));
+	PG_RETURN_INT64((int64) rb_kept_forget("redblue_uncache", relid));
 }
 
 PG_FUNCTION_INFO_V1(redblue_cached);
@@ -218,7 +237,7 @@ redblue_cached(PG_FUNCTION_ARGS)
 	rb_kept_facts facts;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; rb_kept_list(i, &facts); i++)
+	for (int i = 0; rb_kept_list(&i, &facts);)
 	{
 		Datum values[10];
 		bool nulls[10] = {false};
@@ -231,7 +250,7 @@ redblue_cached(PG_FUNCTION_ARGS)
 		values[1] = CStringGetTextDatum(rb_kept_kind_name(facts.kind));
 		values[2] = Int64GetDatum((int64) facts.rows);
 		values[3] = Int64GetDatum((int64) facts.bytes);
-		values[4] = Int64GetDatum(0);
+		values[4] = Int64GetDatum((int64) facts.device_bytes);
 		values[5] = Int64GetDatum((int64) facts.pages);
 		values[6] = Int64GetDatum((int64) facts.kept);
 		values[7] = Int64GetDatum((int64) facts.hits);

@@ -20,17 +20,20 @@
  * being taken or given.  An ERROR disarms all timeouts: the end of each (sub)transaction sees
  * to it that there is one.
  *
- * A join is the worker's (client.c) or a stream of this process.  What the worker cannot
- * do is done here, on the processor, as long as no pair was handed out and redblue.backend
- * leaves the choice: the sides are still there.
+ * A join is the worker's (client.c) or a stream of this process.  It is the worker's where
+ * that has the device, where it keeps a side, and where it is to keep one.  What the worker
+ * cannot do is done here, as long as no pair was handed out and redblue.backend leaves the
+ * choice: the sides are still there, or are read again with the snapshot that they were read with.
  *
  * rb_run_next waits in slices of 20 ms and looks for interrupts between them.
  */
 #include "pg/base/rb_pg.h"
 
 #include "access/xact.h"
+#include "core/set/rb_set.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 #include "utils/timeout.h"
 
 #define RB_WAIT_MS 20
@@ -136,7 +139,7 @@ static bool
 has_parts(const rb_run *run)
 {
 	for (int i = 0; i < rb_join_sides(run->join); i++)
-		if (run->side[i].set->row_of != NULL)
+		if (run->side[i].set->nparts != run->side[i].set->nrows)
 			return true;
 	return false;
 }
@@ -170,31 +173,70 @@ rb_run_raise(const rb_run *run, rb_status status)
 	rb_raise(run->join->function, status, &error);
 }
 
-/* whoever wants more than a number asks for ids, and here no other thread does */
-static void
-compose_ids(rb_run *run)
-{
-	for (int i = 0; i < rb_join_sides(run->join); i++)
-	{
-		rb_status status = rb_set_compose_ids(&run->ctx, run->side[i].set);
+/* ---- what of the sides is elsewhere ---- */
 
-		if (status != RB_OK)
-			rb_run_raise(run, status);
-	}
+static rb_moment
+moment_now(void)
+{
+	Snapshot snapshot = GetActiveSnapshot();
+
+	return (rb_moment){snapshot->xmin, snapshot->xmax, snapshot->xcnt, snapshot->curcid};
 }
 
-/* all rows are sent, those that were kept, too */
-static void
-compose_sides(rb_run *run)
+static bool
+is_here(const rb_run *run)
 {
-	for (int i = 0; i < rb_join_sides(run->join); i++)
-	{
-		rb_status status = rb_set_compose(&run->ctx, run->side[i].set);
+	return !run->side[0].set->elsewhere &&
+		   (run->side[1].set == NULL || !run->side[1].set->elsewhere);
+}
 
-		if (status == RB_OK)
-			status = rb_set_compose_ids(&run->ctx, run->side[i].set);
-		if (status != RB_OK)
-			rb_run_raise(run, status);
+/* the set in which that side was read first, whether it is this one or not, is now another */
+static void
+replace(rb_run *run, int i, const rb_set *set)
+{
+	const rb_set *before = run->side[i].set;
+
+	if (before->view != NULL)
+		rb_view_uncount(run->memory, before);
+	else
+		rb_memory_refund(run->memory, rb_kept_set_bytes(run->side[i].look));
+	/* whoever has a pointer to it counts its rows, which are the same */
+	run->elsewhere[i] = before;
+	run->side[i].set = set;
+	run->side[i].keep = NULL;
+	if (run->job.red == before)
+		run->job.red = set;
+	if (run->job.blue == before)
+		run->job.blue = set;
+}
+
+void
+rb_run_need_rows(rb_run *run, int i)
+{
+	const rb_moment now = moment_now();
+
+	if (!run->side[i].set->elsewhere)
+		return;
+	if (memcmp(&now, &run->moment, sizeof now) != 0)
+	{
+		(void) rb_fail(&run->ctx, RB_GONE, 0, 0,
+					   "what was kept of a side is kept no longer, and its snapshot is gone");
+		rb_run_raise(run, RB_GONE);
+	}
+	replace(run, i, rb_read_side_again(&run->source[i], run->memory, &run->side[i]));
+}
+
+void
+rb_run_need_ids(rb_run *run, int i)
+{
+	const rb_set *set = run->side[i].set;
+
+	if (!set->elsewhere || set->composed_ids)
+		return;
+	if (!rb_worker_ids(run->join->function, &run->ctx, set, run->note, sizeof run->note))
+	{
+		rb_forget_failure(&run->ctx);
+		rb_run_need_rows(run, i);
 	}
 }
 
@@ -205,6 +247,8 @@ rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
 
 	run->join = join;
+	memcpy(run->source, source, rb_join_sides(join) * sizeof *source);
+	run->moment = moment_now();
 	run->user = GetUserId();
 	run->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
 	run->at_end.func = close_at_end;
@@ -225,8 +269,6 @@ rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 	take_sides(run, source);
 
 	run->ctx.threads = rb_threads(run->parts);
-	if (join->result != RB_RESULT_COUNT)
-		compose_ids(run);
 	return run;
 }
 
@@ -258,11 +300,44 @@ rb_run_stop(rb_run *run)
 	run->remote = NULL;
 }
 
+/* asks the worker; false where the join is left to this process, for the reason in run->note */
+static bool
+join_there(rb_run *run, rb_device_choice device)
+{
+	rb_order order = {.function = run->join->function, .device = device, .job = &run->job};
+	rb_side *red = &run->side[0];
+	rb_side *blue = &run->side[1];
+	bool opened;
+
+	/* part of a side is not what is to be kept */
+	if (run->job.red == red->set)
+	{
+		order.keep[0] = red->keep;
+		order.card[0] = red->card;
+	}
+	if (run->job.blue != NULL && run->job.blue == blue->set)
+	{
+		order.keep[1] = blue->keep;
+		order.card[1] = blue->card;
+	}
+	opened = rb_remote_open(&run->remote, GetMemoryChunkContext(run), &run->ctx, &order,
+							run->progress, run->note, sizeof run->note);
+	for (int i = 0; i < 2; i++)
+		if (order.keep[i] != NULL)
+		{
+			rb_kept_was_sent(run->side[i].look, opened ? NULL : run->note);
+			run->side[i].keep = NULL;
+		}
+	return opened;
+}
+
 void
 rb_run_start(rb_run *run, const rb_job *job)
 {
 	static const rb_backend of_worker = {.name = "cuda"};
 	const char *function = run->join->function;
+	const bool kept = !is_here(run) || run->side[0].keep != NULL || run->side[1].keep != NULL;
+	rb_device_choice device = RB_ON_PROCESSOR;
 	rb_status status;
 
 	rb_run_stop(run);
@@ -271,13 +346,23 @@ rb_run_start(rb_run *run, const rb_job *job)
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
 	run->backend = &rb_backend_cpu;
 	if (rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
+		device = is_here(run) || run->demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
+	if (kept || device != RB_ON_PROCESSOR)
 	{
-		run->backend = &of_worker;
-		compose_sides(run);
-		if (rb_remote_open(&run->remote, GetMemoryChunkContext(run), function, &run->ctx, &run->job,
-						   run->progress, run->note, sizeof run->note))
+		char why_processor[sizeof run->note];
+
+		strlcpy(why_processor, run->note, sizeof why_processor);
+		if (device != RB_ON_PROCESSOR)
+			run->backend = &of_worker;
+		if (join_there(run, device))
+		{
+			strlcpy(run->note, why_processor, sizeof run->note);
 			return;
-		run->backend = rb_backend_here(function, run->note);
+		}
+		for (int i = 0; i < rb_join_sides(run->join); i++)
+			rb_run_need_rows(run, i);
+		run->backend =
+			device == RB_ON_PROCESSOR ? &rb_backend_cpu : rb_backend_here(function, run->note);
 	}
 	status = join_here(run);
 	if (status != RB_OK)
@@ -327,6 +412,7 @@ is_left_to_us(const rb_run *run, rb_status status)
 	}
 }
 
+/* its sides are here */
 static rb_status
 take_over(rb_run *run)
 {
@@ -352,8 +438,10 @@ rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
 	if (run->stream == NULL)
 	{
 		status = rb_remote_next(run->remote, wait_ms, block);
-		if (is_left_to_us(run, status))
+		if (is_left_to_us(run, status) && is_here(run))
 			status = take_over(run);
+		if (status == RB_END && rb_remote_note(run->remote)[0] != '\0')
+			strlcpy(run->note, rb_remote_note(run->remote), sizeof run->note);
 	}
 	else
 		status = rb_stream_next(run->stream, wait_ms, block);
@@ -373,6 +461,12 @@ rb_run_next(rb_run *run, rb_block *block)
 
 		CHECK_FOR_INTERRUPTS();
 		status = rb_run_wait(run, RB_WAIT_MS, block);
+		if (is_left_to_us(run, status) && !is_here(run))
+		{
+			for (int i = 0; i < rb_join_sides(run->join); i++)
+				rb_run_need_rows(run, i);
+			status = take_over(run);
+		}
 		if (status == RB_END)
 			return false;
 		if (status != RB_OK)
@@ -395,8 +489,11 @@ rb_run_close(rb_run *run)
 	rb_progress_end(&run->progress);
 	if (run->memory != NULL)
 	{
-		rb_set_release(&run->side[0].set);
-		rb_set_release(&run->side[1].set);
+		for (int i = 0; i < 2; i++)
+		{
+			rb_set_release(&run->side[i].set);
+			rb_set_release(&run->elsewhere[i]);
+		}
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}

@@ -5,7 +5,7 @@
  *		page of the map		L, and a bit for each page that is kept
  *		page of the heap	its LSN; where its rows and parts begin in the set
  *
- * 24 bytes a page of 8 kB.  Pages are valid or not, never the table: one row that was
+ * 32 bytes a page of 8 kB.  Pages are valid or not, never the table: one row that was
  * changed costs the page it is on.  A card is plain bytes without pointers, so that
  * whoever has them has it.
  *

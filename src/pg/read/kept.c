@@ -3,9 +3,13 @@
  *	  Sides that stay: which are kept from one call to the next, and what is read of those.
  *
  *		first call		table -> set								its map is noted
- *		second call		table -> set, card -> cache					unchanged: it is kept
- *		later			cache -> set								no page has changed
- *						cache, and changed pages -> view		some have
+ *		second call		table -> set, card -> worker				unchanged: it is kept
+ *		later			a set that is elsewhere						no page has changed
+ *						that, and changed pages -> view			some have
+ *
+ * What is kept is in the worker (store.c), for all who may read it.  Here is a copy of its card,
+ * which tells without a question to anybody which of its pages are as they were; and in the
+ * join's place of its rows a set that counts them and no more.
  *
  * An answer never depends on it.  Rights are asked before anybody comes here
  * (heap.c), what proves that a page has its old rows is in visibility.c, and what is
@@ -19,6 +23,7 @@
 #include "pg/read/rb_kept.h"
 
 #include "common/hashfn.h"
+#include "core/set/rb_set.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -29,7 +34,7 @@
 #define RB_REFRESH_FRACTION 16           /* so many that could be kept again: a new set */
 #define RB_NOTES_BYTES ((Size) 64 << 20) /* of notes, while a table is read */
 
-/* what a side is, to the last column; compared as bytes */
+/* what a side is, to the last column; compared as bytes, with zeros behind it */
 typedef struct side_key
 {
 	Oid database;
@@ -55,17 +60,28 @@ typedef struct side_seen
 	char reason[160];
 } side_seen;
 
-#define RB_SEEN 64
+#define RB_REASONS 64
 
-static rb_cache *cache;
-static side_seen seen[RB_SEEN];
+static side_seen seen[RB_REASONS];
+
+/* a copy of the card of a side that the worker keeps */
+typedef struct held_card
+{
+	dlist_node node;
+	uint64 number; /* of the side */
+	int users;     /* joins that look at it now */
+	rb_card *card;
+} held_card;
+
+static dlist_head cards = DLIST_STATIC_INIT(cards);
+static MemoryContext cards_context;
 
 struct rb_look
 {
 	const char *function;
 	side_key key;
-	rb_kept *kept;     /* until the side is read; NULL: nothing is kept of it */
-	const rb_set *set; /* of that; held */
+	rb_stored stored; /* number 0: nothing is kept of it */
+	held_card *held;  /* its card */
 	rb_map_page *map; /* pages that are as they were, or, where nothing is kept, all-visible ones */
 	BlockNumber nblocks;
 	BlockNumber unchanged; /* so many of them */
@@ -73,7 +89,6 @@ struct rb_look
 	rb_cut *cuts;          /* of what is as it was and what is read */
 	uint32 ncuts;
 	uint64 skipped;      /* rows without a part, of the former */
-	bool ascend;         /* the ids that are kept do */
 	rb_page_note *notes; /* of what is read */
 	uint32 slices;
 	rb_card *card; /* of what was read */
@@ -85,7 +100,7 @@ struct rb_look
 static side_seen *
 find_seen(const side_key *key)
 {
-	for (int i = 0; i < RB_SEEN; i++)
+	for (int i = 0; i < RB_REASONS; i++)
 		if (OidIsValid(key->relid) && memcmp(&seen[i].key, key, sizeof *key) == 0)
 			return &seen[i];
 	return NULL;
@@ -108,7 +123,7 @@ note_seen(const side_key *key, uint64 state, const char *reason)
 	if (s == NULL)
 	{
 		s = &seen[0];
-		for (int i = 1; i < RB_SEEN; i++)
+		for (int i = 1; i < RB_REASONS; i++)
 			if (seen[i].when < s->when)
 				s = &seen[i];
 	}
@@ -189,41 +204,107 @@ refusal(const rb_source *source, Relation rel, const rb_columns *columns)
 	return rb_map_refusal(rel);
 }
 
-/* the cache as it is set up now; NULL where there is no memory for it */
-static rb_cache *
-open_cache(void)
+static void
+set_key(char *bytes, const side_key *key)
 {
-	uint64 limit = (uint64) rb_setting_cache_memory * 1024;
+	StaticAssertStmt(sizeof *key <= RB_KEY_BYTES, "a key has room for what a side is");
+	memset(bytes, 0, RB_KEY_BYTES);
+	memcpy(bytes, key, sizeof *key);
+}
 
-	if (cache == NULL)
-		cache = rb_cache_create(limit);
-	if (cache != NULL)
-		rb_cache_set_limit(cache, limit);
-	return cache;
+static side_key
+key_of(const rb_stored *stored)
+{
+	side_key key;
+
+	memcpy(&key, stored->keep.key, sizeof key);
+	return key;
+}
+
+/* the i-th place of the list: a side of this database; false where there are no more */
+static bool
+next_stored(int *i, rb_stored *stored)
+{
+	while (rb_stored_get((*i)++, stored))
+		if (stored->number != 0 && key_of(stored).database == MyDatabaseId)
+			return true;
+	return false;
 }
 
 /* what is kept of a former file of the table is of no use */
 static void
-drop_former(const side_key *key)
+drop_former(const char *function, const side_key *key)
 {
-	rb_kept *next;
+	rb_stored stored;
 
-	for (rb_kept *kept = rb_cache_next(cache, NULL); kept != NULL; kept = next)
+	for (int i = 0; next_stored(&i, &stored);)
 	{
-		const side_key *other = rb_kept_key(kept);
+		const side_key other = key_of(&stored);
 
-		next = rb_cache_next(cache, kept);
-		if (other->database == key->database && other->relid == key->relid &&
-			(other->filenode != key->filenode || other->tablespace != key->tablespace))
-			rb_cache_drop(cache, kept);
+		if (other.relid == key->relid &&
+			(other.filenode != key->filenode || other.tablespace != key->tablespace))
+			rb_worker_drop(function, stored.number);
 	}
+}
+
+/* ---- cards ---- */
+
+/* those of sides that are kept no longer go */
+static void
+drop_cards(void)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &cards)
+	{
+		held_card *held = dlist_container(held_card, node, iter.cur);
+		rb_stored stored;
+		bool there = held->users > 0;
+
+		for (int i = 0; !there && rb_stored_get(i, &stored); i++)
+			there = stored.number == held->number;
+		if (there)
+			continue;
+		dlist_delete(&held->node);
+		pfree(held->card);
+		pfree(held);
+	}
+}
+
+/* that of a side, from the worker if it is not here; NULL where it has none any more */
+static held_card *
+find_card(const char *function, const rb_stored *stored)
+{
+	dlist_iter iter;
+	held_card *held;
+
+	dlist_foreach(iter, &cards)
+	{
+		held = dlist_container(held_card, node, iter.cur);
+		if (held->number == stored->number)
+			return held;
+	}
+	drop_cards();
+	if (cards_context == NULL)
+		cards_context =
+			AllocSetContextCreate(TopMemoryContext, "redblue cards", ALLOCSET_DEFAULT_SIZES);
+	held = MemoryContextAllocZero(cards_context, sizeof *held);
+	held->number = stored->number;
+	held->card = rb_worker_card(function, stored, cards_context);
+	if (held->card == NULL)
+	{
+		pfree(held);
+		return NULL;
+	}
+	dlist_push_head(&cards, &held->node);
+	return held;
 }
 
 /* which pages are as they were; what has changed too much is forgotten */
 static void
 check_kept(rb_look *look, const rb_source *source, Relation rel)
 {
-	rb_card *card = look->kept->card;
+	rb_card *card = look->held->card;
 	BlockNumber visible = rb_map_count(look->map, look->nblocks);
 	BlockNumber dirty;
 
@@ -238,17 +319,15 @@ check_kept(rb_look *look, const rb_source *source, Relation rel)
 	dirty = look->nblocks - look->unchanged;
 	if (dirty > look->nblocks / RB_DIRTY_FRACTION || (card->whole && dirty > 0))
 	{
-		rb_cache_drop(cache, look->kept);
-		look->kept = NULL;
+		rb_worker_drop(look->function, look->stored.number);
+		look->held = NULL;
 		look->unchanged = 0;
 		/* the bits as they are, not as they were compared */
 		pfree(look->map);
 		look->map = rb_map_read(rel, look->nblocks);
 		return;
 	}
-	look->set = rb_cache_use(cache, look->kept);
-	look->ascend = card->ascend;
-	card->used = GetCurrentTimestamp();
+	look->held->users++;
 	look->keep = !card->whole && visible > look->unchanged &&
 				 (source->keep || visible - look->unchanged >= look->nblocks / RB_REFRESH_FRACTION);
 }
@@ -266,12 +345,14 @@ decide_to_keep(rb_look *look, const rb_source *source)
 		look->keep = true;
 	else if (look->nblocks < RB_AUTO_PAGES)
 		reason = "it is smaller than 8 MB: ask with redblue_cache(), or set redblue.cache to on";
+	else if (rb_stored_was_seen(
+				 hash_bytes_extended((const unsigned char *) &look->key, sizeof look->key, 0),
+				 state))
+		look->keep = true;
 	else if (before == NULL)
 		reason = "it was read once: the next reading will keep it, if nothing has changed";
-	else if (before->state != state)
-		reason = "it has changed since it was read last";
 	else
-		look->keep = true;
+		reason = "it has changed since it was read last";
 	if (look->keep && look->nblocks - visible > look->nblocks / RB_DIRTY_FRACTION)
 		reason = psprintf("%u of its %u pages are marked all-visible: VACUUM it", visible,
 						  look->nblocks);
@@ -285,24 +366,29 @@ decide_to_keep(rb_look *look, const rb_source *source)
 
 /* whatever ends the call */
 static void
-release_set(void *look)
+let_go(void *arg)
 {
-	rb_set_release(&((rb_look *) look)->set);
+	rb_look *look = arg;
+
+	if (look->held != NULL)
+		look->held->users--;
+	look->held = NULL;
 }
 
 rb_look *
 rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, BlockNumber nblocks)
 {
 	rb_look *look = palloc0(sizeof *look);
+	char key[RB_KEY_BYTES];
 	const char *reason;
 
 	look->function = source->function;
 	look->nblocks = nblocks;
-	look->at_end.func = release_set;
+	look->at_end.func = let_go;
 	look->at_end.arg = look;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &look->at_end);
 	if ((rb_setting_cache == RB_CACHE_OFF && !source->keep) || rb_setting_cache_memory == 0 ||
-		nblocks == 0 || open_cache() == NULL)
+		source->again || nblocks == 0)
 		return look;
 	make_key(&look->key, source, rel, columns);
 	reason = refusal(source, rel, columns);
@@ -311,12 +397,15 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 		note_seen(&look->key, 0, reason);
 		return look;
 	}
-	drop_former(&look->key);
+	set_key(key, &look->key);
+	drop_former(source->function, &look->key);
+	/* before the map is read: what is waited for is not to be held against it */
+	if (rb_stored_find(key, &look->stored))
+		look->held = find_card(source->function, &look->stored);
 	look->map = rb_map_read(rel, nblocks);
-	look->kept = rb_cache_find(cache, &look->key, sizeof look->key);
-	if (look->kept != NULL)
+	if (look->held != NULL)
 		check_kept(look, source, rel);
-	if (look->kept == NULL)
+	if (look->held == NULL)
 		decide_to_keep(look, source);
 	return look;
 }
@@ -326,21 +415,20 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 bool
 rb_kept_is_whole(const rb_look *look)
 {
-	return look->set != NULL && look->unchanged == look->nblocks;
+	return look->held != NULL && look->unchanged == look->nblocks;
 }
 
 bool
 rb_kept_is_partly(const rb_look *look)
 {
-	return look->set != NULL && look->unchanged < look->nblocks;
+	return look->held != NULL && look->unchanged < look->nblocks;
 }
 
 /* what the rows of these pages, which are as they were, say of the space */
 static void
 receive_space(const rb_look *look, DestReceiver *receiver, BlockNumber from, BlockNumber to)
 {
-	const rb_set *set = look->set;
-	const rb_card *card = look->kept->card;
+	const rb_card *card = look->held->card;
 	const rb_card_page *page = rb_card_pages(card);
 	BlockNumber first = from;
 	rb_kept_rows rows;
@@ -351,28 +439,54 @@ receive_space(const rb_look *look, DestReceiver *receiver, BlockNumber from, Blo
 	memset(&rows, 0, sizeof rows);
 	rows.rows = page[to].row - page[from].row;
 	rows.srid_known = card->srid_known;
-	rows.srid = set->srid;
+	rows.srid = look->stored.srid;
 	rows.dims = card->dims;
 	if (rows.rows > 0)
 	{
 		rows.type = page[first].type;
-		rows.id = set->ids != NULL ? set->ids[page[first].row]
-								   : (int64) ((uint64) set->first_id + page[first].row);
+		rows.id = page[first].id;
 	}
 	rb_receive_kept_space(receiver, &rows);
 }
 
-void
-rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_side *side)
+/* what is kept, as a set: its arrays are elsewhere */
+static const rb_set *
+kept_set(const rb_look *look, rb_memory *memory)
 {
-	const rb_card *card = look->kept->card;
+	const rb_stored *stored = &look->stored;
+	const rb_set counts = {.kind = stored->kind,
+						   .nparts = stored->nparts,
+						   .nrows = stored->nrows,
+						   .first_id = stored->first_id,
+						   .skipped = stored->skipped,
+						   .srid = stored->srid,
+						   .composed_ids = !stored->has_ids,
+						   .elsewhere = true,
+						   .number = stored->number};
+	const rb_set *set;
+	rb_error error;
+	rb_status status = rb_set_own(memory, &counts, &set, &error);
 
+	if (status != RB_OK)
+		rb_raise(look->function, status, &error);
+	return set;
+}
+
+void
+rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_memory *memory, rb_side *side)
+{
 	receive_space(look, receiver, 0, look->nblocks);
-	side->set = rb_set_hold(look->set);
-	side->rows = card->rows;
-	side->ids = card->ids;
-	side->kept = card->rows;
+	side->set = kept_set(look, memory);
+	side->rows = look->stored.keep.rows;
+	side->ids = look->stored.keep.ids;
+	side->kept = side->rows;
 	side->pages = look->nblocks;
+}
+
+uint64
+rb_kept_set_bytes(const rb_look *look)
+{
+	return look->stored.bytes - look->stored.keep.card_bytes;
 }
 
 rb_page_note *
@@ -393,7 +507,7 @@ rb_kept_notes(rb_look *look, uint32 slices)
 bool
 rb_kept_ids_ascend(const rb_look *look)
 {
-	return look->ascend;
+	return look->stored.ascend;
 }
 
 /* rows and parts, of the set that is kept or of those that were read, behind those that are there */
@@ -422,7 +536,7 @@ add_cut(rb_look *look, bool fresh, uint32 row, uint32 rows, uint32 part, uint32 
 static void
 cut_kept(rb_look *look, BlockNumber from, BlockNumber to, rb_side *side)
 {
-	const rb_card_page *page = rb_card_pages(look->kept->card);
+	const rb_card_page *page = rb_card_pages(look->held->card);
 	const uint32 rows = page[to].row - page[from].row;
 
 	add_cut(look, false, page[from].row, rows, page[from].part, page[to].part - page[from].part);
@@ -438,7 +552,7 @@ rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder, rb_side *s
 	heap->notes = rb_kept_notes(look, 1);
 	heap->note_slices = 1;
 	if (heap->notes != NULL)
-		rb_card_notes(look->kept->card, look->map, heap->notes);
+		rb_card_notes(look->held->card, look->map, heap->notes);
 	side->pages = look->nblocks;
 	side->read = look->nblocks - look->unchanged;
 	for (BlockNumber block = 0; block < look->nblocks; block = end)
@@ -464,6 +578,7 @@ void
 rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
 {
 	const rb_set *fresh = NULL;
+	const rb_set *kept;
 	rb_view view;
 	rb_error error;
 	rb_status status;
@@ -474,9 +589,11 @@ rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
 	{
 		if (look->ncuts == 0)
 			look->cuts = palloc0(sizeof *look->cuts);
-		view = (rb_view){look->set, fresh, look->cuts, look->ncuts, false};
+		kept = kept_set(look, builder->memory);
+		view = (rb_view){kept, fresh, look->cuts, look->ncuts, false};
 		status = rb_view_make(builder->memory, &view, look->skipped, &side->set, &error);
 		rb_set_release(&fresh);
+		rb_set_release(&kept);
 	}
 	if (status != RB_OK)
 		rb_raise(look->function, status, &error);
@@ -506,82 +623,99 @@ rb_kept_was_read(rb_look *look, Relation rel)
 	look->notes = NULL;
 }
 
-static rb_status
-put_together(const rb_set *set, rb_memory *memory)
+/* the id of the first row of each page, for messages */
+static void
+note_ids(const rb_look *look, rb_card *card, const rb_set *set)
 {
-	rb_context ctx;
-	rb_status status;
+	const rb_card_page *before = look->held != NULL ? rb_card_pages(look->held->card) : NULL;
+	rb_card_page *page = rb_card_pages(card);
+	uint32 cut = 0;
 
-	rb_context_init(&ctx, memory);
-	ctx.threads = rb_threads(set->nparts);
-	status = rb_set_compose(&ctx, set);
-	return status == RB_OK ? rb_set_compose_ids(&ctx, set) : status;
+	for (BlockNumber block = 0; block < card->nblocks; block++)
+	{
+		const uint32 row = page[block].row;
+
+		if (row == page[block + 1].row)
+			continue;
+		if (set->view == NULL)
+		{
+			page[block].id = set->ids != NULL ? set->ids[row] : set->first_id + (int64) row;
+			continue;
+		}
+		while (set->view->cuts[cut + 1].row <= row)
+			cut++;
+		/* a page that is as it was has its rows where it had them, but for the pages before it */
+		if (set->view->cuts[cut].fresh)
+			page[block].id = rb_view_id(set->view, row);
+		else
+			page[block].id = before[block].id;
+	}
 }
 
 void
-rb_kept_end(rb_look *look, const rb_side *side, rb_memory *memory)
+rb_kept_end(rb_look *look, rb_side *side)
 {
-	const bool first = look->set == NULL;
 	rb_card *card = look->card;
-	rb_error error;
-	rb_status status;
+	const uint64 limit = (uint64) rb_setting_cache_memory * 1024;
+	rb_keep *keep;
+	uint64 bytes;
 
-	rb_set_release(&look->set);
 	if (!look->keep || card == NULL)
-		return;
-	/* the other side is the same one, and was not there when this one was looked for */
-	if (first && rb_cache_find(cache, &look->key, sizeof look->key) != NULL)
 		return;
 	if (side->set->nparts == 0)
 	{
 		note_seen(&look->key, 0, "it has no objects");
 		return;
 	}
-	/* rows that were read anew have their place among the others for good */
-	if (put_together(side->set, memory) != RB_OK)
+	keep = palloc0(sizeof *keep);
+	set_key(keep->key, &look->key);
+	keep->card_bytes = rb_card_size(look->nblocks);
+	keep->rows = side->rows;
+	keep->ids = side->ids;
+	keep->pages = look->nblocks;
+	keep->pages_kept = rb_map_count(card->map, look->nblocks);
+	bytes = keep->card_bytes +
+			(side->set->elsewhere ? rb_coords_bytes(side->set) : rb_set_bytes(side->set));
+	if (bytes > limit)
+	{
+		note_seen(&look->key, 0,
+				  psprintf("it needs %llu MB, redblue.cache_memory is %d MB",
+						   (unsigned long long) (bytes >> 20), rb_setting_cache_memory / 1024));
 		return;
+	}
+	note_ids(look, card, side->set);
 	card->whole = look->key.objects;
-	card->rows = side->rows;
-	card->ids = side->ids;
-	card->ascend = rb_set_ids_ascend(side->set);
-	card->used = GetCurrentTimestamp();
 	card->srid_known = look->key.shape == RB_SHAPE_GEOMETRY || look->key.shape == RB_SHAPE_BOX3D;
 	if (side->set->kind == RB_BOX2 || side->set->kind == RB_BOX3)
 		card->dims = side->set->kind == RB_BOX2 ? 2 : 3;
-	status = rb_cache_put(cache, &look->key, sizeof look->key, side->set, card,
-						  rb_card_size(look->nblocks), &error);
-	if (status == RB_OK)
-	{
+	side->keep = keep;
+	side->card = card;
+}
+
+void
+rb_kept_was_sent(rb_look *look, const char *why_not)
+{
+	if (why_not == NULL)
 		forget_seen(&look->key);
-		/* it moved, and the join holds it all the same: there is room where it was */
-		(void) rb_memory_charge(memory, rb_set_bytes(side->set), NULL);
-	}
 	else
-		note_seen(&look->key, 0,
-				  psprintf("it needs %llu MB, redblue.cache_memory is %d MB",
-						   (unsigned long long) ((rb_set_bytes(side->set) +
-												  rb_card_size(look->nblocks)) >>
-												 20),
-						   rb_setting_cache_memory / 1024));
+		note_seen(&look->key, 0, why_not);
 }
 
 /* ---- what is told of it ---- */
 
 static void
-tell_kept(const rb_kept *kept, rb_kept_facts *facts)
+tell_kept(const rb_stored *stored, rb_kept_facts *facts)
 {
-	const side_key *key = rb_kept_key(kept);
-	const rb_card *card = kept->card;
-
 	memset(facts, 0, sizeof *facts);
-	facts->relid = key->relid;
-	facts->kind = key->kind;
-	facts->rows = card->rows;
-	facts->bytes = kept->bytes;
-	facts->pages = card->nblocks;
-	facts->kept = rb_map_count(card->map, card->nblocks);
-	facts->hits = kept->hits;
-	facts->used = card->used;
+	facts->relid = key_of(stored).relid;
+	facts->kind = key_of(stored).kind;
+	facts->rows = stored->keep.rows;
+	facts->bytes = stored->bytes;
+	facts->device_bytes = stored->device_bytes;
+	facts->pages = stored->keep.pages;
+	facts->kept = stored->keep.pages_kept;
+	facts->hits = stored->hits;
+	facts->used = stored->used;
 }
 
 static void
@@ -597,12 +731,14 @@ tell_seen(const side_seen *s, rb_kept_facts *facts)
 void
 rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts)
 {
-	const rb_kept *kept = cache == NULL ? NULL : rb_cache_find(cache, &look->key, sizeof look->key);
 	const side_seen *s = find_seen(&look->key);
+	char key[RB_KEY_BYTES];
+	rb_stored stored;
 
 	memset(facts, 0, sizeof *facts);
-	if (kept != NULL)
-		tell_kept(kept, facts);
+	set_key(key, &look->key);
+	if (rb_stored_find(key, &stored))
+		tell_kept(&stored, facts);
 	else if (s != NULL)
 		tell_seen(s, facts);
 	else
@@ -611,42 +747,46 @@ rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts)
 }
 
 bool
-rb_kept_list(int i, rb_kept_facts *facts)
+rb_kept_list(int *i, rb_kept_facts *facts)
 {
-	const rb_kept *kept;
+	rb_stored stored;
+	int k;
 
-	for (kept = cache == NULL ? NULL : rb_cache_next(cache, NULL); kept != NULL;
-		 kept = rb_cache_next(cache, kept))
-		if (i-- == 0)
+	/* places of the list first, then reasons: numbers below zero */
+	if (*i >= 0)
+	{
+		if (next_stored(i, &stored))
 		{
-			tell_kept(kept, facts);
+			tell_kept(&stored, facts);
 			return true;
 		}
-	for (int k = 0; k < RB_SEEN; k++)
-		if (OidIsValid(seen[k].key.relid) && i-- == 0)
+		*i = -1;
+	}
+	for (k = -*i - 1; k < RB_REASONS; k++)
+		if (OidIsValid(seen[k].key.relid))
 		{
 			tell_seen(&seen[k], facts);
+			*i = -k - 2;
 			return true;
 		}
 	return false;
 }
 
 uint64
-rb_kept_forget(Oid relid)
+rb_kept_forget(const char *function, Oid relid)
 {
-	const uint64 before = cache == NULL ? 0 : rb_cache_used(cache);
-	rb_kept *next;
+	uint64 bytes = 0;
+	rb_stored stored;
 
-	for (rb_kept *kept = cache == NULL ? NULL : rb_cache_next(cache, NULL); kept != NULL;
-		 kept = next)
+	for (int i = 0; next_stored(&i, &stored);)
 	{
-		Oid other = ((const side_key *) rb_kept_key(kept))->relid;
+		Oid other = key_of(&stored).relid;
 
-		next = rb_cache_next(cache, kept);
 		/* of a table that is gone nobody is the owner */
-		if (OidIsValid(relid) ? other == relid
-							  : get_rel_name(other) == NULL || rb_owns_relation(other))
-			rb_cache_drop(cache, kept);
+		if ((OidIsValid(relid) ? other == relid
+							   : get_rel_name(other) == NULL || rb_owns_relation(other)) &&
+			rb_worker_drop(function, stored.number))
+			bytes += stored.bytes;
 	}
-	return before == 0 ? 0 : before - rb_cache_used(cache);
+	return bytes;
 }

@@ -51,16 +51,13 @@ typedef struct rb_card_page
 	uint32 part;
 	uint32 skipped; /* rows without a part before this page */
 	uint32 type;    /* of the first geometry with a part, as messages name it; 0: none */
+	int64 id;       /* of the first row */
 } rb_card_page;
 
 typedef struct rb_card
 {
 	BlockNumber nblocks;
-	bool whole;  /* of use only if no page has changed: its rows were put together as objects */
-	bool ascend; /* every id is larger than the one before */
-	uint64 rows; /* as rb_side has them */
-	uint64 ids;  /* different ones; 0: not counted */
-	TimestampTz used; /* last */
+	bool whole; /* of use only if no page has changed: its rows were put together as objects */
 	bool srid_known;
 	int dims;                               /* of boxes, 2 or 3; 0: there was none */
 	rb_map_page map[FLEXIBLE_ARRAY_MEMBER]; /* L, and which pages are kept; then pages */

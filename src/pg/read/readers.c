@@ -214,7 +214,7 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 	rb_heap_begin(&heap, rel, receiver);
 	side->look = rb_kept_look(source, rel, rb_receiver_columns(receiver), rb_heap_blocks(&heap));
 	if (rb_kept_is_whole(side->look))
-		rb_kept_take_whole(side->look, receiver, side);
+		rb_kept_take_whole(side->look, receiver, builder->memory, side);
 	else if (rb_kept_is_partly(side->look))
 		rb_kept_read(side->look, &heap, builder, side);
 	else

@@ -78,13 +78,13 @@ run_query(const rb_source *source, DestReceiver *receiver)
 
 /* a set that is kept counts as if it had been read */
 static void
-charge_kept(const rb_source *source, rb_memory *memory, const rb_set *set)
+charge_kept(const rb_source *source, rb_memory *memory, const rb_side *side)
 {
 	rb_error error;
 
-	if (rb_memory_charge(memory, rb_set_bytes(set), &error) == RB_OK)
+	if (rb_memory_charge(memory, rb_kept_set_bytes(side->look), &error) == RB_OK)
 		return;
-	error.need += rb_need_of_join(set->nparts);
+	error.need += rb_need_of_join(side->set->nparts);
 	rb_raise(source->function, RB_OVER_BUDGET, &error);
 }
 
@@ -125,7 +125,7 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 	if (side->set != NULL)
 	{
 		rb_builder_free(builder);
-		charge_kept(source, memory, side->set);
+		charge_kept(source, memory, side);
 	}
 	else
 		rb_builder_trim(builder);
@@ -161,25 +161,26 @@ count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 r
 	return status == RB_OK ? distinct : 0;
 }
 
-/* the same of rows of which most were kept */
+/* the same of rows of which most were kept, or all */
 static uint64
-count_ids_of_view(const rb_source *source, rb_memory *memory, const rb_side *side)
+count_ids_of_kept(const rb_source *source, rb_memory *memory, const rb_side *side)
 {
+	const rb_set *set = side->set;
 	uint32_t distinct;
 	bool known;
+	char why_not[200];
 	rb_context ctx;
 	rb_error error;
 
 	if (source->unique)
 		return 0;
-	if (rb_kept_ids_ascend(side->look) &&
-		rb_view_count_ids(memory, side->set, &known, &distinct, &error) == RB_OK && known)
+	if (set->view != NULL && set->view->kept->composed_ids && rb_kept_ids_ascend(side->look) &&
+		rb_view_count_ids(memory, set, &known, &distinct, &error) == RB_OK && known)
 		return distinct;
 	rb_context_init(&ctx, memory);
-	ctx.threads = rb_threads(side->set->nparts);
-	if (rb_set_compose_ids(&ctx, side->set) != RB_OK)
+	if (!set->composed_ids && !rb_worker_ids(source->function, &ctx, set, why_not, sizeof why_not))
 		return 0;
-	return count_ids(source, memory, side->set->ids, side->set->nrows);
+	return count_ids(source, memory, set->ids, set->nrows);
 }
 
 static void
@@ -192,7 +193,7 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 	{
 		/* when it was kept there was an index that is gone now, or none is needed any more */
 		if (side->ids == 0 || source->unique)
-			side->ids = count_ids(source, builder->memory, side->set->ids, side->set->nrows);
+			side->ids = has_objects(source) ? 0 : count_ids_of_kept(source, builder->memory, side);
 		return;
 	}
 	if (space->dims == 2)
@@ -202,7 +203,7 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 	if (side->look != NULL && rb_kept_is_partly(side->look))
 	{
 		rb_kept_put_together(side->look, builder, side);
-		side->ids = count_ids_of_view(source, builder->memory, side);
+		side->ids = count_ids_of_kept(source, builder->memory, side);
 		return;
 	}
 	side->rows = builder->nrows;
@@ -277,6 +278,33 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 		finish_side(&source[i], &builder[i], &space, &side[i]);
 	for (int i = 0; i < n; i++)
 		if (side[i].look != NULL)
-			rb_kept_end(side[i].look, &side[i], memory);
+			rb_kept_end(side[i].look, &side[i]);
+	/* both may be the same table */
+	if (n == 2 && side[0].keep != NULL && side[1].keep != NULL &&
+		memcmp(side[0].keep->key, side[1].keep->key, RB_KEY_BYTES) == 0)
+		side[1].keep = NULL;
 	notice_duplicates(source, n, side);
+}
+
+const rb_set *
+rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side *side)
+{
+	rb_source plain = *source;
+	rb_side again;
+	rb_builder builder;
+	rb_space space;
+	rb_need need;
+
+	plain.again = true;
+	plain.rel = NULL; /* it is locked, and was closed */
+	memset(&again, 0, sizeof again);
+	memset(&space, 0, sizeof space);
+	/* with the other side it was found to be of this space */
+	if (source->kind == RB_BOX3)
+		space.dims = side->set->kind == RB_BOX2 ? 2 : 3;
+	rb_need_begin(&need, &plain, 1);
+	read_side(&plain, memory, &need, &builder, &space, CurrentMemoryContext, &again);
+	plain.unique = true; /* its ids were counted */
+	finish_side(&plain, &builder, &space, &again);
+	return again.set;
 }

@@ -128,8 +128,11 @@ next_block(rb_scan *scan)
 
 	if (scan->run == NULL)
 		open_run(scan);
+	/* a side may have to be read again */
+	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	more = scan->rows != NULL ? rb_answer_block(scan->rows, &scan->block)
 							  : rb_run_next(scan->run, &scan->block);
+	PopActiveSnapshot();
 	scan->next = 0;
 	if (!more)
 	{

@@ -2,12 +2,16 @@
  * client.c
  *	  A session's side of the worker: it is started, asked, waited for and left.
  *
+ * It is asked for joins, block by block, and for small things about the sides that it keeps,
+ * which are waited for: a card, ids, to keep one, to keep it no longer.
+ *
  * Whatever keeps the worker from a session (no slot for a process, no shared memory, it
  * does not answer, it ends) is no error here but an answer, with a text that says why:
  * then the session joins by itself.  Every wait looks for interrupts and has an end.
  */
 #include "pg/service/rb_service.h"
 
+#include "core/set/rb_set.h"
 #include "postmaster/bgworker.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
@@ -20,7 +24,7 @@
 #define RB_ANSWER_MS 1000 /* may take so long to take a post, */
 #define RB_OPEN_MS 20000  /* and so long to open the device, for somebody who only asks for it */
 
-#define RB_ANSWER_ARRAYS 3
+#define RB_ANSWER_ARRAYS 4
 
 struct rb_remote
 {
@@ -35,6 +39,7 @@ struct rb_remote
 	uint64 next; /* block */
 	bool out;    /* the caller has the block before it */
 	bool ended;  /* its statistics are in ctx */
+	char note[200];
 	/* what is told of each row, in memory of ctx */
 	bool answered;
 	bool grouped;
@@ -42,6 +47,8 @@ struct rb_remote
 	uint32_t *words;
 	uint64_t *start;
 	uint32_t *member;
+	char *into; /* or of what was asked, so many bytes, which are the caller's */
+	size_t into_size;
 	rb_bytes answer[RB_ANSWER_ARRAYS]; /* of it what is still to come */
 };
 
@@ -329,14 +336,17 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 }
 
 static void
-fill_request(rb_request *request, const char *function, const rb_context *ctx, const rb_job *job)
+fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 {
 	rb_asked *asked = &request->asked;
+	const rb_job *job = order->job;
 
 	memset(request, 0, offsetof(rb_request, ring));
 	request->stage = RB_STAGE_UPLOAD;
+	asked->ask = order->ask;
 	asked->client = MyProcPid;
-	strlcpy(asked->function, function, sizeof asked->function);
+	strlcpy(asked->function, order->function, sizeof asked->function);
+	asked->device = order->device;
 	asked->predicate = job->predicate;
 	asked->answer = job->answer;
 	asked->of = job->of;
@@ -348,9 +358,21 @@ fill_request(rb_request *request, const char *function, const rb_context *ctx, c
 	asked->filters = ctx->filters;
 	asked->memory_limit = rb_memory_limit(ctx->memory);
 	asked->gpu_memory_limit = ctx->gpu_memory_limit;
-	rb_sent_side_of(&asked->side[asked->sides++], job->red);
+	if (job->red != NULL)
+		rb_sent_side_of(&asked->side[asked->sides++], job->red, order->keep[0]);
 	if (job->blue != NULL)
-		rb_sent_side_of(&asked->side[asked->sides++], job->blue);
+		rb_sent_side_of(&asked->side[asked->sides++], job->blue, order->keep[1]);
+}
+
+/* the arrays of a side, as far as they are here */
+static int
+side_arrays(const rb_asked *asked, const rb_order *order, int i, rb_bytes *arrays)
+{
+	const rb_set *set = i == 0 ? order->job->red : order->job->blue;
+	const rb_view *view = set->elsewhere ? set->view : NULL;
+
+	return rb_side_arrays(&asked->side[i], view != NULL ? view->cuts : NULL,
+						  view != NULL ? view->fresh : set, order->card[i], arrays);
 }
 
 /*
@@ -358,18 +380,18 @@ fill_request(rb_request *request, const char *function, const rb_context *ctx, c
  * says in the end, if it ends before that, comes as the answer.
  */
 static void
-send_sides(rb_remote *r, const rb_job *job)
+send_sides(rb_remote *r, const rb_order *order)
 {
 	rb_bytes arrays[RB_SENT_ARRAYS];
 	const rb_asked *asked = &r->request->asked;
 	uint64 sent = 0;
 	uint64 left;
 	int idle = 0;
-	int n = rb_side_arrays(&asked->side[0], job->red, arrays);
+	int n = 0;
 
-	if (job->blue != NULL)
-		n += rb_side_arrays(&asked->side[1], job->blue, arrays + n);
-	n += rb_number_array(asked, job->number, arrays + n);
+	for (int i = 0; i < asked->sides; i++)
+		n += side_arrays(asked, order, i, arrays + n);
+	n += rb_number_array(asked, order->job->number, arrays + n);
 	do
 	{
 		size_t moved = rb_bytes_put(r->request, &r->request->there, arrays, n);
@@ -386,9 +408,36 @@ send_sides(rb_remote *r, const rb_job *job)
 	} while (left > 0 && rb_acquire(&r->request->ended) == 0 && !is_gone(r));
 }
 
+/* until the worker has found what it keeps of the sides; false and why not */
+static bool
+wait_until_found(rb_remote *r, char *why_not, size_t size)
+{
+	int idle = 0;
+
+	while (rb_acquire(&r->request->found) == 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (rb_acquire(&r->request->ended) != 0)
+		{
+			/* an error of its own is the answer */
+			if (rb_acquire(&r->request->found) != 0 || r->request->status != RB_GONE)
+				return true;
+			strlcpy(why_not, r->request->error.text, size);
+			return false;
+		}
+		if (is_gone(r))
+		{
+			snprintf(why_not, size, "its background worker has ended");
+			return false;
+		}
+		rb_nap(&idle);
+	}
+	return true;
+}
+
 bool
-rb_remote_open(rb_remote **remote, MemoryContext context, const char *function, rb_context *ctx,
-			   const rb_job *job, rb_progress_entry *progress, char *why_not, size_t size)
+rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const rb_order *order,
+			   rb_progress_entry *progress, char *why_not, size_t size)
 {
 	rb_remote *r = MemoryContextAllocZero(context, sizeof *r);
 	uint64 word;
@@ -403,10 +452,10 @@ rb_remote_open(rb_remote **remote, MemoryContext context, const char *function, 
 	if (word != 0 && (r->segment = make_segment(why_not, size)) != NULL)
 	{
 		r->request = dsm_segment_address(r->segment);
-		fill_request(r->request, function, ctx, job);
-		if (wait_until_taken(r, why_not, size))
+		fill_request(r->request, ctx, order);
+		if (wait_until_taken(r, why_not, size) && wait_until_found(r, why_not, size))
 		{
-			send_sides(r, job);
+			send_sides(r, order);
 			return true;
 		}
 	}
@@ -436,6 +485,8 @@ take_end(rb_remote *r)
 		r->ctx->stats = request->stats;
 		r->ctx->stats.stage[RB_STAGE_READ] = before.stage[RB_STAGE_READ];
 		r->ctx->error = request->error;
+		memcpy(r->note, request->note, sizeof r->note);
+		r->note[sizeof r->note - 1] = '\0';
 		r->ended = true;
 	}
 	return request->status == RB_GONE ? gone(r) : request->status;
@@ -463,6 +514,13 @@ expect_answer(rb_remote *r)
 	rb_status status;
 
 	r->answered = true;
+	if (r->into != NULL)
+	{
+		if (request->bytes != r->into_size)
+			return rb_fail(r->ctx, RB_GONE, 0, 0, "its background worker has another size of it");
+		r->answer[3] = (rb_bytes){r->into, r->into_size};
+		return RB_OK;
+	}
 	r->grouped = request->starts > 0;
 	r->groups = r->grouped ? (uint32) (request->starts - 1) : 0;
 	status = rb_array(r->ctx, (void **) &r->words, Max(request->words, 1), sizeof *r->words);
@@ -543,6 +601,12 @@ rb_remote_groups(const rb_remote *r, rb_groups *groups)
 	return r->grouped;
 }
 
+const char *
+rb_remote_note(const rb_remote *r)
+{
+	return r->note;
+}
+
 /* ---- it is left ---- */
 
 void
@@ -558,4 +622,142 @@ rb_remote_close(rb_remote *r)
 	dsm_detach(r->segment);
 	r->segment = NULL;
 	r->request = NULL;
+}
+
+/* ---- what is asked for besides joins, and waited for ---- */
+
+#define RB_NEXT_MS 20
+
+static bool
+wait_for_end(rb_remote *r, char *why_not, size_t size)
+{
+	for (;;)
+	{
+		rb_block block;
+		rb_status status;
+
+		CHECK_FOR_INTERRUPTS();
+		status = rb_remote_next(r, RB_NEXT_MS, &block);
+		if (status == RB_END)
+			return true;
+		if (status == RB_OK)
+			continue;
+		snprintf(why_not, size, "%s",
+				 r->ctx->error.text[0] != '\0' ? r->ctx->error.text : rb_status_text(status));
+		return false;
+	}
+}
+
+/* what is told of it goes to `into`, of so many bytes */
+static bool
+ask(rb_context *ctx, const rb_order *order, void *into, size_t into_size, char *why_not,
+	size_t size)
+{
+	rb_remote *volatile remote = NULL;
+	volatile bool done = false;
+
+	PG_TRY();
+	{
+		done = rb_remote_open((rb_remote **) &remote, CurrentMemoryContext, ctx, order, NULL,
+							  why_not, size);
+		if (done)
+		{
+			remote->into = into;
+			remote->into_size = into_size;
+			done = wait_for_end(remote, why_not, size);
+		}
+	}
+	PG_CATCH();
+	{
+		rb_remote_close(remote);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	rb_remote_close(remote);
+	return done;
+}
+
+/* the memory of a question that needs none here */
+static rb_memory *
+no_memory(void)
+{
+	static rb_memory *memory;
+
+	if (memory == NULL)
+		memory = rb_memory_create((uint64) rb_setting_memory_limit * 1024);
+	return memory;
+}
+
+/* one that is about a side with that number, and no more */
+static bool
+ask_of(const char *function, rb_ask what, uint64 number, rb_kind kind, void *into, size_t into_size)
+{
+	const rb_set set = {.kind = kind, .number = number, .elsewhere = true};
+	const rb_job job = {.red = &set};
+	const rb_order order = {.function = function, .ask = what, .job = &job};
+	char why_not[200];
+	rb_context ctx;
+
+	if (no_memory() == NULL)
+		return false;
+	rb_context_init(&ctx, no_memory());
+	return ask(&ctx, &order, into, into_size, why_not, sizeof why_not);
+}
+
+void *
+rb_worker_card(const char *function, const rb_stored *stored, MemoryContext context)
+{
+	const Size size = stored->keep.card_bytes;
+	void *card =
+		MemoryContextAllocExtended(CurrentMemoryContext, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	void *copy = NULL;
+
+	/* an error leaves nothing in that context */
+	if (card != NULL && ask_of(function, RB_ASK_CARD, stored->number, stored->kind, card, size))
+		copy = MemoryContextAllocExtended(context, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+	if (copy != NULL)
+		memcpy(copy, card, size);
+	if (card != NULL)
+		pfree(card);
+	return copy;
+}
+
+bool
+rb_worker_drop(const char *function, uint64 number)
+{
+	return ask_of(function, RB_ASK_DROP, number, RB_TRIANGLE3, NULL, 0);
+}
+
+bool
+rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *why_not, size_t size)
+{
+	const rb_job job = {.red = set};
+	const rb_order order = {.function = function, .ask = RB_ASK_IDS, .job = &job};
+	int64_t *ids = NULL;
+
+	if (rb_array(ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids) != RB_OK)
+	{
+		snprintf(why_not, size, "%s", rb_status_text(ctx->error.status));
+		return false;
+	}
+	/* where that fails they go with the memory */
+	if (!ask(ctx, &order, ids, (size_t) set->nrows * sizeof *ids, why_not, size))
+		return false;
+	rb_set_writable(set)->ids = ids;
+	rb_set_writable(set)->composed_ids = true;
+	return true;
+}
+
+bool
+rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set, const rb_keep *keep,
+			   const void *card, char *why_not, size_t size)
+{
+	const rb_job job = {.red = set};
+	const rb_order order = {.function = function,
+							.ask = RB_ASK_KEEP,
+							.job = &job,
+							.keep = {keep, NULL},
+							.card = {card, NULL}};
+
+	return ask(ctx, &order, NULL, 0, why_not, size);
 }

@@ -161,24 +161,6 @@ extern void rb_service_set_device(rb_service_block *block, rb_device_state state
 
 /* ======== a request ======== */
 
-/* what is wanted */
-typedef enum rb_ask
-{
-	RB_ASK_JOIN,
-	RB_ASK_KEEP, /* the side is to be kept, no more */
-	RB_ASK_CARD, /* that of the side */
-	RB_ASK_IDS,  /* those of the side's rows */
-	RB_ASK_DROP  /* it is to be kept no longer; number 0: all of them */
-} rb_ask;
-
-/* on what */
-typedef enum rb_device_choice
-{
-	RB_ON_PROCESSOR,
-	RB_ON_DEVICE_OR_PROCESSOR, /* where there is no device, or it is full or fails, on the processor */
-	RB_ON_DEVICE
-} rb_device_choice;
-
 /* where the rows of a side come from */
 typedef enum rb_side_from
 {

@@ -1,0 +1,245 @@
+# Sides that the worker keeps are everybody's: one session has them kept, others use them, and whatever becomes of the
+# worker, of what it keeps, or of who asks it, the answer is the one that the table gives.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+# The aim is 200 ms; a loaded machine is given more before the test fails.
+my $allowed_ms = 1000;
+
+my $node = new_server('kept', <<'CONF');
+max_worker_processes = 8
+restart_after_crash = on
+autovacuum = off
+synchronous_commit = on
+fsync = off
+CONF
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE big AS SELECT i AS id, (i * 7919 % 100000)::float8 AS lx, 0::float8 AS ly, (i * 7919 % 100000)::float8 + 1.5 AS hx, 1::float8 AS hy FROM generate_series(1, 130000::int8) i;
+CREATE TABLE few AS SELECT i AS id, i * 10::float8 AS lx, 0::float8 AS ly, i * 10 + 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 500::int8) i;
+-- ids that do not count up, and repeat
+CREATE TABLE ids AS SELECT id * 7919 % 3000 AS id, lx, ly, hx, hy FROM big WHERE id <= 20000;
+CREATE TABLE mesh AS SELECT i AS id, x AS ax, y AS ay, 0::float8 AS az, x + 2 AS bx, y AS by, 1::float8 AS bz, x AS cx, y + 2 AS cy, 0.5::float8 AS cz
+FROM (SELECT i, (i % 100)::float8 AS x, (i / 100)::float8 AS y FROM generate_series(1, 4000::int8) i) s;
+CREATE TABLE parts AS SELECT id % 500 AS id, lx, ly, hx, hy FROM big WHERE id <= 5000;
+CREATE ROLE reader LOGIN;
+GRANT SELECT ON few TO reader;
+VACUUM;
+SQL
+
+my $watch = session($node);
+sub worker { return scalar $watch->ask("SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue worker'") }
+sub fresh { my $s = session($node); $s->ask('SET redblue.duplicate_notice = off'); return $s }
+sub kept { return $watch->ask('SELECT string_agg(relation::text, \' \' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL') }
+sub used { my ($s) = @_; my $d = $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return join ' ', map { s/ kept//r } $d =~ /\w+: kept \d+ rows, read \d+ of \d+ pages/g }
+sub note { return scalar $_[0]->ask("SELECT device FROM redblue_last_run() LIMIT 1") }
+sub comes_true
+{
+	my ($so, $seconds) = @_;
+	my $until = time() + ($seconds // 10);
+	until ($so->()) { return 0 if time() > $until; sleep(0.01); }
+	return 1;
+}
+
+my %ask = (
+	count => "SELECT redblue_box_pair_count('big', 'few')",
+	pairs => 'SELECT count(*), sum(hashint8extended(red_id, blue_id)) FROM redblue_box_pairs(\'big\', \'few\')',
+	counted => "SELECT count(*) FROM redblue_box_pairs('big', 'few')",
+	self => "SELECT count(*), sum(hashint8extended(id1, id2)) FROM redblue_box_self_pairs('big')",
+	counts => "SELECT count(*), sum(red_id * pairs) FROM redblue_box_pair_counts('ids', 'big')",
+	hits => "SELECT count(*), sum(h) FROM redblue_box_hits('ids', 'few') h",
+	grouped => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_box_pairs_grouped('ids', 'few')",
+	'groups of many' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_box_pairs_grouped('few', 'ids')",
+	blocks => "SELECT sum(n), sum(hashtext(encode(red, 'hex'))::int8) FROM redblue_box_pair_blocks('big', 'few')",
+	objects => "SELECT count(*), sum(hashint8extended(red_id, blue_id)) FROM redblue_box_pairs('parts', 'big', red_object => 'id')",
+	triangles => "SELECT count(*), sum(hashint8extended(id1, id2)) FROM redblue_triangle_self_pairs('mesh')",
+	'by red' => "SELECT count(*), sum(red_id * n) FROM (SELECT red_id, count(*) AS n FROM redblue_box_pairs('ids', 'few') GROUP BY 1) s",
+	'a query beside it' => "SELECT redblue_box_pair_count_query('TABLE few', 'SELECT * FROM big WHERE id % 2 = 0')",
+	'a limit' => "SELECT count(*) FROM (SELECT * FROM redblue_box_self_pairs('big') LIMIT 100) s",
+);
+my $s = fresh();
+$s->ask('SET redblue.cache = off');
+my %answer = map { $_ => scalar $s->ask($ask{$_}) } sort keys %ask;
+is(join(', ', grep { $answer{$_} =~ /ERROR/ } sort keys %ask), '', 'all has an answer');
+is(worker(), '', 'no process is started while nothing is kept');
+
+# ---- everybody's ----
+
+$s->ask('SET redblue.cache = on');
+sub all_agree
+{
+	my ($name, @sessions) = @_;
+	for my $s (@sessions)
+	{
+		is(join(', ', map { "$_: " . $s->ask($ask{$_}) . " for $answer{$_}" } grep { $s->ask($ask{$_}) ne $answer{$_} } sort keys %ask), '', $name);
+	}
+	return;
+}
+all_agree('kept by one', $s);
+my $pid = worker();
+like($pid, qr/^\d+$/, 'one process keeps them');
+is(kept(), 'big few ids mesh parts', 'all of them');
+my $t = fresh();
+is($t->ask($ask{count}), $answer{count}, 'another session has the same answer');
+like(used($t), qr/130000 rows, read 0 .* 500 rows, read 0/, 'and reads nothing: ' . used($t));
+all_agree('kept for another', $t);
+is(worker(), $pid, 'by the same process');
+$t->quit;
+
+# what is read a second time is kept, whoever has read it the first time
+$watch->ask('SELECT redblue_uncache()');
+is(kept(), '', 'nothing is kept');
+for my $round (1 .. 3)
+{
+	my $n = fresh();
+	$n->ask('SET redblue.cache = auto');
+	is($n->ask($ask{count}), $answer{count}, "auto, session $round");
+	is(kept(), $round == 1 ? '' : 'big', $round == 1 ? 'read once' : 'read twice: kept');
+	like(used($n), $round < 3 ? qr/^$/ : qr/130000 rows, read 0/, 'and used from then on');
+	$n->quit;
+}
+
+# ---- a page that has changed ----
+
+$s->ask($_) for values %ask;
+my ($u, $v) = (fresh(), fresh());
+$_->ask('SET redblue.cache = on') for $u, $v;
+$u->ask('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+$s->ask('UPDATE big SET lx = lx + 0.25 WHERE id = 77; DELETE FROM ids WHERE ctid = (SELECT min(ctid) FROM ids WHERE id = 5)');
+is($u->ask($ask{pairs}), $answer{pairs}, 'an older snapshot sees what was');
+is($u->ask($ask{counts}), $answer{counts}, 'counts too');
+like(used($u), qr/rows, read [1-9]/, 'with the pages that have changed read: ' . used($u));
+$u->ask('COMMIT');
+$v->ask('SET redblue.cache = off');
+my %now = map { $_ => scalar $v->ask($ask{$_}) } sort keys %ask;
+isnt($now{counts}, $answer{counts}, 'the answer is another one now');
+%answer = %now;
+all_agree('pages that have changed', $s, $u);
+$node->safe_psql('postgres', 'CHECKPOINT; VACUUM big; VACUUM ids');
+all_agree('and were cleaned', $s, $u);
+$v->ask("SET redblue.cache = auto; SELECT redblue_cache('big', 'boxes')");
+all_agree('and are kept anew', $s, $u, $v);
+like(used($s), qr/rows/, 'used');
+$_->quit for $u, $v;
+
+# ---- it is kept no longer when it is wanted ----
+
+# the blue side is a query that takes its time, after the red one was found
+$s->ask("CREATE FUNCTION wait_a_moment() RETURNS bool LANGUAGE sql VOLATILE AS 'SELECT pg_sleep(1) IS NOT NULL'");
+$s->ask("CREATE VIEW slow AS SELECT * FROM few WHERE (SELECT wait_a_moment())");
+my $slow_pairs = "SELECT count(*), sum(hashint8extended(red_id, blue_id)) FROM redblue_box_pairs('big', 'slow')";
+my $slow_counts = "SELECT count(*), sum(red_id * pairs) FROM redblue_box_pair_counts('ids', 'slow')";
+for my $how ('given up', 'kept by a worker that ends')
+{
+	for my $what ($slow_pairs, $slow_counts)
+	{
+		$s->ask('SET redblue.cache = off');
+		my $right = $s->ask($what);
+		$s->ask('SET redblue.cache = on');
+		$s->ask($_) for $ask{self}, $ask{counts}, $ask{counts};
+		$s->send($what);
+		sleep 0.4;
+		if ($how eq 'given up') { $watch->ask('SELECT redblue_uncache()') }
+		else { $watch->ask("SELECT pg_terminate_backend($1)") if worker() =~ /(\d+)/ }
+		is($s->wait_for, $right, "$how while the other side is read");
+	}
+}
+ok(comes_true(sub { worker() eq '' || kept() eq '' }), 'nothing is left of it');
+
+# ---- a worker that dies, is stopped, or cannot be had ----
+
+for my $signal ('TERM', 'a stop')
+{
+	$s->ask($_) for $ask{count}, $ask{count};
+	is(kept() =~ /big/ ? 1 : 0, 1, 'kept');
+	my $n = fresh();
+	my $worker = worker();
+	if ($signal eq 'TERM')
+	{
+		$watch->ask("SELECT pg_terminate_backend($worker)");
+		ok(comes_true(sub { worker() ne $worker }), 'it ended');
+		is(kept(), '', 'and what it kept went with it');
+	}
+	else { kill 'STOP', $worker }
+	my $start = time;
+	is($s->ask($ask{count}), $answer{count}, "$signal: the session with its card");
+	is($n->ask($ask{count}), $answer{count}, "$signal: a session without one");
+	cmp_ok(time - $start, '<', 12, 'and neither waits for long');
+	if ($signal eq 'a stop')
+	{
+		$n->send($ask{count});
+		sleep 0.2;
+		$start = time;
+		$watch->ask("SELECT pg_cancel_backend(" . $n->{pid} . ")");
+		my $told = $n->wait_for;
+		cmp_ok((time - $start) * 1000, '<', $allowed_ms, 'cancelled while the worker is stopped: ' . $told);
+		kill 'CONT', $worker;
+	}
+	is($n->ask($ask{pairs}), $answer{pairs}, 'then all is as before');
+	$n->quit;
+}
+
+# killed: the server starts anew, with nothing kept
+$s->ask($_) for $ask{count}, $ask{count};
+kill 'KILL', worker();
+sleep 0.2;
+ok(comes_true(sub { $node->psql('postgres', 'SELECT 1') == 0 }, 60), 'the server is up again');
+$watch = session($node);
+$s = fresh();
+$s->ask('SET redblue.cache = on');
+is(kept(), '', 'with nothing kept');
+all_agree('and keeps anew', $s);
+
+# ---- whose they are ----
+
+my $r = fresh();
+$r->ask('SET SESSION AUTHORIZATION reader');
+is($r->ask('SELECT string_agg(relation::text, \' \') FROM redblue_cached() WHERE reason IS NULL'), 'few', 'who may read one table hears of that one');
+like($r->ask($ask{count}), qr/permission denied for table big/, 'and may not have the others joined');
+is($r->ask("SELECT redblue_box_self_pair_count('few')"), $s->ask("SELECT redblue_box_self_pair_count('few')"), 'what it may read it may use');
+like(used($r), qr/500 rows, read 0/, 'as it is kept');
+like($r->ask("SELECT redblue_uncache('few')"), qr/must be owner of table few/, 'but not give up');
+is($r->ask('SELECT redblue_uncache()'), 0, 'nor all');
+$s->ask('REVOKE SELECT ON few FROM reader');
+like($r->ask("SELECT redblue_box_self_pair_count('few')"), qr/permission denied for table few/, 'a right that is taken away is gone at once');
+$r->quit;
+
+# ---- settings ----
+
+$node->append_conf('postgresql.conf', "redblue.cache_memory = 3MB\n");
+$node->reload;
+ok(comes_true(sub { $watch->ask('SELECT coalesce(sum(bytes), 0) <= 3 * 1024 * 1024 FROM redblue_cached()') eq 't' }), 'a smaller budget takes effect');
+all_agree('within it', $s);
+is($watch->ask('SELECT coalesce(sum(bytes), 0) <= 3 * 1024 * 1024 FROM redblue_cached()'), 't', 'which holds');
+like($s->ask("SELECT reason FROM redblue_cached() WHERE relation = 'big'::regclass"), qr/it needs \d+ MB, redblue.cache_memory is 3 MB/, 'what is too large is told of');
+$node->append_conf('postgresql.conf', "redblue.cache_memory = 0\n");
+$node->reload;
+ok(comes_true(sub { kept() eq '' }), 'none at all');
+all_agree('without it', $s);
+$node->append_conf('postgresql.conf', "redblue.cache_memory = 1GB\nredblue.worker_idle = 1s\n");
+$node->reload;
+sleep 0.2;
+all_agree('with it', $s);
+ok(comes_true(sub { worker() eq '' }, 15), 'it ends when nothing is asked of it');
+is(kept(), '', 'and nothing is kept then');
+all_agree('another starts', $s);
+
+# no place for a process
+$node->append_conf('postgresql.conf', "max_worker_processes = 0\nredblue.worker_idle = 10min\n");
+$_->quit for $s, $watch;
+$node->restart;
+$watch = session($node);
+$s = fresh();
+$s->ask('SET redblue.cache = on');
+all_agree('without a place for the process', $s);
+like($s->ask("SELECT * FROM redblue_cache('big', 'boxes')"), qr/NOTICE.*big is not kept\n.*DETAIL:.*no background worker for it: all 0 of max_worker_processes are in use.*\n130000\|0\|\d+\|0/s, 'redblue_cache() says why');
+like($s->ask("SELECT DISTINCT reason FROM redblue_cached() WHERE relation = 'big'::regclass"), qr/no background worker/, 'and so does redblue_cached()');
+
+$_->quit for $s, $watch;
+$node->stop;
+done_testing();
