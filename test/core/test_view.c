@@ -131,6 +131,39 @@ count_ids(const rb_set *view, const rb_set *set)
 	free(ids);
 }
 
+/* what is kept elsewhere counts its rows, and knows ids that count up */
+static void
+elsewhere(const rb_view *what, const rb_set *set)
+{
+	const rb_set *kept = what->kept;
+	const rb_set counts = {.kind = kept->kind,
+						   .nparts = kept->nparts,
+						   .nrows = kept->nrows,
+						   .first_id = kept->first_id,
+						   .srid = kept->srid,
+						   .composed_ids = kept->ids == NULL,
+						   .elsewhere = true,
+						   .number = 7};
+	const rb_view there = {&counts, what->fresh, what->cuts, what->ncuts, false};
+	const uint64_t before = rb_memory_used(memory);
+	const rb_set *view;
+	rb_error error;
+
+	CHECK(rb_view_make(memory, &there, 5, &view, &error) == RB_OK, "a view");
+	CHECK(view->elsewhere && view->number == 0 && view->view->kept->number == 7, "elsewhere");
+	CHECK(view->nrows == set->nrows && view->nparts == set->nparts && view->srid == 4979 &&
+			  view->skipped == 5,
+		  "%u rows, %u parts", view->nrows, view->nparts);
+	CHECK(view->coords == NULL && view->row_of == NULL && view->ids == NULL, "no arrays");
+	if (view->composed_ids)
+		for (uint32_t i = 0; i < view->nrows; i++)
+			CHECK(view->first_id + i == id_of(set, i), "id of row %u", i);
+	else
+		CHECK(set->ids != NULL || kept->ids != NULL, "ids that count up are known");
+	rb_set_release(&view);
+	CHECK(rb_memory_used(memory) == before, "gone");
+}
+
 /* kept rows [0, a), then some fresh, then kept [b, c), then the other fresh, then kept [d, end) */
 static void
 one(const rb_set *kept, const rb_set *fresh, const uint32_t at[4], uint32_t split, int threads)
@@ -154,6 +187,7 @@ one(const rb_set *kept, const rb_set *fresh, const uint32_t at[4], uint32_t spli
 	CHECK(view->skipped == 5, "rows without a part");
 	if (rb_set_ids_ascend(kept))
 		count_ids(view, set);
+	elsewhere(&what, set);
 	same(view, set, threads);
 	rb_set_release(&view);
 	rb_set_release(&set);
