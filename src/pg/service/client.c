@@ -337,6 +337,7 @@ fill_request(rb_request *request, const char *function, const rb_context *ctx, c
 	request->stage = RB_STAGE_UPLOAD;
 	asked->client = MyProcPid;
 	strlcpy(asked->function, function, sizeof asked->function);
+	asked->device = RB_ON_DEVICE;
 	asked->predicate = job->predicate;
 	asked->answer = job->answer;
 	asked->of = job->of;
@@ -348,9 +349,9 @@ fill_request(rb_request *request, const char *function, const rb_context *ctx, c
 	asked->filters = ctx->filters;
 	asked->memory_limit = rb_memory_limit(ctx->memory);
 	asked->gpu_memory_limit = ctx->gpu_memory_limit;
-	rb_sent_side_of(&asked->side[asked->sides++], job->red);
+	rb_sent_side_of(&asked->side[asked->sides++], job->red, NULL);
 	if (job->blue != NULL)
-		rb_sent_side_of(&asked->side[asked->sides++], job->blue);
+		rb_sent_side_of(&asked->side[asked->sides++], job->blue, NULL);
 }
 
 /*
@@ -365,10 +366,10 @@ send_sides(rb_remote *r, const rb_job *job)
 	uint64 sent = 0;
 	uint64 left;
 	int idle = 0;
-	int n = rb_side_arrays(&asked->side[0], job->red, arrays);
+	int n = rb_side_arrays(&asked->side[0], NULL, job->red, NULL, arrays);
 
 	if (job->blue != NULL)
-		n += rb_side_arrays(&asked->side[1], job->blue, arrays + n);
+		n += rb_side_arrays(&asked->side[1], NULL, job->blue, NULL, arrays + n);
 	n += rb_number_array(asked, job->number, arrays + n);
 	do
 	{
