@@ -227,7 +227,8 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
-static const rb_backend backend = {RB_ABI, "cuda", rb_device_probe, join, rb_device_warm};
+static const rb_backend backend = {RB_ABI, "cuda",         rb_device_probe,
+								   join,   rb_device_warm, rb_copies_of};
 
 /* the one symbol of the file: the functions of the core in, the backend out */
 extern "C" __attribute__((visibility("default"))) const rb_backend *

@@ -48,6 +48,15 @@ find(rb_device *device, uint64_t number)
 	return NULL;
 }
 
+static void
+take_out(rb_device *device, rb_device_copy **link)
+{
+	rb_device_copy *copy = *link;
+
+	*link = copy->next;
+	device->copied -= copy->bytes;
+}
+
 /* takes out the last one that nobody uses */
 static rb_device_copy *
 take_idle(rb_device *device)
@@ -61,8 +70,7 @@ take_idle(rb_device *device)
 	if (last == NULL)
 		return NULL;
 	copy = *last;
-	*last = copy->next;
-	device->copied -= copy->bytes;
+	take_out(device, last);
 	return copy;
 }
 
@@ -219,6 +227,55 @@ rb_copies_give(rb_device_run *run, bool failed)
 	}
 	run->ncopies = 0;
 	pthread_mutex_unlock(&lock);
+}
+
+/* ---- for whoever keeps the sets ---- */
+
+/* of one device; what no join uses has nothing more to do there, so it may go at once */
+static uint64_t
+copy_of(rb_device *device, uint64_t number, bool drop)
+{
+	rb_device_copy *dropped = NULL;
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&lock);
+	for (rb_device_copy **link = &device->copies; *link != NULL; link = &(*link)->next)
+		if ((*link)->number == number)
+		{
+			if (drop && (*link)->users == 0)
+			{
+				dropped = *link;
+				take_out(device, link);
+			}
+			else
+				bytes = (*link)->bytes;
+			break;
+		}
+	pthread_mutex_unlock(&lock);
+	if (dropped != NULL)
+	{
+		cudaFree(dropped->coords);
+		cudaGetLastError();
+		free(dropped);
+	}
+	return bytes;
+}
+
+uint64_t
+rb_copies_of(uint64_t number, bool drop)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < RB_DEVICES; i++)
+	{
+		rb_device *device = rb_device_borrow(i);
+
+		if (device == NULL)
+			continue;
+		bytes += copy_of(device, number, drop);
+		rb_device_return(device);
+	}
+	return bytes;
 }
 
 void

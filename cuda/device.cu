@@ -5,8 +5,8 @@
  * An open device costs half a gigabyte of its memory before anything is computed, and
  * a database has many sessions.  So a device is opened by its first join, stays open
  * while joins come, and is closed by a thread of ours when there was none for about
- * a second: an idle session holds nothing of it.  Opening it again takes about
- * 150 milliseconds.
+ * a second, or for as long as the last join asked for: an idle session holds nothing of
+ * it.  Opening it again takes about 150 milliseconds.
  *
  * What is opened is a context of our own and a pool of memory of our own, not those
  * that all users of a device in one process share: another library may be at work in
@@ -36,7 +36,6 @@
 #define KEPT_SHARE 64
 /* what an open device takes of its own memory, about */
 #define OPEN_BYTES ((uint64_t) 550 << 20)
-#define DEVICES 16 /* of which there is a state; a host has seldom more than eight */
 
 typedef enum rb_device_state
 {
@@ -67,7 +66,7 @@ typedef struct rb_device_slot
 	bool ending;       /* the process ends */
 } rb_device_slot;
 
-static rb_device_slot slots[DEVICES];
+static rb_device_slot slots[RB_DEVICES];
 static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
 
 /* what all devices have in common */
@@ -89,7 +88,7 @@ slots_init(void)
 
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	for (int i = 0; i < DEVICES; i++)
+	for (int i = 0; i < RB_DEVICES; i++)
 	{
 		slots[i].device.id = i;
 		pthread_mutex_init(&slots[i].lock, NULL);
@@ -103,7 +102,7 @@ static rb_device_slot *
 slot_of(int device)
 {
 	pthread_once(&slots_once, slots_init);
-	return device >= 0 && device < DEVICES ? &slots[device] : NULL;
+	return device >= 0 && device < RB_DEVICES ? &slots[device] : NULL;
 }
 
 /* without the lock: a fork may have left it held for good */
@@ -220,7 +219,7 @@ static void
 no_slot(int device, char *text, size_t size)
 {
 	snprintf(text, size, "no CUDA device %d: redblue knows those from 0 to %d", device,
-			 DEVICES - 1);
+			 RB_DEVICES - 1);
 }
 
 rb_status
@@ -380,7 +379,7 @@ end_keepers(void)
 {
 	if (!is_of_this_process())
 		return;
-	for (int i = 0; i < DEVICES; i++)
+	for (int i = 0; i < RB_DEVICES; i++)
 	{
 		rb_device_slot *slot = &slots[i];
 
@@ -483,13 +482,31 @@ rb_device_take(rb_device_run *run)
 	return status;
 }
 
-void
-rb_device_give(rb_device_run *run)
+rb_device *
+rb_device_borrow(int device)
 {
-	rb_device_slot *slot = &slots[run->device->id];
+	rb_device_slot *slot = slot_of(device);
+	bool open;
+
+	if (slot == NULL || !is_of_this_process())
+		return NULL;
+	pthread_mutex_lock(&slot->lock);
+	open = slot->state == OPEN;
+	if (open)
+		slot->users++;
+	pthread_mutex_unlock(&slot->lock);
+	if (!open)
+		return NULL;
+	context_set(slot->context);
+	return &slot->device;
+}
+
+void
+rb_device_return(rb_device *device)
+{
+	rb_device_slot *slot = &slots[device->id];
 
 	context_set(NULL);
-	run->device = NULL;
 	pthread_mutex_lock(&slot->lock);
 	slot->users--;
 	slot->left_ms = rb_now_ms();
@@ -499,6 +516,13 @@ rb_device_give(rb_device_run *run)
 		slot->state = CLOSED;
 	}
 	pthread_mutex_unlock(&slot->lock);
+}
+
+void
+rb_device_give(rb_device_run *run)
+{
+	rb_device_return(run->device);
+	run->device = NULL;
 }
 
 /* an error that a next call would meet again makes the device unusable */

@@ -46,6 +46,8 @@ extern void rb_services_use(const rb_services *services);
 
 /* ---- device.cu: each found once, open while joins need it ---- */
 
+#define RB_DEVICES 16 /* of which there is a state; a host has seldom more than eight */
+
 /* a device, as it was found, and what is kept on it between joins */
 typedef struct rb_device
 {
@@ -67,6 +69,9 @@ extern bool rb_device_warm(int device);
 /* opens that of run->ctx, sets run->device, and directs this thread's calls to it */
 extern rb_status rb_device_take(struct rb_device_run *run);
 extern void rb_device_give(struct rb_device_run *run);
+/* without a join: this thread's calls go to it from then on; NULL where it is not open */
+extern rb_device *rb_device_borrow(int device);
+extern void rb_device_return(rb_device *device);
 /* after a failed call: can it be used again? */
 extern void rb_device_check(struct rb_device_run *run, const char *why);
 
@@ -219,6 +224,9 @@ extern bool rb_copies_evict(rb_device_run *run);
 
 /* bytes of those that nobody uses */
 extern uint64_t rb_copies_idle(rb_device *device);
+
+/* bytes of that set's copies, on all devices; drop: those that nobody uses are given up */
+extern uint64_t rb_copies_of(uint64_t number, bool drop);
 
 /* the device is closed */
 extern void rb_copies_close(rb_device *device);

@@ -13,12 +13,15 @@
  *		fail N		it fails for good when so many batches of pairs were put
  *		full N		it has memory for so many joins at once
  *
+ * It says of kept sets that it has copies of them, as a device would.
+ *
  * What it did goes to that file with .log behind it: which process found it, or joined,
  * and how many joins ran then.
  */
 #include "core/base/rb_base.h"
 #include "core/out/rb_services.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +70,63 @@ rest(rb_context *ctx, const char *what, bool hears)
 	while (rb_now_ms() < until && !(hears && rb_should_stop(ctx)))
 		usleep(2000);
 }
+
+/* ---- copies of kept sets: their sizes, no more ---- */
+
+#define COPIES 100
+
+static pthread_mutex_t copies_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct
+{
+	uint64_t number; /* 0: none */
+	uint64_t bytes;
+} copies[COPIES];
+
+static void
+note_copy(const rb_context *ctx, const rb_set *side)
+{
+	const rb_set *set = side != NULL && side->view != NULL ? side->view->kept : side;
+	int free_one = -1;
+
+	if (set == NULL || set->number == 0 || ctx->gpu_cache_limit == 0)
+		return;
+	pthread_mutex_lock(&copies_lock);
+	for (int i = 0; i < COPIES; i++)
+		if (copies[i].number == set->number)
+		{
+			free_one = -1;
+			break;
+		}
+		else if (copies[i].number == 0 && free_one < 0)
+			free_one = i;
+	if (free_one >= 0)
+	{
+		copies[free_one].number = set->number;
+		copies[free_one].bytes =
+			(uint64_t) set->nparts * (uint64_t) rb_kind_width(set->kind) * sizeof(double);
+	}
+	pthread_mutex_unlock(&copies_lock);
+}
+
+static uint64_t
+copy_bytes(uint64_t number, bool drop)
+{
+	uint64_t bytes = 0;
+
+	pthread_mutex_lock(&copies_lock);
+	for (int i = 0; i < COPIES; i++)
+		if (number != 0 && copies[i].number == number)
+		{
+			if (drop)
+				copies[i].number = 0;
+			else
+				bytes = copies[i].bytes;
+		}
+	pthread_mutex_unlock(&copies_lock);
+	return bytes;
+}
+
+/* ---- what it does ---- */
 
 static rb_status
 probe(int device, char *text, size_t size)
@@ -151,6 +211,11 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	tell("join", now);
 	snprintf(ctx->stats.device, sizeof(ctx->stats.device), "a fake device");
 	status = run(ctx, job, sink, now);
+	if (status == RB_OK)
+	{
+		note_copy(ctx, job->red);
+		note_copy(ctx, job->blue);
+	}
 	rb_add(&joins, -1);
 	tell("joined", (int) status);
 	return status;
@@ -162,8 +227,12 @@ rb_cuda_backend(const rb_services *services);
 const rb_backend *
 rb_cuda_backend(const rb_services *services)
 {
-	static const rb_backend backend = {
-		.abi = RB_ABI, .name = "cuda", .probe = probe, .join = join, .warm = warm};
+	static const rb_backend backend = {.abi = RB_ABI,
+									   .name = "cuda",
+									   .probe = probe,
+									   .join = join,
+									   .warm = warm,
+									   .copy_bytes = copy_bytes};
 
 	(void) services;
 	return &backend;

@@ -319,6 +319,9 @@ typedef struct rb_kept
 extern rb_cache *rb_cache_create(uint64_t limit_bytes);
 extern void rb_cache_destroy(rb_cache *cache); /* nobody holds what it kept */
 
+/* sets that are kept from now on, in this process, have larger numbers: before the first one is */
+extern void rb_cache_set_last_number(uint64_t number);
+
 /* a lower limit takes effect at once, but for sets that others hold */
 extern void rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes);
 extern uint64_t rb_cache_used(const rb_cache *cache);
@@ -585,7 +588,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 7
+#define RB_BACKEND_ABI 8
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi
@@ -607,6 +610,11 @@ typedef struct rb_backend
 	rb_status (*join)(rb_context *ctx, const rb_job *job, const rb_sink *sink);
 	/* could a join begin on it at once, or must something be opened first? */
 	bool (*warm)(int device);
+	/*
+	 * Bytes that lie on devices as a copy of the kept set of that number; drop: they are given
+	 * back, and so 0, if no join uses them.  NULL: it makes no copies.  No device is opened for it.
+	 */
+	uint64_t (*copy_bytes)(uint64_t number, bool drop);
 } rb_backend;
 
 extern const rb_backend rb_backend_cpu;

@@ -58,6 +58,12 @@ rb_cache_used(const rb_cache *cache)
 	return rb_memory_used(cache->memory);
 }
 
+void
+rb_cache_set_last_number(uint64_t number)
+{
+	last_number = number;
+}
+
 /* where the pointer to that one is */
 static kept_set **
 link_of(rb_cache *cache, const rb_kept *kept)

@@ -330,8 +330,10 @@ typedef struct rb_served rb_served;
 /* NULL where there is no thread or memory for it; then the session has been told */
 extern rb_served *rb_serve(rb_request *request);
 
-/* its thread is through; whether the device has failed */
-extern bool rb_served_ended(const rb_served *served, bool *device_failed);
+/* its thread is through */
+extern bool rb_served_ended(const rb_served *served);
+/* has the device failed one of them, so that another process must open it anew? */
+extern bool rb_served_device_failed(void);
 extern void rb_served_stop(rb_served *served);
 
 /* waits for its thread, unless the request was abandoned */
@@ -342,22 +344,32 @@ extern void rb_served_abandon(rb_served *served);
 
 /* ---- store.c: sides that are kept, in the worker; from any thread ---- */
 
-/* once, before anything is asked of it */
+/* once, before anything is asked of it; the number is the worker's */
 extern void rb_store_open(rb_service_block *block, uint32 number);
-/* the budget, in the settings of now */
+/* from now on nothing is listed: another worker may do so, once the block's word lets it */
+extern void rb_store_close(void);
+/* the budget, in the settings of now; device: UINT64_MAX is a quarter of it */
 extern void rb_store_set_limits(uint64 host_bytes, uint64 device_bytes);
 extern uint64 rb_store_device_limit(void);
 
-/* with one holder more; NULL where it is kept no longer */
-extern const rb_set *rb_store_use(uint64 number);
-/* a copy, by malloc; NULL where it is kept no longer */
+/* with one holder more; NULL where it is kept no longer.  hit: it counts as used. */
+extern const rb_set *rb_store_use(uint64 number, bool hit);
+/* a copy, by malloc; NULL where it is kept no longer, or there is no memory */
 extern void *rb_store_card(uint64 number, size_t *bytes);
-/* a set with one holder, put together, moves there; where that fails it is as it was */
+/*
+ * A set with one holder, put together, moves there and gets a number; where that fails it is as
+ * it was.
+ */
 extern rb_status rb_store_put(const rb_keep *keep, const void *card, const rb_set *set,
 							  rb_error *error);
+/* of what is kept already: another card of the same length; false where it is not, or of another */
+extern bool rb_store_set_card(uint64 number, const rb_keep *keep, const void *card);
 /* number 0: all of them */
 extern void rb_store_drop(uint64 number);
-/* what lies on the device is noted in the list */
+
+/* a join with that one is over: if it is kept no longer, its copy on the device is not, either */
+extern void rb_store_was_used(uint64 number);
+/* what lies on the device is noted in the list, and given up where nothing is kept of it; may wait for a driver */
 extern void rb_store_note_device(const rb_backend *device);
 
 /* ---- worker.c: the process ---- */

@@ -2,7 +2,12 @@
  * request.c
  *	  One request in the worker: rows come, the join runs, blocks of ids leave.
  *
- *		wait for the device -> wait at the gate -> sides -> join -> the end
+ *		what is kept of the sides -> wait for the device -> wait at the gate -> sides -> join -> the end
+ *		  ... is held, or gone		 (not where the processor is to join)
+ *
+ * A side may be kept here (store.c), or be cuts of one that is, with fresh rows
+ * between them; and one that was sent may be kept from then on.  Requests that only ask for such
+ * things end without a join and wait for nobody.
  *
  * All of it is done by a thread of the request, which calls no function of PostgreSQL and
  * blocks all signals.  So a session that is slow, stopped or gone keeps nobody
@@ -14,6 +19,9 @@
  * still in the session, so that they are not in memory twice while nothing is done
  * with them.  Who waits for its own session opens the gate for the next one.  And a join
  * for which the device was full all the same is tried again when another one has ended.
+ * Where the choice is left to the worker, the processor does in the end what no device could.
+ *
+ * What a request says is checked as far as this process could read or write where it must not.
  *
  * The segment is touched under a lock of this process only: it may be taken away while
  * the thread runs, when the worker must end and a driver does not come back.
@@ -41,9 +49,8 @@ struct rb_served
 	rb_request *request; /* NULL: taken away */
 	pthread_mutex_t lock;
 	pthread_t thread;
-	int stop;  /* the worker wants it to end */
-	int ended; /* the thread is through with it */
-	bool device_failed;
+	int stop;          /* the worker wants it to end */
+	int ended;         /* the thread is through with it */
 	bool at_gate;      /* it is counted there */
 	rb_served *behind; /* who waits after it */
 	uint64 parts;
@@ -53,10 +60,15 @@ struct rb_served
 	const rb_backend *backend;
 	rb_memory *memory;
 	rb_context ctx;
+	const rb_set *kept[2]; /* until it is a side, or a part of one */
 	const rb_set *set[2];
 	uint32_t *number;
-	uint64 blocks; /* put */
+	uint64 blocks;  /* put */
+	bool answered;  /* what is told of rows, or a part of it, was put */
+	char note[200]; /* why not on the device */
 };
+
+static int device_failed; /* it did for one of them */
 
 /* ---- the gate ---- */
 
@@ -195,6 +207,27 @@ tell_progress(rb_served *s)
 	done_with(s);
 }
 
+/* all that is kept of its sides is held */
+static void
+tell_found(rb_served *s)
+{
+	rb_request *request = use(s);
+
+	if (request != NULL)
+		rb_release(&request->found, 1);
+	done_with(s);
+}
+
+static void
+tell_note(rb_served *s)
+{
+	rb_request *request = use(s);
+
+	if (request != NULL)
+		memcpy(request->note, s->note, sizeof request->note);
+	done_with(s);
+}
+
 static void
 tell_end(rb_served *s, rb_status status)
 {
@@ -207,6 +240,7 @@ tell_end(rb_served *s, rb_status status)
 		request->error = s->ctx.error;
 		request->error.status = status;
 		request->stats = s->ctx.stats;
+		memcpy(request->note, s->note, sizeof request->note);
 		rb_release(&request->ended, 1);
 	}
 	done_with(s);
@@ -229,6 +263,13 @@ static rb_status
 fail(rb_served *s, rb_status status, const char *text)
 {
 	return rb_fail(&s->ctx, status, 0, 0, text);
+}
+
+/* a session sends no such thing */
+static rb_status
+refuse_nonsense(rb_served *s)
+{
+	return fail(s, RB_UNSUPPORTED, "the request contradicts itself");
 }
 
 static rb_status
@@ -269,29 +310,183 @@ wait_at_gate(rb_served *s)
 	return RB_OK;
 }
 
-/* the arrays of a set that is announced so, not filled */
+/* what is kept of the sides, before anything is waited for */
 static rb_status
-make_set(rb_served *s, const rb_sent_side *side, const rb_set **set)
+hold_kept(rb_served *s)
 {
+	/* a side that is joined is used; to ask what it is like is no use of it */
+	const bool hit = s->asked.ask == RB_ASK_JOIN;
+
+	for (int i = 0; i < s->asked.sides && s->asked.ask < RB_ASK_DROP; i++)
+	{
+		const rb_sent_side *side = &s->asked.side[i];
+
+		if (side->from == RB_FROM_ROWS)
+			continue;
+		s->kept[i] = rb_store_use(side->number, hit);
+		if (s->kept[i] == NULL)
+			return fail(s, RB_GONE, "what was kept is kept no longer");
+	}
+	tell_found(s);
+	return RB_OK;
+}
+
+/* ---- sides ---- */
+
+/* the arrays of rows that are announced so, not filled */
+static rb_status
+make_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
+{
+	const rb_sent_rows *rows = &side->rows;
 	rb_set made = {.kind = side->kind,
-				   .nparts = side->nparts,
-				   .nrows = side->nrows,
-				   .first_id = side->first_id,
-				   .skipped = side->skipped,
+				   .nparts = rows->nparts,
+				   .nrows = rows->nrows,
+				   .first_id = rows->first_id,
+				   .skipped = side->from == RB_FROM_ROWS ? side->skipped : 0,
 				   .srid = side->srid};
 	rb_error error;
 	rb_status status;
 
-	status = rb_array(&s->ctx, (void **) &made.coords, Max(side->nparts, 1),
+	if (rows->nparts > RB_MAX_OBJECTS)
+		return rb_fail(&s->ctx, RB_TOO_MANY_OBJECTS, rows->nparts, RB_MAX_OBJECTS, NULL);
+	if (rows->has_row_of ? rows->nrows > rows->nparts : rows->nrows != rows->nparts)
+		return refuse_nonsense(s);
+	status = rb_array(&s->ctx, (void **) &made.coords, Max(rows->nparts, 1),
 					  (size_t) rb_kind_width(side->kind) * sizeof(double));
-	if (status == RB_OK && side->has_row_of)
-		status = rb_array(&s->ctx, (void **) &made.row_of, Max(side->nparts, 1), sizeof(uint32));
-	if (status == RB_OK && side->has_ids)
-		status = rb_array(&s->ctx, (void **) &made.ids, Max(side->nrows, 1), sizeof(int64));
+	if (status == RB_OK && rows->has_row_of)
+		status = rb_array(&s->ctx, (void **) &made.row_of, Max(rows->nparts, 1), sizeof(uint32));
+	if (status == RB_OK && rows->has_ids)
+		status = rb_array(&s->ctx, (void **) &made.ids, Max(rows->nrows, 1), sizeof(int64));
 	if (status != RB_OK)
 		return status; /* what there is goes with the memory */
 	status = rb_set_own(s->memory, &made, set, &error);
 	return status == RB_OK ? RB_OK : rb_fail(&s->ctx, status, error.need, error.limit, NULL);
+}
+
+/* is each part of a row that there is, in order? */
+static bool
+rows_are_sound(const rb_set *set)
+{
+	uint32_t wrong = 0;
+
+	if (set->row_of == NULL || set->nparts == 0)
+		return true;
+	for (uint32_t i = 1; i < set->nparts; i++)
+		wrong |= set->row_of[i] < set->row_of[i - 1];
+	return wrong == 0 && set->row_of[set->nparts - 1] < set->nrows;
+}
+
+/* are its rows and parts there, and the parts those of its rows? */
+static bool
+cut_is_sound(const rb_cut *cut, const rb_set *from)
+{
+	const uint64 row = cut->from_row;
+	const uint64 part = cut->from_part;
+	const uint64 rows = (uint64) cut[1].row - cut->row;
+	const uint64 parts = (uint64) cut[1].part - cut->part;
+
+	if (cut[1].row < cut->row || cut[1].part < cut->part || row + rows > from->nrows ||
+		part + parts > from->nparts)
+		return false;
+	if (from->row_of == NULL)
+		return row == part && rows == parts;
+	return parts == 0 || (from->row_of[part] >= row && from->row_of[part + parts - 1] < row + rows);
+}
+
+static bool
+view_is_sound(const rb_view *view)
+{
+	const rb_cut *cuts = view->cuts;
+
+	if (view->kept->kind != view->fresh->kind || cuts[0].row != 0 || cuts[0].part != 0 ||
+		cuts[view->ncuts].part > RB_MAX_OBJECTS)
+		return false;
+	for (uint32 i = 0; i < view->ncuts; i++)
+		if (!cut_is_sound(&cuts[i], cuts[i].fresh ? view->fresh : view->kept))
+			return false;
+	return true;
+}
+
+/* what has come, and what is kept, become the side */
+static rb_status
+make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
+{
+	const rb_sent_side *side = &s->asked.side[i];
+	const rb_set **kept = &s->kept[i];
+	rb_status status = RB_OK;
+
+	if (side->from == RB_FROM_VIEW)
+	{
+		const rb_view view = {*kept, *rows, cuts, side->ncuts, false};
+		rb_error error;
+
+		if (!view_is_sound(&view))
+			return refuse_nonsense(s);
+		status = rb_view_make(s->memory, &view, side->skipped, &s->set[i], &error);
+		if (status != RB_OK)
+			return rb_fail(&s->ctx, status, error.need, error.limit, NULL);
+		rb_set_release(rows); /* the view holds both */
+		rb_set_release(kept);
+	}
+	else
+	{
+		const rb_set **whole = side->from == RB_FROM_KEPT ? kept : rows;
+
+		s->set[i] = *whole;
+		*whole = NULL;
+	}
+	if (s->set[i]->kind != side->kind || s->set[i]->nparts != side->nparts ||
+		s->set[i]->nrows != side->nrows)
+		status = refuse_nonsense(s);
+	return status;
+}
+
+static bool
+is_first_side_too(const rb_served *s, int i)
+{
+	const rb_keep *keep = &s->asked.side[i].keep;
+	const rb_keep *first = &s->asked.side[0].keep;
+
+	return i > 0 && s->set[0]->number != 0 && first->card_bytes > 0 &&
+		   memcmp(keep->key, first->key, sizeof keep->key) == 0;
+}
+
+/*
+ * It stays here when the request has ended, put together, and under a number: so a device
+ * keeps its copy of it, too.  A join goes on where there is no room to keep it.
+ */
+static rb_status
+keep_side(rb_served *s, int i, const void *card)
+{
+	const rb_keep *keep = &s->asked.side[i].keep;
+	const rb_set *set = s->set[i];
+	rb_error error;
+	rb_status status;
+
+	if (is_first_side_too(s, i))
+		return RB_OK;
+	if (set->number != 0)
+	{
+		(void) rb_store_set_card(set->number, keep, card);
+		return RB_OK;
+	}
+	status = rb_set_compose(&s->ctx, set);
+	if (status == RB_OK)
+		status = rb_set_compose_ids(&s->ctx, set);
+	if (status == RB_OK)
+	{
+		status = rb_store_put(keep, card, set, &error);
+		if (status != RB_OK)
+			(void) rb_fail(&s->ctx, status, error.need, error.limit, NULL);
+	}
+	if (status == RB_OK) /* the join holds it all the same: there is room where it was */
+		(void) rb_memory_charge(s->memory, rb_set_bytes(set), NULL);
+	else if (s->asked.ask == RB_ASK_JOIN)
+	{
+		rb_forget_failure(&s->ctx);
+		status = RB_OK;
+	}
+	return status;
 }
 
 /* all bytes of the arrays, from the session or to it */
@@ -322,16 +517,53 @@ move_arrays(rb_served *s, rb_bytes *arrays, int n, bool back)
 }
 
 static rb_status
+take_side(rb_served *s, int i)
+{
+	const rb_sent_side *side = &s->asked.side[i];
+	const rb_set *rows = NULL;
+	rb_cut *cuts = NULL;
+	void *card = NULL;
+	rb_bytes arrays[RB_SIDE_ARRAYS];
+	rb_status status = RB_OK;
+
+	if (side->from == RB_FROM_VIEW)
+		status = rb_array(&s->ctx, (void **) &cuts, (size_t) side->ncuts + 1, sizeof *cuts);
+	if (status == RB_OK && side->from != RB_FROM_KEPT)
+		status = make_rows(s, side, &rows);
+	if (status == RB_OK && side->keep.card_bytes > 0)
+		status = rb_array(&s->ctx, &card, side->keep.card_bytes, 1);
+	if (status == RB_OK)
+		status = move_arrays(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays), false);
+	if (status == RB_OK && rows != NULL && !rows_are_sound(rows))
+		status = refuse_nonsense(s);
+	if (status == RB_OK)
+		status = make_side(s, i, &rows, cuts);
+	if (status == RB_OK && card != NULL)
+		status = keep_side(s, i, card);
+	rb_set_release(&rows);
+	rb_free(s->memory, (void **) &cuts);
+	rb_free(s->memory, &card);
+	return status;
+}
+
+static rb_status
 take_number(rb_served *s)
 {
 	rb_bytes array;
+	size_t n;
 	rb_status status;
 
 	if (rb_number_array(&s->asked, NULL, &array) == 0)
 		return RB_OK;
+	n = array.left / sizeof *s->number;
 	status = rb_array(&s->ctx, (void **) &s->number, array.left, 1);
 	array.at = (char *) s->number;
-	return status == RB_OK ? move_arrays(s, &array, 1, false) : status;
+	if (status == RB_OK)
+		status = move_arrays(s, &array, 1, false);
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+		if (s->number[i] >= s->asked.numbers)
+			status = refuse_nonsense(s);
+	return status;
 }
 
 static rb_status
@@ -340,16 +572,11 @@ take_sides(rb_served *s)
 	rb_status status = RB_OK;
 
 	for (int i = 0; i < s->asked.sides && status == RB_OK; i++)
-	{
-		rb_bytes arrays[RB_SIDE_ARRAYS];
-
-		status = make_set(s, &s->asked.side[i], &s->set[i]);
-		if (status == RB_OK)
-			status =
-				move_arrays(s, arrays, rb_side_arrays(&s->asked.side[i], s->set[i], arrays), false);
-	}
+		status = take_side(s, i);
 	return status == RB_OK ? take_number(s) : status;
 }
+
+/* ---- the join ---- */
 
 /* what the join has to tell of each row */
 static rb_status
@@ -383,6 +610,7 @@ put_answer(rb_served *s, const rb_stream *stream)
 		rb_release(&request->answered, 1);
 	}
 	done_with(s);
+	s->answered = true;
 	return move_arrays(s, arrays, 3, true);
 }
 
@@ -472,31 +700,78 @@ wait_for_room(rb_served *s, uint64 ended)
 	}
 }
 
+/* before anybody hears of it: whoever asks again needs another process */
+static void
+note_failure(void)
+{
+	rb_release(&device_failed, 1);
+	rb_service_leave(RB_WORKER_LEAVING);
+}
+
+/* no device can do it, and the session has had nothing: may the processor? */
+static bool
+is_left_to_processor(const rb_served *s, rb_status status)
+{
+	return s->asked.device == RB_ON_DEVICE_OR_PROCESSOR && s->blocks == 0 && !s->answered &&
+		   (status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED);
+}
+
+static void
+leave_to_processor(rb_served *s)
+{
+	const rb_error *error = &s->ctx.error;
+
+	snprintf(s->note, sizeof s->note, "%s",
+			 error->text[0] != '\0' ? error->text : rb_status_text(error->status));
+	rb_forget_failure(&s->ctx);
+	s->backend = &rb_backend_cpu;
+	gate_leave(s);
+	tell_note(s);
+}
+
 static rb_status
 join(rb_served *s)
 {
 	const rb_stats before = s->ctx.stats;
 
-	for (;;)
+	while (s->backend != &rb_backend_cpu)
 	{
 		uint64 ended = device_enter();
 		rb_status status = join_once(s);
 
 		device_leave();
-		if (status != RB_DEVICE_FULL || s->blocks > 0 || !wait_for_room(s, ended))
+		if (status == RB_DEVICE_FAILED)
+			note_failure();
+		if (status == RB_DEVICE_FULL && s->blocks == 0 && wait_for_room(s, ended))
+			rb_forget_failure(&s->ctx);
+		else if (is_left_to_processor(s, status))
+			leave_to_processor(s);
+		else
 			return status;
-		rb_forget_failure(&s->ctx);
 		s->ctx.stats = before;
 	}
+	return join_once(s);
 }
 
-static rb_status
-run(rb_served *s)
-{
-	rb_status status = wait_for_device(s);
+/* ---- what is asked ---- */
 
-	if (status == RB_OK)
-		status = wait_at_gate(s);
+static rb_status
+serve_join(rb_served *s)
+{
+	rb_status status = RB_OK;
+
+	s->backend = &rb_backend_cpu;
+	if (s->asked.device != RB_ON_PROCESSOR)
+	{
+		status = wait_for_device(s);
+		if (status == RB_OK)
+			status = wait_at_gate(s);
+		else if (is_left_to_processor(s, status))
+		{
+			leave_to_processor(s);
+			status = RB_OK;
+		}
+	}
 	if (status == RB_OK)
 		status = take_sides(s);
 	if (status == RB_OK)
@@ -504,24 +779,163 @@ run(rb_served *s)
 	return status;
 }
 
+static rb_status
+serve_keep(rb_served *s)
+{
+	rb_status status = take_sides(s);
+
+	return status == RB_OK ? RB_END : status;
+}
+
+static rb_status
+put_bytes(rb_served *s, void *bytes, size_t n)
+{
+	rb_bytes array = {bytes, n};
+	rb_request *request = use(s);
+	rb_status status;
+
+	if (request != NULL)
+	{
+		request->bytes = n;
+		rb_release(&request->answered, 1);
+	}
+	done_with(s);
+	status = move_arrays(s, &array, 1, true);
+	return status == RB_OK ? RB_END : status;
+}
+
+static rb_status
+serve_card(rb_served *s)
+{
+	size_t n;
+	void *card = rb_store_card(s->asked.side[0].number, &n);
+	rb_status status;
+
+	if (card == NULL)
+		return fail(s, RB_GONE, "what was kept is kept no longer");
+	status = put_bytes(s, card, n);
+	free(card);
+	return status;
+}
+
+static rb_status
+serve_ids(rb_served *s)
+{
+	rb_status status = take_sides(s);
+	const rb_set *set = s->set[0];
+	int64_t *ids = NULL;
+
+	if (status == RB_OK)
+		status = rb_set_compose_ids(&s->ctx, set);
+	if (status == RB_OK && set->ids != NULL)
+		return put_bytes(s, (void *) set->ids, (size_t) set->nrows * sizeof *ids);
+	if (status == RB_OK)
+		status = rb_array(&s->ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids);
+	if (status != RB_OK)
+		return status;
+	for (uint32 i = 0; i < set->nrows; i++)
+		ids[i] = (int64_t) ((uint64_t) set->first_id + i);
+	return put_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
+}
+
+/* whoever asks for that wants the memory back */
+static rb_status
+serve_drop(rb_served *s)
+{
+	rb_store_drop(s->asked.side[0].number);
+	rb_memory_trim(0);
+	return RB_END;
+}
+
+/* does it name what there is? */
+static bool
+is_sound(const rb_asked *asked)
+{
+	bool sound = asked->sides >= 1 && (unsigned) asked->device <= RB_ON_DEVICE &&
+				 (unsigned) asked->answer <= RB_GROUPS && (unsigned) asked->of <= RB_OF_BOTH;
+
+	for (int i = 0; i < asked->sides; i++)
+		sound &= (unsigned) asked->side[i].kind < RB_KINDS &&
+				 (unsigned) asked->side[i].from <= RB_FROM_VIEW;
+	return sound;
+}
+
+static rb_status
+run(rb_served *s)
+{
+	rb_status status;
+
+	if (s->asked.ask == RB_ASK_DROP)
+	{
+		tell_found(s);
+		return serve_drop(s);
+	}
+	if (!is_sound(&s->asked))
+		return refuse_nonsense(s);
+	status = hold_kept(s);
+	if (status != RB_OK)
+		return status;
+	switch (s->asked.ask)
+	{
+		case RB_ASK_JOIN:
+			return serve_join(s);
+		case RB_ASK_KEEP:
+			return serve_keep(s);
+		case RB_ASK_CARD:
+			return serve_card(s);
+		case RB_ASK_IDS:
+			return serve_ids(s);
+		default:
+			return refuse_nonsense(s);
+	}
+}
+
+/* what it held is let go; what nobody keeps any more is not to stay on the device */
+static void
+release_sides(rb_served *s)
+{
+	for (int i = 0; i < s->asked.sides; i++)
+	{
+		const uint64 number = s->set[i] != NULL ? s->set[i]->number : 0;
+
+		rb_set_release(&s->set[i]);
+		rb_set_release(&s->kept[i]);
+		rb_store_was_used(number);
+		if (s->asked.side[i].from != RB_FROM_ROWS)
+			rb_store_was_used(s->asked.side[i].number);
+	}
+}
+
+static void
+note_device(void)
+{
+	const rb_backend *device;
+	char text[200];
+
+	if (rb_device_begun(&device, text, sizeof text) == RB_DEVICE_FOUND &&
+		!rb_acquire(&device_failed))
+		rb_store_note_device(device);
+}
+
 static void *
 serve(void *arg)
 {
 	rb_served *s = arg;
 	rb_status status = run(s);
+	const bool on_device = s->asked.ask == RB_ASK_JOIN && s->asked.device != RB_ON_PROCESSOR;
 
-	s->device_failed = status == RB_DEVICE_FAILED;
-	/* before anybody hears of it: whoever asks again needs another process */
-	if (s->device_failed)
-		rb_service_leave(RB_WORKER_LEAVING);
 	/* it is the worker that wants to end: the session has not asked for that */
 	if (status == RB_STOPPED && rb_acquire(&s->stop) != 0)
 		status = RB_GONE;
 	gate_leave(s);
-	rb_set_release(&s->set[0]);
-	rb_set_release(&s->set[1]);
+	release_sides(s);
 	rb_memory_destroy(s->memory);
+	/* a driver that hangs is not to keep the others waiting */
+	if (on_device)
+		note_device();
 	tell_end(s, status);
+	if (!on_device)
+		note_device();
 	rb_release(&s->ended, 1);
 	return NULL;
 }
@@ -543,6 +957,7 @@ refuse(rb_request *request, rb_status status, uint64 need)
 rb_served *
 rb_serve(rb_request *request)
 {
+	static uint64 most_idle = 0;
 	rb_served *s = calloc(1, sizeof *s);
 
 	rb_release(&request->taken, 1);
@@ -555,14 +970,22 @@ rb_serve(rb_request *request)
 	pthread_mutex_init(&s->lock, NULL);
 	s->request = request;
 	s->asked = request->asked;
+	if (s->asked.sides < 0 || s->asked.sides > 2)
+		s->asked.sides = 0;
 	for (int i = 0; i < s->asked.sides; i++)
 		s->parts += s->asked.side[i].nparts;
 	rb_context_init(&s->ctx, s->memory);
 	s->ctx.stage = RB_STAGE_UPLOAD;
-	s->ctx.threads = s->asked.threads;
+	s->ctx.threads = Max(s->asked.threads, 1);
 	s->ctx.grid_resolution = s->asked.grid_resolution;
 	s->ctx.filters = s->asked.filters;
 	s->ctx.gpu_memory_limit = s->asked.gpu_memory_limit;
+	s->ctx.gpu_cache_limit = rb_store_device_limit();
+	/* it stays open as long as there is a worker */
+	s->ctx.device_idle_ms = rb_setting_worker_idle * 1000.0;
+	/* the next join is to find what this one had */
+	if (s->asked.memory_limit > most_idle)
+		rb_memory_set_idle(most_idle = s->asked.memory_limit);
 	if (rb_thread_start(&s->thread, STACK, serve, s) != 0)
 	{
 		rb_memory_destroy(s->memory);
@@ -574,12 +997,15 @@ rb_serve(rb_request *request)
 }
 
 bool
-rb_served_ended(const rb_served *s, bool *device_failed)
+rb_served_ended(const rb_served *s)
 {
-	if (rb_acquire(&s->ended) == 0)
-		return false;
-	*device_failed = s->device_failed;
-	return true;
+	return rb_acquire(&s->ended) != 0;
+}
+
+bool
+rb_served_device_failed(void)
+{
+	return rb_acquire(&device_failed) != 0;
 }
 
 void

@@ -11,6 +11,9 @@
  * Its main thread does what is PostgreSQL's: latches, segments, signals, pg_stat_activity.
  * Each request has a thread of its own (request.c), and so has the opening of the device.
  *
+ * What sessions keep here (store.c) goes with the process.  Memory that joins have left is
+ * offered to the kernel as soon as none runs, and given back when none did for ten seconds.
+ *
  * On its way out it stops what runs and waits a moment for it.  What does not come back
  * (a driver that hangs) is left behind: it loses its segment, and the process ends without
  * the C library's exit handlers, which could wait for it.
@@ -31,8 +34,10 @@
 #define RB_BUSY_MS 20
 #define RB_OPENING_MS 5
 #define RB_WARM_MS 250
-#define RB_STOP_MS 500     /* joins may take so long to stop */
-#define RB_LEAVING_MS 2000 /* and so long to end, when the device has failed */
+#define RB_IDLE_MS 10000
+#define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* so little may stay */
+#define RB_STOP_MS 500                       /* joins may take so long to stop */
+#define RB_LEAVING_MS 2000                   /* and so long to end, when the device has failed */
 #define RB_WORKER_NAME "redblue worker"
 
 /* a request that is being served */
@@ -48,7 +53,6 @@ typedef struct rb_serving
 static rb_service_block *block;
 static uint32 my_number; /* of all workers that there were */
 static dlist_head serving = DLIST_STATIC_INIT(serving);
-static bool device_failed;
 static rb_device_state device_state; /* as it was published */
 
 /* ---- starting it ---- */
@@ -99,11 +103,9 @@ reap(double wait_ms)
 		dlist_foreach_modify(iter, &serving)
 		{
 			rb_serving *s = dlist_container(rb_serving, node, iter.cur);
-			bool failed;
 
-			if (!rb_served_ended(s->served, &failed))
+			if (!rb_served_ended(s->served))
 				continue;
-			device_failed |= failed;
 			rb_served_free(s->served);
 			dlist_delete(&s->node);
 			dsm_detach(s->segment);
@@ -130,6 +132,7 @@ leave_at_exit(int code, Datum arg)
 {
 	dlist_iter iter;
 
+	rb_store_close();
 	rb_service_leave(RB_WORKER_NONE);
 	stop_all();
 	reap(RB_STOP_MS);
@@ -146,7 +149,8 @@ end_process(int code, Datum arg)
 
 /* ---- requests ---- */
 
-static void
+/* false: there is none */
+static bool
 serve_post(rb_post *post)
 {
 	uint64 word = rb_acquire(&post->word);
@@ -154,7 +158,7 @@ serve_post(rb_post *post)
 
 	if (RB_POST_STATE(word) != RB_POST_SENT ||
 		!rb_claim(&post->word, &word, word - RB_POST_SENT + RB_POST_TAKEN))
-		return;
+		return false;
 	s = MemoryContextAllocZero(TopMemoryContext, sizeof *s);
 	/* NULL where the session has left in the meantime */
 	s->segment = dsm_attach(post->handle);
@@ -163,19 +167,22 @@ serve_post(rb_post *post)
 	if (s->segment == NULL)
 	{
 		pfree(s);
-		return;
+		return true;
 	}
 	s->request = dsm_segment_address(s->segment);
 	s->asked = s->request->asked;
-	rb_device_begin();
+	s->asked.function[sizeof s->asked.function - 1] = '\0';
+	if (s->asked.ask == RB_ASK_JOIN && s->asked.device != RB_ON_PROCESSOR)
+		rb_device_begin();
 	s->served = rb_serve(s->request);
 	if (s->served == NULL)
 	{
 		dsm_detach(s->segment);
 		pfree(s);
-		return;
+		return true;
 	}
 	dlist_push_tail(&serving, &s->node);
+	return true;
 }
 
 /* what a worker that died in the middle has left */
@@ -243,6 +250,27 @@ report(void)
 
 /* ---- its life ---- */
 
+static void
+apply_limits(void)
+{
+	rb_store_set_limits(
+		(uint64) rb_setting_cache_memory * 1024,
+		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024);
+}
+
+/* nothing is served, since then */
+static void
+give_back_memory(double idle_since)
+{
+	static double offered; /* in the pause that began then */
+
+	if (offered != idle_since)
+		rb_memory_offer_idle();
+	offered = idle_since;
+	if (rb_now_ms() - idle_since >= RB_IDLE_MS)
+		(void) rb_memory_drop_idle();
+}
+
 static long
 wait_ms(double idle_since, bool leaving)
 {
@@ -256,6 +284,8 @@ wait_ms(double idle_since, bool leaving)
 	if (device_state == RB_DEVICE_WARM)
 		return RB_WARM_MS;
 	left = idle_since + rb_setting_worker_idle * 1000.0 - rb_now_ms();
+	if (rb_memory_idle() > RB_IDLE_BYTES)
+		left = Min(left, Max(idle_since + RB_IDLE_MS - rb_now_ms(), RB_WARM_MS));
 	return (long) Max(0, Min(left, 60000)) + 1;
 }
 
@@ -273,16 +303,16 @@ serve_until_idle(void)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
+			apply_limits();
 		}
 		publish_device();
 		for (int i = 0; i < RB_POSTS && leaving_since == 0; i++)
-			serve_post(&block->post[i]);
+			if (serve_post(&block->post[i]))
+				idle_since = rb_now_ms();
 		reap(0);
 		report();
-		if (device_failed && leaving_since == 0)
-		{
+		if (rb_served_device_failed() && leaving_since == 0)
 			leaving_since = rb_now_ms();
-		}
 		if (leaving_since > 0 &&
 			(dlist_is_empty(&serving) || rb_now_ms() - leaving_since > RB_LEAVING_MS))
 			return;
@@ -290,6 +320,8 @@ serve_until_idle(void)
 			idle_since = rb_now_ms();
 		else if (rb_now_ms() - idle_since >= rb_setting_worker_idle * 1000.0)
 			return;
+		else
+			give_back_memory(idle_since);
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 wait_ms(idle_since, leaving_since > 0), PG_WAIT_EXTENSION);
 	}
@@ -316,13 +348,15 @@ redblue_worker_main(Datum arg)
 		if (my_number != 0)
 		{
 			before_shmem_exit(leave_at_exit, 0);
+			rb_store_open(block, my_number);
+			apply_limits();
 			free_taken_posts();
 			if (DatumGetUInt32(arg) == 0)
 				rb_release(&block->device_wanted, my_number);
 			serve_until_idle();
 		}
 	}
-	if (device_failed)
+	if (rb_served_device_failed())
 		ereport(LOG, (errmsg("redblue: the GPU failed, its worker ends")));
-	proc_exit(device_failed ? 1 : 0);
+	proc_exit(rb_served_device_failed() ? 1 : 0);
 }
