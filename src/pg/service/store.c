@@ -127,7 +127,7 @@ unlist_gone(void)
 }
 
 static void
-list(const rb_keep *keep, const rb_kept *kept)
+list(const rb_keep *keep, const rb_kept *kept, bool ascend)
 {
 	const int i = place_of(0);
 	const rb_set *set = kept->set;
@@ -145,7 +145,8 @@ list(const rb_keep *keep, const rb_kept *kept)
 								.srid = set->srid,
 								.bytes = kept->bytes,
 								.hits = kept->hits,
-								.used = now()};
+								.used = now(),
+								.ascend = ascend};
 	publish(i);
 }
 
@@ -263,6 +264,7 @@ make_place(void)
 rb_status
 rb_store_put(const rb_keep *keep, const void *card, const rb_set *set, rb_error *error)
 {
+	const bool ascend = rb_set_ids_ascend(set);
 	rb_status status = RB_OUT_OF_MEMORY;
 
 	*error = (rb_error){RB_OUT_OF_MEMORY, sizeof *keep, 0, ""};
@@ -276,7 +278,7 @@ rb_store_put(const rb_keep *keep, const void *card, const rb_set *set, rb_error 
 		unlist_gone();
 	}
 	if (status == RB_OK)
-		list(keep, kept_of(set->number));
+		list(keep, kept_of(set->number), ascend);
 	pthread_mutex_unlock(&store.lock);
 	return status;
 }
