@@ -720,9 +720,9 @@ static void
 leave_to_processor(rb_served *s)
 {
 	const rb_error *error = &s->ctx.error;
+	const char *why = error->text[0] != '\0' ? error->text : rb_status_text(error->status);
 
-	snprintf(s->note, sizeof s->note, "%s",
-			 error->text[0] != '\0' ? error->text : rb_status_text(error->status));
+	strncpy(s->note, why, sizeof s->note - 1);
 	rb_forget_failure(&s->ctx);
 	s->backend = &rb_backend_cpu;
 	gate_leave(s);
