@@ -209,6 +209,27 @@ moved(void)
 	CHECK(rb_memory_used(memory) == 0, "memory left");
 }
 
+/* a set has a number while it is kept, larger than all before, and than what the process has said */
+static void
+numbered(void)
+{
+	const uint64_t first = (uint64_t) 7 << 32;
+	rb_cache *cache = rb_cache_create((uint64_t) 1 << 20);
+	const rb_set *set[3];
+	rb_error error;
+
+	for (int i = 0; i < 3; i++)
+		set[i] = made(RB_SEGMENT2, 10, 1, i, 1);
+	CHECK(set[0]->number == 0, "not kept");
+	CHECK(put(cache, 1, set[0], &error) == RB_OK && set[0]->number != 0, "the first one");
+	rb_cache_set_last_number(first);
+	CHECK(put(cache, 2, set[1], &error) == RB_OK && set[1]->number == first + 1, "from there on");
+	CHECK(put(cache, 1, set[2], &error) == RB_OK && set[2]->number == first + 2, "a key again");
+	for (int i = 0; i < 3; i++)
+		rb_set_release(&set[i]);
+	rb_cache_destroy(cache);
+}
+
 int
 main(void)
 {
@@ -217,6 +238,7 @@ main(void)
 	CHECK_RUN(room);
 	CHECK_RUN(given_up_while_held);
 	CHECK_RUN(moved);
+	CHECK_RUN(numbered);
 	rb_memory_destroy(memory);
 	rb_memory_trim(0);
 	return check_done();
