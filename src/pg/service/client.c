@@ -36,6 +36,7 @@ struct rb_remote
 	uint64 post_word;
 	rb_context *ctx;
 	rb_progress_entry *progress;
+	rb_device_choice device;
 	uint64 next; /* block */
 	bool out;    /* the caller has the block before it */
 	bool ended;  /* its statistics are in ctx */
@@ -446,6 +447,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 	r->post = -1;
 	r->ctx = ctx;
 	r->progress = progress;
+	r->device = order->device;
 	*remote = r; /* closed whatever happens from here on */
 	word = wait_for_worker(r->block, why_not, size);
 	r->worker = word;
@@ -498,7 +500,10 @@ note_pairs(rb_remote *r, size_t n)
 {
 	rb_stats *stats = &r->ctx->stats;
 
-	if (stats->device[0] == '\0')
+	/* its note, if it has one, is there before the first block is */
+	if (r->device == RB_ON_PROCESSOR || r->request->note[0] != '\0')
+		strlcpy(stats->backend, "cpu", sizeof stats->backend);
+	else if (stats->device[0] == '\0')
 	{
 		strlcpy(stats->backend, "cuda", sizeof stats->backend);
 		(void) rb_service_device(r->block, r->worker, stats->device, sizeof stats->device);

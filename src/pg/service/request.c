@@ -431,7 +431,13 @@ make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 	else
 	{
 		const rb_set **whole = side->from == RB_FROM_KEPT ? kept : rows;
+		rb_error error;
 
+		/* what is kept counts as if it had been sent */
+		if (whole == kept && s->asked.ask == RB_ASK_JOIN)
+			status = rb_memory_charge(s->memory, rb_set_bytes(*kept), &error);
+		if (status != RB_OK)
+			return rb_fail(&s->ctx, status, error.need, error.limit, NULL);
 		s->set[i] = *whole;
 		*whole = NULL;
 	}
@@ -838,15 +844,6 @@ serve_ids(rb_served *s)
 	return put_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
 }
 
-/* whoever asks for that wants the memory back */
-static rb_status
-serve_drop(rb_served *s)
-{
-	rb_store_drop(s->asked.side[0].number);
-	rb_memory_trim(0);
-	return RB_END;
-}
-
 /* does it name what there is? */
 static bool
 is_sound(const rb_asked *asked)
@@ -865,11 +862,6 @@ run(rb_served *s)
 {
 	rb_status status;
 
-	if (s->asked.ask == RB_ASK_DROP)
-	{
-		tell_found(s);
-		return serve_drop(s);
-	}
 	if (!is_sound(&s->asked))
 		return refuse_nonsense(s);
 	status = hold_kept(s);
@@ -950,6 +942,17 @@ refuse(rb_request *request, rb_status status, uint64 need)
 	rb_release(&request->ended, 1);
 }
 
+/* whoever asks for that wants the memory back: it needs none, nor a thread */
+static void
+serve_drop(rb_request *request)
+{
+	rb_store_drop(request->asked.side[0].number);
+	rb_memory_trim(0);
+	request->status = RB_END;
+	rb_release(&request->found, 1);
+	rb_release(&request->ended, 1);
+}
+
 /*
  * What was asked is read once: what it says is believed, but it must not change while it
  * is used.
@@ -958,9 +961,15 @@ rb_served *
 rb_serve(rb_request *request)
 {
 	static uint64 most_idle = 0;
-	rb_served *s = calloc(1, sizeof *s);
+	rb_served *s;
 
 	rb_release(&request->taken, 1);
+	if (request->asked.ask == RB_ASK_DROP)
+	{
+		serve_drop(request);
+		return NULL;
+	}
+	s = calloc(1, sizeof *s);
 	if (s == NULL || (s->memory = rb_memory_create(request->asked.memory_limit)) == NULL)
 	{
 		free(s);
