@@ -152,7 +152,8 @@ sub timeouts
 }
 
 my ($cancelled, $latest) = timeouts(1, 40);
-my ($rss, $fds, $threads) = map { $_->($session->{pid}) } \&idle_rss_kb, \&backend_fds, \&backend_threads;
+my $rss = emptied_rss_kb($session);
+my ($fds, $threads) = map { $_->($session->{pid}) } \&backend_fds, \&backend_threads;
 my ($more, $later) = timeouts(41, 200);
 $cancelled += $more;
 $latest = max($latest, $later);
@@ -162,7 +163,7 @@ cmp_ok($latest, '<', $allowed_ms, sprintf('the latest stopped %.0f ms after its 
 my $opened = backend_fds($session->{pid}) - $fds;
 cmp_ok($opened, '<', 8, "descriptors: $fds, then $opened more");
 cmp_ok(backend_threads($session->{pid}), '<=', $threads, "threads: $threads");
-my $grown = idle_rss_kb($session->{pid}) - $rss;
+my $grown = emptied_rss_kb($session) - $rss;
 cmp_ok($grown, '<', 40_000, "resident memory: $rss kB, then $grown kB more");
 is($session->ask("SELECT count(*) FROM redblue_triangle_pairs_query('SELECT * FROM same WHERE id <= 100', 'SELECT * FROM same WHERE id <= 100')"),
 	10000, 'the session answers after 200 cancels');

@@ -28,7 +28,7 @@ my $watch = session($node);
 my $pid = $session->{pid};
 $session->ask("SELECT count(*) FROM ($few) t");
 my $threads = backend_threads($pid);
-my $rss = idle_rss_kb($pid);
+my $rss = emptied_rss_kb($session);
 is($threads, 1, 'one thread when nothing runs');
 
 SKIP:
@@ -73,11 +73,11 @@ sub leave_early
 }
 leave_early(10);
 my $fds = backend_fds($pid);
-$rss = idle_rss_kb($pid);
+$rss = emptied_rss_kb($session);
 leave_early($streams ? 60 : 15);
 is(backend_threads($pid), 1, 'no thread is left');
 is(backend_fds($pid), $fds, 'no descriptor is left');
-cmp_ok(idle_rss_kb($pid) - $rss, '<', 2048, 'no memory is left');
+cmp_ok(emptied_rss_kb($session) - $rss, '<', 2048, 'no memory is left');
 
 # the session is ended while the join of a cursor waits, and while one is read
 for my $query ('MOVE 10 IN c', 'MOVE ALL IN c')

@@ -102,12 +102,12 @@ sub leave_early
 leave_early(15);
 $idle = segments($pid);
 my $fds = backend_fds($pid);
-my $rss = idle_rss_kb($pid);
+my $rss = emptied_rss_kb($session);
 my ($cancelled, $latest) = leave_early(50);
 cmp_ok($cancelled, '>', 20, "$cancelled of 50 statements ran into their timeout");
 cmp_ok($latest, '<', $allowed_ms, sprintf('the latest stopped %.0f ms after its time', $latest));
 is(backend_fds($pid), $fds, 'no descriptor is left');
-cmp_ok(idle_rss_kb($pid) - $rss, '<', 4096, 'no memory is left');
+cmp_ok(emptied_rss_kb($session) - $rss, '<', 4096, 'no memory is left');
 is_quiet('timeouts');
 
 # one process alone stops at a page, too: what was read of the table is not a multiple of it

@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes ();
 
 our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of
-  geometry_table backend_rss_kb idle_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis);
+  geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis);
 
 our $columns = 'id int8 NOT NULL, '
   . join(', ', map { "$_ float8 NOT NULL" } qw(ax ay az bx by bz cx cy cz));
@@ -214,6 +214,20 @@ sub idle_rss_kb
 {
 	sleep 12;
 	return backend_rss_kb($_[0]);
+}
+
+# The same without the wait, of a session that was made to give it back: a join under the least limit takes all that is
+# idle above it, and ends there.  That sessions give it back by themselves is for 003_memory to find out.
+sub emptied_rss_kb
+{
+	my ($session) = @_;
+	my (undef, $err) = $session->ask(<<'SQL');
+BEGIN; SET LOCAL redblue.memory_limit = '1MB';
+SELECT redblue_box_self_pair_count_query('SELECT 1 AS id, 0 AS lx, 0 AS ly, 1 AS hx, 1 AS hy');
+ROLLBACK
+SQL
+	die $err if $err !~ /^$|53200.*memory_limit is 1024 kB/s;
+	return backend_rss_kb($session->{pid});
 }
 
 # pages that were new to the process, so far
