@@ -60,6 +60,7 @@ typedef struct rb_device_slot
 	int users;      /* joins that have it or wait for it */
 	double idle_ms; /* so long it stays open without any */
 	double left_ms; /* when the last one gave it back */
+	bool trimmed;   /* since then */
 	pthread_t keeper;
 	bool keeper_made;  /* must be joined */
 	bool keeper_lives; /* will look at all this again */
@@ -338,6 +339,21 @@ open_now(rb_device_slot *slot)
 	pthread_cond_broadcast(&slot->changed);
 }
 
+/* what no join has needed for a while is others'; copies of kept sets stay.  The lock as above. */
+static void
+trim_now(rb_device_slot *slot)
+{
+	slot->trimmed = true;
+	if (slot->device.pool == NULL)
+		return;
+	pthread_mutex_unlock(&slot->lock);
+	context_set(slot->context);
+	cudaMemPoolTrimTo(slot->device.pool, 0);
+	cudaGetLastError();
+	context_set(NULL);
+	pthread_mutex_lock(&slot->lock);
+}
+
 static void
 wait_until(rb_device_slot *slot, double ms)
 {
@@ -360,8 +376,15 @@ keep(void *arg)
 			open_now(slot);
 		else if (slot->users > 0) /* nobody wakes us at the end of every join */
 			wait_until(slot, rb_now_ms() + IDLE_MS);
+		else if (rb_now_ms() < slot->left_ms + fmin(slot->idle_ms, IDLE_MS))
+			wait_until(slot, slot->left_ms + fmin(slot->idle_ms, IDLE_MS));
 		else if (rb_now_ms() < slot->left_ms + slot->idle_ms)
-			wait_until(slot, slot->left_ms + slot->idle_ms);
+		{
+			if (!slot->trimmed)
+				trim_now(slot);
+			else
+				wait_until(slot, slot->left_ms + slot->idle_ms);
+		}
 		else
 		{
 			device_close(slot);
@@ -510,6 +533,7 @@ rb_device_return(rb_device *device)
 	pthread_mutex_lock(&slot->lock);
 	slot->users--;
 	slot->left_ms = rb_now_ms();
+	slot->trimmed = false;
 	if (slot->users == 0 && !keeper_start(slot))
 	{
 		device_close(slot);

@@ -127,6 +127,21 @@ all_agree('and are kept anew', $s, $u, $v);
 like(used($s), qr/rows/, 'used');
 $_->quit for $u, $v;
 
+# what one session has proved page by page is known to the next one
+sub looked_at
+{
+	my ($s) = @_;
+	my $plan = $s->ask("EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off, SUMMARY off) SELECT redblue_box_self_pair_count('big')");
+	return $plan =~ /shared hit=(\d+)/ ? $1 : 0;
+}
+$node->safe_psql('postgres', 'UPDATE big SET lx = lx WHERE id = 78; CHECKPOINT; VACUUM (INDEX_CLEANUP ON) big');
+my ($first, $second) = (fresh(), fresh());
+$_->ask('SELECT redblue_box_self_pair_count(\'few\')') for $first, $second;
+cmp_ok(looked_at($first), '>', 900, 'the first one looks at all pages');
+cmp_ok(looked_at($second), '<', 300, 'the second one at few');
+is($second->ask($ask{self}), $answer{self}, 'and has the same answer');
+$_->quit for $first, $second;
+
 # ---- it is kept no longer when it is wanted ----
 
 # the blue side is a query that takes its time, after the red one was found

@@ -537,6 +537,7 @@ typedef struct rb_keep
 {
 	char key[RB_KEY_BYTES]; /* what it is called by; zeros at its end */
 	uint64 card_bytes;      /* of what its keeper wants to have with it */
+	bool renewed;           /* no more than that: the side is kept, and has an older one */
 	uint64 rows;            /* for the list, no more */
 	uint64 ids;
 	uint32 pages;

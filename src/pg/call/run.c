@@ -233,6 +233,15 @@ rb_run_need_ids(rb_run *run, int i)
 
 	if (!set->elsewhere || set->composed_ids)
 		return;
+	/* those that are kept count up: they are known without asking */
+	if (set->view != NULL && set->view->kept->composed_ids)
+	{
+		rb_status status = rb_set_compose_ids(&run->ctx, set);
+
+		if (status != RB_OK)
+			rb_run_raise(run, status);
+		return;
+	}
 	if (!rb_worker_ids(run->join->function, &run->ctx, set, run->note, sizeof run->note))
 	{
 		rb_forget_failure(&run->ctx);
@@ -325,7 +334,8 @@ join_there(rb_run *run, rb_device_choice device)
 	for (int i = 0; i < 2; i++)
 		if (order.keep[i] != NULL)
 		{
-			rb_kept_was_sent(run->side[i].look, opened ? NULL : run->note);
+			if (!order.keep[i]->renewed)
+				rb_kept_was_sent(run->side[i].look, opened ? NULL : run->note);
 			run->side[i].keep = NULL;
 		}
 	return opened;

@@ -136,11 +136,12 @@ check_pages(const rb_card *card, Relation rel, BlockNumber first, rb_map_page *n
 	FreeAccessStrategy(strategy);
 }
 
-void
+bool
 rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_map_page *now)
 {
 	const int n = rb_map_size(nblocks);
 	const int kept = rb_map_size(card->nblocks);
+	bool renewed = false;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -155,5 +156,7 @@ rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_map_page *now
 			continue;
 		check_pages(card, rel, (BlockNumber) i * RB_MAP_PAGES, &now[i]);
 		card->map[i] = now[i];
+		renewed = true;
 	}
+	return renewed;
 }

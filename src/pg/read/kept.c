@@ -85,6 +85,7 @@ struct rb_look
 	rb_map_page *map; /* pages that are as they were, or, where nothing is kept, all-visible ones */
 	BlockNumber nblocks;
 	BlockNumber unchanged; /* so many of them */
+	bool renewed;          /* its card has been, here */
 	bool keep;             /* what is read is to be kept */
 	rb_cut *cuts;          /* of what is as it was and what is read */
 	uint32 ncuts;
@@ -313,7 +314,7 @@ check_kept(rb_look *look, const rb_source *source, Relation rel)
 		look->unchanged = 0;
 	else
 	{
-		rb_card_check(card, rel, look->nblocks, look->map);
+		look->renewed = rb_card_check(card, rel, look->nblocks, look->map);
 		look->unchanged = rb_map_count(look->map, look->nblocks);
 	}
 	dirty = look->nblocks - look->unchanged;
@@ -652,6 +653,20 @@ note_ids(const rb_look *look, rb_card *card, const rb_set *set)
 	}
 }
 
+/* what was proved page by page others need not prove again */
+static void
+renew_card(rb_look *look, rb_side *side)
+{
+	const rb_card *card = look->held->card;
+	rb_keep *keep = palloc(sizeof *keep);
+
+	*keep = look->stored.keep;
+	keep->renewed = true;
+	keep->pages_kept = rb_map_count(card->map, card->nblocks);
+	side->keep = keep;
+	side->card = card;
+}
+
 void
 rb_kept_end(rb_look *look, rb_side *side)
 {
@@ -660,6 +675,8 @@ rb_kept_end(rb_look *look, rb_side *side)
 	rb_keep *keep;
 	uint64 bytes;
 
+	if (look->held != NULL && look->renewed)
+		renew_card(look, side);
 	if (!look->keep || card == NULL)
 		return;
 	if (side->set->nparts == 0)

@@ -80,9 +80,9 @@ extern void rb_card_notes(const rb_card *card, const rb_map_page *which, rb_page
 
 /*
  * Which pages are as they were, of a table of so many pages whose map is `now`: those that
- * stay set there.
+ * stay set there.  True: the card has been renewed, and proves the same with less work.
  */
-extern void rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_map_page *now);
+extern bool rb_card_check(rb_card *card, Relation rel, BlockNumber nblocks, rb_map_page *now);
 
 /* ---- visibility.c: a page of the heap ---- */
 

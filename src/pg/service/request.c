@@ -469,13 +469,13 @@ keep_side(rb_served *s, int i, const void *card)
 	rb_error error;
 	rb_status status;
 
-	if (is_first_side_too(s, i))
-		return RB_OK;
-	if (set->number != 0)
+	if (keep->renewed)
 	{
-		(void) rb_store_set_card(set->number, keep, card);
+		(void) rb_store_set_card(s->asked.side[i].number, keep, card);
 		return RB_OK;
 	}
+	if (is_first_side_too(s, i) || set->number != 0)
+		return RB_OK;
 	status = rb_set_compose(&s->ctx, set);
 	if (status == RB_OK)
 		status = rb_set_compose_ids(&s->ctx, set);

@@ -19,6 +19,8 @@
 #include <sched.h>
 #include <time.h>
 
+/* so much is told of at once: while one side copies a part of the ring the other one copies another */
+#define STEP (RB_SENT_BYTES / 8)
 #define YIELDS 16
 #define LEAST_NAP_US 20
 #define MOST_NAP_US 1000
@@ -153,7 +155,7 @@ rb_bytes_put(rb_request *request, rb_way *way, rb_bytes *arrays, int n)
 {
 	uint64 sent = way->sent.n;
 	size_t room = RB_SENT_BYTES - (size_t) (sent - rb_acquire(&way->received.n));
-	size_t moved = move(request, arrays, n, sent, room, true);
+	size_t moved = move(request, arrays, n, sent, Min(room, STEP), true);
 
 	rb_release(&way->sent.n, sent + moved);
 	return moved;
@@ -164,7 +166,7 @@ rb_bytes_take(rb_request *request, rb_way *way, rb_bytes *arrays, int n)
 {
 	uint64 received = way->received.n;
 	size_t there = (size_t) (rb_acquire(&way->sent.n) - received);
-	size_t moved = move(request, arrays, n, received, there, false);
+	size_t moved = move(request, arrays, n, received, Min(there, STEP), false);
 
 	rb_release(&way->received.n, received + moved);
 	return moved;
