@@ -144,6 +144,56 @@ room(void)
 	rb_cache_destroy(cache);
 }
 
+/* nobody goes in vain: neither for what has no room while others are held, nor who is held */
+static void
+held_by_others(void)
+{
+	rb_cache *cache = rb_cache_create((uint64_t) 4 << 20);
+	const rb_set *held[2];
+	const rb_set *set;
+	rb_error error;
+
+	/* 3.6 MB in five */
+	for (uint64_t key = 0; key < 5; key++)
+	{
+		set = made(RB_TRIANGLE3, 10000, 1, 0, 1);
+		CHECK(put(cache, key, set, &error) == RB_OK, "put %d", (int) key);
+		rb_set_release(&set);
+	}
+	held[0] = rb_set_hold(find(cache, 0)->set);
+	held[1] = rb_set_hold(find(cache, 1)->set);
+
+	/* with the two that are held it is too much, in a place of its own or in that of one of them */
+	set = made(RB_TRIANGLE3, 45000, 1, 0, 1);
+	for (uint64_t key = 0; key < 10; key += 9)
+	{
+		CHECK(put(cache, key, set, &error) == RB_OVER_BUDGET && count(cache) == 5, "too large");
+		CHECK(error.limit == (uint64_t) 4 << 20 && error.need > error.limit, "needs %lu",
+			  (unsigned long) error.need);
+	}
+	rb_set_release(&set);
+
+	/* there is room where the third one is, that nobody holds */
+	set = made(RB_TRIANGLE3, 12000, 1, 0, 1);
+	CHECK(put(cache, 9, set, &error) == RB_OK, "put");
+	CHECK(find(cache, 0) != NULL && find(cache, 1) != NULL && find(cache, 2) == NULL &&
+			  count(cache) == 5,
+		  "those that are held stay");
+	rb_set_release(&set);
+
+	/* another one for the key of one that is held takes its place */
+	set = made(RB_TRIANGLE3, 12000, 1, 0, 1);
+	CHECK(put(cache, 0, set, &error) == RB_OK && find(cache, 0)->set == set, "replaced");
+	CHECK(find(cache, 1) != NULL && find(cache, 9) != NULL && find(cache, 3) == NULL,
+		  "and they stay");
+	rb_set_release(&set);
+
+	rb_set_release(&held[0]);
+	rb_set_release(&held[1]);
+	rb_cache_destroy(cache);
+	CHECK(rb_memory_used(memory) == 0, "memory left");
+}
+
 /* joins hold what another thread gives up */
 static void *
 use_and_release(void *arg)
@@ -236,6 +286,7 @@ main(void)
 	memory = rb_memory_create((uint64_t) 1 << 30);
 	CHECK_RUN(kept_and_found);
 	CHECK_RUN(room);
+	CHECK_RUN(held_by_others);
 	CHECK_RUN(given_up_while_held);
 	CHECK_RUN(moved);
 	CHECK_RUN(numbered);

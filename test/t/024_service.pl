@@ -65,7 +65,7 @@ log_min_messages = info
 CONF
 my $segments = $node->data_dir . '/pg_dynshmem';
 # those of requests, by their size: the server has segments of its own
-sub segments { my @files = grep { my $size = -s $_ // 0; $size > 1_049_000 && $size < 1_060_000 } glob("$segments/*"); return scalar @files }
+sub segments { my @files = grep { my $size = -s $_ // 0; $size > 1_049_000 && $size < 1_060_000 } glob("$segments/*"); return @files }
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE a AS SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 3 AS bx, y + i % 4 AS by, z + i % 2 AS bz, x - i % 5 AS cx, y + i % 3 AS cy, z + i % 7 AS cz
@@ -101,6 +101,15 @@ sub comes_true
 	return 1;
 }
 sub is_idle { return $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'redblue worker' AND state <> 'idle'") eq '0' }
+
+# sends it; until the device has it
+sub begins
+{
+	my ($who, $what) = @_;
+	my $n = did('join');
+	$who->send($what);
+	return comes_true(sub { scalar(did('join')) > $n });
+}
 
 # what the last join of a session says of its device
 sub told { return scalar $_[0]->ask('SELECT backend || \': \' || device FROM redblue_last_run() LIMIT 1') }
@@ -245,7 +254,7 @@ crowd('eight sessions and a device with room for one join', 8, 2);
 cmp_ok(scalar(grep { / 10$/ } did('joined')), '>', 0, 'it was full');
 fake();
 ok(comes_true(\&is_idle), 'all is over');
-ok(comes_true(sub { segments() == 0 }), 'and no segment is left');
+ok(comes_true(sub { !segments() }), 'and no segment is left');
 
 # a session that does not fetch its pairs does not keep others waiting, however large its join
 my $slow = session($node);
@@ -315,7 +324,7 @@ for my $name (sort keys %stage)
 	$ms = cancel_ms($s);
 	cmp_ok($ms, '<', $allowed_ms, sprintf('%s: cancelled: %.0f ms', $name, $ms));
 	like($s->wait_for, qr/57014/, "$name: with that error");
-	is(segments(), 1, "$name: its segment is in use") if $name =~ /driver/;
+	is(scalar(segments()), 1, "$name: its segment is in use") if $name =~ /driver/;
 	fake();
 	is($s->ask($joining), $answer{'a count'}, "$name: the session goes on");
 	$s->quit;
@@ -335,7 +344,7 @@ for my $name (sort keys %stage)
 	$s->quit;
 }
 ok(comes_true(\&is_idle), 'the worker is idle');
-ok(comes_true(sub { segments() == 0 }), 'and has no segment left');
+ok(comes_true(sub { !segments() }), 'and has no segment left');
 is($watch->ask('SELECT count(*) FROM redblue_progress'), '0', 'nobody is in redblue_progress');
 is(worker(), $pid, 'it is still the same');
 
@@ -388,17 +397,22 @@ is($watch->ask('CREATE DATABASE other; DROP DATABASE other'), '', 'a database is
 cmp_ok(time() - $t1, '<', 3, 'in time');
 $s->wait_for;
 $s->quit;
-# a driver that does not find its device
+# a driver that does not find its device, and does in the end
 if (long_run())
 {
 	end_worker();
-	fake('open_ms 30000');
+	fake('open_ms 22000');
 	$s = session($node);
 	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'a device that is not found in time');
 	like(told($s), qr/no GPU used: opening the GPU takes too long/, 'is none');
+	my $t0 = time();
+	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'once more');
+	like(told($s), qr/no GPU used: opening the GPU takes too long/, 'it is still none');
+	cmp_ok(time() - $t0, '<', 8, sprintf('and nobody waits for it again: %.1f s', time() - $t0));
+	ok(comes_true(sub { $s->ask('SELECT cuda FROM redblue_info()') eq 't' }, 20), 'when it is found after all');
+	is($s->ask($joining), $answer{'a count'}, 'a join');
+	is(told($s), 'cuda: a fake device', 'has it');
 	$s->quit;
-	fake();
-	end_worker();
 }
 fake();
 
@@ -422,7 +436,7 @@ for my $name ('joining', 'pairs')
 	like(told($s), qr/^cuda/, 'from the device');
 	$s->quit;
 }
-ok(comes_true(sub { segments() == 0 }), 'no segment is left');
+ok(comes_true(sub { !segments() }), 'no segment is left');
 
 # ---- a device that fails, or is not there ----
 
@@ -459,6 +473,96 @@ fake();
 end_worker();
 $s->quit;
 
+# ---- a worker that ends, or is not to ----
+
+# a join that the device failed in was cancelled: who asks next is to have another process
+$s = session($node);
+$s->ask('SET redblue.backend = cuda; SELECT cuda FROM redblue_info()');
+$pid = worker();
+$before = did('joined');
+fake('hang_ms 1000', 'fail 0');
+ok(begins($s, $joining), 'a join that will fail');
+cancel_ms($s);
+like($s->wait_for, qr/57014/, 'is cancelled');
+ok(comes_true(sub { scalar(did('joined')) > $before }), 'and fails then');
+fake();
+is($s->ask($joining), $answer{'a count'}, 'the next call');
+is(told($s), 'cuda: a fake device', 'has a device');
+isnt(worker(), $pid, 'in another process');
+$s->quit;
+
+# a request that cannot be taken up ends nobody else's
+{
+	my ($first, $second) = (session($node), session($node));
+	$first->ask('SELECT cuda FROM redblue_info()');
+	$second->ask($joining);
+	$pid = worker();
+	fake('join_ms 2500');
+	ok(begins($first, $joining), 'a join runs');
+	my %there = map { $_ => 1 } segments();
+	kill 'STOP', $pid;
+	$second->send($joining);
+	my @new;
+	comes_true(sub { @new = grep { !$there{$_} } segments() }, 1);
+	is(scalar(@new), 1, 'another one is asked for');
+	chmod 0, @new;
+	kill 'CONT', $pid;
+	is($second->wait_for, $answer{'a count'}, 'and cannot be taken up');
+	like(told($second), qr/^cpu: .*its background worker does not answer/, 'so the session does it');
+	is($first->wait_for, $answer{'a count'}, 'the first one goes on');
+	is(told($first), 'cuda: a fake device', 'on the device');
+	is(worker(), $pid, 'in the same process');
+	like(slurp_file($node->logfile), qr/redblue: a request could not be taken up: could not open shared memory segment/, 'which has said so');
+	fake();
+	$_->quit for $first, $second;
+}
+
+# the worker ends before it has taken up a request: the next one does
+$s = session($node);
+$s->ask('SET redblue.backend = cuda; SELECT cuda FROM redblue_info()');
+$pid = worker();
+kill 'STOP', $pid;
+my $n = () = segments();
+$s->send($joining);
+ok(comes_true(sub { scalar(segments()) > $n }), 'a request is there');
+kill 'TERM', $pid;
+kill 'CONT', $pid;
+is($s->wait_for, $answer{'a count'}, 'the worker ends without it');
+is(told($s), 'cuda: a fake device', 'another one answers');
+isnt(worker(), $pid, 'which is new');
+
+# the same where it is leaving, and somebody else's driver keeps it
+{
+	my ($first, $second) = (session($node), session($node));
+	$_->ask('SELECT cuda FROM redblue_info()') for $first, $second;
+	fake('hang_ms 6000');
+	ok(begins($first, $joining), 'a driver hangs');
+	fake('fail 0');
+	is($second->ask($joining), $answer{'a count'}, 'and fails another join');
+	fake();
+	is($s->ask($joining), $answer{'a count'}, 'a third one');
+	is(told($s), 'cuda: a fake device', 'waits for the next worker');
+	is($first->wait_for, $answer{'a count'}, 'the first one has its answer');
+	like(told($first), qr/its background worker has ended/, 'from the processor');
+	$_->quit for $first, $second;
+}
+$s->quit;
+
+# a worker that cannot start is not started anew by every call
+$s = session($node);
+$s->ask('SET redblue.backend = cuda');
+$s->ask("SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')");
+rename "$own{pkglibdir}/redblue.so", "$own{pkglibdir}/redblue.away" or die;
+ok(comes_true(sub { worker() =~ /^\d+$/ }), 'one worker');
+$watch->ask("SELECT pg_terminate_backend($_)") for worker();
+ok(comes_true(sub { worker() eq '' }), 'and then none');
+$before = () = slurp_file($node->logfile) =~ /could not access file "redblue"/g;
+$s->ask("SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')") for 1 .. 3;
+my $after = () = slurp_file($node->logfile) =~ /could not access file "redblue"/g;
+is($after - $before, 1, 'one try');
+rename "$own{pkglibdir}/redblue.away", "$own{pkglibdir}/redblue.so" or die;
+$s->quit;
+
 # ---- nothing grows ----
 
 $s = session($node);
@@ -473,7 +577,7 @@ for my $round (0 .. 5)
 is(worker(), $pid, 'two hundred joins in one process');
 cmp_ok($rss[-1], '<', 1.2 * max($rss[0], $rss[1]) + 4096, "its memory: @rss kB");
 ok(comes_true(sub { backend_threads($pid) <= 2 }), 'no thread is left in it');
-ok(comes_true(sub { segments() == 0 }), 'nor a segment');
+ok(comes_true(sub { !segments() }), 'nor a segment');
 cmp_ok(backend_fds($pid), '<', 60, 'nor descriptors');
 $s->quit;
 
@@ -481,18 +585,31 @@ $s->quit;
 
 $node->append_conf('postgresql.conf', "redblue.worker_idle = 1s\n");
 $node->reload;
-ok(comes_true(sub { worker() eq '' }, 5), 'idle, it ends');
 $s = session($node);
 $s->ask('SET redblue.backend = cuda');
-is($s->ask($joining), $answer{'a count'}, 'and is started again');
+$s->ask($joining);
+ok(comes_true(sub { worker() eq '' }, 5), 'idle, it ends');
 fake('join_ms 2500');
 is($s->ask($joining), $answer{'a count'}, 'a join that takes longer than that');
-like(told($s), qr/^cuda/, 'is no idleness');
+is(told($s), 'cuda: a fake device', 'is no idleness');
+ok(comes_true(sub { worker() eq '' }, 5), 'it ends');
+fake('open_ms 2500');
+$before = did('found');
+is($s->ask($joining), $answer{'a count'}, 'a device that opens for longer than that');
+is(told($s), 'cuda: a fake device', 'is waited for');
+is(scalar(did('found')) - $before, 1, 'by one process');
+ok(comes_true(sub { worker() eq '' }, 5), 'it ends');
+is($s->ask('SELECT cuda FROM redblue_info()'), 't', 'and where somebody only asks for it');
+is(scalar(did('found')) - $before, 2, 'as well');
 fake();
 $node->append_conf('postgresql.conf', "redblue.worker_idle = 0\n");
 $node->reload;
-ok(comes_true(sub { worker() eq '' }, 5), 'at once, where it is 0');
-is($s->ask($joining), $answer{'a count'}, 'which changes no answer') for 1 .. 5;
+sleep(0.2);
+is($s->ask('SHOW redblue.worker_idle'), '1s', 'no time at all is no setting');
+$before = did('found');
+is($s->ask($joining), $answer{'a count'}, 'and changes no answer') for 1 .. 5;
+is(told($s), 'cuda: a fake device', 'nor by whom');
+cmp_ok(scalar(did('found')) - $before, '<=', 2, 'nor is there a process for each');
 $node->append_conf('postgresql.conf', "redblue.worker_idle = 10min\n");
 $node->reload;
 $s->quit;
@@ -531,7 +648,7 @@ sub restart_after
 	eval { $victim->quit };
 	$watch = session($node);
 	is($watch->ask($joining), $answer{'a count'}, "$name: works again");
-	ok(comes_true(sub { segments() == 0 }), "$name: no segment is left");
+	ok(comes_true(sub { !segments() }), "$name: no segment is left");
 	return $took;
 }
 my $took = restart_after('fast shutdown', sub { $node->stop('fast'); $node->start });

@@ -15,8 +15,8 @@
  *
  * It says of kept sets that it has copies of them, as a device would.
  *
- * What it did goes to that file with .log behind it: which process found it, or joined,
- * and how many joins ran then.
+ * What it did goes to that file with .log behind it: which process found it, joined,
+ * and how many joins ran then, or dropped a copy.
  */
 #include "core/base/rb_base.h"
 #include "core/out/rb_services.h"
@@ -118,7 +118,10 @@ copy_bytes(uint64_t number, bool drop)
 		if (number != 0 && copies[i].number == number)
 		{
 			if (drop)
+			{
 				copies[i].number = 0;
+				tell("dropped", 0);
+			}
 			else
 				bytes = copies[i].bytes;
 		}
@@ -136,6 +139,11 @@ probe(int device, char *text, size_t size)
 	{
 		tell("found", 0);
 		usleep((useconds_t) asked_for("open_ms", 0) * 1000);
+	}
+	if (rb_load(&failed))
+	{
+		snprintf(text, size, "the fake device has failed before");
+		return RB_NO_DEVICE;
 	}
 	if (asked_for("none", 0))
 	{

@@ -690,6 +690,12 @@ rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error)
 	return RB_OK;
 }
 
+uint64_t
+rb_block_bytes(const void *block)
+{
+	return block != NULL ? ((const rb_memory_block *) block - 1)->size : 0;
+}
+
 void
 rb_free(rb_memory *memory, void **block)
 {

@@ -107,6 +107,9 @@ extern void rb_free(rb_memory *memory, void **block);
 /* a block (NULL is allowed) becomes one of another memory; it stays where it is.  On a failure nothing has changed. */
 extern rb_status rb_memory_move(rb_memory *from, rb_memory *to, void *block, rb_error *error);
 
+/* what a block (NULL is allowed) counts for */
+extern uint64_t rb_block_bytes(const void *block);
+
 /* gives back what a large block has beyond so many bytes; it stays where it is */
 extern void rb_shrink(rb_memory *memory, void **block, size_t bytes);
 
@@ -327,8 +330,8 @@ extern void rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes);
 extern uint64_t rb_cache_used(const rb_cache *cache);
 
 /*
- * Keeps a set, which has one holder and is put together, in place of what was kept under that key; what has not been
- * used for the longest time goes to make room.  The set moves into the memory of the cache
+ * Keeps a set, which has one holder and is put together, in place of what was kept under that key; what nobody
+ * holds and has not been used for the longest time goes to make room.  The set moves into the memory of the cache
  * and has one holder more.  On a failure, RB_OVER_BUDGET mostly, it is as it was.
  */
 extern rb_status rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *set,

@@ -9,7 +9,8 @@
  * A set never changes, so a join may hold one while it is given up: its bytes are
  * counted until the last holder is gone.  When room is needed, what has not been used
  * for the longest time goes, whole.  That is simple, leaves no holes, and a join needs
- * a set whole anyway.
+ * a set whole anyway.  What others hold stays: giving it up makes no room.  And where there is
+ * not room enough without it, nothing goes.
  *
  * One thread at a time may call these functions; sets are released from any thread.
  */
@@ -120,6 +121,45 @@ rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes)
 		;
 }
 
+/* would that make room for a set, which may have been put together of this one? */
+static bool
+may_go(const kept_set *k, const rb_set *set)
+{
+	const bool part = set->view != NULL && set->view->kept == k->pub.set;
+
+	return rb_set_holders(k->pub.set) == (part ? 2 : 1);
+}
+
+/* what stays, whatever goes; others may let go of theirs meanwhile */
+static uint64_t
+held_bytes(const rb_cache *cache, const rb_set *set)
+{
+	uint64_t bytes = rb_cache_used(cache);
+
+	for (const kept_set *k = cache->first; k != NULL; k = k->next)
+	{
+		uint64_t taken = rb_set_taken(k->pub.set) + rb_block_bytes(k->pub.card) + rb_block_bytes(k);
+
+		if (may_go(k, set))
+			bytes -= taken < bytes ? taken : bytes;
+	}
+	return bytes;
+}
+
+/* of those that may go, the one that was not used for the longest time; false where there is none */
+static bool
+make_room(rb_cache *cache, const rb_set *set)
+{
+	rb_kept *last = NULL;
+
+	for (kept_set *k = cache->first; k != NULL; k = k->next)
+		if (may_go(k, set))
+			last = &k->pub;
+	if (last != NULL)
+		rb_cache_drop(cache, last);
+	return last != NULL;
+}
+
 /* room for a set with its card and key, and nothing else */
 static rb_status
 move_in(rb_cache *cache, const void *key, size_t key_size, const rb_set *set, size_t card_size,
@@ -154,25 +194,32 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 			 size_t card_size, rb_error *error)
 {
 	const uint64_t bytes = rb_set_bytes(set) + card_size;
+	const uint64_t limit = rb_memory_limit(cache->memory);
 	rb_kept *old = rb_cache_find(cache, key, key_size);
 	const uint64_t hits = old != NULL ? old->hits : 0;
+	const uint64_t need =
+		bytes > limit ? bytes : rb_set_taken(set) + card_size + held_bytes(cache, set);
 	kept_set *k = NULL;
 	rb_status status;
 
 	/* nobody has to go for what has no room at all */
-	if (bytes > rb_memory_limit(cache->memory))
+	if (need > limit)
 	{
-		*error = (rb_error){RB_OVER_BUDGET, bytes, rb_memory_limit(cache->memory), ""};
+		*error = (rb_error){RB_OVER_BUDGET, need, limit, ""};
 		return RB_OVER_BUDGET;
 	}
 
-	if (old != NULL)
+	if (old != NULL && may_go((const kept_set *) old, set))
 		rb_cache_drop(cache, old);
 	do
 		status = move_in(cache, key, key_size, set, card_size, &k, error);
-	while (status == RB_OVER_BUDGET && drop_last(cache));
+	while (status == RB_OVER_BUDGET && make_room(cache, set));
 	if (status != RB_OK)
 		return status;
+	/* it may be gone by now */
+	old = rb_cache_find(cache, key, key_size);
+	if (old != NULL)
+		rb_cache_drop(cache, old);
 	memcpy(k->pub.card, card, card_size);
 	k->pub.hits = hits;
 	rb_set_writable(set)->number = ++last_number;

@@ -18,6 +18,12 @@ extern rb_status rb_set_move(const rb_set *set, rb_memory *to, rb_error *error);
 extern rb_memory *rb_set_memory(const rb_set *set);
 extern rb_set *rb_set_writable(const rb_set *set);
 
+/* how many hold a set with an owner, at this moment */
+extern uint32_t rb_set_holders(const rb_set *set);
+
+/* what its blocks count for in its memory; no view, or one that is put together */
+extern uint64_t rb_set_taken(const rb_set *set);
+
 /* bytes of its coordinates, whether they are there or not */
 extern uint64_t rb_coords_bytes(const rb_set *set);
 

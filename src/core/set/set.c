@@ -85,6 +85,13 @@ rb_set_bytes(const rb_set *set)
 	return set->nparts * part + (set->ids != NULL ? set->nrows * sizeof *set->ids : 0);
 }
 
+uint64_t
+rb_set_taken(const rb_set *set)
+{
+	return rb_block_bytes(set->coords) + rb_block_bytes(set->row_of) + rb_block_bytes(set->ids) +
+		   rb_block_bytes(set->owner);
+}
+
 rb_status
 rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 {
@@ -116,6 +123,12 @@ rb_set_hold(const rb_set *set)
 	if (set != NULL && set->owner != NULL)
 		rb_add(&set->owner->holders, 1);
 	return set;
+}
+
+uint32_t
+rb_set_holders(const rb_set *set)
+{
+	return rb_acquire(&set->owner->holders);
 }
 
 static void

@@ -75,7 +75,7 @@ static const setting settings[] = {
 	 0, 0, RB_MAX_GRID, NULL, PGC_USERSET, 0},
 	{"redblue.worker_idle", "Time after which the process that has the GPU open ends.",
 	 "It is counted from its last join. The next one that needs a GPU starts another process.",
-	 &rb_setting_worker_idle, 600, 0, INT_MAX / 1000, NULL, PGC_SIGHUP, GUC_UNIT_S},
+	 &rb_setting_worker_idle, 600, 1, INT_MAX / 1000, NULL, PGC_SIGHUP, GUC_UNIT_S},
 	{"redblue.custom_scan", "Lets a join in FROM hand its pairs on while it runs.",
 	 "Off, the pairs are collected before the first is returned. The answer is the same.",
 	 &rb_setting_custom_scan, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},

@@ -150,8 +150,9 @@ rb_service_leave(rb_worker_state state)
 					  ? RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), 0, state)
 					  : RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), RB_WORKER_PID(my_word), state);
 
-	if (RB_SAME_WORKER(word, my_word))
-		(void) rb_claim(&block->worker, &word, next);
+	/* two threads may want it at once; what is no more does not become anything else */
+	while (RB_SAME_WORKER(word, my_word) && !rb_claim(&block->worker, &word, next))
+		;
 }
 
 /* ---- the device, as the worker has found it ---- */

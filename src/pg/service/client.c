@@ -14,15 +14,18 @@
 #include "core/set/rb_set.h"
 #include "postmaster/bgworker.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include <errno.h>
 #include <signal.h>
 
-#define RB_START_MS 2000  /* a worker may take so long to start, */
+#define RB_START_MS 5000  /* a worker may take so long to start, with the end of one that leaves, */
 #define RB_DEAD_MS 10000  /* is taken for lost after that, */
 #define RB_ANSWER_MS 1000 /* may take so long to take a post, */
 #define RB_OPEN_MS 20000  /* and so long to open the device, for somebody who only asks for it */
+#define RB_AGAIN 2        /* so many workers may end before they have taken a post */
+
+#define RB_STARTER_MS 1000 /* who has asked for a worker may be gone before it is there */
+#define RB_FAILED_MS 60000 /* when one has not started, this session asks for no other so soon */
 
 #define RB_ANSWER_ARRAYS 4
 
@@ -57,6 +60,7 @@ struct rb_remote
 
 static BackgroundWorkerHandle *started; /* by this session, ... */
 static uint64 started_word;             /* ... as this */
+static double failed_ms;                /* when that came to nothing; 0: it has not */
 
 static void
 give_up_start(rb_service_block *block, uint64 word)
@@ -65,19 +69,27 @@ give_up_start(rb_service_block *block, uint64 word)
 					RB_WORKER_WORD(RB_WORKER_NUMBER(word), 0, RB_WORKER_NONE));
 }
 
+/* a process may end without a word, if something else went wrong on its way out */
+static bool
+is_dead(uint64 word)
+{
+	return RB_WORKER_PID(word) == 0 || (kill(RB_WORKER_PID(word), 0) != 0 && errno == ESRCH);
+}
+
 /* is the one who starts it gone, or has it come to nothing? */
 static bool
 is_lost(rb_service_block *block, uint64 word)
 {
+	const double ms = rb_now_ms() - block->starting_ms;
 	pid_t pid;
 
 	if (started != NULL && word == started_word &&
 		GetBackgroundWorkerPid(started, &pid) == BGWH_STOPPED)
 		return true;
-	if (kill(RB_WORKER_PID(word), 0) != 0 && errno == ESRCH)
-		return true;
-	return rb_now_ms() - block->starting_ms > RB_DEAD_MS;
+	return ms > RB_DEAD_MS || (ms > RB_STARTER_MS && is_dead(word));
 }
+
+#define RB_NOT_STARTED "its background worker did not start: see the server's log"
 
 /* asks the postmaster for it; no answer is waited for */
 static bool
@@ -88,9 +100,15 @@ start(rb_service_block *block, uint64 word, char *why_not, size_t size)
 	MemoryContext context;
 	bool registered;
 
+	if (failed_ms != 0 && rb_now_ms() - failed_ms < RB_FAILED_MS)
+	{
+		snprintf(why_not, size, RB_NOT_STARTED);
+		return false;
+	}
+	/* before the claim, after which others look at it */
+	block->starting_ms = rb_now_ms();
 	if (!rb_claim(&block->worker, &word, mine))
 		return true; /* somebody else does it */
-	block->starting_ms = rb_now_ms();
 	rb_worker_describe(&worker, RB_WORKER_NUMBER(mine));
 	context = MemoryContextSwitchTo(TopMemoryContext);
 	if (started != NULL)
@@ -117,7 +135,9 @@ call(rb_service_block *block, char *why_not, size_t size)
 	why_not[0] = '\0';
 	if (block == NULL)
 	{
-		snprintf(why_not, size, "no background worker for it: no shared memory is left");
+		snprintf(why_not, size, "no background worker for it: %s",
+				 IsUnderPostmaster ? "no shared memory is left"
+								   : "the server has only this process");
 		return false;
 	}
 	word = rb_acquire(&block->worker);
@@ -130,21 +150,27 @@ call(rb_service_block *block, char *why_not, size_t size)
 				return start(block, word, why_not, size);
 			give_up_start(block, word);
 			started_word = 0;
-			snprintf(why_not, size, "its background worker did not start: see the server's log");
+			failed_ms = rb_now_ms();
+			snprintf(why_not, size, RB_NOT_STARTED);
 			return false;
 		case RB_WORKER_NONE:
 			return start(block, word, why_not, size);
 		default:
-			return true;
+			return !is_dead(word) || start(block, word, why_not, size);
 	}
 }
 
-/* it is told to open the device, if it runs and has not been */
+/*
+ * It is told to open the device, unless it has said that it does.  One that starts reads this
+ * when it has started, and is woken if it read it a moment too soon.
+ */
 static void
 want_device(rb_service_block *block, uint64 word)
 {
-	if (RB_WORKER_STATE(word) != RB_WORKER_RUNNING ||
-		rb_acquire(&block->device_wanted) == RB_WORKER_NUMBER(word))
+	const bool there =
+		RB_WORKER_STATE(word) == RB_WORKER_STARTING || RB_WORKER_STATE(word) == RB_WORKER_RUNNING;
+
+	if (!there || rb_acquire(&block->device) >> 3 == RB_WORKER_NUMBER(word))
 		return;
 	rb_release(&block->device_wanted, RB_WORKER_NUMBER(word));
 	rb_service_wake(block);
@@ -155,16 +181,9 @@ rb_worker_call(void)
 {
 	rb_service_block *block = rb_service_find();
 	char why_not[200];
-	uint64 word;
 
-	if (!call(block, why_not, sizeof why_not))
-		return;
-	/* one that starts reads this when it has started */
-	word = rb_acquire(&block->worker);
-	if (RB_WORKER_STATE(word) == RB_WORKER_STARTING)
-		rb_release(&block->device_wanted, RB_WORKER_NUMBER(word));
-	else
-		want_device(block, word);
+	if (call(block, why_not, sizeof why_not))
+		want_device(block, rb_acquire(&block->worker));
 }
 
 /* until it runs: its word, or 0 and why not */
@@ -228,50 +247,6 @@ rb_worker_device(bool wait, char *text, size_t size)
 
 /* ---- a request is sent ---- */
 
-/*
- * A segment for a request, that lives until it is detached; NULL where the system or
- * PostgreSQL has none, which is no reason to fail.
- *
- * dsm_create raises an error when /dev/shm is full.  It holds no lock then, and what it
- * has belongs to the current resource owner.  So for this one call that is one of
- * our own, and releasing it is what the end of a transaction would do.
- */
-static dsm_segment *
-make_segment(char *why_not, size_t size)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner before = CurrentResourceOwner;
-	ResourceOwner owner = ResourceOwnerCreate(before, "redblue request");
-	dsm_segment *volatile segment = NULL;
-
-	CurrentResourceOwner = owner;
-	PG_TRY();
-	{
-		segment = dsm_create(sizeof(rb_request), DSM_CREATE_NULL_IF_MAXSEGMENTS);
-		if (segment != NULL)
-			dsm_pin_mapping(segment);
-		else
-			snprintf(why_not, size, "no shared memory for it: too many segments are in use");
-	}
-	PG_CATCH();
-	{
-		ErrorData *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		snprintf(why_not, size, "no shared memory for it: %s", error->message);
-		FreeErrorData(error);
-	}
-	PG_END_TRY();
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, segment != NULL, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, segment != NULL, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, segment != NULL, false);
-	CurrentResourceOwner = before;
-	ResourceOwnerDelete(owner);
-	return segment;
-}
-
 /* writes the post; false while none is free */
 static bool
 post(rb_remote *r)
@@ -307,20 +282,44 @@ withdraw(rb_remote *r)
 static bool
 is_gone(const rb_remote *r)
 {
-	return !RB_SAME_WORKER(rb_acquire(&r->block->worker), r->worker);
+	uint64 word = rb_acquire(&r->block->worker);
+
+	return !RB_SAME_WORKER(word, r->worker) || is_dead(word);
 }
 
-/* until the worker has it; false and why not */
+static bool
+takes_nothing(const rb_remote *r)
+{
+	return is_gone(r) || RB_WORKER_STATE(rb_acquire(&r->block->worker)) == RB_WORKER_LEAVING;
+}
+
+/*
+ * Until a worker has it; false and why not.  One that ends before it has taken the post leaves it
+ * to the next one.  That they meet in the post, and either may have taken it, is no matter:
+ * who has says so.
+ */
 static bool
 wait_until_taken(rb_remote *r, char *why_not, size_t size)
 {
-	const double until = rb_now_ms() + RB_ANSWER_MS;
+	double until = rb_now_ms() + RB_ANSWER_MS;
+	uint32 taken;
+	int again = 0;
 	int idle = 0;
 
-	while (rb_acquire(&r->request->taken) == 0)
+	while ((taken = rb_acquire(&r->request->taken)) == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (is_gone(r))
+		if (takes_nothing(r) && again++ < RB_AGAIN)
+		{
+			uint64 word = wait_for_worker(r->block, why_not, size);
+
+			if (word == 0)
+				return false;
+			r->worker = word;
+			until = rb_now_ms() + RB_ANSWER_MS;
+			continue;
+		}
+		if (takes_nothing(r))
 			snprintf(why_not, size, "its background worker has ended");
 		else if (rb_now_ms() > until)
 			snprintf(why_not, size, "its background worker does not answer");
@@ -332,6 +331,12 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 			continue;
 		}
 		return false;
+	}
+	if (taken != RB_WORKER_NUMBER(r->worker))
+	{
+		r->worker = rb_acquire(&r->block->worker);
+		if (taken != RB_WORKER_NUMBER(r->worker)) /* an earlier one, that is gone by now */
+			r->worker = RB_WORKER_WORD(taken, 0, RB_WORKER_NONE);
 	}
 	return true;
 }
@@ -441,7 +446,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 			   rb_progress_entry *progress, char *why_not, size_t size)
 {
 	rb_remote *r = MemoryContextAllocZero(context, sizeof *r);
-	uint64 word;
+	char reason[200];
 
 	r->block = rb_service_find();
 	r->post = -1;
@@ -449,9 +454,10 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 	r->progress = progress;
 	r->device = order->device;
 	*remote = r; /* closed whatever happens from here on */
-	word = wait_for_worker(r->block, why_not, size);
-	r->worker = word;
-	if (word != 0 && (r->segment = make_segment(why_not, size)) != NULL)
+	r->worker = wait_for_worker(r->block, why_not, size);
+	if (r->worker != 0 && (r->segment = rb_segment_make(reason, sizeof reason)) == NULL)
+		snprintf(why_not, size, "no shared memory for it: %s", reason);
+	if (r->segment != NULL)
 	{
 		r->request = dsm_segment_address(r->segment);
 		fill_request(r->request, ctx, order);

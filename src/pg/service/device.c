@@ -22,6 +22,7 @@
 
 #define RB_CUDA_FILE "redblue_cuda.so"
 #define STACK ((size_t) 8 << 20) /* a driver may go deep */
+#define OPEN_MS 15000 /* and take so long; after that there is no device, until it is through */
 
 /* its path, or why there is none; the file may come and go while a session lives */
 static bool
@@ -78,6 +79,7 @@ rb_device_here(char *text, size_t size)
 static struct
 {
 	bool begun;
+	double begun_ms;
 	rb_device_state state; /* released when the others are written */
 	const rb_backend *backend;
 	char text[256];
@@ -99,6 +101,7 @@ rb_device_begin(void)
 	if (opening.begun)
 		return;
 	opening.begun = true;
+	opening.begun_ms = rb_now_ms();
 	rb_release(&opening.state, RB_DEVICE_OPENING);
 	if (rb_thread_start(&thread, STACK, open_device, NULL) == 0)
 		pthread_detach(thread);
@@ -120,6 +123,11 @@ rb_device_begun(const rb_backend **backend, char *text, size_t size)
 	{
 		snprintf(text, size, "%s", opening.text);
 		*backend = opening.backend;
+	}
+	else if (state == RB_DEVICE_OPENING && rb_now_ms() - opening.begun_ms > OPEN_MS)
+	{
+		snprintf(text, size, "opening the GPU takes too long");
+		state = RB_DEVICE_NONE;
 	}
 	return state;
 }

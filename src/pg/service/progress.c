@@ -66,7 +66,8 @@ look(rb_progress_entry *e, rb_progress_entry *copy)
 	memcpy(copy, e, sizeof *copy);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	copy->function[sizeof copy->function - 1] = '\0';
-	return copy->pid != 0 && (before & 1) == 0 && rb_load(&e->change) == before;
+	/* 0: it is claimed for the first time, and still empty */
+	return copy->pid != 0 && before != 0 && (before & 1) == 0 && rb_load(&e->change) == before;
 }
 
 /* as for pg_stat_activity */

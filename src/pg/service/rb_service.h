@@ -238,7 +238,7 @@ typedef struct rb_request
 	rb_asked asked;
 	/* by the session: it wants no more */
 	uint32 stop;
-	/* by the worker: it has it; how far it is */
+	/* by the worker: its number, when it has it; how far it is */
 	uint32 taken;
 	/* and all that is kept of its sides is there, and stays until it ends */
 	uint32 found;
@@ -280,6 +280,14 @@ typedef struct rb_request
 		} ids[RB_SENT_BLOCKS];
 	} ring;
 } rb_request;
+
+/*
+ * ---- segment.c: where a request lies; until it is detached.  NULL and why not; "": it was
+ * left already ----
+ */
+
+extern dsm_segment *rb_segment_make(char *why_not, size_t size);
+extern dsm_segment *rb_segment_attach(dsm_handle handle, char *why_not, size_t size);
 
 /* ---- transport.c: sets over, blocks of ids back.  No function of PostgreSQL. ---- */
 
@@ -327,8 +335,11 @@ extern void rb_nap(int *idle);
 
 typedef struct rb_served rb_served;
 
-/* NULL where there is no thread or memory for it; then the session has been told */
-extern rb_served *rb_serve(rb_request *request);
+/*
+ * By the worker of that number.  NULL where there is no thread or memory for it; then the session
+ * has been told.
+ */
+extern rb_served *rb_serve(rb_request *request, uint32 number);
 
 /* its thread is through */
 extern bool rb_served_ended(const rb_served *served);

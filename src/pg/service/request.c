@@ -41,8 +41,6 @@
 #define PATIENCE_MS 50
 /* and so long, when the device is full, for joins that wait for theirs */
 #define ROOM_MS 2000
-/* a driver may take so long to find its devices */
-#define OPEN_MS 15000
 
 struct rb_served
 {
@@ -275,7 +273,6 @@ refuse_nonsense(rb_served *s)
 static rb_status
 wait_for_device(rb_served *s)
 {
-	const double until = rb_now_ms() + OPEN_MS;
 	char text[sizeof s->ctx.error.text];
 	rb_device_state state;
 	int idle = 0;
@@ -285,8 +282,6 @@ wait_for_device(rb_served *s)
 	{
 		if (stopped(s))
 			return RB_STOPPED;
-		if (rb_now_ms() > until)
-			return fail(s, RB_NO_DEVICE, "opening the GPU takes too long");
 		rb_nap(&idle);
 	}
 	return state == RB_DEVICE_FOUND ? RB_OK : fail(s, RB_NO_DEVICE, text);
@@ -706,6 +701,19 @@ wait_for_room(rb_served *s, uint64 ended)
 	}
 }
 
+/*
+ * Can no join of this process have the device any more?  One that was stopped, or had another
+ * error first, does not say so as its status.
+ */
+static bool
+has_failed(const rb_served *s, rb_status status)
+{
+	char text[sizeof s->ctx.error.text];
+
+	return status == RB_DEVICE_FAILED || s->ctx.error.status == RB_DEVICE_FAILED ||
+		   (status == RB_NO_DEVICE && s->backend->probe(0, text, sizeof text) != RB_OK);
+}
+
 /* before anybody hears of it: whoever asks again needs another process */
 static void
 note_failure(void)
@@ -746,7 +754,7 @@ join(rb_served *s)
 		rb_status status = join_once(s);
 
 		device_leave();
-		if (status == RB_DEVICE_FAILED)
+		if (has_failed(s, status))
 			note_failure();
 		if (status == RB_DEVICE_FULL && s->blocks == 0 && wait_for_room(s, ended))
 			rb_forget_failure(&s->ctx);
@@ -958,12 +966,12 @@ serve_drop(rb_request *request)
  * is used.
  */
 rb_served *
-rb_serve(rb_request *request)
+rb_serve(rb_request *request, uint32 number)
 {
 	static uint64 most_idle = 0;
 	rb_served *s;
 
-	rb_release(&request->taken, 1);
+	rb_release(&request->taken, number);
 	if (request->asked.ask == RB_ASK_DROP)
 	{
 		serve_drop(request);

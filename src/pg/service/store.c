@@ -244,7 +244,7 @@ rb_store_card(uint64 number, size_t *bytes)
 	return card;
 }
 
-/* one more is to have its place in the list: what was not used for the longest time goes */
+/* there is one more than the list has places for: what was not used for the longest time goes */
 static void
 make_place(void)
 {
@@ -257,7 +257,7 @@ make_place(void)
 		last = next;
 		n++;
 	}
-	if (n >= RB_STORED)
+	if (n > RB_STORED)
 		rb_cache_drop(store.cache, last);
 }
 
@@ -271,10 +271,9 @@ rb_store_put(const rb_keep *keep, const void *card, const rb_set *set, rb_error 
 	pthread_mutex_lock(&store.lock);
 	if (store.cache != NULL)
 	{
-		if (rb_cache_find(store.cache, keep->key, sizeof keep->key) == NULL)
-			make_place();
 		status = rb_cache_put(store.cache, keep->key, sizeof keep->key, set, card, keep->card_bytes,
 							  error);
+		make_place();
 		unlist_gone();
 	}
 	if (status == RB_OK)

@@ -24,6 +24,7 @@
 #define YIELDS 16
 #define LEAST_NAP_US 20
 #define MOST_NAP_US 1000
+#define LONGEST 100 /* looks in vain, after which it sleeps no longer */
 
 void
 rb_nap(int *idle)
@@ -31,7 +32,9 @@ rb_nap(int *idle)
 	struct timespec t = {0, 0};
 	long us = LEAST_NAP_US;
 
-	if ((*idle)++ < YIELDS)
+	if (*idle < LONGEST)
+		(*idle)++;
+	if (*idle <= YIELDS)
 	{
 		sched_yield();
 		return;

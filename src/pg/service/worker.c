@@ -37,7 +37,8 @@
 #define RB_IDLE_MS 10000
 #define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* so little may stay */
 #define RB_STOP_MS 500                       /* joins may take so long to stop */
-#define RB_LEAVING_MS 2000                   /* and so long to end, when the device has failed */
+/* and so long to end, when the device has failed; who asks meanwhile waits longer (client.c) */
+#define RB_LEAVING_MS 2000
 #define RB_WORKER_NAME "redblue worker"
 
 /* a request that is being served */
@@ -154,18 +155,23 @@ static bool
 serve_post(rb_post *post)
 {
 	uint64 word = rb_acquire(&post->word);
+	char why_not[200];
+	dsm_handle handle;
 	rb_serving *s;
 
 	if (RB_POST_STATE(word) != RB_POST_SENT ||
 		!rb_claim(&post->word, &word, word - RB_POST_SENT + RB_POST_TAKEN))
 		return false;
-	s = MemoryContextAllocZero(TopMemoryContext, sizeof *s);
-	/* NULL where the session has left in the meantime */
-	s->segment = dsm_attach(post->handle);
+	handle = post->handle;
 	word = word - RB_POST_SENT + RB_POST_TAKEN;
 	(void) rb_claim(&post->word, &word, word - RB_POST_TAKEN + 4);
+	s = MemoryContextAllocZero(TopMemoryContext, sizeof *s);
+	s->segment = rb_segment_attach(handle, why_not, sizeof why_not);
 	if (s->segment == NULL)
 	{
+		/* the session does not hear of it, and does what it asked for itself */
+		if (why_not[0] != '\0')
+			ereport(LOG, (errmsg("redblue: a request could not be taken up: %s", why_not)));
 		pfree(s);
 		return true;
 	}
@@ -174,7 +180,7 @@ serve_post(rb_post *post)
 	s->asked.function[sizeof s->asked.function - 1] = '\0';
 	if (s->asked.ask == RB_ASK_JOIN && s->asked.device != RB_ON_PROCESSOR)
 		rb_device_begin();
-	s->served = rb_serve(s->request);
+	s->served = rb_serve(s->request, my_number);
 	if (s->served == NULL)
 	{
 		dsm_detach(s->segment);
@@ -222,6 +228,7 @@ report(void)
 {
 	static int before_n = -1;
 	static int before_client = 0;
+	static char before_function[NAMEDATALEN];
 	rb_serving *first =
 		dlist_is_empty(&serving) ? NULL : dlist_head_element(rb_serving, node, &serving);
 	int n = 0;
@@ -229,10 +236,12 @@ report(void)
 	StringInfoData text;
 
 	dlist_foreach(iter, &serving) n++;
-	if (n == before_n && (first == NULL || first->asked.client == before_client))
+	if (n == before_n && (first == NULL || (first->asked.client == before_client &&
+											strcmp(first->asked.function, before_function) == 0)))
 		return;
 	before_n = n;
 	before_client = first == NULL ? 0 : first->asked.client;
+	strlcpy(before_function, first == NULL ? "" : first->asked.function, sizeof before_function);
 	if (first == NULL)
 	{
 		pgstat_report_activity(STATE_IDLE, "");
@@ -316,7 +325,8 @@ serve_until_idle(void)
 		if (leaving_since > 0 &&
 			(dlist_is_empty(&serving) || rb_now_ms() - leaving_since > RB_LEAVING_MS))
 			return;
-		if (!dlist_is_empty(&serving))
+		/* somebody waits for the device, until it is too long (device.c) */
+		if (!dlist_is_empty(&serving) || device_state == RB_DEVICE_OPENING)
 			idle_since = rb_now_ms();
 		else if (rb_now_ms() - idle_since >= rb_setting_worker_idle * 1000.0)
 			return;
