@@ -106,10 +106,13 @@ my @order = ('reading', 'decoding', 'decoding a table', 'grid', 'candidates', 'e
 my $session = session($node);
 my $watch = session($node);
 
+# in the others nothing new comes after a moment
+my %late = map { $_ => 1 } ('grid', 'counting', 'counting pairs', 'counting by row', 'reading keys', 'grouping', 'counting rows',
+	'bringing pairs together', 'packing pairs');
 for my $name (@order)
 {
 	my @ms;
-	for my $delay (0.05, 0.3, 0.7, 1.5)
+	for my $delay (0.05, 0.3, 0.7, $late{$name} ? 1.5 : ())
 	{
 		$session->send($query{$name});
 		sleep($delay);

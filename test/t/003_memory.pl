@@ -138,7 +138,7 @@ my %large = (
 	'a subtransaction that failed' => "BEGIN;\nSAVEPOINT s;\n$third;\nSELECT 1 / 0",
 	'an error' => "SET redblue.memory_limit = '30MB';\n$third;\nRESET redblue.memory_limit",
 	'an error of another statement' => "$third;\nSELECT 1 / 0",
-	'a cancel' => "SET statement_timeout = 200;\n$join;\nRESET statement_timeout",
+	'a cancel' => "SET statement_timeout = 100;\n$join;\nRESET statement_timeout",
 	'a cursor that is left open' => "BEGIN;\nDECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('third', 'third2');\nFETCH 10 FROM c;\nROLLBACK");
 my %fails = ('a subtransaction that failed' => '22012', 'an error' => '53200', 'an error of another statement' => '22012', 'a cancel' => '57014');
 my (%idle, %small);
