@@ -11,6 +11,7 @@
  */
 #include "pg/service/rb_service.h"
 
+#include "core/base/rb_parallel.h"
 #include "core/set/rb_set.h"
 #include "postmaster/bgworker.h"
 #include "utils/memutils.h"
@@ -27,6 +28,8 @@
 #define RB_STARTER_MS 1000 /* who has asked for a worker may be gone before it is there */
 #define RB_FAILED_MS 60000 /* when one has not started, this session asks for no other so soon */
 
+#define RB_LANES_BYTES ((size_t) 16 << 20) /* fewer go in one */
+#define RB_LANE_STACK ((size_t) 256 << 10)
 #define RB_ANSWER_ARRAYS 4
 
 struct rb_remote
@@ -341,11 +344,35 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 	return true;
 }
 
+/* the arrays of a side, as far as they are here */
+static int
+side_arrays(const rb_asked *asked, const rb_order *order, int i, rb_bytes *arrays)
+{
+	const rb_set *set = i == 0 ? order->job->red : order->job->blue;
+	const rb_view *view = set->elsewhere ? set->view : NULL;
+
+	return rb_side_arrays(&asked->side[i], view != NULL ? view->cuts : NULL,
+						  view != NULL ? view->fresh : set, order->card[i], arrays);
+}
+
+/* all of the sides */
+static int
+all_arrays(const rb_asked *asked, const rb_order *order, rb_bytes *arrays)
+{
+	int n = 0;
+
+	for (int i = 0; i < asked->sides; i++)
+		n += side_arrays(asked, order, i, arrays + n);
+	return n + rb_number_array(asked, order->job->number, arrays + n);
+}
+
 static void
 fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 {
 	rb_asked *asked = &request->asked;
 	const rb_job *job = order->job;
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	int n;
 
 	memset(request, 0, offsetof(rb_request, ring));
 	request->stage = RB_STAGE_UPLOAD;
@@ -368,17 +395,73 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 		rb_sent_side_of(&asked->side[asked->sides++], job->red, order->keep[0]);
 	if (job->blue != NULL)
 		rb_sent_side_of(&asked->side[asked->sides++], job->blue, order->keep[1]);
+	n = all_arrays(asked, order, arrays);
+	asked->lanes = 1;
+	if (rb_bytes_left(arrays, n) >= RB_LANES_BYTES)
+		asked->lanes = (uint32) Max(1, Min(RB_LANES, ctx->threads));
 }
 
-/* the arrays of a side, as far as they are here */
-static int
-side_arrays(const rb_asked *asked, const rb_order *order, int i, rb_bytes *arrays)
+typedef struct rb_sending
 {
-	const rb_set *set = i == 0 ? order->job->red : order->job->blue;
-	const rb_view *view = set->elsewhere ? set->view : NULL;
+	rb_remote *r;
+	const rb_bytes *arrays;
+	int n;
+	uint64 bytes;   /* in all */
+	uint32 stopped; /* by an error, which is kept */
+} rb_sending;
 
-	return rb_side_arrays(&asked->side[i], view != NULL ? view->cuts : NULL,
-						  view != NULL ? view->fresh : set, order->card[i], arrays);
+/* one lane of it */
+typedef struct rb_sending_lane
+{
+	rb_sending *s;
+	uint32 lane;
+	bool started; /* by a thread of its own */
+	pthread_t thread;
+	uint32 done;
+} rb_sending_lane;
+
+/* in this process's first thread */
+static void
+look_around(rb_sending *s)
+{
+	uint64 sent = 0;
+
+	for (uint32 lane = 0; lane < s->r->request->asked.lanes; lane++)
+		sent += rb_load(&s->r->request->there[lane].sent.n);
+	rb_progress(s->r->ctx, RB_STAGE_UPLOAD, sent, s->bytes);
+	rb_progress_note(s->r->progress, RB_STAGE_UPLOAD, sent, s->bytes);
+	if (rb_load(&s->stopped) == 0 && rb_is_interrupted())
+		rb_store(&s->stopped, 1);
+}
+
+static void
+send_lane(rb_sending_lane *l, bool first)
+{
+	rb_sending *s = l->s;
+	rb_request *request = s->r->request;
+	const rb_lane lane = rb_lane_there(request, l->lane);
+	rb_bytes part[RB_SENT_ARRAYS];
+	int idle = 0;
+
+	rb_lane_part(&request->asked, l->lane, s->arrays, s->n, part);
+	while (rb_bytes_left(part, s->n) > 0 && rb_acquire(&request->ended) == 0 && !is_gone(s->r) &&
+		   rb_load(&s->stopped) == 0)
+	{
+		if (rb_bytes_put(&lane, part, s->n) > 0)
+			idle = 0;
+		else
+			rb_nap(&idle);
+		if (first)
+			look_around(s);
+	}
+	rb_release(&l->done, 1);
+}
+
+static void *
+lane_thread(void *lane)
+{
+	send_lane(lane, false);
+	return NULL;
 }
 
 /*
@@ -389,29 +472,35 @@ static void
 send_sides(rb_remote *r, const rb_order *order)
 {
 	rb_bytes arrays[RB_SENT_ARRAYS];
-	const rb_asked *asked = &r->request->asked;
-	uint64 sent = 0;
-	uint64 left;
-	int idle = 0;
-	int n = 0;
+	rb_sending sending = {.r = r, .arrays = arrays};
+	rb_sending_lane lane[RB_LANES];
+	const uint32 lanes = r->request->asked.lanes;
 
-	for (int i = 0; i < asked->sides; i++)
-		n += side_arrays(asked, order, i, arrays + n);
-	n += rb_number_array(asked, order->job->number, arrays + n);
-	do
+	sending.n = all_arrays(&r->request->asked, order, arrays);
+	sending.bytes = rb_bytes_left(arrays, sending.n);
+	for (uint32 i = 0; i < lanes; i++)
+		lane[i] = (rb_sending_lane){.s = &sending, .lane = i};
+	for (uint32 i = 1; i < lanes; i++)
+		lane[i].started =
+			rb_thread_start(&lane[i].thread, RB_LANE_STACK, lane_thread, &lane[i]) == 0;
+	for (uint32 i = 0; i < lanes; i++)
+		if (!lane[i].started)
+			send_lane(&lane[i], true);
+	/* no error leaves this before the threads have ended */
+	for (uint32 i = 0; i < lanes; i++)
 	{
-		size_t moved = rb_bytes_put(r->request, &r->request->there, arrays, n);
+		int idle = 0;
 
-		left = rb_bytes_left(arrays, n);
-		sent += moved;
-		rb_progress(r->ctx, RB_STAGE_UPLOAD, sent, sent + left);
-		rb_progress_note(r->progress, RB_STAGE_UPLOAD, sent, sent + left);
-		CHECK_FOR_INTERRUPTS();
-		if (moved > 0)
-			idle = 0;
-		else
+		while (rb_acquire(&lane[i].done) == 0)
+		{
+			look_around(&sending);
 			rb_nap(&idle);
-	} while (left > 0 && rb_acquire(&r->request->ended) == 0 && !is_gone(r));
+		}
+		if (lane[i].started)
+			pthread_join(lane[i].thread, NULL);
+	}
+	if (sending.stopped != 0)
+		rb_throw_kept();
 }
 
 /* until the worker has found what it keeps of the sides; false and why not */
@@ -549,6 +638,7 @@ expect_answer(rb_remote *r)
 static rb_status
 look(rb_remote *r, rb_block *block)
 {
+	const rb_lane back = rb_lane_back(r->request);
 	/* these two in this order: the last block is there before the end is */
 	bool ended = rb_acquire(&r->request->ended) != 0;
 	bool lost = is_gone(r);
@@ -563,7 +653,7 @@ look(rb_remote *r, rb_block *block)
 	/* what has come is taken; more may come as long as the worker is there */
 	if (r->answered && rb_bytes_left(r->answer, RB_ANSWER_ARRAYS) > 0)
 	{
-		size_t moved = rb_bytes_take(r->request, &r->request->back, r->answer, RB_ANSWER_ARRAYS);
+		size_t moved = rb_bytes_take(&back, r->answer, RB_ANSWER_ARRAYS);
 
 		if (moved > 0 || !(ended ? r->request->status != RB_END : lost))
 			return RB_OK;

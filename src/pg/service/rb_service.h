@@ -204,12 +204,15 @@ typedef struct rb_counter
 	char apart[56];
 } rb_counter;
 
-/* bytes through the ring, in one direction */
+/* bytes through the ring, or a part of it, in one direction */
 typedef struct rb_way
 {
 	rb_counter sent;
 	rb_counter received;
 } rb_way;
+
+/* large sides go in so many lanes at most, each with a part of the ring and a thread at both ends */
+#define RB_LANES 4
 
 /* what is asked: written before it is sent */
 typedef struct rb_asked
@@ -229,6 +232,7 @@ typedef struct rb_asked
 	uint32 filters;
 	uint64 memory_limit;
 	uint64 gpu_memory_limit;
+	uint32 lanes; /* in which the sides' bytes come */
 	int32 sides;
 	rb_sent_side side[2]; /* their arrays follow in the ring */
 } rb_asked;
@@ -254,7 +258,7 @@ typedef struct rb_request
 	char note[200]; /* why not on the device, or "" */
 
 	/* first the sides' bytes go one way, ... */
-	rb_way there;
+	rb_way there[RB_LANES];
 	/*
 	 * ... then, where row by row something is told, so many words, starts and members go back,
 	 * or the bytes of a card, or of ids, ...
@@ -317,10 +321,24 @@ extern int rb_number_array(const rb_asked *asked, const uint32_t *number, rb_byt
 
 extern size_t rb_bytes_left(const rb_bytes *arrays, int n);
 
+typedef struct rb_lane
+{
+	rb_way *way;
+	char *ring;
+	size_t size;
+} rb_lane;
+
+extern rb_lane rb_lane_there(rb_request *request, uint32 lane);
+extern rb_lane rb_lane_back(rb_request *request);
+
+/* what of each array goes through that lane */
+extern void rb_lane_part(const rb_asked *asked, uint32 lane, const rb_bytes *arrays, int n,
+						 rb_bytes *part);
+
 /* as much of the arrays as there is room for; how many bytes */
-extern size_t rb_bytes_put(rb_request *request, rb_way *way, rb_bytes *arrays, int n);
+extern size_t rb_bytes_put(const rb_lane *lane, rb_bytes *arrays, int n);
 /* as much as has come */
-extern size_t rb_bytes_take(rb_request *request, rb_way *way, rb_bytes *arrays, int n);
+extern size_t rb_bytes_take(const rb_lane *lane, rb_bytes *arrays, int n);
 
 /* block number `number`; false while there is no room */
 extern bool rb_ids_put(rb_request *request, uint64 number, const rb_block *block);

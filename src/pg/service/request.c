@@ -44,8 +44,8 @@
 
 struct rb_served
 {
-	rb_request *request; /* NULL: taken away */
-	pthread_mutex_t lock;
+	rb_request *request;   /* NULL: taken away */
+	pthread_rwlock_t lock; /* read: the segment is used; written: it is taken away */
 	pthread_t thread;
 	int stop;          /* the worker wants it to end */
 	int ended;         /* the thread is through with it */
@@ -170,14 +170,14 @@ device_leave(void)
 static rb_request *
 use(rb_served *s)
 {
-	pthread_mutex_lock(&s->lock);
+	pthread_rwlock_rdlock(&s->lock);
 	return s->request;
 }
 
 static void
 done_with(rb_served *s)
 {
-	pthread_mutex_unlock(&s->lock);
+	pthread_rwlock_unlock(&s->lock);
 }
 
 /* does the session want no more, or the worker end? */
@@ -490,9 +490,73 @@ keep_side(rb_served *s, int i, const void *card)
 	return status;
 }
 
-/* all bytes of the arrays, from the session or to it */
+typedef struct rb_moving
+{
+	rb_served *s;
+	const rb_bytes *arrays;
+	int n;
+	uint32 stopped;
+} rb_moving;
+
+/* what comes in a lane, by a thread of the team */
+static void
+take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_moving *m = arg;
+	rb_bytes part[RB_SENT_ARRAYS];
+	double since = 0;
+	int idle = 0;
+
+	(void) to;
+	rb_lane_part(&m->s->asked, (uint32) from, m->arrays, m->n, part);
+	while (rb_bytes_left(part, m->n) > 0)
+	{
+		size_t moved = 0;
+		rb_request *request;
+
+		if (stopped(m->s))
+		{
+			rb_release(&m->stopped, 1);
+			return;
+		}
+		request = use(m->s);
+		if (request != NULL)
+		{
+			const rb_lane lane = rb_lane_there(request, (uint32) from);
+
+			moved = rb_bytes_take(&lane, part, m->n);
+		}
+		done_with(m->s);
+		if (moved > 0)
+			idle = 0;
+		else if (rb_thread_number(me) == 0)
+			wait_for_session(m->s, &idle, &since);
+		else
+			rb_nap(&idle);
+	}
+}
+
+/* all bytes of the arrays, from the session */
 static rb_status
-move_arrays(rb_served *s, rb_bytes *arrays, int n, bool back)
+take_arrays(rb_served *s, const rb_bytes *arrays, int n)
+{
+	rb_moving moving = {s, arrays, n, 0};
+	rb_thread *me;
+	rb_status status;
+
+	if (rb_bytes_left(arrays, n) == 0)
+		return RB_OK;
+	status = rb_team_open(&s->ctx, (int) s->asked.lanes, &me);
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, s->asked.lanes, 1, take_lane, &moving);
+	rb_team_close(&me);
+	return moving.stopped != 0 ? RB_STOPPED : status;
+}
+
+/* and to it */
+static rb_status
+put_arrays(rb_served *s, rb_bytes *arrays, int n)
 {
 	double since = 0;
 	int idle = 0;
@@ -506,8 +570,11 @@ move_arrays(rb_served *s, rb_bytes *arrays, int n, bool back)
 			return RB_STOPPED;
 		request = use(s);
 		if (request != NULL)
-			moved = back ? rb_bytes_put(request, &request->back, arrays, n)
-						 : rb_bytes_take(request, &request->there, arrays, n);
+		{
+			const rb_lane lane = rb_lane_back(request);
+
+			moved = rb_bytes_put(&lane, arrays, n);
+		}
 		done_with(s);
 		if (moved > 0)
 			idle = 0;
@@ -534,7 +601,7 @@ take_side(rb_served *s, int i)
 	if (status == RB_OK && side->keep.card_bytes > 0)
 		status = rb_array(&s->ctx, &card, side->keep.card_bytes, 1);
 	if (status == RB_OK)
-		status = move_arrays(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays), false);
+		status = take_arrays(s, arrays, rb_side_arrays(side, cuts, rows, card, arrays));
 	if (status == RB_OK && rows != NULL && !rows_are_sound(rows))
 		status = refuse_nonsense(s);
 	if (status == RB_OK)
@@ -560,7 +627,7 @@ take_number(rb_served *s)
 	status = rb_array(&s->ctx, (void **) &s->number, array.left, 1);
 	array.at = (char *) s->number;
 	if (status == RB_OK)
-		status = move_arrays(s, &array, 1, false);
+		status = take_arrays(s, &array, 1);
 	for (size_t i = 0; i < n && status == RB_OK; i++)
 		if (s->number[i] >= s->asked.numbers)
 			status = refuse_nonsense(s);
@@ -612,7 +679,7 @@ put_answer(rb_served *s, const rb_stream *stream)
 	}
 	done_with(s);
 	s->answered = true;
-	return move_arrays(s, arrays, 3, true);
+	return put_arrays(s, arrays, 3);
 }
 
 static rb_status
@@ -814,7 +881,7 @@ put_bytes(rb_served *s, void *bytes, size_t n)
 		rb_release(&request->answered, 1);
 	}
 	done_with(s);
-	status = move_arrays(s, &array, 1, true);
+	status = put_arrays(s, &array, 1);
 	return status == RB_OK ? RB_END : status;
 }
 
@@ -856,7 +923,8 @@ serve_ids(rb_served *s)
 static bool
 is_sound(const rb_asked *asked)
 {
-	bool sound = asked->sides >= 1 && (unsigned) asked->device <= RB_ON_DEVICE &&
+	bool sound = asked->sides >= 1 && asked->lanes >= 1 && asked->lanes <= RB_LANES &&
+				 (unsigned) asked->device <= RB_ON_DEVICE &&
 				 (unsigned) asked->answer <= RB_GROUPS && (unsigned) asked->of <= RB_OF_BOTH;
 
 	for (int i = 0; i < asked->sides; i++)
@@ -984,7 +1052,7 @@ rb_serve(rb_request *request, uint32 number)
 		refuse(request, RB_OUT_OF_MEMORY, sizeof *s);
 		return NULL;
 	}
-	pthread_mutex_init(&s->lock, NULL);
+	pthread_rwlock_init(&s->lock, NULL);
 	s->request = request;
 	s->asked = request->asked;
 	if (s->asked.sides < 0 || s->asked.sides > 2)
@@ -1034,15 +1102,15 @@ rb_served_stop(rb_served *s)
 void
 rb_served_abandon(rb_served *s)
 {
-	pthread_mutex_lock(&s->lock);
+	pthread_rwlock_wrlock(&s->lock);
 	s->request = NULL;
-	pthread_mutex_unlock(&s->lock);
+	pthread_rwlock_unlock(&s->lock);
 }
 
 void
 rb_served_free(rb_served *s)
 {
 	pthread_join(s->thread, NULL);
-	pthread_mutex_destroy(&s->lock);
+	pthread_rwlock_destroy(&s->lock);
 	free(s);
 }

@@ -10,7 +10,9 @@
  * What is told of rows instead of pairs goes back as bytes, too.
  *
  * The arrays of a side are known in length before the first byte comes, so they are moved
- * as they are, one behind the other.
+ * as they are, one behind the other.  Where there are many bytes the ring is cut into lanes, and
+ * each carries its part of every array: one thread copies a few gigabytes a second, and
+ * a device wants them many times faster.
  *
  * No function of PostgreSQL is called here: threads use it.
  */
@@ -19,8 +21,9 @@
 #include <sched.h>
 #include <time.h>
 
-/* so much is told of at once: while one side copies a part of the ring the other one copies another */
-#define STEP (RB_SENT_BYTES / 8)
+/* so much of a lane is told of at once: while one side copies a part of it the other one copies another */
+#define STEPS 8
+#define ALIGNED 64 /* what a lane carries of an array begins with a cache line */
 #define YIELDS 16
 #define LEAST_NAP_US 20
 #define MOST_NAP_US 1000
@@ -130,22 +133,58 @@ rb_bytes_left(const rb_bytes *arrays, int n)
 	return left;
 }
 
-/* moves bytes between arrays and the ring, from place `at` in it on, at most `most` */
+/* ---- lanes ---- */
+
+rb_lane
+rb_lane_there(rb_request *request, uint32 lane)
+{
+	const size_t size = RB_SENT_BYTES / request->asked.lanes;
+
+	return (rb_lane){&request->there[lane], request->ring.bytes + lane * size, size};
+}
+
+rb_lane
+rb_lane_back(rb_request *request)
+{
+	return (rb_lane){&request->back, request->ring.bytes, RB_SENT_BYTES};
+}
+
+/* where the part of that lane begins */
 static size_t
-move(rb_request *request, rb_bytes *arrays, int n, uint64 at, size_t most, bool into_ring)
+part_begin(const rb_asked *asked, uint32 lane, size_t bytes)
+{
+	return lane == asked->lanes ? bytes : bytes / asked->lanes / ALIGNED * ALIGNED * lane;
+}
+
+void
+rb_lane_part(const rb_asked *asked, uint32 lane, const rb_bytes *arrays, int n, rb_bytes *part)
+{
+	for (int i = 0; i < n; i++)
+	{
+		const size_t from = part_begin(asked, lane, arrays[i].left);
+
+		part[i].at = arrays[i].at + from;
+		part[i].left = part_begin(asked, lane + 1, arrays[i].left) - from;
+	}
+}
+
+/* moves bytes between arrays and the lane, from place `at` in it on, at most `most` */
+static size_t
+move(const rb_lane *lane, rb_bytes *arrays, int n, uint64 at, size_t most, bool into_ring)
 {
 	size_t moved = 0;
 
+	most = Min(most, lane->size / STEPS);
 	for (int i = 0; i < n; i++)
 		while (arrays[i].left > 0 && moved < most)
 		{
-			size_t place = (size_t) ((at + moved) % RB_SENT_BYTES);
-			size_t step = Min(arrays[i].left, Min(most - moved, RB_SENT_BYTES - place));
+			size_t place = (size_t) ((at + moved) % lane->size);
+			size_t step = Min(arrays[i].left, Min(most - moved, lane->size - place));
 
 			if (into_ring)
-				memcpy(request->ring.bytes + place, arrays[i].at, step);
+				memcpy(lane->ring + place, arrays[i].at, step);
 			else
-				memcpy(arrays[i].at, request->ring.bytes + place, step);
+				memcpy(arrays[i].at, lane->ring + place, step);
 			arrays[i].at += step;
 			arrays[i].left -= step;
 			moved += step;
@@ -154,24 +193,24 @@ move(rb_request *request, rb_bytes *arrays, int n, uint64 at, size_t most, bool 
 }
 
 size_t
-rb_bytes_put(rb_request *request, rb_way *way, rb_bytes *arrays, int n)
+rb_bytes_put(const rb_lane *lane, rb_bytes *arrays, int n)
 {
-	uint64 sent = way->sent.n;
-	size_t room = RB_SENT_BYTES - (size_t) (sent - rb_acquire(&way->received.n));
-	size_t moved = move(request, arrays, n, sent, Min(room, STEP), true);
+	uint64 sent = lane->way->sent.n;
+	size_t room = lane->size - (size_t) (sent - rb_acquire(&lane->way->received.n));
+	size_t moved = move(lane, arrays, n, sent, room, true);
 
-	rb_release(&way->sent.n, sent + moved);
+	rb_release(&lane->way->sent.n, sent + moved);
 	return moved;
 }
 
 size_t
-rb_bytes_take(rb_request *request, rb_way *way, rb_bytes *arrays, int n)
+rb_bytes_take(const rb_lane *lane, rb_bytes *arrays, int n)
 {
-	uint64 received = way->received.n;
-	size_t there = (size_t) (rb_acquire(&way->sent.n) - received);
-	size_t moved = move(request, arrays, n, received, Min(there, STEP), false);
+	uint64 received = lane->way->received.n;
+	size_t there = (size_t) (rb_acquire(&lane->way->sent.n) - received);
+	size_t moved = move(lane, arrays, n, received, there, false);
 
-	rb_release(&way->received.n, received + moved);
+	rb_release(&lane->way->received.n, received + moved);
 	return moved;
 }
 
