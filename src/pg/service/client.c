@@ -635,8 +635,9 @@ expect_answer(rb_remote *r)
 	return status;
 }
 
+/* *idle becomes 0 where something has come */
 static rb_status
-look(rb_remote *r, rb_block *block)
+look(rb_remote *r, rb_block *block, int *idle)
 {
 	const rb_lane back = rb_lane_back(r->request);
 	/* these two in this order: the last block is there before the end is */
@@ -655,6 +656,8 @@ look(rb_remote *r, rb_block *block)
 	{
 		size_t moved = rb_bytes_take(&back, r->answer, RB_ANSWER_ARRAYS);
 
+		if (moved > 0)
+			*idle = 0;
 		if (moved > 0 || !(ended ? r->request->status != RB_END : lost))
 			return RB_OK;
 	}
@@ -682,7 +685,7 @@ rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
 		rb_ids_give_back(r->request, r->next++);
 	r->out = false;
 	*block = (rb_block){NULL, NULL, 0};
-	while ((status = look(r, block)) == RB_OK && block->n == 0 && rb_now_ms() < until)
+	while ((status = look(r, block, &idle)) == RB_OK && block->n == 0 && rb_now_ms() < until)
 		rb_nap(&idle);
 	rb_progress(r->ctx, (rb_stage) rb_load(&r->request->stage), rb_load(&r->request->done),
 				rb_load(&r->request->total));
