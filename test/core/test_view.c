@@ -306,6 +306,42 @@ kept_itself(void)
 	rb_cache_destroy(cache);
 }
 
+/* in the place of what it was made of, which it is the last one to hold, and which has to go for it */
+static void
+kept_instead(void)
+{
+	const rb_set *kept = made(RB_TRIANGLE3, 2000, 0, 0, 1);
+	const rb_set *fresh = made(RB_TRIANGLE3, 1, 0, 7, 1);
+	rb_cut cuts[3] = {{0, 0, 0, 0, false}, {1999, 1999, 0, 0, true}, {2000, 2000, 0, 0, false}};
+	rb_cache *cache = rb_cache_create((uint64_t) 1 << 18); /* for one of them */
+	const rb_set *held;
+	const rb_set *view;
+	rb_context ctx;
+	rb_error error;
+
+	CHECK(rb_cache_put(cache, "k", 1, kept, "c", 1, &error) == RB_OK, "put");
+	{
+		rb_view what = {kept, fresh, cuts, 2, false};
+
+		CHECK(rb_view_make(memory, &what, 0, &view, &error) == RB_OK, "a view");
+	}
+	held = kept;
+	rb_set_release(&fresh);
+	rb_context_init(&ctx, memory);
+	CHECK(rb_set_compose(&ctx, view) == RB_OK && rb_set_compose_ids(&ctx, view) == RB_OK,
+		  "put together");
+	CHECK(rb_cache_put(cache, "k", 1, view, "d", 1, &error) == RB_OVER_BUDGET, "another holds it");
+	CHECK(rb_cache_find(cache, "k", 1) != NULL && rb_cache_find(cache, "k", 1)->set == kept &&
+			  view->view != NULL,
+		  "as it was");
+	rb_set_release(&held);
+	CHECK(rb_cache_put(cache, "k", 1, view, "d", 1, &error) == RB_OK, "there is room");
+	CHECK(rb_cache_find(cache, "k", 1)->set == view && view->view == NULL, "instead");
+	rb_set_release(&view);
+	rb_cache_destroy(cache);
+	CHECK(rb_memory_used(memory) == 0, "memory left");
+}
+
 /* a join of a view is that of the same rows */
 static void
 joined(void)
@@ -356,6 +392,7 @@ main(void)
 	CHECK_RUN(many_threads);
 	CHECK_RUN(budget);
 	CHECK_RUN(kept_itself);
+	CHECK_RUN(kept_instead);
 	CHECK_RUN(joined);
 	rb_memory_destroy(memory);
 	rb_memory_trim(0);

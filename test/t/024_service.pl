@@ -563,6 +563,135 @@ is($after - $before, 1, 'one try');
 rename "$own{pkglibdir}/redblue.away", "$own{pkglibdir}/redblue.so" or die;
 $s->quit;
 
+# ---- sides that are kept, and the device ----
+
+# what of the last join's sides was kept, and where it was joined
+sub used { my $d = $_[0]->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return scalar(() = $d =~ /kept \d+ rows, read 0 of/g) }
+sub kept { return $watch->ask("SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL") }
+
+# what was not yet flushed when VACUUM saw it is not all-visible
+$node->safe_psql('postgres', 'CHECKPOINT; VACUUM');
+$s = session($node);
+$s->ask('SET redblue.cache = on; SET redblue.duplicate_notice = off; SELECT cuda FROM redblue_info()');
+for my $way ('auto', 'cuda')
+{
+	$s->ask("SET redblue.backend = $way");
+	for my $what (sort keys %ask)
+	{
+		$s->ask($ask{$what});
+		is($s->ask($ask{$what}), $answer{$what}, "kept, $way: $what");
+		next if $what =~ /no rows|without rows|queries|not unique|keys/;
+		is(told($s), 'cuda: a fake device', "kept, $way: $what: on the device");
+		cmp_ok(used($s), '>', 0, "kept, $way: $what: of what is kept");
+	}
+}
+is($watch->ask("SELECT count(*), bool_and(device_bytes > 0) FROM redblue_cached() WHERE relation IN ('a'::regclass, 'same'::regclass)"), '2|t', 'the device has copies');
+is($watch->ask("SELECT sum(device_bytes) FROM redblue_cached() WHERE relation = 'a'::regclass AND kind = 'triangles'"), 40000 * 9 * 8, 'of that size');
+$before = did('dropped');
+cmp_ok($watch->ask("SELECT redblue_uncache('a')"), '>', 0, 'given up');
+unlike(kept(), qr/\ba\b/, 'it is kept no longer');
+is($s->ask($ask{boxes}), $answer{boxes}, 'and when the next join ends');
+ok(comes_true(sub { scalar(did('dropped')) > $before }), 'nor on the device');
+
+# all that may become of a device
+for my $way ('auto', 'cuda')
+{
+	$s->ask("SET redblue.backend = $way");
+	my $cpu = $way eq 'auto';
+	$s->ask($joining);
+	fake('full 0');
+	my $told = $s->ask($joining);
+	if ($cpu) { is($told, $answer{'a count'}, 'full'); like(told($s), qr/^cpu: .*no GPU used: .*the fake device is full/, 'full: the processor, and why') }
+	else { like($told, qr/ERROR:  53200.*\nDETAIL:  the fake device is full/, 'full: an error of cuda') }
+	fake();
+	is($s->ask($joining), $answer{'a count'}, 'and then');
+	is(told($s) . used($s), 'cuda: a fake device2', 'the device again, of what is kept');
+
+	# in the middle, and when pairs are out
+	$pid = worker();
+	fake('fail 2');
+	$told = $s->ask($joining);
+	if ($cpu) { is($told, $answer{'a count'}, 'it fails'); like(told($s), qr/^cpu: .*no GPU used: the fake device has failed/, 'the processor, and why') }
+	else { like($told, qr/ERROR:  58000: .*the GPU failed/, 'it fails: an error of cuda') }
+	fake();
+	is($s->ask($joining), $answer{'a count'}, 'and then');
+	ok(comes_true(sub { worker() ne $pid && worker() =~ /^\d+$/ }), 'another process');
+	$s->ask("SELECT cuda FROM redblue_info(); $joining");
+	is($s->ask($joining), $answer{'a count'}, 'which keeps them, too');
+	is(told($s) . used($s), 'cuda: a fake device2', 'for the device');
+	$s->ask($emitting) for 1 .. 2;
+	fake('fail 2', 'put_ms 100');
+	like($s->ask($emitting), qr/ERROR:  58000: .*the GPU failed/, 'it fails after pairs were handed out');
+	fake();
+	is($s->ask("SELECT cuda FROM redblue_info(); $emitting"), "t\n4000000", 'and then');
+
+	# left, cancelled, given up while it runs, with less room for all
+	$s->ask($_) for $emitting, $joining;
+	is($s->ask($ask{'a LIMIT'}), $answer{'a LIMIT'}, 'a LIMIT');
+	is(told($s) . used($s), 'cuda: a fake device2', 'of what is kept');
+	fake('join_ms 60000');
+	ok(begins($s, $joining), 'a join of what is kept');
+	$ms = cancel_ms($s);
+	cmp_ok($ms, '<', $allowed_ms, sprintf('is cancelled: %.0f ms', $ms));
+	like($s->wait_for, qr/57014/, 'with that error');
+	fake();
+	is($s->ask($joining), $answer{'a count'}, 'and then');
+	is(told($s) . used($s), 'cuda: a fake device2', 'it is still kept');
+	fake('join_ms 1500');
+	ok(begins($s, $joining), 'another one');
+	like($watch->ask('SELECT redblue_uncache() > 0'), qr/^t$/, 'all is given up');
+	is(kept(), '', 'kept no longer');
+	fake();
+	is($s->wait_for, $answer{'a count'}, 'while a join holds it');
+	$s->ask($joining);
+	fake('join_ms 1500');
+	ok(begins($s, $joining), 'one more');
+	$node->append_conf('postgresql.conf', "redblue.cache_memory = 0\n");
+	$node->reload;
+	ok(comes_true(sub { kept() eq '' }), 'there is no room for it any more');
+	fake();
+	is($s->wait_for, $answer{'a count'}, 'which is nothing to that join');
+	is(told($s) . used($s), 'cuda: a fake device2', 'on the device');
+	is($s->ask($joining), $answer{'a count'}, 'the next one is read');
+	is(told($s) . used($s), 'cuda: a fake device0', 'and not kept');
+	$node->append_conf('postgresql.conf', "redblue.cache_memory = 1GB\n");
+	$node->reload;
+	sleep(0.2);
+
+	# the worker ends
+	$s->ask("SELECT cuda FROM redblue_info(); $_") for $joining, $joining, $emitting, $emitting;
+	is(kept(), 'a b same', 'kept anew');
+	fake('join_ms 60000');
+	ok(begins($s, $joining), 'a join');
+	end_worker();
+	fake();
+	$told = $s->wait_for;
+	if ($cpu) { is($told, $answer{'a count'}, 'the worker ends, with all that it kept'); like(told($s), qr/^cpu: .*its background worker has ended/, 'why') }
+	else { like($told, qr/ERROR:  57000: redblue_\w+: the background worker that joined has ended/, 'an error') }
+	$s->ask("SELECT cuda FROM redblue_info(); $emitting") for 1 .. 2;
+	fake('put_ms 20');
+	ok(begins($s, $emitting), 'pairs');
+	sleep(0.5);
+	end_worker();
+	like($s->wait_for, qr/ERROR:  57000: redblue_\w+: the background worker that joined has ended/, 'an error where pairs were handed out');
+	fake();
+	is($s->ask($emitting), '4000000', 'the next call');
+	$s->ask('SELECT cuda FROM redblue_info()');
+}
+end_worker();
+fake('none 1');
+$s->ask('RESET redblue.backend');
+for my $round (1 .. 2)
+{
+	is($s->ask("SELECT redblue_box_self_pair_count('large')"), '0', 'kept, and no device');
+	like(told($s), qr/^cpu: .*no GPU used: no fake device today/, 'why');
+	is(used($s), $round - 1, 'of what is kept');
+}
+like($s->ask("SET redblue.backend = cuda; SELECT redblue_box_self_pair_count('large')"), qr/no usable GPU\nDETAIL:  no fake device today/, 'an error of cuda');
+fake();
+end_worker();
+$s->quit;
+
 # ---- nothing grows ----
 
 $s = session($node);

@@ -32,7 +32,7 @@
 #include "storage/latch.h"
 
 /* a change of what these words and bytes mean, where the sizes stay, is another number */
-#define RB_PROTOCOL 1
+#define RB_PROTOCOL 2
 
 /* ======== the block ======== */
 

@@ -33,6 +33,7 @@ try_segment(dsm_handle handle, char *why_not, size_t size)
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner before = CurrentResourceOwner;
 	ResourceOwner owner = ResourceOwnerCreate(before, "redblue request");
+	const bool top = before == NULL; /* as between transactions, and in the worker */
 	dsm_segment *volatile segment = NULL;
 
 	CurrentResourceOwner = owner;
@@ -51,9 +52,9 @@ try_segment(dsm_handle handle, char *why_not, size_t size)
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, segment != NULL, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, segment != NULL, false);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, segment != NULL, false);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, segment != NULL, top);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, segment != NULL, top);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, segment != NULL, top);
 	CurrentResourceOwner = before;
 	ResourceOwnerDelete(owner);
 	return segment;
