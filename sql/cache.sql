@@ -24,7 +24,7 @@ COPY all_kinds FROM STDIN (FREEZE);
 8	eight	0	0	0	1	0	1	0	1	1	1	1	2	2
 \.
 COMMIT;
-CREATE VIEW shown AS SELECT relation, kind, rows, bytes > 0 AS bytes, device_bytes, pages, kept, hits, last_used <= now() AS used, reason FROM redblue_cached() ORDER BY 1, 2;
+CREATE VIEW shown AS SELECT relation, kind, rows, bytes > 0 AS bytes, device_bytes >= 0 AS device, pages, kept, hits, last_used <= now() AS used, reason FROM redblue_cached() ORDER BY 1, 2;
 
 -- kept, used, given up
 SELECT rows, bytes > 0 AS bytes, pages, kept FROM redblue_cache('t');

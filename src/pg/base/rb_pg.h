@@ -641,6 +641,9 @@ typedef struct rb_order
 	/* of red and blue: to be kept as this, with that card; NULL: not */
 	const rb_keep *keep[2];
 	const void *card[2];
+	/* RB_ASK_CARD: these bytes of it */
+	uint64 card_from;
+	uint64 card_bytes;
 } rb_order;
 
 /*
@@ -665,8 +668,9 @@ extern const char *rb_remote_note(const rb_remote *remote);
 /* waits for nobody.  NULL is allowed. */
 extern void rb_remote_close(rb_remote *remote);
 
-/* the card of a side, in that context; NULL where it cannot be had */
-extern void *rb_worker_card(const char *function, const rb_stored *stored, MemoryContext context);
+/* these bytes of the card of a side; false where they cannot be had */
+extern bool rb_worker_card(const char *function, const rb_stored *stored, uint64 from, void *to,
+						   size_t bytes);
 
 /* the ids of the rows of a set that is elsewhere; false and why not, where they cannot be had */
 extern bool rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *why_not,

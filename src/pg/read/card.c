@@ -5,7 +5,7 @@
  *		page of the map		L, and a bit for each page that is kept
  *		page of the heap	its LSN; where its rows and parts begin in the set
  *
- * 32 bytes a page of 8 kB.  Pages are valid or not, never the table: one row that was
+ * 32 bytes a page of 8 kB, which a session wants to have only when some page has changed.  Pages are valid or not, never the table: one row that was
  * changed costs the page it is on.  A card is plain bytes without pointers, so that
  * whoever has them has it.
  *
@@ -18,10 +18,15 @@
 #include "storage/bufmgr.h"
 
 Size
+rb_card_head_size(BlockNumber nblocks)
+{
+	return offsetof(rb_card, map) + (Size) rb_map_size(nblocks) * sizeof(rb_map_page);
+}
+
+Size
 rb_card_size(BlockNumber nblocks)
 {
-	return offsetof(rb_card, map) + (Size) rb_map_size(nblocks) * sizeof(rb_map_page) +
-		   ((Size) nblocks + 1) * sizeof(rb_card_page);
+	return rb_card_head_size(nblocks) + ((Size) nblocks + 1) * sizeof(rb_card_page);
 }
 
 rb_card_page *
@@ -134,6 +139,18 @@ check_pages(const rb_card *card, Relation rel, BlockNumber first, rb_map_page *n
 			rb_map_set(now, i, false);
 	}
 	FreeAccessStrategy(strategy);
+}
+
+bool
+rb_card_is_clean(const rb_card *card, BlockNumber nblocks, const rb_map_page *now)
+{
+	if (nblocks != card->nblocks || rb_map_count(card->map, nblocks) != nblocks ||
+		rb_map_count(now, nblocks) != nblocks)
+		return false;
+	for (int i = 0; i < rb_map_size(nblocks); i++)
+		if (now[i].lsn != card->map[i].lsn || now[i].lsn == InvalidXLogRecPtr)
+			return false;
+	return true;
 }
 
 bool

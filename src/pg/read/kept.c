@@ -70,6 +70,8 @@ typedef struct held_card
 	dlist_node node;
 	uint64 number; /* of the side */
 	int users;     /* joins that look at it now */
+	bool head;     /* all of it before the pages is here, ... */
+	bool pages;    /* ... and these */
 	rb_card *card;
 } held_card;
 
@@ -250,7 +252,7 @@ drop_former(const char *function, const side_key *key)
 
 /* ---- cards ---- */
 
-/* those of sides that are kept no longer go */
+/* those of sides that are kept no longer go, and what an error has left */
 static void
 drop_cards(void)
 {
@@ -262,7 +264,7 @@ drop_cards(void)
 		rb_stored stored;
 		bool there = held->users > 0;
 
-		for (int i = 0; !there && rb_stored_get(i, &stored); i++)
+		for (int i = 0; !there && held->head && rb_stored_get(i, &stored); i++)
 			there = stored.number == held->number;
 		if (there)
 			continue;
@@ -282,23 +284,40 @@ find_card(const char *function, const rb_stored *stored)
 	dlist_foreach(iter, &cards)
 	{
 		held = dlist_container(held_card, node, iter.cur);
-		if (held->number == stored->number)
+		if (held->number == stored->number && held->head)
 			return held;
 	}
 	drop_cards();
+	if (stored->keep.card_bytes != rb_card_size(stored->keep.pages))
+		return NULL;
 	if (cards_context == NULL)
 		cards_context =
 			AllocSetContextCreate(TopMemoryContext, "redblue cards", ALLOCSET_DEFAULT_SIZES);
 	held = MemoryContextAllocZero(cards_context, sizeof *held);
 	held->number = stored->number;
-	held->card = rb_worker_card(function, stored, cards_context);
+	held->card = MemoryContextAllocExtended(cards_context, stored->keep.card_bytes,
+											MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 	if (held->card == NULL)
 	{
 		pfree(held);
 		return NULL;
 	}
 	dlist_push_head(&cards, &held->node);
-	return held;
+	held->head =
+		rb_worker_card(function, stored, 0, held->card, rb_card_head_size(stored->keep.pages));
+	return held->head ? held : NULL;
+}
+
+/* what it says of each page, too; false where that cannot be had */
+static bool
+find_pages(const char *function, const rb_stored *stored, held_card *held)
+{
+	const Size head = rb_card_head_size(stored->keep.pages);
+
+	if (!held->pages)
+		held->pages = rb_worker_card(function, stored, head, (char *) held->card + head,
+									 stored->keep.card_bytes - head);
+	return held->pages;
 }
 
 /* which pages are as they were; what has changed too much is forgotten */
@@ -404,6 +423,9 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 	if (rb_stored_find(key, &look->stored))
 		look->held = find_card(source->function, &look->stored);
 	look->map = rb_map_read(rel, nblocks);
+	if (look->held != NULL && !rb_card_is_clean(look->held->card, nblocks, look->map) &&
+		!find_pages(source->function, &look->stored, look->held))
+		look->held = NULL;
 	if (look->held != NULL)
 		check_kept(look, source, rel);
 	if (look->held == NULL)
@@ -425,29 +447,36 @@ rb_kept_is_partly(const rb_look *look)
 	return look->held != NULL && look->unchanged < look->nblocks;
 }
 
-/* what the rows of these pages, which are as they were, say of the space */
+/* what rows that are kept say of the space: so many, the first of which has that id and type */
 static void
-receive_space(const rb_look *look, DestReceiver *receiver, BlockNumber from, BlockNumber to)
+receive_space(const rb_look *look, DestReceiver *receiver, uint32 n, int64 id, uint32 type)
 {
 	const rb_card *card = look->held->card;
-	const rb_card_page *page = rb_card_pages(card);
+	const rb_kept_rows rows = {.id = id,
+							   .rows = n,
+							   .srid_known = card->srid_known,
+							   .srid = look->stored.srid,
+							   .type = type,
+							   .dims = card->dims};
+
+	rb_receive_kept_space(receiver, &rows);
+}
+
+/* those of these pages, which are as they were */
+static void
+receive_pages(const rb_look *look, DestReceiver *receiver, BlockNumber from, BlockNumber to)
+{
+	const rb_card_page *page = rb_card_pages(look->held->card);
 	BlockNumber first = from;
-	rb_kept_rows rows;
 
 	/* the first row speaks for all: it is on the first page that has one */
 	while (first < to && page[first + 1].part == page[first].part)
 		first++;
-	memset(&rows, 0, sizeof rows);
-	rows.rows = page[to].row - page[from].row;
-	rows.srid_known = card->srid_known;
-	rows.srid = look->stored.srid;
-	rows.dims = card->dims;
-	if (rows.rows > 0)
-	{
-		rows.type = page[first].type;
-		rows.id = page[first].id;
-	}
-	rb_receive_kept_space(receiver, &rows);
+	if (page[to].row > page[from].row)
+		receive_space(look, receiver, page[to].row - page[from].row, page[first].id,
+					  page[first].type);
+	else
+		receive_space(look, receiver, 0, 0, 0);
 }
 
 /* what is kept, as a set: its arrays are elsewhere */
@@ -476,7 +505,8 @@ kept_set(const rb_look *look, rb_memory *memory)
 void
 rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_memory *memory, rb_side *side)
 {
-	receive_space(look, receiver, 0, look->nblocks);
+	receive_space(look, receiver, (uint32) look->stored.keep.rows, look->held->card->id,
+				  look->held->card->type);
 	side->set = kept_set(look, memory);
 	side->rows = look->stored.keep.rows;
 	side->ids = look->stored.keep.ids;
@@ -564,7 +594,7 @@ rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder, rb_side *s
 		end = rb_map_run(look->map, look->nblocks, block);
 		if (rb_map_has(look->map, block))
 		{
-			receive_space(look, heap->receiver, block, end);
+			receive_pages(look, heap->receiver, block, end);
 			cut_kept(look, block, end, side);
 			continue;
 		}
@@ -653,6 +683,21 @@ note_ids(const rb_look *look, rb_card *card, const rb_set *set)
 	}
 }
 
+/* of the whole, what is known without its pages */
+static void
+note_first(rb_card *card)
+{
+	const rb_card_page *page = rb_card_pages(card);
+
+	for (BlockNumber block = 0; block < card->nblocks; block++)
+		if (page[block + 1].part != page[block].part)
+		{
+			card->type = page[block].type;
+			card->id = page[block].id;
+			return;
+		}
+}
+
 /* what was proved page by page others need not prove again */
 static void
 renew_card(rb_look *look, rb_side *side)
@@ -701,6 +746,7 @@ rb_kept_end(rb_look *look, rb_side *side)
 		return;
 	}
 	note_ids(look, card, side->set);
+	note_first(card);
 	card->whole = look->key.objects;
 	card->srid_known = look->key.shape == RB_SHAPE_GEOMETRY || look->key.shape == RB_SHAPE_BOX3D;
 	if (side->set->kind == RB_BOX2 || side->set->kind == RB_BOX3)

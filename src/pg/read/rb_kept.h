@@ -59,10 +59,14 @@ typedef struct rb_card
 	BlockNumber nblocks;
 	bool whole; /* of use only if no page has changed: its rows were put together as objects */
 	bool srid_known;
-	int dims;                               /* of boxes, 2 or 3; 0: there was none */
+	int dims;    /* of boxes, 2 or 3; 0: there was none */
+	uint32 type; /* as of a page, of the first with a part; 0: there is none */
+	int64 id;
 	rb_map_page map[FLEXIBLE_ARRAY_MEMBER]; /* L, and which pages are kept; then pages */
 } rb_card;
 
+/* bytes before those of the pages, and in all */
+extern Size rb_card_head_size(BlockNumber nblocks);
 extern Size rb_card_size(BlockNumber nblocks);
 
 /* of each page; one more ends the last */
@@ -77,6 +81,9 @@ extern rb_card *rb_card_make(const rb_page_note *notes, uint32 slices, BlockNumb
 
 /* notes as they would be if the pages that are in the map `which` were read now */
 extern void rb_card_notes(const rb_card *card, const rb_map_page *which, rb_page_note *notes);
+
+/* is that map the card's own, and all of it kept?  Then no page need be looked at. */
+extern bool rb_card_is_clean(const rb_card *card, BlockNumber nblocks, const rb_map_page *now);
 
 /*
  * Which pages are as they were, of a table of so many pages whose map is `now`: those that

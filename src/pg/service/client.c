@@ -391,6 +391,8 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 	asked->filters = ctx->filters;
 	asked->memory_limit = rb_memory_limit(ctx->memory);
 	asked->gpu_memory_limit = ctx->gpu_memory_limit;
+	asked->card_from = order->card_from;
+	asked->card_bytes = order->card_bytes;
 	if (job->red != NULL)
 		rb_sent_side_of(&asked->side[asked->sides++], job->red, order->keep[0]);
 	if (job->blue != NULL)
@@ -794,42 +796,35 @@ no_memory(void)
 
 /* one that is about a side with that number, and no more */
 static bool
-ask_of(const char *function, rb_ask what, uint64 number, rb_kind kind, void *into, size_t into_size)
+ask_of(rb_order *order, uint64 number, rb_kind kind, void *into, size_t into_size)
 {
 	const rb_set set = {.kind = kind, .number = number, .elsewhere = true};
 	const rb_job job = {.red = &set};
-	const rb_order order = {.function = function, .ask = what, .job = &job};
 	char why_not[200];
 	rb_context ctx;
 
 	if (no_memory() == NULL)
 		return false;
 	rb_context_init(&ctx, no_memory());
-	return ask(&ctx, &order, into, into_size, why_not, sizeof why_not);
+	order->job = &job;
+	return ask(&ctx, order, into, into_size, why_not, sizeof why_not);
 }
 
-void *
-rb_worker_card(const char *function, const rb_stored *stored, MemoryContext context)
+bool
+rb_worker_card(const char *function, const rb_stored *stored, uint64 from, void *to, size_t bytes)
 {
-	const Size size = stored->keep.card_bytes;
-	void *card =
-		MemoryContextAllocExtended(CurrentMemoryContext, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	void *copy = NULL;
+	rb_order order = {
+		.function = function, .ask = RB_ASK_CARD, .card_from = from, .card_bytes = bytes};
 
-	/* an error leaves nothing in that context */
-	if (card != NULL && ask_of(function, RB_ASK_CARD, stored->number, stored->kind, card, size))
-		copy = MemoryContextAllocExtended(context, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	if (copy != NULL)
-		memcpy(copy, card, size);
-	if (card != NULL)
-		pfree(card);
-	return copy;
+	return ask_of(&order, stored->number, stored->kind, to, bytes);
 }
 
 bool
 rb_worker_drop(const char *function, uint64 number)
 {
-	return ask_of(function, RB_ASK_DROP, number, RB_TRIANGLE3, NULL, 0);
+	rb_order order = {.function = function, .ask = RB_ASK_DROP};
+
+	return ask_of(&order, number, RB_TRIANGLE3, NULL, 0);
 }
 
 bool

@@ -232,7 +232,9 @@ typedef struct rb_asked
 	uint32 filters;
 	uint64 memory_limit;
 	uint64 gpu_memory_limit;
-	uint32 lanes; /* in which the sides' bytes come */
+	uint32 lanes;     /* in which the sides' bytes come */
+	uint64 card_from; /* RB_ASK_CARD: these bytes of it */
+	uint64 card_bytes;
 	int32 sides;
 	rb_sent_side side[2]; /* their arrays follow in the ring */
 } rb_asked;
@@ -383,8 +385,8 @@ extern uint64 rb_store_device_limit(void);
 
 /* with one holder more; NULL where it is kept no longer.  hit: it counts as used. */
 extern const rb_set *rb_store_use(uint64 number, bool hit);
-/* a copy, by malloc; NULL where it is kept no longer, or there is no memory */
-extern void *rb_store_card(uint64 number, size_t *bytes);
+/* a copy of these bytes of it, by malloc; NULL where it is kept no longer, is shorter, or there is no memory */
+extern void *rb_store_card(uint64 number, uint64 from, size_t bytes);
 /*
  * A set with one holder, put together, moves there and gets a number; where that fails it is as
  * it was.

@@ -344,7 +344,8 @@ make_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 
 	if (rows->nparts > RB_MAX_OBJECTS)
 		return rb_fail(&s->ctx, RB_TOO_MANY_OBJECTS, rows->nparts, RB_MAX_OBJECTS, NULL);
-	if (rows->has_row_of ? rows->nrows > rows->nparts : rows->nrows != rows->nparts)
+	/* of rows with several parts some may have none here: they are those of a slice */
+	if (rows->has_row_of ? rows->nrows > RB_MAX_OBJECTS : rows->nrows != rows->nparts)
 		return refuse_nonsense(s);
 	status = rb_array(&s->ctx, (void **) &made.coords, Max(rows->nparts, 1),
 					  (size_t) rb_kind_width(side->kind) * sizeof(double));
@@ -888,8 +889,8 @@ put_bytes(rb_served *s, void *bytes, size_t n)
 static rb_status
 serve_card(rb_served *s)
 {
-	size_t n;
-	void *card = rb_store_card(s->asked.side[0].number, &n);
+	const size_t n = s->asked.card_bytes;
+	void *card = rb_store_card(s->asked.side[0].number, s->asked.card_from, n);
 	rb_status status;
 
 	if (card == NULL)

@@ -225,21 +225,17 @@ rb_store_use(uint64 number, bool hit)
 }
 
 void *
-rb_store_card(uint64 number, size_t *bytes)
+rb_store_card(uint64 number, uint64 from, size_t bytes)
 {
 	const rb_kept *kept;
 	void *card = NULL;
 
-	*bytes = 0;
 	pthread_mutex_lock(&store.lock);
 	kept = kept_of(number);
-	if (kept != NULL)
-		card = malloc(kept->card_size);
+	if (kept != NULL && from <= kept->card_size && bytes <= kept->card_size - from)
+		card = malloc(bytes);
 	if (card != NULL)
-	{
-		memcpy(card, kept->card, kept->card_size);
-		*bytes = kept->card_size;
-	}
+		memcpy(card, (const char *) kept->card + from, bytes);
 	pthread_mutex_unlock(&store.lock);
 	return card;
 }
