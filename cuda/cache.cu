@@ -232,8 +232,8 @@ rb_copies_give(rb_device_run *run, bool failed)
 /* ---- for whoever keeps the sets ---- */
 
 /* of one device; what no join uses has nothing more to do there, so it may go at once */
-static uint64_t
-copy_of(rb_device *device, uint64_t number, bool drop)
+uint64_t
+rb_copy_bytes(rb_device *device, uint64_t number, bool drop)
 {
 	rb_device_copy *dropped = NULL;
 	uint64_t bytes = 0;
@@ -257,23 +257,6 @@ copy_of(rb_device *device, uint64_t number, bool drop)
 		cudaFree(dropped->coords);
 		cudaGetLastError();
 		free(dropped);
-	}
-	return bytes;
-}
-
-uint64_t
-rb_copies_of(uint64_t number, bool drop)
-{
-	uint64_t bytes = 0;
-
-	for (int i = 0; i < RB_DEVICES; i++)
-	{
-		rb_device *device = rb_device_borrow(i);
-
-		if (device == NULL)
-			continue;
-		bytes += copy_of(device, number, drop);
-		rb_device_return(device);
 	}
 	return bytes;
 }

@@ -225,8 +225,8 @@ extern bool rb_copies_evict(rb_device_run *run);
 /* bytes of those that nobody uses */
 extern uint64_t rb_copies_idle(rb_device *device);
 
-/* bytes of that set's copies, on all devices; drop: those that nobody uses are given up */
-extern uint64_t rb_copies_of(uint64_t number, bool drop);
+/* bytes of that set's copy there; drop: it is given up, unless a join uses it */
+extern uint64_t rb_copy_bytes(rb_device *device, uint64_t number, bool drop);
 
 /* the device is closed */
 extern void rb_copies_close(rb_device *device);

@@ -28,6 +28,8 @@ CREATE TABLE ids AS SELECT id * 7919 % 3000 AS id, lx, ly, hx, hy FROM big WHERE
 CREATE TABLE mesh AS SELECT i AS id, x AS ax, y AS ay, 0::float8 AS az, x + 2 AS bx, y AS by, 1::float8 AS bz, x AS cx, y + 2 AS cy, 0.5::float8 AS cz
 FROM (SELECT i, (i % 100)::float8 AS x, (i / 100)::float8 AS y FROM generate_series(1, 4000::int8) i) s;
 CREATE TABLE parts AS SELECT id % 500 AS id, lx, ly, hx, hy FROM big WHERE id <= 5000;
+-- more pairs than a small memory limit holds
+CREATE TABLE crowd AS SELECT i AS id, CASE WHEN i < 100 THEN i / 2 ELSE i END AS object, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 2000::int8) i;
 CREATE ROLE reader LOGIN;
 GRANT SELECT ON few TO reader;
 VACUUM;
@@ -36,7 +38,7 @@ SQL
 my $watch = session($node);
 sub worker { return scalar $watch->ask("SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue worker'") }
 sub fresh { my $s = session($node); $s->ask('SET redblue.duplicate_notice = off'); return $s }
-sub kept { return $watch->ask('SELECT string_agg(relation::text, \' \' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL') }
+sub kept { return $watch->ask('SELECT string_agg(DISTINCT relation::text, \' \' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL') }
 sub used { my ($s) = @_; my $d = $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return join ' ', map { s/ kept//r } $d =~ /\w+: kept \d+ rows, read \d+ of \d+ pages/g }
 sub comes_true
 {
@@ -56,6 +58,8 @@ my %ask = (
 	grouped => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_box_pairs_grouped('ids', 'few')",
 	'groups of many' => "SELECT count(*), sum(hashtext(red_id || blue_ids::text)) FROM redblue_box_pairs_grouped('few', 'ids')",
 	blocks => "SELECT sum(n), sum(length(red)), sum(length(blue)) FROM redblue_box_pair_blocks('big', 'few')",
+	'groups in slices' => "SET redblue.memory_limit = '32MB'; SELECT count(*), sum(cardinality(blue_ids)) FROM redblue_box_pairs_grouped('crowd', 'crowd'); RESET redblue.memory_limit",
+	'groups of objects in slices' => "SET redblue.memory_limit = '32MB'; SELECT count(*), sum(cardinality(blue_ids)) FROM redblue_box_pairs_grouped('crowd', 'crowd', red_object => 'object'); RESET redblue.memory_limit",
 	objects => "SELECT count(*), sum(hashint8extended(red_id, blue_id)) FROM redblue_box_pairs('parts', 'big', red_object => 'id')",
 	triangles => "SELECT count(*), sum(hashint8extended(id1, id2)) FROM redblue_triangle_self_pairs('mesh')",
 	'by red' => "SELECT count(*), sum(red_id * n) FROM (SELECT red_id, count(*) AS n FROM redblue_box_pairs('ids', 'few') GROUP BY 1) s",
@@ -83,7 +87,7 @@ sub all_agree
 all_agree('kept by one', $s);
 my $pid = worker();
 like($pid, qr/^\d+$/, 'one process keeps them');
-is(kept(), 'big few ids mesh parts', 'all of them');
+is(kept(), 'big crowd few ids mesh parts', 'all of them');
 my $t = fresh();
 is($t->ask($ask{count}), $answer{count}, 'another session has the same answer');
 like(used($t), qr/130000 rows, read 0 .* 500 rows, read 0/, 'and reads nothing: ' . used($t));

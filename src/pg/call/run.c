@@ -346,7 +346,7 @@ rb_run_start(rb_run *run, const rb_job *job)
 {
 	static const rb_backend of_worker = {.name = "cuda"};
 	const char *function = run->join->function;
-	const bool kept = !is_here(run) || run->side[0].keep != NULL || run->side[1].keep != NULL;
+	bool kept = !is_here(run) || run->side[0].keep != NULL || run->side[1].keep != NULL;
 	rb_device_choice device = RB_ON_PROCESSOR;
 	rb_status status;
 

@@ -390,6 +390,8 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 	asked->grid_resolution = ctx->grid_resolution;
 	asked->filters = ctx->filters;
 	asked->memory_limit = rb_memory_limit(ctx->memory);
+	asked->answer_limit =
+		asked->memory_limit - Min(asked->memory_limit, rb_memory_used(ctx->memory));
 	asked->gpu_memory_limit = ctx->gpu_memory_limit;
 	asked->card_from = order->card_from;
 	asked->card_bytes = order->card_bytes;
@@ -583,7 +585,9 @@ take_end(rb_remote *r)
 	{
 		r->ctx->stats = request->stats;
 		r->ctx->stats.stage[RB_STAGE_READ] = before.stage[RB_STAGE_READ];
-		r->ctx->error = request->error;
+		/* the next join of this context may be one here */
+		if (request->status != RB_END)
+			r->ctx->error = request->error;
 		memcpy(r->note, request->note, sizeof r->note);
 		r->note[sizeof r->note - 1] = '\0';
 		r->ended = true;

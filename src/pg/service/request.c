@@ -647,6 +647,19 @@ take_sides(rb_served *s)
 
 /* ---- the join ---- */
 
+/* groups that the session has no room for: how many members each has, as where there is no room here */
+static rb_status
+count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
+{
+	uint32_t *counts = NULL;
+	rb_status status = rb_array(&s->ctx, (void **) &counts, Max(groups->n, 1), sizeof *counts);
+
+	for (uint32 i = 0; i < groups->n && status == RB_OK; i++)
+		counts[i] = (uint32_t) (groups->start[i + 1] - groups->start[i]);
+	*words = counts;
+	return status;
+}
+
 /* what the join has to tell of each row */
 static rb_status
 put_answer(rb_served *s, const rb_stream *stream)
@@ -662,6 +675,15 @@ put_answer(rb_served *s, const rb_stream *stream)
 	{
 		n[1] = (uint64) groups.n + 1;
 		n[2] = groups.start[groups.n];
+		if (n[1] * sizeof *groups.start + n[2] * sizeof *groups.member > s->asked.answer_limit)
+		{
+			rb_status status = count_members(s, &groups, &words);
+
+			if (status != RB_OK)
+				return status;
+			n[0] = groups.n;
+			n[1] = n[2] = 0;
+		}
 	}
 	else if (words != NULL)
 		n[0] = s->asked.answer == RB_HITS ? ((uint64) side->nrows + 31) / 32 : side->nrows;
