@@ -92,6 +92,12 @@ raise('not created', "SET search_path = pg_catalog; SELECT * FROM redblue_triang
 raise('memory', "SET redblue.memory_limit = '1MB'; SELECT count(*) FROM redblue_triangle_pairs('many', 'many')");
 my $gpu = $node->safe_psql('postgres', 'SELECT cuda FROM redblue_info()') eq 't';
 raise('no GPU', "SET redblue.backend = cuda; SELECT count(*) FROM redblue_triangle_pairs('many', 'many')") unless $gpu;
+# it is ended while pairs of a table that it keeps are fetched
+$node->safe_psql('postgres', 'CREATE TABLE kept AS SELECT * FROM many WHERE id <= 1000; CHECKPOINT; VACUUM kept');
+raise('ended', "SET redblue.cache = on; SET max_parallel_workers_per_gather = 0; SELECT count(*) FROM redblue_triangle_pairs('kept', 'kept');
+BEGIN; DECLARE c CURSOR FOR SELECT red_id FROM redblue_triangle_pairs('kept', 'kept'); FETCH 1 FROM c;
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'redblue worker';
+SELECT pg_sleep(1); MOVE ALL IN c");
 raise('no id', "SELECT * FROM redblue_triangle_pairs('imported', 'imported')");
 raise('uuid', "SELECT * FROM redblue_triangle_pairs('named', 'named')");
 raise('no list', "SELECT * FROM redblue_triangle_pairs_by_key('named', 'named')");
