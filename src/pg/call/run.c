@@ -196,10 +196,6 @@ replace(rb_run *run, int i, const rb_set *set)
 {
 	const rb_set *before = run->side[i].set;
 
-	if (before->view != NULL)
-		rb_view_uncount(run->memory, before);
-	else
-		rb_memory_refund(run->memory, rb_kept_set_bytes(run->side[i].look));
 	/* whoever has a pointer to it counts its rows, which are the same */
 	run->elsewhere[i] = before;
 	run->side[i].set = set;
@@ -223,6 +219,11 @@ rb_run_need_rows(rb_run *run, int i)
 					   "what was kept of a side is kept no longer, and its snapshot is gone");
 		rb_run_raise(run, RB_GONE);
 	}
+	/* what it counted as while it was elsewhere */
+	if (run->side[i].set->view != NULL)
+		rb_view_uncount(run->memory, run->side[i].set);
+	else
+		rb_memory_refund(run->memory, rb_kept_set_bytes(run->side[i].look));
 	replace(run, i, rb_read_side_again(&run->source[i], run->memory, &run->side[i]));
 }
 
