@@ -130,6 +130,11 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 	rb_status status;
 
 	*set = NULL;
+	if (view->kept->kind != view->fresh->kind)
+	{
+		*error = (rb_error){RB_UNSUPPORTED, 0, 0, ""};
+		return RB_UNSUPPORTED;
+	}
 	s.nrows = end->row;
 	s.nparts = end->part;
 	s.skipped = skipped;

@@ -472,6 +472,11 @@ extern void rb_kept_was_read(rb_look *look, Relation rel);
 extern void rb_kept_end(rb_look *look, struct rb_side *side);
 /* then it went to the worker, or why not */
 extern void rb_kept_was_sent(rb_look *look, const char *why_not);
+/* which had no room for so many bytes */
+extern void rb_kept_had_no_room(rb_look *look, uint64 bytes);
+
+/* is the table still the one that was looked at? */
+extern bool rb_kept_is_same_table(const rb_look *look);
 
 /* what is told of a side that is kept, or of one that is not */
 typedef struct rb_kept_facts
@@ -664,6 +669,8 @@ extern bool rb_remote_groups(const rb_remote *remote, rb_groups *groups);
 
 /* after its end: why it was not on the device, or "" */
 extern const char *rb_remote_note(const rb_remote *remote);
+/* bytes of red (0) or blue (1) that was to be kept, and for which there was no room; 0: there was */
+extern uint64 rb_remote_not_kept(const rb_remote *remote, int side);
 
 /* waits for nobody.  NULL is allowed. */
 extern void rb_remote_close(rb_remote *remote);

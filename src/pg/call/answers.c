@@ -327,14 +327,13 @@ raise_no_room(rb_answer_rows *rows, uint64 pairs)
 	rb_raise(rows->run->join->function, RB_OVER_BUDGET, &error);
 }
 
-/* a slice is cut from an array that is here */
+/* the sides as they are now: one that was elsewhere may have been read again */
 static void
-take_rows(rb_answer_rows *rows)
+take_sides(rb_answer_rows *rows)
 {
 	const int last = rb_join_sides(rows->run->join) - 1;
 	const int mine = rows->of == RB_OF_BLUE ? last : 0;
 
-	rb_run_need_rows(rows->run, mine);
 	rows->side = rows->run->side[mine].set;
 	rows->other = rows->run->side[last - mine].set;
 }
@@ -352,15 +351,17 @@ join_slice(rb_answer_rows *rows)
 	uint64 room;
 
 	rb_run_stop(rows->run);
-	if (rows->side->elsewhere)
-		take_rows(rows);
-	job = rb_run_job(rows->run);
+	/* a slice is cut from an array that is here */
+	rb_run_need_rows(rows->run, rows->of == RB_OF_BLUE ? rb_join_sides(rows->run->join) - 1 : 0);
+	take_sides(rows);
 	used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
 	/* what the join needs is only known about: half of what is left is kept for it */
 	room = limit > used ? (limit - used) / 2 : 0;
-	job.answer = RB_GROUPS;
 	for (;;)
 	{
+		take_sides(rows);
+		job = rb_run_job(rows->run);
+		job.answer = RB_GROUPS;
 		rows->end = rows_that_fit(rows, room);
 		rows->slice = slice_of(rows->side, rows->base, rows->end);
 		job.of = rows->of == RB_OF_BLUE ? RB_OF_BLUE : RB_OF_RED;
@@ -581,8 +582,7 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 		rb_run_need_ids(rows->run, mine);
 	if (result == RB_RESULT_GROUPS)
 		rb_run_need_ids(rows->run, last - mine);
-	rows->side = rows->run->side[mine].set;
-	rows->other = rows->run->side[last - mine].set;
+	take_sides(rows);
 	job = rb_run_job(rows->run);
 	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
 	{

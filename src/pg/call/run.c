@@ -206,25 +206,38 @@ replace(rb_run *run, int i, const rb_set *set)
 		run->job.blue = set;
 }
 
+pg_noreturn static void
+raise_gone(rb_run *run)
+{
+	rb_forget_failure(&run->ctx);
+	(void) rb_fail(&run->ctx, RB_GONE, 0, 0,
+				   "what was kept of a side is kept no longer, and the table has changed");
+	rb_run_raise(run, RB_GONE);
+}
+
 void
 rb_run_need_rows(rb_run *run, int i)
 {
 	const rb_moment now = moment_now();
+	const rb_set *before = run->side[i].set;
+	const rb_set *set;
 
-	if (!run->side[i].set->elsewhere)
+	if (!before->elsewhere)
 		return;
-	if (memcmp(&now, &run->moment, sizeof now) != 0)
-	{
-		(void) rb_fail(&run->ctx, RB_GONE, 0, 0,
-					   "what was kept of a side is kept no longer, and its snapshot is gone");
-		rb_run_raise(run, RB_GONE);
-	}
+	if (memcmp(&now, &run->moment, sizeof now) != 0 || !rb_kept_is_same_table(run->side[i].look))
+		raise_gone(run);
 	/* what it counted as while it was elsewhere */
-	if (run->side[i].set->view != NULL)
-		rb_view_uncount(run->memory, run->side[i].set);
+	if (before->view != NULL)
+		rb_view_uncount(run->memory, before);
 	else
 		rb_memory_refund(run->memory, rb_kept_set_bytes(run->side[i].look));
-	replace(run, i, rb_read_side_again(&run->source[i], run->memory, &run->side[i]));
+	set = rb_read_side_again(&run->source[i], run->memory, &run->side[i]);
+	if (set->nrows != before->nrows || set->nparts != before->nparts)
+	{
+		rb_set_release(&set);
+		raise_gone(run);
+	}
+	replace(run, i, set);
 }
 
 void
@@ -370,8 +383,15 @@ rb_run_start(rb_run *run, const rb_job *job)
 			strlcpy(run->note, why_processor, sizeof run->note);
 			return;
 		}
+		kept = !is_here(run);
 		for (int i = 0; i < rb_join_sides(run->join); i++)
 			rb_run_need_rows(run, i);
+		/* what was kept was given up, or went with a worker: one that is there can have the rows */
+		if (kept && device != RB_ON_PROCESSOR && join_there(run, device))
+		{
+			strlcpy(run->note, why_processor, sizeof run->note);
+			return;
+		}
 		run->backend =
 			device == RB_ON_PROCESSOR ? &rb_backend_cpu : rb_backend_here(function, run->note);
 	}
@@ -463,6 +483,14 @@ rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
 	return status;
 }
 
+static void
+note_not_kept(rb_run *run)
+{
+	for (int i = 0; i < rb_join_sides(run->join) && run->remote != NULL; i++)
+		if (rb_remote_not_kept(run->remote, i) > 0)
+			rb_kept_had_no_room(run->side[i].look, rb_remote_not_kept(run->remote, i));
+}
+
 bool
 rb_run_next(rb_run *run, rb_block *block)
 {
@@ -479,7 +507,10 @@ rb_run_next(rb_run *run, rb_block *block)
 			status = take_over(run);
 		}
 		if (status == RB_END)
+		{
+			note_not_kept(run);
 			return false;
+		}
 		if (status != RB_OK)
 			rb_run_raise(run, status);
 		if (block->n > 0)

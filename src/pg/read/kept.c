@@ -22,6 +22,7 @@
  */
 #include "pg/read/rb_kept.h"
 
+#include "access/relation.h"
 #include "common/hashfn.h"
 #include "core/set/rb_set.h"
 #include "utils/builtins.h"
@@ -57,10 +58,13 @@ typedef struct side_seen
 	side_key key;
 	uint64 state; /* of its map, when it was read */
 	TimestampTz when;
+	bool no_room; /* with cache_memory as it is in this */
+	int memory;
 	char reason[160];
 } side_seen;
 
 #define RB_REASONS 64
+#define RB_ROOM_MS 60000 /* a side for which there was no room is not sent again before */
 
 static side_seen seen[RB_REASONS];
 
@@ -132,6 +136,7 @@ note_seen(const side_key *key, uint64 state, const char *reason)
 	}
 	s->key = *key;
 	s->state = state;
+	s->no_room = false;
 	s->when = GetCurrentTimestamp();
 	strlcpy(s->reason, reason, sizeof s->reason);
 }
@@ -361,6 +366,10 @@ decide_to_keep(rb_look *look, const rb_source *source)
 	const side_seen *before = find_seen(&look->key);
 	const char *reason = NULL;
 
+	if (before != NULL && before->no_room && before->memory == rb_setting_cache_memory &&
+		!source->keep &&
+		!TimestampDifferenceExceeds(before->when, GetCurrentTimestamp(), RB_ROOM_MS))
+		return;
 	if (source->keep || rb_setting_cache == RB_CACHE_ON)
 		look->keep = true;
 	else if (look->nblocks < RB_AUTO_PAGES)
@@ -605,6 +614,16 @@ rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder, rb_side *s
 	heap->notes = NULL;
 }
 
+/* is any row of it one that is kept? */
+static bool
+has_kept_cut(const rb_look *look)
+{
+	for (uint32 i = 0; i < look->ncuts; i++)
+		if (!look->cuts[i].fresh)
+			return true;
+	return false;
+}
+
 void
 rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
 {
@@ -616,10 +635,14 @@ rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
 
 	look->skipped += builder->skipped;
 	status = rb_builder_finish(builder, &fresh, &error);
-	if (status == RB_OK)
+	if (status == RB_OK && !has_kept_cut(look))
 	{
-		if (look->ncuts == 0)
-			look->cuts = palloc0(sizeof *look->cuts);
+		/* what is kept says nothing of these rows, not even their kind */
+		rb_set_writable(fresh)->skipped = look->skipped;
+		side->set = fresh;
+	}
+	else if (status == RB_OK)
+	{
 		kept = kept_set(look, builder->memory);
 		view = (rb_view){kept, fresh, look->cuts, look->ncuts, false};
 		status = rb_view_make(builder->memory, &view, look->skipped, &side->set, &error);
@@ -762,6 +785,33 @@ rb_kept_was_sent(rb_look *look, const char *why_not)
 		forget_seen(&look->key);
 	else
 		note_seen(&look->key, 0, why_not);
+}
+
+void
+rb_kept_had_no_room(rb_look *look, uint64 bytes)
+{
+	side_seen *s;
+
+	note_seen(&look->key, 0,
+			  psprintf("there was no room for its %llu kB, redblue.cache_memory is %d kB",
+					   (unsigned long long) (bytes >> 10), rb_setting_cache_memory));
+	s = find_seen(&look->key);
+	s->no_room = true;
+	s->memory = rb_setting_cache_memory;
+}
+
+/* what was TRUNCATEd or rewritten since by this transaction is another one */
+bool
+rb_kept_is_same_table(const rb_look *look)
+{
+	Relation rel = try_relation_open(look->key.relid, NoLock);
+	bool same = false;
+
+	if (rel == NULL)
+		return false;
+	same = rb_filenode(rel) == look->key.filenode && rb_tablespace(rel) == look->key.tablespace;
+	relation_close(rel, NoLock);
+	return same;
 }
 
 /* ---- what is told of it ---- */

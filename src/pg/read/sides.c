@@ -178,7 +178,8 @@ count_ids_of_kept(const rb_source *source, rb_memory *memory, const rb_side *sid
 		rb_view_count_ids(memory, set, &known, &distinct, &error) == RB_OK && known)
 		return distinct;
 	rb_context_init(&ctx, memory);
-	if (!set->composed_ids && !rb_worker_ids(source->function, &ctx, set, why_not, sizeof why_not))
+	if (set->elsewhere && !set->composed_ids &&
+		!rb_worker_ids(source->function, &ctx, set, why_not, sizeof why_not))
 		return 0;
 	return count_ids(source, memory, set->ids, set->nrows);
 }

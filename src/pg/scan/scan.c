@@ -150,7 +150,9 @@ next_answer(rb_scan *scan, Datum *values)
 
 	if (scan->run == NULL)
 		open_run(scan);
+	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	more = rb_answer_next(scan->rows, values);
+	PopActiveSnapshot();
 	if (!more)
 	{
 		stop_run(scan);
@@ -266,17 +268,22 @@ more_rows(rb_scan *scan)
 
 /* ---- the node ---- */
 
-/* the next row of a block into the slot, which is empty */
+/*
+ * The next row of a block into the slot.  Numbers lie in the slot itself, so the row before is
+ * written over: to clear and store it would cost as much as all the rest.
+ */
 static TupleTableSlot *
 next_of_block(rb_scan *scan, TupleTableSlot *slot)
 {
 	if (scan->next == scan->block.n && !more_rows(scan))
-		return slot;
+		return ExecClearTuple(slot);
+	if (TTS_SHOULDFREE(slot))
+		ExecClearTuple(slot);
 	for (int i = 0; i < scan->ncolumns; i++)
 		slot->tts_values[i] =
 			Int64GetDatum((scan->columns[i] == 0 ? scan->block.red : scan->block.blue)[scan->next]);
 	scan->next++;
-	return ExecStoreVirtualTuple(slot);
+	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
 
 /* a row of what has no blocks into values; of what is stored it stays in scan->stored */
@@ -305,9 +312,9 @@ next_row(ScanState *node)
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 	Datum values[RB_RESULT_COLUMNS];
 
-	ExecClearTuple(slot);
 	if (rb_result_has_blocks(scan->result))
 		return next_of_block(scan, slot);
+	ExecClearTuple(slot);
 	if (!next_values(scan, values))
 		return slot;
 	for (int i = 0; i < scan->ncolumns; i++)

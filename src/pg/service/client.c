@@ -14,6 +14,7 @@
 #include "core/base/rb_parallel.h"
 #include "core/set/rb_set.h"
 #include "postmaster/bgworker.h"
+#include "storage/ipc.h"
 #include "utils/memutils.h"
 
 #include <errno.h>
@@ -32,6 +33,24 @@
 #define RB_LANE_STACK ((size_t) 256 << 10)
 #define RB_ANSWER_ARRAYS 4
 
+/* the sides on their way, and one lane of them */
+typedef struct rb_sending
+{
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	int n;
+	uint64 bytes;   /* in all */
+	uint32 stopped; /* by an error, which is kept, or because the request is closed */
+} rb_sending;
+
+typedef struct rb_sending_lane
+{
+	struct rb_remote *r;
+	uint32 lane;
+	bool started; /* by a thread of its own, which was not waited for yet */
+	pthread_t thread;
+	uint32 done;
+} rb_sending_lane;
+
 struct rb_remote
 {
 	rb_service_block *block;
@@ -43,10 +62,13 @@ struct rb_remote
 	rb_context *ctx;
 	rb_progress_entry *progress;
 	rb_device_choice device;
+	rb_sending sending;
+	rb_sending_lane lane[RB_LANES];
 	uint64 next; /* block */
 	bool out;    /* the caller has the block before it */
 	bool ended;  /* its statistics are in ctx */
 	char note[200];
+	uint64 not_kept[2];
 	/* what is told of each row, in memory of ctx */
 	bool answered;
 	bool grouped;
@@ -405,35 +427,17 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 		asked->lanes = (uint32) Max(1, Min(RB_LANES, ctx->threads));
 }
 
-typedef struct rb_sending
-{
-	rb_remote *r;
-	const rb_bytes *arrays;
-	int n;
-	uint64 bytes;   /* in all */
-	uint32 stopped; /* by an error, which is kept */
-} rb_sending;
-
-/* one lane of it */
-typedef struct rb_sending_lane
-{
-	rb_sending *s;
-	uint32 lane;
-	bool started; /* by a thread of its own */
-	pthread_t thread;
-	uint32 done;
-} rb_sending_lane;
-
 /* in this process's first thread */
 static void
-look_around(rb_sending *s)
+look_around(rb_remote *r)
 {
+	rb_sending *s = &r->sending;
 	uint64 sent = 0;
 
-	for (uint32 lane = 0; lane < s->r->request->asked.lanes; lane++)
-		sent += rb_load(&s->r->request->there[lane].sent.n);
-	rb_progress(s->r->ctx, RB_STAGE_UPLOAD, sent, s->bytes);
-	rb_progress_note(s->r->progress, RB_STAGE_UPLOAD, sent, s->bytes);
+	for (uint32 lane = 0; lane < r->request->asked.lanes; lane++)
+		sent += rb_load(&r->request->there[lane].sent.n);
+	rb_progress(r->ctx, RB_STAGE_UPLOAD, sent, s->bytes);
+	rb_progress_note(r->progress, RB_STAGE_UPLOAD, sent, s->bytes);
 	if (rb_load(&s->stopped) == 0 && rb_is_interrupted())
 		rb_store(&s->stopped, 1);
 }
@@ -441,14 +445,15 @@ look_around(rb_sending *s)
 static void
 send_lane(rb_sending_lane *l, bool first)
 {
-	rb_sending *s = l->s;
-	rb_request *request = s->r->request;
+	rb_remote *r = l->r;
+	rb_sending *s = &r->sending;
+	rb_request *request = r->request;
 	const rb_lane lane = rb_lane_there(request, l->lane);
 	rb_bytes part[RB_SENT_ARRAYS];
 	int idle = 0;
 
 	rb_lane_part(&request->asked, l->lane, s->arrays, s->n, part);
-	while (rb_bytes_left(part, s->n) > 0 && rb_acquire(&request->ended) == 0 && !is_gone(s->r) &&
+	while (rb_bytes_left(part, s->n) > 0 && rb_acquire(&request->ended) == 0 && !is_gone(r) &&
 		   rb_load(&s->stopped) == 0)
 	{
 		if (rb_bytes_put(&lane, part, s->n) > 0)
@@ -456,7 +461,7 @@ send_lane(rb_sending_lane *l, bool first)
 		else
 			rb_nap(&idle);
 		if (first)
-			look_around(s);
+			look_around(r);
 	}
 	rb_release(&l->done, 1);
 }
@@ -468,42 +473,54 @@ lane_thread(void *lane)
 	return NULL;
 }
 
+static void
+join_lanes(rb_remote *r)
+{
+	for (int i = 0; i < RB_LANES; i++)
+	{
+		if (r->lane[i].started)
+			pthread_join(r->lane[i].thread, NULL);
+		r->lane[i].started = false;
+	}
+}
+
 /*
  * The rows, as fast as the worker takes them.  It may wait for others first, and what it
  * says in the end, if it ends before that, comes as the answer.
+ *
+ * An ERROR is kept until the threads have ended.  A FATAL one is not: then whoever closes the
+ * request stops them.
  */
 static void
 send_sides(rb_remote *r, const rb_order *order)
 {
-	rb_bytes arrays[RB_SENT_ARRAYS];
-	rb_sending sending = {.r = r, .arrays = arrays};
-	rb_sending_lane lane[RB_LANES];
+	rb_sending *s = &r->sending;
 	const uint32 lanes = r->request->asked.lanes;
 
-	sending.n = all_arrays(&r->request->asked, order, arrays);
-	sending.bytes = rb_bytes_left(arrays, sending.n);
+	s->n = all_arrays(&r->request->asked, order, s->arrays);
+	s->bytes = rb_bytes_left(s->arrays, s->n);
 	for (uint32 i = 0; i < lanes; i++)
-		lane[i] = (rb_sending_lane){.s = &sending, .lane = i};
-	for (uint32 i = 1; i < lanes; i++)
-		lane[i].started =
-			rb_thread_start(&lane[i].thread, RB_LANE_STACK, lane_thread, &lane[i]) == 0;
+	{
+		rb_sending_lane *l = &r->lane[i];
+
+		*l = (rb_sending_lane){.r = r, .lane = i};
+		l->started = i > 0 && rb_thread_start(&l->thread, RB_LANE_STACK, lane_thread, l) == 0;
+	}
 	for (uint32 i = 0; i < lanes; i++)
-		if (!lane[i].started)
-			send_lane(&lane[i], true);
-	/* no error leaves this before the threads have ended */
+		if (!r->lane[i].started)
+			send_lane(&r->lane[i], true);
 	for (uint32 i = 0; i < lanes; i++)
 	{
 		int idle = 0;
 
-		while (rb_acquire(&lane[i].done) == 0)
+		while (rb_acquire(&r->lane[i].done) == 0)
 		{
-			look_around(&sending);
+			look_around(r);
 			rb_nap(&idle);
 		}
-		if (lane[i].started)
-			pthread_join(lane[i].thread, NULL);
 	}
-	if (sending.stopped != 0)
+	join_lanes(r);
+	if (s->stopped != 0)
 		rb_throw_kept();
 }
 
@@ -588,6 +605,7 @@ take_end(rb_remote *r)
 		/* the next join of this context may be one here */
 		if (request->status != RB_END)
 			r->ctx->error = request->error;
+		memcpy(r->not_kept, request->not_kept, sizeof r->not_kept);
 		memcpy(r->note, request->note, sizeof r->note);
 		r->note[sizeof r->note - 1] = '\0';
 		r->ended = true;
@@ -717,6 +735,12 @@ rb_remote_note(const rb_remote *r)
 	return r->note;
 }
 
+uint64
+rb_remote_not_kept(const rb_remote *r, int side)
+{
+	return r->not_kept[side];
+}
+
 /* ---- it is left ---- */
 
 void
@@ -726,6 +750,8 @@ rb_remote_close(rb_remote *r)
 		return;
 	rb_release(&r->request->stop, 1);
 	(void) withdraw(r);
+	rb_store(&r->sending.stopped, 1);
+	join_lanes(r);
 	rb_free(r->ctx->memory, (void **) &r->words);
 	rb_free(r->ctx->memory, (void **) &r->start);
 	rb_free(r->ctx->memory, (void **) &r->member);
@@ -758,32 +784,44 @@ wait_for_end(rb_remote *r, char *why_not, size_t size)
 	}
 }
 
+static rb_remote *asking; /* what is asked now */
+
+/* a process may exit in the middle: the worker is to know that nobody waits */
+static void
+close_asking(int code, Datum arg)
+{
+	rb_remote_close(asking);
+	asking = NULL;
+}
+
 /* what is told of it goes to `into`, of so many bytes */
 static bool
 ask(rb_context *ctx, const rb_order *order, void *into, size_t into_size, char *why_not,
 	size_t size)
 {
-	rb_remote *volatile remote = NULL;
+	static bool registered = false;
 	volatile bool done = false;
 
+	if (!registered)
+		before_shmem_exit(close_asking, 0);
+	registered = true;
 	PG_TRY();
 	{
-		done = rb_remote_open((rb_remote **) &remote, CurrentMemoryContext, ctx, order, NULL,
-							  why_not, size);
+		done = rb_remote_open(&asking, CurrentMemoryContext, ctx, order, NULL, why_not, size);
 		if (done)
 		{
-			remote->into = into;
-			remote->into_size = into_size;
-			done = wait_for_end(remote, why_not, size);
+			asking->into = into;
+			asking->into_size = into_size;
+			done = wait_for_end(asking, why_not, size);
 		}
 	}
 	PG_CATCH();
 	{
-		rb_remote_close(remote);
+		close_asking(0, 0);
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	rb_remote_close(remote);
+	close_asking(0, 0);
 	return done;
 }
 
@@ -794,7 +832,9 @@ no_memory(void)
 	static rb_memory *memory;
 
 	if (memory == NULL)
-		memory = rb_memory_create((uint64) rb_setting_memory_limit * 1024);
+		memory = rb_memory_create(0);
+	if (memory != NULL)
+		rb_memory_set_limit(memory, (uint64) rb_setting_memory_limit * 1024);
 	return memory;
 }
 

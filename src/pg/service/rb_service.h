@@ -258,7 +258,8 @@ typedef struct rb_request
 	uint64 blocks;    /* that were put, in all */
 	rb_error error;
 	rb_stats stats;
-	char note[200]; /* why not on the device, or "" */
+	char note[200];     /* why not on the device, or "" */
+	uint64 not_kept[2]; /* bytes of a side that was to be kept, and for which there was no room */
 
 	/* first the sides' bytes go one way, ... */
 	rb_way there[RB_LANES];

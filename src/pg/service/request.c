@@ -61,6 +61,7 @@ struct rb_served
 	const rb_set *kept[2]; /* until it is a side, or a part of one */
 	const rb_set *set[2];
 	uint32_t *number;
+	uint64 not_kept[2];
 	uint64 blocks;  /* put */
 	bool answered;  /* what is told of rows, or a part of it, was put */
 	char note[200]; /* why not on the device */
@@ -238,6 +239,7 @@ tell_end(rb_served *s, rb_status status)
 		request->error = s->ctx.error;
 		request->error.status = status;
 		request->stats = s->ctx.stats;
+		memcpy(request->not_kept, s->not_kept, sizeof s->not_kept);
 		memcpy(request->note, s->note, sizeof request->note);
 		rb_release(&request->ended, 1);
 	}
@@ -485,6 +487,7 @@ keep_side(rb_served *s, int i, const void *card)
 		(void) rb_memory_charge(s->memory, rb_set_bytes(set), NULL);
 	else if (s->asked.ask == RB_ASK_JOIN)
 	{
+		s->not_kept[i] = rb_set_bytes(set) + keep->card_bytes;
 		rb_forget_failure(&s->ctx);
 		status = RB_OK;
 	}
