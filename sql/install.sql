@@ -24,6 +24,7 @@ FROM pg_depend
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'redblue')
 	AND classid <> 'pg_proc'::regclass AND pg_describe_object(classid, objid, objsubid) NOT LIKE 'type %[]'
+	AND pg_describe_object(classid, objid, objsubid) <> 'type redblue_progress' -- of the view
 ORDER BY 1;
 
 -- all that the settings say of themselves

@@ -374,7 +374,8 @@ for my $name (sort keys %stage)
 		elsif ($alone)
 		{
 			is($s->wait_for, $answer{'a count'}, "$name, $backend: the session does it by itself");
-			like(told($s), qr/^cpu: \d+ threads; no GPU used: its background worker has ended/, "$name, $backend: and says so");
+			# a device that was closed meanwhile is not opened for so few
+			like(told($s), qr/^cpu: \d+ threads; no GPU used: (?:its background worker has ended|80000 parts are too few)/, "$name, $backend: and says so");
 		}
 		else
 		{
