@@ -228,6 +228,24 @@ $s->send("SELECT redblue_triangle_self_pair_count_query('SELECT s.* FROM same s,
 ok(comes_true(sub { $watch->ask('SELECT stage FROM redblue_progress') =~ /^(grid|candidates)$/ }), 'and while it joins');
 $watch->ask("SELECT pg_cancel_backend($s->{pid})");
 $s->wait_for;
+# and how far they are
+my %joined = (
+	read => q{DO $$ BEGIN FOR i IN 1 .. 200 LOOP PERFORM redblue_box_self_pair_count('large'); END LOOP; END $$},
+	candidates => q{SELECT redblue_triangle_self_pair_count_query('SELECT a.* FROM a, generate_series(1, 20)')});
+$s->ask('SET redblue.cache = off');
+for my $stage (sort keys %joined)
+{
+	my $most = 0;
+	$s->send($joined{$stage});
+	ok(comes_true(sub
+	{
+		my ($done, $total) = split /\|/, $watch->ask("SELECT done, total FROM redblue_progress WHERE stage = '$stage'");
+		$most = $done if ($total // '') ne '' && $done <= $total && $done > $most;
+		return $most > 0;
+	}, 60), "$stage on the CPU: $most is done, of a total");
+	$watch->ask("SELECT pg_cancel_backend($s->{pid})");
+	$s->wait_for;
+}
 $s->quit;
 
 # ---- many at once ----

@@ -106,21 +106,39 @@ typedef struct rb_cells_join
 	double crowd; /* a cell with more red x blue than this is cut at quantiles */
 } rb_cells_join;
 
+/* entries of the first grid's cells are what is told of as done: those of deeper ones are among them */
+static void
+add_done(const rb_cells_join *j, uint64_t entries)
+{
+	if (j->depth == 0)
+		rb_add(&j->c->ctx->done, entries);
+}
+
+static uint64_t
+entries_of(const rb_cells *g, uint64_t from, uint64_t to)
+{
+	return g->start[0][to] - g->start[0][from] + g->start[1][to] - g->start[1][from];
+}
+
 static void
 join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_cells_join *j = arg;
+	uint64_t crowded = 0;
 
 	for (uint64_t cell = from; cell < to && rb_cpu_going(j->c); cell++)
 	{
 		rb_list r = rb_cell_list(j->g, 0, cell), b = rb_cell_list(j->g, 1, cell);
 		double lo[3], hi[3];
 
+		if (r.n > 0 && b.n > 0 && (r.n > RB_TILE || b.n > RB_TILE))
+			crowded += r.n + b.n;
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
 		rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
 		join_leaf(me, j->c, r, b, j->c->self, lo, hi);
 	}
+	add_done(j, entries_of(j->g, from, to) - crowded);
 }
 
 /* a cell that is too crowded for a leaf gets a grid of its own */
@@ -134,6 +152,7 @@ join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 	(void) end;
 	rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
 	join_lists(me, j->c, r, b, lo, hi, j->depth + 1, (double) r.n * b.n > j->crowd);
+	add_done(j, r.n + b.n);
 }
 
 static void
@@ -231,6 +250,8 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 
 			rb_add(&c->cells, g.cells);
 			helps = depth == 0 || rb_cut_helps(&g, red, blue);
+			if (depth == 0)
+				rb_progress(c->ctx, RB_STAGE_CANDIDATES, 0, entries_of(&g, 0, g.cells));
 			if (helps)
 				join_cells(me, &cells);
 		}

@@ -595,6 +595,8 @@ typedef struct rb_progress_entry rb_progress_entry;
 extern rb_progress_entry *rb_progress_begin(const char *function);
 /* callable from any thread */
 extern void rb_progress_note(rb_progress_entry *entry, int stage, uint64 done, uint64 total);
+/* pages of a side, of the join that was begun last; where none was, nothing */
+extern void rb_progress_read(uint64 done, uint64 total);
 extern void rb_progress_end(rb_progress_entry **entry);
 
 /* ---- client.c: the worker, as a session sees it ---- */

@@ -27,6 +27,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#define RB_TELL_PAGES 256 /* are read between two notes for redblue_progress */
+
 #define RB_TUPLES_AHEAD 8
 
 /* a rule may change what is read; that of a materialized view only says how it is made */
@@ -218,5 +220,9 @@ rb_heap_all(rb_heap *heap)
 	BlockNumber nblocks = rb_heap_blocks(heap);
 
 	for (BlockNumber block = 0; block < nblocks; block++)
+	{
+		if (block % RB_TELL_PAGES == 0)
+			rb_progress_read(block, nblocks);
 		(void) rb_heap_page(heap, block, 0, 0, 1);
+	}
 }

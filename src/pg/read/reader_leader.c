@@ -223,6 +223,7 @@ read_in_order(rb_leader *l, ParallelContext *context)
 	while (piece < l->reading->npieces)
 	{
 		CHECK_FOR_INTERRUPTS();
+		rb_progress_read(piece, l->reading->npieces);
 		if (step(l, &piece))
 			continue;
 		if (is_alone(l))

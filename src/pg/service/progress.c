@@ -13,6 +13,8 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
+static rb_progress_entry *reading; /* of the join whose sides are read now */
+
 rb_progress_entry *
 rb_progress_begin(const char *function)
 {
@@ -32,6 +34,7 @@ rb_progress_begin(const char *function)
 		e->done = e->total = 0;
 		strlcpy(e->function, function, sizeof e->function);
 		rb_release(&e->change, e->change + 1);
+		reading = e;
 		return e;
 	}
 	return NULL;
@@ -48,10 +51,18 @@ rb_progress_note(rb_progress_entry *e, int stage, uint64 done, uint64 total)
 }
 
 void
+rb_progress_read(uint64 done, uint64 total)
+{
+	rb_progress_note(reading, RB_STAGE_READ, done, total);
+}
+
+void
 rb_progress_end(rb_progress_entry **e)
 {
 	if (*e == NULL)
 		return;
+	if (reading == *e)
+		reading = NULL;
 	rb_release(&(*e)->change, (*e)->change | 1);
 	rb_release(&(*e)->pid, 0);
 	*e = NULL;
