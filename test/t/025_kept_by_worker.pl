@@ -251,18 +251,14 @@ SQL
 			is($said{on}, $said{off}, "$name: with $with");
 		}
 	};
-	vacuum('g');
-	$same->('as they were');
-	$s->ask($_), $same->($_) for "UPDATE g SET geom = ST_SetSRID(geom, 3857) WHERE geom IS NOT NULL";
-	vacuum('g');
-	$same->('cleaned');
-	$s->ask($_), $same->($_) for "UPDATE g SET geom = (SELECT h3.geom FROM h3 WHERE h3.id = g.id - 1000) WHERE geom IS NOT NULL";
-	vacuum('g');
-	$same->('cleaned');
-	$s->ask($_), $same->($_) for "UPDATE g SET geom = (SELECT h2.geom FROM h2 WHERE h2.id = g.id - 1000) WHERE geom IS NOT NULL";
-	vacuum('g');
-	$same->('cleaned');
-	$s->ask($_), $same->($_) for "DELETE FROM g WHERE geom IS NOT NULL";
+	for my $change ('SELECT 1', (map { "UPDATE g SET geom = $_ WHERE geom IS NOT NULL" } 'ST_SetSRID(geom, 3857)',
+		'(SELECT h3.geom FROM h3 WHERE h3.id = g.id - 1000)', '(SELECT h2.geom FROM h2 WHERE h2.id = g.id - 1000)'), 'DELETE FROM g WHERE geom IS NOT NULL')
+	{
+		$s->ask($change);
+		$same->($change);
+		vacuum('g');
+		$same->("$change, and cleaned");
+	}
 	$s->ask('DROP TABLE g, h2, h3, hs; SET redblue.cache = on');
 }
 

@@ -595,7 +595,8 @@ typedef struct rb_progress_entry rb_progress_entry;
 extern rb_progress_entry *rb_progress_begin(const char *function);
 /* callable from any thread */
 extern void rb_progress_note(rb_progress_entry *entry, int stage, uint64 done, uint64 total);
-/* pages of a side, of the join that was begun last; where none was, nothing */
+/* whose sides are read from now on, NULL: nobody's; and how many pages of one are */
+extern void rb_progress_reading(rb_progress_entry *entry);
 extern void rb_progress_read(uint64 done, uint64 total);
 extern void rb_progress_end(rb_progress_entry **entry);
 

@@ -289,7 +289,9 @@ rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024;
 	run->progress = rb_progress_begin(join->function);
 
+	rb_progress_reading(run->progress);
 	take_sides(run, source);
+	rb_progress_reading(NULL);
 
 	run->ctx.threads = rb_threads(run->parts);
 	return run;

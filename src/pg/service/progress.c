@@ -34,7 +34,6 @@ rb_progress_begin(const char *function)
 		e->done = e->total = 0;
 		strlcpy(e->function, function, sizeof e->function);
 		rb_release(&e->change, e->change + 1);
-		reading = e;
 		return e;
 	}
 	return NULL;
@@ -48,6 +47,12 @@ rb_progress_note(rb_progress_entry *e, int stage, uint64 done, uint64 total)
 	rb_store(&e->stage, stage);
 	rb_store(&e->done, done);
 	rb_store(&e->total, total);
+}
+
+void
+rb_progress_reading(rb_progress_entry *e)
+{
+	reading = e;
 }
 
 void

@@ -132,15 +132,17 @@ gate_enter(rb_served *s)
 	return open;
 }
 
+/* asked again, or by who is not in, does nothing; from any thread of the request */
 static void
 gate_leave(rb_served *s)
 {
-	if (!s->at_gate)
-		return;
-	s->at_gate = false;
 	pthread_mutex_lock(&gate.lock);
-	gate.joins--;
-	gate.parts -= s->parts;
+	if (s->at_gate)
+	{
+		gate.joins--;
+		gate.parts -= s->parts;
+	}
+	s->at_gate = false;
 	pthread_mutex_unlock(&gate.lock);
 }
 
@@ -252,7 +254,7 @@ wait_for_session(rb_served *s, int *idle, double *since)
 {
 	if (*idle == 0)
 		*since = rb_now_ms();
-	else if (s->at_gate && rb_now_ms() - *since > PATIENCE_MS)
+	else if (rb_now_ms() - *since > PATIENCE_MS)
 		gate_leave(s);
 	rb_nap(idle);
 }
@@ -511,7 +513,7 @@ take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	double since = 0;
 	int idle = 0;
 
-	(void) to;
+	(void) me, (void) to;
 	rb_lane_part(&m->s->asked, (uint32) from, m->arrays, m->n, part);
 	while (rb_bytes_left(part, m->n) > 0)
 	{
@@ -533,10 +535,8 @@ take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		done_with(m->s);
 		if (moved > 0)
 			idle = 0;
-		else if (rb_thread_number(me) == 0)
-			wait_for_session(m->s, &idle, &since);
 		else
-			rb_nap(&idle);
+			wait_for_session(m->s, &idle, &since);
 	}
 }
 
