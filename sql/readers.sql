@@ -68,6 +68,18 @@ CREATE TABLE deleted AS TABLE plain;
 DELETE FROM deleted;
 SELECT * FROM compare('deleted');
 
+-- pages that other processes have read are in the plan of the call
+CREATE FUNCTION buffers(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
+	RETURN (plan #>> '{0,Plan,Shared Hit Blocks}')::bigint + (plan #>> '{0,Plan,Shared Read Blocks}')::bigint;
+END $$;
+SET parallel_leader_participation = off;
+SELECT buffers($$SELECT redblue_triangle_self_pair_count((SELECT 'plain'::regclass))$$) >= pg_relation_size('plain') / current_setting('block_size')::int AS all_pages;
+RESET parallel_leader_participation;
+
 -- boxes, in the plane and in space
 CREATE TABLE boxes AS SELECT id, ax AS lx, ay AS ly, az AS lz, ax + id % 3 AS hx, ay + id % 5 AS hy, az + id % 4 AS hz FROM plain;
 CREATE TABLE box_probe AS SELECT * FROM boxes WHERE id < 200;

@@ -13,6 +13,7 @@
 
 #include "pg/base/rb_pg.h"
 
+#include "executor/instrument.h"
 #include "port/atomics.h"
 #include "storage/shm_mq.h"
 
@@ -25,8 +26,15 @@ enum
 {
 	RB_KEY_READING = 1,
 	RB_KEY_QUEUES,
-	RB_KEY_NOTES /* where somebody wants to know: what each page was, or each slice of one */
+	RB_KEY_USAGE, /* which buffers each worker has touched: EXPLAIN tells them */
+	RB_KEY_NOTES  /* where somebody wants to know: what each page was, or each slice of one */
 };
+
+typedef struct rb_usage
+{
+	BufferUsage buffers;
+	WalUsage wal;
+} rb_usage;
 
 /* what all processes know */
 typedef struct rb_reading

@@ -114,6 +114,7 @@ void
 redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 {
 	rb_reading *reading = shm_toc_lookup(toc, RB_KEY_READING, false);
+	rb_usage *usage = shm_toc_lookup(toc, RB_KEY_USAGE, false);
 	char *queues = shm_toc_lookup(toc, RB_KEY_QUEUES, false);
 	shm_mq *queue = rb_reader_queue(queues, ParallelWorkerNumber);
 	rb_reader *r = palloc0(sizeof *r);
@@ -121,6 +122,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	rb_memory *memory;
 	Relation rel;
 
+	InstrStartParallelQuery();
 	shm_mq_set_sender(queue, MyProc);
 	r->queue = shm_mq_attach(queue, segment, NULL);
 
@@ -150,6 +152,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	read_pieces(r, reading);
 	rb_heap_end(&r->heap);
 	table_close(rel, NoLock);
+	InstrEndParallelQuery(&usage[ParallelWorkerNumber].buffers, &usage[ParallelWorkerNumber].wal);
 	shm_mq_detach(r->queue);
 	rb_builder_free(&r->builder);
 	rb_memory_destroy(memory);

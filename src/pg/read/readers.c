@@ -119,14 +119,16 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 		notes != NULL ? mul_size((Size) plan->nblocks * plan->slices, sizeof *notes) : 0;
 	ParallelContext *context;
 	rb_reading *reading;
+	rb_usage *usage;
 	char *queues = NULL;
 
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/redblue", "redblue_read_worker", workers);
 	shm_toc_estimate_chunk(&context->estimator, sizeof *reading);
 	shm_toc_estimate_chunk(&context->estimator, mul_size(RB_QUEUE_BYTES, workers));
+	shm_toc_estimate_chunk(&context->estimator, mul_size(sizeof *usage, workers));
 	shm_toc_estimate_chunk(&context->estimator, notes_size);
-	shm_toc_estimate_keys(&context->estimator, 3);
+	shm_toc_estimate_keys(&context->estimator, 4);
 	InitializeParallelDSM(context);
 
 	reading = shm_toc_allocate(context->toc, sizeof *reading);
@@ -141,6 +143,9 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	reading->face_tolerance = source->face_tolerance;
 	pg_atomic_init_u32(&reading->next, 0);
 	shm_toc_insert(context->toc, RB_KEY_READING, reading);
+	usage = shm_toc_allocate(context->toc, mul_size(sizeof *usage, workers));
+	memset(usage, 0, mul_size(sizeof *usage, workers));
+	shm_toc_insert(context->toc, RB_KEY_USAGE, usage);
 	if (notes != NULL)
 	{
 		heap->notes = shm_toc_allocate(context->toc, notes_size);
@@ -159,6 +164,8 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	}
 	rb_readers_lead(reading, heap, builder, space, context, queues);
 	workers = context->nworkers_launched;
+	for (int i = 0; i < workers; i++)
+		InstrAccumParallelQuery(&usage[i].buffers, &usage[i].wal);
 	if (notes != NULL)
 		memcpy(notes, heap->notes, notes_size);
 	heap->notes = NULL;
