@@ -46,8 +46,30 @@ enum
 
 typedef enum rb_predicate
 {
-	RB_MEET /* do the two, closed, share a point? */
+	RB_MEET,    /* do the two, closed, share a point? */
+	RB_CONTACT, /* and how: the dimension of what they share, and do their relative interiors meet? */
+	RB_SELF_INTERSECT, /* do they share more than common corners or a common edge?  The dimension, too. */
+	RB_WITHIN,         /* is their distance at most that of the job? */
+	RB_UNDER /* is the first end of a segment, moved by an infinitesimal, below the triangle, or is it on it? */
 } rb_predicate;
+
+/*
+ * What a leaf answers: 0, RB_UNSURE (rb_hd.h), or RB_YES and, in the three bits above it, what
+ * its predicate tells of the pair besides.
+ */
+#define RB_YES 1
+#define RB_TOLD(answer) ((unsigned) (answer) >> 1)
+
+/* RB_CONTACT and RB_SELF_INTERSECT: the dimension is 0, 1 or 2 */
+#define RB_CONTACT_OF(dimension, crosses) (RB_YES | (dimension) << 1 | (crosses) << 3)
+#define RB_TOLD_DIMENSION(told) ((told) &3)
+#define RB_TOLD_CROSSES(told) ((told) >> 2 & 1)
+
+/* RB_WITHIN: they share a point */
+#define RB_WITHIN_OF(meets) (RB_YES | (meets) << 1)
+
+/* RB_UNDER */
+#define RB_UNDER_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
 
 /* predicate, red's kind, blue's kind, leaf */
 #define RB_LEAF_LIST(X)                                             \

@@ -42,7 +42,8 @@ typedef struct rb_exact_env
 	uint64_t integer; /* exact signs taken, by means */
 	uint64_t expansion;
 	uint64_t gmp;
-	double *room; /* of a device thread, for expansions; the host has its stack */
+	double *room;    /* of a device thread, for expansions; the host has its stack */
+	double distance; /* RB_WITHIN: the job's */
 } rb_exact_env;
 
 /* a device kernel without a stack leaves steps 2, 4 and 5 out */
