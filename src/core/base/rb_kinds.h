@@ -58,6 +58,7 @@ typedef enum rb_predicate
  * its predicate tells of the pair besides.
  */
 #define RB_YES 1
+#define RB_IS_YES(answer) (((answer) &RB_YES) != 0) /* RB_UNSURE is even */
 #define RB_TOLD(answer) ((unsigned) (answer) >> 1)
 
 /* RB_CONTACT and RB_SELF_INTERSECT: the dimension is 0, 1 or 2 */
@@ -128,6 +129,13 @@ rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 }
 #undef RB_LEAF_SERVES
 
+/* is more to be told of a pair than that it is one? */
+RB_HD bool
+rb_predicate_tells(rb_predicate predicate)
+{
+	return predicate != RB_MEET;
+}
+
 /* are overlapping boxes the answer already? */
 RB_HD bool
 rb_boxes_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
@@ -135,11 +143,22 @@ rb_boxes_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 	return predicate == RB_MEET && red == blue && (red == RB_BOX3 || red == RB_BOX2);
 }
 
-/* do the stages for planes and corners of two triangles apply? */
+/*
+ * Do the stages for planes and corners of two triangles apply?  They say yes only where all signs
+ * are proved and none is zero: then the two share a curve, and that is inside of both.
+ */
 RB_HD bool
 rb_faces_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
-	return predicate == RB_MEET && red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
+	return (predicate == RB_MEET || predicate == RB_CONTACT || predicate == RB_SELF_INTERSECT) &&
+		   red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
+}
+
+/* what is told of such two */
+RB_HD unsigned
+rb_told_of_generic(rb_predicate predicate)
+{
+	return predicate == RB_MEET ? 0 : RB_TOLD(RB_CONTACT_OF(1, 1));
 }
 
 #endif /* RB_KINDS_H */

@@ -211,6 +211,24 @@ typedef struct rb_pair
 	uint32_t blue;
 } rb_pair;
 
+/*
+ * What a predicate tells of two parts besides (RB_TOLD) is on its way to a sink in the three
+ * bits above the number of the red one; of RB_MEET they are 0.
+ */
+#define RB_TOLD_SHIFT 29
+
+static inline uint32_t
+rb_pair_told(rb_pair pair)
+{
+	return pair.red >> RB_TOLD_SHIFT;
+}
+
+static inline uint32_t
+rb_pair_red(rb_pair pair)
+{
+	return pair.red & (RB_MAX_OBJECTS - 1);
+}
+
 /* ---- builder: rows in, a set out (builder.c) ---- */
 
 /*
@@ -540,6 +558,12 @@ typedef struct rb_job
 	rb_answer answer;
 	rb_of of;
 	rb_predicate predicate;
+	double distance; /* RB_WITHIN; >= 0 and finite */
+	/*
+	 * Parts of one row against each other instead of rows against rows: a self join, RB_PAIRS or
+	 * RB_COUNT.  The pairs are then of parts, counted from 1 in their row; see rb_block.
+	 */
+	bool within_rows;
 	bool whole; /* RB_PAIRS: every block but the last one is full, however long that takes */
 	/*
 	 * RB_GROUPS: rows with the same number (rb_ids_number) are one group, of so many; NULL: each
@@ -591,7 +615,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 8
+#define RB_BACKEND_ABI 9
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi
@@ -601,8 +625,9 @@ typedef struct rb_abi
 } rb_abi;
 
 /*
- * A backend finds all pairs of parts of a job that share a point, each once.
- * In a self join it reports red < blue and skips parts of one row.
+ * A backend finds all pairs of parts of a job for which its predicate holds, each once, with
+ * what that tells.  In a self join it reports red < blue and skips parts of one row, or those of
+ * two rows (job.within_rows).
  */
 typedef struct rb_backend
 {
@@ -652,13 +677,17 @@ typedef struct rb_stream rb_stream;
 /*
  * Pairs of rows by their ids, a column each.  They are the caller's until the next call, to be
  * changed if it likes, and so are the eight bytes in front of each column: a header there makes
- * a column a value that can be handed on as it is.  What a predicate tells of a pair besides
- * would be a column more.
+ * a column a value that can be handed on as it is.
+ *
+ * What a predicate tells of a pair besides is a column more: RB_TOLD of it, merged over the parts
+ * of the two rows (unique.c), or the bits of a distance (RB_WITHIN).  Of a job within rows red is
+ * the row's id, and blue has two parts of it, the first one in the upper half.
  */
 typedef struct rb_block
 {
 	int64_t *red;
 	int64_t *blue;
+	uint64_t *told; /* NULL where the predicate tells nothing */
 	size_t n;
 } rb_block;
 

@@ -19,23 +19,26 @@ typedef struct rb_decision
 	uint64_t gmp;
 } rb_decision;
 
-/* marks the pairs that do not meet; rb_decide_pairs takes them out */
+/* marks the pairs for which it does not hold, rb_decide_pairs takes them out; no pair with all bits is told of */
 static void
 decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	rb_decision *d = arg;
 	const rb_set *red = d->job->red, *blue = d->job->blue != NULL ? d->job->blue : red;
 	const size_t red_width = rb_kind_width(red->kind), blue_width = rb_kind_width(blue->kind);
-	rb_exact_env env = {.filters = d->ctx->filters, .exact = true};
+	rb_exact_env env = {.filters = d->ctx->filters, .exact = true, .distance = d->job->distance};
 
 	(void) me;
 	for (uint64_t i = from; i < to && !rb_should_stop(d->ctx); i++)
 	{
 		rb_pair *p = &d->pairs[i];
+		const int answer =
+			rb_pair_decide(&env, d->job->predicate, red->kind, blue->kind,
+						   red->coords + p->red * red_width, blue->coords + p->blue * blue_width);
 
-		if (rb_pair_decide(&env, d->job->predicate, red->kind, blue->kind,
-						   red->coords + p->red * red_width,
-						   blue->coords + p->blue * blue_width) != 1)
+		if (RB_IS_YES(answer))
+			p->red |= (uint32_t) RB_TOLD(answer) << RB_TOLD_SHIFT;
+		else
 			p->red = UINT32_MAX;
 	}
 	rb_add(&d->integer, env.integer);

@@ -545,10 +545,10 @@ rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *ask
 			rb_object_box(red, rparts[i], rlo, rhi);
 			rb_object_box(blue, bparts[j], blo, bhi);
 			if (rb_boxes_overlap(rlo, rhi, blo, bhi) &&
-				rb_pair_decide(env, e->what->predicate, red->kind, blue->kind,
-							   red->coords + (size_t) rparts[i] * (size_t) rb_kind_width(red->kind),
-							   blue->coords +
-								   (size_t) bparts[j] * (size_t) rb_kind_width(blue->kind)) == 1)
+				RB_IS_YES(rb_pair_decide(
+					env, e->what->predicate, red->kind, blue->kind,
+					red->coords + (size_t) rparts[i] * (size_t) rb_kind_width(red->kind),
+					blue->coords + (size_t) bparts[j] * (size_t) rb_kind_width(blue->kind))))
 				return 1;
 		}
 	return 0;

@@ -109,6 +109,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->kernel = rb_kernel_best();
 	w->env.filters = ctx->filters;
 	w->env.exact = true;
+	w->env.distance = job->distance;
 	w->boxes = rb_boxes_decide(job->predicate, red, blue);
 	w->faces = rb_faces_decide(job->predicate, red, blue);
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
@@ -330,12 +331,14 @@ tile_sample(const rb_tile *tile, rb_sample *sample)
 
 /* ---- cascade ---- */
 
-/* in a self join the parts of one row are not tested against each other */
+/* in a self join the parts of one row are not tested against each other, or nothing else is */
 static inline bool
-same_row(const rb_job *job, uint32_t i, uint32_t j)
+is_wanted(const rb_job *job, uint32_t i, uint32_t j)
 {
-	return job->blue == NULL && job->red->row_of != NULL &&
-		   job->red->row_of[i] == job->red->row_of[j];
+	const bool same_row =
+		job->blue == NULL && job->red->row_of != NULL && job->red->row_of[i] == job->red->row_of[j];
+
+	return same_row == job->within_rows;
 }
 
 /* the numbers of the two objects in their sets; of a self join the smaller one first */
@@ -370,8 +373,9 @@ mark(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 		blue->known[pair & 0xffff] = 1;
 }
 
+/* pairs for which the predicate holds, and what it tells of all of them */
 static rb_status
-hit(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n)
+hit(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n, unsigned told)
 {
 	w->hits += n;
 	if (w->sink->marks != NULL)
@@ -390,7 +394,8 @@ hit(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n)
 			if (status != RB_OK)
 				return status;
 		}
-		w->hit[w->nhit++] = pair_of(w, red, blue, pairs[i]);
+		w->hit[w->nhit] = pair_of(w, red, blue, pairs[i]);
+		w->hit[w->nhit++].red |= told << RB_TOLD_SHIFT;
 	}
 	return RB_OK;
 }
@@ -402,29 +407,20 @@ signs_of_sides(unsigned sides, int s[3])
 		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
 }
 
-/* where marks are wanted each yes is one at once, so that it spares the pairs behind it */
-static inline uint32_t
-mark_at_once(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t k)
-{
-	if (w->sink->marks == NULL || k == 0)
-		return k;
-	hit(w, red, blue, w->yes, k);
-	return 0;
-}
-
 /* pairs that the vector stages left undecided; the signs that they proved are taken over */
 static rb_status
 decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
-	uint32_t k = 0;
+	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		uint32_t pair = w->undecided[i].pair;
 		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
 		int sb[3], sr[3];
+		int answer;
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
@@ -432,14 +428,14 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 			continue;
 		signs_of_sides(w->undecided[i].blue_sides, sb);
 		signs_of_sides(w->undecided[i].red_sides, sr);
-		w->yes[k] = pair;
-		k +=
-			rb_triangle_triangle(&w->env, ro->coords + (size_t) red->index[pair >> 16] * 9,
-								 bo->coords + (size_t) blue->index[pair & 0xffff] * 9, sb, sr) == 1;
+		answer = rb_faces_pair(&w->env, w->job->predicate,
+							   ro->coords + (size_t) red->index[pair >> 16] * 9,
+							   bo->coords + (size_t) blue->index[pair & 0xffff] * 9, sb, sr);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
-		k = mark_at_once(w, red, blue, k);
+		if (RB_IS_YES(answer))
+			status = hit(w, red, blue, &pair, 1, RB_TOLD(answer));
 	}
-	return hit(w, red, blue, w->yes, k);
+	return status;
 }
 
 /* kinds without vector stages: each pair goes from the filters to the exact sign */
@@ -449,25 +445,26 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 	const rb_set *ro = w->job->red;
 	const rb_set *bo = w->job->blue != NULL ? w->job->blue : ro;
 	int rw = rb_kind_width(ro->kind), bw = rb_kind_width(bo->kind);
-	uint32_t k = 0;
+	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		uint32_t pair = w->pair[i];
 		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
+		int answer;
 
 		if (i % 128 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
 		if (is_known(w, red, blue, pair))
 			continue;
-		w->yes[k] = pair;
-		k += rb_pair_decide(&w->env, w->job->predicate, ro->kind, bo->kind,
-							ro->coords + (size_t) red->index[pair >> 16] * rw,
-							bo->coords + (size_t) blue->index[pair & 0xffff] * bw) == 1;
+		answer = rb_pair_decide(&w->env, w->job->predicate, ro->kind, bo->kind,
+								ro->coords + (size_t) red->index[pair >> 16] * rw,
+								bo->coords + (size_t) blue->index[pair & 0xffff] * bw);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
-		k = mark_at_once(w, red, blue, k);
+		if (RB_IS_YES(answer))
+			status = hit(w, red, blue, &pair, 1, RB_TOLD(answer));
 	}
-	return hit(w, red, blue, w->yes, k);
+	return status;
 }
 
 /* settle the candidates collected so far */
@@ -481,7 +478,8 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 
 	lap(w, RB_STAGE_CANDIDATES);
 	w->npairs = 0;
-	if ((w->job->blue == NULL && w->job->red->row_of != NULL) || w->sink->marks != NULL)
+	if ((w->job->blue == NULL && w->job->red->row_of != NULL) || w->job->within_rows ||
+		w->sink->marks != NULL)
 	{
 		uint32_t k = 0;
 
@@ -489,7 +487,7 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		{
 			w->pair[k] = w->pair[i];
 			k +=
-				!same_row(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]) &&
+				is_wanted(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]) &&
 				!is_known(w, red, blue, w->pair[i]);
 		}
 		n = k;
@@ -499,7 +497,7 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		return RB_STOPPED;
 
 	if (w->boxes)
-		return hit(w, red, blue, w->pair, n);
+		return hit(w, red, blue, w->pair, n, 0);
 	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
 	{
 		status = decide_all(w, red, blue, n);
@@ -509,7 +507,7 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
 	nyes =
 		w->kernel->intervals(red->face, blue->face, w->sided, n, w->yes, w->undecided, &nundecided);
-	status = hit(w, red, blue, w->yes, nyes);
+	status = hit(w, red, blue, w->yes, nyes, rb_told_of_generic(w->job->predicate));
 	lap(w, RB_STAGE_DOUBLE);
 	if (status == RB_OK)
 		status = decide_undecided(w, red, blue, nundecided);

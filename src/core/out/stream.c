@@ -17,6 +17,9 @@
  * it: several write into one slot side by side, and it is ready when all places that were
  * given out are written.
  *
+ * What a predicate tells of a pair goes the same way, in a column of its own.  Of rows with several
+ * parts it is known when the join has ended, so those come last.
+ *
  * All signals are blocked in the producer and in every thread that it makes: they are
  * the caller's.  A backend's threads end with its join: none outlives the stream.
  *
@@ -46,6 +49,7 @@ typedef struct slot
 {
 	int64_t *red;
 	int64_t *blue;
+	uint64_t *told; /* NULL: nothing is */
 	size_t given;   /* places, to threads that have pairs */
 	size_t written; /* of these */
 } slot;
@@ -151,9 +155,43 @@ fetch_ids(const rb_set *set, const uint32_t *row, size_t n, int64_t *to)
 			to[i] = set->ids[row[2 * i]];
 }
 
+/* how many parts of its row are before it */
+static uint32_t
+number_in_row(const rb_set *set, uint32_t part)
+{
+	const uint32_t row = set->row_of[part];
+	uint32_t lo = 0;
+	uint32_t hi = part; /* the first of the row is in lo .. hi */
+
+	while (lo < hi)
+	{
+		const uint32_t middle = lo + (hi - lo) / 2;
+
+		if (set->row_of[middle] < row)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return part - lo;
+}
+
+/* what a job within rows tells of n pairs of parts */
+static void
+fetch_parts(const rb_set *set, const rb_pair *parts, size_t n, int64_t *id, int64_t *numbers)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		const uint32_t row = set->row_of[parts[i].red];
+
+		fetch_ids(set, &row, 1, &id[i]);
+		numbers[i] = (int64_t) ((uint64_t) (number_in_row(set, parts[i].red) + 1) << 32 |
+								(number_in_row(set, parts[i].blue) + 1));
+	}
+}
+
 /* pairs of rows into the ring, by their ids */
 static rb_status
-push(rb_stream *s, const rb_pair *rows, size_t n)
+push(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 {
 	rb_status status = RB_OK;
 
@@ -166,8 +204,18 @@ push(rb_stream *s, const rb_pair *rows, size_t n)
 		status = reserve(s, n, &to, &at, &taken);
 		if (status != RB_OK)
 			break;
-		fetch_ids(s->job.red, &rows->red, taken, to->red + at);
-		fetch_ids(rb_job_blue(&s->job), &rows->blue, taken, to->blue + at);
+		if (s->job.within_rows)
+			fetch_parts(s->job.red, rows, taken, to->red + at, to->blue + at);
+		else
+		{
+			fetch_ids(s->job.red, &rows->red, taken, to->red + at);
+			fetch_ids(rb_job_blue(&s->job), &rows->blue, taken, to->blue + at);
+		}
+		if (to->told != NULL)
+		{
+			memcpy(to->told + at, told, taken * sizeof *told);
+			told += taken;
+		}
 		note_written(s, to, taken);
 		rows += taken;
 		n -= taken;
@@ -177,16 +225,79 @@ push(rb_stream *s, const rb_pair *rows, size_t n)
 
 /* the one place where pairs of rows are counted, on their way to the caller or to nobody */
 static rb_status
-emit(rb_stream *s, const rb_pair *rows, size_t n)
+emit(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 {
 	rb_status status = RB_OK;
 
 	if (s->job.answer == RB_PAIRS)
-		status = push(s, rows, n);
+		status = push(s, rows, told, n);
 	else
 		status = rb_answers_add(&s->answers, rows, n);
 	if (status == RB_OK)
 		rb_add(&s->emitted, n);
+	return status;
+}
+
+/* pairs of parts become pairs of rows; the set of these has a lock of its own: when it grows, the reader is not to wait */
+static rb_status
+make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb_pair *rows,
+		  uint64_t *rows_told, size_t *kept)
+{
+	rb_status status;
+
+	pthread_mutex_lock(&s->unique_lock);
+	status = told != NULL ? rb_unique_merge(&s->unique, parts, told, n, rows, rows_told, kept)
+						  : rb_unique_rows(&s->unique, parts, n, rows, kept);
+	pthread_mutex_unlock(&s->unique_lock);
+	return status;
+}
+
+/* called by the backend's threads where the predicate tells something */
+static rb_status
+put_told(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_stream *s = user;
+	rb_status status = RB_OK;
+
+	while (n > 0 && status == RB_OK)
+	{
+		rb_pair parts[UNIQUE_PAIRS], rows[UNIQUE_PAIRS];
+		uint64_t told[UNIQUE_PAIRS], rows_told[UNIQUE_PAIRS];
+		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
+		size_t kept = 0;
+
+		for (size_t i = 0; i < taken; i++)
+		{
+			parts[i] = (rb_pair){rb_pair_red(pairs[i]), pairs[i].blue};
+			told[i] = rb_pair_told(pairs[i]);
+		}
+		if (s->unique.needed)
+		{
+			status = make_rows(s, parts, told, taken, rows, rows_told, &kept);
+			if (status == RB_OK)
+				status = emit(s, rows, rows_told, kept);
+		}
+		else
+			status = emit(s, parts, told, taken);
+		pairs += taken;
+		n -= taken;
+	}
+	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
+}
+
+/* what was merged, when the backend is through */
+static rb_status
+emit_merged(rb_stream *s)
+{
+	rb_pair rows[UNIQUE_PAIRS];
+	uint64_t told[UNIQUE_PAIRS];
+	rb_status status = RB_OK;
+	size_t at = 0;
+	size_t n;
+
+	while (status == RB_OK && s->unique.merges &&
+		   (n = rb_unique_merged(&s->unique, &at, rows, told, UNIQUE_PAIRS)) > 0)
+		status = rb_should_stop(s->ctx) ? RB_STOPPED : emit(s, rows, told, n);
 	return status;
 }
 
@@ -204,20 +315,16 @@ put(void *user, const rb_pair *pairs, size_t n)
 		return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 	}
 	if (!s->unique.needed)
-		status = emit(s, pairs, n);
-
-	/* the set of rows has a lock of its own: when it grows, the reader is not to wait */
+		status = emit(s, pairs, NULL, n);
 	while (s->unique.needed && n > 0 && status == RB_OK)
 	{
 		rb_pair rows[UNIQUE_PAIRS];
 		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
 		size_t kept = 0;
 
-		pthread_mutex_lock(&s->unique_lock);
-		status = rb_unique_rows(&s->unique, pairs, taken, rows, &kept);
-		pthread_mutex_unlock(&s->unique_lock);
+		status = make_rows(s, pairs, NULL, taken, rows, NULL, &kept);
 		if (status == RB_OK)
-			status = emit(s, rows, kept);
+			status = emit(s, rows, NULL, kept);
 		pairs += taken;
 		n -= taken;
 	}
@@ -249,7 +356,7 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 static rb_status
 join(rb_stream *s)
 {
-	rb_sink sink = {.put = put, .user = s};
+	rb_sink sink = {.put = rb_predicate_tells(s->job.predicate) ? put_told : put, .user = s};
 	rb_status status = compose_ids(s);
 
 	if (status == RB_OK)
@@ -260,6 +367,8 @@ join(rb_stream *s)
 		sink.marks = s->answers.word;
 	if (status == RB_OK)
 		status = s->backend->join(s->ctx, &s->job, &sink);
+	if (status == RB_OK)
+		status = emit_merged(s);
 	if (status == RB_OK)
 		status = rb_answers_end(&s->answers);
 	s->emitted += rb_answers_added(&s->answers);
@@ -291,12 +400,16 @@ static rb_status
 make_slots(rb_stream *s)
 {
 	const size_t column = FRONT + SLOT_PAIRS;
-	rb_status status = rb_array(s->ctx, (void **) &s->ids, 2 * SLOTS * column, sizeof(int64_t));
+	const size_t columns = rb_predicate_tells(s->job.predicate) ? 3 : 2;
+	rb_status status =
+		rb_array(s->ctx, (void **) &s->ids, columns * SLOTS * column, sizeof(int64_t));
 
 	for (size_t i = 0; i < SLOTS && status == RB_OK; i++)
 	{
-		s->slots[i].red = s->ids + 2 * i * column + FRONT;
+		s->slots[i].red = s->ids + columns * i * column + FRONT;
 		s->slots[i].blue = s->slots[i].red + column;
+		if (columns == 3)
+			s->slots[i].told = (uint64_t *) (s->slots[i].blue + column);
 	}
 	return status;
 }
@@ -385,7 +498,7 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 {
 	rb_status status;
 
-	*block = (rb_block){NULL, NULL, 0};
+	*block = (rb_block){NULL, NULL, NULL, 0};
 	pthread_mutex_lock(&s->lock);
 	/* the caller is through with the last one */
 	if (s->out)
@@ -399,7 +512,7 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 	{
 		const slot *oldest = slot_at(s, s->tail);
 
-		*block = (rb_block){oldest->red, oldest->blue, oldest->written};
+		*block = (rb_block){oldest->red, oldest->blue, oldest->told, oldest->written};
 		s->out = true;
 	}
 	pthread_mutex_unlock(&s->lock);

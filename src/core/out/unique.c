@@ -7,6 +7,13 @@
  * reported are kept in a hash set; only pairs in which a row has several parts
  * go there, so data of one part a row pays nothing, and memory is bounded by
  * the answer, not by the contacts.
+ *
+ * Where something is told of a pair, what its parts tell is merged in the same set, and the
+ * pairs come out when the join has ended:
+ *
+ *		RB_CONTACT, RB_SELF_INTERSECT	the highest dimension; whether any two parts cross
+ *		RB_WITHIN						the least distance
+ *		RB_UNDER						is an odd number of parts above?  Is it on any?
  */
 #include "core/base/rb_base.h"
 #include "core/out/rb_unique.h"
@@ -19,13 +26,40 @@ rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job)
 	memset(u, 0, sizeof(*u));
 	u->ctx = ctx;
 	u->job = job;
-	u->needed = job->red->row_of != NULL || (job->blue != NULL && job->blue->row_of != NULL);
+	u->needed = !job->within_rows &&
+				(job->red->row_of != NULL || (job->blue != NULL && job->blue->row_of != NULL));
+	u->merges = u->needed && rb_predicate_tells(job->predicate);
 }
 
 void
 rb_unique_free(rb_unique *u)
 {
 	rb_free(u->ctx->memory, (void **) &u->slot);
+	rb_free(u->ctx->memory, (void **) &u->told);
+}
+
+static uint64_t
+merge(rb_predicate predicate, uint64_t a, uint64_t b)
+{
+	uint64_t dimension;
+
+	switch (predicate)
+	{
+		case RB_WITHIN: /* distances are not negative, and so in the order of their bits */
+			return a < b ? a : b;
+		case RB_UNDER:
+			return ((a ^ b) & RB_TOLD(RB_UNDER_OF(1, 0))) | ((a | b) & RB_TOLD(RB_UNDER_OF(0, 1)));
+		default:
+			dimension = RB_TOLD_DIMENSION(a) > RB_TOLD_DIMENSION(b) ? RB_TOLD_DIMENSION(a)
+																	: RB_TOLD_DIMENSION(b);
+			return RB_TOLD(RB_CONTACT_OF(dimension, RB_TOLD_CROSSES(a) | RB_TOLD_CROSSES(b)));
+	}
+}
+
+bool
+rb_unique_counts(const rb_job *job, uint64_t told)
+{
+	return job->predicate != RB_UNDER || told != 0;
 }
 
 static inline uint64_t
@@ -39,17 +73,23 @@ spread(uint64_t x)
 }
 
 static bool
-insert(rb_unique *u, uint64_t key)
+insert(rb_unique *u, uint64_t key, uint64_t told)
 {
 	size_t at = spread(key) & u->mask;
 
 	while (u->slot[at] != 0)
 	{
 		if (u->slot[at] == key + 1)
+		{
+			if (u->merges)
+				u->told[at] = merge(u->job->predicate, u->told[at], told);
 			return false;
+		}
 		at = (at + 1) & u->mask;
 	}
 	u->slot[at] = key + 1;
+	if (u->merges)
+		u->told[at] = told;
 	u->used++;
 	return true;
 }
@@ -60,15 +100,20 @@ grow(rb_unique *u)
 {
 	const size_t stretch = (size_t) 1 << 16;
 	uint64_t *old = u->slot;
+	uint64_t *old_told = u->told;
 	size_t old_slots = old != NULL ? u->mask + 1 : 0;
 	size_t slots = old_slots > 0 ? 2 * old_slots : RB_SIZE(4096, 4);
 	rb_status status;
 
-	u->slot = NULL;
+	u->slot = u->told = NULL;
 	status = rb_array(u->ctx, (void **) &u->slot, slots, sizeof(uint64_t));
+	if (status == RB_OK && u->merges)
+		status = rb_array(u->ctx, (void **) &u->told, slots, sizeof(uint64_t));
 	if (status != RB_OK)
 	{
+		rb_unique_free(u);
 		u->slot = old;
+		u->told = old_told;
 		return status;
 	}
 	for (size_t i = 0; i < slots && !rb_should_stop(u->ctx); i += stretch)
@@ -78,8 +123,9 @@ grow(rb_unique *u)
 	for (size_t i = 0; i < old_slots && !rb_should_stop(u->ctx); i += stretch)
 		for (size_t k = i; k < i + stretch && k < old_slots; k++)
 			if (old[k] != 0)
-				insert(u, old[k] - 1);
+				insert(u, old[k] - 1, u->merges ? old_told[k] : 0);
 	rb_free(u->ctx->memory, (void **) &old);
+	rb_free(u->ctx->memory, (void **) &old_told);
 	return rb_should_stop(u->ctx) ? RB_STOPPED : RB_OK;
 }
 
@@ -98,36 +144,84 @@ row_of(const rb_set *side, uint32_t part, bool *several)
 	return row;
 }
 
-rb_status
-rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_t *nout)
+/* one more pair of parts; is it one of rows that comes out at once? */
+static rb_status
+take(rb_unique *u, rb_pair parts, uint64_t told, rb_pair *rows, bool *out)
 {
 	const rb_set *red = u->job->red;
 	const rb_set *blue = u->job->blue != NULL ? u->job->blue : red;
+	bool several = false;
+
+	rows->red = row_of(red, parts.red, &several);
+	rows->blue = row_of(blue, parts.blue, &several);
+	*out = !several;
+	if (!several)
+		return RB_OK;
+	if (u->slot == NULL || u->used >= u->mask / 2)
+	{
+		rb_status status = grow(u);
+
+		if (status != RB_OK)
+			return status;
+	}
+	*out = insert(u, (uint64_t) rows->red << 32 | rows->blue, told) && !u->merges;
+	return RB_OK;
+}
+
+rb_status
+rb_unique_rows(rb_unique *u, const rb_pair *parts, size_t n, rb_pair *out, size_t *nout)
+{
+	rb_status status = RB_OK;
 	size_t k = 0;
 
 	if (rb_should_stop(u->ctx)) /* the set may be left half grown */
 		return RB_STOPPED;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && status == RB_OK; i++)
 	{
-		bool several = false;
-		rb_pair rows;
+		bool comes_out = false;
 
-		rows.red = row_of(red, parts[i].red, &several);
-		rows.blue = row_of(blue, parts[i].blue, &several);
-		if (several)
-		{
-			if (u->slot == NULL || u->used >= u->mask / 2)
-			{
-				rb_status status = grow(u);
-
-				if (status != RB_OK)
-					return status;
-			}
-			if (!insert(u, (uint64_t) rows.red << 32 | rows.blue))
-				continue;
-		}
-		out[k++] = rows;
+		status = take(u, parts[i], 0, &out[k], &comes_out);
+		k += comes_out;
 	}
 	*nout = k;
-	return RB_OK;
+	return status;
+}
+
+rb_status
+rb_unique_merge(rb_unique *u, const rb_pair *parts, const uint64_t *told, size_t n, rb_pair *out,
+				uint64_t *out_told, size_t *nout)
+{
+	rb_status status = RB_OK;
+	size_t k = 0;
+
+	if (rb_should_stop(u->ctx))
+		return RB_STOPPED;
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+	{
+		bool comes_out = false;
+
+		status = take(u, parts[i], told[i], &out[k], &comes_out);
+		out_told[k] = told[i];
+		k += comes_out;
+	}
+	*nout = k;
+	return status;
+}
+
+size_t
+rb_unique_merged(const rb_unique *u, size_t *at, rb_pair *out, uint64_t *told, size_t most)
+{
+	size_t k = 0;
+
+	if (u->slot == NULL)
+		return 0;
+	for (; *at <= u->mask && k < most; (*at)++)
+		if (u->slot[*at] != 0 && rb_unique_counts(u->job, u->told[*at]))
+		{
+			const uint64_t key = u->slot[*at] - 1;
+
+			out[k] = (rb_pair){(uint32_t) (key >> 32), (uint32_t) key};
+			told[k++] = u->told[*at];
+		}
+	return k;
 }

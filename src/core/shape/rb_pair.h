@@ -60,4 +60,17 @@ rb_pair_decide(rb_exact_env *env, rb_predicate predicate, rb_kind red_kind, rb_k
 }
 #undef RB_LEAF_TRY
 
+/*
+ * The same for two triangles of which the vector stages have proved some signs (rb_faces_decide);
+ * those are as rb_triangle_triangle has them.
+ */
+static inline int
+rb_faces_pair(rb_exact_env *env, rb_predicate predicate, const double *red, const double *blue,
+			  int sb[3], int sr[3])
+{
+	if (predicate == RB_MEET)
+		return rb_triangle_triangle(env, red, blue, sb, sr);
+	return rb_pair_decide(env, predicate, RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
+}
+
 #endif /* RB_PAIR_H */

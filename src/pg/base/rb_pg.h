@@ -697,28 +697,20 @@ extern bool rb_worker_drop(const char *function, uint64 number);
 
 /* ---- joins.c: the functions ---- */
 
-/* what a function returns of the pairs, and its columns */
+/* what a function returns of the pairs, and its columns (results.c) */
 typedef enum rb_result
 {
-	RB_RESULT_PAIRS,  /* red_id, blue_id */
-	RB_RESULT_COUNT,  /* their number; no set */
-	RB_RESULT_COUNTS, /* red_id, pairs */
-	RB_RESULT_HITS,   /* red_id */
-	RB_RESULT_GROUPS, /* red_id, blue_ids */
-	RB_RESULT_BLOCKS  /* n, red, blue: packed */
+	RB_RESULT_PAIRS,      /* red_id, blue_id */
+	RB_RESULT_CONTACTS,   /* red_id, blue_id, dimension, crosses */
+	RB_RESULT_DIMENSIONS, /* id1, id2, dimension */
+	RB_RESULT_PARTS,      /* id, part1, part2, dimension */
+	RB_RESULT_DISTANCES,  /* red_id, blue_id, distance */
+	RB_RESULT_COUNT,      /* their number; no set */
+	RB_RESULT_COUNTS,     /* red_id, pairs */
+	RB_RESULT_HITS,       /* red_id */
+	RB_RESULT_GROUPS,     /* red_id, blue_ids */
+	RB_RESULT_BLOCKS      /* n, red, blue: packed */
 } rb_result;
-
-#define RB_RESULT_COLUMNS 3 /* at most */
-
-/* is a row of it two numbers at most, so that rows come in blocks? */
-static inline bool
-rb_result_has_blocks(rb_result result)
-{
-	return result == RB_RESULT_PAIRS || result == RB_RESULT_COUNTS || result == RB_RESULT_HITS;
-}
-
-/* their number, and their types */
-extern int rb_result_columns(rb_result result, Oid type[RB_RESULT_COLUMNS]);
 
 /*
  * What one SQL function joins.  A function is one line of this sort (joins.c);
@@ -735,6 +727,13 @@ typedef struct rb_join
 	rb_predicate predicate;
 } rb_join;
 
+/* are its pairs those of parts of one row? */
+static inline bool
+rb_join_is_within_rows(const rb_join *join)
+{
+	return join->result == RB_RESULT_PARTS;
+}
+
 static inline int
 rb_join_sides(const rb_join *join)
 {
@@ -750,6 +749,69 @@ rb_join_has_faces(const rb_join *join)
 
 /* the join of the C function behind an SQL function, or NULL if it is none of ours */
 extern const rb_join *rb_join_of(PGFunction function);
+
+/* ---- results.c: the rows of a result ---- */
+
+/* a column: where in a block its value is, and of what type; or the type of what is in no block */
+typedef enum rb_value
+{
+	RB_VALUE_RED,
+	RB_VALUE_BLUE,
+	RB_VALUE_PART1, /* the upper half of blue */
+	RB_VALUE_PART2,
+	RB_VALUE_DIMENSION, /* of what is told */
+	RB_VALUE_CROSSES,
+	RB_VALUE_DISTANCE,
+	RB_VALUE_INT8,
+	RB_VALUE_INT4,
+	RB_VALUE_INT8_ARRAY,
+	RB_VALUE_BYTES
+} rb_value;
+
+typedef enum rb_row_from
+{
+	RB_ROWS_STREAM, /* blocks of the join's stream (rb_run_next) */
+	RB_ROWS_BLOCKS, /* blocks that answers.c makes */
+	RB_ROWS_SINGLE  /* row by row, by answers.c */
+} rb_row_from;
+
+#define RB_RESULT_COLUMNS 4 /* at most */
+
+typedef struct rb_row_shape
+{
+	rb_row_from from;
+	int raw; /* so many columns of a block are needed: red, blue, told */
+	int columns;
+	rb_value column[RB_RESULT_COLUMNS];
+} rb_row_shape;
+
+extern const rb_row_shape *rb_row_shape_of(rb_result result);
+extern Oid rb_value_type(rb_value value);
+
+/* row i of a block */
+static inline Datum
+rb_value_in(const rb_block *block, rb_value value, size_t i)
+{
+	switch (value)
+	{
+		case RB_VALUE_RED:
+			return Int64GetDatum(block->red[i]);
+		case RB_VALUE_BLUE:
+			return Int64GetDatum(block->blue[i]);
+		case RB_VALUE_PART1:
+			return Int32GetDatum((int32) (block->blue[i] >> 32));
+		case RB_VALUE_PART2:
+			return Int32GetDatum((int32) block->blue[i]);
+		case RB_VALUE_DIMENSION:
+			return Int16GetDatum((int16) RB_TOLD_DIMENSION(block->told[i]));
+		case RB_VALUE_CROSSES:
+			return BoolGetDatum(RB_TOLD_CROSSES(block->told[i]));
+		case RB_VALUE_DISTANCE:
+			return (Datum) block->told[i]; /* the bits of a float8, which is passed by value */
+		default:
+			return (Datum) 0;
+	}
+}
 
 /* ---- arguments.c: of an SQL function ---- */
 
@@ -1027,6 +1089,7 @@ extern Size rb_share_size(void);
 extern void rb_share_init(rb_share *share);
 extern rb_pump *rb_pump_start(rb_run *run, rb_share *share);
 extern void rb_pump_stop(rb_pump *pump);
-extern size_t rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue);
+/* the next block, of n 0 at the end, into arrays of RB_SHARE_PAIRS; told may be NULL */
+extern void rb_share_take(rb_share *share, const char *function, rb_block *block);
 
 #endif /* RB_PG_H */

@@ -61,27 +61,6 @@ struct rb_answer_rows
 	uint64 room; /* of it, in ids */
 };
 
-int
-rb_result_columns(rb_result result, Oid type[RB_RESULT_COLUMNS])
-{
-	type[0] = type[1] = type[2] = INT8OID;
-	switch (result)
-	{
-		case RB_RESULT_COUNT:
-		case RB_RESULT_HITS:
-			return 1;
-		case RB_RESULT_GROUPS:
-			type[1] = INT8ARRAYOID;
-			return 2;
-		case RB_RESULT_BLOCKS:
-			type[0] = INT4OID;
-			type[1] = type[2] = BYTEAOID;
-			return 3;
-		default:
-			return 2;
-	}
-}
-
 rb_run *
 rb_answer_run(const rb_answer_rows *rows)
 {
@@ -204,7 +183,7 @@ said_of_ids(rb_answer_rows *rows, uint32 from, uint32 to)
 bool
 rb_answer_block(rb_answer_rows *rows, rb_block *block)
 {
-	*block = (rb_block){rows->id, rows->said, 0};
+	*block = (rb_block){.red = rows->id, .blue = rows->said};
 	while (block->n == 0 && rows->row < rows->side->nrows)
 	{
 		const uint32 from = rows->row;

@@ -25,7 +25,8 @@
 static void
 store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 {
-	bool no_nulls[2] = {false, false};
+	const rb_row_shape *shape = rb_row_shape_of(run->join->result);
+	bool no_nulls[RB_RESULT_COLUMNS] = {false};
 	rb_block block;
 
 	while (rb_run_next(run, &block))
@@ -34,10 +35,10 @@ store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 
 		for (size_t i = 0; i < block.n; i++)
 		{
-			Datum values[2];
+			Datum values[RB_RESULT_COLUMNS];
 
-			values[0] = Int64GetDatum(block.red[i]);
-			values[1] = Int64GetDatum(block.blue[i]);
+			for (int k = 0; k < shape->columns; k++)
+				values[k] = rb_value_in(&block, shape->column[k], i);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
 		}
 		run->emit_ms += rb_now_ms() - start;

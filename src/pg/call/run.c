@@ -306,6 +306,7 @@ rb_run_job(const rb_run *run)
 	job.red = run->side[0].set;
 	job.blue = run->side[1].set;
 	job.predicate = run->join->predicate;
+	job.within_rows = rb_join_is_within_rows(run->join);
 	return job;
 }
 

@@ -20,9 +20,11 @@ typedef struct rb_scan
 	CustomScanState css; /* must be first */
 	const rb_join *join;
 	rb_result result; /* what is wanted of it: the rows of the scan */
-	rb_of of;         /* and of whose rows */
-	int ncolumns;     /* of the scan's rows: those that are wanted, ... */
-	int *columns;     /* ... and which of the result's each is */
+	const rb_row_shape *shape;
+	rb_of of;        /* and of whose rows */
+	int ncolumns;    /* of the scan's rows: those that are wanted, ... */
+	int *columns;    /* ... and which of the result's each is, */
+	rb_value *value; /* and where that is in a block */
 	FuncExpr *call;
 	List *args;        /* ExprStates of its arguments */
 	Bitmapset *params; /* that these depend on */
@@ -50,6 +52,7 @@ typedef struct rb_scan
 	size_t next;               /* in it */
 	int64 red[RB_SHARE_PAIRS]; /* copied out of the ring or the tuplestore */
 	int64 blue[RB_SHARE_PAIRS];
+	uint64 told[RB_SHARE_PAIRS];
 } rb_scan;
 
 /* ---- scan_path.c ---- */

@@ -109,7 +109,7 @@ open_run(rb_scan *scan)
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	rb_join_sources(scan->join, scan->values, source);
 	scan->reported = false;
-	if (scan->result == RB_RESULT_PAIRS)
+	if (scan->shape->from == RB_ROWS_STREAM)
 		scan->run = rb_run_open(scan->join, source, scan->context);
 	else
 	{
@@ -163,15 +163,16 @@ next_answer(rb_scan *scan, Datum *values)
 
 /* ---- repetitions ---- */
 
+/* of what is stored: the columns of blocks, or else of the rows */
 static TupleDesc
-row_desc(rb_result result)
+stored_desc(const rb_row_shape *shape)
 {
-	Oid type[RB_RESULT_COLUMNS];
-	const int columns = rb_result_columns(result, type);
+	const int columns = shape->raw > 0 ? shape->raw : shape->columns;
 	TupleDesc desc = CreateTemplateTupleDesc(columns);
 
 	for (int i = 0; i < columns; i++)
-		TupleDescInitEntry(desc, (AttrNumber) (i + 1), NULL, type[i], -1, 0);
+		TupleDescInitEntry(desc, (AttrNumber) (i + 1), NULL,
+						   shape->raw > 0 ? INT8OID : rb_value_type(shape->column[i]), -1, 0);
 	return desc;
 }
 
@@ -186,55 +187,58 @@ store_run(rb_scan *scan)
 	TupleDesc desc;
 
 	if (scan->stored == NULL)
-		scan->stored = MakeSingleTupleTableSlot(row_desc(scan->result), &TTSOpsMinimalTuple);
+		scan->stored = MakeSingleTupleTableSlot(stored_desc(scan->shape), &TTSOpsMinimalTuple);
 	desc = scan->stored->tts_tupleDescriptor;
 	scan->store = tuplestore_begin_heap(false, false, work_mem);
 	MemoryContextSwitchTo(old);
-	while (!rb_result_has_blocks(scan->result) && next_answer(scan, answer))
+	while (scan->shape->raw == 0 && next_answer(scan, answer))
 	{
 		CHECK_FOR_INTERRUPTS();
 		tuplestore_putvalues(scan->store, desc, answer, no_nulls);
 	}
-	while (rb_result_has_blocks(scan->result) && next_block(scan))
+	while (scan->shape->raw > 0 && next_block(scan))
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < scan->block.n; i++)
 		{
-			Datum values[2];
+			Datum values[] = {Int64GetDatum(scan->block.red[i]), Int64GetDatum(scan->block.blue[i]),
+							  scan->shape->raw > 2 ? (Datum) scan->block.told[i] : (Datum) 0};
 
-			values[0] = Int64GetDatum(scan->block.red[i]);
-			values[1] = Int64GetDatum(scan->block.blue[i]);
 			tuplestore_putvalues(scan->store, desc, values, no_nulls);
 		}
 	}
 	scan->done = false;
 }
 
-/* n rows in red and blue are what comes next */
-static bool
-copied_block(rb_scan *scan, size_t n)
+/* what is copied out of the ring or the tuplestore comes next */
+static void
+begin_copy(rb_scan *scan)
 {
-	scan->block = (rb_block){scan->red, scan->blue, n};
+	scan->block = (rb_block){scan->red, scan->blue, scan->told, 0};
 	scan->next = 0;
-	return n > 0;
 }
 
 static bool
 next_stored_block(rb_scan *scan)
 {
-	Oid type[RB_RESULT_COLUMNS];
-	const int last = rb_result_columns(scan->result, type) - 1;
+	const Datum *values = scan->stored->tts_values;
+	const int raw = scan->shape->raw;
 	size_t n = 0;
 
+	begin_copy(scan);
 	while (n < RB_SHARE_PAIRS && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
 	{
 		slot_getallattrs(scan->stored);
-		scan->red[n] = DatumGetInt64(scan->stored->tts_values[0]);
-		scan->blue[n] = DatumGetInt64(scan->stored->tts_values[last]);
+		scan->red[n] = DatumGetInt64(values[0]);
+		if (raw > 1)
+			scan->blue[n] = DatumGetInt64(values[1]);
+		if (raw > 2)
+			scan->told[n] = (uint64) values[2];
 		n++;
 	}
 	ExecClearTuple(scan->stored);
-	return copied_block(scan, n);
+	scan->block.n = n;
+	return n > 0;
 }
 
 static void
@@ -255,8 +259,9 @@ more_rows(rb_scan *scan)
 		return false;
 	if (scan->share != NULL)
 	{
-		scan->done = !copied_block(
-			scan, rb_share_take(scan->share, scan->join->function, scan->red, scan->blue));
+		begin_copy(scan);
+		rb_share_take(scan->share, scan->join->function, &scan->block);
+		scan->done = scan->block.n == 0;
 		return !scan->done;
 	}
 	if (scan->keep && scan->store == NULL)
@@ -280,8 +285,7 @@ next_of_block(rb_scan *scan, TupleTableSlot *slot)
 	if (TTS_SHOULDFREE(slot))
 		ExecClearTuple(slot);
 	for (int i = 0; i < scan->ncolumns; i++)
-		slot->tts_values[i] =
-			Int64GetDatum((scan->columns[i] == 0 ? scan->block.red : scan->block.blue)[scan->next]);
+		slot->tts_values[i] = rb_value_in(&scan->block, scan->value[i], scan->next);
 	scan->next++;
 	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
@@ -312,7 +316,7 @@ next_row(ScanState *node)
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 	Datum values[RB_RESULT_COLUMNS];
 
-	if (rb_result_has_blocks(scan->result))
+	if (scan->shape->raw > 0)
 		return next_of_block(scan, slot);
 	ExecClearTuple(slot);
 	if (!next_values(scan, values))
@@ -389,9 +393,14 @@ take_question(rb_scan *scan, const CustomScan *plan)
 	scan->result = (rb_result) linitial_int(plan->custom_private);
 	scan->of = (rb_of) lsecond_int(plan->custom_private);
 	scan->ncolumns = list_length(plan->custom_scan_tlist);
+	scan->shape = rb_row_shape_of(scan->result);
 	scan->columns = palloc(scan->ncolumns * sizeof *scan->columns);
+	scan->value = palloc(scan->ncolumns * sizeof *scan->value);
 	for (int i = 0; i < scan->ncolumns; i++)
+	{
 		scan->columns[i] = list_nth_int(plan->custom_private, i + 2);
+		scan->value[i] = scan->shape->column[scan->columns[i]];
+	}
 	foreach (lc, plan->custom_scan_tlist)
 	{
 		Aggref *aggregate = (Aggref *) lfirst_node(TargetEntry, lc)->expr;

@@ -53,7 +53,6 @@ rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 {
 	RangeTblFunction *function;
 	const rb_join *join;
-	Oid type[RB_RESULT_COLUMNS];
 
 	if (rte->rtekind != RTE_FUNCTION || rte->funcordinality || list_length(rte->functions) != 1)
 		return NULL;
@@ -62,7 +61,7 @@ rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 		return NULL;
 	join = rb_join_of_function(((FuncExpr *) function->funcexpr)->funcid);
 	if (join == NULL || join->keys || join->result == RB_RESULT_COUNT || wants_whole_row(rel) ||
-		function->funccolcount != rb_result_columns(join->result, type))
+		function->funccolcount != rb_row_shape_of(join->result)->columns)
 		return NULL;
 	return (FuncExpr *) function->funcexpr;
 }
@@ -75,7 +74,7 @@ rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 static bool
 can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
 {
-	return rb_join_of_function(call->funcid)->result == RB_RESULT_PAIRS &&
+	return rb_row_shape_of(rb_join_of_function(call->funcid)->result)->from == RB_ROWS_STREAM &&
 		   root->glob->parallelModeOK && max_parallel_workers_per_gather > 0 &&
 		   rel->reloptkind == RELOPT_BASEREL && bms_is_empty(rel->lateral_relids) &&
 		   is_parallel_safe(root, (Node *) rel->baserestrictinfo) &&
@@ -153,14 +152,14 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 static void
 scan_columns(Index relid, rb_result result, Bitmapset *wanted, List **targets, List **columns)
 {
-	Oid type[RB_RESULT_COLUMNS];
-	const int n = rb_result_columns(result, type);
+	const rb_row_shape *shape = rb_row_shape_of(result);
 	AttrNumber at = 1;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < shape->columns; i++)
 		if (bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, wanted))
 		{
-			Var *var = makeVar(relid, (AttrNumber) (i + 1), type[i], -1, InvalidOid, 0);
+			Var *var = makeVar(relid, (AttrNumber) (i + 1), rb_value_type(shape->column[i]), -1,
+							   InvalidOid, 0);
 
 			*targets = lappend(*targets, makeTargetEntry((Expr *) var, at++, NULL, false));
 			*columns = lappend_int(*columns, i);

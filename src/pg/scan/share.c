@@ -36,6 +36,7 @@ typedef struct rb_slot
 	uint32 n;
 	int64 red[RB_SHARE_PAIRS];
 	int64 blue[RB_SHARE_PAIRS];
+	uint64 told[RB_SHARE_PAIRS];
 } rb_slot;
 
 struct rb_share
@@ -85,10 +86,11 @@ stopped(const rb_pump *pump)
 	return rb_acquire(&pump->stop) != 0;
 }
 
-/* some pairs into the next slot of the ring; false when it was told to stop */
+/* some pairs of a block into the next slot of the ring; false when it was told to stop */
 static bool
-put_some(rb_pump *pump, const int64 *red, const int64 *blue, size_t n, uint64 *blocks)
+put_some(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 {
+	const size_t n = Min(block->n - from, RB_SHARE_PAIRS);
 	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
 
 	while (rb_acquire(&slot->block) != 0)
@@ -98,8 +100,10 @@ put_some(rb_pump *pump, const int64 *red, const int64 *blue, size_t n, uint64 *b
 		nap();
 	}
 	slot->n = (uint32) n;
-	memcpy(slot->red, red, n * sizeof *red);
-	memcpy(slot->blue, blue, n * sizeof *blue);
+	memcpy(slot->red, block->red + from, n * sizeof *block->red);
+	memcpy(slot->blue, block->blue + from, n * sizeof *block->blue);
+	if (block->told != NULL)
+		memcpy(slot->told, block->told + from, n * sizeof *block->told);
 	(*blocks)++;
 	rb_release(&slot->block, *blocks);
 	return true;
@@ -109,8 +113,7 @@ static bool
 put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
 {
 	for (size_t i = 0; i < block->n; i += RB_SHARE_PAIRS)
-		if (!put_some(pump, block->red + i, block->blue + i, Min(block->n - i, RB_SHARE_PAIRS),
-					  blocks))
+		if (!put_some(pump, block, i, blocks))
 			return false;
 	return true;
 }
@@ -184,14 +187,14 @@ rb_pump_stop(rb_pump *pump)
 
 /* ---- consumers ---- */
 
-/* the next block, 0 at the end; raises what made the join fail */
-size_t
-rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue)
+/* raises what made the join fail */
+void
+rb_share_take(rb_share *share, const char *function, rb_block *to)
 {
 	uint64 block = rb_add(&share->claimed, 1);
 	rb_slot *slot = &share->slots[block % RB_SLOTS];
-	size_t n;
 
+	to->n = 0;
 	while (rb_acquire(&slot->block) != block + 1)
 	{
 		if (rb_acquire(&share->end) <= block)
@@ -199,14 +202,15 @@ rb_share_take(rb_share *share, const char *function, int64 *red, int64 *blue)
 			/* stopped: by the leader, which wants no more */
 			if (share->error.status != RB_END && share->error.status != RB_STOPPED)
 				rb_raise(function, share->error.status, &share->error);
-			return 0;
+			return;
 		}
 		CHECK_FOR_INTERRUPTS();
 		nap();
 	}
-	n = slot->n;
-	memcpy(red, slot->red, n * sizeof *red);
-	memcpy(blue, slot->blue, n * sizeof *blue);
+	to->n = slot->n;
+	memcpy(to->red, slot->red, to->n * sizeof *to->red);
+	memcpy(to->blue, slot->blue, to->n * sizeof *to->blue);
+	if (to->told != NULL)
+		memcpy(to->told, slot->told, to->n * sizeof *to->told);
 	rb_release(&slot->block, 0);
-	return n;
 }

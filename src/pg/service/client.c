@@ -403,6 +403,8 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 	strlcpy(asked->function, order->function, sizeof asked->function);
 	asked->device = order->device;
 	asked->predicate = job->predicate;
+	asked->distance = job->distance;
+	asked->within_rows = job->within_rows;
 	asked->answer = job->answer;
 	asked->of = job->of;
 	asked->whole = job->whole;
@@ -708,7 +710,7 @@ rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
 	if (r->out)
 		rb_ids_give_back(r->request, r->next++);
 	r->out = false;
-	*block = (rb_block){NULL, NULL, 0};
+	*block = (rb_block){NULL, NULL, NULL, 0};
 	while ((status = look(r, block, &idle)) == RB_OK && block->n == 0 && rb_now_ms() < until)
 		rb_nap(&idle);
 	rb_progress(r->ctx, (rb_stage) rb_load(&r->request->stage), rb_load(&r->request->done),

@@ -222,6 +222,8 @@ typedef struct rb_asked
 	char function[NAMEDATALEN];
 	rb_device_choice device;
 	rb_predicate predicate;
+	double distance;
+	bool within_rows;
 	rb_answer answer;
 	rb_of of;
 	bool whole;
@@ -285,6 +287,7 @@ typedef struct rb_request
 			int64 red[RB_BLOCK];
 			int64 front_of_blue;
 			int64 blue[RB_BLOCK];
+			uint64 told[RB_BLOCK];
 		} ids[RB_SENT_BLOCKS];
 	} ring;
 } rb_request;

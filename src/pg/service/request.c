@@ -740,6 +740,8 @@ join_once(rb_served *s)
 				  .answer = s->asked.answer,
 				  .of = s->asked.of,
 				  .predicate = s->asked.predicate,
+				  .distance = s->asked.distance,
+				  .within_rows = s->asked.within_rows,
 				  .whole = s->asked.whole,
 				  .number = s->number,
 				  .numbers = s->asked.numbers};

@@ -226,6 +226,8 @@ rb_ids_put(rb_request *request, uint64 number, const rb_block *block)
 	request->pairs[slot] = (uint32) block->n;
 	memcpy(request->ring.ids[slot].red, block->red, block->n * sizeof *block->red);
 	memcpy(request->ring.ids[slot].blue, block->blue, block->n * sizeof *block->blue);
+	if (block->told != NULL)
+		memcpy(request->ring.ids[slot].told, block->told, block->n * sizeof *block->told);
 	rb_release(&request->block[slot], number + 1);
 	return true;
 }
@@ -239,6 +241,8 @@ rb_ids_take(rb_request *request, uint64 number, rb_block *block)
 		return false;
 	block->red = request->ring.ids[slot].red;
 	block->blue = request->ring.ids[slot].blue;
+	block->told =
+		rb_predicate_tells(request->asked.predicate) ? request->ring.ids[slot].told : NULL;
 	block->n = request->pairs[slot];
 	return true;
 }
