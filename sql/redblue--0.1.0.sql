@@ -53,6 +53,30 @@ CREATE TYPE redblue_segment_triangle_block AS (n int, segments bytea, triangles 
 COMMENT ON TYPE redblue_segment_triangle_block IS
 'up to 8192 pairs: their number, and the ids of segments and triangles, eight bytes each, lowest byte first';
 
+CREATE TYPE redblue_contact AS (red_id bigint, blue_id bigint, dimension smallint, crosses boolean);
+COMMENT ON TYPE redblue_contact IS
+'a row of the red side and a row of the blue side that share a point; the dimension of all that they share: 0 points, 1 curves, 2 areas;
+and whether a point of it is in the relative interiors of both';
+
+CREATE TYPE redblue_self_contact AS (id1 bigint, id2 bigint, dimension smallint, crosses boolean);
+COMMENT ON TYPE redblue_self_contact IS
+'two rows of one table that share a point; the dimension of all that they share: 0 points, 1 curves, 2 areas; and whether a point of it is
+in the relative interiors of both';
+
+CREATE TYPE redblue_segment_triangle_contact AS (segment_id bigint, triangle_id bigint, dimension smallint, crosses boolean);
+COMMENT ON TYPE redblue_segment_triangle_contact IS
+'a row of segments and a row of triangles that share a point; the dimension of all that they share: 0 points, 1 segments; and whether
+a point of it is in the relative interiors of both';
+
+CREATE TYPE redblue_self_intersection AS (id1 bigint, id2 bigint, dimension smallint);
+COMMENT ON TYPE redblue_self_intersection IS
+'two rows of one mesh that share more than corners and edges that both have; the dimension of all that they share: 0 points, 1 curves, 2 areas';
+
+CREATE TYPE redblue_part_self_intersection AS (id bigint, part1 int, part2 int, dimension smallint);
+COMMENT ON TYPE redblue_part_self_intersection IS
+'a row, and two triangles of it, counted from 1, that share more than corners and edges that both have; the dimension of all that they
+share: 0 points, 1 curves, 2 areas';
+
 -- ---- planner ----
 
 CREATE FUNCTION redblue_support(internal) RETURNS internal
@@ -360,6 +384,187 @@ COMMENT ON FUNCTION redblue_box_self_pairs_by_key IS
 stored, and a column definition list names and types them: AS (a uuid, b uuid). boxes_key: names of columns as SQL writes them, separated
 by commas; left out, the primary key. boxes_object in its place: rows with equal values there are one object. Errors: 42804 another
 list of columns, 22004 a null in a key, and those of redblue_box_self_pairs';
+
+-- ---- kinds of contact ----
+
+CREATE FUNCTION redblue_triangle_contacts(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_contact
+AS 'MODULE_PATHNAME', 'redblue_triangle_contacts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_contacts IS
+'the pairs of redblue_triangle_pairs, exactly, and of what kind each is: the dimension of what the two share (0 points, 1 curves, 2 areas),
+and whether their relative interiors share a point. A row of several triangles has the highest dimension of its triangles, and crosses
+where one of them does. A triangle without area is the segment or the point that it is; the interior of a point is itself. Sides, units and errors
+as in redblue_triangle_pairs';
+
+CREATE FUNCTION redblue_triangle_contacts_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_contact
+AS 'MODULE_PATHNAME', 'redblue_triangle_contacts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_contacts_query IS
+'redblue_triangle_contacts over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_contacts';
+
+CREATE FUNCTION redblue_triangle_self_contacts(
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_contact
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_contacts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_contacts IS
+'the pairs of redblue_triangle_self_pairs, exactly, and of what kind each is, as in redblue_triangle_contacts';
+
+CREATE FUNCTION redblue_triangle_self_contacts_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_contact
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_contacts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_contacts_query IS
+'redblue_triangle_self_contacts over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_self_contacts';
+
+CREATE FUNCTION redblue_segment_triangle_contacts(
+	segments regclass, triangles regclass,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_triangle_contact
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_contacts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_contacts IS
+'the pairs of redblue_segment_triangle_pairs, exactly, and of what kind each is: the dimension of what the two share (0 points, 1 segments), and
+whether their relative interiors share a point. A row of several pieces or triangles has the highest dimension of these, and crosses where one of them does';
+
+CREATE FUNCTION redblue_segment_triangle_contacts_query(
+	segments text, triangles text,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_triangle_contact
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_contacts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_contacts_query IS
+'redblue_segment_triangle_contacts over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_triangle_contacts';
+
+CREATE FUNCTION redblue_segment_contacts(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_contact
+AS 'MODULE_PATHNAME', 'redblue_segment_contacts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_contacts IS
+'the pairs of redblue_segment_pairs, exactly, and of what kind each is: the dimension of what the two share (0 points, 1 segments), and whether
+their relative interiors share a point. A row of several pieces has the highest dimension of these, and crosses where one of them does';
+
+CREATE FUNCTION redblue_segment_contacts_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_contact
+AS 'MODULE_PATHNAME', 'redblue_segment_contacts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_contacts_query IS
+'redblue_segment_contacts over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_contacts';
+
+CREATE FUNCTION redblue_segment_self_contacts(
+	lines regclass,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_contact
+AS 'MODULE_PATHNAME', 'redblue_segment_self_contacts'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_contacts IS
+'the pairs of redblue_segment_self_pairs, exactly, and of what kind each is, as in redblue_segment_contacts';
+
+CREATE FUNCTION redblue_segment_self_contacts_query(
+	lines text,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_contact
+AS 'MODULE_PATHNAME', 'redblue_segment_self_contacts_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_contacts_query IS
+'redblue_segment_self_contacts over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_contacts';
+
+CREATE FUNCTION redblue_triangle_self_intersections(
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_intersection
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_intersections'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_intersections IS
+'where a mesh cuts itself: the pairs of rows of redblue_triangle_self_pairs that share more than corners and edges that both have, exactly, by
+their coordinates; with the dimension of all that they share. A triangle that is there twice is reported. Columns, units and errors as in redblue_triangle_self_pairs';
+
+CREATE FUNCTION redblue_triangle_self_intersections_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_intersection
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_intersections_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_intersections_query IS
+'redblue_triangle_self_intersections over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_self_intersections';
+
+CREATE FUNCTION redblue_part_self_intersections(
+	mesh regclass,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_part_self_intersection
+AS 'MODULE_PATHNAME', 'redblue_part_self_intersections'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_part_self_intersections IS
+'where a row of many triangles (a Tin, a PolyhedralSurface, all rows of one mesh_object) cuts itself: the pairs of its triangles that share more than
+corners and edges that both have, exactly, by their coordinates; with the dimension of all that they share. Triangles are counted from 1 in the order in which the row has
+them; of a face with more than three corners, those of its triangulation. Columns, units and errors as in redblue_triangle_self_pairs';
+
+CREATE FUNCTION redblue_part_self_intersections_query(
+	mesh text,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_part_self_intersection
+AS 'MODULE_PATHNAME', 'redblue_part_self_intersections_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_part_self_intersections_query IS
+'redblue_part_self_intersections over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_part_self_intersections';
 
 -- ---- how many ----
 

@@ -22,6 +22,23 @@
 	X(redblue_box, RB_MEET, RB_BOX3, "red", RB_BOX3, "blue")                                 \
 	X(redblue_box_self, RB_MEET, RB_BOX3, "boxes", RB_BOX3, NULL)
 
+/* and those whose pairs tell more than that they are pairs: the function, what its rows are */
+#define RB_TELLING_JOINS(X)                                                                       \
+	X(redblue_triangle_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_TRIANGLE3, "red",             \
+	  RB_TRIANGLE3, "blue")                                                                       \
+	X(redblue_triangle_self_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_TRIANGLE3, "mesh",       \
+	  RB_TRIANGLE3, NULL)                                                                         \
+	X(redblue_segment_triangle_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT3, "segments", \
+	  RB_TRIANGLE3, "triangles")                                                                  \
+	X(redblue_segment_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT2, "red", RB_SEGMENT2,  \
+	  "blue")                                                                                     \
+	X(redblue_segment_self_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_SEGMENT2, "lines",        \
+	  RB_SEGMENT2, NULL)                                                                          \
+	X(redblue_triangle_self_intersections, RB_RESULT_DIMENSIONS, RB_SELF_INTERSECT, RB_TRIANGLE3, \
+	  "mesh", RB_TRIANGLE3, NULL)                                                                 \
+	X(redblue_part_self_intersections, RB_RESULT_PARTS, RB_SELF_INTERSECT, RB_TRIANGLE3, "mesh",  \
+	  RB_TRIANGLE3, NULL)
+
 #define RB_DEFINE(name, result, query, keys, answer, predicate, red_kind, red, blue_kind, blue) \
 	static const rb_join join_##name = {#name,       query,  keys,     {red_kind, blue_kind},   \
 										{red, blue}, result, predicate};                        \
@@ -46,6 +63,10 @@
 
 RB_JOINS(RB_DEFINE_ALL)
 
+#define RB_DEFINE_TELLING(name, result, ...) \
+	RB_DEFINE_BOTH(name, result, rb_return_pairs, __VA_ARGS__)
+RB_TELLING_JOINS(RB_DEFINE_TELLING)
+
 #define RB_ENTRY(name) {name, &join_##name},
 #define RB_ENTRIES(name) RB_ENTRY(name) RB_ENTRY(name##_query)
 #define RB_ALL_ENTRIES(name, ...)  \
@@ -55,11 +76,13 @@ RB_JOINS(RB_DEFINE_ALL)
 	RB_ENTRIES(name##_pair_counts) \
 	RB_ENTRIES(name##_hits) RB_ENTRIES(name##_pairs_grouped) RB_ENTRIES(name##_pair_blocks)
 
+#define RB_TELLING_ENTRIES(name, ...) RB_ENTRIES(name)
+
 static const struct
 {
 	PGFunction function;
 	const rb_join *join;
-} functions[] = {RB_JOINS(RB_ALL_ENTRIES)};
+} functions[] = {RB_JOINS(RB_ALL_ENTRIES) RB_TELLING_JOINS(RB_TELLING_ENTRIES)};
 
 const rb_join *
 rb_join_of(PGFunction function)
