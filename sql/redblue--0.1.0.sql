@@ -77,6 +77,18 @@ COMMENT ON TYPE redblue_part_self_intersection IS
 'a row, and two triangles of it, counted from 1, that share more than corners and edges that both have; the dimension of all that they
 share: 0 points, 1 curves, 2 areas';
 
+CREATE TYPE redblue_distance AS (red_id bigint, blue_id bigint, distance double precision);
+COMMENT ON TYPE redblue_distance IS
+'a row of the red side and a row of the blue side, and their distance: 0 where they share a point';
+
+CREATE TYPE redblue_self_distance AS (id1 bigint, id2 bigint, distance double precision);
+COMMENT ON TYPE redblue_self_distance IS
+'two rows of one table, and their distance: 0 where they share a point';
+
+CREATE TYPE redblue_segment_triangle_distance AS (segment_id bigint, triangle_id bigint, distance double precision);
+COMMENT ON TYPE redblue_segment_triangle_distance IS
+'a row of segments and a row of triangles, and their distance: 0 where they share a point';
+
 -- ---- planner ----
 
 CREATE FUNCTION redblue_support(internal) RETURNS internal
@@ -565,6 +577,136 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_suppo
 COMMENT ON FUNCTION redblue_part_self_intersections_query IS
 'redblue_part_self_intersections over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
 columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_part_self_intersections';
+
+-- ---- clearance ----
+
+CREATE FUNCTION redblue_triangle_pairs_within(
+	red regclass, blue regclass, distance float8,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_distance
+AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pairs_within IS
+'the pairs of rows of two tables or views whose closed triangles are no farther from each other than distance, decided exactly, and how far they are:
+the double that is nearest to the true distance, 0 where they share a point. Of rows of several triangles that is the least distance of these. With
+distance 0 these are the pairs of redblue_triangle_pairs. distance is in the unit of the coordinates. Sides and errors as in redblue_triangle_pairs, and
+22004 and 22023 for a distance that is null, negative or not finite';
+
+CREATE FUNCTION redblue_triangle_pairs_within_query(
+	red text, blue text, distance float8,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_distance
+AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pairs_within_query IS
+'redblue_triangle_pairs_within over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_pairs_within';
+
+CREATE FUNCTION redblue_triangle_self_pairs_within(
+	mesh regclass, distance float8,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_distance
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pairs_within IS
+'the pairs of rows of one table or view whose closed triangles are no farther from each other than distance, each unordered pair once, and how far they are,
+as in redblue_triangle_pairs_within. Columns and errors as in redblue_triangle_self_pairs';
+
+CREATE FUNCTION redblue_triangle_self_pairs_within_query(
+	mesh text, distance float8,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_self_distance
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pairs_within_query IS
+'redblue_triangle_self_pairs_within over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_self_pairs_within';
+
+CREATE FUNCTION redblue_segment_triangle_pairs_within(
+	segments regclass, triangles regclass, distance float8,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_triangle_distance
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pairs_within IS
+'the pairs of a row of segments and a row of triangles, in three dimensions, that are no farther from each other than distance, and how far they are, as in
+redblue_triangle_pairs_within. Sides and errors as in redblue_segment_triangle_pairs';
+
+CREATE FUNCTION redblue_segment_triangle_pairs_within_query(
+	segments text, triangles text, distance float8,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_segment_triangle_distance
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pairs_within_query IS
+'redblue_segment_triangle_pairs_within over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_triangle_pairs_within';
+
+CREATE FUNCTION redblue_segment_pairs_within(
+	red regclass, blue regclass, distance float8,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_distance
+AS 'MODULE_PATHNAME', 'redblue_segment_pairs_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pairs_within IS
+'the pairs of rows of two tables or views whose closed segments in the plane are no farther from each other than distance, and how far they are, as in
+redblue_triangle_pairs_within. Sides and errors as in redblue_segment_pairs';
+
+CREATE FUNCTION redblue_segment_pairs_within_query(
+	red text, blue text, distance float8,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS SETOF redblue_distance
+AS 'MODULE_PATHNAME', 'redblue_segment_pairs_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pairs_within_query IS
+'redblue_segment_pairs_within over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_pairs_within';
+
+CREATE FUNCTION redblue_segment_self_pairs_within(
+	lines regclass, distance float8,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_distance
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pairs_within IS
+'the pairs of rows of one table or view whose closed segments in the plane are no farther from each other than distance, each unordered pair once, and how far
+they are, as in redblue_triangle_pairs_within. Columns and errors as in redblue_segment_self_pairs';
+
+CREATE FUNCTION redblue_segment_self_pairs_within_query(
+	lines text, distance float8,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS SETOF redblue_self_distance
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pairs_within_query IS
+'redblue_segment_self_pairs_within over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_pairs_within';
 
 -- ---- how many ----
 

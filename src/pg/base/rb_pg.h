@@ -727,6 +727,13 @@ typedef struct rb_join
 	rb_predicate predicate;
 } rb_join;
 
+/* its arguments are the sides, a distance, and then columns of the sides */
+static inline bool
+rb_join_has_distance(const rb_join *join)
+{
+	return join->predicate == RB_WITHIN;
+}
+
 /* are its pairs those of parts of one row? */
 static inline bool
 rb_join_is_within_rows(const rb_join *join)
@@ -815,8 +822,14 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 
 /* ---- arguments.c: of an SQL function ---- */
 
-/* one source for each side */
-extern void rb_join_sources(const rb_join *join, const NullableDatum *args, rb_source *source);
+/* what it was called with */
+typedef struct rb_call
+{
+	rb_source source[2]; /* of each side */
+	double distance;     /* rb_join_has_distance */
+} rb_call;
+
+extern void rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call);
 
 /* ---- backend.c: which backend ---- */
 
@@ -865,7 +878,7 @@ typedef struct rb_run
 	rb_memory *memory;
 	rb_context ctx;
 	rb_side side[2]; /* their sets until it is closed; [1] NULL in a self join */
-	rb_source source[2];
+	rb_call call;
 	const rb_set *elsewhere[2]; /* in whose place a side was read again */
 	rb_moment moment;           /* of the snapshot with which the sides were read */
 	rb_job job;
@@ -886,10 +899,10 @@ typedef struct rb_run
 } rb_run;
 
 /* reads the sides and starts the join, for its pairs or for their number */
-extern rb_run *rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context);
+extern rb_run *rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context);
 
 /* the same in two steps.  The second may be taken again, with another job, and ends the one before. */
-extern rb_run *rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context);
+extern rb_run *rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context);
 extern void rb_run_start(rb_run *run, const rb_job *job);
 
 /* what the join function asks of the sides; all that remains to be said is the answer */
@@ -939,7 +952,7 @@ extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
  * Counts, hits and groups come in the order in which the rows of that side were
  * read, once for each id, however many rows have it: a row of counts is a row of GROUP BY.
  *
- *		rb_answer_rows *answer = rb_answer_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, source, context);
+ *		rb_answer_rows *answer = rb_answer_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, call, context);
  *		Datum values[RB_RESULT_COLUMNS];
  *
  *		while (rb_answer_next(answer, values))
@@ -951,10 +964,10 @@ typedef struct rb_answer_rows rb_answer_rows;
 /*
  * Reads the sides and has all counted; can be cancelled.  `of`: whose ids; of a self join
  * RB_OF_BOTH counts each pair for both of its ids, RB_OF_RED for the first (id1) alone.
- * Groups of a self join are of both.  It does not matter to the number of pairs and to blocks.  source: of rb_join_sources.
+ * Groups of a self join are of both.  It does not matter to the number of pairs and to blocks.
  */
 extern rb_answer_rows *rb_answer_open(const rb_join *join, rb_result result, rb_of of,
-									  const rb_source *source, MemoryContext context);
+									  const rb_call *call, MemoryContext context);
 
 /* the next row, none of it null; what the values point to is valid until the next call */
 extern bool rb_answer_next(rb_answer_rows *rows, Datum *values);

@@ -546,7 +546,7 @@ next_packed(rb_answer_rows *rows, Datum *values)
 /* ---- one call's answer ---- */
 
 rb_answer_rows *
-rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source *source,
+rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_call *call,
 			   MemoryContext context)
 {
 	rb_answer_rows *rows = MemoryContextAllocZero(context, sizeof *rows);
@@ -556,7 +556,7 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 
 	rows->result = result;
 	rows->of = of;
-	rows->run = rb_run_read(join, source, context);
+	rows->run = rb_run_read(join, call, context);
 	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
 		rb_run_need_ids(rows->run, mine);
 	if (result == RB_RESULT_GROUPS)
@@ -566,7 +566,7 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_source 
 	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
 	{
 		job.of = of;
-		number_ids(rows, &source[mine], &rows->run->side[mine]);
+		number_ids(rows, &call->source[mine], &rows->run->side[mine]);
 	}
 	switch (result)
 	{
@@ -617,20 +617,20 @@ rb_answer_next(rb_answer_rows *rows, Datum *values)
 Datum
 rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join)
 {
-	rb_source source[2];
+	rb_call call;
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	bool no_nulls[RB_RESULT_COLUMNS] = {false};
 	Datum values[RB_RESULT_COLUMNS];
 	rb_answer_rows *rows;
 	MemoryContext caller;
-	MemoryContext call;
+	MemoryContext context;
 
 	/* one column is no row type: its description is only with the caller */
 	InitMaterializedSRF(fcinfo, join->result == RB_RESULT_HITS ? MAT_SRF_USE_EXPECTED_DESC : 0);
-	call = AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES);
-	caller = MemoryContextSwitchTo(call);
-	rb_join_sources(join, fcinfo->args, source);
-	rows = rb_answer_open(join, join->result, rb_join_tells_of(join), source, call);
+	context = AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(context);
+	rb_call_read(join, fcinfo->args, &call);
+	rows = rb_answer_open(join, join->result, rb_join_tells_of(join), &call, context);
 	while (rb_answer_next(rows, values))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -2,15 +2,17 @@
  * arguments.c
  *	  What an SQL function was called with becomes the sources of its sides.
  *
- *		red, blue | red_id, blue_id | red_geom, blue_geom | red_object, blue_object | face_tolerance
+ *		red, blue | distance | red_id, blue_id | red_geom, blue_geom | red_object, blue_object | face_tolerance
  *
- * Of each kind there is one for each side, and the last only where a side has faces.  In
+ * Of each kind there is one for each side; the last only where a side has faces, and the distance
+ * only where that is what is asked.  In
  * the functions by key red_key and blue_key take the place of red_id and blue_id.
  */
 #include "pg/base/rb_pg.h"
 
 #include "utils/builtins.h"
 
+#include <float.h>
 #include <math.h>
 
 /* kinds of arguments that each side has one of, in their order */
@@ -25,21 +27,29 @@ enum
 
 static const char *const suffixes[ARGUMENTS_OF_A_SIDE] = {"", "id", "geom", "object"};
 
-typedef struct call
+/* the arguments of one side */
+typedef struct side_arguments
 {
 	const rb_join *join;
 	const NullableDatum *args;
 	int side;
-} call;
+} side_arguments;
+
+/* the first of that kind */
+static int
+place(const rb_join *join, int what)
+{
+	return what * rb_join_sides(join) + (what > ARGUMENT_ROWS && rb_join_has_distance(join));
+}
 
 static const NullableDatum *
-argument(const call *c, int what)
+argument(const side_arguments *c, int what)
 {
-	return &c->args[what * rb_join_sides(c->join) + c->side];
+	return &c->args[place(c->join, what) + c->side];
 }
 
 static void
-check_not_empty(const call *c, int what, const char *value)
+check_not_empty(const side_arguments *c, int what, const char *value)
 {
 	if (value[0] == '\0')
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -51,7 +61,7 @@ check_not_empty(const call *c, int what, const char *value)
 
 /* an optional column name: NULL where it was left out */
 static const char *
-name_argument(const call *c, int what)
+name_argument(const side_arguments *c, int what)
 {
 	const NullableDatum *arg = argument(c, what);
 
@@ -63,7 +73,7 @@ name_argument(const call *c, int what)
 
 /* an optional list of column names */
 static const char *
-list_argument(const call *c, int what)
+list_argument(const side_arguments *c, int what)
 {
 	const NullableDatum *arg = argument(c, what);
 	const char *list;
@@ -76,7 +86,7 @@ list_argument(const call *c, int what)
 }
 
 static rb_keys *
-keys_argument(const call *c)
+keys_argument(const side_arguments *c)
 {
 	const char *key = list_argument(c, ARGUMENT_ID);
 	const char *object = list_argument(c, ARGUMENT_OBJECT);
@@ -87,7 +97,7 @@ keys_argument(const call *c)
 static double
 tolerance_argument(const rb_join *join, const NullableDatum *args)
 {
-	const NullableDatum *arg = &args[ARGUMENTS_OF_A_SIDE * rb_join_sides(join)];
+	const NullableDatum *arg = &args[place(join, ARGUMENTS_OF_A_SIDE)];
 	double tolerance;
 
 	if (!rb_join_has_faces(join) || arg->isnull)
@@ -100,12 +110,34 @@ tolerance_argument(const rb_join *join, const NullableDatum *args)
 	return tolerance;
 }
 
+static double
+distance_argument(const rb_join *join, const NullableDatum *args)
+{
+	const NullableDatum *arg = &args[rb_join_sides(join)];
+	double distance;
+
+	if (!rb_join_has_distance(join))
+		return 0;
+	if (arg->isnull)
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: argument \"distance\" is null", join->function)));
+	distance = DatumGetFloat8(arg->value);
+	if (!(distance >= 0 && distance <= DBL_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"distance\" is %g", join->function, distance),
+				 errdetail("It is a finite distance, 0 or more, in the unit of the coordinates.")));
+	return distance == 0 ? 0 : distance; /* -0 is 0 */
+}
+
 void
-rb_join_sources(const rb_join *join, const NullableDatum *args, rb_source *source)
+rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
 {
 	const double tolerance = tolerance_argument(join, args);
-	call c = {join, args, 0};
+	side_arguments c = {join, args, 0};
 
+	memset(call, 0, sizeof *call);
+	call->distance = distance_argument(join, args);
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
 		if (argument(&c, ARGUMENT_ROWS)->isnull)
 			ereport(ERROR,
@@ -113,9 +145,8 @@ rb_join_sources(const rb_join *join, const NullableDatum *args, rb_source *sourc
 					 errmsg("%s: argument \"%s\" is null", join->function, join->side[c.side])));
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
 	{
-		rb_source *s = &source[c.side];
+		rb_source *s = &call->source[c.side];
 
-		memset(s, 0, sizeof *s);
 		s->function = join->function;
 		s->side = join->side[c.side];
 		s->kind = join->kind[c.side];

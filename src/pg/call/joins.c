@@ -37,7 +37,17 @@
 	X(redblue_triangle_self_intersections, RB_RESULT_DIMENSIONS, RB_SELF_INTERSECT, RB_TRIANGLE3, \
 	  "mesh", RB_TRIANGLE3, NULL)                                                                 \
 	X(redblue_part_self_intersections, RB_RESULT_PARTS, RB_SELF_INTERSECT, RB_TRIANGLE3, "mesh",  \
-	  RB_TRIANGLE3, NULL)
+	  RB_TRIANGLE3, NULL)                                                                         \
+	X(redblue_triangle_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_TRIANGLE3, "red",         \
+	  RB_TRIANGLE3, "blue")                                                                       \
+	X(redblue_triangle_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_TRIANGLE3, "mesh",   \
+	  RB_TRIANGLE3, NULL)                                                                         \
+	X(redblue_segment_triangle_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT3,         \
+	  "segments", RB_TRIANGLE3, "triangles")                                                      \
+	X(redblue_segment_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "red",           \
+	  RB_SEGMENT2, "blue")                                                                        \
+	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",    \
+	  RB_SEGMENT2, NULL)
 
 #define RB_DEFINE(name, result, query, keys, answer, predicate, red_kind, red, blue_kind, blue) \
 	static const rb_join join_##name = {#name,       query,  keys,     {red_kind, blue_kind},   \

@@ -66,15 +66,15 @@ leave_call(MemoryContext caller)
 Datum
 rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 {
-	rb_source source[2];
+	rb_call call;
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
 	rb_run *run;
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = enter_call();
-	rb_join_sources(join, fcinfo->args, source);
-	run = rb_run_open(join, source, CurrentMemoryContext);
+	rb_call_read(join, fcinfo->args, &call);
+	run = rb_run_open(join, &call, CurrentMemoryContext);
 	store_pairs(run, rsinfo);
 	leave_call(caller);
 	return (Datum) 0;
@@ -201,7 +201,7 @@ store_keys(rb_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
 Datum
 rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 {
-	rb_source source[2];
+	rb_call call;
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
 	key_rows rows;
@@ -215,10 +215,10 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 								join->function)));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	caller = enter_call();
-	rb_join_sources(join, fcinfo->args, source);
-	begin_key_rows(&rows, source, rb_join_sides(join));
+	rb_call_read(join, fcinfo->args, &call);
+	begin_key_rows(&rows, call.source, rb_join_sides(join));
 	check_definition(join, rsinfo->setDesc, &rows);
-	run = rb_run_open(join, source, CurrentMemoryContext);
+	run = rb_run_open(join, &call, CurrentMemoryContext);
 	store_keys(run, &rows, rsinfo);
 	leave_call(caller);
 	return (Datum) 0;
@@ -230,14 +230,14 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 Datum
 rb_return_count(FunctionCallInfo fcinfo, const rb_join *join)
 {
-	rb_source source[2];
+	rb_call call;
 	MemoryContext caller = enter_call();
 	rb_block block;
 	rb_run *run;
 	int64 count;
 
-	rb_join_sources(join, fcinfo->args, source);
-	run = rb_run_open(join, source, CurrentMemoryContext);
+	rb_call_read(join, fcinfo->args, &call);
+	run = rb_run_open(join, &call, CurrentMemoryContext);
 	while (rb_run_next(run, &block))
 		;
 	rb_last_run_set(run);

@@ -117,13 +117,13 @@ rb_run_install(void)
 
 /* the sides become sets, and their numbers statistics */
 static void
-take_sides(rb_run *run, const rb_source *source)
+take_sides(rb_run *run)
 {
 	const double start = rb_now_ms();
 	const int sides = rb_join_sides(run->join);
 	uint64 rows = 0;
 
-	rb_read_sides(source, sides, run->memory, run->side);
+	rb_read_sides(run->call.source, sides, run->memory, run->side);
 	for (int i = 0; i < sides; i++)
 	{
 		rows += run->side[i].rows;
@@ -231,7 +231,7 @@ rb_run_need_rows(rb_run *run, int i)
 		rb_view_uncount(run->memory, before);
 	else
 		rb_memory_refund(run->memory, rb_kept_set_bytes(run->side[i].look));
-	set = rb_read_side_again(&run->source[i], run->memory, &run->side[i]);
+	set = rb_read_side_again(&run->call.source[i], run->memory, &run->side[i]);
 	if (set->nrows != before->nrows || set->nparts != before->nparts)
 	{
 		rb_set_release(&set);
@@ -264,13 +264,13 @@ rb_run_need_ids(rb_run *run, int i)
 }
 
 rb_run *
-rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
+rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context)
 {
 	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
 	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
 
 	run->join = join;
-	memcpy(run->source, source, rb_join_sides(join) * sizeof *source);
+	run->call = *call;
 	run->moment = moment_now();
 	run->user = GetUserId();
 	run->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
@@ -279,7 +279,7 @@ rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 	note_open(run);
 	MemoryContextRegisterResetCallback(context, &run->at_end);
 
-	rb_backend_prepare(join->function, source, rb_join_sides(join));
+	rb_backend_prepare(join->function, call->source, rb_join_sides(join));
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(join->function, limit);
 	rb_context_init(&run->ctx, run->memory);
@@ -290,7 +290,7 @@ rb_run_read(const rb_join *join, const rb_source *source, MemoryContext context)
 	run->progress = rb_progress_begin(join->function);
 
 	rb_progress_reading(run->progress);
-	take_sides(run, source);
+	take_sides(run);
 	rb_progress_reading(NULL);
 
 	run->ctx.threads = rb_threads(run->parts);
@@ -307,6 +307,7 @@ rb_run_job(const rb_run *run)
 	job.blue = run->side[1].set;
 	job.predicate = run->join->predicate;
 	job.within_rows = rb_join_is_within_rows(run->join);
+	job.distance = run->call.distance;
 	return job;
 }
 
@@ -417,9 +418,9 @@ rb_run_groups(const rb_run *run, rb_groups *groups)
 }
 
 rb_run *
-rb_run_open(const rb_join *join, const rb_source *source, MemoryContext context)
+rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context)
 {
-	rb_run *run = rb_run_read(join, source, context);
+	rb_run *run = rb_run_read(join, call, context);
 	rb_job job = rb_run_job(run);
 
 	if (join->result == RB_RESULT_COUNT)

@@ -100,20 +100,20 @@ compute_values(rb_scan *scan)
 static void
 open_run(rb_scan *scan)
 {
-	rb_source source[2];
+	rb_call call;
 	MemoryContext old;
 
 	if (scan->values == NULL)
 		compute_values(scan);
 	old = MemoryContextSwitchTo(scan->context);
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
-	rb_join_sources(scan->join, scan->values, source);
+	rb_call_read(scan->join, scan->values, &call);
 	scan->reported = false;
 	if (scan->shape->from == RB_ROWS_STREAM)
-		scan->run = rb_run_open(scan->join, source, scan->context);
+		scan->run = rb_run_open(scan->join, &call, scan->context);
 	else
 	{
-		scan->rows = rb_answer_open(scan->join, scan->result, scan->of, source, scan->context);
+		scan->rows = rb_answer_open(scan->join, scan->result, scan->of, &call, scan->context);
 		scan->run = rb_answer_run(scan->rows);
 	}
 	PopActiveSnapshot();
