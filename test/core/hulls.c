@@ -1,7 +1,7 @@
 /*
  * hulls.c
- *	  Do two convex hulls meet?  A twin of the core's tests of pairs that knows no
- *	  geometry (naive.h).
+ *	  Do two convex hulls meet, and how?  A twin of the core's tests of pairs that knows
+ *	  no geometry (naive.h).
  *
  * They do when there are weights: a_i, b_j >= 0, the a's adding up to 1 and so the b's,
  * with sum a_i p_i = sum b_j q_j.  That is a system of linear equations and
@@ -21,6 +21,7 @@
 
 #define POINTS 6
 #define EQUATIONS 5 /* two sums, three axes */
+#define CORNERS 20  /* of a polytope of weights: at most 6 over 3 */
 #define BOUNDS 1000 /* inequalities at once; 100 where the free weights are three */
 
 static struct
@@ -28,7 +29,12 @@ static struct
 	bool made;
 	mpz_t a[EQUATIONS][POINTS + 1];     /* coefficients of the weights = last column */
 	mpz_t bound[2][BOUNDS][POINTS + 1]; /* coefficients, then a constant: the sum is >= 0 */
-	mpz_t t, u;
+	mpz_t point[3][POINTS + 1];         /* coordinates, in units of the axis, blue's negative */
+	mpz_t corner[CORNERS][4]; /* of what the hulls share: coordinates, and what divides them */
+	mpz_t minor[POINTS + 1];  /* a corner's free weights, and what divides them */
+	mpz_t weight[POINTS];
+	mpz_t basis[4][4];
+	mpz_t t, u, v;
 } room;
 
 static void
@@ -44,7 +50,19 @@ make_room(void)
 		for (int i = 0; i < BOUNDS; i++)
 			for (int j = 0; j <= POINTS; j++)
 				mpz_init(room.bound[k][i][j]);
-	mpz_inits(room.t, room.u, NULL);
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j <= POINTS; j++)
+			mpz_init(room.point[i][j]);
+	for (int i = 0; i < CORNERS; i++)
+		for (int j = 0; j < 4; j++)
+			mpz_init(room.corner[i][j]);
+	for (int j = 0; j < POINTS; j++)
+		mpz_init(room.weight[j]);
+	for (int j = 0; j <= POINTS; j++)
+		mpz_init(room.minor[j]);
+	for (int i = 0; i < 16; i++)
+		mpz_init(room.basis[i / 4][i % 4]);
+	mpz_inits(room.t, room.u, room.v, NULL);
 }
 
 /* x = mantissa * 2^exponent, the mantissa odd or 0 */
@@ -191,24 +209,30 @@ apart(const double *p, int np, const double *q, int nq, int dims)
 	return false;
 }
 
-bool
-naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims)
+/*
+ * The weights as bounds, each a function of nfree free weights: bound k is weight which[k],
+ * times the factor for those that are not free.  -1: there are none.
+ */
+static int
+bounds_of(const double *p, int np, const double *q, int nq, int dims, int which[POINTS])
 {
 	int n = np + nq, pivot[EQUATIONS], rank, nfree = 0, m = 0;
 	bool bound[POINTS] = {false};
 	int free_weight[POINTS];
 
 	assert(n <= POINTS && dims <= 3);
-	if (apart(p, np, q, nq, dims))
-		return false;
 	make_room();
 	for (int side = 0; side < 2; side++)
 		for (int i = 0; i <= n; i++)
 			mpz_set_si(room.a[side][i], i == n || (i < np) == (side == 0));
 	for (int a = 0; a < dims; a++)
+	{
 		axis_row(room.a[2 + a], p, np, q, nq, dims, a);
+		for (int i = 0; i < n; i++)
+			mpz_set(room.point[a][i], room.a[2 + a][i]);
+	}
 	if (!solve(2 + dims, n, pivot, &rank, room.u))
-		return false;
+		return -1;
 
 	for (int r = 0; r < rank; r++)
 		bound[pivot[r]] = true;
@@ -220,12 +244,244 @@ naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims)
 	{
 		int sign = mpz_sgn(room.u);
 
+		which[m] = pivot[r];
 		for (int k = 0; k < nfree; k++)
 			mpz_mul_si(room.bound[0][m][k], room.a[r][free_weight[k]], -sign);
 		mpz_mul_si(room.bound[0][m][nfree], room.a[r][n], sign);
 	}
 	for (int k = 0; k < nfree; k++, m++)
+	{
+		which[m] = free_weight[k];
 		for (int l = 0; l <= nfree; l++)
 			mpz_set_si(room.bound[0][m][l], l == k);
-	return all_hold(m, nfree);
+	}
+	mpz_abs(room.u, room.u);
+	return nfree;
+}
+
+bool
+naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims)
+{
+	int which[POINTS], nfree;
+
+	if (apart(p, np, q, nq, dims))
+		return false;
+	nfree = bounds_of(p, np, q, nq, dims, which);
+	return nfree >= 0 && all_hold(np + nq, nfree);
+}
+
+/* ---- how they meet: the idea is told in naive.c ---- */
+
+/* determinant of rows of bounds without column `skip`; those of them in `columns` */
+static void
+minor_of(mpz_t det, const int *row, int n, int columns)
+{
+	mpz_t part;
+	int sign = 1;
+
+	if (n == 0)
+	{
+		mpz_set_si(det, 1);
+		return;
+	}
+	mpz_init(part);
+	mpz_set_si(det, 0);
+	for (int c = 0; columns >> c != 0; c++)
+	{
+		if ((columns >> c & 1) == 0)
+			continue;
+		if (mpz_sgn(room.bound[0][row[0]][c]) != 0)
+		{
+			minor_of(part, row + 1, n - 1, columns & ~(1 << c));
+			mpz_mul(part, part, room.bound[0][row[0]][c]);
+			if (sign > 0)
+				mpz_add(det, det, part);
+			else
+				mpz_sub(det, det, part);
+		}
+		sign = -sign;
+	}
+	mpz_clear(part);
+}
+
+/*
+ * The corner where the bounds of `mask` are 0, if there is one and all others hold: its
+ * free weights are quotients of minors.  The weights times room.t are left in room.weight.
+ */
+static bool
+corner_at(int mask, int n, int nfree, const int which[POINTS])
+{
+	int row[POINTS], k = 0;
+
+	for (int i = 0; i < n; i++)
+		if (mask >> i & 1)
+			row[k++] = i;
+	for (int c = 0; c <= nfree; c++)
+	{
+		minor_of(room.minor[c], row, nfree, ((1 << (nfree + 1)) - 1) & ~(1 << c));
+		if (c % 2 != nfree % 2)
+			mpz_neg(room.minor[c], room.minor[c]);
+	}
+	if (mpz_sgn(room.minor[nfree]) == 0)
+		return false;
+	if (mpz_sgn(room.minor[nfree]) < 0)
+		for (int c = 0; c <= nfree; c++)
+			mpz_neg(room.minor[c], room.minor[c]);
+	for (int i = 0; i < n; i++)
+	{
+		mpz_t *w = &room.weight[which[i]];
+
+		mpz_set_si(*w, 0);
+		for (int c = 0; c <= nfree; c++)
+			mpz_addmul(*w, room.bound[0][i][c], room.minor[c]);
+		if (mpz_sgn(*w) < 0)
+			return false;
+		if (i >= n - nfree)
+			mpz_mul(*w, *w, room.u);
+	}
+	mpz_mul(room.t, room.minor[nfree], room.u);
+	return true;
+}
+
+/* one row more: is it independent of the rank rows before? */
+static bool
+is_new(mpz_t row[4], int rank)
+{
+	mpz_t *last = room.basis[rank < 4 ? rank : 3];
+
+	if (rank == 4)
+		return false;
+	for (int x = 0; x < 4; x++)
+		mpz_set(last[x], row[x]);
+	for (int i = 0; i < rank; i++)
+	{
+		int c = 0;
+
+		while (mpz_sgn(room.basis[i][c]) == 0)
+			c++;
+		mpz_set(room.v, last[c]);
+		for (int x = 0; x < 4; x++)
+		{
+			mpz_mul(last[x], last[x], room.basis[i][c]);
+			mpz_submul(last[x], room.v, room.basis[i][x]);
+		}
+	}
+	for (int x = 0; x < 4; x++)
+		if (mpz_sgn(last[x]) != 0)
+			return true;
+	return false;
+}
+
+/* leaves the corners of what they share in room.corner, and returns how many */
+static int
+corners_of(const double *p, int np, const double *q, int nq, int dims, naive_contact *contact)
+{
+	int which[POINTS], nfree, n = np + nq, found = 0, rank = 0;
+	unsigned positive = 0;
+
+	*contact = (naive_contact){false, -1, false};
+	if (apart(p, np, q, nq, dims))
+		return 0;
+	nfree = bounds_of(p, np, q, nq, dims, which);
+	for (int mask = 0; nfree >= 0 && mask < 1 << n; mask++)
+	{
+		if (__builtin_popcount((unsigned) mask) != nfree || !corner_at(mask, n, nfree, which))
+			continue;
+		assert(found < CORNERS);
+		mpz_set(room.corner[found][3], room.t);
+		for (int a = 0; a < 3; a++)
+		{
+			mpz_set_si(room.corner[found][a], 0);
+			for (int i = 0; i < np && a < dims; i++)
+				mpz_addmul(room.corner[found][a], room.weight[i], room.point[a][i]);
+		}
+		for (int i = 0; i < n; i++)
+			if (mpz_sgn(room.weight[i]) > 0)
+				positive |= 1u << i;
+		rank += is_new(room.corner[found], rank);
+		found++;
+	}
+	contact->meets = found > 0;
+	contact->dimension = rank - 1;
+	contact->crosses = positive == (1u << n) - 1;
+	return found;
+}
+
+naive_contact
+naive_hulls_contact(const double *p, int np, const double *q, int nq, int dims)
+{
+	naive_contact contact;
+
+	corners_of(p, np, q, nq, dims, &contact);
+	return contact;
+}
+
+/* is a corner of what they share on the segment between points x and y? */
+static bool
+is_between(mpz_t corner[4], int x, int y)
+{
+	mpz_t d[3], e[3], de, ee;
+	bool good = true, point = true;
+
+	mpz_inits(de, ee, NULL);
+	for (int a = 0; a < 3; a++)
+	{
+		mpz_init_set(d[a], corner[a]);
+		mpz_submul(d[a], corner[3], room.point[a][x]);
+		mpz_init(e[a]);
+		mpz_sub(e[a], room.point[a][y], room.point[a][x]);
+		mpz_addmul(de, d[a], e[a]);
+		mpz_addmul(ee, e[a], e[a]);
+		point = point && mpz_sgn(d[a]) == 0;
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		int b = (a + 1) % 3;
+
+		mpz_mul(room.t, d[a], e[b]);
+		mpz_submul(room.t, d[b], e[a]);
+		good = good && mpz_sgn(room.t) == 0;
+	}
+	mpz_mul(ee, ee, corner[3]);
+	good = good && mpz_sgn(de) >= 0 && mpz_cmp(de, ee) <= 0 && (point || mpz_sgn(ee) != 0);
+	for (int a = 0; a < 3; a++)
+		mpz_clears(d[a], e[a], NULL);
+	mpz_clears(de, ee, NULL);
+	return good;
+}
+
+static bool
+same_point(const double *p, const double *q)
+{
+	return p[0] == q[0] && p[1] == q[1] && p[2] == q[2];
+}
+
+bool
+naive_triangles_self_intersect(const double *p, const double *q)
+{
+	naive_contact contact;
+	int n = corners_of(p, 3, q, 3, 3, &contact);
+	int common[3], ncommon = 0, also = 0;
+
+	for (int i = 0; i < 3; i++)
+	{
+		bool of_q = false, of_p = false, seen = false;
+
+		for (int j = 0; j < 3; j++)
+		{
+			of_q = of_q || same_point(p + 3 * i, q + 3 * j);
+			of_p = of_p || same_point(q + 3 * i, p + 3 * j);
+		}
+		for (int k = 0; k < ncommon; k++)
+			seen = seen || same_point(p + 3 * common[k], p + 3 * i);
+		if (of_q && !seen)
+			common[ncommon++] = i;
+		also += of_q + of_p;
+	}
+	if (also == 6 || ncommon == 0) /* a triangle twice */
+		return contact.meets;
+	for (int i = 0; i < n; i++)
+		if (!is_between(room.corner[i], common[0], common[ncommon - 1]))
+			return true;
+	return false;
 }

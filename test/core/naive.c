@@ -213,3 +213,142 @@ naive_hulls_meet_by_subsets(const double *p, int np, const double *q, int nq, in
 	mpq_clear(x);
 	return found;
 }
+
+/*
+ * How two hulls meet.  The weights with which both have the same point make a polytope, whose
+ * corners are the solutions where as many weights as possible are 0: those of each set of
+ * weights that determines them.  What the hulls share is the hull of these corners'
+ * points.  A point is in a relative interior when all weights are positive, and they can be
+ * when each is positive in some corner, for then they are in the mean of the corners.
+ */
+
+/* weights a of the k columns with the sums m a = last column: unique, and none negative?  They replace that column. */
+static bool
+solved(int rows, int k, mpq_t (*m)[7])
+{
+	mpq_t f, t;
+	bool good = true;
+
+	mpq_inits(f, t, NULL);
+	for (int j = 0; j < k && good; j++)
+	{
+		int pivot = j;
+
+		while (pivot < rows && mpq_sgn(m[pivot][j]) == 0)
+			pivot++;
+		good = pivot < rows;
+		if (!good)
+			break;
+		for (int x = 0; x <= k; x++)
+			mpq_swap(m[pivot][x], m[j][x]);
+		for (int i = 0; i < rows; i++)
+			if (i != j && mpq_sgn(m[i][j]) != 0)
+			{
+				mpq_div(f, m[i][j], m[j][j]);
+				for (int x = j; x <= k; x++)
+				{
+					mpq_mul(t, f, m[j][x]);
+					mpq_sub(m[i][x], m[i][x], t);
+				}
+			}
+	}
+	for (int i = 0; i < rows && good; i++)
+		if (i >= k)
+			good = mpq_sgn(m[i][k]) == 0;
+		else
+		{
+			mpq_div(m[i][k], m[i][k], m[i][i]);
+			good = mpq_sgn(m[i][k]) >= 0;
+		}
+	mpq_clears(f, t, NULL);
+	return good;
+}
+
+/* rank of n rows of four; they are lost */
+static int
+rank_of_rows(int n, mpq_t (*row)[4])
+{
+	mpq_t f, t;
+	int rank = 0;
+
+	mpq_inits(f, t, NULL);
+	for (int c = 0; c < 4; c++)
+	{
+		int pivot = rank;
+
+		while (pivot < n && mpq_sgn(row[pivot][c]) == 0)
+			pivot++;
+		if (pivot == n)
+			continue;
+		for (int x = 0; x < 4; x++)
+			mpq_swap(row[pivot][x], row[rank][x]);
+		for (int i = rank + 1; i < n; i++)
+		{
+			mpq_div(f, row[i][c], row[rank][c]);
+			for (int x = 0; x < 4; x++)
+			{
+				mpq_mul(t, f, row[rank][x]);
+				mpq_sub(row[i][x], row[i][x], t);
+			}
+		}
+		rank++;
+	}
+	mpq_clears(f, t, NULL);
+	return rank;
+}
+
+naive_contact
+naive_hulls_contact_by_subsets(const double *p, int np, const double *q, int nq, int dims)
+{
+	naive_contact contact = {false, -1, false};
+	mpq_t m[5][7], corner[64][4], x, t;
+	int n = np + nq, found = 0;
+	unsigned positive = 0;
+
+	mpq_inits(x, t, NULL);
+	for (int i = 0; i < 35; i++)
+		mpq_init(m[i / 7][i % 7]);
+	for (int i = 0; i < 256; i++)
+		mpq_init(corner[i / 4][i % 4]);
+	for (int mask = 1; mask < 1 << n; mask++)
+	{
+		int pick[6], k = 0;
+
+		for (int i = 0; i < n; i++)
+			if (mask >> i & 1)
+				pick[k++] = i;
+		for (int j = 0; j <= k; j++)
+			for (int i = 0; i < 2 + dims; i++)
+				if (j == k)
+					mpq_set_si(m[i][j], i < 2, 1);
+				else if (i < 2)
+					mpq_set_si(m[i][j], (pick[j] < np) == (i == 0), 1);
+				else
+					mpq_set_d(m[i][j], pick[j] < np ? p[dims * pick[j] + i - 2]
+													: -q[dims * (pick[j] - np) + i - 2]);
+		if (k > 2 + dims || !solved(2 + dims, k, m))
+			continue;
+		mpq_set_si(corner[found][3], 1, 1);
+		for (int j = 0; j < k; j++)
+		{
+			if (mpq_sgn(m[j][k]) > 0)
+				positive |= 1u << pick[j];
+			for (int a = 0; a < dims && pick[j] < np; a++)
+			{
+				mpq_set_d(x, p[dims * pick[j] + a]);
+				mpq_mul(t, x, m[j][k]);
+				mpq_add(corner[found][a], corner[found][a], t);
+			}
+		}
+		found++;
+	}
+	contact.meets = found > 0;
+	contact.dimension = rank_of_rows(found, corner) - 1;
+	contact.crosses = positive == (1u << n) - 1;
+	for (int i = 0; i < 35; i++)
+		mpq_clear(m[i / 7][i % 7]);
+	for (int i = 0; i < 256; i++)
+		mpq_clear(corner[i / 4][i % 4]);
+	mpq_clears(x, t, NULL);
+	return contact;
+}

@@ -22,7 +22,27 @@ extern int naive_insphere(const double *a, const double *b, const double *c, con
 /* do the convex hulls of np and nq points of dims (2, 3) coordinates meet?  np * nq <= 9 */
 extern bool naive_hulls_meet_by_subsets(const double *p, int np, const double *q, int nq, int dims);
 
+typedef struct naive_contact
+{
+	bool meets;
+	int dimension; /* of what they share */
+	bool crosses;  /* their relative interiors share a point */
+} naive_contact;
+
+/* how do they meet? */
+extern naive_contact naive_hulls_contact_by_subsets(const double *p, int np, const double *q,
+													int nq, int dims);
+
 /* hulls.c: the same in another way, a hundred times as fast, on one thread */
 extern bool naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims);
+
+extern naive_contact naive_hulls_contact(const double *p, int np, const double *q, int nq,
+										 int dims);
+
+/*
+ * Two triangles of space: is there more to what they share than common corners and the
+ * edges between them?  Yes for two of the same corners.
+ */
+extern bool naive_triangles_self_intersect(const double *p, const double *q);
 
 #endif /* NAIVE_H */

@@ -73,13 +73,18 @@ typedef enum rb_predicate
 #define RB_UNDER_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
 
 /* predicate, red's kind, blue's kind, leaf */
-#define RB_LEAF_LIST(X)                                             \
-	X(RB_MEET, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles)       \
-	X(RB_MEET, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle) \
-	X(RB_MEET, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment) \
-	X(RB_MEET, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2)         \
-	X(RB_MEET, RB_BOX3, RB_BOX3, rb_leaf_boxes)                     \
-	X(RB_MEET, RB_BOX2, RB_BOX2, rb_leaf_boxes)
+#define RB_LEAF_LIST(X)                                                        \
+	X(RB_MEET, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles)                  \
+	X(RB_MEET, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle)            \
+	X(RB_MEET, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment)            \
+	X(RB_MEET, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2)                    \
+	X(RB_MEET, RB_BOX3, RB_BOX3, rb_leaf_boxes)                                \
+	X(RB_MEET, RB_BOX2, RB_BOX2, rb_leaf_boxes)                                \
+	X(RB_CONTACT, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles_contact)       \
+	X(RB_CONTACT, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle_contact) \
+	X(RB_CONTACT, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment_contact) \
+	X(RB_CONTACT, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2_contact)         \
+	X(RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_self_intersect)
 
 /* ---- facts of a kind ---- */
 

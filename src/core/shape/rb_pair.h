@@ -2,14 +2,15 @@
  * rb_pair.h
  *	  The exact question for a pair of objects whose boxes overlap, by predicate and kinds.
  *
- * A leaf answers 0, 1 or RB_UNSURE, the last only where the arithmetic of its
- * environment does not suffice (rb_orient.h).  Which leaf it is stands in the list of
+ * A leaf answers 0, RB_YES with what it tells besides, or RB_UNSURE, the last only where
+ * the arithmetic of its environment does not suffice (rb_orient.h).  Which leaf it is stands in the list of
  * rb_kinds.h; here each is brought to one form.
  */
 #ifndef RB_PAIR_H
 #define RB_PAIR_H
 
 #include "core/base/rb_kinds.h"
+#include "core/shape/rb_contact.h"
 #include "core/shape/rb_triangle.h"
 
 RB_HD int
@@ -45,6 +46,42 @@ rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 {
 	(void) env, (void) red, (void) blue;
 	return 1;
+}
+
+RB_HD int
+rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *blue)
+{
+	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+
+	return rb_triangle_contact(env, red, blue, sb, sr);
+}
+
+RB_HD int
+rb_leaf_segment_triangle_contact(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_segment_triangle_contact(env, red, blue);
+}
+
+RB_HD int
+rb_leaf_triangle_segment_contact(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_segment_triangle_contact(env, blue, red);
+}
+
+RB_HD int
+rb_leaf_segments2_contact(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_segments_contact2(env, red, red + 2, blue, blue + 2);
+}
+
+RB_HD int
+rb_leaf_self_intersect(rb_exact_env *env, const double *red, const double *blue)
+{
+	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int sr[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+
+	return rb_triangle_self_intersect(env, red, blue, sb, sr);
 }
 
 /* one after the other: from a switch nvcc makes slower code */

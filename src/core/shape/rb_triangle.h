@@ -172,14 +172,21 @@ rb_triangles_meet_flat(rb_exact_env *env, const double *r, const double *b)
 	return rb_triangles_meet2(env, p, q);
 }
 
+/* of -1 for no, 0 for in the boundary only, 1 for more: does a closed object share a point? */
+RB_HD int
+rb_closed(int how)
+{
+	return how == RB_UNSURE ? RB_UNSURE : how >= 0;
+}
+
 /*
  * Case 3: the line through p and q, whose signs against the plane of t differ,
- * goes through t?
+ * goes through t?  -1: no, 0: through an edge or a corner, 1: through its interior.
  */
 RB_HD int
 rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const double *t)
 {
-	int seen = 0;
+	int seen = 0, how = 1;
 
 	for (int e = 0; e < 3; e++)
 	{
@@ -188,11 +195,13 @@ rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const doubl
 		if (o == RB_UNSURE)
 			return RB_UNSURE;
 		if (o * seen < 0)
-			return 0;
+			return -1;
 		if (o != 0)
 			seen = o;
+		else
+			how = 0;
 	}
-	return 1;
+	return how;
 }
 
 /* case 3: the needle t (its corners are collinear), with mixed signs s, against the triangle u */
@@ -234,7 +243,8 @@ rb_lone_corner(const int s[3])
 }
 
 /*
- * Case 2: do the two intervals on L overlap?  lone_* as from rb_lone_corner.
+ * Case 2: do the two intervals on L overlap?  lone_* as from rb_lone_corner.  -1: no,
+ * 0: the end of one is the beginning of the other, 1: in more, or one of them is a corner.
  */
 RB_HD int
 rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const double *b, int lone_b)
@@ -243,7 +253,7 @@ rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const doubl
 	const double *p1 = r + 3 * i, *q1 = r + 3 * ((i + 1) % 3), *r1 = r + 3 * ((i + 2) % 3);
 	const double *p2 = b + 3 * j, *q2 = b + 3 * ((j + 1) % 3), *r2 = b + 3 * ((j + 2) % 3);
 	const double *swap;
-	int o;
+	int o, o2;
 
 	if (lone_r & 4) /* red's corner is below blue's plane: turn blue over */
 	{
@@ -258,14 +268,12 @@ rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const doubl
 		r1 = swap;
 	}
 	o = rb_orient3d_at(env, p1, q1, p2, q2);
-	if (o != RB_UNSURE && o > 0)
-		return 0;
-	if (o == RB_UNSURE)
-		return RB_UNSURE;
-	o = rb_orient3d_at(env, p1, r1, r2, p2);
-	if (o == RB_UNSURE)
-		return RB_UNSURE;
-	return o <= 0;
+	if (o == RB_UNSURE || o > 0)
+		return o == RB_UNSURE ? RB_UNSURE : -1;
+	o2 = rb_orient3d_at(env, p1, r1, r2, p2);
+	if (o2 == RB_UNSURE || o2 > 0)
+		return o2 == RB_UNSURE ? RB_UNSURE : -1;
+	return o < 0 && o2 < 0;
 }
 
 /* a corner of both?  Then nothing else need be asked: most contacts of real meshes are such */
@@ -302,11 +310,11 @@ rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb
 	if (RB_ANY_UNSURE(sb) || RB_ANY_UNSURE(sr))
 		return RB_UNSURE;
 	if (!RB_ALL_SAME(sb) && !RB_ALL_SAME(sr))
-		return rb_intervals_overlap(env, r, rb_lone_corner(sr), b, rb_lone_corner(sb));
+		return rb_closed(rb_intervals_overlap(env, r, rb_lone_corner(sr), b, rb_lone_corner(sb)));
 	if (!RB_ALL_SAME(sb))
-		return rb_needle_pierces(env, b, sb, r);
+		return rb_closed(rb_needle_pierces(env, b, sb, r));
 	if (!RB_ALL_SAME(sr))
-		return rb_needle_pierces(env, r, sr, b);
+		return rb_closed(rb_needle_pierces(env, r, sr, b));
 	return rb_triangles_meet_flat(env, r, b);
 }
 
@@ -335,7 +343,7 @@ rb_segment_triangle(rb_exact_env *env, const double *ab, const double *t)
 			abb[i] = ab[i < 6 ? i : i - 3];
 		return rb_triangles_meet_flat(env, abb, t);
 	}
-	return rb_line_pierces(env, ab, ab + 3, t);
+	return rb_closed(rb_line_pierces(env, ab, ab + 3, t));
 }
 
 #endif /* RB_TRIANGLE_H */
