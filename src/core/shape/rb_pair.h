@@ -105,9 +105,15 @@ static inline int
 rb_faces_pair(rb_exact_env *env, rb_predicate predicate, const double *red, const double *blue,
 			  int sb[3], int sr[3])
 {
-	if (predicate == RB_MEET)
-		return rb_triangle_triangle(env, red, blue, sb, sr);
-	return rb_pair_decide(env, predicate, RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
+	switch (predicate)
+	{
+		case RB_CONTACT:
+			return rb_triangle_contact(env, red, blue, sb, sr);
+		case RB_SELF_INTERSECT:
+			return rb_triangle_self_intersect(env, red, blue, sb, sr);
+		default:
+			return rb_triangle_triangle(env, red, blue, sb, sr);
+	}
 }
 
 #endif /* RB_PAIR_H */
