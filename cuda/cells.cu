@@ -149,7 +149,12 @@ flush(const rb_cells_args *args, const rb_tiles *t, const uint16_t *buffer, uint
 						   b = __float_as_uint(t->p[2][1][pair & 255].w) & RB_INDEX_MASK;
 			rb_pair p = {r, b};
 
-			to[at + i] = final ? rb_pair_of(args, r, b) : p;
+			if (final)
+			{
+				p = rb_pair_of(args, r, b);
+				p.red |= args->told;
+			}
+			to[at + i] = p;
 		}
 	__syncwarp();
 }
@@ -230,8 +235,8 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 		if (equal != 0)
 			candidate = touch(args, r.entry & RB_INDEX_MASK, b.entry & RB_INDEX_MASK, equal);
 		if (args->side[0].row_of != NULL)
-			candidate &= args->side[0].row_of[r.entry & RB_INDEX_MASK] !=
-						 args->side[1].row_of[b.entry & RB_INDEX_MASK];
+			candidate &= (args->side[0].row_of[r.entry & RB_INDEX_MASK] ==
+						  args->side[1].row_of[b.entry & RB_INDEX_MASK]) == args->within;
 		meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
 	}
 	w->candidates += __popc(__ballot_sync(~0u, candidate));

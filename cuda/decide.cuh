@@ -33,6 +33,7 @@ object_load(const rb_device_set *side, uint32_t index, double c[9])
 			c[k] = __ldg(side->coords + (size_t) index * width + k);
 }
 
+template <rb_predicate PREDICATE>
 static __device__ __forceinline__ int
 decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
 {
@@ -40,11 +41,14 @@ decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
 
 	object_load(&args->side[0], p.red, r);
 	object_load(&args->side[1], p.blue, b);
-	return rb_pair_decide(env, args->predicate, args->side[0].kind, args->side[1].kind, r, b);
+	return rb_pair_decide(env, PREDICATE, args->side[0].kind, args->side[1].kind, r, b);
 }
 
-/* MARKS: hits are marked, and a pair from which there is nothing to learn is left out */
-template <bool MARKS>
+/*
+ * A kernel for each predicate, so that none burdens another.  MARKS: hits are marked, and a
+ * pair from which there is nothing to learn is left out.
+ */
+template <rb_predicate PREDICATE, bool MARKS>
 static __global__ void
 __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 	decide_kernel(const rb_cells_args args, double *room)
@@ -53,7 +57,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 	rb_tally *tally = pool->tally;
 	const rb_count n = EXACT ? tally->filter_undecided : tally->float_undecided;
 	const uint32_t warp = (blockIdx.x * THREADS + threadIdx.x) / RB_WARP;
-	rb_exact_env env = {args.filters, EXACT, 0, 0, 0, NULL};
+	rb_exact_env env = {args.filters, EXACT, 0, 0, 0, NULL, args.distance};
 	rb_count exact = 0;
 	uint32_t steps = 0, stop = 0;
 
@@ -64,7 +68,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 	{
 		const rb_count i = base + threadIdx.x;
 		rb_pair p = {0, 0};
-		int meet = 0;
+		int answer = 0;
 		rb_count at;
 
 		if (steps++ % 16 == 0)
@@ -74,17 +78,22 @@ __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 			const rb_count before = env.integer + env.expansion;
 
 			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->undecided[i];
-			meet = MARKS && rb_words_know(&args, rb_pair_of(&args, p.red, p.blue))
-					   ? 0
-					   : decide(&args, p, &env);
-			exact += env.integer + env.expansion != before || (EXACT && meet == RB_UNSURE);
+			answer = MARKS && rb_words_know(&args, rb_pair_of(&args, p.red, p.blue))
+						 ? 0
+						 : decide<PREDICATE>(&args, p, &env);
+			exact += env.integer + env.expansion != before || (EXACT && answer == RB_UNSURE);
 		}
-		at = rb_block_reserve(meet == 1, EXACT ? &tally->exact_hits : &tally->hits);
-		if (meet == 1 && !args.count_only)
-			(EXACT ? pool->undecided : pool->hits)[at] = rb_pair_of(&args, p.red, p.blue);
-		at = rb_block_reserve(meet == RB_UNSURE,
+		at = rb_block_reserve(RB_IS_YES(answer), EXACT ? &tally->exact_hits : &tally->hits);
+		if (RB_IS_YES(answer) && !args.count_only)
+		{
+			rb_pair hit = rb_pair_of(&args, p.red, p.blue);
+
+			hit.red |= (uint32_t) RB_TOLD(answer) << RB_TOLD_SHIFT;
+			(EXACT ? pool->undecided : pool->hits)[at] = hit;
+		}
+		at = rb_block_reserve(answer == RB_UNSURE,
 							  EXACT ? &tally->host_undecided : &tally->filter_undecided);
-		if (meet == RB_UNSURE)
+		if (answer == RB_UNSURE)
 			(EXACT ? pool->undecided : pool->hits)[pool->capacity - 1 - at] = p;
 	}
 	if (EXACT)
@@ -98,5 +107,24 @@ __launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
 			atomicAdd(&tally->integer, (rb_count) env.integer);
 			atomicAdd(&tally->expansion, (rb_count) env.expansion);
 		}
+	}
+}
+
+static void
+decide_launch(const rb_cells_args *args, int blocks, cudaStream_t stream, double *room)
+{
+	switch (args->predicate)
+	{
+		case RB_CONTACT:
+			decide_kernel<RB_CONTACT, false><<<blocks, THREADS, 0, stream>>>(*args, room);
+			break;
+		case RB_SELF_INTERSECT:
+			decide_kernel<RB_SELF_INTERSECT, false><<<blocks, THREADS, 0, stream>>>(*args, room);
+			break;
+		default:
+			if (args->marks != NULL)
+				decide_kernel<RB_MEET, true><<<blocks, THREADS, 0, stream>>>(*args, room);
+			else
+				decide_kernel<RB_MEET, false><<<blocks, THREADS, 0, stream>>>(*args, room);
 	}
 }

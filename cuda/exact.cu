@@ -29,10 +29,7 @@ rb_exact_room(int blocks)
 rb_status
 rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks, double *room)
 {
-	if (args->marks != NULL)
-		decide_kernel<true><<<blocks, THREADS, 0, run->queue->compute>>>(*args, room);
-	else
-		decide_kernel<false><<<blocks, THREADS, 0, run->queue->compute>>>(*args, room);
+	decide_launch(args, blocks, run->queue->compute, room);
 	RB_LAUNCHED(run, "exact: decide_kernel");
 	return RB_OK;
 }

@@ -14,10 +14,7 @@ rb_filters_launch(rb_device_run *run, const rb_cells_args *args)
 {
 	const int blocks = run->device->sms * BLOCKS_PER_SM;
 
-	if (args->marks != NULL)
-		decide_kernel<true><<<blocks, THREADS, 0, run->queue->compute>>>(*args, NULL);
-	else
-		decide_kernel<false><<<blocks, THREADS, 0, run->queue->compute>>>(*args, NULL);
+	decide_launch(args, blocks, run->queue->compute, NULL);
 	RB_LAUNCHED(run, "filters: decide_kernel");
 	return RB_OK;
 }

@@ -124,20 +124,15 @@ emit_decided_by_host(rb_device_run *run, void *arg, const void *bytes, size_t n)
 	memcpy(pairs, bytes, n * sizeof(rb_pair));
 	for (size_t i = 0; i < n; i++)
 	{
-		pairs[i].red += j->side[0].base;
-		pairs[i].blue += j->side[1].base;
+		const uint32_t red = pairs[i].red + j->side[0].base;
+		const uint32_t blue = pairs[i].blue + j->side[1].base;
+
+		pairs[i].red = j->self && blue < red ? blue : red;
+		pairs[i].blue = j->self && blue < red ? red : blue;
 	}
 	status = rb_decide_pairs(run->ctx, run->job, pairs, n, &kept);
 	if (status == RB_OK && kept > 0)
 	{
-		for (size_t i = 0; i < kept && j->self; i++)
-			if (pairs[i].blue < pairs[i].red)
-			{
-				uint32_t t = pairs[i].red;
-
-				pairs[i].red = pairs[i].blue;
-				pairs[i].blue = t;
-			}
 		run->emitted = true;
 		run->ctx->stats.hits += kept;
 		status = run->sink->put(run->sink->user, pairs, kept);
@@ -462,6 +457,9 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 	j->args.self = self;
 	j->args.filters = run->ctx->filters;
 	j->args.predicate = predicate;
+	j->args.distance = run->job->distance;
+	j->args.told = (uint32_t) rb_told_of_generic(predicate) << RB_TOLD_SHIFT;
+	j->args.within = run->job->within_rows;
 	j->args.axes = rb_kind_dims(side[0].kind) == 2 ? 3 : 7;
 	j->args.faces = rb_faces_decide(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.boxes = rb_boxes_decide(predicate, j->side[0].kind, j->side[1].kind);

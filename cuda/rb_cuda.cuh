@@ -416,10 +416,13 @@ typedef struct rb_cells_args
 	const uint32_t *stop;
 	uint32_t filters;
 	rb_predicate predicate;
+	double distance; /* RB_WITHIN */
+	uint32_t told;   /* of two triangles of which the float test says yes, in place */
 	uint32_t axes;   /* bits of those that the kinds have */
 	bool faces;      /* triangles on both sides */
 	bool boxes;      /* overlapping boxes are the answer */
 	bool self;       /* the two sides are one; smaller index first */
+	bool within;     /* pairs within rows are wanted, instead of those between rows */
 	bool count_only; /* hits are counted, not written */
 	/* one of these where words are wanted, of the parts of the job that `of` names */
 	uint32_t *counts;

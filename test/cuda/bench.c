@@ -65,13 +65,13 @@ head(void)
 }
 
 static void
-measure(const rb_backend *gpu, const char *name, const rb_set *red, const rb_set *blue,
-		uint64_t pairs)
+measure_on(const rb_backend *gpu, rb_predicate predicate, const char *name, const rb_set *red,
+		   const rb_set *blue, uint64_t pairs)
 {
 	static const int shown[] = {RB_STAGE_UPLOAD,  RB_STAGE_GRID,   RB_STAGE_CANDIDATES,
 								RB_STAGE_FLOAT,   RB_STAGE_DOUBLE, RB_STAGE_EXACT,
 								RB_STAGE_DOWNLOAD};
-	gpu_setting set = {0, 0, RB_FILTER_ALL, 0, false, true};
+	gpu_setting set = {.filters = RB_FILTER_ALL, .no_sink = true, .predicate = predicate};
 	double stage[RB_STAGES][ROUNDS], total[ROUNDS], resident[ROUNDS], warm;
 	gpu_answer a = {0};
 
@@ -114,6 +114,18 @@ measure(const rb_backend *gpu, const char *name, const rb_set *red, const rb_set
 		(unsigned long) a.stats.exact_expansion, (unsigned long) a.stats.exact_gmp, total[0],
 		total[ROUNDS - 1]);
 	fflush(stdout);
+}
+
+/* the pairs, and then of what kind each is */
+static void
+measure(const rb_backend *gpu, const char *name, const rb_set *red, const rb_set *blue,
+		uint64_t pairs)
+{
+	char contacts[100];
+
+	measure_on(gpu, RB_MEET, name, red, blue, pairs);
+	snprintf(contacts, sizeof(contacts), "%s, contacts", name);
+	measure_on(gpu, RB_CONTACT, contacts, red, blue, pairs);
 }
 
 /* arguments of volmesh are N, seed, and then the load's own */

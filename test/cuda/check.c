@@ -193,38 +193,70 @@ words_agree(const rb_set *red, const rb_set *blue, const gpu_setting *set, const
 
 /* few: try every setting; many: the plain one */
 static void
-agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
+agree_on(const rb_set *red, const rb_set *blue, bool many, const gpu_setting *question,
+		 const char *what)
 {
 	static const struct
 	{
 		const char *name;
 		gpu_setting set;
 	} settings[] = {
-		{"plain", {0, 0, RB_FILTER_ALL, 0, false, false}},
-		{"count only", {0, 0, RB_FILTER_ALL, 0, true, false}},
-		{"one cell", {0, 1, RB_FILTER_ALL, 0, false, false}},
-		{"resolution 37", {0, 37, RB_FILTER_ALL, 0, false, false}},
-		{"24 MB", {0, 0, RB_FILTER_ALL, (uint64_t) 24 << 20, false, false}},
-		{"no float", {0, 0, RB_FILTER_ALL & ~RB_FILTER_FLOAT, 0, false, false}},
-		{"no filter", {0, 0, RB_EXACT_INTEGER | RB_EXACT_EXPANSION, 0, false, false}},
-		{"no integers", {0, 0, RB_FILTER_ALL & ~RB_EXACT_INTEGER, 0, false, false}},
+		{"plain", {.filters = RB_FILTER_ALL}},
+		{"count only", {.filters = RB_FILTER_ALL, .count_only = true}},
+		{"one cell", {.filters = RB_FILTER_ALL, .resolution = 1}},
+		{"resolution 37", {.filters = RB_FILTER_ALL, .resolution = 37}},
+		{"24 MB", {.filters = RB_FILTER_ALL, .gpu_memory = (uint64_t) 24 << 20}},
+		{"no float", {.filters = RB_FILTER_ALL & ~RB_FILTER_FLOAT}},
+		{"no filter", {.filters = RB_EXACT_INTEGER | RB_EXACT_EXPANSION}},
+		{"no integers", {.filters = RB_FILTER_ALL & ~RB_EXACT_INTEGER}},
 		{"expansions, 24 MB",
-		 {0, 0, RB_FILTER_FLOAT | RB_EXACT_EXPANSION, (uint64_t) 24 << 20, false, false}},
-		{"float and gmp", {0, 0, RB_FILTER_FLOAT, 0, false, false}},
+		 {.filters = RB_FILTER_FLOAT | RB_EXACT_EXPANSION, .gpu_memory = (uint64_t) 24 << 20}},
+		{"float and gmp", {.filters = RB_FILTER_FLOAT}},
 	};
+	gpu_setting plain = *question;
 	gpu_answer want = {0};
-	char name[100];
+	char name[120];
 
-	gpu_join(&rb_backend_cpu, red, blue, &gpu_plain, &want);
+	plain.filters = RB_FILTER_ALL;
+	gpu_join(&rb_backend_cpu, red, blue, &plain, &want);
 	CHECK(want.status == RB_OK, "%s: cpu: %s", what, rb_status_text(want.status));
 	for (int i = 0; i < (many ? 1 : (int) (sizeof(settings) / sizeof(settings[0]))); i++)
 	{
+		gpu_setting set = settings[i].set;
+
+		set.predicate = question->predicate;
+		set.distance = question->distance;
+		set.within_rows = question->within_rows;
 		snprintf(name, sizeof(name), "%s, %s", what, settings[i].name);
-		agree_under(red, blue, &settings[i].set, &want, name);
+		agree_under(red, blue, &set, &want, name);
 		/* once, and not of millions of pairs: the CPU takes a while for all three sides */
-		if (i == 0 && want.pairs < 2000000)
-			words_agree(red, blue, &settings[i].set, name);
+		if (i == 0 && want.pairs < 2000000 && question->predicate == RB_MEET)
+			words_agree(red, blue, &set, name);
 	}
+}
+
+/* all that can be asked of them */
+static void
+agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
+{
+	const rb_kind blue_kind = blue != NULL ? blue->kind : red->kind;
+	gpu_setting question = gpu_plain;
+	char name[100];
+
+	agree_on(red, blue, many, &question, what);
+	question.predicate = RB_CONTACT;
+	snprintf(name, sizeof(name), "%s, contacts", what);
+	if (rb_leaf_exists(RB_CONTACT, red->kind, blue_kind))
+		agree_on(red, blue, many, &question, name);
+	if (blue != NULL || red->kind != RB_TRIANGLE3)
+		return;
+	question.predicate = RB_SELF_INTERSECT;
+	snprintf(name, sizeof(name), "%s, self-intersections", what);
+	agree_on(red, NULL, many, &question, name);
+	question.within_rows = true;
+	snprintf(name, sizeof(name), "%s, within rows", what);
+	if (red->row_of != NULL)
+		agree_on(red, NULL, many, &question, name);
 }
 
 static void
@@ -502,7 +534,8 @@ large(void)
 	for (int k = 0; k < 2; k++)
 	{
 		rb_set r = gpu_volmesh(args[k][0]), b = gpu_volmesh(args[k][1]);
-		static const gpu_setting tight = {0, 0, RB_FILTER_ALL, (uint64_t) 150 << 20, false, false};
+		static const gpu_setting tight = {.filters = RB_FILTER_ALL,
+										  .gpu_memory = (uint64_t) 150 << 20};
 		gpu_answer want = {0};
 
 		both(&r, &b, true, args[k][1]);

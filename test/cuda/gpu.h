@@ -33,7 +33,7 @@ gpu_open(void)
 
 /* ---- answers ---- */
 
-/* a sum over pairs: no order, but a pair that is missing, twice or wrong shows */
+/* a sum over pairs with what is told of them: no order, but one that is missing, twice or wrong shows */
 typedef struct gpu_answer
 {
 	rb_status status;
@@ -96,12 +96,15 @@ typedef struct gpu_setting
 	uint64_t gpu_memory;
 	bool count_only;
 	bool no_sink;
+	rb_predicate predicate;
+	double distance;
+	bool within_rows;
 } gpu_setting;
 
 /* for copies of kept sets (rb_context) */
 static uint64_t gpu_cache_limit;
 
-static const gpu_setting gpu_plain = {0, 0, RB_FILTER_ALL, 0, false, false};
+static const gpu_setting gpu_plain = {.filters = RB_FILTER_ALL};
 
 static inline void
 gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const gpu_setting *set,
@@ -109,7 +112,12 @@ gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
 	rb_context ctx;
-	rb_job job = {.red = red, .blue = blue, .answer = set->count_only ? RB_COUNT : RB_PAIRS};
+	rb_job job = {.red = red,
+				  .blue = blue,
+				  .answer = set->count_only ? RB_COUNT : RB_PAIRS,
+				  .predicate = set->predicate,
+				  .distance = set->distance,
+				  .within_rows = set->within_rows};
 	rb_sink sink = {.put = set->no_sink ? gpu_put_nothing : gpu_put, .user = a};
 
 	rb_context_init(&ctx, memory);

@@ -365,7 +365,8 @@ join(rb_stream *s)
 		sink.put_words = put_words;
 	if (s->job.answer == RB_HITS)
 		sink.marks = s->answers.word;
-	if (status == RB_OK)
+	/* rows of one part each have no pairs within them */
+	if (status == RB_OK && !(s->job.within_rows && s->job.red->row_of == NULL))
 		status = s->backend->join(s->ctx, &s->job, &sink);
 	if (status == RB_OK)
 		status = emit_merged(s);
