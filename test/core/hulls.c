@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 
 #define POINTS 6
 #define EQUATIONS 5 /* two sums, three axes */
@@ -69,15 +70,11 @@ make_room(void)
 static double
 split(double x, int *exponent)
 {
-	double mantissa = ldexp(frexp(x, exponent), 53);
+	int64_t mantissa = (int64_t) ldexp(frexp(x, exponent), 53);
+	int zeros = mantissa != 0 ? __builtin_ctzll((uint64_t) mantissa) : 0;
 
-	*exponent -= 53;
-	while (mantissa != 0 && fmod(mantissa, 2) == 0)
-	{
-		mantissa /= 2;
-		++*exponent;
-	}
-	return mantissa;
+	*exponent += zeros - 53;
+	return ldexp((double) mantissa, -zeros);
 }
 
 /* one equation of an axis: the a's against the b's */
@@ -456,8 +453,8 @@ same_point(const double *p, const double *q)
 	return p[0] == q[0] && p[1] == q[1] && p[2] == q[2];
 }
 
-bool
-naive_triangles_self_intersect(const double *p, const double *q)
+naive_contact
+naive_triangles_contact(const double *p, const double *q, bool *self)
 {
 	naive_contact contact;
 	int n = corners_of(p, 3, q, 3, 3, &contact);
@@ -478,10 +475,8 @@ naive_triangles_self_intersect(const double *p, const double *q)
 			common[ncommon++] = i;
 		also += of_q + of_p;
 	}
-	if (also == 6 || ncommon == 0) /* a triangle twice */
-		return contact.meets;
-	for (int i = 0; i < n; i++)
-		if (!is_between(room.corner[i], common[0], common[ncommon - 1]))
-			return true;
-	return false;
+	*self = contact.meets && (also == 6 || ncommon == 0);
+	for (int i = 0; i < n && !*self; i++)
+		*self = !is_between(room.corner[i], common[0], common[ncommon - 1]);
+	return contact;
 }

@@ -40,9 +40,9 @@ extern naive_contact naive_hulls_contact(const double *p, int np, const double *
 										 int dims);
 
 /*
- * Two triangles of space: is there more to what they share than common corners and the
- * edges between them?  Yes for two of the same corners.
+ * Two triangles of space; *self: is there more to what they share than common corners and
+ * the edges between them?  Yes for two of the same corners.
  */
-extern bool naive_triangles_self_intersect(const double *p, const double *q);
+extern naive_contact naive_triangles_contact(const double *p, const double *q, bool *self);
 
 #endif /* NAIVE_H */

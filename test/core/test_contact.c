@@ -85,8 +85,9 @@ known_signs(const double *plane, const double *t, int s[3])
 static void
 triangles(const double *r, const double *b, bool all)
 {
-	int truth = answer_of(naive_hulls_contact(r, 3, b, 3, 3));
-	int self = naive_triangles_self_intersect(r, b) ? truth : 0;
+	bool more;
+	int truth = answer_of(naive_triangles_contact(r, b, &more));
+	int self = more ? truth : 0;
 
 	seen[TRIANGLES][truth >> 1 | (truth == 0) << 3]++;
 	seen[SELF][self >> 1 | (self == 0) << 3]++;
@@ -167,6 +168,8 @@ all_kinds(const double *t, long round)
 static void
 was_seen(int kind, unsigned answers)
 {
+	if (check_rounds(1000) < 1000) /* too few for what is rare */
+		return;
 	CHECK(!(answers & 8) || seen[kind][8] > 0, "kind %d: all meet", kind);
 	for (int k = 0; k < 3; k++)
 		for (int crosses = 0; crosses < 2; crosses++)
@@ -227,7 +230,7 @@ lattice(int side, int flat, long rounds)
 	was_seen(SELF, flat ? 0x6a : 0x3b);
 	was_seen(SEGMENT_TRIANGLE, 0x3b);
 	was_seen(SEGMENTS2, 0x39);
-	was_seen(SEGMENTS3, 0x39);
+	was_seen(SEGMENTS3, 0x19);
 	forget();
 }
 
@@ -246,7 +249,7 @@ lattice_of_3(void)
 static void
 lattice_of_5(void)
 {
-	lattice(5, 0, 20000);
+	lattice(5, 0, 12000);
 }
 
 static void
@@ -265,7 +268,7 @@ lattice_flat_of_5(void)
 static void
 neighbours(void)
 {
-	for (long n = check_rounds(30000); n > 0; n--)
+	for (long n = check_rounds(20000); n > 0; n--)
 	{
 		int side = 2 + check_below(4), common = 1 + check_below(3), flat = check_below(3);
 		double t[18];
@@ -290,7 +293,7 @@ neighbours(void)
 static void
 needles(void)
 {
-	for (long n = check_rounds(25000); n > 0; n--)
+	for (long n = check_rounds(20000); n > 0; n--)
 	{
 		int dir[3] = {0}, from[3] = {0}, span = 2 + check_below(4);
 		double t[18];

@@ -281,10 +281,9 @@ rb_two_or_more(unsigned bits)
 }
 
 /*
- * Case 2 for triangles with one common corner, the only one that either has in the other's
- * plane or an end of its interval: do their intervals go the same way from there?  Then the
- * corner is the first end of one and the last of the other, as rb_intervals_overlap
- * names them.
+ * Case 2 for triangles with one common corner, where both intervals begin or end: do they go
+ * the same way from there?  As rb_intervals_overlap names the ends, along L, the corner is then
+ * q's end of one interval and r's of the other.
  */
 RB_HD bool
 rb_same_way(int lone_r, int lone_b, rb_common common)
@@ -369,11 +368,10 @@ rb_triangle_contact_of(rb_exact_env *env, const double *r, const double *b, rb_c
 	if (RB_ALL_SAME(sr))
 		return rb_needle_contact(env, b, sb, r);
 
-	if (common.r == 0)
-		share = rb_intervals_overlap(env, r, rb_lone_corner(sr), b, rb_lone_corner(sb));
+	if (common.r != 0)
+		share = rb_same_way(rb_lone_corner(sr), rb_lone_corner(sb), common);
 	else
-		share =
-			!rb_only_a_corner(sr) && rb_same_way(rb_lone_corner(sr), rb_lone_corner(sb), common);
+		share = rb_intervals_overlap(env, r, rb_lone_corner(sr), b, rb_lone_corner(sb));
 	if (share < 0 || share == RB_UNSURE)
 		return share < 0 ? 0 : RB_UNSURE;
 	if (rb_only_a_corner(sb) || rb_only_a_corner(sr))
