@@ -25,4 +25,8 @@ extern bool naive_hulls_meet_by_subsets(const double *p, int np, const double *q
 /* hulls.c: the same in another way, a hundred times as fast, on one thread */
 extern bool naive_hulls_meet(const double *p, int np, const double *q, int nq, int dims);
 
+/* naive_distance.c: their squared distance; np, nq <= 3 */
+extern void naive_distance_square(mpq_t square, const double *p, int np, const double *q, int nq,
+								  int dims);
+
 #endif /* NAIVE_H */

@@ -72,13 +72,17 @@ typedef enum rb_predicate
 #define RB_UNDER_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
 
 /* predicate, red's kind, blue's kind, leaf */
-#define RB_LEAF_LIST(X)                                             \
-	X(RB_MEET, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles)       \
-	X(RB_MEET, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle) \
-	X(RB_MEET, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment) \
-	X(RB_MEET, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2)         \
-	X(RB_MEET, RB_BOX3, RB_BOX3, rb_leaf_boxes)                     \
-	X(RB_MEET, RB_BOX2, RB_BOX2, rb_leaf_boxes)
+#define RB_LEAF_LIST(X)                                                      \
+	X(RB_MEET, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles)                \
+	X(RB_MEET, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle)          \
+	X(RB_MEET, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment)          \
+	X(RB_MEET, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2)                  \
+	X(RB_MEET, RB_BOX3, RB_BOX3, rb_leaf_boxes)                              \
+	X(RB_MEET, RB_BOX2, RB_BOX2, rb_leaf_boxes)                              \
+	X(RB_WITHIN, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_within_triangles)       \
+	X(RB_WITHIN, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_within_segment_triangle) \
+	X(RB_WITHIN, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_within_triangle_segment) \
+	X(RB_WITHIN, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_within_segments2)
 
 /* ---- facts of a kind ---- */
 
