@@ -44,5 +44,8 @@ extern naive_contact naive_hulls_contact(const double *p, int np, const double *
  * the edges between them?  Yes for two of the same corners.
  */
 extern naive_contact naive_triangles_contact(const double *p, const double *q, bool *self);
+/* naive_distance.c: their squared distance; np, nq <= 3 */
+extern void naive_distance_square(mpq_t square, const double *p, int np, const double *q, int nq,
+								  int dims);
 
 #endif /* NAIVE_H */

@@ -84,7 +84,11 @@ typedef enum rb_predicate
 	X(RB_CONTACT, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle_contact) \
 	X(RB_CONTACT, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment_contact) \
 	X(RB_CONTACT, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2_contact)         \
-	X(RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_self_intersect)
+	X(RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_self_intersect)   \
+	X(RB_WITHIN, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_within_triangles)         \
+	X(RB_WITHIN, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_within_segment_triangle)   \
+	X(RB_WITHIN, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_within_triangle_segment)   \
+	X(RB_WITHIN, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_within_segments2)
 
 /* ---- facts of a kind ---- */
 

@@ -71,6 +71,36 @@ rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], 
 		   (alo[2] <= bhi[2]) & (blo[2] <= ahi[2]);
 }
 
+/*
+ * A box of any kind with D >= 0 more on all sides, rounded outward: what is within D of
+ * something in the box is in the padded one.  For two boxes this means that their objects
+ * can be within D only if one box overlaps the other one padded by the whole of D.
+ *
+ * A sum is moved by an ulp or two where its rounding error (Knuth) lies outside.  Where it is infinite,
+ * no finite coordinate is further out than the largest double.  An empty box stays empty.
+ */
+RB_HD void
+rb_box_pad(double lo[3], double hi[3], double distance)
+{
+	for (int a = 0; a < 3; a++)
+		for (int side = 0; side < 2; side++)
+		{
+			double x = side == 0 ? -lo[a] : hi[a]; /* outward is upward */
+			double sum = x + distance;
+			double v = sum - x;
+			double rest = (x - (sum - v)) + (distance - v);
+
+			if (rest > 0)
+				sum += DBL_EPSILON * fabs(sum);
+			if (sum > DBL_MAX && x <= DBL_MAX)
+				sum = DBL_MAX;
+			if (side == 0)
+				lo[a] = -sum;
+			else
+				hi[a] = sum;
+		}
+}
+
 /* ---- of a set ---- */
 
 /* closed box of object i */

@@ -10,7 +10,9 @@
 #define RB_PAIR_H
 
 #include "core/base/rb_kinds.h"
+#include "core/shape/rb_box.h"
 #include "core/shape/rb_contact.h"
+#include "core/shape/rb_distance.h"
 #include "core/shape/rb_triangle.h"
 
 RB_HD int
@@ -83,6 +85,152 @@ rb_leaf_self_intersect(rb_exact_env *env, const double *red, const double *blue)
 
 	return rb_triangle_self_intersect(env, red, blue, sb, sr);
 }
+
+/* ---- distances of triangles and segments ---- */
+
+RB_HD void
+rb_pair_hulls(rb_hulls *h, rb_kind red_kind, rb_kind blue_kind, const double *red,
+			  const double *blue)
+{
+	for (int side = 0; side < 2; side++)
+	{
+		const rb_kind kind = side == 0 ? red_kind : blue_kind;
+		const double *p = side == 0 ? red : blue;
+		int dims = rb_kind_dims(kind);
+
+		h->n[side] = rb_kind_points(kind);
+		h->guess[side].dim = h->guess[side].at = 0;
+		for (int i = 0; i < h->n[side]; i++)
+			for (int a = 0; a < 3; a++)
+				h->corner[(side == 0 ? 0 : h->n[0]) + i][a] = a < dims ? p[i * dims + a] : 0;
+	}
+}
+
+/* do two objects that have distances meet?  1, 0, RB_UNSURE */
+RB_HD int
+rb_pair_meets(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
+			  const double *blue)
+{
+	double red_lo[3], red_hi[3], blue_lo[3], blue_hi[3];
+
+	rb_kind_box(red_kind, red, 0, red_lo, red_hi);
+	rb_kind_box(blue_kind, blue, 0, blue_lo, blue_hi);
+	if (!rb_boxes_overlap(red_lo, red_hi, blue_lo, blue_hi))
+		return 0;
+	if (red_kind == RB_SEGMENT2)
+		return rb_leaf_segments2(env, red, blue);
+	if (red_kind == RB_SEGMENT3)
+		return rb_leaf_segment_triangle(env, red, blue);
+	if (blue_kind == RB_SEGMENT3)
+		return rb_leaf_triangle_segment(env, red, blue);
+	return rb_leaf_triangles(env, red, blue);
+}
+
+/* most pairs of near things meet, so that is asked first */
+RB_HD_CALL int
+rb_pair_within(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
+			   const double *blue)
+{
+	int meet = rb_pair_meets(env, red_kind, blue_kind, red, blue);
+	int sign;
+	rb_hulls h;
+
+	if (meet == 1)
+		return RB_WITHIN_OF(1);
+	if (env->distance == 0)
+		return meet;
+	rb_pair_hulls(&h, red_kind, blue_kind, red, blue);
+	sign = rb_hulls_against(env, &h, env->distance);
+	if (sign == 1)
+		return 0;
+	return sign == RB_UNSURE || meet == RB_UNSURE ? RB_UNSURE : RB_WITHIN_OF(0);
+}
+
+RB_HD int
+rb_leaf_within_triangles(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_pair_within(env, RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
+}
+
+RB_HD int
+rb_leaf_within_segment_triangle(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_pair_within(env, RB_SEGMENT3, RB_TRIANGLE3, red, blue);
+}
+
+RB_HD int
+rb_leaf_within_triangle_segment(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_pair_within(env, RB_TRIANGLE3, RB_SEGMENT3, red, blue);
+}
+
+RB_HD int
+rb_leaf_within_segments2(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_pair_within(env, RB_SEGMENT2, RB_SEGMENT2, red, blue);
+}
+
+/*
+ * The double nearest to the distance of two objects, 0 only where they meet; RB_YES or
+ * RB_UNSURE.
+ */
+RB_HD_CALL int
+rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
+				 const double *blue, double *distance)
+{
+	int meet = rb_pair_meets(env, red_kind, blue_kind, red, blue);
+	rb_hulls h;
+
+	*distance = 0;
+	if (meet != 0)
+		return meet == 1 ? RB_YES : RB_UNSURE;
+	rb_pair_hulls(&h, red_kind, blue_kind, red, blue);
+	return rb_hulls_distance(env, &h, distance);
+}
+
+/* sign of the distance of the first red and blue minus that of the second two; RB_UNSURE */
+RB_HD_CALL int
+rb_pair_order(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *first_red,
+			  const double *first_blue, const double *second_red, const double *second_blue)
+{
+	int first = rb_pair_meets(env, red_kind, blue_kind, first_red, first_blue);
+	int second = rb_pair_meets(env, red_kind, blue_kind, second_red, second_blue);
+	rb_hulls h[2];
+
+	if (first == RB_UNSURE || second == RB_UNSURE)
+		return RB_UNSURE;
+	if (first || second)
+		return second - first;
+	rb_pair_hulls(&h[0], red_kind, blue_kind, first_red, first_blue);
+	rb_pair_hulls(&h[1], red_kind, blue_kind, second_red, second_blue);
+	return rb_hulls_order(env, &h[0], &h[1]);
+}
+
+#ifndef __CUDACC__
+
+/* the same on the host, where nothing is unsure */
+static inline double
+rb_distance(rb_kind red_kind, rb_kind blue_kind, const double *red, const double *blue)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	double distance;
+
+	rb_pair_distance(&env, red_kind, blue_kind, red, blue, &distance);
+	return distance;
+}
+
+static inline int
+rb_distance_compare(rb_kind red_kind, rb_kind blue_kind, const double *first_red,
+					const double *first_blue, const double *second_red, const double *second_blue)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+
+	return rb_pair_order(&env, red_kind, blue_kind, first_red, first_blue, second_red, second_blue);
+}
+
+#endif
+
+/* ---- all leaves ---- */
 
 /* one after the other: from a switch nvcc makes slower code */
 #define RB_LEAF_TRY(p, r, b, leaf)                               \

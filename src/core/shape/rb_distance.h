@@ -1,0 +1,627 @@
+/*
+ * rb_distance.h
+ *	  How far two convex hulls of two or three corners are from each other: is it at most
+ *	  a given distance, which double is nearest to it, which of two pairs is nearer?
+ *
+ * Nothing here trusts the search for the nearest points.  It is done in plain doubles, by
+ * the usual formulas, and what it finds is then proved from both sides:
+ *
+ *		from above		|x - y| for the points x of red and y of blue that it found: they
+ *						are given by fractions along edges, and any fractions in
+ *						[0, 1] are those of two points, so that only the subtraction errs
+ *		from below		for any vector g, with the corners a of red and b of blue,
+ *						( min g . a  -  max g . b ) / |g|
+ *						is the width of a slab across g that has red on one side and blue
+ *						on the other, so their distance is that or more
+ *
+ *			red  \ a                     b /  blue
+ *			------x=====>==== g ====<=====y------
+ *			     /   |      slab      |    \
+ *
+ * With g = x - y of the true nearest points both are the distance itself.  An error in g
+ * costs its part of the slab, one in x and y its square.  So, each only for what the one
+ * before could not decide:
+ *
+ *	  1. g = x - y in doubles, with forward error bounds		RB_FILTER_SIGNS
+ *	  2. the same in sums of two doubles (rb_twofold.h), g anew from	RB_FILTER_INTERVAL
+ *		 the corners: u x v for a face or two edges
+ *	  3. GMP, on the host (gmp_distance.c)
+ *
+ * The steps can be switched off: the answer is the same.  Without env->exact, and on the device where
+ * only step 3 would do, it is RB_UNSURE.
+ *
+ * The nearest double is the same on every machine whichever step found it, and stands in the right order
+ * to each bound D that is itself a double: rounding is monotone and leaves D as it is, so a true distance
+ * of at most D is rounded to at most D.  (One above D may be rounded to D: which pairs are within D is never
+ * read from a rounded distance.)
+ */
+#ifndef RB_DISTANCE_H
+#define RB_DISTANCE_H
+
+#include "core/exact/rb_gmp_distance.h"
+#include "core/exact/rb_twofold.h"
+#include "core/shape/rb_triangle.h"
+
+/*
+ * Steps 1 and 2 are for hulls whose size M, the largest coordinate of a corner relative to
+ * red's first one, is in [2^-100, 2^100].  There nothing overflows, and what underflows is
+ * far below the bounds: these are 2^-96 M and more.
+ */
+#define RB_APART_SMALLEST 0x1p-100
+#define RB_APART_LARGEST 0x1p100
+
+/* two hulls in doubles, rounded, around red's first corner */
+typedef struct rb_apart
+{
+	int n[2];
+	double size; /* M */
+	double corner[2][3][3];
+	double edge[2][3][3]; /* to the next corner */
+	double square[2][3];  /* of its length */
+} rb_apart;
+
+/* points of both, and what is between them */
+typedef struct rb_feet
+{
+	rb_feature of[2];
+	double s[2]; /* fraction of the edge from corner `at` to the next */
+	double t[2]; /* of the one to that after the next, if on a face */
+	double g[3]; /* red's minus blue's */
+	double square;
+} rb_feet;
+
+RB_HD double
+rb_dot3(const double *u, const double *v)
+{
+	return u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+}
+
+RB_HD void
+rb_cross3(const double *u, const double *v, double *n)
+{
+	n[0] = u[1] * v[2] - u[2] * v[1];
+	n[1] = u[2] * v[0] - u[0] * v[2];
+	n[2] = u[0] * v[1] - u[1] * v[0];
+}
+
+RB_HD int
+rb_edges_of(int corners)
+{
+	return corners == 3 ? 3 : corners - 1;
+}
+
+/* false where the sizes are not for doubles */
+RB_HD bool
+rb_apart_init(rb_apart *a, const rb_hulls *h)
+{
+	a->size = 0;
+	for (int side = 0; side < 2; side++)
+	{
+		int n = h->n[side];
+
+		a->n[side] = n;
+		for (int i = 0; i < n; i++)
+			for (int k = 0; k < 3; k++)
+			{
+				double x = h->corner[(side == 0 ? 0 : h->n[0]) + i][k] - h->corner[0][k];
+
+				a->corner[side][i][k] = x;
+				a->size = fabs(x) > a->size ? fabs(x) : a->size;
+			}
+		for (int i = 0; i < rb_edges_of(n); i++)
+		{
+			int j = i + 1 < n ? i + 1 : 0;
+
+			for (int k = 0; k < 3; k++)
+				a->edge[side][i][k] = a->corner[side][j][k] - a->corner[side][i][k];
+			a->square[side][i] = rb_dot3(a->edge[side][i], a->edge[side][i]);
+		}
+	}
+	return a->size >= RB_APART_SMALLEST && a->size <= RB_APART_LARGEST;
+}
+
+/* ---- step 1: doubles ---- */
+
+/*
+ * What is within a distance D for sure, and what is not, as bounds on squares.
+ *
+ * u = 2^-53.  From above: corners of rb_apart are off by u M, edges (below 2 M) by 4 u M, a
+ * fraction of one by 6 u M, and with its sums a point by 25 u M; so x - y by 56 u M on each
+ * axis and by 98 u M in all, while the root of its computed square errs by a factor of
+ * 1 + 4 u.  Hence
+ *
+ *		distance <= root(square) (1 + 4 u) + 98 u M,
+ *
+ * and square <= ((D - 256 u M) (1 - 32 u))^2 proves that it is at most D.
+ *
+ * From below: g is what it is, whichever way it came about.  g . a for a corner is rounded
+ * four times in each term, the corner's own difference included, so it is off by 4.01 u |g|1 M; the
+ * difference of the two by 8.02 u |g|1 M, and 2.01 u |g|1 M from its rounding.  12 are taken.
+ *
+ *		slab = (min g . a - max g . b) - 12 u |g|1 M > 0	and
+ *		slab^2 > D^2 square (1 + 32 u)
+ *
+ * prove that it is more than D.  Squares below 2^-400 are left to the next step.  2^-1000
+ * outweighs what underflows in D^2 and in its product.
+ */
+typedef struct rb_clear
+{
+	double within; /* of square; -1: never */
+	double beyond; /* D^2, rounded up; RB_INFINITY: not asked */
+} rb_clear;
+
+#define RB_APART_FLOOR 0x1p-1000
+#define RB_APART_SQUARE 0x1p-400
+
+RB_HD void
+rb_clear_of(rb_clear *c, double distance, double size)
+{
+	double most = (distance - 0x1p-45 * size) * (1 - 0x1p-48);
+
+	c->within = most > 0 ? most * most : -1;
+	c->beyond = distance * distance * (1 + 0x1p-48) + RB_APART_FLOOR;
+}
+
+/* the slab across g, rounded down; it may be negative */
+RB_HD double
+rb_slab(const rb_apart *a, const double *g)
+{
+	double red = 0, blue = rb_dot3(g, a->corner[1][0]); /* red's first corner is 0 */
+
+	for (int i = 1; i < a->n[0]; i++)
+	{
+		double x = rb_dot3(g, a->corner[0][i]);
+
+		red = x < red ? x : red;
+	}
+	for (int i = 1; i < a->n[1]; i++)
+	{
+		double x = rb_dot3(g, a->corner[1][i]);
+
+		blue = x > blue ? x : blue;
+	}
+	return red - blue - 12 * 0x1p-53 * (fabs(g[0]) + fabs(g[1]) + fabs(g[2])) * a->size;
+}
+
+/* proved to be further apart than D? */
+RB_HD bool
+rb_clear_beyond(const rb_clear *c, const rb_feet *f, double slab)
+{
+	return slab > 0 && f->square >= RB_APART_SQUARE &&
+		   slab * slab > c->beyond * f->square + RB_APART_FLOOR;
+}
+
+/*
+ * The nearest points of edge i of red and j of blue, after C. Ericson, Real-Time
+ * Collision Detection, 2004.  Edges that are almost parallel are left to their ends.
+ */
+RB_HD void
+rb_feet_of_edges(const rb_apart *a, int i, int j, rb_feet *f)
+{
+	const double *u = a->edge[0][i], *v = a->edge[1][j];
+	double uu = a->square[0][i], vv = a->square[1][j];
+	double r[3], uv, ur, vr, rest, s = 0, t;
+
+	for (int k = 0; k < 3; k++)
+		r[k] = a->corner[0][i][k] - a->corner[1][j][k];
+	uv = rb_dot3(u, v);
+	ur = rb_dot3(u, r);
+	vr = rb_dot3(v, r);
+	rest = uu * vv - uv * uv;
+	if (rest > 0x1p-40 * (uu * vv))
+	{
+		s = (uv * vr - ur * vv) / rest;
+		s = s < 0 ? 0 : s > 1 ? 1 : s;
+	}
+	t = uv * s + vr;
+	if (t > 0 && t < vv)
+		t /= vv;
+	else
+	{
+		t = t > 0 && vv > 0;
+		s = uu > 0 ? ((t > 0 ? uv : 0) - ur) / uu : 0;
+		s = s < 0 ? 0 : s > 1 ? 1 : s;
+	}
+	for (int k = 0; k < 3; k++)
+		f->g[k] = r[k] + s * u[k] - t * v[k];
+	f->square = rb_dot3(f->g, f->g);
+	f->s[0] = s;
+	f->s[1] = t;
+}
+
+/* an end of an edge is a corner */
+RB_HD void
+rb_feet_name(const rb_apart *a, rb_feet *f, int side, int at)
+{
+	double s = f->s[side];
+
+	f->of[side].dim = s > 0 && s < 1;
+	f->of[side].at = s < 1 ? at : at + 1 < a->n[side] ? at + 1 : 0;
+	if (!(s < 1))
+		f->s[side] = 0;
+	f->t[side] = 0;
+}
+
+/*
+ * Corner i of a side and its foot on the face of the other, if it has one there and is
+ * nearer than `best`.  n: the face's normal, from its corner 0.
+ */
+RB_HD bool
+rb_feet_of_face(const rb_apart *a, int side, int i, const double *n, double nn, double best,
+				rb_feet *f)
+{
+	int face = 1 - side;
+	const double *u = a->edge[face][0], *last = a->edge[face][2];
+	double r[3], w[3], v[3], height, s, t, most;
+
+	for (int k = 0; k < 3; k++)
+		r[k] = a->corner[side][i][k] - a->corner[face][0][k];
+	height = rb_dot3(n, r);
+	if (!(height * height < best * nn))
+		return false;
+	for (int k = 0; k < 3; k++)
+		v[k] = -last[k];
+	rb_cross3(r, v, w);
+	s = rb_dot3(n, w);
+	rb_cross3(u, r, w);
+	t = rb_dot3(n, w);
+	if (!(s >= 0 && t >= 0 && s + t <= nn))
+		return false;
+	/* s + t is to be at most 1, exactly: each of the two differences errs by 2^-54 at most */
+	s = s < nn ? s / nn : 1;
+	t /= nn;
+	most = (1 - s) - 0x1p-53;
+	t = t < most ? t : most;
+	t = t > 0 ? t : 0;
+	for (int k = 0; k < 3; k++)
+	{
+		double g = r[k] - s * u[k] - t * v[k];
+
+		f->g[k] = side == 0 ? g : -g;
+	}
+	f->square = rb_dot3(f->g, f->g);
+	f->of[side].dim = 0;
+	f->of[side].at = i;
+	f->s[side] = f->t[side] = 0;
+	f->of[face].dim = 2;
+	f->of[face].at = 0;
+	f->s[face] = s;
+	f->t[face] = t;
+	return f->square < best;
+}
+
+/*
+ * The nearest points, as far as doubles can tell.  Answers 0 as soon as the two are proved to
+ * be further apart than c tells, 1 if they are proved to be within, else RB_UNSURE.
+ */
+RB_HD_CALL int
+rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
+{
+	rb_feet f;
+
+	best->square = RB_INFINITY;
+	for (int i = 0; i < rb_edges_of(a->n[0]); i++)
+		for (int j = 0; j < rb_edges_of(a->n[1]); j++)
+		{
+			double slab;
+
+			rb_feet_of_edges(a, i, j, &f);
+			if (!(f.square < best->square))
+				continue;
+			rb_feet_name(a, &f, 0, i);
+			rb_feet_name(a, &f, 1, j);
+			*best = f;
+			if (f.square <= c->within)
+				return 1;
+			slab = rb_slab(a, f.g);
+			if (rb_clear_beyond(c, &f, slab))
+				return 0;
+		}
+	for (int face = 0; face < 2; face++)
+	{
+		double n[3], nn;
+
+		if (a->n[face] < 3)
+			continue;
+		rb_cross3(a->edge[face][0], a->edge[face][1], n);
+		nn = rb_dot3(n, n);
+		/* the normal of what is nearly without an area is noise */
+		if (!(nn > 0x1p-90 * (a->square[face][0] * a->square[face][1])))
+			continue;
+		for (int i = 0; i < a->n[1 - face]; i++)
+			if (rb_feet_of_face(a, 1 - face, i, n, nn, best->square, &f))
+			{
+				double slab;
+
+				*best = f;
+				if (f.square <= c->within)
+					return 1;
+				slab = rb_slab(a, f.g);
+				if (rb_clear_beyond(c, &f, slab))
+					return 0;
+			}
+	}
+	return RB_UNSURE;
+}
+
+/* ---- step 2: sums of two doubles ---- */
+
+/* the distance is in [lo - error, hi + error] */
+typedef struct rb_bracket
+{
+	rb_twofold lo;
+	rb_twofold hi;
+	double error;
+} rb_bracket;
+
+RB_HD const double *
+rb_hull_corner(const rb_hulls *h, int side, int i)
+{
+	int n = h->n[side];
+
+	return h->corner[(side == 0 ? 0 : h->n[0]) + (i < n ? i : i - n)];
+}
+
+RB_HD void
+rb_twofold_between(const double *to, const double *from, rb_twofold *r)
+{
+	for (int k = 0; k < 3; k++)
+		r[k] = rb_twofold_difference(to[k], from[k]);
+}
+
+/* from blue to red across both features; any sign, and any length */
+RB_HD void
+rb_feet_direction(const rb_hulls *h, const rb_feet *f, rb_twofold *g)
+{
+	int dims = f->of[0].dim + f->of[1].dim;
+	rb_twofold u[2][3], r[3];
+
+	for (int side = 0; side < 2; side++)
+		if (f->of[side].dim > 0)
+			rb_twofold_between(rb_hull_corner(h, side, f->of[side].at + 1),
+							   rb_hull_corner(h, side, f->of[side].at), u[side]);
+	rb_twofold_between(rb_hull_corner(h, 0, f->of[0].at), rb_hull_corner(h, 1, f->of[1].at), r);
+	if (dims == 2)
+	{
+		int face = f->of[0].dim == 2 ? 0 : 1;
+
+		if (f->of[0].dim != 1)
+			rb_twofold_between(rb_hull_corner(h, face, f->of[face].at + 2),
+							   rb_hull_corner(h, face, f->of[face].at), u[1 - face]);
+		rb_twofold_cross(u[0], u[1], g);
+		if (rb_twofold_dot(g, r).high < 0)
+			for (int k = 0; k < 3; k++)
+				g[k] = rb_twofold_minus(g[k]);
+	}
+	else if (dims == 1)
+	{
+		const rb_twofold *edge = u[f->of[1].dim];
+		rb_twofold part = rb_twofold_div(rb_twofold_dot(edge, r), rb_twofold_dot(edge, edge));
+
+		for (int k = 0; k < 3; k++)
+			g[k] = rb_twofold_sub(r[k], rb_twofold_mul(part, edge[k]));
+	}
+	else
+		for (int k = 0; k < 3; k++)
+			g[k] = r[k];
+}
+
+/* the point of a side that the feet name, around red's first corner */
+RB_HD void
+rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_twofold *x)
+{
+	const double *at = rb_hull_corner(h, side, f->of[side].at);
+
+	rb_twofold_between(at, h->corner[0], x);
+	for (int step = 1; step <= f->of[side].dim; step++)
+	{
+		const double *to = rb_hull_corner(h, side, f->of[side].at + step);
+		rb_twofold part = rb_twofold_of(step == 1 ? f->s[side] : f->t[side]);
+
+		for (int k = 0; k < 3; k++)
+			x[k] = rb_twofold_add(x[k], rb_twofold_mul(part, rb_twofold_difference(to[k], at[k])));
+	}
+}
+
+/*
+ * Both bounds, with e = 2^-106.  Differences of coordinates are exact.
+ *
+ * From below: g . a is off by 8 e |g|1 M in its products and 8 e |g|1 M in its sums; the slab by twice
+ * that and 8 e |g|1 M: 40 e |g|1 M in all.  |g| is off by a factor of 1 + 12 e (8 e from each square, 8 e
+ * from the sums, half of it under the root, and 4 e there), the quotient by 24 e more; and |g|1 is below
+ * 1.8 |g|, the quotient below 3.5 M.  That makes 200 e M.
+ *
+ * From above: a part of an edge is off by 16 e M on each axis, two of them with their sums by 64 e
+ * M, and x - y by 136 e M, 236 e M in all; its length by 12 e of 3.5 M more.  That makes 280 e M.
+ *
+ * So 2^-96 M = 1024 e M outweighs either, with the roundings that follow.
+ */
+RB_HD_CALL void
+rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
+{
+	rb_twofold g[3], x[3], y[3], red, blue, square;
+	double length;
+
+	b->lo = b->hi = rb_twofold_of(0);
+	b->error = 0x1p-96 * size;
+
+	rb_feet_direction(h, f, g);
+	length = fabs(g[0].high) + fabs(g[1].high) + fabs(g[2].high);
+	blue = rb_twofold_of(0);
+	if (length >= 0x1p-400 && length <= 0x1p400)
+	{
+		red = rb_twofold_of(0);
+		for (int i = 1; i < h->n[0] + h->n[1]; i++)
+		{
+			rb_twofold height;
+
+			rb_twofold_between(h->corner[i], h->corner[0], x);
+			height = rb_twofold_dot(g, x);
+			if (i < h->n[0])
+				red = rb_twofold_sub(height, red).high < 0 ? height : red;
+			else if (i == h->n[0])
+				blue = height;
+			else
+				blue = rb_twofold_sub(height, blue).high > 0 ? height : blue;
+		}
+		b->lo = rb_twofold_div(rb_twofold_sub(red, blue), rb_twofold_sqrt(rb_twofold_dot(g, g)));
+	}
+
+	rb_foot_point(h, f, 0, x);
+	rb_foot_point(h, f, 1, y);
+	for (int k = 0; k < 3; k++)
+		x[k] = rb_twofold_sub(x[k], y[k]);
+	square = rb_twofold_dot(x, x);
+	/* what is below that vanishes in the error */
+	if (square.high > 0x1p-800)
+		b->hi = rb_twofold_sqrt(square);
+}
+
+/*
+ * The doubles nearest to both ends, so that the one nearest to the distance is in between.  0
+ * is not: these hulls do not meet.
+ */
+RB_HD void
+rb_bracket_doubles(const rb_bracket *b, double *lo, double *hi)
+{
+	*lo = b->lo.high + (b->lo.low - b->error);
+	*hi = b->hi.high + (b->hi.low + b->error);
+	*lo = *lo > 0x1p-1074 ? *lo : 0x1p-1074;
+	*hi = *hi > *lo ? *hi : *lo;
+}
+
+/*
+ * Sign of x + rest - D.  If the rounded sum is not D, the sum is on the same side of D; else x - D is
+ * exact, unless rest is more than half of x: then rest is nearly all error, and that has room
+ * for another rounding.
+ */
+RB_HD int
+rb_sum_against(double x, double rest, double distance)
+{
+	double sum = x + rest;
+
+	if (sum == distance)
+	{
+		sum = (x - distance) + rest;
+		distance = 0;
+	}
+	return (sum > distance) - (sum < distance);
+}
+
+/* ---- the three questions; the two hulls do not meet ---- */
+
+#if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)
+#define RB_HAS_GMP(env) RB_WANTS_EXACT(env)
+#else
+#define RB_HAS_GMP(env) false
+#endif
+
+/* sign of their distance minus D > 0: 1, or -1 for 0 also; RB_UNSURE */
+RB_HD int
+rb_hulls_against(rb_exact_env *env, rb_hulls *h, double distance)
+{
+	rb_apart a;
+	rb_clear c;
+	rb_feet f;
+
+	if (rb_apart_init(&a, h) && (env->filters & (RB_FILTER_SIGNS | RB_FILTER_INTERVAL)) != 0)
+	{
+		int within;
+
+		if ((env->filters & RB_FILTER_SIGNS) != 0)
+			rb_clear_of(&c, distance, a.size);
+		else
+		{
+			c.within = -1;
+			c.beyond = RB_INFINITY;
+		}
+		within = rb_feet_find(&a, &c, &f);
+		if (within != RB_UNSURE)
+			return within ? -1 : 1;
+		h->guess[0] = f.of[0];
+		h->guess[1] = f.of[1];
+		if ((env->filters & RB_FILTER_INTERVAL) != 0)
+		{
+			rb_bracket b;
+
+			rb_feet_bracket(h, a.size, &f, &b);
+			if (rb_sum_against(b.hi.high, b.hi.low + b.error, distance) <= 0)
+				return -1;
+			if (rb_sum_against(b.lo.high, b.lo.low - b.error, distance) > 0)
+				return 1;
+		}
+	}
+	if (!RB_HAS_GMP(env))
+		return RB_UNSURE;
+#if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)
+	env->gmp++;
+	return rb_gmp_distance_sign(h, distance) > 0 ? 1 : -1;
+#else
+	return RB_UNSURE;
+#endif
+}
+
+/* the nearest double is in [lo, hi]; both are it where these suffice */
+RB_HD void
+rb_hulls_bracket(rb_exact_env *env, rb_hulls *h, double *lo, double *hi)
+{
+	rb_apart a;
+	rb_clear c;
+	rb_feet f;
+	rb_bracket b;
+
+	*lo = 0x1p-1074;
+	*hi = RB_INFINITY;
+	if ((env->filters & RB_FILTER_INTERVAL) == 0 || !rb_apart_init(&a, h))
+		return;
+	c.within = -1;
+	c.beyond = RB_INFINITY;
+	rb_feet_find(&a, &c, &f);
+	h->guess[0] = f.of[0];
+	h->guess[1] = f.of[1];
+	rb_feet_bracket(h, a.size, &f, &b);
+	rb_bracket_doubles(&b, lo, hi);
+}
+
+/* the double nearest to their distance, never 0; RB_YES or RB_UNSURE */
+RB_HD int
+rb_hulls_distance(rb_exact_env *env, rb_hulls *h, double *distance)
+{
+	double lo, hi;
+
+	rb_hulls_bracket(env, h, &lo, &hi);
+	*distance = lo;
+	if (lo == hi)
+		return RB_YES;
+	if (!RB_HAS_GMP(env))
+		return RB_UNSURE;
+#if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)
+	env->gmp++;
+	*distance = rb_gmp_distance(h, lo, hi);
+#endif
+	return RB_YES;
+}
+
+/* sign of the distance of the first two minus that of the second two; RB_UNSURE */
+RB_HD int
+rb_hulls_order(rb_exact_env *env, rb_hulls *first, rb_hulls *second)
+{
+	double lo[2], hi[2];
+
+	rb_hulls_bracket(env, first, &lo[0], &hi[0]);
+	rb_hulls_bracket(env, second, &lo[1], &hi[1]);
+	if (hi[0] < lo[1])
+		return -1;
+	if (lo[0] > hi[1])
+		return 1;
+	if (!RB_HAS_GMP(env))
+		return RB_UNSURE;
+#if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)
+	env->gmp++;
+	return rb_gmp_distance_order(first, second);
+#else
+	return RB_UNSURE;
+#endif
+}
+
+#endif /* RB_DISTANCE_H */
