@@ -83,7 +83,7 @@ joined(const rb_set *red, const rb_set *blue)
 static double
 estimated(const rb_set *red, const rb_set *blue, double nred, double nblue, bool self)
 {
-	rb_samples what = {{red, blue}, {nred, nblue}, self, RB_MEET};
+	rb_samples what = {{red, blue}, {nred, nblue}, self, RB_MEET, 0};
 	uint64_t used = rb_memory_used(memory);
 	double pairs = -1, again = -1;
 	rb_context ctx;
@@ -320,7 +320,7 @@ static void
 refusals(void)
 {
 	rb_set s = boxes(2000, 0, 1, 0.5), t = all_of(RB_TRIANGLE3, 0);
-	rb_samples what = {{&s, &s}, {2000, 2000}, false, RB_MEET};
+	rb_samples what = {{&s, &s}, {2000, 2000}, false, RB_MEET, 0};
 	rb_context ctx;
 	double pairs;
 	int refused = 0;

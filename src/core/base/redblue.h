@@ -608,6 +608,7 @@ typedef struct rb_samples
 	double rows[2];          /* that there are, of which the samples were taken */
 	bool self;               /* rows of the same id are one; each pair counts once */
 	rb_predicate predicate;
+	double distance; /* RB_WITHIN */
 } rb_samples;
 
 /* about how many pairs of rows the join will have */

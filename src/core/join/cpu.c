@@ -330,6 +330,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	c.red = job->red;
 	c.blue = job->blue != NULL ? job->blue : job->red;
 	c.self = job->blue == NULL;
+	c.pad = rb_pad_of(job->predicate, job->distance);
 	c.kernel = rb_kernel_best();
 	if (c.red->nparts == 0 || c.blue->nparts == 0)
 		return RB_OK;

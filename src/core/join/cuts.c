@@ -47,7 +47,7 @@ rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const doubl
 	}
 	for (int s = 0; s < 2; s++)
 	{
-		sample[s].n = rb_sample_boxes(s == 0 ? c->red : c->blue, list[s], slo, shi);
+		sample[s].n = rb_sample_boxes(c, s == 0 ? c->red : c->blue, list[s], slo, shi);
 		for (uint32_t i = 0; i < sample[s].n; i++)
 			for (int a = 0; a < 3; a++)
 				sample[s].extent[a][i] = 0.5 * shi[i][a] - 0.5 * slo[i][a];
@@ -105,7 +105,7 @@ rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const 
 	uint32_t total;
 
 	for (int s = 0; s < 2; s++)
-		sample[s].n = rb_sample_boxes(s == 0 ? c->red : c->blue, list[s], slo[s], shi[s]);
+		sample[s].n = rb_sample_boxes(c, s == 0 ? c->red : c->blue, list[s], slo[s], shi[s]);
 	total = sample[0].n + sample[1].n;
 	for (int a = 0; a < 3; a++)
 	{

@@ -80,6 +80,7 @@ typedef struct rb_estimation
 {
 	rb_context *ctx;
 	const rb_samples *what;
+	double pad;
 	int dims;
 	rb_rows_sample side[2];
 	double count[BINS];   /* at first those of a bin, then of all bins up to it */
@@ -91,9 +92,9 @@ typedef struct rb_estimation
 /* ---- rows ---- */
 
 static void
-quarter_box(const rb_set *set, uint32_t part, double lo[3], double hi[3])
+quarter_box(const rb_set *set, uint32_t part, double pad, double lo[3], double hi[3])
 {
-	rb_object_box(set, part, lo, hi);
+	rb_object_box(set, part, pad, lo, hi);
 	for (int a = 0; a < 3; a++)
 	{
 		lo[a] *= 0.25;
@@ -102,7 +103,7 @@ quarter_box(const rb_set *set, uint32_t part, double lo[3], double hi[3])
 }
 
 static rb_status
-find_rows(rb_context *ctx, const rb_set *set, rb_rows_sample *sample)
+find_rows(rb_context *ctx, const rb_set *set, double pad, rb_rows_sample *sample)
 {
 	rb_status status = rb_array(ctx, (void **) &sample->row, set->nrows + 1, sizeof(rb_row_box));
 
@@ -117,12 +118,12 @@ find_rows(rb_context *ctx, const rb_set *set, rb_rows_sample *sample)
 		row->from = part;
 		row->id =
 			set->ids != NULL ? set->ids[number] : (int64_t) ((uint64_t) set->first_id + number);
-		quarter_box(set, part, row->lo, row->hi);
+		quarter_box(set, part, pad, row->lo, row->hi);
 		while (++part < set->nparts && set->row_of != NULL && set->row_of[part] == number)
 		{
 			double lo[3], hi[3];
 
-			quarter_box(set, part, lo, hi);
+			quarter_box(set, part, pad, lo, hi);
 			rb_box_add(row->lo, row->hi, lo, hi);
 		}
 		row->end = part;
@@ -508,7 +509,8 @@ touching_pairs(const rb_estimation *e, int last)
 
 /* those parts of a row that touch a box; answers how many, at most NEAR_PARTS */
 static uint32_t
-parts_near(const rb_set *set, const rb_row_box *row, const rb_row_box *box, uint32_t *parts)
+parts_near(const rb_set *set, double pad, const rb_row_box *row, const rb_row_box *box,
+		   uint32_t *parts)
 {
 	uint32_t n = 0;
 
@@ -516,7 +518,7 @@ parts_near(const rb_set *set, const rb_row_box *row, const rb_row_box *box, uint
 	{
 		double lo[3], hi[3];
 
-		quarter_box(set, i, lo, hi);
+		quarter_box(set, i, pad, lo, hi);
 		if (rb_boxes_overlap(lo, hi, box->lo, box->hi))
 			parts[n++] = i;
 	}
@@ -534,16 +536,16 @@ rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *ask
 
 	if (*asked > ASKED_PARTS)
 		return -1;
-	nr = parts_near(red, r, b, rparts);
-	nb = parts_near(blue, b, r, bparts);
+	nr = parts_near(red, e->pad, r, b, rparts);
+	nb = parts_near(blue, e->pad, b, r, bparts);
 	*asked += (r->end - r->from) + (b->end - b->from) + nr * nb;
 	for (uint32_t i = 0; i < nr; i++)
 		for (uint32_t j = 0; j < nb; j++)
 		{
 			double rlo[3], rhi[3], blo[3], bhi[3];
 
-			rb_object_box(red, rparts[i], rlo, rhi);
-			rb_object_box(blue, bparts[j], blo, bhi);
+			rb_object_box(red, rparts[i], e->pad, rlo, rhi);
+			rb_object_box(blue, bparts[j], e->pad, blo, bhi);
 			if (rb_boxes_overlap(rlo, rhi, blo, bhi) &&
 				RB_IS_YES(rb_pair_decide(
 					env, e->what->predicate, red->kind, blue->kind,
@@ -563,7 +565,7 @@ share_that_meets(const rb_estimation *e, bool all)
 {
 	const rb_set *red = e->side[0].set, *blue = e->side[1].set;
 	uint32_t n = e->touching < ASKED ? e->touching : ASKED;
-	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true, .distance = e->what->distance};
 	uint32_t asked = 0, known = 0, meet = 0;
 
 	if (rb_boxes_decide(e->what->predicate, red->kind, blue->kind))
@@ -617,14 +619,17 @@ estimate(rb_estimation *e, double *pairs)
 rb_status
 rb_estimate_pairs(rb_context *ctx, const rb_samples *what, double *pairs)
 {
-	rb_estimation e = {.ctx = ctx, .what = what, .dims = rb_kind_dims(what->sample[0]->kind)};
+	rb_estimation e = {.ctx = ctx,
+					   .what = what,
+					   .pad = rb_pad_of(what->predicate, what->distance),
+					   .dims = rb_kind_dims(what->sample[0]->kind)};
 	rb_status status = RB_OK;
 
 	*pairs = 0;
 	if (!rb_leaf_exists(what->predicate, what->sample[0]->kind, what->sample[1]->kind))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
 	for (int k = 0; k < 2 && status == RB_OK; k++)
-		status = find_rows(ctx, what->sample[k], &e.side[k]);
+		status = find_rows(ctx, what->sample[k], e.pad, &e.side[k]);
 	if (status == RB_OK)
 		status = estimate(&e, pairs);
 	for (int k = 0; k < 2; k++)

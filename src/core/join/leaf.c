@@ -58,6 +58,7 @@ struct rb_leaf
 	const rb_kernel *kernel;
 	rb_exact_env env;
 	uint32_t round; /* candidates that start one of the cascade */
+	double pad;     /* of all boxes (rb_pad_of) */
 	bool boxes;     /* overlapping boxes are the answer */
 	bool faces;     /* triangles on both sides: the vector stages apply */
 	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
@@ -110,6 +111,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->env.filters = ctx->filters;
 	w->env.exact = true;
 	w->env.distance = job->distance;
+	w->pad = rb_pad_of(job->predicate, job->distance);
 	w->boxes = rb_boxes_decide(job->predicate, red, blue);
 	w->faces = rb_faces_decide(job->predicate, red, blue);
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
@@ -206,12 +208,14 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 
 static void
 tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list, bool faces,
-		  double lo[3], double hi[3])
+		  double pad, double lo[3], double hi[3])
 {
 	double all_lo[4], all_hi[4];
 
 	tile->n = list.n;
 	kernel->load(o->kind, o->coords, list.entry, 0, list.n, tile->lo, tile->hi);
+	for (uint32_t i = 0; pad > 0 && i < list.n; i++)
+		rb_kind_pad(o->kind, pad, tile->lo[i], tile->hi[i]);
 	for (int a = 0; a < 4; a++)
 	{
 		all_lo[a] = HUGE_VAL;
@@ -682,7 +686,7 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	rb_status status = RB_OK;
 
 	w->clock = rb_now_ms();
-	tile_fill(rt, w->kernel, w->job->red, red, w->faces, rlo, rhi);
+	tile_fill(rt, w->kernel, w->job->red, red, w->faces, w->pad, rlo, rhi);
 	if (same)
 	{
 		memcpy(blo, rlo, sizeof(blo));
@@ -690,7 +694,7 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	}
 	else
 		tile_fill(bt, w->kernel, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces,
-				  blo, bhi);
+				  w->pad, blo, bhi);
 
 	if (w->sink->marks != NULL)
 	{

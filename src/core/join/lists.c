@@ -98,6 +98,7 @@ rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi
 			points_piece, &b);
 	if (rb_kind_dims(o->kind) == 2)
 		lo[2] = hi[2] = 0;
+	rb_kind_pad(o->kind, c->pad, lo, hi);
 }
 
 /*
@@ -106,7 +107,8 @@ rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi
  * a fixed step the sample might hold only one phase of that.
  */
 uint32_t
-rb_sample_boxes(const rb_set *o, rb_list list, double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3])
+rb_sample_boxes(const rb_cpu *c, const rb_set *o, rb_list list, double lo[RB_SAMPLE][3],
+				double hi[RB_SAMPLE][3])
 {
 	uint32_t step = list.n / RB_SAMPLE + 1;
 	uint32_t random = 1;
@@ -121,7 +123,7 @@ rb_sample_boxes(const rb_set *o, rb_list list, double lo[RB_SAMPLE][3], double h
 		if (i < list.n)
 		{
 			rb_object_box(o, list.entry != NULL ? list.entry[i] & RB_INDEX_MASK : (uint32_t) i,
-						  lo[n], hi[n]);
+						  c->pad, lo[n], hi[n]);
 			n++;
 		}
 	}

@@ -45,7 +45,7 @@ mark_objects(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		double lo[3], hi[3];
 
-		rb_object_box(m->o, (uint32_t) i, lo, hi);
+		rb_object_box(m->o, (uint32_t) i, m->c->pad, lo, hi);
 		if (rb_boxes_overlap(lo, hi, m->lo, m->hi))
 		{
 			rb_range r = range_of(&m->bitmap->grid, lo, hi);
@@ -90,7 +90,7 @@ rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *man
 	}
 	for (int s = 0; s < 2; s++)
 	{
-		sample[s].n = rb_sample_boxes(s == 0 ? few : many, all[s], slo, shi);
+		sample[s].n = rb_sample_boxes(c, s == 0 ? few : many, all[s], slo, shi);
 		for (uint32_t i = 0; i < sample[s].n; i++)
 			for (int a = 0; a < 3; a++)
 				sample[s].extent[a][i] = 0.5 * shi[i][a] - 0.5 * slo[i][a];

@@ -26,6 +26,7 @@ typedef struct rb_cpu
 	const rb_set *red;
 	const rb_set *blue; /* = red in a self join */
 	bool self;
+	double pad; /* of all boxes (rb_pad_of) */
 	int threads;
 	const rb_kernel *kernel;
 	rb_leaf **leaf;       /* of each thread */
@@ -71,6 +72,8 @@ rb_batch_load(const rb_cpu *c, const rb_set *o, const uint32_t *entry, uint32_t 
 {
 	box->n = most < RB_BATCH ? most : RB_BATCH;
 	c->kernel->load(o->kind, o->coords, entry, first, box->n, box->lo, box->hi);
+	for (uint32_t i = 0; c->pad > 0 && i < box->n; i++)
+		rb_kind_pad(o->kind, c->pad, box->lo[i], box->hi[i]);
 }
 
 static inline void
@@ -90,8 +93,8 @@ extern void rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list li
 extern void rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3]);
 
 /* boxes of some objects of the list, or of the whole set where entries are NULL; how many */
-extern uint32_t rb_sample_boxes(const rb_set *o, rb_list list, double lo[RB_SAMPLE][3],
-								double hi[RB_SAMPLE][3]);
+extern uint32_t rb_sample_boxes(const rb_cpu *c, const rb_set *o, rb_list list,
+								double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3]);
 
 /*
  * Entries of the objects that reach into the region and, where `other` says in which

@@ -31,6 +31,7 @@
 #include "core/join/rb_join.h"
 #include "core/out/rb_answer.h"
 #include "core/out/rb_unique.h"
+#include "core/shape/rb_pair.h"
 
 #include <errno.h>
 #include <fenv.h>
@@ -252,6 +253,25 @@ make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb
 	return status;
 }
 
+/* what is told of two parts, as a caller sees it: of RB_WITHIN their distance, if anybody looks at it */
+static uint64_t
+told_of(const rb_stream *s, rb_pair parts, uint32_t told)
+{
+	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
+	double distance;
+	uint64_t bits;
+
+	if (s->job.predicate != RB_WITHIN)
+		return told;
+	if (told == RB_TOLD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
+		return 0;
+	distance = rb_distance(red->kind, blue->kind,
+						   red->coords + (size_t) parts.red * (size_t) rb_kind_width(red->kind),
+						   blue->coords + (size_t) parts.blue * (size_t) rb_kind_width(blue->kind));
+	memcpy(&bits, &distance, sizeof bits);
+	return bits;
+}
+
 /* called by the backend's threads where the predicate tells something */
 static rb_status
 put_told(void *user, const rb_pair *pairs, size_t n)
@@ -269,7 +289,7 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 		for (size_t i = 0; i < taken; i++)
 		{
 			parts[i] = (rb_pair){rb_pair_red(pairs[i]), pairs[i].blue};
-			told[i] = rb_pair_told(pairs[i]);
+			told[i] = told_of(s, parts[i], rb_pair_told(pairs[i]));
 		}
 		if (s->unique.needed)
 		{
@@ -344,6 +364,20 @@ compose_ids(rb_stream *s)
 	return status;
 }
 
+/* distances are computed here, wherever the pairs are found */
+static rb_status
+compose_coordinates(rb_stream *s)
+{
+	rb_status status = RB_OK;
+
+	if (s->job.predicate != RB_WITHIN || s->job.answer != RB_PAIRS)
+		return RB_OK;
+	status = rb_set_compose(s->ctx, s->job.red);
+	if (s->job.blue != NULL && status == RB_OK)
+		status = rb_set_compose(s->ctx, s->job.blue);
+	return status;
+}
+
 static rb_status
 put_words(void *user, const uint32_t *words, size_t first, size_t n)
 {
@@ -359,6 +393,8 @@ join(rb_stream *s)
 	rb_sink sink = {.put = rb_predicate_tells(s->job.predicate) ? put_told : put, .user = s};
 	rb_status status = compose_ids(s);
 
+	if (status == RB_OK)
+		status = compose_coordinates(s);
 	if (status == RB_OK)
 		status = rb_answers_begin(&s->answers);
 	if (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS)

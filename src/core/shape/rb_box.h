@@ -103,11 +103,35 @@ rb_box_pad(double lo[3], double hi[3], double distance)
 
 /* ---- of a set ---- */
 
-/* closed box of object i */
+/*
+ * How much the boxes of both sides are padded for a predicate: if both are, by half of a
+ * distance, boxes of objects within it overlap.  Half of the smallest doubles is rounded.
+ */
+RB_HD double
+rb_pad_of(rb_predicate predicate, double distance)
+{
+	if (predicate != RB_WITHIN)
+		return 0;
+	return distance > 0x1p-1000 ? 0.5 * distance : distance;
+}
+
+/* the box of an object of that kind, on the axes that it has */
 RB_HD void
-rb_object_box(const rb_set *o, uint32_t i, double lo[3], double hi[3])
+rb_kind_pad(rb_kind kind, double pad, double lo[3], double hi[3])
+{
+	if (pad == 0)
+		return;
+	rb_box_pad(lo, hi, pad);
+	if (rb_kind_dims(kind) == 2)
+		lo[2] = hi[2] = 0;
+}
+
+/* closed box of object i, padded */
+RB_HD void
+rb_object_box(const rb_set *o, uint32_t i, double pad, double lo[3], double hi[3])
 {
 	rb_kind_box(o->kind, o->coords, i, lo, hi);
+	rb_kind_pad(o->kind, pad, lo, hi);
 }
 
 RB_HD void

@@ -24,6 +24,8 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include <float.h>
+
 /* that an estimate may use: samples, and as much again */
 #define ESTIMATE_BYTES (UINT64CONST(16) << 20)
 
@@ -34,6 +36,7 @@ typedef struct call_arguments
 	List *values;
 	int n;
 	char **names;
+	double distance; /* 0 where none is asked for */
 } call_arguments;
 
 static bool
@@ -65,6 +68,21 @@ constant(const call_arguments *arguments, const char *name)
 			return IsA(value, Const) ? (Const *) value : NULL;
 	}
 	return NULL;
+}
+
+static bool
+find_distance(const rb_join *join, call_arguments *arguments)
+{
+	const Const *distance;
+
+	arguments->distance = 0;
+	if (!rb_join_has_distance(join))
+		return true;
+	distance = constant(arguments, "distance");
+	if (distance == NULL || distance->constisnull || distance->consttype != FLOAT8OID)
+		return false;
+	arguments->distance = DatumGetFloat8(distance->constvalue);
+	return arguments->distance >= 0 && arguments->distance <= DBL_MAX;
 }
 
 /* ---- sides ---- */
@@ -138,10 +156,11 @@ neighbours(rb_kind kind)
 }
 
 static bool
-estimate(const rb_join *join, rb_memory *memory, const rb_sampled *red, const rb_sampled *blue,
-		 bool self, double *pairs)
+estimate(const rb_join *join, double distance, rb_memory *memory, const rb_sampled *red,
+		 const rb_sampled *blue, bool self, double *pairs)
 {
-	rb_samples what = {{red->set, blue->set}, {red->rows, blue->rows}, self, join->predicate};
+	rb_samples what = {
+		{red->set, blue->set}, {red->rows, blue->rows}, self, join->predicate, distance};
 	rb_context ctx;
 
 	rb_context_init(&ctx, memory);
@@ -150,17 +169,19 @@ estimate(const rb_join *join, rb_memory *memory, const rb_sampled *red, const rb
 
 /* pairs of rows of one table, each once, without those of a row and itself */
 static bool
-expect_within(const rb_join *join, rb_memory *memory, const expected_side *side, double *pairs)
+expect_within(const rb_join *join, double distance, rb_memory *memory, const expected_side *side,
+			  double *pairs)
 {
-	if (!estimate(join, memory, &side->sample[0], &side->sample[1], true, pairs))
+	if (!estimate(join, distance, memory, &side->sample[0], &side->sample[1], true, pairs))
 		return false;
-	if (!side->sample[0].all)
+	/* those of a clean mesh do not intersect */
+	if (!side->sample[0].all && join->predicate != RB_SELF_INTERSECT)
 		*pairs += neighbours(join->kind[0]) * side->sample[0].rows;
 	return true;
 }
 
 static bool
-expect(const rb_join *join, rb_memory *memory, expected_side *side, double *pairs)
+expect(const rb_join *join, double distance, rb_memory *memory, expected_side *side, double *pairs)
 {
 	bool same = rb_join_sides(join) == 1 ||
 				(side[0].relid == side[1].relid && join->kind[0] == join->kind[1] &&
@@ -170,8 +191,9 @@ expect(const rb_join *join, rb_memory *memory, expected_side *side, double *pair
 		return false;
 	if (!same)
 		return sample_side(join, 1, memory, 1, &side[1]) &&
-			   estimate(join, memory, &side[0].sample[0], &side[1].sample[0], false, pairs);
-	if (!expect_within(join, memory, &side[0], pairs))
+			   estimate(join, distance, memory, &side[0].sample[0], &side[1].sample[0], false,
+						pairs);
+	if (!expect_within(join, distance, memory, &side[0], pairs))
 		return false;
 	/* each pair comes in both orders, and a row meets itself */
 	if (rb_join_sides(join) == 2)
@@ -222,16 +244,17 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	MemoryContext old;
 	bool known = true;
 
-	if (join == NULL || join->query || !IsTransactionState() || !ActiveSnapshotSet() ||
-		!IsMVCCSnapshot(GetActiveSnapshot()))
+	/* samples are of whole rows, and tell nothing of pairs within them */
+	if (join == NULL || join->query || rb_join_is_within_rows(join) || !IsTransactionState() ||
+		!ActiveSnapshotSet() || !IsMVCCSnapshot(GetActiveSnapshot()))
 		return false;
 	context = open_memory(&memory);
 	old = MemoryContextSwitchTo(context);
 	memset(side, 0, sizeof side);
-	known = memory != NULL && find_arguments(call, &arguments);
+	known = memory != NULL && find_arguments(call, &arguments) && find_distance(join, &arguments);
 	for (int i = 0; i < rb_join_sides(join) && known; i++)
 		known = find_side(join, i, &arguments, &side[i]);
-	known = known && expect(join, memory, side, pairs);
+	known = known && expect(join, arguments.distance, memory, side, pairs);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return known;
