@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* what the families are made for: both answers, and distances that are exactly D */
-static long pairs, meetings, exact_hits, by_gmp;
+static long pairs, meetings, exact_hits, by_gmp, proofs;
 
 static void
 families_are_hard(bool meet, bool hit)
@@ -135,7 +135,7 @@ is_nearest(const mpq_t square, double r)
 	return bits % 2 == 0 ? below >= 0 && above <= 0 : below > 0 && above < 0;
 }
 
-/* the bounds of the second step hold what they are bounds of */
+/* the bounds of the second step hold what they are bounds of, in both of its ways */
 static void
 bracket_holds(const pair *p)
 {
@@ -150,25 +150,34 @@ bracket_holds(const pair *p)
 	if (mpq_sgn(p->square) == 0 || !rb_apart_init(&a, &h))
 		return;
 	CHECK(rb_feet_find(&a, &c, &f) == RB_UNSURE, "sure of nothing");
-	rb_feet_bracket(&h, a.size, &f, &b);
 	mpq_inits(x, y, NULL);
-	for (int side = 0; side < 2; side++)
+	for (int way = 0; way < 2; way++)
 	{
-		rb_twofold end = side == 0 ? b.lo : b.hi;
-
-		mpq_set_d(x, end.high);
-		mpq_set_d(y, end.low);
-		mpq_add(x, x, y);
-		mpq_set_d(y, b.error);
-		if (side == 0)
-			mpq_sub(x, x, y);
+		if (way == 0)
+			rb_feet_bounds(&h, a.size, &f, &b);
+		else if (f.proved)
+			rb_feet_flats(&h, a.size, &f, &b);
 		else
+			break;
+		proofs += way;
+		for (int side = 0; side < 2; side++)
+		{
+			rb_twofold end = side == 0 ? b.lo : b.hi;
+
+			mpq_set_d(x, end.high);
+			mpq_set_d(y, end.low);
 			mpq_add(x, x, y);
-		if (side == 0 && mpq_sgn(x) < 0)
-			continue;
-		mpq_mul(x, x, x);
-		CHECK(side == 0 ? mpq_cmp(x, p->square) <= 0 : mpq_cmp(x, p->square) >= 0,
-			  "bound %d does not hold", side);
+			mpq_set_d(y, b.error);
+			if (side == 0)
+				mpq_sub(x, x, y);
+			else
+				mpq_add(x, x, y);
+			if (side == 0 && mpq_sgn(x) < 0)
+				continue;
+			mpq_mul(x, x, x);
+			CHECK(side == 0 ? mpq_cmp(x, p->square) <= 0 : mpq_cmp(x, p->square) >= 0,
+				  "bound %d of way %d does not hold", side, way);
+		}
 	}
 	mpq_clears(x, y, NULL);
 }

@@ -22,9 +22,10 @@
  * costs its part of the slab, one in x and y its square.  So, each only for what the one
  * before could not decide:
  *
- *	  1. g = x - y in doubles, with forward error bounds		RB_FILTER_SIGNS
- *	  2. the same in sums of two doubles (rb_twofold.h), g anew from	RB_FILTER_INTERVAL
- *		 the corners: u x v for a face or two edges
+ *	  1. g = x - y in doubles, with forward error bounds			RB_FILTER_SIGNS
+ *	  2. sums of two doubles (rb_twofold.h)							RB_FILTER_INTERVAL
+ *		 for the flats through the features on which x and y lie, where these are
+ *		 proved to be the nearest ones; else for both bounds, g anew from the corners
  *	  3. GMP, on the host (gmp_distance.c)
  *
  * The steps can be switched off: the answer is the same.  Without env->exact, and on the device where
@@ -68,6 +69,7 @@ typedef struct rb_feet
 	double t[2]; /* of the one to that after the next, if on a face */
 	double g[3]; /* red's minus blue's */
 	double square;
+	bool proved; /* these features are the nearest ones */
 } rb_feet;
 
 RB_HD double
@@ -152,6 +154,8 @@ typedef struct rb_clear
 
 #define RB_APART_FLOOR 0x1p-1000
 #define RB_APART_SQUARE 0x1p-400
+/* of square: where the slab is so large, the search may be over */
+#define RB_APART_BEST (1 - 0x1p-30)
 
 RB_HD void
 rb_clear_of(rb_clear *c, double distance, double size)
@@ -291,6 +295,109 @@ rb_feet_of_face(const rb_apart *a, int side, int i, const double *n, double nn, 
 }
 
 /*
+ * Proved by doubles: the distance is that of the flats through the two features, as their nearest points are
+ * inside of these, and all other corners are behind them.  These are the conditions of
+ * gmp_distance.c with room to spare.
+ *
+ * u = 2^-53.  Vectors between corners are below 2 M on each axis and off by 4 u M, so their dot
+ * products are below 12 M^2 and off by 2^7 u M^2.  Their cross products are below 8 M^2 on each axis
+ * and off by 2^6 u M^2; dot products of these and a vector by 2^10 u M^3, of two of these by 2^12
+ * u M^4.  Two products of dot products, one minus the other: 2^13 u M^4.  The largest sum that is
+ * asked for a sign is off by three times 2^12 u M^4, and three more roundings.
+ */
+RB_HD bool
+rb_feet_proved(const rb_apart *a, const rb_feet *f)
+{
+	double m2 = a->size * a->size;
+	const double off2 = 0x1p-46 * m2, off3 = 0x1p-43 * m2 * a->size, off4 = 0x1p-39 * m2 * m2;
+	const rb_feature *of = f->of;
+	const double *base[2], *edge[2];
+	double r[3], n[3], w[3];
+
+	for (int side = 0; side < 2; side++)
+	{
+		base[side] = a->corner[side][of[side].at];
+		edge[side] = a->edge[side][of[side].at];
+	}
+	for (int k = 0; k < 3; k++)
+		r[k] = base[0][k] - base[1][k];
+	if (of[0].dim + of[1].dim == 2)
+	{
+		double height;
+
+		if (of[0].dim == 1)
+		{
+			double uu = a->square[0][of[0].at], vv = a->square[1][of[1].at];
+			double uv = rb_dot3(edge[0], edge[1]);
+			double ur = rb_dot3(edge[0], r), vr = rb_dot3(edge[1], r);
+			double s = uv * vr - ur * vv, t = uu * vr - uv * ur, all = uu * vv - uv * uv;
+
+			if (!(s > off4 && t > off4 && s < all - off4 && t < all - off4))
+				return false;
+			rb_cross3(edge[0], edge[1], n);
+		}
+		else
+		{
+			int face = of[0].dim == 2 ? 0 : 1;
+			const double *u = a->edge[face][0], *last = a->edge[face][2];
+			double sign = face == 1 ? 1 : -1, q[3], s, t;
+
+			rb_cross3(u, a->edge[face][1], n);
+			for (int k = 0; k < 3; k++)
+				q[k] = sign * r[k];
+			rb_cross3(last, q, w); /* as -last is the other edge */
+			s = rb_dot3(n, w);
+			rb_cross3(u, q, w);
+			t = rb_dot3(n, w);
+			if (!(s > off4 && t > off4 && s + t < rb_dot3(n, n) - off4))
+				return false;
+		}
+		height = rb_dot3(n, r);
+		if (!(fabs(height) > off3))
+			return false;
+		for (int side = 0; side < 2; side++)
+			for (int i = of[side].dim + 1; i < a->n[side]; i++)
+			{
+				int j = of[side].at + i;
+				const double *c = a->corner[side][j < a->n[side] ? j : j - a->n[side]];
+
+				for (int k = 0; k < 3; k++)
+					w[k] = c[k] - base[side][k];
+				if (!((side == 0 ? height : -height) * rb_dot3(n, w) > fabs(height) * off3))
+					return false;
+			}
+		return true;
+	}
+	/* g = (u . u) r - (u . r) u, for two corners r itself */
+	{
+		int along = of[0].dim == 1 ? 0 : 1;
+		bool corners = of[0].dim + of[1].dim == 0;
+		double uu = corners ? 1 : a->square[along][of[along].at];
+		double ur = corners ? 0 : rb_dot3(edge[along], r);
+		double part = along == 0 ? -ur : ur;
+
+		if (!corners && !(part > off2 && part < uu - off2))
+			return false;
+		for (int side = 0; side < 2; side++)
+			for (int i = of[side].dim + 1; i < a->n[side]; i++)
+			{
+				int j = of[side].at + i;
+				const double *c = a->corner[side][j < a->n[side] ? j : j - a->n[side]];
+				double height;
+
+				for (int k = 0; k < 3; k++)
+					w[k] = c[k] - base[side][k];
+				height = rb_dot3(r, w) * uu;
+				if (!corners)
+					height -= rb_dot3(edge[along], w) * ur;
+				if (!((side == 0 ? height : -height) > (corners ? off2 : off4)))
+					return false;
+			}
+	}
+	return true;
+}
+
+/*
  * The nearest points, as far as doubles can tell.  Answers 0 as soon as the two are proved to
  * be further apart than c tells, 1 if they are proved to be within, else RB_UNSURE.
  */
@@ -300,6 +407,7 @@ rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
 	rb_feet f;
 
 	best->square = RB_INFINITY;
+	f.proved = false;
 	for (int i = 0; i < rb_edges_of(a->n[0]); i++)
 		for (int j = 0; j < rb_edges_of(a->n[1]); j++)
 		{
@@ -316,6 +424,11 @@ rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
 			slab = rb_slab(a, f.g);
 			if (rb_clear_beyond(c, &f, slab))
 				return 0;
+			if (slab > RB_APART_BEST * f.square && rb_feet_proved(a, &f))
+			{
+				best->proved = true;
+				return RB_UNSURE;
+			}
 		}
 	for (int face = 0; face < 2; face++)
 	{
@@ -339,6 +452,11 @@ rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
 				slab = rb_slab(a, f.g);
 				if (rb_clear_beyond(c, &f, slab))
 					return 0;
+				if (slab > RB_APART_BEST * f.square && rb_feet_proved(a, &f))
+				{
+					best->proved = true;
+					return RB_UNSURE;
+				}
 			}
 	}
 	return RB_UNSURE;
@@ -424,6 +542,51 @@ rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_twofold *x)
 }
 
 /*
+ * The distance of the flats of both features, which is that of the hulls where rb_feet_proved has said so.
+ * e = 2^-106; differences of coordinates are exact.
+ *
+ * Two corners: |r| is off by a factor of 1 + 12 e (8 e from each square, 8 e from the sums, half of it
+ * under the root, and 4 e there), and it is below 3.5 M.
+ *
+ * Edge u: the part of it is off by 192 e M^2 / |u|^2 + 40 e, hence g by 192 e M (M / |u|) + 140 e M, and by
+ * 56 e M from its own product and difference.
+ *
+ * u x v: it is off by 96 e M^2 on each axis and 167 e M^2 in all, its direction by twice that over
+ * its length, the height of r, below 3.5 M, by 1170 e M (M^2 / |u x v|).  The product with r is off by 16 e |g|1 M
+ * for each 1 M of r, so by 64 e M in proportion to |g|; the length of g by 12 e, the quotient by 24 e more, of 3.5
+ * M: 190 e M.
+ *
+ * 2^-96 M = 1024 e M, and as much or twice as much for each of these proportions, outweigh all that.
+ */
+RB_HD void
+rb_feet_flats(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
+{
+	rb_twofold g[3], r[3], length;
+	double proportion = 0;
+
+	rb_feet_direction(h, f, g);
+	length = rb_twofold_sqrt(rb_twofold_dot(g, g));
+	b->lo = length;
+	if (f->of[0].dim + f->of[1].dim == 2)
+	{
+		rb_twofold_between(rb_hull_corner(h, 0, f->of[0].at), rb_hull_corner(h, 1, f->of[1].at), r);
+		b->lo = rb_twofold_div(rb_twofold_dot(g, r), length);
+		proportion = 2 * size / length.high * size;
+	}
+	else if (f->of[0].dim + f->of[1].dim == 1)
+	{
+		int side = f->of[1].dim;
+
+		rb_twofold_between(rb_hull_corner(h, side, f->of[side].at + 1),
+						   rb_hull_corner(h, side, f->of[side].at), r);
+		proportion =
+			size / sqrt(r[0].high * r[0].high + r[1].high * r[1].high + r[2].high * r[2].high);
+	}
+	b->hi = b->lo;
+	b->error = 0x1p-96 * size * (1 + proportion);
+}
+
+/*
  * Both bounds, with e = 2^-106.  Differences of coordinates are exact.
  *
  * From below: g . a is off by 8 e |g|1 M in its products and 8 e |g|1 M in its sums; the slab by twice
@@ -437,7 +600,7 @@ rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_twofold *x)
  * So 2^-96 M = 1024 e M outweighs either, with the roundings that follow.
  */
 RB_HD_CALL void
-rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
+rb_feet_bounds(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 {
 	rb_twofold g[3], x[3], y[3], red, blue, square;
 	double length;
@@ -475,6 +638,15 @@ rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 	/* what is below that vanishes in the error */
 	if (square.high > 0x1p-800)
 		b->hi = rb_twofold_sqrt(square);
+}
+
+RB_HD_CALL void
+rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
+{
+	if (f->proved)
+		rb_feet_flats(h, size, f, b);
+	else
+		rb_feet_bounds(h, size, f, b);
 }
 
 /*
@@ -561,8 +733,11 @@ rb_hulls_against(rb_exact_env *env, rb_hulls *h, double distance)
 #endif
 }
 
-/* the nearest double is in [lo, hi]; both are it where these suffice */
-RB_HD void
+/*
+ * The nearest double is in [lo, hi]; both are it where these suffice.  Answers whether h->guess is
+ * proved to be where the nearest points are.
+ */
+RB_HD bool
 rb_hulls_bracket(rb_exact_env *env, rb_hulls *h, double *lo, double *hi)
 {
 	rb_apart a;
@@ -573,7 +748,7 @@ rb_hulls_bracket(rb_exact_env *env, rb_hulls *h, double *lo, double *hi)
 	*lo = 0x1p-1074;
 	*hi = RB_INFINITY;
 	if ((env->filters & RB_FILTER_INTERVAL) == 0 || !rb_apart_init(&a, h))
-		return;
+		return false;
 	c.within = -1;
 	c.beyond = RB_INFINITY;
 	rb_feet_find(&a, &c, &f);
@@ -581,6 +756,31 @@ rb_hulls_bracket(rb_exact_env *env, rb_hulls *h, double *lo, double *hi)
 	h->guess[1] = f.of[1];
 	rb_feet_bracket(h, a.size, &f, &b);
 	rb_bracket_doubles(&b, lo, hi);
+	return f.proved;
+}
+
+/* do their guesses have the same corners? */
+RB_HD bool
+rb_hulls_share_guess(const rb_hulls *first, const rb_hulls *second)
+{
+	for (int side = 0; side < 2; side++)
+	{
+		const rb_feature *f = &first->guess[side], *s = &second->guess[side];
+
+		if (f->dim != s->dim)
+			return false;
+		for (int i = 0; i <= f->dim; i++)
+		{
+			bool found = false;
+
+			for (int j = 0; j <= s->dim && !found; j++)
+				found = rb_equal3(rb_hull_corner(first, side, f->at + i),
+								  rb_hull_corner(second, side, s->at + j));
+			if (!found)
+				return false;
+		}
+	}
+	return true;
 }
 
 /* the double nearest to their distance, never 0; RB_YES or RB_UNSURE */
@@ -608,12 +808,17 @@ rb_hulls_order(rb_exact_env *env, rb_hulls *first, rb_hulls *second)
 {
 	double lo[2], hi[2];
 
-	rb_hulls_bracket(env, first, &lo[0], &hi[0]);
-	rb_hulls_bracket(env, second, &lo[1], &hi[1]);
+	bool proved[2];
+
+	proved[0] = rb_hulls_bracket(env, first, &lo[0], &hi[0]);
+	proved[1] = rb_hulls_bracket(env, second, &lo[1], &hi[1]);
 	if (hi[0] < lo[1])
 		return -1;
 	if (lo[0] > hi[1])
 		return 1;
+	/* neighbours in a mesh are equally far from what is nearest to their common corner or edge */
+	if (proved[0] && proved[1] && rb_hulls_share_guess(first, second))
+		return 0;
 	if (!RB_HAS_GMP(env))
 		return RB_UNSURE;
 #if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)

@@ -170,22 +170,28 @@ rb_leaf_within_segments2(rb_exact_env *env, const double *red, const double *blu
 	return rb_pair_within(env, RB_SEGMENT2, RB_SEGMENT2, red, blue);
 }
 
-/*
- * The double nearest to the distance of two objects, 0 only where they meet; RB_YES or
- * RB_UNSURE.
- */
+/* the double nearest to the distance of two objects that do not meet; RB_YES or RB_UNSURE */
 RB_HD_CALL int
+rb_pair_apart(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
+			  const double *blue, double *distance)
+{
+	rb_hulls h;
+
+	rb_pair_hulls(&h, red_kind, blue_kind, red, blue);
+	return rb_hulls_distance(env, &h, distance);
+}
+
+/* the same of any two objects: 0 only where they meet */
+RB_HD int
 rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 				 const double *blue, double *distance)
 {
 	int meet = rb_pair_meets(env, red_kind, blue_kind, red, blue);
-	rb_hulls h;
 
 	*distance = 0;
 	if (meet != 0)
 		return meet == 1 ? RB_YES : RB_UNSURE;
-	rb_pair_hulls(&h, red_kind, blue_kind, red, blue);
-	return rb_hulls_distance(env, &h, distance);
+	return rb_pair_apart(env, red_kind, blue_kind, red, blue, distance);
 }
 
 /* sign of the distance of the first red and blue minus that of the second two; RB_UNSURE */
