@@ -109,8 +109,8 @@ rb_signs_of_corners(rb_exact_env *env, const double *plane, const double *t, uns
 }
 
 /*
- * Case 4 for triangles with two common corners: to which sides of their edge do they lie?
- * -1 where one has no area.
+ * Case 4 for triangles with two common corners: do both lie on one side of their edge?  If
+ * not, or if blue has no area, the edge is all.  -1 where red has no area.
  */
 RB_HD int
 rb_flat_neighbours_contact(rb_exact_env *env, const double *r, const double *b, rb_common common)
@@ -127,8 +127,6 @@ rb_flat_neighbours_contact(rb_exact_env *env, const double *r, const double *b, 
 	side_b = rb_turn(env, axis, p, q, b + 3 * j);
 	if (side_r == RB_UNSURE || side_b == RB_UNSURE)
 		return RB_UNSURE;
-	if (side_b == 0)
-		return -1;
 	return side_r == side_b ? RB_CONTACT_OF(2, 1) : RB_CONTACT_OF(1, 0);
 }
 
@@ -140,7 +138,7 @@ rb_flat_triangles_contact(rb_exact_env *env, const double *r, const double *b, r
 	int answer = -1;
 	double of_r[6], of_b[6];
 
-	if (rb_two_or_more(common.r) && rb_two_or_more(common.b) && (common.r & common.b) != 7)
+	if (rb_two_or_more(common.r) && common.r != 7)
 		answer = rb_flat_neighbours_contact(env, r, b, common);
 	if (answer == -1)
 		answer = rb_flat_contact(env, r, b, 3);
