@@ -15,17 +15,7 @@
  *	   triangle's interior when the triangle has corners on both sides of the other's plane.
  *	3. A segment that pierces the plane shares a point at most; they cross when it has
  *	   ends on both sides and goes past all edges on the same side.
- *	4. In one plane, the relative interiors of two convex polygons, one with an area, are
- *	   disjoint if and only if the line of an edge of one has all of the other on its
- *	   outer side or on it.  (So says the difference of the two polygons, whose edges are
- *	   parallel to theirs.)  Then all that they share lies on that line: the edge, and
- *	   the corner or the edge of the other there, so one order along the line tells
- *	   the rest.  A segment is a polygon of two edges, there and back, a point one of none.
- *
- *				 /\            /\  /       _______
- *				/  \  /|      /  \/        \  /  /		crosses, dimension 2
- *			   /____\/ |     /___/\         \/__/\		because no edge separates
- *			  a corner       two points      /____\
+ *	4. In one plane, or without an area: rb_contact_flat.h.
  *
  * Neighbours in a mesh are the most frequent pairs, and their common corners lie in both
  * planes without any arithmetic.  Two common corners: unless the other two corners are in
@@ -36,7 +26,7 @@
 #ifndef RB_CONTACT_H
 #define RB_CONTACT_H
 
-#include "core/shape/rb_triangle.h"
+#include "core/shape/rb_contact_flat.h"
 
 /* has it corners strictly on both sides of the plane? */
 RB_HD bool
@@ -50,204 +40,6 @@ RB_HD bool
 rb_only_a_corner(const int s[3])
 {
 	return s[0] + s[1] + s[2] == 2 || s[0] + s[1] + s[2] == -2;
-}
-
-/* ---- along a line ---- */
-
-/*
- * What the stretches ab and cd of one line share: -1 nothing, 0 a point, 1 more.  *at is
- * where it begins.
- */
-RB_HD int
-rb_stretches_share(const double *a, const double *b, const double *c, const double *d,
-				   const double **at)
-{
-	const double *swap, *to;
-
-	if (rb_point_before(b, a))
-	{
-		swap = a;
-		a = b;
-		b = swap;
-	}
-	if (rb_point_before(d, c))
-	{
-		swap = c;
-		c = d;
-		d = swap;
-	}
-	*at = rb_point_before(a, c) ? c : a;
-	to = rb_point_before(b, d) ? b : d;
-	return rb_point_before(*at, to) ? 1 : rb_point_before(to, *at) ? -1 : 0;
-}
-
-/* is x, a point of the segment ab, in its relative interior? */
-RB_HD bool
-rb_is_inner(const double *a, const double *b, const double *x)
-{
-	return rb_equal3(a, b) || (!rb_equal3(a, x) && !rb_equal3(b, x));
-}
-
-/* segments of one line, each may be a point */
-RB_HD int
-rb_stretches_contact(const double *a, const double *b, const double *c, const double *d)
-{
-	const double *at;
-	int share = rb_stretches_share(a, b, c, d, &at);
-
-	if (share < 0)
-		return 0;
-	return RB_CONTACT_OF(share, share == 1 || (rb_is_inner(a, b, at) && rb_is_inner(c, d, at)));
-}
-
-/* ---- segments ---- */
-
-/* segments pq and st of the plane, each may be a point */
-RB_HD int
-rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const double *s,
-					 const double *t)
-{
-	bool sp = (s[0] == p[0]) & (s[1] == p[1]), sq = (s[0] == q[0]) & (s[1] == q[1]);
-	bool tp = (t[0] == p[0]) & (t[1] == p[1]), tq = (t[0] == q[0]) & (t[1] == q[1]);
-	int os, ot, op, oq;
-
-	if (sp | sq | tp | tq) /* an end is all, but on one line */
-	{
-		ot = rb_orient2d_points(env, p, q, sp | sq ? t : s);
-		if (ot != 0)
-			return ot == RB_UNSURE ? RB_UNSURE : RB_CONTACT_OF(0, 0);
-	}
-	else
-	{
-		os = rb_orient2d_points(env, p, q, s);
-		ot = rb_orient2d_points(env, p, q, t);
-		if (os == RB_UNSURE || ot == RB_UNSURE)
-			return RB_UNSURE;
-		if (os * ot > 0)
-			return 0;
-		op = rb_orient2d_points(env, s, t, p);
-		oq = rb_orient2d_points(env, s, t, q);
-		if (op == RB_UNSURE || oq == RB_UNSURE)
-			return RB_UNSURE;
-		if (op * oq > 0)
-			return 0;
-		if (os != 0 || ot != 0 || op != 0 || oq != 0)
-			return RB_CONTACT_OF(0, os * ot < 0 && op * oq < 0);
-	}
-	{
-		const double a[3] = {p[0], p[1], 0}, b[3] = {q[0], q[1], 0};
-		const double c[3] = {s[0], s[1], 0}, d[3] = {t[0], t[1], 0};
-
-		return rb_stretches_contact(a, b, c, d);
-	}
-}
-
-/* segments of space, each may be a point */
-RB_HD_CALL int
-rb_segments_contact3(rb_exact_env *env, const double *pq, const double *st)
-{
-	const double *point[4] = {pq, pq + 3, st, st + 3};
-	int o = rb_orient3d_at(env, pq, pq + 3, st, st + 3);
-
-	if (o != 0)
-		return o == RB_UNSURE ? RB_UNSURE : 0;
-	for (int skip = 0; skip < 4; skip++)
-	{
-		int axis = rb_projection_axis(env, point[skip == 0], point[skip <= 1 ? 2 : 1],
-									  point[skip <= 2 ? 3 : 2]);
-		double p[4], s[4];
-
-		if (axis == -2)
-			return RB_UNSURE;
-		if (axis < 0)
-			continue;
-		rb_project(pq, 2, axis, p);
-		rb_project(st, 2, axis, s);
-		return rb_segments_contact2(env, p, p + 2, s, s + 2);
-	}
-	return rb_stretches_contact(pq, pq + 3, st, st + 3);
-}
-
-/* ---- case 4 ---- */
-
-/* orientation of points of space, seen along an axis */
-RB_HD int
-rb_turn(rb_exact_env *env, int axis, const double *a, const double *b, const double *c)
-{
-	int u = (axis + 1) % 3, v = (axis + 2) % 3;
-
-	return rb_orient2d_at(env, a[u], a[v], b[u], b[v], c[u], c[v]);
-}
-
-/*
- * Has an edge of the first polygon, whose orientation is turn, all of the second on its
- * outer side or on its line?  -1: none has; else what they share lies on that line, and
- * this is the answer.
- */
-RB_HD int
-rb_edge_contact(rb_exact_env *env, int axis, const double *t, int nt, int turn, const double *o,
-				int no)
-{
-	for (int e = 0; e < nt; e++)
-	{
-		const double *a = t + 3 * e, *b = t + 3 * ((e + 1) % nt);
-		const double *from = NULL, *to = NULL, *at;
-		int v, share;
-
-		for (v = 0; v < no; v++)
-		{
-			int s = rb_turn(env, axis, a, b, o + 3 * v);
-
-			if (s == RB_UNSURE)
-				return RB_UNSURE;
-			if (s == turn)
-				break;
-			if (s == 0)
-			{
-				to = o + 3 * v;
-				from = from == NULL ? to : from;
-			}
-		}
-		if (v < no)
-			continue;
-		if (from == NULL)
-			return 0;
-		share = rb_stretches_share(a, b, from, to, &at);
-		return share < 0 ? 0 : RB_CONTACT_OF(share, 0);
-	}
-	return -1;
-}
-
-/* triangle t against the hull of no points of its plane, 3 or 2; -1 where t has no area */
-RB_HD_CALL int
-rb_flat_contact(rb_exact_env *env, const double *t, const double *o, int no)
-{
-	int axis = rb_projection_axis(env, t, t + 3, t + 6);
-	int turn, turn_o = 1, answer;
-	double ends[6];
-
-	if (axis < 0)
-		return axis == -1 ? -1 : RB_UNSURE;
-	turn = rb_turn(env, axis, t, t + 3, t + 6);
-	if (no == 3)
-	{
-		turn_o = rb_turn(env, axis, o, o + 3, o + 6);
-		if (turn_o == 0)
-		{
-			rb_collinear_ends(o, ends);
-			o = ends;
-			no = 2;
-			turn_o = 1; /* there and back: either way */
-		}
-	}
-	if (turn == RB_UNSURE || turn_o == RB_UNSURE)
-		return RB_UNSURE;
-	if (no == 2 && rb_equal3(o, o + 3))
-		no = 1;
-	answer = rb_edge_contact(env, axis, t, 3, turn, o, no);
-	if (answer == -1 && no > 1)
-		answer = rb_edge_contact(env, axis, o, no, turn_o, t, 3);
-	return answer == -1 ? RB_CONTACT_OF(no - 1, 1) : answer;
 }
 
 /* ---- triangles ---- */
@@ -316,14 +108,40 @@ rb_signs_of_corners(rb_exact_env *env, const double *plane, const double *t, uns
 				common >> i & 1 ? 0 : rb_orient3d_at(env, plane, plane + 3, plane + 6, t + 3 * i);
 }
 
+/*
+ * Case 4 for triangles with two common corners: do both lie on one side of their edge?  If
+ * not, or if blue has no area, the edge is all.  -1 where red has no area.
+ */
+RB_HD int
+rb_flat_neighbours_contact(rb_exact_env *env, const double *r, const double *b, rb_common common)
+{
+	int i = common.r == 6 ? 0 : common.r == 5 ? 1 : 2;
+	int j = common.b == 6 ? 0 : common.b == 5 ? 1 : 2;
+	const double *p = r + 3 * ((i + 1) % 3), *q = r + 3 * ((i + 2) % 3);
+	int axis = rb_projection_axis(env, p, q, r + 3 * i);
+	int side_r, side_b;
+
+	if (axis < 0)
+		return axis == -1 ? -1 : RB_UNSURE;
+	side_r = rb_turn(env, axis, p, q, r + 3 * i);
+	side_b = rb_turn(env, axis, p, q, b + 3 * j);
+	if (side_r == RB_UNSURE || side_b == RB_UNSURE)
+		return RB_UNSURE;
+	return side_r == side_b ? RB_CONTACT_OF(2, 1) : RB_CONTACT_OF(1, 0);
+}
+
 /* case 4, and 3, where blue is in the plane of red or red has no area */
 RB_HD_CALL int
 rb_flat_triangles_contact(rb_exact_env *env, const double *r, const double *b, rb_common common,
 						  int sr[3])
 {
-	int answer = rb_flat_contact(env, r, b, 3);
+	int answer = -1;
 	double of_r[6], of_b[6];
 
+	if (rb_two_or_more(common.r) && common.r != 7)
+		answer = rb_flat_neighbours_contact(env, r, b, common);
+	if (answer == -1)
+		answer = rb_flat_contact(env, r, b, 3);
 	if (answer != -1)
 		return answer;
 	rb_signs_of_corners(env, b, r, common.r, sr);

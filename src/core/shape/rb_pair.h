@@ -50,7 +50,11 @@ rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 	return 1;
 }
 
-RB_HD int
+/*
+ * Those below are called: copied into a kernel beside the question whether two objects meet,
+ * they would take registers from it.
+ */
+RB_HD_CALL int
 rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
@@ -59,25 +63,25 @@ rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *bl
 	return rb_triangle_contact(env, red, blue, sb, sr);
 }
 
-RB_HD int
+RB_HD_CALL int
 rb_leaf_segment_triangle_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle_contact(env, red, blue);
 }
 
-RB_HD int
+RB_HD_CALL int
 rb_leaf_triangle_segment_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segment_triangle_contact(env, blue, red);
 }
 
-RB_HD int
+RB_HD_CALL int
 rb_leaf_segments2_contact(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_segments_contact2(env, red, red + 2, blue, blue + 2);
 }
 
-RB_HD int
+RB_HD_CALL int
 rb_leaf_self_intersect(rb_exact_env *env, const double *red, const double *blue)
 {
 	int sb[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
