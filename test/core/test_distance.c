@@ -238,6 +238,27 @@ all_questions(const pair *p)
 
 static pair last;
 
+/* in order with the same pair when one coordinate is moved by next to nothing */
+static void
+order_with_neighbour(const pair *p)
+{
+	pair q = *p;
+	double *x = &q.at[0][check_below(rb_kind_width(p->kind[0]))];
+	int truth, order;
+
+	*x = points_nudge(*x);
+	mpq_init(q.square);
+	naive_distance_square(q.square, q.at[0], rb_kind_points(q.kind[0]), q.at[1],
+						  rb_kind_points(q.kind[1]), rb_kind_dims(q.kind[0]));
+	truth = mpq_cmp(p->square, q.square);
+	truth = (truth > 0) - (truth < 0);
+	order = rb_distance_compare(p->kind[0], p->kind[1], p->at[0], p->at[1], q.at[0], q.at[1]);
+	CHECK(order == truth, "order %d, not %d", order, truth);
+	order = rb_distance_compare(p->kind[0], p->kind[1], q.at[0], q.at[1], p->at[0], p->at[1]);
+	CHECK(order == -truth, "order %d, not %d", order, -truth);
+	mpq_clear(q.square);
+}
+
 /* the truth is still to be found */
 static void
 look_at(pair *p)
@@ -253,6 +274,8 @@ look_at(pair *p)
 	all_questions(p);
 	turned(p, &q);
 	all_questions(&q);
+	if (pairs % 2 == 0)
+		order_with_neighbour(p);
 
 	/* the order of this pair and the one before it, if that is of the same kinds */
 	if (pairs > 1 && last.kind[0] == p->kind[0] && last.kind[1] == p->kind[1])
@@ -573,6 +596,47 @@ near_contacts(void)
 	families_are_hard(false, false);
 }
 
+/*
+ * Two edges at a small angle, whose lines are nearest at an end of one of them, or next to it: from doubles
+ * it is hard to say on which side of the end.
+ */
+static void
+nearly_parallel_edges(void)
+{
+	pair p;
+
+	mpq_init(p.square);
+	for (long n = check_rounds(800); n > 0; n--)
+	{
+		double angle = ldexp(1 + points_unit() / 2, -8 - check_below(14));
+		double end = ldexp(points_unit(), -check_below(50)), height = ldexp(1, -check_below(8));
+		double x[18] = {end,  0,          0,      1,   0,         0,      0.5, 0, -1,
+						-0.5, -angle / 2, height, 0.5, angle / 2, height, 0,   0, 2};
+		double u[3] = {1, 0, 0}, v[3] = {0, 1, 0}, w[3] = {0, 0, 1};
+
+		/* turned about z, then about x, as well as doubles can */
+		if (check_below(3) > 0)
+		{
+			double s = points_unit(), t = points_unit();
+			double cs = sqrt(1 - s * s), ct = sqrt(1 - t * t);
+
+			u[0] = cs, u[1] = s * ct, u[2] = s * t;
+			v[0] = -s, v[1] = cs * ct, v[2] = cs * t;
+			w[1] = -t, w[2] = ct;
+		}
+		choose_kinds(&p, n);
+		EACH_COORDINATE(&p)
+		{
+			const double *c = x + 9 * side + 3 * i;
+
+			corner(&p, side, i)[a] = c[0] * u[a] + c[1] * v[a] + c[2] * w[a];
+		}
+		look_at(&p);
+	}
+	mpq_clear(p.square);
+	families_are_hard(false, false);
+}
+
 /* all that points.h has to hurt with: denormals, huge numbers, any bits */
 static void
 wild_exponents(void)
@@ -858,6 +922,7 @@ main(void)
 	CHECK_RUN(needles_and_points);
 	CHECK_RUN(map_coordinates);
 	CHECK_RUN(near_contacts);
+	CHECK_RUN(nearly_parallel_edges);
 	CHECK_RUN(wild_exponents);
 	CHECK_RUN(roots);
 	CHECK_RUN(any_guess_will_do);

@@ -397,38 +397,49 @@ rb_feet_proved(const rb_apart *a, const rb_feet *f)
 	return true;
 }
 
+/* is the search over, with these feet?  The answer as below */
+RB_HD bool
+rb_feet_suffice(const rb_apart *a, const rb_clear *c, rb_feet *f, int *answer)
+{
+	double slab;
+
+	*answer = 1;
+	if (f->square <= c->within)
+		return true;
+	slab = rb_slab(a, f->g);
+	*answer = 0;
+	if (rb_clear_beyond(c, f, slab))
+		return true;
+	*answer = RB_UNSURE;
+	f->proved = slab > RB_APART_BEST * f->square && rb_feet_proved(a, f);
+	return f->proved;
+}
+
 /*
  * The nearest points, as far as doubles can tell.  Answers 0 as soon as the two are proved to
- * be further apart than c tells, 1 if they are proved to be within, else RB_UNSURE.
+ * be further apart than c tells, 1 if they are proved to be within, else RB_UNSURE with the
+ * feet.
  */
 RB_HD_CALL int
 rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
 {
 	rb_feet f;
+	bool done;
+	int answer;
 
 	best->square = RB_INFINITY;
-	f.proved = false;
 	for (int i = 0; i < rb_edges_of(a->n[0]); i++)
 		for (int j = 0; j < rb_edges_of(a->n[1]); j++)
 		{
-			double slab;
-
 			rb_feet_of_edges(a, i, j, &f);
 			if (!(f.square < best->square))
 				continue;
 			rb_feet_name(a, &f, 0, i);
 			rb_feet_name(a, &f, 1, j);
+			done = rb_feet_suffice(a, c, &f, &answer);
 			*best = f;
-			if (f.square <= c->within)
-				return 1;
-			slab = rb_slab(a, f.g);
-			if (rb_clear_beyond(c, &f, slab))
-				return 0;
-			if (slab > RB_APART_BEST * f.square && rb_feet_proved(a, &f))
-			{
-				best->proved = true;
-				return RB_UNSURE;
-			}
+			if (done)
+				return answer;
 		}
 	for (int face = 0; face < 2; face++)
 	{
@@ -442,22 +453,14 @@ rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
 		if (!(nn > 0x1p-90 * (a->square[face][0] * a->square[face][1])))
 			continue;
 		for (int i = 0; i < a->n[1 - face]; i++)
-			if (rb_feet_of_face(a, 1 - face, i, n, nn, best->square, &f))
-			{
-				double slab;
-
-				*best = f;
-				if (f.square <= c->within)
-					return 1;
-				slab = rb_slab(a, f.g);
-				if (rb_clear_beyond(c, &f, slab))
-					return 0;
-				if (slab > RB_APART_BEST * f.square && rb_feet_proved(a, &f))
-				{
-					best->proved = true;
-					return RB_UNSURE;
-				}
-			}
+		{
+			if (!rb_feet_of_face(a, 1 - face, i, n, nn, best->square, &f))
+				continue;
+			done = rb_feet_suffice(a, c, &f, &answer);
+			*best = f;
+			if (done)
+				return answer;
+		}
 	}
 	return RB_UNSURE;
 }
