@@ -78,7 +78,8 @@ typedef enum rb_predicate
 	X(RB_MEET, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_triangle_segment) \
 	X(RB_MEET, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_segments2)         \
 	X(RB_MEET, RB_BOX3, RB_BOX3, rb_leaf_boxes)                     \
-	X(RB_MEET, RB_BOX2, RB_BOX2, rb_leaf_boxes)
+	X(RB_MEET, RB_BOX2, RB_BOX2, rb_leaf_boxes)                     \
+	X(RB_UNDER, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_under)
 
 /* ---- facts of a kind ---- */
 

@@ -10,6 +10,7 @@
 #define RB_PAIR_H
 
 #include "core/base/rb_kinds.h"
+#include "core/shape/rb_ray.h"
 #include "core/shape/rb_triangle.h"
 
 RB_HD int
@@ -45,6 +46,13 @@ rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 {
 	(void) env, (void) red, (void) blue;
 	return 1;
+}
+
+/* red is the ray: from the point to a point straight above, at least as high as the triangle */
+RB_HD int
+rb_leaf_under(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_point_under(env, red, blue);
 }
 
 /* one after the other: from a switch nvcc makes slower code */
