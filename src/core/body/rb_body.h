@@ -1,0 +1,143 @@
+/*
+ * rb_body.h
+ *	  Bodies: closed surfaces of triangles, and what of a line lies inside.
+ *
+ * A body is the triangles of one row.  A point is inside when a ray from it crosses an odd
+ * number of them, so which way they run does not matter; a triangle's points are on the
+ * boundary.  Ties are broken by moving points by (e, e^2, e^3), e infinitely small
+ * (rb_ray.h), and all of a line moves together: then its moved ends are inside or outside, and it
+ * crosses triangles properly or not at all.
+ *
+ *		line, the triangles that it meets, the side of its start
+ *			-> crossings and overlaps: places on the line, exact	crossing.c
+ *			-> in order, what lies between two: stretches			stretches.c
+ *			-> fractions of the line and lengths					measure.c
+ *
+ * Whether the triangles are a body at all: check.c.
+ */
+#ifndef RB_BODY_H
+#define RB_BODY_H
+
+#include "core/base/rb_base.h"
+#include "core/exact/rb_number.h"
+#include "core/exact/rb_orient.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* ---- places on a segment (crossing.c) ---- */
+
+typedef enum rb_place_of
+{
+	RB_PLACE_START, /* of the segment */
+	RB_PLACE_END,
+	RB_PLACE_PLANE,  /* of a triangle */
+	RB_PLACE_EDGE,   /* of a triangle in whose plane the segment is */
+	RB_PLACE_CORNER, /* of a triangle without area */
+} rb_place_of;
+
+/*
+ * A place on the segment ab is a + t (b - a), 0 <= t <= 1, t a ratio of determinants: here is
+ * which, and the nearest double.  That keeps the order, so the ratio itself is asked for only
+ * where two doubles are equal.
+ */
+typedef struct rb_place
+{
+	const double *segment;
+	const double *triangle;
+	double t;
+	uint8_t of; /* rb_place_of */
+	uint8_t axis;
+	uint8_t corner; /* or where the edge begins */
+} rb_place;
+
+/* t as numerator and denominator, which is positive */
+extern void rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator);
+
+/* which of two places on one segment comes first: -1, 0, 1 */
+extern int rb_place_compare(const rb_place *p, const rb_place *q);
+
+extern rb_place rb_place_start(const double *segment);
+extern rb_place rb_place_end(const double *segment);
+
+typedef enum rb_crossing
+{
+	RB_CROSSES_NOT,
+	RB_CROSSES, /* the moved segment crosses the triangle; its place is where that is if it did not move */
+	RB_OVERLAPS /* the segment lies on the triangle between two places */
+} rb_crossing;
+
+/* how a segment, a != b, meets a closed triangle, any */
+extern rb_crossing rb_segment_crosses(rb_exact_env *env, const double *segment,
+									  const double *triangle, rb_place place[2]);
+
+/* ---- lengths (measure.c) ---- */
+
+/* so many words keep sums of 2^32 roots far more precise than doubles */
+#define RB_MEASURE_WORDS 6
+
+/* the length of a segment, cut off after so many words */
+extern void rb_segment_length(rb_number *length, const double *segment, int words);
+
+/* and of what lies between two of its places */
+extern void rb_places_length(rb_number *length, const rb_place *from, const rb_place *to,
+							 int words);
+
+/*
+ * Where on a line of n segments, as a fraction of its length, is the place on segment i?  The
+ * nearest double of the exact value.  before and total: lengths of the segments up to i, and of all,
+ * to RB_MEASURE_WORDS.
+ */
+extern rb_status rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+								  const rb_place *place, const rb_number *before,
+								  const rb_number *total, double *fraction);
+
+/* ---- stretches (stretches.c) ---- */
+
+typedef struct rb_stretch
+{
+	double from; /* fractions of the line's length, the nearest doubles */
+	double to;
+	double length; /* within one unit in the last place */
+	bool on_boundary;
+} rb_stretch;
+
+/* a line and a body */
+typedef struct rb_line
+{
+	const double *segments; /* six coordinates each; most begin where the one before ends */
+	uint32_t nsegments;
+	const uint8_t
+		*inside; /* of each segment: is its moved start?  Read where it does not continue. */
+	const double *triangles;
+	/* segment and triangle, by segment: all that share a point.  Others do no harm. */
+	const rb_pair *meet;
+	size_t nmeet;
+} rb_line;
+
+/* filled by each call anew; zeros before the first one */
+typedef struct rb_stretches
+{
+	rb_stretch *at;
+	size_t n;
+	size_t cap;
+	void *work;
+	size_t work_cap;
+} rb_stretches;
+
+/*
+ * What of the line lies inside the body or on its boundary, in order.  A stretch is as long as
+ * it can be: it goes on over corners of the line, and where it meets the boundary in a point
+ * only, with the inside before and behind.  Of no length none is told, but for a line that
+ * is a point: then it is one stretch from 0 to 1.
+ */
+extern rb_status rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out);
+extern void rb_stretches_free(rb_memory *memory, rb_stretches *s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_BODY_H */

@@ -1,0 +1,648 @@
+/*
+ * test_body.c
+ *	  What of a line lies in a body, and whether triangles are one, against rationals.
+ *
+ * The truth of a line: every place at which it can change sides, as a rational, and the
+ * side of the middle between two of them, by a ray in a random direction.  Lengths, and
+ * fractions of lines that turn, come from floats of 2000 bits.
+ */
+#include "bodies.h"
+#include "check.h"
+#include "naive_body.h"
+#include "core/body/rb_body.h"
+#include "core/shape/rb_ray.h"
+#include "core/shape/rb_box.h"
+
+#define MOST_SEGMENTS 8
+#define MOST_PLACES 2000
+#define FLOAT_BITS 2000
+
+static rb_memory *memory;
+static rb_context ctx;
+
+/* ---- the truth ---- */
+
+/* a stretch, or a piece of one: on segment `of`, or several */
+typedef struct truth
+{
+	int first; /* segment */
+	int last;
+	mpq_t from; /* parameters on them */
+	mpq_t to;
+	int side; /* 1 inside, 0 on the boundary */
+} truth;
+
+static truth truths[MOST_PLACES];
+static int ntruths;
+
+static int
+compare_places(const void *p, const void *q)
+{
+	return mpq_cmp(*(const mpq_t *) p, *(const mpq_t *) q);
+}
+
+static const double *
+segment_of(const double *segments, int i)
+{
+	return segments + 6 * i;
+}
+
+static bool
+is_point(const double *segment)
+{
+	return memcmp(segment, segment + 3, 3 * sizeof(double)) == 0;
+}
+
+/* pieces of the line inside and on the boundary, those that go on put together */
+static void
+find_truth(const body *s, const double *segments, int n)
+{
+	static mpq_t places[MOST_PLACES];
+	bool goes_on = false;
+
+	for (int i = 0; i < ntruths; i++)
+		mpq_clears(truths[i].from, truths[i].to, NULL);
+	ntruths = 0;
+	for (int k = 0; k < n; k++)
+	{
+		const double *a = segment_of(segments, k), *b = a + 3;
+		int nplaces = 2;
+
+		if (k > 0 && memcmp(a - 3, a, 3 * sizeof(double)) != 0)
+			goes_on = false;
+		if (is_point(a))
+			continue;
+		mpq_init(places[0]);
+		mpq_init(places[1]);
+		mpq_set_ui(places[1], 1, 1);
+		for (int i = 0; i < s->n; i++)
+		{
+			mpq_t found[16];
+			int m = naive_events(a, b, s->t + 9 * i, found);
+
+			for (int j = 0; j < m; j++)
+			{
+				naive_point p;
+
+				naive_point_init(&p);
+				naive_point_between(&p, a, b, found[j]);
+				if (nplaces < MOST_PLACES && naive_on(&p, s->t + 9 * i))
+				{
+					mpq_init(places[nplaces]);
+					mpq_set(places[nplaces++], found[j]);
+				}
+				naive_point_clear(&p);
+				mpq_clear(found[j]);
+			}
+		}
+		qsort(places, (size_t) nplaces, sizeof places[0], compare_places);
+		for (int i = 1; i < nplaces; i++)
+		{
+			naive_point p;
+			mpq_t middle;
+			int side;
+			truth *last = ntruths > 0 ? &truths[ntruths - 1] : NULL;
+
+			if (mpq_equal(places[i - 1], places[i]))
+				continue;
+			mpq_init(middle);
+			naive_point_init(&p);
+			mpq_add(middle, places[i - 1], places[i]);
+			mpq_div_2exp(middle, middle, 1);
+			naive_point_between(&p, a, b, middle);
+			side = naive_side(&p, s->t, s->n);
+			mpq_clear(middle);
+			naive_point_clear(&p);
+			if (side < 0)
+				goes_on = false;
+			else if (goes_on && last->side == side)
+			{
+				last->last = k;
+				mpq_set(last->to, places[i]);
+			}
+			else
+			{
+				truth *x = &truths[ntruths++];
+
+				mpq_inits(x->from, x->to, NULL);
+				x->first = x->last = k;
+				x->side = side;
+				mpq_set(x->from, places[i - 1]);
+				mpq_set(x->to, places[i]);
+				goes_on = true;
+			}
+		}
+		for (int i = 0; i < nplaces; i++)
+			mpq_clear(places[i]);
+	}
+}
+
+static void
+length_of(mpf_t length, const double *segment)
+{
+	mpf_t d;
+
+	mpf_init2(d, FLOAT_BITS);
+	mpf_set_ui(length, 0);
+	for (int a = 0; a < 3; a++)
+	{
+		mpf_t x;
+
+		mpf_init2(x, FLOAT_BITS);
+		mpf_set_d(d, segment[3 + a]);
+		mpf_set_d(x, segment[a]);
+		mpf_sub(d, d, x);
+		mpf_mul(d, d, d);
+		mpf_add(length, length, d);
+		mpf_clear(x);
+	}
+	mpf_sqrt(length, length);
+	mpf_clear(d);
+}
+
+/* the length of the line from its start to a place of segment k */
+static void
+distance_to(mpf_t distance, const double *segments, int k, const mpq_t t)
+{
+	mpf_t l, x;
+
+	mpf_init2(l, FLOAT_BITS);
+	mpf_init2(x, FLOAT_BITS);
+	mpf_set_ui(distance, 0);
+	for (int i = 0; i <= k; i++)
+	{
+		length_of(l, segment_of(segments, i));
+		if (i == k)
+		{
+			mpf_set_q(x, t);
+			mpf_mul(l, l, x);
+		}
+		mpf_add(distance, distance, l);
+	}
+	mpf_clears(l, x, NULL);
+}
+
+/* is d the nearest double of x?  of two the even one, where x is the middle to the last of the bits */
+static bool
+is_nearest(double d, const mpf_t x)
+{
+	mpf_t middle, y, tiny;
+	bool nearest = true;
+
+	mpf_init2(middle, FLOAT_BITS);
+	mpf_init2(y, FLOAT_BITS);
+	mpf_init2(tiny, FLOAT_BITS);
+	for (int up = 0; up < 2; up++)
+	{
+		int sign;
+
+		mpf_set_d(middle, d);
+		mpf_set_d(y, nextafter(d, up ? INFINITY : -INFINITY));
+		mpf_add(middle, middle, y);
+		mpf_div_2exp(middle, middle, 1);
+		mpf_sub(y, x, middle);
+		mpf_abs(tiny, y);
+		mpf_mul_2exp(tiny, tiny, FLOAT_BITS / 2);
+		mpf_abs(middle, middle);
+		sign = mpf_cmp(tiny, middle) < 0 ? 0 : mpf_sgn(y);
+		if (sign == 0)
+		{
+			uint64_t bits;
+
+			memcpy(&bits, &d, sizeof bits);
+			nearest &= (bits & 1) == 0;
+		}
+		else
+			nearest &= up ? sign < 0 : sign > 0;
+	}
+	mpf_clears(middle, y, tiny, NULL);
+	return nearest;
+}
+
+static bool
+is_within_an_ulp(double d, const mpf_t x)
+{
+	mpf_t y, ulp;
+	bool within;
+
+	mpf_init2(y, FLOAT_BITS);
+	mpf_init2(ulp, FLOAT_BITS);
+	mpf_set_d(y, d);
+	mpf_sub(y, y, x);
+	mpf_abs(y, y);
+	mpf_set_d(ulp, nextafter(d, INFINITY) - d);
+	within = mpf_cmp(y, ulp) < 0;
+	mpf_clears(y, ulp, NULL);
+	return within;
+}
+
+/* ---- what the core says ---- */
+
+static rb_pair meet[MOST_SEGMENTS * BODY_MOST];
+static uint8_t inside[MOST_SEGMENTS];
+
+/* all triangles whose boxes the segment's box meets, or all */
+static size_t
+collect_pairs(const body *s, const double *segments, int n)
+{
+	bool all = check_below(4) == 0;
+	size_t found = 0;
+
+	for (int k = 0; k < n; k++)
+		for (int i = 0; i < s->n; i++)
+			if (all || rb_point_boxes_meet(segment_of(segments, k), 2, s->t + 9 * i, 3, 3))
+				meet[found++] = (rb_pair){(uint32_t) k, (uint32_t) i};
+	return found;
+}
+
+static bool
+moved_inside(const body *s, const double *p)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	bool in = false;
+
+	for (int i = 0; i < s->n; i++)
+	{
+		const double *t = s->t + 9 * i;
+		int answer;
+
+		if (rb_points_largest(t, 3, 3, 2) < p[2])
+			continue;
+		answer = rb_point_under(&env, p, t);
+		in ^= answer != 0 && (RB_TOLD(answer) & 1) != 0;
+	}
+	return in;
+}
+
+static rb_stretches got, rest;
+
+static void
+ask(const body *s, const double *segments, int n, rb_stretches *out, bool complement)
+{
+	rb_line line = {.segments = segments,
+					.nsegments = (uint32_t) n,
+					.inside = inside,
+					.triangles = s->t,
+					.meet = meet};
+	rb_status status;
+
+	for (int k = 0; k < n; k++)
+		inside[k] = moved_inside(s, segment_of(segments, k)) != complement;
+	line.nmeet = collect_pairs(s, segments, n);
+	status = rb_body_stretches(&ctx, &line, out);
+	CHECK(status == RB_OK, "status %d", (int) status);
+}
+
+static void
+tell(const body *s, const double *segments, int n)
+{
+	printf("# %s, size %d, %d triangles; line", body_name[s->family], s->size, s->n);
+	for (int k = 0; k < n; k++)
+		for (int i = 0; i < 6; i++)
+			printf(" %.17g", segments[6 * k + i]);
+	printf("\n#  got");
+	for (size_t i = 0; i < got.n; i++)
+		printf(" [%.17g %.17g]%s", got.at[i].from, got.at[i].to, got.at[i].on_boundary ? "b" : "");
+	printf("\n#  truth");
+	for (int i = 0; i < ntruths; i++)
+		printf(" [%d:%.17g %d:%.17g]%s", truths[i].first, mpq_get_d(truths[i].from), truths[i].last,
+			   mpq_get_d(truths[i].to), truths[i].side == 0 ? "b" : "");
+	printf("\n");
+}
+
+static long inside_seen, boundary_seen, over_corners;
+
+static void
+check_line(const body *s, const double *segments, int n)
+{
+	mpf_t total, from, to;
+	mpq_t one;
+	bool right;
+
+	find_truth(s, segments, n);
+	ask(s, segments, n, &got, false);
+	right = (int) got.n == ntruths;
+	CHECK(right, "%d stretches, not %d", (int) got.n, ntruths);
+	mpf_init2(total, FLOAT_BITS);
+	mpf_init2(from, FLOAT_BITS);
+	mpf_init2(to, FLOAT_BITS);
+	mpq_init(one);
+	mpq_set_ui(one, 1, 1);
+	distance_to(total, segments, n - 1, one);
+	for (int i = 0; i < ntruths && right; i++)
+	{
+		const rb_stretch *g = &got.at[i];
+		const truth *x = &truths[i];
+
+		right = g->on_boundary == (x->side == 0);
+		CHECK(right, "stretch %d: on the boundary %d", i, g->on_boundary);
+		distance_to(from, segments, x->first, x->from);
+		distance_to(to, segments, x->last, x->to);
+		inside_seen += x->side;
+		boundary_seen += !x->side;
+		over_corners += x->first < x->last;
+		{
+			mpf_t length;
+
+			mpf_init2(length, FLOAT_BITS);
+			mpf_sub(length, to, from);
+			CHECK(is_within_an_ulp(g->length, length), "length %.17g, not %.17g", g->length,
+				  mpf_get_d(length));
+			mpf_clear(length);
+		}
+		mpf_div(from, from, total);
+		mpf_div(to, to, total);
+		CHECK(is_nearest(g->from, from), "from %.17g, not %.17g", g->from, mpf_get_d(from));
+		CHECK(is_nearest(g->to, to), "to %.17g, not %.17g", g->to, mpf_get_d(to));
+	}
+	if (!right)
+		tell(s, segments, n);
+	mpf_clears(total, from, to, NULL);
+	mpq_clear(one);
+}
+
+/* the stretches of a line and those of it in the complement are the line, the boundary twice */
+static void
+check_complement(const body *s, const double *segments, int n)
+{
+	size_t i = 0, j = 0;
+	double at = 0, sum = 0, whole = 0;
+
+	ask(s, segments, n, &got, false);
+	ask(s, segments, n, &rest, true);
+	while (i < got.n || j < rest.n)
+	{
+		const rb_stretch *g = i < got.n ? &got.at[i] : NULL, *r = j < rest.n ? &rest.at[j] : NULL;
+		bool both = g != NULL && r != NULL && g->on_boundary && r->on_boundary && g->from == at &&
+					r->from == at && g->to == r->to;
+		/* of two that begin here one has become so short by rounding that it ends here */
+		const rb_stretch *x =
+			g != NULL && g->from == at && (r == NULL || r->from != at || g->to <= r->to) ? g : r;
+
+		CHECK(x != NULL && x->from == at && x->to >= at, "a gap at %.17g", at);
+		if (x == NULL || x->from != at)
+			break;
+		CHECK(x->on_boundary == both, "boundary on one side only at %.17g", at);
+		i += x == g;
+		j += x == r || both;
+		at = x->to;
+		sum += x->length;
+	}
+	for (int k = 0; k < n; k++)
+	{
+		const double *p = segment_of(segments, k);
+
+		whole += sqrt((p[3] - p[0]) * (p[3] - p[0]) + (p[4] - p[1]) * (p[4] - p[1]) +
+					  (p[5] - p[2]) * (p[5] - p[2]));
+	}
+	CHECK(at == 1, "ends at %.17g", at);
+	CHECK(fabs(sum - whole) <= 1e-13 * whole, "%.17g of %.17g", sum, whole);
+}
+
+/* ---- lines ---- */
+
+/* from one point that is special to another one, along an edge, or beyond it */
+static void
+make_segment(const body *s, double *segment)
+{
+	body_point(s, segment);
+	body_point(s, segment + 3);
+	switch (check_below(6))
+	{
+		case 0: /* along an axis */
+		{
+			int axis = check_below(3);
+
+			for (int a = 0; a < 3; a++)
+				if (a != axis)
+					segment[3 + a] = segment[a];
+			break;
+		}
+		case 1: /* an edge, and a part of its line */
+		{
+			const double *t = s->t + 9 * check_below(s->n);
+			int c = check_below(3);
+			double f = check_below(3) * 0.5 - 0.5, g = check_below(4) * 0.5;
+
+			for (int a = 0; a < 3; a++)
+			{
+				double p = t[3 * c + a], q = t[3 * ((c + 1) % 3) + a];
+
+				segment[a] = p + f * (q - p);
+				segment[3 + a] = q + g * (q - p);
+			}
+			break;
+		}
+		case 2: /* in the plane of a triangle, from corner or edge */
+		{
+			const double *t = s->t + 9 * check_below(s->n);
+			int f = check_below(4) - 1, g = check_below(4) - 1;
+
+			for (int a = 0; a < 3; a++)
+				segment[3 + a] = segment[a] =
+					t[a] + 0.5 * f * (t[3 + a] - t[a]) + 0.5 * g * (t[6 + a] - t[a]);
+			f = check_below(6) - 3;
+			g = check_below(6) - 3;
+			for (int a = 0; a < 3; a++)
+				segment[3 + a] += f * (t[3 + a] - t[a]) + g * (t[6 + a] - t[a]);
+			break;
+		}
+		case 3: /* along a diagonal */
+		{
+			double way = 1 + check_below(6);
+			int sign[3];
+
+			for (int a = 0; a < 3; a++)
+				sign[a] = check_below(3) - 1;
+			for (int a = 0; a < 3; a++)
+				segment[3 + a] = segment[a] + way * sign[a] * s->scale[a];
+			break;
+		}
+		default:
+			break;
+	}
+}
+
+static void
+segments_of_bodies(void)
+{
+	long rounds = check_rounds(3);
+
+	inside_seen = boundary_seen = 0;
+	for (int family = 0; family < BODY_FAMILIES; family++)
+		for (int size = 0; size < SIZES; size++)
+			for (long i = 0; i < rounds; i++)
+			{
+				static body s;
+
+				body_make(&s, family, size);
+				for (int j = 0; j < 12; j++)
+				{
+					double segment[6];
+
+					make_segment(&s, segment);
+					if (is_point(segment))
+						continue;
+					check_line(&s, segment, 1);
+					check_complement(&s, segment, 1);
+				}
+			}
+	CHECK(inside_seen > 30 * rounds && boundary_seen > 20 * rounds,
+		  "%ld inside, %ld on the boundary", inside_seen, boundary_seen);
+}
+
+static void
+lines_that_turn(void)
+{
+	long rounds = check_rounds(2);
+
+	over_corners = 0;
+	for (int family = 0; family < BODY_FAMILIES; family++)
+		for (int size = 0; size < SIZES; size++)
+			for (long i = 0; i < rounds; i++)
+			{
+				static body s;
+
+				body_make(&s, family, size);
+				for (int j = 0; j < 5; j++)
+				{
+					double segments[6 * MOST_SEGMENTS];
+					int n = 2 + check_below(MOST_SEGMENTS - 1);
+					bool some = false;
+
+					for (int k = 0; k < n; k++)
+					{
+						double *a = segments + 6 * k;
+
+						make_segment(&s, a);
+						if (k > 0 && check_below(6) > 0)
+							memcpy(a, a - 3, 3 * sizeof(double));
+						if (check_below(8) == 0)
+							memcpy(a + 3, a, 3 * sizeof(double));
+						some |= !is_point(a);
+					}
+					if (!some)
+						continue;
+					check_line(&s, segments, n);
+					check_complement(&s, segments, n);
+				}
+			}
+	CHECK(over_corners > 10 * rounds, "%ld", over_corners);
+}
+
+static void
+lines_that_are_points(void)
+{
+	long rounds = check_rounds(40);
+	long seen[3] = {0, 0, 0};
+
+	for (int family = 0; family < BODY_FAMILIES; family++)
+		for (long i = 0; i < rounds; i++)
+		{
+			static body s;
+			double segments[12];
+			naive_point p;
+			int side, n = 1 + check_below(2);
+
+			body_make(&s, family, check_below(SIZES));
+			body_point(&s, segments);
+			for (int k = 1; k < 4; k++)
+				memcpy(segments + 3 * k, segments, 3 * sizeof(double));
+			naive_point_init(&p);
+			naive_point_set(&p, segments);
+			side = naive_side(&p, s.t, s.n);
+			naive_point_clear(&p);
+			ask(&s, segments, n, &got, false);
+			seen[side + 1]++;
+			CHECK(got.n == (side >= 0), "%s: %d stretches, side %d", body_name[family], (int) got.n,
+				  side);
+			if (got.n == 1)
+				CHECK(got.at[0].on_boundary == (side == 0) && got.at[0].from == 0 &&
+						  got.at[0].to == 1 && got.at[0].length == 0,
+					  "side %d", side);
+		}
+	CHECK(seen[0] > 10 && seen[1] > 10 && seen[2] > 10, "%ld %ld %ld", seen[0], seen[1], seen[2]);
+}
+
+/* the fraction of a line at the start of its segment i */
+static double
+fraction_at(const double *segments, int n, int i)
+{
+	rb_number before = {.sign = 0}, total = {.sign = 0}, length;
+	rb_place place = rb_place_start(segment_of(segments, i));
+	double fraction = NAN;
+
+	for (int k = 0; k < n; k++)
+	{
+		if (k == i)
+			rb_number_copy(&before, &total);
+		rb_segment_length(&length, segment_of(segments, k), RB_MEASURE_WORDS);
+		rb_number_add(&total, &total, &length);
+	}
+	CHECK(rb_line_fraction(&ctx, segments, (uint32_t) n, (uint32_t) i, &place, &before, &total,
+						   &fraction) == RB_OK,
+		  "failed");
+	return fraction;
+}
+
+static void
+put_segment(double *segments, int *n, double x, double y, double z)
+{
+	double *s = segments + 6 * (*n)++;
+
+	memset(s, 0, 3 * sizeof *s);
+	s[3] = x;
+	s[4] = y;
+	s[5] = z;
+}
+
+/*
+ * Fractions that are the middle between two doubles, (2^54 - k) / 2^54 for odd k, as sums of
+ * rational lengths, of multiples of the root of 2, and of both; and those that miss it by 2^-300.
+ */
+static void
+fractions_in_the_middle(void)
+{
+	const double big = 0x1p53;
+
+	for (int round = 0; round < 200; round++)
+	{
+		double k = 1 + 2 * check_below(500);
+		double down = 1 - (k + 1) * 0x1p-54, up = 1 - (k - 1) * 0x1p-54;
+		double even = fmod((k + 1) / 2, 2) == 0 ? down : up;
+		double segments[6 * 6], miss = check_below(2) ? 0x1p-130 : 0;
+		int n = 0, kinds = check_below(3), at;
+		bool first = check_below(2);
+		double got_at, want;
+
+		for (int kind = 0; kind < 2; kind++)
+			if (kinds == 2 || kinds == kind)
+			{
+				put_segment(segments, &n, big, kind * big, first ? miss : 0);
+				put_segment(segments, &n, big - k, kind * (big - k), 0);
+			}
+		at = n;
+		for (int kind = 0; kind < 2; kind++)
+			if (kinds == 2 || kinds == kind)
+				put_segment(segments, &n, k, kind * k, first ? 0 : miss);
+		got_at = fraction_at(segments, n, at);
+		want = miss == 0 ? even : first ? up : down;
+		CHECK(got_at == want, "k %g, kinds %d, miss %g: %.17g, not %.17g", k, kinds, miss, got_at,
+			  want);
+	}
+}
+
+int
+main(void)
+{
+	memory = rb_memory_create(UINT64_MAX);
+	rb_context_init(&ctx, memory);
+	CHECK_RUN(segments_of_bodies);
+	CHECK_RUN(lines_that_turn);
+	CHECK_RUN(lines_that_are_points);
+	CHECK_RUN(fractions_in_the_middle);
+	rb_stretches_free(memory, &got);
+	rb_stretches_free(memory, &rest);
+	rb_memory_destroy(memory);
+	return check_done();
+}
