@@ -8,6 +8,7 @@
  */
 #include "bodies.h"
 #include "check.h"
+#include "naive.h"
 #include "naive_body.h"
 #include "core/body/rb_body.h"
 #include "core/shape/rb_ray.h"
@@ -632,6 +633,369 @@ fractions_in_the_middle(void)
 	}
 }
 
+/* ---- is it a body? ---- */
+
+static rb_body_report
+check_body(const body *s)
+{
+	rb_body_report report;
+	rb_status status = rb_body_check(&ctx, s->t, (uint32_t) s->n, &report);
+
+	CHECK(status == RB_OK, "status %d", (int) status);
+	CHECK(report.triangles == (uint32_t) s->n && report.self_intersections < 0, "%s",
+		  body_name[s->family]);
+	return report;
+}
+
+static bool
+same_point(const double *p, const double *q)
+{
+	return p[0] == q[0] && p[1] == q[1] && p[2] == q[2];
+}
+
+static bool has_area[BODY_MOST];
+
+static void
+find_areas(const body *s)
+{
+	for (int i = 0; i < s->n; i++)
+	{
+		const double *t = s->t + 9 * i;
+
+		/* without area any point is in its plane */
+		has_area[i] = false;
+		for (int a = 0; a < 3 && !has_area[i]; a++)
+		{
+			double x[3] = {t[0], t[1], t[2]};
+
+			x[a] += 1e6;
+			has_area[i] = naive_orient3d(t, t + 3, t + 6, x) != 0;
+		}
+	}
+}
+
+/* how often triangles run from p to q; with or without those that have no area */
+static int
+count_edge(const body *s, const double *p, const double *q, bool all)
+{
+	int uses = 0;
+
+	for (int i = 0; i < s->n; i++)
+	{
+		const double *t = s->t + 9 * i;
+
+		for (int k = 0; k < 3 && (all || has_area[i]); k++)
+			uses += same_point(t + 3 * k, p) && same_point(t + 3 * ((k + 1) % 3), q);
+	}
+	return uses;
+}
+
+/* are all edges used evenly; and in both directions alike? */
+static bool
+edges_even(const body *s, bool all, bool directions)
+{
+	for (int i = 0; i < 3 * s->n; i++)
+	{
+		const double *p = s->t + 3 * i, *q = s->t + 3 * (i / 3 * 3 + (i + 1) % 3);
+		int there, back;
+
+		if (same_point(p, q))
+			continue;
+		there = count_edge(s, p, q, all);
+		back = count_edge(s, q, p, all);
+		if (directions ? there != back : (there + back) % 2 == 1)
+			return false;
+	}
+	return true;
+}
+
+/* the winding number beside the centre of triangle i, by rationals */
+static int
+winding(const body *s, int i, int side)
+{
+	naive_point p;
+	const double *t = s->t + 9 * i;
+	mpq_t x[9], y, third;
+	int number = 0;
+
+	naive_point_init(&p);
+	mpq_inits(y, third, NULL);
+	mpq_set_si(third, 1, 3);
+	for (int k = 0; k < 9; k++)
+	{
+		mpq_init(x[k]);
+		mpq_set_d(x[k], t[k]);
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		int u = (a + 1) % 3, v = (a + 2) % 3;
+		mpq_t e[4];
+
+		for (int k = 0; k < 3; k++)
+			mpq_add(p.at[a], p.at[a], x[3 * k + a]);
+		mpq_mul(p.at[a], p.at[a], third);
+		for (int k = 0; k < 4; k++)
+			mpq_init(e[k]);
+		mpq_sub(e[0], x[3 + u], x[u]);
+		mpq_sub(e[1], x[6 + v], x[v]);
+		mpq_sub(e[2], x[3 + v], x[v]);
+		mpq_sub(e[3], x[6 + u], x[u]);
+		mpq_mul(e[0], e[0], e[1]);
+		mpq_mul(e[2], e[2], e[3]);
+		mpq_sub(e[0], e[0], e[2]);
+		mpq_div_2exp(e[0], e[0], 200);
+		if (side < 0)
+			mpq_neg(e[0], e[0]);
+		mpq_add(p.at[a], p.at[a], e[0]);
+		for (int k = 0; k < 4; k++)
+			mpq_clear(e[k]);
+	}
+	naive_point_nudge(&p, 900);
+	for (int k = 0; k < s->n; k++)
+		if (naive_below(&p, s->t + 9 * k))
+			number += naive_orient2d(s->t + 9 * k, s->t + 9 * k + 3, s->t + 9 * k + 6);
+	for (int k = 0; k < 9; k++)
+		mpq_clear(x[k]);
+	mpq_clears(y, third, NULL);
+	naive_point_clear(&p);
+	return number;
+}
+
+/* beside some of the triangles */
+static bool
+is_outward(const body *s)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		int number = winding(s, check_below(s->n), i % 2 ? 1 : -1);
+
+		if (number != 0 && number != 1)
+			return false;
+	}
+	return true;
+}
+
+static void
+turn_triangle(double *t)
+{
+	double swap[3];
+
+	memcpy(swap, t, sizeof swap);
+	memcpy(t, t + 3, sizeof swap);
+	memcpy(t + 3, swap, sizeof swap);
+}
+
+/* the report against a count of edges, and winding numbers beside triangles */
+static void
+check_report(const body *s, const char *what)
+{
+	rb_body_report report = check_body(s);
+	bool real, all, closed, balanced;
+
+	find_areas(s);
+	real = edges_even(s, false, false);
+	all = edges_even(s, true, false);
+	closed = real || all;
+	balanced = closed && edges_even(s, !real, true);
+
+	CHECK(report.closed == closed, "%s, %s: closed %d", body_name[s->family], what, report.closed);
+	CHECK((report.fault == RB_BODY_TURNED) == (closed && !balanced), "%s, %s: fault %d",
+		  body_name[s->family], what, (int) report.fault);
+	CHECK(report.oriented == (report.fault == RB_BODY_GOOD), "%s, %s", body_name[s->family], what);
+	if (report.fault == RB_BODY_OPEN || report.fault == RB_BODY_TURNED)
+	{
+		const double *p = report.edge, *q = p + 3;
+		int there = count_edge(s, p, q, !real && all), back = count_edge(s, q, p, !real && all);
+		bool has[2] = {false, false};
+
+		CHECK(report.fault == RB_BODY_OPEN ? (there + back) % 2 == 1 : there != back,
+			  "%s, %s: no fault at the edge", body_name[s->family], what);
+		for (int k = 0; k < 3; k++)
+		{
+			has[0] |= same_point(s->t + 9 * report.triangle + 3 * k, p);
+			has[1] |= same_point(s->t + 9 * report.triangle + 3 * k, q);
+		}
+		CHECK(has[0] && has[1], "%s, %s: another triangle's edge", body_name[s->family], what);
+		CHECK((int) report.uses == count_edge(s, p, q, true) + count_edge(s, q, p, true), "%s, %s",
+			  body_name[s->family], what);
+	}
+	if (report.oriented && s->sound)
+		CHECK(is_outward(s), "%s, %s: oriented", body_name[s->family], what);
+	if (report.fault == RB_BODY_INWARD)
+	{
+		int a = winding(s, (int) report.triangle, 1), b = winding(s, (int) report.triangle, -1);
+
+		CHECK(a < 0 || a > 1 || b < 0 || b > 1, "%s, %s: nothing wrong at the triangle",
+			  body_name[s->family], what);
+	}
+}
+
+static void
+add_triangle(body *s, const double *a, const double *b, const double *c)
+{
+	double *t = s->t + 9 * s->n++;
+
+	memcpy(t, a, 3 * sizeof *t);
+	memcpy(t + 3, b, 3 * sizeof *t);
+	memcpy(t + 6, c, 3 * sizeof *t);
+}
+
+static void
+bodies_that_are_good_or_not(void)
+{
+	long rounds = check_rounds(3);
+	static body s, changed;
+
+	for (int family = 0; family < BODY_FAMILIES; family++)
+		for (int size = 0; size < SIZES; size++)
+			for (long i = 0; i < rounds; i++)
+			{
+				rb_body_report report;
+				int which;
+				double *t, middle[3];
+
+				body_make(&s, family, size);
+				report = check_body(&s);
+				CHECK(report.closed, "%s: not closed", body_name[family]);
+				CHECK(!s.sound || (report.oriented && report.fault == RB_BODY_GOOD), "%s: fault %d",
+					  body_name[family], (int) report.fault);
+				check_report(&s, "as made");
+				which = check_below(s.n);
+				t = changed.t + 9 * which;
+
+				changed = s;
+				turn_triangle(t);
+				report = check_body(&changed);
+				CHECK(!s.sound || (report.closed && !report.oriented), "%s: turned",
+					  body_name[family]);
+				check_report(&changed, "one turned");
+
+				changed = s;
+				memcpy(t, changed.t + 9 * --changed.n, 9 * sizeof *t);
+				report = check_body(&changed);
+				CHECK(!s.sound || (!report.closed && report.fault == RB_BODY_OPEN), "%s: one less",
+					  body_name[family]);
+				check_report(&changed, "one less");
+
+				changed = s;
+				for (int k = 0; k < changed.n; k++)
+					turn_triangle(changed.t + 9 * k);
+				report = check_body(&changed);
+				CHECK(!s.sound || (report.closed && report.fault == RB_BODY_INWARD),
+					  "%s: inside out", body_name[family]);
+				check_report(&changed, "inside out");
+
+				/* one box of several */
+				if (family == BODY_NESTED || family == BODY_TWO)
+				{
+					changed = s;
+					for (int k = 0; k < 12; k++)
+						turn_triangle(changed.t + 9 * (12 * (s.n / 12 - 1) + k));
+					report = check_body(&changed);
+					CHECK(report.closed && !report.oriented, "%s: one box", body_name[family]);
+					check_report(&changed, "one box turned");
+				}
+
+				/* what has no area changes nothing */
+				changed = s;
+				add_triangle(&changed, t, t + 3, t);
+				add_triangle(&changed, t, t, t);
+				memcpy(middle, t, sizeof middle);
+				middle[check_below(3)] += 1;
+				add_triangle(&changed, t, middle, middle);
+				report = check_body(&changed);
+				CHECK(report.closed && report.oriented == check_body(&s).oriented &&
+						  report.flat == check_body(&s).flat + 3,
+					  "%s: needles", body_name[family]);
+
+				/* a corner on an edge, and a triangle without area between the two sides of it */
+				if (size != SIZE_PLAIN || !s.sound)
+					continue;
+				changed = s;
+				for (int a = 0; a < 3; a++)
+					middle[a] = (t[a] + t[3 + a]) / 2;
+				add_triangle(&changed, middle, t + 3, t + 6);
+				memcpy(t + 3, middle, sizeof middle);
+				report = check_body(&changed);
+				CHECK(!report.closed && report.fault == RB_BODY_OPEN, "%s: a corner on an edge",
+					  body_name[family]);
+				check_report(&changed, "a corner on an edge");
+				add_triangle(&changed, t, changed.t + 9 * (changed.n - 1) + 3, middle);
+				report = check_body(&changed);
+				CHECK(report.closed && report.oriented && report.flat == 1, "%s: filled",
+					  body_name[family]);
+				check_report(&changed, "filled");
+				/* which is of no use where there is no such corner */
+				changed = s;
+				add_triangle(&changed, t, middle, t + 3);
+				report = check_body(&changed);
+				CHECK(report.closed && report.oriented, "%s: of no use", body_name[family]);
+			}
+	s.n = 0;
+	CHECK(check_body(&s).fault == RB_BODY_FLAT, "nothing");
+	add_triangle(&s, s.t, s.t, s.t);
+	CHECK(check_body(&s).fault == RB_BODY_FLAT && !check_body(&s).closed, "a point");
+}
+
+/* a call that is stopped, and one without memory */
+static void
+refusals(void)
+{
+	static body s;
+	rb_memory *little = rb_memory_create(100);
+	rb_context other;
+	rb_body_report report;
+	rb_stretches none = {0};
+	double segment[6] = {-1, 0.25, 0.5, 9, 0.25, 0.5};
+	rb_line line = {
+		.segments = segment, .nsegments = 1, .inside = inside, .triangles = s.t, .meet = meet};
+
+	body_make(&s, BODY_BOX, SIZE_PLAIN);
+	rb_context_init(&other, little);
+	CHECK(rb_body_check(&other, s.t, (uint32_t) s.n, &report) == RB_OVER_BUDGET, "check");
+	line.nmeet = collect_pairs(&s, segment, 1);
+	inside[0] = 0;
+	CHECK(rb_body_stretches(&other, &line, &none) == RB_OVER_BUDGET, "stretches");
+	rb_stretches_free(little, &none);
+	CHECK(rb_memory_used(little) == 0, "left behind");
+	rb_memory_destroy(little);
+}
+
+/* asked to stop before they begin: they do, and leave nothing behind */
+static void
+stopped(void)
+{
+	enum
+	{
+		MANY = 5000
+	};
+	static double t[9 * MANY], segments[6 * MANY];
+	static rb_pair pairs[MANY];
+	static uint8_t sides[MANY];
+	rb_context other;
+	rb_body_report report;
+	rb_stretches none = {0};
+	rb_line line = {.segments = segments, .inside = sides, .triangles = t, .meet = pairs};
+
+	for (int i = 0; i < MANY; i++)
+	{
+		for (int k = 0; k < 9; k++)
+			t[9 * i + k] = check_below(1000);
+		for (int k = 0; k < 6; k++)
+			segments[6 * i + k] = i + k / 3;
+		pairs[i].blue = (uint32_t) i;
+	}
+	rb_context_init(&other, memory);
+	rb_context_stop(&other);
+	CHECK(rb_body_check(&other, t, MANY, &report) == RB_STOPPED, "check");
+	line.nsegments = MANY;
+	CHECK(rb_body_stretches(&other, &line, &none) == RB_STOPPED, "a long line");
+	line.nsegments = 1;
+	line.nmeet = MANY;
+	CHECK(rb_body_stretches(&other, &line, &none) == RB_STOPPED, "many triangles");
+	rb_stretches_free(memory, &none);
+}
+
 int
 main(void)
 {
@@ -641,6 +1005,9 @@ main(void)
 	CHECK_RUN(lines_that_turn);
 	CHECK_RUN(lines_that_are_points);
 	CHECK_RUN(fractions_in_the_middle);
+	CHECK_RUN(bodies_that_are_good_or_not);
+	CHECK_RUN(refusals);
+	CHECK_RUN(stopped);
 	rb_stretches_free(memory, &got);
 	rb_stretches_free(memory, &rest);
 	rb_memory_destroy(memory);

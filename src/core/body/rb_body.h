@@ -136,6 +136,34 @@ typedef struct rb_stretches
 extern rb_status rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out);
 extern void rb_stretches_free(rb_memory *memory, rb_stretches *s);
 
+/* ---- is it a body? (check.c) ---- */
+
+typedef enum rb_body_fault
+{
+	RB_BODY_GOOD,
+	RB_BODY_FLAT,   /* no triangle has an area */
+	RB_BODY_OPEN,   /* an edge that an odd number of triangles use */
+	RB_BODY_TURNED, /* an edge that more triangles run along in one direction than in the other */
+	RB_BODY_INWARD  /* a triangle whose normal points into the body, or between two insides */
+} rb_body_fault;
+
+typedef struct rb_body_report
+{
+	uint32_t triangles;
+	uint32_t flat; /* of these, without area */
+	bool closed;
+	bool oriented;
+	rb_body_fault fault;        /* the first one, in the order of this list */
+	uint32_t triangle;          /* the first that has the edge; or the one at fault */
+	double edge[6];             /* the edge at fault; of a triangle the first one */
+	uint32_t uses;              /* triangles that have the edge */
+	int64_t self_intersections; /* < 0: not known, for whoever joins the body with itself */
+} rb_body_report;
+
+/* the triangles of one body; RB_OK whatever the report says */
+extern rb_status rb_body_check(rb_context *ctx, const double *triangles, uint32_t n,
+							   rb_body_report *report);
+
 #ifdef __cplusplus
 }
 #endif
