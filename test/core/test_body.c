@@ -10,6 +10,7 @@
 #include "check.h"
 #include "naive.h"
 #include "naive_body.h"
+#include "points.h"
 #include "core/body/rb_body.h"
 #include "core/shape/rb_ray.h"
 #include "core/shape/rb_box.h"
@@ -190,9 +191,9 @@ is_nearest(double d, const mpf_t x)
 	mpf_t middle, y, tiny;
 	bool nearest = true;
 
-	mpf_init2(middle, FLOAT_BITS);
-	mpf_init2(y, FLOAT_BITS);
-	mpf_init2(tiny, FLOAT_BITS);
+	mpf_init2(middle, mpf_get_prec(x));
+	mpf_init2(y, mpf_get_prec(x));
+	mpf_init2(tiny, mpf_get_prec(x));
 	for (int up = 0; up < 2; up++)
 	{
 		int sign;
@@ -563,6 +564,136 @@ lines_that_are_points(void)
 					  "side %d", side);
 		}
 	CHECK(seen[0] > 10 && seen[1] > 10 && seen[2] > 10, "%ld %ld %ld", seen[0], seen[1], seen[2]);
+}
+
+/* ---- numbers and places of any size ---- */
+
+#define WIDE_BITS 30000
+
+static void
+quotients_of_sums(void)
+{
+	long rounds = check_rounds(150);
+
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+		for (long i = 0; i < rounds; i++)
+		{
+			double p[9], got_it;
+			rb_number x, y, z, sum, below, ratio, root;
+			mpq_t q[6], t;
+			mpf_t wide;
+
+			points_make(family, 3, 3, p);
+			if (check_below(4) == 0)
+				p[3] = p[0];
+			mpq_init(t);
+			for (int k = 0; k < 6; k++)
+			{
+				mpq_init(q[k]);
+				mpq_set_d(q[k], p[k]);
+			}
+			/* (p0 p1 + p2 p3) / (p4 - p5) */
+			rb_number_of(&x, p[0]);
+			rb_number_of(&y, p[1]);
+			rb_number_mul(&sum, &x, &y);
+			rb_number_of(&x, p[2]);
+			rb_number_of(&y, p[3]);
+			rb_number_mul(&z, &x, &y);
+			rb_number_add(&sum, &sum, &z);
+			rb_number_difference(&below, p[4], p[5]);
+			mpq_mul(q[0], q[0], q[1]);
+			mpq_mul(t, q[2], q[3]);
+			mpq_add(t, t, q[0]);
+			mpq_sub(q[4], q[4], q[5]);
+			CHECK(sum.sign == mpq_sgn(t) && below.sign == mpq_sgn(q[4]), "signs");
+			mpf_init2(wide, WIDE_BITS);
+			if (below.sign != 0)
+			{
+				rb_number_div(&ratio, &sum, &below, 3);
+				got_it = rb_number_round(&ratio);
+				mpq_div(t, t, q[4]);
+				mpf_set_q(wide, t);
+				if (fabs(got_it) < DBL_MAX)
+					CHECK(is_nearest(got_it, wide), "%s: quotient %.17g, not %.17g",
+						  points_family_name[family], got_it, mpq_get_d(t));
+			}
+			/* the root of (p0 p1 + p2 p3)^2 is exact */
+			rb_number_mul(&z, &sum, &sum);
+			CHECK(rb_number_is_square(&root, &z), "%s: no square", points_family_name[family]);
+			sum.sign = abs(sum.sign);
+			CHECK(rb_number_compare(&root, &sum) == 0, "%s: another root",
+				  points_family_name[family]);
+			rb_number_root(&root, &z, 3);
+			CHECK(rb_number_round(&root) == rb_number_round(&sum), "%s: root",
+				  points_family_name[family]);
+			rb_number_of(&y, 2);
+			rb_number_mul(&x, &z, &y);
+			CHECK(sum.sign == 0 || !rb_number_is_square(&root, &x), "%s: a square",
+				  points_family_name[family]);
+			for (int k = 0; k < 6; k++)
+				mpq_clear(q[k]);
+			mpq_clear(t);
+			mpf_clear(wide);
+		}
+}
+
+/* coordinates of any kind: places and lengths are the nearest, whether they were found nearly or exactly */
+static void
+places_of_any_size(void)
+{
+	long rounds = check_rounds(250);
+	long nearly = 0, exactly = 0;
+
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+		for (long i = 0; i < rounds; i++)
+		{
+			double p[15];
+			rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+			rb_place place[2];
+			rb_crossing crossing;
+
+			points_make(family, 5, 3, p);
+			/* through the triangle, or in its plane */
+			if (check_below(2))
+				for (int a = 0; a < 3; a++)
+				{
+					double x = (p[6 + a] + p[9 + a] + p[12 + a]) / 3 - p[a];
+
+					p[3 + a] = isfinite(p[a] + 2 * x) ? p[a] + 2 * x : p[3 + a];
+				}
+			else if (check_below(3) == 0)
+				p[2] = p[5] = p[8] = p[11] = p[14];
+			if (is_point(p))
+				continue;
+			crossing = rb_segment_crosses(&env, p, p + 6, place);
+			for (int k = 0; k < (int) crossing; k++)
+			{
+				rb_number n, d, ratio;
+
+				rb_place_ratio(&place[k], &n, &d);
+				rb_number_div(&ratio, &n, &d, 3);
+				CHECK(place[k].t == rb_number_round(&ratio), "%s: %.17g, not %.17g",
+					  points_family_name[family], place[k].t, rb_number_round(&ratio));
+				CHECK(place[k].t >= 0 && place[k].t <= 1 && d.sign > 0, "%s: %.17g",
+					  points_family_name[family], place[k].t);
+				if (place[k].error > 0)
+					*(isfinite(place[k].error) ? &nearly : &exactly) += 1;
+			}
+			if (crossing != RB_CROSSES_NOT)
+			{
+				rb_place from = crossing == RB_OVERLAPS ? place[0] : rb_place_start(p);
+				rb_number length;
+				double truth, got_it = rb_places_distance(&from, &place[crossing == RB_OVERLAPS]);
+
+				rb_places_length(&length, &from, &place[crossing == RB_OVERLAPS], 8);
+				truth = rb_number_round(&length);
+				CHECK(got_it == truth || got_it == nextafter(truth, 0) ||
+						  got_it == nextafter(truth, INFINITY),
+					  "%s: %.17g long, not %.17g", points_family_name[family], got_it, truth);
+			}
+		}
+	CHECK(nearly > 5 * rounds / 4 && exactly > rounds / 4, "%ld nearly, %ld exactly", nearly,
+		  exactly);
 }
 
 /* the fraction of a line at the start of its segment i */
@@ -1005,6 +1136,8 @@ main(void)
 	CHECK_RUN(lines_that_turn);
 	CHECK_RUN(lines_that_are_points);
 	CHECK_RUN(fractions_in_the_middle);
+	CHECK_RUN(quotients_of_sums);
+	CHECK_RUN(places_of_any_size);
 	CHECK_RUN(bodies_that_are_good_or_not);
 	CHECK_RUN(refusals);
 	CHECK_RUN(stopped);

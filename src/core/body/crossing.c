@@ -18,106 +18,11 @@
  * run through the other way, so a line crosses one of the two triangles of an edge, or
  * both sides of a fold or none.
  *
- * Where does it cross?  The moved line's place tends to that of the line,
- *
- *		t = n . (a - c) / (n . (a - c) - n . (b - c)).
- *
+ * Where does it cross?  The moved line's place tends to that of the line as it is (place.c).
  * Several crossings may come to one place, in any order: behind it their number counts.
  */
 #include "core/body/rb_body.h"
 #include "core/shape/rb_ray.h"
-
-/* ---- places ---- */
-
-/* t = at / (at - bt): where a value that is `at` at the start and bt at the end is 0 */
-static void
-zero_between(rb_number *numerator, rb_number *denominator, const rb_number *at, const rb_number *bt)
-{
-	rb_number_sub(denominator, at, bt);
-	rb_number_copy(numerator, at);
-	numerator->sign *= denominator->sign;
-	denominator->sign *= denominator->sign;
-}
-
-void
-rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator)
-{
-	const double *a = p->segment, *b = p->segment + 3, *t = p->triangle;
-	rb_number at, bt;
-
-	switch ((rb_place_of) p->of)
-	{
-		case RB_PLACE_START:
-		case RB_PLACE_END:
-			rb_number_of(numerator, p->of == RB_PLACE_END);
-			rb_number_of(denominator, 1);
-			return;
-		case RB_PLACE_PLANE:
-			rb_number_orient3d(&at, t, t + 3, t + 6, a);
-			rb_number_orient3d(&bt, t, t + 3, t + 6, b);
-			break;
-		case RB_PLACE_EDGE:
-		{
-			double edge[4], ab[4];
-
-			rb_project(t + 3 * p->corner, 1, p->axis, edge);
-			rb_project(t + 3 * ((p->corner + 1) % 3), 1, p->axis, edge + 2);
-			rb_project(a, 2, p->axis, ab);
-			rb_number_orient2d(&at, edge, edge + 2, ab);
-			rb_number_orient2d(&bt, edge, edge + 2, ab + 2);
-			break;
-		}
-		default:
-			rb_number_difference(&at, a[p->axis], t[3 * p->corner + p->axis]);
-			rb_number_difference(&bt, b[p->axis], t[3 * p->corner + p->axis]);
-			break;
-	}
-	zero_between(numerator, denominator, &at, &bt);
-}
-
-static void
-set_t(rb_place *p)
-{
-	rb_number numerator, denominator, ratio;
-
-	rb_place_ratio(p, &numerator, &denominator);
-	rb_number_div(&ratio, &numerator, &denominator, 3);
-	p->t = rb_number_round(&ratio);
-}
-
-rb_place
-rb_place_start(const double *segment)
-{
-	rb_place p = {.segment = segment, .t = 0, .of = RB_PLACE_START};
-
-	return p;
-}
-
-rb_place
-rb_place_end(const double *segment)
-{
-	rb_place p = {.segment = segment, .t = 1, .of = RB_PLACE_END};
-
-	return p;
-}
-
-int
-rb_place_compare(const rb_place *p, const rb_place *q)
-{
-	rb_number pn, pd, qn, qd, left, right;
-
-	if (p->t != q->t)
-		return p->t < q->t ? -1 : 1;
-	if (p->of == q->of && p->triangle == q->triangle && p->corner == q->corner)
-		return 0;
-	rb_place_ratio(p, &pn, &pd);
-	rb_place_ratio(q, &qn, &qd);
-	rb_number_mul(&left, &pn, &qd);
-	rb_number_mul(&right, &qn, &pd);
-	return rb_number_compare(&left, &right);
-}
-
-/* ---- crossings ---- */
 
 /* sign of a component of (b - a) x (d - c) */
 static int
@@ -178,7 +83,7 @@ clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_pla
 			continue;
 		cut.axis = (uint8_t) axis;
 		cut.corner = (uint8_t) e;
-		set_t(&cut);
+		rb_place_find(&cut);
 		if (at < 0 && rb_place_compare(&cut, &place[0]) > 0)
 			place[0] = cut;
 		if (bt < 0 && rb_place_compare(&cut, &place[1]) < 0)
@@ -222,7 +127,7 @@ clip_needle(rb_exact_env *env, const double *segment, const double *t, rb_place 
 			p.axis = (uint8_t) axis;
 			p.corner = (uint8_t) corner;
 			place[end] = p;
-			set_t(&place[end]);
+			rb_place_find(&place[end]);
 		}
 	}
 	return rb_place_compare(&place[0], &place[1]) < 0;
@@ -261,12 +166,14 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 			return RB_CROSSES_NOT;
 		side = s;
 	}
-	place[0] = (rb_place){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
 	if (sa == 0)
-		place[0].t = 0;
+		place[0] = rb_place_start(segment);
 	else if (sb == 0)
-		place[0].t = 1;
+		place[0] = rb_place_end(segment);
 	else
-		set_t(&place[0]);
+	{
+		place[0] = (rb_place){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
+		rb_place_find(&place[0]);
+	}
 	return RB_CROSSES;
 }

@@ -48,39 +48,6 @@ rb_segment_length(rb_number *length, const double *segment, int words)
 	rb_number_cut(length, words);
 }
 
-/* length = ratio * that of the segment */
-static void
-scaled_length(rb_number *length, const rb_number *numerator, const rb_number *denominator,
-			  const double *segment, int words)
-{
-	rb_number ratio, whole;
-
-	rb_number_div(&ratio, numerator, denominator, words);
-	rb_number_cut(&ratio, words);
-	rb_segment_length(&whole, segment, words);
-	rb_number_mul(length, &ratio, &whole);
-	rb_number_cut(length, words);
-}
-
-void
-rb_places_length(rb_number *length, const rb_place *from, const rb_place *to, int words)
-{
-	rb_number fn, fd, tn, td, left, right;
-
-	if (from->of == RB_PLACE_START && to->of == RB_PLACE_END)
-	{
-		rb_segment_length(length, from->segment, words);
-		return;
-	}
-	rb_place_ratio(from, &fn, &fd);
-	rb_place_ratio(to, &tn, &td);
-	rb_number_mul(&left, &tn, &fd);
-	rb_number_mul(&right, &fn, &td);
-	rb_number_sub(&left, &left, &right);
-	rb_number_mul(&right, &fd, &td);
-	scaled_length(length, &left, &right, from->segment, words);
-}
-
 /* if all numbers that near are rounded to one double, it is the one; else those to both sides */
 static bool
 round_certainly(const rb_number *x, int words, double *down, double *up)

@@ -9,7 +9,8 @@
  * crosses triangles properly or not at all.
  *
  *		line, the triangles that it meets, the side of its start
- *			-> crossings and overlaps: places on the line, exact	crossing.c
+ *			-> crossings and overlaps								crossing.c
+ *			-> their places on the line, exactly						place.c
  *			-> in order, what lies between two: stretches			stretches.c
  *			-> fractions of the line and lengths					measure.c
  *
@@ -27,7 +28,10 @@ extern "C"
 {
 #endif
 
-/* ---- places on a segment (crossing.c) ---- */
+/* numbers of so many words keep sums of 2^32 roots far more precise than doubles */
+#define RB_MEASURE_WORDS 6
+
+/* ---- places on a segment (place.c) ---- */
 
 typedef enum rb_place_of
 {
@@ -40,14 +44,16 @@ typedef enum rb_place_of
 
 /*
  * A place on the segment ab is a + t (b - a), 0 <= t <= 1, t a ratio of determinants: here is
- * which, and the nearest double.  That keeps the order, so the ratio itself is asked for only
- * where two doubles are equal.
+ * which, and the nearest double.  That keeps the order, so more is asked for only where two
+ * doubles are equal: first t + low, which is off by `error` at most, then the ratio itself.
  */
 typedef struct rb_place
 {
 	const double *segment;
 	const double *triangle;
 	double t;
+	double low;
+	double error;
 	uint8_t of; /* rb_place_of */
 	uint8_t axis;
 	uint8_t corner; /* or where the edge begins */
@@ -56,11 +62,21 @@ typedef struct rb_place
 /* t as numerator and denominator, which is positive */
 extern void rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator);
 
+/* t, low and error, from the rest */
+extern void rb_place_find(rb_place *p);
+
 /* which of two places on one segment comes first: -1, 0, 1 */
 extern int rb_place_compare(const rb_place *p, const rb_place *q);
 
 extern rb_place rb_place_start(const double *segment);
 extern rb_place rb_place_end(const double *segment);
+
+/* the length between two places of one segment: cut off after so many words; within one unit in the last place */
+extern void rb_places_length(rb_number *length, const rb_place *from, const rb_place *to,
+							 int words);
+extern double rb_places_distance(const rb_place *from, const rb_place *to);
+
+/* ---- crossings (crossing.c) ---- */
 
 typedef enum rb_crossing
 {
@@ -75,15 +91,8 @@ extern rb_crossing rb_segment_crosses(rb_exact_env *env, const double *segment,
 
 /* ---- lengths (measure.c) ---- */
 
-/* so many words keep sums of 2^32 roots far more precise than doubles */
-#define RB_MEASURE_WORDS 6
-
 /* the length of a segment, cut off after so many words */
 extern void rb_segment_length(rb_number *length, const double *segment, int words);
-
-/* and of what lies between two of its places */
-extern void rb_places_length(rb_number *length, const rb_place *from, const rb_place *to,
-							 int words);
 
 /*
  * Where on a line of n segments, as a fraction of its length, is the place on segment i?  The

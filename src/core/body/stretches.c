@@ -50,10 +50,10 @@ typedef struct walk
 	/* the stretch at hand */
 	state state;
 	double from;
-	rb_number length;
+	rb_number length; /* of a line of several segments; of one it is found from these */
+	rb_place begin;
+	rb_place end;
 } walk;
-
-static const rb_number zero = {.sign = 0};
 
 static int
 in_order(const void *p, const void *q)
@@ -65,6 +65,16 @@ static const double *
 segment_at(const walk *w, uint32_t i)
 {
 	return w->line->segments + 6 * (size_t) i;
+}
+
+static void
+add_length(const walk *w, rb_number *sum, uint32_t i)
+{
+	rb_number length;
+
+	rb_segment_length(&length, segment_at(w, i), RB_MEASURE_WORDS);
+	rb_number_add(sum, sum, &length);
+	rb_number_cut(sum, RB_MEASURE_WORDS);
 }
 
 static rb_status
@@ -94,8 +104,10 @@ put(walk *w, double to)
 			return status;
 		out->cap = cap;
 	}
-	out->at[out->n++] =
-		(rb_stretch){w->from, to, rb_number_round(&w->length), w->state == ON_BOUNDARY};
+	out->at[out->n++] = (rb_stretch){w->from, to,
+									 w->measured == 1 ? rb_places_distance(&w->begin, &w->end)
+													  : rb_number_round(&w->length),
+									 w->state == ON_BOUNDARY};
 	return RB_OK;
 }
 
@@ -111,6 +123,7 @@ turn(walk *w, const rb_place *place, state next)
 		status = put(w, here);
 	w->state = next;
 	w->from = here;
+	w->begin = *place;
 	w->length.sign = w->length.n = w->length.low = 0;
 	return status;
 }
@@ -123,7 +136,8 @@ go(walk *w, const rb_place *from, const rb_place *to, state now)
 
 	if (now != w->state)
 		status = turn(w, from, now);
-	if (status == RB_OK && now != OUTSIDE)
+	w->end = *to;
+	if (status == RB_OK && now != OUTSIDE && w->measured > 1)
 	{
 		rb_number length;
 
@@ -222,19 +236,19 @@ walk_point(walk *w)
 	return put(w, 1);
 }
 
+/* the length of a line of one segment need not be known: its fractions are places */
 static rb_status
 measure_line(walk *w)
 {
-	for (uint32_t i = 0; i < w->line->nsegments; i++)
-	{
-		rb_number length;
+	uint32_t n = w->line->nsegments;
 
+	for (uint32_t i = 0; i < n; i++)
+		w->measured += !rb_equal3(segment_at(w, i), segment_at(w, i) + 3);
+	for (uint32_t i = 0; i < n && w->measured > 1; i++)
+	{
 		if (i % 1024 == 1023 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
-		rb_segment_length(&length, segment_at(w, i), RB_MEASURE_WORDS);
-		w->measured += length.sign != 0;
-		rb_number_add(&w->total, &w->total, &length);
-		rb_number_cut(&w->total, RB_MEASURE_WORDS);
+		add_length(w, &w->total, i);
 	}
 	return RB_OK;
 }
@@ -249,8 +263,6 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 	size_t meet = 0;
 
 	w.env = (rb_exact_env){.filters = RB_FILTER_ALL, .exact = true};
-	rb_number_copy(&w.total, &zero);
-	rb_number_copy(&w.before, &zero);
 	out->n = 0;
 	status = measure_line(&w);
 	if (status == RB_OK && w.measured == 0)
@@ -259,7 +271,6 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 	{
 		const double *segment = segment_at(&w, i);
 		size_t n = 0, found;
-		rb_number length;
 
 		while (meet + n < line->nmeet && line->meet[meet + n].red == i)
 			n++;
@@ -282,9 +293,8 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 				status = collect(&w, line->meet + meet, n, &found);
 			if (status == RB_OK)
 				status = walk_segment(&w, out->work, found);
-			rb_segment_length(&length, segment, RB_MEASURE_WORDS);
-			rb_number_add(&w.before, &w.before, &length);
-			rb_number_cut(&w.before, RB_MEASURE_WORDS);
+			if (w.measured > 1)
+				add_length(&w, &w.before, i);
 		}
 		meet += n;
 	}
