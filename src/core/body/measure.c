@@ -1,6 +1,6 @@
 /*
  * measure.c
- *	  Lengths, and fractions of a line's length.
+ *	  Places of a line as fractions of its length.
  *
  * Where a line has one segment that is no point, a fraction is a ratio of determinants, and
  * rounding it is one division.  Else it is
@@ -22,31 +22,6 @@
  * independence of fractional powers of integers, 1940): so the sum is zero if it is in each class.
  */
 #include "core/body/rb_body.h"
-
-/* the square of a segment's length */
-static void
-square_of(rb_number *square, const double *segment)
-{
-	rb_number d, term;
-
-	square->sign = square->n = square->low = 0;
-	for (int axis = 0; axis < 3; axis++)
-	{
-		rb_number_difference(&d, segment[3 + axis], segment[axis]);
-		rb_number_mul(&term, &d, &d);
-		rb_number_add(square, square, &term);
-	}
-}
-
-void
-rb_segment_length(rb_number *length, const double *segment, int words)
-{
-	rb_number square;
-
-	square_of(&square, segment);
-	rb_number_root(length, &square, words);
-	rb_number_cut(length, words);
-}
 
 /* if all numbers that near are rounded to one double, it is the one; else those to both sides */
 static bool
@@ -139,12 +114,12 @@ is_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, const
 		}
 		if (seen[c])
 			continue;
-		square_of(&square, segments + 6 * (size_t) c);
+		rb_segment_square(&square, segments + 6 * (size_t) c);
 		for (uint32_t k = c; k < n; k++)
 		{
 			if (seen[k])
 				continue;
-			square_of(&other, segments + 6 * (size_t) k);
+			rb_segment_square(&other, segments + 6 * (size_t) k);
 			rb_number_mul(&product, &square, &other);
 			if (!rb_number_is_square(&root, &product))
 				continue;

@@ -1,6 +1,6 @@
 /*
  * place.c
- *	  Places on a segment: their order, and the nearest doubles.
+ *	  Places on a segment: their order, the nearest doubles, what lies between two of them.
  *
  * A place of ab is a + t (b - a), and t is a ratio of determinants:
  *
@@ -234,7 +234,31 @@ rb_place_compare(const rb_place *p, const rb_place *q)
 	return rb_number_compare(&left, &right);
 }
 
-/* ---- between two of them ---- */
+/* ---- lengths ---- */
+
+void
+rb_segment_square(rb_number *square, const double *segment)
+{
+	rb_number d, term;
+
+	square->sign = square->n = square->low = 0;
+	for (int axis = 0; axis < 3; axis++)
+	{
+		rb_number_difference(&d, segment[3 + axis], segment[axis]);
+		rb_number_mul(&term, &d, &d);
+		rb_number_add(square, square, &term);
+	}
+}
+
+void
+rb_segment_length(rb_number *length, const double *segment, int words)
+{
+	rb_number square;
+
+	rb_segment_square(&square, segment);
+	rb_number_root(length, &square, words);
+	rb_number_cut(length, words);
+}
 
 void
 rb_places_length(rb_number *length, const rb_place *from, const rb_place *to, int words)

@@ -71,6 +71,10 @@ extern int rb_place_compare(const rb_place *p, const rb_place *q);
 extern rb_place rb_place_start(const double *segment);
 extern rb_place rb_place_end(const double *segment);
 
+/* a segment's length: squared, and cut off after so many words */
+extern void rb_segment_square(rb_number *square, const double *segment);
+extern void rb_segment_length(rb_number *length, const double *segment, int words);
+
 /* the length between two places of one segment: cut off after so many words; within one unit in the last place */
 extern void rb_places_length(rb_number *length, const rb_place *from, const rb_place *to,
 							 int words);
@@ -89,10 +93,7 @@ typedef enum rb_crossing
 extern rb_crossing rb_segment_crosses(rb_exact_env *env, const double *segment,
 									  const double *triangle, rb_place place[2]);
 
-/* ---- lengths (measure.c) ---- */
-
-/* the length of a segment, cut off after so many words */
-extern void rb_segment_length(rb_number *length, const double *segment, int words);
+/* ---- fractions of a line (measure.c) ---- */
 
 /*
  * Where on a line of n segments, as a fraction of its length, is the place on segment i?  The
