@@ -335,8 +335,10 @@ body_point(const body *s, double *p)
 	else
 		for (int a = 0; a < 3; a++)
 		{
-			double range = s->high[a] - s->low[a] + 2;
-			double x = s->low[a] - 1 + check_below((int) (2 * range) + 1) * 0.5;
+			/* one beside it at most, or within its box */
+			double margin = kind < 6 ? 1 : 0;
+			double range = s->high[a] - s->low[a] + 2 * margin;
+			double x = s->low[a] - margin + check_below((int) (2 * range) + 1) * 0.5;
 
 			if (kind < 4)
 				x = floor(x);

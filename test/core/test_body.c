@@ -563,7 +563,8 @@ lines_that_are_points(void)
 						  got.at[0].to == 1 && got.at[0].length == 0,
 					  "side %d", side);
 		}
-	CHECK(seen[0] > 10 && seen[1] > 10 && seen[2] > 10, "%ld %ld %ld", seen[0], seen[1], seen[2]);
+	CHECK(seen[0] > rounds && seen[1] > rounds && seen[2] > rounds / 4, "%ld %ld %ld", seen[0],
+		  seen[1], seen[2]);
 }
 
 /* ---- numbers and places of any size ---- */
