@@ -324,6 +324,42 @@ body_make(body *s, int family, int size)
 	}
 }
 
+/* triangles without area that stick out of it, or are in it: needles, and folded ones */
+__attribute__((unused)) static void
+body_add_needles(body *s)
+{
+	for (int n = check_below(3); n > 0 && s->n < BODY_MOST; n--)
+	{
+		double p[3][3];
+		/* rounding leaves points on one line only where two of them are one */
+		bool exact = s->size == SIZE_PLAIN || s->size == SIZE_POWER;
+		int k = exact ? check_below(4) - 1 : 2 * check_below(2);
+
+		for (int a = 0; a < 3; a++)
+		{
+			int at = check_below(5), step = check_below(3) - 1;
+
+			p[0][a] = body_coordinate(s, a, at);
+			p[1][a] = body_coordinate(s, a, at + 2 * step);
+			p[2][a] = body_coordinate(s, a, at + k * step);
+		}
+		body_triangle(s, p[0], p[1], p[2]);
+	}
+}
+
+__attribute__((unused)) static void
+body_shuffle(body *s)
+{
+	for (int i = s->n - 1; i > 0; i--)
+	{
+		double swap[9], *p = s->t + 9 * i, *q = s->t + 9 * check_below(i + 1);
+
+		memcpy(swap, p, sizeof swap);
+		memmove(p, q, sizeof swap);
+		memcpy(q, swap, sizeof swap);
+	}
+}
+
 /* a point of the lattice, or half-way between two, or anywhere, near the body */
 __attribute__((unused)) static void
 body_point(const body *s, double *p)

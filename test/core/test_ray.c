@@ -102,6 +102,7 @@ points_in_bodies(void)
 				static body s;
 
 				body_make(&s, family, size);
+				body_add_needles(&s);
 				for (int j = 0; j < 16; j++)
 				{
 					double p[3];
