@@ -722,6 +722,76 @@ places_of_any_size(void)
 		  exactly);
 }
 
+static long allocations;
+
+static void *
+counting_alloc(size_t n)
+{
+	allocations++;
+	return malloc(n);
+}
+
+static void *
+counting_realloc(void *p, size_t old, size_t n)
+{
+	(void) old;
+	allocations++;
+	return realloc(p, n);
+}
+
+static void
+counting_free(void *p, size_t n)
+{
+	(void) n;
+	free(p);
+}
+
+/* both ends of the exponents at once: as long as numbers can get, and no memory but the stack */
+static void
+longest_numbers(void)
+{
+	long rounds = check_rounds(300);
+	long crossings = 0;
+	mpz_t big;
+
+	mp_set_memory_functions(counting_alloc, counting_realloc, counting_free);
+	allocations = 0;
+	mpz_init_set_ui(big, 3);
+	mpz_pow_ui(big, big, 10000);
+	mpz_clear(big);
+	CHECK(allocations > 0, "the counter does not count");
+	allocations = 0;
+	for (long i = 0; i < rounds; i++)
+	{
+		static const double values[6] = {0x1.fffffffffffffp1023, 0x0.0000000000001p-1022, 0x1p1000,
+										 0x1.0000000000001p1,    0x0.fffffffffffffp-1022, 0};
+		double p[24];
+		rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+		rb_place place[2] = {{.segment = p, .triangle = p + 6, .of = RB_PLACE_PLANE},
+							 {.segment = p, .triangle = p + 15, .of = RB_PLACE_PLANE}};
+		rb_number n, d, length;
+
+		for (int k = 0; k < 24; k++)
+			p[k] = values[check_below(6)] * (check_below(2) ? 1 : -1);
+		if (is_point(p))
+			continue;
+		rb_place_ratio(&place[0], &n, &d);
+		if (d.sign == 0)
+			continue;
+		rb_place_ratio(&place[1], &n, &d);
+		if (d.sign == 0)
+			continue;
+		/* ratios of any size here, for these places need not be on the segment */
+		crossings += rb_place_compare(&place[0], &place[1]) != 0;
+		for (int words = RB_MEASURE_WORDS; words <= 96; words *= 2)
+			rb_places_length(&length, &place[0], &place[1], words);
+		crossings += rb_segment_crosses(&env, p, p + 6, place) != RB_CROSSES_NOT;
+	}
+	CHECK(allocations == 0, "%ld allocations", allocations);
+	CHECK(crossings > rounds / 4, "%ld", crossings);
+	mp_set_memory_functions(NULL, NULL, NULL);
+}
+
 /* the fraction of a line at the start of its segment i */
 static double
 fraction_at(const double *segments, int n, int i)
@@ -1181,6 +1251,7 @@ main(void)
 	CHECK_RUN(quotients_of_sums);
 	CHECK_RUN(quotient_beside_the_middle);
 	CHECK_RUN(places_of_any_size);
+	CHECK_RUN(longest_numbers);
 	CHECK_RUN(bodies_that_are_good_or_not);
 	CHECK_RUN(refusals);
 	CHECK_RUN(stopped);

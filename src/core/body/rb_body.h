@@ -9,8 +9,8 @@
  * crosses triangles properly or not at all.
  *
  *		line, the triangles that it meets, the side of its start
- *			-> crossings and overlaps								crossing.c
- *			-> their places on the line, exactly						place.c
+ *			-> crossings and overlaps							crossing.c
+ *			-> their places on the line, exactly				place.c
  *			-> in order, what lies between two: stretches			stretches.c
  *			-> fractions of the line and lengths					measure.c
  *
