@@ -40,6 +40,7 @@ side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 	side->n = n;
 	side->base = from;
 	side->kind = o->kind;
+	side->pad = rb_pad_of(run->job->predicate, run->job->distance);
 	if (from == 0 && n == o->nparts && o->view == NULL)
 		RB_TRY(rb_copy_take(run, o, &copied));
 	else if (from == 0 && n == o->nparts && o->coords == NULL)

@@ -71,7 +71,7 @@ load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from
 			double lo[3], hi[3];
 			float l[3], h[3];
 
-			rb_kind_box(from->kind, from->coords, e & RB_INDEX_MASK, lo, hi);
+			rb_part_box(from, e & RB_INDEX_MASK, lo, hi);
 			for (int a = 0; a < 3; a++)
 			{
 				l[a] = rb_frame_map(frame, a, lo[a]);
@@ -93,8 +93,8 @@ overlap_double(const rb_cells_args *args, uint32_t r, uint32_t b)
 
 	if (args->side[0].row_of != NULL && args->side[0].row_of[r] == args->side[1].row_of[b])
 		return false;
-	rb_kind_box(args->side[0].kind, args->side[0].coords, r, plo, phi);
-	rb_kind_box(args->side[1].kind, args->side[1].coords, b, qlo, qhi);
+	rb_part_box(&args->side[0], r, plo, phi);
+	rb_part_box(&args->side[1], b, qlo, qhi);
 	return rb_boxes_overlap(plo, phi, qlo, qhi);
 }
 

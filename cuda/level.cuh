@@ -58,7 +58,7 @@ chunk_entry(const rb_grid_args *args, const rb_chunk *c, uint32_t t)
 static __device__ __forceinline__ void
 entry_box(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
 {
-	rb_kind_box(side->kind, side->coords, entry & RB_INDEX_MASK, lo, hi);
+	rb_part_box(side, entry & RB_INDEX_MASK, lo, hi);
 }
 
 /* ---- bounds.cu ---- */

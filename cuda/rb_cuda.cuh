@@ -258,6 +258,7 @@ typedef struct rb_device_set
 	uint32_t n;
 	uint32_t base; /* index of part 0 in the job */
 	rb_kind kind;
+	double pad; /* of all boxes (rb_pad_of) */
 } rb_device_set;
 
 /* a cell of the level above, or at the top everything; to be cut by a grid */
@@ -466,6 +467,14 @@ extern rb_status rb_join_sides(rb_device_run *run, const rb_device_set side[2], 
 /* ---- device helpers ---- */
 
 #ifdef __CUDACC__
+
+/* the padded box of a part */
+static __device__ __forceinline__ void
+rb_part_box(const rb_device_set *side, uint32_t part, double lo[3], double hi[3])
+{
+	rb_kind_box(side->kind, side->coords, part, lo, hi);
+	rb_kind_pad(side->kind, side->pad, lo, hi);
+}
 
 /* what other threads may write at any moment: asked for anew, and written at once */
 #define rb_peek(p) (*(const volatile __typeof__(*(p)) *) (p))

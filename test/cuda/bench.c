@@ -65,13 +65,14 @@ head(void)
 }
 
 static void
-measure_on(const rb_backend *gpu, rb_predicate predicate, const char *name, const rb_set *red,
-		   const rb_set *blue, uint64_t pairs)
+measure_on(const rb_backend *gpu, rb_predicate predicate, double distance, const char *name,
+		   const rb_set *red, const rb_set *blue, uint64_t pairs)
 {
 	static const int shown[] = {RB_STAGE_UPLOAD,  RB_STAGE_GRID,   RB_STAGE_CANDIDATES,
 								RB_STAGE_FLOAT,   RB_STAGE_DOUBLE, RB_STAGE_EXACT,
 								RB_STAGE_DOWNLOAD};
-	gpu_setting set = {.filters = RB_FILTER_ALL, .no_sink = true, .predicate = predicate};
+	gpu_setting set = {
+		.filters = RB_FILTER_ALL, .no_sink = true, .predicate = predicate, .distance = distance};
 	double stage[RB_STAGES][ROUNDS], total[ROUNDS], resident[ROUNDS], warm;
 	gpu_answer a = {0};
 
@@ -116,16 +117,36 @@ measure_on(const rb_backend *gpu, rb_predicate predicate, const char *name, cons
 	fflush(stdout);
 }
 
-/* the pairs, and then of what kind each is */
+/* a tenth of the mean edge, from a sample */
+static double
+near_distance(const rb_set *o)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->nparts; i += 1 + o->nparts / 10000, n++)
+	{
+		const double *p = o->coords + (size_t) i * 9;
+
+		sum += sqrt((p[3] - p[0]) * (p[3] - p[0]) + (p[4] - p[1]) * (p[4] - p[1]) +
+					(p[5] - p[2]) * (p[5] - p[2]));
+	}
+	return 0.1 * sum / n;
+}
+
+/* the pairs, of what kind each is, and those that are near */
 static void
 measure(const rb_backend *gpu, const char *name, const rb_set *red, const rb_set *blue,
 		uint64_t pairs)
 {
+	const double distance = near_distance(red);
 	char contacts[100];
 
-	measure_on(gpu, RB_MEET, name, red, blue, pairs);
+	measure_on(gpu, RB_MEET, 0, name, red, blue, pairs);
 	snprintf(contacts, sizeof(contacts), "%s, contacts", name);
-	measure_on(gpu, RB_CONTACT, contacts, red, blue, pairs);
+	measure_on(gpu, RB_CONTACT, 0, contacts, red, blue, pairs);
+	snprintf(contacts, sizeof(contacts), "%s, within %.3g", name, distance);
+	measure_on(gpu, RB_WITHIN, distance, contacts, red, blue, 0);
 }
 
 /* arguments of volmesh are N, seed, and then the load's own */

@@ -235,6 +235,21 @@ agree_on(const rb_set *red, const rb_set *blue, bool many, const gpu_setting *qu
 	}
 }
 
+/* a tenth of an edge, about; of data without one, something */
+static double
+near_distance(const rb_set *o)
+{
+	const int width = rb_kind_width(o->kind), dims = rb_kind_dims(o->kind);
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->nparts; i += 1 + o->nparts / 100, n++)
+		for (int a = 0; a < dims; a++)
+			sum +=
+				fabs(o->coords[(size_t) i * width + a] - o->coords[(size_t) i * width + dims + a]);
+	return n > 0 && sum > 0 && sum < DBL_MAX ? 0.1 * sum / n : 0.25;
+}
+
 /* all that can be asked of them */
 static void
 agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
@@ -248,6 +263,14 @@ agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
 	snprintf(name, sizeof(name), "%s, contacts", what);
 	if (rb_leaf_exists(RB_CONTACT, red->kind, blue_kind))
 		agree_on(red, blue, many, &question, name);
+	question.predicate = RB_WITHIN;
+	if (rb_leaf_exists(RB_WITHIN, red->kind, blue_kind))
+		for (int k = 0; k < 2; k++)
+		{
+			question.distance = k == 0 ? 0 : near_distance(red);
+			snprintf(name, sizeof(name), "%s, within %g", what, question.distance);
+			agree_on(red, blue, many, &question, name);
+		}
 	if (blue != NULL || red->kind != RB_TRIANGLE3)
 		return;
 	question.predicate = RB_SELF_INTERSECT;

@@ -13,6 +13,7 @@
 #include "core/shape/rb_box.h"
 #include "core/shape/rb_contact.h"
 #include "core/shape/rb_distance.h"
+#include "core/shape/rb_ray.h"
 #include "core/shape/rb_triangle.h"
 
 RB_HD int
@@ -241,6 +242,13 @@ rb_distance_compare(rb_kind red_kind, rb_kind blue_kind, const double *first_red
 #endif
 
 /* ---- all leaves ---- */
+
+/* red is the ray: from the point to a point straight above, at least as high as the triangle */
+RB_HD int
+rb_leaf_under(rb_exact_env *env, const double *red, const double *blue)
+{
+	return rb_point_under(env, red, blue);
+}
 
 /* one after the other: from a switch nvcc makes slower code */
 #define RB_LEAF_TRY(p, r, b, leaf)                               \

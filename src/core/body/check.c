@@ -1,0 +1,458 @@
+/*
+ * check.c
+ *	  Are these triangles the boundary of a body?
+ *
+ * Corners are one where their coordinates are equal, and edges where their ends are.
+ *
+ * Closed: every edge is used an even number of times, by four faces as well as by two: then every
+ * ray from a point crosses the triangles equally often but for an even number.  It is enough if
+ * this is so of the triangles that have an area, or else of all: a triangle without area may
+ * fill the place where a corner lies on another triangle's edge, or be of no use at all.
+ *
+ * Oriented: every edge is used as often in one direction as in the other, and the winding number is
+ * 1 inside and 0 outside.  So normals point outward, into cavities too; what lies in a cavity
+ * points outward again.  The winding number changes at triangles only, and triangles that share an
+ * edge with nobody else agree with each other.  So of each connected lot of these one triangle
+ * is asked for the winding numbers on its two sides:
+ *
+ *		q = c + d n + (e, e^2),		c its centre, n its normal, 0 < e << d << 1,
+ *
+ * and for -d.  From q a ray goes straight up, and each triangle that it crosses counts 1 where
+ * its normal points up, -1 where it points down.  Against an edge ab seen from above, and
+ * against the plane of another triangle with the normal m,
+ *
+ *		3 orient2d(a, b, c) = sum of orient2d(a, b, corner), then (b - a) x n, then as in rb_ray.h;
+ *		3 m . (c - a)       = sum of m . (corner - a), then m . n, then as in rb_ray.h.
+ *
+ * Two walls in one place with normals that are opposite leave the number as it is.
+ * That the triangles do not cross each other is not checked here.
+ */
+#include "core/body/rb_body.h"
+#include "core/shape/rb_ray.h"
+
+#define NONE UINT32_MAX
+
+typedef struct edge
+{
+	uint32_t from; /* corners, by the first in that place; from < to */
+	uint32_t to;
+	uint32_t first;     /* triangle */
+	uint32_t uses[2];   /* of triangles that have an area, from -> to and back */
+	uint32_t others[2]; /* of those that have none */
+} edge;
+
+typedef struct check
+{
+	rb_context *ctx;
+	const double *t;
+	uint32_t n;
+	rb_body_report *report;
+	uint32_t *corner; /* the first in the same place, of each */
+	uint32_t *side;   /* edge, of each corner: to the next one of its triangle */
+	uint32_t *table;
+	uint32_t mask;
+	edge *edges;
+	uint32_t nedges;
+	size_t edges_cap;
+	uint8_t *flat;
+	uint32_t *lot; /* of connected triangles: another one of it, or itself */
+} check;
+
+static bool
+stops(const check *c, uint32_t i)
+{
+	return i % 4096 == 4095 && rb_should_stop(c->ctx);
+}
+
+static uint64_t
+mix(uint64_t x)
+{
+	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+	return x ^ (x >> 32);
+}
+
+static rb_status
+make_table(check *c, size_t entries)
+{
+	size_t size = 16;
+	rb_status status;
+
+	while (size < entries + entries / 2)
+		size *= 2;
+	status = rb_array(c->ctx, (void **) &c->table, size, sizeof *c->table);
+	if (status == RB_OK)
+		memset(c->table, 0xff, size * sizeof *c->table);
+	c->mask = (uint32_t) (size - 1);
+	return status;
+}
+
+/* ---- corners ---- */
+
+static uint64_t
+hash_point(const double *p)
+{
+	uint64_t h = 0;
+
+	for (int a = 0; a < 3; a++)
+	{
+		double x = p[a] + 0.0; /* -0 is 0 */
+		uint64_t bits;
+
+		memcpy(&bits, &x, sizeof bits);
+		h = mix(h ^ bits) + 0x9e3779b97f4a7c15u;
+	}
+	return h;
+}
+
+static rb_status
+number_corners(check *c)
+{
+	rb_status status = make_table(c, (size_t) 3 * c->n);
+
+	for (uint32_t i = 0; i < 3 * c->n && status == RB_OK; i++)
+	{
+		const double *p = c->t + 3 * (size_t) i;
+		uint32_t at = (uint32_t) hash_point(p) & c->mask;
+
+		while (c->table[at] != NONE && !rb_equal3(c->t + 3 * (size_t) c->table[at], p))
+			at = (at + 1) & c->mask;
+		if (c->table[at] == NONE)
+			c->table[at] = i;
+		c->corner[i] = c->table[at];
+		if (stops(c, i))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+/* ---- edges ---- */
+
+static rb_status
+find_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *found)
+{
+	uint32_t at = (uint32_t) mix((uint64_t) from << 32 | to) & c->mask;
+	rb_status status = RB_OK;
+
+	while (c->table[at] != NONE &&
+		   (c->edges[c->table[at]].from != from || c->edges[c->table[at]].to != to))
+		at = (at + 1) & c->mask;
+	if (c->table[at] == NONE)
+	{
+		if (c->nedges == c->edges_cap)
+		{
+			size_t cap = c->edges_cap == 0 ? 64 : 2 * c->edges_cap;
+
+			status = rb_array(c->ctx, (void **) &c->edges, cap, sizeof *c->edges);
+			if (status != RB_OK)
+				return status;
+			c->edges_cap = cap;
+		}
+		c->table[at] = c->nedges;
+		c->edges[c->nedges++] = (edge){.from = from, .to = to, .first = triangle};
+	}
+	*found = c->table[at];
+	return status;
+}
+
+static rb_status
+count_uses(check *c)
+{
+	rb_status status = make_table(c, (size_t) 3 * c->n);
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+
+	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
+	{
+		const double *t = c->t + 9 * (size_t) i;
+
+		c->lot[i] = i;
+		c->flat[i] = rb_projection_axis(&env, t, t + 3, t + 6) == -1;
+		c->report->flat += c->flat[i];
+		for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
+		{
+			uint32_t a = c->corner[3 * i + k], b = c->corner[3 * i + (k + 1) % 3];
+			uint32_t found;
+
+			c->side[3 * i + k] = NONE;
+			if (a == b)
+				continue;
+			status = find_edge(c, a < b ? a : b, a < b ? b : a, i, &found);
+			if (status != RB_OK)
+				break;
+			c->side[3 * i + k] = found;
+			(c->flat[i] ? c->edges[found].others : c->edges[found].uses)[a > b]++;
+		}
+		if (stops(c, i))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+/* how often an edge is used in that direction, with triangles without area or without them */
+static uint32_t
+uses_of(const edge *e, int direction, bool all)
+{
+	return e->uses[direction] + (all ? e->others[direction] : 0);
+}
+
+/* the first edge with an odd number of uses; or the first that is not used alike in both directions */
+static uint32_t
+first_fault(const check *c, bool all, bool directions)
+{
+	for (uint32_t i = 0; i < c->nedges; i++)
+	{
+		uint32_t there = uses_of(&c->edges[i], 0, all), back = uses_of(&c->edges[i], 1, all);
+
+		if (directions ? there != back : (there + back) % 2 == 1)
+			return i;
+	}
+	return NONE;
+}
+
+static void
+report_edge(check *c, rb_body_fault fault, uint32_t at)
+{
+	const edge *e = &c->edges[at];
+
+	c->report->fault = fault;
+	c->report->triangle = e->first;
+	c->report->uses = uses_of(e, 0, true) + uses_of(e, 1, true);
+	memcpy(c->report->edge, c->t + 3 * (size_t) e->from, 3 * sizeof(double));
+	memcpy(c->report->edge + 3, c->t + 3 * (size_t) e->to, 3 * sizeof(double));
+}
+
+/* ---- winding numbers ---- */
+
+/* beside a triangle: where a ray begins */
+typedef struct beside
+{
+	const double *t;
+	rb_number normal[3]; /* its own, or the opposite */
+	double low[3];       /* the centre is between these */
+	double high[3];
+} beside;
+
+static void
+normal_of(rb_number normal[3], const double *t)
+{
+	for (int axis = 0; axis < 3; axis++)
+	{
+		double q[6];
+
+		rb_project(t, 3, axis, q);
+		rb_number_orient2d(&normal[axis], q, q + 2, q + 4);
+	}
+}
+
+static void
+begin_beside(beside *b, const double *t)
+{
+	b->t = t;
+	normal_of(b->normal, t);
+	for (int a = 0; a < 3; a++)
+	{
+		rb_interval sum =
+			rb_interval_add(rb_interval_add(rb_interval_of(t[a]), rb_interval_of(t[3 + a])),
+							rb_interval_of(t[6 + a]));
+
+		b->low[a] = rb_down(sum.lo / 3) - 0x1p-1070;
+		b->high[a] = rb_up(sum.hi / 3) + 0x1p-1070;
+	}
+}
+
+/* the point beside the triangle, from above, on the left of the edge pq? */
+static int
+edge_side(const beside *b, const double *p, const double *q)
+{
+	rb_number sum = {.sign = 0}, x, y, det;
+
+	for (int k = 0; k < 3; k++)
+	{
+		rb_number_orient2d(&x, p, q, b->t + 3 * k);
+		rb_number_add(&sum, &sum, &x);
+	}
+	if (sum.sign != 0)
+		return sum.sign;
+	rb_number_difference(&x, q[0], p[0]);
+	rb_number_difference(&y, q[1], p[1]);
+	rb_number_det2(&det, &x, &y, &b->normal[0], &b->normal[1]);
+	return det.sign != 0 ? det.sign : rb_edge_tie(p, q);
+}
+
+static int
+plane_side(rb_exact_env *env, const beside *b, const double *t)
+{
+	rb_number sum = {.sign = 0}, x, normal[3];
+
+	for (int k = 0; k < 3; k++)
+	{
+		rb_number_orient3d(&x, t, t + 3, t + 6, b->t + 3 * k);
+		rb_number_add(&sum, &sum, &x);
+	}
+	if (sum.sign != 0)
+		return sum.sign;
+	normal_of(normal, t);
+	for (int axis = 0; axis < 3; axis++)
+	{
+		rb_number_mul(&x, &normal[axis], &b->normal[axis]);
+		rb_number_add(&sum, &sum, &x);
+	}
+	return sum.sign != 0 ? sum.sign : rb_normal_tie(env, t);
+}
+
+/* what the triangle adds to the winding number there */
+static int
+winding_of(rb_exact_env *env, const beside *b, const double *t)
+{
+	int turn;
+
+	for (int a = 0; a < 3; a++)
+	{
+		double low = rb_min(t[a], rb_min(t[3 + a], t[6 + a]));
+		double high = rb_max(t[a], rb_max(t[3 + a], t[6 + a]));
+
+		if (high < b->low[a] || (a < 2 && low > b->high[a]))
+			return 0;
+	}
+	turn = edge_side(b, t, t + 3);
+	if (turn == 0 || edge_side(b, t + 3, t + 6) != turn || edge_side(b, t + 6, t) != turn)
+		return 0;
+	return plane_side(env, b, t) == -turn ? turn : 0;
+}
+
+static rb_status
+check_winding(check *c, uint32_t of, bool *right)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	beside b;
+
+	begin_beside(&b, c->t + 9 * (size_t) of);
+	*right = true;
+	for (int side = 0; side < 2 && *right; side++)
+	{
+		int64_t winding = 0;
+
+		for (uint32_t i = 0; i < c->n; i++)
+		{
+			winding += winding_of(&env, &b, c->t + 9 * (size_t) i);
+			if (stops(c, i))
+				return RB_STOPPED;
+		}
+		*right = winding == 0 || winding == 1;
+		for (int axis = 0; axis < 3; axis++)
+			b.normal[axis].sign = -b.normal[axis].sign;
+	}
+	return RB_OK;
+}
+
+static uint32_t
+lot_of(check *c, uint32_t i)
+{
+	while (c->lot[i] != i)
+		i = c->lot[i] = c->lot[c->lot[i]];
+	return i;
+}
+
+/* triangles become lots; of each the first one is asked */
+static rb_status
+check_lots(check *c)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < 3 * c->n; i++)
+	{
+		const edge *e = c->side[i] == NONE ? NULL : &c->edges[c->side[i]];
+		uint32_t a, b;
+
+		if (e == NULL || e->uses[0] != 1 || e->uses[1] != 1 || e->others[0] + e->others[1] != 0)
+			continue;
+		a = lot_of(c, i / 3);
+		b = lot_of(c, e->first);
+		c->lot[a > b ? a : b] = a < b ? a : b;
+	}
+	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
+	{
+		bool right;
+
+		if (c->flat[i] || lot_of(c, i) != i)
+			continue;
+		status = check_winding(c, i, &right);
+		if (status == RB_OK && !right)
+		{
+			c->report->oriented = false;
+			c->report->fault = RB_BODY_INWARD;
+			c->report->triangle = i;
+			memcpy(c->report->edge, c->t + 9 * (size_t) i, sizeof c->report->edge);
+			break;
+		}
+	}
+	return status;
+}
+
+/* ---- all of it ---- */
+
+static rb_status
+check_all(check *c)
+{
+	rb_body_report *report = c->report;
+	rb_status status = number_corners(c);
+	uint32_t open, at;
+	bool all = false;
+
+	if (status == RB_OK)
+		status = count_uses(c);
+	if (status != RB_OK)
+		return status;
+	if (report->flat == c->n)
+		return RB_OK;
+	open = first_fault(c, false, false);
+	if (open != NONE)
+	{
+		if (report->flat == 0 || first_fault(c, true, false) != NONE)
+		{
+			report_edge(c, RB_BODY_OPEN, open);
+			return RB_OK;
+		}
+		all = true;
+	}
+	report->closed = true;
+	at = first_fault(c, all, true);
+	if (at != NONE)
+	{
+		report_edge(c, RB_BODY_TURNED, at);
+		return RB_OK;
+	}
+	report->oriented = true;
+	report->fault = RB_BODY_GOOD;
+	return check_lots(c);
+}
+
+rb_status
+rb_body_check(rb_context *ctx, const double *triangles, uint32_t n, rb_body_report *report)
+{
+	check c = {.ctx = ctx, .t = triangles, .n = n, .report = report};
+	rb_status status;
+
+	memset(report, 0, sizeof *report);
+	report->triangles = n;
+	report->self_intersections = -1;
+	report->fault = RB_BODY_FLAT;
+	if (n == 0)
+		return RB_OK;
+	status = rb_array(ctx, (void **) &c.corner, (size_t) 3 * n, sizeof *c.corner);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &c.side, (size_t) 3 * n, sizeof *c.side);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &c.flat, n, sizeof *c.flat);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &c.lot, n, sizeof *c.lot);
+	if (status == RB_OK)
+		status = check_all(&c);
+	rb_free(ctx->memory, (void **) &c.corner);
+	rb_free(ctx->memory, (void **) &c.side);
+	rb_free(ctx->memory, (void **) &c.table);
+	rb_free(ctx->memory, (void **) &c.edges);
+	rb_free(ctx->memory, (void **) &c.flat);
+	rb_free(ctx->memory, (void **) &c.lot);
+	return status;
+}

@@ -1,0 +1,179 @@
+/*
+ * crossing.c
+ *	  How a segment meets a triangle: it crosses it, lies on it for a while, or neither.
+ *
+ * Both ends of the segment ab move by v = (e, e^2, e^3), e infinitely small (rb_ray.h).
+ * An end against the triangle's plane, whose normal is n:
+ *
+ *		n . (a' - c) = n . (a - c) + n . v;
+ *
+ * a zero is decided by the first component of n that is not zero.  A segment along the plane
+ * has the same sign twice, and does not cross.  The moved line against an edge cd, with u = b - a:
+ *
+ *		det(u, c - a', d - a') = det(u, c - a, d - a) + (u x (d - c)) . v,
+ *
+ * nothing else depends on v, since both ends move alike.  A zero is decided by the first
+ * component of u x (d - c) that is not zero; there is one, for else the segment would be
+ * parallel to the edge, and so along the plane.  All these signs turn over when the edge is
+ * run through the other way, so a line crosses one of the two triangles of an edge, or
+ * both sides of a fold or none.
+ *
+ * Where does it cross?  The moved line's place tends to that of the line as it is (place.c).
+ * Several crossings may come to one place, in any order: behind it their number counts.
+ */
+#include "core/body/rb_body.h"
+#include "core/shape/rb_ray.h"
+
+/* sign of a component of (b - a) x (d - c) */
+static int
+cross_sign(const double *a, const double *b, const double *c, const double *d, int axis)
+{
+	int u = (axis + 1) % 3, v = (axis + 2) % 3;
+	rb_number p[2], q[2], det;
+	int sign = rb_interval_sign(
+		rb_interval_det2(rb_interval_difference(b[u], a[u]), rb_interval_difference(b[v], a[v]),
+						 rb_interval_difference(d[u], c[u]), rb_interval_difference(d[v], c[v])));
+
+	if (sign != RB_UNSURE)
+		return sign;
+	rb_number_difference(&p[0], b[u], a[u]);
+	rb_number_difference(&p[1], b[v], a[v]);
+	rb_number_difference(&q[0], d[u], c[u]);
+	rb_number_difference(&q[1], d[v], c[v]);
+	rb_number_det2(&det, &p[0], &p[1], &q[0], &q[1]);
+	return det.sign;
+}
+
+/* the moved line through a and b against the edge cd */
+static int
+line_sign(rb_exact_env *env, const double *a, const double *b, const double *c, const double *d)
+{
+	int sign = rb_orient3d_at(env, a, b, c, d);
+
+	for (int axis = 0; axis < 3 && sign == 0; axis++)
+		sign = cross_sign(a, b, c, d, axis);
+	return sign;
+}
+
+/*
+ * The part of the segment that is on a triangle of its plane: what the half-planes of the edges
+ * leave of it.  False if that is a point or nothing.
+ */
+static bool
+clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_place place[2])
+{
+	double q[6], ab[4];
+	int turn;
+
+	rb_project(t, 3, axis, q);
+	rb_project(segment, 2, axis, ab);
+	turn = rb_orient2d_points(env, q, q + 2, q + 4);
+	place[0] = rb_place_start(segment);
+	place[1] = rb_place_end(segment);
+	for (int e = 0; e < 3; e++)
+	{
+		const double *c = q + 2 * e, *d = q + 2 * ((e + 1) % 3);
+		int at = turn * rb_orient2d_points(env, c, d, ab);
+		int bt = turn * rb_orient2d_points(env, c, d, ab + 2);
+		rb_place cut = {.segment = segment, .triangle = t, .of = RB_PLACE_EDGE};
+
+		if ((at < 0 && bt <= 0) || (at <= 0 && bt < 0))
+			return false;
+		if (at >= 0 && bt >= 0)
+			continue;
+		cut.axis = (uint8_t) axis;
+		cut.corner = (uint8_t) e;
+		rb_place_find(&cut);
+		if (at < 0 && rb_place_compare(&cut, &place[0]) > 0)
+			place[0] = cut;
+		if (bt < 0 && rb_place_compare(&cut, &place[1]) < 0)
+			place[1] = cut;
+	}
+	return rb_place_compare(&place[0], &place[1]) < 0;
+}
+
+/* the same for a triangle whose corners are collinear */
+static bool
+clip_needle(rb_exact_env *env, const double *segment, const double *t, rb_place place[2])
+{
+	const double *a = segment, *b = segment + 3;
+	int axis = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (rb_projection_axis(env, a, b, t + 3 * i) != -1)
+			return false;
+	while (a[axis] == b[axis])
+		axis++;
+	/* from the first corner to the last one on the segment's way */
+	for (int end = 0; end < 2; end++)
+	{
+		bool largest = (a[axis] < b[axis]) == (end == 1);
+		int corner = 0;
+		double x;
+
+		for (int i = 1; i < 3; i++)
+			if (largest ? t[3 * i + axis] > t[3 * corner + axis]
+						: t[3 * i + axis] < t[3 * corner + axis])
+				corner = i;
+		x = t[3 * corner + axis];
+		if (a[axis] < b[axis] ? x <= a[axis] : x >= a[axis])
+			place[end] = rb_place_start(segment);
+		else if (a[axis] < b[axis] ? x >= b[axis] : x <= b[axis])
+			place[end] = rb_place_end(segment);
+		else
+		{
+			rb_place p = {.segment = segment, .triangle = t, .of = RB_PLACE_CORNER};
+
+			p.axis = (uint8_t) axis;
+			p.corner = (uint8_t) corner;
+			place[end] = p;
+			rb_place_find(&place[end]);
+		}
+	}
+	return rb_place_compare(&place[0], &place[1]) < 0;
+}
+
+rb_crossing
+rb_segment_crosses(rb_exact_env *env, const double *segment, const double *triangle,
+				   rb_place place[2])
+{
+	const double *a = segment, *b = segment + 3, *t = triangle;
+	int sa = rb_orient3d_at(env, t, t + 3, t + 6, a);
+	int sb = rb_orient3d_at(env, t, t + 3, t + 6, b);
+	int side = 0, tie;
+
+	if (sa * sb > 0)
+		return RB_CROSSES_NOT;
+	if (sa == 0 && sb == 0)
+	{
+		int axis = rb_projection_axis(env, t, t + 3, t + 6);
+		bool overlaps =
+			axis < 0 ? clip_needle(env, segment, t, place) : clip(env, segment, t, axis, place);
+
+		return overlaps ? RB_OVERLAPS : RB_CROSSES_NOT;
+	}
+	if (sa == 0 || sb == 0)
+	{
+		tie = rb_normal_tie(env, t);
+		if (sa + sb == tie)
+			return RB_CROSSES_NOT;
+	}
+	for (int e = 0; e < 3; e++)
+	{
+		int s = line_sign(env, a, b, t + 3 * e, t + 3 * ((e + 1) % 3));
+
+		if (s * side < 0)
+			return RB_CROSSES_NOT;
+		side = s;
+	}
+	if (sa == 0)
+		place[0] = rb_place_start(segment);
+	else if (sb == 0)
+		place[0] = rb_place_end(segment);
+	else
+	{
+		place[0] = (rb_place){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
+		rb_place_find(&place[0]);
+	}
+	return RB_CROSSES;
+}

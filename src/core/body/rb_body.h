@@ -1,0 +1,181 @@
+/*
+ * rb_body.h
+ *	  Bodies: closed surfaces of triangles, and what of a line lies inside.
+ *
+ * A body is the triangles of one row.  A point is inside when a ray from it crosses an odd
+ * number of them, so which way they run does not matter; a triangle's points are on the
+ * boundary.  Ties are broken by moving points by (e, e^2, e^3), e infinitely small
+ * (rb_ray.h), and all of a line moves together: then its moved ends are inside or outside, and it
+ * crosses triangles properly or not at all.
+ *
+ *		line, the triangles that it meets, the side of its start
+ *			-> crossings and overlaps							crossing.c
+ *			-> their places on the line, exactly				place.c
+ *			-> in order, what lies between two: stretches			stretches.c
+ *			-> fractions of the line and lengths					measure.c
+ *
+ * Whether the triangles are a body at all: check.c.
+ */
+#ifndef RB_BODY_H
+#define RB_BODY_H
+
+#include "core/base/rb_base.h"
+#include "core/exact/rb_number.h"
+#include "core/exact/rb_orient.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* numbers of so many words keep sums of 2^32 roots far more precise than doubles */
+#define RB_MEASURE_WORDS 6
+
+/* ---- places on a segment (place.c) ---- */
+
+typedef enum rb_place_of
+{
+	RB_PLACE_START, /* of the segment */
+	RB_PLACE_END,
+	RB_PLACE_PLANE,  /* of a triangle */
+	RB_PLACE_EDGE,   /* of a triangle in whose plane the segment is */
+	RB_PLACE_CORNER, /* of a triangle without area */
+} rb_place_of;
+
+/*
+ * A place on the segment ab is a + t (b - a), 0 <= t <= 1, t a ratio of determinants: here is
+ * which, and the nearest double.  That keeps the order, so more is asked for only where two
+ * doubles are equal: first t + low, which is off by `error` at most, then the ratio itself.
+ */
+typedef struct rb_place
+{
+	const double *segment;
+	const double *triangle;
+	double t;
+	double low;
+	double error;
+	uint8_t of; /* rb_place_of */
+	uint8_t axis;
+	uint8_t corner; /* or where the edge begins */
+} rb_place;
+
+/* t as numerator and denominator, which is positive */
+extern void rb_place_ratio(const rb_place *p, rb_number *numerator, rb_number *denominator);
+
+/* t, low and error, from the rest */
+extern void rb_place_find(rb_place *p);
+
+/* which of two places on one segment comes first: -1, 0, 1 */
+extern int rb_place_compare(const rb_place *p, const rb_place *q);
+
+extern rb_place rb_place_start(const double *segment);
+extern rb_place rb_place_end(const double *segment);
+
+/* a segment's length: squared, and cut off after so many words */
+extern void rb_segment_square(rb_number *square, const double *segment);
+extern void rb_segment_length(rb_number *length, const double *segment, int words);
+
+/* the length between two places of one segment: cut off after so many words; within one unit in the last place */
+extern void rb_places_length(rb_number *length, const rb_place *from, const rb_place *to,
+							 int words);
+extern double rb_places_distance(const rb_place *from, const rb_place *to);
+
+/* ---- crossings (crossing.c) ---- */
+
+typedef enum rb_crossing
+{
+	RB_CROSSES_NOT,
+	RB_CROSSES, /* the moved segment crosses the triangle; its place is where that is if it did not move */
+	RB_OVERLAPS /* the segment lies on the triangle between two places */
+} rb_crossing;
+
+/* how a segment, a != b, meets a closed triangle, any */
+extern rb_crossing rb_segment_crosses(rb_exact_env *env, const double *segment,
+									  const double *triangle, rb_place place[2]);
+
+/* ---- fractions of a line (measure.c) ---- */
+
+/*
+ * Where on a line of n segments, as a fraction of its length, is the place on segment i?  The
+ * nearest double of the exact value.  before and total: lengths of the segments up to i, and of all,
+ * to RB_MEASURE_WORDS.
+ */
+extern rb_status rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+								  const rb_place *place, const rb_number *before,
+								  const rb_number *total, double *fraction);
+
+/* ---- stretches (stretches.c) ---- */
+
+typedef struct rb_stretch
+{
+	double from; /* fractions of the line's length, the nearest doubles */
+	double to;
+	double length; /* within one unit in the last place */
+	bool on_boundary;
+} rb_stretch;
+
+/* a line and a body */
+typedef struct rb_line
+{
+	const double *segments; /* six coordinates each; most begin where the one before ends */
+	uint32_t nsegments;
+	const uint8_t
+		*inside; /* of each segment: is its moved start?  Read where it does not continue. */
+	const double *triangles;
+	/* segment and triangle, by segment: all that share a point.  Others do no harm. */
+	const rb_pair *meet;
+	size_t nmeet;
+} rb_line;
+
+/* filled by each call anew; zeros before the first one */
+typedef struct rb_stretches
+{
+	rb_stretch *at;
+	size_t n;
+	size_t cap;
+	void *work;
+	size_t work_cap;
+} rb_stretches;
+
+/*
+ * What of the line lies inside the body or on its boundary, in order.  A stretch is as long as
+ * it can be: it goes on over corners of the line, and where it meets the boundary in a point
+ * only, with the inside before and behind.  Of no length none is told, but for a line that
+ * is a point: then it is one stretch from 0 to 1.
+ */
+extern rb_status rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out);
+extern void rb_stretches_free(rb_memory *memory, rb_stretches *s);
+
+/* ---- is it a body? (check.c) ---- */
+
+typedef enum rb_body_fault
+{
+	RB_BODY_GOOD,
+	RB_BODY_FLAT,   /* no triangle has an area */
+	RB_BODY_OPEN,   /* an edge that an odd number of triangles use */
+	RB_BODY_TURNED, /* an edge that more triangles run along in one direction than in the other */
+	RB_BODY_INWARD  /* a triangle whose normal points into the body, or between two insides */
+} rb_body_fault;
+
+typedef struct rb_body_report
+{
+	uint32_t triangles;
+	uint32_t flat; /* of these, without area */
+	bool closed;
+	bool oriented;
+	rb_body_fault fault;        /* the first one, in the order of this list */
+	uint32_t triangle;          /* the first that has the edge; or the one at fault */
+	double edge[6];             /* the edge at fault; of a triangle the first one */
+	uint32_t uses;              /* triangles that have the edge */
+	int64_t self_intersections; /* < 0: not known, for whoever joins the body with itself */
+} rb_body_report;
+
+/* the triangles of one body; RB_OK whatever the report says */
+extern rb_status rb_body_check(rb_context *ctx, const double *triangles, uint32_t n,
+							   rb_body_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_BODY_H */

@@ -1,0 +1,312 @@
+/*
+ * stretches.c
+ *	  What of a line lies inside a body, and what on its boundary.
+ *
+ *		  a'                                   b'
+ *		 a |---out--->x---in---[==on==]---out---| b
+ *
+ * Crossings and overlaps are put in the order of the line.  From the side of the moved start on,
+ * each crossing changes sides.  Where the line does not touch the boundary it is on the side of
+ * the moved line.  Where it lies on a triangle the moved line may be on either side: that is not
+ * asked there.  A place at which the side is the same before and behind was a touch.
+ */
+#include <stdlib.h>
+
+#include "core/body/rb_body.h"
+#include "core/shape/rb_ray.h"
+
+typedef enum event_kind
+{
+	CROSSES,
+	BEGINS, /* to lie on a triangle */
+	ENDS
+} event_kind;
+
+typedef struct event
+{
+	rb_place place;
+	event_kind kind;
+} event;
+
+typedef enum state
+{
+	OUTSIDE,
+	INSIDE,
+	ON_BOUNDARY
+} state;
+
+/* a walk along the line */
+typedef struct walk
+{
+	rb_context *ctx;
+	const rb_line *line;
+	rb_stretches *out;
+	rb_exact_env env;
+	uint32_t at;       /* segment */
+	uint32_t measured; /* how many segments are no points */
+	rb_number total;   /* of the line, and up to the segment at hand */
+	rb_number before;
+	bool inside;
+	/* the stretch at hand */
+	state state;
+	double from;
+	rb_number length; /* of a line of several segments; of one it is found from these */
+	rb_place begin;
+	rb_place end;
+} walk;
+
+static int
+in_order(const void *p, const void *q)
+{
+	return rb_place_compare(&((const event *) p)->place, &((const event *) q)->place);
+}
+
+static const double *
+segment_at(const walk *w, uint32_t i)
+{
+	return w->line->segments + 6 * (size_t) i;
+}
+
+static void
+add_length(const walk *w, rb_number *sum, uint32_t i)
+{
+	rb_number length;
+
+	rb_segment_length(&length, segment_at(w, i), RB_MEASURE_WORDS);
+	rb_number_add(sum, sum, &length);
+	rb_number_cut(sum, RB_MEASURE_WORDS);
+}
+
+static rb_status
+fraction_at(walk *w, const rb_place *place, double *fraction)
+{
+	if (w->measured == 1)
+	{
+		*fraction = place->t;
+		return RB_OK;
+	}
+	return rb_line_fraction(w->ctx, w->line->segments, w->line->nsegments, w->at, place, &w->before,
+							&w->total, fraction);
+}
+
+/* the stretch at hand ends at that fraction */
+static rb_status
+put(walk *w, double to)
+{
+	rb_stretches *out = w->out;
+
+	if (out->n == out->cap)
+	{
+		size_t cap = out->cap == 0 ? 16 : 2 * out->cap;
+		rb_status status = rb_array(w->ctx, (void **) &out->at, cap, sizeof *out->at);
+
+		if (status != RB_OK)
+			return status;
+		out->cap = cap;
+	}
+	out->at[out->n++] = (rb_stretch){w->from, to,
+									 w->measured == 1 ? rb_places_distance(&w->begin, &w->end)
+													  : rb_number_round(&w->length),
+									 w->state == ON_BOUNDARY};
+	return RB_OK;
+}
+
+/* the stretch at hand ends here, and another one begins, of that state */
+static rb_status
+turn(walk *w, const rb_place *place, state next)
+{
+	double here;
+	rb_status status;
+
+	status = fraction_at(w, place, &here);
+	if (status == RB_OK && w->state != OUTSIDE)
+		status = put(w, here);
+	w->state = next;
+	w->from = here;
+	w->begin = *place;
+	w->length.sign = w->length.n = w->length.low = 0;
+	return status;
+}
+
+/* between two places of the segment at hand the line is so */
+static rb_status
+go(walk *w, const rb_place *from, const rb_place *to, state now)
+{
+	rb_status status = RB_OK;
+
+	if (now != w->state)
+		status = turn(w, from, now);
+	w->end = *to;
+	if (status == RB_OK && now != OUTSIDE && w->measured > 1)
+	{
+		rb_number length;
+
+		rb_places_length(&length, from, to, RB_MEASURE_WORDS);
+		rb_number_add(&w->length, &w->length, &length);
+		rb_number_cut(&w->length, RB_MEASURE_WORDS);
+	}
+	return status;
+}
+
+/* the segment at hand, its crossings and overlaps in order */
+static rb_status
+walk_segment(walk *w, const event *events, size_t n)
+{
+	const double *segment = segment_at(w, w->at);
+	rb_place last = rb_place_start(segment), end = rb_place_end(segment);
+	long overlaps = 0;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i <= n && status == RB_OK; i++)
+	{
+		const rb_place *here = i < n ? &events[i].place : &end;
+
+		if (rb_place_compare(&last, here) < 0)
+		{
+			status = go(w, &last, here, overlaps > 0 ? ON_BOUNDARY : w->inside ? INSIDE : OUTSIDE);
+			last = *here;
+		}
+		if (i == n)
+			break;
+		if (events[i].kind == CROSSES)
+			w->inside = !w->inside;
+		else
+			overlaps += events[i].kind == BEGINS ? 1 : -1;
+	}
+	return status;
+}
+
+/* what the segment at hand has to do with these triangles */
+static rb_status
+collect(walk *w, const rb_pair *meet, size_t n, size_t *found)
+{
+	rb_stretches *out = w->out;
+	event *events = out->work;
+
+	*found = 0;
+	for (size_t i = 0; i < n; i++)
+	{
+		rb_place place[2];
+		rb_crossing crossing;
+
+		if (i % 1024 == 1023 && rb_should_stop(w->ctx))
+			return RB_STOPPED;
+		if (*found + 2 > out->work_cap)
+		{
+			size_t cap = out->work_cap == 0 ? 32 : 2 * out->work_cap;
+			rb_status status = rb_array(w->ctx, &out->work, cap, sizeof *events);
+
+			if (status != RB_OK)
+				return status;
+			out->work_cap = cap;
+			events = out->work;
+		}
+		crossing = rb_segment_crosses(&w->env, segment_at(w, w->at),
+									  w->line->triangles + 9 * (size_t) meet[i].blue, place);
+		if (crossing == RB_CROSSES)
+			events[(*found)++] = (event){place[0], CROSSES};
+		else if (crossing == RB_OVERLAPS)
+		{
+			events[(*found)++] = (event){place[0], BEGINS};
+			events[(*found)++] = (event){place[1], ENDS};
+		}
+	}
+	if (*found > 1)
+		qsort(events, *found, sizeof *events, in_order);
+	return RB_OK;
+}
+
+/* a line that is a point */
+static rb_status
+walk_point(walk *w)
+{
+	const rb_line *line = w->line;
+	bool on = false;
+
+	for (size_t i = 0; i < line->nmeet && !on; i++)
+	{
+		int answer = rb_point_under(&w->env, line->segments,
+									line->triangles + 9 * (size_t) line->meet[i].blue);
+
+		on = answer != 0 && (RB_TOLD(answer) & 2) != 0;
+	}
+	if (!on && !line->inside[0])
+		return RB_OK;
+	w->state = on ? ON_BOUNDARY : INSIDE;
+	return put(w, 1);
+}
+
+/* the length of a line of one segment need not be known: its fractions are places */
+static rb_status
+measure_line(walk *w)
+{
+	uint32_t n = w->line->nsegments;
+
+	for (uint32_t i = 0; i < n; i++)
+		w->measured += !rb_equal3(segment_at(w, i), segment_at(w, i) + 3);
+	for (uint32_t i = 0; i < n && w->measured > 1; i++)
+	{
+		if (i % 1024 == 1023 && rb_should_stop(w->ctx))
+			return RB_STOPPED;
+		add_length(w, &w->total, i);
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
+{
+	walk w = {.ctx = ctx, .line = line, .out = out, .state = OUTSIDE};
+	const double *last = NULL;
+	rb_status status;
+	bool jumped = false;
+	size_t meet = 0;
+
+	w.env = (rb_exact_env){.filters = RB_FILTER_ALL, .exact = true};
+	out->n = 0;
+	status = measure_line(&w);
+	if (status == RB_OK && w.measured == 0)
+		return walk_point(&w);
+	for (uint32_t i = 0; i < line->nsegments && status == RB_OK; i++)
+	{
+		const double *segment = segment_at(&w, i);
+		size_t n = 0, found;
+
+		while (meet + n < line->nmeet && line->meet[meet + n].red == i)
+			n++;
+		w.at = i;
+		if (last == NULL || !rb_equal3(last + 3, segment))
+		{
+			w.inside = line->inside[i] != 0;
+			jumped = last != NULL;
+		}
+		last = segment;
+		if (!rb_equal3(segment, segment + 3))
+		{
+			rb_place start = rb_place_start(segment);
+
+			/* what goes on across a gap is two stretches */
+			if (jumped && w.state != OUTSIDE)
+				status = turn(&w, &start, OUTSIDE);
+			jumped = false;
+			if (status == RB_OK)
+				status = collect(&w, line->meet + meet, n, &found);
+			if (status == RB_OK)
+				status = walk_segment(&w, out->work, found);
+			if (w.measured > 1)
+				add_length(&w, &w.before, i);
+		}
+		meet += n;
+	}
+	if (status == RB_OK && w.state != OUTSIDE)
+		status = put(&w, 1);
+	return status;
+}
+
+void
+rb_stretches_free(rb_memory *memory, rb_stretches *s)
+{
+	rb_free(memory, (void **) &s->at);
+	rb_free(memory, &s->work);
+	s->n = s->cap = s->work_cap = 0;
+}

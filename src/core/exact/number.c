@@ -1,0 +1,342 @@
+/*
+ * number.c
+ *	  Exact numbers on GMP's mpn layer: see rb_number.h.
+ */
+#include <math.h>
+#include <string.h>
+#include <gmp.h>
+
+#include "core/exact/rb_number.h"
+
+#define WORD_BITS 64
+
+#if GMP_NUMB_BITS != 64
+#error "number.c needs GMP with 64-bit limbs"
+#endif
+
+/* words of 0 at either end are left out */
+static void
+trim(rb_number *r)
+{
+	int zeros = 0;
+
+	while (r->n > 0 && r->word[r->n - 1] == 0)
+		r->n--;
+	while (zeros < r->n && r->word[zeros] == 0)
+		zeros++;
+	if (zeros > 0 && zeros < r->n)
+		memmove(r->word, r->word + zeros, (size_t) (r->n - zeros) * sizeof r->word[0]);
+	r->n -= zeros;
+	r->low += zeros;
+	if (r->n == 0)
+		r->sign = r->low = 0;
+}
+
+void
+rb_number_of(rb_number *r, double x)
+{
+	int exponent;
+	double fraction = frexp(fabs(x), &exponent);
+	uint64_t mantissa = (uint64_t) ldexp(fraction, 53);
+	int shift;
+
+	exponent -= 53;
+	r->low = exponent >= 0 ? exponent / WORD_BITS : -((WORD_BITS - 1 - exponent) / WORD_BITS);
+	shift = exponent - r->low * WORD_BITS;
+	r->sign = x < 0 ? -1 : 1;
+	r->word[0] = mantissa << shift;
+	r->word[1] = shift > 0 ? mantissa >> (WORD_BITS - shift) : 0;
+	r->n = 2;
+	trim(r);
+}
+
+void
+rb_number_copy(rb_number *r, const rb_number *a)
+{
+	r->sign = a->sign;
+	r->n = a->n;
+	r->low = a->low;
+	memcpy(r->word, a->word, (size_t) a->n * sizeof a->word[0]);
+}
+
+/* the words of a from `low` on, n of them */
+static void
+spread(uint64_t *to, const rb_number *a, int low, int n)
+{
+	int below = a->low - low;
+
+	memset(to, 0, (size_t) below * sizeof *to);
+	memcpy(to + below, a->word, (size_t) a->n * sizeof *to);
+	memset(to + below + a->n, 0, (size_t) (n - below - a->n) * sizeof *to);
+}
+
+static void
+add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
+{
+	uint64_t x[RB_NUMBER_WORDS], y[RB_NUMBER_WORDS];
+	int low, high, n;
+
+	if (b->sign == 0)
+	{
+		if (r != a)
+			rb_number_copy(r, a);
+		return;
+	}
+	if (a->sign == 0)
+	{
+		if (r != b)
+			rb_number_copy(r, b);
+		r->sign *= sign;
+		return;
+	}
+	low = a->low < b->low ? a->low : b->low;
+	high = a->low + a->n > b->low + b->n ? a->low + a->n : b->low + b->n;
+	n = high - low;
+	spread(x, a, low, n);
+	spread(y, b, low, n);
+	sign *= b->sign;
+	r->low = low;
+	r->n = n;
+	if (a->sign == sign)
+	{
+		r->sign = sign;
+		r->word[n] = mpn_add_n(r->word, x, y, n);
+		r->n++;
+	}
+	else if (mpn_cmp(x, y, n) >= 0)
+	{
+		r->sign = -sign;
+		mpn_sub_n(r->word, x, y, n);
+	}
+	else
+	{
+		r->sign = sign;
+		mpn_sub_n(r->word, y, x, n);
+	}
+	trim(r);
+}
+
+void
+rb_number_add(rb_number *r, const rb_number *a, const rb_number *b)
+{
+	add_signed(r, a, b, 1);
+}
+
+void
+rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b)
+{
+	add_signed(r, a, b, -1);
+}
+
+void
+rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b)
+{
+	r->sign = a->sign * b->sign;
+	r->low = a->low + b->low;
+	r->n = 0;
+	if (r->sign != 0)
+	{
+		const rb_number *longer = a->n >= b->n ? a : b;
+		const rb_number *shorter = a->n >= b->n ? b : a;
+
+		mpn_mul(r->word, longer->word, longer->n, shorter->word, shorter->n);
+		r->n = a->n + b->n;
+	}
+	trim(r);
+}
+
+int
+rb_number_compare(const rb_number *a, const rb_number *b)
+{
+	rb_number difference;
+
+	if (a->sign != b->sign)
+		return a->sign < b->sign ? -1 : 1;
+	rb_number_sub(&difference, a, b);
+	return difference.sign;
+}
+
+void
+rb_number_cut(rb_number *r, int words)
+{
+	int less = r->n - words;
+
+	if (less <= 0)
+		return;
+	memmove(r->word, r->word + less, (size_t) words * sizeof r->word[0]);
+	r->n = words;
+	r->low += less;
+	trim(r);
+}
+
+void
+rb_number_div(rb_number *r, const rb_number *a, const rb_number *b, int words)
+{
+	uint64_t above[2 * RB_NUMBER_WORDS], rest[RB_NUMBER_WORDS], quotient[2 * RB_NUMBER_WORDS];
+	int n = a->n > b->n + words ? a->n : b->n + words;
+	int sign = a->sign * b->sign;
+
+	if (sign == 0)
+	{
+		r->sign = r->n = r->low = 0;
+		return;
+	}
+	/* as many zeros below as make the quotient long enough */
+	memset(above, 0, (size_t) (n - a->n) * sizeof *above);
+	memcpy(above + n - a->n, a->word, (size_t) a->n * sizeof *above);
+	mpn_tdiv_qr(quotient, rest, 0, above, n, b->word, b->n);
+	r->n = n - b->n + 1;
+	r->low = a->low - (n - a->n) - b->low;
+	r->sign = sign;
+	memcpy(r->word, quotient, (size_t) r->n * sizeof *r->word);
+	for (int i = 0; i < b->n; i++)
+		if (rest[i] != 0)
+		{
+			r->word[0] |= 1;
+			break;
+		}
+	trim(r);
+}
+
+/* the words of a and zeros below, 2 * words at least, so that the lowest one is even; how many */
+static int
+even_words(uint64_t *to, int *low, const rb_number *a, int words)
+{
+	int zeros = a->n < 2 * words ? 2 * words - a->n : 0;
+
+	zeros += (a->low - zeros) & 1;
+	memset(to, 0, (size_t) zeros * sizeof *to);
+	memcpy(to + zeros, a->word, (size_t) a->n * sizeof *to);
+	*low = a->low - zeros;
+	return a->n + zeros;
+}
+
+void
+rb_number_root(rb_number *r, const rb_number *a, int words)
+{
+	uint64_t square[2 * RB_NUMBER_WORDS], rest[2 * RB_NUMBER_WORDS];
+	int low, n;
+
+	r->sign = a->sign;
+	r->n = r->low = 0;
+	if (a->sign == 0)
+		return;
+	n = even_words(square, &low, a, words);
+	mpn_sqrtrem(r->word, rest, square, n);
+	r->n = (n + 1) / 2;
+	r->low = low / 2;
+	trim(r);
+}
+
+bool
+rb_number_is_square(rb_number *root, const rb_number *a)
+{
+	uint64_t square[RB_NUMBER_WORDS + 1], rest[RB_NUMBER_WORDS + 1];
+	int low, n;
+
+	if (a->sign <= 0)
+	{
+		rb_number_copy(root, a);
+		return a->sign == 0;
+	}
+	n = even_words(square, &low, a, 0);
+	if (!mpn_perfect_square_p(square, n))
+		return false;
+	mpn_sqrtrem(root->word, rest, square, n);
+	root->sign = 1;
+	root->n = (n + 1) / 2;
+	root->low = low / 2;
+	trim(root);
+	return true;
+}
+
+/* bits `from` .. from + 63 of the words, those outside being 0 */
+static uint64_t
+bits_from(const rb_number *a, long from)
+{
+	long at = from - (long) a->low * WORD_BITS;
+	long i = at >= 0 ? at / WORD_BITS : -((WORD_BITS - 1 - at) / WORD_BITS);
+	int shift = (int) (at - i * WORD_BITS);
+	uint64_t here = i >= 0 && i < a->n ? a->word[i] : 0;
+	uint64_t next = i + 1 >= 0 && i + 1 < a->n ? a->word[i + 1] : 0;
+
+	return shift == 0 ? here : here >> shift | next << (WORD_BITS - shift);
+}
+
+double
+rb_number_round(const rb_number *a)
+{
+	long top, last;
+	uint64_t mantissa, half;
+	bool more;
+
+	if (a->sign == 0)
+		return 0;
+	top = (long) (a->low + a->n) * WORD_BITS - 1 - __builtin_clzll(a->word[a->n - 1]);
+	/* the last bit that the double has */
+	last = top - 52 < -1074 ? -1074 : top - 52;
+	if (top < last - 1)
+		return 0;
+	mantissa = top < last ? 0 : bits_from(a, last);
+	half = bits_from(a, last - 1) & 1;
+	/* anything below half?  The lowest word is not 0. */
+	more = (long) a->low * WORD_BITS + __builtin_ctzll(a->word[0]) < last - 1;
+	mantissa += half & (more | (mantissa & 1));
+	return a->sign * ldexp((double) mantissa, last > 2000 ? 2000 : (int) last);
+}
+
+void
+rb_number_difference(rb_number *r, double b, double a)
+{
+	rb_number y;
+
+	rb_number_of(r, b);
+	rb_number_of(&y, a);
+	rb_number_sub(r, r, &y);
+}
+
+void
+rb_number_det2(rb_number *r, const rb_number *p, const rb_number *q, const rb_number *t,
+			   const rb_number *s)
+{
+	rb_number other;
+
+	rb_number_mul(r, p, s);
+	rb_number_mul(&other, q, t);
+	rb_number_sub(r, r, &other);
+}
+
+void
+rb_number_orient2d(rb_number *r, const double *a, const double *b, const double *c)
+{
+	rb_number u[2], v[2];
+
+	for (int i = 0; i < 2; i++)
+	{
+		rb_number_difference(&u[i], b[i], a[i]);
+		rb_number_difference(&v[i], c[i], a[i]);
+	}
+	rb_number_det2(r, &u[0], &u[1], &v[0], &v[1]);
+}
+
+void
+rb_number_orient3d(rb_number *r, const double *a, const double *b, const double *c, const double *d)
+{
+	rb_number u[3], v[3], w, minor, term;
+
+	for (int i = 0; i < 3; i++)
+	{
+		rb_number_difference(&u[i], b[i], a[i]);
+		rb_number_difference(&v[i], c[i], a[i]);
+	}
+	r->sign = r->n = r->low = 0;
+	for (int i = 0; i < 3; i++)
+	{
+		int j = (i + 1) % 3, k = (i + 2) % 3;
+
+		rb_number_det2(&minor, &u[j], &u[k], &v[j], &v[k]);
+		rb_number_difference(&w, d[i], a[i]);
+		rb_number_mul(&term, &minor, &w);
+		rb_number_add(r, r, &term);
+	}
+}

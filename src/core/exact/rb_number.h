@@ -1,0 +1,89 @@
+/*
+ * rb_number.h
+ *	  Numbers that are exact: sums and products of doubles, and what is rounded from them once.
+ *
+ * A number is a run of 64-bit words that may begin anywhere,
+ *
+ *		sign * sum of word[i] * 2^(64 (low + i)),
+ *
+ * so a double is one or two words, and sums and products of doubles of like size stay
+ * short.  Sums, differences and products are exact.  Quotients and roots are cut off after
+ * so many words, and numbers can be cut to that length (rb_number_cut): that is how
+ * something is computed to any precision.
+ *
+ * Host only.  No memory but the stack, any number of threads at once (gmp_signs.c says why).
+ */
+#ifndef RB_NUMBER_H
+#define RB_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* a coordinate has 33 words, a product of six differences 6 * 33 and a few bits */
+#define RB_NUMBER_WORDS 224
+
+typedef struct rb_number
+{
+	int sign; /* -1, 0, 1 */
+	int n;    /* words, none for 0; the first and the last one are not 0 */
+	int low;
+	uint64_t word[RB_NUMBER_WORDS];
+} rb_number;
+
+extern void rb_number_of(rb_number *r, double x);
+extern void rb_number_copy(rb_number *r, const rb_number *a);
+
+/* r may be a or b */
+extern void rb_number_add(rb_number *r, const rb_number *a, const rb_number *b);
+extern void rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b);
+
+/* r must be neither */
+extern void rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b);
+
+/* sign of a - b */
+extern int rb_number_compare(const rb_number *a, const rb_number *b);
+
+/* only the highest words stay: toward zero, off by less than 2^(-64 (words - 1)) of it */
+extern void rb_number_cut(rb_number *r, int words);
+
+/*
+ * r = a / b, b not 0, toward zero, of at least that many words.  If something is cut off, the
+ * lowest bit is set: then rounding r to fewer bits is rounding a / b.
+ */
+extern void rb_number_div(rb_number *r, const rb_number *a, const rb_number *b, int words);
+
+/* r = the root of a >= 0, of at least that many words, toward zero; r must not be a */
+extern void rb_number_root(rb_number *r, const rb_number *a, int words);
+
+/* the root is taken if it is a number of this kind; else false */
+extern bool rb_number_is_square(rb_number *root, const rb_number *a);
+
+/* the nearest double, of two the even one; 0 and infinity where a is too small or large */
+extern double rb_number_round(const rb_number *a);
+
+/* ---- determinants of differences of points ---- */
+
+/* r = (b - a) x (c - a), on two axes each */
+extern void rb_number_orient2d(rb_number *r, const double *a, const double *b, const double *c);
+
+/* r = (b - a) x (c - a) . (d - a) */
+extern void rb_number_orient3d(rb_number *r, const double *a, const double *b, const double *c,
+							   const double *d);
+
+/* r = b - a */
+extern void rb_number_difference(rb_number *r, double b, double a);
+
+/* r = p s - q t */
+extern void rb_number_det2(rb_number *r, const rb_number *p, const rb_number *q, const rb_number *t,
+						   const rb_number *s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_NUMBER_H */

@@ -1,0 +1,387 @@
+/*
+ * bodies.h
+ *	  Random bodies for tests: closed surfaces of triangles, in families that are chosen to
+ *	  hurt.  Include after check.h.
+ *
+ * All are made of small whole numbers, so that rays go through edges and corners, faces lie
+ * in one plane, and segments run along edges; then they are moved and scaled, each axis by
+ * itself, so that rounding keeps what is in one axis-parallel plane there.
+ */
+#ifndef BODIES_H
+#define BODIES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "check.h"
+
+enum
+{
+	BODY_BOX,
+	BODY_TETRAHEDRON,
+	BODY_OCTAHEDRON,
+	BODY_STAR,     /* an octahedron whose faces are pyramids */
+	BODY_NESTED,   /* boxes three deep: body, cavity, body */
+	BODY_TWO,      /* two boxes that share a face, an edge or a corner, or a part of one */
+	BODY_VOXELS,   /* the boundary of a union of cubes */
+	BODY_CRUMPLED, /* the surface of a box of cubes, every corner anywhere: crosses itself */
+	BODY_FAMILIES
+};
+
+static const char *const body_name[] = {"box",    "tetrahedron", "octahedron", "star",
+										"nested", "two boxes",   "voxels",     "crumpled"};
+
+/* sizes: what is done to the whole numbers */
+enum
+{
+	SIZE_PLAIN,
+	SIZE_UTM,
+	SIZE_SMALL, /* 1e-6 */
+	SIZE_POWER, /* another power of two for each axis */
+	SIZES
+};
+
+#define BODY_MOST 512
+
+typedef struct body
+{
+	int n; /* triangles */
+	double t[9 * BODY_MOST];
+	int family;
+	int size;
+	double scale[3];
+	double origin[3];
+	double low[3]; /* its box, in whole numbers */
+	double high[3];
+	bool sound; /* does not cross itself, and its normals point outward */
+} body;
+
+__attribute__((unused)) static void
+body_triangle(body *s, const double *a, const double *b, const double *c)
+{
+	double *t = s->t + 9 * s->n++;
+	int first = check_below(3);
+	const double *corner[3] = {a, b, c};
+
+	if (s->n > BODY_MOST)
+		abort();
+	for (int i = 0; i < 3; i++)
+		memcpy(t + 3 * i, corner[(first + i) % 3], 3 * sizeof(double));
+}
+
+/* a quadrangle, by either diagonal */
+static void
+body_quad(body *s, const double *a, const double *b, const double *c, const double *d)
+{
+	if (check_below(2))
+	{
+		body_triangle(s, a, b, c);
+		body_triangle(s, a, c, d);
+	}
+	else
+	{
+		body_triangle(s, b, c, d);
+		body_triangle(s, b, d, a);
+	}
+}
+
+/* the side of a box whose normal points along `axis`, up or down */
+static void
+body_side(body *s, const double *lo, const double *hi, int axis, bool up, bool inward)
+{
+	int u = (axis + 1) % 3, v = (axis + 2) % 3;
+	double p[4][3];
+
+	for (int i = 0; i < 4; i++)
+	{
+		p[i][axis] = up ? hi[axis] : lo[axis];
+		p[i][u] = i == 1 || i == 2 ? hi[u] : lo[u];
+		p[i][v] = i >= 2 ? hi[v] : lo[v];
+	}
+	if (up != inward)
+		body_quad(s, p[0], p[1], p[2], p[3]);
+	else
+		body_quad(s, p[3], p[2], p[1], p[0]);
+}
+
+static void
+body_box(body *s, const double *lo, const double *hi, bool inward)
+{
+	for (int axis = 0; axis < 3; axis++)
+	{
+		body_side(s, lo, hi, axis, false, inward);
+		body_side(s, lo, hi, axis, true, inward);
+	}
+}
+
+static void
+body_whole_point(double *p, int most)
+{
+	for (int a = 0; a < 3; a++)
+		p[a] = check_below(most + 1);
+}
+
+static double
+body_det(const double *a, const double *b, const double *c, const double *d)
+{
+	double u[3], v[3], w[3];
+
+	for (int i = 0; i < 3; i++)
+	{
+		u[i] = b[i] - a[i];
+		v[i] = c[i] - a[i];
+		w[i] = d[i] - a[i];
+	}
+	return (u[1] * v[2] - u[2] * v[1]) * w[0] + (u[2] * v[0] - u[0] * v[2]) * w[1] +
+		   (u[0] * v[1] - u[1] * v[0]) * w[2];
+}
+
+/* unit cubes from lo, those of `filled`, without the sides between two of them */
+static void
+body_voxels(body *s, int nx, const bool *filled, bool all_sides_once)
+{
+	for (int i = 0; i < nx * nx * nx; i++)
+	{
+		int at[3] = {i % nx, i / nx % nx, i / nx / nx};
+
+		if (!filled[i])
+			continue;
+		for (int axis = 0; axis < 3; axis++)
+			for (int up = 0; up < 2; up++)
+			{
+				int next[3] = {at[0], at[1], at[2]};
+				double lo[3], hi[3];
+
+				next[axis] += up ? 1 : -1;
+				if (all_sides_once && next[axis] >= 0 && next[axis] < nx &&
+					filled[next[0] + nx * (next[1] + nx * next[2])])
+					continue;
+				for (int a = 0; a < 3; a++)
+				{
+					lo[a] = at[a];
+					hi[a] = at[a] + 1;
+				}
+				body_side(s, lo, hi, axis, up, false);
+			}
+	}
+}
+
+static void
+body_make_shape(body *s)
+{
+	double p[8][3];
+
+	s->sound = true;
+	switch (s->family)
+	{
+		case BODY_BOX:
+		{
+			double lo[3] = {0, 0, 0}, hi[3];
+
+			for (int a = 0; a < 3; a++)
+				hi[a] = 1 + check_below(4);
+			body_box(s, lo, hi, false);
+			break;
+		}
+		case BODY_TETRAHEDRON:
+			do
+				for (int i = 0; i < 4; i++)
+					body_whole_point(p[i], 4);
+			while (body_det(p[0], p[1], p[2], p[3]) <= 0);
+			body_triangle(s, p[0], p[2], p[1]);
+			body_triangle(s, p[0], p[1], p[3]);
+			body_triangle(s, p[1], p[2], p[3]);
+			body_triangle(s, p[2], p[0], p[3]);
+			break;
+		case BODY_OCTAHEDRON:
+		case BODY_STAR:
+			for (int i = 0; i < 6; i++)
+				for (int a = 0; a < 3; a++)
+					p[i][a] = 4 + (a == i / 2 ? (i % 2 ? 2 : -2) : 0);
+			for (int i = 0; i < 8; i++)
+			{
+				const double *x = p[i & 1], *y = p[2 + (i >> 1 & 1)], *z = p[4 + (i >> 2 & 1)];
+				bool turned = ((i ^ i >> 1 ^ i >> 2) & 1) == 0;
+				double top[3];
+
+				if (turned)
+				{
+					const double *swap = x;
+
+					x = y;
+					y = swap;
+				}
+				for (int a = 0; a < 3; a++)
+					top[a] = 4 + (i >> a & 1 ? 2 : -2);
+				if (s->family == BODY_OCTAHEDRON)
+					body_triangle(s, x, y, z);
+				else
+				{
+					body_triangle(s, x, y, top);
+					body_triangle(s, y, z, top);
+					body_triangle(s, z, x, top);
+				}
+			}
+			break;
+		case BODY_NESTED:
+			for (int i = 0; i < 3; i++)
+			{
+				double lo[3] = {i, i, i}, hi[3] = {7 - i, 7 - i, 7 - i};
+
+				/* they may touch */
+				if (i > 0 && check_below(3) == 0)
+					lo[check_below(3)]--;
+				body_box(s, lo, hi, i % 2 == 1);
+			}
+			break;
+		case BODY_TWO:
+		{
+			double lo[3] = {0, 0, 0}, hi[3] = {2, 2, 2};
+
+			body_box(s, lo, hi, false);
+			lo[0] = 2;
+			lo[1] = check_below(3);
+			lo[2] = check_below(3);
+			for (int a = 0; a < 3; a++)
+				hi[a] = lo[a] + 1 + check_below(2);
+			body_box(s, lo, hi, false);
+			break;
+		}
+		case BODY_VOXELS:
+		{
+			bool filled[27];
+			int some = 1 + check_below(4);
+
+			for (int i = 0; i < 27; i++)
+				filled[i] = check_below(5) < some;
+			filled[check_below(27)] = true;
+			body_voxels(s, 3, filled, check_below(4) > 0);
+			break;
+		}
+		default:
+		{
+			double at[27][3];
+			bool filled[8];
+			int most = 2 + check_below(4);
+
+			s->sound = false;
+			for (int i = 0; i < 27; i++)
+				body_whole_point(at[i], most);
+			for (int i = 0; i < 8; i++)
+				filled[i] = check_below(3) > 0;
+			filled[0] = true;
+			body_voxels(s, 2, filled, true);
+			for (int i = 0; i < 3 * s->n; i++)
+			{
+				double *q = s->t + 3 * i;
+
+				memcpy(q, at[(int) q[0] + 3 * (int) q[1] + 9 * (int) q[2]], 3 * sizeof(double));
+			}
+			break;
+		}
+	}
+}
+
+/* a whole (or half) number becomes a coordinate */
+static double
+body_coordinate(const body *s, int axis, double x)
+{
+	return s->origin[axis] + s->scale[axis] * x;
+}
+
+__attribute__((unused)) static void
+body_place(const body *s, double *p)
+{
+	for (int a = 0; a < 3; a++)
+		p[a] = body_coordinate(s, a, p[a]);
+}
+
+__attribute__((unused)) static void
+body_make(body *s, int family, int size)
+{
+	static const double utm[3] = {391777.123, 5820111.456, 34.5};
+
+	s->n = 0;
+	s->family = family;
+	s->size = size;
+	body_make_shape(s);
+	for (int a = 0; a < 3; a++)
+	{
+		s->low[a] = 1000;
+		s->high[a] = -1000;
+		s->origin[a] = size == SIZE_UTM ? utm[a] : 0;
+		s->scale[a] = size == SIZE_UTM     ? 0.1
+					  : size == SIZE_SMALL ? 1e-6
+					  : size == SIZE_POWER ? ldexp(1, check_below(60) - 30)
+										   : 1;
+	}
+	for (int i = 0; i < 9 * s->n; i++)
+	{
+		s->low[i % 3] = fmin(s->low[i % 3], s->t[i]);
+		s->high[i % 3] = fmax(s->high[i % 3], s->t[i]);
+		s->t[i] = body_coordinate(s, i % 3, s->t[i]);
+	}
+}
+
+/* triangles without area that stick out of it, or are in it: needles, and folded ones */
+__attribute__((unused)) static void
+body_add_needles(body *s)
+{
+	for (int n = check_below(3); n > 0 && s->n < BODY_MOST; n--)
+	{
+		double p[3][3];
+		/* rounding leaves points on one line only where two of them are one */
+		bool exact = s->size == SIZE_PLAIN || s->size == SIZE_POWER;
+		int k = exact ? check_below(4) - 1 : 2 * check_below(2);
+
+		for (int a = 0; a < 3; a++)
+		{
+			int at = check_below(5), step = check_below(3) - 1;
+
+			p[0][a] = body_coordinate(s, a, at);
+			p[1][a] = body_coordinate(s, a, at + 2 * step);
+			p[2][a] = body_coordinate(s, a, at + k * step);
+		}
+		body_triangle(s, p[0], p[1], p[2]);
+	}
+}
+
+__attribute__((unused)) static void
+body_shuffle(body *s)
+{
+	for (int i = s->n - 1; i > 0; i--)
+	{
+		double swap[9], *p = s->t + 9 * i, *q = s->t + 9 * check_below(i + 1);
+
+		memcpy(swap, p, sizeof swap);
+		memmove(p, q, sizeof swap);
+		memcpy(q, swap, sizeof swap);
+	}
+}
+
+/* a point of the lattice, or half-way between two, or anywhere, near the body */
+__attribute__((unused)) static void
+body_point(const body *s, double *p)
+{
+	int kind = check_below(8);
+
+	if (kind == 0)
+		memcpy(p, s->t + 3 * check_below(3 * s->n), 3 * sizeof(double));
+	else
+		for (int a = 0; a < 3; a++)
+		{
+			/* one beside it at most, or within its box */
+			double margin = kind < 6 ? 1 : 0;
+			double range = s->high[a] - s->low[a] + 2 * margin;
+			double x = s->low[a] - margin + check_below((int) (2 * range) + 1) * 0.5;
+
+			if (kind < 4)
+				x = floor(x);
+			else if (kind == 4)
+				x += ldexp((double) check_below(1000), -12);
+			p[a] = body_coordinate(s, a, x);
+		}
+}
+
+#endif /* BODIES_H */
