@@ -2,7 +2,7 @@
  * rb_pair.h
  *	  The exact question for a pair of objects whose boxes overlap, by predicate and kinds.
  *
- * A leaf answers 0, 1 or RB_UNSURE, the last only where the arithmetic of its
+ * A leaf answers 0, RB_YES and what it tells, or RB_UNSURE, the last only where the arithmetic of its
  * environment does not suffice (rb_orient.h).  Which leaf it is stands in the list of
  * rb_kinds.h; here each is brought to one form.
  */
@@ -158,7 +158,7 @@ rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const d
 }
 
 /* sign of the distance of the first red and blue minus that of the second two; RB_UNSURE */
-RB_HD_CALL int
+RB_HD int
 rb_pair_order(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *first_red,
 			  const double *first_blue, const double *second_red, const double *second_blue)
 {
