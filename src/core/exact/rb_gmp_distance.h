@@ -12,7 +12,7 @@ extern "C"
 {
 #endif
 
-/* where a nearest point of an object lies: dim 0: corner `at`; 1: the edge from there to the next; 2: the face */
+/* where a nearest point lies; dim 0: corner `at`, 1: the edge from there to the next, 2: the face */
 typedef struct rb_feature
 {
 	int dim;

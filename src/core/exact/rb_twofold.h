@@ -13,10 +13,10 @@
  *
  * where nothing overflows, and but for 2^-1070 where something underflows.  After
  * M. Joldes, J.-M. Muller, V. Popescu: Tight and rigorous error bounds for basic
- * building blocks of double-word arithmetic, 2017 (AccurateDWPlusDW 3 e, DWTimesDW1
- * 5 e; DWDivDW2 15 e, and here the product in it is a bit less exact), and for the root V. Lefevre, N. Louvet, J.-M. Muller, J.
- * Picot, L. Rideau: Accurate calculation of Euclidean norms using double-word
- * arithmetic, 2023 (25/8 e).
+ * building blocks of double-word arithmetic, 2017 (AccurateDWPlusDW 3 e, DWTimesDW1 5 e;
+ * DWDivDW2 15 e, and here the product in it is a bit less exact).  The root is after V.
+ * Lefevre, N. Louvet, J.-M. Muller, J. Picot, L. Rideau: Accurate calculation of
+ * Euclidean norms using double-word arithmetic, 2023 (25/8 e).
  */
 #ifndef RB_TWOFOLD_H
 #define RB_TWOFOLD_H

@@ -28,13 +28,13 @@
  *		 proved to be the nearest ones; else for both bounds, g anew from the corners
  *	  3. GMP, on the host (gmp_distance.c)
  *
- * The steps can be switched off: the answer is the same.  Without env->exact, and on the device where
- * only step 3 would do, it is RB_UNSURE.
+ * The steps can be switched off: the answer is the same.  Without env->exact, and on the
+ * device where only step 3 would do, it is RB_UNSURE.
  *
- * The nearest double is the same on every machine whichever step found it, and stands in the right order
- * to each bound D that is itself a double: rounding is monotone and leaves D as it is, so a true distance
- * of at most D is rounded to at most D.  (One above D may be rounded to D: which pairs are within D is never
- * read from a rounded distance.)
+ * The nearest double is the same on every machine, whichever step found it.  It stands in
+ * the right order to each bound D that is itself a double: rounding is monotone and leaves
+ * D as it is, so a true distance of at most D is rounded to at most D.  One above D may be
+ * rounded to D: so which pairs are within D is never read from a rounded distance.
  */
 #ifndef RB_DISTANCE_H
 #define RB_DISTANCE_H
@@ -295,9 +295,9 @@ rb_feet_of_face(const rb_apart *a, int side, int i, const double *n, double nn, 
 }
 
 /*
- * Proved by doubles: the distance is that of the flats through the two features, as their nearest points are
- * inside of these, and all other corners are behind them.  These are the conditions of
- * gmp_distance.c with room to spare.
+ * Proved by doubles: the distance is that of the flats through the two features, as their
+ * nearest points are inside of these, and all other corners are behind them.  These are
+ * the conditions of gmp_distance.c with room to spare.
  *
  * u = 2^-53.  Vectors between corners are below 2 M on each axis and off by 4 u M, so their dot
  * products are below 12 M^2 and off by 2^7 u M^2.  Their cross products are below 8 M^2 on each axis
@@ -545,21 +545,21 @@ rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_twofold *x)
 }
 
 /*
- * The distance of the flats of both features, which is that of the hulls where rb_feet_proved has said so.
- * e = 2^-106; differences of coordinates are exact.
+ * The distance of the flats of both features, which is that of the hulls where
+ * rb_feet_proved has said so.  e = 2^-106; differences of coordinates are exact.
  *
- * Two corners: |r| is off by a factor of 1 + 12 e (8 e from each square, 8 e from the sums, half of it
- * under the root, and 4 e there), and it is below 3.5 M.
+ * Two corners: |r| is off by a factor of 1 + 12 e (8 e from each square, 8 e from the sums,
+ * half of it under the root, and 4 e there), and it is below 3.5 M.
  *
- * Edge u: the part of it is off by 192 e M^2 / |u|^2 + 40 e, hence g by 192 e M (M / |u|) + 140 e M, and by
- * 56 e M from its own product and difference.
+ * Edge u: the part of it is off by 192 e M^2 / |u|^2 + 40 e, hence g by 192 e M (M / |u|) +
+ * 140 e M, and by 56 e M from its own product and difference.
  *
- * u x v: it is off by 96 e M^2 on each axis and 167 e M^2 in all, its direction by twice that over
- * its length, the height of r, below 3.5 M, by 1170 e M (M^2 / |u x v|).  The product with r is off by 16 e |g|1 M
- * for each 1 M of r, so by 64 e M in proportion to |g|; the length of g by 12 e, the quotient by 24 e more, of 3.5
- * M: 190 e M.
+ * u x v: it is off by 96 e M^2 on each axis and by 167 e M^2 in all, its direction by twice
+ * that over its length, the height of r, below 3.5 M, by 1170 e M (M^2 / |u x v|).  The
+ * product of g and r is off by 64 e M |g|, the length of g by a factor of 1 + 12 e, and the
+ * quotient by 24 e more, of 3.5 M: 190 e M.
  *
- * 2^-96 M = 1024 e M, and as much or twice as much for each of these proportions, outweigh all that.
+ * 2^-96 M = 1024 e M, and as much or twice as much for these proportions, outweigh all that.
  */
 RB_HD void
 rb_feet_flats(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)

@@ -200,7 +200,7 @@ rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const d
 }
 
 /* sign of the distance of the first red and blue minus that of the second two; RB_UNSURE */
-RB_HD_CALL int
+RB_HD int
 rb_pair_order(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *first_red,
 			  const double *first_blue, const double *second_red, const double *second_blue)
 {
