@@ -124,6 +124,9 @@ decide_launch(const rb_cells_args *args, int blocks, cudaStream_t stream, double
 		case RB_WITHIN:
 			decide_kernel<RB_WITHIN, false><<<blocks, THREADS, 0, stream>>>(*args, room);
 			break;
+		case RB_UNDER:
+			decide_kernel<RB_UNDER, false><<<blocks, THREADS, 0, stream>>>(*args, room);
+			break;
 		default:
 			if (args->marks != NULL)
 				decide_kernel<RB_MEET, true><<<blocks, THREADS, 0, stream>>>(*args, room);

@@ -89,6 +89,10 @@ CREATE TYPE redblue_segment_triangle_distance AS (segment_id bigint, triangle_id
 COMMENT ON TYPE redblue_segment_triangle_distance IS
 'a row of segments and a row of triangles, and their distance: 0 where they share a point';
 
+CREATE TYPE redblue_point_side AS (point_id bigint, body_id bigint, side text);
+COMMENT ON TYPE redblue_point_side IS
+'a point and a body that it is in: inside, or on its boundary';
+
 -- ---- planner ----
 
 CREATE FUNCTION redblue_support(internal) RETURNS internal
@@ -707,6 +711,38 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_suppo
 COMMENT ON FUNCTION redblue_segment_self_pairs_within_query IS
 'redblue_segment_self_pairs_within over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
 columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_pairs_within';
+
+-- ---- bodies ----
+
+CREATE FUNCTION redblue_points_in_bodies(
+	points regclass, bodies regclass,
+	points_id name DEFAULT NULL, bodies_id name DEFAULT NULL,
+	points_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
+	body name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS SETOF redblue_point_side
+AS 'MODULE_PATHNAME', 'redblue_points_in_bodies'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_points_in_bodies IS
+'the points that lie in a body, exactly, and on which side of its boundary: inside, or boundary. A body is a row that is a closed surface (PolyhedralSurface,
+Tin, MultiPolygon, all with Z; its faces may be turned either way), or all rows of triangles with one value of the column body; what lies in
+a cavity is outside. Points: an id, and three numbers x y z or a geometry: Point with Z. A body that is not closed or crosses itself is error 22023, which names it;
+with on_bad => ''skip'' it is left out, and counted in redblue_last_run(). Ids, units and other errors as in redblue_triangle_pairs';
+
+CREATE FUNCTION redblue_points_in_bodies_query(
+	points text, bodies text,
+	points_id name DEFAULT NULL, bodies_id name DEFAULT NULL,
+	points_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
+	body name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS SETOF redblue_point_side
+AS 'MODULE_PATHNAME', 'redblue_points_in_bodies_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_points_in_bodies_query IS
+'redblue_points_in_bodies over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_points_in_bodies';
 
 -- ---- how many ----
 

@@ -36,6 +36,8 @@ rb_status_text(rb_status status)
 			return "not enough device memory";
 		case RB_DEVICE_FAILED:
 			return "device call failed";
+		case RB_BAD_BODY:
+			return "a row is no body";
 		case RB_GONE:
 			return "the process that joined has ended";
 	}

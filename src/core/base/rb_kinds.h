@@ -18,7 +18,8 @@
 	X(RB_SEGMENT3, 2, 3)  /* a b; zero length allowed */            \
 	X(RB_SEGMENT2, 2, 2)  /* the same in the plane */               \
 	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */ \
-	X(RB_BOX2, 2, 2)
+	X(RB_BOX2, 2, 2)                                                \
+	X(RB_POINT3, 1, 3) /* is in no join itself: it becomes a ray */
 
 #define RB_KIND_NAME(kind, points, dims) kind,
 typedef enum rb_kind
@@ -37,7 +38,7 @@ enum
 /* a kind of another shape needs its loops in rb_kind_box (rb_box.h) and load (rb_kernel_body.h) */
 #define RB_KIND_SHAPE(kind, points, dims)                                                       \
 	kind##_HAS_LOOPS = 1 / (((points) == 3 && (dims) == 3) || ((points) == 2 && (dims) == 3) || \
-							((points) == 2 && (dims) == 2)),
+							((points) == 2 && (dims) == 2) || (points) == 1),
 enum
 {
 	RB_KIND_LIST(RB_KIND_SHAPE)
@@ -138,6 +139,13 @@ rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 	return false RB_LEAF_LIST(RB_LEAF_SERVES);
 }
 #undef RB_LEAF_SERVES
+
+/* what a kind is when it is joined: a point is a ray */
+RB_HD rb_kind
+rb_joined_kind(rb_predicate predicate, rb_kind kind)
+{
+	return predicate == RB_UNDER && kind == RB_POINT3 ? RB_SEGMENT3 : kind;
+}
 
 /* is more to be told of a pair than that it is one? */
 RB_HD bool

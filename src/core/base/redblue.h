@@ -66,7 +66,8 @@ typedef enum rb_status
 	RB_NO_DEVICE,        /* no driver, no device, or no backend file: text says why */
 	RB_DEVICE_FULL,      /* not enough device memory: text says how much */
 	RB_DEVICE_FAILED,    /* a device call failed: text names it */
-	RB_GONE              /* the process that joined for this one has ended */
+	RB_GONE,             /* the process that joined for this one has ended */
+	RB_BAD_BODY          /* need is the id of a row that is no body: text says why */
 } rb_status;
 
 /* a sentence for each status, never NULL */
@@ -454,6 +455,7 @@ typedef struct rb_stats
 	double grid_ms[3];        /* of the grid's stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
 	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
+	uint64_t bad_bodies;      /* rows that were left out (job.skip_bad) */
 	uint64_t hits;            /* pairs of parts that share a point, as far as they were asked */
 	uint64_t record_bytes;    /* in which a device sent them, where it groups them (rb_records.h) */
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
@@ -564,7 +566,9 @@ typedef struct rb_job
 	 * RB_COUNT.  The pairs are then of parts, counted from 1 in their row; see rb_block.
 	 */
 	bool within_rows;
-	bool whole; /* RB_PAIRS: every block but the last one is full, however long that takes */
+	bool
+		skip_bad; /* RB_UNDER: rows of blue that are no bodies are left out, instead of RB_BAD_BODY */
+	bool whole;   /* RB_PAIRS: every block but the last one is full, however long that takes */
 	/*
 	 * RB_GROUPS: rows with the same number (rb_ids_number) are one group, of so many; NULL: each
 	 * row is one.  To be kept until the stream is closed.

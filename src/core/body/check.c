@@ -47,6 +47,7 @@ typedef struct check
 	const double *t;
 	uint32_t n;
 	rb_body_report *report;
+	bool closed_only;
 	uint32_t *corner; /* the first in the same place, of each */
 	uint32_t *side;   /* edge, of each corner: to the next one of its triangle */
 	uint32_t *table;
@@ -416,6 +417,9 @@ check_all(check *c)
 		all = true;
 	}
 	report->closed = true;
+	report->fault = RB_BODY_GOOD;
+	if (c->closed_only)
+		return RB_OK;
 	at = first_fault(c, all, true);
 	if (at != NONE)
 	{
@@ -427,10 +431,11 @@ check_all(check *c)
 	return check_lots(c);
 }
 
-rb_status
-rb_body_check(rb_context *ctx, const double *triangles, uint32_t n, rb_body_report *report)
+static rb_status
+check_body(rb_context *ctx, const double *triangles, uint32_t n, bool closed_only,
+		   rb_body_report *report)
 {
-	check c = {.ctx = ctx, .t = triangles, .n = n, .report = report};
+	check c = {.ctx = ctx, .t = triangles, .n = n, .report = report, .closed_only = closed_only};
 	rb_status status;
 
 	memset(report, 0, sizeof *report);
@@ -455,4 +460,16 @@ rb_body_check(rb_context *ctx, const double *triangles, uint32_t n, rb_body_repo
 	rb_free(ctx->memory, (void **) &c.flat);
 	rb_free(ctx->memory, (void **) &c.lot);
 	return status;
+}
+
+rb_status
+rb_body_check(rb_context *ctx, const double *triangles, uint32_t n, rb_body_report *report)
+{
+	return check_body(ctx, triangles, n, false, report);
+}
+
+rb_status
+rb_body_check_closed(rb_context *ctx, const double *triangles, uint32_t n, rb_body_report *report)
+{
+	return check_body(ctx, triangles, n, true, report);
 }

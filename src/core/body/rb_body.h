@@ -31,6 +31,15 @@ extern "C"
 /* numbers of so many words keep sums of 2^32 roots far more precise than doubles */
 #define RB_MEASURE_WORDS 6
 
+/* ---- rays (rays.c) ---- */
+
+/*
+ * From each point of a set one ray upward, as a segment that ends above all bodies: a set with
+ * one holder, of the same rows, for RB_UNDER.
+ */
+extern rb_status rb_body_rays(rb_context *ctx, const rb_set *points, const rb_set *bodies,
+							  const rb_set **rays);
+
 /* ---- places on a segment (place.c) ---- */
 
 typedef enum rb_place_of
@@ -173,6 +182,20 @@ typedef struct rb_body_report
 /* the triangles of one body; RB_OK whatever the report says */
 extern rb_status rb_body_check(rb_context *ctx, const double *triangles, uint32_t n,
 							   rb_body_report *report);
+
+/* the same without asking which way they are turned: rays need them closed and no more */
+extern rb_status rb_body_check_closed(rb_context *ctx, const double *triangles, uint32_t n,
+									  rb_body_report *report);
+
+/* ---- all bodies of a set (bodies.c) ---- */
+
+/*
+ * Which rows of a set of triangles are no bodies, because they are not closed or cross themselves?
+ * A bit for each, 32 rows a word; the caller frees them.  With `skip` they are counted as
+ * stats.bad_bodies, else the first one is RB_BAD_BODY.
+ */
+extern rb_status rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
+								 bool skip, uint32_t **bad);
 
 #ifdef __cplusplus
 }

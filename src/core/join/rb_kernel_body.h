@@ -135,7 +135,7 @@ load_points(int points, int dims, const double *coords, const uint32_t *list, ui
 	}
 }
 
-/* each shape has a loop in which its numbers are constants; a shape not named here still works */
+/* each shape of the joins has a loop in which its numbers are constants */
 #define SHAPE(points, dims) ((points) << 2 | (dims))
 #define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
 
@@ -156,8 +156,10 @@ load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, u
 		case SHAPE(2, 2):
 			LOAD(2, 2);
 			break;
-		default:
-			LOAD(points, dims);
+		default: /* RB_POINT3, which is in no join */
+			for (uint32_t i = 0; i < n; i++)
+				rb_kind_box(kind, coords, list != NULL ? list[i] & RB_INDEX_MASK : first + i, lo[i],
+							hi[i]);
 			break;
 	}
 }

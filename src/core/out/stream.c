@@ -29,6 +29,7 @@
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
 #include "core/join/rb_join.h"
+#include "core/body/rb_body.h"
 #include "core/out/rb_answer.h"
 #include "core/out/rb_unique.h"
 #include "core/shape/rb_pair.h"
@@ -62,6 +63,7 @@ struct rb_stream
 	rb_job job;
 	rb_answers answers;
 	rb_unique unique;
+	uint32_t *bad_bodies; /* RB_UNDER: a bit for each row of blue; nothing is in these */
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
 	bool started;
@@ -258,6 +260,7 @@ static uint64_t
 told_of(const rb_stream *s, rb_pair parts, uint32_t told)
 {
 	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
+	rb_exact_env env = {.filters = s->ctx->filters, .exact = true};
 	double distance;
 	uint64_t bits;
 
@@ -265,9 +268,10 @@ told_of(const rb_stream *s, rb_pair parts, uint32_t told)
 		return told;
 	if (told == RB_TOLD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
 		return 0;
-	distance = rb_distance(red->kind, blue->kind,
-						   red->coords + (size_t) parts.red * (size_t) rb_kind_width(red->kind),
-						   blue->coords + (size_t) parts.blue * (size_t) rb_kind_width(blue->kind));
+	(void) rb_pair_apart(&env, red->kind, blue->kind,
+						 red->coords + (size_t) parts.red * (size_t) rb_kind_width(red->kind),
+						 blue->coords + (size_t) parts.blue * (size_t) rb_kind_width(blue->kind),
+						 &distance);
 	memcpy(&bits, &distance, sizeof bits);
 	return bits;
 }
@@ -286,19 +290,26 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 		size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
 		size_t kept = 0;
 
+		size_t good = 0;
+
 		for (size_t i = 0; i < taken; i++)
 		{
-			parts[i] = (rb_pair){rb_pair_red(pairs[i]), pairs[i].blue};
-			told[i] = told_of(s, parts[i], rb_pair_told(pairs[i]));
+			const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
+
+			if (s->bad_bodies != NULL &&
+				rb_is_marked(s->bad_bodies, rb_row_of(s->job.blue, p.blue)))
+				continue;
+			parts[good] = p;
+			told[good++] = told_of(s, p, rb_pair_told(pairs[i]));
 		}
 		if (s->unique.needed)
 		{
-			status = make_rows(s, parts, told, taken, rows, rows_told, &kept);
+			status = make_rows(s, parts, told, good, rows, rows_told, &kept);
 			if (status == RB_OK)
 				status = emit(s, rows, rows_told, kept);
 		}
 		else
-			status = emit(s, parts, told, taken);
+			status = emit(s, parts, told, good);
 		pairs += taken;
 		n -= taken;
 	}
@@ -364,13 +375,14 @@ compose_ids(rb_stream *s)
 	return status;
 }
 
-/* distances are computed here, wherever the pairs are found */
+/* distances are computed here, and bodies looked at, wherever the pairs are found */
 static rb_status
 compose_coordinates(rb_stream *s)
 {
 	rb_status status = RB_OK;
 
-	if (s->job.predicate != RB_WITHIN || s->job.answer != RB_PAIRS)
+	if (s->job.predicate != RB_UNDER &&
+		(s->job.predicate != RB_WITHIN || s->job.answer != RB_PAIRS))
 		return RB_OK;
 	status = rb_set_compose(s->ctx, s->job.red);
 	if (s->job.blue != NULL && status == RB_OK)
@@ -387,6 +399,28 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* points and bodies: are these bodies?  Then rays from the points take their place. */
+static rb_status
+prepare_bodies(rb_stream *s)
+{
+	const rb_set *rays;
+	rb_status status;
+
+	if (s->job.predicate != RB_UNDER)
+		return RB_OK;
+	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, &s->bad_bodies);
+	if (status == RB_OK && s->job.red->kind == RB_POINT3)
+	{
+		status = rb_body_rays(s->ctx, s->job.red, s->job.blue, &rays);
+		if (status == RB_OK)
+		{
+			rb_set_release(&s->job.red);
+			s->job.red = rays;
+		}
+	}
+	return status;
+}
+
 static rb_status
 join(rb_stream *s)
 {
@@ -395,6 +429,8 @@ join(rb_stream *s)
 
 	if (status == RB_OK)
 		status = compose_coordinates(s);
+	if (status == RB_OK)
+		status = prepare_bodies(s);
 	if (status == RB_OK)
 		status = rb_answers_begin(&s->answers);
 	if (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS)
@@ -461,7 +497,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	const rb_set *blue = job->blue != NULL ? job->blue : job->red;
 
 	*stream = NULL;
-	if (!rb_leaf_exists(job->predicate, job->red->kind, blue->kind))
+	if (!rb_leaf_exists(job->predicate, rb_joined_kind(job->predicate, job->red->kind), blue->kind))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
 	if (job->red->nparts > RB_MAX_OBJECTS || blue->nparts > RB_MAX_OBJECTS)
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS,
@@ -598,6 +634,7 @@ rb_stream_close(rb_stream *s)
 	rb_answers_free(&s->answers);
 	rb_set_release(&s->job.red);
 	rb_set_release(&s->job.blue);
+	rb_free(ctx->memory, (void **) &s->bad_bodies);
 	rb_free(ctx->memory, (void **) &s->ids);
 	rb_free(ctx->memory, (void **) &s);
 }

@@ -367,9 +367,31 @@ take_box2(reader *r, uint32_t type, uint32_t nrings, line points)
 	return r->has_z ? RB_GEOMETRY_Z : take_box(r, type, points, 2);
 }
 
+/* one point a row: which side of something it is on could not be said of several */
+static rb_geometry_fault
+take_point3(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	rb_builder *b = r->b;
+	double *to;
+
+	(void) nrings;
+	if (type != TYPE_POINT || r->info->type != TYPE_POINT)
+		return RB_GEOMETRY_WRONG_TYPE;
+	if (!r->has_z)
+		return RB_GEOMETRY_NO_Z;
+	if (rb_builder_reserve(b, 1, r->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 3;
+	read_point(r, &points, 0, 3, to);
+	if (!rb_all_finite(to, 3))
+		return RB_GEOMETRY_NOT_FINITE;
+	b->nparts++;
+	return RB_GEOMETRY_OK;
+}
+
 static const taker takers[RB_KINDS] = {
 	[RB_TRIANGLE3] = take_face, [RB_SEGMENT3] = take_segment3, [RB_SEGMENT2] = take_segment2,
-	[RB_BOX3] = take_box3,      [RB_BOX2] = take_box2,
+	[RB_BOX3] = take_box3,      [RB_BOX2] = take_box2,         [RB_POINT3] = take_point3,
 };
 
 /* ---- the tree ---- */

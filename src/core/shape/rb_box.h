@@ -57,6 +57,8 @@ rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double
 
 	if (points == 3)
 		rb_points_box(coords + (size_t) i * 9, 3, 3, lo, hi);
+	else if (points == 1)
+		rb_points_box(coords + (size_t) i * 3, 1, 3, lo, hi);
 	else if (dims == 3)
 		rb_points_box(coords + (size_t) i * 6, 2, 3, lo, hi);
 	else

@@ -85,6 +85,14 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 							errdetail("It was terminated, or the GPU failed in another join."),
 							errhint("Run it again.")));
 			break;
+		case RB_BAD_BODY:
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: id %lld of bodies is no body", function, (long long) error->need),
+					 errdetail("%s", text),
+					 errhint("redblue_body_check tells of all rows what is wrong with them; with "
+							 "on_bad => 'skip' bad ones are left out.")));
+			break;
 		case RB_STOPPED:
 			ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("%s: stopped", function)));
 			break;

@@ -115,6 +115,7 @@ typedef struct rb_source
 	rb_keys *keys;           /* rows are called by these, not by an id; NULL: by an id */
 	bool unique;             /* no two rows have one id: an index says so */
 	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
+	bool body;               /* each row, or object, is a body */
 	bool keep;               /* it is to be kept, whatever the setting */
 	bool again;              /* it is read though it is kept: that cannot be had */
 } rb_source;
@@ -705,6 +706,7 @@ typedef enum rb_result
 	RB_RESULT_DIMENSIONS, /* id1, id2, dimension */
 	RB_RESULT_PARTS,      /* id, part1, part2, dimension */
 	RB_RESULT_DISTANCES,  /* red_id, blue_id, distance */
+	RB_RESULT_SIDES,      /* point_id, body_id, side */
 	RB_RESULT_COUNT,      /* their number; no set */
 	RB_RESULT_COUNTS,     /* red_id, pairs */
 	RB_RESULT_HITS,       /* red_id */
@@ -732,6 +734,16 @@ static inline bool
 rb_join_has_distance(const rb_join *join)
 {
 	return join->predicate == RB_WITHIN;
+}
+
+/*
+ * Are the rows of its last side bodies?  Then its arguments are the sides, columns of the sides, of
+ * which the last side alone has objects, the tolerance of faces, and what becomes of bad bodies.
+ */
+static inline bool
+rb_join_has_bodies(const rb_join *join)
+{
+	return join->predicate == RB_UNDER;
 }
 
 /* are its pairs those of parts of one row? */
@@ -769,6 +781,7 @@ typedef enum rb_value
 	RB_VALUE_DIMENSION, /* of what is told */
 	RB_VALUE_CROSSES,
 	RB_VALUE_DISTANCE,
+	RB_VALUE_SIDE, /* of a body */
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
 	RB_VALUE_INT8_ARRAY,
@@ -795,6 +808,9 @@ typedef struct rb_row_shape
 extern const rb_row_shape *rb_row_shape_of(rb_result result);
 extern Oid rb_value_type(rb_value value);
 
+/* where a point is, by what RB_UNDER tells: a text that is never freed */
+extern Datum rb_side_name(uint64 told);
+
 /* row i of a block */
 static inline Datum
 rb_value_in(const rb_block *block, rb_value value, size_t i)
@@ -815,6 +831,8 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 			return BoolGetDatum(RB_TOLD_CROSSES(block->told[i]));
 		case RB_VALUE_DISTANCE:
 			return (Datum) block->told[i]; /* the bits of a float8, which is passed by value */
+		case RB_VALUE_SIDE:
+			return rb_side_name(block->told[i]);
 		default:
 			return (Datum) 0;
 	}
@@ -827,6 +845,7 @@ typedef struct rb_call
 {
 	rb_source source[2]; /* of each side */
 	double distance;     /* rb_join_has_distance */
+	bool skip_bad;       /* bodies that are none, instead of raising an error */
 } rb_call;
 
 extern void rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call);

@@ -5,7 +5,11 @@
  *		red, blue | distance | red_id, blue_id | red_geom, blue_geom | red_object, blue_object | face_tolerance
  *
  * Of each kind there is one for each side; the last only where a side has faces, and the distance
- * only where that is what is asked.  In
+ * only where that is what is asked.  With bodies:
+ *
+ *		points, bodies | points_id, bodies_id | points_geom, bodies_geom | body | face_tolerance | on_bad
+ *
+  In
  * the functions by key red_key and blue_key take the place of red_id and blue_id.
  */
 #include "pg/base/rb_pg.h"
@@ -39,23 +43,32 @@ typedef struct side_arguments
 static int
 place(const rb_join *join, int what)
 {
-	return what * rb_join_sides(join) + (what > ARGUMENT_ROWS && rb_join_has_distance(join));
+	return what * rb_join_sides(join) + (what > ARGUMENT_ROWS && rb_join_has_distance(join)) -
+		   (what > ARGUMENT_OBJECT && rb_join_has_bodies(join));
 }
 
 static const NullableDatum *
 argument(const side_arguments *c, int what)
 {
+	static const NullableDatum none = {0, true};
+
+	if (what == ARGUMENT_OBJECT && rb_join_has_bodies(c->join))
+		return c->side == rb_join_sides(c->join) - 1 ? &c->args[place(c->join, what)] : &none;
 	return &c->args[place(c->join, what) + c->side];
 }
 
 static void
 check_not_empty(const side_arguments *c, int what, const char *value)
 {
+	const bool body = what == ARGUMENT_OBJECT && rb_join_has_bodies(c->join);
+
 	if (value[0] == '\0')
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s_%s\" is an empty string", c->join->function,
-							   c->join->side[c->side],
-							   what == ARGUMENT_ID && c->join->keys ? "key" : suffixes[what]),
+						errmsg("%s: argument \"%s%s%s\" is an empty string", c->join->function,
+							   body ? "" : c->join->side[c->side], body ? "" : "_",
+							   body                                   ? "body"
+							   : what == ARGUMENT_ID && c->join->keys ? "key"
+																	  : suffixes[what]),
 						errhint("Leave the argument out to have the column found.")));
 }
 
@@ -130,6 +143,22 @@ distance_argument(const rb_join *join, const NullableDatum *args)
 	return distance == 0 ? 0 : distance; /* -0 is 0 */
 }
 
+static bool
+skip_argument(const rb_join *join, const NullableDatum *args)
+{
+	const NullableDatum *arg = &args[place(join, ARGUMENTS_OF_A_SIDE) + 1];
+	const char *what;
+
+	if (!rb_join_has_bodies(join) || arg->isnull)
+		return false;
+	what = TextDatumGetCString(arg->value);
+	if (strcmp(what, "skip") != 0 && strcmp(what, "error") != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"on_bad\" is \"%s\"", join->function, what),
+						errhint("It is error or skip.")));
+	return strcmp(what, "skip") == 0;
+}
+
 void
 rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
 {
@@ -138,6 +167,7 @@ rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
 
 	memset(call, 0, sizeof *call);
 	call->distance = distance_argument(join, args);
+	call->skip_bad = skip_argument(join, args);
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
 		if (argument(&c, ARGUMENT_ROWS)->isnull)
 			ereport(ERROR,
@@ -153,6 +183,7 @@ rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
 		s->query = join->query;
 		s->geom_name = name_argument(&c, ARGUMENT_GEOM);
 		s->face_tolerance = tolerance;
+		s->body = rb_join_has_bodies(join) && c.side == rb_join_sides(join) - 1;
 		if (join->keys)
 			s->keys = keys_argument(&c);
 		else

@@ -20,7 +20,8 @@ static const struct
 } kinds[] = {{"triangles", RB_TRIANGLE3},
 			 {"segments", RB_SEGMENT3},
 			 {"segments2d", RB_SEGMENT2},
-			 {"boxes", RB_BOX3}};
+			 {"boxes", RB_BOX3},
+			 {"points", RB_POINT3}};
 
 const char *
 rb_kept_kind_name(rb_kind kind)
@@ -44,7 +45,7 @@ kind_argument(FunctionCallInfo fcinfo, int i)
 			return kinds[k].kind;
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("redblue_cache: unknown kind \"%s\"", name),
-					errhint("It is one of triangles, segments, segments2d, boxes.")));
+					errhint("It is one of triangles, segments, segments2d, boxes, points.")));
 }
 
 static const char *

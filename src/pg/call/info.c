@@ -94,6 +94,8 @@ read_detail(const rb_report *report)
 		if (report->side[i].ids != 0 && report->side[i].ids != report->side[i].rows)
 			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have " UINT64_FORMAT " ids",
 							 report->side[i].rows, report->join->side[i], report->side[i].ids);
+	if (report->stats.bad_bodies > 0)
+		appendStringInfo(&text, "; " UINT64_FORMAT " of bodies are none", report->stats.bad_bodies);
 	return text.data;
 }
 

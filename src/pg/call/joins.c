@@ -46,6 +46,8 @@
 	  "segments", RB_TRIANGLE3, "triangles")                                                      \
 	X(redblue_segment_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "red",           \
 	  RB_SEGMENT2, "blue")                                                                        \
+	X(redblue_points_in_bodies, RB_RESULT_SIDES, RB_UNDER, RB_POINT3, "points", RB_TRIANGLE3,     \
+	  "bodies")                                                                                   \
 	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",    \
 	  RB_SEGMENT2, NULL)
 

@@ -9,6 +9,8 @@
 #include "pg/base/rb_pg.h"
 
 #include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
 
 /* result, where its rows come from, columns of a block that they need, columns */
 static const rb_row_shape shapes[] = {
@@ -29,6 +31,7 @@ static const rb_row_shape shapes[] = {
 							 3,
 							 3,
 							 {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_DISTANCE}},
+	[RB_RESULT_SIDES] = {RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_SIDE}},
 	[RB_RESULT_COUNTS] = {RB_ROWS_BLOCKS, 2, 2, {RB_VALUE_RED, RB_VALUE_BLUE}},
 	[RB_RESULT_HITS] = {RB_ROWS_BLOCKS, 1, 1, {RB_VALUE_RED}},
 	[RB_RESULT_COUNT] = {RB_ROWS_SINGLE, 0, 1, {RB_VALUE_INT8}},
@@ -61,10 +64,28 @@ rb_value_type(rb_value value)
 			return BOOLOID;
 		case RB_VALUE_DISTANCE:
 			return FLOAT8OID;
+		case RB_VALUE_SIDE:
+			return TEXTOID;
 		case RB_VALUE_INT8_ARRAY:
 			return INT8ARRAYOID;
 		case RB_VALUE_BYTES:
 			return BYTEAOID;
 	}
 	pg_unreachable();
+}
+
+Datum
+rb_side_name(uint64 told)
+{
+	static text *names[2];
+	const bool on = (told & RB_TOLD(RB_UNDER_OF(0, 1))) != 0;
+
+	if (names[on] == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+		names[on] = cstring_to_text(on ? "boundary" : "inside");
+		MemoryContextSwitchTo(old);
+	}
+	return PointerGetDatum(names[on]);
 }

@@ -308,6 +308,7 @@ rb_run_job(const rb_run *run)
 	job.predicate = run->join->predicate;
 	job.within_rows = rb_join_is_within_rows(run->join);
 	job.distance = run->call.distance;
+	job.skip_bad = run->call.skip_bad;
 	return job;
 }
 

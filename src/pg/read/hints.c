@@ -92,10 +92,12 @@ first_unique(const rb_source *source, List *attnos)
 	return 0;
 }
 
-/* an argument of a side: red_id; redblue_cache has one side, and needs no name of it */
+/* an argument of a side: red_id; redblue_cache has one side, and needs no name of it; objects of bodies are bodies */
 const char *
 rb_source_argument(const rb_source *source, const char *what)
 {
+	if (source->body && strcmp(what, "object") == 0)
+		return "body";
 	return source->keep ? what : psprintf("%s_%s", source->side, what);
 }
 

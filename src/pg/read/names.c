@@ -22,6 +22,7 @@ static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
 	[RB_SEGMENT2] = {"ax", "ay", "bx", "by"},
 	[RB_BOX3] = {"lx", "ly", "lz", "hx", "hy", "hz"},
 	[RB_BOX2] = {"lx", "ly", "hx", "hy"},
+	[RB_POINT3] = {"x", "y", "z"},
 };
 
 const char *

@@ -146,6 +146,7 @@ static const char *const accepted[RB_KINDS] = {
 		"LineString, MultiLineString, Polygon, MultiPolygon, or GeometryCollection of these",
 	[RB_BOX3] = "any without curves",
 	[RB_BOX2] = "any without curves",
+	[RB_POINT3] = "Point with Z",
 };
 
 /* PostGIS's numbers */

@@ -250,9 +250,9 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 		ereport(NOTICE,
 				(errmsg("%s: %s", source->function, text.data),
 				 errdetail("Each row is an object of its own, and its pairs repeat the id."),
-				 errhint("Where rows of one id are one object: %s_object => %s.  To hear no more "
+				 errhint("Where rows of one id are one object: %s => %s.  To hear no more "
 						 "of it: SET redblue.duplicate_notice = off.",
-						 first->side,
+						 rb_source_argument(first, "object"),
 						 quote_literal_cstr(first->id_name == NULL ? "id" : first->id_name))));
 	pfree(text.data);
 }

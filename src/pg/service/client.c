@@ -405,6 +405,7 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 	asked->predicate = job->predicate;
 	asked->distance = job->distance;
 	asked->within_rows = job->within_rows;
+	asked->skip_bad = job->skip_bad;
 	asked->answer = job->answer;
 	asked->of = job->of;
 	asked->whole = job->whole;

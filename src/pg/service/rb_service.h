@@ -224,6 +224,7 @@ typedef struct rb_asked
 	rb_predicate predicate;
 	double distance;
 	bool within_rows;
+	bool skip_bad;
 	rb_answer answer;
 	rb_of of;
 	bool whole;

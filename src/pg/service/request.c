@@ -742,6 +742,7 @@ join_once(rb_served *s)
 				  .predicate = s->asked.predicate,
 				  .distance = s->asked.distance,
 				  .within_rows = s->asked.within_rows,
+				  .skip_bad = s->asked.skip_bad,
 				  .whole = s->asked.whole,
 				  .number = s->number,
 				  .numbers = s->asked.numbers};

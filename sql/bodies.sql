@@ -1,0 +1,76 @@
+-- what lies in a body
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+RESET client_min_messages;
+SET redblue.duplicate_notice = off;
+CREATE SCHEMA bodies;
+SET search_path = bodies, public;
+
+-- the triangles of a box
+CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8)
+RETURNS TABLE (n int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql IMMUTABLE AS $$
+	WITH corner AS (SELECT i, CASE WHEN i & 1 = 0 THEN x0 ELSE x1 END AS x, CASE WHEN i & 2 = 0 THEN y0 ELSE y1 END AS y, CASE WHEN i & 4 = 0 THEN z0 ELSE z1 END AS z FROM generate_series(0, 7) i)
+	SELECT f.n, a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z
+	FROM (VALUES (1, 0, 2, 1), (2, 1, 2, 3), (3, 4, 5, 6), (4, 5, 7, 6), (5, 0, 1, 4), (6, 1, 5, 4), (7, 2, 6, 3), (8, 3, 6, 7), (9, 0, 4, 2), (10, 2, 4, 6), (11, 1, 3, 5), (12, 3, 7, 5)) f (n, i, j, k)
+	JOIN corner a ON a.i = f.i JOIN corner b ON b.i = f.j JOIN corner c ON c.i = f.k $$;
+-- 1 a box; 2 one in it, with a cavity, in which is 3; 4 beside 1
+CREATE TABLE ore AS SELECT row_number() OVER () AS id, ore, ax, ay, az, bx, by, bz, cx, cy, cz FROM (
+	SELECT 1 AS ore, * FROM box(0, 0, 0, 10, 10, 10)
+	UNION ALL SELECT 2, * FROM box(1, 1, 1, 9, 9, 9)
+	UNION ALL SELECT 2, * FROM box(2, 2, 2, 8, 8, 8)
+	UNION ALL SELECT 3, * FROM box(3, 3, 3, 7, 7, 7)
+	UNION ALL SELECT 4, * FROM box(10, 0, 0, 20, 10, 10)) s;
+CREATE TABLE points (id int8 PRIMARY KEY, name text, x float8, y float8, z float8);
+INSERT INTO points VALUES
+	(1, 'in the middle', 5, 5, 5),
+	(2, 'in the outer one only', 0.5, 0.5, 0.5),
+	(3, 'in the wall of the second', 1.5, 5, 5),
+	(4, 'in the cavity', 2.5, 5, 5),
+	(5, 'on the wall between 1 and 4', 10, 5, 5),
+	(6, 'on an edge of both', 10, 0, 5),
+	(7, 'on a corner', 0, 0, 0),
+	(8, 'below a corner', 0, 0, -1),
+	(9, 'above', 5, 5, 11),
+	(10, 'below', 5, 5, -1),
+	(11, 'in one plane with a face, outside', -1, 5, 0),
+	(12, 'on a diagonal', 5, 5, 0),
+	(13, 'on a wall of the cavity', 2, 5, 5);
+SELECT p.id, name, body_id, side FROM points p LEFT JOIN redblue_points_in_bodies('points', 'ore', body => 'ore') b ON b.point_id = p.id ORDER BY 1, 3;
+SELECT * FROM redblue_points_in_bodies_query('SELECT * FROM points WHERE id < 4', 'SELECT ore AS id, * FROM (SELECT ore, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore) o', body => 'ore') ORDER BY 1, 2;
+-- as a function, and in the plan
+SELECT (p).side, count(*) FROM (SELECT redblue_points_in_bodies('points', 'ore', body => 'ore') AS p OFFSET 0) s GROUP BY 1 ORDER BY 1;
+EXPLAIN (COSTS OFF) SELECT body_id, count(*) FROM redblue_points_in_bodies('points', 'ore', body => 'ore') WHERE side = 'inside' GROUP BY 1;
+-- all grid points: those inside, on the boundary, and how many there must be
+CREATE TABLE lattice AS SELECT row_number() OVER () AS id, x::float8, y::float8, z::float8 FROM generate_series(-1, 21) x, generate_series(-1, 11) y, generate_series(-1, 11) z;
+SELECT body_id, side, count(*), CASE side || body_id WHEN 'inside1' THEN 9^3 WHEN 'boundary1' THEN 11^3 - 9^3 WHEN 'inside2' THEN 7^3 - 7^3 WHEN 'boundary2' THEN 9^3 - 7^3 + 7^3 - 5^3 WHEN 'inside3' THEN 3^3 WHEN 'boundary3' THEN 5^3 - 3^3 WHEN 'inside4' THEN 9^3 WHEN 'boundary4' THEN 11^3 - 9^3 END AS wanted
+	FROM redblue_points_in_bodies('lattice', 'ore', body => 'ore') GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- not closed, crossing itself, flat: an error that names it, or left out and counted
+CREATE TABLE bad AS SELECT * FROM ore;
+DELETE FROM bad WHERE id = 5;
+SELECT count(*) FROM redblue_points_in_bodies('points', 'bad', body => 'ore');
+SELECT body_id, count(*) FROM redblue_points_in_bodies('points', 'bad', body => 'ore', on_bad => 'skip') GROUP BY 1 ORDER BY 1;
+SELECT detail FROM redblue_last_run() WHERE stage = 'read';
+INSERT INTO bad SELECT 5, 1, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore WHERE id = 5;
+INSERT INTO bad SELECT 1000 + n, 1, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(5, 5, 5, 15, 15, 15);
+SELECT count(*) FROM redblue_points_in_bodies('points', 'bad', body => 'ore');
+SELECT count(*) FROM redblue_points_in_bodies_query('TABLE points', 'SELECT 9 AS b, * FROM ore WHERE id = 1', body => 'b');
+SELECT count(*) FROM redblue_points_in_bodies_query('TABLE points', 'SELECT 9 AS b, id, ax, ay, az, ax AS bx, ay AS by, az AS bz, cx, cy, cz FROM ore WHERE id < 4', body => 'b');
+-- each row of this table is one triangle
+SELECT count(*) FROM redblue_points_in_bodies('points', 'ore');
+SELECT count(*) FROM redblue_points_in_bodies('points', 'ore', body => 'ore', on_bad => 'ignore');
+SELECT count(*) FROM redblue_points_in_bodies('points', 'ore', body => '');
+SELECT count(*) FROM redblue_points_in_bodies('points', 'ore', body => 'bodies');
+SELECT count(*) FROM redblue_points_in_bodies('ore', 'points', body => 'ore');
+SELECT count(*) FROM redblue_points_in_bodies('points', NULL);
+INSERT INTO points VALUES (14, 'nowhere', 'NaN', 0, 0);
+SELECT count(*) FROM redblue_points_in_bodies('points', 'ore', body => 'ore');
+DELETE FROM points WHERE id = 14;
+-- none
+SELECT count(*) FROM redblue_points_in_bodies_query('SELECT * FROM points LIMIT 0', 'TABLE ore', body => 'ore');
+SELECT count(*) FROM redblue_points_in_bodies_query('TABLE points', 'SELECT * FROM ore LIMIT 0', body => 'ore');
+
+-- far away, and small
+SELECT body_id, side, count(*) FROM redblue_points_in_bodies_query('SELECT id, 4650000 + x * 1e-6 AS x, 500000 + y * 1e-6 AS y, z FROM lattice',
+	'SELECT ore, 4650000 + ax * 1e-6 AS ax, 500000 + ay * 1e-6 AS ay, az, 4650000 + bx * 1e-6 AS bx, 500000 + by * 1e-6 AS by, bz, 4650000 + cx * 1e-6 AS cx, 500000 + cy * 1e-6 AS cy, cz FROM ore', body => 'ore') GROUP BY 1, 2 ORDER BY 1, 2;
+DROP SCHEMA bodies CASCADE;

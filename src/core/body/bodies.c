@@ -1,0 +1,216 @@
+/*
+ * bodies.c
+ *	  Are all rows of a set bodies?  Asked before anything is said to be inside one.
+ *
+ * Each row is looked at for itself whether it is closed (check.c), by all threads; whether any
+ * crosses itself is a join of the set with itself, within its rows, on whatever backend
+ * the rest will be.
+ */
+#include "core/base/rb_parallel.h"
+#include "core/body/rb_body.h"
+#include "core/join/rb_join.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GRAIN 16  /* rows that a thread takes at once */
+#define DIGITS 15 /* of a coordinate, in a text */
+
+typedef struct all
+{
+	rb_context *ctx;
+	const rb_set *bodies;
+	const uint32_t *start; /* first part of each row, and one more */
+	uint32_t *bad;
+	pthread_mutex_t lock;
+	uint32_t first;   /* the first bad row, ... */
+	char text[200];   /* ... and why */
+	rb_pair crossing; /* the first two triangles that cross each other */
+	int status;
+} all;
+
+static void
+note_bad(all *a, uint32_t row, const char *text)
+{
+	rb_mark(a->bad, row);
+	pthread_mutex_lock(&a->lock);
+	if (row < a->first)
+	{
+		a->first = row;
+		snprintf(a->text, sizeof a->text, "%s", text);
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* "-0.5 3 1e+20", as short as the doubles allow, if not too long for an error's text */
+static void
+point_text(char *to, size_t size, const double *p)
+{
+	int at = 0;
+
+	for (int k = 0; k < 3; k++)
+		for (int digits = 6; digits <= DIGITS; digits++)
+		{
+			const int n =
+				snprintf(to + at, size - (size_t) at, "%s%.*g", k > 0 ? " " : "", digits, p[k]);
+
+			if (strtod(to + at, NULL) == p[k] || digits == DIGITS)
+			{
+				at += n;
+				break;
+			}
+		}
+}
+
+static void
+note_open(all *a, uint32_t row, const rb_body_report *report)
+{
+	char from[72], to[72], text[sizeof a->text];
+
+	if (report->fault == RB_BODY_FLAT)
+	{
+		note_bad(a, row, "None of its triangles has an area.");
+		return;
+	}
+	point_text(from, sizeof from, report->edge);
+	point_text(to, sizeof to, report->edge + 3);
+	snprintf(text, sizeof text, "It is not closed: %u triangle%s the edge (%s, %s).", report->uses,
+			 report->uses == 1 ? " has" : "s have", from, to);
+	note_bad(a, row, text);
+}
+
+static void
+check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	all *a = arg;
+
+	(void) me;
+	for (uint64_t row = from; row < to && !rb_should_stop(a->ctx); row++)
+	{
+		const uint32_t first = a->start[row];
+		rb_body_report report;
+		const rb_status status = rb_body_check_closed(
+			a->ctx, a->bodies->coords + (size_t) first * 9, a->start[row + 1] - first, &report);
+		int ok = RB_OK;
+
+		if (status != RB_OK)
+			rb_store_if(&a->status, &ok, (int) status);
+		else if (report.fault != RB_BODY_GOOD)
+			note_open(a, (uint32_t) row, &report);
+	}
+}
+
+static rb_status
+check_closed(all *a)
+{
+	rb_thread *me;
+	rb_status status = rb_team_open(a->ctx, a->ctx->threads, &me);
+
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, a->bodies->nrows, GRAIN, check_rows, a);
+	rb_team_close(&me);
+	return a->status != RB_OK ? (rb_status) a->status : status;
+}
+
+/* pairs of triangles of one body that cross each other */
+static rb_status
+put_crossing(void *user, const rb_pair *pairs, size_t n)
+{
+	all *a = user;
+	rb_pair least = {UINT32_MAX, UINT32_MAX};
+
+	for (size_t i = 0; i < n; i++)
+	{
+		const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
+
+		rb_mark(a->bad, rb_row_of(a->bodies, p.red));
+		if (p.red < least.red || (p.red == least.red && p.blue < least.blue))
+			least = p;
+	}
+	pthread_mutex_lock(&a->lock);
+	if (least.red < a->crossing.red ||
+		(least.red == a->crossing.red && least.blue < a->crossing.blue))
+		a->crossing = least;
+	pthread_mutex_unlock(&a->lock);
+	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
+}
+
+static void
+note_crossing(all *a)
+{
+	uint32_t row;
+	char text[sizeof a->text];
+
+	if (a->crossing.red == UINT32_MAX)
+		return;
+	row = rb_row_of(a->bodies, a->crossing.red);
+	snprintf(text, sizeof text, "It crosses itself: its triangles %u and %u do.",
+			 a->crossing.red - a->start[row] + 1, a->crossing.blue - a->start[row] + 1);
+	note_bad(a, row, text);
+}
+
+static rb_status
+check_crossing(all *a, const rb_backend *backend)
+{
+	const rb_job job = {.red = a->bodies, .predicate = RB_SELF_INTERSECT, .within_rows = true};
+	const rb_sink sink = {.put = put_crossing, .user = a};
+
+	rb_status status = RB_OK;
+
+	if (a->bodies->row_of != NULL)
+		status = backend->join(a->ctx, &job, &sink);
+	note_crossing(a);
+	return status;
+}
+
+/* where the parts of each row begin */
+static void
+find_starts(const rb_set *bodies, uint32_t *start)
+{
+	uint32_t row = 0;
+
+	for (uint32_t part = 0; part < bodies->nparts; part++)
+		while (row <= rb_row_of(bodies, part))
+			start[row++] = part;
+	while (row <= bodies->nrows)
+		start[row++] = bodies->nparts;
+}
+
+rb_status
+rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
+				uint32_t **bad)
+{
+	const size_t words = bodies->nrows / 32 + 1;
+	all a = {
+		.ctx = ctx, .bodies = bodies, .first = UINT32_MAX, .crossing = {UINT32_MAX, UINT32_MAX}};
+	uint32_t *start = NULL;
+	rb_status status = rb_array(ctx, (void **) bad, words, sizeof(uint32_t));
+
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &start, (size_t) bodies->nrows + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+	{
+		memset(*bad, 0, words * sizeof(uint32_t));
+		find_starts(bodies, start);
+		a.start = start;
+		a.bad = *bad;
+		pthread_mutex_init(&a.lock, NULL);
+		status = check_closed(&a);
+		if (status == RB_OK)
+			status = check_crossing(&a, backend);
+		pthread_mutex_destroy(&a.lock);
+	}
+	rb_free(ctx->memory, (void **) &start);
+	for (uint32_t row = 0; status == RB_OK && row < bodies->nrows; row++)
+		ctx->stats.bad_bodies += rb_is_marked(*bad, row);
+	if (status == RB_OK && !skip && a.first != UINT32_MAX)
+	{
+		const int64_t id = bodies->ids != NULL ? bodies->ids[a.first]
+											   : (int64_t) ((uint64_t) bodies->first_id + a.first);
+
+		return rb_fail(ctx, RB_BAD_BODY, (uint64_t) id, 0, a.text);
+	}
+	return status;
+}
