@@ -680,7 +680,7 @@ other_faults(void)
 		expect_fault_of(RB_TRIANGLE3, RB_GEOMETRY_WRONG_TYPE, 1);
 		/* curves, also where they are straight; but for empty ones */
 		for (uint32_t n = 0; n < 2; n++)
-			for (int kind = RB_SEGMENT3; kind < RB_KINDS; kind++)
+			for (int kind = RB_SEGMENT3; kind < RB_POINT3; kind++)
 			{
 				rb_geometry_fault fault = n == 0 ? RB_GEOMETRY_OK : RB_GEOMETRY_CURVE;
 
@@ -705,7 +705,7 @@ other_faults(void)
 		put_ring(0, 4);
 		expect_fault_of(RB_TRIANGLE3, RB_GEOMETRY_WRONG_TYPE, 10);
 		/* numbers that are none, at every place that is read */
-		for (int kind = RB_SEGMENT3; kind < RB_KINDS; kind++)
+		for (int kind = RB_SEGMENT3; kind < RB_POINT3; kind++)
 			for (int i = 0; i < 9; i++)
 			{
 				double c[9] = {0, 0, 0, 1, 1, 1, 2, 0, 1};
@@ -720,6 +720,52 @@ other_faults(void)
 				if (read)
 					expect_fault_of(kind, RB_GEOMETRY_NOT_FINITE, 2);
 			}
+	}
+}
+
+/* one point with Z, and nothing else */
+static void
+points(void)
+{
+	for (int form = 0; form < FORMS; form++)
+	{
+		rb_builder b;
+		rb_geometry_info info;
+
+		rb_builder_init(&b, memory, RB_POINT3);
+		begin(form, true, false, 0);
+		put_node(1, 1);
+		put_point(1, -2, 1e300);
+		CHECK(read_bytes(&b, out.at, out.len, &info) == RB_GEOMETRY_OK, "form %d", form);
+		CHECK(b.nparts == 1 && b.coords[0] == 1 && b.coords[1] == -2 && b.coords[2] == 1e300,
+			  "form %d: %u", form, b.nparts);
+		rb_builder_free(&b);
+		begin(form, false, false, 0);
+		put_node(1, 1);
+		put_point(1, 2, 3);
+		expect_fault_of(RB_POINT3, RB_GEOMETRY_NO_Z, 1);
+		for (int i = 0; i < 3; i++)
+		{
+			double c[3] = {1, 2, 3};
+
+			c[i] = i % 2 == 0 ? NAN : INFINITY;
+			begin(form, true, false, 0);
+			put_node(1, 1);
+			put_point(c[0], c[1], c[2]);
+			expect_fault_of(RB_POINT3, RB_GEOMETRY_NOT_FINITE, 1);
+		}
+		begin(form, true, false, 0);
+		put_node(4, 1);
+		put_node(1, 1);
+		put_point(1, 2, 3);
+		expect_fault_of(RB_POINT3, RB_GEOMETRY_WRONG_TYPE, 1);
+		begin(form, true, false, 0);
+		put_node(2, 2);
+		put_ring(0, 2);
+		expect_fault_of(RB_POINT3, RB_GEOMETRY_WRONG_TYPE, 2);
+		begin(form, true, false, 0);
+		put_polygon(0, 4);
+		expect_fault_of(RB_POINT3, RB_GEOMETRY_WRONG_TYPE, 3);
 	}
 }
 
@@ -1039,6 +1085,7 @@ main(void)
 	CHECK_RUN(heads);
 	CHECK_RUN(random_trees);
 	CHECK_RUN(other_faults);
+	CHECK_RUN(points);
 	CHECK_RUN(kinds);
 	CHECK_RUN(rows);
 	CHECK_RUN(limits);
