@@ -25,6 +25,8 @@
  *	  -e CANDIDATES,PAIRS,CHECKSUM[,MIX,IJ]		the truth (the sums of workload.h); a dash
  *					for what is not known
  *	  -o NAME		only ours (redblue) or only the peers (peers)
+ *	  -p WHAT		what is asked of two objects: meet (the usual), contact, self, or a distance
+ *					that they may be apart; the peers know the first one only
  *	  --count		only count, both ours and the peers
  *	  --table NAME	triangles (the usual one), segments, boxes, stages
  *	  --row LABEL	a row of that Markdown table instead of the report
@@ -51,6 +53,8 @@ typedef struct options
 	int threads;
 	uint32_t resolution;
 	uint32_t filters;
+	rb_predicate predicate;
+	double distance;
 	bool ours;
 	bool theirs;
 	bool count_only;
@@ -64,6 +68,24 @@ die(const char *what, const char *detail)
 {
 	fprintf(stderr, "bench: %s%s%s\n", what, detail[0] != '\0' ? ": " : "", detail);
 	exit(2);
+}
+
+static void
+set_predicate(options *o, const char *name)
+{
+	char *end;
+
+	o->predicate = strcmp(name, "meet") == 0      ? RB_MEET
+				   : strcmp(name, "contact") == 0 ? RB_CONTACT
+				   : strcmp(name, "self") == 0    ? RB_SELF_INTERSECT
+												  : RB_WITHIN;
+	if (o->predicate != RB_MEET)
+		o->theirs = false;
+	if (o->predicate != RB_WITHIN)
+		return;
+	o->distance = strtod(name, &end);
+	if (end == name || *end != '\0')
+		die("-p wants meet, contact, self or a distance, not", name);
 }
 
 static double
@@ -113,7 +135,11 @@ join_ours(const options *o, const rb_set *red, const rb_set *blue, pair_list *ou
 		  rb_stats *stats, uint64_t *peak)
 {
 	rb_memory *memory = rb_memory_create(UINT64_MAX);
-	rb_job job = {.red = red, .blue = blue, .answer = out == NULL ? RB_COUNT : RB_PAIRS};
+	rb_job job = {.red = red,
+				  .blue = blue,
+				  .answer = out == NULL ? RB_COUNT : RB_PAIRS,
+				  .predicate = o->predicate,
+				  .distance = o->distance};
 	rb_context ctx;
 	rb_stream *stream;
 	rb_block block;
@@ -401,6 +427,8 @@ main(int argc, char **argv)
 				o.filters = (uint32_t) strtoul(value, NULL, 0);
 			else if (strcmp(arg, "-k") == 0)
 				kind = kind_named(value);
+			else if (strcmp(arg, "-p") == 0)
+				set_predicate(&o, value);
 			else if (strcmp(arg, "-e") == 0)
 			{
 				if (sscanf(value, "%31[^,],%31[^,],%31[^,],%31[^,],%31s", o.truth[0], o.truth[1],
