@@ -179,4 +179,11 @@ rb_told_of_generic(rb_predicate predicate)
 	return predicate == RB_MEET ? 0 : RB_TOLD(RB_CONTACT_OF(1, 1));
 }
 
+/* do planes tell of two triangles that they are farther apart than a distance? */
+RB_HD bool
+rb_faces_part(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return predicate == RB_WITHIN && red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
+}
+
 #endif /* RB_KINDS_H */

@@ -61,6 +61,7 @@ struct rb_leaf
 	double pad;     /* of all boxes (rb_pad_of) */
 	bool boxes;     /* overlapping boxes are the answer */
 	bool faces;     /* triangles on both sides: the vector stages apply */
+	bool part;      /* or the first one does, with a distance: planes tell who is beyond it */
 	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
 
 	/* counts */
@@ -114,6 +115,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->pad = rb_pad_of(job->predicate, job->distance);
 	w->boxes = rb_boxes_decide(job->predicate, red, blue);
 	w->faces = rb_faces_decide(job->predicate, red, blue);
+	w->part = rb_faces_part(job->predicate, red, blue);
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
@@ -173,8 +175,13 @@ rb_leaf_flush(rb_leaf *w)
 
 /* ---- tiles ---- */
 
+/*
+ * margin: a corner is beyond a plane only if it is farther from it than that.  Then |n . w| is
+ * compared with margin |n|, and |n| is at most the rounded normal's length and the errors of its
+ * parts, which k has, up to some roundings.
+ */
 static void
-face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
+face_init(rb_face *f, const double *p, const double lo[3], const double hi[3], double margin)
 {
 	double u[3], v[3], w[3] = {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]};
 	double permanent = 0;
@@ -204,18 +211,21 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3])
 	if (!(f->k <= DBL_MAX))
 		f->k = HUGE_VAL;
 	f->ke = f->k * f->e + RB_TINY;
+	if (margin > 0)
+		f->ke += margin * (1 + 16 * RB_EPS) *
+				 (sqrt(f->x[3] * f->x[3] + f->y[3] * f->y[3] + f->z[3] * f->z[3] + RB_TINY) + f->k);
 }
 
 static void
-tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list, bool faces,
-		  double pad, double lo[3], double hi[3])
+tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double lo[3],
+		  double hi[3])
 {
 	double all_lo[4], all_hi[4];
 
 	tile->n = list.n;
-	kernel->load(o->kind, o->coords, list.entry, 0, list.n, tile->lo, tile->hi);
-	for (uint32_t i = 0; pad > 0 && i < list.n; i++)
-		rb_kind_pad(o->kind, pad, tile->lo[i], tile->hi[i]);
+	w->kernel->load(o->kind, o->coords, list.entry, 0, list.n, tile->lo, tile->hi);
+	for (uint32_t i = 0; w->pad > 0 && i < list.n; i++)
+		rb_kind_pad(o->kind, w->pad, tile->lo[i], tile->hi[i]);
 	for (int a = 0; a < 4; a++)
 	{
 		all_lo[a] = HUGE_VAL;
@@ -233,10 +243,10 @@ tile_fill(rb_tile *tile, const rb_kernel *kernel, const rb_set *o, rb_list list,
 	}
 	memcpy(lo, all_lo, 3 * sizeof(double));
 	memcpy(hi, all_hi, 3 * sizeof(double));
-	if (faces)
+	if (w->faces || w->part)
 		for (uint32_t i = 0; i < list.n; i++)
 			face_init(&tile->face[i], o->coords + (size_t) tile->index[i] * 9, tile->lo[i],
-					  tile->hi[i]);
+					  tile->hi[i], w->part ? w->job->distance : 0);
 }
 
 /* what is known when the tile is filled; in a self join both objects of a pair may be asked for */
@@ -502,6 +512,12 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 
 	if (w->boxes)
 		return hit(w, red, blue, w->pair, n, 0);
+	if (w->part && (w->ctx->filters & RB_FILTER_SIGNS))
+	{
+		n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
+		for (uint32_t i = 0; i < n; i++)
+			w->pair[i] = w->sided[i].pair;
+	}
 	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
 	{
 		status = decide_all(w, red, blue, n);
@@ -686,15 +702,14 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	rb_status status = RB_OK;
 
 	w->clock = rb_now_ms();
-	tile_fill(rt, w->kernel, w->job->red, red, w->faces, w->pad, rlo, rhi);
+	tile_fill(rt, w, w->job->red, red, rlo, rhi);
 	if (same)
 	{
 		memcpy(blo, rlo, sizeof(blo));
 		memcpy(bhi, rhi, sizeof(bhi));
 	}
 	else
-		tile_fill(bt, w->kernel, w->job->blue != NULL ? w->job->blue : w->job->red, blue, w->faces,
-				  w->pad, blo, bhi);
+		tile_fill(bt, w, rb_job_blue(w->job), blue, blo, bhi);
 
 	if (w->sink->marks != NULL)
 	{

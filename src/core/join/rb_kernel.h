@@ -51,7 +51,7 @@ typedef struct rb_face
 	double z[4];
 	double k;
 	double e;
-	double ke; /* k e + RB_TINY */
+	double ke; /* k e + RB_TINY, and what a corner beyond it must be away (leaf.c, margin) */
 	double pad;
 } __attribute__((aligned(64))) rb_face;
 
