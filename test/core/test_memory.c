@@ -7,6 +7,7 @@
 #include "check.h"
 #include "core/base/redblue.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -223,13 +224,14 @@ same_pages_again(void)
 {
 	size_t bytes = 20 * MIB;
 	long fresh = 0;
+	long least = LONG_MAX; /* of the rounds after an offer */
 	uint64_t idle = 0;
 
 	/* small pages, so that each one that is new is counted */
 	CHECK(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "prctl");
 	rb_memory_trim(0);
 	rb_memory_set_idle(512 * MIB);
-	for (int round = 0; round < 6; round++)
+	for (int round = 0; round < 12; round++)
 	{
 		rb_memory *memory = rb_memory_create(512 * MIB);
 		long before = faults();
@@ -239,17 +241,22 @@ same_pages_again(void)
 		like_a_join(memory, bytes - (round % 3 == 2 ? MIB : 0));
 		CHECK(rb_memory_used(memory) == 0, "used");
 		rb_memory_destroy(memory);
-		rb_memory_offer_idle();
 		now = faults() - before;
 		if (round == 0)
 			fresh = now;
-		else
+		else if (round < 6)
 			CHECK(now < fresh / 50, "round %d: %ld of %ld pages are new", round, now, fresh);
+		else if (round > 6 && now < least)
+			least = now;
+		/* a kernel that is short of memory may take what it was offered: not in every round */
+		if (round >= 6)
+			rb_memory_offer_idle();
 		if (round == 1)
 			idle = rb_memory_idle();
 		CHECK(round < 2 || rb_memory_idle() <= idle + MIB, "round %d: %lu bytes are idle", round,
 			  (unsigned long) rb_memory_idle());
 	}
+	CHECK(least < fresh / 50, "%ld of %ld pages are new after an offer", least, fresh);
 	CHECK(fresh > (long) (80 * MIB / 4096), "%ld pages in the first round", fresh);
 	CHECK(rb_memory_drop_idle() && rb_memory_idle() == 0, "all is given back");
 	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);

@@ -596,8 +596,11 @@ typedef struct rb_progress_entry rb_progress_entry;
 extern rb_progress_entry *rb_progress_begin(const char *function);
 /* callable from any thread */
 extern void rb_progress_note(rb_progress_entry *entry, int stage, uint64 done, uint64 total);
-/* whose sides are read from now on, NULL: nobody's; and how many pages of one are */
-extern void rb_progress_reading(rb_progress_entry *entry);
+/*
+ * Whose sides are read from now on, NULL: nobody's; answers whose were before, for reading a side
+ * may run another join.  And how many pages of one are read.
+ */
+extern rb_progress_entry *rb_progress_reading(rb_progress_entry *entry);
 extern void rb_progress_read(uint64 done, uint64 total);
 extern void rb_progress_end(rb_progress_entry **entry);
 

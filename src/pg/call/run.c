@@ -267,6 +267,7 @@ rb_run *
 rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context)
 {
 	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
+	rb_progress_entry *around;
 	uint64 limit = (uint64) rb_setting_memory_limit * 1024;
 
 	run->join = join;
@@ -289,9 +290,9 @@ rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context)
 		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024;
 	run->progress = rb_progress_begin(join->function);
 
-	rb_progress_reading(run->progress);
+	around = rb_progress_reading(run->progress);
 	take_sides(run);
-	rb_progress_reading(NULL);
+	rb_progress_reading(around);
 
 	run->ctx.threads = rb_threads(run->parts);
 	return run;

@@ -49,10 +49,13 @@ rb_progress_note(rb_progress_entry *e, int stage, uint64 done, uint64 total)
 	rb_store(&e->total, total);
 }
 
-void
+rb_progress_entry *
 rb_progress_reading(rb_progress_entry *e)
 {
+	rb_progress_entry *before = reading;
+
 	reading = e;
+	return before;
 }
 
 void
