@@ -51,7 +51,12 @@ typedef enum rb_predicate
 	RB_CONTACT, /* and how: the dimension of what they share, and do their relative interiors meet? */
 	RB_SELF_INTERSECT, /* do they share more than common corners or a common edge?  The dimension, too. */
 	RB_WITHIN,         /* is their distance at most that of the job? */
-	RB_UNDER /* is the first end of a segment, moved by an infinitesimal, below the triangle, or is it on it? */
+	RB_UNDER, /* is the first end of a segment, moved by an infinitesimal, below the triangle, or is it on it? */
+	/* the rest is of rows, and put together out of other joins (RB_COMPOSED_LIST) */
+	RB_NEAREST,  /* is blue one of the job's so many that are nearest to red? */
+	RB_INSIDE,   /* which stretches of a line are inside a body? */
+	RB_RELATION, /* how do two bodies lie to each other? */
+	RB_BODY      /* is it a body at all, and if not why? */
 } rb_predicate;
 
 /*
@@ -69,6 +74,16 @@ typedef enum rb_predicate
 
 /* RB_WITHIN: they share a point */
 #define RB_WITHIN_OF(meets) (RB_YES | (meets) << 1)
+
+/* RB_RELATION: of what is told, if the two share a point */
+enum
+{
+	RB_BODIES_TOUCH, /* their interiors are disjoint */
+	RB_BODIES_CROSS, /* they are not, and neither contains the other */
+	RB_RED_INSIDE,
+	RB_RED_CONTAINS,
+	RB_BODIES_EQUAL /* the same boundary, however it is cut into triangles */
+};
 
 /* RB_UNDER */
 #define RB_UNDER_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
@@ -91,6 +106,13 @@ typedef enum rb_predicate
 	X(RB_WITHIN, RB_TRIANGLE3, RB_SEGMENT3, rb_leaf_within_triangle_segment)   \
 	X(RB_WITHIN, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_within_segments2)           \
 	X(RB_UNDER, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_under)
+
+/* predicate, red's kind, blue's kind, who answers it (rb_composed of rb_compose.h) */
+#define RB_COMPOSED_LIST(X)                                        \
+	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)  \
+	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)    \
+	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
+	X(RB_BODY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)
 
 /* ---- facts of a kind ---- */
 
@@ -140,6 +162,14 @@ rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 }
 #undef RB_LEAF_SERVES
 
+#define RB_COMPOSED_SERVES(p, r, b, who) || (predicate == (p) && red == (r) && blue == (b))
+RB_HD bool
+rb_composed_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
+{
+	return false RB_COMPOSED_LIST(RB_COMPOSED_SERVES);
+}
+#undef RB_COMPOSED_SERVES
+
 /* what a kind is when it is joined: a point is a ray */
 RB_HD rb_kind
 rb_joined_kind(rb_predicate predicate, rb_kind kind)
@@ -152,6 +182,23 @@ RB_HD bool
 rb_predicate_tells(rb_predicate predicate)
 {
 	return predicate != RB_MEET;
+}
+
+/* so many words of eight bytes, in a block */
+RB_HD int
+rb_told_words(rb_predicate predicate)
+{
+	switch (predicate)
+	{
+		case RB_MEET:
+			return 0;
+		case RB_INSIDE: /* from, to, length, on the boundary? */
+			return 4;
+		case RB_BODY: /* rb_body_words */
+			return 12;
+		default:
+			return 1;
+	}
 }
 
 /* are overlapping boxes the answer already? */

@@ -560,14 +560,15 @@ typedef struct rb_job
 	rb_answer answer;
 	rb_of of;
 	rb_predicate predicate;
-	double distance; /* RB_WITHIN; >= 0 and finite */
+	double distance; /* RB_WITHIN: >= 0 and finite; RB_NEAREST: none is farther; may be infinite */
+	uint32_t nearest; /* RB_NEAREST: at most so many for each red row; > 0 */
 	/*
 	 * Parts of one row against each other instead of rows against rows: a self join, RB_PAIRS or
 	 * RB_COUNT.  The pairs are then of parts, counted from 1 in their row; see rb_block.
 	 */
 	bool within_rows;
 	bool
-		skip_bad; /* RB_UNDER: rows of blue that are no bodies are left out, instead of RB_BAD_BODY */
+		skip_bad; /* rows that are no bodies, where bodies are asked for, are left out, instead of RB_BAD_BODY */
 	bool whole;   /* RB_PAIRS: every block but the last one is full, however long that takes */
 	/*
 	 * RB_GROUPS: rows with the same number (rb_ids_number) are one group, of so many; NULL: each
@@ -685,7 +686,8 @@ typedef struct rb_stream rb_stream;
  * a column a value that can be handed on as it is.
  *
  * What a predicate tells of a pair besides is a column more: RB_TOLD of it, merged over the parts
- * of the two rows (unique.c), or the bits of a distance (RB_WITHIN).  Of a job within rows red is
+ * of the two rows (unique.c), or the bits of a distance (RB_WITHIN, RB_NEAREST).  Of some it is more than
+ * one word (rb_told_words): those of one pair lie side by side, and a block has no more than RB_BLOCK.  Of a job within rows red is
  * the row's id, and blue has two parts of it, the first one in the upper half.
  */
 typedef struct rb_block
