@@ -4,11 +4,12 @@
  *
  * Each row is looked at for itself whether it is closed (check.c), by all threads; whether any
  * crosses itself is a join of the set with itself, within its rows, on whatever backend
- * the rest will be.
+ * the rest will be.  If all are, the set knows it from then on.
  */
 #include "core/base/rb_parallel.h"
 #include "core/body/rb_body.h"
 #include "core/join/rb_join.h"
+#include "core/set/rb_set.h"
 
 #include <string.h>
 
@@ -143,12 +144,17 @@ rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies
 		rb_row_starts(bodies, start);
 		a.start = start;
 		a.bad = *bad;
+	}
+	if (status == RB_OK && !rb_set_knows(bodies, RB_KNOWN_BODIES))
+	{
 		pthread_mutex_init(&a.lock, NULL);
 		status = check_closed(&a);
 		if (status == RB_OK)
 			status = check_crossing(&a, backend);
 		pthread_mutex_destroy(&a.lock);
 	}
+	if (status == RB_OK && a.first == UINT32_MAX)
+		rb_set_learn(bodies, RB_KNOWN_BODIES);
 	rb_free(ctx->memory, (void **) &start);
 	for (uint32_t row = 0; status == RB_OK && row < bodies->nrows; row++)
 		ctx->stats.bad_bodies += rb_is_marked(*bad, row);

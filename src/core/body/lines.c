@@ -1,21 +1,27 @@
 /*
  * lines.c
- *	  Which stretches of each line of a set lie inside each body of another: two joins, then line by line.
+ *	  Which stretches of each line of a set lie inside each body of another: a join, then line by line.
  *
- *		segments x triangles, RB_MEET		where a line can change sides
- *		starts x triangles, RB_UNDER		on which side it begins
+ *		segments, and rays from starts x triangles, RB_MEET
+ *			segments: where a line can change sides
+ *			rays: on which side it begins
  *			-> hits, by line, body and segment
  *			-> stretches (stretches.c)
  *
  * A start is asked for where a segment does not go on from the one before it.  Its ray crosses
  * triangles of some bodies; it is inside of those of which it crosses an odd number.  So a line that meets
  * no triangle of a body, and lies in it all the same, is found too.
+ *
+ * Most of a join's work is that of the larger side, so there is one join, not two.  A ray moved by
+ * an infinitesimal crosses only triangles that the ray itself meets: of these, which are few, it is asked
+ * whether the moved start is below them (rb_ray.h).
  */
 #include "core/base/rb_compose.h"
 #include "core/base/rb_parallel.h"
 #include "core/body/rb_body.h"
 #include "core/join/rb_join.h"
 #include "core/set/rb_set.h"
+#include "core/shape/rb_ray.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +47,7 @@ typedef struct all
 	const uint32_t *bad; /* rows of bodies */
 	const rb_row_sink *sink;
 	uint32_t *start_of; /* segment, of each start */
+	rb_rays rays;       /* from the starts */
 	pthread_mutex_t lock;
 	hit *hits;
 	size_t nhits;
@@ -78,10 +85,24 @@ add_hits(all *a, const hit *hits, size_t n)
 	return rb_should_stop(a->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
-/* pairs of parts, as they come: of segments that meet a triangle, or of starts below one */
-static rb_status
-put_pairs(all *a, const rb_pair *pairs, size_t n, bool starts)
+/* is the start of that ray, moved, below a triangle of a body that may hold it? */
+static bool
+is_below(const all *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
 {
+	const double *p = a->rays.set->coords + (size_t) ray * 6;
+	const double *t = a->bodies->coords + (size_t) triangle * 9;
+
+	return rb_ray_counts(&a->rays, ray, rb_row_of(a->bodies, triangle)) &&
+		   (RB_TOLD(rb_point_under(env, p, t)) & RB_TOLD(RB_UNDER_OF(1, 0)));
+}
+
+/* pairs of parts, as they come: of segments and triangles, or, with larger numbers, rays and triangles */
+static rb_status
+put_pairs(void *user, const rb_pair *pairs, size_t n)
+{
+	all *a = user;
+	const uint32_t segments = a->lines->nparts;
+	rb_exact_env env = {.filters = a->ctx->filters, .exact = true};
 	hit hits[PUT];
 	rb_status status = RB_OK;
 
@@ -91,40 +112,19 @@ put_pairs(all *a, const rb_pair *pairs, size_t n, bool starts)
 
 		for (; i < n && k < PUT; i++)
 		{
-			const uint32_t red = rb_pair_red(pairs[i]);
-			const uint32_t body = rb_row_of(a->bodies, pairs[i].blue);
+			const uint32_t red = pairs[i].red, triangle = pairs[i].blue;
+			const uint32_t body = rb_row_of(a->bodies, triangle);
 
 			if (rb_is_marked(a->bad, body))
 				continue;
-			if (!starts)
-				hits[k++] = (hit){body, red, pairs[i].blue};
-			else if (rb_pair_told(pairs[i]) & RB_TOLD(RB_UNDER_OF(1, 0)))
-				hits[k++] = (hit){body, a->start_of[red], START};
+			if (red < segments)
+				hits[k++] = (hit){body, red, triangle};
+			else if (is_below(a, &env, red - segments, triangle))
+				hits[k++] = (hit){body, a->start_of[red - segments], START};
 		}
 		status = add_hits(a, hits, k);
 	}
 	return status;
-}
-
-static rb_status
-put_meeting(void *user, const rb_pair *pairs, size_t n)
-{
-	return put_pairs(user, pairs, n, false);
-}
-
-static rb_status
-put_under(void *user, const rb_pair *pairs, size_t n)
-{
-	return put_pairs(user, pairs, n, true);
-}
-
-static rb_status
-find_meeting(all *a, const rb_backend *backend)
-{
-	const rb_job job = {.red = a->lines, .blue = a->bodies, .predicate = RB_MEET};
-	const rb_sink sink = {.put = put_meeting, .user = a};
-
-	return backend->join(a->ctx, &job, &sink);
 }
 
 /* does it go on from the one before it in its line? */
@@ -163,25 +163,42 @@ list_starts(all *a, double **coords, uint32_t *starts)
 }
 
 static rb_status
-find_starts(all *a, const rb_backend *backend)
+make_rays(all *a, const rb_backend *backend)
 {
-	const rb_sink sink = {.put = put_under, .user = a};
 	rb_set points = {.kind = RB_POINT3};
-	const rb_set *rays = NULL;
 	double *coords = NULL;
 	rb_status status = list_starts(a, &coords, &points.nparts);
 
 	points.nrows = points.nparts;
 	points.coords = coords;
 	if (status == RB_OK)
-		status = rb_body_rays(a->ctx, &points, a->bodies, &rays);
+		status = rb_rays_make(a->ctx, backend, &points, a->bodies, &a->rays);
+	rb_free(a->ctx->memory, (void **) &coords);
+	return status;
+}
+
+static rb_status
+find_hits(all *a, const rb_backend *backend)
+{
+	const size_t of_one = 6 * sizeof(double);
+	const uint32_t segments = a->lines->nparts, rays = a->rays.set->nparts;
+	const uint64_t n = (uint64_t) segments + rays;
+	rb_set both = {.kind = RB_SEGMENT3, .nparts = (uint32_t) n, .nrows = (uint32_t) n};
+	const rb_job job = {.red = &both, .blue = a->bodies, .predicate = RB_MEET};
+	const rb_sink sink = {.put = put_pairs, .user = a};
+	double *coords = NULL;
+	rb_status status;
+
+	if (n > RB_MAX_OBJECTS)
+		return rb_fail(a->ctx, RB_TOO_MANY_OBJECTS, n, RB_MAX_OBJECTS, NULL);
+	status = rb_array(a->ctx, (void **) &coords, (size_t) n + 1, of_one);
 	if (status == RB_OK)
 	{
-		const rb_job job = {.red = rays, .blue = a->bodies, .predicate = RB_UNDER};
-
+		memcpy(coords, a->lines->coords, segments * of_one);
+		memcpy(coords + (size_t) segments * 6, a->rays.set->coords, rays * of_one);
+		both.coords = coords;
 		status = backend->join(a->ctx, &job, &sink);
 	}
-	rb_set_release(&rays);
 	rb_free(a->ctx->memory, (void **) &coords);
 	return status;
 }
@@ -389,9 +406,10 @@ rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	a.bad = bad;
 	pthread_mutex_init(&a.lock, NULL);
 	if (status == RB_OK)
-		status = find_meeting(&a, backend);
+		status = make_rays(&a, backend);
 	if (status == RB_OK)
-		status = find_starts(&a, backend);
+		status = find_hits(&a, backend);
+	rb_rays_free(ctx, &a.rays);
 	if (status == RB_OK)
 		status = sort_by_line(&a);
 	if (status == RB_OK)

@@ -22,6 +22,7 @@
 #include "core/base/rb_base.h"
 #include "core/exact/rb_number.h"
 #include "core/exact/rb_orient.h"
+#include "core/shape/rb_box.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -34,11 +35,29 @@ extern "C"
 /* ---- rays (rays.c) ---- */
 
 /*
- * From each point of a set one ray upward, as a segment that ends above all bodies: a set with
- * one holder, of the same rows, for RB_UNDER.
+ * From each point of a set one ray upward, as a segment, for RB_UNDER: a set of the same rows.  A ray
+ * ends above all bodies in whose boxes it begins; of others it must not be asked.  The points'
+ * rows have one part each.
  */
-extern rb_status rb_body_rays(rb_context *ctx, const rb_set *points, const rb_set *bodies,
-							  const rb_set **rays);
+typedef struct rb_rays
+{
+	const rb_set *set;
+	double *box; /* of each body: low, high */
+} rb_rays;
+
+extern rb_status rb_rays_make(rb_context *ctx, const rb_backend *backend, const rb_set *points,
+							  const rb_set *bodies, rb_rays *rays);
+extern void rb_rays_free(rb_context *ctx, rb_rays *rays);
+
+/* does that ray begin in the box of that body? */
+static inline bool
+rb_ray_counts(const rb_rays *rays, uint32_t ray, uint32_t body)
+{
+	const double *p = rays->set->coords + (size_t) ray * 6;
+	const double *box = rays->box + (size_t) body * 6;
+
+	return rb_boxes_overlap(p, p, box, box + 3);
+}
 
 /* ---- places on a segment (place.c) ---- */
 

@@ -65,6 +65,7 @@ struct rb_stream
 	rb_job job;
 	rb_answers answers;
 	rb_unique unique;
+	rb_rays rays;         /* RB_UNDER: they take the place of points */
 	uint32_t *bad_bodies; /* RB_UNDER: a bit for each row of blue; nothing is in these */
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
@@ -281,6 +282,15 @@ told_of(const rb_stream *s, rb_pair parts, uint32_t told)
 	return bits;
 }
 
+/* RB_UNDER: is there a body, and does the ray tell anything of it? */
+static bool
+is_of_body(const rb_stream *s, rb_pair parts)
+{
+	const uint32_t body = rb_row_of(s->job.blue, parts.blue);
+
+	return !rb_is_marked(s->bad_bodies, body) && rb_ray_counts(&s->rays, parts.red, body);
+}
+
 /* called by the backend's threads where the predicate tells something */
 static rb_status
 put_told(void *user, const rb_pair *pairs, size_t n)
@@ -303,8 +313,7 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 		{
 			const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
 
-			if (s->bad_bodies != NULL &&
-				rb_is_marked(s->bad_bodies, rb_row_of(s->job.blue, p.blue)))
+			if (s->job.predicate == RB_UNDER && !is_of_body(s, p))
 				continue;
 			parts[good] = p;
 			told[good++] = told_of(s, p, rb_pair_told(pairs[i]));
@@ -446,20 +455,17 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 static rb_status
 prepare_bodies(rb_stream *s)
 {
-	const rb_set *rays;
 	rb_status status;
 
 	if (s->job.predicate != RB_UNDER)
 		return RB_OK;
 	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, &s->bad_bodies);
-	if (status == RB_OK && s->job.red->kind == RB_POINT3)
+	if (status == RB_OK)
+		status = rb_rays_make(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays);
+	if (status == RB_OK)
 	{
-		status = rb_body_rays(s->ctx, s->job.red, s->job.blue, &rays);
-		if (status == RB_OK)
-		{
-			rb_set_release(&s->job.red);
-			s->job.red = rays;
-		}
+		rb_set_release(&s->job.red);
+		s->job.red = rb_set_hold(s->rays.set);
 	}
 	return status;
 }
@@ -684,6 +690,7 @@ rb_stream_close(rb_stream *s)
 	rb_answers_free(&s->answers);
 	rb_set_release(&s->job.red);
 	rb_set_release(&s->job.blue);
+	rb_rays_free(ctx, &s->rays);
 	rb_free(ctx->memory, (void **) &s->bad_bodies);
 	rb_free(ctx->memory, (void **) &s->ids);
 	rb_free(ctx->memory, (void **) &s);

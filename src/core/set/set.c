@@ -13,6 +13,7 @@ typedef struct rb_set_owner
 	rb_set set; /* its arrays are blocks of this memory */
 	rb_memory *memory;
 	uint32_t holders;
+	uint32_t facts;
 } rb_set_owner;
 
 rb_status
@@ -28,6 +29,7 @@ rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set, rb_error
 	owner->set.owner = owner;
 	owner->memory = memory;
 	owner->holders = 1;
+	owner->facts = 0;
 	*set = &owner->set;
 	return RB_OK;
 }
@@ -124,6 +126,19 @@ rb_set_hold(const rb_set *set)
 	if (set != NULL && set->owner != NULL)
 		rb_add(&set->owner->holders, 1);
 	return set;
+}
+
+void
+rb_set_learn(const rb_set *set, uint32_t fact)
+{
+	if (set->owner != NULL)
+		rb_or(&set->owner->facts, fact);
+}
+
+bool
+rb_set_knows(const rb_set *set, uint32_t fact)
+{
+	return set->owner != NULL && (rb_load(&set->owner->facts) & fact) != 0;
 }
 
 uint32_t
