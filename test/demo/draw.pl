@@ -1,10 +1,10 @@
 # Draws what meets as SVG.
 #
-#	draw.pl cow|mine|city <rows >picture
+#	draw.pl cow|mine|contacts|city <rows >picture
 #
 # A row of stdin is "thing,hit" and the corners of a triangle or the ends of a
-# segment; thing 0 is red, 1 blue, and what meets the other is yellow; higher numbers
-# are the ground, without shade.
+# segment; thing 0 is red, 1 blue, and what meets the other is yellow, or has the colour of
+# how it does; higher numbers are the ground, without shade.
 #
 # A painter's picture: seen from a point, lit from above left, far triangles
 # first.  Among segments the red body is translucent, so that they are seen within
@@ -19,9 +19,12 @@ my %scene = (
 		sun => [ -0.25, 0.9, -0.6 ], fill => [ -0.9, 0.0, 0.2 ] },
 	mine => { size => [ 900, 640 ], eye => [ -800, -1500, 260 ], target => [ 25, 0, -275 ], zoom => 1680, sky => [ 0, 0, 1 ],
 		sun => [ -0.75, -0.25, 0.75 ], fill => [ 0.6, -0.8, -0.1 ] },
+	contacts => { size => [ 1000, 520 ], eye => [ 6, -40, 20 ], target => [ 1, 0.2, 0.2 ], zoom => 1650, sky => [ 0, 0, 1 ],
+		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1,
+		floor => 0, legend => [ 'floats', 'crosses', 'touches with a face', 'along a line', 'in a point' ] },
 	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
 		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1 });
-my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|city\n";
+my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|city\n";
 my ($width, $height) = @{ $scene->{size} };
 my @eye = @{ $scene->{eye} };
 my @target = @{ $scene->{target} };
@@ -30,6 +33,15 @@ my @sun = unit(@{ $scene->{sun} });
 my @fill = unit(@{ $scene->{fill} });
 my @colour = ([ 214, 73, 62 ], [ 66, 116, 189 ], [ 222, 220, 211 ], [ 190, 189, 188 ], [ 156, 192, 214 ], [ 200, 214, 180 ]);
 my @lit = ([ 255, 214, 64 ], [ 255, 244, 158 ]);
+my @how = ([ 176, 186, 200 ], $lit[0], [ 92, 176, 110 ], [ 236, 140, 60 ], [ 150, 96, 190 ]);
+
+# of thing 0 and 1
+sub colour_of
+{
+	my ($thing, $hit) = @_;
+	return $how[$hit] if $scene->{legend};
+	return $hit ? $lit[$thing] : $colour[$thing];
+}
 
 sub unit
 {
@@ -83,6 +95,23 @@ while (my $line = <STDIN>)
 	push @face, { mesh => $mesh, hit => $hit, p => \@p, n => \@n, key => \@key };
 }
 
+# what of a polygon is not hidden by the floor
+sub above_floor
+{
+	my @from = @_;
+	my @above;
+	for my $k (0 .. @from / 3 - 1)
+	{
+		my @a = @from[ 3 * $k .. 3 * $k + 2 ];
+		my $next = ($k + 1) % (@from / 3);
+		my @b = @from[ 3 * $next .. 3 * $next + 2 ];
+		my ($a, $b) = ($a[2] - $scene->{floor}, $b[2] - $scene->{floor});
+		push @above, @a if $a >= 0;
+		push @above, map { $a[$_] + ($b[$_] - $a[$_]) * $a / ($a - $b) } 0 .. 2 if $a * $b < 0;
+	}
+	return @above;
+}
+
 my @visible;
 for my $face (@face)
 {
@@ -93,13 +122,15 @@ for my $face (@face)
 	my @n = unit(map { my $axis = $_; $normal{ $face->{key}[0] }[$axis] + $normal{ $face->{key}[1] }[$axis]
 			+ $normal{ $face->{key}[2] }[$axis] } 0 .. 2);
 	@n = unit(@{ $face->{n} }) if $scene->{flat} && $face->{mesh} == 0;
-	my @corner = map { [ project(@p[ 3 * $_ .. 3 * $_ + 2 ]) ] } 0 .. 2;
+	@p = above_floor(@p) if defined $scene->{floor} && !$is_ground;
+	next if !@p;
+	my @corner = map { [ project(@p[ 3 * $_ .. 3 * $_ + 2 ]) ] } 0 .. @p / 3 - 1;
 	push @visible,
 	  {
 		depth => ($corner[0][2] + $corner[1][2] + $corner[2][2]) / 3,
 		colour => $is_ground
 		? sprintf('#%02x%02x%02x', @{ $colour[ $face->{mesh} ] })
-		: shade($face->{hit} ? $lit[ $face->{mesh} ] : $colour[ $face->{mesh} ], \@n),
+		: shade(colour_of($face->{mesh}, $face->{hit}), \@n),
 		is_ground => $is_ground ? 1 : 0,
 		is_outlined => $face->{hit} && !$scene->{flat},
 		corner => \@corner,
@@ -159,4 +190,9 @@ for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $b->{depth} <=> $a->
 }
 print "</g>\n";
 draw_segments(grep { !$_->{behind} } @segment);
+for my $k (0 .. $#{ $scene->{legend} // [] })
+{
+	printf qq(<rect x="24" y="%d" width="22" height="16" fill="#%02x%02x%02x"/>\n), 20 + 26 * $k, @{ $how[$k] };
+	printf qq(<text x="56" y="%d" font-family="sans-serif" font-size="16" fill="#222222">%s</text>\n), 34 + 26 * $k, $scene->{legend}[$k];
+}
 print "</svg>\n";

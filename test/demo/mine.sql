@@ -3,9 +3,9 @@ CREATE TABLE ore AS
 WITH p AS (
 	SELECT i, j, x * 0.94 + z * 0.34 AS x, y, z * 0.94 - x * 0.34 - 330 AS z
 	FROM generate_series(0, 71) i, generate_series(0, 36) j,
-		LATERAL (SELECT radians(5.0 * i) AS u, radians(5.0 * j) AS v) angles,
-		LATERAL (SELECT 1 + sin(v) * (0.16 * sin(3 * u + 2 * v) + 0.10 * cos(5 * u - 3 * v) + 0.05 * sin(11 * u + 8 * v)) AS r) bumps,
-		LATERAL (SELECT 290 * r * sin(v) * cos(u) AS x, 150 * r * sin(v) * sin(u) AS y, 105 * r * cos(v) AS z) body)
+		LATERAL (SELECT radians(5.0 * i) AS u, radians(5.0 * j) AS v, CASE j WHEN 36 THEN 0 ELSE sin(radians(5.0 * j)) END AS s) angles,
+		LATERAL (SELECT 1 + s * (0.16 * sin(3 * u + 2 * v) + 0.10 * cos(5 * u - 3 * v) + 0.05 * sin(11 * u + 8 * v)) AS r) bumps,
+		LATERAL (SELECT 290 * r * s * cos(u) AS x, 150 * r * s * sin(u) AS y, 105 * r * cos(v) AS z) body)
 SELECT row_number() OVER () AS id, t.*
 FROM p a JOIN p b ON b.i = (a.i + 1) % 72 AND b.j = a.j
 	JOIN p c ON c.i = b.i AND c.j = a.j + 1
@@ -22,16 +22,21 @@ WITH p AS (
 SELECT a.hole * 100 + a.n AS id, a.hole, a.n * 10 AS depth, a.x AS ax, a.y AS ay, a.z AS az, b.x AS bx, b.y AS by, b.z AS bz
 FROM p a JOIN p b ON b.hole = a.hole AND b.n = a.n + 1;
 
+\echo '-- Is the surface that of a body?  It is closed at both poles: the sine of half a turn is no zero in floating point, and was made one.'
+CREATE VIEW body AS SELECT 1 AS body, * FROM ore;
+SELECT * FROM redblue_body_check('body', body => 'body');
 \echo '-- Which pieces pierce the surface of the body?'
 CREATE TABLE pierced AS SELECT * FROM redblue_segment_triangle_pairs('piece', 'ore');
 SELECT * FROM redblue_last_run();
 SELECT (SELECT count(*) FROM piece) AS pieces, (SELECT count(*) FROM ore) AS triangles, count(*) AS pairs,
 	count(DISTINCT segment_id / 100) AS holes_in_ore FROM pierced;
-\echo '-- Where a hole enters and leaves the ore.'
-SELECT hole, string_agg(depth || ' m', ' - ' ORDER BY depth) AS surface_at FROM pierced JOIN piece ON id = segment_id GROUP BY hole ORDER BY hole LIMIT 5;
+\echo '-- Metres of ore per hole.'
+CREATE TABLE in_ore AS SELECT * FROM redblue_segments_in_bodies('piece', 'body', body => 'body');
+SELECT hole, round(sum(length)::numeric, 2) AS metres, min(depth + round((10 * from_fraction)::numeric, 1)) AS from_depth, max(depth + round((10 * to_fraction)::numeric, 1)) AS to_depth
+FROM in_ore JOIN piece ON id = segment_id GROUP BY hole ORDER BY hole LIMIT 5;
 
--- For the picture: a piece is in ore when its hole has pierced the surface an odd number of times above it.
+-- For the picture: the stretches that are in ore, and the rest of each piece.
 \set QUIET on
 \set ECHO none
-\set store '\\copy (SELECT 0, EXISTS (SELECT FROM pierced WHERE triangle_id = id)::int, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore UNION ALL SELECT 1, ((SELECT count(*) FROM pierced q WHERE q.segment_id BETWEEN p.hole * 100 AND p.id) % 2 = 1 OR EXISTS (SELECT FROM pierced q WHERE q.segment_id = p.id))::int, ax, ay, az, bx, by, bz, NULL, NULL, NULL FROM piece p) TO ' :'mine' ' WITH (FORMAT csv)'
+\set store '\\copy (SELECT 0, EXISTS (SELECT FROM pierced WHERE triangle_id = id)::int, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore UNION ALL SELECT 1, 0, ax, ay, az, bx, by, bz, NULL, NULL, NULL FROM piece UNION ALL SELECT 1, 1, ax + f * (bx - ax), ay + f * (by - ay), az + f * (bz - az), ax + t * (bx - ax), ay + t * (by - ay), az + t * (bz - az), NULL, NULL, NULL FROM in_ore JOIN piece ON id = segment_id, LATERAL (SELECT from_fraction AS f, to_fraction AS t) s) TO ' :'mine' ' WITH (FORMAT csv)'
 :store
