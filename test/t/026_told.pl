@@ -1,0 +1,179 @@
+# Functions that tell more of a pair than its ids: contacts, distances, the nearest, bodies.  All
+# ways to the same answer give the same rows, a cancel takes effect at once, and a memory
+# limit is an error after which the session goes on.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use List::Util qw(max);
+use Time::HiRes qw(sleep);
+
+my $allowed_ms = 1000; # see 002_cancel.pl
+my $node = new_server('told', "max_parallel_workers_per_gather = 2\nmin_parallel_table_scan_size = 64kB\nparallel_setup_cost = 10");
+
+load_volmesh($node, 'red', 12, 1, 0.2);
+load_volmesh($node, 'blue', 12, 2, 0.2, 0.31, 0.17, 0.23);
+$node->safe_psql('postgres', <<'SQL');
+SET redblue.duplicate_notice = off;
+-- balls of triangles: body b of r rings and m meridians around (x, y, z)
+CREATE FUNCTION ball(b int, r int, m int, x float8, y float8, z float8, radius float8)
+RETURNS TABLE (body int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql AS $$
+	WITH p AS (SELECT i, j, x + radius * CASE WHEN i IN (0, r) THEN 0 ELSE sin(pi() * i / r) END * cos(2 * pi() * j / m) AS x,
+			y + radius * CASE WHEN i IN (0, r) THEN 0 ELSE sin(pi() * i / r) END * sin(2 * pi() * j / m) AS y, z + radius * cos(pi() * i / r) AS z
+		FROM generate_series(0, r) i, generate_series(0, m - 1) j)
+	SELECT b, t.* FROM p JOIN p q ON q.i = p.i AND q.j = (p.j + 1) % m JOIN p s ON s.i = p.i + 1 AND s.j = p.j JOIN p u ON u.i = s.i AND u.j = q.j,
+		LATERAL (VALUES (p.x, p.y, p.z, s.x, s.y, s.z, u.x, u.y, u.z), (p.x, p.y, p.z, u.x, u.y, u.z, q.x, q.y, q.z)) AS t (ax, ay, az, bx, by, bz, cx, cy, cz)
+$$;
+CREATE TABLE balls AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 60) b, ball(b, 12, 16, b % 5 * 2, b / 5 % 4 * 2, b / 20 * 2, 0.7 + b % 7 * 0.1) s;
+CREATE TABLE others AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 60) b, ball(b, 9, 11, b % 5 * 2 + b % 3 * 0.5, b / 5 % 4 * 2, b / 20 * 2, 0.3 + b % 5 * 0.3) s;
+CREATE TABLE holes AS SELECT i AS id, x AS ax, y AS ay, 8::float8 AS az, x + dx AS bx, y + dy AS by, -4::float8 AS bz
+	FROM (SELECT i, (i * 37 % 101) / 10.0 AS x, (i * 53 % 89) / 10.0 AS y, (i % 13 - 6) / 3.0 AS dx, (i % 7 - 3) / 3.0 AS dy FROM generate_series(1, 3000) i) s;
+CREATE TABLE points AS SELECT i AS id, (i * 37 % 101) / 10.0::float8 AS x, (i * 53 % 89) / 10.0::float8 AS y, (i % 61) / 10.0::float8 AS z FROM generate_series(1, 5000) i;
+CHECKPOINT;
+SQL
+$node->safe_psql('postgres', 'VACUUM ANALYZE');
+my $session = session($node);
+$session->ask('SET redblue.duplicate_notice = off');
+
+# ---- all ways give the same ----
+
+my %call = (
+	contacts => [ 'redblue_triangle_contacts', "'red', 'blue'", '' ],
+	'self contacts' => [ 'redblue_triangle_self_contacts', "'red'", '' ],
+	'self intersections' => [ 'redblue_triangle_self_intersections', "'balls'", '' ],
+	'intersections of parts' => [ 'redblue_part_self_intersections', "'others'", ", mesh_object => 'id'" ],
+	within => [ 'redblue_triangle_pairs_within', "'red', 'blue'", ', 0.01' ],
+	'within, of objects' => [ 'redblue_triangle_pairs_within', "'balls', 'others'", ", 0.2, red_object => 'body', blue_object => 'body'" ],
+	'segments within' => [ 'redblue_segment_triangle_pairs_within', "'holes', 'balls'", ', 0.05' ],
+	nearest => [ 'redblue_triangle_nearest', "'others', 'balls'", ', 3' ],
+	'nearest objects' => [ 'redblue_triangle_nearest', "'others', 'balls'", ", 2, 0.5, red_object => 'body', blue_object => 'body'" ],
+	points => [ 'redblue_points_in_bodies', "'points', 'balls'", ", body => 'body'" ],
+	segments => [ 'redblue_segments_in_bodies', "'holes', 'balls'", ", body => 'body'" ],
+	relations => [ 'redblue_body_pairs', "'balls', 'others'", ", red_body => 'body', blue_body => 'body'" ],
+	check => [ 'redblue_body_check', "'balls'", ", body => 'body'" ]);
+my %rows;
+for my $name (sort keys %call)
+{
+	my ($function, $tables, $rest) = @{ $call{$name} };
+	my $queries = $tables =~ s/'(\w+)'/'TABLE $1'/gr;
+	my $digest = "SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)";
+	my %way = (
+		'a scan' => "$digest FROM $function($tables$rest) t WHERE t IS NOT NULL OR t IS NULL",
+		'a function' => "SET redblue.custom_scan = off;\n$digest FROM $function($tables$rest) t;\nRESET redblue.custom_scan",
+		'a select list' => "$digest FROM (SELECT $function($tables$rest) AS t OFFSET 0) s",
+		'queries' => "$digest FROM ${function}_query($queries$rest) t",
+		'one reader' => "SET max_parallel_workers_per_gather = 0;\n$digest FROM $function($tables$rest) t;\nRESET max_parallel_workers_per_gather",
+		'kept' => "SET redblue.cache = on;\n$digest FROM $function($tables$rest) t;\n$digest FROM $function($tables$rest) t;\nRESET redblue.cache",
+		'one thread' => "SET redblue.threads = 1;\n$digest FROM $function($tables$rest) t;\nRESET redblue.threads",
+		'a coarse grid' => "SET redblue.grid_resolution = 3;\n$digest FROM $function($tables$rest) t;\nRESET redblue.grid_resolution");
+	my $want = $session->ask($way{'a function'});
+	like($want, qr/^\d+\|-?\d+$/, "$name: $want");
+	$rows{$name} = (split /\|/, $want)[0];
+	for my $way (sort keys %way)
+	{
+		my ($got, $err) = $session->ask($way{$way});
+		my @got = split /\n/, $got;
+		is($err, '', "$name by $way: no error");
+		is($_, $want, "$name by $way") for @got;
+		is(scalar(@got), $way eq 'kept' ? 2 : 1, "$name by $way: answers");
+	}
+}
+cmp_ok($rows{$_}, '>', 0, "$_: there are rows") for grep { $_ ne 'self intersections' && $_ ne 'intersections of parts' } sort keys %rows;
+
+# ---- they agree with each other ----
+
+my $pairs = $session->ask("SELECT count(*) FROM redblue_triangle_pairs('red', 'blue')");
+is($session->ask("SELECT count(*) FROM redblue_triangle_contacts('red', 'blue')"), $pairs, 'contacts are the pairs');
+is($session->ask("SELECT count(*) FROM redblue_triangle_pairs_within('red', 'blue', 0) WHERE distance = 0"), $pairs, 'and so are those within 0');
+is($session->ask(<<'SQL'), 0, 'the nearest one is as near as the least of those within');
+SELECT count(*) FROM (SELECT red_id, min(distance) AS least FROM redblue_triangle_pairs_within('others', 'balls', 0.3) GROUP BY 1) w
+	FULL JOIN (SELECT red_id, distance FROM redblue_triangle_nearest('others', 'balls', 1, 0.3)) n USING (red_id) WHERE least IS DISTINCT FROM distance
+SQL
+is($session->ask(<<'SQL'), 't', 'stretches inside have points inside');
+WITH s AS MATERIALIZED (SELECT segment_id, body_id, row_number() OVER (ORDER BY segment_id, body_id, from_fraction) AS n, ax + (bx - ax) * f AS x, ay + (by - ay) * f AS y, az + (bz - az) * f AS z
+	FROM (SELECT *, (from_fraction + to_fraction) / 2 AS f FROM redblue_segments_in_bodies('holes', 'balls', body => 'body') WHERE NOT on_boundary AND length > 0.01) t JOIN holes ON id = segment_id)
+SELECT count(*) > 1000 AND count(*) = (SELECT count(*) FROM s JOIN redblue_points_in_bodies_query('WITH s AS MATERIALIZED (SELECT segment_id, body_id, row_number() OVER (ORDER BY segment_id, body_id, from_fraction) AS n,
+		ax + (bx - ax) * f AS x, ay + (by - ay) * f AS y, az + (bz - az) * f AS z FROM (SELECT *, (from_fraction + to_fraction) / 2 AS f FROM redblue_segments_in_bodies(''holes'', ''balls'', body => ''body'')
+		WHERE NOT on_boundary AND length > 0.01) t JOIN holes ON id = segment_id) SELECT n AS id, x, y, z FROM s', 'TABLE balls', body => 'body') p ON p.point_id = s.n AND p.body_id = s.body_id AND p.side = 'inside') FROM s
+SQL
+
+# ---- cancel ----
+
+$node->safe_psql('postgres', <<'SQL');
+SET redblue.duplicate_notice = off;
+CREATE TABLE mesh AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 30) b, ball(b, 100, 100, b * 3, 0, 0, 1.4) s;
+CREATE TABLE onion AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 150) b, ball(b, 24, 30, 0, 0, 0, b) s;
+CREATE TABLE beams AS SELECT i AS id, -200::float8 AS ax, i / 10.0 AS ay, i % 100 AS az, 200::float8 AS bx, -i / 10.0 AS by, -i % 100 AS bz FROM generate_series(1, 20000) i;
+CREATE TABLE dots AS SELECT i AS id, (i % 100)::float8 AS x, (i / 100 % 100)::float8 AS y, (i / 10000)::float8 AS z FROM generate_series(1, 300000) i;
+-- all in one place, and needles that no box tells apart
+CREATE TABLE heap AS SELECT i AS id, i % 7 * 1e-3 AS ax, 0::float8 AS ay, i * 1e-7 AS az, 1::float8 AS bx, i * 1e-7 AS by, 0::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1 + i * 1e-7 AS cz FROM generate_series(1, 30000) i;
+CREATE FUNCTION cancel_ms(who int) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	t0 timestamptz;
+BEGIN
+	PERFORM pg_stat_clear_snapshot();
+	IF (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active' THEN
+		RETURN -1;
+	END IF;
+	t0 := clock_timestamp();
+	PERFORM pg_cancel_backend(who);
+	LOOP
+		PERFORM pg_stat_clear_snapshot();
+		EXIT WHEN (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active';
+		PERFORM pg_sleep(0.001);
+	END LOOP;
+	RETURN extract(epoch FROM clock_timestamp() - t0) * 1000;
+END $$;
+ANALYZE;
+SQL
+my %long = (
+	contacts => "redblue_triangle_contacts('heap', 'heap')",
+	'self intersections' => "redblue_triangle_self_intersections('heap')",
+	'intersections of parts' => "redblue_part_self_intersections('heap', mesh_object => 'one')",
+	within => "redblue_triangle_pairs_within('heap', 'heap', 5)",
+	'pairs within' => "redblue_triangle_pairs_within('mesh', 'mesh', 0.5)",
+	nearest => "redblue_triangle_nearest('heap', 'heap', 1000)",
+	'the nearest of a mesh' => "redblue_triangle_nearest('mesh', 'mesh', 500)",
+	points => "redblue_points_in_bodies('dots', 'onion', body => 'body')",
+	segments => "redblue_segments_in_bodies('beams', 'onion', body => 'body')",
+	relations => "redblue_body_pairs('mesh', 'mesh', red_body => 'body', blue_body => 'body')",
+	'relations of an onion' => "redblue_body_pairs('onion', 'onion', red_body => 'body', blue_body => 'body')",
+	check => "redblue_body_check('mesh', body => 'body')",
+	'check of one' => "redblue_body_check('mesh', body => 'one')");
+$session->ask('ALTER TABLE heap ADD one int DEFAULT 1; ALTER TABLE mesh ADD one int DEFAULT 1');
+my $watch = session($node);
+for my $name (sort keys %long)
+{
+	my @ms;
+	for my $delay (0.05, 0.2, 0.4, 0.8)
+	{
+		$session->send("SELECT count(*), max(length(t::text)) FROM $long{$name} t");
+		sleep($delay);
+		my $ms = $watch->ask("SELECT cancel_ms($session->{pid})");
+		my (undef, $err) = $session->wait_for;
+		next if $ms < 0 || $err !~ /57014/;
+		push @ms, $ms;
+	}
+	ok(@ms > 0 && max(@ms) < $allowed_ms, sprintf('cancel of %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)))
+	  or diag("cancelled: " . scalar(@ms));
+	is($session->ask('SELECT pg_backend_pid()'), $session->{pid}, "the session lives after $name");
+}
+
+# ---- memory ----
+
+for my $name (sort keys %long)
+{
+	next if $name =~ /heap|nearest|within|^contacts/; # some of these need little, and would run for long
+	my (undef, $err) = $session->ask("SET redblue.memory_limit = '2MB';\nSELECT count(*) FROM $long{$name} t;\nRESET redblue.memory_limit");
+	like($err, qr/53200.*redblue\.memory_limit/s, "$name in 2 MB: an error that names the setting");
+	$session->ask('RESET redblue.memory_limit');
+}
+is($session->ask("SELECT count(*) FROM redblue_triangle_contacts('red', 'blue')"), $pairs, 'the session answers');
+
+$session->quit;
+$watch->quit;
+$node->stop;
+done_testing();
