@@ -298,11 +298,12 @@ static void
 make_cells(solid *s, bool cubes, const solid *other)
 {
 	static pattern p;
-	const int family = check_below(other != NULL ? 8 : 4);
 	const int cells = CELLS;
 
 	do
 	{
+		const int family = check_below(other != NULL ? 8 : 4);
+
 		place_pattern(&p, 1 + check_below(3), cubes || check_below(2));
 		if (family == 0) /* one or few */
 			for (int k = 1 + check_below(3); k > 0; k--)
