@@ -384,49 +384,109 @@ add_face(solid *s, const int *corner, int n)
 		add_quad(s, d[0], d[1], d[2], d[3]);
 }
 
+enum
+{
+	TETRAHEDRON,
+	PARALLELEPIPED,
+	OCTAHEDRON,
+	WITHIN, /* a tetrahedron of corners of another body, or of what is half-way between two */
+	LARGER, /* another body twice as large, from one of its corners */
+	SAME,   /* another body once more */
+	CONVEX
+};
+
 static void
-make_convex(solid *s, int most)
+make_faces(solid *s)
 {
 	static const int tetrahedron[4][3] = {{0, 1, 2}, {0, 1, 3}, {0, 2, 3}, {1, 2, 3}};
 	static const int box[6][4] = {{0, 1, 3, 2}, {4, 5, 7, 6}, {0, 1, 5, 4},
 								  {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 3, 7, 5}};
-	const int family = check_below(3);
-	int64_t v[4][3], n[3];
 
-	clear_solid(s);
-	do
-	{
-		for (int i = 0; i < 4; i++)
-			for (int a = 0; a < 3; a++)
-				v[i][a] = check_below(most + 1) - (i < 3 && family > 0 ? most / 2 : 0);
-		/* parallel to the axes often enough */
-		if (family == 1 && check_below(2))
-			for (int i = 0; i < 3; i++)
-				for (int a = 0; a < 3; a++)
-					v[i][a] *= i == a;
-		for (int i = 0; i < 3 && family == 0; i++)
-			for (int a = 0; a < 3; a++)
-				v[i][a] -= v[3][a];
-		cross(n, v[0], v[1]);
-	} while (dot(n, v[2]) == 0);
-	s->npoints = family == 0 ? 4 : family == 1 ? 8 : 6;
-	for (int i = 0; i < s->npoints; i++)
-		for (int a = 0; a < 3; a++)
-			s->point[i][a] = family == 0   ? (i < 3 ? v[i][a] : 0) + v[3][a]
-							 : family == 1 ? v[3][a] + (i & 1) * v[0][a] + (i >> 1 & 1) * v[1][a] +
-												 (i >> 2) * v[2][a]
-										   : v[3][a] + (i % 2 ? -v[i / 2][a] : v[i / 2][a]);
 	for (int i = 0; i < 8; i++)
 	{
 		const int octahedron[3] = {i & 1, 2 + (i >> 1 & 1), 4 + (i >> 2)};
 
-		if (family == 0 && i < 4)
+		if (s->npoints == 4 && i < 4)
 			add_face(s, tetrahedron[i], 3);
-		else if (family == 1 && i < 6)
+		else if (s->npoints == 8 && i < 6)
 			add_face(s, box[i], 4);
-		else if (family == 2)
+		else if (s->npoints == 6)
 			add_face(s, octahedron, 3);
 	}
+}
+
+/* from three directions and a corner or the centre; all are even numbers */
+static void
+make_points(solid *s, int family, int most)
+{
+	static const int npoints[] = {4, 8, 6};
+	int64_t v[4][3], n[3];
+
+	do
+	{
+		for (int i = 0; i < 4; i++)
+			for (int a = 0; a < 3; a++)
+				v[i][a] = 2 * check_below(most + 1) - (i < 3 ? 2 * (most / 2) : 0);
+		/* parallel to the axes often enough */
+		if (family == PARALLELEPIPED && check_below(2))
+			for (int i = 0; i < 9; i++)
+				v[i / 3][i % 3] *= i / 3 == i % 3;
+		cross(n, v[0], v[1]);
+	} while (dot(n, v[2]) == 0);
+	s->npoints = npoints[family];
+	for (int i = 0; i < s->npoints; i++)
+		for (int a = 0; a < 3; a++)
+			s->point[i][a] =
+				v[3][a] + (family == TETRAHEDRON      ? i < 3 ? v[i][a] : 0
+						   : family == PARALLELEPIPED ? (i & 1) * v[0][a] + (i >> 1 & 1) * v[1][a] +
+															(i >> 2) * v[2][a]
+						   : i % 2                    ? -v[i / 2][a]
+													  : v[i / 2][a]);
+}
+
+static void
+make_within(solid *s, const solid *other)
+{
+	int64_t u[3][3], n[3];
+
+	s->npoints = 4;
+	do
+	{
+		for (int i = 0; i < 4; i++)
+		{
+			const int64_t *p = other->point[check_below(other->npoints)];
+			const int64_t *q = other->point[check_below(other->npoints)];
+
+			for (int a = 0; a < 3; a++)
+				s->point[i][a] = (p[a] + q[a]) / 2;
+		}
+		for (int i = 0; i < 9; i++)
+			u[i / 3][i % 3] = s->point[i / 3][i % 3] - s->point[3][i % 3];
+		cross(n, u[0], u[1]);
+	} while (dot(n, u[2]) == 0);
+}
+
+static void
+make_convex(solid *s, int most, const solid *other)
+{
+	const int family = check_below(other != NULL ? CONVEX : WITHIN);
+
+	clear_solid(s);
+	if (family < WITHIN)
+		make_points(s, family, most);
+	else if (family == WITHIN)
+		make_within(s, other);
+	else
+	{
+		const int64_t *from = other->point[check_below(other->npoints)];
+
+		s->npoints = other->npoints;
+		for (int i = 0; i < 3 * s->npoints; i++)
+			s->point[i / 3][i % 3] =
+				other->point[i / 3][i % 3] +
+				(family == LARGER ? other->point[i / 3][i % 3] - from[i % 3] : 0);
+	}
+	make_faces(s);
 }
 
 static void
@@ -779,8 +839,8 @@ convex_bodies(void)
 
 		for (int i = 0; i < 12; i++)
 		{
-			make_convex(&reds[i], most);
-			make_convex(&blues[i], most);
+			make_convex(&reds[i], most, NULL);
+			make_convex(&blues[i], most, &reds[check_below(i + 1)]);
 		}
 		compare(12, 12, kind, truth_of_convex, seen, "convex");
 	}
