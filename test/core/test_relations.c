@@ -80,7 +80,8 @@ clear_solid(solid *s)
 
 /* ---- unions of cells ---- */
 
-static const int order_of[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+static const int order_of[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+								   {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
 /* cubes of `size`, `n` along each axis from `origin`; which of them, or of their six tetrahedra, are filled */
 typedef struct pattern
@@ -437,11 +438,11 @@ make_points(solid *s, int family, int most)
 	for (int i = 0; i < s->npoints; i++)
 		for (int a = 0; a < 3; a++)
 			s->point[i][a] =
-				v[3][a] + (family == TETRAHEDRON      ? i < 3 ? v[i][a] : 0
-						   : family == PARALLELEPIPED ? (i & 1) * v[0][a] + (i >> 1 & 1) * v[1][a] +
-															(i >> 2) * v[2][a]
-						   : i % 2                    ? -v[i / 2][a]
-													  : v[i / 2][a]);
+				v[3][a] + (family == TETRAHEDRON ? i < 3 ? v[i][a] : 0
+						   : family == PARALLELEPIPED
+							   ? (i & 1) * v[0][a] + (i >> 1 & 1) * v[1][a] + (i >> 2) * v[2][a]
+						   : i % 2 ? -v[i / 2][a]
+								   : v[i / 2][a]);
 }
 
 static void
@@ -563,7 +564,7 @@ truth_of_convex(const solid *r, const solid *b)
 		return NOTHING;
 	if (most == 0)
 		return RB_BODIES_TOUCH;
-	return is_within(r, b) ? is_within(b, r) ? RB_BODIES_EQUAL : RB_RED_INSIDE
+	return is_within(r, b)   ? is_within(b, r) ? RB_BODIES_EQUAL : RB_RED_INSIDE
 		   : is_within(b, r) ? RB_RED_CONTAINS
 							 : RB_BODIES_CROSS;
 }
@@ -847,12 +848,193 @@ convex_bodies(void)
 	check_seen(seen, 5);
 }
 
+/* one box deep in another, that one in a third; and the same boxes as shells of rows that alternate */
+static void
+nested_deep(void)
+{
+	static pattern p;
+	int seen[6] = {0};
+
+	for (int i = 0; i < 6; i++)
+		for (int blue = 0; blue < 2; blue++)
+		{
+			/* rows 0 to 2 are cubes, rows 3 to 5 shells of all sizes that are odd or even, or both */
+			place_pattern(&p, 1, true);
+			for (int cell = 0; cell < CELLS; cell++)
+			{
+				int depth = N;
+
+				for (int a = 0; a < 3; a++)
+				{
+					const int at = cell / 6 / (a == 0 ? 1 : a == 1 ? N : N * N) % N;
+					const int d = at < N - 1 - at ? at : N - 1 - at;
+
+					depth = d < depth ? d : depth;
+				}
+				p.filled[cell] = i < 3 ? depth >= i : i < 5 ? depth % 2 == i - 3 : depth != 1;
+			}
+			make_solid(blue ? &blues[i] : &reds[i], &p);
+		}
+	for (int kind = 0; kind < MAPS; kind++)
+		compare(6, 6, kind, truth_of_cells, seen, "nested");
+	for (int i = 0; i < 5; i++)
+		CHECK(seen[i] > 0, "relation %d did not come up", i);
+}
+
+/* rows that are no bodies: an error that names the first one, or they are left out */
+static void
+bad_bodies(void)
+{
+	static table t;
+	const map m = make_map(MAP_PLAIN);
+
+	for (int kind = 0; kind < 2; kind++)
+		for (int bad_side = 0; bad_side < 2; bad_side++)
+		{
+			solid *at = bad_side == 0 ? &reds[1] : &blues[1];
+			side s[2];
+			rb_context ctx;
+			rb_status status;
+
+			/* equal rows, all of them */
+			for (int i = 0; i < 3; i++)
+			{
+				static pattern p;
+
+				place_pattern(&p, 1, true);
+				fill(&p, 0, true);
+				make_solid(&reds[i], &p);
+				make_solid(&blues[i], &p);
+			}
+			if (kind == 0)
+				at->n--; /* open */
+			else
+				for (int i = 0; i < 12; i++) /* two boxes that cross */
+				{
+					double p[3][3];
+
+					for (int k = 0; k < 9; k++)
+						p[k / 3][k % 3] = at->t[9 * i + k] + 0.5;
+					add_triangle(at, p[0], p[1], p[2]);
+				}
+			s[0] = make_side(reds, 3, &m, false);
+			s[1] = make_side(blues, 3, &m, false);
+			for (int k = 0; k < 2; k++)
+			{
+				for (int i = 0; i < 3; i++)
+					s[k].ids[i] = 100 * k + 10 + i;
+				s[k].set.ids = s[k].ids;
+			}
+			t.answer = RB_OK;
+			rb_context_init(&ctx, memory);
+			status = ask(&ctx, &s[0], &s[1], false, &t);
+			CHECK(status == RB_BAD_BODY && ctx.error.need == (uint64_t) (100 * bad_side + 11),
+				  "status %d, id %d", (int) status, (int) ctx.error.need);
+			rb_context_init(&ctx, memory);
+			status = ask(&ctx, &s[0], &s[1], true, &t);
+			CHECK(status == RB_OK && ctx.stats.bad_bodies == 1, "skipped: %d, %d", (int) status,
+				  (int) ctx.stats.bad_bodies);
+			for (int i = 0; i < 3; i++)
+				for (int j = 0; j < 3; j++)
+				{
+					const bool bad = (bad_side == 0 ? i : j) == 1;
+
+					CHECK(t.count[i][j] == !bad && (bad || t.relation[i][j] == RB_BODIES_EQUAL),
+						  "row %d, %d: %d times, %d", i, j, t.count[i][j], (int) t.relation[i][j]);
+				}
+			free_side(&s[0]);
+			free_side(&s[1]);
+		}
+}
+
+/* stopped before it begins, by whoever takes the rows, or for want of memory: nothing stays behind */
+static void
+stopped(void)
+{
+	static table t;
+	const map m = make_map(MAP_LINEAR);
+	side red, blue;
+	rb_context ctx;
+	rb_status status;
+	uint64_t limit = 1000;
+	int refused = 0;
+
+	for (int i = 0; i < 8; i++)
+	{
+		make_cells(&reds[i], false, NULL);
+		make_cells(&blues[i], false, &reds[i]);
+	}
+	red = make_side(reds, 8, &m, false);
+	blue = make_side(blues, 8, &m, false);
+	t.answer = RB_OK;
+	rb_context_init(&ctx, memory);
+	rb_context_stop(&ctx);
+	status = ask(&ctx, &red, &blue, false, &t);
+	CHECK(status == RB_STOPPED && rb_memory_used(memory) == 0, "status %d", (int) status);
+	rb_context_init(&ctx, memory);
+	t.answer = RB_STOPPED;
+	status = ask(&ctx, &red, &blue, false, &t);
+	CHECK(status == RB_STOPPED && rb_memory_used(memory) == 0, "status %d", (int) status);
+	t.answer = RB_OK;
+	do
+	{
+		rb_memory *little = rb_memory_create(limit);
+
+		rb_context_init(&ctx, little);
+		ctx.threads = 2;
+		status = ask(&ctx, &red, &blue, false, &t);
+		CHECK(status == RB_OK || status == RB_OVER_BUDGET, "%d bytes: status %d", (int) limit,
+			  (int) status);
+		CHECK(rb_memory_used(little) == 0, "%d bytes: memory is left", (int) limit);
+		rb_memory_destroy(little);
+		refused += status != RB_OK;
+		limit += limit / 7;
+	} while (status != RB_OK && limit < 1u << 30);
+	CHECK(status == RB_OK && refused > 10, "status %d after %d", (int) status, refused);
+	free_side(&red);
+	free_side(&blue);
+}
+
+/* no rows */
+static void
+nothing(void)
+{
+	static table t;
+	static pattern p;
+	const map m = make_map(MAP_PLAIN);
+	side none = make_side(reds, 0, &m, false), some;
+	rb_context ctx;
+
+	place_pattern(&p, 1, true);
+	fill(&p, 0, true);
+	make_solid(&reds[0], &p);
+	some = make_side(reds, 1, &m, false);
+	for (int i = 0; i < 4; i++)
+	{
+		rb_context_init(&ctx, memory);
+		CHECK(ask(&ctx, i & 1 ? &some : &none, i & 2 ? &some : &none, false, &t) == RB_OK &&
+				  t.count[0][0] == (i == 3),
+			  "%d: %d", i, t.count[0][0]);
+	}
+	free_side(&none);
+	free_side(&some);
+}
+
 int
 main(void)
 {
 	memory = rb_memory_create(UINT64_MAX);
 	CHECK_RUN(unions_of_cells);
 	CHECK_RUN(convex_bodies);
+	CHECK_RUN(nested_deep);
+	CHECK_RUN(bad_bodies);
+	CHECK_RUN(stopped);
+	CHECK_RUN(nothing);
+	for (int i = 0; i < MOST_ROWS; i++)
+	{
+		free(reds[i].t);
+		free(blues[i].t);
+	}
 	rb_memory_destroy(memory);
 	return check_done();
 }
