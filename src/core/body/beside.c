@@ -304,8 +304,8 @@ static rb_status
 note_odd(cast *c, uint32_t n, rb_notes *inside)
 {
 	const rb_set *bodies = c->bodies->set;
-	const rb_pair *p = c->above.at;
-	rb_status status = rb_notes_sort(&c->above, NULL, n, bodies->row_of, bodies->nparts);
+	const rb_pair *p;
+	rb_status status = rb_notes_sort(&c->above, NULL, n, bodies->row_of, bodies->nrows);
 
 	p = c->above.at;
 	for (size_t i = 0, j; i < c->above.n && status == RB_OK; i = j)

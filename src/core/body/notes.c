@@ -67,7 +67,7 @@ sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nke
 	if (status != RB_OK)
 		return status;
 	memset(place, 0, nkeys * sizeof *place);
-	for (size_t i = 0; i < notes->n; i++)
+	for (size_t i = 0; i < notes->n && (i % STRETCH != 0 || !rb_should_stop(notes->ctx)); i++)
 		place[key_of(notes->at[i], red, of)]++;
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
@@ -77,11 +77,10 @@ sort_by(rb_notes *notes, rb_pair *to, bool red, const uint32_t *of, uint32_t nke
 		sum += count;
 	}
 	for (size_t i = 0; i < notes->n && status == RB_OK; i++)
-	{
-		to[place[key_of(notes->at[i], red, of)]++] = notes->at[i];
 		if (i % STRETCH == 0 && rb_should_stop(notes->ctx))
-			status = RB_STOPPED;
-	}
+			status = RB_STOPPED; /* maybe before all were counted */
+		else
+			to[place[key_of(notes->at[i], red, of)]++] = notes->at[i];
 	rb_free(notes->ctx->memory, (void **) &place);
 	return status;
 }

@@ -167,6 +167,8 @@ make_groups(relations *r)
 		r->ngroups = 0;
 		for (size_t i = 0; i < r->notes.n; i++)
 		{
+			if (i % STRETCH == 0 && rb_should_stop(r->ctx))
+				return RB_STOPPED;
 			if (i > 0 && red_row(r, p[i]) == red_row(r, p[i - 1]) &&
 				blue_row(r, p[i]) == blue_row(r, p[i - 1]))
 				continue;
@@ -188,7 +190,7 @@ make_groups(relations *r)
 static void
 find_passages(relations *r, uint8_t *close[2])
 {
-	for (size_t g = 0; g < r->ngroups; g++)
+	for (size_t g = 0; g < r->ngroups && !rb_should_stop(r->ctx); g++)
 	{
 		bool passage = false, curve = false;
 
@@ -329,6 +331,8 @@ count_sheets(const relations *r, size_t g, int side, size_t *last)
 			const rb_pair p = r->notes.at[i];
 			const uint32_t sheet = r->fans[side].sheet[side == 0 ? rb_pair_red(p) : p.blue];
 
+			if (i % STRETCH == 0 && rb_should_stop(r->ctx))
+				return t;
 			if ((rays ? rb_pair_told(p) != told : !is_curve(p)) || last[sheet] == g + 1)
 				continue;
 			last[sheet] = g + 1;
@@ -370,7 +374,7 @@ look_at_sheets(relations *r)
 		{
 			if (r->found[g] != RB_ALL_THREE)
 				r->found[g] |= found_by_sheets(r, g, side, last);
-			if (g % STRETCH == 0 && rb_should_stop(r->ctx))
+			if (rb_should_stop(r->ctx))
 				status = RB_STOPPED;
 		}
 		rb_free(r->ctx->memory, (void **) &last);
