@@ -391,6 +391,7 @@ enum
 	PARALLELEPIPED,
 	OCTAHEDRON,
 	WITHIN, /* a tetrahedron of corners of another body, or of what is half-way between two */
+	SPIKE,  /* the same, or any, with a corner in the centre of a triangle of the other body */
 	LARGER, /* another body twice as large, from one of its corners */
 	SAME,   /* another body once more */
 	CONVEX
@@ -416,7 +417,7 @@ make_faces(solid *s)
 	}
 }
 
-/* from three directions and a corner or the centre; all are even numbers */
+/* from three directions and a corner or the centre; all can be divided by 6 */
 static void
 make_points(solid *s, int family, int most)
 {
@@ -427,7 +428,7 @@ make_points(solid *s, int family, int most)
 	{
 		for (int i = 0; i < 4; i++)
 			for (int a = 0; a < 3; a++)
-				v[i][a] = 2 * check_below(most + 1) - (i < 3 ? 2 * (most / 2) : 0);
+				v[i][a] = 6 * check_below(most + 1) - (i < 3 ? 6 * (most / 2) : 0);
 		/* parallel to the axes often enough */
 		if (family == PARALLELEPIPED && check_below(2))
 			for (int i = 0; i < 9; i++)
@@ -446,20 +447,25 @@ make_points(solid *s, int family, int most)
 }
 
 static void
-make_within(solid *s, const solid *other)
+make_within(solid *s, const solid *other, bool spike, int most)
 {
 	int64_t u[3][3], n[3];
 
 	s->npoints = 4;
 	do
 	{
+		const double *t = other->t + 9 * check_below(other->n);
+		const bool any = check_below(2);
+
 		for (int i = 0; i < 4; i++)
 		{
 			const int64_t *p = other->point[check_below(other->npoints)];
 			const int64_t *q = other->point[check_below(other->npoints)];
 
 			for (int a = 0; a < 3; a++)
-				s->point[i][a] = (p[a] + q[a]) / 2;
+				s->point[i][a] = spike && i == 3 ? (int64_t) (t[a] + t[3 + a] + t[6 + a]) / 3
+								 : spike && any  ? 6 * check_below(most + 1)
+												 : (p[a] + q[a]) / 2;
 		}
 		for (int i = 0; i < 9; i++)
 			u[i / 3][i % 3] = s->point[i / 3][i % 3] - s->point[3][i % 3];
@@ -475,8 +481,8 @@ make_convex(solid *s, int most, const solid *other)
 	clear_solid(s);
 	if (family < WITHIN)
 		make_points(s, family, most);
-	else if (family == WITHIN)
-		make_within(s, other);
+	else if (family == WITHIN || family == SPIKE)
+		make_within(s, other, family == SPIKE, most);
 	else
 	{
 		const int64_t *from = other->point[check_below(other->npoints)];
@@ -661,6 +667,8 @@ put_part(side *s, const map *m, const double *t, uint32_t row)
 		for (int a = 0; a < 3; a++)
 			x += m->m[k % 3][a] * p[a];
 		to[k] = m->origin[k % 3] + m->scale[k % 3] * x;
+		if (to[k] == 0 && check_below(2))
+			to[k] = -to[k];
 	}
 	s->row_of[s->set.nparts++] = row;
 }

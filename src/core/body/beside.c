@@ -2,28 +2,26 @@
  * beside.c
  *	  On which side of a body is a sheet, and on which side of a sheet is its body?
  *
- * Asked of one point q of each sheet, near the centre c of a triangle abc of it.  Where the
- * question is which side of the triangle its own body is on, q is off the triangle,
+ * Asked of one point of each sheet, near the centre c of a triangle abc of it:
  *
- *		q = c + d n + (e, e^2, e^3),			n the normal,		0 < e << d << 1;
+ *		q = c + d v,		d infinitely small, positive.
  *
- * where it is on which side of another body the sheet is, q is on the triangle,
- *
- *		q = c + d (b - a) + d' (c - a) + (e, e^2, e^3),				e << d' << d << 1,
- *
- * since the other body may touch the triangle in c: so that it touches it in points
- * only does not matter.  The last term is smaller than all else: it changes nothing, as q is on no
- * triangle of the body, but takes care that the ray from q straight up goes through no edge.
+ * Where the question is which side of the triangle its own body is on, v is the normal, and q is off the
+ * triangle.  Where it is on which side of another body the sheet is, v is b - a, and q is on the
+ * triangle: the other body may touch the triangle in points, in c, too, but not all the way to q.
+ * In either case q is on no triangle of the body that is asked for.  So nothing changes if it moves
+ * by (e, e^2), e infinitely small against d, and then the ray from q straight up meets no edge.
  *
  * Against an edge pq seen from above, and against the plane through p with the normal m, the sign
  * is that of the first of these which is not zero:
  *
  *		(q - p) x (3 c - 3 p)		m . (3 c - 3 p)
- *		(q - p) x v					m . v					v: each of the moves, in turn
- *		and then as in rb_ray.h
+ *		(q - p) x v					m . v
+ *		as in rb_ray.h
  *
- * The first line is tried with intervals before it is asked exactly.  Which triangles can be
- * above q is a join of boxes: one from an interval around c upward, against those of the triangles.
+ * There is nothing left to ask of a plane, as a q that is in the plane and above or below the triangle
+ * would be on it.  The first line is tried with intervals before it is asked exactly.  Which triangles
+ * can be above q is a join of boxes: one from an interval around c upward, against those of the triangles.
  */
 #include "core/body/rb_relations.h"
 #include "core/shape/rb_ray.h"
@@ -37,10 +35,9 @@ typedef struct beside
 	bool own;
 	double low[3]; /* the centre is between these */
 	double high[3];
-	bool exact; /* the rest is there */
-	int nmoves;
+	bool exact;          /* the rest is there */
 	rb_number centre[3]; /* three times */
-	rb_number move[2][3];
+	rb_number move[3];
 } beside;
 
 /* a join of rays */
@@ -92,7 +89,6 @@ make_exact(beside *b)
 	rb_number x;
 
 	b->exact = true;
-	b->nmoves = b->own ? 1 : 2;
 	for (int a = 0; a < 3; a++)
 	{
 		rb_number_of(&b->centre[a], b->t[a]);
@@ -103,11 +99,10 @@ make_exact(beside *b)
 		}
 	}
 	if (b->own)
-		find_normal(b->move[0], b->t);
+		find_normal(b->move, b->t);
 	else
-		for (int k = 0; k < 2; k++)
-			for (int a = 0; a < 3; a++)
-				rb_number_difference(&b->move[k][a], b->t[3 * k + 3 + a], b->t[a]);
+		for (int a = 0; a < 3; a++)
+			rb_number_difference(&b->move[a], b->t[3 + a], b->t[a]);
 }
 
 /* three times the centre, from p */
@@ -148,8 +143,8 @@ edge_side(beside *b, const double *p, const double *q)
 	from_point(&x, b, p, 0);
 	from_point(&y, b, p, 1);
 	rb_number_det2(&det, &u, &v, &x, &y);
-	for (int k = 0; k < b->nmoves && det.sign == 0; k++)
-		rb_number_det2(&det, &u, &v, &b->move[k][0], &b->move[k][1]);
+	if (det.sign == 0)
+		rb_number_det2(&det, &u, &v, &b->move[0], &b->move[1]);
 	return det.sign != 0 ? det.sign : rb_edge_tie(p, q);
 }
 
@@ -187,7 +182,7 @@ dot(rb_number *sum, const rb_number a[3], const rb_number b[3])
 }
 
 static int
-plane_side(rb_exact_env *env, beside *b, const double *t)
+plane_side(beside *b, const double *t)
 {
 	rb_number normal[3], w[3], det;
 	int sign = plane_side_roughly(b, t);
@@ -200,19 +195,19 @@ plane_side(rb_exact_env *env, beside *b, const double *t)
 	for (int axis = 0; axis < 3; axis++)
 		from_point(&w[axis], b, t, axis);
 	dot(&det, normal, w);
-	for (int k = 0; k < b->nmoves && det.sign == 0; k++)
-		dot(&det, normal, b->move[k]);
-	return det.sign != 0 ? det.sign : rb_normal_tie(env, t);
+	if (det.sign == 0)
+		dot(&det, normal, b->move);
+	return det.sign;
 }
 
 /* is the triangle above the point? */
 static bool
-is_above(rb_exact_env *env, beside *b, const double *t)
+is_above(beside *b, const double *t)
 {
 	const int turn = edge_side(b, t, t + 3);
 
 	return turn != 0 && edge_side(b, t + 3, t + 6) == turn && edge_side(b, t + 6, t) == turn &&
-		   plane_side(env, b, t) == -turn;
+		   plane_side(b, t) == -turn;
 }
 
 /* ---- the join ---- */
@@ -222,7 +217,6 @@ put_above(void *user, const rb_pair *pairs, size_t n)
 {
 	cast *c = user;
 	const rb_set *from = c->from->set, *bodies = c->bodies->set;
-	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	rb_pair found[BATCH];
 	size_t nfound = 0;
 	rb_status status = RB_OK;
@@ -240,7 +234,7 @@ put_above(void *user, const rb_pair *pairs, size_t n)
 			continue;
 		if (b.t != at)
 			begin(&b, at, c->own);
-		if (!is_above(&env, &b, bodies->coords + 9 * (size_t) other))
+		if (!is_above(&b, bodies->coords + 9 * (size_t) other))
 			continue;
 		found[nfound++] = (rb_pair){ray, other};
 		if (nfound == BATCH)
