@@ -93,6 +93,21 @@ CREATE TYPE redblue_point_side AS (point_id bigint, body_id bigint, side text);
 COMMENT ON TYPE redblue_point_side IS
 'a point and a body that it is in: inside, or on its boundary';
 
+CREATE TYPE redblue_segment_stretch AS (segment_id bigint, body_id bigint, from_fraction double precision, to_fraction double precision,
+	length double precision, on_boundary boolean);
+COMMENT ON TYPE redblue_segment_stretch IS
+'a row of segments and a body, and a stretch of the line that lies in the body: from where to where, as fractions of the length of the line; its length;
+and whether it lies on the boundary of the body';
+
+CREATE TYPE redblue_body_relation AS (red_id bigint, blue_id bigint, relation text);
+COMMENT ON TYPE redblue_body_relation IS
+'a body of the red side and one of the blue side that share a point, and how they lie: the red one crosses, touches, is inside, contains or is equal to the blue one';
+
+CREATE TYPE redblue_body_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text);
+COMMENT ON TYPE redblue_body_report IS
+'a row, and whether it is a body: the number of its faces; is each edge shared by an even number of them? do all normals point outward? how many pairs of its
+triangles cross each other; and in words what is wrong, or null';
+
 -- ---- planner ----
 
 CREATE FUNCTION redblue_support(internal) RETURNS internal
@@ -712,6 +727,33 @@ COMMENT ON FUNCTION redblue_segment_self_pairs_within_query IS
 'redblue_segment_self_pairs_within over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
 columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_pairs_within';
 
+CREATE FUNCTION redblue_triangle_nearest(
+	red regclass, blue regclass, k int, max_distance float8 DEFAULT NULL,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_distance
+AS 'MODULE_PATHNAME', 'redblue_triangle_nearest'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_nearest IS
+'for each row of red the k rows of blue that are nearest to it, none farther than max_distance (null: any distance), and how far they are, as in
+redblue_triangle_pairs_within. The order is exact; of rows at one distance those with the least id come first. Fewer than k where there are no more. Sides and
+errors as in redblue_triangle_pairs, and 22004 and 22023 for a k that is null or less than 1, or a max_distance that is negative or not finite';
+
+CREATE FUNCTION redblue_triangle_nearest_query(
+	red text, blue text, k int, max_distance float8 DEFAULT NULL,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_distance
+AS 'MODULE_PATHNAME', 'redblue_triangle_nearest_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_nearest_query IS
+'redblue_triangle_nearest over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_nearest';
+
 -- ---- bodies ----
 
 CREATE FUNCTION redblue_points_in_bodies(
@@ -743,6 +785,93 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_suppo
 COMMENT ON FUNCTION redblue_points_in_bodies_query IS
 'redblue_points_in_bodies over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
 columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_points_in_bodies';
+
+CREATE FUNCTION redblue_segments_in_bodies(
+	segments regclass, bodies regclass,
+	segments_id name DEFAULT NULL, bodies_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
+	body name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS SETOF redblue_segment_stretch
+AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segments_in_bodies IS
+'what of each row of segments (a LineString, several, or six numbers) lies in which body: a row for each stretch, from where to where as fractions of
+the length of the line, the doubles nearest to the exact values; its length, in the unit of the coordinates, with an error below one unit in the last place; on_boundary: it
+lies on the boundary, not inside. Where a line only touches a body in points there is no stretch; a line that is a point has one of length 0. Segments are read as in
+redblue_segment_triangle_pairs, bodies and errors as in redblue_points_in_bodies';
+
+CREATE FUNCTION redblue_segments_in_bodies_query(
+	segments text, bodies text,
+	segments_id name DEFAULT NULL, bodies_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
+	body name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS SETOF redblue_segment_stretch
+AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segments_in_bodies_query IS
+'redblue_segments_in_bodies over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segments_in_bodies';
+
+CREATE FUNCTION redblue_body_pairs(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_body name DEFAULT NULL, blue_body name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS SETOF redblue_body_relation
+AS 'MODULE_PATHNAME', 'redblue_body_pairs'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_body_pairs IS
+'the pairs of bodies of two tables or views that share a point, and how they lie to each other, exactly: touches (they share points of their boundaries, but
+nothing of their insides), crosses (they share some of their insides), inside (red lies in blue), contains (blue lies in red), equal (the same boundary, however it is cut into faces).
+Bodies, red_body and blue_body (body), on_bad and errors as in redblue_points_in_bodies';
+
+CREATE FUNCTION redblue_body_pairs_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_body name DEFAULT NULL, blue_body name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS SETOF redblue_body_relation
+AS 'MODULE_PATHNAME', 'redblue_body_pairs_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_body_pairs_query IS
+'redblue_body_pairs over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_body_pairs';
+
+CREATE FUNCTION redblue_body_check(
+	bodies regclass,
+	bodies_id name DEFAULT NULL,
+	bodies_geom name DEFAULT NULL,
+	body name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_body_report
+AS 'MODULE_PATHNAME', 'redblue_body_check'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_body_check IS
+'is each row (a closed surface, or all rows of triangles with one value of the column body) a body, and if not, why? A row for each: how many faces it has;
+closed: every edge belongs to an even number of faces; oriented: it is closed and all normals point outward, into cavities too; self_intersections: how many pairs of its
+triangles share more than corners and edges that both have; reason: in words, with the first edge or triangles at fault, null where all is well. The functions that want bodies need
+them closed and without self-intersections, and take faces turned either way. Columns and errors as in redblue_part_self_intersections';
+
+CREATE FUNCTION redblue_body_check_query(
+	bodies text,
+	bodies_id name DEFAULT NULL,
+	bodies_geom name DEFAULT NULL,
+	body name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS SETOF redblue_body_report
+AS 'MODULE_PATHNAME', 'redblue_body_check_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_body_check_query IS
+'redblue_body_check over one query. The text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_body_check';
 
 -- ---- how many ----
 

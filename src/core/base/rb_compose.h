@@ -25,7 +25,7 @@ typedef struct rb_row_sink
 typedef rb_status (*rb_composed)(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 								 const rb_row_sink *sink);
 
-#define RB_COMPOSED_FUNCTION(predicate, red, blue, function)                           \
+#define RB_COMPOSED_FUNCTION(predicate, red, blue, function)                                 \
 	extern rb_status function(rb_context *ctx, const rb_backend *backend, const rb_job *job, \
 							  const rb_row_sink *sink);
 RB_COMPOSED_LIST(RB_COMPOSED_FUNCTION)

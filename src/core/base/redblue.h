@@ -146,12 +146,14 @@ typedef struct rb_set
 	const double *coords;   /* nparts * rb_kind_width(kind) */
 	const uint32_t *row_of; /* row of each part, ascending; NULL: part i is row i */
 	const int64_t *ids;     /* what the user calls a row; NULL: row i is first_id + i */
-	int64_t first_id;       /* where ids are counted up, as a sequence makes them */
-	uint64_t skipped;       /* rows that had no part, and are not among nrows */
-	int32_t srid;           /* of its geometries; 0: none, or not known */
-	bool composed_ids;      /* of a view, or of one that is elsewhere: ids and first_id are valid */
-	bool elsewhere;         /* another process has its arrays, or those of what it is a view of */
-	uint64_t number;        /* of a set that is kept: no other has had it; 0: it is not */
+	const uint32_t
+		*faces;        /* of each row, where they were counted: polygons, or triangles; else NULL */
+	int64_t first_id;  /* where ids are counted up, as a sequence makes them */
+	uint64_t skipped;  /* rows that had no part, and are not among nrows */
+	int32_t srid;      /* of its geometries; 0: none, or not known */
+	bool composed_ids; /* of a view, or of one that is elsewhere: ids and first_id are valid */
+	bool elsewhere;    /* another process has its arrays, or those of what it is a view of */
+	uint64_t number;   /* of a set that is kept: no other has had it; 0: it is not */
 	const struct rb_view *view; /* what it is put together from; then coords is NULL until it is */
 	struct rb_set_owner *owner; /* NULL: whoever made it keeps it as long as it is used */
 } rb_set;
@@ -252,7 +254,15 @@ typedef struct rb_builder
 	int64_t *ids;       /* nrows */
 	uint32_t *row_of;   /* nparts; NULL while every row has one part */
 	int32_t srid;       /* for the set: whoever fills it knows */
-	size_t coords_cap;  /* capacities, in parts, rows, parts */
+	/*
+	 * A polygon becomes several triangles.  Where faces are counted, so many parts of the row under
+	 * construction are the second and later ones of a polygon.  Not by rb_builder_append.
+	 */
+	bool count_faces;
+	uint32_t more_parts;
+	uint32_t *faces; /* nrows */
+	size_t faces_cap;
+	size_t coords_cap; /* capacities, in parts, rows, parts */
 	size_t ids_cap;
 	size_t row_of_cap;
 	/*
@@ -284,6 +294,7 @@ static inline void
 rb_builder_drop_row(rb_builder *b)
 {
 	b->nparts = b->row_start;
+	b->more_parts = 0;
 }
 
 /* gives back memory that rows to come would have used */
@@ -560,7 +571,7 @@ typedef struct rb_job
 	rb_answer answer;
 	rb_of of;
 	rb_predicate predicate;
-	double distance; /* RB_WITHIN: >= 0 and finite; RB_NEAREST: none is farther; may be infinite */
+	double distance;  /* RB_WITHIN: >= 0 and finite; RB_NEAREST: none is farther; may be infinite */
 	uint32_t nearest; /* RB_NEAREST: at most so many for each red row; > 0 */
 	/*
 	 * Parts of one row against each other instead of rows against rows: a self join, RB_PAIRS or
@@ -569,7 +580,7 @@ typedef struct rb_job
 	bool within_rows;
 	bool
 		skip_bad; /* rows that are no bodies, where bodies are asked for, are left out, instead of RB_BAD_BODY */
-	bool whole;   /* RB_PAIRS: every block but the last one is full, however long that takes */
+	bool whole; /* RB_PAIRS: every block but the last one is full, however long that takes */
 	/*
 	 * RB_GROUPS: rows with the same number (rb_ids_number) are one group, of so many; NULL: each
 	 * row is one.  To be kept until the stream is closed.
@@ -695,6 +706,7 @@ typedef struct rb_block
 	int64_t *red;
 	int64_t *blue;
 	uint64_t *told; /* NULL where the predicate tells nothing */
+	size_t words;   /* that are told of each pair */
 	size_t n;
 } rb_block;
 

@@ -4,18 +4,16 @@
  *
  * Each row is looked at for itself whether it is closed (check.c), by all threads; whether any
  * crosses itself is a join of the set with itself, within its rows, on whatever backend
- * the rest will be.
+ * the rest will be.  If all are, the set knows it from then on.
  */
 #include "core/base/rb_parallel.h"
 #include "core/body/rb_body.h"
 #include "core/join/rb_join.h"
+#include "core/set/rb_set.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define GRAIN 16  /* rows that a thread takes at once */
-#define DIGITS 15 /* of a coordinate, in a text */
+#define GRAIN 16 /* rows that a thread takes at once */
 
 typedef struct all
 {
@@ -24,60 +22,23 @@ typedef struct all
 	const uint32_t *start; /* first part of each row, and one more */
 	uint32_t *bad;
 	pthread_mutex_t lock;
-	uint32_t first;   /* the first bad row, ... */
-	char text[200];   /* ... and why */
-	rb_pair crossing; /* the first two triangles that cross each other */
+	uint32_t first;        /* the first bad row, ... */
+	rb_body_report report; /* ... and why */
+	rb_pair crossing;      /* the first two triangles that cross each other */
 	int status;
 } all;
 
 static void
-note_bad(all *a, uint32_t row, const char *text)
+note_bad(all *a, uint32_t row, const rb_body_report *report)
 {
 	rb_mark(a->bad, row);
 	pthread_mutex_lock(&a->lock);
 	if (row < a->first)
 	{
 		a->first = row;
-		snprintf(a->text, sizeof a->text, "%s", text);
+		a->report = *report;
 	}
 	pthread_mutex_unlock(&a->lock);
-}
-
-/* "-0.5 3 1e+20", as short as the doubles allow, if not too long for an error's text */
-static void
-point_text(char *to, size_t size, const double *p)
-{
-	int at = 0;
-
-	for (int k = 0; k < 3; k++)
-		for (int digits = 6; digits <= DIGITS; digits++)
-		{
-			const int n =
-				snprintf(to + at, size - (size_t) at, "%s%.*g", k > 0 ? " " : "", digits, p[k]);
-
-			if (strtod(to + at, NULL) == p[k] || digits == DIGITS)
-			{
-				at += n;
-				break;
-			}
-		}
-}
-
-static void
-note_open(all *a, uint32_t row, const rb_body_report *report)
-{
-	char from[72], to[72], text[sizeof a->text];
-
-	if (report->fault == RB_BODY_FLAT)
-	{
-		note_bad(a, row, "None of its triangles has an area.");
-		return;
-	}
-	point_text(from, sizeof from, report->edge);
-	point_text(to, sizeof to, report->edge + 3);
-	snprintf(text, sizeof text, "It is not closed: %u triangle%s the edge (%s, %s).", report->uses,
-			 report->uses == 1 ? " has" : "s have", from, to);
-	note_bad(a, row, text);
 }
 
 static void
@@ -97,7 +58,7 @@ check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (status != RB_OK)
 			rb_store_if(&a->status, &ok, (int) status);
 		else if (report.fault != RB_BODY_GOOD)
-			note_open(a, (uint32_t) row, &report);
+			note_bad(a, (uint32_t) row, &report);
 	}
 }
 
@@ -140,15 +101,15 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 static void
 note_crossing(all *a)
 {
+	rb_body_report report = {.fault = RB_BODY_GOOD, .self_intersections = 1};
 	uint32_t row;
-	char text[sizeof a->text];
 
 	if (a->crossing.red == UINT32_MAX)
 		return;
 	row = rb_row_of(a->bodies, a->crossing.red);
-	snprintf(text, sizeof text, "It crosses itself: its triangles %u and %u do.",
-			 a->crossing.red - a->start[row] + 1, a->crossing.blue - a->start[row] + 1);
-	note_bad(a, row, text);
+	report.crossing[0] = a->crossing.red - a->start[row];
+	report.crossing[1] = a->crossing.blue - a->start[row];
+	note_bad(a, row, &report);
 }
 
 static rb_status
@@ -163,19 +124,6 @@ check_crossing(all *a, const rb_backend *backend)
 		status = backend->join(a->ctx, &job, &sink);
 	note_crossing(a);
 	return status;
-}
-
-/* where the parts of each row begin */
-static void
-find_starts(const rb_set *bodies, uint32_t *start)
-{
-	uint32_t row = 0;
-
-	for (uint32_t part = 0; part < bodies->nparts; part++)
-		while (row <= rb_row_of(bodies, part))
-			start[row++] = part;
-	while (row <= bodies->nrows)
-		start[row++] = bodies->nparts;
 }
 
 rb_status
@@ -193,15 +141,20 @@ rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies
 	if (status == RB_OK)
 	{
 		memset(*bad, 0, words * sizeof(uint32_t));
-		find_starts(bodies, start);
+		rb_row_starts(bodies, start);
 		a.start = start;
 		a.bad = *bad;
+	}
+	if (status == RB_OK && !rb_set_knows(bodies, RB_KNOWN_BODIES))
+	{
 		pthread_mutex_init(&a.lock, NULL);
 		status = check_closed(&a);
 		if (status == RB_OK)
 			status = check_crossing(&a, backend);
 		pthread_mutex_destroy(&a.lock);
 	}
+	if (status == RB_OK && a.first == UINT32_MAX)
+		rb_set_learn(bodies, RB_KNOWN_BODIES);
 	rb_free(ctx->memory, (void **) &start);
 	for (uint32_t row = 0; status == RB_OK && row < bodies->nrows; row++)
 		ctx->stats.bad_bodies += rb_is_marked(*bad, row);
@@ -210,7 +163,10 @@ rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies
 		const int64_t id = bodies->ids != NULL ? bodies->ids[a.first]
 											   : (int64_t) ((uint64_t) bodies->first_id + a.first);
 
-		return rb_fail(ctx, RB_BAD_BODY, (uint64_t) id, 0, a.text);
+		char text[RB_BODY_REASON];
+
+		rb_body_reason(&a.report, text);
+		return rb_fail(ctx, RB_BAD_BODY, (uint64_t) id, 0, text);
 	}
 	return status;
 }

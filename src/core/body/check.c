@@ -440,7 +440,6 @@ check_body(rb_context *ctx, const double *triangles, uint32_t n, bool closed_onl
 
 	memset(report, 0, sizeof *report);
 	report->triangles = n;
-	report->self_intersections = -1;
 	report->fault = RB_BODY_FLAT;
 	if (n == 0)
 		return RB_OK;

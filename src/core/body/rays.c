@@ -2,66 +2,180 @@
  * rays.c
  *	  Points become rays: what is above them says on which side of a body they are.
  *
- * A ray goes up in z.  It ends where no body is any more, so that it is a segment, and joined
- * with triangles as segments are.
+ * A ray goes up in z.  It is a segment, and joined with triangles as segments are; so it should be
+ * short.  Of a body in whose box a point does not lie it is known to be outside:
+ *
+ *		points x boxes of bodies	-> how high the ray has to go: to the top of all boxes that it begins in
+ *
+ * What it crosses of other bodies on its way does not count.
  */
+#include "core/base/rb_parallel.h"
 #include "core/body/rb_body.h"
+#include "core/join/rb_join.h"
 #include "core/set/rb_set.h"
 
 #include <string.h>
 
+#define GRAIN 16      /* bodies that a thread takes at once */
 #define STRETCH 65536 /* points between two looks whether to stop */
 
-static double
-highest(const rb_set *bodies)
+typedef struct making
 {
-	const size_t n = (size_t) bodies->nparts * 9;
-	double top = -HUGE_VAL;
+	rb_context *ctx;
+	const rb_set *bodies;
+	const uint32_t *start; /* of the parts of each body */
+	double *box;           /* of each body: low, high */
+	double *coords;        /* of each ray; until its top is known the point twice, which is a box */
+	double *top;
+	pthread_mutex_t lock;
+} making;
 
-	for (size_t i = 2; i < n; i += 3)
-		top = bodies->coords[i] > top ? bodies->coords[i] : top;
-	return top;
+static void
+find_boxes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	making *m = arg;
+
+	(void) me;
+	for (uint64_t row = from; row < to; row++)
+	{
+		double *lo = m->box + 6 * row, *hi = lo + 3;
+
+		rb_box_empty(lo, hi);
+		for (uint32_t i = m->start[row]; i < m->start[row + 1]; i++)
+		{
+			double plo[3], phi[3];
+
+			rb_kind_box(RB_TRIANGLE3, m->bodies->coords, i, plo, phi);
+			rb_box_add(lo, hi, plo, phi);
+		}
+	}
 }
 
-rb_status
-rb_body_rays(rb_context *ctx, const rb_set *points, const rb_set *bodies, const rb_set **rays)
+static rb_status
+find_all_boxes(making *m)
+{
+	uint32_t *start = NULL;
+	rb_thread *me;
+	rb_status status =
+		rb_array(m->ctx, (void **) &start, (size_t) m->bodies->nrows + 1, sizeof *start);
+
+	if (status == RB_OK)
+	{
+		rb_row_starts(m->bodies, start);
+		m->start = start;
+		status = rb_team_open(m->ctx, m->ctx->threads, &me);
+	}
+	if (status == RB_OK)
+	{
+		status = rb_loop(me, m->bodies->nrows, GRAIN, find_boxes, m);
+		rb_team_close(&me);
+	}
+	rb_free(m->ctx->memory, (void **) &start);
+	return status;
+}
+
+/* points in the boxes of bodies */
+static rb_status
+put_tops(void *user, const rb_pair *pairs, size_t n)
+{
+	making *m = user;
+
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < n; i++)
+	{
+		const double top = m->box[6 * (size_t) pairs[i].blue + 5];
+
+		if (top > m->top[pairs[i].red])
+			m->top[pairs[i].red] = top;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return rb_should_stop(m->ctx) ? RB_STOPPED : RB_OK;
+}
+
+static rb_status
+find_tops(making *m, const rb_backend *backend, uint32_t n)
+{
+	const rb_set points = {.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = m->coords};
+	const rb_set boxes = {
+		.kind = RB_BOX3, .nparts = m->bodies->nrows, .nrows = m->bodies->nrows, .coords = m->box};
+	const rb_job job = {.red = &points, .blue = &boxes, .predicate = RB_MEET};
+	const rb_sink sink = {.put = put_tops, .user = m};
+
+	return n > 0 && boxes.nrows > 0 ? backend->join(m->ctx, &job, &sink) : RB_OK;
+}
+
+static rb_status
+make_rays(making *m, const rb_backend *backend, const rb_set *points)
 {
 	const uint32_t n = points->nparts;
-	const double top = highest(bodies);
-	rb_set arrays = *points;
-	double *coords = NULL;
-	int64_t *ids = NULL;
-	rb_status status = rb_array(ctx, (void **) &coords, n > 0 ? n : 1, 6 * sizeof(double));
+	rb_status status = find_all_boxes(m);
 
-	*rays = NULL;
-	if (status == RB_OK && points->ids != NULL)
-		status = rb_array(ctx, (void **) &ids, n > 0 ? n : 1, sizeof(int64_t));
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		const double *p = points->coords + (size_t) i * 3;
-		double *ray = coords + (size_t) i * 6;
 
-		if (i % STRETCH == 0 && rb_should_stop(ctx))
-			status = RB_STOPPED;
-		memcpy(ray, p, 3 * sizeof(double));
-		memcpy(ray + 3, p, 3 * sizeof(double));
-		if (top > p[2])
-			ray[5] = top;
-		if (ids != NULL)
-			ids[i] = points->ids[i];
+		if (i % STRETCH == 0 && rb_should_stop(m->ctx))
+			return RB_STOPPED;
+		memcpy(m->coords + (size_t) i * 6, p, 3 * sizeof(double));
+		memcpy(m->coords + (size_t) i * 6 + 3, p, 3 * sizeof(double));
+		m->top[i] = p[2];
 	}
+	if (status == RB_OK)
+		status = find_tops(m, backend, n);
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+		m->coords[(size_t) i * 6 + 5] = m->top[i];
+	return status;
+}
+
+rb_status
+rb_rays_make(rb_context *ctx, const rb_backend *backend, const rb_set *points, const rb_set *bodies,
+			 rb_rays *rays)
+{
+	const uint32_t n = points->nparts;
+	making m = {.ctx = ctx, .bodies = bodies};
+	rb_set arrays = *points;
+	int64_t *ids = NULL;
+	rb_status status = rb_array(ctx, (void **) &m.coords, n > 0 ? n : 1, 6 * sizeof(double));
+
+	memset(rays, 0, sizeof *rays);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &m.top, n > 0 ? n : 1, sizeof(double));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &m.box, (size_t) bodies->nrows + 1, 6 * sizeof(double));
+	if (status == RB_OK && points->ids != NULL)
+		status = rb_array(ctx, (void **) &ids, n > 0 ? n : 1, sizeof(int64_t));
+	if (status == RB_OK)
+	{
+		if (ids != NULL)
+			memcpy(ids, points->ids, points->nrows * sizeof *ids);
+		pthread_mutex_init(&m.lock, NULL);
+		status = make_rays(&m, backend, points);
+		pthread_mutex_destroy(&m.lock);
+	}
+	rb_free(ctx->memory, (void **) &m.top);
 	arrays.kind = RB_SEGMENT3;
-	arrays.coords = coords;
+	arrays.coords = m.coords;
 	arrays.ids = ids;
+	arrays.faces = NULL;
 	arrays.number = 0; /* it is not the set that is kept */
 	arrays.view = NULL;
 	arrays.owner = NULL;
 	if (status == RB_OK)
-		status = rb_set_own(ctx->memory, &arrays, rays, &ctx->error);
+		status = rb_set_own(ctx->memory, &arrays, &rays->set, &ctx->error);
 	if (status != RB_OK)
 	{
-		rb_free(ctx->memory, (void **) &coords);
+		rb_free(ctx->memory, (void **) &m.coords);
+		rb_free(ctx->memory, (void **) &m.box);
 		rb_free(ctx->memory, (void **) &ids);
+		return status;
 	}
-	return status;
+	rays->box = m.box;
+	return RB_OK;
+}
+
+void
+rb_rays_free(rb_context *ctx, rb_rays *rays)
+{
+	rb_set_release(&rays->set);
+	rb_free(ctx->memory, (void **) &rays->box);
 }

@@ -22,6 +22,7 @@
 #include "core/base/rb_base.h"
 #include "core/exact/rb_number.h"
 #include "core/exact/rb_orient.h"
+#include "core/shape/rb_box.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -34,11 +35,29 @@ extern "C"
 /* ---- rays (rays.c) ---- */
 
 /*
- * From each point of a set one ray upward, as a segment that ends above all bodies: a set with
- * one holder, of the same rows, for RB_UNDER.
+ * From each point of a set one ray upward, as a segment, for RB_UNDER: a set of the same rows.  A ray
+ * ends above all bodies in whose boxes it begins; of others it must not be asked.  The points'
+ * rows have one part each.
  */
-extern rb_status rb_body_rays(rb_context *ctx, const rb_set *points, const rb_set *bodies,
-							  const rb_set **rays);
+typedef struct rb_rays
+{
+	const rb_set *set;
+	double *box; /* of each body: low, high */
+} rb_rays;
+
+extern rb_status rb_rays_make(rb_context *ctx, const rb_backend *backend, const rb_set *points,
+							  const rb_set *bodies, rb_rays *rays);
+extern void rb_rays_free(rb_context *ctx, rb_rays *rays);
+
+/* does that ray begin in the box of that body? */
+static inline bool
+rb_ray_counts(const rb_rays *rays, uint32_t ray, uint32_t body)
+{
+	const double *p = rays->set->coords + (size_t) ray * 6;
+	const double *box = rays->box + (size_t) body * 6;
+
+	return rb_boxes_overlap(p, p, box, box + 3);
+}
 
 /* ---- places on a segment (place.c) ---- */
 
@@ -136,15 +155,31 @@ typedef struct rb_line
 	size_t nmeet;
 } rb_line;
 
-/* filled by each call anew; zeros before the first one */
+/* a number of at most so many words, as they are kept */
+typedef struct rb_length
+{
+	int n;
+	int low;
+	uint64_t word[RB_MEASURE_WORDS];
+} rb_length;
+
+/* zeros before the first call */
 typedef struct rb_stretches
 {
-	rb_stretch *at;
+	rb_stretch *at; /* filled by each rb_body_stretches anew */
 	size_t n;
 	size_t cap;
 	void *work;
 	size_t work_cap;
+	/* of the line at hand (rb_line_measure) */
+	uint32_t measured; /* how many of its segments are no points */
+	rb_length *before; /* up to each segment, and all of it; if several are no points */
+	size_t before_cap;
 } rb_stretches;
+
+/* to be called for a line before its stretches are asked for, in however many bodies */
+extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32_t n,
+								 rb_stretches *out);
 
 /*
  * What of the line lies inside the body or on its boundary, in order.  A stretch is as long as
@@ -172,12 +207,25 @@ typedef struct rb_body_report
 	uint32_t flat; /* of these, without area */
 	bool closed;
 	bool oriented;
-	rb_body_fault fault;        /* the first one, in the order of this list */
-	uint32_t triangle;          /* the first that has the edge; or the one at fault */
-	double edge[6];             /* the edge at fault; of a triangle the first one */
-	uint32_t uses;              /* triangles that have the edge */
-	int64_t self_intersections; /* < 0: not known, for whoever joins the body with itself */
+	rb_body_fault fault; /* the first one, in the order of this list */
+	uint32_t triangle;   /* the first that has the edge; or the one at fault */
+	double edge[6];      /* the edge at fault; of a triangle the first one */
+	uint32_t uses;       /* triangles that have the edge */
+	/* for whoever joins the body with itself */
+	uint64_t self_intersections; /* pairs of triangles that cross each other */
+	uint32_t crossing[2];        /* the first of them */
+	uint32_t faces;              /* polygons, or triangles */
 } rb_body_report;
+
+/* room for what is wrong with a body */
+#define RB_BODY_REASON 400
+
+/* sentences for all that is wrong, or an empty string */
+extern void rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON]);
+
+/* a report as it is told in a block: rb_told_words(RB_BODY) words */
+extern void rb_body_to_words(const rb_body_report *report, uint64_t *words);
+extern void rb_body_of_words(rb_body_report *report, const uint64_t *words);
 
 /* the triangles of one body; RB_OK whatever the report says */
 extern rb_status rb_body_check(rb_context *ctx, const double *triangles, uint32_t n,
@@ -196,6 +244,9 @@ extern rb_status rb_body_check_closed(rb_context *ctx, const double *triangles, 
  */
 extern rb_status rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
 								 bool skip, uint32_t **bad);
+
+/* where the parts of each row begin, and where the last ones end; n + 1 numbers */
+extern void rb_row_starts(const rb_set *set, uint32_t *start);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
  * asked there.  A place at which the side is the same before and behind was a touch.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/body/rb_body.h"
 #include "core/shape/rb_ray.h"
@@ -44,7 +45,7 @@ typedef struct walk
 	rb_exact_env env;
 	uint32_t at;       /* segment */
 	uint32_t measured; /* how many segments are no points */
-	rb_number total;   /* of the line, and up to the segment at hand */
+	rb_number total;   /* length of the line, and up to the segment at hand */
 	rb_number before;
 	bool inside;
 	/* the stretch at hand */
@@ -68,13 +69,54 @@ segment_at(const walk *w, uint32_t i)
 }
 
 static void
-add_length(const walk *w, rb_number *sum, uint32_t i)
+load(rb_number *to, const rb_length *from)
 {
-	rb_number length;
+	to->sign = from->n > 0;
+	to->n = from->n;
+	to->low = from->low;
+	memcpy(to->word, from->word, (size_t) from->n * sizeof from->word[0]);
+}
 
-	rb_segment_length(&length, segment_at(w, i), RB_MEASURE_WORDS);
-	rb_number_add(sum, sum, &length);
-	rb_number_cut(sum, RB_MEASURE_WORDS);
+static void
+save(rb_length *to, const rb_number *from)
+{
+	to->n = from->n;
+	to->low = from->low;
+	memcpy(to->word, from->word, (size_t) from->n * sizeof from->word[0]);
+}
+
+/* of one segment the length need not be known: its fractions are places */
+rb_status
+rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_stretches *out)
+{
+	rb_number sum = {.sign = 0};
+	rb_status status;
+
+	out->measured = 0;
+	for (uint32_t i = 0; i < n; i++)
+		out->measured += !rb_equal3(segments + 6 * (size_t) i, segments + 6 * (size_t) i + 3);
+	if (out->measured <= 1)
+		return RB_OK;
+	if (out->before_cap < (size_t) n + 1)
+	{
+		status = rb_array(ctx, (void **) &out->before, (size_t) n + 1, sizeof *out->before);
+		if (status != RB_OK)
+			return status;
+		out->before_cap = (size_t) n + 1;
+	}
+	for (uint32_t i = 0; i < n; i++)
+	{
+		rb_number length;
+
+		if (i % 1024 == 1023 && rb_should_stop(ctx))
+			return RB_STOPPED;
+		save(&out->before[i], &sum);
+		rb_segment_length(&length, segments + 6 * (size_t) i, RB_MEASURE_WORDS);
+		rb_number_add(&sum, &sum, &length);
+		rb_number_cut(&sum, RB_MEASURE_WORDS);
+	}
+	save(&out->before[n], &sum);
+	return RB_OK;
 }
 
 static rb_status
@@ -236,42 +278,29 @@ walk_point(walk *w)
 	return put(w, 1);
 }
 
-/* the length of a line of one segment need not be known: its fractions are places */
-static rb_status
-measure_line(walk *w)
-{
-	uint32_t n = w->line->nsegments;
-
-	for (uint32_t i = 0; i < n; i++)
-		w->measured += !rb_equal3(segment_at(w, i), segment_at(w, i) + 3);
-	for (uint32_t i = 0; i < n && w->measured > 1; i++)
-	{
-		if (i % 1024 == 1023 && rb_should_stop(w->ctx))
-			return RB_STOPPED;
-		add_length(w, &w->total, i);
-	}
-	return RB_OK;
-}
-
 rb_status
 rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 {
 	walk w = {.ctx = ctx, .line = line, .out = out, .state = OUTSIDE};
 	const double *last = NULL;
-	rb_status status;
+	rb_status status = RB_OK;
 	bool jumped = false;
 	size_t meet = 0;
 
 	w.env = (rb_exact_env){.filters = RB_FILTER_ALL, .exact = true};
 	out->n = 0;
-	status = measure_line(&w);
-	if (status == RB_OK && w.measured == 0)
+	w.measured = out->measured;
+	if (w.measured == 0)
 		return walk_point(&w);
+	if (w.measured > 1)
+		load(&w.total, &out->before[line->nsegments]);
 	for (uint32_t i = 0; i < line->nsegments && status == RB_OK; i++)
 	{
 		const double *segment = segment_at(&w, i);
 		size_t n = 0, found;
 
+		if (i % 1024 == 1023 && rb_should_stop(ctx))
+			return RB_STOPPED;
 		while (meet + n < line->nmeet && line->meet[meet + n].red == i)
 			n++;
 		w.at = i;
@@ -285,6 +314,8 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 		{
 			rb_place start = rb_place_start(segment);
 
+			if (w.measured > 1)
+				load(&w.before, &out->before[i]);
 			/* what goes on across a gap is two stretches */
 			if (jumped && w.state != OUTSIDE)
 				status = turn(&w, &start, OUTSIDE);
@@ -293,8 +324,6 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 				status = collect(&w, line->meet + meet, n, &found);
 			if (status == RB_OK)
 				status = walk_segment(&w, out->work, found);
-			if (w.measured > 1)
-				add_length(&w, &w.before, i);
 		}
 		meet += n;
 	}
@@ -308,5 +337,6 @@ rb_stretches_free(rb_memory *memory, rb_stretches *s)
 {
 	rb_free(memory, (void **) &s->at);
 	rb_free(memory, &s->work);
-	s->n = s->cap = s->work_cap = 0;
+	rb_free(memory, (void **) &s->before);
+	s->n = s->cap = s->work_cap = s->before_cap = 0;
 }

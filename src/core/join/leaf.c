@@ -36,6 +36,7 @@ typedef struct rb_tile
 	uint32_t n;
 	uint32_t index[RB_TILE]; /* object */
 	uint8_t starts[RB_TILE]; /* owner bits in the parent's cell */
+	uint32_t row[RB_TILE];   /* in a self join of rows with several parts */
 	uint8_t known[RB_TILE];  /* RB_HITS: 1 where nothing is to be learnt of the object */
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
@@ -62,6 +63,7 @@ struct rb_leaf
 	bool boxes;     /* overlapping boxes are the answer */
 	bool faces;     /* triangles on both sides: the vector stages apply */
 	bool part;      /* or the first one does, with a distance: planes tell who is beyond it */
+	bool rows_tell; /* a self join in which the parts' rows say whether a pair is wanted */
 	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
 
 	/* counts */
@@ -117,6 +119,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->faces = rb_faces_decide(job->predicate, red, blue);
 	w->part = rb_faces_part(job->predicate, red, blue);
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
+	w->rows_tell = job->blue == NULL && job->red->row_of != NULL;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
 	{
@@ -235,6 +238,8 @@ tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double
 	{
 		tile->index[i] = list.entry[i] & RB_INDEX_MASK;
 		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
+		if (w->rows_tell)
+			tile->row[i] = o->row_of[tile->index[i]];
 		for (int a = 0; a < 4; a++) /* four, so that it is one vector operation */
 		{
 			all_lo[a] = tile->lo[i][a] < all_lo[a] ? tile->lo[i][a] : all_lo[a];
@@ -347,12 +352,10 @@ tile_sample(const rb_tile *tile, rb_sample *sample)
 
 /* in a self join the parts of one row are not tested against each other, or nothing else is */
 static inline bool
-is_wanted(const rb_job *job, uint32_t i, uint32_t j)
+is_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
-	const bool same_row =
-		job->blue == NULL && job->red->row_of != NULL && job->red->row_of[i] == job->red->row_of[j];
-
-	return same_row == job->within_rows;
+	return !w->rows_tell ||
+		   (red->row[pair >> 16] == blue->row[pair & 0xffff]) == w->job->within_rows;
 }
 
 /* the numbers of the two objects in their sets; of a self join the smaller one first */
@@ -492,17 +495,14 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 
 	lap(w, RB_STAGE_CANDIDATES);
 	w->npairs = 0;
-	if ((w->job->blue == NULL && w->job->red->row_of != NULL) || w->job->within_rows ||
-		w->sink->marks != NULL)
+	if (w->rows_tell || w->sink->marks != NULL)
 	{
 		uint32_t k = 0;
 
 		for (uint32_t i = 0; i < n; i++)
 		{
 			w->pair[k] = w->pair[i];
-			k +=
-				is_wanted(w->job, red->index[w->pair[i] >> 16], blue->index[w->pair[i] & 0xffff]) &&
-				!is_known(w, red, blue, w->pair[i]);
+			k += is_wanted(w, red, blue, w->pair[i]) && !is_known(w, red, blue, w->pair[i]);
 		}
 		n = k;
 	}
@@ -525,6 +525,8 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		return status;
 	}
 	n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
+	if (w->job->predicate == RB_SELF_INTERSECT)
+		n = w->kernel->neighbours(red->face, blue->face, w->sided, n);
 	nyes =
 		w->kernel->intervals(red->face, blue->face, w->sided, n, w->yes, w->undecided, &nundecided);
 	status = hit(w, red, blue, w->yes, nyes, rb_told_of_generic(w->job->predicate));

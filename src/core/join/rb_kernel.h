@@ -105,6 +105,13 @@ typedef struct rb_kernel
 	 */
 	uint32_t (*intervals)(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
 						  uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
+
+	/*
+	 * Drops pairs that share only common corners and the edge between them: of one triangle one
+	 * or two corners are corners of the other, and the rest is proved to be on one side of the
+	 * other's plane.  Returns how many are left in pairs.
+	 */
+	uint32_t (*neighbours)(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n);
 } rb_kernel;
 
 extern const rb_kernel rb_kernel_base;

@@ -536,4 +536,41 @@ intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t 
 	return hits;
 }
 
-const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load, cells, boxes, sides, intervals};
+/* are the corners that are not in common, one or two, proved to be on one side? */
+static inline __attribute__((always_inline)) bool
+others_beside(unsigned common, unsigned sides)
+{
+	const unsigned others = 7 & ~common;
+	const unsigned negative = sides >> 4 & others;
+
+	return (common != 0) & (others != 0) & ((sides & others) == others) &
+		   ((negative == 0) | (negative == others));
+}
+
+static uint32_t
+neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const rb_sided pair = pairs[i];
+		const rb_face *r = red + (pair.pair >> 16), *b = blue + (pair.pair & 0xffff);
+		const v4 x = load4(b->x), y = load4(b->y), z = load4(b->z);
+		unsigned of_red = 0, of_blue = 0;
+
+		for (int c = 0; c < 3; c++)
+		{
+			const m4 equal = (x == all4(r->x[c])) & (y == all4(r->y[c])) & (z == all4(r->z[c]));
+			const unsigned bits = BITS4(equal) & 7;
+
+			of_blue |= bits;
+			of_red |= (unsigned) (bits != 0) << c;
+		}
+		pairs[k] = pair;
+		k += !(others_beside(of_blue, pair.blue_sides) | others_beside(of_red, pair.red_sides));
+	}
+	return k;
+}
+
+const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load, cells, boxes, sides, intervals, neighbours};

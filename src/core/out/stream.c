@@ -18,7 +18,8 @@
  * given out are written.
  *
  * What a predicate tells of a pair goes the same way, in a column of its own.  Of rows with several
- * parts it is known when the join has ended, so those come last.
+ * parts it is known when the join has ended, so those come last.  Answers about rows that are put
+ * together out of several joins (rb_compose.h) are pairs of rows already.
  *
  * All signals are blocked in the producer and in every thread that it makes: they are
  * the caller's.  A backend's threads end with its join: none outlives the stream.
@@ -27,6 +28,7 @@
  * wait for the caller, nor hear that it is to stop.
  */
 #include "core/base/rb_base.h"
+#include "core/base/rb_compose.h"
 #include "core/base/rb_parallel.h"
 #include "core/join/rb_join.h"
 #include "core/body/rb_body.h"
@@ -43,7 +45,7 @@
 #define STACK ((size_t) 8 << 20)
 
 #define SLOTS RB_SIZE(16, 2)
-#define SLOT_PAIRS RB_SIZE(RB_BLOCK, 7)
+#define SLOT_PAIRS RB_SIZE(RB_BLOCK, 13)
 #define FRONT 8 /* ids in front of each column: room for the caller, and a line of the cache */
 #define UNIQUE_PAIRS RB_SIZE(1024, 5) /* made unique at once */
 
@@ -51,7 +53,7 @@ typedef struct slot
 {
 	int64_t *red;
 	int64_t *blue;
-	uint64_t *told; /* NULL: nothing is */
+	uint64_t *told; /* NULL: nothing is; else stream.words of each */
 	size_t given;   /* places, to threads that have pairs */
 	size_t written; /* of these */
 } slot;
@@ -63,6 +65,7 @@ struct rb_stream
 	rb_job job;
 	rb_answers answers;
 	rb_unique unique;
+	rb_rays rays;         /* RB_UNDER: they take the place of points */
 	uint32_t *bad_bodies; /* RB_UNDER: a bit for each row of blue; nothing is in these */
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
@@ -72,6 +75,8 @@ struct rb_stream
 	pthread_cond_t can_take; /* the oldest slot became ready, or the join ended */
 	pthread_cond_t can_put;  /* a slot became free, or the stream is closing */
 	int64_t *ids;            /* of all slots */
+	size_t words;            /* that are told of each pair */
+	size_t slot_pairs;
 	slot slots[SLOTS];
 	unsigned head; /* slot being filled */
 	unsigned tail; /* oldest slot not yet given back by the caller */
@@ -107,7 +112,7 @@ reserve(rb_stream *s, size_t n, slot **to, size_t *at, size_t *taken)
 	while (*taken == 0 && status == RB_OK)
 	{
 		slot *head = slot_at(s, s->head);
-		size_t room = SLOT_PAIRS - head->given;
+		size_t room = s->slot_pairs - head->given;
 
 		if (s->closing || rb_should_stop(s->ctx))
 			status = RB_STOPPED;
@@ -133,7 +138,8 @@ is_ready(const rb_stream *s)
 {
 	const slot *oldest = &s->slots[s->tail % SLOTS];
 
-	return oldest->written == oldest->given && (s->tail != s->head || oldest->given == SLOT_PAIRS);
+	return oldest->written == oldest->given &&
+		   (s->tail != s->head || oldest->given == s->slot_pairs);
 }
 
 static void
@@ -216,8 +222,8 @@ push(rb_stream *s, const rb_pair *rows, const uint64_t *told, size_t n)
 		}
 		if (to->told != NULL)
 		{
-			memcpy(to->told + at, told, taken * sizeof *told);
-			told += taken;
+			memcpy(to->told + at * s->words, told, taken * s->words * sizeof *told);
+			told += taken * s->words;
 		}
 		note_written(s, to, taken);
 		rows += taken;
@@ -276,6 +282,15 @@ told_of(const rb_stream *s, rb_pair parts, uint32_t told)
 	return bits;
 }
 
+/* RB_UNDER: is there a body, and does the ray tell anything of it? */
+static bool
+is_of_body(const rb_stream *s, rb_pair parts)
+{
+	const uint32_t body = rb_row_of(s->job.blue, parts.blue);
+
+	return !rb_is_marked(s->bad_bodies, body) && rb_ray_counts(&s->rays, parts.red, body);
+}
+
 /* called by the backend's threads where the predicate tells something */
 static rb_status
 put_told(void *user, const rb_pair *pairs, size_t n)
@@ -283,6 +298,8 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 	rb_stream *s = user;
 	rb_status status = RB_OK;
 
+	if (pairs == NULL)
+		return emit(s, NULL, NULL, n);
 	while (n > 0 && status == RB_OK)
 	{
 		rb_pair parts[UNIQUE_PAIRS], rows[UNIQUE_PAIRS];
@@ -296,8 +313,7 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 		{
 			const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
 
-			if (s->bad_bodies != NULL &&
-				rb_is_marked(s->bad_bodies, rb_row_of(s->job.blue, p.blue)))
+			if (s->job.predicate == RB_UNDER && !is_of_body(s, p))
 				continue;
 			parts[good] = p;
 			told[good++] = told_of(s, p, rb_pair_told(pairs[i]));
@@ -362,6 +378,42 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
+/* ---- answers that are put together out of several joins ---- */
+
+static bool
+is_composed(const rb_job *job)
+{
+	return rb_composed_exists(job->predicate, job->red->kind, rb_job_blue(job)->kind);
+}
+
+static rb_status
+put_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+{
+	rb_stream *s = user;
+	rb_status status = emit(s, rows, told, n);
+
+	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
+}
+
+#define COMPOSED_CASE(of, red, blue, function) \
+	case of:                                   \
+		return function(s->ctx, s->backend, &s->job, &sink);
+
+static rb_status
+join_composed(rb_stream *s)
+{
+	const rb_row_sink sink = {.put = put_composed, .user = s};
+
+	switch (s->job.predicate)
+	{
+		RB_COMPOSED_LIST(COMPOSED_CASE)
+		default:
+			return RB_UNSUPPORTED;
+	}
+}
+
+/* ---- the join ---- */
+
 /* whoever wants more than a number asks for the ids */
 static rb_status
 compose_ids(rb_stream *s)
@@ -381,7 +433,7 @@ compose_coordinates(rb_stream *s)
 {
 	rb_status status = RB_OK;
 
-	if (s->job.predicate != RB_UNDER &&
+	if (!is_composed(&s->job) && s->job.predicate != RB_UNDER &&
 		(s->job.predicate != RB_WITHIN || s->job.answer != RB_PAIRS))
 		return RB_OK;
 	status = rb_set_compose(s->ctx, s->job.red);
@@ -403,20 +455,17 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 static rb_status
 prepare_bodies(rb_stream *s)
 {
-	const rb_set *rays;
 	rb_status status;
 
 	if (s->job.predicate != RB_UNDER)
 		return RB_OK;
 	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, &s->bad_bodies);
-	if (status == RB_OK && s->job.red->kind == RB_POINT3)
+	if (status == RB_OK)
+		status = rb_rays_make(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays);
+	if (status == RB_OK)
 	{
-		status = rb_body_rays(s->ctx, s->job.red, s->job.blue, &rays);
-		if (status == RB_OK)
-		{
-			rb_set_release(&s->job.red);
-			s->job.red = rays;
-		}
+		rb_set_release(&s->job.red);
+		s->job.red = rb_set_hold(s->rays.set);
 	}
 	return status;
 }
@@ -437,8 +486,10 @@ join(rb_stream *s)
 		sink.put_words = put_words;
 	if (s->job.answer == RB_HITS)
 		sink.marks = s->answers.word;
+	if (status == RB_OK && is_composed(&s->job))
+		status = join_composed(s);
 	/* rows of one part each have no pairs within them */
-	if (status == RB_OK && !(s->job.within_rows && s->job.red->row_of == NULL))
+	else if (status == RB_OK && !(s->job.within_rows && s->job.red->row_of == NULL))
 		status = s->backend->join(s->ctx, &s->job, &sink);
 	if (status == RB_OK)
 		status = emit_merged(s);
@@ -473,10 +524,13 @@ static rb_status
 make_slots(rb_stream *s)
 {
 	const size_t column = FRONT + SLOT_PAIRS;
-	const size_t columns = rb_predicate_tells(s->job.predicate) ? 3 : 2;
-	rb_status status =
-		rb_array(s->ctx, (void **) &s->ids, columns * SLOTS * column, sizeof(int64_t));
+	size_t columns;
+	rb_status status;
 
+	s->words = (size_t) rb_told_words(s->job.predicate);
+	s->slot_pairs = s->words > 1 ? SLOT_PAIRS / s->words : SLOT_PAIRS;
+	columns = s->words > 0 ? 3 : 2;
+	status = rb_array(s->ctx, (void **) &s->ids, columns * SLOTS * column, sizeof(int64_t));
 	for (size_t i = 0; i < SLOTS && status == RB_OK; i++)
 	{
 		s->slots[i].red = s->ids + columns * i * column + FRONT;
@@ -497,7 +551,9 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	const rb_set *blue = job->blue != NULL ? job->blue : job->red;
 
 	*stream = NULL;
-	if (!rb_leaf_exists(job->predicate, rb_joined_kind(job->predicate, job->red->kind), blue->kind))
+	if (!rb_leaf_exists(job->predicate, rb_joined_kind(job->predicate, job->red->kind),
+						blue->kind) &&
+		!rb_composed_exists(job->predicate, job->red->kind, blue->kind))
 		return rb_fail(ctx, RB_UNSUPPORTED, 0, 0, NULL);
 	if (job->red->nparts > RB_MAX_OBJECTS || blue->nparts > RB_MAX_OBJECTS)
 		return rb_fail(ctx, RB_TOO_MANY_OBJECTS,
@@ -571,7 +627,7 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 {
 	rb_status status;
 
-	*block = (rb_block){NULL, NULL, NULL, 0};
+	*block = (rb_block){.n = 0};
 	pthread_mutex_lock(&s->lock);
 	/* the caller is through with the last one */
 	if (s->out)
@@ -585,7 +641,7 @@ rb_stream_next(rb_stream *s, int wait_ms, rb_block *block)
 	{
 		const slot *oldest = slot_at(s, s->tail);
 
-		*block = (rb_block){oldest->red, oldest->blue, oldest->told, oldest->written};
+		*block = (rb_block){oldest->red, oldest->blue, oldest->told, s->words, oldest->written};
 		s->out = true;
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -634,6 +690,7 @@ rb_stream_close(rb_stream *s)
 	rb_answers_free(&s->answers);
 	rb_set_release(&s->job.red);
 	rb_set_release(&s->job.blue);
+	rb_rays_free(ctx, &s->rays);
 	rb_free(ctx->memory, (void **) &s->bad_bodies);
 	rb_free(ctx->memory, (void **) &s->ids);
 	rb_free(ctx->memory, (void **) &s);

@@ -26,7 +26,8 @@ rb_unique_init(rb_unique *u, rb_context *ctx, const rb_job *job)
 	memset(u, 0, sizeof(*u));
 	u->ctx = ctx;
 	u->job = job;
-	u->needed = !job->within_rows &&
+	/* what is put together out of several joins is of rows already */
+	u->needed = !job->within_rows && job->predicate < RB_NEAREST &&
 				(job->red->row_of != NULL || (job->blue != NULL && job->blue->row_of != NULL));
 	u->merges = u->needed && rb_predicate_tells(job->predicate);
 }

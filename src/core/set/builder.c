@@ -40,6 +40,7 @@ rb_builder_free(rb_builder *b)
 		rb_free(b->memory, (void **) &b->coords);
 		rb_free(b->memory, (void **) &b->ids);
 		rb_free(b->memory, (void **) &b->row_of);
+		rb_free(b->memory, (void **) &b->faces);
 		rb_free(b->memory, &b->face_corners);
 		rb_free(b->memory, &b->face_mesh);
 		rb_free(b->memory, &b->face_uses);
@@ -50,7 +51,7 @@ rb_builder_free(rb_builder *b)
 void
 rb_builder_clear(rb_builder *b)
 {
-	b->nparts = b->nrows = b->row_start = 0;
+	b->nparts = b->nrows = b->row_start = b->more_parts = 0;
 	b->skipped = 0;
 	b->multi = false;
 }
@@ -130,8 +131,10 @@ rb_status
 rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 {
 	uint32_t parts = b->nparts - b->row_start;
+	uint32_t faces = parts - b->more_parts;
 	rb_status status;
 
+	b->more_parts = 0;
 	if (parts == 0)
 	{
 		b->skipped++;
@@ -161,6 +164,15 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 		for (uint32_t i = b->row_start; i < b->nparts; i++)
 			b->row_of[i] = b->nrows;
 	}
+	if (b->count_faces && b->nrows >= b->faces_cap)
+	{
+		status = grow(b, (void **) &b->faces, &b->faces_cap, (size_t) b->nrows + 1,
+					  sizeof *b->faces, error);
+		if (status != RB_OK)
+			return status;
+	}
+	if (b->count_faces)
+		b->faces[b->nrows] = faces;
 	b->ids[b->nrows++] = id;
 	b->row_start = b->nparts;
 	return RB_OK;
@@ -227,6 +239,7 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 				.nrows = b->nrows,
 				.coords = b->coords,
 				.row_of = b->multi ? b->row_of : NULL,
+				.faces = b->faces,
 				.skipped = b->skipped,
 				.srid = b->srid};
 	const bool counted = is_counted_up(b);
@@ -240,6 +253,7 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 	if (status != RB_OK)
 		return status;
 	b->coords = NULL;
+	b->faces = NULL;
 	if (!counted)
 		b->ids = NULL;
 	if (b->multi)

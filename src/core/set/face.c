@@ -449,7 +449,10 @@ triangulate(rb_face *f)
 rb_geometry_fault
 rb_face_finish(rb_face *f)
 {
+	const uint32_t before = f->b->nparts;
 	rb_geometry_fault fault = triangulate(f);
 
+	if (f->b->nparts > before)
+		f->b->more_parts += f->b->nparts - before - 1;
 	return f->stopped ? RB_GEOMETRY_STOPPED : fault;
 }

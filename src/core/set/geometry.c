@@ -83,9 +83,10 @@ typedef struct reader
 	const uint8_t *end;
 	bool swap; /* numbers are in the other byte order */
 	bool has_z;
-	int dims;       /* doubles per point: 2, 3 or 4 */
-	uint32_t first; /* the geometry's first part, if it has one */
-	uint32_t quiet; /* nodes, rings and points since should_stop was asked */
+	int dims;            /* doubles per point: 2, 3 or 4 */
+	uint32_t first;      /* the geometry's first part, if it has one */
+	uint32_t first_more; /* what more_parts of the builder was then */
+	uint32_t quiet;      /* nodes, rings and points since should_stop was asked */
 	rb_builder *b;
 	rb_geometry_info *info;
 	rb_error *error;
@@ -526,7 +527,10 @@ guarded(reader *r, rb_geometry_fault (*read)(reader *))
 	rb_geometry_fault fault = read(r);
 
 	if (fault != RB_GEOMETRY_OK)
+	{
 		r->b->nparts = r->first;
+		r->b->more_parts = r->first_more;
+	}
 	return fault;
 }
 
@@ -539,6 +543,7 @@ begin(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_in
 	r->swap = r->has_z = false;
 	r->dims = 2;
 	r->first = b->nparts;
+	r->first_more = b->more_parts;
 	r->quiet = 0;
 	r->b = b;
 	r->info = info;

@@ -79,15 +79,22 @@ move_parts(grouping *g)
 	return RB_OK;
 }
 
-/* an object is called what its first row is called */
+/* an object is called what its first row is called, and has the faces of all its rows */
 static void
 keep_first_ids(grouping *g)
 {
+	uint32_t *faces = g->b->count_faces ? g->b->faces : NULL;
 	uint32_t k = 0;
 
 	for (uint32_t row = 0; row < g->b->nrows; row++)
-		if (g->number[row] == k)
+	{
+		const uint32_t object = g->number[row];
+
+		if (faces != NULL)
+			faces[object] = faces[row] + (object < k ? faces[object] : 0);
+		if (object == k)
 			g->b->ids[k++] = g->b->ids[row];
+	}
 	g->b->nrows = k;
 }
 

@@ -18,6 +18,14 @@ extern rb_status rb_set_move(const rb_set *set, rb_memory *to, rb_error *error);
 extern rb_memory *rb_set_memory(const rb_set *set);
 extern rb_set *rb_set_writable(const rb_set *set);
 
+/*
+ * What was found out of all rows of a set, which never changes: known to all who hold it later.  A
+ * set without an owner forgets it.  From any thread.
+ */
+#define RB_KNOWN_BODIES 1u /* each is closed and does not cross itself */
+extern void rb_set_learn(const rb_set *set, uint32_t fact);
+extern bool rb_set_knows(const rb_set *set, uint32_t fact);
+
 /* how many hold a set with an owner, at this moment */
 extern uint32_t rb_set_holders(const rb_set *set);
 

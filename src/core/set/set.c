@@ -13,6 +13,7 @@ typedef struct rb_set_owner
 	rb_set set; /* its arrays are blocks of this memory */
 	rb_memory *memory;
 	uint32_t holders;
+	uint32_t facts;
 } rb_set_owner;
 
 rb_status
@@ -28,6 +29,7 @@ rb_set_own(rb_memory *memory, const rb_set *arrays, const rb_set **set, rb_error
 	owner->set.owner = owner;
 	owner->memory = memory;
 	owner->holders = 1;
+	owner->facts = 0;
 	*set = &owner->set;
 	return RB_OK;
 }
@@ -89,7 +91,7 @@ uint64_t
 rb_set_taken(const rb_set *set)
 {
 	return rb_block_bytes(set->coords) + rb_block_bytes(set->row_of) + rb_block_bytes(set->ids) +
-		   rb_block_bytes(set->owner);
+		   rb_block_bytes(set->faces) + rb_block_bytes(set->owner);
 }
 
 rb_status
@@ -97,13 +99,14 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 {
 	rb_set_owner *owner = set->owner;
 	rb_memory *from = owner->memory;
-	void *block[] = {(void *) set->coords, (void *) set->row_of, (void *) set->ids, owner};
+	void *block[] = {(void *) set->coords, (void *) set->row_of, (void *) set->ids,
+					 (void *) set->faces, owner};
 	rb_status status = RB_OK;
 	int n;
 
 	if (set->view != NULL) /* it is put together: what it was made of is needed no more */
 		drop_view(from, &owner->set);
-	for (n = 0; n < 4; n++)
+	for (n = 0; n < 5; n++)
 	{
 		status = rb_memory_move(from, to, block[n], error);
 		if (status != RB_OK)
@@ -123,6 +126,19 @@ rb_set_hold(const rb_set *set)
 	if (set != NULL && set->owner != NULL)
 		rb_add(&set->owner->holders, 1);
 	return set;
+}
+
+void
+rb_set_learn(const rb_set *set, uint32_t fact)
+{
+	if (set->owner != NULL)
+		rb_or(&set->owner->facts, fact);
+}
+
+bool
+rb_set_knows(const rb_set *set, uint32_t fact)
+{
+	return set->owner != NULL && (rb_load(&set->owner->facts) & fact) != 0;
 }
 
 uint32_t
@@ -150,6 +166,7 @@ rb_set_release(const rb_set **set)
 	free_array(owner->memory, owner->set.coords);
 	free_array(owner->memory, owner->set.row_of);
 	free_array(owner->memory, owner->set.ids);
+	free_array(owner->memory, owner->set.faces);
 	if (owner->set.view != NULL)
 		drop_view(owner->memory, &owner->set);
 	rb_free(owner->memory, (void **) &owner);

@@ -116,6 +116,7 @@ typedef struct rb_source
 	bool unique;             /* no two rows have one id: an index says so */
 	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
 	bool body;               /* each row, or object, is a body */
+	bool count_faces;        /* of each row; then it is neither kept nor read by workers */
 	bool keep;               /* it is to be kept, whatever the setting */
 	bool again;              /* it is read though it is kept: that cannot be had */
 } rb_source;
@@ -709,7 +710,11 @@ typedef enum rb_result
 	RB_RESULT_DIMENSIONS, /* id1, id2, dimension */
 	RB_RESULT_PARTS,      /* id, part1, part2, dimension */
 	RB_RESULT_DISTANCES,  /* red_id, blue_id, distance */
+	RB_RESULT_NEAREST,    /* the same */
 	RB_RESULT_SIDES,      /* point_id, body_id, side */
+	RB_RESULT_STRETCHES,  /* segment_id, body_id, from_fraction, to_fraction, length, on_boundary */
+	RB_RESULT_RELATIONS,  /* red_id, blue_id, relation */
+	RB_RESULT_BODIES,     /* id, faces, closed, oriented, self_intersections, reason */
 	RB_RESULT_COUNT,      /* their number; no set */
 	RB_RESULT_COUNTS,     /* red_id, pairs */
 	RB_RESULT_HITS,       /* red_id */
@@ -732,21 +737,25 @@ typedef struct rb_join
 	rb_predicate predicate;
 } rb_join;
 
-/* its arguments are the sides, a distance, and then columns of the sides */
+/* its arguments are the sides, a distance or how many and how far, and then columns of the sides */
 static inline bool
 rb_join_has_distance(const rb_join *join)
 {
 	return join->predicate == RB_WITHIN;
 }
 
-/*
- * Are the rows of its last side bodies?  Then its arguments are the sides, columns of the sides, of
- * which the last side alone has objects, the tolerance of faces, and what becomes of bad bodies.
- */
+static inline bool
+rb_join_is_nearest(const rb_join *join)
+{
+	return join->predicate == RB_NEAREST;
+}
+
+/* is each row of a side a body? */
 static inline bool
 rb_join_has_bodies(const rb_join *join)
 {
-	return join->predicate == RB_UNDER;
+	return join->predicate == RB_UNDER || join->predicate == RB_INSIDE ||
+		   join->predicate == RB_RELATION || join->predicate == RB_BODY;
 }
 
 /* are its pairs those of parts of one row? */
@@ -785,6 +794,16 @@ typedef enum rb_value
 	RB_VALUE_CROSSES,
 	RB_VALUE_DISTANCE,
 	RB_VALUE_SIDE, /* of a body */
+	RB_VALUE_FROM, /* of a stretch */
+	RB_VALUE_TO,
+	RB_VALUE_LENGTH,
+	RB_VALUE_ON_BOUNDARY,
+	RB_VALUE_RELATION, /* of two bodies */
+	RB_VALUE_FACES,    /* of a body that is checked */
+	RB_VALUE_CLOSED,
+	RB_VALUE_ORIENTED,
+	RB_VALUE_CROSSINGS,
+	RB_VALUE_REASON, /* or NULL */
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
 	RB_VALUE_INT8_ARRAY,
@@ -798,21 +817,27 @@ typedef enum rb_row_from
 	RB_ROWS_SINGLE  /* row by row, by answers.c */
 } rb_row_from;
 
-#define RB_RESULT_COLUMNS 4 /* at most */
+#define RB_RESULT_COLUMNS 6 /* at most */
+#define RB_BLOCK_COLUMNS 14 /* of a block: red, blue, words that are told */
 
 typedef struct rb_row_shape
 {
 	rb_row_from from;
-	int raw; /* so many columns of a block are needed: red, blue, told */
+	int raw; /* so many columns of a block are needed: red, blue, words that are told */
 	int columns;
 	rb_value column[RB_RESULT_COLUMNS];
+	bool nulls; /* some values may be null */
 } rb_row_shape;
 
 extern const rb_row_shape *rb_row_shape_of(rb_result result);
 extern Oid rb_value_type(rb_value value);
 
-/* where a point is, by what RB_UNDER tells: a text that is never freed */
+/* where a point is, by what RB_UNDER tells, or how two bodies lie: texts that are never freed */
 extern Datum rb_side_name(uint64 told);
+extern Datum rb_relation_name(uint64 told);
+
+/* row i of a block, where a value may be null or made in this memory context */
+extern Datum rb_value_or_null(const rb_block *block, rb_value value, size_t i, bool *null);
 
 /* row i of a block */
 static inline Datum
@@ -836,6 +861,16 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 			return (Datum) block->told[i]; /* the bits of a float8, which is passed by value */
 		case RB_VALUE_SIDE:
 			return rb_side_name(block->told[i]);
+		case RB_VALUE_FROM:
+			return (Datum) block->told[i * block->words];
+		case RB_VALUE_TO:
+			return (Datum) block->told[i * block->words + 1];
+		case RB_VALUE_LENGTH:
+			return (Datum) block->told[i * block->words + 2];
+		case RB_VALUE_ON_BOUNDARY:
+			return BoolGetDatum(block->told[i * block->words + 3] != 0);
+		case RB_VALUE_RELATION:
+			return rb_relation_name(block->told[i]);
 		default:
 			return (Datum) 0;
 	}
@@ -847,8 +882,9 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 typedef struct rb_call
 {
 	rb_source source[2]; /* of each side */
-	double distance;     /* rb_join_has_distance */
-	bool skip_bad;       /* bodies that are none, instead of raising an error */
+	double distance; /* rb_join_has_distance; rb_join_is_nearest: infinite where none is given */
+	uint32 nearest;  /* rb_join_is_nearest */
+	bool skip_bad;   /* bodies that are none, instead of raising an error */
 } rb_call;
 
 extern void rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call);

@@ -3,14 +3,15 @@
  *	  What an SQL function was called with becomes the sources of its sides.
  *
  *		red, blue | distance | red_id, blue_id | red_geom, blue_geom | red_object, blue_object | face_tolerance
+ *		red, blue | k, max_distance | ...
  *
  * Of each kind there is one for each side; the last only where a side has faces, and the distance
- * only where that is what is asked.  With bodies:
+ * only where that is what is asked.  In the functions by key red_key and blue_key take the place
+ * of red_id and blue_id.  Where rows are bodies, the column of objects is called so; if only
+ * the last side is of bodies, the other one has none:
  *
  *		points, bodies | points_id, bodies_id | points_geom, bodies_geom | body | face_tolerance | on_bad
- *
-  In
- * the functions by key red_key and blue_key take the place of red_id and blue_id.
+ *		red, blue | red_id, blue_id | red_geom, blue_geom | red_body, blue_body | face_tolerance | on_bad
  */
 #include "pg/base/rb_pg.h"
 
@@ -39,12 +40,28 @@ typedef struct side_arguments
 	int side;
 } side_arguments;
 
+/* are all sides of bodies, or only the last one? */
+static bool
+is_one_body(const rb_join *join)
+{
+	return rb_join_has_bodies(join) && join->predicate != RB_RELATION;
+}
+
+/* arguments between the sides and their columns */
+static int
+own_arguments(const rb_join *join)
+{
+	return rb_join_has_distance(join) ? 1 : rb_join_is_nearest(join) ? 2 : 0;
+}
+
 /* the first of that kind */
 static int
 place(const rb_join *join, int what)
 {
-	return what * rb_join_sides(join) + (what > ARGUMENT_ROWS && rb_join_has_distance(join)) -
-		   (what > ARGUMENT_OBJECT && rb_join_has_bodies(join));
+	const int sides = rb_join_sides(join);
+
+	return what * sides + (what > ARGUMENT_ROWS ? own_arguments(join) : 0) -
+		   (what > ARGUMENT_OBJECT && is_one_body(join) ? sides - 1 : 0);
 }
 
 static const NullableDatum *
@@ -52,23 +69,30 @@ argument(const side_arguments *c, int what)
 {
 	static const NullableDatum none = {0, true};
 
-	if (what == ARGUMENT_OBJECT && rb_join_has_bodies(c->join))
+	if (what == ARGUMENT_OBJECT && is_one_body(c->join))
 		return c->side == rb_join_sides(c->join) - 1 ? &c->args[place(c->join, what)] : &none;
 	return &c->args[place(c->join, what) + c->side];
+}
+
+static const char *
+argument_name(const side_arguments *c, int what)
+{
+	const char *suffix = what == ARGUMENT_ID && c->join->keys                     ? "key"
+						 : what == ARGUMENT_OBJECT && rb_join_has_bodies(c->join) ? "body"
+																				  : suffixes[what];
+
+	if (what == ARGUMENT_OBJECT && is_one_body(c->join))
+		return suffix;
+	return psprintf("%s_%s", c->join->side[c->side], suffix);
 }
 
 static void
 check_not_empty(const side_arguments *c, int what, const char *value)
 {
-	const bool body = what == ARGUMENT_OBJECT && rb_join_has_bodies(c->join);
-
 	if (value[0] == '\0')
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s%s%s\" is an empty string", c->join->function,
-							   body ? "" : c->join->side[c->side], body ? "" : "_",
-							   body                                   ? "body"
-							   : what == ARGUMENT_ID && c->join->keys ? "key"
-																	  : suffixes[what]),
+						errmsg("%s: argument \"%s\" is an empty string", c->join->function,
+							   argument_name(c, what)),
 						errhint("Leave the argument out to have the column found.")));
 }
 
@@ -123,24 +147,48 @@ tolerance_argument(const rb_join *join, const NullableDatum *args)
 	return tolerance;
 }
 
+/* how far; of the nearest it may be left out */
 static double
 distance_argument(const rb_join *join, const NullableDatum *args)
 {
-	const NullableDatum *arg = &args[rb_join_sides(join)];
+	const bool nearest = rb_join_is_nearest(join);
+	const char *name = nearest ? "max_distance" : "distance";
+	const NullableDatum *arg = &args[rb_join_sides(join) + nearest];
 	double distance;
 
-	if (!rb_join_has_distance(join))
+	if (!rb_join_has_distance(join) && !nearest)
 		return 0;
+	if (arg->isnull && nearest)
+		return INFINITY;
 	if (arg->isnull)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: argument \"distance\" is null", join->function)));
+						errmsg("%s: argument \"%s\" is null", join->function, name)));
 	distance = DatumGetFloat8(arg->value);
 	if (!(distance >= 0 && distance <= DBL_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"distance\" is %g", join->function, distance),
+				 errmsg("%s: argument \"%s\" is %g", join->function, name, distance),
 				 errdetail("It is a finite distance, 0 or more, in the unit of the coordinates.")));
 	return distance == 0 ? 0 : distance; /* -0 is 0 */
+}
+
+static uint32
+nearest_argument(const rb_join *join, const NullableDatum *args)
+{
+	const NullableDatum *arg = &args[rb_join_sides(join)];
+
+	if (!rb_join_is_nearest(join))
+		return 0;
+	if (arg->isnull)
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: argument \"k\" is null", join->function)));
+	if (DatumGetInt32(arg->value) < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"k\" is %d", join->function, DatumGetInt32(arg->value)),
+				 errdetail("It is how many rows are wanted for each row of %s, 1 or more.",
+						   join->side[0])));
+	return (uint32) DatumGetInt32(arg->value);
 }
 
 static bool
@@ -149,7 +197,7 @@ skip_argument(const rb_join *join, const NullableDatum *args)
 	const NullableDatum *arg = &args[place(join, ARGUMENTS_OF_A_SIDE) + 1];
 	const char *what;
 
-	if (!rb_join_has_bodies(join) || arg->isnull)
+	if (!rb_join_has_bodies(join) || join->predicate == RB_BODY || arg->isnull)
 		return false;
 	what = TextDatumGetCString(arg->value);
 	if (strcmp(what, "skip") != 0 && strcmp(what, "error") != 0)
@@ -167,6 +215,7 @@ rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
 
 	memset(call, 0, sizeof *call);
 	call->distance = distance_argument(join, args);
+	call->nearest = nearest_argument(join, args);
 	call->skip_bad = skip_argument(join, args);
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
 		if (argument(&c, ARGUMENT_ROWS)->isnull)
@@ -183,7 +232,9 @@ rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
 		s->query = join->query;
 		s->geom_name = name_argument(&c, ARGUMENT_GEOM);
 		s->face_tolerance = tolerance;
-		s->body = rb_join_has_bodies(join) && c.side == rb_join_sides(join) - 1;
+		s->body =
+			rb_join_has_bodies(join) && (!is_one_body(join) || c.side == rb_join_sides(join) - 1);
+		s->count_faces = join->predicate == RB_BODY;
 		if (join->keys)
 			s->keys = keys_argument(&c);
 		else

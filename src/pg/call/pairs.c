@@ -26,21 +26,27 @@ static void
 store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 {
 	const rb_row_shape *shape = rb_row_shape_of(run->join->result);
-	bool no_nulls[RB_RESULT_COLUMNS] = {false};
+	MemoryContext texts = AllocSetContextCreate(CurrentMemoryContext, "redblue texts of a block",
+												ALLOCSET_DEFAULT_SIZES);
+	bool nulls[RB_RESULT_COLUMNS] = {false};
 	rb_block block;
 
 	while (rb_run_next(run, &block))
 	{
 		double start = rb_now_ms();
+		MemoryContext old = MemoryContextSwitchTo(texts);
 
 		for (size_t i = 0; i < block.n; i++)
 		{
 			Datum values[RB_RESULT_COLUMNS];
 
 			for (int k = 0; k < shape->columns; k++)
-				values[k] = rb_value_in(&block, shape->column[k], i);
-			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, no_nulls);
+				values[k] = shape->nulls ? rb_value_or_null(&block, shape->column[k], i, &nulls[k])
+										 : rb_value_in(&block, shape->column[k], i);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(texts);
 		run->emit_ms += rb_now_ms() - start;
 	}
 	rb_last_run_set(run);

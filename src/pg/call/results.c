@@ -9,6 +9,7 @@
 #include "pg/base/rb_pg.h"
 
 #include "catalog/pg_type.h"
+#include "core/body/rb_body.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -31,6 +32,22 @@ static const rb_row_shape shapes[] = {
 							 3,
 							 3,
 							 {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_DISTANCE}},
+	[RB_RESULT_NEAREST] = {RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_DISTANCE}},
+	[RB_RESULT_STRETCHES] = {RB_ROWS_STREAM,
+							 6,
+							 6,
+							 {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_FROM, RB_VALUE_TO,
+							  RB_VALUE_LENGTH, RB_VALUE_ON_BOUNDARY}},
+	[RB_RESULT_RELATIONS] = {RB_ROWS_STREAM,
+							 3,
+							 3,
+							 {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_RELATION}},
+	[RB_RESULT_BODIES] = {RB_ROWS_STREAM,
+						  14,
+						  6,
+						  {RB_VALUE_RED, RB_VALUE_FACES, RB_VALUE_CLOSED, RB_VALUE_ORIENTED,
+						   RB_VALUE_CROSSINGS, RB_VALUE_REASON},
+						  true},
 	[RB_RESULT_SIDES] = {RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_SIDE}},
 	[RB_RESULT_COUNTS] = {RB_ROWS_BLOCKS, 2, 2, {RB_VALUE_RED, RB_VALUE_BLUE}},
 	[RB_RESULT_HITS] = {RB_ROWS_BLOCKS, 1, 1, {RB_VALUE_RED}},
@@ -53,18 +70,28 @@ rb_value_type(rb_value value)
 		case RB_VALUE_RED:
 		case RB_VALUE_BLUE:
 		case RB_VALUE_INT8:
+		case RB_VALUE_CROSSINGS:
 			return INT8OID;
 		case RB_VALUE_PART1:
 		case RB_VALUE_PART2:
 		case RB_VALUE_INT4:
+		case RB_VALUE_FACES:
 			return INT4OID;
 		case RB_VALUE_DIMENSION:
 			return INT2OID;
 		case RB_VALUE_CROSSES:
+		case RB_VALUE_ON_BOUNDARY:
+		case RB_VALUE_CLOSED:
+		case RB_VALUE_ORIENTED:
 			return BOOLOID;
 		case RB_VALUE_DISTANCE:
+		case RB_VALUE_FROM:
+		case RB_VALUE_TO:
+		case RB_VALUE_LENGTH:
 			return FLOAT8OID;
 		case RB_VALUE_SIDE:
+		case RB_VALUE_RELATION:
+		case RB_VALUE_REASON:
 			return TEXTOID;
 		case RB_VALUE_INT8_ARRAY:
 			return INT8ARRAYOID;
@@ -74,18 +101,65 @@ rb_value_type(rb_value value)
 	pg_unreachable();
 }
 
+/* a text that lives as long as the process */
+static Datum
+lasting_text(text **kept, const char *name)
+{
+	if (*kept == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+
+		*kept = cstring_to_text(name);
+		MemoryContextSwitchTo(old);
+	}
+	return PointerGetDatum(*kept);
+}
+
 Datum
 rb_side_name(uint64 told)
 {
 	static text *names[2];
 	const bool on = (told & RB_TOLD(RB_UNDER_OF(0, 1))) != 0;
 
-	if (names[on] == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	return lasting_text(&names[on], on ? "boundary" : "inside");
+}
 
-		names[on] = cstring_to_text(on ? "boundary" : "inside");
-		MemoryContextSwitchTo(old);
+Datum
+rb_relation_name(uint64 told)
+{
+	static const char *const names[] = {[RB_BODIES_TOUCH] = "touches",
+										[RB_BODIES_CROSS] = "crosses",
+										[RB_RED_INSIDE] = "inside",
+										[RB_RED_CONTAINS] = "contains",
+										[RB_BODIES_EQUAL] = "equal"};
+	static text *texts[lengthof(names)];
+
+	return lasting_text(&texts[told], names[told]);
+}
+
+Datum
+rb_value_or_null(const rb_block *block, rb_value value, size_t i, bool *null)
+{
+	rb_body_report report;
+	char reason[RB_BODY_REASON];
+
+	*null = false;
+	if (value < RB_VALUE_FACES || value > RB_VALUE_REASON)
+		return rb_value_in(block, value, i);
+	rb_body_of_words(&report, block->told + i * block->words);
+	switch (value)
+	{
+		case RB_VALUE_FACES:
+			return Int32GetDatum((int32) report.faces);
+		case RB_VALUE_CLOSED:
+			return BoolGetDatum(report.closed);
+		case RB_VALUE_ORIENTED:
+			return BoolGetDatum(report.oriented);
+		case RB_VALUE_CROSSINGS:
+			return Int64GetDatum((int64) report.self_intersections);
+		default:
+			rb_body_reason(&report, reason);
+			*null = reason[0] == '\0';
+			return *null ? (Datum) 0 : CStringGetTextDatum(reason);
 	}
-	return PointerGetDatum(names[on]);
 }

@@ -309,6 +309,7 @@ rb_run_job(const rb_run *run)
 	job.predicate = run->join->predicate;
 	job.within_rows = rb_join_is_within_rows(run->join);
 	job.distance = run->call.distance;
+	job.nearest = run->call.nearest;
 	job.skip_bad = run->call.skip_bad;
 	return job;
 }
@@ -375,7 +376,9 @@ rb_run_start(rb_run *run, const rb_job *job)
 	run->handed_out = false;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
 	run->backend = &rb_backend_cpu;
-	if (rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
+	/* what has its faces counted is of this process */
+	if (run->join->predicate != RB_BODY &&
+		rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
 		device = is_here(run) || run->demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
 	if (kept || device != RB_ON_PROCESSOR)
 	{

@@ -159,8 +159,13 @@ static bool
 estimate(const rb_join *join, double distance, rb_memory *memory, const rb_sampled *red,
 		 const rb_sampled *blue, bool self, double *pairs)
 {
-	rb_samples what = {
-		{red->set, blue->set}, {red->rows, blue->rows}, self, join->predicate, distance};
+	/* what lies in a body mostly meets its boundary somewhere */
+	const bool bodies = join->predicate == RB_INSIDE || join->predicate == RB_RELATION;
+	rb_samples what = {{red->set, blue->set},
+					   {red->rows, blue->rows},
+					   self,
+					   bodies ? RB_MEET : join->predicate,
+					   distance};
 	rb_context ctx;
 
 	rb_context_init(&ctx, memory);
@@ -245,8 +250,9 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	bool known = true;
 
 	/* samples are of whole rows, and tell nothing of pairs within them */
-	if (join == NULL || join->query || rb_join_is_within_rows(join) || !IsTransactionState() ||
-		!ActiveSnapshotSet() || !IsMVCCSnapshot(GetActiveSnapshot()))
+	if (join == NULL || join->query || rb_join_is_within_rows(join) || join->predicate == RB_BODY ||
+		rb_join_is_nearest(join) || !IsTransactionState() || !ActiveSnapshotSet() ||
+		!IsMVCCSnapshot(GetActiveSnapshot()))
 		return false;
 	context = open_memory(&memory);
 	old = MemoryContextSwitchTo(context);

@@ -11,7 +11,8 @@
  *
  * Counts, hits and groups are a row for each row of the first side that is in a pair, of a
  * self join for each that is in one: were the pairs dealt out to rows by chance,
- * n rows and p pairs would leave n exp(-p / n) rows without.  Blocks are packs of pairs.
+ * n rows and p pairs would leave n exp(-p / n) rows without.  Blocks are packs of pairs.  The
+ * nearest are so many for each row, and of bodies that are checked each is a row.
  *
  * The cost is that of reading the tables, and of some five operators a row for
  * the join itself.
@@ -38,6 +39,7 @@
 /* of a view, or a table that is not known before the query runs: a guess */
 #define RB_UNKNOWN_ROWS 1000
 #define RB_UNKNOWN_PAGES 10
+#define RB_NEAREST_ROWS 5
 
 typedef struct sizes
 {
@@ -161,6 +163,16 @@ rows_in_pairs(double n, double pairs)
 	return n * -expm1(-pairs / Max(n, 1));
 }
 
+/* k of the k nearest, the third argument */
+static double
+how_many(const FuncExpr *call)
+{
+	const Const *k = list_length(call->args) > 2 ? lthird(call->args) : NULL;
+
+	return k != NULL && IsA(k, Const) && !k->constisnull ? DatumGetInt32(k->constvalue)
+														 : RB_NEAREST_ROWS;
+}
+
 /* of a join of so many pairs */
 static double
 rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
@@ -175,6 +187,10 @@ rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 			return rows_in_pairs(s->first, rb_join_sides(join) == 1 ? 2 * pairs : pairs);
 		case RB_RESULT_BLOCKS:
 			return ceil(pairs / RB_BLOCK);
+		case RB_RESULT_BODIES:
+			return s->first;
+		case RB_RESULT_NEAREST:
+			return s->first * how_many(call);
 		default:
 			return pairs;
 	}

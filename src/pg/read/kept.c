@@ -207,6 +207,8 @@ refusal(const rb_source *source, Relation rel, const rb_columns *columns)
 {
 	if (source->keys != NULL)
 		return "its rows are called by keys, not by ids";
+	if (source->count_faces)
+		return "its faces are counted";
 	if (has_missing(RelationGetDescr(rel), columns)) /* rule: missing */
 		return "a column was added with a default: VACUUM FULL or CLUSTER makes it one of the rows";
 	return rb_map_refusal(rel);

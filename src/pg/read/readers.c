@@ -75,9 +75,10 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	int workers;
 	double share;
 
-	/* a worker cannot see a temporary table, and sends no keys; not every process can have workers */
-	if (source->keys != NULL || rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP ||
-		!IsUnderPostmaster || IsParallelWorker() || max_parallel_workers_per_gather <= 0)
+	/* a worker cannot see a temporary table, sends no keys, and counts no faces; not every process can have workers */
+	if (source->keys != NULL || source->count_faces ||
+		rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||
+		IsParallelWorker() || max_parallel_workers_per_gather <= 0)
 		return 0;
 	info = makeNode(RelOptInfo);
 	info->reloptkind = RELOPT_BASEREL;

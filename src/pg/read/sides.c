@@ -103,6 +103,7 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 
 	rb_builder_init(builder, memory, source->kind);
 	builder->face_tolerance = source->face_tolerance;
+	builder->count_faces = source->count_faces;
 	receiver = rb_receiver_create(source, builder, space);
 	rb_receiver_needs(receiver, need);
 	if (OidIsValid(source->heap))

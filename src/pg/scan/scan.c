@@ -182,8 +182,8 @@ store_run(rb_scan *scan)
 {
 	EState *estate = scan->css.ss.ps.state;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
-	bool no_nulls[RB_RESULT_COLUMNS] = {false};
-	Datum answer[RB_RESULT_COLUMNS];
+	bool no_nulls[RB_BLOCK_COLUMNS] = {false};
+	Datum values[RB_BLOCK_COLUMNS];
 	TupleDesc desc;
 
 	if (scan->stored == NULL)
@@ -191,19 +191,22 @@ store_run(rb_scan *scan)
 	desc = scan->stored->tts_tupleDescriptor;
 	scan->store = tuplestore_begin_heap(false, false, work_mem);
 	MemoryContextSwitchTo(old);
-	while (scan->shape->raw == 0 && next_answer(scan, answer))
+	while (scan->shape->raw == 0 && next_answer(scan, values))
 	{
 		CHECK_FOR_INTERRUPTS();
-		tuplestore_putvalues(scan->store, desc, answer, no_nulls);
+		tuplestore_putvalues(scan->store, desc, values, no_nulls);
 	}
 	while (scan->shape->raw > 0 && next_block(scan))
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (size_t i = 0; i < scan->block.n; i++)
 		{
-			Datum values[] = {Int64GetDatum(scan->block.red[i]), Int64GetDatum(scan->block.blue[i]),
-							  scan->shape->raw > 2 ? (Datum) scan->block.told[i] : (Datum) 0};
+			const size_t words = scan->block.words;
 
+			values[0] = Int64GetDatum(scan->block.red[i]);
+			values[1] = Int64GetDatum(scan->block.blue[i]);
+			for (size_t k = 0; k < words; k++)
+				values[2 + k] = (Datum) scan->block.told[i * words + k];
 			tuplestore_putvalues(scan->store, desc, values, no_nulls);
 		}
 	}
@@ -214,7 +217,8 @@ store_run(rb_scan *scan)
 static void
 begin_copy(rb_scan *scan)
 {
-	scan->block = (rb_block){scan->red, scan->blue, scan->told, 0};
+	scan->block =
+		(rb_block){scan->red, scan->blue, scan->told, (size_t) Max(scan->shape->raw - 2, 0), 0};
 	scan->next = 0;
 }
 
@@ -223,17 +227,18 @@ next_stored_block(rb_scan *scan)
 {
 	const Datum *values = scan->stored->tts_values;
 	const int raw = scan->shape->raw;
+	const size_t most = raw > 3 ? RB_SHARE_PAIRS / (raw - 2) : RB_SHARE_PAIRS;
 	size_t n = 0;
 
 	begin_copy(scan);
-	while (n < RB_SHARE_PAIRS && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
+	while (n < most && tuplestore_gettupleslot(scan->store, true, false, scan->stored))
 	{
 		slot_getallattrs(scan->stored);
 		scan->red[n] = DatumGetInt64(values[0]);
 		if (raw > 1)
 			scan->blue[n] = DatumGetInt64(values[1]);
-		if (raw > 2)
-			scan->told[n] = (uint64) values[2];
+		for (int k = 2; k < raw; k++)
+			scan->told[n * (raw - 2) + k - 2] = (uint64) values[k];
 		n++;
 	}
 	ExecClearTuple(scan->stored);
@@ -273,6 +278,19 @@ more_rows(rb_scan *scan)
 
 /* ---- the node ---- */
 
+/* values that are none; those of others may be longer than a Datum, and are gone with the next row */
+static void
+find_nulls(rb_scan *scan, TupleTableSlot *slot)
+{
+	MemoryContext row = scan->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
+	MemoryContext old = MemoryContextSwitchTo(row);
+
+	for (int i = 0; i < scan->ncolumns; i++)
+		slot->tts_values[i] =
+			rb_value_or_null(&scan->block, scan->value[i], scan->next, &slot->tts_isnull[i]);
+	MemoryContextSwitchTo(old);
+}
+
 /*
  * The next row of a block into the slot.  Numbers lie in the slot itself, so the row before is
  * written over: to clear and store it would cost as much as all the rest.
@@ -286,6 +304,8 @@ next_of_block(rb_scan *scan, TupleTableSlot *slot)
 		ExecClearTuple(slot);
 	for (int i = 0; i < scan->ncolumns; i++)
 		slot->tts_values[i] = rb_value_in(&scan->block, scan->value[i], scan->next);
+	if (scan->shape->nulls)
+		find_nulls(scan, slot);
 	scan->next++;
 	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }

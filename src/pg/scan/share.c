@@ -86,11 +86,18 @@ stopped(const rb_pump *pump)
 	return rb_acquire(&pump->stop) != 0;
 }
 
+/* a slot has so many words for what is told */
+static size_t
+share_pairs(size_t words)
+{
+	return words > 1 ? RB_SHARE_PAIRS / words : RB_SHARE_PAIRS;
+}
+
 /* some pairs of a block into the next slot of the ring; false when it was told to stop */
 static bool
 put_some(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 {
-	const size_t n = Min(block->n - from, RB_SHARE_PAIRS);
+	const size_t n = Min(block->n - from, share_pairs(block->words));
 	rb_slot *slot = &pump->share->slots[*blocks % RB_SLOTS];
 
 	while (rb_acquire(&slot->block) != 0)
@@ -103,7 +110,8 @@ put_some(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 	memcpy(slot->red, block->red + from, n * sizeof *block->red);
 	memcpy(slot->blue, block->blue + from, n * sizeof *block->blue);
 	if (block->told != NULL)
-		memcpy(slot->told, block->told + from, n * sizeof *block->told);
+		memcpy(slot->told, block->told + from * block->words,
+			   n * block->words * sizeof *block->told);
 	(*blocks)++;
 	rb_release(&slot->block, *blocks);
 	return true;
@@ -112,7 +120,7 @@ put_some(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 static bool
 put_block(rb_pump *pump, const rb_block *block, uint64 *blocks)
 {
-	for (size_t i = 0; i < block->n; i += RB_SHARE_PAIRS)
+	for (size_t i = 0; i < block->n; i += share_pairs(block->words))
 		if (!put_some(pump, block, i, blocks))
 			return false;
 	return true;
@@ -211,6 +219,6 @@ rb_share_take(rb_share *share, const char *function, rb_block *to)
 	memcpy(to->red, slot->red, to->n * sizeof *to->red);
 	memcpy(to->blue, slot->blue, to->n * sizeof *to->blue);
 	if (to->told != NULL)
-		memcpy(to->told, slot->told, to->n * sizeof *to->told);
+		memcpy(to->told, slot->told, to->n * to->words * sizeof *to->told);
 	rb_release(&slot->block, 0);
 }

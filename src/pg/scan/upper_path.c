@@ -119,9 +119,26 @@ ask(Node *node, void *arg)
 
 /* ---- the path ---- */
 
+/* may it be asked of that result?  Of pairs of which more is told the core knows their number alone. */
+static bool
+is_answered(rb_result result, AttrNumber column)
+{
+	switch (result)
+	{
+		case RB_RESULT_PAIRS:
+			return true;
+		case RB_RESULT_CONTACTS:
+		case RB_RESULT_DIMENSIONS:
+		case RB_RESULT_DISTANCES:
+			return column == 0;
+		default:
+			return false;
+	}
+}
+
 /* the call whose pairs are all that comes in, none of them left out; or NULL */
 static FuncExpr *
-call_below(PlannerInfo *root, RelOptInfo *input)
+call_below(PlannerInfo *root, RelOptInfo *input, AttrNumber column)
 {
 	FuncExpr *call;
 
@@ -133,7 +150,7 @@ call_below(PlannerInfo *root, RelOptInfo *input)
 		input->cheapest_total_path->param_info != NULL || IS_DUMMY_REL(input))
 		return NULL;
 	call = rb_call_of_relation(input, planner_rt_fetch(input->relid, root));
-	if (call == NULL || rb_join_of_function(call->funcid)->result != RB_RESULT_PAIRS)
+	if (call == NULL || !is_answered(rb_join_of_function(call->funcid)->result, column))
 		return NULL;
 	return call;
 }
@@ -239,9 +256,6 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 
 	if (parse->groupingSets != NIL)
 		return;
-	call = call_below(root, input);
-	if (call == NULL)
-		return;
 	if (parse->groupClause != NIL)
 	{
 		q.group = column_of_clause(parse->groupClause, root->processed_tlist, input->relid);
@@ -249,6 +263,9 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 			return;
 		q.column = q.group->varattno;
 	}
+	call = call_below(root, input, q.column);
+	if (call == NULL)
+		return;
 	if (ask((Node *) output->reltarget->exprs, &q) || ask((Node *) having, &q))
 		return;
 	/* without groups there is a count that has been optimized away: somebody else knows */
@@ -268,13 +285,13 @@ answer_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	if (parse->hasDistinctOn || parse->hasAggs || parse->hasWindowFuncs ||
 		parse->groupClause != NIL || parse->groupingSets != NIL || parse->havingQual != NULL)
 		return;
-	call = call_below(root, input);
-	if (call == NULL)
-		return;
 	q.group = column_of_clause(parse->distinctClause, root->processed_tlist, input->relid);
 	if (q.group == NULL)
 		return;
 	q.column = q.group->varattno;
+	call = call_below(root, input, q.column);
+	if (call == NULL)
+		return;
 	target = input->cheapest_total_path->pathtarget;
 	if (list_length(target->exprs) != 1 || !equal(linitial(target->exprs), q.group))
 		return;

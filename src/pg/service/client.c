@@ -404,6 +404,7 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 	asked->device = order->device;
 	asked->predicate = job->predicate;
 	asked->distance = job->distance;
+	asked->nearest = job->nearest;
 	asked->within_rows = job->within_rows;
 	asked->skip_bad = job->skip_bad;
 	asked->answer = job->answer;
@@ -711,7 +712,7 @@ rb_remote_next(rb_remote *r, int wait_ms, rb_block *block)
 	if (r->out)
 		rb_ids_give_back(r->request, r->next++);
 	r->out = false;
-	*block = (rb_block){NULL, NULL, NULL, 0};
+	*block = (rb_block){.n = 0};
 	while ((status = look(r, block, &idle)) == RB_OK && block->n == 0 && rb_now_ms() < until)
 		rb_nap(&idle);
 	rb_progress(r->ctx, (rb_stage) rb_load(&r->request->stage), rb_load(&r->request->done),

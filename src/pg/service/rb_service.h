@@ -223,6 +223,7 @@ typedef struct rb_asked
 	rb_device_choice device;
 	rb_predicate predicate;
 	double distance;
+	uint32 nearest;
 	bool within_rows;
 	bool skip_bad;
 	rb_answer answer;

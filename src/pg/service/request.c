@@ -741,6 +741,7 @@ join_once(rb_served *s)
 				  .of = s->asked.of,
 				  .predicate = s->asked.predicate,
 				  .distance = s->asked.distance,
+				  .nearest = s->asked.nearest,
 				  .within_rows = s->asked.within_rows,
 				  .skip_bad = s->asked.skip_bad,
 				  .whole = s->asked.whole,

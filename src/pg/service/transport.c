@@ -227,7 +227,8 @@ rb_ids_put(rb_request *request, uint64 number, const rb_block *block)
 	memcpy(request->ring.ids[slot].red, block->red, block->n * sizeof *block->red);
 	memcpy(request->ring.ids[slot].blue, block->blue, block->n * sizeof *block->blue);
 	if (block->told != NULL)
-		memcpy(request->ring.ids[slot].told, block->told, block->n * sizeof *block->told);
+		memcpy(request->ring.ids[slot].told, block->told,
+			   block->n * block->words * sizeof *block->told);
 	rb_release(&request->block[slot], number + 1);
 	return true;
 }
@@ -241,8 +242,8 @@ rb_ids_take(rb_request *request, uint64 number, rb_block *block)
 		return false;
 	block->red = request->ring.ids[slot].red;
 	block->blue = request->ring.ids[slot].blue;
-	block->told =
-		rb_predicate_tells(request->asked.predicate) ? request->ring.ids[slot].told : NULL;
+	block->words = (size_t) rb_told_words(request->asked.predicate);
+	block->told = block->words > 0 ? request->ring.ids[slot].told : NULL;
 	block->n = request->pairs[slot];
 	return true;
 }

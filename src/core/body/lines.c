@@ -1,0 +1,425 @@
+/*
+ * lines.c
+ *	  Which stretches of each line of a set lie inside each body of another: a join, then line by line.
+ *
+ *		segments, and rays from starts x triangles, RB_MEET
+ *			segments: where a line can change sides
+ *			rays: on which side it begins
+ *			-> hits, by line, body and segment
+ *			-> stretches (stretches.c)
+ *
+ * A start is asked for where a segment does not go on from the one before it.  Its ray crosses
+ * triangles of some bodies; it is inside of those of which it crosses an odd number.  So a line that meets
+ * no triangle of a body, and lies in it all the same, is found too.
+ *
+ * Most of a join's work is that of the larger side, so there is one join, not two.  A ray moved by
+ * an infinitesimal crosses only triangles that the ray itself meets: of these, which are few, it is asked
+ * whether the moved start is below them (rb_ray.h).
+ */
+#include "core/base/rb_compose.h"
+#include "core/base/rb_parallel.h"
+#include "core/body/rb_body.h"
+#include "core/join/rb_join.h"
+#include "core/set/rb_set.h"
+#include "core/shape/rb_ray.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GRAIN 64         /* lines that a thread takes at once */
+#define STRETCH 65536    /* between two looks whether to stop */
+#define START UINT32_MAX /* in place of a triangle: the segment's start is below one */
+#define PUT 256          /* stretches that go to the sink at once */
+#define WORDS 4          /* that are told of each */
+
+typedef struct hit
+{
+	uint32_t body;
+	uint32_t segment;
+	uint32_t triangle;
+} hit;
+
+typedef struct all
+{
+	rb_context *ctx;
+	const rb_set *lines;
+	const rb_set *bodies;
+	const uint32_t *bad; /* rows of bodies */
+	const rb_row_sink *sink;
+	uint32_t *start_of; /* segment, of each start */
+	rb_rays rays;       /* from the starts */
+	pthread_mutex_t lock;
+	hit *hits;
+	size_t nhits;
+	size_t hits_cap;
+	hit *sorted;     /* by line */
+	size_t *from;    /* where the hits of each line begin, and where the last ones end */
+	uint32_t *first; /* segment of each line, and one more */
+	int status;
+} all;
+
+/* ---- hits ---- */
+
+static rb_status
+add_hits(all *a, const hit *hits, size_t n)
+{
+	rb_status status = RB_OK;
+
+	pthread_mutex_lock(&a->lock);
+	if (a->nhits + n > a->hits_cap)
+	{
+		size_t cap = a->hits_cap < 4096 ? 4096 : 2 * a->hits_cap;
+
+		while (cap < a->nhits + n)
+			cap *= 2;
+		status = rb_array(a->ctx, (void **) &a->hits, cap, sizeof *a->hits);
+		if (status == RB_OK)
+			a->hits_cap = cap;
+	}
+	if (status == RB_OK)
+	{
+		memcpy(a->hits + a->nhits, hits, n * sizeof *hits);
+		a->nhits += n;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return rb_should_stop(a->ctx) && status == RB_OK ? RB_STOPPED : status;
+}
+
+/* is the start of that ray, moved, below a triangle of a body that may hold it? */
+static bool
+is_below(const all *a, rb_exact_env *env, uint32_t ray, uint32_t triangle)
+{
+	const double *p = a->rays.set->coords + (size_t) ray * 6;
+	const double *t = a->bodies->coords + (size_t) triangle * 9;
+
+	return rb_ray_counts(&a->rays, ray, rb_row_of(a->bodies, triangle)) &&
+		   (RB_TOLD(rb_point_under(env, p, t)) & RB_TOLD(RB_UNDER_OF(1, 0)));
+}
+
+/* pairs of parts, as they come: of segments and triangles, or, with larger numbers, rays and triangles */
+static rb_status
+put_pairs(void *user, const rb_pair *pairs, size_t n)
+{
+	all *a = user;
+	const uint32_t segments = a->lines->nparts;
+	rb_exact_env env = {.filters = a->ctx->filters, .exact = true};
+	hit hits[PUT];
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < n && status == RB_OK;)
+	{
+		size_t k = 0;
+
+		for (; i < n && k < PUT; i++)
+		{
+			const uint32_t red = pairs[i].red, triangle = pairs[i].blue;
+			const uint32_t body = rb_row_of(a->bodies, triangle);
+
+			if (rb_is_marked(a->bad, body))
+				continue;
+			if (red < segments)
+				hits[k++] = (hit){body, red, triangle};
+			else if (is_below(a, &env, red - segments, triangle))
+				hits[k++] = (hit){body, a->start_of[red - segments], START};
+		}
+		status = add_hits(a, hits, k);
+	}
+	return status;
+}
+
+/* does it go on from the one before it in its line? */
+static bool
+goes_on(const rb_set *lines, uint32_t segment)
+{
+	const double *at = lines->coords + (size_t) segment * 6;
+
+	return segment > 0 && rb_row_of(lines, segment - 1) == rb_row_of(lines, segment) &&
+		   rb_equal3(at - 3, at);
+}
+
+static rb_status
+list_starts(all *a, double **coords, uint32_t *starts)
+{
+	uint32_t n = 0;
+	rb_status status;
+
+	for (uint32_t i = 0; i < a->lines->nparts; i++)
+		n += !goes_on(a->lines, i);
+	*starts = n;
+	status = rb_array(a->ctx, (void **) coords, n > 0 ? n : 1, 3 * sizeof(double));
+	if (status == RB_OK)
+		status = rb_array(a->ctx, (void **) &a->start_of, n > 0 ? n : 1, sizeof *a->start_of);
+	n = 0;
+	for (uint32_t i = 0; i < a->lines->nparts && status == RB_OK; i++)
+	{
+		if (i % STRETCH == 0 && rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+		if (goes_on(a->lines, i))
+			continue;
+		memcpy(*coords + (size_t) n * 3, a->lines->coords + (size_t) i * 6, 3 * sizeof(double));
+		a->start_of[n++] = i;
+	}
+	return status;
+}
+
+static rb_status
+make_rays(all *a, const rb_backend *backend)
+{
+	rb_set points = {.kind = RB_POINT3};
+	double *coords = NULL;
+	rb_status status = list_starts(a, &coords, &points.nparts);
+
+	points.nrows = points.nparts;
+	points.coords = coords;
+	if (status == RB_OK)
+		status = rb_rays_make(a->ctx, backend, &points, a->bodies, &a->rays);
+	rb_free(a->ctx->memory, (void **) &coords);
+	return status;
+}
+
+static rb_status
+find_hits(all *a, const rb_backend *backend)
+{
+	const size_t of_one = 6 * sizeof(double);
+	const uint32_t segments = a->lines->nparts, rays = a->rays.set->nparts;
+	const uint64_t n = (uint64_t) segments + rays;
+	rb_set both = {.kind = RB_SEGMENT3, .nparts = (uint32_t) n, .nrows = (uint32_t) n};
+	const rb_job job = {.red = &both, .blue = a->bodies, .predicate = RB_MEET};
+	const rb_sink sink = {.put = put_pairs, .user = a};
+	double *coords = NULL;
+	rb_status status;
+
+	if (n > RB_MAX_OBJECTS)
+		return rb_fail(a->ctx, RB_TOO_MANY_OBJECTS, n, RB_MAX_OBJECTS, NULL);
+	status = rb_array(a->ctx, (void **) &coords, (size_t) n + 1, of_one);
+	if (status == RB_OK)
+	{
+		memcpy(coords, a->lines->coords, segments * of_one);
+		memcpy(coords + (size_t) segments * 6, a->rays.set->coords, rays * of_one);
+		both.coords = coords;
+		status = backend->join(a->ctx, &job, &sink);
+	}
+	rb_free(a->ctx->memory, (void **) &coords);
+	return status;
+}
+
+/* ---- by line ---- */
+
+/* hits become those of the first line, of the second one, ... */
+static rb_status
+sort_by_line(all *a)
+{
+	const uint32_t nlines = a->lines->nrows;
+	rb_status status = rb_array(a->ctx, (void **) &a->from, (size_t) nlines + 2, sizeof *a->from);
+
+	if (status == RB_OK)
+		status = rb_array(a->ctx, (void **) &a->first, (size_t) nlines + 1, sizeof *a->first);
+	if (status == RB_OK)
+		status = rb_array(a->ctx, (void **) &a->sorted, a->nhits + 1, sizeof *a->sorted);
+	if (status != RB_OK)
+		return status;
+	memset(a->from, 0, ((size_t) nlines + 2) * sizeof *a->from);
+	rb_row_starts(a->lines, a->first);
+	/* counts two places on, so that adding them up leaves room to place them */
+	for (size_t i = 0; i < a->nhits; i++)
+		a->from[rb_row_of(a->lines, a->hits[i].segment) + 2]++;
+	for (uint32_t i = 0; i < nlines; i++)
+		a->from[i + 2] += a->from[i + 1];
+	for (size_t i = 0; i < a->nhits; i++)
+	{
+		if (i % STRETCH == 0 && rb_should_stop(a->ctx))
+			return RB_STOPPED;
+		a->sorted[a->from[rb_row_of(a->lines, a->hits[i].segment) + 1]++] = a->hits[i];
+	}
+	rb_free(a->ctx->memory, (void **) &a->hits);
+	return RB_OK;
+}
+
+static int
+in_order(const void *p, const void *q)
+{
+	const hit *a = p, *b = q;
+
+	if (a->body != b->body)
+		return a->body < b->body ? -1 : 1;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return (a->triangle > b->triangle) - (a->triangle < b->triangle);
+}
+
+/* what a thread needs for one line after the other */
+typedef struct desk
+{
+	all *a;
+	rb_stretches stretches;
+	rb_pair *meet;
+	size_t meet_cap;
+	uint8_t *inside;
+	size_t inside_cap;
+	rb_pair rows[PUT]; /* for the sink */
+	uint64_t told[PUT * WORDS];
+	size_t n;
+} desk;
+
+static rb_status
+flush(desk *d)
+{
+	rb_status status = d->n > 0 ? d->a->sink->put(d->a->sink->user, d->rows, d->told, d->n) : RB_OK;
+
+	d->n = 0;
+	return status;
+}
+
+static rb_status
+give_out(desk *d, uint32_t line, uint32_t body)
+{
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < d->stretches.n && status == RB_OK; i++)
+	{
+		const rb_stretch *s = &d->stretches.at[i];
+		uint64_t *told = d->told + d->n * WORDS;
+
+		d->rows[d->n++] = (rb_pair){line, body};
+		memcpy(&told[0], &s->from, sizeof s->from);
+		memcpy(&told[1], &s->to, sizeof s->to);
+		memcpy(&told[2], &s->length, sizeof s->length);
+		told[3] = s->on_boundary;
+		if (d->n == PUT)
+			status = flush(d);
+	}
+	return status;
+}
+
+static rb_status
+make_room(desk *d, size_t nmeet, size_t nsegments)
+{
+	rb_status status = RB_OK;
+
+	if (nmeet > d->meet_cap)
+	{
+		status = rb_array(d->a->ctx, (void **) &d->meet, 2 * nmeet, sizeof *d->meet);
+		d->meet_cap = status == RB_OK ? 2 * nmeet : 0;
+	}
+	if (nsegments > d->inside_cap && status == RB_OK)
+	{
+		status = rb_array(d->a->ctx, (void **) &d->inside, 2 * nsegments, 1);
+		if (status == RB_OK)
+			memset(d->inside, 0, 2 * nsegments);
+		d->inside_cap = status == RB_OK ? 2 * nsegments : 0;
+	}
+	return status;
+}
+
+/* a line and a body: n hits, in order */
+static rb_status
+do_body(desk *d, uint32_t line, const hit *hits, size_t n)
+{
+	const all *a = d->a;
+	const uint32_t first = a->first[line];
+	rb_line of = {.segments = a->lines->coords + (size_t) first * 6,
+				  .nsegments = a->first[line + 1] - first,
+				  .triangles = a->bodies->coords};
+	rb_status status = make_room(d, n, of.nsegments);
+
+	if (status != RB_OK)
+		return status;
+	for (size_t i = 0; i < n; i++)
+		if (hits[i].triangle == START)
+			d->inside[hits[i].segment - first] ^= 1;
+		else
+			d->meet[of.nmeet++] = (rb_pair){hits[i].segment - first, hits[i].triangle};
+	of.inside = d->inside;
+	of.meet = d->meet;
+	status = rb_body_stretches(a->ctx, &of, &d->stretches);
+	for (size_t i = 0; i < n; i++)
+		d->inside[hits[i].segment - first] = 0;
+	return status == RB_OK ? give_out(d, line, hits[0].body) : status;
+}
+
+static rb_status
+do_line(desk *d, uint32_t line)
+{
+	const all *a = d->a;
+	hit *hits = a->sorted + a->from[line];
+	const size_t n = a->from[line + 1] - a->from[line];
+	const uint32_t first = a->first[line];
+	rb_status status;
+
+	if (n == 0)
+		return RB_OK;
+	qsort(hits, n, sizeof *hits, in_order);
+	status = rb_line_measure(a->ctx, a->lines->coords + (size_t) first * 6,
+							 a->first[line + 1] - first, &d->stretches);
+	for (size_t i = 0, end; i < n && status == RB_OK; i = end)
+	{
+		for (end = i + 1; end < n && hits[end].body == hits[i].body;)
+			end++;
+		status = rb_should_stop(a->ctx) ? RB_STOPPED : do_body(d, line, hits + i, end - i);
+	}
+	return status;
+}
+
+static void
+do_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	all *a = arg;
+	desk d = {.a = a};
+	rb_status status = RB_OK;
+	int ok = RB_OK;
+
+	(void) me;
+	for (uint64_t line = from; line < to && status == RB_OK; line++)
+		status = rb_load(&a->status) == RB_OK ? do_line(&d, (uint32_t) line) : RB_STOPPED;
+	if (status == RB_OK)
+		status = flush(&d);
+	if (status != RB_OK)
+		rb_store_if(&a->status, &ok, (int) status);
+	rb_stretches_free(a->ctx->memory, &d.stretches);
+	rb_free(a->ctx->memory, (void **) &d.meet);
+	rb_free(a->ctx->memory, (void **) &d.inside);
+}
+
+static rb_status
+walk_lines(all *a)
+{
+	rb_thread *me;
+	rb_status status = rb_team_open(a->ctx, a->ctx->threads, &me);
+
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, a->lines->nrows, GRAIN, do_lines, a);
+	rb_team_close(&me);
+	return a->status != RB_OK ? (rb_status) a->status : status;
+}
+
+/* ---- all of it ---- */
+
+rb_status
+rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+				   const rb_row_sink *sink)
+{
+	all a = {.ctx = ctx, .lines = job->red, .bodies = job->blue, .sink = sink};
+	uint32_t *bad = NULL;
+	rb_status status = rb_bodies_check(ctx, backend, job->blue, job->skip_bad, &bad);
+
+	a.bad = bad;
+	pthread_mutex_init(&a.lock, NULL);
+	if (status == RB_OK)
+		status = make_rays(&a, backend);
+	if (status == RB_OK)
+		status = find_hits(&a, backend);
+	rb_rays_free(ctx, &a.rays);
+	if (status == RB_OK)
+		status = sort_by_line(&a);
+	if (status == RB_OK)
+		status = walk_lines(&a);
+	pthread_mutex_destroy(&a.lock);
+	rb_free(ctx->memory, (void **) &a.start_of);
+	rb_free(ctx->memory, (void **) &a.hits);
+	rb_free(ctx->memory, (void **) &a.sorted);
+	rb_free(ctx->memory, (void **) &a.from);
+	rb_free(ctx->memory, (void **) &a.first);
+	rb_free(ctx->memory, (void **) &bad);
+	return status;
+}

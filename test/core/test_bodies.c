@@ -1,0 +1,534 @@
+/*
+ * test_bodies.c
+ *	  Sets of bodies, asked by a stream: which are none, what lies in them of points and of lines.
+ *	  Against one body, one point and one line at a time (test_body.c has those against rationals).
+ */
+#include "core/base/redblue.h"
+#include "core/body/rb_body.h"
+#include "core/join/rb_join.h"
+#include "core/set/rb_set.h"
+#include "core/shape/rb_pair.h"
+#include "core/shape/rb_ray.h"
+#include "bodies.h"
+
+#include <stdlib.h>
+
+#define MOST_BODIES 24
+#define MOST_LINES 60
+#define MOST_SEGMENTS 5
+#define MOST_POINTS 200
+#define MOST_STRETCHES 64
+
+static rb_memory *memory;
+static rb_context ctx;
+
+/* bodies beside, within and across each other */
+static body shape[MOST_BODIES];
+static uint32_t nbodies, first_of[MOST_BODIES + 1];
+static double triangles[9 * MOST_BODIES * BODY_MOST];
+static uint32_t row_of_triangle[MOST_BODIES * BODY_MOST];
+static int64_t body_id[MOST_BODIES];
+static uint32_t faces_of[MOST_BODIES];
+static bool is_bad[MOST_BODIES];
+static uint64_t crossings[MOST_BODIES];
+static rb_set bodies;
+
+static double segments[6 * MOST_LINES * MOST_SEGMENTS];
+static uint32_t row_of_segment[MOST_LINES * MOST_SEGMENTS];
+static rb_set lines;
+
+static double points[3 * MOST_POINTS];
+static rb_set the_points;
+
+static uint64_t
+count_crossings(uint32_t row)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	uint64_t n = 0;
+
+	for (uint32_t i = first_of[row]; i < first_of[row + 1]; i++)
+		for (uint32_t j = i + 1; j < first_of[row + 1]; j++)
+			n += RB_IS_YES(rb_pair_decide(&env, RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3,
+										  triangles + 9 * (size_t) i, triangles + 9 * (size_t) j))
+					 ? 1
+					 : 0;
+	return n;
+}
+
+static const double *
+anywhere(void)
+{
+	static double p[3];
+	const body *s = &shape[check_below((int) nbodies)];
+
+	body_point(s, p);
+	return p;
+}
+
+static void
+make_bodies(int size, bool good_only)
+{
+	uint32_t n = 0;
+
+	nbodies = 0;
+	while (nbodies < MOST_BODIES)
+	{
+		body *s = &shape[nbodies];
+		rb_body_report report;
+
+		body_make(s, check_below(good_only ? BODY_CRUMPLED : BODY_FAMILIES), size);
+		/* whole steps away, so that faces of several bodies lie in one plane */
+		for (int a = 0; a < 3; a++)
+		{
+			const double step = s->scale[a] * check_below(6);
+
+			s->origin[a] += step;
+			for (int i = a; i < 9 * s->n; i += 3)
+				s->t[i] += step;
+		}
+		if (!good_only && check_below(6) == 0)
+			s->n--;
+		first_of[nbodies] = n;
+		for (int i = 0; i < s->n; i++)
+			row_of_triangle[n + (uint32_t) i] = nbodies;
+		memcpy(triangles + 9 * (size_t) n, s->t, (size_t) s->n * 9 * sizeof(double));
+		first_of[nbodies + 1] = n + (uint32_t) s->n;
+		crossings[nbodies] = count_crossings(nbodies);
+		rb_body_check_closed(&ctx, s->t, (uint32_t) s->n, &report);
+		is_bad[nbodies] = crossings[nbodies] > 0 || report.fault != RB_BODY_GOOD;
+		if (good_only && is_bad[nbodies])
+			continue;
+		body_id[nbodies] = 1000 - 7 * (int64_t) nbodies;
+		faces_of[nbodies] = 1 + (uint32_t) check_below(50);
+		n += (uint32_t) s->n;
+		nbodies++;
+	}
+	bodies = (rb_set){.kind = RB_TRIANGLE3,
+					  .nparts = n,
+					  .nrows = nbodies,
+					  .coords = triangles,
+					  .row_of = row_of_triangle,
+					  .ids = body_id,
+					  .faces = faces_of};
+}
+
+static void
+make_lines(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t line = 0; line < MOST_LINES; line++)
+	{
+		double last[3];
+
+		memcpy(last, anywhere(), sizeof last);
+		for (int k = 1 + check_below(MOST_SEGMENTS); k > 0; k--, n++)
+		{
+			double *at = segments + 6 * (size_t) n;
+
+			if (check_below(6) == 0) /* a gap */
+				memcpy(last, anywhere(), sizeof last);
+			memcpy(at, last, sizeof last);
+			if (check_below(8) > 0) /* else a point */
+				memcpy(last, anywhere(), sizeof last);
+			memcpy(at + 3, last, sizeof last);
+			row_of_segment[n] = line;
+		}
+	}
+	lines = (rb_set){.kind = RB_SEGMENT3,
+					 .nparts = n,
+					 .nrows = MOST_LINES,
+					 .coords = segments,
+					 .row_of = row_of_segment};
+}
+
+static void
+make_points(void)
+{
+	for (int i = 0; i < MOST_POINTS; i++)
+		memcpy(points + 3 * i, anywhere(), 3 * sizeof(double));
+	the_points =
+		(rb_set){.kind = RB_POINT3, .nparts = MOST_POINTS, .nrows = MOST_POINTS, .coords = points};
+}
+
+/* what RB_UNDER tells of a point and a body */
+static unsigned
+side_of(const double *p, uint32_t row)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	unsigned told = 0;
+
+	for (uint32_t i = first_of[row]; i < first_of[row + 1]; i++)
+	{
+		const double *t = triangles + 9 * (size_t) i;
+		const int answer = rb_points_largest(t, 3, 3, 2) < p[2] ? 0 : rb_point_under(&env, p, t);
+
+		if (RB_IS_YES(answer))
+			told = ((told ^ RB_TOLD(answer)) & 1) | ((told | RB_TOLD(answer)) & 2);
+	}
+	return told;
+}
+
+static rb_status
+ask(const rb_job *job, void (*take)(void *arg, const rb_block *block, size_t i), void *arg)
+{
+	rb_stream *stream;
+	rb_block block;
+	rb_status status = rb_stream_open(&ctx, &rb_backend_cpu, job, &stream);
+
+	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
+		for (size_t i = 0; i < block.n; i++)
+			take(arg, &block, i);
+	rb_stream_close(stream);
+	return status;
+}
+
+static uint32_t
+row_of_id(int64_t id)
+{
+	return (uint32_t) ((1000 - id) / 7);
+}
+
+/* ---- stretches ---- */
+
+typedef struct stretches_of
+{
+	rb_stretch at[MOST_STRETCHES];
+	size_t n;
+} stretches_of;
+
+static stretches_of wanted[MOST_LINES][MOST_BODIES], found[MOST_LINES][MOST_BODIES];
+
+static void
+want_stretches(void)
+{
+	static rb_pair meet[MOST_SEGMENTS * BODY_MOST];
+	rb_stretches out = {0};
+
+	for (uint32_t line = 0, first = 0, end; line < MOST_LINES; line++, first = end)
+	{
+		for (end = first; end < lines.nparts && row_of_segment[end] == line;)
+			end++;
+		for (uint32_t row = 0; row < nbodies; row++)
+		{
+			uint8_t inside[MOST_SEGMENTS];
+			rb_line of = {.segments = segments + 6 * (size_t) first,
+						  .nsegments = end - first,
+						  .inside = inside,
+						  .triangles = triangles + 9 * (size_t) first_of[row],
+						  .meet = meet};
+
+			wanted[line][row].n = 0;
+			if (is_bad[row])
+				continue;
+			for (uint32_t k = 0; k < of.nsegments; k++)
+			{
+				inside[k] = side_of(of.segments + 6 * (size_t) k, row) & 1;
+				for (uint32_t i = 0; i < first_of[row + 1] - first_of[row]; i++)
+					meet[of.nmeet++] = (rb_pair){k, i};
+			}
+			CHECK(rb_line_measure(&ctx, of.segments, of.nsegments, &out) == RB_OK &&
+					  rb_body_stretches(&ctx, &of, &out) == RB_OK && out.n <= MOST_STRETCHES,
+				  "stretches");
+			memcpy(wanted[line][row].at, out.at, out.n * sizeof *out.at);
+			wanted[line][row].n = out.n;
+		}
+	}
+	rb_stretches_free(memory, &out);
+}
+
+static void
+take_stretch(void *arg, const rb_block *block, size_t i)
+{
+	stretches_of *of = &found[block->red[i]][row_of_id(block->blue[i])];
+	const uint64_t *told = block->told + i * block->words;
+	rb_stretch *s = &of->at[of->n++];
+
+	(void) arg;
+	memset(s, 0, sizeof *s);
+	memcpy(&s->from, &told[0], sizeof(double));
+	memcpy(&s->to, &told[1], sizeof(double));
+	memcpy(&s->length, &told[2], sizeof(double));
+	s->on_boundary = told[3] != 0;
+}
+
+static void
+lines_in_bodies(void)
+{
+	size_t all = 0, on = 0;
+
+	for (int round = 0; round < 24; round++)
+	{
+		const bool good = round % 2 == 0;
+		rb_job job = {.red = &lines, .blue = &bodies, .predicate = RB_INSIDE, .skip_bad = !good};
+		rb_status status;
+		uint64_t n = 0, bad = 0;
+
+		make_bodies(round / 2 % SIZES, good);
+		make_lines();
+		want_stretches();
+		memset(found, 0, sizeof found);
+		memset(&ctx.stats, 0, sizeof ctx.stats);
+		ctx.grid_resolution = round % 3 == 0 ? 5 : 0;
+		status = ask(&job, take_stretch, NULL);
+		CHECK(status == RB_END, "round %d: %s", round, rb_status_text(status));
+		for (uint32_t line = 0; line < MOST_LINES; line++)
+			for (uint32_t row = 0; row < nbodies; row++)
+			{
+				const stretches_of *w = &wanted[line][row], *f = &found[line][row];
+				bool same = w->n == f->n;
+
+				for (size_t i = 0; i < w->n && same; i++)
+				{
+					same = w->at[i].from == f->at[i].from && w->at[i].to == f->at[i].to &&
+						   w->at[i].length == f->at[i].length &&
+						   w->at[i].on_boundary == f->at[i].on_boundary;
+					on += w->at[i].on_boundary;
+				}
+				CHECK(same, "round %d, line %u, body %u (%s): %zu stretches, not %zu", round, line,
+					  row, body_name[shape[row].family], f->n, w->n);
+				n += w->n;
+			}
+		for (uint32_t row = 0; row < nbodies; row++)
+			bad += is_bad[row];
+		CHECK(ctx.stats.bad_bodies == bad, "round %d: %llu bad, not %llu", round,
+			  (unsigned long long) ctx.stats.bad_bodies, (unsigned long long) bad);
+		job.answer = RB_COUNT;
+		status = ask(&job, take_stretch, NULL);
+		CHECK(status == RB_END && ctx.stats.stage[RB_STAGE_EMIT].count == n, "round %d: count",
+			  round);
+		all += n;
+	}
+	CHECK(all > 1000 && on > 100, "%zu stretches, %zu on a boundary", all, on);
+}
+
+/* ---- points ---- */
+
+static void
+take_side(void *arg, const rb_block *block, size_t i)
+{
+	uint64_t(*got)[MOST_BODIES] = arg;
+
+	got[block->red[i]][row_of_id(block->blue[i])] = block->told[i];
+}
+
+static void
+points_in_bodies(void)
+{
+	static uint64_t got[MOST_POINTS][MOST_BODIES];
+
+	for (int round = 0; round < 24; round++)
+	{
+		const bool good = round % 2 == 0;
+		const rb_job job = {
+			.red = &the_points, .blue = &bodies, .predicate = RB_UNDER, .skip_bad = !good};
+		rb_status status;
+
+		make_bodies(round / 2 % SIZES, good);
+		make_points();
+		memset(got, 0, sizeof got);
+		status = ask(&job, take_side, got);
+		CHECK(status == RB_END, "round %d: %s", round, rb_status_text(status));
+		for (uint32_t i = 0; i < MOST_POINTS; i++)
+			for (uint32_t row = 0; row < nbodies; row++)
+			{
+				const unsigned want = is_bad[row] ? 0 : side_of(points + 3 * (size_t) i, row);
+
+				CHECK(got[i][row] == want, "round %d, point %u, body %u: %u, not %u", round, i, row,
+					  (unsigned) got[i][row], want);
+			}
+	}
+}
+
+/* ---- reports, errors ---- */
+
+static void
+take_report(void *arg, const rb_block *block, size_t i)
+{
+	const uint32_t row = row_of_id(block->red[i]);
+	rb_body_report report, want;
+	char text[RB_BODY_REASON];
+
+	(*(uint32_t *) arg)++;
+	rb_body_of_words(&report, block->told + i * block->words);
+	rb_body_check(&ctx, shape[row].t, (uint32_t) shape[row].n, &want);
+	rb_body_reason(&report, text);
+	CHECK(report.faces == faces_of[row] && report.closed == want.closed &&
+			  report.oriented == want.oriented && report.fault == want.fault &&
+			  report.self_intersections == crossings[row],
+		  "body %u (%s): %s", row, body_name[shape[row].family], text);
+	CHECK((text[0] == '\0') == (want.fault == RB_BODY_GOOD && crossings[row] == 0), "%s", text);
+	CHECK(memcmp(report.edge, want.edge, sizeof want.edge) == 0 && report.uses == want.uses,
+		  "body %u: %s", row, text);
+	if (crossings[row] > 0)
+	{
+		rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+
+		CHECK(report.crossing[0] < report.crossing[1] &&
+				  RB_IS_YES(rb_pair_decide(&env, RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3,
+										   shape[row].t + 9 * report.crossing[0],
+										   shape[row].t + 9 * report.crossing[1])),
+			  "%s", text);
+	}
+}
+
+static void
+reports(void)
+{
+	for (int round = 0; round < 12; round++)
+	{
+		const rb_job job = {.red = &bodies, .predicate = RB_BODY};
+		uint32_t n = 0;
+		rb_status status;
+
+		make_bodies(round % SIZES, false);
+		status = ask(&job, take_report, &n);
+		CHECK(status == RB_END && n == nbodies, "round %d: %s, %u reports", round,
+			  rb_status_text(status), n);
+	}
+}
+
+static void
+take_nothing(void *arg, const rb_block *block, size_t i)
+{
+	(void) arg;
+	(void) block;
+	(void) i;
+}
+
+static void
+bad_bodies(void)
+{
+	int errors = 0;
+
+	for (int round = 0; round < 12; round++)
+	{
+		const rb_predicate predicate = round % 2 == 0 ? RB_INSIDE : RB_UNDER;
+		const rb_job job = {.red = predicate == RB_INSIDE ? &lines : &the_points,
+							.blue = &bodies,
+							.predicate = predicate};
+		uint32_t first = 0;
+		rb_status status;
+
+		make_bodies(SIZE_PLAIN, false);
+		make_lines();
+		make_points();
+		while (first < nbodies && !is_bad[first])
+			first++;
+		status = ask(&job, take_nothing, NULL);
+		if (first == nbodies)
+			CHECK(status == RB_END, "all good: %s", rb_status_text(status));
+		else
+			CHECK(status == RB_BAD_BODY && (int64_t) ctx.error.need == body_id[first] &&
+					  ctx.error.text[0] != '\0',
+				  "%s, %lld: %s", rb_status_text(status), (long long) ctx.error.need,
+				  ctx.error.text);
+		errors += first < nbodies;
+		rb_context_init(&ctx, memory);
+		ctx.threads = 2;
+	}
+	CHECK(errors > 6, "%d", errors);
+}
+
+/* what a set with an owner has learnt is not asked again */
+static void
+good_bodies_are_remembered(void)
+{
+	const rb_set *owned;
+	rb_set copy;
+	double *coords = NULL;
+	uint32_t *bad = NULL;
+	rb_error error;
+
+	make_bodies(SIZE_PLAIN, true);
+	copy = bodies;
+	CHECK(rb_resize(memory, (void **) &coords, bodies.nparts * 9 * sizeof(double), &error) == RB_OK,
+		  "memory");
+	memcpy(coords, triangles, bodies.nparts * 9 * sizeof(double));
+	copy.coords = coords;
+	copy.ids = NULL;
+	copy.faces = NULL;
+	copy.row_of = NULL;
+	copy.nrows = bodies.nparts;
+	CHECK(rb_set_own(memory, &copy, &owned, &error) == RB_OK, "own");
+	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, &bad) == RB_OK, "check");
+	CHECK(!rb_set_knows(owned, RB_KNOWN_BODIES) && rb_is_marked(bad, 0), "a triangle is no body");
+	rb_set_learn(owned, RB_KNOWN_BODIES);
+	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, &bad) == RB_OK, "check");
+	CHECK(!rb_is_marked(bad, 0), "it was asked again");
+	rb_free(memory, (void **) &bad);
+	rb_set_release(&owned);
+}
+
+static void
+little_memory_and_stop(void)
+{
+	const rb_predicate asked[] = {RB_INSIDE, RB_UNDER, RB_BODY};
+
+	make_bodies(SIZE_PLAIN, true);
+	make_lines();
+	make_points();
+	for (size_t k = 0; k < sizeof asked / sizeof asked[0]; k++)
+	{
+		const rb_job job = {.red = asked[k] == RB_INSIDE  ? &lines
+								   : asked[k] == RB_UNDER ? &the_points
+														  : &bodies,
+							.blue = asked[k] == RB_BODY ? NULL : &bodies,
+							.predicate = asked[k]};
+		int failed = 0;
+
+		for (uint64_t limit = 1 << 14; limit < (1 << 26); limit += limit / 3)
+		{
+			rb_memory *little = rb_memory_create(limit);
+			rb_stream *stream = NULL;
+			rb_context other;
+			rb_block block;
+			rb_status status;
+
+			rb_context_init(&other, little);
+			other.threads = 2;
+			status = rb_stream_open(&other, &rb_backend_cpu, &job, &stream);
+			while (status == RB_OK)
+				status = rb_stream_next(stream, 20, &block);
+			rb_stream_close(stream);
+			CHECK(status == RB_END || status == RB_OVER_BUDGET, "%s", rb_status_text(status));
+			CHECK(rb_memory_used(little) == 0, "%llu bytes left behind",
+				  (unsigned long long) rb_memory_used(little));
+			failed += status == RB_OVER_BUDGET;
+			rb_memory_destroy(little);
+		}
+		CHECK(failed > 0, "nothing failed");
+		for (int round = 0; round < 5; round++)
+		{
+			rb_stream *stream = NULL;
+			rb_context other;
+			rb_block block;
+
+			rb_context_init(&other, memory);
+			other.threads = 2;
+			if (round == 0)
+				rb_context_stop(&other);
+			CHECK(rb_stream_open(&other, &rb_backend_cpu, &job, &stream) == RB_OK, "open");
+			if (round > 0)
+				(void) rb_stream_next(stream, round, &block);
+			rb_stream_close(stream);
+		}
+	}
+}
+
+int
+main(void)
+{
+	memory = rb_memory_create(UINT64_MAX);
+	rb_context_init(&ctx, memory);
+	ctx.threads = 2;
+	CHECK_RUN(lines_in_bodies);
+	CHECK_RUN(points_in_bodies);
+	CHECK_RUN(reports);
+	CHECK_RUN(bad_bodies);
+	CHECK_RUN(good_bodies_are_remembered);
+	CHECK_RUN(little_memory_and_stop);
+	CHECK(rb_memory_used(memory) == 0, "left behind");
+	rb_memory_destroy(memory);
+	return check_done();
+}
