@@ -201,19 +201,6 @@ find_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* where the triangles of each row begin */
-static void
-find_first(const rb_set *set, uint32_t *first)
-{
-	uint32_t row = 0;
-
-	for (uint32_t part = 0; part < set->nparts; part++)
-		while (row <= rb_row_of(set, part))
-			first[row++] = part;
-	while (row <= set->nrows)
-		first[row++] = set->nparts;
-}
-
 /* the first triangles of sheets, row by row */
 static rb_status
 list_sheets(search *s)
@@ -290,7 +277,7 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 		memset(fans->sheet, 0xff, n * sizeof(uint32_t));
 		memset(fans->turned, 0, n);
 		memset(fans->inner, 0, n); /* until it is known: has this triangle been seen? */
-		find_first(set, s.first);
+		rb_row_starts(set, s.first);
 		status = find_all(&s);
 	}
 	rb_free(ctx->memory, (void **) &s.first);
