@@ -1003,6 +1003,54 @@ stopped(void)
 	free_side(&blue);
 }
 
+/* the way that all answers go: a stream, blocks of ids */
+static void
+through_a_stream(void)
+{
+	static table t;
+	const map m = make_map(MAP_PLAIN);
+	side red, blue;
+	rb_context ctx;
+	rb_stream *stream;
+	rb_block block;
+	rb_status status;
+	rb_job job = {.predicate = RB_RELATION};
+	long pairs = 0;
+
+	for (int i = 0; i < 8; i++)
+	{
+		make_cells(&reds[i], false, NULL);
+		make_cells(&blues[i], false, &reds[i]);
+	}
+	red = make_side(reds, 8, &m, false);
+	blue = make_side(blues, 8, &m, false);
+	red.set.first_id = 100;
+	blue.set.first_id = 200;
+	job.red = &red.set;
+	job.blue = &blue.set;
+	rb_context_init(&ctx, memory);
+	t.answer = RB_OK;
+	CHECK(ask(&ctx, &red, &blue, false, &t) == RB_OK, "%s", ctx.error.text);
+	rb_context_init(&ctx, memory);
+	status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
+	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
+		for (size_t i = 0; i < block.n; i++, pairs++)
+		{
+			const int r = (int) block.red[i] - 100, b = (int) block.blue[i] - 200;
+
+			CHECK(r >= 0 && r < 8 && b >= 0 && b < 8 && t.count[r][b] == 1 &&
+					  t.relation[r][b] == block.told[i],
+				  "row %d, %d: %d", r, b, (int) block.told[i]);
+			t.count[r & 7][b & 7] = 0;
+		}
+	CHECK(status == RB_END && pairs > 8, "status %d, %ld pairs", (int) status, pairs);
+	for (int i = 0; i < 64; i++)
+		CHECK(t.count[i / 8][i % 8] == 0, "row %d, %d is left", i / 8, i % 8);
+	rb_stream_close(stream);
+	free_side(&red);
+	free_side(&blue);
+}
+
 /* no rows */
 static void
 nothing(void)
@@ -1037,6 +1085,7 @@ main(void)
 	CHECK_RUN(nested_deep);
 	CHECK_RUN(bad_bodies);
 	CHECK_RUN(stopped);
+	CHECK_RUN(through_a_stream);
 	CHECK_RUN(nothing);
 	for (int i = 0; i < MOST_ROWS; i++)
 	{
