@@ -613,6 +613,7 @@ static map
 make_map(int kind)
 {
 	static const double utm[3] = {391777.123, 5820111.456, 34.5};
+	static const double units[] = {1, 1, 1, 0x1p-60, 0x1p-60, 0x1p-350, 0x1p400};
 	map m = {.m = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, .scale = {1, 1, 1}};
 
 	for (int a = 0; a < 3; a++)
@@ -626,7 +627,7 @@ make_map(int kind)
 			m.scale[a] = 1e-6;
 		else if (kind == MAP_LINEAR)
 		{
-			m.scale[a] = check_below(2) ? 1 : 0x1p-60;
+			m.scale[a] = units[check_below(7)];
 			m.origin[a] = check_below(2) ? 0 : (check_below(2000) - 1000) * 0x1p30 * m.scale[a];
 		}
 	}

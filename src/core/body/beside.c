@@ -27,7 +27,7 @@
 #include "core/shape/rb_ray.h"
 #include "core/join/rb_join.h"
 
-#define BATCH 256
+#define BATCH RB_SIZE(256, 3) /* pairs that are handed on at once */
 
 typedef struct beside
 {

@@ -22,7 +22,7 @@
 #include "core/join/rb_join.h"
 
 #define NONE UINT32_MAX
-#define GRAIN 16
+#define GRAIN RB_SIZE(16, 1) /* rows that a thread takes at once */
 
 /* what a thread needs for the row at hand */
 typedef struct room

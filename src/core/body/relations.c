@@ -40,9 +40,9 @@
 #include "core/body/rb_relations.h"
 #include "core/join/rb_join.h"
 
-#define BATCH 512
-#define GRAIN 256
-#define STRETCH 4096 /* of small steps, between two looks whether to stop */
+#define BATCH RB_SIZE(512, 3) /* pairs that are handed on at once */
+#define GRAIN RB_SIZE(256, 5) /* notes that a thread takes at once */
+#define STRETCH 4096          /* of small steps, between two looks whether to stop */
 
 /*
  * Told of pairs that come from rays, beside the contacts: a triangle that stands for its sheet, which is
