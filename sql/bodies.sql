@@ -70,6 +70,51 @@ DELETE FROM points WHERE id = 14;
 SELECT count(*) FROM redblue_points_in_bodies_query('SELECT * FROM points LIMIT 0', 'TABLE ore', body => 'ore');
 SELECT count(*) FROM redblue_points_in_bodies_query('TABLE points', 'SELECT * FROM ore LIMIT 0', body => 'ore');
 
+-- lines: which stretches of them
+CREATE TABLE holes (id int8 PRIMARY KEY, name text, ax float8, ay float8, az float8, bx float8, by float8, bz float8);
+INSERT INTO holes VALUES
+	(1, 'through all', -5, 5, 5, 25, 5, 5),
+	(2, 'from the middle up', 5, 5, 5, 5, 5, 15),
+	(3, 'on the wall between 1 and 4', 10, 5, 5, 10, 5, 15),
+	(4, 'on an edge of both', 10, 0, -5, 10, 0, 5),
+	(5, 'beside', -1, 5, -5, -1, 5, 15),
+	(6, 'to a corner', 0, 0, 0, -1, -1, -1),
+	(7, 'within 3', 4, 4, 4, 6, 6, 6),
+	(8, 'a point within 3', 4, 4, 4, 4, 4, 4),
+	(9, 'a point on 1', 0, 5, 5, 0, 5, 5),
+	(10, 'along a diagonal of a face, out', 0, 0, 10, 11, 11, 10);
+SELECT segment_id, name, body_id, from_fraction, to_fraction, length, on_boundary FROM redblue_segments_in_bodies('holes', 'ore', body => 'ore') JOIN holes ON id = segment_id ORDER BY 1, 3, 4;
+-- metres of ore per hole
+SELECT name, body_id AS ore, sum(length) AS metres FROM redblue_segments_in_bodies('holes', 'ore', body => 'ore') JOIN holes ON id = segment_id WHERE NOT on_boundary GROUP BY 1, 2 ORDER BY 1, 2;
+-- as a function, as a scan, and what the scan stores
+SELECT count(*), sum((s).length) FROM (SELECT redblue_segments_in_bodies('holes', 'ore', body => 'ore') AS s OFFSET 0) t;
+EXPLAIN (COSTS OFF) SELECT sum(length) FROM redblue_segments_in_bodies('holes', 'ore', body => 'ore') WHERE NOT on_boundary;
+SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+SELECT n, count(*), sum(length), max(to_fraction), count(*) FILTER (WHERE on_boundary) FROM generate_series(1, 3) n LEFT JOIN redblue_segments_in_bodies('holes', 'ore', body => 'ore') s ON s.segment_id % 3 = n % 3 GROUP BY 1 ORDER BY 1;
+RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin;
+SELECT * FROM redblue_segments_in_bodies_query('SELECT * FROM holes WHERE id = 1', 'TABLE ore', body => 'ore') ORDER BY 2, 3 LIMIT 2;
+-- what of a hole is inside and what is outside is the hole
+SELECT count(*) AS holes, bool_and(abs(inside + (SELECT sum(length) FROM redblue_segments_in_bodies_query(format('SELECT * FROM holes WHERE id = %s', id),
+	'SELECT 1 AS b, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore WHERE ore = 1 UNION ALL SELECT 1, (b).* FROM (SELECT ax, ay, az, bx, by, bz, cx, cy, cz FROM box(-50, -50, -50, 50, 50, 50)) b', body => 'b')) - sqrt((bx - ax) ^ 2 + (by - ay) ^ 2 + (bz - az) ^ 2)) < 1e-12) AS whole
+	FROM (SELECT id, ax, ay, az, bx, by, bz, sum(length) AS inside FROM redblue_segments_in_bodies('holes', 'ore', body => 'ore') JOIN holes ON id = segment_id WHERE body_id = 1 AND id IN (1, 2, 6, 7) GROUP BY 1) s;
+SELECT count(*) FROM redblue_segments_in_bodies('holes', 'bad', body => 'ore');
+SELECT body_id, count(*) FROM redblue_segments_in_bodies('holes', 'bad', body => 'ore', on_bad => 'skip') GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM redblue_segments_in_bodies('points', 'ore', body => 'ore');
+SELECT count(*) FROM redblue_segments_in_bodies_query('SELECT * FROM holes LIMIT 0', 'TABLE ore', body => 'ore');
+
+-- what is wrong with a body
+SELECT * FROM redblue_body_check('ore', body => 'ore') ORDER BY id;
+SELECT * FROM redblue_body_check('bad', body => 'ore') ORDER BY id;
+SELECT * FROM redblue_body_check_query('SELECT 9 AS b, * FROM ore WHERE ore = 1 AND id <> 5', body => 'b');
+SELECT * FROM redblue_body_check_query('SELECT 9 AS b, id, bx AS ax, by AS ay, bz AS az, ax AS bx, ay AS by, az AS bz, cx, cy, cz FROM ore WHERE ore = 1', body => 'b');
+SELECT * FROM redblue_body_check_query('SELECT 9 AS b, id, ax, ay, az, CASE id WHEN 3 THEN cx ELSE bx END AS bx, CASE id WHEN 3 THEN cy ELSE by END AS by, CASE id WHEN 3 THEN cz ELSE bz END AS bz, CASE id WHEN 3 THEN bx ELSE cx END AS cx,
+	CASE id WHEN 3 THEN by ELSE cy END AS cy, CASE id WHEN 3 THEN bz ELSE cz END AS cz FROM ore WHERE ore = 1', body => 'b');
+SELECT * FROM redblue_body_check_query('SELECT 9 AS b, id, ax, ay, az, ax AS bx, ay AS by, az AS bz, cx, cy, cz FROM ore WHERE ore = 1', body => 'b');
+SELECT id, reason IS NULL AS good FROM redblue_body_check('ore', body => 'ore') WHERE reason IS NULL ORDER BY id;
+SELECT (redblue_body_check('bad', body => 'ore')).reason;
+SELECT count(*) FROM redblue_body_check('points');
+SELECT count(*) FROM redblue_body_check(NULL);
+
 -- far away, and small
 SELECT body_id, side, count(*) FROM redblue_points_in_bodies_query('SELECT id, 4650000 + x * 1e-6 AS x, 500000 + y * 1e-6 AS y, z FROM lattice',
 	'SELECT ore, 4650000 + ax * 1e-6 AS ax, 500000 + ay * 1e-6 AS ay, az, 4650000 + bx * 1e-6 AS bx, 500000 + by * 1e-6 AS by, bz, 4650000 + cx * 1e-6 AS cx, 500000 + cy * 1e-6 AS cy, cz FROM ore', body => 'ore') GROUP BY 1, 2 ORDER BY 1, 2;

@@ -67,8 +67,16 @@ typedef enum rb_status
 	RB_DEVICE_FULL,      /* not enough device memory: text says how much */
 	RB_DEVICE_FAILED,    /* a device call failed: text names it */
 	RB_GONE,             /* the process that joined for this one has ended */
-	RB_BAD_BODY          /* need is the id of a row that is no body: text says why */
+	RB_BAD_BODY /* need is the id of a row that is no body: text says why; limit: rb_body_of */
 } rb_status;
+
+/* of which side, where both may be of bodies */
+typedef enum rb_body_of
+{
+	RB_BODY_OF_BODIES,
+	RB_BODY_OF_RED,
+	RB_BODY_OF_BLUE
+} rb_body_of;
 
 /* a sentence for each status, never NULL */
 extern const char *rb_status_text(rb_status status);

@@ -88,7 +88,10 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 		case RB_BAD_BODY:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: id %lld of bodies is no body", function, (long long) error->need),
+					 errmsg("%s: id %lld of %s is no body", function, (long long) error->need,
+							error->limit == RB_BODY_OF_RED    ? "red"
+							: error->limit == RB_BODY_OF_BLUE ? "blue"
+															  : "bodies"),
 					 errdetail("%s", text),
 					 errhint("redblue_body_check tells of all rows what is wrong with them; with "
 							 "on_bad => 'skip' bad ones are left out.")));

@@ -95,7 +95,7 @@ read_detail(const rb_report *report)
 			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have " UINT64_FORMAT " ids",
 							 report->side[i].rows, report->join->side[i], report->side[i].ids);
 	if (report->stats.bad_bodies > 0)
-		appendStringInfo(&text, "; " UINT64_FORMAT " of bodies are none", report->stats.bad_bodies);
+		appendStringInfo(&text, "; " UINT64_FORMAT " rows are no bodies", report->stats.bad_bodies);
 	return text.data;
 }
 

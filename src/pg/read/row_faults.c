@@ -158,6 +158,8 @@ static const char *const accepted[RB_KINDS] = {
 static const char *
 order_of_sides(const rb_receiver *r)
 {
+	if (strstr(r->source->function, "_in_bodies") != NULL)
+		return "  The bodies come last.";
 	return strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0
 			   ? "  The segments come first, then the triangles."
 			   : "";
