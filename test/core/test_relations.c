@@ -937,8 +937,10 @@ bad_bodies(void)
 			t.answer = RB_OK;
 			rb_context_init(&ctx, memory);
 			status = ask(&ctx, &s[0], &s[1], false, &t);
-			CHECK(status == RB_BAD_BODY && ctx.error.need == (uint64_t) (100 * bad_side + 11),
-				  "status %d, id %d", (int) status, (int) ctx.error.need);
+			CHECK(status == RB_BAD_BODY && ctx.error.need == (uint64_t) (100 * bad_side + 11) &&
+					  ctx.error.limit == (bad_side == 0 ? RB_BODY_OF_RED : RB_BODY_OF_BLUE),
+				  "status %d, id %d, side %d", (int) status, (int) ctx.error.need,
+				  (int) ctx.error.limit);
 			rb_context_init(&ctx, memory);
 			status = ask(&ctx, &s[0], &s[1], true, &t);
 			CHECK(status == RB_OK && ctx.stats.bad_bodies == 1, "skipped: %d, %d", (int) status,
