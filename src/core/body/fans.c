@@ -201,16 +201,46 @@ find_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* the first triangles of sheets, row by row */
+static double
+lowest(const double *t)
+{
+	return rb_min(t[2], rb_min(t[5], t[8]));
+}
+
+/*
+ * Of each sheet the triangle whose lowest corner is the highest.  Little of its body is above
+ * it, and it is a wall only if all are: rays that run along walls are the hardest.
+ */
+static void
+find_tops(const rb_fans *fans, uint32_t *top)
+{
+	const double *t = fans->set->coords;
+
+	for (uint32_t i = 0; i < fans->set->nparts; i++)
+	{
+		const uint32_t sheet = fans->sheet[i];
+
+		if (sheet == i)
+			top[i] = i;
+		else if (sheet != RB_NO_SHEET &&
+				 lowest(t + 9 * (size_t) i) > lowest(t + 9 * (size_t) top[sheet]))
+			top[sheet] = i;
+	}
+}
+
+/* the sheets, row by row */
 static rb_status
-list_sheets(search *s)
+list_sheets(search *s, uint32_t *top)
 {
 	rb_fans *fans = s->fans;
 	rb_status status;
 
+	find_tops(fans, top);
 	for (uint32_t i = 0; i < fans->set->nparts; i++)
 		fans->nsheets += fans->sheet[i] == i;
 	status = rb_array(s->ctx, (void **) &fans->sheets, fans->nsheets + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(s->ctx, (void **) &fans->tops, fans->nsheets + 1, sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
 	fans->nsheets = 0;
@@ -219,7 +249,10 @@ list_sheets(search *s)
 		fans->start[row] = fans->nsheets;
 		for (uint32_t i = s->first[row]; i < s->first[row + 1]; i++)
 			if (fans->sheet[i] == i)
-				fans->sheets[fans->nsheets++] = i;
+			{
+				fans->sheets[fans->nsheets] = i;
+				fans->tops[fans->nsheets++] = top[i];
+			}
 	}
 	fans->start[fans->set->nrows] = fans->nsheets;
 	memset(fans->inner, 0, fans->set->nparts);
@@ -250,7 +283,7 @@ find_all(search *s)
 	}
 	rb_team_close(&me);
 	status = s->status != RB_OK ? (rb_status) s->status : status;
-	return status == RB_OK ? list_sheets(s) : status;
+	return status;
 }
 
 rb_status
@@ -258,6 +291,7 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 {
 	const size_t n = (size_t) set->nparts + 1, rows = (size_t) set->nrows + 1;
 	search s = {.ctx = ctx, .fans = fans, .bad = bad};
+	uint32_t *top = NULL;
 	rb_status status;
 
 	*fans = (rb_fans){.set = set};
@@ -280,6 +314,11 @@ rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t *bad, rb_fans *f
 		rb_row_starts(set, s.first);
 		status = find_all(&s);
 	}
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &top, n, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = list_sheets(&s, top);
+	rb_free(ctx->memory, (void **) &top);
 	rb_free(ctx->memory, (void **) &s.first);
 	return status;
 }
@@ -291,6 +330,7 @@ rb_fans_free(rb_memory *memory, rb_fans *fans)
 	rb_free(memory, (void **) &fans->sheet);
 	rb_free(memory, (void **) &fans->turned);
 	rb_free(memory, (void **) &fans->sheets);
+	rb_free(memory, (void **) &fans->tops);
 	rb_free(memory, (void **) &fans->start);
 	rb_free(memory, (void **) &fans->inner);
 }

@@ -60,6 +60,7 @@ typedef struct rb_fans
 	uint8_t
 		*turned; /* of each triangle: does its normal point to the other side than its sheet's? */
 	uint32_t *sheets; /* all of them, by row */
+	uint32_t *tops;   /* of each of these, the triangle from which its rays go */
 	uint32_t nsheets;
 	uint32_t *start; /* in sheets, of each row, and one more */
 	uint8_t *inner;  /* of each triangle that is a sheet: does its normal point into the body? */

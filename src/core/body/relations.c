@@ -136,8 +136,8 @@ find_sheets_inside(relations *r, int side)
 	rb_status status;
 
 	rb_notes_open(&inside, r->ctx);
-	status = rb_beside_cast(r->ctx, r->backend, from, from->sheets, from->nsheets, bodies, false,
-							&inside);
+	status =
+		rb_beside_cast(r->ctx, r->backend, from, from->tops, from->nsheets, bodies, false, &inside);
 	for (size_t i = 0; i < inside.n; i++)
 	{
 		const uint32_t sheet = from->sheets[inside.at[i].red], in = inside.at[i].blue;
@@ -221,11 +221,14 @@ find_inner(relations *r, int side, const uint8_t *close)
 		return status;
 	for (uint32_t i = 0; i < fans->nsheets; i++)
 		if (close[rb_row_of(fans->set, fans->sheets[i])])
-			some[n++] = fans->sheets[i];
+		{
+			some[n++] = fans->tops[i];
+			fans->inner[fans->sheets[i]] = fans->turned[fans->tops[i]];
+		}
 	rb_notes_open(&inside, r->ctx);
 	status = rb_beside_cast(r->ctx, r->backend, fans, some, n, fans, true, &inside);
 	for (size_t i = 0; i < inside.n; i++)
-		fans->inner[some[inside.at[i].red]] = 1;
+		fans->inner[fans->sheet[some[inside.at[i].red]]] ^= 1;
 	rb_notes_close(&inside);
 	rb_free(r->ctx->memory, (void **) &some);
 	return status;
