@@ -5,6 +5,7 @@
  *		which triangles share an edge, and which are one sheet			fans.c
  *		on which side of a body is a sheet, on which side of a sheet its body	beside.c
  *		what is around an edge that lies on another body				around.c
+ *		pairs that several threads note down, and their order			notes.c
  *		all of it put together											relations.c
  */
 #ifndef RB_RELATIONS_H
