@@ -108,8 +108,9 @@ enum
 	X(RB_UNDER, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_under)
 
 /* predicate, red's kind, blue's kind, who answers it (rb_composed of rb_compose.h) */
-#define RB_COMPOSED_LIST(X)                                     \
-	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides) \
+#define RB_COMPOSED_LIST(X)                                          \
+	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
+	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
 	X(RB_BODY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)
 
 /* ---- facts of a kind ---- */

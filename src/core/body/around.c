@@ -1,0 +1,246 @@
+/*
+ * around.c
+ *	  What there is around an edge of one body that lies on the other body for a while.
+ *
+ * Look along the edge.  At a place of it where nothing begins or ends, each body is a fan of half-planes,
+ * and between two that follow each other it is inside or outside all along:
+ *
+ *			 r  .  b			from r on counterclockwise, red is as it is next to r on that
+ *			  \ . /				side, until red's next half-plane; blue is as it is next to its
+ *		 -------x------- b		last half-plane before r, or at r.
+ *			   /
+ *			  r
+ *
+ * So all there is around the edge begins at some half-plane: each is asked for the last one of the
+ * other body before it.  The order takes orient3d of the edge and two triangles' corners, and where
+ * that is zero the sides of the corners in their common plane.
+ *
+ * The half-planes of a body are the fan of its edge, or the two sides of a triangle within
+ * which the other's edge lies.  Of a fan only the first side is looked at: the others are the same again.
+ */
+#include "core/body/rb_relations.h"
+#include "core/shape/rb_contact.h"
+
+#define NONE UINT32_MAX
+
+/* from the edge through this point; and is the body inside next to it, counterclockwise? */
+typedef struct half
+{
+	const double *to;
+	bool inside;
+} half;
+
+/* the half-planes of one body around the line pq */
+typedef struct fan
+{
+	const rb_fans *of;
+	uint32_t side; /* of its edge; or NONE, and these two */
+	half both[2];
+} fan;
+
+typedef struct look
+{
+	rb_exact_env *env;
+	const double *p;
+	const double *q;
+	fan red;
+	fan blue;
+} look;
+
+static const double *
+triangle_at(const rb_fans *fans, uint32_t i)
+{
+	return fans->set->coords + 9 * (size_t) i;
+}
+
+/* the fan's first half-plane, where *at is NONE, or else the next one; are there more? */
+static bool
+next_half(const look *l, const fan *f, uint32_t *at, half *h)
+{
+	const double *t;
+	uint32_t k;
+
+	if (f->side == NONE)
+	{
+		*at = *at == NONE ? 0 : *at + 1;
+		*h = f->both[*at & 1];
+		return *at == 0;
+	}
+	*at = *at == NONE ? f->side : f->of->next[*at];
+	t = triangle_at(f->of, *at / 3);
+	k = *at % 3;
+	h->to = t + 3 * ((k + 2) % 3);
+	/* counterclockwise is where the normal of a triangle points that runs along with the line */
+	h->inside = rb_points_inward(f->of, *at / 3) ==
+				(rb_point_before(t + 3 * k, t + 3 * ((k + 1) % 3)) == rb_point_before(l->p, l->q));
+	return f->of->next[*at] != f->side;
+}
+
+/* how far is it from one half-plane on to another?  Not at all, less than half a turn, half, more */
+static int
+turn_between(const look *l, const double *from, const double *to)
+{
+	int sign, axis;
+
+	if (rb_equal3(from, to))
+		return 0;
+	sign = rb_orient3d_at(l->env, l->p, l->q, from, to);
+	if (sign != 0)
+		return sign > 0 ? 1 : 3;
+	axis = rb_projection_axis(l->env, l->p, l->q, from);
+	return rb_turn(l->env, axis, l->p, l->q, from) == rb_turn(l->env, axis, l->p, l->q, to) ? 0 : 2;
+}
+
+/* is the body inside next to that half-plane, counterclockwise? */
+static bool
+inside_behind(const look *l, const half *from, const fan *f)
+{
+	uint32_t at = NONE;
+	half h, last = {NULL, false};
+	int far = 0;
+	bool more = true;
+
+	while (more)
+	{
+		int turn;
+
+		more = next_half(l, f, &at, &h);
+		turn = turn_between(l, from->to, h.to);
+		if (turn == 0)
+			return h.inside;
+		if (turn > far || (turn == far && rb_orient3d_at(l->env, l->p, l->q, last.to, h.to) > 0))
+		{
+			last = h;
+			far = turn;
+		}
+	}
+	return last.inside;
+}
+
+static unsigned
+look_around(const look *l)
+{
+	static const unsigned what[4] = {0, RB_RED_ALONE, RB_BLUE_ALONE, RB_IN_BOTH};
+	unsigned found = 0;
+
+	for (int blue = 0; blue < 2; blue++)
+	{
+		const fan *mine = blue ? &l->blue : &l->red, *other = blue ? &l->red : &l->blue;
+		uint32_t at = NONE;
+		bool more = true;
+
+		while (more)
+		{
+			half h;
+			bool there;
+
+			more = next_half(l, mine, &at, &h);
+			there = inside_behind(l, &h, other);
+			found |= what[blue ? there + 2 * h.inside : h.inside + 2 * there];
+		}
+	}
+	return found;
+}
+
+/* the two sides of a triangle within which the line lies */
+static fan
+two_sides(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans, uint32_t i)
+{
+	const double *t = triangle_at(fans, i);
+	const int axis = rb_projection_axis(env, t, t + 3, t + 6);
+	const int turn = rb_turn(env, axis, t, t + 3, t + 6);
+	const bool inward = rb_points_inward(fans, i);
+	fan f = {.of = fans, .side = NONE};
+
+	for (int k = 0; k < 3; k++)
+	{
+		const int side = rb_turn(env, axis, p, q, t + 3 * k);
+
+		if (side != 0)
+			f.both[side > 0] = (half){t + 3 * k, inward == (side == turn)};
+	}
+	return f;
+}
+
+/* the triangle's side that lies on the line */
+static uint32_t
+side_on(rb_exact_env *env, const double *p, const double *q, const rb_fans *fans, uint32_t i)
+{
+	const double *t = triangle_at(fans, i);
+	bool on[3];
+
+	for (int k = 0; k < 3; k++)
+		on[k] = rb_projection_axis(env, p, q, t + 3 * k) == -1;
+	return 3 * i + (on[0] && on[1] ? 0 : on[1] && on[2] ? 1 : 2);
+}
+
+/*
+ * A side of `mine` against a triangle of the other body: within it, or on a side of it.  The latter is
+ * found once for both, from red.
+ */
+static unsigned
+look_at_side(rb_exact_env *env, const rb_fans *mine, uint32_t side, const rb_fans *other,
+			 uint32_t i, bool is_red)
+{
+	const double *t = triangle_at(mine, side / 3);
+	double edge[6];
+	look l = {.env = env, .p = edge, .q = edge + 3};
+	fan f = {.of = mine, .side = side}, g = {.of = other};
+	int contact;
+
+	if (!rb_fan_is_first(mine, side))
+		return 0;
+	memcpy(edge, t + 3 * (side % 3), 3 * sizeof(double));
+	memcpy(edge + 3, t + 3 * ((side + 1) % 3), 3 * sizeof(double));
+	contact = rb_segment_triangle_contact(env, edge, triangle_at(other, i));
+	if (contact == 0 || RB_TOLD_DIMENSION(RB_TOLD(contact)) == 0)
+		return 0;
+	if (RB_TOLD_CROSSES(RB_TOLD(contact)))
+		g = two_sides(env, l.p, l.q, other, i);
+	else
+	{
+		if (!is_red)
+			return 0;
+		g.side = side_on(env, l.p, l.q, other, i);
+		if (!rb_fan_is_first(other, g.side))
+			return 0;
+	}
+	l.red = is_red ? f : g;
+	l.blue = is_red ? g : f;
+	return look_around(&l);
+}
+
+/* the side that has two of a triangle's corners, a bit each */
+static uint32_t
+side_of_corners(unsigned corners)
+{
+	return corners == 3 ? 0 : corners == 6 ? 1 : 2;
+}
+
+unsigned
+rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans *blue, uint32_t b,
+				int dimension)
+{
+	const double *rt = triangle_at(red, r), *bt = triangle_at(blue, b);
+	const rb_common common = rb_common_corners(rt, bt);
+	unsigned found = 0;
+
+	/* a common edge, and nothing else: this needs no arithmetic, and is what most neighbours have */
+	if (dimension == 1 && rb_two_or_more(common.r))
+	{
+		const uint32_t k = side_of_corners(common.r);
+		look l = {.env = env, .p = rt + 3 * k, .q = rt + 3 * ((k + 1) % 3)};
+
+		l.red = (fan){.of = red, .side = 3 * r + k};
+		l.blue = (fan){.of = blue, .side = 3 * b + side_of_corners(common.b)};
+		if (!rb_fan_is_first(red, l.red.side) || !rb_fan_is_first(blue, l.blue.side))
+			return 0;
+		return look_around(&l);
+	}
+	for (uint32_t k = 0; k < 3; k++)
+	{
+		found |= look_at_side(env, red, 3 * r + k, blue, b, true);
+		found |= look_at_side(env, blue, 3 * b + k, red, r, false);
+	}
+	return found;
+}

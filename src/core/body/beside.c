@@ -1,0 +1,350 @@
+/*
+ * beside.c
+ *	  On which side of a body is a sheet, and on which side of a sheet is its body?
+ *
+ * Asked of one point of each sheet, near the centre c of a triangle abc of it:
+ *
+ *		q = c + d v,		d infinitely small, positive.
+ *
+ * Where the question is which side of the triangle its own body is on, v is the normal, and q is off the
+ * triangle.  Where it is on which side of another body the sheet is, v is b - a, and q is on the
+ * triangle: the other body may touch the triangle in points, in c, too, but not all the way to q.
+ * In either case q is on no triangle of the body that is asked for.  So nothing changes if it moves
+ * by (e, e^2), e infinitely small against d, and then the ray from q straight up meets no edge.
+ *
+ * Against an edge pq seen from above, and against the plane through p with the normal m, the sign
+ * is that of the first of these which is not zero:
+ *
+ *		(q - p) x (3 c - 3 p)		m . (3 c - 3 p)
+ *		(q - p) x v					m . v
+ *		as in rb_ray.h
+ *
+ * There is nothing left to ask of a plane, as a q that is in the plane and above or below the triangle
+ * would be on it.  The first line is tried with intervals before it is asked exactly.  Which triangles
+ * can be above q is a join of boxes: one from an interval around c upward, against those of the triangles.
+ */
+#include "core/body/rb_relations.h"
+#include "core/shape/rb_ray.h"
+#include "core/join/rb_join.h"
+
+#define BATCH RB_SIZE(256, 3) /* pairs that are handed on at once */
+
+typedef struct beside
+{
+	const double *t;
+	bool own;
+	double low[3]; /* the centre is between these */
+	double high[3];
+	bool exact;          /* the rest is there */
+	rb_number centre[3]; /* three times */
+	rb_number move[3];
+} beside;
+
+/* a join of rays */
+typedef struct cast
+{
+	rb_context *ctx;
+	const rb_fans *from;
+	const uint32_t *triangle;
+	const rb_fans *bodies;
+	bool own;
+	rb_notes above; /* ray, and triangle above its start */
+} cast;
+
+static void
+begin(beside *b, const double *t, bool own)
+{
+	b->t = t;
+	b->own = own;
+	b->exact = false;
+	for (int a = 0; a < 3; a++)
+	{
+		const rb_interval sum =
+			rb_interval_add(rb_interval_add(rb_interval_of(t[a]), rb_interval_of(t[3 + a])),
+							rb_interval_of(t[6 + a]));
+
+		/* nor is it outside of the triangle's box, if the sum is too large */
+		b->low[a] =
+			rb_max(rb_down(sum.lo / 3) - 0x1p-1070, rb_min(t[a], rb_min(t[3 + a], t[6 + a])));
+		b->high[a] =
+			rb_min(rb_up(sum.hi / 3) + 0x1p-1070, rb_max(t[a], rb_max(t[3 + a], t[6 + a])));
+	}
+}
+
+static void
+find_normal(rb_number normal[3], const double *t)
+{
+	for (int axis = 0; axis < 3; axis++)
+	{
+		double q[6];
+
+		rb_project(t, 3, axis, q);
+		rb_number_orient2d(&normal[axis], q, q + 2, q + 4);
+	}
+}
+
+static void
+make_exact(beside *b)
+{
+	rb_number x;
+
+	b->exact = true;
+	for (int a = 0; a < 3; a++)
+	{
+		rb_number_of(&b->centre[a], b->t[a]);
+		for (int k = 3; k < 9; k += 3)
+		{
+			rb_number_of(&x, b->t[k + a]);
+			rb_number_add(&b->centre[a], &b->centre[a], &x);
+		}
+	}
+	if (b->own)
+		find_normal(b->move, b->t);
+	else
+		for (int a = 0; a < 3; a++)
+			rb_number_difference(&b->move[a], b->t[3 + a], b->t[a]);
+}
+
+/* three times the centre, from p */
+static void
+from_point(rb_number *r, const beside *b, const double *p, int axis)
+{
+	rb_number x;
+
+	rb_number_of(&x, p[axis]);
+	rb_number_copy(r, &b->centre[axis]);
+	for (int i = 0; i < 3; i++)
+		rb_number_sub(r, r, &x);
+}
+
+static rb_interval
+roughly_from(const beside *b, const double *p, int axis)
+{
+	const rb_interval c = {.lo = b->low[axis], .hi = b->high[axis]};
+
+	return rb_interval_sub(c, rb_interval_of(p[axis]));
+}
+
+/* the point from above, on the left of the edge pq? */
+static int
+edge_side(beside *b, const double *p, const double *q)
+{
+	rb_number u, v, x, y, det;
+	int sign = rb_interval_sign(rb_interval_det2(rb_interval_difference(q[0], p[0]),
+												 rb_interval_difference(q[1], p[1]),
+												 roughly_from(b, p, 0), roughly_from(b, p, 1)));
+
+	if (sign != RB_UNSURE && sign != 0)
+		return sign;
+	if (!b->exact)
+		make_exact(b);
+	rb_number_difference(&u, q[0], p[0]);
+	rb_number_difference(&v, q[1], p[1]);
+	from_point(&x, b, p, 0);
+	from_point(&y, b, p, 1);
+	rb_number_det2(&det, &u, &v, &x, &y);
+	if (det.sign == 0)
+		rb_number_det2(&det, &u, &v, &b->move[0], &b->move[1]);
+	return det.sign != 0 ? det.sign : rb_edge_tie(p, q);
+}
+
+static int
+plane_side_roughly(const beside *b, const double *t)
+{
+	rb_interval u[3], v[3], w[3], det = {.lo = 0, .hi = 0};
+
+	for (int a = 0; a < 3; a++)
+	{
+		u[a] = rb_interval_difference(t[3 + a], t[a]);
+		v[a] = rb_interval_difference(t[6 + a], t[a]);
+		w[a] = roughly_from(b, t, a);
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		const int i = (a + 1) % 3, j = (a + 2) % 3;
+
+		det = rb_interval_add(det, rb_interval_mul(rb_interval_det2(u[i], u[j], v[i], v[j]), w[a]));
+	}
+	return rb_interval_sign(det);
+}
+
+static void
+dot(rb_number *sum, const rb_number a[3], const rb_number b[3])
+{
+	rb_number x;
+
+	rb_number_mul(sum, &a[0], &b[0]);
+	for (int axis = 1; axis < 3; axis++)
+	{
+		rb_number_mul(&x, &a[axis], &b[axis]);
+		rb_number_add(sum, sum, &x);
+	}
+}
+
+static int
+plane_side(beside *b, const double *t)
+{
+	rb_number normal[3], w[3], det;
+	int sign = plane_side_roughly(b, t);
+
+	if (sign != RB_UNSURE && sign != 0)
+		return sign;
+	if (!b->exact)
+		make_exact(b);
+	find_normal(normal, t);
+	for (int axis = 0; axis < 3; axis++)
+		from_point(&w[axis], b, t, axis);
+	dot(&det, normal, w);
+	if (det.sign == 0)
+		dot(&det, normal, b->move);
+	return det.sign;
+}
+
+/* is the triangle above the point? */
+static bool
+is_above(beside *b, const double *t)
+{
+	const int turn = edge_side(b, t, t + 3);
+
+	return turn != 0 && edge_side(b, t + 3, t + 6) == turn && edge_side(b, t + 6, t) == turn &&
+		   plane_side(b, t) == -turn;
+}
+
+/* ---- the join ---- */
+
+static rb_status
+put_above(void *user, const rb_pair *pairs, size_t n)
+{
+	cast *c = user;
+	const rb_set *from = c->from->set, *bodies = c->bodies->set;
+	rb_pair found[BATCH];
+	size_t nfound = 0;
+	rb_status status = RB_OK;
+	beside b = {.t = NULL};
+
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const uint32_t ray = rb_pair_red(pairs[i]), t = c->triangle[ray], other = pairs[i].blue;
+		const double *at = from->coords + 9 * (size_t) t;
+
+		if (i % BATCH == 0 && rb_should_stop(c->ctx))
+			return RB_STOPPED;
+		if (c->bodies->sheet[other] == RB_NO_SHEET ||
+			(c->own && rb_row_of(from, t) != rb_row_of(bodies, other)))
+			continue;
+		if (b.t != at)
+			begin(&b, at, c->own);
+		if (!is_above(&b, bodies->coords + 9 * (size_t) other))
+			continue;
+		found[nfound++] = (rb_pair){ray, other};
+		if (nfound == BATCH)
+		{
+			status = rb_notes_add(&c->above, found, nfound);
+			nfound = 0;
+		}
+	}
+	return status == RB_OK ? rb_notes_add(&c->above, found, nfound) : status;
+}
+
+/* the boxes of all triangles, and how high they go */
+static rb_status
+box_triangles(rb_context *ctx, const rb_set *set, double **boxes, double *top)
+{
+	rb_status status = rb_array(ctx, (void **) boxes, set->nparts, 6 * sizeof(double));
+
+	*top = -HUGE_VAL;
+	for (uint32_t i = 0; i < set->nparts && status == RB_OK; i++)
+	{
+		const double *t = set->coords + 9 * (size_t) i;
+		double *box = *boxes + 6 * (size_t) i;
+
+		for (int a = 0; a < 3; a++)
+		{
+			box[a] = rb_min(t[a], rb_min(t[3 + a], t[6 + a]));
+			box[3 + a] = rb_max(t[a], rb_max(t[3 + a], t[6 + a]));
+		}
+		*top = rb_max(*top, box[5]);
+		if (i % 65536 == 0 && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+static rb_status
+box_rays(const cast *c, uint32_t n, double top, double **boxes)
+{
+	rb_status status = rb_array(c->ctx, (void **) boxes, n, 6 * sizeof(double));
+	beside b;
+
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		double *box = *boxes + 6 * (size_t) i;
+
+		begin(&b, c->from->set->coords + 9 * (size_t) c->triangle[i], c->own);
+		for (int a = 0; a < 3; a++)
+		{
+			box[a] = b.low[a];
+			box[3 + a] = b.high[a];
+		}
+		box[5] = rb_max(box[5], top);
+		if (i % 65536 == 0 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+/* of the triangles above a ray, are those of a row odd in number? */
+static rb_status
+note_odd(cast *c, uint32_t n, rb_notes *inside)
+{
+	const rb_set *bodies = c->bodies->set;
+	const rb_pair *p;
+	rb_status status = rb_notes_sort(&c->above, NULL, n, bodies->row_of, bodies->nrows);
+
+	p = c->above.at;
+	for (size_t i = 0, j; i < c->above.n && status == RB_OK; i = j)
+	{
+		j = i + 1;
+		while (j < c->above.n && p[j].red == p[i].red &&
+			   rb_row_of(bodies, p[j].blue) == rb_row_of(bodies, p[i].blue))
+			j++;
+		if ((j - i) % 2 == 1)
+			status = rb_notes_add(inside, &p[i], 1);
+	}
+	return status;
+}
+
+rb_status
+rb_beside_cast(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
+			   const uint32_t *triangle, uint32_t n, const rb_fans *bodies, bool own,
+			   rb_notes *inside)
+{
+	cast c = {.ctx = ctx, .from = from, .triangle = triangle, .bodies = bodies, .own = own};
+	double *rays = NULL, *boxes = NULL, top;
+	rb_status status;
+
+	if (n == 0 || bodies->set->nparts == 0)
+		return RB_OK;
+	rb_notes_open(&c.above, ctx);
+	status = box_triangles(ctx, bodies->set, &boxes, &top);
+	if (status == RB_OK)
+		status = box_rays(&c, n, top, &rays);
+	if (status == RB_OK)
+	{
+		const rb_set red = {.kind = RB_BOX3, .nparts = n, .nrows = n, .coords = rays};
+		const rb_set blue = {.kind = RB_BOX3,
+							 .nparts = bodies->set->nparts,
+							 .nrows = bodies->set->nparts,
+							 .coords = boxes};
+		const rb_job job = {.red = &red, .blue = &blue, .predicate = RB_MEET};
+		const rb_sink sink = {.put = put_above, .user = &c};
+
+		status = backend->join(ctx, &job, &sink);
+	}
+	rb_free(ctx->memory, (void **) &rays);
+	rb_free(ctx->memory, (void **) &boxes);
+	if (status == RB_OK)
+		status = note_odd(&c, n, inside);
+	rb_notes_close(&c.above);
+	return status;
+}

@@ -1,0 +1,477 @@
+/*
+ * relations.c
+ *	  How do two bodies lie to each other: apart, touching, one in the other, crossing, equal?
+ *
+ * A body's triangles do not cross each other, and its edges are used by an even number of them (check.c,
+ * bodies.c).  Triangles without area are left out: as no two edges lie on each other, the others are
+ * closed without them.  The body is what lies between the triangles, where a ray crosses an odd
+ * number; which way they run does not matter.  It is taken with its boundary.
+ *
+ * Where neither boundary is, a point is in red alone, in blue alone, in both or in none.  It is enough
+ * to know which of the first three there are:
+ *
+ *		none in both				touches, if they share a point
+ *		none in blue alone			red contains blue
+ *		none in red alone			red is inside of blue
+ *		only in both				equal
+ *		all three					crosses
+ *
+ * Whatever there is, is next to a piece of a boundary.  So go over red's boundary, sheet by sheet
+ * (fans.c); blue's likewise:
+ *
+ * 1. The sheet shares points with blue's boundary, or nothing.  Points do not part a sheet, so all of it is
+ *	  inside of blue or all outside.  Inside: there is both, and blue alone; outside: there is red
+ *	  alone.  One ray tells (beside.c).  All rays of all sheets are one join.
+ *
+ * 2. It shares a curve or an area.  These cut it into pieces, and each piece has a stretch of a cut at its
+ *	  border, on some pair of triangles:
+ *	  - Where the curve is inside of both triangles, they pass through each other, and there is everything.
+ *	  - Else it is on an edge of one of them.  So is the border of an area that two share.  What is
+ *		around an edge is found from the triangles that have it (around.c).
+ *	  That asks on which side of a triangle its body is.  Over edges that two triangles have it is known of all
+ *	  if it is known of one; for that one a ray is asked again, now off the triangle.
+ *
+ * So everything comes from pairs of triangles, as the join for RB_CONTACT finds them, and from some
+ * rays; each pair is looked at once, none once it is known that there is everything.  Pairs of rows
+ * that share a point have a pair of triangles that do, or else one is deep inside the other, and
+ * the rays know of it.
+ */
+#include "core/base/rb_compose.h"
+#include "core/body/rb_relations.h"
+#include "core/join/rb_join.h"
+
+#define BATCH RB_SIZE(512, 3) /* pairs that are handed on at once */
+#define GRAIN RB_SIZE(256, 5) /* notes that a thread takes at once */
+#define STRETCH 4096          /* of small steps, between two looks whether to stop */
+
+/*
+ * Told of pairs that come from rays, beside the contacts: a triangle that stands for its sheet, which is
+ * inside of the row of the other one.  No contact has three dimensions.
+ */
+#define RED_SHEET_INSIDE 3
+#define BLUE_SHEET_INSIDE 7
+
+typedef struct relations
+{
+	rb_context *ctx;
+	const rb_backend *backend;
+	const rb_job *job;
+	uint32_t *bad[2]; /* rows; red's, blue's */
+	rb_fans fans[2];
+	rb_notes notes; /* what is known of pairs of rows, by pairs of triangles */
+	size_t *group;  /* where those of one pair of rows begin, and one more */
+	size_t ngroups;
+	uint32_t *found; /* of each pair of rows: RB_RED_ALONE, ... */
+} relations;
+
+static uint32_t
+red_row(const relations *r, rb_pair pair)
+{
+	return rb_row_of(r->job->red, rb_pair_red(pair));
+}
+
+static uint32_t
+blue_row(const relations *r, rb_pair pair)
+{
+	return rb_row_of(r->job->blue, pair.blue);
+}
+
+/* do the two triangles share more than points? */
+static bool
+is_curve(rb_pair pair)
+{
+	const unsigned dimension = RB_TOLD_DIMENSION(rb_pair_told(pair));
+
+	return dimension == 1 || dimension == 2;
+}
+
+static bool
+is_passage(rb_pair pair)
+{
+	return rb_pair_told(pair) == RB_TOLD(RB_CONTACT_OF(1, 1));
+}
+
+/* ---- what the joins say ---- */
+
+static rb_status
+put_contacts(void *user, const rb_pair *pairs, size_t n)
+{
+	relations *r = user;
+	rb_pair some[BATCH];
+	size_t nsome = 0;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+	{
+		if (r->fans[0].sheet[rb_pair_red(pairs[i])] == RB_NO_SHEET ||
+			r->fans[1].sheet[pairs[i].blue] == RB_NO_SHEET)
+			continue;
+		some[nsome++] = pairs[i];
+		if (nsome == BATCH)
+		{
+			status = rb_notes_add(&r->notes, some, nsome);
+			nsome = 0;
+		}
+	}
+	if (status == RB_OK)
+		status = rb_notes_add(&r->notes, some, nsome);
+	return status == RB_OK && rb_should_stop(r->ctx) ? RB_STOPPED : status;
+}
+
+static rb_status
+find_contacts(relations *r)
+{
+	const rb_job job = {.red = r->job->red, .blue = r->job->blue, .predicate = RB_CONTACT};
+	const rb_sink sink = {.put = put_contacts, .user = r};
+
+	return r->backend->join(r->ctx, &job, &sink);
+}
+
+/* which sheets of this side are inside of which rows of the other one? */
+static rb_status
+find_sheets_inside(relations *r, int side)
+{
+	const rb_fans *from = &r->fans[side], *bodies = &r->fans[!side];
+	rb_notes inside;
+	rb_status status;
+
+	rb_notes_open(&inside, r->ctx);
+	status =
+		rb_beside_cast(r->ctx, r->backend, from, from->tops, from->nsheets, bodies, false, &inside);
+	for (size_t i = 0; i < inside.n; i++)
+	{
+		const uint32_t sheet = from->sheets[inside.at[i].red], in = inside.at[i].blue;
+
+		inside.at[i] = side == 0
+						   ? (rb_pair){sheet | (uint32_t) RED_SHEET_INSIDE << RB_TOLD_SHIFT, in}
+						   : (rb_pair){in | (uint32_t) BLUE_SHEET_INSIDE << RB_TOLD_SHIFT, sheet};
+	}
+	if (status == RB_OK)
+		status = rb_notes_add(&r->notes, inside.at, inside.n);
+	rb_notes_close(&inside);
+	return status;
+}
+
+/* ---- pairs of rows ---- */
+
+static rb_status
+make_groups(relations *r)
+{
+	const rb_set *red = r->job->red, *blue = r->job->blue;
+	const rb_pair *p;
+	rb_status status = rb_notes_sort(&r->notes, red->row_of, red->nrows, blue->row_of, blue->nrows);
+
+	p = r->notes.at;
+	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
+	{
+		r->ngroups = 0;
+		for (size_t i = 0; i < r->notes.n; i++)
+		{
+			if (i % STRETCH == 0 && rb_should_stop(r->ctx))
+				return RB_STOPPED;
+			if (i > 0 && red_row(r, p[i]) == red_row(r, p[i - 1]) &&
+				blue_row(r, p[i]) == blue_row(r, p[i - 1]))
+				continue;
+			if (pass == 1)
+				r->group[r->ngroups] = i;
+			r->ngroups++;
+		}
+		if (pass == 1)
+			r->group[r->ngroups] = r->notes.n;
+		else
+			status = rb_array(r->ctx, (void **) &r->group, r->ngroups + 1, sizeof *r->group);
+	}
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &r->found, r->ngroups + 1, sizeof *r->found);
+	return status;
+}
+
+/* rows where triangles pass through each other; and of the others, those that are looked at more closely */
+static void
+find_passages(relations *r, uint8_t *close[2])
+{
+	for (size_t g = 0; g < r->ngroups && !rb_should_stop(r->ctx); g++)
+	{
+		bool passage = false, curve = false;
+
+		for (size_t i = r->group[g]; i < r->group[g + 1] && !passage; i++)
+		{
+			passage = is_passage(r->notes.at[i]);
+			curve |= is_curve(r->notes.at[i]);
+		}
+		r->found[g] = passage ? RB_ALL_THREE : 0;
+		if (curve && !passage)
+		{
+			close[0][red_row(r, r->notes.at[r->group[g]])] = 1;
+			close[1][blue_row(r, r->notes.at[r->group[g]])] = 1;
+		}
+	}
+}
+
+/* on which side of their sheets are these rows' bodies? */
+static rb_status
+find_inner(relations *r, int side, const uint8_t *close)
+{
+	rb_fans *fans = &r->fans[side];
+	uint32_t *some = NULL, n = 0;
+	rb_notes inside;
+	rb_status status = rb_array(r->ctx, (void **) &some, (size_t) fans->nsheets + 1, sizeof *some);
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < fans->nsheets; i++)
+		if (close[rb_row_of(fans->set, fans->sheets[i])])
+		{
+			some[n++] = fans->tops[i];
+			fans->inner[fans->sheets[i]] = fans->turned[fans->tops[i]];
+		}
+	rb_notes_open(&inside, r->ctx);
+	status = rb_beside_cast(r->ctx, r->backend, fans, some, n, fans, true, &inside);
+	for (size_t i = 0; i < inside.n; i++)
+		fans->inner[fans->sheet[some[inside.at[i].red]]] ^= 1;
+	rb_notes_close(&inside);
+	rb_free(r->ctx->memory, (void **) &some);
+	return status;
+}
+
+static rb_status
+look_closely(relations *r)
+{
+	uint8_t *close[2] = {NULL, NULL};
+	rb_status status = RB_OK;
+
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+	{
+		const size_t nrows = (size_t) r->fans[side].set->nrows + 1;
+
+		status = rb_array(r->ctx, (void **) &close[side], nrows, 1);
+		if (status == RB_OK)
+			memset(close[side], 0, nrows);
+	}
+	if (status == RB_OK)
+		find_passages(r, close);
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+		status = find_inner(r, side, close[side]);
+	for (int side = 0; side < 2; side++)
+		rb_free(r->ctx->memory, (void **) &close[side]);
+	return status;
+}
+
+/* ---- around edges ---- */
+
+/* the last group that begins there or before */
+static size_t
+group_at(const relations *r, size_t note)
+{
+	size_t low = 0, high = r->ngroups;
+
+	while (high - low > 1)
+	{
+		const size_t middle = low + (high - low) / 2;
+
+		if (r->group[middle] <= note)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+look_at_notes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	relations *r = arg;
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	size_t g = group_at(r, from);
+
+	(void) me;
+	for (size_t i = from; i < to && !rb_should_stop(r->ctx); i++)
+	{
+		const rb_pair p = r->notes.at[i];
+
+		if (i == r->group[g + 1])
+			g++;
+		if (!is_curve(p) || rb_load(&r->found[g]) == RB_ALL_THREE)
+			continue;
+		rb_or(&r->found[g], rb_around_edges(&env, &r->fans[0], rb_pair_red(p), &r->fans[1], p.blue,
+											RB_TOLD_DIMENSION(rb_pair_told(p))));
+	}
+}
+
+static rb_status
+look_around_edges(relations *r)
+{
+	rb_thread *me;
+	rb_status status = rb_team_open(r->ctx, r->ctx->threads, &me);
+
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, r->notes.n, GRAIN, look_at_notes, r);
+	rb_team_close(&me);
+	return status;
+}
+
+/* ---- sheets that share no curve with the other body ---- */
+
+/* how many of one side's sheets share a curve with the row of the other side, and how many are inside of it? */
+typedef struct tally
+{
+	uint32_t cut;
+	uint32_t inside;
+} tally;
+
+/* last: the group, counted from 1, in which a sheet was counted last */
+static tally
+count_sheets(const relations *r, size_t g, int side, size_t *last)
+{
+	const unsigned told = side == 0 ? RED_SHEET_INSIDE : BLUE_SHEET_INSIDE;
+	tally t = {0, 0};
+
+	/* those that are cut first: what a ray says of them is nothing */
+	for (int rays = 0; rays < 2; rays++)
+		for (size_t i = r->group[g]; i < r->group[g + 1]; i++)
+		{
+			const rb_pair p = r->notes.at[i];
+			const uint32_t sheet = r->fans[side].sheet[side == 0 ? rb_pair_red(p) : p.blue];
+
+			if (i % STRETCH == 0 && rb_should_stop(r->ctx))
+				return t;
+			if ((rays ? rb_pair_told(p) != told : !is_curve(p)) || last[sheet] == g + 1)
+				continue;
+			last[sheet] = g + 1;
+			(*(rays ? &t.inside : &t.cut))++;
+		}
+	return t;
+}
+
+static unsigned
+found_by_sheets(const relations *r, size_t g, int side, size_t *last)
+{
+	const rb_pair p = r->notes.at[r->group[g]];
+	const uint32_t row = side == 0 ? red_row(r, p) : blue_row(r, p);
+	const uint32_t n = r->fans[side].start[row + 1] - r->fans[side].start[row];
+	const tally t = count_sheets(r, g, side, last);
+	unsigned found = 0;
+
+	if (t.inside > 0)
+		found |= RB_IN_BOTH | (side == 0 ? RB_BLUE_ALONE : RB_RED_ALONE);
+	if (t.cut + t.inside < n)
+		found |= side == 0 ? RB_RED_ALONE : RB_BLUE_ALONE;
+	return found;
+}
+
+static rb_status
+look_at_sheets(relations *r)
+{
+	rb_status status = RB_OK;
+
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+	{
+		const size_t n = (size_t) r->fans[side].set->nparts + 1;
+		size_t *last = NULL;
+
+		status = rb_array(r->ctx, (void **) &last, n, sizeof *last);
+		if (status == RB_OK)
+			memset(last, 0, n * sizeof *last);
+		for (size_t g = 0; g < r->ngroups && status == RB_OK; g++)
+		{
+			if (r->found[g] != RB_ALL_THREE)
+				r->found[g] |= found_by_sheets(r, g, side, last);
+			if (rb_should_stop(r->ctx))
+				status = RB_STOPPED;
+		}
+		rb_free(r->ctx->memory, (void **) &last);
+	}
+	return status;
+}
+
+/* ---- the answer ---- */
+
+static uint64_t
+relation_of(unsigned found)
+{
+	if (!(found & RB_IN_BOTH))
+		return RB_BODIES_TOUCH;
+	switch (found & (RB_RED_ALONE | RB_BLUE_ALONE))
+	{
+		case 0:
+			return RB_BODIES_EQUAL;
+		case RB_RED_ALONE:
+			return RB_RED_CONTAINS;
+		case RB_BLUE_ALONE:
+			return RB_RED_INSIDE;
+		default:
+			return RB_BODIES_CROSS;
+	}
+}
+
+static rb_status
+put_relations(relations *r, const rb_row_sink *sink)
+{
+	rb_pair rows[BATCH];
+	uint64_t told[BATCH];
+	size_t n = 0;
+	rb_status status = RB_OK;
+
+	for (size_t g = 0; g < r->ngroups && status == RB_OK; g++)
+	{
+		const rb_pair p = r->notes.at[r->group[g]];
+
+		rows[n] = (rb_pair){red_row(r, p), blue_row(r, p)};
+		told[n++] = relation_of(r->found[g]);
+		if (n < BATCH && g + 1 < r->ngroups)
+			continue;
+		status = rb_should_stop(r->ctx) ? RB_STOPPED : sink->put(sink->user, rows, told, n);
+		n = 0;
+	}
+	return status;
+}
+
+static rb_status
+relate(relations *r, const rb_row_sink *sink)
+{
+	const rb_set *set[2] = {r->job->red, r->job->blue};
+	rb_status status = RB_OK;
+
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+	{
+		status = rb_bodies_check(r->ctx, r->backend, set[side], r->job->skip_bad, &r->bad[side]);
+		if (status == RB_BAD_BODY)
+			r->ctx->error.limit = side == 0 ? RB_BODY_OF_RED : RB_BODY_OF_BLUE;
+	}
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+		status = rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]);
+	if (status == RB_OK)
+		status = find_contacts(r);
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+		status = find_sheets_inside(r, side);
+	if (status == RB_OK)
+		status = make_groups(r);
+	if (status == RB_OK)
+		status = look_closely(r);
+	if (status == RB_OK)
+		status = look_around_edges(r);
+	if (status == RB_OK)
+		status = look_at_sheets(r);
+	return status == RB_OK ? put_relations(r, sink) : status;
+}
+
+rb_status
+rb_compose_relations(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+					 const rb_row_sink *sink)
+{
+	relations r = {.ctx = ctx, .backend = backend, .job = job};
+	rb_status status;
+
+	rb_notes_open(&r.notes, ctx);
+	status = relate(&r, sink);
+	rb_notes_close(&r.notes);
+	for (int side = 0; side < 2; side++)
+	{
+		rb_free(ctx->memory, (void **) &r.bad[side]);
+		rb_fans_free(ctx->memory, &r.fans[side]);
+	}
+	rb_free(ctx->memory, (void **) &r.group);
+	rb_free(ctx->memory, (void **) &r.found);
+	return status;
+}
