@@ -115,6 +115,27 @@ SELECT (redblue_body_check('bad', body => 'ore')).reason;
 SELECT count(*) FROM redblue_body_check('points');
 SELECT count(*) FROM redblue_body_check(NULL);
 
+-- how two bodies lie to each other
+SELECT * FROM redblue_body_pairs('ore', 'ore', red_body => 'ore', blue_body => 'ore') ORDER BY 1, 2;
+CREATE TABLE zones AS SELECT row_number() OVER () AS id, zone, ax, ay, az, bx, by, bz, cx, cy, cz FROM (
+	SELECT 1 AS zone, * FROM box(-1, -1, -1, 11, 11, 11)
+	UNION ALL SELECT 2, * FROM box(5, 5, 5, 15, 15, 15)
+	UNION ALL SELECT 3, * FROM box(2, 2, 2, 8, 8, 8)
+	UNION ALL SELECT 4, * FROM box(0, 0, 0, 10, 5, 10)
+	UNION ALL SELECT 5, * FROM box(10, 10, 10, 11, 11, 11)
+	UNION ALL SELECT 6, * FROM box(30, 30, 30, 31, 31, 31)
+	UNION ALL SELECT 7, n, az, ax, ay, bz, bx, by, cz, cx, cy FROM box(0, 0, 0, 10, 10, 10)) s;
+SELECT zone, ore, coalesce(relation, '-') AS relation FROM generate_series(1, 7) zone CROSS JOIN generate_series(1, 4) ore
+	LEFT JOIN redblue_body_pairs('zones', 'ore', red_body => 'zone', blue_body => 'ore') ON red_id = zone AND blue_id = ore ORDER BY 1, 2;
+SELECT count(*) FROM redblue_body_pairs('zones', 'ore', red_body => 'zone', blue_body => 'ore') p FULL JOIN redblue_body_pairs('ore', 'zones', red_body => 'ore', blue_body => 'zone') q
+	ON p.red_id = q.blue_id AND p.blue_id = q.red_id AND q.relation = CASE p.relation WHEN 'inside' THEN 'contains' WHEN 'contains' THEN 'inside' ELSE p.relation END WHERE p.red_id IS NULL OR q.red_id IS NULL;
+SELECT relation, count(*) FROM redblue_body_pairs('zones', 'ore', red_body => 'zone', blue_body => 'ore') GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM redblue_body_pairs('ore', 'bad', red_body => 'ore', blue_body => 'ore');
+SELECT count(*) FROM redblue_body_pairs('bad', 'ore', red_body => 'ore', blue_body => 'ore');
+SELECT red_id, blue_id, relation FROM redblue_body_pairs('bad', 'ore', red_body => 'ore', blue_body => 'ore', on_bad => 'skip') ORDER BY 1, 2;
+SELECT count(*) FROM redblue_body_pairs('ore', 'ore', red_body => '');
+SELECT * FROM redblue_body_pairs_query('SELECT * FROM ore WHERE ore = 4', 'TABLE zones', red_body => 'ore', blue_body => 'zone') ORDER BY 1, 2;
+
 -- far away, and small
 SELECT body_id, side, count(*) FROM redblue_points_in_bodies_query('SELECT id, 4650000 + x * 1e-6 AS x, 500000 + y * 1e-6 AS y, z FROM lattice',
 	'SELECT ore, 4650000 + ax * 1e-6 AS ax, 500000 + ay * 1e-6 AS ay, az, 4650000 + bx * 1e-6 AS bx, 500000 + by * 1e-6 AS by, bz, 4650000 + cx * 1e-6 AS cx, 500000 + cy * 1e-6 AS cy, cz FROM ore', body => 'ore') GROUP BY 1, 2 ORDER BY 1, 2;
