@@ -79,9 +79,15 @@ bounds(rb_asker *a, double most, rb_candidate *c)
 		return true;
 	}
 	if (most < RB_INFINITY)
+	{
 		clear.beyond = most * most * (1 + 0x1p-48) + RB_APART_FLOOR;
+		/* what parted red from the last one that was near parts it from most of its neighbours */
+		if (rb_clear_beyond(&clear, &a->last, rb_slab(&apart, a->last.g)))
+			return false;
+	}
 	if (rb_feet_find(&apart, &clear, &feet) == 0)
 		return false;
+	a->last = feet;
 	root = sqrt(feet.square);
 	c->hi = root * (1 + 0x1p-47) + 0x1p-45 * apart.size;
 	slab = rb_slab(&apart, feet.g);
@@ -90,15 +96,58 @@ bounds(rb_asker *a, double most, rb_candidate *c)
 	return true;
 }
 
+/*
+ * The plane of a red triangle, as the minors of rb_orient3d_filter and their magnitudes, for its bound.
+ */
+static void
+look_from(rb_asker *a, uint32_t red)
+{
+	const double *p = part_of(a->red, red);
+
+	a->plane_of = red;
+	a->planar = a->red->kind == RB_TRIANGLE3 && (a->env.filters & RB_FILTER_SIGNS) != 0;
+	for (int k = 0; k < 3 && a->planar; k++)
+	{
+		const int i = (k + 1) % 3, j = (k + 2) % 3;
+		const double ui = p[3 + i] - p[i], uj = p[3 + j] - p[j];
+		const double vi = p[6 + i] - p[i], vj = p[6 + j] - p[j];
+
+		a->minor[k] = ui * vj - uj * vi;
+		a->size[k] = fabs(ui * vj) + fabs(uj * vi) + RB_BOUND_FLOOR;
+	}
+}
+
+/* all of blue on one side of red's plane, for sure */
+static bool
+planes_part(rb_asker *a, uint32_t red, const double *blue)
+{
+	const int n = rb_kind_points(a->blue->kind);
+	const double *p = part_of(a->red, red);
+	int side = 0;
+
+	if (a->plane_of != red)
+		look_from(a, red);
+	for (int i = 0; i < n && a->planar; i++)
+	{
+		const double *q = blue + 3 * i;
+		const double x = q[0] - p[0], y = q[1] - p[1], z = q[2] - p[2];
+		const double det = a->minor[0] * x + a->minor[1] * y + a->minor[2] * z;
+		const double bound = RB_ORIENT3D_BOUND * (a->size[0] * fabs(x) + a->size[1] * fabs(y) +
+												  a->size[2] * fabs(z) + RB_BOUND_FLOOR);
+
+		side += det > bound ? 1 : -det > bound ? -1 : 0;
+	}
+	return a->planar && (side == n || side == -n);
+}
+
 bool
 rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c)
 {
 	const uint32_t row = rb_tree_row(a->blue, blue);
 
-	memset(c, 0, sizeof *c);
-	c->red = red;
-	c->blue = blue;
-	c->rank = a->rank != NULL ? a->rank[row] : row;
+	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
+	if (planes_part(a, red, part_of(a->blue, blue)))
+		return false;
 	c->meets = rb_pair_meets(&a->env, a->red->kind, a->blue->kind, part_of(a->red, red),
 							 part_of(a->blue, blue)) == 1;
 	return c->meets;
@@ -109,10 +158,7 @@ rb_candidate_apart(rb_asker *a, uint32_t red, uint32_t blue, double most, rb_can
 {
 	const uint32_t row = rb_tree_row(a->blue, blue);
 
-	memset(c, 0, sizeof *c);
-	c->red = red;
-	c->blue = blue;
-	c->rank = a->rank != NULL ? a->rank[row] : row;
+	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
 	return bounds(a, most, c);
 }
 

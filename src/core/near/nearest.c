@@ -42,6 +42,7 @@ typedef struct nearest
 	uint64_t largest; /* bits of the largest coordinate */
 	uint32_t *rank;
 	uint32_t *start; /* first part of each red row, and one more; NULL: each has one */
+	uint32_t *order; /* the first parts of all red rows */
 	rb_tree blue;
 	worker *worker;
 	int threads;
@@ -205,8 +206,8 @@ search_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	worker *w = &a->worker[rb_thread_number(me)];
 	const double began = rb_now_ms();
 
-	for (uint64_t row = from; row < to && rb_load(&a->status) == RB_OK; row++)
-		note(a, search_row(me, a, w, (uint32_t) row));
+	for (uint64_t i = from; i < to && rb_load(&a->status) == RB_OK; i++)
+		note(a, search_row(me, a, w, rb_tree_row(a->job->red, a->order[i])));
 	w->ms += rb_now_ms() - began;
 	rb_progress(a->ctx, RB_STAGE_CANDIDATES, rb_add(&a->done, to - from) + (to - from),
 				a->job->red->nrows);
@@ -283,6 +284,18 @@ find_starts(nearest *a)
 }
 
 static rb_status
+find_order(rb_thread *me, nearest *a)
+{
+	const rb_set *red = a->job->red;
+	rb_status status = rb_array(a->ctx, (void **) &a->order, red->nrows, sizeof *a->order);
+
+	for (uint32_t row = 0; row < red->nrows && status == RB_OK; row++)
+		a->order[row] = a->start != NULL ? a->start[row] : row;
+	return status == RB_OK ? rb_tree_order(me, a->ctx, red, a->scale, a->order, red->nrows)
+						   : status;
+}
+
+static rb_status
 make_workers(nearest *a, int threads)
 {
 	const rb_job *job = a->job;
@@ -301,6 +314,7 @@ make_workers(nearest *a, int threads)
 			.blue = job->blue,
 			.rank = a->rank,
 			.scale = a->scale,
+			.plane_of = UINT32_MAX,
 			.env = {.filters = a->ctx->filters, .exact = true, .distance = job->distance}};
 		status = rb_best_init(&a->worker[t].best, &a->worker[t].asker, k);
 	}
@@ -340,6 +354,8 @@ search(rb_thread *me, nearest *a)
 		status = rb_ranks(a->ctx, job->blue, &a->rank);
 	if (status == RB_OK)
 		status = find_starts(a);
+	if (status == RB_OK)
+		status = find_order(me, a);
 	if (status == RB_OK)
 		status =
 			rb_tree_make(me, a->ctx, &a->blue, job->blue, 0, job->blue->nparts, a->scale, a->rank);
@@ -388,6 +404,7 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 	rb_free(ctx->memory, (void **) &a.worker);
 	rb_tree_free(ctx, &a.blue);
 	rb_free(ctx->memory, (void **) &a.start);
+	rb_free(ctx->memory, (void **) &a.order);
 	rb_free(ctx->memory, (void **) &a.rank);
 	rb_team_close(&me);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;

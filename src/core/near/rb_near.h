@@ -33,6 +33,11 @@ typedef struct rb_asker
 	const uint32_t *rank; /* blue's rows in order of their ids; NULL: it is that of their numbers */
 	double scale;         /* a power of two, as in rb_tree.h */
 	rb_exact_env env;
+	rb_feet last;      /* of a candidate that was near; only its g, and the square of that, count */
+	uint32_t plane_of; /* a red part, UINT32_MAX at first, and its plane, if it has one */
+	bool planar;
+	double minor[3];
+	double size[3];
 } rb_asker;
 
 /*

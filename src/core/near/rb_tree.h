@@ -34,10 +34,14 @@ extern "C"
 #define RB_TREE_FAN 4
 #define RB_TREE_LEVELS 16 /* 4^15 > RB_MAX_OBJECTS */
 
+/* vectors of the compiler, at any address: two SSE2 operations at least */
+typedef double rb_four __attribute__((vector_size(32), aligned(16)));
+typedef int64_t rb_four_bits __attribute__((vector_size(32), aligned(16)));
+
 typedef struct rb_tree_node
 {
-	double lo[3][RB_TREE_FAN]; /* the boxes of its children */
-	double hi[3][RB_TREE_FAN];
+	rb_four lo[3]; /* the boxes of its children */
+	rb_four hi[3];
 	uint32_t least[RB_TREE_FAN]; /* the least rank of a row below each */
 } rb_tree_node;
 
@@ -45,7 +49,8 @@ typedef struct rb_tree
 {
 	rb_context *ctx;
 	const rb_set *set;
-	uint32_t begin; /* its first part */
+	const uint32_t *list; /* its parts, or NULL: ... */
+	uint32_t begin;       /* ... all from this on */
 	double scale;
 	const uint32_t *rank; /* of each row; NULL: its number */
 	int top;
@@ -63,6 +68,9 @@ typedef struct rb_tree
  */
 extern rb_status rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set,
 							  uint32_t first, uint32_t n, double scale, const uint32_t *rank);
+/* parts, which differ, in such an order, without a tree */
+extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale,
+							   uint32_t *parts, uint32_t n);
 extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
 
 /* the box of it all */
@@ -145,18 +153,18 @@ rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
 	const uint32_t child = s.index * RB_TREE_FAN;
 	const uint32_t n = tree->count[s.level - 1] - child;
 	const int begin = w->n;
-	double square[RB_TREE_FAN] = {0};
+	rb_four square = {0, 0, 0, 0};
 
 	for (int a = 0; a < 3; a++)
-		for (int c = 0; c < RB_TREE_FAN; c++)
-		{
-			double before = node->lo[a][c] - w->hi[a];
-			double behind = w->lo[a] - node->hi[a][c];
-			double gap = before > behind ? before : behind;
+	{
+		/* one of these at most is positive */
+		const rb_four before = node->lo[a] - w->hi[a];
+		const rb_four behind = w->lo[a] - node->hi[a];
+		const rb_four gap = (rb_four) ((rb_four_bits) before & (before > 0)) +
+							(rb_four) ((rb_four_bits) behind & (behind > 0));
 
-			gap = gap > 0 ? gap : 0;
-			square[c] += gap * gap;
-		}
+		square += gap * gap;
+	}
 	for (uint32_t c = 0; c < RB_TREE_FAN && c < n; c++)
 	{
 		rb_step step = {square[c], node->least[c], child + c, s.level - 1};

@@ -152,7 +152,7 @@ find_centres(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_centre *c = &tree->centre[i];
 		double lo[3], hi[3];
 
-		c->part = tree->begin + (uint32_t) i;
+		c->part = tree->list != NULL ? tree->list[i] : tree->begin + (uint32_t) i;
 		rb_tree_box(tree->set, c->part, tree->scale, lo, hi);
 		for (int a = 0; a < 3; a++)
 			c->at[a] = 0.5 * lo[a] + 0.5 * hi[a];
@@ -286,6 +286,34 @@ reserve(rb_context *ctx, rb_tree *tree)
 	return status;
 }
 
+static rb_status
+put_in_order(rb_thread *me, rb_tree *tree)
+{
+	const uint32_t n = tree->count[0];
+	rb_status status = loop(me, tree, n, find_centres, tree);
+
+	if (status == RB_OK && n > GRAIN)
+		status = rb_loop(me, 1, 1, order_all, tree);
+	else if (status == RB_OK)
+		order(me, tree, 0, n);
+	return status;
+}
+
+rb_status
+rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, uint32_t *parts,
+			  uint32_t n)
+{
+	rb_tree tree = {.ctx = ctx, .set = set, .scale = scale, .list = parts, .count = {n}};
+	rb_status status = rb_array(ctx, (void **) &tree.centre, n, sizeof *tree.centre);
+
+	if (status == RB_OK)
+		status = put_in_order(me, &tree);
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+		parts[i] = tree.centre[i].part;
+	rb_free(ctx->memory, (void **) &tree.centre);
+	return status;
+}
+
 rb_status
 rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, uint32_t first,
 			 uint32_t n, double scale, const uint32_t *rank)
@@ -295,6 +323,7 @@ rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, u
 
 	tree->ctx = ctx;
 	tree->set = set;
+	tree->list = NULL;
 	tree->begin = first;
 	tree->scale = scale;
 	tree->rank = rank;
@@ -312,14 +341,7 @@ rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, u
 	status = reserve(ctx, tree);
 	if (status != RB_OK)
 		return status;
-	status = loop(me, tree, n, find_centres, tree);
-	if (status == RB_OK)
-	{
-		if (n > GRAIN)
-			status = rb_loop(me, 1, 1, order_all, tree);
-		else
-			order(me, tree, 0, n);
-	}
+	status = put_in_order(me, tree);
 	if (status == RB_OK)
 		status = loop(me, tree, tree->count[1], box_parts, tree);
 	for (int k = 2; k <= tree->top && status == RB_OK; k++)
