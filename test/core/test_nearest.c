@@ -496,7 +496,7 @@ against_rationals(void)
 {
 	for (int f = 0; f < FAMILIES; f++)
 		for (long n = check_rounds(4); n > 0; n--)
-			try(&families[f], 5, 14, true, (int) n % 4);
+			try(&families[f], 4, 12, true, (int) n % 4);
 	CHECK(ties > 0 && limits > 0 && told_pairs > 0, "%ld ties, %ld limits", ties, limits);
 }
 
@@ -505,7 +505,7 @@ against_the_leaf(void)
 {
 	for (int f = 0; f < FAMILIES; f++)
 		for (long n = check_rounds(4); n > 0; n--)
-			try(&families[f], 12, f < 7 ? 90 : 30, false, (int) n % 4);
+			try(&families[f], 9, f < 7 ? 80 : 26, false, (int) n % 4);
 }
 
 /* ---- ids ---- */
