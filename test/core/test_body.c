@@ -860,6 +860,31 @@ fractions_in_the_middle(void)
 	}
 }
 
+/*
+ * Half a line and 2^-53 of the other half, but for 2^-6288 of it: no middle.  The plane's normal is
+ * 2^2044 (1, 0, 2^-4192), but for y, and the segment's direction 2^1022 (1, 0, +-2^-2096).
+ */
+static void
+fraction_next_to_the_middle(void)
+{
+	for (int sign = -1; sign <= 1; sign++)
+	{
+		const double x = 0x1p1022, z = sign * 0x1p-1074, far = 0x1p1022, tiny = 0x1p-1074;
+		const double triangle[9] = {0, 0, 0, tiny, far, 0, 0, tiny, far};
+		const double segments[12] = {0, 0, 0, x, 0, z, -0x1p-53 * x, 0, 0, x - 0x1p-53 * x, 0, z};
+		rb_place place = {.segment = segments + 6, .triangle = triangle, .of = RB_PLACE_PLANE};
+		rb_number before, total;
+		double fraction = NAN, want = sign < 0 ? 0.5 + 0x1p-53 : 0.5;
+
+		rb_segment_length(&before, segments, RB_MEASURE_WORDS);
+		rb_segment_length(&total, segments + 6, RB_MEASURE_WORDS);
+		rb_number_add(&total, &total, &before);
+		CHECK(rb_line_fraction(&ctx, segments, 2, 1, &place, &before, &total, &fraction) == RB_OK,
+			  "failed");
+		CHECK(fraction == want, "%d: %a, not %a", sign, fraction, want);
+	}
+}
+
 /* ---- is it a body? ---- */
 
 static rb_body_report
@@ -1248,6 +1273,7 @@ main(void)
 	CHECK_RUN(lines_that_turn);
 	CHECK_RUN(lines_that_are_points);
 	CHECK_RUN(fractions_in_the_middle);
+	CHECK_RUN(fraction_next_to_the_middle);
 	CHECK_RUN(quotients_of_sums);
 	CHECK_RUN(quotient_beside_the_middle);
 	CHECK_RUN(places_of_any_size);
