@@ -541,8 +541,9 @@ one_place(void)
 
 /* ---- how much is looked at ---- */
 
+/* pairs of parts for each part of red; and boxes */
 static double
-looks(const rb_set *red, const rb_set *blue, uint32_t k)
+looks(const rb_set *red, const rb_set *blue, uint32_t k, double *boxes)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 1 << 30);
 	rb_job job = {
@@ -554,6 +555,7 @@ looks(const rb_set *red, const rb_set *blue, uint32_t k)
 	ctx.threads = 2;
 	CHECK(run(&job, &ctx, &f) == RB_OK, "it fails");
 	rb_memory_destroy(memory);
+	*boxes = (double) ctx.stats.box_tests / red->nparts;
 	return (double) ctx.stats.stage[RB_STAGE_CANDIDATES].count / red->nparts;
 }
 
@@ -567,7 +569,7 @@ few_looks(void)
 	for (int s = 0; s < 5; s++)
 	{
 		side red = empty(n), blue = empty(n);
-		double found;
+		double found, boxes;
 
 		for (int which = 0; which < 2; which++)
 			for (uint32_t i = 0; i < n; i++)
@@ -580,8 +582,9 @@ few_looks(void)
 				for (int k = 0; k < 9; k++)
 					p[k] = at[k % 3] + (scaled ? sizes[s] : size) * 0.01 * unit();
 			}
-		found = looks(&red.set, &blue.set, 3);
-		CHECK(found < 200, "%g looks a row at size %g", found, sizes[s]);
+		found = looks(&red.set, &blue.set, 3, &boxes);
+		CHECK(found < 30 && boxes < 300, "%g looks, %g boxes a row at size %g", found, boxes,
+			  sizes[s]);
 		drop(&red);
 		drop(&blue);
 	}
@@ -592,15 +595,15 @@ static void
 few_looks_of_parts(void)
 {
 	side red = make(&families[2], 20000, false), blue = make(&families[2], 20000, true);
-	double found;
+	double found, boxes;
 
 	red.row_of = malloc(20000 * sizeof(uint32_t));
 	for (uint32_t i = 0; i < 20000; i++)
 		red.row_of[i] = i / 10000;
 	red.set.row_of = red.row_of;
 	red.set.nrows = 2;
-	found = looks(&red.set, &blue.set, 20000);
-	CHECK(found < 200, "%g looks a part", found);
+	found = looks(&red.set, &blue.set, 20000, &boxes);
+	CHECK(found < 60 && boxes < 1200, "%g looks, %g boxes a part", found, boxes);
 	drop(&red);
 	drop(&blue);
 }

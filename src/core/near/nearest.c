@@ -29,6 +29,7 @@ typedef struct worker
 	size_t n;
 	size_t cap;
 	uint64_t looks; /* pairs of parts */
+	uint64_t boxes; /* that were compared */
 	double ms;
 } worker;
 
@@ -108,6 +109,7 @@ offer_parts(const nearest *a, worker *w, uint32_t first, uint32_t parts, uint32_
 		if (same != NULL && same->meets)
 			break;
 	}
+	w->boxes += walk.boxes;
 	return status;
 }
 
@@ -182,6 +184,7 @@ search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
 		while (status == RB_OK &&
 			   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, NULL)), below_of(w), &blue, &square))
 			status = offer_parts(a, w, first, parts, blue);
+		w->boxes += walk.boxes;
 	}
 	if (status == RB_OK && rb_should_stop(a->ctx))
 		status = RB_STOPPED;
@@ -332,6 +335,7 @@ report(const nearest *a)
 
 		stats->stage[RB_STAGE_CANDIDATES].count += w->looks;
 		stats->stage[RB_STAGE_CANDIDATES].ms += w->ms / a->threads;
+		stats->box_tests += w->boxes;
 		stats->exact_integer += w->asker.env.integer;
 		stats->exact_expansion += w->asker.env.expansion;
 		stats->exact_gmp += w->asker.env.gmp;

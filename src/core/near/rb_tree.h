@@ -121,6 +121,7 @@ typedef struct rb_walk
 	const rb_tree *from; /* or NULL: from the box */
 	double lo[3];
 	double hi[3];
+	uint64_t boxes; /* that were compared, in both trees */
 	int n;
 	rb_step step[3 * RB_TREE_LEVELS + 2];
 } rb_walk;
@@ -137,13 +138,14 @@ rb_walk_begin(rb_walk *w, const rb_tree *tree, const rb_tree *from, const double
 		w->lo[a] = lo[a];
 		w->hi[a] = hi[a];
 	}
+	w->boxes = 0;
 	w->n = 1;
 	w->step[0] = (rb_step){0, 0, 0, tree->top};
 }
 
 /* the least gap between a box and the parts of a tree, squared; anything above `reach` if it is that */
-extern double rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3],
-						  double reach);
+extern double rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double reach,
+						  uint64_t *boxes);
 
 static inline void
 rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
@@ -165,6 +167,7 @@ rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
 
 		square += gap * gap;
 	}
+	w->boxes += RB_TREE_FAN;
 	for (uint32_t c = 0; c < RB_TREE_FAN && c < n; c++)
 	{
 		rb_step step = {square[c], node->least[c], child + c, s.level - 1};
@@ -177,7 +180,7 @@ rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
 			const double lo[3] = {node->lo[0][c], node->lo[1][c], node->lo[2][c]};
 			const double hi[3] = {node->hi[0][c], node->hi[1][c], node->hi[2][c]};
 
-			step.square = rb_tree_gap(w->from, lo, hi, reach);
+			step.square = rb_tree_gap(w->from, lo, hi, reach, &w->boxes);
 			if (step.square > reach)
 				continue;
 		}

@@ -371,7 +371,8 @@ rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3])
 }
 
 double
-rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double reach)
+rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double reach,
+			uint64_t *boxes)
 {
 	double least = HUGE_VAL;
 	rb_walk w;
@@ -385,5 +386,6 @@ rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double 
 		/* what is not less need not be found; nor what is less by so little (rb_tree_reach) */
 		reach = least * (1 - 0x1p-50);
 	}
+	*boxes += w.boxes;
 	return least;
 }
