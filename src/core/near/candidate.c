@@ -105,7 +105,8 @@ look_from(rb_asker *a, uint32_t red)
 	const double *p = part_of(a->red, red);
 
 	a->plane_of = red;
-	a->planar = a->red->kind == RB_TRIANGLE3 && (a->env.filters & RB_FILTER_SIGNS) != 0;
+	a->planar = a->red->kind == RB_TRIANGLE3 && a->blue->kind == RB_TRIANGLE3 &&
+				(a->env.filters & RB_FILTER_SIGNS) != 0;
 	for (int k = 0; k < 3 && a->planar; k++)
 	{
 		const int i = (k + 1) % 3, j = (k + 2) % 3;
@@ -117,27 +118,33 @@ look_from(rb_asker *a, uint32_t red)
 	}
 }
 
-/* all of blue on one side of red's plane, for sure */
+/*
+ * Do two parts of which the boxes overlap, or nearly so, meet?  Of two triangles, the sides of red's
+ * plane on which blue's corners are, where these are sure.
+ */
 static bool
-planes_part(rb_asker *a, uint32_t red, const double *blue)
+meet(rb_asker *a, uint32_t red, uint32_t blue)
 {
-	const int n = rb_kind_points(a->blue->kind);
-	const double *p = part_of(a->red, red);
-	int side = 0;
+	const double *p = part_of(a->red, red), *b = part_of(a->blue, blue);
+	int of_blue[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
+	int of_red[3] = {RB_UNSURE, RB_UNSURE, RB_UNSURE};
 
 	if (a->plane_of != red)
 		look_from(a, red);
-	for (int i = 0; i < n && a->planar; i++)
+	if (!a->planar)
+		return rb_pair_meets(&a->env, a->red->kind, a->blue->kind, p, b) == 1;
+	for (int i = 0; i < 3; i++)
 	{
-		const double *q = blue + 3 * i;
-		const double x = q[0] - p[0], y = q[1] - p[1], z = q[2] - p[2];
+		const double x = b[3 * i] - p[0], y = b[3 * i + 1] - p[1], z = b[3 * i + 2] - p[2];
 		const double det = a->minor[0] * x + a->minor[1] * y + a->minor[2] * z;
 		const double bound = RB_ORIENT3D_BOUND * (a->size[0] * fabs(x) + a->size[1] * fabs(y) +
 												  a->size[2] * fabs(z) + RB_BOUND_FLOOR);
 
-		side += det > bound ? 1 : -det > bound ? -1 : 0;
+		of_blue[i] = det > bound ? 1 : -det > bound ? -1 : RB_UNSURE;
 	}
-	return a->planar && (side == n || side == -n);
+	if (RB_ALL_SAME(of_blue) && of_blue[0] != RB_UNSURE)
+		return false;
+	return rb_triangle_triangle(&a->env, p, b, of_blue, of_red) == 1;
 }
 
 bool
@@ -146,10 +153,7 @@ rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c)
 	const uint32_t row = rb_tree_row(a->blue, blue);
 
 	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
-	if (planes_part(a, red, part_of(a->blue, blue)))
-		return false;
-	c->meets = rb_pair_meets(&a->env, a->red->kind, a->blue->kind, part_of(a->red, red),
-							 part_of(a->blue, blue)) == 1;
+	c->meets = meet(a, red, blue);
 	return c->meets;
 }
 

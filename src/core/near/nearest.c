@@ -2,9 +2,9 @@
  * nearest.c
  *	  RB_NEAREST: for each red row the k rows of blue that are nearest to it, in order.
  *
- * Blue's parts are in a tree. For a red row, they come from near to far by the gaps of boxes (N.
+ * Blue's parts are in a tree.  For a red row they come from near to far by the gaps of boxes (N.
  * Roussopoulos, S. Kelley, F. Vincent: Nearest neighbor queries, 1995), and a branch is left out if its gap
- * is above the distance of the worst of the k best so far. Of the row's own parts, if there are many,
+ * is above the distance of the worst of the k best so far.  Of the row's own parts, if there are many,
  * another tree is made, and gaps are those to the nearest of its boxes; the parts of it come to a
  * blue part in the same way.
  *
@@ -293,7 +293,11 @@ find_order(rb_thread *me, nearest *a)
 	rb_status status = rb_array(a->ctx, (void **) &a->order, red->nrows, sizeof *a->order);
 
 	for (uint32_t row = 0; row < red->nrows && status == RB_OK; row++)
+	{
 		a->order[row] = a->start != NULL ? a->start[row] : row;
+		if (row % (1 << 20) == 0 && rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
 	return status == RB_OK ? rb_tree_order(me, a->ctx, red, a->scale, a->order, red->nrows)
 						   : status;
 }

@@ -82,7 +82,11 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &order[1], n, sizeof(uint32_t));
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
 		order[0][i] = i;
+		if (i % QUIET == 0 && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
 	for (int byte = 0; byte < 8 && status == RB_OK; byte++)
 	{
 		bool moved;
@@ -93,7 +97,11 @@ rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank)
 			at = 1 - at;
 	}
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
 		order[1 - at][order[at][i]] = i;
+		if (i % QUIET == 0 && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
 	if (status == RB_OK)
 	{
 		*rank = order[1 - at];

@@ -309,7 +309,11 @@ rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, u
 	if (status == RB_OK)
 		status = put_in_order(me, &tree);
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
 		parts[i] = tree.centre[i].part;
+		if (i % GRAIN == 0 && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
 	rb_free(ctx->memory, (void **) &tree.centre);
 	return status;
 }
