@@ -8,8 +8,14 @@
  * another tree is made, and gaps are those to the nearest of its boxes; the parts of it come to a
  * blue part in the same way.
  *
- * The k rows may all meet red: then only what meets it, too, and is before the last of them by its rank can
- * be better. So a branch that has no such rank is left out, and no distance is computed any more. */
+ * That is done twice.  First for what meets red, which costs signs only.  All of it is at the same
+ * distance, so a row comes in if its rank is before that of the last of the k, and a branch that has no
+ * such rank is left out.  Where k rows were found, these are the answer.  Else all that meets is known,
+ * and the second round is for the rest.
+ *
+ * Red rows are taken in the order of such a tree: what one needs of blue's is in the cache then, for the
+ * one before has needed it.
+ */
 #include "core/base/rb_compose.h"
 #include "core/near/rb_near.h"
 
