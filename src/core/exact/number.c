@@ -277,26 +277,21 @@ rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b)
 	add_signed(r, a, b, -1);
 }
 
-/* so short a product is made faster than GMP is called: a row for each word of b */
-#define SHORT 4
-
+/* two words by two: faster than GMP is called */
 static void
-mul_short(uint64_t *r, const uint64_t *a, int an, const uint64_t *b, int bn)
+mul_two(uint64_t *r, const uint64_t *x, const uint64_t *y)
 {
-	for (int i = 0; i < an; i++)
-		r[i] = 0;
-	for (int j = 0; j < bn; j++)
-	{
-		unsigned __int128 carry = 0;
+	const unsigned __int128 ll = (unsigned __int128) x[0] * y[0];
+	const unsigned __int128 lh = (unsigned __int128) x[0] * y[1];
+	const unsigned __int128 hl = (unsigned __int128) x[1] * y[0];
+	const unsigned __int128 hh = (unsigned __int128) x[1] * y[1];
+	const unsigned __int128 middle = (ll >> 64) + (uint64_t) lh + (uint64_t) hl;
+	const unsigned __int128 high = hh + (lh >> 64) + (hl >> 64) + (middle >> 64);
 
-		for (int i = 0; i < an; i++)
-		{
-			carry += (unsigned __int128) a[i] * b[j] + r[i + j];
-			r[i + j] = (uint64_t) carry;
-			carry >>= WORD_BITS;
-		}
-		r[an + j] = (uint64_t) carry;
-	}
+	r[0] = (uint64_t) ll;
+	r[1] = (uint64_t) middle;
+	r[2] = (uint64_t) high;
+	r[3] = (uint64_t) (high >> 64);
 }
 
 void
@@ -311,8 +306,17 @@ rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b)
 		const rb_number *shorter = a->n >= b->n ? b : a;
 
 		r->n = a->n + b->n;
-		if (longer->n <= SHORT)
-			mul_short(r->word, longer->word, longer->n, shorter->word, shorter->n);
+		if (longer->n == 1)
+		{
+			const unsigned __int128 both = (unsigned __int128) a->word[0] * b->word[0];
+
+			r->word[0] = (uint64_t) both;
+			r->word[1] = (uint64_t) (both >> 64);
+		}
+		else if (shorter->n == 1)
+			r->word[longer->n] = mpn_mul_1(r->word, longer->word, longer->n, shorter->word[0]);
+		else if (longer->n == 2)
+			mul_two(r->word, longer->word, shorter->word);
 		else
 			mpn_mul(r->word, longer->word, longer->n, shorter->word, shorter->n);
 		r->n -= r->word[r->n - 1] == 0;
