@@ -204,7 +204,7 @@ is_nearest(double d, const mpf_t x)
 		mpf_div_2exp(middle, middle, 1);
 		mpf_sub(y, x, middle);
 		mpf_abs(tiny, y);
-		mpf_mul_2exp(tiny, tiny, FLOAT_BITS / 2);
+		mpf_mul_2exp(tiny, tiny, mpf_get_prec(x) / 2);
 		mpf_abs(middle, middle);
 		sign = mpf_cmp(tiny, middle) < 0 ? 0 : mpf_sgn(y);
 		if (sign == 0)
@@ -576,6 +576,92 @@ lines_that_are_points(void)
 
 #define WIDE_BITS 30000
 
+static bool
+is_number(const rb_number *x, const mpz_t truth)
+{
+	mpz_t words;
+	bool same;
+
+	/* in units of 2^-6400 */
+	mpz_init(words);
+	mpz_import(words, (size_t) x->n, -1, sizeof x->word[0], 0, 0, x->word);
+	mpz_mul_2exp(words, words, (mp_bitcnt_t) (64 * (x->low + 100)));
+	if (x->sign < 0)
+		mpz_neg(words, words);
+	same = mpz_cmp(words, truth) == 0;
+	mpz_clear(words);
+	return same && x->sign == mpz_sgn(truth) && (x->n > 0) == (x->sign != 0) &&
+		   (x->n == 0 || (x->word[0] != 0 && x->word[x->n - 1] != 0));
+}
+
+/*
+ * Sums and products of runs of words that lie to each other in any way: one in the other, one beside the
+ * other, apart; words that are all ones; and the result in place of either.
+ */
+static void
+words_in_any_place(void)
+{
+	for (long i = check_rounds(20000); i > 0; i--)
+	{
+		rb_number of[2], sum, product;
+		mpz_t z[2], truth;
+
+		mpz_init(truth);
+		for (int k = 0; k < 2; k++)
+		{
+			const int n = 1 + check_below(check_below(4) ? 4 : 12);
+
+			of[k].sign = check_below(2) ? 1 : -1;
+			of[k].n = n;
+			of[k].low = check_below(check_below(2) ? 3 : 20) - 5;
+			for (int w = 0; w < n; w++)
+				of[k].word[w] = check_below(3) == 0   ? UINT64_MAX
+								: check_below(3) == 0 ? (w == 0 || w == n - 1)
+													  : check_random() | 1;
+			/* the same, or with its end only */
+			if (k == 1 && check_below(4) == 0)
+			{
+				rb_number_copy(&of[1], &of[0]);
+				of[1].word[0] ^= check_below(2) ? 2 : 0;
+				of[1].sign = check_below(2) ? 1 : -1;
+			}
+			mpz_init(z[k]);
+			mpz_import(z[k], (size_t) of[k].n, -1, sizeof of[k].word[0], 0, 0, of[k].word);
+			mpz_mul_2exp(z[k], z[k], (mp_bitcnt_t) (64 * (of[k].low + 100)));
+			if (of[k].sign < 0)
+				mpz_neg(z[k], z[k]);
+		}
+		for (int minus = 0; minus < 2; minus++)
+		{
+			void (*op)(rb_number *, const rb_number *, const rb_number *) =
+				minus ? rb_number_sub : rb_number_add;
+
+			(minus ? mpz_sub : mpz_add)(truth, z[0], z[1]);
+			op(&sum, &of[0], &of[1]);
+			CHECK(is_number(&sum, truth), "sum");
+			rb_number_copy(&sum, &of[0]);
+			op(&sum, &sum, &of[1]);
+			CHECK(is_number(&sum, truth), "in place of the first");
+			rb_number_copy(&sum, &of[1]);
+			op(&sum, &of[0], &sum);
+			CHECK(is_number(&sum, truth), "in place of the second");
+			op(&sum, &of[0], &of[0]);
+			mpz_mul_ui(truth, z[0], minus ? 0 : 2);
+			CHECK(is_number(&sum, truth), "with itself");
+		}
+		CHECK(rb_number_compare(&of[0], &of[1]) ==
+				  (mpz_cmp(z[0], z[1]) > 0) - (mpz_cmp(z[0], z[1]) < 0),
+			  "order");
+		rb_number_mul(&product, &of[0], &of[1]);
+		mpz_mul(truth, z[0], z[1]);
+		mpz_tdiv_q_2exp(truth, truth, 6400);
+		CHECK(is_number(&product, truth), "product");
+		for (int k = 0; k < 2; k++)
+			mpz_clear(z[k]);
+		mpz_clear(truth);
+	}
+}
+
 static void
 quotients_of_sums(void)
 {
@@ -859,6 +945,31 @@ fractions_in_the_middle(void)
 		want = miss == 0 ? even : first ? up : down;
 		CHECK(got_at == want, "k %g, kinds %d, miss %g: %.17g, not %.17g", k, kinds, miss, got_at,
 			  want);
+	}
+}
+
+/*
+ * Half a line and 2^-53 of the other half, but for 2^-6288 of it: no middle.  The plane's normal is
+ * 2^2044 (1, 0, 2^-4192), but for y, and the segment's direction 2^1022 (1, 0, +-2^-2096).
+ */
+static void
+fraction_next_to_the_middle(void)
+{
+	for (int sign = -1; sign <= 1; sign++)
+	{
+		const double x = 0x1p1022, z = sign * 0x1p-1074, far = 0x1p1022, tiny = 0x1p-1074;
+		const double triangle[9] = {0, 0, 0, tiny, far, 0, 0, tiny, far};
+		const double segments[12] = {0, 0, 0, x, 0, z, -0x1p-53 * x, 0, 0, x - 0x1p-53 * x, 0, z};
+		rb_place place = {.segment = segments + 6, .triangle = triangle, .of = RB_PLACE_PLANE};
+		rb_number before, total;
+		double fraction = NAN, want = sign < 0 ? 0.5 + 0x1p-53 : 0.5;
+
+		rb_segment_length(&before, segments, RB_MEASURE_WORDS);
+		rb_segment_length(&total, segments + 6, RB_MEASURE_WORDS);
+		rb_number_add(&total, &total, &before);
+		CHECK(rb_line_fraction(&ctx, segments, 2, 1, &place, &before, &total, &fraction) == RB_OK,
+			  "failed");
+		CHECK(fraction == want, "%d: %a, not %a", sign, fraction, want);
 	}
 }
 
@@ -1252,6 +1363,8 @@ main(void)
 	CHECK_RUN(lines_that_turn);
 	CHECK_RUN(lines_that_are_points);
 	CHECK_RUN(fractions_in_the_middle);
+	CHECK_RUN(fraction_next_to_the_middle);
+	CHECK_RUN(words_in_any_place);
 	CHECK_RUN(quotients_of_sums);
 	CHECK_RUN(quotient_beside_the_middle);
 	CHECK_RUN(places_of_any_size);

@@ -1,7 +1,7 @@
 /*
  * test_distance.c
  *	  Distances: within D or not, the nearest double, the order of two pairs, padded
- *	  boxes; against rationals (naive_distance.c).
+ *	  boxes; against rationals (naive_distance.c).  RB_TEST_SCALE=3 takes three times as many.
  */
 #include "check.h"
 #include "naive.h"
@@ -342,7 +342,7 @@ grid(int side_length, bool flat, long rounds)
 	pair p;
 
 	mpq_init(p.square);
-	for (long n = check_rounds(rounds); n > 0; n--)
+	for (long n = check_rounds(rounds / 3); n > 0; n--)
 	{
 		choose_kinds(&p, n);
 		EACH_COORDINATE(&p)
@@ -399,7 +399,7 @@ whole_distances(void)
 	pair p;
 
 	mpq_init(p.square);
-	for (long n = check_rounds(1500); n > 0; n--)
+	for (long n = check_rounds(500); n > 0; n--)
 	{
 		const int *m = normal[check_below(8)];
 		int u[3] = {m[1], -m[0], 0}, v[3] = {0, m[2], -m[1]};
@@ -437,7 +437,7 @@ random_pairs(void)
 	pair p;
 
 	mpq_init(p.square);
-	for (long n = check_rounds(1500); n > 0; n--)
+	for (long n = check_rounds(500); n > 0; n--)
 	{
 		double size = scale[check_below(7)];
 		double away = ldexp(points_unit(), 2 - check_below(30));
@@ -463,7 +463,7 @@ parallel_pairs(void)
 	pair p;
 
 	mpq_init(p.square);
-	for (long n = check_rounds(1000); n > 0; n--)
+	for (long n = check_rounds(330); n > 0; n--)
 	{
 		double by[3], offset = check_below(3) == 0 ? 6e6 : 0;
 		int bits = check_below(40);
@@ -498,7 +498,7 @@ needles_and_points(void)
 	pair p;
 
 	mpq_init(p.square);
-	for (long n = check_rounds(1500); n > 0; n--)
+	for (long n = check_rounds(500); n > 0; n--)
 	{
 		bool whole = check_below(2);
 
@@ -548,7 +548,7 @@ map_coordinates(void)
 	pair p;
 
 	mpq_init(p.square);
-	for (long n = check_rounds(1000); n > 0; n--)
+	for (long n = check_rounds(330); n > 0; n--)
 	{
 		static const double origin[3] = {391777.123, 5820111.456, 34.5};
 		bool rounded = check_below(2);
@@ -573,7 +573,7 @@ near_contacts(void)
 	pair p;
 
 	mpq_init(p.square);
-	for (long n = check_rounds(1000); n > 0; n--)
+	for (long n = check_rounds(330); n > 0; n--)
 	{
 		double s = 0.25 * check_below(5), t = (1 - s) * 0.25 * check_below(5);
 		double hair = ldexp(points_unit(), -check_below(60));
@@ -606,7 +606,7 @@ nearly_parallel_edges(void)
 	pair p;
 
 	mpq_init(p.square);
-	for (long n = check_rounds(800); n > 0; n--)
+	for (long n = check_rounds(270); n > 0; n--)
 	{
 		double angle = ldexp(1 + points_unit() / 2, -8 - check_below(14));
 		double end = ldexp(points_unit(), -check_below(50)), height = ldexp(1, -check_below(8));
@@ -645,7 +645,7 @@ wild_exponents(void)
 
 	mpq_init(p.square);
 	for (int family = 0; family < POINTS_FAMILIES; family++)
-		for (long n = check_rounds(60); n > 0; n--)
+		for (long n = check_rounds(20); n > 0; n--)
 		{
 			double x[18];
 			int dims;

@@ -201,17 +201,26 @@ static const struct
 	int lattice;
 	double size;
 	int parts;
-} family[] = {{200, 4, 0, 1}, {700, 0, 0.08, 1}, {300, 0, 0.2, 6}, {200, 3, 0, 3}};
+} family[] = {{70, 4, 0, 1}, {450, 0, 0.08, 1}, {150, 0, 0.2, 6}, {80, 3, 0, 3}};
 
 #define FAMILIES (int) (sizeof family / sizeof family[0])
+
+/* RB_TEST_SCALE=8 takes eight times as many pairs */
+static uint32_t
+objects(int f)
+{
+	const double scale = (double) check_rounds(100) / 100;
+
+	return (uint32_t) (scale > 1 ? sqrt(scale) * family[f].n : family[f].n);
+}
 
 static void
 try(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
 	for (int f = 0; f < FAMILIES; f++)
 	{
-		side r = make(red, family[f].n, family[f].lattice, family[f].size, family[f].parts);
-		side b = make(blue, family[f].n, family[f].lattice, family[f].size, family[f].parts);
+		side r = make(red, objects(f), family[f].lattice, family[f].size, family[f].parts);
+		side b = make(blue, objects(f), family[f].lattice, family[f].size, family[f].parts);
 		rb_job job = {.red = &r.set, .blue = &b.set, .predicate = predicate};
 
 		for (int d = 0; d < (predicate == RB_WITHIN ? 3 : 1); d++)
@@ -253,8 +262,7 @@ self_intersections(void)
 {
 	for (int f = 0; f < FAMILIES; f++)
 	{
-		side r =
-			make(RB_TRIANGLE3, family[f].n, family[f].lattice, family[f].size, family[f].parts);
+		side r = make(RB_TRIANGLE3, objects(f), family[f].lattice, family[f].size, family[f].parts);
 		rb_job job = {.red = &r.set, .predicate = RB_SELF_INTERSECT};
 
 		agree(&job, "a mesh");
@@ -265,7 +273,7 @@ self_intersections(void)
 static void
 within_rows(void)
 {
-	side r = make(RB_TRIANGLE3, 2000, 4, 0, 9);
+	side r = make(RB_TRIANGLE3, 800, 4, 0, 9);
 	rb_job job = {.red = &r.set, .predicate = RB_SELF_INTERSECT, .within_rows = true};
 
 	agree(&job, "within rows");

@@ -109,6 +109,7 @@ enum
 
 /* predicate, red's kind, blue's kind, who answers it (rb_composed of rb_compose.h) */
 #define RB_COMPOSED_LIST(X)                                          \
+	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
 	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
 	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
 	X(RB_BODY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)

@@ -10,8 +10,8 @@
  * computed to many more digits than a double has: every number is positive, so each operation
  * adds 2^-(64 (words - 1)) to the relative error, and 2^32 of them leave the upper words - 2 words
  * right.  If the result is so close to the middle between two doubles that it could be on
- * either side, it may be that middle: whether it is, is decided exactly.  If not, more
- * digits tell.
+ * either side, it may be that middle: whether it is, is decided exactly, and often on which side it is.
+ * If not, more digits tell.
  *
  * Is f a fraction's exact value?  That is, do the roots, with rational factors, sum up to zero?
  *
@@ -19,9 +19,27 @@
  *
  * The roots of two whole numbers are rational multiples of each other if their product is a
  * square.  Roots of different classes are linearly independent (A. Besicovitch: On the linear
- * independence of fractional powers of integers, 1940): so the sum is zero if it is in each class.
+ * independence of fractional powers of integers, 1940): so the sum is zero if it is in each class.  And
+ * where no two classes have sums of different signs, theirs is the sign of the whole.
+ *
+ * How many digits are needed where two classes have different signs is not known: no useful bound is, for
+ * how close sums of many roots can come to each other.  All words that a number has room for are tried,
+ * 10,000 bits, and what these do not tell is refused.
  */
 #include "core/body/rb_body.h"
+
+#define MOST_WORDS 160
+
+/*
+ * A place's ratio is of degree 3, and two are multiplied; lengths have so many words each, and are
+ * multiplied by one.  The square of a length is of degree 2, the factors of roots are ratios times sums of
+ * two doubles up to 1, and at most 2^32 of their products with roots are added.
+ */
+_Static_assert(2 * RB_NUMBER_DEGREE(3, 3) + 1 <= RB_NUMBER_WORDS, "room for two ratios");
+_Static_assert(2 * MOST_WORDS + 1 <= RB_NUMBER_WORDS, "room for two lengths");
+_Static_assert(2 * RB_NUMBER_DEGREE(2, 2) + 1 <= RB_NUMBER_WORDS &&
+				   RB_NUMBER_DEGREE(2, 2) + RB_NUMBER_DEGREE(3, 3) + 19 + 1 + 1 <= RB_NUMBER_WORDS,
+			   "room for factors and roots");
 
 /* if all numbers that near are rounded to one double, it is the one; else those to both sides */
 static bool
@@ -77,10 +95,12 @@ fraction_of(rb_number *fraction, const rb_place *place, const rb_number *before,
 	rb_number_cut(fraction, words);
 }
 
-/* is the middle between two doubles the exact fraction? */
+#define UNKNOWN 2
+
+/* sign of the exact fraction minus the middle between two doubles, or UNKNOWN */
 static rb_status
-is_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, const rb_place *place,
-		  double down, double up, bool *middle)
+beside_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+			  const rb_place *place, double down, double up, int *side)
 {
 	rb_number twice, two, numerator, denominator, factor[3];
 	uint8_t *seen = NULL;
@@ -102,8 +122,8 @@ is_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, const
 	rb_number_mul(&factor[1], &numerator, &two);
 	rb_number_add(&factor[1], &factor[1], &factor[2]);
 
-	*middle = true;
-	for (uint32_t c = 0; c < n && *middle; c++)
+	*side = 0;
+	for (uint32_t c = 0; c < n && *side != UNKNOWN; c++)
 	{
 		rb_number square, other, product, root, sum = {.sign = 0};
 
@@ -127,7 +147,7 @@ is_middle(rb_context *ctx, const double *segments, uint32_t n, uint32_t i, const
 			rb_number_mul(&product, &root, &factor[k < i ? 0 : k == i ? 1 : 2]);
 			rb_number_add(&sum, &sum, &product);
 		}
-		*middle = sum.sign == 0;
+		*side = sum.sign * *side < 0 ? UNKNOWN : sum.sign != 0 ? sum.sign : *side;
 	}
 	rb_free(ctx->memory, (void **) &seen);
 	return status;
@@ -139,41 +159,46 @@ rb_line_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i
 				 double *fraction)
 {
 	rb_number x, start, whole;
+	rb_status status;
 	double up;
+	int side;
 
 	fraction_of(&x, place, before, total, RB_MEASURE_WORDS);
 	if (round_certainly(&x, RB_MEASURE_WORDS, fraction, &up))
 		return RB_OK;
-	for (int words = 2 * RB_MEASURE_WORDS;; words *= 2)
+	status = beside_middle(ctx, segments, n, i, place, *fraction, up, &side);
+	if (status != RB_OK)
+		return status;
+	if (side == 0)
 	{
-		bool middle;
-		rb_status status;
+		rb_number y;
 
-		if (words == 2 * RB_MEASURE_WORDS)
-		{
-			status = is_middle(ctx, segments, n, i, place, *fraction, up, &middle);
-			if (status != RB_OK)
-				return status;
-			if (middle)
-			{
-				rb_number y;
+		/* of the two the even one: that is what rounding their sum's half gives */
+		rb_number_of(&x, *fraction);
+		rb_number_of(&y, up);
+		rb_number_add(&x, &x, &y);
+		rb_number_of(&y, 0.5);
+		rb_number_mul(&whole, &x, &y);
+		*fraction = rb_number_round(&whole);
+		return RB_OK;
+	}
+	if (side != UNKNOWN)
+	{
+		*fraction = side < 0 ? *fraction : up;
+		return RB_OK;
+	}
+	for (int words = 2 * RB_MEASURE_WORDS; words < 2 * MOST_WORDS; words *= 2)
+	{
+		const int few = words < MOST_WORDS ? words : MOST_WORDS;
 
-				/* of the two the even one: that is what rounding their sum's half gives */
-				rb_number_of(&x, *fraction);
-				rb_number_of(&y, up);
-				rb_number_add(&x, &x, &y);
-				rb_number_of(&y, 0.5);
-				rb_number_mul(&whole, &x, &y);
-				*fraction = rb_number_round(&whole);
-				return RB_OK;
-			}
-		}
-		status = measure(ctx, segments, n, i, words, &start, &whole);
+		status = measure(ctx, segments, n, i, few, &start, &whole);
 		if (status != RB_OK)
 			return status;
-		fraction_of(&x, place, &start, &whole, words);
-		/* roots that differ by less than 2^-5000 would need more: there are none among doubles */
-		if (round_certainly(&x, words, fraction, &up) || words > 64)
+		fraction_of(&x, place, &start, &whole, few);
+		if (round_certainly(&x, few, fraction, &up))
 			return RB_OK;
 	}
+	return rb_fail(ctx, RB_BAD_GEOMETRY, 0, 0,
+				   "A place on a line of several segments is so close to the middle between two "
+				   "doubles that 10,000 bits do not tell which one is nearer.");
 }

@@ -27,92 +27,70 @@
  * them give the distance; needles and points need no case of their own, for the hull of
  * few corners is also found among these.  Where none do, the hulls meet.
  *
- * Sizes: p has degree 6 in the differences of coordinates, q has 4, and p q' 10.
+ * All numbers are exact (rb_number.h), in units of the smallest power of two of which all coordinates are
+ * multiples: so they begin with a word, and are shorter by one.  p has degree 6 in the differences of
+ * coordinates, q has 4.
  */
 #include "core/exact/rb_gmp_distance.h"
+#include "core/exact/rb_number.h"
 
-#define RB_BIG_LIMBS 336
-#include "core/exact/rb_big.h"
+#include <string.h>
+
+/*
+ * A term of u x v is a sum of two products, a dot product one of three: 3 bits for g . r, so 6 for p;
+ * 2 + 2 for q.  The longest is p q', and a difference of two of these.  A number d has two words.
+ */
+_Static_assert(RB_NUMBER_DEGREE(6, 6) + RB_NUMBER_DEGREE(4, 4) <= RB_NUMBER_WORDS &&
+				   RB_NUMBER_DEGREE(10, 10) + 2 <= RB_NUMBER_WORDS &&
+				   RB_NUMBER_DEGREE(4, 4) + 4 <= RB_NUMBER_WORDS &&
+				   RB_NUMBER_DEGREE(6, 6) + 4 <= RB_NUMBER_WORDS,
+			   "room for all that is compared");
 
 /* two hulls in units of 2^unit, their first corner in the origin, and their squared distance */
 typedef struct measure
 {
 	int unit;
 	int n[2];
-	big corner[2][3][3];
-	big p; /* in units of 2^(2 unit) */
-	big q;
+	rb_number corner[2][3][3];
+	rb_number p;
+	rb_number q;
 } measure;
 
 /* ---- vectors ---- */
 
 static void
-sub3(big *r, const big *a, const big *b)
+sub3(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
-		big_sub(&r[i], &a[i], &b[i]);
+		rb_number_sub(&r[i], &a[i], &b[i]);
 }
 
 static void
-dot3(big *r, const big *a, const big *b)
-{
-	big term;
-
-	big_mul(r, &a[0], &b[0]);
-	for (int i = 1; i < 3; i++)
-	{
-		big_mul(&term, &a[i], &b[i]);
-		big_add(r, r, &term);
-	}
-}
-
-static void
-cross3(big *r, const big *a, const big *b)
+cross3(rb_number *r, const rb_number *a, const rb_number *b)
 {
 	for (int i = 0; i < 3; i++)
 	{
 		int j = (i + 1) % 3, k = (i + 2) % 3;
 
-		big_det2(&r[i], &a[j], &a[k], &b[j], &b[k]);
+		rb_number_det2(&r[i], &a[j], &a[k], &b[j], &b[k]);
 	}
 }
 
 /* 0 <= x <= y? */
 static bool
-within(const big *x, const big *y)
+within(const rb_number *x, const rb_number *y)
 {
-	big rest;
+	rb_number rest;
 
-	if (big_sign(x) < 0)
+	if (x->sign < 0)
 		return false;
-	big_sub(&rest, y, x);
-	return big_sign(&rest) >= 0;
-}
-
-/* r = x * 2^bits */
-static void
-shift_left(big *r, const big *x, int bits)
-{
-	mp_size_t words = bits / LIMB_BITS;
-	mp_limb_t carry = 0;
-
-	r->sign = x->sign;
-	r->n = 0;
-	if (x->n == 0)
-		return;
-	memset(r->limb, 0, (size_t) words * sizeof(mp_limb_t));
-	if (bits % LIMB_BITS != 0)
-		carry = mpn_lshift(r->limb + words, x->limb, x->n, (unsigned) (bits % LIMB_BITS));
-	else
-		memcpy(r->limb + words, x->limb, (size_t) x->n * sizeof(mp_limb_t));
-	r->n = words + x->n;
-	if (carry != 0)
-		r->limb[r->n++] = carry;
+	rb_number_sub(&rest, y, x);
+	return rest.sign >= 0;
 }
 
 /* ---- the features that are nearest ---- */
 
-static const big *
+static const rb_number *
 corner_of(const measure *m, int side, int i)
 {
 	return m->corner[side][i < m->n[side] ? i : i - m->n[side]];
@@ -120,17 +98,17 @@ corner_of(const measure *m, int side, int i)
 
 /* no corner of that side is behind corner `at` when one looks along sign * g? */
 static bool
-in_front(const measure *m, int side, int at, const big *g, int sign)
+in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 {
 	for (int i = 0; i < m->n[side]; i++)
 	{
-		big w[3], height;
+		rb_number w[3], height;
 
 		if (i == at)
 			continue;
 		sub3(w, m->corner[side][i], m->corner[side][at]);
-		dot3(&height, w, g);
-		if (big_sign(&height) * sign < 0)
+		rb_number_dot3(&height, w, g);
+		if (height.sign * sign < 0)
 			return false;
 	}
 	return true;
@@ -141,32 +119,34 @@ in_front(const measure *m, int side, int at, const big *g, int sign)
  * r begins where they do.
  */
 static bool
-over_face(const big *r, const big *u, const big *v, const big *g, const big *q)
+over_face(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
+		  const rb_number *q)
 {
-	big w[3], s, t;
+	rb_number w[3], s, t;
 
 	cross3(w, r, v);
-	dot3(&s, w, g);
+	rb_number_dot3(&s, w, g);
 	cross3(w, u, r);
-	dot3(&t, w, g);
-	if (big_sign(&s) < 0 || big_sign(&t) < 0)
+	rb_number_dot3(&t, w, g);
+	if (s.sign < 0 || t.sign < 0)
 		return false;
-	big_add(&s, &s, &t);
+	rb_number_add(&s, &s, &t);
 	return within(&s, q);
 }
 
 /* do the lines from 0 along u and from r along v, g = u x v, come nearest on edges u and v? */
 static bool
-over_edges(const big *r, const big *u, const big *v, const big *g, const big *q)
+over_edges(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
+		   const rb_number *q)
 {
-	big w[3], s;
+	rb_number w[3], s;
 
 	cross3(w, v, g);
-	dot3(&s, w, r);
+	rb_number_dot3(&s, w, r);
 	if (!within(&s, q))
 		return false;
 	cross3(w, u, g);
-	dot3(&s, w, r);
+	rb_number_dot3(&s, w, r);
 	return within(&s, q);
 }
 
@@ -175,7 +155,7 @@ static bool
 nearest_are(measure *m, rb_feature red, rb_feature blue)
 {
 	const rb_feature of[2] = {red, blue};
-	big g[3], u[2][3], v[3], r[3], height, rest;
+	rb_number g[3], u[2][3], v[3], r[3], height, rest;
 
 	for (int side = 0; side < 2; side++)
 		if (of[side].dim > 0)
@@ -186,16 +166,16 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 	if (red.dim + blue.dim == 0)
 	{
 		sub3(g, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
-		dot3(&m->p, g, g);
-		big_of(&m->q, 1, 0);
+		rb_number_dot3(&m->p, g, g);
+		rb_number_of(&m->q, 1);
 	}
 	else if (red.dim + blue.dim == 1)
 	{
-		const big *edge = u[blue.dim];
+		const rb_number *edge = u[blue.dim];
 
-		dot3(&m->q, edge, edge);
-		dot3(&height, edge, r);
-		if (big_sign(&m->q) == 0)
+		rb_number_dot3(&m->q, edge, edge);
+		rb_number_dot3(&height, edge, r);
+		if (m->q.sign == 0)
 			return false;
 		if (red.dim == 1)
 			height.sign = -height.sign;
@@ -205,12 +185,12 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 			height.sign = -height.sign;
 		for (int i = 0; i < 3; i++)
 		{
-			big_mul(&g[i], &r[i], &m->q);
-			big_mul(&rest, &edge[i], &height);
-			big_sub(&g[i], &g[i], &rest);
+			rb_number_mul(&g[i], &r[i], &m->q);
+			rb_number_mul(&rest, &edge[i], &height);
+			rb_number_sub(&g[i], &g[i], &rest);
 		}
 		/* the part of |r|^2 that is not along the edge */
-		dot3(&m->p, g, r);
+		rb_number_dot3(&m->p, g, r);
 	}
 	else
 	{
@@ -219,8 +199,8 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 		if (red.dim == 1)
 		{
 			cross3(g, u[0], u[1]);
-			dot3(&m->q, g, g);
-			if (big_sign(&m->q) == 0)
+			rb_number_dot3(&m->q, g, g);
+			if (m->q.sign == 0)
 				return false;
 			for (int i = 0; i < 3; i++)
 				r[i].sign = -r[i].sign;
@@ -234,8 +214,8 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 
 			sub3(v, corner_of(m, side, of[side].at + 2), corner_of(m, side, of[side].at));
 			cross3(g, u[side], v);
-			dot3(&m->q, g, g);
-			if (big_sign(&m->q) == 0)
+			rb_number_dot3(&m->q, g, g);
+			if (m->q.sign == 0)
 				return false;
 			for (int i = 0; i < 3 && side == 0; i++)
 				r[i].sign = -r[i].sign;
@@ -245,12 +225,12 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 		}
 		if (!faced)
 			return false;
-		dot3(&height, r, g);
-		big_mul(&m->p, &height, &height);
-		for (int i = 0; i < 3 && big_sign(&height) < 0; i++)
+		rb_number_dot3(&height, r, g);
+		rb_number_mul(&m->p, &height, &height);
+		for (int i = 0; i < 3 && height.sign < 0; i++)
 			g[i].sign = -g[i].sign;
 	}
-	return big_sign(&m->p) != 0 && in_front(m, 0, red.at, g, 1) && in_front(m, 1, blue.at, g, -1);
+	return m->p.sign != 0 && in_front(m, 0, red.at, g, 1) && in_front(m, 1, blue.at, g, -1);
 }
 
 static int
@@ -275,9 +255,11 @@ find_nearest(measure *m, const rb_feature *guess)
 				if (nearest_are(m, red, blue))
 					return;
 			}
-	m->p.n = 0;
-	big_of(&m->q, 1, 0);
+	rb_number_of(&m->p, 0);
+	rb_number_of(&m->q, 1);
 }
+
+#define NO_UNIT 2000 /* above that of any double */
 
 /* a unit of both hulls, or of more if `unit` was one already */
 static int
@@ -285,26 +267,47 @@ unit_of(int unit, const rb_hulls *h)
 {
 	for (int i = 0; i < h->n[0] + h->n[1]; i++)
 		for (int a = 0; a < 3; a++)
-			unit = common_exponent(unit, h->corner[i][a]);
+		{
+			uint64_t mantissa;
+			int exponent;
+
+			rb_number_take_apart(h->corner[i][a], &mantissa, &exponent);
+			if (mantissa == 0)
+				continue;
+			exponent += __builtin_ctzll(mantissa);
+			unit = exponent < unit ? exponent : unit;
+		}
 	return unit;
+}
+
+static void
+in_units(rb_number *r, double x, int unit)
+{
+	uint64_t mantissa;
+	int exponent;
+
+	rb_number_take_apart(x, &mantissa, &exponent);
+	rb_number_put_together(r, mantissa, exponent - unit);
+	if (x < 0)
+		r->sign = -1;
 }
 
 static __attribute__((noinline)) void
 measure_hulls(measure *m, const rb_hulls *h, int unit)
 {
-	big origin[3], x;
+	rb_number origin[3], x;
 
-	m->unit = unit == NO_EXPONENT ? 0 : unit;
+	m->unit = unit;
 	for (int a = 0; a < 3; a++)
-		big_of(&origin[a], h->corner[0][a], m->unit);
+		in_units(&origin[a], h->corner[0][a], unit);
 	for (int side = 0; side < 2; side++)
 	{
 		m->n[side] = h->n[side];
 		for (int i = 0; i < h->n[side]; i++)
 			for (int a = 0; a < 3; a++)
 			{
-				big_of(&x, h->corner[side == 0 ? i : h->n[0] + i][a], m->unit);
-				big_sub(&m->corner[side][i][a], &x, &origin[a]);
+				in_units(&x, h->corner[side == 0 ? i : h->n[0] + i][a], unit);
+				rb_number_sub(&m->corner[side][i][a], &x, &origin[a]);
 			}
 	}
 	find_nearest(m, h->guess);
@@ -312,32 +315,16 @@ measure_hulls(measure *m, const rb_hulls *h, int unit)
 
 /* ---- against a number ---- */
 
-/* sign of the distance minus mantissa * 2^exponent, mantissa below 2^54 */
+/* sign of the distance minus mantissa * 2^exponent */
 static int
 sign_against(const measure *m, uint64_t mantissa, int exponent)
 {
-	big square, product, shifted;
-	int shift = 2 * (exponent - m->unit);
+	rb_number d, square, product;
 
-	if (mantissa == 0)
-		return big_sign(&m->p);
-	square.sign = 1;
-	square.n = 2;
-	mpn_mul_n(square.limb, &mantissa, &mantissa, 1);
-	if (square.limb[1] == 0)
-		square.n = 1;
-	big_mul(&product, &m->q, &square);
-	if (shift >= 0)
-	{
-		shift_left(&shifted, &product, shift);
-		big_sub(&product, &m->p, &shifted);
-	}
-	else
-	{
-		shift_left(&shifted, &m->p, -shift);
-		big_sub(&product, &shifted, &product);
-	}
-	return big_sign(&product);
+	rb_number_put_together(&d, mantissa, exponent - m->unit);
+	rb_number_mul(&square, &d, &d);
+	rb_number_mul(&product, &m->q, &square);
+	return rb_number_compare(&m->p, &product);
 }
 
 int
@@ -347,8 +334,8 @@ rb_gmp_distance_sign(const rb_hulls *hulls, double distance)
 	uint64_t mantissa;
 	int exponent;
 
-	measure_hulls(&m, hulls, unit_of(NO_EXPONENT, hulls));
-	decompose(distance, &mantissa, &exponent);
+	measure_hulls(&m, hulls, unit_of(NO_UNIT, hulls));
+	rb_number_take_apart(distance, &mantissa, &exponent);
 	return sign_against(&m, mantissa, exponent);
 }
 
@@ -377,8 +364,8 @@ rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 	measure m;
 	uint64_t low = bits_of(lo > 0 ? lo : 0x1p-1074), high = bits_of(hi);
 
-	measure_hulls(&m, hulls, unit_of(NO_EXPONENT, hulls));
-	if (big_sign(&m.p) == 0)
+	measure_hulls(&m, hulls, unit_of(NO_UNIT, hulls));
+	if (m.p.sign == 0)
 		return 0;
 	while (low < high)
 	{
@@ -387,7 +374,7 @@ rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 		int exponent, sign;
 
 		/* halfway to the next double */
-		decompose(double_of(middle), &mantissa, &exponent);
+		rb_number_take_apart(double_of(middle), &mantissa, &exponent);
 		sign = sign_against(&m, 2 * mantissa + 1, exponent - 1);
 		if (sign < 0 || (sign == 0 && middle % 2 == 0))
 			high = middle;
@@ -402,16 +389,15 @@ rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 int
 rb_gmp_distance_order(const rb_hulls *first, const rb_hulls *second)
 {
-	int unit = unit_of(unit_of(NO_EXPONENT, first), second);
+	const int unit = unit_of(unit_of(NO_UNIT, first), second);
 	measure m;
-	big p, q, left, right;
+	rb_number p, q, left, right;
 
 	measure_hulls(&m, first, unit);
-	p = m.p;
-	q = m.q;
+	rb_number_copy(&p, &m.p);
+	rb_number_copy(&q, &m.q);
 	measure_hulls(&m, second, unit);
-	big_mul(&left, &p, &m.q);
-	big_mul(&right, &m.p, &q);
-	big_sub(&left, &left, &right);
-	return big_sign(&left);
+	rb_number_mul(&left, &p, &m.q);
+	rb_number_mul(&right, &m.p, &q);
+	return rb_number_compare(&left, &right);
 }

@@ -1,93 +1,52 @@
 /*
  * gmp_signs.c
- *	  Signs of determinants for any finite doubles, by GMP's integers.
- *
- * In units of the smallest power of two at hand all coordinates are integers
- * (rb_big.h); a determinant is sums and products of them.  Insphere has degree 5.
+ *	  Signs of determinants for any finite doubles, by exact numbers (rb_number.h): a determinant is
+ *	  sums and products of differences of coordinates.
  */
 #include "core/exact/rb_gmp.h"
+#include "core/exact/rb_number.h"
 
-#define RB_BIG_LIMBS 176
-#include "core/exact/rb_big.h"
+/* insphere is of degree 5, a product of |p|^2 and a determinant of three rows */
+_Static_assert(RB_NUMBER_DEGREE(2, 2) + RB_NUMBER_DEGREE(3, 3) <= RB_NUMBER_WORDS &&
+				   RB_NUMBER_DEGREE(5, 8) + 1 <= RB_NUMBER_WORDS,
+			   "room for insphere");
 
-/*
- * diff[i] = p[i][axis] - origin[axis] for n points, in units of 2^unit
- */
 static void
-differences(big *diff, size_t stride, int n, const double *const *p, const double *origin, int axis,
-			int unit)
+differences(rb_number *diff, const double *p, const double *origin, int dims)
 {
-	big o, x;
-	int i;
+	for (int a = 0; a < dims; a++)
+		rb_number_difference(&diff[a], p[a], origin[a]);
+}
 
-	big_of(&o, origin[axis], unit);
-	for (i = 0; i < n; i++)
-	{
-		big_of(&x, p[i][axis], unit);
-		big_sub(&diff[(size_t) i * stride], &x, &o);
-	}
+/* determinant of the rows u, v, w */
+static void
+det3(rb_number *det, const rb_number *u, const rb_number *v, const rb_number *w)
+{
+	rb_number minor[3];
+
+	rb_number_det2(&minor[0], &u[1], &u[2], &v[1], &v[2]);
+	rb_number_det2(&minor[1], &u[2], &u[0], &v[2], &v[0]);
+	rb_number_det2(&minor[2], &u[0], &u[1], &v[0], &v[1]);
+	rb_number_dot3(det, minor, w);
 }
 
 int
 rb_gmp_orient2d(double ax, double ay, double bx, double by, double cx, double cy)
 {
-	const double a[2] = {ax, ay};
-	const double b[2] = {bx, by};
-	const double c[2] = {cx, cy};
-	const double *const p[2] = {b, c};
-	big diff[2][2];
-	big det;
-	int axis;
+	const double a[2] = {ax, ay}, b[2] = {bx, by}, c[2] = {cx, cy};
+	rb_number det;
 
-	/* homogeneous in each axis: each has a unit of its own */
-	for (axis = 0; axis < 2; axis++)
-	{
-		int unit = NO_EXPONENT;
-
-		unit = common_exponent(unit, a[axis]);
-		unit = common_exponent(unit, b[axis]);
-		unit = common_exponent(unit, c[axis]);
-		differences(&diff[0][axis], 2, 2, p, a, axis, unit);
-	}
-	big_det2(&det, &diff[0][0], &diff[0][1], &diff[1][0], &diff[1][1]);
-	return big_sign(&det);
+	rb_number_orient2d(&det, a, b, c);
+	return det.sign;
 }
 
 int
 rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d)
 {
-	const double *const p[3] = {b, c, d};
-	big diff[3][3];
-	big det;
-	int axis;
+	rb_number det;
 
-	for (axis = 0; axis < 3; axis++)
-	{
-		int unit = NO_EXPONENT;
-
-		unit = common_exponent(unit, a[axis]);
-		unit = common_exponent(unit, b[axis]);
-		unit = common_exponent(unit, c[axis]);
-		unit = common_exponent(unit, d[axis]);
-		differences(&diff[0][axis], 3, 3, p, a, axis, unit);
-	}
-	big_det3(&det, diff[0], diff[1], diff[2]);
-	return big_sign(&det);
-}
-
-/* r = sum of squares of n numbers */
-static void
-big_norm(big *r, const big *x, int n)
-{
-	big square;
-	int i;
-
-	big_mul(r, &x[0], &x[0]);
-	for (i = 1; i < n; i++)
-	{
-		big_mul(&square, &x[i], &x[i]);
-		big_add(r, r, &square);
-	}
+	rb_number_orient3d(&det, a, b, c, d);
+	return det.sign;
 }
 
 /*
@@ -98,34 +57,24 @@ int
 rb_gmp_incircle(const double *a, const double *b, const double *c, const double *d)
 {
 	const double *const p[3] = {a, b, c};
-	big diff[3][2];
-	big det, norm, minor, term;
-	int unit = NO_EXPONENT;
-	int axis, i;
+	rb_number diff[3][2], det, norm, minor, term;
 
-	/* a circle ties the axes together: one unit */
-	for (axis = 0; axis < 2; axis++)
+	for (int i = 0; i < 3; i++)
+		differences(diff[i], p[i], d, 2);
+	rb_number_of(&det, 0);
+	for (int i = 0; i < 3; i++)
 	{
-		unit = common_exponent(unit, d[axis]);
-		for (i = 0; i < 3; i++)
-			unit = common_exponent(unit, p[i][axis]);
-	}
-	for (axis = 0; axis < 2; axis++)
-		differences(&diff[0][axis], 2, 3, p, d, axis, unit);
+		const rb_number *u = diff[(i + 1) % 3];
+		const rb_number *v = diff[(i + 2) % 3];
 
-	det.n = 0;
-	det.sign = 1;
-	for (i = 0; i < 3; i++)
-	{
-		const big *u = diff[(i + 1) % 3];
-		const big *v = diff[(i + 2) % 3];
-
-		big_norm(&norm, diff[i], 2);
-		big_det2(&minor, &u[0], &u[1], &v[0], &v[1]);
-		big_mul(&term, &minor, &norm);
-		big_add(&det, &det, &term);
+		rb_number_mul(&norm, &diff[i][0], &diff[i][0]);
+		rb_number_mul(&term, &diff[i][1], &diff[i][1]);
+		rb_number_add(&norm, &norm, &term);
+		rb_number_det2(&minor, &u[0], &u[1], &v[0], &v[1]);
+		rb_number_mul(&term, &minor, &norm);
+		rb_number_add(&det, &det, &term);
 	}
-	return big_sign(&det);
+	return det.sign;
 }
 
 /*
@@ -139,28 +88,20 @@ rb_gmp_insphere(const double *a, const double *b, const double *c, const double 
 {
 	const double *const p[4] = {a, b, c, d};
 	static const int rest[4][3] = {{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}};
-	big diff[4][3];
-	big det, norm, minor, term;
-	int unit = NO_EXPONENT;
-	int axis, i;
+	rb_number diff[4][3], det, norm, minor, term;
 
-	for (axis = 0; axis < 3; axis++)
+	for (int i = 0; i < 4; i++)
+		differences(diff[i], p[i], e, 3);
+	rb_number_of(&det, 0);
+	for (int i = 0; i < 4; i++)
 	{
-		unit = common_exponent(unit, e[axis]);
-		for (i = 0; i < 4; i++)
-			unit = common_exponent(unit, p[i][axis]);
+		rb_number_dot3(&norm, diff[i], diff[i]);
+		det3(&minor, diff[rest[i][0]], diff[rest[i][1]], diff[rest[i][2]]);
+		rb_number_mul(&term, &minor, &norm);
+		if (i % 2 == 0)
+			rb_number_add(&det, &det, &term);
+		else
+			rb_number_sub(&det, &det, &term);
 	}
-	for (axis = 0; axis < 3; axis++)
-		differences(&diff[0][axis], 3, 4, p, e, axis, unit);
-
-	det.n = 0;
-	det.sign = 1;
-	for (i = 0; i < 4; i++)
-	{
-		big_norm(&norm, diff[i], 3);
-		big_det3(&minor, diff[rest[i][0]], diff[rest[i][1]], diff[rest[i][2]]);
-		big_mul(&term, &minor, &norm);
-		big_add_signed(&det, &det, &term, i % 2 == 0 ? 1 : -1);
-	}
-	return big_sign(&det);
+	return det.sign;
 }

@@ -22,32 +22,61 @@ trim(rb_number *r)
 
 	while (r->n > 0 && r->word[r->n - 1] == 0)
 		r->n--;
-	while (zeros < r->n && r->word[zeros] == 0)
+	if (r->n == 0)
+	{
+		r->sign = r->low = 0;
+		return;
+	}
+	while (r->word[zeros] == 0)
 		zeros++;
-	if (zeros > 0 && zeros < r->n)
-		memmove(r->word, r->word + zeros, (size_t) (r->n - zeros) * sizeof r->word[0]);
+	if (zeros == 0)
+		return;
+	memmove(r->word, r->word + zeros, (size_t) (r->n - zeros) * sizeof r->word[0]);
 	r->n -= zeros;
 	r->low += zeros;
-	if (r->n == 0)
-		r->sign = r->low = 0;
+}
+
+void
+rb_number_take_apart(double x, uint64_t *mantissa, int *exponent)
+{
+	uint64_t bits;
+	int biased;
+
+	memcpy(&bits, &x, sizeof bits);
+	biased = (int) (bits >> 52) & 0x7ff;
+	*mantissa = bits & (((uint64_t) 1 << 52) - 1);
+	if (biased == 0)
+		biased = 1;
+	else
+		*mantissa |= (uint64_t) 1 << 52;
+	*exponent = biased - 1075;
+}
+
+void
+rb_number_put_together(rb_number *r, uint64_t mantissa, int exponent)
+{
+	/* rounded down */
+	const int low = (exponent + 64 * WORD_BITS) / WORD_BITS - 64;
+	const int shift = exponent - low * WORD_BITS;
+
+	r->low = low;
+	r->sign = 1;
+	r->word[0] = mantissa << shift;
+	r->word[1] = shift > 0 ? mantissa >> (WORD_BITS - shift) : 0;
+	r->n = 2;
+	trim(r);
 }
 
 void
 rb_number_of(rb_number *r, double x)
 {
+	uint64_t mantissa;
 	int exponent;
-	double fraction = frexp(fabs(x), &exponent);
-	uint64_t mantissa = (uint64_t) ldexp(fraction, 53);
-	int shift;
 
-	exponent -= 53;
-	r->low = exponent >= 0 ? exponent / WORD_BITS : -((WORD_BITS - 1 - exponent) / WORD_BITS);
-	shift = exponent - r->low * WORD_BITS;
-	r->sign = x < 0 ? -1 : 1;
-	r->word[0] = mantissa << shift;
-	r->word[1] = shift > 0 ? mantissa >> (WORD_BITS - shift) : 0;
-	r->n = 2;
-	trim(r);
+	rb_number_take_apart(x, &mantissa, &exponent);
+	rb_number_put_together(r, mantissa, exponent);
+	if (x < 0)
+		r->sign = -1;
 }
 
 void
@@ -57,6 +86,83 @@ rb_number_copy(rb_number *r, const rb_number *a)
 	r->n = a->n;
 	r->low = a->low;
 	memcpy(r->word, a->word, (size_t) a->n * sizeof a->word[0]);
+}
+
+/*
+ * r = |a| + |b|, where a begins below b or with it.  What is below b is a's; between the two there may
+ * be a gap.
+ */
+static void
+add_words(rb_number *r, const rb_number *a, const rb_number *b)
+{
+	const int low = a->low, below = b->low - a->low;
+	const int an = a->n, bn = b->n;
+
+	if (below >= an)
+	{
+		memmove(r->word + below, b->word, (size_t) bn * sizeof *r->word);
+		if (r != a)
+			memcpy(r->word, a->word, (size_t) an * sizeof *r->word);
+		memset(r->word + an, 0, (size_t) (below - an) * sizeof *r->word);
+		r->n = below + bn;
+	}
+	else
+	{
+		const int above = an - below;
+		mp_limb_t carry;
+		rb_number copy;
+
+		/* words move upward here */
+		if (r == b && below > 0)
+		{
+			rb_number_copy(&copy, b);
+			b = &copy;
+		}
+		r->n = above >= bn ? an : below + bn;
+		if (above >= bn)
+			carry = mpn_add(r->word + below, a->word + below, above, b->word, bn);
+		else
+			carry = mpn_add(r->word + below, b->word, bn, a->word + below, above);
+		if (r != a && below > 0)
+			memcpy(r->word, a->word, (size_t) below * sizeof *r->word);
+		if (carry != 0)
+			r->word[r->n++] = carry;
+	}
+	r->low = low;
+}
+
+/* r = a + sign * b of two that begin with the same word, neither 0: most are of this kind */
+static void
+add_aligned(rb_number *r, const rb_number *a, const rb_number *b, int sign)
+{
+	const rb_number *larger = a, *smaller = b;
+	int larger_sign = a->sign, n;
+
+	if (a->n < b->n || (a->n == b->n && mpn_cmp(a->word, b->word, a->n) < 0))
+	{
+		larger = b;
+		smaller = a;
+		larger_sign = b->sign * sign;
+	}
+	n = larger->n;
+	if (a->sign == b->sign * sign)
+	{
+		const mp_limb_t carry = mpn_add(r->word, larger->word, n, smaller->word, smaller->n);
+
+		if (carry != 0)
+			r->word[n++] = carry;
+	}
+	else
+	{
+		mpn_sub(r->word, larger->word, n, smaller->word, smaller->n);
+		while (n > 0 && r->word[n - 1] == 0)
+			n--;
+	}
+	r->low = a->low;
+	r->n = n;
+	r->sign = larger_sign;
+	if (n == 0 || r->word[0] == 0)
+		trim(r);
 }
 
 /* the words of a from `low` on, n of them */
@@ -70,49 +176,92 @@ spread(uint64_t *to, const rb_number *a, int low, int n)
 	memset(to + below + a->n, 0, (size_t) (n - below - a->n) * sizeof *to);
 }
 
-static void
-add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
+/* sign of |a| - |b|, neither 0 */
+static int
+compare_words(const rb_number *a, const rb_number *b)
 {
-	uint64_t x[RB_NUMBER_WORDS], y[RB_NUMBER_WORDS];
-	int low, high, n;
+	const int n = a->n < b->n ? a->n : b->n;
+	int sign;
 
-	if (b->sign == 0)
+	if (a->low + a->n != b->low + b->n)
+		return a->low + a->n < b->low + b->n ? -1 : 1;
+	sign = mpn_cmp(a->word + a->n - n, b->word + b->n - n, n);
+	/* the lowest word is not 0 */
+	return sign != 0 ? sign : (a->n > b->n) - (a->n < b->n);
+}
+
+/* r = |a| - |b| > 0 */
+static void
+sub_words(rb_number *r, const rb_number *a, const rb_number *b)
+{
+	const int low = a->low < b->low ? a->low : b->low, n = a->low + a->n - low;
+
+	if (a->low <= b->low)
 	{
-		if (r != a)
-			rb_number_copy(r, a);
-		return;
-	}
-	if (a->sign == 0)
-	{
-		if (r != b)
-			rb_number_copy(r, b);
-		r->sign *= sign;
-		return;
-	}
-	low = a->low < b->low ? a->low : b->low;
-	high = a->low + a->n > b->low + b->n ? a->low + a->n : b->low + b->n;
-	n = high - low;
-	spread(x, a, low, n);
-	spread(y, b, low, n);
-	sign *= b->sign;
-	r->low = low;
-	r->n = n;
-	if (a->sign == sign)
-	{
-		r->sign = sign;
-		r->word[n] = mpn_add_n(r->word, x, y, n);
-		r->n++;
-	}
-	else if (mpn_cmp(x, y, n) >= 0)
-	{
-		r->sign = -sign;
-		mpn_sub_n(r->word, x, y, n);
+		const int below = b->low - a->low;
+		rb_number copy;
+
+		if (r == b && below > 0)
+		{
+			rb_number_copy(&copy, b);
+			b = &copy;
+		}
+		mpn_sub(r->word + below, a->word + below, a->n - below, b->word, b->n);
+		if (r != a && below > 0)
+			memcpy(r->word, a->word, (size_t) below * sizeof *r->word);
 	}
 	else
 	{
-		r->sign = sign;
-		mpn_sub_n(r->word, y, x, n);
+		uint64_t x[RB_NUMBER_WORDS];
+
+		spread(x, a, low, n);
+		mpn_sub(r->word, x, n, b->word, b->n);
 	}
+	r->low = low;
+	r->n = n;
+}
+
+static void
+add_signed(rb_number *r, const rb_number *a, const rb_number *b, int sign)
+{
+	const int a_sign = a->sign, b_sign = b->sign * sign;
+	int order;
+
+	if (b_sign == 0 || a_sign == 0)
+	{
+		const rb_number *other = b_sign == 0 ? a : b;
+
+		if (r != other)
+			rb_number_copy(r, other);
+		r->sign = a_sign + b_sign;
+		return;
+	}
+	if (a->low == b->low)
+	{
+		add_aligned(r, a, b, sign);
+		return;
+	}
+	if (a_sign == b_sign)
+	{
+		r->sign = a_sign;
+		if (a->low <= b->low)
+			add_words(r, a, b);
+		else
+			add_words(r, b, a);
+		trim(r);
+		return;
+	}
+	order = compare_words(a, b);
+	if (order == 0)
+	{
+		r->sign = r->n = r->low = 0;
+		return;
+	}
+	if (order > 0)
+		sub_words(r, a, b);
+	else
+		sub_words(r, b, a);
+	r->sign = order > 0 ? a_sign : b_sign;
 	trim(r);
 }
 
@@ -128,6 +277,23 @@ rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b)
 	add_signed(r, a, b, -1);
 }
 
+/* two words by two: faster than GMP is called */
+static void
+mul_two(uint64_t *r, const uint64_t *x, const uint64_t *y)
+{
+	const unsigned __int128 ll = (unsigned __int128) x[0] * y[0];
+	const unsigned __int128 lh = (unsigned __int128) x[0] * y[1];
+	const unsigned __int128 hl = (unsigned __int128) x[1] * y[0];
+	const unsigned __int128 hh = (unsigned __int128) x[1] * y[1];
+	const unsigned __int128 middle = (ll >> 64) + (uint64_t) lh + (uint64_t) hl;
+	const unsigned __int128 high = hh + (lh >> 64) + (hl >> 64) + (middle >> 64);
+
+	r[0] = (uint64_t) ll;
+	r[1] = (uint64_t) middle;
+	r[2] = (uint64_t) high;
+	r[3] = (uint64_t) (high >> 64);
+}
+
 void
 rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b)
 {
@@ -139,21 +305,32 @@ rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b)
 		const rb_number *longer = a->n >= b->n ? a : b;
 		const rb_number *shorter = a->n >= b->n ? b : a;
 
-		mpn_mul(r->word, longer->word, longer->n, shorter->word, shorter->n);
 		r->n = a->n + b->n;
+		if (longer->n == 1)
+		{
+			const unsigned __int128 both = (unsigned __int128) a->word[0] * b->word[0];
+
+			r->word[0] = (uint64_t) both;
+			r->word[1] = (uint64_t) (both >> 64);
+		}
+		else if (shorter->n == 1)
+			r->word[longer->n] = mpn_mul_1(r->word, longer->word, longer->n, shorter->word[0]);
+		else if (longer->n == 2)
+			mul_two(r->word, longer->word, shorter->word);
+		else
+			mpn_mul(r->word, longer->word, longer->n, shorter->word, shorter->n);
+		r->n -= r->word[r->n - 1] == 0;
 	}
-	trim(r);
+	if (r->n == 0 || r->word[0] == 0)
+		trim(r);
 }
 
 int
 rb_number_compare(const rb_number *a, const rb_number *b)
 {
-	rb_number difference;
-
 	if (a->sign != b->sign)
 		return a->sign < b->sign ? -1 : 1;
-	rb_number_sub(&difference, a, b);
-	return difference.sign;
+	return a->sign == 0 ? 0 : a->sign * compare_words(a, b);
 }
 
 void
@@ -304,6 +481,19 @@ rb_number_det2(rb_number *r, const rb_number *p, const rb_number *q, const rb_nu
 	rb_number_mul(r, p, s);
 	rb_number_mul(&other, q, t);
 	rb_number_sub(r, r, &other);
+}
+
+void
+rb_number_dot3(rb_number *r, const rb_number *u, const rb_number *v)
+{
+	rb_number term;
+
+	rb_number_mul(r, &u[0], &v[0]);
+	for (int i = 1; i < 3; i++)
+	{
+		rb_number_mul(&term, &u[i], &v[i]);
+		rb_number_add(r, r, &term);
+	}
 }
 
 void

@@ -11,7 +11,11 @@
  * so many words, and numbers can be cut to that length (rb_number_cut): that is how
  * something is computed to any precision.
  *
- * Host only.  No memory but the stack, any number of threads at once (gmp_signs.c says why).
+ * Host only, any number of threads at once, no memory but the stack.  GMP's functions for numbers of
+ * growing size (mpz, mpq) ask its process-wide allocator for memory, and another extension in the same
+ * server may have set that to palloc, which no thread of ours may call.  So this is on the mpn layer: plain
+ * functions on words that lie on our stack.  mpn_mul takes its scratch space from the stack at the sizes
+ * met here (the heap comes into play from thousands of words on).  Tests watch that.
  */
 #ifndef RB_NUMBER_H
 #define RB_NUMBER_H
@@ -24,8 +28,15 @@ extern "C"
 {
 #endif
 
-/* a coordinate has 33 words, a product of six differences 6 * 33 and a few bits */
-#define RB_NUMBER_WORDS 224
+/*
+ * How long can a number be?  A coordinate is a multiple of 2^-1074 and below 2^1024, a difference of two
+ * below 2^1025.  So what is of degree k in such differences is a multiple of 2^(-1074 k) and below
+ * 2^(1025 k + bits), where the sums that made it add the bits.  A product is first written with the words
+ * of both factors, a sum with one more than the longer: whoever computes something says of what degree
+ * it is, and asserts that there is room.
+ */
+#define RB_NUMBER_WORDS 336
+#define RB_NUMBER_DEGREE(k, bits) ((1074 * (k) + 63) / 64 + (1025 * (k) + (bits)) / 64 + 1)
 
 typedef struct rb_number
 {
@@ -36,6 +47,11 @@ typedef struct rb_number
 } rb_number;
 
 extern void rb_number_of(rb_number *r, double x);
+
+/* x = mantissa * 2^exponent without its sign, mantissa below 2^53; and that as a number */
+extern void rb_number_take_apart(double x, uint64_t *mantissa, int *exponent);
+extern void rb_number_put_together(rb_number *r, uint64_t mantissa, int exponent);
+
 extern void rb_number_copy(rb_number *r, const rb_number *a);
 
 /* r may be a or b */
@@ -74,6 +90,9 @@ extern void rb_number_orient2d(rb_number *r, const double *a, const double *b, c
 /* r = (b - a) x (c - a) . (d - a) */
 extern void rb_number_orient3d(rb_number *r, const double *a, const double *b, const double *c,
 							   const double *d);
+
+/* r = u . v of two vectors in space; r must be none of them */
+extern void rb_number_dot3(rb_number *r, const rb_number *u, const rb_number *v);
 
 /* r = b - a */
 extern void rb_number_difference(rb_number *r, double b, double a);

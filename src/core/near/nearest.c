@@ -1,0 +1,425 @@
+/*
+ * nearest.c
+ *	  RB_NEAREST: for each red row the k rows of blue that are nearest to it, in order.
+ *
+ * Blue's parts are in a tree.  For a red row they come from near to far by the gaps of boxes (N.
+ * Roussopoulos, S. Kelley, F. Vincent: Nearest neighbor queries, 1995), and a branch is left out if its gap
+ * is above the distance of the worst of the k best so far.  Of the row's own parts, if there are many,
+ * another tree is made, and gaps are those to the nearest of its boxes; the parts of it come to a
+ * blue part in the same way.
+ *
+ * That is done twice.  First for what meets red, which costs signs only.  All of it is at the same
+ * distance, so a row comes in if its rank is before that of the last of the k, and a branch that has no
+ * such rank is left out.  Where k rows were found, these are the answer.  Else all that meets is known,
+ * and the second round is for the rest.
+ *
+ * Red rows are taken in the order of such a tree: what one needs of blue's is in the cache then, for the
+ * one before has needed it.
+ */
+#include "core/base/rb_compose.h"
+#include "core/near/rb_near.h"
+
+/* red rows that a thread takes at once */
+#define GRAIN RB_SIZE(64, 2)
+/* pairs that go to the sink at once, or all of one row */
+#define BATCH RB_SIZE(4096, 8)
+
+typedef struct worker
+{
+	rb_asker asker;
+	rb_best best;
+	rb_tree row;   /* of a red row's parts */
+	bool touching; /* the first round */
+	rb_pair *pair;
+	uint64_t *told;
+	size_t n;
+	size_t cap;
+	uint64_t looks; /* pairs of parts */
+	uint64_t boxes; /* that were compared */
+	double ms;
+} worker;
+
+typedef struct nearest
+{
+	rb_context *ctx;
+	const rb_job *job;
+	const rb_row_sink *sink;
+	double scale;
+	const double *coords;
+	uint64_t largest; /* bits of the largest coordinate */
+	uint32_t *rank;
+	uint32_t *start; /* first part of each red row, and one more; NULL: each has one */
+	uint32_t *order; /* the first parts of all red rows */
+	rb_tree blue;
+	worker *worker;
+	int threads;
+	int status;  /* the first that was not RB_OK */
+	double most; /* the job's distance, multiplied, rounded up */
+	uint64_t done;
+} nearest;
+
+/* ---- one row ---- */
+
+/* what is not above this, multiplied, is of interest; same: what is there of its row */
+static double
+most_of(const nearest *a, const worker *w, const rb_candidate *same)
+{
+	double most = w->touching ? 0 : rb_best_full(&w->best) ? w->best.heap[0].hi : a->most;
+
+	return same != NULL && same->hi < most ? same->hi : most;
+}
+
+/* rows of that rank and above are not */
+static uint32_t
+below_of(const worker *w)
+{
+	return w->touching && rb_best_full(&w->best) ? w->best.heap[0].rank : UINT32_MAX;
+}
+
+static rb_status
+offer(const nearest *a, worker *w, uint32_t red, uint32_t blue, const rb_candidate *same)
+{
+	rb_candidate c;
+	bool good;
+
+	w->looks++;
+	if (w->touching)
+		good = rb_candidate_meets(&w->asker, red, blue, &c);
+	else
+		good = rb_candidate_apart(&w->asker, red, blue, most_of(a, w, same), &c);
+	return good ? rb_best_offer(&w->best, &c, a->job->distance) : RB_OK;
+}
+
+/* a part of blue to all parts of a red row */
+static rb_status
+offer_parts(const nearest *a, worker *w, uint32_t first, uint32_t parts, uint32_t blue)
+{
+	const uint32_t row = rb_tree_row(a->job->blue, blue);
+	const rb_candidate *same = rb_best_of(&w->best, row);
+	rb_status status = RB_OK;
+	double lo[3], hi[3], square;
+	uint32_t red;
+	rb_walk walk;
+
+	if (same != NULL && same->meets)
+		return RB_OK;
+	if (parts == 1)
+		return offer(a, w, first, blue, same);
+	rb_tree_box(a->job->blue, blue, a->scale, lo, hi);
+	rb_walk_begin(&walk, &w->row, NULL, lo, hi);
+	while (status == RB_OK &&
+		   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, same)), UINT32_MAX, &red, &square))
+	{
+		status = offer(a, w, red, blue, same);
+		same = rb_best_of(&w->best, row);
+		if (same != NULL && same->meets)
+			break;
+	}
+	w->boxes += walk.boxes;
+	return status;
+}
+
+static rb_status
+flush(const nearest *a, worker *w)
+{
+	const size_t n = w->n;
+
+	w->n = 0;
+	return n > 0 ? a->sink->put(a->sink->user, w->pair, w->told, n) : RB_OK;
+}
+
+/* the best into the batch */
+static rb_status
+tell(const nearest *a, worker *w, uint32_t row)
+{
+	rb_status status = RB_OK;
+
+	rb_best_sort(&w->best);
+	if (w->n + w->best.n > w->cap)
+		status = flush(a, w);
+	if (status == RB_OK && w->best.n > w->cap)
+	{
+		const size_t cap = w->best.n > BATCH ? w->best.n : BATCH;
+
+		w->cap = 0;
+		status = rb_array(a->ctx, (void **) &w->pair, cap, sizeof *w->pair);
+		if (status == RB_OK)
+			status = rb_array(a->ctx, (void **) &w->told, cap, sizeof *w->told);
+		if (status == RB_OK)
+			w->cap = cap;
+	}
+	for (uint32_t i = 0; i < w->best.n && status == RB_OK; i++)
+	{
+		const double distance = rb_candidate_distance(&w->asker, &w->best.heap[i]);
+
+		w->pair[w->n] = (rb_pair){row, rb_tree_row(a->job->blue, w->best.heap[i].blue)};
+		memcpy(&w->told[w->n++], &distance, sizeof distance);
+		if (rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	rb_best_clear(&w->best);
+	return status;
+}
+
+static rb_status
+search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
+{
+	const rb_set *red = a->job->red;
+	const uint32_t first = a->start != NULL ? a->start[row] : row;
+	const uint32_t parts = a->start != NULL ? a->start[row + 1] - first : 1;
+	rb_status status = RB_OK;
+	double lo[3], hi[3], square;
+	uint32_t blue;
+	rb_walk walk;
+
+	if (parts > 1)
+	{
+		status = rb_tree_make(me, a->ctx, &w->row, red, first, parts, a->scale, NULL);
+		if (status == RB_OK)
+			rb_tree_bounds(&w->row, lo, hi);
+	}
+	else
+		rb_tree_box(red, first, a->scale, lo, hi);
+	for (int round = 0; round < 2 && status == RB_OK; round++)
+	{
+		w->touching = round == 0;
+		/* what is full now is full of rows that meet */
+		if (round == 1 && (rb_best_full(&w->best) || a->job->distance == 0))
+			break;
+		rb_walk_begin(&walk, &a->blue, parts > 1 ? &w->row : NULL, lo, hi);
+		while (status == RB_OK &&
+			   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, NULL)), below_of(w), &blue, &square))
+			status = offer_parts(a, w, first, parts, blue);
+		w->boxes += walk.boxes;
+	}
+	if (status == RB_OK && rb_should_stop(a->ctx))
+		status = RB_STOPPED;
+	return status == RB_OK ? tell(a, w, row) : status;
+}
+
+/* ---- all rows ---- */
+
+static void
+note(nearest *a, rb_status status)
+{
+	int ok = RB_OK;
+
+	if (status != RB_OK)
+		rb_store_if(&a->status, &ok, (int) status);
+}
+
+static void
+search_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	nearest *a = arg;
+	worker *w = &a->worker[rb_thread_number(me)];
+	const double began = rb_now_ms();
+
+	for (uint64_t i = from; i < to && rb_load(&a->status) == RB_OK; i++)
+		note(a, search_row(me, a, w, rb_tree_row(a->job->red, a->order[i])));
+	w->ms += rb_now_ms() - began;
+	rb_progress(a->ctx, RB_STAGE_CANDIDATES, rb_add(&a->done, to - from) + (to - from),
+				a->job->red->nrows);
+}
+
+/* positive doubles are in the order of their bits */
+static void
+find_largest(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	nearest *a = arg;
+	double largest = 0;
+	uint64_t bits, known;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const double x = fabs(a->coords[i]);
+
+		largest = x > largest ? x : largest;
+	}
+	memcpy(&bits, &largest, sizeof bits);
+	known = rb_load(&a->largest);
+	while (known < bits && !rb_store_if(&a->largest, &known, bits))
+		;
+}
+
+/* the power of two that makes of the largest coordinate something between a half and 1, if it can */
+static rb_status
+find_scale(rb_thread *me, nearest *a)
+{
+	const rb_set *sides[2] = {a->job->red, a->job->blue};
+	rb_status status = RB_OK;
+	double largest;
+	int exponent;
+
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+	{
+		const uint64_t width = (uint64_t) rb_kind_width(sides[side]->kind);
+
+		a->coords = sides[side]->coords;
+		status = rb_loop(me, sides[side]->nparts * width, (uint64_t) 1 << 16, find_largest, a);
+	}
+	memcpy(&largest, &a->largest, sizeof largest);
+	(void) frexp(largest, &exponent);
+	exponent = exponent < -1000 ? -1000 : exponent;
+	a->scale = largest > 0 ? ldexp(1, -exponent) : 1;
+	a->most = a->job->distance * a->scale * (1 + 0x1p-50) + 0x1p-1000;
+	if (a->job->distance == 0)
+		a->most = 0;
+	return status;
+}
+
+/* where the parts of each red row begin */
+static rb_status
+find_starts(nearest *a)
+{
+	const rb_set *red = a->job->red;
+	uint32_t row = 0;
+	rb_status status;
+
+	if (red->row_of == NULL)
+		return RB_OK;
+	status = rb_array(a->ctx, (void **) &a->start, (size_t) red->nrows + 1, sizeof *a->start);
+	for (uint32_t part = 0; part < red->nparts && status == RB_OK; part++)
+	{
+		while (row <= red->row_of[part])
+			a->start[row++] = part;
+		if (part % (1 << 20) == 0 && rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	while (row <= red->nrows && status == RB_OK)
+		a->start[row++] = red->nparts;
+	return status;
+}
+
+static rb_status
+find_order(rb_thread *me, nearest *a)
+{
+	const rb_set *red = a->job->red;
+	rb_status status = rb_array(a->ctx, (void **) &a->order, red->nrows, sizeof *a->order);
+
+	for (uint32_t row = 0; row < red->nrows && status == RB_OK; row++)
+	{
+		a->order[row] = a->start != NULL ? a->start[row] : row;
+		if (row % (1 << 20) == 0 && rb_should_stop(a->ctx))
+			status = RB_STOPPED;
+	}
+	return status == RB_OK ? rb_tree_order(me, a->ctx, red, a->scale, a->order, red->nrows)
+						   : status;
+}
+
+static rb_status
+make_workers(nearest *a, int threads)
+{
+	const rb_job *job = a->job;
+	const uint32_t k = job->nearest < job->blue->nrows ? job->nearest : job->blue->nrows;
+	rb_status status = rb_array(a->ctx, (void **) &a->worker, (size_t) threads, sizeof *a->worker);
+
+	if (status != RB_OK)
+		return status;
+	memset(a->worker, 0, (size_t) threads * sizeof *a->worker);
+	for (int t = 0; t < threads && status == RB_OK; t++)
+	{
+		a->threads = t + 1;
+		a->worker[t].asker = (rb_asker){
+			.ctx = a->ctx,
+			.red = job->red,
+			.blue = job->blue,
+			.rank = a->rank,
+			.scale = a->scale,
+			.plane_of = UINT32_MAX,
+			.env = {.filters = a->ctx->filters, .exact = true, .distance = job->distance}};
+		status = rb_best_init(&a->worker[t].best, &a->worker[t].asker, k);
+	}
+	return status;
+}
+
+static void
+report(const nearest *a)
+{
+	rb_stats *stats = &a->ctx->stats;
+
+	for (int t = 0; t < a->threads; t++)
+	{
+		const worker *w = &a->worker[t];
+
+		stats->stage[RB_STAGE_CANDIDATES].count += w->looks;
+		stats->stage[RB_STAGE_CANDIDATES].ms += w->ms / a->threads;
+		stats->box_tests += w->boxes;
+		stats->exact_integer += w->asker.env.integer;
+		stats->exact_expansion += w->asker.env.expansion;
+		stats->exact_gmp += w->asker.env.gmp;
+		stats->stage[RB_STAGE_EXACT].count +=
+			w->asker.env.integer + w->asker.env.expansion + w->asker.env.gmp;
+	}
+}
+
+static rb_status
+search(rb_thread *me, nearest *a)
+{
+	const rb_job *job = a->job;
+	const double began = rb_now_ms();
+	rb_status status;
+
+	a->ctx->stats.threads = rb_team_threads(me);
+	rb_progress(a->ctx, RB_STAGE_GRID, 0, 0);
+	status = find_scale(me, a);
+	if (status == RB_OK)
+		status = rb_ranks(a->ctx, job->blue, &a->rank);
+	if (status == RB_OK)
+		status = find_starts(a);
+	if (status == RB_OK)
+		status = find_order(me, a);
+	if (status == RB_OK)
+		status =
+			rb_tree_make(me, a->ctx, &a->blue, job->blue, 0, job->blue->nparts, a->scale, a->rank);
+	a->ctx->stats.stage[RB_STAGE_GRID].count += job->blue->nparts;
+	a->ctx->stats.stage[RB_STAGE_GRID].ms += rb_now_ms() - began;
+	if (status == RB_OK)
+		status = make_workers(a, rb_team_threads(me));
+	if (status == RB_OK)
+	{
+		rb_progress(a->ctx, RB_STAGE_CANDIDATES, 0, job->red->nrows);
+		status = rb_loop(me, job->red->nrows, GRAIN, search_rows, a);
+		status = a->status != RB_OK ? (rb_status) a->status : status;
+	}
+	for (int t = 0; t < a->threads && status == RB_OK; t++)
+		status = flush(a, &a->worker[t]);
+	return status;
+}
+
+rb_status
+rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job,
+				   const rb_row_sink *sink)
+{
+	nearest a = {.ctx = ctx, .job = job, .sink = sink};
+	rb_thread *me;
+	rb_status status;
+
+	(void) backend;
+	if (job->red->nparts == 0 || job->blue->nparts == 0)
+		return RB_OK;
+	status = rb_set_compose_ids(ctx, job->blue);
+	if (status == RB_OK)
+		status = rb_team_open(ctx, ctx->threads, &me);
+	if (status != RB_OK)
+		return status;
+	status = search(me, &a);
+	report(&a);
+	for (int t = 0; t < a.threads; t++)
+	{
+		worker *w = &a.worker[t];
+
+		rb_best_free(&w->best);
+		rb_tree_free(ctx, &w->row);
+		rb_free(ctx->memory, (void **) &w->pair);
+		rb_free(ctx->memory, (void **) &w->told);
+	}
+	rb_free(ctx->memory, (void **) &a.worker);
+	rb_tree_free(ctx, &a.blue);
+	rb_free(ctx->memory, (void **) &a.start);
+	rb_free(ctx->memory, (void **) &a.order);
+	rb_free(ctx->memory, (void **) &a.rank);
+	rb_team_close(&me);
+	return ctx->error.status != RB_OK ? ctx->error.status : status;
+}

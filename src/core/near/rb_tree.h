@@ -1,0 +1,228 @@
+/*
+ * rb_tree.h
+ *	  A tree of boxes, and the way through it from what is near to what is far.
+ *
+ * The parts of a set are put in an order in which those that are near stand together, and
+ * then each four make a box, each four boxes one more, up to a single node: a packed R-tree (N.
+ * Roussopoulos, D. Leifker: Direct spatial search on pictorial databases using packed
+ * R-trees, 1985).  Where the children of a node are follows from its number, so it has no
+ * pointers:
+ *
+ *		level 3				 0
+ *		level 2		 0		 1 ..
+ *		level 1		0 1 2 3  4 5 ..
+ *		level 0		the parts, four below each node
+ *
+ * The order is by halving: the middle of all boxes along the axis on which their centres
+ * spread most is found, then that of either half, so that dense places are cut as finely as
+ * others.  Where all centres are one there is nothing to cut, and any order will do.
+ *
+ * All coordinates are multiplied by one power of two that brings them into [-1, 1], for squares must
+ * neither overflow nor vanish.  That is exact but for what is below 2^-1022 then.
+ */
+#ifndef RB_TREE_H
+#define RB_TREE_H
+
+#include "core/base/rb_parallel.h"
+#include "core/shape/rb_box.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define RB_TREE_FAN 4
+#define RB_TREE_LEVELS 16 /* 4^15 > RB_MAX_OBJECTS */
+
+/* vectors of the compiler, at any address: two SSE2 operations at least */
+typedef double rb_four __attribute__((vector_size(32), aligned(16)));
+typedef int64_t rb_four_bits __attribute__((vector_size(32), aligned(16)));
+
+typedef struct rb_tree_node
+{
+	rb_four lo[3]; /* the boxes of its children */
+	rb_four hi[3];
+	uint32_t least[RB_TREE_FAN]; /* the least rank of a row below each */
+} rb_tree_node;
+
+typedef struct rb_tree
+{
+	rb_context *ctx;
+	const rb_set *set;
+	const uint32_t *list; /* its parts, or NULL: ... */
+	uint32_t begin;       /* ... all from this on */
+	double scale;
+	const uint32_t *rank; /* of each row; NULL: its number */
+	int top;
+	uint32_t count[RB_TREE_LEVELS]; /* of each level */
+	uint32_t first[RB_TREE_LEVELS]; /* the first node of each level, from 1 on */
+	uint32_t *part;                 /* level 0 */
+	rb_tree_node *node;
+	struct rb_centre *centre; /* while it is made */
+	uint32_t cap;             /* of the arrays, in parts */
+} rb_tree;
+
+/*
+ * A tree of n > 0 parts of a set, from `first` on, in place of what it was.  By all threads, if
+ * there are many; within a piece of work, or by a thread that is in none.
+ */
+extern rb_status rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set,
+							  uint32_t first, uint32_t n, double scale, const uint32_t *rank);
+/* parts, which differ, in such an order, without a tree */
+extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale,
+							   uint32_t *parts, uint32_t n);
+extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
+
+/* the box of it all */
+extern void rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3]);
+
+static inline uint32_t
+rb_tree_row(const rb_set *set, uint32_t part)
+{
+	return set->row_of != NULL ? set->row_of[part] : part;
+}
+
+/* the box of a part, multiplied */
+static inline void
+rb_tree_box(const rb_set *set, uint32_t part, double scale, double lo[3], double hi[3])
+{
+	rb_kind_box(set->kind, set->coords, part, lo, hi);
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] *= scale;
+		hi[a] *= scale;
+	}
+}
+
+/* ---- from near to far ---- */
+
+/*
+ * The square of the gap between two boxes is rounded six times, and coordinates by 2^-1075 before:
+ * so where it is larger than this of a distance, the boxes are farther apart than that.
+ */
+static inline double
+rb_tree_reach(double distance)
+{
+	return distance * distance * (1 + 0x1p-46) + 0x1p-990;
+}
+
+typedef struct rb_step
+{
+	double square; /* its gap */
+	uint32_t least;
+	uint32_t index;
+	int level;
+} rb_step;
+
+/* what is still to be looked at, the nearest last: three for each level, and one */
+typedef struct rb_walk
+{
+	const rb_tree *tree;
+	const rb_tree *from; /* or NULL: from the box */
+	double lo[3];
+	double hi[3];
+	uint64_t boxes; /* that were compared, in both trees */
+	int n;
+	rb_step step[3 * RB_TREE_LEVELS + 2];
+} rb_walk;
+
+/* from a box; or from a tree, which has that box */
+static inline void
+rb_walk_begin(rb_walk *w, const rb_tree *tree, const rb_tree *from, const double lo[3],
+			  const double hi[3])
+{
+	w->tree = tree;
+	w->from = from;
+	for (int a = 0; a < 3; a++)
+	{
+		w->lo[a] = lo[a];
+		w->hi[a] = hi[a];
+	}
+	w->boxes = 0;
+	w->n = 1;
+	w->step[0] = (rb_step){0, 0, 0, tree->top};
+}
+
+/* the least gap between a box and the parts of a tree, squared; anything above `reach` if it is that */
+extern double rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double reach,
+						  uint64_t *boxes);
+
+static inline void
+rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
+{
+	const rb_tree *tree = w->tree;
+	const rb_tree_node *node = &tree->node[tree->first[s.level] + s.index];
+	const uint32_t child = s.index * RB_TREE_FAN;
+	const uint32_t n = tree->count[s.level - 1] - child;
+	const int begin = w->n;
+	rb_four square = {0, 0, 0, 0};
+
+	for (int a = 0; a < 3; a++)
+	{
+		/* one of these at most is positive */
+		const rb_four before = node->lo[a] - w->hi[a];
+		const rb_four behind = w->lo[a] - node->hi[a];
+		const rb_four gap = (rb_four) ((rb_four_bits) before & (before > 0)) +
+							(rb_four) ((rb_four_bits) behind & (behind > 0));
+
+		square += gap * gap;
+	}
+	w->boxes += RB_TREE_FAN;
+	for (uint32_t c = 0; c < RB_TREE_FAN && c < n; c++)
+	{
+		rb_step step = {square[c], node->least[c], child + c, s.level - 1};
+		int at;
+
+		if (step.square > reach || step.least >= below)
+			continue;
+		if (w->from != NULL)
+		{
+			const double lo[3] = {node->lo[0][c], node->lo[1][c], node->lo[2][c]};
+			const double hi[3] = {node->hi[0][c], node->hi[1][c], node->hi[2][c]};
+
+			step.square = rb_tree_gap(w->from, lo, hi, reach, &w->boxes);
+			if (step.square > reach)
+				continue;
+		}
+		for (at = w->n++; at > begin; at--)
+		{
+			const rb_step *other = &w->step[at - 1];
+
+			if (other->square > step.square ||
+				(other->square == step.square && other->least >= step.least))
+				break;
+			w->step[at] = *other;
+		}
+		w->step[at] = step;
+	}
+}
+
+/*
+ * The next part whose gap is not above `reach`, of a row whose rank is below that.  False: there
+ * is none, or the context was stopped.
+ */
+static inline bool
+rb_walk_next(rb_walk *w, double reach, uint32_t below, uint32_t *part, double *square)
+{
+	while (w->n > 0 && !rb_should_stop(w->tree->ctx))
+	{
+		const rb_step s = w->step[--w->n];
+
+		if (s.square > reach || s.least >= below)
+			continue;
+		if (s.level == 0)
+		{
+			*part = w->tree->part[s.index];
+			*square = s.square;
+			return true;
+		}
+		rb_walk_open(w, s, reach, below);
+	}
+	return false;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_TREE_H */
