@@ -357,6 +357,7 @@ rb_over_f(float x)
 #define RB_NEAR_MAX(x, y) fmaxf(x, y)
 #define RB_NEAR_LESS(x, y, a, b) ((x) < (y) ? (a) : (b))
 #define RB_NEAR_ABS(x) fabsf(x)
+#define RB_NEAR_GREATER(x, y) ((x) > (y))
 #define RB_NEAR_OVER(x) rb_over_f(x)
 #define RB_NEAR_FMA(a, b, c) fmaf(a, b, c)
 #define RB_NEAR_EPS RB_EPS_F
@@ -365,6 +366,24 @@ rb_over_f(float x)
 #define RB_NEAR_MOST_LEAST 0x1p-30
 #define RB_NEAR_FLOOR 0x1p-120
 #include "core/shape/rb_near.h"
+#undef RB_NEAR_NAME
+#undef RB_NEAR_FACE
+#undef RB_NEAR_FUNCTION
+#undef RB_NEAR_REAL
+#undef RB_NEAR_MASK
+#undef RB_NEAR_ALL
+#undef RB_NEAR_MIN
+#undef RB_NEAR_MAX
+#undef RB_NEAR_LESS
+#undef RB_NEAR_ABS
+#undef RB_NEAR_GREATER
+#undef RB_NEAR_OVER
+#undef RB_NEAR_FMA
+#undef RB_NEAR_EPS
+#undef RB_NEAR_HUGE
+#undef RB_NEAR_SQUARE_LEAST
+#undef RB_NEAR_MOST_LEAST
+#undef RB_NEAR_FLOOR
 
 /* squares of squares stay finite up to there */
 #define RB_NEAR_M_MOST_F 0x1p20f

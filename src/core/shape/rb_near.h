@@ -30,7 +30,7 @@
  *
  *		most = (D - 64 e M) (1 - 16 e)
  *
- * square <= most^2 proves that the distance is at most D: of the 16 e, 5 are spent on roundings.
+ * square < most^2 proves that the distance is at most D: of the 16 e, 5 are spent on roundings.
  *
  * From below: for any vector g = (x, y, z), g . p is off from g . P by 1.001 e |g|1 M and 3.01 e |g|1 M
  * for its roundings; the difference of two of these by twice that, and 2.01 e |g|1 M from its own.  So
@@ -41,8 +41,8 @@
  * prove that it is more than D: of the 32 e, 8 are spent.  The comparisons with a floor keep what
  * underflows away from the bounds.  M infinite: nothing is proved; nor by a number that is none.
  *
- * To be defined: RB_NEAR_NAME, RB_NEAR_FUNCTION (storage), RB_NEAR_REAL, RB_NEAR_MASK (what a
- * comparison gives), RB_NEAR_ALL(x) a constant in all lanes, RB_NEAR_MIN, RB_NEAR_MAX (of x and a number:
+ * To be defined: RB_NEAR_NAME, RB_NEAR_FUNCTION (storage), RB_NEAR_REAL, RB_NEAR_MASK (a
+ * bit of each lane), RB_NEAR_GREATER(x, y) such bits, RB_NEAR_ALL(x) a constant in all lanes, RB_NEAR_MIN, RB_NEAR_MAX (of x and a number:
  * the number, where x is none), RB_NEAR_LESS(x, y, a, b) x < y ? a : b, RB_NEAR_ABS, RB_NEAR_OVER(x) about 1 / x,
  * RB_NEAR_FMA(a, b, c) a * b + c, rounded once or twice, RB_NEAR_EPS, RB_NEAR_SQUARE_LEAST,
  * RB_NEAR_MOST_LEAST, RB_NEAR_FLOOR.
@@ -156,13 +156,16 @@ RB_NEAR_NAME(const RB_NEAR_REAL *red, const RB_NEAR_REAL *blue, RB_NEAR_REAL siz
 	}
 	length = RB_NEAR_ABS(g[0]) + RB_NEAR_ABS(g[1]) + RB_NEAR_ABS(g[2]);
 	rest = (to - from) - RB_NEAR_ALL(12 * RB_NEAR_EPS) * length * size;
-	*no = (rest > RB_NEAR_ALL(0)) & (square >= RB_NEAR_ALL(RB_NEAR_SQUARE_LEAST)) &
-		  (rest * rest > RB_NEAR_FMA(beyond, square, RB_NEAR_ALL(RB_NEAR_FLOOR)));
+	*no = RB_NEAR_GREATER(rest, RB_NEAR_ALL(0.0)) &
+		  RB_NEAR_GREATER(square, RB_NEAR_ALL(RB_NEAR_SQUARE_LEAST)) &
+		  RB_NEAR_GREATER(rest * rest,
+						  RB_NEAR_FMA(beyond, square, RB_NEAR_ALL(RB_NEAR_FLOOR)));
 
 	least = RB_NEAR_FACE(red, blue, square);
 	least = RB_NEAR_FACE(blue, red, least);
 	most = (distance - RB_NEAR_ALL(64 * RB_NEAR_EPS) * size) * RB_NEAR_ALL(1 - 16 * RB_NEAR_EPS);
-	*yes = (most >= RB_NEAR_ALL(RB_NEAR_MOST_LEAST)) & (least <= most * most);
+	*yes = RB_NEAR_GREATER(most, RB_NEAR_ALL(RB_NEAR_MOST_LEAST)) &
+		   RB_NEAR_GREATER(most * most, least);
 }
 
 #undef RB_NEAR_UNROLL
