@@ -228,6 +228,13 @@ agree_on(const rb_set *red, const rb_set *blue, bool many, const gpu_setting *qu
 	{
 		gpu_setting set = settings[i].set;
 
+		/* distances by GMP alone, or coordinates that are not for doubles: only of few pairs */
+		if (question->predicate == RB_WITHIN &&
+			(want.stats.exact_gmp > 2000 ||
+			 ((set.filters & RB_FILTER_SIGNS) == 0 &&
+			  want.stats.stage[RB_STAGE_CANDIDATES].count > 20000)) &&
+			i > 0)
+			continue;
 		set.predicate = question->predicate;
 		set.distance = question->distance;
 		set.within_rows = question->within_rows;

@@ -677,6 +677,7 @@ near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, doub
 	 uint32_t *yes)
 {
 	const double square = distance * distance * (1 + 40 * RB_EPS) + 0x1p-1000;
+	const vn distances = NEAR_ALL(distance), squares = NEAR_ALL(square);
 	uint32_t hits = 0, left = 0;
 
 	for (uint32_t i = 0; i < *n; i += NEAR_LANES)
@@ -689,7 +690,7 @@ near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, doub
 		for (uint32_t k = 0; k < NEAR_LANES; k++)
 			p[k] = pairs[i + (k < lanes ? k : 0)];
 		near_load(red, blue, p, r, b, &size);
-		near_lanes(r, b, size, NEAR_ALL(distance), NEAR_ALL(square), &far, &within);
+		near_lanes(r, b, &size, &distances, &squares, &far, &within);
 		for (uint32_t k = 0; k < lanes; k++)
 		{
 			const unsigned sure = NEAR_BITS(within) >> k & p[k].apart;

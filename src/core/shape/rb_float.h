@@ -403,7 +403,7 @@ rb_faces_f_within(const rb_face_f *red, const rb_face_f *blue, const rb_reach_f 
 	if (meet == 1)
 		return RB_WITHIN_OF(1);
 	size = size <= RB_NEAR_M_MOST_F ? size : (float) INFINITY;
-	rb_near_f(red->p, blue->p, size, reach->less, reach->square, &no, &yes);
+	rb_near_f(red->p, blue->p, &size, &reach->less, &reach->square, &no, &yes);
 	return no ? 0 : yes && meet == 0 ? RB_WITHIN_OF(0) : RB_UNSURE;
 }
 

@@ -61,9 +61,9 @@
 /* into [0, 1], whatever it is */
 #define RB_NEAR_CUT(x) RB_NEAR_MIN(RB_NEAR_MAX(x, RB_NEAR_ALL(0)), RB_NEAR_ALL(1))
 
-/* the least square of what is between a corner of `of` and the points cut on a face */
-RB_NEAR_FUNCTION RB_NEAR_REAL
-RB_NEAR_FACE(const RB_NEAR_REAL *face, const RB_NEAR_REAL *of, RB_NEAR_REAL least)
+/* the square of what is between a corner of `of` and its point of a face, where that is less */
+RB_NEAR_FUNCTION void
+RB_NEAR_FACE(const RB_NEAR_REAL *face, const RB_NEAR_REAL *of, RB_NEAR_REAL *least)
 {
 	RB_NEAR_REAL u[3], v[3], uu, uv, vv, over;
 
@@ -88,9 +88,8 @@ RB_NEAR_FACE(const RB_NEAR_REAL *face, const RB_NEAR_REAL *of, RB_NEAR_REAL leas
 		for (int k = 0; k < 3; k++)
 			r[k] = RB_NEAR_FMA(-t, v[k], RB_NEAR_FMA(-s, u[k], r[k]));
 		square = RB_NEAR_DOT(r, r);
-		least = RB_NEAR_MIN(square, least);
+		*least = RB_NEAR_MIN(square, *least);
 	}
-	return least;
 }
 
 /*
@@ -98,8 +97,9 @@ RB_NEAR_FACE(const RB_NEAR_REAL *face, const RB_NEAR_REAL *of, RB_NEAR_REAL leas
  * beyond: D^2 (1 + 32 e), or more.  At most one of *no and *yes is true.
  */
 RB_NEAR_FUNCTION void
-RB_NEAR_NAME(const RB_NEAR_REAL *red, const RB_NEAR_REAL *blue, RB_NEAR_REAL size,
-			 RB_NEAR_REAL distance, RB_NEAR_REAL beyond, RB_NEAR_MASK *no, RB_NEAR_MASK *yes)
+RB_NEAR_NAME(const RB_NEAR_REAL *red, const RB_NEAR_REAL *blue, const RB_NEAR_REAL *size,
+			 const RB_NEAR_REAL *distance, const RB_NEAR_REAL *beyond, RB_NEAR_MASK *no,
+			 RB_NEAR_MASK *yes)
 {
 	RB_NEAR_REAL v[3][3], vv[3], over_vv[3], g[3], square, least, most, length, rest, from, to;
 
@@ -155,15 +155,17 @@ RB_NEAR_NAME(const RB_NEAR_REAL *red, const RB_NEAR_REAL *blue, RB_NEAR_REAL siz
 		from = i == 0 ? b : RB_NEAR_MAX(b, from);
 	}
 	length = RB_NEAR_ABS(g[0]) + RB_NEAR_ABS(g[1]) + RB_NEAR_ABS(g[2]);
-	rest = (to - from) - RB_NEAR_ALL(12 * RB_NEAR_EPS) * length * size;
+	rest = (to - from) - RB_NEAR_ALL(12 * RB_NEAR_EPS) * length * *size;
 	*no = RB_NEAR_GREATER(rest, RB_NEAR_ALL(0.0)) &
 		  RB_NEAR_GREATER(square, RB_NEAR_ALL(RB_NEAR_SQUARE_LEAST)) &
 		  RB_NEAR_GREATER(rest * rest,
-						  RB_NEAR_FMA(beyond, square, RB_NEAR_ALL(RB_NEAR_FLOOR)));
+						  RB_NEAR_FMA(*beyond, square, RB_NEAR_ALL(RB_NEAR_FLOOR)));
 
-	least = RB_NEAR_FACE(red, blue, square);
-	least = RB_NEAR_FACE(blue, red, least);
-	most = (distance - RB_NEAR_ALL(64 * RB_NEAR_EPS) * size) * RB_NEAR_ALL(1 - 16 * RB_NEAR_EPS);
+	least = square;
+	RB_NEAR_FACE(red, blue, &least);
+	RB_NEAR_FACE(blue, red, &least);
+	most =
+		(*distance - RB_NEAR_ALL(64 * RB_NEAR_EPS) * *size) * RB_NEAR_ALL(1 - 16 * RB_NEAR_EPS);
 	*yes = RB_NEAR_GREATER(most, RB_NEAR_ALL(RB_NEAR_MOST_LEAST)) &
 		   RB_NEAR_GREATER(most * most, least);
 }
