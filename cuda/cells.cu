@@ -46,7 +46,7 @@
 #define QUEUE (32 * RB_STRIP + 32)
 #define NEARS 64
 #define BUFFERS 512 /* of all kinds of pairs that a warp has found */
-#define SAMPLED 16 /* one work item in so many is timed */
+#define SAMPLED 16  /* one work item in so many is timed */
 
 typedef struct rb_tiles
 {

@@ -190,8 +190,8 @@ distances(void)
 		for (int s = 0; s < 2; s++)
 			for (int i = 0; i < SIDE; i++)
 				make_near(p[s][i], way, size, at);
-		env.distance =
-			rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, p[0][check_below(SIDE)], p[1][check_below(SIDE)]);
+		env.distance = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, p[0][check_below(SIDE)],
+								   p[1][check_below(SIDE)]);
 		switch (check_below(6))
 		{
 			case 0:

@@ -492,8 +492,8 @@ filter_near(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
 	rb_status status;
 
 	left = kernel->sides_near(red->face, blue->face, w->pair, *n, w->sided);
-	nyes = kernel->intervals_near(red->face, blue->face, w->sided, left, w->yes, w->undecided,
-								  &left);
+	nyes =
+		kernel->intervals_near(red->face, blue->face, w->sided, left, w->yes, w->undecided, &left);
 	status = hit(w, red, blue, w->yes, nyes, RB_TOLD(RB_WITHIN_OF(1)));
 	if (status != RB_OK)
 		return status;

@@ -51,8 +51,9 @@ typedef struct rb_face
 	double z[4];
 	double k;
 	double e;
-	double ke;     /* k e + RB_TINY */
-	double margin; /* so much more proves that a corner is farther away than the job's distance (leaf.c) */
+	double ke; /* k e + RB_TINY */
+	double
+		margin; /* so much more proves that a corner is farther away than the job's distance (leaf.c) */
 } __attribute__((aligned(64))) rb_face;
 
 #define RB_EPS 0x1p-53

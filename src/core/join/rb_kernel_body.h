@@ -597,8 +597,7 @@ typedef __mmask8 mn;
 #define RB_NEAR_MIN(x, y) _mm512_min_pd(x, y)
 #define RB_NEAR_MAX(x, y) _mm512_max_pd(x, y)
 #define RB_NEAR_ABS(x) _mm512_abs_pd(x)
-#define RB_NEAR_LESS(x, y, a, b) \
-	_mm512_mask_blend_pd(_mm512_cmp_pd_mask(x, y, _CMP_LT_OQ), b, a)
+#define RB_NEAR_LESS(x, y, a, b) _mm512_mask_blend_pd(_mm512_cmp_pd_mask(x, y, _CMP_LT_OQ), b, a)
 #define RB_NEAR_GREATER(x, y) _mm512_cmp_pd_mask(x, y, _CMP_GT_OQ)
 #else
 #define NEAR_LANES 4
@@ -609,7 +608,7 @@ typedef unsigned mn;
 #define NEAR_BITS(mask) (mask)
 #define RB_NEAR_MIN(x, y) MIN4(x, y)
 #define RB_NEAR_MAX(x, y) MAX4(x, y)
-#define RB_NEAR_ABS(x) ((v4) ((m4) (x) & INT64_MAX))
+#define RB_NEAR_ABS(x) ((v4) ((m4) (x) &INT64_MAX))
 #ifdef RB_AVX2
 #define RB_NEAR_LESS(x, y, a, b) \
 	((v4) _mm256_blendv_pd((__m256d) (b), (__m256d) (a), (__m256d) ((x) < (y))))

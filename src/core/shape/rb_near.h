@@ -56,8 +56,7 @@
 /* a vector from and to corners; u . v */
 #define RB_NEAR_BETWEEN(w, to, from) \
 	((w)[0] = (to)[0] - (from)[0], (w)[1] = (to)[1] - (from)[1], (w)[2] = (to)[2] - (from)[2])
-#define RB_NEAR_DOT(u, v) \
-	RB_NEAR_FMA((u)[2], (v)[2], RB_NEAR_FMA((u)[1], (v)[1], (u)[0] * (v)[0]))
+#define RB_NEAR_DOT(u, v) RB_NEAR_FMA((u)[2], (v)[2], RB_NEAR_FMA((u)[1], (v)[1], (u)[0] * (v)[0]))
 /* into [0, 1], whatever it is */
 #define RB_NEAR_CUT(x) RB_NEAR_MIN(RB_NEAR_MAX(x, RB_NEAR_ALL(0)), RB_NEAR_ALL(1))
 
@@ -158,14 +157,12 @@ RB_NEAR_NAME(const RB_NEAR_REAL *red, const RB_NEAR_REAL *blue, const RB_NEAR_RE
 	rest = (to - from) - RB_NEAR_ALL(12 * RB_NEAR_EPS) * length * *size;
 	*no = RB_NEAR_GREATER(rest, RB_NEAR_ALL(0.0)) &
 		  RB_NEAR_GREATER(square, RB_NEAR_ALL(RB_NEAR_SQUARE_LEAST)) &
-		  RB_NEAR_GREATER(rest * rest,
-						  RB_NEAR_FMA(*beyond, square, RB_NEAR_ALL(RB_NEAR_FLOOR)));
+		  RB_NEAR_GREATER(rest * rest, RB_NEAR_FMA(*beyond, square, RB_NEAR_ALL(RB_NEAR_FLOOR)));
 
 	least = square;
 	RB_NEAR_FACE(red, blue, &least);
 	RB_NEAR_FACE(blue, red, &least);
-	most =
-		(*distance - RB_NEAR_ALL(64 * RB_NEAR_EPS) * *size) * RB_NEAR_ALL(1 - 16 * RB_NEAR_EPS);
+	most = (*distance - RB_NEAR_ALL(64 * RB_NEAR_EPS) * *size) * RB_NEAR_ALL(1 - 16 * RB_NEAR_EPS);
 	*yes = RB_NEAR_GREATER(most, RB_NEAR_ALL(RB_NEAR_MOST_LEAST)) &
 		   RB_NEAR_GREATER(most * most, least);
 }
