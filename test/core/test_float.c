@@ -219,7 +219,7 @@ distances_never_wrong(void)
 	{
 		long no = 0, yes = 0, meet = 0, unsure = 0;
 
-		for (long i = check_rounds(30000); i > 0; i--)
+		for (long i = check_rounds(10000); i > 0; i--)
 		{
 			double p[18], d;
 			rb_frame frame;
