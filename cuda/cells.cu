@@ -1,6 +1,6 @@
 /*
  * cells.cu
- *	  From work items to candidates, and the float test: triangles against triangles.
+ *	  From work items to candidates, and the float tests: triangles against triangles.
  *
  * A block of threads takes one work item after the other: some red and some blue
  * objects of a cell.  Each object is read once, put into the cell's frame as floats
@@ -21,10 +21,15 @@
  * stages with a queue between them: to read a pair from shared memory again costs
  * more than the arithmetic that a third of the lanes would be spared.
  *
+ * Distances (NEAR) have boxes padded by half of theirs, and two tests: planes first, which
+ * drop most of what is farther apart; what they leave goes through a second queue to the
+ * whole test, ten times as long, where a full warp pays for another look at the shared memory.
+ *
  * Floats of the frame are a monotone image of the doubles.  Where two bounds
  * differ as floats they differ as doubles in the same way, so a strict comparison
  * decides; where they are equal the doubles are compared.  The candidates are
- * exactly the pairs whose closed boxes overlap and that the cell owns (rb_grid.h).
+ * exactly the pairs whose closed boxes overlap and that the cell owns (rb_grid.h).  Padded
+ * boxes are floats only, rounded outward: few pairs more.
  *
  * Room in the pool is reserved for all pairs of an item before it is taken
  * (rb_pool); a block that gets none leaves the rest to the next launch.
@@ -39,8 +44,9 @@
 #endif
 #define THREADS (32 * RB_WARPS)
 #define QUEUE (32 * RB_STRIP + 32)
-#define BUFFER 256
-#define SAMPLED 16 /* one work item in so many is timed */
+#define NEARS 64
+#define BUFFERS 512 /* of all kinds of pairs that a warp has found */
+#define SAMPLED 16  /* one work item in so many is timed */
 
 typedef struct rb_tiles
 {
@@ -49,17 +55,28 @@ typedef struct rb_tiles
 	float4 lo[RB_TILE_F]; /* of blue's boxes; in w the owner bits that are not set */
 	float4 hi[RB_TILE_F];
 	uint16_t queue[RB_WARPS][QUEUE];
-	uint16_t hit[RB_WARPS][BUFFER];
-	uint16_t undecided[RB_WARPS][BUFFER];
+	uint16_t near[RB_WARPS][NEARS];
+	uint16_t found[RB_WARPS][BUFFERS];
+	rb_reach_f reach;
 	rb_item item;
 	rb_taken taken;
 } rb_tiles;
 
+/* what is found of a pair, and how many of a sort wait for the others */
+enum
+{
+	HIT,
+	UNDECIDED,
+	NEAR_HIT, /* within the distance, but the two do not meet */
+	SORTS
+};
+#define ROOM(near) (BUFFERS / ((near) ? 3 : 2))
+
 typedef struct rb_warp
 {
 	uint32_t queued;
-	uint32_t hits;
-	uint32_t undecided;
+	uint32_t nears;
+	uint32_t found[SORTS];
 	uint32_t made;
 	rb_count candidates;
 	uint32_t float_clocks; /* 32 bits wrap, differences do not mind */
@@ -101,6 +118,17 @@ face_load(const rb_tiles *t, int side, uint32_t slot, rb_face_f *f)
 	f->d = n.w;
 }
 
+template <bool NEAR>
+static __device__ __forceinline__ void
+face_box(const rb_tiles *t, const rb_face_f *f, float lo[3], float hi[3])
+{
+	if (NEAR)
+		rb_face_f_pad(f, 0.5f * t->reach.more, lo, hi);
+	else
+		rb_face_f_box(f, lo, hi);
+}
+
+template <bool NEAR>
 static __device__ __forceinline__ void
 tile_load(rb_tiles *t, int side, const rb_device_set *from, const uint32_t *entry, uint32_t n)
 {
@@ -112,14 +140,14 @@ tile_load(rb_tiles *t, int side, const rb_device_set *from, const uint32_t *entr
 
 		for (int k = 0; k < 9; k++)
 			c[k] = __ldg(from->coords + (size_t) (e & RB_INDEX_MASK) * 9 + k);
-		rb_face_f_init(&f, &t->item.frame, c);
+		rb_face_f_init(&f, &t->item.frame, c, NEAR);
 		f.entry = e;
 		face_store(t, side, slot, &f);
 		if (side == 1)
 		{
 			float lo[3], hi[3];
 
-			rb_face_f_box(&f, lo, hi);
+			face_box<NEAR>(t, &f, lo, hi);
 			t->lo[slot] = make_float4(lo[0], lo[1], lo[2],
 									  __uint_as_float(~(e >> RB_INDEX_BITS) & RB_STARTS_ALL));
 			t->hi[slot] = make_float4(hi[0], hi[1], hi[2], 0);
@@ -129,52 +157,40 @@ tile_load(rb_tiles *t, int side, const rb_device_set *from, const uint32_t *entr
 
 /* ---- pairs out ---- */
 
-/* n local pairs of a warp's buffer to places of their own in global memory */
+/* the pairs of a sort to places of their own in global memory */
+template <bool NEAR>
 static __device__ __forceinline__ void
-flush(const rb_cells_args *args, const rb_tiles *t, const uint16_t *buffer, uint32_t n,
-	  rb_count *counter, rb_pair *to, bool final)
+flush(const rb_cells_args *args, const rb_tiles *t, rb_warp *w, int sort)
 {
-	const uint32_t lane = threadIdx.x & 31;
+	const uint32_t lane = threadIdx.x & 31, n = w->found[sort];
+	const uint16_t *found = t->found[threadIdx.x / 32] + sort * ROOM(NEAR);
+	rb_tally *tally = args->pool.tally;
+	const uint32_t told =
+		NEAR ? (uint32_t) RB_TOLD(RB_WITHIN_OF(sort == HIT)) << RB_TOLD_SHIFT : args->told;
 	rb_count at = 0;
 
 	__syncwarp();
 	if (lane == 0 && n > 0)
-		at = atomicAdd(counter, (rb_count) n);
+		at = atomicAdd(sort == UNDECIDED ? &tally->float_undecided : &tally->hits, (rb_count) n);
 	at = __shfl_sync(~0u, at, 0);
-	if (!(final && args->count_only))
+	if (sort == UNDECIDED || !args->count_only)
 		for (uint32_t i = lane; i < n; i += 32)
 		{
-			const uint32_t pair = buffer[i];
+			const uint32_t pair = found[i];
 			const uint32_t r = __float_as_uint(t->p[2][0][pair >> 8].w) & RB_INDEX_MASK,
 						   b = __float_as_uint(t->p[2][1][pair & 255].w) & RB_INDEX_MASK;
 			rb_pair p = {r, b};
 
-			if (final)
+			if (sort != UNDECIDED)
 			{
 				p = rb_pair_of(args, r, b);
-				p.red |= args->told;
+				p.red |= told;
 			}
-			to[at + i] = p;
+			(sort == UNDECIDED ? args->pool.undecided : args->pool.hits)[at + i] = p;
 		}
+	w->made += n;
+	w->found[sort] = 0;
 	__syncwarp();
-}
-
-static __device__ __forceinline__ void
-flush_hits(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
-{
-	flush(args, t, t->hit[threadIdx.x / 32], w->hits, &args->pool.tally->hits, args->pool.hits,
-		  true);
-	w->made += w->hits;
-	w->hits = 0;
-}
-
-static __device__ __forceinline__ void
-flush_undecided(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
-{
-	flush(args, t, t->undecided[threadIdx.x / 32], w->undecided, &args->pool.tally->float_undecided,
-		  args->pool.undecided, false);
-	w->made += w->undecided;
-	w->undecided = 0;
 }
 
 /* ---- a pair ---- */
@@ -208,6 +224,24 @@ append(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 	*n += __popc(lanes);
 }
 
+template <bool NEAR>
+static __device__ __forceinline__ void
+find(const rb_cells_args *args, rb_tiles *t, rb_warp *w, int sort, bool mine, uint32_t pair)
+{
+	append(t->found[threadIdx.x / 32] + sort * ROOM(NEAR), &w->found[sort], mine, pair);
+	if (w->found[sort] > ROOM(NEAR) - 32)
+		flush<NEAR>(args, t, w, sort);
+}
+
+/* is it a pair that the job wants? */
+static __device__ __forceinline__ bool
+wanted(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
+{
+	return args->side[0].row_of == NULL ||
+		   (args->side[0].row_of[r->entry & RB_INDEX_MASK] ==
+			args->side[1].row_of[b->entry & RB_INDEX_MASK]) == args->within;
+}
+
 /* a pair a lane, off the end of the queue */
 static __device__ __forceinline__ void
 settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
@@ -234,18 +268,83 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 			equal |= (uint32_t) !(rlo[a] < bhi[a] && blo[a] < rhi[a]) << a;
 		if (equal != 0)
 			candidate = touch(args, r.entry & RB_INDEX_MASK, b.entry & RB_INDEX_MASK, equal);
-		if (args->side[0].row_of != NULL)
-			candidate &= (args->side[0].row_of[r.entry & RB_INDEX_MASK] ==
-						  args->side[1].row_of[b.entry & RB_INDEX_MASK]) == args->within;
+		candidate &= wanted(args, &r, &b);
 		meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
 	}
 	w->candidates += __popc(__ballot_sync(~0u, candidate));
-	append(t->hit[warp], &w->hits, candidate && meet == 1, pair);
-	append(t->undecided[warp], &w->undecided, candidate && meet == RB_UNSURE, pair);
-	if (w->hits > BUFFER - 32)
-		flush_hits(args, t, w);
-	if (w->undecided > BUFFER - 32)
-		flush_undecided(args, t, w);
+	find<false>(args, t, w, HIT, candidate && meet == 1, pair);
+	find<false>(args, t, w, UNDECIDED, candidate && meet == RB_UNSURE, pair);
+	if (w->timed)
+		w->float_clocks += (uint32_t) clock() - began;
+}
+
+/* the same with a distance: planes drop what is beyond it, the rest is near */
+static __device__ __forceinline__ void
+settle_planes(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
+{
+	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+	uint32_t pair = 0;
+	bool candidate = lane < n, near = false;
+
+	w->queued -= n;
+	if (candidate)
+	{
+		rb_face_f r, b;
+
+		pair = t->queue[warp][w->queued + lane];
+		face_load(t, 0, pair >> 8, &r);
+		face_load(t, 1, pair & 255, &b);
+		candidate = wanted(args, &r, &b);
+		near = candidate && !rb_face_f_beyond(&r, &b, t->reach.more) &&
+			   !rb_face_f_beyond(&b, &r, t->reach.more);
+	}
+	w->candidates += __popc(__ballot_sync(~0u, candidate));
+	if (args->filters & RB_FILTER_FLOAT)
+		append(t->near[warp], &w->nears, near, pair);
+	else
+		find<true>(args, t, w, UNDECIDED, candidate, pair);
+	__syncwarp();
+}
+
+/* and what is near, off the end of theirs */
+static __device__ __forceinline__ void
+settle_near(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
+{
+	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+	uint32_t pair = 0;
+	int within = 0;
+
+	w->nears -= n;
+	if (lane < n)
+	{
+		rb_face_f r, b;
+		const rb_reach_f reach = t->reach;
+
+		pair = t->near[warp][w->nears + lane];
+		face_load(t, 0, pair >> 8, &r);
+		face_load(t, 1, pair & 255, &b);
+		within = rb_faces_f_within(&r, &b, &reach);
+	}
+	__syncwarp();
+	find<true>(args, t, w, HIT, within == RB_WITHIN_OF(1), pair);
+	find<true>(args, t, w, NEAR_HIT, within == RB_WITHIN_OF(0), pair);
+	find<true>(args, t, w, UNDECIDED, within == RB_UNSURE, pair);
+}
+
+/* all that makes full warps; last: all that there is */
+static __device__ __forceinline__ void
+settle_all_near(const rb_cells_args *args, rb_tiles *t, rb_warp *w, bool last)
+{
+	const uint32_t began = w->timed ? clock() : 0;
+	const uint32_t least = last ? 1 : 32;
+
+	while (w->queued >= least || (last && w->nears > 0))
+	{
+		if (w->queued >= least)
+			settle_planes(args, t, w, w->queued < 32 ? w->queued : 32);
+		if (w->nears >= 32 || (last && w->queued == 0 && w->nears > 0))
+			settle_near(args, t, w, w->nears < 32 ? w->nears : 32);
+	}
 	if (w->timed)
 		w->float_clocks += (uint32_t) clock() - began;
 }
@@ -253,6 +352,7 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 /* ---- boxes ---- */
 
 /* a warp's share of an item */
+template <bool NEAR>
 static __device__ __forceinline__ void
 join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 {
@@ -266,12 +366,18 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 	uint32_t slot = 0, missing = 0;
 	float lo[3], hi[3];
 
-	for (uint32_t u = units * warp / RB_WARPS; u < end; u++)
+	/* where there are two queues one round more empties them: the tests are in the code once */
+	for (uint32_t u = units * warp / RB_WARPS; u < end + NEAR; u++)
 	{
 		const uint32_t g = u / strips;
 		const uint32_t first = (u - g * strips) * RB_STRIP;
 		uint32_t overlap = 0, n, at;
 
+		if (NEAR && u == end)
+		{
+			settle_all_near(args, t, w, true);
+			break;
+		}
 		if (same && first + RB_STRIP - 1 <= g * 32)
 			continue; /* pairs of which each is looked at the other way round */
 		if (g != group)
@@ -281,7 +387,7 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 			group = g;
 			slot = g * 32 + lane;
 			face_load(t, 0, slot < nr ? slot : 0, &f);
-			rb_face_f_box(&f, lo, hi);
+			face_box<NEAR>(t, &f, lo, hi);
 			missing = ~(f.entry >> RB_INDEX_BITS) & RB_STARTS_ALL;
 		}
 #pragma unroll
@@ -318,22 +424,25 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 			t->queue[warp][at++] = (uint16_t) (slot << 8 | (first + __ffs(overlap) - 1));
 		w->queued += n;
 		__syncwarp();
-		while (w->queued >= 32)
+		while (!NEAR && w->queued >= 32)
 			settle(args, t, w, 32);
+		if (NEAR && w->queued >= 32)
+			settle_all_near(args, t, w, false);
 		__syncwarp();
 	}
-	if (w->queued > 0)
+	if (!NEAR && w->queued > 0)
 		settle(args, t, w, w->queued);
 }
 
 /* ---- work items ---- */
 
+template <bool NEAR>
 static __global__ void
 __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 {
 	extern __shared__ float4 shared_memory[];
 	rb_tiles *t = (rb_tiles *) shared_memory;
-	rb_warp w = {0, 0, 0, 0, 0, 0, false};
+	rb_warp w = {0, 0, {0, 0, 0}, 0, 0, 0, false};
 	rb_count clocks = 0, float_clocks = 0;
 	bool first = true;
 
@@ -346,7 +455,14 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		{
 			items_take(&args, &t->taken, RB_ITEM_PAIRS, first);
 			if (t->taken.number < args.nitems)
+			{
 				t->item = args.items[t->taken.number];
+				if (NEAR)
+				{
+					rb_frame_even(&t->item.frame);
+					rb_reach_f_init(&t->reach, &t->item.frame, args.distance);
+				}
+			}
 		}
 		first = false;
 		__syncthreads();
@@ -355,14 +471,14 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		w.timed = t->taken.number % SAMPLED == 0;
 		w.float_clocks = 0;
 		began = (uint32_t) clock();
-		tile_load(t, 0, &args.side[0], args.entry[0] + t->item.red, t->item.n & 0xffff);
-		tile_load(t, 1, &args.side[1], args.entry[1] + t->item.blue, t->item.n >> 16);
+		tile_load<NEAR>(t, 0, &args.side[0], args.entry[0] + t->item.red, t->item.n & 0xffff);
+		tile_load<NEAR>(t, 1, &args.side[1], args.entry[1] + t->item.blue, t->item.n >> 16);
 		__syncthreads();
-		join_tiles(&args, t, &w);
-		if (w.hits > 0)
-			flush_hits(&args, t, &w);
-		if (w.undecided > 0)
-			flush_undecided(&args, t, &w);
+		join_tiles<NEAR>(&args, t, &w);
+#pragma unroll
+		for (int sort = 0; sort < (NEAR ? SORTS : NEAR_HIT); sort++)
+			if (w.found[sort] > 0)
+				flush<NEAR>(&args, t, &w, sort);
 		if (w.timed)
 		{
 			clocks += (uint32_t) clock() - began;
@@ -386,17 +502,24 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 	}
 }
 
+static bool
+is_near(const rb_cells_args *args)
+{
+	return args->predicate == RB_WITHIN;
+}
+
 rb_status
 rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 {
+	void (*kernel)(rb_cells_args) =
+		is_near(args) ? cells_join_kernel<true> : cells_join_kernel<false>;
 	int per_sm;
 
 	if (!args->faces)
 		return rb_boxes_blocks(run, blocks);
-	RB_CUDA(run,
-			cudaFuncSetAttribute(cells_join_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-								 (int) sizeof(rb_tiles)));
-	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, cells_join_kernel, THREADS,
+	RB_CUDA(run, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+									  (int) sizeof(rb_tiles)));
+	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, THREADS,
 															   sizeof(rb_tiles)));
 	*blocks = (per_sm > 0 ? per_sm : 1) * run->device->sms;
 	return RB_OK;
@@ -405,9 +528,14 @@ rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 rb_status
 rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks)
 {
+	cudaStream_t stream = run->queue->compute;
+
 	if (!args->faces)
 		return rb_boxes_launch(run, args, blocks);
-	cells_join_kernel<<<blocks, THREADS, sizeof(rb_tiles), run->queue->compute>>>(*args);
+	if (is_near(args))
+		cells_join_kernel<true><<<blocks, THREADS, sizeof(rb_tiles), stream>>>(*args);
+	else
+		cells_join_kernel<false><<<blocks, THREADS, sizeof(rb_tiles), stream>>>(*args);
 	RB_LAUNCHED(run, "cells_join_kernel");
 	return RB_OK;
 }

@@ -461,7 +461,8 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 	j->args.told = (uint32_t) rb_told_of_generic(predicate) << RB_TOLD_SHIFT;
 	j->args.within = run->job->within_rows;
 	j->args.axes = rb_kind_dims(side[0].kind) == 2 ? 3 : 7;
-	j->args.faces = rb_faces_decide(predicate, j->side[0].kind, j->side[1].kind);
+	j->args.faces = rb_faces_decide(predicate, j->side[0].kind, j->side[1].kind) ||
+					rb_faces_part(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.boxes = rb_boxes_decide(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.stop = run->queue->stop;
 	j->args.count_only = run->job->answer == RB_COUNT && run->job->red->row_of == NULL &&

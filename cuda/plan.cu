@@ -17,13 +17,17 @@
 
 /*
  * Costs in box tests: of putting an object into a cell, and of looking at a cell
- * (measured).  Where boxes are the answer a test costs the least.
+ * (measured).  Where boxes are the answer a test costs the least; where a distance is
+ * asked for, what follows a test the most.
  */
 #ifndef RB_COST_INCIDENCE
 #define RB_COST_INCIDENCE 60.0
 #endif
 #ifndef RB_COST_INCIDENCE_BOX
 #define RB_COST_INCIDENCE_BOX 250.0
+#endif
+#ifndef RB_COST_INCIDENCE_NEAR
+#define RB_COST_INCIDENCE_NEAR 30.0
 #endif
 #ifndef RB_COST_CELL
 #define RB_COST_CELL 2000.0
@@ -252,6 +256,8 @@ rb_moments_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks
 double
 rb_incidence_cost(rb_predicate predicate, const rb_device_set side[2])
 {
+	if (rb_faces_part(predicate, side[0].kind, side[1].kind))
+		return RB_COST_INCIDENCE_NEAR;
 	return rb_boxes_decide(predicate, side[0].kind, side[1].kind) ? RB_COST_INCIDENCE_BOX
 																  : RB_COST_INCIDENCE;
 }

@@ -30,7 +30,8 @@ __launch_bounds__(THREADS)
 	{
 		if (steps++ % 64 == 0 && rb_peek(args.stop) != 0)
 			break;
-		rb_words_add(&args, pairs[i]);
+		rb_words_add(&args,
+					 rb_pair{pairs[i].red & RB_INDEX_MASK, pairs[i].blue}); /* told bits above */
 	}
 }
 

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "points.h"
 #include "core/shape/rb_float.h"
-#include "core/base/redblue.h"
+#include "core/shape/rb_pair.h"
 
 #include <math.h>
 
@@ -40,8 +40,8 @@ meet(const rb_frame *frame, const double *p)
 {
 	rb_face_f r, b;
 
-	rb_face_f_init(&r, frame, p);
-	rb_face_f_init(&b, frame, p + 9);
+	rb_face_f_init(&r, frame, p, false);
+	rb_face_f_init(&b, frame, p + 9, false);
 	return rb_faces_f_meet(&r, &b);
 }
 
@@ -158,9 +158,161 @@ monotone(void)
 	}
 }
 
+/* ---- distances ---- */
+
+/* 0, RB_WITHIN_OF or RB_UNSURE: what a device does with a candidate */
+static int
+within(rb_frame frame, const double *p, double distance)
+{
+	rb_face_f r, b;
+	rb_reach_f reach;
+	float half, rlo[3], rhi[3], blo[3], bhi[3];
+
+	rb_frame_even(&frame);
+	rb_reach_f_init(&reach, &frame, distance);
+	rb_face_f_init(&r, &frame, p, true);
+	rb_face_f_init(&b, &frame, p + 9, true);
+	half = 0.5f * reach.more;
+	rb_face_f_pad(&r, half, rlo, rhi);
+	rb_face_f_pad(&b, half, blo, bhi);
+	for (int a = 0; a < 3; a++)
+		if (!(rlo[a] <= bhi[a] && blo[a] <= rhi[a]))
+			return 0;
+	if (rb_face_f_beyond(&r, &b, reach.more) || rb_face_f_beyond(&b, &r, reach.more))
+		return 0;
+	return rb_faces_f_within(&r, &b, &reach);
+}
+
+static int
+truth(const double *p, double distance)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true, .distance = distance};
+
+	return rb_pair_decide(&env, RB_WITHIN, RB_TRIANGLE3, RB_TRIANGLE3, p, p + 9);
+}
+
+/* distances around that of the two, from far off to an ulp, and any others */
+static double
+distance_near(double d)
+{
+	switch (check_below(8))
+	{
+		case 0:
+			return d;
+		case 1:
+			return nextafter(d, check_below(2) ? 0 : HUGE_VAL);
+		case 2:
+			return 0;
+		case 3:
+			return fmin(fabs(points_any()), DBL_MAX);
+		case 4:
+			return fmin(2 * d * fabs(points_unit()), DBL_MAX);
+		default:
+			return fmin(fabs(d * (1 + ldexp(points_unit(), -10 - check_below(22)))), DBL_MAX);
+	}
+}
+
+static void
+distances_never_wrong(void)
+{
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+	{
+		long no = 0, yes = 0, meet = 0, unsure = 0;
+
+		for (long i = check_rounds(10000); i > 0; i--)
+		{
+			double p[18], d;
+			rb_frame frame;
+			int got;
+
+			points_make(family, 6, 3, p);
+			frame = frame_near(p);
+			d = distance_near(rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, p, p + 9));
+			got = within(frame, p, d);
+			no += got == 0;
+			yes += got == RB_WITHIN_OF(0);
+			meet += got == RB_WITHIN_OF(1);
+			unsure += got == RB_UNSURE;
+			if (got != RB_UNSURE)
+				CHECK(got == truth(p, d), "%s, %a: %d", points_family_name[family], d, got);
+		}
+		if (getenv("RB_TEST_VERBOSE") != NULL)
+			printf("# %s: %ld no, %ld yes, %ld meet, %ld unsure\n", points_family_name[family], no,
+				   yes, meet, unsure);
+	}
+}
+
+/* near D on the scale of a float's last digits, far from the frame's origin and at it */
+static void
+distances_close(void)
+{
+	long no = 0, yes = 0;
+
+	for (long i = check_rounds(300000); i > 0; i--)
+	{
+		double p[18], d, size = ldexp(1, -check_below(12));
+		rb_frame frame = {{0, 0, 0}, {1, 1, 1}};
+		int got;
+
+		for (int k = 0; k < 18; k++)
+			p[k] = points_unit();
+		if (i % 3 == 0) /* almost parallel */
+			for (int k = 0; k < 9; k++)
+				p[9 + k] = p[k] + (k % 3 == 2) + ldexp(points_unit(), -check_below(20));
+		if (i % 7 == 0) /* a needle */
+			for (int k = 0; k < 3; k++)
+				p[6 + k] = 0.5 * (p[k] + p[3 + k]) + ldexp(points_unit(), -check_below(20));
+		for (int k = 0; k < 18; k++)
+			p[k] = size * p[k] + (k % 3 == 0 ? 1 - size : 0);
+		for (int a = 0; a < 3; a++)
+			frame.origin[a] = (i & 1) ? 0 : p[a];
+		d = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, p, p + 9);
+		d *= 1 + ldexp(points_unit(), -12 - check_below(14)) / size;
+		if (!(d > 0))
+			continue;
+		got = within(frame, p, d);
+		no += got == 0;
+		yes += got == RB_WITHIN_OF(0);
+		if (got != RB_UNSURE)
+			CHECK(got == truth(p, d), "%a: %d", d, got);
+	}
+	CHECK(no > 0 && yes > 0, "%ld no, %ld yes", no, yes);
+}
+
+/* where nothing is degenerate, in any place */
+static void
+distances_decisive(void)
+{
+	static const double offset[] = {0, 5e5, 6e6, 1e-3};
+	static const double size[] = {1, 10, 0.5, 1e-6};
+
+	for (int k = 0; k < 4; k++)
+	{
+		long n = check_rounds(100000), unsure = 0;
+
+		for (long i = 0; i < n; i++)
+		{
+			double p[18];
+			rb_frame frame;
+			const double lo[3] = {offset[k] - size[k], offset[k] - size[k], -size[k]};
+			const double hi[3] = {offset[k] + size[k], offset[k] + size[k], size[k]};
+			const uint32_t one[3] = {1, 1, 1}, none[3] = {0, 0, 0};
+
+			for (int j = 0; j < 18; j++)
+				p[j] = (j % 3 < 2 ? offset[k] : 0) + size[k] * points_unit();
+			rb_frame_of_cell(&frame, lo, hi, one, none);
+			unsure += within(frame, p, 0.1 * size[k]) == RB_UNSURE;
+		}
+		CHECK(unsure * 300 < n, "offset %g: %ld of %ld unsure", offset[k], unsure, n);
+	}
+}
+
 int
 main(void)
 {
+	CHECK_RUN(distances_never_wrong);
+	CHECK_RUN(distances_close);
+	CHECK_RUN(distances_decisive);
 	CHECK_RUN(never_wrong);
 	CHECK_RUN(close_calls);
 	CHECK_RUN(decisive);

@@ -4,7 +4,7 @@
  *	  candidates, sides and hits, to the bit and in the same order.
  */
 #include "check.h"
-#include "core/shape/rb_box.h"
+#include "core/shape/rb_pair.h"
 #include "core/join/rb_kernel.h"
 
 #include <math.h>
@@ -113,6 +113,139 @@ sides_and_intervals(void)
 	}
 	CHECK(kept > 0 && hits > 0 && nleft > 0, "%ld left, %ld hits, %ld undecided", kept, hits,
 		  nleft);
+}
+
+/* ---- distances ---- */
+
+/* small whole numbers, anywhere, needles, or nearly in one plane; of any size and in any place */
+static void
+make_near(double *p, int way, double size, double at)
+{
+	for (int i = 0; i < 9; i++)
+		p[i] = way == 0 ? check_below(4) : 1.5 * unit();
+	if (way == 2)
+		for (int a = 0; a < 3; a++)
+			p[6 + a] = p[a] + (p[3 + a] - p[a]) * 0.7 + ldexp(unit(), -check_below(50));
+	if (way == 3)
+		for (int i = 2; i < 9; i += 3)
+			p[i] = check_below(3) * 0.5 + ldexp(unit(), -check_below(60));
+	for (int i = 0; i < 9; i++)
+		p[i] = p[i] * size + (i % 3 < 2 ? at : 0);
+}
+
+/* as a leaf has them ready; the boxes of all overlap */
+static void
+near_face(rb_face *f, const double *p, double distance, double extent)
+{
+	double u[3], v[3], permanent = 0;
+	double *c[3] = {f->x, f->y, f->z};
+
+	for (int a = 0; a < 3; a++)
+	{
+		for (int k = 0; k < 3; k++)
+			c[a][k] = p[3 * k + a];
+		u[a] = p[3 + a] - p[a];
+		v[a] = p[6 + a] - p[a];
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		int j = (a + 1) % 3, k = (a + 2) % 3;
+
+		c[a][3] = u[j] * v[k] - u[k] * v[j];
+		permanent += fabs(u[j] * v[k]) + fabs(u[k] * v[j]);
+	}
+	f->e = extent;
+	f->k = 10 * RB_EPS * (permanent + 0x1p-1000);
+	f->ke = f->k * f->e + RB_TINY;
+	f->margin = distance * (1 + 16 * RB_EPS) *
+				(sqrt(f->x[3] * f->x[3] + f->y[3] * f->y[3] + f->z[3] * f->z[3] + RB_TINY) + f->k);
+}
+
+/* every pair goes where it belongs, or is left; and with each instruction set to the same place */
+static void
+distances(void)
+{
+	enum
+	{
+		SIDE = 12,
+		ALL = SIDE * SIDE
+	};
+	static const double sizes[] = {1, 1e-6, 1000, 0x1p-300, 0x1p99}, places[] = {0, 5e5};
+	static rb_face red[SIDE], blue[SIDE];
+	static double p[2][SIDE][9];
+	const rb_kernel *k[3];
+	int n = kernels(k);
+	long no = 0, meets = 0, yes = 0, unsure = 0;
+
+	for (long round = check_rounds(1500); round > 0; round--)
+	{
+		const int way = check_below(4);
+		const double size = sizes[check_below(8) < 6 ? check_below(3) : 3 + check_below(2)];
+		const double at = size > 1e-7 && size < 1e4 ? places[check_below(2)] : 0;
+		rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+		uint32_t pair[ALL], hit[ALL + 8], m, nyes;
+		rb_sided sided[ALL + 8], left[ALL + 8];
+		uint8_t place[3][ALL], truth[ALL];
+
+		for (int s = 0; s < 2; s++)
+			for (int i = 0; i < SIDE; i++)
+				make_near(p[s][i], way, size, at);
+		env.distance = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, p[0][check_below(SIDE)],
+								   p[1][check_below(SIDE)]);
+		switch (check_below(6))
+		{
+			case 0:
+				env.distance = nextafter(env.distance, check_below(2) ? 0 : HUGE_VAL);
+				break;
+			case 1:
+				env.distance *= 1 + ldexp(unit(), -30 - check_below(22));
+				break;
+			case 2:
+				env.distance = check_below(2) ? ldexp(1, -check_below(1070)) : 1e300;
+				break;
+			default:
+				break;
+		}
+		for (int i = 0; i < SIDE; i++)
+		{
+			near_face(&red[i], p[0][i], env.distance, 4 * size + env.distance);
+			near_face(&blue[i], p[1][i], env.distance, 4 * size + env.distance);
+		}
+		for (int i = 0; i < ALL; i++)
+		{
+			pair[i] = (uint32_t) (i / SIDE) << 16 | (uint32_t) (i % SIDE);
+			truth[i] = (uint8_t) rb_pair_decide(&env, RB_WITHIN, RB_TRIANGLE3, RB_TRIANGLE3,
+												p[0][i / SIDE], p[1][i % SIDE]);
+		}
+		for (int j = 0; j < n; j++)
+		{
+			memset(place[j], 0, sizeof(place[j]));
+			m = k[j]->sides_near(red, blue, pair, ALL, sided);
+			nyes = k[j]->intervals_near(red, blue, sided, m, hit, left, &m);
+			for (uint32_t i = 0; i < nyes; i++)
+				place[j][(hit[i] >> 16) * SIDE + (hit[i] & 0xffff)] = RB_WITHIN_OF(1);
+			nyes = k[j]->near(red, blue, left, &m, env.distance, hit);
+			for (uint32_t i = 0; i < nyes; i++)
+				place[j][(hit[i] >> 16) * SIDE + (hit[i] & 0xffff)] = RB_WITHIN_OF(0);
+			for (uint32_t i = 0; i < m; i++)
+				place[j][(left[i].pair >> 16) * SIDE + (left[i].pair & 0xffff)] = RB_UNSURE;
+			for (int i = 0; i < ALL; i++)
+			{
+				CHECK(place[j][i] == RB_UNSURE || place[j][i] == truth[i],
+					  "%s, way %d, size %g, D %a: %d, not %d", k[j]->name, way, size, env.distance,
+					  place[j][i], truth[i]);
+				CHECK(place[j][i] == place[0][i], "%s: pair %d", k[j]->name, i);
+				no += place[j][i] == 0;
+				meets += place[j][i] == RB_WITHIN_OF(1);
+				yes += place[j][i] == RB_WITHIN_OF(0);
+				unsure += place[j][i] == RB_UNSURE;
+			}
+		}
+	}
+	CHECK(no > 0 && meets > 0 && yes > 0 && unsure > 0 && unsure < no + yes,
+		  "%ld no, %ld meet, %ld yes, %ld unsure", no, meets, yes, unsure);
+	if (getenv("RB_TEST_VERBOSE") != NULL)
+		printf("# %ld no, %ld meet, %ld yes, %ld unsure\n", no, meets, yes, unsure);
 }
 
 static void
@@ -257,6 +390,7 @@ main(void)
 {
 	CHECK_RUN(load_and_cells);
 	CHECK_RUN(sides_and_intervals);
+	CHECK_RUN(distances);
 	CHECK_RUN(boxes);
 	return check_done();
 }

@@ -214,9 +214,11 @@ face_init(rb_face *f, const double *p, const double lo[3], const double hi[3], d
 	if (!(f->k <= DBL_MAX))
 		f->k = HUGE_VAL;
 	f->ke = f->k * f->e + RB_TINY;
+	f->margin = 0;
 	if (margin > 0)
-		f->ke += margin * (1 + 16 * RB_EPS) *
-				 (sqrt(f->x[3] * f->x[3] + f->y[3] * f->y[3] + f->z[3] * f->z[3] + RB_TINY) + f->k);
+		f->margin =
+			margin * (1 + 16 * RB_EPS) *
+			(sqrt(f->x[3] * f->x[3] + f->y[3] * f->y[3] + f->z[3] * f->z[3] + RB_TINY) + f->k);
 }
 
 static void
@@ -484,6 +486,27 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 	return status;
 }
 
+/* the vector stages of a distance; what they leave stays in w->pair */
+static rb_status
+filter_near(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
+{
+	const rb_kernel *kernel = w->kernel;
+	uint32_t left, nyes;
+	rb_status status;
+
+	left = kernel->sides_near(red->face, blue->face, w->pair, *n, w->sided);
+	nyes =
+		kernel->intervals_near(red->face, blue->face, w->sided, left, w->yes, w->undecided, &left);
+	status = hit(w, red, blue, w->yes, nyes, RB_TOLD(RB_WITHIN_OF(1)));
+	if (status != RB_OK)
+		return status;
+	nyes = kernel->near(red->face, blue->face, w->undecided, &left, w->job->distance, w->yes);
+	for (uint32_t i = 0; i < left; i++)
+		w->pair[i] = w->undecided[i].pair;
+	*n = left;
+	return hit(w, red, blue, w->yes, nyes, RB_TOLD(RB_WITHIN_OF(0)));
+}
+
 /* settle the candidates collected so far */
 static rb_status
 cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
@@ -514,9 +537,9 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		return hit(w, red, blue, w->pair, n, 0);
 	if (w->part && (w->ctx->filters & RB_FILTER_SIGNS))
 	{
-		n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
-		for (uint32_t i = 0; i < n; i++)
-			w->pair[i] = w->sided[i].pair;
+		status = filter_near(w, red, blue, &n);
+		if (status != RB_OK)
+			return status;
 	}
 	if (!w->faces || !(w->ctx->filters & RB_FILTER_SIGNS))
 	{

@@ -51,8 +51,9 @@ typedef struct rb_face
 	double z[4];
 	double k;
 	double e;
-	double ke; /* k e + RB_TINY, and what a corner beyond it must be away (leaf.c, margin) */
-	double pad;
+	double ke; /* k e + RB_TINY */
+	double
+		margin; /* so much more proves that a corner is farther away than the job's distance (leaf.c) */
 } __attribute__((aligned(64))) rb_face;
 
 #define RB_EPS 0x1p-53
@@ -65,6 +66,7 @@ typedef struct rb_sided
 	uint32_t pair;      /* red local << 16 | blue local */
 	uint8_t blue_sides; /* of blue's corners against red's plane */
 	uint8_t red_sides;
+	uint8_t apart; /* intervals_near: 1 where the two are proved not to meet */
 } rb_sided;
 
 typedef struct rb_kernel
@@ -105,6 +107,23 @@ typedef struct rb_kernel
 	 */
 	uint32_t (*intervals)(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
 						  uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
+
+	/*
+	 * The same three steps with a distance.  Pairs that a plane separates by more than the
+	 * margin are dropped; those that meet go to yes, all others to undecided.
+	 */
+	uint32_t (*sides_near)(const rb_face *red, const rb_face *blue, const uint32_t *pairs,
+						   uint32_t n, rb_sided *out);
+	uint32_t (*intervals_near)(const rb_face *red, const rb_face *blue, const rb_sided *in,
+							   uint32_t n, uint32_t *yes, rb_sided *undecided,
+							   uint32_t *nundecided);
+
+	/*
+	 * Drops pairs that are farther apart for sure; those that are within the distance and do not
+	 * meet go to yes, and their number is returned; what is left stays in pairs.
+	 */
+	uint32_t (*near)(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n,
+					 double distance, uint32_t *yes);
 
 	/*
 	 * Drops pairs that share only common corners and the edge between them: of one triangle one

@@ -330,20 +330,25 @@ typedef struct rb_plane4
 	v4 ax, ay, az, nx, ny, nz;
 	double k;
 	double ke;
+	double margin;
 } rb_plane4;
 
 #define PLANE4(f)                                                                    \
 	((rb_plane4){all4((f)->x[0]), all4((f)->y[0]), all4((f)->z[0]), all4((f)->x[3]), \
-				 all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->ke})
+				 all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->ke, (f)->margin})
 
+/* far: the same of corners that are beyond the margin, or of all */
 static inline __attribute__((always_inline)) unsigned
-plane_sides(const rb_plane4 *f, const v4 p[3], double e)
+plane_sides(bool near, const rb_plane4 *f, const v4 p[3], double e, unsigned *far)
 {
 	v4 d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
 	double bound = f->ke + f->k * e;
 	m4 size = (m4) d & INT64_MAX;
+	unsigned negative = BITS4(d) << 4;
+	unsigned sides = BITS4((v4) size > all4(bound)) | negative;
 
-	return BITS4((v4) size > all4(bound)) | BITS4(d) << 4;
+	*far = near ? BITS4((v4) size > all4(bound + f->margin)) | negative : sides;
+	return sides;
 }
 
 #ifdef RB_AVX512
@@ -352,34 +357,45 @@ plane_sides(const rb_plane4 *f, const v4 p[3], double e)
 
 typedef struct rb_plane8
 {
-	__m512d ax, ay, az, nx, ny, nz, k, ke;
+	__m512d ax, ay, az, nx, ny, nz, k, ke, margin;
 } rb_plane8;
 
 #define PLANE8(f, g)                                                                  \
 	((rb_plane8){TWO((f)->ax, (g)->ax), TWO((f)->ay, (g)->ay), TWO((f)->az, (g)->az), \
 				 TWO((f)->nx, (g)->nx), TWO((f)->ny, (g)->ny), TWO((f)->nz, (g)->nz), \
-				 TWO(all4((f)->k), all4((g)->k)), TWO(all4((f)->ke), all4((g)->ke))})
+				 TWO(all4((f)->k), all4((g)->k)), TWO(all4((f)->ke), all4((g)->ke)),  \
+				 TWO(all4((f)->margin), all4((g)->margin))})
 
 static inline __attribute__((always_inline)) unsigned
-two_plane_sides(const rb_plane8 *f, const __m512d p[3], __m512d e)
+two_plane_sides(bool near, const rb_plane8 *f, const __m512d p[3], __m512d e, unsigned *far)
 {
 	__m512d x = _mm512_mul_pd(_mm512_sub_pd(p[0], f->ax), f->nx);
 	__m512d y = _mm512_mul_pd(_mm512_sub_pd(p[1], f->ay), f->ny);
 	__m512d z = _mm512_mul_pd(_mm512_sub_pd(p[2], f->az), f->nz);
 	__m512d d = _mm512_add_pd(_mm512_add_pd(x, y), z);
 	__m512d bound = _mm512_add_pd(f->ke, _mm512_mul_pd(f->k, e));
-	unsigned sure = _mm512_cmp_pd_mask(_mm512_abs_pd(d), bound, _CMP_GT_OQ);
+	__m512d size = _mm512_abs_pd(d);
+	unsigned sure = _mm512_cmp_pd_mask(size, bound, _CMP_GT_OQ);
 	unsigned negative = _mm512_movepi64_mask((__m512i) d);
+	unsigned sides;
 
-	return (sure & 0xf) | (negative & 0xf) << 4 | (sure & 0xf0) << 4 | (negative & 0xf0) << 8;
+	negative = (negative & 0xf) << 4 | (negative & 0xf0) << 8;
+	sides = (sure & 0xf) | (sure & 0xf0) << 4 | negative;
+	if (near)
+		sure = _mm512_cmp_pd_mask(size, _mm512_add_pd(bound, f->margin), _CMP_GT_OQ);
+	*far = near ? (sure & 0xf) | (sure & 0xf0) << 4 | negative : sides;
+	return sides;
 }
 #endif
 
-static uint32_t
-sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *out)
+/* near: what a plane separates stays, unless it does by more than the margin */
+static inline __attribute__((always_inline)) uint32_t
+sides_of(bool near, const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
+		 rb_sided *out)
 {
 	uint32_t kept = 0;
 	uint32_t k = 0;
+	unsigned far;
 
 	/*
 	 * Two loops, each with a branch-free append: what a plane drops is hard to
@@ -399,25 +415,25 @@ sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n
 			const rb_face *c = blue + (pairs[i + 1] & 0xffff);
 			const __m512d p[3] = {TWO(load4(b->x), load4(c->x)), TWO(load4(b->y), load4(c->y)),
 								  TWO(load4(b->z), load4(c->z))};
-			unsigned s = two_plane_sides(&ff, p, TWO(all4(b->e), all4(c->e)));
+			unsigned s = two_plane_sides(near, &ff, p, TWO(all4(b->e), all4(c->e)), &far);
 
 			out[kept].pair = pairs[i];
 			out[kept].blue_sides = (uint8_t) s;
-			kept += mixed[s & 0xff];
+			kept += mixed[far & 0xff];
 			out[kept].pair = pairs[i + 1];
 			out[kept].blue_sides = (uint8_t) (s >> 8);
-			kept += mixed[s >> 8];
+			kept += mixed[far >> 8];
 		}
 #endif
 		for (; i < n && pairs[i] >> 16 == r; i++)
 		{
 			const rb_face *b = blue + (pairs[i] & 0xffff);
 			const v4 p[3] = {load4(b->x), load4(b->y), load4(b->z)};
-			unsigned s = plane_sides(&f, p, b->e);
+			unsigned s = plane_sides(near, &f, p, b->e, &far);
 
 			out[kept].pair = pairs[i];
 			out[kept].blue_sides = (uint8_t) s;
-			kept += mixed[s];
+			kept += mixed[far];
 		}
 	}
 	for (uint32_t i = 0; i < kept;)
@@ -436,29 +452,42 @@ sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n
 			rb_plane4 f = PLANE4(blue + (a.pair & 0xffff));
 			rb_plane4 g = PLANE4(blue + (b.pair & 0xffff));
 			rb_plane8 fg = PLANE8(&f, &g);
-			unsigned s = two_plane_sides(&fg, pp, ee);
+			unsigned s = two_plane_sides(near, &fg, pp, ee, &far);
 
 			a.red_sides = (uint8_t) s;
 			out[k] = a;
-			k += mixed[s & 0xff];
+			k += mixed[far & 0xff];
 			b.red_sides = (uint8_t) (s >> 8);
 			out[k] = b;
-			k += mixed[s >> 8];
+			k += mixed[far >> 8];
 		}
 #endif
 		for (; i < kept && out[i].pair >> 16 == r; i++)
 		{
 			uint32_t pair = out[i].pair;
 			rb_plane4 f = PLANE4(blue + (pair & 0xffff));
-			unsigned s = plane_sides(&f, p, e);
+			unsigned s = plane_sides(near, &f, p, e, &far);
 
 			out[k].pair = pair;
 			out[k].blue_sides = out[i].blue_sides;
 			out[k].red_sides = (uint8_t) s;
-			k += mixed[s];
+			k += mixed[far];
 		}
 	}
 	return k;
+}
+
+static uint32_t
+sides(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *out)
+{
+	return sides_of(false, red, blue, pairs, n, out);
+}
+
+static uint32_t
+sides_near(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
+		   rb_sided *out)
+{
+	return sides_of(true, red, blue, pairs, n, out);
 }
 
 /*
@@ -492,9 +521,9 @@ typedef int64_t m2 __attribute__((vector_size(16)));
 #define LESS(f, c, i, j, from) ((v2){(f)->c[i], (f)->c[j]} - (v2){from, from})
 #define ALL2(x) ((v2){x, x})
 
-static uint32_t
-intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n, uint32_t *yes,
-		  rb_sided *undecided, uint32_t *nundecided)
+static inline __attribute__((always_inline)) uint32_t
+intervals_of(bool near, const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
+			 uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
 {
 	const m2 second = {0, INT64_MIN};
 	uint32_t hits = 0;
@@ -527,10 +556,16 @@ intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t 
 		below = d < ALL2(-bound);
 		no = known & (BITS2(above) != 0);
 		sure = known & (BITS2(below) == 3);
+		if (near) /* planes may separate the two */
+		{
+			no |= !(mixed[pair.blue_sides] & mixed[pair.red_sides]);
+			sure &= !no;
+			pair.apart = (uint8_t) no;
+		}
 		yes[hits] = pair.pair;
 		hits += sure;
 		undecided[left] = pair;
-		left += !(no | sure);
+		left += near ? !sure : !(no | sure);
 	}
 	*nundecided = left;
 	return hits;
@@ -573,4 +608,138 @@ neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
 	return k;
 }
 
-const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load, cells, boxes, sides, intervals, neighbours};
+static uint32_t
+intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n, uint32_t *yes,
+		  rb_sided *undecided, uint32_t *nundecided)
+{
+	return intervals_of(false, red, blue, in, n, yes, undecided, nundecided);
+}
+
+static uint32_t
+intervals_near(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
+			   uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
+{
+	return intervals_of(true, red, blue, in, n, yes, undecided, nundecided);
+}
+
+/* ---- distances: a pair a lane ---- */
+
+#ifdef RB_AVX512
+#define NEAR_LANES 8
+#define NEAR_ALL(x) ((vn){x, x, x, x, x, x, x, x})
+typedef __m512d vn;
+typedef __mmask8 mn;
+
+#define NEAR_BITS(mask) ((unsigned) (mask))
+#define RB_NEAR_MIN(x, y) _mm512_min_pd(x, y)
+#define RB_NEAR_MAX(x, y) _mm512_max_pd(x, y)
+#define RB_NEAR_ABS(x) _mm512_abs_pd(x)
+#define RB_NEAR_LESS(x, y, a, b) _mm512_mask_blend_pd(_mm512_cmp_pd_mask(x, y, _CMP_LT_OQ), b, a)
+#define RB_NEAR_GREATER(x, y) _mm512_cmp_pd_mask(x, y, _CMP_GT_OQ)
+#else
+#define NEAR_LANES 4
+#define NEAR_ALL(x) all4(x)
+typedef v4 vn;
+typedef unsigned mn;
+
+#define NEAR_BITS(mask) (mask)
+#define RB_NEAR_MIN(x, y) MIN4(x, y)
+#define RB_NEAR_MAX(x, y) MAX4(x, y)
+#define RB_NEAR_ABS(x) ((v4) ((m4) (x) &INT64_MAX))
+#ifdef RB_AVX2
+#define RB_NEAR_LESS(x, y, a, b) \
+	((v4) _mm256_blendv_pd((__m256d) (b), (__m256d) (a), (__m256d) ((x) < (y))))
+#else
+#define RB_NEAR_LESS(x, y, a, b) PICK4((x) < (y), a, b)
+#endif
+#define RB_NEAR_GREATER(x, y) BITS4((x) > (y))
+#endif
+
+#define RB_NEAR_NAME near_lanes
+#define RB_NEAR_FACE near_face
+#define RB_NEAR_FUNCTION static inline __attribute__((always_inline))
+#define RB_NEAR_REAL vn
+#define RB_NEAR_MASK mn
+#define RB_NEAR_ALL(x) NEAR_ALL(x)
+#define RB_NEAR_OVER(x) (NEAR_ALL(1.0) / (x))
+#define RB_NEAR_FMA(a, b, c) ((a) * (b) + (c))
+#define RB_NEAR_EPS RB_EPS
+#define RB_NEAR_HUGE HUGE_VAL
+#define RB_NEAR_SQUARE_LEAST 0x1p-400
+#define RB_NEAR_MOST_LEAST 0x1p-200
+#define RB_NEAR_FLOOR 0x1p-1000
+#include "core/shape/rb_near.h"
+
+/* up to there squares of squares stay finite */
+#define NEAR_SIZE_MOST 0x1p100
+
+/* corners relative to red's first one: a difference is rounded once */
+static inline __attribute__((always_inline)) void
+near_load(const rb_face *red, const rb_face *blue, const rb_sided *pairs, vn *r, vn *b, vn *size)
+{
+	double c[18][NEAR_LANES] __attribute__((aligned(64)));
+
+	for (int i = 0; i < NEAR_LANES; i++)
+		for (int side = 0; side < 2; side++)
+		{
+			const rb_face *f =
+				side == 0 ? red + (pairs[i].pair >> 16) : blue + (pairs[i].pair & 0xffff);
+
+			for (int k = 0; k < 3; k++)
+			{
+				c[9 * side + 3 * k][i] = f->x[k];
+				c[9 * side + 3 * k + 1][i] = f->y[k];
+				c[9 * side + 3 * k + 2][i] = f->z[k];
+			}
+		}
+	*size = NEAR_ALL(0.0);
+	for (int k = 0; k < 9; k++)
+	{
+		const vn origin = *(const vn *) c[k % 3];
+
+		r[k] = *(const vn *) c[k] - origin;
+		b[k] = *(const vn *) c[9 + k] - origin;
+	}
+	for (int k = 0; k < 9; k++)
+	{
+		*size = RB_NEAR_MAX(RB_NEAR_ABS(r[k]), *size);
+		*size = RB_NEAR_MAX(RB_NEAR_ABS(b[k]), *size);
+	}
+	*size = RB_NEAR_LESS(NEAR_ALL(NEAR_SIZE_MOST), *size, NEAR_ALL(HUGE_VAL), *size);
+}
+
+static uint32_t
+near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, double distance,
+	 uint32_t *yes)
+{
+	const double square = distance * distance * (1 + 40 * RB_EPS) + 0x1p-1000;
+	const vn distances = NEAR_ALL(distance), squares = NEAR_ALL(square);
+	uint32_t hits = 0, left = 0;
+
+	for (uint32_t i = 0; i < *n; i += NEAR_LANES)
+	{
+		const uint32_t lanes = *n - i < NEAR_LANES ? *n - i : NEAR_LANES;
+		rb_sided p[NEAR_LANES];
+		vn r[9], b[9], size;
+		mn far, within;
+
+		for (uint32_t k = 0; k < NEAR_LANES; k++)
+			p[k] = pairs[i + (k < lanes ? k : 0)];
+		near_load(red, blue, p, r, b, &size);
+		near_lanes(r, b, &size, &distances, &squares, &far, &within);
+		for (uint32_t k = 0; k < lanes; k++)
+		{
+			const unsigned sure = NEAR_BITS(within) >> k & p[k].apart;
+
+			yes[hits] = p[k].pair;
+			hits += sure;
+			pairs[left] = p[k];
+			left += !(sure | (NEAR_BITS(far) >> k & 1));
+		}
+	}
+	*n = left;
+	return hits;
+}
+
+const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,       cells,          boxes, sides,
+							 intervals,      sides_near, intervals_near, near,  neighbours};

@@ -45,11 +45,21 @@
  * lost below 2^-126.  Overflow: from m > 2^36 on m and k are infinite, then no
  * comparison with a bound is true and nothing is sure; up to there the largest
  * product is below 2^116.
+ *
+ * Distances want one scale for all axes (rb_frame_even), and a plane whose n has the
+ * length 1: then s itself is how far a corner is from it.  With any factor f > 0 that
+ * n and Q are multiplied by, all that is said above of the plane holds for f N; and f N is at
+ * most 1 + 2^-50 + |n - f N|, of which the second is below k.  So where all of
+ *
+ *		s  >  D (1 + k) + k (m + m')
+ *
+ * or all of -s, one triangle is farther than D from the plane of the other.  What else
+ * is asked of distances is in rb_near.h, with e as here and M = max(m, m').
  */
 #ifndef RB_FLOAT_H
 #define RB_FLOAT_H
 
-#include "core/base/rb_hd.h"
+#include "core/base/rb_kinds.h"
 #include "core/exact/rb_integer.h"
 
 /* origin in units of the coordinates; scale powers of two */
@@ -112,8 +122,19 @@ rb_frame_map(const rb_frame *f, int axis, double x)
 	return (float) ((x - f->origin[axis]) * f->scale[axis]);
 }
 
+/* one scale for all axes: the widest reaches from about -1 to 1 */
 RB_HD void
-rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c)
+rb_frame_even(rb_frame *f)
+{
+	double least = f->scale[0] < f->scale[1] ? f->scale[0] : f->scale[1];
+
+	least = f->scale[2] < least ? f->scale[2] : least;
+	f->scale[0] = f->scale[1] = f->scale[2] = least;
+}
+
+/* unit: n gets the length 1, if it has one */
+RB_HD void
+rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c, bool unit)
 {
 	double u[3], v[3], n[3], permanent, size, d;
 	float m = 0;
@@ -133,6 +154,15 @@ rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c)
 	n[2] = u[0] * v[1] - u[1] * v[0];
 	permanent = fabs(u[1] * v[2]) + fabs(u[2] * v[1]) + fabs(u[2] * v[0]) + fabs(u[0] * v[2]) +
 				fabs(u[0] * v[1]) + fabs(u[1] * v[0]);
+	if (unit)
+	{
+		double square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+		double factor = square > 0x1p-900 ? 1 / sqrt(square) : 1;
+
+		for (int a = 0; a < 3; a++)
+			n[a] *= factor;
+		permanent *= factor;
+	}
 	size = 0;
 	d = 0;
 	for (int a = 0; a < 3; a++)
@@ -156,6 +186,25 @@ rb_face_f_box(const rb_face_f *f, float lo[3], float hi[3])
 	{
 		lo[a] = fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a]));
 		hi[a] = fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a]));
+	}
+}
+
+/*
+ * The same with half of a distance more on all sides, so that what is within it
+ * overlaps.  Both halves cover the roundings of their side: 1.001 e m of what is stored, and e of a
+ * sum of at most m and the half.
+ */
+RB_HD void
+rb_face_f_pad(const rb_face_f *f, float half, float lo[3], float hi[3])
+{
+	const bool sure = f->m <= RB_M_MOST_F;
+	const float pad = half * (float) (1 + 4 * RB_EPS_F) + f->m * (float) (4 * RB_EPS_F) + 0x1p-100f;
+
+	rb_face_f_box(f, lo, hi);
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = sure ? lo[a] - pad : -(float) INFINITY;
+		hi[a] = sure ? hi[a] + pad : (float) INFINITY;
 	}
 }
 
@@ -247,6 +296,115 @@ rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 	if (d1 > bound || d2 > bound)
 		return 0;
 	return d1 < -bound && d2 < -bound ? 1 : RB_UNSURE;
+}
+
+/* ---- distances ---- */
+
+/* a distance in a frame that is even */
+typedef struct rb_reach_f
+{
+	float more;   /* D (1 + 16 e), rounded up */
+	float less;   /* D (1 - 4 e), rounded down; 0 where it is tiny */
+	float square; /* D^2 (1 + 32 e), rounded up */
+} rb_reach_f;
+
+/* a double beyond floats becomes infinite, and what is lost below them the last terms outweigh */
+RB_HD void
+rb_reach_f_init(rb_reach_f *r, const rb_frame *frame, double distance)
+{
+	double d = distance * frame->scale[0];
+
+	r->more = (float) (d * (1 + 20 * RB_EPS_F) + 0x1p-100);
+	r->less = d > 0x1p-60 ? (float) (d * (1 - 8 * RB_EPS_F)) : 0;
+	r->square = (float) (d * d * (1 + 40 * RB_EPS_F) + 0x1p-100);
+}
+
+/* are all corners proved to be farther than that from the plane, on one side? */
+RB_HD bool
+rb_face_f_beyond(const rb_face_f *f, const rb_face_f *of, float more)
+{
+	float bound = f->k * ((f->m + of->m) + more) + more + 0x1p-100f;
+	float s[3];
+
+	for (int i = 0; i < 3; i++)
+		s[i] = fmaf(f->n[0], of->p[3 * i],
+					fmaf(f->n[1], of->p[3 * i + 1], fmaf(f->n[2], of->p[3 * i + 2], f->d)));
+	return ((s[0] > bound) & (s[1] > bound) & (s[2] > bound)) |
+		   ((s[0] < -bound) & (s[1] < -bound) & (s[2] < -bound));
+}
+
+/* about 1 / x; whatever comes out, it is only cut to a fraction */
+#ifdef __CUDA_ARCH__
+RB_HD float
+rb_over_f(float x)
+{
+	float y;
+
+	asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+#else
+#define rb_over_f(x) (1 / (x))
+#endif
+
+#define RB_NEAR_NAME rb_near_f
+#define RB_NEAR_FACE rb_near_face_f
+#define RB_NEAR_FUNCTION RB_HD
+#define RB_NEAR_REAL float
+#define RB_NEAR_MASK bool
+#define RB_NEAR_ALL(x) ((float) (x))
+#define RB_NEAR_MIN(x, y) fminf(x, y)
+#define RB_NEAR_MAX(x, y) fmaxf(x, y)
+#define RB_NEAR_LESS(x, y, a, b) ((x) < (y) ? (a) : (b))
+#define RB_NEAR_ABS(x) fabsf(x)
+#define RB_NEAR_GREATER(x, y) ((x) > (y))
+#define RB_NEAR_OVER(x) rb_over_f(x)
+#define RB_NEAR_FMA(a, b, c) fmaf(a, b, c)
+#define RB_NEAR_EPS RB_EPS_F
+#define RB_NEAR_HUGE 0x1p126
+#define RB_NEAR_SQUARE_LEAST 0x1p-60
+#define RB_NEAR_MOST_LEAST 0x1p-30
+#define RB_NEAR_FLOOR 0x1p-120
+#include "core/shape/rb_near.h"
+#undef RB_NEAR_NAME
+#undef RB_NEAR_FACE
+#undef RB_NEAR_FUNCTION
+#undef RB_NEAR_REAL
+#undef RB_NEAR_MASK
+#undef RB_NEAR_ALL
+#undef RB_NEAR_MIN
+#undef RB_NEAR_MAX
+#undef RB_NEAR_LESS
+#undef RB_NEAR_ABS
+#undef RB_NEAR_GREATER
+#undef RB_NEAR_OVER
+#undef RB_NEAR_FMA
+#undef RB_NEAR_EPS
+#undef RB_NEAR_HUGE
+#undef RB_NEAR_SQUARE_LEAST
+#undef RB_NEAR_MOST_LEAST
+#undef RB_NEAR_FLOOR
+
+/* squares of squares stay finite up to there */
+#define RB_NEAR_M_MOST_F 0x1p20f
+
+/*
+ * Are two faces of an even frame, with unit normals, within a distance?  0, RB_WITHIN_OF,
+ * RB_UNSURE; and never more than what rb_pair_within says: that they are near is not enough, where it
+ * is not known whether they meet.
+ */
+RB_HD int
+rb_faces_f_within(const rb_face_f *red, const rb_face_f *blue, const rb_reach_f *reach)
+{
+	float size = fmaxf(red->m, blue->m);
+	int meet = rb_faces_f_meet(red, blue);
+	bool no, yes;
+
+	if (meet == 1)
+		return RB_WITHIN_OF(1);
+	size = size <= RB_NEAR_M_MOST_F ? size : (float) INFINITY;
+	rb_near_f(red->p, blue->p, &size, &reach->less, &reach->square, &no, &yes);
+	return no ? 0 : yes && meet == 0 ? RB_WITHIN_OF(0) : RB_UNSURE;
 }
 
 #endif /* RB_FLOAT_H */
