@@ -104,12 +104,12 @@ SQL
 
 $node->safe_psql('postgres', <<'SQL');
 SET redblue.duplicate_notice = off;
-CREATE TABLE mesh AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 30) b, ball(b, 100, 100, b * 3, 0, 0, 1.4) s;
-CREATE TABLE onion AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 150) b, ball(b, 24, 30, 0, 0, 0, b) s;
+CREATE TABLE mesh AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 12) b, ball(b, 60, 80, b * 3, 0, 0, 1.4) s;
+CREATE TABLE onion AS SELECT row_number() OVER () AS id, s.* FROM generate_series(1, 80) b, ball(b, 20, 24, 0, 0, 0, b) s;
 CREATE TABLE beams AS SELECT i AS id, -200::float8 AS ax, i / 10.0 AS ay, i % 100 AS az, 200::float8 AS bx, -i / 10.0 AS by, -i % 100 AS bz FROM generate_series(1, 20000) i;
 CREATE TABLE dots AS SELECT i AS id, (i % 100)::float8 AS x, (i / 100 % 100)::float8 AS y, (i / 10000)::float8 AS z FROM generate_series(1, 300000) i;
 -- all in one place, and needles that no box tells apart
-CREATE TABLE heap AS SELECT i AS id, i % 7 * 1e-3 AS ax, 0::float8 AS ay, i * 1e-7 AS az, 1::float8 AS bx, i * 1e-7 AS by, 0::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1 + i * 1e-7 AS cz FROM generate_series(1, 30000) i;
+CREATE TABLE heap AS SELECT i AS id, i % 7 * 1e-3 AS ax, 0::float8 AS ay, i * 1e-7 AS az, 1::float8 AS bx, i * 1e-7 AS by, 0::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1 + i * 1e-7 AS cz FROM generate_series(1, 20000) i;
 CREATE FUNCTION cancel_ms(who int) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	t0 timestamptz;
@@ -148,7 +148,7 @@ my $watch = session($node);
 for my $name (sort keys %long)
 {
 	my @ms;
-	for my $delay (0.05, 0.2, 0.4, 0.8)
+	for my $delay (0.1, 0.5)
 	{
 		$session->send("SELECT count(*), max(length(t::text)) FROM $long{$name} t");
 		sleep($delay);
