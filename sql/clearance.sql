@@ -42,6 +42,8 @@ END $$;
 ANALYZE grid;
 SELECT expected($$SELECT * FROM redblue_triangle_pairs_within('grid', 'grid', 2)$$) / (SELECT count(*) FROM redblue_triangle_pairs_within('grid', 'grid', 2)) BETWEEN 0.5 AND 2 AS about;
 SELECT expected($$SELECT * FROM redblue_triangle_pairs_within('grid', 'grid', 0)$$) / (SELECT count(*) FROM redblue_triangle_pairs_within('grid', 'grid', 0)) BETWEEN 0.5 AND 2 AS about;
+-- of the k nearest k for each row, but no more than there are
+SELECT expected($$SELECT * FROM redblue_triangle_nearest('grid', 'grid', 3)$$), expected($$SELECT * FROM redblue_triangle_nearest('grid', 'grid', 2000000000)$$);
 
 -- refused
 SELECT * FROM redblue_triangle_pairs_within('grid', 'grid', -1);

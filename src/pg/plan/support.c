@@ -163,14 +163,15 @@ rows_in_pairs(double n, double pairs)
 	return n * -expm1(-pairs / Max(n, 1));
 }
 
-/* k of the k nearest, the third argument */
+/* k of the k nearest, the third argument; but no more than there are in the other table */
 static double
-how_many(const FuncExpr *call)
+how_many(const FuncExpr *call, const sizes *s)
 {
 	const Const *k = list_length(call->args) > 2 ? lthird(call->args) : NULL;
+	double wanted = k != NULL && IsA(k, Const) && !k->constisnull ? DatumGetInt32(k->constvalue)
+																  : RB_NEAREST_ROWS;
 
-	return k != NULL && IsA(k, Const) && !k->constisnull ? DatumGetInt32(k->constvalue)
-														 : RB_NEAREST_ROWS;
+	return Min(wanted, Max(s->rows - s->first, 1));
 }
 
 /* of a join of so many pairs */
@@ -190,7 +191,7 @@ rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 		case RB_RESULT_BODIES:
 			return s->first;
 		case RB_RESULT_NEAREST:
-			return s->first * how_many(call);
+			return s->first * how_many(call, s);
 		default:
 			return pairs;
 	}
