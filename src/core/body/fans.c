@@ -263,18 +263,18 @@ static rb_status
 find_all(search *s)
 {
 	rb_thread *me;
-	int threads;
+	uint32_t threads;
 	rb_status status = rb_team_open(s->ctx, s->ctx->threads, &me);
 
 	if (status != RB_OK)
 		return status;
-	threads = rb_team_threads(me);
-	status = rb_array(s->ctx, (void **) &s->rooms, (size_t) threads, sizeof *s->rooms);
+	threads = (uint32_t) rb_team_threads(me);
+	status = rb_array(s->ctx, (void **) &s->rooms, threads, sizeof *s->rooms);
 	if (status == RB_OK)
 	{
-		memset(s->rooms, 0, (size_t) threads * sizeof *s->rooms);
+		memset(s->rooms, 0, threads * sizeof *s->rooms);
 		status = rb_loop(me, s->fans->set->nrows, GRAIN, find_rows, s);
-		for (int i = 0; i < threads; i++)
+		for (uint32_t i = 0; i < threads; i++)
 		{
 			rb_free(s->ctx->memory, (void **) &s->rooms[i].table);
 			rb_free(s->ctx->memory, (void **) &s->rooms[i].stack);
