@@ -269,7 +269,7 @@ agree(const rb_set *red, const rb_set *blue, bool many, const char *what)
 	char name[100];
 
 	/* where doubles are of no use a distance takes milliseconds */
-	if (agree_on(red, blue, many, &question, what) > 5000)
+	if (agree_on(red, blue, many, &question, what) > 500)
 		for (int s = 0; s < 2; s++)
 			if (few[s].row_of == NULL && few[s].nparts > 60)
 				few[s].nparts = few[s].nrows = 60;

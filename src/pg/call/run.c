@@ -376,8 +376,8 @@ rb_run_start(rb_run *run, const rb_job *job)
 	run->handed_out = false;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
 	run->backend = &rb_backend_cpu;
-	/* what has its faces counted is of this process */
-	if (run->join->predicate != RB_BODY &&
+	/* what has its faces counted is of this process, and a search in a tree is for processors */
+	if (run->join->predicate != RB_BODY && !rb_join_is_nearest(run->join) &&
 		rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
 		device = is_here(run) || run->demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
 	if (kept || device != RB_ON_PROCESSOR)
