@@ -271,12 +271,26 @@ begin_beside(beside *b, const double *t)
 	}
 }
 
+/* the sign of a sum of three numbers where their signs tell it, else 0 */
+static int
+sign_of_sum(const int s[3])
+{
+	const bool plus = s[0] > 0 || s[1] > 0 || s[2] > 0, minus = s[0] < 0 || s[1] < 0 || s[2] < 0;
+
+	return plus && minus ? 0 : plus - minus;
+}
+
 /* the point beside the triangle, from above, on the left of the edge pq? */
 static int
-edge_side(const beside *b, const double *p, const double *q)
+edge_side(rb_exact_env *env, const beside *b, const double *p, const double *q)
 {
 	rb_number sum = {.sign = 0}, x, y, det;
+	int side[3];
 
+	for (int k = 0; k < 3; k++)
+		side[k] = rb_orient2d_at(env, p[0], p[1], q[0], q[1], b->t[3 * k], b->t[3 * k + 1]);
+	if (sign_of_sum(side) != 0)
+		return sign_of_sum(side);
 	for (int k = 0; k < 3; k++)
 	{
 		rb_number_orient2d(&x, p, q, b->t + 3 * k);
@@ -294,7 +308,12 @@ static int
 plane_side(rb_exact_env *env, const beside *b, const double *t)
 {
 	rb_number sum = {.sign = 0}, x, normal[3];
+	int side[3];
 
+	for (int k = 0; k < 3; k++)
+		side[k] = rb_orient3d_at(env, t, t + 3, t + 6, b->t + 3 * k);
+	if (sign_of_sum(side) != 0)
+		return sign_of_sum(side);
 	for (int k = 0; k < 3; k++)
 	{
 		rb_number_orient3d(&x, t, t + 3, t + 6, b->t + 3 * k);
@@ -325,8 +344,8 @@ winding_of(rb_exact_env *env, const beside *b, const double *t)
 		if (high < b->low[a] || (a < 2 && low > b->high[a]))
 			return 0;
 	}
-	turn = edge_side(b, t, t + 3);
-	if (turn == 0 || edge_side(b, t + 3, t + 6) != turn || edge_side(b, t + 6, t) != turn)
+	turn = edge_side(env, b, t, t + 3);
+	if (turn == 0 || edge_side(env, b, t + 3, t + 6) != turn || edge_side(env, b, t + 6, t) != turn)
 		return 0;
 	return plane_side(env, b, t) == -turn ? turn : 0;
 }
