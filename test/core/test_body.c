@@ -15,6 +15,8 @@
 #include "core/shape/rb_ray.h"
 #include "core/shape/rb_box.h"
 
+#include <time.h>
+
 #define MOST_SEGMENTS 8
 #define MOST_PLACES 2000
 #define FLOAT_BITS 2000
@@ -1292,6 +1294,68 @@ bodies_that_are_good_or_not(void)
 	CHECK(check_body(&s).fault == RB_BODY_FLAT && !check_body(&s).closed, "a point");
 }
 
+/* a tetrahedron around a centre, with normals that point out of it, or into it */
+static void
+put_tetrahedron(double *t, const double *centre, double size, bool outward)
+{
+	static const int corner[4][3] = {{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}};
+	static const int face[4][3] = {{0, 1, 2}, {0, 3, 1}, {0, 2, 3}, {1, 3, 2}};
+
+	for (int f = 0; f < 4; f++)
+	{
+		for (int k = 0; k < 3; k++)
+			for (int a = 0; a < 3; a++)
+				t[9 * f + 3 * k + a] = centre[a] + size * corner[face[f][k]][a];
+		if (!outward)
+			turn_triangle(t + 9 * f);
+	}
+}
+
+static void
+shells_in_shells(int sites, int shells)
+{
+	static double t[36 * 20000];
+	const int n = sites * shells;
+	rb_body_report report;
+
+	for (int i = 0; i < n; i++)
+	{
+		int site = i / shells, shell = i % shells;
+		double centre[3] = {site % 100 * 4 - 20, site / 100 * 4, 1};
+
+		put_tetrahedron(t + 36 * (size_t) i, centre, 1 / (double) (UINT64_C(1) << shell),
+						shell % 2 == 0);
+	}
+	CHECK(rb_body_check(&ctx, t, (uint32_t) (4 * n), &report) == RB_OK, "status");
+	CHECK(report.closed && report.oriented, "shells: fault %d at triangle %u", (int) report.fault,
+		  report.triangle);
+	for (int round = 0; round < 3; round++)
+	{
+		uint32_t turned = (uint32_t) check_below(n);
+
+		for (int f = 0; f < 4; f++)
+			turn_triangle(t + 36 * (size_t) turned + 9 * f);
+		CHECK(rb_body_check(&ctx, t, (uint32_t) (4 * n), &report) == RB_OK, "status");
+		CHECK(report.fault == RB_BODY_INWARD && report.triangle / 4 / shells == turned / shells,
+			  "shell %u is turned, fault %d at triangle %u", turned, (int) report.fault,
+			  report.triangle);
+		for (int f = 0; f < 4; f++)
+			turn_triangle(t + 36 * (size_t) turned + 9 * f);
+	}
+}
+
+/* very many pieces: what all of them ask costs no more than each of them should */
+static void
+pieces(void)
+{
+	clock_t begun = clock();
+
+	shells_in_shells(5, 30);
+	shells_in_shells(10000, 2);
+	CHECK((double) (clock() - begun) < 20.0 * CLOCKS_PER_SEC, "%g seconds",
+		  (double) (clock() - begun) / CLOCKS_PER_SEC);
+}
+
 /* a call that is stopped, and one without memory */
 static void
 refusals(void)
@@ -1370,6 +1434,7 @@ main(void)
 	CHECK_RUN(places_of_any_size);
 	CHECK_RUN(longest_numbers);
 	CHECK_RUN(bodies_that_are_good_or_not);
+	CHECK_RUN(pieces);
 	CHECK_RUN(refusals);
 	CHECK_RUN(stopped);
 	rb_stretches_free(memory, &got);

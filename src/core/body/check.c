@@ -24,6 +24,10 @@
  *		3 orient2d(a, b, c) = sum of orient2d(a, b, corner), then (b - a) x n, then as in rb_ray.h;
  *		3 m . (c - a)       = sum of m . (corner - a), then m . n, then as in rb_ray.h.
  *
+ * A body of many pieces has many lots.  So that not each of them looks at all triangles, these lie
+ * in squares of the plane: of each size that is a power of two in a grid of its own, where the
+ * square of a triangle's lowest corner, or the next one to the right or above, has all of it.
+ *
  * Two walls in one place with normals that are opposite leave the number as it is.
  * That the triangles do not cross each other is not checked here.
  */
@@ -57,6 +61,12 @@ typedef struct check
 	size_t edges_cap;
 	uint8_t *flat;
 	uint32_t *lot; /* of connected triangles: another one of it, or itself */
+	/* squares */
+	uint32_t *next;  /* triangle in the same place of the table, or NONE */
+	int finest;      /* the smallest ones' size, as a power of two */
+	int coarsest;    /* level: so many powers above these */
+	uint64_t levels; /* a bit for each that has triangles */
+	uint32_t looks;
 } check;
 
 static bool
@@ -261,12 +271,26 @@ begin_beside(beside *b, const double *t)
 	}
 }
 
+/* the sign of a sum of three numbers where their signs tell it, else 0 */
+static int
+sign_of_sum(const int s[3])
+{
+	const bool plus = s[0] > 0 || s[1] > 0 || s[2] > 0, minus = s[0] < 0 || s[1] < 0 || s[2] < 0;
+
+	return plus && minus ? 0 : plus - minus;
+}
+
 /* the point beside the triangle, from above, on the left of the edge pq? */
 static int
-edge_side(const beside *b, const double *p, const double *q)
+edge_side(rb_exact_env *env, const beside *b, const double *p, const double *q)
 {
 	rb_number sum = {.sign = 0}, x, y, det;
+	int side[3];
 
+	for (int k = 0; k < 3; k++)
+		side[k] = rb_orient2d_at(env, p[0], p[1], q[0], q[1], b->t[3 * k], b->t[3 * k + 1]);
+	if (sign_of_sum(side) != 0)
+		return sign_of_sum(side);
 	for (int k = 0; k < 3; k++)
 	{
 		rb_number_orient2d(&x, p, q, b->t + 3 * k);
@@ -284,7 +308,12 @@ static int
 plane_side(rb_exact_env *env, const beside *b, const double *t)
 {
 	rb_number sum = {.sign = 0}, x, normal[3];
+	int side[3];
 
+	for (int k = 0; k < 3; k++)
+		side[k] = rb_orient3d_at(env, t, t + 3, t + 6, b->t + 3 * k);
+	if (sign_of_sum(side) != 0)
+		return sign_of_sum(side);
 	for (int k = 0; k < 3; k++)
 	{
 		rb_number_orient3d(&x, t, t + 3, t + 6, b->t + 3 * k);
@@ -315,11 +344,152 @@ winding_of(rb_exact_env *env, const beside *b, const double *t)
 		if (high < b->low[a] || (a < 2 && low > b->high[a]))
 			return 0;
 	}
-	turn = edge_side(b, t, t + 3);
-	if (turn == 0 || edge_side(b, t + 3, t + 6) != turn || edge_side(b, t + 6, t) != turn)
+	turn = edge_side(env, b, t, t + 3);
+	if (turn == 0 || edge_side(env, b, t + 3, t + 6) != turn || edge_side(env, b, t + 6, t) != turn)
 		return 0;
 	return plane_side(env, b, t) == -turn ? turn : 0;
 }
+
+/* ---- squares ---- */
+
+/* so much smaller than the largest coordinate the smallest squares are, at most: numbers stay exact */
+#define FINEST 40
+#define FINEST_OF_ALL (-1060)
+
+typedef struct square
+{
+	int level;
+	int64_t x;
+	int64_t y;
+} square;
+
+static int64_t
+place_of(const check *c, double at, int level)
+{
+	return (int64_t) floor(ldexp(at, -(c->finest + level)));
+}
+
+static void
+bounds_in_plane(const double *t, double lo[2], double hi[2])
+{
+	for (int a = 0; a < 2; a++)
+	{
+		lo[a] = rb_min(t[a], rb_min(t[3 + a], t[6 + a]));
+		hi[a] = rb_max(t[a], rb_max(t[3 + a], t[6 + a]));
+	}
+}
+
+/* of a triangle's lowest corner; twice as large as the triangle, so that the next ones have the rest */
+static square
+square_of(const check *c, uint32_t triangle)
+{
+	square s = {.level = c->coarsest};
+	double lo[2], hi[2], size;
+	int exponent;
+
+	bounds_in_plane(c->t + 9 * (size_t) triangle, lo, hi);
+	size = rb_max(hi[0] - lo[0], hi[1] - lo[1]);
+	if (size < HUGE_VAL)
+	{
+		(void) frexp(size, &exponent);
+		s.level = exponent + 1 - c->finest;
+		if (s.level < 0 || size == 0)
+			s.level = 0;
+		if (s.level > c->coarsest)
+			s.level = c->coarsest;
+	}
+	s.x = place_of(c, lo[0], s.level);
+	s.y = place_of(c, lo[1], s.level);
+	return s;
+}
+
+static uint32_t
+place_in_table(const check *c, const square *s)
+{
+	return (uint32_t) mix(mix((uint64_t) s->x * 64 + (uint64_t) s->level) ^ (uint64_t) s->y) &
+		   c->mask;
+}
+
+/* what was known of corners is no longer asked for: its place is taken */
+static rb_status
+make_squares(check *c)
+{
+	double most = 0;
+	int exponent;
+	rb_status status = make_table(c, c->n);
+
+	for (size_t i = 0; i < (size_t) 9 * c->n; i++)
+		most = rb_max(most, fabs(c->t[i]));
+	(void) frexp(most, &exponent);
+	c->finest = exponent - FINEST < FINEST_OF_ALL ? FINEST_OF_ALL : exponent - FINEST;
+	c->coarsest = exponent + 2 < c->finest ? 0 : exponent + 2 - c->finest;
+	c->next = c->corner;
+	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
+	{
+		square s = square_of(c, i);
+		uint32_t at = place_in_table(c, &s);
+
+		c->next[i] = c->table[at];
+		c->table[at] = i;
+		c->levels |= UINT64_C(1) << s.level;
+		if (stops(c, i))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+/* what the triangles of a square add to the winding number */
+static rb_status
+add_square(check *c, rb_exact_env *env, const beside *b, const square *s, int64_t *winding)
+{
+	for (uint32_t i = c->table[place_in_table(c, s)]; i != NONE; i = c->next[i])
+	{
+		square its = square_of(c, i);
+
+		if (stops(c, c->looks++))
+			return RB_STOPPED;
+		if (its.level == s->level && its.x == s->x && its.y == s->y)
+			*winding += winding_of(env, b, c->t + 9 * (size_t) i);
+	}
+	return RB_OK;
+}
+
+static rb_status
+add_all(check *c, rb_exact_env *env, const beside *b, int64_t *winding)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+	{
+		*winding += winding_of(env, b, c->t + 9 * (size_t) i);
+		if (stops(c, i))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+static rb_status
+add_squares(check *c, rb_exact_env *env, const beside *b, int64_t *winding)
+{
+	rb_status status = RB_OK;
+
+	/* sums that are too large for a double say nothing of the centre */
+	for (int a = 0; a < 2; a++)
+		if (!(b->high[a] - b->low[a] <= ldexp(1, c->finest)))
+			return add_all(c, env, b, winding);
+	for (int level = 0; level <= c->coarsest && status == RB_OK; level++)
+	{
+		int64_t right = place_of(c, b->high[0], level), top = place_of(c, b->high[1], level);
+		square s = {.level = level};
+
+		if ((c->levels >> level & 1) == 0)
+			continue;
+		for (s.x = place_of(c, b->low[0], level) - 1; s.x <= right; s.x++)
+			for (s.y = place_of(c, b->low[1], level) - 1; s.y <= top && status == RB_OK; s.y++)
+				status = add_square(c, env, b, &s, winding);
+	}
+	return status;
+}
+
+/* ---- lots ---- */
 
 static rb_status
 check_winding(check *c, uint32_t of, bool *right)
@@ -332,13 +502,10 @@ check_winding(check *c, uint32_t of, bool *right)
 	for (int side = 0; side < 2 && *right; side++)
 	{
 		int64_t winding = 0;
+		rb_status status = add_squares(c, &env, &b, &winding);
 
-		for (uint32_t i = 0; i < c->n; i++)
-		{
-			winding += winding_of(&env, &b, c->t + 9 * (size_t) i);
-			if (stops(c, i))
-				return RB_STOPPED;
-		}
+		if (status != RB_OK)
+			return status;
 		*right = winding == 0 || winding == 1;
 		for (int axis = 0; axis < 3; axis++)
 			b.normal[axis].sign = -b.normal[axis].sign;
@@ -358,7 +525,7 @@ lot_of(check *c, uint32_t i)
 static rb_status
 check_lots(check *c)
 {
-	rb_status status = RB_OK;
+	rb_status status = make_squares(c);
 
 	for (uint32_t i = 0; i < 3 * c->n; i++)
 	{
