@@ -248,6 +248,77 @@ distances(void)
 		printf("# %ld no, %ld meet, %ld yes, %ld unsure\n", no, meets, yes, unsure);
 }
 
+/* whichever way, the same double as by rb_distance; lanes find most of them */
+static void
+distances_in_lanes(void)
+{
+	enum
+	{
+		SIDE = 12,
+		MOST = SIDE * SIDE
+	};
+	static const double sizes[] = {1, 1e-6, 1000, 0x1p-300, 0x1p-101, 0x1p-99, 0x1p98, 0x1p102};
+	const rb_kernel *k[3];
+	const int n = kernels(k);
+	long found[3] = {0, 0, 0}, easy = 0, easy_found = 0, all = 0;
+
+	for (long round = check_rounds(1500); round > 0; round--)
+	{
+		const int way = check_below(4);
+		const double size = sizes[check_below(8) < 6 ? check_below(3) : check_below(8)];
+		const double at = size > 1e-7 && size < 1e4 && check_below(2) ? 5e5 : 0;
+		double p[2][SIDE][9], truth[MOST];
+		rb_pair pair[MOST];
+		uint32_t m = 0;
+
+		for (int s = 0; s < 2; s++)
+			for (int i = 0; i < SIDE; i++)
+			{
+				make_near(p[s][i], way, size, at);
+				if (s == 1 && check_below(2))
+					for (int a = 2; a < 9; a += 3)
+						p[s][i][a] += check_below(4) * size;
+			}
+		for (int i = 0; i < MOST; i++)
+		{
+			const double *red = p[0][i / SIDE], *blue = p[1][i % SIDE];
+
+			truth[m] = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
+			pair[m] = (rb_pair){(uint32_t) (i / SIDE), (uint32_t) (i % SIDE)};
+			m += truth[m] > 0;
+		}
+		m = m > 0 && check_below(2) ? (uint32_t) check_below((int) m) : m;
+		for (int j = 0; j < n; j++)
+		{
+			double distance[MOST + 1];
+
+			distance[m] = -1;
+			k[j]->apart(p[0][0], p[1][0], pair, m, distance);
+			CHECK(distance[m] == -1, "%s: beyond the end", k[j]->name);
+			for (uint32_t i = 0; i < m; i++)
+			{
+				CHECK(distance[i] == 0 || distance[i] == truth[i],
+					  "%s, way %d, size %g, at %g: %a, not %a", k[j]->name, way, size, at,
+					  distance[i], truth[i]);
+				found[j] += distance[i] != 0;
+				all++;
+				if (way != 1 || size < 1e-7 || size > 1e4)
+					continue;
+				easy++;
+				easy_found += distance[i] != 0;
+			}
+		}
+	}
+	for (int j = 0; j < n; j++)
+	{
+		CHECK(found[j] > 0 && found[j] < all, "%s: %ld of %ld", k[j]->name, found[j], all);
+		CHECK(found[j] == found[0], "%s: %ld found, not %ld", k[j]->name, found[j], found[0]);
+	}
+	CHECK(easy_found > easy / 100 * 98, "%ld of %ld", easy_found, easy);
+	if (getenv("RB_TEST_VERBOSE") != NULL)
+		printf("# %ld of %ld, %ld of %ld easy ones\n", found[0], all / n, easy_found, easy);
+}
+
 static void
 boxes(void)
 {
@@ -391,6 +462,7 @@ main(void)
 	CHECK_RUN(load_and_cells);
 	CHECK_RUN(sides_and_intervals);
 	CHECK_RUN(distances);
+	CHECK_RUN(distances_in_lanes);
 	CHECK_RUN(boxes);
 	return check_done();
 }

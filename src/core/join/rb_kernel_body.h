@@ -741,5 +741,8 @@ near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, doub
 	return hits;
 }
 
+#include "core/join/rb_kernel_apart.h"
+
 const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,       cells,          boxes, sides,
-							 intervals,      sides_near, intervals_near, near,  neighbours};
+							 intervals,      sides_near, intervals_near, near,  neighbours,
+							 apart};
