@@ -292,6 +292,8 @@ distances_in_lanes(void)
 		{
 			double distance[MOST + 1];
 
+			if (k[j]->apart == NULL)
+				continue;
 			distance[m] = -1;
 			k[j]->apart(p[0][0], p[1][0], pair, m, distance);
 			CHECK(distance[m] == -1, "%s: beyond the end", k[j]->name);
@@ -311,12 +313,14 @@ distances_in_lanes(void)
 	}
 	for (int j = 0; j < n; j++)
 	{
-		CHECK(found[j] > 0 && found[j] < all, "%s: %ld of %ld", k[j]->name, found[j], all);
-		CHECK(found[j] == found[0], "%s: %ld found, not %ld", k[j]->name, found[j], found[0]);
+		CHECK(k[j]->apart == NULL || (found[j] > 0 && found[j] < all), "%s: %ld of %ld", k[j]->name,
+			  found[j], all);
+		CHECK(k[j]->apart == NULL || found[j] == found[n - 1], "%s: %ld found, not %ld", k[j]->name,
+			  found[j], found[n - 1]);
 	}
-	CHECK(easy_found > easy / 100 * 98, "%ld of %ld", easy_found, easy);
+	CHECK(easy_found >= easy / 100 * 98, "%ld of %ld", easy_found, easy);
 	if (getenv("RB_TEST_VERBOSE") != NULL)
-		printf("# %ld of %ld, %ld of %ld easy ones\n", found[0], all / n, easy_found, easy);
+		printf("# %ld of %ld, %ld of %ld easy ones\n", found[n - 1], all, easy_found, easy);
 }
 
 static void

@@ -134,7 +134,7 @@ typedef struct rb_kernel
 
 	/*
 	 * The doubles nearest to the distances of triangles that do not meet, by their numbers; 0
-	 * where another way is to be found (rb_pair_apart).
+	 * where another way is to be found (rb_pair_apart).  NULL: that is always faster.
 	 */
 	void (*apart)(const double *red, const double *blue, const rb_pair *pairs, uint32_t n,
 				  double *distance);

@@ -1,7 +1,8 @@
 /*
  * rb_kernel_apart.h
  *	  The double nearest to the distance of two triangles that do not meet, a pair a lane;
- *	  included by rb_kernel_body.h.
+ *	  included by rb_kernel_body.h where vectors choose lane by lane at no cost: without that
+ *	  a pair at a time is faster.
  *
  * As in rb_distance.h the search for the nearest features is not trusted.  It says a corner,
  * edge or face of either, doubles prove that these are the nearest ones, and sums of two
@@ -48,20 +49,14 @@ typedef __mmask8 vmask;
 
 #define APART_LESS(x, y) _mm512_cmp_pd_mask(x, y, _CMP_LT_OQ)
 #define APART_PICK(mask, a, b) _mm512_mask_blend_pd(mask, b, a)
-#define APART_BITS(mask) ((unsigned) (mask))
 #define APART_SQRT(x) _mm512_sqrt_pd(x)
 #else
 typedef m4 vmask;
 
 #define APART_LESS(x, y) ((x) < (y))
-#define APART_BITS(mask) BITS4(mask)
-#ifdef RB_AVX2
-#define APART_PICK(mask, a, b) ((v4) _mm256_blendv_pd((__m256d) (b), (__m256d) (a), (__m256d) (mask)))
+#define APART_PICK(mask, a, b) \
+	((v4) _mm256_blendv_pd((__m256d) (b), (__m256d) (a), (__m256d) (mask)))
 #define APART_SQRT(x) ((v4) _mm256_sqrt_pd((__m256d) (x)))
-#else
-#define APART_PICK(mask, a, b) PICK4(mask, a, b)
-#define APART_SQRT(x) ((v4){sqrt((x)[0]), sqrt((x)[1]), sqrt((x)[2]), sqrt((x)[3])})
-#endif
 #endif
 
 /* ---- sums of two doubles: the steps of rb_twofold.h ---- */
@@ -273,7 +268,8 @@ apart_search(const vn *red, const vn *blue, vfeet *f)
 		/* an end of an edge is a corner */
 		const vmask end = APART_LESS(fraction[side], one);
 
-		f->dim[side] = APART_PICK(APART_LESS(zero, fraction[side]), APART_PICK(end, one, zero), zero);
+		f->dim[side] =
+			APART_PICK(APART_LESS(zero, fraction[side]), APART_PICK(end, one, zero), zero);
 		f->at[side] = APART_PICK(end, f->at[side], f->at[side] + one);
 		f->at[side] = APART_PICK(APART_LESS(f->at[side], NEAR_ALL(2.5)), f->at[side], zero);
 	}
@@ -344,7 +340,8 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 	s = uw * wr - ur * ww;
 	t = uu * wr - uw * ur;
 	all = uu * ww - uw * uw;
-	inside = RB_NEAR_MIN(RB_NEAR_MIN(s, t), all - APART_PICK(edges, RB_NEAR_MAX(s, t), s + t)) - off4;
+	inside =
+		RB_NEAR_MIN(RB_NEAR_MIN(s, t), all - APART_PICK(edges, RB_NEAR_MAX(s, t), s + t)) - off4;
 	inside = APART_PICK(points, RB_NEAR_MIN(-ur, uu + ur) - off2, inside);
 	inside = APART_PICK(corners, one, inside);
 

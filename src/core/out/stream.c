@@ -273,6 +273,7 @@ tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *tol
 	const size_t red_width = (size_t) rb_kind_width(red->kind);
 	const size_t blue_width = (size_t) rb_kind_width(blue->kind);
 	rb_exact_env env = {.filters = s->ctx->filters, .exact = true};
+	const rb_kernel *kernel = rb_kernel_best();
 	rb_pair apart[UNIQUE_PAIRS];
 	uint32_t at[UNIQUE_PAIRS], m = 0;
 	double distance[UNIQUE_PAIRS];
@@ -286,9 +287,9 @@ tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *tol
 			distance[m] = 0;
 			apart[m++] = parts[i];
 		}
-	if (red->kind == RB_TRIANGLE3 && blue->kind == RB_TRIANGLE3 &&
+	if (red->kind == RB_TRIANGLE3 && blue->kind == RB_TRIANGLE3 && kernel->apart != NULL &&
 		(env.filters & RB_FILTER_INTERVAL) != 0)
-		rb_kernel_best()->apart(red->coords, blue->coords, apart, m, distance);
+		kernel->apart(red->coords, blue->coords, apart, m, distance);
 	for (uint32_t i = 0; i < m; i++)
 	{
 		if (distance[i] == 0)
