@@ -323,6 +323,75 @@ distances_in_lanes(void)
 		printf("# %ld of %ld, %ld of %ld easy ones\n", found[n - 1], all, easy_found, easy);
 }
 
+/* of a mesh most pairs that share corners are dropped, and none that meets elsewhere */
+static void
+neighbours_in_a_mesh(void)
+{
+	enum
+	{
+		SIDE = 4,
+		ALL = 2 * SIDE * SIDE
+	};
+	static const int step[2][3][2] = {{{0, 0}, {1, 0}, {0, 1}}, {{0, 1}, {1, 0}, {1, 1}}};
+	static rb_face face[ALL];
+	const rb_kernel *k[3];
+	const int n = kernels(k);
+	long dropped = 0, kept = 0, meeting = 0;
+
+	for (long round = check_rounds(200); round > 0; round--)
+	{
+		double corner[SIDE + 1][SIDE + 1][3], p[ALL][9];
+		const double wild = round % 2 ? 0.2 : 2;
+		rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+		uint32_t pair[ALL * ALL], pairs = 0, left[3];
+		rb_sided sided[3][ALL * ALL + 8];
+
+		for (int i = 0; i <= SIDE; i++)
+			for (int j = 0; j <= SIDE; j++)
+			{
+				corner[i][j][0] = i + wild * unit();
+				corner[i][j][1] = j + wild * unit();
+				corner[i][j][2] = unit();
+			}
+		for (int i = 0; i < ALL; i++)
+			for (int c = 0; c < 3; c++)
+				memcpy(p[i] + 3 * c,
+					   corner[i / 2 / SIDE + step[i % 2][c][0]][i / 2 % SIDE + step[i % 2][c][1]],
+					   sizeof corner[0][0]);
+		for (int i = 0; i < ALL; i++)
+			near_face(&face[i], p[i], 0, 10);
+		for (uint32_t i = 0; i < ALL; i++)
+			for (uint32_t j = i + 1; j < ALL; j++)
+				pair[pairs++] = i << 16 | j;
+		for (int j = 0; j < n; j++)
+		{
+			uint32_t m = k[j]->sides(face, face, pair, pairs, sided[j]), at = 0;
+			rb_sided before[ALL * ALL];
+
+			memcpy(before, sided[j], m * sizeof before[0]);
+			left[j] = k[j]->neighbours(face, face, sided[j], m);
+			CHECK(left[j] == left[0], "%s: %u left, not %u", k[j]->name, left[j], left[0]);
+			for (uint32_t i = 0; i < m; i++)
+			{
+				const uint32_t of = before[i].pair;
+				const int meet = rb_pair_decide(&env, RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3,
+												p[of >> 16], p[of & 0xffff]);
+				const bool stays = at < left[j] && sided[j][at].pair == of;
+
+				CHECK(stays || meet == 0, "%s: a pair is lost that meets", k[j]->name);
+				CHECK(!stays || at >= left[0] || sided[0][at].pair == of, "%s", k[j]->name);
+				at += stays;
+				dropped += !stays;
+				kept += stays && wild < 1;
+				meeting += meet != 0;
+			}
+			CHECK(at == left[j], "%s: order", k[j]->name);
+		}
+	}
+	CHECK(meeting > 0 && dropped > 5 * kept, "%ld dropped, %ld kept, %ld meet", dropped, kept,
+		  meeting);
+}
+
 static void
 boxes(void)
 {
@@ -467,6 +536,7 @@ main(void)
 	CHECK_RUN(sides_and_intervals);
 	CHECK_RUN(distances);
 	CHECK_RUN(distances_in_lanes);
+	CHECK_RUN(neighbours_in_a_mesh);
 	CHECK_RUN(boxes);
 	return check_done();
 }
