@@ -7,13 +7,14 @@
 #include "naive.h"
 #include "points.h"
 #include "core/base/redblue.h"
+#include "core/join/rb_kernel.h"
 #include "core/shape/rb_pair.h"
 
 #include <math.h>
 #include <string.h>
 
 /* what the families are made for: both answers, and distances that are exactly D */
-static long pairs, meetings, exact_hits, by_gmp, proofs;
+static long pairs, meetings, exact_hits, by_gmp, proofs, in_lanes, not_in_lanes;
 
 static void
 families_are_hard(bool meet, bool hit)
@@ -200,6 +201,25 @@ turned(const pair *p, pair *q)
 	mpq_set(q->square, p->square);
 }
 
+/* found many at once: the same double, or none */
+static void
+lanes_agree(const pair *p, double r)
+{
+	const rb_kernel *kernel = rb_kernel_best();
+	const rb_pair same[3] = {{0, 0}, {0, 0}, {0, 0}};
+	double distance[3];
+
+	if (p->kind[0] != RB_TRIANGLE3 || p->kind[1] != RB_TRIANGLE3 || r == 0 || kernel->apart == NULL)
+		return;
+	kernel->apart(p->at[0], p->at[1], same, 3, distance);
+	for (int i = 0; i < 3; i++)
+		CHECK(distance[i] == 0 || distance[i] == r, "%a, not %a, in lanes", distance[i], r);
+	if (distance[0] != 0 && distance[0] != r && check_failures <= 10)
+		print_pair(p);
+	in_lanes += distance[0] == r;
+	not_in_lanes += distance[0] == 0;
+}
+
 static void
 all_questions(const pair *p)
 {
@@ -220,6 +240,7 @@ all_questions(const pair *p)
 			  env.exact);
 	}
 	bracket_holds(p);
+	lanes_agree(p, r);
 	within_is_right(p, 0);
 	within_is_right(p, r);
 	within_is_right(p, nextafter(r, 0));
@@ -909,6 +930,14 @@ gmp_stays_off_the_heap(void)
 	mp_set_memory_functions(NULL, NULL, NULL);
 }
 
+/* all families have gone through the lanes too, and some pairs were too hard there */
+static void
+lanes_were_asked(void)
+{
+	CHECK(rb_kernel_best()->apart == NULL || (in_lanes > 50 && not_in_lanes > 50),
+		  "%ld found, %ld not", in_lanes, not_in_lanes);
+}
+
 int
 main(void)
 {
@@ -926,6 +955,7 @@ main(void)
 	CHECK_RUN(nearly_parallel_edges);
 	CHECK_RUN(wild_exponents);
 	CHECK_RUN(roots);
+	CHECK_RUN(lanes_were_asked);
 	CHECK_RUN(any_guess_will_do);
 	CHECK_RUN(twofold_bounds);
 	CHECK_RUN(padded_boxes);

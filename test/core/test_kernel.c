@@ -248,6 +248,150 @@ distances(void)
 		printf("# %ld no, %ld meet, %ld yes, %ld unsure\n", no, meets, yes, unsure);
 }
 
+/* whichever way, the same double as by rb_distance; lanes find most of them */
+static void
+distances_in_lanes(void)
+{
+	enum
+	{
+		SIDE = 12,
+		MOST = SIDE * SIDE
+	};
+	static const double sizes[] = {1, 1e-6, 1000, 0x1p-300, 0x1p-101, 0x1p-99, 0x1p98, 0x1p102};
+	const rb_kernel *k[3];
+	const int n = kernels(k);
+	long found[3] = {0, 0, 0}, easy = 0, easy_found = 0, all = 0;
+
+	for (long round = check_rounds(1500); round > 0; round--)
+	{
+		const int way = check_below(4);
+		const double size = sizes[check_below(8) < 6 ? check_below(3) : check_below(8)];
+		const double at = size > 1e-7 && size < 1e4 && check_below(2) ? 5e5 : 0;
+		double p[2][SIDE][9], truth[MOST];
+		rb_pair pair[MOST];
+		uint32_t m = 0;
+
+		for (int s = 0; s < 2; s++)
+			for (int i = 0; i < SIDE; i++)
+			{
+				make_near(p[s][i], way, size, at);
+				if (s == 1 && check_below(2))
+					for (int a = 2; a < 9; a += 3)
+						p[s][i][a] += check_below(4) * size;
+			}
+		for (int i = 0; i < MOST; i++)
+		{
+			const double *red = p[0][i / SIDE], *blue = p[1][i % SIDE];
+
+			truth[m] = rb_distance(RB_TRIANGLE3, RB_TRIANGLE3, red, blue);
+			pair[m] = (rb_pair){(uint32_t) (i / SIDE), (uint32_t) (i % SIDE)};
+			m += truth[m] > 0;
+		}
+		m = m > 0 && check_below(2) ? (uint32_t) check_below((int) m) : m;
+		for (int j = 0; j < n; j++)
+		{
+			double distance[MOST + 1];
+
+			if (k[j]->apart == NULL)
+				continue;
+			distance[m] = -1;
+			k[j]->apart(p[0][0], p[1][0], pair, m, distance);
+			CHECK(distance[m] == -1, "%s: beyond the end", k[j]->name);
+			for (uint32_t i = 0; i < m; i++)
+			{
+				CHECK(distance[i] == 0 || distance[i] == truth[i],
+					  "%s, way %d, size %g, at %g: %a, not %a", k[j]->name, way, size, at,
+					  distance[i], truth[i]);
+				found[j] += distance[i] != 0;
+				all++;
+				if (way != 1 || size < 1e-7 || size > 1e4)
+					continue;
+				easy++;
+				easy_found += distance[i] != 0;
+			}
+		}
+	}
+	for (int j = 0; j < n; j++)
+	{
+		CHECK(k[j]->apart == NULL || (found[j] > 0 && found[j] < all), "%s: %ld of %ld", k[j]->name,
+			  found[j], all);
+		CHECK(k[j]->apart == NULL || found[j] == found[n - 1], "%s: %ld found, not %ld", k[j]->name,
+			  found[j], found[n - 1]);
+	}
+	CHECK(easy_found >= easy / 100 * 98, "%ld of %ld", easy_found, easy);
+	if (getenv("RB_TEST_VERBOSE") != NULL)
+		printf("# %ld of %ld, %ld of %ld easy ones\n", found[n - 1], all, easy_found, easy);
+}
+
+/* of a mesh most pairs that share corners are dropped, and none that meets elsewhere */
+static void
+neighbours_in_a_mesh(void)
+{
+	enum
+	{
+		SIDE = 4,
+		ALL = 2 * SIDE * SIDE
+	};
+	static const int step[2][3][2] = {{{0, 0}, {1, 0}, {0, 1}}, {{0, 1}, {1, 0}, {1, 1}}};
+	static rb_face face[ALL];
+	const rb_kernel *k[3];
+	const int n = kernels(k);
+	long dropped = 0, kept = 0, meeting = 0;
+
+	for (long round = check_rounds(200); round > 0; round--)
+	{
+		double corner[SIDE + 1][SIDE + 1][3], p[ALL][9];
+		const double wild = round % 2 ? 0.2 : 2;
+		rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+		uint32_t pair[ALL * ALL], pairs = 0, left[3];
+		rb_sided sided[3][ALL * ALL + 8];
+
+		for (int i = 0; i <= SIDE; i++)
+			for (int j = 0; j <= SIDE; j++)
+			{
+				corner[i][j][0] = i + wild * unit();
+				corner[i][j][1] = j + wild * unit();
+				corner[i][j][2] = unit();
+			}
+		for (int i = 0; i < ALL; i++)
+			for (int c = 0; c < 3; c++)
+				memcpy(p[i] + 3 * c,
+					   corner[i / 2 / SIDE + step[i % 2][c][0]][i / 2 % SIDE + step[i % 2][c][1]],
+					   sizeof corner[0][0]);
+		for (int i = 0; i < ALL; i++)
+			near_face(&face[i], p[i], 0, 10);
+		for (uint32_t i = 0; i < ALL; i++)
+			for (uint32_t j = i + 1; j < ALL; j++)
+				pair[pairs++] = i << 16 | j;
+		for (int j = 0; j < n; j++)
+		{
+			uint32_t m = k[j]->sides(face, face, pair, pairs, sided[j]), at = 0;
+			rb_sided before[ALL * ALL];
+
+			memcpy(before, sided[j], m * sizeof before[0]);
+			left[j] = k[j]->neighbours(face, face, sided[j], m);
+			CHECK(left[j] == left[0], "%s: %u left, not %u", k[j]->name, left[j], left[0]);
+			for (uint32_t i = 0; i < m; i++)
+			{
+				const uint32_t of = before[i].pair;
+				const int meet = rb_pair_decide(&env, RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3,
+												p[of >> 16], p[of & 0xffff]);
+				const bool stays = at < left[j] && sided[j][at].pair == of;
+
+				CHECK(stays || meet == 0, "%s: a pair is lost that meets", k[j]->name);
+				CHECK(!stays || at >= left[0] || sided[0][at].pair == of, "%s", k[j]->name);
+				at += stays;
+				dropped += !stays;
+				kept += stays && wild < 1;
+				meeting += meet != 0;
+			}
+			CHECK(at == left[j], "%s: order", k[j]->name);
+		}
+	}
+	CHECK(meeting > 0 && dropped > 5 * kept, "%ld dropped, %ld kept, %ld meet", dropped, kept,
+		  meeting);
+}
+
 static void
 boxes(void)
 {
@@ -391,6 +535,8 @@ main(void)
 	CHECK_RUN(load_and_cells);
 	CHECK_RUN(sides_and_intervals);
 	CHECK_RUN(distances);
+	CHECK_RUN(distances_in_lanes);
+	CHECK_RUN(neighbours_in_a_mesh);
 	CHECK_RUN(boxes);
 	return check_done();
 }

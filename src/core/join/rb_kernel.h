@@ -131,6 +131,13 @@ typedef struct rb_kernel
 	 * other's plane.  Returns how many are left in pairs.
 	 */
 	uint32_t (*neighbours)(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n);
+
+	/*
+	 * The doubles nearest to the distances of triangles that do not meet, by their numbers; 0
+	 * where another way is to be found (rb_pair_apart).  NULL: that is always faster.
+	 */
+	void (*apart)(const double *red, const double *blue, const rb_pair *pairs, uint32_t n,
+				  double *distance);
 } rb_kernel;
 
 extern const rb_kernel rb_kernel_base;

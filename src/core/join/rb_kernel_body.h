@@ -741,5 +741,11 @@ near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, doub
 	return hits;
 }
 
-const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,       cells,          boxes, sides,
-							 intervals,      sides_near, intervals_near, near,  neighbours};
+#if defined(RB_AVX2) || defined(RB_AVX512)
+#include "core/join/rb_kernel_apart.h"
+#else
+#define apart NULL
+#endif
+
+const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,           cells, boxes,      sides, intervals,
+							 sides_near,     intervals_near, near,  neighbours, apart};

@@ -31,6 +31,7 @@
 #include "core/base/rb_compose.h"
 #include "core/base/rb_parallel.h"
 #include "core/join/rb_join.h"
+#include "core/join/rb_kernel.h"
 #include "core/body/rb_body.h"
 #include "core/out/rb_answer.h"
 #include "core/out/rb_unique.h"
@@ -261,25 +262,42 @@ make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb
 	return status;
 }
 
-/* what is told of two parts, as a caller sees it: of RB_WITHIN their distance, if anybody looks at it */
-static uint64_t
-told_of(const rb_stream *s, rb_pair parts, uint32_t told)
+/*
+ * What is told of n pairs of parts, as a caller sees it: of RB_WITHIN their distances, if anybody
+ * looks at them.  Those of triangles are found many at once, where that succeeds.
+ */
+static void
+tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *told)
 {
 	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
+	const size_t red_width = (size_t) rb_kind_width(red->kind);
+	const size_t blue_width = (size_t) rb_kind_width(blue->kind);
 	rb_exact_env env = {.filters = s->ctx->filters, .exact = true};
-	double distance;
-	uint64_t bits;
+	const rb_kernel *kernel = rb_kernel_best();
+	rb_pair apart[UNIQUE_PAIRS];
+	uint32_t at[UNIQUE_PAIRS], m = 0;
+	double distance[UNIQUE_PAIRS];
 
-	if (s->job.predicate != RB_WITHIN)
-		return told;
-	if (told == RB_TOLD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
-		return 0;
-	(void) rb_pair_apart(&env, red->kind, blue->kind,
-						 red->coords + (size_t) parts.red * (size_t) rb_kind_width(red->kind),
-						 blue->coords + (size_t) parts.blue * (size_t) rb_kind_width(blue->kind),
-						 &distance);
-	memcpy(&bits, &distance, sizeof bits);
-	return bits;
+	for (size_t i = 0; i < n; i++)
+		if (told[i] == RB_TOLD(RB_WITHIN_OF(1)) || s->job.answer != RB_PAIRS)
+			told[i] = 0;
+		else
+		{
+			at[m] = (uint32_t) i;
+			distance[m] = 0;
+			apart[m++] = parts[i];
+		}
+	if (red->kind == RB_TRIANGLE3 && blue->kind == RB_TRIANGLE3 && kernel->apart != NULL &&
+		(env.filters & RB_FILTER_INTERVAL) != 0)
+		kernel->apart(red->coords, blue->coords, apart, m, distance);
+	for (uint32_t i = 0; i < m; i++)
+	{
+		if (distance[i] == 0)
+			(void) rb_pair_apart(&env, red->kind, blue->kind,
+								 red->coords + apart[i].red * red_width,
+								 blue->coords + apart[i].blue * blue_width, &distance[i]);
+		memcpy(&told[at[i]], &distance[i], sizeof told[0]);
+	}
 }
 
 /* RB_UNDER: is there a body, and does the ray tell anything of it? */
@@ -316,8 +334,10 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 			if (s->job.predicate == RB_UNDER && !is_of_body(s, p))
 				continue;
 			parts[good] = p;
-			told[good++] = told_of(s, p, rb_pair_told(pairs[i]));
+			told[good++] = rb_pair_told(pairs[i]);
 		}
+		if (s->job.predicate == RB_WITHIN)
+			tell_distances(s, parts, good, told);
 		if (s->unique.needed)
 		{
 			status = make_rows(s, parts, told, good, rows, rows_told, &kept);
