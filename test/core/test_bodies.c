@@ -230,7 +230,8 @@ want_stretches(void)
 			CHECK(rb_line_measure(&ctx, of.segments, of.nsegments, &out) == RB_OK &&
 					  rb_body_stretches(&ctx, &of, &out) == RB_OK && out.n <= MOST_STRETCHES,
 				  "stretches");
-			memcpy(wanted[line][row].at, out.at, out.n * sizeof *out.at);
+			if (out.n > 0)
+				memcpy(wanted[line][row].at, out.at, out.n * sizeof *out.at);
 			wanted[line][row].n = out.n;
 		}
 	}

@@ -65,6 +65,8 @@ add_hits(all *a, const hit *hits, size_t n)
 {
 	rb_status status = RB_OK;
 
+	if (n == 0)
+		return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 	pthread_mutex_lock(&a->lock);
 	if (a->nhits + n > a->hits_cap)
 	{
@@ -194,7 +196,8 @@ find_hits(all *a, const rb_backend *backend)
 	status = rb_array(a->ctx, (void **) &coords, (size_t) n + 1, of_one);
 	if (status == RB_OK)
 	{
-		memcpy(coords, a->lines->coords, segments * of_one);
+		if (segments > 0)
+			memcpy(coords, a->lines->coords, segments * of_one);
 		memcpy(coords + (size_t) segments * 6, a->rays.set->coords, rays * of_one);
 		both.coords = coords;
 		status = backend->join(a->ctx, &job, &sink);
