@@ -433,7 +433,7 @@ lattices(void)
 	for (int k = 0; k < 6; k++)
 		for (int side = 5; side <= 40; side += 35)
 		{
-			rb_set r = soup(side * 60), b = soup(side * 50);
+			rb_set r = soup(side * 20), b = soup(side * 18);
 
 			for (size_t i = 0; i < 9 * (size_t) r.nparts; i++)
 				((double *) r.coords)[i] = scales[k] * (check_below(side) - side / 2);
