@@ -39,9 +39,9 @@ SELECT p.id, name, body_id, side FROM points p LEFT JOIN redblue_points_in_bodie
 SELECT * FROM redblue_points_in_bodies_query('SELECT * FROM points WHERE id < 4', 'SELECT ore AS id, * FROM (SELECT ore, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore) o', body => 'ore') ORDER BY 1, 2;
 -- as a function, and in the plan
 SELECT (p).side, count(*) FROM (SELECT redblue_points_in_bodies('points', 'ore', body => 'ore') AS p OFFSET 0) s GROUP BY 1 ORDER BY 1;
-SET redblue.backend = cpu; SET redblue.custom_scan = on;
+SET redblue.backend = cpu; SET redblue.custom_scan = on; SET max_parallel_workers_per_gather = 0;
 EXPLAIN (COSTS OFF) SELECT body_id, count(*) FROM redblue_points_in_bodies('points', 'ore', body => 'ore') WHERE side = 'inside' GROUP BY 1;
-RESET redblue.backend; RESET redblue.custom_scan;
+RESET redblue.backend; RESET redblue.custom_scan; RESET max_parallel_workers_per_gather;
 -- all grid points: those inside, on the boundary, and how many there must be
 CREATE TABLE lattice AS SELECT row_number() OVER () AS id, x::float8, y::float8, z::float8 FROM generate_series(-1, 21) x, generate_series(-1, 11) y, generate_series(-1, 11) z;
 SELECT body_id, side, count(*), CASE side || body_id WHEN 'inside1' THEN 9^3 WHEN 'boundary1' THEN 11^3 - 9^3 WHEN 'inside2' THEN 7^3 - 7^3 WHEN 'boundary2' THEN 9^3 - 7^3 + 7^3 - 5^3 WHEN 'inside3' THEN 3^3 WHEN 'boundary3' THEN 5^3 - 3^3 WHEN 'inside4' THEN 9^3 WHEN 'boundary4' THEN 11^3 - 9^3 END AS wanted
@@ -90,9 +90,9 @@ SELECT segment_id, name, body_id, from_fraction, to_fraction, length, on_boundar
 SELECT name, body_id AS ore, sum(length) AS metres FROM redblue_segments_in_bodies('holes', 'ore', body => 'ore') JOIN holes ON id = segment_id WHERE NOT on_boundary GROUP BY 1, 2 ORDER BY 1, 2;
 -- as a function, as a scan, and what the scan stores
 SELECT count(*), sum((s).length) FROM (SELECT redblue_segments_in_bodies('holes', 'ore', body => 'ore') AS s OFFSET 0) t;
-SET redblue.backend = cpu; SET redblue.custom_scan = on;
+SET redblue.backend = cpu; SET redblue.custom_scan = on; SET max_parallel_workers_per_gather = 0;
 EXPLAIN (COSTS OFF) SELECT sum(length) FROM redblue_segments_in_bodies('holes', 'ore', body => 'ore') WHERE NOT on_boundary;
-RESET redblue.backend; RESET redblue.custom_scan;
+RESET redblue.backend; RESET redblue.custom_scan; RESET max_parallel_workers_per_gather;
 SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SELECT n, count(*), sum(length), max(to_fraction), count(*) FILTER (WHERE on_boundary) FROM generate_series(1, 3) n LEFT JOIN redblue_segments_in_bodies('holes', 'ore', body => 'ore') s ON s.segment_id % 3 = n % 3 GROUP BY 1 ORDER BY 1;
 RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin;

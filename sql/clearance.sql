@@ -51,9 +51,9 @@ SELECT * FROM redblue_triangle_pairs_within('grid', 'grid', NULL);
 SELECT * FROM redblue_triangle_pairs_within('grid', 'grid', 'NaN');
 SELECT * FROM redblue_triangle_self_pairs_within('grid', 'infinity');
 SELECT count(*) FROM redblue_triangle_self_pairs_within('grid', '-0');
-SET redblue.backend = cpu; SET redblue.custom_scan = on;
+SET redblue.backend = cpu; SET redblue.custom_scan = on; SET max_parallel_workers_per_gather = 0;
 EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pairs_within('grid', 'grid', -1);
-RESET redblue.backend; RESET redblue.custom_scan;
+RESET redblue.backend; RESET redblue.custom_scan; RESET max_parallel_workers_per_gather;
 
 -- in the plane of numbers that are very small and very large
 CREATE TABLE far AS SELECT id, ax * s AS ax, ay * s AS ay, az * s AS az, bx * s AS bx, by * s AS by, bz * s AS bz, cx * s AS cx, cy * s AS cy, cz * s AS cz FROM grid, (VALUES (1e-200::float8)) v (s) WHERE id < 100;
