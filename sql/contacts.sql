@@ -83,9 +83,9 @@ SELECT (p).dimension, (p).crosses, count(*), sum((p).id1 * 3001 + (p).id2) AS ch
 SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
-SET redblue.backend = cpu; SET redblue.custom_scan = on; SET max_parallel_workers_per_gather = 0;
+SET redblue.backend = cpu; SET redblue.custom_scan = on;
 EXPLAIN (COSTS OFF) SELECT crosses, count(*) FROM redblue_triangle_self_contacts('mesh') GROUP BY 1;
-RESET redblue.backend; RESET redblue.custom_scan; RESET max_parallel_workers_per_gather;
+RESET redblue.backend; RESET redblue.custom_scan;
 SELECT crosses, count(*), sum(dimension) FROM redblue_triangle_self_contacts('mesh') GROUP BY 1 ORDER BY 1;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
