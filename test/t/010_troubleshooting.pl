@@ -107,6 +107,7 @@ raise('no Z', "SELECT * FROM redblue_triangle_pairs('flat', 'flat')");
 raise('crossing', "SELECT * FROM redblue_triangle_pairs('crossed', 'building')");
 raise('SRIDs', "SELECT * FROM redblue_triangle_pairs('here', 'there')");
 raise('NaN', "SELECT * FROM redblue_triangle_pairs('building', 'broken')");
+raise('no body', "SELECT * FROM redblue_points_in_bodies_query('SELECT 1 AS id, 0::float8 AS x, 0::float8 AS y, 0::float8 AS z', 'SELECT 7 AS id, ''$face''::geometry AS geom')");
 raise('no SELECT', "SELECT * FROM redblue_triangle_pairs_query('DELETE FROM building', 'TABLE building')");
 raise('a query for a table', "SELECT * FROM redblue_triangle_pairs('SELECT * FROM building', 'building')");
 raise('mixed case', "SET search_path = mixed; SELECT * FROM public.redblue_triangle_pairs('Building', 'Building')");
