@@ -65,7 +65,7 @@ log_min_messages = info
 CONF
 my $segments = $node->data_dir . '/pg_dynshmem';
 # those of requests, by their size: the server has segments of its own
-sub segments { my @files = grep { my $size = -s $_ // 0; $size > 1_049_000 && $size < 1_060_000 } glob("$segments/*"); return @files }
+sub segments { my @files = grep { my $size = -s $_ // 0; $size > 1_570_000 && $size < 1_590_000 } glob("$segments/*"); return @files }
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE a AS SELECT i AS id, x AS ax, y AS ay, z AS az, x + i % 3 AS bx, y + i % 4 AS by, z + i % 2 AS bz, x - i % 5 AS cx, y + i % 3 AS cy, z + i % 7 AS cz
