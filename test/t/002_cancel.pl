@@ -53,25 +53,6 @@ CREATE TYPE fake.geometry (INPUT = fake.geometry_in, OUTPUT = fake.geometry_out,
 CREATE CAST (bytea AS fake.geometry) WITHOUT FUNCTION;
 CREATE TABLE huge AS SELECT 1 AS id, decode('HEAD' || repeat('TRIANGLE', COUNT), 'hex')::fake.geometry AS geom;
 ANALYZE;
-
--- cancels a session and tells how long it took to stop, in ms
-CREATE FUNCTION cancel_ms(who int) RETURNS float8 LANGUAGE plpgsql AS $$
-DECLARE
-	t0 timestamptz;
-BEGIN
-	PERFORM pg_stat_clear_snapshot();
-	IF (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active' THEN
-		RETURN -1;
-	END IF;
-	t0 := clock_timestamp();
-	PERFORM pg_cancel_backend(who);
-	LOOP
-		PERFORM pg_stat_clear_snapshot();
-		EXIT WHEN (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active';
-		PERFORM pg_sleep(0.001);
-	END LOOP;
-	RETURN extract(epoch FROM clock_timestamp() - t0) * 1000;
-END $$;
 SQL
 my $triangles = 2_000_000;
 my %bytes = (
@@ -80,6 +61,7 @@ my %bytes = (
 $sql =~ s/HEAD/unpack('H*', $bytes{HEAD})/e;
 $sql =~ s/'TRIANGLE', COUNT/"'" . unpack('H*', $bytes{TRIANGLE}) . "', $triangles"/e;
 $node->safe_psql('postgres', $sql);
+add_cancel_ms($node);
 
 my %query = (
 	'reading' => "SELECT count(*) FROM redblue_triangle_pairs_query('SELECT i AS id, i + 0.5 AS ax, 1::float8 AS ay, 1::float8 AS az, 1::float8 AS bx, 1::float8 AS by, 1::float8 AS bz, 1::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 1000000000::int8) i', 'TABLE same')",

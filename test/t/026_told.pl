@@ -110,25 +110,9 @@ CREATE TABLE beams AS SELECT i AS id, -200::float8 AS ax, i / 10.0 AS ay, i % 10
 CREATE TABLE dots AS SELECT i AS id, (i % 100)::float8 AS x, (i / 100 % 100)::float8 AS y, (i / 10000)::float8 AS z FROM generate_series(1, 300000) i;
 -- all in one place, and needles that no box tells apart
 CREATE TABLE heap AS SELECT i AS id, i % 7 * 1e-3 AS ax, 0::float8 AS ay, i * 1e-7 AS az, 1::float8 AS bx, i * 1e-7 AS by, 0::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1 + i * 1e-7 AS cz FROM generate_series(1, 20000) i;
-CREATE FUNCTION cancel_ms(who int) RETURNS float8 LANGUAGE plpgsql AS $$
-DECLARE
-	t0 timestamptz;
-BEGIN
-	PERFORM pg_stat_clear_snapshot();
-	IF (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active' THEN
-		RETURN -1;
-	END IF;
-	t0 := clock_timestamp();
-	PERFORM pg_cancel_backend(who);
-	LOOP
-		PERFORM pg_stat_clear_snapshot();
-		EXIT WHEN (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active';
-		PERFORM pg_sleep(0.001);
-	END LOOP;
-	RETURN extract(epoch FROM clock_timestamp() - t0) * 1000;
-END $$;
 ANALYZE;
 SQL
+add_cancel_ms($node);
 my %long = (
 	contacts => "redblue_triangle_contacts('heap', 'heap')",
 	'self intersections' => "redblue_triangle_self_intersections('heap')",

@@ -17,7 +17,7 @@ use Test::More;
 use Time::HiRes ();
 
 our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of
-  geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis);
+  geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis add_cancel_ms);
 
 our $columns = 'id int8 NOT NULL, '
   . join(', ', map { "$_ float8 NOT NULL" } qw(ax ay az bx by bz cx cy cz));
@@ -177,6 +177,32 @@ sub count_and_sum
 {
 	my ($node, $pairs, $set) = @_;
 	return $node->safe_psql('postgres', ($set // '') . ';' . checksum_of($pairs));
+}
+
+# an SQL function: cancels a session and tells how long it took to stop, in ms
+sub add_cancel_ms
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION cancel_ms(who int) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	t0 timestamptz;
+BEGIN
+	PERFORM pg_stat_clear_snapshot();
+	IF (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active' THEN
+		RETURN -1;
+	END IF;
+	t0 := clock_timestamp();
+	PERFORM pg_cancel_backend(who);
+	LOOP
+		PERFORM pg_stat_clear_snapshot();
+		EXIT WHEN (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active';
+		PERFORM pg_sleep(0.001);
+	END LOOP;
+	RETURN extract(epoch FROM clock_timestamp() - t0) * 1000;
+END $$;
+SQL
+	return;
 }
 
 # ---- one session that lives on, and what its process holds ----

@@ -57,30 +57,7 @@ begin(beside *b, const double *t, bool own)
 	b->t = t;
 	b->own = own;
 	b->exact = false;
-	for (int a = 0; a < 3; a++)
-	{
-		const rb_interval sum =
-			rb_interval_add(rb_interval_add(rb_interval_of(t[a]), rb_interval_of(t[3 + a])),
-							rb_interval_of(t[6 + a]));
-
-		/* nor is it outside of the triangle's box, if the sum is too large */
-		b->low[a] =
-			rb_max(rb_down(sum.lo / 3) - 0x1p-1070, rb_min(t[a], rb_min(t[3 + a], t[6 + a])));
-		b->high[a] =
-			rb_min(rb_up(sum.hi / 3) + 0x1p-1070, rb_max(t[a], rb_max(t[3 + a], t[6 + a])));
-	}
-}
-
-static void
-find_normal(rb_number normal[3], const double *t)
-{
-	for (int axis = 0; axis < 3; axis++)
-	{
-		double q[6];
-
-		rb_project(t, 3, axis, q);
-		rb_number_orient2d(&normal[axis], q, q + 2, q + 4);
-	}
+	rb_triangle_centre(t, b->low, b->high);
 }
 
 static void
@@ -99,7 +76,7 @@ make_exact(beside *b)
 		}
 	}
 	if (b->own)
-		find_normal(b->move, b->t);
+		rb_triangle_normal(b->move, b->t);
 	else
 		for (int a = 0; a < 3; a++)
 			rb_number_difference(&b->move[a], b->t[3 + a], b->t[a]);
@@ -191,7 +168,7 @@ plane_side(beside *b, const double *t)
 		return sign;
 	if (!b->exact)
 		make_exact(b);
-	find_normal(normal, t);
+	rb_triangle_normal(normal, t);
 	for (int axis = 0; axis < 3; axis++)
 		from_point(&w[axis], b, t, axis);
 	dot(&det, normal, w);

@@ -243,8 +243,8 @@ typedef struct beside
 	double high[3];
 } beside;
 
-static void
-normal_of(rb_number normal[3], const double *t)
+void
+rb_triangle_normal(rb_number normal[3], const double *t)
 {
 	for (int axis = 0; axis < 3; axis++)
 	{
@@ -255,20 +255,27 @@ normal_of(rb_number normal[3], const double *t)
 	}
 }
 
+void
+rb_triangle_centre(const double *t, double low[3], double high[3])
+{
+	for (int a = 0; a < 3; a++)
+	{
+		const rb_interval sum =
+			rb_interval_add(rb_interval_add(rb_interval_of(t[a]), rb_interval_of(t[3 + a])),
+							rb_interval_of(t[6 + a]));
+
+		/* nor is it outside of the triangle's box, if the sum is too large */
+		low[a] = rb_max(rb_down(sum.lo / 3) - 0x1p-1070, rb_min(t[a], rb_min(t[3 + a], t[6 + a])));
+		high[a] = rb_min(rb_up(sum.hi / 3) + 0x1p-1070, rb_max(t[a], rb_max(t[3 + a], t[6 + a])));
+	}
+}
+
 static void
 begin_beside(beside *b, const double *t)
 {
 	b->t = t;
-	normal_of(b->normal, t);
-	for (int a = 0; a < 3; a++)
-	{
-		rb_interval sum =
-			rb_interval_add(rb_interval_add(rb_interval_of(t[a]), rb_interval_of(t[3 + a])),
-							rb_interval_of(t[6 + a]));
-
-		b->low[a] = rb_down(sum.lo / 3) - 0x1p-1070;
-		b->high[a] = rb_up(sum.hi / 3) + 0x1p-1070;
-	}
+	rb_triangle_normal(b->normal, t);
+	rb_triangle_centre(t, b->low, b->high);
 }
 
 /* the sign of a sum of three numbers where their signs tell it, else 0 */
@@ -321,7 +328,7 @@ plane_side(rb_exact_env *env, const beside *b, const double *t)
 	}
 	if (sum.sign != 0)
 		return sum.sign;
-	normal_of(normal, t);
+	rb_triangle_normal(normal, t);
 	for (int axis = 0; axis < 3; axis++)
 	{
 		rb_number_mul(&x, &normal[axis], &b->normal[axis]);

@@ -190,6 +190,14 @@ extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32
 extern rb_status rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out);
 extern void rb_stretches_free(rb_memory *memory, rb_stretches *s);
 
+/* ---- beside a triangle (check.c, beside.c) ---- */
+
+/* a triangle's normal, exactly */
+extern void rb_triangle_normal(rb_number normal[3], const double *t);
+
+/* its centre is between these, and so is it in its box */
+extern void rb_triangle_centre(const double *t, double low[3], double high[3]);
+
 /* ---- is it a body? (check.c) ---- */
 
 typedef enum rb_body_fault

@@ -826,20 +826,16 @@ typedef struct rb_row_shape
 	int raw; /* so many columns of a block are needed: red, blue, words that are told */
 	int columns;
 	rb_value column[RB_RESULT_COLUMNS];
-	bool nulls; /* some values may be null */
+	bool made; /* some values are texts, or may be null: rb_value_made */
 } rb_row_shape;
 
 extern const rb_row_shape *rb_row_shape_of(rb_result result);
 extern Oid rb_value_type(rb_value value);
 
-/* where a point is, by what RB_UNDER tells, or how two bodies lie: texts that are never freed */
-extern Datum rb_side_name(uint64 told);
-extern Datum rb_relation_name(uint64 told);
+/* row i of a block, where a value may be null, or a text, which is made in this memory context */
+extern Datum rb_value_made(const rb_block *block, rb_value value, size_t i, bool *null);
 
-/* row i of a block, where a value may be null or made in this memory context */
-extern Datum rb_value_or_null(const rb_block *block, rb_value value, size_t i, bool *null);
-
-/* row i of a block */
+/* row i of a block, where all values are numbers */
 static inline Datum
 rb_value_in(const rb_block *block, rb_value value, size_t i)
 {
@@ -859,8 +855,6 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 			return BoolGetDatum(RB_TOLD_CROSSES(block->told[i]));
 		case RB_VALUE_DISTANCE:
 			return (Datum) block->told[i]; /* the bits of a float8, which is passed by value */
-		case RB_VALUE_SIDE:
-			return rb_side_name(block->told[i]);
 		case RB_VALUE_FROM:
 			return (Datum) block->told[i * block->words];
 		case RB_VALUE_TO:
@@ -869,8 +863,6 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 			return (Datum) block->told[i * block->words + 2];
 		case RB_VALUE_ON_BOUNDARY:
 			return BoolGetDatum(block->told[i * block->words + 3] != 0);
-		case RB_VALUE_RELATION:
-			return rb_relation_name(block->told[i]);
 		default:
 			return (Datum) 0;
 	}

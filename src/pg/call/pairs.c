@@ -41,8 +41,8 @@ store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 			Datum values[RB_RESULT_COLUMNS];
 
 			for (int k = 0; k < shape->columns; k++)
-				values[k] = shape->nulls ? rb_value_or_null(&block, shape->column[k], i, &nulls[k])
-										 : rb_value_in(&block, shape->column[k], i);
+				values[k] = shape->made ? rb_value_made(&block, shape->column[k], i, &nulls[k])
+										: rb_value_in(&block, shape->column[k], i);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}
 		MemoryContextSwitchTo(old);

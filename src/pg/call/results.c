@@ -38,17 +38,15 @@ static const rb_row_shape shapes[] = {
 							 6,
 							 {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_FROM, RB_VALUE_TO,
 							  RB_VALUE_LENGTH, RB_VALUE_ON_BOUNDARY}},
-	[RB_RESULT_RELATIONS] = {RB_ROWS_STREAM,
-							 3,
-							 3,
-							 {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_RELATION}},
+	[RB_RESULT_RELATIONS] =
+		{RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_RELATION}, true},
 	[RB_RESULT_BODIES] = {RB_ROWS_STREAM,
 						  14,
 						  6,
 						  {RB_VALUE_RED, RB_VALUE_FACES, RB_VALUE_CLOSED, RB_VALUE_ORIENTED,
 						   RB_VALUE_CROSSINGS, RB_VALUE_REASON},
 						  true},
-	[RB_RESULT_SIDES] = {RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_SIDE}},
+	[RB_RESULT_SIDES] = {RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_SIDE}, true},
 	[RB_RESULT_COUNTS] = {RB_ROWS_BLOCKS, 2, 2, {RB_VALUE_RED, RB_VALUE_BLUE}},
 	[RB_RESULT_HITS] = {RB_ROWS_BLOCKS, 1, 1, {RB_VALUE_RED}},
 	[RB_RESULT_COUNT] = {RB_ROWS_SINGLE, 0, 1, {RB_VALUE_INT8}},
@@ -115,8 +113,9 @@ lasting_text(text **kept, const char *name)
 	return PointerGetDatum(*kept);
 }
 
-Datum
-rb_side_name(uint64 told)
+/* where a point is, by what RB_UNDER tells */
+static Datum
+side_name(uint64 told)
 {
 	static text *names[2];
 	const bool on = (told & RB_TOLD(RB_UNDER_OF(0, 1))) != 0;
@@ -124,8 +123,8 @@ rb_side_name(uint64 told)
 	return lasting_text(&names[on], on ? "boundary" : "inside");
 }
 
-Datum
-rb_relation_name(uint64 told)
+static Datum
+relation_name(uint64 told)
 {
 	static const char *const names[] = {[RB_BODIES_TOUCH] = "touches",
 										[RB_BODIES_CROSS] = "crosses",
@@ -138,12 +137,16 @@ rb_relation_name(uint64 told)
 }
 
 Datum
-rb_value_or_null(const rb_block *block, rb_value value, size_t i, bool *null)
+rb_value_made(const rb_block *block, rb_value value, size_t i, bool *null)
 {
 	rb_body_report report;
 	char reason[RB_BODY_REASON];
 
 	*null = false;
+	if (value == RB_VALUE_SIDE)
+		return side_name(block->told[i]);
+	if (value == RB_VALUE_RELATION)
+		return relation_name(block->told[i]);
 	if (value < RB_VALUE_FACES || value > RB_VALUE_REASON)
 		return rb_value_in(block, value, i);
 	rb_body_of_words(&report, block->told + i * block->words);

@@ -278,16 +278,16 @@ more_rows(rb_scan *scan)
 
 /* ---- the node ---- */
 
-/* values that are none; those of others may be longer than a Datum, and are gone with the next row */
+/* values that may be null, or texts, which are gone with the next row */
 static void
-find_nulls(rb_scan *scan, TupleTableSlot *slot)
+make_values(rb_scan *scan, TupleTableSlot *slot)
 {
 	MemoryContext row = scan->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory;
 	MemoryContext old = MemoryContextSwitchTo(row);
 
 	for (int i = 0; i < scan->ncolumns; i++)
 		slot->tts_values[i] =
-			rb_value_or_null(&scan->block, scan->value[i], scan->next, &slot->tts_isnull[i]);
+			rb_value_made(&scan->block, scan->value[i], scan->next, &slot->tts_isnull[i]);
 	MemoryContextSwitchTo(old);
 }
 
@@ -302,10 +302,11 @@ next_of_block(rb_scan *scan, TupleTableSlot *slot)
 		return ExecClearTuple(slot);
 	if (TTS_SHOULDFREE(slot))
 		ExecClearTuple(slot);
-	for (int i = 0; i < scan->ncolumns; i++)
-		slot->tts_values[i] = rb_value_in(&scan->block, scan->value[i], scan->next);
-	if (scan->shape->nulls)
-		find_nulls(scan, slot);
+	if (scan->shape->made)
+		make_values(scan, slot);
+	else
+		for (int i = 0; i < scan->ncolumns; i++)
+			slot->tts_values[i] = rb_value_in(&scan->block, scan->value[i], scan->next);
 	scan->next++;
 	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
