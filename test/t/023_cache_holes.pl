@@ -926,8 +926,10 @@ rule refused => sub {
 			}
 			my $s = session($poor);
 			$s->ask('SET redblue.threads = 2');
-			for my $n (1 .. 60)
+			# refused by chance: the last server, the least poor, goes on until enough was kept
+			for my $n (1 .. 600)
 			{
+				last if $n > 60 && ($one_in < 200 || $count{kept} > 20);
 				my $q = $n % 2 ? "SELECT redblue_box_self_pair_count('f')" : "SELECT md5(array_agg(p)::text) FROM redblue_box_pairs('f', 'g') p";
 				$s->ask('SELECT redblue_uncache()') if $n % 10 == 0;
 				$s->ask("UPDATE f SET pad = pad WHERE id = 10 * $n; DELETE FROM f WHERE id = -1") if $n % 4 == 0;
