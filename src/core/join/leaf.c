@@ -437,6 +437,7 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
 		uint32_t pair = w->undecided[i].pair;
+		const rb_common common = {w->undecided[i].common & 7u, w->undecided[i].common >> 3 & 7u};
 		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
 		int sb[3], sr[3];
 		int answer;
@@ -447,9 +448,9 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 			continue;
 		signs_of_sides(w->undecided[i].blue_sides, sb);
 		signs_of_sides(w->undecided[i].red_sides, sr);
-		answer = rb_faces_pair(&w->env, w->job->predicate,
-							   ro->coords + (size_t) red->index[pair >> 16] * 9,
-							   bo->coords + (size_t) blue->index[pair & 0xffff] * 9, sb, sr);
+		answer = rb_faces_pair(
+			&w->env, w->job->predicate, ro->coords + (size_t) red->index[pair >> 16] * 9,
+			bo->coords + (size_t) blue->index[pair & 0xffff] * 9, common, sb, sr);
 		w->exact += w->env.integer + w->env.expansion + w->env.gmp != before;
 		if (RB_IS_YES(answer))
 			status = hit(w, red, blue, &pair, 1, RB_TOLD(answer));

@@ -67,6 +67,8 @@ typedef struct rb_sided
 	uint8_t blue_sides; /* of blue's corners against red's plane */
 	uint8_t red_sides;
 	uint8_t apart; /* intervals_near: 1 where the two are proved not to meet */
+	uint8_t
+		common; /* neighbours: a bit for each corner of red that is one of blue, then for blue's */
 } rb_sided;
 
 typedef struct rb_kernel
@@ -128,7 +130,7 @@ typedef struct rb_kernel
 	/*
 	 * Drops pairs that share only common corners and the edge between them: of one triangle one
 	 * or two corners are corners of the other, and the rest is proved to be on one side of the
-	 * other's plane.  Returns how many are left in pairs.
+	 * other's plane.  Returns how many are left in pairs, with their common corners.
 	 */
 	uint32_t (*neighbours)(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n);
 

@@ -266,10 +266,9 @@ rb_longer_than_edge(rb_exact_env *env, const double *r, const double *b, rb_comm
  * intersect: a mesh that has a triangle twice is at fault even where the triangle has no area.
  */
 RB_HD int
-rb_triangle_self_intersect(rb_exact_env *env, const double *r, const double *b, int sb[3],
-						   int sr[3])
+rb_triangle_self_intersect_of(rb_exact_env *env, const double *r, const double *b, rb_common common,
+							  int sb[3], int sr[3])
 {
-	rb_common common = rb_common_corners(r, b);
 	int answer = rb_triangle_contact_of(env, r, b, common, sb, sr);
 	int dimension, longer;
 
@@ -284,6 +283,13 @@ rb_triangle_self_intersect(rb_exact_env *env, const double *r, const double *b, 
 		return 0; /* the common edge: red has an area */
 	longer = rb_longer_than_edge(env, r, b, common);
 	return longer == 1 ? answer : longer;
+}
+
+RB_HD int
+rb_triangle_self_intersect(rb_exact_env *env, const double *r, const double *b, int sb[3],
+						   int sr[3])
+{
+	return rb_triangle_self_intersect_of(env, r, b, rb_common_corners(r, b), sb, sr);
 }
 
 #endif /* RB_CONTACT_H */

@@ -265,18 +265,19 @@ rb_pair_decide(rb_exact_env *env, rb_predicate predicate, rb_kind red_kind, rb_k
 
 /*
  * The same for two triangles of which the vector stages have proved some signs (rb_faces_decide);
- * those are as rb_triangle_triangle has them.
+ * those are as rb_triangle_triangle has them.  For RB_SELF_INTERSECT they have found the common
+ * corners, too.
  */
 static inline int
 rb_faces_pair(rb_exact_env *env, rb_predicate predicate, const double *red, const double *blue,
-			  int sb[3], int sr[3])
+			  rb_common common, int sb[3], int sr[3])
 {
 	switch (predicate)
 	{
 		case RB_CONTACT:
 			return rb_triangle_contact(env, red, blue, sb, sr);
 		case RB_SELF_INTERSECT:
-			return rb_triangle_self_intersect(env, red, blue, sb, sr);
+			return rb_triangle_self_intersect_of(env, red, blue, common, sb, sr);
 		default:
 			return rb_triangle_triangle(env, red, blue, sb, sr);
 	}
