@@ -397,10 +397,33 @@ take_nothing(void *arg, const rb_block *block, size_t i)
 	(void) i;
 }
 
+/* what is wrong with a body, in words */
+static void
+expected_reason(uint32_t row, char text[RB_BODY_REASON])
+{
+	const uint32_t from = first_of[row], to = first_of[row + 1];
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	rb_body_report report;
+
+	rb_body_check_closed(&ctx, triangles + 9 * (size_t) from, to - from, &report);
+	for (uint32_t k = 0; report.fault == RB_BODY_GOOD && report.self_intersections == 0; k++)
+	{
+		const uint32_t i = from + k / (to - from), j = from + k % (to - from);
+
+		if (i < j &&
+			RB_IS_YES(rb_pair_decide(&env, RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3,
+									 triangles + 9 * (size_t) i, triangles + 9 * (size_t) j)))
+			report = (rb_body_report){
+				.fault = RB_BODY_GOOD, .self_intersections = 1, .crossing = {i - from, j - from}};
+	}
+	rb_body_reason(&report, text);
+}
+
 static void
 bad_bodies(void)
 {
 	int errors = 0;
+	char reason[RB_BODY_REASON];
 
 	for (int round = 0; round < 12; round++)
 	{
@@ -420,15 +443,104 @@ bad_bodies(void)
 		if (first == nbodies)
 			CHECK(status == RB_END, "all good: %s", rb_status_text(status));
 		else
+		{
+			expected_reason(first, reason);
 			CHECK(status == RB_BAD_BODY && (int64_t) ctx.error.need == body_id[first] &&
-					  ctx.error.text[0] != '\0',
-				  "%s, %lld: %s", rb_status_text(status), (long long) ctx.error.need,
-				  ctx.error.text);
+					  strcmp(ctx.error.text, reason) == 0,
+				  "%s, %lld: %s, not %s", rb_status_text(status), (long long) ctx.error.need,
+				  ctx.error.text, reason);
+		}
 		errors += first < nbodies;
 		rb_context_init(&ctx, memory);
 		ctx.threads = 2;
 	}
 	CHECK(errors > 6, "%d", errors);
+}
+
+/*
+ * Two tops and a closed line of corners that goes around them so many times, at any distance and
+ * height: from the middle it is all seen from inside, or, turned over, from outside.
+ */
+static void
+make_wound(body *s, int corners, int times, bool turned)
+{
+	double p[2 * BODY_MOST / 4][3], top[2][3];
+
+	s->n = 0;
+	for (int i = 0; i < corners; i++)
+	{
+		const double angle = 6.283185307179586 * times * i / corners, far = 50 + check_below(50);
+
+		p[i][0] = far * cos(angle);
+		p[i][1] = far * sin(angle);
+		p[i][2] = check_below(21) - 10;
+	}
+	for (int k = 0; k < 2; k++)
+		for (int a = 0; a < 3; a++)
+			top[k][a] = a < 2 ? check_below(11) - 5 : k == 0 ? 40 : -40;
+	for (int i = 0; i < corners; i++)
+		for (int k = 0; k < 2; k++)
+		{
+			const double *a = p[i], *b = p[(i + 1) % corners];
+
+			body_triangle(s, (k == 0) != turned ? a : b, (k == 0) != turned ? b : a, top[k]);
+		}
+	body_shuffle(s);
+}
+
+static bool
+is_star(const body *s, rb_body_report *report)
+{
+	CHECK(rb_body_check_closed(&ctx, s->t, (uint32_t) s->n, report) == RB_OK, "closed");
+	return report->paired && rb_body_is_star(s->t, (uint32_t) s->n);
+}
+
+static void
+stars(void)
+{
+	int found = 0, crossing = 0;
+	rb_body_report report;
+
+	for (int i = 0; i < 4000; i++)
+	{
+		body *s = &shape[0];
+		bool star;
+
+		body_make(s, i % BODY_FAMILIES, i / BODY_FAMILIES % SIZES);
+		star = is_star(s, &report);
+		first_of[0] = 0;
+		first_of[1] = (uint32_t) s->n;
+		memcpy(triangles, s->t, (size_t) s->n * 9 * sizeof(double));
+		if (s->family <= BODY_STAR)
+			CHECK(star, "%s %d is none", body_name[s->family], s->size);
+		if (s->family == BODY_NESTED || s->family == BODY_TWO)
+			CHECK(!star, "%s is one", body_name[s->family]);
+		if (star)
+			CHECK(count_crossings(0) == 0, "%s crosses itself", body_name[s->family]);
+		else if (report.paired)
+			crossing += count_crossings(0) > 0;
+		found += star && s->family > BODY_STAR;
+	}
+	CHECK(found > 0 && crossing > 50, "%d more stars, %d that cross themselves", found, crossing);
+	/* from its middle, upward, all is well; but beside it there are two more, which are one */
+	body_make(&shape[0], BODY_OCTAHEDRON, SIZE_PLAIN);
+	CHECK(is_star(&shape[0], &report), "an octahedron is none");
+	for (int i = 0; i < 2; i++)
+		body_triangle(&shape[0], (double[]){8, 4, 4}, (double[]){8, 5, 4}, (double[]){8, 4, 5});
+	CHECK(rb_body_is_star(shape[0].t, 10), "seen from its middle it is one");
+	CHECK(!is_star(&shape[0], &report) && report.closed, "with a triangle twice it is one");
+	for (int i = 0; i < 400; i++)
+	{
+		const int times = 1 + i % 3;
+		body *s = &shape[0];
+
+		make_wound(s, 7 * times + 1 + check_below(3) * times, times, i % 2 == 1);
+		CHECK(is_star(s, &report) == (times == 1), "%d times around", times);
+		CHECK(report.paired, "%d times around: an edge has not two triangles", times);
+		first_of[1] = (uint32_t) s->n;
+		memcpy(triangles, s->t, (size_t) s->n * 9 * sizeof(double));
+		CHECK((count_crossings(0) == 0) == (times == 1), "%d times around", times);
+	}
 }
 
 /* what a set with an owner has learnt is not asked again */
@@ -527,6 +639,7 @@ main(void)
 	CHECK_RUN(points_in_bodies);
 	CHECK_RUN(reports);
 	CHECK_RUN(bad_bodies);
+	CHECK_RUN(stars);
 	CHECK_RUN(good_bodies_are_remembered);
 	CHECK_RUN(little_memory_and_stop);
 	CHECK(rb_memory_used(memory) == 0, "left behind");

@@ -2,9 +2,10 @@
  * bodies.c
  *	  Are all rows of a set bodies?  Asked before anything is said to be inside one.
  *
- * Each row is looked at for itself whether it is closed (check.c), by all threads; whether any
- * crosses itself is a join of the set with itself, within its rows, on whatever backend
- * the rest will be.  If all are, the set knows it from then on.
+ * Each row is looked at for itself whether it is closed (check.c), by all threads, and whether
+ * it can be seen that it does not cross itself (star.c).  Of the others that is a join of
+ * the set with itself, within its rows, on whatever backend the rest will be.  If all are, the
+ * set knows it from then on.
  */
 #include "core/base/rb_parallel.h"
 #include "core/body/rb_body.h"
@@ -21,9 +22,11 @@ typedef struct all
 	const rb_set *bodies;
 	const uint32_t *start; /* first part of each row, and one more */
 	uint32_t *bad;
+	uint32_t *stars; /* rows that do not cross themselves: a bit each, like bad */
 	pthread_mutex_t lock;
 	uint32_t first;        /* the first bad row, ... */
 	rb_body_report report; /* ... and why */
+	const uint32_t *part;  /* of the set, for each that is joined; or NULL: itself */
 	rb_pair crossing;      /* the first two triangles that cross each other */
 	int status;
 } all;
@@ -49,16 +52,18 @@ check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	(void) me;
 	for (uint64_t row = from; row < to && !rb_should_stop(a->ctx); row++)
 	{
-		const uint32_t first = a->start[row];
+		const double *triangles = a->bodies->coords + (size_t) a->start[row] * 9;
+		const uint32_t n = a->start[row + 1] - a->start[row];
 		rb_body_report report;
-		const rb_status status = rb_body_check_closed(
-			a->ctx, a->bodies->coords + (size_t) first * 9, a->start[row + 1] - first, &report);
+		const rb_status status = rb_body_check_closed(a->ctx, triangles, n, &report);
 		int ok = RB_OK;
 
 		if (status != RB_OK)
 			rb_store_if(&a->status, &ok, (int) status);
 		else if (report.fault != RB_BODY_GOOD)
 			note_bad(a, (uint32_t) row, &report);
+		else if (report.paired && rb_body_is_star(triangles, n))
+			rb_mark(a->stars, (uint32_t) row);
 	}
 }
 
@@ -84,8 +89,10 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 	{
-		const rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
+		rb_pair p = {rb_pair_red(pairs[i]), pairs[i].blue};
 
+		if (a->part != NULL)
+			p = (rb_pair){a->part[p.red], a->part[p.blue]};
 		rb_mark(a->bad, rb_row_of(a->bodies, p.red));
 		if (p.red < least.red || (p.red == least.red && p.blue < least.blue))
 			least = p;
@@ -113,15 +120,72 @@ note_crossing(all *a)
 }
 
 static rb_status
-check_crossing(all *a, const rb_backend *backend)
+join_rows(all *a, const rb_backend *backend, const rb_set *set)
 {
-	const rb_job job = {.red = a->bodies, .predicate = RB_SELF_INTERSECT, .within_rows = true};
+	const rb_job job = {.red = set, .predicate = RB_SELF_INTERSECT, .within_rows = true};
 	const rb_sink sink = {.put = put_crossing, .user = a};
 
+	return backend->join(a->ctx, &job, &sink);
+}
+
+/* of whom it is not known yet whether it crosses itself */
+static bool
+is_in_doubt(const all *a, uint32_t row)
+{
+	return a->start[row + 1] - a->start[row] > 1 && !rb_is_marked(a->bad, row) &&
+		   !rb_is_marked(a->stars, row);
+}
+
+/* some rows of the set, as a set of their own */
+static rb_status
+join_some(all *a, const rb_backend *backend, uint32_t n)
+{
+	rb_set some = {.kind = RB_TRIANGLE3, .nrows = a->bodies->nrows};
+	double *coords = NULL;
+	uint32_t *row_of = NULL, *part = NULL;
+	rb_status status = rb_array(a->ctx, (void **) &coords, n, 9 * sizeof *coords);
+
+	if (status == RB_OK)
+		status = rb_array(a->ctx, (void **) &row_of, n, sizeof *row_of);
+	if (status == RB_OK)
+		status = rb_array(a->ctx, (void **) &part, n, sizeof *part);
+	for (uint32_t row = 0; row < a->bodies->nrows && status == RB_OK; row++)
+		if (is_in_doubt(a, row))
+		{
+			const uint32_t first = a->start[row], many = a->start[row + 1] - first;
+
+			memcpy(coords + (size_t) some.nparts * 9, a->bodies->coords + (size_t) first * 9,
+				   (size_t) many * 9 * sizeof *coords);
+			for (uint32_t i = 0; i < many; i++)
+			{
+				row_of[some.nparts + i] = row;
+				part[some.nparts + i] = first + i;
+			}
+			some.nparts += many;
+		}
+	some.coords = coords;
+	some.row_of = row_of;
+	a->part = part;
+	if (status == RB_OK)
+		status = join_rows(a, backend, &some);
+	a->part = NULL;
+	rb_free(a->ctx->memory, (void **) &coords);
+	rb_free(a->ctx->memory, (void **) &row_of);
+	rb_free(a->ctx->memory, (void **) &part);
+	return status;
+}
+
+static rb_status
+check_crossing(all *a, const rb_backend *backend)
+{
+	uint32_t n = 0;
 	rb_status status = RB_OK;
 
-	if (a->bodies->row_of != NULL)
-		status = backend->join(a->ctx, &job, &sink);
+	for (uint32_t row = 0; row < a->bodies->nrows; row++)
+		n += is_in_doubt(a, row) ? a->start[row + 1] - a->start[row] : 0;
+	if (n > 0)
+		status =
+			n == a->bodies->nparts ? join_rows(a, backend, a->bodies) : join_some(a, backend, n);
 	note_crossing(a);
 	return status;
 }
@@ -139,8 +203,11 @@ rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &start, (size_t) bodies->nrows + 1, sizeof(uint32_t));
 	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &a.stars, words, sizeof(uint32_t));
+	if (status == RB_OK)
 	{
 		memset(*bad, 0, words * sizeof(uint32_t));
+		memset(a.stars, 0, words * sizeof(uint32_t));
 		rb_row_starts(bodies, start);
 		a.start = start;
 		a.bad = *bad;
@@ -156,6 +223,7 @@ rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies
 	if (status == RB_OK && a.first == UINT32_MAX)
 		rb_set_learn(bodies, RB_KNOWN_BODIES);
 	rb_free(ctx->memory, (void **) &start);
+	rb_free(ctx->memory, (void **) &a.stars);
 	for (uint32_t row = 0; status == RB_OK && row < bodies->nrows; row++)
 		ctx->stats.bad_bodies += rb_is_marked(*bad, row);
 	if (status == RB_OK && !skip && a.first != UINT32_MAX)

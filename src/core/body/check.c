@@ -79,7 +79,6 @@ static uint64_t
 mix(uint64_t x)
 {
 	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
 	return x ^ (x >> 32);
 }
 
@@ -101,19 +100,21 @@ make_table(check *c, size_t entries)
 /* ---- corners ---- */
 
 static uint64_t
+hash_coordinate(double x, uint64_t factor)
+{
+	uint64_t bits;
+
+	x += 0.0; /* -0 is 0 */
+	memcpy(&bits, &x, sizeof bits);
+	return (bits ^ bits >> 32) * factor;
+}
+
+static uint64_t
 hash_point(const double *p)
 {
-	uint64_t h = 0;
-
-	for (int a = 0; a < 3; a++)
-	{
-		double x = p[a] + 0.0; /* -0 is 0 */
-		uint64_t bits;
-
-		memcpy(&bits, &x, sizeof bits);
-		h = mix(h ^ bits) + 0x9e3779b97f4a7c15u;
-	}
-	return h;
+	return mix(hash_coordinate(p[0], 0x9e3779b97f4a7c15u) +
+			   hash_coordinate(p[1], 0xc2b2ae3d27d4eb4fu) +
+			   hash_coordinate(p[2], 0x165667b19e3779f9u));
 }
 
 static rb_status
@@ -218,6 +219,16 @@ first_fault(const check *c, bool all, bool directions)
 			return i;
 	}
 	return NONE;
+}
+
+/* has every edge two triangles, which have an area and run along it in opposite directions? */
+static bool
+edges_are_paired(const check *c)
+{
+	for (uint32_t i = 0; i < c->nedges; i++)
+		if (c->edges[i].uses[0] != 1 || c->edges[i].uses[1] != 1)
+			return false;
+	return c->report->flat == 0;
 }
 
 static void
@@ -592,6 +603,7 @@ check_all(check *c)
 	}
 	report->closed = true;
 	report->fault = RB_BODY_GOOD;
+	report->paired = edges_are_paired(c);
 	if (c->closed_only)
 		return RB_OK;
 	at = first_fault(c, all, true);

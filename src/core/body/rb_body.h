@@ -214,6 +214,8 @@ typedef struct rb_body_report
 	uint32_t triangles;
 	uint32_t flat; /* of these, without area */
 	bool closed;
+	bool
+		paired; /* every edge has two triangles, which have an area and run along it in opposite directions */
 	bool oriented;
 	rb_body_fault fault; /* the first one, in the order of this list */
 	uint32_t triangle;   /* the first that has the edge; or the one at fault */
@@ -242,6 +244,12 @@ extern rb_status rb_body_check(rb_context *ctx, const double *triangles, uint32_
 /* the same without asking which way they are turned: rays need them closed and no more */
 extern rb_status rb_body_check_closed(rb_context *ctx, const double *triangles, uint32_t n,
 									  rb_body_report *report);
+
+/*
+ * Is all of the surface seen from one point (star.c)?  Then it does not cross itself.  Its edges are paired
+ * (rb_body_report).  false also where it is not sure.
+ */
+extern bool rb_body_is_star(const double *triangles, uint32_t n);
 
 /* ---- all bodies of a set (bodies.c) ---- */
 

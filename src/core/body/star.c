@@ -1,0 +1,63 @@
+/*
+ * star.c
+ *	  A surface that is seen whole from one point does not cross itself.
+ *
+ * Let every edge have two triangles, which run along it in opposite directions, and let all
+ * triangles turn the same way, none seen from its edge, from a point c.  Seen from there the two of
+ * an edge lie on its two sides, and those around a corner go around it.  So every direction,
+ * but for edges, is covered by equally many triangles; if one direction is covered once, all are.
+ *
+ * Then no direction is inside of one triangle and also on another.  And where two meet that is on
+ * an edge or a corner of both, whose other triangles leave no room for any but themselves:
+ * so they share that edge or corner.  Houses and the shells of many bodies are such stars, and to
+ * look is far cheaper than to join the triangles with each other.
+ *
+ * c is the mean of the triangles' corners, or a double near it, which is inside of what is convex.  Signs that are not obvious mean no.
+ */
+#include "core/body/rb_body.h"
+#include "core/shape/rb_ray.h"
+
+static void
+find_mean(const double *t, uint32_t n, double c[3])
+{
+	double sum[3] = {0, 0, 0};
+
+	for (size_t i = 0; i < (size_t) 3 * n; i++)
+		for (int a = 0; a < 3; a++)
+			sum[a] += t[3 * i + a];
+	for (int a = 0; a < 3; a++)
+		c[a] = sum[a] / (3.0 * n);
+}
+
+/* does the ray from c straight up meet the triangle's box? */
+static bool
+may_be_above(const double *t, const double *c)
+{
+	for (int a = 0; a < 3; a++)
+		if (rb_max(t[a], rb_max(t[3 + a], t[6 + a])) < c[a])
+			return false;
+	return rb_min(t[0], rb_min(t[3], t[6])) <= c[0] && rb_min(t[1], rb_min(t[4], t[7])) <= c[1];
+}
+
+bool
+rb_body_is_star(const double *triangles, uint32_t n)
+{
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+	int turn = 0, above = 0;
+	double c[3];
+
+	find_mean(triangles, n, c);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const double *t = triangles + 9 * (size_t) i;
+		const int side = rb_orient3d_filter(t, t + 3, t + 6, c);
+
+		if (side == 0 || side == RB_UNSURE || side == -turn)
+			return false;
+		turn = side;
+		if (may_be_above(t, c) &&
+			(rb_point_under(&env, c, t) & RB_UNDER_OF(1, 0)) == RB_UNDER_OF(1, 0))
+			above++;
+	}
+	return above == 1;
+}
