@@ -1382,6 +1382,53 @@ refusals(void)
 	rb_memory_destroy(little);
 }
 
+/* a line of many segments may meet many bodies: each must not cost all of the line again */
+static void
+long_line(void)
+{
+	enum
+	{
+		MANY = 100000,
+		BODIES = 6000
+	};
+	static double segments[6 * MANY];
+	static uint8_t starts[MANY];
+	/* two walls of a body through which the line goes */
+	double t[18] = {0.25, -1, -1, 0.25, 2, -1, 0.25, -1, 2, 0.5, -1, -1, 0.5, 2, -1, 0.5, -1, 2};
+	rb_pair pairs[2] = {{0, 0}, {0, 1}};
+	rb_line line = {.segments = segments,
+					.nsegments = MANY,
+					.inside = starts,
+					.triangles = t,
+					.meet = pairs,
+					.nmeet = 2};
+	struct timespec from, to;
+	double seconds;
+	long wrong = 0;
+
+	for (int i = 0; i < MANY; i++)
+	{
+		segments[6 * i] = i;
+		segments[6 * i + 3] = i + 1;
+	}
+	CHECK(rb_line_measure(&ctx, segments, MANY, &got) == RB_OK, "measured");
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	for (int i = 0; i < BODIES; i++)
+	{
+		wrong += rb_body_stretches(&ctx, &line, &got) != RB_OK || got.n != 1 ||
+				 got.at[0].length != 0.25 || got.at[0].from != (0.25 + pairs[0].red) / MANY;
+		/* the next one is a few segments on */
+		for (int k = 0; k < 18; k += 3)
+			t[k] += MANY / BODIES;
+		pairs[0].red = pairs[1].red += MANY / BODIES;
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	seconds = (double) (to.tv_sec - from.tv_sec) + 1e-9 * (double) (to.tv_nsec - from.tv_nsec);
+	CHECK(wrong == 0, "%ld wrong", wrong);
+	/* milliseconds; Valgrind is fifty times slower, all of the line again a thousand */
+	CHECK(seconds < 8, "%g s", seconds);
+}
+
 /* asked to stop before they begin: they do, and leave nothing behind */
 static void
 stopped(void)
@@ -1436,6 +1483,7 @@ main(void)
 	CHECK_RUN(bodies_that_are_good_or_not);
 	CHECK_RUN(pieces);
 	CHECK_RUN(refusals);
+	CHECK_RUN(long_line);
 	CHECK_RUN(stopped);
 	rb_stretches_free(memory, &got);
 	rb_stretches_free(memory, &rest);

@@ -278,6 +278,16 @@ walk_point(walk *w)
 	return put(w, 1);
 }
 
+/* the first segment from i on that meets a triangle, or whose start may be inside; or nsegments */
+static uint32_t
+next_of_interest(const rb_line *line, uint32_t i, size_t meet)
+{
+	const uint32_t end = meet < line->nmeet ? line->meet[meet].red : line->nsegments;
+	const uint8_t *start = memchr(line->inside + i, 1, end - i);
+
+	return start != NULL ? (uint32_t) (start - line->inside) : end;
+}
+
 rb_status
 rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 {
@@ -296,9 +306,18 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 		load(&w.total, &out->before[line->nsegments]);
 	for (uint32_t i = 0; i < line->nsegments && status == RB_OK; i++)
 	{
-		const double *segment = segment_at(&w, i);
+		const double *segment;
 		size_t n = 0, found;
 
+		/* a long line may meet many bodies, each in one place, and is outside everywhere else */
+		if (!w.inside && w.state == OUTSIDE)
+		{
+			i = next_of_interest(line, i, meet);
+			if (i == line->nsegments)
+				break;
+			last = i > 0 ? segment_at(&w, i - 1) : NULL;
+		}
+		segment = segment_at(&w, i);
 		if (i % 1024 == 1023 && rb_should_stop(ctx))
 			return RB_STOPPED;
 		while (meet + n < line->nmeet && line->meet[meet + n].red == i)
