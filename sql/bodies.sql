@@ -140,6 +140,13 @@ SELECT red_id, blue_id, relation FROM redblue_body_pairs('bad', 'ore', red_body 
 SELECT count(*) FROM redblue_body_pairs('ore', 'ore', red_body => '');
 SELECT * FROM redblue_body_pairs_query('SELECT * FROM ore WHERE ore = 4', 'TABLE zones', red_body => 'ore', blue_body => 'zone') ORDER BY 1, 2;
 
+-- ids that repeat: rows of bodies can be put together, points cannot
+SET redblue.duplicate_notice = on;
+SELECT point_id, count(*) FROM redblue_points_in_bodies_query('SELECT 1 AS id, n AS x, n AS y, n AS z FROM generate_series(5, 6) n', 'TABLE ore', body => 'ore') GROUP BY 1;
+SELECT count(*) FROM redblue_points_in_bodies_query('SELECT 1 AS id, n AS x, n AS y, n AS z FROM generate_series(5, 6) n',
+	'SELECT ore AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore', on_bad => 'skip');
+SET redblue.duplicate_notice = off;
+
 -- far away, and small
 SELECT body_id, side, count(*) FROM redblue_points_in_bodies_query('SELECT id, 4650000 + x * 1e-6 AS x, 500000 + y * 1e-6 AS y, z FROM lattice',
 	'SELECT ore, 4650000 + ax * 1e-6 AS ax, 500000 + ay * 1e-6 AS ay, az, 4650000 + bx * 1e-6 AS bx, 500000 + by * 1e-6 AS by, bz, 4650000 + cx * 1e-6 AS cx, 500000 + cy * 1e-6 AS cy, cz FROM ore', body => 'ore') GROUP BY 1, 2 ORDER BY 1, 2;

@@ -116,6 +116,7 @@ typedef struct rb_source
 	bool unique;             /* no two rows have one id: an index says so */
 	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
 	bool body;               /* each row, or object, is a body */
+	bool only_rows;          /* the call has no argument for objects of several rows */
 	bool count_faces;        /* of each row; then it is neither kept nor read by workers */
 	bool keep;               /* it is to be kept, whatever the setting */
 	bool again;              /* it is read though it is kept: that cannot be had */

@@ -234,6 +234,7 @@ rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
 		s->face_tolerance = tolerance;
 		s->body =
 			rb_join_has_bodies(join) && (!is_one_body(join) || c.side == rb_join_sides(join) - 1);
+		s->only_rows = is_one_body(join) && !s->body;
 		s->count_faces = join->predicate == RB_BODY;
 		if (join->keys)
 			s->keys = keys_argument(&c);

@@ -231,7 +231,8 @@ static void
 notice_duplicates(const rb_source *source, int n, const rb_side *side)
 {
 	StringInfoData text;
-	const rb_source *first = NULL;
+	const char *object = "";
+	bool any = false;
 
 	/* a side that is only kept is told of by the joins */
 	if (!rb_setting_duplicate_notice || source->keep)
@@ -242,19 +243,20 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 		if (side[i].ids == 0 || side[i].ids == side[i].rows)
 			continue;
 		appendStringInfo(&text, "%s" UINT64_FORMAT " rows of %s have " UINT64_FORMAT " id%s",
-						 first == NULL ? "" : ", ", side[i].rows, source[i].side, side[i].ids,
+						 any ? ", " : "", side[i].rows, source[i].side, side[i].ids,
 						 side[i].ids == 1 ? "" : "s");
-		if (first == NULL)
-			first = &source[i];
+		any = true;
+		if (object[0] == '\0' && !source[i].only_rows)
+			object =
+				psprintf("Where rows of one id are one object: %s => %s.  ",
+						 rb_source_argument(&source[i], "object"),
+						 quote_literal_cstr(source[i].id_name == NULL ? "id" : source[i].id_name));
 	}
-	if (first != NULL)
+	if (any)
 		ereport(NOTICE,
 				(errmsg("%s: %s", source->function, text.data),
 				 errdetail("Each row is an object of its own, and its pairs repeat the id."),
-				 errhint("Where rows of one id are one object: %s => %s.  To hear no more "
-						 "of it: SET redblue.duplicate_notice = off.",
-						 rb_source_argument(first, "object"),
-						 quote_literal_cstr(first->id_name == NULL ? "id" : first->id_name))));
+				 errhint("%sTo hear no more of it: SET redblue.duplicate_notice = off.", object)));
 	pfree(text.data);
 }
 
