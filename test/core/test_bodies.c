@@ -121,7 +121,11 @@ make_lines(void)
 	{
 		double last[3];
 
-		memcpy(last, anywhere(), sizeof last);
+		/* some lines are pieces of one */
+		if (n > 0 && check_below(3) > 0)
+			memcpy(last, segments + 6 * (size_t) n - 3, sizeof last);
+		else
+			memcpy(last, anywhere(), sizeof last);
 		for (int k = 1 + check_below(MOST_SEGMENTS); k > 0; k--, n++)
 		{
 			double *at = segments + 6 * (size_t) n;

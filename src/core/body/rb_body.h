@@ -169,6 +169,7 @@ typedef struct rb_stretches
 	rb_stretch *at; /* filled by each rb_body_stretches anew */
 	size_t n;
 	size_t cap;
+	bool inside_at_end; /* is the line's moved end in the body? */
 	void *work;
 	size_t work_cap;
 	/* of the line at hand (rb_line_measure) */
