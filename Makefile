@@ -209,7 +209,7 @@ core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers t
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)
-	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.3} test/core/run $^
+	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.15} test/core/run $^
 # The C library is not instrumented, so nothing is said of what it does inside.
 core-test-tsan: $(call core_bins,tsan)
 	@TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
