@@ -205,11 +205,11 @@ $(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefi
 THREADED = test_cache test_view test_join test_kinds test_nearest test_parallel test_records test_set test_stream
 
 .PHONY: core-test core-test-asan core-test-tsan core-test-valgrind
-core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_hard test_kinds test_nearest test_parallel test_refusals) \
+core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_bodies test_hard test_kinds test_nearest test_parallel test_refusals) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)
-	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.3} test/core/run $^
+	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.15} test/core/run $^
 # The C library is not instrumented, so nothing is said of what it does inside.
 core-test-tsan: $(call core_bins,tsan)
 	@TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^

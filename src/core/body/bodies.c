@@ -44,27 +44,40 @@ note_bad(all *a, uint32_t row, const rb_body_report *report)
 	pthread_mutex_unlock(&a->lock);
 }
 
+static rb_status
+check_row(all *a, uint32_t row, rb_star_room *room)
+{
+	const double *triangles = a->bodies->coords + (size_t) a->start[row] * 9;
+	const uint32_t n = a->start[row + 1] - a->start[row];
+	rb_body_report report;
+	bool star;
+	rb_status status = rb_body_is_star(a->ctx, triangles, n, room, &star);
+
+	if (status == RB_OK && star)
+		rb_mark(a->stars, row);
+	else if (status == RB_OK)
+	{
+		status = rb_body_check_closed(a->ctx, triangles, n, &report);
+		if (status == RB_OK && report.fault != RB_BODY_GOOD)
+			note_bad(a, row, &report);
+	}
+	return status;
+}
+
 static void
 check_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	all *a = arg;
+	rb_star_room room = {.links = NULL};
+	rb_status status = RB_OK;
+	int ok = RB_OK;
 
 	(void) me;
-	for (uint64_t row = from; row < to && !rb_should_stop(a->ctx); row++)
-	{
-		const double *triangles = a->bodies->coords + (size_t) a->start[row] * 9;
-		const uint32_t n = a->start[row + 1] - a->start[row];
-		rb_body_report report;
-		const rb_status status = rb_body_check_closed(a->ctx, triangles, n, &report);
-		int ok = RB_OK;
-
-		if (status != RB_OK)
-			rb_store_if(&a->status, &ok, (int) status);
-		else if (report.fault != RB_BODY_GOOD)
-			note_bad(a, (uint32_t) row, &report);
-		else if (report.paired && rb_body_is_star(triangles, n))
-			rb_mark(a->stars, (uint32_t) row);
-	}
+	for (uint64_t row = from; row < to && status == RB_OK && !rb_should_stop(a->ctx); row++)
+		status = check_row(a, (uint32_t) row, &room);
+	if (status != RB_OK)
+		rb_store_if(&a->status, &ok, (int) status);
+	rb_star_room_free(a->ctx->memory, &room);
 }
 
 static rb_status

@@ -32,6 +32,7 @@
  * That the triangles do not cross each other is not checked here.
  */
 #include "core/body/rb_body.h"
+#include "core/body/rb_corners.h"
 #include "core/shape/rb_ray.h"
 
 #define NONE UINT32_MAX
@@ -52,8 +53,8 @@ typedef struct check
 	uint32_t n;
 	rb_body_report *report;
 	bool closed_only;
-	uint32_t *corner; /* the first in the same place, of each */
-	uint32_t *side;   /* edge, of each corner: to the next one of its triangle */
+	rb_corners corners;
+	uint32_t *side; /* edge, of each corner: to the next one of its triangle */
 	uint32_t *table;
 	uint32_t mask;
 	edge *edges;
@@ -75,13 +76,6 @@ stops(const check *c, uint32_t i)
 	return i % 4096 == 4095 && rb_should_stop(c->ctx);
 }
 
-static uint64_t
-mix(uint64_t x)
-{
-	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-	return x ^ (x >> 32);
-}
-
 static rb_status
 make_table(check *c, size_t entries)
 {
@@ -97,53 +91,12 @@ make_table(check *c, size_t entries)
 	return status;
 }
 
-/* ---- corners ---- */
-
-static uint64_t
-hash_coordinate(double x, uint64_t factor)
-{
-	uint64_t bits;
-
-	x += 0.0; /* -0 is 0 */
-	memcpy(&bits, &x, sizeof bits);
-	return (bits ^ bits >> 32) * factor;
-}
-
-static uint64_t
-hash_point(const double *p)
-{
-	return mix(hash_coordinate(p[0], 0x9e3779b97f4a7c15u) +
-			   hash_coordinate(p[1], 0xc2b2ae3d27d4eb4fu) +
-			   hash_coordinate(p[2], 0x165667b19e3779f9u));
-}
-
-static rb_status
-number_corners(check *c)
-{
-	rb_status status = make_table(c, (size_t) 3 * c->n);
-
-	for (uint32_t i = 0; i < 3 * c->n && status == RB_OK; i++)
-	{
-		const double *p = c->t + 3 * (size_t) i;
-		uint32_t at = (uint32_t) hash_point(p) & c->mask;
-
-		while (c->table[at] != NONE && !rb_equal3(c->t + 3 * (size_t) c->table[at], p))
-			at = (at + 1) & c->mask;
-		if (c->table[at] == NONE)
-			c->table[at] = i;
-		c->corner[i] = c->table[at];
-		if (stops(c, i))
-			status = RB_STOPPED;
-	}
-	return status;
-}
-
 /* ---- edges ---- */
 
 static rb_status
 find_edge(check *c, uint32_t from, uint32_t to, uint32_t triangle, uint32_t *found)
 {
-	uint32_t at = (uint32_t) mix((uint64_t) from << 32 | to) & c->mask;
+	uint32_t at = (uint32_t) rb_mix((uint64_t) from << 32 | to) & c->mask;
 	rb_status status = RB_OK;
 
 	while (c->table[at] != NONE &&
@@ -182,7 +135,7 @@ count_uses(check *c)
 		c->report->flat += c->flat[i];
 		for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
 		{
-			uint32_t a = c->corner[3 * i + k], b = c->corner[3 * i + (k + 1) % 3];
+			uint32_t a = c->corners.first[3 * i + k], b = c->corners.first[3 * i + (k + 1) % 3];
 			uint32_t found;
 
 			c->side[3 * i + k] = NONE;
@@ -219,16 +172,6 @@ first_fault(const check *c, bool all, bool directions)
 			return i;
 	}
 	return NONE;
-}
-
-/* has every edge two triangles, which have an area and run along it in opposite directions? */
-static bool
-edges_are_paired(const check *c)
-{
-	for (uint32_t i = 0; i < c->nedges; i++)
-		if (c->edges[i].uses[0] != 1 || c->edges[i].uses[1] != 1)
-			return false;
-	return c->report->flat == 0;
 }
 
 static void
@@ -424,7 +367,7 @@ square_of(const check *c, uint32_t triangle)
 static uint32_t
 place_in_table(const check *c, const square *s)
 {
-	return (uint32_t) mix(mix((uint64_t) s->x * 64 + (uint64_t) s->level) ^ (uint64_t) s->y) &
+	return (uint32_t) rb_mix(rb_mix((uint64_t) s->x * 64 + (uint64_t) s->level) ^ (uint64_t) s->y) &
 		   c->mask;
 }
 
@@ -441,7 +384,7 @@ make_squares(check *c)
 	(void) frexp(most, &exponent);
 	c->finest = exponent - FINEST < FINEST_OF_ALL ? FINEST_OF_ALL : exponent - FINEST;
 	c->coarsest = exponent + 2 < c->finest ? 0 : exponent + 2 - c->finest;
-	c->next = c->corner;
+	c->next = c->corners.first;
 	for (uint32_t i = 0; i < c->n && status == RB_OK; i++)
 	{
 		square s = square_of(c, i);
@@ -581,7 +524,7 @@ static rb_status
 check_all(check *c)
 {
 	rb_body_report *report = c->report;
-	rb_status status = number_corners(c);
+	rb_status status = rb_corners_find(c->ctx, c->t, c->n, &c->corners);
 	uint32_t open, at;
 	bool all = false;
 
@@ -603,7 +546,6 @@ check_all(check *c)
 	}
 	report->closed = true;
 	report->fault = RB_BODY_GOOD;
-	report->paired = edges_are_paired(c);
 	if (c->closed_only)
 		return RB_OK;
 	at = first_fault(c, all, true);
@@ -629,16 +571,14 @@ check_body(rb_context *ctx, const double *triangles, uint32_t n, bool closed_onl
 	report->fault = RB_BODY_FLAT;
 	if (n == 0)
 		return RB_OK;
-	status = rb_array(ctx, (void **) &c.corner, (size_t) 3 * n, sizeof *c.corner);
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &c.side, (size_t) 3 * n, sizeof *c.side);
+	status = rb_array(ctx, (void **) &c.side, (size_t) 3 * n, sizeof *c.side);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &c.flat, n, sizeof *c.flat);
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &c.lot, n, sizeof *c.lot);
 	if (status == RB_OK)
 		status = check_all(&c);
-	rb_free(ctx->memory, (void **) &c.corner);
+	rb_corners_free(ctx->memory, &c.corners);
 	rb_free(ctx->memory, (void **) &c.side);
 	rb_free(ctx->memory, (void **) &c.table);
 	rb_free(ctx->memory, (void **) &c.edges);

@@ -18,6 +18,7 @@
  * known of its whole sheet.
  */
 #include "core/body/rb_relations.h"
+#include "core/body/rb_corners.h"
 #include "core/shape/rb_segment.h"
 #include "core/join/rb_join.h"
 
@@ -49,23 +50,6 @@ corner_of(const rb_fans *fans, uint32_t side, uint32_t more)
 	return fans->set->coords + 3 * (size_t) (side - side % 3 + (side + more) % 3);
 }
 
-static uint64_t
-hash_point(const double *p)
-{
-	uint64_t h = 0x9e3779b97f4a7c15u;
-
-	for (int a = 0; a < 3; a++)
-	{
-		const double x = p[a] + 0.0; /* -0 is 0 */
-		uint64_t bits;
-
-		memcpy(&bits, &x, sizeof bits);
-		h = (h ^ bits) * 0xd6e8feb86659fd93u;
-		h ^= h >> 32;
-	}
-	return h;
-}
-
 static bool
 same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
 {
@@ -73,19 +57,6 @@ same_edge(const rb_fans *fans, uint32_t s, uint32_t t)
 	const double *c = corner_of(fans, t, 0), *d = corner_of(fans, t, 1);
 
 	return (rb_equal3(a, c) && rb_equal3(b, d)) || (rb_equal3(a, d) && rb_equal3(b, c));
-}
-
-static rb_status
-grow(rb_context *ctx, uint32_t **array, size_t *cap, size_t n)
-{
-	rb_status status = RB_OK;
-
-	if (n > *cap)
-	{
-		status = rb_array(ctx, (void **) array, 2 * n, sizeof **array);
-		*cap = status == RB_OK ? 2 * n : *cap;
-	}
-	return status;
 }
 
 static rb_status
@@ -98,7 +69,7 @@ make_rings(search *s, room *r, uint32_t from, uint32_t to)
 
 	while (size < 3 * (size_t) (to - from))
 		size *= 2;
-	status = grow(s->ctx, &r->table, &r->table_cap, size);
+	status = rb_room(s->ctx, &r->table, &r->table_cap, size);
 	if (status != RB_OK)
 		return status;
 	memset(r->table, 0xff, size * sizeof *r->table);
@@ -113,7 +84,7 @@ make_rings(search *s, room *r, uint32_t from, uint32_t to)
 			continue;
 		fans->sheet[i] = i;
 		for (int k = 0; k < 3; k++)
-			hash[k] = hash_point(t + 3 * k);
+			hash[k] = rb_hash_point(t + 3 * k);
 		for (uint32_t k = 0; k < 3; k++)
 		{
 			/* whichever way the edge runs */
@@ -173,7 +144,7 @@ find_row(search *s, room *r, uint32_t from, uint32_t to)
 	rb_status status = make_rings(s, r, from, to);
 
 	if (status == RB_OK)
-		status = grow(s->ctx, &r->stack, &r->stack_cap, to - from);
+		status = rb_room(s->ctx, &r->stack, &r->stack_cap, to - from);
 	for (uint32_t i = from; i < to && status == RB_OK; i++)
 	{
 		if (fans->sheet[i] == i && !fans->inner[i])

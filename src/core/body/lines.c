@@ -10,7 +10,8 @@
  *
  * A start is asked for where a segment does not go on from the one before it.  Its ray crosses
  * triangles of some bodies; it is inside of those of which it crosses an odd number.  So a line that meets
- * no triangle of a body, and lies in it all the same, is found too.
+ * no triangle of a body, and lies in it all the same, is found too.  Lines that are pieces of one, as drill
+ * holes are kept, go on from each other, too: one begins inside of what the one before it ended in.
  *
  * Most of a join's work is that of the larger side, so there is one join, not two.  A ray moved by
  * an infinitesimal crosses only triangles that the ray itself meets: of these, which are few, it is asked
@@ -26,7 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GRAIN 64         /* lines that a thread takes at once */
+#define BLOCK \
+	RB_SIZE(64, 3)       /* lines that a thread takes at once; they go on from no other block's */
 #define STRETCH 65536    /* between two looks whether to stop */
 #define START UINT32_MAX /* in place of a triangle: the segment's start is below one */
 #define PUT 256          /* stretches that go to the sink at once */
@@ -129,13 +131,14 @@ put_pairs(void *user, const rb_pair *pairs, size_t n)
 	return status;
 }
 
-/* does it go on from the one before it in its line? */
+/* does it go on from the one before it? */
 static bool
 goes_on(const rb_set *lines, uint32_t segment)
 {
 	const double *at = lines->coords + (size_t) segment * 6;
 
-	return segment > 0 && rb_row_of(lines, segment - 1) == rb_row_of(lines, segment) &&
+	return segment > 0 &&
+		   rb_row_of(lines, segment - 1) / BLOCK == rb_row_of(lines, segment) / BLOCK &&
 		   rb_equal3(at - 3, at);
 }
 
@@ -259,6 +262,11 @@ typedef struct desk
 	size_t meet_cap;
 	uint8_t *inside;
 	size_t inside_cap;
+	uint32_t *open; /* bodies that hold the moved end of the line before, in order */
+	size_t nopen;
+	size_t open_cap;
+	uint32_t *still; /* those of the line at hand */
+	size_t still_cap;
 	rb_pair rows[PUT]; /* for the sink */
 	uint64_t told[PUT * WORDS];
 	size_t n;
@@ -294,39 +302,34 @@ give_out(desk *d, uint32_t line, uint32_t body)
 	return status;
 }
 
+/* at least so many of that size; what was there is kept */
 static rb_status
-make_room(desk *d, size_t nmeet, size_t nsegments)
+make_room(desk *d, void **array, size_t *cap, size_t n, size_t size)
 {
 	rb_status status = RB_OK;
 
-	if (nmeet > d->meet_cap)
+	if (n > *cap)
 	{
-		status = rb_array(d->a->ctx, (void **) &d->meet, 2 * nmeet, sizeof *d->meet);
-		d->meet_cap = status == RB_OK ? 2 * nmeet : 0;
-	}
-	if (nsegments > d->inside_cap && status == RB_OK)
-	{
-		status = rb_array(d->a->ctx, (void **) &d->inside, 2 * nsegments, 1);
-		if (status == RB_OK)
-			memset(d->inside, 0, 2 * nsegments);
-		d->inside_cap = status == RB_OK ? 2 * nsegments : 0;
+		status = rb_array(d->a->ctx, array, 2 * n, size);
+		*cap = status == RB_OK ? 2 * n : 0;
 	}
 	return status;
 }
 
-/* a line and a body: n hits, in order */
+/* a line and a body: n hits, in order; does its moved start lie in the body, for all that is known? */
 static rb_status
-do_body(desk *d, uint32_t line, const hit *hits, size_t n)
+do_body(desk *d, uint32_t line, uint32_t body, bool inside, const hit *hits, size_t n)
 {
 	const all *a = d->a;
 	const uint32_t first = a->first[line];
 	rb_line of = {.segments = a->lines->coords + (size_t) first * 6,
 				  .nsegments = a->first[line + 1] - first,
 				  .triangles = a->bodies->coords};
-	rb_status status = make_room(d, n, of.nsegments);
+	rb_status status = make_room(d, (void **) &d->meet, &d->meet_cap, n, sizeof *d->meet);
 
 	if (status != RB_OK)
 		return status;
+	d->inside[0] = inside;
 	for (size_t i = 0; i < n; i++)
 		if (hits[i].triangle == START)
 			d->inside[hits[i].segment - first] ^= 1;
@@ -335,9 +338,50 @@ do_body(desk *d, uint32_t line, const hit *hits, size_t n)
 	of.inside = d->inside;
 	of.meet = d->meet;
 	status = rb_body_stretches(a->ctx, &of, &d->stretches);
+	d->inside[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		d->inside[hits[i].segment - first] = 0;
-	return status == RB_OK ? give_out(d, line, hits[0].body) : status;
+	return status == RB_OK ? give_out(d, line, body) : status;
+}
+
+/* what holds the end of the line at hand holds the start of the next one */
+static void
+swap_open(desk *d, size_t still)
+{
+	uint32_t *array = d->open;
+	const size_t cap = d->open_cap;
+
+	d->open = d->still;
+	d->open_cap = d->still_cap;
+	d->nopen = still;
+	d->still = array;
+	d->still_cap = cap;
+}
+
+/* its bodies: those that it meets or in which a start lies, and those that it is in from the line before */
+static rb_status
+do_bodies(desk *d, uint32_t line, const hit *hits, size_t n)
+{
+	size_t still = 0, i = 0, k = 0;
+	rb_status status = RB_OK;
+
+	while ((i < n || k < d->nopen) && status == RB_OK)
+	{
+		const bool open = k < d->nopen && (i == n || d->open[k] <= hits[i].body);
+		const uint32_t body = open ? d->open[k] : hits[i].body;
+		size_t end = i;
+
+		while (end < n && hits[end].body == body)
+			end++;
+		status = rb_should_stop(d->a->ctx) ? RB_STOPPED
+										   : do_body(d, line, body, open, hits + i, end - i);
+		if (d->stretches.inside_at_end)
+			d->still[still++] = body;
+		k += open;
+		i = end;
+	}
+	swap_open(d, still);
+	return status;
 }
 
 static rb_status
@@ -346,21 +390,29 @@ do_line(desk *d, uint32_t line)
 	const all *a = d->a;
 	hit *hits = a->sorted + a->from[line];
 	const size_t n = a->from[line + 1] - a->from[line];
-	const uint32_t first = a->first[line];
+	const uint32_t first = a->first[line], segments = a->first[line + 1] - first;
 	rb_status status;
 
-	if (n == 0)
+	if (segments == 0)
 		return RB_OK;
-	qsort(hits, n, sizeof *hits, in_order);
-	status = rb_line_measure(a->ctx, a->lines->coords + (size_t) first * 6,
-							 a->first[line + 1] - first, &d->stretches);
-	for (size_t i = 0, end; i < n && status == RB_OK; i = end)
+	if (!goes_on(a->lines, first))
+		d->nopen = 0;
+	if (n + d->nopen == 0)
+		return RB_OK;
+	if (n > 1)
+		qsort(hits, n, sizeof *hits, in_order);
+	if (segments > d->inside_cap)
 	{
-		for (end = i + 1; end < n && hits[end].body == hits[i].body;)
-			end++;
-		status = rb_should_stop(a->ctx) ? RB_STOPPED : do_body(d, line, hits + i, end - i);
+		status = make_room(d, (void **) &d->inside, &d->inside_cap, segments, sizeof *d->inside);
+		if (status != RB_OK)
+			return status;
+		memset(d->inside, 0, d->inside_cap);
 	}
-	return status;
+	status = make_room(d, (void **) &d->still, &d->still_cap, n + d->nopen, sizeof *d->still);
+	if (status == RB_OK)
+		status =
+			rb_line_measure(a->ctx, a->lines->coords + (size_t) first * 6, segments, &d->stretches);
+	return status == RB_OK ? do_bodies(d, line, hits, n) : status;
 }
 
 static void
@@ -381,6 +433,8 @@ do_lines(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_stretches_free(a->ctx->memory, &d.stretches);
 	rb_free(a->ctx->memory, (void **) &d.meet);
 	rb_free(a->ctx->memory, (void **) &d.inside);
+	rb_free(a->ctx->memory, (void **) &d.open);
+	rb_free(a->ctx->memory, (void **) &d.still);
 }
 
 static rb_status
@@ -391,7 +445,7 @@ walk_lines(all *a)
 
 	if (status != RB_OK)
 		return status;
-	status = rb_loop(me, a->lines->nrows, GRAIN, do_lines, a);
+	status = rb_loop(me, a->lines->nrows, BLOCK, do_lines, a);
 	rb_team_close(&me);
 	return a->status != RB_OK ? (rb_status) a->status : status;
 }

@@ -20,6 +20,7 @@
 #define RB_BODY_H
 
 #include "core/base/rb_base.h"
+#include "core/body/rb_corners.h"
 #include "core/exact/rb_number.h"
 #include "core/exact/rb_orient.h"
 #include "core/shape/rb_box.h"
@@ -169,6 +170,7 @@ typedef struct rb_stretches
 	rb_stretch *at; /* filled by each rb_body_stretches anew */
 	size_t n;
 	size_t cap;
+	bool inside_at_end; /* is the line's moved end in the body? */
 	void *work;
 	size_t work_cap;
 	/* of the line at hand (rb_line_measure) */
@@ -246,10 +248,19 @@ extern rb_status rb_body_check_closed(rb_context *ctx, const double *triangles, 
 									  rb_body_report *report);
 
 /*
- * Is all of the surface seen from one point (star.c)?  Then it does not cross itself.  Its edges are paired
- * (rb_body_report).  false also where it is not sure.
+ * Is this the whole boundary of a body, all of it seen from one point (star.c)?  Then it does not
+ * cross itself.  false also where it is not sure.
  */
-extern bool rb_body_is_star(const double *triangles, uint32_t n);
+typedef struct rb_star_room
+{
+	rb_corners corners;
+	uint32_t *links;
+	size_t links_cap;
+} rb_star_room; /* zeros before the first call; used again */
+
+extern rb_status rb_body_is_star(rb_context *ctx, const double *triangles, uint32_t n,
+								 rb_star_room *room, bool *star);
+extern void rb_star_room_free(rb_memory *memory, rb_star_room *room);
 
 /* ---- all bodies of a set (bodies.c) ---- */
 

@@ -39,8 +39,9 @@ may_be_above(const double *t, const double *c)
 	return rb_min(t[0], rb_min(t[3], t[6])) <= c[0] && rb_min(t[1], rb_min(t[4], t[7])) <= c[1];
 }
 
-bool
-rb_body_is_star(const double *triangles, uint32_t n)
+/* do all triangles turn the same way, and is one of them above c? */
+static bool
+is_seen_once(const double *triangles, uint32_t n)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	int turn = 0, above = 0;
@@ -60,4 +61,93 @@ rb_body_is_star(const double *triangles, uint32_t n)
 			above++;
 	}
 	return above == 1;
+}
+
+static uint32_t
+next_of(uint32_t corner)
+{
+	return corner % 3 == 2 ? corner - 2 : corner + 1;
+}
+
+static uint32_t
+previous_of(uint32_t corner)
+{
+	return corner % 3 == 0 ? corner + 2 : corner - 1;
+}
+
+/*
+ * Has every edge two triangles, which run along it in opposite directions?  The edges that leave a
+ * place go to different ones, and it is these that edges come from.
+ */
+static rb_status
+find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, bool *paired)
+{
+	uint32_t *link = links; /* of each corner the one before it in the same place, or itself */
+	uint32_t *last = links + 3 * (size_t) n; /* corner in each place */
+	uint32_t *leads =
+		links + 6 * (size_t) n; /* to each place: from which it was left for that one */
+
+	memset(leads, 0xff, 3 * (size_t) n * sizeof *leads);
+	for (uint32_t i = 0; i < 3 * n; i++)
+	{
+		link[i] = first[i] == i ? i : last[first[i]];
+		last[first[i]] = i;
+	}
+	*paired = false;
+	for (uint32_t at = 0; at < 3 * n; at++)
+	{
+		uint32_t i;
+
+		if (at % 4096 == 4095 && rb_should_stop(ctx))
+			return RB_STOPPED;
+		if (first[at] != at)
+			continue;
+		for (i = last[at];; i = link[i])
+		{
+			const uint32_t to = first[next_of(i)];
+
+			if (leads[to] == at)
+				return RB_OK;
+			leads[to] = at;
+			if (link[i] == i)
+				break;
+		}
+		for (i = last[at];; i = link[i])
+		{
+			const uint32_t from = first[previous_of(i)];
+
+			if (leads[from] != at)
+				return RB_OK;
+			leads[from] = UINT32_MAX;
+			if (link[i] == i)
+				break;
+		}
+	}
+	*paired = true;
+	return RB_OK;
+}
+
+rb_status
+rb_body_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_room *room,
+				bool *star)
+{
+	rb_status status;
+
+	*star = false;
+	if (!is_seen_once(triangles, n))
+		return RB_OK;
+	status = rb_corners_find(ctx, triangles, n, &room->corners);
+	if (status == RB_OK)
+		status = rb_room(ctx, &room->links, &room->links_cap, 9 * (size_t) n);
+	if (status == RB_OK)
+		status = find_pairs(ctx, room->corners.first, n, room->links, star);
+	return status;
+}
+
+void
+rb_star_room_free(rb_memory *memory, rb_star_room *room)
+{
+	rb_corners_free(memory, &room->corners);
+	rb_free(memory, (void **) &room->links);
+	room->links_cap = 0;
 }

@@ -265,6 +265,10 @@ walk_point(walk *w)
 	const rb_line *line = w->line;
 	bool on = false;
 
+	/* the last that does not go on from the one before it tells of the end */
+	for (uint32_t i = 0; i < line->nsegments; i++)
+		if (i == 0 || !rb_equal3(segment_at(w, i) - 3, segment_at(w, i)))
+			w->out->inside_at_end = line->inside[i] != 0;
 	for (size_t i = 0; i < line->nmeet && !on; i++)
 	{
 		int answer = rb_point_under(&w->env, line->segments,
@@ -348,6 +352,7 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 	}
 	if (status == RB_OK && w.state != OUTSIDE)
 		status = put(&w, 1);
+	out->inside_at_end = w.inside;
 	return status;
 }
 

@@ -591,12 +591,21 @@ neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
 	{
 		const rb_sided pair = pairs[i];
 		const rb_face *r = red + (pair.pair >> 16), *b = blue + (pair.pair & 0xffff);
-		const v4 x = load4(b->x), y = load4(b->y), z = load4(b->z);
-		/* a common corner is in both planes, so that it is proved to be on no side */
-		const bool may = (pair.red_sides & 7) != 7 && (pair.blue_sides & 7) != 7;
 		unsigned of_red = 0, of_blue = 0;
+		v4 x, y, z;
 
-		for (int c = 0; c < 3 && may; c++)
+		pairs[k] = pair;
+		pairs[k].common = 0;
+		/* a common corner is in both planes, so it is not proved to be on a side of either */
+		if ((pair.red_sides & 7) == 7 || (pair.blue_sides & 7) == 7)
+		{
+			k++;
+			continue;
+		}
+		x = load4(b->x);
+		y = load4(b->y);
+		z = load4(b->z);
+		for (int c = 0; c < 3; c++)
 		{
 			const m4 equal = (x == all4(r->x[c])) & (y == all4(r->y[c])) & (z == all4(r->z[c]));
 			const unsigned bits = BITS4(equal) & 7;
@@ -604,7 +613,6 @@ neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
 			of_blue |= bits;
 			of_red |= (unsigned) (bits != 0) << c;
 		}
-		pairs[k] = pair;
 		pairs[k].common = (uint8_t) (of_red | of_blue << 3);
 		k += !(others_beside(of_blue, pair.blue_sides) | others_beside(of_red, pair.red_sides));
 	}

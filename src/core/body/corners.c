@@ -1,0 +1,91 @@
+/*
+ * corners.c
+ *	  Which corners of triangles are one, by a hash table of their coordinates.
+ *
+ * Of a closed surface there are half as many different corners as triangles, of triangles that
+ * have nothing in common three times as many.  The table begins small, which is fast, and grows.
+ */
+#include "core/body/rb_corners.h"
+#include "core/exact/rb_orient.h"
+
+#define NONE UINT32_MAX
+
+rb_status
+rb_room(rb_context *ctx, uint32_t **array, size_t *cap, size_t n)
+{
+	rb_status status = RB_OK;
+
+	if (n > *cap)
+	{
+		rb_free(ctx->memory, (void **) array);
+		status = rb_array(ctx, (void **) array, n, sizeof **array);
+		*cap = status == RB_OK ? n : 0;
+	}
+	return status;
+}
+
+/* the place of that corner in the table: of the first one there, or empty */
+static uint32_t
+look_up(const rb_corners *c, const double *t, uint32_t mask, uint32_t corner)
+{
+	const double *p = t + 3 * (size_t) corner;
+	uint32_t at = (uint32_t) rb_hash_point(p) & mask;
+
+	while (c->table[at] != NONE && !rb_equal3(t + 3 * (size_t) c->table[at], p))
+		at = (at + 1) & mask;
+	return at;
+}
+
+/* a table of that size, a power of two, of the different ones among the first n corners */
+static rb_status
+make_table(rb_context *ctx, rb_corners *c, const double *t, size_t size, uint32_t n)
+{
+	rb_status status = rb_room(ctx, &c->table, &c->table_cap, size);
+
+	if (status != RB_OK)
+		return status;
+	memset(c->table, 0xff, size * sizeof *c->table);
+	for (uint32_t i = 0; i < n; i++)
+		if (c->first[i] == i)
+			c->table[look_up(c, t, (uint32_t) size - 1, i)] = i;
+	return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
+}
+
+rb_status
+rb_corners_find(rb_context *ctx, const double *triangles, uint32_t n, rb_corners *c)
+{
+	size_t size = 16, different = 0;
+	rb_status status = rb_room(ctx, &c->first, &c->first_cap, (size_t) 3 * n);
+
+	while (size < (size_t) 2 * n)
+		size *= 2;
+	if (status == RB_OK)
+		status = make_table(ctx, c, triangles, size, 0);
+	for (uint32_t i = 0; i < 3 * n && status == RB_OK; i++)
+	{
+		const uint32_t at = look_up(c, triangles, (uint32_t) size - 1, i);
+
+		if (c->table[at] == NONE)
+		{
+			c->table[at] = i;
+			different++;
+		}
+		c->first[i] = c->table[at];
+		if (different > size / 2)
+		{
+			size *= 4;
+			status = make_table(ctx, c, triangles, size, i + 1);
+		}
+		if (i % 4096 == 4095 && rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+void
+rb_corners_free(rb_memory *memory, rb_corners *c)
+{
+	rb_free(memory, (void **) &c->first);
+	rb_free(memory, (void **) &c->table);
+	c->first_cap = c->table_cap = 0;
+}
