@@ -1344,6 +1344,36 @@ shells_in_shells(int sites, int shells)
 	}
 }
 
+/* blocks side by side and on each other, as one body: most faces have an edge with several others */
+static void
+blocks(void)
+{
+	enum
+	{
+		EACH = 16
+	};
+	static const uint8_t corner[12][3] = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6},
+										  {0, 1, 5}, {0, 5, 4}, {2, 6, 7}, {2, 7, 3},
+										  {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
+	static double t[9 * 12 * EACH * EACH * EACH];
+	rb_body_report report;
+	clock_t begun = clock();
+	uint32_t n = 0;
+
+	for (int i = 0; i < EACH * EACH * EACH; i++)
+		for (int k = 0; k < 12; k++, n++)
+			for (int c = 0; c < 3; c++)
+			{
+				t[9 * n + 3 * c] = i % EACH + (corner[k][c] & 1);
+				t[9 * n + 3 * c + 1] = i / EACH % EACH + (corner[k][c] >> 1 & 1);
+				t[9 * n + 3 * c + 2] = i / EACH / EACH + (corner[k][c] >> 2);
+			}
+	CHECK(rb_body_check(&ctx, t, n, &report) == RB_OK && report.closed && report.oriented, "%d",
+		  (int) report.fault);
+	CHECK((double) (clock() - begun) < 12.0 * CLOCKS_PER_SEC, "%g seconds",
+		  (double) (clock() - begun) / CLOCKS_PER_SEC);
+}
+
 /* very many pieces: what all of them ask costs no more than each of them should */
 static void
 pieces(void)
@@ -1482,6 +1512,7 @@ main(void)
 	CHECK_RUN(longest_numbers);
 	CHECK_RUN(bodies_that_are_good_or_not);
 	CHECK_RUN(pieces);
+	CHECK_RUN(blocks);
 	CHECK_RUN(refusals);
 	CHECK_RUN(long_line);
 	CHECK_RUN(stopped);

@@ -340,7 +340,7 @@ bounds_in_plane(const double *t, double lo[2], double hi[2])
 	}
 }
 
-/* of a triangle's lowest corner; twice as large as the triangle, so that the next ones have the rest */
+/* of a triangle's lowest corner; not smaller than the triangle, so that the next ones have the rest */
 static square
 square_of(const check *c, uint32_t triangle)
 {
@@ -353,7 +353,7 @@ square_of(const check *c, uint32_t triangle)
 	if (size < HUGE_VAL)
 	{
 		(void) frexp(size, &exponent);
-		s.level = exponent + 1 - c->finest;
+		s.level = exponent - c->finest;
 		if (s.level < 0 || size == 0)
 			s.level = 0;
 		if (s.level > c->coarsest)
@@ -405,12 +405,17 @@ add_square(check *c, rb_exact_env *env, const beside *b, const square *s, int64_
 {
 	for (uint32_t i = c->table[place_in_table(c, s)]; i != NONE; i = c->next[i])
 	{
-		square its = square_of(c, i);
+		const int turn = winding_of(env, b, c->t + 9 * (size_t) i);
+		square its;
 
 		if (stops(c, c->looks++))
 			return RB_STOPPED;
+		/* most are not above it, and that is seen sooner than whether they are of this square */
+		if (turn == 0)
+			continue;
+		its = square_of(c, i);
 		if (its.level == s->level && its.x == s->x && its.y == s->y)
-			*winding += winding_of(env, b, c->t + 9 * (size_t) i);
+			*winding += turn;
 	}
 	return RB_OK;
 }
