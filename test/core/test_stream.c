@@ -491,6 +491,60 @@ stopped_in_the_grid(void)
 	free(t);
 }
 
+#define FAR 256 /* pairs */
+
+/* all pairs of red with the first of blue, within the distance, in one put */
+static rb_status
+put_far(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	rb_pair pairs[FAR];
+
+	(void) ctx, (void) job;
+	for (uint32_t i = 0; i < FAR; i++)
+		pairs[i] = (rb_pair){i, 0};
+	return sink->put(sink->user, pairs, FAR);
+}
+
+static double
+tell_far(double *t, double stop_after_ms)
+{
+	static const rb_backend backend = {.name = "far", .join = put_far};
+	rb_memory *memory = rb_memory_create((uint64_t) 2 << 30);
+	rb_set red = {.kind = RB_TRIANGLE3, .nparts = FAR, .nrows = FAR, .coords = t};
+	rb_set blue = {.kind = RB_TRIANGLE3, .nparts = 1, .nrows = 1, .coords = t + 9 * FAR};
+	rb_job job = {.red = &red, .blue = &blue, .predicate = RB_WITHIN, .distance = DBL_MAX};
+	rb_context ctx;
+	rb_stream *stream;
+	rb_block block;
+	rb_status status;
+	double began = now_ms();
+
+	rb_context_init(&ctx, memory);
+	status = rb_stream_open(&ctx, &backend, &job, &stream);
+	while (status == RB_OK && now_ms() - began < stop_after_ms)
+		status = rb_stream_next(stream, 1, &block);
+	CHECK(status == RB_OK || status == RB_END, "%s", rb_status_text(status));
+	if (status == RB_OK)
+		began = now_ms();
+	rb_stream_close(stream);
+	rb_memory_destroy(memory);
+	return now_ms() - began;
+}
+
+/* distances of numbers of very different size take long: a stop does not wait for all of a put */
+static void
+stopped_in_distances(void)
+{
+	static double t[9 * (FAR + 1)];
+	double all, rest_of_it;
+
+	for (int i = 0; i < 9 * (FAR + 1); i++)
+		t[i] = ldexp(1 + check_below(1000000) * 1e-6, check_below(2000) - 1000);
+	all = tell_far(t, HUGE_VAL);
+	rest_of_it = tell_far(t, all / 10);
+	CHECK(rest_of_it < all / 2, "stopping took %g ms of %g", rest_of_it, all);
+}
+
 /* deep recursion on small stacks, the caller rounding upward and flushing denormals */
 static void
 small_stacks(void)
@@ -600,6 +654,7 @@ main(void)
 	CHECK_RUN(signals_and_rounding);
 	CHECK_RUN(no_stream);
 	CHECK_RUN(stopped_in_the_grid);
+	CHECK_RUN(stopped_in_distances);
 	CHECK_RUN(small_stacks);
 #if !defined(RB_OPENMP) && \
 	!defined(__SANITIZE_THREAD__) /* whose runtimes have needs of their own */

@@ -49,6 +49,7 @@
 #define SLOT_PAIRS RB_SIZE(RB_BLOCK, 13)
 #define FRONT 8 /* ids in front of each column: room for the caller, and a line of the cache */
 #define UNIQUE_PAIRS RB_SIZE(1024, 5) /* made unique at once */
+#define DEAR_PAIRS 32 /* of which each may take a millisecond, between two looks whether to stop */
 
 typedef struct slot
 {
@@ -266,7 +267,7 @@ make_rows(rb_stream *s, const rb_pair *parts, const uint64_t *told, size_t n, rb
  * What is told of n pairs of parts, as a caller sees it: of RB_WITHIN their distances, if anybody
  * looks at them.  Those of triangles are found many at once, where that succeeds.
  */
-static void
+static rb_status
 tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *told)
 {
 	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
@@ -292,12 +293,15 @@ tell_distances(const rb_stream *s, const rb_pair *parts, size_t n, uint64_t *tol
 		kernel->apart(red->coords, blue->coords, apart, m, distance);
 	for (uint32_t i = 0; i < m; i++)
 	{
+		if (i % DEAR_PAIRS == DEAR_PAIRS - 1 && rb_should_stop(s->ctx))
+			return RB_STOPPED;
 		if (distance[i] == 0)
 			(void) rb_pair_apart(&env, red->kind, blue->kind,
 								 red->coords + apart[i].red * red_width,
 								 blue->coords + apart[i].blue * blue_width, &distance[i]);
 		memcpy(&told[at[i]], &distance[i], sizeof told[0]);
 	}
+	return RB_OK;
 }
 
 /* RB_UNDER: is there a body, and does the ray tell anything of it? */
@@ -337,14 +341,14 @@ put_told(void *user, const rb_pair *pairs, size_t n)
 			told[good++] = rb_pair_told(pairs[i]);
 		}
 		if (s->job.predicate == RB_WITHIN)
-			tell_distances(s, parts, good, told);
-		if (s->unique.needed)
+			status = tell_distances(s, parts, good, told);
+		if (s->unique.needed && status == RB_OK)
 		{
 			status = make_rows(s, parts, told, good, rows, rows_told, &kept);
 			if (status == RB_OK)
 				status = emit(s, rows, rows_told, kept);
 		}
-		else
+		else if (status == RB_OK)
 			status = emit(s, parts, told, good);
 		pairs += taken;
 		n -= taken;
