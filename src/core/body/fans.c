@@ -21,6 +21,7 @@
 #include "core/body/rb_corners.h"
 #include "core/shape/rb_segment.h"
 #include "core/join/rb_join.h"
+#include "core/set/rb_set.h"
 
 #define NONE UINT32_MAX
 #define GRAIN RB_SIZE(16, 1) /* rows that a thread takes at once */

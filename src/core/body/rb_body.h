@@ -272,9 +272,6 @@ extern void rb_star_room_free(rb_memory *memory, rb_star_room *room);
 extern rb_status rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
 								 bool skip, uint32_t **bad);
 
-/* where the parts of each row begin, and where the last ones end; n + 1 numbers */
-extern void rb_row_starts(const rb_set *set, uint32_t *start);
-
 #ifdef __cplusplus
 }
 #endif

@@ -10,6 +10,7 @@
 #include "core/base/rb_parallel.h"
 #include "core/body/rb_body.h"
 #include "core/join/rb_join.h"
+#include "core/set/rb_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,16 +232,4 @@ rb_compose_bodies(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 	rb_free(ctx->memory, (void **) &a.start);
 	rb_free(ctx->memory, (void **) &a.of);
 	return status;
-}
-
-void
-rb_row_starts(const rb_set *set, uint32_t *start)
-{
-	uint32_t row = 0;
-
-	for (uint32_t part = 0; part < set->nparts; part++)
-		while (row <= rb_row_of(set, part))
-			start[row++] = part;
-	while (row <= set->nrows)
-		start[row++] = set->nparts;
 }

@@ -33,7 +33,7 @@ rb_best_free(rb_best *b)
 static uint32_t *
 place_of(const rb_best *b, const rb_candidate *c)
 {
-	return &b->place[rb_tree_row(b->asker->blue, c->blue)];
+	return &b->place[rb_row_of(b->asker->blue, c->blue)];
 }
 
 static void
@@ -92,7 +92,7 @@ grow(rb_best *b)
 rb_status
 rb_best_offer(rb_best *b, rb_candidate *c, double distance)
 {
-	rb_candidate *same = (rb_candidate *) rb_best_of(b, rb_tree_row(b->asker->blue, c->blue));
+	rb_candidate *same = (rb_candidate *) rb_best_of(b, rb_row_of(b->asker->blue, c->blue));
 	rb_candidate *worst = rb_best_full(b) ? &b->heap[0] : NULL;
 
 	if (same != NULL)

@@ -150,7 +150,7 @@ meet(rb_asker *a, uint32_t red, uint32_t blue)
 bool
 rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c)
 {
-	const uint32_t row = rb_tree_row(a->blue, blue);
+	const uint32_t row = rb_row_of(a->blue, blue);
 
 	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
 	c->meets = meet(a, red, blue);
@@ -160,7 +160,7 @@ rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c)
 bool
 rb_candidate_apart(rb_asker *a, uint32_t red, uint32_t blue, double most, rb_candidate *c)
 {
-	const uint32_t row = rb_tree_row(a->blue, blue);
+	const uint32_t row = rb_row_of(a->blue, blue);
 
 	*c = (rb_candidate){.red = red, .blue = blue, .rank = a->rank != NULL ? a->rank[row] : row};
 	return bounds(a, most, c);

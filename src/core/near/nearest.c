@@ -18,6 +18,7 @@
  */
 #include "core/base/rb_compose.h"
 #include "core/near/rb_near.h"
+#include "core/set/rb_set.h"
 
 /* red rows that a thread takes at once */
 #define GRAIN RB_SIZE(64, 2)
@@ -94,7 +95,7 @@ offer(const nearest *a, worker *w, uint32_t red, uint32_t blue, const rb_candida
 static rb_status
 offer_parts(const nearest *a, worker *w, uint32_t first, uint32_t parts, uint32_t blue)
 {
-	const uint32_t row = rb_tree_row(a->job->blue, blue);
+	const uint32_t row = rb_row_of(a->job->blue, blue);
 	const rb_candidate *same = rb_best_of(&w->best, row);
 	rb_status status = RB_OK;
 	double lo[3], hi[3], square;
@@ -152,7 +153,7 @@ tell(const nearest *a, worker *w, uint32_t row)
 	{
 		const double distance = rb_candidate_distance(&w->asker, &w->best.heap[i]);
 
-		w->pair[w->n] = (rb_pair){row, rb_tree_row(a->job->blue, w->best.heap[i].blue)};
+		w->pair[w->n] = (rb_pair){row, rb_row_of(a->job->blue, w->best.heap[i].blue)};
 		memcpy(&w->told[w->n++], &distance, sizeof distance);
 		if (rb_should_stop(a->ctx))
 			status = RB_STOPPED;
@@ -216,7 +217,7 @@ search_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	const double began = rb_now_ms();
 
 	for (uint64_t i = from; i < to && rb_load(&a->status) == RB_OK; i++)
-		note(a, search_row(me, a, w, rb_tree_row(a->job->red, a->order[i])));
+		note(a, search_row(me, a, w, rb_row_of(a->job->red, a->order[i])));
 	w->ms += rb_now_ms() - began;
 	rb_progress(a->ctx, RB_STAGE_CANDIDATES, rb_add(&a->done, to - from) + (to - from),
 				a->job->red->nrows);
@@ -274,21 +275,13 @@ static rb_status
 find_starts(nearest *a)
 {
 	const rb_set *red = a->job->red;
-	uint32_t row = 0;
 	rb_status status;
 
 	if (red->row_of == NULL)
 		return RB_OK;
 	status = rb_array(a->ctx, (void **) &a->start, (size_t) red->nrows + 1, sizeof *a->start);
-	for (uint32_t part = 0; part < red->nparts && status == RB_OK; part++)
-	{
-		while (row <= red->row_of[part])
-			a->start[row++] = part;
-		if (part % (1 << 20) == 0 && rb_should_stop(a->ctx))
-			status = RB_STOPPED;
-	}
-	while (row <= red->nrows && status == RB_OK)
-		a->start[row++] = red->nparts;
+	if (status == RB_OK)
+		rb_row_starts(red, a->start);
 	return status;
 }
 

@@ -24,6 +24,7 @@
 #define RB_TREE_H
 
 #include "core/base/rb_parallel.h"
+#include "core/join/rb_join.h"
 #include "core/shape/rb_box.h"
 
 #ifdef __cplusplus
@@ -75,12 +76,6 @@ extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
 
 /* the box of it all */
 extern void rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3]);
-
-static inline uint32_t
-rb_tree_row(const rb_set *set, uint32_t part)
-{
-	return set->row_of != NULL ? set->row_of[part] : part;
-}
 
 /* the box of a part, multiplied */
 static inline void

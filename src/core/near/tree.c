@@ -178,7 +178,7 @@ box_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			if (at < tree->count[0])
 			{
 				const uint32_t part = tree->centre[at].part;
-				const uint32_t row = rb_tree_row(tree->set, part);
+				const uint32_t row = rb_row_of(tree->set, part);
 
 				tree->part[at] = part;
 				node->least[c] = tree->rank != NULL ? tree->rank[row] : row;

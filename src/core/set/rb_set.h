@@ -26,6 +26,9 @@ extern rb_set *rb_set_writable(const rb_set *set);
 extern void rb_set_learn(const rb_set *set, uint32_t fact);
 extern bool rb_set_knows(const rb_set *set, uint32_t fact);
 
+/* where the parts of each row begin, and where the last ones end; nrows + 1 numbers */
+extern void rb_row_starts(const rb_set *set, uint32_t *start);
+
 /* how many hold a set with an owner, at this moment */
 extern uint32_t rb_set_holders(const rb_set *set);
 

@@ -171,3 +171,15 @@ rb_set_release(const rb_set **set)
 		drop_view(owner->memory, &owner->set);
 	rb_free(owner->memory, (void **) &owner);
 }
+
+void
+rb_row_starts(const rb_set *set, uint32_t *start)
+{
+	uint32_t row = 0;
+
+	for (uint32_t part = 0; part < set->nparts; part++)
+		while (row <= (set->row_of != NULL ? set->row_of[part] : part))
+			start[row++] = part;
+	while (row <= set->nrows)
+		start[row++] = set->nparts;
+}
