@@ -245,13 +245,14 @@ sign_of_sum(const int s[3])
 static int
 edge_side(rb_exact_env *env, const beside *b, const double *p, const double *q)
 {
-	rb_number sum = {.sign = 0}, x, y, det;
+	rb_number sum, x, y, det;
 	int side[3];
 
 	for (int k = 0; k < 3; k++)
 		side[k] = rb_orient2d_at(env, p[0], p[1], q[0], q[1], b->t[3 * k], b->t[3 * k + 1]);
 	if (sign_of_sum(side) != 0)
 		return sign_of_sum(side);
+	rb_number_of(&sum, 0); /* an initializer would clear all its words, each time */
 	for (int k = 0; k < 3; k++)
 	{
 		rb_number_orient2d(&x, p, q, b->t + 3 * k);
@@ -268,13 +269,14 @@ edge_side(rb_exact_env *env, const beside *b, const double *p, const double *q)
 static int
 plane_side(rb_exact_env *env, const beside *b, const double *t)
 {
-	rb_number sum = {.sign = 0}, x, normal[3];
+	rb_number sum, x, normal[3];
 	int side[3];
 
 	for (int k = 0; k < 3; k++)
 		side[k] = rb_orient3d_at(env, t, t + 3, t + 6, b->t + 3 * k);
 	if (sign_of_sum(side) != 0)
 		return sign_of_sum(side);
+	rb_number_of(&sum, 0);
 	for (int k = 0; k < 3; k++)
 	{
 		rb_number_orient3d(&x, t, t + 3, t + 6, b->t + 3 * k);
