@@ -167,6 +167,8 @@ join_some(all *a, const rb_backend *backend, uint32_t n)
 		{
 			const uint32_t first = a->start[row], many = a->start[row + 1] - first;
 
+			if (rb_should_stop(a->ctx))
+				status = RB_STOPPED;
 			memcpy(coords + (size_t) some.nparts * 9, a->bodies->coords + (size_t) first * 9,
 				   (size_t) many * 9 * sizeof *coords);
 			for (uint32_t i = 0; i < many; i++)

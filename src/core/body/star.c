@@ -41,7 +41,7 @@ may_be_above(const double *t, const double *c)
 
 /* do all triangles turn the same way, and is one of them above c? */
 static bool
-is_seen_once(const double *triangles, uint32_t n)
+is_seen_once(rb_context *ctx, const double *triangles, uint32_t n)
 {
 	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
 	int turn = 0, above = 0;
@@ -53,7 +53,8 @@ is_seen_once(const double *triangles, uint32_t n)
 		const double *t = triangles + 9 * (size_t) i;
 		const int side = rb_orient3d_filter(t, t + 3, t + 6, c);
 
-		if (side == 0 || side == RB_UNSURE || side == -turn)
+		if (side == 0 || side == RB_UNSURE || side == -turn ||
+			(i % 65536 == 65535 && rb_should_stop(ctx)))
 			return false;
 		turn = side;
 		if (may_be_above(t, c) &&
@@ -92,6 +93,8 @@ find_pairs(rb_context *ctx, const uint32_t *first, uint32_t n, uint32_t *links, 
 	{
 		link[i] = first[i] == i ? i : last[first[i]];
 		last[first[i]] = i;
+		if (i % 65536 == 65535 && rb_should_stop(ctx))
+			return RB_STOPPED;
 	}
 	*paired = false;
 	for (uint32_t at = 0; at < 3 * n; at++)
@@ -134,8 +137,8 @@ rb_body_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_ro
 	rb_status status;
 
 	*star = false;
-	if (!is_seen_once(triangles, n))
-		return RB_OK;
+	if (!is_seen_once(ctx, triangles, n))
+		return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
 	status = rb_corners_find(ctx, triangles, n, &room->corners);
 	if (status == RB_OK)
 		status = rb_room(ctx, &room->links, &room->links_cap, 9 * (size_t) n);

@@ -473,7 +473,8 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
 		int answer;
 
-		if (i % 128 == 0 && rb_should_stop(w->ctx))
+		/* a distance of very different numbers takes a millisecond */
+		if (i % 16 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
 		if (is_known(w, red, blue, pair))
 			continue;

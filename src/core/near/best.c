@@ -8,7 +8,7 @@
  *
  * k may be a million, and each comparison may be one of rationals: so all loops look whether to stop.
  */
-#include "core/near/rb_near.h"
+#include "core/near/rb_nearest.h"
 
 rb_status
 rb_best_init(rb_best *b, rb_asker *asker, uint32_t k)

@@ -11,7 +11,7 @@
  * multiplied by a power of two, so that it does not; what that costs in the last bit, 2^-1075, is far below
  * the bounds of step 1, 2^-45 of sizes above 2^-100.
  */
-#include "core/near/rb_near.h"
+#include "core/near/rb_nearest.h"
 
 static const double *
 part_of(const rb_set *set, uint32_t part)

@@ -17,7 +17,7 @@
  * one before has needed it.
  */
 #include "core/base/rb_compose.h"
-#include "core/near/rb_near.h"
+#include "core/near/rb_nearest.h"
 #include "core/set/rb_set.h"
 
 /* red rows that a thread takes at once */

@@ -6,7 +6,7 @@
  * the lowest to the highest (LSD radix sort): it keeps rows of one id in order, and bytes that all ids
  * have in common are left out.
  */
-#include "core/near/rb_near.h"
+#include "core/near/rb_nearest.h"
 
 #define QUIET ((uint32_t) 1 << 16) /* so many rows take a millisecond or two */
 

@@ -1,5 +1,5 @@
 /*
- * rb_near.h
+ * rb_nearest.h
  *	  The k nearest rows: what lies between a red row and those that could be its nearest.
  *
  *		a tree of blue's boxes										tree.c
@@ -10,8 +10,8 @@
  * All this is done by the processor, whatever backend was chosen: the way through a tree
  * depends on what was found before, where a device wants the same work for thousands at once.
  */
-#ifndef RB_NEAR_H
-#define RB_NEAR_H
+#ifndef RB_NEAREST_H
+#define RB_NEAREST_H
 
 #include "core/base/rb_base.h"
 #include "core/near/rb_tree.h"
@@ -127,4 +127,4 @@ extern rb_status rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank);
 }
 #endif
 
-#endif /* RB_NEAR_H */
+#endif /* RB_NEAREST_H */
