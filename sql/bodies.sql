@@ -1,4 +1,6 @@
 -- what lies in a body
+-- an error may come from a parallel worker, and then says so
+\set SHOW_CONTEXT never
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS redblue;
 RESET client_min_messages;

@@ -1,4 +1,6 @@
 -- what is no farther than a distance, and how far it is
+-- an error may come from a parallel worker, and then says so
+\set SHOW_CONTEXT never
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS redblue;
 RESET client_min_messages;
