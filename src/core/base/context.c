@@ -38,6 +38,8 @@ rb_status_text(rb_status status)
 			return "device call failed";
 		case RB_BAD_BODY:
 			return "a row is no body";
+		case RB_BAD_PLC:
+			return "no mesh can be made of this";
 		case RB_GONE:
 			return "the process that joined has ended";
 	}

@@ -67,7 +67,8 @@ typedef enum rb_status
 	RB_DEVICE_FULL,      /* not enough device memory: text says how much */
 	RB_DEVICE_FAILED,    /* a device call failed: text names it */
 	RB_GONE,             /* the process that joined for this one has ended */
-	RB_BAD_BODY /* need is the id of a row that is no body: text says why; limit: rb_body_of */
+	RB_BAD_BODY, /* need is the id of a row that is no body: text says why; limit: rb_body_of */
+	RB_BAD_PLC   /* no mesh can be made of this: a flaw says why (rb_plc.h) */
 } rb_status;
 
 /* of which side, where both may be of bodies */

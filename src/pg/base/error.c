@@ -96,6 +96,11 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 					 errhint("redblue_body_check tells of all rows what is wrong with them; with "
 							 "on_bad => 'skip' bad ones are left out.")));
 			break;
+		case RB_BAD_PLC:
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: no mesh can be made of this", function),
+							text[0] != '\0' ? errdetail("%s", text) : 0));
+			break;
 		case RB_STOPPED:
 			ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("%s: stopped", function)));
 			break;

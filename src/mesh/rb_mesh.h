@@ -1,0 +1,193 @@
+/*
+ * rb_mesh.h
+ *	  The tetrahedra while they are made: flat arrays of 32-bit words, for CPU and GPU alike.
+ *
+ * A tetrahedron is four corners and four links: 32 bytes, and a word of bits.  Link i leads across
+ * the face opposite to corner i, and names the neighbour and the corner of it that lies opposite:
+ * neighbour << 2 | corner.  Such a word, a face, is how everything here names a face seen from one
+ * side; and a tetrahedron and its corner.
+ *
+ * The space outside of the hull is made of tetrahedra, too: ghosts, which have a face of the hull
+ * and RB_GHOST for their fourth corner.  So every face has two sides and every walk goes on.
+ *
+ * All tetrahedra are positively oriented (rb_orient.h); a ghost's hull face sees the outside on
+ * its positive side when RB_GHOST is put last by an even permutation.
+ *
+ * Which faces are on facets and which edges on segments is a bit in each tetrahedron they are of;
+ * which facet or segment it is stands in tables of those only.
+ */
+#ifndef RB_MESH_H
+#define RB_MESH_H
+
+#include "core/exact/rb_orient.h"
+#include "mesh/rb_plc.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+#define RB_GHOST (UINT32_MAX - 1) /* the corner at infinity */
+#define RB_DEAD UINT32_MAX        /* first corner of a place without a tetrahedron */
+
+/* a tetrahedron << 2 | a corner of it: the face opposite to that corner, seen from within */
+typedef uint32_t rb_face;
+
+#define RB_MAX_TETS ((uint32_t) 1 << 30)
+
+/* bits of a tetrahedron */
+#define RB_FACE_BIT(i) (1u << (i)) /* the face opposite to corner i is on a facet */
+#define RB_EDGE_BIT(i, j) (1u << (4 + rb_edge_number[i][j])) /* edge ij is on a segment */
+#define RB_MARK (1u << 10) /* free for whoever works on it; off when he is done */
+#define RB_MARK2 (1u << 11)
+
+static const uint8_t rb_edge_number[4][4]
+	__attribute__((unused)) = {{9, 0, 1, 2}, {0, 9, 3, 4}, {1, 3, 9, 5}, {2, 4, 5, 9}};
+
+/* corners of the face opposite to corner i: with corner i in front they are a positive
+ * tetrahedron (i, f0, f1, f2); seen from corner i they run clockwise, from outside counterclockwise */
+static const uint8_t rb_face_corners[4][3]
+	__attribute__((unused)) = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
+
+typedef struct rb_tet
+{
+	uint32_t v[4];
+	rb_face n[4];
+} rb_tet;
+
+typedef struct rb_mesh
+{
+	rb_context *ctx;
+	rb_exact_env env; /* for signs */
+	/* points, their numbers are the ids by which ties are broken */
+	double *points;
+	uint32_t npoints;
+	size_t points_cap;
+	uint32_t *tet_of; /* of each point, some tetrahedron it is a corner of; RB_NONE */
+	size_t tet_of_cap;
+	/* tetrahedra */
+	rb_tet *tets;
+	uint32_t *bits;
+	uint32_t ntets; /* places, the dead ones included */
+	uint32_t nalive;
+	size_t tets_cap;
+	uint32_t free;   /* a list of dead places through v[1]; RB_NONE: it is empty */
+	uint32_t recent; /* where a walk may begin */
+	uint32_t random; /* of walks */
+	/* scratch of insertions (delaunay.c) */
+	struct rb_cavity *cavity;
+} rb_mesh;
+
+/* ---- names ---- */
+
+static inline rb_face
+rb_face_of(uint32_t tet, uint32_t corner)
+{
+	return tet << 2 | corner;
+}
+static inline uint32_t
+rb_face_tet(rb_face f)
+{
+	return f >> 2;
+}
+static inline uint32_t
+rb_face_corner(rb_face f)
+{
+	return f & 3;
+}
+static inline const double *
+rb_mesh_point(const rb_mesh *m, uint32_t v)
+{
+	return m->points + 3 * (size_t) v;
+}
+static inline bool
+rb_tet_dead(const rb_mesh *m, uint32_t t)
+{
+	return m->tets[t].v[0] == RB_DEAD;
+}
+
+/* which corner of t is v: 0 to 3, or 4 */
+static inline uint32_t
+rb_tet_corner(const rb_tet *t, uint32_t v)
+{
+	return v == t->v[0] ? 0 : v == t->v[1] ? 1 : v == t->v[2] ? 2 : v == t->v[3] ? 3 : 4;
+}
+
+static inline bool
+rb_tet_ghost(const rb_tet *t)
+{
+	return t->v[0] == RB_GHOST || t->v[1] == RB_GHOST || t->v[2] == RB_GHOST || t->v[3] == RB_GHOST;
+}
+
+/* ---- signs (signs.c) ---- */
+
+/* rb_orient.h's, of points by number */
+extern int rb_mesh_orient(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
+
+/*
+ * Is e inside the sphere of the positive tetrahedron abcd?  1 or -1, never 0: of points on one
+ * sphere those with the larger number are the farther out, by symbolic perturbation.  0 only where
+ * all five are in one plane.
+ */
+extern int rb_mesh_insphere(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e);
+
+/* is point e inside the sphere of tetrahedron t?  Of a ghost: beyond its face of the hull, or in that face's circle. */
+extern bool rb_mesh_conflict(rb_mesh *m, uint32_t t, uint32_t e);
+
+/* ---- tetrahedra (mesh.c) ---- */
+
+extern rb_status rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints);
+extern void rb_mesh_free(rb_mesh *m);
+extern rb_status rb_mesh_reserve(rb_mesh *m,
+								 uint32_t more); /* so many new tetrahedra will not fail */
+extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c,
+								uint32_t d); /* after a reserve; bits 0, links to be made */
+extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
+static inline void
+rb_mesh_link(rb_mesh *m, rb_face f, rb_face g)
+{
+	m->tets[f >> 2].n[f & 3] = g;
+	m->tets[g >> 2].n[g & 3] = f;
+}
+extern rb_status rb_mesh_add_point(rb_mesh *m, const double *at,
+								   uint32_t *v); /* no tetrahedron yet */
+
+/* the tetrahedron with that edge, that has the face (corner != ends) f as one of its two at the edge;
+ * one step around edge ab of t, out through the face opposite to corner `through`: the neighbour */
+/* all tetrahedra around edge ab, starting at t, each once: calls in order; *n of them into list (up to cap) */
+
+/*
+ * Looks for edge ab.  True: *t has it.  False: *t has corner a and the segment ab leaves it through the
+ * face opposite to a, or through that face's edge or corner; *hit is RB_NONE, or a point that lies on the
+ * open segment ab.
+ */
+extern bool rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit);
+
+/* is there a face abc?  *f is it, from one side */
+extern bool rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f);
+
+/* ---- Delaunay (delaunay.c) ---- */
+
+/*
+ * Inserts all points of m in Hilbert order.  RB_OK, or *flat: they are all in one plane, and there is no
+ * tetrahedron.
+ */
+extern rb_status rb_mesh_delaunay(rb_mesh *m, bool *flat);
+
+/*
+ * One more point into a Delaunay tetrahedralization, near the tetrahedron `near`.  *same: the number of a
+ * point that is at the very same place, then nothing was done; else RB_NONE.  As long as there are
+ * no facets.
+ */
+extern rb_status rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same);
+
+/* the tetrahedra that the last insertion made: of them those that there still are have corner v */
+extern uint32_t
+rb_mesh_locate(rb_mesh *m, const double *at,
+			   uint32_t near); /* a tetrahedron that holds it, or a ghost it is beyond */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_MESH_H */
