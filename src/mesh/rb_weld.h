@@ -1,0 +1,69 @@
+/*
+ * rb_weld.h
+ *	  Rows become a PLC: corners that are one become one point, triangles of one polygon one facet;
+ *	  and what is wrong with it is found before there is a mesh, by the joins that there are.
+ */
+#ifndef RB_WELD_H
+#define RB_WELD_H
+
+#include "mesh/rb_plc.h"
+
+#ifdef __cplusplus
+extern "C"
+{
+#endif
+
+/* what is to be meshed; any of these but not all may be NULL */
+typedef struct rb_weld_input
+{
+	const rb_set *facets;   /* triangles; face_of says which are of one polygon */
+	const rb_set *segments; /* of space */
+	const rb_set *points;   /* any kind of space: of each part only the first corner is looked at */
+	const rb_seed *seeds;   /* copied */
+	uint32_t nseeds;
+} rb_weld_input;
+
+/* which of the sides a point is of: the first that names it */
+typedef enum rb_weld_side
+{
+	RB_WELD_FACETS,
+	RB_WELD_SEGMENTS,
+	RB_WELD_POINTS
+} rb_weld_side;
+
+/* arrays are of ctx->memory and go with rb_welded_free */
+typedef struct rb_welded
+{
+	rb_plc plc;
+	uint32_t *facet_row;   /* of each facet: its row in the set of facets */
+	uint32_t *facet_face;  /* and which polygon of that row it is, from 0 */
+	uint32_t *segment_row; /* of each given segment: its row */
+	uint32_t *point_row;   /* of each point: a row that has it, of the side ... */
+	uint8_t *point_side;   /* ... rb_weld_side */
+	uint64_t
+		same_segments; /* that were given twice, or are the boundary of a facet, too, and are left out */
+	uint64_t same_points; /* rows of points that were there already */
+	uint64_t no_length;   /* segments without length: their point stays */
+} rb_welded;
+
+/*
+ * Points are numbered as they come: those of facets, row by row, of segments, of points.  So are
+ * facets and segments.  RB_OK; RB_BAD_PLC with *flaw for facets without area, and polygons that
+ * are not simple; RB_STOPPED or a memory error.  On a failure nothing is left in *to.
+ */
+extern rb_status rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw);
+extern void rb_welded_free(rb_memory *memory, rb_welded *to);
+
+/*
+ * Looks for facets and segments that meet elsewhere than in common corners and edges, and for
+ * points on them, by joins on `backend`'s threads.  RB_OK; or RB_BAD_PLC and *flaw: of all that
+ * there are, the one with the smallest numbers (facets, segments, points; in this order).
+ */
+extern rb_status rb_weld_validate(rb_context *ctx, const rb_backend *backend,
+								  const rb_welded *welded, rb_flaw *flaw);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RB_WELD_H */
