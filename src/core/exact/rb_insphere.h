@@ -12,7 +12,8 @@
  *
  * The cascade is rb_orient.h's, with the same switches and counters:
  *
- *	  1. plain doubles with a semi-static error bound	RB_FILTER_SIGNS
+ *	  1. plain doubles with a coarse error bound		RB_FILTER_SIGNS
+ *		 then, where the differences are of many sizes, with a finer one
  *	  2. zeros that can be seen, 320-bit integers		RB_EXACT_INTEGER
  *	  3. interval arithmetic in double					RB_FILTER_INTERVAL
  *	  4. GMP, on the host
@@ -29,34 +30,26 @@
 #include "core/exact/rb_wide.h"
 
 /*
- * The semi-static bound.  A term of the expanded determinant is rounded at most 16 times on its
- * way into the sum (squared length: 2 differences, product, 2 sums: 5; 2x2 minor: 2 differences,
- * product, difference: 4; times a difference: 2; 2 sums; product; 2 sums), so with e = 2^-53 the
- * sum is off by at most ((1 + e)^16 - 1) times the sum of the terms' magnitudes.  With X, Y and Z
- * the largest differences on each axis there are 4 * 6 terms for each square, in all at most
- * 24 X Y Z (X^2 + Y^2 + Z^2): 384 e of that product, and one e more outweighs that X, Y, Z and the
- * bound are rounded.
+ * The bounds.  A term of the expanded determinant is rounded at most 16 times on its way into the
+ * sum (squared length: 2 differences, product, 2 sums: 5; 2x2 minor: 2 differences, product,
+ * difference: 4; times a difference: 2; 2 sums; product; 2 sums), so with e = 2^-53 the sum is off
+ * by at most ((1 + e)^16 - 1) P, P the sum of the terms' magnitudes.  17 e outweighs that and some
+ * twenty roundings of P.
  *
- * Overflow: no term and no sum of terms is above 24 times that product, give or take some
- * roundings, no 3x3 minor above 6 X Y Z, which is below 2^1000 unless the squares alone overflow; and
- * neither is X Y above these.  32 times the product is computed, multiplied in the same order.  If
- * that is finite, so is all else; if not, it is infinite or NaN, and no comparison with it is true.
+ * Let X, Y, Z be the sums of the four differences' magnitudes on each axis, and N that of the four
+ * squared lengths.  What is in P is in the product N X Y Z when that is multiplied out, so P is
+ * not above it: the coarse bound.
+ *
+ * Overflow: any sum of terms is below P, a 3x3 minor below X Y Z, a 2x2 minor below X Y, give or take
+ * roundings, and a square below N.  X is doubled first, so that there is room for these, and
+ * the products are taken in that order: if the bound is finite, so is all else; if not, it is
+ * infinite or NaN, and no comparison with it is true.
  *
  * Underflow: a difference is exact there, a product is off by 2^-1075 at most, and multiplied by
  * what multiplies it later.  RB_BOUND_FLOOR, added to each factor of the bound on its way, outweighs
  * that, see rb_orient.h.
  */
-#define RB_INSPHERE_TERMS 32
-#define RB_INSPHERE_BOUND (385.0 / RB_INSPHERE_TERMS * 0x1p-53)
-
-RB_HD double
-rb_largest4(double a, double b, double c, double d)
-{
-	double x = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
-	double y = fabs(c) > fabs(d) ? fabs(c) : fabs(d);
-
-	return x > y ? x : y;
-}
+#define RB_INSPHERE_BOUND (17 * 0x1p-53)
 
 /* step 1: -1, 1 or RB_UNSURE; never 0 */
 RB_HD int
@@ -74,16 +67,71 @@ rb_insphere_filter(const double *a, const double *b, const double *c, const doub
 	double na = ax * ax + ay * ay + az * az, nb = bx * bx + by * by + bz * bz;
 	double nc = cx * cx + cy * cy + cz * cz, nd = dx * dx + dy * dy + dz * dz;
 	double det = (na * bcd - nb * cda) + (nc * dab - nd * abc);
-	double x = rb_largest4(ax, bx, cx, dx), y = rb_largest4(ay, by, cy, dy),
-		   z = rb_largest4(az, bz, cz, dz);
-	double minor = (x * y + RB_BOUND_FLOOR) * z + RB_BOUND_FLOOR;
-	double norm = x * x + y * y + z * z + RB_BOUND_FLOOR;
-	double bound = RB_INSPHERE_BOUND * (RB_INSPHERE_TERMS * (norm * minor) + RB_BOUND_FLOOR);
+	double x = (fabs(ax) + fabs(bx)) + (fabs(cx) + fabs(dx));
+	double y = (fabs(ay) + fabs(by)) + (fabs(cy) + fabs(dy));
+	double z = (fabs(az) + fabs(bz)) + (fabs(cz) + fabs(dz));
+	double norm = (na + nb) + (nc + nd) + RB_BOUND_FLOOR;
+	double minor = (2 * x * y + RB_BOUND_FLOOR) * z + RB_BOUND_FLOOR;
+	double bound = RB_INSPHERE_BOUND / 2 * (norm * minor + RB_BOUND_FLOOR);
 
-	if (det > bound)
-		return 1;
-	if (-det > bound)
-		return -1;
+	/* one branch that is nearly always taken; the sign is anyone's guess */
+	if (fabs(det) > bound)
+		return (det > 0) - (det < 0);
+	return RB_UNSURE;
+}
+
+/*
+ * The finer bound is from P itself: that matters where one of the points is far away from the others.
+ * So it is rare, and called only by rb_insphere_hard.
+ *
+ * No product overflows while no difference is above 2^101, and if some difference is not below
+ * 2^-101, what underflows is off by 2^-1075, times at most three further differences and a few such
+ * terms: below 2^-760.  RB_INSPHERE_FLOOR outweighs it and is small against the determinants
+ * of such points, 2^-505 and more.  Other points go to the next step.
+ */
+#define RB_INSPHERE_FLOOR 0x1p-740
+#define RB_INSPHERE_SMALLEST 0x1p-200 /* squared lengths */
+#define RB_INSPHERE_LARGEST 0x1p200
+
+/* a difference of products, and the sum of their magnitudes */
+RB_HD double
+rb_insphere_minor2(double p, double q, double *size)
+{
+	*size = fabs(p) + fabs(q);
+	return p - q;
+}
+
+RB_HD int
+rb_insphere_filter_fine(const double *a, const double *b, const double *c, const double *d,
+						const double *e)
+{
+	double ax = a[0] - e[0], ay = a[1] - e[1], az = a[2] - e[2];
+	double bx = b[0] - e[0], by = b[1] - e[1], bz = b[2] - e[2];
+	double cx = c[0] - e[0], cy = c[1] - e[1], cz = c[2] - e[2];
+	double dx = d[0] - e[0], dy = d[1] - e[1], dz = d[2] - e[2];
+	double na = ax * ax + ay * ay + az * az, nb = bx * bx + by * by + bz * bz;
+	double nc = cx * cx + cy * cy + cz * cz, nd = dx * dx + dy * dy + dz * dz;
+	double norm = (na + nb) + (nc + nd);
+	double pab, pbc, pcd, pda, pac, pbd, det, size;
+	double ab = rb_insphere_minor2(ax * by, bx * ay, &pab);
+	double bc = rb_insphere_minor2(bx * cy, cx * by, &pbc);
+	double cd = rb_insphere_minor2(cx * dy, dx * cy, &pcd);
+	double da = rb_insphere_minor2(dx * ay, ax * dy, &pda);
+	double ac = rb_insphere_minor2(ax * cy, cx * ay, &pac);
+	double bd = rb_insphere_minor2(bx * dy, dx * by, &pbd);
+
+	if (!(norm >= RB_INSPHERE_SMALLEST && norm <= RB_INSPHERE_LARGEST))
+		return RB_UNSURE;
+	det = (na * (bz * cd - cz * bd + dz * bc) - nb * (cz * da + dz * ac + az * cd)) +
+		  (nc * (dz * ab + az * bd + bz * da) - nd * (az * bc - bz * ac + cz * ab));
+	az = fabs(az);
+	bz = fabs(bz);
+	cz = fabs(cz);
+	dz = fabs(dz);
+	size = (na * (bz * pcd + cz * pbd + dz * pbc) + nb * (cz * pda + dz * pac + az * pcd)) +
+		   (nc * (dz * pab + az * pbd + bz * pda) + nd * (az * pbc + bz * pac + cz * pab));
+	if (fabs(det) > RB_INSPHERE_BOUND * size + RB_INSPHERE_FLOOR)
+		return (det > 0) - (det < 0);
 	return RB_UNSURE;
 }
 
@@ -135,14 +183,6 @@ rb_insphere_integer(const double *a, const double *b, const double *c, const dou
 	return rb_wide_sign(&sum);
 }
 
-RB_HD rb_interval
-rb_interval_dot3(const rb_interval *u, const rb_interval *v)
-{
-	return rb_interval_add(
-		rb_interval_add(rb_interval_mul(u[0], v[0]), rb_interval_mul(u[1], v[1])),
-		rb_interval_mul(u[2], v[2]));
-}
-
 /* |u|^2 times the determinant of the rows f, g, h; called, for an interval's product is long */
 RB_HD_CALL rb_interval
 rb_insphere_interval_term(const rb_interval *u, const rb_interval *f, const rb_interval *g,
@@ -177,13 +217,19 @@ rb_insphere_interval(const double *a, const double *b, const double *c, const do
 										rb_insphere_interval_term(u[3], u[0], u[1], u[2]))));
 }
 
-/* steps 2 to 4; out of line, for they are big and rare */
+/* the finer bound, and steps 2 to 4; out of line, for they are big and rare */
 RB_HD_CALL int
 rb_insphere_hard(rb_exact_env *env, const double *a, const double *b, const double *c,
 				 const double *d, const double *e)
 {
 	int sign;
 
+	if ((env->filters & RB_FILTER_SIGNS) != 0)
+	{
+		sign = rb_insphere_filter_fine(a, b, c, d, e);
+		if (sign != RB_UNSURE)
+			return sign;
+	}
 	if (RB_WANTS_EXACT(env) && (env->filters & RB_EXACT_INTEGER) != 0)
 	{
 		sign = rb_insphere_integer(a, b, c, d, e);
