@@ -84,10 +84,10 @@ rb_insphere_filter(const double *a, const double *b, const double *c, const doub
  * The finer bound is from P itself: that matters where one of the points is far away from the others.
  * So it is rare, and called only by rb_insphere_hard.
  *
- * No product overflows while no difference is above 2^101, and if some difference is not below
- * 2^-101, what underflows is off by 2^-1075, times at most three further differences and a few such
+ * No product overflows while no difference is above 2^100, and if some difference is not below
+ * 2^-102, what underflows is off by 2^-1075, times at most three further differences and a few such
  * terms: below 2^-760.  RB_INSPHERE_FLOOR outweighs it and is small against the determinants
- * of such points, 2^-505 and more.  Other points go to the next step.
+ * of such points, 2^-510 and more.  Other points go to the next step.
  */
 #define RB_INSPHERE_FLOOR 0x1p-740
 #define RB_INSPHERE_SMALLEST 0x1p-200 /* squared lengths */
