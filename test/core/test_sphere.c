@@ -261,6 +261,10 @@ filters_know_their_error(void)
 		sphere_make(i % 2 == 0 ? SPHERE_UNIT : SPHERE_NEIGHBOUR, p);
 		for (int k = 0; k < 3; k++)
 			size[k] = base + (check_below(4) == 0 ? check_below(600) - 300 : 0);
+		/* products that underflow, and are multiplied with something large later */
+		if (i % 7 == 0)
+			for (int k = 0, large = check_below(4); k < 3; k++)
+				size[k] = k == large ? check_below(100) : -525 - check_below(15);
 		for (int k = 0; k < 15; k++)
 		{
 			double x = ldexp(p[k], size[k % 3]);
@@ -491,6 +495,42 @@ diametric_by_every_step(void)
 			  diametric_signs[i]);
 }
 
+/* right angles, rounded; of any size, so that products underflow, too */
+static void
+diametric_filters_know_their_error(void)
+{
+	long rounds = check_rounds(30000);
+	long sure = 0;
+
+	for (long i = 0; i < rounds; i++)
+	{
+		int size = i % 4 == 0 ? -510 - check_below(30) : i % 4 == 1 ? 505 + check_below(10) : 0;
+		double a[3], b[3], p[3], along = 0, length = 0;
+		int sign, truth;
+
+		for (int k = 0; k < 3; k++)
+		{
+			p[k] = i % 2 == 0 ? points_unit() : 0;
+			a[k] = points_unit();
+			b[k] = points_unit();
+			along += a[k] * b[k];
+			length += a[k] * a[k];
+		}
+		for (int k = 0; k < 3; k++)
+		{
+			b[k] = points_nudge(ldexp(p[k] + (b[k] - along / length * a[k]), size));
+			a[k] = ldexp(p[k] + a[k], size);
+			p[k] = ldexp(p[k], size);
+		}
+		sign = rb_diametric_filter(a, b, p);
+		sure += sign != RB_UNSURE;
+		truth = rb_gmp_diametric(a, b, p);
+		CHECK(right(sign, truth), "%d, not %d", sign, truth);
+		CHECK(right(rb_diametric_interval(a, b, p), truth), "interval, not %d", truth);
+	}
+	CHECK(rounds < 1000 || (sure > rounds / 100 && sure < rounds / 2), "%ld of %ld", sure, rounds);
+}
+
 static void
 diametric_means_what_it_says(void)
 {
@@ -518,6 +558,7 @@ main(void)
 	CHECK_RUN(filters_know_their_error);
 	CHECK_RUN(ties_are_broken_by_number);
 	CHECK_RUN(diametric_by_every_step);
+	CHECK_RUN(diametric_filters_know_their_error);
 	CHECK_RUN(diametric_means_what_it_says);
 	return check_done();
 }
