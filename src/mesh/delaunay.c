@@ -8,7 +8,10 @@
  * number (signs.c), so there is one right set of tetrahedra, whatever the order of insertion.
  *
  * Points come in the order of a Hilbert curve, so that the next one is near and what is
- * there is in the cache; while all are inserted, they are copied and named in this order.
+ * there is in the cache; while all are inserted, they are copied and named in this order.  They
+ * come in rounds, each of a few more points drawn by lot and each along the whole curve: so there is
+ * always something all around, and the holes stay small (N. Amenta, S. Choi, G. Rote: Incremental
+ * Constructions con BRIO, 2003).
  *
  * Nearly all the time goes into asking whether a point e is in a tetrahedron's sphere.  So each
  * tetrahedron has it at hand in 16 bytes: with u = e - a for its first corner a, and w twice
@@ -770,11 +773,35 @@ first_tets(rb_mesh *m, const uint32_t *v)
 	return RB_OK;
 }
 
+/* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
+static uint32_t
+rounds_of(uint32_t n)
+{
+	uint32_t rounds = 1;
+
+	while ((n >>= 3) >= 64)
+		rounds++;
+	return rounds;
+}
+
+/* by the zeros of a mixed number, three a round (A. Appleby's finalizer of MurmurHash3) */
+static ALWAYS_INLINE bool
+in_round(uint32_t number, uint32_t round, uint32_t rounds)
+{
+	uint32_t mixed = number + 1;
+
+	mixed = (mixed ^ mixed >> 16) * 0x85ebca6bu;
+	mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35u;
+	mixed ^= mixed >> 16;
+	return (mixed & ((1u << 3 * round) - 1)) == 0 &&
+		   (round + 1 == rounds || (mixed >> 3 * round & 7) != 0);
+}
+
 static rb_status
 insert_all(rb_mesh *m, bool *flat)
 {
 	uint32_t v[4];
-	uint32_t same;
+	uint32_t same, rounds;
 	rb_status status = order_points(m);
 
 	if (status == RB_OK)
@@ -784,34 +811,43 @@ insert_all(rb_mesh *m, bool *flat)
 	if (status != RB_OK || *flat)
 		return status;
 	status = first_tets(m, v);
-	for (uint32_t i = 0; status == RB_OK && i < m->npoints; i++)
-	{
-		if (rb_should_stop(m->ctx))
-			status = RB_STOPPED;
-		else if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
-			status = insert(m, i, m->recent, &same, true);
-	}
+	rounds = rounds_of(m->npoints);
+	for (uint32_t round = rounds; status == RB_OK && round-- > 0;)
+		for (uint32_t i = 0; status == RB_OK && i < m->npoints; i++)
+		{
+			if (!in_round(m->cavity.number[i], round, rounds))
+				continue;
+			if (rb_should_stop(m->ctx))
+				status = RB_STOPPED;
+			else if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
+				status = insert(m, i, m->recent, &same, true);
+		}
 	return status;
 }
 
-/* corners become numbers of the mesh again */
+/* corners become numbers of the mesh again; which tetrahedron has a point is noted by its place in line, first */
 static void
 name_corners(rb_mesh *m)
 {
 	const uint32_t *number = m->cavity.number;
+	uint32_t *tet_of = m->cavity.place_of;
 
+	memset(tet_of, 0xff, (size_t) m->npoints * sizeof(*tet_of)); /* RB_NONE */
 	for (uint32_t t = 0; t < m->ntets; t++)
-		if (!rb_tet_dead(m, t))
-			for (int i = 0; i < 4; i++)
-			{
-				uint32_t *v = &m->tets[t].v[i];
+	{
+		uint32_t *v = m->tets[t].v;
 
-				if (*v != RB_GHOST)
-				{
-					*v = number[*v];
-					m->tet_of[*v] = t;
-				}
+		if (v[0] == RB_DEAD)
+			continue;
+		for (int i = 0; i < 4; i++)
+			if (v[i] != RB_GHOST)
+			{
+				tet_of[v[i]] = t;
+				v[i] = number[v[i]];
 			}
+	}
+	for (uint32_t i = 0; i < m->npoints; i++)
+		m->tet_of[number[i]] = tet_of[i];
 }
 
 rb_status
@@ -824,9 +860,9 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 	*flat = true;
 	if (m->npoints >= 4)
 		status = insert_all(m, flat);
-	if (status == RB_OK)
+	if (status == RB_OK && !*flat)
 		name_corners(m);
-	else
+	if (status != RB_OK)
 	{
 		m->ntets = m->nalive = 0;
 		m->free = m->recent = RB_NONE;
