@@ -658,12 +658,37 @@ sort_keyed(keyed *a, keyed *b, uint32_t n)
 	}
 }
 
+/* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
+static uint32_t
+rounds_of(uint32_t n)
+{
+	uint32_t rounds = 1;
+
+	while ((n >>= 3) >= 64)
+		rounds++;
+	return rounds;
+}
+
+/* by the zeros of a mixed number, three a round (A. Appleby's finalizer of MurmurHash3) */
+static ALWAYS_INLINE bool
+in_round(uint32_t number, uint32_t round, uint32_t rounds)
+{
+	uint32_t mixed = number + 1;
+
+	mixed = (mixed ^ mixed >> 16) * 0x85ebca6bu;
+	mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35u;
+	mixed ^= mixed >> 16;
+	return (mixed & ((1u << 3 * round) - 1)) == 0 &&
+		   (round + 1 == rounds || (mixed >> 3 * round & 7) != 0);
+}
+
 /* the copies of the points, and their numbers, in the order of insertion */
 static rb_status
 order_points(rb_mesh *m)
 {
 	rb_cavity *c = &m->cavity;
 	size_t n = m->npoints;
+	uint32_t rounds = rounds_of(m->npoints);
 	keyed *a = NULL;
 	rb_status status = rb_array(m->ctx, (void **) &a, 2 * n, sizeof(keyed));
 
@@ -673,8 +698,10 @@ order_points(rb_mesh *m)
 	{
 		place_on_curve(m, a);
 		sort_keyed(a, a + n, m->npoints);
-		for (size_t i = 0; i < n; i++)
-			c->number[i] = a[i].number;
+		for (uint32_t round = rounds, to = 0; round-- > 0;)
+			for (size_t i = 0; i < n; i++)
+				if (in_round(a[i].number, round, rounds))
+					c->number[to++] = a[i].number;
 	}
 	rb_free(m->ctx->memory, (void **) &a);
 	if (status == RB_OK)
@@ -773,35 +800,11 @@ first_tets(rb_mesh *m, const uint32_t *v)
 	return RB_OK;
 }
 
-/* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
-static uint32_t
-rounds_of(uint32_t n)
-{
-	uint32_t rounds = 1;
-
-	while ((n >>= 3) >= 64)
-		rounds++;
-	return rounds;
-}
-
-/* by the zeros of a mixed number, three a round (A. Appleby's finalizer of MurmurHash3) */
-static ALWAYS_INLINE bool
-in_round(uint32_t number, uint32_t round, uint32_t rounds)
-{
-	uint32_t mixed = number + 1;
-
-	mixed = (mixed ^ mixed >> 16) * 0x85ebca6bu;
-	mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35u;
-	mixed ^= mixed >> 16;
-	return (mixed & ((1u << 3 * round) - 1)) == 0 &&
-		   (round + 1 == rounds || (mixed >> 3 * round & 7) != 0);
-}
-
 static rb_status
 insert_all(rb_mesh *m, bool *flat)
 {
 	uint32_t v[4];
-	uint32_t same, rounds;
+	uint32_t same;
 	rb_status status = order_points(m);
 
 	if (status == RB_OK)
@@ -811,17 +814,13 @@ insert_all(rb_mesh *m, bool *flat)
 	if (status != RB_OK || *flat)
 		return status;
 	status = first_tets(m, v);
-	rounds = rounds_of(m->npoints);
-	for (uint32_t round = rounds; status == RB_OK && round-- > 0;)
-		for (uint32_t i = 0; status == RB_OK && i < m->npoints; i++)
-		{
-			if (!in_round(m->cavity.number[i], round, rounds))
-				continue;
-			if (rb_should_stop(m->ctx))
-				status = RB_STOPPED;
-			else if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
-				status = insert(m, i, m->recent, &same, true);
-		}
+	for (uint32_t i = 0; status == RB_OK && i < m->npoints; i++)
+	{
+		if (rb_should_stop(m->ctx))
+			status = RB_STOPPED;
+		else if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
+			status = insert(m, i, m->recent, &same, true);
+	}
 	return status;
 }
 
