@@ -29,7 +29,7 @@
 #include <math.h>
 
 /* with so many corners on the rim its edges are in a square, from that on in a hash table */
-#define SQUARE 64
+#define SQUARE RB_SIZE(64, 8)
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -161,7 +161,7 @@ in_sphere(const rb_sphere *sphere, const double *a, const double *e)
 
 	s += uu;
 	error = (fabs(x) + fabs(y) + fabs(z)) * fabs(error) + 0x1p-50 * uu + 0x1p-1000;
-	return s < -error ? 1 : s > error ? -1 : 0;
+	return fabs(s) > error ? (s < 0 ? 1 : -1) : 0;
 }
 
 /* of a new tetrahedron, whose first corner is no ghost */
@@ -283,6 +283,21 @@ unmark(rb_mesh *m)
 		m->bits[rb_face_tet(c->rim[i].out)] &= ~RB_MARK2;
 }
 
+/* its turn comes later, and most of these will be asked then */
+static ALWAYS_INLINE void
+fetch_neighbours(const rb_mesh *m, uint32_t t, bool all)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		uint32_t next = rb_face_tet(m->tets[t].n[i]);
+
+		__builtin_prefetch(&m->tets[next]);
+		__builtin_prefetch(&m->bits[next]);
+		if (all)
+			__builtin_prefetch(&m->cavity.spheres[next]);
+	}
+}
+
 /*
  * All tetrahedra in conflict with v, breadth first from t, which is one: they have RB_MARK; and what is
  * around them, RB_MARK2.
@@ -331,6 +346,7 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 			{
 				*bits |= RB_MARK;
 				c->inside[c->ninside++] = next;
+				fetch_neighbours(m, next, all);
 			}
 			else
 			{
@@ -560,6 +576,9 @@ rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same)
 
 /* ---- the order of insertion ---- */
 
+/* more points than this in one cell of the curve get a finer curve of their own */
+#define CELL RB_SIZE(256, 8)
+
 /* a point's place on the curve, and its number */
 typedef struct keyed
 {
@@ -597,18 +616,18 @@ hilbert(const uint32_t *x, int levels)
 
 #define LEVELS 21
 
-/* halves, so that a difference of doubles is one */
+/* where n points are on a curve through the cube around them; halves, so that each difference is a double */
 static void
-place_on_curve(const rb_mesh *m, keyed *to)
+place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 {
 	double low[3] = {INFINITY, INFINITY, INFINITY};
 	double high[3] = {-INFINITY, -INFINITY, -INFINITY};
 	double size = 0;
 
-	for (uint32_t v = 0; v < m->npoints; v++)
+	for (uint32_t k = 0; k < n; k++)
 		for (int i = 0; i < 3; i++)
 		{
-			double x = 0.5 * m->points[3 * (size_t) v + i];
+			double x = 0.5 * rb_mesh_point(m, a[k].number)[i];
 
 			low[i] = x < low[i] ? x : low[i];
 			high[i] = x > high[i] ? x : high[i];
@@ -616,19 +635,18 @@ place_on_curve(const rb_mesh *m, keyed *to)
 	for (int i = 0; i < 3; i++)
 		if (high[i] - low[i] > size)
 			size = high[i] - low[i];
-	for (uint32_t v = 0; v < m->npoints; v++)
+	for (uint32_t k = 0; k < n; k++)
 	{
 		uint32_t x[3];
 
 		for (int i = 0; i < 3; i++)
 		{
-			double part = 0.5 * m->points[3 * (size_t) v + i] - low[i];
+			double part = 0.5 * rb_mesh_point(m, a[k].number)[i] - low[i];
 			double cell = size > 0 ? part / size * (1 << LEVELS) : 0;
 
 			x[i] = cell < (1 << LEVELS) - 1 ? (uint32_t) cell : (1 << LEVELS) - 1;
 		}
-		to[v].key = hilbert(x, LEVELS);
-		to[v].number = v;
+		a[k].key = hilbert(x, LEVELS);
 	}
 }
 
@@ -656,6 +674,41 @@ sort_keyed(keyed *a, keyed *b, uint32_t n)
 		a = b;
 		b = swap;
 	}
+}
+
+/*
+ * Along the curve; cells that hold many, such as all points but one that is far away, along one of
+ * their own.  That ends: the two points that are farthest apart on some axis get different cells,
+ * so what begins at i gets shorter until it is short, or all in one place; and each time it is
+ * narrower by 2^20, which doubles allow about a hundred times.
+ */
+static rb_status
+sort_points(const rb_mesh *m, keyed *a, keyed *b)
+{
+	uint32_t n = m->npoints;
+
+	for (uint32_t i = 0; i < n; i++)
+		a[i].number = i;
+	place_on_curve(m, a, n);
+	sort_keyed(a, b, n);
+	for (uint32_t i = 0; i < n;)
+	{
+		uint32_t end = i + 1;
+
+		while (end < n && a[end].key == a[i].key)
+			end++;
+		if (end - i > CELL)
+		{
+			if (rb_should_stop(m->ctx))
+				return RB_STOPPED;
+			place_on_curve(m, a + i, end - i);
+			sort_keyed(a + i, b, end - i);
+			if (a[i].key != a[end - 1].key)
+				continue;
+		}
+		i = end;
+	}
+	return RB_OK;
 }
 
 /* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
@@ -696,8 +749,7 @@ order_points(rb_mesh *m)
 		status = rb_array(m->ctx, (void **) &c->number, n, sizeof(uint32_t));
 	if (status == RB_OK)
 	{
-		place_on_curve(m, a);
-		sort_keyed(a, a + n, m->npoints);
+		status = sort_points(m, a, a + n);
 		for (uint32_t round = rounds, to = 0; round-- > 0;)
 			for (size_t i = 0; i < n; i++)
 				if (in_round(a[i].number, round, rounds))
