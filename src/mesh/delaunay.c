@@ -39,6 +39,13 @@ typedef struct rb_sphere
 	float error; /* of each of w; negative: this is a plane */
 } rb_sphere;
 
+/* in a loop whose turns are short: is this a turn to ask, and the answer yes? */
+static ALWAYS_INLINE bool
+time_to_stop(const rb_context *ctx, size_t i)
+{
+	return (i & 0xffff) == 0 && rb_should_stop(ctx);
+}
+
 static rb_status
 room(rb_mesh *m, void **block, size_t *cap, size_t need, size_t element)
 {
@@ -617,7 +624,7 @@ hilbert(const uint32_t *x, int levels)
 #define LEVELS 21
 
 /* where n points are on a curve through the cube around them; halves, so that each difference is a double */
-static void
+static rb_status
 place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 {
 	double low[3] = {INFINITY, INFINITY, INFINITY};
@@ -625,6 +632,9 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 	double size = 0;
 
 	for (uint32_t k = 0; k < n; k++)
+	{
+		if (time_to_stop(m->ctx, k))
+			return RB_STOPPED;
 		for (int i = 0; i < 3; i++)
 		{
 			double x = 0.5 * rb_mesh_point(m, a[k].number)[i];
@@ -632,6 +642,7 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 			low[i] = x < low[i] ? x : low[i];
 			high[i] = x > high[i] ? x : high[i];
 		}
+	}
 	for (int i = 0; i < 3; i++)
 		if (high[i] - low[i] > size)
 			size = high[i] - low[i];
@@ -639,6 +650,8 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 	{
 		uint32_t x[3];
 
+		if (time_to_stop(m->ctx, k))
+			return RB_STOPPED;
 		for (int i = 0; i < 3; i++)
 		{
 			double part = 0.5 * rb_mesh_point(m, a[k].number)[i] - low[i];
@@ -648,11 +661,12 @@ place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 		}
 		a[k].key = hilbert(x, LEVELS);
 	}
+	return RB_OK;
 }
 
 /* by the key, ties by number; the result is in a */
-static void
-sort_keyed(keyed *a, keyed *b, uint32_t n)
+static rb_status
+sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
 {
 	for (int shift = 0; shift < 66; shift += 11)
 	{
@@ -661,7 +675,11 @@ sort_keyed(keyed *a, keyed *b, uint32_t n)
 		keyed *swap = a;
 
 		for (uint32_t i = 0; i < n; i++)
+		{
+			if (time_to_stop(ctx, i))
+				return RB_STOPPED;
 			start[a[i].key >> shift & 2047]++;
+		}
 		for (int d = 0; d < 2048; d++)
 		{
 			uint32_t count = start[d];
@@ -670,10 +688,15 @@ sort_keyed(keyed *a, keyed *b, uint32_t n)
 			sum += count;
 		}
 		for (uint32_t i = 0; i < n; i++)
+		{
+			if (time_to_stop(ctx, i))
+				return RB_STOPPED;
 			b[start[a[i].key >> shift & 2047]++] = a[i];
+		}
 		a = b;
 		b = swap;
 	}
+	return RB_OK;
 }
 
 /*
@@ -686,29 +709,32 @@ static rb_status
 sort_points(const rb_mesh *m, keyed *a, keyed *b)
 {
 	uint32_t n = m->npoints;
+	rb_status status;
 
 	for (uint32_t i = 0; i < n; i++)
 		a[i].number = i;
-	place_on_curve(m, a, n);
-	sort_keyed(a, b, n);
-	for (uint32_t i = 0; i < n;)
+	status = place_on_curve(m, a, n);
+	if (status == RB_OK)
+		status = sort_keyed(m->ctx, a, b, n);
+	for (uint32_t i = 0; status == RB_OK && i < n;)
 	{
 		uint32_t end = i + 1;
 
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
 		while (end < n && a[end].key == a[i].key)
 			end++;
 		if (end - i > CELL)
 		{
-			if (rb_should_stop(m->ctx))
-				return RB_STOPPED;
-			place_on_curve(m, a + i, end - i);
-			sort_keyed(a + i, b, end - i);
+			status = place_on_curve(m, a + i, end - i);
+			if (status == RB_OK)
+				status = sort_keyed(m->ctx, a + i, b, end - i);
 			if (a[i].key != a[end - 1].key)
 				continue;
 		}
 		i = end;
 	}
-	return RB_OK;
+	return status;
 }
 
 /* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
@@ -748,23 +774,31 @@ order_points(rb_mesh *m)
 	if (status == RB_OK)
 		status = rb_array(m->ctx, (void **) &c->number, n, sizeof(uint32_t));
 	if (status == RB_OK)
-	{
 		status = sort_points(m, a, a + n);
-		for (uint32_t round = rounds, to = 0; round-- > 0;)
-			for (size_t i = 0; i < n; i++)
-				if (in_round(a[i].number, round, rounds))
-					c->number[to++] = a[i].number;
-	}
+	for (uint32_t round = rounds, to = 0; status == RB_OK && round-- > 0;)
+		for (size_t i = 0; i < n; i++)
+		{
+			if (time_to_stop(m->ctx, i))
+			{
+				status = RB_STOPPED;
+				break;
+			}
+			if (in_round(a[i].number, round, rounds))
+				c->number[to++] = a[i].number;
+		}
 	rb_free(m->ctx->memory, (void **) &a);
 	if (status == RB_OK)
 		status = rb_array(m->ctx, (void **) &c->points, n, 4 * sizeof(double));
-	if (status == RB_OK)
-		for (size_t i = 0; i < n; i++)
-		{
-			memcpy(c->points + 4 * i, rb_mesh_point(m, c->number[i]), 3 * sizeof(double));
-			c->points[4 * i + 3] = 0;
-		}
-	return status;
+	if (status != RB_OK)
+		return status;
+	for (size_t i = 0; i < n; i++)
+	{
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
+		memcpy(c->points + 4 * i, rb_mesh_point(m, c->number[i]), 3 * sizeof(double));
+		c->points[4 * i + 3] = 0;
+	}
+	return RB_OK;
 }
 
 /* ---- all points ---- */
@@ -877,7 +911,7 @@ insert_all(rb_mesh *m, bool *flat)
 }
 
 /* corners become numbers of the mesh again; which tetrahedron has a point is noted by its place in line, first */
-static void
+static rb_status
 name_corners(rb_mesh *m)
 {
 	const uint32_t *number = m->cavity.number;
@@ -888,6 +922,8 @@ name_corners(rb_mesh *m)
 	{
 		uint32_t *v = m->tets[t].v;
 
+		if (time_to_stop(m->ctx, t))
+			return RB_STOPPED;
 		if (v[0] == RB_DEAD)
 			continue;
 		for (int i = 0; i < 4; i++)
@@ -898,7 +934,12 @@ name_corners(rb_mesh *m)
 			}
 	}
 	for (uint32_t i = 0; i < m->npoints; i++)
+	{
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
 		m->tet_of[number[i]] = tet_of[i];
+	}
+	return RB_OK;
 }
 
 rb_status
@@ -912,9 +953,11 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 	if (m->npoints >= 4)
 		status = insert_all(m, flat);
 	if (status == RB_OK && !*flat)
-		name_corners(m);
+		status = name_corners(m);
 	if (status != RB_OK)
 	{
+		if (m->npoints > 0)
+			memset(m->tet_of, 0xff, (size_t) m->npoints * sizeof(*m->tet_of)); /* RB_NONE */
 		m->ntets = m->nalive = 0;
 		m->free = m->recent = RB_NONE;
 	}
