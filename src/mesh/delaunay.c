@@ -8,7 +8,10 @@
  * number (signs.c), so there is one right set of tetrahedra, whatever the order of insertion.
  *
  * Points come in the order of a Hilbert curve, so that the next one is near and what is
- * there is in the cache; while all are inserted, they are copied and named in this order.
+ * there is in the cache; while all are inserted, they are copied and named in this order.  They
+ * come in rounds, each of a few more points drawn by lot and each along the whole curve: so there is
+ * always something all around, and the holes stay small (N. Amenta, S. Choi, G. Rote: Incremental
+ * Constructions con BRIO, 2003).
  *
  * Nearly all the time goes into asking whether a point e is in a tetrahedron's sphere.  So each
  * tetrahedron has it at hand in 16 bytes: with u = e - a for its first corner a, and w twice
@@ -26,7 +29,7 @@
 #include <math.h>
 
 /* with so many corners on the rim its edges are in a square, from that on in a hash table */
-#define SQUARE 64
+#define SQUARE RB_SIZE(64, 8)
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -35,6 +38,13 @@ typedef struct rb_sphere
 	float w[3];
 	float error; /* of each of w; negative: this is a plane */
 } rb_sphere;
+
+/* in a loop whose turns are short: is this a turn to ask, and the answer yes? */
+static ALWAYS_INLINE bool
+time_to_stop(const rb_context *ctx, size_t i)
+{
+	return (i & 0xffff) == 0 && rb_should_stop(ctx);
+}
 
 static rb_status
 room(rb_mesh *m, void **block, size_t *cap, size_t need, size_t element)
@@ -158,7 +168,7 @@ in_sphere(const rb_sphere *sphere, const double *a, const double *e)
 
 	s += uu;
 	error = (fabs(x) + fabs(y) + fabs(z)) * fabs(error) + 0x1p-50 * uu + 0x1p-1000;
-	return s < -error ? 1 : s > error ? -1 : 0;
+	return fabs(s) > error ? (s < 0 ? 1 : -1) : 0;
 }
 
 /* of a new tetrahedron, whose first corner is no ghost */
@@ -280,6 +290,21 @@ unmark(rb_mesh *m)
 		m->bits[rb_face_tet(c->rim[i].out)] &= ~RB_MARK2;
 }
 
+/* its turn comes later, and most of these will be asked then */
+static ALWAYS_INLINE void
+fetch_neighbours(const rb_mesh *m, uint32_t t, bool all)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		uint32_t next = rb_face_tet(m->tets[t].n[i]);
+
+		__builtin_prefetch(&m->tets[next]);
+		__builtin_prefetch(&m->bits[next]);
+		if (all)
+			__builtin_prefetch(&m->cavity.spheres[next]);
+	}
+}
+
 /*
  * All tetrahedra in conflict with v, breadth first from t, which is one: they have RB_MARK; and what is
  * around them, RB_MARK2.
@@ -328,6 +353,7 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 			{
 				*bits |= RB_MARK;
 				c->inside[c->ninside++] = next;
+				fetch_neighbours(m, next, all);
 			}
 			else
 			{
@@ -557,6 +583,9 @@ rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same)
 
 /* ---- the order of insertion ---- */
 
+/* more points than this in one cell of the curve get a finer curve of their own */
+#define CELL RB_SIZE(256, 8)
+
 /* a point's place on the curve, and its number */
 typedef struct keyed
 {
@@ -594,44 +623,50 @@ hilbert(const uint32_t *x, int levels)
 
 #define LEVELS 21
 
-/* halves, so that a difference of doubles is one */
-static void
-place_on_curve(const rb_mesh *m, keyed *to)
+/* where n points are on a curve through the cube around them; halves, so that each difference is a double */
+static rb_status
+place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
 {
 	double low[3] = {INFINITY, INFINITY, INFINITY};
 	double high[3] = {-INFINITY, -INFINITY, -INFINITY};
 	double size = 0;
 
-	for (uint32_t v = 0; v < m->npoints; v++)
+	for (uint32_t k = 0; k < n; k++)
+	{
+		if (time_to_stop(m->ctx, k))
+			return RB_STOPPED;
 		for (int i = 0; i < 3; i++)
 		{
-			double x = 0.5 * m->points[3 * (size_t) v + i];
+			double x = 0.5 * rb_mesh_point(m, a[k].number)[i];
 
 			low[i] = x < low[i] ? x : low[i];
 			high[i] = x > high[i] ? x : high[i];
 		}
+	}
 	for (int i = 0; i < 3; i++)
 		if (high[i] - low[i] > size)
 			size = high[i] - low[i];
-	for (uint32_t v = 0; v < m->npoints; v++)
+	for (uint32_t k = 0; k < n; k++)
 	{
 		uint32_t x[3];
 
+		if (time_to_stop(m->ctx, k))
+			return RB_STOPPED;
 		for (int i = 0; i < 3; i++)
 		{
-			double part = 0.5 * m->points[3 * (size_t) v + i] - low[i];
+			double part = 0.5 * rb_mesh_point(m, a[k].number)[i] - low[i];
 			double cell = size > 0 ? part / size * (1 << LEVELS) : 0;
 
 			x[i] = cell < (1 << LEVELS) - 1 ? (uint32_t) cell : (1 << LEVELS) - 1;
 		}
-		to[v].key = hilbert(x, LEVELS);
-		to[v].number = v;
+		a[k].key = hilbert(x, LEVELS);
 	}
+	return RB_OK;
 }
 
 /* by the key, ties by number; the result is in a */
-static void
-sort_keyed(keyed *a, keyed *b, uint32_t n)
+static rb_status
+sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
 {
 	for (int shift = 0; shift < 66; shift += 11)
 	{
@@ -640,7 +675,11 @@ sort_keyed(keyed *a, keyed *b, uint32_t n)
 		keyed *swap = a;
 
 		for (uint32_t i = 0; i < n; i++)
+		{
+			if (time_to_stop(ctx, i))
+				return RB_STOPPED;
 			start[a[i].key >> shift & 2047]++;
+		}
 		for (int d = 0; d < 2048; d++)
 		{
 			uint32_t count = start[d];
@@ -649,10 +688,77 @@ sort_keyed(keyed *a, keyed *b, uint32_t n)
 			sum += count;
 		}
 		for (uint32_t i = 0; i < n; i++)
+		{
+			if (time_to_stop(ctx, i))
+				return RB_STOPPED;
 			b[start[a[i].key >> shift & 2047]++] = a[i];
+		}
 		a = b;
 		b = swap;
 	}
+	return RB_OK;
+}
+
+/*
+ * Along the curve; cells that hold many, such as all points but one that is far away, along one of
+ * their own.  That ends: the two points that are farthest apart on some axis get different cells,
+ * so what begins at i gets shorter until it is short, or all in one place; and each time it is
+ * narrower by 2^20, which doubles allow about a hundred times.
+ */
+static rb_status
+sort_points(const rb_mesh *m, keyed *a, keyed *b)
+{
+	uint32_t n = m->npoints;
+	rb_status status;
+
+	for (uint32_t i = 0; i < n; i++)
+		a[i].number = i;
+	status = place_on_curve(m, a, n);
+	if (status == RB_OK)
+		status = sort_keyed(m->ctx, a, b, n);
+	for (uint32_t i = 0; status == RB_OK && i < n;)
+	{
+		uint32_t end = i + 1;
+
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
+		while (end < n && a[end].key == a[i].key)
+			end++;
+		if (end - i > CELL)
+		{
+			status = place_on_curve(m, a + i, end - i);
+			if (status == RB_OK)
+				status = sort_keyed(m->ctx, a + i, b, end - i);
+			if (a[i].key != a[end - 1].key)
+				continue;
+		}
+		i = end;
+	}
+	return status;
+}
+
+/* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
+static uint32_t
+rounds_of(uint32_t n)
+{
+	uint32_t rounds = 1;
+
+	while ((n >>= 3) >= 64)
+		rounds++;
+	return rounds;
+}
+
+/* by the zeros of a mixed number, three a round (A. Appleby's finalizer of MurmurHash3) */
+static ALWAYS_INLINE bool
+in_round(uint32_t number, uint32_t round, uint32_t rounds)
+{
+	uint32_t mixed = number + 1;
+
+	mixed = (mixed ^ mixed >> 16) * 0x85ebca6bu;
+	mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35u;
+	mixed ^= mixed >> 16;
+	return (mixed & ((1u << 3 * round) - 1)) == 0 &&
+		   (round + 1 == rounds || (mixed >> 3 * round & 7) != 0);
 }
 
 /* the copies of the points, and their numbers, in the order of insertion */
@@ -661,28 +767,38 @@ order_points(rb_mesh *m)
 {
 	rb_cavity *c = &m->cavity;
 	size_t n = m->npoints;
+	uint32_t rounds = rounds_of(m->npoints);
 	keyed *a = NULL;
 	rb_status status = rb_array(m->ctx, (void **) &a, 2 * n, sizeof(keyed));
 
 	if (status == RB_OK)
 		status = rb_array(m->ctx, (void **) &c->number, n, sizeof(uint32_t));
 	if (status == RB_OK)
-	{
-		place_on_curve(m, a);
-		sort_keyed(a, a + n, m->npoints);
+		status = sort_points(m, a, a + n);
+	for (uint32_t round = rounds, to = 0; status == RB_OK && round-- > 0;)
 		for (size_t i = 0; i < n; i++)
-			c->number[i] = a[i].number;
-	}
+		{
+			if (time_to_stop(m->ctx, i))
+			{
+				status = RB_STOPPED;
+				break;
+			}
+			if (in_round(a[i].number, round, rounds))
+				c->number[to++] = a[i].number;
+		}
 	rb_free(m->ctx->memory, (void **) &a);
 	if (status == RB_OK)
 		status = rb_array(m->ctx, (void **) &c->points, n, 4 * sizeof(double));
-	if (status == RB_OK)
-		for (size_t i = 0; i < n; i++)
-		{
-			memcpy(c->points + 4 * i, rb_mesh_point(m, c->number[i]), 3 * sizeof(double));
-			c->points[4 * i + 3] = 0;
-		}
-	return status;
+	if (status != RB_OK)
+		return status;
+	for (size_t i = 0; i < n; i++)
+	{
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
+		memcpy(c->points + 4 * i, rb_mesh_point(m, c->number[i]), 3 * sizeof(double));
+		c->points[4 * i + 3] = 0;
+	}
+	return RB_OK;
 }
 
 /* ---- all points ---- */
@@ -794,24 +910,36 @@ insert_all(rb_mesh *m, bool *flat)
 	return status;
 }
 
-/* corners become numbers of the mesh again */
-static void
+/* corners become numbers of the mesh again; which tetrahedron has a point is noted by its place in line, first */
+static rb_status
 name_corners(rb_mesh *m)
 {
 	const uint32_t *number = m->cavity.number;
+	uint32_t *tet_of = m->cavity.place_of;
 
+	memset(tet_of, 0xff, (size_t) m->npoints * sizeof(*tet_of)); /* RB_NONE */
 	for (uint32_t t = 0; t < m->ntets; t++)
-		if (!rb_tet_dead(m, t))
-			for (int i = 0; i < 4; i++)
-			{
-				uint32_t *v = &m->tets[t].v[i];
+	{
+		uint32_t *v = m->tets[t].v;
 
-				if (*v != RB_GHOST)
-				{
-					*v = number[*v];
-					m->tet_of[*v] = t;
-				}
+		if (time_to_stop(m->ctx, t))
+			return RB_STOPPED;
+		if (v[0] == RB_DEAD)
+			continue;
+		for (int i = 0; i < 4; i++)
+			if (v[i] != RB_GHOST)
+			{
+				tet_of[v[i]] = t;
+				v[i] = number[v[i]];
 			}
+	}
+	for (uint32_t i = 0; i < m->npoints; i++)
+	{
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
+		m->tet_of[number[i]] = tet_of[i];
+	}
+	return RB_OK;
 }
 
 rb_status
@@ -824,10 +952,12 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 	*flat = true;
 	if (m->npoints >= 4)
 		status = insert_all(m, flat);
-	if (status == RB_OK)
-		name_corners(m);
-	else
+	if (status == RB_OK && !*flat)
+		status = name_corners(m);
+	if (status != RB_OK)
 	{
+		if (m->npoints > 0)
+			memset(m->tet_of, 0xff, (size_t) m->npoints * sizeof(*m->tet_of)); /* RB_NONE */
 		m->ntets = m->nalive = 0;
 		m->free = m->recent = RB_NONE;
 	}

@@ -9,6 +9,8 @@
 
 #include "core/base/rb_base.h"
 
+#define SLICE ((size_t) 1 << RB_SIZE(17, 5)) /* points that are copied at once */
+
 /* of how many elements, so that `need` fit and growing stays cheap */
 static size_t
 grown(size_t cap, size_t need)
@@ -65,10 +67,17 @@ rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints
 		rb_mesh_free(m);
 		return status;
 	}
-	if (npoints > 0)
+	for (size_t i = 0; i < npoints; i += SLICE)
 	{
-		memcpy(m->points, points, (size_t) npoints * 3 * sizeof(double));
-		memset(m->tet_of, 0xff, (size_t) npoints * sizeof(uint32_t)); /* RB_NONE */
+		size_t n = npoints - i < SLICE ? npoints - i : SLICE;
+
+		if (rb_should_stop(ctx))
+		{
+			rb_mesh_free(m);
+			return RB_STOPPED;
+		}
+		memcpy(m->points + 3 * i, points + 3 * i, n * 3 * sizeof(double));
+		memset(m->tet_of + i, 0xff, n * sizeof(uint32_t)); /* RB_NONE */
 	}
 	m->npoints = npoints;
 	return RB_OK;

@@ -1,12 +1,14 @@
 /*
  * mesh.c
- *	  How long a Delaunay tetrahedralization of n uniform points takes.
+ *	  How long a Delaunay tetrahedralization of n points takes: uniform ones, or a grid's, all of
+ *	  whose spheres have eight points on them.
  *
- *	  build/mesh-bench [n [rounds]]
+ *	  build/mesh-bench [n [rounds [grid]]]
  */
 #include "core/base/rb_base.h"
 #include "mesh/rb_mesh.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,6 +18,8 @@ main(int argc, char **argv)
 	uint32_t n = argc > 1 ? (uint32_t) atol(argv[1]) : 1000000;
 	int rounds = argc > 2 ? atoi(argv[2]) : 3;
 	double *points = malloc((size_t) n * 3 * sizeof(double));
+	bool grid = argc > 3 && strcmp(argv[3], "grid") == 0;
+	size_t side = (size_t) ceil(cbrt((double) n));
 	uint64_t state = 1;
 
 	if (points == NULL)
@@ -24,6 +28,12 @@ main(int argc, char **argv)
 	{
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		points[i] = (double) (state >> 11) * 0x1p-53;
+	}
+	for (size_t i = 0; grid && i < n; i++)
+	{
+		points[3 * i] = (double) (i % side);
+		points[3 * i + 1] = (double) (i / side % side);
+		points[3 * i + 2] = (double) (i / (side * side));
 	}
 	while (rounds-- > 0)
 	{
