@@ -146,11 +146,11 @@ take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 
 		if (face->region != region)
 			continue;
-		status = rb_recover_grow(r->ctx, (void **) &w->faces, &w->faces_cap,
-								 (size_t) w->nfaces + 1, sizeof(uint32_t));
+		status = rb_recover_grow(r->ctx, (void **) &w->faces, &w->faces_cap, (size_t) w->nfaces + 1,
+								 sizeof(uint32_t));
 		if (status == RB_OK)
-			status = rb_recover_grow(r->ctx, (void **) &w->box, &w->box_cap,
-									 (size_t) w->nfaces + 1, 6 * sizeof(double));
+			status = rb_recover_grow(r->ctx, (void **) &w->box, &w->box_cap, (size_t) w->nfaces + 1,
+									 6 * sizeof(double));
 		if (status != RB_OK)
 			return status;
 		box = w->box[w->nfaces];
@@ -171,9 +171,9 @@ take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 			status = set_place(r, w, face->v[i], PLACE_ON);
 			if (status == RB_OK &&
 				(beyond == RB_NONE || sheet->faces[beyond >> 2].region != region))
-				status = rb_table_put(r->ctx, &w->border, face->v[(i + 1) % 3],
-									  face->v[(i + 2) % 3], RB_NONE, f << 2 | (uint32_t) i, NULL,
-									  NULL);
+				status =
+					rb_table_put(r->ctx, &w->border, face->v[(i + 1) % 3], face->v[(i + 2) % 3],
+								 RB_NONE, f << 2 | (uint32_t) i, NULL, NULL);
 		}
 	}
 	return status;
@@ -243,7 +243,7 @@ ask(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32
 		status = rb_recover_grow(r->ctx, (void **) &w->crossings, &w->crossings_cap,
 								 (size_t) w->ncrossings + 1, sizeof(rb_crossing));
 	if (status == RB_OK)
-		w->crossings[w->ncrossings++] = (rb_crossing) {x, y, t};
+		w->crossings[w->ncrossings++] = (rb_crossing){x, y, t};
 	return status;
 }
 
@@ -486,8 +486,8 @@ take_behind(rb_recovery *r, rb_cavity_work *w, rb_face outside, int side, bool *
 	rb_status status;
 
 	*clear = false;
-	if (v == RB_GHOST || (w->place[v] != PLACE_UNKNOWN && w->place[v] != here &&
-						  w->place[v] != PLACE_ON))
+	if (v == RB_GHOST ||
+		(w->place[v] != PLACE_UNKNOWN && w->place[v] != here && w->place[v] != PLACE_ON))
 		return RB_OK;
 	status = set_place(r, w, v, here);
 	if (status == RB_OK)

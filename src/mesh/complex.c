@@ -33,7 +33,7 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet)
 
 	if (status != RB_OK)
 		return status;
-	if (!new && facet == RB_NONE)
+	if (!new &&facet == RB_NONE)
 		return rb_recover_flaw(r, RB_FLAW_SEGMENTS_CROSS, *number, r->nsegments,
 							   r->plc->points + 3 * (size_t) u);
 	if (!new)
@@ -46,8 +46,8 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet)
 	{
 		size_t cap = r->segments_cap;
 
-		status =
-			rb_recover_grow(r->ctx, (void **) &r->segments, &cap, r->nsegments + 1, sizeof(uint32_t[2]));
+		status = rb_recover_grow(r->ctx, (void **) &r->segments, &cap, r->nsegments + 1,
+								 sizeof(uint32_t[2]));
 		if (status == RB_OK)
 			status = rb_array(r->ctx, (void **) &r->segment_facet, cap, sizeof(uint32_t));
 		if (status != RB_OK)

@@ -24,7 +24,7 @@ add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 									   (size_t) r->nsubfaces + 1, sizeof(rb_subface));
 
 	if (status == RB_OK)
-		r->subfaces[r->nsubfaces++] = (rb_subface) {{v[0], v[1], v[2]}, facet};
+		r->subfaces[r->nsubfaces++] = (rb_subface){{v[0], v[1], v[2]}, facet};
 	return status;
 }
 
@@ -55,10 +55,9 @@ face_twice(rb_recovery *r, const uint32_t *v, uint32_t facet)
 
 		rb_table_key(other, r->subfaces[i].v[0], r->subfaces[i].v[1], r->subfaces[i].v[2]);
 		if (memcmp(other, key, sizeof key) == 0)
-			return rb_recover_flaw(r,
-								   r->subfaces[i].facet == facet ? RB_FLAW_FACET_FOLDED
-																 : RB_FLAW_FACETS_OVERLAP,
-								   r->subfaces[i].facet, facet, rb_mesh_point(&r->mesh, v[0]));
+			return rb_recover_flaw(
+				r, r->subfaces[i].facet == facet ? RB_FLAW_FACET_FOLDED : RB_FLAW_FACETS_OVERLAP,
+				r->subfaces[i].facet, facet, rb_mesh_point(&r->mesh, v[0]));
 	}
 	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, facet, RB_NONE, rb_mesh_point(&r->mesh, v[0]));
 }
@@ -106,8 +105,9 @@ follow_mesh(rb_recovery *r, rb_sheet *sheet)
 			uint32_t g = x->n[i];
 			uint32_t a = x->v[(i + 1) % 3], b = x->v[(i + 2) % 3];
 
-			if (g == RB_NONE || x->region == 0 || rb_table_find(&r->piece_of, a, b, RB_NONE) != NULL ||
-				has_edge(r, a, b) || !has_edge(r, x->v[i], sheet->faces[g >> 2].v[g & 3]))
+			if (g == RB_NONE || x->region == 0 ||
+				rb_table_find(&r->piece_of, a, b, RB_NONE) != NULL || has_edge(r, a, b) ||
+				!has_edge(r, x->v[i], sheet->faces[g >> 2].v[g & 3]))
 				continue;
 			any = rb_sheet_flip(r, sheet, f, i) || any;
 		}
@@ -175,9 +175,8 @@ add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 			const double *b = rb_mesh_point(&r->mesh, face->v[(i + 2) % 3]);
 			double length = 0;
 
-			if (face->n[i] == RB_NONE ||
-				rb_table_find(&r->piece_of, face->v[(i + 1) % 3], face->v[(i + 2) % 3], RB_NONE) !=
-					NULL)
+			if (face->n[i] == RB_NONE || rb_table_find(&r->piece_of, face->v[(i + 1) % 3],
+													   face->v[(i + 2) % 3], RB_NONE) != NULL)
 				continue;
 			for (int k = 0; k < 3; k++)
 				length = fmax(length, fabs(b[k] / 2 - a[k] / 2));

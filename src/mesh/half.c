@@ -33,7 +33,7 @@ rb_half_base(rb_recovery *r, rb_half *half, uint32_t a, uint32_t b, uint32_t c, 
 
 	if (status == RB_OK)
 		half->bases[half->nbases++] =
-			(rb_base) {{a, b, c}, outside, sheet, RB_NONE, RB_NONE, constrained};
+			(rb_base){{a, b, c}, outside, sheet, RB_NONE, RB_NONE, constrained};
 	return status;
 }
 
@@ -149,8 +149,8 @@ close_faces(rb_recovery *r, rb_half *half, uint32_t tet, bool *fits)
 			return status;
 		if (new)
 		{
-			status = rb_half_base(r, half, face[i][0], face[i][1], face[i][2], RB_NONE, RB_NONE,
-								  false);
+			status =
+				rb_half_base(r, half, face[i][0], face[i][1], face[i][2], RB_NONE, RB_NONE, false);
 			if (status != RB_OK)
 				return status;
 			half->bases[half->nbases - 1].behind = tet << 2 | i;

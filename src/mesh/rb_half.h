@@ -12,9 +12,10 @@ typedef struct rb_base
 {
 	uint32_t v[3];
 	rb_face outside; /* the tetrahedron behind it, where it is one of the mesh; or RB_NONE ... */
-	uint32_t sheet;  /* ... and then the face of the sheet that it is; or RB_NONE: it is of a new one */
-	uint32_t inside; /* the new tetrahedron in front of it << 2 | its corner; RB_NONE: none yet */
-	uint32_t behind; /* the new one behind it, if there is one */
+	uint32_t
+		sheet; /* ... and then the face of the sheet that it is; or RB_NONE: it is of a new one */
+	uint32_t inside;  /* the new tetrahedron in front of it << 2 | its corner; RB_NONE: none yet */
+	uint32_t behind;  /* the new one behind it, if there is one */
 	bool constrained; /* it is on a facet: nothing beyond it may be touched */
 } rb_base;
 
@@ -37,7 +38,7 @@ typedef enum rb_filled
 {
 	RB_FILLED,
 	RB_FILLED_BEHIND, /* *which, one of the given bases, is not Delaunay: what is behind it has to go, too */
-	RB_FILLED_NOT     /* there is no way, or none was found */
+	RB_FILLED_NOT /* there is no way, or none was found */
 } rb_filled;
 
 extern rb_status rb_half_base(rb_recovery *r, rb_half *half, uint32_t a, uint32_t b, uint32_t c,

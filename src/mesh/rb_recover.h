@@ -59,7 +59,7 @@ typedef struct rb_recovery
 	size_t pieces_cap;
 	rb_table piece_of; /* edge to segment, made when all are there */
 	uint8_t *cuts;     /* how often each segment was cut, up to 255 */
-	bool *acute;       /* of each point of the PLC: two of its segments enclose less than 90 degrees */
+	bool *acute; /* of each point of the PLC: two of its segments enclose less than 90 degrees */
 	/* points that were added, from plc->npoints on */
 	uint8_t *kind;
 	uint32_t *parent;

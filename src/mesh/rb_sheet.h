@@ -14,15 +14,18 @@
 typedef struct rb_sheet_face
 {
 	uint32_t v[3]; /* counterclockwise from above */
-	uint32_t n[3]; /* across the edge opposite to corner i: face << 2 | its corner there; or RB_NONE */
-	uint32_t region; /* 0: the mesh has it; RB_SHEET_MISSING: it has not; else in which region it is */
+	uint32_t
+		n[3]; /* across the edge opposite to corner i: face << 2 | its corner there; or RB_NONE */
+	uint32_t
+		region; /* 0: the mesh has it; RB_SHEET_MISSING: it has not; else in which region it is */
 } rb_sheet_face;
 
 typedef struct rb_sheet
 {
 	uint32_t facet;
 	uint32_t n;
-	uint32_t above; /* the number of a point above the facet; good until a point is added to the mesh */
+	uint32_t
+		above; /* the number of a point above the facet; good until a point is added to the mesh */
 	size_t cap;
 	rb_sheet_face *faces;
 	rb_table edges;

@@ -29,8 +29,8 @@ rb_table_key(uint32_t *key, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint32_t t;
 
-#define RB_ORDER(x, y)                                                                             \
-	if (x > y)                                                                                     \
+#define RB_ORDER(x, y) \
+	if (x > y)         \
 	t = x, x = y, y = t
 	RB_ORDER(a, b);
 	RB_ORDER(b, c);

@@ -239,10 +239,11 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 					status = rb_table_put(r->ctx, &used, v[i], v[k], RB_NONE, 0, NULL, NULL);
 	}
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &tets->edges, (size_t) used.used + 1, sizeof(uint32_t[2]));
-	if (status == RB_OK)
 		status =
-			rb_array(r->ctx, (void **) &tets->edge_segment, (size_t) used.used + 1, sizeof(uint32_t));
+			rb_array(r->ctx, (void **) &tets->edges, (size_t) used.used + 1, sizeof(uint32_t[2]));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &tets->edge_segment, (size_t) used.used + 1,
+						  sizeof(uint32_t));
 	for (uint32_t s = 0; s < r->nsegments && status == RB_OK; s++)
 		for (uint32_t p = s; p != RB_NONE; p = r->pieces[p].next)
 			if (rb_table_find(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
@@ -266,7 +267,8 @@ put_points(rb_recovery *r, rb_tets *tets)
 	rb_status status = rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1);
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
+		status =
+			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
 	for (uint32_t v = 0; v < m->npoints; v++)

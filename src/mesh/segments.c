@@ -13,11 +13,12 @@
  */
 #include "mesh/rb_recover.h"
 
-#define CUTS_FREE 12    /* of one segment, before its cuts are at powers of two */
-#define MARGIN 0.2      /* of a piece: no cut is nearer to its ends */
+#define CUTS_FREE 12 /* of one segment, before its cuts are at powers of two */
+#define MARGIN 0.2   /* of a piece: no cut is nearer to its ends */
 
 rb_status
-rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t parent, uint32_t *v)
+rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t parent,
+				 uint32_t *v)
 {
 	uint32_t added = r->mesh.npoints - r->plc->npoints;
 	rb_status status;
@@ -46,7 +47,8 @@ rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t count = 0;
-	rb_status status = rb_recover_grow(r->ctx, (void **) &r->star, &r->star_cap, 1, sizeof(uint32_t));
+	rb_status status =
+		rb_recover_grow(r->ctx, (void **) &r->star, &r->star_cap, 1, sizeof(uint32_t));
 
 	if (status != RB_OK)
 		return status;
@@ -57,8 +59,8 @@ rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
 		const rb_tet *t = &m->tets[r->star[i]];
 		uint32_t corner = rb_tet_corner(t, v);
 
-		status = rb_recover_grow(r->ctx, (void **) &r->star, &r->star_cap, count + 3,
-								 sizeof(uint32_t));
+		status =
+			rb_recover_grow(r->ctx, (void **) &r->star, &r->star_cap, count + 3, sizeof(uint32_t));
 		if (status != RB_OK)
 			break;
 		for (uint32_t k = 0; k < 4; k++)
@@ -167,7 +169,8 @@ place_of_cut(rb_recovery *r, const rb_piece *p, uint32_t in_the_way, uint32_t *e
 	const uint32_t *ends = r->segments[p->segment];
 	const double *u = rb_mesh_point(&r->mesh, p->u), *v = rb_mesh_point(&r->mesh, p->v);
 	const double *a = rb_mesh_point(&r->mesh, ends[0]), *b = rb_mesh_point(&r->mesh, ends[1]);
-	double near_a = fmin(distance(a, u), distance(a, v)), near_b = fmin(distance(b, u), distance(b, v));
+	double near_a = fmin(distance(a, u), distance(a, v)),
+		   near_b = fmin(distance(b, u), distance(b, v));
 	bool by_b = r->acute[ends[1]] && (!r->acute[ends[0]] || near_b < near_a);
 	const double *centre = by_b ? b : a;
 	double from = by_b ? near_b : near_a;
@@ -190,9 +193,8 @@ place_of_cut(rb_recovery *r, const rb_piece *p, uint32_t in_the_way, uint32_t *e
 		wish = distance(centre, w) * cosine(centre, w, centre == a ? b : a);
 	}
 	if (!(wish >= from + MARGIN * length && wish <= to - MARGIN * length))
-		wish = r->cuts[p->segment] > CUTS_FREE
-				   ? shell(from + MARGIN * length, to - MARGIN * length)
-				   : from + length / 2;
+		wish = r->cuts[p->segment] > CUTS_FREE ? shell(from + MARGIN * length, to - MARGIN * length)
+											   : from + length / 2;
 	*at = wish;
 }
 
@@ -225,8 +227,8 @@ point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
 		return rb_recover_flaw(r, RB_FLAW_SEGMENTS_CROSS, other < segment ? other : segment,
 							   other < segment ? segment : other, at);
 	}
-	return rb_recover_flaw(r, RB_FLAW_SEGMENT_FACET, segment,
-						   r->parent[point - r->plc->npoints], at);
+	return rb_recover_flaw(r, RB_FLAW_SEGMENT_FACET, segment, r->parent[point - r->plc->npoints],
+						   at);
 }
 
 /* cuts piece number i, which is not an edge; tetrahedron t is where it leaves its first end */
@@ -275,7 +277,7 @@ cut(rb_recovery *r, uint32_t i, uint32_t t)
 	if (status != RB_OK)
 		return status;
 	p = &r->pieces[i];
-	r->pieces[r->npieces] = (rb_piece) {w, p->v, s, p->next};
+	r->pieces[r->npieces] = (rb_piece){w, p->v, s, p->next};
 	p->v = w;
 	p->next = r->npieces++;
 	if (r->cuts[s] < UINT8_MAX)
@@ -299,7 +301,7 @@ begin(rb_recovery *r)
 		return status;
 	memset(r->cuts, 0, (size_t) r->nsegments + 1);
 	for (uint32_t s = 0; s < r->nsegments; s++)
-		r->pieces[s] = (rb_piece) {r->segments[s][0], r->segments[s][1], s, RB_NONE};
+		r->pieces[s] = (rb_piece){r->segments[s][0], r->segments[s][1], s, RB_NONE};
 	r->npieces = r->nsegments;
 	return RB_OK;
 }

@@ -74,8 +74,8 @@ place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 			at[k] = low[k] / 2 + high[k] / 2 - 2 * size * (normal[k] / length);
 	if (!rb_all_finite(at, 3))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, r->plc->triangles[from][0], RB_NONE, low);
-	status = rb_recover_grow(r->ctx, (void **) &m->points, &m->points_cap,
-							 (size_t) m->npoints + 1, 3 * sizeof(double));
+	status = rb_recover_grow(r->ctx, (void **) &m->points, &m->points_cap, (size_t) m->npoints + 1,
+							 3 * sizeof(double));
 	if (status != RB_OK)
 		return status;
 	memcpy(m->points + 3 * (size_t) m->npoints, at, sizeof at);
@@ -111,8 +111,8 @@ rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i)
 	/* y is (d, b, a) from its corner j on: opposite to b is ad, to a is db */
 	ad = y->n[(j + 1) % 3];
 	db = y->n[(j + 2) % 3];
-	*x = (rb_sheet_face) {{a, d, c}, {0, 0, 0}, 0};
-	*y = (rb_sheet_face) {{d, b, c}, {0, 0, 0}, 0};
+	*x = (rb_sheet_face){{a, d, c}, {0, 0, 0}, 0};
+	*y = (rb_sheet_face){{d, b, c}, {0, 0, 0}, 0};
 	join(sheet, f, 0, g << 2 | 1); /* dc */
 	join(sheet, f, 1, ca);
 	join(sheet, f, 2, ad);
@@ -143,8 +143,8 @@ cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p
 	if (!ccw(r, sheet, a, p, c) || !ccw(r, sheet, p, b, c))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, c, sheet->facet, rb_mesh_point(&r->mesh, p));
 	sheet->n++;
-	sheet->faces[f] = (rb_sheet_face) {{a, p, c}, {0, 0, 0}, 0};
-	sheet->faces[g] = (rb_sheet_face) {{p, b, c}, {0, 0, 0}, 0};
+	sheet->faces[f] = (rb_sheet_face){{a, p, c}, {0, 0, 0}, 0};
+	sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0};
 	join(sheet, f, 0, g << 2 | 1);
 	join(sheet, f, 1, ca);
 	join(sheet, f, 2, RB_NONE);
@@ -163,8 +163,8 @@ link_faces(rb_recovery *r, rb_sheet *sheet)
 			uint32_t a = sheet->faces[f].v[(i + 1) % 3], b = sheet->faces[f].v[(i + 2) % 3];
 			uint32_t *other;
 			bool new;
-			rb_status status = rb_table_put(r->ctx, &sheet->edges, a, b, RB_NONE, f << 2 | i,
-											&other, &new);
+			rb_status status =
+				rb_table_put(r->ctx, &sheet->edges, a, b, RB_NONE, f << 2 | i, &other, &new);
 
 			if (status != RB_OK)
 				return status;
@@ -199,8 +199,8 @@ cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 		!ccw(r, sheet, z, p, u))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, w, sheet->facet, rb_mesh_point(&r->mesh, p));
 	sheet->n += 2;
-	sheet->faces[g] = (rb_sheet_face) {{w, p, v}, {0, 0, 0}, 0};
-	sheet->faces[k] = (rb_sheet_face) {{z, p, u}, {0, 0, 0}, 0};
+	sheet->faces[g] = (rb_sheet_face){{w, p, v}, {0, 0, 0}, 0};
+	sheet->faces[k] = (rb_sheet_face){{z, p, u}, {0, 0, 0}, 0};
 	sheet->faces[f].v[(i + 2) % 3] = p;
 	sheet->faces[h].v[(j + 2) % 3] = p;
 	join(sheet, f, (i + 1) % 3, g << 2 | 2); /* wp */
@@ -269,7 +269,8 @@ put_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 		rb_status status;
 
 		for (int i = 0; i < 3; i++)
-			sign[i] = rb_mesh_orient(&r->mesh, x->v[(i + 1) % 3], x->v[(i + 2) % 3], p, sheet->above);
+			sign[i] =
+				rb_mesh_orient(&r->mesh, x->v[(i + 1) % 3], x->v[(i + 2) % 3], p, sheet->above);
 		if (sign[0] < 0 || sign[1] < 0 || sign[2] < 0)
 			continue;
 		for (uint32_t i = 0; i < 3; i++)
@@ -281,9 +282,9 @@ put_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 		if (status != RB_OK)
 			return status;
 		sheet->n += 2;
-		sheet->faces[f] = (rb_sheet_face) {{p, a, b}, {0, 0, 0}, 0};
-		sheet->faces[g] = (rb_sheet_face) {{p, b, c}, {0, 0, 0}, 0};
-		sheet->faces[g + 1] = (rb_sheet_face) {{p, c, a}, {0, 0, 0}, 0};
+		sheet->faces[f] = (rb_sheet_face){{p, a, b}, {0, 0, 0}, 0};
+		sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0};
+		sheet->faces[g + 1] = (rb_sheet_face){{p, c, a}, {0, 0, 0}, 0};
 		join(sheet, f, 0, ab);
 		join(sheet, g, 0, bc);
 		join(sheet, g + 1, 0, ca);
@@ -292,7 +293,8 @@ put_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 		join(sheet, g + 1, 1, f << 2 | 2);
 		return RB_OK;
 	}
-	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, sheet->facet, RB_NONE, rb_mesh_point(&r->mesh, p));
+	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, sheet->facet, RB_NONE,
+						   rb_mesh_point(&r->mesh, p));
 }
 
 /* Lawson's flips; the number is limited, for doubles that are not in one plane promise no end */
@@ -362,10 +364,8 @@ rb_sheet_make(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 		if (sign == 0)
 			return rb_recover_flaw(r, RB_FLAW_FACET_AREA, facet, RB_NONE,
 								   rb_mesh_point(&r->mesh, v[0]));
-		sheet->faces[sheet->n++] =
-			(rb_sheet_face) {{v[0], v[sign > 0 ? 1 : 2], v[sign > 0 ? 2 : 1]},
-							 {RB_NONE, RB_NONE, RB_NONE},
-							 0};
+		sheet->faces[sheet->n++] = (rb_sheet_face){
+			{v[0], v[sign > 0 ? 1 : 2], v[sign > 0 ? 2 : 1]}, {RB_NONE, RB_NONE, RB_NONE}, 0};
 	}
 	if (sheet->n > 1)
 		status = link_faces(r, sheet);
