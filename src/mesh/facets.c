@@ -155,13 +155,44 @@ find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 	return RB_OK;
 }
 
+static rb_status
+add_point(rb_recovery *r, const double *at, uint32_t facet)
+{
+	uint32_t v;
+	rb_status status = rb_recover_point(r, at, RB_VERTEX_ON_FACET, facet, &v);
+
+	if (status == RB_OK)
+		status = rb_recover_grow(r->ctx, (void **) &r->facet_points, &r->facet_points_cap,
+								 (size_t) r->nfacet_points + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		r->facet_points[r->nfacet_points++] = v;
+	return status;
+}
+
+rb_status
+rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
+{
+	const double *p = rb_mesh_point(&r->mesh, a), *q = rb_mesh_point(&r->mesh, b);
+	double at[3];
+	bool new;
+	/* several faces that are wrong may share the edge */
+	rb_status status = rb_table_put(r->ctx, &r->halved, a, b, RB_NONE, 0, NULL, &new);
+
+	if (status != RB_OK || !new)
+		return status;
+	for (int k = 0; k < 3; k++)
+		at[k] = p[k] == q[k] ? p[k] : p[k] / 2 + q[k] / 2;
+	return add_point(r, at, facet);
+}
+
 /* a point in the midst of a region: halves its longest soft edge, or lies in the middle of its only face */
 static rb_status
 add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 {
-	double at[3] = {0, 0, 0}, longest = -1;
-	uint32_t v;
-	rb_status status;
+	double longest = -1;
+	uint32_t a = RB_NONE, b = RB_NONE;
+	const uint32_t *v = NULL;
+	double at[3];
 
 	for (uint32_t f = 0; f < sheet->n; f++)
 	{
@@ -169,41 +200,37 @@ add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
 
 		if (face->region != region)
 			continue;
+		v = face->v;
 		for (int i = 0; i < 3; i++)
 		{
-			const double *a = rb_mesh_point(&r->mesh, face->v[(i + 1) % 3]);
-			const double *b = rb_mesh_point(&r->mesh, face->v[(i + 2) % 3]);
+			const double *p = rb_mesh_point(&r->mesh, v[(i + 1) % 3]);
+			const double *q = rb_mesh_point(&r->mesh, v[(i + 2) % 3]);
 			double length = 0;
 
-			if (face->n[i] == RB_NONE || rb_table_find(&r->piece_of, face->v[(i + 1) % 3],
-													   face->v[(i + 2) % 3], RB_NONE) != NULL)
+			if (face->n[i] == RB_NONE ||
+				rb_table_find(&r->piece_of, v[(i + 1) % 3], v[(i + 2) % 3], RB_NONE) != NULL)
 				continue;
 			for (int k = 0; k < 3; k++)
-				length = fmax(length, fabs(b[k] / 2 - a[k] / 2));
+				length = fmax(length, fabs(q[k] / 2 - p[k] / 2));
 			if (length > longest)
 			{
 				longest = length;
-				for (int k = 0; k < 3; k++)
-					at[k] = a[k] == b[k] ? a[k] : a[k] / 2 + b[k] / 2;
+				a = v[(i + 1) % 3];
+				b = v[(i + 2) % 3];
 			}
 		}
-		if (longest < 0)
-			for (int k = 0; k < 3; k++)
-			{
-				double a = rb_mesh_point(&r->mesh, face->v[0])[k];
-				double b = rb_mesh_point(&r->mesh, face->v[1])[k];
-				double c = rb_mesh_point(&r->mesh, face->v[2])[k];
-
-				at[k] = a == b && b == c ? a : a / 3 + b / 3 + c / 3;
-			}
 	}
-	status = rb_recover_point(r, at, RB_VERTEX_ON_FACET, sheet->facet, &v);
-	if (status == RB_OK)
-		status = rb_recover_grow(r->ctx, (void **) &r->facet_points, &r->facet_points_cap,
-								 (size_t) r->nfacet_points + 1, sizeof(uint32_t));
-	if (status == RB_OK)
-		r->facet_points[r->nfacet_points++] = v;
-	return status;
+	if (a != RB_NONE)
+		return rb_recover_halve(r, a, b, sheet->facet);
+	for (int k = 0; k < 3; k++)
+	{
+		double x = rb_mesh_point(&r->mesh, v[0])[k];
+		double y = rb_mesh_point(&r->mesh, v[1])[k];
+		double z = rb_mesh_point(&r->mesh, v[2])[k];
+
+		at[k] = x == y && y == z ? x : x / 3 + y / 3 + z / 3;
+	}
+	return add_point(r, at, sheet->facet);
 }
 
 /* a facet of one triangle whose edges were not cut: is it there? */

@@ -9,6 +9,7 @@
  *	  facets.c		faces that are missing, region by region
  *	  cavity.c		what lies in a region's way is taken out ...
  *	  half.c		... and both sides of it are filled anew
+ *	  mend.c		what is not Delaunay then is flipped
  *	  regions.c		which tetrahedra are inside, and in which region
  *
  * After H. Si, K. Gaertner: 3D boundary recovery by constrained Delaunay tetrahedralization, 2011,
@@ -64,6 +65,7 @@ typedef struct rb_recovery
 	uint8_t *kind;
 	uint32_t *parent;
 	size_t added_cap;
+	rb_table halved;        /* soft edges that got a point in this round */
 	uint32_t *facet_points; /* those that were added inside facets */
 	uint32_t nfacet_points;
 	size_t facet_points_cap;
@@ -105,10 +107,25 @@ extern rb_status rb_recover_complex(rb_recovery *r);
 extern rb_status rb_recover_segments(rb_recovery *r);
 
 /*
+ * Are segments that are on no facet's boundary still there, now that facets are?  *again: one was
+ * not, and its piece is cut in the next round.
+ */
+extern rb_status rb_recover_look_again(rb_recovery *r, bool *again);
+
+/*
  * ---- facets.c: after it every facet is a union of faces ----
  * *again: it could not be done, and points were added; all is to be done again with them.
  */
 extern rb_status rb_recover_facets(rb_recovery *r, bool *again);
+
+/* a point in the middle of a soft edge of a facet; it is put in with the next round */
+extern rb_status rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);
+
+/*
+ * ---- mend.c: faces that are not Delaunay are flipped away; *again: some could not be, and points
+ * were added ----
+ */
+extern rb_status rb_recover_mend(rb_recovery *r, bool *again);
 
 /* ---- regions.c: the result, out of the mesh ---- */
 extern rb_status rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets);

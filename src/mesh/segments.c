@@ -231,12 +231,30 @@ point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
 						   at);
 }
 
+/* piece number i ends at point w from now on, where a new one begins */
+static rb_status
+cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
+{
+	rb_status status = rb_recover_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap,
+									   (size_t) r->npieces + 1, sizeof(rb_piece));
+	rb_piece *p = &r->pieces[i];
+
+	if (status != RB_OK)
+		return status;
+	r->pieces[r->npieces] = (rb_piece){w, p->v, p->segment, p->next};
+	p->v = w;
+	p->next = r->npieces++;
+	if (r->cuts[p->segment] < UINT8_MAX)
+		r->cuts[p->segment]++;
+	return RB_OK;
+}
+
 /* cuts piece number i, which is not an edge; tetrahedron t is where it leaves its first end */
 static rb_status
 cut(rb_recovery *r, uint32_t i, uint32_t t)
 {
 	rb_piece *p = &r->pieces[i];
-	uint32_t s = p->segment;
+	const uint32_t s = p->segment;
 	uint32_t way = point_in_the_way(r, p->u, p->v, t);
 	uint32_t end, w, same;
 	double at[3], distance_from, share, whole;
@@ -376,5 +394,32 @@ rb_recover_segments(rb_recovery *r)
 	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
 		status = rb_table_put(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v, RB_NONE,
 							  r->pieces[i].segment, NULL, NULL);
+	return status;
+}
+
+rb_status
+rb_recover_look_again(rb_recovery *r, bool *again)
+{
+	uint32_t n = r->npieces;
+	rb_status status = RB_OK;
+
+	*again = false;
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const rb_piece p = r->pieces[i];
+		const double *a = rb_mesh_point(&r->mesh, p.u), *b = rb_mesh_point(&r->mesh, p.v);
+		uint32_t t, hit, w;
+		double at[3];
+
+		if (r->segment_facet[p.segment] != RB_NONE ||
+			rb_mesh_find_edge(&r->mesh, p.u, p.v, &t, &hit))
+			continue;
+		for (int k = 0; k < 3; k++)
+			at[k] = a[k] == b[k] ? a[k] : a[k] / 2 + b[k] / 2;
+		status = rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, p.segment, &w);
+		if (status == RB_OK)
+			status = cut_piece(r, i, w);
+		*again = true;
+	}
 	return status;
 }

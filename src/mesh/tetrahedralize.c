@@ -24,79 +24,116 @@ recovery_free(rb_recovery *r)
 	rb_free(memory, (void **) &r->kind);
 	rb_free(memory, (void **) &r->parent);
 	rb_free(memory, (void **) &r->facet_points);
+	rb_table_free(memory, &r->halved);
 	rb_free(memory, (void **) &r->subfaces);
 	rb_free(memory, (void **) &r->star);
 }
 
-/* a Delaunay tetrahedralization of the PLC's points, and of those that earlier rounds added */
-static rb_status
-insert_points(rb_recovery *r, const double *added, uint32_t nadded)
+/* the tetrahedra as they were before facets were recovered: a later round goes on from there */
+typedef struct rb_snapshot
 {
-	rb_mesh *m = &r->mesh;
-	bool flat;
-	rb_status status = rb_mesh_init(m, r->ctx, r->plc->points, r->plc->npoints);
+	rb_tet *tets;
+	uint32_t *tet_of;
+	uint32_t ntets, nalive, free, recent, npoints;
+} rb_snapshot;
+
+static rb_status
+snapshot(rb_recovery *r, rb_snapshot *s)
+{
+	const rb_mesh *m = &r->mesh;
+	rb_status status = rb_array(r->ctx, (void **) &s->tets, m->ntets, sizeof(rb_tet));
 
 	if (status == RB_OK)
-		status = rb_mesh_delaunay(m, &flat);
-	if (status == RB_OK && flat)
-	{
-		static const double nowhere[3] = {0, 0, 0};
+		status = rb_array(r->ctx, (void **) &s->tet_of, m->npoints, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	memcpy(s->tets, m->tets, (size_t) m->ntets * sizeof(rb_tet));
+	memcpy(s->tet_of, m->tet_of, (size_t) m->npoints * sizeof(uint32_t));
+	s->ntets = m->ntets;
+	s->nalive = m->nalive;
+	s->free = m->free;
+	s->recent = m->recent;
+	s->npoints = m->npoints;
+	return RB_OK;
+}
 
-		return rb_recover_flaw(r, RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE,
-							   r->plc->npoints > 0 ? r->plc->points : nowhere);
-	}
-	for (uint32_t i = 0; i < nadded && status == RB_OK; i++)
-	{
-		uint32_t v, same;
+/* back to it; then the points that were added since are inserted */
+static rb_status
+restore(rb_recovery *r, const rb_snapshot *s)
+{
+	rb_mesh *m = &r->mesh;
+	rb_status status = RB_OK;
 
-		status = rb_mesh_add_point(m, added + 3 * (size_t) i, &v);
-		if (status == RB_OK)
-			status = rb_mesh_insert(m, v, m->recent, &same);
+	memcpy(m->tets, s->tets, (size_t) s->ntets * sizeof(rb_tet));
+	memcpy(m->tet_of, s->tet_of, (size_t) s->npoints * sizeof(uint32_t));
+	memset(m->bits, 0, (size_t) m->ntets * sizeof(uint32_t));
+	m->ntets = s->ntets;
+	m->nalive = s->nalive;
+	m->free = s->free;
+	m->recent = s->recent;
+	for (uint32_t v = s->npoints; v < m->npoints && status == RB_OK; v++)
+	{
+		uint32_t parent = r->parent[v - r->plc->npoints];
+		uint32_t near = r->kind[v - r->plc->npoints] == RB_VERTEX_ON_SEGMENT
+							? r->segments[parent][0]
+							: r->plc->triangles[r->facet_start[parent]][0];
+		uint32_t same;
+
+		status = rb_mesh_insert(m, v, m->tet_of[near], &same);
 		if (status == RB_OK && same != RB_NONE)
-			return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, same, r->parent[i], added + 3 * (size_t) i);
-		if ((i & 255) == 0 && rb_should_stop(r->ctx))
+			return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, same, parent, rb_mesh_point(m, v));
+		if ((v & 255) == 0 && rb_should_stop(r->ctx))
 			return RB_STOPPED;
 	}
 	return status;
 }
 
-/* one round; *again: points were added, which the next one begins with */
+/* segments, facets, and again where that took new points */
 static rb_status
-one_round(rb_recovery *r, rb_tets *tets, double **added, uint32_t *nadded, bool *again)
+recover(rb_recovery *r, rb_tets *tets)
 {
-	double start = rb_now_ms(), now;
-	rb_status status = insert_points(r, *added, *nadded);
+	rb_snapshot before;
+	bool again = true;
+	rb_status status = RB_OK;
 
-	now = rb_now_ms();
-	tets->ms_points += now - start;
-	start = now;
-	if (status == RB_OK)
-		status = rb_recover_segments(r);
-	now = rb_now_ms();
-	tets->ms_segments += now - start;
-	start = now;
-	if (status == RB_OK)
-		status = rb_recover_facets(r, again);
-	if (status == RB_OK && *again)
+	memset(&before, 0, sizeof before);
+	for (int round = 0; again && status == RB_OK; round++)
 	{
-		*nadded = r->mesh.npoints - r->plc->npoints;
-		status = rb_array(r->ctx, (void **) added, *nadded, 3 * sizeof(double));
+		double start = rb_now_ms(), now;
+
+		again = false;
+		rb_table_clear(&r->halved);
+		if (round > 0)
+			status = restore(r, &before);
 		if (status == RB_OK)
-			memcpy(*added, r->mesh.points + 3 * (size_t) r->plc->npoints,
-				   *nadded * 3 * sizeof(double));
-		rb_mesh_free(&r->mesh);
+			status = rb_recover_segments(r);
+		now = rb_now_ms();
+		tets->ms_segments += now - start;
+		if (status == RB_OK)
+			status = snapshot(r, &before);
+		if (status == RB_OK)
+			status = rb_recover_facets(r, &again);
+		if (status == RB_OK && !again)
+			status = rb_recover_mend(r, &again);
+		if (status == RB_OK && !again)
+			status = rb_recover_look_again(r, &again);
+		tets->ms_facets += rb_now_ms() - now;
+		if (status == RB_OK && again && round == ROUNDS)
+			status = rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED,
+									 r->parent[r->mesh.npoints - 1 - r->plc->npoints], RB_NONE,
+									 rb_mesh_point(&r->mesh, r->mesh.npoints - 1));
 	}
-	tets->ms_facets += rb_now_ms() - start;
+	rb_free(r->ctx->memory, (void **) &before.tets);
+	rb_free(r->ctx->memory, (void **) &before.tet_of);
 	return status;
 }
 
 rb_status
 rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tets, rb_flaw *flaw)
 {
+	static const double nowhere[3] = {0, 0, 0};
 	rb_recovery r;
-	double *added = NULL;
-	uint32_t nadded = 0;
-	bool again = true;
+	bool flat = false;
 	double start;
 	rb_status status;
 
@@ -108,15 +145,17 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	r.flaw = flaw;
 	r.mesh.ctx = ctx;
 	status = rb_recover_complex(&r);
-	for (int round = 0; again && status == RB_OK; round++)
-	{
-		again = false;
-		status = one_round(&r, tets, &added, &nadded, &again);
-		if (status == RB_OK && again && round == ROUNDS)
-			status = rb_recover_flaw(&r, RB_FLAW_NOT_RECOVERED, r.parent[nadded - 1], RB_NONE,
-									 added + 3 * (size_t) (nadded - 1));
-	}
-	rb_free(ctx->memory, (void **) &added);
+	start = rb_now_ms();
+	if (status == RB_OK)
+		status = rb_mesh_init(&r.mesh, ctx, plc->points, plc->npoints);
+	if (status == RB_OK)
+		status = rb_mesh_delaunay(&r.mesh, &flat);
+	if (status == RB_OK && flat)
+		status = rb_recover_flaw(&r, RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE,
+								 plc->npoints > 0 ? plc->points : nowhere);
+	tets->ms_points = rb_now_ms() - start;
+	if (status == RB_OK)
+		status = recover(&r, tets);
 	start = rb_now_ms();
 	if (status == RB_OK)
 		status = rb_recover_result(&r, keep, tets);
