@@ -436,6 +436,16 @@ check_points(const char *name)
 		return;
 	}
 	check_mesh(&m, name);
+	/* without what is cheap: all signs are exact ones */
+	if (npoints < 300)
+	{
+		ctx.filters = RB_FILTER_ALL & ~RB_FILTER_SIGNS;
+		CHECK(all_at_once(&n, npoints), "%s: flat or not?", name);
+		ctx.filters = RB_FILTER_ALL;
+		CHECK(n.ntets == m.ntets && memcmp(n.tets, m.tets, m.ntets * sizeof(rb_tet)) == 0,
+			  "%s: exact signs make another mesh", name);
+		rb_mesh_free(&n);
+	}
 	if (one_by_one(&n, npoints))
 	{
 		check_mesh(&n, name);
