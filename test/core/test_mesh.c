@@ -93,8 +93,10 @@ name_of(int family)
 static void
 make(int family, int n)
 {
-	int side = (int) ceil(cbrt((double) n));
+	int side;
 
+	n = n < MOST ? n : MOST;
+	side = (int) ceil(cbrt((double) n));
 	npoints = 0;
 	switch (family)
 	{
@@ -186,7 +188,7 @@ make(int family, int n)
 			}
 			break;
 		default:
-			npoints = (uint32_t) (n < MOST ? n : MOST);
+			npoints = (uint32_t) n;
 			for (int i = 0; family < OWN && i < 3 * n; i++)
 				xyz[i] = points_unit() * (family == HUGE_ONES   ? 1.7e308
 										  : family == TINY_ONES ? 1e-300
