@@ -177,6 +177,8 @@ sphere_of_tet(const rb_mesh *m, const uint32_t *v)
 {
 	const double *a = point_of(m, v[0], true);
 
+	if ((m->env.filters & RB_FILTER_SIGNS) == 0)
+		return (rb_sphere){{0, 0, 0}, INFINITY};
 	/* a ghost's face is clockwise as the ghost sees it (rb_mesh.h), counterclockwise from outside */
 	if (v[1] == RB_GHOST)
 		return plane_of(a, point_of(m, v[2], true), point_of(m, v[3], true));
@@ -393,15 +395,23 @@ edge_of(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
 	return &c->edges[i];
 }
 
-/* what filling the cavity may need */
+/*
+ * What filling the cavity may need.  While all points are inserted, the first `done` of them tell how
+ * many tetrahedra there will be: they are all over the place.
+ */
 static rb_status
-reserve(rb_mesh *m, bool all)
+reserve(rb_mesh *m, uint32_t done, bool all)
 {
 	rb_cavity *c = &m->cavity;
 	rb_status status = RB_OK;
 
 	if (c->nrim > c->ninside && (size_t) m->ntets + c->nrim - c->ninside > m->tets_cap)
-		status = rb_mesh_reserve(m, c->nrim - c->ninside);
+	{
+		if (all && done > 1000)
+			status = rb_mesh_expect(m, 1.02 * m->ntets / done * m->npoints);
+		if (status == RB_OK)
+			status = rb_mesh_reserve(m, c->nrim - c->ninside);
+	}
 	if (status == RB_OK && all && m->tets_cap > c->spheres_cap)
 	{
 		status = rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere));
@@ -439,7 +449,7 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all)
 	rb_cavity *c = &m->cavity;
 	bool small = c->nrim / 2 + 2 <= SQUARE;
 	uint32_t mask = 0;
-	rb_status status = reserve(m, all);
+	rb_status status = reserve(m, v, all);
 
 	if (status == RB_OK && !small)
 		status = reserve_edges(m, &mask);
@@ -863,7 +873,7 @@ first_tets(rb_mesh *m, const uint32_t *v)
 
 	c->nrim = 5;
 	c->ninside = 0;
-	status = reserve(m, true);
+	status = reserve(m, 0, true);
 	if (status != RB_OK)
 		return status;
 	t[4] = rb_mesh_new_tet(m, v[0], v[1], v[2], v[3]);

@@ -103,25 +103,38 @@ rb_mesh_free(rb_mesh *m)
 	m->free = m->recent = RB_NONE;
 }
 
+static rb_status
+resize_tets(rb_mesh *m, size_t cap)
+{
+	rb_status status = rb_array(m->ctx, (void **) &m->tets, cap, sizeof(rb_tet));
+
+	if (status == RB_OK)
+		status = rb_array(m->ctx, (void **) &m->bits, cap, sizeof(uint32_t));
+	if (status == RB_OK)
+		m->tets_cap = cap;
+	return status;
+}
+
 rb_status
 rb_mesh_reserve(rb_mesh *m, uint32_t more)
 {
 	size_t need = (size_t) m->ntets + more;
 	size_t cap;
-	rb_status status;
 
 	if (need <= m->tets_cap)
 		return RB_OK;
 	if (need > RB_MAX_TETS)
 		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_MAX_TETS, NULL);
 	cap = grown(m->tets_cap, need);
-	cap = cap < RB_MAX_TETS ? cap : RB_MAX_TETS;
-	status = rb_array(m->ctx, (void **) &m->tets, cap, sizeof(rb_tet));
-	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &m->bits, cap, sizeof(uint32_t));
-	if (status == RB_OK)
-		m->tets_cap = cap;
-	return status;
+	return resize_tets(m, cap < RB_MAX_TETS ? cap : RB_MAX_TETS);
+}
+
+rb_status
+rb_mesh_expect(rb_mesh *m, double ntets)
+{
+	if (ntets <= (double) m->tets_cap || ntets >= RB_MAX_TETS)
+		return RB_OK;
+	return resize_tets(m, (size_t) ntets);
 }
 
 uint32_t

@@ -174,6 +174,8 @@ extern rb_status rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points,
 extern void rb_mesh_free(rb_mesh *m);
 extern rb_status rb_mesh_reserve(rb_mesh *m,
 								 uint32_t more); /* so many new tetrahedra will not fail */
+extern rb_status rb_mesh_expect(rb_mesh *m,
+								double ntets); /* so many in all, and no room for more */
 extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c,
 								uint32_t d); /* after a reserve; bits 0, links to be made */
 extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
@@ -203,8 +205,8 @@ extern bool rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb
 /* ---- Delaunay (delaunay.c) ---- */
 
 /*
- * Inserts all points of m in Hilbert order.  RB_OK, or *flat: they are all in one plane, and there is no
- * tetrahedron.
+ * Inserts all points of m, no two of which are at one place.  RB_OK, or *flat: they are all in one
+ * plane, and there is no tetrahedron.  On a failure there is none, either.
  */
 extern rb_status rb_mesh_delaunay(rb_mesh *m, bool *flat);
 

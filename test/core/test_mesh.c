@@ -93,8 +93,10 @@ name_of(int family)
 static void
 make(int family, int n)
 {
-	int side = (int) ceil(cbrt((double) n));
+	int side;
 
+	n = n < MOST ? n : MOST;
+	side = (int) ceil(cbrt((double) n));
 	npoints = 0;
 	switch (family)
 	{
@@ -186,7 +188,7 @@ make(int family, int n)
 			}
 			break;
 		default:
-			npoints = (uint32_t) (n < MOST ? n : MOST);
+			npoints = (uint32_t) n;
 			for (int i = 0; family < OWN && i < 3 * n; i++)
 				xyz[i] = points_unit() * (family == HUGE_ONES   ? 1.7e308
 										  : family == TINY_ONES ? 1e-300
@@ -436,6 +438,16 @@ check_points(const char *name)
 		return;
 	}
 	check_mesh(&m, name);
+	/* without what is cheap: all signs are exact ones */
+	if (npoints < 300)
+	{
+		ctx.filters = RB_FILTER_ALL & ~RB_FILTER_SIGNS;
+		CHECK(all_at_once(&n, npoints), "%s: flat or not?", name);
+		ctx.filters = RB_FILTER_ALL;
+		CHECK(n.ntets == m.ntets && memcmp(n.tets, m.tets, m.ntets * sizeof(rb_tet)) == 0,
+			  "%s: exact signs make another mesh", name);
+		rb_mesh_free(&n);
+	}
 	if (one_by_one(&n, npoints))
 	{
 		check_mesh(&n, name);
