@@ -15,7 +15,7 @@
  *		-p	writes the facets as .off, those with holes as triangles
  *		-s	a polygon whose corners lie farther from its plane than that becomes a facet for each
  *			of its triangles; else it is one facet, and where it is cut does not matter.  The
- *			default is what rounding of its coordinates can do
+ *			default is what rounding of its coordinates can do; -1: all do
  *		-t	so many times; times are the smallest ones
  *		-m	memory limit
  *		-c	looks at what the result says of itself: links, signs, parents, chains of edges
@@ -616,7 +616,7 @@ triangulate(double may_bend)
 		{
 			double rounding;
 			const double bend = choose_axes(r, &rounding);
-			const bool split = bend > (may_bend >= 0 ? may_bend : rounding);
+			const bool split = bend > (isnan(may_bend) ? rounding : may_bend);
 			ring whole = *r;
 
 			whole.corner = malloc(r->n * sizeof(*whole.corner));
@@ -911,7 +911,7 @@ typedef struct options
 	const char *surface;
 	int times;
 	uint64_t limit;
-	double may_bend; /* negative: as rounding does */
+	double may_bend; /* NAN: as rounding does */
 	bool check;
 	bool hash;
 } options;
@@ -1003,7 +1003,7 @@ run(const rb_plc *plc, const options *o)
 int
 main(int argc, char **argv)
 {
-	options o = {RB_KEEP_INSIDE, NULL, NULL, 1, UINT64_MAX, -1, false, false};
+	options o = {RB_KEEP_INSIDE, NULL, NULL, 1, UINT64_MAX, NAN, false, false};
 	rb_plc plc;
 	text t;
 	size_t length;
