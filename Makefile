@@ -260,6 +260,10 @@ $(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -o $@ $(filter %.c,$^) -lm
 
+# tetrahedra of a file, and how long they took
+$(BUILD)/cdt: $(BUILD)/core/test/bench/cdt.o $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
+	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
+
 # ---- form ----
 
 FORMATTED = $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/bench/*.cpp))
