@@ -629,7 +629,8 @@ meetings(void)
 
 	for (long round = 0; round < rounds; round++)
 	{
-		double t[3][9], at[RB_MEET_POINTS][3], back[RB_MEET_POINTS][3], p[3], q[3];
+		double t[3][9], p[3], q[3];
+		rb_meet at[RB_MEET_POINTS], back[RB_MEET_POINTS];
 		const int size = round % 3 == 0 ? 3 : round % 3 == 1 ? 10 : 1 << 20;
 		int n, m;
 
@@ -646,10 +647,11 @@ meetings(void)
 			bool there = false;
 
 			for (int j = 0; j < m; j++)
-				there |= memcmp(at[i], back[j], sizeof *at) == 0;
+				there |= memcmp(at[i].at, back[j].at, sizeof at->at) == 0 &&
+						 at[i].on_red == back[j].on_blue && at[i].on_blue == back[j].on_red;
 			CHECK(there, "a point is another one, the other way");
 			for (int k = 0; k < 3; k++)
-				CHECK(at[i][k] >= 0 && at[i][k] < size, "outside");
+				CHECK(at[i].at[k] >= 0 && at[i].at[k] < size, "outside");
 		}
 		if (rb_meet_planes(t[0], t[1], t[2], p))
 			CHECK(rb_meet_planes(t[2], t[0], t[1], q) && memcmp(p, q, sizeof p) == 0,
