@@ -842,6 +842,70 @@ random_splits(void)
 	}
 }
 
+/* many in a small room: their lines cross in each of them */
+static void
+dense_splits(void)
+{
+	long rounds = check_rounds(3);
+
+	for (long round = 0; round < rounds; round++)
+	{
+		clear();
+		for (int i = 0; i < 40; i++)
+		{
+			double p[3][3];
+
+			for (int k = 0; k < 9; k++)
+				p[k / 3][k % 3] = round % 3 == 0 ? (double) (check_random() >> 11) * 0x1p-53
+												 : check_below(round % 3 == 1 ? 1000 : 12);
+			if (has_area((const double *) p))
+				add_triangle(p[0], p[1], p[2]);
+		}
+		/* in a grid of 12 some may overlap */
+		expect_split(RB_NONE, 0, round % 3 == 2);
+		done();
+	}
+}
+
+/* memory limits and stops while it is cut: what is left is whole */
+static void
+split_limits(void)
+{
+	rb_status status = RB_OVER_BUDGET;
+	int refused = 0;
+
+	clear();
+	for (int i = 0; i < 20; i++)
+		add_cube(.6 * i, .3 * i, .1 * i, 1, true, false);
+	for (uint64_t limit = 50000; status != RB_OK; limit += limit / 8)
+	{
+		rb_memory *small = rb_memory_create(limit);
+		rb_context ctx;
+
+		rb_context_init(&ctx, small);
+		ctx.threads = 2;
+		status = rb_weld(&ctx, &it.in, &welded, &flaw);
+		if (status == RB_OK)
+			status = rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw);
+		CHECK(status == RB_OK || status == RB_OVER_BUDGET, "status %d", status);
+		rb_welded_free(small, &welded);
+		CHECK(rb_memory_used(small) == 0, "%lu bytes are left",
+			  (unsigned long) rb_memory_used(small));
+		rb_memory_destroy(small);
+		refused += status != RB_OK;
+	}
+	CHECK(refused > 3, "%d refusals", refused);
+	{
+		rb_context ctx;
+
+		rb_context_init(&ctx, memory);
+		CHECK(rb_weld(&ctx, &it.in, &welded, &flaw) == RB_OK, "weld");
+		rb_context_stop(&ctx);
+		CHECK(rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw) == RB_STOPPED, "no stop");
+		done();
+	}
+}
+
 int
 main(void)
 {
@@ -860,6 +924,8 @@ main(void)
 	CHECK_RUN(meetings);
 	CHECK_RUN(splits);
 	CHECK_RUN(random_splits);
+	CHECK_RUN(dense_splits);
+	CHECK_RUN(split_limits);
 	rb_memory_destroy(memory);
 	return check_done();
 }
