@@ -332,6 +332,8 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 	{
 		const rb_tet *tet = &m->tets[c->inside[done]];
 
+		if (time_to_stop(m->ctx, done))
+			return RB_STOPPED;
 		if (c->ninside + 4 > c->inside_cap || c->nrim + 4 > c->rim_cap)
 		{
 			rb_status status =
@@ -339,8 +341,6 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 
 			if (status == RB_OK)
 				status = room(m, (void **) &c->rim, &c->rim_cap, c->nrim + 4, sizeof(*c->rim));
-			if (status == RB_OK && rb_should_stop(m->ctx))
-				status = RB_STOPPED;
 			if (status != RB_OK)
 				return status;
 		}
@@ -464,6 +464,9 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all)
 		uint32_t t;
 		uint32_t j, k, l;
 
+		/* half a mesh is left only where all of it goes then */
+		if (all && time_to_stop(m->ctx, i))
+			return RB_STOPPED;
 		/* a place of the cavity's if there is one left */
 		if (i < c->ninside)
 		{
@@ -559,7 +562,7 @@ insert(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 	status = find_cavity(m, v, t, all);
 	if (status == RB_OK)
 		status = fill_cavity(m, v, all);
-	if (status != RB_OK)
+	if (status != RB_OK && !all)
 		unmark(m);
 	return status;
 }
@@ -911,12 +914,8 @@ insert_all(rb_mesh *m, bool *flat)
 		return status;
 	status = first_tets(m, v);
 	for (uint32_t i = 0; status == RB_OK && i < m->npoints; i++)
-	{
-		if (rb_should_stop(m->ctx))
-			status = RB_STOPPED;
-		else if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
+		if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
 			status = insert(m, i, m->recent, &same, true);
-	}
 	return status;
 }
 
