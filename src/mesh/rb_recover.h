@@ -8,7 +8,7 @@
  *	  sheet.c		a facet's own triangulation
  *	  facets.c		faces that are missing, region by region
  *	  cavity.c		what lies in a region's way is taken out ...
- *	  half.c		... and both sides of it are filled anew
+ *	  half.c		... and both sides of it are filled anew, by wrap.c or carve.c
  *	  mend.c		what is not Delaunay then is flipped
  *	  regions.c		which tetrahedra are inside, and in which region
  *
