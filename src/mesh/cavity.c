@@ -224,14 +224,14 @@ crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t
 static rb_status
 ask(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y, uint32_t t)
 {
-	bool new;
+	bool fresh;
 	int above;
 	rb_status status;
 
 	if (x == RB_GHOST || y == RB_GHOST || w->place[x] == PLACE_ON || w->place[y] == PLACE_ON)
 		return RB_OK;
-	status = rb_table_put(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &new);
-	if (status != RB_OK || !new)
+	status = rb_table_put(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &fresh);
+	if (status != RB_OK || !fresh)
 		return status;
 	above = crosses(r, w, sheet, x, y);
 	if (above == 0)
@@ -551,6 +551,7 @@ replace(rb_recovery *r, rb_cavity_work *w)
 	for (uint32_t i = 0; i < w->ntets; i++)
 		rb_mesh_drop_tet(m, w->tets[i]);
 	w->ntets = 0;
+	r->carved = true;
 	for (int side = 0; side < 2; side++)
 	{
 		const rb_half *half = &w->half[side];

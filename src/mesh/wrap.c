@@ -110,14 +110,14 @@ close_faces(rb_recovery *r, rb_half *half, uint32_t tet, bool *fits)
 	for (uint32_t i = 0; i < 3; i++)
 	{
 		uint32_t *there;
-		bool new;
+		bool fresh;
 		rb_base *base;
 		rb_status status = rb_table_put(r->ctx, &half->open, face[i][0], face[i][1], face[i][2],
-										half->nbases, &there, &new);
+										half->nbases, &there, &fresh);
 
 		if (status != RB_OK)
 			return status;
-		if (new)
+		if (fresh)
 		{
 			status =
 				rb_half_base(r, half, face[i][0], face[i][1], face[i][2], RB_NONE, RB_NONE, false);
@@ -150,12 +150,12 @@ rb_half_wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled)
 	rb_table_clear(&half->open);
 	for (uint32_t i = 0; i < half->given && status == RB_OK; i++)
 	{
-		bool new;
+		bool fresh;
 
 		half->bases[i].inside = RB_NONE;
 		status = rb_table_put(r->ctx, &half->open, half->bases[i].v[0], half->bases[i].v[1],
-							  half->bases[i].v[2], i, NULL, &new);
-		if (status == RB_OK && !new)
+							  half->bases[i].v[2], i, NULL, &fresh);
+		if (status == RB_OK && !fresh)
 			return RB_OK;
 	}
 	for (uint32_t i = 0; i < half->nbases && status == RB_OK; i++)
