@@ -82,6 +82,10 @@ extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const 
 
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
 
+/* the same of what is no join: a "mesh" */
+pg_noreturn extern void rb_raise_of(const char *function, const char *what, rb_status status,
+									const rb_error *error);
+
 /*
  * Serves interrupts, for whoever is asked in the middle of long work of the core.  The
  * error that this may raise (a cancel, say) must not jump through the core: so it is
@@ -118,6 +122,8 @@ typedef struct rb_source
 	bool body;               /* each row, or object, is a body */
 	bool only_rows;          /* the call has no argument for objects of several rows */
 	bool count_faces;        /* of each row; then it is neither kept nor read by workers */
+	bool polygons;           /* which triangles are of one polygon is wanted; not by workers either */
+	bool many_points;        /* a row of points may have several */
 	bool keep;               /* it is to be kept, whatever the setting */
 	bool again;              /* it is read though it is kept: that cannot be had */
 } rb_source;
@@ -136,14 +142,16 @@ extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
 
 /* ---- need.c: how much memory a join will need ---- */
 
+#define RB_MAX_SIDES 5 /* of a mesh; a join has two */
+
 typedef struct rb_need
 {
 	const rb_source *source; /* the sides, ... */
 	int n;                   /* ... so many */
 	int read;                /* of which so many are read */
-	uint64 parts[2];
-	uint64 rows[2];
-	bool multi[2]; /* some rows have several parts */
+	uint64 parts[RB_MAX_SIDES];
+	uint64 rows[RB_MAX_SIDES];
+	bool multi[RB_MAX_SIDES]; /* some rows have several parts */
 } rb_need;
 
 /* how far reading a side has come */
@@ -504,7 +512,7 @@ extern bool rb_kept_list(int *i, rb_kept_facts *facts);
 /* gives up what is kept of a table, or of all that the user owns; how many bytes that were */
 extern uint64 rb_kept_forget(const char *function, Oid relid);
 
-/* ---- sides.c: sources in, sets out ---- */
+/* ---- sides.c: sources in, sets out, of joins and meshes ---- */
 
 /* what came of reading a side */
 typedef struct rb_side
@@ -593,6 +601,21 @@ extern const rb_backend *rb_device_here(char *text, size_t size);
 /* ---- progress.c: what redblue_progress shows of a join ---- */
 
 typedef struct rb_progress_entry rb_progress_entry;
+
+/* the stages of a mesh go on behind those of a join; both are read first */
+enum
+{
+	RB_MESH_WELD = RB_STAGES, /* rows become points and facets */
+	RB_MESH_VALIDATE,         /* do any cross? */
+	RB_MESH_TETRAHEDRALIZE,
+	RB_MESH_LOAD, /* its tables are read, ... */
+	RB_MESH_CHECK,
+	RB_MESH_FILL, /* ... or filled */
+	RB_MESH_STAGES
+};
+
+/* what a stage, of a join or a mesh, is called */
+extern const char *rb_progress_stage(int stage);
 
 /* NULL: nothing is shown; that is allowed below.  Only its own process writes to it. */
 extern rb_progress_entry *rb_progress_begin(const char *function);
@@ -905,6 +928,30 @@ extern const rb_backend *rb_backend_here(const char *function, const char *reaso
 /* is a device usable for joins?  text describes it, or tells why not */
 extern bool rb_backend_device(char *text, size_t size);
 
+/* ---- open.c: what is to be closed before its process ends ---- */
+
+/*
+ * Whatever holds memory of the core, or threads, is open.  Where the process exits, what
+ * still is gets closed, by a function that says so (rb_open_end).
+ */
+typedef struct rb_open
+{
+	dlist_node node; /* in the list of all that are */
+	void (*close)(void *);
+	void *arg;
+} rb_open;
+
+extern void rb_open_begin(rb_open *open, void (*close)(void *), void *arg);
+
+/* may be said twice; the second time it does nothing */
+extern void rb_open_end(rb_open *open);
+
+/* once it has given its memory back: the last one sees to what is idle */
+extern void rb_open_ended(void);
+
+/* when the library is loaded: what is to happen at the end of each transaction */
+extern void rb_open_install(void);
+
 /* ---- run.c: open a join, take blocks, close ---- */
 
 /* two snapshots with the same see the same rows */
@@ -925,7 +972,7 @@ typedef struct rb_run
 	const rb_join *join;
 	Oid user; /* with whose rights the sides were read */
 	MemoryContextCallback at_end;
-	dlist_node node; /* in the list of those that are open */
+	rb_open open;
 	rb_memory *memory;
 	rb_context ctx;
 	rb_side side[2]; /* their sets until it is closed; [1] NULL in a self join */
@@ -986,9 +1033,6 @@ extern rb_error rb_run_error(const rb_run *run);
 
 /* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);
-
-/* when the library is loaded: what is to happen at the end of each transaction */
-extern void rb_run_install(void);
 
 /* ---- pairs.c: a join as a function ---- */
 
@@ -1063,7 +1107,25 @@ extern const char *rb_kept_kind_name(rb_kind kind);
 /* what redblue_last_run() tells from now on */
 extern void rb_last_run_set(const rb_run *run);
 
+/* the same of what is no join: a line a stage, the last one without a name */
+typedef struct rb_last_line
+{
+	const char *stage; /* NULL: there are no more */
+	uint64 count;
+	double ms;
+	char detail[120];
+} rb_last_line;
+
+#define RB_LAST_LINES 12
+
+extern void rb_last_lines_set(const rb_last_line *lines, int threads);
+
 extern void rb_info_install(void);
+
+/* ---- into.c ---- */
+
+/* no trigger, index, policy, ...: may rows go to it as they are? */
+extern bool rb_is_plain_table(Relation rel);
 
 /* ======== plan: what the planner asks and is told ======== */
 

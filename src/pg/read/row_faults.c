@@ -261,7 +261,10 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 					 info->type == info->bad_type
 						 ? 0
 						 : errdetail("It is a part of a %s.", rb_geometry_type_name(info->type)),
-					 errhint("Accepted: %s.%s", accepted[r->source->kind], order_of_sides(r))));
+					 errhint("Accepted: %s.%s",
+							 r->source->many_points ? "Point or MultiPoint, with Z"
+													: accepted[r->source->kind],
+							 order_of_sides(r))));
 			break;
 		case RB_GEOMETRY_NO_Z:
 			ereport(ERROR,
