@@ -49,11 +49,12 @@ rb_status_text(rb_status status)
 const char *
 rb_stage_name(rb_stage stage)
 {
-	static const char *const name[RB_STAGES] = {"read",       "upload",       "grid",
-												"candidates", "float filter", "double filter",
-												"exact",      "download",     "emit"};
+	static const char *const name[] = {
+		"read",          "upload",      "grid",        "candidates", "float filter",
+		"double filter", "exact",       "download",    "emit",       "mesh points",
+		"mesh segments", "mesh facets", "mesh regions"};
 
-	return (unsigned) stage < RB_STAGES ? name[stage] : "?";
+	return (size_t) stage < sizeof name / sizeof *name ? name[stage] : "?";
 }
 
 void

@@ -458,10 +458,15 @@ typedef enum rb_stage
 	RB_STAGE_DOUBLE,     /* pairs that entered the double filter */
 	RB_STAGE_EXACT,      /* pairs that no filter could decide */
 	RB_STAGE_DOWNLOAD,   /* bytes copied from the device */
-	RB_STAGE_EMIT        /* pairs of rows handed out */
+	RB_STAGE_EMIT,       /* pairs of rows handed out */
+	/* of a mesh, for progress displays: points inserted, pieces of segments, facets, tetrahedra looked at */
+	RB_STAGE_MESH_POINTS,
+	RB_STAGE_MESH_SEGMENTS,
+	RB_STAGE_MESH_FACETS,
+	RB_STAGE_MESH_REGIONS
 } rb_stage;
 
-#define RB_STAGES 9
+#define RB_STAGES 9 /* of a join */
 extern const char *rb_stage_name(rb_stage stage);
 
 typedef struct rb_stats
