@@ -525,7 +525,7 @@ typedef struct rb_side
 	BlockNumber pages;    /* ... of a table of so many pages, ... */
 	BlockNumber read;     /* ... of which so many were */
 	rb_look *look;        /* until the join has begun; NULL: no plain table */
-	struct rb_keep *keep; /* it is to be kept as this, with that card; NULL: it is not */
+	struct rb_to_keep *keep; /* it is to be kept as this, with that card; NULL: it is not */
 	const void *card;
 } rb_side;
 
@@ -549,7 +549,7 @@ extern void rb_service_install(void);
 #define RB_KEY_BYTES 192
 
 /* what is to be known of a side that is to be kept */
-typedef struct rb_keep
+typedef struct rb_to_keep
 {
 	char key[RB_KEY_BYTES]; /* what it is called by; zeros at its end */
 	uint64 card_bytes;      /* of what its keeper wants to have with it */
@@ -558,13 +558,13 @@ typedef struct rb_keep
 	uint64 ids;
 	uint32 pages;
 	uint32 pages_kept;
-} rb_keep;
+} rb_to_keep;
 
 /* and of one that is */
 typedef struct rb_stored
 {
 	uint64 number; /* no other has, or had, the same */
-	rb_keep keep;
+	rb_to_keep keep;
 	/* its set */
 	rb_kind kind;
 	uint32 nparts;
@@ -602,10 +602,10 @@ extern const rb_backend *rb_device_here(char *text, size_t size);
 
 typedef struct rb_progress_entry rb_progress_entry;
 
-/* the stages of a mesh go on behind those of a join; both are read first */
+/* more stages of a mesh, behind those that the core knows (rb_stage) */
 enum
 {
-	RB_MESH_WELD = RB_STAGES, /* rows become points and facets */
+	RB_MESH_WELD = RB_STAGE_MESH_REGIONS + 1, /* rows become points and facets */
 	RB_MESH_VALIDATE,         /* do any cross? */
 	RB_MESH_TETRAHEDRALIZE,
 	RB_MESH_LOAD, /* its tables are read, ... */
@@ -676,7 +676,7 @@ typedef struct rb_order
 	rb_device_choice device;
 	const rb_job *job;
 	/* of red and blue: to be kept as this, with that card; NULL: not */
-	const rb_keep *keep[2];
+	const rb_to_keep *keep[2];
 	const void *card[2];
 	/* RB_ASK_CARD: these bytes of it */
 	uint64 card_from;
@@ -717,7 +717,7 @@ extern bool rb_worker_ids(const char *function, rb_context *ctx, const rb_set *s
 
 /* a side is kept, without a join; false and why not */
 extern bool rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set,
-						   const rb_keep *keep, const void *card, char *why_not, size_t size);
+						   const rb_to_keep *keep, const void *card, char *why_not, size_t size);
 
 /* a side is kept no longer; false where the worker does not say so */
 extern bool rb_worker_drop(const char *function, uint64 number);

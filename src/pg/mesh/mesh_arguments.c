@@ -52,7 +52,7 @@ tolerance_argument(const char *function, const NullableDatum *arg)
 }
 
 void
-rb_mesh_call_sides(rb_mesh_call *call, const char *function, bool query, const NullableDatum *args,
+rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query, const NullableDatum *args,
 				   int n)
 {
 	const double tolerance = tolerance_argument(function, &args[3 * n]);
@@ -88,7 +88,7 @@ rb_mesh_call_sides(rb_mesh_call *call, const char *function, bool query, const N
 }
 
 void
-rb_mesh_call_keep(rb_mesh_call *call, const NullableDatum *arg)
+rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg)
 {
 	const char *what = arg->isnull ? "inside" : TextDatumGetCString(arg->value);
 
@@ -106,7 +106,7 @@ rb_mesh_call_keep(rb_mesh_call *call, const NullableDatum *arg)
 }
 
 void
-rb_mesh_call_crossing(rb_mesh_call *call, const NullableDatum *arg)
+rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg)
 {
 	const char *what = arg->isnull ? "error" : TextDatumGetCString(arg->value);
 

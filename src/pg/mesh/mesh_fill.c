@@ -19,6 +19,7 @@
 #include "lib/stringinfo.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #define ROWS 1000
@@ -28,7 +29,7 @@
 /* what rows are made of */
 typedef struct rb_rows_of
 {
-	const rb_mesh_run *run;
+	const rb_meshing_run *run;
 	const uint32 *polygon;
 	Datum kind[RB_VERTEX_INSIDE + 2]; /* texts; the last one is "edge" */
 } rb_rows_of;
@@ -38,13 +39,13 @@ typedef struct rb_rows_of
 static int64
 facet_id(const rb_rows_of *of, uint32 facet)
 {
-	return rb_mesh_id(of->run, RB_MESH_FACETS, of->run->welded.facet_row[facet]);
+	return rb_meshing_id(of->run, RB_MESH_FACETS, of->run->welded.facet_row[facet]);
 }
 
 static int64
 segment_id(const rb_rows_of *of, uint32 segment)
 {
-	return rb_mesh_id(of->run, RB_MESH_SEGMENTS, of->run->welded.segment_row[segment]);
+	return rb_meshing_id(of->run, RB_MESH_SEGMENTS, of->run->welded.segment_row[segment]);
 }
 
 /* a row of points, segments or facets, or none */
@@ -59,7 +60,7 @@ vertex(const rb_rows_of *of, uint32 i, Datum *values, bool *nulls)
 	nulls[5] = false;
 	values[5] = (Datum) 0;
 	if (kind == RB_VERTEX_INPUT && w->point_side[i] == RB_WELD_POINTS)
-		values[5] = Int64GetDatum(rb_mesh_id(of->run, RB_MESH_POINTS, w->point_row[i]));
+		values[5] = Int64GetDatum(rb_meshing_id(of->run, RB_MESH_POINTS, w->point_row[i]));
 	else if (kind == RB_VERTEX_ON_FACET && parent != RB_NONE)
 		values[5] = Int64GetDatum(facet_id(of, parent));
 	else if (kind == RB_VERTEX_ON_SEGMENT && parent < w->plc.nsegments)
@@ -97,9 +98,9 @@ edge(const rb_rows_of *of, uint32 i, Datum *values, bool *nulls)
 	values[5] = Int64GetDatum((int64) segment + 1);
 }
 
-/* in the order of rb_mesh_columns */
+/* in the order of rb_meshing_columns */
 static void
-make_row(const rb_rows_of *of, rb_mesh_kind kind, uint32 i, Datum *values, bool *nulls)
+make_row(const rb_rows_of *of, rb_meshing_kind kind, uint32 i, Datum *values, bool *nulls)
 {
 	const rb_tets *tets = &of->run->tets;
 
@@ -124,7 +125,7 @@ make_row(const rb_rows_of *of, rb_mesh_kind kind, uint32 i, Datum *values, bool 
 }
 
 static uint32
-rows_of(const rb_tets *tets, rb_mesh_kind kind)
+rows_of(const rb_tets *tets, rb_meshing_kind kind)
 {
 	switch (kind)
 	{
@@ -159,7 +160,7 @@ compare(const void *a, const void *b)
 }
 
 uint32 *
-rb_mesh_polygons(const rb_mesh_run *run)
+rb_meshing_polygons(const rb_meshing_run *run)
 {
 	const uint32 n = run->welded.plc.nfacets;
 	uint32 *polygon = MemoryContextAllocHuge(CurrentMemoryContext, (n + (Size) 1) * sizeof *polygon);
@@ -168,7 +169,7 @@ rb_mesh_polygons(const rb_mesh_run *run)
 
 	for (uint32 i = 0; i < n; i++)
 	{
-		all[i].id = rb_mesh_id(run, RB_MESH_FACETS, run->welded.facet_row[i]);
+		all[i].id = rb_meshing_id(run, RB_MESH_FACETS, run->welded.facet_row[i]);
 		all[i].facet = i;
 		ascend &= i == 0 || all[i - 1].id <= all[i].id;
 	}
@@ -185,9 +186,9 @@ rb_mesh_polygons(const rb_mesh_run *run)
 
 /* are these columns all that it has, in this order? */
 static bool
-has_only_these(const rb_mesh_table *t, Relation rel)
+has_only_these(const rb_meshing_table *t, Relation rel)
 {
-	const rb_mesh_column *c = rb_mesh_columns(t->kind);
+	const rb_meshing_column *c = rb_meshing_columns(t->kind);
 	TupleDesc desc = RelationGetDescr(rel);
 	int n = 0;
 
@@ -202,7 +203,7 @@ has_only_these(const rb_mesh_table *t, Relation rel)
 }
 
 static void
-fill_at_once(const rb_rows_of *of, const rb_mesh_table *t, Relation rel)
+fill_at_once(const rb_rows_of *of, const rb_meshing_table *t, Relation rel)
 {
 	const uint32 n = rows_of(&of->run->tets, t->kind);
 	const CommandId command = GetCurrentCommandId(true);
@@ -255,9 +256,9 @@ array_type(Oid type)
 
 /* INSERT INTO t (id, ...) SELECT * FROM unnest($1, ...) */
 static SPIPlanPtr
-prepare_insert(const rb_mesh_table *t, const char *function, int *n)
+prepare_insert(const rb_meshing_table *t, const char *function, int *n)
 {
-	const rb_mesh_column *c = rb_mesh_columns(t->kind);
+	const rb_meshing_column *c = rb_meshing_columns(t->kind);
 	Oid types[RB_MESH_COLUMNS];
 	StringInfoData into;
 	StringInfoData from;
@@ -296,10 +297,10 @@ make_array(Oid type, Datum *values, bool *nulls, int n)
 }
 
 static void
-fill_by_insert(const rb_rows_of *of, const rb_mesh_table *t)
+fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
-	const rb_mesh_column *c = rb_mesh_columns(t->kind);
+	const rb_meshing_column *c = rb_meshing_columns(t->kind);
 	const uint32 n = rows_of(&of->run->tets, t->kind);
 	MemoryContext rows =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh rows", ALLOCSET_DEFAULT_SIZES);
@@ -344,7 +345,7 @@ fill_by_insert(const rb_rows_of *of, const rb_mesh_table *t)
 /* ---- all ---- */
 
 static void
-fill_table(const rb_rows_of *of, const rb_mesh_table *t)
+fill_table(const rb_rows_of *of, const rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
 	Relation rel = relation_open(t->relid, RowExclusiveLock);
@@ -366,14 +367,14 @@ fill_table(const rb_rows_of *of, const rb_mesh_table *t)
 }
 
 uint64
-rb_mesh_fill(const rb_mesh_run *run, const rb_mesh_table *tables)
+rb_meshing_fill(const rb_meshing_run *run, const rb_meshing_table *tables)
 {
 	rb_rows_of of = {.run = run};
 	uint64 rows = 0;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", run->call->function);
-	of.polygon = rb_mesh_polygons(run);
+	of.polygon = rb_meshing_polygons(run);
 	of.kind[RB_VERTEX_INPUT] = CStringGetTextDatum("input");
 	of.kind[RB_VERTEX_ON_SEGMENT] = CStringGetTextDatum("segment");
 	of.kind[RB_VERTEX_ON_FACET] = CStringGetTextDatum("facet");
@@ -385,7 +386,7 @@ rb_mesh_fill(const rb_mesh_run *run, const rb_mesh_table *tables)
 						 (uint64) run->tets.npoints + run->tets.ntets + run->tets.nfaces +
 							 run->tets.nedges);
 		fill_table(&of, &tables[i]);
-		rows += rows_of(&run->tets, (rb_mesh_kind) i);
+		rows += rows_of(&run->tets, (rb_meshing_kind) i);
 	}
 	SPI_finish();
 	return rows;

@@ -16,36 +16,52 @@ place(const double *at)
 					float8out_internal(at[2]));
 }
 
+static const char *
+facet_of_row(const rb_meshing_run *run, uint32 row, uint32 polygon)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
+
+	if (set == NULL || row >= set->nrows)
+		return "?";
+	return polygon == RB_NONE || set->nparts == set->nrows
+			   ? psprintf(INT64_FORMAT, rb_meshing_id(run, RB_MESH_FACETS, row))
+			   : psprintf(INT64_FORMAT " (polygon %u)", rb_meshing_id(run, RB_MESH_FACETS, row),
+						  polygon + 1);
+}
+
 /* "12", "12 (polygon 3)" */
 static const char *
-facet(const rb_mesh_run *run, uint32 a)
+facet(const rb_meshing_run *run, uint32 a)
 {
 	const rb_welded *w = &run->welded;
 	bool several;
 
+	/* before there are facets, it is a row, and the polygon is another number of the flaw */
+	if (!run->is_welded)
+		return facet_of_row(run, a, run->flaw.b);
 	if (a >= w->plc.nfacets)
 		return "?";
 	several = w->facet_face[a] > 0 ||
 			  (a + 1 < w->plc.nfacets && w->facet_row[a + 1] == w->facet_row[a]);
 	return several ? psprintf(INT64_FORMAT " (polygon %u)",
-							  rb_mesh_id(run, RB_MESH_FACETS, w->facet_row[a]),
+							  rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]),
 							  w->facet_face[a] + 1)
-				   : psprintf(INT64_FORMAT, rb_mesh_id(run, RB_MESH_FACETS, w->facet_row[a]));
+				   : psprintf(INT64_FORMAT, rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]));
 }
 
 /* "segment 17"; what is no row of segments is on the boundary of some facet */
 static const char *
-segment(const rb_mesh_run *run, uint32 a)
+segment(const rb_meshing_run *run, uint32 a)
 {
 	if (a >= run->welded.plc.nsegments)
 		return "an edge of a facet";
 	return psprintf("segment " INT64_FORMAT,
-					rb_mesh_id(run, RB_MESH_SEGMENTS, run->welded.segment_row[a]));
+					rb_meshing_id(run, RB_MESH_SEGMENTS, run->welded.segment_row[a]));
 }
 
 /* "point 5", "a corner of facet 12", "an end of segment 3" */
 static const char *
-point(const rb_mesh_run *run, uint32 a)
+point(const rb_meshing_run *run, uint32 a)
 {
 	const rb_welded *w = &run->welded;
 
@@ -55,13 +71,13 @@ point(const rb_mesh_run *run, uint32 a)
 	{
 		case RB_WELD_FACETS:
 			return psprintf("a corner of facet " INT64_FORMAT,
-							rb_mesh_id(run, RB_MESH_FACETS, w->point_row[a]));
+							rb_meshing_id(run, RB_MESH_FACETS, w->point_row[a]));
 		case RB_WELD_SEGMENTS:
 			return psprintf("an end of segment " INT64_FORMAT,
-							rb_mesh_id(run, RB_MESH_SEGMENTS, w->point_row[a]));
+							rb_meshing_id(run, RB_MESH_SEGMENTS, w->point_row[a]));
 		default:
 			return psprintf("point " INT64_FORMAT,
-							rb_mesh_id(run, RB_MESH_POINTS, w->point_row[a]));
+							rb_meshing_id(run, RB_MESH_POINTS, w->point_row[a]));
 	}
 }
 
@@ -71,7 +87,7 @@ point(const rb_mesh_run *run, uint32 a)
 	"more."
 
 pg_noreturn static void
-raise_of_facet(const rb_mesh_run *run, const char *at)
+raise_of_facet(const rb_meshing_run *run, const char *at)
 {
 	const rb_flaw *f = &run->flaw;
 	const char *function = run->call->function;
@@ -126,7 +142,7 @@ raise_of_facet(const rb_mesh_run *run, const char *at)
 }
 
 void
-rb_mesh_raise_flaw(const rb_mesh_run *run)
+rb_meshing_raise_flaw(const rb_meshing_run *run)
 {
 	const rb_flaw *f = &run->flaw;
 	const char *function = run->call->function;

@@ -35,7 +35,7 @@ enum
 };
 
 static void
-store_tetrahedra(const rb_mesh_run *run, ReturnSetInfo *rsinfo)
+store_tetrahedra(const rb_meshing_run *run, ReturnSetInfo *rsinfo)
 {
 	const rb_tets *tets = &run->tets;
 	bool nulls[TETRAHEDRON_COLUMNS] = {false};
@@ -65,22 +65,22 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
-	rb_mesh_call call;
-	rb_mesh_run *run;
+	rb_meshing_call call;
+	rb_meshing_run *run;
 	double start;
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = enter_call();
-	rb_mesh_call_sides(&call, function, query, fcinfo->args, RB_MESH_SIDES);
-	rb_mesh_call_keep(&call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
-	rb_mesh_call_crossing(&call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES) + 1]);
-	run = rb_mesh_open(&call, CurrentMemoryContext);
-	rb_mesh_read(run);
-	rb_mesh_work(run, rb_mesh_make);
+	rb_meshing_call_sides(&call, function, query, fcinfo->args, RB_MESH_SIDES);
+	rb_meshing_call_keep(&call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
+	rb_meshing_call_crossing(&call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES) + 1]);
+	run = rb_meshing_open(&call, CurrentMemoryContext);
+	rb_meshing_read(run);
+	rb_meshing_work(run, rb_meshing_make);
 	start = rb_now_ms();
 	store_tetrahedra(run, rsinfo);
-	rb_mesh_notices(run);
-	rb_mesh_report(run, run->tets.ntets, rb_now_ms() - start);
+	rb_meshing_notices(run);
+	rb_meshing_report(run, run->tets.ntets, rb_now_ms() - start);
 	leave_call(caller);
 	return (Datum) 0;
 }
@@ -99,7 +99,7 @@ count_kind(const rb_tets *tets, rb_vertex_kind kind)
 }
 
 static Datum
-counts_row(FunctionCallInfo fcinfo, const rb_mesh_run *run, double fill_ms)
+counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
 	const rb_tets *tets = &run->tets;
 	const uint64 counts[] = {tets->npoints,
@@ -137,11 +137,11 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 {
 	const int n = RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES);
 	NullableDatum args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)];
-	rb_mesh_table tables[RB_MESH_TABLES];
+	rb_meshing_table tables[RB_MESH_TABLES];
 	MemoryContext caller;
 	MemoryContext own;
-	rb_mesh_call call;
-	rb_mesh_run *run;
+	rb_meshing_call call;
+	rb_meshing_run *run;
 	uint64 rows;
 	double start;
 	Datum result;
@@ -154,19 +154,19 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	for (int i = 1; i < n; i++)
 		args[i] = fcinfo->args[i + 1];
 	caller = enter_call();
-	rb_mesh_call_sides(&call, function, query, args, RB_MESH_SIDES);
-	rb_mesh_call_keep(&call, &fcinfo->args[n + 1]);
-	rb_mesh_call_crossing(&call, &fcinfo->args[n + 2]);
-	rb_mesh_tables_name(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	run = rb_mesh_open(&call, CurrentMemoryContext);
-	rb_mesh_read(run);
+	rb_meshing_call_sides(&call, function, query, args, RB_MESH_SIDES);
+	rb_meshing_call_keep(&call, &fcinfo->args[n + 1]);
+	rb_meshing_call_crossing(&call, &fcinfo->args[n + 2]);
+	rb_meshing_tables_name(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	run = rb_meshing_open(&call, CurrentMemoryContext);
+	rb_meshing_read(run);
 	/* after the sides are read, which must not be these tables, and before the long work */
-	rb_mesh_tables_make(tables, function);
-	rb_mesh_work(run, rb_mesh_make);
+	rb_meshing_tables_make(tables, function);
+	rb_meshing_work(run, rb_meshing_make);
 	start = rb_now_ms();
-	rows = rb_mesh_fill(run, tables);
-	rb_mesh_notices(run);
-	rb_mesh_report(run, rows, rb_now_ms() - start);
+	rows = rb_meshing_fill(run, tables);
+	rb_meshing_notices(run);
+	rb_meshing_report(run, rows, rb_now_ms() - start);
 	own = MemoryContextSwitchTo(caller);
 	result = counts_row(fcinfo, run, rb_now_ms() - start);
 	MemoryContextDelete(own);

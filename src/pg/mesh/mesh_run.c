@@ -27,13 +27,13 @@
 static void
 close_run(void *run)
 {
-	rb_mesh_close(run);
+	rb_meshing_close(run);
 }
 
-rb_mesh_run *
-rb_mesh_open(const rb_mesh_call *call, MemoryContext context)
+rb_meshing_run *
+rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 {
-	rb_mesh_run *run = MemoryContextAllocZero(context, sizeof *run);
+	rb_meshing_run *run = MemoryContextAllocZero(context, sizeof *run);
 	const uint64 limit = (uint64) rb_setting_memory_limit * 1024;
 
 	run->call = call;
@@ -49,7 +49,7 @@ rb_mesh_open(const rb_mesh_call *call, MemoryContext context)
 }
 
 static void
-stop(rb_mesh_run *run)
+stop(rb_meshing_run *run)
 {
 	if (!run->running)
 		return;
@@ -59,7 +59,7 @@ stop(rb_mesh_run *run)
 }
 
 void
-rb_mesh_close(rb_mesh_run *run)
+rb_meshing_close(rb_meshing_run *run)
 {
 	rb_open_end(&run->open);
 	stop(run);
@@ -78,9 +78,9 @@ rb_mesh_close(rb_mesh_run *run)
 
 /* each point of the set is one */
 static void
-add_seeds(rb_mesh_run *run, rb_mesh_side side)
+add_seeds(rb_meshing_run *run, rb_meshing_side side)
 {
-	const rb_set *set = rb_mesh_set(run, side);
+	const rb_set *set = rb_meshing_set(run, side);
 
 	for (uint32 i = 0; set != NULL && i < set->nparts; i++)
 	{
@@ -89,12 +89,12 @@ add_seeds(rb_mesh_run *run, rb_mesh_side side)
 		memcpy(seed->at, set->coords + 3 * (size_t) i, sizeof seed->at);
 		seed->hole = side == RB_MESH_HOLES;
 		if (!seed->hole)
-			seed->region = rb_mesh_id(run, side, set->row_of == NULL ? i : set->row_of[i]);
+			seed->region = rb_meshing_id(run, side, set->row_of == NULL ? i : set->row_of[i]);
 	}
 }
 
 void
-rb_mesh_read(rb_mesh_run *run)
+rb_meshing_read(rb_meshing_run *run)
 {
 	const double start = rb_now_ms();
 	rb_progress_entry *around = rb_progress_reading(run->progress);
@@ -105,8 +105,8 @@ rb_mesh_read(rb_mesh_run *run)
 
 	rb_read_sides(run->call->source, run->call->sides, run->memory, run->side);
 	rb_progress_reading(around);
-	regions = rb_mesh_set(run, RB_MESH_REGIONS);
-	holes = rb_mesh_set(run, RB_MESH_HOLES);
+	regions = rb_meshing_set(run, RB_MESH_REGIONS);
+	holes = rb_meshing_set(run, RB_MESH_HOLES);
 	seeds = (regions == NULL ? 0 : regions->nparts) + (holes == NULL ? 0 : holes->nparts);
 	run->seeds = MemoryContextAllocHuge(GetMemoryChunkContext(run), (seeds + 1) * sizeof(rb_seed));
 	add_seeds(run, RB_MESH_REGIONS);
@@ -122,7 +122,7 @@ rb_mesh_read(rb_mesh_run *run)
 static void *
 work_in_thread(void *arg)
 {
-	rb_mesh_run *run = arg;
+	rb_meshing_run *run = arg;
 
 	run->status = run->work(run);
 	rb_release(&run->done, 1);
@@ -131,12 +131,12 @@ work_in_thread(void *arg)
 
 /* what was held when it was not enough, or what so many points will need */
 pg_noreturn static void
-raise_status(rb_mesh_run *run, rb_status status)
+raise_status(rb_meshing_run *run, rb_status status)
 {
 	rb_error error = run->ctx.error;
 
 	if (status == RB_BAD_PLC)
-		rb_mesh_raise_flaw(run);
+		rb_meshing_raise_flaw(run);
 	if (error.status != status)
 		error = (rb_error){status, 0, 0, ""};
 	if (status == RB_OVER_BUDGET)
@@ -145,9 +145,19 @@ raise_status(rb_mesh_run *run, rb_status status)
 	rb_raise_of(run->call->function, RB_MESH_WHAT, status, &error);
 }
 
+/* the core tells more of a mesh than we know; its joins are a part of one stage of ours */
+static int
+stage_now(const rb_meshing_run *run)
+{
+	const int stage = rb_load(&run->ctx.stage);
+
+	return stage >= RB_STAGE_MESH_POINTS && stage <= RB_STAGE_MESH_REGIONS ? stage
+																			 : rb_load(&run->stage);
+}
+
 /* it tells nobody when it is done: it is asked, at first often, for most meshes are small */
 static void
-wait_for(rb_mesh_run *run)
+wait_for(rb_meshing_run *run)
 {
 	long ns = 20 * 1000;
 
@@ -159,13 +169,13 @@ wait_for(rb_mesh_run *run)
 		nanosleep(&nap, NULL); /* which a signal ends */
 		if (ns < WAIT_MS * 1000 * 1000)
 			ns *= 2;
-		rb_progress_note(run->progress, rb_load(&run->stage), rb_load(&run->ctx.done),
+		rb_progress_note(run->progress, stage_now(run), rb_load(&run->ctx.done),
 						 rb_load(&run->ctx.total));
 	}
 }
 
 void
-rb_mesh_work(rb_mesh_run *run, rb_status (*work)(rb_mesh_run *run))
+rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run))
 {
 	run->work = work;
 	run->done = 0;
@@ -180,55 +190,57 @@ rb_mesh_work(rb_mesh_run *run, rb_status (*work)(rb_mesh_run *run))
 }
 
 void
-rb_mesh_stage(rb_mesh_run *run, int stage, double *start)
+rb_meshing_stage(rb_meshing_run *run, int stage, double *start)
 {
 	const double now = rb_now_ms();
 
 	if (*start != 0)
 		run->ms[rb_load(&run->stage)] += now - *start;
 	*start = now;
-	rb_store(&run->ctx.done, 0);
-	rb_store(&run->ctx.total, 0);
+	rb_progress(&run->ctx, RB_STAGE_READ, 0, 0);
 	rb_store(&run->stage, stage);
 }
 
 /* ---- what it does ---- */
 
 rb_status
-rb_mesh_weld(rb_mesh_run *run)
+rb_meshing_weld(rb_meshing_run *run)
 {
-	const rb_weld_input in = {.facets = rb_mesh_set(run, RB_MESH_FACETS),
-							  .segments = rb_mesh_set(run, RB_MESH_SEGMENTS),
-							  .points = rb_mesh_set(run, RB_MESH_POINTS),
+	const rb_weld_input in = {.facets = rb_meshing_set(run, RB_MESH_FACETS),
+							  .segments = rb_meshing_set(run, RB_MESH_SEGMENTS),
+							  .points = rb_meshing_set(run, RB_MESH_POINTS),
 							  .seeds = run->seeds,
 							  .nseeds = run->nseeds};
 
-	return rb_weld(&run->ctx, &in, &run->welded, &run->flaw);
+	rb_status status = rb_weld(&run->ctx, &in, &run->welded, &run->flaw);
+
+	run->is_welded = status == RB_OK;
+	return status;
 }
 
 rb_status
-rb_mesh_make(rb_mesh_run *run)
+rb_meshing_make(rb_meshing_run *run)
 {
 	double start = 0;
 	rb_status status;
 
-	rb_mesh_stage(run, RB_MESH_WELD, &start);
-	status = rb_mesh_weld(run);
-	rb_mesh_stage(run, RB_MESH_VALIDATE, &start);
+	rb_meshing_stage(run, RB_MESH_WELD, &start);
+	status = rb_meshing_weld(run);
+	rb_meshing_stage(run, RB_MESH_VALIDATE, &start);
 	if (status == RB_OK)
 		status = rb_weld_validate(&run->ctx, &rb_backend_cpu, &run->welded, &run->flaw);
-	rb_mesh_stage(run, RB_MESH_TETRAHEDRALIZE, &start);
+	rb_meshing_stage(run, RB_MESH_TETRAHEDRALIZE, &start);
 	if (status == RB_OK)
 		status = rb_tetrahedralize(&run->ctx, &run->welded.plc, run->call->keep, &run->tets,
 								   &run->flaw);
-	rb_mesh_stage(run, RB_MESH_FILL, &start);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
 }
 
 /* ---- what it did ---- */
 
 void
-rb_mesh_notices(const rb_mesh_run *run)
+rb_meshing_notices(const rb_meshing_run *run)
 {
 	const rb_tets *tets = &run->tets;
 	const char *function = run->call->function;
@@ -254,7 +266,7 @@ line(const char *stage, uint64 count, double ms)
 }
 
 void
-rb_mesh_report(const rb_mesh_run *run, uint64 rows, double ms)
+rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 {
 	const rb_welded *w = &run->welded;
 	const rb_tets *t = &run->tets;

@@ -33,7 +33,7 @@ static const char *const suffix_of[RB_MESH_TABLES] = {
 	[RB_MESH_EDGES] = "_segments",
 };
 
-static const rb_mesh_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] = {
+static const rb_meshing_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] = {
 	[RB_MESH_VERTICES] = {{"id", INT8OID, false, false},
 						  {"x", FLOAT8OID, false, false},
 						  {"y", FLOAT8OID, false, false},
@@ -64,8 +64,8 @@ static const rb_mesh_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] = {
 					   {NULL, InvalidOid, false, false}},
 };
 
-const rb_mesh_column *
-rb_mesh_columns(rb_mesh_kind kind)
+const rb_meshing_column *
+rb_meshing_columns(rb_meshing_kind kind)
 {
 	return columns_of[kind];
 }
@@ -100,14 +100,14 @@ split_name(const char *function, const char *mesh, char **schema, char **name)
 }
 
 static void
-set_names(rb_mesh_table *tables, const char *function, char *schema, const char *name)
+set_names(rb_meshing_table *tables, const char *function, char *schema, const char *name)
 {
 	memset(tables, 0, RB_MESH_TABLES * sizeof *tables);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 	{
-		rb_mesh_table *t = &tables[i];
+		rb_meshing_table *t = &tables[i];
 
-		t->kind = (rb_mesh_kind) i;
+		t->kind = (rb_meshing_kind) i;
 		t->schema = schema;
 		t->name = psprintf("%s%s", name, suffix_of[i]);
 		t->quoted = schema == NULL ? pstrdup(quote_identifier(t->name))
@@ -117,7 +117,7 @@ set_names(rb_mesh_table *tables, const char *function, char *schema, const char 
 }
 
 void
-rb_mesh_tables_name(rb_mesh_table *tables, const char *function, const char *mesh)
+rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh)
 {
 	char *schema;
 	char *name;
@@ -131,7 +131,7 @@ rb_mesh_tables_name(rb_mesh_table *tables, const char *function, const char *mes
 }
 
 void
-rb_mesh_tables_find(rb_mesh_table *tables, const char *function, const char *mesh)
+rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const char *mesh)
 {
 	char *schema;
 	char *name;
@@ -154,10 +154,10 @@ rb_mesh_tables_find(rb_mesh_table *tables, const char *function, const char *mes
 /* ---- those that there are ---- */
 
 static void
-find_columns(rb_mesh_table *t, Relation rel, const char *function)
+find_columns(rb_meshing_table *t, Relation rel, const char *function)
 {
 	TupleDesc desc = RelationGetDescr(rel);
-	const rb_mesh_column *c = columns_of[t->kind];
+	const rb_meshing_column *c = columns_of[t->kind];
 
 	for (int i = 0; c[i].name != NULL; i++)
 	{
@@ -185,7 +185,7 @@ find_columns(rb_mesh_table *t, Relation rel, const char *function)
 
 /* does its own SELECT find a row? */
 static bool
-has_rows(const rb_mesh_table *t, const char *function)
+has_rows(const rb_meshing_table *t, const char *function)
 {
 	int rc =
 		SPI_execute(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), true /* read only */, 1);
@@ -196,7 +196,7 @@ has_rows(const rb_mesh_table *t, const char *function)
 }
 
 static void
-take_table(rb_mesh_table *t, const char *function)
+take_table(rb_meshing_table *t, const char *function)
 {
 	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
 
@@ -219,9 +219,9 @@ type_name(Oid type)
 }
 
 static void
-make_table(rb_mesh_table *t, const char *function)
+make_table(rb_meshing_table *t, const char *function)
 {
-	const rb_mesh_column *c = columns_of[t->kind];
+	const rb_meshing_column *c = columns_of[t->kind];
 	StringInfoData sql;
 	int rc;
 
@@ -241,7 +241,7 @@ make_table(rb_mesh_table *t, const char *function)
 }
 
 void
-rb_mesh_tables_make(rb_mesh_table *tables, const char *function)
+rb_meshing_tables_make(rb_meshing_table *tables, const char *function)
 {
 	PreventCommandIfParallelMode(psprintf("%s()", function));
 	if (SPI_connect() != SPI_OK_CONNECT)

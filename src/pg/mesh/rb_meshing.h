@@ -19,7 +19,7 @@
 /* ---- mesh_arguments.c: of an SQL function ---- */
 
 /* what a mesh is made of: one argument each, in this order in SQL */
-typedef enum rb_mesh_side
+typedef enum rb_meshing_side
 {
 	RB_MESH_FACETS,
 	RB_MESH_POINTS,
@@ -27,9 +27,9 @@ typedef enum rb_mesh_side
 	RB_MESH_REGIONS,
 	RB_MESH_HOLES,
 	RB_MESH_SIDES
-} rb_mesh_side;
+} rb_meshing_side;
 
-typedef struct rb_mesh_call
+typedef struct rb_meshing_call
 {
 	const char *function;
 	rb_source source[RB_MESH_SIDES]; /* of those that were given, one after the other */
@@ -37,29 +37,29 @@ typedef struct rb_mesh_call
 	int at[RB_MESH_SIDES];           /* where in source each is; -1: it was not given */
 	rb_keep keep;
 	bool split; /* facets that cross */
-} rb_mesh_call;
+} rb_meshing_call;
 
 /*
  * n sides, each of which has its relation, then a name each for the id, then one for the geometry;
  * behind them how far corners of a face may lie from its plane.
  */
-extern void rb_mesh_call_sides(rb_mesh_call *call, const char *function, bool query,
+extern void rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 							   const NullableDatum *args, int n);
 #define RB_MESH_SIDE_ARGUMENTS(n) (3 * (n) + 1)
 
 /* 'inside' or 'hull'; 'error' or 'split' */
-extern void rb_mesh_call_keep(rb_mesh_call *call, const NullableDatum *arg);
-extern void rb_mesh_call_crossing(rb_mesh_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg);
 
 /* ---- mesh_run.c: one call ---- */
 
 /*
  * What a call holds: memory of the core and a thread.  It lives in a memory context, and ends with it
- * at the latest; rb_mesh_close ends it sooner.
+ * at the latest; rb_meshing_close ends it sooner.
  */
-typedef struct rb_mesh_run
+typedef struct rb_meshing_run
 {
-	const rb_mesh_call *call;
+	const rb_meshing_call *call;
 	MemoryContextCallback at_end;
 	rb_open open;
 	rb_memory *memory;
@@ -69,57 +69,58 @@ typedef struct rb_mesh_run
 	rb_seed *seeds;
 	uint32 nseeds;
 	rb_welded welded;
+	bool is_welded; /* until then a flaw names rows of facets and their polygons */
 	rb_tets tets;
 	rb_flaw flaw;
 	double ms[RB_MESH_STAGES]; /* of each stage */
 	int stage;                 /* now at work; by several threads */
 	/* the thread */
-	rb_status (*work)(struct rb_mesh_run *run);
+	rb_status (*work)(struct rb_meshing_run *run);
 	void *arg; /* for work */
 	pthread_t thread;
 	bool running;
 	int done; /* by several threads */
 	rb_status status;
-} rb_mesh_run;
+} rb_meshing_run;
 
-extern rb_mesh_run *rb_mesh_open(const rb_mesh_call *call, MemoryContext context);
+extern rb_meshing_run *rb_meshing_open(const rb_meshing_call *call, MemoryContext context);
 
 /* the sides become sets, and seeds */
-extern void rb_mesh_read(rb_mesh_run *run);
+extern void rb_meshing_read(rb_meshing_run *run);
 
 /*
  * That work, in a thread, while this one serves interrupts.  Whatever made it fail becomes an
  * ERROR.
  */
-extern void rb_mesh_work(rb_mesh_run *run, rb_status (*work)(rb_mesh_run *run));
+extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run));
 
 /* for work: the time since the last one goes to the stage that ends */
-extern void rb_mesh_stage(rb_mesh_run *run, int stage, double *start);
+extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
 
 /* works: sets become a PLC; and a mesh */
-extern rb_status rb_mesh_weld(rb_mesh_run *run);
-extern rb_status rb_mesh_make(rb_mesh_run *run);
+extern rb_status rb_meshing_weld(rb_meshing_run *run);
+extern rb_status rb_meshing_make(rb_meshing_run *run);
 
 /* what the user is to hear of a mesh that was made */
-extern void rb_mesh_notices(const rb_mesh_run *run);
+extern void rb_meshing_notices(const rb_meshing_run *run);
 
 /* what redblue_last_run() tells from now on; so many rows were handed out, in that time */
-extern void rb_mesh_report(const rb_mesh_run *run, uint64 rows, double ms);
+extern void rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms);
 
-extern void rb_mesh_close(rb_mesh_run *run);
+extern void rb_meshing_close(rb_meshing_run *run);
 
 /* the set of a side, or NULL */
 static inline const rb_set *
-rb_mesh_set(const rb_mesh_run *run, rb_mesh_side side)
+rb_meshing_set(const rb_meshing_run *run, rb_meshing_side side)
 {
 	return run->call->at[side] < 0 ? NULL : run->side[run->call->at[side]].set;
 }
 
 /* what the user calls a row */
 static inline int64
-rb_mesh_id(const rb_mesh_run *run, rb_mesh_side side, uint32 row)
+rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
 {
-	const rb_set *set = rb_mesh_set(run, side);
+	const rb_set *set = rb_meshing_set(run, side);
 
 	return set->ids != NULL ? set->ids[row] : set->first_id + row;
 }
@@ -129,57 +130,57 @@ rb_mesh_id(const rb_mesh_run *run, rb_mesh_side side, uint32 row)
 
 /* ---- mesh_flaws.c: what is wrong with rows ---- */
 
-pg_noreturn extern void rb_mesh_raise_flaw(const rb_mesh_run *run);
+pg_noreturn extern void rb_meshing_raise_flaw(const rb_meshing_run *run);
 
 /* ---- mesh_tables.c: the four tables of a mesh ---- */
 
-typedef enum rb_mesh_kind
+typedef enum rb_meshing_kind
 {
 	RB_MESH_VERTICES,
 	RB_MESH_TETS,
 	RB_MESH_FACES,
 	RB_MESH_EDGES,
 	RB_MESH_TABLES
-} rb_mesh_kind;
+} rb_meshing_kind;
 
 #define RB_MESH_COLUMNS 7 /* at most */
 
-typedef struct rb_mesh_column
+typedef struct rb_meshing_column
 {
 	const char *name; /* NULL: there are no more */
 	Oid type;         /* int8, float8, int4 or text */
 	bool null;        /* may be */
 	bool optional;    /* a table that the user has made may do without it */
-} rb_mesh_column;
+} rb_meshing_column;
 
-typedef struct rb_mesh_table
+typedef struct rb_meshing_table
 {
-	rb_mesh_kind kind;
+	rb_meshing_kind kind;
 	char *schema;
 	char *name;
 	char *quoted; /* both, as SQL writes them */
 	Oid relid;
 	bool made;                         /* by this call */
 	AttrNumber attno[RB_MESH_COLUMNS]; /* 0: it is not there */
-} rb_mesh_table;
+} rb_meshing_table;
 
-extern const rb_mesh_column *rb_mesh_columns(rb_mesh_kind kind);
+extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
 
 /* names, and those that there are */
-extern void rb_mesh_tables_name(rb_mesh_table *tables, const char *function, const char *mesh);
+extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh);
 
 /* those that there are must be empty, the others are made */
-extern void rb_mesh_tables_make(rb_mesh_table *tables, const char *function);
+extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *function);
 
 /* all must be there, and may be read */
-extern void rb_mesh_tables_find(rb_mesh_table *tables, const char *function, const char *mesh);
+extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const char *mesh);
 
 /* ---- mesh_fill.c: rows into them ---- */
 
 /* all tables; answers the number of rows */
-extern uint64 rb_mesh_fill(const rb_mesh_run *run, const rb_mesh_table *tables);
+extern uint64 rb_meshing_fill(const rb_meshing_run *run, const rb_meshing_table *tables);
 
 /* which polygon of the rows with its id each facet is, from 1: in that memory context */
-extern uint32 *rb_mesh_polygons(const rb_mesh_run *run);
+extern uint32 *rb_meshing_polygons(const rb_meshing_run *run);
 
 #endif /* RB_MESHING_H */

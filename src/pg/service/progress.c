@@ -21,9 +21,9 @@ rb_progress_stage(int stage)
 	static const char *const of_meshes[] = {"weld", "validate", "tetrahedralize",
 											"load", "check",    "fill"};
 
-	StaticAssertStmt(lengthof(of_meshes) == RB_MESH_STAGES - RB_STAGES, "each has a name");
-	return stage >= RB_STAGES && stage < RB_MESH_STAGES ? of_meshes[stage - RB_STAGES]
-														: rb_stage_name((rb_stage) stage);
+	StaticAssertStmt(lengthof(of_meshes) == RB_MESH_STAGES - RB_MESH_WELD, "each has a name");
+	return stage >= RB_MESH_WELD && stage < RB_MESH_STAGES ? of_meshes[stage - RB_MESH_WELD]
+														   : rb_stage_name((rb_stage) stage);
 }
 
 rb_progress_entry *
