@@ -254,7 +254,7 @@ array_type(Oid type)
 							  : FLOAT8ARRAYOID;
 }
 
-/* INSERT INTO t (id, ...) SELECT * FROM unnest($1, ...) */
+/* INSERT INTO t (id, ...) SELECT * FROM ROWS FROM (unnest($1), ...) */
 static SPIPlanPtr
 prepare_insert(const rb_meshing_table *t, const char *function, int *n)
 {
@@ -272,10 +272,10 @@ prepare_insert(const rb_meshing_table *t, const char *function, int *n)
 		if (t->attno[i] == 0)
 			continue;
 		appendStringInfo(&into, "%s%s", *n > 0 ? ", " : "", c[i].name);
-		appendStringInfo(&from, "%s$%d", *n > 0 ? ", " : "", *n + 1);
+		appendStringInfo(&from, "%spg_catalog.unnest($%d)", *n > 0 ? ", " : "", *n + 1);
 		types[(*n)++] = array_type(c[i].type);
 	}
-	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM pg_catalog.unnest(%s)",
+	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM ROWS FROM (%s)",
 								t->quoted, into.data, from.data),
 					   *n, types);
 	if (plan == NULL)

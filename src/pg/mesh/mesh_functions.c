@@ -13,6 +13,8 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
+#include <math.h>
+
 /* whatever a call needs is in a context of its own, which goes when the call ends, or with an ERROR */
 static MemoryContext
 enter_call(void)
@@ -128,7 +130,7 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 	for (size_t i = 0; i < lengthof(counts); i++)
 		values[i] = Int64GetDatum((int64) counts[i]);
 	for (size_t i = 0; i < lengthof(ms); i++)
-		values[lengthof(counts) + i] = Float8GetDatum(ms[i]);
+		values[lengthof(counts) + i] = Float8GetDatum(rint(ms[i] * 1000) / 1000);
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }
 
