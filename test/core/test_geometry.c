@@ -1075,6 +1075,207 @@ stopped_hollow(void)
 	free(bytes);
 }
 
+/* ---- which part is of which polygon ---- */
+
+/* a flat ring, closed: n corners at x, y from `at` */
+static void
+put_flat_rings(uint32_t nrings, const uint32_t *n, const double *at)
+{
+	put_node(3, nrings);
+	if (out.form == SERIALIZED)
+	{
+		for (uint32_t r = 0; r < nrings; r++)
+			put_word(n[r] + 1);
+		if (nrings % 2 == 1)
+			put_word(0);
+	}
+	for (uint32_t r = 0; r < nrings; r++)
+	{
+		if (out.form != SERIALIZED)
+			put_word(n[r] + 1);
+		for (uint32_t i = 0; i <= n[r]; i++)
+			put_point(at[2 * (i % n[r])], at[2 * (i % n[r]) + 1], 1);
+		at += 2 * n[r];
+	}
+}
+
+static const uint32_t square_rings[] = {4};
+static const double square[] = {0, 0, 1, 0, 1, 1, 0, 1};
+static const uint32_t frame_rings[] = {4, 4};
+static const double frame[] = {0, 0, 9, 0, 9, 9, 0, 9, 3, 3, 3, 6, 6, 6, 6, 3};
+static const uint32_t needle_rings[] = {4};
+static const double needle[] = {0, 0, 1, 1, 3, 3, 2, 2};
+
+enum
+{
+	ONE_TRIANGLE,
+	SQUARE,
+	FRAME,
+	NEEDLE, /* no area: it stays as a triangle without one for each edge */
+	MULTI,
+	TIN,
+	SURFACE,
+	BROKEN, /* two squares, and what is no ring: nothing of it is read */
+	FACE_SHAPES
+};
+
+static const char *const faces_of_shape[FACE_SHAPES] = {"0",     "00",  "00000000",    "0000",
+														"00122", "012", "00111111112", ""};
+
+static void
+put_faces(int shape)
+{
+	switch (shape)
+	{
+		case ONE_TRIANGLE:
+			put_triangle(1);
+			break;
+		case SQUARE:
+			put_flat_rings(1, square_rings, square);
+			break;
+		case FRAME:
+			put_flat_rings(2, frame_rings, frame);
+			break;
+		case NEEDLE:
+			put_flat_rings(1, needle_rings, needle);
+			break;
+		case MULTI:
+			put_node(6, 4);
+			put_flat_rings(1, square_rings, square);
+			put_node(3, 0); /* an empty one has no number */
+			put_polygon(5, 4);
+			put_flat_rings(1, square_rings, square);
+			break;
+		case TIN:
+			put_node(15, 3);
+			for (int i = 0; i < 3; i++)
+				put_triangle(i);
+			break;
+		case SURFACE:
+			put_node(13, 3);
+			put_flat_rings(1, square_rings, square);
+			put_flat_rings(2, frame_rings, frame);
+			put_polygon(5, 4);
+			break;
+		default:
+			put_node(6, 3);
+			put_flat_rings(1, square_rings, square);
+			put_flat_rings(1, square_rings, square);
+			put_polygon(5, 3);
+			break;
+	}
+}
+
+static void
+read_faces(rb_builder *b, int form, int shape)
+{
+	rb_geometry_info info;
+	rb_geometry_fault fault;
+
+	begin(form, true, false, 0);
+	put_faces(shape);
+	fault = read_bytes(b, out.at, out.len, &info);
+	CHECK((fault == RB_GEOMETRY_OK) == (shape != BROKEN), "form %d, shape %d: fault %d", form,
+		  shape, fault);
+}
+
+/* are the faces of that row these? */
+static void
+expect_faces(const rb_set *set, uint32_t row, const char *want)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < set->nparts; i++)
+	{
+		if ((set->row_of != NULL ? set->row_of[i] : i) != row)
+			continue;
+		CHECK(n < strlen(want) && set->face_of[i] == (uint32_t) (want[n] - '0'),
+			  "row %u, part %u of %s: face %u", row, n, want, set->face_of[i]);
+		n++;
+	}
+	CHECK(n == strlen(want), "row %u: %u parts of %zu", row, n, strlen(want));
+}
+
+static void
+polygons(void)
+{
+	for (int form = 0; form < FORMS; form++)
+	{
+		rb_builder b;
+		rb_error error;
+		const rb_set *set;
+		uint64_t used = rb_memory_used(memory);
+
+		/* each by itself, and wanted or not */
+		for (int shape = 0; shape < BROKEN; shape++)
+			for (int want = 0; want < 2; want++)
+			{
+				bool alone = shape == ONE_TRIANGLE || shape == TIN;
+
+				rb_builder_init(&b, memory, RB_TRIANGLE3);
+				b.want_face_of = want;
+				read_faces(&b, form, shape);
+				(void) rb_builder_end_row(&b, 1, &error);
+				CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "no set");
+				CHECK((set->face_of != NULL) == (want && !alone), "shape %d", shape);
+				if (set->face_of != NULL)
+					expect_faces(set, 0, faces_of_shape[shape]);
+				rb_set_release(&set);
+			}
+		/* many rows, some of them given up or refused, and two in one row */
+		rb_builder_init(&b, memory, RB_TRIANGLE3);
+		b.want_face_of = true;
+		for (int round = 0; round < 3; round++)
+			for (int shape = 0; shape < FACE_SHAPES; shape++)
+			{
+				read_faces(&b, form, SQUARE);
+				rb_builder_drop_row(&b);
+				read_faces(&b, form, shape);
+				read_faces(&b, form, BROKEN);
+				(void) rb_builder_end_row(&b, shape, &error);
+			}
+		read_faces(&b, form, SURFACE);
+		read_faces(&b, form, ONE_TRIANGLE);
+		read_faces(&b, form, SQUARE);
+		(void) rb_builder_end_row(&b, 100, &error);
+		for (int group = 0; group < 2; group++)
+		{
+			/* rows of one id become one, and then others come */
+			if (group == 1)
+			{
+				rb_builder c;
+
+				CHECK(rb_builder_group(&b, &error) == RB_OK, "group");
+				read_faces(&b, form, TIN);
+				read_faces(&b, form, SQUARE);
+				(void) rb_builder_end_row(&b, 101, &error);
+				CHECK(b.nrows == BROKEN + 2, "%u rows", b.nrows);
+				CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "no set");
+				expect_faces(set, ONE_TRIANGLE, "012");
+				expect_faces(set, SQUARE, "001122");
+				expect_faces(set, MULTI, "001223345566788");
+				expect_faces(set, TIN, "012345678");
+				expect_faces(set, BROKEN, "00111111112344");
+				expect_faces(set, BROKEN + 1, "01233");
+				CHECK(rb_set_bytes(set) >= (uint64_t) set->nparts * (72 + 4 + 4), "%lu bytes",
+					  (unsigned long) rb_set_bytes(set));
+				rb_set_release(&set);
+				/* a set of parts only: each is a face of its own */
+				rb_builder_init(&c, memory, RB_TRIANGLE3);
+				c.want_face_of = true;
+				read_faces(&c, form, TIN);
+				rb_builder_drop_row(&c);
+				(void) rb_builder_finish(&c, &set, &error);
+				CHECK(set->face_of == NULL, "faces of nothing");
+				rb_set_release(&set);
+			}
+			else
+				CHECK(b.nrows == 3 * BROKEN + 1, "%u rows", b.nrows);
+		}
+		CHECK(rb_memory_used(memory) == used, "memory is left");
+	}
+}
+
 int
 main(void)
 {
@@ -1092,6 +1293,7 @@ main(void)
 	CHECK_RUN(slices);
 	CHECK_RUN(stopped);
 	CHECK_RUN(stopped_hollow);
+	CHECK_RUN(polygons);
 	rb_memory_destroy(memory);
 	return check_done();
 }

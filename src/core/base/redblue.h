@@ -156,7 +156,12 @@ typedef struct rb_set
 	const uint32_t *row_of; /* row of each part, ascending; NULL: part i is row i */
 	const int64_t *ids;     /* what the user calls a row; NULL: row i is first_id + i */
 	const uint32_t
-		*faces;        /* of each row, where they were counted: polygons, or triangles; else NULL */
+		*faces; /* of each row, where they were counted: polygons, or triangles; else NULL */
+	/*
+	 * Of each part, where they were wanted: which polygon of its row it is of, from 0, those without
+	 * a part not counted; ascending in a row.  NULL: each part is one of its own.  Views have none.
+	 */
+	const uint32_t *face_of;
 	int64_t first_id;  /* where ids are counted up, as a sequence makes them */
 	uint64_t skipped;  /* rows that had no part, and are not among nrows */
 	int32_t srid;      /* of its geometries; 0: none, or not known */
@@ -272,6 +277,14 @@ typedef struct rb_builder
 	uint32_t more_parts;
 	uint32_t *faces; /* nrows */
 	size_t faces_cap;
+	/*
+	 * Is the set to tell of each part which polygon it is of?  Not by rb_builder_append either, where
+	 * each part is a polygon.  Whoever takes parts back by himself lowers faced to nparts.
+	 */
+	bool want_face_of;
+	uint32_t *face_of; /* of the first `faced` parts */
+	uint32_t faced;
+	size_t face_of_cap;
 	size_t coords_cap; /* capacities, in parts, rows, parts */
 	size_t ids_cap;
 	size_t row_of_cap;
@@ -305,6 +318,8 @@ rb_builder_drop_row(rb_builder *b)
 {
 	b->nparts = b->row_start;
 	b->more_parts = 0;
+	if (b->faced > b->nparts)
+		b->faced = b->nparts;
 }
 
 /* gives back memory that rows to come would have used */

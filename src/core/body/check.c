@@ -32,7 +32,7 @@
  * That the triangles do not cross each other is not checked here.
  */
 #include "core/body/rb_body.h"
-#include "core/body/rb_corners.h"
+#include "core/base/rb_corners.h"
 #include "core/shape/rb_ray.h"
 
 #define NONE UINT32_MAX
@@ -531,7 +531,7 @@ static rb_status
 check_all(check *c)
 {
 	rb_body_report *report = c->report;
-	rb_status status = rb_corners_find(c->ctx, c->t, c->n, &c->corners);
+	rb_status status = rb_corners_find(c->ctx, c->t, 3 * c->n, &c->corners);
 	uint32_t open, at;
 	bool all = false;
 

@@ -18,7 +18,7 @@
  * known of its whole sheet.
  */
 #include "core/body/rb_relations.h"
-#include "core/body/rb_corners.h"
+#include "core/base/rb_corners.h"
 #include "core/shape/rb_segment.h"
 #include "core/join/rb_join.h"
 #include "core/set/rb_set.h"

@@ -20,7 +20,7 @@
 #define RB_BODY_H
 
 #include "core/base/rb_base.h"
-#include "core/body/rb_corners.h"
+#include "core/base/rb_corners.h"
 #include "core/exact/rb_number.h"
 #include "core/exact/rb_orient.h"
 #include "core/shape/rb_box.h"

@@ -139,7 +139,7 @@ rb_body_is_star(rb_context *ctx, const double *triangles, uint32_t n, rb_star_ro
 	*star = false;
 	if (!is_seen_once(ctx, triangles, n))
 		return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
-	status = rb_corners_find(ctx, triangles, n, &room->corners);
+	status = rb_corners_find(ctx, triangles, 3 * n, &room->corners);
 	if (status == RB_OK)
 		status = rb_room(ctx, &room->links, &room->links_cap, 9 * (size_t) n);
 	if (status == RB_OK)

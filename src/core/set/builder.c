@@ -5,14 +5,19 @@
  *		coords   |part 0|part 1|part 2|part 3|...      width doubles each
  *		row_of   |  0   |  1   |  1   |  2   |...      only once a row has two parts
  *		ids      |row 0 |row 1 |row 2 |...             what the user calls the row
+ *		face_of  |  0   |  1   |  1   |  3   |...      where wanted, once a face has two parts
  *
  * Most tables have one part a row, so row_of is not made before the first row
  * of several parts ends; it then starts with the rows before it, part i being
  * row i.
  *
+ * While rows come in, the number of a face is that of its first part, which stays true when rows
+ * are grouped.  It is written up to `faced`; behind that each part is a face of its own.  In the
+ * end faces are numbered from 0 in each row, where the parts of a face lie side by side.
+ *
  * Invariant between two calls: coords has room for coords_cap parts, of which
  * nparts are filled; [0, row_start) belong to ended rows.  Whoever finds a fault
- * in a row takes its parts back with nparts = row_start (or what it was).
+ * in a row takes its parts back with nparts = row_start (or what it was), and faced with them.
  */
 #include "core/base/rb_base.h"
 #include "core/set/rb_set.h"
@@ -41,6 +46,7 @@ rb_builder_free(rb_builder *b)
 		rb_free(b->memory, (void **) &b->ids);
 		rb_free(b->memory, (void **) &b->row_of);
 		rb_free(b->memory, (void **) &b->faces);
+		rb_free(b->memory, (void **) &b->face_of);
 		rb_free(b->memory, &b->face_corners);
 		rb_free(b->memory, &b->face_mesh);
 		rb_free(b->memory, &b->face_uses);
@@ -51,7 +57,7 @@ rb_builder_free(rb_builder *b)
 void
 rb_builder_clear(rb_builder *b)
 {
-	b->nparts = b->nrows = b->row_start = b->more_parts = 0;
+	b->nparts = b->nrows = b->row_start = b->more_parts = b->faced = 0;
 	b->skipped = 0;
 	b->multi = false;
 }
@@ -125,6 +131,36 @@ rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 	}
 	return grow(b, (void **) &b->coords, &b->coords_cap, need, (size_t) b->width * sizeof(double),
 				error);
+}
+
+/* each of the parts from `faced` up to there is a face of its own */
+static rb_status
+face_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
+{
+	if (need > b->face_of_cap)
+	{
+		rb_status status =
+			grow(b, (void **) &b->face_of, &b->face_of_cap, need, sizeof *b->face_of, error);
+
+		if (status != RB_OK)
+			return status;
+	}
+	for (; b->faced < end; b->faced++)
+		b->face_of[b->faced] = b->faced;
+	return RB_OK;
+}
+
+rb_status
+rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error)
+{
+	rb_status status;
+
+	if (b->faced > from)
+		b->faced = from;
+	status = face_up_to(b, from, b->nparts, error);
+	for (; status == RB_OK && b->faced < b->nparts; b->faced++)
+		b->face_of[b->faced] = from;
+	return status;
 }
 
 rb_status
@@ -231,6 +267,22 @@ is_counted_up(const rb_builder *b)
 	return wrong == 0;
 }
 
+/* in place, from the numbers of first parts to those from 0 in each row */
+static void
+number_faces(rb_builder *b)
+{
+	uint32_t first = 0; /* the number that the face at hand had */
+
+	for (uint32_t i = 0; i < b->row_start; i++)
+	{
+		const bool new_row = i == 0 || !b->multi || b->row_of[i] != b->row_of[i - 1];
+		const uint32_t face = b->face_of[i];
+
+		b->face_of[i] = new_row ? 0 : b->face_of[i - 1] + (face != first);
+		first = face;
+	}
+}
+
 rb_status
 rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 {
@@ -245,6 +297,15 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 	const bool counted = is_counted_up(b);
 	rb_status status;
 
+	if (b->faced > b->row_start)
+		b->faced = b->row_start;
+	if (b->faced > 0)
+	{
+		status = face_up_to(b, b->row_start, b->row_start, error);
+		if (status != RB_OK)
+			return status;
+		s.face_of = b->face_of;
+	}
 	if (counted)
 		s.first_id = b->nrows > 0 ? b->ids[0] : 0;
 	else
@@ -252,6 +313,11 @@ rb_builder_finish(rb_builder *b, const rb_set **set, rb_error *error)
 	status = rb_set_own(b->memory, &s, set, error);
 	if (status != RB_OK)
 		return status;
+	if (b->faced > 0)
+	{
+		number_faces(b);
+		b->face_of = NULL;
+	}
 	b->coords = NULL;
 	b->faces = NULL;
 	if (!counted)

@@ -454,5 +454,8 @@ rb_face_finish(rb_face *f)
 
 	if (f->b->nparts > before)
 		f->b->more_parts += f->b->nparts - before - 1;
+	if (f->b->nparts > before + 1 && f->b->want_face_of && fault == RB_GEOMETRY_OK &&
+		rb_builder_one_face(f->b, before, f->error) != RB_OK)
+		fault = RB_GEOMETRY_NO_MEMORY;
 	return f->stopped ? RB_GEOMETRY_STOPPED : fault;
 }

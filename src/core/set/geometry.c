@@ -530,6 +530,8 @@ guarded(reader *r, rb_geometry_fault (*read)(reader *))
 	{
 		r->b->nparts = r->first;
 		r->b->more_parts = r->first_more;
+		if (r->b->faced > r->first)
+			r->b->faced = r->first;
 	}
 	return fault;
 }

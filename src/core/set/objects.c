@@ -21,9 +21,10 @@ typedef struct grouping
 	rb_builder *b;
 	uint32_t *number; /* the object of each row */
 	uint32_t nobjects;
-	uint32_t *next;   /* where the next part of each object goes */
-	uint32_t *row_of; /* the object of each part, ascending */
-	double *coords;   /* parts by objects; NULL: they stand so already */
+	uint32_t *next;    /* where the next part of each object goes */
+	uint32_t *row_of;  /* the object of each part, ascending */
+	double *coords;    /* parts by objects; NULL: they stand so already */
+	uint32_t *face_of; /* and, where there are any, the faces of the parts that are moved */
 } grouping;
 
 static inline uint32_t
@@ -72,6 +73,8 @@ move_parts(grouping *g)
 		g->row_of[to] = object;
 		if (g->coords != NULL)
 			memcpy(g->coords + to * width, g->b->coords + i * width, width * sizeof(double));
+		if (g->face_of != NULL)
+			g->face_of[to] = i < g->b->faced ? g->b->face_of[i] : i;
 		if (i % RB_QUIET_PARTS == RB_QUIET_PARTS - 1 && g->b->should_stop != NULL &&
 			g->b->should_stop())
 			return RB_STOPPED;
@@ -119,6 +122,9 @@ group(grouping *g, rb_error *error)
 	if (status == RB_OK && !find_places(g))
 		status = rb_resize(memory, (void **) &g->coords,
 						   (size_t) b->nparts * (size_t) b->width * sizeof(double), error);
+	if (status == RB_OK && g->coords != NULL && b->faced > 0)
+		status = rb_resize(memory, (void **) &g->face_of, (size_t) b->nparts * sizeof *g->face_of,
+						   error);
 	if (status == RB_OK)
 		status = move_parts(g);
 	if (status != RB_OK)
@@ -131,6 +137,11 @@ group(grouping *g, rb_error *error)
 	{
 		swap_blocks(memory, (void **) &b->coords, (void **) &g->coords);
 		b->coords_cap = b->nparts;
+	}
+	if (g->face_of != NULL)
+	{
+		swap_blocks(memory, (void **) &b->face_of, (void **) &g->face_of);
+		b->face_of_cap = b->faced = b->nparts;
 	}
 	return RB_OK;
 }
@@ -153,6 +164,7 @@ rb_builder_group(rb_builder *b, rb_error *error)
 	rb_free(b->memory, (void **) &g.next);
 	rb_free(b->memory, (void **) &g.row_of);
 	rb_free(b->memory, (void **) &g.coords);
+	rb_free(b->memory, (void **) &g.face_of);
 	if (status != RB_OK)
 		error->status = status;
 	return status;

@@ -25,6 +25,7 @@
 #define RB_FACE_H
 
 #include "core/base/rb_base.h"
+#include "core/set/rb_set.h"
 
 typedef struct rb_corner
 {

@@ -26,6 +26,9 @@ extern rb_set *rb_set_writable(const rb_set *set);
 extern void rb_set_learn(const rb_set *set, uint32_t fact);
 extern bool rb_set_knows(const rb_set *set, uint32_t fact);
 
+/* the last parts of a builder, from that one on, are of one face */
+extern rb_status rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error);
+
 /* where the parts of each row begin, and where the last ones end; nrows + 1 numbers */
 extern void rb_row_starts(const rb_set *set, uint32_t *start);
 

@@ -82,7 +82,8 @@ uint64_t
 rb_set_bytes(const rb_set *set)
 {
 	const uint64_t part = (uint64_t) rb_kind_width(set->kind) * sizeof(double) +
-						  (set->row_of != NULL ? sizeof *set->row_of : 0);
+						  (set->row_of != NULL ? sizeof *set->row_of : 0) +
+						  (set->face_of != NULL ? sizeof *set->face_of : 0);
 
 	return set->nparts * part + (set->ids != NULL ? set->nrows * sizeof *set->ids : 0);
 }
@@ -91,7 +92,7 @@ uint64_t
 rb_set_taken(const rb_set *set)
 {
 	return rb_block_bytes(set->coords) + rb_block_bytes(set->row_of) + rb_block_bytes(set->ids) +
-		   rb_block_bytes(set->faces) + rb_block_bytes(set->owner);
+		   rb_block_bytes(set->faces) + rb_block_bytes(set->face_of) + rb_block_bytes(set->owner);
 }
 
 rb_status
@@ -99,14 +100,14 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 {
 	rb_set_owner *owner = set->owner;
 	rb_memory *from = owner->memory;
-	void *block[] = {(void *) set->coords, (void *) set->row_of, (void *) set->ids,
-					 (void *) set->faces, owner};
+	void *block[] = {(void *) set->coords, (void *) set->row_of,  (void *) set->ids,
+					 (void *) set->faces,  (void *) set->face_of, owner};
 	rb_status status = RB_OK;
 	int n;
 
 	if (set->view != NULL) /* it is put together: what it was made of is needed no more */
 		drop_view(from, &owner->set);
-	for (n = 0; n < 5; n++)
+	for (n = 0; n < 6; n++)
 	{
 		status = rb_memory_move(from, to, block[n], error);
 		if (status != RB_OK)
@@ -167,6 +168,7 @@ rb_set_release(const rb_set **set)
 	free_array(owner->memory, owner->set.row_of);
 	free_array(owner->memory, owner->set.ids);
 	free_array(owner->memory, owner->set.faces);
+	free_array(owner->memory, owner->set.face_of);
 	if (owner->set.view != NULL)
 		drop_view(owner->memory, &owner->set);
 	rb_free(owner->memory, (void **) &owner);

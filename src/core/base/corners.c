@@ -1,12 +1,11 @@
 /*
  * corners.c
- *	  Which corners of triangles are one, by a hash table of their coordinates.
+ *	  Which points are one, by a hash table of their coordinates.
  *
  * Of a closed surface there are half as many different corners as triangles, of triangles that
  * have nothing in common three times as many.  The table begins small, which is fast, and grows.
  */
-#include "core/body/rb_corners.h"
-#include "core/exact/rb_orient.h"
+#include "core/base/rb_corners.h"
 
 #define NONE UINT32_MAX
 
@@ -24,19 +23,25 @@ rb_room(rb_context *ctx, uint32_t **array, size_t *cap, size_t n)
 	return status;
 }
 
-/* the place of that corner in the table: of the first one there, or empty */
-static uint32_t
-look_up(const rb_corners *c, const double *t, uint32_t mask, uint32_t corner)
+static bool
+is_same(const double *a, const double *b)
 {
-	const double *p = t + 3 * (size_t) corner;
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
+/* the place of that point in the table: of the first one there, or empty */
+static uint32_t
+look_up(const rb_corners *c, const double *t, uint32_t mask, uint32_t point)
+{
+	const double *p = t + 3 * (size_t) point;
 	uint32_t at = (uint32_t) rb_hash_point(p) & mask;
 
-	while (c->table[at] != NONE && !rb_equal3(t + 3 * (size_t) c->table[at], p))
+	while (c->table[at] != NONE && !is_same(t + 3 * (size_t) c->table[at], p))
 		at = (at + 1) & mask;
 	return at;
 }
 
-/* a table of that size, a power of two, of the different ones among the first n corners */
+/* a table of that size, a power of two, of the different ones among the first n points */
 static rb_status
 make_table(rb_context *ctx, rb_corners *c, const double *t, size_t size, uint32_t n)
 {
@@ -52,18 +57,18 @@ make_table(rb_context *ctx, rb_corners *c, const double *t, size_t size, uint32_
 }
 
 rb_status
-rb_corners_find(rb_context *ctx, const double *triangles, uint32_t n, rb_corners *c)
+rb_corners_find(rb_context *ctx, const double *points, uint32_t n, rb_corners *c)
 {
 	size_t size = 16, different = 0;
-	rb_status status = rb_room(ctx, &c->first, &c->first_cap, (size_t) 3 * n);
+	rb_status status = rb_room(ctx, &c->first, &c->first_cap, n);
 
-	while (size < (size_t) 2 * n)
+	while (size < (size_t) n / 3 * 2)
 		size *= 2;
 	if (status == RB_OK)
-		status = make_table(ctx, c, triangles, size, 0);
-	for (uint32_t i = 0; i < 3 * n && status == RB_OK; i++)
+		status = make_table(ctx, c, points, size, 0);
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 	{
-		const uint32_t at = look_up(c, triangles, (uint32_t) size - 1, i);
+		const uint32_t at = look_up(c, points, (uint32_t) size - 1, i);
 
 		if (c->table[at] == NONE)
 		{
@@ -74,7 +79,7 @@ rb_corners_find(rb_context *ctx, const double *triangles, uint32_t n, rb_corners
 		if (different > size / 2)
 		{
 			size *= 4;
-			status = make_table(ctx, c, triangles, size, i + 1);
+			status = make_table(ctx, c, points, size, i + 1);
 		}
 		if (i % 4096 == 4095 && rb_should_stop(ctx))
 			status = RB_STOPPED;

@@ -1,6 +1,6 @@
 /*
  * rb_corners.h
- *	  Corners of triangles are one where their coordinates are equal (corners.c).
+ *	  Points, corners of triangles mostly, are one where their coordinates are equal (corners.c).
  */
 #ifndef RB_CORNERS_H
 #define RB_CORNERS_H
@@ -14,16 +14,17 @@ extern "C"
 {
 #endif
 
-/* zeros before the first call; what was allocated for some triangles serves the next ones */
+/* zeros before the first call; what was allocated for some points serves the next ones */
 typedef struct rb_corners
 {
-	uint32_t *first; /* of each corner the first one in its place: that is its name */
+	uint32_t *first; /* of each point the first one in its place: that is its name */
 	size_t first_cap;
 	uint32_t *table;
 	size_t table_cap;
 } rb_corners;
 
-extern rb_status rb_corners_find(rb_context *ctx, const double *triangles, uint32_t n,
+/* n points of x y z, three for each triangle; 0 and -0 are equal */
+extern rb_status rb_corners_find(rb_context *ctx, const double *points, uint32_t n,
 								 rb_corners *corners);
 extern void rb_corners_free(rb_memory *memory, rb_corners *corners);
 
