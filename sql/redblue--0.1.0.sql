@@ -1810,6 +1810,42 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_tetrahedralize_query IS
 'redblue_tetrahedralize over queries, as in redblue_tetrahedra_query';
 
+CREATE FUNCTION redblue_mesh_check(
+	mesh text,
+	facets regclass DEFAULT NULL,
+	points regclass DEFAULT NULL, segments regclass DEFAULT NULL,
+	regions regclass DEFAULT NULL, holes regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, points_id name DEFAULT NULL, segments_id name DEFAULT NULL,
+	regions_id name DEFAULT NULL, holes_id name DEFAULT NULL,
+	facets_geom name DEFAULT NULL, points_geom name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	keep text DEFAULT 'inside')
+RETURNS TABLE (
+	fault text, vertices bigint[], tets bigint[], faces bigint[], edges bigint[],
+	facet_id bigint, polygon int, segment_id bigint, segment bigint, amount float8)
+AS 'MODULE_PATHNAME', 'redblue_mesh_check'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
+COMMENT ON FUNCTION redblue_mesh_check IS
+'what is wrong with the four tables of a mesh (redblue_tetrahedralize), by exact signs: a row for each fault, none for a good mesh. Every tetrahedron has a volume and is positively
+oriented; faces are shared by two tetrahedra or lie on the boundary; no vertex lies in the sphere of a tetrahedron on the other side of a face that is on no facet. With the rows that it was made of, in any order:
+all their points are vertices, bit for bit; every facet is a union of faces, every segment one of edges. fault: in words; vertices, tets, faces, edges: ids of rows of the tables;
+facet_id, polygon, segment_id: of the rows; segment: as in mesh_segments; amount: how far, or how much. keep: as the mesh was made. Errors: 42P01 and 42703 no such table or column,
+42501 no right to it, and those of redblue_tetrahedra';
+
+CREATE FUNCTION redblue_mesh_vtu(mesh text) RETURNS bytea
+AS 'MODULE_PATHNAME', 'redblue_mesh_vtu'
+LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_mesh_vtu IS
+'the vertices and tetrahedra of a mesh (redblue_tetrahedralize), with their regions, as a file for ParaView: VTK XML, UnstructuredGrid, binary. Null where mesh is null. Errors: 54000 more than a
+value can hold (1 GB), and those of redblue_mesh_check';
+
+CREATE FUNCTION redblue_mesh_gmsh(mesh text) RETURNS bytea
+AS 'MODULE_PATHNAME', 'redblue_mesh_gmsh'
+LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_mesh_gmsh IS
+'the same as a file for Gmsh, MSH 4.1, binary; faces of facets and edges of segments are in it, too. Errors as in redblue_mesh_vtu';
+
 -- ---- into a table ----
 
 CREATE FUNCTION redblue_into(target regclass, source text) RETURNS bigint

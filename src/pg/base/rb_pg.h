@@ -122,10 +122,10 @@ typedef struct rb_source
 	bool body;               /* each row, or object, is a body */
 	bool only_rows;          /* the call has no argument for objects of several rows */
 	bool count_faces;        /* of each row; then it is neither kept nor read by workers */
-	bool polygons;           /* which triangles are of one polygon is wanted; not by workers either */
-	bool many_points;        /* a row of points may have several */
-	bool keep;               /* it is to be kept, whatever the setting */
-	bool again;              /* it is read though it is kept: that cannot be had */
+	bool polygons;    /* which triangles are of one polygon is wanted; not by workers either */
+	bool many_points; /* a row of points may have several */
+	bool keep;        /* it is to be kept, whatever the setting */
+	bool again;       /* it is read though it is kept: that cannot be had */
 } rb_source;
 
 /* from a table's OID or a query text; what the function and its arguments are called is there */
@@ -518,13 +518,13 @@ extern uint64 rb_kept_forget(const char *function, Oid relid);
 typedef struct rb_side
 {
 	const rb_set *set;
-	uint64 rows;          /* those without a part not included */
-	uint64 ids;           /* different ones; 0: not counted */
-	int workers;          /* that helped */
-	uint64 kept;          /* rows that were not read, ... */
-	BlockNumber pages;    /* ... of a table of so many pages, ... */
-	BlockNumber read;     /* ... of which so many were */
-	rb_look *look;        /* until the join has begun; NULL: no plain table */
+	uint64 rows;             /* those without a part not included */
+	uint64 ids;              /* different ones; 0: not counted */
+	int workers;             /* that helped */
+	uint64 kept;             /* rows that were not read, ... */
+	BlockNumber pages;       /* ... of a table of so many pages, ... */
+	BlockNumber read;        /* ... of which so many were */
+	rb_look *look;           /* until the join has begun; NULL: no plain table */
 	struct rb_to_keep *keep; /* it is to be kept as this, with that card; NULL: it is not */
 	const void *card;
 } rb_side;
@@ -606,7 +606,7 @@ typedef struct rb_progress_entry rb_progress_entry;
 enum
 {
 	RB_MESH_WELD = RB_STAGE_MESH_REGIONS + 1, /* rows become points and facets */
-	RB_MESH_VALIDATE,         /* do any cross? */
+	RB_MESH_VALIDATE,                         /* do any cross? */
 	RB_MESH_TETRAHEDRALIZE,
 	RB_MESH_LOAD, /* its tables are read, ... */
 	RB_MESH_CHECK,

@@ -15,10 +15,11 @@ static const struct
 {
 	const char *name;
 	rb_kind kind;
-} side_of[RB_MESH_SIDES] = {
-	[RB_MESH_FACETS] = {"facets", RB_TRIANGLE3}, [RB_MESH_POINTS] = {"points", RB_POINT3},
-	[RB_MESH_SEGMENTS] = {"segments", RB_SEGMENT3}, [RB_MESH_REGIONS] = {"regions", RB_POINT3},
-	[RB_MESH_HOLES] = {"holes", RB_POINT3}};
+} side_of[RB_MESH_SIDES] = {[RB_MESH_FACETS] = {"facets", RB_TRIANGLE3},
+							[RB_MESH_POINTS] = {"points", RB_POINT3},
+							[RB_MESH_SEGMENTS] = {"segments", RB_SEGMENT3},
+							[RB_MESH_REGIONS] = {"regions", RB_POINT3},
+							[RB_MESH_HOLES] = {"holes", RB_POINT3}};
 
 /* an optional column name: NULL where it was left out */
 static const char *
@@ -52,8 +53,8 @@ tolerance_argument(const char *function, const NullableDatum *arg)
 }
 
 void
-rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query, const NullableDatum *args,
-				   int n)
+rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
+					  const NullableDatum *args, int n)
 {
 	const double tolerance = tolerance_argument(function, &args[3 * n]);
 
@@ -97,12 +98,17 @@ rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg)
 						errmsg("%s: argument \"keep\" is \"%s\"", call->function, what),
 						errhint("It is inside or hull.")));
 	call->keep = strcmp(what, "hull") == 0 ? RB_KEEP_HULL : RB_KEEP_INSIDE;
+}
+
+void
+rb_meshing_call_not_empty(const rb_meshing_call *call)
+{
 	if (call->at[RB_MESH_FACETS] < 0 && call->at[RB_MESH_POINTS] < 0 &&
 		call->at[RB_MESH_SEGMENTS] < 0)
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("%s: there are neither facets nor points nor segments",
-							   call->function),
-						errhint("Give at least one of them.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s: there are neither facets nor points nor segments", call->function),
+				 errhint("Give at least one of them.")));
 }
 
 void

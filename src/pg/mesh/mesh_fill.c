@@ -163,7 +163,8 @@ uint32 *
 rb_meshing_polygons(const rb_meshing_run *run)
 {
 	const uint32 n = run->welded.plc.nfacets;
-	uint32 *polygon = MemoryContextAllocHuge(CurrentMemoryContext, (n + (Size) 1) * sizeof *polygon);
+	uint32 *polygon =
+		MemoryContextAllocHuge(CurrentMemoryContext, (n + (Size) 1) * sizeof *polygon);
 	numbered *all = MemoryContextAllocHuge(CurrentMemoryContext, (n + (Size) 1) * sizeof *all);
 	bool ascend = true;
 
@@ -248,10 +249,10 @@ fill_at_once(const rb_rows_of *of, const rb_meshing_table *t, Relation rel)
 static Oid
 array_type(Oid type)
 {
-	return type == INT8OID    ? INT8ARRAYOID
-		   : type == INT4OID  ? INT4ARRAYOID
-		   : type == TEXTOID  ? TEXTARRAYOID
-							  : FLOAT8ARRAYOID;
+	return type == INT8OID   ? INT8ARRAYOID
+		   : type == INT4OID ? INT4ARRAYOID
+		   : type == TEXTOID ? TEXTARRAYOID
+							 : FLOAT8ARRAYOID;
 }
 
 /* INSERT INTO t (id, ...) SELECT * FROM ROWS FROM (unnest($1), ...) */
@@ -275,8 +276,8 @@ prepare_insert(const rb_meshing_table *t, const char *function, int *n)
 		appendStringInfo(&from, "%spg_catalog.unnest($%d)", *n > 0 ? ", " : "", *n + 1);
 		types[(*n)++] = array_type(c[i].type);
 	}
-	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM ROWS FROM (%s)",
-								t->quoted, into.data, from.data),
+	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM ROWS FROM (%s)", t->quoted,
+								into.data, from.data),
 					   *n, types);
 	if (plan == NULL)
 		elog(ERROR, "%s: SPI_prepare: %s", function, SPI_result_code_string(SPI_result));

@@ -41,12 +41,12 @@ facet(const rb_meshing_run *run, uint32 a)
 		return facet_of_row(run, a, run->flaw.b);
 	if (a >= w->plc.nfacets)
 		return "?";
-	several = w->facet_face[a] > 0 ||
-			  (a + 1 < w->plc.nfacets && w->facet_row[a + 1] == w->facet_row[a]);
-	return several ? psprintf(INT64_FORMAT " (polygon %u)",
-							  rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]),
-							  w->facet_face[a] + 1)
-				   : psprintf(INT64_FORMAT, rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]));
+	several =
+		w->facet_face[a] > 0 || (a + 1 < w->plc.nfacets && w->facet_row[a + 1] == w->facet_row[a]);
+	return several
+			   ? psprintf(INT64_FORMAT " (polygon %u)",
+						  rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]), w->facet_face[a] + 1)
+			   : psprintf(INT64_FORMAT, rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]));
 }
 
 /* "segment 17"; what is no row of segments is on the boundary of some facet */
@@ -81,8 +81,8 @@ point(const rb_meshing_run *run, uint32 a)
 	}
 }
 
-#define SEE_CROSSINGS                                                       \
-	"Facets may meet in corners and edges that both have; "                 \
+#define SEE_CROSSINGS                                                      \
+	"Facets may meet in corners and edges that both have; "                \
 	"redblue_triangle_self_intersections shows all pairs of rows that do " \
 	"more."
 
@@ -102,17 +102,18 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 					 errhint("Leave it out.")));
 			break;
 		case RB_FLAW_FACET_FOLDED:
-			ereport(ERROR,
-					(errcode(code),
-					 errmsg("%s: facet %s is no simple polygon", function, facet(run, f->a)),
-					 errdetail("Near %s its triangles overlap, or three of them have one edge.", at),
-					 errhint("Cut it into polygons that do not cross themselves.")));
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: facet %s is no simple polygon", function, facet(run, f->a)),
+				 errdetail("Near %s its triangles overlap, or three of them have one edge.", at),
+				 errhint("Cut it into polygons that do not cross themselves.")));
 			break;
 		case RB_FLAW_FACETS_EQUAL:
-			ereport(ERROR,
-					(errcode(code), errmsg("%s: facets %s and %s have a triangle in common",
-										   function, facet(run, f->a), facet(run, f->b)),
-					 errdetail("It is near %s.", at), errhint("Leave one of them out.")));
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: facets %s and %s have a triangle in common", function,
+								   facet(run, f->a), facet(run, f->b)),
+							errdetail("It is near %s.", at), errhint("Leave one of them out.")));
 			break;
 		case RB_FLAW_FACETS_OVERLAP:
 			ereport(ERROR, (errcode(code),
@@ -122,13 +123,12 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 							errhint("%s", SEE_CROSSINGS)));
 			break;
 		case RB_FLAW_FACETS_CROSS:
-			ereport(ERROR,
-					(errcode(code),
-					 errmsg("%s: facets %s and %s cross", function, facet(run, f->a),
-							facet(run, f->b)),
-					 errdetail("They share points near %s, which are no common corner or edge.",
-							   at),
-					 errhint("%s", SEE_CROSSINGS)));
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: facets %s and %s cross", function, facet(run, f->a), facet(run, f->b)),
+				 errdetail("They share points near %s, which are no common corner or edge.", at),
+				 errhint("%s", SEE_CROSSINGS)));
 			break;
 		default:
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -152,18 +152,18 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 	switch (f->kind)
 	{
 		case RB_FLAW_NO_VOLUME:
-			ereport(ERROR,
-					(errcode(code), errmsg("%s: all points lie in one plane", function),
-					 errdetail("There are %u different ones.", run->welded.plc.npoints),
-					 errhint("Tetrahedra need four points that are in no common plane.")));
+			ereport(ERROR, (errcode(code), errmsg("%s: all points lie in one plane", function),
+							errdetail("There are %u different ones.", run->welded.plc.npoints),
+							errhint("Tetrahedra need four points that are in no common plane.")));
 			break;
 		case RB_FLAW_SEGMENT_FACET:
-			ereport(ERROR,
-					(errcode(code),
-					 errmsg("%s: %s and facet %s cross", function, segment(run, f->a),
-							facet(run, f->b)),
-					 errdetail("They share a point near %s, which is no corner of both.", at),
-					 errhint("Cut both there: redblue_segment_triangle_contacts shows all pairs.")));
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: %s and facet %s cross", function, segment(run, f->a),
+						facet(run, f->b)),
+				 errdetail("They share a point near %s, which is no corner of both.", at),
+				 errhint("Cut both there: redblue_segment_triangle_contacts shows all pairs.")));
 			break;
 		case RB_FLAW_SEGMENTS_CROSS:
 			ereport(ERROR, (errcode(code),
@@ -173,12 +173,11 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 							errhint("Cut both there.")));
 			break;
 		case RB_FLAW_POINT_IN_FACET:
-			ereport(ERROR,
-					(errcode(code),
-					 errmsg("%s: %s lies on facet %s", function, point(run, f->a),
-							facet(run, f->b)),
-					 errdetail("It is at %s, and no corner of the facet.", at),
-					 errhint("Make it a corner of the facet, or leave it out.")));
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: %s lies on facet %s", function, point(run, f->a),
+								   facet(run, f->b)),
+							errdetail("It is at %s, and no corner of the facet.", at),
+							errhint("Make it a corner of the facet, or leave it out.")));
 			break;
 		case RB_FLAW_POINT_ON_SEGMENT:
 			ereport(ERROR,
@@ -190,8 +189,7 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 		case RB_FLAW_TOO_NEAR:
 			ereport(ERROR,
 					(errcode(code),
-					 errmsg("%s: there is no room for a point near %s", function,
-							point(run, f->a)),
+					 errmsg("%s: there is no room for a point near %s", function, point(run, f->a)),
 					 errdetail("Coordinates near %s are too coarse for one that is needed.", at),
 					 errhint("Subtract a common offset from all coordinates, or make very sharp "
 							 "angles less sharp.")));

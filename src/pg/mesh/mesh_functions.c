@@ -76,6 +76,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 	rb_meshing_call_sides(&call, function, query, fcinfo->args, RB_MESH_SIDES);
 	rb_meshing_call_keep(&call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
 	rb_meshing_call_crossing(&call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES) + 1]);
+	rb_meshing_call_not_empty(&call);
 	run = rb_meshing_open(&call, CurrentMemoryContext);
 	rb_meshing_read(run);
 	rb_meshing_work(run, rb_meshing_make);
@@ -112,14 +113,9 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 							 count_kind(tets, RB_VERTEX_ON_FACET),
 							 count_kind(tets, RB_VERTEX_INSIDE),
 							 tets->nregions};
-	const double ms[] = {run->ms[RB_STAGE_READ],
-						 run->ms[RB_MESH_WELD],
-						 run->ms[RB_MESH_VALIDATE],
-						 tets->ms_points,
-						 tets->ms_segments,
-						 tets->ms_facets,
-						 tets->ms_regions,
-						 fill_ms};
+	const double ms[] = {
+		run->ms[RB_STAGE_READ], run->ms[RB_MESH_WELD], run->ms[RB_MESH_VALIDATE], tets->ms_points,
+		tets->ms_segments,      tets->ms_facets,       tets->ms_regions,          fill_ms};
 	Datum values[lengthof(counts) + lengthof(ms)];
 	bool nulls[lengthof(values)] = {false};
 	TupleDesc desc;
@@ -160,6 +156,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	rb_meshing_call_keep(&call, &fcinfo->args[n + 1]);
 	rb_meshing_call_crossing(&call, &fcinfo->args[n + 2]);
 	rb_meshing_tables_name(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	rb_meshing_call_not_empty(&call);
 	run = rb_meshing_open(&call, CurrentMemoryContext);
 	rb_meshing_read(run);
 	/* after the sides are read, which must not be these tables, and before the long work */
@@ -177,12 +174,12 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 
 /* ---- the functions ---- */
 
-#define RB_DEFINE(name, answer, query)            \
-	extern Datum name(PG_FUNCTION_ARGS);          \
-	PG_FUNCTION_INFO_V1(name);                    \
-	Datum name(PG_FUNCTION_ARGS)                  \
-	{                                             \
-		return answer(fcinfo, #name, query);      \
+#define RB_DEFINE(name, answer, query)       \
+	extern Datum name(PG_FUNCTION_ARGS);     \
+	PG_FUNCTION_INFO_V1(name);               \
+	Datum name(PG_FUNCTION_ARGS)             \
+	{                                        \
+		return answer(fcinfo, #name, query); \
 	}
 
 RB_DEFINE(redblue_tetrahedra, return_tetrahedra, false)

@@ -152,7 +152,7 @@ stage_now(const rb_meshing_run *run)
 	const int stage = rb_load(&run->ctx.stage);
 
 	return stage >= RB_STAGE_MESH_POINTS && stage <= RB_STAGE_MESH_REGIONS ? stage
-																			 : rb_load(&run->stage);
+																		   : rb_load(&run->stage);
 }
 
 /* it tells nobody when it is done: it is asked, at first often, for most meshes are small */
@@ -231,8 +231,8 @@ rb_meshing_make(rb_meshing_run *run)
 		status = rb_weld_validate(&run->ctx, &rb_backend_cpu, &run->welded, &run->flaw);
 	rb_meshing_stage(run, RB_MESH_TETRAHEDRALIZE, &start);
 	if (status == RB_OK)
-		status = rb_tetrahedralize(&run->ctx, &run->welded.plc, run->call->keep, &run->tets,
-								   &run->flaw);
+		status =
+			rb_tetrahedralize(&run->ctx, &run->welded.plc, run->call->keep, &run->tets, &run->flaw);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
 }
@@ -246,11 +246,12 @@ rb_meshing_notices(const rb_meshing_run *run)
 	const char *function = run->call->function;
 
 	if (tets->ntets == 0 && tets->npoints > 0 && run->call->keep == RB_KEEP_INSIDE)
-		ereport(NOTICE, (errmsg("%s: there are no tetrahedra", function),
-						 errdetail(run->welded.plc.nfacets == 0
-									   ? "Nothing is inside where there are no facets."
-									   : "Facets shut nothing off from outside, or a hole is there."),
-						 errhint("With keep => 'hull' all is kept, to the convex hull.")));
+		ereport(NOTICE,
+				(errmsg("%s: there are no tetrahedra", function),
+				 errdetail(run->welded.plc.nfacets == 0
+							   ? "Nothing is inside where there are no facets."
+							   : "Facets shut nothing off from outside, or a hole is there."),
+				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
 	else if (tets->outside_seeds > 0)
 		ereport(NOTICE,
 				(errmsg_plural("%s: %u point of regions or holes lies outside of everything",

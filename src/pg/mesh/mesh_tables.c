@@ -76,10 +76,9 @@ static void
 check_length(const char *function, const char *name)
 {
 	if (strlen(name) >= NAMEDATALEN)
-		ereport(ERROR,
-				(errcode(ERRCODE_NAME_TOO_LONG),
-				 errmsg("%s: \"%s\" is too long for the name of a table", function, name),
-				 errdetail("It may have %d bytes, the ending included.", NAMEDATALEN - 1)));
+		ereport(ERROR, (errcode(ERRCODE_NAME_TOO_LONG),
+						errmsg("%s: \"%s\" is too long for the name of a table", function, name),
+						errdetail("It may have %d bytes, the ending included.", NAMEDATALEN - 1)));
 }
 
 /* the parts of the name; schema NULL where it has none */
@@ -130,31 +129,10 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 		tables[i].relid = get_relname_relid(tables[i].name, namespace);
 }
 
-void
-rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const char *mesh)
-{
-	char *schema;
-	char *name;
-
-	split_name(function, mesh, &schema, &name);
-	set_names(tables, function, schema, name);
-	for (int i = 0; i < RB_MESH_TABLES; i++)
-	{
-		tables[i].relid =
-			RangeVarGetRelid(makeRangeVar(schema, tables[i].name, -1), NoLock, true);
-		if (!OidIsValid(tables[i].relid))
-			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-							errmsg("%s: table \"%s\" of mesh \"%s\" does not exist", function,
-								   tables[i].quoted, mesh),
-							errhint("redblue_tetrahedralize(..., mesh => %s) makes it.",
-									quote_literal_cstr(mesh))));
-	}
-}
-
 /* ---- those that there are ---- */
 
 static void
-find_columns(rb_meshing_table *t, Relation rel, const char *function)
+find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *function)
 {
 	TupleDesc desc = RelationGetDescr(rel);
 	const rb_meshing_column *c = columns_of[t->kind];
@@ -165,21 +143,47 @@ find_columns(rb_meshing_table *t, Relation rel, const char *function)
 		Oid type;
 
 		t->attno[i] = Max(attno, 0);
-		if (attno <= 0 && c[i].optional)
+		if (attno <= 0 && c[i].optional && right == ACL_INSERT)
 			continue;
 		if (attno <= 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("%s: table %s has no column \"%s\"", function, t->quoted, c[i].name),
 					 errdetail("Its columns are: %s.", rb_list_columns(desc)),
-					 errhint("Drop the table to have it made.")));
+					 right == ACL_INSERT ? errhint("Drop the table to have it made.") : 0));
 		type = getBaseType(TupleDescAttr(desc, attno - 1)->atttypid);
 		if (type != c[i].type)
-			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-							errmsg("%s: column \"%s\" of table %s is of type %s", function,
-								   c[i].name, t->quoted,
-								   format_type_be(TupleDescAttr(desc, attno - 1)->atttypid)),
-							errdetail("Expected is %s.", format_type_be(c[i].type))));
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("%s: column \"%s\" of table %s is of type %s", function, c[i].name,
+							t->quoted, format_type_be(TupleDescAttr(desc, attno - 1)->atttypid)),
+					 errdetail("Expected is %s.", format_type_be(c[i].type))));
+	}
+}
+
+void
+rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const char *mesh)
+{
+	char *schema;
+	char *name;
+
+	split_name(function, mesh, &schema, &name);
+	set_names(tables, function, schema, name);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+	{
+		Relation rel;
+
+		tables[i].relid = RangeVarGetRelid(makeRangeVar(schema, tables[i].name, -1), NoLock, true);
+		if (!OidIsValid(tables[i].relid))
+			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+							errmsg("%s: table \"%s\" of mesh \"%s\" does not exist", function,
+								   tables[i].quoted, mesh),
+							errhint("redblue_tetrahedralize(..., mesh => %s) makes it.",
+									quote_literal_cstr(mesh))));
+		rel = rb_relation_open(tables[i].relid, AccessShareLock, ACL_SELECT, function,
+							   tables[i].quoted);
+		find_columns(&tables[i], rel, ACL_SELECT, function);
+		relation_close(rel, NoLock);
 	}
 }
 
@@ -187,8 +191,7 @@ find_columns(rb_meshing_table *t, Relation rel, const char *function)
 static bool
 has_rows(const rb_meshing_table *t, const char *function)
 {
-	int rc =
-		SPI_execute(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), true /* read only */, 1);
+	int rc = SPI_execute(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), true /* read only */, 1);
 
 	if (rc != SPI_OK_SELECT)
 		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
@@ -200,7 +203,7 @@ take_table(rb_meshing_table *t, const char *function)
 {
 	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
 
-	find_columns(t, rel, function);
+	find_columns(t, rel, ACL_INSERT, function);
 	if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly(psprintf("%s()", function));
 	relation_close(rel, NoLock);
@@ -215,7 +218,10 @@ take_table(rb_meshing_table *t, const char *function)
 static const char *
 type_name(Oid type)
 {
-	return type == INT8OID ? "int8" : type == INT4OID ? "int4" : type == TEXTOID ? "text" : "float8";
+	return type == INT8OID   ? "int8"
+		   : type == INT4OID ? "int4"
+		   : type == TEXTOID ? "text"
+							 : "float8";
 }
 
 static void

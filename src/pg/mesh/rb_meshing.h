@@ -44,8 +44,11 @@ typedef struct rb_meshing_call
  * behind them how far corners of a face may lie from its plane.
  */
 extern void rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
-							   const NullableDatum *args, int n);
+								  const NullableDatum *args, int n);
 #define RB_MESH_SIDE_ARGUMENTS(n) (3 * (n) + 1)
+
+/* raises where there is nothing of which a mesh could be */
+extern void rb_meshing_call_not_empty(const rb_meshing_call *call);
 
 /* 'inside' or 'hull'; 'error' or 'split' */
 extern void rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg);
@@ -167,13 +170,15 @@ typedef struct rb_meshing_table
 extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
 
 /* names, and those that there are */
-extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh);
+extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function,
+								   const char *mesh);
 
 /* those that there are must be empty, the others are made */
 extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *function);
 
-/* all must be there, and may be read */
-extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const char *mesh);
+/* all must be there, with all their columns, and may be read */
+extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *function,
+								   const char *mesh);
 
 /* ---- mesh_fill.c: rows into them ---- */
 
@@ -182,5 +187,57 @@ extern uint64 rb_meshing_fill(const rb_meshing_run *run, const rb_meshing_table 
 
 /* which polygon of the rows with its id each facet is, from 1: in that memory context */
 extern uint32 *rb_meshing_polygons(const rb_meshing_run *run);
+
+/* ---- mesh_load.c: rows out of them ---- */
+
+/*
+ * A mesh as its tables have it; arrays are of the run's memory, but texts.  Corners are numbers of
+ * vertices, or RB_NONE for those that there are not.
+ */
+typedef struct rb_meshing_loaded
+{
+	uint32_t n[RB_MESH_TABLES];
+	int64_t *id[RB_MESH_TABLES]; /* ascending */
+	double *points;
+	uint8_t *kind; /* rb_vertex_kind */
+	uint32_t (*tets)[4];
+	int64_t *region;
+	uint32_t (*faces)[3];
+	int64_t *facet_id; /* of each face */
+	int64_t *polygon;
+	uint32_t (*edges)[2];
+	int64_t *segment; /* of each edge, a number: those with the same are pieces of one */
+} rb_meshing_loaded;
+
+extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
+							rb_meshing_loaded *mesh);
+
+/* ---- mesh_match.c: what they name, as numbers of the rows that the mesh is to be of ---- */
+
+typedef struct rb_meshing_facet
+{
+	int64_t id;
+	int64_t polygon; /* of the rows of that id, from 1 */
+	uint32_t number;
+} rb_meshing_facet;
+
+/* arrays are of the run's memory */
+typedef struct rb_meshing_matched
+{
+	uint32_t *parent; /* of each vertex */
+	uint32_t nfacets;
+	rb_meshing_facet *facets; /* by their numbers */
+	uint32_t *face_facet;
+	uint32_t nsegments;
+	uint32_t (*segments)[2]; /* given ones, then others */
+	int64_t *segment; /* the number that pieces of each have in the table; 0: there are none */
+	uint32_t *edge_segment;
+} rb_meshing_matched;
+
+/* where the run is welded the mesh is renumbered as its points are; else it is only compared with itself */
+extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to);
+
+/* an array of the run's memory, or the memory error */
+extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);
 
 #endif /* RB_MESHING_H */

@@ -189,9 +189,9 @@ typedef struct rb_sent_side
 	uint64 skipped;
 	int32 srid;
 	rb_sent_rows rows;
-	uint64 number; /* of the side that is kept; 0: RB_FROM_ROWS */
-	uint32 ncuts;  /* RB_FROM_VIEW; one more is sent */
-	rb_to_keep keep;  /* card_bytes 0: it is not to be kept */
+	uint64 number;   /* of the side that is kept; 0: RB_FROM_ROWS */
+	uint32 ncuts;    /* RB_FROM_VIEW; one more is sent */
+	rb_to_keep keep; /* card_bytes 0: it is not to be kept */
 } rb_sent_side;
 
 #define RB_SENT_BLOCKS 8
