@@ -21,6 +21,8 @@ typedef struct rb_weld_input
 	const rb_set *points;   /* any kind of space: of each part only the first corner is looked at */
 	const rb_seed *seeds;   /* copied */
 	uint32_t nseeds;
+	bool
+		skip_flat; /* triangles without area are left out, instead of RB_BAD_PLC; their corners stay */
 } rb_weld_input;
 
 /* which of the sides a point is of: the first that names it */
@@ -44,12 +46,15 @@ typedef struct rb_welded
 		same_segments; /* that were given twice, or are the boundary of a facet, too, and are left out */
 	uint64_t same_points; /* rows of points that were there already */
 	uint64_t no_length;   /* segments without length: their point stays */
+	uint64_t no_area;     /* triangles that were left out (skip_flat) */
 } rb_welded;
 
 /*
  * Points are numbered as they come: those of facets, row by row, of segments, of points.  So are
  * facets and segments.  RB_OK; RB_BAD_PLC with *flaw for facets without area, and polygons that
- * are not simple; RB_STOPPED or a memory error.  On a failure nothing is left in *to.
+ * are not simple, the first one; RB_STOPPED or a memory error.  On a failure nothing is left in *to.
+ * What a flaw is about is known by numbers of the sets then: a is a row of the facets, b the polygon
+ * of it.
  */
 extern rb_status rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw);
 extern void rb_welded_free(rb_memory *memory, rb_welded *to);
@@ -61,6 +66,15 @@ extern void rb_welded_free(rb_memory *memory, rb_welded *to);
  */
 extern rb_status rb_weld_validate(rb_context *ctx, const rb_backend *backend,
 								  const rb_welded *welded, rb_flaw *flaw);
+
+/*
+ * The same for all flaws, in that order, up to `limit` > 0 of them: *n, and whether there are *more.
+ * Two of a facet, segment or point have one flaw, however many of their triangles meet.  RB_OK
+ * with flaws or without.
+ */
+extern rb_status rb_weld_find_all(rb_context *ctx, const rb_backend *backend,
+								  const rb_welded *welded, rb_flaw *flaws, uint32_t limit,
+								  uint32_t *n, bool *more);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,554 @@
+/*
+ * weld.c
+ *	  Rows become a PLC: corners that are one become one point, triangles of one polygon one facet.
+ *
+ * The corners of all sides are written one behind the other, and a hash table tells which are one
+ * (rb_corners.h); the first in a place names it, and is kept bit for bit.
+ *
+ * Whether a facet is a simple polygon is seen by its directed edges: the reader gives all
+ * triangles of a polygon the same turn, so an edge that is run through twice the same way is in
+ * three triangles, or in two that lie on each other.  One that is not run through backwards is on
+ * the boundary.
+ */
+#include "mesh/rb_weld.h"
+
+#include "core/base/rb_base.h"
+#include "core/base/rb_corners.h"
+#include "core/exact/rb_orient.h"
+
+/* between two looks whether to stop */
+#define RB_QUIET 4096
+
+/* so few edges are put in order by moving them one by one */
+#define RB_FEW_EDGES 24
+
+typedef struct welding
+{
+	rb_context *ctx;
+	const rb_weld_input *in;
+	rb_welded *to;
+	rb_flaw *flaw;
+	rb_exact_env env;
+	double *points; /* corners of all sides; then the points */
+	uint32_t ncorners;
+	uint32_t first_of_segments;
+	uint32_t first_of_points;
+	rb_corners corners; /* of each corner its point, once they are numbered */
+	uint64_t *edges;    /* from << 32 | to, of the facet at hand */
+	size_t edges_cap;
+	/* places of segments by their ends; RB_NONE: free */
+	uint32_t *table;
+	uint32_t mask;
+} welding;
+
+static inline uint32_t
+row_of(const rb_set *set, uint32_t part)
+{
+	return set->row_of != NULL ? set->row_of[part] : part;
+}
+
+static inline uint32_t
+parts_of(const rb_set *set)
+{
+	return set != NULL ? set->nparts : 0;
+}
+
+static inline bool
+stops(const welding *w, uint32_t i)
+{
+	return i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(w->ctx);
+}
+
+/* ---- points ---- */
+
+/* the first n points of each part of a set */
+static rb_status
+copy_corners(welding *w, const rb_set *set, size_t n, double *to)
+{
+	const size_t width = set != NULL ? (size_t) rb_kind_width(set->kind) : 0;
+
+	for (uint32_t i = 0; i < parts_of(set); i++)
+	{
+		memcpy(to + 3 * n * i, set->coords + width * i, 3 * n * sizeof(double));
+		if (stops(w, i))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+static rb_status
+gather(welding *w)
+{
+	const rb_set *sets[3] = {w->in->facets, w->in->segments, w->in->points};
+	uint64_t n =
+		3 * (uint64_t) parts_of(sets[0]) + 2 * (uint64_t) parts_of(sets[1]) + parts_of(sets[2]);
+	rb_status status = RB_OK;
+
+	/* the highest numbers have other meanings */
+	if (n > UINT32_MAX - 16)
+		return rb_fail(w->ctx, RB_TOO_MANY_OBJECTS, n, UINT32_MAX - 16, NULL);
+	w->ncorners = (uint32_t) n;
+	w->first_of_segments = 3 * parts_of(sets[0]);
+	w->first_of_points = w->first_of_segments + 2 * parts_of(sets[1]);
+	for (int i = 0; i < 3 && status == RB_OK; i++)
+		if (sets[i] != NULL)
+			status = rb_set_compose(w->ctx, sets[i]);
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &w->points, 3 * (size_t) n + 1, sizeof *w->points);
+	if (status == RB_OK)
+		status = copy_corners(w, sets[0], 3, w->points);
+	if (status == RB_OK)
+		status = copy_corners(w, sets[1], 2, w->points + 3 * (size_t) w->first_of_segments);
+	if (status == RB_OK)
+		status = copy_corners(w, sets[2], 1, w->points + 3 * (size_t) w->first_of_points);
+	return status;
+}
+
+/* which row, of which side, has that corner */
+static void
+say_whose(welding *w, uint32_t point, uint32_t corner)
+{
+	if (corner < w->first_of_segments)
+	{
+		w->to->point_side[point] = RB_WELD_FACETS;
+		w->to->point_row[point] = row_of(w->in->facets, corner / 3);
+	}
+	else if (corner < w->first_of_points)
+	{
+		w->to->point_side[point] = RB_WELD_SEGMENTS;
+		w->to->point_row[point] = row_of(w->in->segments, (corner - w->first_of_segments) / 2);
+	}
+	else
+	{
+		w->to->point_side[point] = RB_WELD_POINTS;
+		w->to->point_row[point] = row_of(w->in->points, corner - w->first_of_points);
+	}
+}
+
+/* the first corners of each place move to the front, and all corners get the number of theirs */
+static rb_status
+number_points(welding *w)
+{
+	uint32_t *first;
+	uint32_t n = 0;
+	rb_status status = rb_corners_find(w->ctx, w->points, w->ncorners, &w->corners);
+
+	first = w->corners.first;
+	for (uint32_t i = 0; i < w->ncorners && status == RB_OK; i++)
+	{
+		n += first[i] == i;
+		if (stops(w, i))
+			status = RB_STOPPED;
+	}
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &w->to->point_row, n, sizeof *w->to->point_row);
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &w->to->point_side, n, sizeof *w->to->point_side);
+	if (status != RB_OK)
+		return status;
+	n = 0;
+	for (uint32_t i = 0; i < w->ncorners; i++)
+	{
+		if (first[i] == i)
+		{
+			memmove(w->points + 3 * (size_t) n, w->points + 3 * (size_t) i, 3 * sizeof(double));
+			say_whose(w, n, i);
+			first[i] = n++;
+		}
+		else
+		{
+			w->to->same_points += i >= w->first_of_points;
+			first[i] = first[first[i]]; /* that one has its number already */
+		}
+		if (stops(w, i))
+			return RB_STOPPED;
+	}
+	rb_shrink(w->ctx->memory, (void **) &w->points, 3 * (size_t) n * sizeof(double));
+	w->to->plc.points = w->points;
+	w->to->plc.npoints = n;
+	w->points = NULL;
+	return RB_OK;
+}
+
+static inline const double *
+point(const welding *w, uint32_t i)
+{
+	return w->to->plc.points + 3 * (size_t) i;
+}
+
+/* ---- segments ---- */
+
+static inline uint32_t *
+place_of(welding *w, uint32_t (*segments)[2], uint32_t from, uint32_t to)
+{
+	const uint32_t low = from < to ? from : to, high = from < to ? to : from;
+	uint32_t at = (uint32_t) rb_mix(((uint64_t) low << 32 | high) * 0x9e3779b97f4a7c15u) & w->mask;
+
+	while (w->table[at] != RB_NONE)
+	{
+		const uint32_t *s = segments[w->table[at]];
+
+		if ((s[0] == from && s[1] == to) || (s[0] == to && s[1] == from))
+			break;
+		at = (at + 1) & w->mask;
+	}
+	return &w->table[at];
+}
+
+/* those that have a length, each once */
+static rb_status
+take_segments(welding *w)
+{
+	const rb_set *set = w->in->segments;
+	const uint32_t *corner = w->corners.first + w->first_of_segments;
+	uint32_t(*segments)[2] = NULL;
+	size_t size = 16;
+	rb_status status;
+
+	if (parts_of(set) == 0)
+		return RB_OK;
+	while (size < 2 * (size_t) set->nparts)
+		size *= 2;
+	status = rb_array(w->ctx, (void **) &w->table, size, sizeof *w->table);
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &segments, set->nparts, sizeof *segments);
+	w->to->plc.segments = (const uint32_t(*)[2]) segments;
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &w->to->segment_row, set->nparts,
+						  sizeof *w->to->segment_row);
+	if (status != RB_OK)
+		return status;
+	memset(w->table, 0xff, size * sizeof *w->table);
+	w->mask = (uint32_t) (size - 1);
+	for (uint32_t i = 0; i < set->nparts; i++)
+	{
+		const uint32_t a = corner[2 * (size_t) i], b = corner[2 * (size_t) i + 1];
+		uint32_t *place;
+
+		if (stops(w, i))
+			return RB_STOPPED;
+		if (a == b)
+		{
+			w->to->no_length++;
+			continue;
+		}
+		place = place_of(w, segments, a, b);
+		if (*place != RB_NONE)
+		{
+			w->to->same_segments++;
+			continue;
+		}
+		*place = w->to->plc.nsegments;
+		segments[*place][0] = a;
+		segments[*place][1] = b;
+		w->to->segment_row[w->to->plc.nsegments++] = row_of(set, i);
+	}
+	return RB_OK;
+}
+
+/* an edge of a facet's boundary is a segment already */
+static void
+drop_segment(welding *w, uint32_t from, uint32_t to)
+{
+	uint32_t(*segments)[2] = (uint32_t(*)[2]) w->to->plc.segments;
+	uint32_t *place;
+
+	if (w->table == NULL)
+		return;
+	place = place_of(w, segments, from, to);
+	if (*place != RB_NONE)
+		w->to->segment_row[*place] = RB_NONE; /* it stays in the table, to be found by others */
+}
+
+static void
+close_gaps(welding *w)
+{
+	uint32_t(*segments)[2] = (uint32_t(*)[2]) w->to->plc.segments;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->to->plc.nsegments; i++)
+	{
+		if (w->to->segment_row[i] == RB_NONE)
+			continue;
+		segments[n][0] = segments[i][0];
+		segments[n][1] = segments[i][1];
+		w->to->segment_row[n++] = w->to->segment_row[i];
+	}
+	w->to->same_segments += w->to->plc.nsegments - n;
+	w->to->plc.nsegments = n;
+}
+
+/* ---- facets ---- */
+
+/* are the three on one line?  They are if they seem so along each axis. */
+static bool
+is_flat(welding *w, const uint32_t *t)
+{
+	const double *a = point(w, t[0]), *b = point(w, t[1]), *c = point(w, t[2]);
+
+	if (t[0] == t[1] || t[1] == t[2] || t[2] == t[0])
+		return true;
+	for (int k = 0; k < 3; k++)
+	{
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+
+		if (rb_orient2d_at(&w->env, a[u], a[v], b[u], b[v], c[u], c[v]) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+sift(uint64_t *x, size_t i, size_t n)
+{
+	const uint64_t moved = x[i];
+
+	for (size_t child; (child = 2 * i + 1) < n; i = child)
+	{
+		child += child + 1 < n && x[child] < x[child + 1];
+		if (x[child] <= moved)
+			break;
+		x[i] = x[child];
+	}
+	x[i] = moved;
+}
+
+/* ascending; a heap, for qsort may ask others for memory */
+static rb_status
+sort(welding *w, uint64_t *x, size_t n)
+{
+	if (n <= RB_FEW_EDGES)
+	{
+		for (size_t i = 1; i < n; i++)
+		{
+			const uint64_t moved = x[i];
+			size_t k = i;
+
+			for (; k > 0 && x[k - 1] > moved; k--)
+				x[k] = x[k - 1];
+			x[k] = moved;
+		}
+		return RB_OK;
+	}
+	for (size_t i = n / 2; i-- > 0;)
+		sift(x, i, n);
+	while (n-- > 1)
+	{
+		const uint64_t last = x[n];
+
+		x[n] = x[0];
+		x[0] = last;
+		sift(x, 0, n);
+		if (stops(w, (uint32_t) n))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+static bool
+has_edge(const uint64_t *edges, size_t n, uint64_t edge)
+{
+	size_t low = 0, high = n;
+
+	while (low < high)
+	{
+		const size_t middle = low + (high - low) / 2;
+
+		if (edges[middle] < edge)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && edges[low] == edge;
+}
+
+static rb_status
+bad_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face, const double *a,
+		  const double *b)
+{
+	w->flaw->kind = kind;
+	w->flaw->a = row;
+	w->flaw->b = face;
+	for (int k = 0; k < 3; k++)
+		w->flaw->at[k] = a[k] / 2 + b[k] / 2;
+	return RB_BAD_PLC;
+}
+
+/* the last facet is complete, from that triangle on */
+static rb_status
+look_at_facet(welding *w, uint32_t first)
+{
+	const uint32_t(*t)[3] = w->to->plc.triangles + first;
+	const uint32_t m = w->to->plc.ntriangles - first;
+	size_t n = 0;
+	rb_status status;
+
+	if (m == 1)
+	{
+		for (int i = 0; i < 3; i++)
+			drop_segment(w, t[0][i], t[0][(i + 1) % 3]);
+		return RB_OK;
+	}
+	if (3 * (size_t) m > w->edges_cap)
+	{
+		status = rb_array(w->ctx, (void **) &w->edges, 6 * (size_t) m, sizeof *w->edges);
+		if (status != RB_OK)
+			return status;
+		w->edges_cap = 6 * (size_t) m;
+	}
+	for (uint32_t i = 0; i < m; i++)
+		for (int k = 0; k < 3; k++)
+			w->edges[n++] = (uint64_t) t[i][k] << 32 | t[i][(k + 1) % 3];
+	status = sort(w, w->edges, n);
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const uint32_t from = (uint32_t) (w->edges[i] >> 32), to = (uint32_t) w->edges[i];
+
+		if (i > 0 && w->edges[i] == w->edges[i - 1])
+			return bad_facet(w, RB_FLAW_FACET_FOLDED, w->to->facet_row[w->to->plc.nfacets - 1],
+							 w->to->facet_face[w->to->plc.nfacets - 1], point(w, from),
+							 point(w, to));
+		if (w->table != NULL && !has_edge(w->edges, n, (uint64_t) to << 32 | from))
+			drop_segment(w, from, to);
+		if (stops(w, (uint32_t) i))
+			status = RB_STOPPED;
+	}
+	return status;
+}
+
+static rb_status
+reserve_facets(welding *w)
+{
+	const size_t n = w->in->facets->nparts;
+	rb_plc *plc = &w->to->plc;
+	rb_status status = rb_array(w->ctx, (void **) &plc->triangles, n, sizeof *plc->triangles);
+
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &plc->facet_of, n, sizeof *plc->facet_of);
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &w->to->facet_row, n, sizeof *w->to->facet_row);
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &w->to->facet_face, n, sizeof *w->to->facet_face);
+	return status;
+}
+
+static rb_status
+take_facets(welding *w)
+{
+	const rb_set *set = w->in->facets;
+	rb_plc *plc = &w->to->plc;
+	uint32_t(*triangles)[3];
+	uint32_t *facet_of;
+	uint32_t face = 0;
+	rb_status status;
+
+	if (parts_of(set) == 0)
+		return RB_OK;
+	status = reserve_facets(w);
+	triangles = (uint32_t(*)[3]) plc->triangles;
+	facet_of = (uint32_t *) plc->facet_of;
+	for (uint32_t i = 0; i < set->nparts && status == RB_OK;)
+	{
+		const uint32_t row = row_of(set, i), first = plc->ntriangles;
+
+		if (set->face_of != NULL)
+			face = set->face_of[i];
+		else
+			face = i > 0 && row_of(set, i - 1) == row ? face + 1 : 0;
+		do
+		{
+			const uint32_t *t = w->corners.first + 3 * (size_t) i;
+
+			if (!is_flat(w, t))
+			{
+				memcpy(triangles[plc->ntriangles], t, sizeof *triangles);
+				facet_of[plc->ntriangles++] = plc->nfacets;
+			}
+			else if (w->in->skip_flat)
+				w->to->no_area++;
+			else
+				return bad_facet(w, RB_FLAW_FACET_AREA, row, face, point(w, t[0]), point(w, t[0]));
+			if (stops(w, i))
+				return RB_STOPPED;
+			i++;
+		} while (i < set->nparts && set->face_of != NULL && set->face_of[i] == face &&
+				 row_of(set, i) == row);
+		if (plc->ntriangles == first)
+			continue;
+		w->to->facet_row[plc->nfacets] = row;
+		w->to->facet_face[plc->nfacets++] = face;
+		status = look_at_facet(w, first);
+	}
+	if (status == RB_OK)
+	{
+		rb_shrink(w->ctx->memory, (void **) &w->to->facet_row,
+				  plc->nfacets * sizeof *w->to->facet_row);
+		rb_shrink(w->ctx->memory, (void **) &w->to->facet_face,
+				  plc->nfacets * sizeof *w->to->facet_face);
+	}
+	return status;
+}
+
+static rb_status
+copy_seeds(welding *w)
+{
+	rb_plc *plc = &w->to->plc;
+	rb_status status;
+
+	if (w->in->nseeds == 0)
+		return RB_OK;
+	status = rb_array(w->ctx, (void **) &plc->seeds, w->in->nseeds, sizeof *plc->seeds);
+	if (status != RB_OK)
+		return status;
+	memcpy((rb_seed *) plc->seeds, w->in->seeds, w->in->nseeds * sizeof *plc->seeds);
+	plc->nseeds = w->in->nseeds;
+	return RB_OK;
+}
+
+rb_status
+rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
+{
+	welding w = {.ctx = ctx,
+				 .in = in,
+				 .to = to,
+				 .flaw = flaw,
+				 .env = {.filters = ctx->filters, .exact = true}};
+	rb_status status;
+
+	memset(to, 0, sizeof *to);
+	memset(flaw, 0, sizeof *flaw);
+	status = gather(&w);
+	if (status == RB_OK)
+		status = number_points(&w);
+	if (status == RB_OK)
+		status = take_segments(&w);
+	if (status == RB_OK)
+		status = take_facets(&w);
+	if (status == RB_OK)
+		status = copy_seeds(&w);
+	if (status == RB_OK)
+		close_gaps(&w);
+	rb_free(ctx->memory, (void **) &w.points);
+	rb_free(ctx->memory, (void **) &w.edges);
+	rb_free(ctx->memory, (void **) &w.table);
+	rb_corners_free(ctx->memory, &w.corners);
+	if (status != RB_OK)
+		rb_welded_free(ctx->memory, to);
+	return status;
+}
+
+void
+rb_welded_free(rb_memory *memory, rb_welded *to)
+{
+	rb_free(memory, (void **) &to->plc.points);
+	rb_free(memory, (void **) &to->plc.triangles);
+	rb_free(memory, (void **) &to->plc.facet_of);
+	rb_free(memory, (void **) &to->plc.segments);
+	rb_free(memory, (void **) &to->plc.seeds);
+	rb_free(memory, (void **) &to->facet_row);
+	rb_free(memory, (void **) &to->facet_face);
+	rb_free(memory, (void **) &to->segment_row);
+	rb_free(memory, (void **) &to->point_row);
+	rb_free(memory, (void **) &to->point_side);
+	memset(to, 0, sizeof *to);
+}
