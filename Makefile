@@ -240,6 +240,11 @@ $(BUILD)/volmesh: test/bench/volmesh.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(EXACT_CFLAGS) -o $@ $< -lm
 
+# how long tetrahedralizations take
+$(BUILD)/mesh-bench: test/bench/mesh.c $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
+	@mkdir -p $(@D)
+	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
+
 # what refuses memory and threads to a server that is tested
 $(BUILD)/refuse.so: test/t/refuse.c
 	@mkdir -p $(@D)

@@ -55,6 +55,41 @@ typedef struct rb_tet
 	rb_face n[4];
 } rb_tet;
 
+/* a face on the rim of a cavity: the way out, and its corners as rb_face_corners has them */
+typedef struct rb_rim
+{
+	rb_face out;
+	uint32_t v[3];
+} rb_rim;
+
+/* an edge of the rim, run through from a to b, and the face of a new tetrahedron that has it */
+typedef struct rb_rim_edge
+{
+	uint32_t a, b; /* by their places in `corners`; a is RB_NONE: no edge here */
+	rb_face f;
+} rb_rim_edge;
+
+/*
+ * Scratch of insertions (delaunay.c), and what is known besides as long as all points are inserted:
+ * then `points` are copies in the order of insertion, four doubles each, and corners are numbers
+ * of those.
+ */
+typedef struct rb_cavity
+{
+	uint32_t *inside; /* tetrahedra in conflict */
+	rb_rim *rim;
+	uint32_t *corners;  /* of the rim */
+	uint32_t *place_of; /* of each vertex: its place in `corners`, if that is its place */
+	rb_face *square;    /* new faces by their edge, where the rim is small, ... */
+	rb_rim_edge *edges; /* ... and a hash table of them where it is not */
+	size_t inside_cap, rim_cap, corners_cap, place_of_cap, square_cap, edges_cap;
+	uint32_t ninside, nrim, ncorners;
+	double *points;
+	uint32_t *number;          /* of each point there: its number in the mesh */
+	struct rb_sphere *spheres; /* of each tetrahedron */
+	size_t spheres_cap;
+} rb_cavity;
+
 typedef struct rb_mesh
 {
 	rb_context *ctx;
@@ -74,8 +109,7 @@ typedef struct rb_mesh
 	uint32_t free;   /* a list of dead places through v[1]; RB_NONE: it is empty */
 	uint32_t recent; /* where a walk may begin */
 	uint32_t random; /* of walks */
-	/* scratch of insertions (delaunay.c) */
-	struct rb_cavity *cavity;
+	rb_cavity cavity;
 } rb_mesh;
 
 /* ---- names ---- */

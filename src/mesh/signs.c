@@ -1,17 +1,8 @@
 /*
  * signs.c
- *	  Exact signs of points by number, with ties broken by these numbers.
- *
- * Insphere asks whether e, lifted to the paraboloid, lies below the hyperplane through a, b, c and d.
- * Five points on one sphere would have no answer, so point i is lifted by e(i) more, where e(i) is
- * infinitely small and e(j) infinitely small against e(i) for j < i.  The height of the hyperplane
- * above e is the sum of the four heights weighed by e's barycentric coordinates: so what the
- * largest number among the five does to the difference is the sign of such a coordinate, an
- * orient3d, and if that is zero the next one decides.
- *
- * H. Edelsbrunner, E. P. Muecke: Simulation of Simplicity, 1990; here only the lifted coordinate
- * is perturbed, so that orient3d stays what it is: 0 for four points of one plane.
+ *	  Exact signs of points by number, with ties broken by these numbers (rb_insphere.h).
  */
+#include "core/exact/rb_insphere.h"
 #include "mesh/rb_mesh.h"
 
 int
@@ -21,46 +12,30 @@ rb_mesh_orient(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 						  rb_mesh_point(m, d));
 }
 
-static int
-broken_tie(rb_mesh *m, const uint32_t *v)
+/* what the filter leaves open; out of line, so that the filter's registers are its own */
+static int __attribute__((noinline)) insphere_hard(rb_mesh *m, const uint32_t *v)
 {
-	uint32_t below = UINT32_MAX; /* those from here on have been asked */
+	const double *p[5];
+	int sign;
 
-	for (;;)
-	{
-		uint32_t w[4];
-		int next = -1;
-		int sign;
-
-		for (int i = 0; i < 5; i++)
-			if (v[i] < below && (next < 0 || v[i] > v[next]))
-				next = i;
-		if (next < 0)
-			return 0;
-		if (next == 4)
-			return -1;
-		for (int i = 0; i < 4; i++)
-			w[i] = i == next ? v[4] : v[i];
-		sign = rb_mesh_orient(m, w[0], w[1], w[2], w[3]);
-		if (sign != 0)
-			return sign;
-		below = v[next];
-	}
+	for (int i = 0; i < 5; i++)
+		p[i] = rb_mesh_point(m, v[i]);
+	sign = rb_insphere_hard(&m->env, p[0], p[1], p[2], p[3], p[4]);
+	return sign != 0 ? sign : rb_insphere_ties(&m->env, p, v);
 }
 
 int
 rb_mesh_insphere(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e)
 {
-	int sign = rb_insphere(rb_mesh_point(m, a), rb_mesh_point(m, b), rb_mesh_point(m, c),
-						   rb_mesh_point(m, d), rb_mesh_point(m, e));
-
-	if (sign == 0)
+	if ((m->env.filters & RB_FILTER_SIGNS) != 0)
 	{
-		const uint32_t v[5] = {a, b, c, d, e};
+		int sign = rb_insphere_filter(rb_mesh_point(m, a), rb_mesh_point(m, b), rb_mesh_point(m, c),
+									  rb_mesh_point(m, d), rb_mesh_point(m, e));
 
-		sign = broken_tie(m, v);
+		if (sign != RB_UNSURE)
+			return sign;
 	}
-	return sign;
+	return insphere_hard(m, (const uint32_t[5]){a, b, c, d, e});
 }
 
 bool

@@ -10,6 +10,8 @@
 
 #include "naive.h"
 #include "core/exact/rb_gmp.h"
+#include "core/exact/rb_diametric.h"
+#include "core/exact/rb_insphere.h"
 #include "core/exact/rb_orient.h"
 #include "core/base/redblue.h"
 
@@ -78,7 +80,16 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	expect(rb_gmp_incircle(p, p + 2, p + 4, p + 6), truth, "incircle GMP");
 
 	truth = naive_insphere(a, b, c, d, p + 12);
+	expect_or_unsure(rb_insphere_filter(a, b, c, d, p + 12), truth, "insphere filter");
+	expect_or_unsure(rb_insphere_filter_fine(a, b, c, d, p + 12), truth, "insphere fine filter");
+	expect_or_unsure(rb_insphere_interval(a, b, c, d, p + 12), truth, "insphere interval");
+	expect_or_unsure(rb_insphere_integer(a, b, c, d, p + 12), truth, "insphere integer");
 	expect(rb_insphere(a, b, c, d, p + 12), truth, "insphere");
 	expect(rb_gmp_insphere(a, b, c, d, p + 12), truth, "insphere GMP");
+
+	truth = rb_gmp_diametric(a, b, c);
+	expect_or_unsure(rb_diametric_filter(a, b, c), truth, "diametric filter");
+	expect_or_unsure(rb_diametric_interval(a, b, c), truth, "diametric interval");
+	expect_or_unsure(rb_diametric_integer(a, b, c), truth, "diametric integer");
 	return 0;
 }

@@ -15,7 +15,7 @@
 #ifdef __CUDACC__
 #define RB_HD static __host__ __device__ __forceinline__
 /* for a big function that is better called than copied */
-#define RB_HD_CALL static __host__ __device__ __noinline__
+#define RB_HD_CALL static __host__ __device__ __noinline__ __attribute__((unused))
 #else
 #define RB_HD static inline __attribute__((always_inline, unused))
 #define RB_HD_CALL static __attribute__((noinline, unused))

@@ -105,3 +105,15 @@ rb_gmp_insphere(const double *a, const double *b, const double *c, const double 
 	}
 	return det.sign;
 }
+
+/* negative: from p the segment is seen under more than a right angle, p is inside */
+int
+rb_gmp_diametric(const double *a, const double *b, const double *p)
+{
+	rb_number u[3], v[3], dot;
+
+	differences(u, a, p, 3);
+	differences(v, b, p, 3);
+	rb_number_dot3(&dot, u, v);
+	return -dot.sign;
+}

@@ -203,6 +203,14 @@ rb_interval_det2(rb_interval a, rb_interval b, rb_interval c, rb_interval d)
 	return rb_interval_sub(rb_interval_mul(a, d), rb_interval_mul(b, c));
 }
 
+RB_HD rb_interval
+rb_interval_dot3(const rb_interval *u, const rb_interval *v)
+{
+	return rb_interval_add(
+		rb_interval_add(rb_interval_mul(u[0], v[0]), rb_interval_mul(u[1], v[1])),
+		rb_interval_mul(u[2], v[2]));
+}
+
 /* sign of (b-a) x (c-a) . (d-a) */
 RB_HD int
 rb_orient3d_interval(const double *a, const double *b, const double *c, const double *d)

@@ -1,0 +1,637 @@
+/*
+ * cavity.c
+ *	  A region of a facet that the mesh lacks: tetrahedra in its way are taken out, the hole is
+ *	  filled from both sides.
+ *
+ * What is in the way has an edge that crosses the region, for the region's own boundary edges are
+ * edges of the mesh, which nothing can cross, and no point lies inside.  So the search goes from a
+ * crossing edge to the tetrahedra around it and to their crossing edges.  The hole's boundary
+ * falls in two along the region's: what has corners above, and what has corners below.
+ *
+ * After Diazzi et al. and Si, Gaertner (rb_recover.h).
+ */
+#include "mesh/rb_half.h"
+#include "mesh/rb_sheet.h"
+
+/* where a point is */
+enum
+{
+	PLACE_UNKNOWN,
+	PLACE_ON, /* a corner of the region */
+	PLACE_ABOVE,
+	PLACE_BELOW
+};
+
+typedef struct rb_crossing
+{
+	uint32_t x, y; /* an edge that crosses the region */
+	uint32_t tet;  /* a tetrahedron it is of */
+} rb_crossing;
+
+struct rb_cavity_work
+{
+	uint8_t *place; /* of each point; all unknown between two calls */
+	size_t place_cap;
+	uint32_t *placed; /* whose place is known */
+	uint32_t nplaced;
+	size_t placed_cap;
+	uint32_t *tets; /* the cavity; marked in the mesh */
+	uint32_t ntets;
+	size_t tets_cap;
+	rb_crossing *crossings;
+	uint32_t ncrossings;
+	size_t crossings_cap;
+	rb_table asked;  /* edges that were asked whether they cross */
+	rb_table border; /* edges of the region's boundary */
+	uint32_t *faces; /* of the sheet, that are the region */
+	uint32_t nfaces;
+	size_t faces_cap;
+	double (*box)[6]; /* of each of them */
+	size_t box_cap;
+	uint32_t *new_tet[2]; /* where the new tetrahedra of a half are in the mesh */
+	size_t new_tet_cap[2];
+	uint32_t *sheet_side; /* what of the upper half meets a face of the region */
+	size_t sheet_side_cap;
+	rb_half half[2]; /* above, below */
+};
+
+rb_status
+rb_cavity_open(rb_recovery *r, rb_cavity_work **work)
+{
+	void *block = NULL;
+	rb_status status = rb_array(r->ctx, &block, 1, sizeof(rb_cavity_work));
+
+	if (status == RB_OK)
+		memset(block, 0, sizeof(rb_cavity_work));
+	*work = block;
+	return status;
+}
+
+void
+rb_cavity_close(rb_recovery *r, rb_cavity_work **work)
+{
+	rb_memory *memory = r->ctx->memory;
+	rb_cavity_work *w = *work;
+
+	if (w == NULL)
+		return;
+	rb_free(memory, (void **) &w->place);
+	rb_free(memory, (void **) &w->placed);
+	rb_free(memory, (void **) &w->tets);
+	rb_free(memory, (void **) &w->crossings);
+	rb_table_free(memory, &w->asked);
+	rb_table_free(memory, &w->border);
+	rb_free(memory, (void **) &w->faces);
+	rb_free(memory, (void **) &w->box);
+	rb_free(memory, (void **) &w->sheet_side);
+	for (int side = 0; side < 2; side++)
+	{
+		rb_free(memory, (void **) &w->new_tet[side]);
+		rb_half_free(memory, &w->half[side]);
+	}
+	rb_free(memory, (void **) work);
+}
+
+/* ---- places ---- */
+
+static rb_status
+set_place(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
+{
+	if (w->place[v] != PLACE_UNKNOWN)
+		return RB_OK;
+	w->place[v] = place;
+	w->placed[w->nplaced++] = v;
+	return rb_recover_grow(r->ctx, (void **) &w->placed, &w->placed_cap, (size_t) w->nplaced + 1,
+						   sizeof(uint32_t));
+}
+
+static rb_status
+begin(rb_recovery *r, rb_cavity_work *w)
+{
+	size_t had = w->place_cap;
+	rb_status status = rb_recover_grow(r->ctx, (void **) &w->place, &w->place_cap,
+									   (size_t) r->mesh.npoints + 1, sizeof(uint8_t));
+
+	if (status == RB_OK && w->place_cap > had)
+		memset(w->place + had, PLACE_UNKNOWN, w->place_cap - had);
+	if (status == RB_OK)
+		status = rb_recover_grow(r->ctx, (void **) &w->placed, &w->placed_cap, 1, sizeof(uint32_t));
+	w->nplaced = w->ntets = w->ncrossings = w->nfaces = 0;
+	rb_table_clear(&w->asked);
+	rb_table_clear(&w->border);
+	return status;
+}
+
+static void
+end(rb_recovery *r, rb_cavity_work *w)
+{
+	for (uint32_t i = 0; i < w->nplaced; i++)
+		w->place[w->placed[i]] = PLACE_UNKNOWN;
+	for (uint32_t i = 0; i < w->ntets; i++)
+		r->mesh.bits[w->tets[i]] &= ~RB_MARK;
+	w->nplaced = w->ntets = 0;
+}
+
+/* ---- the region ---- */
+
+static rb_status
+take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t region)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t f = 0; f < sheet->n && status == RB_OK; f++)
+	{
+		const rb_sheet_face *face = &sheet->faces[f];
+		double *box;
+
+		if (face->region != region)
+			continue;
+		status = rb_recover_grow(r->ctx, (void **) &w->faces, &w->faces_cap, (size_t) w->nfaces + 1,
+								 sizeof(uint32_t));
+		if (status == RB_OK)
+			status = rb_recover_grow(r->ctx, (void **) &w->box, &w->box_cap, (size_t) w->nfaces + 1,
+									 6 * sizeof(double));
+		if (status != RB_OK)
+			return status;
+		box = w->box[w->nfaces];
+		w->faces[w->nfaces++] = f;
+		for (int k = 0; k < 3; k++)
+		{
+			const double *a = rb_mesh_point(&r->mesh, face->v[0]);
+			const double *b = rb_mesh_point(&r->mesh, face->v[1]);
+			const double *c = rb_mesh_point(&r->mesh, face->v[2]);
+
+			box[k] = fmin(a[k], fmin(b[k], c[k]));
+			box[3 + k] = fmax(a[k], fmax(b[k], c[k]));
+		}
+		for (int i = 0; i < 3 && status == RB_OK; i++)
+		{
+			uint32_t beyond = face->n[i];
+
+			status = set_place(r, w, face->v[i], PLACE_ON);
+			if (status == RB_OK &&
+				(beyond == RB_NONE || sheet->faces[beyond >> 2].region != region))
+				status =
+					rb_table_put(r->ctx, &w->border, face->v[(i + 1) % 3], face->v[(i + 2) % 3],
+								 RB_NONE, f << 2 | (uint32_t) i, NULL, NULL);
+		}
+	}
+	return status;
+}
+
+/* ---- what is in its way ---- */
+
+/* does edge xy cross the region?  0: no; 1: x is above; -1: y is */
+static int
+crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y)
+{
+	rb_mesh *m = &r->mesh;
+	const double *p = rb_mesh_point(m, x), *q = rb_mesh_point(m, y);
+	double low[3], high[3];
+
+	for (int k = 0; k < 3; k++)
+	{
+		low[k] = p[k] < q[k] ? p[k] : q[k];
+		high[k] = p[k] < q[k] ? q[k] : p[k];
+	}
+	for (uint32_t i = 0; i < w->nfaces; i++)
+	{
+		const uint32_t *v = sheet->faces[w->faces[i]].v;
+		const double *box = w->box[i];
+		int sx, sy, side;
+
+		if (box[0] > high[0] || box[3] < low[0] || box[1] > high[1] || box[4] < low[1] ||
+			box[2] > high[2] || box[5] < low[2])
+			continue;
+		sx = rb_mesh_orient(m, v[0], v[1], v[2], x);
+		if (sx == 0)
+			continue;
+		sy = rb_mesh_orient(m, v[0], v[1], v[2], y);
+		if (sx == sy || sy == 0)
+			continue;
+		/* the line from below to above has each edge on its left */
+		side = sx > 0 ? 1 : -1;
+		if (side * rb_mesh_orient(m, y, x, v[0], v[1]) < 0 ||
+			side * rb_mesh_orient(m, y, x, v[1], v[2]) < 0 ||
+			side * rb_mesh_orient(m, y, x, v[2], v[0]) < 0)
+			continue;
+		return sx;
+	}
+	return 0;
+}
+
+/* edge xy of tetrahedron t: does it cross?  *what is what crosses says, or 0 where it was asked before */
+static rb_status
+ask(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y, uint32_t t)
+{
+	bool new;
+	int above;
+	rb_status status;
+
+	if (x == RB_GHOST || y == RB_GHOST || w->place[x] == PLACE_ON || w->place[y] == PLACE_ON)
+		return RB_OK;
+	status = rb_table_put(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &new);
+	if (status != RB_OK || !new)
+		return status;
+	above = crosses(r, w, sheet, x, y);
+	if (above == 0)
+		return RB_OK;
+	status = set_place(r, w, x, above > 0 ? PLACE_ABOVE : PLACE_BELOW);
+	if (status == RB_OK)
+		status = set_place(r, w, y, above > 0 ? PLACE_BELOW : PLACE_ABOVE);
+	if (status == RB_OK)
+		status = rb_recover_grow(r->ctx, (void **) &w->crossings, &w->crossings_cap,
+								 (size_t) w->ncrossings + 1, sizeof(rb_crossing));
+	if (status == RB_OK)
+		w->crossings[w->ncrossings++] = (rb_crossing){x, y, t};
+	return status;
+}
+
+/* the corners of t besides a and b, so that a, b, *x, *y is positive */
+static void
+other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
+{
+	static const uint8_t third[4][4] = {{9, 2, 3, 1}, {3, 9, 0, 2}, {1, 3, 9, 0}, {2, 0, 1, 9}};
+	uint32_t i = rb_tet_corner(t, a), j = rb_tet_corner(t, b);
+
+	*x = third[i][j];
+	*y = 6 - i - j - *x;
+}
+
+static rb_status
+add_tet(rb_recovery *r, rb_cavity_work *w, uint32_t t)
+{
+	rb_status status = rb_recover_grow(r->ctx, (void **) &w->tets, &w->tets_cap,
+									   (size_t) w->ntets + 1, sizeof(uint32_t));
+
+	if (status == RB_OK)
+	{
+		r->mesh.bits[t] |= RB_MARK;
+		w->tets[w->ntets++] = t;
+	}
+	return status;
+}
+
+/*
+ * The first crossing edges: a triangle of the region leaves its edge on the region's boundary through
+ * one of the tetrahedra around that edge, across the edge opposite.  *found false: there is none,
+ * for the triangle lies on faces of the mesh, or the edge is gone.
+ */
+static rb_status
+find_first(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *found)
+{
+	rb_mesh *m = &r->mesh;
+	rb_status status = RB_OK;
+
+	*found = false;
+	for (uint32_t i = 0; i < w->nfaces && status == RB_OK; i++)
+		for (int k = 0; k < 3 && status == RB_OK; k++)
+		{
+			const rb_sheet_face *face = &sheet->faces[w->faces[i]];
+			uint32_t a = face->v[(k + 1) % 3], b = face->v[(k + 2) % 3], c = face->v[k];
+			uint32_t start, t, hit;
+
+			if (rb_table_find(&w->border, a, b, RB_NONE) == NULL)
+				continue;
+			if (!rb_mesh_find_edge(m, a, b, &start, &hit))
+				return RB_OK;
+			t = start;
+			do
+			{
+				const rb_tet *tet = &m->tets[t];
+				uint32_t x, y, vx, vy;
+
+				other_corners(tet, a, b, &x, &y);
+				vx = tet->v[x];
+				vy = tet->v[y];
+				if (vx != RB_GHOST && vy != RB_GHOST && vx != c && vy != c &&
+					rb_mesh_orient(m, a, b, vx, c) > 0 && rb_mesh_orient(m, a, b, c, vy) > 0)
+				{
+					status = ask(r, w, sheet, vx, vy, t);
+					break;
+				}
+				t = rb_face_tet(tet->n[x]);
+			} while (t != start);
+		}
+	*found = w->ncrossings > 0;
+	return status;
+}
+
+/* all tetrahedra that have a crossing edge; *clear false: something that has to stay is among them */
+static rb_status
+collect(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
+{
+	rb_mesh *m = &r->mesh;
+	rb_status status = RB_OK;
+
+	*clear = true;
+	for (uint32_t i = 0; i < w->ncrossings && status == RB_OK; i++)
+	{
+		const rb_crossing c = w->crossings[i];
+		uint32_t t = c.tet;
+
+		if ((i & 255) == 0 && rb_should_stop(r->ctx))
+			return RB_STOPPED;
+		if (rb_table_find(&r->piece_of, c.x, c.y, RB_NONE) != NULL)
+		{
+			*clear = false;
+			return RB_OK;
+		}
+		do
+		{
+			const rb_tet *tet = &m->tets[t];
+			uint32_t x, y;
+
+			other_corners(tet, c.x, c.y, &x, &y);
+			if (tet->v[x] == RB_GHOST || (m->bits[t] & (RB_FACE_BIT(x) | RB_FACE_BIT(y))) != 0)
+			{
+				*clear = false;
+				return RB_OK;
+			}
+			if ((m->bits[t] & RB_MARK) == 0)
+			{
+				const uint32_t *v = tet->v;
+
+				status = add_tet(r, w, t);
+				for (int j = 0; j < 4 && status == RB_OK; j++)
+					for (int k = j + 1; k < 4 && status == RB_OK; k++)
+						status = ask(r, w, sheet, v[j], v[k], t);
+				if (status != RB_OK)
+					return status;
+			}
+			t = rb_face_tet(m->tets[t].n[x]);
+		} while (t != c.tet);
+	}
+	return status;
+}
+
+/* ---- the two sides ---- */
+
+/* points of the cavity that no crossing edge has: by the plane of a face of the region that is near */
+static rb_status
+place_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
+{
+	*clear = true;
+	for (uint32_t i = 0; i < w->ntets; i++)
+		for (int k = 0; k < 4; k++)
+		{
+			uint32_t v = r->mesh.tets[w->tets[i]].v[k];
+			const uint32_t *f = sheet->faces[w->faces[0]].v;
+			int side;
+			rb_status status;
+
+			if (w->place[v] != PLACE_UNKNOWN)
+				continue;
+			side = rb_mesh_orient(&r->mesh, f[0], f[1], f[2], v);
+			if (side == 0)
+			{
+				*clear = false;
+				return RB_OK;
+			}
+			status = set_place(r, w, v, side > 0 ? PLACE_ABOVE : PLACE_BELOW);
+			if (status != RB_OK)
+				return status;
+		}
+	return RB_OK;
+}
+
+static rb_status
+add_point(rb_recovery *r, rb_half *half, uint32_t v)
+{
+	rb_status status = rb_recover_grow(r->ctx, (void **) &half->points, &half->points_cap,
+									   (size_t) half->npoints + 1, sizeof(uint32_t));
+
+	if (status == RB_OK)
+		half->points[half->npoints++] = v;
+	return status;
+}
+
+/*
+ * The boundary of the cavity, face by face, to the side that it is on.  *clear false: one has
+ * corners on both, or only corners of the region.
+ */
+static rb_status
+split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
+{
+	rb_mesh *m = &r->mesh;
+	rb_status status = RB_OK;
+
+	*clear = true;
+	for (int side = 0; side < 2; side++)
+		w->half[side].nbases = w->half[side].npoints = 0;
+	for (uint32_t i = 0; i < w->nplaced && status == RB_OK; i++)
+	{
+		uint32_t v = w->placed[i];
+
+		if (w->place[v] != PLACE_BELOW)
+			status = add_point(r, &w->half[0], v);
+		if (w->place[v] != PLACE_ABOVE && status == RB_OK)
+			status = add_point(r, &w->half[1], v);
+	}
+	for (uint32_t i = 0; i < w->ntets && status == RB_OK; i++)
+	{
+		uint32_t t = w->tets[i];
+		const rb_tet *tet = &m->tets[t];
+
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		{
+			const uint8_t *f = rb_face_corners[k];
+			uint32_t beyond = rb_face_tet(tet->n[k]);
+			bool above = false, below = false, fixed;
+
+			if ((m->bits[beyond] & RB_MARK) != 0)
+			{
+				/* nothing that has to stay may be inside */
+				if ((m->bits[t] & RB_FACE_BIT(k)) != 0)
+				{
+					*clear = false;
+					return RB_OK;
+				}
+				continue;
+			}
+			for (int j = 0; j < 3; j++)
+			{
+				above = above || w->place[tet->v[f[j]]] == PLACE_ABOVE;
+				below = below || w->place[tet->v[f[j]]] == PLACE_BELOW;
+			}
+			if (above == below)
+			{
+				*clear = false;
+				return RB_OK;
+			}
+			fixed = (m->bits[t] & RB_FACE_BIT(k)) != 0 || rb_tet_ghost(&m->tets[beyond]);
+			/* from its tetrahedron the face is clockwise: turned, its inside is on the positive side */
+			status = rb_half_base(r, &w->half[above ? 0 : 1], tet->v[f[0]], tet->v[f[2]],
+								  tet->v[f[1]], tet->n[k], RB_NONE, fixed);
+		}
+	}
+	for (uint32_t i = 0; i < w->nfaces && status == RB_OK; i++)
+	{
+		const uint32_t *v = sheet->faces[w->faces[i]].v;
+
+		status = rb_half_base(r, &w->half[0], v[0], v[1], v[2], RB_NONE, i, true);
+		if (status == RB_OK)
+			status = rb_half_base(r, &w->half[1], v[0], v[2], v[1], RB_NONE, i, true);
+	}
+	return status;
+}
+
+/* the tetrahedron behind a face of one side goes, too; *clear false: it reaches to the other side, or out */
+static rb_status
+take_behind(rb_recovery *r, rb_cavity_work *w, rb_face outside, int side, bool *clear)
+{
+	uint32_t t = rb_face_tet(outside);
+	uint32_t v = r->mesh.tets[t].v[rb_face_corner(outside)];
+	uint8_t here = side == 0 ? PLACE_ABOVE : PLACE_BELOW;
+	rb_status status;
+
+	*clear = false;
+	if (v == RB_GHOST ||
+		(w->place[v] != PLACE_UNKNOWN && w->place[v] != here && w->place[v] != PLACE_ON))
+		return RB_OK;
+	status = set_place(r, w, v, here);
+	if (status == RB_OK)
+		status = add_tet(r, w, t);
+	*clear = true;
+	return status;
+}
+
+/* is a tetrahedron of the filling in the sphere of what is behind it?  *which is the face then */
+static bool
+all_delaunay(rb_recovery *r, const rb_half *half, uint32_t *which)
+{
+	rb_mesh *m = &r->mesh;
+
+	for (uint32_t i = 0; i < half->given; i++)
+	{
+		const rb_base *b = &half->bases[i];
+		const uint32_t *v = half->tets[b->inside >> 2];
+		uint32_t apex;
+
+		if (b->constrained)
+			continue;
+		apex = m->tets[rb_face_tet(b->outside)].v[rb_face_corner(b->outside)];
+		if (apex != RB_GHOST && rb_mesh_insphere(m, v[0], v[1], v[2], v[3], apex) > 0)
+		{
+			*which = i;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- into the mesh ---- */
+
+static rb_status
+replace(rb_recovery *r, rb_cavity_work *w)
+{
+	rb_mesh *m = &r->mesh;
+	rb_status status;
+
+	status = rb_mesh_reserve(m, w->half[0].ntets + w->half[1].ntets);
+	for (int side = 0; side < 2 && status == RB_OK; side++)
+		status = rb_recover_grow(r->ctx, (void **) &w->new_tet[side], &w->new_tet_cap[side],
+								 w->half[side].ntets, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_recover_grow(r->ctx, (void **) &w->sheet_side, &w->sheet_side_cap, w->nfaces,
+								 sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < w->ntets; i++)
+		rb_mesh_drop_tet(m, w->tets[i]);
+	w->ntets = 0;
+	for (int side = 0; side < 2; side++)
+	{
+		const rb_half *half = &w->half[side];
+
+		for (uint32_t i = 0; i < half->ntets; i++)
+		{
+			const uint32_t *v = half->tets[i];
+			uint32_t t = rb_mesh_new_tet(m, v[0], v[1], v[2], v[3]);
+
+			w->new_tet[side][i] = t;
+			for (int k = 0; k < 4; k++)
+				m->tet_of[v[k]] = t;
+		}
+		for (uint32_t i = 0; i < half->nbases; i++)
+		{
+			const rb_base *b = &half->bases[i];
+			rb_face face = rb_face_of(w->new_tet[side][b->inside >> 2], b->inside & 3);
+			rb_face other;
+
+			if (b->sheet != RB_NONE)
+			{
+				m->bits[rb_face_tet(face)] |= RB_FACE_BIT(rb_face_corner(face));
+				if (side == 0)
+				{
+					w->sheet_side[b->sheet] = face;
+					continue;
+				}
+				other = w->sheet_side[b->sheet];
+			}
+			else if (i < half->given)
+			{
+				other = b->outside;
+				if ((m->bits[rb_face_tet(other)] & RB_FACE_BIT(rb_face_corner(other))) != 0)
+					m->bits[rb_face_tet(face)] |= RB_FACE_BIT(rb_face_corner(face));
+			}
+			else
+				other = rb_face_of(w->new_tet[side][b->behind >> 2], b->behind & 3);
+			rb_mesh_link(m, face, other);
+		}
+		m->recent = w->new_tet[side][0];
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t region,
+				  bool *done)
+{
+	bool go_on;
+	rb_status status = begin(r, w);
+
+	*done = false;
+	if (status == RB_OK)
+		status = take_region(r, w, sheet, region);
+	if (status == RB_OK)
+		status = find_first(r, w, sheet, &go_on);
+	if (status == RB_OK && go_on)
+		status = collect(r, w, sheet, &go_on);
+	if (status == RB_OK && go_on)
+		status = place_rest(r, w, sheet, &go_on);
+	/* as long as something behind is to go, too, all is begun anew: the hole has become larger */
+	while (status == RB_OK && go_on && !*done)
+	{
+		bool filled = true;
+
+		if (rb_should_stop(r->ctx))
+		{
+			status = RB_STOPPED;
+			break;
+		}
+		status = split(r, w, sheet, &go_on);
+		for (int side = 0; side < 2 && status == RB_OK && go_on && filled; side++)
+		{
+			rb_half *half = &w->half[side];
+			rb_filled how;
+			uint32_t which = 0;
+
+			status = rb_half_fill(r, half, &how, &which);
+			if (status == RB_OK && how == RB_FILLED && !all_delaunay(r, half, &which))
+				how = RB_FILLED_BEHIND;
+			if (status != RB_OK || how == RB_FILLED)
+				continue;
+			filled = go_on = false;
+			if (how == RB_FILLED_BEHIND && half->bases[which].outside != RB_NONE)
+				status = take_behind(r, w, half->bases[which].outside, side, &go_on);
+		}
+		if (status == RB_OK && go_on && filled)
+		{
+			status = replace(r, w);
+			*done = status == RB_OK;
+		}
+	}
+	end(r, w);
+	return status;
+}

@@ -1,0 +1,969 @@
+/*
+ * delaunay.c
+ *	  A Delaunay tetrahedralization, point by point.
+ *
+ * A walk finds a tetrahedron whose sphere the new point is in; from there on all such are found,
+ * for they hang together; they go, and the faces around the hole are joined to the point (Bowyer;
+ * Watson, 1981).  Ghosts make the space outside of the hull a case like any other.  Ties are broken by
+ * number (signs.c), so there is one right set of tetrahedra, whatever the order of insertion.
+ *
+ * Points come in the order of a Hilbert curve, so that the next one is near and what is
+ * there is in the cache; while all are inserted, they are copied and named in this order.  They
+ * come in rounds, each of a few more points drawn by lot and each along the whole curve: so there is
+ * always something all around, and the holes stay small (N. Amenta, S. Choi, G. Rote: Incremental
+ * Constructions con BRIO, 2003).
+ *
+ * Nearly all the time goes into asking whether a point e is in a tetrahedron's sphere.  So each
+ * tetrahedron has it at hand in 16 bytes: with u = e - a for its first corner a, and w twice
+ * the way from the centre to a,
+ *
+ *	  e is inside  <=>  u.u + u.w < 0,
+ *
+ * w in float, with a bound on its error.  What that leaves open is asked with all that signs.c
+ * has.  A ghost has the plane of its hull face in the same form, without u.u.
+ */
+#include "mesh/rb_mesh.h"
+
+#include "core/base/rb_base.h"
+
+#include <math.h>
+
+/* with so many corners on the rim its edges are in a square, from that on in a hash table */
+#define SQUARE RB_SIZE(64, 8)
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+typedef struct rb_sphere
+{
+	float w[3];
+	float error; /* of each of w; negative: this is a plane */
+} rb_sphere;
+
+/* in a loop whose turns are short: is this a turn to ask, and the answer yes? */
+static ALWAYS_INLINE bool
+time_to_stop(const rb_context *ctx, size_t i)
+{
+	return (i & 0xffff) == 0 && rb_should_stop(ctx);
+}
+
+static rb_status
+room(rb_mesh *m, void **block, size_t *cap, size_t need, size_t element)
+{
+	size_t more = *cap + *cap / 2 + 64;
+	rb_status status;
+
+	if (need <= *cap)
+		return RB_OK;
+	if (more < need)
+		more = need;
+	status = rb_array(m->ctx, block, more, element);
+	if (status == RB_OK)
+		*cap = more;
+	return status;
+}
+
+static ALWAYS_INLINE const double *
+point_of(const rb_mesh *m, uint32_t v, bool all)
+{
+	return all ? m->cavity.points + 4 * (size_t) v : m->points + 3 * (size_t) v;
+}
+
+/* ---- spheres ---- */
+
+/*
+ * The sphere through 0, x, y and z: its w is -n/d, with
+ *
+ *	  n = |x|^2 (y x z) + |y|^2 (z x x) + |z|^2 (x x y),	d = (x x y) . z.
+ *
+ * Let h be the largest magnitude among the nine numbers, and e = 2^-53.  Each component of n is a sum
+ * of 18 products of at most h^4 that are rounded at most 12 times, d one of 6 of at most h^3,
+ * rounded at most 8 times: so they are off by less than 2^-45 h^4 and 2^-47 h^3.  With d at least
+ * 2^-40 h^3 the quotient is off by less than (2^-45 h^4 + 2^-47 h^3 |w|) / d * 1.01 + e |w|,
+ * and then float rounds it by 2^-24 |w|.  What else in_sphere needs is in the rest, up to 2^-23.
+ * With h in [2^-100, 2^100] nothing overflows, and what underflows is far below the bound.
+ */
+static ALWAYS_INLINE rb_sphere
+sphere_of(const double *a, const double *b, const double *c, const double *d)
+{
+	double x[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
+	double y[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+	double z[3] = {d[0] - a[0], d[1] - a[1], d[2] - a[2]};
+	double xx = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+	double yy = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
+	double zz = z[0] * z[0] + z[1] * z[1] + z[2] * z[2];
+	double h2 = xx > yy ? xx : yy;
+	double h, h3, det, largest = 0, error;
+	double n[3], xy[3];
+	rb_sphere sphere;
+
+	h2 = h2 > zz ? h2 : zz;
+	h = sqrt(h2); /* a bit more than the largest magnitude will do */
+	h3 = h2 * h;
+	for (int i = 0; i < 3; i++)
+	{
+		int j = i == 2 ? 0 : i + 1;
+		int k = i == 0 ? 2 : i - 1;
+
+		xy[i] = x[j] * y[k] - x[k] * y[j];
+		n[i] = xx * (y[j] * z[k] - y[k] * z[j]) + yy * (z[j] * x[k] - z[k] * x[j]) + zz * xy[i];
+	}
+	det = xy[0] * z[0] + xy[1] * z[1] + xy[2] * z[2];
+	if (!(h >= 0x1p-99 && h <= 0x1p99 && det >= 0x1p-40 * h3))
+		return (rb_sphere){{0, 0, 0}, INFINITY};
+	det = 1 / det;
+	for (int i = 0; i < 3; i++)
+	{
+		double w = -n[i] * det;
+
+		sphere.w[i] = (float) w;
+		w = fabs(w);
+		largest = w > largest ? w : largest;
+	}
+	error = 1.1 * (0x1p-45 * h2 * h2 + 0x1p-47 * h3 * largest) * det + 0x1p-23 * largest + 0x1p-120;
+	sphere.error = (float) (1.001 * error);
+	return sphere;
+}
+
+/*
+ * The plane through 0, x and y as a ghost's: the outside is where x x y points to.  With h as above
+ * the components of the product are below 2 h^2 and off by 2^-50 h^2; divided by h^2 and rounded to
+ * float by less than 2^-22.
+ */
+static ALWAYS_INLINE rb_sphere
+plane_of(const double *a, const double *b, const double *c)
+{
+	double x[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
+	double y[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
+	double xx = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
+	double yy = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
+	double h2 = xx > yy ? xx : yy;
+	rb_sphere sphere;
+
+	if (!(h2 >= 0x1p-198 && h2 <= 0x1p198))
+		return (rb_sphere){{0, 0, 0}, -INFINITY};
+	h2 = -1 / h2;
+	for (int i = 0; i < 3; i++)
+	{
+		int j = i == 2 ? 0 : i + 1;
+		int k = i == 0 ? 2 : i - 1;
+
+		sphere.w[i] = (float) ((x[j] * y[k] - x[k] * y[j]) * h2);
+	}
+	sphere.error = -0x1p-22f;
+	return sphere;
+}
+
+/*
+ * 1: e is inside, -1: it is not, 0: cannot say.  u and the sum are rounded to 2^-50 (u.u + |u| |w|)
+ * in all; underflow makes less than 2^-1000.  Overflow makes an infinite bound or a NaN, and no
+ * comparison with them is true.
+ */
+static ALWAYS_INLINE int
+in_sphere(const rb_sphere *sphere, const double *a, const double *e)
+{
+	double x = e[0] - a[0], y = e[1] - a[1], z = e[2] - a[2];
+	double s = x * sphere->w[0] + y * sphere->w[1] + z * sphere->w[2];
+	double error = sphere->error;
+	double uu = error < 0 ? 0 : x * x + y * y + z * z;
+
+	s += uu;
+	error = (fabs(x) + fabs(y) + fabs(z)) * fabs(error) + 0x1p-50 * uu + 0x1p-1000;
+	return fabs(s) > error ? (s < 0 ? 1 : -1) : 0;
+}
+
+/* of a new tetrahedron, whose first corner is no ghost */
+static ALWAYS_INLINE rb_sphere
+sphere_of_tet(const rb_mesh *m, const uint32_t *v)
+{
+	const double *a = point_of(m, v[0], true);
+
+	/* a ghost's face is clockwise as the ghost sees it (rb_mesh.h), counterclockwise from outside */
+	if (v[1] == RB_GHOST)
+		return plane_of(a, point_of(m, v[2], true), point_of(m, v[3], true));
+	if (v[2] == RB_GHOST)
+		return plane_of(a, point_of(m, v[3], true), point_of(m, v[1], true));
+	if (v[3] == RB_GHOST)
+		return plane_of(a, point_of(m, v[1], true), point_of(m, v[2], true));
+	return sphere_of(a, point_of(m, v[1], true), point_of(m, v[2], true), point_of(m, v[3], true));
+}
+
+/* rb_mesh_conflict, where corners are numbers of the cavity's points */
+static __attribute__((noinline)) bool
+conflict_hard(rb_mesh *m, uint32_t t, uint32_t e)
+{
+	const uint32_t *number = m->cavity.number;
+	const rb_tet *tet = &m->tets[t];
+	uint32_t ghost = rb_tet_corner(tet, RB_GHOST);
+
+	if (ghost < 4)
+	{
+		const uint8_t *f = rb_face_corners[ghost];
+		int side = rb_orient3d_at(&m->env, point_of(m, tet->v[f[0]], true),
+								  point_of(m, tet->v[f[2]], true), point_of(m, tet->v[f[1]], true),
+								  point_of(m, e, true));
+
+		if (side != 0)
+			return side > 0;
+		tet = &m->tets[rb_face_tet(tet->n[ghost])];
+	}
+	return rb_mesh_insphere(m, number[tet->v[0]], number[tet->v[1]], number[tet->v[2]],
+							number[tet->v[3]], number[e]) > 0;
+}
+
+static ALWAYS_INLINE bool
+conflict(rb_mesh *m, uint32_t t, uint32_t e, const double *at, bool all)
+{
+	int side;
+
+	if (!all)
+		return rb_mesh_conflict(m, t, e);
+	side = in_sphere(&m->cavity.spheres[t], point_of(m, m->tets[t].v[0], true), at);
+	return side != 0 ? side > 0 : conflict_hard(m, t, e);
+}
+
+/* ---- the walk ---- */
+
+/*
+ * From tetrahedron to tetrahedron, across a face that the place is strictly beyond, until there is none
+ * or the next one is a ghost.  Which face is asked first is left to chance, so that no circle goes
+ * on for ever.
+ */
+static ALWAYS_INLINE uint32_t
+walk(rb_mesh *m, const double *at, uint32_t t, bool all)
+{
+	uint32_t random = m->random;
+	uint32_t from = 4; /* the face that the walk came in by */
+	uint32_t ghost = rb_tet_corner(&m->tets[t], RB_GHOST);
+
+	if (ghost < 4)
+		t = rb_face_tet(m->tets[t].n[ghost]);
+	for (;;)
+	{
+		const rb_tet *tet = &m->tets[t];
+		const double *p[4];
+		uint32_t k;
+
+		for (k = 0; k < 4; k++)
+			p[k] = point_of(m, tet->v[k], all);
+		random = random * 1664525u + 1013904223u;
+		for (k = 0; k < 4; k++)
+		{
+			uint32_t i = (k + (random >> 30)) & 3;
+			const double *own = p[i];
+			int side;
+
+			if (i == from)
+				continue;
+			p[i] = at;
+			side = rb_orient3d_at(&m->env, p[0], p[1], p[2], p[3]);
+			p[i] = own;
+			if (side < 0)
+			{
+				from = rb_face_corner(tet->n[i]);
+				t = rb_face_tet(tet->n[i]);
+				break;
+			}
+		}
+		if (k == 4 || rb_tet_ghost(&m->tets[t]))
+			break;
+	}
+	m->random = random;
+	return t;
+}
+
+uint32_t
+rb_mesh_locate(rb_mesh *m, const double *at, uint32_t near)
+{
+	return walk(m, at, near, false);
+}
+
+/* ---- the cavity ---- */
+
+static void
+unmark(rb_mesh *m)
+{
+	const rb_cavity *c = &m->cavity;
+
+	for (uint32_t i = 0; i < c->ninside; i++)
+		m->bits[c->inside[i]] &= ~RB_MARK;
+	for (uint32_t i = 0; i < c->nrim; i++)
+		m->bits[rb_face_tet(c->rim[i].out)] &= ~RB_MARK2;
+}
+
+/* its turn comes later, and most of these will be asked then */
+static ALWAYS_INLINE void
+fetch_neighbours(const rb_mesh *m, uint32_t t, bool all)
+{
+	for (int i = 0; i < 4; i++)
+	{
+		uint32_t next = rb_face_tet(m->tets[t].n[i]);
+
+		__builtin_prefetch(&m->tets[next]);
+		__builtin_prefetch(&m->bits[next]);
+		if (all)
+			__builtin_prefetch(&m->cavity.spheres[next]);
+	}
+}
+
+/*
+ * All tetrahedra in conflict with v, breadth first from t, which is one: they have RB_MARK; and what is
+ * around them, RB_MARK2.
+ */
+static ALWAYS_INLINE rb_status
+find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
+{
+	rb_cavity *c = &m->cavity;
+	const double *at = point_of(m, v, all);
+
+	c->ninside = 0;
+	c->nrim = 0;
+	if (c->inside_cap == 0)
+	{
+		rb_status status = room(m, (void **) &c->inside, &c->inside_cap, 1, sizeof(*c->inside));
+
+		if (status != RB_OK)
+			return status;
+	}
+	c->inside[c->ninside++] = t;
+	m->bits[t] |= RB_MARK;
+	for (uint32_t done = 0; done < c->ninside; done++)
+	{
+		const rb_tet *tet = &m->tets[c->inside[done]];
+
+		if (c->ninside + 4 > c->inside_cap || c->nrim + 4 > c->rim_cap)
+		{
+			rb_status status =
+				room(m, (void **) &c->inside, &c->inside_cap, c->ninside + 4, sizeof(*c->inside));
+
+			if (status == RB_OK)
+				status = room(m, (void **) &c->rim, &c->rim_cap, c->nrim + 4, sizeof(*c->rim));
+			if (status == RB_OK && rb_should_stop(m->ctx))
+				status = RB_STOPPED;
+			if (status != RB_OK)
+				return status;
+		}
+		for (uint32_t i = 0; i < 4; i++)
+		{
+			uint32_t next = rb_face_tet(tet->n[i]);
+			uint32_t *bits = &m->bits[next];
+
+			if ((*bits & RB_MARK) != 0)
+				continue;
+			if ((*bits & RB_MARK2) == 0 && conflict(m, next, v, at, all))
+			{
+				*bits |= RB_MARK;
+				c->inside[c->ninside++] = next;
+				fetch_neighbours(m, next, all);
+			}
+			else
+			{
+				const uint8_t *f = rb_face_corners[i];
+
+				*bits |= RB_MARK2;
+				c->rim[c->nrim++] = (rb_rim){tet->n[i], {tet->v[f[0]], tet->v[f[1]], tet->v[f[2]]}};
+			}
+		}
+	}
+	return RB_OK;
+}
+
+/* ---- new tetrahedra ---- */
+
+static uint32_t
+place_of(rb_cavity *c, uint32_t v)
+{
+	uint32_t *place = &c->place_of[v == RB_GHOST ? 0 : v + 1];
+
+	if (*place >= c->ncorners || c->corners[*place] != v)
+	{
+		*place = c->ncorners;
+		c->corners[c->ncorners++] = v;
+	}
+	return *place;
+}
+
+static rb_rim_edge *
+edge_of(rb_cavity *c, uint32_t mask, uint32_t a, uint32_t b)
+{
+	uint32_t i = ((a * 0x9e3779b1u) ^ (b * 0x85ebca6bu)) * 0xc2b2ae35u;
+
+	for (i = (i >> 7) & mask; c->edges[i].a != RB_NONE; i = (i + 1) & mask)
+		if (c->edges[i].a == a && c->edges[i].b == b)
+			break;
+	return &c->edges[i];
+}
+
+/* what filling the cavity may need */
+static rb_status
+reserve(rb_mesh *m, bool all)
+{
+	rb_cavity *c = &m->cavity;
+	rb_status status = RB_OK;
+
+	if (c->nrim > c->ninside && (size_t) m->ntets + c->nrim - c->ninside > m->tets_cap)
+		status = rb_mesh_reserve(m, c->nrim - c->ninside);
+	if (status == RB_OK && all && m->tets_cap > c->spheres_cap)
+	{
+		status = rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere));
+		if (status == RB_OK)
+			c->spheres_cap = m->tets_cap;
+	}
+	/* a rim is a sphere, so it has half as many corners as faces, and two more */
+	if (status == RB_OK && c->nrim > c->corners_cap)
+		status = room(m, (void **) &c->corners, &c->corners_cap, (size_t) c->nrim + 4,
+					  sizeof(*c->corners));
+	return status;
+}
+
+/* the edges of the rim, from a hash table: links between the new tetrahedra */
+static rb_status
+reserve_edges(rb_mesh *m, uint32_t *mask)
+{
+	rb_cavity *c = &m->cavity;
+	size_t size = 1024;
+	rb_status status;
+
+	while (size < 6 * (size_t) c->nrim)
+		size *= 2;
+	status = room(m, (void **) &c->edges, &c->edges_cap, size, sizeof(*c->edges));
+	if (status != RB_OK)
+		return status;
+	memset(c->edges, 0xff, size * sizeof(*c->edges)); /* RB_NONE */
+	*mask = (uint32_t) size - 1;
+	return RB_OK;
+}
+
+static ALWAYS_INLINE rb_status
+fill_cavity(rb_mesh *m, uint32_t v, bool all)
+{
+	rb_cavity *c = &m->cavity;
+	bool small = c->nrim / 2 + 2 <= SQUARE;
+	uint32_t mask = 0;
+	rb_status status = reserve(m, all);
+
+	if (status == RB_OK && !small)
+		status = reserve_edges(m, &mask);
+	if (status != RB_OK)
+		return status;
+
+	c->ncorners = 0;
+	for (uint32_t i = 0; i < c->nrim; i++)
+	{
+		rb_rim *rim = &c->rim[i];
+		uint32_t a = rim->v[0], b = rim->v[1], d = rim->v[2];
+		uint32_t t;
+		uint32_t j, k, l;
+
+		/* a place of the cavity's if there is one left */
+		if (i < c->ninside)
+		{
+			rb_tet *tet;
+
+			t = c->inside[i];
+			tet = &m->tets[t];
+			tet->v[0] = v;
+			tet->v[1] = a;
+			tet->v[2] = b;
+			tet->v[3] = d;
+			m->bits[t] = 0;
+		}
+		else
+			t = rb_mesh_new_tet(m, v, a, b, d);
+		m->bits[rb_face_tet(rim->out)] &= ~RB_MARK2;
+		rb_mesh_link(m, rb_face_of(t, 0), rim->out);
+		if (all)
+			c->spheres[t] = sphere_of_tet(m, m->tets[t].v);
+		else
+		{
+			for (j = 0; j < 3; j++)
+				if (rim->v[j] != RB_GHOST)
+					m->tet_of[rim->v[j]] = t;
+		}
+
+		j = place_of(c, a);
+		k = place_of(c, b);
+		l = place_of(c, d);
+		rim->out = t;
+		rim->v[0] = j;
+		rim->v[1] = k;
+		rim->v[2] = l;
+		if (small)
+		{
+			c->square[k * SQUARE + l] = rb_face_of(t, 1);
+			c->square[l * SQUARE + j] = rb_face_of(t, 2);
+			c->square[j * SQUARE + k] = rb_face_of(t, 3);
+		}
+		else
+		{
+			*edge_of(c, mask, k, l) = (rb_rim_edge){k, l, rb_face_of(t, 1)};
+			*edge_of(c, mask, l, j) = (rb_rim_edge){l, j, rb_face_of(t, 2)};
+			*edge_of(c, mask, j, k) = (rb_rim_edge){j, k, rb_face_of(t, 3)};
+		}
+	}
+	for (uint32_t i = 0; i < c->nrim; i++)
+	{
+		const rb_rim *rim = &c->rim[i];
+		rb_face *n = m->tets[rim->out].n;
+		uint32_t j = rim->v[0], k = rim->v[1], l = rim->v[2];
+
+		if (small)
+		{
+			n[1] = c->square[l * SQUARE + k];
+			n[2] = c->square[j * SQUARE + l];
+			n[3] = c->square[k * SQUARE + j];
+		}
+		else
+		{
+			n[1] = edge_of(c, mask, l, k)->f;
+			n[2] = edge_of(c, mask, j, l)->f;
+			n[3] = edge_of(c, mask, k, j)->f;
+		}
+	}
+	for (uint32_t i = c->nrim; i < c->ninside; i++)
+		rb_mesh_drop_tet(m, c->inside[i]);
+	if (!all)
+		m->tet_of[v] = c->rim[0].out;
+	m->recent = c->rim[0].out;
+	return RB_OK;
+}
+
+/* point v, somewhere near t */
+static ALWAYS_INLINE rb_status
+insert(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
+{
+	const double *at = point_of(m, v, all);
+	rb_status status;
+
+	*same = RB_NONE;
+	t = walk(m, at, t, all);
+	for (int i = 0; i < 4; i++)
+	{
+		uint32_t corner = m->tets[t].v[i];
+
+		if (corner != RB_GHOST && rb_equal3(point_of(m, corner, all), at))
+		{
+			*same = corner;
+			return RB_OK;
+		}
+	}
+	status = find_cavity(m, v, t, all);
+	if (status == RB_OK)
+		status = fill_cavity(m, v, all);
+	if (status != RB_OK)
+		unmark(m);
+	return status;
+}
+
+/* scratch of a size that is known */
+static rb_status
+prepare(rb_mesh *m)
+{
+	rb_cavity *c = &m->cavity;
+	size_t had = c->place_of_cap;
+	rb_status status = room(m, (void **) &c->place_of, &c->place_of_cap, (size_t) m->npoints + 1,
+							sizeof(uint32_t));
+
+	if (status == RB_OK && c->place_of_cap > had)
+		memset(c->place_of + had, 0, (c->place_of_cap - had) * sizeof(uint32_t));
+	if (status == RB_OK)
+		status = room(m, (void **) &c->square, &c->square_cap, (size_t) SQUARE * SQUARE,
+					  sizeof(rb_face));
+	return status;
+}
+
+rb_status
+rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same)
+{
+	rb_status status = prepare(m);
+
+	if (status != RB_OK)
+		return status;
+	return insert(m, v, near, same, false);
+}
+
+/* ---- the order of insertion ---- */
+
+/* more points than this in one cell of the curve get a finer curve of their own */
+#define CELL RB_SIZE(256, 8)
+
+/* a point's place on the curve, and its number */
+typedef struct keyed
+{
+	uint64_t key;
+	uint32_t number;
+} keyed;
+
+/*
+ * C. H. Hamilton: Compact Hilbert Indices, 2006: from the top, each level's octant is turned into
+ * the frame of that level, whose first corner is e and whose direction is d.
+ */
+static uint64_t
+hilbert(const uint32_t *x, int levels)
+{
+	static const uint8_t rank[8] = {0, 1, 3, 2, 7, 6, 4, 5}; /* of a Gray code */
+	static const uint8_t entry[8] = {0, 0, 0, 3, 3, 6, 6, 5};
+	static const uint8_t turn[8] = {1, 2, 2, 3, 3, 2, 2, 1};
+	uint32_t e = 0, d = 1; /* d: one more than the direction, 1 to 3 */
+	uint64_t key = 0;
+
+	for (int level = levels - 1; level >= 0; level--)
+	{
+		uint32_t octant = (x[0] >> level & 1) | (x[1] >> level & 1) << 1 | (x[2] >> level & 1) << 2;
+		uint32_t w;
+
+		octant ^= e;
+		w = rank[(octant >> d | octant << (3 - d)) & 7];
+		key = key << 3 | w;
+		e ^= ((uint32_t) entry[w] << d | (uint32_t) entry[w] >> (3 - d)) & 7;
+		d += turn[w];
+		d = d > 3 ? d - 3 : d;
+	}
+	return key;
+}
+
+#define LEVELS 21
+
+/* where n points are on a curve through the cube around them; halves, so that each difference is a double */
+static rb_status
+place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
+{
+	double low[3] = {INFINITY, INFINITY, INFINITY};
+	double high[3] = {-INFINITY, -INFINITY, -INFINITY};
+	double size = 0;
+
+	for (uint32_t k = 0; k < n; k++)
+	{
+		if (time_to_stop(m->ctx, k))
+			return RB_STOPPED;
+		for (int i = 0; i < 3; i++)
+		{
+			double x = 0.5 * rb_mesh_point(m, a[k].number)[i];
+
+			low[i] = x < low[i] ? x : low[i];
+			high[i] = x > high[i] ? x : high[i];
+		}
+	}
+	for (int i = 0; i < 3; i++)
+		if (high[i] - low[i] > size)
+			size = high[i] - low[i];
+	for (uint32_t k = 0; k < n; k++)
+	{
+		uint32_t x[3];
+
+		if (time_to_stop(m->ctx, k))
+			return RB_STOPPED;
+		for (int i = 0; i < 3; i++)
+		{
+			double part = 0.5 * rb_mesh_point(m, a[k].number)[i] - low[i];
+			double cell = size > 0 ? part / size * (1 << LEVELS) : 0;
+
+			x[i] = cell < (1 << LEVELS) - 1 ? (uint32_t) cell : (1 << LEVELS) - 1;
+		}
+		a[k].key = hilbert(x, LEVELS);
+	}
+	return RB_OK;
+}
+
+/* by the key, ties by number; the result is in a */
+static rb_status
+sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
+{
+	for (int shift = 0; shift < 66; shift += 11)
+	{
+		uint32_t start[2048] = {0};
+		uint32_t sum = 0;
+		keyed *swap = a;
+
+		for (uint32_t i = 0; i < n; i++)
+		{
+			if (time_to_stop(ctx, i))
+				return RB_STOPPED;
+			start[a[i].key >> shift & 2047]++;
+		}
+		for (int d = 0; d < 2048; d++)
+		{
+			uint32_t count = start[d];
+
+			start[d] = sum;
+			sum += count;
+		}
+		for (uint32_t i = 0; i < n; i++)
+		{
+			if (time_to_stop(ctx, i))
+				return RB_STOPPED;
+			b[start[a[i].key >> shift & 2047]++] = a[i];
+		}
+		a = b;
+		b = swap;
+	}
+	return RB_OK;
+}
+
+/*
+ * Along the curve; cells that hold many, such as all points but one that is far away, along one of
+ * their own.  That ends: the two points that are farthest apart on some axis get different cells,
+ * so what begins at i gets shorter until it is short, or all in one place; and each time it is
+ * narrower by 2^20, which doubles allow about a hundred times.
+ */
+static rb_status
+sort_points(const rb_mesh *m, keyed *a, keyed *b)
+{
+	uint32_t n = m->npoints;
+	rb_status status;
+
+	for (uint32_t i = 0; i < n; i++)
+		a[i].number = i;
+	status = place_on_curve(m, a, n);
+	if (status == RB_OK)
+		status = sort_keyed(m->ctx, a, b, n);
+	for (uint32_t i = 0; status == RB_OK && i < n;)
+	{
+		uint32_t end = i + 1;
+
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
+		while (end < n && a[end].key == a[i].key)
+			end++;
+		if (end - i > CELL)
+		{
+			status = place_on_curve(m, a + i, end - i);
+			if (status == RB_OK)
+				status = sort_keyed(m->ctx, a + i, b, end - i);
+			if (a[i].key != a[end - 1].key)
+				continue;
+		}
+		i = end;
+	}
+	return status;
+}
+
+/* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
+static uint32_t
+rounds_of(uint32_t n)
+{
+	uint32_t rounds = 1;
+
+	while ((n >>= 3) >= 64)
+		rounds++;
+	return rounds;
+}
+
+/* by the zeros of a mixed number, three a round (A. Appleby's finalizer of MurmurHash3) */
+static ALWAYS_INLINE bool
+in_round(uint32_t number, uint32_t round, uint32_t rounds)
+{
+	uint32_t mixed = number + 1;
+
+	mixed = (mixed ^ mixed >> 16) * 0x85ebca6bu;
+	mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35u;
+	mixed ^= mixed >> 16;
+	return (mixed & ((1u << 3 * round) - 1)) == 0 &&
+		   (round + 1 == rounds || (mixed >> 3 * round & 7) != 0);
+}
+
+/* the copies of the points, and their numbers, in the order of insertion */
+static rb_status
+order_points(rb_mesh *m)
+{
+	rb_cavity *c = &m->cavity;
+	size_t n = m->npoints;
+	uint32_t rounds = rounds_of(m->npoints);
+	keyed *a = NULL;
+	rb_status status = rb_array(m->ctx, (void **) &a, 2 * n, sizeof(keyed));
+
+	if (status == RB_OK)
+		status = rb_array(m->ctx, (void **) &c->number, n, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = sort_points(m, a, a + n);
+	for (uint32_t round = rounds, to = 0; status == RB_OK && round-- > 0;)
+		for (size_t i = 0; i < n; i++)
+		{
+			if (time_to_stop(m->ctx, i))
+			{
+				status = RB_STOPPED;
+				break;
+			}
+			if (in_round(a[i].number, round, rounds))
+				c->number[to++] = a[i].number;
+		}
+	rb_free(m->ctx->memory, (void **) &a);
+	if (status == RB_OK)
+		status = rb_array(m->ctx, (void **) &c->points, n, 4 * sizeof(double));
+	if (status != RB_OK)
+		return status;
+	for (size_t i = 0; i < n; i++)
+	{
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
+		memcpy(c->points + 4 * i, rb_mesh_point(m, c->number[i]), 3 * sizeof(double));
+		c->points[4 * i + 3] = 0;
+	}
+	return RB_OK;
+}
+
+/* ---- all points ---- */
+
+static bool
+on_a_line(rb_mesh *m, const double *a, const double *b, const double *c)
+{
+	return rb_orient2d_at(&m->env, a[0], a[1], b[0], b[1], c[0], c[1]) == 0 &&
+		   rb_orient2d_at(&m->env, a[1], a[2], b[1], b[2], c[1], c[2]) == 0 &&
+		   rb_orient2d_at(&m->env, a[2], a[0], b[2], b[0], c[2], c[0]) == 0;
+}
+
+/* four points that are the corners of a positive tetrahedron: the first ones in order */
+static rb_status
+first_corners(rb_mesh *m, uint32_t *v, bool *flat)
+{
+	uint32_t n = m->npoints;
+	uint32_t i = 1;
+
+	*flat = true;
+	v[0] = 0;
+	for (; i < n && rb_equal3(point_of(m, 0, true), point_of(m, i, true)); i++)
+		;
+	v[1] = i;
+	for (i++; i < n; i++)
+	{
+		if (rb_should_stop(m->ctx))
+			return RB_STOPPED;
+		if (!on_a_line(m, point_of(m, v[0], true), point_of(m, v[1], true), point_of(m, i, true)))
+			break;
+	}
+	v[2] = i;
+	for (i++; i < n; i++)
+	{
+		int side;
+
+		if (rb_should_stop(m->ctx))
+			return RB_STOPPED;
+		side = rb_orient3d_at(&m->env, point_of(m, v[0], true), point_of(m, v[1], true),
+							  point_of(m, v[2], true), point_of(m, i, true));
+		if (side == 0)
+			continue;
+		v[3] = i;
+		if (side < 0)
+		{
+			v[0] = v[1];
+			v[1] = 0;
+		}
+		*flat = false;
+		break;
+	}
+	return RB_OK;
+}
+
+/* the tetrahedron with those corners, and its four ghosts */
+static rb_status
+first_tets(rb_mesh *m, const uint32_t *v)
+{
+	rb_cavity *c = &m->cavity;
+	uint32_t t[5];
+	rb_status status;
+
+	c->nrim = 5;
+	c->ninside = 0;
+	status = reserve(m, true);
+	if (status != RB_OK)
+		return status;
+	t[4] = rb_mesh_new_tet(m, v[0], v[1], v[2], v[3]);
+	c->spheres[t[4]] = sphere_of_tet(m, v);
+	for (int i = 0; i < 4; i++)
+	{
+		/* the face with two corners swapped, and the ghost on its other side */
+		const uint8_t *f = rb_face_corners[i];
+
+		t[i] = rb_mesh_new_tet(m, v[f[0]], RB_GHOST, v[f[1]], v[f[2]]);
+		c->spheres[t[i]] = sphere_of_tet(m, m->tets[t[i]].v);
+		rb_mesh_link(m, rb_face_of(t[4], (uint32_t) i), rb_face_of(t[i], 1));
+	}
+	/* ghosts i and j share the edge of the two other corners */
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < i; j++)
+			rb_mesh_link(m, rb_face_of(t[i], rb_tet_corner(&m->tets[t[i]], v[j])),
+						 rb_face_of(t[j], rb_tet_corner(&m->tets[t[j]], v[i])));
+	m->recent = t[4];
+	return RB_OK;
+}
+
+static rb_status
+insert_all(rb_mesh *m, bool *flat)
+{
+	uint32_t v[4];
+	uint32_t same;
+	rb_status status = order_points(m);
+
+	if (status == RB_OK)
+		status = prepare(m);
+	if (status == RB_OK)
+		status = first_corners(m, v, flat);
+	if (status != RB_OK || *flat)
+		return status;
+	status = first_tets(m, v);
+	for (uint32_t i = 0; status == RB_OK && i < m->npoints; i++)
+	{
+		if (rb_should_stop(m->ctx))
+			status = RB_STOPPED;
+		else if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
+			status = insert(m, i, m->recent, &same, true);
+	}
+	return status;
+}
+
+/* corners become numbers of the mesh again; which tetrahedron has a point is noted by its place in line, first */
+static rb_status
+name_corners(rb_mesh *m)
+{
+	const uint32_t *number = m->cavity.number;
+	uint32_t *tet_of = m->cavity.place_of;
+
+	memset(tet_of, 0xff, (size_t) m->npoints * sizeof(*tet_of)); /* RB_NONE */
+	for (uint32_t t = 0; t < m->ntets; t++)
+	{
+		uint32_t *v = m->tets[t].v;
+
+		if (time_to_stop(m->ctx, t))
+			return RB_STOPPED;
+		if (v[0] == RB_DEAD)
+			continue;
+		for (int i = 0; i < 4; i++)
+			if (v[i] != RB_GHOST)
+			{
+				tet_of[v[i]] = t;
+				v[i] = number[v[i]];
+			}
+	}
+	for (uint32_t i = 0; i < m->npoints; i++)
+	{
+		if (time_to_stop(m->ctx, i))
+			return RB_STOPPED;
+		m->tet_of[number[i]] = tet_of[i];
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_mesh_delaunay(rb_mesh *m, bool *flat)
+{
+	rb_cavity *c = &m->cavity;
+	rb_memory *memory = m->ctx->memory;
+	rb_status status = RB_OK;
+
+	*flat = true;
+	if (m->npoints >= 4)
+		status = insert_all(m, flat);
+	if (status == RB_OK && !*flat)
+		status = name_corners(m);
+	if (status != RB_OK)
+	{
+		if (m->npoints > 0)
+			memset(m->tet_of, 0xff, (size_t) m->npoints * sizeof(*m->tet_of)); /* RB_NONE */
+		m->ntets = m->nalive = 0;
+		m->free = m->recent = RB_NONE;
+	}
+	rb_free(memory, (void **) &c->points);
+	rb_free(memory, (void **) &c->number);
+	rb_free(memory, (void **) &c->spheres);
+	c->spheres_cap = 0;
+	return status;
+}

@@ -1,0 +1,305 @@
+/*
+ * facets.c
+ *	  Facet by facet: which faces of its triangulation does the mesh lack, in which regions do they
+ *	  lie, and are they recovered?
+ *
+ * What a facet got is never lost again, for cavities stop at faces that are on facets.  Where a
+ * region cannot be recovered, for rounding has bent it, a point is added in its midst; then all
+ * is done again with these points: rarely needed, so nothing is gained by doing less.
+ */
+#include "mesh/rb_sheet.h"
+
+struct rb_facet_work
+{
+	rb_sheet sheet;
+	rb_cavity_work *cavity;
+	uint32_t *stack;
+	size_t stack_cap;
+};
+
+static rb_status
+add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
+{
+	rb_status status = rb_recover_grow(r->ctx, (void **) &r->subfaces, &r->subfaces_cap,
+									   (size_t) r->nsubfaces + 1, sizeof(rb_subface));
+
+	if (status == RB_OK)
+		r->subfaces[r->nsubfaces++] = (rb_subface){{v[0], v[1], v[2]}, facet};
+	return status;
+}
+
+/* face f of the mesh is on a facet from now on, seen from both sides; false: it is on one already */
+static bool
+keep_face(rb_recovery *r, rb_face f)
+{
+	rb_mesh *m = &r->mesh;
+	rb_face other = m->tets[rb_face_tet(f)].n[rb_face_corner(f)];
+
+	if ((m->bits[rb_face_tet(f)] & RB_FACE_BIT(rb_face_corner(f))) != 0)
+		return false;
+	m->bits[rb_face_tet(f)] |= RB_FACE_BIT(rb_face_corner(f));
+	m->bits[rb_face_tet(other)] |= RB_FACE_BIT(rb_face_corner(other));
+	return true;
+}
+
+/* two facets have this face: the other one is in the list already */
+static rb_status
+face_twice(rb_recovery *r, const uint32_t *v, uint32_t facet)
+{
+	uint32_t key[3];
+
+	rb_table_key(key, v[0], v[1], v[2]);
+	for (uint32_t i = 0; i < r->nsubfaces; i++)
+	{
+		uint32_t other[3];
+
+		rb_table_key(other, r->subfaces[i].v[0], r->subfaces[i].v[1], r->subfaces[i].v[2]);
+		if (memcmp(other, key, sizeof key) == 0)
+			return rb_recover_flaw(
+				r, r->subfaces[i].facet == facet ? RB_FLAW_FACET_FOLDED : RB_FLAW_FACETS_OVERLAP,
+				r->subfaces[i].facet, facet, rb_mesh_point(&r->mesh, v[0]));
+	}
+	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, facet, RB_NONE, rb_mesh_point(&r->mesh, v[0]));
+}
+
+/* which faces of the sheet are there: region 0, else missing; returns how many are missing */
+static uint32_t
+look(rb_recovery *r, rb_sheet *sheet)
+{
+	uint32_t missing = 0;
+
+	for (uint32_t f = 0; f < sheet->n; f++)
+	{
+		rb_sheet_face *face = &sheet->faces[f];
+		rb_face there;
+
+		face->region = rb_mesh_find_face(&r->mesh, face->v[0], face->v[1], face->v[2], &there)
+						   ? 0
+						   : RB_SHEET_MISSING;
+		missing += face->region != 0;
+	}
+	return missing;
+}
+
+static bool
+has_edge(rb_recovery *r, uint32_t a, uint32_t b)
+{
+	uint32_t t, hit;
+
+	return rb_mesh_find_edge(&r->mesh, a, b, &t, &hit);
+}
+
+/*
+ * Four corners that are almost in one plane and almost on one circle: the mesh may have the
+ * other one of their two edges, and then the sheet takes that.
+ */
+static bool
+follow_mesh(rb_recovery *r, rb_sheet *sheet)
+{
+	bool any = false;
+
+	for (uint32_t f = 0; f < sheet->n; f++)
+		for (uint32_t i = 0; i < 3; i++)
+		{
+			const rb_sheet_face *x = &sheet->faces[f];
+			uint32_t g = x->n[i];
+			uint32_t a = x->v[(i + 1) % 3], b = x->v[(i + 2) % 3];
+
+			if (g == RB_NONE || x->region == 0 ||
+				rb_table_find(&r->piece_of, a, b, RB_NONE) != NULL || has_edge(r, a, b) ||
+				!has_edge(r, x->v[i], sheet->faces[g >> 2].v[g & 3]))
+				continue;
+			any = rb_sheet_flip(r, sheet, f, i) || any;
+		}
+	return any;
+}
+
+/* missing faces that share an edge which is missing, too, are one region; from 1 up */
+static rb_status
+find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
+{
+	rb_sheet *sheet = &w->sheet;
+	uint32_t count = 0;
+
+	for (uint32_t first = 0; first < sheet->n; first++)
+	{
+		uint32_t n = 0;
+		rb_status status;
+
+		if (sheet->faces[first].region != RB_SHEET_MISSING)
+			continue;
+		status = rb_recover_grow(r->ctx, (void **) &w->stack, &w->stack_cap, (size_t) sheet->n + 1,
+								 sizeof(uint32_t));
+		if (status != RB_OK)
+			return status;
+		count++;
+		w->stack[n++] = first;
+		sheet->faces[first].region = count;
+		while (n > 0)
+		{
+			const rb_sheet_face *face = &sheet->faces[w->stack[--n]];
+
+			for (int i = 0; i < 3; i++)
+			{
+				uint32_t g = face->n[i];
+
+				if (g == RB_NONE || sheet->faces[g >> 2].region != RB_SHEET_MISSING ||
+					has_edge(r, face->v[(i + 1) % 3], face->v[(i + 2) % 3]))
+					continue;
+				sheet->faces[g >> 2].region = count;
+				w->stack[n++] = g >> 2;
+			}
+		}
+	}
+	*regions = count;
+	return RB_OK;
+}
+
+/* a point in the midst of a region: halves its longest soft edge, or lies in the middle of its only face */
+static rb_status
+add_inside(rb_recovery *r, const rb_sheet *sheet, uint32_t region)
+{
+	double at[3] = {0, 0, 0}, longest = -1;
+	uint32_t v;
+	rb_status status;
+
+	for (uint32_t f = 0; f < sheet->n; f++)
+	{
+		const rb_sheet_face *face = &sheet->faces[f];
+
+		if (face->region != region)
+			continue;
+		for (int i = 0; i < 3; i++)
+		{
+			const double *a = rb_mesh_point(&r->mesh, face->v[(i + 1) % 3]);
+			const double *b = rb_mesh_point(&r->mesh, face->v[(i + 2) % 3]);
+			double length = 0;
+
+			if (face->n[i] == RB_NONE || rb_table_find(&r->piece_of, face->v[(i + 1) % 3],
+													   face->v[(i + 2) % 3], RB_NONE) != NULL)
+				continue;
+			for (int k = 0; k < 3; k++)
+				length = fmax(length, fabs(b[k] / 2 - a[k] / 2));
+			if (length > longest)
+			{
+				longest = length;
+				for (int k = 0; k < 3; k++)
+					at[k] = a[k] == b[k] ? a[k] : a[k] / 2 + b[k] / 2;
+			}
+		}
+		if (longest < 0)
+			for (int k = 0; k < 3; k++)
+			{
+				double a = rb_mesh_point(&r->mesh, face->v[0])[k];
+				double b = rb_mesh_point(&r->mesh, face->v[1])[k];
+				double c = rb_mesh_point(&r->mesh, face->v[2])[k];
+
+				at[k] = a == b && b == c ? a : a / 3 + b / 3 + c / 3;
+			}
+	}
+	status = rb_recover_point(r, at, RB_VERTEX_ON_FACET, sheet->facet, &v);
+	if (status == RB_OK)
+		status = rb_recover_grow(r->ctx, (void **) &r->facet_points, &r->facet_points_cap,
+								 (size_t) r->nfacet_points + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		r->facet_points[r->nfacet_points++] = v;
+	return status;
+}
+
+/* a facet of one triangle whose edges were not cut: is it there? */
+static bool
+there_as_given(rb_recovery *r, uint32_t facet, rb_face *f)
+{
+	const uint32_t *v = r->plc->triangles[r->facet_start[facet]];
+
+	if (r->facet_start[facet + 1] - r->facet_start[facet] != 1)
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (rb_table_find(&r->piece_of, v[i], v[(i + 1) % 3], RB_NONE) == NULL)
+			return false;
+	return rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], f);
+}
+
+/* *lacking: regions that could not be recovered; for each of them a point was added */
+static rb_status
+recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
+{
+	struct rb_facet_work *w = r->work;
+	rb_sheet *sheet = &w->sheet;
+	uint32_t regions = 0, missing;
+	rb_face f;
+	rb_status status;
+
+	if (there_as_given(r, facet, &f))
+	{
+		const uint32_t *v = r->plc->triangles[r->facet_start[facet]];
+
+		if (!keep_face(r, f))
+			return face_twice(r, v, facet);
+		return add_subface(r, v, facet);
+	}
+	status = rb_sheet_make(r, sheet, facet);
+	if (status != RB_OK)
+		return status;
+	missing = look(r, sheet);
+	if (missing > 0 && follow_mesh(r, sheet))
+		missing = look(r, sheet);
+	/* those that are there are kept before cavities are made around the others */
+	for (uint32_t i = 0; i < sheet->n && status == RB_OK; i++)
+	{
+		const uint32_t *v = sheet->faces[i].v;
+
+		if (sheet->faces[i].region == 0)
+		{
+			if (rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], &f) && !keep_face(r, f))
+				return face_twice(r, v, facet);
+		}
+		status = add_subface(r, v, facet);
+	}
+	if (status == RB_OK && missing > 0)
+		status = find_regions(r, w, &regions);
+	for (uint32_t i = 1; i <= regions && status == RB_OK; i++)
+	{
+		bool done;
+
+		status = rb_cavity_recover(r, w->cavity, sheet, i, &done);
+		if (status == RB_OK && !done)
+		{
+			status = add_inside(r, sheet, i);
+			sheet->above = r->mesh.npoints; /* nothing needs it any more */
+			++*lacking;
+		}
+	}
+	return status;
+}
+
+rb_status
+rb_recover_facets(rb_recovery *r, bool *again)
+{
+	const uint32_t n = r->plc->nfacets;
+	struct rb_facet_work work;
+	uint32_t lacking = 0;
+	rb_status status;
+
+	memset(&work, 0, sizeof work);
+	r->work = &work;
+	r->nsubfaces = 0;
+	status = rb_cavity_open(r, &work.cavity);
+	for (uint32_t f = 0; f < n && status == RB_OK; f++)
+	{
+		if ((f & 63) == 0)
+		{
+			rb_progress(r->ctx, RB_STAGE_MESH_FACETS, f, n);
+			if (rb_should_stop(r->ctx))
+				status = RB_STOPPED;
+		}
+		if (status == RB_OK)
+			status = recover_facet(r, f, &lacking);
+	}
+	*again = lacking > 0;
+	rb_cavity_close(r, &work.cavity);
+	rb_sheet_free(r->ctx->memory, &work.sheet);
+	rb_free(r->ctx->memory, (void **) &work.stack);
+	r->work = NULL;
+	return status;
+}

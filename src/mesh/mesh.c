@@ -1,0 +1,258 @@
+/*
+ * mesh.c
+ *	  Points and tetrahedra in flat arrays that grow by halves, and walks in the star of a point.
+ *
+ * A place that a tetrahedron leaves goes on a list, and the last one that was left is the next to
+ * be taken: so the numbers depend on what was done only.
+ */
+#include "mesh/rb_mesh.h"
+
+#include "core/base/rb_base.h"
+
+#define SLICE ((size_t) 1 << RB_SIZE(17, 5)) /* points that are copied at once */
+
+/* of how many elements, so that `need` fit and growing stays cheap */
+static size_t
+grown(size_t cap, size_t need)
+{
+	size_t more = cap + cap / 2 + 16;
+
+	return more > need ? more : need;
+}
+
+static rb_status
+room_for_points(rb_mesh *m, uint32_t more)
+{
+	size_t need = (size_t) m->npoints + more;
+	rb_status status;
+
+	/* the last numbers are no points (RB_GHOST, RB_DEAD) */
+	if (need >= RB_GHOST)
+		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_GHOST - 1, NULL);
+	if (need > m->points_cap)
+	{
+		size_t cap = m->npoints == 0 ? need : grown(m->points_cap, need);
+
+		status = rb_array(m->ctx, (void **) &m->points, cap, 3 * sizeof(double));
+		if (status != RB_OK)
+			return status;
+		m->points_cap = cap;
+	}
+	if (need > m->tet_of_cap)
+	{
+		size_t cap = m->npoints == 0 ? need : grown(m->tet_of_cap, need);
+
+		status = rb_array(m->ctx, (void **) &m->tet_of, cap, sizeof(uint32_t));
+		if (status != RB_OK)
+			return status;
+		m->tet_of_cap = cap;
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints)
+{
+	rb_status status;
+
+	memset(m, 0, sizeof(*m));
+	m->ctx = ctx;
+	m->env = (rb_exact_env){.filters = ctx->filters, .exact = true};
+	m->free = RB_NONE;
+	m->recent = RB_NONE;
+	m->random = 1;
+	status = room_for_points(m, npoints);
+	if (status != RB_OK)
+	{
+		rb_mesh_free(m);
+		return status;
+	}
+	for (size_t i = 0; i < npoints; i += SLICE)
+	{
+		size_t n = npoints - i < SLICE ? npoints - i : SLICE;
+
+		if (rb_should_stop(ctx))
+		{
+			rb_mesh_free(m);
+			return RB_STOPPED;
+		}
+		memcpy(m->points + 3 * i, points + 3 * i, n * 3 * sizeof(double));
+		memset(m->tet_of + i, 0xff, n * sizeof(uint32_t)); /* RB_NONE */
+	}
+	m->npoints = npoints;
+	return RB_OK;
+}
+
+void
+rb_mesh_free(rb_mesh *m)
+{
+	rb_cavity *c = &m->cavity;
+	void **const scratch[] = {(void **) &c->inside,   (void **) &c->rim,    (void **) &c->corners,
+							  (void **) &c->place_of, (void **) &c->square, (void **) &c->edges,
+							  (void **) &c->points,   (void **) &c->number, (void **) &c->spheres};
+
+	for (size_t i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++)
+		rb_free(m->ctx->memory, scratch[i]);
+	memset(c, 0, sizeof(*c));
+	rb_free(m->ctx->memory, (void **) &m->points);
+	rb_free(m->ctx->memory, (void **) &m->tet_of);
+	rb_free(m->ctx->memory, (void **) &m->tets);
+	rb_free(m->ctx->memory, (void **) &m->bits);
+	m->npoints = m->ntets = m->nalive = 0;
+	m->points_cap = m->tet_of_cap = m->tets_cap = 0;
+	m->free = m->recent = RB_NONE;
+}
+
+rb_status
+rb_mesh_reserve(rb_mesh *m, uint32_t more)
+{
+	size_t need = (size_t) m->ntets + more;
+	size_t cap;
+	rb_status status;
+
+	if (need <= m->tets_cap)
+		return RB_OK;
+	if (need > RB_MAX_TETS)
+		return rb_fail(m->ctx, RB_TOO_MANY_OBJECTS, need, RB_MAX_TETS, NULL);
+	cap = grown(m->tets_cap, need);
+	cap = cap < RB_MAX_TETS ? cap : RB_MAX_TETS;
+	status = rb_array(m->ctx, (void **) &m->tets, cap, sizeof(rb_tet));
+	if (status == RB_OK)
+		status = rb_array(m->ctx, (void **) &m->bits, cap, sizeof(uint32_t));
+	if (status == RB_OK)
+		m->tets_cap = cap;
+	return status;
+}
+
+uint32_t
+rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	uint32_t t = m->free;
+	rb_tet *tet;
+
+	if (t != RB_NONE)
+		m->free = m->tets[t].v[1];
+	else
+		t = m->ntets++;
+	tet = &m->tets[t];
+	tet->v[0] = a;
+	tet->v[1] = b;
+	tet->v[2] = c;
+	tet->v[3] = d;
+	m->bits[t] = 0;
+	m->nalive++;
+	return t;
+}
+
+void
+rb_mesh_drop_tet(rb_mesh *m, uint32_t t)
+{
+	m->tets[t].v[0] = RB_DEAD;
+	m->tets[t].v[1] = m->free;
+	m->bits[t] = 0;
+	m->free = t;
+	m->nalive--;
+}
+
+rb_status
+rb_mesh_add_point(rb_mesh *m, const double *at, uint32_t *v)
+{
+	rb_status status = room_for_points(m, 1);
+
+	if (status != RB_OK)
+		return status;
+	memcpy(m->points + 3 * (size_t) m->npoints, at, 3 * sizeof(double));
+	m->tet_of[m->npoints] = RB_NONE;
+	*v = m->npoints++;
+	return RB_OK;
+}
+
+/*
+ * From tetrahedron to tetrahedron of a's star, always across a face that b is strictly beyond, until
+ * there is none: then b lies in the cone that the tetrahedron spans at a.  Which of the faces is
+ * asked first is left to chance, so that no circle goes on for ever.  No ghost is entered: nothing
+ * of the mesh is strictly beyond its hull.
+ */
+bool
+rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit)
+{
+	uint32_t at = m->tet_of[a];
+	uint32_t from = 4; /* the face that the walk came in by */
+	uint32_t ghost;
+
+	*hit = RB_NONE;
+	ghost = rb_tet_corner(&m->tets[at], RB_GHOST);
+	if (ghost < 4)
+		at = rb_face_tet(m->tets[at].n[ghost]);
+	for (;;)
+	{
+		const rb_tet *tet = &m->tets[at];
+		uint32_t corner = rb_tet_corner(tet, a);
+		uint32_t flat[3]; /* faces at a that b is in the plane of */
+		int nflat = 0;
+		uint32_t first;
+		uint32_t k;
+
+		*t = at;
+		if (rb_tet_corner(tet, b) < 4)
+			return true;
+		m->random = m->random * 1664525u + 1013904223u;
+		first = m->random >> 30;
+		for (k = 0; k < 4; k++)
+		{
+			uint32_t i = (first + k) & 3;
+			uint32_t v[4];
+			int side;
+
+			if (i == corner || i == from)
+				continue;
+			memcpy(v, tet->v, sizeof(v));
+			v[i] = b;
+			side = rb_mesh_orient(m, v[0], v[1], v[2], v[3]);
+			if (side == 0)
+				flat[nflat++] = i;
+			else if (side < 0 && !rb_tet_ghost(&m->tets[rb_face_tet(tet->n[i])]))
+			{
+				from = rb_face_corner(tet->n[i]);
+				at = rb_face_tet(tet->n[i]);
+				break;
+			}
+		}
+		if (k < 4)
+			continue;
+		if (nflat == 2) /* on the line from a to the corner that both faces have */
+			*hit = tet->v[6 - corner - flat[0] - flat[1]];
+		return false;
+	}
+}
+
+bool
+rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f)
+{
+	uint32_t t, start, hit;
+	uint32_t out; /* corner opposite to the face to leave by; the other one stays */
+
+	if (!rb_mesh_find_edge(m, a, b, &t, &hit))
+		return false;
+	start = t;
+	out = 0;
+	while (m->tets[t].v[out] == a || m->tets[t].v[out] == b)
+		out++;
+	do
+	{
+		const rb_tet *tet = &m->tets[t];
+		uint32_t other = 6 - out - rb_tet_corner(tet, a) - rb_tet_corner(tet, b);
+		rb_face g;
+
+		if (tet->v[other] == c)
+		{
+			*f = rb_face_of(t, out);
+			return true;
+		}
+		g = tet->n[out];
+		t = rb_face_tet(g);
+		/* what stayed is next to be left behind */
+		out = rb_tet_corner(&m->tets[t], tet->v[other]);
+	} while (t != start);
+	return false;
+}

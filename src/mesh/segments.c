@@ -1,0 +1,380 @@
+/*
+ * segments.c
+ *	  Segments that the Delaunay tetrahedralization lacks are cut until all their pieces are edges.
+ *
+ * A piece is an edge when some sphere through its ends is empty, and short pieces have small
+ * spheres; but a new point can take the edges of other pieces away, and two segments that meet at
+ * an acute angle could go on cutting each other for ever.  So a point that is an end of two
+ * segments at less than 90 degrees is protected: cuts of its segments lie at the distance from it
+ * of the point that is in the way (Si, Gaertner), which on the next segment is just such a
+ * cut; and after a number of cuts at powers of two (Ruppert), the same on all segments.
+ *
+ * Only pieces whose two ends have both seen a change of their surroundings are looked at again.
+ */
+#include "mesh/rb_recover.h"
+
+#define CUTS_FREE 12 /* of one segment, before its cuts are at powers of two */
+#define MARGIN 0.2   /* of a piece: no cut is nearer to its ends */
+
+rb_status
+rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t parent,
+				 uint32_t *v)
+{
+	uint32_t added = r->mesh.npoints - r->plc->npoints;
+	rb_status status;
+
+	if (added >= r->added_cap)
+	{
+		size_t cap = r->added_cap;
+
+		status = rb_recover_grow(r->ctx, (void **) &r->kind, &cap, added + 1, sizeof(uint8_t));
+		if (status == RB_OK)
+			status = rb_array(r->ctx, (void **) &r->parent, cap, sizeof(uint32_t));
+		if (status != RB_OK)
+			return status;
+		r->added_cap = cap;
+	}
+	status = rb_mesh_add_point(&r->mesh, at, v);
+	if (status != RB_OK)
+		return status;
+	r->kind[added] = (uint8_t) kind;
+	r->parent[added] = parent;
+	return RB_OK;
+}
+
+rb_status
+rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
+{
+	rb_mesh *m = &r->mesh;
+	uint32_t count = 0;
+	rb_status status =
+		rb_recover_grow(r->ctx, (void **) &r->star, &r->star_cap, 1, sizeof(uint32_t));
+
+	if (status != RB_OK)
+		return status;
+	r->star[count++] = m->tet_of[v];
+	m->bits[m->tet_of[v]] |= RB_MARK;
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const rb_tet *t = &m->tets[r->star[i]];
+		uint32_t corner = rb_tet_corner(t, v);
+
+		status =
+			rb_recover_grow(r->ctx, (void **) &r->star, &r->star_cap, count + 3, sizeof(uint32_t));
+		if (status != RB_OK)
+			break;
+		for (uint32_t k = 0; k < 4; k++)
+		{
+			uint32_t other = rb_face_tet(t->n[k]);
+
+			if (k == corner || (m->bits[other] & RB_MARK) != 0)
+				continue;
+			m->bits[other] |= RB_MARK;
+			r->star[count++] = other;
+		}
+	}
+	for (uint32_t i = 0; i < count; i++)
+		m->bits[r->star[i]] &= ~RB_MARK;
+	*n = count;
+	return status;
+}
+
+/* where, which may be anywhere in the range of doubles, so lengths are of scaled differences */
+static double
+distance(const double *a, const double *b)
+{
+	double d[3], largest = 0;
+
+	for (int k = 0; k < 3; k++)
+	{
+		d[k] = b[k] / 2 - a[k] / 2;
+		largest = fmax(largest, fabs(d[k]));
+	}
+	if (largest == 0)
+		return 0;
+	for (int k = 0; k < 3; k++)
+		d[k] /= largest;
+	return 2 * largest * sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+}
+
+/* how wide the angle at p is that it sees a and b in: its cosine */
+static double
+cosine(const double *p, const double *a, const double *b)
+{
+	double u[3], v[3], lu = 0, lv = 0, uu = 0, vv = 0, uv = 0;
+
+	for (int k = 0; k < 3; k++)
+	{
+		u[k] = a[k] / 2 - p[k] / 2;
+		v[k] = b[k] / 2 - p[k] / 2;
+		lu = fmax(lu, fabs(u[k]));
+		lv = fmax(lv, fabs(v[k]));
+	}
+	for (int k = 0; k < 3; k++)
+	{
+		double x = u[k] / lu, y = v[k] / lv;
+
+		uu += x * x;
+		vv += y * y;
+		uv += x * y;
+	}
+	return uv / sqrt(uu * vv);
+}
+
+/*
+ * Of the points that are in the way of piece uv, where it leaves its end in tetrahedron t, that which
+ * sees it in the widest angle, if that is more than 90 degrees; or RB_NONE.
+ */
+static uint32_t
+point_in_the_way(rb_recovery *r, uint32_t u, uint32_t v, uint32_t t)
+{
+	const rb_mesh *m = &r->mesh;
+	uint32_t best = RB_NONE;
+	double least = 0;
+
+	for (uint32_t i = 0; i < 4; i++)
+	{
+		uint32_t w = m->tets[t].v[i];
+		double c;
+
+		if (w == u || w == v || w == RB_GHOST)
+			continue;
+		c = cosine(rb_mesh_point(m, w), rb_mesh_point(m, u), rb_mesh_point(m, v));
+		if (c < least)
+		{
+			least = c;
+			best = w;
+		}
+	}
+	return best;
+}
+
+/* the power of two in (from, to), as near to their middle as there is; or the middle */
+static double
+shell(double from, double to)
+{
+	double middle = from + (to - from) / 2;
+	int e;
+	double power = (frexp(middle, &e), ldexp(1, e - 1)); /* <= middle */
+
+	if (power <= from || (2 * power < to && 2 * power - middle < middle - power))
+		power *= 2;
+	return power > from && power < to ? power : middle;
+}
+
+/* where piece p is to be cut, so far from an end of its segment: *from_end, which is `end` */
+static void
+place_of_cut(rb_recovery *r, const rb_piece *p, uint32_t in_the_way, uint32_t *end, double *at)
+{
+	const uint32_t *ends = r->segments[p->segment];
+	const double *u = rb_mesh_point(&r->mesh, p->u), *v = rb_mesh_point(&r->mesh, p->v);
+	const double *a = rb_mesh_point(&r->mesh, ends[0]), *b = rb_mesh_point(&r->mesh, ends[1]);
+	double near_a = fmin(distance(a, u), distance(a, v)),
+		   near_b = fmin(distance(b, u), distance(b, v));
+	bool by_b = r->acute[ends[1]] && (!r->acute[ends[0]] || near_b < near_a);
+	const double *centre = by_b ? b : a;
+	double from = by_b ? near_b : near_a;
+	double length = distance(u, v);
+	double to = from + length;
+	double wish = from + length / 2;
+
+	*end = by_b ? 1 : 0;
+	if (r->acute[ends[0]] || r->acute[ends[1]])
+	{
+		if (r->cuts[p->segment] > CUTS_FREE)
+			wish = shell(from + MARGIN * length, to - MARGIN * length);
+		else if (in_the_way != RB_NONE)
+			wish = distance(centre, rb_mesh_point(&r->mesh, in_the_way));
+	}
+	else if (in_the_way != RB_NONE && r->cuts[p->segment] <= CUTS_FREE)
+	{
+		const double *w = rb_mesh_point(&r->mesh, in_the_way);
+
+		wish = distance(centre, w) * cosine(centre, w, centre == a ? b : a);
+	}
+	if (!(wish >= from + MARGIN * length && wish <= to - MARGIN * length))
+		wish = r->cuts[p->segment] > CUTS_FREE ? shell(from + MARGIN * length, to - MARGIN * length)
+											   : from + length / 2;
+	*at = wish;
+}
+
+/* new surroundings for the points around v, in this pass */
+static rb_status
+touch(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
+{
+	uint32_t n;
+	rb_status status = rb_recover_star(r, v, &n);
+
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+		for (int k = 0; k < 4; k++)
+			if (r->mesh.tets[r->star[i]].v[k] != RB_GHOST)
+				touched[r->mesh.tets[r->star[i]].v[k]] = pass;
+	return status;
+}
+
+/* two segments meet there, or a point is on one */
+static rb_status
+point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
+{
+	const double *at = rb_mesh_point(&r->mesh, point);
+
+	if (point < r->plc->npoints)
+		return rb_recover_flaw(r, RB_FLAW_POINT_ON_SEGMENT, point, segment, at);
+	if (r->kind[point - r->plc->npoints] == RB_VERTEX_ON_SEGMENT)
+	{
+		uint32_t other = r->parent[point - r->plc->npoints];
+
+		return rb_recover_flaw(r, RB_FLAW_SEGMENTS_CROSS, other < segment ? other : segment,
+							   other < segment ? segment : other, at);
+	}
+	return rb_recover_flaw(r, RB_FLAW_SEGMENT_FACET, segment, r->parent[point - r->plc->npoints],
+						   at);
+}
+
+/* cuts piece number i, which is not an edge; tetrahedron t is where it leaves its first end */
+static rb_status
+cut(rb_recovery *r, uint32_t i, uint32_t t)
+{
+	rb_piece *p = &r->pieces[i];
+	uint32_t s = p->segment;
+	uint32_t way = point_in_the_way(r, p->u, p->v, t);
+	uint32_t end, w, same;
+	double at[3], distance_from, share, whole;
+	const double *a, *b;
+	bool beside_u = true, beside_v = true;
+	rb_status status;
+
+	place_of_cut(r, p, way, &end, &distance_from);
+	a = rb_mesh_point(&r->mesh, r->segments[s][end]);
+	b = rb_mesh_point(&r->mesh, r->segments[s][1 - end]);
+	whole = distance(a, b);
+	share = distance_from / whole;
+	for (int k = 0; k < 3; k++)
+	{
+		double far = b[k] - a[k];
+
+		if (a[k] == b[k]) /* what lies along an axis goes on doing so */
+			at[k] = a[k];
+		else if (fabs(far) <= DBL_MAX)
+			at[k] = a[k] + far * share;
+		else
+			at[k] = a[k] * (1 - share) + b[k] * share;
+		beside_u = beside_u && at[k] == rb_mesh_point(&r->mesh, p->u)[k];
+		beside_v = beside_v && at[k] == rb_mesh_point(&r->mesh, p->v)[k];
+	}
+	if (beside_u || beside_v)
+		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, beside_u ? p->u : p->v, s, at);
+	status = rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, s, &w);
+	if (status != RB_OK)
+		return status;
+	status = rb_mesh_insert(&r->mesh, w, t, &same);
+	if (status != RB_OK)
+		return status;
+	if (same != RB_NONE)
+		return point_on_segment(r, same, s);
+	status = rb_recover_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap, r->npieces + 1,
+							 sizeof(rb_piece));
+	if (status != RB_OK)
+		return status;
+	p = &r->pieces[i];
+	r->pieces[r->npieces] = (rb_piece){w, p->v, s, p->next};
+	p->v = w;
+	p->next = r->npieces++;
+	if (r->cuts[s] < UINT8_MAX)
+		r->cuts[s]++;
+	return RB_OK;
+}
+
+/* the pieces that there are already, or one for each segment */
+static rb_status
+begin(rb_recovery *r)
+{
+	rb_status status;
+
+	if (r->pieces != NULL)
+		return RB_OK;
+	r->pieces_cap = (size_t) r->nsegments + 1;
+	status = rb_array(r->ctx, (void **) &r->pieces, r->pieces_cap, sizeof(rb_piece));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &r->cuts, (size_t) r->nsegments + 1, 1);
+	if (status != RB_OK)
+		return status;
+	memset(r->cuts, 0, (size_t) r->nsegments + 1);
+	for (uint32_t s = 0; s < r->nsegments; s++)
+		r->pieces[s] = (rb_piece){r->segments[s][0], r->segments[s][1], s, RB_NONE};
+	r->npieces = r->nsegments;
+	return RB_OK;
+}
+
+/* one pass over all pieces, new ones too; *more: points were added */
+static rb_status
+one_pass(rb_recovery *r, uint32_t pass, uint32_t **touched, size_t *touched_cap, bool *more)
+{
+	*more = false;
+	for (uint32_t i = 0; i < r->npieces; i++)
+	{
+		uint32_t t, hit, w;
+		rb_status status;
+
+		if ((i & 1023) == 0)
+		{
+			if (rb_should_stop(r->ctx))
+				return RB_STOPPED;
+			rb_progress(r->ctx, RB_STAGE_MESH_SEGMENTS, i, r->npieces);
+		}
+		for (;;)
+		{
+			const rb_piece *p = &r->pieces[i];
+
+			if ((*touched)[p->u] + 1 < pass || (*touched)[p->v] + 1 < pass)
+				break;
+			if (rb_mesh_find_edge(&r->mesh, p->u, p->v, &t, &hit))
+				break;
+			if (hit != RB_NONE)
+				return point_on_segment(r, hit, p->segment);
+			status = cut(r, i, t);
+			if (status != RB_OK)
+				return status;
+			w = r->pieces[i].v;
+			if (w >= *touched_cap)
+			{
+				status = rb_recover_grow(r->ctx, (void **) touched, touched_cap, (size_t) w + 1,
+										 sizeof(uint32_t));
+				if (status != RB_OK)
+					return status;
+			}
+			status = touch(r, w, pass, *touched);
+			if (status != RB_OK)
+				return status;
+			*more = true;
+			if (rb_should_stop(r->ctx))
+				return RB_STOPPED;
+		}
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_recover_segments(rb_recovery *r)
+{
+	uint32_t *touched = NULL;
+	size_t cap = r->mesh.npoints;
+	bool more = true;
+	rb_status status = begin(r);
+
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &touched, cap + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		memset(touched, 0, (cap + 1) * sizeof(uint32_t));
+	/* in pass 1 all are looked at, later those that were touched in this pass or the one before */
+	for (uint32_t pass = 1; more && status == RB_OK; pass++)
+		status = one_pass(r, pass, &touched, &cap, &more);
+	rb_free(r->ctx->memory, (void **) &touched);
+	rb_table_clear(&r->piece_of);
+	if (status == RB_OK)
+		status = rb_table_reserve(r->ctx, &r->piece_of, r->npieces);
+	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
+		status = rb_table_put(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v, RB_NONE,
+							  r->pieces[i].segment, NULL, NULL);
+	return status;
+}

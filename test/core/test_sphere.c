@@ -1,0 +1,564 @@
+/*
+ * test_sphere.c
+ *	  Inside or outside of spheres: insphere by every step alone and by every set of steps, ties by
+ *	  number against points that are really lifted, the sphere around a segment.
+ */
+#include <gmp.h>
+#include <string.h>
+
+#include "check.h"
+#include "naive.h"
+#include "points.h"
+#include "core/exact/rb_diametric.h"
+#include "core/exact/rb_insphere.h"
+#include "mesh/rb_mesh.h"
+
+static const uint32_t steps[3] = {RB_FILTER_SIGNS, RB_FILTER_INTERVAL, RB_EXACT_INTEGER};
+
+static rb_exact_env
+env_of(int mask, bool exact)
+{
+	rb_exact_env env = {.filters = 0, .exact = exact};
+
+	for (int i = 0; i < 3; i++)
+		if ((mask & (1 << i)) != 0)
+			env.filters |= steps[i];
+	return env;
+}
+
+static bool
+right(int sign, int truth)
+{
+	return sign == truth || sign == RB_UNSURE;
+}
+
+/* ---- five points near one sphere ---- */
+
+enum
+{
+	SPHERE_CORNERS, /* of a box of any size, anywhere: exactly on a sphere where the differences are exact */
+	SPHERE_MIRRORED,  /* +-x, +-y, +-z: always exactly */
+	SPHERE_WIDE,      /* the same, up to the 60 bits of an integer and beyond */
+	SPHERE_UTM,       /* corners of buildings in millimetres, written in metres */
+	SPHERE_ECEF,      /* corners, far from the origin */
+	SPHERE_UNIT,      /* rounded onto the unit sphere */
+	SPHERE_NEIGHBOUR, /* mirrored, and then one of them moved by a last place or two */
+	SPHERE_FAR,       /* one point is very far away */
+	SPHERE_MIXED,     /* each point of a magnitude of its own */
+	SPHERE_FAMILIES
+};
+
+static void
+mirrored(double *p, const double *half)
+{
+	for (int i = 0; i < 15; i++)
+		p[i] = check_below(2) ? half[i % 3] : -half[i % 3];
+}
+
+static void
+sphere_make(int family, double *p)
+{
+	static const double utm[3] = {391777.123, 5820111.456, 34.5};
+	static const double ecef[3] = {3782970.1, 902154.92, 5038375.59};
+	double half[3];
+	int shift = check_below(1900) - 950;
+
+	for (int i = 0; i < 3; i++)
+		half[i] = points_unit();
+	switch (family)
+	{
+		case SPHERE_CORNERS:
+			for (int i = 0; i < 3; i++)
+			{
+				double from = ldexp(points_unit(), check_below(12));
+
+				for (int k = 0; k < 5; k++)
+					p[3 * k + i] = check_below(2) ? from : from + half[i];
+			}
+			break;
+		case SPHERE_WIDE:
+			for (int i = 0; i < 3; i++)
+				half[i] = ldexp(floor(ldexp(half[i], check_below(54))), check_below(12));
+			mirrored(p, half);
+			break;
+		case SPHERE_UTM:
+		case SPHERE_ECEF:
+			for (int i = 0; i < 15; i++)
+				p[i] = round(((family == SPHERE_UTM ? utm : ecef)[i % 3] +
+							  (check_below(2) ? half[i % 3] * 50 : 0)) *
+							 1000) /
+					   1000;
+			break;
+		case SPHERE_UNIT:
+			for (int k = 0; k < 5; k++)
+			{
+				double s = points_unit(), t = points_unit(), r = 1 + s * s + t * t;
+
+				p[3 * k] = 2 * s / r;
+				p[3 * k + 1] = 2 * t / r;
+				p[3 * k + 2] = (1 - s * s - t * t) / r;
+			}
+			break;
+		case SPHERE_NEIGHBOUR:
+			mirrored(p, half);
+			for (int i = check_below(5) * 3, end = i + 3; i < end; i++)
+				p[i] = points_nudge(p[i]);
+			break;
+		case SPHERE_FAR:
+			for (int i = 0; i < 15; i++)
+				p[i] = points_unit();
+			for (int i = check_below(5) * 3, end = i + 3, far = check_below(60); i < end; i++)
+				p[i] = ldexp(p[i], far);
+			break;
+		case SPHERE_MIXED:
+			for (int k = 0; k < 5; k++)
+				for (int i = 0, size = check_below(400) - 200; i < 3; i++)
+					p[3 * k + i] = ldexp(points_unit(), size);
+			break;
+		default:
+			mirrored(p, half);
+	}
+	if (check_below(8) == 0)
+		memcpy(p + 3 * check_below(5), p + 3 * check_below(5), 3 * sizeof *p);
+	if (check_below(4) == 0)
+		for (int i = 0; i < 15; i++)
+		{
+			double x = ldexp(p[i], shift);
+
+			p[i] = isfinite(x) ? x : p[i];
+		}
+}
+
+static long step_sure[3][SPHERE_FAMILIES + POINTS_FAMILIES];
+static long zeros[SPHERE_FAMILIES + POINTS_FAMILIES];
+static long tried[SPHERE_FAMILIES + POINTS_FAMILIES];
+
+static void
+check_insphere(int family, const double *p)
+{
+	const double *q[5];
+	int truth = rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12);
+	int sign[4];
+	bool odd = false;
+
+	for (int i = 0; i < 5; i++)
+		q[i] = p + 3 * i;
+	if (check_below(16) == 0)
+		CHECK(naive_insphere(q[0], q[1], q[2], q[3], q[4]) == truth, "rationals, family %d",
+			  family);
+	sign[0] = rb_insphere_filter(q[0], q[1], q[2], q[3], q[4]);
+	sign[1] = rb_insphere_interval(q[0], q[1], q[2], q[3], q[4]);
+	sign[2] = rb_insphere_integer(q[0], q[1], q[2], q[3], q[4]);
+	sign[3] = rb_insphere_filter_fine(q[0], q[1], q[2], q[3], q[4]);
+	for (int i = 0; i < 4; i++)
+	{
+		CHECK(right(sign[i], truth), "step %d of family %d: %d, not %d", i, family, sign[i], truth);
+		if (i < 3)
+			step_sure[i][family] += sign[i] != RB_UNSURE;
+	}
+	CHECK(!rb_insphere_flat(q[0], q[1], q[2], q[3], q[4]) || truth == 0, "not flat, family %d",
+		  family);
+	tried[family]++;
+	zeros[family] += truth == 0;
+
+	for (int mask = 0; mask < 8; mask++)
+	{
+		rb_exact_env env = env_of(mask, true), filters = env_of(mask, false);
+		int got = rb_insphere_at(&env, q[0], q[1], q[2], q[3], q[4]);
+		int unsure = rb_insphere_at(&filters, q[0], q[1], q[2], q[3], q[4]);
+
+		CHECK(got == truth, "mask %d of family %d: %d, not %d", mask, family, got, truth);
+		CHECK(right(unsure, truth), "mask %d of family %d: %d, not %d", mask, family, unsure,
+			  truth);
+		CHECK(mask != 0 || env.gmp == 1, "all steps off, and GMP not asked");
+		CHECK(env.integer + env.gmp <= 1, "one sign, counted twice");
+		CHECK(filters.integer + filters.gmp == 0, "exact without leave");
+	}
+	CHECK(rb_insphere(q[0], q[1], q[2], q[3], q[4]) == truth, "family %d", family);
+
+	/* any order of the five */
+	for (int i = 4; i > 0; i--)
+	{
+		int k = check_below(i + 1);
+		const double *swap = q[i];
+
+		q[i] = q[k];
+		q[k] = swap;
+		odd ^= k != i;
+	}
+	CHECK(rb_insphere(q[0], q[1], q[2], q[3], q[4]) == (odd ? -truth : truth),
+		  "another order, family %d", family);
+}
+
+static void
+insphere_by_every_step(void)
+{
+	long rounds = check_rounds(3000);
+	double p[15];
+
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+		for (long i = 0; i < rounds / 4; i++)
+		{
+			points_make(family, 5, 3, p);
+			check_insphere(SPHERE_FAMILIES + family, p);
+		}
+	for (int family = 0; family < SPHERE_FAMILIES; family++)
+		for (long i = 0; i < rounds; i++)
+		{
+			sphere_make(family, p);
+			check_insphere(family, p);
+		}
+}
+
+/* so that the case above means something */
+static void
+every_step_decides(void)
+{
+	long n = tried[0];
+	long rounds = check_rounds(5000);
+
+	if (n < 300)
+		return;
+	for (int family = 0; family < SPHERE_FAMILIES; family++)
+	{
+		long zero = zeros[family] * 4 / n, whole = step_sure[2][family] * 4 / n;
+
+		if (family == SPHERE_MIRRORED || family == SPHERE_WIDE || family == SPHERE_UTM)
+			CHECK(zero >= 2 && whole >= 2, "family %d: %ld zeros, %ld by integers, of %ld", family,
+				  zeros[family], step_sure[2][family], n);
+		if (family == SPHERE_FAR)
+			CHECK(step_sure[1][family] > n / 2, "intervals: %ld", step_sure[1][family]);
+	}
+	for (long i = 0; i < rounds; i++)
+	{
+		double p[15];
+
+		for (int k = 0; k < 15; k++)
+			p[k] = points_unit() + (i % 2 == 0 ? 0 : 1e5);
+		CHECK(rb_insphere_filter(p, p + 3, p + 6, p + 9, p + 12) != RB_UNSURE, "filter");
+		for (int k = 0; k < 3; k++)
+			p[k] *= 1e5;
+		CHECK(rb_insphere_filter_fine(p, p + 3, p + 6, p + 9, p + 12) != RB_UNSURE, "filter, fine");
+	}
+}
+
+/* where bounds are needed to the last bit, and where products leave the range of doubles */
+static void
+filters_know_their_error(void)
+{
+	long rounds = check_rounds(60000);
+	long sure = 0;
+
+	for (long i = 0; i < rounds; i++)
+	{
+		/* 2^-220 .. 2^-150 and 2^190 .. 2^215: degree 5 meets the ends of the range there */
+		int size[3], base = i % 3 == 0   ? 0
+							: i % 3 == 1 ? -220 + check_below(70)
+										 : 190 + check_below(25);
+		double p[15];
+		int got[2], truth;
+
+		sphere_make(i % 2 == 0 ? SPHERE_UNIT : SPHERE_NEIGHBOUR, p);
+		for (int k = 0; k < 3; k++)
+			size[k] = base + (check_below(4) == 0 ? check_below(600) - 300 : 0);
+		/* products that underflow, and are multiplied with something large later */
+		if (i % 7 == 0)
+			for (int k = 0, large = check_below(4); k < 3; k++)
+				size[k] = k == large ? check_below(100) : -525 - check_below(15);
+		for (int k = 0; k < 15; k++)
+		{
+			double x = ldexp(p[k], size[k % 3]);
+
+			p[k] = isfinite(x) ? x : p[k];
+		}
+		got[0] = rb_insphere_filter(p, p + 3, p + 6, p + 9, p + 12);
+		got[1] = rb_insphere_filter_fine(p, p + 3, p + 6, p + 9, p + 12);
+		if (got[0] == RB_UNSURE && got[1] == RB_UNSURE)
+			continue;
+		sure++;
+		truth = rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12);
+		CHECK(right(got[0], truth) && right(got[1], truth), "%d, %d, not %d", got[0], got[1],
+			  truth);
+	}
+	CHECK(rounds < 1000 || sure > rounds / 100, "only %ld of %ld", sure, rounds);
+}
+
+/* ---- ties ---- */
+
+__extension__ typedef __int128 wide;
+
+/*
+ * The same determinant with points that are really lifted: |p|^2 2^64 + 2^(12 rank).  Minors of
+ * these coordinates are below 2^9, so each rank outweighs the lower ones.
+ */
+static int
+lifted(const double *p, const uint32_t *v)
+{
+	static const int others[4][3] = {{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}};
+	long n[4][3];
+	wide lift[5], det = 0;
+
+	for (int i = 0; i < 5; i++)
+	{
+		int rank = 0;
+
+		for (int k = 0; k < 5; k++)
+			rank += v[k] < v[i];
+		lift[i] = (wide) 1 << 12 * rank;
+	}
+	for (int i = 0; i < 4; i++)
+		for (int k = 0; k < 3; k++)
+			n[i][k] = (long) p[3 * i + k] - (long) p[12 + k];
+	for (int i = 0; i < 4; i++)
+	{
+		const long *f = n[others[i][0]], *g = n[others[i][1]], *h = n[others[i][2]];
+		long minor = (f[1] * g[2] - f[2] * g[1]) * h[0] + (f[2] * g[0] - f[0] * g[2]) * h[1] +
+					 (f[0] * g[1] - f[1] * g[0]) * h[2];
+		long norm = n[i][0] * n[i][0] + n[i][1] * n[i][1] + n[i][2] * n[i][2];
+		wide term = (((wide) norm << 64) + lift[i] - lift[4]) * minor;
+
+		det += i % 2 == 0 ? term : -term;
+	}
+	return (det > 0) - (det < 0);
+}
+
+static void
+ties_are_broken_by_number(void)
+{
+	long rounds = check_rounds(40000);
+	long ties = 0, flat = 0;
+
+	for (long r = 0; r < rounds; r++)
+	{
+		int range = 2 + check_below(3);
+		double p[15];
+		uint32_t v[5];
+		const double *q[5];
+		rb_exact_env env = env_of(check_below(8), true), filters = env_of(check_below(8), false);
+		rb_mesh m = {.env = env_of(check_below(8), true)};
+		int truth, sign, i;
+		bool odd = false;
+
+		for (i = 0; i < 15; i++)
+			p[i] = check_below(range);
+		for (i = 0; i < 5; i++)
+		{
+			v[i] = (uint32_t) check_below(1000) * 5 + (uint32_t) i;
+			q[i] = p + 3 * i;
+		}
+		truth = lifted(p, v);
+		sign = rb_insphere_at(&env, q[0], q[1], q[2], q[3], q[4]);
+		if (sign == 0)
+		{
+			int unsure = rb_insphere_ties(&filters, q, v);
+
+			ties++;
+			CHECK(right(unsure, truth), "%d, not %d", unsure, truth);
+			sign = rb_insphere_ties(&env, q, v);
+		}
+		CHECK(sign == truth, "%d, not %d", sign, truth);
+		if (truth == 0)
+		{
+			flat++;
+			for (i = 0; i < 5; i++)
+				CHECK(rb_orient3d(q[i == 0 ? 4 : 0], q[i == 1 ? 4 : 1], q[i == 2 ? 4 : 2],
+								  q[i == 3 ? 4 : 3]) == 0,
+					  "0, but not in one plane");
+		}
+
+		/* points keep their numbers in another order */
+		for (i = 4; i > 0; i--)
+		{
+			int k = check_below(i + 1);
+			const double *swap = q[i];
+			uint32_t number = v[i];
+
+			q[i] = q[k];
+			q[k] = swap;
+			v[i] = v[k];
+			v[k] = number;
+			odd ^= k != i;
+		}
+		sign = rb_insphere_at(&env, q[0], q[1], q[2], q[3], q[4]);
+		if (sign == 0)
+			sign = rb_insphere_ties(&env, q, v);
+		CHECK(sign == (odd ? -truth : truth), "another order");
+
+		/* the same by number: the mesh's points are in the order of their places */
+		m.points = p;
+		m.npoints = 5;
+		for (i = 0; i < 5; i++)
+			v[i] = (uint32_t) ((q[i] - p) / 3);
+		odd = false;
+		for (i = 0; i < 5; i++)
+			for (int k = 0; k < i; k++)
+				odd ^= v[k] > v[i];
+		truth = lifted(p, (const uint32_t[5]){0, 1, 2, 3, 4});
+		CHECK(rb_mesh_insphere(&m, v[0], v[1], v[2], v[3], v[4]) == (odd ? -truth : truth), "mesh");
+	}
+	CHECK(rounds < 1000 || (ties > rounds / 10 && flat > rounds / 100 && ties > flat),
+		  "%ld ties, %ld of them flat, of %ld", ties, flat, rounds);
+}
+
+/* ---- the sphere around a segment ---- */
+
+static int
+naive_diametric(const double *a, const double *b, const double *p)
+{
+	mpq_t sum, u, v, w;
+	int sign;
+
+	mpq_inits(sum, u, v, w, NULL);
+	for (int i = 0; i < 3; i++)
+	{
+		mpq_set_d(u, a[i]);
+		mpq_set_d(v, b[i]);
+		mpq_set_d(w, p[i]);
+		mpq_sub(u, u, w);
+		mpq_sub(v, v, w);
+		mpq_mul(u, u, v);
+		mpq_add(sum, sum, u);
+	}
+	sign = -mpq_sgn(sum);
+	mpq_clears(sum, u, v, w, NULL);
+	return sign;
+}
+
+static long diametric_sure[3], diametric_signs[3];
+
+static void
+check_diametric(const double *a, const double *b, const double *p)
+{
+	int truth = naive_diametric(a, b, p);
+	int sign[4] = {rb_diametric_filter(a, b, p), rb_diametric_interval(a, b, p),
+				   rb_diametric_integer(a, b, p), rb_gmp_diametric(a, b, p)};
+
+	for (int i = 0; i < 4; i++)
+	{
+		CHECK(i == 3 ? sign[i] == truth : right(sign[i], truth), "step %d: %d, not %d", i, sign[i],
+			  truth);
+		if (i < 3)
+			diametric_sure[i] += sign[i] != RB_UNSURE;
+	}
+	diametric_signs[truth + 1]++;
+	for (int mask = 0; mask < 8; mask++)
+	{
+		rb_exact_env env = env_of(mask, true), filters = env_of(mask, false);
+		int got = rb_diametric_at(&env, a, b, p);
+		int unsure = rb_diametric_at(&filters, b, a, p);
+
+		CHECK(got == truth, "mask %d: %d, not %d", mask, got, truth);
+		CHECK(right(unsure, truth), "mask %d: %d, not %d", mask, unsure, truth);
+		CHECK(mask != 0 || env.gmp == 1, "all steps off, and GMP not asked");
+		CHECK(env.integer + env.gmp <= 1, "one sign, counted twice");
+		CHECK(filters.integer + filters.gmp == 0, "exact without leave");
+	}
+}
+
+static void
+diametric_by_every_step(void)
+{
+	long rounds = check_rounds(2000);
+	double p[15];
+
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+		for (long i = 0; i < rounds; i++)
+		{
+			points_make(family, 3, 3, p);
+			check_diametric(p, p + 3, p + 6);
+			/* a right angle at the third: u = (x, y, z), v = (y, -x, 0), and a last place or two */
+			if (check_below(2))
+			{
+				p[9] = p[1];
+				p[10] = -p[0];
+				p[11] = 0;
+				p[12] = p[13] = p[14] = 0;
+				if (check_below(2))
+					for (int k = 0; k < 15; k++)
+						p[k] = points_nudge(p[k]);
+				check_diametric(p, p + 9, p + 12);
+			}
+		}
+	for (int family = 0; family < SPHERE_FAMILIES; family++)
+		for (long i = 0; i < rounds; i++)
+		{
+			sphere_make(family, p);
+			/* opposite corners of a box, and a third one */
+			if (family == SPHERE_MIRRORED || family == SPHERE_NEIGHBOUR || family == SPHERE_WIDE)
+				for (int k = 0; k < 3; k++)
+					p[3 + k] = -p[k];
+			check_diametric(p, p + 3, p + 6);
+		}
+	for (int i = 0; i < 3; i++)
+		CHECK(rounds < 100 || (diametric_sure[i] > rounds * 5 && diametric_signs[i] > rounds),
+			  "step %d decides %ld, sign %d comes %ld times", i, diametric_sure[i], i - 1,
+			  diametric_signs[i]);
+}
+
+/* right angles, rounded; of any size, so that products underflow, too */
+static void
+diametric_filters_know_their_error(void)
+{
+	long rounds = check_rounds(30000);
+	long sure = 0;
+
+	for (long i = 0; i < rounds; i++)
+	{
+		int size = i % 4 == 0 ? -510 - check_below(30) : i % 4 == 1 ? 505 + check_below(10) : 0;
+		double a[3], b[3], p[3], along = 0, length = 0;
+		int sign, truth;
+
+		for (int k = 0; k < 3; k++)
+		{
+			p[k] = i % 2 == 0 ? points_unit() : 0;
+			a[k] = points_unit();
+			b[k] = points_unit();
+			along += a[k] * b[k];
+			length += a[k] * a[k];
+		}
+		for (int k = 0; k < 3; k++)
+		{
+			b[k] = points_nudge(ldexp(p[k] + (b[k] - along / length * a[k]), size));
+			a[k] = ldexp(p[k] + a[k], size);
+			p[k] = ldexp(p[k], size);
+		}
+		sign = rb_diametric_filter(a, b, p);
+		sure += sign != RB_UNSURE;
+		truth = rb_gmp_diametric(a, b, p);
+		CHECK(right(sign, truth), "%d, not %d", sign, truth);
+		CHECK(right(rb_diametric_interval(a, b, p), truth), "interval, not %d", truth);
+	}
+	CHECK(rounds < 1000 || (sure > rounds / 100 && sure < rounds / 2), "%ld of %ld", sure, rounds);
+}
+
+static void
+diametric_means_what_it_says(void)
+{
+	const double a[3] = {-1, 0, 0}, b[3] = {1, 0, 0};
+	const double in[3] = {0, 0.9, 0}, on[3] = {0, 0, 1}, out[3] = {0, 0, 1.0000000000000002};
+	const double huge[3] = {DBL_MAX, DBL_MAX, DBL_MAX};
+	const double other[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+
+	CHECK(rb_diametric_at(&env, a, b, in) == 1, "inside");
+	CHECK(rb_diametric_at(&env, a, b, on) == 0, "on");
+	CHECK(rb_diametric_at(&env, a, b, out) == -1, "outside");
+	CHECK(rb_diametric_at(&env, a, b, a) == 0, "an end");
+	CHECK(rb_diametric_at(&env, a, a, a) == 0, "a point, itself");
+	CHECK(rb_diametric_at(&env, a, a, b) == -1, "a point, and another");
+	CHECK(rb_diametric_at(&env, huge, other, in) == 1, "largest numbers");
+	CHECK(rb_diametric_at(&env, huge, in, other) == -1, "largest numbers");
+}
+
+int
+main(void)
+{
+	CHECK_RUN(insphere_by_every_step);
+	CHECK_RUN(every_step_decides);
+	CHECK_RUN(filters_know_their_error);
+	CHECK_RUN(ties_are_broken_by_number);
+	CHECK_RUN(diametric_by_every_step);
+	CHECK_RUN(diametric_filters_know_their_error);
+	CHECK_RUN(diametric_means_what_it_says);
+	return check_done();
+}
