@@ -107,6 +107,7 @@ typedef struct rb_source
 {
 	const char *function;    /* the SQL function that reads it, for messages */
 	const char *side;        /* what its argument is called */
+	const char *what;        /* for which it is read, where that is no join; for messages */
 	rb_kind kind;            /* RB_BOX3 of boxes, whatever their dimensions */
 	bool query;              /* the argument is a query text, not a table */
 	const char *sql;         /* one SELECT */

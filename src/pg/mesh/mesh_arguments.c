@@ -68,6 +68,7 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 		if (i >= n || args[i].isnull)
 			continue;
 		s->function = function;
+		s->what = RB_MESH_WHAT;
 		s->side = side_of[i].name;
 		s->kind = side_of[i].kind;
 		s->query = query;

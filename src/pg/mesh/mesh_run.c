@@ -129,6 +129,20 @@ work_in_thread(void *arg)
 	return NULL;
 }
 
+/* as far as is known: of a closed surface of triangles half as many */
+static uint64
+expected_points(const rb_meshing_run *run)
+{
+	uint64 n = 0;
+
+	if (run->is_welded)
+		return run->welded.plc.npoints;
+	for (int i = 0; i < run->call->sides; i++)
+		if (run->side[i].set != NULL)
+			n += run->side[i].set->nparts / (run->call->source[i].kind == RB_TRIANGLE3 ? 2 : 1);
+	return n;
+}
+
 /* what was held when it was not enough, or what so many points will need */
 pg_noreturn static void
 raise_status(rb_meshing_run *run, rb_status status)
@@ -140,8 +154,9 @@ raise_status(rb_meshing_run *run, rb_status status)
 	if (error.status != status)
 		error = (rb_error){status, 0, 0, ""};
 	if (status == RB_OVER_BUDGET)
-		error.need = Max(error.need + error.need / 2,
-						 (uint64) run->welded.plc.npoints * TETS_OF_POINT * TET_BYTES);
+		error.need =
+			Max(error.need + error.need / 2,
+				rb_memory_used(run->memory) + expected_points(run) * TETS_OF_POINT * TET_BYTES);
 	rb_raise_of(run->call->function, RB_MESH_WHAT, status, &error);
 }
 

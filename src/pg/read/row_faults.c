@@ -28,7 +28,8 @@ raise_status(const rb_receiver *r)
 	if (r->need != NULL && error.status == RB_OVER_BUDGET)
 		error.need =
 			Max(error.need, rb_need_while_reading(r->need, r->builder, &so_far, error.need));
-	rb_raise(r->source->function, error.status, &error);
+	rb_raise_of(r->source->function, r->source->what == NULL ? "join" : r->source->what,
+				error.status, &error);
 }
 
 bool

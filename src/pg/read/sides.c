@@ -139,7 +139,7 @@ raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
 {
 	if (status == RB_STOPPED)
 		rb_throw_kept();
-	rb_raise(source->function, status, error);
+	rb_raise_of(source->function, source->what == NULL ? "join" : source->what, status, error);
 }
 
 /*
