@@ -81,6 +81,16 @@ DELETE FROM m_segments WHERE segment_id = 802;
 SELECT DISTINCT fault, segment_id FROM redblue_mesh_check('m', 'nested', 'points', 'lines') WHERE segment_id IS NOT NULL ORDER BY 1, 2;
 ROLLBACK;
 
+-- files
+SELECT substring(convert_from(substring(f FROM 1 FOR 120), 'LATIN1') FROM '<VTKFile type="[A-Za-z]+"') AS vtu, length(f) > 100000 AS long FROM redblue_mesh_vtu('m') f;
+SELECT convert_from(substring(f FROM 1 FOR 11), 'LATIN1') AS gmsh, length(f) > 100000 AS long FROM redblue_mesh_gmsh('m') f;
+SELECT redblue_mesh_vtu(NULL) IS NULL, redblue_mesh_gmsh(NULL) IS NULL;
+BEGIN;
+UPDATE m_tets SET v3 = -1 WHERE id = 3;
+SELECT redblue_mesh_vtu('m');
+ROLLBACK;
+SELECT redblue_mesh_gmsh('nobody');
+
 -- tables that there are
 SELECT * FROM redblue_tetrahedralize('tet', 'm');
 CREATE TABLE own_tets (region bigint, v4 bigint, v3 bigint, v2 bigint, v1 bigint, id bigint CHECK (id > 0), made text DEFAULT 'by default');

@@ -81,10 +81,20 @@ point(const rb_meshing_run *run, uint32 a)
 	}
 }
 
-#define SEE_CROSSINGS                                                      \
-	"Facets may meet in corners and edges that both have; "                \
-	"redblue_triangle_self_intersections shows all pairs of rows that do " \
-	"more."
+/* two facets of one row are not told of by the join of rows */
+static int
+hint_crossings(const rb_meshing_run *run)
+{
+	const rb_welded *w = &run->welded;
+	const rb_flaw *f = &run->flaw;
+	const bool one_row =
+		f->a < w->plc.nfacets && f->b < w->plc.nfacets && w->facet_row[f->a] == w->facet_row[f->b];
+
+	return errhint("Facets may meet in corners and edges that both have, and nowhere else; %s "
+				   "shows all that do.",
+				   one_row ? "redblue_part_self_intersections"
+						   : "redblue_triangle_self_intersections");
+}
 
 pg_noreturn static void
 raise_of_facet(const rb_meshing_run *run, const char *at)
@@ -120,7 +130,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 							errmsg("%s: facets %s and %s overlap", function, facet(run, f->a),
 								   facet(run, f->b)),
 							errdetail("They lie in one plane, and on each other near %s.", at),
-							errhint("%s", SEE_CROSSINGS)));
+							hint_crossings(run)));
 			break;
 		case RB_FLAW_FACETS_CROSS:
 			ereport(
@@ -128,7 +138,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 				(errcode(code),
 				 errmsg("%s: facets %s and %s cross", function, facet(run, f->a), facet(run, f->b)),
 				 errdetail("They share points near %s, which are no common corner or edge.", at),
-				 errhint("%s", SEE_CROSSINGS)));
+				 hint_crossings(run)));
 			break;
 		default:
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

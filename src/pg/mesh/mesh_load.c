@@ -14,9 +14,9 @@
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 
-/* of each table, columns that are not needed: parent_id, segment_id, facet_id of segments */
+/* all columns but segment_id, and facet_id of segments */
 static const char *const needed_of[RB_MESH_TABLES][RB_MESH_COLUMNS] = {
-	[RB_MESH_VERTICES] = {"id", "x", "y", "z", "kind"},
+	[RB_MESH_VERTICES] = {"id", "x", "y", "z", "kind", "parent_id"},
 	[RB_MESH_TETS] = {"id", "v1", "v2", "v3", "v4", "region"},
 	[RB_MESH_FACES] = {"id", "v1", "v2", "v3", "facet_id", "polygon"},
 	[RB_MESH_EDGES] = {"id", "v1", "v2", "segment"},
@@ -90,6 +90,11 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	to = r->words + r->n++ * r->columns;
 	for (int i = 0; i < r->columns; i++)
 	{
+		if (slot->tts_isnull[i] && rb_meshing_columns(r->table->kind)[i].null)
+		{
+			to[i] = (uint64) -1;
+			continue;
+		}
 		if (slot->tts_isnull[i])
 			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 							errmsg("%s: null in column \"%s\" of table %s", r->run->call->function,
@@ -220,6 +225,7 @@ take_vertices(rb_meshing_run *run, rb_meshing_loaded *mesh, const uint64 *words,
 			mesh->points[3 * (size_t) k + i] = DatumGetFloat8((Datum) row[1 + i]);
 		mesh->kind[k] = (uint8) row[4];
 	}
+	mesh->parent_id = take_column(run, words, n, columns, 5);
 }
 
 void

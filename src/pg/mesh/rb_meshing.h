@@ -199,7 +199,8 @@ typedef struct rb_meshing_loaded
 	uint32_t n[RB_MESH_TABLES];
 	int64_t *id[RB_MESH_TABLES]; /* ascending */
 	double *points;
-	uint8_t *kind; /* rb_vertex_kind */
+	uint8_t *kind;      /* rb_vertex_kind */
+	int64_t *parent_id; /* -1: null */
 	uint32_t (*tets)[4];
 	int64_t *region;
 	uint32_t (*faces)[3];

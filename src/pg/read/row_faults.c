@@ -159,6 +159,8 @@ static const char *const accepted[RB_KINDS] = {
 static const char *
 order_of_sides(const rb_receiver *r)
 {
+	if (r->source->what != NULL)
+		return "";
 	if (strstr(r->source->function, "_in_bodies") != NULL)
 		return "  The bodies come last.";
 	return strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0
@@ -271,7 +273,9 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: geometry without Z in %s", function, where),
-					 errdetail("A join in three dimensions needs the height of every corner."),
+					 r->source->what == NULL
+						 ? errdetail("A join in three dimensions needs the height of every corner.")
+						 : errdetail("A %s needs the height of every corner.", r->source->what),
 					 errhint("Use ST_Force3D(%s, z).", quoted_geometry(r))));
 			break;
 		case RB_GEOMETRY_CURVE:
