@@ -209,6 +209,7 @@ static rb_status
 cavities(boundary *b)
 {
 	rb_checking *k = b->k;
+	const double scale = k->scale;
 	double *sums; /* of each piece: six times its volume, and of the sizes of what was added */
 
 	RB_TRY(rb_check_scratch(k, 5, 4 * (size_t) b->n));
@@ -235,7 +236,7 @@ cavities(boundary *b)
 		{
 			p[i] = rb_check_point(k, v[i]);
 			for (int j = 0; j < 3; j++)
-				u[i][j] = p[i][j] - o[j];
+				u[i][j] = (p[i][j] - o[j]) * scale;
 		}
 		for (int i = 0; i < 3; i++)
 		{
@@ -249,7 +250,7 @@ cavities(boundary *b)
 	for (uint32_t f = 0; f < b->n; f++)
 		if (sums[2 * f] < -1e-10 * sums[2 * f + 1])
 			RB_TRY(rb_check_fault(k, RB_FAULT_CAVITY, b->faces[f] >> 2, RB_NONE, RB_NONE,
-								  -sums[2 * f] / 6));
+								  -sums[2 * f] / 6 / scale / scale / scale));
 	return RB_OK;
 }
 

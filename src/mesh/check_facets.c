@@ -24,7 +24,7 @@ typedef struct facets
 	double normal[3]; /* of length 1 */
 	double low, high; /* the triangles lie between, along the normal */
 	int turn;         /* the sign of most triangles, along the axis */
-	double area;      /* twice what is seen along the axis */
+	double area;      /* twice what is seen along the axis, scaled */
 	double perimeter;
 	int64_t euler;
 	uint32_t edges; /* that the boundary's segments are made of */
@@ -36,15 +36,19 @@ own_point(const facets *c, uint32_t p)
 	return c->k->in->plc->points + 3 * (size_t) p;
 }
 
+/* the normal of a triangle, scaled */
 static void
-cross(const double *a, const double *b, const double *c, double n[3])
+normal(const facets *f, const double *a, const double *b, const double *c, double n[3])
 {
+	double u[3], v[3];
+
 	for (int i = 0; i < 3; i++)
 	{
-		int x = (i + 1) % 3, y = (i + 2) % 3;
-
-		n[i] = (b[x] - a[x]) * (c[y] - a[y]) - (b[y] - a[y]) * (c[x] - a[x]);
+		u[i] = (b[i] - a[i]) * f->k->scale;
+		v[i] = (c[i] - a[i]) * f->k->scale;
 	}
+	for (int i = 0; i < 3; i++)
+		n[i] = u[(i + 1) % 3] * v[(i + 2) % 3] - u[(i + 2) % 3] * v[(i + 1) % 3];
 }
 
 /* sum of normals n, all turned to one side if they are of faces that may run either way */
@@ -84,7 +88,7 @@ own(facets *c)
 		const uint32_t *v = plc->triangles[t];
 
 		RB_CHECK_STOP(k, t);
-		cross(own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
+		normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
 		for (int i = 0; i < 3; i++)
 		{
 			sum[i] += n[i];
@@ -106,7 +110,7 @@ own(facets *c)
 		const uint32_t *v = plc->triangles[t];
 
 		RB_CHECK_STOP(k, t);
-		cross(own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
+		normal(c, own_point(c, v[0]), own_point(c, v[1]), own_point(c, v[2]), n);
 		c->area += fabs(n[c->axis]);
 		for (int i = 0; i < 3; i++)
 		{
@@ -150,7 +154,7 @@ by_faces(facets *c)
 		RB_CHECK_STOP(k, i);
 		if (rb_check_bad(k, v[0]) || rb_check_bad(k, v[1]) || rb_check_bad(k, v[2]))
 			continue;
-		cross(rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
+		normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
 		dot = n[0] * sum[0] + n[1] * sum[1] + n[2] * sum[2];
 		for (int j = 0; j < 3; j++)
 			sum[j] += dot < 0 ? -n[j] : n[j];
@@ -246,7 +250,7 @@ faces(facets *c, double *area, uint32_t *points)
 			if (turn == 0)
 				RB_TRY(rb_check_fault(k, RB_FAULT_FACE_FLAT, face, c->f, RB_NONE, 0));
 			k->report->turned_faces += k->in->plc != NULL && turn == -c->turn;
-			cross(rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
+			normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
 			*area += fabs(n[c->axis]);
 		}
 	}
@@ -376,7 +380,7 @@ one_facet(facets *c)
 		return rb_check_fault(k, RB_FAULT_FACET_EULER, c->f, RB_NONE, RB_NONE,
 							  (double) (euler - c->euler));
 	off = fabs(area - c->area);
-	if (off > 1e-9 * c->area + 0x1p-50 * k->largest * c->perimeter)
+	if (off > 1e-9 * c->area + 0x1p-50 * (k->largest * k->scale) * (c->perimeter * k->scale))
 		return rb_check_fault(k, RB_FAULT_FACET_AREA, c->f, RB_NONE, RB_NONE, off / c->area);
 	return RB_OK;
 }

@@ -50,6 +50,8 @@ extent(rb_checking *k)
 		for (int j = 0; j < 3; j++)
 			d[j] = high[j] - low[j];
 	k->diagonal = hypot(hypot(d[0], d[1]), d[2]);
+	k->scale = ldexp(
+		1, k->diagonal > 0 && k->diagonal < HUGE_VAL ? -(int) fmax(ilogb(k->diagonal), -1000) : 0);
 	/* far from the origin doubles are as coarse as they are */
 	k->near = 1e-9 * k->diagonal + 0x1p-50 * k->largest;
 	return RB_OK;

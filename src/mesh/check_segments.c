@@ -17,15 +17,15 @@ distance(const double *a, const double *b, const double *p)
 {
 	double u[3], w[3], c[3], length;
 
+	length = hypot(hypot(b[0] - a[0], b[1] - a[1]), b[2] - a[2]);
 	for (int i = 0; i < 3; i++)
 	{
-		u[i] = b[i] - a[i];
+		u[i] = length > 0 ? (b[i] - a[i]) / length : 0;
 		w[i] = p[i] - a[i];
 	}
 	for (int i = 0; i < 3; i++)
 		c[i] = u[(i + 1) % 3] * w[(i + 2) % 3] - u[(i + 2) % 3] * w[(i + 1) % 3];
-	length = hypot(hypot(u[0], u[1]), u[2]);
-	return length > 0 ? hypot(hypot(c[0], c[1]), c[2]) / length : 0;
+	return hypot(hypot(c[0], c[1]), c[2]);
 }
 
 /* the list: is it made of segments of the PLC, and then of boundaries of facets? */

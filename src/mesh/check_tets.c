@@ -183,6 +183,6 @@ rb_check_tets(rb_checking *k)
 			}
 		}
 	}
-	k->report->volume = (sum + rest) / 6;
+	k->report->volume = isfinite(sum + rest) ? (sum + rest) / 6 : HUGE_VAL;
 	return RB_OK;
 }

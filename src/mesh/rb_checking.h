@@ -118,7 +118,9 @@ typedef struct rb_checking
 	uint32_t nfacets;
 	bool has_holes; /* or it is not known that there are none */
 	double diagonal;
-	double largest;  /* coordinate */
+	double largest; /* coordinate */
+	double
+		scale; /* a power of two: lengths times it are about 1, so that products neither overflow nor vanish */
 	double near;     /* points on segments and facets may be so far from them */
 	uint32_t *table; /* of points, then of faces of tetrahedra */
 	/* points */

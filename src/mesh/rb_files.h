@@ -38,7 +38,7 @@ typedef struct rb_buffer
 	size_t cap;
 } rb_buffer;
 
-extern void rb_buffer_free(rb_memory *memory, rb_buffer *b); /* vtu.c */
+extern void rb_buffer_free(rb_memory *memory, rb_buffer *b);
 
 /*
  * The file goes behind what is in the buffer.  RB_OK; RB_BAD_GEOMETRY when a corner is no point;
@@ -51,12 +51,12 @@ extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buff
 extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
 extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
 
-/* ---- for the files that write ---- */
+/* ---- for those that write (files.c) ---- */
 
 /* room for more bytes: what is written afterwards is not looked at */
-extern rb_status rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more); /* vtu.c */
+extern rb_status rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more);
 /* does every corner name a point? */
-extern rb_status rb_rows_look(rb_context *ctx, const rb_mesh_rows *rows); /* vtu.c */
+extern rb_status rb_rows_look(rb_context *ctx, const rb_mesh_rows *rows);
 /* behind the buffer's end, where there is room */
 extern void rb_put_text(rb_buffer *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -536,6 +536,53 @@ any_order(void)
 	drop(&m);
 }
 
+/* turned, moved and rounded: points are no longer quite on their segments and facets */
+static void
+rounded(void)
+{
+	static const double sizes[] = {1e-290, 1e-6, 1e-3, 1, 1e3, 1e300};
+	static const double turn[3][3] = {
+		{2. / 3, -1. / 3, 2. / 3}, {2. / 3, 2. / 3, -1. / 3}, {-1. / 3, 2. / 3, 2. / 3}};
+
+	for (int i = 0; i < 12; i++)
+	{
+		double size = sizes[i % 6];
+		double offset[3] = {0, 0, 0};
+		FRESH();
+
+		/* millimetres in coordinates of a country */
+		if (i >= 6 && size >= 1e-3 && size < 1e100)
+		{
+			offset[0] = 432100.001;
+			offset[1] = 5678900.123;
+			offset[2] = 98.7;
+		}
+		for (uint32_t p = 0; p < m.in.npoints; p++)
+		{
+			double q[3];
+
+			memcpy(q, m.points[p], sizeof(q));
+			for (int j = 0; j < 3; j++)
+				m.points[p][j] =
+					offset[j] + size * (turn[j][0] * q[0] + turn[j][1] * q[1] + turn[j][2] * q[2]);
+			if (p < m.plc.npoints)
+				memcpy(m.plc_points[p], m.points[p], sizeof(q));
+		}
+		judge(&m);
+		/* corners of a cube are no longer on one sphere */
+		CHECK(report.faults == report.count[RB_FAULT_NOT_DELAUNAY], "%g at %g: %d faults", size,
+			  offset[1], (int) report.faults);
+		if (report.faults > report.count[RB_FAULT_NOT_DELAUNAY])
+			tell("rounded");
+		if (size == 1e300)
+			CHECK(report.volume == HUGE_VAL, "%g", report.volume);
+		else
+			CHECK(fabs(report.volume - 128 * size * size * size) <= 1e-5 * 128 * size * size * size,
+				  "%g", report.volume);
+		drop(&m);
+	}
+}
+
 /* a segment and a facet outside of what is kept are not missed */
 static void
 outside(void)
@@ -1269,6 +1316,7 @@ main(void)
 	rb_context_init(&context, rb_memory_create(UINT64_MAX));
 	CHECK_RUN(right_meshes);
 	CHECK_RUN(any_order);
+	CHECK_RUN(rounded);
 	CHECK_RUN(outside);
 	CHECK_RUN(points);
 	CHECK_RUN(tetrahedra);
