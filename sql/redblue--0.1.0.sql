@@ -1844,7 +1844,7 @@ CREATE FUNCTION redblue_mesh_gmsh(mesh text) RETURNS bytea
 AS 'MODULE_PATHNAME', 'redblue_mesh_gmsh'
 LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_mesh_gmsh IS
-'the same as a file for Gmsh, MSH 4.1, binary; faces of facets and edges of segments are in it, too. Errors as in redblue_mesh_vtu';
+'the same as a file for Gmsh, MSH 4.1, binary, with the faces of facets, and regions and facets as physical groups. Errors as in redblue_mesh_vtu';
 
 -- ---- into a table ----
 
