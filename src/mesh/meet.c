@@ -57,15 +57,40 @@ rb_meet_on(const double *point, const double *part)
 	return rb_triangles_meet(p, part);
 }
 
-/* the first of the points that are there already stays */
+/* of a point that is there already the edges are added */
 static void
-add(double (*at)[3], int *n, const double *point)
+add(rb_meet *to, int *n, const double *point, unsigned on_red, unsigned on_blue)
 {
-	for (int i = 0; i < *n; i++)
-		if (rb_equal3(at[i], point))
-			return;
-	if (*n < RB_MEET_POINTS)
-		memcpy(at[(*n)++], point, sizeof *at);
+	int i = 0;
+
+	while (i < *n && !rb_equal3(to[i].at, point))
+		i++;
+	if (i == RB_MEET_POINTS)
+		return;
+	if (i == *n)
+	{
+		memcpy(to[i].at, point, sizeof to[i].at);
+		to[i].on_red = to[i].on_blue = 0;
+		++*n;
+	}
+	to[i].on_red |= (uint8_t) on_red;
+	to[i].on_blue |= (uint8_t) on_blue;
+}
+
+/* which edges of a part does that needle meet? */
+static unsigned
+edges_met(const double *needle_of, const double *part)
+{
+	const int edges = edges_of(corners_of(part));
+	unsigned met = 0;
+	double edge[9];
+
+	for (int i = 0; i < edges; i++)
+	{
+		needle(part + 3 * i, part + 3 * ((i + 1) % 3), edge);
+		met |= rb_triangles_meet(needle_of, edge) ? 1u << i : 0;
+	}
+	return met;
 }
 
 /* (q P - p Q) / (P - Q) */
@@ -134,37 +159,88 @@ crosses(rb_exact_env *env, const double *p, const double *q, const double *s, co
 	return false;
 }
 
-/* corners and edges of red against blue */
+/* corners and edges of t against u; turned: t is blue */
 static void
-one_way(rb_exact_env *env, const double *red, const double *blue, double (*at)[3], int *n)
+one_way(rb_exact_env *env, const double *t, const double *u, bool turned, rb_meet *to, int *n)
 {
-	const int corners = corners_of(red);
-	double point[3];
+	const int corners = corners_of(t);
+	double point[3], edge[9];
 
 	for (int i = 0; i < corners; i++)
-		if (rb_meet_on(red + 3 * i, blue))
-			add(at, n, red + 3 * i);
-	if (corners_of(blue) < 3)
+	{
+		unsigned of, on;
+
+		if (!rb_meet_on(t + 3 * i, u))
+			continue;
+		needle(t + 3 * i, t + 3 * i, edge);
+		of = corners == 3 ? 1u << i | 1u << (i + 2) % 3 : 1u;
+		on = edges_met(edge, u);
+		add(to, n, t + 3 * i, turned ? on : of, turned ? of : on);
+	}
+	if (corners_of(u) < 3)
 		return;
 	for (int i = 0; i < edges_of(corners); i++)
-		if (pierces(env, red + 3 * i, red + 3 * ((i + 1) % 3), blue, point))
-			add(at, n, point);
+	{
+		const double *p = t + 3 * i, *q = t + 3 * ((i + 1) % 3);
+		unsigned on;
+
+		if (!pierces(env, p, q, u, point))
+			continue;
+		needle(p, q, edge);
+		on = edges_met(edge, u);
+		add(to, n, point, turned ? on : 1u << i, turned ? 1u << i : on);
+	}
 }
 
 int
-rb_meet_points(rb_exact_env *env, const double *red, const double *blue, double (*at)[3])
+rb_meet_points(rb_exact_env *env, const double *red, const double *blue, rb_meet *to)
 {
 	int n = 0;
 	double point[3];
 
-	one_way(env, red, blue, at, &n);
-	one_way(env, blue, red, at, &n);
+	one_way(env, red, blue, false, to, &n);
+	one_way(env, blue, red, true, to, &n);
 	for (int i = 0; i < edges_of(corners_of(red)); i++)
 		for (int j = 0; j < edges_of(corners_of(blue)); j++)
 			if (crosses(env, red + 3 * i, red + 3 * ((i + 1) % 3), blue + 3 * j,
 						blue + 3 * ((j + 1) % 3), point))
-				add(at, &n, point);
+				add(to, &n, point, 1u << i, 1u << j);
 	return n;
+}
+
+/* ---- lines and planes ---- */
+
+bool
+rb_meet_line_plane(const double *p, const double *q, const double *t, double *at)
+{
+	rb_number dp, dq;
+
+	rb_number_orient3d(&dp, t, t + 3, t + 6, p);
+	rb_number_orient3d(&dq, t, t + 3, t + 6, q);
+	if (rb_number_compare(&dp, &dq) == 0)
+		return false;
+	between(p, q, &dp, &dq, at);
+	return true;
+}
+
+bool
+rb_meet_lines(const double *p, const double *q, const double *s, const double *t, double *at)
+{
+	for (int k = 0; k < 3; k++)
+	{
+		const int u = (k + 1) % 3, v = (k + 2) % 3;
+		const double a[2] = {p[u], p[v]}, b[2] = {q[u], q[v]};
+		const double c[2] = {s[u], s[v]}, d[2] = {t[u], t[v]};
+		rb_number da, db;
+
+		rb_number_orient2d(&da, c, d, a);
+		rb_number_orient2d(&db, c, d, b);
+		if (rb_number_compare(&da, &db) == 0)
+			continue;
+		between(p, q, &da, &db, at);
+		return true;
+	}
+	return false;
 }
 
 /* ---- three planes ---- */

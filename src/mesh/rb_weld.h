@@ -30,7 +30,8 @@ typedef enum rb_weld_side
 {
 	RB_WELD_FACETS,
 	RB_WELD_SEGMENTS,
-	RB_WELD_POINTS
+	RB_WELD_POINTS,
+	RB_WELD_SPLIT /* none: made where parts cross (rb_weld_split), its row is RB_NONE */
 } rb_weld_side;
 
 /* arrays are of ctx->memory and go with rb_welded_free */
@@ -39,7 +40,7 @@ typedef struct rb_welded
 	rb_plc plc;
 	uint32_t *facet_row;   /* of each facet: its row in the set of facets */
 	uint32_t *facet_face;  /* and which polygon of that row it is, from 0 */
-	uint32_t *segment_row; /* of each given segment: its row */
+	uint32_t *segment_row; /* of each given segment: its row; RB_NONE: made where facets cross */
 	uint32_t *point_row;   /* of each point: a row that has it, of the side ... */
 	uint8_t *point_side;   /* ... rb_weld_side */
 	uint64_t
@@ -75,6 +76,27 @@ extern rb_status rb_weld_validate(rb_context *ctx, const rb_backend *backend,
 extern rb_status rb_weld_find_all(rb_context *ctx, const rb_backend *backend,
 								  const rb_welded *welded, rb_flaw *flaws, uint32_t limit,
 								  uint32_t *n, bool *more);
+
+/* what was done to a PLC so that nothing in it crosses */
+typedef struct rb_split_done
+{
+	uint32_t points;   /* that were made */
+	uint32_t segments; /* that were made, where facets cross each other */
+	uint32_t dropped;  /* triangles that lay on one of an earlier facet */
+	uint32_t rounds;
+} rb_split_done;
+
+/*
+ * Where facets and segments cross, overlap or touch, they are cut: triangles and segments become
+ * several, of the same facet and row, that meet in common corners and edges.  Points that are
+ * needed besides are made where they are exactly, rounded to the nearest doubles, behind the points
+ * that there are, which keep their numbers; one that is nearer to another than 2^-49 of the largest
+ * coordinate becomes that one.  Lines in which facets cross become segments.  A facet of
+ * which nothing is left has lain on others, and goes.  What rounding makes cross anew is cut again, a few
+ * times.  RB_OK; or RB_BAD_PLC and *flaw, as of rb_weld_validate, where that does not end.
+ */
+extern rb_status rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded,
+							   rb_split_done *split, rb_flaw *flaw);
 
 #ifdef __cplusplus
 }

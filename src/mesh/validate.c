@@ -311,14 +311,14 @@ same_corners(const finding *f, rb_meeting m)
 static void
 place_of(finding *f, rb_meeting m, double *at)
 {
-	double points[RB_MEET_POINTS][3];
+	rb_meet points[RB_MEET_POINTS];
 	int n = rb_meet_points(&f->env, f->parts->coords + 9 * (size_t) m.red,
 						   f->parts->coords + 9 * (size_t) m.blue, points);
 
 	at[0] = at[1] = at[2] = 0;
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < 3; k++)
-			at[k] += points[i][k] / n;
+			at[k] += points[i].at[k] / n;
 }
 
 static rb_status

@@ -629,7 +629,8 @@ meetings(void)
 
 	for (long round = 0; round < rounds; round++)
 	{
-		double t[3][9], at[RB_MEET_POINTS][3], back[RB_MEET_POINTS][3], p[3], q[3];
+		double t[3][9], p[3], q[3];
+		rb_meet at[RB_MEET_POINTS], back[RB_MEET_POINTS];
 		const int size = round % 3 == 0 ? 3 : round % 3 == 1 ? 10 : 1 << 20;
 		int n, m;
 
@@ -646,10 +647,11 @@ meetings(void)
 			bool there = false;
 
 			for (int j = 0; j < m; j++)
-				there |= memcmp(at[i], back[j], sizeof *at) == 0;
+				there |= memcmp(at[i].at, back[j].at, sizeof at->at) == 0 &&
+						 at[i].on_red == back[j].on_blue && at[i].on_blue == back[j].on_red;
 			CHECK(there, "a point is another one, the other way");
 			for (int k = 0; k < 3; k++)
-				CHECK(at[i][k] >= 0 && at[i][k] < size, "outside");
+				CHECK(at[i].at[k] >= 0 && at[i].at[k] < size, "outside");
 		}
 		if (rb_meet_planes(t[0], t[1], t[2], p))
 			CHECK(rb_meet_planes(t[2], t[0], t[1], q) && memcmp(p, q, sizeof p) == 0,
@@ -663,6 +665,281 @@ meetings(void)
 
 		CHECK(rb_meet_planes(flat, up, wall, p) && is_at(p, 1, .5, 0), "%g %g %g", p[0], p[1],
 			  p[2]);
+	}
+}
+
+/* ---- what crosses is cut ---- */
+
+static double
+area_of_facet(const rb_welded *w, uint32_t facet)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < w->plc.ntriangles; i++)
+	{
+		const double *p[3], *a;
+		double u[3], v[3];
+
+		if (w->plc.facet_of[i] != facet)
+			continue;
+		for (int k = 0; k < 3; k++)
+			p[k] = w->plc.points + 3 * (size_t) w->plc.triangles[i][k];
+		a = p[0];
+		for (int k = 0; k < 3; k++)
+		{
+			u[k] = p[1][k] - a[k];
+			v[k] = p[2][k] - a[k];
+		}
+		sum += sqrt(pow(u[1] * v[2] - u[2] * v[1], 2) + pow(u[2] * v[0] - u[0] * v[2], 2) +
+					pow(u[0] * v[1] - u[1] * v[0], 2)) /
+			   2;
+	}
+	return sum;
+}
+
+static rb_split_done did;
+
+/* welds and splits: so many new points and segments, and areas stay; the welded is left */
+static void
+expect_split(uint32_t points, uint32_t segments, uint32_t dropped)
+{
+	rb_status status = weld();
+	static double before[MOST];
+	const uint32_t nfacets = welded.plc.nfacets;
+	const uint32_t npoints = welded.plc.npoints;
+	rb_context ctx;
+	double *old = NULL;
+
+	CHECK(status == RB_OK, "weld: status %d, flaw %d", status, flaw.kind);
+	if (status != RB_OK)
+		return;
+	for (uint32_t i = 0; i < nfacets; i++)
+		before[i] = area_of_facet(&welded, i);
+	old = malloc(24 * (size_t) npoints);
+	memcpy(old, welded.plc.points, 24 * (size_t) npoints);
+	rb_context_init(&ctx, memory);
+	ctx.threads = 2;
+	status = rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw);
+	CHECK(status == RB_OK, "split: status %d, flaw %d of %u and %u at %g %g %g, %u rounds", status,
+		  flaw.kind, flaw.a, flaw.b, flaw.at[0], flaw.at[1], flaw.at[2], did.rounds);
+	CHECK(memcmp(old, welded.plc.points, 24 * (size_t) npoints) == 0, "points have moved");
+	free(old);
+	CHECK(validate() == RB_OK, "it is not sound");
+	if (points != RB_NONE)
+		CHECK(did.points == points && did.segments == segments && did.dropped == dropped,
+			  "%u points, %u segments, %u dropped, %u rounds", did.points, did.segments,
+			  did.dropped, did.rounds);
+	CHECK(welded.plc.npoints == npoints + did.points, "%u points", welded.plc.npoints);
+	for (uint32_t i = npoints; i < welded.plc.npoints; i++)
+		CHECK(welded.point_side[i] == RB_WELD_SPLIT && welded.point_row[i] == RB_NONE, "whose");
+	if (dropped == 0)
+	{
+		CHECK(welded.plc.nfacets == nfacets, "%u facets, not %u", welded.plc.nfacets, nfacets);
+		for (uint32_t i = 0; i < nfacets; i++)
+			CHECK(fabs(area_of_facet(&welded, i) - before[i]) <= 1e-6 * before[i],
+				  "facet %u: area %g, not %g", i, area_of_facet(&welded, i), before[i]);
+	}
+	for (uint32_t i = 0; i < welded.plc.ntriangles; i++)
+		CHECK(welded.plc.facet_of[i] < welded.plc.nfacets &&
+				  (i == 0 || welded.plc.facet_of[i] >= welded.plc.facet_of[i - 1]),
+			  "facet %u of triangle %u", welded.plc.facet_of[i], i);
+}
+
+static void
+splits(void)
+{
+	/* nothing to do */
+	clear();
+	add_cube(0, 0, 0, 1, true, false);
+	expect_split(0, 0, 0);
+	CHECK(did.rounds == 0, "%u rounds", did.rounds);
+	done();
+	/* two triangles that cross */
+	clear();
+	add_triangle(P(0, 0, 0), P(8, 0, 0), P(0, 8, 0));
+	add_triangle(P(1, 1, -4), P(1, 1, 4), P(3, 3, 0));
+	expect_split(1, 1, 0);
+	done();
+	/* a wall on a floor, a T, a segment through a facet, on it, a point on it */
+	clear();
+	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
+	add_quad(P(1, 4, 0), P(6, 2, 0), P(6, 2, 1), P(1, 4, 1));
+	add_segment(P(4, 6, -1), P(4, 6, 1));
+	add_segment(P(6, 6, 0), P(6, 6, 3));
+	add_point(1, 7, 0);
+	add_point(6, 6, 1);
+	add_triangle(P(0, 0, 0), P(3, 0, 0), P(0, 0, 3));
+	expect_split(RB_NONE, 0, 0);
+	CHECK(welded.plc.nsegments >= 4, "%u segments", welded.plc.nsegments);
+	done();
+	/* segments that cross, and lie on each other */
+	clear();
+	add_segment(P(0, 0, 0), P(4, 4, 0));
+	add_segment(P(0, 4, 0), P(4, 0, 0));
+	add_segment(P(1, 1, 0), P(6, 6, 0));
+	expect_split(1, 0, 0);
+	CHECK(welded.plc.nsegments == 6, "%u segments", welded.plc.nsegments);
+	CHECK(welded.segment_row[0] == 0 && welded.segment_row[5] == 2, "rows");
+	done();
+	/* a facet twice, and two that overlap */
+	clear();
+	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
+	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
+	expect_split(0, 0, 2);
+	CHECK(welded.plc.nfacets == 1, "%u facets", welded.plc.nfacets);
+	done();
+	clear();
+	add_quad(P(0, 0, 0), P(8, 0, 0), P(8, 8, 0), P(0, 8, 0));
+	add_quad(P(4, 3, 0), P(12, 3, 0), P(12, 11, 0), P(4, 11, 0));
+	add_quad(P(2, 5, -1), P(11, 5, -1), P(11, 5, 1), P(2, 5, 1));
+	expect_split(RB_NONE, 0, 1);
+	CHECK(fabs(area_of_facet(&welded, 0) + area_of_facet(&welded, 1) - (64 + 64 - 20)) < 1e-9,
+		  "areas %g %g", area_of_facet(&welded, 0), area_of_facet(&welded, 1));
+	done();
+	/* three planes in a point, and boxes through each other */
+	clear();
+	add_quad(P(-3, -3, 0), P(4, -3, 0), P(4, 4, 0), P(-3, 4, 0));
+	add_quad(P(0, -3, -3), P(0, 4, -3), P(0, 4, 4), P(0, -3, 4));
+	add_quad(P(-3, 0, -3), P(4, 0, -3), P(4, 0, 4), P(-3, 0, 4));
+	expect_split(RB_NONE, 0, 0);
+	done();
+	clear();
+	add_cube(0, 0, 0, 1, true, false);
+	add_cube(.3, .4, .7, 1, true, false);
+	add_cube(.6, -.3, .2, 1, true, false);
+	expect_split(RB_NONE, 0, 0);
+	done();
+	clear();
+	add_cube(0, 0, 0, 1, true, false);
+	add_cube(1, .5, .25, 1, true, false); /* they share a part of a side */
+	expect_split(RB_NONE, 0, 1);
+	done();
+}
+
+static void
+ball_point(double x, int i, int j, int m, double *to)
+{
+	const double u = 2 * M_PI * (i % m) / m, v = M_PI * j / m;
+
+	to[0] = x + (j % m == 0 ? 0 : sin(v) * cos(u));
+	to[1] = j % m == 0 ? 0 : sin(v) * sin(u);
+	to[2] = cos(v);
+}
+
+/* two balls, one the other's mirror image but for rounding: edges of both nearly cross */
+static void
+balls(void)
+{
+	const int m = 24;
+
+	clear();
+	for (int ball = 0; ball < 2; ball++)
+		for (int i = 0; i < m; i++)
+			for (int j = 0; j < m; j++)
+			{
+				double p[4][3];
+
+				for (int k = 0; k < 4; k++)
+					ball_point(.7 * ball, i + (k == 1 || k == 2), j + (k >= 2), m, p[k]);
+				if (j < m - 1)
+					add_triangle(p[0], p[3], p[2]);
+				if (j > 0)
+					add_triangle(p[0], p[2], p[1]);
+			}
+	expect_split(RB_NONE, 0, 0);
+	/* they meet in one closed line */
+	CHECK(did.points == did.segments && did.points > 0, "%u points, %u segments", did.points,
+		  did.segments);
+	done();
+}
+
+/* random ones, that are not of small numbers */
+static void
+random_splits(void)
+{
+	long rounds = check_rounds(30);
+
+	for (long round = 0; round < rounds; round++)
+	{
+		clear();
+		for (int i = 0; i < 12; i++)
+		{
+			double p[3][3];
+
+			for (int k = 0; k < 9; k++)
+				p[k / 3][k % 3] = round % 2 == 0 ? (double) (check_random() >> 11) * 0x1p-53
+												 : 1e6 + check_below(1000) * .001;
+			if (i % 4 == 3)
+				add_segment(p[0], p[1]);
+			else
+				add_triangle(p[0], p[1], p[2]);
+		}
+		expect_split(RB_NONE, 0, 0);
+		done();
+	}
+}
+
+/* many in a small room: their lines cross in each of them */
+static void
+dense_splits(void)
+{
+	long rounds = check_rounds(3);
+
+	for (long round = 0; round < rounds; round++)
+	{
+		clear();
+		for (int i = 0; i < 40; i++)
+		{
+			double p[3][3];
+
+			for (int k = 0; k < 9; k++)
+				p[k / 3][k % 3] = round % 3 == 0 ? (double) (check_random() >> 11) * 0x1p-53
+												 : check_below(round % 3 == 1 ? 1000 : 12);
+			if (has_area((const double *) p))
+				add_triangle(p[0], p[1], p[2]);
+		}
+		/* in a grid of 12 some may overlap */
+		expect_split(RB_NONE, 0, round % 3 == 2);
+		done();
+	}
+}
+
+/* memory limits and stops while it is cut: what is left is whole */
+static void
+split_limits(void)
+{
+	rb_status status = RB_OVER_BUDGET;
+	int refused = 0;
+
+	clear();
+	for (int i = 0; i < 20; i++)
+		add_cube(.6 * i, .3 * i, .1 * i, 1, true, false);
+	for (uint64_t limit = 50000; status != RB_OK; limit += limit / 8)
+	{
+		rb_memory *small = rb_memory_create(limit);
+		rb_context ctx;
+
+		rb_context_init(&ctx, small);
+		ctx.threads = 2;
+		status = rb_weld(&ctx, &it.in, &welded, &flaw);
+		if (status == RB_OK)
+			status = rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw);
+		CHECK(status == RB_OK || status == RB_OVER_BUDGET, "status %d", status);
+		rb_welded_free(small, &welded);
+		CHECK(rb_memory_used(small) == 0, "%lu bytes are left",
+			  (unsigned long) rb_memory_used(small));
+		rb_memory_destroy(small);
+		refused += status != RB_OK;
+	}
+	CHECK(refused > 3, "%d refusals", refused);
+	{
+		rb_context ctx;
+
+		rb_context_init(&ctx, memory);
+		CHECK(rb_weld(&ctx, &it.in, &welded, &flaw) == RB_OK, "weld");
+		rb_context_stop(&ctx);
+		CHECK(rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw) == RB_STOPPED, "no stop");
+		done();
 	}
 }
 
@@ -682,6 +959,11 @@ main(void)
 	CHECK_RUN(many);
 	CHECK_RUN(limits);
 	CHECK_RUN(meetings);
+	CHECK_RUN(splits);
+	CHECK_RUN(balls);
+	CHECK_RUN(random_splits);
+	CHECK_RUN(dense_splits);
+	CHECK_RUN(split_limits);
 	rb_memory_destroy(memory);
 	return check_done();
 }
