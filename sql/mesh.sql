@@ -138,6 +138,12 @@ SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', 'SELECT 5 AS id, NULL
 SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet WHERE id = 11', keep => 'hull');
 CREATE TABLE two AS SELECT * FROM nested UNION ALL SELECT 100 + n, n, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(5, 5, 5, 15, 15, 15);
 SELECT count(*) FROM redblue_tetrahedra('two');
+-- they are cut there
+SELECT on_segments >= 0 AS cut, crossings, regions FROM redblue_tetrahedralize('two', 'cut', on_crossing => 'split');
+SELECT kind, count(*), count(parent_id) FROM cut_vertices WHERE kind = 'crossing' GROUP BY 1;
+SELECT count(*) > 0 AS lines FROM cut_segments WHERE segment_id IS NULL AND facet_id IS NULL;
+SELECT * FROM redblue_mesh_check('cut', 'two', on_crossing => 'split');
+SELECT region, round(sum(volume(a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z, d.x, d.y, d.z))::numeric, 6) AS volume FROM cut_tets t JOIN cut_vertices a ON a.id = v1 JOIN cut_vertices b ON b.id = v2 JOIN cut_vertices c ON c.id = v3 JOIN cut_vertices d ON d.id = v4 GROUP BY 1 ORDER BY 2;
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, bx, by, bz, ax, ay, az, cx, cy, cz FROM tet WHERE id = 11');
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, ax, ay, az, bx / 2, by, bz, cx, cy / 2, cz FROM tet WHERE id = 11');
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, 0, 0, 0, 1, 1, 1, 2, 2, 2');

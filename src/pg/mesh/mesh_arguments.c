@@ -122,7 +122,4 @@ rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg)
 						errmsg("%s: argument \"on_crossing\" is \"%s\"", call->function, what),
 						errhint("It is error or split.")));
 	call->split = strcmp(what, "split") == 0;
-	if (call->split)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("%s: on_crossing => 'split' is not there yet", call->function)));
 }

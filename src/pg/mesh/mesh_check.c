@@ -166,7 +166,8 @@ set_segment(const rb_meshing_run *run, const checking *c, uint32 segment, Datum 
 {
 	if (segment >= c->matched.nsegments)
 		return;
-	if (run->is_welded && segment < run->welded.plc.nsegments)
+	if (run->is_welded && segment < run->welded.plc.nsegments &&
+		run->welded.segment_row[segment] != RB_NONE)
 	{
 		values[SEGMENT_ID] =
 			Int64GetDatum(rb_meshing_id(run, RB_MESH_SEGMENTS, run->welded.segment_row[segment]));
@@ -288,6 +289,7 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	memset(&c, 0, sizeof c);
 	rb_meshing_call_sides(&call, FUNCTION, false, fcinfo->args + 1, RB_MESH_SIDES);
 	rb_meshing_call_keep(&call, &fcinfo->args[1 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
+	rb_meshing_call_crossing(&call, &fcinfo->args[2 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
 	rb_meshing_tables_find(tables, FUNCTION, text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	run = rb_meshing_open(&call, CurrentMemoryContext);
 	run->arg = &c;

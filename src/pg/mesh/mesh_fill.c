@@ -31,10 +31,11 @@ typedef struct rb_rows_of
 {
 	const rb_meshing_run *run;
 	const uint32 *polygon;
-	Datum kind[RB_VERTEX_INSIDE + 2]; /* texts; the last one is "edge" */
+	Datum kind[RB_VERTEX_INSIDE + 3]; /* texts; the last ones are "edge" and "crossing" */
 } rb_rows_of;
 
 #define KIND_EDGE (RB_VERTEX_INSIDE + 1)
+#define KIND_CROSSING (RB_VERTEX_INSIDE + 2)
 
 static int64
 facet_id(const rb_rows_of *of, uint32 facet)
@@ -63,15 +64,18 @@ vertex(const rb_rows_of *of, uint32 i, Datum *values, bool *nulls)
 		values[5] = Int64GetDatum(rb_meshing_id(of->run, RB_MESH_POINTS, w->point_row[i]));
 	else if (kind == RB_VERTEX_ON_FACET && parent != RB_NONE)
 		values[5] = Int64GetDatum(facet_id(of, parent));
-	else if (kind == RB_VERTEX_ON_SEGMENT && parent < w->plc.nsegments)
+	else if (kind == RB_VERTEX_ON_SEGMENT && parent < w->plc.nsegments &&
+			 w->segment_row[parent] != RB_NONE)
 		values[5] = Int64GetDatum(segment_id(of, parent));
-	else if (kind == RB_VERTEX_ON_SEGMENT && parent != RB_NONE)
+	else if (kind == RB_VERTEX_ON_SEGMENT && parent >= w->plc.nsegments && parent != RB_NONE)
 	{
 		kind = KIND_EDGE;
 		values[5] = Int64GetDatum(facet_id(of, tets->segment_facet[parent]));
 	}
 	else
 		nulls[5] = true;
+	if (kind == RB_VERTEX_INPUT && w->point_side[i] == RB_WELD_SPLIT)
+		kind = KIND_CROSSING;
 	for (int k = 0; k < 3; k++)
 		values[1 + k] = Float8GetDatum(tets->points[3 * (size_t) i + k]);
 	values[4] = of->kind[kind];
@@ -91,7 +95,8 @@ edge(const rb_rows_of *of, uint32 i, Datum *values, bool *nulls)
 	const uint32 segment = tets->edge_segment[i];
 
 	corners(tets->edges[i], 2, values);
-	nulls[3] = segment >= of->run->welded.plc.nsegments;
+	nulls[3] =
+		segment >= of->run->welded.plc.nsegments || of->run->welded.segment_row[segment] == RB_NONE;
 	values[3] = nulls[3] ? (Datum) 0 : Int64GetDatum(segment_id(of, segment));
 	nulls[4] = tets->segment_facet[segment] == RB_NONE;
 	values[4] = nulls[4] ? (Datum) 0 : Int64GetDatum(facet_id(of, tets->segment_facet[segment]));
@@ -381,6 +386,7 @@ rb_meshing_fill(const rb_meshing_run *run, const rb_meshing_table *tables)
 	of.kind[RB_VERTEX_ON_FACET] = CStringGetTextDatum("facet");
 	of.kind[RB_VERTEX_INSIDE] = CStringGetTextDatum("inside");
 	of.kind[KIND_EDGE] = CStringGetTextDatum("edge");
+	of.kind[KIND_CROSSING] = CStringGetTextDatum("crossing");
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 	{
 		rb_progress_note(run->progress, RB_MESH_FILL, rows,

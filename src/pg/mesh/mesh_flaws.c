@@ -55,6 +55,8 @@ segment(const rb_meshing_run *run, uint32 a)
 {
 	if (a >= run->welded.plc.nsegments)
 		return "an edge of a facet";
+	if (run->welded.segment_row[a] == RB_NONE)
+		return "a line in which facets cross";
 	return psprintf("segment " INT64_FORMAT,
 					rb_meshing_id(run, RB_MESH_SEGMENTS, run->welded.segment_row[a]));
 }
@@ -75,6 +77,8 @@ point(const rb_meshing_run *run, uint32 a)
 		case RB_WELD_SEGMENTS:
 			return psprintf("an end of segment " INT64_FORMAT,
 							rb_meshing_id(run, RB_MESH_SEGMENTS, w->point_row[a]));
+		case RB_WELD_SPLIT:
+			return "a point where facets cross";
 		default:
 			return psprintf("point " INT64_FORMAT,
 							rb_meshing_id(run, RB_MESH_POINTS, w->point_row[a]));

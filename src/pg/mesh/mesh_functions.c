@@ -112,6 +112,7 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 							 count_kind(tets, RB_VERTEX_ON_SEGMENT),
 							 count_kind(tets, RB_VERTEX_ON_FACET),
 							 count_kind(tets, RB_VERTEX_INSIDE),
+							 run->split.points,
 							 tets->nregions};
 	const double ms[] = {
 		run->ms[RB_STAGE_READ], run->ms[RB_MESH_WELD], run->ms[RB_MESH_VALIDATE], tets->ms_points,

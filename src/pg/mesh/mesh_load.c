@@ -59,10 +59,10 @@ rb_meshing_array(rb_meshing_run *run, size_t n, size_t element)
 static uint64
 kind_word(const char *kind)
 {
-	static const char *const names[] = {"input", "segment", "edge", "facet", "inside"};
-	static const rb_vertex_kind kinds[] = {RB_VERTEX_INPUT, RB_VERTEX_ON_SEGMENT,
-										   RB_VERTEX_ON_SEGMENT, RB_VERTEX_ON_FACET,
-										   RB_VERTEX_INSIDE};
+	static const char *const names[] = {"input", "crossing", "segment", "edge", "facet", "inside"};
+	static const rb_vertex_kind kinds[] = {RB_VERTEX_INPUT,      RB_VERTEX_INPUT,
+										   RB_VERTEX_ON_SEGMENT, RB_VERTEX_ON_SEGMENT,
+										   RB_VERTEX_ON_FACET,   RB_VERTEX_INSIDE};
 
 	for (size_t i = 0; i < lengthof(names); i++)
 		if (strcmp(kind, names[i]) == 0)

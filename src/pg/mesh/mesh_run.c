@@ -230,6 +230,8 @@ rb_meshing_weld(rb_meshing_run *run)
 	rb_status status = rb_weld(&run->ctx, &in, &run->welded, &run->flaw);
 
 	run->is_welded = status == RB_OK;
+	if (status == RB_OK && run->call->split)
+		status = rb_weld_split(&run->ctx, &rb_backend_cpu, &run->welded, &run->split, &run->flaw);
 	return status;
 }
 
@@ -242,7 +244,8 @@ rb_meshing_make(rb_meshing_run *run)
 	rb_meshing_stage(run, RB_MESH_WELD, &start);
 	status = rb_meshing_weld(run);
 	rb_meshing_stage(run, RB_MESH_VALIDATE, &start);
-	if (status == RB_OK)
+	/* what was split has been looked at */
+	if (status == RB_OK && !run->call->split)
 		status = rb_weld_validate(&run->ctx, &rb_backend_cpu, &run->welded, &run->flaw);
 	rb_meshing_stage(run, RB_MESH_TETRAHEDRALIZE, &start);
 	if (status == RB_OK)
@@ -260,6 +263,12 @@ rb_meshing_notices(const rb_meshing_run *run)
 	const rb_tets *tets = &run->tets;
 	const char *function = run->call->function;
 
+	if (run->split.points + run->split.segments + run->split.dropped > 0)
+		ereport(NOTICE,
+				(errmsg("%s: facets and segments were cut where they cross", function),
+				 errdetail("Points that were added: %u; lines: %u; triangles that lay on others "
+						   "and were left out: %u.",
+						   run->split.points, run->split.segments, run->split.dropped)));
 	if (tets->ntets == 0 && tets->npoints > 0 && run->call->keep == RB_KEEP_INSIDE)
 		ereport(NOTICE,
 				(errmsg("%s: there are no tetrahedra", function),

@@ -72,7 +72,8 @@ typedef struct rb_meshing_run
 	rb_seed *seeds;
 	uint32 nseeds;
 	rb_welded welded;
-	bool is_welded; /* until then a flaw names rows of facets and their polygons */
+	rb_split_done split; /* where that was asked for */
+	bool is_welded;      /* until then a flaw names rows of facets and their polygons */
 	rb_tets tets;
 	rb_flaw flaw;
 	double ms[RB_MESH_STAGES]; /* of each stage */
@@ -100,7 +101,7 @@ extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_ru
 /* for work: the time since the last one goes to the stage that ends */
 extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
 
-/* works: sets become a PLC; and a mesh */
+/* works: sets become a PLC, which is split if that is wanted; and a mesh */
 extern rb_status rb_meshing_weld(rb_meshing_run *run);
 extern rb_status rb_meshing_make(rb_meshing_run *run);
 
