@@ -288,6 +288,51 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 	return status;
 }
 
+/*
+ * Points that were added and are corners of no wanted tetrahedron are left out: what is behind them
+ * moves up.  Points of the PLC all stay.
+ */
+static rb_status
+leave_out(rb_recovery *r, rb_tets *tets)
+{
+	rb_mesh *m = &r->mesh;
+	uint32_t given = r->plc->npoints, n = given;
+	uint32_t *number = NULL;
+	rb_status status =
+		rb_array(r->ctx, (void **) &number, (size_t) m->npoints + 1, sizeof(uint32_t));
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t v = 0; v < m->npoints; v++)
+		number[v] = v < given ? v : RB_NONE;
+	for (uint32_t t = 0; t < tets->ntets; t++)
+		for (int k = 0; k < 4; k++)
+			number[tets->tets[t][k]] = tets->tets[t][k];
+	for (uint32_t v = given; v < m->npoints; v++)
+		if (number[v] != RB_NONE)
+		{
+			memmove(m->points + 3 * (size_t) n, m->points + 3 * (size_t) v, 3 * sizeof(double));
+			r->kind[n - given] = r->kind[v - given];
+			r->parent[n - given] = r->parent[v - given];
+			number[v] = n++;
+		}
+	if (n < m->npoints)
+	{
+		for (uint32_t t = 0; t < tets->ntets; t++)
+			for (int k = 0; k < 4; k++)
+				tets->tets[t][k] = number[tets->tets[t][k]];
+		for (uint32_t f = 0; f < tets->nfaces; f++)
+			for (int k = 0; k < 3; k++)
+				tets->faces[f][k] = number[tets->faces[f][k]];
+		for (uint32_t e = 0; e < tets->nedges; e++)
+			for (int k = 0; k < 2; k++)
+				tets->edges[e][k] = number[tets->edges[e][k]];
+		m->npoints = n;
+	}
+	rb_free(r->ctx->memory, (void **) &number);
+	return RB_OK;
+}
+
 /* points and segments: what the recovery has of them becomes the result's */
 static rb_status
 put_points(rb_recovery *r, rb_tets *tets)
@@ -343,6 +388,8 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 		status = put_faces(r, &g, tets);
 	if (status == RB_OK)
 		status = put_edges(r, &g, tets);
+	if (status == RB_OK)
+		status = leave_out(r, tets);
 	if (status == RB_OK)
 		status = put_points(r, tets);
 	rb_free(memory, (void **) &g.of);
