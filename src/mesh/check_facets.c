@@ -10,15 +10,18 @@
 #include "mesh/rb_checking.h"
 
 /* the facet at work */
+#define INSIDE ((uint32_t) 1 << 31)
+
 typedef struct facets
 {
 	rb_checking *k;
 	uint32_t f;
-	uint32_t from, to;    /* its triangles */
-	bool quiet;           /* something is missing, and told: gaps are no news */
-	uint32_t *on_segment; /* of each segment: f + 1: it is on the boundary */
-	uint32_t *corner;     /* of each point: f + 1: a corner of its triangles */
-	uint32_t *side;       /* of each edge of faces: 3 * face + corner of the first and second use */
+	uint32_t from, to; /* its triangles */
+	bool quiet;        /* something is missing, and told: gaps are no news */
+	uint32_t *
+		on_segment; /* of each segment: f + 1: it is on the boundary; and INSIDE: it is a soft edge */
+	uint32_t *corner; /* of each point: f + 1: a corner of its triangles */
+	uint32_t *side;   /* of each edge of faces: 3 * face + corner of the first and second use */
 	uint32_t *uses;
 	int axis;
 	double normal[3]; /* of length 1 */
@@ -120,10 +123,15 @@ own(facets *c)
 
 			c->low = fmin(c->low, h);
 			c->high = fmax(c->high, h);
-			if (c->uses[3 * (t - c->from) + (uint32_t) i] != 1)
-				continue;
-			c->perimeter += hypot(hypot(q[0] - p[0], q[1] - p[1]), q[2] - p[2]);
 			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+			if (c->uses[3 * (t - c->from) + (uint32_t) i] != 1)
+			{
+				/* given as a segment, too, or another facet's boundary */
+				if (s != RB_NONE)
+					c->on_segment[s] = (c->f + 1) | INSIDE;
+				continue;
+			}
+			c->perimeter += hypot(hypot(q[0] - p[0], q[1] - p[1]), q[2] - p[2]);
 			if (s == RB_NONE)
 			{
 				c->quiet = true;
@@ -190,7 +198,7 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 	if (in->plc != NULL ? c->corner[p] == c->f + 1 : kind == RB_VERTEX_INPUT)
 		return RB_OK;
 	if (kind == RB_VERTEX_ON_SEGMENT && parent < in->nsegments &&
-		(in->plc == NULL || c->on_segment[parent] == c->f + 1 || c->quiet))
+		(in->plc == NULL || (c->on_segment[parent] & ~INSIDE) == c->f + 1 || c->quiet))
 		return RB_OK;
 	if (kind == RB_VERTEX_ON_FACET && parent == c->f)
 	{

@@ -22,6 +22,13 @@ typedef struct rb_regions
 	uint32_t *number; /* of each wanted tetrahedron in the result */
 } rb_regions;
 
+/* in loops over tetrahedra and the like: now and then, has somebody asked to stop? */
+static bool
+stopped(const rb_recovery *r, uint32_t i)
+{
+	return (i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx);
+}
+
 /* all that is reached from tetrahedron `from` without crossing a facet is of this region */
 static rb_status
 flood(rb_recovery *r, rb_regions *g, uint32_t from, uint32_t region)
@@ -80,12 +87,72 @@ find_regions(rb_recovery *r, rb_regions *g, rb_keep keep)
 	return status;
 }
 
-/* seeds give names and make holes; the other regions are counted from 1 up, past names that seeds gave */
+/* ascending; a heap, for qsort may ask others for memory */
+static void
+sort_numbers(int64_t *a, uint32_t n)
+{
+	for (uint32_t left = n / 2, end = n; end > 1;)
+	{
+		uint32_t i, child;
+		int64_t x;
+
+		if (left > 0)
+			x = a[i = --left];
+		else
+		{
+			x = a[--end];
+			a[end] = a[0];
+			i = 0;
+		}
+		while ((child = 2 * i + 1) < end)
+		{
+			child += child + 1 < end && a[child + 1] > a[child];
+			if (a[child] <= x)
+				break;
+			a[i] = a[child];
+			i = child;
+		}
+		a[i] = x;
+	}
+}
+
+/* regions without a name are counted from 1 up, past names that seeds gave */
+static rb_status
+count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
+{
+	const rb_plc *plc = r->plc;
+	int64_t *taken = NULL;
+	int64_t next = 1;
+	uint32_t n = 0, at = 0;
+	rb_status status =
+		rb_array(r->ctx, (void **) &taken, (size_t) plc->nseeds + 1, sizeof(int64_t));
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < plc->nseeds; i++)
+		if (!plc->seeds[i].hole)
+			taken[n++] = plc->seeds[i].region;
+	sort_numbers(taken, n);
+	for (uint32_t i = OUTSIDE + 1; i < g->count; i++)
+	{
+		if (g->dropped[i])
+			continue;
+		tets->nregions++;
+		if (g->named[i])
+			continue;
+		for (; at < n && taken[at] <= next; at++)
+			next += taken[at] == next;
+		g->name[i] = next++;
+	}
+	rb_free(r->ctx->memory, (void **) &taken);
+	return RB_OK;
+}
+
+/* seeds give names and make holes */
 static rb_status
 name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
 	const rb_plc *plc = r->plc;
-	int64_t next = 1;
 	rb_status status = rb_array(r->ctx, (void **) &g->name, g->count, sizeof(int64_t));
 
 	if (status == RB_OK)
@@ -101,6 +168,8 @@ name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 		uint32_t t = rb_mesh_locate(&r->mesh, plc->seeds[i].at, r->mesh.recent);
 		uint32_t region = rb_tet_ghost(&r->mesh.tets[t]) ? OUTSIDE : g->of[t];
 
+		if (i % 64 == 63 && rb_should_stop(r->ctx))
+			return RB_STOPPED;
 		if (region == OUTSIDE)
 			tets->outside_seeds++;
 		else if (plc->seeds[i].hole)
@@ -112,25 +181,7 @@ name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 		}
 	}
 	g->dropped[OUTSIDE] = true;
-	for (uint32_t i = OUTSIDE + 1; i < g->count; i++)
-	{
-		bool taken = true;
-
-		if (g->dropped[i])
-			continue;
-		tets->nregions++;
-		if (g->named[i])
-			continue;
-		while (taken)
-		{
-			taken = false;
-			for (uint32_t k = 0; k < plc->nseeds && !taken; k++)
-				taken = !plc->seeds[k].hole && plc->seeds[k].region == next;
-			next += taken;
-		}
-		g->name[i] = next++;
-	}
-	return RB_OK;
+	return count_regions(r, g, tets);
 }
 
 static rb_status
@@ -156,6 +207,8 @@ put_tets(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	{
 		uint32_t i = g->number[t];
 
+		if (stopped(r, t))
+			return RB_STOPPED;
 		if (i == RB_NONE)
 			continue;
 		memcpy(tets->tets[i], m->tets[t].v, sizeof m->tets[t].v);
@@ -183,9 +236,13 @@ put_faces(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 		const uint32_t *v = r->subfaces[i].v;
 
 		used[i] = 0;
-		status = rb_table_put(r->ctx, &number, v[0], v[1], v[2], i, NULL, NULL);
+		status = stopped(r, i) ? RB_STOPPED
+							   : rb_table_put(r->ctx, &number, v[0], v[1], v[2], i, NULL, NULL);
 	}
 	for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
+	{
+		if (stopped(r, t))
+			status = RB_STOPPED;
 		for (uint32_t k = 0; k < 4 && g->number[t] != RB_NONE; k++)
 		{
 			const uint32_t *v = m->tets[t].v;
@@ -194,6 +251,7 @@ put_faces(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 			if ((m->bits[t] & RB_FACE_BIT(k)) != 0)
 				used[*rb_table_find(&number, v[c[0]], v[c[1]], v[c[2]])] = 1;
 		}
+	}
 	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
 		n += used[i];
 	if (status == RB_OK)
@@ -231,6 +289,8 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 	{
 		const uint32_t *v = m->tets[t].v;
 
+		if (stopped(r, t))
+			status = RB_STOPPED;
 		if (g->number[t] == RB_NONE)
 			continue;
 		for (int i = 0; i < 4; i++)
@@ -245,6 +305,9 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 		status = rb_array(r->ctx, (void **) &tets->edge_segment, (size_t) used.used + 1,
 						  sizeof(uint32_t));
 	for (uint32_t s = 0; s < r->nsegments && status == RB_OK; s++)
+	{
+		if (stopped(r, s))
+			status = RB_STOPPED;
 		for (uint32_t p = s; p != RB_NONE; p = r->pieces[p].next)
 			if (rb_table_find(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
 			{
@@ -252,31 +315,57 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 				tets->edges[n][1] = r->pieces[p].v;
 				tets->edge_segment[n++] = s;
 			}
+	}
 	tets->nedges = n;
 	rb_table_free(r->ctx->memory, &used);
 	rb_free(r->ctx->memory, (void **) &ends);
 	return status;
 }
 
-/* points and segments: what the recovery has of them becomes the result's */
+/*
+ * Points and segments: what the recovery has of them becomes the result's.  Points that were added
+ * outside of what is wanted are left out.
+ */
 static rb_status
-put_points(rb_recovery *r, rb_tets *tets)
+put_points(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
 	rb_mesh *m = &r->mesh;
-	uint32_t given = r->plc->npoints;
+	uint32_t given = r->plc->npoints, n = given;
+	uint32_t *number = g->of; /* its content is of no use any more */
 	rb_status status = rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1);
 
 	if (status == RB_OK)
 		status =
 			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &number, (size_t) m->npoints + 1, sizeof(uint32_t));
+	g->of = number;
 	if (status != RB_OK)
 		return status;
 	for (uint32_t v = 0; v < m->npoints; v++)
+		number[v] = v < given ? v : RB_NONE;
+	for (uint32_t t = 0; t < tets->ntets; t++)
+		for (int k = 0; k < 4; k++)
+			number[tets->tets[t][k]] = 0;
+	for (uint32_t v = 0; v < m->npoints; v++)
 	{
-		tets->kind[v] = v < given ? RB_VERTEX_INPUT : r->kind[v - given];
-		tets->parent[v] = v < given ? RB_NONE : r->parent[v - given];
+		if (v >= given && number[v] == RB_NONE)
+			continue;
+		number[v] = v < given ? v : n++;
+		tets->kind[number[v]] = v < given ? RB_VERTEX_INPUT : r->kind[v - given];
+		tets->parent[number[v]] = v < given ? RB_NONE : r->parent[v - given];
+		memmove(m->points + 3 * (size_t) number[v], m->points + 3 * (size_t) v, sizeof(double[3]));
 	}
-	tets->npoints = m->npoints;
+	for (uint32_t t = 0; t < tets->ntets && n < m->npoints; t++)
+		for (int k = 0; k < 4; k++)
+			tets->tets[t][k] = number[tets->tets[t][k]];
+	for (uint32_t f = 0; f < tets->nfaces && n < m->npoints; f++)
+		for (int k = 0; k < 3; k++)
+			tets->faces[f][k] = number[tets->faces[f][k]];
+	for (uint32_t e = 0; e < tets->nedges && n < m->npoints; e++)
+		for (int k = 0; k < 2; k++)
+			tets->edges[e][k] = number[tets->edges[e][k]];
+	tets->npoints = n;
 	tets->points = m->points;
 	m->points = NULL;
 	tets->nsegments = r->nsegments;
@@ -307,7 +396,7 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	if (status == RB_OK)
 		status = put_edges(r, &g, tets);
 	if (status == RB_OK)
-		status = put_points(r, tets);
+		status = put_points(r, &g, tets);
 	rb_free(memory, (void **) &g.of);
 	rb_free(memory, (void **) &g.stack);
 	rb_free(memory, (void **) &g.name);

@@ -130,9 +130,9 @@ plc(void)
 					.nsegments = it.nsegments,
 					.nseeds = it.nseeds,
 					.points = it.points[0],
-					.triangles = (const uint32_t (*)[3]) it.triangles,
+					.triangles = (const uint32_t(*)[3]) it.triangles,
 					.facet_of = it.facet_of,
-					.segments = (const uint32_t (*)[2]) it.segments,
+					.segments = (const uint32_t(*)[2]) it.segments,
 					.seeds = it.seeds};
 }
 
@@ -155,7 +155,8 @@ static void
 move_point(double *p, int way)
 {
 	const double x = p[0], y = p[1], z = p[2];
-	const double turned[3] = {.36 * x + .48 * y - .8 * z, -.8 * x + .6 * y, .48 * x + .64 * y + .6 * z};
+	const double turned[3] = {.36 * x + .48 * y - .8 * z, -.8 * x + .6 * y,
+							  .48 * x + .64 * y + .6 * z};
 
 	if (way == TURNED || way == MAPPED || way == MILLIMETRES)
 		memcpy(p, turned, sizeof turned);
@@ -223,7 +224,8 @@ same(const rb_tets *a, const rb_tets *b)
 		   SAME(parent, a->npoints) && SAME(tets, a->ntets) && SAME(neighbours, 4 * a->ntets) &&
 		   SAME(region, a->ntets) && SAME(faces, a->nfaces) && SAME(face_facet, a->nfaces) &&
 		   SAME(edges, a->nedges) && SAME(edge_segment, a->nedges) &&
-		   (a->nsegments == 0 || (SAME(segments, a->nsegments) && SAME(segment_facet, a->nsegments)));
+		   (a->nsegments == 0 ||
+			(SAME(segments, a->nsegments) && SAME(segment_facet, a->nsegments)));
 }
 
 /* what the checker does not ask: neighbours, regions, order, which facet a segment is of */
@@ -298,13 +300,13 @@ check(const char *name, const rb_plc *from, rb_keep keep, const rb_tets *t)
 						 .points = t->points,
 						 .kind = t->kind,
 						 .parent = t->parent,
-						 .tets = (const uint32_t (*)[4]) t->tets,
+						 .tets = (const uint32_t(*)[4]) t->tets,
 						 .region = t->region,
-						 .faces = (const uint32_t (*)[3]) t->faces,
+						 .faces = (const uint32_t(*)[3]) t->faces,
 						 .face_facet = t->face_facet,
-						 .edges = (const uint32_t (*)[2]) t->edges,
+						 .edges = (const uint32_t(*)[2]) t->edges,
 						 .edge_segment = t->edge_segment,
-						 .segments = (const uint32_t (*)[2]) t->segments,
+						 .segments = (const uint32_t(*)[2]) t->segments,
 						 .plc = from,
 						 .keep = keep,
 						 .most = 2};
@@ -395,8 +397,8 @@ expect(const char *name, double volume, int regions)
 		CHECK(r.status == RB_OK, "%s: status %d, %s", name, r.status, flaw_text());
 		if (r.status != RB_OK || keep != RB_KEEP_INSIDE)
 			continue;
-		CHECK(volume < 0 || fabs(r.volume - volume) <= 1e-12 * volume, "%s: volume %.17g, not %.17g",
-			  name, r.volume, volume);
+		CHECK(volume < 0 || fabs(r.volume - volume) <= 1e-12 * volume,
+			  "%s: volume %.17g, not %.17g", name, r.volume, volume);
 		CHECK(regions < 0 || r.nregions == (uint32_t) regions, "%s: %u regions, not %d", name,
 			  r.nregions, regions);
 	}
@@ -432,8 +434,8 @@ static void
 box_corners(uint32_t *v, double x, double y, double z, double dx, double dy, double dz)
 {
 	for (int i = 0; i < 8; i++)
-		v[i] = at(i % 4 == 1 || i % 4 == 2 ? x + dx : x, i % 4 >= 2 ? y + dy : y,
-				  i >= 4 ? z + dz : z);
+		v[i] =
+			at(i % 4 == 1 || i % 4 == 2 ? x + dx : x, i % 4 >= 2 ? y + dy : y, i >= 4 ? z + dz : z);
 }
 
 static const uint8_t box_sides[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
@@ -711,7 +713,8 @@ squares_in_lattice(void)
 						const uint8_t *c = box_sides[s == 4 ? 5 : s];
 						int turn = check_below(2);
 
-						quad(v[c[turn]], v[c[turn + 1]], v[c[(turn + 2) % 4]], v[c[(turn + 3) % 4]]);
+						quad(v[c[turn]], v[c[turn + 1]], v[c[(turn + 2) % 4]],
+							 v[c[(turn + 3) % 4]]);
 					}
 			}
 }
@@ -1021,7 +1024,8 @@ cubes(void)
 	for (cells = 1; cells < 5; cells += 3)
 		for (shake = 0; shake < 1; shake += .11)
 		{
-			expect_moved(cells_of_grid, "grid", shake == 0 ? pow(cells, 3) : -1, cells * cells * cells);
+			expect_moved(cells_of_grid, "grid", shake == 0 ? pow(cells, 3) : -1,
+						 cells * cells * cells);
 			if (shake > .2)
 				break;
 		}
