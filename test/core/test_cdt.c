@@ -1111,6 +1111,108 @@ nearly_flat(void)
 	}
 }
 
+/* ---- anything ---- */
+
+static double
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+/*
+ * A few corners, and facets and segments among them at random.  Where the joins see nothing wrong, there must be a
+ * mesh, unless doubles are too coarse; else some flaw, or one too small to matter.
+ */
+static void
+anything(int family, bool *was_valid, result *r)
+{
+	double p[40][3];
+	uint32_t v[40];
+	int n = 5 + check_below(20), facets = check_below(8), segments = check_below(6);
+	rb_plc from;
+
+	clear();
+	points_make(family, n, 3, p[0]);
+	for (int i = 0; i < n; i++)
+		v[i] = at(p[i][0], p[i][1], p[i][2]);
+	for (int i = 0; i < facets; i++)
+	{
+		uint32_t a = v[check_below(n)], b = v[check_below(n)], c = v[check_below(n)];
+
+		if (a != b && b != c && c != a)
+			facet(a, b, c);
+		from = plc();
+		if (it.nfacets > 0 && check_below(8) > 0 && !valid(&from))
+			it.nfacets--, it.ntriangles--;
+	}
+	for (int i = 0; i < segments; i++)
+	{
+		uint32_t a = v[check_below(n)], b = v[check_below(n)];
+
+		if (a != b)
+			segment(a, b);
+		from = plc();
+		if (it.nsegments > 0 && check_below(8) > 0 && !valid(&from))
+			it.nsegments--;
+	}
+	from = plc();
+	*was_valid = valid(&from);
+	*r = mesh("anything", check_below(2) ? RB_KEEP_HULL : RB_KEEP_INSIDE);
+}
+
+static void
+print_model(void)
+{
+	for (uint32_t i = 0; i < it.npoints; i++)
+		printf("#   at(%.17g, %.17g, %.17g);\n", it.points[i][0], it.points[i][1],
+			   it.points[i][2]);
+	for (uint32_t i = 0; i < it.ntriangles; i++)
+		printf("#   facet(%u, %u, %u);\n", it.triangles[i][0], it.triangles[i][1],
+			   it.triangles[i][2]);
+	for (uint32_t i = 0; i < it.nsegments; i++)
+		printf("#   segment(%u, %u);\n", it.segments[i][0], it.segments[i][1]);
+}
+
+static void
+anythings(void)
+{
+	long rounds = check_rounds(200);
+
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+	{
+		long count[2][2] = {{0, 0}, {0, 0}}, near = 0, bad_ok = 0;
+
+		for (long i = 0; i < rounds; i++)
+		{
+			bool ok;
+			result r;
+			long failures = check_failures;
+
+			double t0 = now_ms();
+			check_state = (uint64_t) (family * 1000000 + i);
+			if (getenv("ONLY") && atol(getenv("ONLY")) != family * 1000000 + i) continue;
+			anything(family, &ok, &r);
+			count[ok][r.status == RB_OK]++;
+			near += ok && r.status != RB_OK && flaw.kind == RB_FLAW_TOO_NEAR;
+			bad_ok += !ok && r.status == RB_OK;
+			CHECK(r.status == RB_OK || r.status == RB_BAD_PLC, "status %d", r.status);
+			if (getenv("SLOW") && now_ms() - t0 > 50) { printf("# slow %s %ld: %g ms\n", points_family_name[family], i, now_ms() - t0); if (now_ms() - t0 > 500 || getenv("ONLY")) print_model(); }
+			if (getenv("ONLY")) print_model();
+			if (ok && r.status != RB_OK && getenv("SLOW")) printf("# valid refused %s %ld: %s\n", points_family_name[family], i, flaw_text());
+			if (check_failures > failures && check_failures < 10)
+			{
+				printf("# %s %ld:\n", points_family_name[family], i);
+				print_model();
+			}
+		}
+		printf("# %s: %ld meshed, %ld refused (%ld too near); crossing: %ld meshed, %ld refused\n",
+			   points_family_name[family], count[1][1], count[1][0], near, bad_ok, count[0][0]);
+	}
+}
+
 /* ---- seeds ---- */
 
 static void
@@ -1166,9 +1268,13 @@ seeds(void)
 int
 main(int argc, char **argv)
 {
-	(void) argc;
 	(void) argv;
 	memory = rb_memory_create((uint64_t) 1 << 33);
+	if (argc > 1)
+	{
+		CHECK_RUN(anythings);
+		return check_done();
+	}
 	alarm(600); /* what hangs is a failure */
 	CHECK_RUN(cubes);
 	CHECK_RUN(cubes_with_walls);
@@ -1177,6 +1283,7 @@ main(int argc, char **argv)
 	CHECK_RUN(clouds);
 	CHECK_RUN(nearly_flat);
 	CHECK_RUN(seeds);
+	CHECK_RUN(anythings);
 	rb_memory_destroy(memory);
 	return check_done();
 }
