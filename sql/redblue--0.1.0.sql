@@ -1712,6 +1712,142 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_suppo
 COMMENT ON FUNCTION redblue_box_self_pair_blocks_query IS
 'redblue_box_self_pair_blocks over one query, as in redblue_box_self_pairs_query';
 
+-- ---- tetrahedra ----
+
+CREATE FUNCTION redblue_tetrahedra(
+	facets regclass DEFAULT NULL,
+	points regclass DEFAULT NULL, segments regclass DEFAULT NULL,
+	regions regclass DEFAULT NULL, holes regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, points_id name DEFAULT NULL, segments_id name DEFAULT NULL,
+	regions_id name DEFAULT NULL, holes_id name DEFAULT NULL,
+	facets_geom name DEFAULT NULL, points_geom name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	keep text DEFAULT 'inside',
+	on_crossing text DEFAULT 'error')
+RETURNS TABLE (
+	id bigint, v1 bigint, v2 bigint, v3 bigint, v4 bigint, region bigint,
+	x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8,
+	x3 float8, y3 float8, z3 float8, x4 float8, y4 float8, z4 float8)
+AS 'MODULE_PATHNAME', 'redblue_tetrahedra'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 100000;
+COMMENT ON FUNCTION redblue_tetrahedra IS
+'a constrained Delaunay tetrahedralization of facets (triangles, or planar polygons of any shape: what redblue_triangle_pairs reads; a row may have many), points (x y z, or a Point or
+MultiPoint with Z) and segments (as in redblue_segment_triangle_pairs), any of which may be left out: a row for each tetrahedron, positively oriented. v1 to v4: numbers of its
+corners; x1 to z4: these themselves, in the unit of the coordinates; every point that was given is one of them, bit for bit. keep: inside, the tetrahedra that facets shut off from
+outside, or hull, all of them. regions: points whose ids tetrahedra around them, up to the next facets, get as region; other regions get numbers that no row has. holes: points around which
+there are to be none. Nothing depends on anything but the rows and their order. Facets and segments may meet in corners and edges that both have, and nowhere else; with on_crossing => ''split'' they
+are cut where they do, at points that are exact but for rounding, and a notice says how many. Errors: 22023
+facets that cross, overlap, are the same or have no area, a point or segment on a facet that does not list it, mixed SRID, all points in one plane; 22003 NaN or infinity; 53200
+redblue.memory_limit; and those of redblue_triangle_pairs';
+
+CREATE FUNCTION redblue_tetrahedra_query(
+	facets text DEFAULT NULL,
+	points text DEFAULT NULL, segments text DEFAULT NULL,
+	regions text DEFAULT NULL, holes text DEFAULT NULL,
+	facets_id name DEFAULT NULL, points_id name DEFAULT NULL, segments_id name DEFAULT NULL,
+	regions_id name DEFAULT NULL, holes_id name DEFAULT NULL,
+	facets_geom name DEFAULT NULL, points_geom name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	keep text DEFAULT 'inside',
+	on_crossing text DEFAULT 'error')
+RETURNS TABLE (
+	id bigint, v1 bigint, v2 bigint, v3 bigint, v4 bigint, region bigint,
+	x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8,
+	x3 float8, y3 float8, z3 float8, x4 float8, y4 float8, z4 float8)
+AS 'MODULE_PATHNAME', 'redblue_tetrahedra_query'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 100000;
+COMMENT ON FUNCTION redblue_tetrahedra_query IS
+'redblue_tetrahedra over queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_tetrahedra';
+
+CREATE TYPE redblue_mesh_counts AS (
+	vertices bigint, tets bigint, faces bigint, segments bigint,
+	on_segments bigint, on_facets bigint, inside bigint, crossings bigint, regions bigint,
+	read_ms float8, weld_ms float8, validate_ms float8, points_ms float8,
+	segments_ms float8, facets_ms float8, regions_ms float8, fill_ms float8);
+COMMENT ON TYPE redblue_mesh_counts IS
+'rows of the four tables of a mesh; of the vertices, those that were added on segments and edges, on facets, elsewhere, and where facets cross; regions; milliseconds of each stage';
+
+CREATE FUNCTION redblue_tetrahedralize(
+	facets regclass DEFAULT NULL,
+	mesh text DEFAULT NULL,
+	points regclass DEFAULT NULL, segments regclass DEFAULT NULL,
+	regions regclass DEFAULT NULL, holes regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, points_id name DEFAULT NULL, segments_id name DEFAULT NULL,
+	regions_id name DEFAULT NULL, holes_id name DEFAULT NULL,
+	facets_geom name DEFAULT NULL, points_geom name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	keep text DEFAULT 'inside',
+	on_crossing text DEFAULT 'error')
+RETURNS redblue_mesh_counts
+AS 'MODULE_PATHNAME', 'redblue_tetrahedralize'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_tetrahedralize IS
+'the mesh of redblue_tetrahedra in four tables: mesh_vertices (id, x, y, z, kind, parent_id), mesh_tets (id, v1, v2, v3, v4, region), mesh_faces (id, v1, v2, v3, facet_id, polygon),
+mesh_segments (id, v1, v2, segment_id, facet_id, segment), where mesh stands for the argument of that name, with a schema or without. They are made, with id as primary key, if they are
+not there; filled if they are and hold no rows: columns are found by name, other columns get their defaults. Ids begin at 1. kind: input (parent_id is the id in points, null
+for a corner of a facet or an end of a segment), segment (added on a row of segments, whose id is parent_id), edge (on the boundary of a facet: its id), facet (inside of one), inside (elsewhere), crossing (where facets and segments were cut).
+faces are those that facets are made of: polygon is which polygon of the rows with that id it is. Pieces of one segment have the same number segment; segment_id is null where it is
+on the boundary of a facet. Errors: 55000 a table that is not empty, 42703 and 42804 one without these columns, 42501 no right to it, 22004 mesh is null, 42602 it is no name, 25006 a read-only transaction; and those of redblue_tetrahedra';
+
+CREATE FUNCTION redblue_tetrahedralize_query(
+	facets text DEFAULT NULL,
+	mesh text DEFAULT NULL,
+	points text DEFAULT NULL, segments text DEFAULT NULL,
+	regions text DEFAULT NULL, holes text DEFAULT NULL,
+	facets_id name DEFAULT NULL, points_id name DEFAULT NULL, segments_id name DEFAULT NULL,
+	regions_id name DEFAULT NULL, holes_id name DEFAULT NULL,
+	facets_geom name DEFAULT NULL, points_geom name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	keep text DEFAULT 'inside',
+	on_crossing text DEFAULT 'error')
+RETURNS redblue_mesh_counts
+AS 'MODULE_PATHNAME', 'redblue_tetrahedralize_query'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_tetrahedralize_query IS
+'redblue_tetrahedralize over queries, as in redblue_tetrahedra_query';
+
+CREATE FUNCTION redblue_mesh_check(
+	mesh text,
+	facets regclass DEFAULT NULL,
+	points regclass DEFAULT NULL, segments regclass DEFAULT NULL,
+	regions regclass DEFAULT NULL, holes regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, points_id name DEFAULT NULL, segments_id name DEFAULT NULL,
+	regions_id name DEFAULT NULL, holes_id name DEFAULT NULL,
+	facets_geom name DEFAULT NULL, points_geom name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	keep text DEFAULT 'inside',
+	on_crossing text DEFAULT 'error')
+RETURNS TABLE (
+	fault text, vertices bigint[], tets bigint[], faces bigint[], edges bigint[],
+	facet_id bigint, polygon int, segment_id bigint, segment bigint, amount float8)
+AS 'MODULE_PATHNAME', 'redblue_mesh_check'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
+COMMENT ON FUNCTION redblue_mesh_check IS
+'what is wrong with the four tables of a mesh (redblue_tetrahedralize), by exact signs: a row for each fault, none for a good mesh. Every tetrahedron has a volume and is positively
+oriented; faces are shared by two tetrahedra or lie on the boundary; no vertex lies in the sphere of a tetrahedron on the other side of a face that is on no facet. With the rows that it was made of, in any order:
+all their points are vertices, bit for bit; every facet is a union of faces, every segment one of edges. fault: in words; vertices, tets, faces, edges: ids of rows of the tables;
+facet_id, polygon, segment_id: of the rows; segment: as in mesh_segments; amount: how far, or how much. keep, on_crossing: as the mesh was made. Errors: 42P01 and 42703 no such table or column,
+42501 no right to it, and those of redblue_tetrahedra';
+
+CREATE FUNCTION redblue_mesh_vtu(mesh text) RETURNS bytea
+AS 'MODULE_PATHNAME', 'redblue_mesh_vtu'
+LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_mesh_vtu IS
+'the vertices and tetrahedra of a mesh (redblue_tetrahedralize), with their regions, as a file for ParaView: VTK XML, UnstructuredGrid, binary. Null where mesh is null. Errors: 54000 more than a
+value can hold (1 GB), and those of redblue_mesh_check';
+
+CREATE FUNCTION redblue_mesh_gmsh(mesh text) RETURNS bytea
+AS 'MODULE_PATHNAME', 'redblue_mesh_gmsh'
+LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_mesh_gmsh IS
+'the same as a file for Gmsh, MSH 4.1, binary, with the faces of facets, and regions and facets as physical groups. Errors as in redblue_mesh_vtu';
+
 -- ---- into a table ----
 
 CREATE FUNCTION redblue_into(target regclass, source text) RETURNS bigint

@@ -224,14 +224,14 @@ crosses(rb_recovery *r, const rb_cavity_work *w, const rb_sheet *sheet, uint32_t
 static rb_status
 ask(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32_t y, uint32_t t)
 {
-	bool new;
+	bool fresh;
 	int above;
 	rb_status status;
 
 	if (x == RB_GHOST || y == RB_GHOST || w->place[x] == PLACE_ON || w->place[y] == PLACE_ON)
 		return RB_OK;
-	status = rb_table_put(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &new);
-	if (status != RB_OK || !new)
+	status = rb_table_put(r->ctx, &w->asked, x, y, RB_NONE, 0, NULL, &fresh);
+	if (status != RB_OK || !fresh)
 		return status;
 	above = crosses(r, w, sheet, x, y);
 	if (above == 0)
@@ -476,33 +476,47 @@ split(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear)
 	return status;
 }
 
-/* the tetrahedron behind a face of one side goes, too; *clear false: it reaches to the other side, or out */
+/*
+ * What is behind some faces of one side goes, too; *clear false: it reaches to the other side, or
+ * out.
+ */
 static rb_status
-take_behind(rb_recovery *r, rb_cavity_work *w, rb_face outside, int side, bool *clear)
+take_behind(rb_recovery *r, rb_cavity_work *w, int side, bool *clear)
 {
-	uint32_t t = rb_face_tet(outside);
-	uint32_t v = r->mesh.tets[t].v[rb_face_corner(outside)];
+	const rb_half *half = &w->half[side];
 	uint8_t here = side == 0 ? PLACE_ABOVE : PLACE_BELOW;
-	rb_status status;
+	rb_status status = RB_OK;
 
-	*clear = false;
-	if (v == RB_GHOST ||
-		(w->place[v] != PLACE_UNKNOWN && w->place[v] != here && w->place[v] != PLACE_ON))
-		return RB_OK;
-	status = set_place(r, w, v, here);
-	if (status == RB_OK)
-		status = add_tet(r, w, t);
 	*clear = true;
+	for (uint32_t i = 0; i < half->nbehind && status == RB_OK; i++)
+	{
+		rb_face outside = half->bases[half->behind[i]].outside;
+		uint32_t t = rb_face_tet(outside);
+		uint32_t v = r->mesh.tets[t].v[rb_face_corner(outside)];
+
+		if ((r->mesh.bits[t] & RB_MARK) != 0)
+			continue;
+		if (v == RB_GHOST ||
+			(w->place[v] != PLACE_UNKNOWN && w->place[v] != here && w->place[v] != PLACE_ON))
+		{
+			*clear = false;
+			return RB_OK;
+		}
+		status = set_place(r, w, v, here);
+		if (status == RB_OK)
+			status = add_tet(r, w, t);
+	}
 	return status;
 }
 
-/* is a tetrahedron of the filling in the sphere of what is behind it?  *which is the face then */
-static bool
-all_delaunay(rb_recovery *r, const rb_half *half, uint32_t *which)
+/* given faces of a filled side with a point behind them that is in the sphere of what is in front */
+static rb_status
+not_delaunay(rb_recovery *r, rb_half *half)
 {
 	rb_mesh *m = &r->mesh;
+	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < half->given; i++)
+	for (uint32_t i = 0; i < half->given && status == RB_OK; i++)
 	{
 		const rb_base *b = &half->bases[i];
 		const uint32_t *v = half->tets[b->inside >> 2];
@@ -512,12 +526,9 @@ all_delaunay(rb_recovery *r, const rb_half *half, uint32_t *which)
 			continue;
 		apex = m->tets[rb_face_tet(b->outside)].v[rb_face_corner(b->outside)];
 		if (apex != RB_GHOST && rb_mesh_insphere(m, v[0], v[1], v[2], v[3], apex) > 0)
-		{
-			*which = i;
-			return false;
-		}
+			status = rb_half_behind(r, half, i);
 	}
-	return true;
+	return status;
 }
 
 /* ---- into the mesh ---- */
@@ -540,6 +551,7 @@ replace(rb_recovery *r, rb_cavity_work *w)
 	for (uint32_t i = 0; i < w->ntets; i++)
 		rb_mesh_drop_tet(m, w->tets[i]);
 	w->ntets = 0;
+	r->carved = true;
 	for (int side = 0; side < 2; side++)
 	{
 		const rb_half *half = &w->half[side];
@@ -613,18 +625,16 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 		status = split(r, w, sheet, &go_on);
 		for (int side = 0; side < 2 && status == RB_OK && go_on && filled; side++)
 		{
-			rb_half *half = &w->half[side];
 			rb_filled how;
-			uint32_t which = 0;
 
-			status = rb_half_fill(r, half, &how, &which);
-			if (status == RB_OK && how == RB_FILLED && !all_delaunay(r, half, &which))
-				how = RB_FILLED_BEHIND;
-			if (status != RB_OK || how == RB_FILLED)
+			status = rb_half_fill(r, &w->half[side], &how);
+			if (status == RB_OK && how == RB_FILLED)
+				status = not_delaunay(r, &w->half[side]);
+			if (status != RB_OK || (how == RB_FILLED && w->half[side].nbehind == 0))
 				continue;
 			filled = go_on = false;
-			if (how == RB_FILLED_BEHIND && half->bases[which].outside != RB_NONE)
-				status = take_behind(r, w, half->bases[which].outside, side, &go_on);
+			if (w->half[side].nbehind > 0)
+				status = take_behind(r, w, side, &go_on);
 		}
 		if (status == RB_OK && go_on && filled)
 		{

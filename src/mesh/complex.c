@@ -24,19 +24,21 @@ rb_recover_grow(rb_context *ctx, void **block, size_t *cap, size_t need, size_t 
 }
 
 static rb_status
-segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet)
+segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *which)
 {
 	uint32_t *number;
-	bool new;
+	bool fresh;
 	rb_status status =
-		rb_table_put(r->ctx, &r->boundary, u, v, RB_NONE, r->nsegments, &number, &new);
+		rb_table_put(r->ctx, &r->boundary, u, v, RB_NONE, r->nsegments, &number, &fresh);
 
 	if (status != RB_OK)
 		return status;
-	if (!new &&facet == RB_NONE)
+	if (which != NULL)
+		*which = *number;
+	if (!fresh && facet == RB_NONE)
 		return rb_recover_flaw(r, RB_FLAW_SEGMENTS_CROSS, *number, r->nsegments,
 							   r->plc->points + 3 * (size_t) u);
-	if (!new)
+	if (!fresh)
 	{
 		if (r->segment_facet[*number] == RB_NONE)
 			r->segment_facet[*number] = facet;
@@ -73,7 +75,7 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 		const uint32_t *v = plc->triangles[from];
 
 		for (int i = 0; i < 3 && status == RB_OK; i++)
-			status = segment_add(r, v[i], v[(i + 1) % 3], facet);
+			status = segment_add(r, v[i], v[(i + 1) % 3], facet, &r->edges[from][i]);
 		return status;
 	}
 	rb_table_clear(uses);
@@ -96,7 +98,7 @@ facet_boundary(rb_recovery *r, uint32_t facet, rb_table *uses)
 			const uint32_t *v = plc->triangles[t];
 
 			if (*rb_table_find(uses, v[i], v[(i + 1) % 3], RB_NONE) == 1)
-				status = segment_add(r, v[i], v[(i + 1) % 3], facet);
+				status = segment_add(r, v[i], v[(i + 1) % 3], facet, NULL);
 		}
 	return status;
 }
@@ -169,6 +171,9 @@ rb_recover_complex(rb_recovery *r)
 	rb_status status =
 		rb_array(r->ctx, (void **) &r->facet_start, (size_t) plc->nfacets + 1, sizeof(uint32_t));
 
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &r->edges, (size_t) plc->ntriangles + 1,
+						  sizeof(uint32_t[3]));
 	if (status != RB_OK)
 		return status;
 	for (uint32_t t = 0, f = 0; f <= plc->nfacets; f++)
@@ -178,7 +183,7 @@ rb_recover_complex(rb_recovery *r)
 		r->facet_start[f] = t;
 	}
 	for (uint32_t s = 0; s < plc->nsegments && status == RB_OK; s++)
-		status = segment_add(r, plc->segments[s][0], plc->segments[s][1], RB_NONE);
+		status = segment_add(r, plc->segments[s][0], plc->segments[s][1], RB_NONE, NULL);
 	for (uint32_t f = 0; f < plc->nfacets && status == RB_OK; f++)
 	{
 		if (f % 4096 == 0 && rb_should_stop(r->ctx))

@@ -20,7 +20,7 @@
  * and a plane, or of two edges, and the other triangles find the same one.
  *
  * Points are rounded, so what is cut is a little beside where it was, and may cross something else
- * that was very near: then it is cut once more.
+ * that was very near: then it is cut once more, and new points become one from farther away.
  */
 #include "mesh/rb_crossings.h"
 
@@ -30,7 +30,7 @@
 #include <math.h>
 
 #define RB_QUIET 1024
-#define RB_ROUNDS 5
+#define RB_ROUNDS 8
 
 /* what a part leaves in a triangle: a line between two points */
 typedef struct line
@@ -79,6 +79,7 @@ typedef struct splitting
 	list facet_of;
 	list segments;  /* two points, row */
 	list table;     /* of hashes */
+	list next;      /* points of one cell; and their numbers */
 	list borders;   /* edges that are segments: two points, facet */
 	uint32_t *ends; /* of the segments that stay, and their rows */
 	uint32_t *rows;
@@ -476,6 +477,23 @@ cross_lines(splitting *s)
 
 /* ---- points in one place become one ---- */
 
+/* free places, so many that half of them stay free */
+static rb_status
+clear_table(splitting *s, uint32_t n, uint32_t *mask)
+{
+	size_t size = 16;
+	rb_status status;
+
+	while (size < 2 * (size_t) n)
+		size *= 2;
+	s->table.n = 0;
+	status = more(s, &s->table, size, sizeof(uint32_t));
+	if (status == RB_OK)
+		memset(s->table.at, 0xff, size * sizeof(uint32_t));
+	*mask = (uint32_t) (size - 1);
+	return status;
+}
+
 static void
 rename_points(splitting *s, list *l)
 {
@@ -493,25 +511,121 @@ rename_points(splitting *s, list *l)
 	l->n = n;
 }
 
+/* the chain of a cell of the grid */
+static uint32_t *
+chain_of(splitting *s, uint32_t mask, const int64_t *cell)
+{
+	const uint64_t hash = (uint64_t) cell[0] * 0x9e3779b97f4a7c15u +
+						  (uint64_t) cell[1] * 0xc2b2ae3d27d4eb4fu +
+						  (uint64_t) cell[2] * 0x165667b19e3779f9u;
+
+	return &AT(s->table, uint32_t)[(uint32_t) rb_mix(hash) & mask];
+}
+
+/* the first point that is so near on each axis; RB_NONE */
+static uint32_t
+near_point(splitting *s, uint32_t mask, const double *p, double far)
+{
+	const uint32_t *next = AT(s->next, uint32_t);
+	uint32_t best = RB_NONE;
+
+	for (int corner = 0; corner < 8; corner++)
+	{
+		int64_t cell[3];
+
+		for (int k = 0; k < 3; k++)
+			cell[k] = (int64_t) floor((corner >> k & 1 ? p[k] + far : p[k] - far) / (4 * far));
+		for (uint32_t i = *chain_of(s, mask, cell); i != RB_NONE; i = next[i])
+		{
+			const double *q = at(s, i);
+
+			if (fabs(q[0] - p[0]) <= far && fabs(q[1] - p[1]) <= far && fabs(q[2] - p[2]) <= far &&
+				i < best)
+				best = i;
+		}
+	}
+	return best;
+}
+
+/*
+ * A new point that is nearer to another than doubles can well tell apart becomes that one: between the
+ * two there would be slivers, which cross others by rounding alone.  Farther in each round.
+ * Points of the PLC stay.  first: of each of the n points, its number among the different ones, and
+ * then its number.
+ */
+static rb_status
+snap_points(splitting *s, uint32_t *first, uint32_t n)
+{
+	double *points = AT(s->points, double);
+	const uint32_t different = s->points.n;
+	uint32_t *next, *name, mask, kept = 0;
+	double far = 0;
+	rb_status status;
+
+	for (size_t i = 0; i < 3 * (size_t) s->plc->npoints; i++)
+		far = fmax(far, fabs(points[i]));
+	far = ldexp(far, -49 + 2 * (int) s->split->rounds);
+	if (!(far > 0x1p-900 && far < 0x1p900))
+		return RB_OK;
+	status = clear_table(s, different, &mask);
+	s->next.n = 0;
+	if (status == RB_OK)
+		status = more(s, &s->next, 2 * (size_t) different, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	next = AT(s->next, uint32_t);
+	name = next + different;
+	for (uint32_t i = 0; i < different; i++)
+	{
+		double p[3];
+		uint32_t to = RB_NONE, *chain;
+		int64_t cell[3];
+
+		memcpy(p, points + 3 * (size_t) i, sizeof p);
+		if (i >= s->plc->npoints)
+			to = near_point(s, mask, p, far);
+		name[i] = to != RB_NONE ? to : kept;
+		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
+			return RB_STOPPED;
+		if (to != RB_NONE)
+			continue;
+		/* it moves to the place of its number, where it is found from now on */
+		memcpy(points + 3 * (size_t) kept, p, sizeof p);
+		for (int k = 0; k < 3; k++)
+			cell[k] = (int64_t) floor(p[k] / (4 * far));
+		chain = chain_of(s, mask, cell);
+		next[kept] = *chain;
+		*chain = kept++;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		first[i] = name[first[i]];
+	s->points.n = kept;
+	return RB_OK;
+}
+
 static rb_status
 number_points(splitting *s)
 {
 	double *points = AT(s->points, double);
 	rb_status status = rb_corners_find(s->ctx, points, s->points.n, &s->corners);
 	uint32_t *first = s->corners.first;
-	uint32_t n = 0;
+	const uint32_t n = s->points.n;
 
 	if (status != RB_OK)
 		return status;
-	for (uint32_t i = 0; i < s->points.n; i++)
+	s->points.n = 0;
+	for (uint32_t i = 0; i < n; i++)
 		if (first[i] == i)
 		{
-			memmove(points + 3 * (size_t) n, points + 3 * (size_t) i, 3 * sizeof *points);
-			first[i] = n++;
+			memmove(points + 3 * (size_t) s->points.n, points + 3 * (size_t) i, 3 * sizeof *points);
+			first[i] = s->points.n++;
 		}
 		else
 			first[i] = first[first[i]];
-	s->npoints = s->points.n = n;
+	status = snap_points(s, first, n);
+	if (status != RB_OK)
+		return status;
+	s->npoints = s->points.n;
 	for (uint32_t i = 0; i < s->lines.n; i++)
 	{
 		line *l = AT(s->lines, line) + i;
@@ -790,23 +904,6 @@ cut_segments(splitting *s)
 
 /* ---- what comes of it ---- */
 
-/* free places, so many that half of them stay free */
-static rb_status
-clear_table(splitting *s, uint32_t n, uint32_t *mask)
-{
-	size_t size = 16;
-	rb_status status;
-
-	while (size < 2 * (size_t) n)
-		size *= 2;
-	s->table.n = 0;
-	status = more(s, &s->table, size, sizeof(uint32_t));
-	if (status == RB_OK)
-		memset(s->table.at, 0xff, size * sizeof(uint32_t));
-	*mask = (uint32_t) (size - 1);
-	return status;
-}
-
 static void
 order3(const uint32_t *t, uint32_t *to)
 {
@@ -1011,7 +1108,7 @@ let_go(splitting *s)
 {
 	list *lists[] = {&s->meetings, &s->points,   &s->lines, &s->on_edge, &s->inside,
 					 &s->cuts,     &s->hard,     &s->ring,  &s->bytes,   &s->triangles,
-					 &s->facet_of, &s->segments, &s->table, &s->borders};
+					 &s->facet_of, &s->segments, &s->table, &s->borders, &s->next};
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		rb_free(s->ctx->memory, &lists[i]->at);

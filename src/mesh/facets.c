@@ -174,11 +174,11 @@ rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet)
 {
 	const double *p = rb_mesh_point(&r->mesh, a), *q = rb_mesh_point(&r->mesh, b);
 	double at[3];
-	bool new;
+	bool fresh;
 	/* several faces that are wrong may share the edge */
-	rb_status status = rb_table_put(r->ctx, &r->halved, a, b, RB_NONE, 0, NULL, &new);
+	rb_status status = rb_table_put(r->ctx, &r->halved, a, b, RB_NONE, 0, NULL, &fresh);
 
-	if (status != RB_OK || !new)
+	if (status != RB_OK || !fresh)
 		return status;
 	for (int k = 0; k < 3; k++)
 		at[k] = p[k] == q[k] ? p[k] : p[k] / 2 + q[k] / 2;
@@ -242,7 +242,7 @@ there_as_given(rb_recovery *r, uint32_t facet, rb_face *f)
 	if (r->facet_start[facet + 1] - r->facet_start[facet] != 1)
 		return false;
 	for (int i = 0; i < 3; i++)
-		if (rb_table_find(&r->piece_of, v[i], v[(i + 1) % 3], RB_NONE) == NULL)
+		if (r->pieces[r->edges[r->facet_start[facet]][i]].next != RB_NONE)
 			return false;
 	return rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], f);
 }

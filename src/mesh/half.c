@@ -1,19 +1,24 @@
 /*
  * half.c
- *	  A polyhedron is filled with Delaunay tetrahedra by gift wrapping: onto a face that has nothing
- *	  in front of it, with the corner whose sphere is empty, until no face is left.
+ *	  A polyhedron, one side of a cavity, is filled with Delaunay tetrahedra: small ones by wrapping,
+ *	  large ones by carving.
  *
  * Is it filled rightly?  Every tetrahedron is positively oriented, and each face of one is met by
  * another from its other side, or by the polyhedron's own: so the tetrahedra, counted with their
- * signs, have the polyhedron's boundary for theirs, and every place inside is covered once.  Nothing
- * else needs to be looked at.
+ * signs, have the polyhedron's boundary for theirs, and every place inside is covered once.  What
+ * is left to ask is whether a corner was left out.
  *
  * All corners of the polyhedron are candidates, seen or not.  Where one that is hidden behind the
  * boundary is the nearest, the boundary face is not Delaunay among these corners: then the caller
  * takes away what is behind that face, as TetGen does, if it may.  If it may not, for the face is
- * on a facet, hidden corners have to be told from those that are seen, which is slow.
+ * on a facet, hidden corners have to be told from those that are seen, which is slow, and is done
+ * for few of them only.
  */
 #include "mesh/rb_half.h"
+
+#define WRAP_MOST 64  /* corners that are wrapped; with more of them carving is faster */
+#define SEEN_MOST 256 /* corners of which hidden ones are told from those that are seen */
+#define USED_NOT ((uint32_t) 1 << 31) /* no tetrahedron has this bit (RB_MAX_TETS) */
 
 void
 rb_half_free(rb_memory *memory, rb_half *half)
@@ -21,6 +26,7 @@ rb_half_free(rb_memory *memory, rb_half *half)
 	rb_free(memory, (void **) &half->bases);
 	rb_free(memory, (void **) &half->points);
 	rb_free(memory, (void **) &half->tets);
+	rb_free(memory, (void **) &half->behind);
 	rb_table_free(memory, &half->open);
 }
 
@@ -37,203 +43,51 @@ rb_half_base(rb_recovery *r, rb_half *half, uint32_t a, uint32_t b, uint32_t c, 
 	return status;
 }
 
-/* are the corners of these faces turned alike? */
-static bool
-turned_alike(const uint32_t *v, const uint32_t *w)
+rb_status
+rb_half_behind(rb_recovery *r, rb_half *half, uint32_t base)
 {
-	for (int i = 0; i < 3; i++)
-		if (w[i] == v[0])
-			return w[(i + 1) % 3] == v[1];
-	return false;
-}
+	rb_status status = rb_recover_grow(r->ctx, (void **) &half->behind, &half->behind_cap,
+									   (size_t) half->nbehind + 1, sizeof(uint32_t));
 
-/* may the open segment pq and the closed triangle abc meet, but in common corners?  Flat cases are taken for such. */
-static bool
-pierces(rb_recovery *r, uint32_t p, uint32_t q, const uint32_t *t)
-{
-	rb_mesh *m = &r->mesh;
-	int s[2], o[3];
-	int common = 0;
-
-	for (int i = 0; i < 3; i++)
-		common += t[i] == p || t[i] == q;
-	if (common > 0)
-		return false;
-	s[0] = rb_mesh_orient(m, t[0], t[1], t[2], p);
-	s[1] = rb_mesh_orient(m, t[0], t[1], t[2], q);
-	if (s[0] == s[1] && s[0] != 0)
-		return false;
-	for (int i = 0; i < 3; i++)
-		o[i] = rb_mesh_orient(m, p, q, t[i], t[(i + 1) % 3]);
-	if (s[0] == 0 && s[1] == 0)
-		return false; /* in one plane: edges of the tetrahedron's and the triangle's cross elsewhere, too */
-	return (o[0] >= 0 && o[1] >= 0 && o[2] >= 0) || (o[0] <= 0 && o[1] <= 0 && o[2] <= 0);
-}
-
-/* would the tetrahedron of this face and corner d run into a face that is still open? */
-static bool
-runs_into(rb_recovery *r, const rb_half *half, const uint32_t *v, uint32_t d)
-{
-	const uint32_t sides[3][3] = {{v[0], v[1], d}, {v[1], v[2], d}, {v[2], v[0], d}};
-
-	for (uint32_t i = 0; i < half->nbases; i++)
-	{
-		const rb_base *b = &half->bases[i];
-
-		if (b->inside != RB_NONE)
-			continue;
-		for (int k = 0; k < 3; k++)
-		{
-			if (pierces(r, v[k], d, b->v))
-				return true;
-			for (int j = 0; j < 3; j++)
-				if (pierces(r, b->v[j], b->v[(j + 1) % 3], sides[k]))
-					return true;
-		}
-	}
-	return false;
-}
-
-/* the corner for face v; RB_NONE: there is none.  *empty: no corner at all lies in its sphere. */
-static uint32_t
-choose(rb_recovery *r, const rb_half *half, const uint32_t *v, bool only_seen, bool *empty)
-{
-	rb_mesh *m = &r->mesh;
-	uint32_t best = RB_NONE;
-
-	*empty = true;
-	for (uint32_t i = 0; i < half->npoints; i++)
-	{
-		uint32_t d = half->points[i];
-
-		if (d == v[0] || d == v[1] || d == v[2])
-			continue;
-		if (best != RB_NONE && rb_mesh_insphere(m, v[0], v[1], v[2], best, d) <= 0)
-			continue;
-		if (rb_mesh_orient(m, v[0], v[1], v[2], d) <= 0)
-			continue;
-		if (only_seen && runs_into(r, half, v, d))
-			continue;
-		best = d;
-	}
-	if (best != RB_NONE && !only_seen)
-		for (uint32_t i = 0; i < half->npoints && *empty; i++)
-		{
-			uint32_t d = half->points[i];
-
-			if (d != v[0] && d != v[1] && d != v[2] && d != best &&
-				rb_mesh_insphere(m, v[0], v[1], v[2], best, d) > 0)
-				*empty = false;
-		}
-	return best;
-}
-
-/* the new tetrahedron `tet` meets what is there, or leaves faces open; false: it cannot */
-static rb_status
-close_faces(rb_recovery *r, rb_half *half, uint32_t tet, bool *fits)
-{
-	const uint32_t a = half->tets[tet][0], b = half->tets[tet][1], c = half->tets[tet][2],
-				   d = half->tets[tet][3];
-	const uint32_t face[3][3] = {{b, c, d}, {c, a, d}, {a, b, d}}; /* opposite to a, b, c */
-
-	*fits = true;
-	for (uint32_t i = 0; i < 3; i++)
-	{
-		uint32_t *there;
-		bool new;
-		rb_base *base;
-		rb_status status = rb_table_put(r->ctx, &half->open, face[i][0], face[i][1], face[i][2],
-										half->nbases, &there, &new);
-
-		if (status != RB_OK)
-			return status;
-		if (new)
-		{
-			status =
-				rb_half_base(r, half, face[i][0], face[i][1], face[i][2], RB_NONE, RB_NONE, false);
-			if (status != RB_OK)
-				return status;
-			half->bases[half->nbases - 1].behind = tet << 2 | i;
-			continue;
-		}
-		base = &half->bases[*there];
-		if (base->inside != RB_NONE || turned_alike(base->v, face[i]))
-		{
-			*fits = false;
-			return RB_OK;
-		}
-		base->inside = tet << 2 | i;
-	}
-	return RB_OK;
-}
-
-static rb_status
-wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled, uint32_t *which)
-{
-	uint64_t most = 64 + 16 * (uint64_t) half->npoints + (uint64_t) half->npoints * half->npoints;
-	rb_status status = RB_OK;
-
-	*filled = RB_FILLED_NOT;
-	half->ntets = 0;
-	half->nbases = half->given;
-	rb_table_clear(&half->open);
-	for (uint32_t i = 0; i < half->given && status == RB_OK; i++)
-	{
-		bool new;
-
-		half->bases[i].inside = RB_NONE;
-		status = rb_table_put(r->ctx, &half->open, half->bases[i].v[0], half->bases[i].v[1],
-							  half->bases[i].v[2], i, NULL, &new);
-		if (status == RB_OK && !new)
-			return RB_OK;
-	}
-	for (uint32_t i = 0; i < half->nbases && status == RB_OK; i++)
-	{
-		uint32_t v[3], d;
-		bool empty, fits;
-
-		if (half->bases[i].inside != RB_NONE)
-			continue;
-		if ((i & 63) == 0 && rb_should_stop(r->ctx))
-			return RB_STOPPED;
-		if (half->ntets > most)
-			return RB_OK;
-		memcpy(v, half->bases[i].v, sizeof v);
-		d = choose(r, half, v, only_seen, &empty);
-		if (!only_seen && i < half->given && (d == RB_NONE || !empty))
-		{
-			*filled = RB_FILLED_BEHIND;
-			*which = i;
-			return RB_OK;
-		}
-		if (d == RB_NONE)
-			return RB_OK;
-		status = rb_recover_grow(r->ctx, (void **) &half->tets, &half->tets_cap,
-								 (size_t) half->ntets + 1, sizeof(uint32_t[4]));
-		if (status != RB_OK)
-			return status;
-		half->tets[half->ntets][0] = v[0];
-		half->tets[half->ntets][1] = v[1];
-		half->tets[half->ntets][2] = v[2];
-		half->tets[half->ntets][3] = d;
-		half->bases[i].inside = half->ntets << 2 | 3;
-		status = close_faces(r, half, half->ntets++, &fits);
-		if (status == RB_OK && !fits)
-			return RB_OK;
-	}
 	if (status == RB_OK)
-		*filled = RB_FILLED;
+		half->behind[half->nbehind++] = base;
 	return status;
 }
 
+static bool
+all_used(rb_recovery *r, const rb_half *half)
+{
+	rb_mesh *m = &r->mesh;
+	bool all = true;
+
+	/* tet_of is made anew for all of them anyhow */
+	for (uint32_t i = 0; i < half->npoints; i++)
+		m->tet_of[half->points[i]] |= USED_NOT;
+	for (uint32_t i = 0; i < half->ntets; i++)
+		for (int k = 0; k < 4; k++)
+			m->tet_of[half->tets[i][k]] &= ~USED_NOT;
+	for (uint32_t i = 0; i < half->npoints; i++)
+	{
+		all = all && (m->tet_of[half->points[i]] & USED_NOT) == 0;
+		m->tet_of[half->points[i]] &= ~USED_NOT;
+	}
+	return all;
+}
+
 rb_status
-rb_half_fill(rb_recovery *r, rb_half *half, rb_filled *filled, uint32_t *which)
+rb_half_fill(rb_recovery *r, rb_half *half, rb_filled *filled)
 {
 	rb_status status;
 
 	half->given = half->nbases;
-	status = wrap(r, half, false, filled, which);
-	if (status == RB_OK && *filled == RB_FILLED_BEHIND && half->bases[*which].constrained)
-		status = wrap(r, half, true, filled, which);
+	half->nbehind = 0;
+	if (half->npoints > WRAP_MOST)
+		status = rb_half_carve(r, half, filled);
+	else
+		status = rb_half_wrap(r, half, false, filled);
+	if (status == RB_OK && *filled == RB_FILLED_NOT && half->npoints <= SEEN_MOST)
+		status = rb_half_wrap(r, half, true, filled);
+	if (status == RB_OK && *filled == RB_FILLED && !all_used(r, half))
+		*filled = RB_FILLED_NOT;
 	return status;
 }

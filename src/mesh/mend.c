@@ -419,6 +419,9 @@ rb_recover_mend(rb_recovery *r, bool *again)
 
 	memset(&q, 0, sizeof q);
 	*again = false;
+	if (!r->carved)
+		return RB_OK;
+	status = rb_recover_pieces(r);
 	for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
 	{
 		if ((t & 0xffff) == 0 && rb_should_stop(r->ctx))

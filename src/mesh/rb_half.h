@@ -31,19 +31,27 @@ typedef struct rb_half
 	uint32_t (*tets)[4]; /* what fills it */
 	uint32_t ntets;
 	size_t tets_cap;
-	rb_table open; /* faces by their corners to bases */
+	rb_table open;    /* faces by their corners to bases */
+	uint32_t *behind; /* given faces that what is behind them has to go for */
+	uint32_t nbehind;
+	size_t behind_cap;
 } rb_half;
 
 typedef enum rb_filled
 {
 	RB_FILLED,
-	RB_FILLED_BEHIND, /* *which, one of the given bases, is not Delaunay: what is behind it has to go, too */
+	RB_FILLED_BEHIND, /* some given faces (behind) are not Delaunay: what is behind them has to go, too */
 	RB_FILLED_NOT /* there is no way, or none was found */
 } rb_filled;
 
 extern rb_status rb_half_base(rb_recovery *r, rb_half *half, uint32_t a, uint32_t b, uint32_t c,
 							  rb_face outside, uint32_t sheet, bool constrained);
-extern rb_status rb_half_fill(rb_recovery *r, rb_half *half, rb_filled *filled, uint32_t *which);
+extern rb_status rb_half_behind(rb_recovery *r, rb_half *half, uint32_t base);
+extern rb_status rb_half_fill(rb_recovery *r, rb_half *half, rb_filled *filled);
 extern void rb_half_free(rb_memory *memory, rb_half *half);
+
+/* wrap.c, carve.c: the two ways to fill it */
+extern rb_status rb_half_wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled);
+extern rb_status rb_half_carve(rb_recovery *r, rb_half *half, rb_filled *filled);
 
 #endif /* RB_HALF_H */

@@ -8,7 +8,7 @@
  *	  sheet.c		a facet's own triangulation
  *	  facets.c		faces that are missing, region by region
  *	  cavity.c		what lies in a region's way is taken out ...
- *	  half.c		... and both sides of it are filled anew
+ *	  half.c		... and both sides of it are filled anew, by wrap.c or carve.c
  *	  mend.c		what is not Delaunay then is flipped
  *	  regions.c		which tetrahedra are inside, and in which region
  *
@@ -51,14 +51,15 @@ typedef struct rb_recovery
 	uint32_t *segment_facet;
 	uint32_t nsegments;
 	size_t segments_cap;
-	rb_table boundary; /* edge to segment */
+	rb_table boundary;    /* edge to segment */
+	uint32_t (*edges)[3]; /* of each triangle whose facet has no other: its segments, 01 12 20 */
 	/* triangles of facet f are those from facet_start[f] on, up to the next */
 	uint32_t *facet_start;
 	/* what segments were cut into */
 	rb_piece *pieces;
 	uint32_t npieces;
 	size_t pieces_cap;
-	rb_table piece_of; /* edge to segment, made when all are there */
+	rb_table piece_of; /* edge to segment, as far as rb_recover_pieces has put them in */
 	uint8_t *cuts;     /* how often each segment was cut, up to 255 */
 	bool *acute; /* of each point of the PLC: two of its segments enclose less than 90 degrees */
 	/* points that were added, from plc->npoints on */
@@ -76,6 +77,7 @@ typedef struct rb_recovery
 	/* tetrahedra around a point (rb_recover_star) */
 	uint32_t *star;
 	size_t star_cap;
+	bool carved;                /* some region was recovered: the mesh is not Delaunay any more */
 	struct rb_facet_work *work; /* of facets.c */
 } rb_recovery;
 
@@ -96,6 +98,9 @@ extern rb_status rb_recover_grow(rb_context *ctx, void **block, size_t *cap, siz
 /* a new point, marked as added to segment or facet `parent`; it is in no tetrahedron yet */
 extern rb_status rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind,
 								  uint32_t parent, uint32_t *v);
+
+/* piece_of knows all pieces from here on, until one is cut */
+extern rb_status rb_recover_pieces(rb_recovery *r);
 
 /* all tetrahedra around v, ghosts too, into r->star */
 extern rb_status rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n);

@@ -104,7 +104,7 @@ rb_table_reserve(rb_context *ctx, rb_table *t, uint64_t n)
 /* puts value in if the key is new; *there (NULL: not asked) is where its value is then, as long as nothing is put in */
 static inline rb_status
 rb_table_put(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c, uint32_t value,
-			 uint32_t **there, bool *new)
+			 uint32_t **there, bool *fresh)
 {
 	uint32_t key[3];
 	uint32_t place;
@@ -114,8 +114,8 @@ rb_table_put(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c, u
 		return status;
 	rb_table_key(key, a, b, c);
 	place = rb_table_place(t, key);
-	if (new != NULL)
-		*new = t->entries[place].key[0] == RB_NONE;
+	if (fresh != NULL)
+		*fresh = t->entries[place].key[0] == RB_NONE;
 	if (t->entries[place].key[0] == RB_NONE)
 	{
 		memcpy(t->entries[place].key, key, sizeof key);

@@ -90,7 +90,8 @@ typedef struct rb_split_done
  * Where facets and segments cross, overlap or touch, they are cut: triangles and segments become
  * several, of the same facet and row, that meet in common corners and edges.  Points that are
  * needed besides are made where they are exactly, rounded to the nearest doubles, behind the points
- * that there are, which keep their numbers; lines in which facets cross become segments.  A facet of
+ * that there are, which keep their numbers; one that is nearer to another than 2^-49 of the largest
+ * coordinate becomes that one.  Lines in which facets cross become segments.  A facet of
  * which nothing is left has lain on others, and goes.  What rounding makes cross anew is cut again, a few
  * times.  RB_OK; or RB_BAD_PLC and *flaw, as of rb_weld_validate, where that does not end.
  */

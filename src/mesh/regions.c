@@ -269,23 +269,23 @@ put_faces(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 	return status;
 }
 
-/* pieces of segments that are edges of a wanted tetrahedron, segment by segment and along each */
+/* edges of a wanted tetrahedron that are pieces of segments which are on no facet's boundary */
 static rb_status
-put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
+find_loose_edges(rb_recovery *r, const rb_regions *g, rb_table *used)
 {
 	const rb_mesh *m = &r->mesh;
-	rb_table used = {NULL, 0, 0};
 	bool *ends = NULL;
-	uint32_t n = 0;
+	bool any = false;
 	rb_status status = rb_array(r->ctx, (void **) &ends, (size_t) m->npoints + 1, sizeof(bool));
 
 	if (status == RB_OK)
 		memset(ends, 0, m->npoints);
 	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
-		ends[r->pieces[i].u] = ends[r->pieces[i].v] = true;
-	if (status == RB_OK)
-		status = rb_table_reserve(r->ctx, &used, r->npieces);
-	for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
+		if (r->segment_facet[r->pieces[i].segment] == RB_NONE)
+			any = ends[r->pieces[i].u] = ends[r->pieces[i].v] = true;
+	if (any)
+		status = rb_recover_pieces(r);
+	for (uint32_t t = 0; t < m->ntets && any && status == RB_OK; t++)
 	{
 		const uint32_t *v = m->tets[t].v;
 
@@ -293,23 +293,46 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 			status = RB_STOPPED;
 		if (g->number[t] == RB_NONE)
 			continue;
+		if ((t & 0xffff) == 0 && rb_should_stop(r->ctx))
+			status = RB_STOPPED;
 		for (int i = 0; i < 4; i++)
 			for (int k = i + 1; k < 4 && status == RB_OK; k++)
 				if (ends[v[i]] && ends[v[k]] && rb_table_find(&r->piece_of, v[i], v[k], RB_NONE))
-					status = rb_table_put(r->ctx, &used, v[i], v[k], RB_NONE, 0, NULL, NULL);
+					status = rb_table_put(r->ctx, used, v[i], v[k], RB_NONE, 0, NULL, NULL);
 	}
+	rb_free(r->ctx->memory, (void **) &ends);
+	return status;
+}
+
+/*
+ * Pieces of segments that are edges of a wanted tetrahedron, segment by segment and along each.  Those
+ * on the boundary of a facet are so with a face of it; where all faces are, all these pieces are.
+ */
+static rb_status
+put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
+{
+	bool all = tets->nfaces == r->nsubfaces;
+	rb_table used = {NULL, 0, 0};
+	uint32_t n = 0;
+	rb_status status =
+		rb_array(r->ctx, (void **) &tets->edges, (size_t) r->npieces + 1, sizeof(uint32_t[2]));
+
 	if (status == RB_OK)
-		status =
-			rb_array(r->ctx, (void **) &tets->edges, (size_t) used.used + 1, sizeof(uint32_t[2]));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &tets->edge_segment, (size_t) used.used + 1,
+		status = rb_array(r->ctx, (void **) &tets->edge_segment, (size_t) r->npieces + 1,
 						  sizeof(uint32_t));
+	for (uint32_t i = 0; i < tets->nfaces && !all && status == RB_OK; i++)
+		for (int k = 0; k < 3 && status == RB_OK; k++)
+			status = rb_table_put(r->ctx, &used, tets->faces[i][k], tets->faces[i][(k + 1) % 3],
+								  RB_NONE, 0, NULL, NULL);
+	if (status == RB_OK)
+		status = find_loose_edges(r, g, &used);
 	for (uint32_t s = 0; s < r->nsegments && status == RB_OK; s++)
 	{
 		if (stopped(r, s))
 			status = RB_STOPPED;
 		for (uint32_t p = s; p != RB_NONE; p = r->pieces[p].next)
-			if (rb_table_find(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
+			if ((all && r->segment_facet[s] != RB_NONE) ||
+				rb_table_find(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
 			{
 				tets->edges[n][0] = r->pieces[p].u;
 				tets->edges[n][1] = r->pieces[p].v;
@@ -318,7 +341,6 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 	}
 	tets->nedges = n;
 	rb_table_free(r->ctx->memory, &used);
-	rb_free(r->ctx->memory, (void **) &ends);
 	return status;
 }
 
@@ -384,6 +406,13 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	rb_status status;
 
 	memset(&g, 0, sizeof g);
+	/* the tables of the recovery are large, and what is left to do needs only one of them */
+	rb_table_free(memory, &r->boundary);
+	rb_table_free(memory, &r->halved);
+	rb_free(memory, (void **) &r->facet_start);
+	rb_free(memory, (void **) &r->acute);
+	rb_free(memory, (void **) &r->cuts);
+	rb_free(memory, (void **) &r->edges);
 	rb_progress(r->ctx, RB_STAGE_MESH_REGIONS, 0, r->mesh.nalive);
 	status = find_regions(r, &g, keep);
 	if (status == RB_OK)

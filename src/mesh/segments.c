@@ -388,9 +388,18 @@ rb_recover_segments(rb_recovery *r)
 	for (uint32_t pass = 1; more && status == RB_OK; pass++)
 		status = one_pass(r, pass, &touched, &cap, &more);
 	rb_free(r->ctx->memory, (void **) &touched);
+	return status;
+}
+
+rb_status
+rb_recover_pieces(rb_recovery *r)
+{
+	rb_status status = RB_OK;
+
+	if (r->piece_of.used == r->npieces)
+		return RB_OK;
 	rb_table_clear(&r->piece_of);
-	if (status == RB_OK)
-		status = rb_table_reserve(r->ctx, &r->piece_of, r->npieces);
+	status = rb_table_reserve(r->ctx, &r->piece_of, r->npieces);
 	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
 		status = rb_table_put(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v, RB_NONE,
 							  r->pieces[i].segment, NULL, NULL);

@@ -162,13 +162,13 @@ link_faces(rb_recovery *r, rb_sheet *sheet)
 		{
 			uint32_t a = sheet->faces[f].v[(i + 1) % 3], b = sheet->faces[f].v[(i + 2) % 3];
 			uint32_t *other;
-			bool new;
+			bool fresh;
 			rb_status status =
-				rb_table_put(r->ctx, &sheet->edges, a, b, RB_NONE, f << 2 | i, &other, &new);
+				rb_table_put(r->ctx, &sheet->edges, a, b, RB_NONE, f << 2 | i, &other, &fresh);
 
 			if (status != RB_OK)
 				return status;
-			if (new)
+			if (fresh)
 				continue;
 			/* turned alike, so the other has it from b to a */
 			if (sheet->faces[*other >> 2].n[*other & 3] != RB_NONE ||
@@ -235,7 +235,7 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 			 */
 			for (uint32_t p = *segment; r->pieces[p].next != RB_NONE; p = r->pieces[p].next)
 			{
-				uint32_t new = sheet->n;
+				uint32_t latest = sheet->n;
 
 				status = soft ? cut_soft(r, sheet, at, corner, r->pieces[p].v)
 							  : cut_boundary(r, sheet, at, corner, r->pieces[p].v);
@@ -243,7 +243,7 @@ cut_all(rb_recovery *r, rb_sheet *sheet)
 					return status;
 				if (forward)
 				{
-					at = new;
+					at = latest;
 					corner = soft ? 0 : 2;
 				}
 				else if (!soft)
@@ -351,7 +351,9 @@ rb_sheet_make(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 
 	sheet->facet = facet;
 	sheet->n = 0;
-	status = sheet_room(r, sheet, to - from);
+	status = rb_recover_pieces(r);
+	if (status == RB_OK)
+		status = sheet_room(r, sheet, to - from);
 	if (status == RB_OK)
 		status = place_above(r, sheet, from, to);
 	if (status != RB_OK)

@@ -17,6 +17,7 @@ recovery_free(rb_recovery *r)
 	rb_free(memory, (void **) &r->segment_facet);
 	rb_table_free(memory, &r->boundary);
 	rb_free(memory, (void **) &r->facet_start);
+	rb_free(memory, (void **) &r->edges);
 	rb_free(memory, (void **) &r->pieces);
 	rb_table_free(memory, &r->piece_of);
 	rb_free(memory, (void **) &r->cuts);
@@ -103,6 +104,7 @@ recover(rb_recovery *r, rb_tets *tets)
 
 		again = false;
 		rb_table_clear(&r->halved);
+		r->carved = false;
 		if (round > 0)
 			status = restore(r, &before);
 		if (status == RB_OK)

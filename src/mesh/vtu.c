@@ -56,7 +56,11 @@ rb_mesh_vtu_bytes(const rb_mesh_rows *rows)
 	return sum;
 }
 
-/* one array's line; its data are where those of the arrays before it end */
+/*
+ * One array's line; its data are where those of the arrays behind it end.  Some readers (meshio 5) look
+ * for the line of an offset, after they have changed those of data before it: so these must not come
+ * first.
+ */
 static void
 line(rb_buffer *to, const char *type, const char *name, int components, uint64_t n,
 	 uint64_t *offset)
@@ -64,16 +68,17 @@ line(rb_buffer *to, const char *type, const char *name, int components, uint64_t
 	rb_put_text(to,
 				"<DataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%d\" format=\"appended\" "
 				"offset=\"%llu\"/>\n",
-				type, name, components, (unsigned long long) *offset);
-	*offset += n + 8;
+				type, name, components, (unsigned long long) (*offset -= n + 8));
 }
 
 static void
-header(const rb_mesh_rows *rows, const uint64_t *n, rb_buffer *to)
+header(const rb_mesh_rows *rows, const bool *has, const uint64_t *n, rb_buffer *to)
 {
 	const char *word = small(rows) ? "Int32" : "Int64";
 	uint64_t offset = 0;
 
+	for (int i = 0; i < ARRAYS; i++)
+		offset += has[i] ? n[i] + 8 : 0;
 	rb_put_text(to,
 				"<?xml version=\"1.0\"?>\n"
 				"<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
@@ -145,8 +150,8 @@ rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to)
 	if (status != RB_OK)
 		return status;
 	lengths(rows, n);
-	header(rows, n, to);
-	for (int a = 0; a < ARRAYS; a++)
+	header(rows, has, n, to);
+	for (int a = ARRAYS - 1; a >= 0; a--)
 	{
 		uint32_t elements = a <= PARENT ? rows->npoints : rows->ntets;
 		uint8_t *at = to->bytes + to->n;

@@ -816,6 +816,43 @@ splits(void)
 	done();
 }
 
+static void
+ball_point(double x, int i, int j, int m, double *to)
+{
+	const double u = 2 * M_PI * (i % m) / m, v = M_PI * j / m;
+
+	to[0] = x + (j % m == 0 ? 0 : sin(v) * cos(u));
+	to[1] = j % m == 0 ? 0 : sin(v) * sin(u);
+	to[2] = cos(v);
+}
+
+/* two balls, one the other's mirror image but for rounding: edges of both nearly cross */
+static void
+balls(void)
+{
+	const int m = 24;
+
+	clear();
+	for (int ball = 0; ball < 2; ball++)
+		for (int i = 0; i < m; i++)
+			for (int j = 0; j < m; j++)
+			{
+				double p[4][3];
+
+				for (int k = 0; k < 4; k++)
+					ball_point(.7 * ball, i + (k == 1 || k == 2), j + (k >= 2), m, p[k]);
+				if (j < m - 1)
+					add_triangle(p[0], p[3], p[2]);
+				if (j > 0)
+					add_triangle(p[0], p[2], p[1]);
+			}
+	expect_split(RB_NONE, 0, 0);
+	/* they meet in one closed line */
+	CHECK(did.points == did.segments && did.points > 0, "%u points, %u segments", did.points,
+		  did.segments);
+	done();
+}
+
 /* random ones, that are not of small numbers */
 static void
 random_splits(void)
@@ -923,6 +960,7 @@ main(void)
 	CHECK_RUN(limits);
 	CHECK_RUN(meetings);
 	CHECK_RUN(splits);
+	CHECK_RUN(balls);
 	CHECK_RUN(random_splits);
 	CHECK_RUN(dense_splits);
 	CHECK_RUN(split_limits);

@@ -268,6 +268,7 @@ typedef struct rb_builder
 	int64_t *ids;       /* nrows */
 	uint32_t *row_of;   /* nparts; NULL while every row has one part */
 	int32_t srid;       /* for the set: whoever fills it knows */
+	bool many_points;   /* RB_POINT3: a row may have several, as a MultiPoint has */
 	/*
 	 * A polygon becomes several triangles.  Where faces are counted, so many parts of the row under
 	 * construction are the second and later ones of a polygon.  Not by rb_builder_append.

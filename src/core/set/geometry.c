@@ -368,7 +368,7 @@ take_box2(reader *r, uint32_t type, uint32_t nrings, line points)
 	return r->has_z ? RB_GEOMETRY_Z : take_box(r, type, points, 2);
 }
 
-/* one point a row: which side of something it is on could not be said of several */
+/* one point a row, mostly: which side of something it is on could not be said of several */
 static rb_geometry_fault
 take_point3(reader *r, uint32_t type, uint32_t nrings, line points)
 {
@@ -376,7 +376,7 @@ take_point3(reader *r, uint32_t type, uint32_t nrings, line points)
 	double *to;
 
 	(void) nrings;
-	if (type != TYPE_POINT || r->info->type != TYPE_POINT)
+	if (type != TYPE_POINT || (r->info->type != TYPE_POINT && !b->many_points))
 		return RB_GEOMETRY_WRONG_TYPE;
 	if (!r->has_z)
 		return RB_GEOMETRY_NO_Z;

@@ -19,6 +19,12 @@ size_text(uint64 bytes)
 void
 rb_raise(const char *function, rb_status status, const rb_error *error)
 {
+	rb_raise_of(function, "join", status, error);
+}
+
+void
+rb_raise_of(const char *function, const char *what, rb_status status, const rb_error *error)
+{
 	const char *text = error->text[0] == '\0' ? rb_status_text(status) : error->text;
 
 	/* a session that was cancelled says so in PostgreSQL's own words */
@@ -26,10 +32,11 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 	switch (status)
 	{
 		case RB_OVER_BUDGET:
-			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
-							errdetail("The join needs about %s, redblue.memory_limit is %s.",
-									  size_text(error->need), size_text(error->limit)),
-							errhint("Raise redblue.memory_limit, or join a part of the rows.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
+					 errdetail("The %s needs about %s, redblue.memory_limit is %s.", what,
+							   size_text(error->need), size_text(error->limit)),
+					 errhint("Raise redblue.memory_limit, or %s a part of the rows.", what)));
 			break;
 		case RB_OUT_OF_MEMORY:
 			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),

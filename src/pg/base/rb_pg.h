@@ -82,6 +82,10 @@ extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const 
 
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
 
+/* the same of what is no join: a "mesh" */
+pg_noreturn extern void rb_raise_of(const char *function, const char *what, rb_status status,
+									const rb_error *error);
+
 /*
  * Serves interrupts, for whoever is asked in the middle of long work of the core.  The
  * error that this may raise (a cancel, say) must not jump through the core: so it is
@@ -103,6 +107,7 @@ typedef struct rb_source
 {
 	const char *function;    /* the SQL function that reads it, for messages */
 	const char *side;        /* what its argument is called */
+	const char *what;        /* for which it is read, where that is no join; for messages */
 	rb_kind kind;            /* RB_BOX3 of boxes, whatever their dimensions */
 	bool query;              /* the argument is a query text, not a table */
 	const char *sql;         /* one SELECT */
@@ -118,8 +123,10 @@ typedef struct rb_source
 	bool body;               /* each row, or object, is a body */
 	bool only_rows;          /* the call has no argument for objects of several rows */
 	bool count_faces;        /* of each row; then it is neither kept nor read by workers */
-	bool keep;               /* it is to be kept, whatever the setting */
-	bool again;              /* it is read though it is kept: that cannot be had */
+	bool polygons;    /* which triangles are of one polygon is wanted; not by workers either */
+	bool many_points; /* a row of points may have several */
+	bool keep;        /* it is to be kept, whatever the setting */
+	bool again;       /* it is read though it is kept: that cannot be had */
 } rb_source;
 
 /* from a table's OID or a query text; what the function and its arguments are called is there */
@@ -136,14 +143,16 @@ extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
 
 /* ---- need.c: how much memory a join will need ---- */
 
+#define RB_MAX_SIDES 5 /* of a mesh; a join has two */
+
 typedef struct rb_need
 {
 	const rb_source *source; /* the sides, ... */
 	int n;                   /* ... so many */
 	int read;                /* of which so many are read */
-	uint64 parts[2];
-	uint64 rows[2];
-	bool multi[2]; /* some rows have several parts */
+	uint64 parts[RB_MAX_SIDES];
+	uint64 rows[RB_MAX_SIDES];
+	bool multi[RB_MAX_SIDES]; /* some rows have several parts */
 } rb_need;
 
 /* how far reading a side has come */
@@ -504,20 +513,20 @@ extern bool rb_kept_list(int *i, rb_kept_facts *facts);
 /* gives up what is kept of a table, or of all that the user owns; how many bytes that were */
 extern uint64 rb_kept_forget(const char *function, Oid relid);
 
-/* ---- sides.c: sources in, sets out ---- */
+/* ---- sides.c: sources in, sets out, of joins and meshes ---- */
 
 /* what came of reading a side */
 typedef struct rb_side
 {
 	const rb_set *set;
-	uint64 rows;          /* those without a part not included */
-	uint64 ids;           /* different ones; 0: not counted */
-	int workers;          /* that helped */
-	uint64 kept;          /* rows that were not read, ... */
-	BlockNumber pages;    /* ... of a table of so many pages, ... */
-	BlockNumber read;     /* ... of which so many were */
-	rb_look *look;        /* until the join has begun; NULL: no plain table */
-	struct rb_keep *keep; /* it is to be kept as this, with that card; NULL: it is not */
+	uint64 rows;             /* those without a part not included */
+	uint64 ids;              /* different ones; 0: not counted */
+	int workers;             /* that helped */
+	uint64 kept;             /* rows that were not read, ... */
+	BlockNumber pages;       /* ... of a table of so many pages, ... */
+	BlockNumber read;        /* ... of which so many were */
+	rb_look *look;           /* until the join has begun; NULL: no plain table */
+	struct rb_to_keep *keep; /* it is to be kept as this, with that card; NULL: it is not */
 	const void *card;
 } rb_side;
 
@@ -541,7 +550,7 @@ extern void rb_service_install(void);
 #define RB_KEY_BYTES 192
 
 /* what is to be known of a side that is to be kept */
-typedef struct rb_keep
+typedef struct rb_to_keep
 {
 	char key[RB_KEY_BYTES]; /* what it is called by; zeros at its end */
 	uint64 card_bytes;      /* of what its keeper wants to have with it */
@@ -550,13 +559,13 @@ typedef struct rb_keep
 	uint64 ids;
 	uint32 pages;
 	uint32 pages_kept;
-} rb_keep;
+} rb_to_keep;
 
 /* and of one that is */
 typedef struct rb_stored
 {
 	uint64 number; /* no other has, or had, the same */
-	rb_keep keep;
+	rb_to_keep keep;
 	/* its set */
 	rb_kind kind;
 	uint32 nparts;
@@ -593,6 +602,21 @@ extern const rb_backend *rb_device_here(char *text, size_t size);
 /* ---- progress.c: what redblue_progress shows of a join ---- */
 
 typedef struct rb_progress_entry rb_progress_entry;
+
+/* more stages of a mesh, behind those that the core knows (rb_stage) */
+enum
+{
+	RB_MESH_WELD = RB_STAGE_MESH_REGIONS + 1, /* rows become points and facets */
+	RB_MESH_VALIDATE,                         /* do any cross? */
+	RB_MESH_TETRAHEDRALIZE,
+	RB_MESH_LOAD, /* its tables are read, ... */
+	RB_MESH_CHECK,
+	RB_MESH_FILL, /* ... or filled */
+	RB_MESH_STAGES
+};
+
+/* what a stage, of a join or a mesh, is called */
+extern const char *rb_progress_stage(int stage);
 
 /* NULL: nothing is shown; that is allowed below.  Only its own process writes to it. */
 extern rb_progress_entry *rb_progress_begin(const char *function);
@@ -653,7 +677,7 @@ typedef struct rb_order
 	rb_device_choice device;
 	const rb_job *job;
 	/* of red and blue: to be kept as this, with that card; NULL: not */
-	const rb_keep *keep[2];
+	const rb_to_keep *keep[2];
 	const void *card[2];
 	/* RB_ASK_CARD: these bytes of it */
 	uint64 card_from;
@@ -694,7 +718,7 @@ extern bool rb_worker_ids(const char *function, rb_context *ctx, const rb_set *s
 
 /* a side is kept, without a join; false and why not */
 extern bool rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set,
-						   const rb_keep *keep, const void *card, char *why_not, size_t size);
+						   const rb_to_keep *keep, const void *card, char *why_not, size_t size);
 
 /* a side is kept no longer; false where the worker does not say so */
 extern bool rb_worker_drop(const char *function, uint64 number);
@@ -905,6 +929,30 @@ extern const rb_backend *rb_backend_here(const char *function, const char *reaso
 /* is a device usable for joins?  text describes it, or tells why not */
 extern bool rb_backend_device(char *text, size_t size);
 
+/* ---- open.c: what is to be closed before its process ends ---- */
+
+/*
+ * Whatever holds memory of the core, or threads, is open.  Where the process exits, what
+ * still is gets closed, by a function that says so (rb_open_end).
+ */
+typedef struct rb_open
+{
+	dlist_node node; /* in the list of all that are */
+	void (*close)(void *);
+	void *arg;
+} rb_open;
+
+extern void rb_open_begin(rb_open *open, void (*close)(void *), void *arg);
+
+/* may be said twice; the second time it does nothing */
+extern void rb_open_end(rb_open *open);
+
+/* once it has given its memory back: the last one sees to what is idle */
+extern void rb_open_ended(void);
+
+/* when the library is loaded: what is to happen at the end of each transaction */
+extern void rb_open_install(void);
+
 /* ---- run.c: open a join, take blocks, close ---- */
 
 /* two snapshots with the same see the same rows */
@@ -925,7 +973,7 @@ typedef struct rb_run
 	const rb_join *join;
 	Oid user; /* with whose rights the sides were read */
 	MemoryContextCallback at_end;
-	dlist_node node; /* in the list of those that are open */
+	rb_open open;
 	rb_memory *memory;
 	rb_context ctx;
 	rb_side side[2]; /* their sets until it is closed; [1] NULL in a self join */
@@ -986,9 +1034,6 @@ extern rb_error rb_run_error(const rb_run *run);
 
 /* stops what still runs, gives all memory back; what it did can still be reported */
 extern void rb_run_close(rb_run *run);
-
-/* when the library is loaded: what is to happen at the end of each transaction */
-extern void rb_run_install(void);
 
 /* ---- pairs.c: a join as a function ---- */
 
@@ -1063,7 +1108,25 @@ extern const char *rb_kept_kind_name(rb_kind kind);
 /* what redblue_last_run() tells from now on */
 extern void rb_last_run_set(const rb_run *run);
 
+/* the same of what is no join: a line a stage, the last one without a name */
+typedef struct rb_last_line
+{
+	const char *stage; /* NULL: there are no more */
+	uint64 count;
+	double ms;
+	char detail[120];
+} rb_last_line;
+
+#define RB_LAST_LINES 12
+
+extern void rb_last_lines_set(const rb_last_line *lines, int threads);
+
 extern void rb_info_install(void);
+
+/* ---- into.c ---- */
+
+/* no trigger, index, policy, ...: may rows go to it as they are? */
+extern bool rb_is_plain_table(Relation rel);
 
 /* ======== plan: what the planner asks and is told ======== */
 

@@ -20,7 +20,10 @@
 #include <gmp.h>
 #include <math.h>
 
-static rb_report last; /* join NULL: there was none */
+static rb_report last; /* join NULL: there was none, or the last one was no join: */
+static rb_last_line last_line[RB_LAST_LINES + 1];
+static int last_threads;
+static Oid last_user;
 static ProcessUtility_hook_type previous_hook;
 
 void
@@ -38,8 +41,23 @@ rb_report_of(const rb_run *run, rb_report *report)
 }
 
 void
+rb_last_lines_set(const rb_last_line *lines, int threads)
+{
+	int n = 0;
+
+	while (n < RB_LAST_LINES && lines[n].stage != NULL)
+		n++;
+	memcpy(last_line, lines, (size_t) n * sizeof *lines);
+	last_line[n].stage = NULL;
+	last_threads = threads;
+	last_user = GetUserId();
+	last.join = NULL;
+}
+
+void
 rb_last_run_set(const rb_run *run)
 {
+	last_line[0].stage = NULL;
 	rb_report_of(run, &last);
 	if (last.note[0] != '\0' && last.stats.device[0] == '\0')
 		ereport(DEBUG1, (errmsg_internal("%s: no GPU used: %s", run->join->function, last.note)));
@@ -57,7 +75,10 @@ process_utility(PlannedStmt *statement, const char *query, bool keep_tree,
 	(previous_hook == NULL ? standard_ProcessUtility : previous_hook)(
 		statement, query, keep_tree, context, params, environment, dest, completion);
 	if (discard_all)
+	{
 		last.join = NULL;
+		last_line[0].stage = NULL;
+	}
 }
 
 void
@@ -168,6 +189,22 @@ rb_report_device(const rb_report *report)
 	return psprintf("%d threads; no GPU used: %s", stats->threads, report->note);
 }
 
+static void
+put_line(ReturnSetInfo *rsinfo, const char *stage, uint64 count, double ms, const char *detail,
+		 const char *backend, const char *device)
+{
+	Datum values[6];
+	bool nulls[6] = {false};
+
+	values[0] = CStringGetTextDatum(stage);
+	values[1] = Int64GetDatum((int64) count);
+	values[2] = Float8GetDatum(rint(ms * 1000) / 1000);
+	values[3] = CStringGetTextDatum(detail);
+	values[4] = CStringGetTextDatum(backend);
+	values[5] = CStringGetTextDatum(device);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
 PG_FUNCTION_INFO_V1(redblue_last_run);
 
 Datum
@@ -178,18 +215,12 @@ redblue_last_run(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; shown && i < RB_STAGES; i++)
-	{
-		Datum values[6];
-		bool nulls[6] = {false};
-
-		values[0] = CStringGetTextDatum(rb_stage_name((rb_stage) i));
-		values[1] = Int64GetDatum((int64) last.stats.stage[i].count);
-		values[2] = Float8GetDatum(rint(last.stats.stage[i].ms * 1000) / 1000);
-		values[3] = CStringGetTextDatum(rb_report_detail(&last, (rb_stage) i));
-		values[4] = CStringGetTextDatum(last.stats.backend);
-		values[5] = CStringGetTextDatum(rb_report_device(&last));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	}
+		put_line(rsinfo, rb_stage_name((rb_stage) i), last.stats.stage[i].count,
+				 last.stats.stage[i].ms, rb_report_detail(&last, (rb_stage) i), last.stats.backend,
+				 rb_report_device(&last));
+	for (const rb_last_line *l = last_line; l->stage != NULL && last_user == GetUserId(); l++)
+		put_line(rsinfo, l->stage, l->count, l->ms, l->detail, "cpu",
+				 psprintf("%d threads", last_threads));
 	return (Datum) 0;
 }
 

@@ -181,8 +181,8 @@ create_receiver(Relation target)
 
 /* ---- may rows go to the table as they are? ---- */
 
-static bool
-is_plain_table(Relation rel)
+bool
+rb_is_plain_table(Relation rel)
 {
 	Form_pg_class form = rel->rd_rel;
 	TupleConstr *constraints = RelationGetDescr(rel)->constr;
@@ -197,7 +197,7 @@ is_plain_table(Relation rel)
 static bool
 can_multi_insert(Relation target, TupleDesc query)
 {
-	return is_plain_table(target) && same_columns(RelationGetDescr(target), query) &&
+	return rb_is_plain_table(target) && same_columns(RelationGetDescr(target), query) &&
 		   pg_class_aclcheck(RelationGetRelid(target), GetUserId(), ACL_INSERT) == ACLCHECK_OK;
 }
 

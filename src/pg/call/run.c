@@ -8,17 +8,7 @@
  * its callback closes the run: first the stream, which waits for its threads,
  * then the memory.  So no path out of here leaks.
  *
- * A process that exits need not reset the context that a run is in (a function may be
- * called where no transaction's end cleans up), so what is still open is closed
- * before shared memory is left, which the worker and a taker's thread use, and before
- * the C library's exit handlers run: they are to find no thread but this one.
- *
- * What the core keeps for the next join (memory.c) is offered to the kernel when no join is
- * open, and is gone when none was for ten seconds, whatever else the session does meanwhile.
- * The server has no hook in a session that waits for its client, but it has timeouts.  Their
- * handlers run in a signal, so this one does nothing but unmap, and nothing if memory is just
- * being taken or given.  An ERROR disarms all timeouts: the end of each (sub)transaction sees
- * to it that there is one.
+ * A process that exits need not reset the context that a run is in: open.c closes it then.
  *
  * A join is the worker's (client.c) or a stream of this process.  It is the worker's where
  * that has the device, where it keeps a side, and where it is to keep one.  What the worker
@@ -29,88 +19,16 @@
  */
 #include "pg/base/rb_pg.h"
 
-#include "access/xact.h"
 #include "core/set/rb_set.h"
-#include "storage/ipc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
-#include "utils/timeout.h"
 
 #define RB_WAIT_MS 20
-#define RB_IDLE_MS 10000
-#define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* so little may stay */
-
-static dlist_head open_runs = DLIST_STATIC_INIT(open_runs);
 
 static void
 close_at_end(void *run)
 {
 	rb_run_close(run);
-}
-
-static void
-close_at_exit(int code, Datum arg)
-{
-	while (!dlist_is_empty(&open_runs))
-		rb_run_close(dlist_head_element(rb_run, node, &open_runs));
-}
-
-static void
-note_open(rb_run *run)
-{
-	static bool registered = false;
-
-	if (!registered)
-		before_shmem_exit(close_at_exit, 0);
-	registered = true;
-	dlist_push_head(&open_runs, &run->node);
-}
-
-/* ---- idle memory ---- */
-
-static bool idle_registered = false;
-static TimeoutId idle_timeout;
-
-/* in a signal: a join that is open needs what it finds, and its end sets the clock anew */
-static void
-drop_idle(void)
-{
-	if (dlist_is_empty(&open_runs))
-		(void) rb_memory_drop_idle();
-}
-
-/* in ten seconds; sooner, where the clock runs already and is not to be set anew */
-static void
-watch_idle(bool anew)
-{
-	if (rb_memory_idle() <= RB_IDLE_BYTES)
-		return;
-	if (!idle_registered)
-		idle_timeout = RegisterTimeout(USER_TIMEOUT, drop_idle);
-	idle_registered = true;
-	if (anew || !get_timeout_active(idle_timeout))
-		enable_timeout_after(idle_timeout, RB_IDLE_MS);
-}
-
-static void
-watch_at_end(XactEvent event, void *arg)
-{
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
-		watch_idle(false);
-}
-
-static void
-watch_at_end_of_sub(SubXactEvent event, SubTransactionId sub, SubTransactionId parent, void *arg)
-{
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		watch_idle(false);
-}
-
-void
-rb_run_install(void)
-{
-	RegisterXactCallback(watch_at_end, NULL);
-	RegisterSubXactCallback(watch_at_end_of_sub, NULL);
 }
 
 /* ---- open, next, close ---- */
@@ -277,7 +195,7 @@ rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context)
 	run->demanded = rb_setting_backend == RB_CHOOSE_CUDA;
 	run->at_end.func = close_at_end;
 	run->at_end.arg = run;
-	note_open(run);
+	rb_open_begin(&run->open, close_at_end, run);
 	MemoryContextRegisterResetCallback(context, &run->at_end);
 
 	rb_backend_prepare(join->function, call->source, rb_join_sides(join));
@@ -530,9 +448,7 @@ rb_run_next(rb_run *run, rb_block *block)
 void
 rb_run_close(rb_run *run)
 {
-	if (run->node.next != NULL)
-		dlist_delete(&run->node);
-	run->node.next = NULL;
+	rb_open_end(&run->open);
 	if (run->stop_taker != NULL)
 		run->stop_taker(run->taker);
 	run->stop_taker = NULL;
@@ -548,9 +464,5 @@ rb_run_close(rb_run *run)
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}
-	if (dlist_is_empty(&open_runs))
-	{
-		rb_memory_offer_idle();
-		watch_idle(true);
-	}
+	rb_open_ended();
 }

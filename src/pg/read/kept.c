@@ -728,7 +728,7 @@ static void
 renew_card(rb_look *look, rb_side *side)
 {
 	const rb_card *card = look->held->card;
-	rb_keep *keep = palloc(sizeof *keep);
+	rb_to_keep *keep = palloc(sizeof *keep);
 
 	*keep = look->stored.keep;
 	keep->renewed = true;
@@ -742,7 +742,7 @@ rb_kept_end(rb_look *look, rb_side *side)
 {
 	rb_card *card = look->card;
 	const uint64 limit = (uint64) rb_setting_cache_memory * 1024;
-	rb_keep *keep;
+	rb_to_keep *keep;
 	uint64 bytes;
 
 	if (look->held != NULL && look->renewed)

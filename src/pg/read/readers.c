@@ -75,8 +75,8 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	int workers;
 	double share;
 
-	/* a worker cannot see a temporary table, sends no keys, and counts no faces; not every process can have workers */
-	if (source->keys != NULL || source->count_faces ||
+	/* a worker cannot see a temporary table, sends no keys, and knows no faces; not every process can have workers */
+	if (source->keys != NULL || source->count_faces || source->polygons ||
 		rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||
 		IsParallelWorker() || max_parallel_workers_per_gather <= 0)
 		return 0;

@@ -28,7 +28,8 @@ raise_status(const rb_receiver *r)
 	if (r->need != NULL && error.status == RB_OVER_BUDGET)
 		error.need =
 			Max(error.need, rb_need_while_reading(r->need, r->builder, &so_far, error.need));
-	rb_raise(r->source->function, error.status, &error);
+	rb_raise_of(r->source->function, r->source->what == NULL ? "join" : r->source->what,
+				error.status, &error);
 }
 
 bool
@@ -158,6 +159,8 @@ static const char *const accepted[RB_KINDS] = {
 static const char *
 order_of_sides(const rb_receiver *r)
 {
+	if (r->source->what != NULL)
+		return "";
 	if (strstr(r->source->function, "_in_bodies") != NULL)
 		return "  The bodies come last.";
 	return strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0
@@ -261,13 +264,18 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 					 info->type == info->bad_type
 						 ? 0
 						 : errdetail("It is a part of a %s.", rb_geometry_type_name(info->type)),
-					 errhint("Accepted: %s.%s", accepted[r->source->kind], order_of_sides(r))));
+					 errhint("Accepted: %s.%s",
+							 r->source->many_points ? "Point or MultiPoint, with Z"
+													: accepted[r->source->kind],
+							 order_of_sides(r))));
 			break;
 		case RB_GEOMETRY_NO_Z:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("%s: geometry without Z in %s", function, where),
-					 errdetail("A join in three dimensions needs the height of every corner."),
+					 r->source->what == NULL
+						 ? errdetail("A join in three dimensions needs the height of every corner.")
+						 : errdetail("A %s needs the height of every corner.", r->source->what),
 					 errhint("Use ST_Force3D(%s, z).", quoted_geometry(r))));
 			break;
 		case RB_GEOMETRY_CURVE:

@@ -104,6 +104,8 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 	rb_builder_init(builder, memory, source->kind);
 	builder->face_tolerance = source->face_tolerance;
 	builder->count_faces = source->count_faces;
+	builder->want_face_of = source->polygons;
+	builder->many_points = source->many_points;
 	receiver = rb_receiver_create(source, builder, space);
 	rb_receiver_needs(receiver, need);
 	if (OidIsValid(source->heap))
@@ -137,7 +139,7 @@ raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
 {
 	if (status == RB_STOPPED)
 		rb_throw_kept();
-	rb_raise(source->function, status, error);
+	rb_raise_of(source->function, source->what == NULL ? "join" : source->what, status, error);
 }
 
 /*
@@ -235,7 +237,7 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 	bool any = false;
 
 	/* a side that is only kept is told of by the joins */
-	if (!rb_setting_duplicate_notice || source->keep)
+	if (!rb_setting_duplicate_notice || source->keep || source->polygons)
 		return;
 	initStringInfo(&text);
 	for (int i = 0; i < n; i++)
@@ -263,7 +265,7 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 void
 rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 {
-	rb_builder builder[2];
+	rb_builder builder[RB_MAX_SIDES];
 	rb_space space;
 	rb_need need;
 	MemoryContext call = CurrentMemoryContext;

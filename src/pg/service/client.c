@@ -896,7 +896,7 @@ rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *wh
 }
 
 bool
-rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set, const rb_keep *keep,
+rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set, const rb_to_keep *keep,
 			   const void *card, char *why_not, size_t size)
 {
 	const rb_job job = {.red = set};

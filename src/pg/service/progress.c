@@ -15,6 +15,17 @@
 
 static rb_progress_entry *reading; /* of the join whose sides are read now */
 
+const char *
+rb_progress_stage(int stage)
+{
+	static const char *const of_meshes[] = {"weld", "validate", "tetrahedralize",
+											"load", "check",    "fill"};
+
+	StaticAssertStmt(lengthof(of_meshes) == RB_MESH_STAGES - RB_MESH_WELD, "each has a name");
+	return stage >= RB_MESH_WELD && stage < RB_MESH_STAGES ? of_meshes[stage - RB_MESH_WELD]
+														   : rb_stage_name((rb_stage) stage);
+}
+
 rb_progress_entry *
 rb_progress_begin(const char *function)
 {
@@ -116,7 +127,7 @@ redblue_progress(PG_FUNCTION_ARGS)
 			continue;
 		values[0] = Int32GetDatum(e.pid);
 		values[1] = CStringGetTextDatum(e.function);
-		values[2] = CStringGetTextDatum(rb_stage_name((rb_stage) e.stage));
+		values[2] = CStringGetTextDatum(rb_progress_stage(e.stage));
 		values[3] = Int64GetDatum((int64) e.done);
 		values[4] = Int64GetDatum((int64) e.total);
 		nulls[4] = e.total == 0;

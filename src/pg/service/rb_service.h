@@ -189,9 +189,9 @@ typedef struct rb_sent_side
 	uint64 skipped;
 	int32 srid;
 	rb_sent_rows rows;
-	uint64 number; /* of the side that is kept; 0: RB_FROM_ROWS */
-	uint32 ncuts;  /* RB_FROM_VIEW; one more is sent */
-	rb_keep keep;  /* card_bytes 0: it is not to be kept */
+	uint64 number;   /* of the side that is kept; 0: RB_FROM_ROWS */
+	uint32 ncuts;    /* RB_FROM_VIEW; one more is sent */
+	rb_to_keep keep; /* card_bytes 0: it is not to be kept */
 } rb_sent_side;
 
 #define RB_SENT_BLOCKS 8
@@ -316,7 +316,7 @@ typedef struct rb_bytes
 #define RB_SENT_ARRAYS (2 * RB_SIDE_ARRAYS + 1)
 
 /* keep NULL: it is not to be kept */
-extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_keep *keep);
+extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep);
 
 /*
  * Those of a side that is announced so, in the order in which they are sent; how many.  Each
@@ -398,10 +398,10 @@ extern void *rb_store_card(uint64 number, uint64 from, size_t bytes);
  * A set with one holder, put together, moves there and gets a number; where that fails it is as
  * it was.
  */
-extern rb_status rb_store_put(const rb_keep *keep, const void *card, const rb_set *set,
+extern rb_status rb_store_put(const rb_to_keep *keep, const void *card, const rb_set *set,
 							  rb_error *error);
 /* of what is kept already: another card of the same length; false where it is not, or of another */
-extern bool rb_store_set_card(uint64 number, const rb_keep *keep, const void *card);
+extern bool rb_store_set_card(uint64 number, const rb_to_keep *keep, const void *card);
 /* number 0: all of them */
 extern void rb_store_drop(uint64 number);
 

@@ -450,8 +450,8 @@ make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 static bool
 is_first_side_too(const rb_served *s, int i)
 {
-	const rb_keep *keep = &s->asked.side[i].keep;
-	const rb_keep *first = &s->asked.side[0].keep;
+	const rb_to_keep *keep = &s->asked.side[i].keep;
+	const rb_to_keep *first = &s->asked.side[0].keep;
 
 	return i > 0 && s->set[0]->number != 0 && first->card_bytes > 0 &&
 		   memcmp(keep->key, first->key, sizeof keep->key) == 0;
@@ -464,7 +464,7 @@ is_first_side_too(const rb_served *s, int i)
 static rb_status
 keep_side(rb_served *s, int i, const void *card)
 {
-	const rb_keep *keep = &s->asked.side[i].keep;
+	const rb_to_keep *keep = &s->asked.side[i].keep;
 	const rb_set *set = s->set[i];
 	rb_error error;
 	rb_status status;

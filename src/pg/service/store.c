@@ -127,7 +127,7 @@ unlist_gone(void)
 }
 
 static void
-list(const rb_keep *keep, const rb_kept *kept, bool ascend)
+list(const rb_to_keep *keep, const rb_kept *kept, bool ascend)
 {
 	const int i = place_of(0);
 	const rb_set *set = kept->set;
@@ -258,7 +258,7 @@ make_place(void)
 }
 
 rb_status
-rb_store_put(const rb_keep *keep, const void *card, const rb_set *set, rb_error *error)
+rb_store_put(const rb_to_keep *keep, const void *card, const rb_set *set, rb_error *error)
 {
 	const bool ascend = rb_set_ids_ascend(set);
 	rb_status status = RB_OUT_OF_MEMORY;
@@ -279,7 +279,7 @@ rb_store_put(const rb_keep *keep, const void *card, const rb_set *set, rb_error 
 }
 
 bool
-rb_store_set_card(uint64 number, const rb_keep *keep, const void *card)
+rb_store_set_card(uint64 number, const rb_to_keep *keep, const void *card)
 {
 	rb_kept *kept;
 	int i;

@@ -61,7 +61,7 @@ announce_rows(rb_sent_rows *rows, const rb_set *set)
 }
 
 void
-rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_keep *keep)
+rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep)
 {
 	memset(sent, 0, sizeof *sent);
 	sent->kind = set->kind;

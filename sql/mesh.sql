@@ -1,0 +1,184 @@
+-- tetrahedra: a mesh as rows, as tables, checked
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+RESET client_min_messages;
+CREATE SCHEMA mesh;
+SET search_path = mesh, public;
+
+-- the triangles of a box
+CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8)
+RETURNS TABLE (n int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql IMMUTABLE AS $$
+	WITH corner AS (SELECT i, CASE WHEN i & 1 = 0 THEN x0 ELSE x1 END AS x, CASE WHEN i & 2 = 0 THEN y0 ELSE y1 END AS y, CASE WHEN i & 4 = 0 THEN z0 ELSE z1 END AS z FROM generate_series(0, 7) i)
+	SELECT f.n, a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z
+	FROM (VALUES (1, 0, 2, 1), (2, 1, 2, 3), (3, 4, 5, 6), (4, 5, 7, 6), (5, 0, 1, 4), (6, 1, 5, 4), (7, 2, 6, 3), (8, 3, 6, 7), (9, 0, 4, 2), (10, 2, 4, 6), (11, 1, 3, 5), (12, 3, 7, 5)) f (n, i, j, k)
+	JOIN corner a ON a.i = f.i JOIN corner b ON b.i = f.j JOIN corner c ON c.i = f.k $$;
+CREATE FUNCTION volume(x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8, x3 float8, y3 float8, z3 float8, x4 float8, y4 float8, z4 float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
+	SELECT abs((x2 - x1) * ((y3 - y1) * (z4 - z1) - (z3 - z1) * (y4 - y1)) - (y2 - y1) * ((x3 - x1) * (z4 - z1) - (z3 - z1) * (x4 - x1)) + (z2 - z1) * ((x3 - x1) * (y4 - y1) - (y3 - y1) * (x4 - x1))) / 6 $$;
+
+-- one tetrahedron
+CREATE TABLE tet AS SELECT id, ax::float8, ay::float8, az::float8, bx::float8, by::float8, bz::float8, cx::float8, cy::float8, cz::float8 FROM (VALUES
+	(11, 0, 0, 0, 1, 0, 0, 0, 1, 0), (12, 0, 0, 0, 1, 0, 0, 0, 0, 1), (13, 0, 0, 0, 0, 1, 0, 0, 0, 1), (14, 1, 0, 0, 0, 1, 0, 0, 0, 1)) f (id, ax, ay, az, bx, by, bz, cx, cy, cz);
+SELECT id, region, volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4), redblue_orient3d(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4) FROM redblue_tetrahedra('tet');
+SELECT stage, count, detail ~ '^4 facets' AS facets FROM redblue_last_run();
+
+-- a box in a box: two regions, which can be named; a hole
+CREATE TABLE nested AS SELECT row_number() OVER () AS id, n, ax, ay, az, bx, by, bz, cx, cy, cz FROM (SELECT * FROM box(0, 0, 0, 10, 10, 10) UNION ALL SELECT * FROM box(3, 3, 3, 7, 7, 7)) b;
+CREATE TABLE seeds (id int, x float8, y float8, z float8);
+INSERT INTO seeds VALUES (-5, 5, 5, 5), (70, 1, 1, 1);
+SELECT region, round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4))::numeric, 9) AS volume FROM redblue_tetrahedra('nested', regions => 'seeds') GROUP BY 1 ORDER BY 1;
+SELECT region, round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4))::numeric, 9) AS volume FROM redblue_tetrahedra_query('TABLE nested', regions => 'SELECT * FROM seeds WHERE id > 0', holes => 'SELECT * FROM seeds WHERE id < 0') GROUP BY 1 ORDER BY 1;
+SELECT count(DISTINCT region), round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4))::numeric, 9) AS volume FROM redblue_tetrahedra('nested');
+-- a seed that is nowhere
+SELECT count(DISTINCT region) FROM redblue_tetrahedra_query('TABLE nested', regions => 'SELECT 1 AS id, 99 AS x, 0 AS y, 0 AS z');
+-- nothing is shut off
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet WHERE id < 14');
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet WHERE id < 14', keep => 'hull');
+-- points only
+SELECT round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4))::numeric, 9) AS volume FROM redblue_tetrahedra_query(points => 'SELECT x + 10 * y + 100 * z AS id, x, y, z FROM generate_series(0, 4) x, generate_series(0, 4) y, generate_series(0, 4) z', keep => 'hull');
+
+-- tables, with points and segments
+CREATE TABLE points (id int PRIMARY KEY, x float8, y float8, z float8);
+INSERT INTO points SELECT i, 0.5 + i % 9, 0.25 + i / 9 % 9, 0.7 + i / 81 FROM generate_series(0, 728) i;
+CREATE TABLE lines (id int PRIMARY KEY, ax float8, ay float8, az float8, bx float8, by float8, bz float8);
+INSERT INTO lines VALUES (801, 0.1, 0.1, 0.1, 0.1, 0.1, 9.9), (802, 0.1, 0.1, 9.9, 9.9, 9.9, 9.9);
+CREATE TABLE counts AS SELECT * FROM redblue_tetrahedralize('nested', 'm', 'points', 'lines', 'seeds');
+SELECT vertices = (SELECT count(*) FROM m_vertices) AS vertices, tets = (SELECT count(*) FROM m_tets) AS tets, faces = (SELECT count(*) FROM m_faces) AS faces, segments = (SELECT count(*) FROM m_segments) AS segments,
+	on_segments = (SELECT count(*) FROM m_vertices WHERE kind IN ('segment', 'edge')) AS on_segments, regions, fill_ms > 0 AS filled FROM counts;
+\d m_vertices
+\d m_tets
+\d m_faces
+\d m_segments
+SELECT kind, count(parent_id) = count(*) AS parents, count(*) > 0 AS some FROM m_vertices GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM points p WHERE NOT EXISTS (SELECT FROM m_vertices v WHERE v.kind = 'input' AND v.parent_id = p.id AND (v.x, v.y, v.z) = (p.x, p.y, p.z));
+SELECT count(DISTINCT facet_id) FILTER (WHERE polygon = 1) AS facets FROM m_faces;
+SELECT region, count(*) > 0 FROM m_tets GROUP BY 1 ORDER BY 1;
+SELECT count(DISTINCT segment_id) AS given, count(DISTINCT segment) > 2 AS more FROM m_segments;
+SELECT stage FROM redblue_last_run();
+-- no fault; nor against rows in another order; nor of the mesh alone
+SELECT * FROM redblue_mesh_check('m', 'nested', 'points', 'lines', 'seeds');
+UPDATE nested SET n = 0 WHERE id IN (2, 7); UPDATE points SET x = x WHERE id = 100; UPDATE lines SET id = id WHERE id = 801;
+SELECT * FROM redblue_mesh_check('m', 'nested', 'points', 'lines');
+SELECT * FROM redblue_mesh_check('m');
+SELECT stage, detail ~ 'volume 1000' AS volume FROM redblue_last_run();
+-- the same rows, the same bits
+SELECT count(*) FROM (SELECT v1, v2, v3, v4 FROM m_tets EXCEPT SELECT v1, v2, v3, v4 FROM redblue_tetrahedra_query('SELECT * FROM nested ORDER BY id', 'SELECT * FROM points ORDER BY id', 'SELECT * FROM lines ORDER BY id', keep => 'inside')) d;
+-- faults
+BEGIN;
+UPDATE m_vertices SET x = x + 0.25 WHERE kind = 'input' AND parent_id = 364;
+SELECT fault, count(*) > 0 AS some, min(amount) AS amount FROM redblue_mesh_check('m', 'nested', 'points', 'lines') GROUP BY 1 HAVING min(amount) > 0 ORDER BY 1;
+ROLLBACK;
+BEGIN;
+UPDATE m_tets SET v1 = v2, v2 = v1 WHERE id = 1;
+SELECT * FROM redblue_mesh_check('m', 'nested', 'points', 'lines') WHERE fault ~ 'inverted';
+UPDATE m_tets SET v1 = 100000 WHERE id = 2;
+SELECT fault, tets FROM redblue_mesh_check('m') WHERE fault ~ 'no point';
+ROLLBACK;
+BEGIN;
+DELETE FROM m_faces WHERE facet_id = 5;
+SELECT DISTINCT fault, facet_id, polygon FROM redblue_mesh_check('m', 'nested', 'points', 'lines') WHERE facet_id IS NOT NULL ORDER BY 1, 2;
+DELETE FROM m_segments WHERE segment_id = 802;
+SELECT DISTINCT fault, segment_id FROM redblue_mesh_check('m', 'nested', 'points', 'lines') WHERE segment_id IS NOT NULL ORDER BY 1, 2;
+ROLLBACK;
+
+-- files
+SELECT substring(convert_from(substring(f FROM 1 FOR 120), 'LATIN1') FROM '<VTKFile type="[A-Za-z]+"') AS vtu, length(f) > 100000 AS long FROM redblue_mesh_vtu('m') f;
+SELECT convert_from(substring(f FROM 1 FOR 11), 'LATIN1') AS gmsh, length(f) > 100000 AS long FROM redblue_mesh_gmsh('m') f;
+SELECT redblue_mesh_vtu(NULL) IS NULL, redblue_mesh_gmsh(NULL) IS NULL;
+BEGIN;
+UPDATE m_tets SET v3 = -1 WHERE id = 3;
+SELECT redblue_mesh_vtu('m');
+ROLLBACK;
+SELECT redblue_mesh_gmsh('nobody');
+
+-- tables that there are
+SELECT * FROM redblue_tetrahedralize('tet', 'm');
+CREATE TABLE own_tets (region bigint, v4 bigint, v3 bigint, v2 bigint, v1 bigint, id bigint CHECK (id > 0), made text DEFAULT 'by default');
+CREATE TABLE own_faces (id bigint, v1 bigint, v2 bigint, v3 bigint, facet_id bigint);
+SELECT vertices, tets, faces, segments, on_segments, on_facets, inside, regions FROM redblue_tetrahedralize('tet', 'own');
+TABLE own_vertices; TABLE own_tets; TABLE own_faces; TABLE own_segments;
+SELECT * FROM redblue_mesh_check('own', 'tet');
+TRUNCATE own_vertices, own_tets, own_faces, own_segments;
+ALTER TABLE own_faces ADD polygon int;
+SELECT tets FROM redblue_tetrahedralize(facets => 'tet', mesh => 'own');
+SELECT * FROM redblue_mesh_check('own', 'tet');
+TRUNCATE own_vertices, own_tets, own_faces, own_segments;
+ALTER TABLE own_tets DROP v4;
+SELECT tets FROM redblue_tetrahedralize('tet', 'own');
+ALTER TABLE own_tets ADD v4 int;
+SELECT tets FROM redblue_tetrahedralize('tet', 'own');
+-- names
+CREATE SCHEMA "Other one";
+SELECT tets FROM redblue_tetrahedralize('tet', '"Other one"."The mesh"');
+SELECT count(*) FROM "Other one"."The mesh_tets";
+SELECT * FROM redblue_mesh_check('"Other one"."The mesh"', 'tet');
+SELECT tets FROM redblue_tetrahedralize('tet', 'pg_temp.t');
+SELECT count(*) FROM pg_temp.t_tets;
+SELECT tets FROM redblue_tetrahedralize('tet', 'nowhere.m');
+SELECT tets FROM redblue_tetrahedralize('tet', 'a.b.c');
+SELECT tets FROM redblue_tetrahedralize('tet', '');
+SELECT tets FROM redblue_tetrahedralize('tet', repeat('x', 55));
+SELECT tets FROM redblue_tetrahedralize('tet');
+SELECT * FROM redblue_mesh_check('nowhere.m');
+SELECT * FROM redblue_mesh_check('nobody');
+SELECT * FROM redblue_mesh_check(NULL);
+
+-- arguments
+SELECT count(*) FROM redblue_tetrahedra();
+SELECT count(*) FROM redblue_tetrahedra('tet', keep => 'some');
+SELECT count(*) FROM redblue_tetrahedra('tet', on_crossing => 'ignore');
+SELECT count(*) FROM redblue_tetrahedra('tet', face_tolerance => -1);
+SELECT count(*) FROM redblue_tetrahedra('tet', facets_id => 'number');
+SELECT count(*) FROM redblue_tetrahedra('points');
+SELECT count(*) FROM redblue_tetrahedra('tet', points => 'tet');
+SELECT count(*) FROM redblue_tetrahedra_query('tet');
+-- bad rows
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', 'SELECT 5 AS id, ''NaN''::float8 AS x, 0 AS y, 0 AS z');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', 'SELECT 5 AS id, NULL::float8 AS x, 0 AS y, 0 AS z');
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet WHERE id = 11', keep => 'hull');
+CREATE TABLE two AS SELECT * FROM nested UNION ALL SELECT 100 + n, n, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(5, 5, 5, 15, 15, 15);
+SELECT count(*) FROM redblue_tetrahedra('two');
+-- they are cut there
+SELECT on_segments >= 0 AS cut, crossings, regions FROM redblue_tetrahedralize('two', 'cut', on_crossing => 'split');
+SELECT kind, count(*), count(parent_id) FROM cut_vertices WHERE kind = 'crossing' GROUP BY 1;
+SELECT count(*) > 0 AS lines FROM cut_segments WHERE segment_id IS NULL AND facet_id IS NULL;
+SELECT * FROM redblue_mesh_check('cut', 'two', on_crossing => 'split');
+SELECT region, round(sum(volume(a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z, d.x, d.y, d.z))::numeric, 6) AS volume FROM cut_tets t JOIN cut_vertices a ON a.id = v1 JOIN cut_vertices b ON b.id = v2 JOIN cut_vertices c ON c.id = v3 JOIN cut_vertices d ON d.id = v4 GROUP BY 1 ORDER BY 2;
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, bx, by, bz, ax, ay, az, cx, cy, cz FROM tet WHERE id = 11');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, ax, ay, az, bx / 2, by, bz, cx, cy / 2, cz FROM tet WHERE id = 11');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, 0, 0, 0, 1, 1, 1, 2, 2, 2');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', 'SELECT 5 AS id, 0.25 AS x, 0.25 AS y, 0 AS z');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', 'SELECT 5 AS id, 0.5 AS x, 0 AS y, 0 AS z');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', segments => 'SELECT 5 AS id, 0.1 AS ax, 0.1 AS ay, 0.1 AS az, 0.1 AS bx, 0.1 AS by, -1 AS bz');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', segments => 'SELECT 5 AS id, 0.1 AS ax, 0.1 AS ay, 0.1 AS az, 0.3 AS bx, 0.3 AS by, 0.1 AS bz UNION ALL SELECT 6, 0.3, 0.1, 0.1, 0.1, 0.3, 0.1');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', 'SELECT 6 AS id, 0.2 AS x, 0.2 AS y, 0.1 AS z', 'SELECT 5 AS id, 0.1 AS ax, 0.1 AS ay, 0.1 AS az, 0.3 AS bx, 0.3 AS by, 0.1 AS bz');
+-- a cube with a diagonal wall, along which its sides are cut; and one whose sides do not list it
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT n AS id, b.* FROM box(0, 0, 0, 1, 1, 1) b UNION ALL SELECT n + 20, b.* FROM (VALUES (1, 1, 0, 0, 0, 0, 1, 0, 1, 1), (2, 1, 0, 0, 0, 1, 1, 1, 0, 1)) b (n, ax, ay, az, bx, by, bz, cx, cy, cz)');
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT n AS id, b.* FROM box(0, 0, 0, 1, 1, 1) b UNION ALL SELECT n + 20, b.* FROM (VALUES (1, 0, 0, 0, 1, 1, 0, 1, 1, 1), (2, 0, 0, 0, 1, 1, 1, 0, 0, 1)) b (n, ax, ay, az, bx, by, bz, cx, cy, cz)');
+
+-- as a function, and beside another one
+SELECT count(*) FROM (SELECT redblue_tetrahedra('tet') OFFSET 0) s;
+SELECT count(*) FROM redblue_tetrahedra('tet') a JOIN redblue_tetrahedra('tet') b USING (v1, v2, v3, v4);
+-- a read-only transaction: rows, but no tables, but temporary ones that there are
+BEGIN READ ONLY;
+SELECT count(*) FROM redblue_tetrahedra('tet');
+SAVEPOINT a;
+SELECT tets FROM redblue_tetrahedralize('tet', 'readonly');
+ROLLBACK TO a;
+COMMIT;
+TRUNCATE own_vertices, own_tets, own_faces, own_segments;
+ALTER TABLE own_tets ALTER v4 TYPE bigint;
+BEGIN READ ONLY;
+SELECT tets FROM redblue_tetrahedralize('tet', 'own');
+ROLLBACK;
+DELETE FROM pg_temp.t_vertices; DELETE FROM pg_temp.t_tets; DELETE FROM pg_temp.t_faces; DELETE FROM pg_temp.t_segments;
+BEGIN READ ONLY;
+SELECT tets FROM redblue_tetrahedralize('tet', 'pg_temp.t');
+COMMIT;
+-- memory
+SET redblue.memory_limit = '1MB';
+SELECT count(*) FROM redblue_tetrahedra_query(points => 'SELECT i AS id, sqrt(i) AS x, i * i % 1009 AS y, i % 101 AS z FROM generate_series(1, 20000) i', keep => 'hull');
+RESET redblue.memory_limit;
+
+SET client_min_messages = warning;
+DROP SCHEMA mesh, "Other one" CASCADE;

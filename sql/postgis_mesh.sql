@@ -1,0 +1,62 @@
+-- tetrahedra of geometries: polygons of any shape, points, lines
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS postgis;
+CREATE EXTENSION IF NOT EXISTS redblue;
+RESET client_min_messages;
+CREATE SCHEMA postgis_mesh;
+SET search_path = postgis_mesh, public;
+CREATE FUNCTION volume(x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8, x3 float8, y3 float8, z3 float8, x4 float8, y4 float8, z4 float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
+	SELECT abs((x2 - x1) * ((y3 - y1) * (z4 - z1) - (z3 - z1) * (y4 - y1)) - (y2 - y1) * ((x3 - x1) * (z4 - z1) - (z3 - z1) * (x4 - x1)) + (z2 - z1) * ((x3 - x1) * (y4 - y1) - (y3 - y1) * (x4 - x1))) / 6 $$;
+CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8, kind text DEFAULT 'POLYHEDRALSURFACE') RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
+	SELECT ST_GeomFromText(format(kind || ' Z (((%1$s %2$s %3$s,%1$s %5$s %3$s,%4$s %5$s %3$s,%4$s %2$s %3$s,%1$s %2$s %3$s)),'
+	'((%1$s %2$s %6$s,%4$s %2$s %6$s,%4$s %5$s %6$s,%1$s %5$s %6$s,%1$s %2$s %6$s)),((%1$s %2$s %3$s,%4$s %2$s %3$s,%4$s %2$s %6$s,%1$s %2$s %6$s,%1$s %2$s %3$s)),'
+	'((%1$s %5$s %3$s,%1$s %5$s %6$s,%4$s %5$s %6$s,%4$s %5$s %3$s,%1$s %5$s %3$s)),((%1$s %2$s %3$s,%1$s %2$s %6$s,%1$s %5$s %6$s,%1$s %5$s %3$s,%1$s %2$s %3$s)),'
+	'((%4$s %2$s %3$s,%4$s %5$s %3$s,%4$s %5$s %6$s,%4$s %2$s %6$s,%4$s %2$s %3$s)))', x0, y0, z0, x1, y1, z1), 7415) $$;
+-- one row of six polygons; another in it
+CREATE TABLE rooms (id int PRIMARY KEY, geom geometry(GeometryZ, 7415));
+INSERT INTO rooms VALUES (1, box(0, 0, 0, 10, 10, 10)), (2, box(2, 2, 2, 4, 4, 4, 'MULTIPOLYGON'));
+CREATE TABLE sensors (id int PRIMARY KEY, geom geometry(GeometryZ, 7415));
+INSERT INTO sensors VALUES (1, 'SRID=7415;POINT Z (5 5 1)'), (2, 'SRID=7415;MULTIPOINT Z (5 5 6, 6 6 6, 7 1 8)'), (3, 'SRID=7415;POINT Z EMPTY'), (4, NULL);
+CREATE TABLE pipes (id int PRIMARY KEY, geom geometry(GeometryZ, 7415));
+INSERT INTO pipes VALUES (1, 'SRID=7415;LINESTRING Z (1 1 1, 1 1 9, 9 1 9)'), (2, 'SRID=7415;MULTILINESTRING Z ((9 9 1, 9 9 9), (8 9 1, 8 9 9))');
+CREATE TABLE seeds (id int PRIMARY KEY, geom geometry(GeometryZ, 7415));
+INSERT INTO seeds VALUES (100, 'SRID=7415;POINT Z (3 3 3)'), (200, 'SRID=7415;MULTIPOINT Z (1 1 1)');
+SELECT vertices > 8 AS some, regions FROM redblue_tetrahedralize('rooms', 'm', 'sensors', 'pipes', 'seeds');
+SELECT * FROM redblue_mesh_check('m', 'rooms', 'sensors', 'pipes');
+SELECT facet_id, count(DISTINCT polygon), min(polygon), max(polygon) FROM m_faces GROUP BY 1 ORDER BY 1;
+SELECT segment_id, count(DISTINCT segment) FROM m_segments WHERE segment_id IS NOT NULL GROUP BY 1 ORDER BY 1;
+SELECT parent_id, count(*) FROM m_vertices WHERE kind = 'input' GROUP BY 1 ORDER BY 1;
+SELECT region, round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4))::numeric, 9) AS volume FROM redblue_tetrahedra('rooms', 'sensors', 'pipes', 'seeds') GROUP BY 1 ORDER BY 1;
+-- the diagonal of a square side is soft: only what is on an edge of a polygon is on a segment
+SELECT count(*) FROM (SELECT DISTINCT segment FROM m_segments WHERE segment_id IS NULL) s;
+-- a side with a hole, and what closes it
+CREATE TABLE pierced AS SELECT (d).path[1] AS id, (d).geom FROM (SELECT ST_Dump(box(0, 0, 0, 4, 4, 4)) AS d) s WHERE (d).path[1] <> 2;
+INSERT INTO pierced VALUES (7, ST_GeomFromText('POLYGON Z ((0 0 4,4 0 4,4 4 4,0 4 4,0 0 4),(1 1 4,1 3 4,3 3 4,3 1 4,1 1 4))', 7415));
+SELECT count(*) FROM redblue_tetrahedra('pierced');
+INSERT INTO pierced VALUES (8, ST_GeomFromText('POLYGON Z ((1 1 4,1 3 4,3 3 4,3 1 4,1 1 4))', 7415));
+SELECT round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4))::numeric, 9) AS volume FROM redblue_tetrahedra('pierced');
+SELECT tets > 0 AS some FROM redblue_tetrahedralize('pierced', 'p');
+SELECT * FROM redblue_mesh_check('p', 'pierced');
+-- rows that share an id
+UPDATE pierced SET id = 9;
+TRUNCATE p_vertices, p_tets, p_faces, p_segments;
+SELECT tets > 0 AS some FROM redblue_tetrahedralize('pierced', 'p', facets_id => 'id', facets_geom => 'geom');
+SELECT facet_id, count(DISTINCT polygon) FROM p_faces GROUP BY 1;
+SELECT * FROM redblue_mesh_check('p', 'pierced');
+-- which polygon is it?
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT 1 AS id, ST_Collect(box(0, 0, 0, 4, 4, 4, ''MULTIPOLYGON''), box(2, 2, 2, 6, 6, 6, ''MULTIPOLYGON'')) AS geom');
+-- bad rows
+SELECT count(*) FROM redblue_tetrahedra('rooms', 'pipes');
+SELECT count(*) FROM redblue_tetrahedra('rooms', segments => 'sensors');
+SELECT count(*) FROM redblue_tetrahedra('sensors');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE rooms', 'SELECT id, ST_SetSRID(geom, 4979) AS geom FROM sensors');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE rooms', regions => 'SELECT id, ST_SetSRID(geom, 4979) AS geom FROM seeds');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE rooms', 'SELECT id, ST_Force2D(geom) AS geom FROM sensors');
+SELECT count(*) FROM redblue_tetrahedra_query('TABLE rooms', 'SELECT 1 AS id, ''SRID=7415;POINT Z (0 NaN 0)''::geometry AS geom');
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT 1 AS id, ''POLYGON Z ((0 0 0, 1 0 0, 1 1 1, 0 1 0, 0 0 0))''::geometry AS geom', face_tolerance => 0.1, keep => 'hull');
+-- points in bodies still take one point a row
+SELECT count(*) FROM redblue_points_in_bodies('sensors', 'rooms');
+
+SET client_min_messages = warning;
+DROP SCHEMA postgis_mesh CASCADE;

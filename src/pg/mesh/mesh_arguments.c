@@ -1,0 +1,125 @@
+/*
+ * mesh_arguments.c
+ *	  What a function of meshes was called with becomes the sources of its sides.
+ *
+ *		facets, points, segments, regions, holes | facets_id, ... | facets_geom, ... | face_tolerance
+ *
+ * Any side may be left out; at least one of the first three must be there.  Rows of facets may
+ * share an id: they are facets of one thing.
+ */
+#include "pg/mesh/rb_meshing.h"
+
+#include "utils/builtins.h"
+
+static const struct
+{
+	const char *name;
+	rb_kind kind;
+} side_of[RB_MESH_SIDES] = {[RB_MESH_FACETS] = {"facets", RB_TRIANGLE3},
+							[RB_MESH_POINTS] = {"points", RB_POINT3},
+							[RB_MESH_SEGMENTS] = {"segments", RB_SEGMENT3},
+							[RB_MESH_REGIONS] = {"regions", RB_POINT3},
+							[RB_MESH_HOLES] = {"holes", RB_POINT3}};
+
+/* an optional column name: NULL where it was left out */
+static const char *
+name_argument(const char *function, const char *side, const char *what, const NullableDatum *arg)
+{
+	const char *name;
+
+	if (arg->isnull)
+		return NULL;
+	name = NameStr(*DatumGetName(arg->value));
+	if (name[0] == '\0')
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s_%s\" is an empty string", function, side, what),
+						errhint("Leave the argument out to have the column found.")));
+	return name;
+}
+
+static double
+tolerance_argument(const char *function, const NullableDatum *arg)
+{
+	double tolerance;
+
+	if (arg->isnull)
+		return -1;
+	tolerance = DatumGetFloat8(arg->value);
+	if (!(tolerance >= 0))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"face_tolerance\" is %g", function, tolerance),
+						errdetail("It is a distance, in the unit of the coordinates.")));
+	return tolerance;
+}
+
+void
+rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
+					  const NullableDatum *args, int n)
+{
+	const double tolerance = tolerance_argument(function, &args[3 * n]);
+
+	memset(call, 0, sizeof *call);
+	call->function = function;
+	for (int i = 0; i < RB_MESH_SIDES; i++)
+	{
+		rb_source *s = &call->source[call->sides];
+
+		call->at[i] = -1;
+		if (i >= n || args[i].isnull)
+			continue;
+		s->function = function;
+		s->what = RB_MESH_WHAT;
+		s->side = side_of[i].name;
+		s->kind = side_of[i].kind;
+		s->query = query;
+		s->id_name = name_argument(function, s->side, "id", &args[n + i]);
+		s->geom_name = name_argument(function, s->side, "geom", &args[2 * n + i]);
+		s->face_tolerance = tolerance;
+		s->only_rows = true;
+		s->polygons = s->kind == RB_TRIANGLE3;
+		s->many_points = s->kind == RB_POINT3;
+		/* it is read once, and not for long: nobody keeps it, or asks for what is kept */
+		s->again = true;
+		if (query)
+			rb_source_query(s, TextDatumGetCString(args[i].value));
+		else
+			rb_source_table(s, DatumGetObjectId(args[i].value));
+		s->unique = true; /* whether ids are is nobody's concern */
+		call->at[i] = call->sides++;
+	}
+}
+
+void
+rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg)
+{
+	const char *what = arg->isnull ? "inside" : TextDatumGetCString(arg->value);
+
+	if (strcmp(what, "inside") != 0 && strcmp(what, "hull") != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"keep\" is \"%s\"", call->function, what),
+						errhint("It is inside or hull.")));
+	call->keep = strcmp(what, "hull") == 0 ? RB_KEEP_HULL : RB_KEEP_INSIDE;
+}
+
+void
+rb_meshing_call_not_empty(const rb_meshing_call *call)
+{
+	if (call->at[RB_MESH_FACETS] < 0 && call->at[RB_MESH_POINTS] < 0 &&
+		call->at[RB_MESH_SEGMENTS] < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s: there are neither facets nor points nor segments", call->function),
+				 errhint("Give at least one of them.")));
+}
+
+void
+rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg)
+{
+	const char *what = arg->isnull ? "error" : TextDatumGetCString(arg->value);
+
+	if (strcmp(what, "error") != 0 && strcmp(what, "split") != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"on_crossing\" is \"%s\"", call->function, what),
+						errhint("It is error or split.")));
+	call->split = strcmp(what, "split") == 0;
+}

@@ -1,0 +1,218 @@
+/*
+ * mesh_flaws.c
+ *	  What is wrong with rows of which no mesh can be made, as an ERROR.
+ *
+ * The core names numbers of facets, segments and points (rb_plc.h); here they become rows again:
+ * the side and the id, and which polygon of the row it is where it has several.
+ */
+#include "pg/mesh/rb_meshing.h"
+
+#include "utils/float.h"
+
+static const char *
+place(const double *at)
+{
+	return psprintf("(%s %s %s)", float8out_internal(at[0]), float8out_internal(at[1]),
+					float8out_internal(at[2]));
+}
+
+static const char *
+facet_of_row(const rb_meshing_run *run, uint32 row, uint32 polygon)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
+
+	if (set == NULL || row >= set->nrows)
+		return "?";
+	return polygon == RB_NONE || set->nparts == set->nrows
+			   ? psprintf(INT64_FORMAT, rb_meshing_id(run, RB_MESH_FACETS, row))
+			   : psprintf(INT64_FORMAT " (polygon %u)", rb_meshing_id(run, RB_MESH_FACETS, row),
+						  polygon + 1);
+}
+
+/* "12", "12 (polygon 3)" */
+static const char *
+facet(const rb_meshing_run *run, uint32 a)
+{
+	const rb_welded *w = &run->welded;
+	bool several;
+
+	/* before there are facets, it is a row, and the polygon is another number of the flaw */
+	if (!run->is_welded)
+		return facet_of_row(run, a, run->flaw.b);
+	if (a >= w->plc.nfacets)
+		return "?";
+	several =
+		w->facet_face[a] > 0 || (a + 1 < w->plc.nfacets && w->facet_row[a + 1] == w->facet_row[a]);
+	return several
+			   ? psprintf(INT64_FORMAT " (polygon %u)",
+						  rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]), w->facet_face[a] + 1)
+			   : psprintf(INT64_FORMAT, rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]));
+}
+
+/* "segment 17"; what is no row of segments is on the boundary of some facet */
+static const char *
+segment(const rb_meshing_run *run, uint32 a)
+{
+	if (a >= run->welded.plc.nsegments)
+		return "an edge of a facet";
+	if (run->welded.segment_row[a] == RB_NONE)
+		return "a line in which facets cross";
+	return psprintf("segment " INT64_FORMAT,
+					rb_meshing_id(run, RB_MESH_SEGMENTS, run->welded.segment_row[a]));
+}
+
+/* "point 5", "a corner of facet 12", "an end of segment 3" */
+static const char *
+point(const rb_meshing_run *run, uint32 a)
+{
+	const rb_welded *w = &run->welded;
+
+	if (a >= w->plc.npoints)
+		return "a point";
+	switch ((rb_weld_side) w->point_side[a])
+	{
+		case RB_WELD_FACETS:
+			return psprintf("a corner of facet " INT64_FORMAT,
+							rb_meshing_id(run, RB_MESH_FACETS, w->point_row[a]));
+		case RB_WELD_SEGMENTS:
+			return psprintf("an end of segment " INT64_FORMAT,
+							rb_meshing_id(run, RB_MESH_SEGMENTS, w->point_row[a]));
+		case RB_WELD_SPLIT:
+			return "a point where facets cross";
+		default:
+			return psprintf("point " INT64_FORMAT,
+							rb_meshing_id(run, RB_MESH_POINTS, w->point_row[a]));
+	}
+}
+
+/* two facets of one row are not told of by the join of rows */
+static int
+hint_crossings(const rb_meshing_run *run)
+{
+	const rb_welded *w = &run->welded;
+	const rb_flaw *f = &run->flaw;
+	const bool one_row =
+		f->a < w->plc.nfacets && f->b < w->plc.nfacets && w->facet_row[f->a] == w->facet_row[f->b];
+
+	return errhint("Facets may meet in corners and edges that both have, and nowhere else; %s "
+				   "shows all that do.",
+				   one_row ? "redblue_part_self_intersections"
+						   : "redblue_triangle_self_intersections");
+}
+
+pg_noreturn static void
+raise_of_facet(const rb_meshing_run *run, const char *at)
+{
+	const rb_flaw *f = &run->flaw;
+	const char *function = run->call->function;
+	const int code = ERRCODE_INVALID_PARAMETER_VALUE;
+
+	switch (f->kind)
+	{
+		case RB_FLAW_FACET_AREA:
+			ereport(ERROR,
+					(errcode(code), errmsg("%s: facet %s has no area", function, facet(run, f->a)),
+					 errdetail("A triangle of it near %s has its corners on one line.", at),
+					 errhint("Leave it out.")));
+			break;
+		case RB_FLAW_FACET_FOLDED:
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: facet %s is no simple polygon", function, facet(run, f->a)),
+				 errdetail("Near %s its triangles overlap, or three of them have one edge.", at),
+				 errhint("Cut it into polygons that do not cross themselves.")));
+			break;
+		case RB_FLAW_FACETS_EQUAL:
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: facets %s and %s have a triangle in common", function,
+								   facet(run, f->a), facet(run, f->b)),
+							errdetail("It is near %s.", at), errhint("Leave one of them out.")));
+			break;
+		case RB_FLAW_FACETS_OVERLAP:
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: facets %s and %s overlap", function, facet(run, f->a),
+								   facet(run, f->b)),
+							errdetail("They lie in one plane, and on each other near %s.", at),
+							hint_crossings(run)));
+			break;
+		case RB_FLAW_FACETS_CROSS:
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: facets %s and %s cross", function, facet(run, f->a), facet(run, f->b)),
+				 errdetail("They share points near %s, which are no common corner or edge.", at),
+				 hint_crossings(run)));
+			break;
+		default:
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: facet %s could not be made of faces of tetrahedra",
+								   function, facet(run, f->a)),
+							errdetail("It is near %s.", at),
+							errhint("Cut it into smaller ones, or move its corners apart from "
+									"others that are very near.")));
+	}
+	pg_unreachable();
+}
+
+void
+rb_meshing_raise_flaw(const rb_meshing_run *run)
+{
+	const rb_flaw *f = &run->flaw;
+	const char *function = run->call->function;
+	const char *at = place(f->at);
+	const int code = ERRCODE_INVALID_PARAMETER_VALUE;
+
+	switch (f->kind)
+	{
+		case RB_FLAW_NO_VOLUME:
+			ereport(ERROR, (errcode(code), errmsg("%s: all points lie in one plane", function),
+							errdetail("There are %u different ones.", run->welded.plc.npoints),
+							errhint("Tetrahedra need four points that are in no common plane.")));
+			break;
+		case RB_FLAW_SEGMENT_FACET:
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: %s and facet %s cross", function, segment(run, f->a),
+						facet(run, f->b)),
+				 errdetail("They share a point near %s, which is no corner of both.", at),
+				 errhint("Cut both there: redblue_segment_triangle_contacts shows all pairs.")));
+			break;
+		case RB_FLAW_SEGMENTS_CROSS:
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: %s and %s cross", function, segment(run, f->a),
+								   segment(run, f->b)),
+							errdetail("They share a point near %s, which is no end of both.", at),
+							errhint("Cut both there.")));
+			break;
+		case RB_FLAW_POINT_IN_FACET:
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: %s lies on facet %s", function, point(run, f->a),
+								   facet(run, f->b)),
+							errdetail("It is at %s, and no corner of the facet.", at),
+							errhint("Make it a corner of the facet, or leave it out.")));
+			break;
+		case RB_FLAW_POINT_ON_SEGMENT:
+			ereport(ERROR,
+					(errcode(code),
+					 errmsg("%s: %s lies on %s", function, point(run, f->a), segment(run, f->b)),
+					 errdetail("It is at %s, and no end of the segment.", at),
+					 errhint("Cut the segment there.")));
+			break;
+		case RB_FLAW_TOO_NEAR:
+			ereport(ERROR,
+					(errcode(code),
+					 errmsg("%s: there is no room for a point near %s", function, point(run, f->a)),
+					 errdetail("Coordinates near %s are too coarse for one that is needed.", at),
+					 errhint("Subtract a common offset from all coordinates, or make very sharp "
+							 "angles less sharp.")));
+			break;
+		case RB_FLAW_NONE:
+			elog(ERROR, "%s: no mesh, and no reason", function);
+			break;
+		default:
+			raise_of_facet(run, at);
+	}
+	pg_unreachable();
+}

@@ -1,0 +1,270 @@
+/*
+ * mesh_load.c
+ *	  The tables of a mesh become arrays again.
+ *
+ * Rows come by a SELECT, in the order of their ids, as words: a number of a column each.  Then
+ * corners, which are ids of vertices, become numbers, from 0, by the ids that there are: these
+ * need not begin at 1, nor be without gaps.
+ */
+#include "pg/mesh/rb_meshing.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+
+/* all columns but segment_id, and facet_id of segments */
+static const char *const needed_of[RB_MESH_TABLES][RB_MESH_COLUMNS] = {
+	[RB_MESH_VERTICES] = {"id", "x", "y", "z", "kind", "parent_id"},
+	[RB_MESH_TETS] = {"id", "v1", "v2", "v3", "v4", "region"},
+	[RB_MESH_FACES] = {"id", "v1", "v2", "v3", "facet_id", "polygon"},
+	[RB_MESH_EDGES] = {"id", "v1", "v2", "segment"},
+};
+
+/* ---- rows to words ---- */
+
+typedef struct word_receiver
+{
+	DestReceiver pub; /* must be first */
+	rb_meshing_run *run;
+	const rb_meshing_table *table;
+	int columns;
+	uint64 *words; /* of the run's memory */
+	size_t n;      /* rows */
+	size_t cap;
+} word_receiver;
+
+static void
+resize(rb_meshing_run *run, void **block, size_t bytes)
+{
+	rb_error error;
+	rb_status status = rb_resize(run->memory, block, bytes, &error);
+
+	if (status == RB_OVER_BUDGET)
+		error.need += error.need / 2;
+	if (status != RB_OK)
+		rb_raise_of(run->call->function, RB_MESH_WHAT, status, &error);
+}
+
+void *
+rb_meshing_array(rb_meshing_run *run, size_t n, size_t element)
+{
+	void *block = NULL;
+
+	resize(run, &block, (n + 1) * element);
+	return block;
+}
+
+static uint64
+kind_word(const char *kind)
+{
+	static const char *const names[] = {"input", "crossing", "segment", "edge", "facet", "inside"};
+	static const rb_vertex_kind kinds[] = {RB_VERTEX_INPUT,      RB_VERTEX_INPUT,
+										   RB_VERTEX_ON_SEGMENT, RB_VERTEX_ON_SEGMENT,
+										   RB_VERTEX_ON_FACET,   RB_VERTEX_INSIDE};
+
+	for (size_t i = 0; i < lengthof(names); i++)
+		if (strcmp(kind, names[i]) == 0)
+			return kinds[i];
+	return RB_VERTEX_INSIDE + 1; /* none */
+}
+
+static bool
+receive(TupleTableSlot *slot, DestReceiver *self)
+{
+	word_receiver *r = (word_receiver *) self;
+	uint64 *to;
+
+	CHECK_FOR_INTERRUPTS();
+	slot_getallattrs(slot);
+	if (r->n == r->cap)
+	{
+		r->cap = Max(1024, r->cap + r->cap / 2);
+		resize(r->run, (void **) &r->words, r->cap * r->columns * sizeof *r->words);
+	}
+	if (r->n >= UINT32_MAX - 1)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("%s: table %s has too many rows", r->run->call->function,
+							   r->table->quoted)));
+	to = r->words + r->n++ * r->columns;
+	for (int i = 0; i < r->columns; i++)
+	{
+		if (slot->tts_isnull[i] && rb_meshing_columns(r->table->kind)[i].null)
+		{
+			to[i] = (uint64) -1;
+			continue;
+		}
+		if (slot->tts_isnull[i])
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+							errmsg("%s: null in column \"%s\" of table %s", r->run->call->function,
+								   needed_of[r->table->kind][i], r->table->quoted)));
+		switch (TupleDescAttr(slot->tts_tupleDescriptor, i)->atttypid)
+		{
+			case INT4OID:
+				to[i] = (uint64) DatumGetInt32(slot->tts_values[i]);
+				break;
+			case TEXTOID:
+				to[i] = kind_word(TextDatumGetCString(slot->tts_values[i]));
+				break;
+			default:
+				to[i] = (uint64) slot->tts_values[i];
+		}
+	}
+	return true;
+}
+
+static void
+startup(DestReceiver *self, int operation, TupleDesc desc)
+{
+}
+
+static void
+nothing(DestReceiver *self)
+{
+}
+
+/* all rows, in the order of their ids; answers their number */
+static uint32
+read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 **words)
+{
+	const char *function = run->call->function;
+	SPIExecuteOptions options;
+	word_receiver r;
+	StringInfoData sql;
+	int rc;
+
+	memset(&r, 0, sizeof r);
+	r.pub.receiveSlot = receive;
+	r.pub.rStartup = startup;
+	r.pub.rShutdown = nothing;
+	r.pub.rDestroy = nothing;
+	r.pub.mydest = DestTuplestore; /* any that keeps its rows */
+	r.run = run;
+	r.table = t;
+	initStringInfo(&sql);
+	/* behind domains are the types that were looked for */
+	for (const char *const *name = needed_of[t->kind]; *name != NULL; name++, r.columns++)
+		appendStringInfo(&sql, "%s%s%s", r.columns == 0 ? "SELECT " : ", ", *name,
+						 strcmp(*name, "polygon") == 0 ? "::pg_catalog.int4"
+						 : strcmp(*name, "kind") == 0  ? "::pg_catalog.text"
+													   : "");
+	appendStringInfo(&sql, " FROM %s ORDER BY id", t->quoted);
+	memset(&options, 0, sizeof options);
+	options.read_only = true;
+	options.must_return_tuples = true;
+	options.dest = &r.pub;
+	rc = SPI_execute_extended(sql.data, &options);
+	if (rc < 0)
+		elog(ERROR, "%s: SPI_execute_extended: %s", function, SPI_result_code_string(rc));
+	*columns = r.columns;
+	*words = r.words;
+	return (uint32) r.n;
+}
+
+/* ---- words to arrays ---- */
+
+/* a column of them */
+static int64 *
+take_column(rb_meshing_run *run, const uint64 *words, uint32 n, int columns, int i)
+{
+	int64 *to = rb_meshing_array(run, n, sizeof *to);
+
+	for (uint32 k = 0; k < n; k++)
+		to[k] = (int64) words[(size_t) k * columns + i];
+	return to;
+}
+
+/* the number of a vertex of that id, or RB_NONE */
+static uint32
+find(const rb_meshing_loaded *mesh, int64 id)
+{
+	const int64 *ids = mesh->id[RB_MESH_VERTICES];
+	uint32 low = 0;
+	uint32 high = mesh->n[RB_MESH_VERTICES];
+
+	/* where it is if they count up */
+	if (high > 0 && id >= ids[0] && id - ids[0] < high && ids[id - ids[0]] == id)
+		return (uint32) (id - ids[0]);
+	while (low < high)
+	{
+		const uint32 middle = low + (high - low) / 2;
+
+		if (ids[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < mesh->n[RB_MESH_VERTICES] && ids[low] == id ? low : RB_NONE;
+}
+
+/* the columns from 1 on, so many */
+static void *
+take_corners(rb_meshing_run *run, const rb_meshing_loaded *mesh, const uint64 *words, uint32 n,
+			 int columns, int corners)
+{
+	uint32 *to = rb_meshing_array(run, n, corners * sizeof *to);
+
+	for (uint32 k = 0; k < n; k++)
+		for (int i = 0; i < corners; i++)
+			to[(size_t) k * corners + i] = find(mesh, (int64) words[(size_t) k * columns + 1 + i]);
+	return to;
+}
+
+static void
+take_vertices(rb_meshing_run *run, rb_meshing_loaded *mesh, const uint64 *words, uint32 n,
+			  int columns)
+{
+	mesh->points = rb_meshing_array(run, n, 3 * sizeof(double));
+	mesh->kind = rb_meshing_array(run, n, 1);
+	for (uint32 k = 0; k < n; k++)
+	{
+		const uint64 *row = words + (size_t) k * columns;
+
+		for (int i = 0; i < 3; i++)
+			mesh->points[3 * (size_t) k + i] = DatumGetFloat8((Datum) row[1 + i]);
+		mesh->kind[k] = (uint8) row[4];
+	}
+	mesh->parent_id = take_column(run, words, n, columns, 5);
+}
+
+void
+rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables, rb_meshing_loaded *mesh)
+{
+	double start = rb_now_ms();
+
+	memset(mesh, 0, sizeof *mesh);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "%s: SPI_connect failed", run->call->function);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+	{
+		int columns;
+		uint64 *words;
+		uint32 n;
+
+		rb_progress_note(run->progress, RB_MESH_LOAD, i, RB_MESH_TABLES);
+		n = mesh->n[i] = read_words(run, &tables[i], &columns, &words);
+		mesh->id[i] = take_column(run, words, n, columns, 0);
+		switch (tables[i].kind)
+		{
+			case RB_MESH_VERTICES:
+				take_vertices(run, mesh, words, n, columns);
+				break;
+			case RB_MESH_TETS:
+				mesh->tets = take_corners(run, mesh, words, n, columns, 4);
+				mesh->region = take_column(run, words, n, columns, 5);
+				break;
+			case RB_MESH_FACES:
+				mesh->faces = take_corners(run, mesh, words, n, columns, 3);
+				mesh->facet_id = take_column(run, words, n, columns, 4);
+				mesh->polygon = take_column(run, words, n, columns, 5);
+				break;
+			default:
+				mesh->edges = take_corners(run, mesh, words, n, columns, 2);
+				mesh->segment = take_column(run, words, n, columns, 3);
+		}
+		rb_free(run->memory, (void **) &words);
+	}
+	SPI_finish();
+	run->ms[RB_MESH_LOAD] = rb_now_ms() - start;
+}

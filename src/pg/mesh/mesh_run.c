@@ -1,0 +1,321 @@
+/*
+ * mesh_run.c
+ *	  One call's mesh: the sides are read, a thread welds and tetrahedralizes, this one waits.
+ *
+ * The core knows nothing of interrupts, and one of its steps may take long: so it works in a
+ * thread of its own, while the session's process looks for interrupts every ten milliseconds.  An ERROR
+ * leaves this file by a longjmp; whatever is held hangs on the run, whose context's end closes it:
+ * the thread is told to stop and waited for, then the memory goes (open.c does it where the process
+ * exits).
+ */
+#include "pg/mesh/rb_meshing.h"
+
+#include "core/base/rb_parallel.h"
+#include "utils/memutils.h"
+
+#include <time.h>
+
+#define WAIT_MS 10
+#define STACK ((size_t) 8 << 20) /* that of a stream's thread */
+
+/* bytes of a tetrahedron while it is made, and how many there are of a point, about: for what is said of memory */
+#define TET_BYTES 200
+#define TETS_OF_POINT 7
+
+/* ---- open, close ---- */
+
+static void
+close_run(void *run)
+{
+	rb_meshing_close(run);
+}
+
+rb_meshing_run *
+rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
+{
+	rb_meshing_run *run = MemoryContextAllocZero(context, sizeof *run);
+	const uint64 limit = (uint64) rb_setting_memory_limit * 1024;
+
+	run->call = call;
+	run->at_end.func = close_run;
+	run->at_end.arg = run;
+	rb_open_begin(&run->open, close_run, run);
+	MemoryContextRegisterResetCallback(context, &run->at_end);
+	rb_memory_set_idle(limit);
+	run->memory = rb_memory_open(call->function, limit);
+	rb_context_init(&run->ctx, run->memory);
+	run->progress = rb_progress_begin(call->function);
+	return run;
+}
+
+static void
+stop(rb_meshing_run *run)
+{
+	if (!run->running)
+		return;
+	rb_context_stop(&run->ctx);
+	pthread_join(run->thread, NULL);
+	run->running = false;
+}
+
+void
+rb_meshing_close(rb_meshing_run *run)
+{
+	rb_open_end(&run->open);
+	stop(run);
+	rb_progress_end(&run->progress);
+	if (run->memory != NULL)
+	{
+		for (int i = 0; i < RB_MESH_SIDES; i++)
+			rb_set_release(&run->side[i].set);
+		rb_memory_destroy(run->memory);
+		run->memory = NULL;
+	}
+	rb_open_ended();
+}
+
+/* ---- reading ---- */
+
+/* each point of the set is one */
+static void
+add_seeds(rb_meshing_run *run, rb_meshing_side side)
+{
+	const rb_set *set = rb_meshing_set(run, side);
+
+	for (uint32 i = 0; set != NULL && i < set->nparts; i++)
+	{
+		rb_seed *seed = &run->seeds[run->nseeds++];
+
+		memcpy(seed->at, set->coords + 3 * (size_t) i, sizeof seed->at);
+		seed->hole = side == RB_MESH_HOLES;
+		if (!seed->hole)
+			seed->region = rb_meshing_id(run, side, set->row_of == NULL ? i : set->row_of[i]);
+	}
+}
+
+void
+rb_meshing_read(rb_meshing_run *run)
+{
+	const double start = rb_now_ms();
+	rb_progress_entry *around = rb_progress_reading(run->progress);
+	const rb_set *regions;
+	const rb_set *holes;
+	uint64 seeds;
+	uint64 parts = 0;
+
+	rb_read_sides(run->call->source, run->call->sides, run->memory, run->side);
+	rb_progress_reading(around);
+	regions = rb_meshing_set(run, RB_MESH_REGIONS);
+	holes = rb_meshing_set(run, RB_MESH_HOLES);
+	seeds = (regions == NULL ? 0 : regions->nparts) + (holes == NULL ? 0 : holes->nparts);
+	run->seeds = MemoryContextAllocHuge(GetMemoryChunkContext(run), (seeds + 1) * sizeof(rb_seed));
+	add_seeds(run, RB_MESH_REGIONS);
+	add_seeds(run, RB_MESH_HOLES);
+	for (int i = 0; i < run->call->sides; i++)
+		parts += run->side[i].set->nparts;
+	run->ctx.threads = rb_threads(parts);
+	run->ms[RB_STAGE_READ] = rb_now_ms() - start;
+}
+
+/* ---- the thread ---- */
+
+static void *
+work_in_thread(void *arg)
+{
+	rb_meshing_run *run = arg;
+
+	run->status = run->work(run);
+	rb_release(&run->done, 1);
+	return NULL;
+}
+
+/* as far as is known: of a closed surface of triangles half as many */
+static uint64
+expected_points(const rb_meshing_run *run)
+{
+	uint64 n = 0;
+
+	if (run->is_welded)
+		return run->welded.plc.npoints;
+	for (int i = 0; i < run->call->sides; i++)
+		if (run->side[i].set != NULL)
+			n += run->side[i].set->nparts / (run->call->source[i].kind == RB_TRIANGLE3 ? 2 : 1);
+	return n;
+}
+
+/* what was held when it was not enough, or what so many points will need */
+pg_noreturn static void
+raise_status(rb_meshing_run *run, rb_status status)
+{
+	rb_error error = run->ctx.error;
+
+	if (status == RB_BAD_PLC)
+		rb_meshing_raise_flaw(run);
+	if (error.status != status)
+		error = (rb_error){status, 0, 0, ""};
+	if (status == RB_OVER_BUDGET)
+		error.need =
+			Max(error.need + error.need / 2,
+				rb_memory_used(run->memory) + expected_points(run) * TETS_OF_POINT * TET_BYTES);
+	rb_raise_of(run->call->function, RB_MESH_WHAT, status, &error);
+}
+
+/* the core tells more of a mesh than we know; its joins are a part of one stage of ours */
+static int
+stage_now(const rb_meshing_run *run)
+{
+	const int stage = rb_load(&run->ctx.stage);
+
+	return stage >= RB_STAGE_MESH_POINTS && stage <= RB_STAGE_MESH_REGIONS ? stage
+																		   : rb_load(&run->stage);
+}
+
+/* it tells nobody when it is done: it is asked, at first often, for most meshes are small */
+static void
+wait_for(rb_meshing_run *run)
+{
+	long ns = 20 * 1000;
+
+	while (rb_acquire(&run->done) == 0)
+	{
+		struct timespec nap = {0, ns};
+
+		CHECK_FOR_INTERRUPTS();
+		nanosleep(&nap, NULL); /* which a signal ends */
+		if (ns < WAIT_MS * 1000 * 1000)
+			ns *= 2;
+		rb_progress_note(run->progress, stage_now(run), rb_load(&run->ctx.done),
+						 rb_load(&run->ctx.total));
+	}
+}
+
+void
+rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run))
+{
+	run->work = work;
+	run->done = 0;
+	if (rb_thread_start(&run->thread, STACK, work_in_thread, run) != 0)
+		raise_status(run, RB_NO_THREAD);
+	run->running = true;
+	wait_for(run);
+	pthread_join(run->thread, NULL);
+	run->running = false;
+	if (run->status != RB_OK)
+		raise_status(run, run->status);
+}
+
+void
+rb_meshing_stage(rb_meshing_run *run, int stage, double *start)
+{
+	const double now = rb_now_ms();
+
+	if (*start != 0)
+		run->ms[rb_load(&run->stage)] += now - *start;
+	*start = now;
+	rb_progress(&run->ctx, RB_STAGE_READ, 0, 0);
+	rb_store(&run->stage, stage);
+}
+
+/* ---- what it does ---- */
+
+rb_status
+rb_meshing_weld(rb_meshing_run *run)
+{
+	const rb_weld_input in = {.facets = rb_meshing_set(run, RB_MESH_FACETS),
+							  .segments = rb_meshing_set(run, RB_MESH_SEGMENTS),
+							  .points = rb_meshing_set(run, RB_MESH_POINTS),
+							  .seeds = run->seeds,
+							  .nseeds = run->nseeds};
+
+	rb_status status = rb_weld(&run->ctx, &in, &run->welded, &run->flaw);
+
+	run->is_welded = status == RB_OK;
+	if (status == RB_OK && run->call->split)
+		status = rb_weld_split(&run->ctx, &rb_backend_cpu, &run->welded, &run->split, &run->flaw);
+	return status;
+}
+
+rb_status
+rb_meshing_make(rb_meshing_run *run)
+{
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_WELD, &start);
+	status = rb_meshing_weld(run);
+	rb_meshing_stage(run, RB_MESH_VALIDATE, &start);
+	/* what was split has been looked at */
+	if (status == RB_OK && !run->call->split)
+		status = rb_weld_validate(&run->ctx, &rb_backend_cpu, &run->welded, &run->flaw);
+	rb_meshing_stage(run, RB_MESH_TETRAHEDRALIZE, &start);
+	if (status == RB_OK)
+		status =
+			rb_tetrahedralize(&run->ctx, &run->welded.plc, run->call->keep, &run->tets, &run->flaw);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
+}
+
+/* ---- what it did ---- */
+
+void
+rb_meshing_notices(const rb_meshing_run *run)
+{
+	const rb_tets *tets = &run->tets;
+	const char *function = run->call->function;
+
+	if (run->split.points + run->split.segments + run->split.dropped > 0)
+		ereport(NOTICE,
+				(errmsg("%s: facets and segments were cut where they cross", function),
+				 errdetail("Points that were added: %u; lines: %u; triangles that lay on others "
+						   "and were left out: %u.",
+						   run->split.points, run->split.segments, run->split.dropped)));
+	if (tets->ntets == 0 && tets->npoints > 0 && run->call->keep == RB_KEEP_INSIDE)
+		ereport(NOTICE,
+				(errmsg("%s: there are no tetrahedra", function),
+				 errdetail(run->welded.plc.nfacets == 0
+							   ? "Nothing is inside where there are no facets."
+							   : "Facets shut nothing off from outside, or a hole is there."),
+				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
+	else if (tets->outside_seeds > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%s: %u point of regions or holes lies outside of everything",
+							   "%s: %u points of regions or holes lie outside of everything",
+							   tets->outside_seeds, function, tets->outside_seeds),
+				 errdetail("Facets do not shut that place off, or it lies on one of them.")));
+}
+
+static rb_last_line
+line(const char *stage, uint64 count, double ms)
+{
+	return (rb_last_line){.stage = stage, .count = count, .ms = ms};
+}
+
+void
+rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
+{
+	const rb_welded *w = &run->welded;
+	const rb_tets *t = &run->tets;
+	rb_last_line lines[RB_LAST_LINES + 1];
+	uint64 read = 0;
+	int n = 0;
+
+	for (int i = 0; i < run->call->sides; i++)
+		read += run->side[i].rows;
+	lines[n++] = line("read", read, run->ms[RB_STAGE_READ]);
+	lines[n] = line(rb_progress_stage(RB_MESH_WELD), w->plc.npoints, run->ms[RB_MESH_WELD]);
+	snprintf(lines[n++].detail, sizeof lines->detail,
+			 "%u facets of %u triangles, %u segments; points twice: %llu, segments: %llu",
+			 w->plc.nfacets, w->plc.ntriangles, w->plc.nsegments,
+			 (unsigned long long) w->same_points, (unsigned long long) w->same_segments);
+	lines[n++] =
+		line(rb_progress_stage(RB_MESH_VALIDATE), w->plc.ntriangles, run->ms[RB_MESH_VALIDATE]);
+	lines[n++] = line("points", t->npoints, t->ms_points);
+	lines[n++] = line("segments", t->nedges, t->ms_segments);
+	lines[n++] = line("facets", t->nfaces, t->ms_facets);
+	lines[n++] = line("regions", t->nregions, t->ms_regions);
+	lines[n] = line(rb_progress_stage(RB_MESH_FILL), rows, ms);
+	snprintf(lines[n++].detail, sizeof lines->detail, "%u tetrahedra, peak %llu kB", t->ntets,
+			 (unsigned long long) (rb_memory_peak(run->memory) >> 10));
+	lines[n].stage = NULL;
+	rb_last_lines_set(lines, run->ctx.threads);
+}

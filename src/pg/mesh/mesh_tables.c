@@ -1,0 +1,266 @@
+/*
+ * mesh_tables.c
+ *	  The four tables of a mesh: their names, their columns, found or made.
+ *
+ *		name_vertices	id, x, y, z, kind, parent_id
+ *		name_tets		id, v1, v2, v3, v4, region
+ *		name_faces		id, v1, v2, v3, facet_id, polygon
+ *		name_segments	id, v1, v2, segment_id, facet_id, segment
+ *
+ * Those that are not there are made, where CREATE TABLE would make them: in the schema that the
+ * name has, else in the first one of the search path.  Those that are must be empty, and have these
+ * columns; what else they have is theirs.  The user's own rights are asked for, by the SQL that
+ * makes and reads them.
+ */
+#include "pg/mesh/rb_meshing.h"
+
+#include "access/relation.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/varlena.h"
+
+static const char *const suffix_of[RB_MESH_TABLES] = {
+	[RB_MESH_VERTICES] = "_vertices",
+	[RB_MESH_TETS] = "_tets",
+	[RB_MESH_FACES] = "_faces",
+	[RB_MESH_EDGES] = "_segments",
+};
+
+static const rb_meshing_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] = {
+	[RB_MESH_VERTICES] = {{"id", INT8OID, false, false},
+						  {"x", FLOAT8OID, false, false},
+						  {"y", FLOAT8OID, false, false},
+						  {"z", FLOAT8OID, false, false},
+						  {"kind", TEXTOID, false, false},
+						  {"parent_id", INT8OID, true, false},
+						  {NULL, InvalidOid, false, false}},
+	[RB_MESH_TETS] = {{"id", INT8OID, false, false},
+					  {"v1", INT8OID, false, false},
+					  {"v2", INT8OID, false, false},
+					  {"v3", INT8OID, false, false},
+					  {"v4", INT8OID, false, false},
+					  {"region", INT8OID, false, false},
+					  {NULL, InvalidOid, false, false}},
+	[RB_MESH_FACES] = {{"id", INT8OID, false, false},
+					   {"v1", INT8OID, false, false},
+					   {"v2", INT8OID, false, false},
+					   {"v3", INT8OID, false, false},
+					   {"facet_id", INT8OID, false, false},
+					   {"polygon", INT4OID, false, true},
+					   {NULL, InvalidOid, false, false}},
+	[RB_MESH_EDGES] = {{"id", INT8OID, false, false},
+					   {"v1", INT8OID, false, false},
+					   {"v2", INT8OID, false, false},
+					   {"segment_id", INT8OID, true, false},
+					   {"facet_id", INT8OID, true, true},
+					   {"segment", INT8OID, false, true},
+					   {NULL, InvalidOid, false, false}},
+};
+
+const rb_meshing_column *
+rb_meshing_columns(rb_meshing_kind kind)
+{
+	return columns_of[kind];
+}
+
+/* ---- names ---- */
+
+static void
+check_length(const char *function, const char *name)
+{
+	if (strlen(name) >= NAMEDATALEN)
+		ereport(ERROR, (errcode(ERRCODE_NAME_TOO_LONG),
+						errmsg("%s: \"%s\" is too long for the name of a table", function, name),
+						errdetail("It may have %d bytes, the ending included.", NAMEDATALEN - 1)));
+}
+
+/* the parts of the name; schema NULL where it has none */
+static void
+split_name(const char *function, const char *mesh, char **schema, char **name)
+{
+	List *parts = NIL;
+
+	if (!SplitIdentifierString(pstrdup(mesh), '.', &parts) || parts == NIL ||
+		list_length(parts) > 2 || ((char *) llast(parts))[0] == '\0')
+		ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
+						errmsg("%s: argument \"mesh\" is no name: \"%s\"", function, mesh),
+						errdetail("Four tables are called by it: name_vertices, name_tets, "
+								  "name_faces, name_segments."),
+						errhint("Write it as in SQL, with a schema or without.")));
+	*schema = list_length(parts) == 2 ? linitial(parts) : NULL;
+	*name = llast(parts);
+}
+
+static void
+set_names(rb_meshing_table *tables, const char *function, char *schema, const char *name)
+{
+	memset(tables, 0, RB_MESH_TABLES * sizeof *tables);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+	{
+		rb_meshing_table *t = &tables[i];
+
+		t->kind = (rb_meshing_kind) i;
+		t->schema = schema;
+		t->name = psprintf("%s%s", name, suffix_of[i]);
+		t->quoted = schema == NULL ? pstrdup(quote_identifier(t->name))
+								   : quote_qualified_identifier(schema, t->name);
+		check_length(function, t->name);
+	}
+}
+
+void
+rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh)
+{
+	char *schema;
+	char *name;
+	Oid namespace;
+
+	split_name(function, mesh, &schema, &name);
+	namespace = RangeVarGetCreationNamespace(makeRangeVar(schema, name, -1));
+	set_names(tables, function, get_namespace_name(namespace), name);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+		tables[i].relid = get_relname_relid(tables[i].name, namespace);
+}
+
+/* ---- those that there are ---- */
+
+static void
+find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *function)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+	const rb_meshing_column *c = columns_of[t->kind];
+
+	for (int i = 0; c[i].name != NULL; i++)
+	{
+		AttrNumber attno = get_attnum(RelationGetRelid(rel), c[i].name);
+		Oid type;
+
+		t->attno[i] = Max(attno, 0);
+		if (attno <= 0 && c[i].optional && right == ACL_INSERT)
+			continue;
+		if (attno <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("%s: table %s has no column \"%s\"", function, t->quoted, c[i].name),
+					 errdetail("Its columns are: %s.", rb_list_columns(desc)),
+					 right == ACL_INSERT ? errhint("Drop the table to have it made.") : 0));
+		type = getBaseType(TupleDescAttr(desc, attno - 1)->atttypid);
+		if (type != c[i].type)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("%s: column \"%s\" of table %s is of type %s", function, c[i].name,
+							t->quoted, format_type_be(TupleDescAttr(desc, attno - 1)->atttypid)),
+					 errdetail("Expected is %s.", format_type_be(c[i].type))));
+	}
+}
+
+void
+rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const char *mesh)
+{
+	char *schema;
+	char *name;
+
+	split_name(function, mesh, &schema, &name);
+	set_names(tables, function, schema, name);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+	{
+		Relation rel;
+
+		tables[i].relid = RangeVarGetRelid(makeRangeVar(schema, tables[i].name, -1), NoLock, true);
+		if (!OidIsValid(tables[i].relid))
+			ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+							errmsg("%s: table \"%s\" of mesh \"%s\" does not exist", function,
+								   tables[i].quoted, mesh),
+							errhint("redblue_tetrahedralize(..., mesh => %s) makes it.",
+									quote_literal_cstr(mesh))));
+		rel = rb_relation_open(tables[i].relid, AccessShareLock, ACL_SELECT, function,
+							   tables[i].quoted);
+		find_columns(&tables[i], rel, ACL_SELECT, function);
+		relation_close(rel, NoLock);
+	}
+}
+
+/* does its own SELECT find a row? */
+static bool
+has_rows(const rb_meshing_table *t, const char *function)
+{
+	int rc = SPI_execute(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), true /* read only */, 1);
+
+	if (rc != SPI_OK_SELECT)
+		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
+	return SPI_processed > 0;
+}
+
+static void
+take_table(rb_meshing_table *t, const char *function)
+{
+	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
+
+	find_columns(t, rel, ACL_INSERT, function);
+	if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
+		PreventCommandIfReadOnly(psprintf("%s()", function));
+	relation_close(rel, NoLock);
+	if (has_rows(t, function))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("%s: table %s is not empty", function, t->quoted),
+						errhint("TRUNCATE or drop it, or give the mesh another name.")));
+}
+
+/* ---- those that there are not ---- */
+
+static const char *
+type_name(Oid type)
+{
+	return type == INT8OID   ? "int8"
+		   : type == INT4OID ? "int4"
+		   : type == TEXTOID ? "text"
+							 : "float8";
+}
+
+static void
+make_table(rb_meshing_table *t, const char *function)
+{
+	const rb_meshing_column *c = columns_of[t->kind];
+	StringInfoData sql;
+	int rc;
+
+	initStringInfo(&sql);
+	appendStringInfo(&sql, "CREATE TABLE %s (", t->quoted);
+	for (int i = 0; c[i].name != NULL; i++)
+	{
+		appendStringInfo(&sql, "%s%s pg_catalog.%s%s", i > 0 ? ", " : "", c[i].name,
+						 type_name(c[i].type), c[i].null ? "" : " NOT NULL");
+		t->attno[i] = (AttrNumber) (i + 1);
+	}
+	appendStringInfoChar(&sql, ')');
+	rc = SPI_execute(sql.data, false, 0);
+	if (rc != SPI_OK_UTILITY)
+		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
+	t->made = true;
+}
+
+void
+rb_meshing_tables_make(rb_meshing_table *tables, const char *function)
+{
+	PreventCommandIfParallelMode(psprintf("%s()", function));
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "%s: SPI_connect failed", function);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+		if (OidIsValid(tables[i].relid))
+			take_table(&tables[i], function);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+		if (!OidIsValid(tables[i].relid))
+		{
+			make_table(&tables[i], function);
+			tables[i].relid =
+				RangeVarGetRelid(makeRangeVar(tables[i].schema, tables[i].name, -1), NoLock, false);
+		}
+	SPI_finish();
+}

@@ -1,0 +1,245 @@
+/*
+ * rb_meshing.h
+ *	  What the files of meshes share, grouped under the file that defines it.
+ *
+ *		mesh_arguments -> mesh_run -> mesh_flaws		arguments, one call's work, what is wrong with rows
+ *		mesh_tables -> mesh_fill, mesh_load				the four tables of a mesh: into them, out of them
+ *		mesh_functions, mesh_check						the SQL functions
+ */
+#ifndef RB_MESHING_H
+#define RB_MESHING_H
+
+#include "pg/base/rb_pg.h"
+
+#include "mesh/rb_tetrahedralize.h"
+#include "mesh/rb_weld.h"
+
+#include <pthread.h>
+
+/* ---- mesh_arguments.c: of an SQL function ---- */
+
+/* what a mesh is made of: one argument each, in this order in SQL */
+typedef enum rb_meshing_side
+{
+	RB_MESH_FACETS,
+	RB_MESH_POINTS,
+	RB_MESH_SEGMENTS,
+	RB_MESH_REGIONS,
+	RB_MESH_HOLES,
+	RB_MESH_SIDES
+} rb_meshing_side;
+
+typedef struct rb_meshing_call
+{
+	const char *function;
+	rb_source source[RB_MESH_SIDES]; /* of those that were given, one after the other */
+	int sides;                       /* so many */
+	int at[RB_MESH_SIDES];           /* where in source each is; -1: it was not given */
+	rb_keep keep;
+	bool split; /* facets that cross */
+} rb_meshing_call;
+
+/*
+ * n sides, each of which has its relation, then a name each for the id, then one for the geometry;
+ * behind them how far corners of a face may lie from its plane.
+ */
+extern void rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
+								  const NullableDatum *args, int n);
+#define RB_MESH_SIDE_ARGUMENTS(n) (3 * (n) + 1)
+
+/* raises where there is nothing of which a mesh could be */
+extern void rb_meshing_call_not_empty(const rb_meshing_call *call);
+
+/* 'inside' or 'hull'; 'error' or 'split' */
+extern void rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg);
+
+/* ---- mesh_run.c: one call ---- */
+
+/*
+ * What a call holds: memory of the core and a thread.  It lives in a memory context, and ends with it
+ * at the latest; rb_meshing_close ends it sooner.
+ */
+typedef struct rb_meshing_run
+{
+	const rb_meshing_call *call;
+	MemoryContextCallback at_end;
+	rb_open open;
+	rb_memory *memory;
+	rb_context ctx;
+	rb_progress_entry *progress;
+	rb_side side[RB_MESH_SIDES]; /* as call->source */
+	rb_seed *seeds;
+	uint32 nseeds;
+	rb_welded welded;
+	rb_split_done split; /* where that was asked for */
+	bool is_welded;      /* until then a flaw names rows of facets and their polygons */
+	rb_tets tets;
+	rb_flaw flaw;
+	double ms[RB_MESH_STAGES]; /* of each stage */
+	int stage;                 /* now at work; by several threads */
+	/* the thread */
+	rb_status (*work)(struct rb_meshing_run *run);
+	void *arg; /* for work */
+	pthread_t thread;
+	bool running;
+	int done; /* by several threads */
+	rb_status status;
+} rb_meshing_run;
+
+extern rb_meshing_run *rb_meshing_open(const rb_meshing_call *call, MemoryContext context);
+
+/* the sides become sets, and seeds */
+extern void rb_meshing_read(rb_meshing_run *run);
+
+/*
+ * That work, in a thread, while this one serves interrupts.  Whatever made it fail becomes an
+ * ERROR.
+ */
+extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_run *run));
+
+/* for work: the time since the last one goes to the stage that ends */
+extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
+
+/* works: sets become a PLC, which is split if that is wanted; and a mesh */
+extern rb_status rb_meshing_weld(rb_meshing_run *run);
+extern rb_status rb_meshing_make(rb_meshing_run *run);
+
+/* what the user is to hear of a mesh that was made */
+extern void rb_meshing_notices(const rb_meshing_run *run);
+
+/* what redblue_last_run() tells from now on; so many rows were handed out, in that time */
+extern void rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms);
+
+extern void rb_meshing_close(rb_meshing_run *run);
+
+/* the set of a side, or NULL */
+static inline const rb_set *
+rb_meshing_set(const rb_meshing_run *run, rb_meshing_side side)
+{
+	return run->call->at[side] < 0 ? NULL : run->side[run->call->at[side]].set;
+}
+
+/* what the user calls a row */
+static inline int64
+rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
+{
+	const rb_set *set = rb_meshing_set(run, side);
+
+	return set->ids != NULL ? set->ids[row] : set->first_id + row;
+}
+
+/* "mesh", for what is said of memory */
+#define RB_MESH_WHAT "mesh"
+
+/* ---- mesh_flaws.c: what is wrong with rows ---- */
+
+pg_noreturn extern void rb_meshing_raise_flaw(const rb_meshing_run *run);
+
+/* ---- mesh_tables.c: the four tables of a mesh ---- */
+
+typedef enum rb_meshing_kind
+{
+	RB_MESH_VERTICES,
+	RB_MESH_TETS,
+	RB_MESH_FACES,
+	RB_MESH_EDGES,
+	RB_MESH_TABLES
+} rb_meshing_kind;
+
+#define RB_MESH_COLUMNS 7 /* at most */
+
+typedef struct rb_meshing_column
+{
+	const char *name; /* NULL: there are no more */
+	Oid type;         /* int8, float8, int4 or text */
+	bool null;        /* may be */
+	bool optional;    /* a table that the user has made may do without it */
+} rb_meshing_column;
+
+typedef struct rb_meshing_table
+{
+	rb_meshing_kind kind;
+	char *schema;
+	char *name;
+	char *quoted; /* both, as SQL writes them */
+	Oid relid;
+	bool made;                         /* by this call */
+	AttrNumber attno[RB_MESH_COLUMNS]; /* 0: it is not there */
+} rb_meshing_table;
+
+extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
+
+/* names, and those that there are */
+extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function,
+								   const char *mesh);
+
+/* those that there are must be empty, the others are made */
+extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *function);
+
+/* all must be there, with all their columns, and may be read */
+extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *function,
+								   const char *mesh);
+
+/* ---- mesh_fill.c: rows into them ---- */
+
+/* all tables; answers the number of rows */
+extern uint64 rb_meshing_fill(const rb_meshing_run *run, const rb_meshing_table *tables);
+
+/* which polygon of the rows with its id each facet is, from 1: in that memory context */
+extern uint32 *rb_meshing_polygons(const rb_meshing_run *run);
+
+/* ---- mesh_load.c: rows out of them ---- */
+
+/*
+ * A mesh as its tables have it; arrays are of the run's memory, but texts.  Corners are numbers of
+ * vertices, or RB_NONE for those that there are not.
+ */
+typedef struct rb_meshing_loaded
+{
+	uint32_t n[RB_MESH_TABLES];
+	int64_t *id[RB_MESH_TABLES]; /* ascending */
+	double *points;
+	uint8_t *kind;      /* rb_vertex_kind */
+	int64_t *parent_id; /* -1: null */
+	uint32_t (*tets)[4];
+	int64_t *region;
+	uint32_t (*faces)[3];
+	int64_t *facet_id; /* of each face */
+	int64_t *polygon;
+	uint32_t (*edges)[2];
+	int64_t *segment; /* of each edge, a number: those with the same are pieces of one */
+} rb_meshing_loaded;
+
+extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
+							rb_meshing_loaded *mesh);
+
+/* ---- mesh_match.c: what they name, as numbers of the rows that the mesh is to be of ---- */
+
+typedef struct rb_meshing_facet
+{
+	int64_t id;
+	int64_t polygon; /* of the rows of that id, from 1 */
+	uint32_t number;
+} rb_meshing_facet;
+
+/* arrays are of the run's memory */
+typedef struct rb_meshing_matched
+{
+	uint32_t *parent; /* of each vertex */
+	uint32_t nfacets;
+	rb_meshing_facet *facets; /* by their numbers */
+	uint32_t *face_facet;
+	uint32_t nsegments;
+	uint32_t (*segments)[2]; /* given ones, then others */
+	int64_t *segment; /* the number that pieces of each have in the table; 0: there are none */
+	uint32_t *edge_segment;
+} rb_meshing_matched;
+
+/* where the run is welded the mesh is renumbered as its points are; else it is only compared with itself */
+extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to);
+
+/* an array of the run's memory, or the memory error */
+extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);
+
+#endif /* RB_MESHING_H */
