@@ -1213,6 +1213,150 @@ anythings(void)
 	}
 }
 
+/* ---- refusals ---- */
+
+static void
+refused(const char *name, rb_flaw_kind kind, uint32_t a, uint32_t b)
+{
+	for (int keep = 0; keep < 2; keep++)
+	{
+		result r = mesh(name, (rb_keep) keep);
+
+		CHECK(r.status == RB_BAD_PLC && flaw.kind == kind && flaw.a == a && flaw.b == b,
+			  "%s: status %d, %s", name, r.status, flaw_text());
+	}
+}
+
+/* what was not looked at by the joins ends with a flaw, whichever */
+static void
+refused_somehow(const char *name)
+{
+	rb_plc from = plc();
+
+	CHECK(!valid(&from), "%s: nothing is wrong with it", name);
+	for (int keep = 0; keep < 2; keep++)
+	{
+		result r = mesh(name, (rb_keep) keep);
+
+		CHECK(r.status == RB_BAD_PLC, "%s: status %d, %u added", name, r.status, r.added);
+	}
+}
+
+static void
+some_points(void)
+{
+	check_state = 20;
+	for (int i = 0; i < 50; i++)
+		(void) at(5 * points_unit(), 5 * points_unit(), 5 * points_unit());
+}
+
+static void
+refusals(void)
+{
+	/* nothing, few points, points in a line, in a plane */
+	clear();
+	refused("nothing", RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE);
+	for (int n = 1; n < 4; n++)
+	{
+		clear();
+		for (int i = 0; i < n; i++)
+			(void) at(i, i * i, i * i * i);
+		refused("few points", RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE);
+	}
+	clear();
+	for (int i = 0; i < 100; i++)
+		segment(at(i, 2 * i, 3 * i), at(i + 1, 2 * (i + 1), 3 * (i + 1)));
+	refused("a line", RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE);
+	clear();
+	quad(at(0, 0, 0), at(1, 0, 1), at(1, 1, 2), at(0, 1, 1));
+	(void) at(5, 7, 12);
+	refused("a plane", RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE);
+	/* facets without area, folded ones, the same ones, overlapping ones */
+	clear();
+	cube();
+	facet(at(0, 0, 0), at(2, 2, 2), at(3, 3, 3));
+	refused("no area", RB_FLAW_FACET_AREA, 6, RB_NONE);
+	clear();
+	cube();
+	it.nfacets++;
+	part(at(4, 0, 0), at(5, 0, 0), at(4, 1, 0));
+	part(at(4, 0, 0), at(5, 0, 0), at(4, 2, 0));
+	refused("folded", RB_FLAW_FACET_FOLDED, 6, RB_NONE);
+	part(at(4, 0, 0), at(5, 0, 0), at(4, -2, 0));
+	refused("an edge in three", RB_FLAW_FACET_FOLDED, 6, RB_NONE);
+	clear();
+	cube();
+	facet(at(4, 0, 0), at(5, 0, 0), at(4, 1, 0));
+	facet(at(4, 0, 0), at(4, 1, 0), at(5, 0, 0));
+	refused("twice", RB_FLAW_FACETS_OVERLAP, 6, 7);
+	clear();
+	cube();
+	quad(at(4, 0, 0), at(5, 0, 0), at(5, 1, 0), at(4, 1, 0));
+	facet(at(4, 0, 0), at(5, 0, 0), at(5, 1, 0));
+	refused_somehow("a triangle on a square");
+	clear();
+	some_points();
+	facet(at(0, 0, 0), at(2, 0, 0), at(0, 2, 0));
+	facet(at(0, 0, 0), at(2, 0, 0), at(1, 1, 0));
+	refused_somehow("a triangle on a triangle");
+	clear();
+	quad(at(0, 0, 0), at(4, 0, 0), at(4, 4, 0), at(0, 4, 0));
+	quad(at(1, 1, 0), at(5, 1, 0), at(5, 5, 0), at(1, 5, 0));
+	some_points();
+	refused_somehow("squares on each other");
+	/* across each other */
+	clear();
+	facet(at(-3, -3, 0), at(3, -3, 0), at(0, 3, 0));
+	facet(at(-1, 0, -1), at(1, 0, -1), at(0, 0, 3));
+	refused_somehow("facets that cross");
+	some_points();
+	refused_somehow("facets that cross, and points");
+	for (int i = 0; i < 6; i++)
+		facet(at(-3 + i, -3, i), at(3, -3 + i, -i), at(i, 3, i + 1));
+	refused_somehow("many facets that cross");
+	clear();
+	facet(at(-3, -3, 0), at(3, -3, 0), at(0, 3, 0));
+	segment(at(0, 0, -4), at(0, 0, 5));
+	refused_somehow("a segment through a facet");
+	some_points();
+	refused_somehow("a segment through a facet, and points");
+	clear();
+	some_points();
+	segment(at(0, 0, 0), at(2, 2, 0));
+	segment(at(0, 2, 0), at(2, 0, 0));
+	refused_somehow("segments that cross");
+	clear();
+	some_points();
+	segment(at(0, 0, 0), at(.7, .2, .1));
+	segment(at(.7 / 3, .2 / 3, 0), at(.3, .2, .1));
+	segment(at(0, 0, 0), at(1.4, .4, .2));
+	refused_somehow("segments on each other");
+	/* points */
+	clear();
+	cube();
+	(void) at(.5, .25, 1);
+	refused_somehow("a point in a side");
+	clear();
+	cube();
+	(void) at(.5, .5, 1);
+	refused_somehow("a point on a diagonal");
+	clear();
+	cube();
+	(void) at(.5, 0, 1);
+	refused_somehow("a point on an edge");
+	clear();
+	some_points();
+	segment(at(0, 0, 0), at(3, 6, 9));
+	(void) at(1, 2, 3);
+	refused("a point on a segment", RB_FLAW_POINT_ON_SEGMENT, 52, 0);
+	/* the same segment twice, and what is a boundary */
+	clear();
+	some_points();
+	segment(at(0, 0, 0), at(3, 6, 9));
+	segment(at(3, 6, 9), at(0, 0, 0));
+	refused("a segment twice", RB_FLAW_SEGMENTS_CROSS, 0, 1);
+}
+
 /* ---- seeds ---- */
 
 static void
@@ -1272,7 +1416,10 @@ main(int argc, char **argv)
 	memory = rb_memory_create((uint64_t) 1 << 33);
 	if (argc > 1)
 	{
-		CHECK_RUN(anythings);
+		if (argv[1][0] == 'x')
+			CHECK_RUN(anythings);
+		else
+			CHECK_RUN(refusals);
 		return check_done();
 	}
 	alarm(600); /* what hangs is a failure */
@@ -1283,6 +1430,7 @@ main(int argc, char **argv)
 	CHECK_RUN(clouds);
 	CHECK_RUN(nearly_flat);
 	CHECK_RUN(seeds);
+	CHECK_RUN(refusals);
 	CHECK_RUN(anythings);
 	rb_memory_destroy(memory);
 	return check_done();
