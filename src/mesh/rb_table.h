@@ -127,13 +127,18 @@ rb_table_put(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c, u
 	return RB_OK;
 }
 
-/* takes everything out; the places stay, but for a table that was much larger than what was in it */
+/* takes everything out; of a table that was much larger than what was in it, not all places are used again */
 static inline void
 rb_table_clear(rb_table *t)
 {
-	if (t->used > 0)
-		memset(t->entries, 0xff, (size_t) t->places * sizeof(rb_entry));
+	uint32_t used = t->used;
+
+	if (used == 0)
+		return;
+	memset(t->entries, 0xff, (size_t) t->places * sizeof(rb_entry));
 	t->used = 0;
+	while (t->places > 64 && t->places / 8 > used)
+		t->places /= 2;
 }
 
 static inline void

@@ -80,12 +80,72 @@ find_regions(rb_recovery *r, rb_regions *g, rb_keep keep)
 	return status;
 }
 
-/* seeds give names and make holes; the other regions are counted from 1 up, past names that seeds gave */
+/* ascending; a heap, for qsort may ask others for memory */
+static void
+sort_numbers(int64_t *a, uint32_t n)
+{
+	for (uint32_t left = n / 2, end = n; end > 1;)
+	{
+		uint32_t i, child;
+		int64_t x;
+
+		if (left > 0)
+			x = a[i = --left];
+		else
+		{
+			x = a[--end];
+			a[end] = a[0];
+			i = 0;
+		}
+		while ((child = 2 * i + 1) < end)
+		{
+			child += child + 1 < end && a[child + 1] > a[child];
+			if (a[child] <= x)
+				break;
+			a[i] = a[child];
+			i = child;
+		}
+		a[i] = x;
+	}
+}
+
+/* regions without a name are counted from 1 up, past names that seeds gave */
+static rb_status
+count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
+{
+	const rb_plc *plc = r->plc;
+	int64_t *taken = NULL;
+	int64_t next = 1;
+	uint32_t n = 0, at = 0;
+	rb_status status =
+		rb_array(r->ctx, (void **) &taken, (size_t) plc->nseeds + 1, sizeof(int64_t));
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < plc->nseeds; i++)
+		if (!plc->seeds[i].hole)
+			taken[n++] = plc->seeds[i].region;
+	sort_numbers(taken, n);
+	for (uint32_t i = OUTSIDE + 1; i < g->count; i++)
+	{
+		if (g->dropped[i])
+			continue;
+		tets->nregions++;
+		if (g->named[i])
+			continue;
+		for (; at < n && taken[at] <= next; at++)
+			next += taken[at] == next;
+		g->name[i] = next++;
+	}
+	rb_free(r->ctx->memory, (void **) &taken);
+	return RB_OK;
+}
+
+/* seeds give names and make holes */
 static rb_status
 name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
 	const rb_plc *plc = r->plc;
-	int64_t next = 1;
 	rb_status status = rb_array(r->ctx, (void **) &g->name, g->count, sizeof(int64_t));
 
 	if (status == RB_OK)
@@ -101,6 +161,8 @@ name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 		uint32_t t = rb_mesh_locate(&r->mesh, plc->seeds[i].at, r->mesh.recent);
 		uint32_t region = rb_tet_ghost(&r->mesh.tets[t]) ? OUTSIDE : g->of[t];
 
+		if (i % 64 == 63 && rb_should_stop(r->ctx))
+			return RB_STOPPED;
 		if (region == OUTSIDE)
 			tets->outside_seeds++;
 		else if (plc->seeds[i].hole)
@@ -112,25 +174,7 @@ name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 		}
 	}
 	g->dropped[OUTSIDE] = true;
-	for (uint32_t i = OUTSIDE + 1; i < g->count; i++)
-	{
-		bool taken = true;
-
-		if (g->dropped[i])
-			continue;
-		tets->nregions++;
-		if (g->named[i])
-			continue;
-		while (taken)
-		{
-			taken = false;
-			for (uint32_t k = 0; k < plc->nseeds && !taken; k++)
-				taken = !plc->seeds[k].hole && plc->seeds[k].region == next;
-			next += taken;
-		}
-		g->name[i] = next++;
-	}
-	return RB_OK;
+	return count_regions(r, g, tets);
 }
 
 static rb_status
@@ -239,6 +283,8 @@ find_loose_edges(rb_recovery *r, const rb_regions *g, rb_table *used)
 	{
 		const uint32_t *v = m->tets[t].v;
 
+		if (rb_recover_stops(r, t))
+			status = RB_STOPPED;
 		if (g->number[t] == RB_NONE)
 			continue;
 		if ((t & 0xffff) == 0 && rb_should_stop(r->ctx))
@@ -275,6 +321,9 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 	if (status == RB_OK)
 		status = find_loose_edges(r, g, &used);
 	for (uint32_t s = 0; s < r->nsegments && status == RB_OK; s++)
+	{
+		if (rb_recover_stops(r, s))
+			status = RB_STOPPED;
 		for (uint32_t p = s; p != RB_NONE; p = r->pieces[p].next)
 			if ((all && r->segment_facet[s] != RB_NONE) ||
 				rb_table_find(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
@@ -283,75 +332,56 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 				tets->edges[n][1] = r->pieces[p].v;
 				tets->edge_segment[n++] = s;
 			}
+	}
 	tets->nedges = n;
 	rb_table_free(r->ctx->memory, &used);
 	return status;
 }
 
 /*
- * Points that were added and are corners of no wanted tetrahedron are left out: what is behind them
- * moves up.  Points of the PLC all stay.
+ * Points and segments: what the recovery has of them becomes the result's.  Points that were added
+ * outside of what is wanted are left out.
  */
 static rb_status
-leave_out(rb_recovery *r, rb_tets *tets)
+put_points(rb_recovery *r, rb_regions *g, rb_tets *tets)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t given = r->plc->npoints, n = given;
-	uint32_t *number = NULL;
-	rb_status status =
-		rb_array(r->ctx, (void **) &number, (size_t) m->npoints + 1, sizeof(uint32_t));
+	uint32_t *number = g->of; /* its content is of no use any more */
+	rb_status status = rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1);
 
+	if (status == RB_OK)
+		status =
+			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &number, (size_t) m->npoints + 1, sizeof(uint32_t));
+	g->of = number;
 	if (status != RB_OK)
 		return status;
 	for (uint32_t v = 0; v < m->npoints; v++)
 		number[v] = v < given ? v : RB_NONE;
 	for (uint32_t t = 0; t < tets->ntets; t++)
 		for (int k = 0; k < 4; k++)
-			number[tets->tets[t][k]] = tets->tets[t][k];
-	for (uint32_t v = given; v < m->npoints; v++)
-		if (number[v] != RB_NONE)
-		{
-			memmove(m->points + 3 * (size_t) n, m->points + 3 * (size_t) v, 3 * sizeof(double));
-			r->kind[n - given] = r->kind[v - given];
-			r->parent[n - given] = r->parent[v - given];
-			number[v] = n++;
-		}
-	if (n < m->npoints)
-	{
-		for (uint32_t t = 0; t < tets->ntets; t++)
-			for (int k = 0; k < 4; k++)
-				tets->tets[t][k] = number[tets->tets[t][k]];
-		for (uint32_t f = 0; f < tets->nfaces; f++)
-			for (int k = 0; k < 3; k++)
-				tets->faces[f][k] = number[tets->faces[f][k]];
-		for (uint32_t e = 0; e < tets->nedges; e++)
-			for (int k = 0; k < 2; k++)
-				tets->edges[e][k] = number[tets->edges[e][k]];
-		m->npoints = n;
-	}
-	rb_free(r->ctx->memory, (void **) &number);
-	return RB_OK;
-}
-
-/* points and segments: what the recovery has of them becomes the result's */
-static rb_status
-put_points(rb_recovery *r, rb_tets *tets)
-{
-	rb_mesh *m = &r->mesh;
-	uint32_t given = r->plc->npoints;
-	rb_status status = rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1);
-
-	if (status == RB_OK)
-		status =
-			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
+			number[tets->tets[t][k]] = 0;
 	for (uint32_t v = 0; v < m->npoints; v++)
 	{
-		tets->kind[v] = v < given ? RB_VERTEX_INPUT : r->kind[v - given];
-		tets->parent[v] = v < given ? RB_NONE : r->parent[v - given];
+		if (v >= given && number[v] == RB_NONE)
+			continue;
+		number[v] = v < given ? v : n++;
+		tets->kind[number[v]] = v < given ? RB_VERTEX_INPUT : r->kind[v - given];
+		tets->parent[number[v]] = v < given ? RB_NONE : r->parent[v - given];
+		memmove(m->points + 3 * (size_t) number[v], m->points + 3 * (size_t) v, sizeof(double[3]));
 	}
-	tets->npoints = m->npoints;
+	for (uint32_t t = 0; t < tets->ntets && n < m->npoints; t++)
+		for (int k = 0; k < 4; k++)
+			tets->tets[t][k] = number[tets->tets[t][k]];
+	for (uint32_t f = 0; f < tets->nfaces && n < m->npoints; f++)
+		for (int k = 0; k < 3; k++)
+			tets->faces[f][k] = number[tets->faces[f][k]];
+	for (uint32_t e = 0; e < tets->nedges && n < m->npoints; e++)
+		for (int k = 0; k < 2; k++)
+			tets->edges[e][k] = number[tets->edges[e][k]];
+	tets->npoints = n;
 	tets->points = m->points;
 	m->points = NULL;
 	tets->nsegments = r->nsegments;
@@ -389,9 +419,7 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	if (status == RB_OK)
 		status = put_edges(r, &g, tets);
 	if (status == RB_OK)
-		status = leave_out(r, tets);
-	if (status == RB_OK)
-		status = put_points(r, tets);
+		status = put_points(r, &g, tets);
 	rb_free(memory, (void **) &g.of);
 	rb_free(memory, (void **) &g.stack);
 	rb_free(memory, (void **) &g.name);

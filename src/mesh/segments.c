@@ -11,6 +11,7 @@
  *
  * Only pieces whose two ends have both seen a change of their surroundings are looked at again.
  */
+#include "core/exact/rb_orient.h"
 #include "mesh/rb_recover.h"
 
 #define CUTS_FREE 12 /* of one segment, before its cuts are at powers of two */
@@ -212,23 +213,70 @@ touch(rb_recovery *r, uint32_t v, uint32_t pass, uint32_t *touched)
 	return status;
 }
 
-/* two segments meet there, or a point is on one */
+/* exactly on one line? */
+static bool
+in_line(rb_recovery *r, uint32_t a, uint32_t b, uint32_t c)
+{
+	const double *p = rb_mesh_point(&r->mesh, a), *q = rb_mesh_point(&r->mesh, b),
+				 *x = rb_mesh_point(&r->mesh, c);
+
+	for (int i = 0; i < 3; i++)
+	{
+		int k = (i + 1) % 3;
+
+		if (rb_orient2d_at(&r->mesh.env, p[i], p[k], q[i], q[k], x[i], x[k]) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* are these segments such as cross?  For they have met at a place that is rounded. */
+static bool
+in_plane(rb_recovery *r, const uint32_t *s, const uint32_t *t)
+{
+	for (int i = 0; i < 2; i++)
+		for (int k = 0; k < 2; k++)
+			if (s[i] == t[k])
+				return in_line(r, s[0], s[1], t[1 - k]);
+	return rb_mesh_orient(&r->mesh, s[0], s[1], t[0], t[1]) == 0;
+}
+
+/* two segments meet there, or a point is on one; or nothing is wrong but that doubles are too coarse */
 static rb_status
 point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
 {
 	const double *at = rb_mesh_point(&r->mesh, point);
+	const uint32_t *ends = r->segments[segment];
 
 	if (point < r->plc->npoints)
-		return rb_recover_flaw(r, RB_FLAW_POINT_ON_SEGMENT, point, segment, at);
+		return rb_recover_flaw(
+			r, in_line(r, ends[0], ends[1], point) ? RB_FLAW_POINT_ON_SEGMENT : RB_FLAW_TOO_NEAR,
+			point, segment, at);
 	if (r->kind[point - r->plc->npoints] == RB_VERTEX_ON_SEGMENT)
 	{
 		uint32_t other = r->parent[point - r->plc->npoints];
 
-		return rb_recover_flaw(r, RB_FLAW_SEGMENTS_CROSS, other < segment ? other : segment,
-							   other < segment ? segment : other, at);
+		if (other != segment && in_plane(r, ends, r->segments[other]))
+			return rb_recover_flaw(r, RB_FLAW_SEGMENTS_CROSS, other < segment ? other : segment,
+								   other < segment ? segment : other, at);
 	}
-	return rb_recover_flaw(r, RB_FLAW_SEGMENT_FACET, segment, r->parent[point - r->plc->npoints],
-						   at);
+	return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, point, segment, at);
+}
+
+/* is this place between the ends of a piece, along the axis that it is longest on?  So no segment turns back. */
+static bool
+is_between(rb_recovery *r, const rb_piece *p, const double *at)
+{
+	const double *a = rb_mesh_point(&r->mesh, r->segments[p->segment][0]),
+				 *b = rb_mesh_point(&r->mesh, r->segments[p->segment][1]);
+	const double *u = rb_mesh_point(&r->mesh, p->u), *v = rb_mesh_point(&r->mesh, p->v);
+	int axis = 0;
+
+	for (int k = 1; k < 3; k++)
+		if (fabs(b[k] / 2 - a[k] / 2) > fabs(b[axis] / 2 - a[axis] / 2))
+			axis = k;
+	return (at[axis] - u[axis] > 0 && v[axis] - at[axis] > 0) ||
+		   (at[axis] - u[axis] < 0 && v[axis] - at[axis] < 0);
 }
 
 /* piece number i ends at point w from now on, where a new one begins */
@@ -259,7 +307,6 @@ cut(rb_recovery *r, uint32_t i, uint32_t t)
 	uint32_t end, w, same;
 	double at[3], distance_from, share, whole;
 	const double *a, *b;
-	bool beside_u = true, beside_v = true;
 	rb_status status;
 
 	place_of_cut(r, p, way, &end, &distance_from);
@@ -277,11 +324,9 @@ cut(rb_recovery *r, uint32_t i, uint32_t t)
 			at[k] = a[k] + far * share;
 		else
 			at[k] = a[k] * (1 - share) + b[k] * share;
-		beside_u = beside_u && at[k] == rb_mesh_point(&r->mesh, p->u)[k];
-		beside_v = beside_v && at[k] == rb_mesh_point(&r->mesh, p->v)[k];
 	}
-	if (beside_u || beside_v)
-		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, beside_u ? p->u : p->v, s, at);
+	if (!is_between(r, p, at))
+		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p->u, s, at);
 	status = rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, s, &w);
 	if (status != RB_OK)
 		return status;
@@ -429,6 +474,8 @@ rb_recover_look_again(rb_recovery *r, bool *again)
 			continue;
 		for (int k = 0; k < 3; k++)
 			at[k] = a[k] == b[k] ? a[k] : a[k] / 2 + b[k] / 2;
+		if (!is_between(r, &p, at))
+			return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, p.u, p.segment, at);
 		status = rb_recover_point(r, at, RB_VERTEX_ON_SEGMENT, p.segment, &w);
 		if (status == RB_OK)
 			status = cut_piece(r, i, w);
