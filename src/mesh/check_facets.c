@@ -16,7 +16,7 @@ typedef struct facets
 	uint32_t f;
 	uint32_t from, to;    /* its triangles */
 	bool quiet;           /* something is missing, and told: gaps are no news */
-	uint32_t *on_segment; /* of each segment: f + 1: it is on the boundary */
+	uint32_t *on_segment; /* of each segment: 2 * (f + 1): it is on the boundary; 1 more: inside */
 	uint32_t *corner;     /* of each point: f + 1: a corner of its triangles */
 	uint32_t *side;       /* of each edge of faces: 3 * face + corner of the first and second use */
 	uint32_t *uses;
@@ -121,7 +121,13 @@ own(facets *c)
 			c->low = fmin(c->low, h);
 			c->high = fmax(c->high, h);
 			if (c->uses[3 * (t - c->from) + (uint32_t) i] != 1)
+			{
+				/* two triangles meet there; a wall may stand on it, or a line run along */
+				s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+				if (s != RB_NONE && c->on_segment[s] != 2 * (c->f + 1))
+					c->on_segment[s] = 2 * (c->f + 1) + 1;
 				continue;
+			}
 			c->perimeter += hypot(hypot(q[0] - p[0], q[1] - p[1]), q[2] - p[2]);
 			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
 			if (s == RB_NONE)
@@ -130,7 +136,7 @@ own(facets *c)
 				RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_LIST, v[i], v[(i + 1) % 3], RB_NONE, 0));
 				continue;
 			}
-			c->on_segment[s] = c->f + 1;
+			c->on_segment[s] = 2 * (c->f + 1);
 			c->edges += k->edges_of.start[s + 1] - k->edges_of.start[s];
 			if (k->segment_bad[s])
 				c->quiet = true;
@@ -190,7 +196,7 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 	if (in->plc != NULL ? c->corner[p] == c->f + 1 : kind == RB_VERTEX_INPUT)
 		return RB_OK;
 	if (kind == RB_VERTEX_ON_SEGMENT && parent < in->nsegments &&
-		(in->plc == NULL || c->on_segment[parent] == c->f + 1 || c->quiet))
+		(in->plc == NULL || c->on_segment[parent] / 2 == c->f + 1 || c->quiet))
 		return RB_OK;
 	if (kind == RB_VERTEX_ON_FACET && parent == c->f)
 	{
@@ -290,8 +296,11 @@ edges(facets *c)
 			continue;
 		e = rb_pairs_get(&k->claimed, p, q);
 		boundary = e != RB_NONE &&
-				   (k->in->plc == NULL || c->on_segment[k->in->edge_segment[e]] == c->f + 1);
+				   (k->in->plc == NULL || c->on_segment[k->in->edge_segment[e]] == 2 * (c->f + 1));
 		found += boundary;
+		/* without the PLC it is not known which segments run inside */
+		if (k->in->plc == NULL && boundary && c->uses[side] == 2)
+			boundary = false;
 		if (c->uses[side] != (boundary ? 1 : 2) && !c->quiet)
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_TILING, c->f, p, q, 0));
 		if (c->uses[side] != 2)

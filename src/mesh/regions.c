@@ -156,6 +156,8 @@ put_tets(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	{
 		uint32_t i = g->number[t];
 
+		if (rb_recover_stops(r, t))
+			return RB_STOPPED;
 		if (i == RB_NONE)
 			continue;
 		memcpy(tets->tets[i], m->tets[t].v, sizeof m->tets[t].v);
@@ -183,9 +185,14 @@ put_faces(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 		const uint32_t *v = r->subfaces[i].v;
 
 		used[i] = 0;
-		status = rb_table_put(r->ctx, &number, v[0], v[1], v[2], i, NULL, NULL);
+		status = rb_recover_stops(r, i)
+					 ? RB_STOPPED
+					 : rb_table_put(r->ctx, &number, v[0], v[1], v[2], i, NULL, NULL);
 	}
 	for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
+	{
+		if (rb_recover_stops(r, t))
+			status = RB_STOPPED;
 		for (uint32_t k = 0; k < 4 && g->number[t] != RB_NONE; k++)
 		{
 			const uint32_t *v = m->tets[t].v;
@@ -194,6 +201,7 @@ put_faces(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 			if ((m->bits[t] & RB_FACE_BIT(k)) != 0)
 				used[*rb_table_find(&number, v[c[0]], v[c[1]], v[c[2]])] = 1;
 		}
+	}
 	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
 		n += used[i];
 	if (status == RB_OK)

@@ -132,6 +132,12 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
 /* "mesh", for what is said of memory */
 #define RB_MESH_WHAT "mesh"
 
+/*
+ * Where face_tolerance is left out: a corner may lie so far from its polygon's plane, as a share of
+ * the polygon's extent.  Real buildings in millimetres and centimetres have up to 0.0011.
+ */
+#define RB_MESH_BENT (1.0 / 256)
+
 /* ---- mesh_flaws.c: what is wrong with rows ---- */
 
 pg_noreturn extern void rb_meshing_raise_flaw(const rb_meshing_run *run);
