@@ -58,7 +58,9 @@ extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum 
 
 /*
  * What a call holds: memory of the core and a thread.  It lives in a memory context, and ends with it
- * at the latest; rb_meshing_close ends it sooner.
+ * at the latest; rb_meshing_close ends it sooner.  An ERROR leaves the function while the thread still
+ * works, until the context goes: so the call, and what else the thread uses, must be in that
+ * context, not on the stack.
  */
 typedef struct rb_meshing_run
 {
