@@ -13,6 +13,10 @@
 #include "mesh/rb_half.h"
 #include "mesh/rb_sheet.h"
 
+/* a hole grows to so many times its tetrahedra, and so many */
+#define MOST_TIMES 2
+#define MOST_TETS 256
+
 /* where a point is */
 enum
 {
@@ -601,6 +605,7 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 				  bool *done)
 {
 	bool go_on;
+	uint32_t first;
 	rb_status status = begin(r, w);
 
 	*done = false;
@@ -613,6 +618,7 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 	if (status == RB_OK && go_on)
 		status = place_rest(r, w, sheet, &go_on);
 	/* as long as something behind is to go, too, all is begun anew: the hole has become larger */
+	first = w->ntets;
 	while (status == RB_OK && go_on && !*done)
 	{
 		bool filled = true;
@@ -622,6 +628,9 @@ rb_cavity_recover(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint
 			status = RB_STOPPED;
 			break;
 		}
+		/* it has run away: a point in the region's midst does better */
+		if (w->ntets > MOST_TIMES * first + MOST_TETS)
+			break;
 		status = split(r, w, sheet, &go_on);
 		for (int side = 0; side < 2 && status == RB_OK && go_on && filled; side++)
 		{

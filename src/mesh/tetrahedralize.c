@@ -5,7 +5,12 @@
  */
 #include "mesh/rb_recover.h"
 
-#define ROUNDS 16 /* after so many, what could not be recovered is said to be so */
+/*
+ * What could not be recovered is said to be so after so many rounds, or after so many in which no
+ * fewer points were added than before: then the facets are not what they should be.
+ */
+#define ROUNDS 24
+#define ROUNDS_WITHOUT 3
 
 static void
 recovery_free(rb_recovery *r)
@@ -89,12 +94,26 @@ restore(rb_recovery *r, const rb_snapshot *s)
 	return status;
 }
 
+/* the last point that was added is where it came to nothing */
+static rb_status
+not_recovered(rb_recovery *r)
+{
+	uint32_t v = r->mesh.npoints - 1, parent = r->parent[v - r->plc->npoints];
+
+	if (r->kind[v - r->plc->npoints] == RB_VERTEX_ON_SEGMENT)
+		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, r->segments[parent][0], RB_NONE,
+							   rb_mesh_point(&r->mesh, v));
+	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, parent, RB_NONE, rb_mesh_point(&r->mesh, v));
+}
+
 /* segments, facets, and again where that took new points */
 static rb_status
 recover(rb_recovery *r, rb_tets *tets)
 {
 	rb_snapshot before;
 	bool again = true;
+	uint32_t least = UINT32_MAX; /* points that were added in a round */
+	int without = 0;
 	rb_status status = RB_OK;
 
 	memset(&before, 0, sizeof before);
@@ -120,10 +139,15 @@ recover(rb_recovery *r, rb_tets *tets)
 		if (status == RB_OK && !again)
 			status = rb_recover_look_again(r, &again);
 		tets->ms_facets += rb_now_ms() - now;
-		if (status == RB_OK && again && round == ROUNDS)
-			status = rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED,
-									 r->parent[r->mesh.npoints - 1 - r->plc->npoints], RB_NONE,
-									 rb_mesh_point(&r->mesh, r->mesh.npoints - 1));
+		if (status == RB_OK && again)
+		{
+			uint32_t added = r->mesh.npoints - before.npoints;
+
+			without = added < least ? 0 : without + 1;
+			least = added < least ? added : least;
+			if (without == ROUNDS_WITHOUT || round == ROUNDS)
+				status = not_recovered(r);
+		}
 	}
 	rb_free(r->ctx->memory, (void **) &before.tets);
 	rb_free(r->ctx->memory, (void **) &before.tet_of);
