@@ -153,14 +153,19 @@ redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))
 CUDA_RUNTIME = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
 GPU_TOOLS = $(addprefix $(BUILD)/gpu/,check bench workloads hog)
+GPU_CORE = $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 
 .PHONY: gpu-tools gpu-check gpu-bench
-gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/volmesh
+gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/gpu/spheres $(BUILD)/volmesh
 $(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/*.h test/cuda/*.h) $(CORE_H)
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -Itest/core -Itest/bench -I$(CUDA_HOME)/include -c -o $@ $<
-$(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/bench/,input.o workload.o) $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
+$(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/bench/,input.o workload.o) $(GPU_CORE)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
+# the signs that no kernel of the backend needs yet
+$(BUILD)/gpu/spheres: test/cuda/spheres.cu $(wildcard test/core/*.h) $(CORE_H) $(GPU_CORE)
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCC_FLAGS) -Itest/core -o $@ $< $(GPU_CORE) $(CORE_LIBS)
 gpu-check: gpu-tools
 	@test/cuda/run check sql crowd
 gpu-bench: gpu-tools
@@ -266,7 +271,7 @@ $(BUILD)/cdt: $(BUILD)/core/test/bench/cdt.o $(patsubst %.c,$(BUILD)/core/%.o,$(
 
 # ---- form ----
 
-FORMATTED = $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/bench/*.cpp))
+FORMATTED = $(sort $(wildcard src/*/*.[ch] src/*/*/*.[ch] cuda/*.cu cuda/*.cuh cuda/*.h test/*/*.[ch] test/cuda/*.cu test/bench/*.cpp))
 
 .PHONY: format format-check layers circles
 format:
