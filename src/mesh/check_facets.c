@@ -132,8 +132,19 @@ own(facets *c)
 			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
 			if (s == RB_NONE)
 			{
+				const rb_wanted w = {.from = v[i],
+									 .to = v[(i + 1) % 3],
+									 .side = RB_NONE,
+									 .kind = RB_FAULT_SEGMENT_LIST,
+									 .a = v[i],
+									 .b = v[(i + 1) % 3]};
+
+				/* where a mesh comes from tables, a segment that is all outside of it is in no list */
 				c->quiet = true;
-				RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_LIST, v[i], v[(i + 1) % 3], RB_NONE, 0));
+				if (w.from < k->in->npoints && w.to < k->in->npoints)
+					RB_TRY(rb_check_want(k, &w));
+				else
+					RB_TRY(rb_check_fault(k, w.kind, w.a, w.b, RB_NONE, 0));
 				continue;
 			}
 			c->on_segment[s] = 2 * (c->f + 1);
