@@ -317,6 +317,59 @@ put_points(rb_recovery *r, rb_tets *tets)
 	return RB_OK;
 }
 
+/* points that were added where no tetrahedron is wanted go; those behind them move up */
+static rb_status
+drop_points(rb_recovery *r, rb_tets *tets)
+{
+	const uint32_t given = r->plc->npoints;
+	const uint32_t added = tets->npoints - given;
+	uint32_t *number = NULL;
+	uint32_t n = given;
+	rb_status status = rb_array(r->ctx, (void **) &number, (size_t) added + 1, sizeof(uint32_t));
+
+	if (status != RB_OK)
+		return status;
+	memset(number, 0xff, (size_t) added * sizeof(uint32_t));
+	for (uint32_t t = 0; t < tets->ntets && status == RB_OK; t++)
+	{
+		for (int k = 0; k < 4; k++)
+			if (tets->tets[t][k] >= given)
+				number[tets->tets[t][k] - given] = 0;
+		if (rb_recover_stops(r, t))
+			status = RB_STOPPED;
+	}
+	for (uint32_t v = given; v < tets->npoints && status == RB_OK; v++)
+	{
+		if (number[v - given] == RB_NONE)
+			continue;
+		number[v - given] = n;
+		memmove(tets->points + 3 * (size_t) n, tets->points + 3 * (size_t) v, 3 * sizeof(double));
+		tets->kind[n] = tets->kind[v];
+		tets->parent[n++] = tets->parent[v];
+	}
+	if (status == RB_OK && n < tets->npoints)
+	{
+		uint32_t *corner[3] = {&tets->tets[0][0], &tets->faces[0][0], &tets->edges[0][0]};
+		const size_t corners[3] = {4 * (size_t) tets->ntets, 3 * (size_t) tets->nfaces,
+								   2 * (size_t) tets->nedges};
+
+		for (int i = 0; i < 3 && status == RB_OK; i++)
+			for (size_t k = 0; k < corners[i]; k++)
+			{
+				if (corner[i][k] >= given)
+					corner[i][k] = number[corner[i][k] - given];
+				if ((k & 0xffff) == 0 && rb_should_stop(r->ctx))
+				{
+					status = RB_STOPPED;
+					break;
+				}
+			}
+		tets->npoints = n;
+	}
+	rb_free(r->ctx->memory, (void **) &number);
+	return status;
+}
+
 rb_status
 rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 {
@@ -345,6 +398,8 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 		status = put_edges(r, &g, tets);
 	if (status == RB_OK)
 		status = put_points(r, tets);
+	if (status == RB_OK && tets->npoints > r->plc->npoints)
+		status = drop_points(r, tets);
 	rb_free(memory, (void **) &g.of);
 	rb_free(memory, (void **) &g.stack);
 	rb_free(memory, (void **) &g.name);
