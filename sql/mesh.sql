@@ -144,6 +144,14 @@ SELECT kind, count(*), count(parent_id) FROM cut_vertices WHERE kind = 'crossing
 SELECT count(*) > 0 AS lines FROM cut_segments WHERE segment_id IS NULL AND facet_id IS NULL;
 SELECT * FROM redblue_mesh_check('cut', 'two', on_crossing => 'split');
 SELECT region, round(sum(volume(a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z, d.x, d.y, d.z))::numeric, 6) AS volume FROM cut_tets t JOIN cut_vertices a ON a.id = v1 JOIN cut_vertices b ON b.id = v2 JOIN cut_vertices c ON c.id = v3 JOIN cut_vertices d ON d.id = v4 GROUP BY 1 ORDER BY 2;
+-- what of a facet is outside is not kept, nor are points that were added there
+CREATE TABLE sticking AS TABLE tet UNION ALL SELECT 20, -1, -1, 0.25, 2, -1, 0.25, -1, 2, 0.25
+UNION ALL SELECT 30, 0.5, 0.5, 0.375, 0.5, 0.5, 3, 0.625, 0.5, 3 UNION ALL SELECT 31, 0.5, 0.5, 0.125, 0.5, 0.5, -3, 0.625, 0.5, -3;
+SELECT vertices, tets, faces, segments, on_segments, crossings, regions FROM redblue_tetrahedralize('sticking', 'stuck', on_crossing => 'split');
+SELECT on_segments FROM redblue_tetrahedralize('sticking', 'hull', keep => 'hull', on_crossing => 'split');
+SELECT kind, count(*) FROM stuck_vertices GROUP BY kind ORDER BY kind;
+SELECT * FROM redblue_mesh_check('stuck', 'sticking', on_crossing => 'split');
+SELECT * FROM redblue_mesh_check('stuck');
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, bx, by, bz, ax, ay, az, cx, cy, cz FROM tet WHERE id = 11');
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, ax, ay, az, bx / 2, by, bz, cx, cy / 2, cz FROM tet WHERE id = 11');
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet UNION ALL SELECT 20, 0, 0, 0, 1, 1, 1, 2, 2, 2');

@@ -132,18 +132,19 @@ own(facets *c)
 			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
 			if (s == RB_NONE)
 			{
-				rb_wanted w = {.from = v[i],
-							   .to = v[(i + 1) % 3],
-							   .side = RB_NONE,
-							   .kind = RB_FAULT_SEGMENT_LIST,
-							   .a = v[i],
-							   .b = v[(i + 1) % 3]};
+				const rb_wanted w = {.from = v[i],
+									 .to = v[(i + 1) % 3],
+									 .side = RB_NONE,
+									 .kind = RB_FAULT_SEGMENT_LIST,
+									 .a = v[i],
+									 .b = v[(i + 1) % 3]};
 
+				/* where a mesh comes from tables, a segment that is all outside of it is in no list */
 				c->quiet = true;
-				if (k->faces_of.start[c->f + 1] > k->faces_of.start[c->f])
+				if (w.from < k->in->npoints && w.to < k->in->npoints)
+					RB_TRY(rb_check_want(k, &w));
+				else
 					RB_TRY(rb_check_fault(k, w.kind, w.a, w.b, RB_NONE, 0));
-				else if (v[i] < k->in->npoints && v[(i + 1) % 3] < k->in->npoints)
-					RB_TRY(rb_check_want(k, &w)); /* it may be outside of what is kept */
 				continue;
 			}
 			c->on_segment[s] = 2 * (c->f + 1);

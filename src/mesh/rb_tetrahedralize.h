@@ -45,7 +45,7 @@ typedef struct rb_tets
 	uint32_t nfaces;
 	uint32_t nedges;
 	uint32_t nsegments;
-	double *points;         /* those of the PLC, bit for bit, then those that were added */
+	double *points;         /* the PLC's, bit for bit, then corners of tets that were added */
 	uint8_t *kind;          /* rb_vertex_kind of each */
 	uint32_t *parent;       /* of each, or RB_NONE */
 	uint32_t (*tets)[4];    /* positively oriented */

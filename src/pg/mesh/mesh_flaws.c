@@ -85,6 +85,13 @@ point(const rb_meshing_run *run, uint32 a)
 	}
 }
 
+/* what does it without a change of the rows, if it was not asked for */
+static const char *
+or_split(const rb_meshing_run *run)
+{
+	return run->call->split ? "" : "; on_crossing => 'split' does so";
+}
+
 /* two facets of one row are not told of by the join of rows */
 static int
 hint_crossings(const rb_meshing_run *run)
@@ -94,10 +101,11 @@ hint_crossings(const rb_meshing_run *run)
 	const bool one_row =
 		f->a < w->plc.nfacets && f->b < w->plc.nfacets && w->facet_row[f->a] == w->facet_row[f->b];
 
-	return errhint("Facets may meet in corners and edges that both have, and nowhere else; %s "
-				   "shows all that do.",
-				   one_row ? "redblue_part_self_intersections"
-						   : "redblue_triangle_self_intersections");
+	return errhint(
+		"Facets may meet in corners and edges that both have, and nowhere else: cut them "
+		"there%s.  %s shows all that do.",
+		or_split(run),
+		one_row ? "redblue_part_self_intersections" : "redblue_triangle_self_intersections");
 }
 
 pg_noreturn static void
@@ -177,28 +185,30 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 				 errmsg("%s: %s and facet %s cross", function, segment(run, f->a),
 						facet(run, f->b)),
 				 errdetail("They share a point near %s, which is no corner of both.", at),
-				 errhint("Cut both there: redblue_segment_triangle_contacts shows all pairs.")));
+				 errhint("Cut both there%s.  redblue_segment_triangle_contacts shows all pairs.",
+						 or_split(run))));
 			break;
 		case RB_FLAW_SEGMENTS_CROSS:
 			ereport(ERROR, (errcode(code),
 							errmsg("%s: %s and %s cross", function, segment(run, f->a),
 								   segment(run, f->b)),
 							errdetail("They share a point near %s, which is no end of both.", at),
-							errhint("Cut both there.")));
+							errhint("Cut both there%s.", or_split(run))));
 			break;
 		case RB_FLAW_POINT_IN_FACET:
-			ereport(ERROR, (errcode(code),
-							errmsg("%s: %s lies on facet %s", function, point(run, f->a),
-								   facet(run, f->b)),
-							errdetail("It is at %s, and no corner of the facet.", at),
-							errhint("Make it a corner of the facet, or leave it out.")));
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: %s lies on facet %s", function, point(run, f->a), facet(run, f->b)),
+				 errdetail("It is at %s, and no corner of the facet.", at),
+				 errhint("Make it a corner of the facet%s; or leave it out.", or_split(run))));
 			break;
 		case RB_FLAW_POINT_ON_SEGMENT:
 			ereport(ERROR,
 					(errcode(code),
 					 errmsg("%s: %s lies on %s", function, point(run, f->a), segment(run, f->b)),
 					 errdetail("It is at %s, and no end of the segment.", at),
-					 errhint("Cut the segment there.")));
+					 errhint("Cut the segment there%s.", or_split(run))));
 			break;
 		case RB_FLAW_TOO_NEAR:
 			ereport(ERROR,
