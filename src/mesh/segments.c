@@ -249,10 +249,9 @@ point_on_segment(rb_recovery *r, uint32_t point, uint32_t segment)
 	const uint32_t *ends = r->segments[segment];
 
 	if (point < r->plc->npoints)
-		return rb_recover_flaw(r,
-							   in_line(r, ends[0], ends[1], point) ? RB_FLAW_POINT_ON_SEGMENT
-																   : RB_FLAW_TOO_NEAR,
-							   point, segment, at);
+		return rb_recover_flaw(
+			r, in_line(r, ends[0], ends[1], point) ? RB_FLAW_POINT_ON_SEGMENT : RB_FLAW_TOO_NEAR,
+			point, segment, at);
 	if (r->kind[point - r->plc->npoints] == RB_VERTEX_ON_SEGMENT)
 	{
 		uint32_t other = r->parent[point - r->plc->npoints];
