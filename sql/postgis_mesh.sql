@@ -55,6 +55,16 @@ SELECT count(*) FROM redblue_tetrahedra_query('TABLE rooms', regions => 'SELECT 
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE rooms', 'SELECT id, ST_Force2D(geom) AS geom FROM sensors');
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE rooms', 'SELECT 1 AS id, ''SRID=7415;POINT Z (0 NaN 0)''::geometry AS geom');
 SELECT count(*) FROM redblue_tetrahedra_query('SELECT 1 AS id, ''POLYGON Z ((0 0 0, 1 0 0, 1 1 1, 0 1 0, 0 0 0))''::geometry AS geom', face_tolerance => 0.1, keep => 'hull');
+-- left out, it is a share of the face's extent
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT 1 AS id, ''POLYGON Z ((0 0 0, 1 0 0, 1 1 0.05, 0 1 0, 0 0 0))''::geometry AS geom', keep => 'hull');
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT 1 AS id, ''POLYGON Z ((0 0 0, 1 0 0, 1 1 0.001, 0 1 0, 0 0 0))''::geometry AS geom', 'SELECT 1 AS id, ''POINT Z (0 0 1)''::geometry AS geom', keep => 'hull');
+-- a wall through a floor: the line in which they cross is cut, too, for points are near
+CREATE TABLE wall (id int PRIMARY KEY, geom geometry);
+INSERT INTO wall VALUES (1, 'POLYGON Z ((0 0 0, 10 0 0, 10 10 0, 0 10 0, 0 0 0))'), (2, 'POLYGON Z ((2 5 -3, 8 5 -3, 8 5 3, 2 5 3, 2 5 -3))');
+CREATE TABLE near AS SELECT row_number() OVER () AS id, ST_MakePoint(x, 5 + y, z) AS geom FROM generate_series(3, 7, 2) x, unnest(ARRAY[-0.2, 0.2]) y, unnest(ARRAY[-0.3, 0.3]) z;
+SELECT on_segments > 0 AS cut, crossings FROM redblue_tetrahedralize('wall', 'w', 'near', points_id => 'id', keep => 'hull', on_crossing => 'split');
+SELECT * FROM redblue_mesh_check('w', 'wall', 'near', points_id => 'id', keep => 'hull', on_crossing => 'split');
+SELECT * FROM redblue_mesh_check('w', keep => 'hull');
 -- points in bodies still take one point a row
 SELECT count(*) FROM redblue_points_in_bodies('sensors', 'rooms');
 

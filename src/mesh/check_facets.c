@@ -10,18 +10,15 @@
 #include "mesh/rb_checking.h"
 
 /* the facet at work */
-#define INSIDE ((uint32_t) 1 << 31)
-
 typedef struct facets
 {
 	rb_checking *k;
 	uint32_t f;
-	uint32_t from, to; /* its triangles */
-	bool quiet;        /* something is missing, and told: gaps are no news */
-	uint32_t *
-		on_segment; /* of each segment: f + 1: it is on the boundary; and INSIDE: it is a soft edge */
-	uint32_t *corner; /* of each point: f + 1: a corner of its triangles */
-	uint32_t *side;   /* of each edge of faces: 3 * face + corner of the first and second use */
+	uint32_t from, to;    /* its triangles */
+	bool quiet;           /* something is missing, and told: gaps are no news */
+	uint32_t *on_segment; /* of each segment: 2 * (f + 1): it is on the boundary; 1 more: inside */
+	uint32_t *corner;     /* of each point: f + 1: a corner of its triangles */
+	uint32_t *side;       /* of each edge of faces: 3 * face + corner of the first and second use */
 	uint32_t *uses;
 	int axis;
 	double normal[3]; /* of length 1 */
@@ -123,22 +120,33 @@ own(facets *c)
 
 			c->low = fmin(c->low, h);
 			c->high = fmax(c->high, h);
-			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
 			if (c->uses[3 * (t - c->from) + (uint32_t) i] != 1)
 			{
-				/* given as a segment, too, or another facet's boundary */
-				if (s != RB_NONE)
-					c->on_segment[s] = (c->f + 1) | INSIDE;
+				/* two triangles meet there; a wall may stand on it, or a line run along */
+				s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
+				if (s != RB_NONE && c->on_segment[s] != 2 * (c->f + 1))
+					c->on_segment[s] = 2 * (c->f + 1) + 1;
 				continue;
 			}
 			c->perimeter += hypot(hypot(q[0] - p[0], q[1] - p[1]), q[2] - p[2]);
+			s = rb_pairs_get(&k->segments, v[i], v[(i + 1) % 3]);
 			if (s == RB_NONE)
 			{
+				rb_wanted w = {.from = v[i],
+							   .to = v[(i + 1) % 3],
+							   .side = RB_NONE,
+							   .kind = RB_FAULT_SEGMENT_LIST,
+							   .a = v[i],
+							   .b = v[(i + 1) % 3]};
+
 				c->quiet = true;
-				RB_TRY(rb_check_fault(k, RB_FAULT_SEGMENT_LIST, v[i], v[(i + 1) % 3], RB_NONE, 0));
+				if (k->faces_of.start[c->f + 1] > k->faces_of.start[c->f])
+					RB_TRY(rb_check_fault(k, w.kind, w.a, w.b, RB_NONE, 0));
+				else if (v[i] < k->in->npoints && v[(i + 1) % 3] < k->in->npoints)
+					RB_TRY(rb_check_want(k, &w)); /* it may be outside of what is kept */
 				continue;
 			}
-			c->on_segment[s] = c->f + 1;
+			c->on_segment[s] = 2 * (c->f + 1);
 			c->edges += k->edges_of.start[s + 1] - k->edges_of.start[s];
 			if (k->segment_bad[s])
 				c->quiet = true;
@@ -187,6 +195,34 @@ turn_of(const facets *c, uint32_t p, uint32_t q, uint32_t r)
 	return rb_orient2d(v[0], v[1], v[2]);
 }
 
+/*
+ * Is r so near to the line through p and q as rounding puts points that were added on it?  Then on
+ * which side of it r lies says nothing.
+ */
+static bool
+beside(const facets *c, uint32_t p, uint32_t q, uint32_t r)
+{
+	const double *a = rb_check_point(c->k, p), *b = rb_check_point(c->k, q);
+	double n[3], scale = c->k->scale;
+
+	normal(c, a, b, rb_check_point(c->k, r), n);
+	return hypot(hypot(n[0], n[1]), n[2]) <=
+		   c->k->near * scale *
+			   hypot(hypot((b[0] - a[0]) * scale, (b[1] - a[1]) * scale), (b[2] - a[2]) * scale);
+}
+
+/* a face of the mesh, whose tetrahedra have a volume, but with three corners almost on one line */
+static bool
+thin(const facets *c, const uint32_t *v)
+{
+	uint32_t sorted[3] = {v[0], v[1], v[2]};
+
+	rb_sort3(sorted);
+	return rb_check_find_face(c->k, sorted) != RB_NONE &&
+		   (beside(c, v[0], v[1], v[2]) || beside(c, v[1], v[2], v[0]) ||
+			beside(c, v[2], v[0], v[1]));
+}
+
 static rb_status
 one_corner(facets *c, uint32_t face, uint32_t p)
 {
@@ -198,7 +234,7 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 	if (in->plc != NULL ? c->corner[p] == c->f + 1 : kind == RB_VERTEX_INPUT)
 		return RB_OK;
 	if (kind == RB_VERTEX_ON_SEGMENT && parent < in->nsegments &&
-		(in->plc == NULL || (c->on_segment[parent] & ~INSIDE) == c->f + 1 || c->quiet))
+		(in->plc == NULL || c->on_segment[parent] / 2 == c->f + 1 || c->quiet))
 		return RB_OK;
 	if (kind == RB_VERTEX_ON_FACET && parent == c->f)
 	{
@@ -255,7 +291,7 @@ faces(facets *c, double *area, uint32_t *points)
 			int turn = turn_of(c, v[0], v[1], v[2]);
 			double n[3];
 
-			if (turn == 0)
+			if (turn == 0 && !thin(c, v))
 				RB_TRY(rb_check_fault(k, RB_FAULT_FACE_FLAT, face, c->f, RB_NONE, 0));
 			k->report->turned_faces += k->in->plc != NULL && turn == -c->turn;
 			normal(c, rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]), n);
@@ -298,8 +334,11 @@ edges(facets *c)
 			continue;
 		e = rb_pairs_get(&k->claimed, p, q);
 		boundary = e != RB_NONE &&
-				   (k->in->plc == NULL || c->on_segment[k->in->edge_segment[e]] == c->f + 1);
+				   (k->in->plc == NULL || c->on_segment[k->in->edge_segment[e]] == 2 * (c->f + 1));
 		found += boundary;
+		/* without the PLC it is not known which segments run inside */
+		if (k->in->plc == NULL && boundary && c->uses[side] == 2)
+			boundary = false;
 		if (c->uses[side] != (boundary ? 1 : 2) && !c->quiet)
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_TILING, c->f, p, q, 0));
 		if (c->uses[side] != 2)
@@ -309,7 +348,8 @@ edges(facets *c)
 		if (rb_check_bad(k, p) || rb_check_bad(k, q) || rb_check_bad(k, v[(side + 2) % 3]) ||
 			rb_check_bad(k, w[(other + 2) % 3]))
 			continue;
-		if (turn_of(c, p, q, v[(side + 2) % 3]) * turn_of(c, p, q, w[(other + 2) % 3]) > 0)
+		if (turn_of(c, p, q, v[(side + 2) % 3]) * turn_of(c, p, q, w[(other + 2) % 3]) > 0 &&
+			!beside(c, p, q, v[(side + 2) % 3]) && !beside(c, p, q, w[(other + 2) % 3]))
 			RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FOLDED, c->f, p, q, 0));
 	}
 	if (k->in->plc != NULL && !c->quiet && found != c->edges &&

@@ -138,6 +138,11 @@ find_acute(rb_recovery *r)
 			const double *p = r->plc->points + 3 * (size_t) v;
 			uint32_t from = start[v], to = start[v + 1];
 
+			if (rb_recover_stops(r, v))
+			{
+				status = RB_STOPPED;
+				break;
+			}
 			if (to - from > 6)
 				r->acute[v] = true;
 			for (uint32_t i = from; i < to && !r->acute[v]; i++)

@@ -914,8 +914,12 @@ insert_all(rb_mesh *m, bool *flat)
 		return status;
 	status = first_tets(m, v);
 	for (uint32_t i = 0; status == RB_OK && i < m->npoints; i++)
+	{
+		if (m->tells && (i & 0xfff) == 0)
+			rb_progress(m->ctx, RB_STAGE_MESH_POINTS, i, m->npoints);
 		if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
 			status = insert(m, i, m->recent, &same, true);
+	}
 	return status;
 }
 

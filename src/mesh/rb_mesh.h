@@ -109,6 +109,7 @@ typedef struct rb_mesh
 	uint32_t free;   /* a list of dead places through v[1]; RB_NONE: it is empty */
 	uint32_t recent; /* where a walk may begin */
 	uint32_t random; /* of walks */
+	bool tells;      /* how many points are inserted, to whoever watches the context */
 	rb_cavity cavity;
 } rb_mesh;
 

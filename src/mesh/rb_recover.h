@@ -91,6 +91,13 @@ rb_recover_flaw(rb_recovery *r, rb_flaw_kind kind, uint32_t a, uint32_t b, const
 	return rb_fail(r->ctx, RB_BAD_PLC, a, b, NULL);
 }
 
+/* asked in loops that do little: true every now and then, if the work is to stop */
+static inline bool
+rb_recover_stops(const rb_recovery *r, uint32_t i)
+{
+	return (i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx);
+}
+
 /* room for one more element; grows by halves */
 extern rb_status rb_recover_grow(rb_context *ctx, void **block, size_t *cap, size_t need,
 								 size_t element);

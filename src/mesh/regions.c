@@ -22,13 +22,6 @@ typedef struct rb_regions
 	uint32_t *number; /* of each wanted tetrahedron in the result */
 } rb_regions;
 
-/* in loops over tetrahedra and the like: now and then, has somebody asked to stop? */
-static bool
-stopped(const rb_recovery *r, uint32_t i)
-{
-	return (i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx);
-}
-
 /* all that is reached from tetrahedron `from` without crossing a facet is of this region */
 static rb_status
 flood(rb_recovery *r, rb_regions *g, uint32_t from, uint32_t region)
@@ -207,7 +200,7 @@ put_tets(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	{
 		uint32_t i = g->number[t];
 
-		if (stopped(r, t))
+		if (rb_recover_stops(r, t))
 			return RB_STOPPED;
 		if (i == RB_NONE)
 			continue;
@@ -236,12 +229,13 @@ put_faces(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 		const uint32_t *v = r->subfaces[i].v;
 
 		used[i] = 0;
-		status = stopped(r, i) ? RB_STOPPED
-							   : rb_table_put(r->ctx, &number, v[0], v[1], v[2], i, NULL, NULL);
+		status = rb_recover_stops(r, i)
+					 ? RB_STOPPED
+					 : rb_table_put(r->ctx, &number, v[0], v[1], v[2], i, NULL, NULL);
 	}
 	for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
 	{
-		if (stopped(r, t))
+		if (rb_recover_stops(r, t))
 			status = RB_STOPPED;
 		for (uint32_t k = 0; k < 4 && g->number[t] != RB_NONE; k++)
 		{
@@ -289,7 +283,7 @@ find_loose_edges(rb_recovery *r, const rb_regions *g, rb_table *used)
 	{
 		const uint32_t *v = m->tets[t].v;
 
-		if (stopped(r, t))
+		if (rb_recover_stops(r, t))
 			status = RB_STOPPED;
 		if (g->number[t] == RB_NONE)
 			continue;
@@ -328,7 +322,7 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 		status = find_loose_edges(r, g, &used);
 	for (uint32_t s = 0; s < r->nsegments && status == RB_OK; s++)
 	{
-		if (stopped(r, s))
+		if (rb_recover_stops(r, s))
 			status = RB_STOPPED;
 		for (uint32_t p = s; p != RB_NONE; p = r->pieces[p].next)
 			if ((all && r->segment_facet[s] != RB_NONE) ||

@@ -446,8 +446,10 @@ rb_recover_pieces(rb_recovery *r)
 	rb_table_clear(&r->piece_of);
 	status = rb_table_reserve(r->ctx, &r->piece_of, r->npieces);
 	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
-		status = rb_table_put(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v, RB_NONE,
-							  r->pieces[i].segment, NULL, NULL);
+		status = rb_recover_stops(r, i)
+					 ? RB_STOPPED
+					 : rb_table_put(r->ctx, &r->piece_of, r->pieces[i].u, r->pieces[i].v, RB_NONE,
+									r->pieces[i].segment, NULL, NULL);
 	return status;
 }
 
@@ -465,6 +467,8 @@ rb_recover_look_again(rb_recovery *r, bool *again)
 		uint32_t t, hit, w;
 		double at[3];
 
+		if (rb_recover_stops(r, i))
+			return RB_STOPPED;
 		if (r->segment_facet[p.segment] != RB_NONE ||
 			rb_mesh_find_edge(&r->mesh, p.u, p.v, &t, &hit))
 			continue;

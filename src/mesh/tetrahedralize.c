@@ -150,6 +150,7 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	start = rb_now_ms();
 	if (status == RB_OK)
 		status = rb_mesh_init(&r.mesh, ctx, plc->points, plc->npoints);
+	r.mesh.tells = true;
 	if (status == RB_OK)
 		status = rb_mesh_delaunay(&r.mesh, &flat);
 	if (status == RB_OK && flat)

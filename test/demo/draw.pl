@@ -1,6 +1,6 @@
 # Draws what meets as SVG.
 #
-#	draw.pl cow|mine|contacts|city <rows >picture
+#	draw.pl cow|mine|contacts|mesh|city <rows >picture
 #
 # A row of stdin is "thing,hit" and the corners of a triangle or the ends of a
 # segment; thing 0 is red, 1 blue, and what meets the other is yellow, or has the colour of
@@ -22,9 +22,13 @@ my %scene = (
 	contacts => { size => [ 1000, 520 ], eye => [ 6, -40, 20 ], target => [ 1, 0.2, 0.2 ], zoom => 1650, sky => [ 0, 0, 1 ],
 		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1,
 		floor => 0, legend => [ 'floats', 'crosses', 'touches with a face', 'along a line', 'in a point' ] },
+	mesh => { size => [ 1000, 620 ], eye => [ -620, -1500, 420 ], target => [ 10, 0, -345 ], zoom => 1680, sky => [ 0, 0, 1 ],
+		sun => [ -0.6, -0.5, 0.85 ], fill => [ 0.7, -0.7, -0.1 ], flat => 1, edges => 1,
+		kinds => [ [ [ 205, 92, 74 ], [ 255, 208, 84 ] ], [ [ 198, 200, 206 ], [ 190, 206, 228 ] ] ],
+		key_at => [ 800, 490 ], key => [ [ 0, 0, 'ore: its surface' ], [ 0, 1, 'ore: cut' ], [ 1, 0, 'rock: the block' ], [ 1, 1, 'rock: cut' ] ] },
 	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
 		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1 });
-my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|city\n";
+my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|city\n";
 my ($width, $height) = @{ $scene->{size} };
 my @eye = @{ $scene->{eye} };
 my @target = @{ $scene->{target} };
@@ -40,6 +44,7 @@ sub colour_of
 {
 	my ($thing, $hit) = @_;
 	return $how[$hit] if $scene->{legend};
+	return $scene->{kinds}[$thing][$hit] if $scene->{kinds};
 	return $hit ? $lit[$thing] : $colour[$thing];
 }
 
@@ -121,7 +126,7 @@ for my $face (@face)
 	next if !$is_ground && dot(@{ $face->{n} }, map { $eye[$_] - $centre[$_] } 0 .. 2) <= 0;
 	my @n = unit(map { my $axis = $_; $normal{ $face->{key}[0] }[$axis] + $normal{ $face->{key}[1] }[$axis]
 			+ $normal{ $face->{key}[2] }[$axis] } 0 .. 2);
-	@n = unit(@{ $face->{n} }) if $scene->{flat} && $face->{mesh} == 0;
+	@n = unit(@{ $face->{n} }) if $scene->{flat} && ($face->{mesh} == 0 || $scene->{edges});
 	@p = above_floor(@p) if defined $scene->{floor} && !$is_ground;
 	next if !@p;
 	my @corner = map { [ project(@p[ 3 * $_ .. 3 * $_ + 2 ]) ] } 0 .. @p / 3 - 1;
@@ -180,19 +185,22 @@ print qq(<defs><radialGradient id="g" cx="50%" cy="42%" r="75%"><stop offset="0"
 print qq(<rect width="$width" height="$height" fill="url(#g)"/>\n);
 $_->{behind} = is_behind($_) for @segment;
 draw_segments(grep { $_->{behind} } @segment);
-print @segment ? qq(<g stroke-width="0.6" stroke-linejoin="round" opacity="0.6">\n) : qq(<g stroke-width="0.6" stroke-linejoin="round">\n);
+printf qq(<g stroke-width="%s" stroke-linejoin="round"%s>\n), $scene->{edges} ? 0.4 : 0.6, @segment ? ' opacity="0.6"' : '';
 # the ground lies below all else
 for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $b->{depth} <=> $a->{depth} } @visible)
 {
 	# a thin edge of the same colour closes the seams between neighbours
-	my $edge = $face->{is_outlined} ? '#7a5a00' : $face->{colour};
+	my $edge = $scene->{edges} ? '#55555f' : $face->{is_outlined} ? '#7a5a00' : $face->{colour};
 	print qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$edge"/>\n);
 }
 print "</g>\n";
 draw_segments(grep { !$_->{behind} } @segment);
-for my $k (0 .. $#{ $scene->{legend} // [] })
+my @key = map { [ $how[$_], $scene->{legend}[$_] ] } 0 .. $#{ $scene->{legend} // [] };
+push @key, map { [ $scene->{kinds}[ $_->[0] ][ $_->[1] ], $_->[2] ] } @{ $scene->{key} // [] };
+my ($x, $y) = @{ $scene->{key_at} // [ 24, 20 ] };
+for my $k (0 .. $#key)
 {
-	printf qq(<rect x="24" y="%d" width="22" height="16" fill="#%02x%02x%02x"/>\n), 20 + 26 * $k, @{ $how[$k] };
-	printf qq(<text x="56" y="%d" font-family="sans-serif" font-size="16" fill="#222222">%s</text>\n), 34 + 26 * $k, $scene->{legend}[$k];
+	printf qq(<rect x="%d" y="%d" width="22" height="16" fill="#%02x%02x%02x"/>\n), $x, $y + 26 * $k, @{ $key[$k][0] };
+	printf qq(<text x="%d" y="%d" font-family="sans-serif" font-size="16" fill="#222222">%s</text>\n), $x + 32, $y + 14 + 26 * $k, $key[$k][1];
 }
 print "</svg>\n";

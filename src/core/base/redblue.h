@@ -295,6 +295,8 @@ typedef struct rb_builder
 	bool (*should_stop)(void);
 	/* a corner of a face may lie so far from the face's plane; < 0: any distance */
 	double face_tolerance;
+	/* where any distance is allowed: at most this share of the face's extent; 0: that, too, is not asked */
+	double face_share;
 	void *face_corners; /* scratch for faces that are no triangles (face.c) */
 	void *face_mesh;
 	void *face_uses;

@@ -35,6 +35,7 @@ rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind)
 	b->kind = kind;
 	b->width = rb_kind_width(kind);
 	b->face_tolerance = -1;
+	b->face_share = 0;
 }
 
 void

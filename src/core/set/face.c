@@ -230,6 +230,26 @@ sum_of_sizes(const double *v)
 	return fabs(v[0]) + fabs(v[1]) + fabs(v[2]);
 }
 
+/* the longest side of its box */
+static double
+extent(const rb_face *f)
+{
+	double longest = 0;
+
+	for (int k = 0; k < 3; k++)
+	{
+		double low = f->corner[0].at[k], high = low;
+
+		for (uint32_t i = 1; i < f->ncorners; i++)
+		{
+			low = fmin(low, f->corner[i].at[k]);
+			high = fmax(high, f->corner[i].at[k]);
+		}
+		longest = fmax(longest, high / 2 - low / 2);
+	}
+	return 2 * longest;
+}
+
 /* is some corner farther from the plane than that?  In doubles: a tolerance is no exact thing. */
 static rb_geometry_fault
 check_flat(rb_face *f, const rb_areas *areas)
@@ -280,7 +300,7 @@ check_flat(rb_face *f, const rb_areas *areas)
 			mean /= n;
 	}
 	worst = ldexp(worst, unit);
-	if (worst <= f->b->face_tolerance)
+	if (worst <= (f->b->face_tolerance >= 0 ? f->b->face_tolerance : f->b->face_share * extent(f)))
 		return RB_GEOMETRY_OK;
 	f->info->distance = worst;
 	return rb_face_fault(f, RB_GEOMETRY_NOT_FLAT, 1, &worst_corner);
@@ -428,7 +448,7 @@ triangulate(rb_face *f)
 	}
 	if (!choose_plane(f, &areas))
 		return put_edges(f);
-	if (f->b->face_tolerance >= 0 && f->turn != 0)
+	if ((f->b->face_tolerance >= 0 || f->b->face_share > 0) && f->turn != 0)
 	{
 		fault = check_flat(f, &areas);
 		if (fault != RB_GEOMETRY_OK)

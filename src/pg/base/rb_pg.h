@@ -120,6 +120,7 @@ typedef struct rb_source
 	rb_keys *keys;           /* rows are called by these, not by an id; NULL: by an id */
 	bool unique;             /* no two rows have one id: an index says so */
 	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
+	double face_share;       /* then as a share of the face's extent; 0: any; not by workers */
 	bool body;               /* each row, or object, is a body */
 	bool only_rows;          /* the call has no argument for objects of several rows */
 	bool count_faces;        /* of each row; then it is neither kept nor read by workers */

@@ -75,6 +75,7 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 		s->id_name = name_argument(function, s->side, "id", &args[n + i]);
 		s->geom_name = name_argument(function, s->side, "geom", &args[2 * n + i]);
 		s->face_tolerance = tolerance;
+		s->face_share = RB_MESH_BENT;
 		s->only_rows = true;
 		s->polygons = s->kind == RB_TRIANGLE3;
 		s->many_points = s->kind == RB_POINT3;

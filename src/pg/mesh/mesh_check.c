@@ -276,9 +276,9 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller = CurrentMemoryContext;
 	rb_meshing_table tables[RB_MESH_TABLES];
-	rb_meshing_call call;
+	rb_meshing_call *call;
 	rb_meshing_run *run;
-	checking c;
+	checking *c;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -286,23 +286,24 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
-	memset(&c, 0, sizeof c);
-	rb_meshing_call_sides(&call, FUNCTION, false, fcinfo->args + 1, RB_MESH_SIDES);
-	rb_meshing_call_keep(&call, &fcinfo->args[1 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
-	rb_meshing_call_crossing(&call, &fcinfo->args[2 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
+	call = palloc(sizeof *call);
+	c = palloc0(sizeof *c);
+	rb_meshing_call_sides(call, FUNCTION, false, fcinfo->args + 1, RB_MESH_SIDES);
+	rb_meshing_call_keep(call, &fcinfo->args[1 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
+	rb_meshing_call_crossing(call, &fcinfo->args[2 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
 	rb_meshing_tables_find(tables, FUNCTION, text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	run = rb_meshing_open(&call, CurrentMemoryContext);
-	run->arg = &c;
-	if (call.sides > 0)
+	run = rb_meshing_open(call, CurrentMemoryContext);
+	run->arg = c;
+	if (call->sides > 0)
 	{
 		rb_meshing_read(run);
 		rb_meshing_work(run, weld);
 	}
-	rb_meshing_load(run, tables, &c.mesh);
-	rb_meshing_match(run, &c.mesh, &c.matched);
+	rb_meshing_load(run, tables, &c->mesh);
+	rb_meshing_match(run, &c->mesh, &c->matched);
 	rb_meshing_work(run, check);
-	put_faults(run, &c, rsinfo);
-	report(run, &c);
+	put_faults(run, c, rsinfo);
+	report(run, c);
 	MemoryContextDelete(MemoryContextSwitchTo(caller));
 	return (Datum) 0;
 }

@@ -63,41 +63,41 @@ return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 	MemoryContext caller = CurrentMemoryContext;
 	rb_meshing_table tables[RB_MESH_TABLES];
 	rb_meshing_loaded mesh;
-	rb_meshing_call call;
+	rb_meshing_call *call;
 	rb_meshing_run *run;
-	writing w;
+	writing *w;
 	bytea *file;
 
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
-	memset(&call, 0, sizeof call);
-	memset(&w, 0, sizeof w);
-	call.function = function;
+	call = palloc0(sizeof *call);
+	w = palloc0(sizeof *w);
+	call->function = function;
 	for (int i = 0; i < RB_MESH_SIDES; i++)
-		call.at[i] = -1;
+		call->at[i] = -1;
 	rb_meshing_tables_find(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	run = rb_meshing_open(&call, CurrentMemoryContext);
+	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_load(run, tables, &mesh);
 	check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
 	check_corners(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
-	w.gmsh = gmsh;
-	w.rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
-							.ntets = mesh.n[RB_MESH_TETS],
-							.nfaces = mesh.n[RB_MESH_FACES],
-							.points = mesh.points,
-							.kind = mesh.kind,
-							.parent = mesh.parent_id,
-							.tets = (const uint32_t(*)[4]) mesh.tets,
-							.region = mesh.region,
-							.faces = (const uint32_t(*)[3]) mesh.faces,
-							.facet = mesh.facet_id};
-	check_size(run, gmsh ? rb_mesh_gmsh_bytes(&w.rows, 0, 0) : rb_mesh_vtu_bytes(&w.rows));
-	run->arg = &w;
+	w->gmsh = gmsh;
+	w->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
+							 .ntets = mesh.n[RB_MESH_TETS],
+							 .nfaces = mesh.n[RB_MESH_FACES],
+							 .points = mesh.points,
+							 .kind = mesh.kind,
+							 .parent = mesh.parent_id,
+							 .tets = (const uint32_t(*)[4]) mesh.tets,
+							 .region = mesh.region,
+							 .faces = (const uint32_t(*)[3]) mesh.faces,
+							 .facet = mesh.facet_id};
+	check_size(run, gmsh ? rb_mesh_gmsh_bytes(&w->rows, 0, 0) : rb_mesh_vtu_bytes(&w->rows));
+	run->arg = w;
 	rb_meshing_work(run, write_file);
-	check_size(run, w.file.n);
-	file = MemoryContextAlloc(caller, w.file.n + VARHDRSZ);
-	SET_VARSIZE(file, w.file.n + VARHDRSZ);
-	memcpy(VARDATA(file), w.file.bytes, w.file.n);
+	check_size(run, w->file.n);
+	file = MemoryContextAlloc(caller, w->file.n + VARHDRSZ);
+	SET_VARSIZE(file, w->file.n + VARHDRSZ);
+	memcpy(VARDATA(file), w->file.bytes, w->file.n);
 	MemoryContextDelete(MemoryContextSwitchTo(caller));
 	PG_RETURN_BYTEA_P(file);
 }

@@ -67,17 +67,18 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	MemoryContext caller;
-	rb_meshing_call call;
+	rb_meshing_call *call;
 	rb_meshing_run *run;
 	double start;
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = enter_call();
-	rb_meshing_call_sides(&call, function, query, fcinfo->args, RB_MESH_SIDES);
-	rb_meshing_call_keep(&call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
-	rb_meshing_call_crossing(&call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES) + 1]);
-	rb_meshing_call_not_empty(&call);
-	run = rb_meshing_open(&call, CurrentMemoryContext);
+	call = palloc(sizeof *call);
+	rb_meshing_call_sides(call, function, query, fcinfo->args, RB_MESH_SIDES);
+	rb_meshing_call_keep(call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
+	rb_meshing_call_crossing(call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES) + 1]);
+	rb_meshing_call_not_empty(call);
+	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
 	rb_meshing_work(run, rb_meshing_make);
 	start = rb_now_ms();
@@ -139,7 +140,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	rb_meshing_table tables[RB_MESH_TABLES];
 	MemoryContext caller;
 	MemoryContext own;
-	rb_meshing_call call;
+	rb_meshing_call *call;
 	rb_meshing_run *run;
 	uint64 rows;
 	double start;
@@ -153,12 +154,13 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	for (int i = 1; i < n; i++)
 		args[i] = fcinfo->args[i + 1];
 	caller = enter_call();
-	rb_meshing_call_sides(&call, function, query, args, RB_MESH_SIDES);
-	rb_meshing_call_keep(&call, &fcinfo->args[n + 1]);
-	rb_meshing_call_crossing(&call, &fcinfo->args[n + 2]);
+	call = palloc(sizeof *call);
+	rb_meshing_call_sides(call, function, query, args, RB_MESH_SIDES);
+	rb_meshing_call_keep(call, &fcinfo->args[n + 1]);
+	rb_meshing_call_crossing(call, &fcinfo->args[n + 2]);
 	rb_meshing_tables_name(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	rb_meshing_call_not_empty(&call);
-	run = rb_meshing_open(&call, CurrentMemoryContext);
+	rb_meshing_call_not_empty(call);
+	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
 	/* after the sides are read, which must not be these tables, and before the long work */
 	rb_meshing_tables_make(tables, function);

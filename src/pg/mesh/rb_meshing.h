@@ -58,7 +58,9 @@ extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum 
 
 /*
  * What a call holds: memory of the core and a thread.  It lives in a memory context, and ends with it
- * at the latest; rb_meshing_close ends it sooner.
+ * at the latest; rb_meshing_close ends it sooner.  An ERROR leaves the function while the thread still
+ * works, until the context goes: so the call, and what else the thread uses, must be in that
+ * context, not on the stack.
  */
 typedef struct rb_meshing_run
 {
@@ -131,6 +133,12 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
 
 /* "mesh", for what is said of memory */
 #define RB_MESH_WHAT "mesh"
+
+/*
+ * Where face_tolerance is left out: a corner may lie so far from its polygon's plane, as a share of
+ * the polygon's extent.  Real buildings in millimetres and centimetres have up to 0.0011.
+ */
+#define RB_MESH_BENT (1.0 / 256)
 
 /* ---- mesh_flaws.c: what is wrong with rows ---- */
 

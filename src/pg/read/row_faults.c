@@ -227,13 +227,19 @@ raise_face(const rb_receiver *r, const char *where, rb_geometry_fault fault,
 									"own.")));
 			break;
 		default:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: face that is not flat in %s", function, where),
-							errdetail("The corner %s lies %s from the plane of its face; "
-									  "face_tolerance is %s.",
-									  corner(info, 0), float8out_internal(info->distance),
-									  float8out_internal(r->builder->face_tolerance)),
-							errhint("Cut it into flat faces, or allow more.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s: face that is not flat in %s", function, where),
+					 r->builder->face_tolerance >= 0
+						 ? errdetail("The corner %s lies %s from the plane of its face; "
+									 "face_tolerance is %s.",
+									 corner(info, 0), float8out_internal(info->distance),
+									 float8out_internal(r->builder->face_tolerance))
+						 : errdetail("The corner %s lies %s from the plane of its face: more "
+									 "than %s of its extent.",
+									 corner(info, 0), float8out_internal(info->distance),
+									 float8out_internal(r->builder->face_share)),
+					 errhint("Cut it into flat faces, or allow more by face_tolerance.")));
 	}
 	pg_unreachable();
 }

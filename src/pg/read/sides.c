@@ -103,6 +103,7 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 
 	rb_builder_init(builder, memory, source->kind);
 	builder->face_tolerance = source->face_tolerance;
+	builder->face_share = source->face_share;
 	builder->count_faces = source->count_faces;
 	builder->want_face_of = source->polygons;
 	builder->many_points = source->many_points;

@@ -1,0 +1,43 @@
+\echo '-- The mine as tetrahedra: the ore body in a block of rock, and points all over the block, at which a model is to have values.'
+\echo '-- At its poles the body has triangles that shrank to a line.  These are no facets, and left out.'
+CREATE TABLE surface AS
+WITH square AS (
+	SELECT side, CASE side WHEN 'x' THEN ARRAY[w * 10, u, v] WHEN 'y' THEN ARRAY[u, w * 5, v] ELSE ARRAY[u, v, w * 5] END AS a, CASE side WHEN 'x' THEN ARRAY[w * 10, u + 1, v] WHEN 'y' THEN ARRAY[u + 1, w * 5, v] ELSE ARRAY[u + 1, v, w * 5] END AS b,
+		CASE side WHEN 'x' THEN ARRAY[w * 10, u + 1, v + 1] WHEN 'y' THEN ARRAY[u + 1, w * 5, v + 1] ELSE ARRAY[u + 1, v + 1, w * 5] END AS c, CASE side WHEN 'x' THEN ARRAY[w * 10, u, v + 1] WHEN 'y' THEN ARRAY[u, w * 5, v + 1] ELSE ARRAY[u, v + 1, w * 5] END AS d
+	FROM (VALUES ('x', 5, 5), ('y', 10, 5), ('z', 10, 5)) s (side, m, n), generate_series(-m, m - 1) u, generate_series(-n, n - 1) v, (VALUES (-1), (1)) AS w (w))
+SELECT id, ax, ay, az, bx, by, bz, cx, cy, cz FROM ore
+WHERE (ax, ay, az) <> (bx, by, bz) AND (bx, by, bz) <> (cx, cy, cz) AND (cx, cy, cz) <> (ax, ay, az)
+UNION ALL
+SELECT 10000 + row_number() OVER (), 40 * a[1], 40 * a[2], 40 * a[3] - 330, 40 * p[1], 40 * p[2], 40 * p[3] - 330, 40 * q[1], 40 * q[2], 40 * q[3] - 330
+FROM square, LATERAL (VALUES (b, c), (c, d)) AS t (p, q);
+CREATE TABLE node AS
+SELECT row_number() OVER () AS id, 40 * (x + h) AS x, 40 * (y + h) AS y, 40 * (z + h) - 330 AS z
+FROM (VALUES (0.0), (0.5)) AS h (h), generate_series(-10, 9) x, generate_series(-5, 4) y, generate_series(-5, 4) z WHERE h > 0 OR x > -10 AND y > -5 AND z > -5;
+CREATE TABLE rock AS SELECT * FROM (VALUES (1, 0, 0, -330), (2, -399, -199, -529)) AS t (id, x, y, z);
+
+\echo '-- Every node is a vertex, every triangle of both surfaces a union of faces; region 1 is ore, 2 is rock.'
+SELECT vertices, tets, faces, on_segments, on_facets, regions FROM redblue_tetrahedralize('surface', 'mine', points => 'node', regions => 'rock');
+SELECT count(*) AS faults FROM redblue_mesh_check('mine', 'surface', 'node', regions => 'rock');
+
+\echo '-- Volumes are sums: of the ore, of the rock, and both together, which is the block of 800 x 400 x 400.'
+CREATE VIEW tet AS
+SELECT t.*, (a.y + b.y + c.y + d.y) / 4 AS y, (a.x + b.x + c.x + d.x) / 4 AS x,
+	((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y))
+	+ (b.y - a.y) * ((c.z - a.z) * (d.x - a.x) - (c.x - a.x) * (d.z - a.z))
+	+ (b.z - a.z) * ((c.x - a.x) * (d.y - a.y) - (c.y - a.y) * (d.x - a.x))) / 6 AS volume
+FROM mine_tets t JOIN mine_vertices a ON a.id = v1 JOIN mine_vertices b ON b.id = v2 JOIN mine_vertices c ON c.id = v3 JOIN mine_vertices d ON d.id = v4;
+SELECT coalesce(region::text, 'all') AS region, count(*) AS tets, round(sum(volume)::numeric, 3) AS volume FROM tet GROUP BY ROLLUP (region) ORDER BY region;
+
+-- For the picture: what is left when rock is taken away in front of a plane, and ore in front of it on the right.  A face that
+-- only one of these tetrahedra has is seen.  0 ore, 1 rock; 1: cut, 0: a face of its surface.
+\set QUIET on
+\set ECHO none
+CREATE TABLE seen AS
+SELECT region, x.a, x.b, x.c, count(*) OVER (PARTITION BY least(x.a, x.b, x.c), greatest(x.a, x.b, x.c), x.a + x.b + x.c) AS sides
+FROM tet, LATERAL (VALUES (v2, v3, v4), (v1, v4, v3), (v1, v2, v4), (v1, v3, v2)) AS x (a, b, c) WHERE y > 0 OR region = 1 AND tet.x < 0;
+CREATE VIEW shown AS
+SELECT CASE region WHEN 1 THEN 0 ELSE 1 END AS thing, NOT EXISTS (SELECT FROM mine_faces f WHERE ARRAY[least(v1, v2, v3), greatest(v1, v2, v3), v1 + v2 + v3] = ARRAY[least(seen.a, seen.b, seen.c), greatest(seen.a, seen.b, seen.c), seen.a + seen.b + seen.c]) AS cut,
+	a.x AS ax, a.y AS ay, a.z AS az, b.x AS bx, b.y AS by, b.z AS bz, c.x AS cx, c.y AS cy, c.z AS cz
+FROM seen JOIN mine_vertices a ON a.id = seen.a JOIN mine_vertices b ON b.id = seen.b JOIN mine_vertices c ON c.id = seen.c WHERE sides = 1;
+\set store '\\copy (SELECT thing, cut::int, ax, ay, az, bx, by, bz, cx, cy, cz FROM shown) TO ' :'mesh' ' WITH (FORMAT csv)'
+:store
