@@ -841,7 +841,7 @@ facet_in_cloud(void)
 {
 	check_state = 14;
 	quad(at(-1, -1, .25), at(1, -1, .25), at(1, 1, .25), at(-1, 1, .25));
-	for (int i = 0; i < 1500; i++)
+	for (int i = 0; i < 800; i++)
 		(void) at(points_unit(), points_unit(), points_unit());
 }
 
@@ -1308,7 +1308,7 @@ anything(void)
 					family != POINTS_DECIMAL && family != POINTS_UTM && family != POINTS_ECEF;
 		long count[2][2] = {{0, 0}, {0, 0}};
 
-		for (long i = 0, n = check_rounds(wild ? 20 : own ? 400 : 200); i < n; i++)
+		for (long i = 0, n = check_rounds(wild ? 10 : own ? 100 : 60); i < n; i++)
 		{
 			long number = family * 1000000 + i, failures = check_failures;
 			rb_plc from;
@@ -1532,7 +1532,7 @@ stops(void)
 	for (size_t i = 0; i < sizeof large_models / sizeof large_models[0]; i++)
 	{
 		double whole = 0, worst = 0;
-		long n = check_rounds(40), stopped = 0;
+		long n = check_rounds(12), stopped = 0;
 		rb_plc from;
 
 		clear();
