@@ -341,7 +341,8 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 				arrays[k++] = make_array(c[j].type, values[j], nulls[j], some);
 		CHECK_FOR_INTERRUPTS();
 		rc = SPI_execute_plan(plan, arrays, NULL, false, 0);
-		if (rc != SPI_OK_INSERT)
+		/* or what a rule has made of it */
+		if (rc < 0)
 			elog(ERROR, "%s: SPI_execute_plan: %s", function, SPI_result_code_string(rc));
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(rows);
@@ -351,10 +352,10 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 /* ---- all ---- */
 
 static void
-fill_table(const rb_rows_of *of, const rb_meshing_table *t)
+fill_table(const rb_rows_of *of, rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
-	Relation rel = relation_open(t->relid, RowExclusiveLock);
+	Relation rel = rb_meshing_table_open(t, function);
 	bool at_once = rb_is_plain_table(rel) && has_only_these(t, rel) &&
 				   pg_class_aclcheck(t->relid, GetUserId(), ACL_INSERT) == ACLCHECK_OK;
 
@@ -373,7 +374,7 @@ fill_table(const rb_rows_of *of, const rb_meshing_table *t)
 }
 
 uint64
-rb_meshing_fill(const rb_meshing_run *run, const rb_meshing_table *tables)
+rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables)
 {
 	rb_rows_of of = {.run = run};
 	uint64 rows = 0;

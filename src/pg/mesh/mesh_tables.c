@@ -15,6 +15,7 @@
 #include "pg/mesh/rb_meshing.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
@@ -24,6 +25,7 @@
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
 static const char *const suffix_of[RB_MESH_TABLES] = {
@@ -157,7 +159,10 @@ find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *funct
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("%s: column \"%s\" of table %s is of type %s", function, c[i].name,
 							t->quoted, format_type_be(TupleDescAttr(desc, attno - 1)->atttypid)),
-					 errdetail("Expected is %s.", format_type_be(c[i].type))));
+					 errdetail("Expected is %s.", format_type_be(c[i].type)),
+					 right == ACL_INSERT
+						 ? errhint("ALTER the column, or drop the table to have it made.")
+						 : errhint("Give a view that casts it.")));
 	}
 }
 
@@ -187,30 +192,51 @@ rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const cha
 	}
 }
 
-/* does its own SELECT find a row? */
+/*
+ * Does its own SELECT find a row?  Rows count that this command has added before, as an earlier call
+ * in it does, and those of transactions that are through by now, whatever the snapshot of this one
+ * is.
+ */
 static bool
 has_rows(const rb_meshing_table *t, const char *function)
 {
-	int rc = SPI_execute(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), true /* read only */, 1);
+	SPIPlanPtr plan = SPI_prepare(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), 0, NULL);
+	int rc;
 
+	if (plan == NULL)
+		elog(ERROR, "%s: SPI_prepare: %s", function, SPI_result_code_string(SPI_result));
+	CommandCounterIncrement();
+	rc = SPI_execute_snapshot(plan, NULL, NULL, GetLatestSnapshot(), InvalidSnapshot,
+							  true /* read only */, false, 1);
 	if (rc != SPI_OK_SELECT)
-		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
+		elog(ERROR, "%s: SPI_execute_snapshot: %s", function, SPI_result_code_string(rc));
 	return SPI_processed > 0;
 }
 
+/* the lock stops who else fills it as a mesh, and no other writer */
 static void
 take_table(rb_meshing_table *t, const char *function)
 {
-	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
+	Relation rel;
 
-	find_columns(t, rel, ACL_INSERT, function);
-	if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
+	if (get_rel_persistence(t->relid) != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly(psprintf("%s()", function));
+	rel = rb_relation_open(t->relid, ShareUpdateExclusiveLock, ACL_INSERT, function, t->quoted);
+	find_columns(t, rel, ACL_INSERT, function);
 	relation_close(rel, NoLock);
 	if (has_rows(t, function))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("%s: table %s is not empty", function, t->quoted),
 						errhint("TRUNCATE or drop it, or give the mesh another name.")));
+}
+
+Relation
+rb_meshing_table_open(rb_meshing_table *t, const char *function)
+{
+	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
+
+	find_columns(t, rel, ACL_INSERT, function);
+	return rel;
 }
 
 /* ---- those that there are not ---- */
