@@ -123,6 +123,11 @@ CREATE TRIGGER t AFTER INSERT ON plain_vertices EXECUTE FUNCTION meanwhile('DROP
 SELECT tets FROM redblue_tetrahedralize('tet', 'plain');
 \set VERBOSITY default
 ROLLBACK;
+-- what cannot be filled is told before the mesh is made, which cannot be made either
+BEGIN;
+ALTER TABLE plain_vertices DROP z, ADD z float8 GENERATED ALWAYS AS (x + y) STORED;
+SELECT tets FROM redblue_tetrahedralize_query('SELECT * FROM tet LIMIT 0', 'plain');
+ROLLBACK;
 BEGIN;
 CREATE RULE r AS ON INSERT TO plain_tets DO INSTEAD NOTHING;
 SELECT tets FROM redblue_tetrahedralize('tet', 'plain');

@@ -251,44 +251,6 @@ fill_at_once(const rb_rows_of *of, const rb_meshing_table *t, Relation rel)
 
 /* ---- by INSERT ---- */
 
-static Oid
-array_type(Oid type)
-{
-	return type == INT8OID   ? INT8ARRAYOID
-		   : type == INT4OID ? INT4ARRAYOID
-		   : type == TEXTOID ? TEXTARRAYOID
-							 : FLOAT8ARRAYOID;
-}
-
-/* INSERT INTO t (id, ...) SELECT * FROM ROWS FROM (unnest($1), ...) */
-static SPIPlanPtr
-prepare_insert(const rb_meshing_table *t, const char *function, int *n)
-{
-	const rb_meshing_column *c = rb_meshing_columns(t->kind);
-	Oid types[RB_MESH_COLUMNS];
-	StringInfoData into;
-	StringInfoData from;
-	SPIPlanPtr plan;
-
-	initStringInfo(&into);
-	initStringInfo(&from);
-	*n = 0;
-	for (int i = 0; c[i].name != NULL; i++)
-	{
-		if (t->attno[i] == 0)
-			continue;
-		appendStringInfo(&into, "%s%s", *n > 0 ? ", " : "", c[i].name);
-		appendStringInfo(&from, "%spg_catalog.unnest($%d)", *n > 0 ? ", " : "", *n + 1);
-		types[(*n)++] = array_type(c[i].type);
-	}
-	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM ROWS FROM (%s)", t->quoted,
-								into.data, from.data),
-					   *n, types);
-	if (plan == NULL)
-		elog(ERROR, "%s: SPI_prepare: %s", function, SPI_result_code_string(SPI_result));
-	return plan;
-}
-
 static Datum
 make_array(Oid type, Datum *values, bool *nulls, int n)
 {
@@ -313,7 +275,7 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 	Datum(*values)[ROWS] = palloc(RB_MESH_COLUMNS * sizeof *values);
 	bool(*nulls)[ROWS] = palloc(RB_MESH_COLUMNS * sizeof *nulls);
 	int arguments;
-	SPIPlanPtr plan = prepare_insert(t, function, &arguments);
+	SPIPlanPtr plan = rb_meshing_prepare_insert(t, function, &arguments);
 
 	ereport(DEBUG1, (errmsg_internal("%s: %s takes rows by INSERT", function, t->quoted)));
 	for (uint32 first = 0; first < n; first += ROWS)

@@ -17,12 +17,14 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "tcop/utility.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
@@ -133,6 +135,18 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 
 /* ---- those that there are ---- */
 
+/* rights to all of a table may be rights to each of its columns */
+static void
+ask_column(Relation rel, AttrNumber attno)
+{
+	const Oid relid = RelationGetRelid(rel);
+
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_INSERT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck(relid, attno, GetUserId(), ACL_INSERT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(rel->rd_rel->relkind),
+					   RelationGetRelationName(rel));
+}
+
 static void
 find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *function)
 {
@@ -153,6 +167,8 @@ find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *funct
 					 errmsg("%s: table %s has no column \"%s\"", function, t->quoted, c[i].name),
 					 errdetail("Its columns are: %s.", rb_list_columns(desc)),
 					 right == ACL_INSERT ? errhint("Drop the table to have it made.") : 0));
+		if (right == ACL_INSERT)
+			ask_column(rel, attno);
 		type = getBaseType(TupleDescAttr(desc, attno - 1)->atttypid);
 		if (type != c[i].type)
 			ereport(ERROR,
@@ -213,17 +229,59 @@ has_rows(const rb_meshing_table *t, const char *function)
 	return SPI_processed > 0;
 }
 
+/* ---- INSERT into one ---- */
+
+static Oid
+array_type(Oid type)
+{
+	return type == INT8OID   ? INT8ARRAYOID
+		   : type == INT4OID ? INT4ARRAYOID
+		   : type == TEXTOID ? TEXTARRAYOID
+							 : FLOAT8ARRAYOID;
+}
+
+SPIPlanPtr
+rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function, int *n)
+{
+	const rb_meshing_column *c = rb_meshing_columns(t->kind);
+	Oid types[RB_MESH_COLUMNS];
+	StringInfoData into;
+	StringInfoData from;
+	SPIPlanPtr plan;
+
+	initStringInfo(&into);
+	initStringInfo(&from);
+	*n = 0;
+	for (int i = 0; c[i].name != NULL; i++)
+	{
+		if (t->attno[i] == 0)
+			continue;
+		appendStringInfo(&into, "%s%s", *n > 0 ? ", " : "", c[i].name);
+		appendStringInfo(&from, "%spg_catalog.unnest($%d)", *n > 0 ? ", " : "", *n + 1);
+		types[(*n)++] = array_type(c[i].type);
+	}
+	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM ROWS FROM (%s)", t->quoted,
+								into.data, from.data),
+					   *n, types);
+	if (plan == NULL)
+		elog(ERROR, "%s: SPI_prepare: %s", function, SPI_result_code_string(SPI_result));
+	return plan;
+}
+
 /* the lock stops who else fills it as a mesh, and no other writer */
 static void
 take_table(rb_meshing_table *t, const char *function)
 {
 	Relation rel;
+	int n;
 
 	if (get_rel_persistence(t->relid) != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly(psprintf("%s()", function));
 	rel = rb_relation_open(t->relid, ShareUpdateExclusiveLock, ACL_INSERT, function, t->quoted);
 	find_columns(t, rel, ACL_INSERT, function);
 	relation_close(rel, NoLock);
+	/* a generated column, a view that takes no rows: whoever waits for the mesh should not hear it then */
+	SPI_freeplan(rb_meshing_prepare_insert(t, function, &n));
 	if (has_rows(t, function))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("%s: table %s is not empty", function, t->quoted),

@@ -11,6 +11,7 @@
 
 #include "pg/base/rb_pg.h"
 
+#include "executor/spi.h"
 #include "mesh/rb_tetrahedralize.h"
 #include "mesh/rb_weld.h"
 
@@ -181,6 +182,13 @@ extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *functio
 
 /* one of those, to be filled: a trigger of another may have dropped or altered it meanwhile */
 extern Relation rb_meshing_table_open(rb_meshing_table *t, const char *function);
+
+/*
+ * INSERT INTO t (id, ...) SELECT * FROM ROWS FROM (unnest($1), ...): the number of its arguments, arrays
+ * of the columns that there are, in their order.
+ */
+extern SPIPlanPtr rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function,
+											int *n);
 
 /* all must be there, with all their columns, and may be read */
 extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *function,
