@@ -107,6 +107,41 @@ ALTER TABLE own_tets DROP v4;
 SELECT tets FROM redblue_tetrahedralize('tet', 'own');
 ALTER TABLE own_tets ADD v4 int;
 SELECT tets FROM redblue_tetrahedralize('tet', 'own');
+-- rows that an earlier call of the same command has added are rows, too
+CREATE TABLE plain_vertices (LIKE own_vertices); CREATE TABLE plain_tets (LIKE m_tets); CREATE TABLE plain_faces (LIKE own_faces); CREATE TABLE plain_segments (LIKE own_segments);
+SELECT (redblue_tetrahedralize('tet', 'plain')).tets FROM generate_series(1, 2);
+SELECT count(*) FROM plain_tets;
+-- a trigger of one table changes another; a rule takes the rows away
+CREATE FUNCTION meanwhile() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN EXECUTE tg_argv[0]; RETURN NULL; END $$;
+BEGIN;
+CREATE TRIGGER t AFTER INSERT ON plain_vertices EXECUTE FUNCTION meanwhile('ALTER TABLE plain_tets RENAME v4 TO fourth');
+SELECT tets FROM redblue_tetrahedralize('tet', 'plain');
+ROLLBACK;
+BEGIN;
+CREATE TRIGGER t AFTER INSERT ON plain_vertices EXECUTE FUNCTION meanwhile('DROP TABLE plain_tets');
+\set VERBOSITY sqlstate
+SELECT tets FROM redblue_tetrahedralize('tet', 'plain');
+\set VERBOSITY default
+ROLLBACK;
+-- what cannot be filled is told before the mesh is made, which cannot be made either
+BEGIN;
+ALTER TABLE plain_vertices DROP z, ADD z float8 GENERATED ALWAYS AS (x + y) STORED;
+SELECT tets FROM redblue_tetrahedralize_query('SELECT * FROM tet LIMIT 0', 'plain');
+ROLLBACK;
+BEGIN;
+CREATE RULE r AS ON INSERT TO plain_tets DO INSTEAD NOTHING;
+SELECT tets FROM redblue_tetrahedralize('tet', 'plain');
+SELECT (SELECT count(*) FROM plain_vertices) AS vertices, (SELECT count(*) FROM plain_tets) AS tets;
+ALTER TABLE plain_segments ALTER segment DROP NOT NULL;
+SAVEPOINT a;
+UPDATE plain_segments SET segment = NULL WHERE id = 3;
+SELECT * FROM redblue_mesh_check('plain');
+ROLLBACK TO a;
+-- what is read alters the mesh
+CREATE FUNCTION alter_mesh() RETURNS bool LANGUAGE plpgsql AS $$ BEGIN ALTER TABLE plain_vertices ALTER x TYPE text; RETURN true; END $$;
+CREATE VIEW altering AS SELECT tet.* FROM (SELECT alter_mesh() AS done OFFSET 0) a, tet WHERE done;
+SELECT * FROM redblue_mesh_check('plain', 'altering');
+ROLLBACK;
 -- names
 CREATE SCHEMA "Other one";
 SELECT tets FROM redblue_tetrahedralize('tet', '"Other one"."The mesh"');
@@ -136,6 +171,8 @@ SELECT count(*) FROM redblue_tetrahedra_query('tet');
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', 'SELECT 5 AS id, ''NaN''::float8 AS x, 0 AS y, 0 AS z');
 SELECT count(*) FROM redblue_tetrahedra_query('TABLE tet', 'SELECT 5 AS id, NULL::float8 AS x, 0 AS y, 0 AS z');
 SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet WHERE id = 11', keep => 'hull');
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet WHERE id = 11', 'SELECT 1 AS id, 1 AS x, 1 AS y, 0 AS z');
+SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet LIMIT 0');
 CREATE TABLE two AS SELECT * FROM nested UNION ALL SELECT 100 + n, n, ax, ay, az, bx, by, bz, cx, cy, cz FROM box(5, 5, 5, 15, 15, 15);
 SELECT count(*) FROM redblue_tetrahedra('two');
 -- they are cut there

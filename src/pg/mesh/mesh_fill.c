@@ -251,44 +251,6 @@ fill_at_once(const rb_rows_of *of, const rb_meshing_table *t, Relation rel)
 
 /* ---- by INSERT ---- */
 
-static Oid
-array_type(Oid type)
-{
-	return type == INT8OID   ? INT8ARRAYOID
-		   : type == INT4OID ? INT4ARRAYOID
-		   : type == TEXTOID ? TEXTARRAYOID
-							 : FLOAT8ARRAYOID;
-}
-
-/* INSERT INTO t (id, ...) SELECT * FROM ROWS FROM (unnest($1), ...) */
-static SPIPlanPtr
-prepare_insert(const rb_meshing_table *t, const char *function, int *n)
-{
-	const rb_meshing_column *c = rb_meshing_columns(t->kind);
-	Oid types[RB_MESH_COLUMNS];
-	StringInfoData into;
-	StringInfoData from;
-	SPIPlanPtr plan;
-
-	initStringInfo(&into);
-	initStringInfo(&from);
-	*n = 0;
-	for (int i = 0; c[i].name != NULL; i++)
-	{
-		if (t->attno[i] == 0)
-			continue;
-		appendStringInfo(&into, "%s%s", *n > 0 ? ", " : "", c[i].name);
-		appendStringInfo(&from, "%spg_catalog.unnest($%d)", *n > 0 ? ", " : "", *n + 1);
-		types[(*n)++] = array_type(c[i].type);
-	}
-	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM ROWS FROM (%s)", t->quoted,
-								into.data, from.data),
-					   *n, types);
-	if (plan == NULL)
-		elog(ERROR, "%s: SPI_prepare: %s", function, SPI_result_code_string(SPI_result));
-	return plan;
-}
-
 static Datum
 make_array(Oid type, Datum *values, bool *nulls, int n)
 {
@@ -313,7 +275,7 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 	Datum(*values)[ROWS] = palloc(RB_MESH_COLUMNS * sizeof *values);
 	bool(*nulls)[ROWS] = palloc(RB_MESH_COLUMNS * sizeof *nulls);
 	int arguments;
-	SPIPlanPtr plan = prepare_insert(t, function, &arguments);
+	SPIPlanPtr plan = rb_meshing_prepare_insert(t, function, &arguments);
 
 	ereport(DEBUG1, (errmsg_internal("%s: %s takes rows by INSERT", function, t->quoted)));
 	for (uint32 first = 0; first < n; first += ROWS)
@@ -341,7 +303,8 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 				arrays[k++] = make_array(c[j].type, values[j], nulls[j], some);
 		CHECK_FOR_INTERRUPTS();
 		rc = SPI_execute_plan(plan, arrays, NULL, false, 0);
-		if (rc != SPI_OK_INSERT)
+		/* or what a rule has made of it */
+		if (rc < 0)
 			elog(ERROR, "%s: SPI_execute_plan: %s", function, SPI_result_code_string(rc));
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(rows);
@@ -351,10 +314,10 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 /* ---- all ---- */
 
 static void
-fill_table(const rb_rows_of *of, const rb_meshing_table *t)
+fill_table(const rb_rows_of *of, rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
-	Relation rel = relation_open(t->relid, RowExclusiveLock);
+	Relation rel = rb_meshing_table_open(t, function);
 	bool at_once = rb_is_plain_table(rel) && has_only_these(t, rel) &&
 				   pg_class_aclcheck(t->relid, GetUserId(), ACL_INSERT) == ACLCHECK_OK;
 
@@ -373,7 +336,7 @@ fill_table(const rb_rows_of *of, const rb_meshing_table *t)
 }
 
 uint64
-rb_meshing_fill(const rb_meshing_run *run, const rb_meshing_table *tables)
+rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables)
 {
 	rb_rows_of of = {.run = run};
 	uint64 rows = 0;

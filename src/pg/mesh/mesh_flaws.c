@@ -174,6 +174,12 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 	switch (f->kind)
 	{
 		case RB_FLAW_NO_VOLUME:
+			if (run->welded.plc.npoints < 4)
+				ereport(ERROR,
+						(errcode(code), errmsg("%s: there are too few points", function),
+						 errdetail("Different ones, corners and ends included: %u.",
+								   run->welded.plc.npoints),
+						 errhint("Tetrahedra need four points that are in no common plane.")));
 			ereport(ERROR, (errcode(code), errmsg("%s: all points lie in one plane", function),
 							errdetail("There are %u different ones.", run->welded.plc.npoints),
 							errhint("Tetrahedra need four points that are in no common plane.")));

@@ -13,6 +13,7 @@
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 /* all columns but segment_id, and facet_id of segments */
 static const char *const needed_of[RB_MESH_TABLES][RB_MESH_COLUMNS] = {
@@ -30,6 +31,7 @@ typedef struct word_receiver
 	rb_meshing_run *run;
 	const rb_meshing_table *table;
 	int columns;
+	const rb_meshing_column *column[RB_MESH_COLUMNS];
 	uint64 *words; /* of the run's memory */
 	size_t n;      /* rows */
 	size_t cap;
@@ -70,6 +72,16 @@ kind_word(const char *kind)
 	return RB_VERTEX_INSIDE + 1; /* none */
 }
 
+static const rb_meshing_column *
+find_column(rb_meshing_kind kind, const char *name)
+{
+	const rb_meshing_column *c = rb_meshing_columns(kind);
+
+	while (strcmp(c->name, name) != 0)
+		c++;
+	return c;
+}
+
 static bool
 receive(TupleTableSlot *slot, DestReceiver *self)
 {
@@ -90,7 +102,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	to = r->words + r->n++ * r->columns;
 	for (int i = 0; i < r->columns; i++)
 	{
-		if (slot->tts_isnull[i] && rb_meshing_columns(r->table->kind)[i].null)
+		if (slot->tts_isnull[i] && r->column[i]->null)
 		{
 			to[i] = (uint64) -1;
 			continue;
@@ -98,7 +110,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 		if (slot->tts_isnull[i])
 			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 							errmsg("%s: null in column \"%s\" of table %s", r->run->call->function,
-								   needed_of[r->table->kind][i], r->table->quoted)));
+								   r->column[i]->name, r->table->quoted)));
 		switch (TupleDescAttr(slot->tts_tupleDescriptor, i)->atttypid)
 		{
 			case INT4OID:
@@ -114,9 +126,17 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
+/* a view that was read meanwhile may have altered the table: then words would be pointers */
 static void
 startup(DestReceiver *self, int operation, TupleDesc desc)
 {
+	const word_receiver *r = (word_receiver *) self;
+
+	for (int i = 0; i < r->columns; i++)
+		if (getBaseType(TupleDescAttr(desc, i)->atttypid) != r->column[i]->type)
+			ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+							errmsg("%s: table %s was altered meanwhile", r->run->call->function,
+								   r->table->quoted)));
 }
 
 static void
@@ -144,11 +164,14 @@ read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 
 	r.table = t;
 	initStringInfo(&sql);
 	/* behind domains are the types that were looked for */
-	for (const char *const *name = needed_of[t->kind]; *name != NULL; name++, r.columns++)
+	for (const char *const *name = needed_of[t->kind]; *name != NULL; name++)
+	{
 		appendStringInfo(&sql, "%s%s%s", r.columns == 0 ? "SELECT " : ", ", *name,
 						 strcmp(*name, "polygon") == 0 ? "::pg_catalog.int4"
 						 : strcmp(*name, "kind") == 0  ? "::pg_catalog.text"
 													   : "");
+		r.column[r.columns++] = find_column(t->kind, *name);
+	}
 	appendStringInfo(&sql, " FROM %s ORDER BY id", t->quoted);
 	memset(&options, 0, sizeof options);
 	options.read_only = true;

@@ -15,15 +15,19 @@
 #include "pg/mesh/rb_meshing.h"
 
 #include "access/relation.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "tcop/utility.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
 #include "utils/varlena.h"
 
 static const char *const suffix_of[RB_MESH_TABLES] = {
@@ -131,6 +135,18 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 
 /* ---- those that there are ---- */
 
+/* rights to all of a table may be rights to each of its columns */
+static void
+ask_column(Relation rel, AttrNumber attno)
+{
+	const Oid relid = RelationGetRelid(rel);
+
+	if (pg_class_aclcheck(relid, GetUserId(), ACL_INSERT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck(relid, attno, GetUserId(), ACL_INSERT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(rel->rd_rel->relkind),
+					   RelationGetRelationName(rel));
+}
+
 static void
 find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *function)
 {
@@ -151,13 +167,18 @@ find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *funct
 					 errmsg("%s: table %s has no column \"%s\"", function, t->quoted, c[i].name),
 					 errdetail("Its columns are: %s.", rb_list_columns(desc)),
 					 right == ACL_INSERT ? errhint("Drop the table to have it made.") : 0));
+		if (right == ACL_INSERT)
+			ask_column(rel, attno);
 		type = getBaseType(TupleDescAttr(desc, attno - 1)->atttypid);
 		if (type != c[i].type)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("%s: column \"%s\" of table %s is of type %s", function, c[i].name,
 							t->quoted, format_type_be(TupleDescAttr(desc, attno - 1)->atttypid)),
-					 errdetail("Expected is %s.", format_type_be(c[i].type))));
+					 errdetail("Expected is %s.", format_type_be(c[i].type)),
+					 right == ACL_INSERT
+						 ? errhint("ALTER the column, or drop the table to have it made.")
+						 : errhint("Give a view that casts it.")));
 	}
 }
 
@@ -187,30 +208,93 @@ rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const cha
 	}
 }
 
-/* does its own SELECT find a row? */
+/*
+ * Does its own SELECT find a row?  Rows count that this command has added before, as an earlier call
+ * in it does, and those of transactions that are through by now, whatever the snapshot of this one
+ * is.
+ */
 static bool
 has_rows(const rb_meshing_table *t, const char *function)
 {
-	int rc = SPI_execute(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), true /* read only */, 1);
+	SPIPlanPtr plan = SPI_prepare(psprintf("SELECT 1 FROM %s LIMIT 1", t->quoted), 0, NULL);
+	int rc;
 
+	if (plan == NULL)
+		elog(ERROR, "%s: SPI_prepare: %s", function, SPI_result_code_string(SPI_result));
+	CommandCounterIncrement();
+	rc = SPI_execute_snapshot(plan, NULL, NULL, GetLatestSnapshot(), InvalidSnapshot,
+							  true /* read only */, false, 1);
 	if (rc != SPI_OK_SELECT)
-		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
+		elog(ERROR, "%s: SPI_execute_snapshot: %s", function, SPI_result_code_string(rc));
 	return SPI_processed > 0;
 }
 
+/* ---- INSERT into one ---- */
+
+static Oid
+array_type(Oid type)
+{
+	return type == INT8OID   ? INT8ARRAYOID
+		   : type == INT4OID ? INT4ARRAYOID
+		   : type == TEXTOID ? TEXTARRAYOID
+							 : FLOAT8ARRAYOID;
+}
+
+SPIPlanPtr
+rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function, int *n)
+{
+	const rb_meshing_column *c = rb_meshing_columns(t->kind);
+	Oid types[RB_MESH_COLUMNS];
+	StringInfoData into;
+	StringInfoData from;
+	SPIPlanPtr plan;
+
+	initStringInfo(&into);
+	initStringInfo(&from);
+	*n = 0;
+	for (int i = 0; c[i].name != NULL; i++)
+	{
+		if (t->attno[i] == 0)
+			continue;
+		appendStringInfo(&into, "%s%s", *n > 0 ? ", " : "", c[i].name);
+		appendStringInfo(&from, "%spg_catalog.unnest($%d)", *n > 0 ? ", " : "", *n + 1);
+		types[(*n)++] = array_type(c[i].type);
+	}
+	plan = SPI_prepare(psprintf("INSERT INTO %s (%s) SELECT * FROM ROWS FROM (%s)", t->quoted,
+								into.data, from.data),
+					   *n, types);
+	if (plan == NULL)
+		elog(ERROR, "%s: SPI_prepare: %s", function, SPI_result_code_string(SPI_result));
+	return plan;
+}
+
+/* the lock stops who else fills it as a mesh, and no other writer */
 static void
 take_table(rb_meshing_table *t, const char *function)
 {
-	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
+	Relation rel;
+	int n;
 
-	find_columns(t, rel, ACL_INSERT, function);
-	if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
+	if (get_rel_persistence(t->relid) != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly(psprintf("%s()", function));
+	rel = rb_relation_open(t->relid, ShareUpdateExclusiveLock, ACL_INSERT, function, t->quoted);
+	find_columns(t, rel, ACL_INSERT, function);
 	relation_close(rel, NoLock);
+	/* a generated column, a view that takes no rows: whoever waits for the mesh should not hear it then */
+	SPI_freeplan(rb_meshing_prepare_insert(t, function, &n));
 	if (has_rows(t, function))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("%s: table %s is not empty", function, t->quoted),
 						errhint("TRUNCATE or drop it, or give the mesh another name.")));
+}
+
+Relation
+rb_meshing_table_open(rb_meshing_table *t, const char *function)
+{
+	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
+
+	find_columns(t, rel, ACL_INSERT, function);
+	return rel;
 }
 
 /* ---- those that there are not ---- */

@@ -11,6 +11,7 @@
 
 #include "pg/base/rb_pg.h"
 
+#include "executor/spi.h"
 #include "mesh/rb_tetrahedralize.h"
 #include "mesh/rb_weld.h"
 
@@ -185,6 +186,16 @@ extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *functio
 /* those that there are must be empty, the others are made */
 extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *function);
 
+/* one of those, to be filled: a trigger of another may have dropped or altered it meanwhile */
+extern Relation rb_meshing_table_open(rb_meshing_table *t, const char *function);
+
+/*
+ * INSERT INTO t (id, ...) SELECT * FROM ROWS FROM (unnest($1), ...): the number of its arguments, arrays
+ * of the columns that there are, in their order.
+ */
+extern SPIPlanPtr rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function,
+											int *n);
+
 /* all must be there, with all their columns, and may be read */
 extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *function,
 								   const char *mesh);
@@ -192,7 +203,7 @@ extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *functio
 /* ---- mesh_fill.c: rows into them ---- */
 
 /* all tables; answers the number of rows */
-extern uint64 rb_meshing_fill(const rb_meshing_run *run, const rb_meshing_table *tables);
+extern uint64 rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables);
 
 /* which polygon of the rows with its id each facet is, from 1: in that memory context */
 extern uint32 *rb_meshing_polygons(const rb_meshing_run *run);
