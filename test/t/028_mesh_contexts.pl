@@ -71,6 +71,16 @@ for my $level ('READ COMMITTED', 'REPEATABLE READ')
 	like($err, qr/55000.*table public.both_vertices is not empty/, 'and is told that there are rows');
 	$session->ask('ROLLBACK');
 }
+# tables that there are not
+$session->ask("BEGIN;\nSELECT count(*) FROM tet");
+$watch->ask("BEGIN;\nSELECT tets FROM redblue_tetrahedralize('tet', 'new')");
+$session->send("SELECT tets FROM redblue_tetrahedralize('tet', 'new')");
+$session->{run}->pump_nb while $session->{in} ne '';
+is($node->safe_psql('postgres', "SELECT tets FROM redblue_tetrahedralize('tet', 'newer')"), 1, 'another name need not wait');
+ok(!$session->ready, 'who makes the same tables waits');
+$watch->ask('COMMIT');
+like(($session->wait_for)[1], qr/55000.*table public.new_vertices is not empty/, 'and is told the same');
+$session->ask('ROLLBACK');
 # one that only adds rows need not wait
 $watch->ask("TRUNCATE both_vertices, both_tets, both_faces, both_segments;\nBEGIN;\nSELECT tets FROM redblue_tetrahedralize($facets)");
 is($session->ask("SET lock_timeout = '1s';\nINSERT INTO both_tets VALUES (7, 1, 2, 3, 4, 5);\nRESET lock_timeout"), '', 'a row is added meanwhile');

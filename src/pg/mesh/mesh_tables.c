@@ -19,13 +19,16 @@
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "storage/lock.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/varlena.h"
@@ -128,9 +131,11 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 
 	split_name(function, mesh, &schema, &name);
 	namespace = RangeVarGetCreationNamespace(makeRangeVar(schema, name, -1));
-	set_names(tables, function, get_namespace_name(namespace), name);
-	for (int i = 0; i < RB_MESH_TABLES; i++)
-		tables[i].relid = get_relname_relid(tables[i].name, namespace);
+	schema = get_namespace_name(namespace);
+	if (schema == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
+						errmsg("%s: the schema of mesh \"%s\" does not exist", function, mesh)));
+	set_names(tables, function, schema, name);
 }
 
 /* ---- those that there are ---- */
@@ -268,17 +273,15 @@ rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function, int *
 	return plan;
 }
 
-/* the lock stops who else fills it as a mesh, and no other writer */
 static void
 take_table(rb_meshing_table *t, const char *function)
 {
-	Relation rel;
+	Relation rel = rb_relation_open(t->relid, RowExclusiveLock, ACL_INSERT, function, t->quoted);
 	int n;
 
-	if (get_rel_persistence(t->relid) != RELPERSISTENCE_TEMP)
-		PreventCommandIfReadOnly(psprintf("%s()", function));
-	rel = rb_relation_open(t->relid, ShareUpdateExclusiveLock, ACL_INSERT, function, t->quoted);
 	find_columns(t, rel, ACL_INSERT, function);
+	if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
+		PreventCommandIfReadOnly(psprintf("%s()", function));
 	relation_close(rel, NoLock);
 	/* a generated column, a view that takes no rows: whoever waits for the mesh should not hear it then */
 	SPI_freeplan(rb_meshing_prepare_insert(t, function, &n));
@@ -330,10 +333,36 @@ make_table(rb_meshing_table *t, const char *function)
 	t->made = true;
 }
 
+/*
+ * Two transactions must not find the same tables empty, nor make the same: whoever makes a mesh of this
+ * name holds a lock until his transaction ends.  It is none of a relation, for whoever else writes to
+ * the tables is not to wait; those of users have 1 or 2 where it has 3.
+ */
+static void
+lock_name(const rb_meshing_table *first)
+{
+	const char *schema = first->schema;
+	LOCKTAG tag;
+
+	SET_LOCKTAG_ADVISORY(
+		tag, MyDatabaseId,
+		DatumGetUInt32(hash_any((const unsigned char *) schema, (int) strlen(schema))),
+		DatumGetUInt32(hash_any((const unsigned char *) first->name, (int) strlen(first->name))),
+		3);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	AcceptInvalidationMessages();
+}
+
 void
 rb_meshing_tables_make(rb_meshing_table *tables, const char *function)
 {
+	Oid namespace;
+
 	PreventCommandIfParallelMode(psprintf("%s()", function));
+	lock_name(&tables[0]);
+	namespace = get_namespace_oid(tables[0].schema, false);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+		tables[i].relid = get_relname_relid(tables[i].name, namespace);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", function);
 	for (int i = 0; i < RB_MESH_TABLES; i++)

@@ -179,11 +179,14 @@ typedef struct rb_meshing_table
 
 extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
 
-/* names, and those that there are */
+/* their names */
 extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function,
 								   const char *mesh);
 
-/* those that there are must be empty, the others are made */
+/*
+ * Those that there are must be empty, the others are made; who else makes a mesh of this name waits for the
+ * end of this transaction.
+ */
 extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *function);
 
 /* one of those, to be filled: a trigger of another may have dropped or altered it meanwhile */
