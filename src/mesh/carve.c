@@ -113,8 +113,7 @@ reach(rb_recovery *r, rb_half *half, rb_mesh *all, uint32_t *number, bool *close
 			goto out;
 	}
 	*closed = true;
-	status =
-		rb_recover_grow(r->ctx, (void **) &half->tets, &half->tets_cap, n, sizeof(uint32_t[4]));
+	status = rb_array_grow(r->ctx, (void **) &half->tets, &half->tets_cap, n, sizeof(uint32_t[4]));
 	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 		for (int k = 0; k < 4; k++)
 			half->tets[i][k] = half->points[all->tets[reached[i]].v[k]];

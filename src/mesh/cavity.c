@@ -105,21 +105,21 @@ set_place(rb_recovery *r, rb_cavity_work *w, uint32_t v, uint8_t place)
 		return RB_OK;
 	w->place[v] = place;
 	w->placed[w->nplaced++] = v;
-	return rb_recover_grow(r->ctx, (void **) &w->placed, &w->placed_cap, (size_t) w->nplaced + 1,
-						   sizeof(uint32_t));
+	return rb_array_grow(r->ctx, (void **) &w->placed, &w->placed_cap, (size_t) w->nplaced + 1,
+						 sizeof(uint32_t));
 }
 
 static rb_status
 begin(rb_recovery *r, rb_cavity_work *w)
 {
 	size_t had = w->place_cap;
-	rb_status status = rb_recover_grow(r->ctx, (void **) &w->place, &w->place_cap,
-									   (size_t) r->mesh.npoints + 1, sizeof(uint8_t));
+	rb_status status = rb_array_grow(r->ctx, (void **) &w->place, &w->place_cap,
+									 (size_t) r->mesh.npoints + 1, sizeof(uint8_t));
 
 	if (status == RB_OK && w->place_cap > had)
 		memset(w->place + had, PLACE_UNKNOWN, w->place_cap - had);
 	if (status == RB_OK)
-		status = rb_recover_grow(r->ctx, (void **) &w->placed, &w->placed_cap, 1, sizeof(uint32_t));
+		status = rb_array_grow(r->ctx, (void **) &w->placed, &w->placed_cap, 1, sizeof(uint32_t));
 	w->nplaced = w->ntets = w->ncrossings = w->nfaces = 0;
 	rb_table_clear(&w->asked);
 	rb_table_clear(&w->border);
@@ -150,11 +150,11 @@ take_region(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t r
 
 		if (face->region != region)
 			continue;
-		status = rb_recover_grow(r->ctx, (void **) &w->faces, &w->faces_cap, (size_t) w->nfaces + 1,
-								 sizeof(uint32_t));
+		status = rb_array_grow(r->ctx, (void **) &w->faces, &w->faces_cap, (size_t) w->nfaces + 1,
+							   sizeof(uint32_t));
 		if (status == RB_OK)
-			status = rb_recover_grow(r->ctx, (void **) &w->box, &w->box_cap, (size_t) w->nfaces + 1,
-									 6 * sizeof(double));
+			status = rb_array_grow(r->ctx, (void **) &w->box, &w->box_cap, (size_t) w->nfaces + 1,
+								   6 * sizeof(double));
 		if (status != RB_OK)
 			return status;
 		box = w->box[w->nfaces];
@@ -244,8 +244,8 @@ ask(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, uint32_t x, uint32
 	if (status == RB_OK)
 		status = set_place(r, w, y, above > 0 ? PLACE_BELOW : PLACE_ABOVE);
 	if (status == RB_OK)
-		status = rb_recover_grow(r->ctx, (void **) &w->crossings, &w->crossings_cap,
-								 (size_t) w->ncrossings + 1, sizeof(rb_crossing));
+		status = rb_array_grow(r->ctx, (void **) &w->crossings, &w->crossings_cap,
+							   (size_t) w->ncrossings + 1, sizeof(rb_crossing));
 	if (status == RB_OK)
 		w->crossings[w->ncrossings++] = (rb_crossing){x, y, t};
 	return status;
@@ -265,8 +265,8 @@ other_corners(const rb_tet *t, uint32_t a, uint32_t b, uint32_t *x, uint32_t *y)
 static rb_status
 add_tet(rb_recovery *r, rb_cavity_work *w, uint32_t t)
 {
-	rb_status status = rb_recover_grow(r->ctx, (void **) &w->tets, &w->tets_cap,
-									   (size_t) w->ntets + 1, sizeof(uint32_t));
+	rb_status status = rb_array_grow(r->ctx, (void **) &w->tets, &w->tets_cap,
+									 (size_t) w->ntets + 1, sizeof(uint32_t));
 
 	if (status == RB_OK)
 	{
@@ -402,8 +402,8 @@ place_rest(rb_recovery *r, rb_cavity_work *w, const rb_sheet *sheet, bool *clear
 static rb_status
 add_point(rb_recovery *r, rb_half *half, uint32_t v)
 {
-	rb_status status = rb_recover_grow(r->ctx, (void **) &half->points, &half->points_cap,
-									   (size_t) half->npoints + 1, sizeof(uint32_t));
+	rb_status status = rb_array_grow(r->ctx, (void **) &half->points, &half->points_cap,
+									 (size_t) half->npoints + 1, sizeof(uint32_t));
 
 	if (status == RB_OK)
 		half->points[half->npoints++] = v;
@@ -545,11 +545,11 @@ replace(rb_recovery *r, rb_cavity_work *w)
 
 	status = rb_mesh_reserve(m, w->half[0].ntets + w->half[1].ntets);
 	for (int side = 0; side < 2 && status == RB_OK; side++)
-		status = rb_recover_grow(r->ctx, (void **) &w->new_tet[side], &w->new_tet_cap[side],
-								 w->half[side].ntets, sizeof(uint32_t));
+		status = rb_array_grow(r->ctx, (void **) &w->new_tet[side], &w->new_tet_cap[side],
+							   w->half[side].ntets, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = rb_recover_grow(r->ctx, (void **) &w->sheet_side, &w->sheet_side_cap, w->nfaces,
-								 sizeof(uint32_t));
+		status = rb_array_grow(r->ctx, (void **) &w->sheet_side, &w->sheet_side_cap, w->nfaces,
+							   sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
 	for (uint32_t i = 0; i < w->ntets; i++)

@@ -7,22 +7,6 @@
  */
 #include "mesh/rb_recover.h"
 
-rb_status
-rb_recover_grow(rb_context *ctx, void **block, size_t *cap, size_t need, size_t element)
-{
-	size_t more = *cap + *cap / 2 + 64;
-	rb_status status;
-
-	if (need <= *cap)
-		return RB_OK;
-	if (more < need)
-		more = need;
-	status = rb_array(ctx, block, more, element);
-	if (status == RB_OK)
-		*cap = more;
-	return status;
-}
-
 static rb_status
 segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *which)
 {
@@ -48,8 +32,8 @@ segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *wh
 	{
 		size_t cap = r->segments_cap;
 
-		status = rb_recover_grow(r->ctx, (void **) &r->segments, &cap, r->nsegments + 1,
-								 sizeof(uint32_t[2]));
+		status = rb_array_grow(r->ctx, (void **) &r->segments, &cap, r->nsegments + 1,
+							   sizeof(uint32_t[2]));
 		if (status == RB_OK)
 			status = rb_array(r->ctx, (void **) &r->segment_facet, cap, sizeof(uint32_t));
 		if (status != RB_OK)

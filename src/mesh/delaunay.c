@@ -46,22 +46,6 @@ time_to_stop(const rb_context *ctx, size_t i)
 	return (i & 0xffff) == 0 && rb_should_stop(ctx);
 }
 
-static rb_status
-room(rb_mesh *m, void **block, size_t *cap, size_t need, size_t element)
-{
-	size_t more = *cap + *cap / 2 + 64;
-	rb_status status;
-
-	if (need <= *cap)
-		return RB_OK;
-	if (more < need)
-		more = need;
-	status = rb_array(m->ctx, block, more, element);
-	if (status == RB_OK)
-		*cap = more;
-	return status;
-}
-
 static ALWAYS_INLINE const double *
 point_of(const rb_mesh *m, uint32_t v, bool all)
 {
@@ -321,7 +305,8 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 	c->nrim = 0;
 	if (c->inside_cap == 0)
 	{
-		rb_status status = room(m, (void **) &c->inside, &c->inside_cap, 1, sizeof(*c->inside));
+		rb_status status =
+			rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap, 1, sizeof(*c->inside));
 
 		if (status != RB_OK)
 			return status;
@@ -336,11 +321,12 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 			return RB_STOPPED;
 		if (c->ninside + 4 > c->inside_cap || c->nrim + 4 > c->rim_cap)
 		{
-			rb_status status =
-				room(m, (void **) &c->inside, &c->inside_cap, c->ninside + 4, sizeof(*c->inside));
+			rb_status status = rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap,
+											 c->ninside + 4, sizeof(*c->inside));
 
 			if (status == RB_OK)
-				status = room(m, (void **) &c->rim, &c->rim_cap, c->nrim + 4, sizeof(*c->rim));
+				status = rb_array_grow(m->ctx, (void **) &c->rim, &c->rim_cap, c->nrim + 4,
+									   sizeof(*c->rim));
 			if (status != RB_OK)
 				return status;
 		}
@@ -420,8 +406,8 @@ reserve(rb_mesh *m, uint32_t done, bool all)
 	}
 	/* a rim is a sphere, so it has half as many corners as faces, and two more */
 	if (status == RB_OK && c->nrim > c->corners_cap)
-		status = room(m, (void **) &c->corners, &c->corners_cap, (size_t) c->nrim + 4,
-					  sizeof(*c->corners));
+		status = rb_array_grow(m->ctx, (void **) &c->corners, &c->corners_cap, (size_t) c->nrim + 4,
+							   sizeof(*c->corners));
 	return status;
 }
 
@@ -435,7 +421,7 @@ reserve_edges(rb_mesh *m, uint32_t *mask)
 
 	while (size < 6 * (size_t) c->nrim)
 		size *= 2;
-	status = room(m, (void **) &c->edges, &c->edges_cap, size, sizeof(*c->edges));
+	status = rb_array_grow(m->ctx, (void **) &c->edges, &c->edges_cap, size, sizeof(*c->edges));
 	if (status != RB_OK)
 		return status;
 	memset(c->edges, 0xff, size * sizeof(*c->edges)); /* RB_NONE */
@@ -573,14 +559,14 @@ prepare(rb_mesh *m)
 {
 	rb_cavity *c = &m->cavity;
 	size_t had = c->place_of_cap;
-	rb_status status = room(m, (void **) &c->place_of, &c->place_of_cap, (size_t) m->npoints + 1,
-							sizeof(uint32_t));
+	rb_status status = rb_array_grow(m->ctx, (void **) &c->place_of, &c->place_of_cap,
+									 (size_t) m->npoints + 1, sizeof(uint32_t));
 
 	if (status == RB_OK && c->place_of_cap > had)
 		memset(c->place_of + had, 0, (c->place_of_cap - had) * sizeof(uint32_t));
 	if (status == RB_OK)
-		status = room(m, (void **) &c->square, &c->square_cap, (size_t) SQUARE * SQUARE,
-					  sizeof(rb_face));
+		status = rb_array_grow(m->ctx, (void **) &c->square, &c->square_cap,
+							   (size_t) SQUARE * SQUARE, sizeof(rb_face));
 	return status;
 }
 

@@ -20,8 +20,8 @@ struct rb_facet_work
 static rb_status
 add_subface(rb_recovery *r, const uint32_t *v, uint32_t facet)
 {
-	rb_status status = rb_recover_grow(r->ctx, (void **) &r->subfaces, &r->subfaces_cap,
-									   (size_t) r->nsubfaces + 1, sizeof(rb_subface));
+	rb_status status = rb_array_grow(r->ctx, (void **) &r->subfaces, &r->subfaces_cap,
+									 (size_t) r->nsubfaces + 1, sizeof(rb_subface));
 
 	if (status == RB_OK)
 		r->subfaces[r->nsubfaces++] = (rb_subface){{v[0], v[1], v[2]}, facet};
@@ -128,8 +128,8 @@ find_regions(rb_recovery *r, struct rb_facet_work *w, uint32_t *regions)
 
 		if (sheet->faces[first].region != RB_SHEET_MISSING)
 			continue;
-		status = rb_recover_grow(r->ctx, (void **) &w->stack, &w->stack_cap, (size_t) sheet->n + 1,
-								 sizeof(uint32_t));
+		status = rb_array_grow(r->ctx, (void **) &w->stack, &w->stack_cap, (size_t) sheet->n + 1,
+							   sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
 		count++;
@@ -162,8 +162,8 @@ add_point(rb_recovery *r, const double *at, uint32_t facet)
 	rb_status status = rb_recover_point(r, at, RB_VERTEX_ON_FACET, facet, &v);
 
 	if (status == RB_OK)
-		status = rb_recover_grow(r->ctx, (void **) &r->facet_points, &r->facet_points_cap,
-								 (size_t) r->nfacet_points + 1, sizeof(uint32_t));
+		status = rb_array_grow(r->ctx, (void **) &r->facet_points, &r->facet_points_cap,
+							   (size_t) r->nfacet_points + 1, sizeof(uint32_t));
 	if (status == RB_OK)
 		r->facet_points[r->nfacet_points++] = v;
 	return status;

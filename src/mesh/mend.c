@@ -35,7 +35,7 @@ static rb_status
 look_at(rb_recovery *r, rb_mend *q, rb_face f)
 {
 	rb_status status =
-		rb_recover_grow(r->ctx, (void **) &q->queue, &q->cap, q->n + 1, sizeof(rb_face));
+		rb_array_grow(r->ctx, (void **) &q->queue, &q->cap, q->n + 1, sizeof(rb_face));
 
 	if (status == RB_OK)
 		q->queue[q->n++] = f;
@@ -443,7 +443,7 @@ rb_recover_mend(rb_recovery *r, bool *again)
 			status = flip(r, &q, t, k, &done);
 		if (status != RB_OK || done)
 			continue;
-		status = rb_recover_grow(r->ctx, (void **) &left, &cap, kept + 1, sizeof(rb_face));
+		status = rb_array_grow(r->ctx, (void **) &left, &cap, kept + 1, sizeof(rb_face));
 		if (status == RB_OK)
 			left[kept++] = f;
 	}

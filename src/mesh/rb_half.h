@@ -47,6 +47,7 @@ typedef enum rb_filled
 extern rb_status rb_half_base(rb_recovery *r, rb_half *half, uint32_t a, uint32_t b, uint32_t c,
 							  rb_face outside, uint32_t sheet, bool constrained);
 extern rb_status rb_half_behind(rb_recovery *r, rb_half *half, uint32_t base);
+/* fill.c */
 extern rb_status rb_half_fill(rb_recovery *r, rb_half *half, rb_filled *filled);
 extern void rb_half_free(rb_memory *memory, rb_half *half);
 

@@ -8,7 +8,7 @@
  *	  sheet.c		a facet's own triangulation
  *	  facets.c		faces that are missing, region by region
  *	  cavity.c		what lies in a region's way is taken out ...
- *	  half.c		... and both sides of it are filled anew, by wrap.c or carve.c
+ *	  fill.c		... and both sides of it are filled anew, by wrap.c or carve.c
  *	  mend.c		what is not Delaunay then is flipped
  *	  regions.c		which tetrahedra are inside, and in which region
  *
@@ -97,10 +97,6 @@ rb_recover_stops(const rb_recovery *r, uint32_t i)
 {
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx);
 }
-
-/* room for one more element; grows by halves */
-extern rb_status rb_recover_grow(rb_context *ctx, void **block, size_t *cap, size_t need,
-								 size_t element);
 
 /* a new point, marked as added to segment or facet `parent`; it is in no tetrahedron yet */
 extern rb_status rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind,

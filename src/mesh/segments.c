@@ -28,7 +28,7 @@ rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind, uint32_t
 	{
 		size_t cap = r->added_cap;
 
-		status = rb_recover_grow(r->ctx, (void **) &r->kind, &cap, added + 1, sizeof(uint8_t));
+		status = rb_array_grow(r->ctx, (void **) &r->kind, &cap, added + 1, sizeof(uint8_t));
 		if (status == RB_OK)
 			status = rb_array(r->ctx, (void **) &r->parent, cap, sizeof(uint32_t));
 		if (status != RB_OK)
@@ -48,8 +48,7 @@ rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
 {
 	rb_mesh *m = &r->mesh;
 	uint32_t count = 0;
-	rb_status status =
-		rb_recover_grow(r->ctx, (void **) &r->star, &r->star_cap, 1, sizeof(uint32_t));
+	rb_status status = rb_array_grow(r->ctx, (void **) &r->star, &r->star_cap, 1, sizeof(uint32_t));
 
 	if (status != RB_OK)
 		return status;
@@ -61,7 +60,7 @@ rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n)
 		uint32_t corner = rb_tet_corner(t, v);
 
 		status =
-			rb_recover_grow(r->ctx, (void **) &r->star, &r->star_cap, count + 3, sizeof(uint32_t));
+			rb_array_grow(r->ctx, (void **) &r->star, &r->star_cap, count + 3, sizeof(uint32_t));
 		if (status != RB_OK)
 			break;
 		for (uint32_t k = 0; k < 4; k++)
@@ -283,8 +282,8 @@ is_between(rb_recovery *r, const rb_piece *p, const double *at)
 static rb_status
 cut_piece(rb_recovery *r, uint32_t i, uint32_t w)
 {
-	rb_status status = rb_recover_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap,
-									   (size_t) r->npieces + 1, sizeof(rb_piece));
+	rb_status status = rb_array_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap,
+									 (size_t) r->npieces + 1, sizeof(rb_piece));
 	rb_piece *p = &r->pieces[i];
 
 	if (status != RB_OK)
@@ -335,8 +334,8 @@ cut(rb_recovery *r, uint32_t i, uint32_t t)
 		return status;
 	if (same != RB_NONE)
 		return point_on_segment(r, same, s);
-	status = rb_recover_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap, r->npieces + 1,
-							 sizeof(rb_piece));
+	status = rb_array_grow(r->ctx, (void **) &r->pieces, &r->pieces_cap, r->npieces + 1,
+						   sizeof(rb_piece));
 	if (status != RB_OK)
 		return status;
 	p = &r->pieces[i];
@@ -401,8 +400,8 @@ one_pass(rb_recovery *r, uint32_t pass, uint32_t **touched, size_t *touched_cap,
 			w = r->pieces[i].v;
 			if (w >= *touched_cap)
 			{
-				status = rb_recover_grow(r->ctx, (void **) touched, touched_cap, (size_t) w + 1,
-										 sizeof(uint32_t));
+				status = rb_array_grow(r->ctx, (void **) touched, touched_cap, (size_t) w + 1,
+									   sizeof(uint32_t));
 				if (status != RB_OK)
 					return status;
 			}

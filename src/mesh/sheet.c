@@ -74,8 +74,8 @@ place_above(rb_recovery *r, rb_sheet *sheet, uint32_t from, uint32_t to)
 			at[k] = low[k] / 2 + high[k] / 2 - 2 * size * (normal[k] / length);
 	if (!rb_all_finite(at, 3))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, r->plc->triangles[from][0], RB_NONE, low);
-	status = rb_recover_grow(r->ctx, (void **) &m->points, &m->points_cap, (size_t) m->npoints + 1,
-							 3 * sizeof(double));
+	status = rb_array_grow(r->ctx, (void **) &m->points, &m->points_cap, (size_t) m->npoints + 1,
+						   3 * sizeof(double));
 	if (status != RB_OK)
 		return status;
 	memcpy(m->points + 3 * (size_t) m->npoints, at, sizeof at);
@@ -124,8 +124,8 @@ rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i)
 static rb_status
 sheet_room(rb_recovery *r, rb_sheet *sheet, uint32_t more)
 {
-	return rb_recover_grow(r->ctx, (void **) &sheet->faces, &sheet->cap, (size_t) sheet->n + more,
-						   sizeof(rb_sheet_face));
+	return rb_array_grow(r->ctx, (void **) &sheet->faces, &sheet->cap, (size_t) sheet->n + more,
+						 sizeof(rb_sheet_face));
 }
 
 /* face f is cut in two, by point p on the edge opposite to its corner i, which is on the boundary */
@@ -303,8 +303,8 @@ make_delaunay(rb_recovery *r, rb_sheet *sheet)
 {
 	uint64_t flips = 0, most = 64 + 32 * (uint64_t) sheet->n + (uint64_t) sheet->n * sheet->n;
 	size_t n = 0;
-	rb_status status = rb_recover_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap,
-									   3 * (size_t) sheet->n, sizeof(uint32_t));
+	rb_status status = rb_array_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap,
+									 3 * (size_t) sheet->n, sizeof(uint32_t));
 
 	if (status != RB_OK)
 		return status;
@@ -331,8 +331,8 @@ make_delaunay(rb_recovery *r, rb_sheet *sheet)
 		flips++;
 		if ((flips & 1023) == 0 && rb_should_stop(r->ctx))
 			return RB_STOPPED;
-		status = rb_recover_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap, n + 4,
-								 sizeof(uint32_t));
+		status = rb_array_grow(r->ctx, (void **) &sheet->queue, &sheet->queue_cap, n + 4,
+							   sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
 		sheet->queue[n++] = f << 2 | 1;

@@ -185,8 +185,8 @@ rb_half_wrap(rb_recovery *r, rb_half *half, bool only_seen, rb_filled *filled)
 			whole = false;
 			break;
 		}
-		status = rb_recover_grow(r->ctx, (void **) &half->tets, &half->tets_cap,
-								 (size_t) half->ntets + 1, sizeof(uint32_t[4]));
+		status = rb_array_grow(r->ctx, (void **) &half->tets, &half->tets_cap,
+							   (size_t) half->ntets + 1, sizeof(uint32_t[4]));
 		if (status != RB_OK)
 			return status;
 		half->tets[half->ntets][0] = v[0];

@@ -50,6 +50,23 @@ rb_array(rb_context *ctx, void **block, size_t n, size_t element)
 	return RB_OK;
 }
 
+/* room for at least so many elements, where there is room for *cap; it grows by halves */
+static inline rb_status
+rb_array_grow(rb_context *ctx, void **block, size_t *cap, size_t need, size_t element)
+{
+	size_t more = *cap + *cap / 2 + 64;
+	rb_status status;
+
+	if (need <= *cap)
+		return RB_OK;
+	if (more < need)
+		more = need;
+	status = rb_array(ctx, block, more, element);
+	if (status == RB_OK)
+		*cap = more;
+	return status;
+}
+
 /* x - x is +0 for a finite x and NaN for any other: no branch, no call */
 static inline bool
 rb_all_finite(const double *x, int n)
