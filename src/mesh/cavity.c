@@ -566,6 +566,7 @@ replace(rb_recovery *r, rb_cavity_work *w)
 			uint32_t t = rb_mesh_new_tet(m, v[0], v[1], v[2], v[3]);
 
 			w->new_tet[side][i] = t;
+			m->bits[t] |= RB_MADE;
 			for (int k = 0; k < 4; k++)
 				m->tet_of[v[k]] = t;
 		}

@@ -426,8 +426,12 @@ rb_recover_mend(rb_recovery *r, bool *again)
 	{
 		if ((t & 0xffff) == 0 && rb_should_stop(r->ctx))
 			status = RB_STOPPED;
+		/* what was there before facets were is Delaunay */
+		if ((m->bits[t] & RB_MADE) == 0)
+			continue;
+		m->bits[t] &= ~RB_MADE;
 		for (uint32_t k = 0; k < 4 && status == RB_OK && !rb_tet_dead(m, t); k++)
-			if (rb_face_tet(m->tets[t].n[k]) > t && wrong(m, t, k))
+			if (wrong(m, t, k))
 				status = look_at(r, &q, rb_face_of(t, k));
 	}
 	most = 8 * (uint64_t) q.n + 64;

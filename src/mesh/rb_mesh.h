@@ -40,6 +40,7 @@ typedef uint32_t rb_face;
 #define RB_EDGE_BIT(i, j) (1u << (4 + rb_edge_number[i][j])) /* edge ij is on a segment */
 #define RB_MARK (1u << 10) /* free for whoever works on it; off when he is done */
 #define RB_MARK2 (1u << 11)
+#define RB_MADE (1u << 12) /* by a cavity of a facet (cavity.c), and not looked at since (mend.c) */
 
 static const uint8_t rb_edge_number[4][4]
 	__attribute__((unused)) = {{9, 0, 1, 2}, {0, 9, 3, 4}, {1, 3, 9, 5}, {2, 4, 5, 9}};

@@ -59,8 +59,9 @@ typedef struct rb_recovery
 	rb_piece *pieces;
 	uint32_t npieces;
 	size_t pieces_cap;
-	rb_table piece_of; /* edge to segment, as far as rb_recover_pieces has put them in */
-	uint8_t *cuts;     /* how often each segment was cut, up to 255 */
+	rb_table piece_of;    /* edge to segment, as far as rb_recover_pieces has put them in */
+	uint8_t *cuts;        /* how often each segment was cut, up to 255 */
+	uint32_t points_then; /* when segments were recovered last; 0: all are to be looked at */
 	bool *acute; /* of each point of the PLC: two of its segments enclose less than 90 degrees */
 	/* points that were added, from plc->npoints on */
 	uint8_t *kind;

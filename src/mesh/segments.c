@@ -428,10 +428,15 @@ rb_recover_segments(rb_recovery *r)
 		status = rb_array(r->ctx, (void **) &touched, cap + 1, sizeof(uint32_t));
 	if (status == RB_OK)
 		memset(touched, 0, (cap + 1) * sizeof(uint32_t));
+	/* points that came after segments had been recovered once: all else is as it was */
+	for (uint32_t v = r->points_then; v < r->mesh.npoints && status == RB_OK && r->points_then > 0;
+		 v++)
+		status = touch(r, v, 1, touched);
 	/* in pass 1 all are looked at, later those that were touched in this pass or the one before */
-	for (uint32_t pass = 1; more && status == RB_OK; pass++)
+	for (uint32_t pass = r->points_then > 0 ? 2 : 1; more && status == RB_OK; pass++)
 		status = one_pass(r, pass, &touched, &cap, &more);
 	rb_free(r->ctx->memory, (void **) &touched);
+	r->points_then = r->mesh.npoints;
 	return status;
 }
 
@@ -479,6 +484,7 @@ rb_recover_look_again(rb_recovery *r, bool *again)
 		if (status == RB_OK)
 			status = cut_piece(r, i, w);
 		*again = true;
+		r->points_then = 0; /* both halves of the piece are to be looked at */
 	}
 	return status;
 }
