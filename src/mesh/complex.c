@@ -7,6 +7,39 @@
  */
 #include "mesh/rb_recover.h"
 
+rb_status
+rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys, uint32_t **order)
+{
+	uint32_t *start = NULL;
+	uint32_t buckets, sum = 0;
+	int shift = 0;
+	rb_status status;
+
+	while ((keys >> shift) > n)
+		shift++;
+	buckets = (keys >> shift) + 1;
+	status = rb_array(ctx, (void **) &start, buckets, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) order, (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+	{
+		memset(start, 0, buckets * sizeof(uint32_t));
+		for (uint32_t i = 0; i < n; i++)
+			start[key[i] >> shift]++;
+		for (uint32_t b = 0; b < buckets; b++)
+		{
+			uint32_t here = start[b];
+
+			start[b] = sum;
+			sum += here;
+		}
+		for (uint32_t i = 0; i < n; i++)
+			(*order)[start[key[i] >> shift]++] = i;
+	}
+	rb_free(ctx->memory, (void **) &start);
+	return status;
+}
+
 static rb_status
 segment_add(rb_recovery *r, uint32_t u, uint32_t v, uint32_t facet, uint32_t *which)
 {

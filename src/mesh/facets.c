@@ -300,18 +300,65 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 	return status;
 }
 
+/* what is near in space is near in the mesh: facets in such an order */
+static rb_status
+in_space(rb_recovery *r, uint32_t **order)
+{
+	const uint32_t n = r->plc->nfacets;
+	uint32_t *key = NULL;
+	rb_status status = rb_array(r->ctx, (void **) &key, (size_t) n + 1, sizeof(uint32_t));
+
+	for (uint32_t f = 0; f < n && status == RB_OK; f++)
+		key[f] = r->mesh.tet_of[r->plc->triangles[r->facet_start[f]][0]];
+	if (status == RB_OK)
+		status = rb_recover_order(r->ctx, key, n, r->mesh.ntets, order);
+	rb_free(r->ctx->memory, (void **) &key);
+	return status;
+}
+
+/* faces in the order of their facets; each facet has one, so the order is theirs exactly */
+static rb_status
+put_in_order(rb_recovery *r)
+{
+	uint32_t *key = NULL, *order = NULL;
+	rb_subface *sorted = NULL;
+	rb_status status =
+		rb_array(r->ctx, (void **) &key, (size_t) r->nsubfaces + 1, sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
+		key[i] = r->subfaces[i].facet;
+	if (status == RB_OK)
+		status = rb_recover_order(r->ctx, key, r->nsubfaces, r->plc->nfacets, &order);
+	rb_free(r->ctx->memory, (void **) &key);
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &sorted, (size_t) r->nsubfaces + 1, sizeof(rb_subface));
+	if (status == RB_OK)
+	{
+		for (uint32_t i = 0; i < r->nsubfaces; i++)
+			sorted[i] = r->subfaces[order[i]];
+		rb_free(r->ctx->memory, (void **) &r->subfaces);
+		r->subfaces = sorted;
+		r->subfaces_cap = (size_t) r->nsubfaces + 1;
+	}
+	rb_free(r->ctx->memory, (void **) &order);
+	return status;
+}
+
 rb_status
 rb_recover_facets(rb_recovery *r, bool *again)
 {
 	const uint32_t n = r->plc->nfacets;
 	struct rb_facet_work work;
 	uint32_t lacking = 0;
+	uint32_t *order = NULL;
 	rb_status status;
 
 	memset(&work, 0, sizeof work);
 	r->work = &work;
 	r->nsubfaces = 0;
 	status = rb_cavity_open(r, &work.cavity);
+	if (status == RB_OK)
+		status = in_space(r, &order);
 	for (uint32_t f = 0; f < n && status == RB_OK; f++)
 	{
 		if ((f & 63) == 0)
@@ -321,9 +368,12 @@ rb_recover_facets(rb_recovery *r, bool *again)
 				status = RB_STOPPED;
 		}
 		if (status == RB_OK)
-			status = recover_facet(r, f, &lacking);
+			status = recover_facet(r, order[f], &lacking);
 	}
 	*again = lacking > 0;
+	if (status == RB_OK && !*again)
+		status = put_in_order(r);
+	rb_free(r->ctx->memory, (void **) &order);
 	rb_cavity_close(r, &work.cavity);
 	rb_sheet_free(r->ctx->memory, &work.sheet);
 	rb_free(r->ctx->memory, (void **) &work.stack);

@@ -99,6 +99,13 @@ rb_recover_stops(const rb_recovery *r, uint32_t i)
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx);
 }
 
+/*
+ * Numbers 0 to n - 1 in the order of their keys, equal ones as they are: only the high bits of keys
+ * below `keys` are looked at, so what is near is near, no more.  To be freed.
+ */
+extern rb_status rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys,
+								  uint32_t **order);
+
 /* a new point, marked as added to segment or facet `parent`; it is in no tetrahedron yet */
 extern rb_status rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind,
 								  uint32_t parent, uint32_t *v);

@@ -368,21 +368,26 @@ begin(rb_recovery *r)
 	return RB_OK;
 }
 
-/* one pass over all pieces, new ones too; *more: points were added */
+/*
+ * One pass over all pieces, the first `ordered` of them in that order, then new ones too; *more: points
+ * were added.
+ */
 static rb_status
-one_pass(rb_recovery *r, uint32_t pass, uint32_t **touched, size_t *touched_cap, bool *more)
+one_pass(rb_recovery *r, uint32_t pass, const uint32_t *order, uint32_t ordered, uint32_t **touched,
+		 size_t *touched_cap, bool *more)
 {
 	*more = false;
-	for (uint32_t i = 0; i < r->npieces; i++)
+	for (uint32_t k = 0; k < r->npieces; k++)
 	{
+		uint32_t i = k < ordered ? order[k] : k;
 		uint32_t t, hit, w;
 		rb_status status;
 
-		if ((i & 1023) == 0)
+		if ((k & 1023) == 0)
 		{
 			if (rb_should_stop(r->ctx))
 				return RB_STOPPED;
-			rb_progress(r->ctx, RB_STAGE_MESH_SEGMENTS, i, r->npieces);
+			rb_progress(r->ctx, RB_STAGE_MESH_SEGMENTS, k, r->npieces);
 		}
 		for (;;)
 		{
@@ -416,11 +421,29 @@ one_pass(rb_recovery *r, uint32_t pass, uint32_t **touched, size_t *touched_cap,
 	return RB_OK;
 }
 
+static rb_status
+in_space(rb_recovery *r, uint32_t **order, uint32_t *n)
+{
+	uint32_t *key = NULL;
+	rb_status status = rb_array(r->ctx, (void **) &key, (size_t) r->npieces + 1, sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
+		key[i] = r->mesh.tet_of[r->pieces[i].u];
+	if (status == RB_OK)
+		status = rb_recover_order(r->ctx, key, r->npieces, r->mesh.ntets, order);
+	if (status == RB_OK)
+		*n = r->npieces;
+	rb_free(r->ctx->memory, (void **) &key);
+	return status;
+}
+
 rb_status
 rb_recover_segments(rb_recovery *r)
 {
 	uint32_t *touched = NULL;
 	size_t cap = r->mesh.npoints;
+	uint32_t *order = NULL;
+	uint32_t ordered = 0;
 	bool more = true;
 	rb_status status = begin(r);
 
@@ -428,13 +451,20 @@ rb_recover_segments(rb_recovery *r)
 		status = rb_array(r->ctx, (void **) &touched, cap + 1, sizeof(uint32_t));
 	if (status == RB_OK)
 		memset(touched, 0, (cap + 1) * sizeof(uint32_t));
+	/* what is near in space is near in the mesh: all of them are looked at in such an order */
+	if (status == RB_OK && r->points_then == 0)
+		status = in_space(r, &order, &ordered);
 	/* points that came after segments had been recovered once: all else is as it was */
 	for (uint32_t v = r->points_then; v < r->mesh.npoints && status == RB_OK && r->points_then > 0;
 		 v++)
 		status = touch(r, v, 1, touched);
 	/* in pass 1 all are looked at, later those that were touched in this pass or the one before */
 	for (uint32_t pass = r->points_then > 0 ? 2 : 1; more && status == RB_OK; pass++)
-		status = one_pass(r, pass, &touched, &cap, &more);
+	{
+		status = one_pass(r, pass, order, ordered, &touched, &cap, &more);
+		ordered = 0;
+	}
+	rb_free(r->ctx->memory, (void **) &order);
 	rb_free(r->ctx->memory, (void **) &touched);
 	r->points_then = r->mesh.npoints;
 	return status;
