@@ -544,6 +544,8 @@ replace(rb_recovery *r, rb_cavity_work *w)
 	rb_status status;
 
 	status = rb_mesh_reserve(m, w->half[0].ntets + w->half[1].ntets);
+	if (status == RB_OK)
+		status = rb_mesh_note(m, w->ntets + w->half[0].ntets + w->half[1].ntets);
 	for (int side = 0; side < 2 && status == RB_OK; side++)
 		status = rb_array_grow(r->ctx, (void **) &w->new_tet[side], &w->new_tet_cap[side],
 							   w->half[side].ntets, sizeof(uint32_t));

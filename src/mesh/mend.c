@@ -67,6 +67,8 @@ exchange(rb_recovery *r, rb_mend *q, const uint32_t *old, int nold, uint32_t (*v
 	int nouter = 0;
 	rb_status status = rb_mesh_reserve(m, (uint32_t) nnew);
 
+	if (status == RB_OK)
+		status = rb_mesh_note(m, (uint32_t) (nold + nnew));
 	if (status != RB_OK)
 		return status;
 	for (int i = 0; i < nold; i++)

@@ -98,6 +98,7 @@ rb_mesh_free(rb_mesh *m)
 	rb_free(m->ctx->memory, (void **) &m->tet_of);
 	rb_free(m->ctx->memory, (void **) &m->tets);
 	rb_free(m->ctx->memory, (void **) &m->bits);
+	rb_free(m->ctx->memory, (void **) &m->was);
 	m->npoints = m->ntets = m->nalive = 0;
 	m->points_cap = m->tet_of_cap = m->tets_cap = 0;
 	m->free = m->recent = RB_NONE;
@@ -137,6 +138,55 @@ rb_mesh_expect(rb_mesh *m, double ntets)
 	return resize_tets(m, (size_t) ntets);
 }
 
+/* what is in this place is about to change */
+static void
+note(rb_mesh *m, uint32_t t)
+{
+	if (t >= m->journal || (m->bits[t] & RB_NOTED) != 0)
+		return;
+	m->was[m->nwas].tet = m->tets[t];
+	m->was[m->nwas++].at = t;
+	m->bits[t] |= RB_NOTED;
+}
+
+void
+rb_mesh_journal(rb_mesh *m)
+{
+	m->journal = m->ntets;
+	m->nwas = 0;
+}
+
+rb_status
+rb_mesh_note(rb_mesh *m, uint32_t changes)
+{
+	return rb_array_grow(m->ctx, (void **) &m->was, &m->was_cap, (size_t) m->nwas + changes,
+						 sizeof(rb_was));
+}
+
+/*
+ * Backwards: a tetrahedron that lost a neighbour before it went itself was noted with the link to
+ * what came in that one's place; the neighbour was noted earlier, is put back later, and mends it.
+ */
+void
+rb_mesh_undo(rb_mesh *m)
+{
+	m->ntets = m->journal;
+	while (m->nwas > 0)
+	{
+		const rb_was *was = &m->was[--m->nwas];
+
+		m->tets[was->at] = was->tet;
+		if (was->tet.v[0] == RB_DEAD)
+			continue;
+		for (uint32_t k = 0; k < 4; k++)
+			if (rb_face_tet(was->tet.n[k]) < m->ntets)
+				m->tets[rb_face_tet(was->tet.n[k])].n[rb_face_corner(was->tet.n[k])] =
+					rb_face_of(was->at, k);
+	}
+	memset(m->bits, 0, (size_t) m->ntets * sizeof(*m->bits));
+	m->journal = 0;
+}
+
 uint32_t
 rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
@@ -144,7 +194,10 @@ rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	rb_tet *tet;
 
 	if (t != RB_NONE)
+	{
+		note(m, t);
 		m->free = m->tets[t].v[1];
+	}
 	else
 		t = m->ntets++;
 	tet = &m->tets[t];
@@ -152,7 +205,7 @@ rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	tet->v[1] = b;
 	tet->v[2] = c;
 	tet->v[3] = d;
-	m->bits[t] = 0;
+	m->bits[t] &= t < m->journal ? RB_NOTED : 0;
 	m->nalive++;
 	return t;
 }
@@ -160,9 +213,10 @@ rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 void
 rb_mesh_drop_tet(rb_mesh *m, uint32_t t)
 {
+	note(m, t);
 	m->tets[t].v[0] = RB_DEAD;
 	m->tets[t].v[1] = m->free;
-	m->bits[t] = 0;
+	m->bits[t] &= t < m->journal ? RB_NOTED : 0;
 	m->free = t;
 	m->nalive--;
 }

@@ -40,6 +40,7 @@ typedef uint32_t rb_face;
 #define RB_EDGE_BIT(i, j) (1u << (4 + rb_edge_number[i][j])) /* edge ij is on a segment */
 #define RB_MARK (1u << 10) /* free for whoever works on it; off when he is done */
 #define RB_MARK2 (1u << 11)
+#define RB_NOTED (1u << 13) /* the journal has it */
 #define RB_MADE (1u << 12) /* by a cavity of a facet (cavity.c), and not looked at since (mend.c) */
 
 static const uint8_t rb_edge_number[4][4]
@@ -91,6 +92,13 @@ typedef struct rb_cavity
 	size_t spheres_cap;
 } rb_cavity;
 
+/* what a place held when the journal was opened */
+typedef struct rb_was
+{
+	rb_tet tet;
+	uint32_t at;
+} rb_was;
+
 typedef struct rb_mesh
 {
 	rb_context *ctx;
@@ -110,7 +118,12 @@ typedef struct rb_mesh
 	uint32_t free;   /* a list of dead places through v[1]; RB_NONE: it is empty */
 	uint32_t recent; /* where a walk may begin */
 	uint32_t random; /* of walks */
-	bool tells;      /* how many points are inserted, to whoever watches the context */
+	/* a journal: places that have changed since it was opened, and can be put back */
+	uint32_t journal; /* of places up to that one; 0: there is none */
+	rb_was *was;
+	uint32_t nwas;
+	size_t was_cap;
+	bool tells; /* how many points are inserted, to whoever watches the context */
 	rb_cavity cavity;
 } rb_mesh;
 
@@ -181,6 +194,16 @@ extern rb_status rb_mesh_expect(rb_mesh *m,
 extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c,
 								uint32_t d); /* after a reserve; bits 0, links to be made */
 extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
+
+/*
+ * The journal: from its opening on, what changes by rb_mesh_new_tet, rb_mesh_drop_tet and rb_mesh_link
+ * between them can be undone, all of it at once.  rb_mesh_note makes room for so many changes
+ * before they are made.  Bits are 0 after an undoing, and which tetrahedron a point has is not
+ * put back.
+ */
+extern void rb_mesh_journal(rb_mesh *m);
+extern rb_status rb_mesh_note(rb_mesh *m, uint32_t changes);
+extern void rb_mesh_undo(rb_mesh *m);
 static inline void
 rb_mesh_link(rb_mesh *m, rb_face f, rb_face g)
 {

@@ -35,27 +35,23 @@ recovery_free(rb_recovery *r)
 	rb_free(memory, (void **) &r->star);
 }
 
-/* the tetrahedra as they were before facets were recovered: a later round goes on from there */
+/* where a later round goes on: all as it was before facets were recovered (rb_mesh_journal, and this) */
 typedef struct rb_snapshot
 {
-	rb_tet *tets;
 	uint32_t *tet_of;
-	uint32_t ntets, nalive, free, recent, npoints;
+	uint32_t nalive, free, recent, npoints;
 } rb_snapshot;
 
 static rb_status
 snapshot(rb_recovery *r, rb_snapshot *s)
 {
-	const rb_mesh *m = &r->mesh;
-	rb_status status = rb_array(r->ctx, (void **) &s->tets, m->ntets, sizeof(rb_tet));
+	rb_mesh *m = &r->mesh;
+	rb_status status = rb_array(r->ctx, (void **) &s->tet_of, m->npoints, sizeof(uint32_t));
 
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &s->tet_of, m->npoints, sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
-	memcpy(s->tets, m->tets, (size_t) m->ntets * sizeof(rb_tet));
+	rb_mesh_journal(m);
 	memcpy(s->tet_of, m->tet_of, (size_t) m->npoints * sizeof(uint32_t));
-	s->ntets = m->ntets;
 	s->nalive = m->nalive;
 	s->free = m->free;
 	s->recent = m->recent;
@@ -70,10 +66,8 @@ restore(rb_recovery *r, const rb_snapshot *s)
 	rb_mesh *m = &r->mesh;
 	rb_status status = RB_OK;
 
-	memcpy(m->tets, s->tets, (size_t) s->ntets * sizeof(rb_tet));
+	rb_mesh_undo(m);
 	memcpy(m->tet_of, s->tet_of, (size_t) s->npoints * sizeof(uint32_t));
-	memset(m->bits, 0, (size_t) m->ntets * sizeof(uint32_t));
-	m->ntets = s->ntets;
 	m->nalive = s->nalive;
 	m->free = s->free;
 	m->recent = s->recent;
@@ -149,7 +143,6 @@ recover(rb_recovery *r, rb_tets *tets)
 				status = not_recovered(r);
 		}
 	}
-	rb_free(r->ctx->memory, (void **) &before.tets);
 	rb_free(r->ctx->memory, (void **) &before.tet_of);
 	return status;
 }
