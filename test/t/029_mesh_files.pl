@@ -13,15 +13,16 @@ plan skip_all => 'no meshio'
   if system("$python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec(\"meshio\") is None)' >/dev/null 2>&1") != 0;
 
 my $node = new_server('mesh_files');
-load_off($node, 'spot', data_file('spot.off.xz'));
 $node->safe_psql('postgres', <<'SQL');
-SELECT tets FROM redblue_tetrahedralize('spot', 'm');
--- two regions, and a point and a segment besides
+-- two regions, and points
 CREATE TABLE wall AS SELECT * FROM (VALUES
 	(1, 0., 0., 0., 1., 0., 0., 0., 1., 0.), (2, 0., 0., 0., 1., 0., 0., 0., 0., 1.), (3, 0., 0., 0., 0., 1., 0., 0., 0., 1.), (4, 1., 0., 0., 0., 1., 0., 0., 0., 1.),
 	(5, 0., 0., 0., 1., 0., 0., 0., 0., -1.), (6, 0., 0., 0., 0., 1., 0., 0., 0., -1.), (7, 1., 0., 0., 0., 1., 0., 0., 0., -1.)) w (id, ax, ay, az, bx, by, bz, cx, cy, cz);
 CREATE TABLE inner_points AS SELECT 1 AS id, 0.2 AS x, 0.2 AS y, 0.2 AS z;
 SELECT tets FROM redblue_tetrahedralize('wall', 'two', 'inner_points');
+SELECT setseed(0.5);
+CREATE TABLE many AS SELECT i AS id, x, y, z FROM (SELECT i, random() AS x, random() AS y, random() AS z FROM generate_series(1, 6000) i) r WHERE x + y + z < 1;
+SELECT tets FROM redblue_tetrahedralize('wall', 'm', 'many');
 SQL
 
 # what meshio finds: points, tetrahedra, volume, different regions, different facets
