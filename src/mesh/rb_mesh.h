@@ -13,8 +13,8 @@
  * All tetrahedra are positively oriented (rb_orient.h); a ghost's hull face sees the outside on
  * its positive side when RB_GHOST is put last by an even permutation.
  *
- * Which faces are on facets and which edges on segments is a bit in each tetrahedron they are of;
- * which facet or segment it is stands in tables of those only.
+ * Which faces are on facets is a bit in each tetrahedron they are of; which facet it is, and which
+ * edges are on which segments, stands in tables of those only (rb_recover.h).
  */
 #ifndef RB_MESH_H
 #define RB_MESH_H
@@ -37,14 +37,10 @@ typedef uint32_t rb_face;
 
 /* bits of a tetrahedron */
 #define RB_FACE_BIT(i) (1u << (i)) /* the face opposite to corner i is on a facet */
-#define RB_EDGE_BIT(i, j) (1u << (4 + rb_edge_number[i][j])) /* edge ij is on a segment */
-#define RB_MARK (1u << 10) /* free for whoever works on it; off when he is done */
+#define RB_MARK (1u << 10)         /* free for whoever works on it; off when he is done */
 #define RB_MARK2 (1u << 11)
-#define RB_NOTED (1u << 13) /* the journal has it */
 #define RB_MADE (1u << 12) /* by a cavity of a facet (cavity.c), and not looked at since (mend.c) */
-
-static const uint8_t rb_edge_number[4][4]
-	__attribute__((unused)) = {{9, 0, 1, 2}, {0, 9, 3, 4}, {1, 3, 9, 5}, {2, 4, 5, 9}};
+#define RB_NOTED (1u << 13) /* the journal has it */
 
 /* corners of the face opposite to corner i: with corner i in front they are a positive
  * tetrahedron (i, f0, f1, f2); seen from corner i they run clockwise, from outside counterclockwise */
@@ -213,10 +209,6 @@ rb_mesh_link(rb_mesh *m, rb_face f, rb_face g)
 extern rb_status rb_mesh_add_point(rb_mesh *m, const double *at,
 								   uint32_t *v); /* no tetrahedron yet */
 
-/* the tetrahedron with that edge, that has the face (corner != ends) f as one of its two at the edge;
- * one step around edge ab of t, out through the face opposite to corner `through`: the neighbour */
-/* all tetrahedra around edge ab, starting at t, each once: calls in order; *n of them into list (up to cap) */
-
 /*
  * Looks for edge ab.  True: *t has it.  False: *t has corner a and the segment ab leaves it through the
  * face opposite to a, or through that face's edge or corner; *hit is RB_NONE, or a point that lies on the
@@ -242,7 +234,6 @@ extern rb_status rb_mesh_delaunay(rb_mesh *m, bool *flat);
  */
 extern rb_status rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same);
 
-/* the tetrahedra that the last insertion made: of them those that there still are have corner v */
 extern uint32_t
 rb_mesh_locate(rb_mesh *m, const double *at,
 			   uint32_t near); /* a tetrahedron that holds it, or a ghost it is beyond */
