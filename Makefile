@@ -21,8 +21,8 @@ COMMA = ,
 # make WERROR= turns errors back into warnings, for a compiler newer than ours
 WERROR ?= -Werror
 
-CORE_SRC = $(sort $(wildcard src/core/*/*.c src/mesh/*.c))
-CORE_H = $(wildcard src/core/*/*.h src/mesh/*.h)
+CORE_SRC = $(sort $(wildcard src/core/*/*.c src/mesh/*.c src/refine/*.c))
+CORE_H = $(wildcard src/core/*/*.h src/mesh/*.h src/refine/*.h)
 PG_SRC = $(sort $(wildcard src/pg/*.c src/pg/*/*.c))
 CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 
@@ -282,7 +282,7 @@ format-check:
 # One direction: postgres.h only below src/pg, the CUDA runtime only below cuda.  What differs from major to
 # major of PostgreSQL stands in one file.
 layers:
-	@if grep -rnE 'include.*(postgres|fmgr)\.h' $(wildcard src/core src/mesh cuda test/core test/fuzz); then \
+	@if grep -rnE 'include.*(postgres|fmgr)\.h' $(wildcard src/core src/mesh src/refine cuda test/core test/fuzz); then \
 		echo "layers: PostgreSQL is known below src/pg only"; exit 1; fi
 	@if grep -rnE 'cuda_runtime|cudaMalloc' $(wildcard src test/core test/fuzz); then \
 		echo "layers: CUDA is known below cuda only"; exit 1; fi

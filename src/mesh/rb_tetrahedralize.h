@@ -24,7 +24,9 @@ typedef enum rb_vertex_kind
 	RB_VERTEX_INPUT,      /* a point of the PLC; its number there is its number here */
 	RB_VERTEX_ON_SEGMENT, /* added on a segment: parent is the segment's number in the result */
 	RB_VERTEX_ON_FACET,   /* added on a facet: parent is its number */
-	RB_VERTEX_INSIDE      /* added elsewhere, by refinement; no parent */
+	RB_VERTEX_INSIDE,     /* added elsewhere, by refinement; no parent */
+	RB_VERTEX_ON_HULL,    /* added on the hull, where that is on no facet; no parent */
+	RB_VERTEX_KINDS
 } rb_vertex_kind;
 
 /* which tetrahedra are wanted */

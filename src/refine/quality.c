@@ -1,0 +1,76 @@
+/*
+ * quality.c
+ *	  What a tetrahedron is worth: figures for people, in doubles.
+ *
+ * Which tetrahedra are bad is decided by rb_shape.h, with the same formulas on every machine.
+ */
+#include "refine/rb_refine.h"
+
+#include <math.h>
+
+static void
+sub(const double *a, const double *b, double *d)
+{
+	for (int i = 0; i < 3; i++)
+		d[i] = a[i] - b[i];
+}
+
+static void
+cross(const double *a, const double *b, double *n)
+{
+	n[0] = a[1] * b[2] - a[2] * b[1];
+	n[1] = a[2] * b[0] - a[0] * b[2];
+	n[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static double
+dot(const double *a, const double *b)
+{
+	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/*
+ * With the edges u, v, w from d: 6 V = u . (v x w), and R = | |u|^2 v x w + |v|^2 w x u + |w|^2 u x v |
+ * / 12 V.  The angle at the edge of two faces is that between their normals, which look outwards,
+ * taken from 180 degrees; by atan2, which is good for flat ones, too.
+ */
+void
+rb_tet_measure(const double *a, const double *b, const double *c, const double *d,
+			   rb_tet_quality *quality)
+{
+	const double *p[4];
+	double u[3], v[3], w[3], n[4][3], m[3], shortest = INFINITY, det;
+
+	p[0] = a;
+	p[1] = b;
+	p[2] = c;
+	p[3] = d;
+	sub(a, d, u);
+	sub(b, d, v);
+	sub(c, d, w);
+	cross(v, w, n[0]);
+	cross(w, u, n[1]);
+	cross(u, v, n[2]);
+	det = dot(u, n[0]);
+	for (int i = 0; i < 3; i++)
+	{
+		m[i] = dot(u, u) * n[0][i] + dot(v, v) * n[1][i] + dot(w, w) * n[2][i];
+		n[3][i] = -(n[0][i] + n[1][i] + n[2][i]);
+	}
+	quality->volume = fabs(det) / 6;
+	quality->min_dihedral = 180;
+	quality->max_dihedral = 0;
+	for (int i = 0; i < 4; i++)
+		for (int j = i + 1; j < 4; j++)
+		{
+			double edge[3], angle;
+
+			sub(p[i], p[j], edge);
+			shortest = fmin(shortest, dot(edge, edge));
+			cross(n[i], n[j], edge);
+			angle = 180 - atan2(sqrt(dot(edge, edge)), dot(n[i], n[j])) * (180 / M_PI);
+			quality->min_dihedral = fmin(quality->min_dihedral, angle);
+			quality->max_dihedral = fmax(quality->max_dihedral, angle);
+		}
+	quality->radius_edge = sqrt(dot(m, m)) / (2 * fabs(det)) / sqrt(shortest);
+}
