@@ -1,0 +1,493 @@
+/*
+ * rb_grow.h
+ *	  The cavity of a candidate: the cells whose spheres hold its point, as far as no wall is in
+ *	  between; and whether the point may be inserted there.
+ *
+ * All signs are exact, and nothing is written but the candidate and its room.  So whatever is inserted
+ * leaves the mesh constrained Delaunay, exactly: a cavity that the point does not see as a whole
+ * is not made smaller until it does, which would leave faces that are not Delaunay; what is in
+ * the way is split first.
+ *
+ * A point on a facet opens walls of it: those of the facet's own cavity, which is found first, from
+ * wall to wall over edges that are no segments: a wall opens if the spheres on both of its sides hold
+ * the point.  By rounding only one of them may; the wall would stay, with a flat tetrahedron on it.
+ * Then the point is askew and another place near it is tried.
+ *
+ * Bowyer and Watson's algorithm with walls; the order of cells is that of a breadth-first search,
+ * for numbers of new cells depend on it.
+ */
+#ifndef RB_GROW_H
+#define RB_GROW_H
+
+#include "refine/rb_candidate.h"
+
+/* how many cells and walls most cavities have at most; what has more is for a larger room */
+#define RB_ROOM_CELLS 128
+#define RB_ROOM_WALLS 24
+
+/* a candidate's scratch */
+typedef struct rb_room
+{
+	uint32_t *cells;
+	uint8_t *rims;   /* of each cell: 1 << i: beyond face i the cavity ends */
+	uint32_t *walls; /* that open, by their names */
+	uint32_t
+		*table; /* of a large room: hash table of cells, twice as many, all RB_NOWHERE; else NULL */
+	uint32_t cells_cap;
+	uint32_t walls_cap;
+	/* while growing */
+	uint32_t n;
+	uint32_t nwalls;
+	uint32_t nfirst;  /* walls that hold the point itself: their facets do */
+	uint64_t seen[2]; /* a filter in front of the search */
+} rb_room;
+
+RB_HD uint32_t
+rb_room_hash(uint32_t cell)
+{
+	uint32_t h = cell * 0x9e3779b1u;
+
+	return h ^ h >> 16;
+}
+
+RB_HD bool
+rb_room_has(const rb_room *room, uint32_t cell)
+{
+	uint32_t h = rb_room_hash(cell), i;
+
+	if (room->table != NULL)
+	{
+		uint32_t mask = 2 * room->cells_cap - 1;
+
+		for (i = h & mask; room->table[i] != RB_NOWHERE; i = (i + 1) & mask)
+			if (room->cells[room->table[i]] == cell)
+				return true;
+		return false;
+	}
+	if (((h & 64) != 0 ? room->seen[1] : room->seen[0]) >> (h & 63) & 1)
+		for (i = 0; i < room->n; i++)
+			if (room->cells[i] == cell)
+				return true;
+	return false;
+}
+
+/* the number of a cell that it has */
+RB_HD uint32_t
+rb_room_find(const rb_room *room, uint32_t cell)
+{
+	uint32_t i;
+
+	if (room->table != NULL)
+	{
+		uint32_t mask = 2 * room->cells_cap - 1;
+
+		for (i = rb_room_hash(cell) & mask; room->cells[room->table[i]] != cell; i = (i + 1) & mask)
+			;
+		return room->table[i];
+	}
+	for (i = 0; room->cells[i] != cell; i++)
+		;
+	return i;
+}
+
+/* RB_READY; or why not */
+RB_HD rb_verdict
+rb_room_add(const rb_cells *m, rb_room *room, const rb_candidate *cand, uint32_t cell)
+{
+	uint32_t h = rb_room_hash(cell), i;
+
+	if (m->cells[cell].claim > cand->key)
+		return RB_LOST;
+	if (room->n == room->cells_cap)
+		return RB_LARGE;
+	if (room->table != NULL)
+	{
+		uint32_t mask = 2 * room->cells_cap - 1;
+
+		for (i = h & mask; room->table[i] != RB_NOWHERE; i = (i + 1) & mask)
+			;
+		room->table[i] = room->n;
+	}
+	else if ((h & 64) != 0)
+		room->seen[1] |= UINT64_C(1) << (h & 63);
+	else
+		room->seen[0] |= UINT64_C(1) << (h & 63);
+	room->cells[room->n] = cell;
+	room->rims[room->n++] = 0;
+	return RB_READY;
+}
+
+RB_HD bool
+rb_room_opens(const rb_room *room, uint32_t wall)
+{
+	uint32_t i;
+
+	for (i = 0; i < room->nwalls; i++)
+		if (room->walls[i] == wall)
+			return true;
+	return false;
+}
+
+RB_HD rb_verdict
+rb_room_open(rb_room *room, uint32_t wall)
+{
+	if (room->nwalls == room->walls_cap)
+		return RB_LARGE;
+	room->walls[room->nwalls++] = wall;
+	return RB_READY;
+}
+
+/* does the point lie on this facet, because it is on a wall of it? */
+RB_HD bool
+rb_room_on_facet(const rb_cells *m, const rb_room *room, uint32_t facet)
+{
+	uint32_t i;
+
+	for (i = 0; i < room->nfirst; i++)
+		if (m->cells[room->walls[i] >> 2].facet[room->walls[i] & 3] == facet)
+			return true;
+	return false;
+}
+
+/* ---- signs ---- */
+
+/*
+ * Does the sphere of this cell, no ghost, hold the point?  1, 0, RB_UNSURE.  A point that is not there
+ * yet has the largest number, and so lies outside of a sphere that it is on.
+ */
+RB_HD int
+rb_cell_holds(const rb_cells *m, rb_exact_env *env, uint32_t cell, const double *at)
+{
+	const rb_cell *c = &m->cells[cell];
+	int sign = rb_insphere_at(env, rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]),
+							  rb_site_at(m, c->v[2]), rb_site_at(m, c->v[3]), at);
+
+	return sign == RB_UNSURE ? sign : sign > 0;
+}
+
+/* the same; of what is in the room, or a ghost: it does */
+RB_HD int
+rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_room *room, uint32_t cell,
+			  const double *at)
+{
+	if (rb_cell_ghost(&m->cells[cell]) || rb_room_has(room, cell))
+		return 1;
+	return rb_cell_holds(m, env, cell, at);
+}
+
+/* ---- the steps ---- */
+
+/* rounding has put the point where it is of no use: another place; or none */
+RB_HD rb_verdict
+rb_grow_askew(rb_candidate *cand)
+{
+	if (rb_entry_what(cand->entry) != RB_SPLIT_TET && rb_entry_tries(cand->entry) < RB_TRIES_ASKEW)
+		return RB_ASKEW;
+	cand->reason = RB_BAD_TOO_FINE;
+	return RB_KEPT;
+}
+
+/* the cells around what is split, which all have to hold the point; and the walls that it is on */
+RB_HD rb_verdict
+rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+{
+	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry), i;
+	rb_verdict verdict = rb_room_add(m, room, cand, cell);
+
+	if (rb_entry_what(cand->entry) == RB_SPLIT_WALL && verdict == RB_READY)
+	{
+		verdict = rb_room_add(m, room, cand, m->cells[cell].n[part] >> 2);
+		if (verdict == RB_READY)
+			verdict = rb_room_open(room, rb_face_name(m, cell << 2 | part));
+	}
+	else if (rb_entry_what(cand->entry) == RB_SPLIT_PIECE)
+	{
+		rb_ring ring = rb_ring_begin(m, cell, part);
+
+		while (verdict == RB_READY)
+		{
+			if ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) != 0)
+				verdict = rb_room_open(room, rb_face_name(m, ring.cell << 2 | ring.to));
+			rb_ring_next(m, &ring);
+			if (ring.cell == cell)
+				break;
+			if (verdict == RB_READY)
+				verdict = rb_room_add(m, room, cand, ring.cell);
+		}
+	}
+	room->nfirst = room->nwalls;
+	for (i = 0; i < room->n && verdict == RB_READY; i++)
+		if (!rb_cell_ghost(&m->cells[room->cells[i]]))
+		{
+			int holds = rb_cell_holds(m, env, room->cells[i], cand->at);
+
+			if (holds == RB_UNSURE)
+				verdict = RB_OPEN;
+			else if (holds == 0)
+				verdict = rb_grow_askew(cand);
+		}
+	return verdict;
+}
+
+/* the wall beyond one edge of an open one, which may open, too */
+RB_HD rb_verdict
+rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room, uint32_t wall,
+			 uint32_t k)
+{
+	const rb_cell *c = &m->cells[wall >> 2];
+	uint32_t i = wall & 3;
+	uint32_t a = rb_cell_face_corner(i, k), b = rb_cell_face_corner(i, (k + 1) % 3);
+	uint32_t beyond, side[2];
+	rb_verdict verdict = RB_READY;
+	rb_ring ring;
+	int s;
+
+	if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(a, b))) != 0)
+		return RB_READY;
+	ring = rb_ring_at(wall >> 2, 6 - i - a - b, c->v[a], c->v[b]);
+	while ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) == 0)
+		rb_ring_next(m, &ring);
+	beyond = rb_face_name(m, ring.cell << 2 | ring.to);
+	if (rb_room_opens(room, beyond) || m->cells[ring.cell].facet[ring.to] != c->facet[i])
+		return RB_READY;
+	side[0] = ring.cell;
+	side[1] = m->cells[ring.cell].n[ring.to] >> 2;
+	for (s = 0; s < 2; s++)
+	{
+		int holds = rb_room_holds(m, env, room, side[s], cand->at);
+
+		if (holds != 1)
+			return holds == RB_UNSURE ? RB_OPEN : RB_READY;
+	}
+	verdict = rb_room_open(room, beyond);
+	for (s = 0; s < 2 && verdict == RB_READY; s++)
+		if (!rb_room_has(room, side[s]))
+			verdict = rb_room_add(m, room, cand, side[s]);
+	return verdict;
+}
+
+/* from cell to cell, as far as spheres hold the point and no wall is in between */
+RB_HD rb_verdict
+rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+{
+	uint32_t k, i;
+
+	for (k = 0; k < room->n; k++)
+	{
+		uint32_t cell = room->cells[k], rims = 0;
+		const rb_cell *c = &m->cells[cell];
+		bool ghost = rb_cell_ghost(c);
+
+		for (i = 0; i < 4; i++)
+		{
+			uint32_t beyond = c->n[i] >> 2;
+
+			if ((c->bits & RB_CELL_WALL(i)) != 0)
+			{
+				if (!rb_room_opens(room, rb_face_name(m, cell << 2 | i)))
+					rims |= 1u << i;
+			}
+			else if (!rb_room_has(room, beyond))
+			{
+				/* ghosts come with their walls only */
+				int holds = ghost ? 0 : rb_cell_holds(m, env, beyond, cand->at);
+
+				if (holds == 1)
+				{
+					rb_verdict verdict = rb_room_add(m, room, cand, beyond);
+
+					if (verdict != RB_READY)
+						return verdict;
+				}
+				else if (holds == RB_UNSURE)
+					return RB_OPEN;
+				else
+					rims |= 1u << i;
+			}
+		}
+		room->rims[k] = (uint8_t) rims;
+		cand->nrim += (rims & 1) + (rims >> 1 & 1) + (rims >> 2 & 1) + (rims >> 3 & 1);
+	}
+	return RB_READY;
+}
+
+/* would the piece of a segment that is edge e of cell number k be inside of the cavity, and vanish? */
+RB_HD bool
+rb_grow_swallows(const rb_cells *m, const rb_room *room, uint32_t k, uint32_t e)
+{
+	uint32_t start = room->cells[k];
+	rb_ring ring = rb_ring_begin(m, start, e);
+
+	do
+	{
+		if ((room->rims[k] & 1u << ring.to) != 0)
+			return false;
+		rb_ring_next(m, &ring);
+		k = rb_room_find(room, ring.cell);
+	} while (ring.cell != start);
+	return true;
+}
+
+/* what is in the way, and could be split; pieces before walls */
+typedef struct rb_obstacle
+{
+	bool any;
+	rb_entry64 piece; /* 0: none */
+	rb_entry64 wall;
+} rb_obstacle;
+
+RB_HD void
+rb_grow_piece_in_way(const rb_cells *m, uint32_t cell, uint32_t e, rb_obstacle *o)
+{
+	const rb_cell *c = &m->cells[cell];
+
+	o->any = true;
+	if (o->piece == 0 && (c->bits & RB_CELL_KEPT_SEGMENT(e)) == 0 &&
+		rb_piece_splits(m, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
+		o->piece = rb_entry_make(m, cell, e, RB_SPLIT_PIECE, true);
+}
+
+RB_HD void
+rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o)
+{
+	const rb_cell *c = &m->cells[cell];
+	uint32_t v[3], k;
+
+	o->any = true;
+	for (k = 0; k < 3; k++)
+		v[k] = c->v[rb_cell_face_corner(i, k)];
+	if (o->wall == 0 && (c->bits & RB_CELL_KEPT_WALL(i)) == 0 && rb_wall_splits(m, v))
+		o->wall = rb_entry_make(m, cell, i, RB_SPLIT_WALL, true);
+}
+
+/* pieces and walls that the point encroaches upon, or that would vanish */
+RB_HD void
+rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *room, rb_obstacle *o)
+{
+	rb_what what = rb_entry_what(cand->entry);
+	const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
+	uint32_t part = rb_entry_part(cand->entry), u = RB_NOWHERE, v = RB_NOWHERE;
+	uint32_t k, i, e;
+
+	if (what == RB_SPLIT_PIECE)
+	{
+		u = first->v[rb_cell_edge_from(part)];
+		v = first->v[rb_cell_edge_to(part)];
+	}
+	for (k = 0; k < room->n; k++)
+	{
+		uint32_t cell = room->cells[k];
+		const rb_cell *c = &m->cells[cell];
+
+		if ((c->bits & (RB_CELL_SEGMENTS | RB_CELL_WALLS)) == 0 || rb_cell_ghost(c))
+			continue;
+		for (e = 0; e < 6; e++)
+			if ((c->bits & RB_CELL_SEGMENT(e)) != 0)
+			{
+				uint32_t from = rb_cell_edge_from(e), to = rb_cell_edge_to(e);
+				uint32_t a = c->v[from], b = c->v[to];
+
+				if ((a == u && b == v) || (a == v && b == u))
+					continue;
+				if ((what != RB_SPLIT_PIECE &&
+					 rb_diameter_dot(rb_site_at(m, a), rb_site_at(m, b), cand->at) < 0) ||
+					((room->rims[k] & ~(1u << from | 1u << to)) == 0 &&
+					 rb_grow_swallows(m, room, k, e)))
+					rb_grow_piece_in_way(m, cell, e, o);
+			}
+		if (what == RB_SPLIT_TET)
+			for (i = 0; i < 4; i++)
+				if ((c->bits & RB_CELL_WALL(i)) != 0)
+				{
+					rb_ball ball = rb_wall_ball(m, c, i);
+
+					if (rb_distance2(ball.at, cand->at) < ball.radius2)
+						rb_grow_wall_in_way(m, cell, i, o);
+				}
+	}
+}
+
+/* does the point see every face around the cavity from inside? */
+RB_HD rb_verdict
+rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
+			 rb_obstacle *o)
+{
+	bool on_facet = room->nfirst > 0 && rb_entry_tries(cand->entry) < RB_TRIES_ASKEW;
+	uint32_t k, i;
+
+	for (k = 0; k < room->n; k++)
+	{
+		uint32_t cell = room->cells[k];
+		const rb_cell *c = &m->cells[cell];
+
+		if (rb_cell_ghost(c))
+			continue;
+		for (i = 0; i < 4; i++)
+			if ((room->rims[k] & 1u << i) != 0)
+			{
+				bool wall = (c->bits & RB_CELL_WALL(i)) != 0;
+				int side =
+					rb_orient3d_at(env, cand->at, rb_site_at(m, c->v[rb_cell_face_corner(i, 0)]),
+								   rb_site_at(m, c->v[rb_cell_face_corner(i, 1)]),
+								   rb_site_at(m, c->v[rb_cell_face_corner(i, 2)]));
+
+				if (side == RB_UNSURE)
+					return RB_OPEN;
+				if (wall && on_facet && rb_room_on_facet(m, room, c->facet[i]))
+					return RB_ASKEW;
+				if (side > 0)
+					continue;
+				if (!wall)
+					return rb_grow_askew(cand);
+				rb_grow_wall_in_way(m, cell, i, o);
+			}
+	}
+	return RB_READY;
+}
+
+/* the candidate's verdict, out of what is in its way */
+RB_HD rb_verdict
+rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
+{
+	bool tired =
+		rb_entry_what(cand->entry) != RB_SPLIT_TET && rb_entry_tries(cand->entry) == RB_ENTRY_TRIES;
+
+	cand->first = o->piece != 0 ? o->piece : o->wall;
+	if (cand->first != 0 && !tired)
+		return RB_BLOCKED;
+	cand->reason = m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT;
+	return RB_KEPT;
+}
+
+RB_HD rb_verdict
+rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+{
+	rb_obstacle o;
+	rb_verdict verdict;
+	uint32_t wall, k;
+
+	room->n = room->nwalls = room->nfirst = 0;
+	room->seen[0] = room->seen[1] = 0;
+	cand->nrim = 0;
+	verdict = rb_grow_begin(m, env, cand, room);
+	for (wall = 0; wall < room->nwalls && verdict == RB_READY; wall++)
+		for (k = 0; k < 3 && verdict == RB_READY; k++)
+			verdict = rb_grow_wall(m, env, cand, room, room->walls[wall], k);
+	if (verdict == RB_READY)
+		verdict = rb_grow_cells(m, env, cand, room);
+	cand->ncells = room->n;
+	if (verdict != RB_READY)
+		return verdict;
+	o.any = false;
+	o.piece = o.wall = 0;
+	rb_grow_encroaches(m, cand, room, &o);
+	if (!o.any)
+	{
+		verdict = rb_grow_sees(m, env, cand, room, &o);
+		if (verdict != RB_READY)
+			return verdict;
+	}
+	return o.any ? rb_grow_blocked(m, cand, &o) : RB_FITS;
+}
+
+#endif /* RB_GROW_H */

@@ -1,0 +1,115 @@
+/*
+ * rb_measure.h
+ *	  Lengths, spheres and the points at which something is split: in doubles.
+ *
+ * None of this decides what is a valid mesh, only which points are added to it; so rounding is allowed,
+ * but all machines have to round the same.  There is nothing here but + - * / and square roots of
+ * doubles, without contraction.
+ */
+#ifndef RB_MEASURE_H
+#define RB_MEASURE_H
+
+#include "core/base/rb_hd.h"
+
+RB_HD double
+rb_distance2(const double *a, const double *b)
+{
+	double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+
+	return x * x + y * y + z * z;
+}
+
+/* below 0: p lies in the smallest sphere around ab */
+RB_HD double
+rb_diameter_dot(const double *a, const double *b, const double *p)
+{
+	return (a[0] - p[0]) * (b[0] - p[0]) + (a[1] - p[1]) * (b[1] - p[1]) +
+		   (a[2] - p[2]) * (b[2] - p[2]);
+}
+
+typedef struct rb_ball
+{
+	double at[3];
+	double radius2;
+} rb_ball;
+
+/* through four points; its radius is infinite or NaN where they lie in one plane */
+RB_HD rb_ball
+rb_ball_of_tet(const double *a, const double *b, const double *c, const double *d)
+{
+	double ux = a[0] - d[0], uy = a[1] - d[1], uz = a[2] - d[2];
+	double vx = b[0] - d[0], vy = b[1] - d[1], vz = b[2] - d[2];
+	double wx = c[0] - d[0], wy = c[1] - d[1], wz = c[2] - d[2];
+	double uu = ux * ux + uy * uy + uz * uz;
+	double vv = vx * vx + vy * vy + vz * vz;
+	double ww = wx * wx + wy * wy + wz * wz;
+	double vwx = vy * wz - vz * wy, vwy = vz * wx - vx * wz, vwz = vx * wy - vy * wx;
+	double wux = wy * uz - wz * uy, wuy = wz * ux - wx * uz, wuz = wx * uy - wy * ux;
+	double uvx = uy * vz - uz * vy, uvy = uz * vx - ux * vz, uvz = ux * vy - uy * vx;
+	double half = 0.5 / (ux * vwx + uy * vwy + uz * vwz);
+	double x = (uu * vwx + vv * wux + ww * uvx) * half;
+	double y = (uu * vwy + vv * wuy + ww * uvy) * half;
+	double z = (uu * vwz + vv * wuz + ww * uvz) * half;
+	rb_ball ball;
+
+	ball.at[0] = d[0] + x;
+	ball.at[1] = d[1] + y;
+	ball.at[2] = d[2] + z;
+	ball.radius2 = x * x + y * y + z * z;
+	return ball;
+}
+
+/* six times the volume */
+RB_HD double
+rb_volume6(const double *a, const double *b, const double *c, const double *d)
+{
+	double ux = a[0] - d[0], uy = a[1] - d[1], uz = a[2] - d[2];
+	double vx = b[0] - d[0], vy = b[1] - d[1], vz = b[2] - d[2];
+	double wx = c[0] - d[0], wy = c[1] - d[1], wz = c[2] - d[2];
+
+	return fabs(ux * (vy * wz - vz * wy) + uy * (vz * wx - vx * wz) + uz * (vx * wy - vy * wx));
+}
+
+/* the smallest one through three points: its centre is that of their circle */
+RB_HD rb_ball
+rb_ball_of_triangle(const double *a, const double *b, const double *c)
+{
+	double ux = a[0] - c[0], uy = a[1] - c[1], uz = a[2] - c[2];
+	double vx = b[0] - c[0], vy = b[1] - c[1], vz = b[2] - c[2];
+	double uu = ux * ux + uy * uy + uz * uz;
+	double vv = vx * vx + vy * vy + vz * vz;
+	double nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx;
+	double half = 0.5 / (nx * nx + ny * ny + nz * nz);
+	/* (|u|^2 v - |v|^2 u) x n / 2 |n|^2 */
+	double qx = uu * vx - vv * ux, qy = uu * vy - vv * uy, qz = uu * vz - vv * uz;
+	double x = (qy * nz - qz * ny) * half;
+	double y = (qz * nx - qx * nz) * half;
+	double z = (qx * ny - qy * nx) * half;
+	rb_ball ball;
+
+	ball.at[0] = c[0] + x;
+	ball.at[1] = c[1] + y;
+	ball.at[2] = c[2] + z;
+	ball.radius2 = x * x + y * y + z * z;
+	return ball;
+}
+
+/* how far along ab, of 0 to 1, is what lies next to p */
+RB_HD double
+rb_projection(const double *a, const double *b, const double *p)
+{
+	double x = b[0] - a[0], y = b[1] - a[1], z = b[2] - a[2];
+
+	return ((p[0] - a[0]) * x + (p[1] - a[1]) * y + (p[2] - a[2]) * z) / (x * x + y * y + z * z);
+}
+
+RB_HD void
+rb_point_along(const double *a, const double *b, double t, double *at)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		at[i] = t == 0.5 ? 0.5 * a[i] + 0.5 * b[i] : a[i] + t * (b[i] - a[i]);
+}
+
+#endif /* RB_MEASURE_H */

@@ -1,0 +1,56 @@
+/*
+ * rb_refining.h
+ *	  What the files of refinement share: a mesh under refinement, on the host.
+ *
+ *		start.c		a tetrahedralization becomes cells and sites
+ *		rounds.c	rounds, on threads
+ *		result.c	cells and sites become a tetrahedralization
+ */
+#ifndef RB_REFINING_H
+#define RB_REFINING_H
+
+#include "core/base/rb_base.h"
+#include "refine/rb_refine.h"
+#include "refine/rb_round.h"
+
+typedef struct rb_refining
+{
+	rb_context *ctx;
+	const rb_refine_options *options;
+	rb_refine_report *report;
+	rb_cells mesh;
+	uint32_t ncells; /* places, the dead ones included */
+	size_t cells_cap;
+	uint32_t nsites;
+	size_t sites_cap, kind_cap, parent_cap;
+	uint32_t *free; /* dead places */
+	uint32_t nfree;
+	size_t free_cap;
+	/* the input, and what stands for the hull where no facet is: facets and segments behind the others */
+	uint32_t nfacets, nsegments; /* of the input */
+	uint32_t (*segments)[2];
+	uint32_t *segment_order;
+	uint32_t *facet_start;
+	uint32_t *facet_corners;
+	int64_t *regions; /* the number of each */
+	double *region_volume;
+	uint32_t nregions;
+	rb_sizes sizes;
+	uint32_t *sizes_start;
+	double *sizes_points;
+} rb_refining;
+
+/* start.c */
+extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
+extern void rb_refining_free(rb_refining *r);
+
+/* rounds.c */
+extern rb_status rb_refining_rounds(rb_refining *r);
+
+/* result.c: what is new of *tets takes the place of what there is, which is freed */
+extern rb_status rb_refining_result(rb_refining *r, rb_tets *tets);
+
+/* room for so many places and sites */
+extern rb_status rb_refining_reserve(rb_refining *r, size_t cells, size_t sites);
+
+#endif /* RB_REFINING_H */

@@ -1,0 +1,273 @@
+/*
+ * rb_star.h
+ *	  Who of those with a cavity wins, and the star of new cells that fills it.
+ *
+ * Winners are known from words that do not change any more: first every candidate claims its cells by
+ * a maximum; then one that has all of them owns them; then of two owners side by side the weaker
+ * one gives way, unless neither point lies in the sphere of what the other makes of the face
+ * between them.
+ *
+ * New cells take places that no old one has, so the old cells can be read until all is done.  A new cell
+ * of a face of the rim: corner 0 is the point, its link 0 leads out.  An old cell's link across the rim
+ * becomes the way to the new cell there: so a winner finds the new cells of another one behind a face that
+ * they share.
+ */
+#ifndef RB_STAR_H
+#define RB_STAR_H
+
+#include "refine/rb_grow.h"
+
+/* ---- who wins ---- */
+
+RB_HD bool
+rb_star_owns(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells)
+{
+	uint32_t k;
+
+	for (k = 0; k < cand->ncells; k++)
+		if (m->cells[cells[k]].claim != cand->key)
+			return false;
+	return true;
+}
+
+/*
+ * 1: no stronger owner beside it is in the way; 0: one is; RB_UNSURE.  `all` are the candidates, whose verdicts
+ * are RB_OWNS or something else by now, and do not change.
+ */
+RB_HD int
+rb_star_independent(const rb_cells *m, rb_exact_env *env, const rb_candidate *all,
+					const rb_candidate *cand, const uint32_t *cells)
+{
+	uint32_t k, i;
+	int j;
+
+	for (k = 0; k < cand->ncells; k++)
+	{
+		const rb_cell *c = &m->cells[cells[k]];
+
+		if (rb_cell_ghost(c))
+			continue;
+		for (i = 0; i < 4; i++)
+		{
+			uint64_t claim = m->cells[c->n[i] >> 2].claim;
+			const rb_candidate *other;
+			const double *p[5];
+			uint32_t v[5];
+			int sign;
+
+			/* behind a wall nothing is seen, be it of the rim or not */
+			if (claim <= cand->key || (c->bits & RB_CELL_WALL(i)) != 0)
+				continue;
+			other = &all[rb_key_index(claim)];
+			if (other->key != claim || other->verdict != RB_OWNS)
+				continue;
+			p[0] = cand->at;
+			v[0] = RB_GHOST - 2;
+			for (j = 0; j < 3; j++)
+			{
+				v[j + 1] = c->v[rb_cell_face_corner(i, (uint32_t) j)];
+				p[j + 1] = rb_site_at(m, v[j + 1]);
+			}
+			p[4] = other->at;
+			/* of two new points the later candidate gets the larger number */
+			v[4] = rb_key_index(claim) > rb_key_index(cand->key) ? RB_GHOST - 1 : RB_GHOST - 3;
+			sign = rb_insphere_at(env, p[0], p[1], p[2], p[3], p[4]);
+			if (sign == 0)
+				sign = rb_insphere_ties(env, p, v);
+			if (sign == RB_UNSURE)
+				return sign;
+			if (sign > 0)
+				return 0;
+		}
+	}
+	return 1;
+}
+
+/* ---- the star ---- */
+
+/* where the new cells of a round go: free places first, then those behind the last cell */
+typedef struct rb_places
+{
+	const uint32_t *free; /* taken from its end */
+	uint32_t nfree;
+	uint32_t top;
+} rb_places;
+
+RB_HD uint32_t
+rb_place(const rb_places *p, uint32_t i)
+{
+	return i < p->nfree ? p->free[p->nfree - 1 - i] : p->top + (i - p->nfree);
+}
+
+/* bits and facets of a face and its edges go over to a new cell; corner k + 1 of that is its corner k */
+RB_HD void
+rb_star_inherit(const rb_cell *old, uint32_t i, rb_cell *c)
+{
+	uint32_t k, j;
+
+	c->facet[0] = old->facet[i];
+	if ((old->bits & RB_CELL_WALL(i)) != 0)
+		c->bits |= RB_CELL_WALL(0);
+	if ((old->bits & RB_CELL_KEPT_WALL(i)) != 0)
+		c->bits |= RB_CELL_KEPT_WALL(0);
+	for (k = 0; k < 3; k++)
+	{
+		uint32_t from =
+			rb_cell_edge(rb_cell_face_corner(i, k), rb_cell_face_corner(i, (k + 1) % 3));
+		uint32_t to = rb_cell_edge(k + 1, (k + 1) % 3 + 1);
+
+		j = old->bits >> from;
+		if ((j & RB_CELL_SEGMENT(0)) != 0)
+			c->bits |= RB_CELL_SEGMENT(to);
+		if ((j & RB_CELL_KEPT_SEGMENT(0)) != 0)
+			c->bits |= RB_CELL_KEPT_SEGMENT(to);
+	}
+}
+
+/*
+ * Fills the cavity of a winner: its new cells, linked to each other; links out are those of the old cells
+ * (rb_star_link).  Its site, and which places hold it, are written, too.
+ */
+RB_HD void
+rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
+			 const rb_places *places)
+{
+	uint32_t site = cand->vertex, next = cand->slots;
+	uint32_t u = RB_NOWHERE, v = RB_NOWHERE; /* the piece that is split */
+	rb_what what = rb_entry_what(cand->entry);
+	double nearest2 = INFINITY;
+	uint32_t k, i, j;
+
+	{
+		const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
+		uint32_t part = rb_entry_part(cand->entry);
+
+		m->kind[site] = what == RB_SPLIT_TET    ? RB_VERTEX_INSIDE
+						: what == RB_SPLIT_WALL ? RB_VERTEX_ON_FACET
+												: RB_VERTEX_ON_SEGMENT;
+		m->parent[site] = RB_NOWHERE;
+		if (what == RB_SPLIT_WALL)
+			m->parent[site] = first->facet[part];
+		else if (what == RB_SPLIT_PIECE)
+		{
+			u = first->v[rb_cell_edge_from(part)];
+			v = first->v[rb_cell_edge_to(part)];
+			m->parent[site] = rb_piece_segment(m, u, v);
+		}
+		for (i = 0; i < 3; i++)
+			m->sites[site].at[i] = cand->at[i];
+	}
+	/* a new cell for each face of the rim: where the cell beyond is none of the cavity's */
+	for (k = 0; k < cand->ncells; k++)
+	{
+		rb_cell *old = &m->cells[cells[k]];
+
+		for (i = 0; i < 4; i++)
+		{
+			uint32_t out = old->n[i], place;
+			rb_cell *c;
+
+			if (m->cells[out >> 2].claim == cand->key)
+				continue;
+			place = rb_place(places, next++);
+			c = &m->cells[place];
+			c->v[0] = site;
+			c->n[0] = out;
+			c->bits = 0;
+			c->region = old->region;
+			c->claim = 0;
+			for (j = 0; j < 3; j++)
+			{
+				c->v[j + 1] = old->v[rb_cell_face_corner(i, j)];
+				c->n[j + 1] = RB_NOWHERE;
+				c->facet[j + 1] = RB_NOWHERE;
+				if (c->v[j + 1] != RB_GHOST)
+				{
+					double d2 = rb_distance2(cand->at, rb_site_at(m, c->v[j + 1]));
+
+					nearest2 = d2 < nearest2 ? d2 : nearest2;
+				}
+				if (c->v[j + 1] == u || c->v[j + 1] == v)
+					c->bits |= RB_CELL_SEGMENT(j); /* edges 01, 02, 03 */
+			}
+			rb_star_inherit(old, i, c);
+			old->n[i] = place << 2;
+		}
+	}
+	/* links between them: from a face of the rim around each of its edges to the next one */
+	for (k = 0; k < cand->ncells; k++)
+		for (i = 0; i < 4; i++)
+		{
+			const rb_cell *old = &m->cells[cells[k]];
+			uint32_t place = old->n[i] >> 2;
+			rb_cell *c = &m->cells[place];
+
+			if (c->claim == cand->key)
+				continue;
+			for (j = 0; j < 3; j++)
+			{
+				uint32_t a = c->v[(j + 1) % 3 + 1], b = c->v[(j + 2) % 3 + 1];
+				uint32_t facet = RB_NOWHERE, other, corner;
+				rb_cell *o;
+				rb_ring ring;
+
+				if (c->n[j + 1] != RB_NOWHERE)
+					continue;
+				/* inside, it goes on by the other face at that edge: opposite to corner j of this one */
+				ring = rb_ring_at(cells[k], rb_cell_face_corner(i, j), a, b);
+				for (;;)
+				{
+					const rb_cell *at = &m->cells[ring.cell];
+
+					if (m->cells[at->n[ring.to] >> 2].claim != cand->key)
+						break;
+					/* an open wall ends here: what is new of it is between the two new cells */
+					if ((at->bits & RB_CELL_WALL(ring.to)) != 0)
+						facet = at->facet[ring.to];
+					rb_ring_next(m, &ring);
+				}
+				other = m->cells[ring.cell].n[ring.to] >> 2;
+				o = &m->cells[other];
+				/* the corner of the other one that is not on the edge, nor the point */
+				corner = o->v[1] != a && o->v[1] != b ? 1 : o->v[2] != a && o->v[2] != b ? 2 : 3;
+				c->n[j + 1] = other << 2 | corner;
+				o->n[corner] = place << 2 | (j + 1);
+				if (facet != RB_NOWHERE)
+				{
+					c->facet[j + 1] = o->facet[corner] = facet;
+					c->bits |= RB_CELL_WALL(j + 1);
+					o->bits |= RB_CELL_WALL(corner);
+				}
+			}
+		}
+	nearest2 = sqrt(nearest2);
+	m->sites[site].radius = what != RB_SPLIT_TET && cand->raise > nearest2 ? cand->raise : nearest2;
+}
+
+/* did this claim win its cell? */
+RB_HD bool
+rb_star_wins(const rb_candidate *all, uint64_t claim)
+{
+	const rb_candidate *c;
+
+	if (claim == 0)
+		return false;
+	c = &all[rb_key_index(claim)];
+	return c->key == claim && c->verdict == RB_WINS;
+}
+
+/* a new cell's link out: the cell there learns of it, or is one of another winner's, who has a new one there */
+RB_HD void
+rb_star_link(const rb_cells *m, const rb_candidate *all, uint32_t place)
+{
+	rb_cell *c = &m->cells[place];
+	uint32_t out = c->n[0];
+	rb_cell *beyond = &m->cells[out >> 2];
+
+	if (rb_star_wins(all, beyond->claim))
+		c->n[0] = beyond->n[out & 3];
+	else
+		beyond->n[out & 3] = place << 2;
+}
+
+#endif /* RB_STAR_H */

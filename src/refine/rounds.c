@@ -1,0 +1,601 @@
+/*
+ * rounds.c
+ *	  Rounds (rb_round.h) until the work lists are empty, each step on all threads.
+ *
+ * There is a list of entries for each kind of work: pieces, walls, tetrahedra; and two of those that wait:
+ * tetrahedra behind something that is to be split first, and what needs a larger room.  A round takes
+ * from the ends of the lists, so the newest work first, and puts back what lost; then follows
+ * what new cells need.  Only the order of lists matters for the result, and it is that of
+ * candidates and of cells, whoever worked on them.
+ */
+#include "refine/rb_refining.h"
+
+#include "core/base/rb_parallel.h"
+
+#define GRAIN 256 /* candidates, or cells, that a thread takes at once */
+
+typedef struct entries
+{
+	rb_entry64 *e;
+	size_t n;
+	size_t cap;
+} entries;
+
+/* what one thread has for itself */
+typedef struct worker
+{
+	rb_room room;
+	uint32_t small_cells[RB_ROOM_CELLS];
+	uint8_t small_rims[RB_ROOM_CELLS];
+	uint32_t small_walls[RB_ROOM_WALLS];
+	uint32_t *cavities; /* lists of cells of the candidates that it grew in this round */
+	size_t n;
+	size_t cap;
+	rb_status status;
+	rb_context *ctx;
+} worker;
+
+typedef struct rounds
+{
+	rb_refining *r;
+	rb_thread *team;
+	worker *workers;
+	uint32_t nworkers;
+	entries pieces, walls, tets, later, large;
+	rb_candidate *cands;
+	size_t cands_cap;
+	uint32_t ncands;
+	uint32_t nlarge; /* the last ones of them have a large room */
+	uint32_t *winners;
+	size_t winners_cap;
+	uint32_t nwinners;
+	uint32_t nfresh;
+	rb_places places;
+	uint32_t *freed;
+	size_t freed_cap;
+	uint32_t *freed_at; /* of each winner */
+	size_t freed_at_cap;
+	uint32_t *needs; /* of each fresh cell */
+	size_t needs_cap;
+	/* the large room */
+	rb_room large_room;
+	size_t large_cells_cap, large_rims_cap, large_walls_cap, large_table_cap;
+	bool full; /* max_points */
+} rounds;
+
+/* ---- lists ---- */
+
+static rb_status
+push(rounds *s, entries *list, rb_entry64 e)
+{
+	rb_status status =
+		rb_array_grow(s->r->ctx, (void **) &list->e, &list->cap, list->n + 1, sizeof(*list->e));
+
+	if (status == RB_OK)
+		list->e[list->n++] = e;
+	return status;
+}
+
+/* takes up to `most` from the end of a list, in its order */
+static void
+take(rounds *s, entries *list, uint32_t most)
+{
+	size_t n = list->n < most ? list->n : most;
+
+	for (size_t i = list->n - n; i < list->n; i++)
+		s->cands[s->ncands++].entry = list->e[i];
+	list->n -= n;
+}
+
+/* the candidates of a round; none: all is done */
+static rb_status
+gather(rounds *s)
+{
+	uint32_t most = RB_ROUND_CANDIDATES;
+	size_t all = s->pieces.n + s->walls.n + s->tets.n;
+	rb_status status;
+
+	if (s->tets.n == 0 && s->pieces.n + s->walls.n == 0)
+	{
+		entries waited = s->later;
+
+		s->later = s->tets;
+		s->tets = waited;
+		all = s->tets.n;
+	}
+	if (all > most)
+		all = most;
+	status = rb_array_grow(s->r->ctx, (void **) &s->cands, &s->cands_cap, all + RB_ROUND_LARGE,
+						   sizeof(*s->cands));
+	if (status != RB_OK)
+		return status;
+	s->ncands = 0;
+	take(s, &s->pieces, most);
+	take(s, &s->walls, most - s->ncands);
+	take(s, &s->tets, most - s->ncands);
+	all = s->ncands;
+	take(s, &s->large, RB_ROUND_LARGE);
+	s->nlarge = s->ncands - (uint32_t) all;
+	return RB_OK;
+}
+
+/* what becomes of the entry of a candidate that did not win */
+static rb_status
+put_back(rounds *s, const rb_candidate *cand)
+{
+	rb_what what = rb_entry_what(cand->entry);
+	entries *list = what == RB_SPLIT_PIECE  ? &s->pieces
+					: what == RB_SPLIT_WALL ? &s->walls
+											: &s->tets;
+	rb_status status = RB_OK;
+
+	switch ((rb_verdict) cand->verdict)
+	{
+		case RB_LOST:
+			return push(s, list, cand->entry);
+		case RB_LARGE:
+			return push(s, &s->large, cand->entry);
+		case RB_ASKEW:
+			return push(s, list, rb_entry_again(cand->entry));
+		case RB_BLOCKED:
+			status = push(s, what == RB_SPLIT_TET ? &s->later : list, rb_entry_again(cand->entry));
+			if (status == RB_OK)
+				status =
+					push(s, rb_entry_what(cand->first) == RB_SPLIT_PIECE ? &s->pieces : &s->walls,
+						 cand->first);
+			return status;
+		default:
+			return RB_OK;
+	}
+}
+
+/* ---- steps on threads ---- */
+
+static rb_status
+each(rounds *s, uint64_t n, rb_work work)
+{
+	return n > 0 ? rb_loop(s->team, n, GRAIN, work, s) : RB_OK;
+}
+
+static const uint32_t *
+cells_of(const rounds *s, const rb_candidate *cand)
+{
+	return s->workers[cand->cavity >> 48].cavities + (cand->cavity & UINT64_C(0xffffffffffff));
+}
+
+static rb_exact_env
+signs(const rounds *s)
+{
+	return (rb_exact_env){.filters = s->r->ctx->filters, .exact = true};
+}
+
+static void
+do_make(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		rb_round_make(&s->r->mesh, &s->cands[i], (uint32_t) i);
+}
+
+/* grows in that room, and keeps the cells where they fit */
+static void
+grow(rounds *s, worker *w, uint32_t number, rb_candidate *cand, rb_room *room)
+{
+	rb_exact_env env = signs(s);
+
+	cand->verdict = rb_grow(&s->r->mesh, &env, cand, room);
+	if (cand->verdict != RB_FITS)
+	{
+		cand->ncells = 0;
+		return;
+	}
+	if (w->status == RB_OK)
+		w->status = rb_array_grow(w->ctx, (void **) &w->cavities, &w->cap, w->n + room->n,
+								  sizeof(*w->cavities));
+	if (w->status != RB_OK)
+	{
+		cand->ncells = 0;
+		return;
+	}
+	memcpy(w->cavities + w->n, room->cells, room->n * sizeof(*room->cells));
+	cand->cavity = (uint64_t) number << 48 | w->n;
+	w->n += room->n;
+}
+
+static void
+do_grow(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+	uint32_t number = (uint32_t) rb_thread_number(me);
+	worker *w = &s->workers[number];
+
+	for (uint64_t i = from; i < to; i++)
+		if (s->cands[i].verdict == RB_READY && i < s->ncands - s->nlarge)
+			grow(s, w, number, &s->cands[i], &w->room);
+}
+
+static void
+do_claim(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		if (s->cands[i].verdict == RB_FITS)
+			rb_round_claim(&s->r->mesh, &s->cands[i], cells_of(s, &s->cands[i]));
+}
+
+static void
+do_own(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		if (s->cands[i].verdict == RB_FITS)
+			rb_round_own(&s->r->mesh, &s->cands[i], cells_of(s, &s->cands[i]));
+}
+
+static void
+do_beside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+	rb_exact_env env = signs(s);
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		if (s->cands[i].verdict == RB_OWNS)
+			rb_round_beside(&s->r->mesh, &env, s->cands, &s->cands[i], cells_of(s, &s->cands[i]));
+}
+
+static void
+do_release(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		rb_round_release(&s->r->mesh, s->cands, &s->cands[i],
+						 s->cands[i].ncells > 0 ? cells_of(s, &s->cands[i]) : NULL);
+}
+
+static void
+do_star(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const rb_candidate *cand = &s->cands[s->winners[i]];
+
+		rb_star_make(&s->r->mesh, cand, cells_of(s, cand), &s->places);
+	}
+}
+
+static void
+do_link(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		rb_star_link(&s->r->mesh, s->cands, rb_place(&s->places, (uint32_t) i));
+}
+
+static void
+do_finish(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const rb_candidate *cand = &s->cands[s->winners[i]];
+
+		rb_round_finish(&s->r->mesh, cand, cells_of(s, cand), s->freed + s->freed_at[i]);
+	}
+}
+
+static void
+do_needs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		rb_cell *c = &s->r->mesh.cells[rb_place(&s->places, (uint32_t) i)];
+
+		s->needs[i] = c->v[0] == RB_DEAD ? 0 : rb_cell_needs(&s->r->mesh, c);
+	}
+}
+
+/* ---- a round ---- */
+
+/* room for cavities of any size, when there is one for the first time */
+static rb_status
+make_large_room(rounds *s)
+{
+	rb_context *ctx = s->r->ctx;
+	rb_room *room = &s->large_room;
+	size_t cells = 1024;
+	rb_status status = RB_OK;
+
+	while (cells < s->r->ncells && cells < RB_ROOM_CELLS_LARGE)
+		cells *= 2;
+	if (room->cells_cap >= cells)
+		return RB_OK;
+	status = rb_array(ctx, (void **) &room->cells, cells, sizeof(*room->cells));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &room->rims, cells, sizeof(*room->rims));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &room->table, 2 * cells, sizeof(*room->table));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &room->walls, RB_ROOM_WALLS_LARGE, sizeof(*room->walls));
+	if (status != RB_OK)
+		return status;
+	room->cells_cap = (uint32_t) cells;
+	room->walls_cap = RB_ROOM_WALLS_LARGE;
+	memset(room->table, 0xff, 2 * cells * sizeof(*room->table));
+	return RB_OK;
+}
+
+static rb_status
+grow_large(rounds *s)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t i = s->ncands - s->nlarge; i < s->ncands && status == RB_OK; i++)
+		if (s->cands[i].verdict == RB_READY)
+		{
+			status = make_large_room(s);
+			if (status != RB_OK)
+				break;
+			grow(s, &s->workers[0], 0, &s->cands[i], &s->large_room);
+			memset(s->large_room.table, 0xff,
+				   2 * (size_t) s->large_room.cells_cap * sizeof(*s->large_room.table));
+			if (s->cands[i].verdict == RB_LARGE)
+			{
+				s->cands[i].verdict = RB_KEPT;
+				s->cands[i].reason = RB_BAD_TOO_FINE;
+			}
+			if (rb_should_stop(s->r->ctx))
+				status = RB_STOPPED;
+		}
+	return status;
+}
+
+/* winners get their numbers, and their new cells places */
+static rb_status
+number_winners(rounds *s)
+{
+	rb_refining *r = s->r;
+	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
+	uint64_t fresh = 0, freed = 0;
+	uint32_t n = 0;
+	rb_status status =
+		rb_array_grow(r->ctx, (void **) &s->winners, &s->winners_cap, s->ncands, sizeof(uint32_t));
+
+	if (status == RB_OK)
+		status = rb_array_grow(r->ctx, (void **) &s->freed_at, &s->freed_at_cap, s->ncands,
+							   sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < s->ncands; i++)
+	{
+		rb_candidate *cand = &s->cands[i];
+
+		rb_round_decide(cand);
+		if (cand->verdict != RB_WINS)
+			continue;
+		if (r->nsites + (uint64_t) n >= most)
+		{
+			cand->verdict = RB_LOST;
+			s->full = true;
+			continue;
+		}
+		cand->vertex = r->nsites + n;
+		cand->slots = (uint32_t) fresh;
+		s->freed_at[n] = (uint32_t) freed;
+		s->winners[n++] = i;
+		fresh += cand->nrim;
+		freed += cand->ncells;
+	}
+	s->nwinners = n;
+	s->nfresh = (uint32_t) fresh;
+	if (fresh + r->ncells > RB_MAX_CELLS)
+		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, fresh + r->ncells, RB_MAX_CELLS, NULL);
+	status = rb_refining_reserve(r, r->ncells + (fresh > r->nfree ? (size_t) fresh - r->nfree : 0),
+								 r->nsites + (size_t) n);
+	if (status == RB_OK)
+		status = rb_array_grow(r->ctx, (void **) &s->freed, &s->freed_cap, freed, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array_grow(r->ctx, (void **) &s->needs, &s->needs_cap, fresh, sizeof(uint32_t));
+	s->places = (rb_places){r->free, r->nfree, r->ncells};
+	return status;
+}
+
+/* after the new cells are there: places taken and given back */
+static rb_status
+count_places(rounds *s)
+{
+	rb_refining *r = s->r;
+	uint32_t freed = 0;
+	uint32_t reused = s->nfresh < r->nfree ? s->nfresh : r->nfree;
+	rb_status status;
+
+	for (uint32_t i = 0; i < s->nwinners; i++)
+		freed += s->cands[s->winners[i]].ncells;
+	r->nsites += s->nwinners;
+	r->ncells += s->nfresh - reused;
+	r->nfree -= reused;
+	status = rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap, (size_t) r->nfree + freed,
+						   sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	memcpy(r->free + r->nfree, s->freed, freed * sizeof(uint32_t));
+	r->nfree += freed;
+	return RB_OK;
+}
+
+/* what the fresh cells need, into the lists */
+static rb_status
+list_needs(rounds *s)
+{
+	rb_cells *m = &s->r->mesh;
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < s->nfresh && status == RB_OK; i++)
+	{
+		uint32_t cell, needs = s->needs[i];
+
+		if (needs == 0)
+			continue;
+		cell = rb_place(&s->places, i);
+		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
+			if ((needs & 1u << e) != 0)
+				status = push(s, &s->pieces, rb_entry_make(m, cell, e, RB_SPLIT_PIECE, false));
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+			if ((needs & RB_NEED_WALL(k)) != 0)
+				status = push(s, &s->walls, rb_entry_make(m, cell, k, RB_SPLIT_WALL, false));
+		if (status == RB_OK && (needs & RB_NEED_TET) != 0)
+			status = push(s, &s->tets, rb_entry_make(m, cell, 0, RB_SPLIT_TET, false));
+	}
+	return status;
+}
+
+static rb_status
+one_round(rounds *s)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < s->nworkers; i++)
+		s->workers[i].n = 0;
+	status = each(s, s->ncands, do_make);
+	if (status == RB_OK)
+		status = each(s, s->ncands, do_grow);
+	if (status == RB_OK)
+		status = grow_large(s);
+	for (uint32_t i = 0; i < s->nworkers && status == RB_OK; i++)
+		status = s->workers[i].status;
+	if (status == RB_OK)
+		status = each(s, s->ncands, do_claim);
+	if (status == RB_OK)
+		status = each(s, s->ncands, do_own);
+	if (status == RB_OK)
+		status = each(s, s->ncands, do_beside);
+	if (status == RB_OK)
+		status = number_winners(s);
+	if (status == RB_OK)
+		status = each(s, s->ncands, do_release);
+	if (status == RB_OK)
+		status = each(s, s->nwinners, do_star);
+	if (status == RB_OK)
+		status = each(s, s->nfresh, do_link);
+	if (status == RB_OK)
+		status = each(s, s->nwinners, do_finish);
+	if (status == RB_OK)
+		status = each(s, s->nfresh, do_needs);
+	for (uint32_t i = 0; i < s->ncands && status == RB_OK; i++)
+		status = put_back(s, &s->cands[i]);
+	if (status == RB_OK)
+		status = list_needs(s);
+	if (status == RB_OK)
+		status = count_places(s);
+	s->r->report->rounds++;
+	s->r->report->tried += s->ncands;
+	return status;
+}
+
+/* at the start all cells are fresh */
+static rb_status
+first_needs(rounds *s)
+{
+	rb_refining *r = s->r;
+	rb_status status;
+
+	s->places = (rb_places){NULL, 0, 0};
+	s->nfresh = r->ncells;
+	status = rb_array_grow(r->ctx, (void **) &s->needs, &s->needs_cap, r->ncells, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = each(s, s->nfresh, do_needs);
+	return status == RB_OK ? list_needs(s) : status;
+}
+
+static rb_status
+open_workers(rounds *s)
+{
+	rb_context *ctx = s->r->ctx;
+	rb_status status = rb_team_open(ctx, s->r->options->threads, &s->team);
+
+	if (status != RB_OK)
+		return status;
+	s->nworkers = (uint32_t) rb_team_threads(s->team);
+	status = rb_array(ctx, (void **) &s->workers, s->nworkers, sizeof(worker));
+	if (status != RB_OK)
+	{
+		s->nworkers = 0;
+		return status;
+	}
+	memset(s->workers, 0, s->nworkers * sizeof(worker));
+	for (uint32_t i = 0; i < s->nworkers; i++)
+	{
+		worker *w = &s->workers[i];
+
+		w->ctx = ctx;
+		w->room.cells = w->small_cells;
+		w->room.rims = w->small_rims;
+		w->room.walls = w->small_walls;
+		w->room.cells_cap = RB_ROOM_CELLS;
+		w->room.walls_cap = RB_ROOM_WALLS;
+	}
+	return RB_OK;
+}
+
+static void
+close_all(rounds *s)
+{
+	rb_memory *memory = s->r->ctx->memory;
+	entries *lists[] = {&s->pieces, &s->walls, &s->tets, &s->later, &s->large};
+
+	rb_team_close(&s->team);
+	for (uint32_t i = 0; i < s->nworkers; i++)
+		rb_free(memory, (void **) &s->workers[i].cavities);
+	rb_free(memory, (void **) &s->workers);
+	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+		rb_free(memory, (void **) &lists[i]->e);
+	rb_free(memory, (void **) &s->cands);
+	rb_free(memory, (void **) &s->winners);
+	rb_free(memory, (void **) &s->freed);
+	rb_free(memory, (void **) &s->freed_at);
+	rb_free(memory, (void **) &s->needs);
+	rb_free(memory, (void **) &s->large_room.cells);
+	rb_free(memory, (void **) &s->large_room.rims);
+	rb_free(memory, (void **) &s->large_room.walls);
+	rb_free(memory, (void **) &s->large_room.table);
+}
+
+rb_status
+rb_refining_rounds(rb_refining *r)
+{
+	rounds s;
+	rb_status status;
+
+	memset(&s, 0, sizeof s);
+	s.r = r;
+	status = open_workers(&s);
+	if (status == RB_OK)
+		status = first_needs(&s);
+	while (status == RB_OK && !s.full)
+	{
+		status = gather(&s);
+		if (status != RB_OK || s.ncands == 0)
+			break;
+		status = rb_should_stop(r->ctx) ? RB_STOPPED : one_round(&s);
+	}
+	close_all(&s);
+	return status;
+}
