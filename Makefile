@@ -269,6 +269,7 @@ $(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 $(BUILD)/cdt $(BUILD)/refine: $(BUILD)/%: $(BUILD)/core/test/bench/%.o $(addprefix $(BUILD)/core/test/bench/,plc_input.o tets_output.o) \
 		$(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
+-include $(wildcard $(BUILD)/core/test/bench/*.d)
 
 # ---- form ----
 

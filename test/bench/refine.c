@@ -4,9 +4,9 @@
  *	  why, in what time, with how much memory.
  *
  *		refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-s BEND]
- *			   [-o BASE] [-t N] [-m MB] [-h] FILE
+ *			   [-o BASE] [-p FILE] [-t N] [-m MB] [-h] FILE
  *
- * FILE, -k, -s, -o, -m and -h are those of cdt.c.
+ * FILE, -k, -s, -o, -p, -m and -h are those of cdt.c.
  *
  *		-B	a tetrahedron is bad if its circumradius is more than that times its shortest edge; 2 is
  *			the default, inf: none is
@@ -38,6 +38,7 @@ typedef struct options
 	rb_refine_options refine;
 	rb_keep keep;
 	const char *out;
+	const char *surface;
 	int times;
 	uint64_t limit;
 	double may_bend; /* NAN: as rounding does */
@@ -218,7 +219,7 @@ main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 	{
 		const char *a = argv[i];
-		const bool valued = a[0] == '-' && a[1] != '\0' && strchr("kBanjsotm", a[1]) != NULL;
+		const bool valued = a[0] == '-' && a[1] != '\0' && strchr("kBanjsoptm", a[1]) != NULL;
 
 		if (valued && i + 1 == argc)
 			break;
@@ -238,6 +239,8 @@ main(int argc, char **argv)
 			o.may_bend = atof(argv[++i]);
 		else if (strcmp(a, "-o") == 0)
 			o.out = argv[++i];
+		else if (strcmp(a, "-p") == 0)
+			o.surface = argv[++i];
 		else if (strcmp(a, "-t") == 0)
 			o.times = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
 		else if (strcmp(a, "-m") == 0)
@@ -250,11 +253,13 @@ main(int argc, char **argv)
 	if (path == NULL || path[0] == '-')
 	{
 		fprintf(stderr, "usage: refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] "
-						"[-j THREADS] [-s BEND] [-o BASE] [-t N] [-m MB] [-h] "
+						"[-j THREADS] [-s BEND] [-o BASE] [-p FILE] [-t N] [-m MB] [-h] "
 						"FILE.poly|FILE.off\n");
 		return 2;
 	}
 	plc = plc_read(path, o.may_bend);
+	if (o.surface != NULL)
+		plc_write_surface(o.surface);
 	/* what the program holds is read once and goes with it */
 	return run(&plc, &o);
 }
