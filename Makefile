@@ -265,9 +265,11 @@ $(BUILD)/boxes: test/bench/boxes.c test/bench/workload.c test/bench/workload.h
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -o $@ $(filter %.c,$^) -lm
 
-# tetrahedra of a file, and how long they took
-$(BUILD)/cdt: $(BUILD)/core/test/bench/cdt.o $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
+# tetrahedra of a file, and how long they took; the same, refined
+$(BUILD)/cdt $(BUILD)/refine: $(BUILD)/%: $(BUILD)/core/test/bench/%.o $(addprefix $(BUILD)/core/test/bench/,plc_input.o tets_output.o) \
+		$(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
+-include $(wildcard $(BUILD)/core/test/bench/*.d)
 
 # ---- form ----
 

@@ -411,6 +411,91 @@ def chazelle(n, eps=.1):
     P = [(float(x),float(y),float(z)) for x,y,z in P]
     off("chazelle", P, F); note("chazelle", "chazelle.off", "hull", "hull")
 
+# ---- what refinement finds hard ----
+def hard():
+    def add(name, P, F, vol, segs=(), holes=(), regions=(), expect="ok", mode="inside"):
+        poly(name, [tuple(map(float, q)) for q in P], F, segs, holes, regions); note(name, name + ".poly", mode, vol, expect, "hard")
+    B, C = box, box((0,0,0),(1,1,1))
+    # two boxes that have only an edge in common, only a corner; in a box, and alone
+    E1, E2 = B((0,0,0),(1,1,1)), B((1,1,0),(2,2,1))
+    V2 = B((1,1,1),(2,2,2))
+    for name, Q2, v in (("edge", E2, 2.0), ("corner", V2, 2.0)):
+        P = list(E1); ids = {q: i for i, q in enumerate(P)}
+        for q in Q2:
+            if q not in ids: ids[q] = len(P); P.append(q)
+        F = CUBE + [[ids[Q2[i]] for i in g] for g in CUBE]
+        add("touch_" + name + "_only", P, F, v)
+        n = len(P); add("touch_" + name + "_box", P + B((-1,-1,-1),(3,3,3)), F + plus(CUBE, n), 64.0)
+    # a book: so many rectangles that share one edge, in a box
+    for pages in (5, 20, 100):
+        P, F = [(0,0,-1),(0,0,1)], []
+        for k in range(pages):
+            a = 2*math.pi*k/pages + .01; n = len(P); P += [(math.cos(a), math.sin(a), 1), (math.cos(a), math.sin(a), -1)]; F.append([0,1,n,n+1])
+        n = len(P); add(f"book_{pages}", P + B((-2,-2,-2),(2,2,2)), F + plus(CUBE, n), 64.0)
+    # its pages one degree from each other
+    P, F = [(0,0,-1),(0,0,1)], []
+    for k in range(10):
+        a = math.radians(k); n = len(P); P += [(math.cos(a), math.sin(a), 1), (math.cos(a), math.sin(a), -1)]; F.append([0,1,n,n+1])
+    n = len(P); add("book_1_degree", P + B((-2,-2,-2),(2,2,2)), F + plus(CUBE, n), 64.0)
+    # what hangs free in a box
+    add("dangling_rectangle", C + [(.3,.2,.4),(.8,.3,.4),(.8,.6,.5),(.3,.5,.5)], CUBE + [[8,9,10,11]], 1.0)
+    r = random.Random(3); S = [(r.uniform(.05,.95), r.uniform(.05,.95), r.uniform(.05,.95)) for _ in range(24)]
+    add("dangling_segments", C + S, CUBE, 1.0, segs=[(8+2*i, 9+2*i) for i in range(12)])
+    add("segments_at_1_degree", C + [(.2,.5,.5)] + [(.2 + .6*math.cos(math.radians(k)), .5 + .6*math.sin(math.radians(k)), .5) for k in range(6)], CUBE, 1.0, segs=[(8, 9+k) for k in range(6)])
+    # segments that end at a corner, and in the midst of a wall, which is triangles there; that leave it at 1 degree, or pass near by
+    add("segment_at_corner", C + [(.5,.5,.5)], CUBE, 1.0, segs=[(0, 8)])
+    W = C + [(.5,.5,0),(.5,.5,.5)]
+    add("segment_at_wall", W, CUBE[1:] + [[0,8,1],[1,8,2],[2,8,3],[3,8,0]], 1.0, segs=[(8, 9)])
+    add("segment_near_wall", C + [(.1,.1,1e-4),(.9,.8,2e-4)], CUBE, 1.0, segs=[(8, 9)])
+    add("segment_to_wall_1_degree", W[:9] + [(.5 + .4*math.cos(math.radians(1)), .5, .4*math.sin(math.radians(1)))], CUBE[1:] + [[0,8,1],[1,8,2],[2,8,3],[3,8,0]], 1.0, segs=[(8, 9)])
+    # two walls so near
+    for gap in (1e-3, 1e-6, 1e-9):
+        add(f"walls_{gap:g}", C + [(.5,.1,.1),(.5,.9,.1),(.5,.9,.9),(.5,.1,.9),(.5+gap,.1,.1),(.5+gap,.9,.1),(.5+gap,.9,.9),(.5+gap,.1,.9)], CUBE + [[8,9,10,11],[12,13,14,15]], 1.0)
+    # facets 1 : 100 000 in size
+    h = 1e-5; M = box((.5,.5,.5),(.5+h,.5+h,.5+h)); add("small_box", C + M, CUBE + plus(CUBE, 8), 1.0)
+    M = box((.5,.5,0),(.5+h,.5+h,h)); T = C + M   # it stands on the floor
+    add("small_box_on_floor", T, [[[0,3,2,1],[8,11,10,9]]] + CUBE[1:] + plus(CUBE, 8), 1.0)
+    add("small_triangle", C + [(.5,.5,.5),(.5+h,.5,.5),(.5,.5+h,.5)], CUBE + [[8,9,10]], 1.0)
+    P, F = [], []
+    for k in range(6):   # boxes in each other's corner, each a tenth of the last one
+        s = 10.0**-k; n = len(P); P += box((.3*s,.3*s,.3*s),(s,s,s)) if k else box((0,0,0),(2,2,2)); F += plus(CUBE, n)
+    add("tenths", P, F, 8.0, expect="any")
+    # a cube whose roof leans by one degree, and one that is almost a wedge; a thin plate; needles
+    t = math.tan(math.radians(1)); add("roof_1_degree", [(0,0,0),(1,0,0),(1,1,0),(0,1,0),(0,0,1),(1,0,1+t),(1,1,1+t),(0,1,1)], CUBE, "closed")
+    add("roof_closes", [(0,0,0),(1,0,0),(1,1,0),(0,1,0),(0,0,1e-3),(1,0,1e-3+t),(1,1,1e-3+t),(0,1,1e-3)], CUBE, "closed")
+    add("plate_1000", B((0,0,0),(1000,1000,1)), CUBE, 1e6); add("plate_100", B((0,0,0),(100,100,1)), CUBE, 1e4); add("beam_1000", B((0,0,0),(1000,1,1)), CUBE, 1e3)
+    add("plate_wall", B((0,0,0),(100,100,1)) + [(50,20,.5),(60,20,.5),(60,40,.5)], CUBE + [[8,9,10]], 1e4)
+    for k in (10, 1000): add(f"needle_{k}", [(0,0,0),(1,0,0),(.3,.8,0),(.4,.3,k)], [[0,2,1],[0,1,3],[1,2,3],[2,0,3]], "closed")
+    P, F = [(0,0,5)], []   # a pyramid with many sides: its tip
+    for k in range(60): P.append((math.cos(2*math.pi*k/60), math.sin(2*math.pi*k/60), 0))
+    add("pyramid_60", P, [list(range(60,0,-1))] + [[0, 1+k, 1+(k+1)%60] for k in range(60)], "closed")
+    # cospherical: the points of a grid, in a cube and as corners of its sides
+    n = 5; L = [(x,y,z) for x in range(1,n) for y in range(1,n) for z in range(1,n)]; add("grid_in_box", B((0,0,0),(n,n,n)) + L, CUBE, float(n**3))
+    ids = {}; F = []
+    def gp(q): return ids.setdefault(q, len(ids))
+    for a in range(3):
+        for side in (0, n):
+            for i in range(n):
+                for j in range(n):
+                    q = []
+                    for u, w in ((0,0),(1,0),(1,1),(0,1)):
+                        c = [0,0,0]; c[a] = side; c[(a+1)%3] = i+u; c[(a+2)%3] = j+w; q.append(gp(tuple(c)))
+                    F.append(q if side else q[::-1])
+    P = [None]*len(ids)
+    for q, i in ids.items(): P[i] = q
+    add("grid_box", P + L, F, float(n**3))
+    P, F = sphere(4); G = [(x/4., y/4., z/4.) for x in range(-2,3) for y in range(-2,3) for z in range(-2,3)]; add("grid_in_sphere", P + G, F, volume(P, F))
+    # regions that share a wall; a box with a hole, and that hole filled
+    P = box((0,0,0),(1,1,1)) + [(2,0,0),(2,1,0),(2,0,1),(2,1,1)]; F = CUBE + [[1,2,9,8],[10,11,6,5],[1,8,10,5],[9,2,6,11],[8,9,11,10]]
+    add("two_regions", P, F, 2.0, regions=[(.5,.5,.5,7),(1.5,.5,.5,9)])
+    add("region_and_hole", P, F, 1.0, holes=[(1.5,.5,.5)])
+    P = B((0,0,0),(3,3,3)) + B((1,1,1),(2,2,2)); F = CUBE + plus(CUBE, 8)
+    add("box_in_box", P, F, 27.0, regions=[(.5,.5,.5,1),(1.5,1.5,1.5,2)]); add("box_with_hole", P, F, 26.0, holes=[(1.5,1.5,1.5)])
+    P = B((0,0,0),(3,3,3)) + B((1e-3,1e-3,1e-3),(2.999,2.999,2.999)); add("thin_shell", P, F, "-", holes=[(1.5,1.5,1.5)])
+    # the angle where two facets meet, from 90 degrees down to 1
+    for deg in (60, 45, 30, 15, 5, 1):
+        a = math.radians(deg); add(f"corner_{deg}", [(0,0,0),(1,0,0),(math.cos(a),math.sin(a),0),(0,0,1),(1,0,1),(math.cos(a),math.sin(a),1)], [[0,2,1],[3,4,5],[0,1,4,3],[1,2,5,4],[2,0,3,5]], "closed")
+
 # ---- torture ----
 def hull3(P):
     """faces of the convex hull of few points, exactly, coplanar ones merged: brute force"""
@@ -550,7 +635,7 @@ def strictly_inside(q, P, F):
         if s * t <= 0: return False
     return True
 
-base(); torture()
+base(); hard(); torture()
 if PLC: plcs()
 if DATA: zurich(); data()
 if CITY: solids()

@@ -1,0 +1,265 @@
+/*
+ * refine.c
+ *	  A file becomes a PLC, that tetrahedra, and those better ones: how many, what stayed bad and
+ *	  why, in what time, with how much memory.
+ *
+ *		refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-s BEND]
+ *			   [-o BASE] [-p FILE] [-t N] [-m MB] [-h] FILE
+ *
+ * FILE, -k, -s, -o, -p, -m and -h are those of cdt.c.
+ *
+ *		-B	a tetrahedron is bad if its circumradius is more than that times its shortest edge; 2 is
+ *			the default, inf: none is
+ *		-a	or its volume more than that
+ *		-Y	no point is added on segments and facets
+ *		-n	so many points in all
+ *		-j	so many threads
+ *		-t	so many times; times are the smallest ones
+ *
+ * It prints a name and a value a line.  "bad" is what rb_refine says, "measured_bad" what comes out if all
+ * tetrahedra are measured here, which rounding may make another one by a few; "dihedral_N": so many
+ * tetrahedra have their smallest angle between N and N + 10 degrees.
+ *
+ * It ends with 0; 1: something is wrong with the result; 2: no such file, or one that cannot be read; 3:
+ * refused, with a flaw; 4: any other failure.
+ */
+#include "refine/rb_refine.h"
+#include "plc_input.h"
+#include "tets_output.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct options
+{
+	rb_refine_options refine;
+	rb_keep keep;
+	const char *out;
+	const char *surface;
+	int times;
+	uint64_t limit;
+	double may_bend; /* NAN: as rounding does */
+	bool hash;
+} options;
+
+static const char *const added_text[RB_VERTEX_KINDS] = {
+	"added_input", "added_on_segments", "added_on_facets", "added_inside", "added_on_hull",
+};
+
+static const char *const reason_text[RB_BAD_REASONS] = {
+	"bad_input",
+	"bad_surface",
+	"bad_full",
+	"bad_too_fine",
+};
+
+static void
+measure(const rb_tets *r, const rb_refine_options *o)
+{
+	uint32_t bins[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+	uint32_t bad = 0;
+	double least = 180;
+	double most = 0;
+	double worst = 0;
+	double volume = 0;
+
+	for (uint32_t t = 0; t < r->ntets; t++)
+	{
+		const uint32_t *v = r->tets[t];
+		const double *p = r->points;
+		rb_tet_quality q;
+
+		rb_tet_measure(p + 3 * (size_t) v[0], p + 3 * (size_t) v[1], p + 3 * (size_t) v[2],
+					   p + 3 * (size_t) v[3], &q);
+		bad += q.radius_edge > o->radius_edge || q.volume > o->max_volume;
+		least = fmin(least, q.min_dihedral);
+		most = fmax(most, q.max_dihedral);
+		worst = fmax(worst, q.radius_edge);
+		volume += q.volume;
+		bins[(int) fmin(7, q.min_dihedral / 10)]++;
+	}
+	printf(
+		"measured_bad %u\nvolume %.15g\nworst_ratio %.6g\nmin_dihedral %.4f\nmax_dihedral %.4f\n",
+		bad, volume, worst, least, most);
+	for (int i = 0; i < 8; i++)
+		printf("dihedral_%d %u\n", 10 * i, bins[i]);
+}
+
+static void
+say(const rb_plc *plc, const rb_tets *r, const rb_refine_report *report, const options *o)
+{
+	uint32_t kinds[RB_VERTEX_KINDS] = {0, 0, 0, 0, 0};
+	uint64_t added = 0;
+
+	for (uint32_t v = 0; v < r->npoints; v++)
+		if (r->kind[v] < RB_VERTEX_KINDS)
+			kinds[r->kind[v]]++;
+	for (int k = 0; k < RB_VERTEX_KINDS; k++)
+		added += report->added[k];
+	/* all that are not given: those of the tetrahedralization among them */
+	printf("points_out %u\ntets %u\nfaces %u\nedges %u\nregions %u\n", r->npoints, r->ntets,
+		   r->nfaces, r->nedges, r->nregions);
+	printf("steiner %u\nsteiner_on_segments %u\nsteiner_on_facets %u\nsteiner_inside %u\n"
+		   "steiner_on_hull %u\n",
+		   r->npoints - plc->npoints, kinds[RB_VERTEX_ON_SEGMENT], kinds[RB_VERTEX_ON_FACET],
+		   kinds[RB_VERTEX_INSIDE], kinds[RB_VERTEX_ON_HULL]);
+	printf("added %" PRIu64 "\n", added);
+	for (int k = 0; k < RB_VERTEX_KINDS; k++)
+		printf("%s %" PRIu64 "\n", added_text[k], report->added[k]);
+	printf("bad %" PRIu64 "\n", report->bad);
+	for (int k = 0; k < RB_BAD_REASONS; k++)
+		printf("%s %" PRIu64 "\n", reason_text[k], report->bad_because[k]);
+	printf("rounds %u\ntried %" PRIu64 "\n", report->rounds, report->tried);
+	measure(r, &o->refine);
+}
+
+static int
+run(const rb_plc *plc, const options *o)
+{
+	static const char *const name[5] = {"ms_cdt", "ms_refine", "ms_start", "ms_rounds",
+										"ms_result"};
+	double best[5] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+
+	for (int i = 0; i < o->times; i++)
+	{
+		rb_memory *memory = rb_memory_create(o->limit);
+		rb_context ctx;
+		rb_tets r;
+		rb_refine_report report;
+		rb_flaw flaw = {RB_FLAW_NONE, RB_NONE, RB_NONE, {0, 0, 0}};
+		rb_status status;
+		uint64_t peak_cdt;
+		uint32_t before;
+		double began;
+		double took[5];
+
+		if (memory == NULL)
+			plc_die(4, "no memory", 0);
+		rb_context_init(&ctx, memory);
+		began = tets_now();
+		status = rb_tetrahedralize(&ctx, plc, o->keep, &r, &flaw);
+		took[0] = tets_now() - began;
+		if (status == RB_BAD_PLC)
+			tets_say_flaw(&flaw);
+		else if (status != RB_OK)
+			printf("fault %s %s\n", rb_status_text(status), ctx.error.text);
+		if (status != RB_OK)
+		{
+			rb_memory_destroy(memory);
+			return status == RB_BAD_PLC ? 3 : 4;
+		}
+		peak_cdt = rb_memory_peak(memory);
+		before = r.ntets;
+		began = tets_now();
+		status = rb_refine(&ctx, &o->refine, &r, &report);
+		took[1] = tets_now() - began;
+		if (status != RB_OK)
+		{
+			printf("fault refine: %s %s\nms_refine %.3f\n", rb_status_text(status), ctx.error.text,
+				   took[1]);
+			/* the mesh is what it was */
+			rb_tets_free(memory, &r);
+			if (rb_memory_used(memory) != 0)
+				printf("wrong bytes left: %" PRIu64 "\n", rb_memory_used(memory));
+			rb_memory_destroy(memory);
+			return 4;
+		}
+		took[2] = report.ms_start;
+		took[3] = report.ms_rounds;
+		took[4] = report.ms_result;
+		for (int k = 0; k < 5; k++)
+			best[k] = fmin(best[k], took[k]);
+		/* the same each time, or the hashes tell */
+		if (o->hash)
+			printf("hash %016" PRIx64 "\n", tets_hash(&r));
+		if (i == o->times - 1)
+		{
+			const uint64_t peak = rb_memory_peak(memory);
+
+			printf("tets_before %u\n", before);
+			say(plc, &r, &report, o);
+			for (int k = 0; k < 5; k++)
+				printf("%s %.3f\n", name[k], best[k]);
+			printf("tets_per_s %.0f\n", best[1] > 0 ? 1e3 * (double) r.ntets / best[1] : 0);
+			printf("peak_bytes_cdt %" PRIu64 "\npeak_bytes %" PRIu64 "\nbytes_per_tet %.1f\n",
+				   peak_cdt, peak, (double) peak / (r.ntets > 0 ? r.ntets : 1));
+			if (o->out != NULL)
+				tets_write(o->out, &r);
+		}
+		rb_tets_free(memory, &r);
+		if (rb_memory_used(memory) != 0)
+		{
+			printf("wrong bytes left: %" PRIu64 "\n", rb_memory_used(memory));
+			rb_memory_destroy(memory);
+			return 1;
+		}
+		rb_memory_destroy(memory);
+	}
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	options o;
+	const char *path = NULL;
+	rb_plc plc;
+
+	memset(&o, 0, sizeof(o));
+	o.refine.radius_edge = 2;
+	o.refine.max_volume = INFINITY;
+	o.refine.threads = 1;
+	o.keep = RB_KEEP_INSIDE;
+	o.times = 1;
+	o.limit = UINT64_MAX;
+	o.may_bend = NAN;
+	for (int i = 1; i < argc; i++)
+	{
+		const char *a = argv[i];
+		const bool valued = a[0] == '-' && a[1] != '\0' && strchr("kBanjsoptm", a[1]) != NULL;
+
+		if (valued && i + 1 == argc)
+			break;
+		if (strcmp(a, "-k") == 0)
+			o.keep = strcmp(argv[++i], "hull") == 0 ? RB_KEEP_HULL : RB_KEEP_INSIDE;
+		else if (strcmp(a, "-B") == 0)
+			o.refine.radius_edge = atof(argv[++i]);
+		else if (strcmp(a, "-a") == 0)
+			o.refine.max_volume = atof(argv[++i]);
+		else if (strcmp(a, "-Y") == 0)
+			o.refine.keep_surface = true;
+		else if (strcmp(a, "-n") == 0)
+			o.refine.max_points = strtoull(argv[++i], NULL, 10);
+		else if (strcmp(a, "-j") == 0)
+			o.refine.threads = atoi(argv[++i]);
+		else if (strcmp(a, "-s") == 0)
+			o.may_bend = atof(argv[++i]);
+		else if (strcmp(a, "-o") == 0)
+			o.out = argv[++i];
+		else if (strcmp(a, "-p") == 0)
+			o.surface = argv[++i];
+		else if (strcmp(a, "-t") == 0)
+			o.times = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
+		else if (strcmp(a, "-m") == 0)
+			o.limit = (uint64_t) (atof(argv[++i]) * 1048576);
+		else if (strcmp(a, "-h") == 0)
+			o.hash = true;
+		else
+			path = a;
+	}
+	if (path == NULL || path[0] == '-')
+	{
+		fprintf(stderr, "usage: refine [-k hull|inside] [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] "
+						"[-j THREADS] [-s BEND] [-o BASE] [-p FILE] [-t N] [-m MB] [-h] "
+						"FILE.poly|FILE.off\n");
+		return 2;
+	}
+	plc = plc_read(path, o.may_bend);
+	if (o.surface != NULL)
+		plc_write_surface(o.surface);
+	/* what the program holds is read once and goes with it */
+	return run(&plc, &o);
+}
