@@ -90,7 +90,7 @@ rb_entry_alive(const rb_cells *m, rb_entry64 e)
 
 typedef enum rb_verdict
 {
-	RB_STALE,    /* the entry's cell is no more, or it needs nothing any more */
+	RB_STALE,   /* the entry's cell is no more, or it needs nothing any more */
 	RB_READY,   /* it has a point */
 	RB_FITS,    /* and a cavity */
 	RB_OWNS,    /* all cells of which are its own */
@@ -272,6 +272,43 @@ rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, d
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
 }
 
+/*
+ * A wall is split because of a corner that encroaches upon it, on either side, if there is one; even where
+ * a point that is not there was the reason to ask: near that corner it makes no difference.
+ */
+RB_HD void
+rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
+						 const rb_ball *ball)
+{
+	bool absent = rb_entry_absent(cand->entry);
+	bool any = absent;
+	uint32_t side, other;
+
+	for (side = 0; side < 2; side++)
+	{
+		if (!rb_cell_ghost(c) && rb_wall_encroached(m, c, i, ball))
+		{
+			double raise;
+
+			any = true;
+			if (rb_wall_kept(m, c->facet[i], cand->at, c->v[i], &raise))
+			{
+				if (absent)
+					rb_candidate_kept(cand, RB_BAD_INPUT);
+				else
+					cand->verdict = RB_STALE;
+				return;
+			}
+			cand->raise = raise > cand->raise ? raise : cand->raise;
+		}
+		other = c->n[i];
+		c = &m->cells[other >> 2];
+		i = other & 3;
+	}
+	if (!any)
+		cand->verdict = RB_STALE;
+}
+
 RB_HD void
 rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
 					   double *measure)
@@ -304,14 +341,39 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 	*measure = ball.radius2;
 	if (!(ball.radius2 < INFINITY))
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
-	else if (rb_entry_absent(cand->entry))
+	else if (rb_entry_absent(cand->entry) && !rb_wall_splits(m, v))
+		rb_candidate_kept(cand, m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT);
+	else
+		rb_candidate_wall_reason(m, cand, c, i, &ball);
+}
+
+/* of all cells around a piece, the corner deepest in its sphere; of equal ones that with the smaller number */
+RB_HD uint32_t
+rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
+{
+	rb_ring ring = rb_ring_begin(m, cell, e);
+	const double *a = rb_site_at(m, ring.a), *b = rb_site_at(m, ring.b);
+	uint32_t deepest = RB_NOWHERE;
+	double depth = 0;
+
+	do
 	{
-		if (!rb_wall_splits(m, v))
-			rb_candidate_kept(cand, m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT);
-	}
-	else if (!rb_wall_encroached(m, c, i, &ball) ||
-			 rb_wall_kept(m, c->facet[i], cand->at, c->v[i], &cand->raise))
-		cand->verdict = RB_STALE;
+		/* each corner of the ring is once the one where it goes on */
+		uint32_t v = m->cells[ring.cell].v[ring.to];
+
+		if (v != RB_GHOST)
+		{
+			double dot = rb_diameter_dot(a, b, rb_site_at(m, v));
+
+			if (dot < depth || (dot == depth && dot < 0 && v < deepest))
+			{
+				depth = dot;
+				deepest = v;
+			}
+		}
+		rb_ring_next(m, &ring);
+	} while (ring.cell != cell);
+	return deepest;
 }
 
 RB_HD void
@@ -323,6 +385,7 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 	uint32_t tries = rb_entry_tries(cand->entry);
 	const double *a = rb_site_at(m, u), *b = rb_site_at(m, v);
 	double t = 0.5;
+	uint32_t w;
 
 	if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || (c->bits & RB_CELL_KEPT_SEGMENT(e)) != 0)
 	{
@@ -330,24 +393,18 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 		return;
 	}
 	*measure = rb_distance2(a, b);
-	if (rb_entry_absent(cand->entry))
+	if (rb_entry_absent(cand->entry) && !rb_piece_splits(m, u, v))
 	{
-		if (!rb_piece_splits(m, u, v))
-		{
-			rb_candidate_kept(cand, m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT);
-			return;
-		}
+		rb_candidate_kept(cand, m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT);
+		return;
 	}
-	else
-	{
-		uint32_t w = rb_piece_encroached(m, c, e);
-
-		if (w == RB_NOWHERE)
-		{
-			cand->verdict = RB_STALE;
-			return;
-		}
+	w = rb_piece_deepest(m, rb_entry_cell(cand->entry), e);
+	if (w != RB_NOWHERE)
 		t = rb_piece_place(m, u, v, w, &cand->raise);
+	else if (!rb_entry_absent(cand->entry))
+	{
+		cand->verdict = RB_STALE;
+		return;
 	}
 	/* seen from either end it is the same place */
 	if (u > v)
