@@ -407,13 +407,107 @@ rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *r
 	}
 }
 
+/*
+ * A face of the rim and the next one around edge xy of it: both become tetrahedra, and neither's sphere may hold
+ * the other's corner.  That follows from what is in the cavity, but for two cases: the face is a wall, and
+ * four corners of its facet lie nearly on a circle, so that rounding decides; or the edge is on a segment, and a
+ * wall that ends there, outside of the cavity, has hidden the two from each other so far.
+ */
+RB_HD int
+rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_room *room,
+			  uint32_t k, uint32_t i, uint32_t from)
+{
+	const rb_cell *c = &m->cells[room->cells[k]];
+	uint32_t x = c->v[rb_cell_face_corner(i, (from + 1) % 3)];
+	uint32_t y = c->v[rb_cell_face_corner(i, (from + 2) % 3)];
+	rb_ring ring = rb_ring_at(room->cells[k], rb_cell_face_corner(i, from), x, y);
+	const double *p[5];
+	uint32_t v[5];
+	int sign, j;
+
+	while ((room->rims[k] & 1u << ring.to) == 0)
+	{
+		if ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) != 0)
+			return 0; /* it was open, and is one between the two again */
+		rb_ring_next(m, &ring);
+		k = rb_room_find(room, ring.cell);
+	}
+	p[0] = cand->at;
+	v[0] = RB_GHOST - 1;
+	for (j = 0; j < 3; j++)
+	{
+		v[j + 1] = c->v[rb_cell_face_corner(i, (uint32_t) j)];
+		p[j + 1] = rb_site_at(m, v[j + 1]);
+	}
+	c = &m->cells[ring.cell];
+	v[4] = c->v[6 - ring.to - rb_cell_corner(c, x) - rb_cell_corner(c, y)];
+	p[4] = rb_site_at(m, v[4]);
+	sign = rb_insphere_at(env, p[0], p[1], p[2], p[3], p[4]);
+	if (sign == 0)
+		sign = rb_insphere_ties(env, p, v);
+	return sign == RB_UNSURE ? sign : sign > 0;
+}
+
+/*
+ * Behind an open wall of the boundary there is no space in which the point could be seen from; so each
+ * edge around what opens of the facet is looked at: the point has to lie on the wall's side of it.
+ */
+RB_HD int
+rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_cell *ghost,
+			   uint32_t i)
+{
+	uint32_t g = rb_cell_corner(ghost, RB_GHOST);
+	const rb_cell *t = &m->cells[ghost->n[g] >> 2];
+	const double *below = rb_site_at(m, t->v[ghost->n[g] & 3]);
+	const double *z = rb_site_at(m, ghost->v[i]);
+	const double *xy[2];
+	uint32_t k, n = 0;
+	int a, b;
+
+	for (k = 0; k < 4; k++)
+		if (k != g && k != i)
+			xy[n++] = rb_site_at(m, ghost->v[k]);
+	a = rb_orient3d_at(env, cand->at, xy[0], xy[1], below);
+	b = rb_orient3d_at(env, z, xy[0], xy[1], below);
+	if (a == RB_UNSURE || b == RB_UNSURE)
+		return RB_UNSURE;
+	return a == b;
+}
+
+RB_HD rb_verdict
+rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, uint32_t cell,
+				   uint32_t rims, rb_obstacle *o)
+{
+	const rb_cell *c = &m->cells[cell];
+	uint32_t g = rb_cell_corner(c, RB_GHOST), i;
+
+	for (i = 0; i < 4; i++)
+		if ((rims & 1u << i) != 0)
+		{
+			int within = rb_grow_within(m, env, cand, c, i);
+			uint32_t a, e;
+
+			if (within == RB_UNSURE)
+				return RB_OPEN;
+			if (within)
+				continue;
+			/* the two corners besides: numbers of all four sum up to 6 */
+			a = g != 0 && i != 0 ? 0 : g != 1 && i != 1 ? 1 : 2;
+			e = rb_cell_edge(a, 6 - a - g - i);
+			if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
+				return rb_grow_askew(cand);
+			rb_grow_piece_in_way(m, cell, e, o);
+		}
+	return RB_READY;
+}
+
 /* does the point see every face around the cavity from inside? */
 RB_HD rb_verdict
 rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
 			 rb_obstacle *o)
 {
 	bool on_facet = room->nfirst > 0 && rb_entry_tries(cand->entry) < RB_TRIES_ASKEW;
-	uint32_t k, i;
+	uint32_t k, i, j;
 
 	for (k = 0; k < room->n; k++)
 	{
@@ -421,7 +515,13 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
 		const rb_cell *c = &m->cells[cell];
 
 		if (rb_cell_ghost(c))
+		{
+			rb_verdict verdict = rb_grow_sees_ghost(m, env, cand, cell, room->rims[k], o);
+
+			if (verdict != RB_READY)
+				return verdict;
 			continue;
+		}
 		for (i = 0; i < 4; i++)
 			if ((room->rims[k] & 1u << i) != 0)
 			{
@@ -440,6 +540,34 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
 				if (!wall)
 					return rb_grow_askew(cand);
 				rb_grow_wall_in_way(m, cell, i, o);
+			}
+	}
+	if (o->any)
+		return RB_READY;
+	for (k = 0; k < room->n; k++)
+	{
+		uint32_t cell = room->cells[k];
+		const rb_cell *c = &m->cells[cell];
+
+		if ((c->bits & (RB_CELL_SEGMENTS | RB_CELL_WALLS)) == 0 || rb_cell_ghost(c))
+			continue;
+		for (i = 0; i < 4; i++)
+			for (j = 0; j < 3 && (room->rims[k] & 1u << i) != 0; j++)
+			{
+				uint32_t e = rb_cell_edge(rb_cell_face_corner(i, (j + 1) % 3),
+										  rb_cell_face_corner(i, (j + 2) % 3));
+				bool segment = (c->bits & RB_CELL_SEGMENT(e)) != 0;
+				int folds;
+
+				if (!segment && (c->bits & RB_CELL_WALL(i)) == 0)
+					continue;
+				folds = rb_grow_folds(m, env, cand, room, k, i, j);
+				if (folds == RB_UNSURE)
+					return RB_OPEN;
+				if (folds && segment)
+					rb_grow_piece_in_way(m, cell, e, o);
+				else if (folds)
+					rb_grow_wall_in_way(m, cell, i, o);
 			}
 	}
 	return RB_READY;
