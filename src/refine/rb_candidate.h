@@ -26,7 +26,7 @@ typedef enum rb_what
 
 typedef uint64_t rb_entry64;
 
-#define RB_ENTRY_TRIES 15
+#define RB_ENTRY_BLOCKED 31
 
 /* a hash of a cell's corners: an entry whose cell has another one means a cell that is no more */
 RB_HD uint32_t
@@ -40,13 +40,15 @@ rb_cell_hash(const rb_cell *c)
 	return (uint32_t) (h >> 32);
 }
 
-/* 30 bits of cell, 3 of corner or edge, 2 of what, 1: wanted for a point that is not there, 4 of tries, 24 of hash */
+/*
+ * 30 bits of cell; 3 of corner or edge; 2 of what; 1: it is wanted for a point that is not there; 3: how often its
+ * point was askew; 5: how often something was in the way; 20 of hash
+ */
 RB_HD rb_entry64
 rb_entry_make(const rb_cells *m, uint32_t cell, uint32_t part, rb_what what, bool absent)
 {
 	return (rb_entry64) cell | (rb_entry64) part << 30 | (rb_entry64) what << 33 |
-		   (rb_entry64) absent << 35 |
-		   (rb_entry64) (rb_cell_hash(&m->cells[cell]) & 0xffffff) << 40;
+		   (rb_entry64) absent << 35 | (rb_entry64) (rb_cell_hash(&m->cells[cell]) & 0xfffff) << 44;
 }
 RB_HD uint32_t
 rb_entry_cell(rb_entry64 e)
@@ -69,21 +71,32 @@ rb_entry_absent(rb_entry64 e)
 	return (e >> 35 & 1) != 0;
 }
 RB_HD uint32_t
-rb_entry_tries(rb_entry64 e)
+rb_entry_askew(rb_entry64 e)
 {
-	return (uint32_t) (e >> 36) & 15;
+	return (uint32_t) (e >> 36) & 7;
+}
+RB_HD uint32_t
+rb_entry_blocked(rb_entry64 e)
+{
+	return (uint32_t) (e >> 39) & 31;
+}
+/* once more; only as long as it is below the most */
+RB_HD rb_entry64
+rb_entry_more_askew(rb_entry64 e)
+{
+	return rb_entry_askew(e) < 7 ? e + (UINT64_C(1) << 36) : e;
 }
 RB_HD rb_entry64
-rb_entry_again(rb_entry64 e)
+rb_entry_more_blocked(rb_entry64 e)
 {
-	return rb_entry_tries(e) < RB_ENTRY_TRIES ? e + (UINT64_C(1) << 36) : e;
+	return rb_entry_blocked(e) < RB_ENTRY_BLOCKED ? e + (UINT64_C(1) << 39) : e;
 }
 RB_HD bool
 rb_entry_alive(const rb_cells *m, rb_entry64 e)
 {
 	const rb_cell *c = &m->cells[rb_entry_cell(e)];
 
-	return c->v[0] != RB_DEAD && (rb_cell_hash(c) & 0xffffff) == e >> 40;
+	return c->v[0] != RB_DEAD && (rb_cell_hash(c) & 0xfffff) == e >> 44;
 }
 
 /* ---- candidates ---- */
@@ -267,7 +280,8 @@ rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, d
 	}
 	for (i = 0; i < 3; i++)
 		cand->at[i] = shape.ball.at[i];
-	*measure = shape.ball.radius2;
+	*measure = rb_volume6(rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
+						  rb_site_at(m, c->v[3]));
 	if (!(shape.ball.radius2 < INFINITY))
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
 }
@@ -314,7 +328,7 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 					   double *measure)
 {
 	rb_ball ball = rb_wall_ball(m, c, i);
-	uint32_t tries = rb_entry_tries(cand->entry);
+	uint32_t tries = rb_entry_askew(cand->entry);
 	uint32_t v[3];
 	int k;
 
@@ -382,7 +396,7 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 {
 	uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
 	uint32_t low = u < v ? u : v;
-	uint32_t tries = rb_entry_tries(cand->entry);
+	uint32_t tries = rb_entry_askew(cand->entry);
 	const double *a = rb_site_at(m, u), *b = rb_site_at(m, v);
 	double t = 0.5;
 	uint32_t w;
@@ -433,6 +447,7 @@ rb_candidate_make(const rb_cells *m, rb_candidate *cand, uint32_t index)
 
 	cand->key = 0;
 	cand->raise = 0;
+	cand->first = 0;
 	cand->ncells = 0;
 	cand->nrim = 0;
 	cand->reason = 0;

@@ -24,6 +24,8 @@
 /* how many cells and walls most cavities have at most; what has more is for a larger room */
 #define RB_ROOM_CELLS 128
 #define RB_ROOM_WALLS 24
+/* a walk to a point is never so long */
+#define RB_WALK_STEPS 100000
 
 /* a candidate's scratch */
 typedef struct rb_room
@@ -117,6 +119,23 @@ rb_room_add(const rb_cells *m, rb_room *room, const rb_candidate *cand, uint32_t
 	return RB_READY;
 }
 
+/* after use: its table is empty again */
+RB_HD void
+rb_room_clear(rb_room *room)
+{
+	uint32_t mask = 2 * room->cells_cap - 1, i, k;
+
+	if (room->table != NULL)
+		for (k = room->n; k-- > 0;)
+		{
+			/* backwards, for what came later lies behind */
+			i = rb_room_hash(room->cells[k]) & mask;
+			while (room->table[i] != k)
+				i = (i + 1) & mask;
+			room->table[i] = RB_NOWHERE;
+		}
+}
+
 RB_HD bool
 rb_room_opens(const rb_room *room, uint32_t wall)
 {
@@ -181,7 +200,7 @@ rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_room *room, uint32_
 RB_HD rb_verdict
 rb_grow_askew(rb_candidate *cand)
 {
-	if (rb_entry_what(cand->entry) != RB_SPLIT_TET && rb_entry_tries(cand->entry) < RB_TRIES_ASKEW)
+	if (rb_entry_what(cand->entry) != RB_SPLIT_TET && rb_entry_askew(cand->entry) < RB_TRIES_ASKEW)
 		return RB_ASKEW;
 	cand->reason = RB_BAD_TOO_FINE;
 	return RB_KEPT;
@@ -506,7 +525,7 @@ RB_HD rb_verdict
 rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
 			 rb_obstacle *o)
 {
-	bool on_facet = room->nfirst > 0 && rb_entry_tries(cand->entry) < RB_TRIES_ASKEW;
+	bool on_facet = room->nfirst > 0 && rb_entry_askew(cand->entry) < RB_TRIES_ASKEW;
 	uint32_t k, i, j;
 
 	for (k = 0; k < room->n; k++)
@@ -577,13 +596,57 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
 RB_HD rb_verdict
 rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
 {
-	bool tired =
-		rb_entry_what(cand->entry) != RB_SPLIT_TET && rb_entry_tries(cand->entry) == RB_ENTRY_TRIES;
+	bool tired = rb_entry_what(cand->entry) != RB_SPLIT_TET &&
+				 rb_entry_blocked(cand->entry) == RB_ENTRY_BLOCKED;
 
 	cand->first = o->piece != 0 ? o->piece : o->wall;
 	if (cand->first != 0 && !tired)
 		return RB_BLOCKED;
 	cand->reason = m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT;
+	return RB_KEPT;
+}
+
+/*
+ * From a bad tetrahedron to its centre, from cell to cell: all of them hold it, for every step across a
+ * Delaunay face towards a point brings that deeper into spheres; so the walk ends.  A wall on the way
+ * is encroached upon, and is to be split first.
+ */
+RB_HD rb_verdict
+rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstacle *o)
+{
+	uint32_t cell = rb_entry_cell(cand->entry), from = 4, steps, i;
+
+	for (steps = 0; steps < RB_WALK_STEPS; steps++)
+	{
+		const rb_cell *c = &m->cells[cell];
+
+		if (c->claim > cand->key)
+			return RB_LOST;
+		for (i = 0; i < 4; i++)
+		{
+			int side;
+
+			if (i == from)
+				continue;
+			side = rb_orient3d_at(env, cand->at, rb_site_at(m, c->v[rb_cell_face_corner(i, 0)]),
+								  rb_site_at(m, c->v[rb_cell_face_corner(i, 1)]),
+								  rb_site_at(m, c->v[rb_cell_face_corner(i, 2)]));
+			if (side == RB_UNSURE)
+				return RB_OPEN;
+			if (side < 0)
+				break;
+		}
+		if (i == 4)
+			return RB_READY;
+		if ((c->bits & RB_CELL_WALL(i)) != 0)
+		{
+			rb_grow_wall_in_way(m, cell, i, o);
+			return RB_READY;
+		}
+		from = c->n[i] & 3;
+		cell = c->n[i] >> 2;
+	}
+	cand->reason = RB_BAD_TOO_FINE;
 	return RB_KEPT;
 }
 
@@ -597,6 +660,17 @@ rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 	room->n = room->nwalls = room->nfirst = 0;
 	room->seen[0] = room->seen[1] = 0;
 	cand->nrim = 0;
+	cand->ncells = 0;
+	o.any = false;
+	o.piece = o.wall = 0;
+	if (rb_entry_what(cand->entry) == RB_SPLIT_TET)
+	{
+		verdict = rb_grow_walk(m, env, cand, &o);
+		if (verdict != RB_READY)
+			return verdict;
+		if (o.any)
+			return rb_grow_blocked(m, cand, &o);
+	}
 	verdict = rb_grow_begin(m, env, cand, room);
 	for (wall = 0; wall < room->nwalls && verdict == RB_READY; wall++)
 		for (k = 0; k < 3 && verdict == RB_READY; k++)
@@ -606,8 +680,6 @@ rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 	cand->ncells = room->n;
 	if (verdict != RB_READY)
 		return verdict;
-	o.any = false;
-	o.piece = o.wall = 0;
 	rb_grow_encroaches(m, cand, room, &o);
 	if (!o.any)
 	{

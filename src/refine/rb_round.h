@@ -28,12 +28,16 @@
 #include "core/base/rb_atomic.h"
 #include "refine/rb_star.h"
 
-/* at most so many candidates in a round; of them, with cavities of any size */
+/* at most so many candidates in a round */
 #define RB_ROUND_CANDIDATES (1u << 17)
-#define RB_ROUND_LARGE 4u
-/* a cavity larger than that is not filled */
-#define RB_ROOM_CELLS_LARGE (1u << 20)
-#define RB_ROOM_WALLS_LARGE (1u << 14)
+/* of those with more than RB_ROOM_CELLS, so many, the first ones; others lose */
+#define RB_ROUND_LARGE 2048u
+#define RB_ROOM_CELLS_LARGE (1u << 12)
+#define RB_ROOM_WALLS_LARGE (1u << 10)
+/* and of those with more than that; a cavity that is still larger is not filled */
+#define RB_ROUND_HUGE 4u
+#define RB_ROOM_CELLS_HUGE (1u << 20)
+#define RB_ROOM_WALLS_HUGE (1u << 16)
 
 /* *word becomes the larger one */
 RB_HD void

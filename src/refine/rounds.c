@@ -2,8 +2,8 @@
  * rounds.c
  *	  Rounds (rb_round.h) until the work lists are empty, each step on all threads.
  *
- * There is a list of entries for each kind of work: pieces, walls, tetrahedra; and two of those that wait:
- * tetrahedra behind something that is to be split first, and what needs a larger room.  A round takes
+ * There is a list of entries for each kind of work: pieces, walls, tetrahedra; and one of tetrahedra that wait,
+ * for something that is to be split first.  A round takes
  * from the ends of the lists, so the newest work first, and puts back what lost; then follows
  * what new cells need.  Only the order of lists matters for the result, and it is that of
  * candidates and of cells, whoever worked on them.
@@ -29,6 +29,7 @@ typedef struct entries
 typedef struct worker
 {
 	rb_room room;
+	rb_room large;
 	uint32_t small_cells[RB_ROOM_CELLS];
 	uint8_t small_rims[RB_ROOM_CELLS];
 	uint32_t small_walls[RB_ROOM_WALLS];
@@ -45,11 +46,13 @@ typedef struct rounds
 	rb_thread *team;
 	worker *workers;
 	uint32_t nworkers;
-	entries pieces, walls, tets, later, large;
+	entries pieces, walls, tets, later;
 	rb_candidate *cands;
 	size_t cands_cap;
 	uint32_t ncands;
-	uint32_t nlarge; /* the last ones of them have a large room */
+	uint32_t *large; /* those that need a larger room */
+	size_t large_cap;
+	uint32_t nlarge;
 	uint32_t *winners;
 	size_t winners_cap;
 	uint32_t nwinners;
@@ -61,10 +64,8 @@ typedef struct rounds
 	size_t freed_at_cap;
 	uint32_t *needs; /* of each fresh cell */
 	size_t needs_cap;
-	/* the large room */
-	rb_room large_room;
-	size_t large_cells_cap, large_rims_cap, large_walls_cap, large_table_cap;
-	bool full; /* max_points */
+	rb_room huge; /* for cavities of any size */
+	bool full;    /* max_points */
 } rounds;
 
 /* ---- lists ---- */
@@ -109,17 +110,13 @@ gather(rounds *s)
 	}
 	if (all > most)
 		all = most;
-	status = rb_array_grow(s->r->ctx, (void **) &s->cands, &s->cands_cap, all + RB_ROUND_LARGE,
-						   sizeof(*s->cands));
+	status = rb_array_grow(s->r->ctx, (void **) &s->cands, &s->cands_cap, all, sizeof(*s->cands));
 	if (status != RB_OK)
 		return status;
 	s->ncands = 0;
 	take(s, &s->pieces, most);
 	take(s, &s->walls, most - s->ncands);
 	take(s, &s->tets, most - s->ncands);
-	all = s->ncands;
-	take(s, &s->large, RB_ROUND_LARGE);
-	s->nlarge = s->ncands - (uint32_t) all;
 	return RB_OK;
 }
 
@@ -136,13 +133,13 @@ put_back(rounds *s, const rb_candidate *cand)
 	switch ((rb_verdict) cand->verdict)
 	{
 		case RB_LOST:
-			return push(s, list, cand->entry);
 		case RB_LARGE:
-			return push(s, &s->large, cand->entry);
+			return push(s, list, cand->entry);
 		case RB_ASKEW:
-			return push(s, list, rb_entry_again(cand->entry));
+			return push(s, list, rb_entry_more_askew(cand->entry));
 		case RB_BLOCKED:
-			status = push(s, what == RB_SPLIT_TET ? &s->later : list, rb_entry_again(cand->entry));
+			status = push(s, what == RB_SPLIT_TET ? &s->later : list,
+						  rb_entry_more_blocked(cand->entry));
 			if (status == RB_OK)
 				status =
 					push(s, rb_entry_what(cand->first) == RB_SPLIT_PIECE ? &s->pieces : &s->walls,
@@ -190,6 +187,7 @@ grow(rounds *s, worker *w, uint32_t number, rb_candidate *cand, rb_room *room)
 	rb_exact_env env = signs(s);
 
 	cand->verdict = rb_grow(&s->r->mesh, &env, cand, room);
+	rb_room_clear(room);
 	if (cand->verdict != RB_FITS)
 	{
 		cand->ncells = 0;
@@ -208,6 +206,38 @@ grow(rounds *s, worker *w, uint32_t number, rb_candidate *cand, rb_room *room)
 	w->n += room->n;
 }
 
+/* a room of at least that size, with a table */
+static rb_status
+make_room(rb_context *ctx, rb_room *room, uint32_t cells, uint32_t walls)
+{
+	rb_status status;
+
+	if (room->cells_cap >= cells)
+		return RB_OK;
+	status = rb_array(ctx, (void **) &room->cells, cells, sizeof(*room->cells));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &room->rims, cells, sizeof(*room->rims));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &room->table, 2 * (size_t) cells, sizeof(*room->table));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &room->walls, walls, sizeof(*room->walls));
+	if (status != RB_OK)
+		return status;
+	room->cells_cap = cells;
+	room->walls_cap = walls;
+	memset(room->table, 0xff, 2 * (size_t) cells * sizeof(*room->table));
+	return RB_OK;
+}
+
+static void
+free_room(rb_memory *memory, rb_room *room)
+{
+	rb_free(memory, (void **) &room->cells);
+	rb_free(memory, (void **) &room->rims);
+	rb_free(memory, (void **) &room->walls);
+	rb_free(memory, (void **) &room->table);
+}
+
 static void
 do_grow(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -216,8 +246,24 @@ do_grow(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	worker *w = &s->workers[number];
 
 	for (uint64_t i = from; i < to; i++)
-		if (s->cands[i].verdict == RB_READY && i < s->ncands - s->nlarge)
+		if (s->cands[i].verdict == RB_READY)
 			grow(s, w, number, &s->cands[i], &w->room);
+}
+
+static void
+do_grow_large(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+	uint32_t number = (uint32_t) rb_thread_number(me);
+	worker *w = &s->workers[number];
+
+	for (uint64_t i = from; i < to; i++)
+	{
+		if (w->status == RB_OK)
+			w->status = make_room(w->ctx, &w->large, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE);
+		if (w->status == RB_OK)
+			grow(s, w, number, &s->cands[s->large[i]], &w->large);
+	}
 }
 
 static void
@@ -281,7 +327,11 @@ trace_walls(rounds *s)
 			continue;
 		if (rb_entry_what(c->entry) == RB_SPLIT_PIECE)
 		{
-			if (rb_entry_absent(c->entry)) { pabsent++; continue; }
+			if (rb_entry_absent(c->entry))
+			{
+				pabsent++;
+				continue;
+			}
 			w = rb_piece_encroached(&s->r->mesh, cell, rb_entry_part(c->entry));
 			pkinds[s->r->mesh.kind[w]]++;
 			continue;
@@ -297,12 +347,19 @@ trace_walls(rounds *s)
 		kinds[s->r->mesh.kind[w]]++;
 		raised += c->raise > 0;
 		if (s->r->report->rounds > 85 && shown++ < 3)
-			fprintf(stderr, "     wall of %u (%u real) encroached by %u kind %u on %u, its radius %g, distance %g, ball %g, raise %g\n", cell->facet[rb_entry_part(c->entry)], s->r->nfacets, w,
-			s->r->mesh.kind[w], s->r->mesh.parent[w], s->r->mesh.sites[w].radius, sqrt(rb_distance2(c->at, rb_site_at(&s->r->mesh, w))),
-			sqrt(rb_wall_ball(&s->r->mesh, cell, rb_entry_part(c->entry)).radius2), c->raise);
+			fprintf(
+				stderr,
+				"     wall of %u (%u real) encroached by %u kind %u on %u, its radius %g, distance %g, ball %g, raise %g\n",
+				cell->facet[rb_entry_part(c->entry)], s->r->nfacets, w, s->r->mesh.kind[w],
+				s->r->mesh.parent[w], s->r->mesh.sites[w].radius,
+				sqrt(rb_distance2(c->at, rb_site_at(&s->r->mesh, w))),
+				sqrt(rb_wall_ball(&s->r->mesh, cell, rb_entry_part(c->entry)).radius2), c->raise);
 	}
-	fprintf(stderr, "   walls: absent %u, by input %u segment %u facet %u inside %u, raised %u; pieces: absent %u input %u segment %u facet %u inside %u\n", absent, kinds[0], kinds[1], kinds[2], kinds[3], raised,
-	pabsent, pkinds[0], pkinds[1],pkinds[2],pkinds[3]);
+	fprintf(
+		stderr,
+		"   walls: absent %u, by input %u segment %u facet %u inside %u, raised %u; pieces: absent %u input %u segment %u facet %u inside %u\n",
+		absent, kinds[0], kinds[1], kinds[2], kinds[3], raised, pabsent, pkinds[0], pkinds[1],
+		pkinds[2], pkinds[3]);
 }
 #endif
 
@@ -360,56 +417,49 @@ do_needs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- a round ---- */
 
-/* room for cavities of any size, when there is one for the first time */
+/* candidates whose cavity has no room, at most so many */
 static rb_status
-make_large_room(rounds *s)
+list_large(rounds *s, uint32_t most)
 {
-	rb_context *ctx = s->r->ctx;
-	rb_room *room = &s->large_room;
-	size_t cells = 1024;
 	rb_status status = RB_OK;
 
-	while (cells < s->r->ncells && cells < RB_ROOM_CELLS_LARGE)
-		cells *= 2;
-	if (room->cells_cap >= cells)
-		return RB_OK;
-	status = rb_array(ctx, (void **) &room->cells, cells, sizeof(*room->cells));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &room->rims, cells, sizeof(*room->rims));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &room->table, 2 * cells, sizeof(*room->table));
-	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &room->walls, RB_ROOM_WALLS_LARGE, sizeof(*room->walls));
-	if (status != RB_OK)
-		return status;
-	room->cells_cap = (uint32_t) cells;
-	room->walls_cap = RB_ROOM_WALLS_LARGE;
-	memset(room->table, 0xff, 2 * cells * sizeof(*room->table));
-	return RB_OK;
+	s->nlarge = 0;
+	for (uint32_t i = 0; i < s->ncands && s->nlarge < most && status == RB_OK; i++)
+		if (s->cands[i].verdict == RB_LARGE)
+		{
+			status = rb_array_grow(s->r->ctx, (void **) &s->large, &s->large_cap,
+								   (size_t) s->nlarge + 1, sizeof(*s->large));
+			if (status == RB_OK)
+				s->large[s->nlarge++] = i;
+		}
+	return status;
 }
 
+/* the few of any size: one after the other */
 static rb_status
-grow_large(rounds *s)
+grow_huge(rounds *s)
 {
-	rb_status status = RB_OK;
+	uint32_t cells = RB_ROOM_CELLS_LARGE;
+	rb_status status = list_large(s, RB_ROUND_HUGE);
 
-	for (uint32_t i = s->ncands - s->nlarge; i < s->ncands && status == RB_OK; i++)
-		if (s->cands[i].verdict == RB_READY)
+	while (cells < s->r->ncells && cells < RB_ROOM_CELLS_HUGE)
+		cells *= 2;
+	for (uint32_t i = 0; i < s->nlarge && status == RB_OK; i++)
+	{
+		rb_candidate *cand = &s->cands[s->large[i]];
+
+		status = make_room(s->r->ctx, &s->huge, cells, RB_ROOM_WALLS_HUGE);
+		if (status != RB_OK)
+			break;
+		grow(s, &s->workers[0], 0, cand, &s->huge);
+		if (cand->verdict == RB_LARGE)
 		{
-			status = make_large_room(s);
-			if (status != RB_OK)
-				break;
-			grow(s, &s->workers[0], 0, &s->cands[i], &s->large_room);
-			memset(s->large_room.table, 0xff,
-				   2 * (size_t) s->large_room.cells_cap * sizeof(*s->large_room.table));
-			if (s->cands[i].verdict == RB_LARGE)
-			{
-				s->cands[i].verdict = RB_KEPT;
-				s->cands[i].reason = RB_BAD_TOO_FINE;
-			}
-			if (rb_should_stop(s->r->ctx))
-				status = RB_STOPPED;
+			cand->verdict = RB_KEPT;
+			cand->reason = RB_BAD_TOO_FINE;
 		}
+		if (rb_should_stop(s->r->ctx))
+			status = RB_STOPPED;
+	}
 	return status;
 }
 
@@ -523,7 +573,11 @@ one_round(rounds *s)
 	if (status == RB_OK)
 		status = each(s, s->ncands, do_grow);
 	if (status == RB_OK)
-		status = grow_large(s);
+		status = list_large(s, RB_ROUND_LARGE);
+	if (status == RB_OK && s->nlarge > 0)
+		status = rb_loop(s->team, s->nlarge, 1, do_grow_large, s);
+	if (status == RB_OK)
+		status = grow_huge(s);
 	for (uint32_t i = 0; i < s->nworkers && status == RB_OK; i++)
 		status = s->workers[i].status;
 	if (status == RB_OK)
@@ -559,11 +613,12 @@ one_round(rounds *s)
 		uint32_t c[16] = {0};
 		for (uint32_t i = 0; i < s->ncands; i++)
 			c[s->cands[i].verdict]++;
-		fprintf(stderr,
-				"round %u cands %u stale %u wins %u lost %u blocked %u askew %u large %u kept %u | lists p %zu w %zu t %zu later %zu large %zu | sites %u\n",
-				s->r->report->rounds, s->ncands, c[RB_STALE], c[RB_WINS], c[RB_LOST], c[RB_BLOCKED],
-				c[RB_ASKEW], c[RB_LARGE], c[RB_KEPT], s->pieces.n, s->walls.n, s->tets.n, s->later.n,
-				s->large.n, s->r->nsites);
+		fprintf(
+			stderr,
+			"round %u cands %u stale %u wins %u lost %u blocked %u askew %u large %u kept %u | lists p %zu w %zu t %zu later %zu | sites %u\n",
+			s->r->report->rounds, s->ncands, c[RB_STALE], c[RB_WINS], c[RB_LOST], c[RB_BLOCKED],
+			c[RB_ASKEW], c[RB_LARGE], c[RB_KEPT], s->pieces.n, s->walls.n, s->tets.n, s->later.n,
+			s->r->nsites);
 	}
 #endif
 #ifdef RB_TRACE
@@ -578,8 +633,9 @@ one_round(rounds *s)
 			if (s->r->mesh.sites[c->vertex].radius < least[w])
 				least[w] = s->r->mesh.sites[c->vertex].radius, at[w] = c->vertex;
 		}
-		fprintf(stderr, "   wins tet %u (%g) wall %u (%g at %u: %g %g %g) piece %u (%g)\n", n[0], least[0], n[1], least[1], at[1],
-		s->r->mesh.sites[at[1]].at[0],s->r->mesh.sites[at[1]].at[1],s->r->mesh.sites[at[1]].at[2], n[2], least[2]);
+		fprintf(stderr, "   wins tet %u (%g) wall %u (%g at %u: %g %g %g) piece %u (%g)\n", n[0],
+				least[0], n[1], least[1], at[1], s->r->mesh.sites[at[1]].at[0],
+				s->r->mesh.sites[at[1]].at[1], s->r->mesh.sites[at[1]].at[2], n[2], least[2]);
 	}
 #endif
 	s->r->report->rounds++;
@@ -636,11 +692,14 @@ static void
 close_all(rounds *s)
 {
 	rb_memory *memory = s->r->ctx->memory;
-	entries *lists[] = {&s->pieces, &s->walls, &s->tets, &s->later, &s->large};
+	entries *lists[] = {&s->pieces, &s->walls, &s->tets, &s->later};
 
 	rb_team_close(&s->team);
 	for (uint32_t i = 0; i < s->nworkers; i++)
+	{
 		rb_free(memory, (void **) &s->workers[i].cavities);
+		free_room(memory, &s->workers[i].large);
+	}
 	rb_free(memory, (void **) &s->workers);
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		rb_free(memory, (void **) &lists[i]->e);
@@ -649,10 +708,8 @@ close_all(rounds *s)
 	rb_free(memory, (void **) &s->freed);
 	rb_free(memory, (void **) &s->freed_at);
 	rb_free(memory, (void **) &s->needs);
-	rb_free(memory, (void **) &s->large_room.cells);
-	rb_free(memory, (void **) &s->large_room.rims);
-	rb_free(memory, (void **) &s->large_room.walls);
-	rb_free(memory, (void **) &s->large_room.table);
+	rb_free(memory, (void **) &s->large);
+	free_room(memory, &s->huge);
 }
 
 rb_status
