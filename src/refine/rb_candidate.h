@@ -26,7 +26,7 @@ typedef enum rb_what
 
 typedef uint64_t rb_entry64;
 
-#define RB_ENTRY_BLOCKED 31
+#define RB_ENTRY_BLOCKED 16
 
 /* a hash of a cell's corners: an entry whose cell has another one means a cell that is no more */
 RB_HD uint32_t
@@ -213,12 +213,11 @@ rb_cell_needs(const rb_cells *m, rb_cell *c)
 		return 0;
 	if ((c->bits & RB_CELL_SEGMENTS) != 0 && !m->keep_surface)
 		for (i = 0; i < 6; i++)
-			if ((c->bits & RB_CELL_SEGMENT(i)) != 0 && (c->bits & RB_CELL_KEPT_SEGMENT(i)) == 0 &&
-				rb_piece_encroached(m, c, i) != RB_NOWHERE)
+			if ((c->bits & RB_CELL_SEGMENT(i)) != 0 && rb_piece_encroached(m, c, i) != RB_NOWHERE)
 				needs |= 1u << i;
 	if ((c->bits & RB_CELL_WALLS) != 0 && !m->keep_surface)
 		for (i = 0; i < 4; i++)
-			if ((c->bits & RB_CELL_WALL(i)) != 0 && (c->bits & RB_CELL_KEPT_WALL(i)) == 0)
+			if ((c->bits & RB_CELL_WALL(i)) != 0)
 			{
 				rb_ball ball = rb_wall_ball(m, c, i);
 
@@ -332,7 +331,9 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 	uint32_t v[3];
 	int k;
 
-	if ((c->bits & RB_CELL_WALL(i)) == 0 || (c->bits & RB_CELL_KEPT_WALL(i)) != 0)
+	if ((c->bits & RB_CELL_WALL(i)) == 0 ||
+		(rb_entry_absent(cand->entry) && rb_entry_blocked(cand->entry) == 0 &&
+		 (c->bits & RB_CELL_KEPT_WALL(i)) != 0))
 	{
 		cand->verdict = RB_STALE;
 		return;
@@ -390,6 +391,15 @@ rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
 	return deepest;
 }
 
+/* places on a piece, one after the other: from the middle outwards */
+RB_HD double
+rb_other_place(uint32_t i)
+{
+	double away = 0.05 * (double) (i / 2 + 1);
+
+	return (i & 1) != 0 ? 0.5 + away : 0.5 - away;
+}
+
 RB_HD void
 rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t e,
 						double *measure)
@@ -401,7 +411,9 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 	double t = 0.5;
 	uint32_t w;
 
-	if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || (c->bits & RB_CELL_KEPT_SEGMENT(e)) != 0)
+	if ((c->bits & RB_CELL_SEGMENT(e)) == 0 ||
+		(rb_entry_absent(cand->entry) && rb_entry_blocked(cand->entry) == 0 &&
+		 (c->bits & RB_CELL_KEPT_SEGMENT(e)) != 0))
 	{
 		cand->verdict = RB_STALE;
 		return;
@@ -420,6 +432,9 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 		cand->verdict = RB_STALE;
 		return;
 	}
+	/* something is in the way again and again: elsewhere, perhaps, it is not */
+	if (rb_entry_blocked(cand->entry) >= 2)
+		t = rb_other_place(rb_entry_blocked(cand->entry) - 2);
 	/* seen from either end it is the same place */
 	if (u > v)
 	{

@@ -596,11 +596,8 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
 RB_HD rb_verdict
 rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
 {
-	bool tired = rb_entry_what(cand->entry) != RB_SPLIT_TET &&
-				 rb_entry_blocked(cand->entry) == RB_ENTRY_BLOCKED;
-
 	cand->first = o->piece != 0 ? o->piece : o->wall;
-	if (cand->first != 0 && !tired)
+	if (!m->keep_surface && rb_entry_blocked(cand->entry) < RB_ENTRY_BLOCKED)
 		return RB_BLOCKED;
 	cand->reason = m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT;
 	return RB_KEPT;
@@ -620,8 +617,6 @@ rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstac
 	{
 		const rb_cell *c = &m->cells[cell];
 
-		if (c->claim > cand->key)
-			return RB_LOST;
 		for (i = 0; i < 4; i++)
 		{
 			int side;

@@ -145,7 +145,7 @@ rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate 
 				 const uint32_t *cells)
 {
 	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry), k;
-	bool kept = cand->verdict == RB_KEPT;
+	bool kept = cand->verdict == RB_KEPT || cand->verdict == RB_BLOCKED;
 	rb_ring ring;
 
 	if (cand->verdict == RB_WINS || cand->verdict == RB_STALE)
@@ -158,7 +158,7 @@ rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate 
 	{
 		case RB_SPLIT_TET:
 			rb_round_unclaim(m, all, cell);
-			if (kept)
+			if (cand->verdict == RB_KEPT)
 				rb_word_or(&m->cells[cell].bits,
 						   RB_CELL_LEFT | cand->reason << RB_CELL_REASON_SHIFT);
 			break;

@@ -108,8 +108,6 @@ rb_star_inherit(const rb_cell *old, uint32_t i, rb_cell *c)
 	c->facet[0] = old->facet[i];
 	if ((old->bits & RB_CELL_WALL(i)) != 0)
 		c->bits |= RB_CELL_WALL(0);
-	if ((old->bits & RB_CELL_KEPT_WALL(i)) != 0)
-		c->bits |= RB_CELL_KEPT_WALL(0);
 	for (k = 0; k < 3; k++)
 	{
 		uint32_t from =
@@ -119,8 +117,6 @@ rb_star_inherit(const rb_cell *old, uint32_t i, rb_cell *c)
 		j = old->bits >> from;
 		if ((j & RB_CELL_SEGMENT(0)) != 0)
 			c->bits |= RB_CELL_SEGMENT(to);
-		if ((j & RB_CELL_KEPT_SEGMENT(0)) != 0)
-			c->bits |= RB_CELL_KEPT_SEGMENT(to);
 	}
 }
 

@@ -138,9 +138,8 @@ put_back(rounds *s, const rb_candidate *cand)
 		case RB_ASKEW:
 			return push(s, list, rb_entry_more_askew(cand->entry));
 		case RB_BLOCKED:
-			status = push(s, what == RB_SPLIT_TET ? &s->later : list,
-						  rb_entry_more_blocked(cand->entry));
-			if (status == RB_OK)
+			status = push(s, &s->later, rb_entry_more_blocked(cand->entry));
+			if (status == RB_OK && cand->first != 0)
 				status =
 					push(s, rb_entry_what(cand->first) == RB_SPLIT_PIECE ? &s->pieces : &s->walls,
 						 cand->first);
