@@ -265,7 +265,7 @@ rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, double
 	{
 		const uint32_t *s = m->segments[m->parent[w]];
 
-		across = rb_facet_has(m, f, s[0]) || rb_facet_has(m, f, s[1]);
+		across = rb_facet_has(m, f, s[0]) != rb_facet_has(m, f, s[1]);
 		factor = 2;
 	}
 	else if (m->kind[w] == RB_VERTEX_ON_FACET)
@@ -296,7 +296,7 @@ rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *ra
 		across = corner != RB_NOWHERE;
 	}
 	else if (m->kind[w] == RB_VERTEX_ON_FACET)
-		across = rb_facet_has(m, m->parent[w], m->segments[s][0]) ||
+		across = rb_facet_has(m, m->parent[w], m->segments[s][0]) !=
 				 rb_facet_has(m, m->parent[w], m->segments[s][1]);
 	*raise = across ? m->sites[w].radius : 0;
 	if (corner != RB_NOWHERE)
@@ -304,7 +304,14 @@ rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *ra
 		const double *o = rb_site_at(m, corner);
 		double far = sqrt(rb_distance2(o, p));
 		double from = sqrt(rb_distance2(o, a)), to = sqrt(rb_distance2(o, b));
+		double cosine;
+		const double *other = to > from ? b : a;
 
+		cosine = ((p[0] - o[0]) * (other[0] - o[0]) + (p[1] - o[1]) * (other[1] - o[1]) +
+				  (p[2] - o[2]) * (other[2] - o[2])) /
+				 (far * (to > from ? to : from));
+		if (cosine < 0.5)
+			*raise = 0;
 		t = (far - from) / (to - from);
 	}
 	else
