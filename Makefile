@@ -156,11 +156,13 @@ GPU_TOOLS = $(addprefix $(BUILD)/gpu/,check bench workloads hog)
 GPU_CORE = $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 
 .PHONY: gpu-tools gpu-check gpu-bench
-gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/gpu/spheres $(BUILD)/volmesh
+gpu-tools: redblue_cuda.so $(GPU_TOOLS) $(BUILD)/gpu/spheres $(BUILD)/gpu/refine $(BUILD)/volmesh
 $(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/*.h test/cuda/*.h) $(CORE_H)
 	@mkdir -p $(@D)
 	$(CC) $(CORE_CFLAGS) -Itest/core -Itest/bench -I$(CUDA_HOME)/include -c -o $@ $<
 $(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/bench/,input.o workload.o) $(GPU_CORE)
+	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
+$(BUILD)/gpu/refine: $(BUILD)/gpu/refine.o $(BUILD)/core/test/bench/plc_input.o $(GPU_CORE)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
 # the signs that no kernel of the backend needs yet
 $(BUILD)/gpu/spheres: test/cuda/spheres.cu $(wildcard test/core/*.h) $(CORE_H) $(GPU_CORE)

@@ -464,6 +464,10 @@ extern rb_status rb_words_put(rb_device_run *run);
 
 extern rb_status rb_join_sides(rb_device_run *run, const rb_device_set side[2], bool self);
 
+/* ---- refine.cu ---- */
+
+extern rb_status rb_device_refine(rb_context *ctx, struct rb_refining *r, size_t size);
+
 /* ---- device helpers ---- */
 
 #ifdef __CUDACC__

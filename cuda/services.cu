@@ -7,6 +7,7 @@
  */
 #include "rb_cuda.cuh"
 #include "core/base/rb_parallel.h"
+#include "core/exact/rb_gmp.h"
 
 static const rb_services *core;
 
@@ -87,6 +88,20 @@ void
 rb_record_reader_free(rb_context *ctx, rb_record_reader *reader)
 {
 	core->record_reader_free(ctx, reader);
+}
+
+/* ---- rb_gmp.h ---- */
+
+int
+rb_gmp_orient3d(const double *a, const double *b, const double *c, const double *d)
+{
+	return core->gmp_orient3d(a, b, c, d);
+}
+
+int
+rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d, const double *e)
+{
+	return core->gmp_insphere(a, b, c, d, e);
 }
 
 /* ---- rb_join.h ---- */

@@ -44,6 +44,7 @@ typedef struct rb_refine_options
 	bool keep_surface;   /* no point is added on segments and facets, nor on the hull */
 	uint64_t max_points; /* in the mesh, those given among them; 0: as many as are wanted */
 	int threads;
+	const rb_backend *backend; /* who does the rounds; NULL, or one that cannot: threads here */
 } rb_refine_options;
 
 /* why a tetrahedron stayed bad */
@@ -56,6 +57,18 @@ typedef enum rb_bad_reason
 	RB_BAD_REASONS
 } rb_bad_reason;
 
+/* what a device does one after the other in a round */
+typedef enum rb_refine_step
+{
+	RB_REFINE_COPY,   /* the mesh there and back, once */
+	RB_REFINE_GROW,   /* candidates and their cavities */
+	RB_REFINE_LARGE,  /* those that are large, and signs that only GMP knows */
+	RB_REFINE_WINNERS,
+	RB_REFINE_FILL,   /* new cells, and what they need */
+	RB_REFINE_LISTS,
+	RB_REFINE_STEPS
+} rb_refine_step;
+
 typedef struct rb_refine_report
 {
 	uint64_t added[RB_VERTEX_KINDS]; /* by rb_vertex_kind */
@@ -64,6 +77,9 @@ typedef struct rb_refine_report
 	uint32_t rounds;
 	uint64_t tried; /* cavities that were looked at */
 	double ms_start, ms_rounds, ms_result;
+	/* on a device: bytes that it took, those of the mesh among them, and its milliseconds by step */
+	uint64_t device_bytes, device_mesh_bytes;
+	double device_ms[RB_REFINE_STEPS];
 } rb_refine_report;
 
 /*

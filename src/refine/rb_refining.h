@@ -28,6 +28,7 @@ typedef struct rb_refining
 	size_t free_cap;
 	/* the input, and what stands for the hull where no facet is: facets and segments behind the others */
 	uint32_t nfacets, nsegments; /* of the input */
+	uint32_t all_facets;
 	uint32_t (*segments)[2];
 	uint32_t *segment_order;
 	uint32_t *facet_start;

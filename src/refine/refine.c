@@ -4,6 +4,8 @@
  */
 #include "refine/rb_refining.h"
 
+#include <stdio.h>
+
 static double
 lap(double *start)
 {
@@ -12,6 +14,25 @@ lap(double *start)
 
 	*start = now;
 	return ms;
+}
+
+/* on a device, if one is named that can; whatever keeps it from that, threads here come to the same bits */
+static rb_status
+make_rounds(rb_refining *r)
+{
+	rb_context *ctx = r->ctx;
+	const rb_backend *backend = r->options->backend;
+
+	if (backend != NULL && backend->refine != NULL)
+	{
+		rb_status status = backend->refine(ctx, r, sizeof(*r));
+
+		if (status != RB_NO_DEVICE && status != RB_DEVICE_FULL && status != RB_DEVICE_FAILED)
+			return status;
+		snprintf(ctx->stats.note, sizeof(ctx->stats.note), "%s", ctx->error.text);
+		rb_forget_failure(ctx);
+	}
+	return rb_refining_rounds(r);
 }
 
 rb_status
@@ -30,7 +51,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	status = rb_refining_start(&r, tets);
 	report->ms_start = lap(&start);
 	if (status == RB_OK)
-		status = rb_refining_rounds(&r);
+		status = make_rounds(&r);
 	report->ms_rounds = lap(&start);
 	if (status == RB_OK)
 		status = rb_refining_result(&r, tets);

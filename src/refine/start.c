@@ -700,6 +700,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 		status = order_segments(&s);
 	if (status == RB_OK)
 		status = list_corners(&s, nfacets);
+	r->all_facets = nfacets;
 	if (status == RB_OK)
 		status = make_sizes(r);
 	m->segments = (const uint32_t(*)[2]) r->segments;

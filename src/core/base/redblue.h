@@ -664,7 +664,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 9
+#define RB_BACKEND_ABI 10
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi
@@ -672,6 +672,8 @@ typedef struct rb_abi
 	uint32_t version;  /* RB_BACKEND_ABI */
 	uint32_t size[10]; /* of the structs that it shares with the core */
 } rb_abi;
+
+struct rb_refining;
 
 /*
  * A backend finds all pairs of parts of a job for which its predicate holds, each once, with
@@ -692,6 +694,11 @@ typedef struct rb_backend
 	 * back, and so 0, if no join uses them.  NULL: it makes no copies.  No device is opened for it.
 	 */
 	uint64_t (*copy_bytes)(uint64_t number, bool drop);
+	/*
+	 * The rounds of a refinement (rb_refining.h), whose struct has that size, on a device; after any failure it
+	 * is what it was.  NULL: only the processor does that.
+	 */
+	rb_status (*refine)(rb_context *ctx, struct rb_refining *refining, size_t size);
 } rb_backend;
 
 extern const rb_backend rb_backend_cpu;

@@ -252,6 +252,8 @@ rb_insphere_hard(rb_exact_env *env, const double *a, const double *b, const doub
 #if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)
 	env->gmp++;
 	return rb_gmp_insphere(a, b, c, d, e);
+#elif defined(RB_DEVICE_ASKS)
+	return rb_device_asks(env, a, b, c, d, e);
 #else
 	return RB_UNSURE;
 #endif

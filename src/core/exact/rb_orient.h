@@ -46,6 +46,12 @@ typedef struct rb_exact_env
 	double distance; /* RB_WITHIN: the job's */
 } rb_exact_env;
 
+/* what a device cannot tell its kernel asks the host for, where it has a way to; e is NULL for orient3d */
+#ifdef RB_DEVICE_ASKS
+static __device__ int rb_device_asks(rb_exact_env *env, const double *a, const double *b,
+									 const double *c, const double *d, const double *e);
+#endif
+
 /* a device kernel without a stack leaves steps 2, 4 and 5 out */
 #ifdef RB_FILTERS_ONLY
 #define RB_WANTS_EXACT(env) false
@@ -174,6 +180,8 @@ rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const doub
 #if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)
 	env->gmp++;
 	return rb_gmp_orient3d(a, b, c, d);
+#elif defined(RB_DEVICE_ASKS)
+	return rb_device_asks(env, a, b, c, d, NULL);
 #else
 	return RB_UNSURE;
 #endif

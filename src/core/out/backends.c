@@ -13,6 +13,7 @@
  * a device that failed, no memory left by other processes), the processor does it
  * instead, as long as no pair was handed out, and the statistics tell why.
  */
+#include "core/exact/rb_gmp.h"
 #include "core/join/rb_join.h"
 #include "core/out/rb_services.h"
 
@@ -36,6 +37,8 @@ const rb_services rb_core_services = {
 	.records_put = rb_records_put,
 	.record_reader_free = rb_record_reader_free,
 	.decide_pairs = rb_decide_pairs,
+	.gmp_orient3d = rb_gmp_orient3d,
+	.gmp_insphere = rb_gmp_insphere,
 };
 
 bool
@@ -181,6 +184,20 @@ auto_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return rb_backend_cpu.join(ctx, job, sink);
 }
 
+/* rb_refine goes on without a device by itself */
+static rb_status
+auto_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
+{
+	const rb_backend *device = rb_acquire(&auto_device);
+	char text[sizeof(ctx->stats.note)];
+
+	if (device->refine == NULL)
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, NULL);
+	if (device->probe(ctx->device, text, sizeof(text)) != RB_OK)
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, text);
+	return device->refine(ctx, refining, size);
+}
+
 /* there is always the processor */
 static rb_status
 auto_probe(int device, char *text, size_t size)
@@ -202,7 +219,8 @@ const rb_backend *
 rb_backend_auto(const rb_backend *device)
 {
 	static const rb_backend backend = {
-		.name = "auto", .probe = auto_probe, .join = auto_join, .warm = auto_warm};
+		.name = "auto", .probe = auto_probe, .join = auto_join, .warm = auto_warm,
+		.refine = auto_refine};
 
 	rb_release(&auto_device, device);
 	return &backend;

@@ -46,6 +46,10 @@ typedef struct rb_services
 	/* rb_join.h */
 	rb_status (*decide_pairs)(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 							  size_t *kept);
+	/* rb_gmp.h */
+	int (*gmp_orient3d)(const double *a, const double *b, const double *c, const double *d);
+	int (*gmp_insphere)(const double *a, const double *b, const double *c, const double *d,
+						const double *e);
 } rb_services;
 
 extern const rb_services rb_core_services;

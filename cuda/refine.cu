@@ -1,0 +1,786 @@
+/*
+ * refine.cu
+ *	  The rounds of a refinement on a device: rounds.c, step by step, with the same bits.
+ *
+ * The mesh, its lists and all that a round needs lie on the device; the host learns a few numbers three times
+ * a round, so that there is room for what comes.  Until the result is back the host's mesh is what it was:
+ * whatever fails here, the processor begins from there.
+ */
+#define RB_FILTERS_ONLY
+#include "rb_refine.cuh"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
+#define LARGE_ROOMS 512u
+#define CAVITIES_FIRST ((rb_count) 1 << 20)
+
+typedef struct list
+{
+	rb_entry64 *e;
+	size_t cap;
+	uint32_t n;
+} list;
+
+typedef struct rounds
+{
+	rb_device_run *run;
+	rb_refining *r;
+	rb_refine_args a;
+	rb_sizes sizes;           /* with pointers of the device */
+	rb_refine_counts *counts; /* of the host */
+	size_t cells_cap, sites_cap, free_cap, cands_cap, freed_cap, needs_cap, needs_sums_cap;
+	uint32_t ncells, nsites, nfree;
+	uint32_t *free;
+	uint4 *needs_sums;
+	list pieces, walls, tets, later;
+	rb_refine_rooms huge;
+	uint64_t rounds, tried, most_bytes;
+	double ms[RB_REFINE_STEPS], lap;
+	bool full;
+} rounds;
+
+/* ---- memory ---- */
+
+static rb_status
+take(rounds *s, void **block, size_t bytes)
+{
+	rb_status status = rb_device_alloc(s->run, block, bytes);
+
+	if (s->run->used > s->most_bytes)
+		s->most_bytes = s->run->used;
+	return status;
+}
+
+/* room for so many elements, of which `used` are kept; a quarter more, if there is so much */
+static rb_status
+grow(rounds *s, void **block, size_t *cap, size_t used, size_t need, size_t element)
+{
+	size_t more = *cap + *cap / 4;
+	void *fresh;
+	rb_status status;
+
+	if (need <= *cap && *block != NULL)
+		return RB_OK;
+	if (more < need)
+		more = need;
+	/* what is not kept is given back first */
+	if (used == 0)
+		rb_device_free(s->run, block);
+	status = take(s, &fresh, more * element);
+	if (status == RB_DEVICE_FULL && more > need)
+	{
+		more = need;
+		status = take(s, &fresh, more * element);
+	}
+	RB_TRY(status);
+	if (used > 0)
+		RB_CUDA(s->run, cudaMemcpyAsync(fresh, *block, used * element, cudaMemcpyDeviceToDevice,
+										s->run->queue->compute));
+	rb_device_free(s->run, block);
+	*block = fresh;
+	*cap = more;
+	return RB_OK;
+}
+
+static rb_status
+reserve(rounds *s, size_t cells, size_t sites)
+{
+	size_t cap;
+
+	RB_TRY(grow(s, (void **) &s->a.m.cells, &s->cells_cap, s->ncells, cells, sizeof(rb_cell)));
+	cap = s->sites_cap;
+	RB_TRY(grow(s, (void **) &s->a.m.sites, &cap, s->nsites, sites, sizeof(rb_site)));
+	cap = s->sites_cap;
+	RB_TRY(grow(s, (void **) &s->a.m.kind, &cap, s->nsites, sites, 1));
+	cap = s->sites_cap;
+	RB_TRY(grow(s, (void **) &s->a.m.parent, &cap, s->nsites, sites, sizeof(uint32_t)));
+	s->sites_cap = cap;
+	return RB_OK;
+}
+
+/* `more` elements behind those of a list */
+static rb_status
+reserve_list(rounds *s, list *l, size_t more)
+{
+	return grow(s, (void **) &l->e, &l->cap, l->n, l->n + more, sizeof(rb_entry64));
+}
+
+/* ---- what the host learns ---- */
+
+static rb_status
+forget(rounds *s)
+{
+	RB_CUDA(s->run, cudaMemsetAsync(s->a.counts, 0, sizeof(rb_refine_counts),
+									s->run->queue->compute));
+	return RB_OK;
+}
+
+static rb_status
+forget_word(rounds *s, uint32_t *word)
+{
+	RB_CUDA(s->run, cudaMemsetAsync(word, 0, sizeof(uint32_t), s->run->queue->compute));
+	return RB_OK;
+}
+
+static rb_status
+learn(rounds *s)
+{
+	RB_CUDA(s->run, cudaMemcpyAsync(s->counts, s->a.counts, sizeof(rb_refine_counts),
+									cudaMemcpyDeviceToHost, s->run->queue->compute));
+	return rb_sync(s->run);
+}
+
+static void
+lap(rounds *s, rb_refine_step step)
+{
+	double now = rb_now_ms();
+
+	s->ms[step] += now - s->lap;
+	s->lap = now;
+}
+
+/* ---- signs that only GMP knows ---- */
+
+typedef rb_status (*asker)(rb_device_run *run, const rb_refine_args *a,
+						   const rb_refine_some *some);
+
+/* the answers to what was asked; *any: something was */
+static rb_status
+answer(rounds *s, rb_refine_query *q, int8_t *answers, bool *any)
+{
+	*any = false;
+	for (uint32_t k = 0; k < RB_REFINE_ASKING; k++)
+	{
+		const double *p = q[k].p;
+
+		if (q[k].kind == 0)
+			continue;
+		if (q[k].answers == RB_REFINE_ANSWERS)
+			return rb_fail(s->run->ctx, RB_DEVICE_FAILED, 0, 0,
+						   "a cavity needs too many signs that the GPU cannot tell");
+		answers[k * RB_REFINE_ANSWERS + q[k].answers++] =
+			(int8_t) (q[k].kind == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
+									 : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
+		*any = true;
+	}
+	return RB_OK;
+}
+
+/* those that ask, `all` of them in list 1, begin again and again until they ask no more */
+static rb_status
+ask_with(rounds *s, asker again, rb_refine_some some, uint32_t all, rb_refine_query *q,
+		 int8_t *answers)
+{
+	cudaStream_t stream = s->run->queue->compute;
+	const size_t nanswers = (size_t) RB_REFINE_ASKING * RB_REFINE_ANSWERS;
+
+	if (s->a.queries == NULL)
+	{
+		RB_TRY(take(s, (void **) &s->a.queries, RB_REFINE_ASKING * sizeof(*q)));
+		RB_TRY(take(s, (void **) &s->a.answers, nanswers));
+	}
+	some.list = s->a.list[1];
+	some.n = &s->a.counts->asks;
+	some.most = RB_REFINE_ASKING;
+	some.asking = true;
+	for (some.from = 0; some.from < all; some.from += RB_REFINE_ASKING)
+	{
+		bool any = true;
+
+		memset(q, 0, RB_REFINE_ASKING * sizeof(*q));
+		for (uint32_t k = 0; k < RB_REFINE_ASKING && some.from + k < all; k++)
+			q[k].kind = 1;
+		for (;;)
+		{
+			RB_CUDA(s->run, cudaMemcpyAsync(s->a.queries, q, RB_REFINE_ASKING * sizeof(*q),
+											cudaMemcpyHostToDevice, stream));
+			RB_CUDA(s->run, cudaMemcpyAsync(s->a.answers, answers, nanswers,
+											cudaMemcpyHostToDevice, stream));
+			RB_TRY(again(s->run, &s->a, &some));
+			RB_CUDA(s->run, cudaMemcpyAsync(q, s->a.queries, RB_REFINE_ASKING * sizeof(*q),
+											cudaMemcpyDeviceToHost, stream));
+			RB_TRY(rb_sync(s->run));
+			RB_TRY(answer(s, q, answers, &any));
+			if (!any)
+				break;
+		}
+	}
+	return forget_word(s, &s->a.counts->asks);
+}
+
+static rb_status
+ask(rounds *s, asker again, rb_refine_some some)
+{
+	rb_memory *memory = s->run->ctx->memory;
+	void *q = NULL, *answers = NULL;
+	rb_error error;
+	rb_status status =
+		rb_resize(memory, &q, RB_REFINE_ASKING * sizeof(rb_refine_query), &error);
+
+	if (status == RB_OK)
+		status = rb_resize(memory, &answers, RB_REFINE_ASKING * RB_REFINE_ANSWERS, &error);
+	if (status != RB_OK)
+		rb_fail(s->run->ctx, status, error.need, error.limit, NULL);
+	else
+	{
+		memset(answers, 0, RB_REFINE_ASKING * RB_REFINE_ANSWERS);
+		status =
+			ask_with(s, again, some, s->counts->asks, (rb_refine_query *) q, (int8_t *) answers);
+	}
+	rb_free(memory, &q);
+	rb_free(memory, &answers);
+	return status;
+}
+
+/* ---- cavities ---- */
+
+static rb_status
+make_rooms(rounds *s, rb_refine_rooms *rooms, uint32_t number, uint32_t cells, uint32_t walls,
+		   bool table)
+{
+	size_t bytes = number * rb_refine_room_bytes(cells, walls, table);
+
+	if (rooms->at != NULL && rooms->cells >= cells)
+		return RB_OK;
+	rb_device_free(s->run, (void **) &rooms->at);
+	RB_TRY(take(s, (void **) &rooms->at, bytes));
+	if (table)
+		RB_CUDA(s->run, cudaMemsetAsync(rooms->at, 0xff, bytes, s->run->queue->compute));
+	rooms->number = number;
+	rooms->cells = cells;
+	rooms->walls = walls;
+	rooms->table = table;
+	return RB_OK;
+}
+
+/* of those without room the first `most`, in larger rooms; *left: so many have none yet */
+static rb_status
+grow_listed(rounds *s, uint32_t most, bool last, uint32_t *left)
+{
+	rb_refine_some some = {s->a.list[2], &s->a.counts->listed, 0, most, false, true, last};
+
+	RB_TRY(rb_refine_list_large(s->run, &s->a, most));
+	RB_TRY(forget_word(s, &s->a.counts->large));
+	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
+	RB_TRY(learn(s));
+	if (s->counts->asks > 0)
+	{
+		RB_TRY(ask(s, rb_refine_grow_exact, some));
+		RB_TRY(learn(s));
+	}
+	*left = *left - s->counts->listed + s->counts->large;
+	return RB_OK;
+}
+
+static rb_status
+grow_large(rounds *s)
+{
+	uint32_t left = s->counts->large, cells = RB_ROOM_CELLS_LARGE;
+	rb_refine_rooms large;
+	rb_status status;
+
+	RB_TRY(make_rooms(s, &s->a.large, LARGE_ROOMS, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE, true));
+	RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
+	if (left == 0)
+		return RB_OK;
+	while (cells < s->ncells && cells < RB_ROOM_CELLS_HUGE)
+		cells *= 2;
+	RB_TRY(make_rooms(s, &s->huge, 1, cells, RB_ROOM_WALLS_HUGE, true));
+	large = s->a.large;
+	s->a.large = s->huge;
+	status = grow_listed(s, RB_ROUND_HUGE, true, &left);
+	s->a.large = large;
+	return status;
+}
+
+/* all cavities; once more, where there was no room for the lists of their cells */
+static rb_status
+grow_all(rounds *s)
+{
+	rb_refine_some some = {s->a.list[0], &s->a.counts->open, 0, 0, false, false, false};
+
+	some.most = s->a.ncands;
+	for (;;)
+	{
+		RB_TRY(forget(s));
+		RB_TRY(rb_refine_grow(s->run, &s->a));
+		RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
+		RB_TRY(learn(s));
+		lap(s, RB_REFINE_GROW);
+		if (s->counts->asks > 0)
+		{
+			RB_TRY(ask(s, rb_refine_grow_exact, some));
+			RB_TRY(learn(s));
+		}
+		if (s->counts->large > 0)
+			RB_TRY(grow_large(s));
+		lap(s, RB_REFINE_LARGE);
+		if (s->counts->cavities <= s->a.cavities_cap)
+			return RB_OK;
+		rb_device_free(s->run, (void **) &s->a.cavities);
+		s->a.cavities_cap = s->counts->cavities + s->counts->cavities / 4;
+		RB_TRY(take(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
+		RB_TRY(rb_refine_again(s->run, &s->a));
+	}
+}
+
+/* ---- a round ---- */
+
+/* up to `most` from the end of a list, in its order */
+static rb_status
+take_from(rounds *s, list *l, uint32_t most)
+{
+	uint32_t n = l->n < most ? l->n : most;
+
+	RB_TRY(rb_refine_gather(s->run, &s->a, l->e + (l->n - n), n, s->a.ncands));
+	l->n -= n;
+	s->a.ncands += n;
+	return RB_OK;
+}
+
+/* the candidates of a round; none: all is done */
+static rb_status
+gather(rounds *s)
+{
+	uint32_t most = RB_ROUND_CANDIDATES;
+	uint64_t all = (uint64_t) s->pieces.n + s->walls.n + s->tets.n;
+
+	s->a.ncands = 0;
+	if (all == 0)
+	{
+		list waited = s->later;
+
+		s->later = s->tets;
+		s->tets = waited;
+		all = s->tets.n;
+	}
+	if (all > most)
+		all = most;
+	if (all > s->cands_cap)
+	{
+		size_t cap = s->cands_cap;
+
+		RB_TRY(grow(s, (void **) &s->a.cands, &cap, 0, all, sizeof(rb_candidate)));
+		for (int i = 0; i < 3; i++)
+		{
+			size_t c = s->cands_cap;
+
+			RB_TRY(grow(s, (void **) &s->a.list[i], &c, 0, cap, sizeof(uint32_t)));
+		}
+		for (int i = 0; i < 2; i++)
+		{
+			size_t c = s->cands_cap;
+
+			RB_TRY(grow(s, (void **) (i == 0 ? &s->a.winners : &s->a.freed_at), &c, 0, cap,
+						sizeof(uint32_t)));
+		}
+		rb_device_free(s->run, (void **) &s->a.sums);
+		RB_TRY(take(s, (void **) &s->a.sums, ((size_t) rb_refine_blocks((uint32_t) cap) + 1) *
+												 sizeof(uint4)));
+		s->cands_cap = cap;
+	}
+	RB_TRY(take_from(s, &s->pieces, most));
+	RB_TRY(take_from(s, &s->walls, most - s->a.ncands));
+	return take_from(s, &s->tets, most - s->a.ncands);
+}
+
+/* who wins; winners get their numbers, and their new cells places */
+static rb_status
+number_winners(rounds *s)
+{
+	rb_refining *r = s->r;
+	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
+	rb_refine_some some = {s->a.list[0], &s->a.counts->open, 0, 0, false, false, false};
+	uint64_t fresh;
+
+	some.most = s->a.ncands;
+	most = most > s->nsites ? most - s->nsites : 0;
+	s->a.nsites = s->nsites;
+	s->a.most_winners = most < UINT32_MAX ? (uint32_t) most : UINT32_MAX;
+	RB_TRY(rb_refine_claim(s->run, &s->a));
+	RB_TRY(forget(s));
+	RB_TRY(rb_refine_beside(s->run, &s->a));
+	RB_TRY(rb_refine_beside_exact(s->run, &s->a, &some));
+	RB_TRY(rb_refine_sum_winners(s->run, &s->a));
+	RB_TRY(rb_refine_number_winners(s->run, &s->a));
+	RB_TRY(learn(s));
+	if (s->counts->asks > 0)
+	{
+		RB_TRY(ask(s, rb_refine_beside_exact, some));
+		RB_TRY(rb_refine_sum_winners(s->run, &s->a));
+		RB_TRY(rb_refine_number_winners(s->run, &s->a));
+		RB_TRY(learn(s));
+	}
+	s->full = s->counts->full != 0;
+	s->a.nwinners = s->counts->winners.x;
+	s->a.nfresh = s->counts->winners.y;
+	fresh = s->a.nfresh;
+	if (fresh + s->ncells > RB_MAX_CELLS)
+		return rb_fail(s->run->ctx, RB_TOO_MANY_OBJECTS, fresh + s->ncells, RB_MAX_CELLS, NULL);
+	RB_TRY(reserve(s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
+				   s->nsites + (size_t) s->a.nwinners));
+	RB_TRY(grow(s, (void **) &s->a.freed, &s->freed_cap, 0, s->counts->winners.z,
+				sizeof(uint32_t)));
+	s->a.places.free = s->free;
+	s->a.places.nfree = s->nfree;
+	s->a.places.top = s->ncells;
+	return RB_OK;
+}
+
+/* room for what fresh cells need */
+static rb_status
+reserve_needs(rounds *s)
+{
+	RB_TRY(grow(s, (void **) &s->a.needs, &s->needs_cap, 0, s->a.nfresh, sizeof(uint16_t)));
+	return grow(s, (void **) &s->needs_sums, &s->needs_sums_cap, 0,
+				(size_t) rb_refine_blocks(s->a.nfresh) + 1, sizeof(uint4));
+}
+
+static void
+ends_of_lists(rounds *s)
+{
+	s->a.pieces = s->pieces.e;
+	s->a.walls = s->walls.e;
+	s->a.tets = s->tets.e;
+	s->a.later = s->later.e;
+	s->a.npieces = s->pieces.n;
+	s->a.nwalls = s->walls.n;
+	s->a.ntets = s->tets.n;
+	s->a.nlater = s->later.n;
+}
+
+/* what candidates put back, then what fresh cells need, into the lists */
+static rb_status
+append(rounds *s)
+{
+	uint4 back, needs;
+
+	RB_TRY(forget(s));
+	RB_TRY(rb_refine_sum_back(s->run, &s->a));
+	RB_TRY(rb_refine_sum_needs(s->run, &s->a, s->needs_sums));
+	RB_TRY(learn(s));
+	lap(s, RB_REFINE_FILL);
+	back = s->counts->back;
+	needs = s->counts->needs;
+	RB_TRY(reserve_list(s, &s->pieces, (size_t) back.x + needs.x));
+	RB_TRY(reserve_list(s, &s->walls, (size_t) back.y + needs.y));
+	RB_TRY(reserve_list(s, &s->tets, (size_t) back.z + needs.z));
+	RB_TRY(reserve_list(s, &s->later, back.w));
+	ends_of_lists(s);
+	RB_TRY(rb_refine_put_back(s->run, &s->a));
+	s->pieces.n += back.x;
+	s->walls.n += back.y;
+	s->tets.n += back.z;
+	s->later.n += back.w;
+	ends_of_lists(s);
+	RB_TRY(rb_refine_put_needs(s->run, &s->a, s->needs_sums));
+	s->pieces.n += needs.x;
+	s->walls.n += needs.y;
+	s->tets.n += needs.z;
+	return RB_OK;
+}
+
+/* places taken and given back */
+static rb_status
+count_places(rounds *s, uint32_t freed)
+{
+	uint32_t reused = s->a.nfresh < s->nfree ? s->a.nfresh : s->nfree;
+
+	s->nsites += s->a.nwinners;
+	s->ncells += s->a.nfresh - reused;
+	s->nfree -= reused;
+	RB_TRY(grow(s, (void **) &s->free, &s->free_cap, s->nfree, (size_t) s->nfree + freed,
+				sizeof(uint32_t)));
+	if (freed > 0)
+		RB_CUDA(s->run, cudaMemcpyAsync(s->free + s->nfree, s->a.freed, freed * sizeof(uint32_t),
+										cudaMemcpyDeviceToDevice, s->run->queue->compute));
+	s->nfree += freed;
+	return RB_OK;
+}
+
+static rb_status
+one_round(rounds *s)
+{
+	uint32_t freed;
+
+	RB_TRY(rb_refine_make(s->run, &s->a));
+	RB_TRY(grow_all(s));
+	RB_TRY(number_winners(s));
+	freed = s->counts->winners.z;
+	lap(s, RB_REFINE_WINNERS);
+	RB_TRY(rb_refine_fill(s->run, &s->a));
+	RB_TRY(reserve_needs(s));
+	RB_TRY(rb_refine_needs(s->run, &s->a));
+	RB_TRY(append(s));
+	RB_TRY(count_places(s, freed));
+	lap(s, RB_REFINE_LISTS);
+	s->rounds++;
+	s->tried += s->a.ncands;
+	return RB_OK;
+}
+
+/* at the start all cells are fresh */
+static rb_status
+first_needs(rounds *s)
+{
+	memset(&s->a.places, 0, sizeof(s->a.places));
+	s->a.ncands = 0;
+	s->a.nfresh = s->ncells;
+	RB_TRY(reserve_needs(s));
+	RB_TRY(rb_refine_needs(s->run, &s->a));
+	return append(s);
+}
+
+/* ---- there and back ---- */
+
+/* a copy of an array; none of nothing */
+static rb_status
+put(rounds *s, void **to, const void *from, size_t bytes)
+{
+	*to = NULL;
+	RB_TRY(take(s, to, bytes));
+	return bytes > 0 ? rb_upload(s->run, *to, from, bytes) : RB_OK;
+}
+
+static rb_status
+put_sizes(rounds *s)
+{
+	const rb_sizes *z = s->r->mesh.sizes;
+	rb_sizes *to;
+
+	if (z == NULL)
+		return RB_OK;
+	s->sizes = *z;
+	RB_TRY(put(s, (void **) &s->sizes.start, z->start,
+			   ((size_t) z->n[0] * (size_t) z->n[1] * (size_t) z->n[2] + 1) * sizeof(uint32_t)));
+	RB_TRY(put(s, (void **) &s->sizes.points, z->points,
+			   4 * (size_t) s->r->options->nsizes * sizeof(double)));
+	RB_TRY(put(s, (void **) &to, &s->sizes, sizeof(s->sizes)));
+	s->a.m.sizes = to;
+	return RB_OK;
+}
+
+static rb_status
+put_mesh(rounds *s)
+{
+	const rb_refining *r = s->r;
+	const rb_cells *from = &r->mesh;
+	rb_cells *m = &s->a.m;
+
+	*m = *from;
+	m->cells = NULL;
+	m->sites = NULL;
+	m->kind = NULL;
+	m->parent = NULL;
+	RB_TRY(reserve(s, r->ncells, r->nsites));
+	s->ncells = r->ncells;
+	s->nsites = r->nsites;
+	RB_TRY(rb_upload(s->run, m->cells, from->cells, r->ncells * sizeof(rb_cell)));
+	RB_TRY(rb_upload(s->run, m->sites, from->sites, r->nsites * sizeof(rb_site)));
+	RB_TRY(rb_upload(s->run, m->kind, from->kind, r->nsites));
+	RB_TRY(rb_upload(s->run, m->parent, from->parent, r->nsites * sizeof(uint32_t)));
+	RB_TRY(put(s, (void **) &m->segments, from->segments,
+			   (size_t) from->nsegments * sizeof(uint32_t[2])));
+	RB_TRY(put(s, (void **) &m->segment_order, from->segment_order,
+			   (size_t) from->nsegments * sizeof(uint32_t)));
+	RB_TRY(put(s, (void **) &m->facet_start, from->facet_start,
+			   ((size_t) r->all_facets + 1) * sizeof(uint32_t)));
+	RB_TRY(put(s, (void **) &m->facet_corners, from->facet_corners,
+			   (size_t) from->facet_start[r->all_facets] * sizeof(uint32_t)));
+	if (from->region_volume != NULL)
+		RB_TRY(put(s, (void **) &m->region_volume, from->region_volume,
+				   r->nregions * sizeof(double)));
+	RB_TRY(put_sizes(s));
+	s->nfree = r->nfree;
+	RB_TRY(grow(s, (void **) &s->free, &s->free_cap, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
+	return r->nfree > 0 ? rb_upload(s->run, s->free, r->free, r->nfree * sizeof(uint32_t)) : RB_OK;
+}
+
+static rb_status
+open_rounds(rounds *s)
+{
+	static_assert(sizeof(rb_refine_counts) <= sizeof(rb_mailbox), "what the host learns");
+
+	s->counts = (rb_refine_counts *) s->run->queue->mailbox;
+	s->a.filters = s->run->ctx->filters;
+	RB_TRY(take(s, (void **) &s->a.counts, sizeof(rb_refine_counts)));
+	RB_TRY(put_mesh(s));
+	RB_TRY(make_rooms(s, &s->a.small, rb_refine_growing(s->run), RB_ROOM_CELLS, RB_ROOM_WALLS,
+					  false));
+	s->a.cavities_cap = CAVITIES_FIRST;
+	RB_TRY(take(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
+	s->a.expansion_warps = rb_refine_exact_warps(s->run);
+	RB_TRY(take(s, (void **) &s->a.expansions,
+				(size_t) s->a.expansion_warps * 32 * RB_EXPANSION_ROOM * sizeof(double)));
+	/* of the first append, which has no candidates */
+	return take(s, (void **) &s->a.sums, sizeof(uint4));
+}
+
+/* bytes as they come */
+static rb_status
+consume(rb_device_run *run, void *arg, const void *bytes, size_t n)
+{
+	char **to = (char **) arg;
+
+	(void) run;
+	memcpy(*to, bytes, n);
+	*to += n;
+	return RB_OK;
+}
+
+/* arrays of the host that take the place of what there is when all have come */
+typedef struct result
+{
+	void *cells, *sites, *kind, *parent, *free;
+} result;
+
+static rb_status
+get(rounds *s, void **to, const void *from, size_t bytes)
+{
+	rb_error error;
+	rb_status status = rb_resize(s->run->ctx->memory, to, bytes + 1, &error);
+	char *at = (char *) *to;
+
+	if (status != RB_OK)
+		return rb_fail(s->run->ctx, status, error.need, error.limit, NULL);
+	return rb_download(s->run, from, bytes, 1, consume, &at);
+}
+
+static rb_status
+get_mesh(rounds *s, result *to)
+{
+	RB_TRY(rb_sync(s->run));
+	RB_TRY(get(s, &to->cells, s->a.m.cells, s->ncells * sizeof(rb_cell)));
+	RB_TRY(get(s, &to->sites, s->a.m.sites, s->nsites * sizeof(rb_site)));
+	RB_TRY(get(s, &to->kind, s->a.m.kind, s->nsites));
+	RB_TRY(get(s, &to->parent, s->a.m.parent, s->nsites * sizeof(uint32_t)));
+	return get(s, &to->free, s->free, s->nfree * sizeof(uint32_t));
+}
+
+static void
+swap_in(void **ours, void **theirs)
+{
+	void *old = *theirs;
+
+	*theirs = *ours;
+	*ours = old;
+}
+
+static rb_status
+take_result(rounds *s)
+{
+	rb_refining *r = s->r;
+	rb_refine_report *report = r->report;
+	result to = {NULL, NULL, NULL, NULL, NULL};
+	void **all[] = {&to.cells, &to.sites, &to.kind, &to.parent, &to.free};
+	void **theirs[] = {(void **) &r->mesh.cells, (void **) &r->mesh.sites,
+					   (void **) &r->mesh.kind, (void **) &r->mesh.parent, (void **) &r->free};
+	rb_status status = get_mesh(s, &to);
+
+	if (status == RB_OK)
+	{
+		for (int i = 0; i < 5; i++)
+			swap_in(all[i], theirs[i]);
+		r->ncells = s->ncells;
+		r->cells_cap = s->ncells;
+		r->nsites = s->nsites;
+		r->sites_cap = r->kind_cap = r->parent_cap = s->nsites;
+		r->nfree = s->nfree;
+		r->free_cap = s->nfree;
+		lap(s, RB_REFINE_COPY);
+		report->rounds = (uint32_t) s->rounds;
+		report->tried = s->tried;
+		report->device_bytes = s->most_bytes;
+		report->device_mesh_bytes = s->ncells * sizeof(rb_cell) +
+									s->nsites * (sizeof(rb_site) + 1 + sizeof(uint32_t)) +
+									s->nfree * sizeof(uint32_t);
+		for (int i = 0; i < RB_REFINE_STEPS; i++)
+			report->device_ms[i] = s->ms[i];
+	}
+	for (int i = 0; i < 5; i++)
+		rb_free(s->run->ctx->memory, all[i]);
+	return status;
+}
+
+static rb_status
+make_rounds(rounds *s)
+{
+	RB_TRY(open_rounds(s));
+	RB_TRY(rb_sync(s->run));
+	lap(s, RB_REFINE_COPY);
+	RB_TRY(first_needs(s));
+	while (!s->full)
+	{
+		RB_TRY(gather(s));
+		if (s->a.ncands == 0)
+			break;
+		if (rb_should_stop(s->run->ctx))
+			return RB_STOPPED;
+		RB_TRY(one_round(s));
+	}
+	RB_TRY(rb_sync(s->run));
+	lap(s, RB_REFINE_LISTS);
+	return take_result(s);
+}
+
+/* ---- on a device ---- */
+
+static rb_status
+refine_on_device(rb_device_run *run, rb_refining *r)
+{
+	const uint64_t limit = run->ctx->gpu_memory_limit;
+	size_t free_bytes, all_bytes;
+	rounds s;
+	rb_status status;
+
+	RB_CUDA(run, cudaMemGetInfo(&free_bytes, &all_bytes));
+	run->free = free_bytes;
+	RB_TRY(rb_queue_take(run));
+	run->budget = limit > 0 ? (limit < all_bytes ? limit : all_bytes) : rb_device_budget(run);
+	run->budget -= run->budget / 16;
+	memset(&s, 0, sizeof(s));
+	s.run = run;
+	s.r = r;
+	s.lap = rb_now_ms();
+	status = make_rounds(&s);
+	cudaStreamSynchronize(run->queue->copy);
+	cudaStreamSynchronize(run->queue->compute);
+	run->stopping = false;
+	run->nmarks = 0;
+	rb_device_free_all(run);
+	cudaStreamSynchronize(run->queue->compute);
+	rb_queue_give(run, status != RB_DEVICE_FAILED);
+	return status;
+}
+
+rb_status
+rb_device_refine(rb_context *ctx, rb_refining *r, size_t size)
+{
+	rb_device_run run;
+	rb_status status;
+
+	if (size != sizeof(rb_refining))
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the backend is of another version of redblue");
+	memset(&run, 0, sizeof(run));
+	run.ctx = ctx;
+	run.until = rb_now_ms() + WAIT_MS;
+	status = rb_device_take(&run);
+	if (status == RB_OK)
+	{
+		status = refine_on_device(&run, r);
+		if (status == RB_DEVICE_FAILED)
+			rb_device_check(&run, ctx->error.text);
+		rb_device_give(&run);
+	}
+	if (status == RB_DEVICE_FULL && ctx->error.status == RB_OK)
+	{
+		char text[120];
+
+		snprintf(text, sizeof(text), "The refinement needs more than %lu MB of GPU memory.",
+				 (unsigned long) (run.need >> 20));
+		return rb_fail(ctx, RB_DEVICE_FULL, run.need, run.free, text);
+	}
+	return ctx->error.status != RB_OK ? ctx->error.status : status;
+}

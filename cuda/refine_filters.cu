@@ -1,0 +1,101 @@
+/*
+ * refine_filters.cu
+ *	  Candidates, their cavities, and who is in whose way, as far as filters can tell.
+ *
+ * Nearly all signs are settled here; a candidate with one that is not goes into a list.  The order
+ * of that list is no matter.
+ */
+#define RB_FILTERS_ONLY
+#include "rb_refine.cuh"
+
+#define GROW_BLOCKS 3 /* of an SM */
+
+uint32_t
+rb_refine_growing(const rb_device_run *run)
+{
+	return (uint32_t) run->device->sms * GROW_BLOCKS * RB_REFINE_THREADS;
+}
+
+static __global__ void
+__launch_bounds__(RB_REFINE_BLOCK) make_kernel(const __grid_constant__ rb_refine_args a)
+{
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < a.ncands)
+		rb_round_make(&a.m, &a.cands[i], i);
+}
+
+rb_status
+rb_refine_make(rb_device_run *run, const rb_refine_args *a)
+{
+	make_kernel<<<rb_refine_blocks(a->ncands), RB_REFINE_BLOCK, 0, run->queue->compute>>>(*a);
+	RB_LAUNCHED(run, "refine: make_kernel");
+	return RB_OK;
+}
+
+static __global__ void
+__launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
+	grow_kernel(const __grid_constant__ rb_refine_args a)
+{
+	const uint32_t lane = threadIdx.x & 31;
+	rb_room room = rb_refine_room(&a.small, blockIdx.x * blockDim.x + threadIdx.x);
+	rb_exact_env env;
+
+	env.filters = a.filters;
+	env.exact = false;
+	env.room = NULL;
+	for (;;)
+	{
+		uint32_t i = 0;
+
+		if (lane == 0)
+			i = atomicAdd(&a.counts->next, 32u);
+		i = __shfl_sync(~0u, i, 0);
+		if (i >= a.ncands)
+			break;
+		i += lane;
+		if (i < a.ncands && a.cands[i].verdict == RB_READY)
+		{
+			rb_refine_grow_one(&a, &env, i, &room);
+			if (a.cands[i].verdict == RB_OPEN)
+				a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
+		}
+		__syncwarp();
+	}
+}
+
+rb_status
+rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
+{
+	uint32_t blocks = rb_refine_growing(run) / RB_REFINE_THREADS;
+	uint32_t most = (a->ncands + RB_REFINE_THREADS - 1) / RB_REFINE_THREADS;
+
+	grow_kernel<<<blocks < most ? blocks : most, RB_REFINE_THREADS, 0, run->queue->compute>>>(*a);
+	RB_LAUNCHED(run, "refine: grow_kernel");
+	return RB_OK;
+}
+
+static __global__ void
+__launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refine_args a)
+{
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	rb_candidate *cand = &a.cands[i];
+	rb_exact_env env;
+
+	if (i >= a.ncands || cand->verdict != RB_OWNS)
+		return;
+	env.filters = a.filters;
+	env.exact = false;
+	env.room = NULL;
+	rb_round_beside(&a.m, &env, a.cands, cand, rb_refine_cells_of(&a, cand));
+	if (cand->vertex == RB_UNSURE)
+		a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
+}
+
+rb_status
+rb_refine_beside(rb_device_run *run, const rb_refine_args *a)
+{
+	beside_kernel<<<rb_refine_blocks(a->ncands), RB_REFINE_BLOCK, 0, run->queue->compute>>>(*a);
+	RB_LAUNCHED(run, "refine: beside_kernel");
+	return RB_OK;
+}

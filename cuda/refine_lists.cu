@@ -1,0 +1,371 @@
+/*
+ * refine_lists.cu
+ *	  Work lists on a device, and the numbers of winners: what comes after what follows from sums.
+ *
+ * What a candidate or a fresh cell adds to the lists is counted, summed up within blocks of threads and then over
+ * blocks; the same is done once more within blocks when things are put where they belong.
+ */
+#define RB_FILTERS_ONLY
+#include "rb_refine.cuh"
+
+#define SCAN_THREADS 1024
+
+static __device__ __forceinline__ uint4
+plus(uint4 a, uint4 b)
+{
+	return make_uint4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+
+/* what the threads before this one have, and all of the block; all threads call it */
+static __device__ uint4
+before_in_block(uint4 mine, uint4 *all)
+{
+	__shared__ uint4 warp_sum[33];
+	const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x / 32;
+	uint4 sum = mine;
+
+	for (uint32_t d = 1; d < 32; d *= 2)
+	{
+		uint4 other = make_uint4(__shfl_up_sync(~0u, sum.x, d), __shfl_up_sync(~0u, sum.y, d),
+								 __shfl_up_sync(~0u, sum.z, d), __shfl_up_sync(~0u, sum.w, d));
+
+		if (lane >= d)
+			sum = plus(sum, other);
+	}
+	__syncthreads();
+	if (lane == 31)
+		warp_sum[warp] = sum;
+	__syncthreads();
+	if (threadIdx.x == 0)
+	{
+		uint4 s = make_uint4(0, 0, 0, 0);
+
+		for (uint32_t w = 0; w < warps; w++)
+		{
+			uint4 n = warp_sum[w];
+
+			warp_sum[w] = s;
+			s = plus(s, n);
+		}
+		warp_sum[32] = s;
+	}
+	__syncthreads();
+	*all = warp_sum[32];
+	sum = plus(sum, warp_sum[warp]);
+	return make_uint4(sum.x - mine.x, sum.y - mine.y, sum.z - mine.z, sum.w - mine.w);
+}
+
+/* the sums of n blocks become what is before each; one block */
+static __global__ void
+__launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
+{
+	uint4 carry = make_uint4(0, 0, 0, 0);
+
+	for (uint32_t from = 0; from < n; from += SCAN_THREADS)
+	{
+		uint32_t i = from + threadIdx.x;
+		uint4 mine = i < n ? sums[i] : make_uint4(0, 0, 0, 0);
+		uint4 total;
+		uint4 before = before_in_block(mine, &total);
+
+		if (i < n)
+			sums[i] = plus(carry, before);
+		carry = plus(carry, total);
+	}
+	if (threadIdx.x == 0)
+		*all = carry;
+}
+
+#define LAUNCH(kernel, n, ...)                                                                \
+	do                                                                                        \
+	{                                                                                         \
+		if ((n) > 0)                                                                          \
+			kernel<<<rb_refine_blocks(n), RB_REFINE_BLOCK, 0, run->queue->compute>>>(__VA_ARGS__); \
+		RB_LAUNCHED(run, "refine: " #kernel);                                                 \
+	} while (0)
+
+static rb_status
+scan(rb_device_run *run, uint4 *sums, uint32_t n, uint4 *all)
+{
+	scan_kernel<<<1, SCAN_THREADS, 0, run->queue->compute>>>(sums, n, all);
+	RB_LAUNCHED(run, "refine: scan_kernel");
+	return RB_OK;
+}
+
+/* ---- candidates ---- */
+
+static __global__ void
+gather_kernel(rb_candidate *to, const rb_entry64 *from, uint32_t n)
+{
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		to[i].entry = from[i];
+}
+
+rb_status
+rb_refine_gather(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *from, uint32_t n,
+				 uint32_t to)
+{
+	LAUNCH(gather_kernel, n, a->cands + to, from, n);
+	return RB_OK;
+}
+
+static __global__ void
+again_kernel(rb_candidate *cands, uint32_t n)
+{
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n && cands[i].key != 0)
+		cands[i].verdict = RB_READY;
+}
+
+rb_status
+rb_refine_again(rb_device_run *run, const rb_refine_args *a)
+{
+	LAUNCH(again_kernel, a->ncands, a->cands, a->ncands);
+	return RB_OK;
+}
+
+/* one block: in their order */
+static __global__ void
+__launch_bounds__(SCAN_THREADS) large_kernel(const __grid_constant__ rb_refine_args a,
+											 uint32_t most)
+{
+	uint32_t n = 0;
+
+	for (uint32_t from = 0; from < a.ncands && n < most; from += SCAN_THREADS)
+	{
+		uint32_t i = from + threadIdx.x;
+		bool is = i < a.ncands && a.cands[i].verdict == RB_LARGE;
+		uint4 total;
+		uint4 before = before_in_block(make_uint4(is ? 1 : 0, 0, 0, 0), &total);
+
+		if (is && n + before.x < most)
+			a.list[2][n + before.x] = i;
+		n += total.x;
+	}
+	if (threadIdx.x == 0)
+		a.counts->listed = n < most ? n : most;
+}
+
+rb_status
+rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most)
+{
+	large_kernel<<<1, SCAN_THREADS, 0, run->queue->compute>>>(*a, most);
+	RB_LAUNCHED(run, "refine: large_kernel");
+	return RB_OK;
+}
+
+/* ---- winners ---- */
+
+static __device__ __forceinline__ uint4
+winner(const rb_refine_args *a, uint32_t i)
+{
+	const rb_candidate *cand = &a->cands[i];
+
+	return i < a->ncands && cand->verdict == RB_OWNS && cand->vertex == 1
+			   ? make_uint4(1, cand->nrim, cand->ncells, 0)
+			   : make_uint4(0, 0, 0, 0);
+}
+
+static __global__ void
+__launch_bounds__(RB_REFINE_BLOCK) sum_winners_kernel(const __grid_constant__ rb_refine_args a)
+{
+	uint4 all;
+
+	before_in_block(winner(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
+	if (threadIdx.x == 0)
+		a.sums[blockIdx.x] = all;
+}
+
+rb_status
+rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a)
+{
+	LAUNCH(sum_winners_kernel, a->ncands, *a);
+	return scan(run, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
+}
+
+/* not while some still ask */
+static __global__ void
+__launch_bounds__(RB_REFINE_BLOCK) number_kernel(const __grid_constant__ rb_refine_args a)
+{
+	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	uint4 mine, all, before;
+	rb_candidate *cand = &a.cands[i];
+
+	if (a.counts->asks != 0)
+		return;
+	mine = winner(&a, i);
+	before = plus(before_in_block(mine, &all), a.sums[blockIdx.x]);
+	if (i >= a.ncands)
+		return;
+	rb_round_decide(cand);
+	if (mine.x == 0)
+		return;
+	if (before.x >= a.most_winners)
+	{
+		cand->verdict = RB_LOST;
+		/* the first that has no number: what is before it is all */
+		if (before.x == a.most_winners)
+		{
+			a.counts->winners = before;
+			a.counts->full = 1;
+		}
+		return;
+	}
+	cand->vertex = a.nsites + before.x;
+	cand->slots = before.y;
+	a.freed_at[before.x] = before.z;
+	a.winners[before.x] = i;
+}
+
+rb_status
+rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a)
+{
+	LAUNCH(number_kernel, a->ncands, *a);
+	return RB_OK;
+}
+
+/* ---- what candidates put back ---- */
+
+static __device__ __forceinline__ uint4
+back(const rb_refine_args *a, uint32_t i)
+{
+	const rb_candidate *cand = &a->cands[i];
+	uint4 n = make_uint4(0, 0, 0, 0);
+	rb_what what;
+
+	if (i >= a->ncands)
+		return n;
+	switch ((rb_verdict) cand->verdict)
+	{
+		case RB_LOST:
+		case RB_LARGE:
+		case RB_ASKEW:
+			what = rb_entry_what(cand->entry);
+			n.x = what == RB_SPLIT_PIECE;
+			n.y = what == RB_SPLIT_WALL;
+			n.z = what == RB_SPLIT_TET;
+			break;
+		case RB_BLOCKED:
+			n.w = 1;
+			if (cand->first != 0)
+			{
+				n.x = rb_entry_what(cand->first) == RB_SPLIT_PIECE;
+				n.y = n.x == 0;
+			}
+			break;
+		default:
+			break;
+	}
+	return n;
+}
+
+static __global__ void
+__launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_refine_args a)
+{
+	uint4 all;
+
+	before_in_block(back(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
+	if (threadIdx.x == 0)
+		a.sums[blockIdx.x] = all;
+}
+
+rb_status
+rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a)
+{
+	LAUNCH(sum_back_kernel, a->ncands, *a);
+	return scan(run, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
+}
+
+static __global__ void
+__launch_bounds__(RB_REFINE_BLOCK) put_back_kernel(const __grid_constant__ rb_refine_args a)
+{
+	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	const rb_candidate *cand = &a.cands[i];
+	uint4 mine = back(&a, i), all;
+	uint4 at = plus(before_in_block(mine, &all), a.sums[blockIdx.x]);
+	rb_entry64 entry;
+
+	if (i >= a.ncands || mine.x + mine.y + mine.z + mine.w == 0)
+		return;
+	entry = cand->entry;
+	if (cand->verdict == RB_ASKEW)
+		entry = rb_entry_more_askew(entry);
+	else if (cand->verdict == RB_BLOCKED)
+	{
+		a.later[a.nlater + at.w] = rb_entry_more_blocked(entry);
+		entry = cand->first;
+	}
+	if (mine.x != 0)
+		a.pieces[a.npieces + at.x] = entry;
+	if (mine.y != 0)
+		a.walls[a.nwalls + at.y] = entry;
+	if (mine.z != 0)
+		a.tets[a.ntets + at.z] = entry;
+}
+
+rb_status
+rb_refine_put_back(rb_device_run *run, const rb_refine_args *a)
+{
+	LAUNCH(put_back_kernel, a->ncands, *a);
+	return RB_OK;
+}
+
+/* ---- what fresh cells need ---- */
+
+static __device__ __forceinline__ uint4
+wanted(const rb_refine_args *a, uint32_t i)
+{
+	uint32_t needs = i < a->nfresh ? a->needs[i] : 0;
+
+	return make_uint4(__popc(needs & 0x3f), __popc(needs & 0x3c0), needs >> 10 & 1, 0);
+}
+
+static __global__ void
+__launch_bounds__(RB_REFINE_BLOCK)
+	sum_needs_kernel(const __grid_constant__ rb_refine_args a, uint4 *sums)
+{
+	uint4 all;
+
+	before_in_block(wanted(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
+	if (threadIdx.x == 0)
+		sums[blockIdx.x] = all;
+}
+
+rb_status
+rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums)
+{
+	LAUNCH(sum_needs_kernel, a->nfresh, *a, sums);
+	return scan(run, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
+}
+
+static __global__ void
+__launch_bounds__(RB_REFINE_BLOCK)
+	put_needs_kernel(const __grid_constant__ rb_refine_args a, const uint4 *sums)
+{
+	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	uint4 all, at = plus(before_in_block(wanted(&a, i), &all), sums[blockIdx.x]);
+	uint32_t needs, cell;
+
+	if (i >= a.nfresh || a.needs[i] == 0)
+		return;
+	needs = a.needs[i];
+	cell = rb_place(&a.places, i);
+	for (uint32_t e = 0; e < 6; e++)
+		if ((needs & 1u << e) != 0)
+			a.pieces[a.npieces + at.x++] = rb_entry_make(&a.m, cell, e, RB_SPLIT_PIECE, false);
+	for (uint32_t k = 0; k < 4; k++)
+		if ((needs & RB_NEED_WALL(k)) != 0)
+			a.walls[a.nwalls + at.y++] = rb_entry_make(&a.m, cell, k, RB_SPLIT_WALL, false);
+	if ((needs & RB_NEED_TET) != 0)
+		a.tets[a.ntets + at.z] = rb_entry_make(&a.m, cell, 0, RB_SPLIT_TET, false);
+}
+
+rb_status
+rb_refine_put_needs(rb_device_run *run, const rb_refine_args *a, const uint4 *sums)
+{
+	LAUNCH(put_needs_kernel, a->nfresh, *a, sums);
+	return RB_OK;
+}
