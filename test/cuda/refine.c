@@ -2,11 +2,12 @@
  * refine.c
  *	  Refinement on the device and on the processor: the same bits?  And how fast.
  *
- *		refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] FILE
+ *		refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] [-h] FILE
  *
  * Rounds of both begin from the same tetrahedralization of the FILE (plc_input.h); then all arrays
  * of the two meshes are compared.  -t: so many times on the device, the last one is told; -m: so much of
- * its memory; -g: without the processor.  Other options are those of test/bench/refine.c.
+ * its memory; -g: without the processor;
+ * -h: the whole hull is kept.  Other options are those of test/bench/refine.c.
  *
  * It ends with 0; 1: something differs; 2, 3, 4: no such file, a flaw of it, any other failure.
  */
@@ -116,6 +117,7 @@ main(int argc, char **argv)
 	uint32_t ntets;
 	int times = 1, bad = 0;
 	bool alone = false;
+	rb_keep keep = RB_KEEP_INSIDE;
 	uint64_t limit = 0;
 
 	for (int i = 1; i < argc; i++)
@@ -124,6 +126,8 @@ main(int argc, char **argv)
 
 		if (strcmp(a, "-Y") == 0)
 			o.keep_surface = true;
+		else if (strcmp(a, "-h") == 0)
+			keep = RB_KEEP_HULL;
 		else if (strcmp(a, "-g") == 0)
 			alone = true;
 		else if (a[0] != '-')
@@ -147,7 +151,7 @@ main(int argc, char **argv)
 	if (path == NULL || backend == NULL || backend->refine == NULL || memory == NULL)
 	{
 		fprintf(stderr, "usage: refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] "
-						"[-t N] [-m MB] [-g] FILE\n");
+						"[-t N] [-m MB] [-g] [-h] FILE\n");
 		return 2;
 	}
 	plc = plc_read(path, NAN);
@@ -156,7 +160,7 @@ main(int argc, char **argv)
 	ctx.device_idle_ms = 60000;
 	ctx.gpu_memory_limit = limit;
 	cdt_ms = rb_now_ms();
-	if (rb_tetrahedralize(&ctx, &plc, RB_KEEP_INSIDE, &tets, &flaw) != RB_OK)
+	if (rb_tetrahedralize(&ctx, &plc, keep, &tets, &flaw) != RB_OK)
 	{
 		fprintf(stderr, "%s: no tetrahedralization: %s\n", path, ctx.error.text);
 		return 3;
