@@ -3,6 +3,12 @@
  *	  The whole way: a tetrahedralization in, rounds, a refined one out.
  */
 #include "refine/rb_refining.h"
+#ifdef RB_TRACE
+#include <stdio.h>
+#endif
+
+/* at most: each makes the mesh anew */
+#define REBUILDS 20
 
 static double
 lap(double *start)
@@ -27,10 +33,25 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	r.ctx = ctx;
 	r.options = options;
 	r.report = report;
+	r.protect = true;
 	status = rb_refining_start(&r, tets);
 	report->ms_start = lap(&start);
-	if (status == RB_OK)
+	for (int i = 0; status == RB_OK; i++)
+	{
+		bool again;
+
 		status = rb_refining_rounds(&r);
+#ifdef RB_TRACE
+		fprintf(stderr, "PHASE %d ended at round %u: stuck %u, sites %u\n", i, report->rounds, r.nstuck, r.nsites);
+#endif
+		if (status != RB_OK || r.nstuck == 0 || i == REBUILDS)
+			break;
+		status = rb_refining_rebuild(&r, &again);
+		if (!again && r.done)
+			break;
+		/* what could not be done at first will not be later; then the rest is done around it */
+		r.protect = again;
+	}
 	report->ms_rounds = lap(&start);
 	if (status == RB_OK)
 		status = rb_refining_result(&r, tets);

@@ -64,8 +64,9 @@ typedef struct rounds
 	size_t freed_at_cap;
 	uint32_t *needs; /* of each fresh cell */
 	size_t needs_cap;
-	rb_room huge; /* for cavities of any size */
-	bool full;    /* max_points */
+	rb_room huge;    /* for cavities of any size */
+	bool protecting; /* only pieces are split so far */
+	bool full;       /* max_points */
 } rounds;
 
 /* ---- lists ---- */
@@ -100,7 +101,19 @@ gather(rounds *s)
 	size_t all = s->pieces.n + s->walls.n + s->tets.n;
 	rb_status status;
 
-	if (s->tets.n == 0 && s->pieces.n + s->walls.n == 0)
+	/* pieces first, and what of them is stuck before anything else is done */
+	if (s->pieces.n == 0 && s->protecting)
+	{
+		s->protecting = false;
+		if (s->r->nstuck > 0)
+		{
+			s->ncands = 0;
+			return RB_OK;
+		}
+	}
+	if (s->protecting)
+		all = s->pieces.n;
+	else if (s->tets.n == 0 && s->pieces.n + s->walls.n == 0)
 	{
 		entries waited = s->later;
 
@@ -115,9 +128,23 @@ gather(rounds *s)
 		return status;
 	s->ncands = 0;
 	take(s, &s->pieces, most);
-	take(s, &s->walls, most - s->ncands);
-	take(s, &s->tets, most - s->ncands);
+	if (!s->protecting)
+	{
+		take(s, &s->walls, most - s->ncands);
+		take(s, &s->tets, most - s->ncands);
+	}
 	return RB_OK;
+}
+
+static rb_status
+push_stuck(rb_refining *r, rb_entry64 e)
+{
+	rb_status status = rb_array_grow(r->ctx, (void **) &r->stuck, &r->stuck_cap,
+									 (size_t) r->nstuck + 1, sizeof(*r->stuck));
+
+	if (status == RB_OK)
+		r->stuck[r->nstuck++] = e;
+	return status;
 }
 
 /* what becomes of the entry of a candidate that did not win */
@@ -138,6 +165,8 @@ put_back(rounds *s, const rb_candidate *cand)
 		case RB_ASKEW:
 			return push(s, list, rb_entry_more_askew(cand->entry));
 		case RB_BLOCKED:
+			if (what == RB_SPLIT_PIECE && (s->protecting || rb_entry_blocked(cand->entry) > 0))
+				return push_stuck(s->r, cand->entry);
 			status = push(s, &s->later, rb_entry_more_blocked(cand->entry));
 			if (status == RB_OK && cand->first != 0)
 				status =
@@ -719,6 +748,8 @@ rb_refining_rounds(rb_refining *r)
 
 	memset(&s, 0, sizeof s);
 	s.r = r;
+	s.protecting = r->protect;
+	r->done = false;
 	status = open_workers(&s);
 	if (status == RB_OK)
 		status = first_needs(&s);
@@ -726,7 +757,10 @@ rb_refining_rounds(rb_refining *r)
 	{
 		status = gather(&s);
 		if (status != RB_OK || s.ncands == 0)
+		{
+			r->done = !s.protecting && s.pieces.n + s.walls.n + s.tets.n + s.later.n == 0;
 			break;
+		}
 		status = rb_should_stop(r->ctx) ? RB_STOPPED : one_round(&s);
 	}
 	close_all(&s);
