@@ -466,12 +466,15 @@ rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables)
 		of.kind[i] = CStringGetTextDatum(kinds[i]);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		total += all_rows(run, (rb_meshing_kind) i);
+	/*
+	 * Vertices that were there are there still, with what else their rows have.  Others go before there are
+	 * new ones: a snapshot that is too old for them is told so.
+	 */
+	for (int i = RB_MESH_TABLES - 1; i > RB_MESH_VERTICES && run->one.names != NULL; i--)
+		rb_meshing_table_empty(&tables[i], run->call->function);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 	{
 		rb_progress_note(run->progress, RB_MESH_FILL, rows, total);
-		/* vertices that were there are there still, with what else their rows have */
-		if (run->one.names != NULL && i != RB_MESH_VERTICES)
-			rb_meshing_table_empty(&tables[i], run->call->function);
 		first_part(&of);
 		fill_table(&of, &tables[i]);
 		rows += all_rows(run, (rb_meshing_kind) i);
