@@ -52,10 +52,11 @@ typedef struct rb_refining
 /* start.c */
 extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
 /*
- * The same, in place of what there is: tets have its points, then others, that have at least these radii, as far
- * as there are some; and facets and segments by the numbers they have there.
+ * The same, in place of what there is: tets have its points, then others, of which the first have these radii; and
+ * facets and segments by the numbers they have there.
  */
-extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius);
+extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius,
+								   uint32_t nradius);
 extern void rb_refining_free(rb_refining *r);
 
 /* rounds.c: until nothing is left to do, or only what is stuck */

@@ -12,10 +12,6 @@
 
 #include "mesh/rb_table.h"
 
-#ifdef RB_TRACE
-#include <stdio.h>
-#endif
-
 typedef struct rebuild
 {
 	rb_refining *r;
@@ -454,16 +450,13 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		if (status == RB_OK)
 			status = name_again(&b, &tets);
 		if (status == RB_OK)
-			status = rb_refining_again(r, &tets, b.radius);
+			status = rb_refining_again(r, &tets, b.radius, b.npoints - r->nsites);
 		if (status == RB_OK)
 			*done = true;
 		/* it cannot be made anew: then what there is stays */
 		if (status == RB_BAD_PLC)
 		{
 			rb_forget_failure(r->ctx);
-#ifdef RB_TRACE
-			fprintf(stderr, "REBUILD failed: flaw %d %u %u at %g %g %g\n", flaw.kind, flaw.a, flaw.b, flaw.at[0], flaw.at[1], flaw.at[2]);
-#endif
 			status = RB_OK;
 		}
 		rb_tets_free(r->ctx->memory, &tets);

@@ -3,9 +3,6 @@
  *	  The whole way: a tetrahedralization in, rounds, a refined one out.
  */
 #include "refine/rb_refining.h"
-#ifdef RB_TRACE
-#include <stdio.h>
-#endif
 
 /* at most: each makes the mesh anew */
 #define REBUILDS 20
@@ -41,9 +38,6 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		bool again;
 
 		status = rb_refining_rounds(&r);
-#ifdef RB_TRACE
-		fprintf(stderr, "PHASE %d ended at round %u: stuck %u, sites %u\n", i, report->rounds, r.nstuck, r.nsites);
-#endif
 		if (status != RB_OK || r.nstuck == 0 || i == REBUILDS)
 			break;
 		status = rb_refining_rebuild(&r, &again);

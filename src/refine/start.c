@@ -735,7 +735,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 }
 
 rb_status
-rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius)
+rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius, uint32_t nradius)
 {
 	uint32_t before = r->nsites;
 	double *kept = NULL;
@@ -748,7 +748,9 @@ rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius)
 	r->nfree = 0;
 	status = make_mesh(r, tets);
 	for (uint32_t i = 0; i < r->nsites && status == RB_OK; i++)
-		r->mesh.sites[i].radius = i < before ? kept[i] : radius != NULL ? radius[i - before] : 0;
+		r->mesh.sites[i].radius = i < before             ? kept[i]
+								  : i - before < nradius ? radius[i - before]
+														 : 0;
 	rb_free(r->ctx->memory, (void **) &kept);
 	return status;
 }

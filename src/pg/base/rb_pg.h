@@ -620,8 +620,8 @@ typedef struct rb_progress_entry rb_progress_entry;
 /* more stages of a mesh, behind those that the core knows (rb_stage) */
 enum
 {
-	RB_MESH_WELD = RB_STAGE_MESH_REGIONS + 1, /* rows become points and facets */
-	RB_MESH_VALIDATE,                         /* do any cross? */
+	RB_MESH_WELD = RB_STAGE_MESH_REFINE + 1, /* rows become points and facets */
+	RB_MESH_VALIDATE,                        /* do any cross? */
 	RB_MESH_TETRAHEDRALIZE,
 	RB_MESH_REFINE,
 	RB_MESH_LOAD, /* its tables are read, ... */

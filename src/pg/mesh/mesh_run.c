@@ -172,8 +172,8 @@ stage_now(const rb_meshing_run *run)
 {
 	const int stage = rb_load(&run->ctx.stage);
 
-	return stage >= RB_STAGE_MESH_POINTS && stage <= RB_STAGE_MESH_REGIONS ? stage
-																		   : rb_load(&run->stage);
+	return stage >= RB_STAGE_MESH_POINTS && stage <= RB_STAGE_MESH_REFINE ? stage
+																		  : rb_load(&run->stage);
 }
 
 /* it tells nobody when it is done: it is asked, at first often, for most meshes are small */
