@@ -43,7 +43,7 @@ typedef struct rb_refine_counts
 	uint32_t listed;   /* by rb_refine_list_large */
 	uint32_t full;     /* max_points was met */
 	uint32_t hopeless; /* asked too often */
-	uint32_t unused;
+	uint32_t stuck;    /* pieces that could not be split alone */
 	uint4 winners; /* their number, new cells, old cells */
 	uint4 back;    /* what candidates put back: pieces, walls, tetrahedra, later */
 	uint4 needs;   /* what fresh cells need: pieces, walls, tetrahedra */
@@ -83,6 +83,7 @@ typedef struct rb_refine_args
 	/* numbers */
 	uint4 *sums; /* of blocks */
 	uint32_t nsites, most_winners;
+	bool protecting;
 	uint32_t *winners, *freed_at, *freed;
 	uint32_t nwinners, nfresh;
 	rb_places places;
@@ -146,6 +147,7 @@ extern rb_status rb_refine_number_winners(rb_device_run *run, const rb_refine_ar
 /* sums of what goes into the lists; then that */
 extern rb_status rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_put_back(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to);
 extern rb_status rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums);
 extern rb_status rb_refine_put_needs(rb_device_run *run, const rb_refine_args *a,
 									 const uint4 *sums);

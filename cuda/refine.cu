@@ -35,10 +35,13 @@ typedef struct rounds
 	uint32_t *free;
 	uint4 *needs_sums;
 	list pieces, walls, tets, later;
+	list stuck; /* behind those of the host */
 	rb_refine_rooms huge;
 	uint64_t rounds, tried, most_bytes;
 	double ms[RB_REFINE_STEPS], lap;
+	bool protecting; /* only pieces are split so far */
 	bool full;
+	bool done;
 } rounds;
 
 /* ---- memory ---- */
@@ -348,7 +351,16 @@ gather(rounds *s)
 	uint64_t all = (uint64_t) s->pieces.n + s->walls.n + s->tets.n;
 
 	s->a.ncands = 0;
-	if (all == 0)
+	/* pieces first, and what of them is stuck before anything else is done */
+	if (s->pieces.n == 0 && s->protecting)
+	{
+		s->protecting = false;
+		if (s->r->nstuck + s->stuck.n > 0)
+			return RB_OK;
+	}
+	if (s->protecting)
+		all = s->pieces.n;
+	else if (all == 0)
 	{
 		list waited = s->later;
 
@@ -382,6 +394,8 @@ gather(rounds *s)
 		s->cands_cap = cap;
 	}
 	RB_TRY(take_from(s, &s->pieces, most));
+	if (s->protecting)
+		return RB_OK;
 	RB_TRY(take_from(s, &s->walls, most - s->a.ncands));
 	return take_from(s, &s->tets, most - s->a.ncands);
 }
@@ -456,7 +470,9 @@ static rb_status
 append(rounds *s)
 {
 	uint4 back, needs;
+	uint32_t stuck;
 
+	s->a.protecting = s->protecting;
 	RB_TRY(forget(s));
 	RB_TRY(rb_refine_sum_back(s->run, &s->a));
 	RB_TRY(rb_refine_sum_needs(s->run, &s->a, s->needs_sums));
@@ -464,10 +480,17 @@ append(rounds *s)
 	lap(s, RB_REFINE_FILL);
 	back = s->counts->back;
 	needs = s->counts->needs;
+	stuck = s->counts->stuck;
 	RB_TRY(reserve_list(s, &s->pieces, (size_t) back.x + needs.x));
 	RB_TRY(reserve_list(s, &s->walls, (size_t) back.y + needs.y));
 	RB_TRY(reserve_list(s, &s->tets, (size_t) back.z + needs.z));
 	RB_TRY(reserve_list(s, &s->later, back.w));
+	if (stuck > 0)
+	{
+		RB_TRY(reserve_list(s, &s->stuck, stuck));
+		RB_TRY(rb_refine_put_stuck(s->run, &s->a, s->stuck.e + s->stuck.n));
+		s->stuck.n += stuck;
+	}
 	ends_of_lists(s);
 	RB_TRY(rb_refine_put_back(s->run, &s->a));
 	s->pieces.n += back.x;
@@ -633,7 +656,7 @@ consume(rb_device_run *run, void *arg, const void *bytes, size_t n)
 /* arrays of the host that take the place of what there is when all have come */
 typedef struct result
 {
-	void *cells, *sites, *kind, *parent, *free;
+	void *cells, *sites, *kind, *parent, *free, *stuck;
 } result;
 
 static rb_status
@@ -656,7 +679,8 @@ get_mesh(rounds *s, result *to)
 	RB_TRY(get(s, &to->sites, s->a.m.sites, s->nsites * sizeof(rb_site)));
 	RB_TRY(get(s, &to->kind, s->a.m.kind, s->nsites));
 	RB_TRY(get(s, &to->parent, s->a.m.parent, s->nsites * sizeof(uint32_t)));
-	return get(s, &to->free, s->free, s->nfree * sizeof(uint32_t));
+	RB_TRY(get(s, &to->free, s->free, s->nfree * sizeof(uint32_t)));
+	return get(s, &to->stuck, s->stuck.e, s->stuck.n * sizeof(rb_entry64));
 }
 
 static void
@@ -673,14 +697,21 @@ take_result(rounds *s)
 {
 	rb_refining *r = s->r;
 	rb_refine_report *report = r->report;
-	result to = {NULL, NULL, NULL, NULL, NULL};
+	result to = {NULL, NULL, NULL, NULL, NULL, NULL};
 	void **all[] = {&to.cells, &to.sites, &to.kind, &to.parent, &to.free};
 	void **theirs[] = {(void **) &r->mesh.cells, (void **) &r->mesh.sites,
 					   (void **) &r->mesh.kind, (void **) &r->mesh.parent, (void **) &r->free};
 	rb_status status = get_mesh(s, &to);
 
+	if (status == RB_OK && s->stuck.n > 0)
+		status = rb_array_grow(s->run->ctx, (void **) &r->stuck, &r->stuck_cap,
+							   (size_t) r->nstuck + s->stuck.n, sizeof(rb_entry64));
 	if (status == RB_OK)
 	{
+		if (s->stuck.n > 0)
+			memcpy(r->stuck + r->nstuck, to.stuck, s->stuck.n * sizeof(rb_entry64));
+		r->nstuck += s->stuck.n;
+		r->done = s->done;
 		for (int i = 0; i < 5; i++)
 			swap_in(all[i], theirs[i]);
 		r->ncells = s->ncells;
@@ -690,17 +721,19 @@ take_result(rounds *s)
 		r->nfree = s->nfree;
 		r->free_cap = s->nfree;
 		lap(s, RB_REFINE_COPY);
-		report->rounds = (uint32_t) s->rounds;
-		report->tried = s->tried;
-		report->device_bytes = s->most_bytes;
+		report->rounds += (uint32_t) s->rounds;
+		report->tried += s->tried;
+		if (s->most_bytes > report->device_bytes)
+			report->device_bytes = s->most_bytes;
 		report->device_mesh_bytes = s->ncells * sizeof(rb_cell) +
 									s->nsites * (sizeof(rb_site) + 1 + sizeof(uint32_t)) +
 									s->nfree * sizeof(uint32_t);
 		for (int i = 0; i < RB_REFINE_STEPS; i++)
-			report->device_ms[i] = s->ms[i];
+			report->device_ms[i] += s->ms[i];
 	}
 	for (int i = 0; i < 5; i++)
 		rb_free(s->run->ctx->memory, all[i]);
+	rb_free(s->run->ctx->memory, &to.stuck);
 	return status;
 }
 
@@ -715,7 +748,11 @@ make_rounds(rounds *s)
 	{
 		RB_TRY(gather(s));
 		if (s->a.ncands == 0)
+		{
+			s->done = !s->protecting && s->pieces.n + s->walls.n + s->tets.n + s->later.n == 0;
 			break;
+		}
+		rb_progress(s->run->ctx, RB_STAGE_MESH_REFINE, s->nsites, s->r->options->max_points);
 		if (rb_should_stop(s->run->ctx))
 			return RB_STOPPED;
 		RB_TRY(one_round(s));
@@ -744,6 +781,7 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 	s.run = run;
 	s.r = r;
 	s.lap = rb_now_ms();
+	s.protecting = r->protect;
 	status = make_rounds(&s);
 	cudaStreamSynchronize(run->queue->copy);
 	cudaStreamSynchronize(run->queue->compute);
@@ -761,6 +799,11 @@ rb_device_refine(rb_context *ctx, rb_refining *r, size_t size)
 	rb_device_run run;
 	rb_status status;
 
+	/* nothing is bad: nothing is split */
+	r->done = true;
+	if (!(r->mesh.ratio < INFINITY) && !r->mesh.has_volumes)
+		return RB_OK;
+	r->done = false;
 	if (size != sizeof(rb_refining))
 		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the backend is of another version of redblue");
 	memset(&run, 0, sizeof(run));

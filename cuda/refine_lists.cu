@@ -229,6 +229,14 @@ rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a)
 
 /* ---- what candidates put back ---- */
 
+/* a piece that cannot be split alone */
+static __device__ __forceinline__ bool
+is_stuck(const rb_refine_args *a, const rb_candidate *cand)
+{
+	return cand->verdict == RB_BLOCKED && rb_entry_what(cand->entry) == RB_SPLIT_PIECE &&
+		   (a->protecting || rb_entry_blocked(cand->entry) > 0);
+}
+
 static __device__ __forceinline__ uint4
 back(const rb_refine_args *a, uint32_t i)
 {
@@ -249,6 +257,8 @@ back(const rb_refine_args *a, uint32_t i)
 			n.z = what == RB_SPLIT_TET;
 			break;
 		case RB_BLOCKED:
+			if (is_stuck(a, cand))
+				break;
 			n.w = 1;
 			if (cand->first != 0)
 			{
@@ -265,9 +275,12 @@ back(const rb_refine_args *a, uint32_t i)
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_refine_args a)
 {
+	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
 	uint4 all;
 
-	before_in_block(back(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
+	before_in_block(back(&a, i), &all);
+	if (i < a.ncands && is_stuck(&a, &a.cands[i]))
+		atomicAdd(&a.counts->stuck, 1u);
 	if (threadIdx.x == 0)
 		a.sums[blockIdx.x] = all;
 }
@@ -310,6 +323,34 @@ rb_status
 rb_refine_put_back(rb_device_run *run, const rb_refine_args *a)
 {
 	LAUNCH(put_back_kernel, a->ncands, *a);
+	return RB_OK;
+}
+
+/* one block: in their order */
+static __global__ void
+__launch_bounds__(SCAN_THREADS) stuck_kernel(const __grid_constant__ rb_refine_args a,
+											 rb_entry64 *to)
+{
+	uint32_t n = 0;
+
+	for (uint32_t from = 0; from < a.ncands; from += SCAN_THREADS)
+	{
+		uint32_t i = from + threadIdx.x;
+		bool is = i < a.ncands && is_stuck(&a, &a.cands[i]);
+		uint4 total;
+		uint4 before = before_in_block(make_uint4(is ? 1 : 0, 0, 0, 0), &total);
+
+		if (is)
+			to[n + before.x] = a.cands[i].entry;
+		n += total.x;
+	}
+}
+
+rb_status
+rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to)
+{
+	stuck_kernel<<<1, SCAN_THREADS, 0, run->queue->compute>>>(*a, to);
+	RB_LAUNCHED(run, "refine: stuck_kernel");
 	return RB_OK;
 }
 

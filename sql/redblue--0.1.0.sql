@@ -1786,10 +1786,10 @@ RETURNS redblue_mesh_counts
 AS 'MODULE_PATHNAME', 'redblue_tetrahedralize'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_tetrahedralize IS
-'the mesh of redblue_tetrahedra in four tables: mesh_vertices (id, x, y, z, kind, parent_id), mesh_tets (id, v1, v2, v3, v4, region), mesh_faces (id, v1, v2, v3, facet_id, polygon),
+'the mesh of redblue_tetrahedra in four tables: mesh_vertices (id, x, y, z, kind, parent_id), mesh_tets (id, v1, v2, v3, v4, region, radius_edge, min_dihedral), mesh_faces (id, v1, v2, v3, facet_id, polygon),
 mesh_segments (id, v1, v2, segment_id, facet_id, segment), where mesh stands for the argument of that name, with a schema or without. They are made, with id as primary key, if they are
 not there; filled if they are and hold no rows: columns are found by name, other columns get their defaults. Ids begin at 1. kind: input (parent_id is the id in points, null
-for a corner of a facet or an end of a segment), segment (added on a row of segments, whose id is parent_id), edge (on the boundary of a facet: its id), facet (inside of one), inside (elsewhere), crossing (where facets and segments were cut).
+for a corner of a facet or an end of a segment), segment (added on a row of segments, whose id is parent_id), edge (on the boundary of a facet: its id), facet (inside of one), inside (elsewhere), crossing (where facets and segments were cut). radius_edge: circumradius to shortest edge; min_dihedral: in degrees.
 faces are those that facets are made of: polygon is which polygon of the rows with that id it is. Pieces of one segment have the same number segment; segment_id is null where it is
 on the boundary of a facet. Errors: 55000 a table that is not empty, 42703 and 42804 one without these columns, 42501 no right to it, 22004 mesh is null, 42602 it is no name, 25006 a read-only transaction; and those of redblue_tetrahedra';
 
@@ -1810,6 +1810,76 @@ AS 'MODULE_PATHNAME', 'redblue_tetrahedralize_query'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION redblue_tetrahedralize_query IS
 'redblue_tetrahedralize over queries, as in redblue_tetrahedra_query';
+
+CREATE TYPE redblue_refine_counts AS (
+	vertices bigint, tets bigint, faces bigint, segments bigint,
+	on_segments bigint, on_facets bigint, on_hull bigint, inside bigint, crossings bigint, regions bigint, bodies bigint,
+	bad bigint, bad_input bigint, bad_surface bigint, bad_full bigint, bad_fine bigint, rounds bigint,
+	read_ms float8, weld_ms float8, validate_ms float8, points_ms float8,
+	segments_ms float8, facets_ms float8, regions_ms float8, refine_ms float8, fill_ms float8);
+COMMENT ON TYPE redblue_refine_counts IS
+'rows of the four tables of a refined mesh; vertices that this call has added: on segments and edges, on facets, on the hull, elsewhere, and where facets cross; regions; bodies; tetrahedra
+that are still bad, and of these how many because of angles of the input, of keep_surface, of max_points, and because doubles are too coarse; rounds; milliseconds of each stage';
+
+CREATE FUNCTION redblue_refine(
+	facets regclass DEFAULT NULL,
+	mesh text DEFAULT NULL,
+	points regclass DEFAULT NULL, segments regclass DEFAULT NULL,
+	regions regclass DEFAULT NULL, holes regclass DEFAULT NULL,
+	facets_id name DEFAULT NULL, points_id name DEFAULT NULL, segments_id name DEFAULT NULL,
+	regions_id name DEFAULT NULL, holes_id name DEFAULT NULL,
+	facets_geom name DEFAULT NULL, points_geom name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	keep text DEFAULT 'inside',
+	on_crossing text DEFAULT 'error',
+	radius_edge float8 DEFAULT 2.0,
+	max_volume float8 DEFAULT NULL,
+	regions_volume name DEFAULT NULL,
+	sizes regclass DEFAULT NULL,
+	sizes_id name DEFAULT NULL, sizes_geom name DEFAULT NULL, sizes_volume name DEFAULT NULL,
+	keep_surface boolean DEFAULT false,
+	max_points bigint DEFAULT NULL,
+	body name DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS redblue_refine_counts
+AS 'MODULE_PATHNAME', 'redblue_refine'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_refine IS
+'the mesh of redblue_tetrahedralize, into the same tables, with points added until no tetrahedron is bad that can be helped: whose circumradius is more than radius_edge (null: any) times its shortest edge, or whose
+volume is more than it may be there: max_volume everywhere; in a region what the column regions_volume of regions says; and what the nearest row of sizes says (points with a column volume, or sizes_volume). Null or infinity: any.
+keep_surface: no point is added on segments, facets and hull. max_points: it ends, with a notice, at so many vertices. Every promise of redblue_tetrahedralize holds, and redblue_mesh_check checks it. Without facets, points and segments the
+mesh that the tables hold is refined: vertices stay and get company, the other three tables are replaced, whose readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region stay what they
+were. mesh_tets has radius_edge and min_dihedral (degrees) of each; a vertex added on the convex hull, off all facets, is of kind hull. body: a column of facets; rows with one value there are a body, and each body is meshed by itself, in parallel;
+all go into the same tables, with a column body_id. A body of which no mesh can be made is an error, that of the smallest such value; with on_bad => ''skip'' it is left out, with a notice. Errors: 22023
+radius_edge, a volume or max_points that is none; 0A000 body with other sides than facets, or a mesh of bodies that is to be refined again; 55000 a mesh that has faults; and those of redblue_tetrahedralize';
+
+CREATE FUNCTION redblue_refine_query(
+	facets text DEFAULT NULL,
+	mesh text DEFAULT NULL,
+	points text DEFAULT NULL, segments text DEFAULT NULL,
+	regions text DEFAULT NULL, holes text DEFAULT NULL,
+	facets_id name DEFAULT NULL, points_id name DEFAULT NULL, segments_id name DEFAULT NULL,
+	regions_id name DEFAULT NULL, holes_id name DEFAULT NULL,
+	facets_geom name DEFAULT NULL, points_geom name DEFAULT NULL, segments_geom name DEFAULT NULL,
+	regions_geom name DEFAULT NULL, holes_geom name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	keep text DEFAULT 'inside',
+	on_crossing text DEFAULT 'error',
+	radius_edge float8 DEFAULT 2.0,
+	max_volume float8 DEFAULT NULL,
+	regions_volume name DEFAULT NULL,
+	sizes text DEFAULT NULL,
+	sizes_id name DEFAULT NULL, sizes_geom name DEFAULT NULL, sizes_volume name DEFAULT NULL,
+	keep_surface boolean DEFAULT false,
+	max_points bigint DEFAULT NULL,
+	body name DEFAULT NULL,
+	on_bad text DEFAULT 'error')
+RETURNS redblue_refine_counts
+AS 'MODULE_PATHNAME', 'redblue_refine_query'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION redblue_refine_query IS
+'redblue_refine over queries, as in redblue_tetrahedra_query';
 
 CREATE FUNCTION redblue_mesh_check(
 	mesh text,

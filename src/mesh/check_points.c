@@ -104,7 +104,7 @@ kinds(rb_checking *k)
 		bool input = in->plc == NULL ? kind == RB_VERTEX_INPUT : i < in->plc->npoints;
 
 		RB_CHECK_STOP(k, i);
-		if (kind > RB_VERTEX_INSIDE || input != (kind == RB_VERTEX_INPUT))
+		if (kind >= RB_VERTEX_KINDS || input != (kind == RB_VERTEX_INPUT))
 			RB_TRY(rb_check_fault(k, RB_FAULT_POINT_KIND, i, kind, RB_NONE, 0));
 		else if (kind == RB_VERTEX_ON_SEGMENT ? parent >= in->nsegments
 				 : kind == RB_VERTEX_ON_FACET ? parent >= k->nfacets

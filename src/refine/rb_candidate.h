@@ -26,7 +26,7 @@ typedef enum rb_what
 
 typedef uint64_t rb_entry64;
 
-#define RB_ENTRY_BLOCKED 16
+#define RB_ENTRY_BLOCKED 6
 
 /* a hash of a cell's corners: an entry whose cell has another one means a cell that is no more */
 RB_HD uint32_t
@@ -392,15 +392,6 @@ rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
 	return deepest;
 }
 
-/* places on a piece, one after the other: from the middle outwards */
-RB_HD double
-rb_other_place(uint32_t i)
-{
-	double away = 0.05 * (double) (i / 2 + 1);
-
-	return (i & 1) != 0 ? 0.5 + away : 0.5 - away;
-}
-
 RB_HD void
 rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t e,
 						double *measure)
@@ -433,9 +424,6 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 		cand->verdict = RB_STALE;
 		return;
 	}
-	/* something is in the way again and again: elsewhere, perhaps, it is not */
-	if (rb_entry_blocked(cand->entry) >= 2)
-		t = rb_other_place(rb_entry_blocked(cand->entry) - 2);
 	/* seen from either end it is the same place */
 	if (u > v)
 	{

@@ -379,7 +379,10 @@ rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o
 		o->wall = rb_entry_make(m, cell, i, RB_SPLIT_WALL, true);
 }
 
-/* pieces and walls that the point encroaches upon, or that would vanish */
+/*
+ * Pieces and walls that the point encroaches upon, or that would vanish.  Where the surface is kept as it is,
+ * only what would vanish counts: to encroach does no harm, for nothing is split because of it.
+ */
 RB_HD void
 rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *room, rb_obstacle *o)
 {
@@ -408,13 +411,13 @@ rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *r
 
 				if ((a == u && b == v) || (a == v && b == u))
 					continue;
-				if ((what != RB_SPLIT_PIECE &&
+				if ((what != RB_SPLIT_PIECE && !m->keep_surface &&
 					 rb_diameter_dot(rb_site_at(m, a), rb_site_at(m, b), cand->at) < 0) ||
 					((room->rims[k] & ~(1u << from | 1u << to)) == 0 &&
 					 rb_grow_swallows(m, room, k, e)))
 					rb_grow_piece_in_way(m, cell, e, o);
 			}
-		if (what == RB_SPLIT_TET)
+		if (what == RB_SPLIT_TET && !m->keep_surface)
 			for (i = 0; i < 4; i++)
 				if ((c->bits & RB_CELL_WALL(i)) != 0)
 				{

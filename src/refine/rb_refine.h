@@ -83,7 +83,8 @@ typedef struct rb_refine_report
 } rb_refine_report;
 
 /*
- * *tets becomes the refined mesh.  RB_OK; RB_STOPPED; the memory errors: then *tets is what it was.
+ * *tets becomes the refined mesh: its points keep their numbers, those that are added stand behind them,
+ * and so do segments and facets.  RB_OK; RB_STOPPED; the memory errors: then *tets is what it was.
  * It must keep all promises of rb_tetrahedralize.h.
  */
 extern rb_status rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,

@@ -4,6 +4,7 @@
  *
  *		start.c		a tetrahedralization becomes cells and sites
  *		rounds.c	rounds, on threads
+ *		rebuild.c	all is made anew, with points that could not be inserted alone
  *		result.c	cells and sites become a tetrahedralization
  */
 #ifndef RB_REFINING_H
@@ -29,6 +30,7 @@ typedef struct rb_refining
 	/* the input, and what stands for the hull where no facet is: facets and segments behind the others */
 	uint32_t nfacets, nsegments; /* of the input */
 	uint32_t all_facets;
+	size_t segments_cap;
 	uint32_t (*segments)[2];
 	uint32_t *segment_order;
 	uint32_t *facet_start;
@@ -39,14 +41,29 @@ typedef struct rb_refining
 	rb_sizes sizes;
 	uint32_t *sizes_start;
 	double *sizes_points;
+	/* pieces that could not be split alone (rebuild.c) */
+	rb_entry64 *stuck;
+	uint32_t nstuck;
+	bool protect; /* pieces first, as long as that is of use */
+	bool done;    /* nothing is left but what is stuck */
+	size_t stuck_cap;
 } rb_refining;
 
 /* start.c */
 extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
+/*
+ * The same, in place of what there is: tets have its points, then others, of which the first have these radii; and
+ * facets and segments by the numbers they have there.
+ */
+extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius,
+								   uint32_t nradius);
 extern void rb_refining_free(rb_refining *r);
 
-/* rounds.c */
+/* rounds.c: until nothing is left to do, or only what is stuck */
 extern rb_status rb_refining_rounds(rb_refining *r);
+
+/* rebuild.c; *done: false: nothing has changed */
+extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
 
 /* result.c: what is new of *tets takes the place of what there is, which is freed */
 extern rb_status rb_refining_result(rb_refining *r, rb_tets *tets);

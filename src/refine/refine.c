@@ -6,6 +6,9 @@
 
 #include <stdio.h>
 
+/* at most: each makes the mesh anew */
+#define REBUILDS 20
+
 static double
 lap(double *start)
 {
@@ -48,10 +51,22 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	r.ctx = ctx;
 	r.options = options;
 	r.report = report;
+	r.protect = true;
 	status = rb_refining_start(&r, tets);
 	report->ms_start = lap(&start);
-	if (status == RB_OK)
+	for (int i = 0; status == RB_OK; i++)
+	{
+		bool again;
+
 		status = make_rounds(&r);
+		if (status != RB_OK || r.nstuck == 0 || i == REBUILDS)
+			break;
+		status = rb_refining_rebuild(&r, &again);
+		if (!again && r.done)
+			break;
+		/* what could not be done at first will not be later; then the rest is done around it */
+		r.protect = again;
+	}
 	report->ms_rounds = lap(&start);
 	if (status == RB_OK)
 		status = rb_refining_result(&r, tets);

@@ -12,10 +12,6 @@
 
 #include "core/base/rb_parallel.h"
 
-#ifdef RB_TRACE
-#include <stdio.h>
-#endif
-
 #define GRAIN 256 /* candidates, or cells, that a thread takes at once */
 
 typedef struct entries
@@ -64,8 +60,9 @@ typedef struct rounds
 	size_t freed_at_cap;
 	uint32_t *needs; /* of each fresh cell */
 	size_t needs_cap;
-	rb_room huge; /* for cavities of any size */
-	bool full;    /* max_points */
+	rb_room huge;    /* for cavities of any size */
+	bool protecting; /* only pieces are split so far */
+	bool full;       /* max_points */
 } rounds;
 
 /* ---- lists ---- */
@@ -100,7 +97,19 @@ gather(rounds *s)
 	size_t all = s->pieces.n + s->walls.n + s->tets.n;
 	rb_status status;
 
-	if (s->tets.n == 0 && s->pieces.n + s->walls.n == 0)
+	/* pieces first, and what of them is stuck before anything else is done */
+	if (s->pieces.n == 0 && s->protecting)
+	{
+		s->protecting = false;
+		if (s->r->nstuck > 0)
+		{
+			s->ncands = 0;
+			return RB_OK;
+		}
+	}
+	if (s->protecting)
+		all = s->pieces.n;
+	else if (s->tets.n == 0 && s->pieces.n + s->walls.n == 0)
 	{
 		entries waited = s->later;
 
@@ -115,9 +124,23 @@ gather(rounds *s)
 		return status;
 	s->ncands = 0;
 	take(s, &s->pieces, most);
-	take(s, &s->walls, most - s->ncands);
-	take(s, &s->tets, most - s->ncands);
+	if (!s->protecting)
+	{
+		take(s, &s->walls, most - s->ncands);
+		take(s, &s->tets, most - s->ncands);
+	}
 	return RB_OK;
+}
+
+static rb_status
+push_stuck(rb_refining *r, rb_entry64 e)
+{
+	rb_status status = rb_array_grow(r->ctx, (void **) &r->stuck, &r->stuck_cap,
+									 (size_t) r->nstuck + 1, sizeof(*r->stuck));
+
+	if (status == RB_OK)
+		r->stuck[r->nstuck++] = e;
+	return status;
 }
 
 /* what becomes of the entry of a candidate that did not win */
@@ -138,6 +161,8 @@ put_back(rounds *s, const rb_candidate *cand)
 		case RB_ASKEW:
 			return push(s, list, rb_entry_more_askew(cand->entry));
 		case RB_BLOCKED:
+			if (what == RB_SPLIT_PIECE && (s->protecting || rb_entry_blocked(cand->entry) > 0))
+				return push_stuck(s->r, cand->entry);
 			status = push(s, &s->later, rb_entry_more_blocked(cand->entry));
 			if (status == RB_OK && cand->first != 0)
 				status =
@@ -309,58 +334,6 @@ do_release(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_round_release(&s->r->mesh, s->cands, &s->cands[i],
 						 s->cands[i].ncells > 0 ? cells_of(s, &s->cands[i]) : NULL);
 }
-
-#ifdef RB_TRACE
-static void
-trace_walls(rounds *s)
-{
-	uint32_t absent = 0, kinds[5] = {0}, raised = 0, pabsent = 0, pkinds[5] = {0};
-	int shown = 0;
-
-	for (uint32_t i = 0; i < s->ncands; i++)
-	{
-		rb_candidate *c = &s->cands[i];
-		rb_cell *cell = &s->r->mesh.cells[rb_entry_cell(c->entry)];
-		uint32_t w;
-		if (c->verdict != RB_WINS)
-			continue;
-		if (rb_entry_what(c->entry) == RB_SPLIT_PIECE)
-		{
-			if (rb_entry_absent(c->entry))
-			{
-				pabsent++;
-				continue;
-			}
-			w = rb_piece_encroached(&s->r->mesh, cell, rb_entry_part(c->entry));
-			pkinds[s->r->mesh.kind[w]]++;
-			continue;
-		}
-		if (rb_entry_what(c->entry) != RB_SPLIT_WALL)
-			continue;
-		if (rb_entry_absent(c->entry))
-		{
-			absent++;
-			continue;
-		}
-		w = cell->v[rb_entry_part(c->entry)];
-		kinds[s->r->mesh.kind[w]]++;
-		raised += c->raise > 0;
-		if (s->r->report->rounds > 85 && shown++ < 3)
-			fprintf(
-				stderr,
-				"     wall of %u (%u real) encroached by %u kind %u on %u, its radius %g, distance %g, ball %g, raise %g\n",
-				cell->facet[rb_entry_part(c->entry)], s->r->nfacets, w, s->r->mesh.kind[w],
-				s->r->mesh.parent[w], s->r->mesh.sites[w].radius,
-				sqrt(rb_distance2(c->at, rb_site_at(&s->r->mesh, w))),
-				sqrt(rb_wall_ball(&s->r->mesh, cell, rb_entry_part(c->entry)).radius2), c->raise);
-	}
-	fprintf(
-		stderr,
-		"   walls: absent %u, by input %u segment %u facet %u inside %u, raised %u; pieces: absent %u input %u segment %u facet %u inside %u\n",
-		absent, kinds[0], kinds[1], kinds[2], kinds[3], raised, pabsent, pkinds[0], pkinds[1],
-		pkinds[2], pkinds[3]);
-}
-#endif
 
 static void
 do_star(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -587,10 +560,6 @@ one_round(rounds *s)
 		status = each(s, s->ncands, do_beside);
 	if (status == RB_OK)
 		status = number_winners(s);
-#ifdef RB_TRACE
-	if (status == RB_OK)
-		trace_walls(s);
-#endif
 	if (status == RB_OK)
 		status = each(s, s->ncands, do_release);
 	if (status == RB_OK)
@@ -607,36 +576,6 @@ one_round(rounds *s)
 		status = list_needs(s);
 	if (status == RB_OK)
 		status = count_places(s);
-#ifdef RB_TRACE
-	{
-		uint32_t c[16] = {0};
-		for (uint32_t i = 0; i < s->ncands; i++)
-			c[s->cands[i].verdict]++;
-		fprintf(
-			stderr,
-			"round %u cands %u stale %u wins %u lost %u blocked %u askew %u large %u kept %u | lists p %zu w %zu t %zu later %zu | sites %u\n",
-			s->r->report->rounds, s->ncands, c[RB_STALE], c[RB_WINS], c[RB_LOST], c[RB_BLOCKED],
-			c[RB_ASKEW], c[RB_LARGE], c[RB_KEPT], s->pieces.n, s->walls.n, s->tets.n, s->later.n,
-			s->r->nsites);
-	}
-#endif
-#ifdef RB_TRACE
-	{
-		double least[3] = {1e300, 1e300, 1e300};
-		uint32_t n[3] = {0}, at[3] = {0};
-		for (uint32_t i = 0; i < s->nwinners; i++)
-		{
-			rb_candidate *c = &s->cands[s->winners[i]];
-			rb_what w = rb_entry_what(c->entry);
-			n[w]++;
-			if (s->r->mesh.sites[c->vertex].radius < least[w])
-				least[w] = s->r->mesh.sites[c->vertex].radius, at[w] = c->vertex;
-		}
-		fprintf(stderr, "   wins tet %u (%g) wall %u (%g at %u: %g %g %g) piece %u (%g)\n", n[0],
-				least[0], n[1], least[1], at[1], s->r->mesh.sites[at[1]].at[0],
-				s->r->mesh.sites[at[1]].at[1], s->r->mesh.sites[at[1]].at[2], n[2], least[2]);
-	}
-#endif
 	s->r->report->rounds++;
 	s->r->report->tried += s->ncands;
 	return status;
@@ -718,7 +657,13 @@ rb_refining_rounds(rb_refining *r)
 	rb_status status;
 
 	memset(&s, 0, sizeof s);
+	/* nothing is bad: nothing is split */
+	r->done = true;
+	if (!(r->mesh.ratio < INFINITY) && !r->mesh.has_volumes)
+		return RB_OK;
 	s.r = r;
+	s.protecting = r->protect;
+	r->done = false;
 	status = open_workers(&s);
 	if (status == RB_OK)
 		status = first_needs(&s);
@@ -726,7 +671,11 @@ rb_refining_rounds(rb_refining *r)
 	{
 		status = gather(&s);
 		if (status != RB_OK || s.ncands == 0)
+		{
+			r->done = !s.protecting && s.pieces.n + s.walls.n + s.tets.n + s.later.n == 0;
 			break;
+		}
+		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, r->nsites, r->options->max_points);
 		status = rb_should_stop(r->ctx) ? RB_STOPPED : one_round(&s);
 	}
 	close_all(&s);

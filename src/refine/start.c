@@ -42,6 +42,7 @@ rb_refining_free(rb_refining *r)
 	rb_free(memory, (void **) &r->mesh.kind);
 	rb_free(memory, (void **) &r->mesh.parent);
 	rb_free(memory, (void **) &r->free);
+	rb_free(memory, (void **) &r->stuck);
 	rb_free(memory, (void **) &r->segments);
 	rb_free(memory, (void **) &r->segment_order);
 	rb_free(memory, (void **) &r->facet_start);
@@ -131,7 +132,7 @@ make_regions(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_refine_options *o = r->options;
-	size_t cap = 0;
+	size_t cap = r->nregions;
 	uint32_t place = 0;
 	rb_status status = RB_OK;
 
@@ -397,12 +398,12 @@ edge_beside(uint32_t k)
 }
 
 static rb_status
-group_hull(start *s, uint32_t *nfacets)
+group_hull(start *s)
 {
 	rb_refining *r = s->r;
 	rb_cells *m = &r->mesh;
 	uint32_t base = s->tets->ntets, nghosts = r->ncells - base;
-	uint32_t facets = r->nfacets;
+	uint32_t facets = r->all_facets;
 	rb_status status =
 		rb_array(r->ctx, (void **) &s->group, (size_t) nghosts + 1, sizeof(uint32_t));
 
@@ -437,13 +438,13 @@ group_hull(start *s, uint32_t *nfacets)
 		c->facet[0] = root == g ? facets++ : m->cells[root].facet[0];
 		t->facet[c->n[0] & 3] = c->facet[0];
 	}
-	*nfacets = facets;
+	r->all_facets = facets;
 	return RB_OK;
 }
 
 /* edges between two such facets, or one and one of the input, become segments */
 static rb_status
-crease_hull(start *s, size_t *segments_cap)
+crease_hull(start *s)
 {
 	rb_refining *r = s->r;
 	rb_cells *m = &r->mesh;
@@ -458,7 +459,7 @@ crease_hull(start *s, size_t *segments_cap)
 
 			if ((c->bits & edge_beside(k)) != 0 || m->cells[c->n[k] >> 2].facet[0] == c->facet[0])
 				continue;
-			status = rb_array_grow(r->ctx, (void **) &r->segments, segments_cap,
+			status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap,
 								   (size_t) m->nsegments + 1, sizeof(uint32_t[2]));
 			if (status != RB_OK)
 				return status;
@@ -535,11 +536,12 @@ order_segments(start *s)
 
 /* corners of each facet: sites of the input on its faces; of those that stand for the hull, all sites */
 static rb_status
-list_corners(start *s, uint32_t nfacets)
+list_corners(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_tets *tets = s->tets;
 	rb_cells *m = &r->mesh;
+	uint32_t nfacets = r->all_facets;
 	uint64_t *pairs = NULL;
 	size_t n = 0, unique = 0;
 	rb_status status =
@@ -649,41 +651,26 @@ make_sizes(rb_refining *r)
 
 /* ---- all of it ---- */
 
-rb_status
-rb_refining_start(rb_refining *r, const rb_tets *tets)
+/* cells, as the tetrahedralization has them; facets and segments that stand for the hull, where it asks for some */
+static rb_status
+make_mesh(rb_refining *r, const rb_tets *tets)
 {
-	const rb_refine_options *o = r->options;
 	rb_cells *m = &r->mesh;
 	rb_memory *memory = r->ctx->memory;
 	start s;
-	size_t segments_cap = 0, ghosts = 0;
-	uint32_t nfacets = 0;
+	size_t ghosts = 0;
 	rb_status status;
 
 	memset(&s, 0, sizeof s);
 	s.r = r;
 	s.tets = tets;
-	for (uint32_t i = 0; i < tets->nfaces; i++)
-		if (tets->face_facet[i] >= nfacets)
-			nfacets = tets->face_facet[i] + 1;
-	for (uint32_t i = 0; i < tets->npoints; i++)
-		if (tets->kind[i] == RB_VERTEX_ON_FACET && tets->parent[i] >= nfacets)
-			nfacets = tets->parent[i] + 1;
-	r->nfacets = nfacets;
-	r->nsegments = m->nsegments = tets->nsegments;
 	for (size_t i = 0; i < 4 * (size_t) tets->ntets; i++)
 		ghosts += tets->neighbours[i] == RB_NONE;
 	if (tets->ntets + ghosts >= RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, tets->ntets + ghosts, RB_MAX_CELLS, NULL);
 	status = rb_refining_reserve(r, tets->ntets + ghosts, tets->npoints);
 	if (status == RB_OK)
-		status = rb_array_grow(r->ctx, (void **) &r->segments, &segments_cap, tets->nsegments,
-							   sizeof(uint32_t[2]));
-	if (status == RB_OK)
-	{
-		memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
 		status = make_sites(&s);
-	}
 	if (status == RB_OK)
 		status = make_regions(&s);
 	if (status == RB_OK)
@@ -693,31 +680,77 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	if (status == RB_OK)
 		status = link_ghosts(&s);
 	if (status == RB_OK)
-		status = group_hull(&s, &nfacets);
+		status = group_hull(&s);
 	if (status == RB_OK)
-		status = crease_hull(&s, &segments_cap);
+		status = crease_hull(&s);
 	if (status == RB_OK)
 		status = order_segments(&s);
 	if (status == RB_OK)
-		status = list_corners(&s, nfacets);
-	r->all_facets = nfacets;
-	if (status == RB_OK)
-		status = make_sizes(r);
+		status = list_corners(&s);
 	m->segments = (const uint32_t(*)[2]) r->segments;
 	m->segment_order = r->segment_order;
 	m->facet_start = r->facet_start;
 	m->facet_corners = r->facet_corners;
-	m->ratio = o->radius_edge * o->radius_edge;
-	m->volume = o->max_volume;
 	m->region_volume = r->region_volume;
-	m->sizes = o->nsizes > 0 ? &r->sizes : NULL;
-	m->has_volumes = o->max_volume < INFINITY || r->region_volume != NULL || o->nsizes > 0;
-	m->keep_surface = o->keep_surface;
 	rb_table_free(memory, &s.faces);
 	rb_table_free(memory, &s.edges);
 	rb_table_free(memory, &s.chains);
 	rb_free(memory, (void **) &s.marks);
 	rb_free(memory, (void **) &s.group);
 	rb_free(memory, (void **) &s.ends);
+	return status;
+}
+
+rb_status
+rb_refining_start(rb_refining *r, const rb_tets *tets)
+{
+	const rb_refine_options *o = r->options;
+	rb_cells *m = &r->mesh;
+	uint32_t nfacets = 0;
+	rb_status status;
+
+	for (uint32_t i = 0; i < tets->nfaces; i++)
+		if (tets->face_facet[i] >= nfacets)
+			nfacets = tets->face_facet[i] + 1;
+	for (uint32_t i = 0; i < tets->npoints; i++)
+		if (tets->kind[i] == RB_VERTEX_ON_FACET && tets->parent[i] >= nfacets)
+			nfacets = tets->parent[i] + 1;
+	r->nfacets = r->all_facets = nfacets;
+	r->nsegments = m->nsegments = tets->nsegments;
+	status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap, tets->nsegments,
+						   sizeof(uint32_t[2]));
+	if (status == RB_OK)
+	{
+		memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
+		status = make_mesh(r, tets);
+	}
+	if (status == RB_OK)
+		status = make_sizes(r);
+	m->ratio = o->radius_edge * o->radius_edge;
+	m->volume = o->max_volume;
+	m->sizes = o->nsizes > 0 ? &r->sizes : NULL;
+	m->has_volumes = o->max_volume < INFINITY || r->region_volume != NULL || o->nsizes > 0;
+	m->keep_surface = o->keep_surface;
+	return status;
+}
+
+rb_status
+rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius, uint32_t nradius)
+{
+	uint32_t before = r->nsites;
+	double *kept = NULL;
+	rb_status status = rb_array(r->ctx, (void **) &kept, (size_t) before + 1, sizeof(double));
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < before; i++)
+		kept[i] = r->mesh.sites[i].radius;
+	r->nfree = 0;
+	status = make_mesh(r, tets);
+	for (uint32_t i = 0; i < r->nsites && status == RB_OK; i++)
+		r->mesh.sites[i].radius = i < before             ? kept[i]
+								  : i - before < nradius ? radius[i - before]
+														 : 0;
+	rb_free(r->ctx->memory, (void **) &kept);
 	return status;
 }

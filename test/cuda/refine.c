@@ -79,6 +79,13 @@ compare(const rb_refining *a, const rb_refining *b)
 			   b->report->rounds, a->report->tried, b->report->tried);
 		bad = 1;
 	}
+	if (a->nstuck != b->nstuck || a->done != b->done)
+	{
+		printf("  differs: stuck %u %u, done %d %d\n", a->nstuck, b->nstuck, a->done, b->done);
+		bad = 1;
+	}
+	else
+		bad |= differs("stuck", a->stuck, b->stuck, a->nstuck, sizeof(rb_entry64));
 	bad |= differs("site", a->mesh.sites, b->mesh.sites, sites, sizeof(rb_site));
 	bad |= differs("kind", a->mesh.kind, b->mesh.kind, sites, 1);
 	bad |= differs("parent", a->mesh.parent, b->mesh.parent, sites, sizeof(uint32_t));
@@ -87,6 +94,8 @@ compare(const rb_refining *a, const rb_refining *b)
 		bad |= differs("free", a->free, b->free, a->nfree, sizeof(uint32_t));
 	return bad;
 }
+
+static bool protect = true;
 
 static void
 start(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refine_report *report,
@@ -97,6 +106,7 @@ start(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refine_rep
 	r->ctx = ctx;
 	r->options = o;
 	r->report = report;
+	r->protect = protect;
 	check(ctx, rb_refining_start(r, tets), "start");
 }
 
@@ -126,6 +136,8 @@ main(int argc, char **argv)
 
 		if (strcmp(a, "-Y") == 0)
 			o.keep_surface = true;
+		else if (strcmp(a, "-p") == 0)
+			protect = false;
 		else if (strcmp(a, "-h") == 0)
 			keep = RB_KEEP_HULL;
 		else if (strcmp(a, "-g") == 0)

@@ -50,9 +50,9 @@ const char *
 rb_stage_name(rb_stage stage)
 {
 	static const char *const name[] = {
-		"read",          "upload",      "grid",        "candidates", "float filter",
-		"double filter", "exact",       "download",    "emit",       "mesh points",
-		"mesh segments", "mesh facets", "mesh regions"};
+		"read",          "upload",      "grid",         "candidates", "float filter",
+		"double filter", "exact",       "download",     "emit",       "mesh points",
+		"mesh segments", "mesh facets", "mesh regions", "mesh refine"};
 
 	return (size_t) stage < sizeof name / sizeof *name ? name[stage] : "?";
 }

@@ -101,6 +101,16 @@ extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
 typedef struct rb_keys rb_keys; /* keys.c */
 
+/* a number that each row has besides its object, in a column of that name */
+typedef struct rb_beside
+{
+	const char *name;
+	bool
+		integer; /* smallint, integer or bigint, and never null; else any number, null is infinity */
+	uint64_t *words; /* of each row of the set: an int64, or the bits of a float8; of its memory */
+	size_t cap;
+} rb_beside;
+
 /* ---- source.c: an argument becomes a SELECT ---- */
 
 typedef struct rb_source
@@ -128,6 +138,8 @@ typedef struct rb_source
 	bool many_points; /* a row of points may have several */
 	bool keep;        /* it is to be kept, whatever the setting */
 	bool again;       /* it is read though it is kept: that cannot be had */
+	rb_beside
+		*beside; /* wanted, too; not by workers, nor of a side that is kept; NULL: nothing is */
 } rb_source;
 
 /* from a table's OID or a query text; what the function and its arguments are called is there */
@@ -144,7 +156,7 @@ extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
 
 /* ---- need.c: how much memory a join will need ---- */
 
-#define RB_MAX_SIDES 5 /* of a mesh; a join has two */
+#define RB_MAX_SIDES 6 /* of a mesh; a join has two */
 
 typedef struct rb_need
 {
@@ -247,7 +259,8 @@ typedef struct rb_columns
 	rb_kind kind; /* numbers that make this kind; RB_BOX2 too where RB_BOX3 was asked for */
 	int width;    /* so many; 0 with a geometry */
 	rb_column coord[RB_MAX_WIDTH];
-	AttrNumber last; /* the highest attno of all these */
+	rb_column beside; /* attno 0: it is not wanted */
+	AttrNumber last;  /* the highest attno of all these */
 } rb_columns;
 
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
@@ -607,9 +620,10 @@ typedef struct rb_progress_entry rb_progress_entry;
 /* more stages of a mesh, behind those that the core knows (rb_stage) */
 enum
 {
-	RB_MESH_WELD = RB_STAGE_MESH_REGIONS + 1, /* rows become points and facets */
-	RB_MESH_VALIDATE,                         /* do any cross? */
+	RB_MESH_WELD = RB_STAGE_MESH_REFINE + 1, /* rows become points and facets */
+	RB_MESH_VALIDATE,                        /* do any cross? */
 	RB_MESH_TETRAHEDRALIZE,
+	RB_MESH_REFINE,
 	RB_MESH_LOAD, /* its tables are read, ... */
 	RB_MESH_CHECK,
 	RB_MESH_FILL, /* ... or filled */

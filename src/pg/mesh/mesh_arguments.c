@@ -5,21 +5,32 @@
  *		facets, points, segments, regions, holes | facets_id, ... | facets_geom, ... | face_tolerance
  *
  * Any side may be left out; at least one of the first three must be there.  Rows of facets may
- * share an id: they are facets of one thing.
+ * share an id: they are facets of one thing.  Where the mesh is refined there are sizes besides,
+ * and columns of numbers: of facets, which body they are of; of regions and sizes, how large tetrahedra
+ * may be.
  */
 #include "pg/mesh/rb_meshing.h"
 
 #include "utils/builtins.h"
 
+#include <math.h>
+
 static const struct
 {
 	const char *name;
 	rb_kind kind;
-} side_of[RB_MESH_SIDES] = {[RB_MESH_FACETS] = {"facets", RB_TRIANGLE3},
-							[RB_MESH_POINTS] = {"points", RB_POINT3},
-							[RB_MESH_SEGMENTS] = {"segments", RB_SEGMENT3},
-							[RB_MESH_REGIONS] = {"regions", RB_POINT3},
-							[RB_MESH_HOLES] = {"holes", RB_POINT3}};
+} side_of[RB_MESH_SIDES] = {
+	[RB_MESH_FACETS] = {"facets", RB_TRIANGLE3},    [RB_MESH_POINTS] = {"points", RB_POINT3},
+	[RB_MESH_SEGMENTS] = {"segments", RB_SEGMENT3}, [RB_MESH_REGIONS] = {"regions", RB_POINT3},
+	[RB_MESH_HOLES] = {"holes", RB_POINT3},         [RB_MESH_SIZES] = {"sizes", RB_POINT3}};
+
+static const struct
+{
+	rb_meshing_side side;
+	bool integer;
+} number_of[RB_MESH_NUMBERS] = {[RB_MESH_BODY] = {RB_MESH_FACETS, true},
+								[RB_MESH_REGION_VOLUME] = {RB_MESH_REGIONS, false},
+								[RB_MESH_SIZE] = {RB_MESH_SIZES, false}};
 
 /* an optional column name: NULL where it was left out */
 static const char *
@@ -58,7 +69,6 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 {
 	const double tolerance = tolerance_argument(function, &args[3 * n]);
 
-	memset(call, 0, sizeof *call);
 	call->function = function;
 	for (int i = 0; i < RB_MESH_SIDES; i++)
 	{
@@ -81,6 +91,9 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 		s->many_points = s->kind == RB_POINT3;
 		/* it is read once, and not for long: nobody keeps it, or asks for what is kept */
 		s->again = true;
+		for (int k = 0; k < RB_MESH_NUMBERS; k++)
+			if (number_of[k].side == (rb_meshing_side) i && call->number[k].name != NULL)
+				s->beside = &call->number[k];
 		if (query)
 			rb_source_query(s, TextDatumGetCString(args[i].value));
 		else
@@ -123,4 +136,89 @@ rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg)
 						errmsg("%s: argument \"on_crossing\" is \"%s\"", call->function, what),
 						errhint("It is error or split.")));
 	call->split = strcmp(what, "split") == 0;
+}
+
+/* ---- of refinement ---- */
+
+void
+rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number, const char *argument,
+					   const NullableDatum *name)
+{
+	rb_beside *beside = &call->number[number];
+
+	beside->integer = number_of[number].integer;
+	if (name->isnull)
+		return;
+	beside->name = NameStr(*DatumGetName(name->value));
+	if (beside->name[0] == '\0')
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" is an empty string", call->function, argument),
+						errhint("It is the name of a column of %s.",
+								side_of[number_of[number].side].name)));
+}
+
+/* a positive number, which may be infinity; so is NULL */
+static double
+positive(const rb_meshing_call *call, const char *argument, const NullableDatum *arg,
+		 const char *what)
+{
+	const double x = arg->isnull ? INFINITY : DatumGetFloat8(arg->value);
+
+	if (!(x > 0))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" is %g", call->function, argument, x),
+						errdetail("%s", what)));
+	return x;
+}
+
+/* that of a regular tetrahedron, sqrt(6) / 4: none has less */
+#define LEAST_RADIUS_EDGE 0.6123724356957945
+
+void
+rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg)
+{
+	const double x = positive(call, "radius_edge", arg,
+							  "It is the largest ratio that is wanted of a tetrahedron's "
+							  "circumradius to its shortest edge.");
+
+	if (x < LEAST_RADIUS_EDGE)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"radius_edge\" is %g", call->function, x),
+						errdetail("Of a regular tetrahedron the ratio is %g: none has less.",
+								  LEAST_RADIUS_EDGE),
+						errhint("2 is reached but near sharp angles of the input; what is below 2 "
+								"takes more points, and may take points without end.")));
+	call->options.radius_edge = x;
+}
+
+void
+rb_meshing_call_max_volume(rb_meshing_call *call, const NullableDatum *arg)
+{
+	call->options.max_volume =
+		positive(call, "max_volume", arg, "It is the largest volume of a tetrahedron.");
+}
+
+void
+rb_meshing_call_max_points(rb_meshing_call *call, const NullableDatum *arg)
+{
+	const int64 n = arg->isnull ? 1 : DatumGetInt64(arg->value);
+
+	if (n <= 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"max_points\" is " INT64_FORMAT, call->function, n),
+						errdetail("It is the largest number of vertices, those that are given "
+								  "among them.")));
+	call->options.max_points = arg->isnull ? 0 : (uint64) n;
+}
+
+void
+rb_meshing_call_on_bad(rb_meshing_call *call, const NullableDatum *arg)
+{
+	const char *what = arg->isnull ? "error" : TextDatumGetCString(arg->value);
+
+	if (strcmp(what, "error") != 0 && strcmp(what, "skip") != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"on_bad\" is \"%s\"", call->function, what),
+						errhint("It is error or skip.")));
+	call->skip_bad = strcmp(what, "skip") == 0;
 }

@@ -126,7 +126,7 @@ check(rb_meshing_run *run)
 							   .edges = (const uint32_t(*)[2]) c->mesh.edges,
 							   .edge_segment = c->matched.edge_segment,
 							   .segments = (const uint32_t(*)[2]) c->matched.segments,
-							   .plc = run->is_welded ? &run->welded.plc : NULL,
+							   .plc = run->part->is_welded ? &run->part->welded.plc : NULL,
 							   .keep = run->call->keep,
 							   .most = UINT32_MAX};
 
@@ -166,11 +166,11 @@ set_segment(const rb_meshing_run *run, const checking *c, uint32 segment, Datum 
 {
 	if (segment >= c->matched.nsegments)
 		return;
-	if (run->is_welded && segment < run->welded.plc.nsegments &&
-		run->welded.segment_row[segment] != RB_NONE)
+	if (run->part->is_welded && segment < run->part->welded.plc.nsegments &&
+		run->part->welded.segment_row[segment] != RB_NONE)
 	{
-		values[SEGMENT_ID] =
-			Int64GetDatum(rb_meshing_id(run, RB_MESH_SEGMENTS, run->welded.segment_row[segment]));
+		values[SEGMENT_ID] = Int64GetDatum(
+			rb_meshing_id(run, RB_MESH_SEGMENTS, run->part->welded.segment_row[segment]));
 		nulls[SEGMENT_ID] = false;
 	}
 	values[SEGMENT] = Int64GetDatum(c->matched.segment[segment]);
@@ -253,7 +253,7 @@ report(const rb_meshing_run *run, const checking *c)
 	for (size_t i = 0; i < lengthof(stages); i++)
 		lines[n++] =
 			(rb_last_line){.stage = rb_progress_stage(stages[i]), .ms = run->ms[stages[i]]};
-	lines[1].count = run->welded.plc.npoints;
+	lines[1].count = run->part->welded.plc.npoints;
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		lines[2].count += c->mesh.n[i];
 	lines[3].count = c->report.faults;
@@ -286,11 +286,11 @@ redblue_mesh_check(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
-	call = palloc(sizeof *call);
+	call = palloc0(sizeof *call);
 	c = palloc0(sizeof *c);
-	rb_meshing_call_sides(call, FUNCTION, false, fcinfo->args + 1, RB_MESH_SIDES);
-	rb_meshing_call_keep(call, &fcinfo->args[1 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
-	rb_meshing_call_crossing(call, &fcinfo->args[2 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
+	rb_meshing_call_sides(call, FUNCTION, false, fcinfo->args + 1, RB_MESH_GIVEN);
+	rb_meshing_call_keep(call, &fcinfo->args[1 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN)]);
+	rb_meshing_call_crossing(call, &fcinfo->args[2 + RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN)]);
 	rb_meshing_tables_find(tables, FUNCTION, text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	run->arg = c;

@@ -26,116 +26,38 @@
 
 /* ---- what is in a row ---- */
 
-/* what rows are made of */
+/* texts of rb_vertex_kind, and of two kinds that only tables know */
+enum
+{
+	KIND_EDGE = RB_VERTEX_KINDS,
+	KIND_CROSSING,
+	KINDS
+};
+
+/* what rows are made of: part by part, each has numbers from 0 */
 typedef struct rb_rows_of
 {
 	const rb_meshing_run *run;
-	const uint32 *polygon;
-	Datum kind[RB_VERTEX_INSIDE + 3]; /* texts; the last ones are "edge" and "crossing" */
+	uint32 **polygons; /* of each part */
+	Datum kind[KINDS];
+	/* the part that is spoken of, and of its row 0 and of what its rows name: how many were before them */
+	uint32 number;
+	const rb_meshing_part *part;
+	uint64 rows;
+	int64 vertices;
+	int64 segments;
 } rb_rows_of;
 
-#define KIND_EDGE (RB_VERTEX_INSIDE + 1)
-#define KIND_CROSSING (RB_VERTEX_INSIDE + 2)
-
-static int64
-facet_id(const rb_rows_of *of, uint32 facet)
+static uint64
+rows_of(const rb_meshing_part *part, rb_meshing_kind kind)
 {
-	return rb_meshing_id(of->run, RB_MESH_FACETS, of->run->welded.facet_row[facet]);
-}
+	const rb_tets *tets = &part->tets;
 
-static int64
-segment_id(const rb_rows_of *of, uint32 segment)
-{
-	return rb_meshing_id(of->run, RB_MESH_SEGMENTS, of->run->welded.segment_row[segment]);
-}
-
-/* a row of points, segments or facets, or none */
-static void
-vertex(const rb_rows_of *of, uint32 i, Datum *values, bool *nulls)
-{
-	const rb_tets *tets = &of->run->tets;
-	const rb_welded *w = &of->run->welded;
-	const uint32 parent = tets->parent[i];
-	int kind = tets->kind[i];
-
-	nulls[5] = false;
-	values[5] = (Datum) 0;
-	if (kind == RB_VERTEX_INPUT && w->point_side[i] == RB_WELD_POINTS)
-		values[5] = Int64GetDatum(rb_meshing_id(of->run, RB_MESH_POINTS, w->point_row[i]));
-	else if (kind == RB_VERTEX_ON_FACET && parent != RB_NONE)
-		values[5] = Int64GetDatum(facet_id(of, parent));
-	else if (kind == RB_VERTEX_ON_SEGMENT && parent < w->plc.nsegments &&
-			 w->segment_row[parent] != RB_NONE)
-		values[5] = Int64GetDatum(segment_id(of, parent));
-	else if (kind == RB_VERTEX_ON_SEGMENT && parent >= w->plc.nsegments && parent != RB_NONE)
-	{
-		kind = KIND_EDGE;
-		values[5] = Int64GetDatum(facet_id(of, tets->segment_facet[parent]));
-	}
-	else
-		nulls[5] = true;
-	if (kind == RB_VERTEX_INPUT && w->point_side[i] == RB_WELD_SPLIT)
-		kind = KIND_CROSSING;
-	for (int k = 0; k < 3; k++)
-		values[1 + k] = Float8GetDatum(tets->points[3 * (size_t) i + k]);
-	values[4] = of->kind[kind];
-}
-
-static void
-corners(const uint32_t *v, int n, Datum *values)
-{
-	for (int k = 0; k < n; k++)
-		values[1 + k] = Int64GetDatum((int64) v[k] + 1);
-}
-
-static void
-edge(const rb_rows_of *of, uint32 i, Datum *values, bool *nulls)
-{
-	const rb_tets *tets = &of->run->tets;
-	const uint32 segment = tets->edge_segment[i];
-
-	corners(tets->edges[i], 2, values);
-	nulls[3] =
-		segment >= of->run->welded.plc.nsegments || of->run->welded.segment_row[segment] == RB_NONE;
-	values[3] = nulls[3] ? (Datum) 0 : Int64GetDatum(segment_id(of, segment));
-	nulls[4] = tets->segment_facet[segment] == RB_NONE;
-	values[4] = nulls[4] ? (Datum) 0 : Int64GetDatum(facet_id(of, tets->segment_facet[segment]));
-	values[5] = Int64GetDatum((int64) segment + 1);
-}
-
-/* in the order of rb_meshing_columns */
-static void
-make_row(const rb_rows_of *of, rb_meshing_kind kind, uint32 i, Datum *values, bool *nulls)
-{
-	const rb_tets *tets = &of->run->tets;
-
-	values[0] = Int64GetDatum((int64) i + 1);
 	switch (kind)
 	{
 		case RB_MESH_VERTICES:
-			vertex(of, i, values, nulls);
-			break;
-		case RB_MESH_TETS:
-			corners(tets->tets[i], 4, values);
-			values[5] = Int64GetDatum(tets->region[i]);
-			break;
-		case RB_MESH_FACES:
-			corners(tets->faces[i], 3, values);
-			values[4] = Int64GetDatum(facet_id(of, tets->face_facet[i]));
-			values[5] = Int32GetDatum((int32) of->polygon[tets->face_facet[i]]);
-			break;
-		default:
-			edge(of, i, values, nulls);
-	}
-}
-
-static uint32
-rows_of(const rb_tets *tets, rb_meshing_kind kind)
-{
-	switch (kind)
-	{
-		case RB_MESH_VERTICES:
-			return tets->npoints;
+			/* those that are there stay */
+			return tets->npoints - (part->names == NULL ? 0 : part->names->npoints);
 		case RB_MESH_TETS:
 			return tets->ntets;
 		case RB_MESH_FACES:
@@ -143,6 +65,194 @@ rows_of(const rb_tets *tets, rb_meshing_kind kind)
 		default:
 			return tets->nedges;
 	}
+}
+
+static uint64
+all_rows(const rb_meshing_run *run, rb_meshing_kind kind)
+{
+	uint64 n = 0;
+
+	for (uint32 i = 0; i < run->nparts; i++)
+		n += rows_of(&run->parts[i], kind);
+	return n;
+}
+
+static void
+first_part(rb_rows_of *of)
+{
+	of->number = 0;
+	of->part = of->run->parts;
+	of->rows = of->vertices = of->segments = 0;
+}
+
+/* which part row i of all is of; rows are asked for in their order */
+static uint32
+find_row(rb_rows_of *of, rb_meshing_kind kind, uint64 i)
+{
+	while (i - of->rows >= rows_of(of->part, kind))
+	{
+		of->rows += rows_of(of->part, kind);
+		of->vertices += of->part->tets.npoints;
+		of->segments += of->part->tets.nsegments;
+		of->part++;
+		of->number++;
+	}
+	return (uint32) (i - of->rows);
+}
+
+/* ids, or RB_MESH_NULL */
+
+static int64
+vertex_id(const rb_rows_of *of, uint32 v)
+{
+	const rb_meshing_names *names = of->part->names;
+
+	if (names == NULL)
+		return of->vertices + v + 1;
+	return v < names->npoints ? names->vertex[v] : names->last_vertex + (v - names->npoints) + 1;
+}
+
+static int64
+facet_id(const rb_rows_of *of, uint32 facet)
+{
+	if (facet == RB_NONE)
+		return RB_MESH_NULL;
+	if (of->part->names != NULL)
+		return of->part->names->facet[facet];
+	return rb_meshing_id(of->run, RB_MESH_FACETS, of->part->welded.facet_row[facet]);
+}
+
+static int64
+polygon(const rb_rows_of *of, uint32 facet)
+{
+	return of->part->names != NULL ? of->part->names->polygon[facet]
+								   : of->polygons[of->number][facet];
+}
+
+/* the row of segments */
+static int64
+segment_id(const rb_rows_of *of, uint32 segment)
+{
+	const rb_welded *w = &of->part->welded;
+
+	if (of->part->names != NULL)
+		return of->part->names->segment_id[segment];
+	if (segment >= w->plc.nsegments || w->segment_row[segment] == RB_NONE)
+		return RB_MESH_NULL;
+	return rb_meshing_id(of->run, RB_MESH_SEGMENTS, w->segment_row[segment]);
+}
+
+/* the facet that it bounds */
+static int64
+segment_facet(const rb_rows_of *of, uint32 segment)
+{
+	return of->part->names != NULL ? of->part->names->facet_id[segment]
+								   : facet_id(of, of->part->tets.segment_facet[segment]);
+}
+
+/* a row of points, segments or facets, or none */
+static int64
+parent_id(const rb_rows_of *of, uint32 i, int *kind)
+{
+	const rb_tets *tets = &of->part->tets;
+	const rb_welded *w = &of->part->welded;
+	const uint32 parent = tets->parent[i];
+	int64 id;
+
+	switch (*kind)
+	{
+		case RB_VERTEX_INPUT:
+			if (w->point_side[i] == RB_WELD_SPLIT)
+				*kind = KIND_CROSSING;
+			return w->point_side[i] == RB_WELD_POINTS
+					   ? rb_meshing_id(of->run, RB_MESH_POINTS, w->point_row[i])
+					   : RB_MESH_NULL;
+		case RB_VERTEX_ON_FACET:
+			return facet_id(of, parent);
+		case RB_VERTEX_ON_SEGMENT:
+			if (parent == RB_NONE)
+				return RB_MESH_NULL;
+			id = segment_id(of, parent);
+			if (id != RB_MESH_NULL || segment_facet(of, parent) == RB_MESH_NULL)
+				return id;
+			*kind = KIND_EDGE;
+			return segment_facet(of, parent);
+		default:
+			return RB_MESH_NULL;
+	}
+}
+
+static void
+put(Datum *values, bool *nulls, int column, int64 id)
+{
+	nulls[column] = id == RB_MESH_NULL;
+	values[column] = Int64GetDatum(id);
+}
+
+static void
+corners(const rb_rows_of *of, const uint32_t *v, int n, Datum *values)
+{
+	for (int k = 0; k < n; k++)
+		values[1 + k] = Int64GetDatum(vertex_id(of, v[k]));
+}
+
+static void
+measure(const rb_tets *tets, uint32 i, Datum *values)
+{
+	const double *p[4];
+	rb_tet_quality quality;
+
+	for (int k = 0; k < 4; k++)
+		p[k] = tets->points + 3 * (size_t) tets->tets[i][k];
+	rb_tet_measure(p[0], p[1], p[2], p[3], &quality);
+	values[0] = Float8GetDatum(quality.radius_edge);
+	values[1] = Float8GetDatum(quality.min_dihedral);
+}
+
+/* row n of all, in the order of rb_meshing_columns; answers how many columns it has */
+static int
+make_row(rb_rows_of *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nulls)
+{
+	uint32 i = find_row(of, kind, n);
+	const rb_tets *tets = &of->part->tets;
+	int columns = 6;
+	int vertex_kind;
+
+	values[0] = Int64GetDatum((int64) n + 1);
+	switch (kind)
+	{
+		case RB_MESH_VERTICES:
+			if (of->part->names != NULL)
+				i += of->part->names->npoints;
+			values[0] = Int64GetDatum(vertex_id(of, i));
+			for (int k = 0; k < 3; k++)
+				values[1 + k] = Float8GetDatum(tets->points[3 * (size_t) i + k]);
+			vertex_kind = tets->kind[i];
+			put(values, nulls, 5, parent_id(of, i, &vertex_kind));
+			values[4] = of->kind[vertex_kind];
+			break;
+		case RB_MESH_TETS:
+			corners(of, tets->tets[i], 4, values);
+			values[5] = Int64GetDatum(tets->region[i]);
+			measure(tets, i, &values[6]);
+			columns = 8;
+			break;
+		case RB_MESH_FACES:
+			corners(of, tets->faces[i], 3, values);
+			values[4] = Int64GetDatum(facet_id(of, tets->face_facet[i]));
+			values[5] = Int32GetDatum((int32) polygon(of, tets->face_facet[i]));
+			break;
+		default:
+			corners(of, tets->edges[i], 2, values);
+			put(values, nulls, 3, segment_id(of, tets->edge_segment[i]));
+			put(values, nulls, 4, segment_facet(of, tets->edge_segment[i]));
+			values[5] = Int64GetDatum(of->part->names != NULL
+										  ? of->part->names->segment[tets->edge_segment[i]]
+										  : of->segments + tets->edge_segment[i] + 1);
+	}
+	if (of->run->call->by_body)
+		values[columns++] = Int64GetDatum(of->part->body);
+	return columns;
 }
 
 /* ---- polygons of one id ---- */
@@ -165,9 +275,9 @@ compare(const void *a, const void *b)
 }
 
 uint32 *
-rb_meshing_polygons(const rb_meshing_run *run)
+rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part)
 {
-	const uint32 n = run->welded.plc.nfacets;
+	const uint32 n = part->welded.plc.nfacets;
 	uint32 *polygon =
 		MemoryContextAllocHuge(CurrentMemoryContext, (n + (Size) 1) * sizeof *polygon);
 	numbered *all = MemoryContextAllocHuge(CurrentMemoryContext, (n + (Size) 1) * sizeof *all);
@@ -175,7 +285,7 @@ rb_meshing_polygons(const rb_meshing_run *run)
 
 	for (uint32 i = 0; i < n; i++)
 	{
-		all[i].id = rb_meshing_id(run, RB_MESH_FACETS, run->welded.facet_row[i]);
+		all[i].id = rb_meshing_id(run, RB_MESH_FACETS, part->welded.facet_row[i]);
 		all[i].facet = i;
 		ascend &= i == 0 || all[i - 1].id <= all[i].id;
 	}
@@ -198,7 +308,7 @@ has_only_these(const rb_meshing_table *t, Relation rel)
 	TupleDesc desc = RelationGetDescr(rel);
 	int n = 0;
 
-	for (; c[n].name != NULL; n++)
+	for (; rb_meshing_has(t, n); n++)
 		if (t->attno[n] != n + 1 || n >= desc->natts ||
 			TupleDescAttr(desc, n)->atttypid != c[n].type ||
 			TupleDescAttr(desc, n)->attgenerated != '\0' ||
@@ -209,9 +319,9 @@ has_only_these(const rb_meshing_table *t, Relation rel)
 }
 
 static void
-fill_at_once(const rb_rows_of *of, const rb_meshing_table *t, Relation rel)
+fill_at_once(rb_rows_of *of, const rb_meshing_table *t, Relation rel)
 {
-	const uint32 n = rows_of(&of->run->tets, t->kind);
+	const uint64 n = all_rows(of->run, t->kind);
 	const CommandId command = GetCurrentCommandId(true);
 	BulkInsertState bulk = GetBulkInsertState();
 	MemoryContext rows =
@@ -221,13 +331,13 @@ fill_at_once(const rb_rows_of *of, const rb_meshing_table *t, Relation rel)
 
 	for (int i = 0; i < ROWS; i++)
 		slots[i] = MakeSingleTupleTableSlot(RelationGetDescr(rel), &TTSOpsHeapTuple);
-	for (uint32 i = 0; i < n; i++)
+	for (uint64 i = 0; i < n; i++)
 	{
 		Datum values[RB_MESH_COLUMNS];
 		bool nulls[RB_MESH_COLUMNS] = {false};
 		MemoryContext old = MemoryContextSwitchTo(rows);
 
-		make_row(of, t->kind, i, values, nulls);
+		(void) make_row(of, t->kind, i, values, nulls);
 		ExecStoreHeapTuple(heap_form_tuple(RelationGetDescr(rel), values, nulls), slots[filled++],
 						   false);
 		if (filled == ROWS || i == n - 1)
@@ -265,11 +375,11 @@ make_array(Oid type, Datum *values, bool *nulls, int n)
 }
 
 static void
-fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
+fill_by_insert(rb_rows_of *of, const rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
 	const rb_meshing_column *c = rb_meshing_columns(t->kind);
-	const uint32 n = rows_of(&of->run->tets, t->kind);
+	const uint64 n = all_rows(of->run, t->kind);
 	MemoryContext rows =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh rows", ALLOCSET_DEFAULT_SIZES);
 	Datum(*values)[ROWS] = palloc(RB_MESH_COLUMNS * sizeof *values);
@@ -278,7 +388,7 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 	SPIPlanPtr plan = rb_meshing_prepare_insert(t, function, &arguments);
 
 	ereport(DEBUG1, (errmsg_internal("%s: %s takes rows by INSERT", function, t->quoted)));
-	for (uint32 first = 0; first < n; first += ROWS)
+	for (uint64 first = 0; first < n; first += ROWS)
 	{
 		const int some = (int) Min(n - first, ROWS);
 		Datum arrays[RB_MESH_COLUMNS];
@@ -291,14 +401,14 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 			Datum row[RB_MESH_COLUMNS];
 			bool null[RB_MESH_COLUMNS] = {false};
 
-			make_row(of, t->kind, first + i, row, null);
-			for (int j = 0; c[j].name != NULL; j++)
+			(void) make_row(of, t->kind, first + i, row, null);
+			for (int j = 0; rb_meshing_has(t, j); j++)
 			{
 				values[j][i] = row[j];
 				nulls[j][i] = null[j];
 			}
 		}
-		for (int j = 0; c[j].name != NULL; j++)
+		for (int j = 0; rb_meshing_has(t, j); j++)
 			if (t->attno[j] != 0)
 				arrays[k++] = make_array(c[j].type, values[j], nulls[j], some);
 		CHECK_FOR_INTERRUPTS();
@@ -314,7 +424,7 @@ fill_by_insert(const rb_rows_of *of, const rb_meshing_table *t)
 /* ---- all ---- */
 
 static void
-fill_table(const rb_rows_of *of, rb_meshing_table *t)
+fill_table(rb_rows_of *of, rb_meshing_table *t)
 {
 	const char *function = of->run->call->function;
 	Relation rel = rb_meshing_table_open(t, function);
@@ -338,25 +448,36 @@ fill_table(const rb_rows_of *of, rb_meshing_table *t)
 uint64
 rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables)
 {
+	static const char *const kinds[KINDS] = {
+		[RB_VERTEX_INPUT] = "input",    [RB_VERTEX_ON_SEGMENT] = "segment",
+		[RB_VERTEX_ON_FACET] = "facet", [RB_VERTEX_INSIDE] = "inside",
+		[RB_VERTEX_ON_HULL] = "hull",   [KIND_EDGE] = "edge",
+		[KIND_CROSSING] = "crossing"};
 	rb_rows_of of = {.run = run};
 	uint64 rows = 0;
+	uint64 total = 0;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", run->call->function);
-	of.polygon = rb_meshing_polygons(run);
-	of.kind[RB_VERTEX_INPUT] = CStringGetTextDatum("input");
-	of.kind[RB_VERTEX_ON_SEGMENT] = CStringGetTextDatum("segment");
-	of.kind[RB_VERTEX_ON_FACET] = CStringGetTextDatum("facet");
-	of.kind[RB_VERTEX_INSIDE] = CStringGetTextDatum("inside");
-	of.kind[KIND_EDGE] = CStringGetTextDatum("edge");
-	of.kind[KIND_CROSSING] = CStringGetTextDatum("crossing");
+	of.polygons = palloc((run->nparts + (Size) 1) * sizeof *of.polygons);
+	for (uint32 i = 0; i < run->nparts; i++)
+		of.polygons[i] = rb_meshing_polygons(run, &run->parts[i]);
+	for (int i = 0; i < KINDS; i++)
+		of.kind[i] = CStringGetTextDatum(kinds[i]);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+		total += all_rows(run, (rb_meshing_kind) i);
+	/*
+	 * Vertices that were there are there still, with what else their rows have.  Others go before there are
+	 * new ones: a snapshot that is too old for them is told so.
+	 */
+	for (int i = RB_MESH_TABLES - 1; i > RB_MESH_VERTICES && run->one.names != NULL; i--)
+		rb_meshing_table_empty(&tables[i], run->call->function);
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 	{
-		rb_progress_note(run->progress, RB_MESH_FILL, rows,
-						 (uint64) run->tets.npoints + run->tets.ntets + run->tets.nfaces +
-							 run->tets.nedges);
+		rb_progress_note(run->progress, RB_MESH_FILL, rows, total);
+		first_part(&of);
 		fill_table(&of, &tables[i]);
-		rows += rows_of(&run->tets, (rb_meshing_kind) i);
+		rows += all_rows(run, (rb_meshing_kind) i);
 	}
 	SPI_finish();
 	return rows;

@@ -33,12 +33,12 @@ facet_of_row(const rb_meshing_run *run, uint32 row, uint32 polygon)
 static const char *
 facet(const rb_meshing_run *run, uint32 a)
 {
-	const rb_welded *w = &run->welded;
+	const rb_welded *w = &run->part->welded;
 	bool several;
 
 	/* before there are facets, it is a row, and the polygon is another number of the flaw */
-	if (!run->is_welded)
-		return facet_of_row(run, a, run->flaw.b);
+	if (!run->part->is_welded)
+		return facet_of_row(run, a, run->part->flaw.b);
 	if (a >= w->plc.nfacets)
 		return "?";
 	several =
@@ -53,19 +53,19 @@ facet(const rb_meshing_run *run, uint32 a)
 static const char *
 segment(const rb_meshing_run *run, uint32 a)
 {
-	if (a >= run->welded.plc.nsegments)
+	if (a >= run->part->welded.plc.nsegments)
 		return "an edge of a facet";
-	if (run->welded.segment_row[a] == RB_NONE)
+	if (run->part->welded.segment_row[a] == RB_NONE)
 		return "a line in which facets cross";
 	return psprintf("segment " INT64_FORMAT,
-					rb_meshing_id(run, RB_MESH_SEGMENTS, run->welded.segment_row[a]));
+					rb_meshing_id(run, RB_MESH_SEGMENTS, run->part->welded.segment_row[a]));
 }
 
 /* "point 5", "a corner of facet 12", "an end of segment 3" */
 static const char *
 point(const rb_meshing_run *run, uint32 a)
 {
-	const rb_welded *w = &run->welded;
+	const rb_welded *w = &run->part->welded;
 
 	if (a >= w->plc.npoints)
 		return "a point";
@@ -96,8 +96,8 @@ or_split(const rb_meshing_run *run)
 static int
 hint_crossings(const rb_meshing_run *run)
 {
-	const rb_welded *w = &run->welded;
-	const rb_flaw *f = &run->flaw;
+	const rb_welded *w = &run->part->welded;
+	const rb_flaw *f = &run->part->flaw;
 	const bool one_row =
 		f->a < w->plc.nfacets && f->b < w->plc.nfacets && w->facet_row[f->a] == w->facet_row[f->b];
 
@@ -111,7 +111,7 @@ hint_crossings(const rb_meshing_run *run)
 pg_noreturn static void
 raise_of_facet(const rb_meshing_run *run, const char *at)
 {
-	const rb_flaw *f = &run->flaw;
+	const rb_flaw *f = &run->part->flaw;
 	const char *function = run->call->function;
 	const int code = ERRCODE_INVALID_PARAMETER_VALUE;
 
@@ -166,7 +166,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 void
 rb_meshing_raise_flaw(const rb_meshing_run *run)
 {
-	const rb_flaw *f = &run->flaw;
+	const rb_flaw *f = &run->part->flaw;
 	const char *function = run->call->function;
 	const char *at = place(f->at);
 	const int code = ERRCODE_INVALID_PARAMETER_VALUE;
@@ -174,15 +174,16 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 	switch (f->kind)
 	{
 		case RB_FLAW_NO_VOLUME:
-			if (run->welded.plc.npoints < 4)
+			if (run->part->welded.plc.npoints < 4)
 				ereport(ERROR,
 						(errcode(code), errmsg("%s: there are too few points", function),
 						 errdetail("Different ones, corners and ends included: %u.",
-								   run->welded.plc.npoints),
+								   run->part->welded.plc.npoints),
 						 errhint("Tetrahedra need four points that are in no common plane.")));
-			ereport(ERROR, (errcode(code), errmsg("%s: all points lie in one plane", function),
-							errdetail("There are %u different ones.", run->welded.plc.npoints),
-							errhint("Tetrahedra need four points that are in no common plane.")));
+			ereport(ERROR,
+					(errcode(code), errmsg("%s: all points lie in one plane", function),
+					 errdetail("There are %u different ones.", run->part->welded.plc.npoints),
+					 errhint("Tetrahedra need four points that are in no common plane.")));
 			break;
 		case RB_FLAW_SEGMENT_FACET:
 			ereport(

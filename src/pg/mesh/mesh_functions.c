@@ -39,7 +39,7 @@ enum
 static void
 store_tetrahedra(const rb_meshing_run *run, ReturnSetInfo *rsinfo)
 {
-	const rb_tets *tets = &run->tets;
+	const rb_tets *tets = &run->part->tets;
 	bool nulls[TETRAHEDRON_COLUMNS] = {false};
 
 	for (uint32 i = 0; i < tets->ntets; i++)
@@ -73,10 +73,10 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = enter_call();
-	call = palloc(sizeof *call);
-	rb_meshing_call_sides(call, function, query, fcinfo->args, RB_MESH_SIDES);
-	rb_meshing_call_keep(call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)]);
-	rb_meshing_call_crossing(call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES) + 1]);
+	call = palloc0(sizeof *call);
+	rb_meshing_call_sides(call, function, query, fcinfo->args, RB_MESH_GIVEN);
+	rb_meshing_call_keep(call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN)]);
+	rb_meshing_call_crossing(call, &fcinfo->args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN) + 1]);
 	rb_meshing_call_not_empty(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
@@ -84,7 +84,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 	start = rb_now_ms();
 	store_tetrahedra(run, rsinfo);
 	rb_meshing_notices(run);
-	rb_meshing_report(run, run->tets.ntets, rb_now_ms() - start);
+	rb_meshing_report(run, run->part->tets.ntets, rb_now_ms() - start);
 	leave_call(caller);
 	return (Datum) 0;
 }
@@ -105,7 +105,7 @@ count_kind(const rb_tets *tets, rb_vertex_kind kind)
 static Datum
 counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 {
-	const rb_tets *tets = &run->tets;
+	const rb_tets *tets = &run->part->tets;
 	const uint64 counts[] = {tets->npoints,
 							 tets->ntets,
 							 tets->nfaces,
@@ -113,7 +113,7 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 							 count_kind(tets, RB_VERTEX_ON_SEGMENT),
 							 count_kind(tets, RB_VERTEX_ON_FACET),
 							 count_kind(tets, RB_VERTEX_INSIDE),
-							 run->split.points,
+							 run->part->split.points,
 							 tets->nregions};
 	const double ms[] = {
 		run->ms[RB_STAGE_READ], run->ms[RB_MESH_WELD], run->ms[RB_MESH_VALIDATE], tets->ms_points,
@@ -135,8 +135,8 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 static Datum
 return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 {
-	const int n = RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES);
-	NullableDatum args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)];
+	const int n = RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN);
+	NullableDatum args[RB_MESH_SIDE_ARGUMENTS(RB_MESH_GIVEN)];
 	rb_meshing_table tables[RB_MESH_TABLES];
 	MemoryContext caller;
 	MemoryContext own;
@@ -154,11 +154,11 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	for (int i = 1; i < n; i++)
 		args[i] = fcinfo->args[i + 1];
 	caller = enter_call();
-	call = palloc(sizeof *call);
-	rb_meshing_call_sides(call, function, query, args, RB_MESH_SIDES);
+	call = palloc0(sizeof *call);
+	rb_meshing_call_sides(call, function, query, args, RB_MESH_GIVEN);
 	rb_meshing_call_keep(call, &fcinfo->args[n + 1]);
 	rb_meshing_call_crossing(call, &fcinfo->args[n + 2]);
-	rb_meshing_tables_name(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	rb_meshing_tables_name(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(1)), false);
 	rb_meshing_call_not_empty(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);

@@ -15,12 +15,12 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-/* all columns but segment_id, and facet_id of segments */
+/* all columns but what is told of tetrahedra */
 static const char *const needed_of[RB_MESH_TABLES][RB_MESH_COLUMNS] = {
 	[RB_MESH_VERTICES] = {"id", "x", "y", "z", "kind", "parent_id"},
 	[RB_MESH_TETS] = {"id", "v1", "v2", "v3", "v4", "region"},
 	[RB_MESH_FACES] = {"id", "v1", "v2", "v3", "facet_id", "polygon"},
-	[RB_MESH_EDGES] = {"id", "v1", "v2", "segment"},
+	[RB_MESH_EDGES] = {"id", "v1", "v2", "segment", "segment_id", "facet_id"},
 };
 
 /* ---- rows to words ---- */
@@ -61,15 +61,16 @@ rb_meshing_array(rb_meshing_run *run, size_t n, size_t element)
 static uint64
 kind_word(const char *kind)
 {
-	static const char *const names[] = {"input", "crossing", "segment", "edge", "facet", "inside"};
-	static const rb_vertex_kind kinds[] = {RB_VERTEX_INPUT,      RB_VERTEX_INPUT,
-										   RB_VERTEX_ON_SEGMENT, RB_VERTEX_ON_SEGMENT,
-										   RB_VERTEX_ON_FACET,   RB_VERTEX_INSIDE};
+	static const char *const names[] = {"input", "crossing", "segment", "edge",
+										"facet", "inside",   "hull"};
+	static const rb_vertex_kind kinds[] = {
+		RB_VERTEX_INPUT,    RB_VERTEX_INPUT,  RB_VERTEX_ON_SEGMENT, RB_VERTEX_ON_SEGMENT,
+		RB_VERTEX_ON_FACET, RB_VERTEX_INSIDE, RB_VERTEX_ON_HULL};
 
 	for (size_t i = 0; i < lengthof(names); i++)
 		if (strcmp(kind, names[i]) == 0)
 			return kinds[i];
-	return RB_VERTEX_INSIDE + 1; /* none */
+	return RB_VERTEX_KINDS; /* none */
 }
 
 static const rb_meshing_column *
@@ -104,7 +105,8 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	{
 		if (slot->tts_isnull[i] && r->column[i]->null)
 		{
-			to[i] = (uint64) -1;
+			/* a parent, which is only shown; or an id, which may be any */
+			to[i] = r->table->kind == RB_MESH_EDGES ? (uint64) RB_MESH_NULL : (uint64) -1;
 			continue;
 		}
 		if (slot->tts_isnull[i])
@@ -174,7 +176,8 @@ read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 
 	}
 	appendStringInfo(&sql, " FROM %s ORDER BY id", t->quoted);
 	memset(&options, 0, sizeof options);
-	options.read_only = true;
+	/* what is to be replaced is what there is now, whatever the snapshot of the statement sees */
+	options.read_only = !run->call->refine;
 	options.must_return_tuples = true;
 	options.dest = &r.pub;
 	rc = SPI_execute_extended(sql.data, &options);
@@ -285,6 +288,8 @@ rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables, rb_meshing_
 			default:
 				mesh->edges = take_corners(run, mesh, words, n, columns, 2);
 				mesh->segment = take_column(run, words, n, columns, 3);
+				mesh->segment_id = take_column(run, words, n, columns, 4);
+				mesh->segment_facet = take_column(run, words, n, columns, 5);
 		}
 		rb_free(run->memory, (void **) &words);
 	}

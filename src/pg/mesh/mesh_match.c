@@ -34,7 +34,7 @@ is_in_order(const rb_plc *plc, const rb_meshing_loaded *mesh)
 static void
 order_points(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *number)
 {
-	const rb_plc *plc = &run->welded.plc;
+	const rb_plc *plc = &run->part->welded.plc;
 	const uint32 n = mesh->n[RB_MESH_VERTICES];
 	const uint32 all = plc->npoints + n;
 	double *points = rb_meshing_array(run, all, 3 * sizeof *points);
@@ -91,7 +91,7 @@ match_points(rb_meshing_run *run, rb_meshing_loaded *mesh)
 	uint32 *number;
 
 	/* where some are missing, so are numbers: then the vertices stay as they are */
-	if (is_in_order(&run->welded.plc, mesh) || n < run->welded.plc.npoints)
+	if (is_in_order(&run->part->welded.plc, mesh) || n < run->part->welded.plc.npoints)
 		return;
 	number = rb_meshing_array(run, n, sizeof *number);
 	order_points(run, mesh, number);
@@ -129,17 +129,17 @@ compare_facets(const void *a, const void *b)
 static rb_meshing_facet *
 list_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
 {
-	const rb_plc *plc = &run->welded.plc;
-	const bool of_rows = run->is_welded;
+	const rb_plc *plc = &run->part->welded.plc;
+	const bool of_rows = run->part->is_welded;
 	const uint32 all = of_rows ? plc->nfacets : mesh->n[RB_MESH_FACES];
 	rb_meshing_facet *list = rb_meshing_array(run, all, sizeof *list);
-	uint32 *polygon = of_rows ? rb_meshing_polygons(run) : NULL;
+	uint32 *polygon = of_rows ? rb_meshing_polygons(run, run->part) : NULL;
 	uint32 kept = 0;
 
 	for (uint32 i = 0; i < all; i++)
 	{
 		list[i].number = i;
-		list[i].id = of_rows ? rb_meshing_id(run, RB_MESH_FACETS, run->welded.facet_row[i])
+		list[i].id = of_rows ? rb_meshing_id(run, RB_MESH_FACETS, run->part->welded.facet_row[i])
 							 : mesh->facet_id[i];
 		list[i].polygon = of_rows ? polygon[i] : mesh->polygon[i];
 	}
@@ -250,8 +250,8 @@ find_ends(const rb_meshing_loaded *mesh, const piece *pieces, uint32 n, uint32 *
 static void
 match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {
-	const rb_plc *plc = &run->welded.plc;
-	const uint32 given = run->is_welded ? plc->nsegments : 0;
+	const rb_plc *plc = &run->part->welded.plc;
+	const uint32 given = run->part->is_welded ? plc->nsegments : 0;
 	const uint32 n = mesh->n[RB_MESH_EDGES];
 	ends *list = rb_meshing_array(run, given, sizeof *list);
 	piece *pieces = rb_meshing_array(run, n, sizeof *pieces);
@@ -327,7 +327,7 @@ void
 rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {
 	memset(to, 0, sizeof *to);
-	if (run->is_welded)
+	if (run->part->is_welded)
 		match_points(run, mesh);
 	match_facets(run, mesh, to);
 	CHECK_FOR_INTERRUPTS();

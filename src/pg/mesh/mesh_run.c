@@ -11,6 +11,7 @@
 #include "pg/mesh/rb_meshing.h"
 
 #include "core/base/rb_parallel.h"
+#include "lib/stringinfo.h"
 #include "utils/memutils.h"
 
 #include <time.h>
@@ -45,6 +46,9 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 	run->memory = rb_memory_open(call->function, limit);
 	rb_context_init(&run->ctx, run->memory);
 	run->progress = rb_progress_begin(call->function);
+	run->part = run->parts = &run->one;
+	run->nparts = 1;
+	run->options = call->options;
 	return run;
 }
 
@@ -54,6 +58,8 @@ stop(rb_meshing_run *run)
 	if (!run->running)
 		return;
 	rb_context_stop(&run->ctx);
+	if (run->stop_threads != NULL)
+		run->stop_threads(run);
 	pthread_join(run->thread, NULL);
 	run->running = false;
 }
@@ -135,8 +141,8 @@ expected_points(const rb_meshing_run *run)
 {
 	uint64 n = 0;
 
-	if (run->is_welded)
-		return run->welded.plc.npoints;
+	if (run->part->is_welded)
+		return run->part->welded.plc.npoints;
 	for (int i = 0; i < run->call->sides; i++)
 		if (run->side[i].set != NULL)
 			n += run->side[i].set->nparts / (run->call->source[i].kind == RB_TRIANGLE3 ? 2 : 1);
@@ -166,8 +172,8 @@ stage_now(const rb_meshing_run *run)
 {
 	const int stage = rb_load(&run->ctx.stage);
 
-	return stage >= RB_STAGE_MESH_POINTS && stage <= RB_STAGE_MESH_REGIONS ? stage
-																		   : rb_load(&run->stage);
+	return stage >= RB_STAGE_MESH_POINTS && stage <= RB_STAGE_MESH_REFINE ? stage
+																		  : rb_load(&run->stage);
 }
 
 /* it tells nobody when it is done: it is asked, at first often, for most meshes are small */
@@ -218,69 +224,159 @@ rb_meshing_stage(rb_meshing_run *run, int stage, double *start)
 
 /* ---- what it does ---- */
 
-rb_status
-rb_meshing_weld(rb_meshing_run *run)
+/* of a body only its time is known: many are at work */
+static void
+enter_stage(rb_meshing_run *run, rb_meshing_part *part, int ends, int begins, double *start)
 {
-	const rb_weld_input in = {.facets = rb_meshing_set(run, RB_MESH_FACETS),
+	if (part == &run->one)
+		rb_meshing_stage(run, begins, start);
+	else
+	{
+		const double now = rb_now_ms();
+
+		part->ms[ends] += *start == 0 ? 0 : now - *start;
+		*start = now;
+	}
+}
+
+rb_status
+rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part,
+					 const rb_set *facets)
+{
+	const rb_weld_input in = {.facets = facets,
 							  .segments = rb_meshing_set(run, RB_MESH_SEGMENTS),
 							  .points = rb_meshing_set(run, RB_MESH_POINTS),
 							  .seeds = run->seeds,
 							  .nseeds = run->nseeds};
+	rb_status status = rb_weld(ctx, &in, &part->welded, &part->flaw);
 
-	rb_status status = rb_weld(&run->ctx, &in, &run->welded, &run->flaw);
-
-	run->is_welded = status == RB_OK;
+	part->is_welded = status == RB_OK;
 	if (status == RB_OK && run->call->split)
-		status = rb_weld_split(&run->ctx, &rb_backend_cpu, &run->welded, &run->split, &run->flaw);
+		status = rb_weld_split(ctx, &rb_backend_cpu, &part->welded, &part->split, &part->flaw);
 	return status;
 }
 
 rb_status
-rb_meshing_make(rb_meshing_run *run)
+rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	double start = 0;
+	rb_status status = RB_OK;
+
+	enter_stage(run, part, RB_MESH_WELD, RB_MESH_VALIDATE, &start);
+	/* what was split has been looked at */
+	if (!run->call->split)
+		status = rb_weld_validate(ctx, &rb_backend_cpu, &part->welded, &part->flaw);
+	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
+	if (status == RB_OK)
+		status =
+			rb_tetrahedralize(ctx, &part->welded.plc, run->call->keep, &part->tets, &part->flaw);
+	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
+	if (status == RB_OK && run->call->refine)
+		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
+	return status;
+}
+
+rb_status
+rb_meshing_weld(rb_meshing_run *run)
 {
 	double start = 0;
 	rb_status status;
 
 	rb_meshing_stage(run, RB_MESH_WELD, &start);
-	status = rb_meshing_weld(run);
-	rb_meshing_stage(run, RB_MESH_VALIDATE, &start);
-	/* what was split has been looked at */
-	if (status == RB_OK && !run->call->split)
-		status = rb_weld_validate(&run->ctx, &rb_backend_cpu, &run->welded, &run->flaw);
-	rb_meshing_stage(run, RB_MESH_TETRAHEDRALIZE, &start);
-	if (status == RB_OK)
-		status =
-			rb_tetrahedralize(&run->ctx, &run->welded.plc, run->call->keep, &run->tets, &run->flaw);
-	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	status = rb_meshing_weld_part(run, &run->ctx, run->part, rb_meshing_set(run, RB_MESH_FACETS));
+	rb_meshing_stage(run, RB_MESH_WELD, &start);
 	return status;
+}
+
+rb_status
+rb_meshing_fill_plc(rb_meshing_run *run)
+{
+	return rb_meshing_fill_part(run, &run->ctx, run->part);
+}
+
+rb_status
+rb_meshing_make(rb_meshing_run *run)
+{
+	rb_status status = rb_meshing_weld(run);
+
+	return status == RB_OK ? rb_meshing_fill_plc(run) : status;
 }
 
 /* ---- what it did ---- */
 
+/* "17, 18, 230, ...": those that failed, which stand behind the others */
+#define LISTED 10
+
+static const char *
+list_skipped(const rb_meshing_run *run)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (uint32 i = 0; i < Min(run->skipped, LISTED); i++)
+		appendStringInfo(&list, "%s" INT64_FORMAT, i > 0 ? ", " : "",
+						 run->parts[run->nparts + i].body);
+	if (run->skipped > LISTED)
+		appendStringInfoString(&list, ", ...");
+	return list.data;
+}
+
 void
 rb_meshing_notices(const rb_meshing_run *run)
 {
-	const rb_tets *tets = &run->tets;
 	const char *function = run->call->function;
+	rb_split_done split = {0, 0, 0, 0};
+	uint64 full = 0;
+	uint64 outside = 0;
+	uint32 empty = 0;
+	bool facets = false;
 
-	if (run->split.points + run->split.segments + run->split.dropped > 0)
+	for (uint32 i = 0; i < run->nparts; i++)
+	{
+		const rb_meshing_part *part = &run->parts[i];
+
+		split.points += part->split.points;
+		split.segments += part->split.segments;
+		split.dropped += part->split.dropped;
+		full += part->refined.bad_because[RB_BAD_FULL];
+		outside += part->tets.outside_seeds;
+		facets |= part->welded.plc.nfacets > 0;
+		empty += part->tets.ntets == 0 && part->tets.npoints > 0;
+	}
+	if (split.points + split.segments + split.dropped > 0)
 		ereport(NOTICE,
 				(errmsg("%s: facets and segments were cut where they cross", function),
 				 errdetail("Points that were added: %u; lines: %u; triangles that lay on others "
 						   "and were left out: %u.",
-						   run->split.points, run->split.segments, run->split.dropped)));
-	if (tets->ntets == 0 && tets->npoints > 0 && run->call->keep == RB_KEEP_INSIDE)
+						   split.points, split.segments, split.dropped)));
+	if (run->skipped > 0)
+		ereport(NOTICE, (errmsg_plural("%s: of %u body no mesh could be made",
+									   "%s: of %u bodies no mesh could be made", run->skipped,
+									   function, run->skipped),
+						 errdetail("They were left out: %s.", list_skipped(run)),
+						 errhint("With on_bad => 'error' the first one is told with its reason.")));
+	if (full > 0)
+		ereport(NOTICE, (errmsg("%s: refinement stopped at max_points, " UINT64_FORMAT, function,
+								run->options.max_points),
+						 errdetail_plural(UINT64_FORMAT " tetrahedron is still bad.",
+										  UINT64_FORMAT " tetrahedra are still bad.", full, full)));
+	if (empty > 0 && run->call->by_body)
+		ereport(NOTICE, (errmsg_plural("%s: %u body has no tetrahedra",
+									   "%s: %u bodies have no tetrahedra", empty, function, empty),
+						 errdetail("Facets shut nothing off from outside.")));
+	else if (empty > 0 && run->call->keep == RB_KEEP_INSIDE)
 		ereport(NOTICE,
 				(errmsg("%s: there are no tetrahedra", function),
-				 errdetail(run->welded.plc.nfacets == 0
-							   ? "Nothing is inside where there are no facets."
-							   : "Facets shut nothing off from outside, or a hole is there."),
+				 errdetail(facets ? "Facets shut nothing off from outside, or a hole is there."
+								  : "Nothing is inside where there are no facets."),
 				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
-	else if (tets->outside_seeds > 0)
+	else if (outside > 0)
 		ereport(NOTICE,
-				(errmsg_plural("%s: %u point of regions or holes lies outside of everything",
-							   "%s: %u points of regions or holes lie outside of everything",
-							   tets->outside_seeds, function, tets->outside_seeds),
+				(errmsg_plural(
+					 "%s: " UINT64_FORMAT " point of regions or holes lies outside of everything",
+					 "%s: " UINT64_FORMAT " points of regions or holes lie outside of everything",
+					 outside, function, outside),
 				 errdetail("Facets do not shut that place off, or it lies on one of them.")));
 }
 
@@ -290,11 +386,57 @@ line(const char *stage, uint64 count, double ms)
 	return (rb_last_line){.stage = stage, .count = count, .ms = ms};
 }
 
+/* of all that were made */
+typedef struct sums
+{
+	uint64 facets, triangles, segments, same_points, same_segments, points;
+	uint64 vertices, edges, faces, regions, tets, added, bad, tried, rounds;
+	double ms_points, ms_segments, ms_facets, ms_regions;
+} sums;
+
+static sums
+sum(const rb_meshing_run *run)
+{
+	/* several threads made bodies at once */
+	const int share = run->call->by_body ? run->ctx.threads : 1;
+	sums s;
+
+	memset(&s, 0, sizeof s);
+	for (uint32 i = 0; i < run->nparts; i++)
+	{
+		const rb_welded *w = &run->parts[i].welded;
+		const rb_tets *t = &run->parts[i].tets;
+		const rb_refine_report *r = &run->parts[i].refined;
+
+		s.facets += w->plc.nfacets;
+		s.triangles += w->plc.ntriangles;
+		s.segments += w->plc.nsegments;
+		s.same_points += w->same_points;
+		s.same_segments += w->same_segments;
+		s.points += w->plc.npoints;
+		s.vertices += t->npoints;
+		s.edges += t->nedges;
+		s.faces += t->nfaces;
+		s.regions += t->nregions;
+		s.tets += t->ntets;
+		s.ms_points += t->ms_points / share;
+		s.ms_segments += t->ms_segments / share;
+		s.ms_facets += t->ms_facets / share;
+		s.ms_regions += t->ms_regions / share;
+		for (int k = 0; k < RB_VERTEX_KINDS; k++)
+			s.added += r->added[k];
+		s.bad += r->bad;
+		s.tried += r->tried;
+		s.rounds = Max(s.rounds, r->rounds);
+	}
+	return s;
+}
+
 void
 rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 {
-	const rb_welded *w = &run->welded;
-	const rb_tets *t = &run->tets;
+	const sums s = sum(run);
+	const bool loaded = run->one.names != NULL;
 	rb_last_line lines[RB_LAST_LINES + 1];
 	uint64 read = 0;
 	int n = 0;
@@ -302,20 +444,39 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 	for (int i = 0; i < run->call->sides; i++)
 		read += run->side[i].rows;
 	lines[n++] = line("read", read, run->ms[RB_STAGE_READ]);
-	lines[n] = line(rb_progress_stage(RB_MESH_WELD), w->plc.npoints, run->ms[RB_MESH_WELD]);
-	snprintf(lines[n++].detail, sizeof lines->detail,
-			 "%u facets of %u triangles, %u segments; points twice: %llu, segments: %llu",
-			 w->plc.nfacets, w->plc.ntriangles, w->plc.nsegments,
-			 (unsigned long long) w->same_points, (unsigned long long) w->same_segments);
-	lines[n++] =
-		line(rb_progress_stage(RB_MESH_VALIDATE), w->plc.ntriangles, run->ms[RB_MESH_VALIDATE]);
-	lines[n++] = line("points", t->npoints, t->ms_points);
-	lines[n++] = line("segments", t->nedges, t->ms_segments);
-	lines[n++] = line("facets", t->nfaces, t->ms_facets);
-	lines[n++] = line("regions", t->nregions, t->ms_regions);
+	if (loaded)
+	{
+		lines[n++] =
+			line(rb_progress_stage(RB_MESH_LOAD), run->one.names->npoints, run->ms[RB_MESH_LOAD]);
+		lines[n++] =
+			line(rb_progress_stage(RB_MESH_CHECK), run->one.names->npoints, run->ms[RB_MESH_CHECK]);
+	}
+	else
+	{
+		lines[n] = line(rb_progress_stage(RB_MESH_WELD), s.points, run->ms[RB_MESH_WELD]);
+		snprintf(lines[n++].detail, sizeof lines->detail,
+				 "%llu facets of %llu triangles, %llu segments; points twice: %llu, segments: %llu",
+				 (unsigned long long) s.facets, (unsigned long long) s.triangles,
+				 (unsigned long long) s.segments, (unsigned long long) s.same_points,
+				 (unsigned long long) s.same_segments);
+		lines[n++] =
+			line(rb_progress_stage(RB_MESH_VALIDATE), s.triangles, run->ms[RB_MESH_VALIDATE]);
+		lines[n++] = line("points", s.vertices, s.ms_points);
+		lines[n++] = line("segments", s.edges, s.ms_segments);
+		lines[n++] = line("facets", s.faces, s.ms_facets);
+		lines[n++] = line("regions", s.regions, s.ms_regions);
+	}
+	if (run->call->refine)
+	{
+		lines[n] = line(rb_progress_stage(RB_MESH_REFINE), s.added, run->ms[RB_MESH_REFINE]);
+		snprintf(lines[n++].detail, sizeof lines->detail,
+				 "rounds: %llu, cavities tried: %llu, bad tetrahedra left: %llu",
+				 (unsigned long long) s.rounds, (unsigned long long) s.tried,
+				 (unsigned long long) s.bad);
+	}
 	lines[n] = line(rb_progress_stage(RB_MESH_FILL), rows, ms);
-	snprintf(lines[n++].detail, sizeof lines->detail, "%u tetrahedra, peak %llu kB", t->ntets,
-			 (unsigned long long) (rb_memory_peak(run->memory) >> 10));
+	snprintf(lines[n++].detail, sizeof lines->detail, "%llu tetrahedra, peak %llu kB",
+			 (unsigned long long) s.tets, (unsigned long long) (rb_memory_peak(run->memory) >> 10));
 	lines[n].stage = NULL;
 	rb_last_lines_set(lines, run->ctx.threads);
 }

@@ -3,9 +3,11 @@
  *	  The four tables of a mesh: their names, their columns, found or made.
  *
  *		name_vertices	id, x, y, z, kind, parent_id
- *		name_tets		id, v1, v2, v3, v4, region
+ *		name_tets		id, v1, v2, v3, v4, region, radius_edge, min_dihedral
  *		name_faces		id, v1, v2, v3, facet_id, polygon
  *		name_segments	id, v1, v2, segment_id, facet_id, segment
+ *
+ * and body_id in each of them where there is a mesh for each of many bodies.
  *
  * Those that are not there are made, where CREATE TABLE would make them: in the schema that the
  * name has, else in the first one of the search path.  Those that are must be empty, and have these
@@ -40,35 +42,45 @@ static const char *const suffix_of[RB_MESH_TABLES] = {
 	[RB_MESH_EDGES] = "_segments",
 };
 
+#define NEEDED RB_COLUMN_NEEDED
+#define BODY_ID                                     \
+	{"body_id", INT8OID, false, RB_COLUMN_OF_BODY}, \
+	{                                               \
+		NULL, InvalidOid, false, NEEDED             \
+	}
+
+/* those of bodies are the last */
 static const rb_meshing_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] = {
-	[RB_MESH_VERTICES] = {{"id", INT8OID, false, false},
-						  {"x", FLOAT8OID, false, false},
-						  {"y", FLOAT8OID, false, false},
-						  {"z", FLOAT8OID, false, false},
-						  {"kind", TEXTOID, false, false},
-						  {"parent_id", INT8OID, true, false},
-						  {NULL, InvalidOid, false, false}},
-	[RB_MESH_TETS] = {{"id", INT8OID, false, false},
-					  {"v1", INT8OID, false, false},
-					  {"v2", INT8OID, false, false},
-					  {"v3", INT8OID, false, false},
-					  {"v4", INT8OID, false, false},
-					  {"region", INT8OID, false, false},
-					  {NULL, InvalidOid, false, false}},
-	[RB_MESH_FACES] = {{"id", INT8OID, false, false},
-					   {"v1", INT8OID, false, false},
-					   {"v2", INT8OID, false, false},
-					   {"v3", INT8OID, false, false},
-					   {"facet_id", INT8OID, false, false},
-					   {"polygon", INT4OID, false, true},
-					   {NULL, InvalidOid, false, false}},
-	[RB_MESH_EDGES] = {{"id", INT8OID, false, false},
-					   {"v1", INT8OID, false, false},
-					   {"v2", INT8OID, false, false},
-					   {"segment_id", INT8OID, true, false},
-					   {"facet_id", INT8OID, true, true},
-					   {"segment", INT8OID, false, true},
-					   {NULL, InvalidOid, false, false}},
+	[RB_MESH_VERTICES] = {{"id", INT8OID, false, NEEDED},
+						  {"x", FLOAT8OID, false, NEEDED},
+						  {"y", FLOAT8OID, false, NEEDED},
+						  {"z", FLOAT8OID, false, NEEDED},
+						  {"kind", TEXTOID, false, NEEDED},
+						  {"parent_id", INT8OID, true, NEEDED},
+						  BODY_ID},
+	[RB_MESH_TETS] = {{"id", INT8OID, false, NEEDED},
+					  {"v1", INT8OID, false, NEEDED},
+					  {"v2", INT8OID, false, NEEDED},
+					  {"v3", INT8OID, false, NEEDED},
+					  {"v4", INT8OID, false, NEEDED},
+					  {"region", INT8OID, false, NEEDED},
+					  {"radius_edge", FLOAT8OID, true, RB_COLUMN_TOLD},
+					  {"min_dihedral", FLOAT8OID, true, RB_COLUMN_TOLD},
+					  BODY_ID},
+	[RB_MESH_FACES] = {{"id", INT8OID, false, NEEDED},
+					   {"v1", INT8OID, false, NEEDED},
+					   {"v2", INT8OID, false, NEEDED},
+					   {"v3", INT8OID, false, NEEDED},
+					   {"facet_id", INT8OID, false, NEEDED},
+					   {"polygon", INT4OID, false, RB_COLUMN_OPTIONAL},
+					   BODY_ID},
+	[RB_MESH_EDGES] = {{"id", INT8OID, false, NEEDED},
+					   {"v1", INT8OID, false, NEEDED},
+					   {"v2", INT8OID, false, NEEDED},
+					   {"segment_id", INT8OID, true, NEEDED},
+					   {"facet_id", INT8OID, true, RB_COLUMN_OPTIONAL},
+					   {"segment", INT8OID, false, RB_COLUMN_OPTIONAL},
+					   BODY_ID},
 };
 
 const rb_meshing_column *
@@ -105,7 +117,7 @@ split_name(const char *function, const char *mesh, char **schema, char **name)
 	*name = llast(parts);
 }
 
-static void
+static const rb_meshing_table *
 set_names(rb_meshing_table *tables, const char *function, char *schema, const char *name)
 {
 	memset(tables, 0, RB_MESH_TABLES * sizeof *tables);
@@ -120,10 +132,12 @@ set_names(rb_meshing_table *tables, const char *function, char *schema, const ch
 								   : quote_qualified_identifier(schema, t->name);
 		check_length(function, t->name);
 	}
+	return tables;
 }
 
 void
-rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh)
+rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh,
+					   bool by_body)
 {
 	char *schema;
 	char *name;
@@ -136,6 +150,8 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
 						errmsg("%s: the schema of mesh \"%s\" does not exist", function, mesh)));
 	set_names(tables, function, schema, name);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+		tables[i].by_body = by_body;
 }
 
 /* ---- those that there are ---- */
@@ -158,13 +174,14 @@ find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *funct
 	TupleDesc desc = RelationGetDescr(rel);
 	const rb_meshing_column *c = columns_of[t->kind];
 
-	for (int i = 0; c[i].name != NULL; i++)
+	for (int i = 0; rb_meshing_has(t, i); i++)
 	{
 		AttrNumber attno = get_attnum(RelationGetRelid(rel), c[i].name);
 		Oid type;
 
 		t->attno[i] = Max(attno, 0);
-		if (attno <= 0 && c[i].optional && right == ACL_INSERT)
+		if (attno <= 0 &&
+			(c[i].use == RB_COLUMN_TOLD || (c[i].use == RB_COLUMN_OPTIONAL && right == ACL_INSERT)))
 			continue;
 		if (attno <= 0)
 			ereport(ERROR,
@@ -175,7 +192,7 @@ find_columns(rb_meshing_table *t, Relation rel, AclMode right, const char *funct
 		if (right == ACL_INSERT)
 			ask_column(rel, attno);
 		type = getBaseType(TupleDescAttr(desc, attno - 1)->atttypid);
-		if (type != c[i].type)
+		if (type != c[i].type && (c[i].use != RB_COLUMN_TOLD || right == ACL_INSERT))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("%s: column \"%s\" of table %s is of type %s", function, c[i].name,
@@ -257,7 +274,7 @@ rb_meshing_prepare_insert(const rb_meshing_table *t, const char *function, int *
 	initStringInfo(&into);
 	initStringInfo(&from);
 	*n = 0;
-	for (int i = 0; c[i].name != NULL; i++)
+	for (int i = 0; rb_meshing_has(t, i); i++)
 	{
 		if (t->attno[i] == 0)
 			continue;
@@ -288,7 +305,11 @@ take_table(rb_meshing_table *t, const char *function)
 	if (has_rows(t, function))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("%s: table %s is not empty", function, t->quoted),
-						errhint("TRUNCATE or drop it, or give the mesh another name.")));
+						errhint("TRUNCATE or drop it, or give the mesh another name.%s",
+								strncmp(function, "redblue_refine", 14) == 0
+									? "  Without facets, points and segments the mesh that it "
+									  "holds is refined."
+									: "")));
 }
 
 Relation
@@ -320,7 +341,7 @@ make_table(rb_meshing_table *t, const char *function)
 
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "CREATE TABLE %s (", t->quoted);
-	for (int i = 0; c[i].name != NULL; i++)
+	for (int i = 0; rb_meshing_has(t, i); i++)
 	{
 		appendStringInfo(&sql, "%s%s pg_catalog.%s%s", i > 0 ? ", " : "", c[i].name,
 						 type_name(c[i].type), c[i].null ? "" : " NOT NULL");
@@ -351,6 +372,62 @@ lock_name(const rb_meshing_table *first)
 		3);
 	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 	AcceptInvalidationMessages();
+}
+
+/*
+ * A trigger of the first may drop another one, a transaction that was waited for all of them: what is
+ * there is looked at when the name is locked.  In the first one's schema are all.
+ */
+void
+rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const char *mesh)
+{
+	char *schema;
+	char *name;
+	Oid first;
+
+	PreventCommandIfParallelMode(psprintf("%s()", function));
+	split_name(function, mesh, &schema, &name);
+	set_names(tables, function, schema, name);
+	first = RangeVarGetRelid(makeRangeVar(schema, tables[0].name, -1), NoLock, true);
+	if (!OidIsValid(first))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("%s: table \"%s\" of mesh \"%s\" does not exist", function,
+						tables[0].quoted, mesh),
+				 errdetail("Without facets, points and segments a mesh that is there is refined."),
+				 errhint("Give at least one of them to have it made.")));
+	schema = get_namespace_name(get_rel_namespace(first));
+	if (schema == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_SCHEMA),
+						errmsg("%s: the schema of mesh \"%s\" does not exist", function, mesh)));
+	lock_name(set_names(tables, function, schema, name));
+	rb_meshing_tables_find(tables, function, quote_qualified_identifier(schema, name));
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+	{
+		rb_meshing_table *t = &tables[i];
+		Relation rel =
+			rb_relation_open(t->relid, ShareRowExclusiveLock,
+							 i == RB_MESH_VERTICES ? ACL_INSERT : ACL_DELETE, function, t->quoted);
+
+		if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
+			PreventCommandIfReadOnly(psprintf("%s()", function));
+		if (get_attnum(t->relid, "body_id") > 0)
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: mesh \"%s\" is one of several bodies", function, mesh),
+							errdetail("Table %s has a column \"body_id\".", t->quoted),
+							errhint("Make it anew from its facets, with body.")));
+		find_columns(t, rel, ACL_INSERT, function);
+		relation_close(rel, NoLock);
+	}
+}
+
+void
+rb_meshing_table_empty(const rb_meshing_table *t, const char *function)
+{
+	int rc = SPI_execute(psprintf("DELETE FROM %s", t->quoted), false, 0);
+
+	if (rc < 0)
+		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
 }
 
 void

@@ -4,7 +4,8 @@
  *
  *		mesh_arguments -> mesh_run -> mesh_flaws		arguments, one call's work, what is wrong with rows
  *		mesh_tables -> mesh_fill, mesh_load				the four tables of a mesh: into them, out of them
- *		mesh_functions, mesh_check						the SQL functions
+ *		mesh_bodies										many meshes in one call
+ *		mesh_functions, mesh_refine, mesh_check			the SQL functions
  */
 #ifndef RB_MESHING_H
 #define RB_MESHING_H
@@ -14,6 +15,7 @@
 #include "executor/spi.h"
 #include "mesh/rb_tetrahedralize.h"
 #include "mesh/rb_weld.h"
+#include "refine/rb_refine.h"
 
 #include <pthread.h>
 
@@ -27,8 +29,20 @@ typedef enum rb_meshing_side
 	RB_MESH_SEGMENTS,
 	RB_MESH_REGIONS,
 	RB_MESH_HOLES,
+	RB_MESH_SIZES, /* of a mesh that is refined */
 	RB_MESH_SIDES
 } rb_meshing_side;
+
+#define RB_MESH_GIVEN RB_MESH_SIZES /* sides of any mesh: so many */
+
+/* sides that have a number besides in each row */
+typedef enum rb_meshing_number
+{
+	RB_MESH_BODY,          /* facets: which body they are of */
+	RB_MESH_REGION_VOLUME, /* regions */
+	RB_MESH_SIZE,          /* sizes: a volume */
+	RB_MESH_NUMBERS
+} rb_meshing_number;
 
 typedef struct rb_meshing_call
 {
@@ -38,6 +52,12 @@ typedef struct rb_meshing_call
 	int at[RB_MESH_SIDES];           /* where in source each is; -1: it was not given */
 	rb_keep keep;
 	bool split; /* facets that cross */
+	/* a mesh that is refined */
+	bool refine;
+	bool by_body;  /* facets are of several bodies; each is a mesh */
+	bool skip_bad; /* bodies of which no mesh can be made */
+	rb_refine_options options;
+	rb_beside number[RB_MESH_NUMBERS]; /* name NULL: it is not wanted */
 } rb_meshing_call;
 
 /*
@@ -48,6 +68,16 @@ extern void rb_meshing_call_sides(rb_meshing_call *call, const char *function, b
 								  const NullableDatum *args, int n);
 #define RB_MESH_SIDE_ARGUMENTS(n) (3 * (n) + 1)
 
+/* that number of that side, in the column of that name; before the sides are looked at (rb_meshing_call_sides) */
+extern void rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number,
+								   const char *argument, const NullableDatum *name);
+
+/* the others */
+extern void rb_meshing_call_radius_edge(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_max_volume(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_max_points(rb_meshing_call *call, const NullableDatum *arg);
+extern void rb_meshing_call_on_bad(rb_meshing_call *call, const NullableDatum *arg);
+
 /* raises where there is nothing of which a mesh could be */
 extern void rb_meshing_call_not_empty(const rb_meshing_call *call);
 
@@ -56,6 +86,38 @@ extern void rb_meshing_call_keep(rb_meshing_call *call, const NullableDatum *arg
 extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg);
 
 /* ---- mesh_run.c: one call ---- */
+
+/* what numbers of a mesh that was in the tables before are called there */
+typedef struct rb_meshing_names
+{
+	uint32 npoints;            /* that were there; others are new */
+	const int64_t *vertex;     /* ids of those */
+	int64_t last_vertex;       /* the largest of them */
+	uint32 nfacets;            /* by their numbers: */
+	const int64_t *facet;      /* the id ... */
+	const int64_t *polygon;    /* ... and which polygon of it */
+	uint32 nsegments;          /* by their numbers: */
+	const int64_t *segment;    /* what pieces have in common, ... */
+	const int64_t *segment_id; /* ... the row that it is, or RB_MESH_NULL, ... */
+	const int64_t *facet_id;   /* ... the facet that it bounds, or RB_MESH_NULL */
+} rb_meshing_names;
+
+#define RB_MESH_NULL PG_INT64_MIN
+
+/* one mesh; a call makes one, or one of each body */
+typedef struct rb_meshing_part
+{
+	int64 body;
+	rb_welded welded;
+	rb_split_done split; /* where that was asked for */
+	bool is_welded;      /* until then a flaw names rows of facets and their polygons */
+	rb_tets tets;
+	rb_refine_report refined; /* where that was asked for */
+	rb_meshing_names *names;  /* of a mesh that is continued; else NULL: it is of rows */
+	rb_flaw flaw;
+	rb_status status;
+	double ms[RB_MESH_STAGES]; /* of a body */
+} rb_meshing_part;
 
 /*
  * What a call holds: memory of the core and a thread.  It lives in a memory context, and ends with it
@@ -74,13 +136,16 @@ typedef struct rb_meshing_run
 	rb_side side[RB_MESH_SIDES]; /* as call->source */
 	rb_seed *seeds;
 	uint32 nseeds;
-	rb_welded welded;
-	rb_split_done split; /* where that was asked for */
-	bool is_welded;      /* until then a flaw names rows of facets and their polygons */
-	rb_tets tets;
-	rb_flaw flaw;
-	double ms[RB_MESH_STAGES]; /* of each stage */
-	int stage;                 /* now at work; by several threads */
+	rb_meshing_part one;
+	rb_meshing_part *parts; /* that, or one of each body that was made, by their ids */
+	uint32 nparts;
+	rb_meshing_part *part; /* of which is spoken now */
+	uint32 skipped;        /* bodies */
+	rb_refine_options options;
+	struct rb_meshing_threads *threads;               /* that make bodies (mesh_bodies.c), ... */
+	void (*stop_threads)(struct rb_meshing_run *run); /* ... to be told to stop; or NULL */
+	double ms[RB_MESH_STAGES];                        /* of each stage */
+	int stage;                                        /* now at work; by several threads */
 	/* the thread */
 	rb_status (*work)(struct rb_meshing_run *run);
 	void *arg; /* for work */
@@ -104,9 +169,15 @@ extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_ru
 /* for work: the time since the last one goes to the stage that ends */
 extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
 
-/* works: sets become a PLC, which is split if that is wanted; and a mesh */
+/* works: sets become a PLC, which is split if that is wanted; that a mesh; both */
 extern rb_status rb_meshing_weld(rb_meshing_run *run);
+extern rb_status rb_meshing_fill_plc(rb_meshing_run *run);
 extern rb_status rb_meshing_make(rb_meshing_run *run);
+
+/* the same in steps, of a part, with a context that may be another: ms gets the time of each stage */
+extern rb_status rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part,
+									  const rb_set *facets);
+extern rb_status rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part);
 
 /* what the user is to hear of a mesh that was made */
 extern void rb_meshing_notices(const rb_meshing_run *run);
@@ -156,14 +227,20 @@ typedef enum rb_meshing_kind
 	RB_MESH_TABLES
 } rb_meshing_kind;
 
-#define RB_MESH_COLUMNS 7 /* at most */
+#define RB_MESH_COLUMNS 9 /* at most */
 
 typedef struct rb_meshing_column
 {
 	const char *name; /* NULL: there are no more */
 	Oid type;         /* int8, float8, int4 or text */
 	bool null;        /* may be */
-	bool optional;    /* a table that the user has made may do without it */
+	enum
+	{
+		RB_COLUMN_NEEDED,
+		RB_COLUMN_OPTIONAL, /* a table that the user has made may do without it, but is not read then */
+		RB_COLUMN_TOLD,     /* nor does who reads it need it */
+		RB_COLUMN_OF_BODY /* it is there where meshes are of bodies */
+	} use;
 } rb_meshing_column;
 
 typedef struct rb_meshing_table
@@ -174,14 +251,24 @@ typedef struct rb_meshing_table
 	char *quoted; /* both, as SQL writes them */
 	Oid relid;
 	bool made;                         /* by this call */
+	bool by_body;                      /* it has columns of bodies */
 	AttrNumber attno[RB_MESH_COLUMNS]; /* 0: it is not there */
 } rb_meshing_table;
 
 extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
 
+/* is there a column i? */
+static inline bool
+rb_meshing_has(const rb_meshing_table *t, int i)
+{
+	const rb_meshing_column *c = rb_meshing_columns(t->kind);
+
+	return c[i].name != NULL && (c[i].use != RB_COLUMN_OF_BODY || t->by_body);
+}
+
 /* their names */
-extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function,
-								   const char *mesh);
+extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh,
+								   bool by_body);
 
 /*
  * Those that there are must be empty, the others are made; who else makes a mesh of this name waits for the
@@ -203,13 +290,21 @@ extern SPIPlanPtr rb_meshing_prepare_insert(const rb_meshing_table *t, const cha
 extern void rb_meshing_tables_find(rb_meshing_table *tables, const char *function,
 								   const char *mesh);
 
+/*
+ * The same of a mesh that is to be replaced: nobody else makes one of this name, nor writes to the
+ * tables, until this transaction ends; who reads them need not wait.
+ */
+extern void rb_meshing_tables_continue(rb_meshing_table *tables, const char *function,
+									   const char *mesh);
+extern void rb_meshing_table_empty(const rb_meshing_table *t, const char *function);
+
 /* ---- mesh_fill.c: rows into them ---- */
 
 /* all tables; answers the number of rows */
 extern uint64 rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables);
 
-/* which polygon of the rows with its id each facet is, from 1: in that memory context */
-extern uint32 *rb_meshing_polygons(const rb_meshing_run *run);
+/* which polygon of the rows with its id each facet of a part is, from 1: in that memory context */
+extern uint32 *rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part);
 
 /* ---- mesh_load.c: rows out of them ---- */
 
@@ -231,6 +326,7 @@ typedef struct rb_meshing_loaded
 	int64_t *polygon;
 	uint32_t (*edges)[2];
 	int64_t *segment; /* of each edge, a number: those with the same are pieces of one */
+	int64_t *segment_id, *segment_facet; /* of each edge, or RB_MESH_NULL */
 } rb_meshing_loaded;
 
 extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
@@ -260,6 +356,15 @@ typedef struct rb_meshing_matched
 
 /* where the run is welded the mesh is renumbered as its points are; else it is only compared with itself */
 extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to);
+
+/* ---- mesh_bodies.c ---- */
+
+/* a work: each body becomes a mesh */
+extern rb_status rb_meshing_make_bodies(rb_meshing_run *run);
+
+/* before it: which are there; and after it: of which could none be made? */
+extern void rb_meshing_bodies_begin(rb_meshing_run *run);
+extern void rb_meshing_bodies_end(rb_meshing_run *run);
 
 /* an array of the run's memory, or the memory error */
 extern void *rb_meshing_array(rb_meshing_run *run, size_t n, size_t element);

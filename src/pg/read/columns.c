@@ -260,6 +260,26 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 	return true;
 }
 
+/* a number that is wanted besides */
+static rb_column
+find_beside(TupleDesc desc, const rb_source *source)
+{
+	const bool integer = source->beside->integer;
+	rb_column column = rb_column_named(desc, source->beside->name, source);
+
+	if (integer ? column.type != INT2OID && column.type != INT4OID && column.type != INT8OID
+				: !rb_is_number_type(column.type))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("%s: column \"%s\" of %s is of type %s", source->function,
+						NameStr(TupleDescAttr(desc, column.attno - 1)->attname), source->side,
+						format_type_be(column.type)),
+				 errdetail(integer ? "Expected is smallint, integer or bigint."
+								   : "Expected is a number: double precision, real, smallint, "
+									 "integer, bigint or numeric.")));
+	return column;
+}
+
 void
 rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 {
@@ -298,9 +318,11 @@ rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source)
 		}
 	}
 
+	if (source->beside != NULL)
+		columns->beside = find_beside(desc, source);
 	if (columns->geom.attno != 0)
 		columns->shape = rb_shape_of(columns->geom.type, source->kind);
-	columns->last = Max(columns->id.attno, columns->geom.attno);
+	columns->last = Max(Max(columns->id.attno, columns->geom.attno), columns->beside.attno);
 	for (int i = 0; i < columns->nkeys; i++)
 		columns->last = Max(columns->last, columns->key[i].attno);
 	for (int i = 0; i < columns->width; i++)

@@ -53,6 +53,8 @@ extern char *rb_row_name(const rb_receiver *r, int64 id);
 extern bool rb_refuse_status(const rb_receiver *r);
 extern bool rb_refuse_null_id(const rb_receiver *r, rb_column column);
 
+extern bool rb_refuse_null_beside(const rb_receiver *r, int64 id);
+
 /* an id of a type that may have a fraction, and this one has, or is too large */
 extern bool rb_refuse_fraction(const rb_receiver *r, Datum value);
 extern bool rb_refuse_null_coordinate(const rb_receiver *r, rb_column column, int64 id);

@@ -76,7 +76,7 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	double share;
 
 	/* a worker cannot see a temporary table, sends no keys, and knows no faces; not every process can have workers */
-	if (source->keys != NULL || source->count_faces || source->polygons ||
+	if (source->keys != NULL || source->count_faces || source->polygons || source->beside != NULL ||
 		rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||
 		IsParallelWorker() || max_parallel_workers_per_gather <= 0)
 		return 0;

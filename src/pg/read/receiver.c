@@ -17,6 +17,7 @@
 
 #include "catalog/pg_type.h"
 #include "executor/tuptable.h"
+#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
@@ -157,6 +158,48 @@ receive_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
 	return rb_receive_box(r, slot->tts_values[i], id);
 }
 
+/* the number besides, of a row that has a part */
+static bool
+receive_beside(rb_receiver *r, TupleTableSlot *slot, int64 id)
+{
+	rb_beside *beside = r->source->beside;
+	const rb_builder *b = r->builder;
+	const int i = r->columns.beside.attno - 1;
+	uint64 word;
+
+	if (b->nparts == b->row_start)
+		return true;
+	if (slot->tts_isnull[i] && beside->integer)
+		return rb_refuse_null_beside(r, id);
+	if (b->nrows >= beside->cap)
+	{
+		const size_t cap = beside->cap + beside->cap / 2 + 1024;
+
+		if (rb_resize(b->memory, (void **) &beside->words, cap * sizeof(uint64), &r->error) !=
+			RB_OK)
+			return rb_refuse_status(r);
+		beside->cap = cap;
+	}
+	if (beside->integer)
+		word = (uint64) (r->columns.beside.type == INT8OID   ? DatumGetInt64(slot->tts_values[i])
+						 : r->columns.beside.type == INT4OID ? DatumGetInt32(slot->tts_values[i])
+															 : DatumGetInt16(slot->tts_values[i]));
+	else
+	{
+		MemoryContext old = MemoryContextSwitchTo(r->row_context);
+		const double x =
+			slot->tts_isnull[i]
+				? INFINITY
+				: rb_number_to_float8(slot->tts_values[i], r->columns.beside.type, numeric_float8);
+
+		memcpy(&word, &x, sizeof word);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(r->row_context);
+	}
+	beside->words[b->nrows] = word;
+	return true;
+}
+
 /* false: the row is refused */
 static bool
 receive(TupleTableSlot *slot, DestReceiver *self)
@@ -180,7 +223,8 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	return check_name(r, slot, &id) &&
 		   (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
 									   : receive_value(r, slot, id)) &&
-		   (r->columns.nkeys == 0 || read_key(r, slot, &id)) && rb_end_row(r, id);
+		   (r->columns.nkeys == 0 || read_key(r, slot, &id)) &&
+		   (r->columns.beside.attno == 0 || receive_beside(r, slot, id)) && rb_end_row(r, id);
 }
 
 bool

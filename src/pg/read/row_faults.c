@@ -95,6 +95,18 @@ rb_refuse_fraction(const rb_receiver *r, Datum value)
 }
 
 bool
+rb_refuse_null_beside(const rb_receiver *r, int64 id)
+{
+	if (!r->apart)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
+						column_name(r, r->columns.beside), r->source->side, rb_row_name(r, id)),
+				 errhint("Leave such rows out.")));
+	return false;
+}
+
+bool
 rb_refuse_null_coordinate(const rb_receiver *r, rb_column column, int64 id)
 {
 	if (!r->apart)

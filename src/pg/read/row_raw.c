@@ -48,7 +48,7 @@ find_offsets(rb_receiver *r, TupleDesc desc)
 			}
 		offset += att->attlen;
 	}
-	r->raw = n == c->width + 1;
+	r->raw = n == c->width + 1 && c->beside.attno == 0;
 	r->together = true;
 	for (int i = 1; i < c->width; i++)
 		if (r->raw_coord[i] != r->raw_coord[0] + i * (int) sizeof(double))

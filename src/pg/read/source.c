@@ -57,6 +57,8 @@ append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 		append_column(sql, desc, rb_column_named(desc, source->id_name, source).attno, &appended);
 	for (int i = 0; i < columns.nkeys; i++)
 		append_column(sql, desc, columns.key[i].attno, &appended);
+	if (columns.beside.attno != 0)
+		append_column(sql, desc, columns.beside.attno, &appended);
 	if (columns.geom.attno != 0)
 		append_column(sql, desc, columns.geom.attno, &appended);
 	for (int i = 0; i < columns.width; i++)

@@ -18,8 +18,8 @@ static rb_progress_entry *reading; /* of the join whose sides are read now */
 const char *
 rb_progress_stage(int stage)
 {
-	static const char *const of_meshes[] = {"weld", "validate", "tetrahedralize",
-											"load", "check",    "fill"};
+	static const char *const of_meshes[] = {"weld",  "validate", "tetrahedralize", "refine", "load",
+											"check", "fill"};
 
 	StaticAssertStmt(lengthof(of_meshes) == RB_MESH_STAGES - RB_MESH_WELD, "each has a name");
 	return stage >= RB_MESH_WELD && stage < RB_MESH_STAGES ? of_meshes[stage - RB_MESH_WELD]

@@ -1,0 +1,68 @@
+-- refinement of geometries: polygons of any shape, solids by their ids
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS postgis;
+CREATE EXTENSION IF NOT EXISTS redblue;
+RESET client_min_messages;
+CREATE SCHEMA postgis_refine;
+SET search_path = postgis_refine, public;
+CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8, kind text DEFAULT 'POLYHEDRALSURFACE') RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
+	SELECT ST_GeomFromText(format(kind || ' Z (((%1$s %2$s %3$s,%1$s %5$s %3$s,%4$s %5$s %3$s,%4$s %2$s %3$s,%1$s %2$s %3$s)),'
+	'((%1$s %2$s %6$s,%4$s %2$s %6$s,%4$s %5$s %6$s,%1$s %5$s %6$s,%1$s %2$s %6$s)),((%1$s %2$s %3$s,%4$s %2$s %3$s,%4$s %2$s %6$s,%1$s %2$s %6$s,%1$s %2$s %3$s)),'
+	'((%1$s %5$s %3$s,%1$s %5$s %6$s,%4$s %5$s %6$s,%4$s %5$s %3$s,%1$s %5$s %3$s)),((%1$s %2$s %3$s,%1$s %2$s %6$s,%1$s %5$s %6$s,%1$s %5$s %3$s,%1$s %2$s %3$s)),'
+	'((%4$s %2$s %3$s,%4$s %5$s %3$s,%4$s %5$s %6$s,%4$s %2$s %6$s,%4$s %2$s %3$s)))', x0, y0, z0, x1, y1, z1), 7415) $$;
+CREATE FUNCTION volume(mesh text) RETURNS TABLE (region bigint, largest float8, total numeric) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT region, max(v), round(sum(v)::numeric, 9) FROM (SELECT t.region,
+		abs((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y)) - (b.y - a.y) * ((c.x - a.x) * (d.z - a.z) - (c.z - a.z) * (d.x - a.x)) + (b.z - a.z) * ((c.x - a.x) * (d.y - a.y) - (c.y - a.y) * (d.x - a.x))) / 6 AS v
+		FROM %1$s_tets t JOIN %1$s_vertices a ON a.id = v1 JOIN %1$s_vertices b ON b.id = v2 JOIN %1$s_vertices c ON c.id = v3 JOIN %1$s_vertices d ON d.id = v4) t GROUP BY 1', mesh);
+END $$;
+
+-- a row of six polygons, without a sharp angle: none is bad
+CREATE TABLE rooms (id int PRIMARY KEY, floor int, geom geometry(GeometryZ, 7415));
+INSERT INTO rooms VALUES (1, 1, box(0, 0, 0, 10, 10, 1)), (2, 2, box(20, 2, 2, 24, 4, 4, 'MULTIPOLYGON'));
+SELECT bad, regions, on_facets + on_segments > 0 AS surface FROM redblue_refine('rooms', 'm');
+SELECT max(radius_edge) <= 2 AS good FROM m_tets;
+SELECT sum(total) FROM volume('m');
+SELECT * FROM redblue_mesh_check('m', 'rooms');
+SELECT facet_id, count(DISTINCT polygon), min(polygon), max(polygon) FROM m_faces GROUP BY 1 ORDER BY 1;
+-- further: polygons and rows stay what they were
+SELECT bad FROM redblue_refine(mesh => 'm', max_volume => 0.25);
+SELECT max(largest) <= 0.25 AS small, sum(total) FROM volume('m');
+SELECT * FROM redblue_mesh_check('m', 'rooms');
+SELECT facet_id, count(DISTINCT polygon), min(polygon), max(polygon) FROM m_faces GROUP BY 1 ORDER BY 1;
+
+-- volumes by region and of points; sizes of a MultiPoint
+CREATE TABLE seeds (id int PRIMARY KEY, geom geometry(PointZ, 7415), largest float8);
+INSERT INTO seeds VALUES (100, 'SRID=7415;POINT Z (5 5 0.5)', 0.5), (200, 'SRID=7415;POINT Z (21 3 3)', 0.05);
+SELECT bad FROM redblue_refine('rooms', 'v', regions => 'seeds', regions_volume => 'largest');
+SELECT region, largest <= CASE region WHEN 100 THEN 0.5 ELSE 0.05 END AS small, total FROM volume('v') ORDER BY 1;
+CREATE TABLE sizes (id int PRIMARY KEY, volume float8, place geometry(GeometryZ, 7415), other geometry);
+INSERT INTO sizes VALUES (1, 1, 'SRID=7415;MULTIPOINT Z (0 0 0, 10 10 1)', NULL), (2, 0.0625, 'SRID=7415;POINT Z (22 3 3)', NULL), (3, -1, NULL, NULL);
+SELECT bad FROM redblue_refine('rooms', 's', sizes => 'sizes', sizes_geom => 'place');
+SELECT sum(total) FROM volume('s');
+SELECT max(radius_edge) <= 2 AS good FROM s_tets;
+
+-- solids: a row each; or several rows
+SELECT bodies, bad FROM redblue_refine('rooms', 'b', body => 'id');
+SELECT body_id, count(DISTINCT facet_id), count(DISTINCT polygon), max(radius_edge) <= 2 AS good FROM b_faces JOIN b_tets USING (body_id) GROUP BY 1 ORDER BY 1;
+CREATE TABLE walls AS SELECT floor AS storey, 100 * id + path[1] AS id, d.geom FROM rooms, LATERAL ST_Dump(geom) d;
+SELECT bodies, bad FROM redblue_refine('walls', 'w', body => 'storey');
+SELECT body_id, count(DISTINCT facet_id), count(DISTINCT polygon) FROM w_faces GROUP BY 1 ORDER BY 1;
+SELECT (SELECT array_agg((x, y, z, body_id)::text ORDER BY id) FROM w_vertices) = (SELECT array_agg((x, y, z, body_id)::text ORDER BY id) FROM b_vertices) AS same;
+-- one that crosses itself is named
+INSERT INTO rooms VALUES (3, 3, ST_Collect(box(40, 0, 0, 44, 4, 4, 'MULTIPOLYGON'), box(42, 2, 2, 46, 6, 6, 'MULTIPOLYGON'))), (4, 4, NULL), (5, 5, 'SRID=7415;POLYHEDRALSURFACE Z EMPTY');
+SELECT bodies FROM redblue_refine('rooms', 'x', body => 'id');
+SELECT bodies FROM redblue_refine('rooms', 'x', body => 'id', on_bad => 'skip');
+SELECT bodies, regions FROM redblue_refine('rooms', 'y', body => 'id', on_crossing => 'split', radius_edge => NULL);
+SELECT round(sum(total), 6) FROM volume('y');
+
+-- what cannot be
+SELECT redblue_refine('rooms', 'z', sizes => 'sizes');
+ALTER TABLE sizes ALTER place TYPE geometry(GeometryZ) USING ST_SetSRID(place, 0);
+SELECT redblue_refine('rooms', 'z', sizes => 'sizes', sizes_geom => 'place');
+SELECT redblue_refine('rooms', 'z', body => 'geom');
+SELECT to_regclass('z_tets');
+
+SET client_min_messages = warning;
+DROP SCHEMA postgis_refine CASCADE;

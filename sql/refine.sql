@@ -1,0 +1,259 @@
+-- refinement: good tetrahedra of rows, of a mesh that is there, of many bodies
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+RESET client_min_messages;
+CREATE SCHEMA refine;
+SET search_path = refine, public;
+
+-- the triangles of a box
+CREATE FUNCTION box(x0 float8, y0 float8, z0 float8, x1 float8, y1 float8, z1 float8)
+RETURNS TABLE (n int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8) LANGUAGE sql IMMUTABLE AS $$
+	WITH corner AS (SELECT i, CASE WHEN i & 1 = 0 THEN x0 ELSE x1 END AS x, CASE WHEN i & 2 = 0 THEN y0 ELSE y1 END AS y, CASE WHEN i & 4 = 0 THEN z0 ELSE z1 END AS z FROM generate_series(0, 7) i)
+	SELECT f.n, a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z
+	FROM (VALUES (1, 0, 2, 1), (2, 1, 2, 3), (3, 4, 5, 6), (4, 5, 7, 6), (5, 0, 1, 4), (6, 1, 5, 4), (7, 2, 6, 3), (8, 3, 6, 7), (9, 0, 4, 2), (10, 2, 4, 6), (11, 1, 3, 5), (12, 3, 7, 5)) f (n, i, j, k)
+	JOIN corner a ON a.i = f.i JOIN corner b ON b.i = f.j JOIN corner c ON c.i = f.k $$;
+-- the tetrahedra of a mesh with their volumes and the middles of their corners
+CREATE FUNCTION tets(mesh text) RETURNS TABLE (region bigint, radius_edge float8, min_dihedral float8, volume float8, x float8, y float8, z float8) LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE format('SELECT t.region, t.radius_edge, t.min_dihedral,
+		abs((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y)) - (b.y - a.y) * ((c.x - a.x) * (d.z - a.z) - (c.z - a.z) * (d.x - a.x)) + (b.z - a.z) * ((c.x - a.x) * (d.y - a.y) - (c.y - a.y) * (d.x - a.x))) / 6,
+		(a.x + b.x + c.x + d.x) / 4, (a.y + b.y + c.y + d.y) / 4, (a.z + b.z + c.z + d.z) / 4
+		FROM %1$s_tets t JOIN %1$s_vertices a ON a.id = v1 JOIN %1$s_vertices b ON b.id = v2 JOIN %1$s_vertices c ON c.id = v3 JOIN %1$s_vertices d ON d.id = v4', mesh);
+END $$;
+CREATE FUNCTION empty(mesh text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE format('TRUNCATE %1$s_vertices, %1$s_tets, %1$s_faces, %1$s_segments', mesh); END $$;
+
+-- an icosahedron, without a sharp angle, and dust in it, around which tetrahedra are bad
+CREATE TABLE gem AS
+	WITH corner AS (SELECT row_number() OVER () AS i, 5 * x AS x, 5 * y AS y, 5 * z AS z FROM (SELECT (ARRAY[0, a, b])[1 + k] AS x, (ARRAY[b, 0, a])[1 + k] AS y, (ARRAY[a, b, 0])[1 + k] AS z
+		FROM generate_series(0, 2) k, (VALUES (1.0::float8), (-1.0)) f (a), (VALUES ((1 + sqrt(5.0::float8)) / 2), ((-1 - sqrt(5.0::float8)) / 2)) g (b)) c),
+	edge AS (SELECT a.i, b.i AS j FROM corner a JOIN corner b ON a.i < b.i AND (a.x - b.x) ^ 2 + (a.y - b.y) ^ 2 + (a.z - b.z) ^ 2 < 101)
+	SELECT row_number() OVER (ORDER BY a.i, b.i, c.i)::int AS id, a.x AS ax, a.y AS ay, a.z AS az, b.x AS bx, b.y AS by, b.z AS bz, c.x AS cx, c.y AS cy, c.z AS cz
+	FROM edge e JOIN edge f ON f.i = e.j JOIN edge g ON g.i = e.i AND g.j = f.j JOIN corner a ON a.i = e.i JOIN corner b ON b.i = f.i JOIN corner c ON c.i = f.j;
+CREATE TABLE dust AS SELECT i AS id, 0.1 * i AS x, 0.03 * i * i AS y, 0.05 AS z FROM generate_series(1, 5) i;
+SELECT count(*) FROM gem;
+SELECT vertices, regions FROM redblue_tetrahedralize('gem', 'f', 'dust');
+SELECT max(radius_edge) > 5 AS bad FROM f_tets;
+CREATE TABLE counts AS SELECT * FROM redblue_refine('gem', 'g', 'dust');
+SELECT stage FROM redblue_last_run();
+SELECT detail ~ '^rounds: [1-9]\d*, cavities tried: [1-9]\d*, bad tetrahedra left: 0$' AS refine FROM redblue_last_run() WHERE stage = 'refine';
+SELECT bad, bad_input, bad_surface, bad_full, bad_fine, rounds > 0 AS rounds, crossings, regions, bodies, inside > 0 AS inside, on_segments + on_facets + on_hull + inside = vertices - 17 AS added FROM counts;
+SELECT vertices = (SELECT count(*) FROM g_vertices) AS vertices, tets = (SELECT count(*) FROM g_tets) AS tets, faces = (SELECT count(*) FROM g_faces) AS faces, segments = (SELECT count(*) FROM g_segments) AS segments,
+	on_segments = (SELECT count(*) FROM g_vertices WHERE kind IN ('segment', 'edge')) AS on_segments, on_facets = (SELECT count(*) FROM g_vertices WHERE kind = 'facet') AS on_facets,
+	inside = (SELECT count(*) FROM g_vertices WHERE kind = 'inside') AS inside, fill_ms > 0 AS filled FROM counts;
+SELECT max(radius_edge) <= 2 AS good, min(min_dihedral) > 0 AS dihedral, max(min_dihedral) < 71 AS regular FROM g_tets;
+SELECT round(sum(volume)::numeric, 9) = round((SELECT sum(volume) FROM tets('f'))::numeric, 9) AS volume FROM tets('g');
+SELECT * FROM redblue_mesh_check('g', 'gem', 'dust');
+SELECT count(DISTINCT facet_id) FROM g_faces;
+-- what is told is what it is: of a regular corner
+SELECT count(*) FROM (SELECT redblue_tetrahedralize_query('SELECT i AS id, ax::float8, ay::float8, az::float8, bx::float8, by::float8, bz::float8, cx::float8, cy::float8, cz::float8 FROM (VALUES
+	(11, 0, 0, 0, 1, 0, 0, 0, 1, 0), (12, 0, 0, 0, 1, 0, 0, 0, 0, 1), (13, 0, 0, 0, 0, 1, 0, 0, 0, 1), (14, 1, 0, 0, 0, 1, 0, 0, 0, 1)) f (i, ax, ay, az, bx, by, bz, cx, cy, cz)', 'corner')) t;
+SELECT round(radius_edge::numeric, 12) = round(sqrt(0.75), 12) AS radius_edge, round(min_dihedral::numeric, 10) = round(degrees(atan(sqrt(2)))::numeric, 10) AS min_dihedral FROM corner_tets;
+
+-- volumes: all, by region, by the nearest of points; the smallest counts
+CREATE TABLE nested AS SELECT row_number() OVER () AS id, n, ax, ay, az, bx, by, bz, cx, cy, cz FROM (SELECT * FROM box(0, 0, 0, 10, 10, 10) UNION ALL SELECT * FROM box(3, 3, 3, 7, 7, 7)) b;
+CREATE TABLE seeds (id int PRIMARY KEY, x float8, y float8, z float8, volume real, "most" numeric);
+INSERT INTO seeds VALUES (-5, 5, 5, 5, -1, 0.5), (70, 1, 1, 1, -1, NULL);
+CREATE TABLE of_v AS SELECT * FROM redblue_refine('nested', 'v', regions => 'seeds', max_volume => 8, regions_volume => 'most');
+-- boxes of triangles have sharp angles
+SELECT bad = bad_input + bad_fine AS because, bad = (SELECT count(*) FROM tets('v') WHERE radius_edge > 2 OR volume > CASE region WHEN -5 THEN 0.5 ELSE 8 END) AS bad, 5 * bad < tets AS few FROM of_v;
+SELECT region, max(volume) > 0.1 AS large, round(sum(volume)::numeric, 9) AS volume FROM tets('v') GROUP BY 1 ORDER BY 1;
+SELECT * FROM redblue_mesh_check('v', 'nested');
+SELECT empty('v');
+-- two points, of which the second is of the lower half
+CREATE TABLE sizes (id int, x int, y int, z int, volume numeric);
+INSERT INTO sizes VALUES (1, 0, 0, 4, 'Infinity'), (2, 0, 0, -4, 0.5);
+SELECT bad FROM redblue_refine('gem', 'w', sizes => 'sizes');
+SELECT z < -2 AS below, max(volume) <= 0.5 AS small, max(radius_edge) <= 2 AS good FROM tets('w') GROUP BY 1 ORDER BY 1;
+SELECT empty('w');
+SELECT bad FROM redblue_refine_query('TABLE gem', 'w', sizes => 'SELECT 1 AS id, 0 AS x, 0 AS y, 0 AS z, 2::int2 AS large', sizes_volume => 'large', radius_edge => NULL);
+SELECT max(volume) <= 2 AS small FROM tets('w');
+SELECT empty('w');
+
+-- the surface stays as it is
+SELECT on_segments, on_facets, on_hull, bad = bad_surface AS because, inside > 0 AS inside FROM redblue_refine('gem', 'w', 'dust', keep_surface => true);
+SELECT count(*) FROM w_faces;
+SELECT * FROM redblue_mesh_check('w', 'gem', 'dust');
+SELECT empty('w');
+-- no more points than that
+\set VERBOSITY terse
+SELECT vertices <= 60 AS few, bad > 0 AS bad, bad = bad_full AS because FROM redblue_refine('gem', 'w', max_points => 60, max_volume => 1);
+\set VERBOSITY default
+SELECT * FROM redblue_mesh_check('w', 'gem');
+-- and on
+SELECT bad, vertices > 60 AS more FROM redblue_refine(mesh => 'w', max_volume => 1);
+SELECT stage FROM redblue_last_run();
+SELECT max(volume) <= 1 AS small, max(radius_edge) <= 2 AS good, round(sum(volume)::numeric, 9) = round((SELECT sum(volume) FROM tets('f'))::numeric, 9) AS volume FROM tets('w');
+SELECT * FROM redblue_mesh_check('w', 'gem');
+
+-- to the hull: points only
+SELECT on_segments, on_facets, bad = bad_input + bad_fine AS because, 5 * bad < tets AS few FROM redblue_refine_query(points => 'SELECT x + 10 * y + 100 * z AS id, x, y, z FROM generate_series(0, 4, 4) x, generate_series(0, 4) y, generate_series(0, 4, 2) z', mesh => 'cloud', keep => 'hull', max_volume => 0.5);
+SELECT round(sum(volume)::numeric, 9) AS volume FROM tets('cloud');
+SELECT count(parent_id) FROM cloud_vertices WHERE kind IN ('hull', 'inside');
+SELECT * FROM redblue_mesh_check('cloud', keep => 'hull');
+SELECT inside > 0 AS inside, regions FROM redblue_refine(mesh => 'cloud', max_volume => 0.25);
+
+-- a mesh that is there: with points and segments, in tables that users have changed
+CREATE TABLE points (id int PRIMARY KEY, x float8, y float8, z float8);
+INSERT INTO points SELECT i, 0.5 + i % 9, 0.25 + i / 9 % 9, 0.7 + i / 81 FROM generate_series(0, 728) i;
+CREATE TABLE lines (id int PRIMARY KEY, ax float8, ay float8, az float8, bx float8, by float8, bz float8);
+INSERT INTO lines VALUES (801, 0.1, 0.1, 0.1, 0.1, 0.1, 9.9), (-1, 0.1, 0.1, 9.9, 9.9, 9.9, 9.9);
+SELECT vertices > 748 AS vertices FROM redblue_tetrahedralize('nested', 'm', 'points', 'lines', 'seeds');
+ALTER TABLE m_vertices ADD note text DEFAULT 'new';
+UPDATE m_vertices SET id = 10 * id + 100000, note = 'old';
+UPDATE m_tets SET id = -id, v1 = 10 * v1 + 100000, v2 = 10 * v2 + 100000, v3 = 10 * v3 + 100000, v4 = 10 * v4 + 100000;
+UPDATE m_faces SET v1 = 10 * v1 + 100000, v2 = 10 * v2 + 100000, v3 = 10 * v3 + 100000, facet_id = facet_id - 2, polygon = 7;
+UPDATE m_segments SET v1 = 10 * v1 + 100000, v2 = 10 * v2 + 100000, segment = -3 * segment, facet_id = facet_id - 2;
+CREATE TABLE vertices AS TABLE m_vertices; CREATE TABLE segments AS SELECT DISTINCT segment, segment_id, facet_id FROM m_segments; CREATE TABLE facets AS SELECT DISTINCT facet_id, polygon FROM m_faces; CREATE TABLE n AS SELECT count(*) AS tets FROM m_tets;
+SELECT bad_full, regions, r.tets > n.tets AS more, r.vertices > (SELECT count(*) FROM vertices) AS vertices, on_segments + on_facets + on_hull + inside = r.vertices - (SELECT count(*) FROM vertices) AS added
+	FROM redblue_refine(mesh => 'm', max_volume => 0.5, regions => 'seeds', regions_volume => 'most') r, n;
+-- vertices are those that there were, and others behind them
+SELECT count(*) FROM (TABLE vertices EXCEPT TABLE m_vertices) v;
+SELECT note, count(*) > 0 AS some FROM m_vertices GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM m_vertices n WHERE note = 'new' AND (id <= (SELECT max(id) FROM vertices) OR kind = 'input' OR (kind IN ('segment', 'edge', 'facet')) <> (parent_id IS NOT NULL));
+SELECT kind, count(*) FILTER (WHERE NOT CASE kind WHEN 'segment' THEN parent_id IN (801, -1) WHEN 'input' THEN parent_id IS NULL OR parent_id BETWEEN 0 AND 728 ELSE parent_id BETWEEN -1 AND 24 END) AS wrong FROM m_vertices WHERE kind <> 'inside' GROUP BY 1 HAVING count(*) > 0 ORDER BY 1;
+(SELECT DISTINCT segment, segment_id, facet_id FROM m_segments EXCEPT TABLE segments) UNION ALL (TABLE segments EXCEPT SELECT DISTINCT segment, segment_id, facet_id FROM m_segments);
+(SELECT DISTINCT facet_id, polygon FROM m_faces EXCEPT TABLE facets) UNION ALL (TABLE facets EXCEPT SELECT DISTINCT facet_id, polygon FROM m_faces);
+SELECT region, round(sum(volume)::numeric, 9) AS volume FROM tets('m') GROUP BY 1 ORDER BY 1;
+UPDATE m_faces SET polygon = 1, facet_id = facet_id + 2;
+SELECT * FROM redblue_mesh_check('m', 'nested', 'points', 'lines');
+-- in one transaction with what reads it; or not at all
+BEGIN;
+SELECT bad FROM redblue_refine(mesh => 'g', max_volume => 0.25, radius_edge => NULL);
+SELECT max(volume) <= 0.25 AS small FROM tets('g');
+ROLLBACK;
+SELECT max(volume) > 0.25 AS large FROM tets('g');
+
+-- tables of one's own: without what is told, and with
+CREATE TABLE own_tets (region bigint, v4 bigint, v3 bigint, v2 bigint, v1 bigint, id bigint CHECK (id > 0), made text DEFAULT 'by default');
+SELECT tets > 0 AS tets FROM redblue_refine('gem', 'own');
+SELECT DISTINCT made FROM own_tets;
+ALTER TABLE own_tets ADD min_dihedral float8, ADD radius_edge text;
+SELECT tets > 0 AS tets FROM redblue_refine(mesh => 'own');
+ALTER TABLE own_tets DROP radius_edge;
+SELECT tets > 0 AS tets FROM redblue_refine(mesh => 'own');
+SELECT count(*) FROM own_tets WHERE min_dihedral IS NULL;
+SELECT * FROM redblue_mesh_check('own', 'gem');
+-- other schemas, names in quotes, views that take rows
+CREATE SCHEMA "Elsewhere";
+SELECT tets > 0 AS tets FROM redblue_refine('gem', '"Elsewhere"."Gem"');
+SELECT tets > 0 AS tets FROM redblue_refine(mesh => '"Elsewhere"."Gem"', max_volume => 1);
+SELECT * FROM redblue_mesh_check('"Elsewhere"."Gem"', 'gem');
+CREATE VIEW seen_vertices AS TABLE own_vertices; CREATE VIEW seen_tets AS TABLE own_tets; CREATE VIEW seen_faces AS TABLE own_faces; CREATE VIEW seen_segments AS TABLE own_segments;
+SELECT tets > 0 AS tets FROM redblue_refine(mesh => 'seen', max_volume => 1);
+ALTER TABLE own_tets ADD radius_edge float8;
+SELECT max(volume) <= 1 AS small FROM tets('own');
+
+-- bodies: thirty houses, whose rows come in any order
+CREATE TABLE houses AS SELECT 12 * h + n AS id, 100 - h AS house, b.* FROM generate_series(1, 30) h, LATERAL box(2 * h, 0, 0, 2 * h + 1, 1 + h % 3, 1 + h % 7) b ORDER BY n, h;
+CREATE TABLE of_h AS SELECT * FROM redblue_refine('houses', 'h', body => 'house', max_volume => 0.25);
+SELECT bodies, regions, bad = bad_input + bad_fine AS because, crossings FROM of_h;
+\d h_segments
+SELECT count(*), sum(found), bool_and(volume) AS volume FROM (SELECT h.house, count(*) AS found, abs(sum(t.volume) - (1 + (100 - h.house) % 3) * (1 + (100 - h.house) % 7)) < 1e-9 AS volume
+	FROM (SELECT DISTINCT house FROM houses) h CROSS JOIN LATERAL (SELECT sum(abs((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y)) - (b.y - a.y) * ((c.x - a.x) * (d.z - a.z) - (c.z - a.z) * (d.x - a.x)) + (b.z - a.z) * ((c.x - a.x) * (d.y - a.y) - (c.y - a.y) * (d.x - a.x))) / 6) AS volume
+		FROM h_tets t JOIN h_vertices a ON a.id = v1 JOIN h_vertices b ON b.id = v2 JOIN h_vertices c ON c.id = v3 JOIN h_vertices d ON d.id = v4
+		WHERE t.body_id = h.house AND a.body_id = h.house AND b.body_id = h.house AND c.body_id = h.house AND d.body_id = h.house) t GROUP BY 1) h;
+SELECT bad = (SELECT count(*) FROM tets('h') WHERE radius_edge > 2 OR volume > 0.25) AS bad, vertices > 240 AS more FROM of_h;
+SELECT count(*) FROM h_faces f JOIN houses h ON h.id = f.facet_id WHERE h.house <> f.body_id;
+SELECT count(*) - count(DISTINCT id) AS twice, count(DISTINCT body_id) FROM h_vertices;
+SELECT count(*) FROM (SELECT segment FROM h_segments GROUP BY 1 HAVING count(DISTINCT body_id) > 1) s;
+-- one of them is what it would be alone
+CREATE VIEW one_vertices AS SELECT * FROM h_vertices WHERE body_id = 83; CREATE VIEW one_tets AS SELECT * FROM h_tets WHERE body_id = 83; CREATE VIEW one_faces AS SELECT * FROM h_faces WHERE body_id = 83; CREATE VIEW one_segments AS SELECT * FROM h_segments WHERE body_id = 83;
+CREATE VIEW house AS SELECT * FROM houses WHERE house = 83;
+SELECT * FROM redblue_mesh_check('one', 'house');
+SELECT bodies FROM redblue_refine('house', 'alone', max_volume => 0.25);
+SELECT (SELECT array_agg((x, y, z, kind, parent_id)::text ORDER BY id) FROM alone_vertices) = (SELECT array_agg((x, y, z, kind, parent_id)::text ORDER BY id) FROM one_vertices) AS vertices,
+	(SELECT array_agg((v1, v2, v3, v4, region, radius_edge, min_dihedral)::text ORDER BY id) FROM alone_tets) = (SELECT array_agg((v1 - v, v2 - v, v3 - v, v4 - v, region, radius_edge, min_dihedral)::text ORDER BY id) FROM one_tets, (SELECT min(id) - 1 AS v FROM one_vertices) v) AS tets,
+	(SELECT array_agg((facet_id, polygon)::text ORDER BY id) FROM alone_faces) = (SELECT array_agg((facet_id, polygon)::text ORDER BY id) FROM one_faces) AS faces;
+-- several sizes; a table of one's own must know of bodies
+CREATE TABLE town_faces (LIKE own_faces);
+SELECT bodies FROM redblue_refine('houses', 'town', body => 'house', sizes => 'sizes');
+ALTER TABLE town_faces ADD body_id int;
+SELECT bodies FROM redblue_refine('houses', 'town', body => 'house', sizes => 'sizes');
+ALTER TABLE town_faces ALTER body_id TYPE bigint;
+SELECT bodies FROM redblue_refine_query('SELECT *, house::int2 AS "House" FROM houses', 'town', body => '"House"', sizes => 'TABLE sizes');
+SELECT count(DISTINCT body_id) FROM town_faces;
+-- no rows, no bodies
+SELECT bodies, vertices, tets FROM redblue_refine_query('SELECT * FROM houses LIMIT 0', 'nobody', body => 'house');
+-- an open one; ones of which no mesh can be made, by the id of the body
+DELETE FROM houses WHERE house = 90 AND n = 3;
+SELECT bodies, tets > 0 AS tets FROM redblue_refine('houses', 'open', body => 'house', radius_edge => NULL);
+UPDATE houses SET bx = ax, by = ay, bz = az WHERE house = 95 AND n = 4;
+UPDATE houses SET az = az + 3 WHERE house IN (80, 85) AND n = 5;
+UPDATE houses SET id = 7 WHERE house = 80 AND n <= 6;
+SELECT bodies FROM redblue_refine('houses', 'bad', body => 'house');
+SELECT bodies FROM redblue_refine_query('SELECT * FROM houses WHERE house > 80', 'bad', body => 'house');
+SELECT bodies FROM redblue_refine_query('SELECT * FROM houses WHERE house > 85', 'bad', body => 'house');
+SELECT bodies, regions, tets > 0 AS tets FROM redblue_refine('houses', 'bad', body => 'house', on_bad => 'skip', radius_edge => 'infinity');
+SELECT count(DISTINCT body_id), count(*) FILTER (WHERE body_id IN (80, 85, 95)) AS bad FROM bad_vertices;
+SELECT bodies, vertices FROM redblue_refine_query('SELECT * FROM houses WHERE house IN (80, 85)', 'worse', body => 'house', on_bad => 'skip');
+
+-- what cannot be
+SELECT redblue_refine('gem');
+SELECT redblue_refine();
+SELECT redblue_refine('gem', 'x', radius_edge => 0);
+SELECT redblue_refine('gem', 'x', radius_edge => 'NaN');
+SELECT redblue_refine('gem', 'x', radius_edge => 0.6);
+SELECT redblue_refine('gem', 'x', max_volume => -1);
+SELECT redblue_refine('gem', 'x', max_volume => 'NaN');
+SELECT redblue_refine('gem', 'x', max_points => 0);
+SELECT redblue_refine('gem', 'x', max_points => 11);
+SELECT redblue_refine(mesh => 'f', max_points => 11);
+SELECT redblue_refine('gem', 'x', on_bad => 'drop');
+SELECT redblue_refine('gem', 'x', keep => 'all');
+SELECT redblue_refine('gem', 'x', regions_volume => 'volume');
+SELECT redblue_refine('nested', 'x', regions => 'seeds', regions_volume => 'most ');
+SELECT redblue_refine('nested', 'x', regions => 'seeds', regions_volume => '');
+SELECT redblue_refine('nested', 'x', regions => 'seeds', regions_volume => 'volume');
+SELECT redblue_refine_query('TABLE nested', 'x', regions => 'SELECT id, x, y, z, id::text AS v FROM seeds', regions_volume => 'v');
+SELECT redblue_refine('nested', 'x', sizes => 'points');
+SELECT redblue_refine_query('TABLE nested', 'x', sizes => 'SELECT id, x, y, z, id AS volume FROM points');
+SELECT redblue_refine_query('TABLE nested', 'x', sizes => $$SELECT 17 AS id, 1 AS x, 2 AS y, 3 AS z, 'NaN'::float8 AS volume$$);
+SELECT redblue_refine_query('TABLE nested', 'x', sizes => $$SELECT 17 AS id, 1 AS x, 'NaN'::float8 AS y, 3 AS z, 1 AS volume$$);
+SELECT redblue_refine('houses', 'x', body => 'nothing');
+SELECT redblue_refine('houses', 'x', body => 'ax');
+SELECT redblue_refine('houses', 'x', body => '');
+SELECT redblue_refine_query('SELECT *, nullif(house, 83) AS h FROM houses', 'x', body => 'h');
+SELECT redblue_refine('houses', 'x', body => 'house', points => 'points');
+SELECT redblue_refine('houses', 'x', body => 'house', holes => 'seeds');
+SELECT redblue_refine(points => 'points', mesh => 'x', body => 'house');
+SELECT redblue_refine('gem', 'g');
+SELECT redblue_refine('gem', 'a.b.c');
+SELECT redblue_refine(mesh => 'nothing');
+SELECT redblue_refine(mesh => 'nowhere.nothing');
+SELECT redblue_refine(mesh => 'nobody');
+SELECT redblue_refine(mesh => 'h');
+SELECT redblue_refine(mesh => 'm', holes => 'seeds');
+SELECT redblue_refine(mesh => 'm', regions => 'seeds');
+SELECT redblue_refine(mesh => 'm', body => 'house');
+SELECT redblue_refine_query('DELETE FROM gem', 'x');
+SELECT to_regclass('x_vertices');
+-- a mesh that has been changed
+CREATE FUNCTION changed(change text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE change; PERFORM redblue_refine(mesh => 'f'); END $$;
+SELECT changed('UPDATE f_vertices SET x = x + 3 WHERE parent_id = 3');
+SELECT changed('UPDATE f_tets SET v1 = v2, v2 = v1 WHERE id = 1');
+SELECT changed('UPDATE f_tets SET v1 = v2 WHERE id = 1');
+SELECT changed('UPDATE f_tets SET v1 = -1 WHERE id = 1');
+SELECT changed($$UPDATE f_vertices SET kind = 'none' WHERE id = 1$$);
+SELECT changed($$UPDATE f_vertices SET x = 'NaN' WHERE id = 1$$);
+\set VERBOSITY terse
+SELECT changed('UPDATE f_tets SET region = NULL');
+\set VERBOSITY default
+SELECT changed('ALTER TABLE f_segments DROP segment');
+SELECT changed('ALTER TABLE f_tets ALTER v1 TYPE int');
+SELECT changed('TRUNCATE f_tets');
+SELECT changed('DROP TABLE f_faces');
+-- a constraint, a trigger
+\set VERBOSITY terse
+SELECT changed('ALTER TABLE f_tets ADD CHECK (id > 1) NOT VALID');
+\set VERBOSITY default
+SELECT * FROM redblue_mesh_check('f', 'gem', 'dust');
+BEGIN READ ONLY;
+SELECT redblue_refine('gem', 'x');
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT redblue_refine(mesh => 'g');
+ROLLBACK;
+
+SET client_min_messages = warning;
+DROP SCHEMA refine, "Elsewhere" CASCADE;

@@ -1,0 +1,289 @@
+/*
+ * mesh_bodies.c
+ *	  Rows of facets are those of many bodies, and each body becomes a mesh by itself.
+ *
+ * Bodies are taken in the order of their ids by several threads, one thread a body, with a context of
+ * its own: what one body lacks is no failure of the others.  The first of those that fail, by its
+ * id, is told: bodies behind one that has failed need not be looked at, those before it are.
+ */
+#include "pg/mesh/rb_meshing.h"
+
+#include "core/base/rb_parallel.h"
+#include "core/set/rb_set.h"
+#include "utils/memutils.h"
+
+typedef struct rb_meshing_threads
+{
+	rb_meshing_run *run;
+	rb_context *ctx; /* of each */
+	int n;
+	uint32 nbodies;
+	uint32 *row;   /* of facets, body by body */
+	uint32 *start; /* where in these each body begins, and where the last one ends */
+	uint32 *part;  /* where the triangles of each row begin, and where the last ones end */
+	uint32 failed; /* the first body that did; by several threads */
+	uint64 done;   /* so many bodies; by several threads */
+} rb_meshing_threads;
+
+static void
+stop_threads(rb_meshing_run *run)
+{
+	for (int i = 0; i < run->threads->n; i++)
+		rb_context_stop(&run->threads->ctx[i]);
+}
+
+/* ---- which rows are of which body ---- */
+
+typedef struct of_body
+{
+	int64 body;
+	uint32 row;
+} of_body;
+
+static int
+compare(const void *a, const void *b)
+{
+	const of_body *x = a;
+	const of_body *y = b;
+
+	if (x->body != y->body)
+		return x->body < y->body ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+void
+rb_meshing_bodies_begin(rb_meshing_run *run)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
+	const int64 *body = (const int64 *) run->call->number[RB_MESH_BODY].words;
+	rb_meshing_threads *t = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *t);
+	of_body *all = rb_meshing_array(run, set->nrows, sizeof *all);
+	bool ascend = true;
+
+	for (uint32 i = 0; i < set->nrows; i++)
+	{
+		all[i] = (of_body){body[i], i};
+		ascend &= i == 0 || body[i - 1] <= body[i];
+	}
+	if (!ascend)
+		qsort(all, set->nrows, sizeof *all, compare);
+	CHECK_FOR_INTERRUPTS();
+	t->run = run;
+	t->row = rb_meshing_array(run, set->nrows, sizeof *t->row);
+	t->start = rb_meshing_array(run, (size_t) set->nrows + 1, sizeof *t->start);
+	t->part = rb_meshing_array(run, (size_t) set->nrows + 1, sizeof *t->part);
+	t->failed = RB_NONE;
+	rb_row_starts(set, t->part);
+	for (uint32 i = 0; i < set->nrows; i++)
+	{
+		if (i == 0 || all[i - 1].body != all[i].body)
+			t->start[t->nbodies++] = i;
+		t->row[i] = all[i].row;
+	}
+	t->start[t->nbodies] = set->nrows;
+	run->parts = rb_meshing_array(run, t->nbodies, sizeof *run->parts);
+	memset(run->parts, 0, (size_t) t->nbodies * sizeof *run->parts);
+	for (uint32 i = 0; i < t->nbodies; i++)
+		run->parts[i].body = all[t->start[i]].body;
+	rb_free(run->memory, (void **) &all);
+	run->nparts = t->nbodies;
+
+	t->n = (int) Min((uint32) run->options.threads, Max(t->nbodies, 1));
+	run->options.threads = Max(run->options.threads / t->n, 1);
+	run->ctx.threads = t->n;
+	t->ctx = rb_meshing_array(run, (size_t) t->n, sizeof *t->ctx);
+	for (int i = 0; i < t->n; i++)
+		rb_context_init(&t->ctx[i], run->memory);
+	run->threads = t;
+	run->stop_threads = stop_threads;
+}
+
+/* ---- one of them ---- */
+
+/* its triangles, in arrays of their own; rows are numbered anew */
+static rb_status
+gather(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to, void **blocks)
+{
+	const rb_set *set = rb_meshing_set(t->run, RB_MESH_FACETS);
+	const uint32 *row = t->row + t->start[body];
+	const uint32 nrows = t->start[body + 1] - t->start[body];
+	uint32 n = 0;
+	rb_status status;
+
+	memset(to, 0, sizeof *to);
+	to->kind = set->kind;
+	to->nrows = nrows;
+	for (uint32 i = 0; i < nrows; i++)
+		to->nparts += t->part[row[i] + 1] - t->part[row[i]];
+	status = rb_array(ctx, &blocks[0], to->nparts, 9 * sizeof(double));
+	if (status == RB_OK)
+		status = rb_array(ctx, &blocks[1], to->nparts, sizeof(uint32));
+	if (status == RB_OK && set->face_of != NULL)
+		status = rb_array(ctx, &blocks[2], to->nparts, sizeof(uint32));
+	if (status != RB_OK)
+		return status;
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		const uint32 first = t->part[row[i]];
+		const uint32 some = t->part[row[i] + 1] - first;
+
+		memcpy((double *) blocks[0] + 9 * (size_t) n, set->coords + 9 * (size_t) first,
+			   some * 9 * sizeof(double));
+		for (uint32 k = 0; k < some; k++)
+			((uint32 *) blocks[1])[n + k] = i;
+		if (set->face_of != NULL)
+			memcpy((uint32 *) blocks[2] + n, set->face_of + first, some * sizeof(uint32));
+		n += some;
+	}
+	to->coords = blocks[0];
+	to->row_of = blocks[1];
+	to->face_of = blocks[2];
+	return RB_OK;
+}
+
+/* its rows are called by their numbers among all */
+static void
+name_rows(const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
+{
+	const uint32 *row = t->row + t->start[body];
+	rb_welded *w = &part->welded;
+
+	if (!part->is_welded)
+	{
+		part->flaw.a =
+			part->flaw.a < t->start[body + 1] - t->start[body] ? row[part->flaw.a] : RB_NONE;
+		return;
+	}
+	for (uint32 i = 0; i < w->plc.nfacets; i++)
+		w->facet_row[i] = row[w->facet_row[i]];
+	for (uint32 i = 0; i < w->plc.npoints; i++)
+		if (w->point_side[i] == RB_WELD_FACETS)
+			w->point_row[i] = row[w->point_row[i]];
+}
+
+static rb_status
+make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
+{
+	const double start = rb_now_ms();
+	void *blocks[3] = {NULL, NULL, NULL};
+	rb_set set;
+	rb_status status = gather(ctx, t, body, &set, blocks);
+
+	if (status == RB_OK)
+		status = rb_meshing_weld_part(t->run, ctx, part, &set);
+	if (status == RB_OK || status == RB_BAD_PLC)
+		name_rows(t, body, part);
+	for (int i = 0; i < 3; i++)
+		rb_free(ctx->memory, &blocks[i]);
+	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
+	return status == RB_OK ? rb_meshing_fill_part(t->run, ctx, part) : status;
+}
+
+/* ---- all of them ---- */
+
+/* others that are at work stop, too */
+static void
+fail(const rb_meshing_threads *t, rb_status status, const rb_error *error)
+{
+	if (error->status == status)
+		(void) rb_fail(&t->run->ctx, status, error->need, error->limit, error->text);
+	else
+		(void) rb_fail(&t->run->ctx, status, 0, 0, NULL);
+	stop_threads(t->run);
+}
+
+static void
+note_failed(rb_meshing_threads *t, uint32 body)
+{
+	uint32 was = rb_load(&t->failed);
+
+	while (body < was && !rb_claim(&t->failed, &was, body))
+		;
+}
+
+static void
+make_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_meshing_threads *t = arg;
+	rb_context *ctx = &t->ctx[rb_thread_number(me)];
+
+	for (uint64 i = from; i < to; i++)
+	{
+		rb_meshing_part *part = &t->run->parts[i];
+
+		if (rb_should_stop(&t->run->ctx) || (!t->run->call->skip_bad && i > rb_load(&t->failed)))
+			return;
+		part->status = make_body(ctx, t, (uint32) i, part);
+		if (part->status == RB_BAD_PLC)
+		{
+			rb_forget_failure(ctx);
+			if (t->run->call->skip_bad)
+				rb_welded_free(ctx->memory, &part->welded);
+			else
+				note_failed(t, (uint32) i);
+		}
+		else if (part->status != RB_OK)
+		{
+			if (part->status != RB_STOPPED)
+				fail(t, part->status, &ctx->error);
+			return;
+		}
+		rb_progress(&t->run->ctx, RB_STAGE_READ, rb_add(&t->done, 1), t->nbodies);
+	}
+}
+
+rb_status
+rb_meshing_make_bodies(rb_meshing_run *run)
+{
+	rb_meshing_threads *t = run->threads;
+	double start = 0;
+	rb_thread *me;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_TETRAHEDRALIZE, &start);
+	status = rb_team_open(&run->ctx, t->n, &me);
+	if (status == RB_OK)
+	{
+		status = rb_loop(me, t->nbodies, 1, make_some, t);
+		rb_team_close(&me);
+	}
+	rb_store(&run->stage, RB_MESH_FILL);
+	return run->ctx.error.status != RB_OK ? run->ctx.error.status : status;
+}
+
+/* the message is that of a mesh, and says of which body it is */
+pg_noreturn static void
+raise_flaw(rb_meshing_run *run, uint32 body)
+{
+	rb_meshing_call *call = palloc(sizeof *call);
+
+	*call = *run->call;
+	call->function = psprintf("%s: body " INT64_FORMAT, run->call->function, run->parts[body].body);
+	run->part = &run->parts[body];
+	run->call = call;
+	rb_meshing_raise_flaw(run);
+}
+
+void
+rb_meshing_bodies_end(rb_meshing_run *run)
+{
+	const uint32 n = run->nparts;
+	rb_meshing_part *bad;
+	uint32 kept = 0;
+
+	if (run->threads->failed != RB_NONE)
+		raise_flaw(run, run->threads->failed);
+	for (int s = 0; s < RB_MESH_STAGES; s++)
+		for (uint32 i = 0; i < n; i++)
+			run->ms[s] += run->parts[i].ms[s] / run->threads->n;
+	/* those that were left out go behind the others */
+	bad = rb_meshing_array(run, n, sizeof *bad);
+	for (uint32 i = 0; i < n; i++)
+		if (run->parts[i].status == RB_OK)
+			run->parts[kept++] = run->parts[i];
+		else
+			bad[run->skipped++] = run->parts[i];
+	memcpy(run->parts + kept, bad, run->skipped * sizeof *bad);
+	rb_free(run->memory, (void **) &bad);
+	run->nparts = kept;
+}

@@ -1,0 +1,572 @@
+/*
+ * mesh_refine.c
+ *	  redblue_refine: a mesh of good tetrahedra, in four tables; of rows, or of those tables.
+ *
+ * A mesh that is there is continued where there are no rows that it could be of.  Its tables are
+ * locked against others who write, checked by exact signs (for users may have changed them, and
+ * refinement builds on what a mesh promises), and replaced: tetrahedra, faces and
+ * segments by DELETE and INSERT, so that who reads meanwhile sees the mesh as it was.  Vertices
+ * stay, with what else their rows have; new ones are added.
+ */
+#include "pg/mesh/rb_meshing.h"
+
+#include "access/htup_details.h"
+#include "mesh/rb_check.h"
+#include "refine/rb_connect.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include <math.h>
+
+/* ---- arguments, in their order in SQL; sides come first, as in redblue_tetrahedralize ---- */
+
+enum
+{
+	ARG_MESH = 1, /* behind the facets */
+	ARG_FACE_TOLERANCE = 1 + 3 * RB_MESH_GIVEN,
+	ARG_KEEP,
+	ARG_ON_CROSSING,
+	ARG_RADIUS_EDGE,
+	ARG_MAX_VOLUME,
+	ARG_REGIONS_VOLUME,
+	ARG_SIZES,
+	ARG_SIZES_ID,
+	ARG_SIZES_GEOM,
+	ARG_SIZES_VOLUME,
+	ARG_KEEP_SURFACE,
+	ARG_MAX_POINTS,
+	ARG_BODY,
+	ARG_ON_BAD
+};
+
+/* facets, points, ..., sizes | facets_id, ... | facets_geom, ... | face_tolerance */
+static void
+side_arguments(const NullableDatum *args, NullableDatum *to)
+{
+	for (int i = 0; i < RB_MESH_GIVEN; i++)
+	{
+		to[i] = args[i == 0 ? 0 : i + 1];
+		to[RB_MESH_SIDES + i] = args[1 + RB_MESH_GIVEN + i];
+		to[2 * RB_MESH_SIDES + i] = args[1 + 2 * RB_MESH_GIVEN + i];
+	}
+	to[RB_MESH_SIZES] = args[ARG_SIZES];
+	to[RB_MESH_SIDES + RB_MESH_SIZES] = args[ARG_SIZES_ID];
+	to[2 * RB_MESH_SIDES + RB_MESH_SIZES] = args[ARG_SIZES_GEOM];
+	to[3 * RB_MESH_SIDES] = args[ARG_FACE_TOLERANCE];
+}
+
+static void
+need_side(const rb_meshing_call *call, const NullableDatum *args, int i, const char *argument,
+		  int side, const char *name)
+{
+	if (!args[i].isnull && args[side].isnull)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" names a column of %s, and there are none",
+							   call->function, argument, name)));
+}
+
+/* of what a mesh of its own is made of for each body */
+static void
+check_body(const rb_meshing_call *call)
+{
+	static const char *const names[] = {"facets", "points", "segments", "regions", "holes"};
+
+	for (int i = RB_MESH_POINTS; call->by_body && i < RB_MESH_GIVEN; i++)
+		if (call->at[i] >= 0)
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: argument \"body\" goes with facets only, and there are %s",
+								   call->function, names[i]),
+							errhint("Leave them out, or mesh such bodies in a call each.")));
+}
+
+/* no rows are given of which a mesh could be made */
+static bool
+is_continued(const NullableDatum *args)
+{
+	return args[0].isnull && args[2].isnull && args[3].isnull;
+}
+
+static void
+check_continued(const rb_meshing_call *call, const NullableDatum *args)
+{
+	if (!args[5].isnull)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"holes\" is of no use", call->function),
+						errdetail("Without facets, points and segments the mesh that is there is "
+								  "refined."),
+						errhint("Delete nothing from it: make it anew.")));
+	if (!args[4].isnull && call->number[RB_MESH_REGION_VOLUME].name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"regions\" is of no use", call->function),
+				 errdetail("Tetrahedra of the mesh that is there have their regions."),
+				 errhint("With regions_volume it says how large those of a region may be.")));
+}
+
+static void
+read_call(rb_meshing_call *call, const char *function, bool query, const NullableDatum *args)
+{
+	NullableDatum sides[RB_MESH_SIDE_ARGUMENTS(RB_MESH_SIDES)];
+
+	call->function = function;
+	call->refine = true;
+	rb_meshing_call_radius_edge(call, &args[ARG_RADIUS_EDGE]);
+	rb_meshing_call_max_volume(call, &args[ARG_MAX_VOLUME]);
+	rb_meshing_call_max_points(call, &args[ARG_MAX_POINTS]);
+	call->options.keep_surface =
+		!args[ARG_KEEP_SURFACE].isnull && DatumGetBool(args[ARG_KEEP_SURFACE].value);
+	need_side(call, args, ARG_BODY, "body", 0, "facets");
+	need_side(call, args, ARG_REGIONS_VOLUME, "regions_volume", 4, "regions");
+	rb_meshing_call_number(call, RB_MESH_BODY, "body", &args[ARG_BODY]);
+	rb_meshing_call_number(call, RB_MESH_REGION_VOLUME, "regions_volume",
+						   &args[ARG_REGIONS_VOLUME]);
+	rb_meshing_call_number(call, RB_MESH_SIZE, "sizes_volume", &args[ARG_SIZES_VOLUME]);
+	if (call->number[RB_MESH_SIZE].name == NULL)
+		call->number[RB_MESH_SIZE].name = "volume";
+	call->by_body = call->number[RB_MESH_BODY].name != NULL;
+	rb_meshing_call_on_bad(call, &args[ARG_ON_BAD]);
+	side_arguments(args, sides);
+	rb_meshing_call_sides(call, function, query, sides, RB_MESH_SIDES);
+	rb_meshing_call_keep(call, &args[ARG_KEEP]);
+	rb_meshing_call_crossing(call, &args[ARG_ON_CROSSING]);
+	check_body(call);
+}
+
+/* ---- volumes of rows ---- */
+
+/* of that row; it may be infinity */
+static double
+volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side side, uint32 row)
+{
+	const rb_beside *beside = &run->call->number[number];
+	const rb_source *source = &run->call->source[run->call->at[side]];
+	double volume;
+
+	memcpy(&volume, &beside->words[row], sizeof volume);
+	if (!(volume > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: column \"%s\" of %s is %g, id " INT64_FORMAT, run->call->function,
+						beside->name, source->side, volume, rb_meshing_id(run, side, row)),
+				 errdetail("It is the largest volume of a tetrahedron there."),
+				 errhint("Where any is good let it be null.")));
+	return volume;
+}
+
+static int
+compare_regions(const void *a, const void *b)
+{
+	const rb_region_volume *x = a;
+	const rb_region_volume *y = b;
+
+	if (x->region != y->region)
+		return x->region < y->region ? -1 : 1;
+	return x->volume < y->volume ? -1 : x->volume > y->volume;
+}
+
+/* of rows with one id the smallest */
+static void
+take_regions(rb_meshing_run *run)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_REGIONS);
+	rb_region_volume *list;
+	uint32 n = 0;
+
+	if (set == NULL || run->call->number[RB_MESH_REGION_VOLUME].name == NULL)
+		return;
+	list = rb_meshing_array(run, set->nrows, sizeof *list);
+	for (uint32 i = 0; i < set->nrows; i++)
+		list[i] = (rb_region_volume){rb_meshing_id(run, RB_MESH_REGIONS, i),
+									 volume_of(run, RB_MESH_REGION_VOLUME, RB_MESH_REGIONS, i)};
+	qsort(list, set->nrows, sizeof *list, compare_regions);
+	for (uint32 i = 0; i < set->nrows; i++)
+		if (n == 0 || list[n - 1].region != list[i].region)
+			list[n++] = list[i];
+	run->options.region_volumes = list;
+	run->options.nregion_volumes = n;
+}
+
+/* each point of a MultiPoint is one */
+static void
+take_sizes(rb_meshing_run *run)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_SIZES);
+	rb_size *list;
+
+	if (set == NULL)
+		return;
+	list = rb_meshing_array(run, set->nparts, sizeof *list);
+	for (uint32 i = 0; i < set->nparts; i++)
+	{
+		memcpy(list[i].at, set->coords + 3 * (size_t) i, sizeof list[i].at);
+		list[i].volume =
+			volume_of(run, RB_MESH_SIZE, RB_MESH_SIZES, set->row_of == NULL ? i : set->row_of[i]);
+	}
+	run->options.sizes = list;
+	run->options.nsizes = set->nparts;
+}
+
+static void
+take_options(rb_meshing_run *run)
+{
+	take_regions(run);
+	take_sizes(run);
+	/* how many have something to do is known when there are tetrahedra */
+	run->options.threads = rb_threads(UINT64_MAX);
+}
+
+static void
+check_max_points(const rb_meshing_run *run, uint64 points)
+{
+	if (run->options.max_points > 0 && run->options.max_points < points)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"max_points\" is " UINT64_FORMAT
+						", and there are " UINT64_FORMAT " points",
+						run->call->function, run->options.max_points, points),
+				 errdetail("It is the largest number of vertices, those that are given among "
+						   "them.")));
+}
+
+/* ---- a mesh of rows ---- */
+
+static void
+make_mesh(rb_meshing_run *run)
+{
+	if (run->call->by_body)
+	{
+		rb_meshing_bodies_begin(run);
+		rb_meshing_work(run, rb_meshing_make_bodies);
+		rb_meshing_bodies_end(run);
+		return;
+	}
+	rb_meshing_work(run, rb_meshing_weld);
+	check_max_points(run, run->one.welded.plc.npoints);
+	rb_meshing_work(run, rb_meshing_fill_plc);
+}
+
+/* ---- one that is there ---- */
+
+typedef struct continuing
+{
+	rb_meshing_loaded mesh;
+	rb_meshing_matched matched;
+	rb_check_report report;
+} continuing;
+
+static rb_status
+check(rb_meshing_run *run)
+{
+	continuing *c = run->arg;
+	double start = 0;
+	rb_status status;
+	const rb_check_input in = {.npoints = c->mesh.n[RB_MESH_VERTICES],
+							   .ntets = c->mesh.n[RB_MESH_TETS],
+							   .nfaces = c->mesh.n[RB_MESH_FACES],
+							   .nedges = c->mesh.n[RB_MESH_EDGES],
+							   .nsegments = c->matched.nsegments,
+							   .nfacets = c->matched.nfacets,
+							   .points = c->mesh.points,
+							   .kind = c->mesh.kind,
+							   .parent = c->matched.parent,
+							   .tets = (const uint32_t(*)[4]) c->mesh.tets,
+							   .region = c->mesh.region,
+							   .faces = (const uint32_t(*)[3]) c->mesh.faces,
+							   .face_facet = c->matched.face_facet,
+							   .edges = (const uint32_t(*)[2]) c->mesh.edges,
+							   .edge_segment = c->matched.edge_segment,
+							   .segments = (const uint32_t(*)[2]) c->matched.segments,
+							   .keep = RB_KEEP_INSIDE,
+							   .most = 1};
+
+	rb_meshing_stage(run, RB_MESH_CHECK, &start);
+	status = rb_check_mesh(&run->ctx, &in, &c->report);
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
+	return status;
+}
+
+/* where the mesh ends is its own affair: it may have been made with keep => 'hull' */
+static bool
+is_fault(rb_fault_kind kind)
+{
+	return kind != RB_FAULT_BOUNDARY && kind != RB_FAULT_NOT_CONVEX && kind != RB_FAULT_CAVITY &&
+		   kind != RB_FAULT_POINT_UNUSED;
+}
+
+static void
+refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
+{
+	uint64 n = 0;
+	int first = RB_FAULT_KINDS;
+
+	for (int i = RB_FAULT_KINDS - 1; i >= 0; i--)
+		if (c->report.count[i] > 0 && is_fault((rb_fault_kind) i))
+		{
+			n += c->report.count[i];
+			first = i;
+		}
+	if (n > 0)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
+							   rb_fault_text((rb_fault_kind) first)),
+						errdetail("Faults that were found in its tables: " UINT64_FORMAT ".", n),
+						errhint("SELECT * FROM redblue_mesh_check(%s) tells all.",
+								quote_literal_cstr(name))));
+}
+
+static uint32
+count_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
+{
+	uint32_t n;
+	rb_error error;
+
+	/* it is only told */
+	return rb_ids_number(run->memory, mesh->region, mesh->n[RB_MESH_TETS], NULL, NULL, &n,
+						 &error) == RB_OK
+			   ? n
+			   : 0;
+}
+
+/* the arrays are those of the mesh from now on */
+static void
+take_mesh(rb_meshing_run *run, const continuing *c)
+{
+	run->one.tets = (rb_tets){.npoints = c->mesh.n[RB_MESH_VERTICES],
+							  .ntets = c->mesh.n[RB_MESH_TETS],
+							  .nfaces = c->mesh.n[RB_MESH_FACES],
+							  .nedges = c->mesh.n[RB_MESH_EDGES],
+							  .nsegments = c->matched.nsegments,
+							  .points = c->mesh.points,
+							  .kind = c->mesh.kind,
+							  .parent = c->matched.parent,
+							  .tets = c->mesh.tets,
+							  .region = c->mesh.region,
+							  .faces = c->mesh.faces,
+							  .face_facet = c->matched.face_facet,
+							  .edges = c->mesh.edges,
+							  .edge_segment = c->matched.edge_segment,
+							  .segments = c->matched.segments,
+							  .nregions = count_regions(run, &c->mesh)};
+}
+
+/* what the tables call all that */
+static void
+take_names(rb_meshing_run *run, const continuing *c)
+{
+	const uint32 n = c->mesh.n[RB_MESH_VERTICES];
+	rb_meshing_names *names = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *names);
+	int64_t *facet = rb_meshing_array(run, c->matched.nfacets, sizeof *facet);
+	int64_t *polygon = rb_meshing_array(run, c->matched.nfacets, sizeof *polygon);
+	int64_t *segment_id = rb_meshing_array(run, c->matched.nsegments, sizeof *segment_id);
+	int64_t *facet_id = rb_meshing_array(run, c->matched.nsegments, sizeof *facet_id);
+
+	for (uint32 i = 0; i < c->matched.nfacets; i++)
+	{
+		facet[i] = c->matched.facets[i].id;
+		polygon[i] = c->matched.facets[i].polygon;
+	}
+	for (uint32 i = 0; i < c->matched.nsegments; i++)
+		segment_id[i] = facet_id[i] = RB_MESH_NULL;
+	/* pieces of one segment have the same; where somebody has changed one, the last one has it */
+	for (uint32 i = 0; i < c->mesh.n[RB_MESH_EDGES]; i++)
+	{
+		segment_id[c->matched.edge_segment[i]] = c->mesh.segment_id[i];
+		facet_id[c->matched.edge_segment[i]] = c->mesh.segment_facet[i];
+	}
+	*names = (rb_meshing_names){.npoints = n,
+								.vertex = c->mesh.id[RB_MESH_VERTICES],
+								.last_vertex = c->mesh.id[RB_MESH_VERTICES][n - 1],
+								.nfacets = c->matched.nfacets,
+								.facet = facet,
+								.polygon = polygon,
+								.nsegments = c->matched.nsegments,
+								.segment = c->matched.segment,
+								.segment_id = segment_id,
+								.facet_id = facet_id};
+	run->one.names = names;
+}
+
+static rb_status
+refine(rb_meshing_run *run)
+{
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
+	status = rb_tets_connect(&run->ctx, run->one.names->nfacets, &run->one.tets);
+	if (status == RB_OK)
+		status = rb_refine(&run->ctx, &run->options, &run->one.tets, &run->one.refined);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
+}
+
+static void
+continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *name)
+{
+	continuing *c = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *c);
+
+	run->arg = c;
+	rb_meshing_load(run, tables, &c->mesh);
+	if (c->mesh.n[RB_MESH_TETS] == 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s: mesh \"%s\" has no tetrahedra", run->call->function, name),
+			 errdetail("Without facets, points and segments the mesh that is there is refined."),
+			 errhint("Give at least one of them to have one made.")));
+	check_max_points(run, c->mesh.n[RB_MESH_VERTICES]);
+	rb_meshing_match(run, &c->mesh, &c->matched);
+	rb_meshing_work(run, check);
+	refuse_faults(run, c, name);
+	take_mesh(run, c);
+	take_names(run, c);
+	rb_meshing_work(run, refine);
+}
+
+/* ---- the row ---- */
+
+typedef struct sums
+{
+	uint64 added[RB_VERTEX_KINDS];
+	uint64 vertices, tets, faces, edges, crossings, regions, bad, because[RB_BAD_REASONS], rounds;
+	double points_ms, segments_ms, facets_ms, regions_ms;
+} sums;
+
+static void
+add_part(const rb_meshing_run *run, const rb_meshing_part *part, sums *s)
+{
+	const rb_tets *t = &part->tets;
+	const int share = run->call->by_body ? run->ctx.threads : 1;
+
+	for (uint32 i = part->names != NULL ? part->names->npoints : part->welded.plc.npoints;
+		 i < t->npoints; i++)
+		s->added[t->kind[i]]++;
+	s->vertices += t->npoints;
+	s->tets += t->ntets;
+	s->faces += t->nfaces;
+	s->edges += t->nedges;
+	s->crossings += part->split.points;
+	s->regions += t->nregions;
+	s->bad += part->refined.bad;
+	for (int i = 0; i < RB_BAD_REASONS; i++)
+		s->because[i] += part->refined.bad_because[i];
+	s->rounds = Max(s->rounds, part->refined.rounds);
+	s->points_ms += t->ms_points / share;
+	s->segments_ms += t->ms_segments / share;
+	s->facets_ms += t->ms_facets / share;
+	s->regions_ms += t->ms_regions / share;
+}
+
+static Datum
+counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
+{
+	sums s;
+	TupleDesc desc;
+
+	memset(&s, 0, sizeof s);
+	for (uint32 i = 0; i < run->nparts; i++)
+		add_part(run, &run->parts[i], &s);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	desc = BlessTupleDesc(desc);
+	{
+		const uint64 counts[] = {s.vertices,
+								 s.tets,
+								 s.faces,
+								 s.edges,
+								 s.added[RB_VERTEX_ON_SEGMENT],
+								 s.added[RB_VERTEX_ON_FACET],
+								 s.added[RB_VERTEX_ON_HULL],
+								 s.added[RB_VERTEX_INSIDE],
+								 s.crossings,
+								 s.regions,
+								 run->nparts,
+								 s.bad,
+								 s.because[RB_BAD_INPUT],
+								 s.because[RB_BAD_SURFACE],
+								 s.because[RB_BAD_FULL],
+								 s.because[RB_BAD_TOO_FINE],
+								 s.rounds};
+		const double ms[] = {run->ms[RB_STAGE_READ] + run->ms[RB_MESH_LOAD],
+							 run->ms[RB_MESH_WELD],
+							 run->ms[RB_MESH_VALIDATE] + run->ms[RB_MESH_CHECK],
+							 s.points_ms,
+							 s.segments_ms,
+							 s.facets_ms,
+							 s.regions_ms,
+							 run->ms[RB_MESH_REFINE],
+							 fill_ms};
+		Datum values[lengthof(counts) + lengthof(ms)];
+		bool nulls[lengthof(values)] = {false};
+
+		for (size_t i = 0; i < lengthof(counts); i++)
+			values[i] = Int64GetDatum((int64) counts[i]);
+		for (size_t i = 0; i < lengthof(ms); i++)
+			values[lengthof(counts) + i] = Float8GetDatum(rint(ms[i] * 1000) / 1000);
+		return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	}
+}
+
+/* ---- the functions ---- */
+
+static Datum
+return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
+{
+	const bool continued = is_continued(fcinfo->args);
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext own;
+	rb_meshing_table tables[RB_MESH_TABLES];
+	rb_meshing_call *call;
+	rb_meshing_run *run;
+	char *name;
+	uint64 rows;
+	double start;
+	Datum result;
+
+	if (PG_ARGISNULL(ARG_MESH))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: argument \"mesh\" is null", function)));
+	MemoryContextSwitchTo(
+		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
+	name = text_to_cstring(PG_GETARG_TEXT_PP(ARG_MESH));
+	call = palloc0(sizeof *call);
+	read_call(call, function, query, fcinfo->args);
+	if (continued)
+		check_continued(call, fcinfo->args);
+	else
+		rb_meshing_tables_name(tables, function, name, call->by_body);
+	run = rb_meshing_open(call, CurrentMemoryContext);
+	if (call->sides > 0)
+		rb_meshing_read(run);
+	take_options(run);
+	/* after the sides are read, which must not be these tables, and before the long work */
+	if (continued)
+	{
+		rb_meshing_tables_continue(tables, function, name);
+		continue_mesh(run, tables, name);
+	}
+	else
+	{
+		rb_meshing_tables_make(tables, function);
+		make_mesh(run);
+	}
+	start = rb_now_ms();
+	rows = rb_meshing_fill(run, tables);
+	rb_meshing_notices(run);
+	rb_meshing_report(run, rows, rb_now_ms() - start);
+	own = MemoryContextSwitchTo(caller);
+	result = counts_row(fcinfo, run, rb_now_ms() - start);
+	MemoryContextDelete(own);
+	return result;
+}
+
+#define RB_DEFINE(name, query)                       \
+	extern Datum name(PG_FUNCTION_ARGS);             \
+	PG_FUNCTION_INFO_V1(name);                       \
+	Datum name(PG_FUNCTION_ARGS)                     \
+	{                                                \
+		return return_refined(fcinfo, #name, query); \
+	}
+
+RB_DEFINE(redblue_refine, false)
+RB_DEFINE(redblue_refine_query, true)

@@ -1,0 +1,467 @@
+/*
+ * rebuild.c
+ *	  Points that can be inserted together only.
+ *
+ * A point on a segment may be in the sphere of a tetrahedron that it sees a part of, beside a
+ * segment which is encroached upon itself: then there is no constrained Delaunay tetrahedralization with
+ * that point alone.  Mostly the other segment waits for the same reason: each would have to be split
+ * first.  So all that are stuck are split at once, and the tetrahedralization is made anew, of
+ * all points that there are by now, with walls for facets and pieces for segments.
+ */
+#include "refine/rb_refining.h"
+
+#include "mesh/rb_table.h"
+
+typedef struct rebuild
+{
+	rb_refining *r;
+	rb_plc plc;
+	double *points;
+	size_t points_cap;
+	uint32_t npoints;
+	/* of points from r->nsites on: the segment it splits, and the radius it has at least */
+	uint32_t *parent;
+	double *radius;
+	size_t parent_cap, radius_cap;
+	rb_table split; /* edge to the point that splits it */
+	uint32_t (*triangles)[3];
+	uint32_t *facet_of;
+	size_t triangles_cap, facet_of_cap;
+	uint32_t ntriangles;
+	uint32_t *facets;   /* of those that have walls: their numbers here */
+	uint32_t *facet_at; /* and back */
+	uint32_t (*segments)[2];
+	uint32_t *segment_of;
+	size_t segments_cap, segment_of_cap;
+	uint32_t nsegments;
+	rb_seed *seeds;
+	size_t seeds_cap;
+	uint32_t nseeds;
+	uint32_t *seed_region;
+	size_t seed_region_cap;
+} rebuild;
+
+static bool
+stops(const rebuild *b, uint32_t i)
+{
+	return (i & 0x3fff) == 0x3fff && rb_should_stop(b->r->ctx);
+}
+
+static bool
+alive(const rb_cell *c)
+{
+	return c->v[0] != RB_DEAD && !rb_cell_ghost(c);
+}
+
+/* the points, and one on each piece that is stuck */
+static rb_status
+put_points(rebuild *b)
+{
+	rb_refining *r = b->r;
+	const rb_cells *m = &r->mesh;
+	rb_context *ctx = r->ctx;
+	size_t most = (size_t) r->nsites + r->nstuck;
+	rb_status status =
+		rb_array_grow(ctx, (void **) &b->points, &b->points_cap, 3 * most, sizeof(double));
+
+	if (status == RB_OK)
+		status =
+			rb_array_grow(ctx, (void **) &b->parent, &b->parent_cap, r->nstuck, sizeof(uint32_t));
+	if (status == RB_OK)
+		status =
+			rb_array_grow(ctx, (void **) &b->radius, &b->radius_cap, r->nstuck, sizeof(double));
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < r->nsites; i++)
+		memcpy(b->points + 3 * (size_t) i, m->sites[i].at, sizeof m->sites[i].at);
+	b->npoints = r->nsites;
+	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
+	{
+		rb_candidate cand;
+		const rb_cell *c = &m->cells[rb_entry_cell(r->stuck[i])];
+		uint32_t e = rb_entry_part(r->stuck[i]), u, v;
+		double from, to, measure;
+		bool fresh;
+
+		if (r->options->max_points > 0 && b->npoints >= r->options->max_points)
+			break;
+		if (!rb_entry_alive(m, r->stuck[i]))
+			continue;
+		memset(&cand, 0, sizeof cand);
+		cand.entry = r->stuck[i];
+		cand.verdict = RB_READY;
+		rb_candidate_make_piece(m, &cand, c, e, &measure);
+		if (cand.verdict != RB_READY)
+			continue;
+		u = c->v[rb_cell_edge_from(e)];
+		v = c->v[rb_cell_edge_to(e)];
+		status = rb_table_put(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh);
+		if (status != RB_OK || !fresh)
+			continue;
+		from = sqrt(rb_distance2(cand.at, rb_site_at(m, u)));
+		to = sqrt(rb_distance2(cand.at, rb_site_at(m, v)));
+		b->parent[b->npoints - r->nsites] = rb_piece_segment(m, u, v);
+		b->radius[b->npoints - r->nsites] = fmax(cand.raise, fmin(from, to));
+		memcpy(b->points + 3 * (size_t) b->npoints++, cand.at, sizeof cand.at);
+	}
+	return status;
+}
+
+static rb_status
+put_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
+{
+	uint32_t stack[8][3];
+	int n = 1;
+	rb_status status = RB_OK;
+
+	memcpy(stack[0], v, sizeof stack[0]);
+	/* each of its edges may be split once: at most four triangles */
+	while (n > 0 && status == RB_OK)
+	{
+		uint32_t t[3];
+		uint32_t *at = NULL;
+		int k;
+
+		memcpy(t, stack[--n], sizeof t);
+		for (k = 0; k < 3 && at == NULL; k++)
+			at = rb_table_find(&b->split, t[k], t[(k + 1) % 3], RB_NONE);
+		if (at != NULL)
+		{
+			uint32_t a = t[k - 1], c = t[k % 3], d = t[(k + 1) % 3];
+
+			stack[n][0] = a;
+			stack[n][1] = *at;
+			stack[n++][2] = d;
+			stack[n][0] = *at;
+			stack[n][1] = c;
+			stack[n++][2] = d;
+			continue;
+		}
+		status = rb_array_grow(b->r->ctx, (void **) &b->triangles, &b->triangles_cap,
+							   (size_t) b->ntriangles + 1, sizeof(uint32_t[3]));
+		if (status == RB_OK)
+			status = rb_array_grow(b->r->ctx, (void **) &b->facet_of, &b->facet_of_cap,
+								   (size_t) b->ntriangles + 1, sizeof(uint32_t));
+		if (status == RB_OK)
+		{
+			memcpy(b->triangles[b->ntriangles], t, sizeof t);
+			b->facet_of[b->ntriangles++] = facet;
+		}
+	}
+	return status;
+}
+
+static rb_status
+put_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
+{
+	rb_status status = rb_array_grow(b->r->ctx, (void **) &b->segments, &b->segments_cap,
+									 (size_t) b->nsegments + 1, sizeof(uint32_t[2]));
+
+	if (status == RB_OK)
+		status = rb_array_grow(b->r->ctx, (void **) &b->segment_of, &b->segment_of_cap,
+							   (size_t) b->nsegments + 1, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	b->segments[b->nsegments][0] = u;
+	b->segments[b->nsegments][1] = v;
+	b->segment_of[b->nsegments++] = segment;
+	return RB_OK;
+}
+
+/* is this cell the first of the tetrahedra around its edge e? */
+static bool
+first_around(const rb_cells *m, uint32_t cell, uint32_t e)
+{
+	rb_ring ring = rb_ring_begin(m, cell, e);
+
+	do
+	{
+		if (ring.cell < cell && !rb_cell_ghost(&m->cells[ring.cell]))
+			return false;
+		rb_ring_next(m, &ring);
+	} while (ring.cell != cell);
+	return true;
+}
+
+/* walls and pieces: facets in the order of their numbers */
+static rb_status
+put_complex(rebuild *b)
+{
+	rb_refining *r = b->r;
+	const rb_cells *m = &r->mesh;
+	rb_context *ctx = r->ctx;
+	uint32_t *start = NULL, *walls = NULL;
+	uint32_t n = 0;
+	rb_status status =
+		rb_array(ctx, (void **) &start, (size_t) r->all_facets + 2, sizeof(uint32_t));
+
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &b->facets, (size_t) r->all_facets + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status =
+			rb_array(ctx, (void **) &b->facet_at, (size_t) r->all_facets + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		memset(start, 0, ((size_t) r->all_facets + 2) * sizeof(uint32_t));
+	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
+	{
+		for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
+		{
+			const rb_cell *c = &m->cells[i];
+
+			if (!alive(c))
+				continue;
+			for (uint32_t k = 0; k < 4; k++)
+				if ((c->bits & RB_CELL_WALL(k)) != 0 &&
+					(i < c->n[k] >> 2 || rb_cell_ghost(&m->cells[c->n[k] >> 2])))
+				{
+					if (pass == 0)
+						start[c->facet[k] + 1]++;
+					else
+						walls[start[c->facet[k]]++] = i << 2 | k;
+				}
+			if (stops(b, i))
+				status = RB_STOPPED;
+		}
+		if (pass == 0 && status == RB_OK)
+		{
+			for (uint32_t f = 0; f < r->all_facets; f++)
+			{
+				b->facets[f] = n;
+				if (start[f + 1] > 0)
+					b->facet_at[n++] = f;
+				start[f + 1] += start[f];
+			}
+			b->plc.nfacets = n;
+			n = start[r->all_facets];
+			status = rb_array(ctx, (void **) &walls, (size_t) n + 1, sizeof(uint32_t));
+		}
+	}
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const rb_cell *c = &m->cells[walls[i] >> 2];
+		uint32_t k = walls[i] & 3, v[3];
+
+		for (uint32_t j = 0; j < 3; j++)
+			v[j] = c->v[rb_cell_face_corner(k, j)];
+		status = put_triangle(b, v, b->facets[c->facet[k]]);
+	}
+	for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
+	{
+		const rb_cell *c = &m->cells[i];
+
+		if (!alive(c) || (c->bits & RB_CELL_SEGMENTS) == 0)
+			continue;
+		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
+		{
+			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
+			uint32_t *at, segment;
+
+			if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || !first_around(m, i, e))
+				continue;
+			segment = rb_piece_segment(m, u, v);
+			at = rb_table_find(&b->split, u, v, RB_NONE);
+			status = put_segment(b, u, at != NULL ? *at : v, segment);
+			if (status == RB_OK && at != NULL)
+				status = put_segment(b, *at, v, segment);
+		}
+		if (stops(b, i))
+			status = RB_STOPPED;
+	}
+	rb_free(ctx->memory, (void **) &start);
+	rb_free(ctx->memory, (void **) &walls);
+	return status;
+}
+
+/* a seed in each part that walls shut off: the middle of its largest tetrahedron */
+static rb_status
+put_seeds(rebuild *b)
+{
+	rb_refining *r = b->r;
+	const rb_cells *m = &r->mesh;
+	rb_context *ctx = r->ctx;
+	uint8_t *seen = NULL;
+	uint32_t *stack = NULL;
+	rb_status status = rb_array(ctx, (void **) &seen, (size_t) r->ncells + 1, 1);
+
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &stack, (size_t) r->ncells + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		memset(seen, 0, r->ncells);
+	for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
+	{
+		uint32_t n = 0, best = i;
+		double largest = -1;
+		rb_seed *seed;
+
+		if (seen[i] || !alive(&m->cells[i]))
+			continue;
+		stack[n++] = i;
+		seen[i] = 1;
+		while (n > 0)
+		{
+			uint32_t cell = stack[--n];
+			const rb_cell *c = &m->cells[cell];
+			double volume = rb_volume6(rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]),
+									   rb_site_at(m, c->v[2]), rb_site_at(m, c->v[3]));
+
+			if (volume > largest)
+			{
+				largest = volume;
+				best = cell;
+			}
+			for (uint32_t k = 0; k < 4; k++)
+				if ((c->bits & RB_CELL_WALL(k)) == 0 && !seen[c->n[k] >> 2])
+				{
+					seen[c->n[k] >> 2] = 1;
+					stack[n++] = c->n[k] >> 2;
+				}
+		}
+		status = rb_array_grow(ctx, (void **) &b->seeds, &b->seeds_cap, (size_t) b->nseeds + 1,
+							   sizeof(rb_seed));
+		if (status == RB_OK)
+			status = rb_array_grow(ctx, (void **) &b->seed_region, &b->seed_region_cap,
+								   (size_t) b->nseeds + 1, sizeof(uint32_t));
+		if (status != RB_OK)
+			break;
+		seed = &b->seeds[b->nseeds];
+		memset(seed, 0, sizeof *seed);
+		for (int k = 0; k < 3; k++)
+		{
+			const rb_cell *c = &m->cells[best];
+
+			seed->at[k] = 0.25 * rb_site_at(m, c->v[0])[k] + 0.25 * rb_site_at(m, c->v[1])[k] +
+						  0.25 * rb_site_at(m, c->v[2])[k] + 0.25 * rb_site_at(m, c->v[3])[k];
+		}
+		seed->region = b->nseeds;
+		b->seed_region[b->nseeds++] = m->cells[best].region;
+		if (rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	rb_free(ctx->memory, (void **) &seen);
+	rb_free(ctx->memory, (void **) &stack);
+	return status;
+}
+
+/*
+ * Tetrahedra of regions without a seed, which lie in holes, are left out; regions, segments and facets get back
+ * their numbers, and points what they were.
+ */
+static rb_status
+name_again(rebuild *b, rb_tets *tets)
+{
+	rb_refining *r = b->r;
+	const rb_cells *m = &r->mesh;
+	uint32_t *number = NULL;
+	uint32_t n = 0;
+	rb_status status =
+		rb_array(r->ctx, (void **) &number, (size_t) tets->ntets + 1, sizeof(uint32_t));
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < tets->ntets; i++)
+		number[i] = tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds ? n++ : RB_NONE;
+	for (uint32_t i = 0; i < tets->ntets; i++)
+	{
+		uint32_t to = number[i];
+
+		if (to == RB_NONE)
+			continue;
+		memcpy(tets->tets[to], tets->tets[i], sizeof tets->tets[i]);
+		tets->region[to] = r->regions[b->seed_region[tets->region[i]]];
+		for (uint32_t k = 0; k < 4; k++)
+		{
+			uint32_t beyond = tets->neighbours[4 * (size_t) i + k];
+
+			tets->neighbours[4 * (size_t) to + k] = beyond == RB_NONE ? RB_NONE : number[beyond];
+		}
+	}
+	tets->ntets = n;
+	rb_free(r->ctx->memory, (void **) &number);
+	for (uint32_t i = 0; i < tets->nfaces; i++)
+		tets->face_facet[i] = b->facet_at[tets->face_facet[i]];
+	for (uint32_t i = 0; i < tets->nedges; i++)
+		tets->edge_segment[i] = b->segment_of[tets->edge_segment[i]];
+	for (uint32_t i = 0; i < tets->npoints; i++)
+		if (i < r->nsites)
+		{
+			tets->kind[i] = m->kind[i];
+			tets->parent[i] = m->parent[i];
+		}
+		else if (i < b->npoints)
+		{
+			tets->kind[i] = RB_VERTEX_ON_SEGMENT;
+			tets->parent[i] = b->parent[i - r->nsites];
+		}
+		else if (tets->kind[i] == RB_VERTEX_ON_SEGMENT)
+			tets->parent[i] = b->segment_of[tets->parent[i]];
+		else if (tets->kind[i] == RB_VERTEX_ON_FACET)
+			tets->parent[i] = b->facet_at[tets->parent[i]];
+	return RB_OK;
+}
+
+static void
+rebuild_free(rebuild *b)
+{
+	rb_memory *memory = b->r->ctx->memory;
+
+	rb_free(memory, (void **) &b->points);
+	rb_free(memory, (void **) &b->parent);
+	rb_free(memory, (void **) &b->radius);
+	rb_table_free(memory, &b->split);
+	rb_free(memory, (void **) &b->triangles);
+	rb_free(memory, (void **) &b->facet_of);
+	rb_free(memory, (void **) &b->facets);
+	rb_free(memory, (void **) &b->facet_at);
+	rb_free(memory, (void **) &b->segments);
+	rb_free(memory, (void **) &b->segment_of);
+	rb_free(memory, (void **) &b->seeds);
+	rb_free(memory, (void **) &b->seed_region);
+}
+
+rb_status
+rb_refining_rebuild(rb_refining *r, bool *done)
+{
+	rebuild b;
+	rb_tets tets;
+	rb_flaw flaw;
+	rb_status status;
+
+	*done = false;
+	memset(&b, 0, sizeof b);
+	memset(&tets, 0, sizeof tets);
+	b.r = r;
+	status = put_points(&b);
+	if (status == RB_OK && b.npoints > r->nsites)
+		status = put_complex(&b);
+	if (status == RB_OK && b.npoints > r->nsites)
+		status = put_seeds(&b);
+	if (status == RB_OK && b.npoints > r->nsites)
+	{
+		b.plc.npoints = b.npoints;
+		b.plc.points = b.points;
+		b.plc.ntriangles = b.ntriangles;
+		b.plc.triangles = (const uint32_t(*)[3]) b.triangles;
+		b.plc.facet_of = b.facet_of;
+		b.plc.nsegments = b.nsegments;
+		b.plc.segments = (const uint32_t(*)[2]) b.segments;
+		b.plc.nseeds = b.nseeds;
+		b.plc.seeds = b.seeds;
+		status = rb_tetrahedralize(r->ctx, &b.plc, RB_KEEP_INSIDE, &tets, &flaw);
+		if (status == RB_OK)
+			status = name_again(&b, &tets);
+		if (status == RB_OK)
+			status = rb_refining_again(r, &tets, b.radius, b.npoints - r->nsites);
+		if (status == RB_OK)
+			*done = true;
+		/* it cannot be made anew: then what there is stays */
+		if (status == RB_BAD_PLC)
+		{
+			rb_forget_failure(r->ctx);
+			status = RB_OK;
+		}
+		rb_tets_free(r->ctx->memory, &tets);
+	}
+	r->nstuck = 0;
+	rebuild_free(&b);
+	return status;
+}
