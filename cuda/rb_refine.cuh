@@ -94,8 +94,6 @@ typedef struct rb_refine_args
 
 /* ---- refine_filters.cu ---- */
 
-/* threads that grow at once */
-extern uint32_t rb_refine_growing(const rb_device_run *run);
 extern rb_status rb_refine_make(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_grow(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);

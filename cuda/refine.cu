@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
-#define LARGE_ROOMS 512u
 #define CAVITIES_FIRST ((rb_count) 1 << 20)
 
 typedef struct list
@@ -284,7 +283,7 @@ grow_large(rounds *s)
 	rb_refine_rooms large;
 	rb_status status;
 
-	RB_TRY(make_rooms(s, &s->a.large, LARGE_ROOMS, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE, true));
+	RB_TRY(make_rooms(s, &s->a.large, s->a.expansion_warps, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE, true));
 	RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
 	if (left == 0)
 		return RB_OK;
@@ -630,7 +629,7 @@ open_rounds(rounds *s)
 	s->a.filters = s->run->ctx->filters;
 	RB_TRY(take(s, (void **) &s->a.counts, sizeof(rb_refine_counts)));
 	RB_TRY(put_mesh(s));
-	RB_TRY(make_rooms(s, &s->a.small, rb_refine_growing(s->run), RB_ROOM_CELLS, RB_ROOM_WALLS,
+	RB_TRY(make_rooms(s, &s->a.small, rb_refine_exact_warps(s->run), RB_ROOM_CELLS, RB_ROOM_WALLS,
 					  false));
 	s->a.cavities_cap = CAVITIES_FIRST;
 	RB_TRY(take(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));

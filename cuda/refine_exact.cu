@@ -7,7 +7,7 @@
  * answer and goes on, perhaps to the next question.
  */
 #define RB_DEVICE_ASKS
-#include "rb_refine.cuh"
+#include "refine_warp.cuh"
 
 /* a block is a warp, for there is not much to do, and what is differs; so many at once */
 #define EXACT_THREADS 32
@@ -85,54 +85,75 @@ expansions_of(const rb_refine_args *a, uint32_t t)
 	return a->expansions + (size_t) (t / 32) * RB_EXPANSION_ROOM * 32 + t % 32;
 }
 
-/* in large rooms a warp has one candidate, for they take long and differ */
+static __device__ __forceinline__ void
+give_up(const rb_refine_args *a, const rb_refine_some *some, uint32_t i)
+{
+	if (some->last && a->cands[i].verdict == RB_LARGE)
+	{
+		a->cands[i].verdict = RB_KEPT;
+		a->cands[i].reason = RB_BAD_TOO_FINE;
+	}
+}
+
 static __global__ void
 __launch_bounds__(EXACT_THREADS)
 	grow_exact_kernel(const __grid_constant__ rb_refine_args a,
 					  const __grid_constant__ rb_refine_some some)
 {
-	const uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
-	const uint32_t each = some.large ? 32 : 1;
-	const uint32_t rooms = gridDim.x * blockDim.x / each;
-	const rb_refine_rooms *of = some.large ? &a.large : &a.small;
+	__shared__ rb_warp_room shared;
 	const uint32_t end = end_of(&some);
+	rb_room room =
+		some.large ? rb_refine_room(&a.large, blockIdx.x) : rb_warp_small(&shared);
 	asking me;
 
-	if (t % each != 0 || t / each >= of->number)
-		return;
-	me.env.room = expansions_of(&a, t / each);
-	for (uint32_t k = some.from + t / each; k < end; k += rooms < of->number ? rooms : of->number)
+	me.env.room = expansions_of(&a, blockIdx.x * EXACT_THREADS + threadIdx.x);
+	for (uint32_t k = some.from + blockIdx.x; k < end; k += gridDim.x)
 	{
 		uint32_t i = some.list[k];
-		rb_room room = rb_refine_room(of, t / each);
+
+		begin(&a, &some, k, &me);
+		if (rb_warp_grow_one(&a, &me.env, i, &room) == RB_OPEN && threadIdx.x == 0)
+			a.list[1][atomicAdd(&a.counts->asks, 1u)] = i;
+		if (threadIdx.x == 0)
+			give_up(&a, &some, i);
+		__syncwarp();
+	}
+}
+
+/* those that ask do it one sign after the other: one thread of a warp */
+static __global__ void
+__launch_bounds__(EXACT_THREADS)
+	grow_ask_kernel(const __grid_constant__ rb_refine_args a,
+					const __grid_constant__ rb_refine_some some)
+{
+	const uint32_t end = end_of(&some);
+	rb_room room = rb_refine_room(some.large ? &a.large : &a.small, blockIdx.x);
+	asking me;
+
+	if (threadIdx.x != 0)
+		return;
+	me.env.room = expansions_of(&a, blockIdx.x);
+	for (uint32_t k = some.from + blockIdx.x; k < end; k += gridDim.x)
+	{
+		uint32_t i = some.list[k];
 
 		if (!begin(&a, &some, k, &me))
 			continue;
 		rb_refine_grow_one(&a, &me.env, i, &room);
-		if (a.cands[i].verdict == RB_OPEN && !some.asking)
-			a.list[1][atomicAdd(&a.counts->asks, 1u)] = i;
-		if (a.cands[i].verdict == RB_LARGE && some.last)
-		{
-			a.cands[i].verdict = RB_KEPT;
-			a.cands[i].reason = RB_BAD_TOO_FINE;
-		}
+		give_up(&a, &some, i);
 	}
-}
-
-static uint32_t
-blocks_of(const rb_refine_args *a, const rb_refine_some *some)
-{
-	uint32_t all = some->large ? a->large.number : EXACT_WARPS;
-	uint32_t most = some->large ? some->most : (some->most + EXACT_THREADS - 1) / EXACT_THREADS;
-
-	return most < all ? most : all;
 }
 
 rb_status
 rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
 {
-	grow_exact_kernel<<<blocks_of(a, some), EXACT_THREADS, 0, run->queue->compute>>>(*a,
-																						 *some);
+	uint32_t rooms = some->large ? a->large.number : EXACT_WARPS;
+	uint32_t blocks = some->most < rooms ? some->most : rooms;
+
+	if (some->asking)
+		grow_ask_kernel<<<blocks, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
+	else
+		grow_exact_kernel<<<blocks, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
 	RB_LAUNCHED(run, "refine: grow_exact_kernel");
 	return RB_OK;
 }
@@ -163,7 +184,7 @@ __launch_bounds__(EXACT_THREADS)
 rb_status
 rb_refine_beside_exact(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
 {
-	beside_exact_kernel<<<blocks_of(a, some), EXACT_THREADS, 0, run->queue->compute>>>(
+	beside_exact_kernel<<<EXACT_WARPS, EXACT_THREADS, 0, run->queue->compute>>>(
 		*a, *some);
 	RB_LAUNCHED(run, "refine: beside_exact_kernel");
 	return RB_OK;

@@ -6,15 +6,10 @@
  * of that list is no matter.
  */
 #define RB_FILTERS_ONLY
-#include "rb_refine.cuh"
+#include "refine_warp.cuh"
 
-#define GROW_BLOCKS 3 /* of an SM */
-
-uint32_t
-rb_refine_growing(const rb_device_run *run)
-{
-	return (uint32_t) run->device->sms * GROW_BLOCKS * RB_REFINE_THREADS;
-}
+#define GROW_BLOCKS 4 /* of an SM */
+#define WARPS (RB_REFINE_THREADS / 32)
 
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) make_kernel(const __grid_constant__ rb_refine_args a)
@@ -37,8 +32,9 @@ static __global__ void
 __launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
 	grow_kernel(const __grid_constant__ rb_refine_args a)
 {
+	__shared__ rb_warp_room rooms[WARPS];
 	const uint32_t lane = threadIdx.x & 31;
-	rb_room room = rb_refine_room(&a.small, blockIdx.x * blockDim.x + threadIdx.x);
+	rb_room room = rb_warp_small(&rooms[threadIdx.x / 32]);
 	rb_exact_env env;
 
 	env.filters = a.filters;
@@ -49,26 +45,22 @@ __launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
 		uint32_t i = 0;
 
 		if (lane == 0)
-			i = atomicAdd(&a.counts->next, 32u);
-		i = __shfl_sync(~0u, i, 0);
+			i = atomicAdd(&a.counts->next, 1u);
+		i = __shfl_sync(RB_ALL_LANES, i, 0);
 		if (i >= a.ncands)
 			break;
-		i += lane;
-		if (i < a.ncands && a.cands[i].verdict == RB_READY)
-		{
-			rb_refine_grow_one(&a, &env, i, &room);
-			if (a.cands[i].verdict == RB_OPEN)
-				a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
-		}
-		__syncwarp();
+		if (a.cands[i].verdict != RB_READY)
+			continue;
+		if (rb_warp_grow_one(&a, &env, i, &room) == RB_OPEN && lane == 0)
+			a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
 	}
 }
 
 rb_status
 rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
 {
-	uint32_t blocks = rb_refine_growing(run) / RB_REFINE_THREADS;
-	uint32_t most = (a->ncands + RB_REFINE_THREADS - 1) / RB_REFINE_THREADS;
+	uint32_t blocks = (uint32_t) run->device->sms * GROW_BLOCKS;
+	uint32_t most = (a->ncands + WARPS - 1) / WARPS;
 
 	grow_kernel<<<blocks < most ? blocks : most, RB_REFINE_THREADS, 0, run->queue->compute>>>(*a);
 	RB_LAUNCHED(run, "refine: grow_kernel");

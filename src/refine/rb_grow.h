@@ -206,11 +206,11 @@ rb_grow_askew(rb_candidate *cand)
 	return RB_KEPT;
 }
 
-/* the cells around what is split, which all have to hold the point; and the walls that it is on */
+/* the cells around what is split; and the walls that it is on */
 RB_HD rb_verdict
-rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+rb_grow_seeds(const rb_cells *m, const rb_candidate *cand, rb_room *room)
 {
-	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry), i;
+	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry);
 	rb_verdict verdict = rb_room_add(m, room, cand, cell);
 
 	if (rb_entry_what(cand->entry) == RB_SPLIT_WALL && verdict == RB_READY)
@@ -235,16 +235,30 @@ rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 		}
 	}
 	room->nfirst = room->nwalls;
-	for (i = 0; i < room->n && verdict == RB_READY; i++)
-		if (!rb_cell_ghost(&m->cells[room->cells[i]]))
-		{
-			int holds = rb_cell_holds(m, env, room->cells[i], cand->at);
+	return verdict;
+}
 
-			if (holds == RB_UNSURE)
-				verdict = RB_OPEN;
-			else if (holds == 0)
-				verdict = rb_grow_askew(cand);
-		}
+/* all of them have to hold the point: does cell number k? */
+RB_HD rb_verdict
+rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
+			 uint32_t k)
+{
+	int holds;
+
+	if (rb_cell_ghost(&m->cells[room->cells[k]]))
+		return RB_READY;
+	holds = rb_cell_holds(m, env, room->cells[k], cand->at);
+	return holds == RB_UNSURE ? RB_OPEN : holds == 0 ? rb_grow_askew(cand) : RB_READY;
+}
+
+RB_HD rb_verdict
+rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+{
+	rb_verdict verdict = rb_grow_seeds(m, cand, room);
+	uint32_t k;
+
+	for (k = 0; k < room->n && verdict == RB_READY; k++)
+		verdict = rb_grow_seed(m, env, cand, room, k);
 	return verdict;
 }
 
@@ -384,49 +398,54 @@ rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o
  * only what would vanish counts: to encroach does no harm, for nothing is split because of it.
  */
 RB_HD void
-rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *room, rb_obstacle *o)
+rb_grow_encroaches_at(const rb_cells *m, const rb_candidate *cand, const rb_room *room, uint32_t k,
+					  rb_obstacle *o)
 {
 	rb_what what = rb_entry_what(cand->entry);
 	const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
 	uint32_t part = rb_entry_part(cand->entry), u = RB_NOWHERE, v = RB_NOWHERE;
-	uint32_t k, i, e;
+	uint32_t cell = room->cells[k], i, e;
+	const rb_cell *c = &m->cells[cell];
 
 	if (what == RB_SPLIT_PIECE)
 	{
 		u = first->v[rb_cell_edge_from(part)];
 		v = first->v[rb_cell_edge_to(part)];
 	}
-	for (k = 0; k < room->n; k++)
-	{
-		uint32_t cell = room->cells[k];
-		const rb_cell *c = &m->cells[cell];
+	if ((c->bits & (RB_CELL_SEGMENTS | RB_CELL_WALLS)) == 0 || rb_cell_ghost(c))
+		return;
+	for (e = 0; e < 6; e++)
+		if ((c->bits & RB_CELL_SEGMENT(e)) != 0)
+		{
+			uint32_t from = rb_cell_edge_from(e), to = rb_cell_edge_to(e);
+			uint32_t a = c->v[from], b = c->v[to];
 
-		if ((c->bits & (RB_CELL_SEGMENTS | RB_CELL_WALLS)) == 0 || rb_cell_ghost(c))
-			continue;
-		for (e = 0; e < 6; e++)
-			if ((c->bits & RB_CELL_SEGMENT(e)) != 0)
+			if ((a == u && b == v) || (a == v && b == u))
+				continue;
+			if ((what != RB_SPLIT_PIECE && !m->keep_surface &&
+				 rb_diameter_dot(rb_site_at(m, a), rb_site_at(m, b), cand->at) < 0) ||
+				((room->rims[k] & ~(1u << from | 1u << to)) == 0 &&
+				 rb_grow_swallows(m, room, k, e)))
+				rb_grow_piece_in_way(m, cell, e, o);
+		}
+	if (what == RB_SPLIT_TET && !m->keep_surface)
+		for (i = 0; i < 4; i++)
+			if ((c->bits & RB_CELL_WALL(i)) != 0)
 			{
-				uint32_t from = rb_cell_edge_from(e), to = rb_cell_edge_to(e);
-				uint32_t a = c->v[from], b = c->v[to];
+				rb_ball ball = rb_wall_ball(m, c, i);
 
-				if ((a == u && b == v) || (a == v && b == u))
-					continue;
-				if ((what != RB_SPLIT_PIECE && !m->keep_surface &&
-					 rb_diameter_dot(rb_site_at(m, a), rb_site_at(m, b), cand->at) < 0) ||
-					((room->rims[k] & ~(1u << from | 1u << to)) == 0 &&
-					 rb_grow_swallows(m, room, k, e)))
-					rb_grow_piece_in_way(m, cell, e, o);
+				if (rb_distance2(ball.at, cand->at) < ball.radius2)
+					rb_grow_wall_in_way(m, cell, i, o);
 			}
-		if (what == RB_SPLIT_TET && !m->keep_surface)
-			for (i = 0; i < 4; i++)
-				if ((c->bits & RB_CELL_WALL(i)) != 0)
-				{
-					rb_ball ball = rb_wall_ball(m, c, i);
+}
 
-					if (rb_distance2(ball.at, cand->at) < ball.radius2)
-						rb_grow_wall_in_way(m, cell, i, o);
-				}
-	}
+RB_HD void
+rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *room, rb_obstacle *o)
+{
+	uint32_t k;
+
+	for (k = 0; k < room->n; k++)
+		rb_grow_encroaches_at(m, cand, room, k, o);
 }
 
 /*
@@ -523,76 +542,83 @@ rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, uin
 	return RB_READY;
 }
 
-/* does the point see every face around the cavity from inside? */
+/* does the point see the faces around the cavity that cell number k has, from inside? */
+RB_HD rb_verdict
+rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
+				uint32_t k, rb_obstacle *o)
+{
+	bool on_facet = room->nfirst > 0 && rb_entry_askew(cand->entry) < RB_TRIES_ASKEW;
+	uint32_t cell = room->cells[k], i;
+	const rb_cell *c = &m->cells[cell];
+
+	if (rb_cell_ghost(c))
+		return rb_grow_sees_ghost(m, env, cand, cell, room->rims[k], o);
+	for (i = 0; i < 4; i++)
+		if ((room->rims[k] & 1u << i) != 0)
+		{
+			bool wall = (c->bits & RB_CELL_WALL(i)) != 0;
+			int side = rb_orient3d_at(env, cand->at, rb_site_at(m, c->v[rb_cell_face_corner(i, 0)]),
+									  rb_site_at(m, c->v[rb_cell_face_corner(i, 1)]),
+									  rb_site_at(m, c->v[rb_cell_face_corner(i, 2)]));
+
+			if (side == RB_UNSURE)
+				return RB_OPEN;
+			if (wall && on_facet && rb_room_on_facet(m, room, c->facet[i]))
+				return RB_ASKEW;
+			if (side > 0)
+				continue;
+			if (!wall)
+				return rb_grow_askew(cand);
+			rb_grow_wall_in_way(m, cell, i, o);
+		}
+	return RB_READY;
+}
+
+/* and do they become tetrahedra that bear each other? */
+RB_HD rb_verdict
+rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand,
+				 const rb_room *room, uint32_t k, rb_obstacle *o)
+{
+	uint32_t cell = room->cells[k], i, j;
+	const rb_cell *c = &m->cells[cell];
+
+	if ((c->bits & (RB_CELL_SEGMENTS | RB_CELL_WALLS)) == 0 || rb_cell_ghost(c))
+		return RB_READY;
+	for (i = 0; i < 4; i++)
+		for (j = 0; j < 3 && (room->rims[k] & 1u << i) != 0; j++)
+		{
+			uint32_t e = rb_cell_edge(rb_cell_face_corner(i, (j + 1) % 3),
+									  rb_cell_face_corner(i, (j + 2) % 3));
+			bool segment = (c->bits & RB_CELL_SEGMENT(e)) != 0;
+			int folds;
+
+			if (!segment && (c->bits & RB_CELL_WALL(i)) == 0)
+				continue;
+			folds = rb_grow_folds(m, env, cand, room, k, i, j);
+			if (folds == RB_UNSURE)
+				return RB_OPEN;
+			if (folds && segment)
+				rb_grow_piece_in_way(m, cell, e, o);
+			else if (folds)
+				rb_grow_wall_in_way(m, cell, i, o);
+		}
+	return RB_READY;
+}
+
 RB_HD rb_verdict
 rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
 			 rb_obstacle *o)
 {
-	bool on_facet = room->nfirst > 0 && rb_entry_askew(cand->entry) < RB_TRIES_ASKEW;
-	uint32_t k, i, j;
+	rb_verdict verdict = RB_READY;
+	uint32_t k;
 
-	for (k = 0; k < room->n; k++)
-	{
-		uint32_t cell = room->cells[k];
-		const rb_cell *c = &m->cells[cell];
-
-		if (rb_cell_ghost(c))
-		{
-			rb_verdict verdict = rb_grow_sees_ghost(m, env, cand, cell, room->rims[k], o);
-
-			if (verdict != RB_READY)
-				return verdict;
-			continue;
-		}
-		for (i = 0; i < 4; i++)
-			if ((room->rims[k] & 1u << i) != 0)
-			{
-				bool wall = (c->bits & RB_CELL_WALL(i)) != 0;
-				int side =
-					rb_orient3d_at(env, cand->at, rb_site_at(m, c->v[rb_cell_face_corner(i, 0)]),
-								   rb_site_at(m, c->v[rb_cell_face_corner(i, 1)]),
-								   rb_site_at(m, c->v[rb_cell_face_corner(i, 2)]));
-
-				if (side == RB_UNSURE)
-					return RB_OPEN;
-				if (wall && on_facet && rb_room_on_facet(m, room, c->facet[i]))
-					return RB_ASKEW;
-				if (side > 0)
-					continue;
-				if (!wall)
-					return rb_grow_askew(cand);
-				rb_grow_wall_in_way(m, cell, i, o);
-			}
-	}
+	for (k = 0; k < room->n && verdict == RB_READY; k++)
+		verdict = rb_grow_sees_at(m, env, cand, room, k, o);
 	if (o->any)
-		return RB_READY;
-	for (k = 0; k < room->n; k++)
-	{
-		uint32_t cell = room->cells[k];
-		const rb_cell *c = &m->cells[cell];
-
-		if ((c->bits & (RB_CELL_SEGMENTS | RB_CELL_WALLS)) == 0 || rb_cell_ghost(c))
-			continue;
-		for (i = 0; i < 4; i++)
-			for (j = 0; j < 3 && (room->rims[k] & 1u << i) != 0; j++)
-			{
-				uint32_t e = rb_cell_edge(rb_cell_face_corner(i, (j + 1) % 3),
-										  rb_cell_face_corner(i, (j + 2) % 3));
-				bool segment = (c->bits & RB_CELL_SEGMENT(e)) != 0;
-				int folds;
-
-				if (!segment && (c->bits & RB_CELL_WALL(i)) == 0)
-					continue;
-				folds = rb_grow_folds(m, env, cand, room, k, i, j);
-				if (folds == RB_UNSURE)
-					return RB_OPEN;
-				if (folds && segment)
-					rb_grow_piece_in_way(m, cell, e, o);
-				else if (folds)
-					rb_grow_wall_in_way(m, cell, i, o);
-			}
-	}
-	return RB_READY;
+		return verdict;
+	for (k = 0; k < room->n && verdict == RB_READY; k++)
+		verdict = rb_grow_folds_at(m, env, cand, room, k, o);
+	return verdict;
 }
 
 /* the candidate's verdict, out of what is in its way */
