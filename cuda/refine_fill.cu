@@ -33,13 +33,72 @@ __launch_bounds__(RB_REFINE_BLOCK) release_kernel(const __grid_constant__ rb_ref
 	rb_round_release(&a.m, a.cands, &a.cands[i], rb_refine_cells_of(&a, &a.cands[i]));
 }
 
+/*
+ * rb_star_make by a warp, 8 cells with 4 faces each at once.  Each new cell is linked by the thread that has it, from
+ * either side.
+ */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) star_kernel(const __grid_constant__ rb_refine_args a)
 {
-	EACH(i, a.nwinners);
-	const rb_candidate *cand = &a.cands[a.winners[i]];
+	const uint32_t w = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
+	const uint32_t i = lane & 3;
+	const rb_candidate *cand;
+	const uint32_t *cells;
+	uint32_t u = 0, v = 0, next;
+	double nearest2 = INFINITY;
 
-	rb_star_make(&a.m, cand, rb_refine_cells_of(&a, cand), &a.places);
+	if (w >= a.nwinners)
+		return;
+	cand = &a.cands[a.winners[w]];
+	cells = rb_refine_cells_of(&a, cand);
+	next = cand->slots;
+	if (lane == 0)
+		rb_star_site(&a.m, cand, &u, &v);
+	u = __shfl_sync(~0u, u, 0);
+	v = __shfl_sync(~0u, v, 0);
+	for (uint32_t from = 0; from < cand->ncells; from += 8)
+	{
+		uint32_t k = from + lane / 4;
+		bool rim = k < cand->ncells && rb_star_rim(&a.m, cand, cells[k], i);
+		uint32_t rims = __ballot_sync(~0u, rim);
+
+		if (rim)
+		{
+			uint32_t slot = next + (uint32_t) __popc(rims & ((1u << lane) - 1));
+			double d2 =
+				rb_star_cell(&a.m, cand, cells[k], i, rb_place(&a.places, slot), u, v);
+
+			nearest2 = d2 < nearest2 ? d2 : nearest2;
+		}
+		next += (uint32_t) __popc(rims);
+	}
+	__syncwarp();
+	for (uint32_t k = lane / 4; k < cand->ncells; k += 8)
+	{
+		rb_cell *c = &a.m.cells[a.m.cells[cells[k]].n[i] >> 2];
+
+		if (c->claim == cand->key)
+			continue;
+		for (uint32_t j = 0; j < 3; j++)
+		{
+			uint32_t facet;
+
+			c->n[j + 1] = rb_star_next(&a.m, cand, cells[k], i, j, &facet);
+			if (facet != RB_NOWHERE)
+			{
+				c->facet[j + 1] = facet;
+				c->bits |= RB_CELL_WALL(j + 1);
+			}
+		}
+	}
+	for (int d = 16; d > 0; d /= 2)
+	{
+		double other = __shfl_down_sync(~0u, nearest2, d);
+
+		nearest2 = other < nearest2 ? other : nearest2;
+	}
+	if (lane == 0)
+		rb_star_radius(&a.m, cand, nearest2);
 }
 
 static __global__ void
@@ -87,7 +146,7 @@ rb_status
 rb_refine_fill(rb_device_run *run, const rb_refine_args *a)
 {
 	LAUNCH(release_kernel, a->ncands);
-	LAUNCH(star_kernel, a->nwinners);
+	LAUNCH(star_kernel, a->nwinners * 32);
 	LAUNCH(link_kernel, a->nfresh);
 	LAUNCH(finish_kernel, a->nwinners);
 	return RB_OK;

@@ -120,6 +120,112 @@ rb_star_inherit(const rb_cell *old, uint32_t i, rb_cell *c)
 	}
 }
 
+/* kind, parent and place of a winner's site; u and v: the ends of the piece that is split, or RB_NOWHERE */
+RB_HD void
+rb_star_site(const rb_cells *m, const rb_candidate *cand, uint32_t *u, uint32_t *v)
+{
+	const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
+	uint32_t part = rb_entry_part(cand->entry), site = cand->vertex, i;
+	rb_what what = rb_entry_what(cand->entry);
+
+	m->kind[site] = what == RB_SPLIT_TET    ? RB_VERTEX_INSIDE
+					: what == RB_SPLIT_WALL ? RB_VERTEX_ON_FACET
+											: RB_VERTEX_ON_SEGMENT;
+	m->parent[site] = RB_NOWHERE;
+	*u = *v = RB_NOWHERE;
+	if (what == RB_SPLIT_WALL)
+		m->parent[site] = first->facet[part];
+	else if (what == RB_SPLIT_PIECE)
+	{
+		*u = first->v[rb_cell_edge_from(part)];
+		*v = first->v[rb_cell_edge_to(part)];
+		m->parent[site] = rb_piece_segment(m, *u, *v);
+	}
+	for (i = 0; i < 3; i++)
+		m->sites[site].at[i] = cand->at[i];
+}
+
+/* is face i of an old cell one of the rim, where the cell beyond is none of the cavity's? */
+RB_HD bool
+rb_star_rim(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i)
+{
+	return m->cells[m->cells[cell].n[i] >> 2].claim != cand->key;
+}
+
+/* the new cell of such a face; the squared distance of its nearest corner from the point */
+RB_HD double
+rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i, uint32_t place,
+			 uint32_t u, uint32_t v)
+{
+	rb_cell *old = &m->cells[cell], *c = &m->cells[place];
+	double nearest2 = INFINITY;
+	uint32_t j;
+
+	c->v[0] = cand->vertex;
+	c->n[0] = old->n[i];
+	c->bits = 0;
+	c->region = old->region;
+	c->claim = 0;
+	for (j = 0; j < 3; j++)
+	{
+		c->v[j + 1] = old->v[rb_cell_face_corner(i, j)];
+		c->n[j + 1] = RB_NOWHERE;
+		c->facet[j + 1] = RB_NOWHERE;
+		if (c->v[j + 1] != RB_GHOST)
+		{
+			double d2 = rb_distance2(cand->at, rb_site_at(m, c->v[j + 1]));
+
+			nearest2 = d2 < nearest2 ? d2 : nearest2;
+		}
+		if (c->v[j + 1] == u || c->v[j + 1] == v)
+			c->bits |= RB_CELL_SEGMENT(j); /* edges 01, 02, 03 */
+	}
+	rb_star_inherit(old, i, c);
+	old->n[i] = place << 2;
+	return nearest2;
+}
+
+/*
+ * From a new cell, that of face i of an old one, around edge j of the face to the next new cell: its number << 2 |
+ * the corner of it that is not on the edge, nor the point.  *facet: of the wall between the two, or RB_NOWHERE.
+ * From either side the answer is the same.
+ */
+RB_HD uint32_t
+rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i, uint32_t j,
+			 uint32_t *facet)
+{
+	const rb_cell *c = &m->cells[m->cells[cell].n[i] >> 2];
+	uint32_t a = c->v[(j + 1) % 3 + 1], b = c->v[(j + 2) % 3 + 1], other;
+	const rb_cell *o;
+	/* inside, it goes on by the other face at that edge: opposite to corner j of this one */
+	rb_ring ring = rb_ring_at(cell, rb_cell_face_corner(i, j), a, b);
+
+	*facet = RB_NOWHERE;
+	for (;;)
+	{
+		const rb_cell *at = &m->cells[ring.cell];
+
+		if (m->cells[at->n[ring.to] >> 2].claim != cand->key)
+			break;
+		/* an open wall ends here: what is new of it is between the two new cells */
+		if ((at->bits & RB_CELL_WALL(ring.to)) != 0)
+			*facet = at->facet[ring.to];
+		rb_ring_next(m, &ring);
+	}
+	other = m->cells[ring.cell].n[ring.to] >> 2;
+	o = &m->cells[other];
+	return other << 2 | (o->v[1] != a && o->v[1] != b ? 1 : o->v[2] != a && o->v[2] != b ? 2 : 3);
+}
+
+RB_HD void
+rb_star_radius(const rb_cells *m, const rb_candidate *cand, double nearest2)
+{
+	double nearest = sqrt(nearest2);
+
+	m->sites[cand->vertex].radius =
+		rb_entry_what(cand->entry) != RB_SPLIT_TET && cand->raise > nearest ? cand->raise : nearest;
+}
+
 /*
  * Fills the cavity of a winner: its new cells, linked to each other; links out are those of the old cells
  * (rb_star_link).  Its site, and which places hold it, are written, too.
@@ -128,105 +234,39 @@ RB_HD void
 rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
 			 const rb_places *places)
 {
-	uint32_t site = cand->vertex, next = cand->slots;
-	uint32_t u = RB_NOWHERE, v = RB_NOWHERE; /* the piece that is split */
-	rb_what what = rb_entry_what(cand->entry);
+	uint32_t next = cand->slots, u, v, k, i, j;
 	double nearest2 = INFINITY;
-	uint32_t k, i, j;
 
-	{
-		const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
-		uint32_t part = rb_entry_part(cand->entry);
-
-		m->kind[site] = what == RB_SPLIT_TET    ? RB_VERTEX_INSIDE
-						: what == RB_SPLIT_WALL ? RB_VERTEX_ON_FACET
-												: RB_VERTEX_ON_SEGMENT;
-		m->parent[site] = RB_NOWHERE;
-		if (what == RB_SPLIT_WALL)
-			m->parent[site] = first->facet[part];
-		else if (what == RB_SPLIT_PIECE)
-		{
-			u = first->v[rb_cell_edge_from(part)];
-			v = first->v[rb_cell_edge_to(part)];
-			m->parent[site] = rb_piece_segment(m, u, v);
-		}
-		for (i = 0; i < 3; i++)
-			m->sites[site].at[i] = cand->at[i];
-	}
-	/* a new cell for each face of the rim: where the cell beyond is none of the cavity's */
+	rb_star_site(m, cand, &u, &v);
 	for (k = 0; k < cand->ncells; k++)
-	{
-		rb_cell *old = &m->cells[cells[k]];
-
 		for (i = 0; i < 4; i++)
-		{
-			uint32_t out = old->n[i], place;
-			rb_cell *c;
-
-			if (m->cells[out >> 2].claim == cand->key)
-				continue;
-			place = rb_place(places, next++);
-			c = &m->cells[place];
-			c->v[0] = site;
-			c->n[0] = out;
-			c->bits = 0;
-			c->region = old->region;
-			c->claim = 0;
-			for (j = 0; j < 3; j++)
+			if (rb_star_rim(m, cand, cells[k], i))
 			{
-				c->v[j + 1] = old->v[rb_cell_face_corner(i, j)];
-				c->n[j + 1] = RB_NOWHERE;
-				c->facet[j + 1] = RB_NOWHERE;
-				if (c->v[j + 1] != RB_GHOST)
-				{
-					double d2 = rb_distance2(cand->at, rb_site_at(m, c->v[j + 1]));
+				double d2 =
+					rb_star_cell(m, cand, cells[k], i, rb_place(places, next++), u, v);
 
-					nearest2 = d2 < nearest2 ? d2 : nearest2;
-				}
-				if (c->v[j + 1] == u || c->v[j + 1] == v)
-					c->bits |= RB_CELL_SEGMENT(j); /* edges 01, 02, 03 */
+				nearest2 = d2 < nearest2 ? d2 : nearest2;
 			}
-			rb_star_inherit(old, i, c);
-			old->n[i] = place << 2;
-		}
-	}
 	/* links between them: from a face of the rim around each of its edges to the next one */
 	for (k = 0; k < cand->ncells; k++)
 		for (i = 0; i < 4; i++)
 		{
-			const rb_cell *old = &m->cells[cells[k]];
-			uint32_t place = old->n[i] >> 2;
+			uint32_t place = m->cells[cells[k]].n[i] >> 2;
 			rb_cell *c = &m->cells[place];
 
 			if (c->claim == cand->key)
 				continue;
 			for (j = 0; j < 3; j++)
 			{
-				uint32_t a = c->v[(j + 1) % 3 + 1], b = c->v[(j + 2) % 3 + 1];
-				uint32_t facet = RB_NOWHERE, other, corner;
+				uint32_t facet, other, corner;
 				rb_cell *o;
-				rb_ring ring;
 
 				if (c->n[j + 1] != RB_NOWHERE)
 					continue;
-				/* inside, it goes on by the other face at that edge: opposite to corner j of this one */
-				ring = rb_ring_at(cells[k], rb_cell_face_corner(i, j), a, b);
-				for (;;)
-				{
-					const rb_cell *at = &m->cells[ring.cell];
-
-					if (m->cells[at->n[ring.to] >> 2].claim != cand->key)
-						break;
-					/* an open wall ends here: what is new of it is between the two new cells */
-					if ((at->bits & RB_CELL_WALL(ring.to)) != 0)
-						facet = at->facet[ring.to];
-					rb_ring_next(m, &ring);
-				}
-				other = m->cells[ring.cell].n[ring.to] >> 2;
-				o = &m->cells[other];
-				/* the corner of the other one that is not on the edge, nor the point */
-				corner = o->v[1] != a && o->v[1] != b ? 1 : o->v[2] != a && o->v[2] != b ? 2 : 3;
-				c->n[j + 1] = other << 2 | corner;
+				other = rb_star_next(m, cand, cells[k], i, j, &facet);
+				o = &m->cells[other >> 2];
+				corner = other & 3;
+				c->n[j + 1] = other;
 				o->n[corner] = place << 2 | (j + 1);
 				if (facet != RB_NOWHERE)
 				{
@@ -236,8 +276,7 @@ rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
 				}
 			}
 		}
-	nearest2 = sqrt(nearest2);
-	m->sites[site].radius = what != RB_SPLIT_TET && cand->raise > nearest2 ? cand->raise : nearest2;
+	rb_star_radius(m, cand, nearest2);
 }
 
 /* did this claim win its cell? */
