@@ -36,7 +36,7 @@ typedef struct rounds
 	list pieces, walls, tets, later;
 	list stuck; /* behind those of the host */
 	rb_refine_rooms huge;
-	uint64_t rounds, tried, most_bytes;
+	uint64_t rounds, tried, most_bytes, asked, large;
 	double ms[RB_REFINE_STEPS], lap;
 	bool protecting; /* only pieces are split so far */
 	bool full;
@@ -165,6 +165,7 @@ answer(rounds *s, rb_refine_query *q, int8_t *answers, bool *any)
 		answers[k * RB_REFINE_ANSWERS + q[k].answers++] =
 			(int8_t) (q[k].kind == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
 									 : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
+		s->asked++;
 		*any = true;
 	}
 	return RB_OK;
@@ -316,6 +317,7 @@ grow_all(rounds *s)
 			RB_TRY(ask(s, rb_refine_grow_exact, some));
 			RB_TRY(learn(s));
 		}
+		s->large += s->counts->large;
 		if (s->counts->large > 0)
 			RB_TRY(grow_large(s));
 		lap(s, RB_REFINE_LARGE);
@@ -722,6 +724,8 @@ take_result(rounds *s)
 		lap(s, RB_REFINE_COPY);
 		report->rounds += (uint32_t) s->rounds;
 		report->tried += s->tried;
+		report->device_asked += s->asked;
+		report->device_large += s->large;
 		if (s->most_bytes > report->device_bytes)
 			report->device_bytes = s->most_bytes;
 		report->device_mesh_bytes = s->ncells * sizeof(rb_cell) +

@@ -10,27 +10,55 @@
 	if (i >= (n))                                             \
 	return
 
+/* a warp for each */
+#define EACH_WARP(i, n)                                                \
+	const uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; \
+	const uint32_t lane = threadIdx.x & 31;                          \
+	if (i >= (n))                                                    \
+	return
+
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) claim_kernel(const __grid_constant__ rb_refine_args a)
 {
-	EACH(i, a.ncands);
-	if (a.cands[i].verdict == RB_FITS)
-		rb_round_claim(&a.m, &a.cands[i], rb_refine_cells_of(&a, &a.cands[i]));
+	EACH_WARP(i, a.ncands);
+	const rb_candidate *cand = &a.cands[i];
+	const uint32_t *cells = rb_refine_cells_of(&a, cand);
+
+	if (cand->verdict == RB_FITS)
+		for (uint32_t k = lane; k < cand->ncells; k += 32)
+			rb_word_max(&a.m.cells[cells[k]].claim, cand->key);
 }
 
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) own_kernel(const __grid_constant__ rb_refine_args a)
 {
-	EACH(i, a.ncands);
-	if (a.cands[i].verdict == RB_FITS)
-		rb_round_own(&a.m, &a.cands[i], rb_refine_cells_of(&a, &a.cands[i]));
+	EACH_WARP(i, a.ncands);
+	rb_candidate *cand = &a.cands[i];
+	const uint32_t *cells = rb_refine_cells_of(&a, cand);
+	bool owns = true;
+
+	if (cand->verdict != RB_FITS)
+		return;
+	for (uint32_t from = 0; from < cand->ncells && owns; from += 32)
+		owns = __all_sync(~0u, from + lane >= cand->ncells ||
+								   a.m.cells[cells[from + lane]].claim == cand->key);
+	__syncwarp();
+	if (lane == 0)
+		cand->verdict = owns ? RB_OWNS : RB_LOST;
 }
 
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) release_kernel(const __grid_constant__ rb_refine_args a)
 {
-	EACH(i, a.ncands);
-	rb_round_release(&a.m, a.cands, &a.cands[i], rb_refine_cells_of(&a, &a.cands[i]));
+	EACH_WARP(i, a.ncands);
+	const rb_candidate *cand = &a.cands[i];
+	const uint32_t *cells = rb_refine_cells_of(&a, cand);
+
+	if (rb_round_claimed(cand))
+		for (uint32_t k = lane; k < cand->ncells; k += 32)
+			rb_round_unclaim(&a.m, a.cands, cells[k]);
+	if (lane == 0)
+		rb_round_release_seeds(&a.m, a.cands, cand);
 }
 
 /*
@@ -111,10 +139,16 @@ __launch_bounds__(RB_REFINE_BLOCK) link_kernel(const __grid_constant__ rb_refine
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) finish_kernel(const __grid_constant__ rb_refine_args a)
 {
-	EACH(i, a.nwinners);
+	EACH_WARP(i, a.nwinners);
 	const rb_candidate *cand = &a.cands[a.winners[i]];
+	const uint32_t *cells = rb_refine_cells_of(&a, cand);
 
-	rb_round_finish(&a.m, cand, rb_refine_cells_of(&a, cand), a.freed + a.freed_at[i]);
+	for (uint32_t k = lane; k < cand->ncells; k += 32)
+	{
+		a.m.cells[cells[k]].v[0] = RB_DEAD;
+		a.m.cells[cells[k]].claim = 0;
+		a.freed[a.freed_at[i] + k] = cells[k];
+	}
 }
 
 static __global__ void
@@ -137,18 +171,18 @@ __launch_bounds__(RB_REFINE_BLOCK) needs_kernel(const __grid_constant__ rb_refin
 rb_status
 rb_refine_claim(rb_device_run *run, const rb_refine_args *a)
 {
-	LAUNCH(claim_kernel, a->ncands);
-	LAUNCH(own_kernel, a->ncands);
+	LAUNCH(claim_kernel, a->ncands * 32);
+	LAUNCH(own_kernel, a->ncands * 32);
 	return RB_OK;
 }
 
 rb_status
 rb_refine_fill(rb_device_run *run, const rb_refine_args *a)
 {
-	LAUNCH(release_kernel, a->ncands);
+	LAUNCH(release_kernel, a->ncands * 32);
 	LAUNCH(star_kernel, a->nwinners * 32);
 	LAUNCH(link_kernel, a->nfresh);
-	LAUNCH(finish_kernel, a->nwinners);
+	LAUNCH(finish_kernel, a->nwinners * 32);
 	return RB_OK;
 }
 

@@ -67,19 +67,35 @@ rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
+/* a warp for each: one cell that a stronger one is beside decides, else one that is not known */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refine_args a)
 {
-	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	const uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
 	rb_candidate *cand = &a.cands[i];
+	const uint32_t *cells;
 	rb_exact_env env;
+	bool in_way = false, unsure = false;
 
 	if (i >= a.ncands || cand->verdict != RB_OWNS)
 		return;
+	cells = rb_refine_cells_of(&a, cand);
 	env.filters = a.filters;
 	env.exact = false;
 	env.room = NULL;
-	rb_round_beside(&a.m, &env, a.cands, cand, rb_refine_cells_of(&a, cand));
+	for (uint32_t from = 0; from < cand->ncells && !in_way; from += 32)
+	{
+		int independent = 1;
+
+		if (from + lane < cand->ncells)
+			independent =
+				rb_star_independent_at(&a.m, &env, a.cands, cand, cells[from + lane]);
+		in_way = __any_sync(RB_ALL_LANES, independent == 0) != 0;
+		unsure |= __any_sync(RB_ALL_LANES, independent == RB_UNSURE) != 0;
+	}
+	if (lane != 0)
+		return;
+	cand->vertex = in_way ? 0 : unsure ? RB_UNSURE : 1;
 	if (cand->vertex == RB_UNSURE)
 		a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
 }
@@ -87,7 +103,8 @@ __launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refi
 rb_status
 rb_refine_beside(rb_device_run *run, const rb_refine_args *a)
 {
-	beside_kernel<<<rb_refine_blocks(a->ncands), RB_REFINE_BLOCK, 0, run->queue->compute>>>(*a);
+	beside_kernel<<<rb_refine_blocks(a->ncands * 32), RB_REFINE_BLOCK, 0, run->queue->compute>>>(
+		*a);
 	RB_LAUNCHED(run, "refine: beside_kernel");
 	return RB_OK;
 }

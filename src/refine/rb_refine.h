@@ -80,6 +80,7 @@ typedef struct rb_refine_report
 	/* on a device: bytes that it took, those of the mesh among them, and its milliseconds by step */
 	uint64_t device_bytes, device_mesh_bytes;
 	double device_ms[RB_REFINE_STEPS];
+	uint64_t device_large, device_asked; /* cavities without room at first; signs that the host told */
 } rb_refine_report;
 
 /*

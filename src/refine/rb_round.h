@@ -139,10 +139,16 @@ rb_round_unclaim(const rb_cells *m, const rb_candidate *all, uint32_t cell)
 		m->cells[cell].claim = 0;
 }
 
-/* of one that did not win: claims are taken back, and what cannot be split is marked */
+/* it came to claim its cells, and did not win */
+RB_HD bool
+rb_round_claimed(const rb_candidate *cand)
+{
+	return cand->verdict == RB_LOST;
+}
+
+/* of one that did not win: claims on the cells it began with are taken back, and what cannot be split is marked */
 RB_HD void
-rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate *cand,
-				 const uint32_t *cells)
+rb_round_release_seeds(const rb_cells *m, const rb_candidate *all, const rb_candidate *cand)
 {
 	uint32_t cell = rb_entry_cell(cand->entry), part = rb_entry_part(cand->entry), k;
 	bool kept = cand->verdict == RB_KEPT || cand->verdict == RB_BLOCKED;
@@ -150,10 +156,6 @@ rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate 
 
 	if (cand->verdict == RB_WINS || cand->verdict == RB_STALE)
 		return;
-	/* it came to claim its cells */
-	if (cand->verdict == RB_LOST)
-		for (k = 0; k < cand->ncells; k++)
-			rb_round_unclaim(m, all, cells[k]);
 	switch (rb_entry_what(cand->entry))
 	{
 		case RB_SPLIT_TET:
@@ -187,6 +189,18 @@ rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate 
 			} while (ring.cell != cell);
 			break;
 	}
+}
+
+RB_HD void
+rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate *cand,
+				 const uint32_t *cells)
+{
+	uint32_t k;
+
+	if (rb_round_claimed(cand))
+		for (k = 0; k < cand->ncells; k++)
+			rb_round_unclaim(m, all, cells[k]);
+	rb_round_release_seeds(m, all, cand);
 }
 
 /* of a winner the old cells are no more; their places are free in the next round */

@@ -31,56 +31,64 @@ rb_star_owns(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells)
 }
 
 /*
- * 1: no stronger owner beside it is in the way; 0: one is; RB_UNSURE.  `all` are the candidates, whose verdicts
- * are RB_OWNS or something else by now, and do not change.
+ * 1: no stronger owner beside one of its cells is in the way; 0: one is; RB_UNSURE.  `all` are the candidates,
+ * whose verdicts are RB_OWNS or something else by now, and do not change.
  */
+RB_HD int
+rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *all,
+					   const rb_candidate *cand, uint32_t cell)
+{
+	const rb_cell *c = &m->cells[cell];
+	uint32_t i;
+	int j;
+
+	if (rb_cell_ghost(c))
+		return 1;
+	for (i = 0; i < 4; i++)
+	{
+		uint64_t claim = m->cells[c->n[i] >> 2].claim;
+		const rb_candidate *other;
+		const double *p[5];
+		uint32_t v[5];
+		int sign;
+
+		/* behind a wall nothing is seen, be it of the rim or not */
+		if (claim <= cand->key || (c->bits & RB_CELL_WALL(i)) != 0)
+			continue;
+		other = &all[rb_key_index(claim)];
+		if (other->key != claim || other->verdict != RB_OWNS)
+			continue;
+		p[0] = cand->at;
+		v[0] = RB_GHOST - 2;
+		for (j = 0; j < 3; j++)
+		{
+			v[j + 1] = c->v[rb_cell_face_corner(i, (uint32_t) j)];
+			p[j + 1] = rb_site_at(m, v[j + 1]);
+		}
+		p[4] = other->at;
+		/* of two new points the later candidate gets the larger number */
+		v[4] = rb_key_index(claim) > rb_key_index(cand->key) ? RB_GHOST - 1 : RB_GHOST - 3;
+		sign = rb_insphere_at(env, p[0], p[1], p[2], p[3], p[4]);
+		if (sign == 0)
+			sign = rb_insphere_ties(env, p, v);
+		if (sign == RB_UNSURE)
+			return sign;
+		if (sign > 0)
+			return 0;
+	}
+	return 1;
+}
+
 RB_HD int
 rb_star_independent(const rb_cells *m, rb_exact_env *env, const rb_candidate *all,
 					const rb_candidate *cand, const uint32_t *cells)
 {
-	uint32_t k, i;
-	int j;
+	int independent = 1;
+	uint32_t k;
 
-	for (k = 0; k < cand->ncells; k++)
-	{
-		const rb_cell *c = &m->cells[cells[k]];
-
-		if (rb_cell_ghost(c))
-			continue;
-		for (i = 0; i < 4; i++)
-		{
-			uint64_t claim = m->cells[c->n[i] >> 2].claim;
-			const rb_candidate *other;
-			const double *p[5];
-			uint32_t v[5];
-			int sign;
-
-			/* behind a wall nothing is seen, be it of the rim or not */
-			if (claim <= cand->key || (c->bits & RB_CELL_WALL(i)) != 0)
-				continue;
-			other = &all[rb_key_index(claim)];
-			if (other->key != claim || other->verdict != RB_OWNS)
-				continue;
-			p[0] = cand->at;
-			v[0] = RB_GHOST - 2;
-			for (j = 0; j < 3; j++)
-			{
-				v[j + 1] = c->v[rb_cell_face_corner(i, (uint32_t) j)];
-				p[j + 1] = rb_site_at(m, v[j + 1]);
-			}
-			p[4] = other->at;
-			/* of two new points the later candidate gets the larger number */
-			v[4] = rb_key_index(claim) > rb_key_index(cand->key) ? RB_GHOST - 1 : RB_GHOST - 3;
-			sign = rb_insphere_at(env, p[0], p[1], p[2], p[3], p[4]);
-			if (sign == 0)
-				sign = rb_insphere_ties(env, p, v);
-			if (sign == RB_UNSURE)
-				return sign;
-			if (sign > 0)
-				return 0;
-		}
-	}
-	return 1;
+	for (k = 0; k < cand->ncells && independent == 1; k++)
+		independent = rb_star_independent_at(m, env, all, cand, cells[k]);
+	return independent;
 }
 
 /* ---- the star ---- */

@@ -204,7 +204,8 @@ main(int argc, char **argv)
 		   (double) gpu_report.device_bytes / ntets, (double) gpu_report.device_mesh_bytes / ntets);
 	for (int i = 0; i < RB_REFINE_STEPS; i++)
 		printf(" %s %.1f", step_text[i], gpu_report.device_ms[i]);
-	printf("; per round %.3f\n", gpu_ms / (gpu_report.rounds > 0 ? gpu_report.rounds : 1));
+	printf("; large %" PRIu64 ", asked %" PRIu64 "; per round %.3f\n", gpu_report.device_large,
+		   gpu_report.device_asked, gpu_ms / (gpu_report.rounds > 0 ? gpu_report.rounds : 1));
 	rb_refining_free(&gpu);
 	if (!alone)
 		rb_refining_free(&cpu);
