@@ -88,6 +88,50 @@ rb_warp_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstac
 	return RB_KEPT;
 }
 
+/* from wall to wall: edges of 10 walls at once */
+static __device__ __forceinline__ rb_verdict
+rb_warp_walls(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
+{
+	const uint32_t lane = threadIdx.x & 31;
+
+	for (uint32_t from = 0; from < room->nwalls; from += 10)
+	{
+		const uint32_t w = from + lane / 3, n = room->nwalls;
+		uint32_t beyond = RB_NOWHERE, side[2] = {0, 0}, wanted;
+		int opens = 0;
+
+		if (lane < 30 && w < n)
+		{
+			beyond = rb_grow_beyond(m, room->walls[w], lane % 3, side);
+			if (beyond != RB_NOWHERE && !rb_room_opens(room, beyond))
+				opens = rb_grow_opens(m, env, cand, room, side);
+		}
+		__syncwarp();
+		while ((wanted = __ballot_sync(RB_ALL_LANES, opens != 0)) != 0)
+		{
+			int first = __ffs((int) wanted) - 1;
+			uint32_t wall = __shfl_sync(RB_ALL_LANES, beyond, first), at[2];
+			rb_verdict verdict = RB_READY;
+
+			if (__shfl_sync(RB_ALL_LANES, opens, first) == RB_UNSURE)
+				return RB_OPEN;
+			at[0] = __shfl_sync(RB_ALL_LANES, side[0], first);
+			at[1] = __shfl_sync(RB_ALL_LANES, side[1], first);
+			if (lane == 0)
+				verdict = rb_grow_open(m, cand, room, wall, at);
+			verdict = rb_warp_share(room, verdict);
+			if (verdict != RB_READY)
+				return verdict;
+			if (beyond == wall)
+				opens = 0;
+		}
+		/* fewer than ten: the next turn begins behind them */
+		if (n - from < 10)
+			from = n - 10;
+	}
+	return RB_READY;
+}
+
 /* from cell to cell: faces of 8 cells at once */
 static __device__ __forceinline__ rb_verdict
 rb_warp_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
@@ -172,14 +216,8 @@ rb_warp_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *
 	for (uint32_t k = 0; k < room->n && verdict == RB_READY; k += 32)
 		verdict = rb_warp_first(k + lane < room->n ? rb_grow_seed(m, env, cand, room, k + lane)
 												   : RB_READY);
-	if (room->nwalls > 0 && verdict == RB_READY)
-	{
-		if (lane == 0)
-			for (uint32_t wall = 0; wall < room->nwalls && verdict == RB_READY; wall++)
-				for (uint32_t k = 0; k < 3 && verdict == RB_READY; k++)
-					verdict = rb_grow_wall(m, env, cand, room, room->walls[wall], k);
-		verdict = rb_warp_share(room, verdict);
-	}
+	if (verdict == RB_READY)
+		verdict = rb_warp_walls(m, env, cand, room);
 	if (verdict == RB_READY)
 		verdict = rb_warp_cells(m, env, cand, room);
 	cand->ncells = room->n;

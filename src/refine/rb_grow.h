@@ -262,41 +262,64 @@ rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 	return verdict;
 }
 
+/* the wall of the same facet beyond one edge of an open one, and the cells on its sides; RB_NOWHERE: none */
+RB_HD uint32_t
+rb_grow_beyond(const rb_cells *m, uint32_t wall, uint32_t k, uint32_t *side)
+{
+	const rb_cell *c = &m->cells[wall >> 2];
+	uint32_t i = wall & 3;
+	uint32_t a = rb_cell_face_corner(i, k), b = rb_cell_face_corner(i, (k + 1) % 3);
+	rb_ring ring;
+
+	if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(a, b))) != 0)
+		return RB_NOWHERE;
+	ring = rb_ring_at(wall >> 2, 6 - i - a - b, c->v[a], c->v[b]);
+	while ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) == 0)
+		rb_ring_next(m, &ring);
+	if (m->cells[ring.cell].facet[ring.to] != c->facet[i])
+		return RB_NOWHERE;
+	side[0] = ring.cell;
+	side[1] = m->cells[ring.cell].n[ring.to] >> 2;
+	return rb_face_name(m, ring.cell << 2 | ring.to);
+}
+
+/* it opens, if the spheres on both of its sides hold the point: 1, 0, RB_UNSURE */
+RB_HD int
+rb_grow_opens(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_room *room,
+			  const uint32_t *side)
+{
+	int holds = rb_room_holds(m, env, room, side[0], cand->at);
+
+	return holds == 1 ? rb_room_holds(m, env, room, side[1], cand->at) : holds;
+}
+
+RB_HD rb_verdict
+rb_grow_open(const rb_cells *m, const rb_candidate *cand, rb_room *room, uint32_t wall,
+			 const uint32_t *side)
+{
+	rb_verdict verdict = rb_room_open(room, wall);
+	int s;
+
+	for (s = 0; s < 2 && verdict == RB_READY; s++)
+		if (!rb_room_has(room, side[s]))
+			verdict = rb_room_add(m, room, cand, side[s]);
+	return verdict;
+}
+
 /* the wall beyond one edge of an open one, which may open, too */
 RB_HD rb_verdict
 rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room, uint32_t wall,
 			 uint32_t k)
 {
-	const rb_cell *c = &m->cells[wall >> 2];
-	uint32_t i = wall & 3;
-	uint32_t a = rb_cell_face_corner(i, k), b = rb_cell_face_corner(i, (k + 1) % 3);
-	uint32_t beyond, side[2];
-	rb_verdict verdict = RB_READY;
-	rb_ring ring;
-	int s;
+	uint32_t side[2], beyond = rb_grow_beyond(m, wall, k, side);
+	int opens;
 
-	if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(a, b))) != 0)
+	if (beyond == RB_NOWHERE || rb_room_opens(room, beyond))
 		return RB_READY;
-	ring = rb_ring_at(wall >> 2, 6 - i - a - b, c->v[a], c->v[b]);
-	while ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) == 0)
-		rb_ring_next(m, &ring);
-	beyond = rb_face_name(m, ring.cell << 2 | ring.to);
-	if (rb_room_opens(room, beyond) || m->cells[ring.cell].facet[ring.to] != c->facet[i])
-		return RB_READY;
-	side[0] = ring.cell;
-	side[1] = m->cells[ring.cell].n[ring.to] >> 2;
-	for (s = 0; s < 2; s++)
-	{
-		int holds = rb_room_holds(m, env, room, side[s], cand->at);
-
-		if (holds != 1)
-			return holds == RB_UNSURE ? RB_OPEN : RB_READY;
-	}
-	verdict = rb_room_open(room, beyond);
-	for (s = 0; s < 2 && verdict == RB_READY; s++)
-		if (!rb_room_has(room, side[s]))
-			verdict = rb_room_add(m, room, cand, side[s]);
-	return verdict;
+	opens = rb_grow_opens(m, env, cand, room, side);
+	if (opens != 1)
+		return opens == RB_UNSURE ? RB_OPEN : RB_READY;
+	return rb_grow_open(m, cand, room, beyond, side);
 }
 
 /* from cell to cell, as far as spheres hold the point and no wall is in between */
