@@ -20,17 +20,29 @@
 #define RB_REFINE_THREADS 128 /* of a block that grows cavities, */
 #define RB_REFINE_BLOCK 256   /* and of all others */
 
-/* signs that only GMP knows: so many candidates ask at once, each so many times */
-#define RB_REFINE_ASKING 256u
-#define RB_REFINE_ANSWERS 1024u
+/*
+ * Signs that only GMP knows.  Whoever needs one writes its points down, and gives up for now; the host answers
+ * all that is new, and those begin again.  An answer is found by its points, and stays true: so it is
+ * kept for later rounds, until there is no room.
+ */
+#define RB_REFINE_ASKED (1u << 15)
+#define RB_REFINE_ASKED_TABLE (4 * RB_REFINE_ASKED)
 
-/* a sign that a candidate waits for; its cavity is grown from the start when it is there */
 typedef struct rb_refine_query
 {
 	double p[15];
-	uint32_t kind; /* 0: none; orient3d of 4 points, insphere of 5; 1: begin */
-	uint32_t answers;
+	uint32_t n; /* points: 4, orient3d; 5, insphere */
+	uint32_t unused;
 } rb_refine_query;
+
+typedef struct rb_refine_asked
+{
+	rb_refine_query *query;
+	int8_t *answer;
+	uint32_t *table;  /* by a hash of the points: which query, or RB_NOWHERE */
+	uint32_t *n;      /* queries, on the device */
+	uint32_t answers; /* of the first so many */
+} rb_refine_asked;
 
 /* what kernels tell the host */
 typedef struct rb_refine_counts
@@ -38,11 +50,11 @@ typedef struct rb_refine_counts
 	rb_count cavities; /* words of cavities */
 	uint32_t open;     /* left by filters, in list 0 */
 	uint32_t asks;     /* left by exact signs, in list 1 */
+	uint32_t waiting;  /* of those in list 1: so many ask still */
 	uint32_t large;    /* without room */
 	uint32_t next;     /* the next candidate that a warp takes */
 	uint32_t listed;   /* by rb_refine_list_large */
 	uint32_t full;     /* max_points was met */
-	uint32_t hopeless; /* asked too often */
 	uint32_t stuck;    /* pieces that could not be split alone */
 	uint4 winners; /* their number, new cells, old cells */
 	uint4 back;    /* what candidates put back: pieces, walls, tetrahedra, later */
@@ -74,12 +86,10 @@ typedef struct rb_refine_args
 	rb_refine_counts *counts;
 	uint32_t *list[3]; /* candidates: open, asking, large */
 	uint32_t filters;
-	rb_refine_rooms small, large;
+	rb_refine_rooms large;
 	double *expansions; /* room for them, of so many warps */
 	uint32_t expansion_warps;
-	/* answers of the host */
-	rb_refine_query *queries;
-	int8_t *answers;
+	rb_refine_asked asked;
 	/* numbers */
 	uint4 *sums; /* of blocks */
 	uint32_t nsites, most_winners;
@@ -100,12 +110,12 @@ extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_exact.cu ---- */
 
-/* what stands in a list, from its member `from` on, at most `most`; asking: those that have a query */
+/* what stands in a list, at most `most`; asking: those that wait for answers */
 typedef struct rb_refine_some
 {
 	const uint32_t *list;
 	const uint32_t *n; /* on the device */
-	uint32_t from, most;
+	uint32_t most;
 	bool asking;
 	bool large; /* in large rooms */
 	bool last;  /* what has no room there either is given up */
@@ -167,30 +177,6 @@ rb_refine_room(const rb_refine_rooms *rooms, uint32_t number)
 	room.cells_cap = rooms->cells;
 	room.walls_cap = rooms->walls;
 	return room;
-}
-
-/* grows candidate i, and keeps its cells where they fit; where they do not the host sees that */
-static __device__ __forceinline__ void
-rb_refine_grow_one(const rb_refine_args *a, rb_exact_env *env, uint32_t i, rb_room *room)
-{
-	rb_candidate *cand = &a->cands[i];
-	rb_verdict verdict = rb_grow(&a->m, env, cand, room);
-
-	rb_room_clear(room);
-	cand->verdict = verdict;
-	if (verdict == RB_FITS)
-	{
-		rb_count at = atomicAdd(&a->counts->cavities, (rb_count) room->n);
-
-		cand->cavity = at;
-		if (at + room->n <= a->cavities_cap)
-			for (uint32_t k = 0; k < room->n; k++)
-				a->cavities[at + k] = room->cells[k];
-		return;
-	}
-	cand->ncells = 0;
-	if (verdict == RB_LARGE)
-		atomicAdd(&a->counts->large, 1u);
 }
 
 static __device__ __forceinline__ const uint32_t *

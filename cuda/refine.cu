@@ -41,6 +41,7 @@ typedef struct rounds
 	bool protecting; /* only pieces are split so far */
 	bool full;
 	bool done;
+	bool forgot; /* answers, for there was no room for more */
 } rounds;
 
 /* ---- memory ---- */
@@ -148,93 +149,85 @@ lap(rounds *s, rb_refine_step step)
 typedef rb_status (*asker)(rb_device_run *run, const rb_refine_args *a,
 						   const rb_refine_some *some);
 
-/* the answers to what was asked; *any: something was */
+/* nothing is known */
 static rb_status
-answer(rounds *s, rb_refine_query *q, int8_t *answers, bool *any)
+ask_nothing(rounds *s)
 {
-	*any = false;
-	for (uint32_t k = 0; k < RB_REFINE_ASKING; k++)
-	{
-		const double *p = q[k].p;
+	cudaStream_t stream = s->run->queue->compute;
 
-		if (q[k].kind == 0)
-			continue;
-		if (q[k].answers == RB_REFINE_ANSWERS)
-			return rb_fail(s->run->ctx, RB_DEVICE_FAILED, 0, 0,
-						   "a cavity needs too many signs that the GPU cannot tell");
-		answers[k * RB_REFINE_ANSWERS + q[k].answers++] =
-			(int8_t) (q[k].kind == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
-									 : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
-		s->asked++;
-		*any = true;
-	}
+	s->a.asked.answers = 0;
+	RB_CUDA(s->run, cudaMemsetAsync(s->a.asked.n, 0, sizeof(uint32_t), stream));
+	RB_CUDA(s->run, cudaMemsetAsync(s->a.asked.table, 0xff,
+									RB_REFINE_ASKED_TABLE * sizeof(uint32_t), stream));
 	return RB_OK;
 }
 
-/* those that ask, `all` of them in list 1, begin again and again until they ask no more */
+/* answers to what is new; *n: so many are known then */
 static rb_status
-ask_with(rounds *s, asker again, rb_refine_some some, uint32_t all, rb_refine_query *q,
-		 int8_t *answers)
+answer(rounds *s, uint32_t *n)
 {
 	cudaStream_t stream = s->run->queue->compute;
-	const size_t nanswers = (size_t) RB_REFINE_ASKING * RB_REFINE_ANSWERS;
+	rb_refine_asked *asked = &s->a.asked;
+	rb_refine_query *q = (rb_refine_query *) s->run->queue->slot[0];
+	int8_t *answers = (int8_t *) s->run->queue->slot[1];
 
-	if (s->a.queries == NULL)
+	RB_CUDA(s->run, cudaMemcpyAsync(n, asked->n, sizeof(*n), cudaMemcpyDeviceToHost, stream));
+	RB_TRY(rb_sync(s->run));
+	if (*n > RB_REFINE_ASKED)
+		*n = RB_REFINE_ASKED;
+	static_assert(RB_REFINE_ASKED * sizeof(rb_refine_query) <= RB_SLOT_BYTES, "one slot has all");
+	if (*n == asked->answers)
+		return RB_OK;
+	RB_CUDA(s->run, cudaMemcpyAsync(q, asked->query + asked->answers,
+									(*n - asked->answers) * sizeof(*q), cudaMemcpyDeviceToHost,
+									stream));
+	RB_TRY(rb_sync(s->run));
+	for (uint32_t k = 0; k < *n - asked->answers; k++)
 	{
-		RB_TRY(take(s, (void **) &s->a.queries, RB_REFINE_ASKING * sizeof(*q)));
-		RB_TRY(take(s, (void **) &s->a.answers, nanswers));
-	}
-	some.list = s->a.list[1];
-	some.n = &s->a.counts->asks;
-	some.most = RB_REFINE_ASKING;
-	some.asking = true;
-	for (some.from = 0; some.from < all; some.from += RB_REFINE_ASKING)
-	{
-		bool any = true;
+		const double *p = q[k].p;
 
-		memset(q, 0, RB_REFINE_ASKING * sizeof(*q));
-		for (uint32_t k = 0; k < RB_REFINE_ASKING && some.from + k < all; k++)
-			q[k].kind = 1;
-		for (;;)
-		{
-			RB_CUDA(s->run, cudaMemcpyAsync(s->a.queries, q, RB_REFINE_ASKING * sizeof(*q),
-											cudaMemcpyHostToDevice, stream));
-			RB_CUDA(s->run, cudaMemcpyAsync(s->a.answers, answers, nanswers,
-											cudaMemcpyHostToDevice, stream));
-			RB_TRY(again(s->run, &s->a, &some));
-			RB_CUDA(s->run, cudaMemcpyAsync(q, s->a.queries, RB_REFINE_ASKING * sizeof(*q),
-											cudaMemcpyDeviceToHost, stream));
-			RB_TRY(rb_sync(s->run));
-			RB_TRY(answer(s, q, answers, &any));
-			if (!any)
-				break;
-		}
+		answers[k] = (int8_t) (q[k].n == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
+										   : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
 	}
-	return forget_word(s, &s->a.counts->asks);
+	RB_CUDA(s->run, cudaMemcpyAsync(asked->answer + asked->answers, answers, *n - asked->answers,
+									cudaMemcpyHostToDevice, stream));
+	RB_TRY(rb_sync(s->run));
+	s->asked += *n - asked->answers;
+	return RB_OK;
 }
 
+/* those that ask, in list 1, begin again and again until they ask no more */
 static rb_status
 ask(rounds *s, asker again, rb_refine_some some)
 {
-	rb_memory *memory = s->run->ctx->memory;
-	void *q = NULL, *answers = NULL;
-	rb_error error;
-	rb_status status =
-		rb_resize(memory, &q, RB_REFINE_ASKING * sizeof(rb_refine_query), &error);
-
-	if (status == RB_OK)
-		status = rb_resize(memory, &answers, RB_REFINE_ASKING * RB_REFINE_ANSWERS, &error);
-	if (status != RB_OK)
-		rb_fail(s->run->ctx, status, error.need, error.limit, NULL);
-	else
+	some.list = s->a.list[1];
+	some.n = &s->a.counts->asks;
+	some.most = s->counts->asks;
+	some.asking = true;
+	for (;;)
 	{
-		memset(answers, 0, RB_REFINE_ASKING * RB_REFINE_ANSWERS);
-		status =
-			ask_with(s, again, some, s->counts->asks, (rb_refine_query *) q, (int8_t *) answers);
+		uint32_t n;
+
+		RB_TRY(answer(s, &n));
+		/* no room for what they ask, even if all else is forgotten: the processor can do it */
+		if (n == s->a.asked.answers)
+		{
+			if (s->forgot)
+				return rb_fail(s->run->ctx, RB_DEVICE_FAILED, 0, 0,
+							   "cavities need too many signs that the GPU cannot tell");
+			s->forgot = true;
+			RB_TRY(ask_nothing(s));
+		}
+		else
+			s->a.asked.answers = n;
+		RB_TRY(forget_word(s, &s->a.counts->waiting));
+		RB_TRY(again(s->run, &s->a, &some));
+		RB_TRY(learn(s));
+		if (s->counts->waiting == 0)
+			break;
 	}
-	rb_free(memory, &q);
-	rb_free(memory, &answers);
-	return status;
+	s->forgot = false;
+	return forget_word(s, &s->a.counts->asks);
 }
 
 /* ---- cavities ---- */
@@ -262,7 +255,7 @@ make_rooms(rounds *s, rb_refine_rooms *rooms, uint32_t number, uint32_t cells, u
 static rb_status
 grow_listed(rounds *s, uint32_t most, bool last, uint32_t *left)
 {
-	rb_refine_some some = {s->a.list[2], &s->a.counts->listed, 0, most, false, true, last};
+	rb_refine_some some = {s->a.list[2], &s->a.counts->listed, most, false, true, last};
 
 	RB_TRY(rb_refine_list_large(s->run, &s->a, most));
 	RB_TRY(forget_word(s, &s->a.counts->large));
@@ -302,7 +295,7 @@ grow_large(rounds *s)
 static rb_status
 grow_all(rounds *s)
 {
-	rb_refine_some some = {s->a.list[0], &s->a.counts->open, 0, 0, false, false, false};
+	rb_refine_some some = {s->a.list[0], &s->a.counts->open, 0, false, false, false};
 
 	some.most = s->a.ncands;
 	for (;;)
@@ -407,7 +400,7 @@ number_winners(rounds *s)
 {
 	rb_refining *r = s->r;
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
-	rb_refine_some some = {s->a.list[0], &s->a.counts->open, 0, 0, false, false, false};
+	rb_refine_some some = {s->a.list[0], &s->a.counts->open, 0, false, false, false};
 	uint64_t fresh;
 
 	some.most = s->a.ncands;
@@ -631,13 +624,16 @@ open_rounds(rounds *s)
 	s->a.filters = s->run->ctx->filters;
 	RB_TRY(take(s, (void **) &s->a.counts, sizeof(rb_refine_counts)));
 	RB_TRY(put_mesh(s));
-	RB_TRY(make_rooms(s, &s->a.small, rb_refine_exact_warps(s->run), RB_ROOM_CELLS, RB_ROOM_WALLS,
-					  false));
 	s->a.cavities_cap = CAVITIES_FIRST;
 	RB_TRY(take(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
 	s->a.expansion_warps = rb_refine_exact_warps(s->run);
 	RB_TRY(take(s, (void **) &s->a.expansions,
 				(size_t) s->a.expansion_warps * 32 * RB_EXPANSION_ROOM * sizeof(double)));
+	RB_TRY(take(s, (void **) &s->a.asked.query, RB_REFINE_ASKED * sizeof(rb_refine_query)));
+	RB_TRY(take(s, (void **) &s->a.asked.answer, RB_REFINE_ASKED));
+	RB_TRY(take(s, (void **) &s->a.asked.table, RB_REFINE_ASKED_TABLE * sizeof(uint32_t)));
+	RB_TRY(take(s, (void **) &s->a.asked.n, sizeof(uint32_t)));
+	RB_TRY(ask_nothing(s));
 	/* of the first append, which has no candidates */
 	return take(s, (void **) &s->a.sums, sizeof(uint4));
 }

@@ -269,7 +269,7 @@ rb_warp_clear(const rb_room *room)
 	__syncwarp();
 }
 
-/* rb_refine_grow_one by a warp */
+/* grows candidate i, and keeps its cells where they fit; where they do not the host sees that */
 static __device__ __forceinline__ rb_verdict
 rb_warp_grow_one(const rb_refine_args *a, rb_exact_env *env, uint32_t i, rb_room *room)
 {
