@@ -246,9 +246,8 @@ copy_bytes(uint64_t number, bool drop)
 	return bytes;
 }
 
-static const rb_backend backend = {RB_ABI, "cuda",         rb_device_probe,
-								   join,   rb_device_warm, copy_bytes,
-								   rb_device_refine};
+static const rb_backend backend = {RB_ABI,         "cuda",     rb_device_probe, join,
+								   rb_device_warm, copy_bytes, rb_device_refine};
 
 /* the one symbol of the file: the functions of the core in, the backend out */
 extern "C" __attribute__((visibility("default"))) const rb_backend *

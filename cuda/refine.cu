@@ -115,8 +115,8 @@ reserve_list(rounds *s, list *l, size_t more)
 static rb_status
 forget(rounds *s)
 {
-	RB_CUDA(s->run, cudaMemsetAsync(s->a.counts, 0, sizeof(rb_refine_counts),
-									s->run->queue->compute));
+	RB_CUDA(s->run,
+			cudaMemsetAsync(s->a.counts, 0, sizeof(rb_refine_counts), s->run->queue->compute));
 	return RB_OK;
 }
 
@@ -146,8 +146,7 @@ lap(rounds *s, rb_refine_step step)
 
 /* ---- signs that only GMP knows ---- */
 
-typedef rb_status (*asker)(rb_device_run *run, const rb_refine_args *a,
-						   const rb_refine_some *some);
+typedef rb_status (*asker)(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some);
 
 /* nothing is known */
 static rb_status
@@ -178,9 +177,9 @@ answer(rounds *s, uint32_t *n)
 	static_assert(RB_REFINE_ASKED * sizeof(rb_refine_query) <= RB_SLOT_BYTES, "one slot has all");
 	if (*n == asked->answers)
 		return RB_OK;
-	RB_CUDA(s->run, cudaMemcpyAsync(q, asked->query + asked->answers,
-									(*n - asked->answers) * sizeof(*q), cudaMemcpyDeviceToHost,
-									stream));
+	RB_CUDA(s->run,
+			cudaMemcpyAsync(q, asked->query + asked->answers, (*n - asked->answers) * sizeof(*q),
+							cudaMemcpyDeviceToHost, stream));
 	RB_TRY(rb_sync(s->run));
 	for (uint32_t k = 0; k < *n - asked->answers; k++)
 	{
@@ -277,7 +276,8 @@ grow_large(rounds *s)
 	rb_refine_rooms large;
 	rb_status status;
 
-	RB_TRY(make_rooms(s, &s->a.large, s->a.expansion_warps, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE, true));
+	RB_TRY(make_rooms(s, &s->a.large, s->a.expansion_warps, RB_ROOM_CELLS_LARGE,
+					  RB_ROOM_WALLS_LARGE, true));
 	RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
 	if (left == 0)
 		return RB_OK;
@@ -383,8 +383,8 @@ gather(rounds *s)
 						sizeof(uint32_t)));
 		}
 		rb_device_free(s->run, (void **) &s->a.sums);
-		RB_TRY(take(s, (void **) &s->a.sums, ((size_t) rb_refine_blocks((uint32_t) cap) + 1) *
-												 sizeof(uint4)));
+		RB_TRY(take(s, (void **) &s->a.sums,
+					((size_t) rb_refine_blocks((uint32_t) cap) + 1) * sizeof(uint4)));
 		s->cands_cap = cap;
 	}
 	RB_TRY(take_from(s, &s->pieces, most));
@@ -429,8 +429,8 @@ number_winners(rounds *s)
 		return rb_fail(s->run->ctx, RB_TOO_MANY_OBJECTS, fresh + s->ncells, RB_MAX_CELLS, NULL);
 	RB_TRY(reserve(s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
 				   s->nsites + (size_t) s->a.nwinners));
-	RB_TRY(grow(s, (void **) &s->a.freed, &s->freed_cap, 0, s->counts->winners.z,
-				sizeof(uint32_t)));
+	RB_TRY(
+		grow(s, (void **) &s->a.freed, &s->freed_cap, 0, s->counts->winners.z, sizeof(uint32_t)));
 	s->a.places.free = s->free;
 	s->a.places.nfree = s->nfree;
 	s->a.places.top = s->ncells;
@@ -607,8 +607,8 @@ put_mesh(rounds *s)
 	RB_TRY(put(s, (void **) &m->facet_corners, from->facet_corners,
 			   (size_t) from->facet_start[r->all_facets] * sizeof(uint32_t)));
 	if (from->region_volume != NULL)
-		RB_TRY(put(s, (void **) &m->region_volume, from->region_volume,
-				   r->nregions * sizeof(double)));
+		RB_TRY(
+			put(s, (void **) &m->region_volume, from->region_volume, r->nregions * sizeof(double)));
 	RB_TRY(put_sizes(s));
 	s->nfree = r->nfree;
 	RB_TRY(grow(s, (void **) &s->free, &s->free_cap, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
@@ -696,8 +696,8 @@ take_result(rounds *s)
 	rb_refine_report *report = r->report;
 	result to = {NULL, NULL, NULL, NULL, NULL, NULL};
 	void **all[] = {&to.cells, &to.sites, &to.kind, &to.parent, &to.free};
-	void **theirs[] = {(void **) &r->mesh.cells, (void **) &r->mesh.sites,
-					   (void **) &r->mesh.kind, (void **) &r->mesh.parent, (void **) &r->free};
+	void **theirs[] = {(void **) &r->mesh.cells, (void **) &r->mesh.sites, (void **) &r->mesh.kind,
+					   (void **) &r->mesh.parent, (void **) &r->free};
 	rb_status status = get_mesh(s, &to);
 
 	if (status == RB_OK && s->stuck.n > 0)

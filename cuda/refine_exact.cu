@@ -51,7 +51,8 @@ rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double
 	q.n = e != NULL ? 5 : 4;
 	q.unused = 0;
 	for (int k = 0; k < 15; k++)
-		h = (h ^ (uint64_t) __double_as_longlong(q.p[k])) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
+		h = (h ^ (uint64_t) __double_as_longlong(q.p[k])) * UINT64_C(0x9e3779b97f4a7c15) +
+			(h >> 29);
 	at = (uint32_t) (h >> 40) % RB_REFINE_ASKED_TABLE;
 	while ((i = rb_peek(&asked->table[at])) != RB_NOWHERE)
 	{
@@ -108,9 +109,8 @@ wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i
 }
 
 static __global__ void
-__launch_bounds__(EXACT_THREADS)
-	grow_exact_kernel(const __grid_constant__ rb_refine_args a,
-					  const __grid_constant__ rb_refine_some some)
+__launch_bounds__(EXACT_THREADS) grow_exact_kernel(const __grid_constant__ rb_refine_args a,
+												   const __grid_constant__ rb_refine_some some)
 {
 	__shared__ rb_warp_room shared;
 	const uint32_t end = end_of(&some);
@@ -145,16 +145,15 @@ rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a, const rb_refin
 {
 	uint32_t rooms = some->large ? a->large.number : EXACT_WARPS;
 
-	grow_exact_kernel<<<some->most < rooms ? some->most : rooms, EXACT_THREADS, 0,
-						run->queue->compute>>>(*a, *some);
+	grow_exact_kernel < <<some->most<rooms ? some->most : rooms, EXACT_THREADS, 0,
+									 run->queue->compute>>>(*a, *some);
 	RB_LAUNCHED(run, "refine: grow_exact_kernel");
 	return RB_OK;
 }
 
 static __global__ void
-__launch_bounds__(EXACT_THREADS)
-	beside_exact_kernel(const __grid_constant__ rb_refine_args a,
-						const __grid_constant__ rb_refine_some some)
+__launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_refine_args a,
+													 const __grid_constant__ rb_refine_some some)
 {
 	const uint32_t end = end_of(&some);
 	const uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;

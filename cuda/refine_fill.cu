@@ -5,13 +5,13 @@
 #define RB_FILTERS_ONLY
 #include "rb_refine.cuh"
 
-#define EACH(i, n)                                              \
+#define EACH(i, n)                                            \
 	const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; \
 	if (i >= (n))                                             \
 	return
 
 /* a warp for each */
-#define EACH_WARP(i, n)                                                \
+#define EACH_WARP(i, n)                                              \
 	const uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; \
 	const uint32_t lane = threadIdx.x & 31;                          \
 	if (i >= (n))                                                    \
@@ -93,8 +93,7 @@ __launch_bounds__(RB_REFINE_BLOCK) star_kernel(const __grid_constant__ rb_refine
 		if (rim)
 		{
 			uint32_t slot = next + (uint32_t) __popc(rims & ((1u << lane) - 1));
-			double d2 =
-				rb_star_cell(&a.m, cand, cells[k], i, rb_place(&a.places, slot), u, v);
+			double d2 = rb_star_cell(&a.m, cand, cells[k], i, rb_place(&a.places, slot), u, v);
 
 			nearest2 = d2 < nearest2 ? d2 : nearest2;
 		}
@@ -160,12 +159,12 @@ __launch_bounds__(RB_REFINE_BLOCK) needs_kernel(const __grid_constant__ rb_refin
 	a.needs[i] = c->v[0] == RB_DEAD ? 0 : (uint16_t) rb_cell_needs(&a.m, c);
 }
 
-#define LAUNCH(kernel, n)                                                                     \
-	do                                                                                        \
-	{                                                                                         \
-		if ((n) > 0)                                                                          \
+#define LAUNCH(kernel, n)                                                                 \
+	do                                                                                    \
+	{                                                                                     \
+		if ((n) > 0)                                                                      \
 			kernel<<<rb_refine_blocks(n), RB_REFINE_BLOCK, 0, run->queue->compute>>>(*a); \
-		RB_LAUNCHED(run, "refine: " #kernel);                                                 \
+		RB_LAUNCHED(run, "refine: " #kernel);                                             \
 	} while (0)
 
 rb_status

@@ -62,7 +62,7 @@ rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
 	uint32_t blocks = (uint32_t) run->device->sms * GROW_BLOCKS;
 	uint32_t most = (a->ncands + WARPS - 1) / WARPS;
 
-	grow_kernel<<<blocks < most ? blocks : most, RB_REFINE_THREADS, 0, run->queue->compute>>>(*a);
+	grow_kernel < <<blocks<most ? blocks : most, RB_REFINE_THREADS, 0, run->queue->compute>>>(*a);
 	RB_LAUNCHED(run, "refine: grow_kernel");
 	return RB_OK;
 }
@@ -88,8 +88,7 @@ __launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refi
 		int independent = 1;
 
 		if (from + lane < cand->ncells)
-			independent =
-				rb_star_independent_at(&a.m, &env, a.cands, cand, cells[from + lane]);
+			independent = rb_star_independent_at(&a.m, &env, a.cands, cand, cells[from + lane]);
 		in_way = __any_sync(RB_ALL_LANES, independent == 0) != 0;
 		unsure |= __any_sync(RB_ALL_LANES, independent == RB_UNSURE) != 0;
 	}

@@ -76,12 +76,12 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 		*all = carry;
 }
 
-#define LAUNCH(kernel, n, ...)                                                                \
-	do                                                                                        \
-	{                                                                                         \
-		if ((n) > 0)                                                                          \
+#define LAUNCH(kernel, n, ...)                                                                     \
+	do                                                                                             \
+	{                                                                                              \
+		if ((n) > 0)                                                                               \
 			kernel<<<rb_refine_blocks(n), RB_REFINE_BLOCK, 0, run->queue->compute>>>(__VA_ARGS__); \
-		RB_LAUNCHED(run, "refine: " #kernel);                                                 \
+		RB_LAUNCHED(run, "refine: " #kernel);                                                      \
 	} while (0)
 
 static rb_status
@@ -129,8 +129,8 @@ rb_refine_again(rb_device_run *run, const rb_refine_args *a)
 
 /* one block: in their order */
 static __global__ void
-__launch_bounds__(SCAN_THREADS) large_kernel(const __grid_constant__ rb_refine_args a,
-											 uint32_t most)
+__launch_bounds__(SCAN_THREADS)
+	large_kernel(const __grid_constant__ rb_refine_args a, uint32_t most)
 {
 	uint32_t n = 0;
 
@@ -328,8 +328,8 @@ rb_refine_put_back(rb_device_run *run, const rb_refine_args *a)
 
 /* one block: in their order */
 static __global__ void
-__launch_bounds__(SCAN_THREADS) stuck_kernel(const __grid_constant__ rb_refine_args a,
-											 rb_entry64 *to)
+__launch_bounds__(SCAN_THREADS)
+	stuck_kernel(const __grid_constant__ rb_refine_args a, rb_entry64 *to)
 {
 	uint32_t n = 0;
 

@@ -32,8 +32,8 @@ rb_warp_obstacles(rb_obstacle *o, const rb_obstacle *mine)
 
 	o->any |= __any_sync(RB_ALL_LANES, mine->any) != 0;
 	if (pieces != 0 && o->piece == 0)
-		o->piece = __shfl_sync(RB_ALL_LANES, (unsigned long long) mine->piece,
-							   __ffs((int) pieces) - 1);
+		o->piece =
+			__shfl_sync(RB_ALL_LANES, (unsigned long long) mine->piece, __ffs((int) pieces) - 1);
 	if (walls != 0 && o->wall == 0)
 		o->wall =
 			__shfl_sync(RB_ALL_LANES, (unsigned long long) mine->wall, __ffs((int) walls) - 1);

@@ -60,11 +60,11 @@ typedef enum rb_bad_reason
 /* what a device does one after the other in a round */
 typedef enum rb_refine_step
 {
-	RB_REFINE_COPY,   /* the mesh there and back, once */
-	RB_REFINE_GROW,   /* candidates and their cavities */
-	RB_REFINE_LARGE,  /* those that are large, and signs that only GMP knows */
+	RB_REFINE_COPY,  /* the mesh there and back, once */
+	RB_REFINE_GROW,  /* candidates and their cavities */
+	RB_REFINE_LARGE, /* those that are large, and signs that only GMP knows */
 	RB_REFINE_WINNERS,
-	RB_REFINE_FILL,   /* new cells, and what they need */
+	RB_REFINE_FILL, /* new cells, and what they need */
 	RB_REFINE_LISTS,
 	RB_REFINE_STEPS
 } rb_refine_step;
@@ -80,7 +80,8 @@ typedef struct rb_refine_report
 	/* on a device: bytes that it took, those of the mesh among them, and its milliseconds by step */
 	uint64_t device_bytes, device_mesh_bytes;
 	double device_ms[RB_REFINE_STEPS];
-	uint64_t device_large, device_asked; /* cavities without room at first; signs that the host told */
+	uint64_t device_large,
+		device_asked; /* cavities without room at first; signs that the host told */
 } rb_refine_report;
 
 /*

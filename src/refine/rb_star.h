@@ -250,8 +250,7 @@ rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
 		for (i = 0; i < 4; i++)
 			if (rb_star_rim(m, cand, cells[k], i))
 			{
-				double d2 =
-					rb_star_cell(m, cand, cells[k], i, rb_place(places, next++), u, v);
+				double d2 = rb_star_cell(m, cand, cells[k], i, rb_place(places, next++), u, v);
 
 				nearest2 = d2 < nearest2 ? d2 : nearest2;
 			}

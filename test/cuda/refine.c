@@ -198,8 +198,11 @@ main(int argc, char **argv)
 	}
 	printf("%s %s: %u rounds, %u sites, %u tets; cdt %.0f, gpu %.1f ms (%.2f M tets/s), "
 		   "cpu %.1f ms (%d threads)\n",
-		   alone ? "--" : bad ? "DIFFERS" : "same", name_of(path), gpu_report.rounds, gpu.nsites,
-		   ntets, cdt_ms, gpu_ms, ntets / gpu_ms / 1e3, cpu_ms, o.threads);
+		   alone ? "--"
+		   : bad ? "DIFFERS"
+				 : "same",
+		   name_of(path), gpu_report.rounds, gpu.nsites, ntets, cdt_ms, gpu_ms,
+		   ntets / gpu_ms / 1e3, cpu_ms, o.threads);
 	printf("  device bytes a tet: %.1f, of the mesh %.1f; ms:",
 		   (double) gpu_report.device_bytes / ntets, (double) gpu_report.device_mesh_bytes / ntets);
 	for (int i = 0; i < RB_REFINE_STEPS; i++)

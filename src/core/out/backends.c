@@ -218,9 +218,11 @@ auto_warm(int device)
 const rb_backend *
 rb_backend_auto(const rb_backend *device)
 {
-	static const rb_backend backend = {
-		.name = "auto", .probe = auto_probe, .join = auto_join, .warm = auto_warm,
-		.refine = auto_refine};
+	static const rb_backend backend = {.name = "auto",
+									   .probe = auto_probe,
+									   .join = auto_join,
+									   .warm = auto_warm,
+									   .refine = auto_refine};
 
 	rb_release(&auto_device, device);
 	return &backend;
