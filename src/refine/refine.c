@@ -42,7 +42,8 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 
 		status = rb_refining_rounds(&r);
 		late += r.done;
-		if (status != RB_OK || r.nstuck == 0 || i == REBUILDS || late > REBUILDS_LATE)
+		if (status != RB_OK || !rb_round_rebuilds(r.nstuck, r.nsites) || i == REBUILDS ||
+			late > REBUILDS_LATE)
 			break;
 		status = rb_refining_rebuild(&r, &again);
 		if (!again && r.done)
