@@ -46,7 +46,7 @@
 RB_HD bool
 rb_round_rebuilds(uint32_t stuck, uint32_t sites)
 {
-	return (uint64_t) stuck * 2000 > sites;
+	return (uint64_t) stuck * 1000 > sites;
 }
 
 RB_HD size_t
