@@ -145,6 +145,10 @@ rb_refine_blocks(uint32_t n)
 /* the candidates of a round, from the ends of the lists */
 extern rb_status rb_refine_gather(rb_device_run *run, const rb_refine_args *a,
 								  const rb_entry64 *from, uint32_t n, uint32_t to);
+/* of these every step-th from number `turn` on, n in all, and the others to `left` */
+extern rb_status rb_refine_spread(rb_device_run *run, const rb_refine_args *a,
+								  const rb_entry64 *from, uint32_t all, uint32_t step,
+								  uint32_t turn, uint32_t n, rb_entry64 *left);
 /* those that grew are to grow again */
 extern rb_status rb_refine_again(rb_device_run *run, const rb_refine_args *a);
 /* at most so many without room, in list 2 */

@@ -34,6 +34,7 @@ typedef struct rounds
 	uint32_t *free;
 	uint4 *needs_sums;
 	list pieces, walls, tets, later;
+	list spare; /* room for what is left of the tetrahedra */
 	list stuck; /* behind those of the host */
 	rb_refine_rooms huge;
 	uint64_t rounds, tried, most_bytes, asked, large;
@@ -337,6 +338,27 @@ take_from(rounds *s, list *l, uint32_t most)
 	return RB_OK;
 }
 
+/* tetrahedra: every so many-th of the list, up to `most` */
+static rb_status
+take_spread(rounds *s, uint32_t most)
+{
+	list *l = &s->tets;
+	uint32_t step = (uint32_t) rb_round_step(l->n);
+	uint32_t turn = (uint32_t) ((s->r->report->rounds + s->rounds) % step);
+	uint32_t n = l->n > turn ? (l->n - turn + step - 1) / step : 0;
+	list left = s->spare;
+
+	n = n < most ? n : most;
+	left.n = 0;
+	RB_TRY(grow(s, (void **) &left.e, &left.cap, 0, l->n, sizeof(rb_entry64)));
+	RB_TRY(rb_refine_spread(s->run, &s->a, l->e, l->n, step, turn, n, left.e));
+	left.n = l->n - n;
+	s->spare = *l;
+	*l = left;
+	s->a.ncands += n;
+	return RB_OK;
+}
+
 /* the candidates of a round; none: all is done */
 static rb_status
 gather(rounds *s)
@@ -391,7 +413,7 @@ gather(rounds *s)
 	if (s->protecting)
 		return RB_OK;
 	RB_TRY(take_from(s, &s->walls, most - s->a.ncands));
-	return take_from(s, &s->tets, most - s->a.ncands);
+	return take_spread(s, most - s->a.ncands);
 }
 
 /* who wins; winners get their numbers, and their new cells places */

@@ -144,9 +144,9 @@ rb_status
 rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
 {
 	uint32_t rooms = some->large ? a->large.number : EXACT_WARPS;
+	uint32_t blocks = some->most < rooms ? some->most : rooms;
 
-	grow_exact_kernel < <<some->most<rooms ? some->most : rooms, EXACT_THREADS, 0,
-									 run->queue->compute>>>(*a, *some);
+	grow_exact_kernel<<<blocks, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
 	RB_LAUNCHED(run, "refine: grow_exact_kernel");
 	return RB_OK;
 }

@@ -112,6 +112,30 @@ rb_refine_gather(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *
 }
 
 static __global__ void
+spread_kernel(rb_candidate *to, const rb_entry64 *from, uint32_t all, uint32_t step, uint32_t turn,
+			  uint32_t n, rb_entry64 *left)
+{
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	/* those before it that are taken */
+	uint32_t taken = i > turn ? (i - turn + step - 1) / step : 0;
+
+	if (i >= all)
+		return;
+	if (taken < n && i % step == turn)
+		to[taken].entry = from[i];
+	else
+		left[i - (taken < n ? taken : n)] = from[i];
+}
+
+rb_status
+rb_refine_spread(rb_device_run *run, const rb_refine_args *a, const rb_entry64 *from, uint32_t all,
+				 uint32_t step, uint32_t turn, uint32_t n, rb_entry64 *left)
+{
+	LAUNCH(spread_kernel, all, a->cands + a->ncands, from, all, step, turn, n, left);
+	return RB_OK;
+}
+
+static __global__ void
 again_kernel(rb_candidate *cands, uint32_t n)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;

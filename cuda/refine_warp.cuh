@@ -204,9 +204,15 @@ rb_warp_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *
 	room->seen[0] = room->seen[1] = 0;
 	o.any = false;
 	o.piece = o.wall = 0;
+	o.needed = rb_entry_what(cand->entry) == RB_SPLIT_TET
+				   ? rb_cell_large(m, &m->cells[rb_entry_cell(cand->entry)])
+				   : rb_entry_needed(cand->entry);
+	mine.needed = o.needed;
 	if (rb_entry_what(cand->entry) == RB_SPLIT_TET)
 	{
-		verdict = rb_warp_walk(m, env, cand, &o);
+		verdict = rb_grow_look(m, env, cand);
+		if (verdict == RB_READY)
+			verdict = rb_warp_walk(m, env, cand, &o);
 		if (verdict != RB_READY)
 			return verdict;
 		if (o.any)

@@ -114,6 +114,8 @@ rb_room_add(const rb_cells *m, rb_room *room, const rb_candidate *cand, uint32_t
 		room->seen[1] |= UINT64_C(1) << (h & 63);
 	else
 		room->seen[0] |= UINT64_C(1) << (h & 63);
+	for (i = 0; i < 4; i++)
+		RB_SOON(&m->cells[m->cells[cell].n[i] >> 2]);
 	room->cells[room->n] = cell;
 	room->rims[room->n++] = 0;
 	return RB_READY;
@@ -388,6 +390,7 @@ rb_grow_swallows(const rb_cells *m, const rb_room *room, uint32_t k, uint32_t e)
 typedef struct rb_obstacle
 {
 	bool any;
+	bool needed;      /* it is to be split whatever the radii are */
 	rb_entry64 piece; /* 0: none */
 	rb_entry64 wall;
 } rb_obstacle;
@@ -399,8 +402,8 @@ rb_grow_piece_in_way(const rb_cells *m, uint32_t cell, uint32_t e, rb_obstacle *
 
 	o->any = true;
 	if (o->piece == 0 && (c->bits & RB_CELL_KEPT_SEGMENT(e)) == 0 &&
-		rb_piece_splits(m, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
-		o->piece = rb_entry_make(m, cell, e, RB_SPLIT_PIECE, true);
+		rb_piece_splits(m, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)], o->needed))
+		o->piece = rb_entry_need(rb_entry_make(m, cell, e, RB_SPLIT_PIECE, true), o->needed);
 }
 
 RB_HD void
@@ -412,8 +415,8 @@ rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o
 	o->any = true;
 	for (k = 0; k < 3; k++)
 		v[k] = c->v[rb_cell_face_corner(i, k)];
-	if (o->wall == 0 && (c->bits & RB_CELL_KEPT_WALL(i)) == 0 && rb_wall_splits(m, v))
-		o->wall = rb_entry_make(m, cell, i, RB_SPLIT_WALL, true);
+	if (o->wall == 0 && (c->bits & RB_CELL_KEPT_WALL(i)) == 0 && rb_wall_splits(m, v, o->needed))
+		o->wall = rb_entry_need(rb_entry_make(m, cell, i, RB_SPLIT_WALL, true), o->needed);
 }
 
 /*
@@ -697,6 +700,26 @@ rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstac
 	return RB_KEPT;
 }
 
+/* is there no use in growing, for a stronger candidate has this very cell, or one next to it that is wanted, too? */
+RB_HD rb_verdict
+rb_grow_look(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand)
+{
+	const rb_cell *c = &m->cells[rb_entry_cell(cand->entry)];
+	uint32_t i;
+
+	if (c->claim > cand->key)
+		return RB_LOST;
+	for (i = 0; i < 4; i++)
+		if ((c->bits & RB_CELL_WALL(i)) == 0 && m->cells[c->n[i] >> 2].claim > cand->key)
+		{
+			int holds = rb_cell_holds(m, env, c->n[i] >> 2, cand->at);
+
+			if (holds != 0)
+				return holds == RB_UNSURE ? RB_OPEN : RB_LOST;
+		}
+	return RB_READY;
+}
+
 RB_HD rb_verdict
 rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 {
@@ -710,9 +733,14 @@ rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 	cand->ncells = 0;
 	o.any = false;
 	o.piece = o.wall = 0;
+	o.needed = rb_entry_what(cand->entry) == RB_SPLIT_TET
+				   ? rb_cell_large(m, &m->cells[rb_entry_cell(cand->entry)])
+				   : rb_entry_needed(cand->entry);
 	if (rb_entry_what(cand->entry) == RB_SPLIT_TET)
 	{
-		verdict = rb_grow_walk(m, env, cand, &o);
+		verdict = rb_grow_look(m, env, cand);
+		if (verdict == RB_READY)
+			verdict = rb_grow_walk(m, env, cand, &o);
 		if (verdict != RB_READY)
 			return verdict;
 		if (o.any)
