@@ -62,7 +62,8 @@ rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
 	uint32_t blocks = (uint32_t) run->device->sms * GROW_BLOCKS;
 	uint32_t most = (a->ncands + WARPS - 1) / WARPS;
 
-	grow_kernel < <<blocks<most ? blocks : most, RB_REFINE_THREADS, 0, run->queue->compute>>>(*a);
+	blocks = blocks < most ? blocks : most;
+	grow_kernel<<<blocks, RB_REFINE_THREADS, 0, run->queue->compute>>>(*a);
 	RB_LAUNCHED(run, "refine: grow_kernel");
 	return RB_OK;
 }
