@@ -42,13 +42,13 @@ rb_cell_hash(const rb_cell *c)
 
 /*
  * 30 bits of cell; 3 of corner or edge; 2 of what; 1: it is wanted for a point that is not there; 3: how often its
- * point was askew; 5: how often something was in the way; 20 of hash
+ * point was askew; 5: how often something was in the way; 1: it is wanted whatever the radii are; 19 of hash
  */
 RB_HD rb_entry64
 rb_entry_make(const rb_cells *m, uint32_t cell, uint32_t part, rb_what what, bool absent)
 {
 	return (rb_entry64) cell | (rb_entry64) part << 30 | (rb_entry64) what << 33 |
-		   (rb_entry64) absent << 35 | (rb_entry64) (rb_cell_hash(&m->cells[cell]) & 0xfffff) << 44;
+		   (rb_entry64) absent << 35 | (rb_entry64) (rb_cell_hash(&m->cells[cell]) & 0x7ffff) << 45;
 }
 RB_HD uint32_t
 rb_entry_cell(rb_entry64 e)
@@ -69,6 +69,17 @@ RB_HD bool
 rb_entry_absent(rb_entry64 e)
 {
 	return (e >> 35 & 1) != 0;
+}
+/* because of a tetrahedron that is larger than it may be: small angles are no reason against that */
+RB_HD bool
+rb_entry_needed(rb_entry64 e)
+{
+	return (e >> 44 & 1) != 0;
+}
+RB_HD rb_entry64
+rb_entry_need(rb_entry64 e, bool needed)
+{
+	return e | (rb_entry64) needed << 44;
 }
 RB_HD uint32_t
 rb_entry_askew(rb_entry64 e)
@@ -96,7 +107,7 @@ rb_entry_alive(const rb_cells *m, rb_entry64 e)
 {
 	const rb_cell *c = &m->cells[rb_entry_cell(e)];
 
-	return c->v[0] != RB_DEAD && (rb_cell_hash(c) & 0xfffff) == e >> 44;
+	return c->v[0] != RB_DEAD && (rb_cell_hash(c) & 0x7ffff) == e >> 45;
 }
 
 /* ---- candidates ---- */
@@ -304,7 +315,8 @@ rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c
 			double raise;
 
 			any = true;
-			if (rb_wall_kept(m, c->facet[i], cand->at, c->v[i], &raise))
+			if (rb_wall_kept(m, c->facet[i], cand->at, c->v[i], &raise) &&
+				!rb_entry_needed(cand->entry))
 			{
 				if (absent)
 					rb_candidate_kept(cand, RB_BAD_INPUT);
@@ -356,7 +368,7 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 	*measure = ball.radius2;
 	if (!(ball.radius2 < INFINITY))
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
-	else if (rb_entry_absent(cand->entry) && !rb_wall_splits(m, v))
+	else if (rb_entry_absent(cand->entry) && !rb_wall_splits(m, v, rb_entry_needed(cand->entry)))
 		rb_candidate_kept(cand, m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT);
 	else
 		rb_candidate_wall_reason(m, cand, c, i, &ball);
@@ -410,7 +422,7 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 		return;
 	}
 	*measure = rb_distance2(a, b);
-	if (rb_entry_absent(cand->entry) && !rb_piece_splits(m, u, v))
+	if (rb_entry_absent(cand->entry) && !rb_piece_splits(m, u, v, rb_entry_needed(cand->entry)))
 	{
 		rb_candidate_kept(cand, m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT);
 		return;

@@ -351,6 +351,7 @@ rb_grow_swallows(const rb_cells *m, const rb_room *room, uint32_t k, uint32_t e)
 typedef struct rb_obstacle
 {
 	bool any;
+	bool needed;      /* it is to be split whatever the radii are */
 	rb_entry64 piece; /* 0: none */
 	rb_entry64 wall;
 } rb_obstacle;
@@ -362,8 +363,8 @@ rb_grow_piece_in_way(const rb_cells *m, uint32_t cell, uint32_t e, rb_obstacle *
 
 	o->any = true;
 	if (o->piece == 0 && (c->bits & RB_CELL_KEPT_SEGMENT(e)) == 0 &&
-		rb_piece_splits(m, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
-		o->piece = rb_entry_make(m, cell, e, RB_SPLIT_PIECE, true);
+		rb_piece_splits(m, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)], o->needed))
+		o->piece = rb_entry_need(rb_entry_make(m, cell, e, RB_SPLIT_PIECE, true), o->needed);
 }
 
 RB_HD void
@@ -375,8 +376,8 @@ rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o
 	o->any = true;
 	for (k = 0; k < 3; k++)
 		v[k] = c->v[rb_cell_face_corner(i, k)];
-	if (o->wall == 0 && (c->bits & RB_CELL_KEPT_WALL(i)) == 0 && rb_wall_splits(m, v))
-		o->wall = rb_entry_make(m, cell, i, RB_SPLIT_WALL, true);
+	if (o->wall == 0 && (c->bits & RB_CELL_KEPT_WALL(i)) == 0 && rb_wall_splits(m, v, o->needed))
+		o->wall = rb_entry_need(rb_entry_make(m, cell, i, RB_SPLIT_WALL, true), o->needed);
 }
 
 /*
@@ -661,6 +662,9 @@ rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 	cand->ncells = 0;
 	o.any = false;
 	o.piece = o.wall = 0;
+	o.needed = rb_entry_what(cand->entry) == RB_SPLIT_TET
+				   ? rb_cell_large(m, &m->cells[rb_entry_cell(cand->entry)])
+				   : rb_entry_needed(cand->entry);
 	if (rb_entry_what(cand->entry) == RB_SPLIT_TET)
 	{
 		verdict = rb_grow_walk(m, env, cand, &o);

@@ -218,22 +218,24 @@ rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 
 /* ---- walls and pieces ---- */
 
-/* may a piece be split because of a point that is not there? */
+/* may a piece be split because of a point that is not there?  needed: whatever the radii are */
 RB_HD bool
-rb_piece_splits(const rb_cells *m, uint32_t u, uint32_t v)
+rb_piece_splits(const rb_cells *m, uint32_t u, uint32_t v, bool needed)
 {
+	if (needed)
+		return !m->keep_surface;
 	return !m->keep_surface &&
 		   !rb_edge_short(m, u, v, rb_distance2(rb_site_at(m, u), rb_site_at(m, v)));
 }
 
 RB_HD bool
-rb_wall_splits(const rb_cells *m, const uint32_t *v)
+rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
 {
 	double shortest = INFINITY;
 	int i, at = 0;
 
-	if (m->keep_surface)
-		return false;
+	if (m->keep_surface || needed)
+		return !m->keep_surface;
 	for (i = 0; i < 3; i++)
 	{
 		double l = rb_distance2(rb_site_at(m, v[i]), rb_site_at(m, v[(i + 1) % 3]));
