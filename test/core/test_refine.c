@@ -734,6 +734,9 @@ nothing(void)
 			rb_tets one, t;
 			rb_plc from;
 
+			/* rounding decides whether the flat tetrahedra of a torus have a radius at all */
+			if (models[i].model == torus)
+				continue;
 			if (left_out(i, 3) || (keep == RB_KEEP_HULL && !models[i].even_hull))
 				continue;
 			(void) build(models[i].model, models[i].name, AS_IT_IS);
