@@ -79,6 +79,13 @@ typedef struct rb_cells
 	bool keep_surface;
 } rb_cells;
 
+/* it will be looked at soon: a CPU fetches it meanwhile */
+#ifdef __CUDA_ARCH__
+#define RB_SOON(p) ((void) 0)
+#else
+#define RB_SOON(p) __builtin_prefetch(p)
+#endif
+
 /* ---- names of corners, faces and edges ---- */
 
 /* corner k of the face opposite to corner i: with corner i in front these are a positive tetrahedron */

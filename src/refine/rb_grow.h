@@ -114,6 +114,8 @@ rb_room_add(const rb_cells *m, rb_room *room, const rb_candidate *cand, uint32_t
 		room->seen[1] |= UINT64_C(1) << (h & 63);
 	else
 		room->seen[0] |= UINT64_C(1) << (h & 63);
+	for (i = 0; i < 4; i++)
+		RB_SOON(&m->cells[m->cells[cell].n[i] >> 2]);
 	room->cells[room->n] = cell;
 	room->rims[room->n++] = 0;
 	return RB_READY;
@@ -649,6 +651,26 @@ rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstac
 	return RB_KEPT;
 }
 
+/* is there no use in growing, for a stronger candidate has this very cell, or one next to it that is wanted, too? */
+RB_HD rb_verdict
+rb_grow_look(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand)
+{
+	const rb_cell *c = &m->cells[rb_entry_cell(cand->entry)];
+	uint32_t i;
+
+	if (c->claim > cand->key)
+		return RB_LOST;
+	for (i = 0; i < 4; i++)
+		if ((c->bits & RB_CELL_WALL(i)) == 0 && m->cells[c->n[i] >> 2].claim > cand->key)
+		{
+			int holds = rb_cell_holds(m, env, c->n[i] >> 2, cand->at);
+
+			if (holds != 0)
+				return holds == RB_UNSURE ? RB_OPEN : RB_LOST;
+		}
+	return RB_READY;
+}
+
 RB_HD rb_verdict
 rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 {
@@ -667,7 +689,9 @@ rb_grow(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 				   : rb_entry_needed(cand->entry);
 	if (rb_entry_what(cand->entry) == RB_SPLIT_TET)
 	{
-		verdict = rb_grow_walk(m, env, cand, &o);
+		verdict = rb_grow_look(m, env, cand);
+		if (verdict == RB_READY)
+			verdict = rb_grow_walk(m, env, cand, &o);
 		if (verdict != RB_READY)
 			return verdict;
 		if (o.any)

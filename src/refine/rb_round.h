@@ -30,6 +30,9 @@
 
 /* at most so many candidates in a round */
 #define RB_ROUND_CANDIDATES (1u << 17)
+/* of a list of tetrahedra every so many-th is taken, as long as that are not too few */
+#define RB_ROUND_STEP 8u
+#define RB_ROUND_LEAST 1024u
 /* of those with more than RB_ROOM_CELLS, so many, the first ones; others lose */
 #define RB_ROUND_LARGE 2048u
 #define RB_ROOM_CELLS_LARGE (1u << 12)
@@ -38,6 +41,12 @@
 #define RB_ROUND_HUGE 4u
 #define RB_ROOM_CELLS_HUGE (1u << 20)
 #define RB_ROOM_WALLS_HUGE (1u << 16)
+
+RB_HD size_t
+rb_round_step(size_t n)
+{
+	return n < (size_t) RB_ROUND_STEP * RB_ROUND_LEAST ? n / RB_ROUND_LEAST + 1 : RB_ROUND_STEP;
+}
 
 /* *word becomes the larger one */
 RB_HD void

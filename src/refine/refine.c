@@ -6,6 +6,8 @@
 
 /* at most: each makes the mesh anew */
 #define REBUILDS 20
+/* and of these, when all else is done */
+#define REBUILDS_LATE 1
 
 static double
 lap(double *start)
@@ -22,6 +24,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		  rb_refine_report *report)
 {
 	rb_refining r;
+	int late = 0;
 	double start = rb_now_ms();
 	rb_status status;
 
@@ -38,7 +41,8 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		bool again;
 
 		status = rb_refining_rounds(&r);
-		if (status != RB_OK || r.nstuck == 0 || i == REBUILDS)
+		late += r.done;
+		if (status != RB_OK || r.nstuck == 0 || i == REBUILDS || late > REBUILDS_LATE)
 			break;
 		status = rb_refining_rebuild(&r, &again);
 		if (!again && r.done)

@@ -13,6 +13,7 @@
 #include "core/base/rb_parallel.h"
 
 #define GRAIN 256 /* candidates, or cells, that a thread takes at once */
+#define AHEAD 8   /* so many candidates on, cells are fetched already */
 
 typedef struct entries
 {
@@ -89,6 +90,24 @@ take(rounds *s, entries *list, uint32_t most)
 	list->n -= n;
 }
 
+/*
+ * Tetrahedra: every so many-th of the list, for those next to each other there are mostly so in space, too, and would
+ * only be in each other's way.
+ */
+static void
+take_spread(rounds *s, uint32_t most)
+{
+	entries *list = &s->tets;
+	size_t step = rb_round_step(list->n), turn = s->r->report->rounds % step, left = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (i % step == turn && s->ncands < most)
+			s->cands[s->ncands++].entry = list->e[i];
+		else
+			list->e[left++] = list->e[i];
+	list->n = left;
+}
+
 /* the candidates of a round; none: all is done */
 static rb_status
 gather(rounds *s)
@@ -127,7 +146,7 @@ gather(rounds *s)
 	if (!s->protecting)
 	{
 		take(s, &s->walls, most - s->ncands);
-		take(s, &s->tets, most - s->ncands);
+		take_spread(s, most);
 	}
 	return RB_OK;
 }
@@ -200,8 +219,14 @@ do_make(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rounds *s = arg;
 
 	(void) me;
+	for (uint64_t i = from; i < to && i < from + AHEAD; i++)
+		RB_SOON(&s->r->mesh.cells[rb_entry_cell(s->cands[i].entry)]);
 	for (uint64_t i = from; i < to; i++)
+	{
+		if (i + AHEAD < to)
+			RB_SOON(&s->r->mesh.cells[rb_entry_cell(s->cands[i + AHEAD].entry)]);
 		rb_round_make(&s->r->mesh, &s->cands[i], (uint32_t) i);
+	}
 }
 
 /* grows in that room, and keeps the cells where they fit */
