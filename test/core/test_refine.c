@@ -1,0 +1,904 @@
+/*
+ * test_refine.c
+ *	  Tetrahedralizations are refined, and what comes of them is looked at as if it had been made at
+ *	  once: by rb_check_mesh; and by figures: the volume, what the report counts, what is bad.
+ *
+ * Most models are refined several ways, as they are meshed in test_cdt.c.  A limit of points ends what would go
+ * on for long: near some of these angles, points would be wanted by the million.
+ */
+#define _GNU_SOURCE
+#include "complexes.h"
+#include "refine/rb_refine.h"
+
+/* in a mesh, where time is not short */
+#define MOST_POINTS 60000
+
+static uint64_t
+most_points(void)
+{
+	double n = fmin(MOST_POINTS, (double) check_rounds(MOST_POINTS / 10));
+
+	return (uint64_t) fmax(n, 1500);
+}
+
+/* ---- what is asked for ---- */
+
+static rb_refine_options
+by_ratio(double ratio)
+{
+	return (rb_refine_options){
+		.radius_edge = ratio, .max_volume = INFINITY, .max_points = most_points(), .threads = 2};
+}
+
+static rb_refine_options
+by_volume(double volume)
+{
+	rb_refine_options o = by_ratio(INFINITY);
+
+	o.max_volume = volume;
+	return o;
+}
+
+/* the volume that a tetrahedron of that region may have, with that middle */
+static double
+volume_allowed(const rb_refine_options *o, int64_t region, const double *at)
+{
+	double volume = o->max_volume, nearest = INFINITY, there = INFINITY;
+
+	for (uint32_t i = 0; i < o->nregion_volumes; i++)
+		if (o->region_volumes[i].region == region)
+			volume = fmin(volume, o->region_volumes[i].volume);
+	for (uint32_t i = 0; i < o->nsizes; i++)
+	{
+		double d2 = 0;
+
+		for (int k = 0; k < 3; k++)
+			d2 += (o->sizes[i].at[k] - at[k]) * (o->sizes[i].at[k] - at[k]);
+		if (d2 < nearest || (d2 == nearest && o->sizes[i].volume < there))
+		{
+			nearest = d2;
+			there = o->sizes[i].volume;
+		}
+	}
+	return fmin(volume, there);
+}
+
+typedef struct figures
+{
+	uint64_t surely, maybe; /* bad, however it is rounded; and where rounding might make it so */
+	uint64_t large;         /* surely, for their volume */
+} figures;
+
+static figures
+measure(const rb_refine_options *o, const rb_tets *t)
+{
+	figures f = {0};
+
+	for (uint32_t i = 0; i < t->ntets; i++)
+	{
+		const double *p[4];
+		double middle[3], longest = 0, allowed, e;
+		rb_tet_quality q;
+
+		for (int k = 0; k < 4; k++)
+			p[k] = t->points + 3 * (size_t) t->tets[i][k];
+		for (int k = 0; k < 3; k++)
+			middle[k] = .25 * p[0][k] + .25 * p[1][k] + .25 * p[2][k] + .25 * p[3][k];
+		for (int k = 0; k < 4; k++)
+			for (int j = 0; j < k; j++)
+				longest = fmax(
+					longest, hypot(hypot(p[k][0] - p[j][0], p[k][1] - p[j][1]), p[k][2] - p[j][2]));
+		rb_tet_measure(p[0], p[1], p[2], p[3], &q);
+		allowed = volume_allowed(o, t->region[i], middle);
+		/* of a flat one, rounding decides */
+		e = 1e-9 + 1e-14 * longest * longest * longest / q.volume;
+		f.large += q.volume > allowed * (1 + e);
+		f.surely += q.volume > allowed * (1 + e) || q.radius_edge > o->radius_edge * (1 + e);
+		f.maybe += q.volume > allowed * (1 - e) || !(q.radius_edge < o->radius_edge * (1 - e));
+	}
+	return f;
+}
+
+/* ---- what becomes of it ---- */
+
+static rb_status
+refine(const rb_refine_options *o, rb_tets *t, rb_refine_report *report)
+{
+	rb_context ctx;
+	rb_status status;
+
+	rb_context_init(&ctx, memory);
+	status = rb_refine(&ctx, o, t, report);
+	CHECK(status == RB_OK || ctx.error.status == status, "status %d, error %d", status,
+		  ctx.error.status);
+	return status;
+}
+
+static bool
+same_points(const rb_tets *a, const rb_tets *b)
+{
+	return same(a, b) && memcmp(a->points, b->points, a->npoints * sizeof(double[3])) == 0;
+}
+
+static bool
+same_report(const rb_refine_report *a, const rb_refine_report *b)
+{
+	return memcmp(a->added, b->added, sizeof a->added) == 0 && a->bad == b->bad &&
+		   memcmp(a->bad_because, b->bad_because, sizeof a->bad_because) == 0 &&
+		   a->rounds == b->rounds && a->tried == b->tried;
+}
+
+/* what rounding of points on the boundary may take from a volume, or give */
+static double
+volume_rounds(const rb_plc *from, double volume)
+{
+	double low[3] = {0}, high[3] = {0}, most = 0, across = 0;
+
+	for (uint32_t i = 0; i < from->npoints; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			double x = from->points[3 * (size_t) i + (size_t) k];
+
+			low[k] = i == 0 ? x : fmin(low[k], x);
+			high[k] = i == 0 ? x : fmax(high[k], x);
+			most = fmax(most, fabs(x));
+		}
+	for (int k = 0; k < 3; k++)
+		across = fmax(across, high[k] - low[k]);
+	return 1e-12 * volume + 20 * most * 0x1p-52 * across * across;
+}
+
+/* all that is promised of a mesh that was `before`, whatever it was refined by */
+static void
+look_refined(const char *name, const rb_plc *from, rb_keep keep, const rb_refine_options *o,
+			 uint32_t before, double volume, const rb_tets *t, const rb_refine_report *report)
+{
+	uint64_t added[RB_VERTEX_KINDS] = {0}, because = 0;
+	figures f = measure(o, t);
+	double now = check(name, from, keep, t);
+
+	look(name, from, t);
+	CHECK(fabs(now - volume) <= volume_rounds(from, volume), "%s: volume %.17g, not %.17g", name,
+		  now, volume);
+	for (uint32_t i = before; i < t->npoints; i++)
+		added[t->kind[i] < RB_VERTEX_KINDS ? t->kind[i] : RB_VERTEX_INPUT]++;
+	for (int k = 0; k < RB_VERTEX_KINDS; k++)
+		CHECK(added[k] == report->added[k], "%s: %lu points of kind %d, not %lu", name,
+			  (unsigned long) added[k], k, (unsigned long) report->added[k]);
+	CHECK(added[RB_VERTEX_INPUT] == 0, "%s: input is added", name);
+	CHECK(!o->keep_surface || added[RB_VERTEX_INSIDE] == t->npoints - before,
+		  "%s: points on the surface", name);
+	for (int k = 0; k < RB_BAD_REASONS; k++)
+		because += report->bad_because[k];
+	CHECK(because == report->bad, "%s: %lu bad, and %lu reasons", name, (unsigned long) report->bad,
+		  (unsigned long) because);
+	CHECK(f.surely <= report->bad && report->bad <= f.maybe, "%s: %lu to %lu bad, not %lu", name,
+		  (unsigned long) f.surely, (unsigned long) f.maybe, (unsigned long) report->bad);
+	CHECK(o->max_points == 0 || t->npoints <= o->max_points || t->npoints == before,
+		  "%s: %u points", name, t->npoints);
+	CHECK(report->bad_because[RB_BAD_FULL] == 0 || (o->max_points > 0 && t->npoints == before) ||
+			  t->npoints == o->max_points,
+		  "%s: full with %u points", name, t->npoints);
+	CHECK(o->keep_surface || report->bad_because[RB_BAD_SURFACE] == 0, "%s: not by the surface",
+		  name);
+}
+
+/* made, refined, looked at; *report is of it */
+static rb_status
+refined(const char *name, rb_keep keep, const rb_refine_options *o, rb_refine_report *report)
+{
+	const rb_plc from = plc();
+	rb_status status;
+	rb_tets t;
+
+	memset(report, 0, sizeof *report);
+	status = make(&from, keep, 1, &t);
+	CHECK(status == RB_OK, "%s: status %d", name, status);
+	if (status == RB_OK)
+	{
+		uint32_t before = t.npoints;
+		double volume = check(name, &from, keep, &t);
+
+		status = refine(o, &t, report);
+		CHECK(status == RB_OK, "%s: refined with status %d", name, status);
+		if (status == RB_OK)
+			look_refined(name, &from, keep, o, before, volume, &t, report);
+		rb_tets_free(memory, &t);
+	}
+	CHECK(rb_memory_used(memory) == 0, "%s: %lu bytes are left", name,
+		  (unsigned long) rb_memory_used(memory));
+	return status;
+}
+
+/* ---- models ---- */
+
+static void
+boxes_at_edge(void)
+{
+	box(0, 0, 0, 1, 1, 1);
+	box(1, 1, 0, 1, 1, 1);
+}
+
+static void
+boxes_at_corner(void)
+{
+	box(0, 0, 0, 1, 1, 1);
+	box(1, 1, 1, 1, 1, 1);
+}
+
+static void
+boxes_at_side(void)
+{
+	box(0, 0, 0, 1, 1, 1);
+	quad(at(1, 0, 0), at(3, 0, 0), at(3, 0, 1), at(1, 0, 1));
+	quad(at(1, 1, 0), at(3, 1, 0), at(3, 1, 1), at(1, 1, 1));
+	quad(at(1, 0, 0), at(3, 0, 0), at(3, 1, 0), at(1, 1, 0));
+	quad(at(1, 0, 1), at(3, 0, 1), at(3, 1, 1), at(1, 1, 1));
+	quad(at(3, 0, 0), at(3, 1, 0), at(3, 1, 1), at(3, 0, 1));
+}
+
+/* pages that share an edge, in a box */
+static void
+book(void)
+{
+	box(-2, -2, -1, 4, 4, 4);
+	for (int i = 0; i < 9; i++)
+		quad(at(0, 0, 0), at(0, 0, 2), at(cos(i * .6), sin(i * .6), 2 - .05 * i),
+			 at(cos(i * .6), sin(i * .6), -.05 * i));
+}
+
+static void
+thin_gap(void)
+{
+	box(0, 0, 0, 1, 1, 1);
+	for (int i = 0; i < 2; i++)
+		quad(at(.48, .48, .5 + .001 * i), at(.5, .48, .5 + .001 * i), at(.5, .5, .5 + .001 * i),
+			 at(.48, .5, .5 + .001 * i));
+}
+
+static void
+cloud(void)
+{
+	check_state = 31;
+	for (int i = 0; i < 300; i++)
+		(void) at(points_unit(), points_unit(), points_unit());
+}
+
+static void
+cloud_in_box(void)
+{
+	box(-2, -2, -2, 4, 4, 4);
+	cloud();
+}
+
+static void
+one_tetrahedron(void)
+{
+	uint32_t v[4] = {at(0, 0, 0), at(1, 0, 0), at(0, 1, 0), at(0, 0, 1)};
+
+	facet(v[0], v[2], v[1]);
+	facet(v[0], v[1], v[3]);
+	facet(v[1], v[2], v[3]);
+	facet(v[2], v[0], v[3]);
+}
+
+/* spikes that end in one corner */
+static void
+spikes(void)
+{
+	box(-2, -2, -2, 4, 4, 4);
+	for (int i = 0; i < 20; i++)
+		segment(at(0, 0, 0), at(cos(i * .1), sin(i * .1), .5 * cos(i)));
+}
+
+static void
+degree(void)
+{
+	angle = M_PI / 180;
+	wedge();
+}
+
+static void
+degree_fan(void)
+{
+	angle = M_PI / 60;
+	fan();
+}
+
+static void
+grid(void)
+{
+	cells = 3;
+	shake = 0;
+	cells_of_grid();
+}
+
+static void
+shaken_grid(void)
+{
+	cells = 3;
+	shake = .25;
+	cells_of_grid();
+}
+
+static void
+walls_across(void)
+{
+	walls = 1;
+	cube_with_walls();
+}
+
+static void
+segment_across(void)
+{
+	walls = 32;
+	cube_with_walls();
+}
+
+static void
+twisted(void)
+{
+	angle = -.4;
+	schoenhardt();
+}
+
+static void
+slightly_bent(void)
+{
+	bend = 1e-9;
+	bent();
+}
+
+static void
+near_sheets(void)
+{
+	bend = .01;
+	sheets();
+}
+
+typedef struct named
+{
+	void (*model)(void);
+	const char *name;
+	bool even_hull; /* its planes hold points that are added on them exactly */
+} named;
+
+static const named models[] = {
+	{cube, "cube", true},
+	{cube_of_triangles, "cube of triangles", true},
+	{one_tetrahedron, "tetrahedron", true},
+	{walls_across, "walls across", true},
+	{segment_across, "segment across", true},
+	{grid, "grid", true},
+	{shaken_grid, "shaken grid", false},
+	{nested, "nested", true},
+	{boxes_at_edge, "boxes at an edge", true},
+	{boxes_at_corner, "boxes at a corner", true},
+	{boxes_at_side, "boxes at a side", true},
+	{book, "book", true},
+	{hanging, "hanging", false},
+	{frame, "frame", true},
+	{edges_with_points, "edges with points", true},
+	{degree, "wedge", false},
+	{degree_fan, "fan", false},
+	{thin_gap, "thin gap", true},
+	{near_sheets, "sheets", false},
+	{cloud, "cloud", false},
+	{cloud_in_box, "cloud in a box", true},
+	{spikes, "spikes", true},
+	{torus, "torus", false},
+	{needles, "needles", false},
+	{twisted, "schoenhardt", true},
+	{chazelle, "chazelle", true},
+	{layers, "layers", false},
+	{lattice_in_box, "lattice in a box", true},
+	{squares_in_lattice, "squares", true},
+	{slanted_in_lattice, "slanted squares", true},
+	{floor_of_quads, "floor", false},
+	{facet_in_cloud, "facet in a cloud", false},
+	{random_rectangles, "rectangles", false},
+	{segments_only, "segments", false},
+	{points_only, "points", false},
+	{slightly_bent, "bent", false},
+};
+
+#define MODELS (sizeof models / sizeof models[0])
+
+/* where time is short: only these of many */
+static bool
+left_out(size_t number, size_t of)
+{
+	return check_rounds(100) < 100 && number % of != 0;
+}
+
+/* is that way to move it one for this model? */
+static bool
+may_move(const named *m, int way)
+{
+	/* polygons bend by more than doubles need, where their corners are rounded to millimetres */
+	if (way == MILLIMETRES)
+	{
+		clear();
+		m->model();
+		return it.ntriangles == it.nfacets;
+	}
+	return true;
+}
+
+static void
+all_models(void)
+{
+	const char *only = getenv("RB_TEST_ONLY"); /* a name */
+	size_t number = 0;
+
+	for (size_t i = 0; i < MODELS; i++)
+		for (int way = 0; way < WAYS; way++)
+		{
+			char text[100];
+
+			if (only != NULL && strcmp(only, models[i].name) != 0)
+				continue;
+			/* as it is, and in two of the other ways, other ones each time */
+			if (way != AS_IT_IS && only == NULL && (i + (size_t) way) % 2 != 0)
+				continue;
+			if (left_out(number++, 3))
+				continue;
+			if (!may_move(&models[i], way) || !build(models[i].model, models[i].name, way))
+				continue;
+			for (int k = 0; k < 4; k++)
+			{
+				rb_refine_options o = by_ratio(k % 2 ? 1.4 : 2);
+				rb_refine_report report;
+				double start = rb_now_ms();
+
+				if (k >= 2 && (way != AS_IT_IS || !models[i].even_hull))
+					continue;
+				if (way != AS_IT_IS && only == NULL && k != (int) (number % 2))
+					continue;
+				snprintf(text, sizeof text, "%s, %s, %s, %g", models[i].name, way_name[way],
+						 k < 2 ? "inside" : "hull", o.radius_edge);
+				(void) refined(text, (rb_keep) (k / 2), &o, &report);
+				if (only != NULL)
+					printf("# %s: %lu bad, %lu by input, %lu full, %u rounds, %.0f ms\n", text,
+						   (unsigned long) report.bad,
+						   (unsigned long) report.bad_because[RB_BAD_INPUT],
+						   (unsigned long) report.bad_because[RB_BAD_FULL], report.rounds,
+						   rb_now_ms() - start);
+			}
+		}
+}
+
+/* ---- the same bits ---- */
+
+static void
+same_bits(void)
+{
+	static const int threads[] = {1, 2, 5, 2};
+
+	for (size_t i = 0; i < MODELS; i++)
+	{
+		const rb_keep keep = i % 3 == 2 ? RB_KEEP_HULL : RB_KEEP_INSIDE;
+		rb_refine_options o = by_ratio(2);
+		rb_refine_report report, first;
+		rb_tets t, one;
+		rb_plc from;
+
+		if (left_out(i, 3))
+			continue;
+		o.max_points /= 2;
+		(void) build(models[i].model, models[i].name, AS_IT_IS);
+		from = plc();
+		memset(&one, 0, sizeof one);
+		for (int k = 0; k < 4; k++)
+		{
+			o.threads = threads[k];
+			if (make(&from, keep, 1, k == 0 ? &one : &t) != RB_OK ||
+				refine(&o, k == 0 ? &one : &t, k == 0 ? &first : &report) != RB_OK)
+			{
+				CHECK(false, "%s: not made", models[i].name);
+				break;
+			}
+			if (k == 0)
+				continue;
+			CHECK(same_points(&one, &t), "%s: not the same by %d threads", models[i].name,
+				  o.threads);
+			CHECK(same_report(&first, &report), "%s: another report by %d threads", models[i].name,
+				  o.threads);
+			rb_tets_free(memory, &t);
+		}
+		rb_tets_free(memory, &one);
+		CHECK(rb_memory_used(memory) == 0, "%s: %lu bytes are left", models[i].name,
+			  (unsigned long) rb_memory_used(memory));
+	}
+}
+
+/* ---- one after the other ---- */
+
+/* refined by the one, then by the other; looked at after each */
+static void
+in_two_steps(const named *m, rb_keep keep, rb_refine_options *first, rb_refine_options *second)
+{
+	rb_refine_report report;
+	rb_plc from;
+	rb_tets t;
+
+	(void) build(m->model, m->name, AS_IT_IS);
+	from = plc();
+	if (make(&from, keep, 1, &t) == RB_OK)
+	{
+		double volume = check(m->name, &from, keep, &t);
+
+		for (int k = 0; k < 2; k++)
+		{
+			const rb_refine_options *o = k == 0 ? first : second;
+			uint32_t before = t.npoints;
+			rb_status status = refine(o, &t, &report);
+
+			CHECK(status == RB_OK, "%s, step %d: status %d", m->name, k, status);
+			if (status == RB_OK)
+				look_refined(m->name, &from, keep, o, before, volume, &t, &report);
+		}
+	}
+	rb_tets_free(memory, &t);
+	CHECK(rb_memory_used(memory) == 0, "%s: %lu bytes are left", m->name,
+		  (unsigned long) rb_memory_used(memory));
+}
+
+static void
+steps(void)
+{
+	for (size_t i = 0; i < MODELS; i++)
+	{
+		rb_refine_options coarse = by_ratio(2), fine = by_ratio(1.4), half = by_ratio(2),
+						  kept = by_ratio(2);
+
+		if (left_out(i, 4))
+			continue;
+		half.max_points = fine.max_points / 4;
+		kept.keep_surface = true;
+		if (i % 3 == 0)
+			in_two_steps(&models[i], RB_KEEP_INSIDE, &coarse, &fine);
+		else if (i % 3 == 1)
+			in_two_steps(&models[i], RB_KEEP_INSIDE, &half, &coarse);
+		else
+			in_two_steps(&models[i], RB_KEEP_INSIDE, &kept, &coarse);
+	}
+}
+
+/* ---- limits ---- */
+
+/* a limit of points below what is wanted: so many there are, and it is said that there is no room */
+static void
+limits(void)
+{
+	for (size_t i = 0; i < MODELS; i++)
+	{
+		rb_refine_options o = by_ratio(2);
+		rb_refine_report report;
+		uint32_t n, wanted;
+
+		if (left_out(i, 3))
+			continue;
+		(void) build(models[i].model, models[i].name, AS_IT_IS);
+		n = it.npoints;
+		if (refined(models[i].name, RB_KEEP_INSIDE, &o, &report) != RB_OK)
+			continue;
+		wanted = 0;
+		for (int k = 0; k < RB_VERTEX_KINDS; k++)
+			wanted += (uint32_t) report.added[k];
+		for (int k = 0; k < 3; k++)
+		{
+			uint32_t got = 0;
+
+			/* none, one, half of them */
+			o.max_points = k == 0 ? 1 : n + (k == 1 ? 1 : wanted / 2);
+			if (refined(models[i].name, RB_KEEP_INSIDE, &o, &report) != RB_OK || wanted < 4)
+				continue;
+			for (int j = 0; j < RB_VERTEX_KINDS; j++)
+				got += (uint32_t) report.added[j];
+			CHECK(k == 2 || got <= 1, "%s: %u added", models[i].name, got);
+			CHECK(report.bad == 0 || report.bad_because[RB_BAD_FULL] > 0,
+				  "%s: %u of %u added, but is not full", models[i].name, got, wanted);
+		}
+	}
+}
+
+/* so large at most, but for those that are told to be bad */
+static void
+volumes(void)
+{
+	static const double shares[] = {1. / 50, 1. / 700, 1. / 3000};
+
+	for (size_t i = 0; i < MODELS; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			rb_refine_options o;
+			rb_refine_report report;
+			rb_plc from;
+			rb_tets t;
+			double volume;
+
+			if (left_out(i + (size_t) k, 4) || (k == 2 && i >= 12))
+				continue;
+			(void) build(models[i].model, models[i].name, AS_IT_IS);
+			from = plc();
+			if (make(&from, RB_KEEP_INSIDE, 1, &t) != RB_OK)
+				continue;
+			volume = check(models[i].name, &from, RB_KEEP_INSIDE, &t);
+			rb_tets_free(memory, &t);
+			if (volume == 0)
+				continue;
+			o = by_volume(volume * shares[k]);
+			if (k == 1)
+				o.radius_edge = 2;
+			(void) refined(models[i].name, RB_KEEP_INSIDE, &o, &report);
+			/* there is nothing thin in these, and they are finished */
+			if (i < 3)
+				CHECK(report.bad == 0, "%s: %lu bad", models[i].name, (unsigned long) report.bad);
+		}
+}
+
+static void
+region_volumes(void)
+{
+	const rb_region_volume of[] = {{-7, .5}, {3, 10}, {9, .002}};
+
+	for (int k = 0; k < 4; k++)
+	{
+		rb_refine_options o = by_ratio(k % 2 ? 2 : INFINITY);
+		rb_refine_report report;
+
+		clear();
+		box(0, 0, 0, 9, 9, 9);
+		box(1, 1, 1, 2, 2, 2);
+		box(5, 5, 5, 3, 3, 3);
+		seed(.5, .5, .5, 3, false);
+		seed(2, 2, 2, k < 2 ? 8 : 3, k < 2);
+		seed(6, 6, 6, -7, false);
+		o.region_volumes = of;
+		o.nregion_volumes = 3;
+		o.max_volume = k % 2 ? 4 : INFINITY;
+		(void) refined("region volumes", RB_KEEP_INSIDE, &o, &report);
+		CHECK(report.bad == 0, "%lu bad", (unsigned long) report.bad);
+	}
+}
+
+static void
+sizes(void)
+{
+	static rb_size s[200];
+
+	for (int k = 0; k < 8; k++)
+	{
+		rb_refine_options o = by_ratio(k % 2 ? 2 : INFINITY);
+		rb_refine_report report;
+		uint32_t n = k == 0 ? 1 : k < 4 ? 20 : 200;
+
+		check_state = 41 + (uint64_t) k;
+		for (uint32_t i = 0; i < n; i++)
+		{
+			for (int j = 0; j < 3; j++)
+				/* far outside, in a plane, in few places, and where the model is */
+				s[i].at[j] = k == 3             ? 1e6 * points_unit()
+							 : k == 4 && j == 2 ? .25
+							 : k == 5           ? check_below(3)
+												: .5 + points_unit();
+			s[i].volume = i % 5 == 0 && k != 1 ? 1e-3 : .05;
+		}
+		o.sizes = s;
+		o.nsizes = n;
+		o.max_volume = k == 6 ? .01 : INFINITY;
+		clear();
+		if (k == 7)
+			cloud_in_box();
+		else
+			cube();
+		(void) refined("sizes", k == 2 ? RB_KEEP_HULL : RB_KEEP_INSIDE, &o, &report);
+		CHECK(k == 7 || report.bad == 0, "%d: %lu bad", k, (unsigned long) report.bad);
+	}
+}
+
+/* look_refined sees to it that no point is on the surface */
+static void
+surfaces_kept(void)
+{
+	uint64_t inside = 0;
+
+	for (size_t i = 0; i < MODELS; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			rb_refine_options o = by_ratio(k == 1 ? INFINITY : 2);
+			rb_refine_report report;
+
+			if (left_out(i + (size_t) k, 5))
+				continue;
+			(void) build(models[i].model, models[i].name, AS_IT_IS);
+			o.keep_surface = true;
+			if (k == 1)
+				o.max_volume = .01;
+			(void) refined(models[i].name, k == 2 ? RB_KEEP_HULL : RB_KEEP_INSIDE, &o, &report);
+			inside += report.added[RB_VERTEX_INSIDE];
+		}
+	CHECK(inside > 100, "only %lu points", (unsigned long) inside);
+}
+
+/* where nothing is asked for, nothing is done; only the order of faces and edges may be another one */
+static void
+nothing(void)
+{
+	for (size_t i = 0; i < MODELS; i++)
+		for (int keep = 0; keep < 2; keep++)
+		{
+			rb_refine_options o = by_ratio(INFINITY);
+			rb_refine_report report, again;
+			rb_tets one, t;
+			rb_plc from;
+
+			/* rounding decides whether the flat tetrahedra of a torus have a radius at all */
+			if (models[i].model == torus)
+				continue;
+			if (left_out(i, 3) || (keep == RB_KEEP_HULL && !models[i].even_hull))
+				continue;
+			(void) build(models[i].model, models[i].name, AS_IT_IS);
+			from = plc();
+			o.max_points = keep == 0 ? 0 : MOST_POINTS;
+			if (make(&from, (rb_keep) keep, 1, &one) != RB_OK)
+				continue;
+			if (make(&from, (rb_keep) keep, 1, &t) == RB_OK && refine(&o, &t, &report) == RB_OK)
+			{
+				look_refined(models[i].name, &from, (rb_keep) keep, &o, one.npoints,
+							 check(models[i].name, &from, (rb_keep) keep, &one), &t, &report);
+				CHECK(t.npoints == one.npoints && t.ntets == one.ntets && t.nfaces == one.nfaces &&
+						  t.nedges == one.nedges,
+					  "%s: %u points, %u tetrahedra", models[i].name, t.npoints, t.ntets);
+				CHECK(t.ntets == one.ntets &&
+						  memcmp(t.tets, one.tets, t.ntets * sizeof *t.tets) == 0,
+					  "%s: other tetrahedra", models[i].name);
+				CHECK(report.bad == 0, "%s: %lu bad", models[i].name, (unsigned long) report.bad);
+				/* what was refined stays as it is, bit for bit */
+				rb_tets_free(memory, &one);
+				(void) make(&from, (rb_keep) keep, 1, &one);
+				(void) refine(&o, &one, &again);
+				(void) refine(&o, &one, &again);
+				CHECK(same_points(&one, &t) && same_report(&report, &again), "%s: changed",
+					  models[i].name);
+			}
+			rb_tets_free(memory, &t);
+			rb_tets_free(memory, &one);
+		}
+}
+
+/* ---- stops, and memory ---- */
+
+static const named to_stop[] = {{cloud_in_box, "cloud in a box", false},
+								{random_rectangles, "rectangles", false},
+								{shaken_grid, "shaken grid", false},
+								{degree_fan, "fan", false}};
+
+#define TO_STOP (sizeof to_stop / sizeof to_stop[0])
+
+static void
+stops(void)
+{
+	for (size_t i = 0; i < TO_STOP; i++)
+		for (int threads = 1; threads < 4; threads += 2)
+		{
+			rb_refine_options o = by_ratio(1.4);
+			double whole = 0, worst = 0;
+			long n = check_rounds(5), stopped = 0;
+			rb_tets before, t;
+			rb_plc from;
+
+			o.threads = threads;
+			(void) build(to_stop[i].model, to_stop[i].name, AS_IT_IS);
+			from = plc();
+			if (make(&from, RB_KEEP_HULL, 1, &before) != RB_OK)
+				continue;
+			(void) make(&from, RB_KEEP_HULL, 1, &t);
+			for (long k = -1; k <= n; k++)
+			{
+				const uint64_t used = rb_memory_used(memory);
+				rb_refine_report report;
+				rb_context ctx;
+				rb_status status;
+				stopper s;
+				double start = read_ms(CLOCK_THREAD_CPUTIME_ID), late;
+
+				rb_context_init(&ctx, memory);
+				if (k == 0)
+					rb_context_stop(&ctx);
+				stop_after(&s, &ctx, k < 1 ? 1e9 : whole * (double) (k - 1) / (double) n);
+				status = rb_refine(&ctx, &o, &t, &report);
+				late = stop_done(&s);
+				worst = fmax(worst, late);
+				stopped += status == RB_STOPPED;
+				CHECK(k == 0 ? status == RB_STOPPED
+							 : status == RB_OK || (late >= 0 && status == RB_STOPPED),
+					  "%s, %ld: status %d", to_stop[i].name, k, status);
+				if (status == RB_OK)
+				{
+					if (k == -1)
+						whole = read_ms(CLOCK_THREAD_CPUTIME_ID) - start;
+					rb_tets_free(memory, &t);
+					(void) make(&from, RB_KEEP_HULL, 1, &t);
+				}
+				CHECK(same_points(&before, &t), "%s: changed", to_stop[i].name);
+				CHECK(rb_memory_used(memory) == used, "%s: %lu bytes are left", to_stop[i].name,
+					  (unsigned long) (rb_memory_used(memory) - used));
+			}
+			printf("# %s, %d threads: %.0f ms, %ld of %ld stopped, at most %.1f ms late\n",
+				   to_stop[i].name, threads, whole, stopped, n + 1, worst);
+			CHECK(worst < fmax(50, whole / 4), "%s: %g ms late", to_stop[i].name, worst);
+			rb_tets_free(memory, &t);
+			rb_tets_free(memory, &before);
+		}
+}
+
+static void
+budgets(void)
+{
+	double step = 1 + .1 / fmin(1, (double) check_rounds(1000) / 1000);
+
+	for (size_t i = 0; i < TO_STOP; i++)
+	{
+		rb_refine_options o = by_ratio(2);
+		rb_status status = RB_OVER_BUDGET;
+		rb_memory *little = rb_memory_create((uint64_t) 1 << 33);
+		long refused = 0;
+		rb_tets before, t;
+		rb_context ctx;
+		rb_plc from;
+
+		o.max_points = 3000;
+		(void) build(to_stop[i].model, to_stop[i].name, AS_IT_IS);
+		from = plc();
+		rb_context_init(&ctx, little);
+		if (make(&from, RB_KEEP_INSIDE, 1, &before) != RB_OK ||
+			rb_tetrahedralize(&ctx, &from, RB_KEEP_INSIDE, &t, &flaw) != RB_OK)
+			abort();
+		for (double more = 100; status == RB_OVER_BUDGET; more *= step)
+		{
+			const uint64_t used = rb_memory_used(little);
+			rb_refine_report report;
+
+			rb_memory_set_limit(little, used + (uint64_t) more);
+			rb_context_init(&ctx, little);
+			status = rb_refine(&ctx, &o, &t, &report);
+			CHECK(status == RB_OK || (status == RB_OVER_BUDGET && ctx.error.need > 0), "%s: %s",
+				  to_stop[i].name, rb_status_text(status));
+			if (status == RB_OK)
+				break;
+			CHECK(same_points(&before, &t), "%s: changed", to_stop[i].name);
+			CHECK(rb_memory_used(little) == used, "%s: %lu bytes are left", to_stop[i].name,
+				  (unsigned long) (rb_memory_used(little) - used));
+			refused++;
+		}
+		printf("# %s: %ld budgets\n", to_stop[i].name, refused);
+		rb_tets_free(little, &t);
+		rb_tets_free(memory, &before);
+		CHECK(rb_memory_used(little) == 0, "%s: %lu bytes are left", to_stop[i].name,
+			  (unsigned long) rb_memory_used(little));
+		rb_memory_destroy(little);
+	}
+}
+
+int
+main(void)
+{
+	memory = rb_memory_create((uint64_t) 1 << 33);
+	alarm(600); /* what hangs is a failure */
+	CHECK_RUN(all_models);
+	CHECK_RUN(same_bits);
+	CHECK_RUN(steps);
+	CHECK_RUN(limits);
+	CHECK_RUN(volumes);
+	CHECK_RUN(region_volumes);
+	CHECK_RUN(sizes);
+	CHECK_RUN(surfaces_kept);
+	CHECK_RUN(nothing);
+	CHECK_RUN(stops);
+	CHECK_RUN(budgets);
+	CHECK(rb_memory_used(memory) == 0, "bytes are left");
+	rb_memory_destroy(memory);
+	return check_done();
+}
