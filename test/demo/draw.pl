@@ -1,6 +1,6 @@
 # Draws what meets as SVG.
 #
-#	draw.pl cow|mine|contacts|mesh|city <rows >picture
+#	draw.pl cow|mine|contacts|mesh|refined|city <rows >picture
 #
 # A row of stdin is "thing,hit" and the corners of a triangle or the ends of a
 # segment; thing 0 is red, 1 blue, and what meets the other is yellow, or has the colour of
@@ -26,9 +26,14 @@ my %scene = (
 		sun => [ -0.6, -0.5, 0.85 ], fill => [ 0.7, -0.7, -0.1 ], flat => 1, edges => 1,
 		kinds => [ [ [ 205, 92, 74 ], [ 255, 208, 84 ] ], [ [ 198, 200, 206 ], [ 190, 206, 228 ] ] ],
 		key_at => [ 800, 490 ], key => [ [ 0, 0, 'ore: its surface' ], [ 0, 1, 'ore: cut' ], [ 1, 0, 'rock: the block' ], [ 1, 1, 'rock: cut' ] ] },
+	refined => { like => 'mesh', size => [ 1000, 600 ], soft => 1, eye => [ 130, -1600, 1150 ], target => [ 500, 210, -112 ], zoom => 1900, key_at => [ 70, 560 ], key_step => [ 152, 0 ],
+		# from blue to orange, and dark where nothing helps: told apart by all eyes
+		kinds => [ [ [ 220, 220, 216 ], [ 70, 130, 190 ], [ 150, 200, 226 ], [ 250, 226, 130 ], [ 226, 130, 40 ], [ 90, 20, 60 ] ] ],
+		key_title => 'radius of the circumsphere to shortest edge', key => [ [ 0, 1, 'to 1.0' ], [ 0, 2, 'to 1.3' ], [ 0, 3, 'to 1.6' ], [ 0, 4, 'to 2.0' ], [ 0, 5, 'more' ], [ 0, 0, 'given surfaces' ] ] },
 	city => { size => [ 1000, 500 ], eye => [ 222, -160, 175 ], target => [ 326, 106, 0 ], zoom => 1500, sky => [ 0, 0, 1 ],
 		sun => [ -0.45, -0.5, 0.85 ], fill => [ 0.6, -0.8, -0.1 ], flat => 1 });
-my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|city\n";
+my $scene = $scene{ $ARGV[0] // 'cow' } or die "usage: draw.pl cow|mine|contacts|mesh|refined|city\n";
+$scene = { %{ $scene{ $scene->{like} } }, %$scene } if $scene->{like};
 my ($width, $height) = @{ $scene->{size} };
 my @eye = @{ $scene->{eye} };
 my @target = @{ $scene->{target} };
@@ -70,13 +75,15 @@ sub project
 
 sub shade
 {
-	my ($base, $n) = @_;
+	my ($base, $n, $is_soft) = @_;
 	my $sun = dot(@$n, @sun);
 	my $fill = dot(@$n, @fill);
 	my $light = 0.40 + 0.62 * ($sun > 0 ? $sun : 0) + 0.14 * ($fill > 0 ? $fill : 0);
+	# colours that are read in a key keep most of their own light
+	$light = 0.72 + 0.34 * $light if $is_soft;
 	my @half = unit(map { $sun[$_] - $ahead[$_] } 0 .. 2);
 	my $spot = dot(@$n, @half);
-	my $gloss = $spot > 0 ? 46 * $spot**24 : 0;
+	my $gloss = !$is_soft && $spot > 0 ? 46 * $spot**24 : 0;
 	return sprintf '#%02x%02x%02x', map { my $c = $_ * $light + $gloss; $c > 255 ? 255 : $c } @$base;
 }
 
@@ -135,7 +142,8 @@ for my $face (@face)
 		depth => ($corner[0][2] + $corner[1][2] + $corner[2][2]) / 3,
 		colour => $is_ground
 		? sprintf('#%02x%02x%02x', @{ $colour[ $face->{mesh} ] })
-		: shade(colour_of($face->{mesh}, $face->{hit}), \@n),
+		: shade(colour_of($face->{mesh}, $face->{hit}), \@n, $scene->{soft} && $face->{hit}),
+		is_faint => $scene->{soft} && !$face->{hit},
 		is_ground => $is_ground ? 1 : 0,
 		is_outlined => $face->{hit} && !$scene->{flat},
 		corner => \@corner,
@@ -190,7 +198,7 @@ printf qq(<g stroke-width="%s" stroke-linejoin="round"%s>\n), $scene->{edges} ? 
 for my $face (sort { $b->{is_ground} <=> $a->{is_ground} || $b->{depth} <=> $a->{depth} } @visible)
 {
 	# a thin edge of the same colour closes the seams between neighbours
-	my $edge = $scene->{edges} ? '#55555f' : $face->{is_outlined} ? '#7a5a00' : $face->{colour};
+	my $edge = $face->{is_faint} ? '#9a9aa0' : $scene->{edges} ? '#55555f' : $face->{is_outlined} ? '#7a5a00' : $face->{colour};
 	print qq(<polygon points="$face->{points}" fill="$face->{colour}" stroke="$edge"/>\n);
 }
 print "</g>\n";
@@ -198,9 +206,11 @@ draw_segments(grep { !$_->{behind} } @segment);
 my @key = map { [ $how[$_], $scene->{legend}[$_] ] } 0 .. $#{ $scene->{legend} // [] };
 push @key, map { [ $scene->{kinds}[ $_->[0] ][ $_->[1] ], $_->[2] ] } @{ $scene->{key} // [] };
 my ($x, $y) = @{ $scene->{key_at} // [ 24, 20 ] };
+my ($dx, $dy) = @{ $scene->{key_step} // [ 0, 26 ] };
+printf qq(<text x="%d" y="%d" font-family="sans-serif" font-size="16" fill="#222222">%s</text>\n), $x, $y - 12, $_ for $scene->{key_title} // ();
 for my $k (0 .. $#key)
 {
-	printf qq(<rect x="%d" y="%d" width="22" height="16" fill="#%02x%02x%02x"/>\n), $x, $y + 26 * $k, @{ $key[$k][0] };
-	printf qq(<text x="%d" y="%d" font-family="sans-serif" font-size="16" fill="#222222">%s</text>\n), $x + 32, $y + 14 + 26 * $k, $key[$k][1];
+	printf qq(<rect x="%d" y="%d" width="22" height="16" fill="#%02x%02x%02x"/>\n), $x + $dx * $k, $y + $dy * $k, @{ $key[$k][0] };
+	printf qq(<text x="%d" y="%d" font-family="sans-serif" font-size="16" fill="#222222">%s</text>\n), $x + 32 + $dx * $k, $y + 14 + $dy * $k, $key[$k][1];
 }
 print "</svg>\n";

@@ -28,16 +28,9 @@ SELECT t.*, (a.y + b.y + c.y + d.y) / 4 AS y, (a.x + b.x + c.x + d.x) / 4 AS x,
 FROM mine_tets t JOIN mine_vertices a ON a.id = v1 JOIN mine_vertices b ON b.id = v2 JOIN mine_vertices c ON c.id = v3 JOIN mine_vertices d ON d.id = v4;
 SELECT coalesce(region::text, 'all') AS region, count(*) AS tets, round(sum(volume)::numeric, 3) AS volume FROM tet GROUP BY ROLLUP (region) ORDER BY region;
 
--- For the picture: what is left when rock is taken away in front of a plane, and ore in front of it on the right.  A face that
--- only one of these tetrahedra has is seen.  0 ore, 1 rock; 1: cut, 0: a face of its surface.
+-- For the picture: what is left when rock is taken away in front of a plane, and ore in front of it on the right.  0 ore, 1 rock.
 \set QUIET on
 \set ECHO none
-CREATE TABLE seen AS
-SELECT region, x.a, x.b, x.c, count(*) OVER (PARTITION BY least(x.a, x.b, x.c), greatest(x.a, x.b, x.c), x.a + x.b + x.c) AS sides
-FROM tet, LATERAL (VALUES (v2, v3, v4), (v1, v4, v3), (v1, v2, v4), (v1, v3, v2)) AS x (a, b, c) WHERE y > 0 OR region = 1 AND tet.x < 0;
-CREATE VIEW shown AS
-SELECT CASE region WHEN 1 THEN 0 ELSE 1 END AS thing, NOT EXISTS (SELECT FROM mine_faces f WHERE ARRAY[least(v1, v2, v3), greatest(v1, v2, v3), v1 + v2 + v3] = ARRAY[least(seen.a, seen.b, seen.c), greatest(seen.a, seen.b, seen.c), seen.a + seen.b + seen.c]) AS cut,
-	a.x AS ax, a.y AS ay, a.z AS az, b.x AS bx, b.y AS by, b.z AS bz, c.x AS cx, c.y AS cy, c.z AS cz
-FROM seen JOIN mine_vertices a ON a.id = seen.a JOIN mine_vertices b ON b.id = seen.b JOIN mine_vertices c ON c.id = seen.c WHERE sides = 1;
-\set store '\\copy (SELECT thing, cut::int, ax, ay, az, bx, by, bz, cx, cy, cz FROM shown) TO ' :'mesh' ' WITH (FORMAT csv)'
-:store
+CREATE VIEW kept AS SELECT t.*, CASE region WHEN 1 THEN 0 ELSE 1 END AS thing, 1 AS cut FROM tet t WHERE y > 0 OR region = 1 AND x < 0;
+\set mesh mine
+\ir cut.sql
