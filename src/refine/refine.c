@@ -44,10 +44,13 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 #ifdef RB_TRACE
 		fprintf(stderr, "PHASE %d ended at round %u: stuck %u, sites %u\n", i, report->rounds, r.nstuck, r.nsites);
 #endif
-		if (status != RB_OK || r.nstuck == 0 || i == REBUILDS)
+		if (status != RB_OK || r.nstuck == 0 || i > REBUILDS)
 			break;
-		status = rb_refining_rebuild(&r, &again);
-		if (!again && r.done)
+		again = false;
+		if (i < REBUILDS)
+			status = rb_refining_rebuild(&r, &again);
+		r.nstuck = 0;
+		if (status != RB_OK || (!again && r.done))
 			break;
 		/* what could not be done at first will not be later; then the rest is done around it */
 		r.protect = again;
