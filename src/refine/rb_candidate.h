@@ -335,6 +335,17 @@ rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c
 		cand->verdict = RB_STALE;
 }
 
+RB_HD double
+rb_longest2(const rb_cells *m, const uint32_t *v)
+{
+	double a = rb_distance2(rb_site_at(m, v[0]), rb_site_at(m, v[1]));
+	double b = rb_distance2(rb_site_at(m, v[1]), rb_site_at(m, v[2]));
+	double c = rb_distance2(rb_site_at(m, v[2]), rb_site_at(m, v[0]));
+
+	a = a > b ? a : b;
+	return a > c ? a : c;
+}
+
 RB_HD void
 rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
 					   double *measure)
@@ -367,7 +378,8 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 		}
 	}
 	*measure = ball.radius2;
-	if (!(ball.radius2 < INFINITY))
+	/* of a needle the centre is far away, and nowhere near its plane */
+	if (!(ball.radius2 < 0x1p40 * rb_longest2(m, v)))
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
 	else if (rb_entry_absent(cand->entry) && !rb_wall_splits(m, v, rb_entry_needed(cand->entry)))
 		rb_candidate_kept(cand, m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT);

@@ -517,28 +517,42 @@ rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, co
 
 /*
  * Behind an open wall of the boundary there is no space in which the point could be seen from; so each
- * edge around what opens of the facet is looked at: the point has to lie on the wall's side of it.
+ * edge around what opens of the facet is looked at: the point has to lie on the wall's side of it, as
+ * seen from a point above the wall.
  */
 RB_HD int
 rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_cell *ghost,
 			   uint32_t i)
 {
 	uint32_t g = rb_cell_corner(ghost, RB_GHOST);
-	const rb_cell *t = &m->cells[ghost->n[g] >> 2];
-	const double *below = rb_site_at(m, t->v[ghost->n[g] & 3]);
 	const double *z = rb_site_at(m, ghost->v[i]);
-	const double *xy[2];
-	uint32_t k, n = 0;
-	int a, b;
+	const double *p[2];
+	double u[3], v[3], n[3], above[3], length, scale;
+	uint32_t k, count = 0;
+	int a, b, j;
 
 	for (k = 0; k < 4; k++)
 		if (k != g && k != i)
-			xy[n++] = rb_site_at(m, ghost->v[k]);
-	a = rb_orient3d_at(env, cand->at, xy[0], xy[1], below);
-	b = rb_orient3d_at(env, z, xy[0], xy[1], below);
+			p[count++] = rb_site_at(m, ghost->v[k]);
+	for (j = 0; j < 3; j++)
+	{
+		u[j] = p[1][j] - p[0][j];
+		v[j] = z[j] - p[0][j];
+	}
+	n[0] = u[1] * v[2] - u[2] * v[1];
+	n[1] = u[2] * v[0] - u[0] * v[2];
+	n[2] = u[0] * v[1] - u[1] * v[0];
+	length = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+	scale = sqrt((u[0] * u[0] + u[1] * u[1] + u[2] * u[2]) / length);
+	if (!(scale < INFINITY))
+		return 0;
+	for (j = 0; j < 3; j++)
+		above[j] = p[0][j] + n[j] * scale;
+	a = rb_orient3d_at(env, cand->at, p[0], p[1], above);
+	b = rb_orient3d_at(env, z, p[0], p[1], above);
 	if (a == RB_UNSURE || b == RB_UNSURE)
 		return RB_UNSURE;
-	return a == b;
+	return a == b && a != 0;
 }
 
 RB_HD rb_verdict

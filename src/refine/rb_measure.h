@@ -19,12 +19,20 @@ rb_distance2(const double *a, const double *b)
 	return x * x + y * y + z * z;
 }
 
-/* below 0: p lies in the smallest sphere around ab */
+/*
+ * How much smaller than the sphere around an edge is the one that nothing should be in: its radius is
+ * sqrt(1 - 4 x this) of it, 0.91.  Above 0 for two reasons: the foot of a perpendicular, which is where pieces are
+ * split, lies on the spheres around the edges from both of its ends, and rounding would decide; and what
+ * is hardly inside does no harm, but each split calls for others at the corners of its segment.
+ */
+#define RB_DIAMETER_LESS 0.03
+
+/* below 0: p lies in that sphere around ab */
 RB_HD double
 rb_diameter_dot(const double *a, const double *b, const double *p)
 {
 	return (a[0] - p[0]) * (b[0] - p[0]) + (a[1] - p[1]) * (b[1] - p[1]) +
-		   (a[2] - p[2]) * (b[2] - p[2]);
+		   (a[2] - p[2]) * (b[2] - p[2]) + RB_DIAMETER_LESS * rb_distance2(a, b);
 }
 
 typedef struct rb_ball

@@ -46,6 +46,7 @@ typedef struct rb_refining
 	uint32_t nstuck;
 	bool protect; /* pieces first, as long as that is of use */
 	bool done;    /* nothing is left but what is stuck */
+	bool full;    /* max_points */
 	size_t stuck_cap;
 } rb_refining;
 

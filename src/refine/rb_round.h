@@ -69,6 +69,26 @@ rb_word_max(uint64_t *word, uint64_t value)
 #endif
 }
 
+RB_HD uint64_t
+rb_word_read(const uint64_t *word)
+{
+#ifdef __CUDA_ARCH__
+	return *(const volatile uint64_t *) word;
+#else
+	return rb_load(word);
+#endif
+}
+
+RB_HD void
+rb_word_write(uint64_t *word, uint64_t value)
+{
+#ifdef __CUDA_ARCH__
+	*(volatile uint64_t *) word = value;
+#else
+	rb_store(word, value);
+#endif
+}
+
 RB_HD void
 rb_word_or(uint32_t *word, uint32_t bits)
 {
@@ -151,8 +171,9 @@ rb_round_decide(rb_candidate *cand)
 RB_HD void
 rb_round_unclaim(const rb_cells *m, const rb_candidate *all, uint32_t cell)
 {
-	if (!rb_star_wins(all, m->cells[cell].claim))
-		m->cells[cell].claim = 0;
+	/* several may do so at once, all with the same outcome */
+	if (!rb_star_wins(all, rb_word_read(&m->cells[cell].claim)))
+		rb_word_write(&m->cells[cell].claim, 0);
 }
 
 /* it came to claim its cells, and did not win */

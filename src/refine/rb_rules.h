@@ -128,12 +128,15 @@ rb_piece_segment(const rb_cells *m, uint32_t u, uint32_t v)
 	return rb_whole_segment(m, u, v);
 }
 
-/* may nothing shorter than it come of the edge uv, by the radii of its ends? */
+/*
+ * May nothing shorter than it come of the edge uv, by the radii of its ends?  Edges to a corner of the input are
+ * as short as they are because of another point, which has an edge of its own.
+ */
 RB_HD bool
 rb_edge_short(const rb_cells *m, uint32_t u, uint32_t v, double length2)
 {
 	double a = m->sites[u].radius, b = m->sites[v].radius;
-	double r = a == 0 ? b : b == 0 || a < b ? a : b;
+	double r = a < b ? a : b; /* 0: of the input */
 
 	return length2 < r * r * (1 - 1e-9);
 }
@@ -204,7 +207,8 @@ rb_cell_large(const rb_cells *m, const rb_cell *c)
 RB_HD bool
 rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 {
-	bool thin = !(s->ball.radius2 <= m->ratio * s->shortest2);
+	/* where it is flat the radius may be NaN */
+	bool thin = m->ratio < INFINITY && !(s->ball.radius2 <= m->ratio * s->shortest2);
 
 	*kept = false;
 	if (rb_cell_large(m, c))

@@ -63,11 +63,14 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 
 		status = make_rounds(&r);
 		late += r.done;
-		if (status != RB_OK || !rb_round_rebuilds(r.nstuck, r.nsites) || i == REBUILDS ||
+		if (status != RB_OK || !rb_round_rebuilds(r.nstuck, r.nsites) || i > REBUILDS ||
 			late > REBUILDS_LATE)
 			break;
-		status = rb_refining_rebuild(&r, &again);
-		if (!again && r.done)
+		again = false;
+		if (i < REBUILDS)
+			status = rb_refining_rebuild(&r, &again);
+		r.nstuck = 0;
+		if (status != RB_OK || (!again && r.done))
 			break;
 		/* what could not be done at first will not be later; then the rest is done around it */
 		r.protect = again;

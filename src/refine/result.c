@@ -265,7 +265,8 @@ count(result *s, uint32_t points_before)
 			report->bad++;
 			report->bad_because[(c->bits & RB_CELL_LEFT) != 0
 									? (c->bits & RB_CELL_REASON) >> RB_CELL_REASON_SHIFT
-									: RB_BAD_FULL]++;
+								: r->full ? RB_BAD_FULL
+										  : RB_BAD_INPUT]++;
 		}
 		if (stops(s, i))
 			return RB_STOPPED;

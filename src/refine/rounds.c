@@ -495,6 +495,7 @@ number_winners(rounds *s)
 		{
 			cand->verdict = RB_LOST;
 			s->full = true;
+			r->full = true;
 			continue;
 		}
 		cand->vertex = r->nsites + n;
@@ -536,7 +537,8 @@ count_places(rounds *s)
 						   sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
-	memcpy(r->free + r->nfree, s->freed, freed * sizeof(uint32_t));
+	if (freed > 0)
+		memcpy(r->free + r->nfree, s->freed, freed * sizeof(uint32_t));
 	r->nfree += freed;
 	return RB_OK;
 }

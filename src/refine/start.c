@@ -721,7 +721,8 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 						   sizeof(uint32_t[2]));
 	if (status == RB_OK)
 	{
-		memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
+		if (tets->nsegments > 0)
+			memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
 		status = make_mesh(r, tets);
 	}
 	if (status == RB_OK)
