@@ -89,6 +89,14 @@ rb_meshing_columns(rb_meshing_kind kind)
 	return columns_of[kind];
 }
 
+bool
+rb_meshing_has(const rb_meshing_table *t, int i)
+{
+	const rb_meshing_column *c = rb_meshing_columns(t->kind);
+
+	return c[i].name != NULL && (c[i].use != RB_COLUMN_OF_BODY || t->by_body);
+}
+
 /* ---- names ---- */
 
 static void

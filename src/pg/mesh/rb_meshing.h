@@ -258,13 +258,7 @@ typedef struct rb_meshing_table
 extern const rb_meshing_column *rb_meshing_columns(rb_meshing_kind kind);
 
 /* is there a column i? */
-static inline bool
-rb_meshing_has(const rb_meshing_table *t, int i)
-{
-	const rb_meshing_column *c = rb_meshing_columns(t->kind);
-
-	return c[i].name != NULL && (c[i].use != RB_COLUMN_OF_BODY || t->by_body);
-}
+extern bool rb_meshing_has(const rb_meshing_table *t, int i);
 
 /* their names */
 extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const char *mesh,
