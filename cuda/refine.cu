@@ -765,7 +765,7 @@ make_rounds(rounds *s)
 	RB_TRY(rb_sync(s->run));
 	lap(s, RB_REFINE_COPY);
 	RB_TRY(first_needs(s));
-	while (!s->full)
+	while (!s->full && (s->r->most_rounds == 0 || s->rounds < s->r->most_rounds))
 	{
 		RB_TRY(gather(s));
 		if (s->a.ncands == 0)
