@@ -3,6 +3,7 @@
  *	  What the files of refinement on a device share.
  *
  *		refine.cu			the mesh there and back; rounds, as rounds.c has them
+ *		refine_arena.cu		arrays that grow where they are
  *		refine_lists.cu		work lists and numbers: everything that has an order
  *		refine_filters.cu	cavities, and who wins, by filters alone
  *		refine_exact.cu		what filters left, by exact signs; large cavities
@@ -61,6 +62,32 @@ typedef struct rb_refine_counts
 	uint4 needs;       /* what fresh cells need: pieces, walls, tetrahedra */
 } rb_refine_counts;
 
+/* ---- refine_arena.cu ---- */
+
+/*
+ * An array of the device that grows at its end and stays where it is: addresses are reserved for as much as the
+ * device has, and memory comes behind them bit by bit.  So nothing is copied, there are never two of
+ * it, and little of it is empty.  Where a device cannot do that, it is a block, and moves to a larger one.
+ */
+#define RB_REFINE_PIECES 500 /* each is a 32nd more at least: so many are never needed */
+
+typedef struct rb_refine_arena
+{
+	void *at;
+	bool small;        /* a block is wanted, for it will hardly be as large as one step */
+	uint64_t bytes;    /* there */
+	uint64_t reserved; /* addresses; 0: a block */
+	uint64_t step;     /* memory comes in multiples of that */
+	uint32_t pieces;
+	uint32_t piece[RB_REFINE_PIECES]; /* in steps */
+} rb_refine_arena;
+
+/* it has that many bytes at least, and the first `used` of them are kept; RB_DEVICE_FULL as rb_device_alloc */
+extern rb_status rb_refine_stretch(rb_device_run *run, rb_refine_arena *arena, uint64_t used,
+								   uint64_t bytes);
+/* nothing on the device uses it any more */
+extern void rb_refine_arena_free(rb_device_run *run, rb_refine_arena *arena);
+
 typedef struct rb_refine_rooms
 {
 	char *at;
@@ -100,15 +127,16 @@ typedef struct rb_refine_args
 	uint16_t *needs;
 	rb_entry64 *pieces, *walls, *tets, *later; /* lists, */
 	uint32_t npieces, nwalls, ntets, nlater;   /* and where they are appended to */
+	uint64_t *launches;                        /* of the host: so many */
 } rb_refine_args;
 
-/* ---- refine_filters.cu ---- */
-
-extern rb_status rb_refine_make(rb_device_run *run, const rb_refine_args *a);
-extern rb_status rb_refine_grow(rb_device_run *run, const rb_refine_args *a);
-extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
-
-/* ---- refine_exact.cu ---- */
+/* after a launch */
+#define RB_REFINE_LAUNCHED(run, a, name) \
+	do                                   \
+	{                                    \
+		++*(a)->launches;                \
+		RB_LAUNCHED(run, name);          \
+	} while (0)
 
 /* what stands in a list, at most `most`; asking: those that wait for answers */
 typedef struct rb_refine_some
@@ -120,6 +148,16 @@ typedef struct rb_refine_some
 	bool large; /* in large rooms */
 	bool last;  /* what has no room there either is given up */
 } rb_refine_some;
+
+/* ---- refine_filters.cu ---- */
+
+extern rb_status rb_refine_make(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_grow(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a,
+									  const rb_refine_some *some);
+extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
+
+/* ---- refine_exact.cu ---- */
 
 extern uint32_t rb_refine_exact_warps(const rb_device_run *run);
 extern rb_status rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a,
@@ -181,6 +219,22 @@ rb_refine_room(const rb_refine_rooms *rooms, uint32_t number)
 	room.cells_cap = rooms->cells;
 	room.walls_cap = rooms->walls;
 	return room;
+}
+
+static __device__ __forceinline__ uint32_t
+rb_refine_end(const rb_refine_some *some)
+{
+	uint32_t n = *some->n;
+
+	return n < some->most ? n : some->most;
+}
+
+/* its cavity is larger than any room */
+static __device__ __forceinline__ void
+rb_refine_give_up(rb_candidate *cand)
+{
+	cand->verdict = RB_KEPT;
+	cand->reason = RB_BAD_TOO_FINE;
 }
 
 static __device__ __forceinline__ const uint32_t *
