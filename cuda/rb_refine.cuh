@@ -53,6 +53,7 @@ typedef struct rb_refine_counts
 	uint32_t asks;     /* left by exact signs, in list 1 */
 	uint32_t waiting;  /* of those in list 1: so many ask still */
 	uint32_t large;    /* without room */
+	uint32_t wide;     /* in large rooms, and would have had none in a small one */
 	uint32_t next;     /* the next candidate that a warp takes */
 	uint32_t listed;   /* by rb_refine_list_large */
 	uint32_t full;     /* max_points was met */
@@ -141,8 +142,8 @@ typedef struct rb_refine_args
 /* what stands in a list, at most `most`; asking: those that wait for answers */
 typedef struct rb_refine_some
 {
-	const uint32_t *list;
-	const uint32_t *n; /* on the device */
+	const uint32_t *list; /* NULL: the first `most` of all */
+	const uint32_t *n;    /* on the device */
 	uint32_t most;
 	bool asking;
 	bool large; /* in large rooms */
@@ -159,7 +160,9 @@ extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_exact.cu ---- */
 
-extern uint32_t rb_refine_exact_warps(const rb_device_run *run);
+/* so many at once; and so many in large rooms */
+extern uint32_t rb_refine_exact_warps(void);
+extern uint32_t rb_refine_exact_teams(void);
 extern rb_status rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a,
 									  const rb_refine_some *some);
 extern rb_status rb_refine_beside_exact(rb_device_run *run, const rb_refine_args *a,
@@ -224,7 +227,7 @@ rb_refine_room(const rb_refine_rooms *rooms, uint32_t number)
 static __device__ __forceinline__ uint32_t
 rb_refine_end(const rb_refine_some *some)
 {
-	uint32_t n = *some->n;
+	uint32_t n = some->list != NULL ? *some->n : some->most;
 
 	return n < some->most ? n : some->most;
 }

@@ -14,6 +14,8 @@
 
 #define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
 #define CAVITIES_FIRST ((rb_count) 1 << 20)
+#define LARGE_ROOMS 64u
+#define ANSWERS_AT_ONCE 16 /* by one thread; few are not worth several */
 
 typedef struct list
 {
@@ -36,11 +38,13 @@ typedef struct rounds
 	list spare; /* room for what is left of the tetrahedra */
 	list stuck; /* with those that the host had */
 	rb_refine_rooms huge;
+	rb_thread *team; /* that answers; NULL: there was no need yet */
 	uint64_t rounds, tried, most_bytes, asked, large, launches, waits;
 	uint64_t few, few_launches, few_waits;
 	double few_ms;
 	double ms[RB_REFINE_STEPS], lap;
 	bool protecting; /* only pieces are split so far */
+	bool wide;       /* the round before had cavities that are large */
 	bool full;
 	bool done;
 	bool forgot; /* answers, for there was no room for more */
@@ -201,6 +205,43 @@ ask_nothing(rounds *s)
 	return RB_OK;
 }
 
+typedef struct answering
+{
+	const rb_refine_query *q;
+	int8_t *answers;
+} answering;
+
+static void
+answer_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const answering *all = (const answering *) arg;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+	{
+		const double *p = all->q[k].p;
+
+		all->answers[k] = (int8_t) (all->q[k].n == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
+													 : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
+	}
+}
+
+/* on threads, if it is worth it */
+static rb_status
+answer_all(rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
+{
+	answering all = {q, answers};
+
+	if (n <= 2 * ANSWERS_AT_ONCE)
+	{
+		answer_some(NULL, &all, 0, n);
+		return RB_OK;
+	}
+	if (s->team == NULL)
+		RB_TRY(rb_team_open(s->run->ctx, s->r->options->threads, &s->team));
+	return rb_loop(s->team, n, ANSWERS_AT_ONCE, answer_some, &all);
+}
+
 /* answers to what is new; *n: so many are known then */
 static rb_status
 answer(rounds *s, uint32_t *n)
@@ -221,13 +262,7 @@ answer(rounds *s, uint32_t *n)
 			cudaMemcpyAsync(q, asked->query + asked->answers, (*n - asked->answers) * sizeof(*q),
 							cudaMemcpyDeviceToHost, stream));
 	RB_TRY(rb_sync(s->run));
-	for (uint32_t k = 0; k < *n - asked->answers; k++)
-	{
-		const double *p = q[k].p;
-
-		answers[k] = (int8_t) (q[k].n == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
-										   : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
-	}
+	RB_TRY(answer_all(s, q, answers, *n - asked->answers));
 	RB_CUDA(s->run, cudaMemcpyAsync(asked->answer + asked->answers, answers, *n - asked->answers,
 									cudaMemcpyHostToDevice, stream));
 	RB_TRY(rb_sync(s->run));
@@ -290,6 +325,17 @@ make_rooms(rounds *s, rb_refine_rooms *rooms, uint32_t number, uint32_t cells, u
 	return RB_OK;
 }
 
+/* of these, those that ask */
+static rb_status
+grow_asking(rounds *s, rb_refine_some some)
+{
+	if (s->counts->asks == 0)
+		return RB_OK;
+	RB_TRY(ask(s, rb_refine_grow_exact, some));
+	RB_TRY(learn(s));
+	return lap(s, RB_REFINE_ASK);
+}
+
 /* of those without room the first `most`, in larger rooms; *left: so many have none yet */
 static rb_status
 grow_listed(rounds *s, uint32_t most, bool last, uint32_t *left)
@@ -301,32 +347,40 @@ grow_listed(rounds *s, uint32_t most, bool last, uint32_t *left)
 	listed.most = some.most = most;
 	RB_TRY(rb_refine_list_large(s->run, &s->a, most));
 	RB_TRY(forget_word(s, &s->a.counts->large));
-	RB_TRY(forget_word(s, &s->a.counts->open));
-	RB_TRY(rb_refine_grow_large(s->run, &s->a, &listed));
-	RB_TRY(lap(s, RB_REFINE_LARGE));
+	/* of few not even the filters come first by themselves: the round waits for the one that takes longest */
+	if (most > rb_refine_exact_teams())
+	{
+		RB_TRY(forget_word(s, &s->a.counts->open));
+		RB_TRY(rb_refine_grow_large(s->run, &s->a, &listed));
+		RB_TRY(lap(s, RB_REFINE_LARGE));
+	}
+	else
+		some = listed;
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
 	RB_TRY(learn(s));
 	RB_TRY(lap(s, RB_REFINE_LARGE_EXACT));
-	if (s->counts->asks > 0)
-	{
-		RB_TRY(ask(s, rb_refine_grow_exact, some));
-		RB_TRY(learn(s));
-		RB_TRY(lap(s, RB_REFINE_ASK));
-	}
+	RB_TRY(grow_asking(s, some));
 	*left = *left - s->counts->listed + s->counts->large;
 	return RB_OK;
 }
 
 static rb_status
-grow_large(rounds *s)
+make_large_rooms(rounds *s)
 {
-	uint32_t left = s->counts->large, cells = RB_ROOM_CELLS_LARGE;
+	return make_rooms(s, &s->a.large, LARGE_ROOMS, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE, true);
+}
+
+/* so many have no room yet; they had their turn in large ones: huge */
+static rb_status
+grow_large(rounds *s, uint32_t left, bool huge)
+{
+	uint32_t cells = RB_ROOM_CELLS_LARGE;
 	rb_refine_rooms large;
 	rb_status status;
 
-	RB_TRY(make_rooms(s, &s->a.large, s->a.expansion_warps, RB_ROOM_CELLS_LARGE,
-					  RB_ROOM_WALLS_LARGE, true));
-	RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
+	RB_TRY(make_large_rooms(s));
+	if (!huge)
+		RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
 	if (left == 0)
 		return RB_OK;
 	while (cells < s->ncells && cells < RB_ROOM_CELLS_HUGE)
@@ -339,30 +393,52 @@ grow_large(rounds *s)
 	return status;
 }
 
+/* many: filters first, and exact signs for those that they leave */
+static rb_status
+grow_many(rounds *s)
+{
+	rb_refine_some some = {s->a.list[0], &s->a.counts->open, s->a.ncands, false, false, false};
+
+	RB_TRY(rb_refine_grow(s->run, &s->a));
+	RB_TRY(lap(s, RB_REFINE_GROW));
+	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
+	RB_TRY(learn(s));
+	RB_TRY(lap(s, RB_REFINE_EXACT));
+	RB_TRY(grow_asking(s, some));
+	s->wide = s->counts->large > 0;
+	s->large += s->counts->large;
+	return s->counts->large > 0 ? grow_large(s, s->counts->large, false) : RB_OK;
+}
+
+/*
+ * Few: the round takes as long as the one that takes longest, so it begins only once: with exact signs, and in a
+ * large room if the round before had use for one.  What comes out is the same, for no room is too large.
+ */
+static rb_status
+grow_few(rounds *s)
+{
+	bool wide = s->wide && s->a.ncands <= 2 * rb_refine_exact_teams();
+	rb_refine_some some = {NULL, NULL, s->a.ncands, false, wide, false};
+
+	if (wide)
+		RB_TRY(make_large_rooms(s));
+	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
+	RB_TRY(learn(s));
+	RB_TRY(lap(s, wide ? RB_REFINE_LARGE_EXACT : RB_REFINE_EXACT));
+	RB_TRY(grow_asking(s, some));
+	s->wide = s->counts->wide + s->counts->large > 0;
+	s->large += wide ? s->counts->wide : s->counts->large;
+	return s->counts->large > 0 ? grow_large(s, s->counts->large, wide) : RB_OK;
+}
+
 /* all cavities; once more, where there was no room for the lists of their cells */
 static rb_status
 grow_all(rounds *s)
 {
-	rb_refine_some some = {s->a.list[0], &s->a.counts->open, 0, false, false, false};
-
-	some.most = s->a.ncands;
 	for (;;)
 	{
 		RB_TRY(forget(s));
-		RB_TRY(rb_refine_grow(s->run, &s->a));
-		RB_TRY(lap(s, RB_REFINE_GROW));
-		RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
-		RB_TRY(learn(s));
-		RB_TRY(lap(s, RB_REFINE_EXACT));
-		if (s->counts->asks > 0)
-		{
-			RB_TRY(ask(s, rb_refine_grow_exact, some));
-			RB_TRY(learn(s));
-			RB_TRY(lap(s, RB_REFINE_ASK));
-		}
-		s->large += s->counts->large;
-		if (s->counts->large > 0)
-			RB_TRY(grow_large(s));
+		RB_TRY(s->a.ncands <= rb_refine_exact_warps() ? grow_few(s) : grow_many(s));
 		if (s->counts->cavities <= s->a.cavities_cap)
 			return RB_OK;
 		rb_device_free(s->run, (void **) &s->a.cavities);
@@ -725,7 +801,7 @@ open_rounds(rounds *s)
 	RB_TRY(put_mesh(s));
 	s->a.cavities_cap = CAVITIES_FIRST;
 	RB_TRY(take(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
-	s->a.expansion_warps = rb_refine_exact_warps(s->run);
+	s->a.expansion_warps = rb_refine_exact_warps();
 	RB_TRY(take(s, (void **) &s->a.expansions,
 				(size_t) s->a.expansion_warps * 32 * RB_EXPANSION_ROOM * sizeof(double)));
 	RB_TRY(take(s, (void **) &s->a.asked.query, RB_REFINE_ASKED * sizeof(rb_refine_query)));
@@ -894,6 +970,7 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 	cudaStreamSynchronize(run->queue->compute);
 	run->stopping = false;
 	run->nmarks = 0;
+	rb_team_close(&s.team);
 	free_arenas(&s);
 	rb_device_free_all(run);
 	cudaStreamSynchronize(run->queue->compute);

@@ -12,7 +12,7 @@
 /* a block is a warp, for there is not much to do, and what is differs; so many at once */
 #define EXACT_THREADS 32
 #define EXACT_WARPS 128
-#define LARGE_WARPS 4 /* but those that have one large cavity */
+#define LARGE_WARPS 8 /* but those that have one large cavity */
 
 /* how a thread asks */
 typedef struct asking
@@ -72,10 +72,15 @@ rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double
 }
 
 uint32_t
-rb_refine_exact_warps(const rb_device_run *run)
+rb_refine_exact_warps(void)
 {
-	(void) run;
 	return EXACT_WARPS;
+}
+
+uint32_t
+rb_refine_exact_teams(void)
+{
+	return EXACT_WARPS / LARGE_WARPS;
 }
 
 static __device__ __forceinline__ asking
@@ -111,11 +116,11 @@ grow_some(rb_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *so
 
 	for (uint32_t k = blockIdx.x; k < end; k += gridDim.x)
 	{
-		uint32_t i = some->list[k];
-		rb_verdict verdict;
+		uint32_t i = some->list != NULL ? some->list[k] : k;
+		rb_verdict verdict = (rb_verdict) a->cands[i].verdict;
 
-		/* it has all answers */
-		if (some->asking && a->cands[i].verdict != RB_OPEN)
+		/* it has all answers; or no point */
+		if ((some->asking && verdict != RB_OPEN) || (some->list == NULL && verdict != RB_READY))
 			continue;
 		verdict = rb_team_grow_one(team, a, &me.env, i, room);
 		if (team->rank() == 0)

@@ -453,6 +453,8 @@ rb_team_grow_one(rb_team<WARPS> *team, const rb_refine_args *a, rb_exact_env *en
 	rb_verdict verdict = rb_team_grow(team, &a->m, env, cand, room);
 
 	rb_team_clear(team, room);
+	if (rank == 0 && (room->n > RB_ROOM_CELLS || room->nwalls > RB_ROOM_WALLS))
+		atomicAdd(&a->counts->wide, 1u);
 	if (verdict == RB_FITS)
 	{
 		rb_count at = 0;

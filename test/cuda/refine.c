@@ -3,9 +3,9 @@
  *	  Refinement on the device and on the processor: the same bits?  And how fast.
  *
  *		refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] [-h] [-p]
- *			   [-k ROUNDS] [-f] [-T] FILE...
+ *			   [-k ROUNDS] [-f] [-T] FILE
  *
- * Rounds of both begin from the same tetrahedralization of each FILE (plc_input.h); then all arrays
+ * Rounds of both begin from the same tetrahedralization of the FILE (plc_input.h); then all arrays
  * of the two meshes are compared.
  *
  *		-t	so many times on the device, the last one is told
@@ -346,7 +346,8 @@ main(int argc, char **argv)
 	const rb_backend *backend;
 	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
 	rb_context ctx;
-	int files = 0, status = 0;
+	const char *path = NULL;
+	int status;
 
 	for (int i = 1; i < argc; i++)
 	{
@@ -365,7 +366,7 @@ main(int argc, char **argv)
 		else if (strcmp(a, "-T") == 0)
 			o.timed = true;
 		else if (a[0] != '-')
-			argv[files++] = argv[i];
+			path = argv[i];
 		else if (i + 1 == argc)
 			break;
 		else if (strcmp(a, "-B") == 0)
@@ -384,22 +385,17 @@ main(int argc, char **argv)
 			o.limit = strtoull(argv[++i], NULL, 10) << 20;
 	}
 	backend = gpu_open();
-	if (files == 0 || backend == NULL || backend->refine == NULL || memory == NULL)
+	if (path == NULL || backend == NULL || backend->refine == NULL || memory == NULL)
 	{
 		fprintf(stderr, "usage: refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] "
-						"[-t N] [-m MB] [-g] [-h] [-p] [-k ROUNDS] [-f] [-T] FILE...\n");
+						"[-t N] [-m MB] [-g] [-h] [-p] [-k ROUNDS] [-f] [-T] FILE\n");
 		return 2;
 	}
 	rb_context_init(&ctx, memory);
 	ctx.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
 	ctx.device_idle_ms = 60000;
 	ctx.gpu_memory_limit = o.limit;
-	for (int i = 0; i < files; i++)
-	{
-		int one = one_file(&ctx, backend, &o, argv[i]);
-
-		status = one > status ? one : status;
-	}
+	status = one_file(&ctx, backend, &o, path);
 	rb_memory_destroy(memory);
 	return status;
 }
