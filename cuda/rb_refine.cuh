@@ -89,20 +89,21 @@ extern rb_status rb_refine_stretch(rb_device_run *run, rb_refine_arena *arena, u
 /* nothing on the device uses it any more */
 extern void rb_refine_arena_free(rb_device_run *run, rb_refine_arena *arena);
 
-typedef struct rb_refine_rooms
+/* of a room with a table, a multiple of 16 */
+static inline __host__ __device__ uint32_t
+rb_refine_room_bytes(uint32_t cells, uint32_t walls)
+{
+	return (cells * 13 + walls * 4 + 15) / 16 * 16;
+}
+
+/* the one huge room, which only one block at a time uses; large ones are in shared memory */
+typedef struct rb_refine_huge
 {
 	char *at;
-	uint32_t cells, walls;
-	bool table;
-	uint32_t number;
-} rb_refine_rooms;
+	uint32_t cells;
+} rb_refine_huge;
 
-/* of one room, a multiple of 16 */
-static inline __host__ __device__ size_t
-rb_refine_room_bytes(uint32_t cells, uint32_t walls, bool table)
-{
-	return (((size_t) cells * (table ? 13 : 5) + (size_t) walls * 4) + 15) / 16 * 16;
-}
+#define RB_REFINE_LARGE_BYTES rb_refine_room_bytes(RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE)
 
 typedef struct rb_refine_args
 {
@@ -114,7 +115,7 @@ typedef struct rb_refine_args
 	rb_refine_counts *counts;
 	uint32_t *list[3]; /* candidates: open, asking, large */
 	uint32_t filters;
-	rb_refine_rooms large;
+	rb_refine_huge huge;
 	double *expansions; /* room for them, of so many warps */
 	uint32_t expansion_warps;
 	rb_refine_asked asked;
@@ -147,7 +148,7 @@ typedef struct rb_refine_some
 	uint32_t most;
 	bool asking;
 	bool large; /* in large rooms */
-	bool last;  /* what has no room there either is given up */
+	bool huge;  /* in the huge one, and what has no room there either is given up */
 } rb_refine_some;
 
 /* ---- refine_filters.cu ---- */
@@ -208,21 +209,6 @@ extern rb_status rb_refine_put_needs(rb_device_run *run, const rb_refine_args *a
 /* ---- device helpers ---- */
 
 #ifdef __CUDACC__
-
-static __device__ __forceinline__ rb_room
-rb_refine_room(const rb_refine_rooms *rooms, uint32_t number)
-{
-	char *at = rooms->at + number * rb_refine_room_bytes(rooms->cells, rooms->walls, rooms->table);
-	rb_room room;
-
-	room.cells = (uint32_t *) at;
-	room.walls = room.cells + rooms->cells;
-	room.table = rooms->table ? room.walls + rooms->walls : NULL;
-	room.rims = (uint8_t *) (room.walls + rooms->walls + (rooms->table ? 2 * rooms->cells : 0));
-	room.cells_cap = rooms->cells;
-	room.walls_cap = rooms->walls;
-	return room;
-}
 
 static __device__ __forceinline__ uint32_t
 rb_refine_end(const rb_refine_some *some)

@@ -14,7 +14,6 @@
 
 #define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
 #define CAVITIES_FIRST ((rb_count) 1 << 20)
-#define LARGE_ROOMS 64u
 #define ANSWERS_AT_ONCE 16 /* by one thread; few are not worth several */
 
 typedef struct list
@@ -35,9 +34,8 @@ typedef struct rounds
 	uint32_t ncells, nsites, nfree;
 	uint4 *needs_sums;
 	list pieces, walls, tets, later;
-	list spare; /* room for what is left of the tetrahedra */
-	list stuck; /* with those that the host had */
-	rb_refine_rooms huge;
+	list spare;      /* room for what is left of the tetrahedra */
+	list stuck;      /* with those that the host had */
 	rb_thread *team; /* that answers; NULL: there was no need yet */
 	uint64_t rounds, tried, most_bytes, asked, large, launches, waits;
 	uint64_t few, few_launches, few_waits;
@@ -221,8 +219,9 @@ answer_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		const double *p = all->q[k].p;
 
-		all->answers[k] = (int8_t) (all->q[k].n == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
-													 : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
+		all->answers[k] =
+			(int8_t) (all->q[k].n == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
+									   : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
 	}
 }
 
@@ -306,22 +305,21 @@ ask(rounds *s, asker again, rb_refine_some some)
 
 /* ---- cavities ---- */
 
+/* the one for cavities of any size, and with it an empty table */
 static rb_status
-make_rooms(rounds *s, rb_refine_rooms *rooms, uint32_t number, uint32_t cells, uint32_t walls,
-		   bool table)
+make_huge(rounds *s)
 {
-	size_t bytes = number * rb_refine_room_bytes(cells, walls, table);
+	uint32_t cells = RB_ROOM_CELLS_LARGE, bytes;
 
-	if (rooms->at != NULL && rooms->cells >= cells)
+	while (cells < s->ncells && cells < RB_ROOM_CELLS_HUGE)
+		cells *= 2;
+	if (s->a.huge.at != NULL && s->a.huge.cells >= cells)
 		return RB_OK;
-	rb_device_free(s->run, (void **) &rooms->at);
-	RB_TRY(take(s, (void **) &rooms->at, bytes));
-	if (table)
-		RB_CUDA(s->run, cudaMemsetAsync(rooms->at, 0xff, bytes, s->run->queue->compute));
-	rooms->number = number;
-	rooms->cells = cells;
-	rooms->walls = walls;
-	rooms->table = table;
+	bytes = rb_refine_room_bytes(cells, RB_ROOM_WALLS_HUGE);
+	rb_device_free(s->run, (void **) &s->a.huge.at);
+	RB_TRY(take(s, (void **) &s->a.huge.at, bytes));
+	RB_CUDA(s->run, cudaMemsetAsync(s->a.huge.at, 0xff, bytes, s->run->queue->compute));
+	s->a.huge.cells = cells;
 	return RB_OK;
 }
 
@@ -338,10 +336,10 @@ grow_asking(rounds *s, rb_refine_some some)
 
 /* of those without room the first `most`, in larger rooms; *left: so many have none yet */
 static rb_status
-grow_listed(rounds *s, uint32_t most, bool last, uint32_t *left)
+grow_listed(rounds *s, uint32_t most, bool huge, uint32_t *left)
 {
-	rb_refine_some listed = {s->a.list[2], &s->a.counts->listed, most, false, true, last};
-	rb_refine_some some = {s->a.list[0], &s->a.counts->open, most, false, true, last};
+	rb_refine_some listed = {s->a.list[2], &s->a.counts->listed, most, false, true, huge};
+	rb_refine_some some = {s->a.list[0], &s->a.counts->open, most, false, true, huge};
 
 	most = *left < most ? *left : most;
 	listed.most = some.most = most;
@@ -364,33 +362,16 @@ grow_listed(rounds *s, uint32_t most, bool last, uint32_t *left)
 	return RB_OK;
 }
 
-static rb_status
-make_large_rooms(rounds *s)
-{
-	return make_rooms(s, &s->a.large, LARGE_ROOMS, RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE, true);
-}
-
 /* so many have no room yet; they had their turn in large ones: huge */
 static rb_status
 grow_large(rounds *s, uint32_t left, bool huge)
 {
-	uint32_t cells = RB_ROOM_CELLS_LARGE;
-	rb_refine_rooms large;
-	rb_status status;
-
-	RB_TRY(make_large_rooms(s));
 	if (!huge)
 		RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
 	if (left == 0)
 		return RB_OK;
-	while (cells < s->ncells && cells < RB_ROOM_CELLS_HUGE)
-		cells *= 2;
-	RB_TRY(make_rooms(s, &s->huge, 1, cells, RB_ROOM_WALLS_HUGE, true));
-	large = s->a.large;
-	s->a.large = s->huge;
-	status = grow_listed(s, RB_ROUND_HUGE, true, &left);
-	s->a.large = large;
-	return status;
+	RB_TRY(make_huge(s));
+	return grow_listed(s, RB_ROUND_HUGE, true, &left);
 }
 
 /* many: filters first, and exact signs for those that they leave */
@@ -420,8 +401,6 @@ grow_few(rounds *s)
 	bool wide = s->wide && s->a.ncands <= 2 * rb_refine_exact_teams();
 	rb_refine_some some = {NULL, NULL, s->a.ncands, false, wide, false};
 
-	if (wide)
-		RB_TRY(make_large_rooms(s));
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
 	RB_TRY(learn(s));
 	RB_TRY(lap(s, wide ? RB_REFINE_LARGE_EXACT : RB_REFINE_EXACT));
@@ -583,8 +562,7 @@ number_winners(rounds *s)
 		return rb_fail(s->run->ctx, RB_TOO_MANY_OBJECTS, fresh + s->ncells, RB_MAX_CELLS, NULL);
 	RB_TRY(reserve(s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
 				   s->nsites + (size_t) s->a.nwinners));
-	RB_TRY(
-		grow(s, (void **) &s->a.freed, &s->freed_cap, s->counts->winners.z, sizeof(uint32_t)));
+	RB_TRY(grow(s, (void **) &s->a.freed, &s->freed_cap, s->counts->winners.z, sizeof(uint32_t)));
 	s->a.places.free = free_of(s);
 	s->a.places.nfree = s->nfree;
 	s->a.places.top = s->ncells;
@@ -785,9 +763,9 @@ put_mesh(rounds *s)
 		RB_TRY(rb_upload(s->run, free_of(s), r->free, r->nfree * sizeof(uint32_t)));
 	RB_TRY(reserve_list(s, &s->stuck, (size_t) r->nstuck + 1));
 	s->stuck.n = r->nstuck;
-	return r->nstuck > 0 ? rb_upload(s->run, entries_of(&s->stuck), r->stuck,
-									 r->nstuck * sizeof(rb_entry64))
-						 : RB_OK;
+	return r->nstuck > 0
+			   ? rb_upload(s->run, entries_of(&s->stuck), r->stuck, r->nstuck * sizeof(rb_entry64))
+			   : RB_OK;
 }
 
 static rb_status
@@ -876,8 +854,8 @@ take_result(rounds *s)
 	rb_status status = get_mesh(s, &to);
 
 	if (status == RB_OK && s->stuck.n > 0)
-		status = rb_array_grow(s->run->ctx, (void **) &r->stuck, &r->stuck_cap,
-							   s->stuck.n, sizeof(rb_entry64));
+		status = rb_array_grow(s->run->ctx, (void **) &r->stuck, &r->stuck_cap, s->stuck.n,
+							   sizeof(rb_entry64));
 	if (status == RB_OK)
 	{
 		if (s->stuck.n > 0)

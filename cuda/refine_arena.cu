@@ -14,7 +14,8 @@
 /* the driver's functions, asked for by name, as device.cu does */
 static struct
 {
-	CUresult (*granularity)(size_t *, const CUmemAllocationProp *, CUmemAllocationGranularity_flags);
+	CUresult (*granularity)(size_t *, const CUmemAllocationProp *,
+							CUmemAllocationGranularity_flags);
 	CUresult (*reserve)(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long);
 	CUresult (*unreserve)(CUdeviceptr, size_t);
 	CUresult (*create)(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *,

@@ -127,7 +127,7 @@ grow_some(rb_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *so
 		{
 			if (verdict == RB_OPEN)
 				wait_for_answers(a, some, i);
-			if (verdict == RB_LARGE && some->last)
+			if (verdict == RB_LARGE && some->huge)
 				rb_refine_give_up(&a->cands[i]);
 		}
 		team->sync();
@@ -139,8 +139,8 @@ __launch_bounds__(EXACT_THREADS) grow_exact_kernel(const __grid_constant__ rb_re
 												   const __grid_constant__ rb_refine_some some)
 {
 	__shared__ rb_warp_room shared;
-	rb_room room = rb_warp_small(&shared);
 	rb_team<1> team = {NULL, 0};
+	rb_room room = rb_warp_small(&team, &shared);
 
 	grow_some(&team, &a, &some, &room);
 }
@@ -150,9 +150,10 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 	grow_large_exact_kernel(const __grid_constant__ rb_refine_args a,
 							const __grid_constant__ rb_refine_some some)
 {
+	extern __shared__ uint4 large[];
 	__shared__ rb_team_words<LARGE_WARPS> words;
-	rb_room room = rb_refine_room(&a.large, blockIdx.x);
 	rb_team<LARGE_WARPS> team = {&words, 0};
+	rb_room room = rb_team_large(&team, some.huge ? &a.huge : NULL, large);
 
 	grow_some(&team, &a, &some, &room);
 }
@@ -160,14 +161,17 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 rb_status
 rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
 {
-	uint32_t blocks = some->large ? EXACT_WARPS / LARGE_WARPS : EXACT_WARPS;
+	uint32_t blocks = some->huge ? 1 : some->large ? EXACT_WARPS / LARGE_WARPS : EXACT_WARPS;
 
-	if (some->large && a->large.number < blocks)
-		blocks = a->large.number;
-	if (some->most < blocks)
-		blocks = some->most;
+	blocks = some->most < blocks ? some->most : blocks;
 	if (some->large)
-		grow_large_exact_kernel<<<blocks, LARGE_WARPS * 32, 0, run->queue->compute>>>(*a, *some);
+	{
+		RB_CUDA(run, cudaFuncSetAttribute(grow_large_exact_kernel,
+										  cudaFuncAttributeMaxDynamicSharedMemorySize,
+										  RB_REFINE_LARGE_BYTES));
+		grow_large_exact_kernel<<<blocks, LARGE_WARPS * 32, RB_REFINE_LARGE_BYTES,
+								  run->queue->compute>>>(*a, *some);
+	}
 	else
 		grow_exact_kernel<<<blocks, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
 	RB_REFINE_LAUNCHED(run, a, "refine: grow_exact_kernel");

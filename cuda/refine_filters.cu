@@ -35,8 +35,8 @@ __launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
 {
 	__shared__ rb_warp_room rooms[WARPS];
 	const uint32_t lane = threadIdx.x & 31;
-	rb_room room = rb_warp_small(&rooms[threadIdx.x / 32]);
 	rb_team<1> team = {NULL, 0};
+	rb_room room = rb_warp_small(&team, &rooms[threadIdx.x / 32]);
 	rb_exact_env env;
 
 	env.filters = a.filters;
@@ -76,10 +76,11 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 	grow_large_kernel(const __grid_constant__ rb_refine_args a,
 					  const __grid_constant__ rb_refine_some some)
 {
+	extern __shared__ uint4 shared[];
 	__shared__ rb_team_words<LARGE_WARPS> words;
 	const uint32_t end = rb_refine_end(&some);
-	rb_room room = rb_refine_room(&a.large, blockIdx.x);
 	rb_team<LARGE_WARPS> team = {&words, 0};
+	rb_room room = rb_team_large(&team, some.huge ? &a.huge : NULL, shared);
 	rb_exact_env env;
 
 	env.filters = a.filters;
@@ -92,7 +93,7 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 
 		if (threadIdx.x == 0 && verdict == RB_OPEN)
 			a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
-		if (threadIdx.x == 0 && verdict == RB_LARGE && some.last)
+		if (threadIdx.x == 0 && verdict == RB_LARGE && some.huge)
 			rb_refine_give_up(&a.cands[i]);
 	}
 }
@@ -100,9 +101,13 @@ __launch_bounds__(LARGE_WARPS * 32, 1)
 rb_status
 rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
 {
-	uint32_t blocks = some->most < a->large.number ? some->most : a->large.number;
+	const uint32_t most = some->huge ? 1 : (uint32_t) run->device->sms;
 
-	grow_large_kernel<<<blocks, LARGE_WARPS * 32, 0, run->queue->compute>>>(*a, *some);
+	RB_CUDA(run,
+			cudaFuncSetAttribute(grow_large_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+								 RB_REFINE_LARGE_BYTES));
+	grow_large_kernel < <<some->most<most ? some->most : most, LARGE_WARPS * 32,
+									 RB_REFINE_LARGE_BYTES, run->queue->compute>>>(*a, *some);
 	RB_REFINE_LAUNCHED(run, a, "refine: grow_large_kernel");
 	return RB_OK;
 }

@@ -81,7 +81,7 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 	{                                                                                              \
 		if ((n) > 0)                                                                               \
 			kernel<<<rb_refine_blocks(n), RB_REFINE_BLOCK, 0, run->queue->compute>>>(__VA_ARGS__); \
-		RB_REFINE_LAUNCHED(run, a, "refine: " #kernel);                                                      \
+		RB_REFINE_LAUNCHED(run, a, "refine: " #kernel);                                            \
 	} while (0)
 
 /* what a block found; if there is only one, that is all, and nothing is before it */

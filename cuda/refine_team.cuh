@@ -32,14 +32,12 @@ template <int WARPS> struct rb_team
 	rb_team_words<WARPS> *words; /* shared; of no use to a single warp */
 	uint32_t turn;
 
-	__device__ __forceinline__ uint32_t
-	rank() const
+	__device__ __forceinline__ uint32_t rank() const
 	{
 		return threadIdx.x & (threads - 1);
 	}
 
-	__device__ __forceinline__ void
-	sync() const
+	__device__ __forceinline__ void sync() const
 	{
 		if (WARPS == 1)
 			__syncwarp();
@@ -48,8 +46,7 @@ template <int WARPS> struct rb_team
 	}
 
 	/* the first thread that says yes, or RB_NOBODY */
-	__device__ __forceinline__ uint32_t
-	first(bool yes)
+	__device__ __forceinline__ uint32_t first(bool yes)
 	{
 		uint32_t mine = __ballot_sync(RB_ALL_LANES, yes), who = RB_NOBODY;
 
@@ -66,8 +63,7 @@ template <int WARPS> struct rb_team
 	}
 
 	/* how many before this one say yes, and how many in all */
-	__device__ __forceinline__ uint32_t
-	before(bool yes, uint32_t *all)
+	__device__ __forceinline__ uint32_t before(bool yes, uint32_t *all)
 	{
 		uint32_t mine = __ballot_sync(RB_ALL_LANES, yes);
 		uint32_t n = (uint32_t) __popc(mine & ((1u << (threadIdx.x & 31)) - 1));
@@ -91,8 +87,7 @@ template <int WARPS> struct rb_team
 	}
 
 	/* what one of them has */
-	__device__ __forceinline__ unsigned long long
-	of(uint32_t who, unsigned long long mine)
+	__device__ __forceinline__ unsigned long long of(uint32_t who, unsigned long long mine)
 	{
 		if (WARPS == 1)
 			return __shfl_sync(RB_ALL_LANES, mine, (int) who);
@@ -386,9 +381,8 @@ rb_team_grow(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_cand
 	}
 	verdict = rb_team_share(team, room, rank == 0 ? rb_grow_seeds(m, cand, room) : RB_READY);
 	for (uint32_t k = 0; k < room->n && verdict == RB_READY; k += threads)
-		verdict = rb_team_first(team, k + rank < room->n
-										  ? rb_grow_seed(m, env, cand, room, k + rank)
-										  : RB_READY);
+		verdict = rb_team_first(
+			team, k + rank < room->n ? rb_grow_seed(m, env, cand, room, k + rank) : RB_READY);
 	if (verdict == RB_READY)
 		verdict = rb_team_walls(team, m, env, cand, room);
 	if (verdict == RB_READY)
@@ -423,7 +417,17 @@ rb_team_grow(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_cand
 	return o.any ? rb_grow_blocked(m, cand, &o) : RB_FITS;
 }
 
-/* after use the table is empty again; every member finds itself, for only it takes itself out */
+/* nobody is in the table */
+template <int WARPS>
+static __device__ __forceinline__ void
+rb_team_empty(const rb_team<WARPS> *team, const rb_room *room)
+{
+	for (uint32_t k = team->rank(); k < 2 * room->cells_cap; k += 32 * WARPS)
+		room->table[k] = RB_NOWHERE;
+	team->sync();
+}
+
+/* the same after use; of a huge room every member finds itself, for only it takes itself out */
 template <int WARPS>
 static __device__ __forceinline__ void
 rb_team_clear(const rb_team<WARPS> *team, const rb_room *room)
@@ -431,6 +435,11 @@ rb_team_clear(const rb_team<WARPS> *team, const rb_room *room)
 	const uint32_t mask = 2 * room->cells_cap - 1;
 
 	team->sync();
+	if (room->cells_cap <= RB_ROOM_CELLS_LARGE)
+	{
+		rb_team_empty(team, room);
+		return;
+	}
 	for (uint32_t k = team->rank(); k < room->n; k += 32 * WARPS)
 	{
 		uint32_t at = rb_room_hash(room->cells[k]) & mask;
@@ -489,7 +498,7 @@ typedef struct rb_warp_room
 } rb_warp_room;
 
 static __device__ __forceinline__ rb_room
-rb_warp_small(rb_warp_room *of)
+rb_warp_small(const rb_team<1> *team, rb_warp_room *of)
 {
 	rb_room room;
 
@@ -499,9 +508,25 @@ rb_warp_small(rb_warp_room *of)
 	room.table = of->table;
 	room.cells_cap = RB_ROOM_CELLS;
 	room.walls_cap = RB_ROOM_WALLS;
-	for (uint32_t k = threadIdx.x & 31; k < 2 * RB_ROOM_CELLS; k += 32)
-		of->table[k] = RB_NOWHERE;
-	__syncwarp();
+	rb_team_empty(team, &room);
+	return room;
+}
+
+/* a large one there, too; or the huge one, whose table is empty */
+template <int WARPS>
+static __device__ __forceinline__ rb_room
+rb_team_large(const rb_team<WARPS> *team, const rb_refine_huge *huge, void *shared)
+{
+	rb_room room;
+
+	room.cells_cap = huge != NULL ? huge->cells : RB_ROOM_CELLS_LARGE;
+	room.walls_cap = huge != NULL ? RB_ROOM_WALLS_HUGE : RB_ROOM_WALLS_LARGE;
+	room.cells = huge != NULL ? (uint32_t *) huge->at : (uint32_t *) shared;
+	room.walls = room.cells + room.cells_cap;
+	room.table = room.walls + room.walls_cap;
+	room.rims = (uint8_t *) (room.table + 2 * room.cells_cap);
+	if (huge == NULL)
+		rb_team_empty(team, &room);
 	return room;
 }
 

@@ -47,8 +47,8 @@ typedef struct rb_refining
 	uint32_t most_rounds; /* tests: no more at a time; 0: all */
 	bool timed;           /* tests: a device waits after each step, so that each has its own time */
 	bool protect;         /* pieces first, as long as that is of use */
-	bool done;    /* nothing is left but what is stuck */
-	bool full;    /* max_points */
+	bool done;            /* nothing is left but what is stuck */
+	bool full;            /* max_points */
 	size_t stuck_cap;
 } rb_refining;
 

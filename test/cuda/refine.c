@@ -324,10 +324,9 @@ one_file(rb_context *ctx, const rb_backend *backend, const options *o, const cha
 		   ntets / gpu_ms / 1e3, cpu_ms, o->refine.threads);
 	tell(&gpu_report, ntets, gpu_ms);
 	if (bad && o->find)
-		find_difference(ctx, backend, o,
-						gpu_report.rounds < cpu_report.rounds ? cpu_report.rounds
-															  : gpu_report.rounds,
-						&tets);
+		find_difference(
+			ctx, backend, o,
+			gpu_report.rounds < cpu_report.rounds ? cpu_report.rounds : gpu_report.rounds, &tets);
 	fflush(stdout);
 	rb_refining_free(&gpu);
 	if (!o->alone)
