@@ -3,6 +3,7 @@
  *	  What the files of refinement on a device share.
  *
  *		refine.cu			the mesh there and back; rounds, as rounds.c has them
+ *		refine_arena.cu		arrays that grow where they are
  *		refine_lists.cu		work lists and numbers: everything that has an order
  *		refine_filters.cu	cavities, and who wins, by filters alone
  *		refine_exact.cu		what filters left, by exact signs; large cavities
@@ -52,6 +53,7 @@ typedef struct rb_refine_counts
 	uint32_t asks;     /* left by exact signs, in list 1 */
 	uint32_t waiting;  /* of those in list 1: so many ask still */
 	uint32_t large;    /* without room */
+	uint32_t wide;     /* in large rooms, and would have had none in a small one */
 	uint32_t next;     /* the next candidate that a warp takes */
 	uint32_t listed;   /* by rb_refine_list_large */
 	uint32_t full;     /* max_points was met */
@@ -61,20 +63,47 @@ typedef struct rb_refine_counts
 	uint4 needs;       /* what fresh cells need: pieces, walls, tetrahedra */
 } rb_refine_counts;
 
-typedef struct rb_refine_rooms
+/* ---- refine_arena.cu ---- */
+
+/*
+ * An array of the device that grows at its end and stays where it is: addresses are reserved for as much as the
+ * device has, and memory comes behind them bit by bit.  So nothing is copied, there are never two of
+ * it, and little of it is empty.  Where a device cannot do that, it is a block, and moves to a larger one.
+ */
+#define RB_REFINE_PIECES 500 /* each is a 32nd more at least: so many are never needed */
+
+typedef struct rb_refine_arena
+{
+	void *at;
+	bool small;        /* a block is wanted, for it will hardly be as large as one step */
+	uint64_t bytes;    /* there */
+	uint64_t reserved; /* addresses; 0: a block */
+	uint64_t step;     /* memory comes in multiples of that */
+	uint32_t pieces;
+	uint32_t piece[RB_REFINE_PIECES]; /* in steps */
+} rb_refine_arena;
+
+/* it has that many bytes at least, and the first `used` of them are kept; RB_DEVICE_FULL as rb_device_alloc */
+extern rb_status rb_refine_stretch(rb_device_run *run, rb_refine_arena *arena, uint64_t used,
+								   uint64_t bytes);
+/* nothing on the device uses it any more */
+extern void rb_refine_arena_free(rb_device_run *run, rb_refine_arena *arena);
+
+/* of a room with a table, a multiple of 16 */
+static inline __host__ __device__ uint32_t
+rb_refine_room_bytes(uint32_t cells, uint32_t walls)
+{
+	return (cells * 13 + walls * 4 + 15) / 16 * 16;
+}
+
+/* the one huge room, which only one block at a time uses; large ones are in shared memory */
+typedef struct rb_refine_huge
 {
 	char *at;
-	uint32_t cells, walls;
-	bool table;
-	uint32_t number;
-} rb_refine_rooms;
+	uint32_t cells;
+} rb_refine_huge;
 
-/* of one room, a multiple of 16 */
-static inline __host__ __device__ size_t
-rb_refine_room_bytes(uint32_t cells, uint32_t walls, bool table)
-{
-	return (((size_t) cells * (table ? 13 : 5) + (size_t) walls * 4) + 15) / 16 * 16;
-}
+#define RB_REFINE_LARGE_BYTES rb_refine_room_bytes(RB_ROOM_CELLS_LARGE, RB_ROOM_WALLS_LARGE)
 
 typedef struct rb_refine_args
 {
@@ -86,7 +115,7 @@ typedef struct rb_refine_args
 	rb_refine_counts *counts;
 	uint32_t *list[3]; /* candidates: open, asking, large */
 	uint32_t filters;
-	rb_refine_rooms large;
+	rb_refine_huge huge;
 	double *expansions; /* room for them, of so many warps */
 	uint32_t expansion_warps;
 	rb_refine_asked asked;
@@ -100,28 +129,41 @@ typedef struct rb_refine_args
 	uint16_t *needs;
 	rb_entry64 *pieces, *walls, *tets, *later; /* lists, */
 	uint32_t npieces, nwalls, ntets, nlater;   /* and where they are appended to */
+	uint64_t *launches;                        /* of the host: so many */
 } rb_refine_args;
+
+/* after a launch */
+#define RB_REFINE_LAUNCHED(run, a, name) \
+	do                                   \
+	{                                    \
+		++*(a)->launches;                \
+		RB_LAUNCHED(run, name);          \
+	} while (0)
+
+/* what stands in a list, at most `most`; asking: those that wait for answers */
+typedef struct rb_refine_some
+{
+	const uint32_t *list; /* NULL: the first `most` of all */
+	const uint32_t *n;    /* on the device */
+	uint32_t most;
+	bool asking;
+	bool large; /* in large rooms */
+	bool huge;  /* in the huge one, and what has no room there either is given up */
+} rb_refine_some;
 
 /* ---- refine_filters.cu ---- */
 
 extern rb_status rb_refine_make(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_grow(rb_device_run *run, const rb_refine_args *a);
+extern rb_status rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a,
+									  const rb_refine_some *some);
 extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_exact.cu ---- */
 
-/* what stands in a list, at most `most`; asking: those that wait for answers */
-typedef struct rb_refine_some
-{
-	const uint32_t *list;
-	const uint32_t *n; /* on the device */
-	uint32_t most;
-	bool asking;
-	bool large; /* in large rooms */
-	bool last;  /* what has no room there either is given up */
-} rb_refine_some;
-
-extern uint32_t rb_refine_exact_warps(const rb_device_run *run);
+/* so many at once; and so many in large rooms */
+extern uint32_t rb_refine_exact_warps(void);
+extern uint32_t rb_refine_exact_teams(void);
 extern rb_status rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a,
 									  const rb_refine_some *some);
 extern rb_status rb_refine_beside_exact(rb_device_run *run, const rb_refine_args *a,
@@ -168,19 +210,20 @@ extern rb_status rb_refine_put_needs(rb_device_run *run, const rb_refine_args *a
 
 #ifdef __CUDACC__
 
-static __device__ __forceinline__ rb_room
-rb_refine_room(const rb_refine_rooms *rooms, uint32_t number)
+static __device__ __forceinline__ uint32_t
+rb_refine_end(const rb_refine_some *some)
 {
-	char *at = rooms->at + number * rb_refine_room_bytes(rooms->cells, rooms->walls, rooms->table);
-	rb_room room;
+	uint32_t n = some->list != NULL ? *some->n : some->most;
 
-	room.cells = (uint32_t *) at;
-	room.walls = room.cells + rooms->cells;
-	room.table = rooms->table ? room.walls + rooms->walls : NULL;
-	room.rims = (uint8_t *) (room.walls + rooms->walls + (rooms->table ? 2 * rooms->cells : 0));
-	room.cells_cap = rooms->cells;
-	room.walls_cap = rooms->walls;
-	return room;
+	return n < some->most ? n : some->most;
+}
+
+/* its cavity is larger than any room */
+static __device__ __forceinline__ void
+rb_refine_give_up(rb_candidate *cand)
+{
+	cand->verdict = RB_KEPT;
+	cand->reason = RB_BAD_TOO_FINE;
 }
 
 static __device__ __forceinline__ const uint32_t *

@@ -14,11 +14,11 @@
 
 #define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
 #define CAVITIES_FIRST ((rb_count) 1 << 20)
+#define ANSWERS_AT_ONCE 16 /* by one thread; few are not worth several */
 
 typedef struct list
 {
-	rb_entry64 *e;
-	size_t cap;
+	rb_refine_arena room;
 	uint32_t n;
 } list;
 
@@ -29,17 +29,20 @@ typedef struct rounds
 	rb_refine_args a;
 	rb_sizes sizes;           /* with pointers of the device */
 	rb_refine_counts *counts; /* of the host */
-	size_t cells_cap, sites_cap, free_cap, cands_cap, freed_cap, needs_cap, needs_sums_cap;
+	rb_refine_arena cells, sites, kind, parent, free;
+	size_t cands_cap, freed_cap, needs_cap, needs_sums_cap;
 	uint32_t ncells, nsites, nfree;
-	uint32_t *free;
 	uint4 *needs_sums;
 	list pieces, walls, tets, later;
-	list spare; /* room for what is left of the tetrahedra */
-	list stuck; /* behind those of the host */
-	rb_refine_rooms huge;
-	uint64_t rounds, tried, most_bytes, asked, large;
+	list spare;      /* room for what is left of the tetrahedra */
+	list stuck;      /* with those that the host had */
+	rb_thread *team; /* that answers; NULL: there was no need yet */
+	uint64_t rounds, tried, most_bytes, asked, large, launches, waits;
+	uint64_t few, few_launches, few_waits;
+	double few_ms;
 	double ms[RB_REFINE_STEPS], lap;
 	bool protecting; /* only pieces are split so far */
+	bool wide;       /* the round before had cavities that are large */
 	bool full;
 	bool done;
 	bool forgot; /* answers, for there was no room for more */
@@ -47,68 +50,100 @@ typedef struct rounds
 
 /* ---- memory ---- */
 
+static void
+note_bytes(rounds *s)
+{
+	if (s->run->used > s->most_bytes)
+		s->most_bytes = s->run->used;
+}
+
 static rb_status
 take(rounds *s, void **block, size_t bytes)
 {
 	rb_status status = rb_device_alloc(s->run, block, bytes);
 
-	if (s->run->used > s->most_bytes)
-		s->most_bytes = s->run->used;
+	note_bytes(s);
 	return status;
 }
 
-/* room for so many elements, of which `used` are kept; a quarter more, if there is so much */
+/* room for so many elements, none of which is kept; a quarter more, if there is so much */
 static rb_status
-grow(rounds *s, void **block, size_t *cap, size_t used, size_t need, size_t element)
+grow(rounds *s, void **block, size_t *cap, size_t need, size_t element)
 {
 	size_t more = *cap + *cap / 4;
-	void *fresh;
 	rb_status status;
 
 	if (need <= *cap && *block != NULL)
 		return RB_OK;
 	if (more < need)
 		more = need;
-	/* what is not kept is given back first */
-	if (used == 0)
-		rb_device_free(s->run, block);
-	status = take(s, &fresh, more * element);
+	rb_device_free(s->run, block);
+	*cap = 0;
+	status = take(s, block, more * element);
 	if (status == RB_DEVICE_FULL && more > need)
 	{
 		more = need;
-		status = take(s, &fresh, more * element);
+		status = take(s, block, more * element);
 	}
 	RB_TRY(status);
-	if (used > 0)
-		RB_CUDA(s->run, cudaMemcpyAsync(fresh, *block, used * element, cudaMemcpyDeviceToDevice,
-										s->run->queue->compute));
-	rb_device_free(s->run, block);
-	*block = fresh;
 	*cap = more;
 	return RB_OK;
+}
+
+/* an array has that many elements, the first `used` of which are kept */
+static rb_status
+stretch(rounds *s, rb_refine_arena *arena, size_t used, size_t need, size_t element)
+{
+	rb_status status = rb_refine_stretch(s->run, arena, used * element, need * element);
+
+	note_bytes(s);
+	return status;
 }
 
 static rb_status
 reserve(rounds *s, size_t cells, size_t sites)
 {
-	size_t cap;
+	rb_cells *m = &s->a.m;
 
-	RB_TRY(grow(s, (void **) &s->a.m.cells, &s->cells_cap, s->ncells, cells, sizeof(rb_cell)));
-	cap = s->sites_cap;
-	RB_TRY(grow(s, (void **) &s->a.m.sites, &cap, s->nsites, sites, sizeof(rb_site)));
-	cap = s->sites_cap;
-	RB_TRY(grow(s, (void **) &s->a.m.kind, &cap, s->nsites, sites, 1));
-	cap = s->sites_cap;
-	RB_TRY(grow(s, (void **) &s->a.m.parent, &cap, s->nsites, sites, sizeof(uint32_t)));
-	s->sites_cap = cap;
+	RB_TRY(stretch(s, &s->cells, s->ncells, cells, sizeof(rb_cell)));
+	RB_TRY(stretch(s, &s->sites, s->nsites, sites, sizeof(rb_site)));
+	RB_TRY(stretch(s, &s->kind, s->nsites, sites, 1));
+	RB_TRY(stretch(s, &s->parent, s->nsites, sites, sizeof(uint32_t)));
+	m->cells = (rb_cell *) s->cells.at;
+	m->sites = (rb_site *) s->sites.at;
+	m->kind = (uint8_t *) s->kind.at;
+	m->parent = (uint32_t *) s->parent.at;
 	return RB_OK;
+}
+
+static rb_entry64 *
+entries_of(const list *l)
+{
+	return (rb_entry64 *) l->room.at;
+}
+
+static uint32_t *
+free_of(const rounds *s)
+{
+	return (uint32_t *) s->free.at;
 }
 
 /* `more` elements behind those of a list */
 static rb_status
 reserve_list(rounds *s, list *l, size_t more)
 {
-	return grow(s, (void **) &l->e, &l->cap, l->n, l->n + more, sizeof(rb_entry64));
+	return stretch(s, &l->room, l->n, l->n + more, sizeof(rb_entry64));
+}
+
+static void
+free_arenas(rounds *s)
+{
+	rb_refine_arena *all[] = {&s->cells,       &s->sites,      &s->kind,       &s->parent,
+							  &s->free,        &s->tets.room,  &s->later.room, &s->spare.room,
+							  &s->pieces.room, &s->walls.room, &s->stuck.room};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		rb_refine_arena_free(s->run, all[i]);
 }
 
 /* ---- what the host learns ---- */
@@ -133,16 +168,22 @@ learn(rounds *s)
 {
 	RB_CUDA(s->run, cudaMemcpyAsync(s->counts, s->a.counts, sizeof(rb_refine_counts),
 									cudaMemcpyDeviceToHost, s->run->queue->compute));
+	s->waits++;
 	return rb_sync(s->run);
 }
 
-static void
+/* what was done since the last time was that step's; when the device is timed we wait for it */
+static rb_status
 lap(rounds *s, rb_refine_step step)
 {
-	double now = rb_now_ms();
+	double now;
 
+	if (s->r->timed)
+		RB_TRY(rb_sync(s->run));
+	now = rb_now_ms();
 	s->ms[step] += now - s->lap;
 	s->lap = now;
+	return RB_OK;
 }
 
 /* ---- signs that only GMP knows ---- */
@@ -160,6 +201,44 @@ ask_nothing(rounds *s)
 	RB_CUDA(s->run, cudaMemsetAsync(s->a.asked.table, 0xff,
 									RB_REFINE_ASKED_TABLE * sizeof(uint32_t), stream));
 	return RB_OK;
+}
+
+typedef struct answering
+{
+	const rb_refine_query *q;
+	int8_t *answers;
+} answering;
+
+static void
+answer_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const answering *all = (const answering *) arg;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+	{
+		const double *p = all->q[k].p;
+
+		all->answers[k] =
+			(int8_t) (all->q[k].n == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
+									   : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
+	}
+}
+
+/* on threads, if it is worth it */
+static rb_status
+answer_all(rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
+{
+	answering all = {q, answers};
+
+	if (n <= 2 * ANSWERS_AT_ONCE)
+	{
+		answer_some(NULL, &all, 0, n);
+		return RB_OK;
+	}
+	if (s->team == NULL)
+		RB_TRY(rb_team_open(s->run->ctx, s->r->options->threads, &s->team));
+	return rb_loop(s->team, n, ANSWERS_AT_ONCE, answer_some, &all);
 }
 
 /* answers to what is new; *n: so many are known then */
@@ -182,13 +261,7 @@ answer(rounds *s, uint32_t *n)
 			cudaMemcpyAsync(q, asked->query + asked->answers, (*n - asked->answers) * sizeof(*q),
 							cudaMemcpyDeviceToHost, stream));
 	RB_TRY(rb_sync(s->run));
-	for (uint32_t k = 0; k < *n - asked->answers; k++)
-	{
-		const double *p = q[k].p;
-
-		answers[k] = (int8_t) (q[k].n == 4 ? rb_gmp_orient3d(p, p + 3, p + 6, p + 9)
-										   : rb_gmp_insphere(p, p + 3, p + 6, p + 9, p + 12));
-	}
+	RB_TRY(answer_all(s, q, answers, *n - asked->answers));
 	RB_CUDA(s->run, cudaMemcpyAsync(asked->answer + asked->answers, answers, *n - asked->answers,
 									cudaMemcpyHostToDevice, stream));
 	RB_TRY(rb_sync(s->run));
@@ -232,89 +305,119 @@ ask(rounds *s, asker again, rb_refine_some some)
 
 /* ---- cavities ---- */
 
+/* the one for cavities of any size, and with it an empty table */
 static rb_status
-make_rooms(rounds *s, rb_refine_rooms *rooms, uint32_t number, uint32_t cells, uint32_t walls,
-		   bool table)
+make_huge(rounds *s)
 {
-	size_t bytes = number * rb_refine_room_bytes(cells, walls, table);
+	uint32_t cells = RB_ROOM_CELLS_LARGE, bytes;
 
-	if (rooms->at != NULL && rooms->cells >= cells)
+	while (cells < s->ncells && cells < RB_ROOM_CELLS_HUGE)
+		cells *= 2;
+	if (s->a.huge.at != NULL && s->a.huge.cells >= cells)
 		return RB_OK;
-	rb_device_free(s->run, (void **) &rooms->at);
-	RB_TRY(take(s, (void **) &rooms->at, bytes));
-	if (table)
-		RB_CUDA(s->run, cudaMemsetAsync(rooms->at, 0xff, bytes, s->run->queue->compute));
-	rooms->number = number;
-	rooms->cells = cells;
-	rooms->walls = walls;
-	rooms->table = table;
+	bytes = rb_refine_room_bytes(cells, RB_ROOM_WALLS_HUGE);
+	rb_device_free(s->run, (void **) &s->a.huge.at);
+	RB_TRY(take(s, (void **) &s->a.huge.at, bytes));
+	RB_CUDA(s->run, cudaMemsetAsync(s->a.huge.at, 0xff, bytes, s->run->queue->compute));
+	s->a.huge.cells = cells;
 	return RB_OK;
+}
+
+/* of these, those that ask */
+static rb_status
+grow_asking(rounds *s, rb_refine_some some)
+{
+	if (s->counts->asks == 0)
+		return RB_OK;
+	RB_TRY(ask(s, rb_refine_grow_exact, some));
+	RB_TRY(learn(s));
+	return lap(s, RB_REFINE_ASK);
 }
 
 /* of those without room the first `most`, in larger rooms; *left: so many have none yet */
 static rb_status
-grow_listed(rounds *s, uint32_t most, bool last, uint32_t *left)
+grow_listed(rounds *s, uint32_t most, bool huge, uint32_t *left)
 {
-	rb_refine_some some = {s->a.list[2], &s->a.counts->listed, most, false, true, last};
+	rb_refine_some listed = {s->a.list[2], &s->a.counts->listed, most, false, true, huge};
+	rb_refine_some some = {s->a.list[0], &s->a.counts->open, most, false, true, huge};
 
+	most = *left < most ? *left : most;
+	listed.most = some.most = most;
 	RB_TRY(rb_refine_list_large(s->run, &s->a, most));
 	RB_TRY(forget_word(s, &s->a.counts->large));
+	/* of few not even the filters come first by themselves: the round waits for the one that takes longest */
+	if (most > rb_refine_exact_teams())
+	{
+		RB_TRY(forget_word(s, &s->a.counts->open));
+		RB_TRY(rb_refine_grow_large(s->run, &s->a, &listed));
+		RB_TRY(lap(s, RB_REFINE_LARGE));
+	}
+	else
+		some = listed;
 	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
 	RB_TRY(learn(s));
-	if (s->counts->asks > 0)
-	{
-		RB_TRY(ask(s, rb_refine_grow_exact, some));
-		RB_TRY(learn(s));
-	}
+	RB_TRY(lap(s, RB_REFINE_LARGE_EXACT));
+	RB_TRY(grow_asking(s, some));
 	*left = *left - s->counts->listed + s->counts->large;
 	return RB_OK;
 }
 
+/* so many have no room yet; they had their turn in large ones: huge */
 static rb_status
-grow_large(rounds *s)
+grow_large(rounds *s, uint32_t left, bool huge)
 {
-	uint32_t left = s->counts->large, cells = RB_ROOM_CELLS_LARGE;
-	rb_refine_rooms large;
-	rb_status status;
-
-	RB_TRY(make_rooms(s, &s->a.large, s->a.expansion_warps, RB_ROOM_CELLS_LARGE,
-					  RB_ROOM_WALLS_LARGE, true));
-	RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
+	if (!huge)
+		RB_TRY(grow_listed(s, RB_ROUND_LARGE, false, &left));
 	if (left == 0)
 		return RB_OK;
-	while (cells < s->ncells && cells < RB_ROOM_CELLS_HUGE)
-		cells *= 2;
-	RB_TRY(make_rooms(s, &s->huge, 1, cells, RB_ROOM_WALLS_HUGE, true));
-	large = s->a.large;
-	s->a.large = s->huge;
-	status = grow_listed(s, RB_ROUND_HUGE, true, &left);
-	s->a.large = large;
-	return status;
+	RB_TRY(make_huge(s));
+	return grow_listed(s, RB_ROUND_HUGE, true, &left);
+}
+
+/* many: filters first, and exact signs for those that they leave */
+static rb_status
+grow_many(rounds *s)
+{
+	rb_refine_some some = {s->a.list[0], &s->a.counts->open, s->a.ncands, false, false, false};
+
+	RB_TRY(rb_refine_grow(s->run, &s->a));
+	RB_TRY(lap(s, RB_REFINE_GROW));
+	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
+	RB_TRY(learn(s));
+	RB_TRY(lap(s, RB_REFINE_EXACT));
+	RB_TRY(grow_asking(s, some));
+	s->wide = s->counts->large > 0;
+	s->large += s->counts->large;
+	return s->counts->large > 0 ? grow_large(s, s->counts->large, false) : RB_OK;
+}
+
+/*
+ * Few: the round takes as long as the one that takes longest, so it begins only once: with exact signs, and in a
+ * large room if the round before had use for one.  What comes out is the same, for no room is too large.
+ */
+static rb_status
+grow_few(rounds *s)
+{
+	bool wide = s->wide && s->a.ncands <= 2 * rb_refine_exact_teams();
+	rb_refine_some some = {NULL, NULL, s->a.ncands, false, wide, false};
+
+	RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
+	RB_TRY(learn(s));
+	RB_TRY(lap(s, wide ? RB_REFINE_LARGE_EXACT : RB_REFINE_EXACT));
+	RB_TRY(grow_asking(s, some));
+	s->wide = s->counts->wide + s->counts->large > 0;
+	s->large += wide ? s->counts->wide : s->counts->large;
+	return s->counts->large > 0 ? grow_large(s, s->counts->large, wide) : RB_OK;
 }
 
 /* all cavities; once more, where there was no room for the lists of their cells */
 static rb_status
 grow_all(rounds *s)
 {
-	rb_refine_some some = {s->a.list[0], &s->a.counts->open, 0, false, false, false};
-
-	some.most = s->a.ncands;
 	for (;;)
 	{
 		RB_TRY(forget(s));
-		RB_TRY(rb_refine_grow(s->run, &s->a));
-		RB_TRY(rb_refine_grow_exact(s->run, &s->a, &some));
-		RB_TRY(learn(s));
-		lap(s, RB_REFINE_GROW);
-		if (s->counts->asks > 0)
-		{
-			RB_TRY(ask(s, rb_refine_grow_exact, some));
-			RB_TRY(learn(s));
-		}
-		s->large += s->counts->large;
-		if (s->counts->large > 0)
-			RB_TRY(grow_large(s));
-		lap(s, RB_REFINE_LARGE);
+		RB_TRY(s->a.ncands <= rb_refine_exact_warps() ? grow_few(s) : grow_many(s));
 		if (s->counts->cavities <= s->a.cavities_cap)
 			return RB_OK;
 		rb_device_free(s->run, (void **) &s->a.cavities);
@@ -332,7 +435,7 @@ take_from(rounds *s, list *l, uint32_t most)
 {
 	uint32_t n = l->n < most ? l->n : most;
 
-	RB_TRY(rb_refine_gather(s->run, &s->a, l->e + (l->n - n), n, s->a.ncands));
+	RB_TRY(rb_refine_gather(s->run, &s->a, entries_of(l) + (l->n - n), n, s->a.ncands));
 	l->n -= n;
 	s->a.ncands += n;
 	return RB_OK;
@@ -346,12 +449,12 @@ take_spread(rounds *s, uint32_t most)
 	uint32_t step = (uint32_t) rb_round_step(l->n);
 	uint32_t turn = (uint32_t) ((s->r->report->rounds + s->rounds) % step);
 	uint32_t n = l->n > turn ? (l->n - turn + step - 1) / step : 0;
-	list left = s->spare;
+	list left;
 
 	n = n < most ? n : most;
-	left.n = 0;
-	RB_TRY(grow(s, (void **) &left.e, &left.cap, 0, l->n, sizeof(rb_entry64)));
-	RB_TRY(rb_refine_spread(s->run, &s->a, l->e, l->n, step, turn, n, left.e));
+	RB_TRY(stretch(s, &s->spare.room, 0, l->n, sizeof(rb_entry64)));
+	left = s->spare;
+	RB_TRY(rb_refine_spread(s->run, &s->a, entries_of(l), l->n, step, turn, n, entries_of(&left)));
 	left.n = l->n - n;
 	s->spare = *l;
 	*l = left;
@@ -371,8 +474,16 @@ gather(rounds *s)
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
-		if (s->r->nstuck + s->stuck.n > 0)
+		if (rb_round_rebuilds(s->stuck.n, s->nsites))
 			return RB_OK;
+		/* too few for that: they are tried again when all else is done */
+		RB_TRY(reserve_list(s, &s->later, s->stuck.n));
+		if (s->stuck.n > 0)
+			RB_CUDA(s->run, cudaMemcpyAsync(entries_of(&s->later) + s->later.n,
+											entries_of(&s->stuck), s->stuck.n * sizeof(rb_entry64),
+											cudaMemcpyDeviceToDevice, s->run->queue->compute));
+		s->later.n += s->stuck.n;
+		s->stuck.n = 0;
 	}
 	if (s->protecting)
 		all = s->pieces.n;
@@ -390,18 +501,18 @@ gather(rounds *s)
 	{
 		size_t cap = s->cands_cap;
 
-		RB_TRY(grow(s, (void **) &s->a.cands, &cap, 0, all, sizeof(rb_candidate)));
+		RB_TRY(grow(s, (void **) &s->a.cands, &cap, all, sizeof(rb_candidate)));
 		for (int i = 0; i < 3; i++)
 		{
 			size_t c = s->cands_cap;
 
-			RB_TRY(grow(s, (void **) &s->a.list[i], &c, 0, cap, sizeof(uint32_t)));
+			RB_TRY(grow(s, (void **) &s->a.list[i], &c, cap, sizeof(uint32_t)));
 		}
 		for (int i = 0; i < 2; i++)
 		{
 			size_t c = s->cands_cap;
 
-			RB_TRY(grow(s, (void **) (i == 0 ? &s->a.winners : &s->a.freed_at), &c, 0, cap,
+			RB_TRY(grow(s, (void **) (i == 0 ? &s->a.winners : &s->a.freed_at), &c, cap,
 						sizeof(uint32_t)));
 		}
 		rb_device_free(s->run, (void **) &s->a.sums);
@@ -451,9 +562,8 @@ number_winners(rounds *s)
 		return rb_fail(s->run->ctx, RB_TOO_MANY_OBJECTS, fresh + s->ncells, RB_MAX_CELLS, NULL);
 	RB_TRY(reserve(s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
 				   s->nsites + (size_t) s->a.nwinners));
-	RB_TRY(
-		grow(s, (void **) &s->a.freed, &s->freed_cap, 0, s->counts->winners.z, sizeof(uint32_t)));
-	s->a.places.free = s->free;
+	RB_TRY(grow(s, (void **) &s->a.freed, &s->freed_cap, s->counts->winners.z, sizeof(uint32_t)));
+	s->a.places.free = free_of(s);
 	s->a.places.nfree = s->nfree;
 	s->a.places.top = s->ncells;
 	return RB_OK;
@@ -463,18 +573,18 @@ number_winners(rounds *s)
 static rb_status
 reserve_needs(rounds *s)
 {
-	RB_TRY(grow(s, (void **) &s->a.needs, &s->needs_cap, 0, s->a.nfresh, sizeof(uint16_t)));
-	return grow(s, (void **) &s->needs_sums, &s->needs_sums_cap, 0,
+	RB_TRY(grow(s, (void **) &s->a.needs, &s->needs_cap, s->a.nfresh, sizeof(uint16_t)));
+	return grow(s, (void **) &s->needs_sums, &s->needs_sums_cap,
 				(size_t) rb_refine_blocks(s->a.nfresh) + 1, sizeof(uint4));
 }
 
 static void
 ends_of_lists(rounds *s)
 {
-	s->a.pieces = s->pieces.e;
-	s->a.walls = s->walls.e;
-	s->a.tets = s->tets.e;
-	s->a.later = s->later.e;
+	s->a.pieces = entries_of(&s->pieces);
+	s->a.walls = entries_of(&s->walls);
+	s->a.tets = entries_of(&s->tets);
+	s->a.later = entries_of(&s->later);
 	s->a.npieces = s->pieces.n;
 	s->a.nwalls = s->walls.n;
 	s->a.ntets = s->tets.n;
@@ -493,7 +603,7 @@ append(rounds *s)
 	RB_TRY(rb_refine_sum_back(s->run, &s->a));
 	RB_TRY(rb_refine_sum_needs(s->run, &s->a, s->needs_sums));
 	RB_TRY(learn(s));
-	lap(s, RB_REFINE_FILL);
+	RB_TRY(lap(s, RB_REFINE_LISTS));
 	back = s->counts->back;
 	needs = s->counts->needs;
 	stuck = s->counts->stuck;
@@ -504,7 +614,7 @@ append(rounds *s)
 	if (stuck > 0)
 	{
 		RB_TRY(reserve_list(s, &s->stuck, stuck));
-		RB_TRY(rb_refine_put_stuck(s->run, &s->a, s->stuck.e + s->stuck.n));
+		RB_TRY(rb_refine_put_stuck(s->run, &s->a, entries_of(&s->stuck) + s->stuck.n));
 		s->stuck.n += stuck;
 	}
 	ends_of_lists(s);
@@ -530,10 +640,9 @@ count_places(rounds *s, uint32_t freed)
 	s->nsites += s->a.nwinners;
 	s->ncells += s->a.nfresh - reused;
 	s->nfree -= reused;
-	RB_TRY(grow(s, (void **) &s->free, &s->free_cap, s->nfree, (size_t) s->nfree + freed,
-				sizeof(uint32_t)));
+	RB_TRY(stretch(s, &s->free, s->nfree, (size_t) s->nfree + freed, sizeof(uint32_t)));
 	if (freed > 0)
-		RB_CUDA(s->run, cudaMemcpyAsync(s->free + s->nfree, s->a.freed, freed * sizeof(uint32_t),
+		RB_CUDA(s->run, cudaMemcpyAsync(free_of(s) + s->nfree, s->a.freed, freed * sizeof(uint32_t),
 										cudaMemcpyDeviceToDevice, s->run->queue->compute));
 	s->nfree += freed;
 	return RB_OK;
@@ -545,19 +654,39 @@ one_round(rounds *s)
 	uint32_t freed;
 
 	RB_TRY(rb_refine_make(s->run, &s->a));
+	RB_TRY(lap(s, RB_REFINE_MAKE));
 	RB_TRY(grow_all(s));
 	RB_TRY(number_winners(s));
 	freed = s->counts->winners.z;
-	lap(s, RB_REFINE_WINNERS);
+	RB_TRY(lap(s, RB_REFINE_WINNERS));
 	RB_TRY(rb_refine_fill(s->run, &s->a));
+	RB_TRY(lap(s, RB_REFINE_FILL));
 	RB_TRY(reserve_needs(s));
 	RB_TRY(rb_refine_needs(s->run, &s->a));
 	RB_TRY(append(s));
 	RB_TRY(count_places(s, freed));
-	lap(s, RB_REFINE_LISTS);
+	RB_TRY(lap(s, RB_REFINE_LISTS));
 	s->rounds++;
 	s->tried += s->a.ncands;
 	return RB_OK;
+}
+
+/* the same, and what it took if it had few candidates: then not the work counts, but launches and waits */
+static rb_status
+one_round_noted(rounds *s)
+{
+	const uint64_t launches = s->launches, waits = s->waits;
+	const double start = rb_now_ms();
+	rb_status status = one_round(s);
+
+	if (s->a.ncands < RB_ROUND_LEAST)
+	{
+		s->few++;
+		s->few_ms += rb_now_ms() - start;
+		s->few_launches += s->launches - launches;
+		s->few_waits += s->waits - waits;
+	}
+	return status;
 }
 
 /* at the start all cells are fresh */
@@ -609,10 +738,6 @@ put_mesh(rounds *s)
 	rb_cells *m = &s->a.m;
 
 	*m = *from;
-	m->cells = NULL;
-	m->sites = NULL;
-	m->kind = NULL;
-	m->parent = NULL;
 	RB_TRY(reserve(s, r->ncells, r->nsites));
 	s->ncells = r->ncells;
 	s->nsites = r->nsites;
@@ -633,8 +758,14 @@ put_mesh(rounds *s)
 			put(s, (void **) &m->region_volume, from->region_volume, r->nregions * sizeof(double)));
 	RB_TRY(put_sizes(s));
 	s->nfree = r->nfree;
-	RB_TRY(grow(s, (void **) &s->free, &s->free_cap, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
-	return r->nfree > 0 ? rb_upload(s->run, s->free, r->free, r->nfree * sizeof(uint32_t)) : RB_OK;
+	RB_TRY(stretch(s, &s->free, 0, (size_t) r->nfree + 1, sizeof(uint32_t)));
+	if (r->nfree > 0)
+		RB_TRY(rb_upload(s->run, free_of(s), r->free, r->nfree * sizeof(uint32_t)));
+	RB_TRY(reserve_list(s, &s->stuck, (size_t) r->nstuck + 1));
+	s->stuck.n = r->nstuck;
+	return r->nstuck > 0
+			   ? rb_upload(s->run, entries_of(&s->stuck), r->stuck, r->nstuck * sizeof(rb_entry64))
+			   : RB_OK;
 }
 
 static rb_status
@@ -648,7 +779,7 @@ open_rounds(rounds *s)
 	RB_TRY(put_mesh(s));
 	s->a.cavities_cap = CAVITIES_FIRST;
 	RB_TRY(take(s, (void **) &s->a.cavities, s->a.cavities_cap * sizeof(uint32_t)));
-	s->a.expansion_warps = rb_refine_exact_warps(s->run);
+	s->a.expansion_warps = rb_refine_exact_warps();
 	RB_TRY(take(s, (void **) &s->a.expansions,
 				(size_t) s->a.expansion_warps * 32 * RB_EXPANSION_ROOM * sizeof(double)));
 	RB_TRY(take(s, (void **) &s->a.asked.query, RB_REFINE_ASKED * sizeof(rb_refine_query)));
@@ -698,8 +829,8 @@ get_mesh(rounds *s, result *to)
 	RB_TRY(get(s, &to->sites, s->a.m.sites, s->nsites * sizeof(rb_site)));
 	RB_TRY(get(s, &to->kind, s->a.m.kind, s->nsites));
 	RB_TRY(get(s, &to->parent, s->a.m.parent, s->nsites * sizeof(uint32_t)));
-	RB_TRY(get(s, &to->free, s->free, s->nfree * sizeof(uint32_t)));
-	return get(s, &to->stuck, s->stuck.e, s->stuck.n * sizeof(rb_entry64));
+	RB_TRY(get(s, &to->free, s->free.at, s->nfree * sizeof(uint32_t)));
+	return get(s, &to->stuck, s->stuck.room.at, s->stuck.n * sizeof(rb_entry64));
 }
 
 static void
@@ -723,14 +854,15 @@ take_result(rounds *s)
 	rb_status status = get_mesh(s, &to);
 
 	if (status == RB_OK && s->stuck.n > 0)
-		status = rb_array_grow(s->run->ctx, (void **) &r->stuck, &r->stuck_cap,
-							   (size_t) r->nstuck + s->stuck.n, sizeof(rb_entry64));
+		status = rb_array_grow(s->run->ctx, (void **) &r->stuck, &r->stuck_cap, s->stuck.n,
+							   sizeof(rb_entry64));
 	if (status == RB_OK)
 	{
 		if (s->stuck.n > 0)
-			memcpy(r->stuck + r->nstuck, to.stuck, s->stuck.n * sizeof(rb_entry64));
-		r->nstuck += s->stuck.n;
+			memcpy(r->stuck, to.stuck, s->stuck.n * sizeof(rb_entry64));
+		r->nstuck = s->stuck.n;
 		r->done = s->done;
+		r->full |= s->full;
 		for (int i = 0; i < 5; i++)
 			swap_in(all[i], theirs[i]);
 		r->ncells = s->ncells;
@@ -739,11 +871,17 @@ take_result(rounds *s)
 		r->sites_cap = r->kind_cap = r->parent_cap = s->nsites;
 		r->nfree = s->nfree;
 		r->free_cap = s->nfree;
-		lap(s, RB_REFINE_COPY);
+		s->ms[RB_REFINE_COPY] += rb_now_ms() - s->lap;
 		report->rounds += (uint32_t) s->rounds;
 		report->tried += s->tried;
 		report->device_asked += s->asked;
 		report->device_large += s->large;
+		report->device_launches += s->launches;
+		report->device_waits += s->waits;
+		report->device_few += s->few;
+		report->device_few_launches += s->few_launches;
+		report->device_few_waits += s->few_waits;
+		report->device_few_ms += s->few_ms;
 		if (s->most_bytes > report->device_bytes)
 			report->device_bytes = s->most_bytes;
 		report->device_mesh_bytes = s->ncells * sizeof(rb_cell) +
@@ -763,9 +901,9 @@ make_rounds(rounds *s)
 {
 	RB_TRY(open_rounds(s));
 	RB_TRY(rb_sync(s->run));
-	lap(s, RB_REFINE_COPY);
+	RB_TRY(lap(s, RB_REFINE_COPY));
 	RB_TRY(first_needs(s));
-	while (!s->full)
+	while (!s->full && (s->r->most_rounds == 0 || s->rounds < s->r->most_rounds))
 	{
 		RB_TRY(gather(s));
 		if (s->a.ncands == 0)
@@ -776,10 +914,10 @@ make_rounds(rounds *s)
 		rb_progress(s->run->ctx, RB_STAGE_MESH_REFINE, s->nsites, s->r->options->max_points);
 		if (rb_should_stop(s->run->ctx))
 			return RB_STOPPED;
-		RB_TRY(one_round(s));
+		RB_TRY(one_round_noted(s));
 	}
 	RB_TRY(rb_sync(s->run));
-	lap(s, RB_REFINE_LISTS);
+	RB_TRY(lap(s, RB_REFINE_LISTS));
 	return take_result(s);
 }
 
@@ -803,11 +941,15 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 	s.r = r;
 	s.lap = rb_now_ms();
 	s.protecting = r->protect;
+	s.a.launches = &s.launches;
+	s.pieces.room.small = s.walls.room.small = s.stuck.room.small = true;
 	status = make_rounds(&s);
 	cudaStreamSynchronize(run->queue->copy);
 	cudaStreamSynchronize(run->queue->compute);
 	run->stopping = false;
 	run->nmarks = 0;
+	rb_team_close(&s.team);
+	free_arenas(&s);
 	rb_device_free_all(run);
 	cudaStreamSynchronize(run->queue->compute);
 	rb_queue_give(run, status != RB_DEVICE_FAILED);

@@ -7,11 +7,12 @@
  * finds the answer and goes on.
  */
 #define RB_DEVICE_ASKS
-#include "refine_warp.cuh"
+#include "refine_team.cuh"
 
 /* a block is a warp, for there is not much to do, and what is differs; so many at once */
 #define EXACT_THREADS 32
 #define EXACT_WARPS 128
+#define LARGE_WARPS 8 /* but those that have one large cavity */
 
 /* how a thread asks */
 typedef struct asking
@@ -71,10 +72,15 @@ rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double
 }
 
 uint32_t
-rb_refine_exact_warps(const rb_device_run *run)
+rb_refine_exact_warps(void)
 {
-	(void) run;
 	return EXACT_WARPS;
+}
+
+uint32_t
+rb_refine_exact_teams(void)
+{
+	return EXACT_WARPS / LARGE_WARPS;
 }
 
 static __device__ __forceinline__ asking
@@ -90,14 +96,6 @@ begin(const rb_refine_args *a, uint32_t worker)
 	return me;
 }
 
-static __device__ __forceinline__ uint32_t
-end_of(const rb_refine_some *some)
-{
-	uint32_t n = *some->n;
-
-	return n < some->most ? n : some->most;
-}
-
 /* candidate i has to wait: first it comes into the list of those that do */
 static __device__ __forceinline__ void
 wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i)
@@ -108,46 +106,75 @@ wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i
 		a->list[1][atomicAdd(&a->counts->asks, 1u)] = i;
 }
 
+/* what a team does with those of a list, from number `first` on in steps */
+template <int TEAM>
+static __device__ __forceinline__ void
+grow_some(rb_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *some, rb_room *room)
+{
+	const uint32_t end = rb_refine_end(some);
+	asking me = begin(a, blockIdx.x * 32 * TEAM + threadIdx.x);
+
+	for (uint32_t k = blockIdx.x; k < end; k += gridDim.x)
+	{
+		uint32_t i = some->list != NULL ? some->list[k] : k;
+		rb_verdict verdict = (rb_verdict) a->cands[i].verdict;
+
+		/* it has all answers; or no point */
+		if ((some->asking && verdict != RB_OPEN) || (some->list == NULL && verdict != RB_READY))
+			continue;
+		verdict = rb_team_grow_one(team, a, &me.env, i, room);
+		if (team->rank() == 0)
+		{
+			if (verdict == RB_OPEN)
+				wait_for_answers(a, some, i);
+			if (verdict == RB_LARGE && some->huge)
+				rb_refine_give_up(&a->cands[i]);
+		}
+		team->sync();
+	}
+}
+
 static __global__ void
 __launch_bounds__(EXACT_THREADS) grow_exact_kernel(const __grid_constant__ rb_refine_args a,
 												   const __grid_constant__ rb_refine_some some)
 {
 	__shared__ rb_warp_room shared;
-	const uint32_t end = end_of(&some);
-	rb_room room = some.large ? rb_refine_room(&a.large, blockIdx.x) : rb_warp_small(&shared);
-	asking me = begin(&a, blockIdx.x * EXACT_THREADS + threadIdx.x);
+	rb_team<1> team = {NULL, 0};
+	rb_room room = rb_warp_small(&team, &shared);
 
-	for (uint32_t k = blockIdx.x; k < end; k += gridDim.x)
-	{
-		uint32_t i = some.list[k];
-		rb_verdict verdict;
+	grow_some(&team, &a, &some, &room);
+}
 
-		/* it has all answers */
-		if (some.asking && a.cands[i].verdict != RB_OPEN)
-			continue;
-		verdict = rb_warp_grow_one(&a, &me.env, i, &room);
-		if (threadIdx.x == 0)
-		{
-			if (verdict == RB_OPEN)
-				wait_for_answers(&a, &some, i);
-			if (verdict == RB_LARGE && some.last)
-			{
-				a.cands[i].verdict = RB_KEPT;
-				a.cands[i].reason = RB_BAD_TOO_FINE;
-			}
-		}
-		__syncwarp();
-	}
+static __global__ void
+__launch_bounds__(LARGE_WARPS * 32, 1)
+	grow_large_exact_kernel(const __grid_constant__ rb_refine_args a,
+							const __grid_constant__ rb_refine_some some)
+{
+	extern __shared__ uint4 large[];
+	__shared__ rb_team_words<LARGE_WARPS> words;
+	rb_team<LARGE_WARPS> team = {&words, 0};
+	rb_room room = rb_team_large(&team, some.huge ? &a.huge : NULL, large);
+
+	grow_some(&team, &a, &some, &room);
 }
 
 rb_status
 rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
 {
-	uint32_t rooms = some->large ? a->large.number : EXACT_WARPS;
-	uint32_t blocks = some->most < rooms ? some->most : rooms;
+	uint32_t blocks = some->huge ? 1 : some->large ? EXACT_WARPS / LARGE_WARPS : EXACT_WARPS;
 
-	grow_exact_kernel<<<blocks, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
-	RB_LAUNCHED(run, "refine: grow_exact_kernel");
+	blocks = some->most < blocks ? some->most : blocks;
+	if (some->large)
+	{
+		RB_CUDA(run, cudaFuncSetAttribute(grow_large_exact_kernel,
+										  cudaFuncAttributeMaxDynamicSharedMemorySize,
+										  RB_REFINE_LARGE_BYTES));
+		grow_large_exact_kernel<<<blocks, LARGE_WARPS * 32, RB_REFINE_LARGE_BYTES,
+								  run->queue->compute>>>(*a, *some);
+	}
+	else
+		grow_exact_kernel<<<blocks, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
+	RB_REFINE_LAUNCHED(run, a, "refine: grow_exact_kernel");
 	return RB_OK;
 }
 
@@ -155,7 +182,7 @@ static __global__ void
 __launch_bounds__(EXACT_THREADS) beside_exact_kernel(const __grid_constant__ rb_refine_args a,
 													 const __grid_constant__ rb_refine_some some)
 {
-	const uint32_t end = end_of(&some);
+	const uint32_t end = rb_refine_end(&some);
 	const uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
 	asking me = begin(&a, t);
 
@@ -176,6 +203,6 @@ rb_status
 rb_refine_beside_exact(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
 {
 	beside_exact_kernel<<<EXACT_WARPS, EXACT_THREADS, 0, run->queue->compute>>>(*a, *some);
-	RB_LAUNCHED(run, "refine: beside_exact_kernel");
+	RB_REFINE_LAUNCHED(run, a, "refine: beside_exact_kernel");
 	return RB_OK;
 }

@@ -164,7 +164,7 @@ __launch_bounds__(RB_REFINE_BLOCK) needs_kernel(const __grid_constant__ rb_refin
 	{                                                                                     \
 		if ((n) > 0)                                                                      \
 			kernel<<<rb_refine_blocks(n), RB_REFINE_BLOCK, 0, run->queue->compute>>>(*a); \
-		RB_LAUNCHED(run, "refine: " #kernel);                                             \
+		RB_REFINE_LAUNCHED(run, a, "refine: " #kernel);                                   \
 	} while (0)
 
 rb_status

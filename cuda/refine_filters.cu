@@ -6,10 +6,11 @@
  * of that list is no matter.
  */
 #define RB_FILTERS_ONLY
-#include "refine_warp.cuh"
+#include "refine_team.cuh"
 
 #define GROW_BLOCKS 4 /* of an SM */
 #define WARPS (RB_REFINE_THREADS / 32)
+#define LARGE_WARPS 8 /* that have one large cavity */
 
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) make_kernel(const __grid_constant__ rb_refine_args a)
@@ -24,7 +25,7 @@ rb_status
 rb_refine_make(rb_device_run *run, const rb_refine_args *a)
 {
 	make_kernel<<<rb_refine_blocks(a->ncands), RB_REFINE_BLOCK, 0, run->queue->compute>>>(*a);
-	RB_LAUNCHED(run, "refine: make_kernel");
+	RB_REFINE_LAUNCHED(run, a, "refine: make_kernel");
 	return RB_OK;
 }
 
@@ -34,7 +35,8 @@ __launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
 {
 	__shared__ rb_warp_room rooms[WARPS];
 	const uint32_t lane = threadIdx.x & 31;
-	rb_room room = rb_warp_small(&rooms[threadIdx.x / 32]);
+	rb_team<1> team = {NULL, 0};
+	rb_room room = rb_warp_small(&team, &rooms[threadIdx.x / 32]);
 	rb_exact_env env;
 
 	env.filters = a.filters;
@@ -51,7 +53,7 @@ __launch_bounds__(RB_REFINE_THREADS, GROW_BLOCKS)
 			break;
 		if (a.cands[i].verdict != RB_READY)
 			continue;
-		if (rb_warp_grow_one(&a, &env, i, &room) == RB_OPEN && lane == 0)
+		if (rb_team_grow_one(&team, &a, &env, i, &room) == RB_OPEN && lane == 0)
 			a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
 	}
 }
@@ -64,7 +66,49 @@ rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
 
 	blocks = blocks < most ? blocks : most;
 	grow_kernel<<<blocks, RB_REFINE_THREADS, 0, run->queue->compute>>>(*a);
-	RB_LAUNCHED(run, "refine: grow_kernel");
+	RB_REFINE_LAUNCHED(run, a, "refine: grow_kernel");
+	return RB_OK;
+}
+
+/* a block for each that needs a larger room */
+static __global__ void
+__launch_bounds__(LARGE_WARPS * 32, 1)
+	grow_large_kernel(const __grid_constant__ rb_refine_args a,
+					  const __grid_constant__ rb_refine_some some)
+{
+	extern __shared__ uint4 shared[];
+	__shared__ rb_team_words<LARGE_WARPS> words;
+	const uint32_t end = rb_refine_end(&some);
+	rb_team<LARGE_WARPS> team = {&words, 0};
+	rb_room room = rb_team_large(&team, some.huge ? &a.huge : NULL, shared);
+	rb_exact_env env;
+
+	env.filters = a.filters;
+	env.exact = false;
+	env.room = NULL;
+	for (uint32_t k = blockIdx.x; k < end; k += gridDim.x)
+	{
+		uint32_t i = some.list[k];
+		rb_verdict verdict = rb_team_grow_one(&team, &a, &env, i, &room);
+
+		if (threadIdx.x == 0 && verdict == RB_OPEN)
+			a.list[0][atomicAdd(&a.counts->open, 1u)] = i;
+		if (threadIdx.x == 0 && verdict == RB_LARGE && some.huge)
+			rb_refine_give_up(&a.cands[i]);
+	}
+}
+
+rb_status
+rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
+{
+	const uint32_t most = some->huge ? 1 : (uint32_t) run->device->sms;
+
+	RB_CUDA(run,
+			cudaFuncSetAttribute(grow_large_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+								 RB_REFINE_LARGE_BYTES));
+	grow_large_kernel < <<some->most<most ? some->most : most, LARGE_WARPS * 32,
+									 RB_REFINE_LARGE_BYTES, run->queue->compute>>>(*a, *some);
+	RB_REFINE_LAUNCHED(run, a, "refine: grow_large_kernel");
 	return RB_OK;
 }
 
@@ -105,6 +149,6 @@ rb_refine_beside(rb_device_run *run, const rb_refine_args *a)
 {
 	beside_kernel<<<rb_refine_blocks(a->ncands * 32), RB_REFINE_BLOCK, 0, run->queue->compute>>>(
 		*a);
-	RB_LAUNCHED(run, "refine: beside_kernel");
+	RB_REFINE_LAUNCHED(run, a, "refine: beside_kernel");
 	return RB_OK;
 }

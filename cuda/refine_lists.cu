@@ -81,14 +81,27 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 	{                                                                                              \
 		if ((n) > 0)                                                                               \
 			kernel<<<rb_refine_blocks(n), RB_REFINE_BLOCK, 0, run->queue->compute>>>(__VA_ARGS__); \
-		RB_LAUNCHED(run, "refine: " #kernel);                                                      \
+		RB_REFINE_LAUNCHED(run, a, "refine: " #kernel);                                            \
 	} while (0)
 
-static rb_status
-scan(rb_device_run *run, uint4 *sums, uint32_t n, uint4 *all)
+/* what a block found; if there is only one, that is all, and nothing is before it */
+static __device__ __forceinline__ void
+put_sum(uint4 mine, uint4 *sums, uint4 *all)
 {
+	if (threadIdx.x != 0)
+		return;
+	sums[blockIdx.x] = gridDim.x > 1 ? mine : make_uint4(0, 0, 0, 0);
+	if (gridDim.x == 1)
+		*all = mine;
+}
+
+static rb_status
+scan(rb_device_run *run, const rb_refine_args *a, uint4 *sums, uint32_t n, uint4 *all)
+{
+	if (n <= 1)
+		return RB_OK;
 	scan_kernel<<<1, SCAN_THREADS, 0, run->queue->compute>>>(sums, n, all);
-	RB_LAUNCHED(run, "refine: scan_kernel");
+	RB_REFINE_LAUNCHED(run, a, "refine: scan_kernel");
 	return RB_OK;
 }
 
@@ -177,7 +190,7 @@ rb_status
 rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most)
 {
 	large_kernel<<<1, SCAN_THREADS, 0, run->queue->compute>>>(*a, most);
-	RB_LAUNCHED(run, "refine: large_kernel");
+	RB_REFINE_LAUNCHED(run, a, "refine: large_kernel");
 	return RB_OK;
 }
 
@@ -199,15 +212,14 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_winners_kernel(const __grid_constant__ rb
 	uint4 all;
 
 	before_in_block(winner(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
-	if (threadIdx.x == 0)
-		a.sums[blockIdx.x] = all;
+	put_sum(all, a.sums, &a.counts->winners);
 }
 
 rb_status
 rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a)
 {
 	LAUNCH(sum_winners_kernel, a->ncands, *a);
-	return scan(run, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
+	return scan(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
 }
 
 /* not while some still ask */
@@ -305,15 +317,14 @@ __launch_bounds__(RB_REFINE_BLOCK) sum_back_kernel(const __grid_constant__ rb_re
 	before_in_block(back(&a, i), &all);
 	if (i < a.ncands && is_stuck(&a, &a.cands[i]))
 		atomicAdd(&a.counts->stuck, 1u);
-	if (threadIdx.x == 0)
-		a.sums[blockIdx.x] = all;
+	put_sum(all, a.sums, &a.counts->back);
 }
 
 rb_status
 rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a)
 {
 	LAUNCH(sum_back_kernel, a->ncands, *a);
-	return scan(run, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
+	return scan(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->back);
 }
 
 static __global__ void
@@ -374,7 +385,7 @@ rb_status
 rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to)
 {
 	stuck_kernel<<<1, SCAN_THREADS, 0, run->queue->compute>>>(*a, to);
-	RB_LAUNCHED(run, "refine: stuck_kernel");
+	RB_REFINE_LAUNCHED(run, a, "refine: stuck_kernel");
 	return RB_OK;
 }
 
@@ -395,15 +406,14 @@ __launch_bounds__(RB_REFINE_BLOCK)
 	uint4 all;
 
 	before_in_block(wanted(&a, blockIdx.x * blockDim.x + threadIdx.x), &all);
-	if (threadIdx.x == 0)
-		sums[blockIdx.x] = all;
+	put_sum(all, sums, &a.counts->needs);
 }
 
 rb_status
 rb_refine_sum_needs(rb_device_run *run, const rb_refine_args *a, uint4 *sums)
 {
 	LAUNCH(sum_needs_kernel, a->nfresh, *a, sums);
-	return scan(run, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
+	return scan(run, a, sums, rb_refine_blocks(a->nfresh), &a->counts->needs);
 }
 
 static __global__ void

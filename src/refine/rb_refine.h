@@ -61,11 +61,15 @@ typedef enum rb_bad_reason
 typedef enum rb_refine_step
 {
 	RB_REFINE_COPY,  /* the mesh there and back, once */
-	RB_REFINE_GROW,  /* candidates and their cavities */
-	RB_REFINE_LARGE, /* those that are large, and signs that only GMP knows */
+	RB_REFINE_MAKE,  /* candidates */
+	RB_REFINE_GROW,  /* their cavities, */
+	RB_REFINE_EXACT, /* where filters could not tell, */
+	RB_REFINE_LARGE, /* those that are large, */
+	RB_REFINE_LARGE_EXACT,
+	RB_REFINE_ASK, /* and signs that only GMP knows */
 	RB_REFINE_WINNERS,
-	RB_REFINE_FILL, /* new cells, and what they need */
-	RB_REFINE_LISTS,
+	RB_REFINE_FILL,  /* new cells */
+	RB_REFINE_LISTS, /* what they need */
 	RB_REFINE_STEPS
 } rb_refine_step;
 
@@ -80,8 +84,11 @@ typedef struct rb_refine_report
 	/* on a device: bytes that it took, those of the mesh among them, and its milliseconds by step */
 	uint64_t device_bytes, device_mesh_bytes;
 	double device_ms[RB_REFINE_STEPS];
-	uint64_t device_large,
-		device_asked; /* cavities without room at first; signs that the host told */
+	/* cavities without room at first; signs that the host told; launches, and waits for a number */
+	uint64_t device_large, device_asked, device_launches, device_waits;
+	/* the same of rounds with less than RB_ROUND_LEAST candidates, and what these took */
+	uint64_t device_few, device_few_launches, device_few_waits;
+	double device_few_ms;
 } rb_refine_report;
 
 /*

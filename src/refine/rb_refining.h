@@ -44,9 +44,11 @@ typedef struct rb_refining
 	/* pieces that could not be split alone (rebuild.c) */
 	rb_entry64 *stuck;
 	uint32_t nstuck;
-	bool protect; /* pieces first, as long as that is of use */
-	bool done;    /* nothing is left but what is stuck */
-	bool full;    /* max_points */
+	uint32_t most_rounds; /* tests: no more at a time; 0: all */
+	bool timed;           /* tests: a device waits after each step, so that each has its own time */
+	bool protect;         /* pieces first, as long as that is of use */
+	bool done;            /* nothing is left but what is stuck */
+	bool full;            /* max_points */
 	size_t stuck_cap;
 } rb_refining;
 

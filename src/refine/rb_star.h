@@ -196,7 +196,9 @@ rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 /*
  * From a new cell, that of face i of an old one, around edge j of the face to the next new cell: its number << 2 |
  * the corner of it that is not on the edge, nor the point.  *facet: of the wall between the two, or RB_NOWHERE.
- * From either side the answer is the same.
+ * Walls of two facets may fold into one here: a facet of the input and one of the hull, with a tetrahedron of
+ * next to no volume between them; then the first of them, that of the input, has it.  So from either side the
+ * answer is the same, and it is no matter which of the two asks.
  */
 RB_HD uint32_t
 rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i, uint32_t j,
@@ -216,7 +218,7 @@ rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 		if (m->cells[at->n[ring.to] >> 2].claim != cand->key)
 			break;
 		/* an open wall ends here: what is new of it is between the two new cells */
-		if ((at->bits & RB_CELL_WALL(ring.to)) != 0)
+		if ((at->bits & RB_CELL_WALL(ring.to)) != 0 && at->facet[ring.to] < *facet)
 			*facet = at->facet[ring.to];
 		rb_ring_next(m, &ring);
 	}

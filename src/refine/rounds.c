@@ -689,6 +689,7 @@ rb_status
 rb_refining_rounds(rb_refining *r)
 {
 	rounds s;
+	const uint32_t first = r->report->rounds;
 	rb_status status;
 
 	memset(&s, 0, sizeof s);
@@ -702,7 +703,8 @@ rb_refining_rounds(rb_refining *r)
 	status = open_workers(&s);
 	if (status == RB_OK)
 		status = first_needs(&s);
-	while (status == RB_OK && !s.full)
+	while (status == RB_OK && !s.full &&
+		   (r->most_rounds == 0 || r->report->rounds - first < r->most_rounds))
 	{
 		status = gather(&s);
 		if (status != RB_OK || s.ncands == 0)

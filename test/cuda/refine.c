@@ -2,24 +2,35 @@
  * refine.c
  *	  Refinement on the device and on the processor: the same bits?  And how fast.
  *
- *		refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] [-h] FILE
+ *		refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] [-h] [-p]
+ *			   [-k ROUNDS] [-f] [-T] FILE
  *
  * Rounds of both begin from the same tetrahedralization of the FILE (plc_input.h); then all arrays
- * of the two meshes are compared.  -t: so many times on the device, the last one is told; -m: so much of
- * its memory; -g: without the processor;
- * -h: the whole hull is kept.  Other options are those of test/bench/refine.c.
+ * of the two meshes are compared.
  *
- * It ends with 0; 1: something differs; 2, 3, 4: no such file, a flaw of it, any other failure.
+ *		-t	so many times on the device, the last one is told
+ *		-m	so many MB of its memory
+ *		-g	without the processor
+ *		-h	the whole hull is kept
+ *		-p	not pieces first
+ *		-k	so many rounds and no more
+ *		-f	if they differ: after which round first, and in what?
+ *		-T	the device waits after each step, so that each has its own time
+ *
+ * Other options are those of test/bench/refine.c.  It ends with 0; 1: something differs; 2, 3, 4: no such
+ * file, a flaw of it, any other failure.
  */
 #include "gpu.h"
 #include "plc_input.h"
 #include "refine/rb_refining.h"
 
+#include <cuda_runtime_api.h>
 #include <inttypes.h>
 #include <math.h>
 
-static const char *const step_text[RB_REFINE_STEPS] = {"copy",    "grow", "large",
-													   "winners", "fill", "lists"};
+static const char *const step_text[RB_REFINE_STEPS] = {
+	"copy", "make", "grow", "exact", "large", "large exact", "asked", "winners", "fill", "lists",
+};
 
 static const char *
 name_of(const char *path)
@@ -95,124 +106,295 @@ compare(const rb_refining *a, const rb_refining *b)
 	return bad;
 }
 
-static bool protect = true;
+static void
+print_words(const char *what, const uint32_t *w, int n)
+{
+	printf("   %s", what);
+	for (int i = 0; i < n; i++)
+		printf(" %" PRId32, (int32_t) w[i]);
+}
 
 static void
-start(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refine_report *report,
+print_cell(const char *who, const rb_cell *c)
+{
+	printf("  %s:", who);
+	print_words("v", c->v, 4);
+	print_words("n", c->n, 4);
+	print_words("facet", c->facet, 4);
+	printf("  bits %x region %u claim %" PRIx64 "\n", c->bits, c->region, c->claim);
+}
+
+/* the first cell and the first site that differ, in full */
+static void
+show(const rb_refining *a, const rb_refining *b)
+{
+	uint32_t cells = a->ncells < b->ncells ? a->ncells : b->ncells;
+	uint32_t sites = a->nsites < b->nsites ? a->nsites : b->nsites, n = 0;
+
+	for (uint32_t i = 0; i < cells && n < 4; i++)
+		if (memcmp(&a->mesh.cells[i], &b->mesh.cells[i], sizeof(rb_cell)) != 0)
+		{
+			printf("  cell %u\n", i);
+			print_cell("cpu", &a->mesh.cells[i]);
+			print_cell("gpu", &b->mesh.cells[i]);
+			n++;
+		}
+	for (uint32_t i = 0; i < sites; i++)
+	{
+		const rb_site *x = &a->mesh.sites[i], *y = &b->mesh.sites[i];
+
+		if (memcmp(x, y, sizeof(rb_site)) == 0)
+			continue;
+		printf("  site %u: cpu %a %a %a radius %a; gpu %a %a %a radius %a\n", i, x->at[0], x->at[1],
+			   x->at[2], x->radius, y->at[0], y->at[1], y->at[2], y->radius);
+		break;
+	}
+}
+
+typedef struct options
+{
+	rb_refine_options refine;
+	bool protect, alone, find, timed;
+	uint32_t rounds;
+	int times;
+	rb_keep keep;
+	uint64_t limit;
+} options;
+
+static void
+start(rb_refining *r, rb_context *ctx, const options *o, uint32_t rounds, rb_refine_report *report,
 	  const rb_tets *tets)
 {
 	memset(r, 0, sizeof(*r));
 	memset(report, 0, sizeof(*report));
 	r->ctx = ctx;
-	r->options = o;
+	r->options = &o->refine;
 	r->report = report;
-	r->protect = protect;
+	r->protect = o->protect;
+	r->most_rounds = rounds;
+	r->timed = o->timed;
 	check(ctx, rb_refining_start(r, tets), "start");
+}
+
+/* after so many rounds */
+static bool
+differ_after(rb_context *ctx, const rb_backend *backend, const options *o, uint32_t rounds,
+			 const rb_tets *tets, bool shown)
+{
+	rb_refining cpu, gpu;
+	rb_refine_report cpu_report, gpu_report;
+	bool bad;
+
+	start(&gpu, ctx, o, rounds, &gpu_report, tets);
+	check(ctx, backend->refine(ctx, &gpu, sizeof(gpu)), "device");
+	start(&cpu, ctx, o, rounds, &cpu_report, tets);
+	check(ctx, rb_refining_rounds(&cpu), "processor");
+	printf("  after %u rounds:\n", rounds);
+	bad = compare(&cpu, &gpu);
+	if (bad && shown)
+		show(&cpu, &gpu);
+	rb_refining_free(&gpu);
+	rb_refining_free(&cpu);
+	return bad;
+}
+
+/* the first round that makes a difference; after `rounds` there is one */
+static void
+find_difference(rb_context *ctx, const rb_backend *backend, const options *o, uint32_t rounds,
+				const rb_tets *tets)
+{
+	uint32_t same = 0;
+
+	while (rounds - same > 1)
+	{
+		uint32_t middle = same + (rounds - same) / 2;
+
+		if (differ_after(ctx, backend, o, middle, tets, false))
+			rounds = middle;
+		else
+			same = middle;
+	}
+	printf("  the first round that differs: %u\n", rounds);
+	differ_after(ctx, backend, o, rounds, tets, true);
+}
+
+/* microseconds of a launch behind others, and of a wait for a number */
+static void
+time_launches(double *launch, double *wait)
+{
+	enum
+	{
+		TIMES = 500
+	};
+	void *word;
+	static uint32_t there;
+	double begin;
+
+	*launch = *wait = 0;
+	if (cudaMalloc(&word, 4) != cudaSuccess)
+		return;
+	cudaMemset(word, 0, 4);
+	cudaDeviceSynchronize();
+	begin = rb_now_ms();
+	for (int i = 0; i < TIMES; i++)
+		cudaMemsetAsync(word, 0, 4, 0);
+	cudaDeviceSynchronize();
+	*launch = (rb_now_ms() - begin) * 1e3 / TIMES;
+	begin = rb_now_ms();
+	for (int i = 0; i < TIMES; i++)
+	{
+		cudaMemcpyAsync(&there, word, 4, cudaMemcpyDeviceToHost, 0);
+		cudaStreamSynchronize(0);
+	}
+	*wait = (rb_now_ms() - begin) * 1e3 / TIMES;
+	cudaFree(word);
+}
+
+static void
+tell(const rb_refine_report *report, uint32_t ntets, double gpu_ms)
+{
+	static double launch = -1, wait;
+	double share;
+
+	if (launch < 0)
+		time_launches(&launch, &wait);
+	printf("  device bytes a tet: %.1f (%.1f MB), of the mesh %.1f; ms:",
+		   (double) report->device_bytes / ntets, (double) report->device_bytes / 1e6,
+		   (double) report->device_mesh_bytes / ntets);
+	for (int i = 0; i < RB_REFINE_STEPS; i++)
+		if (report->device_ms[i] > 0.05)
+			printf(" %s %.1f", step_text[i], report->device_ms[i]);
+	printf("\n  large %" PRIu64 ", asked %" PRIu64 "; %.3f ms a round; launches %" PRIu64
+		   ", waits %" PRIu64 "\n",
+		   report->device_large, report->device_asked,
+		   gpu_ms / (report->rounds > 0 ? report->rounds : 1), report->device_launches,
+		   report->device_waits);
+	share =
+		((double) report->device_few_launches * launch + (double) report->device_few_waits * wait) /
+		1e3;
+	printf("  rounds with less than %u candidates: %" PRIu64 ", %.1f ms; %" PRIu64
+		   " launches of %.1f us, %" PRIu64 " waits of %.1f us: %.1f ms, %.0f %%\n",
+		   RB_ROUND_LEAST, report->device_few, report->device_few_ms, report->device_few_launches,
+		   launch, report->device_few_waits, wait, share,
+		   report->device_few_ms > 0 ? 100 * share / report->device_few_ms : 0);
+}
+
+static int
+one_file(rb_context *ctx, const rb_backend *backend, const options *o, const char *path)
+{
+	rb_plc plc = plc_read(path, NAN);
+	rb_refine_report cpu_report, gpu_report;
+	rb_refining cpu, gpu;
+	rb_tets tets;
+	rb_flaw flaw;
+	double cdt_ms = rb_now_ms(), cpu_ms = 0, gpu_ms = 0;
+	uint32_t ntets;
+	int bad = 0;
+
+	if (rb_tetrahedralize(ctx, &plc, o->keep, &tets, &flaw) != RB_OK)
+	{
+		fprintf(stderr, "%s: no tetrahedralization: %s\n", path, ctx->error.text);
+		return 3;
+	}
+	cdt_ms = rb_now_ms() - cdt_ms;
+	for (int i = 0; i < o->times; i++)
+	{
+		if (i > 0)
+			rb_refining_free(&gpu);
+		start(&gpu, ctx, o, o->rounds, &gpu_report, &tets);
+		gpu_ms = rb_now_ms();
+		check(ctx, backend->refine(ctx, &gpu, sizeof(gpu)), "device");
+		gpu_ms = rb_now_ms() - gpu_ms;
+	}
+	ntets = count_tets(&gpu);
+	if (!o->alone)
+	{
+		start(&cpu, ctx, o, o->rounds, &cpu_report, &tets);
+		cpu_ms = rb_now_ms();
+		check(ctx, rb_refining_rounds(&cpu), "processor");
+		cpu_ms = rb_now_ms() - cpu_ms;
+		bad = compare(&cpu, &gpu);
+	}
+	printf("%s %s: %u rounds, %u sites, %u tets; cdt %.0f, gpu %.1f ms (%.2f M tets/s), "
+		   "cpu %.1f ms (%d threads)\n",
+		   o->alone ? "--"
+		   : bad    ? "DIFFERS"
+					: "same",
+		   name_of(path), gpu_report.rounds, gpu.nsites, ntets, cdt_ms, gpu_ms,
+		   ntets / gpu_ms / 1e3, cpu_ms, o->refine.threads);
+	tell(&gpu_report, ntets, gpu_ms);
+	if (bad && o->find)
+		find_difference(
+			ctx, backend, o,
+			gpu_report.rounds < cpu_report.rounds ? cpu_report.rounds : gpu_report.rounds, &tets);
+	fflush(stdout);
+	rb_refining_free(&gpu);
+	if (!o->alone)
+		rb_refining_free(&cpu);
+	rb_tets_free(ctx->memory, &tets);
+	return bad;
 }
 
 int
 main(int argc, char **argv)
 {
-	rb_refine_options o = {.radius_edge = 2, .max_volume = INFINITY, .threads = 1};
+	options o = {.refine = {.radius_edge = 2, .max_volume = INFINITY, .threads = 1},
+				 .protect = true,
+				 .times = 1,
+				 .keep = RB_KEEP_INSIDE};
 	const rb_backend *backend;
-	const char *path = NULL;
 	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
 	rb_context ctx;
-	rb_tets tets;
-	rb_flaw flaw;
-	rb_refining cpu, gpu;
-	rb_refine_report cpu_report, gpu_report;
-	rb_plc plc;
-	double cdt_ms, cpu_ms = 0, gpu_ms = 0;
-	uint32_t ntets;
-	int times = 1, bad = 0;
-	bool alone = false;
-	rb_keep keep = RB_KEEP_INSIDE;
-	uint64_t limit = 0;
+	const char *path = NULL;
+	int status;
 
 	for (int i = 1; i < argc; i++)
 	{
 		const char *a = argv[i];
 
 		if (strcmp(a, "-Y") == 0)
-			o.keep_surface = true;
+			o.refine.keep_surface = true;
 		else if (strcmp(a, "-p") == 0)
-			protect = false;
+			o.protect = false;
 		else if (strcmp(a, "-h") == 0)
-			keep = RB_KEEP_HULL;
+			o.keep = RB_KEEP_HULL;
 		else if (strcmp(a, "-g") == 0)
-			alone = true;
+			o.alone = true;
+		else if (strcmp(a, "-f") == 0)
+			o.find = true;
+		else if (strcmp(a, "-T") == 0)
+			o.timed = true;
 		else if (a[0] != '-')
-			path = a;
+			path = argv[i];
 		else if (i + 1 == argc)
 			break;
 		else if (strcmp(a, "-B") == 0)
-			o.radius_edge = atof(argv[++i]);
+			o.refine.radius_edge = atof(argv[++i]);
 		else if (strcmp(a, "-a") == 0)
-			o.max_volume = atof(argv[++i]);
+			o.refine.max_volume = atof(argv[++i]);
 		else if (strcmp(a, "-n") == 0)
-			o.max_points = strtoull(argv[++i], NULL, 10);
+			o.refine.max_points = strtoull(argv[++i], NULL, 10);
 		else if (strcmp(a, "-j") == 0)
-			o.threads = atoi(argv[++i]);
+			o.refine.threads = atoi(argv[++i]);
 		else if (strcmp(a, "-t") == 0)
-			times = atoi(argv[++i]);
+			o.times = atoi(argv[++i]);
+		else if (strcmp(a, "-k") == 0)
+			o.rounds = (uint32_t) strtoul(argv[++i], NULL, 10);
 		else if (strcmp(a, "-m") == 0)
-			limit = strtoull(argv[++i], NULL, 10) << 20;
+			o.limit = strtoull(argv[++i], NULL, 10) << 20;
 	}
 	backend = gpu_open();
 	if (path == NULL || backend == NULL || backend->refine == NULL || memory == NULL)
 	{
 		fprintf(stderr, "usage: refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] "
-						"[-t N] [-m MB] [-g] [-h] FILE\n");
+						"[-t N] [-m MB] [-g] [-h] [-p] [-k ROUNDS] [-f] [-T] FILE\n");
 		return 2;
 	}
-	plc = plc_read(path, NAN);
 	rb_context_init(&ctx, memory);
 	ctx.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
 	ctx.device_idle_ms = 60000;
-	ctx.gpu_memory_limit = limit;
-	cdt_ms = rb_now_ms();
-	if (rb_tetrahedralize(&ctx, &plc, keep, &tets, &flaw) != RB_OK)
-	{
-		fprintf(stderr, "%s: no tetrahedralization: %s\n", path, ctx.error.text);
-		return 3;
-	}
-	cdt_ms = rb_now_ms() - cdt_ms;
-	for (int i = 0; i < times; i++)
-	{
-		if (i > 0)
-			rb_refining_free(&gpu);
-		start(&gpu, &ctx, &o, &gpu_report, &tets);
-		gpu_ms = rb_now_ms();
-		check(&ctx, backend->refine(&ctx, &gpu, sizeof(gpu)), "device");
-		gpu_ms = rb_now_ms() - gpu_ms;
-	}
-	ntets = count_tets(&gpu);
-	if (!alone)
-	{
-		start(&cpu, &ctx, &o, &cpu_report, &tets);
-		cpu_ms = rb_now_ms();
-		check(&ctx, rb_refining_rounds(&cpu), "processor");
-		cpu_ms = rb_now_ms() - cpu_ms;
-		bad = compare(&cpu, &gpu);
-	}
-	printf("%s %s: %u rounds, %u sites, %u tets; cdt %.0f, gpu %.1f ms (%.2f M tets/s), "
-		   "cpu %.1f ms (%d threads)\n",
-		   alone ? "--"
-		   : bad ? "DIFFERS"
-				 : "same",
-		   name_of(path), gpu_report.rounds, gpu.nsites, ntets, cdt_ms, gpu_ms,
-		   ntets / gpu_ms / 1e3, cpu_ms, o.threads);
-	printf("  device bytes a tet: %.1f, of the mesh %.1f; ms:",
-		   (double) gpu_report.device_bytes / ntets, (double) gpu_report.device_mesh_bytes / ntets);
-	for (int i = 0; i < RB_REFINE_STEPS; i++)
-		printf(" %s %.1f", step_text[i], gpu_report.device_ms[i]);
-	printf("; large %" PRIu64 ", asked %" PRIu64 "; per round %.3f\n", gpu_report.device_large,
-		   gpu_report.device_asked, gpu_ms / (gpu_report.rounds > 0 ? gpu_report.rounds : 1));
-	rb_refining_free(&gpu);
-	if (!alone)
-		rb_refining_free(&cpu);
-	rb_tets_free(memory, &tets);
+	ctx.gpu_memory_limit = o.limit;
+	status = one_file(&ctx, backend, &o, path);
 	rb_memory_destroy(memory);
-	return bad;
+	return status;
 }

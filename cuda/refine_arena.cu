@@ -1,0 +1,215 @@
+/*
+ * refine_arena.cu
+ *	  Arrays that grow where they are: addresses first, memory behind them when it is wanted.
+ */
+#include "rb_refine.cuh"
+
+#include <cuda.h>
+#include <pthread.h>
+#include <string.h>
+
+#define MORE_SHARE 32 /* of what there is, at least, comes at once */
+#define BLOCK_SHARE 4 /* the same where all of it moves */
+
+/* the driver's functions, asked for by name, as device.cu does */
+static struct
+{
+	CUresult (*granularity)(size_t *, const CUmemAllocationProp *,
+							CUmemAllocationGranularity_flags);
+	CUresult (*reserve)(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long);
+	CUresult (*unreserve)(CUdeviceptr, size_t);
+	CUresult (*create)(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *,
+					   unsigned long long);
+	CUresult (*release)(CUmemGenericAllocationHandle);
+	CUresult (*map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long);
+	CUresult (*unmap)(CUdeviceptr, size_t);
+	CUresult (*access)(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t);
+	bool there;
+} driver;
+static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
+
+static bool
+find(const char *name, void *function)
+{
+	cudaDriverEntryPointQueryResult result;
+
+	if (cudaGetDriverEntryPointByVersion(name, (void **) function, 10020, cudaEnableDefault,
+										 &result) == cudaSuccess &&
+		result == cudaDriverEntryPointSuccess)
+		return true;
+	cudaGetLastError();
+	return false;
+}
+
+static void
+find_all(void)
+{
+	driver.there = find("cuMemGetAllocationGranularity", &driver.granularity) &&
+				   find("cuMemAddressReserve", &driver.reserve) &&
+				   find("cuMemAddressFree", &driver.unreserve) &&
+				   find("cuMemCreate", &driver.create) && find("cuMemRelease", &driver.release) &&
+				   find("cuMemMap", &driver.map) && find("cuMemUnmap", &driver.unmap) &&
+				   find("cuMemSetAccess", &driver.access);
+}
+
+static CUmemAllocationProp
+kind_of_memory(const rb_device_run *run)
+{
+	CUmemAllocationProp prop;
+
+	memset(&prop, 0, sizeof(prop));
+	prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	prop.location.id = run->device->id;
+	return prop;
+}
+
+/* addresses; false: it has to be a block */
+static bool
+reserve(const rb_device_run *run, rb_refine_arena *arena)
+{
+	CUmemAllocationProp prop = kind_of_memory(run);
+	CUdeviceptr at;
+	size_t step;
+
+	pthread_once(&driver_once, find_all);
+	if (!driver.there ||
+		driver.granularity(&step, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
+		return false;
+	arena->step = step;
+	arena->reserved = (run->device->bytes + step - 1) / step * step;
+	if (driver.reserve(&at, arena->reserved, 0, 0, 0) != CUDA_SUCCESS)
+	{
+		arena->reserved = 0;
+		return false;
+	}
+	arena->at = (void *) at;
+	return true;
+}
+
+/* memory behind its end */
+static CUresult
+add(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
+{
+	CUmemAllocationProp prop = kind_of_memory(run);
+	CUdeviceptr at = (CUdeviceptr) arena->at + arena->bytes;
+	CUmemAccessDesc access;
+	CUmemGenericAllocationHandle handle;
+	CUresult result = driver.create(&handle, bytes, &prop, 0);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	result = driver.map(at, bytes, 0, handle, 0);
+	/* from now on it is there as long as it is mapped */
+	driver.release(handle);
+	if (result != CUDA_SUCCESS)
+		return result;
+	memset(&access, 0, sizeof(access));
+	access.location = prop.location;
+	access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+	result = driver.access(at, bytes, &access, 1);
+	if (result != CUDA_SUCCESS)
+		driver.unmap(at, bytes);
+	return result;
+}
+
+/* the same, within the budget, and with some patience, as rb_device_alloc */
+static rb_status
+add_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
+{
+	run->need = run->used + bytes;
+	if (run->need > run->budget || arena->bytes + bytes > arena->reserved ||
+		arena->pieces == RB_REFINE_PIECES)
+		return RB_DEVICE_FULL;
+	for (;;)
+	{
+		CUresult result = add(run, arena, bytes);
+
+		if (result == CUDA_SUCCESS)
+			break;
+		if (result != CUDA_ERROR_OUT_OF_MEMORY)
+			return rb_cuda_failed(run, cudaErrorUnknown, "cuMemMap()");
+		if (rb_copies_evict(run))
+			continue;
+		if (rb_should_stop(run->ctx))
+			return RB_STOPPED;
+		if (rb_now_ms() > run->until)
+			return RB_DEVICE_FULL;
+		rb_doze(10000000);
+	}
+	arena->piece[arena->pieces++] = (uint32_t) (bytes / arena->step);
+	arena->bytes += bytes;
+	run->used += bytes;
+	return RB_OK;
+}
+
+/* a larger block */
+static rb_status
+move(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
+{
+	uint64_t more = arena->bytes + arena->bytes / BLOCK_SHARE;
+	void *fresh;
+	rb_status status;
+
+	/* what is not kept is given back first */
+	if (used == 0)
+	{
+		rb_device_free(run, &arena->at);
+		arena->bytes = 0;
+	}
+	more = more < bytes ? bytes : more;
+	status = rb_device_alloc(run, &fresh, more);
+	if (status == RB_DEVICE_FULL && more > bytes)
+		status = rb_device_alloc(run, &fresh, more = bytes);
+	RB_TRY(status);
+	if (used > 0)
+		RB_CUDA(run, cudaMemcpyAsync(fresh, arena->at, used, cudaMemcpyDeviceToDevice,
+									 run->queue->compute));
+	rb_device_free(run, &arena->at);
+	arena->at = fresh;
+	arena->bytes = more;
+	return RB_OK;
+}
+
+rb_status
+rb_refine_stretch(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
+{
+	uint64_t more = arena->bytes / MORE_SHARE;
+	rb_status status;
+
+	if (arena->at != NULL && bytes <= arena->bytes)
+		return RB_OK;
+	if (arena->at == NULL && !arena->small)
+		reserve(run, arena);
+	if (arena->reserved == 0)
+		return move(run, arena, used, bytes);
+	bytes = bytes > arena->bytes ? bytes - arena->bytes : 1;
+	bytes = (bytes + arena->step - 1) / arena->step * arena->step;
+	more = (more + arena->step - 1) / arena->step * arena->step;
+	if (more <= bytes)
+		return add_more(run, arena, bytes);
+	status = add_more(run, arena, more);
+	return status == RB_DEVICE_FULL ? add_more(run, arena, bytes) : status;
+}
+
+void
+rb_refine_arena_free(rb_device_run *run, rb_refine_arena *arena)
+{
+	if (arena->reserved == 0)
+		rb_device_free(run, &arena->at);
+	else
+	{
+		CUdeviceptr at = (CUdeviceptr) arena->at;
+
+		for (uint32_t i = 0; i < arena->pieces; i++)
+		{
+			const uint64_t bytes = arena->piece[i] * arena->step;
+
+			driver.unmap(at, bytes);
+			at += bytes;
+		}
+		driver.unreserve((CUdeviceptr) arena->at, arena->reserved);
+		run->used -= arena->bytes;
+	}
+	memset(arena, 0, sizeof(*arena));
+}
