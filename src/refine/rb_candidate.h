@@ -301,7 +301,7 @@ rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, d
 
 /*
  * A wall is split because of a corner that encroaches upon it, on either side, if there is one; even where
- * a point that is not there was the reason to ask: near that corner it makes no difference.
+ * a point that is not there was the reason to ask.
  */
 RB_HD void
 rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
@@ -318,7 +318,7 @@ rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c
 			double raise;
 
 			any = true;
-			if (rb_wall_kept(m, c->facet[i], cand->at, c->v[i], &raise) &&
+			if (rb_wall_kept(m, c->facet[i], cand->at, c->v[i], absent, &raise) &&
 				!rb_entry_needed(cand->entry))
 			{
 				if (absent)

@@ -254,11 +254,20 @@ rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
 }
 
 /*
- * Point `at` on facet f is wanted because of site w.  True: it is too near to w, across an angle of the
- * input.  *raise: the radius that the new point gets at least.
+ * What is too near to site w across an angle of the input, where a point that is not there has called for it: half of
+ * w's radius.  Such a point is the centre of a bad tetrahedron, and as far from all others as its edges are
+ * long; so it does not call without end, and to refuse all within the radius would leave
+ * many large bad tetrahedra for the sake of a few small ones.
+ */
+#define RB_WALL_NEAR 0.25
+
+/*
+ * Point `at` on facet f is wanted because of site w, or of a point that is not there, with w in the sphere as well.
+ * True: it is too near to w, across an angle of the input.  *raise: the radius that the new point gets at least.
  */
 RB_HD bool
-rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, double *raise)
+rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool absent,
+			 double *raise)
 {
 	double r = m->sites[w].radius;
 	bool across = false;
@@ -279,7 +288,23 @@ rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, double
 	if (!across)
 		return false;
 	*raise = factor == 2 ? r * 1.4142135623730951 : r;
-	return rb_distance2(at, rb_site_at(m, w)) < factor * r * r;
+	return rb_distance2(at, rb_site_at(m, w)) < (absent ? RB_WALL_NEAR : factor) * r * r;
+}
+
+/*
+ * A little more than 1, by numbers.  Points on two sides of a corner at the same distances from it lie on circles,
+ * four by four; on a facet rounding would decide which of them is inside of which circle, and from one side of
+ * the facet it looks otherwise than from the other: a tetrahedron without a volume is in between.
+ */
+RB_HD double
+rb_corner_more(uint32_t s, uint32_t w)
+{
+	uint32_t hash = s * 0x9e3779b1u ^ w * 0x85ebca6bu;
+
+	hash ^= hash >> 15;
+	hash *= 0xc2b2ae35u;
+	hash ^= hash >> 13;
+	return 1 + 0x1p-20 * (0.5 + (hash & 0xffff) * 0x1p-17);
 }
 
 /*
@@ -318,7 +343,7 @@ rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *ra
 				 (far * (to > from ? to : from));
 		if (cosine < 0.5)
 			*raise = 0;
-		t = (far - from) / (to - from);
+		t = (far * rb_corner_more(s, w) - from) / (to - from);
 	}
 	else
 		t = rb_projection(a, b, p);
