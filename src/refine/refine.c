@@ -6,10 +6,13 @@
 
 #include <stdio.h>
 
-/* at most: each makes the mesh anew */
+/* so often at most what is stuck is inserted together */
 #define REBUILDS 20
 /* and of these, when all else is done */
 #define REBUILDS_LATE 1
+/* above one of so many points it is not done group by group; above one of so many what is left is worth it that all is made anew */
+#define TOGETHER 16
+#define REBUILT 1000
 
 static double
 lap(double *start)
@@ -40,6 +43,24 @@ make_rounds(rb_refining *r)
 	return rb_refining_rounds(r);
 }
 
+/* few cells are made anew where that will do, else all; *again: there is something new */
+static rb_status
+insert_stuck(rb_refining *r, bool *again)
+{
+	bool made;
+	rb_status status = RB_OK;
+
+	*again = false;
+	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
+		status = rb_refining_together(r, again);
+	if (status == RB_OK && (uint64_t) r->nstuck * REBUILT > r->nsites)
+	{
+		status = rb_refining_rebuild(r, &made);
+		*again = *again || made;
+	}
+	return status;
+}
+
 rb_status
 rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		  rb_refine_report *report)
@@ -63,12 +84,9 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 
 		status = make_rounds(&r);
 		late += r.done;
-		if (status != RB_OK || !rb_round_rebuilds(r.nstuck, r.nsites) || i > REBUILDS ||
-			late > REBUILDS_LATE)
+		if (status != RB_OK || r.nstuck == 0 || i >= REBUILDS || late > REBUILDS_LATE)
 			break;
-		again = false;
-		if (i < REBUILDS)
-			status = rb_refining_rebuild(&r, &again);
+		status = insert_stuck(&r, &again);
 		r.nstuck = 0;
 		if (status != RB_OK || (!again && r.done))
 			break;
