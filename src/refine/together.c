@@ -965,7 +965,7 @@ join_added(together *t)
 				continue;
 			p.u = t->sites.e[t->segments[on][0]];
 			p.v = t->sites.e[t->segments[on][1]];
-			p.raise = 0;
+			p.raise = -1;
 			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
 			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
 			p.entry = entry_of(t, p.u, p.v);
@@ -1075,7 +1075,7 @@ make_sites(together *t)
 		double to = sqrt(rb_distance2(p->at, rb_site_at(m, p->v)));
 
 		memcpy(m->sites[site].at, p->at, sizeof p->at);
-		m->sites[site].radius = fmax(p->raise, fmin(from, to));
+		m->sites[site].radius = p->raise < 0 ? 0 : fmax(p->raise, fmin(from, to));
 		m->kind[site] = RB_VERTEX_ON_SEGMENT;
 		m->parent[site] = p->segment;
 	}
