@@ -4,6 +4,7 @@
  *
  *		start.c		a tetrahedralization becomes cells and sites
  *		rounds.c	rounds, on threads
+ *		together.c	points that could not be inserted alone, a few at once
  *		rebuild.c	all is made anew, with points that could not be inserted alone
  *		result.c	cells and sites become a tetrahedralization
  */
@@ -64,6 +65,12 @@ extern void rb_refining_free(rb_refining *r);
 
 /* rounds.c: until nothing is left to do, or only what is stuck */
 extern rb_status rb_refining_rounds(rb_refining *r);
+
+/* together.c: what is stuck is inserted, where that is the matter of few cells; what is left is still stuck.  *any: some was */
+extern rb_status rb_refining_together(rb_refining *r, bool *any);
+/* the point on what is stuck, and its ends; false: there is none, or none is wanted any more */
+extern bool rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand,
+									uint32_t *u, uint32_t *v);
 
 /* rebuild.c; *done: false: nothing has changed */
 extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);

@@ -42,13 +42,6 @@
 #define RB_ROOM_CELLS_HUGE (1u << 20)
 #define RB_ROOM_WALLS_HUGE (1u << 16)
 
-/* are so many stuck pieces worth it that the mesh is made anew? */
-RB_HD bool
-rb_round_rebuilds(uint32_t stuck, uint32_t sites)
-{
-	return (uint64_t) stuck * 1000 > sites;
-}
-
 RB_HD size_t
 rb_round_step(size_t n)
 {

@@ -78,23 +78,14 @@ put_points(rebuild *b)
 	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
 	{
 		rb_candidate cand;
-		const rb_cell *c = &m->cells[rb_entry_cell(r->stuck[i])];
-		uint32_t e = rb_entry_part(r->stuck[i]), u, v;
-		double from, to, measure;
+		uint32_t u, v;
+		double from, to;
 		bool fresh;
 
 		if (r->options->max_points > 0 && b->npoints >= r->options->max_points)
 			break;
-		if (!rb_entry_alive(m, r->stuck[i]))
+		if (!rb_refining_stuck_point(r, r->stuck[i], &cand, &u, &v))
 			continue;
-		memset(&cand, 0, sizeof cand);
-		cand.entry = r->stuck[i];
-		cand.verdict = RB_READY;
-		rb_candidate_make_piece(m, &cand, c, e, &measure);
-		if (cand.verdict != RB_READY)
-			continue;
-		u = c->v[rb_cell_edge_from(e)];
-		v = c->v[rb_cell_edge_to(e)];
 		status = rb_table_put(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh);
 		if (status != RB_OK || !fresh)
 			continue;

@@ -6,10 +6,13 @@
 
 #include <stdio.h>
 
-/* at most: each makes the mesh anew */
+/* so often at most what is stuck is inserted together */
 #define REBUILDS 20
 /* and of these, when all else is done */
 #define REBUILDS_LATE 1
+/* above one of so many points it is not done group by group; above one of so many what is left is worth it that all is made anew */
+#define TOGETHER 32
+#define REBUILT 200
 
 static double
 lap(double *start)
@@ -40,11 +43,35 @@ make_rounds(rb_refining *r)
 	return rb_refining_rounds(r);
 }
 
+/* few cells are made anew where that will do, else all; *again: there is something new; *left: so many could not be inserted */
+static rb_status
+insert_stuck(rb_refining *r, uint32_t *left, bool *again)
+{
+	bool made;
+	rb_status status = RB_OK;
+
+	*again = false;
+	/* the same ones as before: there is no use */
+	if (r->nstuck <= *left && !r->done)
+		return RB_OK;
+	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
+		status = rb_refining_together(r, again);
+	*left = r->nstuck;
+	if (status == RB_OK && (uint64_t) r->nstuck * REBUILT > r->nsites)
+	{
+		status = rb_refining_rebuild(r, &made);
+		*again = *again || made;
+		*left = made ? 0 : *left;
+	}
+	return status;
+}
+
 rb_status
 rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		  rb_refine_report *report)
 {
 	rb_refining r;
+	uint32_t left = 0;
 	int late = 0;
 	double start = rb_now_ms();
 	rb_status status;
@@ -63,12 +90,9 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 
 		status = make_rounds(&r);
 		late += r.done;
-		if (status != RB_OK || !rb_round_rebuilds(r.nstuck, r.nsites) || i > REBUILDS ||
-			late > REBUILDS_LATE)
+		if (status != RB_OK || r.nstuck == 0 || i >= REBUILDS || late > REBUILDS_LATE)
 			break;
-		again = false;
-		if (i < REBUILDS)
-			status = rb_refining_rebuild(&r, &again);
+		status = insert_stuck(&r, &left, &again);
 		r.nstuck = 0;
 		if (status != RB_OK || (!again && r.done))
 			break;

@@ -120,19 +120,11 @@ gather(rounds *s)
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
-		if (rb_round_rebuilds(s->r->nstuck, s->r->nsites))
+		if (s->r->nstuck > 0)
 		{
 			s->ncands = 0;
 			return RB_OK;
 		}
-		/* too few for that: they are tried again when all else is done */
-		for (uint32_t i = 0; i < s->r->nstuck; i++)
-		{
-			status = push(s, &s->later, s->r->stuck[i]);
-			if (status != RB_OK)
-				return status;
-		}
-		s->r->nstuck = 0;
 	}
 	if (s->protecting)
 		all = s->pieces.n;
