@@ -677,6 +677,15 @@ lattice_in_box(void)
 				(void) at(i, j, k);
 }
 
+static void
+lattice_points(int n)
+{
+	for (int i = 0; i <= n; i++)
+		for (int j = 0; j <= n; j++)
+			for (int k = 0; k <= n; k++)
+				(void) at(i, j, k);
+}
+
 /* lattice points, and unit squares between them, straight and slanted, some of triangles */
 static void
 squares_in_lattice(void)
@@ -684,10 +693,7 @@ squares_in_lattice(void)
 	const int n = 5;
 
 	check_state = 11;
-	for (int i = 0; i <= n; i++)
-		for (int j = 0; j <= n; j++)
-			for (int k = 0; k <= n; k++)
-				(void) at(i, j, k);
+	lattice_points(n);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
 			for (int k = 0; k < n; k++)
@@ -714,10 +720,7 @@ slanted_in_lattice(void)
 	const int n = 5;
 
 	check_state = 12;
-	for (int i = 0; i <= n; i++)
-		for (int j = 0; j <= n; j++)
-			for (int k = 0; k <= n; k++)
-				(void) at(i, j, k);
+	lattice_points(n);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++)
 			for (int k = 0; k < n; k++)

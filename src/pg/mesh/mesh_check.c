@@ -110,26 +110,11 @@ check(rb_meshing_run *run)
 	checking *c = run->arg;
 	double start = 0;
 	rb_status status;
-	const rb_check_input in = {.npoints = c->mesh.n[RB_MESH_VERTICES],
-							   .ntets = c->mesh.n[RB_MESH_TETS],
-							   .nfaces = c->mesh.n[RB_MESH_FACES],
-							   .nedges = c->mesh.n[RB_MESH_EDGES],
-							   .nsegments = c->matched.nsegments,
-							   .nfacets = c->matched.nfacets,
-							   .points = c->mesh.points,
-							   .kind = c->mesh.kind,
-							   .parent = c->matched.parent,
-							   .tets = (const uint32_t(*)[4]) c->mesh.tets,
-							   .region = c->mesh.region,
-							   .faces = (const uint32_t(*)[3]) c->mesh.faces,
-							   .face_facet = c->matched.face_facet,
-							   .edges = (const uint32_t(*)[2]) c->mesh.edges,
-							   .edge_segment = c->matched.edge_segment,
-							   .segments = (const uint32_t(*)[2]) c->matched.segments,
-							   .plc = run->part->is_welded ? &run->part->welded.plc : NULL,
-							   .keep = run->call->keep,
-							   .most = UINT32_MAX};
+	rb_check_input in = rb_meshing_check_input(&c->mesh, &c->matched);
 
+	in.plc = run->part->is_welded ? &run->part->welded.plc : NULL;
+	in.keep = run->call->keep;
+	in.most = UINT32_MAX;
 	rb_meshing_stage(run, RB_MESH_CHECK, &start);
 	status = rb_check_mesh(&run->ctx, &in, &c->report);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);

@@ -335,3 +335,24 @@ rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matche
 	CHECK_FOR_INTERRUPTS();
 	find_parents(run, mesh, to);
 }
+
+rb_check_input
+rb_meshing_check_input(const rb_meshing_loaded *mesh, const rb_meshing_matched *to)
+{
+	return (rb_check_input){.npoints = mesh->n[RB_MESH_VERTICES],
+							.ntets = mesh->n[RB_MESH_TETS],
+							.nfaces = mesh->n[RB_MESH_FACES],
+							.nedges = mesh->n[RB_MESH_EDGES],
+							.nsegments = to->nsegments,
+							.nfacets = to->nfacets,
+							.points = mesh->points,
+							.kind = mesh->kind,
+							.parent = to->parent,
+							.tets = (const uint32_t(*)[4]) mesh->tets,
+							.region = mesh->region,
+							.faces = (const uint32_t(*)[3]) mesh->faces,
+							.face_facet = to->face_facet,
+							.edges = (const uint32_t(*)[2]) mesh->edges,
+							.edge_segment = to->edge_segment,
+							.segments = (const uint32_t(*)[2]) to->segments};
+}

@@ -13,6 +13,7 @@
 #include "pg/base/rb_pg.h"
 
 #include "executor/spi.h"
+#include "mesh/rb_check.h"
 #include "mesh/rb_tetrahedralize.h"
 #include "mesh/rb_weld.h"
 #include "refine/rb_refine.h"
@@ -350,6 +351,10 @@ typedef struct rb_meshing_matched
 
 /* where the run is welded the mesh is renumbered as its points are; else it is only compared with itself */
 extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_meshing_matched *to);
+
+/* the mesh as the checker takes it; of which rows it is to be, and which tetrahedra are wanted, is not in it */
+extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
+											 const rb_meshing_matched *to);
 
 /* ---- mesh_bodies.c ---- */
 
