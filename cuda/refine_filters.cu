@@ -102,12 +102,13 @@ rb_status
 rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some)
 {
 	const uint32_t most = some->huge ? 1 : (uint32_t) run->device->sms;
+	const uint32_t blocks = some->most < most ? some->most : most;
 
 	RB_CUDA(run,
 			cudaFuncSetAttribute(grow_large_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 								 RB_REFINE_LARGE_BYTES));
-	grow_large_kernel < <<some->most<most ? some->most : most, LARGE_WARPS * 32,
-									 RB_REFINE_LARGE_BYTES, run->queue->compute>>>(*a, *some);
+	grow_large_kernel<<<blocks, LARGE_WARPS * 32, RB_REFINE_LARGE_BYTES, run->queue->compute>>>(
+		*a, *some);
 	RB_REFINE_LAUNCHED(run, a, "refine: grow_large_kernel");
 	return RB_OK;
 }

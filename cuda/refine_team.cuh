@@ -295,7 +295,11 @@ rb_team_walls(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 	return RB_READY;
 }
 
-/* from cell to cell: the four faces each of many cells at once */
+/*
+ * From cell to cell: the four faces each of many cells at once.  Where a sign has to be asked for it goes on without
+ * that cell, so that what else has to be asked is asked, too, before all begins again; whatever it finds then,
+ * the verdict is that it asks.
+ */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_cells(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_candidate *cand,
@@ -303,6 +307,7 @@ rb_team_cells(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 {
 	const uint32_t rank = team->rank(), i = rank & 3, step = 8 * WARPS;
 	uint32_t nrim = 0;
+	bool asks = false;
 
 	for (uint32_t from = 0; from < room->n; from += step)
 	{
@@ -335,12 +340,19 @@ rb_team_cells(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 		if (i == 0 && k < n)
 			room->rims[k] = (uint8_t) (rims >> (rank & 28) & 0xf);
 		nrim += (uint32_t) __popc(rims);
-		verdict = rb_team_add(team, m, room, cand, beyond, holds, unsure);
+		verdict = rb_team_add(team, m, room, cand, beyond, holds, unsure && !asks);
+		if (verdict == RB_OPEN && env->exact)
+		{
+			asks = true;
+			verdict = rb_team_add(team, m, room, cand, beyond, holds, false);
+		}
 		if (verdict != RB_READY)
-			return verdict;
+			return asks ? RB_OPEN : verdict;
 		if (n - from < step)
 			from = n - step;
 	}
+	if (asks)
+		return RB_OPEN;
 	team->sync();
 	/* each warp has counted its own */
 	for (uint32_t w = 1; w < WARPS; w++)

@@ -33,8 +33,7 @@ typedef struct rb_room
 	uint32_t *cells;
 	uint8_t *rims;   /* of each cell: 1 << i: beyond face i the cavity ends */
 	uint32_t *walls; /* that open, by their names */
-	uint32_t
-		*table; /* of a large room: hash table of cells, twice as many, all RB_NOWHERE; else NULL */
+	uint32_t *table; /* hash table of cells, twice as many, all RB_NOWHERE; NULL: of a small room */
 	uint32_t cells_cap;
 	uint32_t walls_cap;
 	/* while growing */
