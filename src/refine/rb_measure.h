@@ -21,11 +21,11 @@ rb_distance2(const double *a, const double *b)
 
 /*
  * How much smaller than the sphere around an edge is the one that nothing should be in: its radius is
- * sqrt(1 - 4 x this) of it, 0.94.  Above 0 for two reasons: the foot of a perpendicular, which is where pieces are
+ * sqrt(1 - 4 x this) of it, 0.89.  Above 0 for two reasons: the foot of a perpendicular, which is where pieces are
  * split, lies on the spheres around the edges from both of its ends, and rounding would decide; and what
  * is hardly inside does no harm, but each split calls for others at the corners of its segment.
  */
-#define RB_DIAMETER_LESS 0.03
+#define RB_DIAMETER_LESS 0.05
 
 /* below 0: p lies in that sphere around ab */
 RB_HD double
