@@ -54,6 +54,7 @@ typedef struct rounds
 	size_t winners_cap;
 	uint32_t nwinners;
 	uint32_t nfresh;
+	uint32_t most; /* tetrahedra of a round (rb_round_most) */
 	rb_places places;
 	uint32_t *freed;
 	size_t freed_cap;
@@ -98,7 +99,7 @@ static void
 take_spread(rounds *s, uint32_t most)
 {
 	entries *list = &s->tets;
-	size_t step = rb_round_step(list->n), turn = s->r->report->rounds % step, left = 0;
+	size_t step = rb_round_step(list->n, s->most), turn = s->r->report->rounds % step, left = 0;
 
 	for (size_t i = 0; i < list->n; i++)
 		if (i % step == turn && s->ncands < most)
@@ -467,7 +468,7 @@ number_winners(rounds *s)
 	rb_refining *r = s->r;
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
 	uint64_t fresh = 0, freed = 0;
-	uint32_t n = 0;
+	uint32_t n = 0, alive = 0;
 	rb_status status =
 		rb_array_grow(r->ctx, (void **) &s->winners, &s->winners_cap, s->ncands, sizeof(uint32_t));
 
@@ -481,6 +482,7 @@ number_winners(rounds *s)
 		rb_candidate *cand = &s->cands[i];
 
 		rb_round_decide(cand);
+		alive += cand->verdict != RB_STALE;
 		if (cand->verdict != RB_WINS)
 			continue;
 		if (r->nsites + (uint64_t) n >= most)
@@ -498,6 +500,7 @@ number_winners(rounds *s)
 		freed += cand->ncells;
 	}
 	s->nwinners = n;
+	s->most = rb_round_most(s->most, alive, n);
 	s->nfresh = (uint32_t) fresh;
 	if (fresh + r->ncells > RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, fresh + r->ncells, RB_MAX_CELLS, NULL);
@@ -690,6 +693,7 @@ rb_refining_rounds(rb_refining *r)
 		return RB_OK;
 	s.r = r;
 	s.protecting = r->protect;
+	s.most = RB_ROUND_CANDIDATES;
 	r->done = false;
 	status = open_workers(&s);
 	if (status == RB_OK)
