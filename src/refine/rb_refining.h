@@ -45,6 +45,9 @@ typedef struct rb_refining
 	/* pieces that could not be split alone (rebuild.c) */
 	rb_entry64 *stuck;
 	uint32_t nstuck;
+	uint32_t (*hopeless)[2]; /* those that were tried together with others, in vain (together.c) */
+	uint32_t nhopeless;
+	size_t hopeless_cap;
 	bool protect; /* pieces first, as long as that is of use */
 	bool done;    /* nothing is left but what is stuck */
 	bool full;    /* max_points */

@@ -19,12 +19,11 @@
 
 #include <stdlib.h>
 
-/* a group has no more cells than this, and so many layers of them around it: at first, and more if that will not do */
+/* a group has no more cells than this, and so many layers of them around it, and one more each time */
 #define GROUP_CELLS 20000
 #define LAYERS 2
-#define LAYERS_MORE 3
-/* so often it is tried, with more points or cells each time */
-#define TRIES 6
+/* so often it is tried, with more points */
+#define TRIES 4
 
 typedef struct list
 {
@@ -46,6 +45,7 @@ typedef struct together
 {
 	rb_refining *r;
 	rb_table stuck;	 /* pieces that wait: to their places in r->stuck */
+	rb_table hopeless; /* and those that have been tried in vain */
 	uint8_t *marks;	 /* of each cell: NEAR, ... */
 	size_t marks_cap;
 	list near;		 /* cells of the PLC */
@@ -138,6 +138,9 @@ find_stuck(together *t)
 	rb_refining *r = t->r;
 	rb_status status = RB_OK;
 
+	for (uint32_t i = 0; i < r->nhopeless && status == RB_OK; i++)
+		status = rb_table_put(r->ctx, &t->hopeless, r->hopeless[i][0], r->hopeless[i][1], RB_NONE, i,
+							  NULL, NULL);
 	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
 	{
 		const rb_cell *c = &r->mesh.cells[rb_entry_cell(r->stuck[i])];
@@ -1200,10 +1203,25 @@ try_group(together *t, bool *done)
 	return status;
 }
 
+/* the piece that the group began with: it is not tried again before all else is done */
+static rb_status
+note_hopeless(together *t)
+{
+	rb_refining *r = t->r;
+	rb_status status = rb_array_grow(r->ctx, (void **) &r->hopeless, &r->hopeless_cap,
+									 (size_t) r->nhopeless + 1, sizeof(*r->hopeless));
+
+	if (status != RB_OK)
+		return status;
+	r->hopeless[r->nhopeless][0] = t->points[0].u;
+	r->hopeless[r->nhopeless++][1] = t->points[0].v;
+	return RB_OK;
+}
+
 static rb_status
 one_group(together *t, rb_entry64 stuck, bool *done)
 {
-	bool enough = false, wide = false;
+	bool enough = false;
 	uint32_t known = 0;
 	rb_status status;
 
@@ -1211,28 +1229,20 @@ one_group(together *t, rb_entry64 stuck, bool *done)
 	t->npoints = 0;
 	rb_table_clear(&t->split);
 	status = join(t, stuck);
-	for (int i = 0; i < TRIES && status == RB_OK && !*done; i++)
+	/* as long as others join */
+	for (int i = 0; i < TRIES && known < t->npoints && status == RB_OK && !*done; i++)
 	{
-		uint32_t before = t->npoints;
-		int layers = i == 0 ? LAYERS : 1;
-
-		if (before == known)
-		{
-			/* nobody joined */
-			if (wide || known == 0)
-				break;
-			wide = true;
-			layers = LAYERS_MORE;
-		}
 		status = find_group(t, known, &enough);
 		known = t->npoints;
 		if (enough)
 			break;
 		if (status == RB_OK)
-			status = add_layers(t, layers);
+			status = add_layers(t, i == 0 ? LAYERS : 1);
 		if (status == RB_OK)
 			status = try_group(t, done);
 	}
+	if (status == RB_OK && !*done && t->npoints > 0)
+		status = note_hopeless(t);
 	for (size_t i = 0; i < t->near.n; i++)
 		t->marks[t->near.e[i]] = 0;
 	if (status == RB_OK && rb_should_stop(t->r->ctx))
@@ -1240,12 +1250,22 @@ one_group(together *t, rb_entry64 stuck, bool *done)
 	return status;
 }
 
+static bool
+is_hopeless(const together *t, rb_entry64 entry)
+{
+	const rb_cell *c = &t->r->mesh.cells[rb_entry_cell(entry)];
+	uint32_t e = rb_entry_part(entry);
+
+	return rb_table_find(&t->hopeless, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)],
+						 RB_NONE) != NULL;
+}
+
 static void
 together_free(together *t)
 {
 	rb_memory *memory = t->r->ctx->memory;
 	list *lists[] = {&t->near, &t->old, &t->sites, &t->facets, &t->fresh, &t->stack, &t->ghosts};
-	rb_table *tables[] = {&t->stuck, &t->split, &t->pieces, &t->faces, &t->rim, &t->known};
+	rb_table *tables[] = {&t->stuck, &t->hopeless, &t->split, &t->pieces, &t->faces, &t->rim, &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		rb_free(memory, (void **) &lists[i]->e);
@@ -1282,7 +1302,7 @@ rb_refining_together(rb_refining *r, bool *any)
 	{
 		bool done = false;
 
-		if (!rb_entry_alive(&r->mesh, r->stuck[i]))
+		if (!rb_entry_alive(&r->mesh, r->stuck[i]) || is_hopeless(&t, r->stuck[i]))
 			continue;
 		status = one_group(&t, r->stuck[i], &done);
 		*any = *any || done;
