@@ -30,6 +30,7 @@ typedef struct worker
 	uint32_t small_cells[RB_ROOM_CELLS];
 	uint8_t small_rims[RB_ROOM_CELLS];
 	uint32_t small_walls[RB_ROOM_WALLS];
+	uint32_t small_table[2 * RB_ROOM_CELLS];
 	uint32_t *cavities; /* lists of cells of the candidates that it grew in this round */
 	size_t n;
 	size_t cap;
@@ -650,6 +651,8 @@ open_workers(rounds *s)
 		w->room.cells = w->small_cells;
 		w->room.rims = w->small_rims;
 		w->room.walls = w->small_walls;
+		w->room.table = w->small_table;
+		memset(w->small_table, 0xff, sizeof w->small_table);
 		w->room.cells_cap = RB_ROOM_CELLS;
 		w->room.walls_cap = RB_ROOM_WALLS;
 	}
