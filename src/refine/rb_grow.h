@@ -31,7 +31,8 @@
 typedef struct rb_room
 {
 	uint32_t *cells;
-	uint8_t *rims;   /* of each cell: 1 << i: beyond face i the cavity ends; before: it came in by that one */
+	uint8_t *
+		rims; /* of each cell: 1 << i: beyond face i the cavity ends; before: it came in by that one */
 	uint32_t *walls; /* that open, by their names */
 	uint32_t
 		*table; /* of a large room: hash table of cells, twice as many, all RB_NOWHERE; else NULL */

@@ -46,7 +46,8 @@
 RB_HD size_t
 rb_round_step(size_t n, uint32_t most)
 {
-	size_t step = n < (size_t) RB_ROUND_STEP * RB_ROUND_LEAST ? n / RB_ROUND_LEAST + 1 : RB_ROUND_STEP;
+	size_t step =
+		n < (size_t) RB_ROUND_STEP * RB_ROUND_LEAST ? n / RB_ROUND_LEAST + 1 : RB_ROUND_STEP;
 
 	return n / step > most ? (n + most - 1) / most : step;
 }
