@@ -221,7 +221,7 @@ rb_cell_needs(const rb_cells *m, rb_cell *c)
 	rb_shape shape;
 	bool kept;
 
-	if (rb_cell_ghost(c))
+	if ((c->bits & RB_CELL_FINE) != 0 || rb_cell_ghost(c))
 		return 0;
 	if ((c->bits & RB_CELL_SEGMENTS) != 0 && !m->keep_surface)
 		for (i = 0; i < 6; i++)
@@ -247,6 +247,8 @@ rb_cell_needs(const rb_cells *m, rb_cell *c)
 			needs |= RB_NEED_TET;
 		}
 	}
+	else if (needs == 0)
+		c->bits |= RB_CELL_FINE;
 	return needs;
 }
 

@@ -50,6 +50,8 @@ typedef struct rb_cell
 #define RB_CELL_LEFT (1u << 21)
 #define RB_CELL_REASON_SHIFT 22
 #define RB_CELL_REASON (3u << RB_CELL_REASON_SHIFT)
+/* it has been looked at, and needs nothing */
+#define RB_CELL_FINE (1u << 24)
 
 typedef struct rb_site
 {

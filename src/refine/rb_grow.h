@@ -31,7 +31,8 @@
 typedef struct rb_room
 {
 	uint32_t *cells;
-	uint8_t *rims;   /* of each cell: 1 << i: beyond face i the cavity ends */
+	uint8_t *
+		rims; /* of each cell: 1 << i: beyond face i the cavity ends; before: it came in by that one */
 	uint32_t *walls; /* that open, by their names */
 	uint32_t *table; /* hash table of cells, twice as many, all RB_NOWHERE; NULL: of a small room */
 	uint32_t cells_cap;
@@ -331,7 +332,7 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 
 	for (k = 0; k < room->n; k++)
 	{
-		uint32_t cell = room->cells[k], rims = 0;
+		uint32_t cell = room->cells[k], rims = 0, came = room->rims[k];
 		const rb_cell *c = &m->cells[cell];
 		bool ghost = rb_cell_ghost(c);
 
@@ -339,6 +340,8 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 		{
 			uint32_t beyond = c->n[i] >> 2;
 
+			if ((came & 1u << i) != 0)
+				continue;
 			if ((c->bits & RB_CELL_WALL(i)) != 0)
 			{
 				if (!rb_room_opens(room, rb_face_name(m, cell << 2 | i)))
@@ -355,6 +358,7 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 
 					if (verdict != RB_READY)
 						return verdict;
+					room->rims[room->n - 1] = (uint8_t) (1u << (c->n[i] & 3));
 				}
 				else if (holds == RB_UNSURE)
 					return RB_OPEN;

@@ -45,6 +45,9 @@ typedef struct rb_refining
 	/* pieces that could not be split alone (rebuild.c) */
 	rb_entry64 *stuck;
 	uint32_t nstuck;
+	uint32_t (*hopeless)[2]; /* those that were tried together with others, in vain (together.c) */
+	uint32_t nhopeless;
+	size_t hopeless_cap;
 	uint32_t most_rounds; /* tests: no more at a time; 0: all */
 	bool timed;           /* tests: a device waits after each step, so that each has its own time */
 	bool protect;         /* pieces first, as long as that is of use */

@@ -31,8 +31,9 @@
 /* at most so many candidates in a round */
 #define RB_ROUND_CANDIDATES (1u << 17)
 /* of a list of tetrahedra every so many-th is taken, as long as that are not too few */
-#define RB_ROUND_STEP 8u
+#define RB_ROUND_STEP 16u
 #define RB_ROUND_LEAST 1024u
+#define RB_ROUND_FEWEST 64u
 /* of those with more than RB_ROOM_CELLS, so many, the first ones; others lose */
 #define RB_ROUND_LARGE 2048u
 #define RB_ROOM_CELLS_LARGE (1u << 12)
@@ -43,9 +44,29 @@
 #define RB_ROOM_WALLS_HUGE (1u << 16)
 
 RB_HD size_t
-rb_round_step(size_t n)
+rb_round_step(size_t n, uint32_t most)
 {
-	return n < (size_t) RB_ROUND_STEP * RB_ROUND_LEAST ? n / RB_ROUND_LEAST + 1 : RB_ROUND_STEP;
+	size_t step =
+		n < (size_t) RB_ROUND_STEP * RB_ROUND_LEAST ? n / RB_ROUND_LEAST + 1 : RB_ROUND_STEP;
+
+	return n / step > most ? (n + most - 1) / most : step;
+}
+
+/*
+ * So many tetrahedra are tried in the next round, after one with so many candidates that were still of use, of whom so
+ * many won: where few do, their cavities are large, and most would be grown in vain.
+ */
+RB_HD uint32_t
+rb_round_most(uint32_t most, uint32_t alive, uint32_t won)
+{
+	if (alive / 4 > won)
+	{
+		most = alive < most ? alive : most;
+		return most / 2 > RB_ROUND_FEWEST ? most / 2 : RB_ROUND_FEWEST;
+	}
+	if (alive / 2 < won)
+		return most < RB_ROUND_CANDIDATES / 2 ? 2 * most : RB_ROUND_CANDIDATES;
+	return most;
 }
 
 /* *word becomes the larger one */

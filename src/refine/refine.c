@@ -43,25 +43,24 @@ make_rounds(rb_refining *r)
 	return rb_refining_rounds(r);
 }
 
-/* few cells are made anew where that will do, else all; *again: there is something new; *left: so many could not be inserted */
+/* few cells are made anew where that will do, else all; *again: there is something new */
 static rb_status
-insert_stuck(rb_refining *r, uint32_t *left, bool *again)
+insert_stuck(rb_refining *r, bool *again)
 {
 	bool made;
 	rb_status status = RB_OK;
 
 	*again = false;
-	/* the same ones as before: there is no use */
-	if (r->nstuck <= *left && !r->done)
-		return RB_OK;
+	/* around it there may be something else by now */
+	if (r->done)
+		r->nhopeless = 0;
 	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
 		status = rb_refining_together(r, again);
-	*left = r->nstuck;
 	if (status == RB_OK && (uint64_t) r->nstuck * REBUILT > r->nsites)
 	{
 		status = rb_refining_rebuild(r, &made);
 		*again = *again || made;
-		*left = made ? 0 : *left;
+		r->nhopeless = 0;
 	}
 	return status;
 }
@@ -71,7 +70,6 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		  rb_refine_report *report)
 {
 	rb_refining r;
-	uint32_t left = 0;
 	int late = 0;
 	double start = rb_now_ms();
 	rb_status status;
@@ -92,7 +90,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		late += r.done;
 		if (status != RB_OK || r.nstuck == 0 || i >= REBUILDS || late > REBUILDS_LATE)
 			break;
-		status = insert_stuck(&r, &left, &again);
+		status = insert_stuck(&r, &again);
 		r.nstuck = 0;
 		if (status != RB_OK || (!again && r.done))
 			break;

@@ -30,6 +30,7 @@ typedef struct worker
 	uint32_t small_cells[RB_ROOM_CELLS];
 	uint8_t small_rims[RB_ROOM_CELLS];
 	uint32_t small_walls[RB_ROOM_WALLS];
+	uint32_t small_table[2 * RB_ROOM_CELLS];
 	uint32_t *cavities; /* lists of cells of the candidates that it grew in this round */
 	size_t n;
 	size_t cap;
@@ -54,6 +55,7 @@ typedef struct rounds
 	size_t winners_cap;
 	uint32_t nwinners;
 	uint32_t nfresh;
+	uint32_t most; /* tetrahedra of a round (rb_round_most) */
 	rb_places places;
 	uint32_t *freed;
 	size_t freed_cap;
@@ -98,7 +100,7 @@ static void
 take_spread(rounds *s, uint32_t most)
 {
 	entries *list = &s->tets;
-	size_t step = rb_round_step(list->n), turn = s->r->report->rounds % step, left = 0;
+	size_t step = rb_round_step(list->n, s->most), turn = s->r->report->rounds % step, left = 0;
 
 	for (size_t i = 0; i < list->n; i++)
 		if (i % step == turn && s->ncands < most)
@@ -467,7 +469,7 @@ number_winners(rounds *s)
 	rb_refining *r = s->r;
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
 	uint64_t fresh = 0, freed = 0;
-	uint32_t n = 0;
+	uint32_t n = 0, alive = 0;
 	rb_status status =
 		rb_array_grow(r->ctx, (void **) &s->winners, &s->winners_cap, s->ncands, sizeof(uint32_t));
 
@@ -481,6 +483,7 @@ number_winners(rounds *s)
 		rb_candidate *cand = &s->cands[i];
 
 		rb_round_decide(cand);
+		alive += cand->verdict != RB_STALE;
 		if (cand->verdict != RB_WINS)
 			continue;
 		if (r->nsites + (uint64_t) n >= most)
@@ -498,6 +501,7 @@ number_winners(rounds *s)
 		freed += cand->ncells;
 	}
 	s->nwinners = n;
+	s->most = rb_round_most(s->most, alive, n);
 	s->nfresh = (uint32_t) fresh;
 	if (fresh + r->ncells > RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, fresh + r->ncells, RB_MAX_CELLS, NULL);
@@ -649,6 +653,8 @@ open_workers(rounds *s)
 		w->room.cells = w->small_cells;
 		w->room.rims = w->small_rims;
 		w->room.walls = w->small_walls;
+		w->room.table = w->small_table;
+		memset(w->small_table, 0xff, sizeof w->small_table);
 		w->room.cells_cap = RB_ROOM_CELLS;
 		w->room.walls_cap = RB_ROOM_WALLS;
 	}
@@ -693,6 +699,7 @@ rb_refining_rounds(rb_refining *r)
 		return RB_OK;
 	s.r = r;
 	s.protecting = r->protect;
+	s.most = RB_ROUND_CANDIDATES;
 	r->done = false;
 	status = open_workers(&s);
 	if (status == RB_OK)

@@ -43,6 +43,7 @@ rb_refining_free(rb_refining *r)
 	rb_free(memory, (void **) &r->mesh.parent);
 	rb_free(memory, (void **) &r->free);
 	rb_free(memory, (void **) &r->stuck);
+	rb_free(memory, (void **) &r->hopeless);
 	rb_free(memory, (void **) &r->segments);
 	rb_free(memory, (void **) &r->segment_order);
 	rb_free(memory, (void **) &r->facet_start);

@@ -19,12 +19,11 @@
 
 #include <stdlib.h>
 
-/* a group has no more cells than this, and so many layers of them around it: at first, and more if that will not do */
+/* a group has no more cells than this, and so many layers of them around it, and one more each time */
 #define GROUP_CELLS 20000
 #define LAYERS 2
-#define LAYERS_MORE 3
-/* so often it is tried, with more points or cells each time */
-#define TRIES 6
+/* so often it is tried, with more points */
+#define TRIES 4
 
 typedef struct list
 {
@@ -45,24 +44,25 @@ typedef struct stuck_point
 typedef struct together
 {
 	rb_refining *r;
-	rb_table stuck;	 /* pieces that wait: to their places in r->stuck */
-	uint8_t *marks;	 /* of each cell: NEAR, ... */
+	rb_table stuck;    /* pieces that wait: to their places in r->stuck */
+	rb_table hopeless; /* and those that have been tried in vain */
+	uint8_t *marks;    /* of each cell: NEAR, ... */
 	size_t marks_cap;
-	list near;		 /* cells of the PLC */
-	list old;		 /* of these, those that make place */
+	list near;           /* cells of the PLC */
+	list old;            /* of these, those that make place */
 	stuck_point *points; /* the group */
 	size_t points_cap;
 	uint32_t npoints;
-	rb_table split;	 /* pieces to the points on them */
+	rb_table split;  /* pieces to the points on them */
 	rb_table pieces; /* of the PLC */
-	list sites;		 /* of the PLC, ascending: its points but the new ones */
+	list sites;      /* of the PLC, ascending: its points but the new ones */
 	rb_plc plc;
 	double *at;
 	size_t at_cap;
 	uint64_t *walls; /* facet << 32 | face */
 	size_t walls_cap;
 	size_t nwalls;
-	list facets;	 /* of each facet of the PLC: its number */
+	list facets; /* of each facet of the PLC: its number */
 	uint32_t (*triangles)[3];
 	uint32_t *facet_of;
 	size_t triangles_cap, facet_of_cap;
@@ -70,17 +70,18 @@ typedef struct together
 	size_t segments_cap;
 	/* its tetrahedralization */
 	rb_tets tets;
-	rb_table faces;	  /* on facets: to the number of the facet */
-	rb_table rim;	  /* faces of new tetrahedra that have no new corner: tetrahedron << 2 | corner */
-	rb_table known;	  /* of these, those that are faces here: cell << 2 | corner */
-	uint32_t *place;  /* of each tetrahedron: its new cell, or a mark */
+	rb_table faces; /* on facets: to the number of the facet */
+	rb_table rim;   /* faces of new tetrahedra that have no new corner: tetrahedron << 2 | corner */
+	rb_table known; /* of these, those that are faces here: cell << 2 | corner */
+	uint32_t *place; /* of each tetrahedron: its new cell, or a mark */
 	size_t place_cap;
 	uint32_t *region;
 	size_t region_cap;
-	list fresh;	 /* the new tetrahedra; a stack while they are found */
+	list fresh; /* the new tetrahedra; a stack while they are found */
 	list stack;
 	list ghosts; /* new ones */
-	uint64_t *pairs; /* faces between what stays and what is new: cell << 2 | corner, tetrahedron << 2 | corner */
+	uint64_t *
+		pairs; /* faces between what stays and what is new: cell << 2 | corner, tetrahedron << 2 | corner */
 	size_t pairs_cap;
 	size_t npairs;
 } together;
@@ -101,8 +102,7 @@ typedef struct together
 static rb_status
 add(together *t, list *l, uint32_t x)
 {
-	rb_status status =
-		rb_array_grow(t->r->ctx, (void **) &l->e, &l->cap, l->n + 1, sizeof(*l->e));
+	rb_status status = rb_array_grow(t->r->ctx, (void **) &l->e, &l->cap, l->n + 1, sizeof(*l->e));
 
 	if (status == RB_OK)
 		l->e[l->n++] = x;
@@ -138,6 +138,9 @@ find_stuck(together *t)
 	rb_refining *r = t->r;
 	rb_status status = RB_OK;
 
+	for (uint32_t i = 0; i < r->nhopeless && status == RB_OK; i++)
+		status = rb_table_put(r->ctx, &t->hopeless, r->hopeless[i][0], r->hopeless[i][1], RB_NONE,
+							  i, NULL, NULL);
 	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
 	{
 		const rb_cell *c = &r->mesh.cells[rb_entry_cell(r->stuck[i])];
@@ -167,7 +170,8 @@ add_near(together *t, uint32_t cell, uint32_t mark)
 static rb_status
 join_point(together *t, const stuck_point *p, bool *fresh)
 {
-	rb_status status = rb_table_put(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh);
+	rb_status status =
+		rb_table_put(t->r->ctx, &t->split, p->u, p->v, RB_NONE, t->npoints, NULL, fresh);
 
 	if (status != RB_OK || !*fresh)
 		return status;
@@ -208,7 +212,8 @@ join_pieces(together *t, uint32_t cell)
 
 		if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
 			continue;
-		at = rb_table_find(&t->stuck, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)], RB_NONE);
+		at =
+			rb_table_find(&t->stuck, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)], RB_NONE);
 		if (at != NULL)
 			status = join(t, t->r->stuck[*at]);
 	}
@@ -961,7 +966,8 @@ join_added(together *t)
 			if (v < t->plc.npoints || t->tets.kind[v] != RB_VERTEX_ON_SEGMENT)
 				continue;
 			on = t->tets.parent[v];
-			if (on >= t->plc.nsegments || t->segments[on][0] >= nsites || t->segments[on][1] >= nsites)
+			if (on >= t->plc.nsegments || t->segments[on][0] >= nsites ||
+				t->segments[on][1] >= nsites)
 				continue;
 			p.u = t->sites.e[t->segments[on][0]];
 			p.v = t->sites.e[t->segments[on][1]];
@@ -1054,8 +1060,8 @@ link_ghost(rb_cells *m, uint32_t g)
 			rb_ring_next(m, &ring);
 		while (!rb_cell_ghost(&m->cells[ring.cell]));
 		c = &m->cells[ring.cell];
-		other = ring.cell << 2 | (6 - rb_cell_corner(c, a) - rb_cell_corner(c, b) -
-								  rb_cell_corner(c, RB_GHOST));
+		other = ring.cell << 2 |
+				(6 - rb_cell_corner(c, a) - rb_cell_corner(c, b) - rb_cell_corner(c, RB_GHOST));
 		m->cells[g].n[k] = other;
 		m->cells[other >> 2].n[other & 3] = g << 2 | k;
 	}
@@ -1200,10 +1206,25 @@ try_group(together *t, bool *done)
 	return status;
 }
 
+/* the piece that the group began with: it is not tried again before all else is done */
+static rb_status
+note_hopeless(together *t)
+{
+	rb_refining *r = t->r;
+	rb_status status = rb_array_grow(r->ctx, (void **) &r->hopeless, &r->hopeless_cap,
+									 (size_t) r->nhopeless + 1, sizeof(*r->hopeless));
+
+	if (status != RB_OK)
+		return status;
+	r->hopeless[r->nhopeless][0] = t->points[0].u;
+	r->hopeless[r->nhopeless++][1] = t->points[0].v;
+	return RB_OK;
+}
+
 static rb_status
 one_group(together *t, rb_entry64 stuck, bool *done)
 {
-	bool enough = false, wide = false;
+	bool enough = false;
 	uint32_t known = 0;
 	rb_status status;
 
@@ -1211,28 +1232,20 @@ one_group(together *t, rb_entry64 stuck, bool *done)
 	t->npoints = 0;
 	rb_table_clear(&t->split);
 	status = join(t, stuck);
-	for (int i = 0; i < TRIES && status == RB_OK && !*done; i++)
+	/* as long as others join */
+	for (int i = 0; i < TRIES && known < t->npoints && status == RB_OK && !*done; i++)
 	{
-		uint32_t before = t->npoints;
-		int layers = i == 0 ? LAYERS : 1;
-
-		if (before == known)
-		{
-			/* nobody joined */
-			if (wide || known == 0)
-				break;
-			wide = true;
-			layers = LAYERS_MORE;
-		}
 		status = find_group(t, known, &enough);
 		known = t->npoints;
 		if (enough)
 			break;
 		if (status == RB_OK)
-			status = add_layers(t, layers);
+			status = add_layers(t, i == 0 ? LAYERS : 1);
 		if (status == RB_OK)
 			status = try_group(t, done);
 	}
+	if (status == RB_OK && !*done && t->npoints > 0)
+		status = note_hopeless(t);
 	for (size_t i = 0; i < t->near.n; i++)
 		t->marks[t->near.e[i]] = 0;
 	if (status == RB_OK && rb_should_stop(t->r->ctx))
@@ -1240,12 +1253,23 @@ one_group(together *t, rb_entry64 stuck, bool *done)
 	return status;
 }
 
+static bool
+is_hopeless(const together *t, rb_entry64 entry)
+{
+	const rb_cell *c = &t->r->mesh.cells[rb_entry_cell(entry)];
+	uint32_t e = rb_entry_part(entry);
+
+	return rb_table_find(&t->hopeless, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)],
+						 RB_NONE) != NULL;
+}
+
 static void
 together_free(together *t)
 {
 	rb_memory *memory = t->r->ctx->memory;
 	list *lists[] = {&t->near, &t->old, &t->sites, &t->facets, &t->fresh, &t->stack, &t->ghosts};
-	rb_table *tables[] = {&t->stuck, &t->split, &t->pieces, &t->faces, &t->rim, &t->known};
+	rb_table *tables[] = {&t->stuck, &t->hopeless, &t->split, &t->pieces,
+						  &t->faces, &t->rim,      &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		rb_free(memory, (void **) &lists[i]->e);
@@ -1282,7 +1306,7 @@ rb_refining_together(rb_refining *r, bool *any)
 	{
 		bool done = false;
 
-		if (!rb_entry_alive(&r->mesh, r->stuck[i]))
+		if (!rb_entry_alive(&r->mesh, r->stuck[i]) || is_hopeless(&t, r->stuck[i]))
 			continue;
 		status = one_group(&t, r->stuck[i], &done);
 		*any = *any || done;
@@ -1294,7 +1318,7 @@ rb_refining_together(rb_refining *r, bool *any)
 	r->nstuck = left;
 	/* all begins anew: nothing is listed, nothing given up */
 	for (uint32_t i = 0; i < r->ncells && *any; i++)
-		r->mesh.cells[i].bits &= RB_CELL_WALLS | RB_CELL_SEGMENTS;
+		r->mesh.cells[i].bits &= RB_CELL_WALLS | RB_CELL_SEGMENTS | RB_CELL_FINE;
 	together_free(&t);
 	return status;
 }
