@@ -58,7 +58,7 @@ typedef struct rb_refine_counts
 	uint32_t listed;   /* by rb_refine_list_large */
 	uint32_t full;     /* max_points was met */
 	uint32_t stuck;    /* pieces that could not be split alone */
-	uint4 winners;     /* their number, new cells, old cells */
+	uint4 winners;     /* their number, new cells, old cells; candidates that were of use */
 	uint4 back;        /* what candidates put back: pieces, walls, tetrahedra, later */
 	uint4 needs;       /* what fresh cells need: pieces, walls, tetrahedra */
 } rb_refine_counts;

@@ -41,6 +41,7 @@ typedef struct rounds
 	uint64_t few, few_launches, few_waits;
 	double few_ms;
 	double ms[RB_REFINE_STEPS], lap;
+	uint32_t most;   /* tetrahedra of a round (rb_round_most) */
 	bool protecting; /* only pieces are split so far */
 	bool wide;       /* the round before had cavities that are large */
 	bool full;
@@ -446,7 +447,7 @@ static rb_status
 take_spread(rounds *s, uint32_t most)
 {
 	list *l = &s->tets;
-	uint32_t step = (uint32_t) rb_round_step(l->n);
+	uint32_t step = (uint32_t) rb_round_step(l->n, s->most);
 	uint32_t turn = (uint32_t) ((s->r->report->rounds + s->rounds) % step);
 	uint32_t n = l->n > turn ? (l->n - turn + step - 1) / step : 0;
 	list left;
@@ -474,16 +475,8 @@ gather(rounds *s)
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
-		if (rb_round_rebuilds(s->stuck.n, s->nsites))
-			return RB_OK;
-		/* too few for that: they are tried again when all else is done */
-		RB_TRY(reserve_list(s, &s->later, s->stuck.n));
 		if (s->stuck.n > 0)
-			RB_CUDA(s->run, cudaMemcpyAsync(entries_of(&s->later) + s->later.n,
-											entries_of(&s->stuck), s->stuck.n * sizeof(rb_entry64),
-											cudaMemcpyDeviceToDevice, s->run->queue->compute));
-		s->later.n += s->stuck.n;
-		s->stuck.n = 0;
+			return RB_OK;
 	}
 	if (s->protecting)
 		all = s->pieces.n;
@@ -557,6 +550,7 @@ number_winners(rounds *s)
 	s->full = s->counts->full != 0;
 	s->a.nwinners = s->counts->winners.x;
 	s->a.nfresh = s->counts->winners.y;
+	s->most = rb_round_most(s->most, s->counts->winners.w, s->a.nwinners);
 	fresh = s->a.nfresh;
 	if (fresh + s->ncells > RB_MAX_CELLS)
 		return rb_fail(s->run->ctx, RB_TOO_MANY_OBJECTS, fresh + s->ncells, RB_MAX_CELLS, NULL);
@@ -941,6 +935,7 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 	s.r = r;
 	s.lap = rb_now_ms();
 	s.protecting = r->protect;
+	s.most = RB_ROUND_CANDIDATES;
 	s.a.launches = &s.launches;
 	s.pieces.room.small = s.walls.room.small = s.stuck.room.small = true;
 	status = make_rounds(&s);

@@ -201,9 +201,11 @@ winner(const rb_refine_args *a, uint32_t i)
 {
 	const rb_candidate *cand = &a->cands[i];
 
-	return i < a->ncands && cand->verdict == RB_OWNS && cand->vertex == 1
-			   ? make_uint4(1, cand->nrim, cand->ncells, 0)
-			   : make_uint4(0, 0, 0, 0);
+	if (i >= a->ncands || cand->verdict == RB_STALE)
+		return make_uint4(0, 0, 0, 0);
+	return cand->verdict == RB_OWNS && cand->vertex == 1
+			   ? make_uint4(1, cand->nrim, cand->ncells, 1)
+			   : make_uint4(0, 0, 0, 1);
 }
 
 static __global__ void
@@ -245,6 +247,7 @@ __launch_bounds__(RB_REFINE_BLOCK) number_kernel(const __grid_constant__ rb_refi
 		/* the first that has no number: what is before it is all */
 		if (before.x == a.most_winners)
 		{
+			before.w = a.counts->winners.w;
 			a.counts->winners = before;
 			a.counts->full = 1;
 		}
