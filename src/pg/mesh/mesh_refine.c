@@ -228,6 +228,19 @@ check_max_points(const rb_meshing_run *run, uint64 points)
 						   "them.")));
 }
 
+/* the mesh to begin with is there */
+static void
+refine(rb_meshing_run *run)
+{
+	char why_not[200];
+
+	if (rb_setting_backend == RB_CHOOSE_AUTO && rb_device_installed(why_not, sizeof why_not))
+		rb_meshing_work(run, rb_meshing_expect);
+	rb_meshing_device_begin(run);
+	rb_meshing_work(run, rb_meshing_refine);
+	rb_meshing_device_end(run);
+}
+
 /* ---- a mesh of rows ---- */
 
 static void
@@ -243,6 +256,7 @@ make_mesh(rb_meshing_run *run)
 	rb_meshing_work(run, rb_meshing_weld);
 	check_max_points(run, run->one.welded.plc.npoints);
 	rb_meshing_work(run, rb_meshing_fill_plc);
+	refine(run);
 }
 
 /* ---- one that is there ---- */
@@ -372,16 +386,14 @@ take_names(rb_meshing_run *run, const continuing *c)
 }
 
 static rb_status
-refine(rb_meshing_run *run)
+connect_tets(rb_meshing_run *run)
 {
 	double start = 0;
 	rb_status status;
 
 	rb_meshing_stage(run, RB_MESH_REFINE, &start);
 	status = rb_tets_connect(&run->ctx, run->one.names->nfacets, &run->one.tets);
-	if (status == RB_OK)
-		status = rb_refine(&run->ctx, &run->options, &run->one.tets, &run->one.refined);
-	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
 	return status;
 }
 
@@ -405,7 +417,8 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 	refuse_faults(run, c, name);
 	take_mesh(run, c);
 	take_names(run, c);
-	rb_meshing_work(run, refine);
+	rb_meshing_work(run, connect_tets);
+	refine(run);
 }
 
 /* ---- the row ---- */
@@ -520,6 +533,7 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 		check_continued(call, fcinfo->args);
 	else
 		rb_meshing_tables_name(tables, function, name, call->by_body);
+	rb_meshing_device_prepare(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	if (call->sides > 0)
 		rb_meshing_read(run);
