@@ -42,11 +42,14 @@
 #define RB_ROOM_CELLS_HUGE (1u << 20)
 #define RB_ROOM_WALLS_HUGE (1u << 16)
 
-/* are so many stuck pieces worth it that the mesh is made anew? */
+/*
+ * Are so many stuck pieces worth it that the mesh is made anew?  done: nothing else is left, and around each of
+ * them many bad tetrahedra are.
+ */
 RB_HD bool
-rb_round_rebuilds(uint32_t stuck, uint32_t sites)
+rb_round_rebuilds(uint32_t stuck, uint32_t sites, bool done)
 {
-	return (uint64_t) stuck * 1000 > sites;
+	return (uint64_t) stuck * (done ? 4000 : 1000) > sites;
 }
 
 RB_HD size_t

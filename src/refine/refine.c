@@ -9,7 +9,7 @@
 /* at most: each makes the mesh anew */
 #define REBUILDS 20
 /* and of these, when all else is done */
-#define REBUILDS_LATE 1
+#define REBUILDS_LATE 4
 
 static double
 lap(double *start)
@@ -63,7 +63,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 
 		status = make_rounds(&r);
 		late += r.done;
-		if (status != RB_OK || !rb_round_rebuilds(r.nstuck, r.nsites) || i > REBUILDS ||
+		if (status != RB_OK || !rb_round_rebuilds(r.nstuck, r.nsites, r.done) || i > REBUILDS ||
 			late > REBUILDS_LATE)
 			break;
 		again = false;

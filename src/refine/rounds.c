@@ -120,7 +120,7 @@ gather(rounds *s)
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
-		if (rb_round_rebuilds(s->r->nstuck, s->r->nsites))
+		if (rb_round_rebuilds(s->r->nstuck, s->r->nsites, false))
 		{
 			s->ncands = 0;
 			return RB_OK;
