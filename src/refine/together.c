@@ -902,7 +902,10 @@ find_pairs(together *t, bool *fits)
 				*fits = wall_of(t, face) != NULL;
 				continue;
 			}
-			*fits = (t->marks[in >> 2] & OLD) != 0;
+			/* where a facet bends, what stays may be of one way to cut it, and what is new of another one */
+			*fits = (t->marks[in >> 2] & OLD) != 0 &&
+					(wall_of(t, face) != NULL) ==
+						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
 			status = rb_array_grow(t->r->ctx, (void **) &t->pairs, &t->pairs_cap, t->npairs + 1,
 								   sizeof(*t->pairs));
 			if (status != RB_OK)
@@ -1113,7 +1116,7 @@ replace(together *t)
 	r->ncells += (uint32_t) t->fresh.n;
 	for (size_t i = 0; i < t->fresh.n; i++)
 		make_cell(t, t->fresh.e[i]);
-	/* links between new cells; then those to what stays, on whose faces there may be a wall now, or none any more */
+	/* links between new cells; then those to what stays */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
@@ -1126,14 +1129,9 @@ replace(together *t)
 	{
 		uint32_t out = (uint32_t) (t->pairs[i] >> 32), face = (uint32_t) t->pairs[i];
 		uint32_t to = t->place[face >> 2] << 2 | (face & 3);
-		rb_cell *c = &m->cells[out >> 2];
 
-		c->n[out & 3] = to;
+		m->cells[out >> 2].n[out & 3] = to;
 		m->cells[to >> 2].n[to & 3] = out;
-		c->facet[out & 3] = m->cells[to >> 2].facet[to & 3];
-		c->bits &= ~RB_CELL_WALL(out & 3);
-		if (c->facet[out & 3] != RB_NOWHERE)
-			c->bits |= RB_CELL_WALL(out & 3);
 	}
 	for (size_t i = 0; i < t->old.n; i++)
 	{
