@@ -283,14 +283,16 @@ rb_candidate_kept(rb_candidate *cand, rb_bad_reason reason)
 RB_HD void
 rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, double *measure)
 {
-	rb_shape shape = rb_cell_shape(m, c);
+	rb_shape shape;
 	int i;
 
+	/* by chance it may be a ghost that has the hash of what was there */
 	if ((c->bits & RB_CELL_LISTED) == 0)
 	{
 		cand->verdict = RB_STALE;
 		return;
 	}
+	shape = rb_cell_shape(m, c);
 	for (i = 0; i < 3; i++)
 		cand->at[i] = shape.ball.at[i];
 	*measure = rb_volume6(rb_site_at(m, c->v[0]), rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
@@ -352,7 +354,7 @@ RB_HD void
 rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
 					   double *measure)
 {
-	rb_ball ball = rb_wall_ball(m, c, i);
+	rb_ball ball;
 	uint32_t tries = rb_entry_askew(cand->entry);
 	uint32_t v[3];
 	int k;
@@ -364,6 +366,7 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 		cand->verdict = RB_STALE;
 		return;
 	}
+	ball = rb_wall_ball(m, c, i);
 	for (k = 0; k < 3; k++)
 		v[k] = c->v[rb_cell_face_corner(i, (uint32_t) k)];
 	for (k = 0; k < 3; k++)

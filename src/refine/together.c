@@ -55,6 +55,7 @@ typedef struct together
 	uint32_t npoints;
 	rb_table split;  /* pieces to the points on them */
 	rb_table pieces; /* of the PLC */
+	rb_table edges;  /* of walls that go or come, with their facets */
 	list sites;      /* of the PLC, ascending: its points but the new ones */
 	rb_plc plc;
 	double *at;
@@ -932,6 +933,70 @@ find_pairs(together *t, bool *fits)
 	return status;
 }
 
+/* the edges of a wall that goes or comes, but those on pieces: each is noted where it was not, and else forgotten */
+static rb_status
+note_wall(together *t, const uint32_t *v, uint32_t facet)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
+	{
+		uint32_t a = v[k], b = v[(k + 1) % 3], *odd;
+
+		if (rb_table_find(&t->pieces, a, b, RB_NONE) != NULL ||
+			(a < t->sites.n && b < t->sites.n &&
+			 middle_of(t, t->sites.e[a], t->sites.e[b]) != RB_NONE))
+			continue;
+		status = rb_table_put(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL);
+		if (status == RB_OK)
+			*odd ^= 1;
+	}
+	return status;
+}
+
+/* do walls that come fill, facet by facet, what those that go leave? */
+static rb_status
+fill_facets(together *t, bool *fits)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < t->old.n && status == RB_OK; i++)
+	{
+		const rb_cell *c = &m->cells[t->old.e[i]];
+
+		for (uint32_t k = 0; k < 4 && status == RB_OK && !rb_cell_ghost(c); k++)
+		{
+			uint32_t other = c->n[k] >> 2, number[3];
+
+			if ((c->bits & RB_CELL_WALL(k)) == 0 || (t->marks[other] & OLD) == 0 ||
+				(!rb_cell_ghost(&m->cells[other]) && other < t->old.e[i]))
+				continue;
+			face_numbers(t, t->old.e[i], k, number);
+			status = note_wall(t, number, c->facet[k]);
+		}
+	}
+	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		{
+			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = other_side(t, face), v[3];
+			uint32_t in, out;
+			const uint32_t *facet = wall_of(t, face);
+			bool both = other != RB_NONE && t->place[other >> 2] == FRESH;
+
+			if (facet == NULL || (both && other >> 2 < tet) ||
+				(!both && on_rim(t, face) && cells_at(t, face, &in, &out) &&
+				 (t->marks[out >> 2] & OLD) == 0))
+				continue;
+			for (uint32_t j = 0; j < 3; j++)
+				v[j] = t->tets.tets[tet][rb_cell_face_corner(k, j)];
+			status = note_wall(t, v, *facet);
+		}
+	for (uint32_t i = 0; i < t->edges.places && t->edges.used > 0; i++)
+		*fits = *fits && (t->edges.entries[i].key[0] == RB_NONE || t->edges.entries[i].value == 0);
+	return status;
+}
+
 /* ---- points that were added ---- */
 
 /* a cell of the PLC with that edge, as an entry; 0: there is none */
@@ -1171,6 +1236,7 @@ try_group(together *t, bool *done)
 	rb_table_clear(&t->faces);
 	rb_table_clear(&t->rim);
 	rb_table_clear(&t->known);
+	rb_table_clear(&t->edges);
 	status = put_points(t);
 	if (status == RB_OK)
 		status = put_walls(t);
@@ -1191,6 +1257,8 @@ try_group(together *t, bool *done)
 		status = find_old(t, &fits);
 	if (status == RB_OK && fits)
 		status = find_pairs(t, &fits);
+	if (status == RB_OK && fits)
+		status = fill_facets(t, &fits);
 	if (status == RB_OK && fits)
 	{
 		status = replace(t);
@@ -1266,8 +1334,8 @@ together_free(together *t)
 {
 	rb_memory *memory = t->r->ctx->memory;
 	list *lists[] = {&t->near, &t->old, &t->sites, &t->facets, &t->fresh, &t->stack, &t->ghosts};
-	rb_table *tables[] = {&t->stuck, &t->hopeless, &t->split, &t->pieces,
-						  &t->faces, &t->rim,      &t->known};
+	rb_table *tables[] = {&t->stuck,  &t->hopeless, &t->edges, &t->split,
+						  &t->pieces, &t->faces,    &t->rim,   &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		rb_free(memory, (void **) &lists[i]->e);
