@@ -55,6 +55,7 @@ typedef struct together
 	uint32_t npoints;
 	rb_table split;  /* pieces to the points on them */
 	rb_table pieces; /* of the PLC */
+	rb_table edges;  /* of walls that go or come, with their facets */
 	list sites;      /* of the PLC, ascending: its points but the new ones */
 	rb_plc plc;
 	double *at;
@@ -902,7 +903,10 @@ find_pairs(together *t, bool *fits)
 				*fits = wall_of(t, face) != NULL;
 				continue;
 			}
-			*fits = (t->marks[in >> 2] & OLD) != 0;
+			/* where a facet bends, what stays may be of one way to cut it, and what is new of another one */
+			*fits = (t->marks[in >> 2] & OLD) != 0 &&
+					(wall_of(t, face) != NULL) ==
+						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
 			status = rb_array_grow(t->r->ctx, (void **) &t->pairs, &t->pairs_cap, t->npairs + 1,
 								   sizeof(*t->pairs));
 			if (status != RB_OK)
@@ -926,6 +930,70 @@ find_pairs(together *t, bool *fits)
 			*fits = sign < 0;
 		}
 	*fits = *fits && t->npairs == staying(t);
+	return status;
+}
+
+/* the edges of a wall that goes or comes, but those on pieces: each is noted where it was not, and else forgotten */
+static rb_status
+note_wall(together *t, const uint32_t *v, uint32_t facet)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t k = 0; k < 3 && status == RB_OK; k++)
+	{
+		uint32_t a = v[k], b = v[(k + 1) % 3], *odd;
+
+		if (rb_table_find(&t->pieces, a, b, RB_NONE) != NULL ||
+			(a < t->sites.n && b < t->sites.n &&
+			 middle_of(t, t->sites.e[a], t->sites.e[b]) != RB_NONE))
+			continue;
+		status = rb_table_put(t->r->ctx, &t->edges, a, b, UINT32_C(1) << 31 | facet, 0, &odd, NULL);
+		if (status == RB_OK)
+			*odd ^= 1;
+	}
+	return status;
+}
+
+/* do walls that come fill, facet by facet, what those that go leave? */
+static rb_status
+fill_facets(together *t, bool *fits)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < t->old.n && status == RB_OK; i++)
+	{
+		const rb_cell *c = &m->cells[t->old.e[i]];
+
+		for (uint32_t k = 0; k < 4 && status == RB_OK && !rb_cell_ghost(c); k++)
+		{
+			uint32_t other = c->n[k] >> 2, number[3];
+
+			if ((c->bits & RB_CELL_WALL(k)) == 0 || (t->marks[other] & OLD) == 0 ||
+				(!rb_cell_ghost(&m->cells[other]) && other < t->old.e[i]))
+				continue;
+			face_numbers(t, t->old.e[i], k, number);
+			status = note_wall(t, number, c->facet[k]);
+		}
+	}
+	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
+		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
+		{
+			uint32_t tet = t->fresh.e[i], face = tet << 2 | k, other = other_side(t, face), v[3];
+			uint32_t in, out;
+			const uint32_t *facet = wall_of(t, face);
+			bool both = other != RB_NONE && t->place[other >> 2] == FRESH;
+
+			if (facet == NULL || (both && other >> 2 < tet) ||
+				(!both && on_rim(t, face) && cells_at(t, face, &in, &out) &&
+				 (t->marks[out >> 2] & OLD) == 0))
+				continue;
+			for (uint32_t j = 0; j < 3; j++)
+				v[j] = t->tets.tets[tet][rb_cell_face_corner(k, j)];
+			status = note_wall(t, v, *facet);
+		}
+	for (uint32_t i = 0; i < t->edges.places && t->edges.used > 0; i++)
+		*fits = *fits && (t->edges.entries[i].key[0] == RB_NONE || t->edges.entries[i].value == 0);
 	return status;
 }
 
@@ -1113,7 +1181,7 @@ replace(together *t)
 	r->ncells += (uint32_t) t->fresh.n;
 	for (size_t i = 0; i < t->fresh.n; i++)
 		make_cell(t, t->fresh.e[i]);
-	/* links between new cells; then those to what stays, on whose faces there may be a wall now, or none any more */
+	/* links between new cells; then those to what stays */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
@@ -1126,14 +1194,9 @@ replace(together *t)
 	{
 		uint32_t out = (uint32_t) (t->pairs[i] >> 32), face = (uint32_t) t->pairs[i];
 		uint32_t to = t->place[face >> 2] << 2 | (face & 3);
-		rb_cell *c = &m->cells[out >> 2];
 
-		c->n[out & 3] = to;
+		m->cells[out >> 2].n[out & 3] = to;
 		m->cells[to >> 2].n[to & 3] = out;
-		c->facet[out & 3] = m->cells[to >> 2].facet[to & 3];
-		c->bits &= ~RB_CELL_WALL(out & 3);
-		if (c->facet[out & 3] != RB_NOWHERE)
-			c->bits |= RB_CELL_WALL(out & 3);
 	}
 	for (size_t i = 0; i < t->old.n; i++)
 	{
@@ -1173,6 +1236,7 @@ try_group(together *t, bool *done)
 	rb_table_clear(&t->faces);
 	rb_table_clear(&t->rim);
 	rb_table_clear(&t->known);
+	rb_table_clear(&t->edges);
 	status = put_points(t);
 	if (status == RB_OK)
 		status = put_walls(t);
@@ -1193,6 +1257,8 @@ try_group(together *t, bool *done)
 		status = find_old(t, &fits);
 	if (status == RB_OK && fits)
 		status = find_pairs(t, &fits);
+	if (status == RB_OK && fits)
+		status = fill_facets(t, &fits);
 	if (status == RB_OK && fits)
 	{
 		status = replace(t);
@@ -1268,8 +1334,8 @@ together_free(together *t)
 {
 	rb_memory *memory = t->r->ctx->memory;
 	list *lists[] = {&t->near, &t->old, &t->sites, &t->facets, &t->fresh, &t->stack, &t->ghosts};
-	rb_table *tables[] = {&t->stuck, &t->hopeless, &t->split, &t->pieces,
-						  &t->faces, &t->rim,      &t->known};
+	rb_table *tables[] = {&t->stuck,  &t->hopeless, &t->edges, &t->split,
+						  &t->pieces, &t->faces,    &t->rim,   &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
 		rb_free(memory, (void **) &lists[i]->e);
