@@ -13,6 +13,8 @@
 /* above one of so many points it is not done group by group; above one of so many what is left is worth it that all is made anew */
 #define TOGETHER 32
 #define REBUILT 200
+/* when all else is done, for around each of them many bad tetrahedra are */
+#define REBUILT_LATE 4000
 
 static double
 lap(double *start)
@@ -70,7 +72,8 @@ insert_stuck(rb_refining *r, bool *again)
 		r->nhopeless = 0;
 	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
 		status = rb_refining_together(r, again);
-	if (status == RB_OK && (uint64_t) r->nstuck * REBUILT > r->nsites)
+	if (status == RB_OK &&
+		(uint64_t) r->nstuck * (r->done ? REBUILT_LATE : REBUILT) > r->nsites)
 	{
 		status = rb_refining_rebuild(r, &made);
 		*again = *again || made;
