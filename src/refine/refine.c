@@ -72,8 +72,7 @@ insert_stuck(rb_refining *r, bool *again)
 		r->nhopeless = 0;
 	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
 		status = rb_refining_together(r, again);
-	if (status == RB_OK &&
-		(uint64_t) r->nstuck * (r->done ? REBUILT_LATE : REBUILT) > r->nsites)
+	if (status == RB_OK && (uint64_t) r->nstuck * (r->done ? REBUILT_LATE : REBUILT) > r->nsites)
 	{
 		status = rb_refining_rebuild(r, &made);
 		*again = *again || made;
