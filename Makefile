@@ -162,7 +162,7 @@ $(BUILD)/gpu/%.o: test/cuda/%.c $(wildcard test/core/*.h test/bench/*.h test/cud
 	$(CC) $(CORE_CFLAGS) -Itest/core -Itest/bench -I$(CUDA_HOME)/include -c -o $@ $<
 $(GPU_TOOLS): $(BUILD)/gpu/%: $(BUILD)/gpu/%.o $(addprefix $(BUILD)/core/test/bench/,input.o workload.o) $(GPU_CORE)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
-$(BUILD)/gpu/refine: $(BUILD)/gpu/refine.o $(BUILD)/core/test/bench/plc_input.o $(GPU_CORE)
+$(BUILD)/gpu/refine: $(BUILD)/gpu/refine.o $(addprefix $(BUILD)/core/test/bench/,plc_input.o tets_output.o) $(GPU_CORE)
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CUDA_RUNTIME) $(CORE_LIBS)
 # the signs that no kernel of the backend needs yet
 $(BUILD)/gpu/spheres: test/cuda/spheres.cu $(wildcard test/core/*.h) $(CORE_H) $(GPU_CORE)

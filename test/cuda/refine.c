@@ -2,7 +2,7 @@
  * refine.c
  *	  Refinement on the device and on the processor: the same bits?  And how fast.
  *
- *		refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] [-h] [-p]
+ *		refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] [-t N] [-m MB] [-g] [-h] [-p] [-w]
  *			   [-k ROUNDS] [-f] [-T] FILE
  *
  * Rounds of both begin from the same tetrahedralization of the FILE (plc_input.h); then all arrays
@@ -13,6 +13,7 @@
  *		-g	without the processor
  *		-h	the whole hull is kept
  *		-p	not pieces first
+ *		-w	the whole refinement, with what is stuck, and its result; else one call of rounds
  *		-k	so many rounds and no more
  *		-f	if they differ: after which round first, and in what?
  *		-T	the device waits after each step, so that each has its own time
@@ -23,6 +24,7 @@
 #include "gpu.h"
 #include "plc_input.h"
 #include "refine/rb_refining.h"
+#include "tets_output.h"
 
 #include <cuda_runtime_api.h>
 #include <inttypes.h>
@@ -335,6 +337,44 @@ one_file(rb_context *ctx, const rb_backend *backend, const options *o, const cha
 	return bad;
 }
 
+/* the mesh itself: its hash tells */
+static int
+whole(rb_context *ctx, const rb_backend *backend, options *o, const char *path)
+{
+	rb_plc plc = plc_read(path, NAN);
+	rb_refine_report report;
+	rb_tets tets;
+	rb_flaw flaw;
+	uint64_t hash[2] = {0, 0};
+
+	for (int i = o->alone ? 1 : 0; i < 2; i++)
+	{
+		double cdt_ms = rb_now_ms(), ms;
+
+		check(ctx, rb_tetrahedralize(ctx, &plc, o->keep, &tets, &flaw), "no tetrahedralization");
+		cdt_ms = rb_now_ms() - cdt_ms;
+		o->refine.backend = i == 1 ? backend : NULL;
+		o->refine.backend_only = i == 1;
+		ms = rb_now_ms();
+		check(ctx, rb_refine(ctx, &o->refine, &tets, &report), i == 1 ? "device" : "processor");
+		ms = rb_now_ms() - ms;
+		hash[i] = tets_hash(&tets);
+		printf(
+			"%s, %s: %u tets, %u rounds (%u there), bad %" PRIu64
+			", cdt %.0f ms, refinement %.0f ms: start %.0f, rounds %.0f, result %.0f; hash %016" PRIx64
+			"\n",
+			name_of(path), i == 1 ? "device" : "processor", tets.ntets, report.rounds,
+			report.device_rounds, report.bad, cdt_ms, ms, report.ms_start, report.ms_rounds,
+			report.ms_result, hash[i]);
+		if (i == 1)
+			tell(&report, tets.ntets, ms);
+		rb_tets_free(ctx->memory, &tets);
+	}
+	printf("%s\n", o->alone ? "--" : hash[0] == hash[1] ? "same" : "DIFFERS");
+	fflush(stdout);
+	return !o->alone && hash[0] != hash[1];
+}
+
 int
 main(int argc, char **argv)
 {
@@ -346,6 +386,7 @@ main(int argc, char **argv)
 	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
 	rb_context ctx;
 	const char *path = NULL;
+	bool all = false;
 	int status;
 
 	for (int i = 1; i < argc; i++)
@@ -356,6 +397,8 @@ main(int argc, char **argv)
 			o.refine.keep_surface = true;
 		else if (strcmp(a, "-p") == 0)
 			o.protect = false;
+		else if (strcmp(a, "-w") == 0)
+			all = true;
 		else if (strcmp(a, "-h") == 0)
 			o.keep = RB_KEEP_HULL;
 		else if (strcmp(a, "-g") == 0)
@@ -387,14 +430,14 @@ main(int argc, char **argv)
 	if (path == NULL || backend == NULL || backend->refine == NULL || memory == NULL)
 	{
 		fprintf(stderr, "usage: refine [-B RATIO] [-a VOLUME] [-Y] [-n POINTS] [-j THREADS] "
-						"[-t N] [-m MB] [-g] [-h] [-p] [-k ROUNDS] [-f] [-T] FILE\n");
+						"[-t N] [-m MB] [-g] [-h] [-p] [-w] [-k ROUNDS] [-f] [-T] FILE\n");
 		return 2;
 	}
 	rb_context_init(&ctx, memory);
 	ctx.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
 	ctx.device_idle_ms = 60000;
 	ctx.gpu_memory_limit = o.limit;
-	status = one_file(&ctx, backend, &o, path);
+	status = all ? whole(&ctx, backend, &o, path) : one_file(&ctx, backend, &o, path);
 	rb_memory_destroy(memory);
 	return status;
 }
