@@ -164,17 +164,34 @@ rb_refine_again(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
-/* one block: in their order */
+/* one block: in their order, from the strongest on (list_large in src/refine/rounds.c says why) */
 static __global__ void
 __launch_bounds__(SCAN_THREADS)
 	large_kernel(const __grid_constant__ rb_refine_args a, uint32_t most)
 {
+	__shared__ unsigned long long strongest;
+	__shared__ uint32_t first;
 	uint32_t n = 0;
 
+	if (threadIdx.x == 0)
+	{
+		strongest = 0;
+		first = 0;
+	}
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < a.ncands; i += SCAN_THREADS)
+		if (a.cands[i].verdict == RB_LARGE)
+			atomicMax(&strongest, (unsigned long long) a.cands[i].key);
+	__syncthreads();
+	for (uint32_t i = threadIdx.x; i < a.ncands; i += SCAN_THREADS)
+		if (a.cands[i].verdict == RB_LARGE && a.cands[i].key == strongest)
+			first = i; /* no two have the same */
+	__syncthreads();
 	for (uint32_t from = 0; from < a.ncands && n < most; from += SCAN_THREADS)
 	{
-		uint32_t i = from + threadIdx.x;
-		bool is = i < a.ncands && a.cands[i].verdict == RB_LARGE;
+		uint32_t k = from + threadIdx.x;
+		uint32_t i = k < a.ncands - first ? first + k : k - (a.ncands - first);
+		bool is = k < a.ncands && a.cands[i].verdict == RB_LARGE;
 		uint4 total;
 		uint4 before = before_in_block(make_uint4(is ? 1 : 0, 0, 0, 0), &total);
 
@@ -364,7 +381,7 @@ rb_refine_put_back(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
-/* one block: in their order */
+/* one block: in their order, from the strongest on (list_large in src/refine/rounds.c says why) */
 static __global__ void
 __launch_bounds__(SCAN_THREADS)
 	stuck_kernel(const __grid_constant__ rb_refine_args a, rb_entry64 *to)

@@ -294,7 +294,8 @@ rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool a
 /*
  * A little more than 1, by numbers.  Points on two sides of a corner at the same distances from it lie on circles,
  * four by four; on a facet rounding would decide which of them is inside of which circle, and from one side of
- * the facet it looks otherwise than from the other: a tetrahedron without a volume is in between.
+ * the facet it looks otherwise than from the other: a tetrahedron without a volume is in between.  It is more than
+ * rounding does, and no more than that: on the long edges of a needle places have to stay side by side.
  */
 RB_HD double
 rb_corner_more(uint32_t s, uint32_t w)
@@ -304,7 +305,7 @@ rb_corner_more(uint32_t s, uint32_t w)
 	hash ^= hash >> 15;
 	hash *= 0xc2b2ae35u;
 	hash ^= hash >> 13;
-	return 1 + 0x1p-20 * (0.5 + (hash & 0xffff) * 0x1p-17);
+	return 1 + 0x1p-32 * (0.5 + (hash & 0xffff) * 0x1p-17);
 }
 
 /*

@@ -416,21 +416,35 @@ do_needs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- a round ---- */
 
-/* candidates whose cavity has no room, at most so many */
+/*
+ * Candidates whose cavity has no room, at most so many; from the strongest of them on, which may be the strongest of
+ * all: then it keeps all others from its cells, and nothing would ever change if it had no turn.
+ */
 static rb_status
 list_large(rounds *s, uint32_t most)
 {
 	rb_status status = RB_OK;
+	uint64_t key = 0;
+	uint32_t first = 0;
 
-	s->nlarge = 0;
-	for (uint32_t i = 0; i < s->ncands && s->nlarge < most && status == RB_OK; i++)
-		if (s->cands[i].verdict == RB_LARGE)
+	for (uint32_t i = 0; i < s->ncands; i++)
+		if (s->cands[i].verdict == RB_LARGE && s->cands[i].key > key)
 		{
-			status = rb_array_grow(s->r->ctx, (void **) &s->large, &s->large_cap,
-								   (size_t) s->nlarge + 1, sizeof(*s->large));
-			if (status == RB_OK)
-				s->large[s->nlarge++] = i;
+			key = s->cands[i].key;
+			first = i;
 		}
+	s->nlarge = 0;
+	for (uint32_t k = 0; k < s->ncands && s->nlarge < most && key > 0 && status == RB_OK; k++)
+	{
+		const uint32_t i = k < s->ncands - first ? first + k : k - (s->ncands - first);
+
+		if (s->cands[i].verdict != RB_LARGE)
+			continue;
+		status = rb_array_grow(s->r->ctx, (void **) &s->large, &s->large_cap,
+							   (size_t) s->nlarge + 1, sizeof(*s->large));
+		if (status == RB_OK)
+			s->large[s->nlarge++] = i;
+	}
 	return status;
 }
 
