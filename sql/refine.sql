@@ -117,12 +117,47 @@ SELECT kind, count(*) FILTER (WHERE NOT CASE kind WHEN 'segment' THEN parent_id 
 SELECT region, round(sum(volume)::numeric, 9) AS volume FROM tets('m') GROUP BY 1 ORDER BY 1;
 UPDATE m_faces SET polygon = 1, facet_id = facet_id + 2;
 SELECT * FROM redblue_mesh_check('m', 'nested', 'points', 'lines');
+-- regions that there are not
+SELECT bad FROM redblue_refine_query(mesh => 'm', max_volume => 0.5, regions => 'SELECT i AS id, 0 AS x, 0 AS y, 0 AS z, 0.5 AS volume FROM generate_series(68, 71) i', regions_volume => 'volume');
 -- in one transaction with what reads it; or not at all
 BEGIN;
 SELECT bad FROM redblue_refine(mesh => 'g', max_volume => 0.25, radius_edge => NULL);
 SELECT max(volume) <= 0.25 AS small FROM tets('g');
 ROLLBACK;
 SELECT max(volume) > 0.25 AS large FROM tets('g');
+
+-- wherever a call may stand
+CREATE FUNCTION further(mesh text, volume float8) RETURNS SETOF redblue_refine_counts LANGUAGE sql AS 'SELECT * FROM redblue_refine(mesh => mesh, max_volume => volume)';
+BEGIN;
+SELECT volume, r.bad, r.tets = (SELECT count(*) FROM g_tets) AS then FROM (VALUES (50), (25), (12)) v (volume), LATERAL redblue_refine(mesh => 'g', max_volume => volume) r;
+SELECT max(volume) <= 12 AS small FROM tets('g');
+WITH once AS (SELECT * FROM further('g', 10)) SELECT a.tets = b.tets AS once FROM once a, once b, generate_series(1, 2);
+PREPARE further (float8) AS SELECT bad FROM redblue_refine(mesh => 'g', max_volume => $1);
+EXECUTE further(9); EXECUTE further(8); EXECUTE further(7); EXECUTE further(6); EXECUTE further(5); EXECUTE further(4); EXECUTE further(3);
+SELECT max(volume) <= 3 AS small FROM tets('g');
+DECLARE further CURSOR FOR SELECT bad FROM redblue_refine(mesh => 'g', max_volume => 2), generate_series(1, 2);
+FETCH 1 FROM further;
+SELECT max(volume) <= 2 AS small FROM tets('g');
+FETCH 1 FROM further;
+CLOSE further;
+-- a block that fails takes back what was done in it
+DO $$
+DECLARE
+	before bigint := (SELECT count(*) FROM g_tets);
+BEGIN
+	FOR i IN 1 .. 3 LOOP
+		BEGIN
+			RAISE NOTICE '%', (redblue_refine(mesh => 'g', max_volume => 1)).tets > before;
+			PERFORM redblue_refine('gem', 'none', max_points => i);
+		EXCEPTION WHEN invalid_parameter_value THEN
+			RAISE NOTICE '%, %', sqlerrm, (SELECT count(*) FROM g_tets) - before;
+		END;
+	END LOOP;
+END $$;
+SELECT * FROM redblue_mesh_check('g', 'gem', 'dust');
+ROLLBACK;
+SELECT to_regclass('none_tets');
+DEALLOCATE further;
 
 -- tables of one's own: without what is told, and with
 CREATE TABLE own_tets (region bigint, v4 bigint, v3 bigint, v2 bigint, v1 bigint, id bigint CHECK (id > 0), made text DEFAULT 'by default');
@@ -199,6 +234,8 @@ SELECT redblue_refine('gem', 'x', max_volume => 'NaN');
 SELECT redblue_refine('gem', 'x', max_points => 0);
 SELECT redblue_refine('gem', 'x', max_points => 11);
 SELECT redblue_refine(mesh => 'f', max_points => 11);
+SELECT redblue_refine_query('SELECT *, id % 2 AS half FROM gem', 'x', body => 'half', max_points => 11);
+SELECT redblue_refine('gem', 'x', sizes_volume => 'volume');
 SELECT redblue_refine('gem', 'x', on_bad => 'drop');
 SELECT redblue_refine('gem', 'x', keep => 'all');
 SELECT redblue_refine('gem', 'x', regions_volume => 'volume');
@@ -234,6 +271,14 @@ SELECT changed('UPDATE f_vertices SET x = x + 3 WHERE parent_id = 3');
 SELECT changed('UPDATE f_tets SET v1 = v2, v2 = v1 WHERE id = 1');
 SELECT changed('UPDATE f_tets SET v1 = v2 WHERE id = 1');
 SELECT changed('UPDATE f_tets SET v1 = -1 WHERE id = 1');
+SELECT changed('ALTER TABLE f_tets ALTER v1 DROP NOT NULL; UPDATE f_tets SET v1 = NULL WHERE id = 7');
+SELECT changed('DELETE FROM f_tets WHERE id = 1');
+SELECT changed('DELETE FROM f_tets WHERE id % 2 = 0');
+SELECT changed($$DELETE FROM f_tets WHERE id % 2 = 0; DELETE FROM f_faces; DELETE FROM f_segments; UPDATE f_vertices SET kind = 'inside' WHERE kind <> 'input'$$);
+\set VERBOSITY terse
+SELECT changed('UPDATE f_vertices SET id = -id; UPDATE f_vertices SET id = id + 9223372036854775807; UPDATE f_tets SET v1 = 9223372036854775807 - v1, v2 = 9223372036854775807 - v2, v3 = 9223372036854775807 - v3, v4 = 9223372036854775807 - v4;
+	UPDATE f_faces SET v1 = 9223372036854775807 - v1, v2 = 9223372036854775807 - v2, v3 = 9223372036854775807 - v3; UPDATE f_segments SET v1 = 9223372036854775807 - v1, v2 = 9223372036854775807 - v2');
+\set VERBOSITY default
 SELECT changed($$UPDATE f_vertices SET kind = 'none' WHERE id = 1$$);
 SELECT changed($$UPDATE f_vertices SET x = 'NaN' WHERE id = 1$$);
 \set VERBOSITY terse
@@ -243,6 +288,10 @@ SELECT changed('ALTER TABLE f_segments DROP segment');
 SELECT changed('ALTER TABLE f_tets ALTER v1 TYPE int');
 SELECT changed('TRUNCATE f_tets');
 SELECT changed('DROP TABLE f_faces');
+-- rows that stay, whatever keeps them
+CREATE FUNCTION stays() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+SELECT changed('ALTER TABLE f_tets DROP CONSTRAINT f_tets_pkey; CREATE TRIGGER stays BEFORE DELETE ON f_tets FOR EACH ROW EXECUTE FUNCTION stays()');
+SELECT changed('CREATE RULE stays AS ON DELETE TO f_faces DO INSTEAD NOTHING');
 -- a constraint, a trigger
 \set VERBOSITY terse
 SELECT changed('ALTER TABLE f_tets ADD CHECK (id > 1) NOT VALID');

@@ -108,6 +108,44 @@ rb_parts_free(rb_memory *memory, rb_parts *parts)
 	rb_free(memory, (void **) &parts->point);
 }
 
+/* so few are joined by the thread that asks: another one would take longer to begin than they do */
+#define RB_FEW_PARTS RB_SIZE(512, 12)
+
+typedef struct few
+{
+	rb_context *ctx;
+	rb_status (*take)(void *user, rb_meeting meeting);
+	void *user;
+} few;
+
+static rb_status
+put_few(void *user, const rb_pair *pairs, size_t n)
+{
+	const few *f = user;
+	rb_status status = RB_OK;
+
+	for (size_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const rb_meeting meeting = {rb_pair_red(pairs[i]), pairs[i].blue, rb_pair_told(pairs[i])};
+
+		status = i % 64 == 63 && rb_should_stop(f->ctx) ? RB_STOPPED : f->take(f->user, meeting);
+	}
+	return status;
+}
+
+static rb_status
+join_few(rb_context *ctx, const rb_backend *backend, const rb_job *job, few *f)
+{
+	const rb_sink sink = {.put = put_few, .user = f};
+	const int threads = ctx->threads;
+	rb_status status;
+
+	ctx->threads = 1;
+	status = backend->join(ctx, job, &sink);
+	ctx->threads = threads;
+	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
+}
+
 rb_status
 rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 			  rb_status (*take)(void *user, rb_meeting meeting), void *user)
@@ -121,6 +159,12 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 
 	if (parts->n < 2)
 		return RB_OK;
+	if (parts->n <= RB_FEW_PARTS)
+	{
+		few f = {ctx, take, user};
+
+		return join_few(ctx, backend, &job, &f);
+	}
 	status = rb_stream_open(ctx, backend, &job, &stream);
 	if (status != RB_OK)
 		return status;

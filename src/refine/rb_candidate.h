@@ -357,6 +357,7 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 	uint32_t v[3];
 	int k;
 
+	/* first of all, as above */
 	if ((c->bits & RB_CELL_WALL(i)) == 0 ||
 		(rb_entry_absent(cand->entry) && rb_entry_blocked(cand->entry) == 0 &&
 		 (c->bits & RB_CELL_KEPT_WALL(i)) != 0))

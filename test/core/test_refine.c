@@ -8,7 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "complexes.h"
-#include "refine/rb_refine.h"
+#include "refine/rb_refining.h"
 
 /* in a mesh, where time is not short */
 #define MOST_POINTS 60000
@@ -882,11 +882,49 @@ budgets(void)
 	}
 }
 
+/*
+ * A place that is used again has a ghost, one of whose corners is nowhere, and by chance the hash that the entry of what
+ * was there has: so it is in one of half a million.
+ */
+static void
+used_again(void)
+{
+	rb_site *sites = calloc(4, sizeof *sites);
+	rb_cell *cells = calloc(1, sizeof *cells);
+	rb_cells m;
+
+	if (sites == NULL || cells == NULL)
+		abort();
+	memset(&m, 0, sizeof m);
+	m.sites = sites;
+	m.cells = cells;
+	for (uint32_t i = 0; i < 3; i++)
+		sites[i].at[i] = 1;
+	cells[0] = (rb_cell){.v = {RB_GHOST, 0, 2, 1}, .bits = RB_CELL_WALL(0) | RB_CELL_SEGMENT(3)};
+	for (uint32_t part = 0; part < 4; part++)
+		for (int what = 0; what < 3; what++)
+		{
+			rb_candidate cand;
+
+			/* of what is not nowhere it may be told */
+			if (what == RB_SPLIT_WALL ? part == 0 : part == 3)
+				continue;
+			memset(&cand, 0, sizeof cand);
+			cand.entry = rb_entry_make(&m, 0, part, (rb_what) what, false);
+			rb_candidate_make(&m, &cand, 0);
+			CHECK(cand.verdict == RB_STALE, "what %d, part %u: verdict %u", what, part,
+				  cand.verdict);
+		}
+	free(sites);
+	free(cells);
+}
+
 int
 main(void)
 {
 	memory = rb_memory_create((uint64_t) 1 << 33);
 	alarm(600); /* what hangs is a failure */
+	CHECK_RUN(used_again);
 	CHECK_RUN(all_models);
 	CHECK_RUN(same_bits);
 	CHECK_RUN(steps);

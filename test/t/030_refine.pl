@@ -118,9 +118,12 @@ my $rss = emptied_rss_kb($session);
 for my $i (1 .. 20)
 {
 	$session->ask("SET statement_timeout = " . (20 + 7 * $i) . ";\n$query{'meshing bodies'};\nSET statement_timeout = 0");
+	# leaves a block, whose subtransaction ends with it
+	$session->ask("SET statement_timeout = " . (5 + 3 * $i) . ";\nDO \$\$ BEGIN PERFORM redblue_refine('spot', 'x', max_volume => 1e-9); EXCEPTION WHEN query_canceled THEN RAISE EXCEPTION 'it was %', sqlstate; END \$\$;\nSET statement_timeout = 0");
 }
 my $grown = emptied_rss_kb($session) - $rss;
-cmp_ok($grown, '<', 20_000, "twenty timeouts: $rss kB, then $grown kB more");
+cmp_ok($grown, '<', 20_000, "forty timeouts: $rss kB, then $grown kB more");
+is(backend_threads($session->{pid}), 1, 'and no thread more');
 
 # ---- progress ----
 
@@ -161,13 +164,31 @@ is($session->ask("SELECT count(*) FROM pg_class WHERE relname LIKE 'x\\_%' AND r
 $session->ask("SELECT drop_mesh('x');\nSET client_min_messages = notice");
 my ($rows, $notice) = $session->ask("SELECT vertices <= 9000, bad > 0, bad_full > 0 FROM redblue_refine('spot', 'x', max_volume => 1e-9, max_points => 9000)");
 is($rows, 't|t|t', 'max_points');
-like($notice, qr/NOTICE: .*refinement stopped at max_points, 9000\n.*DETAIL: +\d+ tetrahedra are still bad/, 'is told');
+like($notice, qr/NOTICE: .*refinement stopped at max_points, 9000\n.*DETAIL: +Tetrahedra that are still bad: \d+; of these for want of points: [1-9]\d*\.\n.*HINT: +Give a larger one; without facets/, 'is told');
 is($session->ask("SELECT count(*) FROM redblue_mesh_check('x', 'spot')"), 0, 'and the mesh is one');
 # what would not end without it
 ($rows, $notice) = $session->ask("SELECT drop_mesh('x');\nSELECT vertices <= 20000, tets > 0 FROM redblue_refine('spot', 'x', radius_edge => 1, max_points => 20000)");
 like($rows, qr/t\|t$/, 'a ratio of 1 ends there, too');
 is($session->ask("SELECT count(*) FROM redblue_mesh_check('x', 'spot')"), 0, 'and the mesh is one');
 $session->ask("SELECT drop_mesh('x');\nSET client_min_messages = warning");
+
+# ---- what is hard ----
+
+my %hard = (
+	'a tetrahedron of 1e300' => ["SELECT id, 1e300 * ax AS ax, 1e300 * ay AS ay, 1e300 * az AS az, 1e300 * bx AS bx, 1e300 * \"by\" AS by, 1e300 * bz AS bz, 1e300 * cx AS cx, 1e300 * cy AS cy, 1e300 * cz AS cz FROM corner", 'bad = bad_fine', 'max_volume => 1e300'],
+	'of 1e-300' => ["SELECT id, 1e-300 * ax AS ax, 1e-300 * ay AS ay, 1e-300 * az AS az, 1e-300 * bx AS bx, 1e-300 * \"by\" AS by, 1e-300 * bz AS bz, 1e-300 * cx AS cx, 1e-300 * cy AS cy, 1e-300 * cz AS cz FROM corner", 'bad = bad_fine', 'radius_edge => 0.7'],
+	'far from the origin, and small' => ["SELECT id, ax / 1024 + 5e5 AS ax, ay / 1024 + 5.4e6 AS ay, az / 1024 AS az, bx / 1024 + 5e5 AS bx, \"by\" / 1024 + 5.4e6 AS by, bz / 1024 AS bz, cx / 1024 + 5e5 AS cx, cy / 1024 + 5.4e6 AS cy, cz / 1024 AS cz FROM corner", 'bad = 0', 'max_volume => 1e-13'],
+	'a wedge of a degree' => ["SELECT id, ax, ay * tan(radians(1)) AS ay, az, bx, \"by\" * tan(radians(1)) AS by, bz, cx, cy * tan(radians(1)) AS cy, cz FROM corner", 'bad = bad_input + bad_fine', 'radius_edge => 1.8'],
+	'a needle of 1 : 100 000' => ["SELECT * FROM needle", 'bad_full > 0', 'max_points => 3000'],
+	'a needle in a box' => ["SELECT row_number() OVER () AS id, b.* FROM (SELECT * FROM box(0, 0, 0, 10, 10, 10) UNION ALL SELECT * FROM box(1, 5, 5, 9, 5 + 8e-5, 5 + 8e-5)) b", 'bad = bad_input + bad_fine', 'max_points => 20000']);
+$session->ask("CREATE TABLE corner AS SELECT id, ax::float8, ay::float8, az::float8, bx::float8, \"by\"::float8, bz::float8, cx::float8, cy::float8, cz::float8 FROM (VALUES (11, 0, 0, 0, 1, 0, 0, 0, 1, 0), (12, 0, 0, 0, 1, 0, 0, 0, 0, 1), (13, 0, 0, 0, 0, 1, 0, 0, 0, 1), (14, 1, 0, 0, 0, 1, 0, 0, 0, 1)) f (id, ax, ay, az, bx, \"by\", bz, cx, cy, cz);
+CREATE TABLE needle AS SELECT n AS id, b.* FROM box(0, 0, 0, 100000, 1, 1) b");
+for my $name (sort keys %hard)
+{
+	my ($query, $is, $how) = @{ $hard{$name} };
+	is($session->ask("SELECT tets > 0, $is FROM redblue_refine_query('$query', 'x', $how);\nSELECT count(*) FROM redblue_mesh_check('x')"), "t|t\n0", $name);
+	$session->ask("SELECT drop_mesh('x')");
+}
 
 # ---- bodies ----
 
@@ -241,6 +262,37 @@ ok(!$watch->ready, 'who makes the same tables waits');
 $session->ask('COMMIT');
 like(($watch->wait_for)[1], qr/55000.*table public.n_vertices is not empty/, 'and is told that they are full');
 
+# two meshes in two orders
+$_->ask("SET deadlock_timeout = '20ms'") for $session, $watch;
+$session->ask("BEGIN;\nSELECT tets FROM redblue_refine(mesh => 'b', max_volume => 20)");
+$watch->ask("BEGIN;\nSELECT tets FROM redblue_refine(mesh => 'b2', max_volume => 20)");
+$session->send("SELECT tets > 0 FROM redblue_refine(mesh => 'b2', max_volume => 20)");
+$session->{run}->pump_nb while $session->{in} ne '';
+sleep 0.2;
+my (undef, $dead) = $watch->ask("SELECT tets > 0 FROM redblue_refine(mesh => 'b', max_volume => 20)");
+$watch->ask('ROLLBACK');
+my ($alive, $other) = $session->wait_for;
+$session->ask('COMMIT');
+is(($dead =~ /40P01/ ? 1 : 0) + ($other =~ /40P01/ ? 1 : 0), 1, 'of two that wait for each other one is told so');
+is($watch->ask("SELECT count(*) FROM redblue_mesh_check('$_', 'gem')"), 0, "$_ is a mesh") for 'b', 'b2';
+# tables that go meanwhile
+$watch->ask("SELECT tets FROM redblue_refine('gem', 'gone');\nBEGIN;\nDROP TABLE gone_faces");
+$session->send("SELECT tets FROM redblue_refine(mesh => 'gone')");
+$session->{run}->pump_nb while $session->{in} ne '';
+sleep 0.2;
+$watch->ask('COMMIT');
+like(($session->wait_for)[1], qr/42P01/, 'a table is dropped meanwhile');
+
+# ---- out, in again, and on ----
+
+my $dump = $node->basedir . '/b.sql';
+$node->command_ok([ 'pg_dump', '-f', $dump, '-t', 'b_*', '-t', 'gem', '-d', $node->connstr('postgres') ], 'a mesh is dumped');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->safe_psql('restored', 'CREATE EXTENSION redblue');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('restored') ], 'and restored');
+my $on = "SET client_min_messages = warning; SELECT tets FROM redblue_refine(mesh => 'b', max_volume => 9); SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM b_tets t";
+is($node->safe_psql('restored', $on), $node->safe_psql('postgres', $on), 'and refined to the same');
+
 # ---- transactions ----
 
 my $was = $session->ask("SELECT digest('b')");
@@ -284,6 +336,14 @@ like($guest->ask("SELECT tets FROM redblue_refine('gem', 'pg_temp.own');\nSELECT
 $watch->ask('REVOKE SELECT ON g_vertices FROM guest;
 GRANT SELECT (id, x, y, z) ON g_vertices TO guest');
 refused($again, qr/42501.*permission denied for table g_vertices/, 'some columns are not enough');
+
+# rows that a policy hides, or keeps
+$watch->ask("SELECT drop_mesh('p');\nSELECT tets FROM redblue_refine('gem', 'p', max_volume => 50);\nGRANT SELECT, INSERT, DELETE ON p_vertices, p_tets, p_faces, p_segments TO guest;\nALTER TABLE p_tets ENABLE ROW LEVEL SECURITY;\nCREATE POLICY half ON p_tets USING (id % 2 = 0)");
+my $of_p = "SELECT tets FROM redblue_refine(mesh => 'p', max_volume => 25)";
+refused($of_p, qr/55000.*mesh "p" cannot be refined/, 'who sees half of a mesh');
+$watch->ask("DROP POLICY half ON p_tets;\nALTER TABLE p_tets DROP CONSTRAINT p_tets_pkey;\nCREATE POLICY seen ON p_tets FOR SELECT USING (true);\nCREATE POLICY added ON p_tets FOR INSERT WITH CHECK (true);\nCREATE POLICY half ON p_tets FOR DELETE USING (id % 2 = 0)");
+refused($of_p, qr/55000.*rows of table public.p_tets cannot be replaced/, 'who may delete half of it');
+is($watch->ask("SELECT count(*) FROM redblue_mesh_check('p', 'gem')"), 0, 'it stays what it was');
 
 # what tables do besides: triggers, references, partitions
 $node->safe_psql('postgres', <<'SQL');

@@ -176,6 +176,10 @@ make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_
 	for (int i = 0; i < 3; i++)
 		rb_free(ctx->memory, &blocks[i]);
 	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
+	/* it has no flaw, but more points than it may have */
+	if (status == RB_OK && t->run->options.max_points > 0 &&
+		part->welded.plc.npoints > t->run->options.max_points)
+		return RB_BAD_PLC;
 	return status == RB_OK ? rb_meshing_fill_part(t->run, ctx, part) : status;
 }
 
@@ -261,6 +265,8 @@ raise_flaw(rb_meshing_run *run, uint32 body)
 	call->function = psprintf("%s: body " INT64_FORMAT, run->call->function, run->parts[body].body);
 	run->part = &run->parts[body];
 	run->call = call;
+	if (run->part->flaw.kind == RB_FLAW_NONE)
+		rb_meshing_check_max_points(run, run->part->welded.plc.npoints);
 	rb_meshing_raise_flaw(run);
 }
 

@@ -233,3 +233,16 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 	}
 	pg_unreachable();
 }
+
+void
+rb_meshing_check_max_points(const rb_meshing_run *run, uint64 points)
+{
+	if (run->options.max_points > 0 && run->options.max_points < points)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"max_points\" is " UINT64_FORMAT
+						", and there are " UINT64_FORMAT " points",
+						run->call->function, run->options.max_points, points),
+				 errdetail("It is the largest number of vertices, those that are given among "
+						   "them.")));
+}

@@ -111,8 +111,9 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 		}
 		if (slot->tts_isnull[i])
 			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-							errmsg("%s: null in column \"%s\" of table %s", r->run->call->function,
-								   r->column[i]->name, r->table->quoted)));
+							errmsg("%s: null in column \"%s\" of table %s%s",
+								   r->run->call->function, r->column[i]->name, r->table->quoted,
+								   i == 0 ? "" : psprintf(", id " INT64_FORMAT, (int64) to[0]))));
 		switch (TupleDescAttr(slot->tts_tupleDescriptor, i)->atttypid)
 		{
 			case INT4OID:

@@ -117,6 +117,7 @@ read_call(rb_meshing_call *call, const char *function, bool query, const Nullabl
 		!args[ARG_KEEP_SURFACE].isnull && DatumGetBool(args[ARG_KEEP_SURFACE].value);
 	need_side(call, args, ARG_BODY, "body", 0, "facets");
 	need_side(call, args, ARG_REGIONS_VOLUME, "regions_volume", 4, "regions");
+	need_side(call, args, ARG_SIZES_VOLUME, "sizes_volume", ARG_SIZES, "sizes");
 	rb_meshing_call_number(call, RB_MESH_BODY, "body", &args[ARG_BODY]);
 	rb_meshing_call_number(call, RB_MESH_REGION_VOLUME, "regions_volume",
 						   &args[ARG_REGIONS_VOLUME]);
@@ -151,6 +152,15 @@ volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side s
 				 errdetail("It is the largest volume of a tetrahedron there."),
 				 errhint("Where any is good let it be null.")));
 	return volume;
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const rb_region_volume *x = a;
+	const rb_region_volume *y = b;
+
+	return x->region < y->region ? -1 : x->region > y->region;
 }
 
 static int
@@ -215,19 +225,6 @@ take_options(rb_meshing_run *run)
 	run->options.threads = rb_threads(UINT64_MAX);
 }
 
-static void
-check_max_points(const rb_meshing_run *run, uint64 points)
-{
-	if (run->options.max_points > 0 && run->options.max_points < points)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s: argument \"max_points\" is " UINT64_FORMAT
-						", and there are " UINT64_FORMAT " points",
-						run->call->function, run->options.max_points, points),
-				 errdetail("It is the largest number of vertices, those that are given among "
-						   "them.")));
-}
-
 /* ---- a mesh of rows ---- */
 
 static void
@@ -241,7 +238,7 @@ make_mesh(rb_meshing_run *run)
 		return;
 	}
 	rb_meshing_work(run, rb_meshing_weld);
-	check_max_points(run, run->one.welded.plc.npoints);
+	rb_meshing_check_max_points(run, run->one.welded.plc.npoints);
 	rb_meshing_work(run, rb_meshing_fill_plc);
 }
 
@@ -252,6 +249,7 @@ typedef struct continuing
 	rb_meshing_loaded mesh;
 	rb_meshing_matched matched;
 	rb_check_report report;
+	uint32 end; /* a tetrahedron beside which the mesh ends where it should not */
 } continuing;
 
 static rb_status
@@ -278,6 +276,17 @@ is_fault(rb_fault_kind kind)
 		   kind != RB_FAULT_POINT_UNUSED;
 }
 
+/* of that kind; what is told of facets is to be there */
+static uint64
+faults_of(const rb_check_report *report, rb_fault_kind kind)
+{
+	return !is_fault(kind)
+			   ? 0
+			   : report->count[kind] + (kind == RB_FAULT_FACE_NOT_IN_MESH   ? report->outside_faces
+										: kind == RB_FAULT_EDGE_NOT_IN_MESH ? report->outside_edges
+																			: 0);
+}
+
 static void
 refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 {
@@ -285,11 +294,12 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 	int first = RB_FAULT_KINDS;
 
 	for (int i = RB_FAULT_KINDS - 1; i >= 0; i--)
-		if (c->report.count[i] > 0 && is_fault((rb_fault_kind) i))
-		{
-			n += c->report.count[i];
-			first = i;
-		}
+	{
+		const uint64 found = faults_of(&c->report, (rb_fault_kind) i);
+
+		n += found;
+		first = found > 0 ? i : first;
+	}
 	if (n > 0)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("%s: mesh \"%s\" cannot be refined: %s", run->call->function, name,
@@ -297,6 +307,22 @@ refuse_faults(const rb_meshing_run *run, const continuing *c, const char *name)
 						errdetail("Faults that were found in its tables: " UINT64_FORMAT ".", n),
 						errhint("SELECT * FROM redblue_mesh_check(%s) tells all.",
 								quote_literal_cstr(name))));
+}
+
+static void
+refuse_end(const rb_meshing_run *run, const continuing *c, const char *name)
+{
+	if (c->end != RB_NONE)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s: mesh \"%s\" cannot be refined: it ends beside tetrahedron " INT64_FORMAT
+					", on no facet",
+					run->call->function, name, c->mesh.id[RB_MESH_TETS][c->end]),
+			 errdetail("Where it is on no facet a mesh ends at the convex hull.  Faces that are on "
+					   "none: " UINT64_FORMAT ".",
+					   c->report.count[RB_FAULT_BOUNDARY]),
+			 errhint("Were rows of the tetrahedra or of the faces deleted?  Make it anew.")));
 }
 
 static uint32
@@ -372,17 +398,84 @@ take_names(rb_meshing_run *run, const continuing *c)
 }
 
 static rb_status
+connect_tets(rb_meshing_run *run)
+{
+	continuing *c = run->arg;
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_CHECK, &start);
+	status = rb_tets_connect(&run->ctx, run->one.names->nfacets, &run->one.tets);
+	c->end = RB_NONE;
+	if (status == RB_OK && c->report.count[RB_FAULT_BOUNDARY] > 0)
+		status = rb_meshing_find_end(&run->ctx, &run->one.tets, &c->end);
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
+	return status;
+}
+
+static rb_status
 refine(rb_meshing_run *run)
 {
 	double start = 0;
 	rb_status status;
 
 	rb_meshing_stage(run, RB_MESH_REFINE, &start);
-	status = rb_tets_connect(&run->ctx, run->one.names->nfacets, &run->one.tets);
-	if (status == RB_OK)
-		status = rb_refine(&run->ctx, &run->options, &run->one.tets, &run->one.refined);
+	status = rb_refine(&run->ctx, &run->options, &run->one.tets, &run->one.refined);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
+}
+
+/* volumes of regions that there are not are of no use, and perhaps not what was meant */
+static void
+notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const char *name)
+{
+	const uint32 n = run->options.nregion_volumes;
+	bool *seen = palloc0(n + (Size) 1);
+	uint32 unknown = 0;
+	uint32 first = 0;
+
+	for (uint32 t = 0; t < mesh->n[RB_MESH_TETS] && n > 0; t++)
+	{
+		const rb_region_volume key = {mesh->region[t], 0};
+		const rb_region_volume *found;
+
+		if (t > 0 && mesh->region[t] == mesh->region[t - 1])
+			continue;
+		found = bsearch(&key, run->options.region_volumes, n, sizeof key, compare_ids);
+		if (found != NULL)
+			seen[found - run->options.region_volumes] = true;
+	}
+	for (uint32 i = n; i-- > 0;)
+		if (!seen[i])
+		{
+			unknown++;
+			first = i;
+		}
+	if (unknown > 0)
+		ereport(
+			NOTICE,
+			(errmsg_plural("%s: %u id of regions is that of no tetrahedron in mesh \"%s\"",
+						   "%s: %u ids of regions are those of no tetrahedron in mesh \"%s\"",
+						   unknown, run->call->function, unknown, name),
+			 errdetail("The first is " INT64_FORMAT ".", run->options.region_volumes[first].region),
+			 errhint("Regions of a mesh that is there are known by their ids, not by their "
+					 "points.")));
+	pfree(seen);
+}
+
+/* new vertices have ids behind those that there are */
+static void
+check_ids(const rb_meshing_run *run, const char *name)
+{
+	const rb_meshing_names *names = run->one.names;
+	const uint32 added = run->one.tets.npoints - names->npoints;
+
+	if (names->last_vertex > PG_INT64_MAX - (int64) added)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("%s: vertices of mesh \"%s\" have ids up to " INT64_FORMAT,
+							   run->call->function, name, names->last_vertex),
+						errdetail("Behind these there are none for %u new ones.", added),
+						errhint("Give such vertices other ids, here and where they are corners.")));
 }
 
 static void
@@ -399,13 +492,17 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 			 errmsg("%s: mesh \"%s\" has no tetrahedra", run->call->function, name),
 			 errdetail("Without facets, points and segments the mesh that is there is refined."),
 			 errhint("Give at least one of them to have one made.")));
-	check_max_points(run, c->mesh.n[RB_MESH_VERTICES]);
+	rb_meshing_check_max_points(run, c->mesh.n[RB_MESH_VERTICES]);
 	rb_meshing_match(run, &c->mesh, &c->matched);
 	rb_meshing_work(run, check);
 	refuse_faults(run, c, name);
 	take_mesh(run, c);
 	take_names(run, c);
+	notice_regions(run, &c->mesh, name);
+	rb_meshing_work(run, connect_tets);
+	refuse_end(run, c, name);
 	rb_meshing_work(run, refine);
+	check_ids(run, name);
 }
 
 /* ---- the row ---- */

@@ -305,21 +305,30 @@ rb_meshing_make(rb_meshing_run *run)
 
 /* ---- what it did ---- */
 
-/* "17, 18, 230, ...": those that failed, which stand behind the others */
+/* "17, 18, 230, and 5 more" */
 #define LISTED 10
 
-static const char *
-list_skipped(const rb_meshing_run *run)
+typedef struct list
 {
-	StringInfoData list;
+	StringInfoData text;
+	uint32 n;
+} list;
 
-	initStringInfo(&list);
-	for (uint32 i = 0; i < Min(run->skipped, LISTED); i++)
-		appendStringInfo(&list, "%s" INT64_FORMAT, i > 0 ? ", " : "",
-						 run->parts[run->nparts + i].body);
-	if (run->skipped > LISTED)
-		appendStringInfoString(&list, ", ...");
-	return list.data;
+static void
+add_body(list *bodies, int64 body)
+{
+	if (bodies->n == 0)
+		initStringInfo(&bodies->text);
+	if (bodies->n++ < LISTED)
+		appendStringInfo(&bodies->text, "%s" INT64_FORMAT, bodies->n > 1 ? ", " : "", body);
+}
+
+static const char *
+list_bodies(list *bodies)
+{
+	if (bodies->n > LISTED)
+		appendStringInfo(&bodies->text, ", and %u more", bodies->n - LISTED);
+	return bodies->text.data;
 }
 
 void
@@ -327,9 +336,11 @@ rb_meshing_notices(const rb_meshing_run *run)
 {
 	const char *function = run->call->function;
 	rb_split_done split = {0, 0, 0, 0};
+	uint64 bad = 0;
 	uint64 full = 0;
 	uint64 outside = 0;
-	uint32 empty = 0;
+	list empty = {.n = 0};
+	list skipped = {.n = 0};
 	bool facets = false;
 
 	for (uint32 i = 0; i < run->nparts; i++)
@@ -339,33 +350,44 @@ rb_meshing_notices(const rb_meshing_run *run)
 		split.points += part->split.points;
 		split.segments += part->split.segments;
 		split.dropped += part->split.dropped;
+		bad += part->refined.bad;
 		full += part->refined.bad_because[RB_BAD_FULL];
 		outside += part->tets.outside_seeds;
 		facets |= part->welded.plc.nfacets > 0;
-		empty += part->tets.ntets == 0 && part->tets.npoints > 0;
+		if (part->tets.ntets == 0 && part->tets.npoints > 0)
+			add_body(&empty, part->body);
 	}
+	for (uint32 i = 0; i < run->skipped; i++)
+		add_body(&skipped, run->parts[run->nparts + i].body);
 	if (split.points + split.segments + split.dropped > 0)
 		ereport(NOTICE,
 				(errmsg("%s: facets and segments were cut where they cross", function),
 				 errdetail("Points that were added: %u; lines: %u; triangles that lay on others "
 						   "and were left out: %u.",
 						   split.points, split.segments, split.dropped)));
-	if (run->skipped > 0)
+	if (skipped.n > 0)
 		ereport(NOTICE, (errmsg_plural("%s: of %u body no mesh could be made",
-									   "%s: of %u bodies no mesh could be made", run->skipped,
-									   function, run->skipped),
-						 errdetail("They were left out: %s.", list_skipped(run)),
+									   "%s: of %u bodies no mesh could be made", skipped.n,
+									   function, skipped.n),
+						 errdetail("Left out: %s.", list_bodies(&skipped)),
 						 errhint("With on_bad => 'error' the first one is told with its reason.")));
 	if (full > 0)
 		ereport(NOTICE, (errmsg("%s: refinement stopped at max_points, " UINT64_FORMAT, function,
 								run->options.max_points),
-						 errdetail_plural(UINT64_FORMAT " tetrahedron is still bad.",
-										  UINT64_FORMAT " tetrahedra are still bad.", full, full)));
-	if (empty > 0 && run->call->by_body)
-		ereport(NOTICE, (errmsg_plural("%s: %u body has no tetrahedra",
-									   "%s: %u bodies have no tetrahedra", empty, function, empty),
-						 errdetail("Facets shut nothing off from outside.")));
-	else if (empty > 0 && run->call->keep == RB_KEEP_INSIDE)
+						 errdetail("Tetrahedra that are still bad: " UINT64_FORMAT
+								   "; of these for want of points: " UINT64_FORMAT ".",
+								   bad, full),
+						 run->call->by_body
+							 ? errhint("Give a larger one, which is of each body by itself.")
+							 : errhint("Give a larger one; without facets, points and segments "
+									   "the mesh is refined further.")));
+	if (empty.n > 0 && run->call->by_body)
+		ereport(NOTICE,
+				(errmsg_plural("%s: %u body has no tetrahedra", "%s: %u bodies have no tetrahedra",
+							   empty.n, function, empty.n),
+				 errdetail("Their facets shut nothing off from outside: %s.", list_bodies(&empty)),
+				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
+	else if (empty.n > 0 && run->call->keep == RB_KEEP_INSIDE)
 		ereport(NOTICE,
 				(errmsg("%s: there are no tetrahedra", function),
 				 errdetail(facets ? "Facets shut nothing off from outside, or a hole is there."

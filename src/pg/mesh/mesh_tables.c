@@ -436,6 +436,12 @@ rb_meshing_table_empty(const rb_meshing_table *t, const char *function)
 
 	if (rc < 0)
 		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
+	/* with those that are to come they would be two meshes in one */
+	if (has_rows(t, function))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("%s: rows of table %s cannot be replaced", function, t->quoted),
+						errdetail("After a DELETE of all some were still there: a trigger, a rule "
+								  "or a policy keeps them.")));
 }
 
 void

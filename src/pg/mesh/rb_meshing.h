@@ -4,6 +4,7 @@
  *
  *		mesh_arguments -> mesh_run -> mesh_flaws		arguments, one call's work, what is wrong with rows
  *		mesh_tables -> mesh_fill, mesh_load				the four tables of a mesh: into them, out of them
+ *		mesh_ends										where a mesh ends that somebody may have changed
  *		mesh_bodies										many meshes in one call
  *		mesh_functions, mesh_refine, mesh_check			the SQL functions
  */
@@ -217,6 +218,9 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
 
 pg_noreturn extern void rb_meshing_raise_flaw(const rb_meshing_run *run);
 
+/* nothing, if max_points lets these be */
+extern void rb_meshing_check_max_points(const rb_meshing_run *run, uint64 points);
+
 /* ---- mesh_tables.c: the four tables of a mesh ---- */
 
 typedef enum rb_meshing_kind
@@ -355,6 +359,11 @@ extern void rb_meshing_match(rb_meshing_run *run, rb_meshing_loaded *mesh, rb_me
 /* the mesh as the checker takes it; of which rows it is to be, and which tetrahedra are wanted, is not in it */
 extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
 											 const rb_meshing_matched *to);
+
+/* ---- mesh_ends.c ---- */
+
+/* a tetrahedron beside which the mesh ends where it should not, or RB_NONE; its neighbours are known */
+extern rb_status rb_meshing_find_end(rb_context *ctx, const rb_tets *tets, uint32 *tet);
 
 /* ---- mesh_bodies.c ---- */
 
