@@ -45,6 +45,7 @@ typedef struct rb_refine_options
 	uint64_t max_points; /* in the mesh, those given among them; 0: as many as are wanted */
 	int threads;
 	const rb_backend *backend; /* who does the rounds; NULL, or one that cannot: threads here */
+	bool backend_only;         /* that it cannot is the outcome */
 } rb_refine_options;
 
 /* why a tetrahedron stayed bad */
@@ -79,7 +80,8 @@ typedef struct rb_refine_report
 	uint64_t bad;                    /* tetrahedra that are */
 	uint64_t bad_because[RB_BAD_REASONS];
 	uint32_t rounds;
-	uint64_t tried; /* cavities that were looked at */
+	uint32_t device_rounds; /* those of them that the backend did */
+	uint64_t tried;         /* cavities that were looked at */
 	double ms_start, ms_rounds, ms_result;
 	/* on a device: bytes that it took, those of the mesh among them, and its milliseconds by step */
 	uint64_t device_bytes, device_mesh_bytes;

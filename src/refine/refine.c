@@ -21,21 +21,35 @@ lap(double *start)
 	return ms;
 }
 
-/* on a device, if one is named that can; whatever keeps it from that, threads here come to the same bits */
+static bool
+is_left_to_threads(rb_status status)
+{
+	return status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED;
+}
+
+/*
+ * On a device, if one is named that can; whatever keeps it from that, threads here come to the same bits.
+ * Then it is asked no more: *backend becomes NULL.
+ */
 static rb_status
-make_rounds(rb_refining *r)
+make_rounds(rb_refining *r, const rb_backend **backend)
 {
 	rb_context *ctx = r->ctx;
-	const rb_backend *backend = r->options->backend;
 
-	if (backend != NULL && backend->refine != NULL)
+	if (*backend != NULL && (*backend)->refine != NULL)
 	{
-		rb_status status = backend->refine(ctx, r, sizeof(*r));
+		const uint32_t before = r->report->rounds;
+		rb_status status = (*backend)->refine(ctx, r, sizeof(*r));
 
-		if (status != RB_NO_DEVICE && status != RB_DEVICE_FULL && status != RB_DEVICE_FAILED)
+		if (r->options->backend_only || !is_left_to_threads(status))
+		{
+			r->report->device_rounds += r->report->rounds - before;
 			return status;
-		snprintf(ctx->stats.note, sizeof(ctx->stats.note), "%s", ctx->error.text);
+		}
+		snprintf(ctx->stats.note, sizeof(ctx->stats.note), "%s",
+				 ctx->error.text[0] != '\0' ? ctx->error.text : rb_status_text(status));
 		rb_forget_failure(ctx);
+		*backend = NULL;
 	}
 	return rb_refining_rounds(r);
 }
@@ -44,6 +58,7 @@ rb_status
 rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		  rb_refine_report *report)
 {
+	const rb_backend *backend = options->backend;
 	rb_refining r;
 	int late = 0;
 	double start = rb_now_ms();
@@ -61,7 +76,7 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 	{
 		bool again;
 
-		status = make_rounds(&r);
+		status = make_rounds(&r, &backend);
 		late += r.done;
 		if (status != RB_OK || !rb_round_rebuilds(r.nstuck, r.nsites) || i > REBUILDS ||
 			late > REBUILDS_LATE)

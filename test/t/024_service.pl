@@ -5,7 +5,6 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use Redblue;
-use File::Path qw(make_path);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use List::Util qw(max);
@@ -14,47 +13,8 @@ use Time::HiRes qw(sleep time);
 # The aim is 200 ms; a loaded machine is given more before the test fails.
 my $allowed_ms = 1000;
 
-# ---- a server of our own, beside whose redblue.so a device's file may lie ----
-
-my %dir;
-for my $which (qw(bindir pkglibdir sharedir))
-{
-	chomp($dir{$which} = `pg_config --$which`);
-}
-my @common = split m{/}, $dir{bindir};
-pop @common while grep { index("$_/", join('/', @common) . '/') != 0 } values %dir;
-my $above = length join('/', @common);
-my %own = map { $_ => "$ENV{TESTDIR}/tree" . substr($dir{$_}, $above) } keys %dir;
-make_path(values %own);
-for my $which (qw(pkglibdir sharedir))
-{
-	system("cp -rs '$dir{$which}/.' '$own{$which}/'") == 0 or die;
-}
-system("cp -L '$dir{bindir}'/* '$own{bindir}/'") == 0 or die;
-$ENV{PATH} = "$own{bindir}:$ENV{PATH}";
-my $device = "$own{pkglibdir}/redblue_cuda.so";
-unlink $device;
-my $fake = $ENV{REDBLUE_FAKE} = "$ENV{TESTDIR}/fake";
-END { my $status = $?; system("rm -rf '$ENV{TESTDIR}/tree'"); $? = $status }
-
-# what the device does from now on
-sub fake
-{
-	open(my $out, '>', "$fake.new") or die;
-	print $out "$_\n" for @_;
-	close $out;
-	rename "$fake.new", $fake;
-	return;
-}
-
-# lines of what it did: "join 1234 1"
-sub did
-{
-	my ($what) = @_;
-	my @lines = -e "$fake.log" ? grep { /^$what / } split /\n/, slurp_file("$fake.log") : ();
-	return @lines;
-}
-
+my $device = place_for_device();
+(my $library = $device) =~ s/redblue_cuda\.so$/redblue/;
 fake();
 # segments are files that can be counted
 my $node = new_server('service', <<'CONF');
@@ -88,18 +48,6 @@ my $worker = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue wor
 my $watch = session($node);
 sub worker { return scalar $watch->ask($worker) }
 
-# until it is so, or the seconds are over
-sub comes_true
-{
-	my ($so, $seconds) = @_;
-	my $until = time() + ($seconds // 10);
-	until ($so->())
-	{
-		return 0 if time() > $until;
-		sleep(0.01);
-	}
-	return 1;
-}
 sub is_idle { return $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'redblue worker' AND state <> 'idle'") eq '0' }
 
 # sends it; until the device has it
@@ -319,11 +267,11 @@ sub cancel_ms
 my $reading = "SELECT redblue_triangle_pair_count_query('SELECT a.* FROM a, generate_series(1, 1000)', 'TABLE b')";
 my $joining = "SELECT redblue_triangle_pair_count('a', 'b')";
 my $emitting = "SELECT count(red_id + blue_id) FROM redblue_triangle_pairs('same', 'same')";
-# the statement, what the device does, and when the stage is reached
+# the statement, what the device does, and when the stage is reached, after so many joins
 my %stage = (
 	reading => [ $reading, '', sub { $watch->ask('SELECT stage FROM redblue_progress') eq 'read' } ],
-	joining => [ $joining, 'join_ms 60000', sub { scalar(did('join')) > scalar(did('joined')) } ],
-	'a hanging driver' => [ $joining, 'hang_ms 3000', sub { scalar(did('join')) > scalar(did('joined')) } ],
+	joining => [ $joining, 'join_ms 60000', sub { scalar(did('join')) > $_[0] } ],
+	'a hanging driver' => [ $joining, 'hang_ms 3000', sub { scalar(did('join')) > $_[0] } ],
 	pairs => [ $emitting, 'put_ms 20', sub { sleep(0.5); return 1 } ],
 	'pairs of a parallel plan' => [ $emitting, 'put_ms 20', sub { sleep(0.7); return 1 } ]);
 
@@ -335,8 +283,9 @@ sub begin_stage
 	ok(comes_true(\&is_idle), "$name: nothing runs");
 	fake($does);
 	$session->ask("SET redblue.backend = $backend;" . ($name =~ /parallel/ ? $parallel : ''));
+	my $joins = did('join');
 	$session->send($query);
-	ok(comes_true($reached), "$name: reached");
+	ok(comes_true(sub { $reached->($joins) }), "$name: reached");
 	return $session;
 }
 
@@ -575,7 +524,7 @@ $s->quit;
 $s = session($node);
 $s->ask('SET redblue.backend = cuda');
 $s->ask("SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')");
-rename "$own{pkglibdir}/redblue.so", "$own{pkglibdir}/redblue.away" or die;
+rename "$library.so", "$library.away" or die;
 ok(comes_true(sub { worker() =~ /^\d+$/ }), 'one worker');
 $watch->ask("SELECT pg_terminate_backend($_)") for worker();
 ok(comes_true(sub { worker() eq '' }), 'and then none');
@@ -583,7 +532,7 @@ $before = () = slurp_file($node->logfile) =~ /could not access file "redblue"/g;
 $s->ask("SELECT redblue_box_self_pair_count_query('SELECT * FROM box LIMIT 20')") for 1 .. 3;
 my $after = () = slurp_file($node->logfile) =~ /could not access file "redblue"/g;
 is($after - $before, 1, 'one try');
-rename "$own{pkglibdir}/redblue.away", "$own{pkglibdir}/redblue.so" or die;
+rename "$library.away", "$library.so" or die;
 $s->quit;
 
 # ---- sides that are kept, and the device ----
@@ -799,7 +748,7 @@ sub restart_after
 	my $t0 = time();
 	$how->($victim);
 	my $took = time() - $t0;
-	unlink "$fake.log";
+	unlink "$ENV{REDBLUE_FAKE}.log";
 	fake();
 	eval { $victim->quit };
 	$watch = session($node);
@@ -824,7 +773,7 @@ $watch->quit;
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\nmax_parallel_workers = 0\n");
 $node->restart;
 $watch = session($node);
-unlink "$fake.log";
+unlink "$ENV{REDBLUE_FAKE}.log";
 $s = session($node);
 is($s->ask("SELECT cuda || ' ' || cuda_device FROM redblue_info()"),
 	'false not known: no background worker for it: all 0 of max_worker_processes are in use', 'no slot');
@@ -840,7 +789,7 @@ fake();
 $_->quit for $s, $none, $watch;
 
 $node->append_conf('postgresql.conf', "max_worker_processes = 8\nshared_preload_libraries = 'redblue'\n");
-unlink "$fake.log";
+unlink "$ENV{REDBLUE_FAKE}.log";
 $node->restart;
 $watch = session($node);
 ok(comes_true(sub { worker() ne '' }), 'preloaded, it comes with the server');

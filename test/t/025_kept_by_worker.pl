@@ -51,14 +51,6 @@ sub worker { return scalar $watch->ask("SELECT pid FROM pg_stat_activity WHERE b
 sub fresh { my $s = session($node); $s->ask('SET redblue.duplicate_notice = off'); return $s }
 sub kept { return $watch->ask('SELECT string_agg(DISTINCT relation::text, \' \' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL') }
 sub used { my ($s) = @_; my $d = $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return join ' ', map { s/ kept//r } $d =~ /\w+: kept \d+ rows, read \d+ of \d+ pages/g }
-sub comes_true
-{
-	my ($so, $seconds) = @_;
-	my $until = time() + ($seconds // 10);
-	until ($so->()) { return 0 if time() > $until; sleep(0.01); }
-	return 1;
-}
-
 vacuum(qw(big few ids mesh parts crowd));
 
 my %ask = (

@@ -10,6 +10,7 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use File::Path qw(make_path);
 use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -17,7 +18,8 @@ use Test::More;
 use Time::HiRes ();
 
 our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of
-  geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis add_cancel_ms);
+  geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis add_cancel_ms
+  place_for_device fake did comes_true);
 
 our $columns = 'id int8 NOT NULL, '
   . join(', ', map { "$_ float8 NOT NULL" } qw(ax ay az bx by bz cx cy cz));
@@ -203,6 +205,67 @@ BEGIN
 END $$;
 SQL
 	return;
+}
+
+# ---- a device, where there is none (fake_device.c) ----
+
+my $tree;
+
+# The next servers run from a tree of their own, beside whose redblue.so a device's file may lie: its path.  There is none yet.
+sub place_for_device
+{
+	my %dir;
+	for my $which (qw(bindir pkglibdir sharedir))
+	{
+		chomp($dir{$which} = `pg_config --$which`);
+	}
+	my @common = split m{/}, $dir{bindir};
+	pop @common while grep { index("$_/", join('/', @common) . '/') != 0 } values %dir;
+	my $above = length join('/', @common);
+	$tree = "$ENV{TESTDIR}/tree";
+	my %own = map { $_ => $tree . substr($dir{$_}, $above) } keys %dir;
+	make_path(values %own);
+	for my $which (qw(pkglibdir sharedir))
+	{
+		system("cp -rs '$dir{$which}/.' '$own{$which}/'") == 0 or die;
+	}
+	system("cp -L '$dir{bindir}'/* '$own{bindir}/'") == 0 or die;
+	$ENV{PATH} = "$own{bindir}:$ENV{PATH}";
+	$ENV{REDBLUE_FAKE} = "$ENV{TESTDIR}/fake";
+	unlink "$own{pkglibdir}/redblue_cuda.so";
+	return "$own{pkglibdir}/redblue_cuda.so";
+}
+END { my $status = $?; system("rm -rf '$tree'") if defined $tree; $? = $status }
+
+# what the fake device does from now on
+sub fake
+{
+	open(my $out, '>', "$ENV{REDBLUE_FAKE}.new") or die;
+	print $out "$_\n" for @_;
+	close $out;
+	rename "$ENV{REDBLUE_FAKE}.new", $ENV{REDBLUE_FAKE};
+	return;
+}
+
+# lines of what it did: "join 1234 1"
+sub did
+{
+	my ($what) = @_;
+	my @lines = -e "$ENV{REDBLUE_FAKE}.log" ? grep { /^$what / } split /\n/, slurp_file("$ENV{REDBLUE_FAKE}.log") : ();
+	return @lines;
+}
+
+# until it is so, or the seconds are over
+sub comes_true
+{
+	my ($so, $seconds) = @_;
+	my $until = Time::HiRes::time() + ($seconds // 10);
+	until ($so->())
+	{
+		return 0 if Time::HiRes::time() > $until;
+		Time::HiRes::sleep(0.01);
+	}
+	return 1;
 }
 
 # ---- one session that lives on, and what its process holds ----

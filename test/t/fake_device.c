@@ -13,13 +13,16 @@
  *		fail N		it fails for good when so many batches of pairs were put
  *		full N		it has memory for so many joins at once
  *
+ * A mesh that is refined is a join in all this; fail N: when it has had so many rounds.
+ *
  * It says of kept sets that it has copies of them, as a device would.
  *
- * What it did goes to that file with .log behind it: which process found it, joined,
+ * What it did goes to that file with .log behind it: which process found it, joined or refined,
  * and how many joins ran then, or dropped a copy.
  */
 #include "core/base/rb_base.h"
 #include "core/out/rb_services.h"
+#include "refine/rb_refining.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -189,23 +192,33 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return status;
 }
 
+/* of a join or a refinement, while so many are at work: may it go on? */
 static rb_status
-run(rb_context *ctx, const rb_job *job, const rb_sink *sink, int now)
+begin(rb_context *ctx, int now, bool fails)
 {
-	way w = {ctx, sink, asked_for("fail", -1), asked_for("put_ms", 0), 0};
-	rb_sink through = {.put = put, .user = &w};
-	rb_status status;
-
 	if (rb_load(&failed))
 		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the fake device has failed before");
 	if (now > asked_for("full", 1000))
 		return rb_fail(ctx, RB_DEVICE_FULL, 0, 0, "the fake device is full");
 	rest(ctx, "join_ms", true);
 	rest(ctx, "hang_ms", false);
-	if (w.fail == 0)
-		return put(&w, NULL, 0);
-	if (rb_should_stop(ctx))
-		return RB_STOPPED;
+	if (fails)
+	{
+		rb_store(&failed, 1);
+		return rb_fail(ctx, RB_DEVICE_FAILED, 0, 0, "the fake device has failed");
+	}
+	return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
+}
+
+static rb_status
+run(rb_context *ctx, const rb_job *job, const rb_sink *sink, int now)
+{
+	way w = {ctx, sink, asked_for("fail", -1), asked_for("put_ms", 0), 0};
+	rb_sink through = {.put = put, .user = &w};
+	rb_status status = begin(ctx, now, w.fail == 0);
+
+	if (status != RB_OK)
+		return status;
 	status = rb_backend_cpu.join(ctx, job, &through);
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
@@ -229,6 +242,25 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return status;
 }
 
+static rb_status
+refine(rb_context *ctx, rb_refining *refining, size_t size)
+{
+	const int now = rb_add(&joins, 1) + 1;
+	const long fail = asked_for("fail", -1);
+	rb_status status;
+
+	tell("refine", now);
+	if (size != sizeof(*refining))
+		status = rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the fake device is of another version");
+	else
+		status = begin(ctx, now, fail >= 0 && refining->report->rounds >= (uint32_t) fail);
+	if (status == RB_OK)
+		status = rb_refining_rounds(refining);
+	rb_add(&joins, -1);
+	tell("refined", (int) status);
+	return status;
+}
+
 extern __attribute__((visibility("default"))) const rb_backend *
 rb_cuda_backend(const rb_services *services);
 
@@ -240,7 +272,8 @@ rb_cuda_backend(const rb_services *services)
 									   .probe = probe,
 									   .join = join,
 									   .warm = warm,
-									   .copy_bytes = copy_bytes};
+									   .copy_bytes = copy_bytes,
+									   .refine = refine};
 
 	(void) services;
 	return &backend;

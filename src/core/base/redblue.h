@@ -723,6 +723,8 @@ extern const rb_backend *rb_backend_auto(const rb_backend *device);
  * is open already.  If not, text says why.
  */
 extern bool rb_device_pays(uint64_t parts, int threads, bool warm, char *text, size_t size);
+/* the same of a mesh that is refined, which will have so many tetrahedra, about */
+extern bool rb_device_pays_refining(uint64_t tets, int threads, bool warm, char *text, size_t size);
 
 /* ---- stream: a join in its own threads, blocks of ids out (stream.c) ---- */
 

@@ -135,6 +135,32 @@ rb_backend_open(const char *path, char *fault, size_t size)
 #define COLD_MS 250.0
 #define WARM_MS 0.4
 
+/*
+ * Measured with 10^4 to 10^6 tetrahedra: those that one core makes in a millisecond, and what share of a core each
+ * thread more is worth; those that a device makes (an H200), and what its rounds and the mesh's way there and back
+ * cost however small it is.  So with one thread it pays from 16,000 on where it is open, with eight from 76,000 on.
+ */
+#define CPU_TETS_PER_MS 300.0
+#define CPU_THREAD_WORTH 0.4
+#define DEVICE_TETS_PER_MS 4500.0
+#define DEVICE_ROUNDS_MS 50.0
+
+bool
+rb_device_pays_refining(uint64_t tets, int threads, bool warm, char *text, size_t size)
+{
+	const double cores = 1 + CPU_THREAD_WORTH * (threads - 1);
+	const double cpu_ms = (double) tets / (CPU_TETS_PER_MS * cores);
+	const double device_ms =
+		(double) tets / DEVICE_TETS_PER_MS + DEVICE_ROUNDS_MS + (warm ? 0 : COLD_MS);
+	const bool pays = cpu_ms >= device_ms;
+
+	text[0] = '\0';
+	if (!pays)
+		snprintf(text, size, "about %llu tetrahedra are too few to ask for one",
+				 (unsigned long long) tets);
+	return pays;
+}
+
 static const rb_backend *auto_device;
 
 bool

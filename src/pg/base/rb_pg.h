@@ -196,17 +196,17 @@ extern uint64 rb_need_of_join(uint64 parts);
 /* ---- boxes.c: types whose values are boxes ---- */
 
 /* what a value is, by its type */
-typedef enum rb_shape
+typedef enum rb_box_shape
 {
 	RB_SHAPE_NONE,
 	RB_SHAPE_GEOMETRY, /* PostGIS, or anything of that name with its bytes */
 	RB_SHAPE_BOX3D,    /* PostGIS */
 	RB_SHAPE_BOX2D,
 	RB_SHAPE_CUBE /* contrib */
-} rb_shape;
+} rb_box_shape;
 
 /* none where objects of that kind cannot be read from it */
-extern rb_shape rb_shape_of(Oid type, rb_kind kind);
+extern rb_box_shape rb_shape_of(Oid type, rb_kind kind);
 
 typedef struct rb_box
 {
@@ -216,7 +216,7 @@ typedef struct rb_box
 	int32 srid; /* of a box3d */
 } rb_box;
 
-extern void rb_box_read(rb_shape shape, Datum value, rb_box *box);
+extern void rb_box_read(rb_box_shape shape, Datum value, rb_box *box);
 
 /* ---- names.c: columns by their names ---- */
 
@@ -255,7 +255,7 @@ typedef struct rb_columns
 	int nkeys; /* with keys there is no id */
 	rb_column *key;
 	rb_column geom; /* a geometry or box of this shape, or: */
-	rb_shape shape;
+	rb_box_shape shape;
 	rb_kind kind; /* numbers that make this kind; RB_BOX2 too where RB_BOX3 was asked for */
 	int width;    /* so many; 0 with a geometry */
 	rb_column coord[RB_MAX_WIDTH];
@@ -682,7 +682,9 @@ typedef enum rb_ask
 	RB_ASK_KEEP, /* the side is to be kept, no more */
 	RB_ASK_CARD, /* that of the side */
 	RB_ASK_IDS,  /* those of the side's rows */
-	RB_ASK_DROP  /* it is to be kept no longer; number 0: all of them */
+	/* rounds of a mesh's refinement, time and again until the request is closed; there are no sides */
+	RB_ASK_REFINE,
+	RB_ASK_DROP /* it is to be kept no longer; number 0: all of them */
 } rb_ask;
 
 typedef struct rb_order
@@ -719,6 +721,20 @@ extern bool rb_remote_groups(const rb_remote *remote, rb_groups *groups);
 extern const char *rb_remote_note(const rb_remote *remote);
 /* bytes of red (0) or blue (1) that was to be kept, and for which there was no room; 0: there was */
 extern uint64 rb_remote_not_kept(const rb_remote *remote, int side);
+
+/*
+ * Of RB_ASK_REFINE: what a backend's refine does (redblue.h), by the worker, with the context that it was opened
+ * with.  Callable from any thread.
+ */
+extern rb_status rb_remote_refine(rb_remote *remote, struct rb_refining *refining);
+
+/* is that status of the worker no answer, but for this process to do itself? */
+static inline bool
+rb_is_left_to_us(rb_status status)
+{
+	return status == RB_GONE || status == RB_NO_DEVICE || status == RB_DEVICE_FULL ||
+		   status == RB_DEVICE_FAILED || status == RB_OUT_OF_MEMORY || status == RB_NO_THREAD;
+}
 
 /* waits for nobody.  NULL is allowed. */
 extern void rb_remote_close(rb_remote *remote);
@@ -934,6 +950,8 @@ extern void rb_backend_prepare(const char *function, const rb_source *source, in
  * the reason, or "" where the processor is what was wanted.
  */
 extern bool rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size);
+/* the same of a mesh that is refined, which will have so many tetrahedra, about */
+extern bool rb_backend_refines(uint64 tets, int threads, char *note, size_t size);
 
 /*
  * The backend here for a join that the worker cannot have, with the reason; raises where
@@ -1129,7 +1147,9 @@ typedef struct rb_last_line
 	const char *stage; /* NULL: there are no more */
 	uint64 count;
 	double ms;
-	char detail[120];
+	char detail[200];
+	const char *backend; /* NULL: the processor, with those threads */
+	char device[200];
 } rb_last_line;
 
 #define RB_LAST_LINES 12

@@ -59,7 +59,7 @@ typedef struct setting
 } setting;
 
 static const setting settings[] = {
-	{"redblue.backend", "Where joins are computed.",
+	{"redblue.backend", "Where joins are computed and meshes refined.",
 	 "auto takes a GPU where one is usable and the CPU elsewhere; cuda is an error where no GPU is usable. The answer is the same.",
 	 &rb_setting_backend, RB_CHOOSE_AUTO, 0, 0, backend_choices, PGC_USERSET, 0},
 	{"redblue.threads", "Threads of a join on the CPU.", "0 takes one for each core, at most 8.",

@@ -1,6 +1,6 @@
 /*
  * backend.c
- *	  Which backend computes the next join, and in which process.
+ *	  Which backend computes the next join, or refines the next mesh, and in which process.
  *
  *		redblue.backend		where a device's file is installed			elsewhere
  *		cpu					here, on the processor						the same
@@ -64,8 +64,10 @@ rb_backend_prepare(const char *function, const rb_source *source, int sides)
 		rb_worker_call();
 }
 
-bool
-rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size)
+typedef bool (*rb_pays)(uint64_t n, int threads, bool warm, char *text, size_t size);
+
+static bool
+is_remote(rb_pays pays, uint64 n, int threads, char *note, size_t size)
 {
 	rb_device_news news;
 
@@ -77,7 +79,19 @@ rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size)
 	news = rb_worker_device(false, note, size);
 	if (news == RB_DEVICE_IS_NOT)
 		return false;
-	return rb_device_pays(parts, threads, news == RB_DEVICE_IS_OPEN, note, size);
+	return pays(n, threads, news == RB_DEVICE_IS_OPEN, note, size);
+}
+
+bool
+rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size)
+{
+	return is_remote(rb_device_pays, parts, threads, note, size);
+}
+
+bool
+rb_backend_refines(uint64 tets, int threads, char *note, size_t size)
+{
+	return is_remote(rb_device_pays_refining, tets, threads, note, size);
 }
 
 const rb_backend *

@@ -219,8 +219,9 @@ redblue_last_run(PG_FUNCTION_ARGS)
 				 last.stats.stage[i].ms, rb_report_detail(&last, (rb_stage) i), last.stats.backend,
 				 rb_report_device(&last));
 	for (const rb_last_line *l = last_line; l->stage != NULL && last_user == GetUserId(); l++)
-		put_line(rsinfo, l->stage, l->count, l->ms, l->detail, "cpu",
-				 psprintf("%d threads", last_threads));
+		put_line(rsinfo, l->stage, l->count, l->ms, l->detail,
+				 l->backend != NULL ? l->backend : "cpu",
+				 l->backend != NULL ? l->device : psprintf("%d threads", last_threads));
 	return (Datum) 0;
 }
 

@@ -356,18 +356,7 @@ rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context)
 static bool
 is_left_to_us(const rb_run *run, rb_status status)
 {
-	switch (status)
-	{
-		case RB_GONE:
-		case RB_NO_DEVICE:
-		case RB_DEVICE_FULL:
-		case RB_DEVICE_FAILED:
-		case RB_OUT_OF_MEMORY:
-		case RB_NO_THREAD:
-			return !run->handed_out && !run->demanded;
-		default:
-			return false;
-	}
+	return rb_is_left_to_us(status) && !run->handed_out && !run->demanded;
 }
 
 /* its sides are here */

@@ -225,6 +225,19 @@ take_options(rb_meshing_run *run)
 	run->options.threads = rb_threads(UINT64_MAX);
 }
 
+/* the mesh to begin with is there */
+static void
+refine(rb_meshing_run *run)
+{
+	char why_not[200];
+
+	if (rb_setting_backend == RB_CHOOSE_AUTO && rb_device_installed(why_not, sizeof why_not))
+		rb_meshing_work(run, rb_meshing_expect);
+	rb_meshing_device_begin(run);
+	rb_meshing_work(run, rb_meshing_refine);
+	rb_meshing_device_end(run);
+}
+
 /* ---- a mesh of rows ---- */
 
 static void
@@ -240,6 +253,7 @@ make_mesh(rb_meshing_run *run)
 	rb_meshing_work(run, rb_meshing_weld);
 	rb_meshing_check_max_points(run, run->one.welded.plc.npoints);
 	rb_meshing_work(run, rb_meshing_fill_plc);
+	refine(run);
 }
 
 /* ---- one that is there ---- */
@@ -413,18 +427,6 @@ connect_tets(rb_meshing_run *run)
 	return status;
 }
 
-static rb_status
-refine(rb_meshing_run *run)
-{
-	double start = 0;
-	rb_status status;
-
-	rb_meshing_stage(run, RB_MESH_REFINE, &start);
-	status = rb_refine(&run->ctx, &run->options, &run->one.tets, &run->one.refined);
-	rb_meshing_stage(run, RB_MESH_FILL, &start);
-	return status;
-}
-
 /* volumes of regions that there are not are of no use, and perhaps not what was meant */
 static void
 notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const char *name)
@@ -501,7 +503,7 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 	notice_regions(run, &c->mesh, name);
 	rb_meshing_work(run, connect_tets);
 	refuse_end(run, c, name);
-	rb_meshing_work(run, refine);
+	refine(run);
 	check_ids(run, name);
 }
 
@@ -617,6 +619,7 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 		check_continued(call, fcinfo->args);
 	else
 		rb_meshing_tables_name(tables, function, name, call->by_body);
+	rb_meshing_device_prepare(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	if (call->sides > 0)
 		rb_meshing_read(run);

@@ -45,6 +45,7 @@ rb_meshing_open(const rb_meshing_call *call, MemoryContext context)
 	rb_memory_set_idle(limit);
 	run->memory = rb_memory_open(call->function, limit);
 	rb_context_init(&run->ctx, run->memory);
+	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
 	run->progress = rb_progress_begin(call->function);
 	run->part = run->parts = &run->one;
 	run->nparts = 1;
@@ -69,6 +70,8 @@ rb_meshing_close(rb_meshing_run *run)
 {
 	rb_open_end(&run->open);
 	stop(run);
+	rb_remote_close(run->remote);
+	run->remote = NULL;
 	rb_progress_end(&run->progress);
 	if (run->memory != NULL)
 	{
@@ -271,7 +274,8 @@ rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 		status =
 			rb_tetrahedralize(ctx, &part->welded.plc, run->call->keep, &part->tets, &part->flaw);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
-	if (status == RB_OK && run->call->refine)
+	/* the one mesh of a call is refined by a work of its own */
+	if (status == RB_OK && run->call->by_body)
 		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
 	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
 	return status;
@@ -293,6 +297,18 @@ rb_status
 rb_meshing_fill_plc(rb_meshing_run *run)
 {
 	return rb_meshing_fill_part(run, &run->ctx, run->part);
+}
+
+rb_status
+rb_meshing_refine(rb_meshing_run *run)
+{
+	double start = 0;
+	rb_status status;
+
+	rb_meshing_stage(run, RB_MESH_REFINE, &start);
+	status = rb_refine(&run->ctx, &run->options, &run->part->tets, &run->part->refined);
+	rb_meshing_stage(run, RB_MESH_FILL, &start);
+	return status;
 }
 
 rb_status
@@ -491,10 +507,13 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 	if (run->call->refine)
 	{
 		lines[n] = line(rb_progress_stage(RB_MESH_REFINE), s.added, run->ms[RB_MESH_REFINE]);
-		snprintf(lines[n++].detail, sizeof lines->detail,
+		snprintf(lines[n].detail, sizeof lines->detail,
 				 "rounds: %llu, cavities tried: %llu, bad tetrahedra left: %llu",
 				 (unsigned long long) s.rounds, (unsigned long long) s.tried,
 				 (unsigned long long) s.bad);
+		if (!run->call->by_body)
+			rb_meshing_device_report(run, &lines[n]);
+		n++;
 	}
 	lines[n] = line(rb_progress_stage(RB_MESH_FILL), rows, ms);
 	snprintf(lines[n++].detail, sizeof lines->detail, "%llu tetrahedra, peak %llu kB",

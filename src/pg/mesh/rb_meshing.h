@@ -5,6 +5,7 @@
  *		mesh_arguments -> mesh_run -> mesh_flaws		arguments, one call's work, what is wrong with rows
  *		mesh_tables -> mesh_fill, mesh_load				the four tables of a mesh: into them, out of them
  *		mesh_ends										where a mesh ends that somebody may have changed
+ *		mesh_device										where rounds of refinement run
  *		mesh_bodies										many meshes in one call
  *		mesh_functions, mesh_refine, mesh_check			the SQL functions
  */
@@ -144,6 +145,10 @@ typedef struct rb_meshing_run
 	rb_meshing_part *part; /* of which is spoken now */
 	uint32 skipped;        /* bodies */
 	rb_refine_options options;
+	/* rounds on a device (mesh_device.c) */
+	uint64 expected; /* tetrahedra, about */
+	rb_remote *remote;
+	char note[200];                                   /* why not, or why not by the worker */
 	struct rb_meshing_threads *threads;               /* that make bodies (mesh_bodies.c), ... */
 	void (*stop_threads)(struct rb_meshing_run *run); /* ... to be told to stop; or NULL */
 	double ms[RB_MESH_STAGES];                        /* of each stage */
@@ -171,10 +176,11 @@ extern void rb_meshing_work(rb_meshing_run *run, rb_status (*work)(rb_meshing_ru
 /* for work: the time since the last one goes to the stage that ends */
 extern void rb_meshing_stage(rb_meshing_run *run, int stage, double *start);
 
-/* works: sets become a PLC, which is split if that is wanted; that a mesh; both */
+/* works: sets become a PLC, which is split if that is wanted; that a mesh; both; it is refined */
 extern rb_status rb_meshing_weld(rb_meshing_run *run);
 extern rb_status rb_meshing_fill_plc(rb_meshing_run *run);
 extern rb_status rb_meshing_make(rb_meshing_run *run);
+extern rb_status rb_meshing_refine(rb_meshing_run *run);
 
 /* the same in steps, of a part, with a context that may be another: ms gets the time of each stage */
 extern rb_status rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part,
@@ -364,6 +370,20 @@ extern rb_check_input rb_meshing_check_input(const rb_meshing_loaded *mesh,
 
 /* a tetrahedron beside which the mesh ends where it should not, or RB_NONE; its neighbours are known */
 extern rb_status rb_meshing_find_end(rb_context *ctx, const rb_tets *tets, uint32 *tet);
+
+/* ---- mesh_device.c: where rounds of refinement run ---- */
+
+/* before anything is read (rb_backend_prepare) */
+extern void rb_meshing_device_prepare(const rb_meshing_call *call);
+
+/* a work: how many tetrahedra are to be expected? */
+extern rb_status rb_meshing_expect(rb_meshing_run *run);
+
+/* when that is known: run->options gets a backend, if it is to have one; and when it is refined */
+extern void rb_meshing_device_begin(rb_meshing_run *run);
+extern void rb_meshing_device_end(rb_meshing_run *run);
+
+extern void rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line);
 
 /* ---- mesh_bodies.c ---- */
 

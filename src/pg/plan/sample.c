@@ -39,7 +39,7 @@ typedef struct sampler
 	Relation rel;
 	Snapshot snapshot;
 	rb_kind kind; /* that the join asks for */
-	rb_shape shape;
+	rb_box_shape shape;
 	rb_column geom;
 	int width;
 	rb_column coord[RB_MAX_WIDTH];

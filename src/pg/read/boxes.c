@@ -28,7 +28,7 @@ static const struct
 	const char *name;
 	int16 len;
 	const char *extension; /* NULL: anybody's */
-	rb_shape shape;
+	rb_box_shape shape;
 } types[] = {{"geometry", -1, NULL, RB_SHAPE_GEOMETRY},
 			 {"box3d", 52, "postgis", RB_SHAPE_BOX3D},
 			 {"box2d", 65, "postgis", RB_SHAPE_BOX2D},
@@ -43,11 +43,11 @@ is_owned(Oid type, const char *extension)
 	return name != NULL && strcmp(name, extension) == 0;
 }
 
-rb_shape
+rb_box_shape
 rb_shape_of(Oid type, rb_kind kind)
 {
 	HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	rb_shape shape = RB_SHAPE_NONE;
+	rb_box_shape shape = RB_SHAPE_NONE;
 
 	if (!HeapTupleIsValid(tuple))
 		return RB_SHAPE_NONE;
@@ -83,7 +83,7 @@ read_cube(Datum value, rb_box *box)
 }
 
 void
-rb_box_read(rb_shape shape, Datum value, rb_box *box)
+rb_box_read(rb_box_shape shape, Datum value, rb_box *box)
 {
 	const char *data;
 

@@ -43,7 +43,7 @@ typedef struct side_key
 	Oid filenode;
 	Oid relid;
 	rb_kind kind;
-	rb_shape shape;
+	rb_box_shape shape;
 	rb_column id;
 	rb_column geom;
 	int32 width;

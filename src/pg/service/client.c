@@ -2,8 +2,8 @@
  * client.c
  *	  A session's side of the worker: it is started, asked, waited for and left.
  *
- * It is asked for joins, block by block, and for small things about the sides that it keeps,
- * which are waited for: a card, ids, to keep one, to keep it no longer.
+ * It is asked for joins, block by block; for rounds of a mesh's refinement, time and again; and for small
+ * things about the sides that it keeps, which are waited for: a card, ids, to keep one, to keep it no longer.
  *
  * Whatever keeps the worker from a session (no slot for a process, no shared memory, it
  * does not answer, it ends) is no error here but an answer, with a text that says why:
@@ -427,7 +427,8 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 		rb_sent_side_of(&asked->side[asked->sides++], job->blue, order->keep[1]);
 	n = all_arrays(asked, order, arrays);
 	asked->lanes = 1;
-	if (rb_bytes_left(arrays, n) >= RB_LANES_BYTES)
+	/* how large a mesh is nobody knows yet: small ones take no more time in lanes */
+	if (order->ask == RB_ASK_REFINE || rb_bytes_left(arrays, n) >= RB_LANES_BYTES)
 		asked->lanes = (uint32) Max(1, Min(RB_LANES, ctx->threads));
 }
 
@@ -577,7 +578,8 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 		fill_request(r->request, ctx, order);
 		if (wait_until_taken(r, why_not, size) && wait_until_found(r, why_not, size))
 		{
-			send_sides(r, order);
+			if (order->ask != RB_ASK_REFINE)
+				send_sides(r, order);
 			return true;
 		}
 	}
@@ -743,6 +745,132 @@ uint64
 rb_remote_not_kept(const rb_remote *r, int side)
 {
 	return r->not_kept[side];
+}
+
+/* ---- rounds of a mesh's refinement: threads call this, too ---- */
+
+/* arrays on their way there, by a team */
+typedef struct rb_putting
+{
+	rb_remote *r;
+	const rb_bytes *arrays;
+	int n;
+} rb_putting;
+
+/* is nobody there to take them? */
+static bool
+is_over(const rb_remote *r)
+{
+	return rb_acquire(&r->request->ended) != 0 || is_gone(r);
+}
+
+static void
+put_part(rb_remote *r, uint32 lane, rb_bytes *part, int n)
+{
+	const rb_lane to = rb_lane_there(r->request, lane);
+	int idle = 0;
+
+	while (rb_bytes_left(part, n) > 0 && !is_over(r) && !rb_should_stop(r->ctx))
+		if (rb_bytes_put(&to, part, n) > 0)
+			idle = 0;
+		else
+			rb_nap(&idle);
+}
+
+static void
+put_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_putting *p = arg;
+	rb_bytes part[RB_SENT_ARRAYS];
+
+	(void) me, (void) to;
+	rb_lane_part(&p->r->request->asked, (uint32) from, p->arrays, p->n, part);
+	put_part(p->r, (uint32) from, part, p->n);
+}
+
+/* what does not arrive is told of when an answer is waited for */
+static rb_status
+put_mesh(rb_remote *r, rb_refining *refining)
+{
+	const uint32 lanes = r->request->asked.lanes;
+	rb_sent_refining sent;
+	rb_bytes announced = {(char *) &sent, sizeof sent};
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	rb_putting putting = {r, arrays, 0};
+	rb_thread *me;
+	rb_status status;
+
+	rb_sent_refining_of(&sent, refining);
+	putting.n = rb_refining_arrays(&sent, refining, false, arrays);
+	put_part(r, 0, &announced, 1);
+	status = rb_team_open(r->ctx, (int) lanes, &me);
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, lanes, 1, put_lane, &putting);
+	rb_team_close(&me);
+	return status;
+}
+
+static rb_status
+take_back(rb_remote *r, rb_bytes *arrays, int n)
+{
+	const rb_lane back = rb_lane_back(r->request);
+	int idle = 0;
+
+	while (rb_bytes_left(arrays, n) > 0)
+	{
+		/* before the look: what was put is there before the end is */
+		const bool ended = rb_acquire(&r->request->ended) != 0;
+		const bool lost = is_gone(r);
+
+		if (rb_bytes_take(&back, arrays, n) > 0)
+		{
+			idle = 0;
+			continue;
+		}
+		if (rb_should_stop(r->ctx))
+			return RB_STOPPED;
+		if (ended)
+		{
+			const rb_stats before = r->ctx->stats; /* where other rounds ran is among them */
+			const rb_status status = take_end(r);
+
+			r->ctx->stats = before;
+			return status;
+		}
+		if (lost)
+			return gone(r);
+		rb_progress(r->ctx, RB_STAGE_MESH_REFINE, rb_load(&r->request->done),
+					rb_load(&r->request->total));
+		rb_nap(&idle);
+	}
+	return RB_OK;
+}
+
+rb_status
+rb_remote_refine(rb_remote *r, struct rb_refining *refining)
+{
+	rb_stats *stats = &r->ctx->stats;
+	rb_sent_refining sent;
+	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
+	rb_refining fresh;
+	rb_status status = put_mesh(r, refining);
+
+	if (status == RB_OK)
+		status = take_back(r, arrays, 1);
+	if (status != RB_OK)
+		return status;
+	status = rb_refined_make(r->ctx, &sent, &fresh);
+	if (status == RB_OK)
+		status = take_back(r, arrays, rb_refining_arrays(&sent, &fresh, true, arrays));
+	if (status == RB_OK)
+	{
+		rb_refined_take(&sent, &fresh, refining);
+		strlcpy(stats->backend, "cuda", sizeof stats->backend);
+		strlcpy(stats->device, sent.device, sizeof stats->device);
+	}
+	rb_refining_free(&fresh);
+	return status;
 }
 
 /* ---- it is left ---- */

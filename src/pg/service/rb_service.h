@@ -28,11 +28,12 @@
 
 #include "pg/base/rb_pg.h"
 
+#include "refine/rb_refining.h"
 #include "storage/dsm.h"
 #include "storage/latch.h"
 
 /* a change of what these words and bytes mean, where the sizes stay, is another number */
-#define RB_PROTOCOL 2
+#define RB_PROTOCOL 3
 
 /* ======== the block ======== */
 
@@ -244,6 +245,13 @@ typedef struct rb_asked
 	rb_sent_side side[2]; /* their arrays follow in the ring */
 } rb_asked;
 
+static inline bool
+rb_asks_for_device(const rb_asked *asked)
+{
+	return asked->ask == RB_ASK_REFINE ||
+		   (asked->ask == RB_ASK_JOIN && asked->device != RB_ON_PROCESSOR);
+}
+
 typedef struct rb_request
 {
 	rb_asked asked;
@@ -313,7 +321,7 @@ typedef struct rb_bytes
 
 /* at most so many arrays of a side, and of all that is sent */
 #define RB_SIDE_ARRAYS 5
-#define RB_SENT_ARRAYS (2 * RB_SIDE_ARRAYS + 1)
+#define RB_SENT_ARRAYS 13 /* two sides and numbers, or a mesh (refining.c) */
 
 /* keep NULL: it is not to be kept */
 extern void rb_sent_side_of(rb_sent_side *sent, const rb_set *set, const rb_to_keep *keep);
@@ -357,6 +365,54 @@ extern void rb_ids_give_back(rb_request *request, uint64 number);
 
 /* sleeps: longer with every time that there was nothing to do.  *idle starts as 0. */
 extern void rb_nap(int *idle);
+
+/* ---- refining.c: a mesh under refinement, there and back.  No function of PostgreSQL. ---- */
+
+/* what is announced, either way */
+typedef struct rb_sent_refining
+{
+	uint32 ncells;
+	uint32 nsites;
+	uint32 nfree;
+	uint32 nstuck;
+	uint32 nsegments;
+	uint32 nfacets;
+	uint32 ncorners; /* of all facets */
+	uint32 nregions; /* that have volumes */
+	uint32 nsizes;
+	int32 n[3]; /* cells of their grid; and where that is */
+	double low[3];
+	double cell;
+	double ratio;
+	double volume;
+	bool has_volumes;
+	bool keep_surface;
+	bool protect;
+	bool done;
+	bool full;
+	uint64 max_points;
+	rb_refine_report report; /* so far */
+	char device[80];         /* on the way back */
+} rb_sent_refining;
+
+extern void rb_sent_refining_of(rb_sent_refining *sent, const rb_refining *r);
+
+/* all arrays, or those that come back; how many: RB_SENT_ARRAYS at most */
+extern int rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back,
+							  rb_bytes *arrays);
+
+/*
+ * In the worker: arrays of what is announced, not filled; and whether they go together when
+ * they are.  rb_refining_free frees them whatever came of it.
+ */
+extern rb_status rb_refining_make(rb_context *ctx, const rb_sent_refining *sent,
+								  rb_refine_options *options, rb_refine_report *report,
+								  rb_refining *r);
+extern bool rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r);
+
+/* in the session: room for what comes back; then it takes the place of what there was, which is freed with `fresh` */
+extern rb_status rb_refined_make(rb_context *ctx, const rb_sent_refining *sent, rb_refining *fresh);
+extern void rb_refined_take(const rb_sent_refining *sent, rb_refining *fresh, rb_refining *r);
 
 /* ---- request.c: one request in the worker, in a thread of its own ---- */
 

@@ -1,6 +1,7 @@
 /*
  * request.c
- *	  One request in the worker: rows come, the join runs, blocks of ids leave.
+ *	  One request in the worker: rows come, the join runs, blocks of ids leave.  Or a mesh comes, and leaves
+ *	  refined.
  *
  *		what is kept of the sides -> wait for the device -> wait at the gate -> sides -> join -> the end
  *		  ... is held, or gone		 (not where the processor is to join)
@@ -890,6 +891,161 @@ serve_join(rb_served *s)
 	return status;
 }
 
+/* ---- rounds of a refinement ---- */
+
+/* so much of the stack a driver may need */
+#define DEVICE_STACK ((size_t) 8 << 20)
+
+typedef struct rb_rounds
+{
+	rb_served *s;
+	rb_refining r;
+	rb_refine_options options;
+	rb_refine_report report;
+	rb_status status;
+	uint32 done;
+} rb_rounds;
+
+static void *
+rounds_thread(void *arg)
+{
+	rb_rounds *rounds = arg;
+	rb_served *s = rounds->s;
+
+	rounds->status = s->backend->refine(&s->ctx, &rounds->r, sizeof rounds->r);
+	rb_release(&rounds->done, 1);
+	return NULL;
+}
+
+/* while the device works its session is heard */
+static rb_status
+rounds_once(rb_served *s, rb_rounds *rounds)
+{
+	pthread_t thread;
+	int idle = 0;
+
+	rounds->done = 0;
+	if (rb_thread_start(&thread, DEVICE_STACK, rounds_thread, rounds) != 0)
+		return fail(s, RB_NO_THREAD, "there was no thread for the GPU");
+	while (rb_acquire(&rounds->done) == 0)
+	{
+		if (stopped(s))
+			rb_context_stop(&s->ctx);
+		tell_progress(s);
+		rb_nap(&idle);
+	}
+	pthread_join(thread, NULL);
+	return rounds->status;
+}
+
+/* what cannot be done on the device is left to the session, which has the mesh */
+static rb_status
+make_rounds(rb_served *s, rb_rounds *rounds)
+{
+	for (;;)
+	{
+		uint64 ended = device_enter();
+		rb_status status = rounds_once(s, rounds);
+
+		device_leave();
+		if (has_failed(s, status))
+			note_failure();
+		if (status != RB_DEVICE_FULL || !wait_for_room(s, ended))
+			return status;
+		rb_forget_failure(&s->ctx);
+	}
+}
+
+/* bytes that come before it is known how many others will */
+static rb_status
+take_announced(rb_served *s, void *to, size_t n)
+{
+	rb_bytes array = {to, n};
+	int idle = 0;
+
+	while (array.left > 0)
+	{
+		size_t moved = 0;
+		rb_request *request;
+
+		if (stopped(s))
+			return RB_STOPPED;
+		request = use(s);
+		if (request != NULL)
+		{
+			const rb_lane lane = rb_lane_there(request, 0);
+
+			moved = rb_bytes_take(&lane, &array, 1);
+		}
+		done_with(s);
+		if (moved > 0)
+			idle = 0;
+		else
+			rb_nap(&idle);
+	}
+	return RB_OK;
+}
+
+static rb_status
+put_refined(rb_served *s, rb_refining *r)
+{
+	rb_sent_refining sent;
+	rb_bytes arrays[RB_SENT_ARRAYS] = {{(char *) &sent, sizeof sent}};
+	rb_status status;
+
+	rb_sent_refining_of(&sent, r);
+	(void) rb_device_begun(&s->backend, sent.device, sizeof sent.device);
+	status = put_arrays(s, arrays, 1);
+	return status == RB_OK ? put_arrays(s, arrays, rb_refining_arrays(&sent, r, true, arrays))
+						   : status;
+}
+
+/* a mesh as it comes: it is in memory here as long as it has its rounds */
+static rb_status
+refine_once(rb_served *s, const rb_sent_refining *sent)
+{
+	rb_rounds rounds = {.s = s};
+	rb_bytes arrays[RB_SENT_ARRAYS];
+	rb_status status;
+
+	/* as large as a join of as many parts */
+	s->parts = sent->ncells;
+	status = wait_at_gate(s);
+	if (status != RB_OK)
+		return status;
+	status = rb_refining_make(&s->ctx, sent, &rounds.options, &rounds.report, &rounds.r);
+	if (status == RB_OK)
+		status = take_arrays(s, arrays, rb_refining_arrays(sent, &rounds.r, false, arrays));
+	if (status == RB_OK && !rb_refining_is_sound(sent, &rounds.r))
+		status = refuse_nonsense(s);
+	if (status == RB_OK)
+		status = make_rounds(s, &rounds);
+	gate_leave(s);
+	if (status == RB_OK)
+		status = put_refined(s, &rounds.r);
+	rb_refining_free(&rounds.r);
+	return status;
+}
+
+/* until the session wants no more, which ends it with RB_STOPPED */
+static rb_status
+serve_refine(rb_served *s)
+{
+	rb_status status = wait_for_device(s);
+
+	if (status == RB_OK && s->backend->refine == NULL)
+		status = fail(s, RB_NO_DEVICE, "it does not refine meshes");
+	while (status == RB_OK)
+	{
+		rb_sent_refining sent;
+
+		status = take_announced(s, &sent, sizeof sent);
+		if (status == RB_OK)
+			status = refine_once(s, &sent);
+	}
+	return status;
+}
+
 static rb_status
 serve_keep(rb_served *s)
 {
@@ -953,8 +1109,8 @@ serve_ids(rb_served *s)
 static bool
 is_sound(const rb_asked *asked)
 {
-	bool sound = asked->sides >= 1 && asked->lanes >= 1 && asked->lanes <= RB_LANES &&
-				 (unsigned) asked->device <= RB_ON_DEVICE &&
+	bool sound = (asked->sides >= 1 || asked->ask == RB_ASK_REFINE) && asked->lanes >= 1 &&
+				 asked->lanes <= RB_LANES && (unsigned) asked->device <= RB_ON_DEVICE &&
 				 (unsigned) asked->answer <= RB_GROUPS && (unsigned) asked->of <= RB_OF_BOTH;
 
 	for (int i = 0; i < asked->sides; i++)
@@ -983,6 +1139,8 @@ run(rb_served *s)
 			return serve_card(s);
 		case RB_ASK_IDS:
 			return serve_ids(s);
+		case RB_ASK_REFINE:
+			return serve_refine(s);
 		default:
 			return refuse_nonsense(s);
 	}
@@ -1020,7 +1178,7 @@ serve(void *arg)
 {
 	rb_served *s = arg;
 	rb_status status = run(s);
-	const bool on_device = s->asked.ask == RB_ASK_JOIN && s->asked.device != RB_ON_PROCESSOR;
+	const bool on_device = rb_asks_for_device(&s->asked);
 
 	/* it is the worker that wants to end: the session has not asked for that */
 	if (status == RB_STOPPED && rb_acquire(&s->stop) != 0)

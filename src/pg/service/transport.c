@@ -94,6 +94,7 @@ rb_side_arrays(const rb_sent_side *sent, const rb_cut *cuts, const rb_set *rows,
 	const rb_sent_rows *r = &sent->rows;
 	int n = 0;
 
+	StaticAssertStmt(2 * RB_SIDE_ARRAYS + 1 <= RB_SENT_ARRAYS, "two sides, and numbers");
 	if (sent->from == RB_FROM_VIEW)
 		arrays[n++] = (rb_bytes){(char *) cuts, ((size_t) sent->ncuts + 1) * sizeof *cuts};
 	if (sent->from != RB_FROM_KEPT)

@@ -178,7 +178,7 @@ serve_post(rb_post *post)
 	s->request = dsm_segment_address(s->segment);
 	s->asked = s->request->asked;
 	s->asked.function[sizeof s->asked.function - 1] = '\0';
-	if (s->asked.ask == RB_ASK_JOIN && s->asked.device != RB_ON_PROCESSOR)
+	if (rb_asks_for_device(&s->asked))
 		rb_device_begin();
 	s->served = rb_serve(s->request, my_number);
 	if (s->served == NULL)
