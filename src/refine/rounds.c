@@ -585,8 +585,10 @@ one_round(rounds *s)
 		status = rb_loop(s->team, s->nlarge, 1, do_grow_large, s);
 	if (status == RB_OK)
 		status = grow_huge(s);
-	for (uint32_t i = 0; i < s->nworkers && status == RB_OK; i++)
-		status = s->workers[i].status;
+	/* one that failed has had all others stop */
+	for (uint32_t i = 0; i < s->nworkers; i++)
+		if (s->workers[i].status != RB_OK && (status == RB_OK || status == RB_STOPPED))
+			status = s->workers[i].status;
 	if (status == RB_OK)
 		status = each(s, s->ncands, do_claim);
 	if (status == RB_OK)
