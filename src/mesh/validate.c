@@ -181,6 +181,9 @@ rb_parts_join(rb_context *ctx, const rb_backend *backend, const rb_parts *parts,
 			status = RB_STOPPED;
 	}
 	rb_stream_close(stream);
+	/* what is told of the last block may be found stopped before the join has said why */
+	if (status == RB_STOPPED)
+		status = rb_why_stopped(ctx);
 	return status == RB_END ? RB_OK : status;
 }
 

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "complexes.h"
+#include "mesh/rb_crossings.h"
 
 typedef struct result
 {
@@ -780,6 +781,54 @@ seeds(void)
 		  r.nregions);
 }
 
+/* ---- a join that fails while what it has found is looked at ---- */
+
+static int looked_at;
+
+static rb_status
+fail_when_looked_at(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 1; i < 200 && i < job->red->nparts && status == RB_OK; i++)
+		status = sink->put(sink->user, &(rb_pair){0, i}, 1);
+	while (status == RB_OK && rb_load(&looked_at) == 0)
+		usleep(1000);
+	return status != RB_OK ? status : rb_fail(ctx, RB_OUT_OF_MEMORY, 1, 1, NULL);
+}
+
+static rb_status
+look_until_it_fails(void *user, rb_meeting meeting)
+{
+	(void) meeting;
+	rb_store(&looked_at, 1);
+	while (!rb_should_stop(user))
+		usleep(1000);
+	return RB_OK;
+}
+
+static void
+fails_late(void)
+{
+	const rb_backend backend = {.name = "fails", .join = fail_when_looked_at};
+	rb_context ctx;
+	rb_parts parts;
+	rb_status status;
+	rb_plc from;
+
+	clear();
+	large_cloud();
+	from = plc();
+	rb_context_init(&ctx, memory);
+	status = rb_parts_make(&ctx, &from, &parts);
+	CHECK(status == RB_OK && parts.n > 1000, "%d: %u", status, parts.n);
+	status = rb_parts_join(&ctx, &backend, &parts, look_until_it_fails, &ctx);
+	CHECK(status == RB_OUT_OF_MEMORY, "what failed is told, not that others stopped: %d", status);
+	rb_parts_free(memory, &parts);
+	CHECK(rb_memory_used(memory) == 0, "%lu bytes are left",
+		  (unsigned long) rb_memory_used(memory));
+}
+
 int
 main(void)
 {
@@ -797,6 +846,7 @@ main(void)
 	CHECK_RUN(refusals);
 	CHECK_RUN(stops);
 	CHECK_RUN(budgets);
+	CHECK_RUN(fails_late);
 	CHECK_RUN(anything);
 	rb_memory_destroy(memory);
 	return check_done();

@@ -93,6 +93,17 @@ rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit, const 
 	return status;
 }
 
+rb_status
+rb_why_stopped(const rb_context *ctx)
+{
+	rb_status status;
+
+	pthread_mutex_lock(&error_lock);
+	status = ctx->error.status;
+	pthread_mutex_unlock(&error_lock);
+	return status != RB_OK ? status : RB_STOPPED;
+}
+
 void
 rb_forget_failure(rb_context *ctx)
 {

@@ -566,6 +566,9 @@ rb_progress(rb_context *ctx, rb_stage stage, uint64_t done, uint64_t total)
 extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint64_t limit,
 						 const char *text);
 
+/* why a thread is to stop: the failure of another one, or RB_STOPPED by whoever asked for it */
+extern rb_status rb_why_stopped(const rb_context *ctx);
+
 /*
  * Coordinates, or ids, of a view put together, if they are not yet; of any other set nothing
  * is done.  By one thread at a time, on as many as the context has.
@@ -573,7 +576,7 @@ extern rb_status rb_fail(rb_context *ctx, rb_status status, uint64_t need, uint6
 extern rb_status rb_set_compose(rb_context *ctx, const rb_set *set);
 extern rb_status rb_set_compose_ids(rb_context *ctx, const rb_set *set);
 
-/* undo that: another way is to be tried.  Whoever has asked to stop is still heard. */
+/* undo a failure: another way is to be tried.  Whoever has asked to stop is still heard. */
 extern void rb_forget_failure(rb_context *ctx);
 
 /* ---- a job, and where its pairs go ---- */

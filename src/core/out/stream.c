@@ -534,6 +534,9 @@ produce(void *arg)
 	/* error bounds hold for rounding to nearest and gradual underflow only */
 	fesetenv(FE_DFL_ENV);
 	status = join(s);
+	/* a thread that heard of another's failure may have been the first to end */
+	if (status == RB_STOPPED)
+		status = rb_why_stopped(s->ctx);
 
 	pthread_mutex_lock(&s->lock);
 	s->status = status;
