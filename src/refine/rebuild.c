@@ -83,7 +83,10 @@ put_points(rebuild *b)
 		bool fresh;
 
 		if (r->options->max_points > 0 && b->npoints >= r->options->max_points)
+		{
+			r->full = true;
 			break;
+		}
 		if (!rb_refining_stuck_point(r, r->stuck[i], &cand, &u, &v))
 			continue;
 		status = rb_table_put(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh);
@@ -370,8 +373,15 @@ name_again(rebuild *b, rb_tets *tets)
 	rb_free(r->ctx->memory, (void **) &number);
 	for (uint32_t i = 0; i < tets->nfaces; i++)
 		tets->face_facet[i] = b->facet_at[tets->face_facet[i]];
+	/* what is left of a facet of the hull where another one folded into it has an edge that is no piece */
+	n = 0;
 	for (uint32_t i = 0; i < tets->nedges; i++)
-		tets->edge_segment[i] = b->segment_of[tets->edge_segment[i]];
+		if (tets->edge_segment[i] < b->nsegments)
+		{
+			memcpy(tets->edges[n], tets->edges[i], sizeof tets->edges[n]);
+			tets->edge_segment[n++] = b->segment_of[tets->edge_segment[i]];
+		}
+	tets->nedges = n;
 	for (uint32_t i = 0; i < tets->npoints; i++)
 		if (i < r->nsites)
 		{
@@ -383,8 +393,13 @@ name_again(rebuild *b, rb_tets *tets)
 			tets->kind[i] = RB_VERTEX_ON_SEGMENT;
 			tets->parent[i] = b->parent[i - r->nsites];
 		}
-		else if (tets->kind[i] == RB_VERTEX_ON_SEGMENT)
+		else if (tets->kind[i] == RB_VERTEX_ON_SEGMENT && tets->parent[i] < b->nsegments)
 			tets->parent[i] = b->segment_of[tets->parent[i]];
+		else if (tets->kind[i] == RB_VERTEX_ON_SEGMENT)
+		{
+			tets->kind[i] = RB_VERTEX_ON_FACET;
+			tets->parent[i] = b->facet_at[tets->segment_facet[tets->parent[i]]];
+		}
 		else if (tets->kind[i] == RB_VERTEX_ON_FACET)
 			tets->parent[i] = b->facet_at[tets->parent[i]];
 	return RB_OK;
@@ -438,18 +453,21 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		b.plc.nseeds = b.nseeds;
 		b.plc.seeds = b.seeds;
 		status = rb_tetrahedralize(r->ctx, &b.plc, RB_KEEP_INSIDE, &tets, &flaw);
-		if (status == RB_OK)
+		/* points may have been added, and there may be room for no more */
+		*done = status == RB_OK &&
+				(r->options->max_points == 0 || tets.npoints <= r->options->max_points);
+		if (*done)
 			status = name_again(&b, &tets);
-		if (status == RB_OK)
+		if (*done && status == RB_OK)
 			status = rb_refining_again(r, &tets, b.radius, b.npoints - r->nsites);
-		if (status == RB_OK)
-			*done = true;
 		/* it cannot be made anew: then what there is stays */
 		if (status == RB_BAD_PLC)
 		{
 			rb_forget_failure(r->ctx);
 			status = RB_OK;
 		}
+		else if (status == RB_OK && !*done)
+			r->full = true;
 		rb_tets_free(r->ctx->memory, &tets);
 	}
 	r->nstuck = 0;

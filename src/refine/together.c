@@ -291,7 +291,8 @@ find_group(together *t, uint32_t k, bool *enough)
 
 	for (; k < t->npoints && status == RB_OK && !*enough; k++)
 		status = hold(t, k, enough);
-	*enough = *enough || t->r->nsites + (uint64_t) t->npoints > most;
+	if (t->r->nsites + (uint64_t) t->npoints > most)
+		t->r->full = *enough = true;
 	return status;
 }
 
