@@ -93,18 +93,29 @@ my $watch = session($node);
 # in the others nothing new comes after a moment
 my %late = map { $_ => 1 } ('grid', 'counting', 'counting pairs', 'counting by row', 'reading keys', 'grouping', 'counting rows',
 	'bringing pairs together', 'packing pairs');
+# undef: it was through before the cancel, which proves nothing
+sub cancelled_after
+{
+	my ($name, $delay) = @_;
+	$session->send($query{$name});
+	sleep($delay);
+	my $ms = $watch->ask("SELECT cancel_ms($session->{pid})");
+	my (undef, $err) = $session->wait_for;
+	return $ms < 0 || $err !~ /57014/ ? undef : $ms;
+}
 for my $name (@order)
 {
 	my @ms;
 	for my $delay (0.05, 0.3, 0.7, $late{$name} ? 1.5 : ())
 	{
-		$session->send($query{$name});
-		sleep($delay);
-		my $ms = $watch->ask("SELECT cancel_ms($session->{pid})");
-		my (undef, $err) = $session->wait_for;
-		# a query that was through before the cancel proves nothing
-		next if $ms < 0 || $err !~ /57014/;
-		push @ms, $ms;
+		my $ms;
+		# a machine that stands still for a second does not do so each time, as a stage does that hears nothing
+		for (my $try = 0; $try < 3 && ($ms // $allowed_ms) >= $allowed_ms; $try++)
+		{
+			diag(sprintf('%s: cancelled after %.0f ms; once more', $name, $ms)) if defined $ms;
+			$ms = cancelled_after($name, $delay) // last;
+		}
+		push @ms, $ms if defined $ms;
 	}
 	ok(@ms > 0 && max(@ms) < $allowed_ms,
 		sprintf('cancel while %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)))
