@@ -43,7 +43,7 @@ typedef struct rb_stuck_point
 	rb_entry64 entry;
 } rb_stuck_point;
 
-/* of a cell: it is in the PLC; the point that is looked at is in its sphere; it makes place */
+/* of a cell: it is in the PLC; it holds the point that is looked at; it makes place */
 #define RB_GROUP_NEAR 1u
 #define RB_GROUP_HELD 2u
 #define RB_GROUP_OLD 4u
@@ -63,7 +63,7 @@ typedef struct rb_together
 	uint8_t *marks;    /* of each cell: RB_GROUP_NEAR, ... */
 	size_t marks_cap;
 	rb_numbers near;        /* its cells */
-	rb_numbers stack;       /* scratch: cells */
+	rb_numbers held;        /* scratch: cells whose spheres hold a point */
 	rb_stuck_point *points; /* its points */
 	size_t points_cap;
 	uint32_t npoints;
@@ -71,7 +71,8 @@ typedef struct rb_together
 	/* its PLC (together_plc.c) */
 	rb_plc plc;
 	rb_numbers sites; /* its points but the new ones, ascending: which they are in the mesh */
-	double *at;       /* all of them */
+	rb_table numbers; /* and back: sites, each a key with nothing behind it */
+	double *at;       /* of all its points */
 	size_t at_cap;
 	uint64_t *walls; /* scratch: facet << 32 | face */
 	size_t walls_cap;
@@ -81,7 +82,8 @@ typedef struct rb_together
 	uint32_t *facet_of;
 	size_t triangles_cap, facet_of_cap;
 	uint32_t (*segments)[2];
-	size_t segments_cap;
+	rb_entry64 *entries; /* of each segment of the PLC: a cell that has it; of a half, its whole */
+	size_t segments_cap, entries_cap;
 	rb_table pieces; /* by their ends in the PLC: to the number there */
 	/* its tetrahedralization, and what is new of it (together_fits.c) */
 	rb_tets tets;

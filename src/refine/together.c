@@ -56,6 +56,8 @@ find_stuck(rb_together *t)
 		const rb_cell *c = &r->mesh.cells[rb_entry_cell(r->stuck[i])];
 		uint32_t e = rb_entry_part(r->stuck[i]);
 
+		if (rb_should_stop(r->ctx))
+			return RB_STOPPED;
 		if (rb_entry_alive(&r->mesh, r->stuck[i]))
 			status = rb_table_put(r->ctx, &t->stuck, c->v[rb_cell_edge_from(e)],
 								  c->v[rb_cell_edge_to(e)], RB_NONE, i, NULL, NULL);
@@ -66,13 +68,13 @@ find_stuck(rb_together *t)
 /* ---- cells of a group ---- */
 
 static rb_status
-add_near(rb_together *t, uint32_t cell, uint32_t mark)
+add_near(rb_together *t, uint32_t cell)
 {
 	rb_status status = RB_OK;
 
 	if ((t->marks[cell] & RB_GROUP_NEAR) == 0)
 		status = rb_numbers_add(t->r->ctx, &t->near, cell);
-	t->marks[cell] |= RB_GROUP_NEAR | mark;
+	t->marks[cell] |= RB_GROUP_NEAR;
 	return status;
 }
 
@@ -118,15 +120,27 @@ join_pieces(rb_together *t, uint32_t cell)
 	{
 		/* cells stay where they are, but joining asks for them again */
 		const rb_cell *c = &t->r->mesh.cells[cell];
+		uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
 		const uint32_t *at;
 
-		if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
+		/* of the many cells around a piece, the first one asks for it */
+		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || rb_table_find(&t->split, u, v, RB_NONE) != NULL)
 			continue;
-		at =
-			rb_table_find(&t->stuck, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)], RB_NONE);
+		at = rb_table_find(&t->stuck, u, v, RB_NONE);
 		if (at != NULL)
 			status = join(t, t->r->stuck[*at]);
 	}
+	return status;
+}
+
+/* a cell holds the point that is looked at: it is listed once */
+static rb_status
+add_held(rb_together *t, uint32_t cell)
+{
+	rb_status status = rb_numbers_add(t->r->ctx, &t->held, cell);
+
+	if (status == RB_OK)
+		t->marks[cell] |= RB_GROUP_HELD;
 	return status;
 }
 
@@ -139,34 +153,35 @@ hold(rb_together *t, uint32_t k, bool *enough)
 	rb_entry64 entry = t->points[k].entry;
 	uint32_t start = rb_entry_cell(entry), facets[16], nfacets = 0;
 	rb_ring ring = rb_ring_begin(m, start, rb_entry_part(entry));
-	size_t from = t->stack.n;
 	rb_status status = RB_OK;
 
+	t->held.n = 0;
 	do
 	{
 		const rb_cell *c = &m->cells[ring.cell];
 
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		if ((c->bits & RB_CELL_WALL(ring.to)) != 0 && nfacets < 16)
 			facets[nfacets++] = c->facet[ring.to];
 		if (!rb_cell_ghost(c))
-			status = rb_numbers_add(t->r->ctx, &t->stack, ring.cell);
-		t->marks[ring.cell] |= rb_cell_ghost(c) ? 0 : RB_GROUP_HELD;
+			status = add_held(t, ring.cell);
 		rb_ring_next(m, &ring);
 	} while (ring.cell != start && status == RB_OK);
-	/* a cell is looked at once for each point: those seen are behind `from` */
-	for (size_t i = from; i < t->stack.n && status == RB_OK; i++)
+	for (size_t i = 0; i < t->held.n && status == RB_OK; i++)
 	{
-		uint32_t cell = t->stack.e[i];
+		uint32_t cell = t->held.e[i];
 		const rb_cell *c = &m->cells[cell];
 
-		status = add_near(t, cell, RB_GROUP_HELD);
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
+		status = add_near(t, cell);
 		if (status == RB_OK)
 			status = join_pieces(t, cell);
 		*enough = *enough || t->near.n > GROUP_CELLS;
 		for (uint32_t j = 0; j < 4 && status == RB_OK && !*enough; j++)
 		{
 			uint32_t beyond = c->n[j] >> 2, f = 0;
-			bool seen = false;
 
 			if ((c->bits & RB_CELL_WALL(j)) != 0)
 			{
@@ -175,19 +190,13 @@ hold(rb_together *t, uint32_t k, bool *enough)
 				if (f == nfacets)
 					continue;
 			}
-			if (rb_cell_ghost(&m->cells[beyond]))
-				continue;
-			if ((t->marks[beyond] & RB_GROUP_HELD) != 0)
-				for (size_t s = from; s < t->stack.n && !seen; s++)
-					seen = t->stack.e[s] == beyond;
-			if (!seen && rb_cell_holds(m, &env, beyond, t->points[k].at) == 1)
-			{
-				t->marks[beyond] |= RB_GROUP_HELD;
-				status = rb_numbers_add(t->r->ctx, &t->stack, beyond);
-			}
+			if (!rb_cell_ghost(&m->cells[beyond]) && (t->marks[beyond] & RB_GROUP_HELD) == 0 &&
+				rb_cell_holds(m, &env, beyond, t->points[k].at) == 1)
+				status = add_held(t, beyond);
 		}
 	}
-	t->stack.n = from;
+	for (size_t i = 0; i < t->held.n; i++)
+		t->marks[t->held.e[i]] &= ~RB_GROUP_HELD;
 	return status;
 }
 
@@ -217,36 +226,22 @@ add_layers(rb_together *t, int layers)
 		size_t to = t->near.n;
 
 		for (; from < to && status == RB_OK; from++)
+		{
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
 			for (uint32_t j = 0; j < 4 && status == RB_OK; j++)
 			{
 				uint32_t beyond = m->cells[t->near.e[from]].n[j] >> 2;
 
 				if (!rb_cell_ghost(&m->cells[beyond]))
-					status = add_near(t, beyond, 0);
+					status = add_near(t, beyond);
 			}
+		}
 	}
 	return status;
 }
 
 /* ---- points that were added ---- */
-
-/* a cell of the PLC with that edge, as an entry; 0: there is none */
-static rb_entry64
-entry_of(const rb_together *t, uint32_t u, uint32_t v)
-{
-	const rb_cells *m = &t->r->mesh;
-
-	for (size_t i = 0; i < t->near.n; i++)
-		for (uint32_t e = 0; e < 6; e++)
-		{
-			const rb_cell *c = &m->cells[t->near.e[i]];
-			uint32_t a = c->v[rb_cell_edge_from(e)], b = c->v[rb_cell_edge_to(e)];
-
-			if ((c->bits & RB_CELL_SEGMENT(e)) != 0 && ((a == u && b == v) || (a == v && b == u)))
-				return rb_entry_make(m, t->near.e[i], e, RB_SPLIT_PIECE, true);
-		}
-	return 0;
-}
 
 /* points that were added on other pieces, next to new ones, join the group */
 static rb_status
@@ -262,6 +257,8 @@ join_added(rb_together *t)
 			rb_stuck_point p;
 			bool fresh;
 
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
 			if (v < t->plc.npoints || t->tets.kind[v] != RB_VERTEX_ON_SEGMENT)
 				continue;
 			on = t->tets.parent[v];
@@ -273,7 +270,7 @@ join_added(rb_together *t)
 			p.raise = -1;
 			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
 			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
-			p.entry = entry_of(t, p.u, p.v);
+			p.entry = t->entries[on];
 			status = join_point(t, &p, &fresh);
 		}
 	return status;
@@ -351,8 +348,6 @@ one_group(rb_together *t, rb_entry64 stuck, bool *done)
 		status = note_hopeless(t);
 	for (size_t i = 0; i < t->near.n; i++)
 		t->marks[t->near.e[i]] = 0;
-	if (status == RB_OK && rb_should_stop(t->r->ctx))
-		status = RB_STOPPED;
 	return status;
 }
 
@@ -370,9 +365,9 @@ static void
 together_free(rb_together *t)
 {
 	rb_memory *memory = t->r->ctx->memory;
-	rb_numbers *lists[] = {&t->near,  &t->old,   &t->sites, &t->facets,
-						   &t->fresh, &t->stack, &t->ghosts};
-	rb_table *tables[] = {&t->stuck,  &t->hopeless, &t->edges, &t->split,
+	rb_numbers *lists[] = {&t->near,  &t->old,  &t->sites, &t->facets,
+						   &t->fresh, &t->held, &t->ghosts};
+	rb_table *tables[] = {&t->stuck,  &t->hopeless, &t->edges, &t->split, &t->numbers,
 						  &t->pieces, &t->faces,    &t->rim,   &t->known};
 
 	for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -386,6 +381,7 @@ together_free(rb_together *t)
 	rb_free(memory, (void **) &t->triangles);
 	rb_free(memory, (void **) &t->facet_of);
 	rb_free(memory, (void **) &t->segments);
+	rb_free(memory, (void **) &t->entries);
 	rb_free(memory, (void **) &t->place);
 	rb_free(memory, (void **) &t->region);
 	rb_free(memory, (void **) &t->pairs);
@@ -410,6 +406,11 @@ rb_refining_together(rb_refining *r, bool *any)
 	{
 		bool done = false;
 
+		if (rb_should_stop(r->ctx))
+		{
+			status = RB_STOPPED;
+			break;
+		}
 		if (!rb_entry_alive(&r->mesh, r->stuck[i]) || is_hopeless(&t, r->stuck[i]))
 			continue;
 		status = one_group(&t, r->stuck[i], &done);
@@ -421,8 +422,12 @@ rb_refining_together(rb_refining *r, bool *any)
 			r->stuck[left++] = r->stuck[i];
 	r->nstuck = left;
 	/* all begins anew: nothing is listed, nothing given up */
-	for (uint32_t i = 0; i < r->ncells && *any; i++)
+	for (uint32_t i = 0; i < r->ncells && *any && status == RB_OK; i++)
+	{
 		r->mesh.cells[i].bits &= RB_CELL_WALLS | RB_CELL_SEGMENTS | RB_CELL_FINE;
+		if (rb_should_stop(r->ctx))
+			status = RB_STOPPED;
+	}
 	together_free(&t);
 	return status;
 }

@@ -104,12 +104,18 @@ find_new(rb_together *t)
 									 (size_t) tets->ntets + 1, sizeof(uint32_t));
 
 	for (uint32_t i = 0; i < tets->nfaces && status == RB_OK; i++)
+	{
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		status = rb_table_put(ctx, &t->faces, tets->faces[i][0], tets->faces[i][1],
 							  tets->faces[i][2], t->facets.e[tets->face_facet[i]], NULL, NULL);
+	}
 	for (uint32_t i = 0; i < tets->ntets && status == RB_OK; i++)
 	{
 		const uint32_t *v = tets->tets[i];
 
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		t->place[i] = rb_together_has_new(t, i) ? RB_TET_NEW : RB_TET_UNKNOWN;
 		for (uint32_t k = 0; k < 4 && status == RB_OK && t->place[i] == RB_TET_NEW; k++)
 			if (on_rim(t, i << 2 | k))
@@ -118,6 +124,9 @@ find_new(rb_together *t)
 									  i << 2 | k, NULL, NULL);
 	}
 	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	{
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
 		{
 			uint32_t number[3];
@@ -127,6 +136,7 @@ find_new(rb_together *t)
 				status = rb_table_put(ctx, &t->known, number[0], number[1], number[2],
 									  t->near.e[i] << 2 | k, NULL, NULL);
 		}
+	}
 	return status;
 }
 
@@ -191,6 +201,9 @@ find_fresh(rb_together *t, bool *fits)
 		t->place[i] = RB_TET_SEEN;
 		status = rb_numbers_add(t->r->ctx, &t->fresh, i);
 		for (size_t next = from; next < t->fresh.n && status == RB_OK && *fits; next++)
+		{
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
 			for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
 			{
 				uint32_t face = t->fresh.e[next] << 2 | k, says = region_at(t, face);
@@ -209,6 +222,7 @@ find_fresh(rb_together *t, bool *fits)
 				t->place[beyond] = RB_TET_SEEN;
 				status = rb_numbers_add(t->r->ctx, &t->fresh, beyond);
 			}
+		}
 		if (region < OUTSIDE)
 			*fits = *fits && !foreign && !added;
 		else
@@ -302,6 +316,8 @@ find_old(rb_together *t, bool *fits)
 
 		do
 		{
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
 			status = add_old(t, ring.cell);
 			rb_ring_next(m, &ring);
 		} while (ring.cell != rb_entry_cell(entry) && status == RB_OK);
@@ -319,6 +335,8 @@ find_old(rb_together *t, bool *fits)
 	{
 		uint32_t cell = t->old.e[i];
 
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		if (rb_cell_ghost(&m->cells[cell]))
 		{
 			*fits = simple_ghost(m, cell);
@@ -379,6 +397,8 @@ find_pairs(rb_together *t, bool *fits)
 			uint32_t v[5];
 			int sign;
 
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
 			if (other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH)
 				continue;
 			if (!on_rim(t, face) || !cells_at(t, face, &in, &out) ||
@@ -418,7 +438,10 @@ find_pairs(rb_together *t, bool *fits)
 	return status;
 }
 
-/* the edges of a wall that goes or comes, but those on pieces: each is noted where it was not, and else forgotten */
+/*
+ * The edges of a wall that goes or comes, but those on pieces: each is noted where it was not, and else forgotten.  A
+ * facet with walls has a number below 2^31, for there are no more faces; so it is behind the corners.
+ */
 static rb_status
 note_wall(rb_together *t, const uint32_t *v, uint32_t facet)
 {
@@ -450,6 +473,8 @@ fill_facets(rb_together *t, bool *fits)
 	{
 		const rb_cell *c = &m->cells[t->old.e[i]];
 
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		for (uint32_t k = 0; k < 4 && status == RB_OK && !rb_cell_ghost(c); k++)
 		{
 			uint32_t other = c->n[k] >> 2, number[3];
@@ -470,6 +495,8 @@ fill_facets(rb_together *t, bool *fits)
 			const uint32_t *facet = rb_together_wall(t, face);
 			bool both = other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH;
 
+			if (rb_should_stop(t->r->ctx))
+				return RB_STOPPED;
 			if (facet == NULL || (both && other >> 2 < tet) ||
 				(!both && on_rim(t, face) && cells_at(t, face, &in, &out) &&
 				 (t->marks[out >> 2] & RB_GROUP_OLD) == 0))

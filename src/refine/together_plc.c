@@ -23,18 +23,7 @@ by_number(const void *a, const void *b)
 uint32_t
 rb_together_number(const rb_together *t, uint32_t site)
 {
-	size_t from = 0, to = t->sites.n;
-
-	while (to - from > 1)
-	{
-		size_t middle = from + (to - from) / 2;
-
-		if (t->sites.e[middle] <= site)
-			from = middle;
-		else
-			to = middle;
-	}
-	return (uint32_t) from;
+	return *rb_table_find(&t->numbers, site, RB_NONE, RB_NONE);
 }
 
 uint32_t
@@ -48,24 +37,35 @@ static rb_status
 put_points(rb_together *t)
 {
 	const rb_cells *m = &t->r->mesh;
-	size_t n = 0;
+	size_t n;
 	rb_status status = RB_OK;
 
-	for (size_t i = 0; i < t->near.n; i++)
+	for (size_t i = 0; i < t->near.n && status == RB_OK; i++)
+	{
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
-			status = rb_numbers_add(t->r->ctx, &t->sites, m->cells[t->near.e[i]].v[k]);
+		{
+			uint32_t site = m->cells[t->near.e[i]].v[k];
+			bool fresh;
+
+			status = rb_table_put(t->r->ctx, &t->numbers, site, RB_NONE, RB_NONE, 0, NULL, &fresh);
+			if (status == RB_OK && fresh)
+				status = rb_numbers_add(t->r->ctx, &t->sites, site);
+		}
+	}
 	if (status == RB_OK)
 		status = rb_array_grow(t->r->ctx, (void **) &t->at, &t->at_cap,
 							   3 * (t->sites.n + t->npoints), sizeof(double));
 	if (status != RB_OK)
 		return status;
 	qsort(t->sites.e, t->sites.n, sizeof(uint32_t), by_number);
-	for (size_t i = 0; i < t->sites.n; i++)
-		if (i == 0 || t->sites.e[i] != t->sites.e[i - 1])
-			t->sites.e[n++] = t->sites.e[i];
-	t->sites.n = n;
+	n = t->sites.n;
 	for (size_t i = 0; i < n; i++)
+	{
+		*rb_table_find(&t->numbers, t->sites.e[i], RB_NONE, RB_NONE) = (uint32_t) i;
 		memcpy(t->at + 3 * i, rb_site_at(m, t->sites.e[i]), 3 * sizeof(double));
+	}
 	for (uint32_t i = 0; i < t->npoints; i++)
 		memcpy(t->at + 3 * (n + i), t->points[i].at, 3 * sizeof(double));
 	t->plc.npoints = (uint32_t) (n + t->npoints);
@@ -148,6 +148,8 @@ put_walls(rb_together *t)
 		uint32_t cell = t->near.e[i];
 		const rb_cell *c = &m->cells[cell];
 
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
 		{
 			uint32_t other = c->n[k] >> 2;
@@ -169,6 +171,8 @@ put_walls(rb_together *t)
 		uint32_t face = (uint32_t) t->walls[i], facet = (uint32_t) (t->walls[i] >> 32), v[3];
 		const rb_cell *c = &m->cells[face >> 2];
 
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		if (t->facets.n == 0 || t->facets.e[t->facets.n - 1] != facet)
 			status = rb_numbers_add(t->r->ctx, &t->facets, facet);
 		for (uint32_t j = 0; j < 3; j++)
@@ -185,7 +189,7 @@ put_walls(rb_together *t)
 /* ---- pieces ---- */
 
 static rb_status
-put_piece(rb_together *t, uint32_t a, uint32_t b)
+put_piece(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)
 {
 	bool fresh;
 	rb_status status =
@@ -195,8 +199,12 @@ put_piece(rb_together *t, uint32_t a, uint32_t b)
 		return status;
 	status = rb_array_grow(t->r->ctx, (void **) &t->segments, &t->segments_cap,
 						   (size_t) t->plc.nsegments + 1, sizeof(*t->segments));
+	if (status == RB_OK)
+		status = rb_array_grow(t->r->ctx, (void **) &t->entries, &t->entries_cap,
+							   (size_t) t->plc.nsegments + 1, sizeof(*t->entries));
 	if (status != RB_OK)
 		return status;
+	t->entries[t->plc.nsegments] = entry;
 	t->segments[t->plc.nsegments][0] = a;
 	t->segments[t->plc.nsegments++][1] = b;
 	return RB_OK;
@@ -212,22 +220,26 @@ put_pieces(rb_together *t)
 	{
 		const rb_cell *c = &m->cells[t->near.e[i]];
 
+		if (rb_should_stop(t->r->ctx))
+			return RB_STOPPED;
 		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
 		{
 			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)], a, b, middle;
+			rb_entry64 entry;
 
 			if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
 				continue;
+			entry = rb_entry_make(m, t->near.e[i], e, RB_SPLIT_PIECE, true);
 			middle = rb_together_middle(t, u, v);
 			a = rb_together_number(t, u);
 			b = rb_together_number(t, v);
 			if (middle == RB_NONE)
-				status = put_piece(t, a, b);
+				status = put_piece(t, a, b, entry);
 			else
 			{
-				status = put_piece(t, a, middle);
+				status = put_piece(t, a, middle, entry);
 				if (status == RB_OK)
-					status = put_piece(t, middle, b);
+					status = put_piece(t, middle, b, entry);
 			}
 		}
 	}
@@ -243,6 +255,7 @@ rb_together_put(rb_together *t)
 	memset(&t->plc, 0, sizeof t->plc);
 	t->sites.n = t->facets.n = 0;
 	t->nwalls = 0;
+	rb_table_clear(&t->numbers);
 	rb_table_clear(&t->pieces);
 	status = put_points(t);
 	if (status == RB_OK)

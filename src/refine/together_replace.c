@@ -119,16 +119,18 @@ rb_together_replace(rb_together *t)
 	rb_refining *r = t->r;
 	rb_cells *m = &r->mesh;
 	size_t most = (size_t) r->ncells + 5 * t->fresh.n;
-	rb_status status = rb_refining_reserve(r, most, (size_t) r->nsites + t->npoints);
 	uint32_t first;
+	rb_status status;
 
+	/* the last place would have a link that is RB_NOWHERE */
+	if (most >= RB_MAX_CELLS)
+		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, most, RB_MAX_CELLS, NULL);
+	status = rb_refining_reserve(r, most, (size_t) r->nsites + t->npoints);
 	if (status == RB_OK)
 		status = rb_array_grow(r->ctx, (void **) &r->free, &r->free_cap,
 							   (size_t) r->nfree + t->old.n, sizeof(uint32_t));
 	if (status == RB_OK)
 		status = rb_array_grow(r->ctx, (void **) &t->marks, &t->marks_cap, most, 1);
-	if (status == RB_OK && most > RB_MAX_CELLS)
-		status = rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, most, RB_MAX_CELLS, NULL);
 	if (status != RB_OK)
 		return status;
 	t->ghosts.n = 0;
@@ -138,8 +140,13 @@ rb_together_replace(rb_together *t)
 		t->place[t->fresh.e[i]] = r->ncells + (uint32_t) i;
 	first = r->ncells;
 	r->ncells += (uint32_t) t->fresh.n;
+	/* where it stops now, nothing of the mesh is used any more */
 	for (size_t i = 0; i < t->fresh.n; i++)
+	{
+		if (rb_should_stop(r->ctx))
+			return RB_STOPPED;
 		make_cell(t, t->fresh.e[i]);
+	}
 	/* links between new cells; then those to what stays */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
