@@ -983,13 +983,12 @@ insert_stuck(const named *model, inserting insert, const char *how, int *inserte
 static void
 inserted_together(void)
 {
-	int together = 0, rebuilt = 0;
-
 	static const named stuck[] = {{nested, "nested", false},
 								  {hanging, "hanging", false},
 								  {needles, "needles", false},
 								  {torus, "torus", false},
 								  {slightly_bent, "bent", false}};
+	int together = 0, rebuilt = 0;
 
 	for (size_t i = 0; i < sizeof stuck / sizeof stuck[0]; i++)
 	{
