@@ -883,6 +883,121 @@ budgets(void)
 	}
 }
 
+/* ---- points that are inserted together ---- */
+
+/* a mesh whose pieces have been split, as far as each can be alone; false: it could not be made */
+static bool
+split_alone(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refine_report *report,
+			const rb_plc *from)
+{
+	rb_tets t;
+	bool good = rb_tetrahedralize(ctx, from, RB_KEEP_HULL, &t, &flaw) == RB_OK;
+
+	memset(r, 0, sizeof *r);
+	memset(report, 0, sizeof *report);
+	r->ctx = ctx;
+	r->options = o;
+	r->report = report;
+	r->protect = true;
+	good = good && rb_refining_start(r, &t) == RB_OK && rb_refining_rounds(r) == RB_OK;
+	rb_tets_free(ctx->memory, &t);
+	return good;
+}
+
+typedef rb_status (*inserting)(rb_refining *r, bool *any);
+
+/* with a little more memory each time; stopped at once, and while it works */
+static void
+insert_stuck(const named *model, inserting insert, const char *how, int *inserted)
+{
+	double step = 1 + .5 / fmin(1, (double) check_rounds(1000) / 1000), more = 100, whole = 0;
+	rb_refine_options o = by_ratio(2);
+	long tries = 0, n = check_rounds(3);
+	rb_status status = RB_OVER_BUDGET;
+	rb_plc from;
+
+	o.threads = 1;
+	(void) build(model->model, model->name, AS_IT_IS);
+	from = plc();
+	for (long k = -1; k <= n; k += status != RB_OVER_BUDGET)
+	{
+		rb_memory *little = rb_memory_create((uint64_t) 1 << 33);
+		double start, late = 0;
+		bool any = false;
+		rb_refine_report report;
+		rb_context ctx;
+		rb_refining r;
+		uint64_t used;
+		uint32_t stuck;
+		stopper s;
+
+		rb_context_init(&ctx, little);
+		if (!split_alone(&r, &ctx, &o, &report, &from))
+		{
+			CHECK(false, "%s: not made", model->name);
+			k = n;
+		}
+		stuck = r.nstuck;
+		used = rb_memory_used(little);
+		if (stuck == 0)
+			k = n;
+		else if (k == -1)
+		{
+			rb_memory_set_limit(little, used + (uint64_t) more);
+			more *= step;
+			tries++;
+		}
+		start = read_ms(CLOCK_THREAD_CPUTIME_ID);
+		if (k == 0)
+			rb_context_stop(&ctx);
+		else if (k > 0 && stuck > 0)
+			stop_after(&s, &ctx, whole * (double) (k - 1) / (double) n);
+		status = stuck > 0 ? insert(&r, &any) : RB_OK;
+		if (k > 0 && stuck > 0)
+		{
+			late = stop_done(&s);
+			CHECK(status == RB_OK || (late >= 0 && status == RB_STOPPED), "%s, %s: status %d",
+				  model->name, how, status);
+			CHECK(late < fmax(50, whole / 4), "%s, %s: %g ms late", model->name, how, late);
+		}
+		else if (k == 0)
+			CHECK(status == RB_STOPPED || stuck == 0, "%s, %s: status %d", model->name, how,
+				  status);
+		else if (stuck > 0)
+		{
+			CHECK(status == RB_OK || (status == RB_OVER_BUDGET && ctx.error.need > 0), "%s, %s: %s",
+				  model->name, how, rb_status_text(status));
+			whole = read_ms(CLOCK_THREAD_CPUTIME_ID) - start;
+			if (status == RB_OK && any)
+				++*inserted;
+		}
+		rb_refining_free(&r);
+		CHECK(rb_memory_used(little) == 0, "%s, %s: %lu bytes are left", model->name, how,
+			  (unsigned long) rb_memory_used(little));
+		rb_memory_destroy(little);
+	}
+	if (tries > 0)
+		printf("# %s, %s: %ld budgets, %.1f ms\n", model->name, how, tries, whole);
+}
+
+static void
+inserted_together(void)
+{
+	static const named stuck[] = {{nested, "nested", false},
+								  {hanging, "hanging", false},
+								  {needles, "needles", false},
+								  {torus, "torus", false},
+								  {slightly_bent, "bent", false}};
+	int together = 0, rebuilt = 0;
+
+	for (size_t i = 0; i < sizeof stuck / sizeof stuck[0]; i++)
+	{
+		insert_stuck(&stuck[i], rb_refining_together, "together", &together);
+		insert_stuck(&stuck[i], rb_refining_rebuild, "made anew", &rebuilt);
+	}
+	CHECK(together > 0 && rebuilt > 0, "%d together, %d made anew", together, rebuilt);
+}
+
 /*
  * A place that is used again has a ghost, one of whose corners is nowhere, and by chance the hash that the entry of what
  * was there has: so it is in one of half a million.
@@ -937,6 +1052,7 @@ main(void)
 	CHECK_RUN(nothing);
 	CHECK_RUN(stops);
 	CHECK_RUN(budgets);
+	CHECK_RUN(inserted_together);
 	CHECK(rb_memory_used(memory) == 0, "bytes are left");
 	rb_memory_destroy(memory);
 	return check_done();
