@@ -16,7 +16,7 @@
 /* a group has no more cells than this, and so many layers of them around it, and one more each time */
 #define GROUP_CELLS 20000
 #define LAYERS 2
-/* so often it is tried, with more points */
+/* so often it is tried, with more points or more around them */
 #define TRIES 4
 
 /* ---- the points ---- */
@@ -306,19 +306,24 @@ try_group(rb_together *t, bool *done)
 	return status;
 }
 
-/* the piece that the group began with: it is not tried again before all else is done */
+/* the pieces of the group: begun with another of them it would be the same; they wait until all else is done */
 static rb_status
 note_hopeless(rb_together *t)
 {
 	rb_refining *r = t->r;
 	rb_status status = rb_array_grow(r->ctx, (void **) &r->hopeless, &r->hopeless_cap,
-									 (size_t) r->nhopeless + 1, sizeof(*r->hopeless));
+									 (size_t) r->nhopeless + t->npoints, sizeof(*r->hopeless));
 
-	if (status != RB_OK)
-		return status;
-	r->hopeless[r->nhopeless][0] = t->points[0].u;
-	r->hopeless[r->nhopeless++][1] = t->points[0].v;
-	return RB_OK;
+	for (uint32_t i = 0; i < t->npoints && status == RB_OK; i++)
+	{
+		const rb_stuck_point *p = &t->points[i];
+
+		r->hopeless[r->nhopeless][0] = p->u;
+		r->hopeless[r->nhopeless][1] = p->v;
+		status =
+			rb_table_put(r->ctx, &t->hopeless, p->u, p->v, RB_NONE, r->nhopeless++, NULL, NULL);
+	}
+	return status;
 }
 
 static rb_status
@@ -332,8 +337,8 @@ one_group(rb_together *t, rb_entry64 stuck, bool *done)
 	t->npoints = 0;
 	rb_table_clear(&t->split);
 	status = join(t, stuck);
-	/* as long as others join */
-	for (int i = 0; i < TRIES && known < t->npoints && status == RB_OK && !*done; i++)
+	/* others join, and more cells around take part */
+	for (int i = 0; i < TRIES && t->npoints > 0 && status == RB_OK && !*done; i++)
 	{
 		status = find_group(t, known, &enough);
 		known = t->npoints;
