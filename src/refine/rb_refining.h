@@ -12,6 +12,7 @@
 #define RB_REFINING_H
 
 #include "core/base/rb_base.h"
+#include "core/base/rb_parallel.h"
 #include "refine/rb_refine.h"
 #include "refine/rb_round.h"
 
@@ -56,6 +57,27 @@ typedef struct rb_refining
 	size_t stuck_cap;
 } rb_refining;
 
+/*
+ * refine.c: a team for work on so many cells; NULL: they are too few for one.  And a loop on it (rb_loop), on this
+ * thread alone where there is none: then there is no `me` either.  RB_STOPPED, or what has failed on a thread.
+ */
+extern rb_status rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team);
+extern rb_status rb_refining_each(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
+								  rb_work work, void *arg);
+
+/* how many threads there are, and which of them this one is */
+static inline uint32_t
+rb_refining_threads(const rb_thread *team)
+{
+	return team != NULL ? (uint32_t) rb_team_threads(team) : 1;
+}
+
+static inline uint32_t
+rb_refining_thread(const rb_thread *me)
+{
+	return me != NULL ? (uint32_t) rb_thread_number(me) : 0;
+}
+
 /* start.c */
 extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
 /*
@@ -78,7 +100,10 @@ extern bool rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candida
 /* rebuild.c; *done: false: nothing has changed */
 extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
 
-/* result.c: what is new of *tets takes the place of what there is, which is freed */
+/*
+ * result.c: what is new of *tets takes the place of what there is, which is freed.  The cells are good for nothing but
+ * to be freed then.
+ */
 extern rb_status rb_refining_result(rb_refining *r, rb_tets *tets);
 
 /* room for so many places and sites */

@@ -512,6 +512,71 @@ same_bits(void)
 	}
 }
 
+/* so many tetrahedra that the way there and back is on threads, too, and there are blocks of them */
+static void
+same_bits_of_many(void)
+{
+	static const named large[] = {{cloud_in_box, "cloud in a box", true},
+								  {shaken_grid, "shaken grid", false},
+								  {layers, "layers", false},
+								  {cloud, "cloud", false}};
+	static const int threads[] = {1, 2, 5};
+
+	for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+	{
+		const rb_keep keep = i < 2 ? RB_KEEP_INSIDE : RB_KEEP_HULL;
+		rb_refine_report report, first;
+		rb_tets t, one;
+		rb_plc from;
+
+		if (left_out(i, 2))
+			continue;
+		(void) build(large[i].model, large[i].name, AS_IT_IS);
+		from = plc();
+		memset(&one, 0, sizeof one);
+		for (int k = 0; k < 3; k++)
+		{
+			rb_tets *to = k == 0 ? &one : &t;
+			rb_refine_options coarse, fine = by_ratio(1.4);
+			double volume;
+			rb_status status = make(&from, keep, 1, to);
+
+			if (status == RB_OK)
+			{
+				volume = check(large[i].name, &from, keep, to);
+				coarse = by_volume(volume / 20000);
+				coarse.radius_edge = 2;
+				coarse.max_points = 9000;
+				fine.max_points = 10000;
+				coarse.threads = fine.threads = threads[k];
+				status = refine(&coarse, to, k == 0 ? &first : &report);
+			}
+			/* from then on it is large at the start, too */
+			if (status == RB_OK)
+			{
+				CHECK(to->ntets > 1 << 15, "%s: only %u tetrahedra", large[i].name, to->ntets);
+				status = refine(&fine, to, k == 0 ? &first : &report);
+			}
+			CHECK(status == RB_OK, "%s: status %d", large[i].name, status);
+			if (status != RB_OK)
+				break;
+			if (k == 0)
+			{
+				look(large[i].name, &from, &one);
+				continue;
+			}
+			CHECK(same_points(&one, &t), "%s: not the same by %d threads", large[i].name,
+				  threads[k]);
+			CHECK(same_report(&first, &report), "%s: another report by %d threads", large[i].name,
+				  threads[k]);
+			rb_tets_free(memory, &t);
+		}
+		rb_tets_free(memory, &one);
+		CHECK(rb_memory_used(memory) == 0, "%s: %lu bytes are left", large[i].name,
+			  (unsigned long) rb_memory_used(memory));
+	}
+}
+
 /* ---- one after the other ---- */
 
 /* refined by the one, then by the other; looked at after each */
@@ -1043,6 +1108,7 @@ main(void)
 	CHECK_RUN(used_again);
 	CHECK_RUN(all_models);
 	CHECK_RUN(same_bits);
+	CHECK_RUN(same_bits_of_many);
 	CHECK_RUN(steps);
 	CHECK_RUN(limits);
 	CHECK_RUN(volumes);
