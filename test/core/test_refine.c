@@ -532,8 +532,13 @@ any_complex(uint64_t number)
 static void
 any_complexes(void)
 {
-	for (long i = 0; i < check_rounds(ANY_COMPLEXES); i++)
+	/* of those that came out wrong once */
+	static const long wrong[] = {83, 1163, 2450, 2580};
+	const long n = check_rounds(ANY_COMPLEXES);
+
+	for (long k = 0; k < n + 4; k++)
 	{
+		const long i = k < n ? k : wrong[k - n];
 		rb_refine_options o;
 		rb_refine_report report;
 		char text[100];
