@@ -12,6 +12,8 @@
 
 /* in a mesh, where time is not short */
 #define MOST_POINTS 60000
+/* of random ones, so many */
+#define ANY_COMPLEXES 150
 
 static uint64_t
 most_points(void)
@@ -466,6 +468,91 @@ all_models(void)
 						   rb_now_ms() - start);
 			}
 		}
+}
+
+/* ---- complexes of any kind ---- */
+
+/*
+ * Of a tetrahedralization of a few points some triangles, and some edges: they meet at any angle, at edges and
+ * corners, and nothing crosses.  With a part of them for solids, or without.
+ */
+static void
+any_complex(uint64_t number)
+{
+	int n = 5 + check_below(12);
+	double flat = check_below(3) == 0 ? pow(10, -3 * fabs(points_unit())) : 1;
+	bool solids = check_below(2) == 0, chosen[MOST / 100];
+	rb_plc from;
+	rb_tets t;
+
+	clear();
+	for (int i = 0; i < n; i++)
+	{
+		double p[3] = {points_unit(), points_unit(), flat * points_unit()};
+
+		/* near to a corner; or on a grid, nearly */
+		for (int k = 0; k < 3 && number % 3 == 1 && i % 2 == 0; k++)
+			p[k] *= .01;
+		for (int k = 0; k < 3 && number % 3 == 2; k++)
+			p[k] = check_below(3) + 1e-5 * p[k];
+		(void) at(p[0], p[1], p[2]);
+	}
+	from = plc();
+	if (make(&from, RB_KEEP_HULL, 1, &t) != RB_OK)
+		return;
+	for (uint32_t i = 0; i < t.ntets; i++)
+		chosen[i] = check_below(2) == 0;
+	for (uint32_t i = 0; i < t.ntets; i++)
+		for (uint32_t k = 0; k < 4; k++)
+		{
+			uint32_t beyond = t.neighbours[4 * (size_t) i + k];
+			const uint32_t *v = t.tets[i];
+
+			if (beyond != RB_NONE && beyond < i)
+				continue;
+			if (solids ? chosen[i] != (beyond != RB_NONE && chosen[beyond]) : check_below(2) == 0)
+				facet(v[rb_cell_face_corner(k, 0)], v[rb_cell_face_corner(k, 1)],
+					  v[rb_cell_face_corner(k, 2)]);
+		}
+	/* each edge is in several of them */
+	for (uint32_t i = 0; i < t.ntets; i += 7)
+	{
+		uint32_t a = t.tets[i][0], b = t.tets[i][1];
+		bool known = false;
+
+		for (uint32_t s = 0; s < it.nsegments; s++)
+			known = known || (it.segments[s][0] == a && it.segments[s][1] == b) ||
+					(it.segments[s][1] == a && it.segments[s][0] == b);
+		if (!known)
+			segment(a, b);
+	}
+	rb_tets_free(memory, &t);
+}
+
+static void
+any_complexes(void)
+{
+	/* of those that came out wrong once */
+	static const long wrong[] = {83, 1163, 2450, 2580};
+	const long n = check_rounds(ANY_COMPLEXES);
+
+	for (long k = 0; k < n + 4; k++)
+	{
+		const long i = k < n ? k : wrong[k - n];
+		rb_refine_options o;
+		rb_refine_report report;
+		char text[100];
+
+		check_state = 1000 + (uint64_t) i;
+		any_complex((uint64_t) i);
+		o = by_ratio(i % 2 ? 1.4 : 2);
+		o.max_points = 500;
+		if (i % 4 >= 2)
+			o.max_volume = 1e-3;
+		snprintf(text, sizeof text, "complex %ld", i);
+		if (it.nfacets >= 4)
+			(void) refined(text, RB_KEEP_INSIDE, &o, &report);
+	}
 }
 
 /* ---- the same bits ---- */
@@ -1107,6 +1194,7 @@ main(void)
 	alarm(600); /* what hangs is a failure */
 	CHECK_RUN(used_again);
 	CHECK_RUN(all_models);
+	CHECK_RUN(any_complexes);
 	CHECK_RUN(same_bits);
 	CHECK_RUN(same_bits_of_many);
 	CHECK_RUN(steps);
