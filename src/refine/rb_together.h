@@ -63,7 +63,7 @@ typedef struct rb_together
 	uint8_t *marks;    /* of each cell: RB_GROUP_NEAR, ... */
 	size_t marks_cap;
 	rb_numbers near;        /* its cells */
-	rb_numbers held;        /* scratch: cells whose spheres hold a point */
+	rb_numbers held;        /* scratch: cells whose spheres hold a point; marks of sites */
 	rb_stuck_point *points; /* its points */
 	size_t points_cap;
 	uint32_t npoints;

@@ -241,42 +241,6 @@ add_layers(rb_together *t, int layers)
 	return status;
 }
 
-/* does every point of cells that go stay a corner, and every region of them stay? */
-static rb_status
-keep_all(together *t, bool *fits)
-{
-	const rb_cells *m = &t->r->mesh;
-	rb_status status = RB_OK;
-
-	t->stack.n = 0;
-	for (size_t i = 0; i < t->sites.n + t->r->nregions && status == RB_OK; i++)
-		status = add(t, &t->stack, 0);
-	if (status != RB_OK)
-		return status;
-	for (size_t i = 0; i < t->fresh.n; i++)
-	{
-		t->stack.e[t->sites.n + t->region[t->fresh.e[i]]] = 1;
-		for (uint32_t k = 0; k < 4; k++)
-			if (t->tets.tets[t->fresh.e[i]][k] < t->sites.n)
-				t->stack.e[t->tets.tets[t->fresh.e[i]][k]] = 1;
-	}
-	for (size_t i = 0; i < t->near.n; i++)
-		for (uint32_t k = 0; k < 4 && (t->marks[t->near.e[i]] & OLD) == 0; k++)
-			t->stack.e[number_of(t, m->cells[t->near.e[i]].v[k])] = 1;
-	for (size_t i = 0; i < t->old.n && *fits; i++)
-	{
-		const rb_cell *c = &m->cells[t->old.e[i]];
-
-		if (rb_cell_ghost(c))
-			continue;
-		*fits = t->stack.e[t->sites.n + c->region] != 0;
-		for (uint32_t k = 0; k < 4; k++)
-			*fits = *fits && t->stack.e[number_of(t, c->v[k])] != 0;
-	}
-	t->stack.n = 0;
-	return RB_OK;
-}
-
 /* ---- points that were added ---- */
 
 /* points that were added on other pieces, next to new ones, join the group */
@@ -331,8 +295,6 @@ try_group(rb_together *t, bool *done)
 	}
 	if (status == RB_OK)
 		status = rb_together_look(t, &fits);
-	if (status == RB_OK && fits)
-		status = keep_all(t, &fits);
 	if (status == RB_OK && fits)
 	{
 		status = rb_together_replace(t);

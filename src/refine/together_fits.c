@@ -510,6 +510,42 @@ fill_facets(rb_together *t, bool *fits)
 	return status;
 }
 
+/* does every point of cells that go stay a corner, and every region of them stay? */
+static rb_status
+keep_all(rb_together *t, bool *fits)
+{
+	const rb_cells *m = &t->r->mesh;
+	rb_status status = RB_OK;
+
+	t->held.n = 0;
+	for (size_t i = 0; i < t->sites.n + t->r->nregions && status == RB_OK; i++)
+		status = rb_numbers_add(t->r->ctx, &t->held, 0);
+	if (status != RB_OK)
+		return status;
+	for (size_t i = 0; i < t->fresh.n; i++)
+	{
+		t->held.e[t->sites.n + t->region[t->fresh.e[i]]] = 1;
+		for (uint32_t k = 0; k < 4; k++)
+			if (t->tets.tets[t->fresh.e[i]][k] < t->sites.n)
+				t->held.e[t->tets.tets[t->fresh.e[i]][k]] = 1;
+	}
+	for (size_t i = 0; i < t->near.n; i++)
+		for (uint32_t k = 0; k < 4 && (t->marks[t->near.e[i]] & RB_GROUP_OLD) == 0; k++)
+			t->held.e[rb_together_number(t, m->cells[t->near.e[i]].v[k])] = 1;
+	for (size_t i = 0; i < t->old.n && *fits; i++)
+	{
+		const rb_cell *c = &m->cells[t->old.e[i]];
+
+		if (rb_cell_ghost(c))
+			continue;
+		*fits = t->held.e[t->sites.n + c->region] != 0;
+		for (uint32_t k = 0; k < 4; k++)
+			*fits = *fits && t->held.e[rb_together_number(t, c->v[k])] != 0;
+	}
+	t->held.n = 0;
+	return RB_OK;
+}
+
 rb_status
 rb_together_look(rb_together *t, bool *fits)
 {
@@ -531,6 +567,8 @@ rb_together_look(rb_together *t, bool *fits)
 		status = find_pairs(t, fits);
 	if (status == RB_OK && *fits)
 		status = fill_facets(t, fits);
+	if (status == RB_OK && *fits)
+		status = keep_all(t, fits);
 	for (size_t i = 0; i < t->old.n; i++)
 		t->marks[t->old.e[i]] &= ~RB_GROUP_OLD;
 	return status;
