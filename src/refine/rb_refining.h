@@ -58,11 +58,18 @@ typedef struct rb_refining
 } rb_refining;
 
 /*
- * refine.c: a team for work on so many cells; NULL: they are too few for one.  And a loop on it (rb_loop), on this
+ * threads.c: a team for work on so many cells; NULL: they are too few for one.  And a loop on it (rb_loop), on this
  * thread alone where there is none: then there is no `me` either.  RB_STOPPED, or what has failed on a thread.
  */
 extern rb_status rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team);
 extern rb_status rb_refining_each(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
+								  rb_work work, void *arg);
+
+/*
+ * The same, for work that fills new memory: each thread takes much at a time, though the work is still called for no more
+ * than a grain.  Where several begin on one huge page each of them clears all of it, and all but one in vain.
+ */
+extern rb_status rb_refining_fill(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
 								  rb_work work, void *arg);
 
 /* how many threads there are, and which of them this one is */

@@ -19,38 +19,6 @@
 /* a device has the mesh come and go as a whole: it is asked again if more than one of so many cells may have to be split */
 #define DEVICE_SHARE 32
 
-/* so many cells are worth it that threads are started */
-#define TEAM_FROM RB_SIZE(1 << 15, 300)
-
-/* ---- threads ---- */
-
-rb_status
-rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team)
-{
-	*team = NULL;
-	if (cells < TEAM_FROM || r->options->threads < 2)
-		return RB_OK;
-	return rb_team_open(r->ctx, r->options->threads, team);
-}
-
-rb_status
-rb_refining_each(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain, rb_work work,
-				 void *arg)
-{
-	rb_status status = RB_OK;
-
-	if (n > 0 && team != NULL)
-		status = rb_loop(team, n, grain, work, arg);
-	for (uint64_t i = 0; i < n && team == NULL && status == RB_OK; i += grain)
-	{
-		work(NULL, arg, i, n - i < grain ? n : i + grain);
-		status = rb_should_stop(r->ctx) ? RB_STOPPED : RB_OK;
-	}
-	return status == RB_STOPPED ? rb_why_stopped(r->ctx) : status;
-}
-
-/* ---- all of it ---- */
-
 static double
 lap(double *start)
 {

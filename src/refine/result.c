@@ -85,6 +85,12 @@ each(result *s, uint64_t n, uint64_t grain, rb_work work)
 	return rb_refining_each(s->r, s->team, n, grain, work, s);
 }
 
+static rb_status
+fill(result *s, uint64_t n, uint64_t grain, rb_work work)
+{
+	return rb_refining_fill(s->r, s->team, n, grain, work, s);
+}
+
 /* ---- points ---- */
 
 static void
@@ -128,7 +134,7 @@ put_points(result *s)
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &out->parent, n + 1, sizeof(uint32_t));
 	out->npoints = (uint32_t) n;
-	return status == RB_OK ? each(s, n, SITES, do_points) : status;
+	return status == RB_OK ? fill(s, n, SITES, do_points) : status;
 }
 
 /* ---- what there is ---- */
@@ -349,7 +355,7 @@ put_tets(result *s)
 		status = rb_array(ctx, (void **) &out->neighbours, 4 * (size_t) n + 1, sizeof(uint32_t));
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &out->region, (size_t) n + 1, sizeof(int64_t));
-	return status == RB_OK ? each(s, s->r->ncells, BLOCK, do_tets) : status;
+	return status == RB_OK ? fill(s, s->r->ncells, BLOCK, do_tets) : status;
 }
 
 /* ---- faces and edges ---- */

@@ -100,6 +100,12 @@ each(start *s, uint64_t n, uint64_t grain, rb_work work)
 	return rb_refining_each(s->r, s->team, n, grain, work, s);
 }
 
+static rb_status
+fill(start *s, uint64_t n, uint64_t grain, rb_work work)
+{
+	return rb_refining_fill(s->r, s->team, n, grain, work, s);
+}
+
 static bool
 stops(const start *s, uint32_t i)
 {
@@ -547,7 +553,7 @@ make_cells(start *s)
 	if (status == RB_OK)
 		status = make_lists(s, EDGES, tets->npoints, tets->nedges, &s->edges);
 	if (status == RB_OK)
-		status = each(s, tets->ntets, BLOCK, do_cells);
+		status = fill(s, tets->ntets, BLOCK, do_cells);
 	free_lists(s->r->ctx->memory, &s->faces);
 	free_lists(s->r->ctx->memory, &s->edges);
 	return status;
@@ -1008,7 +1014,7 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	if (status == RB_OK)
 		status = look(&s);
 	if (status == RB_OK)
-		status = each(&s, tets->npoints, BLOCK, do_sites);
+		status = fill(&s, tets->npoints, BLOCK, do_sites);
 	if (status == RB_OK)
 		status = make_cells(&s);
 	if (status == RB_OK)
