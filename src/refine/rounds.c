@@ -12,8 +12,10 @@
 
 #include "core/base/rb_parallel.h"
 
-#define GRAIN 256 /* candidates, or cells, that a thread takes at once */
-#define AHEAD 8   /* so many candidates on, cells are fetched already */
+/* candidates, or cells, that a thread takes at once, at most; and at least, where much is done with each */
+#define GRAIN 256
+#define GRAIN_LEAST 16
+#define AHEAD 8 /* so many candidates on, cells are fetched already */
 
 typedef struct entries
 {
@@ -197,8 +199,22 @@ put_back(rounds *s, const rb_candidate *cand)
 
 /* ---- steps on threads ---- */
 
+/* much is done with each: even few are shared */
 static rb_status
 each(rounds *s, uint64_t n, rb_work work)
+{
+	uint64_t grain = n / (4 * s->nworkers);
+
+	if (grain > GRAIN)
+		grain = GRAIN;
+	if (grain < GRAIN_LEAST)
+		grain = GRAIN_LEAST;
+	return n > 0 ? rb_loop(s->team, n, grain, work, s) : RB_OK;
+}
+
+/* little is done with each */
+static rb_status
+each_light(rounds *s, uint64_t n, rb_work work)
 {
 	return n > 0 ? rb_loop(s->team, n, GRAIN, work, s) : RB_OK;
 }
@@ -600,21 +616,21 @@ one_round(rounds *s)
 		if (s->workers[i].status != RB_OK && (status == RB_OK || status == RB_STOPPED))
 			status = s->workers[i].status;
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_claim);
+		status = each_light(s, s->ncands, do_claim);
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_own);
+		status = each_light(s, s->ncands, do_own);
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_beside);
+		status = each_light(s, s->ncands, do_beside);
 	if (status == RB_OK)
 		status = number_winners(s);
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_release);
+		status = each_light(s, s->ncands, do_release);
 	if (status == RB_OK)
 		status = each(s, s->nwinners, do_star);
 	if (status == RB_OK)
-		status = each(s, s->nfresh, do_link);
+		status = each_light(s, s->nfresh, do_link);
 	if (status == RB_OK)
-		status = each(s, s->nwinners, do_finish);
+		status = each_light(s, s->nwinners, do_finish);
 	if (status == RB_OK)
 		status = each(s, s->nfresh, do_needs);
 	for (uint32_t i = 0; i < s->ncands && status == RB_OK; i++)
