@@ -1035,6 +1035,92 @@ budgets(void)
 	}
 }
 
+/* ---- a device that is asked ---- */
+
+/* what ours does when it is asked for the nth time, from 1 on; and how often it was */
+static rb_status fails_with;
+static int fails_at, times_asked;
+
+static rb_status
+rounds_elsewhere(rb_context *ctx, rb_refining *r, size_t size)
+{
+	CHECK(size == sizeof *r, "%zu bytes", size);
+	times_asked++;
+	if (times_asked == fails_at)
+		return rb_fail(ctx, fails_with, 0, 0, "it is asked too often");
+	return rb_refining_rounds(r);
+}
+
+/* it does what threads do, or leaves the rest to them; or what it says is the outcome */
+static void
+devices(void)
+{
+	static const rb_status status[] = {RB_NO_DEVICE, RB_DEVICE_FULL, RB_DEVICE_FAILED,
+									   RB_OVER_BUDGET};
+	const rb_backend ours = {.name = "ours", .refine = rounds_elsewhere};
+
+	for (size_t i = 0; i < TO_STOP; i++)
+	{
+		rb_refine_options o = by_ratio(1.4);
+		rb_refine_report report, first;
+		rb_tets before, one, t;
+		rb_plc from;
+		int most = 0;
+
+		(void) build(to_stop[i].model, to_stop[i].name, AS_IT_IS);
+		from = plc();
+		if (make(&from, RB_KEEP_HULL, 1, &before) != RB_OK ||
+			make(&from, RB_KEEP_HULL, 1, &one) != RB_OK || refine(&o, &one, &first) != RB_OK)
+		{
+			CHECK(false, "%s: not made", to_stop[i].name);
+			continue;
+		}
+		CHECK(first.device_rounds == 0 && first.rounds > 0, "%u rounds", first.rounds);
+		o.backend = &ours;
+		for (int at = 0; at <= most + 1 && at < 4; at++)
+			for (int k = 0; k < 8; k++)
+			{
+				rb_context ctx;
+				rb_status outcome;
+				bool failed;
+
+				o.backend_only = k >= 4;
+				o.backend_always = k % 2 != 0;
+				fails_with = status[k % 4];
+				fails_at = at;
+				times_asked = 0;
+				(void) make(&from, RB_KEEP_HULL, 1, &t);
+				rb_context_init(&ctx, memory);
+				outcome = rb_refine(&ctx, &o, &t, &report);
+				failed = at > 0 && times_asked >= at;
+				if (failed && (k >= 4 || fails_with == RB_OVER_BUDGET))
+				{
+					CHECK(outcome == fails_with && ctx.error.status == fails_with &&
+							  same_points(&before, &t),
+						  "%s, %d, %d: status %d", to_stop[i].name, at, k, outcome);
+					CHECK(strcmp(ctx.error.text, "it is asked too often") == 0, "%s",
+						  ctx.error.text);
+				}
+				else
+				{
+					CHECK(outcome == RB_OK && same_points(&one, &t) && same_report(&first, &report),
+						  "%s, %d, %d: status %d, or other bits", to_stop[i].name, at, k, outcome);
+					CHECK(report.device_rounds <= report.rounds &&
+							  (report.device_rounds == 0) == (failed && at == 1),
+						  "%u of %u rounds", report.device_rounds, report.rounds);
+					CHECK((ctx.stats.note[0] != '\0') == failed && (!failed || times_asked == at),
+						  "asked %d times: %s", times_asked, ctx.stats.note);
+				}
+				if (at == 0 && times_asked > most)
+					most = times_asked;
+				rb_tets_free(memory, &t);
+			}
+		printf("# %s: asked %d times\n", to_stop[i].name, most);
+		rb_tets_free(memory, &one);
+		rb_tets_free(memory, &before);
+	}
+}
+
 /* ---- points that are inserted together ---- */
 
 /* a mesh whose pieces have been split, as far as each can be alone; false: it could not be made */
@@ -1206,6 +1292,7 @@ main(void)
 	CHECK_RUN(nothing);
 	CHECK_RUN(stops);
 	CHECK_RUN(budgets);
+	CHECK_RUN(devices);
 	CHECK_RUN(inserted_together);
 	CHECK(rb_memory_used(memory) == 0, "bytes are left");
 	rb_memory_destroy(memory);
