@@ -1263,6 +1263,22 @@ flat_ones(void)
 	}
 }
 
+/* the two sides of a wedge of one degree face each other everywhere: they are split nevertheless, and not for ever */
+static void
+flat_wedge(void)
+{
+	if (!build(degree, "wedge", AS_IT_IS))
+		return;
+	for (int k = 0; k < 2; k++)
+	{
+		rb_refine_options o = by_ratio(k == 0 ? 2 : 1.4);
+		rb_refine_report report;
+
+		CHECK(refined("wedge", RB_KEEP_INSIDE, &o, &report) == RB_OK, "not refined");
+		CHECK(report.bad <= (k == 0 ? 100 : 140), "wedge: %lu bad", (unsigned long) report.bad);
+	}
+}
+
 int
 main(void)
 {
@@ -1284,6 +1300,7 @@ main(void)
 	CHECK_RUN(budgets);
 	CHECK_RUN(inserted_together);
 	CHECK_RUN(flat_ones);
+	CHECK_RUN(flat_wedge);
 	CHECK(rb_memory_used(memory) == 0, "bytes are left");
 	rb_memory_destroy(memory);
 	return check_done();
