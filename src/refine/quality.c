@@ -2,8 +2,9 @@
  * quality.c
  *	  What a tetrahedron is worth: figures for people, in doubles.
  *
- * Which tetrahedra are bad is decided by rb_shape.h, with the same formulas on every machine.
+ * Which tetrahedra are bad is decided by rb_rules.h, with the same formulas on every machine.
  */
+#include "refine/rb_measure.h"
 #include "refine/rb_refine.h"
 
 #include <math.h>
@@ -30,16 +31,17 @@ dot(const double *a, const double *b)
 }
 
 /*
- * With the edges u, v, w from d: 6 V = u . (v x w), and R = | |u|^2 v x w + |v|^2 w x u + |w|^2 u x v |
- * / 12 V.  The angle at the edge of two faces is that between their normals, which look outwards,
- * taken from 180 degrees; by atan2, which is good for flat ones, too.
+ * With volume6 = 6 V and m of rb_measure.h the radius is R = |m| / 12 V.  The angle at the edge of two faces is
+ * that between their normals, which look outwards, taken from 180 degrees; by atan2, which is good for flat
+ * ones, too.
  */
 void
 rb_tet_measure(const double *a, const double *b, const double *c, const double *d,
 			   rb_tet_quality *quality)
 {
 	const double *p[4];
-	double u[3], v[3], w[3], n[4][3], m[3], shortest = INFINITY, det;
+	double u[3], v[3], w[3], n[4][3], shortest = INFINITY;
+	rb_spans spans = rb_spans_of(a, b, c, d);
 
 	p[0] = a;
 	p[1] = b;
@@ -51,13 +53,9 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 	cross(v, w, n[0]);
 	cross(w, u, n[1]);
 	cross(u, v, n[2]);
-	det = dot(u, n[0]);
 	for (int i = 0; i < 3; i++)
-	{
-		m[i] = dot(u, u) * n[0][i] + dot(v, v) * n[1][i] + dot(w, w) * n[2][i];
 		n[3][i] = -(n[0][i] + n[1][i] + n[2][i]);
-	}
-	quality->volume = fabs(det) / 6;
+	quality->volume = fabs(spans.volume6) / 6;
 	quality->min_dihedral = 180;
 	quality->max_dihedral = 0;
 	for (int i = 0; i < 4; i++)
@@ -72,5 +70,5 @@ rb_tet_measure(const double *a, const double *b, const double *c, const double *
 			quality->min_dihedral = fmin(quality->min_dihedral, angle);
 			quality->max_dihedral = fmax(quality->max_dihedral, angle);
 		}
-	quality->radius_edge = sqrt(dot(m, m)) / (2 * fabs(det)) / sqrt(shortest);
+	quality->radius_edge = sqrt(dot(spans.m, spans.m)) / (2 * fabs(spans.volume6)) / sqrt(shortest);
 }

@@ -5,11 +5,15 @@
  * None of this decides what is a valid mesh, only which points are added to it; so rounding is allowed,
  * but all machines have to round the same.  There is nothing here but + - * / and square roots of
  * doubles, without contraction.
+ *
+ * Where a tetrahedron is so flat that its volume is less than what rounding does to it, its sphere would be any: four
+ * corners of a polygon on a circle, which rounding keeps from lying in one plane, have a sphere like all others
+ * there.  So it is measured with twice as many digits, that what is called bad is so.
  */
 #ifndef RB_MEASURE_H
 #define RB_MEASURE_H
 
-#include "core/base/rb_hd.h"
+#include "core/exact/rb_twofold.h"
 
 RB_HD double
 rb_distance2(const double *a, const double *b)
@@ -41,9 +45,52 @@ typedef struct rb_ball
 	double radius2;
 } rb_ball;
 
-/* through four points; its radius is infinite or NaN where they lie in one plane */
-RB_HD rb_ball
-rb_ball_of_tet(const double *a, const double *b, const double *c, const double *d)
+/*
+ * With the edges u, v, w from d: six times the volume is u . (v x w), with a sign, and the centre of the sphere lies by
+ * (|u|^2 v x w + |v|^2 w x u + |w|^2 u x v) / 2 u . (v x w) from d.
+ */
+typedef struct rb_spans
+{
+	double volume6;
+	double m[3];
+} rb_spans;
+
+/* with 106 bits: the square of what |u| |v| |w| is rounded by */
+RB_HD_CALL rb_spans
+rb_spans_fine(const double *a, const double *b, const double *c, const double *d)
+{
+	const double *p[3];
+	rb_twofold e[3][3], n[3][3], squares[3];
+	rb_spans s;
+	int i, k;
+
+	p[0] = a;
+	p[1] = b;
+	p[2] = c;
+	for (k = 0; k < 3; k++)
+	{
+		for (i = 0; i < 3; i++)
+			e[k][i] = rb_twofold_difference(p[k][i], d[i]);
+		squares[k] = rb_twofold_dot(e[k], e[k]);
+	}
+	for (k = 0; k < 3; k++)
+		rb_twofold_cross(e[(k + 1) % 3], e[(k + 2) % 3], n[k]);
+	s.volume6 = rb_twofold_dot(e[0], n[0]).high;
+	for (i = 0; i < 3; i++)
+	{
+		rb_twofold sum = rb_twofold_mul(squares[0], n[0][i]);
+
+		sum = rb_twofold_add(sum, rb_twofold_mul(squares[1], n[1][i]));
+		s.m[i] = rb_twofold_add(sum, rb_twofold_mul(squares[2], n[2][i])).high;
+	}
+	return s;
+}
+
+/* of |u|^2 |v|^2 |w|^2: whose square is less, of that 33 bits are left at least */
+#define RB_SPANS_FLAT 0x1p-40
+
+RB_HD rb_spans
+rb_spans_of(const double *a, const double *b, const double *c, const double *d)
 {
 	double ux = a[0] - d[0], uy = a[1] - d[1], uz = a[2] - d[2];
 	double vx = b[0] - d[0], vy = b[1] - d[1], vz = b[2] - d[2];
@@ -54,10 +101,28 @@ rb_ball_of_tet(const double *a, const double *b, const double *c, const double *
 	double vwx = vy * wz - vz * wy, vwy = vz * wx - vx * wz, vwz = vx * wy - vy * wx;
 	double wux = wy * uz - wz * uy, wuy = wz * ux - wx * uz, wuz = wx * uy - wy * ux;
 	double uvx = uy * vz - uz * vy, uvy = uz * vx - ux * vz, uvz = ux * vy - uy * vx;
-	double half = 0.5 / (ux * vwx + uy * vwy + uz * vwz);
-	double x = (uu * vwx + vv * wux + ww * uvx) * half;
-	double y = (uu * vwy + vv * wuy + ww * uvy) * half;
-	double z = (uu * vwz + vv * wuz + ww * uvz) * half;
+	rb_spans s;
+
+	s.volume6 = ux * vwx + uy * vwy + uz * vwz;
+	s.m[0] = uu * vwx + vv * wux + ww * uvx;
+	s.m[1] = uu * vwy + vv * wuy + ww * uvy;
+	s.m[2] = uu * vwz + vv * wuz + ww * uvz;
+	if (s.volume6 * s.volume6 < RB_SPANS_FLAT * (uu * vv * ww))
+	{
+		rb_spans fine = rb_spans_fine(a, b, c, d);
+
+		s = fine;
+	}
+	return s;
+}
+
+/* through four points; its radius is infinite or NaN where they lie in one plane */
+RB_HD rb_ball
+rb_ball_of_tet(const double *a, const double *b, const double *c, const double *d)
+{
+	rb_spans s = rb_spans_of(a, b, c, d);
+	double half = 0.5 / s.volume6;
+	double x = s.m[0] * half, y = s.m[1] * half, z = s.m[2] * half;
 	rb_ball ball;
 
 	ball.at[0] = d[0] + x;

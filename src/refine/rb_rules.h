@@ -40,19 +40,25 @@ rb_facet_has(const rb_cells *m, uint32_t facet, uint32_t v)
 	return false;
 }
 
-RB_HD bool
-rb_facets_touch(const rb_cells *m, uint32_t f, uint32_t g)
+/* how many corners they share, of two at most */
+RB_HD int
+rb_facets_share(const rb_cells *m, uint32_t f, uint32_t g)
 {
 	uint32_t i = m->facet_start[f], j = m->facet_start[g];
+	int shared = 0;
 
-	while (i < m->facet_start[f + 1] && j < m->facet_start[g + 1])
+	while (i < m->facet_start[f + 1] && j < m->facet_start[g + 1] && shared < 2)
 		if (m->facet_corners[i] == m->facet_corners[j])
-			return true;
+		{
+			shared++;
+			i++;
+			j++;
+		}
 		else if (m->facet_corners[i] < m->facet_corners[j])
 			i++;
 		else
 			j++;
-	return false;
+	return shared;
 }
 
 /* does site v lie on facet f, as far as doubles can? */
@@ -254,12 +260,20 @@ rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
 }
 
 /*
- * What is too near to site w across an angle of the input, where a point that is not there has called for it: half of
- * w's radius.  Such a point is the centre of a bad tetrahedron, and as far from all others as its edges are
- * long; so it does not call without end, and to refuse all within the radius would leave
- * many large bad tetrahedra for the sake of a few small ones.
+ * What is too near to site w across an angle of the input, by the square of its distance : w's radius.
+ *
+ * Where w itself encroaches, and has called for the point: what is nearer than the radius would have a
+ * shorter edge than there is, and so on without end; a bit more than that saves points, and leaves no more bad.
+ * Of a segment's point the distance may be as much longer as the new radius is (`raise`).
+ *
+ * A point that is not there is the centre of a bad tetrahedron, and as far from all others as its edges are long;
+ * so it does not call without end, and to refuse all within the radius would leave many large bad tetrahedra for the
+ * sake of a few small ones.  Least of all is refused where the facets meet along an edge: within a flat wedge
+ * points of both sides face each other everywhere, and nearly all would be refused.
  */
-#define RB_WALL_NEAR 0.25
+#define RB_WALL_NEAR 1.4
+#define RB_WALL_NEAR_ABSENT 0.35
+#define RB_WALL_NEAR_ABSENT_EDGE 0.12
 
 /*
  * Point `at` on facet f is wanted because of site w, or of a point that is not there, with w in the sphere as well.
@@ -270,8 +284,8 @@ rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool a
 			 double *raise)
 {
 	double r = m->sites[w].radius;
+	double near = absent ? RB_WALL_NEAR_ABSENT : RB_WALL_NEAR;
 	bool across = false;
-	double factor = 1;
 
 	*raise = 0;
 	if (r == 0)
@@ -281,14 +295,25 @@ rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool a
 		const uint32_t *s = m->segments[m->parent[w]];
 
 		across = rb_facet_has(m, f, s[0]) != rb_facet_has(m, f, s[1]);
-		factor = 2;
+		*raise = r * 1.4142135623730951;
+		if (!absent)
+			near *= 2;
 	}
 	else if (m->kind[w] == RB_VERTEX_ON_FACET)
-		across = rb_facets_touch(m, f, m->parent[w]);
+	{
+		int shared = rb_facets_share(m, f, m->parent[w]);
+
+		across = shared > 0;
+		*raise = r;
+		if (absent && shared > 1)
+			near = RB_WALL_NEAR_ABSENT_EDGE;
+	}
 	if (!across)
+	{
+		*raise = 0;
 		return false;
-	*raise = factor == 2 ? r * 1.4142135623730951 : r;
-	return rb_distance2(at, rb_site_at(m, w)) < (absent ? RB_WALL_NEAR : factor) * r * r;
+	}
+	return rb_distance2(at, rb_site_at(m, w)) < near * r * r;
 }
 
 /*

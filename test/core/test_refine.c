@@ -92,11 +92,11 @@ measure(const rb_refine_options *o, const rb_tets *t)
 					longest, hypot(hypot(p[k][0] - p[j][0], p[k][1] - p[j][1]), p[k][2] - p[j][2]));
 		rb_tet_measure(p[0], p[1], p[2], p[3], &q);
 		allowed = volume_allowed(o, t->region[i], middle);
-		/* of a flat one, rounding decides */
+		/* is the volume of a flat one above its bound?  Rounding decides */
 		e = 1e-9 + 1e-14 * longest * longest * longest / q.volume;
 		f.large += q.volume > allowed * (1 + e);
-		f.surely += q.volume > allowed * (1 + e) || q.radius_edge > o->radius_edge * (1 + e);
-		f.maybe += q.volume > allowed * (1 - e) || !(q.radius_edge < o->radius_edge * (1 - e));
+		f.surely += q.volume > allowed * (1 + e) || q.radius_edge > o->radius_edge * (1 + 1e-8);
+		f.maybe += q.volume > allowed * (1 - e) || !(q.radius_edge < o->radius_edge * (1 - 1e-8));
 	}
 	return f;
 }
@@ -1273,6 +1273,98 @@ used_again(void)
 	free(cells);
 }
 
+/* ---- what is flat ---- */
+
+/* its quads have their corners on circles, but for rounding, and rounding bends them: flat tetrahedra, and none bad */
+static void
+torus_of_quads(void)
+{
+	enum
+	{
+		N = 32,
+		M = 16
+	};
+	uint32_t v[N][M];
+
+	for (int i = 0; i < N; i++)
+		for (int j = 0; j < M; j++)
+		{
+			double r = 3 + cos(j * 2 * M_PI / M);
+
+			v[i][j] =
+				at(r * cos(i * 2 * M_PI / N), r * sin(i * 2 * M_PI / N), sin(j * 2 * M_PI / M));
+		}
+	for (int i = 0; i < N; i++)
+		for (int j = 0; j < M; j++)
+			quad(v[i][j], v[(i + 1) % N][j], v[(i + 1) % N][(j + 1) % M], v[i][(j + 1) % M]);
+}
+
+/* figures of a tetrahedron, however its corners are named */
+static void
+measured_alike(const char *name, const double (*p)[3], double ratio)
+{
+	double least = INFINITY, most = 0, flattest = INFINITY, thickest = 0;
+
+	for (int i = 0; i < 4 * 4 * 4; i++)
+	{
+		int a = i % 4, b = i / 4 % 4, c = i / 16, d = 6 - a - b - c;
+		rb_tet_quality q;
+
+		if (a == b || a == c || b == c)
+			continue;
+		rb_tet_measure(p[a], p[b], p[c], p[d], &q);
+		least = fmin(least, q.radius_edge);
+		most = fmax(most, q.radius_edge);
+		flattest = fmin(flattest, q.volume);
+		thickest = fmax(thickest, q.volume);
+	}
+	CHECK(flattest > 0 && thickest < flattest * (1 + 1e-9), "%s: volumes of %g to %g", name,
+		  flattest, thickest);
+	CHECK(most < least * (1 + 1e-9), "%s: ratios of %.17g to %.17g", name, least, most);
+	CHECK(fabs(least - ratio) < 1e-9 * ratio, "%s: %.17g, not %.17g", name, least, ratio);
+}
+
+static void
+flat_ones(void)
+{
+	/* the corners of a square of the circle around (0, 0, 1), of radius 1, one of them raised by 2^-52 */
+	const double square[4][3] = {{1, 0, 1}, {0, 1, 1}, {-1, 0, 1}, {0, -1, 1 + 0x1p-52}};
+	/* four of a circle, of radius 1/2, in a slanted plane: rounding makes their sphere another one, but one */
+	const double slanted[4][3] = {{2.5062601150455674, 1.9526762917570255, 0.9369017223427007},
+								  {2.7996004139600124, 1.7251502189751635, 0.633533625300218},
+								  {3.4427597584706593, 1.8606193461758729, 0.8141591282344971},
+								  {3.2630387586905525, 2.2551309861885693, 1.3401746482514258}};
+
+	measured_alike("square", square, sqrt(.5));
+	measured_alike("slanted", slanted, 3.6574910947608745);
+	if (!build(torus_of_quads, "torus of quads", AS_IT_IS))
+		return;
+	for (int k = 0; k < 2; k++)
+	{
+		rb_refine_options o = by_ratio(k == 0 ? 2 : 1.4);
+		rb_refine_report report;
+
+		CHECK(refined("torus of quads", RB_KEEP_INSIDE, &o, &report) == RB_OK, "not refined");
+		CHECK(report.bad == 0, "torus of quads: %lu bad", (unsigned long) report.bad);
+	}
+}
+
+/* the two sides of a wedge of one degree face each other everywhere: they are split nevertheless, and not for ever */
+static void
+flat_wedge(void)
+{
+	if (!build(degree, "wedge", AS_IT_IS))
+		return;
+	for (int k = 0; k < 2; k++)
+	{
+		rb_refine_options o = by_ratio(k == 0 ? 2 : 1.4);
+		rb_refine_report report;
+
+		CHECK(refined("wedge", RB_KEEP_INSIDE, &o, &report) == RB_OK, "not refined");
+		CHECK(report.bad <= (k == 0 ? 100 : 140), "wedge: %lu bad", (unsigned long) report.bad);
+	}
+}
+
 int
 main(void)
 {
@@ -1294,6 +1386,8 @@ main(void)
 	CHECK_RUN(budgets);
 	CHECK_RUN(devices);
 	CHECK_RUN(inserted_together);
+	CHECK_RUN(flat_ones);
+	CHECK_RUN(flat_wedge);
 	CHECK(rb_memory_used(memory) == 0, "bytes are left");
 	rb_memory_destroy(memory);
 	return check_done();
