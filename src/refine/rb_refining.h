@@ -3,6 +3,7 @@
  *	  What the files of refinement share: a mesh under refinement, on the host.
  *
  *		start.c		a tetrahedralization becomes cells and sites
+ *		hull.c		of the hull: what is there by rounding only
  *		rounds.c	rounds, on threads
  *		together.c	points that could not be inserted alone, a few at once
  *		rebuild.c	all is made anew, with points that could not be inserted alone
@@ -65,6 +66,12 @@ extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
 extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius,
 								   uint32_t nradius);
 extern void rb_refining_free(rb_refining *r);
+
+/* hull.c: *rest is tets without tetrahedra that lie flat on the boundary, up to rounding; what is the same is shared */
+extern rb_status rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+extern void rb_hull_peel_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+/* faces of the boundary that are on no facet get facets, from ghost `first` on: one for those in one plane, up to rounding */
+extern rb_status rb_hull_group(rb_refining *r, uint32_t first);
 
 /* rounds.c: until nothing is left to do, or only what is stuck */
 extern rb_status rb_refining_rounds(rb_refining *r);

@@ -3,7 +3,7 @@
  *	  A tetrahedralization becomes cells and sites (rb_cells.h).
  *
  * Where its boundary is on no facet, for the mesh goes to the hull, faces of one plane that are next to each
- * other become a facet of their own, and edges between two such facets segments: they are refined like
+ * other become a facet of their own (hull.c), and edges between two such facets segments: they are refined like
  * those of the input, but nothing of them is told in the result.
  */
 #include "refine/rb_refining.h"
@@ -62,7 +62,6 @@ typedef struct start
 	rb_table faces;  /* of facets */
 	rb_table edges;  /* of segments */
 	uint8_t *marks;  /* of each site: 1 a face of a facet has it, 2 an edge of a segment */
-	uint32_t *group; /* of each ghost: another one of its facet, or itself */
 	rb_table
 		chains; /* edges of the boundary to the ghost where the ring of cells there ends by now */
 	uint32_t *ends; /* of each such edge: where it began, and where it ends: cell << 2 | corner */
@@ -364,83 +363,11 @@ link_ghosts(start *s)
 
 /* ---- facets and segments that stand for the hull ---- */
 
-static uint32_t
-group_of(start *s, uint32_t ghost)
-{
-	uint32_t base = s->tets->ntets;
-	uint32_t g = ghost - base;
-
-	while (s->group[g] != g)
-	{
-		s->group[g] = s->group[s->group[g]];
-		g = s->group[g];
-	}
-	return g;
-}
-
-/* do the faces of two ghosts, across the edge opposite to corner k of the first, lie in one plane? */
-static bool
-coplanar(start *s, uint32_t g, uint32_t k)
-{
-	rb_cells *m = &s->r->mesh;
-	const rb_cell *c = &m->cells[g];
-	const rb_cell *o = &m->cells[c->n[k] >> 2];
-	rb_exact_env env = {.filters = s->r->ctx->filters, .exact = true};
-
-	return rb_orient3d_at(&env, rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
-						  rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3])) == 0;
-}
-
 /* of corner k of ghost g: the bit of the edge opposite to it on g's face */
 static uint32_t
 edge_beside(uint32_t k)
 {
 	return RB_CELL_SEGMENT(rb_cell_edge(k == 1 ? 2 : 1, k == 3 ? 2 : 3));
-}
-
-static rb_status
-group_hull(start *s)
-{
-	rb_refining *r = s->r;
-	rb_cells *m = &r->mesh;
-	uint32_t base = s->tets->ntets, nghosts = r->ncells - base;
-	uint32_t facets = r->all_facets;
-	rb_status status =
-		rb_array(r->ctx, (void **) &s->group, (size_t) nghosts + 1, sizeof(uint32_t));
-
-	if (status != RB_OK)
-		return status;
-	for (uint32_t g = 0; g < nghosts; g++)
-		s->group[g] = g;
-	for (uint32_t g = base; g < r->ncells; g++)
-		for (uint32_t k = 1; k < 4; k++)
-		{
-			uint32_t o = m->cells[g].n[k] >> 2;
-
-			if (m->cells[g].facet[0] == RB_NOWHERE && m->cells[o].facet[0] == RB_NOWHERE && g < o &&
-				(m->cells[g].bits & edge_beside(k)) == 0 && coplanar(s, g, k))
-			{
-				uint32_t a = group_of(s, g), b = group_of(s, o);
-
-				s->group[a > b ? a : b] = a > b ? b : a;
-			}
-			if (stops(s, g))
-				return RB_STOPPED;
-		}
-	/* roots come before what they are roots of */
-	for (uint32_t g = base; g < r->ncells; g++)
-	{
-		rb_cell *c = &m->cells[g];
-		uint32_t root = group_of(s, g) + base;
-		rb_cell *t = &m->cells[c->n[0] >> 2];
-
-		if (c->facet[0] != RB_NOWHERE)
-			continue;
-		c->facet[0] = root == g ? facets++ : m->cells[root].facet[0];
-		t->facet[c->n[0] & 3] = c->facet[0];
-	}
-	r->all_facets = facets;
-	return RB_OK;
 }
 
 /* edges between two such facets, or one and one of the input, become segments */
@@ -681,7 +608,7 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	if (status == RB_OK)
 		status = link_ghosts(&s);
 	if (status == RB_OK)
-		status = group_hull(&s);
+		status = rb_hull_group(r, tets->ntets);
 	if (status == RB_OK)
 		status = crease_hull(&s);
 	if (status == RB_OK)
@@ -697,7 +624,6 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	rb_table_free(memory, &s.edges);
 	rb_table_free(memory, &s.chains);
 	rb_free(memory, (void **) &s.marks);
-	rb_free(memory, (void **) &s.group);
 	rb_free(memory, (void **) &s.ends);
 	return status;
 }
@@ -708,6 +634,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	const rb_refine_options *o = r->options;
 	rb_cells *m = &r->mesh;
 	uint32_t nfacets = 0;
+	rb_tets rest;
 	rb_status status;
 
 	for (uint32_t i = 0; i < tets->nfaces; i++)
@@ -724,7 +651,10 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	{
 		if (tets->nsegments > 0)
 			memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
-		status = make_mesh(r, tets);
+		status = rb_hull_peel(r, tets, &rest);
+		if (status == RB_OK)
+			status = make_mesh(r, &rest);
+		rb_hull_peel_free(r, tets, &rest);
 	}
 	if (status == RB_OK)
 		status = make_sizes(r);
