@@ -304,12 +304,12 @@ typedef struct peel
 	const rb_tets *tets;
 	double rounds;
 	uint8_t *gone;  /* of each tetrahedron: 1: it is, 2: it is in the list and came back, 3: in the skin */
-	uint32_t *list; /* tetrahedra without a height, */
-	uint32_t *in;   /* and the planes they are in */
+	uint32_t *list; /* tetrahedra without a height */
+	uint32_t in;    /* the plane where the last one was found */
 	uint32_t n, ngone;
 	uint32_t *skin; /* tetrahedra that may have a face on the boundary of what is left; not gone at first */
 	uint32_t nskin;
-	size_t list_cap, in_cap, skin_cap;
+	size_t list_cap, skin_cap;
 	rb_table input; /* faces of facets, and edges of segments */
 	surface hull;   /* the boundary: at first, for its planes; */
 	uint32_t *tet;  /* of each face */
@@ -543,30 +543,34 @@ has_needle(const peel *p, uint32_t t)
 	return false;
 }
 
+/* or all of them in one of the planes */
 static bool
-lies_in(const peel *p, uint32_t t, uint32_t in)
+lies_in_plane(peel *p, uint32_t t)
 {
-	for (uint32_t i = 0; i < 4; i++)
-		if (!on_plane(&p->hull.planes[in], p->rounds, peel_at(p, p->tets->tets[t][i])))
-			return false;
-	return true;
+	for (uint32_t k = 0; k < p->hull.nplanes; k++)
+	{
+		/* mostly it is the same one as before */
+		uint32_t in = k == 0 ? p->in : k <= p->in ? k - 1 : k, i = 0;
+
+		while (i < 4 &&
+			   on_plane(&p->hull.planes[in], p->rounds, peel_at(p, p->tets->tets[t][i])))
+			i++;
+		if (i == 4)
+		{
+			p->in = in;
+			return true;
+		}
+	}
+	return false;
 }
 
-/* it goes, if it lies in that plane, or on a line; and its neighbours are looked at later */
+/* it goes, if it lies in a plane of the hull, or has three corners on a line; and its neighbours are looked at later */
 static rb_status
-peel_list(peel *p, uint32_t t, uint32_t in)
+peel_list(peel *p, uint32_t t)
 {
-	rb_status status;
-
-	if (p->gone[t] == 1 || p->gone[t] == 2)
+	if (p->gone[t] == 1 || p->gone[t] == 2 || !is_flat(p, t) ||
+		!(has_needle(p, t) || lies_in_plane(p, t)))
 		return RB_OK;
-	if (!is_flat(p, t) || !(has_needle(p, t) || lies_in(p, t, in)))
-		return RB_OK;
-	status = rb_array_grow(p->r->ctx, (void **) &p->in, &p->in_cap, (size_t) p->n + 1,
-						   sizeof(*p->in));
-	if (status != RB_OK)
-		return status;
-	p->in[p->n] = in;
 	p->gone[t] = has_facet(p, t) ? 2 : 1;
 	p->ngone += p->gone[t] == 1;
 	return peel_push(p, &p->list, &p->list_cap, &p->n, t);
@@ -618,7 +622,7 @@ peel_begin(peel *p)
 	if (status == RB_OK)
 		status = find_planes(&p->hull);
 	for (uint32_t i = 0; i < p->hull.n && status == RB_OK; i++)
-		status = peel_list(p, p->tet[i], p->hull.of[i]);
+		status = peel_list(p, p->tet[i]);
 	for (uint32_t k = 0; k < p->n && status == RB_OK; k++)
 	{
 		const uint32_t *n = p->tets->neighbours + 4 * (size_t) p->list[k];
@@ -627,7 +631,7 @@ peel_begin(peel *p)
 		{
 			if (n[i] == RB_NONE)
 				continue;
-			status = peel_list(p, n[i], p->in[k]);
+			status = peel_list(p, n[i]);
 			if (status == RB_OK && p->gone[n[i]] == 0)
 			{
 				p->gone[n[i]] = 3;
@@ -759,7 +763,6 @@ rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 	rb_free(r->ctx->memory, (void **) &p.skin);
 	rb_free(r->ctx->memory, (void **) &p.fan);
 	rb_free(r->ctx->memory, (void **) &p.tet);
-	rb_free(r->ctx->memory, (void **) &p.in);
 	surface_free(&p.hull);
 	rb_free(r->ctx->memory, (void **) &p.first);
 	rb_table_free(r->ctx->memory, &p.input);
