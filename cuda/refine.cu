@@ -552,7 +552,7 @@ number_winners(rounds *s)
 	s->a.nfresh = s->counts->winners.y;
 	s->most = rb_round_most(s->most, s->counts->winners.w, s->a.nwinners);
 	fresh = s->a.nfresh;
-	if (fresh + s->ncells > RB_MAX_CELLS)
+	if (fresh + s->ncells >= RB_MAX_CELLS)
 		return rb_fail(s->run->ctx, RB_TOO_MANY_OBJECTS, fresh + s->ncells, RB_MAX_CELLS, NULL);
 	RB_TRY(reserve(s, s->ncells + (fresh > s->nfree ? (size_t) fresh - s->nfree : 0),
 				   s->nsites + (size_t) s->a.nwinners));

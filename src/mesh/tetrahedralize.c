@@ -100,6 +100,16 @@ not_recovered(rb_recovery *r)
 	return rb_recover_flaw(r, RB_FLAW_NOT_RECOVERED, parent, RB_NONE, rb_mesh_point(&r->mesh, v));
 }
 
+/* a point that is in no tetrahedron is equal to another one, which no PLC should have */
+static rb_status
+look_for_equals(rb_recovery *r)
+{
+	for (uint32_t v = 0; v < r->mesh.npoints; v++)
+		if (r->mesh.tet_of[v] == RB_NONE)
+			return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, v, RB_NONE, rb_mesh_point(&r->mesh, v));
+	return RB_OK;
+}
+
 /* segments, facets, and again where that took new points */
 static rb_status
 recover(rb_recovery *r, rb_tets *tets)
@@ -173,6 +183,8 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	if (status == RB_OK && flat)
 		status = rb_recover_flaw(&r, RB_FLAW_NO_VOLUME, RB_NONE, RB_NONE,
 								 plc->npoints > 0 ? plc->points : nowhere);
+	if (status == RB_OK)
+		status = look_for_equals(&r);
 	tets->ms_points = rb_now_ms() - start;
 	if (status == RB_OK)
 		status = recover(&r, tets);

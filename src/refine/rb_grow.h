@@ -585,6 +585,38 @@ rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, uin
 	return RB_READY;
 }
 
+/*
+ * Would a wall become one of three points of a segment?  A wall opens that ends on the piece beside the one that is
+ * split, for the point is off their line by rounding, and what is beside the wall is so flat that its sphere has it
+ * nevertheless.  All facets that end there would have that triangle.
+ */
+RB_HD bool
+rb_grow_straight(const rb_cells *m, const rb_candidate *cand, const rb_cell *c, uint32_t rims)
+{
+	const rb_cell *first = &m->cells[rb_entry_cell(cand->entry)];
+	uint32_t part = rb_entry_part(cand->entry), segment = RB_NOWHERE, u, v, i, k;
+
+	if (rb_entry_what(cand->entry) != RB_SPLIT_PIECE || (c->bits & RB_CELL_SEGMENTS) == 0)
+		return false;
+	u = first->v[rb_cell_edge_from(part)];
+	v = first->v[rb_cell_edge_to(part)];
+	for (i = 0; i < 4; i++)
+		for (k = 0; k < 3 && (c->bits & ~rims & RB_CELL_WALL(i)) != 0; k++)
+		{
+			uint32_t from = rb_cell_face_corner(i, k), to = rb_cell_face_corner(i, (k + 1) % 3);
+			uint32_t a = c->v[from], b = c->v[to];
+
+			if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(from, to))) == 0 || (a == u && b == v) ||
+				(a == v && b == u))
+				continue;
+			if (segment == RB_NOWHERE)
+				segment = rb_piece_segment(m, u, v);
+			if (rb_site_on_segment(m, a, segment) && rb_site_on_segment(m, b, segment))
+				return true;
+		}
+	return false;
+}
+
 /* does the point see the faces around the cavity that cell number k has, from inside? */
 RB_HD rb_verdict
 rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
@@ -596,6 +628,8 @@ rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const 
 
 	if (rb_cell_ghost(c))
 		return rb_grow_sees_ghost(m, env, cand, cell, room->rims[k], o);
+	if (rb_grow_straight(m, cand, c, room->rims[k]))
+		return rb_grow_askew(cand);
 	for (i = 0; i < 4; i++)
 		if ((room->rims[k] & 1u << i) != 0)
 		{

@@ -46,6 +46,7 @@ typedef struct rb_refine_options
 	int threads;
 	const rb_backend *backend; /* who does the rounds; NULL, or one that cannot: threads here */
 	bool backend_only;         /* that it cannot is the outcome */
+	bool backend_always;       /* tests: also for few cells, which threads are faster at */
 } rb_refine_options;
 
 /* why a tetrahedron stayed bad */

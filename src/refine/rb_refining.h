@@ -3,7 +3,8 @@
  *	  What the files of refinement share: a mesh under refinement, on the host.
  *
  *		start.c		a tetrahedralization becomes cells and sites
- *		hull.c		of the hull: what is there by rounding only
+ *		hull.c		facets for the hull, where points are in one plane up to rounding
+ *		peel.c		tetrahedra that lie there without a height are left out
  *		rounds.c	rounds, on threads
  *		together.c	points that could not be inserted alone, a few at once
  *		rebuild.c	all is made anew, with points that could not be inserted alone
@@ -13,6 +14,7 @@
 #define RB_REFINING_H
 
 #include "core/base/rb_base.h"
+#include "core/base/rb_parallel.h"
 #include "refine/rb_refine.h"
 #include "refine/rb_round.h"
 
@@ -32,6 +34,8 @@ typedef struct rb_refining
 	/* the input, and what stands for the hull where no facet is: facets and segments behind the others */
 	uint32_t nfacets, nsegments; /* of the input */
 	uint32_t all_facets;
+	double
+		hull_rounds; /* points so near a plane are meant to be on it; 0: only those that are (hull.c) */
 	size_t segments_cap;
 	uint32_t (*segments)[2];
 	uint32_t *segment_order;
@@ -57,6 +61,34 @@ typedef struct rb_refining
 	size_t stuck_cap;
 } rb_refining;
 
+/*
+ * threads.c: a team for work on so many cells; NULL: they are too few for one.  And a loop on it (rb_loop), on this
+ * thread alone where there is none: then there is no `me` either.  RB_STOPPED, or what has failed on a thread.
+ */
+extern rb_status rb_refining_team(rb_refining *r, uint64_t cells, rb_thread **team);
+extern rb_status rb_refining_each(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
+								  rb_work work, void *arg);
+
+/*
+ * The same, for work that fills new memory: each thread takes much at a time, though the work is still called for no more
+ * than a grain.  Where several begin on one huge page each of them clears all of it, and all but one in vain.
+ */
+extern rb_status rb_refining_fill(rb_refining *r, rb_thread *team, uint64_t n, uint64_t grain,
+								  rb_work work, void *arg);
+
+/* how many threads there are, and which of them this one is */
+static inline uint32_t
+rb_refining_threads(const rb_thread *team)
+{
+	return team != NULL ? (uint32_t) rb_team_threads(team) : 1;
+}
+
+static inline uint32_t
+rb_refining_thread(const rb_thread *me)
+{
+	return me != NULL ? (uint32_t) rb_thread_number(me) : 0;
+}
+
 /* start.c */
 extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
 /*
@@ -67,11 +99,17 @@ extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const do
 								   uint32_t nradius);
 extern void rb_refining_free(rb_refining *r);
 
-/* hull.c: *rest is tets without tetrahedra that lie flat on the boundary, up to rounding; what is the same is shared */
-extern rb_status rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest);
-extern void rb_hull_peel_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+/* hull.c: hull_rounds is made */
+extern rb_status rb_hull_rounds(rb_refining *r, const rb_tets *tets);
+/* may two triangles be in one plane up to rounding? These are their corners, those of the edge between them once */
+extern bool rb_hull_near(const rb_refining *r, const double *a, const double *b, const double *c,
+						 const double *d);
 /* faces of the boundary that are on no facet get facets, from ghost `first` on: one for those in one plane, up to rounding */
 extern rb_status rb_hull_group(rb_refining *r, uint32_t first);
+
+/* peel.c: *rest is tets without tetrahedra that lie flat on the hull, up to rounding; what is the same is shared */
+extern rb_status rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+extern void rb_hull_peel_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
 
 /* rounds.c: until nothing is left to do, or only what is stuck */
 extern rb_status rb_refining_rounds(rb_refining *r);
@@ -85,7 +123,10 @@ extern bool rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candida
 /* rebuild.c; *done: false: nothing has changed */
 extern rb_status rb_refining_rebuild(rb_refining *r, bool *done);
 
-/* result.c: what is new of *tets takes the place of what there is, which is freed */
+/*
+ * result.c: what is new of *tets takes the place of what there is, which is freed.  The cells are good for nothing but
+ * to be freed then.
+ */
 extern rb_status rb_refining_result(rb_refining *r, rb_tets *tets);
 
 /* room for so many places and sites */

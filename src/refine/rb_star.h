@@ -196,16 +196,20 @@ rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 /*
  * From a new cell, that of face i of an old one, around edge j of the face to the next new cell: its number << 2 |
  * the corner of it that is not on the edge, nor the point.  *facet: of the wall between the two, or RB_NOWHERE.
- * Walls of two facets may fold into one here: a facet of the input and one of the hull, with a tetrahedron of
- * next to no volume between them; then the first of them, that of the input, has it.  So from either side the
- * answer is the same, and it is no matter which of the two asks.
+ * A facet whose walls are met twice on the way goes on from the one to the other, and has none here: what stays at the
+ * edge lies beside it; but not at the boundary, nor between regions, where a wall has to be.  Walls of two facets may
+ * fold into one: a facet of the input and one of the hull, with a tetrahedron of next to no volume between them; then
+ * the first of them, that of the input, has it.  So from either side the answer is the same, and it is no matter which
+ * of the two asks.
  */
+#define RB_STAR_FOLDS 4
 RB_HD uint32_t
 rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i, uint32_t j,
 			 uint32_t *facet)
 {
 	const rb_cell *c = &m->cells[m->cells[cell].n[i] >> 2];
 	uint32_t a = c->v[(j + 1) % 3 + 1], b = c->v[(j + 2) % 3 + 1], other;
+	uint32_t odd[RB_STAR_FOLDS], n = 0, least = RB_NOWHERE, k;
 	const rb_cell *o;
 	/* inside, it goes on by the other face at that edge: opposite to corner j of this one */
 	rb_ring ring = rb_ring_at(cell, rb_cell_face_corner(i, j), a, b);
@@ -218,12 +222,25 @@ rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 		if (m->cells[at->n[ring.to] >> 2].claim != cand->key)
 			break;
 		/* an open wall ends here: what is new of it is between the two new cells */
-		if ((at->bits & RB_CELL_WALL(ring.to)) != 0 && at->facet[ring.to] < *facet)
-			*facet = at->facet[ring.to];
+		if ((at->bits & RB_CELL_WALL(ring.to)) != 0)
+		{
+			for (k = 0; k < n && odd[k] != at->facet[ring.to]; k++)
+				;
+			if (k < n)
+				odd[k] = odd[--n];
+			else if (n < RB_STAR_FOLDS)
+				odd[n++] = at->facet[ring.to];
+			least = at->facet[ring.to] < least ? at->facet[ring.to] : least;
+		}
 		rb_ring_next(m, &ring);
 	}
+	for (k = 0; k < n; k++)
+		*facet = odd[k] < *facet ? odd[k] : *facet;
 	other = m->cells[ring.cell].n[ring.to] >> 2;
 	o = &m->cells[other];
+	if (n == 0 &&
+		(rb_cell_ghost(c) != rb_cell_ghost(o) || (!rb_cell_ghost(c) && c->region != o->region)))
+		*facet = least;
 	return other << 2 | (o->v[1] != a && o->v[1] != b ? 1 : o->v[2] != a && o->v[2] != b ? 2 : 3);
 }
 

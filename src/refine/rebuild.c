@@ -41,10 +41,20 @@ typedef struct rebuild
 	size_t seed_region_cap;
 } rebuild;
 
+/* numbers stay below those that mean something else */
+#define MOST (UINT32_MAX - 8)
+
+/* it is a load, no more: so it is asked for everything */
 static bool
-stops(const rebuild *b, uint32_t i)
+stops(const rebuild *b)
 {
-	return (i & 0x3fff) == 0x3fff && rb_should_stop(b->r->ctx);
+	return rb_should_stop(b->r->ctx);
+}
+
+static rb_status
+look_most(const rebuild *b, uint64_t n)
+{
+	return n >= MOST ? rb_fail(b->r->ctx, RB_TOO_MANY_OBJECTS, n, MOST, NULL) : RB_OK;
 }
 
 static bool
@@ -73,7 +83,11 @@ put_points(rebuild *b)
 	if (status != RB_OK)
 		return status;
 	for (uint32_t i = 0; i < r->nsites; i++)
+	{
+		if (stops(b))
+			return RB_STOPPED;
 		memcpy(b->points + 3 * (size_t) i, m->sites[i].at, sizeof m->sites[i].at);
+	}
 	b->npoints = r->nsites;
 	for (uint32_t i = 0; i < r->nstuck && status == RB_OK; i++)
 	{
@@ -82,7 +96,9 @@ put_points(rebuild *b)
 		double from, to;
 		bool fresh;
 
-		if (r->options->max_points > 0 && b->npoints >= r->options->max_points)
+		if (stops(b))
+			return RB_STOPPED;
+		if (b->npoints >= (r->options->max_points > 0 ? r->options->max_points : MOST))
 		{
 			r->full = true;
 			break;
@@ -131,8 +147,10 @@ put_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 			stack[n++][2] = d;
 			continue;
 		}
-		status = rb_array_grow(b->r->ctx, (void **) &b->triangles, &b->triangles_cap,
-							   (size_t) b->ntriangles + 1, sizeof(uint32_t[3]));
+		status = look_most(b, b->ntriangles);
+		if (status == RB_OK)
+			status = rb_array_grow(b->r->ctx, (void **) &b->triangles, &b->triangles_cap,
+								   (size_t) b->ntriangles + 1, sizeof(uint32_t[3]));
 		if (status == RB_OK)
 			status = rb_array_grow(b->r->ctx, (void **) &b->facet_of, &b->facet_of_cap,
 								   (size_t) b->ntriangles + 1, sizeof(uint32_t));
@@ -148,9 +166,11 @@ put_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 static rb_status
 put_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
 {
-	rb_status status = rb_array_grow(b->r->ctx, (void **) &b->segments, &b->segments_cap,
-									 (size_t) b->nsegments + 1, sizeof(uint32_t[2]));
+	rb_status status = look_most(b, b->nsegments);
 
+	if (status == RB_OK)
+		status = rb_array_grow(b->r->ctx, (void **) &b->segments, &b->segments_cap,
+							   (size_t) b->nsegments + 1, sizeof(uint32_t[2]));
 	if (status == RB_OK)
 		status = rb_array_grow(b->r->ctx, (void **) &b->segment_of, &b->segment_of_cap,
 							   (size_t) b->nsegments + 1, sizeof(uint32_t));
@@ -162,21 +182,6 @@ put_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
 	return RB_OK;
 }
 
-/* is this cell the first of the tetrahedra around its edge e? */
-static bool
-first_around(const rb_cells *m, uint32_t cell, uint32_t e)
-{
-	rb_ring ring = rb_ring_begin(m, cell, e);
-
-	do
-	{
-		if (ring.cell < cell && !rb_cell_ghost(&m->cells[ring.cell]))
-			return false;
-		rb_ring_next(m, &ring);
-	} while (ring.cell != cell);
-	return true;
-}
-
 /* walls and pieces: facets in the order of their numbers */
 static rb_status
 put_complex(rebuild *b)
@@ -185,6 +190,7 @@ put_complex(rebuild *b)
 	const rb_cells *m = &r->mesh;
 	rb_context *ctx = r->ctx;
 	uint32_t *start = NULL, *walls = NULL;
+	rb_table pieces = {NULL, 0, 0}; /* those that are segments by now */
 	uint32_t n = 0;
 	rb_status status =
 		rb_array(ctx, (void **) &start, (size_t) r->all_facets + 2, sizeof(uint32_t));
@@ -202,6 +208,8 @@ put_complex(rebuild *b)
 		{
 			const rb_cell *c = &m->cells[i];
 
+			if (stops(b))
+				status = RB_STOPPED;
 			if (!alive(c))
 				continue;
 			for (uint32_t k = 0; k < 4; k++)
@@ -213,8 +221,6 @@ put_complex(rebuild *b)
 					else
 						walls[start[c->facet[k]]++] = i << 2 | k;
 				}
-			if (stops(b, i))
-				status = RB_STOPPED;
 		}
 		if (pass == 0 && status == RB_OK)
 		{
@@ -237,20 +243,26 @@ put_complex(rebuild *b)
 
 		for (uint32_t j = 0; j < 3; j++)
 			v[j] = c->v[rb_cell_face_corner(k, j)];
-		status = put_triangle(b, v, b->facets[c->facet[k]]);
+		status = stops(b) ? RB_STOPPED : put_triangle(b, v, b->facets[c->facet[k]]);
 	}
 	for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
 	{
 		const rb_cell *c = &m->cells[i];
 
+		if (stops(b))
+			status = RB_STOPPED;
 		if (!alive(c) || (c->bits & RB_CELL_SEGMENTS) == 0)
 			continue;
 		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
 		{
 			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
 			uint32_t *at, segment;
+			bool fresh = false;
 
-			if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || !first_around(m, i, e))
+			/* of the cells around it, the first one */
+			if ((c->bits & RB_CELL_SEGMENT(e)) != 0)
+				status = rb_table_put(ctx, &pieces, u, v, RB_NONE, 0, NULL, &fresh);
+			if (status != RB_OK || !fresh)
 				continue;
 			segment = rb_piece_segment(m, u, v);
 			at = rb_table_find(&b->split, u, v, RB_NONE);
@@ -258,11 +270,10 @@ put_complex(rebuild *b)
 			if (status == RB_OK && at != NULL)
 				status = put_segment(b, *at, v, segment);
 		}
-		if (stops(b, i))
-			status = RB_STOPPED;
 	}
 	rb_free(ctx->memory, (void **) &start);
 	rb_free(ctx->memory, (void **) &walls);
+	rb_table_free(ctx->memory, &pieces);
 	return status;
 }
 
@@ -291,7 +302,7 @@ put_seeds(rebuild *b)
 			continue;
 		stack[n++] = i;
 		seen[i] = 1;
-		while (n > 0)
+		while (n > 0 && !stops(b))
 		{
 			uint32_t cell = stack[--n];
 			const rb_cell *c = &m->cells[cell];
@@ -328,7 +339,7 @@ put_seeds(rebuild *b)
 		}
 		seed->region = b->nseeds;
 		b->seed_region[b->nseeds++] = m->cells[best].region;
-		if (rb_should_stop(ctx))
+		if (stops(b))
 			status = RB_STOPPED;
 	}
 	rb_free(ctx->memory, (void **) &seen);
@@ -352,9 +363,9 @@ name_again(rebuild *b, rb_tets *tets)
 
 	if (status != RB_OK)
 		return status;
-	for (uint32_t i = 0; i < tets->ntets; i++)
+	for (uint32_t i = 0; i < tets->ntets && !stops(b); i++)
 		number[i] = tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds ? n++ : RB_NONE;
-	for (uint32_t i = 0; i < tets->ntets; i++)
+	for (uint32_t i = 0; i < tets->ntets && !stops(b); i++)
 	{
 		uint32_t to = number[i];
 
@@ -382,7 +393,7 @@ name_again(rebuild *b, rb_tets *tets)
 			tets->edge_segment[n++] = b->segment_of[tets->edge_segment[i]];
 		}
 	tets->nedges = n;
-	for (uint32_t i = 0; i < tets->npoints; i++)
+	for (uint32_t i = 0; i < tets->npoints && !stops(b); i++)
 		if (i < r->nsites)
 		{
 			tets->kind[i] = m->kind[i];
@@ -402,7 +413,7 @@ name_again(rebuild *b, rb_tets *tets)
 		}
 		else if (tets->kind[i] == RB_VERTEX_ON_FACET)
 			tets->parent[i] = b->facet_at[tets->parent[i]];
-	return RB_OK;
+	return stops(b) ? RB_STOPPED : RB_OK;
 }
 
 static void

@@ -16,6 +16,9 @@
 /* when all else is done, for around each of them many bad tetrahedra are */
 #define REBUILT_LATE 4000
 
+/* a device has the mesh come and go as a whole: it is asked again if more than one of so many cells may have to be split */
+#define DEVICE_SHARE 32
+
 static double
 lap(double *start)
 {
@@ -32,6 +35,21 @@ is_left_to_threads(rb_status status)
 	return status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED;
 }
 
+/* is it worth the way there and back? */
+static bool
+is_for_device(const rb_refining *r)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->ncells; i++)
+	{
+		const rb_cell *c = &r->mesh.cells[i];
+
+		n += c->v[0] != RB_DEAD && !rb_cell_ghost(c) && (c->bits & RB_CELL_FINE) == 0;
+	}
+	return (uint64_t) n * DEVICE_SHARE > r->ncells || r->options->backend_always;
+}
+
 /*
  * On a device, if one is named that can; whatever keeps it from that, threads here come to the same bits.
  * Then it is asked no more: *backend becomes NULL.
@@ -41,7 +59,7 @@ make_rounds(rb_refining *r, const rb_backend **backend)
 {
 	rb_context *ctx = r->ctx;
 
-	if (*backend != NULL && (*backend)->refine != NULL)
+	if (*backend != NULL && (*backend)->refine != NULL && is_for_device(r))
 	{
 		const uint32_t before = r->report->rounds;
 		rb_status status = (*backend)->refine(ctx, r, sizeof(*r));

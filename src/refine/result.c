@@ -2,51 +2,112 @@
  * result.c
  *	  Cells and sites become a tetrahedralization: tetrahedra in the order of their places, faces facet by
  *	  facet, edges segment by segment.
+ *
+ * All of it on threads, and every cell is looked at twice only.  The first time a block of places says which of
+ * them are tetrahedra, as bits, and lists what faces and edges it tells of; the second time tetrahedra are
+ * written, for then it is known how many are in front of each place:
+ *
+ *		places		|  64  |  64  |  64  | ...		number of a tetrahedron: so many are in front of its group,
+ *		tetrahedra	  0      60     121				and so many bits in front of its own
+ *
+ * What was found goes by facet, or segment, and where that is the same in the order of places, which is that of
+ * blocks, whoever listed them: each thread goes through all and takes what is of its share of facets.
  */
 #include "refine/rb_refining.h"
+
+#define GROUP 64 /* places: bits of a word */
+/* places that a thread takes at once: groups as a whole */
+#define BLOCK (GROUP * RB_SIZE(128, 1))
+#define SITES RB_SIZE(8192, 64) /* the same of sites */
+
+typedef struct group
+{
+	uint64_t tets;   /* the bit of each place: a tetrahedron is there */
+	uint32_t before; /* so many of them are in front of the group */
+} group;
+
+/* a face of a facet, an edge of a segment */
+typedef struct found
+{
+	uint32_t of;
+	uint32_t v[3];
+} found;
+
+typedef enum kind
+{
+	FACES,
+	EDGES,
+	KINDS
+} kind;
+
+typedef struct list
+{
+	found *e;
+	size_t n;
+	size_t cap;
+} list;
+
+/* what one thread has for itself */
+typedef struct worker
+{
+	list lists[KINDS];
+	uint64_t added[RB_VERTEX_KINDS];
+	uint64_t bad;
+	uint64_t bad_because[RB_BAD_REASONS];
+	char apart[128]; /* no two of them are on one line of a cache */
+} worker;
+
+/* what a block has found is together, in the lists of whoever did it */
+typedef struct block
+{
+	uint32_t worker;
+	uint32_t n[KINDS];
+	size_t from[KINDS];
+} block;
 
 typedef struct result
 {
 	rb_refining *r;
-	uint32_t *number; /* of each place: its tetrahedron */
+	rb_thread *team;
+	worker *workers;
+	uint32_t nworkers;
+	group *groups;
+	uint32_t ngroups;
+	block *blocks;
+	uint32_t nblocks;
+	uint32_t points_before;
 	rb_tets out;
 } result;
 
-static bool
-stops(const result *s, uint32_t i)
+static rb_status
+each(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
-	return (i & 0x3fff) == 0x3fff && rb_should_stop(s->r->ctx);
-}
-
-/* at each place that is counted there is an array's start: at[i] becomes where the elements of i begin */
-static void
-sum_up(uint32_t *at, uint32_t n)
-{
-	for (uint32_t i = 1; i <= n; i++)
-		at[i] += at[i - 1];
+	return rb_refining_each(s->r, s->team, n, grain, work, s);
 }
 
 static rb_status
-put_points(result *s)
+fill(result *s, uint64_t n, uint64_t grain, rb_work work)
 {
-	rb_refining *r = s->r;
+	return rb_refining_fill(s->r, s->team, n, grain, work, s);
+}
+
+/* ---- points ---- */
+
+static void
+do_points(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	result *s = arg;
+	const rb_refining *r = s->r;
 	const rb_cells *m = &r->mesh;
 	rb_tets *out = &s->out;
-	size_t n = r->nsites;
-	rb_status status = rb_array(r->ctx, (void **) &out->points, 3 * n + 1, sizeof(double));
+	worker *w = &s->workers[rb_refining_thread(me)];
 
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &out->kind, n + 1, 1);
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &out->parent, n + 1, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint64_t i = from; i < to; i++)
 	{
 		bool on_segment = m->kind[i] == RB_VERTEX_ON_SEGMENT;
 		bool on_facet = m->kind[i] == RB_VERTEX_ON_FACET;
 
-		memcpy(out->points + 3 * (size_t) i, m->sites[i].at, sizeof m->sites[i].at);
+		memcpy(out->points + 3 * i, m->sites[i].at, sizeof m->sites[i].at);
 		out->kind[i] = m->kind[i];
 		out->parent[i] = m->parent[i];
 		if ((on_segment && m->parent[i] >= r->nsegments) ||
@@ -55,223 +116,402 @@ put_points(result *s)
 			out->kind[i] = RB_VERTEX_ON_HULL;
 			out->parent[i] = RB_NONE;
 		}
+		if (i >= s->points_before)
+			w->added[out->kind[i]]++;
 	}
-	out->npoints = (uint32_t) n;
-	return RB_OK;
 }
 
 static rb_status
-number_tets(result *s)
+put_points(result *s)
 {
-	rb_refining *r = s->r;
-	rb_status status =
-		rb_array(r->ctx, (void **) &s->number, (size_t) r->ncells + 1, sizeof(uint32_t));
-	uint32_t n = 0;
+	rb_context *ctx = s->r->ctx;
+	rb_tets *out = &s->out;
+	size_t n = s->r->nsites;
+	rb_status status = rb_array(ctx, (void **) &out->points, 3 * n + 1, sizeof(double));
 
-	for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &out->kind, n + 1, 1);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &out->parent, n + 1, sizeof(uint32_t));
+	out->npoints = (uint32_t) n;
+	return status == RB_OK ? fill(s, n, SITES, do_points) : status;
+}
+
+/* ---- what there is ---- */
+
+static void
+push(result *s, worker *w, kind what, const found *item)
+{
+	list *l = &w->lists[what];
+
+	if (l->n < l->cap ||
+		rb_array_grow(s->r->ctx, (void **) &l->e, &l->cap, l->n + 1, sizeof(*l->e)) == RB_OK)
+		l->e[l->n++] = *item;
+	/* else the loop ends, and says why */
+}
+
+/* walls of the input: each is told of once, from the first of the tetrahedra on it */
+static void
+find_faces(result *s, worker *w, uint32_t i)
+{
+	const rb_cell *cells = s->r->mesh.cells;
+	const rb_cell *c = &cells[i];
+
+	for (uint32_t k = 0; k < 4; k++)
+	{
+		uint32_t beyond = c->n[k] >> 2;
+		found face;
+
+		if ((rb_load(&c->bits) & RB_CELL_WALL(k)) == 0 || c->facet[k] >= s->r->nfacets ||
+			(beyond < i && !rb_cell_ghost(&cells[beyond])))
+			continue;
+		face.of = c->facet[k];
+		for (uint32_t j = 0; j < 3; j++)
+			face.v[j] = c->v[rb_cell_face_corner(k, j)];
+		push(s, w, FACES, &face);
+	}
+}
+
+/*
+ * Of a piece that is edge e of cell i: is i the first of the tetrahedra around it?  Those that are seen not to be
+ * have the edge no more, so mostly one of them only goes around.
+ */
+static bool
+tells_edge(const result *s, uint32_t i, uint32_t e)
+{
+	const rb_cells *m = &s->r->mesh;
+	rb_ring ring = rb_ring_begin(m, i, e);
+
+	for (rb_ring_next(m, &ring); ring.cell != i; rb_ring_next(m, &ring))
+	{
+		rb_cell *c = &m->cells[ring.cell];
+
+		if (rb_cell_ghost(c))
+			continue;
+		if (ring.cell < i)
+			return false;
+		rb_and(&c->bits, ~RB_CELL_SEGMENT(
+							 rb_cell_edge(rb_cell_corner(c, ring.a), rb_cell_corner(c, ring.b))));
+	}
+	return true;
+}
+
+static void
+find_edges(result *s, worker *w, uint32_t i)
+{
+	const rb_cells *m = &s->r->mesh;
+	const rb_cell *c = &m->cells[i];
+
+	for (uint32_t e = 0; e < 6; e++)
+	{
+		found edge;
+
+		if ((rb_load(&c->bits) & RB_CELL_SEGMENT(e)) == 0 || !tells_edge(s, i, e))
+			continue;
+		edge.v[0] = c->v[rb_cell_edge_from(e)];
+		edge.v[1] = c->v[rb_cell_edge_to(e)];
+		edge.v[2] = RB_NONE;
+		edge.of = rb_piece_segment(m, edge.v[0], edge.v[1]);
+		if (edge.of < s->r->nsegments)
+			push(s, w, EDGES, &edge);
+	}
+}
+
+/* what stayed bad, and for which reason */
+static void
+count_bad(const result *s, worker *w, const rb_cell *c, uint32_t bits)
+{
+	const rb_cells *m = &s->r->mesh;
+	rb_shape shape = rb_cell_shape(m, c);
+	bool kept;
+
+	if (!rb_cell_bad(m, c, &shape, &kept))
+		return;
+	w->bad++;
+	w->bad_because[(bits & RB_CELL_LEFT) != 0 ? (bits & RB_CELL_REASON) >> RB_CELL_REASON_SHIFT
+				   : s->r->full               ? RB_BAD_FULL
+											  : RB_BAD_INPUT]++;
+}
+
+/* whole groups, of one block */
+static void
+do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	result *s = arg;
+	const rb_cells *m = &s->r->mesh;
+	const bool wanted = m->ratio < INFINITY || m->has_volumes;
+	const uint32_t number = rb_refining_thread(me);
+	worker *w = &s->workers[number];
+	block *b = &s->blocks[from / BLOCK];
+
+	b->worker = number;
+	for (int k = 0; k < KINDS; k++)
+		b->from[k] = w->lists[k].n;
+	for (uint64_t first = from; first < to; first += GROUP)
+	{
+		uint64_t tets = 0;
+
+		for (uint64_t i = first; i < to && i < first + GROUP; i++)
+		{
+			const rb_cell *c = &m->cells[i];
+			uint32_t bits;
+
+			if (c->v[0] == RB_DEAD || rb_cell_ghost(c))
+				continue;
+			tets |= UINT64_C(1) << (i - first);
+			bits = rb_load(&c->bits);
+			if ((bits & RB_CELL_WALLS) != 0)
+				find_faces(s, w, (uint32_t) i);
+			if ((bits & RB_CELL_SEGMENTS) != 0)
+				find_edges(s, w, (uint32_t) i);
+			if (wanted && (bits & RB_CELL_FINE) == 0)
+				count_bad(s, w, c, bits);
+		}
+		s->groups[first / GROUP].tets = tets;
+	}
+	for (int k = 0; k < KINDS; k++)
+		b->n[k] = (uint32_t) (w->lists[k].n - b->from[k]);
+}
+
+/* ---- tetrahedra ---- */
+
+/* bits of a word, without an instruction for it, which not all machines have */
+static inline uint32_t
+ones(uint64_t x)
+{
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t) (x * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* the tetrahedron at a place */
+static inline uint32_t
+number_of(const result *s, uint32_t place)
+{
+	const group *g = &s->groups[place / GROUP];
+	const uint64_t bit = UINT64_C(1) << place % GROUP;
+
+	return (g->tets & bit) != 0 ? g->before + ones(g->tets & (bit - 1)) : RB_NONE;
+}
+
+static void
+do_tets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	result *s = arg;
+	const rb_refining *r = s->r;
+	rb_tets *out = &s->out;
+	size_t t = s->groups[from / GROUP].before;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
 	{
 		const rb_cell *c = &r->mesh.cells[i];
 
-		s->number[i] = c->v[0] == RB_DEAD || rb_cell_ghost(c) ? RB_NONE : n++;
+		if ((s->groups[i / GROUP].tets >> i % GROUP & 1) == 0)
+			continue;
+		memcpy(out->tets[t], c->v, sizeof c->v);
+		for (uint32_t k = 0; k < 4; k++)
+			out->neighbours[4 * t + k] = number_of(s, c->n[k] >> 2);
+		out->region[t++] = r->regions[c->region];
 	}
-	s->out.ntets = n;
-	return status;
+}
+
+static rb_status
+look(result *s)
+{
+	rb_refining *r = s->r;
+	rb_status status;
+
+	s->ngroups = r->ncells / GROUP + 1;
+	s->nblocks = r->ncells / BLOCK + 1;
+	status = rb_array(r->ctx, (void **) &s->groups, s->ngroups, sizeof(group));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &s->blocks, s->nblocks, sizeof(block));
+	if (status != RB_OK)
+		return status;
+	/* of the last ones, for which there may be no place */
+	s->groups[s->ngroups - 1].tets = 0;
+	memset(&s->blocks[s->nblocks - 1], 0, sizeof(block));
+	return each(s, r->ncells, BLOCK, do_look);
 }
 
 static rb_status
 put_tets(result *s)
 {
-	rb_refining *r = s->r;
+	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
-	rb_status status =
-		rb_array(r->ctx, (void **) &out->tets, (size_t) out->ntets + 1, sizeof(uint32_t[4]));
+	uint32_t n = 0;
+	rb_status status;
+
+	for (uint32_t g = 0; g < s->ngroups; g++)
+	{
+		s->groups[g].before = n;
+		n += ones(s->groups[g].tets);
+	}
+	out->ntets = n;
+	status = rb_array(ctx, (void **) &out->tets, (size_t) n + 1, sizeof(uint32_t[4]));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &out->neighbours, 4 * (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &out->region, (size_t) n + 1, sizeof(int64_t));
+	return status == RB_OK ? fill(s, s->r->ncells, BLOCK, do_tets) : status;
+}
+
+/* ---- faces and edges ---- */
+
+/* one kind of what was found, on its way into the order of what it is of */
+typedef struct order
+{
+	result *s;
+	kind what;
+	uint32_t n;      /* facets, or segments */
+	uint32_t *at;    /* where those of each begin; then, where they go on */
+	uint32_t *share; /* of each thread: the first of those whose elements it puts */
+} order;
+
+/* how many are of each: a thread for each share of facets, by number */
+static void
+do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	order *o = arg;
+	const result *s = o->s;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+	{
+		const uint32_t low = (uint32_t) (k * o->n / s->nworkers);
+		const uint32_t n = (uint32_t) ((k + 1) * o->n / s->nworkers) - low;
+
+		memset(o->at + low, 0, (size_t) n * sizeof(*o->at));
+		for (uint32_t i = 0; i < s->nblocks && n > 0 && !rb_should_stop(s->r->ctx); i++)
+		{
+			const block *b = &s->blocks[i];
+			const found *e = s->workers[b->worker].lists[o->what].e + b->from[o->what];
+
+			for (uint32_t j = 0; j < b->n[o->what]; j++)
+				if (e[j].of - low < n)
+					o->at[e[j].of]++;
+		}
+	}
+}
+
+static inline void
+put(const order *o, const found *e, rb_tets *out)
+{
+	uint32_t to = o->at[e->of]++;
+
+	if (o->what == FACES)
+	{
+		memcpy(out->faces[to], e->v, sizeof out->faces[to]);
+		out->face_facet[to] = e->of;
+	}
+	else
+	{
+		memcpy(out->edges[to], e->v, sizeof out->edges[to]);
+		out->edge_segment[to] = e->of;
+	}
+}
+
+static void
+do_put(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	order *o = arg;
+	result *s = o->s;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+	{
+		const uint32_t low = o->share[k];
+		const uint32_t n = o->share[k + 1] - low;
+
+		for (uint32_t i = 0; i < s->nblocks && n > 0 && !rb_should_stop(s->r->ctx); i++)
+		{
+			const block *b = &s->blocks[i];
+			const found *e = s->workers[b->worker].lists[o->what].e + b->from[o->what];
+
+			for (uint32_t j = 0; j < b->n[o->what]; j++)
+				if (e[j].of - low < n)
+					put(o, &e[j], &s->out);
+		}
+	}
+}
+
+/* counts become beginnings, and each thread's share is about as much to put; how many there are in all */
+static uint32_t
+share_out(order *o)
+{
+	const uint32_t threads = o->s->nworkers;
+	uint64_t all = 0;
+	uint32_t sum = 0, k = 0;
+
+	for (uint32_t i = 0; i < o->n; i++)
+		all += o->at[i];
+	for (uint32_t i = 0; i < o->n; i++)
+	{
+		uint32_t more = o->at[i];
+
+		while (k < threads && (uint64_t) sum * threads >= k * all)
+			o->share[k++] = i;
+		o->at[i] = sum;
+		sum += more;
+	}
+	while (k <= threads)
+		o->share[k++] = o->n;
+	return sum;
+}
+
+static rb_status
+put_found(result *s, kind what)
+{
+	rb_context *ctx = s->r->ctx;
+	rb_tets *out = &s->out;
+	order o = {s, what, what == FACES ? s->r->nfacets : s->r->nsegments, NULL, NULL};
+	uint32_t n = 0;
+	rb_status status = rb_array(ctx, (void **) &o.at, (size_t) o.n + 1, sizeof(*o.at));
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &out->neighbours, 4 * (size_t) out->ntets + 1,
-						  sizeof(uint32_t));
+		status = rb_array(ctx, (void **) &o.share, s->nworkers + 1, sizeof(*o.share));
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &out->region, (size_t) out->ntets + 1, sizeof(int64_t));
-	for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
+		status = rb_refining_each(s->r, s->team, s->nworkers, 1, do_count, &o);
+	if (status == RB_OK)
 	{
-		const rb_cell *c = &r->mesh.cells[i];
-		uint32_t t = s->number[i];
-
-		if (t == RB_NONE)
-			continue;
-		memcpy(out->tets[t], c->v, sizeof c->v);
-		for (uint32_t k = 0; k < 4; k++)
-			out->neighbours[4 * (size_t) t + k] = s->number[c->n[k] >> 2];
-		out->region[t] = r->regions[c->region];
-		if (stops(s, i))
-			status = RB_STOPPED;
+		n = share_out(&o);
+		status = rb_array(ctx, what == FACES ? (void **) &out->faces : (void **) &out->edges,
+						  (size_t) n + 1, what == FACES ? sizeof *out->faces : sizeof *out->edges);
 	}
+	if (status == RB_OK)
+		status =
+			rb_array(ctx, what == FACES ? (void **) &out->face_facet : (void **) &out->edge_segment,
+					 (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_refining_each(s->r, s->team, s->nworkers, 1, do_put, &o);
+	if (what == FACES)
+		out->nfaces = n;
+	else
+		out->nedges = n;
+	rb_free(ctx->memory, (void **) &o.at);
+	rb_free(ctx->memory, (void **) &o.share);
 	return status;
 }
 
-/* of a wall of the input that cell i is to tell of: once, from the tetrahedron in front */
-static bool
-tells_face(const result *s, uint32_t i, uint32_t k)
+/* ---- all of it ---- */
+
+static void
+report(const result *s)
 {
-	const rb_cell *c = &s->r->mesh.cells[i];
-	uint32_t beyond = c->n[k] >> 2;
+	rb_refine_report *to = s->r->report;
 
-	return (c->bits & RB_CELL_WALL(k)) != 0 && c->facet[k] < s->r->nfacets &&
-		   (s->number[beyond] == RB_NONE || i < beyond);
-}
-
-static rb_status
-put_faces(result *s)
-{
-	rb_refining *r = s->r;
-	rb_tets *out = &s->out;
-	uint32_t *at = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &at, (size_t) r->nfacets + 2, sizeof(uint32_t));
-
-	if (status != RB_OK)
-		return status;
-	memset(at, 0, ((size_t) r->nfacets + 2) * sizeof(uint32_t));
-	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
+	for (uint32_t i = 0; i < s->nworkers; i++)
 	{
-		for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
-		{
-			const rb_cell *c = &r->mesh.cells[i];
+		const worker *w = &s->workers[i];
 
-			if (s->number[i] == RB_NONE || (c->bits & RB_CELL_WALLS) == 0)
-				continue;
-			for (uint32_t k = 0; k < 4; k++)
-				if (tells_face(s, i, k))
-				{
-					if (pass == 0)
-						at[c->facet[k] + 1]++;
-					else
-					{
-						uint32_t f = at[c->facet[k]]++;
-
-						for (uint32_t j = 0; j < 3; j++)
-							out->faces[f][j] = c->v[rb_cell_face_corner(k, j)];
-						out->face_facet[f] = c->facet[k];
-					}
-				}
-			if (stops(s, i))
-				status = RB_STOPPED;
-		}
-		if (pass == 0 && status == RB_OK)
-		{
-			sum_up(at, r->nfacets);
-			out->nfaces = at[r->nfacets];
-			status = rb_array(r->ctx, (void **) &out->faces, (size_t) out->nfaces + 1,
-							  sizeof(uint32_t[3]));
-			if (status == RB_OK)
-				status = rb_array(r->ctx, (void **) &out->face_facet, (size_t) out->nfaces + 1,
-								  sizeof(uint32_t));
-		}
+		for (int k = 0; k < RB_VERTEX_KINDS; k++)
+			to->added[k] += w->added[k];
+		to->bad += w->bad;
+		for (int k = 0; k < RB_BAD_REASONS; k++)
+			to->bad_because[k] += w->bad_because[k];
 	}
-	rb_free(r->ctx->memory, (void **) &at);
-	return status;
-}
-
-/* of a piece that is edge e of cell i: is i the first of the tetrahedra around it? */
-static bool
-tells_edge(const result *s, uint32_t i, uint32_t e)
-{
-	rb_ring ring = rb_ring_begin(&s->r->mesh, i, e);
-
-	do
-	{
-		if (ring.cell < i && s->number[ring.cell] != RB_NONE)
-			return false;
-		rb_ring_next(&s->r->mesh, &ring);
-	} while (ring.cell != i);
-	return true;
-}
-
-static rb_status
-put_edges(result *s)
-{
-	rb_refining *r = s->r;
-	const rb_cells *m = &r->mesh;
-	rb_tets *out = &s->out;
-	uint32_t *at = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &at, (size_t) r->nsegments + 2, sizeof(uint32_t));
-
-	if (status != RB_OK)
-		return status;
-	memset(at, 0, ((size_t) r->nsegments + 2) * sizeof(uint32_t));
-	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
-	{
-		for (uint32_t i = 0; i < r->ncells && status == RB_OK; i++)
-		{
-			const rb_cell *c = &m->cells[i];
-
-			if (s->number[i] == RB_NONE || (c->bits & RB_CELL_SEGMENTS) == 0)
-				continue;
-			for (uint32_t e = 0; e < 6; e++)
-			{
-				uint32_t a = c->v[rb_cell_edge_from(e)], b = c->v[rb_cell_edge_to(e)], segment;
-
-				if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || !tells_edge(s, i, e))
-					continue;
-				segment = rb_piece_segment(m, a, b);
-				if (segment >= r->nsegments)
-					continue;
-				if (pass == 0)
-					at[segment + 1]++;
-				else
-				{
-					out->edges[at[segment]][0] = a;
-					out->edges[at[segment]][1] = b;
-					out->edge_segment[at[segment]++] = segment;
-				}
-			}
-			if (stops(s, i))
-				status = RB_STOPPED;
-		}
-		if (pass == 0 && status == RB_OK)
-		{
-			sum_up(at, r->nsegments);
-			out->nedges = at[r->nsegments];
-			status = rb_array(r->ctx, (void **) &out->edges, (size_t) out->nedges + 1,
-							  sizeof(uint32_t[2]));
-			if (status == RB_OK)
-				status = rb_array(r->ctx, (void **) &out->edge_segment, (size_t) out->nedges + 1,
-								  sizeof(uint32_t));
-		}
-	}
-	rb_free(r->ctx->memory, (void **) &at);
-	return status;
-}
-
-/* what was added, and what stayed bad for which reason */
-static rb_status
-count(result *s, uint32_t points_before)
-{
-	rb_refining *r = s->r;
-	const rb_cells *m = &r->mesh;
-	rb_refine_report *report = r->report;
-
-	for (uint32_t i = points_before; i < r->nsites; i++)
-		report->added[s->out.kind[i]]++;
-	for (uint32_t i = 0; i < r->ncells; i++)
-	{
-		const rb_cell *c = &m->cells[i];
-		rb_shape shape;
-		bool kept;
-
-		if (s->number[i] == RB_NONE)
-			continue;
-		shape = rb_cell_shape(m, c);
-		if (rb_cell_bad(m, c, &shape, &kept))
-		{
-			report->bad++;
-			report->bad_because[(c->bits & RB_CELL_LEFT) != 0
-									? (c->bits & RB_CELL_REASON) >> RB_CELL_REASON_SHIFT
-								: r->full ? RB_BAD_FULL
-										  : RB_BAD_INPUT]++;
-		}
-		if (stops(s, i))
-			return RB_STOPPED;
-	}
-	return RB_OK;
 }
 
 /* what goes over from the old one as it is */
@@ -291,6 +531,36 @@ hand_over(rb_tets *old, rb_tets *out)
 	old->segment_facet = NULL;
 }
 
+static rb_status
+open_workers(result *s)
+{
+	rb_refining *r = s->r;
+	rb_status status = rb_refining_team(r, r->ncells, &s->team);
+
+	if (status == RB_OK)
+		status =
+			rb_array(r->ctx, (void **) &s->workers, rb_refining_threads(s->team), sizeof(worker));
+	if (status != RB_OK)
+		return status;
+	s->nworkers = rb_refining_threads(s->team);
+	memset(s->workers, 0, s->nworkers * sizeof(worker));
+	return RB_OK;
+}
+
+static void
+close_all(result *s)
+{
+	rb_memory *memory = s->r->ctx->memory;
+
+	rb_team_close(&s->team);
+	for (uint32_t i = 0; i < s->nworkers; i++)
+		for (int k = 0; k < KINDS; k++)
+			rb_free(memory, (void **) &s->workers[i].lists[k].e);
+	rb_free(memory, (void **) &s->workers);
+	rb_free(memory, (void **) &s->groups);
+	rb_free(memory, (void **) &s->blocks);
+}
+
 rb_status
 rb_refining_result(rb_refining *r, rb_tets *tets)
 {
@@ -299,18 +569,19 @@ rb_refining_result(rb_refining *r, rb_tets *tets)
 
 	memset(&s, 0, sizeof s);
 	s.r = r;
-	status = put_points(&s);
+	s.points_before = tets->npoints;
+	status = open_workers(&s);
 	if (status == RB_OK)
-		status = number_tets(&s);
+		status = put_points(&s);
+	if (status == RB_OK)
+		status = look(&s);
 	if (status == RB_OK)
 		status = put_tets(&s);
+	for (int k = 0; k < KINDS && status == RB_OK; k++)
+		status = put_found(&s, (kind) k);
 	if (status == RB_OK)
-		status = put_faces(&s);
-	if (status == RB_OK)
-		status = put_edges(&s);
-	if (status == RB_OK)
-		status = count(&s, tets->npoints);
-	rb_free(r->ctx->memory, (void **) &s.number);
+		report(&s);
+	close_all(&s);
 	if (status != RB_OK)
 	{
 		rb_tets_free(r->ctx->memory, &s.out);

@@ -517,7 +517,7 @@ number_winners(rounds *s)
 	s->nwinners = n;
 	s->most = rb_round_most(s->most, alive, n);
 	s->nfresh = (uint32_t) fresh;
-	if (fresh + r->ncells > RB_MAX_CELLS)
+	if (fresh + r->ncells >= RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, fresh + r->ncells, RB_MAX_CELLS, NULL);
 	status = rb_refining_reserve(r, r->ncells + (fresh > r->nfree ? (size_t) fresh - r->nfree : 0),
 								 r->nsites + (size_t) n);

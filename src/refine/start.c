@@ -3,8 +3,9 @@
  *	  A tetrahedralization becomes cells and sites (rb_cells.h).
  *
  * Where its boundary is on no facet, for the mesh goes to the hull, faces of one plane that are next to each
- * other become a facet of their own (hull.c), and edges between two such facets segments: they are refined like
- * those of the input, but nothing of them is told in the result.
+ * other become a facet of their own, and edges between two such facets segments: they are refined like
+ * those of the input, but nothing of them is told in the result.  Where some are in one plane up to rounding only,
+ * hull.c does that; and tetrahedra that lie there without a height are left out before (peel.c).
  */
 #include "refine/rb_refining.h"
 
@@ -54,20 +55,57 @@ rb_refining_free(rb_refining *r)
 	rb_free(memory, (void **) &r->sizes_points);
 }
 
+/* ---- on threads ---- */
+
+#define BLOCK \
+	RB_SIZE(8192, 32) /* tetrahedra, sites, or items of a list, that a thread takes at once */
+#define RINGS RB_SIZE(512, 8)  /* ghosts, from each of which three rings are gone around */
+#define KEYS RB_SIZE(4096, 16) /* lists that are put in order */
+
+/* regions, ascending */
+typedef struct regions
+{
+	int64_t *of;
+	uint32_t n;
+	size_t cap;
+} regions;
+
+/* many short lists, one after the other: that of key k is e[at[k]] to e[at[k + 1]], ascending */
+typedef struct lists
+{
+	uint64_t *e;
+	uint32_t *at;
+	uint32_t keys;
+} lists;
+
 /* scratch of the start */
 typedef struct start
 {
 	rb_refining *r;
 	const rb_tets *tets;
-	rb_table faces;  /* of facets */
-	rb_table edges;  /* of segments */
-	uint8_t *marks;  /* of each site: 1 a face of a facet has it, 2 an edge of a segment */
-	rb_table
-		chains; /* edges of the boundary to the ghost where the ring of cells there ends by now */
-	uint32_t *ends; /* of each such edge: where it began, and where it ends: cell << 2 | corner */
-	size_t ends_cap;
-	uint32_t nends;
+	rb_thread *team;
+	regions *found;     /* by each thread */
+	uint32_t *ghost_at; /* of each block of tetrahedra: the first ghost behind one of them */
+	lists faces;        /* of facets: by the smallest corner, the next one and which face it is */
+	lists edges;        /* of segments: by the smaller end, the larger one and which edge it is */
+	uint32_t
+		*ends; /* of edges of ghosts: at the other end of what is around it, ghost << 2 | corner */
+	uint8_t *marks;  /* of each ghost: bit 0 it is on no facet; then of its edges */
+	uint32_t *group; /* of each ghost: another one of its facet, or itself */
+	uint32_t *facet; /* of each ghost that is on none: the one that stands for the hull */
 } start;
+
+static rb_status
+each(start *s, uint64_t n, uint64_t grain, rb_work work)
+{
+	return rb_refining_each(s->r, s->team, n, grain, work, s);
+}
+
+static rb_status
+fill(start *s, uint64_t n, uint64_t grain, rb_work work)
+{
+	return rb_refining_fill(s->r, s->team, n, grain, work, s);
+}
 
 static bool
 stops(const start *s, uint32_t i)
@@ -75,74 +113,307 @@ stops(const start *s, uint32_t i)
 	return (i & 0x3fff) == 0x3fff && rb_should_stop(s->r->ctx);
 }
 
-/* ---- sites and cells ---- */
+/* ---- lists ---- */
 
-static rb_status
-make_sites(start *s)
+typedef enum what
 {
-	rb_refining *r = s->r;
-	const rb_tets *tets = s->tets;
+	FACES,    /* of facets */
+	EDGES,    /* of segments */
+	SEGMENTS, /* by their smaller ends, the larger one and which segment it is */
+	CHAINS, /* edges of ghosts, once from both ends of what is around them: by the smaller end, the larger one and which it is */
+	CORNERS /* by facet */
+} what;
 
-	for (uint32_t i = 0; i < tets->npoints; i++)
-	{
-		rb_site *site = &r->mesh.sites[i];
+typedef struct listing
+{
+	start *s;
+	lists *l;
+	what what;
+	bool counting;
+} listing;
 
-		memcpy(site->at, tets->points + 3 * (size_t) i, sizeof site->at);
-		site->radius = 0;
-		r->mesh.kind[i] = tets->kind[i] == RB_VERTEX_ON_HULL ? RB_VERTEX_INSIDE : tets->kind[i];
-		r->mesh.parent[i] = tets->parent[i];
-	}
-	r->nsites = tets->npoints;
-	return RB_OK;
+static inline uint32_t
+by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
+{
+	*e = (uint64_t) (a < b ? b : a) << 32 | number;
+	return a < b ? a : b;
 }
 
-/* the place of a region in the list of them */
-static rb_status
-region_place(rb_refining *r, int64_t region, size_t *cap, uint32_t *place)
+/* which list item i is of, RB_NONE: of none; and what is in the list then */
+static inline uint32_t
+list_of(const listing *g, uint64_t i, uint64_t *e)
 {
-	uint32_t from = 0, to = r->nregions;
+	const rb_tets *tets = g->s->tets;
+	const rb_cell *ghosts = g->s->r->mesh.cells + tets->ntets;
+	const uint32_t *v;
+	uint32_t key[3], k;
+
+	switch (g->what)
+	{
+		case FACES:
+			rb_table_key(key, tets->faces[i][0], tets->faces[i][1], tets->faces[i][2]);
+			*e = (uint64_t) key[1] << 32 | i;
+			return key[0];
+		case EDGES:
+			return by_ends(tets->edges[i][0], tets->edges[i][1], i, e);
+		case SEGMENTS:
+			return by_ends(g->s->r->segments[i][0], g->s->r->segments[i][1], i, e);
+		case CHAINS:
+			k = 1 + (uint32_t) (i % 3);
+			v = ghosts[i / 3].v;
+			if (g->s->ends[i] < ((tets->ntets + (uint32_t) (i / 3)) << 2 | k))
+				return RB_NONE; /* it is seen from there */
+			return by_ends(v[k == 1 ? 2 : 1], v[k == 3 ? 2 : 3], i, e);
+		default:
+			break;
+	}
+	/* corners: sites of the input on faces; of facets that stand for the hull, all sites */
+	if (i < 3 * (uint64_t) tets->nfaces)
+	{
+		*e = (uint64_t) tets->faces[i / 3][i % 3] << 32;
+		return tets->kind[*e >> 32] == RB_VERTEX_INPUT ? tets->face_facet[i / 3] : RB_NONE;
+	}
+	i -= 3 * (uint64_t) tets->nfaces;
+	*e = (uint64_t) ghosts[i / 3].v[1 + i % 3] << 32;
+	return ghosts[i / 3].facet[0] >= g->s->r->nfacets ? ghosts[i / 3].facet[0] : RB_NONE;
+}
+
+/* counts what is of each list, or puts it there; what is next to each other and of the same one, at once */
+static void
+do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+	uint64_t e[64];
+	uint32_t key = RB_NONE, n = 0;
+
+	(void) me;
+	for (uint64_t i = from; i <= to; i++)
+	{
+		uint64_t next = 0;
+		const uint32_t other = i < to ? list_of(g, i, &next) : RB_NONE;
+
+		if (n > 0 && (other != key || n == 64))
+		{
+			const uint32_t place = rb_add(&g->l->at[key + 1], n);
+
+			if (!g->counting)
+				memcpy(g->l->e + place, e, n * sizeof *e);
+			n = 0;
+		}
+		key = other;
+		if (key != RB_NONE)
+			e[n++] = next;
+	}
+}
+
+static int
+by_word(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* whichever thread put what where: they are in order */
+static void
+do_order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+	{
+		uint64_t *e = g->l->e + g->l->at[k];
+		const uint32_t n = g->l->at[k + 1] - g->l->at[k];
+
+		if (n > 32)
+			qsort(e, n, sizeof *e, by_word);
+		for (uint32_t i = 1; i < n && n <= 32; i++)
+		{
+			const uint64_t x = e[i];
+			uint32_t j = i;
+
+			for (; j > 0 && e[j - 1] > x; j--)
+				e[j] = e[j - 1];
+			e[j] = x;
+		}
+	}
+}
+
+static rb_status
+make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
+{
+	rb_refining *r = s->r;
+	listing g = {s, l, what, true};
+	uint32_t sum = 0;
 	rb_status status;
 
-	if (*place < r->nregions && r->regions[*place] == region)
-		return RB_OK;
-	while (from < to)
+	if (items >= UINT32_MAX)
+		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, items, UINT32_MAX, NULL);
+	status = rb_array(r->ctx, (void **) &l->at, (size_t) keys + 2, sizeof *l->at);
+	if (status != RB_OK)
+		return status;
+	memset(l->at, 0, ((size_t) keys + 2) * sizeof *l->at);
+	status = rb_refining_each(r, s->team, items, BLOCK, do_list, &g);
+	/* at[k + 1] is the beginning of list k, until all is in it: then it is its end */
+	for (uint32_t k = 1; k <= keys; k++)
+	{
+		const uint32_t n = l->at[k];
+
+		l->at[k] = sum;
+		sum += n;
+	}
+	l->keys = keys;
+	g.counting = false;
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &l->e, (size_t) sum + 1, sizeof *l->e);
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, items, BLOCK, do_list, &g);
+	return status == RB_OK ? rb_refining_each(r, s->team, keys, KEYS, do_order, &g) : status;
+}
+
+static void
+free_lists(rb_memory *memory, lists *l)
+{
+	rb_free(memory, (void **) &l->e);
+	rb_free(memory, (void **) &l->at);
+}
+
+/* the first in list k whose upper half is b, or where it would be */
+static inline uint32_t
+first_in(const lists *l, uint32_t k, uint32_t b)
+{
+	uint32_t from = l->at[k], to = l->at[k + 1];
+
+	while (to - from > 8)
 	{
 		uint32_t middle = from + (to - from) / 2;
 
-		if (r->regions[middle] < region)
+		if (l->e[middle] >> 32 < b)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	*place = from;
-	if (from < r->nregions && r->regions[from] == region)
+	while (from < to && l->e[from] >> 32 < b)
+		from++;
+	return from;
+}
+
+static inline bool
+is_edge(const start *s, uint32_t a, uint32_t b)
+{
+	const lists *l = &s->edges;
+	const uint32_t low = a < b ? a : b, high = a < b ? b : a;
+	const uint32_t i = first_in(l, low, high);
+
+	return i < l->at[low + 1] && l->e[i] >> 32 == high;
+}
+
+/* the facet that a face is on; RB_NOWHERE: none */
+static inline uint32_t
+facet_of(const start *s, const uint32_t *v)
+{
+	const lists *l = &s->faces;
+	uint32_t key[3];
+
+	rb_table_key(key, v[0], v[1], v[2]);
+	for (uint32_t i = first_in(l, key[0], key[1]); i < l->at[key[0] + 1] && l->e[i] >> 32 == key[1];
+		 i++)
+	{
+		const uint32_t *f = s->tets->faces[(uint32_t) l->e[i]];
+
+		if (f[0] == key[2] || f[1] == key[2] || f[2] == key[2])
+			return s->tets->face_facet[(uint32_t) l->e[i]];
+	}
+	return RB_NOWHERE;
+}
+
+/* ---- sites and cells ---- */
+
+static void
+do_sites(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	const rb_tets *tets = s->tets;
+	rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		memcpy(m->sites[i].at, tets->points + 3 * i, sizeof m->sites[i].at);
+		m->sites[i].radius = 0;
+		m->kind[i] = tets->kind[i] == RB_VERTEX_ON_HULL ? RB_VERTEX_INSIDE : tets->kind[i];
+		m->parent[i] = tets->parent[i];
+	}
+}
+
+/* where a region is in the list of them, or would be */
+static uint32_t
+region_place(const regions *in, int64_t region)
+{
+	uint32_t from = 0, to = in->n;
+
+	while (from < to)
+	{
+		uint32_t middle = from + (to - from) / 2;
+
+		if (in->of[middle] < region)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+static rb_status
+add_region(rb_context *ctx, regions *in, int64_t region)
+{
+	const uint32_t place = region_place(in, region);
+	rb_status status;
+
+	if (place < in->n && in->of[place] == region)
 		return RB_OK;
-	status = rb_array_grow(r->ctx, (void **) &r->regions, cap, (size_t) r->nregions + 1,
-						   sizeof(*r->regions));
+	status = rb_array_grow(ctx, (void **) &in->of, &in->cap, (size_t) in->n + 1, sizeof *in->of);
 	if (status != RB_OK)
 		return status;
-	memmove(r->regions + from + 1, r->regions + from, (r->nregions - from) * sizeof(*r->regions));
-	r->regions[from] = region;
-	r->nregions++;
+	memmove(in->of + place + 1, in->of + place, (in->n - place) * sizeof *in->of);
+	in->of[place] = region;
+	in->n++;
 	return RB_OK;
 }
 
+/* which regions there are, and how many ghosts */
+static void
+do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	start *s = arg;
+	const rb_tets *tets = s->tets;
+	regions *found = &s->found[rb_refining_thread(me)];
+	rb_status status = RB_OK;
+	uint32_t ghosts = 0;
+
+	for (uint64_t i = 4 * from; i < 4 * to; i++)
+		ghosts += tets->neighbours[i] == RB_NONE;
+	s->ghost_at[from / BLOCK] = ghosts;
+	for (uint64_t i = from; i < to && status == RB_OK; i++)
+		if (i == from || tets->region[i] != tets->region[i - 1])
+			status = add_region(s->r->ctx, found, tets->region[i]);
+}
+
+/* what all threads have found */
 static rb_status
 make_regions(start *s)
 {
 	rb_refining *r = s->r;
 	const rb_refine_options *o = r->options;
-	size_t cap = r->nregions;
-	uint32_t place = 0;
+	regions all = {r->regions, r->nregions, r->nregions};
 	rb_status status = RB_OK;
 
-	for (uint32_t i = 0; i < s->tets->ntets && status == RB_OK; i++)
-		status = region_place(r, s->tets->region[i], &cap, &place);
-	for (uint32_t i = 0; i < s->tets->ntets && status == RB_OK; i++)
-	{
-		status = region_place(r, s->tets->region[i], &cap, &place);
-		r->mesh.cells[i].region = place;
-	}
+	for (uint32_t t = 0; t < rb_refining_threads(s->team); t++)
+		for (uint32_t i = 0; i < s->found[t].n && status == RB_OK; i++)
+			status = add_region(r->ctx, &all, s->found[t].of[i]);
+	r->regions = all.of;
+	r->nregions = all.n;
 	if (status != RB_OK || o->nregion_volumes == 0)
 		return status;
 	status = rb_array(r->ctx, (void **) &r->region_volume, r->nregions + 1, sizeof(double));
@@ -159,6 +430,42 @@ make_regions(start *s)
 	return RB_OK;
 }
 
+/* how many cells and regions there will be, and room for them */
+static rb_status
+look(start *s)
+{
+	rb_refining *r = s->r;
+	const rb_tets *tets = s->tets;
+	const uint32_t nblocks = tets->ntets / BLOCK + 1, threads = rb_refining_threads(s->team);
+	uint64_t cells = tets->ntets;
+	rb_status status = rb_array(r->ctx, (void **) &s->found, threads, sizeof *s->found);
+
+	if (status != RB_OK)
+		return status;
+	memset(s->found, 0, threads * sizeof *s->found);
+	status = rb_array(r->ctx, (void **) &s->ghost_at, nblocks, sizeof *s->ghost_at);
+	if (status != RB_OK)
+		return status;
+	s->ghost_at[nblocks - 1] = 0; /* there may be no tetrahedra for it */
+	status = each(s, tets->ntets, BLOCK, do_look);
+	for (uint32_t b = 0; b < nblocks && status == RB_OK; b++)
+	{
+		const uint32_t ghosts = s->ghost_at[b];
+
+		s->ghost_at[b] = (uint32_t) cells;
+		cells += ghosts;
+	}
+	if (status == RB_OK && cells >= RB_MAX_CELLS)
+		status = rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, cells, RB_MAX_CELLS, NULL);
+	if (status == RB_OK)
+		status = make_regions(s);
+	if (status == RB_OK)
+		status = rb_refining_reserve(r, cells, tets->npoints);
+	r->ncells = (uint32_t) cells;
+	r->nsites = tets->npoints;
+	return status;
+}
+
 static uint32_t
 corner_towards(const rb_tets *tets, uint32_t tet, uint32_t from)
 {
@@ -169,128 +476,97 @@ corner_towards(const rb_tets *tets, uint32_t tet, uint32_t from)
 	return k;
 }
 
-static rb_status
-mark_input(start *s)
+/* the ghost behind face i of a tetrahedron, with corners v; edges between these are on segments as they are there */
+static void
+make_ghost(rb_cell *g, const rb_cell *c, uint32_t t, uint32_t i)
 {
-	const rb_tets *tets = s->tets;
-	rb_context *ctx = s->r->ctx;
-	rb_status status = rb_array(ctx, (void **) &s->marks, (size_t) tets->npoints + 1, 1);
+	uint32_t from[4];
 
-	if (status == RB_OK)
-		status = rb_table_reserve(ctx, &s->faces, tets->nfaces);
-	if (status == RB_OK)
-		status = rb_table_reserve(ctx, &s->edges, tets->nedges);
-	if (status == RB_OK)
-		memset(s->marks, 0, tets->npoints);
-	for (uint32_t i = 0; i < tets->nfaces && status == RB_OK; i++)
+	from[1] = rb_cell_face_corner(i, 0);
+	from[2] = rb_cell_face_corner(i, 2);
+	from[3] = rb_cell_face_corner(i, 1);
+	g->v[0] = RB_GHOST;
+	g->n[0] = t << 2 | i;
+	g->facet[0] = c->facet[i];
+	g->bits = RB_CELL_WALL(0);
+	g->claim = 0;
+	g->region = 0;
+	for (uint32_t k = 1; k < 4; k++)
 	{
-		const uint32_t *v = tets->faces[i];
-
-		s->marks[v[0]] |= 1;
-		s->marks[v[1]] |= 1;
-		s->marks[v[2]] |= 1;
-		status = rb_table_put(ctx, &s->faces, v[0], v[1], v[2], tets->face_facet[i], NULL, NULL);
-		if (stops(s, i))
-			status = RB_STOPPED;
+		g->v[k] = c->v[from[k]];
+		g->n[k] = RB_NOWHERE;
+		g->facet[k] = RB_NOWHERE;
 	}
-	for (uint32_t i = 0; i < tets->nedges && status == RB_OK; i++)
-	{
-		const uint32_t *v = tets->edges[i];
-
-		s->marks[v[0]] |= 2;
-		s->marks[v[1]] |= 2;
-		status =
-			rb_table_put(ctx, &s->edges, v[0], v[1], RB_NONE, tets->edge_segment[i], NULL, NULL);
-	}
-	return status;
+	for (uint32_t e = 3; e < 6; e++)
+		if ((c->bits & RB_CELL_SEGMENT(rb_cell_edge(from[rb_cell_edge_from(e)],
+													from[rb_cell_edge_to(e)]))) != 0)
+			g->bits |= RB_CELL_SEGMENT(e);
 }
 
 /* the tetrahedra, and a ghost behind each face of the boundary: links of ghosts to each other come later */
-static rb_status
-make_cells(start *s)
+static void
+do_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	rb_refining *r = s->r;
+	const start *s = arg;
 	const rb_tets *tets = s->tets;
-	rb_cell *cells = r->mesh.cells;
-	uint32_t ghost = tets->ntets;
+	const regions in = {s->r->regions, s->r->nregions, 0};
+	rb_cell *cells = s->r->mesh.cells;
+	uint32_t ghost = s->ghost_at[from / BLOCK];
 
-	for (uint32_t t = 0; t < tets->ntets; t++)
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
 	{
 		rb_cell *c = &cells[t];
 
 		memcpy(c->v, tets->tets[t], sizeof c->v);
 		c->bits = 0;
 		c->claim = 0;
+		c->region = t > from && tets->region[t] == tets->region[t - 1]
+						? cells[t - 1].region
+						: region_place(&in, tets->region[t]);
+		for (uint32_t e = 0; e < 6; e++)
+			if (is_edge(s, c->v[rb_cell_edge_from(e)], c->v[rb_cell_edge_to(e)]))
+				c->bits |= RB_CELL_SEGMENT(e);
 		for (uint32_t i = 0; i < 4; i++)
 		{
 			uint32_t beyond = tets->neighbours[4 * (size_t) t + i];
 			uint32_t v[3];
-			uint32_t *facet = NULL;
 
 			for (uint32_t k = 0; k < 3; k++)
 				v[k] = c->v[rb_cell_face_corner(i, k)];
-			c->facet[i] = RB_NOWHERE;
-			if ((s->marks[v[0]] & s->marks[v[1]] & s->marks[v[2]] & 1) != 0)
-				facet = rb_table_find(&s->faces, v[0], v[1], v[2]);
-			if (facet != NULL)
-			{
-				c->facet[i] = *facet;
+			c->facet[i] = facet_of(s, v);
+			if (c->facet[i] != RB_NOWHERE || beyond == RB_NONE)
 				c->bits |= RB_CELL_WALL(i);
-			}
-			if (beyond != RB_NONE)
-				c->n[i] = beyond << 2 | corner_towards(tets, beyond, t);
-			else
-			{
-				rb_cell *g = &cells[ghost];
-
-				c->bits |= RB_CELL_WALL(i);
-				c->n[i] = ghost << 2;
-				g->v[0] = RB_GHOST;
-				g->v[1] = v[0];
-				g->v[2] = v[2];
-				g->v[3] = v[1];
-				g->n[0] = t << 2 | i;
-				g->bits = RB_CELL_WALL(0);
-				g->claim = 0;
-				g->region = 0;
-				g->facet[0] = c->facet[i];
-				for (uint32_t k = 1; k < 4; k++)
-				{
-					g->n[k] = RB_NOWHERE;
-					g->facet[k] = RB_NOWHERE;
-				}
-				ghost++;
-			}
-		}
-		for (uint32_t e = 0; e < 6; e++)
-		{
-			uint32_t a = c->v[rb_cell_edge_from(e)], b = c->v[rb_cell_edge_to(e)];
-
-			if ((s->marks[a] & s->marks[b] & 2) != 0 &&
-				rb_table_find(&s->edges, a, b, RB_NONE) != NULL)
-				c->bits |= RB_CELL_SEGMENT(e);
-		}
-		if (stops(s, t))
-			return RB_STOPPED;
-	}
-	for (uint32_t g = tets->ntets; g < ghost; g++)
-	{
-		rb_cell *c = &cells[g];
-
-		for (uint32_t e = 3; e < 6; e++)
-		{
-			uint32_t a = c->v[rb_cell_edge_from(e)], b = c->v[rb_cell_edge_to(e)];
-
-			if ((s->marks[a] & s->marks[b] & 2) != 0 &&
-				rb_table_find(&s->edges, a, b, RB_NONE) != NULL)
-				c->bits |= RB_CELL_SEGMENT(e);
+			c->n[i] =
+				beyond != RB_NONE ? beyond << 2 | corner_towards(tets, beyond, t) : ghost << 2;
+			if (beyond == RB_NONE)
+				make_ghost(&cells[ghost++], c, t, i);
 		}
 	}
-	r->ncells = ghost;
-	return RB_OK;
+}
+
+static rb_status
+make_cells(start *s)
+{
+	const rb_tets *tets = s->tets;
+	rb_status status = make_lists(s, FACES, tets->npoints, tets->nfaces, &s->faces);
+
+	if (status == RB_OK)
+		status = make_lists(s, EDGES, tets->npoints, tets->nedges, &s->edges);
+	if (status == RB_OK)
+		status = fill(s, tets->ntets, BLOCK, do_cells);
+	free_lists(s->r->ctx->memory, &s->faces);
+	free_lists(s->r->ctx->memory, &s->edges);
+	return status;
 }
 
 /* ---- rings around edges of the boundary ---- */
+
+static uint32_t
+ghosts_of(const start *s)
+{
+	return s->r->ncells - s->tets->ntets;
+}
 
 /* the ghost at the other end of the cells that are around edge (a, b), from ghost g's face on; and its corner opposite to the face there */
 static uint32_t
@@ -308,6 +584,17 @@ other_end(const rb_cells *m, uint32_t g, uint32_t corner)
 }
 
 static void
+do_ends(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		for (uint32_t k = 0; k < 3; k++)
+			s->ends[3 * i + k] = other_end(&s->r->mesh, s->tets->ntets + (uint32_t) i, k + 1);
+}
+
+static void
 link_faces(rb_cells *m, uint32_t f, uint32_t g)
 {
 	m->cells[f >> 2].n[f & 3] = g;
@@ -318,50 +605,81 @@ link_faces(rb_cells *m, uint32_t f, uint32_t g)
  * Ghosts are linked where two boundary faces meet in an edge; where more than two do, all that is around
  * the edge becomes one ring.
  */
+static void
+do_links(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+	const start *s = g->s;
+	const lists *l = g->l;
+	rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t key = from; key < to; key++)
+	{
+		uint32_t first = 0, last = 0;
+
+		for (uint32_t i = l->at[key]; i < l->at[key + 1]; i++)
+		{
+			const uint32_t at = (uint32_t) l->e[i];
+			const uint32_t begins = (s->tets->ntets + at / 3) << 2 | (1 + at % 3);
+			const uint32_t ends = s->ends[at];
+
+			/* another edge begins, or the ring of this one gets longer */
+			if (i == l->at[key] || l->e[i] >> 32 != l->e[i - 1] >> 32)
+				first = begins;
+			else
+				link_faces(m, last, begins);
+			last = ends;
+			link_faces(m, first, last);
+		}
+	}
+}
+
 static rb_status
 link_ghosts(start *s)
 {
 	rb_refining *r = s->r;
-	rb_cells *m = &r->mesh;
-	rb_status status = RB_OK;
+	const uint32_t n = ghosts_of(s);
+	lists chains = {NULL, NULL, 0};
+	listing g = {s, &chains, CHAINS, false};
+	rb_status status = rb_array(r->ctx, (void **) &s->ends, 3 * (size_t) n + 1, sizeof(uint32_t));
 
-	for (uint32_t g = s->tets->ntets; g < r->ncells && status == RB_OK; g++)
-		for (uint32_t k = 1; k < 4 && status == RB_OK; k++)
-		{
-			const rb_cell *c = &m->cells[g];
-			uint32_t from = g << 2 | k, to = other_end(m, g, k);
-			uint32_t *known;
-			bool fresh;
-
-			if (to < from)
-				continue; /* it was seen from there */
-			status = rb_array_grow(r->ctx, (void **) &s->ends, &s->ends_cap,
-								   2 * (size_t) s->nends + 2, sizeof(uint32_t));
-			if (status == RB_OK)
-				status = rb_table_put(r->ctx, &s->chains, c->v[k == 1 ? 2 : 1],
-									  c->v[k == 3 ? 2 : 3], RB_NONE, s->nends, &known, &fresh);
-			if (status != RB_OK)
-				break;
-			if (fresh)
-			{
-				s->ends[2 * s->nends] = from;
-				s->ends[2 * s->nends + 1] = to;
-				s->nends++;
-				link_faces(m, from, to);
-			}
-			else
-			{
-				link_faces(m, s->ends[2 * *known + 1], from);
-				s->ends[2 * *known + 1] = to;
-				link_faces(m, s->ends[2 * *known], to);
-			}
-			if (stops(s, g))
-				status = RB_STOPPED;
-		}
+	if (status == RB_OK)
+		status = each(s, n, RINGS, do_ends);
+	if (status == RB_OK)
+		status = make_lists(s, CHAINS, s->tets->npoints, 3 * (uint64_t) n, &chains);
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, s->tets->npoints, KEYS, do_links, &g);
+	free_lists(r->ctx->memory, &chains);
+	rb_free(r->ctx->memory, (void **) &s->ends);
 	return status;
 }
 
 /* ---- facets and segments that stand for the hull ---- */
+
+static uint32_t
+group_of(start *s, uint32_t g)
+{
+	while (s->group[g] != g)
+	{
+		s->group[g] = s->group[s->group[g]];
+		g = s->group[g];
+	}
+	return g;
+}
+
+/* do the faces of two ghosts, across the edge opposite to corner k of the first, lie in one plane? */
+static bool
+coplanar(const start *s, uint32_t g, uint32_t k)
+{
+	rb_cells *m = &s->r->mesh;
+	const rb_cell *c = &m->cells[g];
+	const rb_cell *o = &m->cells[c->n[k] >> 2];
+	rb_exact_env env = {.filters = s->r->ctx->filters, .exact = true};
+
+	return rb_orient3d_at(&env, rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
+						  rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3])) == 0;
+}
 
 /* of corner k of ghost g: the bit of the edge opposite to it on g's face */
 static uint32_t
@@ -370,22 +688,152 @@ edge_beside(uint32_t k)
 	return RB_CELL_SEGMENT(rb_cell_edge(k == 1 ? 2 : 1, k == 3 ? 2 : 3));
 }
 
+/* up to rounding? */
+static bool
+near(const start *s, uint32_t g, uint32_t k)
+{
+	const rb_cells *m = &s->r->mesh;
+	const rb_cell *c = &m->cells[g];
+	const rb_cell *o = &m->cells[c->n[k] >> 2];
+
+	return rb_hull_near(s->r, rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
+						rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3]));
+}
+
+/* in marks: across an edge of it the hull goes on in its plane up to rounding */
+#define NEAR 0x10
+
+/* marks: it is on no facet; and across which edges the hull goes on in its plane, from the first of two only */
+static void
+do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	const rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const uint32_t g = s->tets->ntets + (uint32_t) i;
+		const rb_cell *c = &m->cells[g];
+
+		s->marks[i] = c->facet[0] == RB_NOWHERE;
+		for (uint32_t k = 1; k < 4 && s->marks[i] != 0; k++)
+		{
+			const uint32_t o = c->n[k] >> 2;
+
+			if (g >= o || m->cells[o].facet[0] != RB_NOWHERE || (c->bits & edge_beside(k)) != 0)
+				continue;
+			if (coplanar(s, g, k))
+				s->marks[i] |= (uint8_t) (1u << k);
+			else if (near(s, g, k))
+				s->marks[i] |= NEAR;
+		}
+	}
+}
+
+static void
+do_facets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		if (s->marks[i] != 0)
+		{
+			rb_cell *c = &m->cells[s->tets->ntets + i];
+
+			c->facet[0] = s->facet[i];
+			m->cells[c->n[0] >> 2].facet[c->n[0] & 3] = s->facet[i];
+		}
+}
+
+static rb_status
+group_hull(start *s)
+{
+	rb_refining *r = s->r;
+	const rb_cell *ghosts = r->mesh.cells + s->tets->ntets;
+	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
+	uint8_t near = 0;
+	rb_status status = rb_array(r->ctx, (void **) &s->marks, (size_t) n + 1, 1);
+
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &s->group, (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &s->facet, (size_t) n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = each(s, n, RINGS, do_planes);
+	if (status != RB_OK)
+		return status;
+	for (uint32_t g = 0; g < n; g++)
+		near |= s->marks[g] & NEAR;
+	if (near != 0)
+		return rb_hull_group(r, base);
+	for (uint32_t g = 0; g < n; g++)
+		s->group[g] = g;
+	for (uint32_t g = 0; g < n; g++)
+	{
+		for (uint32_t k = 1; k < 4 && s->marks[g] > 1; k++)
+			if ((s->marks[g] >> k & 1) != 0)
+			{
+				uint32_t a = group_of(s, g), b = group_of(s, (ghosts[g].n[k] >> 2) - base);
+
+				s->group[a > b ? a : b] = a > b ? b : a;
+			}
+		if (stops(s, g))
+			return RB_STOPPED;
+	}
+	/* roots come before what they are roots of */
+	for (uint32_t g = 0; g < n; g++)
+		if (s->marks[g] != 0)
+		{
+			const uint32_t root = group_of(s, g);
+
+			s->facet[g] = root == g ? r->all_facets++ : s->facet[root];
+		}
+	return each(s, n, BLOCK, do_facets);
+}
+
+/* marks: edges that are on no segment, between two facets */
+static void
+do_creases(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const start *s = arg;
+	const rb_cells *m = &s->r->mesh;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const rb_cell *c = &m->cells[s->tets->ntets + i];
+
+		s->marks[i] = 0;
+		for (uint32_t k = 1; k < 4; k++)
+			if ((c->bits & edge_beside(k)) == 0 && m->cells[c->n[k] >> 2].facet[0] != c->facet[0])
+				s->marks[i] |= (uint8_t) (1u << k);
+	}
+}
+
 /* edges between two such facets, or one and one of the input, become segments */
 static rb_status
 crease_hull(start *s)
 {
 	rb_refining *r = s->r;
 	rb_cells *m = &r->mesh;
+	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
+	rb_status status = each(s, n, BLOCK, do_creases);
 
-	for (uint32_t g = s->tets->ntets; g < r->ncells; g++)
-		for (uint32_t k = 1; k < 4; k++)
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const uint32_t g = base + i;
+
+		for (uint32_t k = 1; k < 4 && s->marks[i] != 0; k++)
 		{
 			const rb_cell *c = &m->cells[g];
 			uint32_t a = c->v[k == 1 ? 2 : 1], b = c->v[k == 3 ? 2 : 3];
 			rb_ring ring;
-			rb_status status;
 
-			if ((c->bits & edge_beside(k)) != 0 || m->cells[c->n[k] >> 2].facet[0] == c->facet[0])
+			/* the same edge may be one already */
+			if ((s->marks[i] >> k & 1) == 0 || (c->bits & edge_beside(k)) != 0)
 				continue;
 			status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap,
 								   (size_t) m->nsegments + 1, sizeof(uint32_t[2]));
@@ -402,64 +850,77 @@ crease_hull(start *s)
 					RB_CELL_SEGMENT(rb_cell_edge(rb_cell_corner(o, a), rb_cell_corner(o, b)));
 				rb_ring_next(m, &ring);
 			} while (ring.cell != g);
-			if (stops(s, g))
-				return RB_STOPPED;
 		}
-	return RB_OK;
+		if ((i & 0xff) == 0xff && rb_should_stop(r->ctx))
+			status = RB_STOPPED;
+	}
+	return status;
 }
 
 /* ---- what points and pieces are on ---- */
 
-static int
-by_word(const void *a, const void *b)
+static void
+do_segments(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
-	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+	const listing *g = arg;
 
-	return (x > y) - (x < y);
-}
-
-typedef struct keyed
-{
-	uint64_t key;
-	uint32_t segment;
-} keyed;
-
-static int
-by_key(const void *a, const void *b)
-{
-	const keyed *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->segment < y->segment ? -1 : x->segment > y->segment;
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		g->s->r->segment_order[i] = (uint32_t) g->l->e[i];
 }
 
 static rb_status
 order_segments(start *s)
 {
 	rb_refining *r = s->r;
-	uint32_t n = r->mesh.nsegments;
-	keyed *keys = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &keys, (size_t) n + 1, sizeof(*keys));
+	const uint32_t n = r->mesh.nsegments;
+	lists l = {NULL, NULL, 0};
+	listing g = {s, &l, SEGMENTS, false};
+	rb_status status =
+		rb_array(r->ctx, (void **) &r->segment_order, (size_t) n + 1, sizeof(*r->segment_order));
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &r->segment_order, (size_t) n + 1,
-						  sizeof(*r->segment_order));
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
-	{
-		uint32_t a = r->segments[i][0], b = r->segments[i][1];
-
-		keys[i].key = a < b ? (uint64_t) a << 32 | b : (uint64_t) b << 32 | a;
-		keys[i].segment = i;
-	}
+		status = make_lists(s, SEGMENTS, r->nsites, n, &l);
 	if (status == RB_OK)
-	{
-		qsort(keys, n, sizeof(*keys), by_key);
-		for (uint32_t i = 0; i < n; i++)
-			r->segment_order[i] = keys[i].segment;
-	}
-	rb_free(r->ctx->memory, (void **) &keys);
+		status = rb_refining_each(r, s->team, n, BLOCK, do_segments, &g);
+	free_lists(r->ctx->memory, &l);
 	return status;
+}
+
+/* each corner once: in facet_start[f + 1], how many there are of facet f */
+static void
+do_unique(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+
+	(void) me;
+	for (uint64_t f = from; f < to; f++)
+	{
+		const uint32_t end = g->l->at[f + 1];
+		uint32_t n = 0;
+
+		for (uint32_t i = g->l->at[f]; i < end; i++)
+			n += i + 1 == end || g->l->e[i] != g->l->e[i + 1];
+		g->s->r->facet_start[f + 1] = n;
+	}
+}
+
+static void
+do_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const listing *g = arg;
+	const rb_refining *r = g->s->r;
+
+	(void) me;
+	for (uint64_t f = from; f < to; f++)
+	{
+		const uint32_t end = g->l->at[f + 1];
+		uint32_t n = r->facet_start[f];
+
+		for (uint32_t i = g->l->at[f]; i < end; i++)
+			if (i + 1 == end || g->l->e[i] != g->l->e[i + 1])
+				r->facet_corners[n++] = (uint32_t) (g->l->e[i] >> 32);
+	}
 }
 
 /* corners of each facet: sites of the input on its faces; of those that stand for the hull, all sites */
@@ -467,46 +928,28 @@ static rb_status
 list_corners(start *s)
 {
 	rb_refining *r = s->r;
-	const rb_tets *tets = s->tets;
-	rb_cells *m = &r->mesh;
-	uint32_t nfacets = r->all_facets;
-	uint64_t *pairs = NULL;
-	size_t n = 0, unique = 0;
+	const uint32_t nfacets = r->all_facets;
+	lists l = {NULL, NULL, 0};
+	listing g = {s, &l, CORNERS, false};
 	rb_status status =
-		rb_array(r->ctx, (void **) &pairs,
-				 3 * ((size_t) tets->nfaces + (r->ncells - tets->ntets)) + 1, sizeof(*pairs));
+		make_lists(s, CORNERS, nfacets, 3 * ((uint64_t) s->tets->nfaces + ghosts_of(s)), &l);
 
 	if (status == RB_OK)
 		status =
 			rb_array(r->ctx, (void **) &r->facet_start, (size_t) nfacets + 2, sizeof(uint32_t));
-	if (status != RB_OK)
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, nfacets, KEYS, do_unique, &g);
+	if (status == RB_OK)
 	{
-		rb_free(r->ctx->memory, (void **) &pairs);
-		return status;
+		r->facet_start[0] = 0;
+		for (uint32_t f = 0; f < nfacets; f++)
+			r->facet_start[f + 1] += r->facet_start[f];
+		status = rb_array(r->ctx, (void **) &r->facet_corners, (size_t) r->facet_start[nfacets] + 1,
+						  sizeof(uint32_t));
 	}
-	for (uint32_t i = 0; i < tets->nfaces; i++)
-		for (uint32_t k = 0; k < 3; k++)
-			if (tets->kind[tets->faces[i][k]] == RB_VERTEX_INPUT)
-				pairs[n++] = (uint64_t) tets->face_facet[i] << 32 | tets->faces[i][k];
-	for (uint32_t g = tets->ntets; g < r->ncells; g++)
-		for (uint32_t k = 1; k < 4; k++)
-			if (m->cells[g].facet[0] >= r->nfacets)
-				pairs[n++] = (uint64_t) m->cells[g].facet[0] << 32 | m->cells[g].v[k];
-	qsort(pairs, n, sizeof(*pairs), by_word);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || pairs[i] != pairs[i - 1])
-			pairs[unique++] = pairs[i];
-	status = rb_array(r->ctx, (void **) &r->facet_corners, unique + 1, sizeof(uint32_t));
-	for (size_t i = 0, f = 0; i <= unique && status == RB_OK; i++)
-	{
-		uint64_t facet = i < unique ? pairs[i] >> 32 : nfacets;
-
-		while (f <= facet)
-			r->facet_start[f++] = (uint32_t) i;
-		if (i < unique)
-			r->facet_corners[i] = (uint32_t) pairs[i];
-	}
-	rb_free(r->ctx->memory, (void **) &pairs);
+	if (status == RB_OK)
+		status = rb_refining_each(r, s->team, nfacets, KEYS, do_corners, &g);
+	free_lists(r->ctx->memory, &l);
 	return status;
 }
 
@@ -586,29 +1029,22 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	rb_cells *m = &r->mesh;
 	rb_memory *memory = r->ctx->memory;
 	start s;
-	size_t ghosts = 0;
 	rb_status status;
 
 	memset(&s, 0, sizeof s);
 	s.r = r;
 	s.tets = tets;
-	for (size_t i = 0; i < 4 * (size_t) tets->ntets; i++)
-		ghosts += tets->neighbours[i] == RB_NONE;
-	if (tets->ntets + ghosts >= RB_MAX_CELLS)
-		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, tets->ntets + ghosts, RB_MAX_CELLS, NULL);
-	status = rb_refining_reserve(r, tets->ntets + ghosts, tets->npoints);
+	status = rb_refining_team(r, tets->ntets, &s.team);
 	if (status == RB_OK)
-		status = make_sites(&s);
+		status = look(&s);
 	if (status == RB_OK)
-		status = make_regions(&s);
-	if (status == RB_OK)
-		status = mark_input(&s);
+		status = fill(&s, tets->npoints, BLOCK, do_sites);
 	if (status == RB_OK)
 		status = make_cells(&s);
 	if (status == RB_OK)
 		status = link_ghosts(&s);
 	if (status == RB_OK)
-		status = rb_hull_group(r, tets->ntets);
+		status = group_hull(&s);
 	if (status == RB_OK)
 		status = crease_hull(&s);
 	if (status == RB_OK)
@@ -620,11 +1056,14 @@ make_mesh(rb_refining *r, const rb_tets *tets)
 	m->facet_start = r->facet_start;
 	m->facet_corners = r->facet_corners;
 	m->region_volume = r->region_volume;
-	rb_table_free(memory, &s.faces);
-	rb_table_free(memory, &s.edges);
-	rb_table_free(memory, &s.chains);
+	for (uint32_t t = 0; s.found != NULL && t < rb_refining_threads(s.team); t++)
+		rb_free(memory, (void **) &s.found[t].of);
+	rb_free(memory, (void **) &s.found);
+	rb_free(memory, (void **) &s.ghost_at);
 	rb_free(memory, (void **) &s.marks);
-	rb_free(memory, (void **) &s.ends);
+	rb_free(memory, (void **) &s.group);
+	rb_free(memory, (void **) &s.facet);
+	rb_team_close(&s.team);
 	return status;
 }
 
@@ -634,7 +1073,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	const rb_refine_options *o = r->options;
 	rb_cells *m = &r->mesh;
 	uint32_t nfacets = 0;
-	rb_tets rest;
+	rb_tets rest = *tets;
 	rb_status status;
 
 	for (uint32_t i = 0; i < tets->nfaces; i++)
@@ -651,7 +1090,9 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	{
 		if (tets->nsegments > 0)
 			memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
-		status = rb_hull_peel(r, tets, &rest);
+		status = rb_hull_rounds(r, tets);
+		if (status == RB_OK)
+			status = rb_hull_peel(r, tets, &rest);
 		if (status == RB_OK)
 			status = make_mesh(r, &rest);
 		rb_hull_peel_free(r, tets, &rest);

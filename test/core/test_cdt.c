@@ -505,6 +505,20 @@ refusals(void)
 	segment(at(0, 0, 0), at(3, 6, 9));
 	segment(at(3, 6, 9), at(0, 0, 0));
 	refused("a segment twice", RB_FLAW_SEGMENTS_CROSS, 0, 1);
+	/* one of two equal points is in no tetrahedron: no segment ends there, no facet has it for a corner */
+	clear();
+	some_points();
+	segment(at(3, 6, 9), 0);
+	memcpy(it.points[it.npoints], it.points[it.npoints - 1], sizeof it.points[0]);
+	segment(it.npoints++, 1);
+	for (int keep = 0; keep < 2; keep++)
+	{
+		result r = mesh("a point twice", (rb_keep) keep);
+
+		CHECK(r.status == RB_BAD_PLC && flaw.kind == RB_FLAW_TOO_NEAR &&
+				  (flaw.a == it.npoints - 1 || flaw.a == it.npoints - 2),
+			  "a point twice: status %d, %s", r.status, flaw_text());
+	}
 }
 
 /* ---- stops, and memory ---- */

@@ -12,6 +12,8 @@
 
 /* in a mesh, where time is not short */
 #define MOST_POINTS 60000
+/* of random ones, so many */
+#define ANY_COMPLEXES 150
 
 static uint64_t
 most_points(void)
@@ -468,6 +470,91 @@ all_models(void)
 		}
 }
 
+/* ---- complexes of any kind ---- */
+
+/*
+ * Of a tetrahedralization of a few points some triangles, and some edges: they meet at any angle, at edges and
+ * corners, and nothing crosses.  With a part of them for solids, or without.
+ */
+static void
+any_complex(uint64_t number)
+{
+	int n = 5 + check_below(12);
+	double flat = check_below(3) == 0 ? pow(10, -3 * fabs(points_unit())) : 1;
+	bool solids = check_below(2) == 0, chosen[MOST / 100];
+	rb_plc from;
+	rb_tets t;
+
+	clear();
+	for (int i = 0; i < n; i++)
+	{
+		double p[3] = {points_unit(), points_unit(), flat * points_unit()};
+
+		/* near to a corner; or on a grid, nearly */
+		for (int k = 0; k < 3 && number % 3 == 1 && i % 2 == 0; k++)
+			p[k] *= .01;
+		for (int k = 0; k < 3 && number % 3 == 2; k++)
+			p[k] = check_below(3) + 1e-5 * p[k];
+		(void) at(p[0], p[1], p[2]);
+	}
+	from = plc();
+	if (make(&from, RB_KEEP_HULL, 1, &t) != RB_OK)
+		return;
+	for (uint32_t i = 0; i < t.ntets; i++)
+		chosen[i] = check_below(2) == 0;
+	for (uint32_t i = 0; i < t.ntets; i++)
+		for (uint32_t k = 0; k < 4; k++)
+		{
+			uint32_t beyond = t.neighbours[4 * (size_t) i + k];
+			const uint32_t *v = t.tets[i];
+
+			if (beyond != RB_NONE && beyond < i)
+				continue;
+			if (solids ? chosen[i] != (beyond != RB_NONE && chosen[beyond]) : check_below(2) == 0)
+				facet(v[rb_cell_face_corner(k, 0)], v[rb_cell_face_corner(k, 1)],
+					  v[rb_cell_face_corner(k, 2)]);
+		}
+	/* each edge is in several of them */
+	for (uint32_t i = 0; i < t.ntets; i += 7)
+	{
+		uint32_t a = t.tets[i][0], b = t.tets[i][1];
+		bool known = false;
+
+		for (uint32_t s = 0; s < it.nsegments; s++)
+			known = known || (it.segments[s][0] == a && it.segments[s][1] == b) ||
+					(it.segments[s][1] == a && it.segments[s][0] == b);
+		if (!known)
+			segment(a, b);
+	}
+	rb_tets_free(memory, &t);
+}
+
+static void
+any_complexes(void)
+{
+	/* of those that came out wrong once */
+	static const long wrong[] = {83, 1163, 2450, 2580};
+	const long n = check_rounds(ANY_COMPLEXES);
+
+	for (long k = 0; k < n + 4; k++)
+	{
+		const long i = k < n ? k : wrong[k - n];
+		rb_refine_options o;
+		rb_refine_report report;
+		char text[100];
+
+		check_state = 1000 + (uint64_t) i;
+		any_complex((uint64_t) i);
+		o = by_ratio(i % 2 ? 1.4 : 2);
+		o.max_points = 500;
+		if (i % 4 >= 2)
+			o.max_volume = 1e-3;
+		snprintf(text, sizeof text, "complex %ld", i);
+		if (it.nfacets >= 4)
+			(void) refined(text, RB_KEEP_INSIDE, &o, &report);
+	}
+}
+
 /* ---- the same bits ---- */
 
 static void
@@ -508,6 +595,71 @@ same_bits(void)
 		}
 		rb_tets_free(memory, &one);
 		CHECK(rb_memory_used(memory) == 0, "%s: %lu bytes are left", models[i].name,
+			  (unsigned long) rb_memory_used(memory));
+	}
+}
+
+/* so many tetrahedra that the way there and back is on threads, too, and there are blocks of them */
+static void
+same_bits_of_many(void)
+{
+	static const named large[] = {{cloud_in_box, "cloud in a box", true},
+								  {shaken_grid, "shaken grid", false},
+								  {layers, "layers", false},
+								  {cloud, "cloud", false}};
+	static const int threads[] = {1, 2, 5};
+
+	for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+	{
+		const rb_keep keep = i < 2 ? RB_KEEP_INSIDE : RB_KEEP_HULL;
+		rb_refine_report report, first;
+		rb_tets t, one;
+		rb_plc from;
+
+		if (left_out(i, 2))
+			continue;
+		(void) build(large[i].model, large[i].name, AS_IT_IS);
+		from = plc();
+		memset(&one, 0, sizeof one);
+		for (int k = 0; k < 3; k++)
+		{
+			rb_tets *to = k == 0 ? &one : &t;
+			rb_refine_options coarse, fine = by_ratio(1.4);
+			double volume;
+			rb_status status = make(&from, keep, 1, to);
+
+			if (status == RB_OK)
+			{
+				volume = check(large[i].name, &from, keep, to);
+				coarse = by_volume(volume / 20000);
+				coarse.radius_edge = 2;
+				coarse.max_points = 9000;
+				fine.max_points = 10000;
+				coarse.threads = fine.threads = threads[k];
+				status = refine(&coarse, to, k == 0 ? &first : &report);
+			}
+			/* from then on it is large at the start, too */
+			if (status == RB_OK)
+			{
+				CHECK(to->ntets > 1 << 15, "%s: only %u tetrahedra", large[i].name, to->ntets);
+				status = refine(&fine, to, k == 0 ? &first : &report);
+			}
+			CHECK(status == RB_OK, "%s: status %d", large[i].name, status);
+			if (status != RB_OK)
+				break;
+			if (k == 0)
+			{
+				look(large[i].name, &from, &one);
+				continue;
+			}
+			CHECK(same_points(&one, &t), "%s: not the same by %d threads", large[i].name,
+				  threads[k]);
+			CHECK(same_report(&first, &report), "%s: another report by %d threads", large[i].name,
+				  threads[k]);
+			rb_tets_free(memory, &t);
+		}
+		rb_tets_free(memory, &one);
+		CHECK(rb_memory_used(memory) == 0, "%s: %lu bytes are left", large[i].name,
 			  (unsigned long) rb_memory_used(memory));
 	}
 }
@@ -883,6 +1035,121 @@ budgets(void)
 	}
 }
 
+/* ---- points that are inserted together ---- */
+
+/* a mesh whose pieces have been split, as far as each can be alone; false: it could not be made */
+static bool
+split_alone(rb_refining *r, rb_context *ctx, const rb_refine_options *o, rb_refine_report *report,
+			const rb_plc *from)
+{
+	rb_tets t;
+	bool good = rb_tetrahedralize(ctx, from, RB_KEEP_HULL, &t, &flaw) == RB_OK;
+
+	memset(r, 0, sizeof *r);
+	memset(report, 0, sizeof *report);
+	r->ctx = ctx;
+	r->options = o;
+	r->report = report;
+	r->protect = true;
+	good = good && rb_refining_start(r, &t) == RB_OK && rb_refining_rounds(r) == RB_OK;
+	rb_tets_free(ctx->memory, &t);
+	return good;
+}
+
+typedef rb_status (*inserting)(rb_refining *r, bool *any);
+
+/* with a little more memory each time; stopped at once, and while it works */
+static void
+insert_stuck(const named *model, inserting insert, const char *how, int *inserted)
+{
+	double step = 1 + .5 / fmin(1, (double) check_rounds(1000) / 1000), more = 100, whole = 0;
+	rb_refine_options o = by_ratio(2);
+	long tries = 0, n = check_rounds(3);
+	rb_status status = RB_OVER_BUDGET;
+	rb_plc from;
+
+	o.threads = 1;
+	(void) build(model->model, model->name, AS_IT_IS);
+	from = plc();
+	for (long k = -1; k <= n; k += status != RB_OVER_BUDGET)
+	{
+		rb_memory *little = rb_memory_create((uint64_t) 1 << 33);
+		double start, late = 0;
+		bool any = false;
+		rb_refine_report report;
+		rb_context ctx;
+		rb_refining r;
+		uint64_t used;
+		uint32_t stuck;
+		stopper s;
+
+		rb_context_init(&ctx, little);
+		if (!split_alone(&r, &ctx, &o, &report, &from))
+		{
+			CHECK(false, "%s: not made", model->name);
+			k = n;
+		}
+		stuck = r.nstuck;
+		used = rb_memory_used(little);
+		if (stuck == 0)
+			k = n;
+		else if (k == -1)
+		{
+			rb_memory_set_limit(little, used + (uint64_t) more);
+			more *= step;
+			tries++;
+		}
+		start = read_ms(CLOCK_THREAD_CPUTIME_ID);
+		if (k == 0)
+			rb_context_stop(&ctx);
+		else if (k > 0 && stuck > 0)
+			stop_after(&s, &ctx, whole * (double) (k - 1) / (double) n);
+		status = stuck > 0 ? insert(&r, &any) : RB_OK;
+		if (k > 0 && stuck > 0)
+		{
+			late = stop_done(&s);
+			CHECK(status == RB_OK || (late >= 0 && status == RB_STOPPED), "%s, %s: status %d",
+				  model->name, how, status);
+			CHECK(late < fmax(50, whole / 4), "%s, %s: %g ms late", model->name, how, late);
+		}
+		else if (k == 0)
+			CHECK(status == RB_STOPPED || stuck == 0, "%s, %s: status %d", model->name, how,
+				  status);
+		else if (stuck > 0)
+		{
+			CHECK(status == RB_OK || (status == RB_OVER_BUDGET && ctx.error.need > 0), "%s, %s: %s",
+				  model->name, how, rb_status_text(status));
+			whole = read_ms(CLOCK_THREAD_CPUTIME_ID) - start;
+			if (status == RB_OK && any)
+				++*inserted;
+		}
+		rb_refining_free(&r);
+		CHECK(rb_memory_used(little) == 0, "%s, %s: %lu bytes are left", model->name, how,
+			  (unsigned long) rb_memory_used(little));
+		rb_memory_destroy(little);
+	}
+	if (tries > 0)
+		printf("# %s, %s: %ld budgets, %.1f ms\n", model->name, how, tries, whole);
+}
+
+static void
+inserted_together(void)
+{
+	static const named stuck[] = {{nested, "nested", false},
+								  {hanging, "hanging", false},
+								  {needles, "needles", false},
+								  {torus, "torus", false},
+								  {slightly_bent, "bent", false}};
+	int together = 0, rebuilt = 0;
+
+	for (size_t i = 0; i < sizeof stuck / sizeof stuck[0]; i++)
+	{
+		insert_stuck(&stuck[i], rb_refining_together, "together", &together);
+		insert_stuck(&stuck[i], rb_refining_rebuild, "made anew", &rebuilt);
+	}
+	CHECK(together > 0 && rebuilt > 0, "%d together, %d made anew", together, rebuilt);
+}
+
 /*
  * A place that is used again has a ghost, one of whose corners is nowhere, and by chance the hash that the entry of what
  * was there has: so it is in one of half a million.
@@ -927,7 +1194,9 @@ main(void)
 	alarm(600); /* what hangs is a failure */
 	CHECK_RUN(used_again);
 	CHECK_RUN(all_models);
+	CHECK_RUN(any_complexes);
 	CHECK_RUN(same_bits);
+	CHECK_RUN(same_bits_of_many);
 	CHECK_RUN(steps);
 	CHECK_RUN(limits);
 	CHECK_RUN(volumes);
@@ -937,6 +1206,7 @@ main(void)
 	CHECK_RUN(nothing);
 	CHECK_RUN(stops);
 	CHECK_RUN(budgets);
+	CHECK_RUN(inserted_together);
 	CHECK(rb_memory_used(memory) == 0, "bytes are left");
 	rb_memory_destroy(memory);
 	return check_done();

@@ -355,6 +355,7 @@ whole(rb_context *ctx, const rb_backend *backend, options *o, const char *path)
 		cdt_ms = rb_now_ms() - cdt_ms;
 		o->refine.backend = i == 1 ? backend : NULL;
 		o->refine.backend_only = i == 1;
+		o->refine.backend_always = i == 1 && !o->alone;
 		ms = rb_now_ms();
 		check(ctx, rb_refine(ctx, &o->refine, &tets, &report), i == 1 ? "device" : "processor");
 		ms = rb_now_ms() - ms;

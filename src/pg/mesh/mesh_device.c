@@ -197,6 +197,9 @@ rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line)
 	else if (r->device_rounds == 0)
 		snprintf(line->device, sizeof line->device, "%d threads; no GPU used: %.160s", threads,
 				 note);
+	else if (r->device_rounds < r->rounds && note[0] == '\0')
+		snprintf(line->device, sizeof line->device, "%s; %u rounds, of few cells, by %d threads",
+				 stats->device, r->rounds - r->device_rounds, threads);
 	else if (r->device_rounds < r->rounds)
 		snprintf(line->device, sizeof line->device, "%s; %u rounds by %d threads: %.100s",
 				 stats->device, r->rounds - r->device_rounds, threads, note);
