@@ -20,6 +20,8 @@
 #define NEAR_HEIGHT 4.0
 /* so often a plane is looked at from the beginning, for it is surer then, the more it has */
 #define PASSES 8
+/* and so many needles are behind each other, at most */
+#define NEEDLES 32
 
 rb_status
 rb_hull_rounds(rb_refining *r, const rb_tets *tets)
@@ -123,6 +125,45 @@ in_plane(const rb_surface *s, uint32_t seed, uint32_t member, uint32_t face)
 	return area2 <= s->rounds * s->rounds * long2 || rb_dot(n, p->normal) > 0;
 }
 
+static bool
+is_needle(const rb_surface *s, uint32_t face)
+{
+	double n[3], long2, area2 = normal_of(s, face, n, &long2);
+
+	return area2 <= s->rounds * s->rounds * long2;
+}
+
+/* the corner opposite to its longest edge */
+static uint32_t
+middle_of(const rb_surface *s, uint32_t face)
+{
+	const double *a = corner(s, face, 0), *b = corner(s, face, 1), *c = corner(s, face, 2);
+	const double x = rb_distance2(b, c), y = rb_distance2(c, a), z = rb_distance2(a, b);
+
+	return x >= y && x >= z ? 0 : y >= z ? 1 : 2;
+}
+
+/*
+ * A needle at the edge between two planes is in both.  It goes to the one behind its longest edge, for then the others
+ * are where the planes meet, and no point lies beside that on a line.
+ */
+static rb_status
+place_needles(rb_surface *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+	{
+		uint32_t face = i, steps = 0;
+
+		while (face != RB_NONE && is_needle(s, face) && steps++ < NEEDLES)
+			face = s->beside[face][middle_of(s, face)];
+		if (face != RB_NONE && !is_needle(s, face))
+			s->of[i] = s->of[face];
+		if ((i & 0x3fff) == 0x3fff && rb_should_stop(s->ctx))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
 static rb_status
 grow_plane(rb_surface *s, uint32_t seed)
 {
@@ -224,7 +265,7 @@ rb_surface_planes(rb_surface *s)
 		if ((i & 0xfff) == 0xfff && status == RB_OK && rb_should_stop(s->ctx))
 			status = RB_STOPPED;
 	}
-	return status;
+	return status == RB_OK ? place_needles(s) : status;
 }
 
 void
