@@ -61,9 +61,8 @@ rb_hull_near(const rb_refining *r, const double *a, const double *b, const doubl
 			 const double *d)
 {
 	const double *const at[4] = {a, b, c, d};
-	double long2;
 
-	return r->hull_rounds > 0 && rb_four_flat(at, 2 * NEAR_HEIGHT * r->hull_rounds, &long2);
+	return r->hull_rounds > 0 && rb_four_flat(at, 2 * NEAR_HEIGHT * r->hull_rounds);
 }
 
 /* ---- planes of a surface ---- */

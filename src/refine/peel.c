@@ -15,6 +15,8 @@
 
 /* a tetrahedron without a height is at least so many times as long */
 #define FLAT_LENGTH 0x1p10
+/* and so many roundings high, above its largest triangle, at most */
+#define FLAT_HEIGHT 8.0
 /* so many tetrahedra a thread takes at once */
 #define BLOCK RB_SIZE(8192, 32)
 
@@ -64,16 +66,31 @@ peel_at(const peel *p, uint32_t v)
 	return p->tets->points + 3 * (size_t) v;
 }
 
-/* the height above its largest face is that of rounding */
+static void
+corners_of(const rb_tets *tets, uint32_t t, const double **at)
+{
+	for (int i = 0; i < 4; i++)
+		at[i] = tets->points + 3 * (size_t) tets->tets[t][i];
+}
+
+/* so much longer than roundings are that these are its height, if it lies between two planes so near to each other */
+static bool
+is_long(const rb_tets *tets, double rounds, uint32_t t)
+{
+	const double *at[4];
+
+	corners_of(tets, t, at);
+	return rb_four_long2(at) > FLAT_LENGTH * FLAT_LENGTH * rounds * rounds;
+}
+
+/* may it lie between two such planes? */
 static bool
 is_flat(const rb_tets *tets, double rounds, uint32_t t)
 {
 	const double *at[4];
-	double long2;
 
-	for (int i = 0; i < 4; i++)
-		at[i] = tets->points + 3 * (size_t) tets->tets[t][i];
-	return rb_four_flat(at, rounds, &long2) && FLAT_LENGTH * FLAT_LENGTH * rounds * rounds < long2;
+	corners_of(tets, t, at);
+	return is_long(tets, rounds, t) && rb_four_flat(at, FLAT_HEIGHT * rounds);
 }
 
 static bool
@@ -288,7 +305,7 @@ static bool
 may_go(peel *p, uint32_t t)
 {
 	if (p->state[t] == UNSEEN)
-		p->state[t] = is_flat(p->tets, p->rounds, t) && !has_facet(p, t) ? MAY_GO : STAYS;
+		p->state[t] = is_long(p->tets, p->rounds, t) && !has_facet(p, t) ? MAY_GO : STAYS;
 	return p->state[t] == MAY_GO;
 }
 

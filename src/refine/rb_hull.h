@@ -7,6 +7,9 @@
 
 #include "refine/rb_refining.h"
 
+/* by so much of the cube of the longest edge a volume may be wrong */
+#define RB_VOLUME_ROUNDS 0x1p-49
+
 typedef struct rb_plane
 {
 	double normal[3]; /* those of its faces together: as long as their area is large, twice */
@@ -75,39 +78,46 @@ rb_face_long2(const double *a, const double *b, const double *c)
 	return x > y ? (x > z ? x : z) : y > z ? y : z;
 }
 
-/* up to rounding */
+/* up to rounding; nothing is on one whose faces have no area */
 static inline bool
 rb_on_plane(const rb_plane *p, double rounds, const double *at)
 {
+	const double normal2 = rb_dot(p->normal, p->normal);
 	double from[3], away;
 
 	for (int k = 0; k < 3; k++)
 		from[k] = at[k] - p->middle[k];
 	away = rb_dot(from, p->normal);
-	return away * away <= rounds * rounds * rb_dot(p->normal, p->normal);
+	return normal2 > 0 && away * away <= rounds * rounds * normal2;
 }
 
-/* no higher than that above the largest of their triangles; *long2: the square of the longest edge */
-static inline bool
-rb_four_flat(const double *const *at, double height, double *long2)
+static inline double
+rb_four_long2(const double *const *at)
 {
-	double largest2 = 0, volume6;
+	const double x = rb_face_long2(at[0], at[1], at[2]), y = rb_distance2(at[0], at[3]),
+				 z = rb_distance2(at[1], at[3]), w = rb_distance2(at[2], at[3]);
+	const double far = y > z ? (y > w ? y : w) : z > w ? z : w;
 
-	*long2 = 0;
+	return x > far ? x : far;
+}
+
+/* may they be no higher than that above the largest of their triangles, as far as rounding lets that be told? */
+static inline bool
+rb_four_flat(const double *const *at, double height)
+{
+	const double long2 = rb_four_long2(at);
+	double largest2 = 0;
+
 	for (int i = 0; i < 4; i++)
 	{
-		const double *a = at[(i + 1) & 3], *b = at[(i + 2) & 3], *c = at[(i + 3) & 3];
-		const double side2 = rb_face_long2(a, b, c);
 		double n[3], area2;
 
-		rb_face_normal(a, b, c, n);
+		rb_face_normal(at[(i + 1) & 3], at[(i + 2) & 3], at[(i + 3) & 3], n);
 		area2 = rb_dot(n, n);
 		largest2 = area2 > largest2 ? area2 : largest2;
-		*long2 = side2 > *long2 ? side2 : *long2;
 	}
-	volume6 = rb_volume6(at[0], at[1], at[2], at[3]);
-	/* four on a line: no face is large enough for a height */
-	return volume6 * volume6 <= height * height * largest2 || largest2 <= height * height * *long2;
+	return rb_volume6(at[0], at[1], at[2], at[3]) <=
+		   height * sqrt(largest2) + RB_VOLUME_ROUNDS * long2 * sqrt(long2);
 }
 
 #endif /* RB_HULL_H */
