@@ -17,6 +17,10 @@
 #define FLAT_LENGTH 0x1p10
 /* and so many roundings high, above its largest triangle, at most */
 #define FLAT_HEIGHT 8.0
+/* the square of the cosine of the angle to the plane at which a face stands upright */
+#define UPRIGHT 0.25
+/* and a needle is not higher than so many roundings */
+#define NEEDLE 4.0
 /* so many tetrahedra a thread takes at once */
 #define BLOCK RB_SIZE(8192, 32)
 
@@ -281,6 +285,40 @@ has_facet(const peel *p, uint32_t t)
 	return false;
 }
 
+static bool
+is_outside(const peel *p, uint32_t t)
+{
+	return t == RB_NONE || p->state[t] == GONE;
+}
+
+/*
+ * Are the faces on the boundary those that are outside as seen from there, and the others are not?  Else what lies on
+ * it is to go first.  The way a needle looks is that of rounding, and a face that stands upright is neither.
+ */
+static bool
+lies_bare(const peel *p, uint32_t t, const rb_plane *plane)
+{
+	const uint32_t *v = p->tets->tets[t];
+
+	for (uint32_t i = 0; i < 4; i++)
+	{
+		const bool out = is_outside(p, p->tets->neighbours[4 * (size_t) t + i]);
+		const double *a = peel_at(p, v[rb_cell_face_corner(i, 0)]);
+		const double *b = peel_at(p, v[rb_cell_face_corner(i, 1)]);
+		const double *c = peel_at(p, v[rb_cell_face_corner(i, 2)]);
+		const double least = NEEDLE * p->rounds;
+		double n[3], up, area2;
+
+		rb_face_normal(a, b, c, n);
+		up = rb_dot(n, plane->normal);
+		area2 = rb_dot(n, n);
+		if ((out ? up < 0 : up > 0) && area2 > least * least * rb_face_long2(a, b, c) &&
+			up * up > UPRIGHT * area2 * rb_dot(plane->normal, plane->normal))
+			return false;
+	}
+	return true;
+}
+
 /* a plane that one of its corners is known to be in, and all of them are; RB_NONE: there is none */
 static uint32_t
 plane_of(const peel *p, uint32_t t)
@@ -295,7 +333,7 @@ plane_of(const peel *p, uint32_t t)
 
 			while (k < 4 && rb_on_plane(plane, p->rounds, peel_at(p, v[k])))
 				k++;
-			if (k == 4)
+			if (k == 4 && lies_bare(p, t, plane))
 				return p->in[at][0];
 		}
 	return RB_NONE;
@@ -326,12 +364,6 @@ spread_plane(peel *p, uint32_t t, uint32_t plane)
 			status = put_plane(p, v[i], plane);
 	}
 	return status;
-}
-
-static bool
-is_outside(const peel *p, uint32_t t)
-{
-	return t == RB_NONE || p->state[t] == GONE;
 }
 
 static uint32_t
