@@ -7,7 +7,8 @@
  * a plane of the boundary, as long as only the triangles change of which it is made there.  One that has one face
  * on it goes, if its other corner is inside, and on the boundary from then on; one that has two, if the edge
  * opposite to that between them is inside, and takes its place.  So no point is lost, and the boundary has no new
- * folds or holes; nor are faces of facets or edges on segments lost, for what has these stays.
+ * folds or holes; nor are faces of facets or edges on segments lost, for what has the last tetrahedron of these stays, and
+ * so does what a facet parts from another region.
  */
 #include "refine/rb_hull.h"
 
@@ -24,21 +25,12 @@
 /* so many tetrahedra a thread takes at once */
 #define BLOCK RB_SIZE(8192, 32)
 
-/* of a tetrahedron */
-enum
-{
-	UNSEEN,
-	STAYS,
-	MAY_GO,
-	GONE
-};
-
 typedef struct peel
 {
 	rb_refining *r;
 	const rb_tets *tets;
 	double rounds;
-	uint8_t *state;
+	uint8_t *gone;  /* of each tetrahedron */
 	uint32_t *list; /* those to be looked at */
 	size_t list_cap;
 	uint32_t n, ngone;
@@ -272,23 +264,10 @@ count_boundary(peel *p)
 
 /* ---- one by one ---- */
 
-/* a face of a facet is one of its own */
-static bool
-has_facet(const peel *p, uint32_t t)
-{
-	const uint32_t *v = p->tets->tets[t];
-
-	for (uint32_t i = 0; i < 4; i++)
-		if (rb_table_find(&p->input, v[rb_cell_face_corner(i, 0)], v[rb_cell_face_corner(i, 1)],
-						  v[rb_cell_face_corner(i, 2)]) != NULL)
-			return true;
-	return false;
-}
-
 static bool
 is_outside(const peel *p, uint32_t t)
 {
-	return t == RB_NONE || p->state[t] == GONE;
+	return t == RB_NONE || p->gone[t];
 }
 
 /*
@@ -339,12 +318,18 @@ plane_of(const peel *p, uint32_t t)
 	return RB_NONE;
 }
 
+/* is a face of it on the boundary, and of a facet? Or does one of a facet part it from another region? */
 static bool
-may_go(peel *p, uint32_t t)
+has_facet(const peel *p, uint32_t t)
 {
-	if (p->state[t] == UNSEEN)
-		p->state[t] = is_long(p->tets, p->rounds, t) && !has_facet(p, t) ? MAY_GO : STAYS;
-	return p->state[t] == MAY_GO;
+	const uint32_t *v = p->tets->tets[t], *n = p->tets->neighbours + 4 * (size_t) t;
+
+	for (uint32_t i = 0; i < 4; i++)
+		if ((is_outside(p, n[i]) || p->tets->region[n[i]] != p->tets->region[t]) &&
+			rb_table_find(&p->input, v[rb_cell_face_corner(i, 0)], v[rb_cell_face_corner(i, 1)],
+						  v[rb_cell_face_corner(i, 2)]) != NULL)
+			return true;
+	return false;
 }
 
 /* its corners are all in that plane */
@@ -393,12 +378,12 @@ peel_one(peel *p, uint32_t t)
 			  rb_table_find(&p->input, v[in[0]], v[in[1]], RB_NONE) == NULL;
 	else
 		may = nout == 1 && p->at[v[out[0]]] == RB_NONE;
-	if (may && may_go(p, t))
+	if (may && is_long(p->tets, p->rounds, t) && !has_facet(p, t))
 		plane = plane_of(p, t);
 	if (plane == RB_NONE)
 		return RB_OK;
 	status = spread_plane(p, t, plane);
-	p->state[t] = GONE;
+	p->gone[t] = true;
 	p->ngone++;
 	for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
 	{
@@ -416,16 +401,16 @@ peel_one(peel *p, uint32_t t)
 static rb_status
 peel_all(peel *p)
 {
-	rb_status status = rb_array(p->r->ctx, (void **) &p->state, (size_t) p->tets->ntets + 1, 1);
+	rb_status status = rb_array(p->r->ctx, (void **) &p->gone, (size_t) p->tets->ntets + 1, 1);
 
 	if (status != RB_OK)
 		return status;
-	memset(p->state, UNSEEN, p->tets->ntets);
+	memset(p->gone, 0, p->tets->ntets);
 	for (uint32_t i = 0; i < p->hull.n && status == RB_OK; i++)
 		status = peel_push(p, p->tet[i]);
 	for (uint32_t k = 0; k < p->n && status == RB_OK; k++)
 	{
-		if (p->state[p->list[k]] != GONE)
+		if (!p->gone[p->list[k]])
 			status = peel_one(p, p->list[k]);
 		if (peel_stops(p, k))
 			status = RB_STOPPED;
@@ -455,7 +440,7 @@ peel_rest(peel *p, rb_tets *rest)
 	if (status == RB_OK)
 		status = rb_array(ctx, (void **) &rest->region, left, sizeof(int64_t));
 	for (uint32_t t = 0; t < tets->ntets && status == RB_OK; t++)
-		number[t] = p->state[t] == GONE ? RB_NONE : n++;
+		number[t] = p->gone[t] ? RB_NONE : n++;
 	for (uint32_t t = 0; t < tets->ntets && status == RB_OK; t++)
 	{
 		uint32_t to = number[t];
@@ -552,7 +537,7 @@ rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 		status = peel_all(&p);
 	if (status == RB_OK && p.ngone > 0)
 		status = peel_rest(&p, rest);
-	rb_free(r->ctx->memory, (void **) &p.state);
+	rb_free(r->ctx->memory, (void **) &p.gone);
 	rb_free(r->ctx->memory, (void **) &p.list);
 	rb_free(r->ctx->memory, (void **) &p.tet);
 	rb_free(r->ctx->memory, (void **) &p.at);
