@@ -512,7 +512,8 @@ rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 	rb_status status = RB_OK;
 
 	*rest = *tets;
-	if (r->hull_rounds > 0)
+	/* where shapes do not matter, or nothing is to change there, these do no harm */
+	if (r->hull_rounds > 0 && r->options->radius_edge < INFINITY && !r->options->keep_surface)
 		status = look(r, tets, &more);
 	if (!more)
 		return status;
