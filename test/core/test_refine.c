@@ -600,7 +600,6 @@ rounded_hulls(void)
 			if (make(&from, RB_KEEP_HULL, 1, &t) != RB_OK ||
 				make(&from, RB_KEEP_HULL, 1, &by_three) != RB_OK)
 				abort();
-			forgive_edges = way != AS_IT_IS;
 			n = look_rounded(name, &from, 1, &t);
 			(void) look_rounded(name, &from, 3, &by_three);
 			CHECK(same_points(&t, &by_three), "%s: not the same by three threads", name);
@@ -610,7 +609,6 @@ rounded_hulls(void)
 			more = look_rounded(name, &from, 2, &t) - n;
 			printf("# %s: %u points, %u, %u\n", name, from.npoints, n, n + more);
 			CHECK(more <= 10 + n / 20, "%s: %u points more", name, more);
-			forgive_edges = false;
 			rb_tets_free(memory, &t);
 			rb_tets_free(memory, &by_three);
 			CHECK(rb_memory_used(memory) == 0, "%s: %lu bytes are left", name,
