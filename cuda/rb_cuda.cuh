@@ -248,6 +248,9 @@ typedef rb_status (*rb_consume)(rb_device_run *run, void *arg, const void *bytes
 extern rb_status rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element,
 							 rb_consume consume, void *arg);
 
+/* device to host memory, whole */
+extern rb_status rb_fetch(rb_device_run *run, void *to, const void *from, size_t bytes);
+
 /* ---- level.cu: nodes, their grids, work items ---- */
 
 /* one side of a join on the device */

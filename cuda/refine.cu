@@ -785,18 +785,6 @@ open_rounds(rounds *s)
 	return take(s, (void **) &s->a.sums, sizeof(uint4));
 }
 
-/* bytes as they come */
-static rb_status
-consume(rb_device_run *run, void *arg, const void *bytes, size_t n)
-{
-	char **to = (char **) arg;
-
-	(void) run;
-	memcpy(*to, bytes, n);
-	*to += n;
-	return RB_OK;
-}
-
 /* arrays of the host that take the place of what there is when all have come */
 typedef struct result
 {
@@ -808,11 +796,10 @@ get(rounds *s, void **to, const void *from, size_t bytes)
 {
 	rb_error error;
 	rb_status status = rb_resize(s->run->ctx->memory, to, bytes + 1, &error);
-	char *at = (char *) *to;
 
 	if (status != RB_OK)
 		return rb_fail(s->run->ctx, status, error.need, error.limit, NULL);
-	return rb_download(s->run, from, bytes, 1, consume, &at);
+	return rb_fetch(s->run, *to, from, bytes);
 }
 
 static rb_status

@@ -14,6 +14,8 @@
 
 #define COPY_THREADS 8
 #define COPY_GRAIN ((size_t) 256 << 10)
+/* where memory is new: two that begin on one huge page clear it twice */
+#define FETCH_GRAIN ((size_t) 2 << 20)
 #define COPY_FROM (4 * COPY_GRAIN) /* bytes that deserve more than one thread */
 
 /* ---- to the device ---- */
@@ -126,4 +128,35 @@ rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element, 
 		get++;
 	}
 	return RB_OK;
+}
+
+typedef struct rb_fetched
+{
+	rb_thread *me;
+	char *to;
+} rb_fetched;
+
+static rb_status
+consume_copy(rb_device_run *run, void *arg, const void *bytes, size_t n)
+{
+	rb_fetched *fetched = (rb_fetched *) arg;
+	rb_copy copy = {fetched->to, (const char *) bytes};
+
+	(void) run;
+	RB_TRY(rb_loop(fetched->me, n, FETCH_GRAIN, copy_piece, &copy));
+	fetched->to += n;
+	return RB_OK;
+}
+
+rb_status
+rb_fetch(rb_device_run *run, void *to, const void *from, size_t bytes)
+{
+	int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
+	rb_fetched fetched = {NULL, (char *) to};
+	rb_status status;
+
+	RB_TRY(rb_team_open(run->ctx, bytes < 2 * FETCH_GRAIN ? 1 : threads, &fetched.me));
+	status = rb_download(run, from, bytes, 1, consume_copy, &fetched);
+	rb_team_close(&fetched.me);
+	return status;
 }

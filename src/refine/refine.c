@@ -18,6 +18,8 @@
 
 /* a device has the mesh come and go as a whole: it is asked again if more than one of so many cells may have to be split */
 #define DEVICE_SHARE 32
+/* so many of them are counted at a time */
+#define CELLS 16384
 
 static double
 lap(double *start)
@@ -35,19 +37,42 @@ is_left_to_threads(rb_status status)
 	return status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED;
 }
 
-/* is it worth the way there and back? */
-static bool
-is_for_device(const rb_refining *r)
+typedef struct coarse
 {
-	uint32_t n = 0;
+	const rb_cell *cells;
+	uint64_t n;
+} coarse;
 
-	for (uint32_t i = 0; i < r->ncells; i++)
+/* cells that may have to be split */
+static void
+do_coarse(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	coarse *s = arg;
+	uint64_t n = 0;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
 	{
-		const rb_cell *c = &r->mesh.cells[i];
+		const rb_cell *c = &s->cells[i];
 
 		n += c->v[0] != RB_DEAD && !rb_cell_ghost(c) && (c->bits & RB_CELL_FINE) == 0;
 	}
-	return (uint64_t) n * DEVICE_SHARE > r->ncells || r->options->backend_always;
+	__atomic_fetch_add(&s->n, n, __ATOMIC_RELAXED);
+}
+
+/* *worth: the way there and back */
+static rb_status
+is_for_device(rb_refining *r, bool *worth)
+{
+	coarse s = {r->mesh.cells, 0};
+	rb_thread *team;
+	rb_status status = rb_refining_team(r, r->ncells, &team);
+
+	if (status == RB_OK)
+		status = rb_refining_each(r, team, r->ncells, CELLS, do_coarse, &s);
+	rb_team_close(&team);
+	*worth = s.n * DEVICE_SHARE > r->ncells || r->options->backend_always;
+	return status;
 }
 
 /*
@@ -58,12 +83,16 @@ static rb_status
 make_rounds(rb_refining *r, const rb_backend **backend)
 {
 	rb_context *ctx = r->ctx;
+	bool worth = false;
+	rb_status status = RB_OK;
 
-	if (*backend != NULL && (*backend)->refine != NULL && is_for_device(r))
+	if (*backend != NULL && (*backend)->refine != NULL)
+		status = is_for_device(r, &worth);
+	if (status == RB_OK && worth)
 	{
 		const uint32_t before = r->report->rounds;
-		rb_status status = (*backend)->refine(ctx, r, sizeof(*r));
 
+		status = (*backend)->refine(ctx, r, sizeof(*r));
 		if (r->options->backend_only || !is_left_to_threads(status))
 		{
 			r->report->device_rounds += r->report->rounds - before;
@@ -73,8 +102,9 @@ make_rounds(rb_refining *r, const rb_backend **backend)
 				 ctx->error.text[0] != '\0' ? ctx->error.text : rb_status_text(status));
 		rb_forget_failure(ctx);
 		*backend = NULL;
+		status = RB_OK;
 	}
-	return rb_refining_rounds(r);
+	return status == RB_OK ? rb_refining_rounds(r) : status;
 }
 
 /* few cells are made anew where that will do, else all; *again: there is something new */

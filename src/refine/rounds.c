@@ -12,8 +12,12 @@
 
 #include "core/base/rb_parallel.h"
 
-#define GRAIN 256 /* candidates, or cells, that a thread takes at once */
-#define AHEAD 8   /* so many candidates on, cells are fetched already */
+/* candidates, or cells, that a thread takes at once, at most; and at least, where much is done with each */
+#define GRAIN 256
+#define GRAIN_LEAST 16
+/* and fresh cells, where what they need is listed: a block */
+#define LISTED 1024
+#define AHEAD 8 /* so many candidates on, cells are fetched already */
 
 typedef struct entries
 {
@@ -21,6 +25,12 @@ typedef struct entries
 	size_t n;
 	size_t cap;
 } entries;
+
+/* of a block of fresh cells: how many pieces, walls and tetrahedra are to be split; then where the first of them goes */
+typedef struct tally
+{
+	size_t n[3];
+} tally;
 
 /* what one thread has for itself */
 typedef struct worker
@@ -63,6 +73,8 @@ typedef struct rounds
 	size_t freed_at_cap;
 	uint32_t *needs; /* of each fresh cell */
 	size_t needs_cap;
+	tally *tallies; /* of each block of them */
+	size_t tallies_cap;
 	rb_room huge;    /* for cavities of any size */
 	bool protecting; /* only pieces are split so far */
 	bool full;       /* max_points */
@@ -100,11 +112,14 @@ static void
 take_spread(rounds *s, uint32_t most)
 {
 	entries *list = &s->tets;
-	size_t step = rb_round_step(list->n, s->most), turn = s->r->report->rounds % step, left = 0;
+	size_t step = rb_round_step(list->n, s->most), next = s->r->report->rounds % step, left = 0;
 
 	for (size_t i = 0; i < list->n; i++)
-		if (i % step == turn && s->ncands < most)
+		if (i == next && s->ncands < most)
+		{
 			s->cands[s->ncands++].entry = list->e[i];
+			next += step;
+		}
 		else
 			list->e[left++] = list->e[i];
 	list->n = left;
@@ -197,8 +212,22 @@ put_back(rounds *s, const rb_candidate *cand)
 
 /* ---- steps on threads ---- */
 
+/* much is done with each: even few are shared */
 static rb_status
 each(rounds *s, uint64_t n, rb_work work)
+{
+	uint64_t grain = n / (4 * s->nworkers);
+
+	if (grain > GRAIN)
+		grain = GRAIN;
+	if (grain < GRAIN_LEAST)
+		grain = GRAIN_LEAST;
+	return n > 0 ? rb_loop(s->team, n, grain, work, s) : RB_OK;
+}
+
+/* little is done with each */
+static rb_status
+each_light(rounds *s, uint64_t n, rb_work work)
 {
 	return n > 0 ? rb_loop(s->team, n, GRAIN, work, s) : RB_OK;
 }
@@ -414,6 +443,57 @@ do_needs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* of one block of fresh cells: how much of each kind is to be split */
+static void
+do_tally(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+	tally sum = {{0, 0, 0}};
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const uint32_t needs = s->needs[i];
+
+		if (needs == 0)
+			continue;
+		sum.n[0] += (size_t) __builtin_popcount(needs & (RB_NEED_WALL(0) - 1));
+		sum.n[1] += (size_t) __builtin_popcount(needs & (RB_NEED_TET - RB_NEED_WALL(0)));
+		sum.n[2] += (needs & RB_NEED_TET) != 0;
+	}
+	s->tallies[from / LISTED] = sum;
+}
+
+/* into the lists, from where the tally says on */
+static void
+do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rounds *s = arg;
+	const rb_cells *m = &s->r->mesh;
+	rb_entry64 *piece = s->pieces.e + s->tallies[from / LISTED].n[0];
+	rb_entry64 *wall = s->walls.e + s->tallies[from / LISTED].n[1];
+	rb_entry64 *tet = s->tets.e + s->tallies[from / LISTED].n[2];
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+	{
+		const uint32_t needs = s->needs[i];
+		uint32_t cell;
+
+		if (needs == 0)
+			continue;
+		cell = rb_place(&s->places, (uint32_t) i);
+		for (uint32_t e = 0; e < 6; e++)
+			if ((needs & 1u << e) != 0)
+				*piece++ = rb_entry_make(m, cell, e, RB_SPLIT_PIECE, false);
+		for (uint32_t k = 0; k < 4; k++)
+			if ((needs & RB_NEED_WALL(k)) != 0)
+				*wall++ = rb_entry_make(m, cell, k, RB_SPLIT_WALL, false);
+		if ((needs & RB_NEED_TET) != 0)
+			*tet++ = rb_entry_make(m, cell, 0, RB_SPLIT_TET, false);
+	}
+}
+
 /* ---- a round ---- */
 
 /*
@@ -553,29 +633,33 @@ count_places(rounds *s)
 	return RB_OK;
 }
 
-/* what the fresh cells need, into the lists */
+/* what the fresh cells need, into the lists: in their order, wherever a thread puts it */
 static rb_status
 list_needs(rounds *s)
 {
-	rb_cells *m = &s->r->mesh;
-	rb_status status = RB_OK;
+	const uint32_t blocks = s->nfresh / LISTED + 1;
+	entries *lists[3] = {&s->pieces, &s->walls, &s->tets};
+	size_t n[3] = {s->pieces.n, s->walls.n, s->tets.n};
+	rb_status status =
+		rb_array_grow(s->r->ctx, (void **) &s->tallies, &s->tallies_cap, blocks, sizeof(tally));
 
-	for (uint32_t i = 0; i < s->nfresh && status == RB_OK; i++)
-	{
-		uint32_t cell, needs = s->needs[i];
+	if (status == RB_OK && s->nfresh > 0)
+		status = rb_loop(s->team, s->nfresh, LISTED, do_tally, s);
+	for (uint32_t b = 0; b * LISTED < s->nfresh && status == RB_OK; b++)
+		for (int k = 0; k < 3; k++)
+		{
+			size_t first = n[k];
 
-		if (needs == 0)
-			continue;
-		cell = rb_place(&s->places, i);
-		for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
-			if ((needs & 1u << e) != 0)
-				status = push(s, &s->pieces, rb_entry_make(m, cell, e, RB_SPLIT_PIECE, false));
-		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
-			if ((needs & RB_NEED_WALL(k)) != 0)
-				status = push(s, &s->walls, rb_entry_make(m, cell, k, RB_SPLIT_WALL, false));
-		if (status == RB_OK && (needs & RB_NEED_TET) != 0)
-			status = push(s, &s->tets, rb_entry_make(m, cell, 0, RB_SPLIT_TET, false));
-	}
+			n[k] += s->tallies[b].n[k];
+			s->tallies[b].n[k] = first;
+		}
+	for (int k = 0; k < 3 && status == RB_OK; k++)
+		status = rb_array_grow(s->r->ctx, (void **) &lists[k]->e, &lists[k]->cap, n[k] + 1,
+							   sizeof(*lists[k]->e));
+	if (status == RB_OK && s->nfresh > 0)
+		status = rb_loop(s->team, s->nfresh, LISTED, do_list, s);
+	for (int k = 0; k < 3 && status == RB_OK; k++)
+		lists[k]->n = n[k];
 	return status;
 }
 
@@ -600,21 +684,21 @@ one_round(rounds *s)
 		if (s->workers[i].status != RB_OK && (status == RB_OK || status == RB_STOPPED))
 			status = s->workers[i].status;
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_claim);
+		status = each_light(s, s->ncands, do_claim);
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_own);
+		status = each_light(s, s->ncands, do_own);
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_beside);
+		status = each_light(s, s->ncands, do_beside);
 	if (status == RB_OK)
 		status = number_winners(s);
 	if (status == RB_OK)
-		status = each(s, s->ncands, do_release);
+		status = each_light(s, s->ncands, do_release);
 	if (status == RB_OK)
 		status = each(s, s->nwinners, do_star);
 	if (status == RB_OK)
-		status = each(s, s->nfresh, do_link);
+		status = each_light(s, s->nfresh, do_link);
 	if (status == RB_OK)
-		status = each(s, s->nwinners, do_finish);
+		status = each_light(s, s->nwinners, do_finish);
 	if (status == RB_OK)
 		status = each(s, s->nfresh, do_needs);
 	for (uint32_t i = 0; i < s->ncands && status == RB_OK; i++)
@@ -695,6 +779,7 @@ close_all(rounds *s)
 	rb_free(memory, (void **) &s->freed);
 	rb_free(memory, (void **) &s->freed_at);
 	rb_free(memory, (void **) &s->needs);
+	rb_free(memory, (void **) &s->tallies);
 	rb_free(memory, (void **) &s->large);
 	free_room(memory, &s->huge);
 }

@@ -18,6 +18,8 @@
 #define LAYERS 2
 /* so often it is tried, with more points or more around them */
 #define TRIES 4
+/* so many cells begin anew at a time */
+#define CELLS 16384
 
 /* ---- the points ---- */
 
@@ -392,6 +394,31 @@ together_free(rb_together *t)
 	rb_free(memory, (void **) &t->pairs);
 }
 
+/* nothing is listed, nothing given up */
+static void
+do_anew(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_cell *cells = arg;
+	const uint32_t keep = RB_CELL_WALLS | RB_CELL_SEGMENTS | RB_CELL_FINE;
+
+	(void) me;
+	for (uint64_t i = from; i < to; i++)
+		if ((cells[i].bits & ~keep) != 0)
+			cells[i].bits &= keep;
+}
+
+static rb_status
+begin_anew(rb_refining *r)
+{
+	rb_thread *team;
+	rb_status status = rb_refining_team(r, r->ncells, &team);
+
+	if (status == RB_OK)
+		status = rb_refining_each(r, team, r->ncells, CELLS, do_anew, r->mesh.cells);
+	rb_team_close(&team);
+	return status;
+}
+
 rb_status
 rb_refining_together(rb_refining *r, bool *any)
 {
@@ -426,13 +453,8 @@ rb_refining_together(rb_refining *r, bool *any)
 		if (rb_entry_alive(&r->mesh, r->stuck[i]))
 			r->stuck[left++] = r->stuck[i];
 	r->nstuck = left;
-	/* all begins anew: nothing is listed, nothing given up */
-	for (uint32_t i = 0; i < r->ncells && *any && status == RB_OK; i++)
-	{
-		r->mesh.cells[i].bits &= RB_CELL_WALLS | RB_CELL_SEGMENTS | RB_CELL_FINE;
-		if (rb_should_stop(r->ctx))
-			status = RB_STOPPED;
-	}
+	if (*any && status == RB_OK)
+		status = begin_anew(r);
 	together_free(&t);
 	return status;
 }
