@@ -305,6 +305,8 @@ rb_hull_group(rb_refining *r, uint32_t first)
 		status = rb_array(r->ctx, (void **) &face, r->ncells - first, sizeof(*face));
 	for (uint32_t i = first; i < r->ncells && status == RB_OK; i++)
 	{
+		if ((i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx))
+			status = RB_STOPPED;
 		face[i - first] = RB_NONE;
 		if (m->cells[i].facet[0] == RB_NOWHERE)
 			face[i - first] = s.n++;
@@ -313,6 +315,8 @@ rb_hull_group(rb_refining *r, uint32_t first)
 	{
 		const rb_cell *c = &m->cells[i];
 
+		if ((i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx))
+			status = RB_STOPPED;
 		for (uint32_t k = 1; k < 4 && face[i - first] != RB_NONE; k++)
 		{
 			uint32_t e = rb_cell_edge(k == 1 ? 2 : 1, k == 3 ? 2 : 3);
@@ -328,6 +332,8 @@ rb_hull_group(rb_refining *r, uint32_t first)
 	{
 		rb_cell *c = &m->cells[i];
 
+		if ((i & 0x3fff) == 0x3fff && rb_should_stop(r->ctx))
+			status = RB_STOPPED;
 		if (face[i - first] == RB_NONE)
 			continue;
 		c->facet[0] = r->all_facets + s.of[face[i - first]];
