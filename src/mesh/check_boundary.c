@@ -2,7 +2,8 @@
  * check_boundary.c
  *	  Where the mesh ends: on facets, or at the convex hull; without cavities; and Euler's number.
  *
- * A closed surface that is convex at each of its edges is convex.  A piece of the boundary that has
+ * A closed surface that is convex at each of its edges is convex.  Up to rounding, that is: points that are added on
+ * the hull are rounded, and refinement leaves out what is no higher than that there.  A piece of the boundary that has
  * a negative volume is the wall of a cavity, seen from the mesh around it.
  *
  * The mesh is a 3-manifold if its boundary is a 2-manifold: then Euler's number of the mesh is
@@ -100,6 +101,44 @@ on_facet(const boundary *b, uint32_t f)
 	return (b->k->on_facet[face >> 2] >> (face & 3) & 1) != 0;
 }
 
+/* are four points in one plane up to so many roundings of the largest coordinate? */
+#define HULL_ROUNDS 64.0
+/* and by so much of the cube of their distance their volume may be wrong */
+#define VOLUME_ROUNDS 0x1p-49
+
+static bool
+nearly_flat(const rb_checking *k, const uint32_t *v, uint32_t beyond)
+{
+	double u[4][3], n[3], largest2 = 0, long2 = 0;
+	double height = HULL_ROUNDS * 0x1p-53 * k->largest * k->scale, volume = 0;
+
+	for (int j = 0; j < 3; j++)
+	{
+		for (int i = 0; i < 3; i++)
+			u[i][j] = (rb_check_point(k, v[i])[j] - rb_check_point(k, beyond)[j]) * k->scale;
+		u[3][j] = 0;
+	}
+	for (int i = 0; i < 4; i++)
+	{
+		const double far2 = u[i][0] * u[i][0] + u[i][1] * u[i][1] + u[i][2] * u[i][2];
+		const double *a = u[(i + 1) & 3], *b = u[(i + 2) & 3], *c = u[(i + 3) & 3];
+
+		for (int j = 0; j < 3; j++)
+		{
+			int x = (j + 1) % 3, y = (j + 2) % 3;
+
+			n[j] = (b[x] - a[x]) * (c[y] - a[y]) - (b[y] - a[y]) * (c[x] - a[x]);
+		}
+		long2 = fmax(long2, far2);
+		largest2 = fmax(largest2, n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+		/* seen from the one that is left over */
+		if (i == 3)
+			for (int j = 0; j < 3; j++)
+				volume += n[j] * a[j];
+	}
+	return fabs(volume) <= height * sqrt(largest2) + VOLUME_ROUNDS * long2 * sqrt(long2);
+}
+
 /* side is 3 f + i: the edge of face f from its corner i to the next one */
 static rb_status
 two_faces(boundary *b, uint32_t side, uint32_t other)
@@ -122,7 +161,8 @@ two_faces(boundary *b, uint32_t side, uint32_t other)
 			if (rb_check_bad(k, v[c]) || rb_check_bad(k, beyond))
 				return RB_OK;
 		if (rb_orient3d(rb_check_point(k, v[0]), rb_check_point(k, v[1]), rb_check_point(k, v[2]),
-						rb_check_point(k, beyond)) > 0)
+						rb_check_point(k, beyond)) > 0 &&
+			!nearly_flat(k, v, beyond))
 			return rb_check_fault(k, RB_FAULT_NOT_CONVEX, v[i], v[(i + 1) % 3],
 								  b->faces[side / 3] >> 2, 0);
 	}

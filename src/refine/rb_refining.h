@@ -3,6 +3,8 @@
  *	  What the files of refinement share: a mesh under refinement, on the host.
  *
  *		start.c		a tetrahedralization becomes cells and sites
+ *		hull.c		facets for the hull, where points are in one plane up to rounding
+ *		peel.c		tetrahedra that lie there without a height are left out
  *		rounds.c	rounds, on threads
  *		together.c	points that could not be inserted alone, a few at once
  *		rebuild.c	all is made anew, with points that could not be inserted alone
@@ -32,6 +34,8 @@ typedef struct rb_refining
 	/* the input, and what stands for the hull where no facet is: facets and segments behind the others */
 	uint32_t nfacets, nsegments; /* of the input */
 	uint32_t all_facets;
+	double
+		hull_rounds; /* points so near a plane are meant to be on it; 0: only those that are (hull.c) */
 	size_t segments_cap;
 	uint32_t (*segments)[2];
 	uint32_t *segment_order;
@@ -94,6 +98,18 @@ extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
 extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius,
 								   uint32_t nradius);
 extern void rb_refining_free(rb_refining *r);
+
+/* hull.c: hull_rounds is made */
+extern rb_status rb_hull_rounds(rb_refining *r, const rb_tets *tets);
+/* may two triangles be in one plane up to rounding? These are their corners, those of the edge between them once */
+extern bool rb_hull_near(const rb_refining *r, const double *a, const double *b, const double *c,
+						 const double *d);
+/* faces of the boundary that are on no facet get facets, from ghost `first` on: one for those in one plane, up to rounding */
+extern rb_status rb_hull_group(rb_refining *r, uint32_t first);
+
+/* peel.c: *rest is tets without tetrahedra that lie flat on the hull, up to rounding; what is the same is shared */
+extern rb_status rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+extern void rb_hull_peel_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
 
 /* rounds.c: until nothing is left to do, or only what is stuck */
 extern rb_status rb_refining_rounds(rb_refining *r);

@@ -347,6 +347,28 @@ put_seeds(rebuild *b)
 	return status;
 }
 
+/* has each seed a part of its own still?  One that is as thin as rounding may be gone. */
+static rb_status
+look_parts(const rebuild *b, const rb_tets *tets, bool *all)
+{
+	uint8_t *seen = NULL;
+	uint32_t n = 0;
+	rb_status status = rb_array(b->r->ctx, (void **) &seen, (size_t) b->nseeds + 1, 1);
+
+	if (status != RB_OK)
+		return status;
+	memset(seen, 0, b->nseeds);
+	for (uint32_t i = 0; i < tets->ntets && !stops(b); i++)
+		if (tets->region[i] >= 0 && tets->region[i] < (int64_t) b->nseeds && !seen[tets->region[i]])
+		{
+			seen[tets->region[i]] = 1;
+			n++;
+		}
+	*all = n == b->nseeds;
+	rb_free(b->r->ctx->memory, (void **) &seen);
+	return stops(b) ? RB_STOPPED : RB_OK;
+}
+
 /*
  * Tetrahedra of regions without a seed, which lie in holes, are left out; regions, segments and facets get back
  * their numbers, and points what they were.
@@ -441,6 +463,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 	rebuild b;
 	rb_tets tets;
 	rb_flaw flaw;
+	bool room = true;
 	rb_status status;
 
 	*done = false;
@@ -465,9 +488,11 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		b.plc.seeds = b.seeds;
 		status = rb_tetrahedralize(r->ctx, &b.plc, RB_KEEP_INSIDE, &tets, &flaw);
 		/* points may have been added, and there may be room for no more */
-		*done = status == RB_OK &&
-				(r->options->max_points == 0 || tets.npoints <= r->options->max_points);
-		if (*done)
+		room = status != RB_OK || r->options->max_points == 0 ||
+			   tets.npoints <= r->options->max_points;
+		if (status == RB_OK && room)
+			status = look_parts(&b, &tets, done);
+		if (*done && status == RB_OK)
 			status = name_again(&b, &tets);
 		if (*done && status == RB_OK)
 			status = rb_refining_again(r, &tets, b.radius, b.npoints - r->nsites);
@@ -477,7 +502,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 			rb_forget_failure(r->ctx);
 			status = RB_OK;
 		}
-		else if (status == RB_OK && !*done)
+		else if (!room)
 			r->full = true;
 		rb_tets_free(r->ctx->memory, &tets);
 	}

@@ -4,7 +4,8 @@
  *
  * Where its boundary is on no facet, for the mesh goes to the hull, faces of one plane that are next to each
  * other become a facet of their own, and edges between two such facets segments: they are refined like
- * those of the input, but nothing of them is told in the result.
+ * those of the input, but nothing of them is told in the result.  Where some are in one plane up to rounding only,
+ * hull.c does that; and tetrahedra that lie there without a height are left out before (peel.c).
  */
 #include "refine/rb_refining.h"
 
@@ -687,6 +688,21 @@ edge_beside(uint32_t k)
 	return RB_CELL_SEGMENT(rb_cell_edge(k == 1 ? 2 : 1, k == 3 ? 2 : 3));
 }
 
+/* up to rounding? */
+static bool
+near(const start *s, uint32_t g, uint32_t k)
+{
+	const rb_cells *m = &s->r->mesh;
+	const rb_cell *c = &m->cells[g];
+	const rb_cell *o = &m->cells[c->n[k] >> 2];
+
+	return rb_hull_near(s->r, rb_site_at(m, c->v[1]), rb_site_at(m, c->v[2]),
+						rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3]));
+}
+
+/* in marks: across an edge of it the hull goes on in its plane up to rounding */
+#define NEAR 0x10
+
 /* marks: it is on no facet; and across which edges the hull goes on in its plane, from the first of two only */
 static void
 do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -705,9 +721,12 @@ do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		{
 			const uint32_t o = c->n[k] >> 2;
 
-			if (g < o && m->cells[o].facet[0] == RB_NOWHERE && (c->bits & edge_beside(k)) == 0 &&
-				coplanar(s, g, k))
+			if (g >= o || m->cells[o].facet[0] != RB_NOWHERE || (c->bits & edge_beside(k)) != 0)
+				continue;
+			if (coplanar(s, g, k))
 				s->marks[i] |= (uint8_t) (1u << k);
+			else if (near(s, g, k))
+				s->marks[i] |= NEAR;
 		}
 	}
 }
@@ -735,6 +754,7 @@ group_hull(start *s)
 	rb_refining *r = s->r;
 	const rb_cell *ghosts = r->mesh.cells + s->tets->ntets;
 	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
+	uint8_t near = 0;
 	rb_status status = rb_array(r->ctx, (void **) &s->marks, (size_t) n + 1, 1);
 
 	if (status == RB_OK)
@@ -745,6 +765,10 @@ group_hull(start *s)
 		status = each(s, n, RINGS, do_planes);
 	if (status != RB_OK)
 		return status;
+	for (uint32_t g = 0; g < n; g++)
+		near |= s->marks[g] & NEAR;
+	if (near != 0)
+		return rb_hull_group(r, base);
 	for (uint32_t g = 0; g < n; g++)
 		s->group[g] = g;
 	for (uint32_t g = 0; g < n; g++)
@@ -1049,6 +1073,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	const rb_refine_options *o = r->options;
 	rb_cells *m = &r->mesh;
 	uint32_t nfacets = 0;
+	rb_tets rest = *tets;
 	rb_status status;
 
 	for (uint32_t i = 0; i < tets->nfaces; i++)
@@ -1065,7 +1090,12 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	{
 		if (tets->nsegments > 0)
 			memcpy(r->segments, tets->segments, tets->nsegments * sizeof(uint32_t[2]));
-		status = make_mesh(r, tets);
+		status = rb_hull_rounds(r, tets);
+		if (status == RB_OK)
+			status = rb_hull_peel(r, tets, &rest);
+		if (status == RB_OK)
+			status = make_mesh(r, &rest);
+		rb_hull_peel_free(r, tets, &rest);
 	}
 	if (status == RB_OK)
 		status = make_sizes(r);

@@ -470,6 +470,153 @@ all_models(void)
 		}
 }
 
+/* ---- a hull whose points are in its planes up to rounding ---- */
+
+/* the corners of a box, points inside and on its faces and along edges */
+static void
+points_of_box(void)
+{
+	const double side[3] = {3, 2, 1};
+
+	check_state = 43;
+	for (int i = 0; i < 8; i++)
+		(void) at(i % 2 ? side[0] : 0, i / 2 % 2 ? side[1] : 0, i / 4 ? side[2] : 0);
+	for (int i = 0; i < 260; i++)
+	{
+		double p[3];
+
+		for (int k = 0; k < 3; k++)
+			p[k] = side[k] * (.5 + .5 * points_unit());
+		for (int k = 0; k < 3 && i < 200; k++)
+			if (i % 3 == k || (i >= 160 && (i + 1) % 3 == k))
+				p[k] = check_below(2) * side[k];
+		(void) at(p[0], p[1], p[2]);
+	}
+}
+
+static void
+small_lattice(void)
+{
+	lattice_points(3);
+}
+
+static void
+middle_lattice(void)
+{
+	lattice_points(6);
+}
+
+static void
+large_lattice(void)
+{
+	lattice_points(11);
+}
+
+static void
+flat_lattice(void)
+{
+	for (int i = 0; i < 60; i++)
+		for (int j = 0; j < 5; j++)
+			(void) at(i % 5, (i / 5) * .37, j * .11);
+}
+
+/* a prism: each side is a lattice */
+static void
+cylinder_of_points(void)
+{
+	for (int i = 0; i < 12; i++)
+		for (int j = 0; j < 12; j++)
+			(void) at(cos(M_PI * i / 6), sin(M_PI * i / 6), .25 * j);
+}
+
+/* facets and segments on its faces and edges, and from there into it */
+static void
+lattice_with_input(void)
+{
+	lattice_points(5);
+	for (int i = 0; i < 4; i++)
+	{
+		quad(at(0, i, 1), at(0, i + 1, 1), at(0, i + 1, 2), at(0, i, 2));
+		quad(at(i, 2, 3), at(i + 1, 2, 3), at(i + 1, 2, 4), at(i, 2, 4));
+		quad(at(3, 0, i), at(4, 0, i), at(4, 1, i), at(3, 1, i));
+	}
+	for (int i = 1; i < 4; i++)
+	{
+		segment(at(0, 0, i), at(0, 0, i + 1));
+		segment(at(5, i, i), at(5, i + 1, i + 1));
+		segment(at(5, i, 5), at(4, i, 5));
+	}
+}
+
+static const named rounded[] = {{points_of_box, "points of a box", true},
+								{small_lattice, "small lattice", true},
+								{middle_lattice, "lattice", true},
+								{large_lattice, "large lattice", true},
+								{flat_lattice, "flat lattice", true},
+								{cylinder_of_points, "cylinder", true},
+								{lattice_with_input, "lattice with input", true}};
+
+/* refined, and what is to be said of that; the number of points then */
+static uint32_t
+look_rounded(const char *name, const rb_plc *from, int threads, rb_tets *t)
+{
+	const uint32_t before = t->npoints;
+	const double volume = check(name, from, RB_KEEP_HULL, t);
+	rb_refine_options o = by_ratio(2);
+	rb_refine_report report;
+	rb_status status;
+
+	o.threads = threads;
+	o.max_points = 5000;
+	status = refine(&o, t, &report);
+	CHECK(status == RB_OK, "%s: status %d", name, status);
+	if (status == RB_OK)
+		look_refined(name, from, RB_KEEP_HULL, &o, before, volume, t, &report);
+	CHECK(report.bad_because[RB_BAD_FULL] == 0, "%s: full", name);
+	CHECK(report.bad * 20 <= t->ntets, "%s: %lu of %u bad", name, (unsigned long) report.bad,
+		  t->ntets);
+	return t->npoints;
+}
+
+/* it ends as where coordinates are exact, with about as many points; and what has ended goes on with few */
+static void
+rounded_hulls(void)
+{
+	for (size_t i = 0; i < sizeof rounded / sizeof rounded[0]; i++)
+	{
+		uint32_t exact = 0;
+
+		for (int way = AS_IT_IS; way <= MAPPED; way++)
+		{
+			rb_tets t, by_three;
+			rb_plc from;
+			uint32_t n, more;
+			char name[100];
+
+			snprintf(name, sizeof name, "%s, %s", rounded[i].name, way_name[way]);
+			if (!build(rounded[i].model, rounded[i].name, way))
+				continue;
+			from = plc();
+			if (make(&from, RB_KEEP_HULL, 1, &t) != RB_OK ||
+				make(&from, RB_KEEP_HULL, 1, &by_three) != RB_OK)
+				abort();
+			n = look_rounded(name, &from, 1, &t);
+			(void) look_rounded(name, &from, 3, &by_three);
+			CHECK(same_points(&t, &by_three), "%s: not the same by three threads", name);
+			if (way == AS_IT_IS)
+				exact = n;
+			CHECK(n <= exact + exact / 4, "%s: %u points, not %u", name, n, exact);
+			more = look_rounded(name, &from, 2, &t) - n;
+			printf("# %s: %u points, %u, %u\n", name, from.npoints, n, n + more);
+			CHECK(more <= 10 + n / 20, "%s: %u points more", name, more);
+			rb_tets_free(memory, &t);
+			rb_tets_free(memory, &by_three);
+			CHECK(rb_memory_used(memory) == 0, "%s: %lu bytes are left", name,
+				  (unsigned long) rb_memory_used(memory));
+		}
+	}
+}
+
 /* ---- complexes of any kind ---- */
 
 /*
@@ -923,7 +1070,15 @@ nothing(void)
 
 /* ---- stops, and memory ---- */
 
+static void
+turned_lattice(void)
+{
+	lattice_points(8);
+	(void) move(TURNED);
+}
+
 static const named to_stop[] = {{cloud_in_box, "cloud in a box", false},
+								{turned_lattice, "turned lattice", false},
 								{random_rectangles, "rectangles", false},
 								{shaken_grid, "shaken grid", false},
 								{degree_fan, "fan", false}};
@@ -1001,13 +1156,15 @@ budgets(void)
 		rb_tets before, t;
 		rb_context ctx;
 		rb_plc from;
+		rb_keep keep;
 
 		o.max_points = 3000;
 		(void) build(to_stop[i].model, to_stop[i].name, AS_IT_IS);
 		from = plc();
+		keep = from.nfacets > 0 ? RB_KEEP_INSIDE : RB_KEEP_HULL;
 		rb_context_init(&ctx, little);
-		if (make(&from, RB_KEEP_INSIDE, 1, &before) != RB_OK ||
-			rb_tetrahedralize(&ctx, &from, RB_KEEP_INSIDE, &t, &flaw) != RB_OK)
+		if (make(&from, keep, 1, &before) != RB_OK ||
+			rb_tetrahedralize(&ctx, &from, keep, &t, &flaw) != RB_OK)
 			abort();
 		for (double more = 100; status == RB_OVER_BUDGET; more *= step)
 		{
@@ -1372,6 +1529,7 @@ main(void)
 	alarm(600); /* what hangs is a failure */
 	CHECK_RUN(used_again);
 	CHECK_RUN(all_models);
+	CHECK_RUN(rounded_hulls);
 	CHECK_RUN(any_complexes);
 	CHECK_RUN(same_bits);
 	CHECK_RUN(same_bits_of_many);
