@@ -33,7 +33,7 @@
 /* of a list of tetrahedra every so many-th is taken, as long as that are not too few */
 #define RB_ROUND_STEP 16u
 #define RB_ROUND_LEAST 1024u
-#define RB_ROUND_FEWEST 256u
+#define RB_ROUND_FEWEST 128u
 /* of those with more than RB_ROOM_CELLS, so many, the first ones; others lose */
 #define RB_ROUND_LARGE 2048u
 #define RB_ROOM_CELLS_LARGE (1u << 12)
