@@ -255,11 +255,12 @@ rb_meshing_make_bodies(rb_meshing_run *run)
 	return run->ctx.error.status != RB_OK ? run->ctx.error.status : status;
 }
 
-/* the message is that of a mesh, and says of which body it is */
+/* the message is that of a mesh, and says of which body it is; and that there is a way without that body */
 pg_noreturn static void
 raise_flaw(rb_meshing_run *run, uint32 body)
 {
 	rb_meshing_call *call = palloc(sizeof *call);
+	MemoryContext context = CurrentMemoryContext;
 
 	*call = *run->call;
 	call->function = psprintf("%s: body " INT64_FORMAT, run->call->function, run->parts[body].body);
@@ -267,7 +268,24 @@ raise_flaw(rb_meshing_run *run, uint32 body)
 	run->call = call;
 	if (run->part->flaw.kind == RB_FLAW_NONE)
 		rb_meshing_check_max_points(run, run->part->welded.plc.npoints);
-	rb_meshing_raise_flaw(run);
+	PG_TRY();
+	{
+		rb_meshing_raise_flaw(run);
+	}
+	PG_CATCH();
+	{
+		ErrorData *flaw;
+
+		MemoryContextSwitchTo(context);
+		flaw = CopyErrorData();
+		FlushErrorState();
+		if (flaw->hint != NULL)
+			flaw->hint =
+				psprintf("%s  Or leave out such bodies with on_bad => 'skip'.", flaw->hint);
+		ReThrowError(flaw);
+	}
+	PG_END_TRY();
+	pg_unreachable();
 }
 
 void
