@@ -376,4 +376,30 @@ rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *ra
 	return t > 0.2 && t < 0.8 ? t : 0.5;
 }
 
+/*
+ * The radius that a point on segment s gets at least because of w, the nearest there was when it came: that of w,
+ * if that is across an angle of the input.
+ */
+RB_HD double
+rb_segment_raise(const rb_cells *m, uint32_t s, const double *at, uint32_t w)
+{
+	const double *p = rb_site_at(m, w), *o;
+	uint32_t on = m->parent[w], corner;
+	double dot;
+
+	if (m->kind[w] == RB_VERTEX_ON_FACET)
+		return rb_facet_has(m, on, m->segments[s][0]) != rb_facet_has(m, on, m->segments[s][1])
+				   ? m->sites[w].radius
+				   : 0;
+	corner = m->kind[w] == RB_VERTEX_ON_SEGMENT ? rb_segments_corner(m, s, on) : RB_NOWHERE;
+	if (corner == RB_NOWHERE)
+		return 0;
+	o = rb_site_at(m, corner);
+	dot = (p[0] - o[0]) * (at[0] - o[0]) + (p[1] - o[1]) * (at[1] - o[1]) +
+		  (p[2] - o[2]) * (at[2] - o[2]);
+	return dot > 0 && dot * dot >= 0.25 * rb_distance2(p, o) * rb_distance2(at, o)
+			   ? m->sites[w].radius
+			   : 0;
+}
+
 #endif /* RB_RULES_H */
