@@ -208,11 +208,16 @@ rb_cell_large(const rb_cells *m, const rb_cell *c)
 
 /*
  * Bad: the ratio is above the bound, or the volume above its.  *kept: it is, but is to be left alone, for
- * its shortest edge is short because of the input.
+ * its shortest edge is short because of the input.  An edge to a corner of the input is, where it is well below
+ * the radius of its other end: that has it from another point, across an angle of the input.
  */
+#define RB_CELL_CORNER_SHORT 0.75
+
 RB_HD bool
 rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 {
+	uint32_t u, v;
+	double a, b, r;
 	/* where it is flat the radius may be NaN */
 	bool thin = m->ratio < INFINITY && !(s->ball.radius2 <= m->ratio * s->shortest2);
 
@@ -221,8 +226,13 @@ rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 		return true;
 	if (!thin)
 		return false;
-	*kept = rb_edge_short(m, c->v[rb_cell_edge_from(s->edge)], c->v[rb_cell_edge_to(s->edge)],
-						  s->shortest2);
+	u = c->v[rb_cell_edge_from(s->edge)];
+	v = c->v[rb_cell_edge_to(s->edge)];
+	a = m->sites[u].radius;
+	b = m->sites[v].radius;
+	r = RB_CELL_CORNER_SHORT * (a > b ? a : b);
+	*kept =
+		a == 0 || b == 0 ? s->shortest2 < r * r * (1 - 1e-9) : rb_edge_short(m, u, v, s->shortest2);
 	return true;
 }
 
@@ -374,6 +384,32 @@ rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *ra
 	else
 		t = rb_projection(a, b, p);
 	return t > 0.2 && t < 0.8 ? t : 0.5;
+}
+
+/*
+ * The radius that a point on segment s gets at least because of w, the nearest there was when it came: that of w,
+ * if that is across an angle of the input.
+ */
+RB_HD double
+rb_segment_raise(const rb_cells *m, uint32_t s, const double *at, uint32_t w)
+{
+	const double *p = rb_site_at(m, w), *o;
+	uint32_t on = m->parent[w], corner;
+	double dot;
+
+	if (m->kind[w] == RB_VERTEX_ON_FACET)
+		return rb_facet_has(m, on, m->segments[s][0]) != rb_facet_has(m, on, m->segments[s][1])
+				   ? m->sites[w].radius
+				   : 0;
+	corner = m->kind[w] == RB_VERTEX_ON_SEGMENT ? rb_segments_corner(m, s, on) : RB_NOWHERE;
+	if (corner == RB_NOWHERE)
+		return 0;
+	o = rb_site_at(m, corner);
+	dot = (p[0] - o[0]) * (at[0] - o[0]) + (p[1] - o[1]) * (at[1] - o[1]) +
+		  (p[2] - o[2]) * (at[2] - o[2]);
+	return dot > 0 && dot * dot >= 0.25 * rb_distance2(p, o) * rb_distance2(at, o)
+			   ? m->sites[w].radius
+			   : 0;
 }
 
 #endif /* RB_RULES_H */

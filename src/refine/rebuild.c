@@ -19,10 +19,10 @@ typedef struct rebuild
 	double *points;
 	size_t points_cap;
 	uint32_t npoints;
-	/* of points from r->nsites on: the segment it splits, and the radius it has at least */
+	/* of points from r->nsites on: the segment it splits, and what its radius is at least */
 	uint32_t *parent;
-	double *radius;
-	size_t parent_cap, radius_cap;
+	double *raise;
+	size_t parent_cap, raise_cap;
 	rb_table split; /* edge to the point that splits it */
 	uint32_t (*triangles)[3];
 	uint32_t *facet_of;
@@ -78,8 +78,7 @@ put_points(rebuild *b)
 		status =
 			rb_array_grow(ctx, (void **) &b->parent, &b->parent_cap, r->nstuck, sizeof(uint32_t));
 	if (status == RB_OK)
-		status =
-			rb_array_grow(ctx, (void **) &b->radius, &b->radius_cap, r->nstuck, sizeof(double));
+		status = rb_array_grow(ctx, (void **) &b->raise, &b->raise_cap, r->nstuck, sizeof(double));
 	if (status != RB_OK)
 		return status;
 	for (uint32_t i = 0; i < r->nsites; i++)
@@ -93,7 +92,6 @@ put_points(rebuild *b)
 	{
 		rb_candidate cand;
 		uint32_t u, v;
-		double from, to;
 		bool fresh;
 
 		if (stops(b))
@@ -108,10 +106,8 @@ put_points(rebuild *b)
 		status = rb_table_put(ctx, &b->split, u, v, RB_NONE, b->npoints, NULL, &fresh);
 		if (status != RB_OK || !fresh)
 			continue;
-		from = sqrt(rb_distance2(cand.at, rb_site_at(m, u)));
-		to = sqrt(rb_distance2(cand.at, rb_site_at(m, v)));
 		b->parent[b->npoints - r->nsites] = rb_piece_segment(m, u, v);
-		b->radius[b->npoints - r->nsites] = fmax(cand.raise, fmin(from, to));
+		b->raise[b->npoints - r->nsites] = cand.raise;
 		memcpy(b->points + 3 * (size_t) b->npoints++, cand.at, sizeof cand.at);
 	}
 	return status;
@@ -445,7 +441,7 @@ rebuild_free(rebuild *b)
 
 	rb_free(memory, (void **) &b->points);
 	rb_free(memory, (void **) &b->parent);
-	rb_free(memory, (void **) &b->radius);
+	rb_free(memory, (void **) &b->raise);
 	rb_table_free(memory, &b->split);
 	rb_free(memory, (void **) &b->triangles);
 	rb_free(memory, (void **) &b->facet_of);
@@ -495,7 +491,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		if (*done && status == RB_OK)
 			status = name_again(&b, &tets);
 		if (*done && status == RB_OK)
-			status = rb_refining_again(r, &tets, b.radius, b.npoints - r->nsites);
+			status = rb_refining_again(r, &tets, b.raise, b.npoints - r->nsites);
 		/* it cannot be made anew: then what there is stays */
 		if (status == RB_BAD_PLC)
 		{

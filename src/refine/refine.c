@@ -9,7 +9,7 @@
 /* so often at most what is stuck is inserted together */
 #define REBUILDS 20
 /* and of these, when all else is done */
-#define REBUILDS_LATE 4
+#define REBUILDS_LATE 12
 /* above one of so many points it is not done group by group; above one of so many what is left is worth it that all is made anew */
 #define TOGETHER 32
 #define REBUILT 200

@@ -1107,8 +1107,61 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	return status;
 }
 
+/* site `last` has the edge to v: is that the nearest of those that were there before? */
+static void
+look_near(const rb_cells *m, uint32_t last, uint32_t v, uint32_t *nearest)
+{
+	const double *at = rb_site_at(m, last);
+	double far = INFINITY, d = rb_distance2(at, rb_site_at(m, v));
+
+	if (*nearest != RB_NOWHERE)
+		far = rb_distance2(at, rb_site_at(m, *nearest));
+	if (d < far || (d == far && v < *nearest))
+		*nearest = v;
+}
+
 rb_status
-rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius, uint32_t nradius)
+rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n)
+{
+	const rb_cells *m = &r->mesh;
+	uint32_t *nearest = NULL;
+	rb_status status = rb_array(r->ctx, (void **) &nearest, (size_t) n + 1, sizeof(*nearest));
+
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+		nearest[i] = RB_NOWHERE;
+	for (uint32_t i = cell; i < r->ncells && status == RB_OK; i++)
+	{
+		const rb_cell *c = &m->cells[i];
+
+		if (rb_should_stop(r->ctx))
+			status = RB_STOPPED;
+		for (uint32_t e = 0; e < 6 && c->v[0] != RB_DEAD && !rb_cell_ghost(c); e++)
+		{
+			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
+			uint32_t last = u > v ? u : v;
+
+			if (last >= site && last - site < n)
+				look_near(m, last, u + v - last, &nearest[last - site]);
+		}
+	}
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+	{
+		const uint32_t v = nearest[i];
+		const double *at = rb_site_at(m, site + i);
+		double *radius = &m->sites[site + i].radius;
+
+		if (*radius < 0 || v == RB_NOWHERE)
+			*radius = fmax(*radius, 0);
+		else
+			*radius = fmax(*radius, fmax(sqrt(rb_distance2(at, rb_site_at(m, v))),
+										 rb_segment_raise(m, m->parent[site + i], at, v)));
+	}
+	rb_free(r->ctx->memory, (void **) &nearest);
+	return status;
+}
+
+rb_status
+rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise, uint32_t nraise)
 {
 	uint32_t before = r->nsites;
 	double *kept = NULL;
@@ -1121,9 +1174,11 @@ rb_refining_again(rb_refining *r, const rb_tets *tets, const double *radius, uin
 	r->nfree = 0;
 	status = make_mesh(r, tets);
 	for (uint32_t i = 0; i < r->nsites && status == RB_OK; i++)
-		r->mesh.sites[i].radius = i < before             ? kept[i]
-								  : i - before < nradius ? radius[i - before]
-														 : 0;
+		r->mesh.sites[i].radius = i < before            ? kept[i]
+								  : i - before < nraise ? raise[i - before]
+														: 0;
 	rb_free(r->ctx->memory, (void **) &kept);
+	if (status == RB_OK)
+		status = rb_refining_radii(r, 0, before, nraise);
 	return status;
 }

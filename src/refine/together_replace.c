@@ -103,11 +103,9 @@ make_sites(rb_together *t)
 	{
 		const rb_stuck_point *p = &t->points[i];
 		uint32_t site = r->nsites + i;
-		double from = sqrt(rb_distance2(p->at, rb_site_at(m, p->u)));
-		double to = sqrt(rb_distance2(p->at, rb_site_at(m, p->v)));
 
 		memcpy(m->sites[site].at, p->at, sizeof p->at);
-		m->sites[site].radius = p->raise < 0 ? 0 : fmax(p->raise, fmin(from, to));
+		m->sites[site].radius = p->raise;
 		m->kind[site] = RB_VERTEX_ON_SEGMENT;
 		m->parent[site] = p->segment;
 	}
@@ -147,6 +145,9 @@ rb_together_replace(rb_together *t)
 			return RB_STOPPED;
 		make_cell(t, t->fresh.e[i]);
 	}
+	status = rb_refining_radii(r, first, r->nsites, t->npoints);
+	if (status != RB_OK)
+		return status;
 	/* links between new cells; then those to what stays */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
