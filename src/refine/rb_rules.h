@@ -211,7 +211,7 @@ rb_cell_large(const rb_cells *m, const rb_cell *c)
  * its shortest edge is short because of the input.  An edge to a corner of the input is, where it is well below
  * the radius of its other end: that has it from another point, across an angle of the input.
  */
-#define RB_CELL_CORNER_SHORT 0.75
+#define RB_CELL_CORNER_SHORT 0.6
 
 RB_HD bool
 rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
