@@ -198,15 +198,19 @@ rb_piece_encroached(const rb_cells *m, const rb_cell *c, uint32_t e)
 	return deepest;
 }
 
+/* the sphere of wall i that nothing should be in */
 RB_HD rb_ball
 rb_wall_ball(const rb_cells *m, const rb_cell *c, uint32_t i)
 {
-	return rb_ball_of_triangle(rb_site_at(m, c->v[rb_cell_face_corner(i, 0)]),
-							   rb_site_at(m, c->v[rb_cell_face_corner(i, 1)]),
-							   rb_site_at(m, c->v[rb_cell_face_corner(i, 2)]));
+	rb_ball ball = rb_ball_of_triangle(rb_site_at(m, c->v[rb_cell_face_corner(i, 0)]),
+									   rb_site_at(m, c->v[rb_cell_face_corner(i, 1)]),
+									   rb_site_at(m, c->v[rb_cell_face_corner(i, 2)]));
+
+	ball.radius2 *= RB_SPHERE_KEPT;
+	return ball;
 }
 
-/* does corner i lie in the smallest sphere around the face opposite?  Those of the same facet do not count */
+/* does corner i lie in that sphere of the face opposite?  Those of the same facet do not count */
 RB_HD bool
 rb_wall_encroached(const rb_cells *m, const rb_cell *c, uint32_t i, const rb_ball *ball)
 {

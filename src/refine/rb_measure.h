@@ -24,19 +24,23 @@ rb_distance2(const double *a, const double *b)
 }
 
 /*
- * How much smaller than the sphere around an edge is the one that nothing should be in: its radius is
- * sqrt(1 - 4 x this) of it, 0.89.  Above 0 for two reasons: the foot of a perpendicular, which is where pieces are
- * split, lies on the spheres around the edges from both of its ends, and rounding would decide; and what
- * is hardly inside does no harm, but each split calls for others at the corners of its segment.
+ * Of the smallest sphere around a piece or a wall, that much of its radius' square is the one that nothing should be
+ * in.  Less than 1, for what is hardly inside does no harm, but each split calls for others, at the corners of the
+ * segment and across the angles of the facet; and the foot of a perpendicular, which is where pieces are split, lies on
+ * the spheres around the edges from both of its ends, and rounding would decide.
+ *
+ * What is not kept out may be that near to the middle, where a point comes when a bad tetrahedron's centre is beyond: an
+ * edge of sqrt(this) of the radius, because of one that is the radius : the ratio at most.  So with less than 1 / ratio^2
+ * edges might become shorter and shorter, and points without end; with a half not for ratios of 1.41 and more.
  */
-#define RB_DIAMETER_LESS 0.05
+#define RB_SPHERE_KEPT 0.5
 
 /* below 0: p lies in that sphere around ab */
 RB_HD double
 rb_diameter_dot(const double *a, const double *b, const double *p)
 {
 	return (a[0] - p[0]) * (b[0] - p[0]) + (a[1] - p[1]) * (b[1] - p[1]) +
-		   (a[2] - p[2]) * (b[2] - p[2]) + RB_DIAMETER_LESS * rb_distance2(a, b);
+		   (a[2] - p[2]) * (b[2] - p[2]) + 0.25 * (1 - RB_SPHERE_KEPT) * rb_distance2(a, b);
 }
 
 typedef struct rb_ball

@@ -93,13 +93,15 @@ rb_refining_thread(const rb_thread *me)
 extern rb_status rb_refining_start(rb_refining *r, const rb_tets *tets);
 /*
  * The same, in place of what there is: tets have its points, then others, of which the first, on segments, have these
- * radii at least; and facets and segments by the numbers they have there.
+ * radii at least; and facets and segments by the numbers they have there.  Those that were added for the sake of walls
+ * are points like all that are put in: as corners of the input they would have all around them made as fine as they are
+ * near to something.
  */
 extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise,
 								   uint32_t nraise);
 /*
- * n sites on segments, from this one on, get their radii, as if they had come one after the other.  Before, each has in
- * its place what it is at least, or below 0: it is as one of the input.  All that is around them are cells from `cell` on.
+ * n sites, from this one on, get their radii, as if they had come one after the other.  Before, each has in its place
+ * what it is at least.  All that is around them are cells from `cell` on.
  */
 extern rb_status rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n);
 extern void rb_refining_free(rb_refining *r);

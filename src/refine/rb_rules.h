@@ -208,16 +208,11 @@ rb_cell_large(const rb_cells *m, const rb_cell *c)
 
 /*
  * Bad: the ratio is above the bound, or the volume above its.  *kept: it is, but is to be left alone, for
- * its shortest edge is short because of the input.  An edge to a corner of the input is, where it is well below
- * the radius of its other end: that has it from another point, across an angle of the input.
+ * its shortest edge is short because of the input.
  */
-#define RB_CELL_CORNER_SHORT 0.6
-
 RB_HD bool
 rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 {
-	uint32_t u, v;
-	double a, b, r;
 	/* where it is flat the radius may be NaN */
 	bool thin = m->ratio < INFINITY && !(s->ball.radius2 <= m->ratio * s->shortest2);
 
@@ -226,13 +221,8 @@ rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 		return true;
 	if (!thin)
 		return false;
-	u = c->v[rb_cell_edge_from(s->edge)];
-	v = c->v[rb_cell_edge_to(s->edge)];
-	a = m->sites[u].radius;
-	b = m->sites[v].radius;
-	r = RB_CELL_CORNER_SHORT * (a > b ? a : b);
-	*kept =
-		a == 0 || b == 0 ? s->shortest2 < r * r * (1 - 1e-9) : rb_edge_short(m, u, v, s->shortest2);
+	*kept = rb_edge_short(m, c->v[rb_cell_edge_from(s->edge)], c->v[rb_cell_edge_to(s->edge)],
+						  s->shortest2);
 	return true;
 }
 

@@ -37,7 +37,7 @@ rb_numbers_add(rb_context *ctx, rb_numbers *l, uint32_t x)
 typedef struct rb_stuck_point
 {
 	double at[3];
-	double raise;  /* its radius is that at least; -1: it is as a point of the input */
+	double raise;  /* its radius is that at least */
 	uint32_t u, v; /* ends of the piece */
 	uint32_t segment;
 	rb_entry64 entry;

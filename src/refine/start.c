@@ -1132,11 +1132,11 @@ rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n)
 		const double *at = rb_site_at(m, site + i);
 		double *radius = &m->sites[site + i].radius;
 
-		if (*radius < 0 || v == RB_NOWHERE)
-			*radius = fmax(*radius, 0);
-		else
-			*radius = fmax(*radius, fmax(sqrt(rb_distance2(at, rb_site_at(m, v))),
-										 rb_segment_raise(m, m->parent[site + i], at, v)));
+		if (v == RB_NOWHERE)
+			continue;
+		*radius = fmax(*radius, sqrt(rb_distance2(at, rb_site_at(m, v))));
+		if (m->kind[site + i] == RB_VERTEX_ON_SEGMENT)
+			*radius = fmax(*radius, rb_segment_raise(m, m->parent[site + i], at, v));
 	}
 	rb_free(r->ctx->memory, (void **) &nearest);
 	return status;
@@ -1161,6 +1161,6 @@ rb_refining_again(rb_refining *r, const rb_tets *tets, const double *raise, uint
 														: 0;
 	rb_free(r->ctx->memory, (void **) &kept);
 	if (status == RB_OK)
-		status = rb_refining_radii(r, 0, before, nraise);
+		status = rb_refining_radii(r, 0, before, r->nsites - before);
 	return status;
 }

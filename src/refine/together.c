@@ -269,7 +269,7 @@ join_added(rb_together *t)
 				continue;
 			p.u = t->sites.e[t->segments[on][0]];
 			p.v = t->sites.e[t->segments[on][1]];
-			p.raise = -1;
+			p.raise = 0;
 			memcpy(p.at, t->tets.points + 3 * (size_t) v, sizeof p.at);
 			p.segment = rb_piece_segment(&t->r->mesh, p.u, p.v);
 			p.entry = t->entries[on];

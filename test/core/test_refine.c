@@ -1394,6 +1394,85 @@ inserted_together(void)
 	CHECK(together > 0 && rebuilt > 0, "%d together, %d made anew", together, rebuilt);
 }
 
+/* segments that run beside each other, in pairs, each pair another way; no two have a corner together */
+static void
+beside(void)
+{
+	cube();
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			double x = .2 + .3 * i, y = .2 + .3 * k, tilt = .03 * (i - k), far = .004 + .002 * i;
+
+			segment(at(x, y, .1), at(x + tilt, y - tilt, .9));
+			segment(at(x + far, y, .11), at(x + far + tilt, y - tilt, .91));
+		}
+}
+
+/* the square of the distance to the nearest corner there was when it came, of those it has an edge to; and its radius' */
+static void
+near_when_it_came(const rb_refining *r, uint32_t before, uint32_t *looked)
+{
+	double *nearest = malloc((r->nsites + 1) * sizeof *nearest);
+
+	if (nearest == NULL)
+		abort();
+	for (uint32_t i = 0; i < r->nsites; i++)
+		nearest[i] = INFINITY;
+	for (uint32_t i = 0; i < r->ncells; i++)
+	{
+		const rb_cell *c = &r->mesh.cells[i];
+
+		for (uint32_t e = 0; e < 6 && c->v[0] != RB_DEAD && !rb_cell_ghost(c); e++)
+		{
+			uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
+			uint32_t last = u > v ? u : v;
+
+			nearest[last] =
+				fmin(nearest[last], rb_distance2(rb_site_at(&r->mesh, u), rb_site_at(&r->mesh, v)));
+		}
+	}
+	for (uint32_t i = before; i < r->nsites; i++, ++*looked)
+		CHECK(r->mesh.sites[i].radius == sqrt(nearest[i]), "site %u: radius %.17g, but %.17g away",
+			  i, r->mesh.sites[i].radius, sqrt(nearest[i]));
+	free(nearest);
+}
+
+/*
+ * Where no angles are, radii say how near a point was when it came, whatever came together with it; else what is short
+ * because of the point beside would count as short because of the input.
+ */
+static void
+radii_of_many(void)
+{
+	static const inserting ways[] = {rb_refining_together, rb_refining_rebuild};
+	uint32_t looked[2] = {0, 0};
+	rb_refine_options o = by_ratio(2);
+	rb_plc from;
+
+	o.threads = 1;
+	if (!build(beside, "beside", AS_IT_IS))
+		return;
+	from = plc();
+	for (int k = 0; k < 2; k++)
+	{
+		rb_refine_report report;
+		rb_context ctx;
+		rb_refining r;
+		bool any = false;
+		uint32_t before;
+
+		rb_context_init(&ctx, memory);
+		if (!split_alone(&r, &ctx, &o, &report, &from))
+			CHECK(false, "not made");
+		before = r.nsites;
+		CHECK(ways[k](&r, &any) == RB_OK && any, "%d: nothing was inserted", k);
+		near_when_it_came(&r, before, &looked[k]);
+		rb_refining_free(&r);
+	}
+	CHECK(looked[0] > 0 && looked[1] > 0, "%u together, %u made anew", looked[0], looked[1]);
+}
+
 /*
  * A place that is used again has a ghost, one of whose corners is nowhere, and by chance the hash that the entry of what
  * was there has: so it is in one of half a million.
@@ -1528,6 +1607,7 @@ main(void)
 	CHECK_RUN(budgets);
 	CHECK_RUN(devices);
 	CHECK_RUN(inserted_together);
+	CHECK_RUN(radii_of_many);
 	CHECK_RUN(flat_ones);
 	CHECK_RUN(flat_wedge);
 	CHECK(rb_memory_used(memory) == 0, "bytes are left");
