@@ -698,12 +698,16 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
 	return verdict;
 }
 
-/* the candidate's verdict, out of what is in its way */
+/*
+ * The candidate's verdict, out of what is in its way.  Where nothing of that may be split there is no use in waiting:
+ * of a thousand that were tried again, one had a way by then.  Pieces wait even so: they may be split together.
+ */
 RB_HD rb_verdict
 rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
 {
 	cand->first = o->piece != 0 ? o->piece : o->wall;
-	if (!m->keep_surface && rb_entry_blocked(cand->entry) < RB_ENTRY_BLOCKED)
+	if (!m->keep_surface && rb_entry_blocked(cand->entry) < RB_ENTRY_BLOCKED &&
+		(cand->first != 0 || rb_entry_what(cand->entry) == RB_SPLIT_PIECE))
 		return RB_BLOCKED;
 	cand->reason = m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT;
 	return RB_KEPT;
