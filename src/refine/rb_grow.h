@@ -664,12 +664,13 @@ rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand,
 	for (i = 0; i < 4; i++)
 		for (j = 0; j < 3 && (room->rims[k] & 1u << i) != 0; j++)
 		{
-			uint32_t e = rb_cell_edge(rb_cell_face_corner(i, (j + 1) % 3),
-									  rb_cell_face_corner(i, (j + 2) % 3));
+			uint32_t x = rb_cell_face_corner(i, (j + 1) % 3);
+			uint32_t y = rb_cell_face_corner(i, (j + 2) % 3), e = rb_cell_edge(x, y);
 			bool segment = (c->bits & RB_CELL_SEGMENT(e)) != 0;
 			int folds;
 
-			if (!segment && (c->bits & RB_CELL_WALL(i)) == 0)
+			/* at a segment the next face would ask the same, from its side */
+			if (segment ? c->v[x] > c->v[y] : (c->bits & RB_CELL_WALL(i)) == 0)
 				continue;
 			folds = rb_grow_folds(m, env, cand, room, k, i, j);
 			if (folds == RB_UNSURE)

@@ -32,6 +32,7 @@
 #define RB_ROUND_CANDIDATES (1u << 17)
 /* of a list of tetrahedra every so many-th is taken, as long as that are not too few */
 #define RB_ROUND_STEP 16u
+#define RB_ROUND_WINDOW 256u
 #define RB_ROUND_LEAST 1024u
 #define RB_ROUND_FEWEST 128u
 /* of those with more than RB_ROOM_CELLS, so many, the first ones; others lose */
@@ -42,6 +43,13 @@
 #define RB_ROUND_HUGE 4u
 #define RB_ROOM_CELLS_HUGE (1u << 20)
 #define RB_ROOM_WALLS_HUGE (1u << 16)
+
+/* of so many in the list those at its end are looked at: few are taken, and most of a long one is of no use any more */
+RB_HD size_t
+rb_round_window(size_t n, uint32_t most)
+{
+	return n / RB_ROUND_WINDOW > most ? (size_t) RB_ROUND_WINDOW * most : n;
+}
 
 RB_HD size_t
 rb_round_step(size_t n, uint32_t most)
@@ -54,17 +62,20 @@ rb_round_step(size_t n, uint32_t most)
 
 /*
  * So many tetrahedra are tried in the next round, after one with so many candidates that were still of use, of whom so
- * many won: where few do, their cavities are large, and most would be grown in vain.
+ * many won: where few do, their cavities are large, and most would be grown in vain.  Where few are tried anyhow more
+ * of them have to win: a device has no more to do at once there, and one thread only what it does in vain.
  */
 RB_HD uint32_t
 rb_round_most(uint32_t most, uint32_t alive, uint32_t won)
 {
-	if (alive / 4 > won)
+	const bool few = most <= RB_ROUND_LEAST;
+
+	if (few ? alive / 2 > won : alive / 4 > won)
 	{
 		most = alive < most ? alive : most;
 		return most / 2 > RB_ROUND_FEWEST ? most / 2 : RB_ROUND_FEWEST;
 	}
-	if (alive / 2 < won)
+	if (few ? alive - alive / 4 < won : alive / 2 < won)
 		return most < RB_ROUND_CANDIDATES / 2 ? 2 * most : RB_ROUND_CANDIDATES;
 	return most;
 }

@@ -112,9 +112,10 @@ static void
 take_spread(rounds *s, uint32_t most)
 {
 	entries *list = &s->tets;
-	size_t step = rb_round_step(list->n, s->most), next = s->r->report->rounds % step, left = 0;
+	const size_t window = rb_round_window(list->n, s->most), step = rb_round_step(window, s->most);
+	size_t left = list->n - window, next = left + s->r->report->rounds % step;
 
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = left; i < list->n; i++)
 		if (i == next && s->ncands < most)
 		{
 			s->cands[s->ncands++].entry = list->e[i];
