@@ -564,7 +564,7 @@ number_winners(rounds *s)
 	rb_refining *r = s->r;
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
 	uint64_t fresh = 0, freed = 0;
-	uint32_t n = 0, alive = 0;
+	uint32_t n = 0, vied = 0;
 	rb_status status =
 		rb_array_grow(r->ctx, (void **) &s->winners, &s->winners_cap, s->ncands, sizeof(uint32_t));
 
@@ -578,7 +578,7 @@ number_winners(rounds *s)
 		rb_candidate *cand = &s->cands[i];
 
 		rb_round_decide(cand);
-		alive += cand->verdict != RB_STALE;
+		vied += rb_round_vies(cand);
 		if (cand->verdict != RB_WINS)
 			continue;
 		if (r->nsites + (uint64_t) n >= most)
@@ -596,7 +596,7 @@ number_winners(rounds *s)
 		freed += cand->ncells;
 	}
 	s->nwinners = n;
-	s->most = rb_round_most(s->most, alive, n);
+	s->most = rb_round_most(s->most, vied, n);
 	s->nfresh = (uint32_t) fresh;
 	if (fresh + r->ncells >= RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, fresh + r->ncells, RB_MAX_CELLS, NULL);
