@@ -447,19 +447,30 @@ static rb_status
 take_spread(rounds *s, uint32_t most)
 {
 	list *l = &s->tets;
-	uint32_t step = (uint32_t) rb_round_step(l->n, s->most);
-	uint32_t turn = (uint32_t) ((s->r->report->rounds + s->rounds) % step);
-	uint32_t n = l->n > turn ? (l->n - turn + step - 1) / step : 0;
+	const uint32_t window = (uint32_t) rb_round_window(l->n, s->most), before = l->n - window;
+	const uint32_t step = (uint32_t) rb_round_step(window, s->most);
+	const uint32_t turn = (uint32_t) ((s->r->report->rounds + s->rounds) % step);
+	uint32_t n = window > turn ? (window - turn + step - 1) / step : 0;
 	list left;
 
 	n = n < most ? n : most;
-	RB_TRY(stretch(s, &s->spare.room, 0, l->n, sizeof(rb_entry64)));
+	RB_TRY(stretch(s, &s->spare.room, 0, window, sizeof(rb_entry64)));
 	left = s->spare;
-	RB_TRY(rb_refine_spread(s->run, &s->a, entries_of(l), l->n, step, turn, n, entries_of(&left)));
-	left.n = l->n - n;
+	RB_TRY(rb_refine_spread(s->run, &s->a, entries_of(l) + before, window, step, turn, n,
+							entries_of(&left)));
+	left.n = window - n;
+	s->a.ncands += n;
+	/* what is before the window stays where it is */
+	if (before > 0)
+	{
+		RB_CUDA(s->run, cudaMemcpyAsync(entries_of(l) + before, entries_of(&left),
+										left.n * sizeof(rb_entry64), cudaMemcpyDeviceToDevice,
+										s->run->queue->compute));
+		l->n = before + left.n;
+		return RB_OK;
+	}
 	s->spare = *l;
 	*l = left;
-	s->a.ncands += n;
 	return RB_OK;
 }
 

@@ -218,7 +218,7 @@ winner(const rb_refine_args *a, uint32_t i)
 {
 	const rb_candidate *cand = &a->cands[i];
 
-	if (i >= a->ncands || cand->verdict == RB_STALE)
+	if (i >= a->ncands || !rb_round_vies(cand))
 		return make_uint4(0, 0, 0, 0);
 	return cand->verdict == RB_OWNS && cand->vertex == 1
 			   ? make_uint4(1, cand->nrim, cand->ncells, 1)

@@ -664,12 +664,13 @@ rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand,
 	for (i = 0; i < 4; i++)
 		for (j = 0; j < 3 && (room->rims[k] & 1u << i) != 0; j++)
 		{
-			uint32_t e = rb_cell_edge(rb_cell_face_corner(i, (j + 1) % 3),
-									  rb_cell_face_corner(i, (j + 2) % 3));
+			uint32_t x = rb_cell_face_corner(i, (j + 1) % 3);
+			uint32_t y = rb_cell_face_corner(i, (j + 2) % 3), e = rb_cell_edge(x, y);
 			bool segment = (c->bits & RB_CELL_SEGMENT(e)) != 0;
 			int folds;
 
-			if (!segment && (c->bits & RB_CELL_WALL(i)) == 0)
+			/* at a segment the next face would ask the same, from its side */
+			if (segment ? c->v[x] > c->v[y] : (c->bits & RB_CELL_WALL(i)) == 0)
 				continue;
 			folds = rb_grow_folds(m, env, cand, room, k, i, j);
 			if (folds == RB_UNSURE)
@@ -698,12 +699,16 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
 	return verdict;
 }
 
-/* the candidate's verdict, out of what is in its way */
+/*
+ * The candidate's verdict, out of what is in its way.  Where nothing of that may be split there is no use in waiting:
+ * of a thousand that were tried again, one had a way by then.  Pieces wait even so: they may be split together.
+ */
 RB_HD rb_verdict
 rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
 {
 	cand->first = o->piece != 0 ? o->piece : o->wall;
-	if (!m->keep_surface && rb_entry_blocked(cand->entry) < RB_ENTRY_BLOCKED)
+	if (!m->keep_surface && rb_entry_blocked(cand->entry) < RB_ENTRY_BLOCKED &&
+		(cand->first != 0 || rb_entry_what(cand->entry) == RB_SPLIT_PIECE))
 		return RB_BLOCKED;
 	cand->reason = m->keep_surface ? RB_BAD_SURFACE : RB_BAD_INPUT;
 	return RB_KEPT;

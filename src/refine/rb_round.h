@@ -32,6 +32,7 @@
 #define RB_ROUND_CANDIDATES (1u << 17)
 /* of a list of tetrahedra every so many-th is taken, as long as that are not too few */
 #define RB_ROUND_STEP 16u
+#define RB_ROUND_WINDOW 256u
 #define RB_ROUND_LEAST 1024u
 #define RB_ROUND_FEWEST 128u
 /* of those with more than RB_ROOM_CELLS, so many, the first ones; others lose */
@@ -43,6 +44,13 @@
 #define RB_ROOM_CELLS_HUGE (1u << 20)
 #define RB_ROOM_WALLS_HUGE (1u << 16)
 
+/* of so many in the list those at its end are looked at: few are taken, and most of a long one is of no use any more */
+RB_HD size_t
+rb_round_window(size_t n, uint32_t most)
+{
+	return n / RB_ROUND_WINDOW > most ? (size_t) RB_ROUND_WINDOW * most : n;
+}
+
 RB_HD size_t
 rb_round_step(size_t n, uint32_t most)
 {
@@ -53,18 +61,21 @@ rb_round_step(size_t n, uint32_t most)
 }
 
 /*
- * So many tetrahedra are tried in the next round, after one with so many candidates that were still of use, of whom so
- * many won: where few do, their cavities are large, and most would be grown in vain.
+ * So many tetrahedra are tried in the next round, after one in which so many vied for cells, of whom so many
+ * won: where few do, their cavities are large, and most would be grown in vain.  Where few are tried anyhow more
+ * of them have to win: a device has no more to do at once there, and one thread only what it does in vain.
  */
 RB_HD uint32_t
-rb_round_most(uint32_t most, uint32_t alive, uint32_t won)
+rb_round_most(uint32_t most, uint32_t vied, uint32_t won)
 {
-	if (alive / 4 > won)
+	const bool few = most <= RB_ROUND_LEAST;
+
+	if (few ? vied / 2 > won : vied / 4 > won)
 	{
-		most = alive < most ? alive : most;
+		most = vied < most ? vied : most;
 		return most / 2 > RB_ROUND_FEWEST ? most / 2 : RB_ROUND_FEWEST;
 	}
-	if (alive / 2 < won)
+	if (few ? vied - vied / 4 < won : vied / 2 < won)
 		return most < RB_ROUND_CANDIDATES / 2 ? 2 * most : RB_ROUND_CANDIDATES;
 	return most;
 }
@@ -179,6 +190,14 @@ rb_round_decide(rb_candidate *cand)
 {
 	if (cand->verdict == RB_OWNS)
 		cand->verdict = cand->vertex == 1 ? RB_WINS : RB_LOST;
+}
+
+/* only others may keep it from its cells, or have done so; what is blocked would be so if it were alone, too */
+RB_HD bool
+rb_round_vies(const rb_candidate *cand)
+{
+	return cand->verdict == RB_OWNS || cand->verdict == RB_WINS || cand->verdict == RB_LOST ||
+		   cand->verdict == RB_LARGE;
 }
 
 /* this claim is taken back, unless a winner has it: his are needed until new cells are linked */

@@ -112,9 +112,10 @@ static void
 take_spread(rounds *s, uint32_t most)
 {
 	entries *list = &s->tets;
-	size_t step = rb_round_step(list->n, s->most), next = s->r->report->rounds % step, left = 0;
+	const size_t window = rb_round_window(list->n, s->most), step = rb_round_step(window, s->most);
+	size_t left = list->n - window, next = left + s->r->report->rounds % step;
 
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = left; i < list->n; i++)
 		if (i == next && s->ncands < most)
 		{
 			s->cands[s->ncands++].entry = list->e[i];
@@ -563,7 +564,7 @@ number_winners(rounds *s)
 	rb_refining *r = s->r;
 	uint64_t most = r->options->max_points > 0 ? r->options->max_points : UINT32_MAX - 8;
 	uint64_t fresh = 0, freed = 0;
-	uint32_t n = 0, alive = 0;
+	uint32_t n = 0, vied = 0;
 	rb_status status =
 		rb_array_grow(r->ctx, (void **) &s->winners, &s->winners_cap, s->ncands, sizeof(uint32_t));
 
@@ -577,7 +578,7 @@ number_winners(rounds *s)
 		rb_candidate *cand = &s->cands[i];
 
 		rb_round_decide(cand);
-		alive += cand->verdict != RB_STALE;
+		vied += rb_round_vies(cand);
 		if (cand->verdict != RB_WINS)
 			continue;
 		if (r->nsites + (uint64_t) n >= most)
@@ -595,7 +596,7 @@ number_winners(rounds *s)
 		freed += cand->ncells;
 	}
 	s->nwinners = n;
-	s->most = rb_round_most(s->most, alive, n);
+	s->most = rb_round_most(s->most, vied, n);
 	s->nfresh = (uint32_t) fresh;
 	if (fresh + r->ncells >= RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, fresh + r->ncells, RB_MAX_CELLS, NULL);
