@@ -19,6 +19,7 @@
 #ifndef RB_MESH_H
 #define RB_MESH_H
 
+#include "core/base/rb_parallel.h"
 #include "core/exact/rb_orient.h"
 #include "mesh/rb_plc.h"
 
@@ -99,6 +100,7 @@ typedef struct rb_mesh
 {
 	rb_context *ctx;
 	rb_exact_env env; /* for signs */
+	rb_thread *team;  /* who works on it together, where it is large; or NULL */
 	/* points, their numbers are the ids by which ties are broken */
 	double *points;
 	uint32_t npoints;
