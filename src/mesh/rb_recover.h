@@ -6,6 +6,7 @@
  *	  complex.c		a PLC's segments: those given, and the boundaries of facets
  *	  segments.c	segments that the Delaunay tetrahedralization lacks are cut until it has them
  *	  sheet.c		a facet's own triangulation
+ *	  looks.c		what of segments and facets is there already, on threads
  *	  facets.c		faces that are missing, region by region
  *	  cavity.c		what lies in a region's way is taken out ...
  *	  fill.c		... and both sides of it are filled anew, by wrap.c or carve.c
@@ -71,6 +72,7 @@ typedef struct rb_recovery
 	uint32_t *facet_points; /* those that were added inside facets */
 	uint32_t nfacet_points;
 	size_t facet_points_cap;
+	bool *pointed; /* of each facet: it had some when facets were begun with last */
 	/* faces on facets, facet by facet */
 	rb_subface *subfaces;
 	uint32_t nsubfaces;
@@ -78,6 +80,8 @@ typedef struct rb_recovery
 	/* tetrahedra around a point (rb_recover_star) */
 	uint32_t *star;
 	size_t star_cap;
+	bool large;                 /* so many points that threads pay, whether there are some or not */
+	bool looks;                 /* this is a copy of who only looks on, on some thread */
 	bool carved;                /* some region was recovered: the mesh is not Delaunay any more */
 	struct rb_facet_work *work; /* of facets.c */
 } rb_recovery;
@@ -89,6 +93,9 @@ rb_recover_flaw(rb_recovery *r, rb_flaw_kind kind, uint32_t a, uint32_t b, const
 	r->flaw->a = a;
 	r->flaw->b = b;
 	memcpy(r->flaw->at, at, sizeof r->flaw->at);
+	/* whoever does it will find it, too */
+	if (r->looks)
+		return RB_BAD_PLC;
 	return rb_fail(r->ctx, RB_BAD_PLC, a, b, NULL);
 }
 

@@ -5,8 +5,8 @@
  */
 #include "mesh/rb_recover.h"
 
-/* points of a PLC that is worth it that threads are started */
-#define TEAM_FROM RB_SIZE(1 << 14, 100)
+/* points of a PLC that is worth it that threads are started; what is done does not depend on how many there are */
+#define LARGE RB_SIZE(1 << 14, 100)
 
 /*
  * What could not be recovered is said to be so after so many rounds, or after so many in which no
@@ -33,6 +33,7 @@ recovery_free(rb_recovery *r)
 	rb_free(memory, (void **) &r->kind);
 	rb_free(memory, (void **) &r->parent);
 	rb_free(memory, (void **) &r->facet_points);
+	rb_free(memory, (void **) &r->pointed);
 	rb_table_free(memory, &r->halved);
 	rb_free(memory, (void **) &r->subfaces);
 	rb_free(memory, (void **) &r->star);
@@ -177,7 +178,8 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	r.plc = plc;
 	r.flaw = flaw;
 	r.mesh.ctx = ctx;
-	if (plc->npoints >= TEAM_FROM && ctx->threads > 1)
+	r.large = plc->npoints >= LARGE;
+	if (r.large && ctx->threads > 1)
 		status = rb_team_open(ctx, ctx->threads, &team);
 	if (status == RB_OK)
 		status = rb_recover_complex(&r);
