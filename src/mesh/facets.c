@@ -9,7 +9,8 @@
  *
  * Nearly all faces are there from the start.  So of a large mesh, before anything is done, threads make the
  * triangulations of all facets and look which of them are wholly there, and where.  When it is a facet's turn
- * only that is left to ask, whether these faces are where they were.
+ * only that is left to ask, whether these faces are where they were.  That is so when all is done again, too, of
+ * facets that have got no points since.
  */
 #include "core/base/rb_atomic.h"
 #include "mesh/rb_sheet.h"
@@ -33,12 +34,23 @@ typedef struct rb_looker
 	char apart[64]; /* no two of them are on one line of a cache */
 } rb_looker;
 
-/* of each facet, in their order: where its faces are listed, if it was wholly there */
+/* of each facet: where its faces are listed, if it was wholly there */
 typedef struct rb_seen
 {
 	uint32_t looker;
 	uint32_t from, n; /* 0: it was not */
 } rb_seen;
+
+struct rb_facets_seen
+{
+	rb_looker *lookers;
+	uint32_t nlookers;
+	rb_seen *facets;
+	const uint32_t *order; /* of facets */
+	bool sheets;      /* what is looked at now are those that need a triangulation of their own */
+	uint32_t others;  /* so many of them do */
+	uint32_t npieces; /* of segments, when it was looked */
+};
 
 struct rb_facet_work
 {
@@ -47,11 +59,6 @@ struct rb_facet_work
 	uint32_t *stack;
 	size_t stack_cap;
 	uint32_t *order; /* of facets */
-	rb_looker *lookers;
-	uint32_t nlookers;
-	rb_seen *seen;
-	bool sheets;     /* what is looked at now are those that need a triangulation of their own */
-	uint32_t others; /* so many of them do */
 };
 
 static rb_status
@@ -300,13 +307,13 @@ add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_face there)
 
 /* a facet that is wholly there is listed; r is a copy.  What fails ends the loop; what is wrong is found again */
 static rb_status
-look_at_facet(rb_recovery *r, struct rb_facet_work *w, rb_looker *l, uint32_t facet)
+look_at_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)
 {
 	rb_sheet *sheet = &l->sheet;
 	rb_face there;
 	rb_status status;
 
-	if (!w->sheets)
+	if (!sheets)
 		return there_as_given(r, facet, &there)
 				   ? add_seen(r, l, r->plc->triangles[r->facet_start[facet]], there)
 				   : RB_OK;
@@ -322,9 +329,9 @@ static void
 do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_recovery *r = arg;
-	struct rb_facet_work *w = r->work;
+	struct rb_facets_seen *all = r->seen;
 	const uint32_t number = rb_each_thread(me);
-	rb_looker *l = &w->lookers[number];
+	rb_looker *l = &all->lookers[number];
 	/* its walks, signs and flaws are its own, and so is the place behind all points */
 	rb_recovery copy = *r;
 	rb_flaw flaw;
@@ -335,42 +342,96 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	copy.mesh.npoints += number;
 	for (uint64_t i = from; i < to; i++)
 	{
-		rb_seen *s = &w->seen[i];
+		rb_seen *s = &all->facets[all->order[i]];
 
-		if (w->sheets && s->n > 0)
+		if (all->sheets && s->n > 0)
 			continue;
 		*s = (rb_seen){number, l->nfaces, 0};
 		if (rb_should_stop(r->ctx))
 			return;
-		if (look_at_facet(&copy, w, l, w->order[i]) == RB_OK)
+		if (look_at_facet(&copy, all->sheets, l, all->order[i]) == RB_OK)
 			s->n = l->nfaces - s->from;
 		others += s->n == 0;
 	}
-	rb_add(&w->others, others);
+	rb_add(&all->others, others);
 }
 
 static rb_status
-look_at_all(rb_recovery *r)
+look_at_all(rb_recovery *r, const uint32_t *order)
 {
-	struct rb_facet_work *w = r->work;
 	const uint32_t n = r->plc->nfacets, threads = rb_each_threads(r->mesh.team);
-	rb_status status = rb_array(r->ctx, (void **) &w->seen, (size_t) n + 1, sizeof(rb_seen));
+	struct rb_facets_seen *s;
+	rb_status status = rb_array(r->ctx, (void **) &r->seen, 1, sizeof(*r->seen));
 
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &w->lookers, threads, sizeof(rb_looker));
 	if (status != RB_OK)
 		return status;
-	memset(w->lookers, 0, threads * sizeof(rb_looker));
-	w->nlookers = threads;
+	s = r->seen;
+	memset(s, 0, sizeof *s);
+	s->order = order;
+	status = rb_array(r->ctx, (void **) &s->facets, (size_t) n + 1, sizeof(rb_seen));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &s->lookers, threads, sizeof(rb_looker));
+	if (status != RB_OK)
+		return status;
+	memset(s->lookers, 0, threads * sizeof(rb_looker));
+	s->nlookers = threads;
+	s->npieces = r->npieces;
 	status = rb_array_grow(r->ctx, (void **) &r->mesh.points, &r->mesh.points_cap,
 						   (size_t) r->mesh.npoints + threads, 3 * sizeof(double));
 	if (status == RB_OK)
 		status = rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, r);
-	if (status != RB_OK || w->others == 0)
+	if (status != RB_OK || s->others == 0)
 		return status;
-	w->sheets = true;
+	s->sheets = true;
 	status = rb_recover_pieces(r);
 	return status == RB_OK ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, r) : status;
+}
+
+/* of facets with a corner at which a segment was cut since, or with points inside, nothing is known any more */
+static rb_status
+forget_some(rb_recovery *r)
+{
+	struct rb_facets_seen *s = r->seen;
+	const rb_plc *plc = r->plc;
+	bool *cut = NULL;
+	rb_status status = rb_array(r->ctx, (void **) &cut, (size_t) plc->npoints + 1, sizeof(bool));
+
+	if (status == RB_OK)
+		memset(cut, 0, plc->npoints);
+	for (uint32_t i = s->npieces; i < r->npieces && status == RB_OK; i++)
+		for (int k = 0; k < 2; k++)
+			cut[r->segments[r->pieces[i].segment][k]] = true;
+	for (uint32_t t = 0; t < plc->ntriangles && status == RB_OK; t++)
+	{
+		const uint32_t *v = plc->triangles[t], f = plc->facet_of[t];
+
+		if (rb_recover_stops(r, t))
+			status = RB_STOPPED;
+		if (cut[v[0]] || cut[v[1]] || cut[v[2]] || r->pointed[f])
+			s->facets[f].n = 0;
+	}
+	s->npieces = r->npieces;
+	rb_free(r->ctx->memory, (void **) &cut);
+	return status;
+}
+
+void
+rb_recover_forget(rb_recovery *r)
+{
+	rb_memory *memory = r->ctx->memory;
+	struct rb_facets_seen *s = r->seen;
+
+	for (uint32_t i = 0; s != NULL && i < s->nlookers; i++)
+	{
+		rb_sheet_free(memory, &s->lookers[i].sheet);
+		rb_free(memory, (void **) &s->lookers[i].faces);
+	}
+	if (s != NULL)
+	{
+		rb_free(memory, (void **) &s->lookers);
+		rb_free(memory, (void **) &s->facets);
+	}
+	rb_free(memory, (void **) &r->seen);
 }
 
 static bool
@@ -392,7 +453,7 @@ still_there(const rb_mesh *m, const rb_seen_face *face)
 static rb_status
 keep_seen(rb_recovery *r, const rb_seen *seen, uint32_t facet, bool *done)
 {
-	const rb_seen_face *faces = r->work->lookers[seen->looker].faces + seen->from;
+	const rb_seen_face *faces = r->seen->lookers[seen->looker].faces + seen->from;
 	rb_status status = RB_OK;
 
 	*done = true;
@@ -411,7 +472,7 @@ keep_seen(rb_recovery *r, const rb_seen *seen, uint32_t facet, bool *done)
 
 /* *lacking: regions that could not be recovered; for each of them a point was added */
 static rb_status
-recover_facet(rb_recovery *r, uint32_t facet, const rb_seen *seen, uint32_t *lacking)
+recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 {
 	struct rb_facet_work *w = r->work;
 	rb_sheet *sheet = &w->sheet;
@@ -419,11 +480,11 @@ recover_facet(rb_recovery *r, uint32_t facet, const rb_seen *seen, uint32_t *lac
 	rb_face f;
 	rb_status status;
 
-	if (seen != NULL && seen->n > 0)
+	if (r->seen != NULL && r->seen->facets[facet].n > 0)
 	{
 		bool done;
 
-		status = keep_seen(r, seen, facet, &done);
+		status = keep_seen(r, &r->seen->facets[facet], facet, &done);
 		if (status != RB_OK || done)
 			return status;
 	}
@@ -528,25 +589,6 @@ find_pointed(rb_recovery *r)
 	return status;
 }
 
-static void
-close(rb_recovery *r, struct rb_facet_work *w)
-{
-	rb_memory *memory = r->ctx->memory;
-
-	for (uint32_t i = 0; i < w->nlookers; i++)
-	{
-		rb_sheet_free(memory, &w->lookers[i].sheet);
-		rb_free(memory, (void **) &w->lookers[i].faces);
-	}
-	rb_free(memory, (void **) &w->lookers);
-	rb_free(memory, (void **) &w->seen);
-	rb_free(memory, (void **) &w->order);
-	rb_cavity_close(r, &w->cavity);
-	rb_sheet_free(memory, &w->sheet);
-	rb_free(memory, (void **) &w->stack);
-	r->work = NULL;
-}
-
 rb_status
 rb_recover_facets(rb_recovery *r, bool *again)
 {
@@ -563,8 +605,8 @@ rb_recover_facets(rb_recovery *r, bool *again)
 		status = find_pointed(r);
 	if (status == RB_OK)
 		status = in_space(r, &work.order);
-	if (status == RB_OK && r->large)
-		status = look_at_all(r);
+	if (status == RB_OK && r->mesh.large)
+		status = r->seen == NULL ? look_at_all(r, work.order) : forget_some(r);
 	for (uint32_t f = 0; f < n && status == RB_OK; f++)
 	{
 		if ((f & 63) == 0)
@@ -574,11 +616,15 @@ rb_recover_facets(rb_recovery *r, bool *again)
 				status = RB_STOPPED;
 		}
 		if (status == RB_OK)
-			status = recover_facet(r, work.order[f], r->large ? &work.seen[f] : NULL, &lacking);
+			status = recover_facet(r, work.order[f], &lacking);
 	}
 	*again = lacking > 0;
 	if (status == RB_OK && !*again)
 		status = put_in_order(r);
-	close(r, &work);
+	rb_free(r->ctx->memory, (void **) &work.order);
+	rb_cavity_close(r, &work.cavity);
+	rb_sheet_free(r->ctx->memory, &work.sheet);
+	rb_free(r->ctx->memory, (void **) &work.stack);
+	r->work = NULL;
 	return status;
 }

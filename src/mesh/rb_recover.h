@@ -80,10 +80,11 @@ typedef struct rb_recovery
 	/* tetrahedra around a point (rb_recover_star) */
 	uint32_t *star;
 	size_t star_cap;
-	bool large;                 /* so many points that threads pay, whether there are some or not */
 	bool looks;                 /* this is a copy of who only looks on, on some thread */
 	bool carved;                /* some region was recovered: the mesh is not Delaunay any more */
 	struct rb_facet_work *work; /* of facets.c */
+	struct rb_facets_seen
+		*seen; /* facets that were there from the start, of a large mesh; or NULL */
 } rb_recovery;
 
 static inline rb_status
@@ -140,6 +141,9 @@ extern rb_status rb_recover_look_again(rb_recovery *r, bool *again);
  * *again: it could not be done, and points were added; all is to be done again with them.
  */
 extern rb_status rb_recover_facets(rb_recovery *r, bool *again);
+
+/* frees what of facets was seen from the start */
+extern void rb_recover_forget(rb_recovery *r);
 
 /* a point in the middle of a soft edge of a facet; it is put in with the next round */
 extern rb_status rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);

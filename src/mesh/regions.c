@@ -658,6 +658,7 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	g.r = r;
 	g.tets = tets;
 	/* the tables of the recovery are large, and what is left to do needs only one of them */
+	rb_recover_forget(r);
 	rb_table_free(memory, &r->boundary);
 	rb_table_free(memory, &r->halved);
 	rb_free(memory, (void **) &r->facet_start);

@@ -409,7 +409,7 @@ one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **t
 	*more = false;
 	for (uint32_t k = 0; k < r->npieces; k++)
 	{
-		uint32_t i = k < first->n ? first->order[k] : k;
+		const uint32_t i = k < first->n ? first->order[k] : k;
 		uint32_t t, hit, w;
 		rb_status status;
 
@@ -470,8 +470,9 @@ begin_first(rb_recovery *r, rb_first_pass *first)
 	if (status == RB_OK)
 		memset(first->there, 0, n);
 	first->n = n;
-	return status == RB_OK && r->large ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, first)
-									   : status;
+	return status == RB_OK && r->mesh.large
+			   ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, first)
+			   : status;
 }
 
 rb_status

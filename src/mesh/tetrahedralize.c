@@ -21,6 +21,7 @@ recovery_free(rb_recovery *r)
 	rb_memory *memory = r->ctx->memory;
 
 	rb_mesh_free(&r->mesh);
+	rb_recover_forget(r);
 	rb_free(memory, (void **) &r->segments);
 	rb_free(memory, (void **) &r->segment_facet);
 	rb_table_free(memory, &r->boundary);
@@ -178,8 +179,7 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	r.plc = plc;
 	r.flaw = flaw;
 	r.mesh.ctx = ctx;
-	r.large = plc->npoints >= LARGE;
-	if (r.large && ctx->threads > 1)
+	if (plc->npoints >= LARGE && ctx->threads > 1)
 		status = rb_team_open(ctx, ctx->threads, &team);
 	if (status == RB_OK)
 		status = rb_recover_complex(&r);
@@ -187,6 +187,7 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	if (status == RB_OK)
 		status = rb_mesh_init(&r.mesh, ctx, plc->points, plc->npoints);
 	r.mesh.tells = true;
+	r.mesh.large = plc->npoints >= LARGE;
 	r.mesh.team = team;
 	if (status == RB_OK)
 		status = rb_mesh_delaunay(&r.mesh, &flat);
