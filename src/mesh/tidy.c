@@ -28,17 +28,17 @@ typedef struct rb_tidy
 	rb_tet *tets; /* new ones */
 } rb_tidy;
 
-/* which corner of a tetrahedron comes to be which, by its last one and its first */
-static const uint8_t turns[4][4][4] = {{{0}, {0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}},
-									   {{1, 0, 3, 2}, {0}, {1, 2, 0, 3}, {1, 3, 2, 0}},
-									   {{2, 0, 1, 3}, {2, 1, 3, 0}, {0}, {2, 3, 0, 1}},
-									   {{3, 0, 2, 1}, {3, 1, 0, 2}, {3, 2, 1, 0}, {0}}};
+/* which corner of a tetrahedron comes to be which, by its last one << 2 | its first */
+static const uint8_t turns[16][4] = {{0},          {0, 1, 2, 3}, {0, 2, 3, 1}, {0, 3, 1, 2},
+									 {1, 0, 3, 2}, {0},          {1, 2, 0, 3}, {1, 3, 2, 0},
+									 {2, 0, 1, 3}, {2, 1, 3, 0}, {0},          {2, 3, 0, 1},
+									 {3, 0, 2, 1}, {3, 1, 0, 2}, {3, 2, 1, 0}, {0}};
 
 /* and the other way round */
-static const uint8_t returns[4][4][4] = {{{0}, {0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}},
-										 {{1, 0, 3, 2}, {0}, {2, 0, 1, 3}, {3, 0, 2, 1}},
-										 {{1, 2, 0, 3}, {3, 1, 0, 2}, {0}, {2, 3, 0, 1}},
-										 {{1, 3, 2, 0}, {2, 1, 3, 0}, {3, 2, 1, 0}, {0}}};
+static const uint8_t returns[16][4] = {{0},          {0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1},
+									   {1, 0, 3, 2}, {0},          {2, 0, 1, 3}, {3, 0, 2, 1},
+									   {1, 2, 0, 3}, {3, 1, 0, 2}, {0},          {2, 3, 0, 1},
+									   {1, 3, 2, 0}, {2, 1, 3, 0}, {3, 2, 1, 0}, {0}};
 
 /* corners by their number, the ghost as the first one */
 static inline uint32_t
@@ -97,7 +97,7 @@ static inline uint64_t
 key_of(const rb_tidy *s, uint32_t t)
 {
 	const uint32_t *v = s->m->tets[t].v;
-	const uint8_t *turn = turns[0][s->word[t] & 15];
+	const uint8_t *turn = turns[s->word[t] & 15];
 
 	return (uint64_t) rank(v[turn[1]]) << 32 | rank(v[turn[2]]);
 }
@@ -213,7 +213,7 @@ do_move(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint32_t i = (uint32_t) from; i < to; i++)
 	{
 		const rb_tet *old = &m->tets[s->list[i]];
-		const uint8_t *turn = turns[0][s->word[s->list[i]] & 15];
+		const uint8_t *turn = turns[s->word[s->list[i]] & 15];
 
 		fetch(s, i, to);
 		for (int k = 0; k < 4; k++)
@@ -223,7 +223,7 @@ do_move(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			const uint64_t other = s->word[rb_face_tet(f)];
 
 			s->tets[i].n[k] =
-				rb_face_of((uint32_t) (other >> 4), returns[0][other & 15][rb_face_corner(f)]);
+				rb_face_of((uint32_t) (other >> 4), returns[other & 15][rb_face_corner(f)]);
 			s->tets[i].v[k] = v == RB_GHOST ? v : m->cavity.number[v];
 			if (v != RB_GHOST && s->start[v] == s->start[v + 1])
 				note(s, v, i);
