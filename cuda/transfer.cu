@@ -14,9 +14,8 @@
 
 #define COPY_THREADS 8
 #define COPY_GRAIN ((size_t) 256 << 10)
-/* where memory is new: two that begin on one huge page clear it twice */
+/* back, where memory is new: two threads that begin on one huge page clear it twice */
 #define FETCH_GRAIN ((size_t) 2 << 20)
-#define COPY_FROM (4 * COPY_GRAIN) /* bytes that deserve more than one thread */
 
 /* ---- to the device ---- */
 
@@ -48,6 +47,15 @@ copy_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	memcpy(copy->to + from, copy->from + from, to - from);
 }
 
+/* a team for so many bytes, in pieces of `grain`; a few pieces do not deserve one */
+static rb_status
+copy_team(rb_device_run *run, size_t bytes, size_t grain, rb_thread **team)
+{
+	const int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
+
+	return rb_team_open(run->ctx, bytes < 4 * grain ? 1 : threads, team);
+}
+
 static rb_status
 upload_in_pieces(rb_device_run *run, rb_thread *me, void *to, const void *from, size_t bytes)
 {
@@ -74,7 +82,6 @@ upload_in_pieces(rb_device_run *run, rb_thread *me, void *to, const void *from, 
 rb_status
 rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes)
 {
-	int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
 	rb_thread *me;
 	rb_status status;
 
@@ -84,7 +91,7 @@ rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes)
 		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, run->queue->compute));
 		return RB_OK; /* the caller keeps it until the join ends */
 	}
-	RB_TRY(rb_team_open(run->ctx, bytes < COPY_FROM ? 1 : threads, &me));
+	RB_TRY(copy_team(run, bytes, COPY_GRAIN, &me));
 	status = upload_in_pieces(run, me, to, from, bytes);
 	rb_team_close(&me);
 	return status;
@@ -151,11 +158,10 @@ consume_copy(rb_device_run *run, void *arg, const void *bytes, size_t n)
 rb_status
 rb_fetch(rb_device_run *run, void *to, const void *from, size_t bytes)
 {
-	int threads = run->ctx->threads < COPY_THREADS ? run->ctx->threads : COPY_THREADS;
 	rb_fetched fetched = {NULL, (char *) to};
 	rb_status status;
 
-	RB_TRY(rb_team_open(run->ctx, bytes < 2 * FETCH_GRAIN ? 1 : threads, &fetched.me));
+	RB_TRY(copy_team(run, bytes, FETCH_GRAIN, &fetched.me));
 	status = rb_download(run, from, bytes, 1, consume_copy, &fetched);
 	rb_team_close(&fetched.me);
 	return status;

@@ -7,15 +7,7 @@
  */
 #include "mesh/rb_half.h"
 
-#include <stdlib.h>
-
-static int
-by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-
-	return x < y ? -1 : x > y;
-}
+#include "core/base/rb_sort.h"
 
 static uint32_t
 place_of(const rb_half *half, uint32_t v)
@@ -166,7 +158,12 @@ rb_half_carve(rb_recovery *r, rb_half *half, rb_filled *filled)
 	*filled = RB_FILLED_NOT;
 	if (status != RB_OK)
 		return status;
-	qsort(half->points, half->npoints, sizeof(uint32_t), by_number);
+	status = rb_sort_numbers(r->ctx, half->points, half->npoints);
+	if (status != RB_OK)
+	{
+		rb_free(memory, (void **) &at);
+		return status;
+	}
 	for (uint32_t i = 0; i < half->npoints; i++)
 		memcpy(at + 3 * (size_t) i, rb_mesh_point(&r->mesh, half->points[i]), 3 * sizeof(double));
 	status = rb_mesh_init(&all, r->ctx, at, half->npoints);

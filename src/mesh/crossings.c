@@ -26,6 +26,7 @@
 
 #include "core/base/rb_base.h"
 #include "core/base/rb_corners.h"
+#include "core/base/rb_sort.h"
 
 #include <math.h>
 
@@ -150,14 +151,12 @@ along(const double *a, const double *b, const double *p, const double *q)
 	return 0;
 }
 
-typedef int (*comparison)(const splitting *s, const void *a, const void *b);
-
 static int
-by_numbers(const splitting *s, const void *a, const void *b)
+by_numbers(const void *a, const void *b, const void *arg)
 {
 	const uint32_t *x = a, *y = b;
 
-	(void) s;
+	(void) arg;
 	for (int i = 0; i < 3; i++)
 		if (x[i] != y[i])
 			return x[i] < y[i] ? -1 : 1;
@@ -165,74 +164,42 @@ by_numbers(const splitting *s, const void *a, const void *b)
 }
 
 static int
-by_edge(const splitting *s, const void *a, const void *b)
+by_edge(const void *a, const void *b, const void *arg)
 {
+	const splitting *s = arg;
 	const triple *x = a, *y = b;
 
 	if (x->a != y->a || x->b != y->b)
-		return by_numbers(s, a, b);
+		return by_numbers(a, b, arg);
 	return along(at(s, x->a), at(s, x->b), at(s, x->point), at(s, y->point));
 }
 
 static int
-by_line(const splitting *s, const void *a, const void *b)
+by_line(const void *a, const void *b, const void *arg)
 {
+	const splitting *s = arg;
 	const triple *x = a, *y = b;
 	const line *l = AT(s->lines, line) + x->a;
 
 	if (x->a != y->a)
-		return by_numbers(s, a, b);
+		return by_numbers(a, b, arg);
 	return along(at(s, l->from), at(s, l->to), at(s, x->point), at(s, y->point));
 }
 
 static int
-by_triangle(const splitting *s, const void *a, const void *b)
+by_triangle(const void *a, const void *b, const void *arg)
 {
 	const line *x = a, *y = b;
 
 	if (x->of != y->of)
 		return x->of < y->of ? -1 : 1;
-	return by_numbers(s, &x->other, &y->other);
+	return by_numbers(&x->other, &y->other, arg);
 }
 
-/* a heap; elements of 20 bytes at most */
 static rb_status
-sort(splitting *s, list *l, size_t size, comparison compare)
+sort(const splitting *s, list *l, size_t size, rb_order order)
 {
-	uint64_t moved[4];
-	char *x = l->at;
-	uint32_t n = l->n, begin = l->n / 2;
-
-	for (uint32_t step = 0; n > 1; step++)
-	{
-		uint32_t i;
-
-		if (begin > 0)
-			i = --begin;
-		else
-		{
-			i = 0;
-			n--;
-			memcpy(moved, x, size);
-			memcpy(x, x + n * size, size);
-			memcpy(x + n * size, moved, size);
-			if (n == 1)
-				break;
-		}
-		memcpy(moved, x + i * size, size);
-		for (uint32_t child; (uint64_t) 2 * i + 1 < n; i = child)
-		{
-			child = 2 * i + 1;
-			child += child + 1 < n && compare(s, x + child * size, x + (child + 1) * size) < 0;
-			if (compare(s, x + child * size, moved) <= 0)
-				break;
-			memcpy(x + i * size, x + child * size, size);
-		}
-		memcpy(x + i * size, moved, size);
-		if (step % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
-			return RB_STOPPED;
-	}
-	return RB_OK;
+	return rb_sort(s->ctx, l->at, l->n, size, order, s);
 }
 
 /* the first of those in order that is not before */

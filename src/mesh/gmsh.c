@@ -9,8 +9,9 @@
  */
 #include "mesh/rb_files.h"
 
+#include "core/base/rb_sort.h"
+
 #include <math.h>
-#include <stdlib.h>
 
 #define TRIANGLE 2 /* Gmsh's numbers */
 #define TETRAHEDRON 4
@@ -59,14 +60,6 @@ table(rb_context *ctx, groups *g, uint32_t cap)
 	return RB_OK;
 }
 
-static int
-ascending(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
-
-	return (x > y) - (x < y);
-}
-
 static int64_t
 id_of(const groups *g, uint32_t i)
 {
@@ -97,7 +90,9 @@ find_groups(rb_context *ctx, groups *g, bool always)
 		return status;
 	if (g->nid == 0 && always)
 		g->id[g->nid++] = 1;
-	qsort(g->id, g->nid, sizeof(int64_t), ascending);
+	status = rb_sort_ids(ctx, g->id, g->nid);
+	if (status != RB_OK)
+		return status;
 	memset(g->table, 0xff, g->cap * sizeof(uint32_t));
 	for (uint32_t i = 0; i < g->nid; i++)
 		g->table[place_of(g, g->id[i])] = i;

@@ -14,6 +14,8 @@
 #include "core/base/rb_atomic.h"
 #include "mesh/rb_recover.h"
 
+#include "core/base/rb_sort.h"
+
 #define OUTSIDE 0 /* the number of what facets do not shut off; regions count from 1 */
 #define BLOCK RB_SIZE(8192, 32) /* places that a thread takes at once; points, faces */
 
@@ -247,35 +249,6 @@ find_regions(rb_regions *g, rb_keep keep)
 	return status == RB_OK ? each(g, n, do_regions) : status;
 }
 
-/* ascending; a heap, for qsort may ask others for memory */
-static void
-sort_numbers(int64_t *a, uint32_t n)
-{
-	for (uint32_t left = n / 2, end = n; end > 1;)
-	{
-		uint32_t i, child;
-		int64_t x;
-
-		if (left > 0)
-			x = a[i = --left];
-		else
-		{
-			x = a[--end];
-			a[end] = a[0];
-			i = 0;
-		}
-		while ((child = 2 * i + 1) < end)
-		{
-			child += child + 1 < end && a[child + 1] > a[child];
-			if (a[child] <= x)
-				break;
-			a[i] = a[child];
-			i = child;
-		}
-		a[i] = x;
-	}
-}
-
 /* regions without a name are counted from 1 up, past names that seeds gave */
 static rb_status
 count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
@@ -292,8 +265,8 @@ count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	for (uint32_t i = 0; i < plc->nseeds; i++)
 		if (!plc->seeds[i].hole)
 			taken[n++] = plc->seeds[i].region;
-	sort_numbers(taken, n);
-	for (uint32_t i = OUTSIDE + 1; i < g->count; i++)
+	status = rb_sort_ids(r->ctx, taken, n);
+	for (uint32_t i = OUTSIDE + 1; i < g->count && status == RB_OK; i++)
 	{
 		if (g->dropped[i])
 			continue;
@@ -305,7 +278,7 @@ count_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 		g->name[i] = next++;
 	}
 	rb_free(r->ctx->memory, (void **) &taken);
-	return RB_OK;
+	return status;
 }
 
 /* seeds give names and make holes */

@@ -14,13 +14,13 @@
 
 #include "core/base/rb_base.h"
 #include "core/base/rb_corners.h"
+#include "core/base/rb_sort.h"
 #include "core/exact/rb_orient.h"
 
 /* between two looks whether to stop */
 #define RB_QUIET 4096
 
 /* so few edges are put in order by moving them one by one */
-#define RB_FEW_EDGES 24
 
 typedef struct welding
 {
@@ -298,53 +298,6 @@ is_flat(welding *w, const uint32_t *t)
 	return true;
 }
 
-static void
-sift(uint64_t *x, size_t i, size_t n)
-{
-	const uint64_t moved = x[i];
-
-	for (size_t child; (child = 2 * i + 1) < n; i = child)
-	{
-		child += child + 1 < n && x[child] < x[child + 1];
-		if (x[child] <= moved)
-			break;
-		x[i] = x[child];
-	}
-	x[i] = moved;
-}
-
-/* ascending; a heap, for qsort may ask others for memory */
-static rb_status
-sort(welding *w, uint64_t *x, size_t n)
-{
-	if (n <= RB_FEW_EDGES)
-	{
-		for (size_t i = 1; i < n; i++)
-		{
-			const uint64_t moved = x[i];
-			size_t k = i;
-
-			for (; k > 0 && x[k - 1] > moved; k--)
-				x[k] = x[k - 1];
-			x[k] = moved;
-		}
-		return RB_OK;
-	}
-	for (size_t i = n / 2; i-- > 0;)
-		sift(x, i, n);
-	while (n-- > 1)
-	{
-		const uint64_t last = x[n];
-
-		x[n] = x[0];
-		x[0] = last;
-		sift(x, 0, n);
-		if (stops(w, (uint32_t) n))
-			return RB_STOPPED;
-	}
-	return RB_OK;
-}
-
 static bool
 has_edge(const uint64_t *edges, size_t n, uint64_t edge)
 {
@@ -399,7 +352,7 @@ look_at_facet(welding *w, uint32_t first)
 	for (uint32_t i = 0; i < m; i++)
 		for (int k = 0; k < 3; k++)
 			w->edges[n++] = (uint64_t) t[i][k] << 32 | t[i][(k + 1) % 3];
-	status = sort(w, w->edges, n);
+	status = rb_sort_words(w->ctx, w->edges, n);
 	for (size_t i = 0; i < n && status == RB_OK; i++)
 	{
 		const uint32_t from = (uint32_t) (w->edges[i] >> 32), to = (uint32_t) w->edges[i];

@@ -9,9 +9,8 @@
 #include "refine/rb_connect.h"
 
 #include "core/base/rb_base.h"
+#include "core/base/rb_sort.h"
 #include "mesh/rb_table.h"
-
-#include <stdlib.h>
 
 #define STOP_EVERY 0x3fff
 
@@ -22,35 +21,16 @@ typedef struct face
 } face;
 
 static int
-compare(const void *a, const void *b)
+compare(const void *a, const void *b, const void *arg)
 {
 	const face *x = (const face *) a, *y = (const face *) b;
 
+	(void) arg;
 	if (x->middle != y->middle)
 		return x->middle < y->middle ? -1 : 1;
 	if (x->largest != y->largest)
 		return x->largest < y->largest ? -1 : 1;
 	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* those of a vertex are some twenty, mostly */
-static void
-sort(face *f, uint32_t n)
-{
-	if (n > 64)
-	{
-		qsort(f, n, sizeof(*f), compare);
-		return;
-	}
-	for (uint32_t i = 1; i < n; i++)
-	{
-		face x = f[i];
-		uint32_t k = i;
-
-		for (; k > 0 && compare(&f[k - 1], &x) > 0; k--)
-			f[k] = f[k - 1];
-		f[k] = x;
-	}
 }
 
 /* the three corners of a face, ascending; key as of a table */
@@ -73,7 +53,9 @@ match(rb_context *ctx, rb_tets *tets, const uint32_t *start, face *faces)
 
 		if ((p & STOP_EVERY) == 0 && rb_should_stop(ctx))
 			return RB_STOPPED;
-		sort(f, n);
+		/* those of a vertex are some twenty, mostly */
+		if (rb_sort(ctx, f, n, sizeof *f, compare, NULL) != RB_OK)
+			return RB_STOPPED;
 		for (uint32_t i = 0; i < n; i++)
 		{
 			if (i + 1 == n || f[i].middle != f[i + 1].middle || f[i].largest != f[i + 1].largest)

@@ -57,7 +57,7 @@ do_coarse(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 		n += c->v[0] != RB_DEAD && !rb_cell_ghost(c) && (c->bits & RB_CELL_FINE) == 0;
 	}
-	__atomic_fetch_add(&s->n, n, __ATOMIC_RELAXED);
+	rb_add(&s->n, n);
 }
 
 /* *worth: the way there and back */

@@ -9,9 +9,8 @@
  */
 #include "refine/rb_refining.h"
 
+#include "core/base/rb_sort.h"
 #include "mesh/rb_table.h"
-
-#include <stdlib.h>
 
 /* ---- room ---- */
 
@@ -206,14 +205,6 @@ do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-static int
-by_word(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* whichever thread put what where: they are in order */
 static void
 do_order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -222,22 +213,9 @@ do_order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t k = from; k < to; k++)
-	{
-		uint64_t *e = g->l->e + g->l->at[k];
-		const uint32_t n = g->l->at[k + 1] - g->l->at[k];
-
-		if (n > 32)
-			qsort(e, n, sizeof *e, by_word);
-		for (uint32_t i = 1; i < n && n <= 32; i++)
-		{
-			const uint64_t x = e[i];
-			uint32_t j = i;
-
-			for (; j > 0 && e[j - 1] > x; j--)
-				e[j] = e[j - 1];
-			e[j] = x;
-		}
-	}
+		if (rb_sort_words(g->s->r->ctx, g->l->e + g->l->at[k], g->l->at[k + 1] - g->l->at[k]) !=
+			RB_OK)
+			return; /* the loop knows it, too */
 }
 
 static rb_status
@@ -754,7 +732,7 @@ group_hull(start *s)
 	rb_refining *r = s->r;
 	const rb_cell *ghosts = r->mesh.cells + s->tets->ntets;
 	const uint32_t base = s->tets->ntets, n = ghosts_of(s);
-	uint8_t near = 0;
+	uint8_t found = 0;
 	rb_status status = rb_array(r->ctx, (void **) &s->marks, (size_t) n + 1, 1);
 
 	if (status == RB_OK)
@@ -766,8 +744,8 @@ group_hull(start *s)
 	if (status != RB_OK)
 		return status;
 	for (uint32_t g = 0; g < n; g++)
-		near |= s->marks[g] & NEAR;
-	if (near != 0)
+		found |= s->marks[g];
+	if ((found & NEAR) != 0)
 		return rb_hull_group(r, base);
 	for (uint32_t g = 0; g < n; g++)
 		s->group[g] = g;
@@ -887,22 +865,33 @@ order_segments(start *s)
 	return status;
 }
 
-/* each corner once: in facet_start[f + 1], how many there are of facet f */
+/* the corners of a facet, each once; to NULL: how many there are */
+static uint32_t
+corners_of(const listing *g, uint64_t facet, uint32_t *to)
+{
+	const uint32_t end = g->l->at[facet + 1];
+	uint32_t n = 0;
+
+	for (uint32_t i = g->l->at[facet]; i < end; i++)
+	{
+		if (i + 1 < end && g->l->e[i] == g->l->e[i + 1])
+			continue;
+		if (to != NULL)
+			to[n] = (uint32_t) (g->l->e[i] >> 32);
+		n++;
+	}
+	return n;
+}
+
+/* in facet_start[f + 1], how many there are of facet f */
 static void
-do_unique(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+do_count_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const listing *g = arg;
 
 	(void) me;
 	for (uint64_t f = from; f < to; f++)
-	{
-		const uint32_t end = g->l->at[f + 1];
-		uint32_t n = 0;
-
-		for (uint32_t i = g->l->at[f]; i < end; i++)
-			n += i + 1 == end || g->l->e[i] != g->l->e[i + 1];
-		g->s->r->facet_start[f + 1] = n;
-	}
+		g->s->r->facet_start[f + 1] = corners_of(g, f, NULL);
 }
 
 static void
@@ -913,14 +902,7 @@ do_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 	(void) me;
 	for (uint64_t f = from; f < to; f++)
-	{
-		const uint32_t end = g->l->at[f + 1];
-		uint32_t n = r->facet_start[f];
-
-		for (uint32_t i = g->l->at[f]; i < end; i++)
-			if (i + 1 == end || g->l->e[i] != g->l->e[i + 1])
-				r->facet_corners[n++] = (uint32_t) (g->l->e[i] >> 32);
-	}
+		corners_of(g, f, r->facet_corners + r->facet_start[f]);
 }
 
 /* corners of each facet: sites of the input on its faces; of those that stand for the hull, all sites */
@@ -938,7 +920,7 @@ list_corners(start *s)
 		status =
 			rb_array(r->ctx, (void **) &r->facet_start, (size_t) nfacets + 2, sizeof(uint32_t));
 	if (status == RB_OK)
-		status = rb_refining_each(r, s->team, nfacets, KEYS, do_unique, &g);
+		status = rb_refining_each(r, s->team, nfacets, KEYS, do_count_corners, &g);
 	if (status == RB_OK)
 	{
 		r->facet_start[0] = 0;

@@ -8,17 +8,9 @@
  */
 #include "refine/rb_together.h"
 
-#include <stdlib.h>
+#include "core/base/rb_sort.h"
 
 /* ---- points ---- */
-
-static int
-by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
-
-	return (x > y) - (x < y);
-}
 
 uint32_t
 rb_together_number(const rb_together *t, uint32_t site)
@@ -59,7 +51,9 @@ put_points(rb_together *t)
 							   3 * (t->sites.n + t->npoints), sizeof(double));
 	if (status != RB_OK)
 		return status;
-	qsort(t->sites.e, t->sites.n, sizeof(uint32_t), by_number);
+	status = rb_sort_numbers(t->r->ctx, t->sites.e, t->sites.n);
+	if (status != RB_OK)
+		return status;
 	n = t->sites.n;
 	for (size_t i = 0; i < n; i++)
 	{
@@ -82,14 +76,6 @@ rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
 }
 
 /* ---- walls ---- */
-
-static int
-by_word(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
-
-	return (x > y) - (x < y);
-}
 
 /* a wall, by its sites; edges that are split make it more than one triangle */
 static rb_status
@@ -165,7 +151,7 @@ put_walls(rb_together *t)
 		}
 	}
 	if (status == RB_OK && t->nwalls > 0)
-		qsort(t->walls, t->nwalls, sizeof(*t->walls), by_word);
+		status = rb_sort_words(t->r->ctx, t->walls, t->nwalls);
 	for (size_t i = 0; i < t->nwalls && status == RB_OK; i++)
 	{
 		uint32_t face = (uint32_t) t->walls[i], facet = (uint32_t) (t->walls[i] >> 32), v[3];

@@ -540,29 +540,29 @@ nested(void)
 		box(i, i, i, 11 - 2 * i, 11 - 2 * i, 11 - 2 * i);
 }
 
+/* of n by m quads, at most 32 by 16: their corners are on planes and on circles, but for rounding */
+static void
+torus_of(int n, int m)
+{
+	uint32_t v[32][16];
 
-/* of quads, which are flat but for rounding */
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < m; j++)
+		{
+			double r = 3 + cos(j * 2 * M_PI / m);
+
+			v[i][j] =
+				at(r * cos(i * 2 * M_PI / n), r * sin(i * 2 * M_PI / n), sin(j * 2 * M_PI / m));
+		}
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < m; j++)
+			quad(v[i][j], v[(i + 1) % n][j], v[(i + 1) % n][(j + 1) % m], v[i][(j + 1) % m]);
+}
+
 static void
 torus(void)
 {
-	enum
-	{
-		N = 12,
-		M = 7
-	};
-	uint32_t v[N][M];
-
-	for (int i = 0; i < N; i++)
-		for (int j = 0; j < M; j++)
-		{
-			double r = 3 + cos(j * 2 * M_PI / M);
-
-			v[i][j] =
-				at(r * cos(i * 2 * M_PI / N), r * sin(i * 2 * M_PI / N), sin(j * 2 * M_PI / M));
-		}
-	for (int i = 0; i < N; i++)
-		for (int j = 0; j < M; j++)
-			quad(v[i][j], v[(i + 1) % N][j], v[(i + 1) % N][(j + 1) % M], v[i][(j + 1) % M]);
+	torus_of(12, 7);
 }
 
 /* of a surface whose triangles are turned alike */

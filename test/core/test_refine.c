@@ -1433,28 +1433,11 @@ used_again(void)
 
 /* ---- what is flat ---- */
 
-/* its quads have their corners on circles, but for rounding, and rounding bends them: flat tetrahedra, and none bad */
+/* its quads' corners are on circles, and rounding bends them: flat tetrahedra, and none bad */
 static void
 torus_of_quads(void)
 {
-	enum
-	{
-		N = 32,
-		M = 16
-	};
-	uint32_t v[N][M];
-
-	for (int i = 0; i < N; i++)
-		for (int j = 0; j < M; j++)
-		{
-			double r = 3 + cos(j * 2 * M_PI / M);
-
-			v[i][j] =
-				at(r * cos(i * 2 * M_PI / N), r * sin(i * 2 * M_PI / N), sin(j * 2 * M_PI / M));
-		}
-	for (int i = 0; i < N; i++)
-		for (int j = 0; j < M; j++)
-			quad(v[i][j], v[(i + 1) % N][j], v[(i + 1) % N][(j + 1) % M], v[i][(j + 1) % M]);
+	torus_of(32, 16);
 }
 
 /* figures of a tetrahedron, however its corners are named */
