@@ -204,6 +204,10 @@ rb_recover_complex(rb_recovery *r)
 			t++;
 		r->facet_start[f] = t;
 	}
+	/* a facet has about two more of them than triangles, and each is of two facets, or more */
+	status = rb_table_reserve(r->ctx, &r->boundary,
+							  plc->nsegments +
+								  ((uint64_t) plc->ntriangles + 2 * (uint64_t) plc->nfacets) / 2);
 	for (uint32_t s = 0; s < plc->nsegments && status == RB_OK; s++)
 		status = segment_add(r, plc->segments[s][0], plc->segments[s][1], RB_NONE, NULL);
 	for (uint32_t f = 0; f < plc->nfacets && status == RB_OK; f++)

@@ -7,11 +7,11 @@
  * Watson, 1981).  Ghosts make the space outside of the hull a case like any other.  Ties are broken by
  * number (signs.c), so there is one right set of tetrahedra, whatever the order of insertion.
  *
- * Points come in the order of a Hilbert curve, so that the next one is near and what is
- * there is in the cache; while all are inserted, they are copied and named in this order.  They
- * come in rounds, each of a few more points drawn by lot and each along the whole curve: so there is
- * always something all around, and the holes stay small (N. Amenta, S. Choi, G. Rote: Incremental
- * Constructions con BRIO, 2003).
+ * Points come in the order of curve.c, and are copied and named in it.  A large mesh is begun by one thread; then
+ * several insert points at once, each its stretch of the curve, as in parallel CGAL and Geogram: whoever
+ * looks at a tetrahedron holds it, in its bits, and who meets one that is held gives all of his back
+ * and has this point inserted later.  There is one right set of tetrahedra, so it does not matter who
+ * came first; and tidy.c gives them an order that does not tell.
  *
  * Nearly all the time goes into asking whether a point e is in a tetrahedron's sphere.  So each
  * tetrahedron has it at hand in 16 bytes: with u = e - a for its first corner a, and w twice
@@ -24,6 +24,7 @@
  */
 #include "mesh/rb_mesh.h"
 
+#include "core/base/rb_atomic.h"
 #include "core/base/rb_base.h"
 
 #include <math.h>
@@ -32,12 +33,6 @@
 #define SQUARE RB_SIZE(64, 8)
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-
-typedef struct rb_sphere
-{
-	float w[3];
-	float error; /* of each of w; negative: this is a plane */
-} rb_sphere;
 
 /* in a loop whose turns are short: is this a turn to ask, and the answer yes? */
 static ALWAYS_INLINE bool
@@ -207,6 +202,129 @@ conflict(rb_mesh *m, uint32_t t, uint32_t e, const double *at, bool all)
 	return side != 0 ? side > 0 : conflict_hard(m, t, e);
 }
 
+/* ---- one of several who insert points at once ---- */
+
+typedef struct rb_inserting rb_inserting;
+
+typedef struct rb_inserter
+{
+	rb_inserting *all;
+	rb_mesh m;      /* the mesh's arrays; scratch, walks, signs and free places of its own */
+	uint32_t own;   /* the bits of a tetrahedron that it holds */
+	uint32_t *held; /* these */
+	uint32_t nheld;
+	size_t held_cap;
+	uint32_t next, end; /* places that were never used */
+	uint32_t nfree;     /* places on the list of free ones */
+	uint32_t *later;    /* points that are to be inserted later */
+	uint32_t nlater;
+	size_t later_cap;
+	uint32_t done, in_vain;
+	char apart[128]; /* no two of them are on one line of a cache */
+} rb_inserter;
+
+#define HELD_BY(i) (((i) + 1) << 16) /* of inserter i, over all marks */
+#define PLACES RB_SIZE(256, 16)      /* places that one takes at once */
+
+struct rb_inserting
+{
+	rb_mesh *m;
+	rb_inserter *inserters;
+	uint32_t ninserters;
+	const uint32_t *points; /* that are to be inserted; NULL: those from `first` on */
+	uint32_t first;
+	const uint32_t *begun; /* the four points that are there from the start */
+	uint32_t ntets;        /* places that are taken */
+	bool full;             /* all are */
+	bool equal;            /* two points are at one place */
+};
+
+/* there is room in `held` */
+static ALWAYS_INLINE bool
+hold(rb_inserter *w, uint32_t t)
+{
+	uint32_t none = 0;
+
+	if (rb_load(&w->m.bits[t]) != 0 || !rb_claim(&w->m.bits[t], &none, w->own))
+		return false;
+	w->held[w->nheld++] = t;
+	return true;
+}
+
+static ALWAYS_INLINE rb_status
+room_to_hold(rb_inserter *w, uint32_t more)
+{
+	return w->nheld + more <= w->held_cap
+			   ? RB_OK
+			   : rb_array_grow(w->m.ctx, (void **) &w->held, &w->held_cap, (size_t) w->nheld + more,
+							   sizeof(uint32_t));
+}
+
+static void
+let_go(rb_inserter *w)
+{
+	for (uint32_t i = 0; i < w->nheld; i++)
+		rb_release(&w->m.bits[w->held[i]], 0);
+	w->nheld = 0;
+}
+
+/* a place that nobody has: of the free ones somebody may hold one for a moment, who finds it dead */
+static uint32_t
+take_place(rb_inserter *w)
+{
+	rb_mesh *m = &w->m;
+	uint32_t t = m->free;
+
+	if (t != RB_NONE)
+	{
+		while (!hold(w, t))
+			;
+		m->free = m->tets[t].v[1];
+		w->nfree--;
+		return t;
+	}
+	t = w->next++;
+	rb_store(&m->bits[t], w->own);
+	w->held[w->nheld++] = t;
+	return t;
+}
+
+static void
+leave_place(rb_inserter *w, uint32_t t)
+{
+	w->m.tets[t].v[0] = RB_DEAD;
+	w->m.tets[t].v[1] = w->m.free;
+	w->m.free = t;
+	w->nfree++;
+}
+
+/* so many places will be there; false: there are none left */
+static bool
+places(rb_inserter *w, uint32_t need)
+{
+	rb_inserting *s = w->all;
+	uint32_t n = need > PLACES ? need : PLACES;
+	uint32_t from = rb_load(&s->ntets);
+
+	if (w->nfree + (w->end - w->next) >= need)
+		return true;
+	do
+		if (from + (size_t) n > w->m.tets_cap || from + (size_t) n > w->m.cavity.spheres_cap)
+		{
+			rb_store(&s->full, true);
+			return false;
+		}
+	while (!rb_store_if(&s->ntets, &from, from + n));
+	for (; w->next < w->end; w->next++)
+	{
+		rb_store(&w->m.bits[w->next], 0);
+		leave_place(w, w->next);
+	}
+	w->next = from;
+	w->end = from + n;
+	return true;
+}
+
 /* ---- the walk ---- */
 
 /*
@@ -261,6 +379,67 @@ uint32_t
 rb_mesh_locate(rb_mesh *m, const double *at, uint32_t near)
 {
 	return walk(m, at, near, false);
+}
+
+/*
+ * The same by one of several.  A tetrahedron that he holds keeps its neighbours' corners as they are, too, for whoever
+ * changes those must hold it, so no more than two are held at a time.  *busy: somebody is in the way.
+ */
+static rb_status
+walk_among(rb_inserter *w, const double *at, uint32_t *where, bool *busy)
+{
+	rb_mesh *m = &w->m;
+	uint32_t t = m->recent, from = 4;
+	bool begun = false;
+	rb_status status = room_to_hold(w, 2);
+
+	/* where it was last may be dead by now, or another one */
+	for (int tries = 0; status == RB_OK && !begun; tries++)
+	{
+		*busy = tries == 64;
+		if (*busy)
+			return RB_OK;
+		begun = hold(w, t) && !rb_tet_dead(m, t);
+		if (begun)
+			break;
+		let_go(w);
+		m->random = m->random * 1664525u + 1013904223u;
+		t = (uint32_t) ((uint64_t) m->random * m->ntets >> 32);
+	}
+	for (bool first = true; status == RB_OK; first = false)
+	{
+		const rb_tet *tet = &m->tets[t];
+		const uint32_t ghost = rb_tet_corner(tet, RB_GHOST);
+		uint32_t k = 0, i = ghost;
+
+		if (ghost < 4 && !first)
+			break;
+		m->random = m->random * 1664525u + 1013904223u;
+		for (; k < 4 && ghost == 4; k++)
+		{
+			const double *p[4];
+
+			i = (k + (m->random >> 30)) & 3;
+			if (i == from)
+				continue;
+			for (int j = 0; j < 4; j++)
+				p[j] = point_of(m, tet->v[j], true);
+			p[i] = at;
+			if (rb_orient3d_at(&m->env, p[0], p[1], p[2], p[3]) < 0)
+				break;
+		}
+		if (k == 4)
+			break;
+		*busy = !hold(w, rb_face_tet(tet->n[i]));
+		if (*busy)
+			return RB_OK;
+		from = ghost < 4 ? 4 : rb_face_corner(tet->n[i]);
+		rb_release(&m->bits[t], 0);
+		t = w->held[0] = w->held[1];
+		w->nheld = 1;
+	}
+	*where = t;
+	return status;
 }
 
 /* ---- the cavity ---- */
@@ -355,6 +534,64 @@ find_cavity(rb_mesh *m, uint32_t v, uint32_t t, bool all)
 	return RB_OK;
 }
 
+/* the same by one of several, who holds t and in the end all that is marked; *busy: somebody is in the way */
+static rb_status
+find_cavity_among(rb_inserter *w, uint32_t v, uint32_t t, bool *busy)
+{
+	rb_mesh *m = &w->m;
+	rb_cavity *c = &m->cavity;
+	const double *at = point_of(m, v, true);
+	rb_status status =
+		rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap, 1, sizeof(*c->inside));
+
+	c->ninside = 0;
+	c->nrim = 0;
+	if (status == RB_OK)
+	{
+		c->inside[c->ninside++] = t;
+		rb_store(&m->bits[t], w->own | RB_MARK);
+	}
+	for (uint32_t done = 0; done < c->ninside && status == RB_OK; done++)
+	{
+		const rb_tet *tet = &m->tets[c->inside[done]];
+
+		if (time_to_stop(m->ctx, done + 1))
+			return RB_STOPPED;
+		status = room_to_hold(w, 4);
+		if (status == RB_OK && c->ninside + 4 > c->inside_cap)
+			status = rb_array_grow(m->ctx, (void **) &c->inside, &c->inside_cap, c->ninside + 4,
+								   sizeof(*c->inside));
+		if (status == RB_OK && c->nrim + 4 > c->rim_cap)
+			status =
+				rb_array_grow(m->ctx, (void **) &c->rim, &c->rim_cap, c->nrim + 4, sizeof(*c->rim));
+		for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
+		{
+			const uint8_t *f = rb_face_corners[i];
+			uint32_t next = rb_face_tet(tet->n[i]);
+			uint32_t bits = rb_load(&m->bits[next]);
+
+			if (bits == (w->own | RB_MARK))
+				continue;
+			if (bits != (w->own | RB_MARK2))
+			{
+				*busy = !hold(w, next);
+				if (*busy)
+					return RB_OK;
+				if (conflict(m, next, v, at, true))
+				{
+					rb_store(&m->bits[next], w->own | RB_MARK);
+					c->inside[c->ninside++] = next;
+					fetch_neighbours(m, next, true);
+					continue;
+				}
+				rb_store(&m->bits[next], w->own | RB_MARK2);
+			}
+			c->rim[c->nrim++] = (rb_rim){tet->n[i], {tet->v[f[0]], tet->v[f[1]], tet->v[f[2]]}};
+		}
+	}
+	return status;
+}
+
 /* ---- new tetrahedra ---- */
 
 static uint32_t
@@ -429,13 +666,16 @@ reserve_edges(rb_mesh *m, uint32_t *mask)
 	return RB_OK;
 }
 
+/* w, who holds all of it and has places enough, or NULL: there is nobody else */
 static ALWAYS_INLINE rb_status
-fill_cavity(rb_mesh *m, uint32_t v, bool all)
+fill_cavity(rb_mesh *m, uint32_t v, bool all, rb_inserter *w)
 {
 	rb_cavity *c = &m->cavity;
 	bool small = c->nrim / 2 + 2 <= SQUARE;
 	uint32_t mask = 0;
-	rb_status status = reserve(m, v, all);
+	rb_status status = w == NULL ? reserve(m, v, all)
+								 : rb_array_grow(m->ctx, (void **) &c->corners, &c->corners_cap,
+												 (size_t) c->nrim + 4, sizeof(*c->corners));
 
 	if (status == RB_OK && !small)
 		status = reserve_edges(m, &mask);
@@ -454,21 +694,23 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all)
 		if (all && time_to_stop(m->ctx, i))
 			return RB_STOPPED;
 		/* a place of the cavity's if there is one left */
-		if (i < c->ninside)
+		if (i < c->ninside || w != NULL)
 		{
 			rb_tet *tet;
 
-			t = c->inside[i];
+			t = i < c->ninside ? c->inside[i] : take_place(w);
 			tet = &m->tets[t];
 			tet->v[0] = v;
 			tet->v[1] = a;
 			tet->v[2] = b;
 			tet->v[3] = d;
-			m->bits[t] = 0;
+			if (w == NULL)
+				m->bits[t] = 0;
 		}
 		else
 			t = rb_mesh_new_tet(m, v, a, b, d);
-		m->bits[rb_face_tet(rim->out)] &= ~RB_MARK2;
+		if (w == NULL)
+			m->bits[rb_face_tet(rim->out)] &= ~RB_MARK2;
 		rb_mesh_link(m, rb_face_of(t, 0), rim->out);
 		if (all)
 			c->spheres[t] = sphere_of_tet(m, m->tets[t].v);
@@ -519,7 +761,12 @@ fill_cavity(rb_mesh *m, uint32_t v, bool all)
 		}
 	}
 	for (uint32_t i = c->nrim; i < c->ninside; i++)
-		rb_mesh_drop_tet(m, c->inside[i]);
+	{
+		if (w == NULL)
+			rb_mesh_drop_tet(m, c->inside[i]);
+		else
+			leave_place(w, c->inside[i]);
+	}
 	if (!all)
 		m->tet_of[v] = c->rim[0].out;
 	m->recent = c->rim[0].out;
@@ -547,7 +794,7 @@ insert(rb_mesh *m, uint32_t v, uint32_t t, uint32_t *same, bool all)
 	}
 	status = find_cavity(m, v, t, all);
 	if (status == RB_OK)
-		status = fill_cavity(m, v, all);
+		status = fill_cavity(m, v, all, NULL);
 	if (status != RB_OK && !all)
 		unmark(m);
 	return status;
@@ -578,226 +825,6 @@ rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same)
 	if (status != RB_OK)
 		return status;
 	return insert(m, v, near, same, false);
-}
-
-/* ---- the order of insertion ---- */
-
-/* more points than this in one cell of the curve get a finer curve of their own */
-#define CELL RB_SIZE(256, 8)
-
-/* a point's place on the curve, and its number */
-typedef struct keyed
-{
-	uint64_t key;
-	uint32_t number;
-} keyed;
-
-/*
- * C. H. Hamilton: Compact Hilbert Indices, 2006: from the top, each level's octant is turned into
- * the frame of that level, whose first corner is e and whose direction is d.
- */
-static uint64_t
-hilbert(const uint32_t *x, int levels)
-{
-	static const uint8_t rank[8] = {0, 1, 3, 2, 7, 6, 4, 5}; /* of a Gray code */
-	static const uint8_t entry[8] = {0, 0, 0, 3, 3, 6, 6, 5};
-	static const uint8_t turn[8] = {1, 2, 2, 3, 3, 2, 2, 1};
-	uint32_t e = 0, d = 1; /* d: one more than the direction, 1 to 3 */
-	uint64_t key = 0;
-
-	for (int level = levels - 1; level >= 0; level--)
-	{
-		uint32_t octant = (x[0] >> level & 1) | (x[1] >> level & 1) << 1 | (x[2] >> level & 1) << 2;
-		uint32_t w;
-
-		octant ^= e;
-		w = rank[(octant >> d | octant << (3 - d)) & 7];
-		key = key << 3 | w;
-		e ^= ((uint32_t) entry[w] << d | (uint32_t) entry[w] >> (3 - d)) & 7;
-		d += turn[w];
-		d = d > 3 ? d - 3 : d;
-	}
-	return key;
-}
-
-#define LEVELS 21
-
-/* where n points are on a curve through the cube around them; halves, so that each difference is a double */
-static rb_status
-place_on_curve(const rb_mesh *m, keyed *a, uint32_t n)
-{
-	double low[3] = {INFINITY, INFINITY, INFINITY};
-	double high[3] = {-INFINITY, -INFINITY, -INFINITY};
-	double size = 0;
-
-	for (uint32_t k = 0; k < n; k++)
-	{
-		if (time_to_stop(m->ctx, k))
-			return RB_STOPPED;
-		for (int i = 0; i < 3; i++)
-		{
-			double x = 0.5 * rb_mesh_point(m, a[k].number)[i];
-
-			low[i] = x < low[i] ? x : low[i];
-			high[i] = x > high[i] ? x : high[i];
-		}
-	}
-	for (int i = 0; i < 3; i++)
-		if (high[i] - low[i] > size)
-			size = high[i] - low[i];
-	for (uint32_t k = 0; k < n; k++)
-	{
-		uint32_t x[3];
-
-		if (time_to_stop(m->ctx, k))
-			return RB_STOPPED;
-		for (int i = 0; i < 3; i++)
-		{
-			double part = 0.5 * rb_mesh_point(m, a[k].number)[i] - low[i];
-			double cell = size > 0 ? part / size * (1 << LEVELS) : 0;
-
-			x[i] = cell < (1 << LEVELS) - 1 ? (uint32_t) cell : (1 << LEVELS) - 1;
-		}
-		a[k].key = hilbert(x, LEVELS);
-	}
-	return RB_OK;
-}
-
-/* by the key, ties by number; the result is in a */
-static rb_status
-sort_keyed(rb_context *ctx, keyed *a, keyed *b, uint32_t n)
-{
-	for (int shift = 0; shift < 66; shift += 11)
-	{
-		uint32_t start[2048] = {0};
-		uint32_t sum = 0;
-		keyed *swap = a;
-
-		for (uint32_t i = 0; i < n; i++)
-		{
-			if (time_to_stop(ctx, i))
-				return RB_STOPPED;
-			start[a[i].key >> shift & 2047]++;
-		}
-		for (int d = 0; d < 2048; d++)
-		{
-			uint32_t count = start[d];
-
-			start[d] = sum;
-			sum += count;
-		}
-		for (uint32_t i = 0; i < n; i++)
-		{
-			if (time_to_stop(ctx, i))
-				return RB_STOPPED;
-			b[start[a[i].key >> shift & 2047]++] = a[i];
-		}
-		a = b;
-		b = swap;
-	}
-	return RB_OK;
-}
-
-/*
- * Along the curve; cells that hold many, such as all points but one that is far away, along one of
- * their own.  That ends: the two points that are farthest apart on some axis get different cells,
- * so what begins at i gets shorter until it is short, or all in one place; and each time it is
- * narrower by 2^20, which doubles allow about a hundred times.
- */
-static rb_status
-sort_points(const rb_mesh *m, keyed *a, keyed *b)
-{
-	uint32_t n = m->npoints;
-	rb_status status;
-
-	for (uint32_t i = 0; i < n; i++)
-		a[i].number = i;
-	status = place_on_curve(m, a, n);
-	if (status == RB_OK)
-		status = sort_keyed(m->ctx, a, b, n);
-	for (uint32_t i = 0; status == RB_OK && i < n;)
-	{
-		uint32_t end = i + 1;
-
-		if (time_to_stop(m->ctx, i))
-			return RB_STOPPED;
-		while (end < n && a[end].key == a[i].key)
-			end++;
-		if (end - i > CELL)
-		{
-			status = place_on_curve(m, a + i, end - i);
-			if (status == RB_OK)
-				status = sort_keyed(m->ctx, a + i, b, end - i);
-			if (a[i].key != a[end - 1].key)
-				continue;
-		}
-		i = end;
-	}
-	return status;
-}
-
-/* the last round, which is round 0, has seven of eight points, the one before seven of eight of the others ... */
-static uint32_t
-rounds_of(uint32_t n)
-{
-	uint32_t rounds = 1;
-
-	while ((n >>= 3) >= 64)
-		rounds++;
-	return rounds;
-}
-
-/* by the zeros of a mixed number, three a round (A. Appleby's finalizer of MurmurHash3) */
-static ALWAYS_INLINE bool
-in_round(uint32_t number, uint32_t round, uint32_t rounds)
-{
-	uint32_t mixed = number + 1;
-
-	mixed = (mixed ^ mixed >> 16) * 0x85ebca6bu;
-	mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35u;
-	mixed ^= mixed >> 16;
-	return (mixed & ((1u << 3 * round) - 1)) == 0 &&
-		   (round + 1 == rounds || (mixed >> 3 * round & 7) != 0);
-}
-
-/* the copies of the points, and their numbers, in the order of insertion */
-static rb_status
-order_points(rb_mesh *m)
-{
-	rb_cavity *c = &m->cavity;
-	size_t n = m->npoints;
-	uint32_t rounds = rounds_of(m->npoints);
-	keyed *a = NULL;
-	rb_status status = rb_array(m->ctx, (void **) &a, 2 * n, sizeof(keyed));
-
-	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &c->number, n, sizeof(uint32_t));
-	if (status == RB_OK)
-		status = sort_points(m, a, a + n);
-	for (uint32_t round = rounds, to = 0; status == RB_OK && round-- > 0;)
-		for (size_t i = 0; i < n; i++)
-		{
-			if (time_to_stop(m->ctx, i))
-			{
-				status = RB_STOPPED;
-				break;
-			}
-			if (in_round(a[i].number, round, rounds))
-				c->number[to++] = a[i].number;
-		}
-	rb_free(m->ctx->memory, (void **) &a);
-	if (status == RB_OK)
-		status = rb_array(m->ctx, (void **) &c->points, n, 4 * sizeof(double));
-	if (status != RB_OK)
-		return status;
-	for (size_t i = 0; i < n; i++)
-	{
-		if (time_to_stop(m->ctx, i))
-			return RB_STOPPED;
-		memcpy(c->points + 4 * i, rb_mesh_point(m, c->number[i]), 3 * sizeof(double));
-		c->points[4 * i + 3] = 0;
-	}
-	return RB_OK;
 }
 
 /* ---- all points ---- */
@@ -885,12 +912,289 @@ first_tets(rb_mesh *m, const uint32_t *v)
 	return RB_OK;
 }
 
+/* ---- several at once ---- */
+
+#define BEGUN RB_SIZE(8192, 64) /* so many points are inserted by one */
+#define STRETCH \
+	RB_SIZE(512, 4) /* points, one after the other on the curve, that a thread takes at once */
+#define FEW RB_SIZE(4096, 8) /* so many that are left over are inserted by one */
+#define TRIES 4              /* of a point, one after the other */
+#define GIVES_UP 256         /* in vain more often than this, and than not: it is too crowded */
+
+/* *busy: it is to be inserted later */
+static rb_status
+insert_among(rb_inserter *w, uint32_t v, bool *busy)
+{
+	rb_mesh *m = &w->m;
+	rb_cavity *c = &m->cavity;
+	const double *at = point_of(m, v, true);
+	uint32_t t = 0;
+	rb_status status = walk_among(w, at, &t, busy);
+
+	for (int i = 0; i < 4 && status == RB_OK && !*busy; i++)
+	{
+		uint32_t corner = m->tets[t].v[i];
+
+		if (corner != RB_GHOST && rb_equal3(point_of(m, corner, true), at))
+		{
+			rb_store(&w->all->equal, true);
+			let_go(w);
+			return RB_OK;
+		}
+	}
+	if (status == RB_OK && !*busy)
+		status = find_cavity_among(w, v, t, busy);
+	if (status == RB_OK && !*busy && c->nrim > c->ninside)
+	{
+		*busy = !places(w, c->nrim - c->ninside);
+		status = room_to_hold(w, c->nrim);
+	}
+	if (status == RB_OK && !*busy)
+		status = fill_cavity(m, v, true, w);
+	/* what is half done is nothing for others */
+	if (status == RB_OK)
+		let_go(w);
+	return status;
+}
+
+static void
+do_insert(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_inserting *s = arg;
+	rb_inserter *w = &s->inserters[rb_each_thread(me)];
+	rb_status status = w->m.cavity.place_of_cap > s->m->npoints ? RB_OK : prepare(&w->m);
+
+	if (s->m->tells)
+		rb_progress(s->m->ctx, RB_STAGE_MESH_POINTS, s->first + from, s->m->npoints);
+	for (uint64_t i = from; i < to && status == RB_OK; i++)
+	{
+		const uint32_t v = s->points != NULL ? s->points[i] : s->first + (uint32_t) i;
+		const bool crowded = w->in_vain > GIVES_UP && w->in_vain > w->done;
+		bool busy = true;
+
+		if ((i & 31) == 0 && rb_should_stop(s->m->ctx))
+			return;
+		if (v == s->begun[0] || v == s->begun[1] || v == s->begun[2] || v == s->begun[3])
+			continue;
+		/* whoever is in the way is soon gone */
+		for (int tries = crowded ? TRIES : 0; tries < TRIES && busy && status == RB_OK; tries++)
+		{
+			if (rb_load(&s->full))
+				break;
+			busy = false;
+			status = insert_among(w, v, &busy);
+		}
+		w->done += !busy;
+		if (!busy || status != RB_OK)
+			continue;
+		w->in_vain += !rb_load(&s->full);
+		status = rb_array_grow(s->m->ctx, (void **) &w->later, &w->later_cap,
+							   (size_t) w->nlater + 1, sizeof(uint32_t));
+		if (status == RB_OK)
+			w->later[w->nlater++] = v;
+	}
+}
+
+/* who takes part gets the arrays as they are now */
+static void
+begin_stretch(rb_inserting *s)
+{
+	rb_mesh *m = s->m;
+
+	s->ntets = m->ntets;
+	s->full = false;
+	for (uint32_t i = 0; i < s->ninserters; i++)
+	{
+		rb_inserter *w = &s->inserters[i];
+		rb_cavity own = w->m.cavity;
+
+		w->m = *m;
+		own.points = m->cavity.points;
+		own.number = m->cavity.number;
+		own.spheres = m->cavity.spheres;
+		own.spheres_cap = m->cavity.spheres_cap;
+		w->m.cavity = own;
+		w->m.free = RB_NONE;
+		w->m.random += i;
+		w->all = s;
+		w->own = HELD_BY(i);
+		w->next = w->end = w->nfree = 0;
+		w->nlater = w->done = w->in_vain = w->nheld = 0;
+	}
+}
+
+/* places that they have not used are the mesh's; what is left over follows in `left` */
+static rb_status
+end_stretch(rb_inserting *s, uint32_t **left, uint32_t *n)
+{
+	rb_mesh *m = s->m;
+	uint64_t sum = 0;
+	rb_status status;
+
+	m->ntets = s->ntets;
+	for (uint32_t i = 0; i < s->ninserters; i++)
+	{
+		rb_inserter *w = &s->inserters[i];
+
+		for (; w->next < w->end; w->next++)
+		{
+			m->bits[w->next] = 0;
+			leave_place(w, w->next);
+		}
+		while (w->m.free != RB_NONE)
+		{
+			const uint32_t t = w->m.free;
+
+			w->m.free = m->tets[t].v[1];
+			m->tets[t].v[1] = m->free;
+			m->free = t;
+		}
+		sum += w->nlater;
+	}
+	status = rb_array(m->ctx, (void **) left, sum + 1, sizeof(uint32_t));
+	*n = 0;
+	for (uint32_t i = 0; i < s->ninserters && status == RB_OK; i++)
+	{
+		const rb_inserter *w = &s->inserters[i];
+
+		for (uint32_t k = 0; k < w->nlater; k++)
+			(*left)[(*n)++] = w->later[k];
+	}
+	return status;
+}
+
+static void
+close_inserters(rb_inserting *s)
+{
+	rb_memory *memory = s->m->ctx->memory;
+
+	for (uint32_t i = 0; i < s->ninserters && s->inserters != NULL; i++)
+	{
+		rb_inserter *w = &s->inserters[i];
+
+		if (w->all == NULL)
+			continue;
+		/* these are not its own */
+		w->m.points = NULL;
+		w->m.tet_of = NULL;
+		w->m.tets = NULL;
+		w->m.bits = NULL;
+		w->m.was = NULL;
+		w->m.cavity.points = NULL;
+		w->m.cavity.number = NULL;
+		w->m.cavity.spheres = NULL;
+		rb_mesh_free(&w->m);
+		rb_free(memory, (void **) &w->held);
+		rb_free(memory, (void **) &w->later);
+	}
+	rb_free(memory, (void **) &s->inserters);
+}
+
+/* room for all tetrahedra, as far as those of the first points tell */
+static rb_status
+room_for(rb_mesh *m, uint32_t done, uint32_t points, double share)
+{
+	const double more = (double) PLACES * rb_each_threads(m->team);
+	rb_cavity *c = &m->cavity;
+	rb_status status = rb_mesh_expect(m, share * m->ntets / done * points + more + 64);
+
+	if (status == RB_OK && m->tets_cap > c->spheres_cap)
+	{
+		status = rb_array(m->ctx, (void **) &c->spheres, m->tets_cap, sizeof(rb_sphere));
+		if (status == RB_OK)
+			c->spheres_cap = m->tets_cap;
+	}
+	return status;
+}
+
+static rb_status
+insert_some(rb_mesh *m, const uint32_t *begun, const uint32_t *points, uint32_t from, uint32_t to)
+{
+	rb_status status = RB_OK;
+
+	for (uint32_t k = from; status == RB_OK && k < to; k++)
+	{
+		const uint32_t i = points != NULL ? points[k] : k;
+		uint32_t same;
+
+		if (m->tells && (k & 0xfff) == 0 && points == NULL)
+			rb_progress(m->ctx, RB_STAGE_MESH_POINTS, i, m->npoints);
+		if (i != begun[0] && i != begun[1] && i != begun[2] && i != begun[3])
+			status = insert(m, i, m->recent, &same, true);
+	}
+	return status;
+}
+
+/*
+ * Points from number `from` on up to number `to`; then what is left over, of which there is less each
+ * time, or the rest is left to one.  *equal: two points are at one place, and which of them is there is anybody's guess.
+ */
+static rb_status
+insert_stretch(rb_inserting *s, uint32_t from, uint32_t to)
+{
+	rb_mesh *m = s->m;
+	uint32_t *todo = NULL;
+	uint32_t n = to - from, left = 0, grain;
+	double share = 1.02;
+	bool again = true;
+	rb_status status = RB_OK;
+
+	s->points = NULL;
+	s->first = from;
+	while (again && status == RB_OK)
+	{
+		uint32_t *next = NULL;
+
+		status = room_for(m, to - n > 0 ? to - n : 1, to, share);
+		grain = n / (8 * s->ninserters) + 1;
+		begin_stretch(s);
+		if (status == RB_OK)
+			status = rb_each(m->ctx, m->team, n, grain < STRETCH ? grain : STRETCH, do_insert, s);
+		if (status == RB_OK)
+			status = end_stretch(s, &next, &left);
+		rb_free(m->ctx->memory, (void **) &todo);
+		todo = next;
+		s->points = next;
+		again = left > FEW && (s->full ? left < n : left < n / 2);
+		share = s->full ? 1.1 * share : share;
+		n = left;
+	}
+	if (status == RB_OK)
+		status = insert_some(m, s->begun, todo, 0, left);
+	rb_free(m->ctx->memory, (void **) &todo);
+	return status;
+}
+
+/* the first ones by one thread, and then by all of them, eight times as many each time */
+static rb_status
+insert_by_many(rb_mesh *m, const uint32_t *begun, bool *equal)
+{
+	rb_inserting s = {.m = m, .begun = begun, .ninserters = rb_each_threads(m->team)};
+	uint32_t done = BEGUN < m->npoints ? BEGUN : m->npoints;
+	rb_status status = rb_array(m->ctx, (void **) &s.inserters, s.ninserters, sizeof(rb_inserter));
+
+	if (status != RB_OK)
+		return status;
+	memset(s.inserters, 0, s.ninserters * sizeof(rb_inserter));
+	status = insert_some(m, begun, NULL, 0, done);
+	while (done < m->npoints && status == RB_OK)
+	{
+		const uint32_t to = m->npoints / 8 > done ? 8 * done : m->npoints;
+
+		status = insert_stretch(&s, done, to);
+		done = to;
+	}
+	*equal = s.equal;
+	close_inserters(&s);
+	return status;
+}
+
 static rb_status
 insert_all(rb_mesh *m, bool *flat)
 {
 	uint32_t v[4];
-	uint32_t same;
-	rb_status status = order_points(m);
+	bool equal = false;
+	rb_status status = rb_mesh_order_points(m);
 
 	if (status == RB_OK)
 		status = prepare(m);
@@ -899,14 +1203,17 @@ insert_all(rb_mesh *m, bool *flat)
 	if (status != RB_OK || *flat)
 		return status;
 	status = first_tets(m, v);
-	for (uint32_t i = 0; status == RB_OK && i < m->npoints; i++)
+	if (status == RB_OK && m->team != NULL)
 	{
-		if (m->tells && (i & 0xfff) == 0)
-			rb_progress(m->ctx, RB_STAGE_MESH_POINTS, i, m->npoints);
-		if (i != v[0] && i != v[1] && i != v[2] && i != v[3])
-			status = insert(m, i, m->recent, &same, true);
+		status = insert_by_many(m, v, &equal);
+		if (status != RB_OK || !equal)
+			return status;
+		/* once more, so that the first ones are there */
+		m->ntets = m->nalive = 0;
+		m->free = RB_NONE;
+		status = first_tets(m, v);
 	}
-	return status;
+	return status == RB_OK ? insert_some(m, v, NULL, 0, m->npoints) : status;
 }
 
 /* corners become numbers of the mesh again; which tetrahedron has a point is noted by its place in line, first */
@@ -952,7 +1259,9 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 	if (m->npoints >= 4)
 		status = insert_all(m, flat);
 	if (status == RB_OK && !*flat)
-		status = name_corners(m);
+		status = m->large ? rb_mesh_tidy(m) : name_corners(m);
+	rb_free(memory, (void **) &c->spheres);
+	c->spheres_cap = 0;
 	if (status != RB_OK)
 	{
 		if (m->npoints > 0)
@@ -962,7 +1271,5 @@ rb_mesh_delaunay(rb_mesh *m, bool *flat)
 	}
 	rb_free(memory, (void **) &c->points);
 	rb_free(memory, (void **) &c->number);
-	rb_free(memory, (void **) &c->spheres);
-	c->spheres_cap = 0;
 	return status;
 }

@@ -6,8 +6,51 @@
  * What a facet got is never lost again, for cavities stop at faces that are on facets.  Where a
  * region cannot be recovered, for rounding has bent it, a point is added in its midst; then all
  * is done again with these points: rarely needed, so nothing is gained by doing less.
+ *
+ * Nearly all faces are there from the start.  So of a large mesh, before anything is done, threads make the
+ * triangulations of all facets and look which of them are wholly there, and where.  When it is a facet's turn
+ * only that is left to ask, whether these faces are where they were.  That is so when all is done again, too, of
+ * facets that have got no points since.
  */
+#include "core/base/rb_atomic.h"
 #include "mesh/rb_sheet.h"
+
+#define BLOCK RB_SIZE(256, 4) /* facets that a thread takes at once */
+
+/* a face of a facet that was there when a thread looked */
+typedef struct rb_seen_face
+{
+	uint32_t v[3];
+	rb_face there;
+} rb_seen_face;
+
+/* what a thread has for itself when it looks */
+typedef struct rb_looker
+{
+	rb_sheet sheet;
+	rb_seen_face *faces;
+	uint32_t nfaces;
+	size_t cap;
+	char apart[64]; /* no two of them are on one line of a cache */
+} rb_looker;
+
+/* of each facet: where its faces are listed, if it was wholly there */
+typedef struct rb_seen
+{
+	uint32_t looker;
+	uint32_t from, n; /* 0: it was not */
+} rb_seen;
+
+struct rb_facets_seen
+{
+	rb_looker *lookers;
+	uint32_t nlookers;
+	rb_seen *facets;
+	const uint32_t *order; /* of facets */
+	bool sheets;      /* what is looked at now are those that need a triangulation of their own */
+	uint32_t others;  /* so many of them do */
+	uint32_t npieces; /* of segments, when it was looked */
+};
 
 struct rb_facet_work
 {
@@ -15,6 +58,7 @@ struct rb_facet_work
 	rb_cavity_work *cavity;
 	uint32_t *stack;
 	size_t stack_cap;
+	uint32_t *order; /* of facets */
 };
 
 static rb_status
@@ -71,11 +115,12 @@ look(rb_recovery *r, rb_sheet *sheet)
 	for (uint32_t f = 0; f < sheet->n; f++)
 	{
 		rb_sheet_face *face = &sheet->faces[f];
-		rb_face there;
+		rb_face there = 0;
 
 		face->region = rb_mesh_find_face(&r->mesh, face->v[0], face->v[1], face->v[2], &there)
 						   ? 0
 						   : RB_SHEET_MISSING;
+		face->there = there;
 		missing += face->region != 0;
 	}
 	return missing;
@@ -247,6 +292,184 @@ there_as_given(rb_recovery *r, uint32_t facet, rb_face *f)
 	return rb_mesh_find_face(&r->mesh, v[0], v[1], v[2], f);
 }
 
+/* ---- what is there already ---- */
+
+static rb_status
+add_seen(rb_recovery *r, rb_looker *l, const uint32_t *v, rb_face there)
+{
+	rb_status status = rb_array_grow(r->ctx, (void **) &l->faces, &l->cap, (size_t) l->nfaces + 1,
+									 sizeof(rb_seen_face));
+
+	if (status == RB_OK)
+		l->faces[l->nfaces++] = (rb_seen_face){{v[0], v[1], v[2]}, there};
+	return status;
+}
+
+/* a facet that is wholly there is listed; r is a copy.  What fails ends the loop; what is wrong is found again */
+static rb_status
+look_at_facet(rb_recovery *r, bool sheets, rb_looker *l, uint32_t facet)
+{
+	rb_sheet *sheet = &l->sheet;
+	rb_face there;
+	rb_status status;
+
+	if (!sheets)
+		return there_as_given(r, facet, &there)
+				   ? add_seen(r, l, r->plc->triangles[r->facet_start[facet]], there)
+				   : RB_OK;
+	status = rb_sheet_make(r, sheet, facet);
+	if (status != RB_OK || (look(r, sheet) > 0 && (!follow_mesh(r, sheet) || look(r, sheet) > 0)))
+		return status;
+	for (uint32_t i = 0; i < sheet->n && status == RB_OK; i++)
+		status = add_seen(r, l, sheet->faces[i].v, sheet->faces[i].there);
+	return status;
+}
+
+static void
+do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_recovery *r = arg;
+	struct rb_facets_seen *all = r->seen;
+	const uint32_t number = rb_each_thread(me);
+	rb_looker *l = &all->lookers[number];
+	/* its walks, signs and flaws are its own, and so is the place behind all points */
+	rb_recovery copy = *r;
+	rb_flaw flaw;
+	uint32_t others = 0;
+
+	copy.looks = true;
+	copy.flaw = &flaw;
+	copy.mesh.npoints += number;
+	for (uint64_t i = from; i < to; i++)
+	{
+		rb_seen *s = &all->facets[all->order[i]];
+
+		if (all->sheets && s->n > 0)
+			continue;
+		*s = (rb_seen){number, l->nfaces, 0};
+		if (rb_should_stop(r->ctx))
+			return;
+		if (look_at_facet(&copy, all->sheets, l, all->order[i]) == RB_OK)
+			s->n = l->nfaces - s->from;
+		others += s->n == 0;
+	}
+	rb_add(&all->others, others);
+}
+
+static rb_status
+look_at_all(rb_recovery *r, const uint32_t *order)
+{
+	const uint32_t n = r->plc->nfacets, threads = rb_each_threads(r->mesh.team);
+	struct rb_facets_seen *s;
+	rb_status status = rb_array(r->ctx, (void **) &r->seen, 1, sizeof(*r->seen));
+
+	if (status != RB_OK)
+		return status;
+	s = r->seen;
+	memset(s, 0, sizeof *s);
+	s->order = order;
+	status = rb_array(r->ctx, (void **) &s->facets, (size_t) n + 1, sizeof(rb_seen));
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &s->lookers, threads, sizeof(rb_looker));
+	if (status != RB_OK)
+		return status;
+	memset(s->lookers, 0, threads * sizeof(rb_looker));
+	s->nlookers = threads;
+	s->npieces = r->npieces;
+	status = rb_array_grow(r->ctx, (void **) &r->mesh.points, &r->mesh.points_cap,
+						   (size_t) r->mesh.npoints + threads, 3 * sizeof(double));
+	if (status == RB_OK)
+		status = rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, r);
+	if (status != RB_OK || s->others == 0)
+		return status;
+	s->sheets = true;
+	status = rb_recover_pieces(r);
+	return status == RB_OK ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, r) : status;
+}
+
+/* of facets with a corner at which a segment was cut since, or with points inside, nothing is known any more */
+static rb_status
+forget_some(rb_recovery *r)
+{
+	struct rb_facets_seen *s = r->seen;
+	const rb_plc *plc = r->plc;
+	bool *cut = NULL;
+	rb_status status = rb_array(r->ctx, (void **) &cut, (size_t) plc->npoints + 1, sizeof(bool));
+
+	if (status == RB_OK)
+		memset(cut, 0, plc->npoints);
+	for (uint32_t i = s->npieces; i < r->npieces && status == RB_OK; i++)
+		for (int k = 0; k < 2; k++)
+			cut[r->segments[r->pieces[i].segment][k]] = true;
+	for (uint32_t t = 0; t < plc->ntriangles && status == RB_OK; t++)
+	{
+		const uint32_t *v = plc->triangles[t], f = plc->facet_of[t];
+
+		if (rb_recover_stops(r, t))
+			status = RB_STOPPED;
+		if (cut[v[0]] || cut[v[1]] || cut[v[2]] || r->pointed[f])
+			s->facets[f].n = 0;
+	}
+	s->npieces = r->npieces;
+	rb_free(r->ctx->memory, (void **) &cut);
+	return status;
+}
+
+void
+rb_recover_forget(rb_recovery *r)
+{
+	rb_memory *memory = r->ctx->memory;
+	struct rb_facets_seen *s = r->seen;
+
+	for (uint32_t i = 0; s != NULL && i < s->nlookers; i++)
+	{
+		rb_sheet_free(memory, &s->lookers[i].sheet);
+		rb_free(memory, (void **) &s->lookers[i].faces);
+	}
+	if (s != NULL)
+	{
+		rb_free(memory, (void **) &s->lookers);
+		rb_free(memory, (void **) &s->facets);
+	}
+	rb_free(memory, (void **) &r->seen);
+}
+
+static bool
+still_there(const rb_mesh *m, const rb_seen_face *face)
+{
+	const uint32_t t = rb_face_tet(face->there);
+	bool there = !rb_tet_dead(m, t);
+
+	for (int k = 0; k < 3 && there; k++)
+	{
+		const uint32_t corner = rb_tet_corner(&m->tets[t], face->v[k]);
+
+		there = corner < 4 && corner != rb_face_corner(face->there);
+	}
+	return there;
+}
+
+/* a facet that was wholly there; *done: it is so still, and its faces are kept */
+static rb_status
+keep_seen(rb_recovery *r, const rb_seen *seen, uint32_t facet, bool *done)
+{
+	const rb_seen_face *faces = r->seen->lookers[seen->looker].faces + seen->from;
+	rb_status status = RB_OK;
+
+	*done = true;
+	for (uint32_t i = 0; i < seen->n && *done; i++)
+		*done = still_there(&r->mesh, &faces[i]);
+	for (uint32_t i = 0; i < seen->n && *done && status == RB_OK; i++)
+	{
+		if (!keep_face(r, faces[i].there))
+			return face_twice(r, faces[i].v, facet);
+		status = add_subface(r, faces[i].v, facet);
+	}
+	return status;
+}
+
+/* ---- facet by facet ---- */
+
 /* *lacking: regions that could not be recovered; for each of them a point was added */
 static rb_status
 recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
@@ -257,6 +480,14 @@ recover_facet(rb_recovery *r, uint32_t facet, uint32_t *lacking)
 	rb_face f;
 	rb_status status;
 
+	if (r->seen != NULL && r->seen->facets[facet].n > 0)
+	{
+		bool done;
+
+		status = keep_seen(r, &r->seen->facets[facet], facet, &done);
+		if (status != RB_OK || done)
+			return status;
+	}
 	if (there_as_given(r, facet, &f))
 	{
 		const uint32_t *v = r->plc->triangles[r->facet_start[facet]];
@@ -344,13 +575,26 @@ put_in_order(rb_recovery *r)
 	return status;
 }
 
+/* which facets have points inside */
+static rb_status
+find_pointed(rb_recovery *r)
+{
+	rb_status status =
+		rb_array(r->ctx, (void **) &r->pointed, (size_t) r->plc->nfacets + 1, sizeof(bool));
+
+	if (status == RB_OK)
+		memset(r->pointed, 0, r->plc->nfacets);
+	for (uint32_t i = 0; i < r->nfacet_points && status == RB_OK; i++)
+		r->pointed[r->parent[r->facet_points[i] - r->plc->npoints]] = true;
+	return status;
+}
+
 rb_status
 rb_recover_facets(rb_recovery *r, bool *again)
 {
 	const uint32_t n = r->plc->nfacets;
 	struct rb_facet_work work;
 	uint32_t lacking = 0;
-	uint32_t *order = NULL;
 	rb_status status;
 
 	memset(&work, 0, sizeof work);
@@ -358,7 +602,11 @@ rb_recover_facets(rb_recovery *r, bool *again)
 	r->nsubfaces = 0;
 	status = rb_cavity_open(r, &work.cavity);
 	if (status == RB_OK)
-		status = in_space(r, &order);
+		status = find_pointed(r);
+	if (status == RB_OK)
+		status = in_space(r, &work.order);
+	if (status == RB_OK && r->mesh.large)
+		status = r->seen == NULL ? look_at_all(r, work.order) : forget_some(r);
 	for (uint32_t f = 0; f < n && status == RB_OK; f++)
 	{
 		if ((f & 63) == 0)
@@ -368,12 +616,12 @@ rb_recover_facets(rb_recovery *r, bool *again)
 				status = RB_STOPPED;
 		}
 		if (status == RB_OK)
-			status = recover_facet(r, order[f], &lacking);
+			status = recover_facet(r, work.order[f], &lacking);
 	}
 	*again = lacking > 0;
 	if (status == RB_OK && !*again)
 		status = put_in_order(r);
-	rb_free(r->ctx->memory, (void **) &order);
+	rb_free(r->ctx->memory, (void **) &work.order);
 	rb_cavity_close(r, &work.cavity);
 	rb_sheet_free(r->ctx->memory, &work.sheet);
 	rb_free(r->ctx->memory, (void **) &work.stack);

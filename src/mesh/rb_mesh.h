@@ -19,6 +19,7 @@
 #ifndef RB_MESH_H
 #define RB_MESH_H
 
+#include "core/base/rb_parallel.h"
 #include "core/exact/rb_orient.h"
 #include "mesh/rb_plc.h"
 
@@ -67,6 +68,13 @@ typedef struct rb_rim_edge
 	rb_face f;
 } rb_rim_edge;
 
+/* a tetrahedron's (delaunay.c) */
+typedef struct rb_sphere
+{
+	float w[3];
+	float error; /* of each of w; negative: this is a plane */
+} rb_sphere;
+
 /*
  * Scratch of insertions (delaunay.c), and what is known besides as long as all points are inserted:
  * then `points` are copies in the order of insertion, four doubles each, and corners are numbers
@@ -83,8 +91,8 @@ typedef struct rb_cavity
 	size_t inside_cap, rim_cap, corners_cap, place_of_cap, square_cap, edges_cap;
 	uint32_t ninside, nrim, ncorners;
 	double *points;
-	uint32_t *number;          /* of each point there: its number in the mesh */
-	struct rb_sphere *spheres; /* of each tetrahedron */
+	uint32_t *number;   /* of each point there: its number in the mesh */
+	rb_sphere *spheres; /* of each tetrahedron */
 	size_t spheres_cap;
 } rb_cavity;
 
@@ -99,6 +107,8 @@ typedef struct rb_mesh
 {
 	rb_context *ctx;
 	rb_exact_env env; /* for signs */
+	bool large; /* so many points that threads pay; what is done depends on that, and not on ... */
+	rb_thread *team; /* who works on it together, where it is large; or NULL */
 	/* points, their numbers are the ids by which ties are broken */
 	double *points;
 	uint32_t npoints;
@@ -219,7 +229,17 @@ extern bool rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, u
 /* is there a face abc?  *f is it, from one side */
 extern bool rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f);
 
-/* ---- Delaunay (delaunay.c) ---- */
+/* ---- Delaunay (delaunay.c; curve.c, tidy.c) ---- */
+
+/* the copies of the points in m->cavity, and their numbers, in the order of insertion */
+extern rb_status rb_mesh_order_points(rb_mesh *m);
+
+/*
+ * Tetrahedra whose corners are numbers of that order are put in an order which depends on nothing else than
+ * which they are, without dead places, and corners become numbers of the mesh.  tet_of is known then, and nothing
+ * of spheres, whose memory is used.
+ */
+extern rb_status rb_mesh_tidy(rb_mesh *m);
 
 /*
  * Inserts all points of m, no two of which are at one place.  RB_OK, or *flat: they are all in one

@@ -6,6 +6,7 @@
  *	  complex.c		a PLC's segments: those given, and the boundaries of facets
  *	  segments.c	segments that the Delaunay tetrahedralization lacks are cut until it has them
  *	  sheet.c		a facet's own triangulation
+ *	  looks.c		what of segments and facets is there already, on threads
  *	  facets.c		faces that are missing, region by region
  *	  cavity.c		what lies in a region's way is taken out ...
  *	  fill.c		... and both sides of it are filled anew, by wrap.c or carve.c
@@ -71,6 +72,7 @@ typedef struct rb_recovery
 	uint32_t *facet_points; /* those that were added inside facets */
 	uint32_t nfacet_points;
 	size_t facet_points_cap;
+	bool *pointed; /* of each facet: it had some when facets were begun with last */
 	/* faces on facets, facet by facet */
 	rb_subface *subfaces;
 	uint32_t nsubfaces;
@@ -78,8 +80,11 @@ typedef struct rb_recovery
 	/* tetrahedra around a point (rb_recover_star) */
 	uint32_t *star;
 	size_t star_cap;
+	bool looks;                 /* this is a copy of who only looks on, on some thread */
 	bool carved;                /* some region was recovered: the mesh is not Delaunay any more */
 	struct rb_facet_work *work; /* of facets.c */
+	struct rb_facets_seen
+		*seen; /* facets that were there from the start, of a large mesh; or NULL */
 } rb_recovery;
 
 static inline rb_status
@@ -89,6 +94,9 @@ rb_recover_flaw(rb_recovery *r, rb_flaw_kind kind, uint32_t a, uint32_t b, const
 	r->flaw->a = a;
 	r->flaw->b = b;
 	memcpy(r->flaw->at, at, sizeof r->flaw->at);
+	/* whoever does it will find it, too */
+	if (r->looks)
+		return RB_BAD_PLC;
 	return rb_fail(r->ctx, RB_BAD_PLC, a, b, NULL);
 }
 
@@ -133,6 +141,9 @@ extern rb_status rb_recover_look_again(rb_recovery *r, bool *again);
  * *again: it could not be done, and points were added; all is to be done again with them.
  */
 extern rb_status rb_recover_facets(rb_recovery *r, bool *again);
+
+/* frees what of facets was seen from the start */
+extern void rb_recover_forget(rb_recovery *r);
 
 /* a point in the middle of a soft edge of a facet; it is put in with the next round */
 extern rb_status rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);

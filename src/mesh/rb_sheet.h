@@ -18,6 +18,7 @@ typedef struct rb_sheet_face
 		n[3]; /* across the edge opposite to corner i: face << 2 | its corner there; or RB_NONE */
 	uint32_t
 		region; /* 0: the mesh has it; RB_SHEET_MISSING: it has not; else in which region it is */
+	rb_face there; /* where the mesh has it */
 } rb_sheet_face;
 
 typedef struct rb_sheet

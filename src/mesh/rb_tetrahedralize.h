@@ -66,6 +66,8 @@ typedef struct rb_tets
 } rb_tets;
 
 /*
+ * On ctx->threads threads, where that is worth it; the result does not depend on how many there are.
+ *
  * RB_OK; RB_BAD_PLC, and *flaw says what is wrong; RB_STOPPED; or the memory errors.  On a failure
  * nothing is left in *tets.  plc must have been looked at for facets that cross
  * (rb_weld.h does); one that was not ends with some flaw.

@@ -5,81 +5,248 @@
  *
  * Facets shut regions off from each other and from outside, where the ghosts are.  A seed names
  * the region that it lies in, or makes a hole of it.
+ *
+ * On threads where there are some, by blocks of places.  Tetrahedra on both sides of a face that is
+ * on no facet are united: each set is a tree whose root is its smallest place, whoever united them and
+ * when, so regions are numbered in the order of their first places.  What has to be counted is
+ * counted by blocks first, and put in its place then.
  */
+#include "core/base/rb_atomic.h"
 #include "mesh/rb_recover.h"
 
 #include "core/base/rb_sort.h"
 
 #define OUTSIDE 0 /* the number of what facets do not shut off; regions count from 1 */
+#define BLOCK RB_SIZE(8192, 32) /* places that a thread takes at once; points, faces */
 
 typedef struct rb_regions
 {
-	uint32_t *of; /* of each tetrahedron: RB_NONE not known yet */
-	uint32_t *stack;
+	rb_recovery *r;
+	rb_tets *tets;
+	uint32_t *of;   /* of each tetrahedron its region; RB_NONE: dead, or a ghost */
 	uint32_t count; /* with the outside */
-	uint32_t wanted;
-	int64_t *name; /* of each */
+	uint32_t real;  /* tetrahedra that are no ghosts */
+	bool all;       /* they are all wanted */
+	int64_t *name;  /* of each */
 	bool *named;
 	bool *dropped;
 	uint32_t *number; /* of each wanted tetrahedron in the result */
+	uint32_t *before; /* of each block: so many of what is counted are in front of it */
+	uint8_t *used;    /* of each face */
+	rb_table face_of; /* which face, by corners */
 } rb_regions;
 
-/* all that is reached from tetrahedron `from` without crossing a facet is of this region */
 static rb_status
-flood(rb_recovery *r, rb_regions *g, uint32_t from, uint32_t region)
+each(rb_regions *g, uint64_t n, rb_work work)
 {
-	const rb_mesh *m = &r->mesh;
-	uint32_t n = 0;
-	uint32_t steps = 0;
-
-	if (g->of[from] != RB_NONE)
-		return RB_OK;
-	g->of[from] = region;
-	g->stack[n++] = from;
-	while (n > 0)
-	{
-		uint32_t t = g->stack[--n];
-
-		if ((++steps & 0xffff) == 0 && rb_should_stop(r->ctx))
-			return RB_STOPPED;
-		for (uint32_t k = 0; k < 4; k++)
-		{
-			uint32_t other = rb_face_tet(m->tets[t].n[k]);
-
-			if ((m->bits[t] & RB_FACE_BIT(k)) != 0 || g->of[other] != RB_NONE ||
-				rb_tet_ghost(&m->tets[other]))
-				continue;
-			g->of[other] = region;
-			g->stack[n++] = other;
-		}
-	}
-	return RB_OK;
+	return rb_each(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
 }
 
 static rb_status
-find_regions(rb_recovery *r, rb_regions *g, rb_keep keep)
+fill(rb_regions *g, uint64_t n, rb_work work)
 {
-	const rb_mesh *m = &r->mesh;
-	rb_status status = rb_array(r->ctx, (void **) &g->of, m->ntets, sizeof(uint32_t));
+	return rb_each_fill(g->r->ctx, g->r->mesh.team, n, BLOCK, work, g);
+}
+
+/* of blocks that have been counted: how many there are in all */
+static uint32_t
+sum_blocks(rb_regions *g)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t b = 0; b <= (g->r->mesh.ntets - 1) / BLOCK; b++)
+	{
+		const uint32_t here = g->before[b];
+
+		g->before[b] = sum;
+		sum += here;
+	}
+	return sum;
+}
+
+/* ---- what facets shut off ---- */
+
+static void
+do_alone(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+	uint32_t n = 0;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+	{
+		const bool real = !rb_tet_dead(m, t) && !rb_tet_ghost(&m->tets[t]);
+
+		g->of[t] = real ? t : RB_NONE;
+		g->number[t] = RB_NONE;
+		n += real;
+	}
+	g->before[from / BLOCK] = n;
+}
+
+/* the root of t; on the way each is hung to what its own is hung to */
+static uint32_t
+root_of(uint32_t *of, uint32_t t)
+{
+	uint32_t up = rb_load(&of[t]);
+
+	while (up != t)
+	{
+		const uint32_t above = rb_load(&of[up]);
+
+		if (above != up)
+			rb_store(&of[t], above);
+		t = up;
+		up = above;
+	}
+	return t;
+}
+
+/* the larger root is hung to the smaller one, if it is a root still */
+static void
+unite(uint32_t *of, uint32_t a, uint32_t b)
+{
+	for (;;)
+	{
+		uint32_t large;
+
+		a = root_of(of, a);
+		b = root_of(of, b);
+		if (a == b)
+			return;
+		large = a > b ? a : b;
+		a = a > b ? b : a;
+		b = large;
+		if (rb_store_if(&of[b], &large, a))
+			return;
+	}
+}
+
+static void
+do_unite(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+		for (uint32_t k = 0; k < 4 && rb_load(&g->of[t]) != RB_NONE; k++)
+		{
+			const uint32_t other = rb_face_tet(m->tets[t].n[k]);
+
+			if (other < t && (m->bits[t] & RB_FACE_BIT(k)) == 0 &&
+				rb_load(&g->of[other]) != RB_NONE)
+				unite(g->of, t, other);
+		}
+}
+
+static void
+do_roots(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+	{
+		uint32_t root = rb_load(&g->of[t]), up;
+
+		if (root == RB_NONE)
+			continue;
+		/* others look on: nothing of theirs is changed, for who has its root in sight keeps it */
+		while ((up = rb_load(&g->of[root])) != root)
+			root = up;
+		rb_store(&g->of[t], root);
+	}
+}
+
+/* what a ghost sees through a face that is on no facet is outside */
+static void
+do_outside(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+	{
+		const uint32_t ghost = rb_tet_dead(m, t) ? 4 : rb_tet_corner(&m->tets[t], RB_GHOST);
+
+		if (ghost < 4 && (m->bits[t] & RB_FACE_BIT(ghost)) == 0)
+			rb_store(&g->number[g->of[rb_face_tet(m->tets[t].n[ghost])]], OUTSIDE);
+	}
+}
+
+static bool
+is_first(const rb_regions *g, uint32_t t)
+{
+	return g->of[t] == t && g->number[t] != OUTSIDE;
+}
+
+static void
+do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	uint32_t n = 0;
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+		n += is_first(g, t);
+	g->before[from / BLOCK] = n;
+}
+
+static void
+do_number(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	uint32_t region = OUTSIDE + 1 + g->before[from / BLOCK];
+
+	(void) me;
+	for (uint32_t t = (uint32_t) from; t < to; t++)
+		if (is_first(g, t))
+			g->number[t] = region++;
+}
+
+static void
+do_regions(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		if (g->of[t] != RB_NONE)
+			g->of[t] = g->number[g->of[t]];
+}
+
+static rb_status
+find_regions(rb_regions *g, rb_keep keep)
+{
+	rb_context *ctx = g->r->ctx;
+	const uint32_t n = g->r->mesh.ntets;
+	rb_status status = rb_array(ctx, (void **) &g->of, n, sizeof(uint32_t));
 
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &g->stack, m->ntets, sizeof(uint32_t));
-	if (status != RB_OK)
-		return status;
-	memset(g->of, 0xff, (size_t) m->ntets * sizeof(uint32_t));
-	g->count = OUTSIDE + 1;
-	if (keep == RB_KEEP_INSIDE)
-		for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
-		{
-			uint32_t ghost = rb_tet_dead(m, t) ? 4 : rb_tet_corner(&m->tets[t], RB_GHOST);
-
-			if (ghost < 4 && (m->bits[t] & RB_FACE_BIT(ghost)) == 0)
-				status = flood(r, g, rb_face_tet(m->tets[t].n[ghost]), OUTSIDE);
-		}
-	for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
-		if (!rb_tet_dead(m, t) && !rb_tet_ghost(&m->tets[t]) && g->of[t] == RB_NONE)
-			status = flood(r, g, t, g->count++);
-	return status;
+		status = rb_array(ctx, (void **) &g->number, n, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &g->before, n / BLOCK + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = fill(g, n, do_alone);
+	if (status == RB_OK)
+		g->real = sum_blocks(g);
+	if (status == RB_OK)
+		status = each(g, n, do_unite);
+	if (status == RB_OK)
+		status = each(g, n, do_roots);
+	if (status == RB_OK && keep == RB_KEEP_INSIDE)
+		status = each(g, n, do_outside);
+	if (status == RB_OK)
+		status = each(g, n, do_count);
+	if (status == RB_OK)
+	{
+		g->count = OUTSIDE + 1 + sum_blocks(g);
+		status = each(g, n, do_number);
+	}
+	return status == RB_OK ? each(g, n, do_regions) : status;
 }
 
 /* regions without a name are counted from 1 up, past names that seeds gave */
@@ -150,31 +317,49 @@ name_regions(rb_recovery *r, rb_regions *g, rb_tets *tets)
 	return count_regions(r, g, tets);
 }
 
-static rb_status
-put_tets(rb_recovery *r, rb_regions *g, rb_tets *tets)
+/* ---- the result ---- */
+
+static bool
+is_wanted(const rb_regions *g, uint64_t t)
 {
-	const rb_mesh *m = &r->mesh;
+	return g->of[t] != RB_NONE && !g->dropped[g->of[t]];
+}
+
+static void
+do_count_wanted(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
 	uint32_t n = 0;
-	rb_status status = rb_array(r->ctx, (void **) &g->number, m->ntets, sizeof(uint32_t));
 
-	if (status != RB_OK)
-		return status;
-	for (uint32_t t = 0; t < m->ntets; t++)
-		g->number[t] = g->of[t] == RB_NONE || g->dropped[g->of[t]] ? RB_NONE : n++;
-	tets->ntets = n;
-	status = rb_array(r->ctx, (void **) &tets->tets, (size_t) n + 1, sizeof(uint32_t[4]));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &tets->neighbours, (size_t) n + 1, sizeof(uint32_t[4]));
-	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &tets->region, (size_t) n + 1, sizeof(int64_t));
-	if (status != RB_OK)
-		return status;
-	for (uint32_t t = 0; t < m->ntets; t++)
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		n += is_wanted(g, t);
+	g->before[from / BLOCK] = n;
+}
+
+static void
+do_number_wanted(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	uint32_t n = g->before[from / BLOCK];
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		g->number[t] = is_wanted(g, t) ? n++ : RB_NONE;
+}
+
+static void
+do_tets(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+	rb_tets *tets = g->tets;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
 	{
-		uint32_t i = g->number[t];
+		const uint32_t i = g->number[t];
 
-		if (rb_recover_stops(r, t))
-			return RB_STOPPED;
 		if (i == RB_NONE)
 			continue;
 		memcpy(tets->tets[i], m->tets[t].v, sizeof m->tets[t].v);
@@ -182,64 +367,104 @@ put_tets(rb_recovery *r, rb_regions *g, rb_tets *tets)
 		for (int k = 0; k < 4; k++)
 			tets->neighbours[4 * (size_t) i + k] = g->number[rb_face_tet(m->tets[t].n[k])];
 	}
-	return RB_OK;
 }
 
-/* faces of facets that a wanted tetrahedron has, in the order of the facets */
 static rb_status
-put_faces(rb_recovery *r, const rb_regions *g, rb_tets *tets)
+put_tets(rb_regions *g)
 {
-	const rb_mesh *m = &r->mesh;
-	rb_table number = {NULL, 0, 0};
-	uint8_t *used = NULL;
-	uint32_t n = 0;
-	rb_status status = rb_array(r->ctx, (void **) &used, (size_t) r->nsubfaces + 1, 1);
+	rb_context *ctx = g->r->ctx;
+	rb_tets *tets = g->tets;
+	size_t n;
+	rb_status status = each(g, g->r->mesh.ntets, do_count_wanted);
 
+	if (status != RB_OK)
+		return status;
+	tets->ntets = sum_blocks(g);
+	g->all = tets->ntets == g->real;
+	n = (size_t) tets->ntets + 1;
+	status = each(g, g->r->mesh.ntets, do_number_wanted);
 	if (status == RB_OK)
-		status = rb_table_reserve(r->ctx, &number, r->nsubfaces);
-	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
-	{
-		const uint32_t *v = r->subfaces[i].v;
+		status = rb_array(ctx, (void **) &tets->tets, n, sizeof(uint32_t[4]));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &tets->neighbours, n, sizeof(uint32_t[4]));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &tets->region, n, sizeof(int64_t));
+	return status == RB_OK ? fill(g, g->r->mesh.ntets, do_tets) : status;
+}
 
-		used[i] = 0;
-		status = rb_recover_stops(r, i)
-					 ? RB_STOPPED
-					 : rb_table_put(r->ctx, &number, v[0], v[1], v[2], i, NULL, NULL);
-	}
-	for (uint32_t t = 0; t < m->ntets && status == RB_OK; t++)
-	{
-		if (rb_recover_stops(r, t))
-			status = RB_STOPPED;
+static void
+do_used(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+	const rb_mesh *m = &g->r->mesh;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
 		for (uint32_t k = 0; k < 4 && g->number[t] != RB_NONE; k++)
 		{
 			const uint32_t *v = m->tets[t].v;
 			const uint8_t *c = rb_face_corners[k];
 
 			if ((m->bits[t] & RB_FACE_BIT(k)) != 0)
-				used[*rb_table_find(&number, v[c[0]], v[c[1]], v[c[2]])] = 1;
+				rb_store(&g->used[*rb_table_find(&g->face_of, v[c[0]], v[c[1]], v[c[2]])], 1);
 		}
-	}
+}
+
+/* which faces a wanted tetrahedron has */
+static rb_status
+find_used(rb_regions *g)
+{
+	rb_recovery *r = g->r;
+	rb_status status = rb_array(r->ctx, (void **) &g->used, (size_t) r->nsubfaces + 1, 1);
+
+	if (status == RB_OK)
+		status = rb_table_reserve(r->ctx, &g->face_of, r->nsubfaces);
 	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
-		n += used[i];
+	{
+		const uint32_t *v = r->subfaces[i].v;
+
+		g->used[i] = 0;
+		status = rb_recover_stops(r, i)
+					 ? RB_STOPPED
+					 : rb_table_put(r->ctx, &g->face_of, v[0], v[1], v[2], i, NULL, NULL);
+	}
+	return status == RB_OK ? each(g, r->mesh.ntets, do_used) : status;
+}
+
+/* faces of facets that a wanted tetrahedron has, in the order of the facets */
+static rb_status
+put_faces(rb_regions *g)
+{
+	rb_recovery *r = g->r;
+	rb_tets *tets = g->tets;
+	uint32_t n = g->all ? r->nsubfaces : 0;
+	rb_status status = g->all ? RB_OK : find_used(g);
+
+	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK && !g->all; i++)
+		n += g->used[i];
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &tets->faces, (size_t) n + 1, sizeof(uint32_t[3]));
 	if (status == RB_OK)
 		status = rb_array(r->ctx, (void **) &tets->face_facet, (size_t) n + 1, sizeof(uint32_t));
 	for (uint32_t i = 0; i < r->nsubfaces && status == RB_OK; i++)
-		if (used[i])
-		{
-			memcpy(tets->faces[tets->nfaces], r->subfaces[i].v, sizeof r->subfaces[i].v);
-			tets->face_facet[tets->nfaces++] = r->subfaces[i].facet;
-		}
-	rb_table_free(r->ctx->memory, &number);
-	rb_free(r->ctx->memory, (void **) &used);
+	{
+		if (rb_recover_stops(r, i))
+			return RB_STOPPED;
+		if (!g->all && !g->used[i])
+			continue;
+		memcpy(tets->faces[tets->nfaces], r->subfaces[i].v, sizeof r->subfaces[i].v);
+		tets->face_facet[tets->nfaces++] = r->subfaces[i].facet;
+	}
+	rb_table_free(r->ctx->memory, &g->face_of);
+	rb_free(r->ctx->memory, (void **) &g->used);
 	return status;
 }
 
 /* edges of a wanted tetrahedron that are pieces of segments which are on no facet's boundary */
 static rb_status
-find_loose_edges(rb_recovery *r, const rb_regions *g, rb_table *used)
+find_loose_edges(const rb_regions *g, rb_table *used)
 {
+	rb_recovery *r = g->r;
 	const rb_mesh *m = &r->mesh;
 	bool *ends = NULL;
 	bool any = false;
@@ -260,8 +485,6 @@ find_loose_edges(rb_recovery *r, const rb_regions *g, rb_table *used)
 			status = RB_STOPPED;
 		if (g->number[t] == RB_NONE)
 			continue;
-		if ((t & 0xffff) == 0 && rb_should_stop(r->ctx))
-			status = RB_STOPPED;
 		for (int i = 0; i < 4; i++)
 			for (int k = i + 1; k < 4 && status == RB_OK; k++)
 				if (ends[v[i]] && ends[v[k]] && rb_table_find(&r->piece_of, v[i], v[k], RB_NONE))
@@ -276,8 +499,10 @@ find_loose_edges(rb_recovery *r, const rb_regions *g, rb_table *used)
  * on the boundary of a facet are so with a face of it; where all faces are, all these pieces are.
  */
 static rb_status
-put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
+put_edges(const rb_regions *g)
 {
+	rb_recovery *r = g->r;
+	rb_tets *tets = g->tets;
 	bool all = tets->nfaces == r->nsubfaces;
 	rb_table used = {NULL, 0, 0};
 	uint32_t n = 0;
@@ -291,14 +516,14 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 		for (int k = 0; k < 3 && status == RB_OK; k++)
 			status = rb_table_put(r->ctx, &used, tets->faces[i][k], tets->faces[i][(k + 1) % 3],
 								  RB_NONE, 0, NULL, NULL);
-	if (status == RB_OK)
-		status = find_loose_edges(r, g, &used);
+	if (status == RB_OK && !g->all)
+		status = find_loose_edges(g, &used);
 	for (uint32_t s = 0; s < r->nsegments && status == RB_OK; s++)
 	{
 		if (rb_recover_stops(r, s))
 			status = RB_STOPPED;
 		for (uint32_t p = s; p != RB_NONE; p = r->pieces[p].next)
-			if ((all && r->segment_facet[s] != RB_NONE) ||
+			if (g->all || (all && r->segment_facet[s] != RB_NONE) ||
 				rb_table_find(&used, r->pieces[p].u, r->pieces[p].v, RB_NONE) != NULL)
 			{
 				tets->edges[n][0] = r->pieces[p].u;
@@ -311,43 +536,73 @@ put_edges(rb_recovery *r, const rb_regions *g, rb_tets *tets)
 	return status;
 }
 
+/* which points a wanted tetrahedron has */
+static void
+do_mark(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		for (int k = 0; k < 4; k++)
+			rb_store(&g->of[g->tets->tets[t][k]], 0);
+}
+
+static void
+do_rename(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_regions *g = arg;
+
+	(void) me;
+	for (uint64_t t = from; t < to; t++)
+		for (int k = 0; k < 4; k++)
+			g->tets->tets[t][k] = g->of[g->tets->tets[t][k]];
+}
+
 /*
  * Points and segments: what the recovery has of them becomes the result's.  Points that were added
  * outside of what is wanted are left out.
  */
 static rb_status
-put_points(rb_recovery *r, rb_regions *g, rb_tets *tets)
+put_points(rb_regions *g)
 {
+	rb_recovery *r = g->r;
+	rb_tets *tets = g->tets;
 	rb_mesh *m = &r->mesh;
 	uint32_t given = r->plc->npoints, n = given;
-	uint32_t *number = g->of; /* its content is of no use any more */
+	uint32_t *number;
 	rb_status status = rb_array(r->ctx, (void **) &tets->kind, (size_t) m->npoints + 1, 1);
 
 	if (status == RB_OK)
 		status =
 			rb_array(r->ctx, (void **) &tets->parent, (size_t) m->npoints + 1, sizeof(uint32_t));
+	/* what regions there are is of no use any more */
 	if (status == RB_OK)
-		status = rb_array(r->ctx, (void **) &number, (size_t) m->npoints + 1, sizeof(uint32_t));
-	g->of = number;
+		status = rb_array(r->ctx, (void **) &g->of, (size_t) m->npoints + 1, sizeof(uint32_t));
 	if (status != RB_OK)
 		return status;
+	number = g->of;
 	for (uint32_t v = 0; v < m->npoints; v++)
-		number[v] = v < given ? v : RB_NONE;
-	for (uint32_t t = 0; t < tets->ntets; t++)
-		for (int k = 0; k < 4; k++)
-			number[tets->tets[t][k]] = 0;
-	for (uint32_t v = 0; v < m->npoints; v++)
+		number[v] = v < given || g->all ? v : RB_NONE;
+	if (!g->all && m->npoints > given)
+		status = each(g, tets->ntets, do_mark);
+	for (uint32_t v = 0; v < m->npoints && status == RB_OK; v++)
 	{
+		if (rb_recover_stops(r, v))
+			return RB_STOPPED;
 		if (v >= given && number[v] == RB_NONE)
 			continue;
 		number[v] = v < given ? v : n++;
 		tets->kind[number[v]] = v < given ? RB_VERTEX_INPUT : r->kind[v - given];
 		tets->parent[number[v]] = v < given ? RB_NONE : r->parent[v - given];
-		memmove(m->points + 3 * (size_t) number[v], m->points + 3 * (size_t) v, sizeof(double[3]));
+		if (number[v] != v)
+			memcpy(m->points + 3 * (size_t) number[v], m->points + 3 * (size_t) v,
+				   sizeof(double[3]));
 	}
-	for (uint32_t t = 0; t < tets->ntets && n < m->npoints; t++)
-		for (int k = 0; k < 4; k++)
-			tets->tets[t][k] = number[tets->tets[t][k]];
+	if (n < m->npoints && status == RB_OK)
+		status = each(g, tets->ntets, do_rename);
+	if (status != RB_OK)
+		return status;
 	for (uint32_t f = 0; f < tets->nfaces && n < m->npoints; f++)
 		for (int k = 0; k < 3; k++)
 			tets->faces[f][k] = number[tets->faces[f][k]];
@@ -373,7 +628,10 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	rb_status status;
 
 	memset(&g, 0, sizeof g);
+	g.r = r;
+	g.tets = tets;
 	/* the tables of the recovery are large, and what is left to do needs only one of them */
+	rb_recover_forget(r);
 	rb_table_free(memory, &r->boundary);
 	rb_table_free(memory, &r->halved);
 	rb_free(memory, (void **) &r->facet_start);
@@ -381,23 +639,22 @@ rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets)
 	rb_free(memory, (void **) &r->cuts);
 	rb_free(memory, (void **) &r->edges);
 	rb_progress(r->ctx, RB_STAGE_MESH_REGIONS, 0, r->mesh.nalive);
-	status = find_regions(r, &g, keep);
+	status = find_regions(&g, keep);
 	if (status == RB_OK)
 		status = name_regions(r, &g, tets);
-	rb_free(memory, (void **) &g.stack);
 	if (status == RB_OK)
-		status = put_tets(r, &g, tets);
+		status = put_tets(&g);
 	if (status == RB_OK)
-		status = put_faces(r, &g, tets);
+		status = put_faces(&g);
 	if (status == RB_OK)
-		status = put_edges(r, &g, tets);
+		status = put_edges(&g);
 	if (status == RB_OK)
-		status = put_points(r, &g, tets);
+		status = put_points(&g);
 	rb_free(memory, (void **) &g.of);
-	rb_free(memory, (void **) &g.stack);
 	rb_free(memory, (void **) &g.name);
 	rb_free(memory, (void **) &g.named);
 	rb_free(memory, (void **) &g.dropped);
 	rb_free(memory, (void **) &g.number);
+	rb_free(memory, (void **) &g.before);
 	return status;
 }

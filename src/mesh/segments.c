@@ -368,18 +368,48 @@ begin(rb_recovery *r)
 	return RB_OK;
 }
 
+/* ---- the first pass ---- */
+
+#define BLOCK RB_SIZE(1024, 4) /* pieces that a thread takes at once */
+
+/* the order of the first pass, and of pieces of a large mesh whether they were edges before it */
+typedef struct rb_first_pass
+{
+	const rb_recovery *r;
+	uint32_t *order;
+	bool *there;
+	uint32_t n; /* 0: this is no first pass */
+} rb_first_pass;
+
+static void
+do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_first_pass *first = arg;
+	const rb_recovery *r = first->r;
+	rb_mesh m = r->mesh; /* walks and signs of its own */
+	uint32_t t, hit;
+
+	(void) me;
+	for (uint64_t k = from; k < to; k++)
+	{
+		const rb_piece *p = &r->pieces[first->order[k]];
+
+		first->there[k] = rb_mesh_find_edge(&m, p->u, p->v, &t, &hit);
+	}
+}
+
 /*
- * One pass over all pieces, the first `ordered` of them in that order, then new ones too; *more: points
+ * One pass over all pieces, those of the first pass in its order, then new ones too; *more: points
  * were added.
  */
 static rb_status
-one_pass(rb_recovery *r, uint32_t pass, const uint32_t *order, uint32_t ordered, uint32_t **touched,
+one_pass(rb_recovery *r, uint32_t pass, const rb_first_pass *first, uint32_t **touched,
 		 size_t *touched_cap, bool *more)
 {
 	*more = false;
 	for (uint32_t k = 0; k < r->npieces; k++)
 	{
-		uint32_t i = k < ordered ? order[k] : k;
+		const uint32_t i = k < first->n ? first->order[k] : k;
 		uint32_t t, hit, w;
 		rb_status status;
 
@@ -392,8 +422,10 @@ one_pass(rb_recovery *r, uint32_t pass, const uint32_t *order, uint32_t ordered,
 		for (;;)
 		{
 			const rb_piece *p = &r->pieces[i];
+			/* it was an edge: only a point at both its ends can have changed that */
+			const uint32_t since = k < first->n && first->there[k] ? pass : pass - 1;
 
-			if ((*touched)[p->u] + 1 < pass || (*touched)[p->v] + 1 < pass)
+			if ((*touched)[p->u] < since || (*touched)[p->v] < since)
 				break;
 			if (rb_mesh_find_edge(&r->mesh, p->u, p->v, &t, &hit))
 				break;
@@ -422,19 +454,25 @@ one_pass(rb_recovery *r, uint32_t pass, const uint32_t *order, uint32_t ordered,
 }
 
 static rb_status
-in_space(rb_recovery *r, uint32_t **order, uint32_t *n)
+begin_first(rb_recovery *r, rb_first_pass *first)
 {
+	const uint32_t n = r->npieces;
 	uint32_t *key = NULL;
-	rb_status status = rb_array(r->ctx, (void **) &key, (size_t) r->npieces + 1, sizeof(uint32_t));
+	rb_status status = rb_array(r->ctx, (void **) &key, (size_t) n + 1, sizeof(uint32_t));
 
-	for (uint32_t i = 0; i < r->npieces && status == RB_OK; i++)
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
 		key[i] = r->mesh.tet_of[r->pieces[i].u];
 	if (status == RB_OK)
-		status = rb_recover_order(r->ctx, key, r->npieces, r->mesh.ntets, order);
-	if (status == RB_OK)
-		*n = r->npieces;
+		status = rb_recover_order(r->ctx, key, n, r->mesh.ntets, &first->order);
 	rb_free(r->ctx->memory, (void **) &key);
-	return status;
+	if (status == RB_OK)
+		status = rb_array(r->ctx, (void **) &first->there, (size_t) n + 1, sizeof(bool));
+	if (status == RB_OK)
+		memset(first->there, 0, n);
+	first->n = n;
+	return status == RB_OK && r->mesh.large
+			   ? rb_each(r->ctx, r->mesh.team, n, BLOCK, do_look, first)
+			   : status;
 }
 
 rb_status
@@ -442,8 +480,7 @@ rb_recover_segments(rb_recovery *r)
 {
 	uint32_t *touched = NULL;
 	size_t cap = r->mesh.npoints;
-	uint32_t *order = NULL;
-	uint32_t ordered = 0;
+	rb_first_pass first = {r, NULL, NULL, 0};
 	bool more = true;
 	rb_status status = begin(r);
 
@@ -453,7 +490,7 @@ rb_recover_segments(rb_recovery *r)
 		memset(touched, 0, (cap + 1) * sizeof(uint32_t));
 	/* what is near in space is near in the mesh: all of them are looked at in such an order */
 	if (status == RB_OK && r->points_then == 0)
-		status = in_space(r, &order, &ordered);
+		status = begin_first(r, &first);
 	/* points that came after segments had been recovered once: all else is as it was */
 	for (uint32_t v = r->points_then; v < r->mesh.npoints && status == RB_OK && r->points_then > 0;
 		 v++)
@@ -461,10 +498,11 @@ rb_recover_segments(rb_recovery *r)
 	/* in pass 1 all are looked at, later those that were touched in this pass or the one before */
 	for (uint32_t pass = r->points_then > 0 ? 2 : 1; more && status == RB_OK; pass++)
 	{
-		status = one_pass(r, pass, order, ordered, &touched, &cap, &more);
-		ordered = 0;
+		status = one_pass(r, pass, &first, &touched, &cap, &more);
+		first.n = 0;
 	}
-	rb_free(r->ctx->memory, (void **) &order);
+	rb_free(r->ctx->memory, (void **) &first.order);
+	rb_free(r->ctx->memory, (void **) &first.there);
 	rb_free(r->ctx->memory, (void **) &touched);
 	r->points_then = r->mesh.npoints;
 	return status;

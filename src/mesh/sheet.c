@@ -111,8 +111,8 @@ rb_sheet_flip(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i)
 	/* y is (d, b, a) from its corner j on: opposite to b is ad, to a is db */
 	ad = y->n[(j + 1) % 3];
 	db = y->n[(j + 2) % 3];
-	*x = (rb_sheet_face){{a, d, c}, {0, 0, 0}, 0};
-	*y = (rb_sheet_face){{d, b, c}, {0, 0, 0}, 0};
+	*x = (rb_sheet_face){{a, d, c}, {0, 0, 0}, 0, 0};
+	*y = (rb_sheet_face){{d, b, c}, {0, 0, 0}, 0, 0};
 	join(sheet, f, 0, g << 2 | 1); /* dc */
 	join(sheet, f, 1, ca);
 	join(sheet, f, 2, ad);
@@ -143,8 +143,8 @@ cut_boundary(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p
 	if (!ccw(r, sheet, a, p, c) || !ccw(r, sheet, p, b, c))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, c, sheet->facet, rb_mesh_point(&r->mesh, p));
 	sheet->n++;
-	sheet->faces[f] = (rb_sheet_face){{a, p, c}, {0, 0, 0}, 0};
-	sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0};
+	sheet->faces[f] = (rb_sheet_face){{a, p, c}, {0, 0, 0}, 0, 0};
+	sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0, 0};
 	join(sheet, f, 0, g << 2 | 1);
 	join(sheet, f, 1, ca);
 	join(sheet, f, 2, RB_NONE);
@@ -199,8 +199,8 @@ cut_soft(rb_recovery *r, rb_sheet *sheet, uint32_t f, uint32_t i, uint32_t p)
 		!ccw(r, sheet, z, p, u))
 		return rb_recover_flaw(r, RB_FLAW_TOO_NEAR, w, sheet->facet, rb_mesh_point(&r->mesh, p));
 	sheet->n += 2;
-	sheet->faces[g] = (rb_sheet_face){{w, p, v}, {0, 0, 0}, 0};
-	sheet->faces[k] = (rb_sheet_face){{z, p, u}, {0, 0, 0}, 0};
+	sheet->faces[g] = (rb_sheet_face){{w, p, v}, {0, 0, 0}, 0, 0};
+	sheet->faces[k] = (rb_sheet_face){{z, p, u}, {0, 0, 0}, 0, 0};
 	sheet->faces[f].v[(i + 2) % 3] = p;
 	sheet->faces[h].v[(j + 2) % 3] = p;
 	join(sheet, f, (i + 1) % 3, g << 2 | 2); /* wp */
@@ -282,9 +282,9 @@ put_inside(rb_recovery *r, rb_sheet *sheet, uint32_t p)
 		if (status != RB_OK)
 			return status;
 		sheet->n += 2;
-		sheet->faces[f] = (rb_sheet_face){{p, a, b}, {0, 0, 0}, 0};
-		sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0};
-		sheet->faces[g + 1] = (rb_sheet_face){{p, c, a}, {0, 0, 0}, 0};
+		sheet->faces[f] = (rb_sheet_face){{p, a, b}, {0, 0, 0}, 0, 0};
+		sheet->faces[g] = (rb_sheet_face){{p, b, c}, {0, 0, 0}, 0, 0};
+		sheet->faces[g + 1] = (rb_sheet_face){{p, c, a}, {0, 0, 0}, 0, 0};
 		join(sheet, f, 0, ab);
 		join(sheet, g, 0, bc);
 		join(sheet, g + 1, 0, ca);
@@ -367,13 +367,13 @@ rb_sheet_make(rb_recovery *r, rb_sheet *sheet, uint32_t facet)
 			return rb_recover_flaw(r, RB_FLAW_FACET_AREA, facet, RB_NONE,
 								   rb_mesh_point(&r->mesh, v[0]));
 		sheet->faces[sheet->n++] = (rb_sheet_face){
-			{v[0], v[sign > 0 ? 1 : 2], v[sign > 0 ? 2 : 1]}, {RB_NONE, RB_NONE, RB_NONE}, 0};
+			{v[0], v[sign > 0 ? 1 : 2], v[sign > 0 ? 2 : 1]}, {RB_NONE, RB_NONE, RB_NONE}, 0, 0};
 	}
 	if (sheet->n > 1)
 		status = link_faces(r, sheet);
 	if (status == RB_OK)
 		status = cut_all(r, sheet);
-	for (uint32_t i = 0; i < r->nfacet_points && status == RB_OK; i++)
+	for (uint32_t i = 0; i < r->nfacet_points && r->pointed[facet] && status == RB_OK; i++)
 		if (r->parent[r->facet_points[i] - r->plc->npoints] == facet)
 			status = put_inside(r, sheet, r->facet_points[i]);
 	if (status == RB_OK && sheet->n > 1)

@@ -5,6 +5,9 @@
  */
 #include "mesh/rb_recover.h"
 
+/* points of a PLC that is worth it that threads are started; what is done does not depend on how many there are */
+#define LARGE RB_SIZE(1 << 14, 100)
+
 /*
  * What could not be recovered is said to be so after so many rounds, or after so many in which no
  * fewer points were added than before: then the facets are not what they should be.
@@ -18,6 +21,7 @@ recovery_free(rb_recovery *r)
 	rb_memory *memory = r->ctx->memory;
 
 	rb_mesh_free(&r->mesh);
+	rb_recover_forget(r);
 	rb_free(memory, (void **) &r->segments);
 	rb_free(memory, (void **) &r->segment_facet);
 	rb_table_free(memory, &r->boundary);
@@ -30,6 +34,7 @@ recovery_free(rb_recovery *r)
 	rb_free(memory, (void **) &r->kind);
 	rb_free(memory, (void **) &r->parent);
 	rb_free(memory, (void **) &r->facet_points);
+	rb_free(memory, (void **) &r->pointed);
 	rb_table_free(memory, &r->halved);
 	rb_free(memory, (void **) &r->subfaces);
 	rb_free(memory, (void **) &r->star);
@@ -163,8 +168,9 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	static const double nowhere[3] = {0, 0, 0};
 	rb_recovery r;
 	bool flat = false;
+	rb_thread *team = NULL;
 	double start;
-	rb_status status;
+	rb_status status = RB_OK;
 
 	memset(tets, 0, sizeof *tets);
 	memset(flaw, 0, sizeof *flaw);
@@ -173,11 +179,16 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 	r.plc = plc;
 	r.flaw = flaw;
 	r.mesh.ctx = ctx;
-	status = rb_recover_complex(&r);
+	if (plc->npoints >= LARGE && ctx->threads > 1)
+		status = rb_team_open(ctx, ctx->threads, &team);
+	if (status == RB_OK)
+		status = rb_recover_complex(&r);
 	start = rb_now_ms();
 	if (status == RB_OK)
 		status = rb_mesh_init(&r.mesh, ctx, plc->points, plc->npoints);
 	r.mesh.tells = true;
+	r.mesh.large = plc->npoints >= LARGE;
+	r.mesh.team = team;
 	if (status == RB_OK)
 		status = rb_mesh_delaunay(&r.mesh, &flat);
 	if (status == RB_OK && flat)
@@ -193,6 +204,7 @@ rb_tetrahedralize(rb_context *ctx, const rb_plc *plc, rb_keep keep, rb_tets *tet
 		status = rb_recover_result(&r, keep, tets);
 	tets->ms_regions = rb_now_ms() - start;
 	recovery_free(&r);
+	rb_team_close(&team);
 	if (status != RB_OK)
 		rb_tets_free(ctx->memory, tets);
 	return status;

@@ -3,7 +3,7 @@
  *	  A file becomes a PLC, and that tetrahedra: how many, in what time, with how much memory; or
  *	  what is wrong with it.
  *
- *		cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-t N] [-m MB] [-c] [-h] FILE
+ *		cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-t N] [-j N] [-m MB] [-c] [-h] FILE
  *
  * FILE is TetGen's .poly or .off, with triangles or polygons.  A facet is a polygon of it, also
  * with holes where a .poly has them; polygons of two corners are segments; seeds of holes and of
@@ -17,6 +17,7 @@
  *			of its triangles; else it is one facet, and where it is cut does not matter.  The
  *			default is what rounding of its coordinates can do; -1: all do
  *		-t	so many times; times are the smallest ones
+ *		-j	so many threads
  *		-m	memory limit
  *		-c	looks at what the result says of itself: links, signs, parents, chains of edges
  *		-h	a hash of all that there is in the result
@@ -167,6 +168,7 @@ typedef struct options
 	const char *out;
 	const char *surface;
 	int times;
+	int threads;
 	uint64_t limit;
 	double may_bend; /* NAN: as rounding does */
 	bool check;
@@ -194,6 +196,7 @@ run(const rb_plc *plc, const options *o)
 		if (memory == NULL)
 			plc_die(4, "no memory", 0);
 		rb_context_init(&ctx, memory);
+		ctx.threads = o->threads;
 		began = tets_now();
 		status = rb_tetrahedralize(&ctx, plc, o->keep, &r, &flaw);
 		took[0] = tets_now() - began;
@@ -257,14 +260,14 @@ run(const rb_plc *plc, const options *o)
 int
 main(int argc, char **argv)
 {
-	options o = {RB_KEEP_INSIDE, NULL, NULL, 1, UINT64_MAX, NAN, false, false};
+	options o = {RB_KEEP_INSIDE, NULL, NULL, 1, 1, UINT64_MAX, NAN, false, false};
 	const char *path = NULL;
 	rb_plc plc;
 
 	for (int i = 1; i < argc; i++)
 	{
 		const char *a = argv[i];
-		const bool valued = a[0] == '-' && a[1] != '\0' && strchr("kopmst", a[1]) != NULL;
+		const bool valued = a[0] == '-' && a[1] != '\0' && strchr("kopmstj", a[1]) != NULL;
 
 		if (valued && i + 1 == argc)
 			break;
@@ -276,6 +279,8 @@ main(int argc, char **argv)
 			o.surface = argv[++i];
 		else if (strcmp(a, "-t") == 0)
 			o.times = atoi(argv[++i]) > 0 ? atoi(argv[i]) : 1;
+		else if (strcmp(a, "-j") == 0)
+			o.threads = atoi(argv[++i]);
 		else if (strcmp(a, "-s") == 0)
 			o.may_bend = atof(argv[++i]);
 		else if (strcmp(a, "-m") == 0)
@@ -291,7 +296,7 @@ main(int argc, char **argv)
 	{
 		fprintf(
 			stderr,
-			"usage: cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-t N] [-m MB] [-c] [-h] "
+			"usage: cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-t N] [-j N] [-m MB] [-c] [-h] "
 			"FILE.poly|FILE.off\n");
 		return 2;
 	}

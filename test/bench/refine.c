@@ -141,6 +141,7 @@ run(const rb_plc *plc, const options *o)
 		if (memory == NULL)
 			plc_die(4, "no memory", 0);
 		rb_context_init(&ctx, memory);
+		ctx.threads = o->refine.threads;
 		began = tets_now();
 		status = rb_tetrahedralize(&ctx, plc, o->keep, &r, &flaw);
 		took[0] = tets_now() - began;

@@ -633,6 +633,84 @@ budgets(void)
 	}
 }
 
+/* ---- large ones, on threads ---- */
+
+static void
+on_threads(void)
+{
+	const long n = check_rounds(24);
+	double whole = 0;
+	long stopped = 0, refused = 0;
+	rb_tets one, other;
+	rb_plc from;
+
+	clear();
+	large_cloud();
+	from = plc();
+	if (make(&from, RB_KEEP_HULL, 1, &one) != RB_OK)
+	{
+		CHECK(false, "%s", flaw_text());
+		return;
+	}
+	for (int threads = 2; threads <= 9; threads += 3)
+	{
+		const double start = read_ms(CLOCK_THREAD_CPUTIME_ID);
+
+		CHECK(make(&from, RB_KEEP_HULL, threads, &other) == RB_OK && same(&one, &other),
+			  "%d threads: not the same", threads);
+		whole = read_ms(CLOCK_THREAD_CPUTIME_ID) - start;
+		rb_tets_free(memory, &other);
+	}
+	rb_tets_free(memory, &one);
+	/* stopped at any time, and with less and less memory: nothing is left */
+	for (long k = 0; k < 2 * n; k++)
+	{
+		const bool little = k >= n;
+		rb_memory *room =
+			rb_memory_create(little ? ((uint64_t) (k - n) << 20) : (uint64_t) 1 << 33);
+		rb_context ctx;
+		rb_status status;
+		stopper s;
+
+		rb_context_init(&ctx, room);
+		ctx.threads = 4;
+		stop_after(&s, &ctx, little ? 1e9 : whole * (double) k / (double) n);
+		status = rb_tetrahedralize(&ctx, &from, RB_KEEP_HULL, &other, &flaw);
+		(void) stop_done(&s);
+		stopped += status == RB_STOPPED;
+		refused += status == RB_OVER_BUDGET;
+		CHECK(status == RB_OK || status == (little ? RB_OVER_BUDGET : RB_STOPPED), "%s",
+			  rb_status_text(status));
+		rb_tets_free(room, &other);
+		CHECK(rb_memory_used(room) == 0, "%lu bytes are left",
+			  (unsigned long) rb_memory_used(room));
+		rb_memory_destroy(room);
+	}
+	printf("# %.0f ms, %ld stopped, %ld refused of %ld each\n", whole, stopped, refused, n);
+}
+
+/* two points at one place: which of them is told does not depend on who came first */
+static void
+twice_on_threads(void)
+{
+	rb_flaw first;
+	rb_tets tets;
+	rb_plc from;
+
+	clear();
+	large_cloud();
+	for (uint32_t i = 0; i < 50; i++)
+		memcpy(it.points[it.npoints - 1 - i], it.points[it.npoints - 2000 - 7 * i],
+			   sizeof it.points[0]);
+	from = plc();
+	CHECK(make(&from, RB_KEEP_HULL, 1, &tets) == RB_BAD_PLC, "two at one place");
+	first = flaw;
+	for (int i = 0; i < 4; i++)
+		CHECK(make(&from, RB_KEEP_HULL, 2 + i, &tets) == RB_BAD_PLC &&
+				  memcmp(&first, &flaw, sizeof flaw) == 0,
+			  "%s", flaw_text());
+}
+
 /* ---- the same, elsewhere ---- */
 
 /* multiplied by a power of two, all is as it was, but that many times as large */
@@ -860,6 +938,8 @@ main(void)
 	CHECK_RUN(refusals);
 	CHECK_RUN(stops);
 	CHECK_RUN(budgets);
+	CHECK_RUN(on_threads);
+	CHECK_RUN(twice_on_threads);
 	CHECK_RUN(fails_late);
 	CHECK_RUN(anything);
 	rb_memory_destroy(memory);

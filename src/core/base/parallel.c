@@ -100,6 +100,53 @@ share_pieces(rb_thread *me, rb_pieces *p)
 	rb_group_wait(me);
 }
 
+/* ---- a loop where there may be no team ---- */
+
+rb_status
+rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work work, void *arg)
+{
+	rb_status status = RB_OK;
+
+	if (n > 0 && team != NULL)
+		status = rb_loop(team, n, grain, work, arg);
+	for (uint64_t i = 0; i < n && team == NULL && status == RB_OK; i += grain)
+	{
+		work(NULL, arg, i, n - i < grain ? n : i + grain);
+		status = rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
+	}
+	return status == RB_STOPPED ? rb_why_stopped(ctx) : status;
+}
+
+/* so often each thread takes a piece of what is to be filled */
+#define FILL_TURNS 8
+
+/* several pieces of a loop at once, which is heard when it is to stop all the same */
+typedef struct rb_stretch
+{
+	rb_context *ctx;
+	uint64_t grain;
+	rb_work work;
+	void *arg;
+} rb_stretch;
+
+static void
+do_stretch(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_stretch *s = arg;
+
+	for (uint64_t i = from; i < to && !rb_should_stop(s->ctx); i += s->grain)
+		s->work(me, s->arg, i, to - i < s->grain ? to : i + s->grain);
+}
+
+rb_status
+rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work work, void *arg)
+{
+	const uint64_t pieces = n / grain / (FILL_TURNS * rb_each_threads(team));
+	rb_stretch s = {ctx, grain, work, arg};
+
+	return rb_each(ctx, team, n, grain * (pieces > 0 ? pieces : 1), do_stretch, &s);
+}
+
 #ifndef RB_OPENMP
 
 /* ---- threads of our own ---- */

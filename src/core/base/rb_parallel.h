@@ -66,6 +66,35 @@ extern int rb_thread_number(const rb_thread *me);
  */
 extern rb_status rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg);
 
+/* ---- a loop where there may be no team ---- */
+
+/*
+ * The same; on this thread alone where team is NULL, for the work was not worth one: then there is no `me` either.
+ * RB_STOPPED, or what has failed on a thread (rb_why_stopped).
+ */
+extern rb_status rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work work,
+						 void *arg);
+
+/*
+ * The same, for work that fills new memory: each thread takes much at a time, though the work is still called for no more
+ * than a grain.  Where several begin on one huge page each of them clears all of it, and all but one in vain.
+ */
+extern rb_status rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain,
+							  rb_work work, void *arg);
+
+/* how many threads there are, and which of them this one is */
+static inline uint32_t
+rb_each_threads(const rb_thread *team)
+{
+	return team != NULL ? (uint32_t) rb_team_threads(team) : 1;
+}
+
+static inline uint32_t
+rb_each_thread(const rb_thread *me)
+{
+	return me != NULL ? (uint32_t) rb_thread_number(me) : 0;
+}
+
 /* ---- tasks ---- */
 
 /* tasks that one piece of work spawns and waits for; lives on its stack */
