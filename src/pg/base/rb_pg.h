@@ -329,6 +329,30 @@ typedef struct rb_space
 	int64 dims_id;
 } rb_space;
 
+/* ---- ewkb.c ---- */
+
+/* ST_AsEWKB of a geometry's type, for this process, which may be one of several; false: there is none to be called */
+extern bool rb_find_as_ewkb(Oid type, bool parallel, MemoryContext context, FmgrInfo *info);
+
+/* ---- geometry_faults.c: geometries that cannot be taken ---- */
+
+typedef struct rb_geometry_place
+{
+	const char *function;
+	const char *what;  /* for which it is read, where that is no join */
+	const char *where; /* "column "geom" of red, id 17", or which argument */
+	const char *value; /* as SQL, for hints */
+	rb_kind kind;
+	bool many_points;
+	const char *more_hint;
+	double face_tolerance; /* of the builder that read it */
+	double face_share;
+} rb_geometry_place;
+
+/* not of RB_GEOMETRY_NO_MEMORY and RB_GEOMETRY_STOPPED, of which the geometry knows nothing */
+pg_noreturn extern void rb_raise_geometry(const rb_geometry_place *place, rb_geometry_fault fault,
+										  const rb_geometry_info *info);
+
 /* ---- receiver.c: rows become objects (inside it: rb_receiver.h) ---- */
 
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,

@@ -1,0 +1,299 @@
+/*
+ * operand.c
+ *	  A geometry that a function was given becomes an object, and is remembered.
+ *
+ * A statement compares one geometry with many others, mostly: so what was made of each argument stays until another
+ * value comes in its place.  A value is the same if its pointer into a TOAST table is, or else all its bytes are.
+ *
+ * What costs most is to read a geometry, and most pairs are far apart: the box that a geometry brings along is looked
+ * at first.
+ */
+#include "pg/pair/rb_pairwise.h"
+
+#include "access/detoast.h"
+#include "access/parallel.h"
+#include "utils/memutils.h"
+
+#include <math.h>
+
+static const char *const argument_names[2] = {"first", "second"};
+
+/* ---- what is remembered ---- */
+
+static void
+close_pairwise(void *arg)
+{
+	rb_pairwise *p = arg;
+
+	rb_open_end(&p->open);
+	if (p->memory == NULL)
+		return;
+	for (int i = 0; i < 2; i++)
+		rb_builder_free(&p->side[i].builder);
+	rb_memory_destroy(p->memory);
+	p->memory = NULL;
+	rb_open_ended();
+}
+
+static rb_pairwise *
+open_pairwise(FunctionCallInfo fcinfo, const char *function)
+{
+	rb_pairwise *p = fcinfo->flinfo->fn_extra;
+
+	if (p != NULL)
+		return p;
+	p = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof *p);
+	p->function = function;
+	p->context = fcinfo->flinfo->fn_mcxt;
+	p->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
+	for (int i = 0; i < 2; i++)
+		rb_builder_init(&p->side[i].builder, p->memory, RB_TRIANGLE3);
+	rb_open_begin(&p->open, close_pairwise, p);
+	p->at_end.func = close_pairwise;
+	p->at_end.arg = p;
+	MemoryContextRegisterResetCallback(p->context, &p->at_end);
+	fcinfo->flinfo->fn_extra = p;
+	return p;
+}
+
+/* is it the value that was there before?  If not, it is from now on, and nothing is known of it */
+static bool
+is_same(rb_pairwise *p, rb_operand *o, struct varlena *value)
+{
+	/* a pointer into memory is no name for what it points to */
+	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
+		value = o->bytes = detoast_attr(value);
+	if (o->stored != NULL && VARSIZE_ANY(value) == o->stored_size &&
+		memcmp(value, o->stored, o->stored_size) == 0)
+		return true;
+	o->known = o->header_known = false;
+	if (VARSIZE_ANY(value) > o->stored_cap)
+	{
+		if (o->stored != NULL)
+			pfree(o->stored);
+		o->stored = NULL;
+		o->stored_cap = Max(VARSIZE_ANY(value), 2 * o->stored_cap);
+		o->stored_cap = Min(o->stored_cap, MaxAllocSize);
+		o->stored = MemoryContextAlloc(p->context, o->stored_cap);
+	}
+	o->stored_size = VARSIZE_ANY(value);
+	memcpy(o->stored, value, o->stored_size);
+	return false;
+}
+
+static struct varlena *
+bytes_of(rb_operand *o)
+{
+	if (o->bytes == NULL)
+		o->bytes = pg_detoast_datum_packed(o->stored);
+	return o->bytes;
+}
+
+/* ---- reading ---- */
+
+pg_noreturn static void
+raise_geometry(const rb_pairwise *p, int side, rb_geometry_fault fault,
+			   const rb_geometry_info *info, const rb_error *error)
+{
+	const char *argument = psprintf("the %s geometry", argument_names[side]);
+	rb_geometry_place place = {
+		.function = p->function,
+		.what = "comparison",
+		.where = argument,
+		.value = "geom",
+		.kind = RB_TRIANGLE3,
+		.more_hint = "",
+		.face_tolerance = p->side[side].builder.face_tolerance,
+		.face_share = p->side[side].builder.face_share,
+	};
+
+	if (fault == RB_GEOMETRY_NO_MEMORY)
+		rb_raise_of(p->function, "comparison", error->status, error);
+	rb_raise_geometry(&place, fault, info);
+}
+
+/* of the type of the function's own arguments */
+static bool
+find_as_ewkb(FunctionCallInfo fcinfo, rb_pairwise *p)
+{
+	Oid type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+
+	if (!OidIsValid(p->as_ewkb_of) &&
+		(!OidIsValid(type) || !rb_find_as_ewkb(type, false, p->context, &p->as_ewkb)))
+		return false;
+	p->as_ewkb_of = type;
+	return true;
+}
+
+static void
+read_header(rb_operand *o)
+{
+	struct varlena *bytes;
+
+	if (o->header_known)
+		return;
+	bytes = bytes_of(o);
+	if (rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+								&o->header) != RB_GEOMETRY_OK)
+		memset(&o->header, 0, sizeof o->header);
+	else
+		o->header_known = true;
+}
+
+/* into the builder, as one row, if there is any part; of a form that is not known through EWKB */
+static void
+read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool flat,
+		   rb_geometry_info *info)
+{
+	rb_operand *o = &p->side[side];
+	rb_builder *b = &o->builder;
+	struct varlena *bytes = bytes_of(o);
+	rb_error error;
+	rb_geometry_fault fault;
+
+	rb_builder_clear(b);
+	rb_builder_set_kind(b, kind);
+	b->any_leaf = kind == RB_TRIANGLE3;
+	b->flat = flat;
+	b->should_stop = rb_is_interrupted;
+	fault = rb_geometry_read_serialized(b, (const uint8_t *) VARDATA_ANY(bytes),
+										VARSIZE_ANY_EXHDR(bytes), info, &error);
+	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(fcinfo, p))
+	{
+		bytes = DatumGetByteaPP(FunctionCall1(&p->as_ewkb, PointerGetDatum(o->bytes)));
+		fault = rb_geometry_read_ewkb(b, (const uint8_t *) VARDATA_ANY(bytes),
+									  VARSIZE_ANY_EXHDR(bytes), info, &error);
+	}
+	if (fault == RB_GEOMETRY_STOPPED)
+		rb_throw_kept();
+	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, side, &error) != RB_OK)
+		fault = RB_GEOMETRY_NO_MEMORY;
+	if (fault != RB_GEOMETRY_OK)
+		raise_geometry(p, side, fault, info, &error);
+}
+
+static void
+read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
+{
+	rb_operand *o = &p->side[side];
+	rb_geometry_info info;
+
+	if (o->known && o->flat == flat)
+		return;
+	o->known = false;
+	read_parts(fcinfo, p, side, RB_TRIANGLE3, flat, &info);
+	o->header.srid = info.srid;
+	o->header.has_z = info.has_z;
+	o->flat = flat;
+	o->set = (rb_set){.kind = RB_TRIANGLE3,
+					  .nparts = o->builder.nparts,
+					  .nrows = o->builder.nrows,
+					  .coords = o->builder.coords,
+					  .row_of = o->builder.multi ? o->builder.row_of : NULL};
+	o->known = true;
+}
+
+/* do the boxes that both bring along say that they are farther apart? */
+static bool
+boxes_apart(const rb_geometry_header *a, const rb_geometry_header *b, double reach)
+{
+	if (!a->has_box || !b->has_box)
+		return false;
+	for (int k = 0; k < (a->has_z && b->has_z ? 3 : 2); k++)
+		if ((double) a->low[k] - (double) b->high[k] > reach ||
+			(double) b->low[k] - (double) a->high[k] > reach)
+			return true;
+	return false;
+}
+
+static void
+check_srids(const rb_pairwise *p, int32 red, int32 blue)
+{
+	if (red != blue)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)", p->function,
+							   red, blue),
+						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+}
+
+/* of a form that only EWKB tells of: what it is in the plane, and with it the header */
+static void
+read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
+{
+	rb_operand *o = &p->side[side];
+
+	if (o->header_known)
+		return;
+	read_set(fcinfo, p, side, true);
+	o->header_known = true;
+}
+
+bool
+rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
+				 rb_pairwise **pairwise)
+{
+	rb_pairwise *p = open_pairwise(fcinfo, function);
+	rb_operand *red = &p->side[0], *blue = &p->side[1];
+	bool flat;
+
+	*pairwise = p;
+	for (int i = 0; i < 2; i++)
+	{
+		p->side[i].bytes = NULL;
+		(void) is_same(p, &p->side[i], (struct varlena *) PG_GETARG_POINTER(i));
+		read_header(&p->side[i]);
+		read_unknown(fcinfo, p, i);
+	}
+	check_srids(p, red->header.srid, blue->header.srid);
+	if (boxes_apart(&red->header, &blue->header, reach))
+		return false;
+	flat = !red->header.has_z || !blue->header.has_z;
+	read_set(fcinfo, p, 0, flat);
+	read_set(fcinfo, p, 1, flat);
+	return red->set.nparts > 0 && blue->set.nparts > 0;
+}
+
+bool
+rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 *told)
+{
+	const rb_set *red = &p->side[0].set, *blue = &p->side[1].set;
+	rb_job job = {.red = red, .blue = blue, .predicate = predicate};
+	rb_context ctx;
+	rb_status status;
+	bool any = false;
+
+	job.distance = distance;
+	job.nearest = 1;
+	rb_context_init(&ctx, p->memory);
+	ctx.threads = IsParallelWorker() ? 1 : rb_threads((uint64) red->nparts + blue->nparts);
+	status = rb_two_ask(&ctx, &job, rb_is_interrupted, &any, told);
+	if (status == RB_STOPPED)
+		rb_throw_kept();
+	if (status != RB_OK)
+		rb_raise_of(p->function, "comparison", status, &ctx.error);
+	return any;
+}
+
+/* ---- the box ---- */
+
+bool
+rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
+				double *low, double *high)
+{
+	rb_pairwise *p = open_pairwise(fcinfo, function);
+	rb_operand *o = &p->side[0];
+	rb_geometry_info info;
+
+	o->bytes = NULL;
+	(void) is_same(p, o, (struct varlena *) PG_GETARG_POINTER(0));
+	read_header(o);
+	read_unknown(fcinfo, p, 0);
+	*has_z = o->header.has_z;
+	*srid = o->header.srid;
+	read_parts(fcinfo, p, 0, *has_z ? RB_BOX3 : RB_BOX2, false, &info);
+	if (o->builder.nparts == 0)
+		return false;
+	memcpy(low, o->builder.coords, (2 + *has_z) * sizeof(double));
+	memcpy(high, o->builder.coords + 2 + *has_z, (2 + *has_z) * sizeof(double));
+	return true;
+}

@@ -1,0 +1,61 @@
+/*
+ * rb_pairwise.h
+ *	  Functions of two geometries (the extension redblue_postgis): what its files share.
+ *
+ *		pair_functions.c	the SQL functions
+ *		operand.c			a value becomes the parts of an object, and is remembered
+ *		pair_index.c		the planner: which index serves a function, and how many rows it leaves
+ *
+ * Where both geometries have Z they are what they are in space; else both are taken as they lie in the plane, with
+ * polygons as areas.  Either way all parts are triangles: those of faces, and of points and lines some without an area.
+ */
+#ifndef RB_PAIRWISE_H
+#define RB_PAIRWISE_H
+
+#include "pg/base/rb_pg.h"
+
+/* one argument */
+typedef struct rb_operand
+{
+	struct varlena
+		*stored; /* the value that was read last, as it came: behind a pointer, or its bytes */
+	Size stored_size;
+	Size stored_cap;
+	struct varlena *bytes; /* while a call lasts: the value detoasted */
+	bool header_known;
+	rb_geometry_header header;
+	bool known; /* it was read, ... */
+	bool flat;  /* as it lies in the plane, */
+	rb_builder builder;
+	rb_set set; /* to this one row of triangles, which lie in the builder; no part: it is empty */
+} rb_operand;
+
+/* what a call remembers for the next one of its expression */
+typedef struct rb_pairwise
+{
+	const char *function;
+	MemoryContext context;
+	MemoryContextCallback at_end;
+	rb_open open;
+	rb_memory *memory;
+	rb_operand side[2];
+	FmgrInfo as_ewkb; /* of the geometries' type */
+	Oid as_ewkb_of;
+} rb_pairwise;
+
+/*
+ * Both arguments of this call; raises where the two have different SRIDs.  Where the boxes which they bring along are
+ * farther apart than `reach`, or one is empty, false: they are not read.  Infinite: they are read in any case.
+ */
+extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
+							 rb_pairwise **pairwise);
+
+/* is the answer of that predicate yes?  told as a join tells it */
+extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
+							uint64 *told);
+
+/* the box of one geometry; false: it is empty */
+extern bool rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
+							double *low, double *high);
+
+#endif /* RB_PAIRWISE_H */
