@@ -40,3 +40,11 @@ CREATE FUNCTION redblue_distance(geom1 geometry, geom2 geometry) RETURNS float8
 AS 'MODULE_PATHNAME', 'redblue_geometry_distance' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000;
 COMMENT ON FUNCTION redblue_distance IS
 'the double nearest to the distance of two geometries (in units of their SRID), 0 only where they share a point; null where one is empty. Else as redblue_intersects';
+
+-- ---- geometries out ----
+
+CREATE FUNCTION redblue_faces(surface geometry, OUT face int, OUT part int, OUT geom geometry) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_geometry_faces' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 1000 ROWS 20;
+COMMENT ON FUNCTION redblue_faces IS
+'the triangles that the faces of a surface or solid are for redblue: the number of the face, that of the triangle (part), both from 1 as the joins count them (empty faces
+are not counted), and the triangle, with the SRID of the geometry and with Z if it has Z. Of faces without an area the parts are their edges. Errors: 42804 for points and lines, and those of redblue_intersects';

@@ -16,7 +16,8 @@
 
 #include <math.h>
 
-static const char *const argument_names[2] = {"first", "second"};
+static const char *const argument_names[3] = {"the first geometry", "the second geometry",
+											  "the geometry"};
 
 /* ---- what is remembered ---- */
 
@@ -95,11 +96,10 @@ pg_noreturn static void
 raise_geometry(const rb_pairwise *p, int side, rb_geometry_fault fault,
 			   const rb_geometry_info *info, const rb_error *error)
 {
-	const char *argument = psprintf("the %s geometry", argument_names[side]);
 	rb_geometry_place place = {
 		.function = p->function,
 		.what = "comparison",
-		.where = argument,
+		.where = argument_names[p->alone ? 2 : side],
 		.value = "geom",
 		.kind = RB_TRIANGLE3,
 		.more_hint = "",
@@ -142,8 +142,8 @@ read_header(rb_operand *o)
 
 /* into the builder, as one row, if there is any part; of a form that is not known through EWKB */
 static void
-read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool flat,
-		   rb_geometry_info *info)
+read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool any_leaf,
+		   bool flat, rb_geometry_info *info)
 {
 	rb_operand *o = &p->side[side];
 	rb_builder *b = &o->builder;
@@ -153,7 +153,7 @@ read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool
 
 	rb_builder_clear(b);
 	rb_builder_set_kind(b, kind);
-	b->any_leaf = kind == RB_TRIANGLE3;
+	b->any_leaf = any_leaf;
 	b->flat = flat;
 	b->should_stop = rb_is_interrupted;
 	fault = rb_geometry_read_serialized(b, (const uint8_t *) VARDATA_ANY(bytes),
@@ -181,7 +181,7 @@ read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
 	if (o->known && o->flat == flat)
 		return;
 	o->known = false;
-	read_parts(fcinfo, p, side, RB_TRIANGLE3, flat, &info);
+	read_parts(fcinfo, p, side, RB_TRIANGLE3, true, flat, &info);
 	o->header.srid = info.srid;
 	o->header.has_z = info.has_z;
 	o->flat = flat;
@@ -274,26 +274,64 @@ rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 
 	return any;
 }
 
-/* ---- the box ---- */
+/* ---- one geometry ---- */
+
+/* what it says of itself is known */
+static rb_operand *
+read_one(FunctionCallInfo fcinfo, const char *function, rb_pairwise **pairwise)
+{
+	rb_pairwise *p = open_pairwise(fcinfo, function);
+	rb_operand *o = &p->side[0];
+
+	*pairwise = p;
+	p->alone = true;
+	o->bytes = NULL;
+	(void) is_same(p, o, (struct varlena *) PG_GETARG_POINTER(0));
+	read_header(o);
+	read_unknown(fcinfo, p, 0);
+	o->known = false;
+	return o;
+}
 
 bool
 rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
 				double *low, double *high)
 {
-	rb_pairwise *p = open_pairwise(fcinfo, function);
-	rb_operand *o = &p->side[0];
+	rb_pairwise *p;
+	rb_operand *o = read_one(fcinfo, function, &p);
 	rb_geometry_info info;
 
-	o->bytes = NULL;
-	(void) is_same(p, o, (struct varlena *) PG_GETARG_POINTER(0));
-	read_header(o);
-	read_unknown(fcinfo, p, 0);
 	*has_z = o->header.has_z;
 	*srid = o->header.srid;
-	read_parts(fcinfo, p, 0, *has_z ? RB_BOX3 : RB_BOX2, false, &info);
+	read_parts(fcinfo, p, 0, *has_z ? RB_BOX3 : RB_BOX2, false, false, &info);
 	if (o->builder.nparts == 0)
 		return false;
 	memcpy(low, o->builder.coords, (2 + *has_z) * sizeof(double));
 	memcpy(high, o->builder.coords + 2 + *has_z, (2 + *has_z) * sizeof(double));
 	return true;
+}
+
+void
+rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function, rb_pairwise_faces *faces)
+{
+	rb_pairwise *p;
+	rb_operand *o = read_one(fcinfo, function, &p);
+	const rb_builder *b = &o->builder;
+	rb_geometry_info info;
+	uint32 last = 0, number = 0;
+
+	o->builder.want_face_of = true;
+	read_parts(fcinfo, p, 0, RB_TRIANGLE3, false, !o->header.has_z, &info);
+	*faces = (rb_pairwise_faces){o->header.has_z, o->header.srid, b->nparts, b->coords, NULL};
+	faces->face =
+		MemoryContextAllocHuge(CurrentMemoryContext, (b->nparts + (Size) 1) * sizeof(uint32));
+	for (uint32 i = 0; i < b->nparts; i++)
+	{
+		/* as the builder has them: behind `faced` each part is a face of its own */
+		const uint32 face = i < b->faced ? b->face_of[i] : i;
+
+		number += i == 0 || face != last;
+		last = face;
+		faces->face[i] = number;
+	}
 }

@@ -46,41 +46,30 @@ moved(double x, double by)
 
 PG_FUNCTION_INFO_V1(redblue_geometry_reach);
 
-/* in serialized form, version 2, without a box of its own: a line from the low corner to the high one */
+/* a line from the low corner to the high one */
 Datum
 redblue_geometry_reach(PG_FUNCTION_ARGS)
 {
 	const double distance = PG_GETARG_FLOAT8(1);
-	const uint32 type_and_count[2] = {2, 2};
 	bool has_z;
 	int32 srid;
 	double low[3], high[3];
-	Size size;
-	struct varlena *line;
-	char *at;
+	rb_writer w;
 
 	/* the function itself says what is wrong with it */
 	if (isnan(distance) || distance < 0 ||
 		!rb_pairwise_box(fcinfo, "redblue_reach", &has_z, &srid, low, high))
 		PG_RETURN_NULL();
-	size = VARHDRSZ + 4 + sizeof type_and_count + 2 * (2 + has_z) * sizeof(double);
-	line = palloc0(size);
-	SET_VARSIZE(line, size);
-	at = VARDATA(line);
-	*at++ = (char) (srid >> 16 & 0x1f);
-	*at++ = (char) (srid >> 8);
-	*at++ = (char) srid;
-	*at++ = (char) (0x40 | (has_z ? 1 : 0));
-	memcpy(at, type_and_count, sizeof type_and_count);
-	at += sizeof type_and_count;
-	for (int i = 0; i < 2; i++)
-		for (int k = 0; k < 2 + has_z; k++, at += sizeof(double))
-		{
-			const double x = i == 0 ? moved(low[k], -distance) : moved(high[k], distance);
-
-			memcpy(at, &x, sizeof x);
-		}
-	PG_RETURN_POINTER(line);
+	for (int k = 0; k < 2 + has_z; k++)
+	{
+		low[k] = moved(low[k], -distance);
+		high[k] = moved(high[k], distance);
+	}
+	rb_write_begin(&w, "redblue_reach", srid, has_z);
+	rb_write_node(&w, RB_WRITE_LINE, 2);
+	rb_write_point(&w, low);
+	rb_write_point(&w, high);
+	PG_RETURN_DATUM(rb_write_end(&w));
 }
 
 /* ---- which operator ---- */

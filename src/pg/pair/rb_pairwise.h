@@ -34,6 +34,7 @@ typedef struct rb_operand
 typedef struct rb_pairwise
 {
 	const char *function;
+	bool alone; /* there is but one geometry */
 	MemoryContext context;
 	MemoryContextCallback at_end;
 	rb_open open;
@@ -57,5 +58,48 @@ extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, doubl
 /* the box of one geometry; false: it is empty */
 extern bool rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
 							double *low, double *high);
+
+/* the triangles of one geometry's faces; each with the number of its face, from 1 */
+typedef struct rb_pairwise_faces
+{
+	bool has_z;
+	int32 srid;
+	uint32 n;
+	const double *coords; /* nine of each; in the plane z is 0 */
+	uint32 *face;
+} rb_pairwise_faces;
+
+extern void rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function,
+								   rb_pairwise_faces *faces);
+
+/* ---- geometry_write.c: a geometry of a node after the other, in prefix order ---- */
+
+/* PostGIS's numbers */
+enum
+{
+	RB_WRITE_POINT = 1,
+	RB_WRITE_LINE = 2,
+	RB_WRITE_POLYGON = 3,
+	RB_WRITE_MULTIPOINT = 4,
+	RB_WRITE_MULTILINE = 5,
+	RB_WRITE_MULTIPOLYGON = 6,
+	RB_WRITE_COLLECTION = 7,
+	RB_WRITE_TRIANGLE = 14
+};
+
+typedef struct rb_writer
+{
+	const char *function;
+	int dims;
+	char *bytes; /* in the memory context that was current when it began */
+	Size n, cap;
+	double low[3], high[3];
+} rb_writer;
+
+extern void rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z);
+extern void rb_write_node(rb_writer *w, uint32 type, uint32 count);
+extern void rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n);
+extern void rb_write_point(rb_writer *w, const double *at);
+extern Datum rb_write_end(rb_writer *w);
 
 #endif /* RB_PAIRWISE_H */
