@@ -56,6 +56,7 @@ extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 extern int rb_setting_worker_idle;      /* s */
 extern bool rb_setting_custom_scan;
+extern bool rb_setting_join;
 extern bool rb_setting_duplicate_notice;
 extern int rb_setting_cache;
 extern int rb_setting_cache_memory;     /* kB */

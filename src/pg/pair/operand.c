@@ -44,8 +44,8 @@ open_pairwise(FunctionCallInfo fcinfo, const char *function)
 	if (p != NULL)
 		return p;
 	p = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof *p);
-	p->function = function;
-	p->context = fcinfo->flinfo->fn_mcxt;
+	p->decoder.function = function;
+	p->decoder.context = p->context = fcinfo->flinfo->fn_mcxt;
 	p->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	for (int i = 0; i < 2; i++)
 		rb_builder_init(&p->side[i].builder, p->memory, RB_TRIANGLE3);
@@ -92,39 +92,6 @@ bytes_of(rb_operand *o)
 
 /* ---- reading ---- */
 
-pg_noreturn static void
-raise_geometry(const rb_pairwise *p, int side, rb_geometry_fault fault,
-			   const rb_geometry_info *info, const rb_error *error)
-{
-	rb_geometry_place place = {
-		.function = p->function,
-		.what = "comparison",
-		.where = argument_names[p->alone ? 2 : side],
-		.value = "geom",
-		.kind = RB_TRIANGLE3,
-		.more_hint = "",
-		.face_tolerance = p->side[side].builder.face_tolerance,
-		.face_share = p->side[side].builder.face_share,
-	};
-
-	if (fault == RB_GEOMETRY_NO_MEMORY)
-		rb_raise_of(p->function, "comparison", error->status, error);
-	rb_raise_geometry(&place, fault, info);
-}
-
-/* of the type of the function's own arguments */
-static bool
-find_as_ewkb(FunctionCallInfo fcinfo, rb_pairwise *p)
-{
-	Oid type = get_fn_expr_argtype(fcinfo->flinfo, 0);
-
-	if (!OidIsValid(p->as_ewkb_of) &&
-		(!OidIsValid(type) || !rb_find_as_ewkb(type, false, p->context, &p->as_ewkb)))
-		return false;
-	p->as_ewkb_of = type;
-	return true;
-}
-
 static void
 read_header(rb_operand *o)
 {
@@ -140,36 +107,22 @@ read_header(rb_operand *o)
 		o->header_known = true;
 }
 
-/* into the builder, as one row, if there is any part; of a form that is not known through EWKB */
+/* into the builder, as one row, if there is any part */
 static void
 read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool any_leaf,
 		   bool flat, rb_geometry_info *info)
 {
 	rb_operand *o = &p->side[side];
 	rb_builder *b = &o->builder;
-	struct varlena *bytes = bytes_of(o);
-	rb_error error;
-	rb_geometry_fault fault;
 
 	rb_builder_clear(b);
 	rb_builder_set_kind(b, kind);
 	b->any_leaf = any_leaf;
 	b->flat = flat;
-	b->should_stop = rb_is_interrupted;
-	fault = rb_geometry_read_serialized(b, (const uint8_t *) VARDATA_ANY(bytes),
-										VARSIZE_ANY_EXHDR(bytes), info, &error);
-	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(fcinfo, p))
-	{
-		bytes = DatumGetByteaPP(FunctionCall1(&p->as_ewkb, PointerGetDatum(o->bytes)));
-		fault = rb_geometry_read_ewkb(b, (const uint8_t *) VARDATA_ANY(bytes),
-									  VARSIZE_ANY_EXHDR(bytes), info, &error);
-	}
-	if (fault == RB_GEOMETRY_STOPPED)
-		rb_throw_kept();
-	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, side, &error) != RB_OK)
-		fault = RB_GEOMETRY_NO_MEMORY;
-	if (fault != RB_GEOMETRY_OK)
-		raise_geometry(p, side, fault, info, &error);
+	if (!OidIsValid(p->decoder.type))
+		p->decoder.type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	p->decoder.where = argument_names[p->alone ? 2 : side];
+	rb_decode(&p->decoder, b, bytes_of(o), side, info);
 }
 
 static void
@@ -211,8 +164,8 @@ check_srids(const rb_pairwise *p, int32 red, int32 blue)
 {
 	if (red != blue)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)", p->function,
-							   red, blue),
+						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
+							   p->decoder.function, red, blue),
 						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
 }
 
@@ -270,7 +223,7 @@ rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 
 	if (status == RB_STOPPED)
 		rb_throw_kept();
 	if (status != RB_OK)
-		rb_raise_of(p->function, "comparison", status, &ctx.error);
+		rb_raise_of(p->decoder.function, "comparison", status, &ctx.error);
 	return any;
 }
 

@@ -14,6 +14,35 @@
 
 #include "pg/base/rb_pg.h"
 
+/* ---- pair_functions.c, pair_index.c: entry points, by which the planner knows a function ---- */
+
+extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
+
+/* ---- decode.c: geometries of one type become parts ---- */
+
+typedef struct rb_decoder
+{
+	const char *function;
+	const char *where; /* "the first geometry" */
+	const char *row;   /* of which row it is, or NULL */
+	Oid type;          /* of the geometries; InvalidOid: not known */
+	MemoryContext context;
+	FmgrInfo as_ewkb; /* of that type */
+	bool as_ewkb_known;
+} rb_decoder;
+
+/*
+ * The parts of a geometry (its bytes detoasted), as a row of that id in the builder, whose kind and flags say what is taken.  A row without
+ * parts is dropped.  Of a form that is not known through EWKB.  Raises what is wrong with it.
+ */
+extern void rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
+					  rb_geometry_info *info);
+
+/* ---- operand.c ---- */
+
 /* one argument */
 typedef struct rb_operand
 {
@@ -33,15 +62,13 @@ typedef struct rb_operand
 /* what a call remembers for the next one of its expression */
 typedef struct rb_pairwise
 {
-	const char *function;
+	rb_decoder decoder;
 	bool alone; /* there is but one geometry */
 	MemoryContext context;
 	MemoryContextCallback at_end;
 	rb_open open;
 	rb_memory *memory;
 	rb_operand side[2];
-	FmgrInfo as_ewkb; /* of the geometries' type */
-	Oid as_ewkb_of;
 } rb_pairwise;
 
 /*
