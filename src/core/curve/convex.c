@@ -59,7 +59,7 @@ turn_number(rb_number *r, int axis, const double *p, const double *q, const doub
 	rb_number_orient2d(r, a, b, d);
 }
 
-/* what k says is in kp and kq: the sign of (kq P - kp Q) / (P - Q) */
+/* b follows a; what k says is in kp and kq: the sign of (kq P - kp Q) / (P - Q) */
 static int
 corner_sign(const rb_curve *c, int axis, rb_side a, rb_side b, const rb_number *kp,
 			const rb_number *kq)
@@ -73,7 +73,7 @@ corner_sign(const rb_curve *c, int axis, rb_side a, rb_side b, const rb_number *
 	turn_number(&dq, axis, s, t, q);
 	rb_number_mul(&left, kq, &dp);
 	rb_number_mul(&right, kp, &dq);
-	return rb_number_compare(&left, &right) * rb_number_compare(&dp, &dq);
+	return rb_number_compare(&left, &right); /* P > Q: side a comes from the inside of b */
 }
 
 int
@@ -162,13 +162,12 @@ rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part)
 }
 
 rb_status
-rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n, uint32_t *different)
+rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n)
 {
 	const rb_side *side = RB_ALL(c->sides, rb_side) + from;
 	uint32_t *vertex;
 	rb_status status = RB_OK;
 
-	*different = 0;
 	c->vertex.n = from;
 	status = rb_many_more(c->ctx, &c->vertex, n, sizeof *vertex);
 	if (status != RB_OK)
@@ -193,7 +192,5 @@ rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n, uint32_t *different)
 	}
 	if (status == RB_OK)
 		c->vertex.n = from + n;
-	for (uint32_t i = 0; i < n && status == RB_OK; i++)
-		*different += vertex[i] != vertex[(i + 1) % n];
 	return status;
 }

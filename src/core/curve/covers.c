@@ -153,7 +153,6 @@ look_at_polygon(void *user, uint32_t item)
 	rb_curve *c = l->c;
 	const rb_piece *s = l->piece, *polygon = RB_ALL(c->pieces, rb_piece) + item;
 	uint32_t end[2] = {RB_NOTHING, RB_NOTHING};
-	bool left = false, right = false;
 	int n = 0, before;
 	rb_status status = RB_OK;
 
@@ -168,8 +167,6 @@ look_at_polygon(void *user, uint32_t item)
 		const int side = side_of_corner(l, polygon, i);
 		uint32_t point = RB_NOTHING;
 
-		left |= side > 0;
-		right |= side < 0;
 		if (side == 0)
 			point = RB_ALL(c->vertex, uint32_t)[polygon->from + i];
 		else if (before * side < 0)
@@ -178,9 +175,8 @@ look_at_polygon(void *user, uint32_t item)
 			end[n++] = point;
 		before = side;
 	}
-	return status == RB_OK && left && right && n == 2
-			   ? put_stretch(c, s->what, end[0], end[1], true)
-			   : status;
+	/* two corners of one side: that covers it already, and once more does no harm */
+	return status == RB_OK && n == 2 ? put_stretch(c, s->what, end[0], end[1], true) : status;
 }
 
 /* ---- a point, and who may cover it ---- */

@@ -112,7 +112,8 @@ look_at(void *user, uint32_t item)
 	rb_status status = RB_OK;
 
 	if (b->dimension != 2 || b->what != a->what || item == o->item ||
-		(a->turn != b->turn ? a->turn > b->turn : item > o->item))
+		(a->turn != b->turn ? a->turn > b->turn : item > o->item) ||
+		(o->cut && o->first == work->n)) /* nothing is left of it */
 		return RB_OK;
 	if (++o->steps % 64 == 0 && rb_should_stop(c->ctx))
 		return RB_STOPPED;
@@ -150,9 +151,8 @@ replace(rb_curve *c, const bool *cut, uint32_t n)
 	for (uint32_t i = 0; i < c->work[0].n && status == RB_OK; i++)
 	{
 		const fragment f = RB_ALL(c->work[0], fragment)[i];
-		uint32_t different;
 
-		status = rb_convex_corners(c, f.from, f.n, &different);
+		status = rb_convex_corners(c, f.from, f.n);
 		if (status == RB_OK)
 			status = rb_many_more(c->ctx, &c->pieces, 1, sizeof(rb_piece));
 		if (status != RB_OK)

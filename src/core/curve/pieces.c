@@ -57,12 +57,31 @@ in_one_plane(rb_curve *c, const double *r, const double *b)
 	return true;
 }
 
-/* of triangles of one plane; *there: they share a polygon */
+/* have the corners of a polygon an area, rounded as they are? */
+static bool
+has_area(rb_curve *c, int axis, const uint32_t *vertex, uint32_t n)
+{
+	const int u = (axis + 1) % 3, v = (axis + 2) % 3;
+	const double *a = rb_point_at(c, vertex[0]), *b = NULL;
+
+	for (uint32_t i = 1; i < n; i++)
+	{
+		const double *d = rb_point_at(c, vertex[i]);
+
+		if (b != NULL && rb_orient2d_at(&c->env, a[u], a[v], b[u], b[v], d[u], d[v]) != 0)
+			return true;
+		if (vertex[i] != vertex[0])
+			b = d;
+	}
+	return false;
+}
+
+/* of triangles of one plane; *there: they share a polygon, of which rounding leaves one */
 static rb_status
 make_polygon(rb_curve *c, rb_piece *piece, const double *red, bool *there)
 {
 	const uint32_t start = c->sides.n;
-	uint32_t from = start, n = 3, blue, different = 0;
+	uint32_t from = start, n = 3, blue;
 	rb_status status = rb_name_plane(c, red, &piece->what);
 	int axis, u, v;
 
@@ -92,8 +111,8 @@ make_polygon(rb_curve *c, rb_piece *piece, const double *red, bool *there)
 			n * sizeof(rb_side));
 	c->sides.n = start + n;
 	if (n > 0)
-		status = rb_convex_corners(c, start, n, &different);
-	if (status == RB_OK && different >= 3)
+		status = rb_convex_corners(c, start, n);
+	if (status == RB_OK && n > 0 && has_area(c, axis, RB_ALL(c->vertex, uint32_t) + start, n))
 	{
 		*there = true;
 		piece->dimension = 2;

@@ -9,7 +9,7 @@
  *		what of segments and points lies on something larger				covers.c, by boxes.c
  *		along each line: what is covered, and the longest runs of the rest	runs.c
  *		runs -> lines														chains.c
- *		edges of polygons that have a polygon on one side only -> rings		rings.c
+ *		edges of polygons that have a polygon on one side only -> rings		rings.c, nodes.c
  *		all of it in order													curve.c
  *
  * Names are why nothing is compared with everything: segments overlap only on the same line, polygons in
@@ -238,8 +238,8 @@ extern rb_status rb_convex_cut(rb_curve *c, int axis, uint32_t from, uint32_t n,
 /* sides of a triangle at the end of c->sides, counterclockwise along the axis */
 extern rb_status rb_convex_triangle(rb_curve *c, int axis, int of, uint32_t part);
 
-/* corners of a polygon get their names, in c->vertex; how many differ from the one before */
-extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n, uint32_t *different);
+/* corners of a polygon get their names, in c->vertex */
+extern rb_status rb_convex_corners(rb_curve *c, uint32_t from, uint32_t n);
 
 /* ---- points as they are before they are rounded (spot.c) ---- */
 
@@ -263,6 +263,19 @@ extern rb_status rb_curve_covers(rb_curve *c);  /* covers.c */
 extern rb_status rb_curve_runs(rb_curve *c);    /* runs.c */
 extern rb_status rb_curve_chains(rb_curve *c);  /* chains.c */
 extern rb_status rb_curve_rings(rb_curve *c);   /* rings.c */
+
+/* an edge of a ring: what is inside is to its left */
+typedef struct rb_edge
+{
+	uint32_t of; /* a piece; then one that stands for all that it is connected with */
+	uint32_t from;
+	uint32_t to;
+	uint32_t line;
+	uint32_t side; /* of a piece, that it lies on */
+} rb_edge;
+
+/* the edges in c->work[2] are cut; c->work[0], [3] and c->mark are used */
+extern rb_status rb_curve_nodes(rb_curve *c); /* nodes.c */
 
 /* a ring, and of which polygon */
 typedef struct rb_ring

@@ -25,17 +25,9 @@ typedef struct change
 	uint32_t plane;
 	uint32_t point;
 	uint32_t piece;
+	uint32_t side;
 	uint32_t how;
 } change;
-
-/* on the edge of what is connected, which is to its left */
-typedef struct edge
-{
-	uint32_t of; /* any of its pieces; then one that stands for all */
-	uint32_t from;
-	uint32_t to;
-	uint32_t line;
-} edge;
 
 static int
 by_line(const void *a, const void *b, const void *arg)
@@ -52,7 +44,7 @@ by_line(const void *a, const void *b, const void *arg)
 static int
 by_start(const void *a, const void *b, const void *arg)
 {
-	const edge *x = a, *y = b;
+	const rb_edge *x = a, *y = b;
 
 	(void) arg;
 	if (x->of != y->of)
@@ -72,7 +64,7 @@ put_side(rb_curve *c, uint32_t piece, uint32_t i)
 	const rb_piece *polygon = RB_ALL(c->pieces, rb_piece) + piece;
 	const uint32_t *vertex = RB_ALL(c->vertex, uint32_t) + polygon->from;
 	const uint32_t from = vertex[i > 0 ? i - 1 : polygon->to - 1], to = vertex[i];
-	change x = {.plane = polygon->what, .piece = piece};
+	change x = {.plane = polygon->what, .piece = piece, .side = polygon->from + i};
 	const double *p, *q;
 	rb_status status;
 
@@ -102,28 +94,39 @@ find(uint32_t *parent, uint32_t i)
 	return i;
 }
 
-/* the sides that are open, in one direction: how many, and their pieces, which is one's if there is one */
+/*
+ * The sides that are open, in one direction: how many, and all their numbers in one, which is a number if there is
+ * one side.  There are more only where different lines have one name; then the last one stands for all.
+ */
 typedef struct open
 {
 	int32_t n;
 	uint32_t pieces;
-	uint32_t last; /* that began */
+	uint32_t sides;
+	change last;
 } open;
+
+static uint32_t
+piece_of(const open *o)
+{
+	return o->n == 1 ? o->pieces : o->last.piece;
+}
 
 static rb_status
 put_edges(rb_curve *c, const open *o, uint32_t line, uint32_t from, uint32_t to)
 {
 	const int32_t net = o[1].n - o[0].n;
 	const open *more = &o[net > 0];
-	const uint32_t piece = more->n == 1 ? more->pieces : more->last;
+	const uint32_t side = more->n == 1 ? more->sides : more->last.side;
 	rb_status status = RB_OK;
 
 	for (int32_t i = 0; i < (net < 0 ? -net : net) && status == RB_OK; i++)
 	{
-		status = rb_many_more(c->ctx, &c->work[2], 1, sizeof(edge));
+		status = rb_many_more(c->ctx, &c->work[2], 1, sizeof(rb_edge));
 		if (status == RB_OK)
-			RB_ALL(c->work[2], edge)
-		[c->work[2].n++] = (edge){piece, net > 0 ? from : to, net > 0 ? to : from, line};
+			RB_ALL(c->work[2], rb_edge)
+		[c->work[2].n++] =
+			(rb_edge){piece_of(more), net > 0 ? from : to, net > 0 ? to : from, line, side};
 	}
 	return status;
 }
@@ -135,9 +138,10 @@ look_along(rb_curve *c)
 	const change *x = RB_ALL(c->work[0], change);
 	const uint32_t n = c->work[0].n;
 	uint32_t *parent = RB_ALL(c->work[1], uint32_t);
-	open o[2] = {{0, 0, 0}, {0, 0, 0}}; /* backward, forward */
+	open o[2]; /* backward, forward */
 	rb_status status = RB_OK;
 
+	memset(o, 0, sizeof o);
 	for (uint32_t i = 0; i < n && status == RB_OK;)
 	{
 		const change at = x[i];
@@ -149,12 +153,12 @@ look_along(rb_curve *c)
 
 			one->n += x[i].how & BEGINS ? 1 : -1;
 			one->pieces ^= x[i].piece;
+			one->sides ^= x[i].side;
 			if (x[i].how & BEGINS)
-				one->last = x[i].piece;
+				one->last = x[i];
 		}
 		if (o[0].n > 0 && o[1].n > 0)
-			parent[find(parent, o[0].n == 1 ? o[0].pieces : o[0].last)] =
-				find(parent, o[1].n == 1 ? o[1].pieces : o[1].last);
+			parent[find(parent, piece_of(&o[0]))] = find(parent, piece_of(&o[1]));
 		if (o[0].n != o[1].n)
 			status = put_edges(c, o, at.line, at.point, x[i].point);
 		if (i % 64 == 0 && rb_should_stop(c->ctx))
@@ -166,7 +170,7 @@ look_along(rb_curve *c)
 static rb_status
 make_edges(rb_curve *c)
 {
-	edge *e;
+	rb_edge *e;
 	uint32_t *parent;
 	rb_status status = RB_OK;
 
@@ -191,7 +195,9 @@ make_edges(rb_curve *c)
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 		parent[i] = i;
 	status = look_along(c);
-	e = RB_ALL(c->work[2], edge);
+	if (status == RB_OK)
+		status = rb_curve_nodes(c);
+	e = RB_ALL(c->work[2], rb_edge);
 	for (uint32_t i = 0; i < c->work[2].n; i++)
 		e[i].of = find(parent, e[i].of);
 	if (status == RB_OK)
@@ -205,7 +211,7 @@ make_edges(rb_curve *c)
 static uint32_t
 take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
 {
-	const edge *e = RB_ALL(c->work[2], edge);
+	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	uint32_t low = 0, high = c->work[2].n, first;
 
 	while (low < high)
@@ -231,7 +237,7 @@ take_edge(const rb_curve *c, uint32_t *next, uint32_t of, uint32_t from)
 static rb_status
 put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 {
-	const edge *e = RB_ALL(c->work[2], edge);
+	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	uint32_t corners = 0;
 	rb_status status;
 
@@ -260,7 +266,7 @@ put_ring(rb_curve *c, const uint32_t *path, uint32_t n)
 static rb_status
 follow(rb_curve *c, uint32_t first, uint32_t *next, uint32_t *on_path)
 {
-	const edge *e = RB_ALL(c->work[2], edge);
+	const rb_edge *e = RB_ALL(c->work[2], rb_edge);
 	rb_many *path = &c->work[1];
 	rb_status status = RB_OK;
 
@@ -311,7 +317,7 @@ make_rings(rb_curve *c)
 	memset(on_path, 0, npoints * sizeof *on_path);
 	for (uint32_t i = 0; i < nedges && status == RB_OK;)
 	{
-		const edge e = RB_ALL(c->work[2], edge)[i];
+		const rb_edge e = RB_ALL(c->work[2], rb_edge)[i];
 		const uint32_t first = take_edge(c, next, e.of, e.from);
 
 		if (first == RB_NOTHING)
