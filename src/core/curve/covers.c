@@ -103,7 +103,9 @@ typedef struct looking
 	rb_curve *c;
 	const rb_piece *piece;
 	rb_part part[2]; /* of a segment: its parts; of a point: those of who may cover it */
-	const rb_spot *spot;
+	rb_spot *spot;
+	uint32_t end; /* of a segment; its spot is made once it is needed */
+	bool made;
 	bool covered;
 	uint32_t steps;
 } looking;
@@ -240,7 +242,7 @@ look_at_point(looking *l)
 	{
 		for (int side = 0; side < 2; side++)
 			rb_part_load(&c->side[side], piece->part[side], &part[side]);
-		rb_spot_make(c, &part[0], &part[1], &spot);
+		rb_spot_make(c, &part[0], &part[1], at, &spot);
 		l->spot = &spot;
 		status = rb_boxes_find(&c->boxes, box, look_at_larger, l);
 	}
@@ -248,6 +250,66 @@ look_at_point(looking *l)
 		status = rb_many_more(c->ctx, &c->lone, 1, sizeof(uint32_t));
 	if (status == RB_OK && !l->covered)
 		RB_ALL(c->lone, uint32_t)[c->lone.n++] = piece->what;
+	return status;
+}
+
+/* ---- an end of a segment, on another one ---- */
+
+static rb_status
+look_at_segment(void *user, uint32_t item)
+{
+	looking *l = user;
+	rb_curve *c = l->c;
+	const rb_piece *s = RB_ALL(c->pieces, rb_piece) + item;
+	rb_status status;
+
+	if (s->dimension != 1 || s->from == l->end || s->to == l->end)
+		return RB_OK;
+	if (++l->steps % 64 == 0 && rb_should_stop(c->ctx))
+		return RB_STOPPED;
+	if (!l->made)
+	{
+		for (int side = 0; side < 2; side++)
+			rb_part_load(&c->side[side], l->piece->part[side], &l->part[side]);
+		rb_spot_make(c, &l->part[0], &l->part[1], rb_point_at(c, l->end), l->spot);
+		l->made = true;
+	}
+	for (int side = 0; side < 2; side++)
+	{
+		rb_part_load(&c->side[side], s->part[side], &l->part[side]);
+		if (!rb_spot_on(c, l->spot, &l->part[side]))
+			return RB_OK;
+	}
+	/* a stretch of no length: the line has a corner there */
+	status = rb_many_more(c->ctx, &c->stretches, 1, sizeof(rb_stretch));
+	if (status == RB_OK)
+		RB_ALL(c->stretches, rb_stretch)
+	[c->stretches.n++] = (rb_stretch){s->what, l->end, l->end, 0};
+	return status;
+}
+
+static rb_status
+look_at_ends(looking *l)
+{
+	rb_curve *c = l->c;
+	const rb_piece *piece = l->piece;
+	rb_spot spot;
+	rb_status status = RB_OK;
+
+	l->spot = &spot;
+	for (int i = 0; i < 2 && status == RB_OK && c->count[1] > 1; i++)
+	{
+		double box[6];
+
+		l->end = i == 0 ? piece->from : piece->to;
+		if (RB_ALL(c->mark, uint32_t)[l->end] == 2)
+			continue;
+		RB_ALL(c->mark, uint32_t)[l->end] = 2;
+		memcpy(box, rb_point_at(c, l->end), 3 * sizeof *box);
+		memcpy(box + 3, box, 3 * sizeof *box);
+		l->made = false;
+		status = rb_boxes_find(&c->boxes, box, look_at_segment, l);
+	}
 	return status;
 }
 
@@ -268,6 +330,8 @@ rb_curve_covers(rb_curve *c)
 			if (status == RB_OK && c->count[2] > 0)
 				status =
 					rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, look_at_polygon, &l);
+			if (status == RB_OK)
+				status = look_at_ends(&l);
 		}
 		else if (l.piece->dimension == 2 && c->count[1] > 0)
 			status = put_sides(c, l.piece);

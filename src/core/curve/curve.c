@@ -383,8 +383,7 @@ put_polygons(rb_curve *c, rb_shape *shape)
 rb_status
 rb_curve_finish(rb_curve *c, rb_shape *shape)
 {
-	const bool covers = c->count[2] > 0 || (c->count[0] > 0 && c->count[1] > 0);
-	rb_status status = covers && c->pieces.n > 1 ? rb_curve_boxes(c) : RB_OK;
+	rb_status status = c->pieces.n > 1 && c->count[1] + c->count[2] > 0 ? rb_curve_boxes(c) : RB_OK;
 
 	memset(shape, 0, sizeof *shape);
 	for (size_t i = 0; i < sizeof c->out / sizeof *c->out; i++)

@@ -251,8 +251,9 @@ typedef struct rb_spot
 	rb_number w;
 } rb_spot;
 
-/* the one point that two parts share */
-extern void rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, rb_spot *spot);
+/* the corner of what two parts share that has these doubles */
+extern void rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double *at,
+						 rb_spot *spot);
 extern bool rb_spot_on(rb_curve *c, const rb_spot *spot, const rb_part *part);
 
 /* ---- the steps ---- */

@@ -1,8 +1,8 @@
 /*
  * spot.c
- *	  A point that two parts share, as it is before it is rounded: is it on another part?
+ *	  A corner of what two parts share, as it is before it is rounded: is it on another part?
  *
- * The one point that two convex parts share is a corner of one of them, or it is where an edge pq of one
+ * A corner of what two convex parts share is a corner of one of them, or it is where an edge pq of one
  * crosses an edge or the plane of the other.  Then it is, with what these say of p and q,
  *
  *		x / w,		x = q P - p Q,		w = P - Q,
@@ -48,25 +48,27 @@ told(const rb_part *t, bool plane, int edge, const double *p, const double *q, r
 }
 
 void
-rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, rb_spot *spot)
+rb_spot_make(rb_curve *c, const rb_part *red, const rb_part *blue, const double *at, rb_spot *spot)
 {
-	rb_meet meet[RB_MEET_POINTS];
+	rb_meet meets[RB_MEET_POINTS], *meet = meets;
 	const double *p, *q;
 	rb_number dp, dq, a, b;
 	bool of_red;
-	int edge;
+	int edge, n;
 
-	rb_meet_points(&c->env, red->at, blue->at, meet);
-	memcpy(spot->at, meet[0].at, sizeof spot->at);
+	n = rb_meet_points(&c->env, red->at, blue->at, meets);
+	while (meet < meets + n - 1 && !rb_equal3(meet->at, at))
+		meet++;
+	memcpy(spot->at, meet->at, sizeof spot->at);
 	spot->corner = is_corner(spot->at, red) || is_corner(spot->at, blue);
 	if (spot->corner)
 		return;
-	of_red = meet[0].on_red != 0;
-	edge = __builtin_ctz(of_red ? meet[0].on_red : meet[0].on_blue | 8u) % 3;
+	of_red = meet->on_red != 0;
+	edge = __builtin_ctz(of_red ? meet->on_red : meet->on_blue | 8u) % 3;
 	p = (of_red ? red : blue)->at + 3 * edge;
 	q = (of_red ? red : blue)->at + 3 * ((edge + 1) % 3);
-	if (of_red && meet[0].on_blue != 0)
-		told(blue, false, __builtin_ctz(meet[0].on_blue), p, q, &dp, &dq);
+	if (of_red && meet->on_blue != 0)
+		told(blue, false, __builtin_ctz(meet->on_blue), p, q, &dp, &dq);
 	else
 		told(of_red ? blue : red, true, 0, p, q, &dp, &dq);
 	rb_number_sub(&spot->w, &dp, &dq);
