@@ -1547,7 +1547,7 @@ static void
 few_and_straight(const rb_shape *s, const char *text)
 {
 	static run_end e[4 * PLACES];
-	int n = 0;
+	int n = 0, around, at_edge, lines, dots;
 
 	for (uint32_t i = 0; i < s->nlines; i++)
 	{
@@ -1591,6 +1591,13 @@ few_and_straight(const rb_shape *s, const char *text)
 		}
 		if (there == 2)
 			CHECK(!e[i].ends, "two ends are not one:%s", text);
+		/* at polygons that is not promised */
+		find_place(e[i].at, &around, &at_edge, &lines, &dots);
+		for (int k = 0; k < out.nstretches && at_edge == 0; k++)
+			CHECK(same_place(&e[i].at, &out.line[2 * k]) ||
+					  same_place(&e[i].at, &out.line[2 * k + 1]) ||
+					  !on_stretch(&out.line[2 * k], e[i].at),
+				  "no corner where another one ends:%s", text);
 	}
 }
 
