@@ -93,6 +93,7 @@ BEGIN
 		IF line LIKE '%Index Cond%' THEN RETURN NEXT regexp_replace(trim(line), '''[0-9A-F]{20,}''', '''...''', 'g'); END IF;
 	END LOOP;
 END $$;
+SET redblue."join" = off;
 CREATE TABLE parcel AS SELECT i AS id, ST_SetSRID(ST_MakeEnvelope(i % 100, i / 100, i % 100 + 1, i / 100 + 1), 25832) AS geom FROM generate_series(0, 9999) i;
 CREATE INDEX parcel_gist ON parcel USING gist (geom);
 ANALYZE parcel;
@@ -132,3 +133,32 @@ SELECT pg_temp.twice('POINT (0 0)', 'POINT (0 1)');
 PREPARE at (geometry) AS SELECT count(*) FROM parcel WHERE redblue_intersects(geom, $1);
 EXECUTE at ('SRID=25832; POINT (3 3)');
 EXECUTE at ('SRID=25832; POINT (3.5 3.5)');
+
+-- ---- what two share ----
+SELECT what, ST_AsText(redblue_intersection(a, b)) AS shared, redblue_contact(a, b) FROM (VALUES
+	('areas', 'POLYGON ((0 0, 4 0, 4 4, 0 4, 0 0))'::geometry, 'POLYGON ((2 2, 6 2, 6 6, 2 6, 2 2))'::geometry),
+	('the first one turned the other way', 'POLYGON ((0 0, 0 4, 4 4, 4 0, 0 0))', 'POLYGON ((2 2, 6 2, 6 6, 2 6, 2 2))'),
+	('around a hole', 'POLYGON ((0 0, 9 0, 9 9, 0 9, 0 0), (3 3, 6 3, 6 6, 3 6, 3 3))', 'POLYGON ((2 2, 7 2, 7 7, 2 7, 2 2))'),
+	('two of one', 'POLYGON ((0 0, 9 0, 9 2, 0 2, 0 0))', 'POLYGON ((1 1, 2 1, 2 3, 7 3, 7 1, 8 1, 8 4, 1 4, 1 1))'),
+	('side by side', 'POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))', 'POLYGON ((1 0.5, 2 0, 2 1, 1 1, 1 0.5))'),
+	('line over a hole', 'LINESTRING (0 0, 10 10)', 'POLYGON ((0 0, 9 0, 9 9, 0 9, 0 0), (3 3, 6 3, 6 6, 3 6, 3 3))'),
+	('lines', 'LINESTRING (0 0, 2 2)', 'LINESTRING (0 2, 2 0)'),
+	('lines in one', 'LINESTRING (0 0, 3 0, 3 3)', 'LINESTRING (1 0, 5 0)'),
+	('points', 'MULTIPOINT (1 1, 2 2, 0 5, 12 12)', 'POLYGON ((0 0, 9 0, 9 9, 0 9, 0 0))'),
+	('of several kinds', 'GEOMETRYCOLLECTION (POINT (1 1), LINESTRING (2 2, 2 9), POLYGON ((4 4, 8 4, 8 8, 4 8, 4 4)))', 'GEOMETRYCOLLECTION (POLYGON ((0 0, 6 0, 6 6, 0 6, 0 0)))'),
+	('nothing', 'POINT (1 1)', 'POINT (0 0)'),
+	('a house and a level: a closed curve', 'POLYHEDRALSURFACE Z (((0 0 0, 0 2 0, 2 2 0, 2 0 0, 0 0 0)), ((0 0 2, 2 0 2, 2 2 2, 0 2 2, 0 0 2)), ((0 0 0, 2 0 0, 2 0 2, 0 0 2, 0 0 0)), ((2 0 0, 2 2 0, 2 2 2, 2 0 2, 2 0 0)), ((2 2 0, 0 2 0, 0 2 2, 2 2 2, 2 2 0)), ((0 2 0, 0 0 0, 0 0 2, 0 2 2, 0 2 0)))',
+		'POLYGON Z ((-3 -3 1, 3 -3 1, 3 3 1, -3 3 1, -3 -3 1))'),
+	('a drill hole and a surface', 'LINESTRING Z (1 1 -1, 1 1.5 1)', 'TIN Z (((0 0 0, 4 0 0, 0 4 0, 0 0 0)), ((4 0 0, 4 4 0, 0 4 0, 4 0 0)))'),
+	('faces of two bodies', 'POLYGON Z ((2 0 0, 2 2 0, 2 2 2, 2 0 2, 2 0 0))', 'POLYHEDRALSURFACE Z (((2 1 1, 2 3 1, 4 3 1, 4 1 1, 2 1 1)), ((2 1 1, 2 1 3, 2 3 3, 2 3 1, 2 1 1)))')) AS v (what, a, b);
+SELECT ST_AsEWKT(redblue_intersection('SRID=25832; LINESTRING ZM (0 0 0 5, 1 1 1 6)', 'SRID=25832; POLYGON Z ((0 0 0.3, 1 0 0.3, 1 1 0.3, 0 1 0.3, 0 0 0.3))'));
+-- nearest doubles: at a third
+SELECT ST_X(p) = 1 / 3.0::float8 AS x, ST_Y(p) = 1 / 3.0::float8 AS y FROM redblue_intersection('LINESTRING (0 0, 1 1)', 'LINESTRING (0 0.5, 1 0)') p;
+-- of many faces: a wave and a level, as few lines as there are curves, all closed or with their ends on the rim
+WITH corner AS (SELECT i, j, ST_MakePoint(i, j, sin(i / 3.0) * cos(j / 3.0)) AS p FROM generate_series(0, 30) i, generate_series(0, 30) j), wave AS (
+	SELECT ST_Collect(t) AS w FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i + 1, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i, a.j + 1),
+		LATERAL (VALUES (ST_MakePolygon(ST_MakeLine(ARRAY[a.p, b.p, c.p, a.p]))), (ST_MakePolygon(ST_MakeLine(ARRAY[a.p, c.p, d.p, a.p])))) f (t)),
+shape AS (SELECT redblue_intersection(w, 'POLYGON Z ((-1 -1 0.25, 40 -1 0.25, 40 40 0.25, -1 40 0.25, -1 -1 0.25))') AS s FROM wave)
+SELECT GeometryType(s), ST_NumGeometries(s) AS lines, (SELECT count(*) FROM ST_Dump(s) WHERE ST_IsClosed(geom)) AS closed, ST_ZMin(s), ST_ZMax(s) FROM shape;
+SELECT * FROM refused($$SELECT redblue_intersection('SRID=4326; POINT (0 0)', 'SRID=25832; POINT (0 0)')$$);
+SELECT * FROM refused($$SELECT redblue_intersection('CIRCULARSTRING (0 0, 1 1, 2 0)', 'POINT (0 0)')$$);

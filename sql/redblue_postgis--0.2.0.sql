@@ -48,3 +48,10 @@ AS 'MODULE_PATHNAME', 'redblue_geometry_faces' LANGUAGE C STRICT IMMUTABLE PARAL
 COMMENT ON FUNCTION redblue_faces IS
 'the triangles that the faces of a surface or solid are for redblue: the number of the face, that of the triangle (part), both from 1 as the joins count them (empty faces
 are not counted), and the triangle, with the SRID of the geometry and with Z if it has Z. Of faces without an area the parts are their edges. Errors: 42804 for points and lines, and those of redblue_intersects';
+
+CREATE FUNCTION redblue_intersection(geom1 geometry, geom2 geometry) RETURNS geometry
+AS 'MODULE_PATHNAME', 'redblue_geometry_intersection' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 10000;
+COMMENT ON FUNCTION redblue_intersection IS
+'what two geometries share: points, lines, polygons, several of one kind as a multi geometry, of several kinds as a collection; an empty collection where it is nothing. Curves in which faces meet
+are as few lines as there are curves, closed where they close; areas that faces have in common are polygons with holes, turned as those of the first geometry. Each coordinate is the
+double nearest to where the point is exactly. With the SRID of the two, and with Z if both have Z; else as they lie in the plane. Errors as of redblue_intersects';

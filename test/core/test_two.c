@@ -110,6 +110,7 @@ as_one_by_one(void)
 			rb_context ctx;
 			bool any, truth;
 			uint64_t told, true_told;
+			rb_stream *stream;
 
 			/* the nearest are of triangles only */
 			if (predicates[i] == RB_NEAREST && kind[0] != RB_TRIANGLE3)
@@ -119,7 +120,7 @@ as_one_by_one(void)
 			job.distance = predicates[i] == RB_NEAREST ? INFINITY : (double) check_below(4);
 			job.nearest = 1;
 			one_by_one(&job, &truth, &true_told);
-			CHECK(rb_two_ask(&ctx, &job, NULL, &any, &told) == RB_OK, "failed");
+			CHECK(rb_two_ask(&ctx, &job, NULL, &stream, &any, &told) == RB_OK, "failed");
 			CHECK(any == truth, "predicate %d of %u and %u parts: %d", predicates[i], red->nparts,
 				  blue->nparts, any);
 			if (any && (predicates[i] == RB_CONTACT || predicates[i] == RB_NEAREST))
@@ -155,14 +156,17 @@ stopped(void)
 	const rb_set *large = row_of(RB_TRIANGLE3, 600, 4, 0);
 	rb_job job = {.red = red, .blue = blue, .predicate = RB_NEAREST, .nearest = 1};
 	rb_context ctx;
+	rb_stream *stream;
 	bool any;
 	uint64_t told;
 
 	job.distance = INFINITY;
 	rb_context_init(&ctx, memory);
-	CHECK(rb_two_ask(&ctx, &job, stop_at_once, &any, &told) == RB_STOPPED, "not heard");
+	CHECK(rb_two_ask(&ctx, &job, stop_at_once, &stream, &any, &told) == RB_STOPPED, "not heard");
 	job.red = large;
-	CHECK(rb_two_ask(&ctx, &job, stop_at_once, &any, &told) == RB_STOPPED, "not heard in a join");
+	CHECK(rb_two_ask(&ctx, &job, stop_at_once, &stream, &any, &told) == RB_STOPPED,
+		  "not heard in a join");
+	CHECK(stream == NULL, "left open");
 	CHECK(asked > 1, "not asked");
 	rb_set_release(&red);
 	rb_set_release(&blue);

@@ -813,10 +813,11 @@ extern void rb_stream_close(rb_stream *stream);
 /*
  * Is the only row of red with the only row of blue a pair of that job, and what is told of it?  Few parts are looked at
  * by this thread, without a grid; many are joined, on as many threads as the context has.  should_stop is asked now and
- * then: after true the answer is RB_STOPPED.  Of predicates: RB_MEET, RB_CONTACT, RB_WITHIN, RB_NEAREST.
+ * then: after true the answer is RB_STOPPED; from within it the process may end, if *stream, where a join is as long as
+ * it runs, is closed before.  Of predicates: RB_MEET, RB_CONTACT, RB_WITHIN, RB_NEAREST.
  */
 extern rb_status rb_two_ask(rb_context *ctx, const rb_job *job, bool (*should_stop)(void),
-							bool *any, uint64_t *told);
+							rb_stream **stream, bool *any, uint64_t *told);
 
 /* ---- exact signs for single use (predicates.c); all answer -1, 0 or 1 for finite input ---- */
 

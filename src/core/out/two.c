@@ -159,15 +159,14 @@ each_with_each(two *t, bool (*should_stop)(void))
 }
 
 static rb_status
-join(rb_context *ctx, two *t, bool (*should_stop)(void))
+join(rb_context *ctx, two *t, bool (*should_stop)(void), rb_stream **stream)
 {
-	rb_stream *stream = NULL;
 	rb_block block;
-	rb_status status = rb_stream_open(ctx, &rb_backend_cpu, t->job, &stream);
+	rb_status status = rb_stream_open(ctx, &rb_backend_cpu, t->job, stream);
 
 	while (status == RB_OK && !t->any)
 	{
-		status = rb_stream_next(stream, WAIT, &block);
+		status = rb_stream_next(*stream, WAIT, &block);
 		if (status == RB_OK && block.n > 0)
 		{
 			t->any = true;
@@ -176,17 +175,20 @@ join(rb_context *ctx, two *t, bool (*should_stop)(void))
 		if (should_stop != NULL && should_stop())
 			status = RB_STOPPED;
 	}
-	rb_stream_close(stream);
+	rb_stream_close(*stream);
+	*stream = NULL;
 	return status == RB_END ? RB_OK : status;
 }
 
 rb_status
-rb_two_ask(rb_context *ctx, const rb_job *job, bool (*should_stop)(void), bool *any, uint64_t *told)
+rb_two_ask(rb_context *ctx, const rb_job *job, bool (*should_stop)(void), rb_stream **stream,
+		   bool *any, uint64_t *told)
 {
 	two t = {.job = job,
 			 .env = {.filters = ctx->filters, .exact = true, .distance = job->distance}};
 	rb_status status;
 
+	*stream = NULL;
 	t.flat = rb_kind_dims(job->red->kind) == 2;
 	t.most = job->predicate == RB_WITHIN    ? rb_tree_reach(job->distance)
 			 : job->predicate == RB_NEAREST ? INFINITY
@@ -194,7 +196,7 @@ rb_two_ask(rb_context *ctx, const rb_job *job, bool (*should_stop)(void), bool *
 	if ((uint64_t) job->red->nparts * job->blue->nparts <= FEW)
 		status = each_with_each(&t, should_stop);
 	else
-		status = join(ctx, &t, should_stop);
+		status = join(ctx, &t, should_stop, stream);
 	*any = t.any;
 	*told = t.told;
 	return status;

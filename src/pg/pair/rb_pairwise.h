@@ -13,6 +13,7 @@
 #define RB_PAIRWISE_H
 
 #include "pg/base/rb_pg.h"
+#include "core/curve/rb_curve.h"
 
 /* ---- pair_functions.c, pair_index.c: entry points, by which the planner knows a function ---- */
 
@@ -68,6 +69,15 @@ typedef struct rb_pairwise
 	MemoryContextCallback at_end;
 	rb_open open;
 	rb_memory *memory;
+	rb_context ctx;    /* of what is done */
+	rb_stream *stream; /* while two are joined, */
+	bool working;      /* and while a thread works */
+	uint32 done;
+	pthread_t thread;
+	rb_status (*work)(struct rb_pairwise *);
+	rb_status status;
+	rb_curve *curve; /* NULL: none was asked for */
+	rb_shape shape;
 	rb_operand side[2];
 } rb_pairwise;
 
@@ -81,6 +91,9 @@ extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, doub
 /* is the answer of that predicate yes?  told as a join tells it */
 extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
 							uint64 *told);
+
+/* what the two share, in pairwise->shape; valid until the next call */
+extern void rb_pairwise_curve(rb_pairwise *pairwise);
 
 /* the box of one geometry; false: it is empty */
 extern bool rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
