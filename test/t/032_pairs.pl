@@ -35,7 +35,7 @@ add_cancel_ms($node);
 my $session = session($node);
 my $watch = session($node);
 # its compiler hears nothing
-$session->ask('SET jit = off');
+$session->ask('SET jit = off; SET redblue."join" = off');
 
 my %query = (
 	'reading' => "SELECT redblue_intersects(geom, 'POINT Z (5 5 0)') FROM comb, generate_series(1, 3)",
