@@ -44,13 +44,13 @@ OPENMP_CFLAGS = -fopenmp -DRB_OPENMP
 # ---- the extension (PGXS) ----
 
 MODULE_big = redblue
-EXTENSION = redblue
+EXTENSION = redblue redblue_postgis
 OBJS = $(CORE_SRC:.c=.o) $(PG_SRC:.c=.o)
-DATA = $(wildcard sql/redblue--*.sql)
+DATA = $(wildcard sql/redblue--*.sql sql/redblue_postgis--*.sql)
 
 HAVE_POSTGIS = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/postgis.control)
 # make installcheck BUT=topic leaves one out
-TOPICS = $(sort $(filter-out redblue--%,$(notdir $(basename $(wildcard sql/*.sql)))))
+TOPICS = $(sort $(filter-out redblue--% redblue_postgis--%,$(notdir $(basename $(wildcard sql/*.sql)))))
 HAVE_CUBE = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/cube.control)
 REGRESS = $(filter-out $(BUT) $(if $(HAVE_POSTGIS),,postgis%) $(if $(HAVE_CUBE),,cube%),$(TOPICS))
 
@@ -212,7 +212,7 @@ $(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefi
 THREADED = test_cache test_view test_join test_kinds test_nearest test_parallel test_records test_set test_stream
 
 .PHONY: core-test core-test-asan core-test-tsan core-test-valgrind
-core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_bodies test_hard test_kinds test_mesh test_nearest test_parallel test_refusals) \
+core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_bodies test_hard test_kinds test_mesh test_nearest test_parallel test_refusals test_two) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
 core-test-asan: $(call core_bins,asan)

@@ -3,7 +3,7 @@
  *	  Loading: the settings, and the hooks.  No thread, no device and no file is touched
  *	  here, because the library may be loaded by the postmaster, before the fork.
  */
-#include "pg/base/rb_pg.h"
+#include "pg/join/rb_geometry_join.h"
 
 RB_MODULE_MAGIC;
 
@@ -16,6 +16,7 @@ _PG_init(void)
 	rb_settings_define();
 	rb_scan_install();
 	rb_upper_install();
+	rb_join_install();
 	rb_info_install();
 	rb_open_install();
 	rb_service_install();

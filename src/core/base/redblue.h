@@ -269,6 +269,9 @@ typedef struct rb_builder
 	uint32_t *row_of;   /* nparts; NULL while every row has one part */
 	int32_t srid;       /* for the set: whoever fills it knows */
 	bool many_points;   /* RB_POINT3: a row may have several, as a MultiPoint has */
+	bool
+		any_leaf; /* RB_TRIANGLE3: of points and lines, too, which become triangles without an area */
+	bool flat;    /* RB_TRIANGLE3: Z is not asked for, and left out: all lies at z = 0 */
 	/*
 	 * A polygon becomes several triangles.  Where faces are counted, so many parts of the row under
 	 * construction are the second and later ones of a polygon.  Not by rb_builder_append.
@@ -435,7 +438,8 @@ typedef enum rb_geometry_fault
 typedef struct rb_geometry_info
 {
 	int32_t srid;
-	uint32_t type;     /* OGC number of the outermost type: 14 triangle, 15 TIN, ... */
+	uint32_t type; /* OGC number of the outermost type: 14 triangle, 15 TIN, ... */
+	bool has_z;
 	uint32_t bad_type; /* of the part at fault */
 	uint32_t corners;
 	/* of a fault in a face */
@@ -448,6 +452,20 @@ typedef struct rb_geometry_info
 
 /* "Triangle", "Tin", ...; PostGIS's spelling */
 extern const char *rb_geometry_type_name(uint32_t type);
+
+/* what stands in front of the tree of a geometry in serialized form */
+typedef struct rb_geometry_header
+{
+	int32_t srid;
+	bool has_z;
+	bool
+		has_box; /* of floats that were rounded outward, or of a point or short line itself; without Z z is 0 */
+	double low[3];
+	double high[3];
+} rb_geometry_header;
+
+extern rb_geometry_fault rb_geometry_read_header(const uint8_t *bytes, size_t len,
+												 rb_geometry_header *header);
 
 /*
  * Append the parts of one geometry to the builder (without ending the row): the
@@ -789,6 +807,17 @@ extern bool rb_stream_groups(const rb_stream *stream, rb_groups *groups);
 
 /* Stops the join if it still runs, joins its threads, frees the stream.  NULL is allowed. */
 extern void rb_stream_close(rb_stream *stream);
+
+/* ---- two rows alone (two.c) ---- */
+
+/*
+ * Is the only row of red with the only row of blue a pair of that job, and what is told of it?  Few parts are looked at
+ * by this thread, without a grid; many are joined, on as many threads as the context has.  should_stop is asked now and
+ * then: after true the answer is RB_STOPPED; from within it the process may end, if *stream, where a join is as long as
+ * it runs, is closed before.  Of predicates: RB_MEET, RB_CONTACT, RB_WITHIN, RB_NEAREST.
+ */
+extern rb_status rb_two_ask(rb_context *ctx, const rb_job *job, bool (*should_stop)(void),
+							rb_stream **stream, bool *any, uint64_t *told);
 
 /* ---- exact signs for single use (predicates.c); all answer -1, 0 or 1 for finite input ---- */
 

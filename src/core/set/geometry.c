@@ -149,6 +149,15 @@ read_point(const reader *r, const line *ring, uint32_t i, int n, double *to)
 		}
 }
 
+/* a place in space; of a flat one only x and y are read */
+static inline void
+read_place(const reader *r, const line *ring, uint32_t i, double *to)
+{
+	read_point(r, ring, i, r->b->flat ? 2 : 3, to);
+	if (r->b->flat)
+		to[2] = 0;
+}
+
 /* ---- leaves ---- */
 
 /* so many points take a millisecond at most; nodes and rings count as one each, empty or not */
@@ -187,7 +196,7 @@ gather_ring(reader *r, line ring)
 	{
 		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
 			return RB_GEOMETRY_STOPPED;
-		read_point(r, &ring, i, 3, x);
+		read_place(r, &ring, i, x);
 		if (!rb_all_finite(x, 3))
 			return RB_GEOMETRY_NOT_FINITE;
 		rb_face_add(f, x, i == 0);
@@ -209,7 +218,7 @@ take_face(reader *r, uint32_t type, uint32_t nrings, line ring)
 
 	if (type != TYPE_TRIANGLE && type != TYPE_POLYGON)
 		return RB_GEOMETRY_WRONG_TYPE;
-	if (!r->has_z)
+	if (!r->has_z && !b->flat)
 		return RB_GEOMETRY_NO_Z;
 	if (type == TYPE_TRIANGLE && ring.npoints != 4)
 	{
@@ -223,17 +232,48 @@ take_face(reader *r, uint32_t type, uint32_t nrings, line ring)
 	if (b->nparts >= b->coords_cap && rb_builder_reserve(b, 1, r->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
 	to = b->coords + (size_t) b->nparts * 9;
-	if (r->dims == 3 && !r->swap)
+	if (r->dims == 3 && !r->swap && !b->flat)
 		memcpy(to, ring.points, 9 * sizeof(double));
 	else
 		for (uint32_t i = 0; i < 3; i++)
-			read_point(r, &ring, i, 3, to + 3 * i);
-	read_point(r, &ring, 3, 3, last);
+			read_place(r, &ring, i, to + 3 * i);
+	read_place(r, &ring, 3, last);
 	if (!rb_all_finite(to, 9) || !rb_all_finite(last, 3))
 		return RB_GEOMETRY_NOT_FINITE;
 	if (last[0] != to[0] || last[1] != to[1] || last[2] != to[2])
 		return RB_GEOMETRY_NOT_CLOSED;
 	b->nparts++;
+	return RB_GEOMETRY_OK;
+}
+
+/* whatever there is becomes triangles, those of a point or line without an area */
+static rb_geometry_fault
+take_any(reader *r, uint32_t type, uint32_t nrings, line points)
+{
+	rb_builder *b = r->b;
+	const uint32_t parts = points.npoints > 1 ? points.npoints - 1 : 1;
+	double *to;
+
+	if (type == TYPE_POLYGON || type == TYPE_TRIANGLE)
+		return take_face(r, type, nrings, points);
+	if (type == TYPE_CIRCULARSTRING)
+		return RB_GEOMETRY_CURVE;
+	if (!r->has_z && !b->flat)
+		return RB_GEOMETRY_NO_Z;
+	if (rb_builder_reserve(b, parts, r->error) != RB_OK)
+		return RB_GEOMETRY_NO_MEMORY;
+	to = b->coords + (size_t) b->nparts * 9;
+	for (uint32_t i = 0; i < parts; i++, to += 9)
+	{
+		if (i % RB_QUIET_POINTS == RB_QUIET_POINTS - 1 && is_stopped(r, RB_QUIET_POINTS))
+			return RB_GEOMETRY_STOPPED;
+		read_place(r, &points, i, to);
+		read_place(r, &points, points.npoints > 1 ? i + 1 : 0, to + 3);
+		memcpy(to + 6, to + 3, 3 * sizeof(double));
+		if (!rb_all_finite(to, 6))
+			return RB_GEOMETRY_NOT_FINITE;
+	}
+	b->nparts += parts;
 	return RB_GEOMETRY_OK;
 }
 
@@ -428,7 +468,8 @@ take(reader *r, uint32_t type, uint32_t nrings, line ring)
 		return RB_GEOMETRY_STOPPED;
 	if (ring.npoints == 0)
 		return RB_GEOMETRY_OK;
-	fault = takers[r->b->kind](r, type, nrings, ring);
+	fault = r->b->any_leaf ? take_any(r, type, nrings, ring)
+						   : takers[r->b->kind](r, type, nrings, ring);
 	if (fault != RB_GEOMETRY_OK)
 		r->info->bad_type = type;
 	return fault;
@@ -444,7 +485,8 @@ judge_collection(reader *r, uint32_t type, uint32_t count)
 	if (type != TYPE_CURVEPOLYGON || count == 0)
 		return RB_GEOMETRY_OK;
 	r->info->bad_type = type;
-	return r->b->kind == RB_TRIANGLE3 ? RB_GEOMETRY_WRONG_TYPE : RB_GEOMETRY_CURVE;
+	return r->b->kind == RB_TRIANGLE3 && !r->b->any_leaf ? RB_GEOMETRY_WRONG_TYPE
+														 : RB_GEOMETRY_CURVE;
 }
 
 /* one leaf of the serialized form, its header read: `count` points or rings */
@@ -554,16 +596,16 @@ begin(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_in
 	memset(info, 0, sizeof *info);
 }
 
-rb_geometry_fault
-rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
-							rb_error *error)
+/* the header, and how many bytes it has */
+static rb_geometry_fault
+read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *dims, size_t *skip)
 {
-	reader r;
-	size_t skip = 4;
 	uint32_t srid;
 	uint8_t flags;
+	int box_dims;
 
-	begin(&r, b, bytes, len, info, error);
+	memset(header, 0, sizeof *header);
+	*skip = 4;
 	if (len < 4)
 		return RB_GEOMETRY_MALFORMED;
 	flags = bytes[3];
@@ -574,25 +616,87 @@ rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_
 	/* 21 bits, signed */
 	srid = (uint32_t) bytes[0] << 16 | (uint32_t) bytes[1] << 8 | bytes[2];
 	srid &= 0x1fffff;
-	info->srid = srid & 0x100000 ? (int32_t) srid - 0x200000 : (int32_t) srid;
+	header->srid = srid & 0x100000 ? (int32_t) srid - 0x200000 : (int32_t) srid;
 
-	r.has_z = (flags & FLAG_Z) != 0;
-	r.dims = 2 + r.has_z + ((flags & FLAG_M) != 0);
+	header->has_z = (flags & FLAG_Z) != 0;
+	*dims = 2 + header->has_z + ((flags & FLAG_M) != 0);
 	if (flags & FLAG_MORE)
 	{
 		uint64_t more;
 
-		if (len < skip + 8)
+		if (len < *skip + 8)
 			return RB_GEOMETRY_MALFORMED;
-		memcpy(&more, bytes + skip, sizeof more);
+		memcpy(&more, bytes + *skip, sizeof more);
 		if (more & ~FLAG_MORE_KNOWN)
 			return RB_GEOMETRY_UNKNOWN;
-		skip += 8;
+		*skip += 8;
 	}
-	if (flags & FLAG_BOX)
-		skip += (size_t) 2 * sizeof(float) * (size_t) (flags & FLAG_GEODETIC ? 3 : r.dims);
-	if (len < skip)
+	if ((flags & FLAG_BOX) == 0)
+		return RB_GEOMETRY_OK;
+	box_dims = flags & FLAG_GEODETIC ? 3 : *dims;
+	if ((len - *skip) / (2 * sizeof(float)) < (size_t) box_dims)
 		return RB_GEOMETRY_MALFORMED;
+	header->has_box = (flags & FLAG_GEODETIC) == 0;
+	for (int k = 0; k < 2 + header->has_z; k++)
+	{
+		float box[2];
+
+		memcpy(box, bytes + *skip + (size_t) k * sizeof box, sizeof box);
+		header->low[k] = box[0];
+		header->high[k] = box[1];
+	}
+	*skip += 2 * sizeof(float) * (size_t) box_dims;
+	return RB_GEOMETRY_OK;
+}
+
+/* a point, or a line of two: no box is stored with it, but it is one nearly */
+static void
+box_of_points(const uint8_t *at, size_t len, int dims, rb_geometry_header *header)
+{
+	const uint32_t type = len < 8 ? 0 : word(at, false), n = type == 0 ? 0 : word(at + 4, false);
+	const size_t size = (size_t) dims * sizeof(double);
+
+	if ((type != TYPE_POINT && type != TYPE_LINE) || n < 1 || n > 2 || len != 8 + n * size)
+		return;
+	for (int k = 0; k < 2 + header->has_z; k++)
+	{
+		double a, b;
+
+		memcpy(&a, at + 8 + (size_t) k * sizeof a, sizeof a);
+		memcpy(&b, at + 8 + (n - 1) * size + (size_t) k * sizeof b, sizeof b);
+		header->low[k] = a < b ? a : b;
+		header->high[k] = a < b ? b : a;
+	}
+	header->has_box = true;
+}
+
+rb_geometry_fault
+rb_geometry_read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header)
+{
+	size_t skip;
+	int dims;
+	rb_geometry_fault fault = read_header(bytes, len, header, &dims, &skip);
+
+	if (fault == RB_GEOMETRY_OK && !header->has_box)
+		box_of_points(bytes + skip, len - skip, dims, header);
+	return fault;
+}
+
+rb_geometry_fault
+rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_info *info,
+							rb_error *error)
+{
+	rb_geometry_header header;
+	rb_geometry_fault fault;
+	size_t skip;
+	reader r;
+
+	begin(&r, b, bytes, len, info, error);
+	fault = read_header(bytes, len, &header, &r.dims, &skip);
+	if (fault != RB_GEOMETRY_OK)
+		return fault;
+	info->srid = header.srid;
+	info->has_z = r.has_z = header.has_z;
 	r.at += skip;
 	return guarded(&r, read_serialized);
 }
@@ -712,7 +816,10 @@ read_ewkb(reader *r)
 		if (is_stopped(r, 1))
 			return RB_GEOMETRY_STOPPED;
 		if (outermost)
+		{
 			r->info->type = type;
+			r->info->has_z = r->has_z;
+		}
 		outermost = false;
 		if (is_collection(type))
 		{

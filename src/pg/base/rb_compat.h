@@ -220,4 +220,22 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 #define RB_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
+/* 16: a column above an outer join names the join that may have made it null */
+#include "nodes/pathnodes.h"
+
+static inline bool
+rb_same_but_for_nulling(const Node *a, const Node *b)
+{
+#if PG_VERSION_NUM >= 160000
+	if (IsA(a, Var) && IsA(b, Var))
+		return ((const Var *) a)->varno == ((const Var *) b)->varno &&
+			   ((const Var *) a)->varattno == ((const Var *) b)->varattno &&
+			   ((const Var *) a)->varlevelsup == ((const Var *) b)->varlevelsup;
+	if (IsA(a, PlaceHolderVar) && IsA(b, PlaceHolderVar))
+		return ((const PlaceHolderVar *) a)->phid == ((const PlaceHolderVar *) b)->phid &&
+			   ((const PlaceHolderVar *) a)->phlevelsup == ((const PlaceHolderVar *) b)->phlevelsup;
+#endif
+	return false;
+}
+
 #endif /* RB_COMPAT_H */

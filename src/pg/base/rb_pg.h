@@ -56,6 +56,7 @@ extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 extern int rb_setting_worker_idle;      /* s */
 extern bool rb_setting_custom_scan;
+extern bool rb_setting_join;
 extern bool rb_setting_duplicate_notice;
 extern int rb_setting_cache;
 extern int rb_setting_cache_memory;     /* kB */
@@ -328,6 +329,30 @@ typedef struct rb_space
 	bool dims_of_columns; /* no matter which row */
 	int64 dims_id;
 } rb_space;
+
+/* ---- ewkb.c ---- */
+
+/* ST_AsEWKB of a geometry's type, for this process, which may be one of several; false: there is none to be called */
+extern bool rb_find_as_ewkb(Oid type, bool parallel, MemoryContext context, FmgrInfo *info);
+
+/* ---- geometry_faults.c: geometries that cannot be taken ---- */
+
+typedef struct rb_geometry_place
+{
+	const char *function;
+	const char *what;  /* for which it is read, where that is no join */
+	const char *where; /* "column "geom" of red, id 17", or which argument */
+	const char *value; /* as SQL, for hints */
+	rb_kind kind;
+	bool many_points;
+	const char *more_hint;
+	double face_tolerance; /* of the builder that read it */
+	double face_share;
+} rb_geometry_place;
+
+/* not of RB_GEOMETRY_NO_MEMORY and RB_GEOMETRY_STOPPED, of which the geometry knows nothing */
+pg_noreturn extern void rb_raise_geometry(const rb_geometry_place *place, rb_geometry_fault fault,
+										  const rb_geometry_info *info);
 
 /* ---- receiver.c: rows become objects (inside it: rb_receiver.h) ---- */
 

@@ -28,6 +28,7 @@ int rb_setting_gpu_memory_limit = 0;
 int rb_setting_grid_resolution = 0;
 int rb_setting_worker_idle = 600;
 bool rb_setting_custom_scan = true;
+bool rb_setting_join = true;
 bool rb_setting_duplicate_notice = true;
 int rb_setting_cache = RB_CACHE_AUTO;
 int rb_setting_cache_memory = 1024 * 1024;
@@ -79,6 +80,9 @@ static const setting settings[] = {
 	{"redblue.custom_scan", "Lets a join in FROM hand its pairs on while it runs.",
 	 "Off, the pairs are collected before the first is returned. The answer is the same.",
 	 &rb_setting_custom_scan, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
+	{"redblue.join", "Lets the planner join tables on functions of two geometries as a whole.",
+	 "Off, such a join is a loop, with an index where there is one. The answer is the same.",
+	 &rb_setting_join, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
 	{"redblue.duplicate_notice", "Tells when rows of a join have the same id.",
 	 "A NOTICE once a call, where the column is not known to be unique and not named as that of objects.",
 	 &rb_setting_duplicate_notice, true, 0, 0, NULL, PGC_USERSET, 0},

@@ -9,51 +9,18 @@
 
 #include "access/detoast.h"
 #include "access/parallel.h"
-#include "catalog/dependency.h"
-#include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "executor/tuptable.h"
-#include "parser/parse_func.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/syscache.h"
 
-/*
- * ST_AsEWKB of the type's own schema.  The function is called as the user, so it
- * must come with the type, from the same extension: anybody can make a function
- * of that name.
- */
 static bool
 find_as_ewkb(rb_receiver *r)
 {
-	Oid type = r->columns.geom.type;
-	Oid extension = getExtensionOfObject(TypeRelationId, type);
-	HeapTuple tuple;
-	Oid schema;
-	Oid function;
-
 	if (r->as_ewkb_known)
 		return true;
-	if (!OidIsValid(extension))
-		return false;
-	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	schema = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace;
-	ReleaseSysCache(tuple);
-	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum("st_asewkb"),
-							   PointerGetDatum(buildoidvector(&type, 1)), ObjectIdGetDatum(schema));
-	if (!OidIsValid(function) || get_func_rettype(function) != BYTEAOID ||
-		getExtensionOfObject(ProcedureRelationId, function) != extension ||
-		!rb_may_execute(function))
-		return false;
 	/* a worker leaves such a value to the leader: to it, the form is unknown */
-	if (r->apart && IsParallelWorker() && func_parallel(function) != PROPARALLEL_SAFE)
-		return false;
-	fmgr_info_cxt(function, &r->as_ewkb, GetMemoryChunkContext(r));
-	r->as_ewkb_known = true;
-	return true;
+	r->as_ewkb_known = rb_find_as_ewkb(r->columns.geom.type, r->apart && IsParallelWorker(),
+									   GetMemoryChunkContext(r), &r->as_ewkb);
+	return r->as_ewkb_known;
 }
 
 /* where rows are received apart, a larger geometry is refused unread: a worker has no room for it */

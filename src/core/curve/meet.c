@@ -13,8 +13,7 @@
  * on each axis, of degree 4 in the coordinates.  As exact numbers these ratios are rounded
  * once, so that a place has the same doubles whatever it was found from.
  */
-#include "mesh/rb_crossings.h"
-
+#include "core/curve/rb_meet.h"
 #include "core/exact/rb_number.h"
 
 #include <string.h>

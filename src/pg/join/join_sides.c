@@ -1,0 +1,123 @@
+/*
+ * join_sides.c
+ *	  The geometries of an input become sets of triangles.
+ *
+ * Two geometries are compared in space where both have Z, else in the plane.  So a side may have to be there twice: what
+ * has Z in space, for those of the other side that have it, and flattened, for those that have none.  Mostly all
+ * rows of both have Z, or none has.  The first side is read before it is known whether the second one has rows
+ * without Z; where that may be, what has Z is kept aside.
+ */
+#include "pg/join/rb_geometry_join.h"
+
+static void
+put(rb_join_side *s, rb_lie lie, struct varlena *bytes, uint64 row, rb_geometry_info *info)
+{
+	rb_builder *b = &s->builder[lie];
+
+	b->any_leaf = true;
+	b->flat = lie != RB_IN_SPACE;
+	rb_decode(&s->decoder, b, bytes, (int64) row, info);
+}
+
+static void
+check_srid(rb_join_side *s, int32 srid)
+{
+	if (s->srid_known && s->srid != srid)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
+							   s->decoder.function, s->srid, srid),
+						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+	s->srid_known = true;
+	s->srid = srid;
+}
+
+void
+rb_join_side_add(rb_join_side *s, struct varlena *bytes, uint64 row)
+{
+	rb_geometry_header header;
+	rb_geometry_info info;
+	rb_geometry_fault fault = rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes),
+													  VARSIZE_ANY_EXHDR(bytes), &header);
+
+	/* of an unknown form it is known when it was read; until then nothing is lost by reading it as one without Z */
+	if (fault != RB_GEOMETRY_OK)
+	{
+		rb_builder *b = &s->builder[RB_IN_PLANE];
+		const uint32 rows = b->nrows;
+
+		put(s, RB_IN_PLANE, bytes, row, &info);
+		header.has_z = info.has_z;
+		header.srid = info.srid;
+		if (!header.has_z)
+		{
+			check_srid(s, header.srid);
+			return;
+		}
+		if (b->nrows > rows)
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("%s: geometry of an old form with Z", s->decoder.function),
+							errhint("Update the column: SET geom = ST_Force3D(geom).")));
+		return;
+	}
+	check_srid(s, header.srid);
+	if (!header.has_z)
+	{
+		put(s, RB_IN_PLANE, bytes, row, &info);
+		return;
+	}
+	put(s, RB_IN_SPACE, bytes, row, &info);
+	if (s->flatten)
+		put(s, RB_FLATTENED, bytes, row, &info);
+	else if (s->late != NULL)
+	{
+		rb_spool_put(s->late, bytes, VARSIZE_ANY(bytes));
+		rb_spool_put(s->late_row, &row, sizeof row);
+	}
+}
+
+void
+rb_join_side_flatten(rb_join_side *s)
+{
+	const uint64 n = s->late == NULL ? 0 : rb_spool_number(s->late);
+	rb_geometry_info info;
+
+	for (uint64 i = 0; i < n; i++)
+	{
+		uint64 row;
+
+		CHECK_FOR_INTERRUPTS();
+		memcpy(&row, rb_spool_get(s->late_row, i), sizeof row);
+		put(s, RB_FLATTENED, rb_spool_get(s->late, i), row, &info);
+	}
+}
+
+void
+rb_join_side_finish(rb_join_side *s)
+{
+	rb_error error;
+
+	for (int i = 0; i < RB_LIES; i++)
+		if (s->builder[i].nrows > 0)
+		{
+			rb_status status = rb_builder_finish(&s->builder[i], &s->set[i], &error);
+
+			if (status != RB_OK)
+				rb_raise(s->decoder.function, status, &error);
+		}
+	if (s->late != NULL)
+	{
+		rb_spool_close(s->late);
+		rb_spool_close(s->late_row);
+	}
+	s->late = s->late_row = NULL;
+}
+
+void
+rb_join_side_free(rb_join_side *s)
+{
+	for (int i = 0; i < RB_LIES; i++)
+	{
+		rb_builder_free(&s->builder[i]);
+		rb_set_release(&s->set[i]);
+	}
+}

@@ -1,0 +1,56 @@
+/*
+ * decode.c
+ *	  A geometry that is given as a value becomes the parts of an object.
+ */
+#include "pg/pair/rb_pairwise.h"
+
+pg_noreturn static void
+raise_geometry(const rb_decoder *d, const rb_builder *b, rb_geometry_fault fault,
+			   const rb_geometry_info *info, const rb_error *error)
+{
+	rb_geometry_place place = {
+		.function = d->function,
+		.what = "comparison",
+		.where = d->row == NULL ? d->where : psprintf("%s, %s", d->where, d->row),
+		.value = "geom",
+		.kind = RB_TRIANGLE3,
+		.more_hint = "",
+		.face_tolerance = b->face_tolerance,
+		.face_share = b->face_share,
+	};
+
+	if (fault == RB_GEOMETRY_NO_MEMORY)
+		rb_raise_of(d->function, "comparison", error->status, error);
+	rb_raise_geometry(&place, fault, info);
+}
+
+static bool
+find_as_ewkb(rb_decoder *d)
+{
+	if (!d->as_ewkb_known && OidIsValid(d->type))
+		d->as_ewkb_known = rb_find_as_ewkb(d->type, false, d->context, &d->as_ewkb);
+	return d->as_ewkb_known;
+}
+
+void
+rb_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info)
+{
+	rb_error error;
+	rb_geometry_fault fault;
+
+	b->should_stop = rb_is_interrupted;
+	fault = rb_geometry_read_serialized(b, (const uint8_t *) VARDATA_ANY(bytes),
+										VARSIZE_ANY_EXHDR(bytes), info, &error);
+	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(d))
+	{
+		bytes = DatumGetByteaPP(FunctionCall1(&d->as_ewkb, PointerGetDatum(bytes)));
+		fault = rb_geometry_read_ewkb(b, (const uint8_t *) VARDATA_ANY(bytes),
+									  VARSIZE_ANY_EXHDR(bytes), info, &error);
+	}
+	if (fault == RB_GEOMETRY_STOPPED)
+		rb_throw_kept();
+	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, id, &error) != RB_OK)
+		fault = RB_GEOMETRY_NO_MEMORY;
+	if (fault != RB_GEOMETRY_OK)
+		raise_geometry(d, b, fault, info, &error);
+}

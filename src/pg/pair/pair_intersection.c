@@ -1,0 +1,78 @@
+/*
+ * pair_intersection.c
+ *	  redblue_intersection: what two geometries share, as a geometry.
+ */
+#include "pg/pair/rb_pairwise.h"
+
+static void
+write_points(rb_writer *w, const double *corners, uint32 from, uint32 to)
+{
+	for (uint32 i = from; i < to; i++)
+		rb_write_point(w, corners + 3 * (Size) i);
+}
+
+static void
+write_line(rb_writer *w, const rb_shape *s, uint32 i)
+{
+	rb_write_node(w, RB_WRITE_LINE, s->line[i + 1] - s->line[i]);
+	write_points(w, s->line_corners, s->line[i], s->line[i + 1]);
+}
+
+static void
+write_polygon(rb_writer *w, const rb_shape *s, uint32 i)
+{
+	const uint32 first = s->polygon[i], n = s->polygon[i + 1] - first;
+	uint32 *sizes = palloc(n * sizeof *sizes);
+
+	for (uint32 k = 0; k < n; k++)
+		sizes[k] = s->ring[first + k + 1] - s->ring[first + k];
+	rb_write_node(w, RB_WRITE_POLYGON, n);
+	rb_write_rings(w, sizes, n);
+	write_points(w, s->ring_corners, s->ring[first], s->ring[first + n]);
+	pfree(sizes);
+}
+
+/* one of a kind is itself, several are a multi geometry, several kinds a collection; nothing is an empty one */
+static Datum
+write_shape(const rb_shape *s, const char *function, int32 srid, bool has_z)
+{
+	const int kinds = (s->npoints > 0) + (s->nlines > 0) + (s->npolygons > 0);
+	rb_writer w;
+
+	rb_write_begin(&w, function, srid, has_z);
+	if (kinds != 1)
+		rb_write_node(&w, RB_WRITE_COLLECTION, s->npoints + s->nlines + s->npolygons);
+	else if (s->npoints > 1)
+		rb_write_node(&w, RB_WRITE_MULTIPOINT, s->npoints);
+	else if (s->nlines > 1)
+		rb_write_node(&w, RB_WRITE_MULTILINE, s->nlines);
+	else if (s->npolygons > 1)
+		rb_write_node(&w, RB_WRITE_MULTIPOLYGON, s->npolygons);
+	for (uint32 i = 0; i < s->npoints; i++)
+	{
+		rb_write_node(&w, RB_WRITE_POINT, 1);
+		rb_write_point(&w, s->points + 3 * (Size) i);
+	}
+	for (uint32 i = 0; i < s->nlines; i++)
+		write_line(&w, s, i);
+	for (uint32 i = 0; i < s->npolygons; i++)
+		write_polygon(&w, s, i);
+	return rb_write_end(&w);
+}
+
+PG_FUNCTION_INFO_V1(redblue_geometry_intersection);
+
+Datum
+redblue_geometry_intersection(PG_FUNCTION_ARGS)
+{
+	static const rb_shape nothing;
+	const char *function = "redblue_intersection";
+	rb_pairwise *p;
+	bool any = rb_pairwise_read(fcinfo, function, 0, &p);
+	const rb_geometry_header *red = &p->side[0].header, *blue = &p->side[1].header;
+
+	if (any)
+		rb_pairwise_curve(p);
+	PG_RETURN_DATUM(
+		write_shape(any ? &p->shape : &nothing, function, red->srid, red->has_z && blue->has_z));
+}

@@ -1,0 +1,145 @@
+/*
+ * rb_pairwise.h
+ *	  Functions of two geometries (the extension redblue_postgis): what its files share.
+ *
+ *		pair_functions.c	the SQL functions
+ *		operand.c			a value becomes the parts of an object, and is remembered
+ *		pair_index.c		the planner: which index serves a function, and how many rows it leaves
+ *
+ * Where both geometries have Z they are what they are in space; else both are taken as they lie in the plane, with
+ * polygons as areas.  Either way all parts are triangles: those of faces, and of points and lines some without an area.
+ */
+#ifndef RB_PAIRWISE_H
+#define RB_PAIRWISE_H
+
+#include "pg/base/rb_pg.h"
+#include "core/curve/rb_curve.h"
+
+/* ---- pair_functions.c, pair_index.c: entry points, by which the planner knows a function ---- */
+
+extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
+
+/* ---- decode.c: geometries of one type become parts ---- */
+
+typedef struct rb_decoder
+{
+	const char *function;
+	const char *where; /* "the first geometry" */
+	const char *row;   /* of which row it is, or NULL */
+	Oid type;          /* of the geometries; InvalidOid: not known */
+	MemoryContext context;
+	FmgrInfo as_ewkb; /* of that type */
+	bool as_ewkb_known;
+} rb_decoder;
+
+/*
+ * The parts of a geometry (its bytes detoasted), as a row of that id in the builder, whose kind and flags say what is taken.  A row without
+ * parts is dropped.  Of a form that is not known through EWKB.  Raises what is wrong with it.
+ */
+extern void rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
+					  rb_geometry_info *info);
+
+/* ---- operand.c ---- */
+
+/* one argument */
+typedef struct rb_operand
+{
+	struct varlena
+		*stored; /* the value that was read last, as it came: behind a pointer, or its bytes */
+	Size stored_size;
+	Size stored_cap;
+	struct varlena *bytes; /* while a call lasts: the value detoasted */
+	bool header_known;
+	rb_geometry_header header;
+	bool known; /* it was read, ... */
+	bool flat;  /* as it lies in the plane, */
+	rb_builder builder;
+	rb_set set; /* to this one row of triangles, which lie in the builder; no part: it is empty */
+} rb_operand;
+
+/* what a call remembers for the next one of its expression */
+typedef struct rb_pairwise
+{
+	rb_decoder decoder;
+	bool alone; /* there is but one geometry */
+	MemoryContext context;
+	MemoryContextCallback at_end;
+	rb_open open;
+	rb_memory *memory;
+	rb_context ctx;    /* of what is done */
+	rb_stream *stream; /* while two are joined, */
+	bool working;      /* and while a thread works */
+	uint32 done;
+	pthread_t thread;
+	rb_status (*work)(struct rb_pairwise *);
+	rb_status status;
+	rb_curve *curve; /* NULL: none was asked for */
+	rb_shape shape;
+	rb_operand side[2];
+} rb_pairwise;
+
+/*
+ * Both arguments of this call; raises where the two have different SRIDs.  Where the boxes which they bring along are
+ * farther apart than `reach`, or one is empty, false: they are not read.  Infinite: they are read in any case.
+ */
+extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
+							 rb_pairwise **pairwise);
+
+/* is the answer of that predicate yes?  told as a join tells it */
+extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
+							uint64 *told);
+
+/* what the two share, in pairwise->shape; valid until the next call */
+extern void rb_pairwise_curve(rb_pairwise *pairwise);
+
+/* the box of one geometry; false: it is empty */
+extern bool rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
+							double *low, double *high);
+
+/* the triangles of one geometry's faces; each with the number of its face, from 1 */
+typedef struct rb_pairwise_faces
+{
+	bool has_z;
+	int32 srid;
+	uint32 n;
+	const double *coords; /* nine of each; in the plane z is 0 */
+	uint32 *face;
+} rb_pairwise_faces;
+
+extern void rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function,
+								   rb_pairwise_faces *faces);
+
+/* ---- geometry_write.c: a geometry of a node after the other, in prefix order ---- */
+
+/* PostGIS's numbers */
+enum
+{
+	RB_WRITE_POINT = 1,
+	RB_WRITE_LINE = 2,
+	RB_WRITE_POLYGON = 3,
+	RB_WRITE_MULTIPOINT = 4,
+	RB_WRITE_MULTILINE = 5,
+	RB_WRITE_MULTIPOLYGON = 6,
+	RB_WRITE_COLLECTION = 7,
+	RB_WRITE_TRIANGLE = 14
+};
+
+typedef struct rb_writer
+{
+	const char *function;
+	int dims;
+	char *bytes; /* in the memory context that was current when it began */
+	Size n, cap;
+	double low[3], high[3];
+} rb_writer;
+
+extern void rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z);
+extern void rb_write_node(rb_writer *w, uint32 type, uint32 count);
+extern void rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n);
+extern void rb_write_point(rb_writer *w, const double *at);
+extern Datum rb_write_end(rb_writer *w);
+
+#endif /* RB_PAIRWISE_H */

@@ -1,0 +1,116 @@
+# redblue_postgis: functions of two geometries that are cancelled, short of memory, called in parallel, and called
+# again where something of the last call may be left.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use List::Util qw(max);
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $allowed_ms = 200;
+my $node = new_server('pairs');
+plan skip_all => 'no PostGIS' if !have_postgis($node);
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION redblue_postgis;
+-- a wave of 2 n^2 triangles with corners on an integer lattice of heights, so that two of them meet everywhere
+CREATE FUNCTION wave(n int, k int) RETURNS geometry LANGUAGE sql AS $$
+WITH corner AS (SELECT i, j, format('%s %s %s', i, j, (i * k + j * 3) % 4) AS at FROM generate_series(0, n) i, generate_series(0, n) j)
+SELECT ST_GeomFromText('TIN Z (' || string_agg(format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', a.at, b.at, c.at, d.at), ', ' ORDER BY a.i, a.j) || ')')
+FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i + 1, a.j + 1) $$;
+CREATE TABLE large AS SELECT k, wave(300, k) AS geom FROM generate_series(1, 2) k;
+-- many lines side by side, of a hundred pieces each
+CREATE TABLE line AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(x, i + 0.4 * (x % 2), (x * i) % 3) FROM generate_series(1, 60) x)) AS geom FROM generate_series(1, 3000) i;
+CREATE TABLE far AS SELECT id, ST_Translate(geom, 0, 0.5) AS geom FROM line;
+ANALYZE;
+SQL
+# a face of so many corners that reading it takes seconds: a comb
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE comb AS SELECT ST_GeomFromText('POLYGON Z ((' || string_agg(format('%s %s 0', i, CASE i % 2 WHEN 0 THEN 1 ELSE 1000 + i::bigint * 7919 % 1000 END), ', ' ORDER BY i) || ', 2000001 0 0, 0 0 0, 1 ' || 1000 + 7919 % 1000 || ' 0))') AS geom
+FROM generate_series(1, 1000000) i;
+SQL
+add_cancel_ms($node);
+my $session = session($node);
+my $watch = session($node);
+# its compiler hears nothing
+$session->ask('SET jit = off; SET redblue."join" = off');
+
+my %query = (
+	'reading' => "SELECT redblue_intersects(geom, 'POINT Z (5 5 0)') FROM comb, generate_series(1, 3)",
+	'a join of two' => "SELECT redblue_contact(a.geom, ST_Translate(b.geom, 0.25, 0.25 + i * 1e-9)) FROM large a, large b, generate_series(1, 30) i WHERE a.k = 1 AND b.k = 2",
+	'a distance of two' => "SELECT redblue_distance(a.geom, ST_Translate(b.geom, 0, 0, 50 + i)) FROM large a, large b, generate_series(1, 100) i WHERE a.k = 1 AND b.k = 2",
+	'pairs one by one' => "SELECT count(*) FROM line a JOIN far b ON redblue_dwithin(a.geom, b.geom, 0.01)",
+	'distances one by one' => "SELECT sum(redblue_distance(a.geom, b.geom)) FROM line a, far b",
+	'triangles' => "SELECT count(f.geom) FROM large, generate_series(1, 50), redblue_faces(geom) f");
+for my $name (sort keys %query)
+{
+	my @ms;
+	for my $delay (0.1, 0.5, 1.1)
+	{
+		for my $try (1 .. 3)
+		{
+			$session->send($query{$name});
+			sleep($delay);
+			my $ms = $watch->ask("SELECT cancel_ms($session->{pid})");
+			my (undef, $err) = $session->wait_for;
+			last if $ms < 0 || $err !~ /57014/;
+			push @ms, $ms if $ms < $allowed_ms || $try == 3;
+			last if $ms < $allowed_ms;
+		}
+	}
+	ok(@ms >= 2 && max(@ms) < $allowed_ms, sprintf('cancel while %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)));
+}
+is($session->ask("SELECT redblue_intersects('POINT (1 1)', 'LINESTRING (0 0, 2 2)')"), 't', 'and the session answers');
+
+# ---- memory ----
+my ($out, $err) = $session->ask("SET redblue.memory_limit = '1MB'; SELECT redblue_intersects(geom, geom) FROM large WHERE k = 1");
+like($err, qr/53200.*redblue_intersects: out of memory.*redblue.memory_limit is 1024 kB/s, 'a geometry that has no room');
+($out, $err) = $session->ask("SELECT redblue_faces(geom) FROM large");
+like($err, qr/53200.*redblue_faces: out of memory/s, 'the same, of its triangles');
+is($session->ask("SELECT redblue_intersects('POINT (1 1)', 'LINESTRING (0 0, 2 2)')"), 't', 'and the session answers');
+$session->ask('RESET redblue.memory_limit');
+
+# what a statement holds it gives back, also where it failed half way, thousands of times
+my $again = <<'SQL';
+DO $$
+BEGIN
+	FOR i IN 1 .. 3000 LOOP
+		BEGIN
+			PERFORM redblue_intersects(ST_MakeEnvelope(0, 0, i, i), ST_MakePoint(i, i)), redblue_distance(ST_MakePoint(i, 0), 'LINESTRING (0 0, 1 1)'),
+				redblue_crosses('POLYGON ((0 0, 1 1, 1 0, 0 1, 0 0))', ST_MakePoint(i, 0));
+		EXCEPTION WHEN invalid_parameter_value THEN NULL;
+		END;
+	END LOOP;
+END $$
+SQL
+$session->ask($again);
+my $before = emptied_rss_kb($session);
+$session->ask($again) for 1 .. 2;
+my $grown = emptied_rss_kb($session) - $before;
+cmp_ok($grown, '<', 2048, "6000 statements that fail leave nothing: $grown kB");
+
+# ---- in parallel, and as part of an index ----
+my $near = "SELECT count(*), sum(id) FROM line WHERE redblue_dwithin(geom, 'LINESTRING (0 0, 60 2000)', 0.5)";
+my $serial = $session->ask($near);
+like($session->ask("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; EXPLAIN (COSTS OFF) $near"),
+	qr/Gather.*Parallel Seq Scan.*redblue_dwithin/s, 'a parallel plan');
+is($session->ask($near), $serial, 'has the same rows');
+$session->ask("CREATE INDEX at_origin ON line (redblue_distance(geom, 'POINT (0 0)'))");
+is($session->ask("SELECT id FROM line ORDER BY redblue_distance(geom, 'POINT (0 0)') LIMIT 1"), 1, 'an index on distances');
+$session->ask("INSERT INTO line VALUES (-1, 'LINESTRING Z (0 0.1 0, 1 0.1 0)')");
+is($session->ask("SET enable_seqscan = off; SELECT id FROM line ORDER BY redblue_distance(geom, 'POINT (0 0)') LIMIT 1"), -1, 'and kept up to date');
+
+# ---- as another user, who may not call ST_AsEWKB ----
+is($session->ask("CREATE ROLE guest; SET ROLE guest; SELECT redblue_intersects('POINT (1 1)', 'LINESTRING (0 0, 2 2)')"), 't', 'anybody may call it');
+$session->ask('RESET ROLE');
+
+# ---- dump and restore of what uses it: views, indexes, constraints ----
+$session->ask("CREATE VIEW meeting AS SELECT a.id AS a, b.id AS b FROM line a JOIN far b ON redblue_intersects(a.geom, b.geom) WHERE a.id < 10; ALTER TABLE far ADD CHECK (redblue_dwithin(geom, 'POINT (0 0)', 1e9))");
+my $truth = $session->ask('SELECT count(*), sum(b) FROM meeting');
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$PostgreSQL::Test::Utils::tmp_check/dump", $node->connstr('postgres') ], 'dumped');
+$node->safe_psql('postgres', 'CREATE DATABASE copy');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('copy'), "$PostgreSQL::Test::Utils::tmp_check/dump" ], 'restored');
+is($node->safe_psql('copy', 'SELECT count(*), sum(b) FROM meeting'), $truth, 'with the same rows');
+done_testing();
