@@ -75,6 +75,7 @@ typedef struct rb_geometry_join
 	rb_open open;
 	rb_memory *memory;
 	double reach;
+	bool no_pairs;
 
 	/* a join */
 	rb_context ctx;
@@ -342,23 +343,41 @@ read_input(rb_geometry_join *j, input *in)
 	ExecClearTuple(scan);
 }
 
-/* false: there is none, and so no pair */
-static bool
+/* NULL: there are no pairs */
+static void
 find_distance(rb_geometry_join *j)
 {
 	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
-	bool null;
+	bool null = false;
 
 	j->reach = 0;
-	if (j->asked != RB_ASKED_DWITHIN)
-		return true;
-	ResetExprContext(econtext);
-	j->reach = DatumGetFloat8(ExecEvalExprSwitchContext(j->distance, econtext, &null));
-	if (!null && (isnan(j->reach) || j->reach < 0))
+	if (j->asked == RB_ASKED_DWITHIN)
+	{
+		ResetExprContext(econtext);
+		j->reach = DatumGetFloat8(ExecEvalExprSwitchContext(j->distance, econtext, &null));
+	}
+	j->no_pairs = null;
+}
+
+/*
+ * Raises what would be raised for a pair, if there is any: a geometry is not compared with nothing, nor is anything with
+ * no distance.
+ */
+static void
+check_inputs(rb_geometry_join *j)
+{
+	rb_join_side *outer = &j->in[0].side, *inner = &j->in[1].side;
+
+	if (outer->n[0] + outer->n[1] == 0 || inner->n[0] + inner->n[1] == 0)
+		j->no_pairs = true;
+	if (j->no_pairs)
+		return;
+	if (isnan(j->reach) || j->reach < 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("redblue_dwithin: distance must be 0 or more"),
 						errdetail("It is %g.", j->reach)));
-	return !null;
+	rb_join_side_check(outer, inner);
+	rb_join_side_check(inner, outer);
 }
 
 static void
@@ -367,6 +386,7 @@ read_inputs(rb_geometry_join *j)
 	rb_join_side *outer = &j->in[0].side, *inner = &j->in[1].side;
 	MemoryContext old = MemoryContextSwitchTo(j->context);
 
+	find_distance(j);
 	j->at_end.func = close_all;
 	j->at_end.arg = j;
 	MemoryContextRegisterResetCallback(j->context, &j->at_end);
@@ -379,7 +399,9 @@ read_inputs(rb_geometry_join *j)
 
 		s->decoder.context = j->context;
 		s->decoder.as_ewkb_known = false;
-		s->srid_known = s->flatten = false;
+		s->srid_known = s->mixed = s->flatten = false;
+		memset(s->n, 0, sizeof s->n);
+		memset(s->faulty, 0, sizeof s->faulty);
 		s->late = s->late_row = NULL;
 		for (int k = 0; k < RB_LIES; k++)
 		{
@@ -401,6 +423,7 @@ read_inputs(rb_geometry_join *j)
 	read_input(j, &j->in[1]);
 	if (inner->builder[RB_IN_PLANE].nrows > 0)
 		rb_join_side_flatten(outer);
+	check_inputs(j);
 	for (int i = 0; i < 2; i++)
 		rb_join_side_finish(&j->in[i].side);
 }
@@ -578,7 +601,7 @@ start_pairs(rb_geometry_join *j)
 		j->matched = MemoryContextAllocHuge(j->context, words * sizeof *j->matched);
 	if (j->matched != NULL)
 		memset(j->matched, 0, words * sizeof *j->matched);
-	j->turn = find_distance(j) ? 0 : (int) lengthof(turns);
+	j->turn = j->no_pairs ? (int) lengthof(turns) : 0;
 	j->block.n = j->next = 0;
 	j->rest = 0;
 	ExecClearTuple(scan);

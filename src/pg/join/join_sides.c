@@ -14,21 +14,46 @@ put(rb_join_side *s, rb_lie lie, struct varlena *bytes, uint64 row, rb_geometry_
 {
 	rb_builder *b = &s->builder[lie];
 
+	if (s->faulty[lie] != NULL)
+		return;
 	b->any_leaf = true;
 	b->flat = lie != RB_IN_SPACE;
-	rb_decode(&s->decoder, b, bytes, (int64) row, info);
+	if (rb_try_decode(&s->decoder, b, bytes, (int64) row, info))
+		return;
+	s->faulty[lie] = MemoryContextAlloc(s->decoder.context, VARSIZE_ANY(bytes));
+	memcpy(s->faulty[lie], bytes, VARSIZE_ANY(bytes));
 }
 
 static void
-check_srid(rb_join_side *s, int32 srid)
+see_srid(rb_join_side *s, int32 srid)
 {
 	if (s->srid_known && s->srid != srid)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
-							   s->decoder.function, s->srid, srid),
-						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+	{
+		s->mixed = true;
+		s->other_srid = srid;
+		return;
+	}
 	s->srid_known = true;
 	s->srid = srid;
+}
+
+/* of an unknown form it is known when it was read; until then nothing is lost by reading it as one without Z */
+static void
+add_unknown(rb_join_side *s, struct varlena *bytes, uint64 row)
+{
+	rb_builder *b = &s->builder[RB_IN_PLANE];
+	const uint32 rows = b->nrows;
+	rb_geometry_info info = {0};
+
+	put(s, RB_IN_PLANE, bytes, row, &info);
+	s->n[info.has_z]++;
+	if (s->faulty[RB_IN_PLANE] != NULL)
+		return;
+	see_srid(s, info.srid);
+	if (info.has_z && b->nrows > rows)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("%s: geometry of an old form with Z", s->decoder.function),
+						errhint("Update the column: SET geom = ST_Force3D(geom).")));
 }
 
 void
@@ -36,30 +61,15 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, uint64 row)
 {
 	rb_geometry_header header;
 	rb_geometry_info info;
-	rb_geometry_fault fault = rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes),
-													  VARSIZE_ANY_EXHDR(bytes), &header);
 
-	/* of an unknown form it is known when it was read; until then nothing is lost by reading it as one without Z */
-	if (fault != RB_GEOMETRY_OK)
+	if (rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+								&header) != RB_GEOMETRY_OK)
 	{
-		rb_builder *b = &s->builder[RB_IN_PLANE];
-		const uint32 rows = b->nrows;
-
-		put(s, RB_IN_PLANE, bytes, row, &info);
-		header.has_z = info.has_z;
-		header.srid = info.srid;
-		if (!header.has_z)
-		{
-			check_srid(s, header.srid);
-			return;
-		}
-		if (b->nrows > rows)
-			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("%s: geometry of an old form with Z", s->decoder.function),
-							errhint("Update the column: SET geom = ST_Force3D(geom).")));
+		add_unknown(s, bytes, row);
 		return;
 	}
-	check_srid(s, header.srid);
+	s->n[header.has_z]++;
+	see_srid(s, header.srid);
 	if (!header.has_z)
 	{
 		put(s, RB_IN_PLANE, bytes, row, &info);
@@ -75,12 +85,45 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, uint64 row)
 	}
 }
 
+static void
+raise_faulty(rb_join_side *s, rb_lie lie)
+{
+	rb_geometry_info info;
+
+	if (s->faulty[lie] == NULL)
+		return;
+	rb_builder_clear(&s->builder[lie]);
+	rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, &info);
+}
+
+void
+rb_join_side_check(rb_join_side *s, const rb_join_side *other)
+{
+	const uint64 n = other->n[0] + other->n[1];
+
+	if (n > 0 && s->mixed)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
+							   s->decoder.function, s->srid, s->other_srid),
+						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
+	if (n > 0)
+		raise_faulty(s, RB_IN_PLANE);
+	if (other->n[0] > 0)
+		raise_faulty(s, RB_FLATTENED);
+	if (other->n[1] > 0)
+		raise_faulty(s, RB_IN_SPACE);
+}
+
 void
 rb_join_side_flatten(rb_join_side *s)
 {
 	const uint64 n = s->late == NULL ? 0 : rb_spool_number(s->late);
 	rb_geometry_info info;
 
+	if (s->late == NULL && s->builder[RB_IN_SPACE].nrows > 0)
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("%s: geometry without Z in a column whose type says that it has Z",
+							   s->decoder.function)));
 	for (uint64 i = 0; i < n; i++)
 	{
 		uint64 row;
@@ -97,7 +140,7 @@ rb_join_side_finish(rb_join_side *s)
 	rb_error error;
 
 	for (int i = 0; i < RB_LIES; i++)
-		if (s->builder[i].nrows > 0)
+		if (s->builder[i].nrows > 0 && s->faulty[i] == NULL)
 		{
 			rb_status status = rb_builder_finish(&s->builder[i], &s->set[i], &error);
 

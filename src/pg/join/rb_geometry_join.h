@@ -76,17 +76,23 @@ typedef struct rb_join_side
 	rb_decoder decoder;
 	rb_builder builder[RB_LIES];
 	const rb_set *set[RB_LIES]; /* once all are read; NULL: none lies so */
+	uint64 n[2]; /* geometries that are not null: without Z, with Z */
 	bool srid_known;
 	int32 srid;
+	bool mixed; /* not all have the same SRID: ... */
+	int32 other_srid;
+	struct varlena *faulty[RB_LIES]; /* one that cannot be read so; NULL: none is known */
 	bool flatten;       /* what has Z is to be flattened, too */
 	rb_spool *late;     /* or may have to be, later: such geometries, ... */
 	rb_spool *late_row; /* ... and their rows; NULL: never */
 } rb_join_side;
 
-/* a geometry, detoasted, of that row */
+/* a geometry, detoasted, of that row; says nothing of what is wrong with it, as it may have nothing to be compared with */
 extern void rb_join_side_add(rb_join_side *side, struct varlena *bytes, uint64 row);
 /* those that may have to be flattened are */
 extern void rb_join_side_flatten(rb_join_side *side);
+/* raises what is wrong with one of its geometries, if there is any of the other side that it is to be compared with */
+extern void rb_join_side_check(rb_join_side *side, const rb_join_side *other);
 extern void rb_join_side_finish(rb_join_side *side);
 extern void rb_join_side_free(rb_join_side *side);
 

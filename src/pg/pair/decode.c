@@ -32,25 +32,49 @@ find_as_ewkb(rb_decoder *d)
 	return d->as_ewkb_known;
 }
 
-void
-rb_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info)
+/* false: it is told what is wrong with it */
+static bool
+decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info,
+	   rb_geometry_fault *told, rb_error *error)
 {
-	rb_error error;
 	rb_geometry_fault fault;
 
 	b->should_stop = rb_is_interrupted;
 	fault = rb_geometry_read_serialized(b, (const uint8_t *) VARDATA_ANY(bytes),
-										VARSIZE_ANY_EXHDR(bytes), info, &error);
+										VARSIZE_ANY_EXHDR(bytes), info, error);
 	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(d))
 	{
 		bytes = DatumGetByteaPP(FunctionCall1(&d->as_ewkb, PointerGetDatum(bytes)));
 		fault = rb_geometry_read_ewkb(b, (const uint8_t *) VARDATA_ANY(bytes),
-									  VARSIZE_ANY_EXHDR(bytes), info, &error);
+									  VARSIZE_ANY_EXHDR(bytes), info, error);
 	}
 	if (fault == RB_GEOMETRY_STOPPED)
 		rb_throw_kept();
-	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, id, &error) != RB_OK)
+	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, id, error) != RB_OK)
 		fault = RB_GEOMETRY_NO_MEMORY;
-	if (fault != RB_GEOMETRY_OK)
+	*told = fault;
+	return fault == RB_GEOMETRY_OK;
+}
+
+void
+rb_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info)
+{
+	rb_geometry_fault fault;
+	rb_error error;
+
+	if (!decode(d, b, bytes, id, info, &fault, &error))
 		raise_geometry(d, b, fault, info, &error);
+}
+
+bool
+rb_try_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info)
+{
+	rb_geometry_fault fault;
+	rb_error error;
+
+	if (decode(d, b, bytes, id, info, &fault, &error))
+		return true;
+	if (fault == RB_GEOMETRY_NO_MEMORY)
+		raise_geometry(d, b, fault, info, &error);
+	return false;
 }

@@ -41,6 +41,9 @@ typedef struct rb_decoder
  */
 extern void rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
 					  rb_geometry_info *info);
+/* the same, but false where something is wrong with it; what the builder has is of no use then, and it takes no more */
+extern bool rb_try_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
+						  rb_geometry_info *info);
 
 /* ---- operand.c ---- */
 
