@@ -76,15 +76,15 @@ typedef struct rb_join_side
 	rb_decoder decoder;
 	rb_builder builder[RB_LIES];
 	const rb_set *set[RB_LIES]; /* once all are read; NULL: none lies so */
-	uint64 n[2]; /* geometries that are not null: without Z, with Z */
+	uint64 n[2];                /* geometries that are not null: without Z, with Z */
 	bool srid_known;
 	int32 srid;
 	bool mixed; /* not all have the same SRID: ... */
 	int32 other_srid;
 	struct varlena *faulty[RB_LIES]; /* one that cannot be read so; NULL: none is known */
-	bool flatten;       /* what has Z is to be flattened, too */
-	rb_spool *late;     /* or may have to be, later: such geometries, ... */
-	rb_spool *late_row; /* ... and their rows; NULL: never */
+	bool flatten;                    /* what has Z is to be flattened, too */
+	rb_spool *late;                  /* or may have to be, later: such geometries, ... */
+	rb_spool *late_row;              /* ... and their rows; NULL: never */
 } rb_join_side;
 
 /* a geometry, detoasted, of that row; says nothing of what is wrong with it, as it may have nothing to be compared with */

@@ -158,21 +158,21 @@ selectivity(SupportRequestSelectivity *request)
 {
 	Oid type;
 	Oid op;
+	List *two;
 
 	if (list_length(request->args) < 2)
 		return false;
 	type = exprType(linitial(request->args));
+	two = list_make2(linitial(request->args), lsecond(request->args));
 	op = operator_of(type, "&&&");
 	if (!OidIsValid(op))
 		return false;
 	if (request->is_join)
-		request->selectivity =
-			join_selectivity(request->root, op, list_copy_head(request->args, 2),
-							 request->inputcollid, request->jointype, request->sjinfo);
+		request->selectivity = join_selectivity(request->root, op, two, request->inputcollid,
+												request->jointype, request->sjinfo);
 	else
-		request->selectivity =
-			restriction_selectivity(request->root, op, list_copy_head(request->args, 2),
-									request->inputcollid, request->varRelid);
+		request->selectivity = restriction_selectivity(request->root, op, two, request->inputcollid,
+													   request->varRelid);
 	return true;
 }
 
