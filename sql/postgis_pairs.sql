@@ -86,7 +86,7 @@ FROM (SELECT ST_Collect(geom) AS all_of FROM pile WHERE id % 2 = 0) a, (SELECT S
 
 -- ---- indexes ----
 -- what is asked of the index, whatever the rest of the plan
-CREATE FUNCTION index_condition(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+CREATE FUNCTION index_condition(query text) RETURNS SETOF text LANGUAGE plpgsql SET redblue."join" = off AS $$
 DECLARE line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP

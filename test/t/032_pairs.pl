@@ -34,7 +34,7 @@ SQL
 add_cancel_ms($node);
 my $session = session($node);
 my $watch = session($node);
-# its compiler hears nothing
+# its compiler hears nothing; and pairs one by one are asked for one by one (033_join has them as a whole)
 $session->ask('SET jit = off; SET redblue."join" = off');
 
 my %query = (

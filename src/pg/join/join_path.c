@@ -199,35 +199,53 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 /* ---- the plan ---- */
 
 /*
- * Columns of the inner side of an outer join have another name above it, in PostgreSQL 16 and later, than below: so
- * what is wanted above and is not there by that name stands behind the columns of both inputs, as a copy of one of them.
+ * From PostgreSQL 16 on a column of the inner side of an outer join has another name above the join than below, and the
+ * planner wants one name for each column of the scan tuple.  That is the one above; what is asked of the inputs takes it, too.
  */
-static List *
-copies_of(List *wanted, List **columns)
+static void
+name_as_above(List *columns, List *above)
 {
-	List *copies = NIL;
-	ListCell *lc;
+	const int flags = PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS;
+	List *wanted = pull_var_clause((Node *) above, flags);
 
-	foreach (lc, wanted)
+	/* this gets longer as it is read */
+	for (int i = 0; i < list_length(wanted); i++)
 	{
-		Node *node = lfirst(lc);
-		ListCell *at;
-		bool found = tlist_member((Expr *) node, *columns) != NULL;
+		Node *node = list_nth(wanted, i);
+		bool found = false;
+		ListCell *lc;
 
-		foreach (at, *columns)
+		foreach (lc, columns)
 		{
-			TargetEntry *column = lfirst_node(TargetEntry, at);
+			TargetEntry *column = lfirst_node(TargetEntry, lc);
 
-			if (found || !rb_same_but_for_nulling(node, (Node *) column->expr))
+			if (!rb_same_but_for_nulling(node, (Node *) column->expr))
 				continue;
-			*columns = lappend(*columns, makeTargetEntry(copyObject((Expr *) node),
-														 (AttrNumber) (list_length(*columns) + 1),
-														 NULL, false));
-			copies = lappend_int(copies, column->resno);
+			column->expr = (Expr *) copyObject(node);
 			found = true;
 		}
+		/* computed here, of what it contains */
+		if (!found && IsA(node, PlaceHolderVar))
+			wanted = list_concat(
+				wanted, pull_var_clause((Node *) ((PlaceHolderVar *) node)->phexpr, flags));
 	}
-	return copies;
+}
+
+static Node *
+name_as_columns(Node *node, void *columns)
+{
+	ListCell *lc;
+
+	if (node == NULL)
+		return NULL;
+	foreach (lc, (List *) columns)
+	{
+		TargetEntry *column = lfirst_node(TargetEntry, lc);
+
+		if (rb_same_but_for_nulling(node, (Node *) column->expr))
+			return (Node *) copyObject(column->expr);
+	}
+	return expression_tree_mutator(node, name_as_columns, columns);
 }
 
 static Plan *
@@ -241,7 +259,7 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	JoinType type = (JoinType) linitial_int(facts);
 	List *outer = ((Plan *) linitial(children))->targetlist;
 	List *inner = ((Plan *) lsecond(children))->targetlist;
-	List *columns = NIL, *join_quals, *other_quals, *wanted, *copies;
+	List *columns = NIL, *join_quals, *other_quals;
 	Node *distance = lthird(exprs);
 	ListCell *lc;
 
@@ -261,11 +279,8 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 											 (AttrNumber) (list_length(columns) + 1), NULL, false));
 	}
 	/* tlist may be another one in the end, of what the path promises */
-	wanted = pull_var_clause(
-		(Node *) list_make4(rel->reltarget->exprs, best->path.pathtarget->exprs, join_quals,
-							other_quals),
-		PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
-	copies = copies_of(wanted, &columns);
+	name_as_above(columns,
+				  list_make3(rel->reltarget->exprs, best->path.pathtarget->exprs, other_quals));
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = other_quals;
 	plan->scan.scanrelid = 0;
@@ -274,11 +289,11 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->custom_scan_tlist = columns;
 	if (distance == NULL)
 		distance = (Node *) makeNullConst(FLOAT8OID, -1, InvalidOid);
-	plan->custom_exprs = list_make5(copyObject(linitial(exprs)), copyObject(lsecond(exprs)),
-									copyObject(distance), copyObject(clause->clause), join_quals);
-	plan->custom_private = list_make2(
-		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))),
-		copies);
+	plan->custom_exprs = (List *) name_as_columns(
+		(Node *) list_make5(linitial(exprs), lsecond(exprs), distance, clause->clause, join_quals),
+		columns);
+	plan->custom_private = list_make1(
+		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))));
 	plan->methods = &rb_join_methods;
 	return &plan->scan.plan;
 }

@@ -65,7 +65,6 @@ typedef struct rb_geometry_join
 	input in[2];
 	ExprState *distance;
 	ExprState *quals;
-	List *copies;
 	Node *clause;
 	phase phase;
 
@@ -126,11 +125,10 @@ has_z_for_sure(Node *geometry)
 	return modifier >= 0 && (modifier & 2) != 0;
 }
 
-/* the columns of the inputs that are wanted above them, be it by a copy */
+/* the columns of the inputs that are wanted above them */
 static void
 find_wanted(rb_geometry_join *j, CustomScan *plan)
 {
-	const int inputs = j->in[0].columns + j->in[1].columns;
 	Bitmapset *wanted = NULL;
 	int i = -1;
 
@@ -139,11 +137,9 @@ find_wanted(rb_geometry_join *j, CustomScan *plan)
 	pull_varattnos(list_nth(plan->custom_exprs, RB_JOIN_QUAL), INDEX_VAR, &wanted);
 	while ((i = bms_next_member(wanted, i)) >= 0)
 	{
-		int column = i + FirstLowInvalidHeapAttributeNumber;
+		const int column = i + FirstLowInvalidHeapAttributeNumber;
 		input *in;
 
-		if (column > inputs)
-			column = list_nth_int(j->copies, column - inputs - 1);
 		in = &j->in[column > j->in[1].first];
 		in->wanted = bms_add_member(in->wanted, column - 1 - in->first);
 	}
@@ -160,7 +156,6 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 
 	j->type = (JoinType) linitial_int(facts);
 	j->asked = (rb_asked) lsecond_int(facts);
-	j->copies = list_nth(plan->custom_private, RB_JOIN_COPIES);
 	j->clause = list_nth(plan->custom_exprs, RB_JOIN_CLAUSE);
 	for (int i = 0; i < 2; i++)
 	{
@@ -244,14 +239,11 @@ rescan_join(CustomScanState *node)
 
 /* ---- inputs ---- */
 
-/* its columns into the scan tuple, and their copies; NULL: all are null */
+/* its columns into the scan tuple; NULL: all are null */
 static void
 fill(rb_geometry_join *j, input *in, TupleTableSlot *from)
 {
 	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
-	const int inputs = j->in[0].columns + j->in[1].columns;
-	int copy = inputs;
-	ListCell *lc;
 
 	if (from == NULL)
 		memset(scan->tts_isnull + in->first, true, (Size) in->columns);
@@ -260,17 +252,6 @@ fill(rb_geometry_join *j, input *in, TupleTableSlot *from)
 		slot_getallattrs(from);
 		memcpy(scan->tts_values + in->first, from->tts_values, (Size) in->columns * sizeof(Datum));
 		memcpy(scan->tts_isnull + in->first, from->tts_isnull, (Size) in->columns);
-	}
-	foreach (lc, j->copies)
-	{
-		const int column = lfirst_int(lc) - 1;
-
-		if (column >= in->first && column < in->first + in->columns)
-		{
-			scan->tts_values[copy] = scan->tts_values[column];
-			scan->tts_isnull[copy] = scan->tts_isnull[column];
-		}
-		copy++;
 	}
 }
 

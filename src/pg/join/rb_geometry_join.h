@@ -43,8 +43,7 @@ typedef enum rb_asked
 /* places in the plan's custom_private, a list of lists of integers */
 enum
 {
-	RB_JOIN_FACTS, /* join type, rb_asked, is the inner geometry the first argument?, columns of the outer and of the inner input */
-	RB_JOIN_COPIES /* columns of the scan tuple behind these: which of them each repeats */
+	RB_JOIN_FACTS /* join type, rb_asked, is the inner geometry the first argument?, columns of the outer and of the inner input */
 };
 
 /* ... and in custom_exprs */
