@@ -60,7 +60,8 @@ for my $name (sort keys %query)
 			last if $ms < $allowed_ms;
 		}
 	}
-	ok(@ms >= 2 && max(@ms) < $allowed_ms, sprintf('cancel while %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)));
+	# a fast machine is through before the later ones
+	ok(@ms >= 1 && max(@ms) < $allowed_ms, sprintf('cancel while %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)));
 }
 is($session->ask("SELECT redblue_intersects('POINT (1 1)', 'LINESTRING (0 0, 2 2)')"), 't', 'and the session answers');
 
