@@ -391,7 +391,7 @@ SQL
 		$t->ask("BEGIN; REINDEX TABLE $toast");
 		$s->send("SET redblue.custom_scan = off; SET redblue.cache = on;\nSELECT redblue_triangle_self_pair_count((SELECT 'g'::regclass))");
 		my $waits = 0;
-		for (1 .. 500)
+		for (1 .. 3000)
 		{
 			last if $waits = $u->ask("SELECT count(*) FROM pg_locks WHERE pid = $s->{pid} AND NOT granted");
 			sleep 0.01;
