@@ -46,20 +46,7 @@ my %query = (
 	'triangles' => "SELECT count(f.geom) FROM large, generate_series(1, 50), redblue_faces(geom) f");
 for my $name (sort keys %query)
 {
-	my @ms;
-	for my $delay (0.1, 0.5, 1.1)
-	{
-		for my $try (1 .. 3)
-		{
-			$session->send($query{$name});
-			sleep($delay);
-			my $ms = $watch->ask("SELECT cancel_ms($session->{pid})");
-			my (undef, $err) = $session->wait_for;
-			last if $ms < 0 || $err !~ /57014/;
-			push @ms, $ms if $ms < $allowed_ms || $try == 3;
-			last if $ms < $allowed_ms;
-		}
-	}
+	my @ms = cancel_times($session, $watch, $query{$name}, $allowed_ms, 0.1, 0.5, 1.1);
 	# a fast machine is through before the later ones
 	ok(@ms >= 1 && max(@ms) < $allowed_ms, sprintf('cancel while %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)));
 }

@@ -109,21 +109,8 @@ my %query = (
 	'again and again' => "SELECT sum((SELECT count(*) FROM (SELECT * FROM line WHERE id < 200) a JOIN (SELECT * FROM far WHERE id < 200) b ON redblue_intersects(a.geom, b.geom) WHERE a.id > i)) FROM generate_series(1, 100000) i");
 for my $name (sort keys %query)
 {
-	my @ms;
 	like(planned($session, $query{$name}), qr/redblue join/, "the plan of $name");
-	for my $delay (0.1, 0.4, 0.8)
-	{
-		for my $try (1 .. 3)
-		{
-			$session->send($query{$name});
-			sleep($delay);
-			my $ms = $watch->ask("SELECT cancel_ms($session->{pid})");
-			my (undef, $err) = $session->wait_for;
-			last if $ms < 0 || $err !~ /57014/;
-			push @ms, $ms if $ms < $allowed_ms || $try == 3;
-			last if $ms < $allowed_ms;
-		}
-	}
+	my @ms = cancel_times($session, $watch, $query{$name}, $allowed_ms, 0.1, 0.4, 0.8);
 	# a fast machine is through before the later ones
 	ok(@ms >= 1 && max(@ms) < $allowed_ms, sprintf('cancel while %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)));
 }

@@ -453,6 +453,25 @@ typedef struct rb_geometry_info
 /* "Triangle", "Tin", ...; PostGIS's spelling */
 extern const char *rb_geometry_type_name(uint32_t type);
 
+/* what a geometry is, by PostGIS's numbers */
+enum
+{
+	RB_TYPE_POINT = 1,
+	RB_TYPE_LINE = 2,
+	RB_TYPE_POLYGON = 3,
+	RB_TYPE_MULTIPOINT = 4,
+	RB_TYPE_MULTILINE = 5,
+	RB_TYPE_MULTIPOLYGON = 6,
+	RB_TYPE_COLLECTION = 7,
+	RB_TYPE_CIRCULARSTRING = 8,
+	RB_TYPE_COMPOUND = 9,
+	RB_TYPE_CURVEPOLYGON = 10,
+	RB_TYPE_MULTISURFACE = 12,
+	RB_TYPE_POLYHEDRALSURFACE = 13,
+	RB_TYPE_TRIANGLE = 14,
+	RB_TYPE_TIN = 15
+};
+
 /* what stands in front of the tree of a geometry in serialized form */
 typedef struct rb_geometry_header
 {

@@ -206,14 +206,11 @@ mark_points(rb_curve *c)
 {
 	const rb_piece *piece = RB_ALL(c->pieces, rb_piece);
 	uint32_t *mark;
-	rb_status status;
+	rb_status status = rb_unmark_points(c);
 
-	c->mark.n = 0;
-	status = rb_many_more(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof *mark);
 	if (status != RB_OK)
 		return status;
 	mark = RB_ALL(c->mark, uint32_t);
-	memset(mark, 0, c->points.rows.n * sizeof *mark);
 	for (uint32_t i = 0; i < c->pieces.n; i++)
 	{
 		if (piece[i].dimension == 1)

@@ -30,6 +30,8 @@
 #include "core/curve/rb_meet.h"
 #include "core/exact/rb_number.h"
 
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C"
 {
@@ -286,6 +288,19 @@ typedef struct rb_ring
 	uint32_t n;
 	uint32_t turned; /* against that in which it was found */
 } rb_ring;
+
+/* a mark for each point, none of them set */
+static inline rb_status
+rb_unmark_points(rb_curve *c)
+{
+	rb_status status;
+
+	c->mark.n = 0;
+	status = rb_many_more(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		memset(RB_ALL(c->mark, uint32_t), 0, c->points.rows.n * sizeof(uint32_t));
+	return status;
+}
 
 #ifdef __cplusplus
 }

@@ -99,14 +99,11 @@ keep_inner(rb_curve *c)
 {
 	rb_run *run = RB_ALL(c->runs, rb_run);
 	uint32_t *mark, *inner = RB_ALL(c->inner, uint32_t);
-	rb_status status;
+	rb_status status = rb_unmark_points(c);
 
-	c->mark.n = 0;
-	status = rb_many_more(c->ctx, &c->mark, (size_t) c->points.rows.n + 1, sizeof *mark);
 	if (status != RB_OK)
 		return status;
 	mark = RB_ALL(c->mark, uint32_t);
-	memset(mark, 0, c->points.rows.n * sizeof *mark);
 	for (uint32_t i = 0; i < c->runs.n; i++)
 		mark[run[i].from] = mark[run[i].to] = 1;
 	if (rb_should_stop(c->ctx))

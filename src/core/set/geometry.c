@@ -35,23 +35,6 @@
 
 #include <string.h>
 
-/* PostGIS's numbers, used for both forms */
-enum
-{
-	TYPE_POINT = 1,
-	TYPE_LINE = 2,
-	TYPE_POLYGON = 3,
-	TYPE_MULTIPOINT = 4,
-	TYPE_COLLECTION = 7,
-	TYPE_CIRCULARSTRING = 8,
-	TYPE_COMPOUND = 9,
-	TYPE_CURVEPOLYGON = 10,
-	TYPE_MULTISURFACE = 12,
-	TYPE_POLYHEDRALSURFACE = 13,
-	TYPE_TRIANGLE = 14,
-	TYPE_TIN = 15
-};
-
 static const char *const type_names[] = {"Unknown",        "Point",
 										 "LineString",     "Polygon",
 										 "MultiPoint",     "MultiLineString",
@@ -216,16 +199,16 @@ take_face(reader *r, uint32_t type, uint32_t nrings, line ring)
 	double last[3];
 	double *to;
 
-	if (type != TYPE_TRIANGLE && type != TYPE_POLYGON)
+	if (type != RB_TYPE_TRIANGLE && type != RB_TYPE_POLYGON)
 		return RB_GEOMETRY_WRONG_TYPE;
 	if (!r->has_z && !b->flat)
 		return RB_GEOMETRY_NO_Z;
-	if (type == TYPE_TRIANGLE && ring.npoints != 4)
+	if (type == RB_TYPE_TRIANGLE && ring.npoints != 4)
 	{
 		r->info->corners = ring.npoints - 1;
 		return RB_GEOMETRY_CORNERS;
 	}
-	if (type == TYPE_TRIANGLE && nrings > 1)
+	if (type == RB_TYPE_TRIANGLE && nrings > 1)
 		return RB_GEOMETRY_MALFORMED;
 	if (nrings > 1 || ring.npoints != 4)
 		return gather_ring(r, ring);
@@ -254,9 +237,9 @@ take_any(reader *r, uint32_t type, uint32_t nrings, line points)
 	const uint32_t parts = points.npoints > 1 ? points.npoints - 1 : 1;
 	double *to;
 
-	if (type == TYPE_POLYGON || type == TYPE_TRIANGLE)
+	if (type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE)
 		return take_face(r, type, nrings, points);
-	if (type == TYPE_CIRCULARSTRING)
+	if (type == RB_TYPE_CIRCULARSTRING)
 		return RB_GEOMETRY_CURVE;
 	if (!r->has_z && !b->flat)
 		return RB_GEOMETRY_NO_Z;
@@ -281,7 +264,7 @@ take_any(reader *r, uint32_t type, uint32_t nrings, line points)
 static inline void
 begin_leaf(reader *r, uint32_t type)
 {
-	r->info->face += type == TYPE_POLYGON || type == TYPE_TRIANGLE;
+	r->info->face += type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE;
 	r->ring = 0;
 }
 
@@ -334,9 +317,9 @@ static rb_geometry_fault
 take_segment3(reader *r, uint32_t type, uint32_t nrings, line points)
 {
 	(void) nrings;
-	if (type == TYPE_CIRCULARSTRING)
+	if (type == RB_TYPE_CIRCULARSTRING)
 		return RB_GEOMETRY_CURVE;
-	if (type != TYPE_LINE)
+	if (type != RB_TYPE_LINE)
 		return RB_GEOMETRY_WRONG_TYPE;
 	if (!r->has_z)
 		return RB_GEOMETRY_NO_Z;
@@ -348,9 +331,9 @@ static rb_geometry_fault
 take_segment2(reader *r, uint32_t type, uint32_t nrings, line points)
 {
 	(void) nrings;
-	if (type == TYPE_CIRCULARSTRING)
+	if (type == RB_TYPE_CIRCULARSTRING)
 		return RB_GEOMETRY_CURVE;
-	if (type != TYPE_LINE && type != TYPE_POLYGON)
+	if (type != RB_TYPE_LINE && type != RB_TYPE_POLYGON)
 		return RB_GEOMETRY_WRONG_TYPE;
 	return take_line(r, points, 2);
 }
@@ -362,7 +345,7 @@ take_box(reader *r, uint32_t type, line points, int n)
 	rb_builder *b = r->b;
 	double *box;
 
-	if (type == TYPE_CIRCULARSTRING)
+	if (type == RB_TYPE_CIRCULARSTRING)
 		return RB_GEOMETRY_CURVE;
 	if (b->nparts == r->first)
 	{
@@ -416,7 +399,7 @@ take_point3(reader *r, uint32_t type, uint32_t nrings, line points)
 	double *to;
 
 	(void) nrings;
-	if (type != TYPE_POINT || (r->info->type != TYPE_POINT && !b->many_points))
+	if (type != RB_TYPE_POINT || (r->info->type != RB_TYPE_POINT && !b->many_points))
 		return RB_GEOMETRY_WRONG_TYPE;
 	if (!r->has_z)
 		return RB_GEOMETRY_NO_Z;
@@ -440,8 +423,8 @@ static const taker takers[RB_KINDS] = {
 static inline bool
 is_collection(uint32_t type)
 {
-	return (type >= TYPE_MULTIPOINT && type <= TYPE_COLLECTION) ||
-		   (type >= TYPE_COMPOUND && type <= TYPE_POLYHEDRALSURFACE) || type == TYPE_TIN;
+	return (type >= RB_TYPE_MULTIPOINT && type <= RB_TYPE_COLLECTION) ||
+		   (type >= RB_TYPE_COMPOUND && type <= RB_TYPE_POLYHEDRALSURFACE) || type == RB_TYPE_TIN;
 }
 
 /* step over `n` points, which must be there; they become *ring */
@@ -482,7 +465,7 @@ take(reader *r, uint32_t type, uint32_t nrings, line ring)
 static inline rb_geometry_fault
 judge_collection(reader *r, uint32_t type, uint32_t count)
 {
-	if (type != TYPE_CURVEPOLYGON || count == 0)
+	if (type != RB_TYPE_CURVEPOLYGON || count == 0)
 		return RB_GEOMETRY_OK;
 	r->info->bad_type = type;
 	return r->b->kind == RB_TRIANGLE3 && !r->b->any_leaf ? RB_GEOMETRY_WRONG_TYPE
@@ -496,7 +479,7 @@ serialized_leaf(reader *r, uint32_t type, uint32_t count)
 	line ring = {r->at, 0};
 
 	begin_leaf(r, type);
-	if (type == TYPE_POLYGON && count > 0)
+	if (type == RB_TYPE_POLYGON && count > 0)
 	{
 		const uint8_t *sizes = r->at;
 		size_t words = (size_t) count + (count & 1); /* padded to 8 bytes */
@@ -539,7 +522,7 @@ read_serialized(reader *r)
 		pending--;
 		if (is_stopped(r, 1))
 			return RB_GEOMETRY_STOPPED;
-		if (type == 0 || type > TYPE_TIN)
+		if (type == 0 || type > RB_TYPE_TIN)
 			return outermost ? RB_GEOMETRY_UNKNOWN : RB_GEOMETRY_MALFORMED;
 		if (outermost)
 			r->info->type = type;
@@ -656,7 +639,7 @@ box_of_points(const uint8_t *at, size_t len, int dims, rb_geometry_header *heade
 	const uint32_t type = len < 8 ? 0 : word(at, false), n = type == 0 ? 0 : word(at + 4, false);
 	const size_t size = (size_t) dims * sizeof(double);
 
-	if ((type != TYPE_POINT && type != TYPE_LINE) || n < 1 || n > 2 || len != 8 + n * size)
+	if ((type != RB_TYPE_POINT && type != RB_TYPE_LINE) || n < 1 || n > 2 || len != 8 + n * size)
 		return;
 	for (int k = 0; k < 2 + header->has_z; k++)
 	{
@@ -718,7 +701,7 @@ type_of_wkb(uint32_t wkb)
 	if (wkb >= 1 && wkb <= 12)
 		return wkb;
 	if (wkb >= 15 && wkb <= 17)
-		return wkb == 17 ? TYPE_TRIANGLE : wkb == 16 ? TYPE_TIN : TYPE_POLYHEDRALSURFACE;
+		return wkb == 17 ? RB_TYPE_TRIANGLE : wkb == 16 ? RB_TYPE_TIN : RB_TYPE_POLYHEDRALSURFACE;
 	return 0;
 }
 
@@ -774,16 +757,16 @@ ewkb_leaf(reader *r, uint32_t type)
 
 	begin_leaf(r, type);
 	/* a point has no count, a polygon or triangle has one of its rings */
-	if ((type == TYPE_POLYGON || type == TYPE_TRIANGLE) && !read_count(r, 4, &nrings))
+	if ((type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE) && !read_count(r, 4, &nrings))
 		return RB_GEOMETRY_MALFORMED;
 	for (uint32_t i = 0; i < nrings && fault == RB_GEOMETRY_OK; i++)
 	{
-		if (type != TYPE_POINT && !read_count(r, 1, &n))
+		if (type != RB_TYPE_POINT && !read_count(r, 1, &n))
 			return RB_GEOMETRY_MALFORMED;
 		if (!pass_points(r, n, &ring))
 			return RB_GEOMETRY_MALFORMED;
 		/* EWKB has no other way to say POINT EMPTY */
-		if (type == TYPE_POINT)
+		if (type == RB_TYPE_POINT)
 		{
 			double xy[2];
 

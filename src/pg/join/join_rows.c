@@ -7,6 +7,7 @@
  */
 #include "pg/join/rb_geometry_join.h"
 
+#include "commands/tablespace.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
@@ -40,7 +41,10 @@ write_row(rb_spool *s, const void *bytes, uint32 length)
 	MemoryContext old = MemoryContextSwitchTo(s->context);
 
 	if (s->file == NULL)
+	{
+		PrepareTempTablespaces();
 		s->file = BufFileCreateTemp(false);
+	}
 	if (BufFileSeek(s->file, 0, (off_t) s->end, SEEK_SET) != 0)
 		ereport(ERROR,
 				(errcode_for_file_access(), errmsg("could not seek in temporary file of a join")));

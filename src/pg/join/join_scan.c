@@ -14,11 +14,10 @@
  */
 #include "pg/join/rb_geometry_join.h"
 
-#include "access/parallel.h"
+#include "access/sysattr.h"
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
-#include "access/sysattr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -85,8 +84,6 @@ typedef struct rb_geometry_join
 	size_t next;
 	uint64 *matched; /* a bit for each outer row */
 	uint64 rest;
-	rb_stats stats; /* of all of them */
-	uint64 pairs;
 } rb_geometry_join;
 
 /* what is joined with what, one after the other */
@@ -209,7 +206,14 @@ end_join(CustomScanState *node)
 
 	drop_all(j);
 	for (int i = 0; i < 2; i++)
+	{
+		if (j->in[i].stored != NULL)
+		{
+			ExecDropSingleTupleTableSlot(j->in[i].stored);
+			ExecDropSingleTupleTableSlot(j->in[i].reduced);
+		}
 		ExecEndNode(j->in[i].plan);
+	}
 }
 
 static void
@@ -433,7 +437,7 @@ open_turn(rb_geometry_join *j)
 		/* what is farther apart than any double can say is never near */
 		j->job.distance = Min(j->reach, DBL_MAX);
 		rb_context_init(&j->ctx, j->memory);
-		j->ctx.threads = IsParallelWorker() ? 1 : rb_threads((uint64) red->nparts + blue->nparts);
+		j->ctx.threads = rb_threads((uint64) red->nparts + blue->nparts);
 		j->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
 		status = rb_stream_open(&j->ctx, &rb_backend_cpu, &j->job, &j->stream);
 		if (status != RB_OK)
@@ -460,7 +464,6 @@ next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 				continue;
 			*outer = (uint64) j->block.red[i];
 			*inner = (uint64) j->block.blue[i];
-			j->pairs++;
 			return true;
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -503,6 +506,21 @@ forget(rb_geometry_join *j, input *in)
 	in->at = -1;
 }
 
+/* for the next row: whoever was given the slot may have made a copy of what it holds in it */
+static void
+reuse(rb_geometry_join *j)
+{
+	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
+
+	ResetExprContext(j->css.ss.ps.ps_ExprContext);
+	if (!TTS_SHOULDFREE(scan))
+		return;
+	ExecClearTuple(scan);
+	for (int i = 0; i < 2; i++)
+		forget(j, &j->in[i]);
+	ExecStoreVirtualTuple(scan);
+}
+
 /* a row of the scan is in its slot: projected, if what is asked of it above holds; else NULL */
 static TupleTableSlot *
 hand_out(rb_geometry_join *j)
@@ -535,7 +553,6 @@ is_wanted(rb_geometry_join *j, uint64 outer)
 static TupleTableSlot *
 next_joined(rb_geometry_join *j)
 {
-	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
 	TupleTableSlot *result = NULL;
 	uint64 outer, inner;
 
@@ -543,7 +560,7 @@ next_joined(rb_geometry_join *j)
 	{
 		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_matched(j, outer))
 			continue;
-		ResetExprContext(econtext);
+		reuse(j);
 		take(j, &j->in[0], outer);
 		take(j, &j->in[1], inner);
 		if (is_wanted(j, outer))
@@ -565,7 +582,7 @@ next_alone(rb_geometry_join *j)
 		CHECK_FOR_INTERRUPTS();
 		if (is_matched(j, row))
 			continue;
-		ResetExprContext(j->css.ss.ps.ps_ExprContext);
+		reuse(j);
 		take(j, &j->in[0], row);
 		result = hand_out(j);
 	}

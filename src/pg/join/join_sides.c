@@ -37,23 +37,22 @@ see_srid(rb_join_side *s, int32 srid)
 	s->srid = srid;
 }
 
-/* of an unknown form it is known when it was read; until then nothing is lost by reading it as one without Z */
+/* of a form that only EWKB tells of it is known when it was read: once for that, into nothing */
 static void
-add_unknown(rb_join_side *s, struct varlena *bytes, uint64 row)
+see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
 {
-	rb_builder *b = &s->builder[RB_IN_PLANE];
-	const uint32 rows = b->nrows;
 	rb_geometry_info info = {0};
+	rb_builder nothing;
 
-	put(s, RB_IN_PLANE, bytes, row, &info);
-	s->n[info.has_z]++;
-	if (s->faulty[RB_IN_PLANE] != NULL)
+	if (rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
+								header) == RB_GEOMETRY_OK)
 		return;
-	see_srid(s, info.srid);
-	if (info.has_z && b->nrows > rows)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("%s: geometry of an old form with Z", s->decoder.function),
-						errhint("Update the column: SET geom = ST_Force3D(geom).")));
+	rb_builder_init(&nothing, s->builder[RB_IN_PLANE].memory, RB_TRIANGLE3);
+	nothing.any_leaf = nothing.flat = true;
+	(void) rb_try_decode(&s->decoder, &nothing, bytes, 0, &info);
+	rb_builder_free(&nothing);
+	header->srid = info.srid;
+	header->has_z = info.has_z;
 }
 
 void
@@ -62,12 +61,7 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, uint64 row)
 	rb_geometry_header header;
 	rb_geometry_info info;
 
-	if (rb_geometry_read_header((const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes),
-								&header) != RB_GEOMETRY_OK)
-	{
-		add_unknown(s, bytes, row);
-		return;
-	}
+	see_header(s, bytes, &header);
 	s->n[header.has_z]++;
 	see_srid(s, header.srid);
 	if (!header.has_z)

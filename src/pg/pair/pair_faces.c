@@ -29,7 +29,7 @@ redblue_geometry_faces(PG_FUNCTION_ARGS)
 
 		CHECK_FOR_INTERRUPTS();
 		rb_write_begin(&w, "redblue_faces", faces.srid, faces.has_z);
-		rb_write_node(&w, RB_WRITE_TRIANGLE, 4);
+		rb_write_node(&w, RB_TYPE_TRIANGLE, 4);
 		for (int k = 0; k < 4; k++)
 			rb_write_point(&w, corner + 3 * (k % 3));
 		values[0] = Int32GetDatum((int32) faces.face[i]);

@@ -66,7 +66,7 @@ redblue_geometry_reach(PG_FUNCTION_ARGS)
 		high[k] = moved(high[k], distance);
 	}
 	rb_write_begin(&w, "redblue_reach", srid, has_z);
-	rb_write_node(&w, RB_WRITE_LINE, 2);
+	rb_write_node(&w, RB_TYPE_LINE, 2);
 	rb_write_point(&w, low);
 	rb_write_point(&w, high);
 	PG_RETURN_DATUM(rb_write_end(&w));

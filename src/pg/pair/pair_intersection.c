@@ -14,7 +14,7 @@ write_points(rb_writer *w, const double *corners, uint32 from, uint32 to)
 static void
 write_line(rb_writer *w, const rb_shape *s, uint32 i)
 {
-	rb_write_node(w, RB_WRITE_LINE, s->line[i + 1] - s->line[i]);
+	rb_write_node(w, RB_TYPE_LINE, s->line[i + 1] - s->line[i]);
 	write_points(w, s->line_corners, s->line[i], s->line[i + 1]);
 }
 
@@ -26,7 +26,7 @@ write_polygon(rb_writer *w, const rb_shape *s, uint32 i)
 
 	for (uint32 k = 0; k < n; k++)
 		sizes[k] = s->ring[first + k + 1] - s->ring[first + k];
-	rb_write_node(w, RB_WRITE_POLYGON, n);
+	rb_write_node(w, RB_TYPE_POLYGON, n);
 	rb_write_rings(w, sizes, n);
 	write_points(w, s->ring_corners, s->ring[first], s->ring[first + n]);
 	pfree(sizes);
@@ -41,16 +41,16 @@ write_shape(const rb_shape *s, const char *function, int32 srid, bool has_z)
 
 	rb_write_begin(&w, function, srid, has_z);
 	if (kinds != 1)
-		rb_write_node(&w, RB_WRITE_COLLECTION, s->npoints + s->nlines + s->npolygons);
+		rb_write_node(&w, RB_TYPE_COLLECTION, s->npoints + s->nlines + s->npolygons);
 	else if (s->npoints > 1)
-		rb_write_node(&w, RB_WRITE_MULTIPOINT, s->npoints);
+		rb_write_node(&w, RB_TYPE_MULTIPOINT, s->npoints);
 	else if (s->nlines > 1)
-		rb_write_node(&w, RB_WRITE_MULTILINE, s->nlines);
+		rb_write_node(&w, RB_TYPE_MULTILINE, s->nlines);
 	else if (s->npolygons > 1)
-		rb_write_node(&w, RB_WRITE_MULTIPOLYGON, s->npolygons);
+		rb_write_node(&w, RB_TYPE_MULTIPOLYGON, s->npolygons);
 	for (uint32 i = 0; i < s->npoints; i++)
 	{
-		rb_write_node(&w, RB_WRITE_POINT, 1);
+		rb_write_node(&w, RB_TYPE_POINT, 1);
 		rb_write_point(&w, s->points + 3 * (Size) i);
 	}
 	for (uint32 i = 0; i < s->nlines; i++)

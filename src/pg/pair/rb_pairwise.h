@@ -117,19 +117,6 @@ extern void rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function
 
 /* ---- geometry_write.c: a geometry of a node after the other, in prefix order ---- */
 
-/* PostGIS's numbers */
-enum
-{
-	RB_WRITE_POINT = 1,
-	RB_WRITE_LINE = 2,
-	RB_WRITE_POLYGON = 3,
-	RB_WRITE_MULTIPOINT = 4,
-	RB_WRITE_MULTILINE = 5,
-	RB_WRITE_MULTIPOLYGON = 6,
-	RB_WRITE_COLLECTION = 7,
-	RB_WRITE_TRIANGLE = 14
-};
-
 typedef struct rb_writer
 {
 	const char *function;

@@ -22,11 +22,6 @@ static const char *const accepted[RB_KINDS] = {
 	[RB_POINT3] = "Point with Z",
 };
 
-/* PostGIS's numbers */
-#define RB_TYPE_POLYGON 3
-#define RB_TYPE_MULTIPOLYGON 6
-#define RB_TYPE_TRIANGLE 14
-
 /* a corner as ST_AsText writes it */
 static const char *
 corner(const rb_geometry_info *info, int i)
