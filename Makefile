@@ -46,7 +46,9 @@ OPENMP_CFLAGS = -fopenmp -DRB_OPENMP
 MODULE_big = redblue
 EXTENSION = redblue redblue_postgis
 OBJS = $(CORE_SRC:.c=.o) $(PG_SRC:.c=.o)
-DATA = $(wildcard sql/redblue--*.sql sql/redblue_postgis--*.sql)
+DATA = $(wildcard sql/redblue--*.sql sql/redblue_postgis--*.sql) $(wildcard sql/versions/redblue--*.sql)
+# from an older version to this one: made of the scripts of both
+DATA_built = $(BUILD)/redblue--0.1.0--0.2.0.sql
 
 HAVE_POSTGIS = $(wildcard $(shell $(PG_CONFIG) --sharedir 2>/dev/null)/extension/postgis.control)
 # make installcheck BUT=topic leaves one out
@@ -95,6 +97,10 @@ $(BUILD)/server: FORCE
 	@$(PG_CONFIG) --version --configure --cc --cflags >$@.now && { cmp -s $@.now $@ || cp $@.now $@; }
 .PHONY: FORCE
 FORCE:
+
+$(BUILD)/redblue--0.1.0--0.2.0.sql: sql/versions/upgrade.awk sql/versions/redblue--0.1.0.sql sql/versions/redblue--0.1.0--0.2.0.in sql/redblue--0.2.0.sql
+	@mkdir -p $(@D)
+	awk -f $^ >$@.new && mv $@.new $@
 
 # what is missing is better said in one line than in a page of compiler errors
 $(BUILD)/checked: $(BUILD)/server

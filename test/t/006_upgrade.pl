@@ -1,5 +1,5 @@
 # Every version that can be installed, updated to this one, gives the same
-# catalog entries as this one installed afresh.
+# catalog entries as this one installed afresh; and what users made with it stays.
 use strict;
 use warnings;
 use FindBin;
@@ -10,17 +10,25 @@ use Test::More;
 
 my $node = new_server('upgrade');
 
-# all that the extension owns, as text: definitions, comments, privileges
+# all that the extension owns, as text: definitions (arguments, defaults, labels, support functions), columns of types and
+# views, casts, privileges as they are and as a dump sees them, comments
 my $listing = <<'SQL';
 SELECT pg_describe_object(d.classid, d.objid, d.objsubid)
-	|| coalesce(E'\n' || CASE d.classid WHEN 'pg_proc'::regclass THEN pg_get_functiondef(d.objid) || p.proacl::text END, '')
-	|| coalesce(E'\n' || CASE d.classid WHEN 'pg_proc'::regclass THEN pg_get_functiondef(d.objid)
-		|| coalesce(p.proacl::text, '') || p.procost || ' ' || p.prorows || ' ' || p.prosupport END, '')
-	|| coalesce(E'\n' || CASE WHEN c.relkind = 'v' THEN pg_get_viewdef(c.oid) || coalesce(c.relacl::text, '') END, '')
+	|| coalesce(E'\n' || pg_get_functiondef(p.oid) || coalesce(p.proacl::text, '') || p.proowner::regrole::text, '')
+	|| coalesce(E'\n' || CASE WHEN c.relkind = 'v' THEN pg_get_viewdef(c.oid) END || coalesce(c.relacl::text, '') || c.relowner::regrole::text, '')
+	|| coalesce(E'\n' || t.typtype::text || t.typlen || coalesce(t.typacl::text, '') || t.typowner::regrole::text, '')
+	|| coalesce(E'\n' || (SELECT string_agg(format('%s %s%s', a.attname, format_type(a.atttypid, a.atttypmod),
+			col_description(a.attrelid, a.attnum)), ', ' ORDER BY a.attnum)
+		FROM pg_attribute a WHERE a.attrelid = coalesce(c.oid, t.typrelid) AND a.attnum > 0), '')
+	|| coalesce(E'\n' || k.castsource::regtype::text || k.casttarget::regtype::text || k.castfunc::regproc::text || k.castcontext::text || k.castmethod::text, '')
+	|| coalesce(E'\n' || (SELECT string_agg(i.initprivs::text || i.privtype::text, ' ') FROM pg_init_privs i
+		WHERE i.classoid = d.classid AND i.objoid = d.objid), '')
 	|| coalesce(E'\n' || obj_description(d.objid, d.classid::regclass::text::name), '')
 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.refclassid = 'pg_extension'::regclass
 	LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
 	LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+	LEFT JOIN pg_type t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid
+	LEFT JOIN pg_cast k ON d.classid = 'pg_cast'::regclass AND k.oid = d.objid
 WHERE d.deptype = 'e' AND e.extname = 'redblue'
 ORDER BY 1
 SQL
@@ -44,6 +52,136 @@ for my $old (split /\n/, $node->safe_psql('postgres',
 	$node->safe_psql($db, "CREATE EXTENSION redblue VERSION '$old'; ALTER EXTENSION redblue UPDATE");
 	is($node->safe_psql($db, $listing), $fresh, "$old updated to $version");
 }
+
+# ---- what users made with 0.1.0 ----
+
+my $cube = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'cube'") > 0;
+$node->safe_psql('postgres', 'CREATE DATABASE made');
+$node->safe_psql('made', <<'SQL' . ($cube ? <<'CUBE' : ''));
+CREATE EXTENSION redblue VERSION '0.1.0';
+CREATE ROLE few;
+CREATE SCHEMA mine;
+CREATE TABLE mine.red AS SELECT g AS gid, g AS id, g::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, g + 1::float8 AS bx, 0::float8 AS by, 0::float8 AS bz,
+	g::float8 AS cx, 1::float8 AS cy, 0::float8 AS cz FROM generate_series(1, 20) g;
+CREATE TABLE mine.blue AS SELECT * FROM mine.red WHERE gid % 3 = 0;
+CREATE VIEW pairs AS SELECT * FROM redblue_triangle_pairs('mine.red', 'mine.blue');
+CREATE VIEW named AS SELECT red_id, count(*) FROM redblue_triangle_pairs('mine.red', 'mine.blue', blue_id => 'gid') GROUP BY 1;
+CREATE VIEW asked AS SELECT * FROM redblue_triangle_pairs_query('SELECT * FROM mine.red', 'SELECT * FROM mine.blue');
+CREATE MATERIALIZED VIEW clash AS SELECT row_number() OVER (ORDER BY id1, id2) AS n, * FROM redblue_triangle_self_pairs('mine.red', 'gid');
+CREATE VIEW onto AS SELECT id1 FROM clash;
+CREATE VIEW number AS SELECT redblue_triangle_pair_count('mine.red', 'mine.blue') AS n, redblue_version() <> '' AS v;
+CREATE VIEW last AS SELECT stage, count FROM redblue_last_run();
+CREATE TABLE kept (pair redblue_pair);
+INSERT INTO kept SELECT p FROM redblue_triangle_pairs('mine.red', 'mine.blue') p;
+CREATE FUNCTION body() RETURNS bigint BEGIN ATOMIC SELECT count(*) FROM redblue_triangle_self_pairs_query('SELECT * FROM mine.red'); END;
+REVOKE EXECUTE ON FUNCTION redblue_segment_pairs FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION redblue_segment_pairs TO few;
+SQL
+CREATE EXTENSION cube;
+CREATE TABLE mine.box AS SELECT g AS gid, cube(ARRAY[g, 0, 0]::float8[], ARRAY[g + 1, 1, 1]::float8[]) AS shape FROM generate_series(1, 9) g;
+CREATE VIEW placed AS SELECT * FROM redblue_box_pairs('mine.box', 'mine.box', 'gid', 'shape', 'gid', 'shape');
+CREATE VIEW placed_number AS SELECT redblue_box_self_pair_count('mine.box', 'gid', 'shape') AS n;
+CUBE
+
+# what those say
+my $ask = join ' UNION ALL ', map { "SELECT '$_', count(*), coalesce(sum(hashtext(t::text)), 0) FROM $_ t" }
+  qw(pairs named asked clash onto number kept), ($cube ? qw(placed placed_number) : ());
+$ask .= q{ UNION ALL SELECT 'body', body(), 0 ORDER BY 1};
+my $said = $node->safe_psql('made', $ask);
+like($said, qr/^pairs\|18\|/m, 'the functions of 0.1.0 call the library of this version');
+like($said, qr/^placed\|25\|/m, 'in their order') if $cube;
+is($node->safe_psql('made', "SELECT * FROM number; SELECT 1 WHERE redblue_triangle_pair_count('mine.red', 'mine.blue') > 5"), "18|t\n1",
+	'so do counts');
+my $dump = "$ENV{TESTDIR}/made.sql";
+$node->command_ok([ 'pg_dump', '-f', $dump, 'made' ], 'a dump of it');
+
+# comes_back($db, $dump, $version): the dump in a database of its own, that has the extension in a version already
+sub comes_back
+{
+	my ($db, $dump, $version) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $db");
+	$node->safe_psql($db, "CREATE EXTENSION redblue VERSION '$version'") if defined $version;
+	$node->command_ok([ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null', '-f', $dump, $db ], "$db: the dump is loaded");
+	return;
+}
+
+comes_back('old', $dump, '0.1.0');
+is($node->safe_psql('old', 'SELECT extversion FROM pg_extension WHERE extname = \'redblue\''), '0.1.0', 'old: 0.1.0');
+is($node->safe_psql('old', $ask), $said, 'old: it says the same');
+my ($code, undef, $told) = $node->psql('old', 'ALTER EXTENSION redblue UPDATE');
+is($code, 0, 'old: ALTER EXTENSION UPDATE');
+like($told, qr/WARNING:  redblue_triangle_pairs of redblue 0\.1\.0 is kept as redblue_triangle_pairs_0_1_0\nDETAIL:  .*view pairs depends on .*HINT: .*DROP FUNCTION redblue_triangle_pairs_0_1_0\(/s,
+	'old: what is kept, and for what');
+my @kept = sort(qw(triangle_pairs triangle_pairs_query triangle_self_pairs triangle_self_pairs_query triangle_pair_count), $cube ? qw(box_pairs box_self_pair_count) : ());
+my $kept = join "\n", map { "redblue_${_}_0_1_0" } @kept;
+my $in_old = q{SELECT proname FROM pg_proc WHERE proname LIKE 'redblue%\_0\_1\_0' ORDER BY proname COLLATE "C"};
+is($node->safe_psql('old', $in_old), $kept, 'old: nothing else is');
+is($node->safe_psql('old', $ask), $said, 'old: views say the same');
+is($node->safe_psql('old', "SET search_path = ''; REFRESH MATERIALIZED VIEW public.clash; RESET search_path; $ask"), $said, 'old: REFRESH');
+is($node->safe_psql('old', "SELECT red_id, count(*) FROM redblue_triangle_pairs('mine.red', 'mine.blue', 'gid', 'gid') GROUP BY 1 HAVING count(*) > 1; $in_old"),
+	$kept, 'old: calls mean the new functions');
+is($node->safe_psql('old', "SET redblue.custom_scan = on; EXPLAIN (COSTS OFF) SELECT * FROM pairs") =~ /Custom Scan/, 1, 'old: a view is planned as before');
+my $privileges = q{SELECT has_function_privilege('few', p.oid, 'EXECUTE'), EXISTS (SELECT FROM aclexplode(p.proacl) WHERE grantee = 0)
+	FROM pg_proc p WHERE proname = 'redblue_segment_pairs'};
+is($node->safe_psql('old', $privileges), 't|f', 'old: privileges are those of before');
+(my $but = $fresh) =~ s/^function redblue_segment_pairs\(.*?(?=^function )//ms;
+(my $old = $node->safe_psql('old', $listing)) =~ s/^function redblue_segment_pairs\(.*?(?=^function )//ms;
+is($old, $but, 'old: all else is as if it were installed now');
+
+# the updated database is dumped and comes back; what was kept is no part of the extension
+$node->command_ok([ 'pg_dump', '-f', "$dump.2", 'old' ], 'a dump of the updated one');
+comes_back('again', "$dump.2");
+is($node->safe_psql('again', $ask), $said, 'again: it says the same');
+is($node->safe_psql('again', $privileges), 't|f', 'again: privileges');
+isnt($node->psql('again', 'DROP EXTENSION redblue'), 0, 'again: views keep the extension');
+is($node->safe_psql('again', "CREATE OR REPLACE VIEW pairs AS SELECT * FROM redblue_triangle_pairs('mine.red', 'mine.blue');
+	DROP FUNCTION redblue_triangle_pairs_0_1_0 CASCADE; SELECT count(*) FROM pairs"), 18, 'again: a view with the new function needs no old one');
+
+# straight from 0.1.0 into this version: but for columns by their places and privileges on functions, nothing changes
+(my $text = slurp_file($dump)) =~ s/^CREATE VIEW public\.placed AS.*?;\n//ms;
+$text =~ s/^(ALTER TABLE public\.placed OWNER|REVOKE|GRANT).*//mg;
+append_to_file("$dump.3", $text);
+comes_back('straight', "$dump.3");
+(my $ask_it = $ask) =~ s/SELECT 'placed',.*?UNION ALL //;
+(my $want = $said) =~ s/^placed\|.*\n//m;
+is($node->safe_psql('straight', $ask_it), $want, 'straight: it says the same');
+
+# in a schema that no search_path has
+$node->safe_psql('postgres', 'CREATE DATABASE elsewhere');
+is($node->safe_psql('elsewhere', <<'SQL'), "1|2\n1|2", 'in a schema of its own');
+SET client_min_messages = error;
+CREATE SCHEMA tools;
+CREATE EXTENSION redblue VERSION '0.1.0' SCHEMA tools;
+CREATE TABLE line AS SELECT 1 AS id, 0::float8 AS ax, 0::float8 AS ay, 1::float8 AS bx, 1::float8 AS by UNION ALL SELECT 2, 0, 1, 1, 0;
+CREATE VIEW cut AS SELECT * FROM tools.redblue_segment_self_pairs('line');
+SELECT * FROM cut;
+ALTER EXTENSION redblue UPDATE;
+SELECT * FROM cut;
+SQL
+
+# a function with arguments of neither is refused, not read
+$code = $node->psql('postgres', q{CREATE FUNCTION few(regclass) RETURNS bigint AS '$libdir/redblue', 'redblue_triangle_pair_count' LANGUAGE C;
+	SELECT few('pg_class')}, stderr => \$told);
+like($told, qr/redblue_triangle_pair_count: the SQL function has 1 arguments, the library's has 9\nHINT:  ALTER EXTENSION redblue UPDATE;/,
+	'a function of another version');
+$node->safe_psql('postgres', 'DROP FUNCTION few');
+
+# ---- who may install it ----
+
+$node->safe_psql('postgres', 'CREATE ROLE owner LOGIN; CREATE DATABASE owned OWNER owner');
+for my $extension ('redblue', have_postgis($node) ? 'redblue_postgis' : ())
+{
+	is($node->safe_psql('postgres', "SELECT superuser, trusted FROM pg_available_extension_versions
+		WHERE name = '$extension' AND version = (SELECT default_version FROM pg_available_extensions WHERE name = '$extension')"),
+		't|f', "$extension is not trusted");
+	$node->safe_psql('owned', 'CREATE EXTENSION postgis; CREATE EXTENSION redblue') if $extension eq 'redblue_postgis';
+	isnt($node->psql('owned', "SET SESSION AUTHORIZATION owner; CREATE EXTENSION $extension", stderr => \$told), 0,
+		"the owner of a database does not create $extension");
+	like($told, qr/permission denied to create extension "$extension"\nHINT:  Must be superuser/, 'and is told who does');
+}
+$node->safe_psql('owned', "DROP EXTENSION IF EXISTS redblue; CREATE EXTENSION redblue VERSION '0.1.0'");
+isnt($node->psql('owned', 'SET SESSION AUTHORIZATION owner; ALTER EXTENSION redblue UPDATE', stderr => \$told), 0, 'nor updates it');
+is($node->safe_psql('owned', q{SET SESSION AUTHORIZATION owner; SELECT redblue_orient2d(0, 0, 1, 0, 0, 1)}), 1, 'but uses it');
 
 # what is dropped is gone
 $node->safe_psql('postgres', 'DROP EXTENSION redblue');

@@ -48,7 +48,7 @@ extern "C"
 {
 #endif
 
-#define RB_VERSION "0.1.0"
+#define RB_VERSION "0.2.0"
 
 /* ---- status and error (context.c) ---- */
 

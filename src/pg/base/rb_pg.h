@@ -960,7 +960,8 @@ typedef struct rb_call
 	bool skip_bad;   /* bodies that are none, instead of raising an error */
 } rb_call;
 
-extern void rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call);
+extern void rb_call_read(const rb_join *join, Oid function, const NullableDatum *args,
+						 rb_call *call);
 
 /* ---- backend.c: which backend ---- */
 

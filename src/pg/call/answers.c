@@ -629,7 +629,7 @@ rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join)
 	InitMaterializedSRF(fcinfo, join->result == RB_RESULT_HITS ? MAT_SRF_USE_EXPECTED_DESC : 0);
 	context = AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);
-	rb_call_read(join, fcinfo->args, &call);
+	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	rows = rb_answer_open(join, join->result, rb_join_tells_of(join), &call, context);
 	while (rb_answer_next(rows, values))
 	{

@@ -16,6 +16,7 @@
 #include "pg/base/rb_pg.h"
 
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include <float.h>
 #include <math.h>
@@ -207,8 +208,8 @@ skip_argument(const rb_join *join, const NullableDatum *args)
 	return strcmp(what, "skip") == 0;
 }
 
-void
-rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
+static void
+read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 {
 	const double tolerance = tolerance_argument(join, args);
 	side_arguments c = {join, args, 0};
@@ -248,4 +249,69 @@ rb_call_read(const rb_join *join, const NullableDatum *args, rb_call *call)
 		else
 			rb_source_table(s, DatumGetObjectId(argument(&c, ARGUMENT_ROWS)->value));
 	}
+}
+
+/* how many there are */
+static int
+arguments_of(const rb_join *join)
+{
+	return place(join, ARGUMENTS_OF_A_SIDE) + (rb_join_has_faces(join) ? 1 : 0) +
+		   (rb_join_has_bodies(join) && join->predicate != RB_BODY ? 1 : 0);
+}
+
+/*
+ * The SQL functions of redblue 0.1.0 call this library from when it is installed to when
+ * ALTER EXTENSION ... UPDATE replaces them.  Their order was
+ *
+ *		red, blue | red_id, red_geom | blue_id, blue_geom
+ *
+ * and those of queries had nothing but the queries.
+ */
+static bool
+is_of_first_version(const rb_join *join, int count)
+{
+	return (join->result == RB_RESULT_PAIRS || join->result == RB_RESULT_COUNT) && !join->keys &&
+		   count == rb_join_sides(join) * (join->query ? 1 : 3);
+}
+
+static void
+arguments_of_first_version(const rb_join *join, const NullableDatum *args, NullableDatum *to)
+{
+	const int sides = rb_join_sides(join);
+
+	for (int i = 0; i < arguments_of(join); i++)
+		to[i] = (NullableDatum){0, true};
+	for (int side = 0; side < sides; side++)
+	{
+		to[place(join, ARGUMENT_ROWS) + side] = args[side];
+		if (join->query)
+			continue;
+		to[place(join, ARGUMENT_ID) + side] = args[sides + 2 * side];
+		to[place(join, ARGUMENT_GEOM) + side] = args[sides + 2 * side + 1];
+	}
+}
+
+/* of a function by its SQL definition; what a plan has added to its arguments does not count */
+void
+rb_call_read(const rb_join *join, Oid function, const NullableDatum *args, rb_call *call)
+{
+	const int count = get_func_nargs(function);
+	NullableDatum *now;
+
+	if (count == arguments_of(join))
+	{
+		read_arguments(join, args, call);
+		return;
+	}
+	if (!is_of_first_version(join, count))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
+				 errmsg("%s: the SQL function has %d arguments, the library's has %d",
+						join->function, count, arguments_of(join)),
+				 errhint("ALTER EXTENSION redblue UPDATE; makes the functions of the library's "
+						 "version, which is %s.",
+						 RB_VERSION)));
+	now = palloc(arguments_of(join) * sizeof *now);
+	arguments_of_first_version(join, args, now);
+	read_arguments(join, now, call);
 }

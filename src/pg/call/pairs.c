@@ -79,7 +79,7 @@ rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 
 	InitMaterializedSRF(fcinfo, 0);
 	caller = enter_call();
-	rb_call_read(join, fcinfo->args, &call);
+	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	run = rb_run_open(join, &call, CurrentMemoryContext);
 	store_pairs(run, rsinfo);
 	leave_call(caller);
@@ -221,7 +221,7 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 								join->function)));
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	caller = enter_call();
-	rb_call_read(join, fcinfo->args, &call);
+	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	begin_key_rows(&rows, call.source, rb_join_sides(join));
 	check_definition(join, rsinfo->setDesc, &rows);
 	run = rb_run_open(join, &call, CurrentMemoryContext);
@@ -242,7 +242,7 @@ rb_return_count(FunctionCallInfo fcinfo, const rb_join *join)
 	rb_run *run;
 	int64 count;
 
-	rb_call_read(join, fcinfo->args, &call);
+	rb_call_read(join, fcinfo->flinfo->fn_oid, fcinfo->args, &call);
 	run = rb_run_open(join, &call, CurrentMemoryContext);
 	while (rb_run_next(run, &block))
 		;

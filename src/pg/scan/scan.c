@@ -107,7 +107,7 @@ open_run(rb_scan *scan)
 		compute_values(scan);
 	old = MemoryContextSwitchTo(scan->context);
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
-	rb_call_read(scan->join, scan->values, &call);
+	rb_call_read(scan->join, scan->call->funcid, scan->values, &call);
 	scan->reported = false;
 	if (scan->shape->from == RB_ROWS_STREAM)
 		scan->run = rb_run_open(scan->join, &call, scan->context);
