@@ -5,6 +5,7 @@
 #   make demo                     install what is missing, build, join two meshes, draw them
 #   make faces-check              triangles of real and random faces against CGAL
 #   make test                     install what is missing, build, run every test
+#   make dist                     a zip for PGXN
 #
 # A plain PGXS makefile: PG_CONFIG=/path/to/pg_config picks the server.  The
 # CUDA backend is a shared object of its own, built where nvcc is found.  What
@@ -124,7 +125,7 @@ NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc -Icuda --cudart static \
 # what it needs of core it gets as a table of functions when it is opened
 CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
 
-.PHONY: cuda install-cuda uninstall-cuda
+.PHONY: cuda install-cuda uninstall-rest
 ifeq ($(CUDA_SRC),)
 cuda install-cuda:
 else ifeq ($(shell command -v $(NVCC) 2>/dev/null),)
@@ -140,9 +141,10 @@ endif
 ifneq ($(wildcard $(PGXS)),)
 all: cuda
 install: install-cuda
-uninstall: uninstall-cuda
-uninstall-cuda:
-	rm -f '$(DESTDIR)$(pkglibdir)/redblue_cuda.so'
+# the device's file, and scripts of versions before this one
+uninstall: uninstall-rest
+uninstall-rest:
+	rm -f '$(DESTDIR)$(pkglibdir)/redblue_cuda.so' $(foreach e,$(EXTENSION),'$(DESTDIR)$(datadir)/extension'/$e--*.sql)
 endif
 ifneq ($(filter all install,$(or $(MAKECMDGOALS),all)),)
 $(CUDA_OBJS): | $(BUILD)/checked
@@ -278,6 +280,23 @@ $(BUILD)/cdt $(BUILD)/refine: $(BUILD)/%: $(BUILD)/core/test/bench/%.o $(addpref
 		$(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
 -include $(wildcard $(BUILD)/core/test/bench/*.d)
+
+# ---- packages ----
+
+VERSION = $(shell sed -n 's/^default_version = .\(.*\)./\1/p' redblue.control)
+DIST = redblue-$(VERSION)
+
+.PHONY: dist dist-check
+# what PGXN takes: what is committed, in one folder
+dist:
+	@test/pgxn
+	@git diff --quiet HEAD || echo "redblue: what is not committed is not in the zip"
+	git archive --format=zip --prefix=$(DIST)/ -o $(DIST).zip HEAD
+	@test/pgxn $(DIST).zip
+# META.json by the specification; what make install writes, make uninstall takes
+dist-check:
+	@test/pgxn
+	@test/uninstall
 
 # ---- form ----
 
