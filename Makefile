@@ -6,6 +6,7 @@
 #   make faces-check              triangles of real and random faces against CGAL
 #   make test                     install what is missing, build, run every test
 #   make dist                     a zip for PGXN
+#   make deb                      Debian packages
 #
 # A plain PGXS makefile: PG_CONFIG=/path/to/pg_config picks the server.  The
 # CUDA backend is a shared object of its own, built where nvcc is found.  What
@@ -33,7 +34,8 @@ CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 # -march=native, never -ffast-math.
 EXACT_CFLAGS = -ffp-contract=off -fno-fast-math -fno-unsafe-math-optimizations
 WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
-CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc
+# EXTRA_CFLAGS: what a distribution compiles all its packages with
+CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc $(EXTRA_CFLAGS)
 CORE_LIBS = -lgmp -lm -lpthread -ldl
 
 # The threads of a join (rb_parallel.h): our own, pthread; or OpenMP's, openmp, for
@@ -286,13 +288,19 @@ $(BUILD)/cdt $(BUILD)/refine: $(BUILD)/%: $(BUILD)/core/test/bench/%.o $(addpref
 VERSION = $(shell sed -n 's/^default_version = .\(.*\)./\1/p' redblue.control)
 DIST = redblue-$(VERSION)
 
-.PHONY: dist dist-check
+.PHONY: dist dist-check deb test-packages
 # what PGXN takes: what is committed, in one folder
 dist:
 	@test/pgxn
 	@git diff --quiet HEAD || echo "redblue: what is not committed is not in the zip"
 	git archive --format=zip --prefix=$(DIST)/ -o $(DIST).zip HEAD
 	@test/pgxn $(DIST).zip
+# Debian packages of what is committed, in build/deb; with nvcc also that for NVIDIA's processors
+deb:
+	@test/deb
+# they are installed in a clean root, used, and removed
+test-packages:
+	@test/packages
 # META.json by the specification; what make install writes, make uninstall takes
 dist-check:
 	@test/pgxn
