@@ -72,6 +72,8 @@ CREATE VIEW onto AS SELECT id1 FROM clash;
 CREATE VIEW number AS SELECT redblue_triangle_pair_count('mine.red', 'mine.blue') AS n, redblue_version() <> '' AS v;
 CREATE VIEW last AS SELECT stage, count FROM redblue_last_run();
 CREATE TABLE kept (pair redblue_pair);
+CREATE TABLE turns (x float8 CHECK (redblue_orient2d(0, 0, 1, 0, 0, x) > 0));
+CREATE INDEX ON turns (redblue_orient2d(0, 0, 1, 0, x, x));
 INSERT INTO kept SELECT p FROM redblue_triangle_pairs('mine.red', 'mine.blue') p;
 CREATE FUNCTION body() RETURNS bigint BEGIN ATOMIC SELECT count(*) FROM redblue_triangle_self_pairs_query('SELECT * FROM mine.red'); END;
 REVOKE EXECUTE ON FUNCTION redblue_segment_pairs FROM PUBLIC;
@@ -106,10 +108,20 @@ sub comes_back
 }
 
 comes_back('old', $dump, '0.1.0');
+# operators that somebody puts beside the extension are not taken while it is updated
+$node->safe_psql('old', "CREATE FUNCTION joined(name, text) RETURNS text AS 'BEGIN RAISE ''trapped''; END' LANGUAGE plpgsql;
+	CREATE FUNCTION joined(text, real) RETURNS text AS 'BEGIN RAISE ''trapped''; END' LANGUAGE plpgsql;"
+	  . join('', map { "CREATE FUNCTION trap($_) RETURNS bool AS 'BEGIN RAISE ''trapped''; END' LANGUAGE plpgsql;
+		CREATE OPERATOR = (LEFTARG = @{[(split /, /)[0]]}, RIGHTARG = @{[(split /, /)[1]]}, FUNCTION = trap);
+		CREATE OPERATOR <> (LEFTARG = @{[(split /, /)[0]]}, RIGHTARG = @{[(split /, /)[1]]}, FUNCTION = trap);" }
+		  'oid, int', 'regproc, int', 'oid, regprocedure', 'oid, regclass', 'oid, regproc', 'name, text', '"char", text')
+	  . 'CREATE OPERATOR || (LEFTARG = name, RIGHTARG = text, FUNCTION = joined); CREATE OPERATOR || (LEFTARG = text, RIGHTARG = real, FUNCTION = joined)');
 is($node->safe_psql('old', 'SELECT extversion FROM pg_extension WHERE extname = \'redblue\''), '0.1.0', 'old: 0.1.0');
 is($node->safe_psql('old', $ask), $said, 'old: it says the same');
 my ($code, undef, $told) = $node->psql('old', 'ALTER EXTENSION redblue UPDATE');
 is($code, 0, 'old: ALTER EXTENSION UPDATE');
+$node->safe_psql('old', q{SET search_path = pg_catalog; DO 'DECLARE f regprocedure; BEGIN
+	FOR f IN SELECT oid FROM pg_proc WHERE proname IN (''trap'', ''joined'') LOOP EXECUTE format(''DROP FUNCTION %s CASCADE'', f); END LOOP; END'});
 like($told, qr/WARNING:  redblue_triangle_pairs of redblue 0\.1\.0 is kept as redblue_triangle_pairs_0_1_0\nDETAIL:  .*view pairs depends on .*HINT: .*DROP FUNCTION redblue_triangle_pairs_0_1_0\(/s,
 	'old: what is kept, and for what');
 my @kept = sort(qw(triangle_pairs triangle_pairs_query triangle_self_pairs triangle_self_pairs_query triangle_pair_count), $cube ? qw(box_pairs box_self_pair_count) : ());
@@ -121,6 +133,8 @@ is($node->safe_psql('old', "SET search_path = ''; REFRESH MATERIALIZED VIEW publ
 is($node->safe_psql('old', "SELECT red_id, count(*) FROM redblue_triangle_pairs('mine.red', 'mine.blue', 'gid', 'gid') GROUP BY 1 HAVING count(*) > 1; $in_old"),
 	$kept, 'old: calls mean the new functions');
 is($node->safe_psql('old', "SET redblue.custom_scan = on; EXPLAIN (COSTS OFF) SELECT * FROM pairs") =~ /Custom Scan/, 1, 'old: a view is planned as before');
+isnt($node->psql('old', 'INSERT INTO turns VALUES (-1)', stderr => \$told), 0, 'old: what has the same arguments is the same');
+like($told, qr/violates check constraint/, 'so that constraints stay');
 my $privileges = q{SELECT has_function_privilege('few', p.oid, 'EXECUTE'), EXISTS (SELECT FROM aclexplode(p.proacl) WHERE grantee = 0)
 	FROM pg_proc p WHERE proname = 'redblue_segment_pairs'};
 is($node->safe_psql('old', $privileges), 't|f', 'old: privileges are those of before');
