@@ -285,8 +285,8 @@ $(BUILD)/cdt $(BUILD)/refine: $(BUILD)/%: $(BUILD)/core/test/bench/%.o $(addpref
 
 # ---- packages ----
 
-VERSION = $(shell sed -n 's/^default_version = .\(.*\)./\1/p' redblue.control)
-DIST = redblue-$(VERSION)
+DIST_VERSION = $(shell sed -n 's/^default_version = .\(.*\)./\1/p' redblue.control)
+DIST = redblue-$(DIST_VERSION)
 
 .PHONY: dist dist-check deb test-packages
 # what PGXN takes: what is committed, in one folder
