@@ -173,6 +173,16 @@ ALTER EXTENSION redblue UPDATE;
 SELECT * FROM cut;
 SQL
 
+# every function that joins has as many arguments as the library reads: with nulls, it says that they are
+my $calls = $node->safe_psql('postgres', <<'SQL');
+SELECT format('SELECT FROM %s(%s)%s;', p.oid::regproc, (SELECT string_agg('NULL::' || t::regtype, ', ' ORDER BY n) FROM unnest(p.proargtypes) WITH ORDINALITY a(t, n)),
+	CASE WHEN p.prorettype = 'record'::regtype AND p.proallargtypes IS NULL THEN ' AS (a int, b int)' END)
+FROM pg_proc p JOIN pg_proc s ON s.oid = p.prosupport WHERE s.proname = 'redblue_support' AND p.proname !~ '_0_1_0$'
+SQL
+cmp_ok(scalar(() = $calls =~ /;/g), '>', 80, 'functions that join');
+(undef, undef, $told) = $node->psql('postgres', $calls, on_error_stop => 0);
+is(scalar(() = $told =~ /ERROR:  redblue_\w+: argument "\w+" is null/g), scalar(() = $calls =~ /;/g), 'functions have the arguments that the library reads');
+
 # a function with arguments of neither is refused, not read
 $code = $node->psql('postgres', q{CREATE FUNCTION few(regclass) RETURNS bigint AS '$libdir/redblue', 'redblue_triangle_pair_count' LANGUAGE C;
 	SELECT few('pg_class')}, stderr => \$told);

@@ -270,7 +270,8 @@ arguments_of(const rb_join *join)
 static bool
 is_of_first_version(const rb_join *join, int count)
 {
-	return (join->result == RB_RESULT_PAIRS || join->result == RB_RESULT_COUNT) && !join->keys &&
+	return join->predicate == RB_MEET && !join->keys &&
+		   (join->result == RB_RESULT_PAIRS || join->result == RB_RESULT_COUNT) &&
 		   count == rb_join_sides(join) * (join->query ? 1 : 3);
 }
 
