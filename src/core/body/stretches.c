@@ -119,6 +119,20 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_stretche
 	return RB_OK;
 }
 
+rb_status
+rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+					 const rb_place *place, const rb_stretches *measured, double *fraction)
+{
+	rb_number before, total;
+
+	*fraction = place->t;
+	if (measured->measured == 1)
+		return RB_OK;
+	load(&before, &measured->before[i]);
+	load(&total, &measured->before[n]);
+	return rb_line_fraction(ctx, segments, n, i, place, &before, &total, fraction);
+}
+
 static rb_status
 fraction_at(walk *w, const rb_place *place, double *fraction)
 {

@@ -14,10 +14,7 @@
 #include "access/parallel.h"
 #include "utils/memutils.h"
 
-#include "core/base/rb_parallel.h"
-
 #include <math.h>
-#include <time.h>
 
 static const char *const argument_names[3] = {"the first geometry", "the second geometry",
 											  "the geometry"};
@@ -35,12 +32,7 @@ close_pairwise(void *arg)
 	/* this may be the end of a process whose threads work */
 	rb_stream_close(p->stream);
 	p->stream = NULL;
-	if (p->working)
-	{
-		rb_context_stop(&p->ctx);
-		pthread_join(p->thread, NULL);
-		p->working = false;
-	}
+	rb_aside_end(&p->aside);
 	rb_curve_close(&p->curve);
 	for (int i = 0; i < 2; i++)
 		rb_builder_free(&p->side[i].builder);
@@ -243,12 +235,11 @@ rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 
 
 /* pairs of parts up to which it is done at once: some milliseconds */
 #define FEW_PAIRS 4096
-#define STACK ((size_t) 8 << 20)
-#define WAIT_NS (5 * 1000 * 1000)
 
 static rb_status
-make_curve(rb_pairwise *p)
+make_curve(void *arg)
 {
+	rb_pairwise *p = arg;
 	const rb_set *red = &p->side[0].set, *blue = &p->side[1].set;
 	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
 									 {blue->kind, blue->nparts, blue->coords}};
@@ -263,44 +254,6 @@ make_curve(rb_pairwise *p)
 	return status == RB_OK ? rb_curve_finish(p->curve, &p->shape) : status;
 }
 
-static void *
-work_in_thread(void *arg)
-{
-	rb_pairwise *p = arg;
-
-	p->status = p->work(p);
-	rb_release(&p->done, 1);
-	return NULL;
-}
-
-/* in a thread, where it may take long, while this one looks for interrupts */
-static rb_status
-work_aside(rb_pairwise *p)
-{
-	bool interrupted = false;
-
-	p->done = 0;
-	if (rb_thread_start(&p->thread, STACK, work_in_thread, p) != 0)
-		return RB_NO_THREAD;
-	p->working = true;
-	while (rb_acquire(&p->done) == 0)
-	{
-		struct timespec nap = {0, WAIT_NS};
-
-		if (!interrupted && rb_is_interrupted())
-		{
-			interrupted = true;
-			rb_context_stop(&p->ctx);
-		}
-		nanosleep(&nap, NULL);
-	}
-	pthread_join(p->thread, NULL);
-	p->working = false;
-	if (interrupted)
-		rb_throw_kept();
-	return p->status;
-}
-
 void
 rb_pairwise_curve(rb_pairwise *p)
 {
@@ -308,8 +261,10 @@ rb_pairwise_curve(rb_pairwise *p)
 	rb_status status;
 
 	rb_context_init(&p->ctx, p->memory);
-	p->work = make_curve;
-	status = pairs <= FEW_PAIRS ? make_curve(p) : work_aside(p);
+	p->aside.ctx = &p->ctx;
+	p->aside.work = make_curve;
+	p->aside.arg = p;
+	status = pairs <= FEW_PAIRS ? make_curve(p) : rb_aside_run(&p->aside);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "intersection", status, &p->ctx.error);
 }

@@ -13,7 +13,7 @@
 #define RB_PAIRWISE_H
 
 #include "pg/base/rb_pg.h"
-#include "core/curve/rb_curve.h"
+#include "pg/call/rb_write.h"
 
 /* ---- pair_functions.c, pair_index.c: entry points, by which the planner knows a function ---- */
 
@@ -74,12 +74,8 @@ typedef struct rb_pairwise
 	rb_memory *memory;
 	rb_context ctx;    /* of what is done */
 	rb_stream *stream; /* while two are joined, */
-	bool working;      /* and while a thread works */
-	uint32 done;
-	pthread_t thread;
-	rb_status (*work)(struct rb_pairwise *);
-	rb_status status;
-	rb_curve *curve; /* NULL: none was asked for */
+	rb_aside aside;    /* and while a thread works */
+	rb_curve *curve;   /* NULL: none was asked for */
 	rb_shape shape;
 	rb_operand side[2];
 } rb_pairwise;
@@ -114,22 +110,5 @@ typedef struct rb_pairwise_faces
 
 extern void rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function,
 								   rb_pairwise_faces *faces);
-
-/* ---- geometry_write.c: a geometry of a node after the other, in prefix order ---- */
-
-typedef struct rb_writer
-{
-	const char *function;
-	int dims;
-	char *bytes; /* in the memory context that was current when it began */
-	Size n, cap;
-	double low[3], high[3];
-} rb_writer;
-
-extern void rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z);
-extern void rb_write_node(rb_writer *w, uint32 type, uint32 count);
-extern void rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n);
-extern void rb_write_point(rb_writer *w, const double *at);
-extern Datum rb_write_end(rb_writer *w);
 
 #endif /* RB_PAIRWISE_H */
