@@ -1,0 +1,71 @@
+# redblue_postgis: intersections of all pairs of two tables, cancelled, short of memory, and of tables that are kept.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use List::Util qw(max);
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $allowed_ms = 200;
+my $node = new_server('intersections');
+plan skip_all => 'no PostGIS' if !have_postgis($node);
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION redblue_postgis;
+-- a wave of 2 n^2 triangles with corners on an integer lattice of heights, so that two of them meet everywhere
+CREATE FUNCTION wave(n int, k int) RETURNS geometry LANGUAGE sql AS $$
+WITH corner AS (SELECT i, j, format('%s %s %s', i, j, (i * k + j * 3) % 4) AS at FROM generate_series(0, n) i, generate_series(0, n) j)
+SELECT ST_GeomFromText('TIN Z (' || string_agg(format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', a.at, b.at, c.at, d.at), ', ' ORDER BY a.i, a.j) || ')')
+FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i + 1, a.j + 1) $$;
+CREATE TABLE large AS SELECT k AS id, wave(300, k) AS geom FROM generate_series(1, 2) k;
+CREATE TABLE red AS SELECT face AS id, face / 50 AS building, f.geom FROM large, redblue_faces(geom) f WHERE id = 1;
+CREATE TABLE blue AS SELECT face AS id, face / 7 AS part, f.geom FROM large, redblue_faces(geom) f WHERE id = 2;
+-- one line of many pieces, whose fractions are sums of roots
+CREATE TABLE hole AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(300 * (x * 17 % 101) / 101.0, 300 * (x * i % 97) / 97.0, x % 5 - 1) FROM generate_series(1, 3000) x)) AS geom FROM generate_series(1, 20) i;
+VACUUM ANALYZE;
+SQL
+add_cancel_ms($node);
+my $session = session($node);
+my $watch = session($node);
+$session->ask('SET jit = off');
+
+my %query = (
+	'pairs of parts' => "SELECT count(geom) FROM redblue_triangle_intersections('red', 'blue')",
+	'pairs of objects' => "SELECT count(geom) FROM redblue_triangle_intersections('red', 'blue', red_object => 'building', blue_object => 'part')",
+	'one large pair' => "SELECT count(geom) FROM redblue_triangle_intersections_query('SELECT * FROM large WHERE id = 1', 'SELECT * FROM large WHERE id = 2')",
+	'a set in the select list' => "SELECT count(i) FROM (SELECT redblue_triangle_intersections('red', 'blue') AS i OFFSET 0) t",
+	'fractions' => "SELECT sum(to_fraction) FROM redblue_segment_triangle_intersections('hole', 'red', triangles_object => 'building')");
+for my $name (sort keys %query)
+{
+	my @ms = cancel_times($session, $watch, $query{$name}, $allowed_ms, 0.2, 0.6, 1.2);
+	# a fast machine is through before the later ones
+	ok(@ms >= 1 && max(@ms) < $allowed_ms, sprintf('cancel in %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)));
+}
+
+# ---- memory: what has no room at once is joined slice by slice ----
+my $objects = "SELECT count(*), sum(hashtext(geom::text)) FROM redblue_triangle_intersections('red', 'blue', red_object => 'building', blue_object => 'part')";
+my $whole = $session->ask($objects);
+like($whole, qr/^85272\|/, 'objects');
+is($session->ask("SET redblue.memory_limit = '45MB'; $objects"), $whole, 'the same in slices');
+my ($out, $err) = $session->ask("SET redblue.memory_limit = '34MB'; $objects");
+like($err, qr/53200.*redblue_triangle_intersections: out of memory.*redblue.memory_limit is 34816 kB/s, 'no room for the join');
+($out, $err) = $session->ask("SET redblue.memory_limit = '80MB'; $query{'one large pair'}");
+like($err, qr/53200.*redblue_triangle_intersections_query: out of memory/s, 'no room for the geometry of one pair');
+$session->ask('RESET redblue.memory_limit');
+is($session->ask('SET redblue.threads = 1; ' . $objects), $whole, 'the same on one thread');
+$session->ask('RESET redblue.threads');
+
+# ---- a table that is kept, by the worker or here, and changes ----
+my $parts = "SELECT count(*), sum(hashtext(geom::text)) FROM redblue_triangle_intersections('red', 'blue')";
+my $before = $session->ask($parts);
+$session->ask("SELECT redblue_cache('red'), redblue_cache('blue')");
+is($session->ask($parts), $before, 'tables that are kept');
+$session->ask("UPDATE red SET geom = ST_Translate(geom, 0, 0, 100) WHERE id BETWEEN 500 AND 600; SELECT redblue_cache('red')");
+my $after = $session->ask($parts);
+isnt($after, $before, 'some rows have changed');
+is($session->ask("SET redblue.cache = off; $parts"), $after, 'as they are without');
+$session->quit;
+$watch->quit;
+$node->stop;
+done_testing();
