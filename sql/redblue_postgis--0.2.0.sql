@@ -41,6 +41,13 @@ AS 'MODULE_PATHNAME', 'redblue_geometry_distance' LANGUAGE C STRICT IMMUTABLE PA
 COMMENT ON FUNCTION redblue_distance IS
 'the double nearest to the distance of two geometries (in units of their SRID), 0 only where they share a point; null where one is empty. Else as redblue_intersects';
 
+CREATE FUNCTION redblue_inside(geom geometry, body geometry) RETURNS boolean
+AS 'MODULE_PATHNAME', 'redblue_geometry_inside' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000 SUPPORT redblue_geometry_support;
+COMMENT ON FUNCTION redblue_inside IS
+'does a geometry lie in a body, exactly? The body is a closed surface with Z that does not cross itself. Points, lines: no point of them is outside, and some are not on the boundary
+(redblue_points_in_bodies, redblue_segments_in_bodies). Surfaces must be bodies, too: is the first inside of the second (redblue_body_pairs)? False where one is empty. GiST, SP-GiST and BRIN indexes of
+geometry serve it. Errors: 22023 for what is no body, for different SRIDs and for geometries without Z, and those of redblue_intersects';
+
 -- ---- geometries out ----
 
 CREATE FUNCTION redblue_faces(surface geometry, OUT face int, OUT part int, OUT geom geometry) RETURNS SETOF record

@@ -1,4 +1,4 @@
-# redblue_postgis: intersections of all pairs of two tables, cancelled, short of memory, and of tables that are kept.
+# redblue_postgis: intersections of all pairs of two tables, and what lies in bodies, cancelled, short of memory, and of tables that are kept.
 use strict;
 use warnings;
 use FindBin;
@@ -23,11 +23,20 @@ CREATE TABLE red AS SELECT face AS id, face / 50 AS building, f.geom FROM large,
 CREATE TABLE blue AS SELECT face AS id, face / 7 AS part, f.geom FROM large, redblue_faces(geom) f WHERE id = 2;
 -- one line of many pieces, whose fractions are sums of roots
 CREATE TABLE hole AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(300 * (x * 17 % 101) / 101.0, 300 * (x * i % 97) / 97.0, x % 5 - 1) FROM generate_series(1, 3000) x)) AS geom FROM generate_series(1, 20) i;
+-- a body of n^2 columns: a wave above, its image below, and walls between them
+CREATE FUNCTION block(n int) RETURNS geometry LANGUAGE sql AS $$
+WITH corner AS (SELECT i, j, format('%s %s %s', i, j, (i * 7 + j * 3) % 4) AS top, format('%s %s %s', i, j, -9 - (i * 7 + j * 3) % 4) AS low FROM generate_series(0, n) i, generate_series(0, n) j),
+edge AS (SELECT a.top AS p, b.top AS q, a.low AS r, b.low AS s FROM corner a JOIN corner b ON (a.i = b.i AND a.i IN (0, n) AND b.j = a.j + 1) OR (a.j = b.j AND a.j IN (0, n) AND b.i = a.i + 1))
+SELECT ST_GeomFromText('TIN Z (' || string_agg(t, ', ') || ')') FROM (SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s)), ((%5$s, %6$s, %7$s, %5$s)), ((%6$s, %8$s, %7$s, %6$s))', a.top, b.top, c.top, d.top, a.low, b.low, c.low, d.low) AS t
+FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i + 1, a.j + 1)
+UNION ALL SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', p, q, r, s) FROM edge) faces $$;
+CREATE TABLE block AS SELECT i AS id, ST_Translate(block(250), 0, 0, i) AS geom FROM generate_series(1, 2) i;
 VACUUM ANALYZE;
 SQL
 add_cancel_ms($node);
 my $session = session($node);
 my $watch = session($node);
+my ($out, $err);
 $session->ask('SET jit = off');
 
 my %query = (
@@ -35,6 +44,8 @@ my %query = (
 	'pairs of objects' => "SELECT count(geom) FROM redblue_triangle_intersections('red', 'blue', red_object => 'building', blue_object => 'part')",
 	'one large pair' => "SELECT count(geom) FROM redblue_triangle_intersections_query('SELECT * FROM large WHERE id = 1', 'SELECT * FROM large WHERE id = 2')",
 	'a set in the select list' => "SELECT count(i) FROM (SELECT redblue_triangle_intersections('red', 'blue') AS i OFFSET 0) t",
+	'a body that is looked at' => "SELECT count(*) FROM generate_series(1, 50), block WHERE redblue_inside('POINT Z (5.5 5.5 -2)', geom)",
+	'lines in a body' => "SELECT count(*) FROM hole h, block b, generate_series(1, 50) i WHERE redblue_inside(ST_Translate(h.geom, 0, 0, i * 1e-9), b.geom) AND b.id = 1",
 	'fractions' => "SELECT sum(to_fraction) FROM redblue_segment_triangle_intersections('hole', 'red', triangles_object => 'building')");
 for my $name (sort keys %query)
 {
@@ -43,12 +54,17 @@ for my $name (sort keys %query)
 	ok(@ms >= 1 && max(@ms) < $allowed_ms, sprintf('cancel in %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)));
 }
 
+is($session->ask("SELECT redblue_inside('POINT Z (5.5 5.5 -2)', geom), redblue_inside('POINT Z (5.5 5.5 -200)', geom) FROM block WHERE id = 1"), 't|f', 'and the session answers');
+($out, $err) = $session->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_inside('POINT Z (5.5 5.5 -2)', geom) FROM block WHERE id = 1");
+like($err, qr/53200.*redblue_inside: out of memory.*redblue.memory_limit is 20480 kB/s, 'no room for a body');
+$session->ask('RESET redblue.memory_limit');
+
 # ---- memory: what has no room at once is joined slice by slice ----
 my $objects = "SELECT count(*), sum(hashtext(geom::text)) FROM redblue_triangle_intersections('red', 'blue', red_object => 'building', blue_object => 'part')";
 my $whole = $session->ask($objects);
 like($whole, qr/^85272\|/, 'objects');
 is($session->ask("SET redblue.memory_limit = '45MB'; $objects"), $whole, 'the same in slices');
-my ($out, $err) = $session->ask("SET redblue.memory_limit = '34MB'; $objects");
+($out, $err) = $session->ask("SET redblue.memory_limit = '34MB'; $objects");
 like($err, qr/53200.*redblue_triangle_intersections: out of memory.*redblue.memory_limit is 34816 kB/s, 'no room for the join');
 ($out, $err) = $session->ask("SET redblue.memory_limit = '80MB'; $query{'one large pair'}");
 like($err, qr/53200.*redblue_triangle_intersections_query: out of memory/s, 'no room for the geometry of one pair');

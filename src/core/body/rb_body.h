@@ -175,6 +175,7 @@ typedef struct rb_stretches
 	size_t n;
 	size_t cap;
 	bool inside_at_end; /* is the line's moved end in the body? */
+	bool leaves;        /* some of a line that is no point is outside */
 	void *work;
 	size_t work_cap;
 	/* of the line at hand (rb_line_measure) */

@@ -951,7 +951,7 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		case RB_VALUE_LENGTH:
 			return (Datum) block->told[i * block->words + 2];
 		case RB_VALUE_ON_BOUNDARY:
-			return BoolGetDatum(block->told[i * block->words + 3] != 0);
+			return BoolGetDatum((block->told[i * block->words + 3] & RB_STRETCH_OF(1, 0)) != 0);
 		default:
 			return (Datum) 0;
 	}

@@ -35,7 +35,10 @@ close_pairwise(void *arg)
 	rb_aside_end(&p->aside);
 	rb_curve_close(&p->curve);
 	for (int i = 0; i < 2; i++)
+	{
+		rb_set_release(&p->side[i].own);
 		rb_builder_free(&p->side[i].builder);
+	}
 	rb_memory_destroy(p->memory);
 	p->memory = NULL;
 	rb_open_ended();
@@ -112,22 +115,44 @@ read_header(rb_operand *o)
 		o->header_known = true;
 }
 
+/* the builder is empty, and of that kind */
+static rb_builder *
+begin_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
+{
+	rb_builder *b = &p->side[side].builder;
+
+	rb_builder_clear(b);
+	rb_builder_set_kind(b, kind);
+	if (!OidIsValid(p->decoder.type))
+		p->decoder.type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	p->decoder.where = argument_names[p->alone ? 2 : side];
+	return b;
+}
+
 /* into the builder, as one row, if there is any part */
 static void
 read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool any_leaf,
 		   bool flat, rb_geometry_info *info)
 {
-	rb_operand *o = &p->side[side];
-	rb_builder *b = &o->builder;
+	rb_builder *b = begin_parts(fcinfo, p, side, kind);
 
-	rb_builder_clear(b);
-	rb_builder_set_kind(b, kind);
 	b->any_leaf = any_leaf;
 	b->flat = flat;
-	if (!OidIsValid(p->decoder.type))
-		p->decoder.type = get_fn_expr_argtype(fcinfo->flinfo, 0);
-	p->decoder.where = argument_names[p->alone ? 2 : side];
-	rb_decode(&p->decoder, b, bytes_of(o), side, info);
+	rb_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
+}
+
+bool
+rb_pairwise_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool raise,
+				  rb_geometry_info *info)
+{
+	rb_builder *b = begin_parts(fcinfo, p, side, kind);
+
+	b->any_leaf = b->flat = false;
+	b->many_points = kind == RB_POINT3;
+	if (!raise)
+		return rb_try_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
+	rb_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
+	return true;
 }
 
 static void
@@ -186,15 +211,11 @@ read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 	o->header_known = true;
 }
 
-bool
-rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
-				 rb_pairwise **pairwise)
+rb_pairwise *
+rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function)
 {
 	rb_pairwise *p = open_pairwise(fcinfo, function);
-	rb_operand *red = &p->side[0], *blue = &p->side[1];
-	bool flat;
 
-	*pairwise = p;
 	for (int i = 0; i < 2; i++)
 	{
 		p->side[i].bytes = NULL;
@@ -202,7 +223,19 @@ rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 		read_header(&p->side[i]);
 		read_unknown(fcinfo, p, i);
 	}
-	check_srids(p, red->header.srid, blue->header.srid);
+	check_srids(p, p->side[0].header.srid, p->side[1].header.srid);
+	return p;
+}
+
+bool
+rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
+				 rb_pairwise **pairwise)
+{
+	rb_pairwise *p = rb_pairwise_begin(fcinfo, function);
+	rb_operand *red = &p->side[0], *blue = &p->side[1];
+	bool flat;
+
+	*pairwise = p;
 	if (boxes_apart(&red->header, &blue->header, reach))
 		return false;
 	flat = !red->header.has_z || !blue->header.has_z;

@@ -20,6 +20,7 @@
 extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_inside(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
 
 /* ---- decode.c: geometries of one type become parts ---- */
@@ -61,6 +62,7 @@ typedef struct rb_operand
 	bool flat;  /* as it lies in the plane, */
 	rb_builder builder;
 	rb_set set; /* to this one row of triangles, which lie in the builder; no part: it is empty */
+	const rb_set *own; /* or to this one, of any kind (pair_inside.c); NULL: it is empty */
 } rb_operand;
 
 /* what a call remembers for the next one of its expression */
@@ -86,6 +88,16 @@ typedef struct rb_pairwise
  */
 extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 							 rb_pairwise **pairwise);
+
+/* the same without looking at their boxes, or reading them */
+extern rb_pairwise *rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function);
+
+/*
+ * One of them into its builder, as a row of that kind in space, if it has any part.  False where it is none of
+ * that kind; or that is raised.
+ */
+extern bool rb_pairwise_parts(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
+							  rb_kind kind, bool raise, rb_geometry_info *info);
 
 /* is the answer of that predicate yes?  told as a join tells it */
 extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
