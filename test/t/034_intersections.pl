@@ -26,7 +26,8 @@ CREATE TABLE hole AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(300 *
 -- a body of n^2 columns: a wave above, its image below, and walls between them
 CREATE FUNCTION block(n int) RETURNS geometry LANGUAGE sql AS $$
 WITH corner AS (SELECT i, j, format('%s %s %s', i, j, (i * 7 + j * 3) % 4) AS top, format('%s %s %s', i, j, -9 - (i * 7 + j * 3) % 4) AS low FROM generate_series(0, n) i, generate_series(0, n) j),
-edge AS (SELECT a.top AS p, b.top AS q, a.low AS r, b.low AS s FROM corner a JOIN corner b ON (a.i = b.i AND a.i IN (0, n) AND b.j = a.j + 1) OR (a.j = b.j AND a.j IN (0, n) AND b.i = a.i + 1))
+rim AS (SELECT * FROM corner WHERE i IN (0, n) OR j IN (0, n)),
+edge AS (SELECT a.top AS p, b.top AS q, a.low AS r, b.low AS s FROM rim a JOIN rim b ON (b.i, b.j) = (a.i, a.j + 1) AND a.i IN (0, n) UNION ALL SELECT a.top, b.top, a.low, b.low FROM rim a JOIN rim b ON (b.i, b.j) = (a.i + 1, a.j) AND a.j IN (0, n))
 SELECT ST_GeomFromText('TIN Z (' || string_agg(t, ', ') || ')') FROM (SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s)), ((%5$s, %6$s, %7$s, %5$s)), ((%6$s, %8$s, %7$s, %6$s))', a.top, b.top, c.top, d.top, a.low, b.low, c.low, d.low) AS t
 FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i + 1, a.j + 1)
 UNION ALL SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', p, q, r, s) FROM edge) faces $$;
@@ -67,7 +68,7 @@ is($session->ask("SET redblue.memory_limit = '45MB'; $objects"), $whole, 'the sa
 ($out, $err) = $session->ask("SET redblue.memory_limit = '34MB'; $objects");
 like($err, qr/53200.*redblue_triangle_intersections: out of memory.*redblue.memory_limit is 34816 kB/s, 'no room for the join');
 ($out, $err) = $session->ask("SET redblue.memory_limit = '80MB'; $query{'one large pair'}");
-like($err, qr/53200.*redblue_triangle_intersections_query: out of memory/s, 'no room for the geometry of one pair');
+like($err, qr/53200.*redblue_triangle_intersections_query: out of memory.*HINT:  Raise redblue.memory_limit, or take smaller geometries/s, 'no room for the geometry of one pair');
 $session->ask('RESET redblue.memory_limit');
 is($session->ask('SET redblue.threads = 1; ' . $objects), $whole, 'the same on one thread');
 $session->ask('RESET redblue.threads');
