@@ -146,3 +146,11 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_supp
 COMMENT ON FUNCTION redblue_segment_intersections_query IS
 'redblue_segment_intersections over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
 columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_intersections';
+
+-- ---- meshes ----
+
+CREATE FUNCTION redblue_mesh_to_geometry(mesh text, srid int DEFAULT 0, OUT region bigint, OUT geom geometry) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_mesh_to_geometry' LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 10;
+COMMENT ON FUNCTION redblue_mesh_to_geometry IS
+'the surface of each region of a mesh (redblue_tetrahedralize, redblue_refine), as a TIN Z with that SRID: the faces of its tetrahedra behind which there is another region, or nothing, counterclockwise
+seen from outside. A face between two regions is in both surfaces. Errors: 22023 for another SRID, 54000 for more than a value can hold (1 GB), and those of redblue_mesh_vtu';

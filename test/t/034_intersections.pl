@@ -34,6 +34,10 @@ UNION ALL SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', p, q
 CREATE TABLE block AS SELECT i AS id, ST_Translate(block(250), 0, 0, i) AS geom FROM generate_series(1, 2) i;
 VACUUM ANALYZE;
 SQL
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE speck AS SELECT i AS id, i * 7919 % 1009 AS x, i * 104729 % 1013 AS y, i * 1299709::int8 % 1019 AS z FROM generate_series(1, 60000) i;
+SELECT tets FROM redblue_tetrahedralize(points => 'speck', mesh => 'fine', keep => 'hull');
+SQL
 add_cancel_ms($node);
 my $session = session($node);
 my $watch = session($node);
@@ -47,6 +51,7 @@ my %query = (
 	'a set in the select list' => "SELECT count(i) FROM (SELECT redblue_triangle_intersections('red', 'blue') AS i OFFSET 0) t",
 	'a body that is looked at' => "SELECT count(*) FROM generate_series(1, 50), block WHERE redblue_inside('POINT Z (5.5 5.5 -2)', geom)",
 	'lines in a body' => "SELECT count(*) FROM hole h, block b, generate_series(1, 50) i WHERE redblue_inside(ST_Translate(h.geom, 0, 0, i * 1e-9), b.geom) AND b.id = 1",
+	'surfaces of a mesh' => "SELECT count(m) FROM generate_series(1, 9), redblue_mesh_to_geometry('fine') m",
 	'fractions' => "SELECT sum(to_fraction) FROM redblue_segment_triangle_intersections('hole', 'red', triangles_object => 'building')");
 for my $name (sort keys %query)
 {
