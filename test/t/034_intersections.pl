@@ -35,7 +35,7 @@ CREATE TABLE block AS SELECT i AS id, ST_Translate(block(250), 0, 0, i) AS geom 
 VACUUM ANALYZE;
 SQL
 $node->safe_psql('postgres', <<'SQL');
-CREATE TABLE speck AS SELECT i AS id, i * 7919 % 1009 AS x, i * 104729 % 1013 AS y, i * 1299709::int8 % 1019 AS z FROM generate_series(1, 60000) i;
+CREATE TABLE speck AS SELECT i AS id, i * 7919 % 1009 AS x, i * 104729::int8 % 1013 AS y, i * 1299709::int8 % 1019 AS z FROM generate_series(1, 60000) i;
 SELECT tets FROM redblue_tetrahedralize(points => 'speck', mesh => 'fine', keep => 'hull');
 SQL
 add_cancel_ms($node);
