@@ -39,7 +39,8 @@ rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_compare order, const v
 
 /* n elements of that size, RB_SORT_LARGEST at most.  RB_STOPPED: in any order, and all are still there */
 static inline __attribute__((always_inline)) rb_status
-rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare order, const void *arg)
+rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare order,
+		const void *arg)
 {
 	uint64_t moved[RB_SORT_LARGEST / sizeof(uint64_t)];
 	char *x = (char *) array;

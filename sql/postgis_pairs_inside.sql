@@ -3,9 +3,9 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS redblue;
 CREATE EXTENSION IF NOT EXISTS postgis;
 CREATE EXTENSION IF NOT EXISTS redblue_postgis;
-CREATE SCHEMA postgis_inside;
+CREATE SCHEMA postgis_pairs_inside;
 RESET client_min_messages;
-SET search_path = postgis_inside, public;
+SET search_path = postgis_pairs_inside, public;
 -- SQLSTATE, message, detail and hint of a failing call
 CREATE FUNCTION refused(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE code text; message text; details text; advice text;
@@ -58,4 +58,4 @@ SELECT refused($$SELECT redblue_inside('CIRCULARSTRING Z (1 1 1, 2 2 1, 3 1 1)',
 SELECT refused($$SELECT redblue_inside('GEOMETRYCOLLECTION Z (POINT Z (1 1 1), LINESTRING Z (1 1 1, 2 2 2))', (SELECT geom FROM body WHERE id = 1))$$);
 SELECT refused($$SELECT redblue_inside('POINT Z (1 1 1)', 'LINESTRING Z (0 0 0, 4 4 4)')$$);
 SET client_min_messages = warning;
-DROP SCHEMA postgis_inside CASCADE;
+DROP SCHEMA postgis_pairs_inside CASCADE;
