@@ -9,6 +9,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $allowed_ms = 200;
+my $device = place_for_device();
 my $node = new_server('intersections');
 plan skip_all => 'no PostGIS' if !have_postgis($node);
 $node->safe_psql('postgres', <<'SQL');
@@ -51,7 +52,7 @@ my %query = (
 	'a set in the select list' => "SELECT count(i) FROM (SELECT redblue_triangle_intersections('red', 'blue') AS i OFFSET 0) t",
 	'a body that is looked at' => "SELECT count(*) FROM generate_series(1, 50), block WHERE redblue_inside('POINT Z (5.5 5.5 -2)', geom)",
 	'lines in a body' => "SELECT count(*) FROM hole h, block b, generate_series(1, 50) i WHERE redblue_inside(ST_Translate(h.geom, 0, 0, i * 1e-9), b.geom) AND b.id = 1",
-	'surfaces of a mesh' => "SELECT count(m) FROM generate_series(1, 9), redblue_mesh_to_geometry('fine') m",
+	'surfaces of a mesh' => "SELECT count(m) FROM generate_series(1, 20) i, redblue_mesh_to_geometry(left('fine', i + 4)) m",
 	'fractions' => "SELECT sum(to_fraction) FROM redblue_segment_triangle_intersections('hole', 'red', triangles_object => 'building')");
 for my $name (sort keys %query)
 {
@@ -87,7 +88,20 @@ $session->ask("UPDATE red SET geom = ST_Translate(geom, 0, 0, 100) WHERE id BETW
 my $after = $session->ask($parts);
 isnt($after, $before, 'some rows have changed');
 is($session->ask("SET redblue.cache = off; $parts"), $after, 'as they are without');
+
+# ---- the worker joins, on a device that is none ----
+$_->quit for $session, $watch;
+fake();
+system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
+# one that has been told that there is none has to be started anew
+$node->restart;
+$session = session($node);
+$session->ask("SET redblue.backend = cuda");
+is($session->ask($parts), $after, 'pairs of parts from a device');
+is($session->ask("SET redblue.cache = off; $parts"), $after, 'and again, of tables that are not kept');
+my @changed = map { scalar $session->ask("SET redblue.backend = $_; $objects") } qw(cuda cpu);
+is($changed[0], $changed[1], 'objects from a device');
+ok(did('join') >= 3, 'it did join');
 $session->quit;
-$watch->quit;
 $node->stop;
 done_testing();
