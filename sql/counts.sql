@@ -19,6 +19,27 @@ SELECT redblue_box_pair_count('box', 'box') = (SELECT count(*) FROM redblue_box_
 	redblue_box_self_pair_count_query('TABLE box') = redblue_box_self_pair_count('box') AS self_query,
 	redblue_box_self_pair_count('plan') = (SELECT count(*) FROM redblue_box_self_pairs('plan')) AS plane,
 	redblue_box_self_pair_count('box') > 10000 AS many;
+CREATE VIEW line AS SELECT id, ax, ay, bx, by FROM mesh;
+CREATE VIEW hole AS SELECT id, ax, ay, az, bx, by, bz FROM mesh WHERE id % 3 = 0;
+SELECT redblue_segment_pair_count('line', 'line') = (SELECT count(*) FROM redblue_segment_pairs('line', 'line')) AS pairs,
+	redblue_segment_pair_count_query('SELECT * FROM line WHERE id < 99', 'TABLE line') = (SELECT count(*) FROM redblue_segment_pairs('line', 'line') WHERE red_id < 99) AS query,
+	redblue_segment_self_pair_count('line') = (SELECT count(*) FROM redblue_segment_self_pairs('line')) AS self,
+	redblue_segment_self_pair_count_query('TABLE line') = redblue_segment_self_pair_count('line') AS self_query,
+	redblue_segment_triangle_pair_count('hole', 'mesh') = (SELECT count(*) FROM redblue_segment_triangle_pairs('hole', 'mesh')) AS segment_triangle,
+	redblue_segment_triangle_pair_count_query('TABLE hole', 'TABLE mesh') = redblue_segment_triangle_pair_count('hole', 'mesh') AS segment_triangle_query,
+	redblue_segment_triangle_pair_count('hole', 'mesh') > 100 AS many;
+-- within a distance
+SELECT redblue_triangle_pair_count_within('mesh', 'mesh', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs_within('mesh', 'mesh', 0.5) OFFSET 0) p) AS pairs,
+	redblue_triangle_pair_count_within_query('SELECT * FROM mesh WHERE id < 99', 'TABLE mesh', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs_within('mesh', 'mesh', 0.5) OFFSET 0) p WHERE red_id < 99) AS query,
+	redblue_triangle_self_pair_count_within('mesh', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_triangle_self_pairs_within('mesh', 0.5) OFFSET 0) p) AS self,
+	redblue_triangle_self_pair_count_within_query('TABLE mesh', 0.5) - redblue_triangle_self_pair_count_within('mesh', 0.5) AS self_query,
+	redblue_segment_triangle_pair_count_within('hole', 'mesh', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_segment_triangle_pairs_within('hole', 'mesh', 0.5) OFFSET 0) p) AS segment_triangle,
+	redblue_segment_triangle_pair_count_within_query('TABLE hole', 'TABLE mesh', 0.5) - redblue_segment_triangle_pair_count_within('hole', 'mesh', 0.5) AS segment_triangle_query,
+	redblue_segment_pair_count_within('line', 'line', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_segment_pairs_within('line', 'line', 0.5) OFFSET 0) p) AS segments,
+	redblue_segment_pair_count_within_query('TABLE line', 'TABLE line', 0.5) - redblue_segment_pair_count_within('line', 'line', 0.5) AS segments_query,
+	redblue_segment_self_pair_count_within('line', 0.5) - (SELECT count(*) FROM (SELECT * FROM redblue_segment_self_pairs_within('line', 0.5) OFFSET 0) p) AS segments_self,
+	redblue_segment_self_pair_count_within_query('TABLE line', 0.5) - redblue_segment_self_pair_count_within('line', 0.5) AS segments_self_query,
+	redblue_triangle_pair_count_within('mesh', 'mesh', 0) - redblue_triangle_pair_count('mesh', 'mesh') AS at_0;
 -- in the select list, once for each row; in WHERE; of other ids
 SELECT t, redblue_triangle_self_pair_count(t) > 0 AS some FROM unnest(ARRAY['mesh'::regclass, 'mesh']) t;
 SELECT k, redblue_box_self_pair_count_query(format('SELECT * FROM box WHERE id %% 100 = %s', k)) AS n FROM generate_series(1, 3) k;
@@ -34,6 +55,7 @@ RESET redblue.memory_limit;
 -- errors are those of the pairs, under this name
 SELECT redblue_triangle_pair_count(NULL, 'mesh');
 SELECT redblue_box_self_pair_count('mesh');
+SELECT redblue_triangle_pair_count_within('mesh', 'mesh', -1);
 SELECT redblue_box_pair_count('box', 'plan');
 SELECT redblue_triangle_self_pair_count_query('DELETE FROM mesh');
 SELECT redblue_box_self_pair_count_query('SELECT 3 AS id, 1 AS lx, 1 AS ly, 0 AS hx, 2 AS hy');

@@ -1042,6 +1042,122 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_self_pair_count_query IS
 'the number of rows of redblue_segment_self_pairs_query with the same arguments';
 
+CREATE FUNCTION redblue_triangle_pair_count_within(
+	red regclass, blue regclass, distance float8,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_count_within IS
+'the number of rows of redblue_triangle_pairs_within with the same arguments; the pairs are counted where they are found';
+
+CREATE FUNCTION redblue_triangle_pair_count_within_query(
+	red text, blue text, distance float8,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_pair_count_within_query IS
+'the number of rows of redblue_triangle_pairs_within_query with the same arguments';
+
+CREATE FUNCTION redblue_triangle_self_pair_count_within(
+	mesh regclass, distance float8,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_count_within IS
+'the number of rows of redblue_triangle_self_pairs_within with the same arguments; the pairs are counted where they are found';
+
+CREATE FUNCTION redblue_triangle_self_pair_count_within_query(
+	mesh text, distance float8,
+	mesh_id name DEFAULT NULL,
+	mesh_geom name DEFAULT NULL,
+	mesh_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_self_pair_count_within_query IS
+'the number of rows of redblue_triangle_self_pairs_within_query with the same arguments';
+
+CREATE FUNCTION redblue_segment_triangle_pair_count_within(
+	segments regclass, triangles regclass, distance float8,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pair_count_within IS
+'the number of rows of redblue_segment_triangle_pairs_within with the same arguments; the pairs are counted where they are found';
+
+CREATE FUNCTION redblue_segment_triangle_pair_count_within_query(
+	segments text, triangles text, distance float8,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_pair_count_within_query IS
+'the number of rows of redblue_segment_triangle_pairs_within_query with the same arguments';
+
+CREATE FUNCTION redblue_segment_pair_count_within(
+	red regclass, blue regclass, distance float8,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pair_count_within IS
+'the number of rows of redblue_segment_pairs_within with the same arguments; the pairs are counted where they are found';
+
+CREATE FUNCTION redblue_segment_pair_count_within_query(
+	red text, blue text, distance float8,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_pair_count_within_query IS
+'the number of rows of redblue_segment_pairs_within_query with the same arguments';
+
+CREATE FUNCTION redblue_segment_self_pair_count_within(
+	lines regclass, distance float8,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_within'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pair_count_within IS
+'the number of rows of redblue_segment_self_pairs_within with the same arguments; the pairs are counted where they are found';
+
+CREATE FUNCTION redblue_segment_self_pair_count_within_query(
+	lines text, distance float8,
+	lines_id name DEFAULT NULL,
+	lines_geom name DEFAULT NULL,
+	lines_object name DEFAULT NULL)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_within_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_self_pair_count_within_query IS
+'the number of rows of redblue_segment_self_pairs_within_query with the same arguments';
+
 -- ---- what else can be said of the pairs ----
 
 CREATE FUNCTION redblue_triangle_pair_counts(

@@ -41,6 +41,13 @@ AS 'MODULE_PATHNAME', 'redblue_geometry_distance' LANGUAGE C STRICT IMMUTABLE PA
 COMMENT ON FUNCTION redblue_distance IS
 'the double nearest to the distance of two geometries (in units of their SRID), 0 only where they share a point; null where one is empty. Else as redblue_intersects';
 
+CREATE FUNCTION redblue_inside(geom geometry, body geometry) RETURNS boolean
+AS 'MODULE_PATHNAME', 'redblue_geometry_inside' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000 SUPPORT redblue_geometry_support;
+COMMENT ON FUNCTION redblue_inside IS
+'does a geometry lie in a body, exactly? The body is a closed surface with Z that does not cross itself. Points, lines: no point of them is outside, and some are not on the boundary
+(redblue_points_in_bodies, redblue_segments_in_bodies). Surfaces must be bodies, too: is the first inside of the second (redblue_body_pairs)? False where one is empty. GiST, SP-GiST and BRIN indexes of
+geometry serve it. Errors: 22023 for what is no body, for different SRIDs and for geometries without Z, and those of redblue_intersects';
+
 -- ---- geometries out ----
 
 CREATE FUNCTION redblue_faces(surface geometry, OUT face int, OUT part int, OUT geom geometry) RETURNS SETOF record
@@ -55,3 +62,95 @@ COMMENT ON FUNCTION redblue_intersection IS
 'what two geometries share: points, lines, polygons, several of one kind as a multi geometry, of several kinds as a collection; an empty collection where it is nothing. Curves in which faces meet
 are as few lines as there are curves, closed where they close; areas that faces have in common are polygons with holes, turned as those of the first geometry. Each coordinate is the
 double nearest to where the point is exactly. With the SRID of the two, and with Z if both have Z; else as they lie in the plane. Errors as of redblue_intersects';
+
+-- ---- geometries of all pairs of two tables ----
+
+CREATE FUNCTION redblue_triangle_intersections(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_triangle_intersections'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_intersections IS
+'the pairs of redblue_triangle_pairs, exactly, and what the two of each share: a POINT Z, LINESTRING Z or POLYGON Z, several of one kind as a multi geometry, of several kinds
+as a collection. Curves in which faces meet are as few lines as there are curves, closed where they close. Each coordinate is the double nearest to where the point is exactly, in units of the SRID, which is
+that of the tables (0 for coordinates). Arguments and errors as of redblue_triangle_pairs';
+
+CREATE FUNCTION redblue_triangle_intersections_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_triangle_intersections_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_triangle_intersections_query IS
+'redblue_triangle_intersections over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_triangle_intersections';
+
+CREATE FUNCTION redblue_segment_triangle_intersections(
+	segments regclass, triangles regclass,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	OUT segment_id bigint, OUT triangle_id bigint, OUT geom geometry, OUT from_fraction float8, OUT to_fraction float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_intersections'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_intersections IS
+'the pairs of redblue_segment_triangle_pairs, exactly, what the two of each share (points and lines, as in redblue_triangle_intersections), and where on the line that begins and ends, as fractions of
+the length of the whole line (0 to 1), the doubles nearest to the exact values. They are equal where it is one point. Arguments and errors as of redblue_segment_triangle_pairs';
+
+CREATE FUNCTION redblue_segment_triangle_intersections_query(
+	segments text, triangles text,
+	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
+	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
+	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
+	face_tolerance float8 DEFAULT NULL,
+	OUT segment_id bigint, OUT triangle_id bigint, OUT geom geometry, OUT from_fraction float8, OUT to_fraction float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_segment_triangle_intersections_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_triangle_intersections_query IS
+'redblue_segment_triangle_intersections over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_triangle_intersections';
+
+CREATE FUNCTION redblue_segment_intersections(
+	red regclass, blue regclass,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_segment_intersections'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_intersections IS
+'the pairs of redblue_segment_pairs, in the plane, exactly, and what the two of each share: points and lines without Z, as in redblue_triangle_intersections. Arguments and errors as of redblue_segment_pairs';
+
+CREATE FUNCTION redblue_segment_intersections_query(
+	red text, blue text,
+	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_segment_intersections_query'
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
+COMMENT ON FUNCTION redblue_segment_intersections_query IS
+'redblue_segment_intersections over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
+columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_intersections';
+
+-- ---- meshes ----
+
+CREATE FUNCTION redblue_mesh_to_geometry(mesh text, srid int DEFAULT 0, OUT region bigint, OUT geom geometry) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_mesh_to_geometry' LANGUAGE C STABLE STRICT PARALLEL UNSAFE COST 100000 ROWS 10;
+COMMENT ON FUNCTION redblue_mesh_to_geometry IS
+'the surface of each region of a mesh (redblue_tetrahedralize, redblue_refine), as a TIN Z with that SRID: the faces of its tetrahedra behind which there is another region, or nothing, counterclockwise
+seen from outside. A face between two regions is in both surfaces. Errors: 22023 for another SRID, 54000 for more than a value can hold (1 GB), and those of redblue_mesh_vtu';

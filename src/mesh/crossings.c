@@ -197,7 +197,7 @@ by_triangle(const void *a, const void *b, const void *arg)
 }
 
 static rb_status
-sort(const splitting *s, list *l, size_t size, rb_order order)
+sort(const splitting *s, list *l, size_t size, rb_compare order)
 {
 	return rb_sort(s->ctx, l->at, l->n, size, order, s);
 }

@@ -202,6 +202,18 @@ typedef struct stretches_of
 } stretches_of;
 
 static stretches_of wanted[MOST_LINES][MOST_BODIES], found[MOST_LINES][MOST_BODIES];
+static bool leaves[MOST_LINES][MOST_BODIES]; /* is some of the line outside? */
+
+/* are they all of the line? */
+static bool
+is_covered(const stretches_of *s)
+{
+	bool covered = s->n > 0 && s->at[0].from == 0 && s->at[s->n - 1].to == 1;
+
+	for (size_t i = 1; i < s->n; i++)
+		covered &= s->at[i - 1].to == s->at[i].from;
+	return covered;
+}
 
 static void
 want_stretches(void)
@@ -254,7 +266,8 @@ take_stretch(void *arg, const rb_block *block, size_t i)
 	memcpy(&s->from, &told[0], sizeof(double));
 	memcpy(&s->to, &told[1], sizeof(double));
 	memcpy(&s->length, &told[2], sizeof(double));
-	s->on_boundary = told[3] != 0;
+	s->on_boundary = (told[3] & RB_STRETCH_OF(1, 0)) != 0;
+	leaves[block->red[i]][row_of_id(block->blue[i])] = (told[3] & RB_STRETCH_OF(0, 1)) != 0;
 }
 
 static void
@@ -292,6 +305,9 @@ lines_in_bodies(void)
 				}
 				CHECK(same, "round %d, line %u, body %u (%s): %zu stretches, not %zu", round, line,
 					  row, body_name[shape[row].family], f->n, w->n);
+				CHECK(w->n == 0 || leaves[line][row] == !is_covered(w),
+					  "round %d, line %u, body %u (%s): leaves %d", round, line, row,
+					  body_name[shape[row].family], leaves[line][row]);
 				n += w->n;
 			}
 		for (uint32_t row = 0; row < nbodies; row++)

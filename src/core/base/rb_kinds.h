@@ -87,6 +87,8 @@ enum
 
 /* RB_UNDER */
 #define RB_UNDER_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
+/* what RB_INSIDE tells of a stretch in its last word: is it on the boundary, and is some of its line outside? */
+#define RB_STRETCH_OF(on, leaves) ((uint64_t) (on) | (uint64_t) (leaves) << 1)
 
 /* predicate, red's kind, blue's kind, leaf */
 #define RB_LEAF_LIST(X)                                                        \

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* below, at or above 0: a comes before, with or after b; arg is the caller's */
-typedef int (*rb_order)(const void *a, const void *b, const void *arg);
+typedef int (*rb_compare)(const void *a, const void *b, const void *arg);
 
 #define RB_SORT_FEW 32     /* elements */
 #define RB_SORT_LARGEST 32 /* bytes of one */
@@ -21,7 +21,7 @@ typedef int (*rb_order)(const void *a, const void *b, const void *arg);
 
 /* x[i], or what is below it in the heap of n: the last of them goes to its top */
 static inline __attribute__((always_inline)) void
-rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_order order, const void *arg)
+rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_compare order, const void *arg)
 {
 	uint64_t moved[RB_SORT_LARGEST / sizeof(uint64_t)];
 	size_t child;
@@ -39,7 +39,8 @@ rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_order order, const voi
 
 /* n elements of that size, RB_SORT_LARGEST at most.  RB_STOPPED: in any order, and all are still there */
 static inline __attribute__((always_inline)) rb_status
-rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_order order, const void *arg)
+rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare order,
+		const void *arg)
 {
 	uint64_t moved[RB_SORT_LARGEST / sizeof(uint64_t)];
 	char *x = (char *) array;

@@ -57,7 +57,7 @@ line_sign(rb_exact_env *env, const double *a, const double *b, const double *c, 
 
 /*
  * The part of the segment that is on a triangle of its plane: what the half-planes of the edges
- * leave of it.  False if that is a point or nothing.
+ * leave of it.  False if that is a point, which is both places then, or nothing.
  */
 static bool
 clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_place place[2])
@@ -77,13 +77,18 @@ clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_pla
 		int bt = turn * rb_orient2d_points(env, c, d, ab + 2);
 		rb_place cut = {.segment = segment, .triangle = t, .of = RB_PLACE_EDGE};
 
-		if ((at < 0 && bt <= 0) || (at <= 0 && bt < 0))
+		if (at < 0 && bt < 0)
 			return false;
 		if (at >= 0 && bt >= 0)
 			continue;
 		cut.axis = (uint8_t) axis;
 		cut.corner = (uint8_t) e;
-		rb_place_find(&cut);
+		if (at == 0)
+			cut = rb_place_start(segment);
+		else if (bt == 0)
+			cut = rb_place_end(segment);
+		else
+			rb_place_find(&cut);
 		if (at < 0 && rb_place_compare(&cut, &place[0]) > 0)
 			place[0] = cut;
 		if (bt < 0 && rb_place_compare(&cut, &place[1]) < 0)
@@ -92,16 +97,23 @@ clip(rb_exact_env *env, const double *segment, const double *t, int axis, rb_pla
 	return rb_place_compare(&place[0], &place[1]) < 0;
 }
 
-/* the same for a triangle whose corners are collinear */
+/* are all corners on the segment's line? */
 static bool
-clip_needle(rb_exact_env *env, const double *segment, const double *t, rb_place place[2])
+is_along(rb_exact_env *env, const double *segment, const double *t)
+{
+	for (int i = 0; i < 3; i++)
+		if (rb_projection_axis(env, segment, segment + 3, t + 3 * i) != -1)
+			return false;
+	return true;
+}
+
+/* the same for a triangle whose corners are all on the segment's line */
+static bool
+clip_needle(const double *segment, const double *t, rb_place place[2])
 {
 	const double *a = segment, *b = segment + 3;
 	int axis = 0;
 
-	for (int i = 0; i < 3; i++)
-		if (rb_projection_axis(env, a, b, t + 3 * i) != -1)
-			return false;
 	while (a[axis] == b[axis])
 		axis++;
 	/* from the first corner to the last one on the segment's way */
@@ -147,8 +159,8 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 	if (sa == 0 && sb == 0)
 	{
 		int axis = rb_projection_axis(env, t, t + 3, t + 6);
-		bool overlaps =
-			axis < 0 ? clip_needle(env, segment, t, place) : clip(env, segment, t, axis, place);
+		bool overlaps = axis >= 0 ? clip(env, segment, t, axis, place)
+								  : is_along(env, segment, t) && clip_needle(segment, t, place);
 
 		return overlaps ? RB_OVERLAPS : RB_CROSSES_NOT;
 	}
@@ -176,4 +188,53 @@ rb_segment_crosses(rb_exact_env *env, const double *segment, const double *trian
 		rb_place_find(&place[0]);
 	}
 	return RB_CROSSES;
+}
+
+/* where the segment meets a triangle without an area, on whose line it does not lie */
+static rb_place
+meet_needle(rb_exact_env *env, const double *segment, const double *t)
+{
+	rb_place p = {.segment = segment, .triangle = t, .of = RB_PLACE_EDGE};
+	int axis;
+
+	while (rb_equal3(t + 3 * p.corner, t + 3 * ((p.corner + 1) % 3)))
+		p.corner++;
+	axis = rb_projection_axis(env, segment, segment + 3, t + 3 * p.corner);
+	if (axis < 0)
+		axis = rb_projection_axis(env, segment, segment + 3, t + 3 * ((p.corner + 1) % 3));
+	p.axis = (uint8_t) axis;
+	rb_place_find(&p);
+	return p;
+}
+
+void
+rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangle,
+				 rb_place place[2])
+{
+	const double *t = triangle;
+	const int sa = rb_orient3d_at(env, t, t + 3, t + 6, segment);
+	const int sb = rb_orient3d_at(env, t, t + 3, t + 6, segment + 3);
+	int axis;
+
+	if (sa == 0 && sb == 0)
+	{
+		axis = rb_projection_axis(env, t, t + 3, t + 6);
+		if (axis >= 0)
+			(void) clip(env, segment, t, axis, place);
+		else if (is_along(env, segment, t))
+			(void) clip_needle(segment, t, place);
+		else
+			place[0] = place[1] = meet_needle(env, segment, t);
+		return;
+	}
+	if (sa == 0)
+		place[0] = rb_place_start(segment);
+	else if (sb == 0)
+		place[0] = rb_place_end(segment);
+	else
+	{
+		place[0] = (rb_place){.segment = segment, .triangle = t, .of = RB_PLACE_PLANE};
+		rb_place_find(&place[0]);
+	}
+	place[1] = place[0];
 }

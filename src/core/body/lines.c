@@ -295,7 +295,7 @@ give_out(desk *d, uint32_t line, uint32_t body)
 		memcpy(&told[0], &s->from, sizeof s->from);
 		memcpy(&told[1], &s->to, sizeof s->to);
 		memcpy(&told[2], &s->length, sizeof s->length);
-		told[3] = s->on_boundary;
+		told[3] = RB_STRETCH_OF(s->on_boundary, d->stretches.leaves);
 		if (d->n == PUT)
 			status = flush(d);
 	}

@@ -122,6 +122,10 @@ typedef enum rb_crossing
 extern rb_crossing rb_segment_crosses(rb_exact_env *env, const double *segment,
 									  const double *triangle, rb_place place[2]);
 
+/* from where to where does a segment, a != b, meet a closed triangle, any, that it is known to meet? */
+extern void rb_segment_meets(rb_exact_env *env, const double *segment, const double *triangle,
+							 rb_place place[2]);
+
 /* ---- fractions of a line (measure.c) ---- */
 
 /*
@@ -171,6 +175,7 @@ typedef struct rb_stretches
 	size_t n;
 	size_t cap;
 	bool inside_at_end; /* is the line's moved end in the body? */
+	bool leaves;        /* some of a line that is no point is outside */
 	void *work;
 	size_t work_cap;
 	/* of the line at hand (rb_line_measure) */
@@ -183,6 +188,11 @@ typedef struct rb_stretches
 extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32_t n,
 								 rb_stretches *out);
 
+/* the same place as a fraction, of a line that was measured and is no point */
+extern rb_status rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n,
+									  uint32_t i, const rb_place *place,
+									  const rb_stretches *measured, double *fraction);
+
 /*
  * What of the line lies inside the body or on its boundary, in order.  A stretch is as long as
  * it can be: it goes on over corners of the line, and where it meets the boundary in a point
@@ -191,6 +201,17 @@ extern rb_status rb_line_measure(rb_context *ctx, const double *segments, uint32
  */
 extern rb_status rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out);
 extern void rb_stretches_free(rb_memory *memory, rb_stretches *s);
+
+/* ---- from where to where (span.c) ---- */
+
+/*
+ * The first and the last point of a line that are on triangles, as fractions of its length, the nearest doubles.
+ * Pairs are all of a segment of the line and a triangle that share a point, one at least; the line was measured.  Of a
+ * line that is a point both are 0.
+ */
+extern rb_status rb_line_span(rb_context *ctx, const double *segments, uint32_t n,
+							  const double *triangles, const rb_pair *meet, size_t nmeet,
+							  const rb_stretches *measured, double *from, double *to);
 
 /* ---- beside a triangle (check.c, beside.c) ---- */
 

@@ -119,6 +119,20 @@ rb_line_measure(rb_context *ctx, const double *segments, uint32_t n, rb_stretche
 	return RB_OK;
 }
 
+rb_status
+rb_measured_fraction(rb_context *ctx, const double *segments, uint32_t n, uint32_t i,
+					 const rb_place *place, const rb_stretches *measured, double *fraction)
+{
+	rb_number before, total;
+
+	*fraction = place->t;
+	if (measured->measured == 1)
+		return RB_OK;
+	load(&before, &measured->before[i]);
+	load(&total, &measured->before[n]);
+	return rb_line_fraction(ctx, segments, n, i, place, &before, &total, fraction);
+}
+
 static rb_status
 fraction_at(walk *w, const rb_place *place, double *fraction)
 {
@@ -205,7 +219,10 @@ walk_segment(walk *w, const event *events, size_t n)
 
 		if (rb_place_compare(&last, here) < 0)
 		{
-			status = go(w, &last, here, overlaps > 0 ? ON_BOUNDARY : w->inside ? INSIDE : OUTSIDE);
+			const state now = overlaps > 0 ? ON_BOUNDARY : w->inside ? INSIDE : OUTSIDE;
+
+			w->out->leaves |= now == OUTSIDE;
+			status = go(w, &last, here, now);
 			last = *here;
 		}
 		if (i == n)
@@ -303,6 +320,7 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 
 	w.env = (rb_exact_env){.filters = RB_FILTER_ALL, .exact = true};
 	out->n = 0;
+	out->leaves = false;
 	w.measured = out->measured;
 	if (w.measured == 0)
 		return walk_point(&w);
@@ -316,7 +334,10 @@ rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out)
 		/* a long line may meet many bodies, each in one place, and is outside everywhere else */
 		if (!w.inside && w.state == OUTSIDE)
 		{
-			i = next_of_interest(line, i, meet);
+			const uint32_t next = next_of_interest(line, i, meet);
+
+			out->leaves |= next > i;
+			i = next;
 			if (i == line->nsegments)
 				break;
 			last = i > 0 ? segment_at(&w, i - 1) : NULL;

@@ -31,6 +31,8 @@
 #include "core/base/rb_base.h"
 #include "core/base/redblue.h"
 
+#include <pthread.h>
+
 /* ======== base ======== */
 
 /* ---- settings.c ---- */
@@ -800,7 +802,9 @@ typedef enum rb_result
 	RB_RESULT_COUNTS,     /* red_id, pairs */
 	RB_RESULT_HITS,       /* red_id */
 	RB_RESULT_GROUPS,     /* red_id, blue_ids */
-	RB_RESULT_BLOCKS      /* n, red, blue: packed */
+	RB_RESULT_BLOCKS,     /* n, red, blue: packed */
+	RB_RESULT_SHAPES,     /* red_id, blue_id, geom */
+	RB_RESULT_SPANS       /* segment_id, triangle_id, geom, from_fraction, to_fraction */
 } rb_result;
 
 /*
@@ -887,8 +891,10 @@ typedef enum rb_value
 	RB_VALUE_REASON, /* or NULL */
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
+	RB_VALUE_FLOAT8,
 	RB_VALUE_INT8_ARRAY,
-	RB_VALUE_BYTES
+	RB_VALUE_BYTES,
+	RB_VALUE_GEOMETRY /* of a type that only the SQL function knows: rb_column_type */
 } rb_value;
 
 typedef enum rb_row_from
@@ -912,6 +918,8 @@ typedef struct rb_row_shape
 
 extern const rb_row_shape *rb_row_shape_of(rb_result result);
 extern Oid rb_value_type(rb_value value);
+/* of column i of what that call returns */
+extern Oid rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i);
 
 /* row i of a block, where a value may be null, or a text, which is made in this memory context */
 extern Datum rb_value_made(const rb_block *block, rb_value value, size_t i, bool *null);
@@ -943,7 +951,7 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		case RB_VALUE_LENGTH:
 			return (Datum) block->told[i * block->words + 2];
 		case RB_VALUE_ON_BOUNDARY:
-			return BoolGetDatum(block->told[i * block->words + 3] != 0);
+			return BoolGetDatum((block->told[i * block->words + 3] & RB_STRETCH_OF(1, 0)) != 0);
 		default:
 			return (Datum) 0;
 	}
@@ -1011,6 +1019,25 @@ extern void rb_open_ended(void);
 
 /* when the library is loaded: what is to happen at the end of each transaction */
 extern void rb_open_install(void);
+
+/* ---- aside.c: long work of the core, while this process looks for interrupts ---- */
+
+typedef struct rb_aside
+{
+	rb_context *ctx; /* of the work, which looks whether to stop */
+	rb_status (*work)(void *);
+	void *arg;
+	rb_status status;
+	bool working;
+	uint32 done;
+	pthread_t thread;
+} rb_aside;
+
+/* ctx, work and arg are set: does it, and throws what has interrupted it */
+extern rb_status rb_aside_run(rb_aside *aside);
+
+/* where the process may end meanwhile, by whoever is called then */
+extern void rb_aside_end(rb_aside *aside);
 
 /* ---- run.c: open a join, take blocks, close ---- */
 

@@ -58,6 +58,28 @@
 	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",    \
 	  RB_SEGMENT2, NULL)
 
+/* and those that give what the two share (redblue_postgis) */
+#define RB_SHAPE_JOINS(X)                                                                        \
+	X(redblue_triangle_intersections, RB_RESULT_SHAPES, RB_MEET, RB_TRIANGLE3, "red",            \
+	  RB_TRIANGLE3, "blue")                                                                      \
+	X(redblue_segment_triangle_intersections, RB_RESULT_SPANS, RB_MEET, RB_SEGMENT3, "segments", \
+	  RB_TRIANGLE3, "triangles")                                                                 \
+	X(redblue_segment_intersections, RB_RESULT_SHAPES, RB_MEET, RB_SEGMENT2, "red", RB_SEGMENT2, \
+	  "blue")
+
+/* and those that count pairs within a distance */
+#define RB_COUNT_JOINS(X)                                                                        \
+	X(redblue_triangle_pair_count_within, RB_RESULT_COUNT, RB_WITHIN, RB_TRIANGLE3, "red",       \
+	  RB_TRIANGLE3, "blue")                                                                      \
+	X(redblue_triangle_self_pair_count_within, RB_RESULT_COUNT, RB_WITHIN, RB_TRIANGLE3, "mesh", \
+	  RB_TRIANGLE3, NULL)                                                                        \
+	X(redblue_segment_triangle_pair_count_within, RB_RESULT_COUNT, RB_WITHIN, RB_SEGMENT3,       \
+	  "segments", RB_TRIANGLE3, "triangles")                                                     \
+	X(redblue_segment_pair_count_within, RB_RESULT_COUNT, RB_WITHIN, RB_SEGMENT2, "red",         \
+	  RB_SEGMENT2, "blue")                                                                       \
+	X(redblue_segment_self_pair_count_within, RB_RESULT_COUNT, RB_WITHIN, RB_SEGMENT2, "lines",  \
+	  RB_SEGMENT2, NULL)
+
 #define RB_DEFINE(name, result, query, keys, answer, predicate, red_kind, red, blue_kind, blue) \
 	static const rb_join join_##name = {#name,       query,  keys,     {red_kind, blue_kind},   \
 										{red, blue}, result, predicate};                        \
@@ -86,6 +108,14 @@ RB_JOINS(RB_DEFINE_ALL)
 	RB_DEFINE_BOTH(name, result, rb_return_pairs, __VA_ARGS__)
 RB_TELLING_JOINS(RB_DEFINE_TELLING)
 
+#define RB_DEFINE_SHAPES(name, result, ...) \
+	RB_DEFINE_BOTH(name, result, rb_return_answer, __VA_ARGS__)
+RB_SHAPE_JOINS(RB_DEFINE_SHAPES)
+
+#define RB_DEFINE_COUNT(name, result, ...) \
+	RB_DEFINE_BOTH(name, result, rb_return_count, __VA_ARGS__)
+RB_COUNT_JOINS(RB_DEFINE_COUNT)
+
 #define RB_ENTRY(name) {name, &join_##name},
 #define RB_ENTRIES(name) RB_ENTRY(name) RB_ENTRY(name##_query)
 #define RB_ALL_ENTRIES(name, ...)  \
@@ -101,7 +131,8 @@ static const struct
 {
 	PGFunction function;
 	const rb_join *join;
-} functions[] = {RB_JOINS(RB_ALL_ENTRIES) RB_TELLING_JOINS(RB_TELLING_ENTRIES)};
+} functions[] = {RB_JOINS(RB_ALL_ENTRIES) RB_TELLING_JOINS(RB_TELLING_ENTRIES)
+					 RB_SHAPE_JOINS(RB_TELLING_ENTRIES) RB_COUNT_JOINS(RB_TELLING_ENTRIES)};
 
 const rb_join *
 rb_join_of(PGFunction function)

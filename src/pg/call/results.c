@@ -10,6 +10,7 @@
 
 #include "catalog/pg_type.h"
 #include "core/body/rb_body.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -52,6 +53,12 @@ static const rb_row_shape shapes[] = {
 	[RB_RESULT_COUNT] = {RB_ROWS_SINGLE, 0, 1, {RB_VALUE_INT8}},
 	[RB_RESULT_GROUPS] = {RB_ROWS_SINGLE, 0, 2, {RB_VALUE_INT8, RB_VALUE_INT8_ARRAY}},
 	[RB_RESULT_BLOCKS] = {RB_ROWS_SINGLE, 0, 3, {RB_VALUE_INT4, RB_VALUE_BYTES, RB_VALUE_BYTES}},
+	[RB_RESULT_SHAPES] = {RB_ROWS_SINGLE, 0, 3, {RB_VALUE_INT8, RB_VALUE_INT8, RB_VALUE_GEOMETRY}},
+	[RB_RESULT_SPANS] = {RB_ROWS_SINGLE,
+						 0,
+						 5,
+						 {RB_VALUE_INT8, RB_VALUE_INT8, RB_VALUE_GEOMETRY, RB_VALUE_FLOAT8,
+						  RB_VALUE_FLOAT8}},
 };
 
 const rb_row_shape *
@@ -86,6 +93,7 @@ rb_value_type(rb_value value)
 		case RB_VALUE_FROM:
 		case RB_VALUE_TO:
 		case RB_VALUE_LENGTH:
+		case RB_VALUE_FLOAT8:
 			return FLOAT8OID;
 		case RB_VALUE_SIDE:
 		case RB_VALUE_RELATION:
@@ -95,8 +103,21 @@ rb_value_type(rb_value value)
 			return INT8ARRAYOID;
 		case RB_VALUE_BYTES:
 			return BYTEAOID;
+		case RB_VALUE_GEOMETRY:
+			return InvalidOid;
 	}
 	pg_unreachable();
+}
+
+Oid
+rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i)
+{
+	TupleDesc desc;
+
+	if (shape->column[i] != RB_VALUE_GEOMETRY)
+		return rb_value_type(shape->column[i]);
+	desc = get_expr_result_tupdesc((Node *) call, false);
+	return TupleDescAttr(desc, i)->atttypid;
 }
 
 /* a text that lives as long as the process */

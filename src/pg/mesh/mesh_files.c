@@ -44,10 +44,9 @@ check_size(const rb_meshing_run *run, uint64 bytes)
 				 errhint("Copy the tables to a file of another format.")));
 }
 
-/* a corner that is no vertex is named before the core refuses it */
-static void
-check_corners(const rb_meshing_run *run, const rb_meshing_table *t, const rb_meshing_loaded *mesh,
-			  const uint32_t *corners, int n)
+void
+rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *t,
+						 const rb_meshing_loaded *mesh, const uint32_t *corners, int n)
 {
 	for (size_t i = 0; i < (size_t) n * mesh->n[t->kind]; i++)
 		if (corners[i] == RB_NONE)
@@ -57,29 +56,35 @@ check_corners(const rb_meshing_run *run, const rb_meshing_table *t, const rb_mes
 							errhint("redblue_mesh_check tells all that is wrong.")));
 }
 
+rb_meshing_run *
+rb_meshing_open_tables(const char *function, const char *name, rb_meshing_table *tables)
+{
+	rb_meshing_call *call = palloc0(sizeof *call);
+
+	call->function = function;
+	for (int i = 0; i < RB_MESH_SIDES; i++)
+		call->at[i] = -1;
+	rb_meshing_tables_find(tables, function, name);
+	return rb_meshing_open(call, CurrentMemoryContext);
+}
+
 static Datum
 return_file(FunctionCallInfo fcinfo, const char *function, bool gmsh)
 {
 	MemoryContext caller = CurrentMemoryContext;
 	rb_meshing_table tables[RB_MESH_TABLES];
 	rb_meshing_loaded mesh;
-	rb_meshing_call *call;
 	rb_meshing_run *run;
 	writing *w;
 	bytea *file;
 
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(CurrentMemoryContext, "redblue mesh", ALLOCSET_DEFAULT_SIZES));
-	call = palloc0(sizeof *call);
 	w = palloc0(sizeof *w);
-	call->function = function;
-	for (int i = 0; i < RB_MESH_SIDES; i++)
-		call->at[i] = -1;
-	rb_meshing_tables_find(tables, function, text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	run = rb_meshing_open(call, CurrentMemoryContext);
+	run = rb_meshing_open_tables(function, text_to_cstring(PG_GETARG_TEXT_PP(0)), tables);
 	rb_meshing_load(run, tables, &mesh);
-	check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
-	check_corners(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
+	rb_meshing_check_corners(run, &tables[RB_MESH_TETS], &mesh, mesh.tets[0], 4);
+	rb_meshing_check_corners(run, &tables[RB_MESH_FACES], &mesh, mesh.faces[0], 3);
 	w->gmsh = gmsh;
 	w->rows = (rb_mesh_rows){.npoints = mesh.n[RB_MESH_VERTICES],
 							 .ntets = mesh.n[RB_MESH_TETS],

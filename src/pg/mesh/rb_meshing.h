@@ -337,6 +337,16 @@ typedef struct rb_meshing_loaded
 extern void rb_meshing_load(rb_meshing_run *run, const rb_meshing_table *tables,
 							rb_meshing_loaded *mesh);
 
+/* ---- mesh_files.c: tables as a value ---- */
+
+/* the tables of a mesh, and a run that reads no sides */
+extern rb_meshing_run *rb_meshing_open_tables(const char *function, const char *name,
+											  rb_meshing_table *tables);
+
+/* raises which of n corners each, of that table, is no vertex */
+extern void rb_meshing_check_corners(const rb_meshing_run *run, const rb_meshing_table *table,
+									 const rb_meshing_loaded *mesh, const uint32_t *corners, int n);
+
 /* ---- mesh_match.c: what they name, as numbers of the rows that the mesh is to be of ---- */
 
 typedef struct rb_meshing_facet

@@ -14,10 +14,7 @@
 #include "access/parallel.h"
 #include "utils/memutils.h"
 
-#include "core/base/rb_parallel.h"
-
 #include <math.h>
-#include <time.h>
 
 static const char *const argument_names[3] = {"the first geometry", "the second geometry",
 											  "the geometry"};
@@ -35,15 +32,13 @@ close_pairwise(void *arg)
 	/* this may be the end of a process whose threads work */
 	rb_stream_close(p->stream);
 	p->stream = NULL;
-	if (p->working)
-	{
-		rb_context_stop(&p->ctx);
-		pthread_join(p->thread, NULL);
-		p->working = false;
-	}
+	rb_aside_end(&p->aside);
 	rb_curve_close(&p->curve);
 	for (int i = 0; i < 2; i++)
+	{
+		rb_set_release(&p->side[i].own);
 		rb_builder_free(&p->side[i].builder);
+	}
 	rb_memory_destroy(p->memory);
 	p->memory = NULL;
 	rb_open_ended();
@@ -120,22 +115,44 @@ read_header(rb_operand *o)
 		o->header_known = true;
 }
 
+/* the builder is empty, and of that kind */
+static rb_builder *
+begin_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
+{
+	rb_builder *b = &p->side[side].builder;
+
+	rb_builder_clear(b);
+	rb_builder_set_kind(b, kind);
+	if (!OidIsValid(p->decoder.type))
+		p->decoder.type = get_fn_expr_argtype(fcinfo->flinfo, 0);
+	p->decoder.where = argument_names[p->alone ? 2 : side];
+	return b;
+}
+
 /* into the builder, as one row, if there is any part */
 static void
 read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool any_leaf,
 		   bool flat, rb_geometry_info *info)
 {
-	rb_operand *o = &p->side[side];
-	rb_builder *b = &o->builder;
+	rb_builder *b = begin_parts(fcinfo, p, side, kind);
 
-	rb_builder_clear(b);
-	rb_builder_set_kind(b, kind);
 	b->any_leaf = any_leaf;
 	b->flat = flat;
-	if (!OidIsValid(p->decoder.type))
-		p->decoder.type = get_fn_expr_argtype(fcinfo->flinfo, 0);
-	p->decoder.where = argument_names[p->alone ? 2 : side];
-	rb_decode(&p->decoder, b, bytes_of(o), side, info);
+	rb_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
+}
+
+bool
+rb_pairwise_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool raise,
+				  rb_geometry_info *info)
+{
+	rb_builder *b = begin_parts(fcinfo, p, side, kind);
+
+	b->any_leaf = b->flat = false;
+	b->many_points = kind == RB_POINT3;
+	if (!raise)
+		return rb_try_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
+	rb_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
+	return true;
 }
 
 static void
@@ -194,15 +211,11 @@ read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 	o->header_known = true;
 }
 
-bool
-rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
-				 rb_pairwise **pairwise)
+rb_pairwise *
+rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function)
 {
 	rb_pairwise *p = open_pairwise(fcinfo, function);
-	rb_operand *red = &p->side[0], *blue = &p->side[1];
-	bool flat;
 
-	*pairwise = p;
 	for (int i = 0; i < 2; i++)
 	{
 		p->side[i].bytes = NULL;
@@ -210,7 +223,19 @@ rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 		read_header(&p->side[i]);
 		read_unknown(fcinfo, p, i);
 	}
-	check_srids(p, red->header.srid, blue->header.srid);
+	check_srids(p, p->side[0].header.srid, p->side[1].header.srid);
+	return p;
+}
+
+bool
+rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
+				 rb_pairwise **pairwise)
+{
+	rb_pairwise *p = rb_pairwise_begin(fcinfo, function);
+	rb_operand *red = &p->side[0], *blue = &p->side[1];
+	bool flat;
+
+	*pairwise = p;
 	if (boxes_apart(&red->header, &blue->header, reach))
 		return false;
 	flat = !red->header.has_z || !blue->header.has_z;
@@ -243,12 +268,11 @@ rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 
 
 /* pairs of parts up to which it is done at once: some milliseconds */
 #define FEW_PAIRS 4096
-#define STACK ((size_t) 8 << 20)
-#define WAIT_NS (5 * 1000 * 1000)
 
 static rb_status
-make_curve(rb_pairwise *p)
+make_curve(void *arg)
 {
+	rb_pairwise *p = arg;
 	const rb_set *red = &p->side[0].set, *blue = &p->side[1].set;
 	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
 									 {blue->kind, blue->nparts, blue->coords}};
@@ -263,44 +287,6 @@ make_curve(rb_pairwise *p)
 	return status == RB_OK ? rb_curve_finish(p->curve, &p->shape) : status;
 }
 
-static void *
-work_in_thread(void *arg)
-{
-	rb_pairwise *p = arg;
-
-	p->status = p->work(p);
-	rb_release(&p->done, 1);
-	return NULL;
-}
-
-/* in a thread, where it may take long, while this one looks for interrupts */
-static rb_status
-work_aside(rb_pairwise *p)
-{
-	bool interrupted = false;
-
-	p->done = 0;
-	if (rb_thread_start(&p->thread, STACK, work_in_thread, p) != 0)
-		return RB_NO_THREAD;
-	p->working = true;
-	while (rb_acquire(&p->done) == 0)
-	{
-		struct timespec nap = {0, WAIT_NS};
-
-		if (!interrupted && rb_is_interrupted())
-		{
-			interrupted = true;
-			rb_context_stop(&p->ctx);
-		}
-		nanosleep(&nap, NULL);
-	}
-	pthread_join(p->thread, NULL);
-	p->working = false;
-	if (interrupted)
-		rb_throw_kept();
-	return p->status;
-}
-
 void
 rb_pairwise_curve(rb_pairwise *p)
 {
@@ -308,8 +294,10 @@ rb_pairwise_curve(rb_pairwise *p)
 	rb_status status;
 
 	rb_context_init(&p->ctx, p->memory);
-	p->work = make_curve;
-	status = pairs <= FEW_PAIRS ? make_curve(p) : work_aside(p);
+	p->aside.ctx = &p->ctx;
+	p->aside.work = make_curve;
+	p->aside.arg = p;
+	status = pairs <= FEW_PAIRS ? make_curve(p) : rb_aside_run(&p->aside);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "intersection", status, &p->ctx.error);
 }

@@ -13,13 +13,14 @@
 #define RB_PAIRWISE_H
 
 #include "pg/base/rb_pg.h"
-#include "core/curve/rb_curve.h"
+#include "pg/call/rb_write.h"
 
 /* ---- pair_functions.c, pair_index.c: entry points, by which the planner knows a function ---- */
 
 extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
+extern Datum redblue_geometry_inside(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
 
 /* ---- decode.c: geometries of one type become parts ---- */
@@ -61,6 +62,7 @@ typedef struct rb_operand
 	bool flat;  /* as it lies in the plane, */
 	rb_builder builder;
 	rb_set set; /* to this one row of triangles, which lie in the builder; no part: it is empty */
+	const rb_set *own; /* or to this one, of any kind (pair_inside.c); NULL: it is empty */
 } rb_operand;
 
 /* what a call remembers for the next one of its expression */
@@ -74,12 +76,8 @@ typedef struct rb_pairwise
 	rb_memory *memory;
 	rb_context ctx;    /* of what is done */
 	rb_stream *stream; /* while two are joined, */
-	bool working;      /* and while a thread works */
-	uint32 done;
-	pthread_t thread;
-	rb_status (*work)(struct rb_pairwise *);
-	rb_status status;
-	rb_curve *curve; /* NULL: none was asked for */
+	rb_aside aside;    /* and while a thread works */
+	rb_curve *curve;   /* NULL: none was asked for */
 	rb_shape shape;
 	rb_operand side[2];
 } rb_pairwise;
@@ -90,6 +88,16 @@ typedef struct rb_pairwise
  */
 extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 							 rb_pairwise **pairwise);
+
+/* the same without looking at their boxes, or reading them */
+extern rb_pairwise *rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function);
+
+/*
+ * One of them into its builder, as a row of that kind in space, if it has any part.  False where it is none of
+ * that kind; or that is raised.
+ */
+extern bool rb_pairwise_parts(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
+							  rb_kind kind, bool raise, rb_geometry_info *info);
 
 /* is the answer of that predicate yes?  told as a join tells it */
 extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
@@ -114,22 +122,5 @@ typedef struct rb_pairwise_faces
 
 extern void rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function,
 								   rb_pairwise_faces *faces);
-
-/* ---- geometry_write.c: a geometry of a node after the other, in prefix order ---- */
-
-typedef struct rb_writer
-{
-	const char *function;
-	int dims;
-	char *bytes; /* in the memory context that was current when it began */
-	Size n, cap;
-	double low[3], high[3];
-} rb_writer;
-
-extern void rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z);
-extern void rb_write_node(rb_writer *w, uint32 type, uint32 count);
-extern void rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n);
-extern void rb_write_point(rb_writer *w, const double *at);
-extern Datum rb_write_end(rb_writer *w);
 
 #endif /* RB_PAIRWISE_H */

@@ -165,14 +165,14 @@ next_answer(rb_scan *scan, Datum *values)
 
 /* of what is stored: the columns of blocks, or else of the rows */
 static TupleDesc
-stored_desc(const rb_row_shape *shape)
+stored_desc(const FuncExpr *call, const rb_row_shape *shape)
 {
 	const int columns = shape->raw > 0 ? shape->raw : shape->columns;
 	TupleDesc desc = CreateTemplateTupleDesc(columns);
 
 	for (int i = 0; i < columns; i++)
 		TupleDescInitEntry(desc, (AttrNumber) (i + 1), NULL,
-						   shape->raw > 0 ? INT8OID : rb_value_type(shape->column[i]), -1, 0);
+						   shape->raw > 0 ? INT8OID : rb_column_type(call, shape, i), -1, 0);
 	return desc;
 }
 
@@ -187,7 +187,8 @@ store_run(rb_scan *scan)
 	TupleDesc desc;
 
 	if (scan->stored == NULL)
-		scan->stored = MakeSingleTupleTableSlot(stored_desc(scan->shape), &TTSOpsMinimalTuple);
+		scan->stored =
+			MakeSingleTupleTableSlot(stored_desc(scan->call, scan->shape), &TTSOpsMinimalTuple);
 	desc = scan->stored->tts_tupleDescriptor;
 	scan->store = tuplestore_begin_heap(false, false, work_mem);
 	MemoryContextSwitchTo(old);

@@ -150,7 +150,8 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 
 /* the columns of the result that are wanted, and which these are */
 static void
-scan_columns(Index relid, rb_result result, Bitmapset *wanted, List **targets, List **columns)
+scan_columns(Index relid, const FuncExpr *call, rb_result result, Bitmapset *wanted, List **targets,
+			 List **columns)
 {
 	const rb_row_shape *shape = rb_row_shape_of(result);
 	AttrNumber at = 1;
@@ -158,7 +159,7 @@ scan_columns(Index relid, rb_result result, Bitmapset *wanted, List **targets, L
 	for (int i = 0; i < shape->columns; i++)
 		if (bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, wanted))
 		{
-			Var *var = makeVar(relid, (AttrNumber) (i + 1), rb_value_type(shape->column[i]), -1,
+			Var *var = makeVar(relid, (AttrNumber) (i + 1), rb_column_type(call, shape, i), -1,
 							   InvalidOid, 0);
 
 			*targets = lappend(*targets, makeTargetEntry((Expr *) var, at++, NULL, false));
@@ -185,7 +186,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->custom_exprs = list_make1(copyObject(call));
 	plan->custom_private = list_make2_int(join->result, rb_join_tells_of(join));
 	/* rows of what is wanted and no more spare a projection */
-	scan_columns(rel->relid, join->result, wanted_columns(rel, plan->scan.plan.qual),
+	scan_columns(rel->relid, call, join->result, wanted_columns(rel, plan->scan.plan.qual),
 				 &plan->custom_scan_tlist, &plan->custom_private);
 	plan->methods = &rb_scan_methods;
 	return &plan->scan.plan;

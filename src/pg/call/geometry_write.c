@@ -2,7 +2,7 @@
  * geometry_write.c
  *	  A geometry as PostGIS stores it (src/core/set/geometry.c has the form), with its box.
  */
-#include "pg/pair/rb_pairwise.h"
+#include "pg/call/rb_write.h"
 
 #include <float.h>
 #include <math.h>

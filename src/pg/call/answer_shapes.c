@@ -1,0 +1,331 @@
+/*
+ * answer_shapes.c
+ *	  For each pair of rows what the two share, as a geometry; and where on the red one that is.
+ *
+ * The geometry of a pair of rows is made of all pairs of their parts that meet (src/core/curve), so parts are
+ * joined, not rows.  Where each row has one part, a pair is one of rows, and becomes a row as it comes out of the
+ * join.  Else the pairs of each red part are brought together, as groups are, as many at once as there is room for:
+ * those of a red row stand together then, and are put in the order of their blue rows.
+ *
+ * Every geometry was read once, into the sets: the parts are there.
+ */
+#include "pg/call/rb_answers.h"
+#include "pg/call/rb_write.h"
+
+#include "core/base/rb_sort.h"
+#include "core/body/rb_body.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* pairs of parts up to which it is done at once: some milliseconds */
+#define FEW_PAIRS 1024
+#define FEW_TO_SORT 65536
+
+typedef struct rb_shaping
+{
+	rb_context ctx;
+	rb_aside aside;
+	MemoryContext row; /* of what the last row is made of */
+	const rb_set *side[2];
+	int32 srid;
+	bool has_z;
+
+	bool at_once;   /* each row has one part */
+	rb_block block; /* of those pairs, */
+	size_t next;    /* and where in it we are */
+
+	uint32 red;      /* row whose pairs these are */
+	uint32 first;    /* its first part */
+	uint32 nparts;   /* it has so many */
+	uint32 part;     /* behind it */
+	rb_pair *pair;   /* its parts (counted from its first one) with blue ones, by these */
+	size_t pair_cap; /* bytes */
+	size_t npairs;
+	size_t from; /* the pairs of one blue row ... */
+	size_t to;   /* ... end here */
+
+	rb_curve *curve;
+	rb_shape shape;
+	rb_stretches line; /* the red row, where it is measured */
+	bool measured;
+	double span[2];
+	uint64 emitted;
+} rb_shaping;
+
+
+static void
+stop_shaping(void *arg)
+{
+	rb_aside_end(&((rb_shaping *) arg)->aside);
+}
+
+/* that work of ours, which is much or not */
+static void
+work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, bool much)
+{
+	rb_shaping *s = rows->shaping;
+	rb_status status;
+
+	s->aside.ctx = ctx;
+	s->aside.work = what;
+	s->aside.arg = arg;
+	status = much ? rb_aside_run(&s->aside) : what(arg);
+	if (status != RB_OK)
+		rb_raise_of(rows->run->join->function, "intersection", status, &ctx->error);
+}
+
+/* ---- before the join ---- */
+
+/* views are put together */
+static rb_status
+compose(void *arg)
+{
+	rb_run *run = arg;
+	rb_status status = RB_OK;
+
+	for (int i = 0; i < 2 && status == RB_OK; i++)
+	{
+		status = rb_set_compose(&run->ctx, run->side[i].set);
+		if (status == RB_OK)
+			status = rb_set_compose_ids(&run->ctx, run->side[i].set);
+	}
+	return status;
+}
+
+void
+rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
+{
+	rb_shaping *s = MemoryContextAllocZero(context, sizeof *s);
+	rb_run *run = rows->run;
+
+	rows->of_parts = true;
+	rows->shaping = s;
+	run->stop_taker = stop_shaping;
+	run->taker = s;
+	for (int i = 0; i < 2; i++)
+	{
+		rb_run_need_rows(run, i);
+		/* parts alone are not what is kept */
+		run->side[i].keep = NULL;
+	}
+	work(rows, compose, run, &run->ctx,
+		 run->side[0].set->view != NULL || run->side[1].set->view != NULL);
+	rb_context_init(&s->ctx, run->memory);
+	s->row = AllocSetContextCreate(context, "redblue shape", ALLOCSET_DEFAULT_SIZES);
+	for (int i = 0; i < 2; i++)
+		s->side[i] = run->side[i].set;
+	s->srid = s->side[0]->srid != 0 ? s->side[0]->srid : s->side[1]->srid;
+	s->has_z = rb_kind_dims(s->side[0]->kind) == 3;
+	s->at_once = s->side[0]->row_of == NULL && s->side[1]->row_of == NULL;
+}
+
+void
+rb_shapes_open(rb_answer_rows *rows, rb_job *job)
+{
+	job->red = rows->side;
+	job->blue = rows->other;
+	job->of = RB_OF_RED;
+	if (!rows->shaping->at_once)
+		rb_groups_open(rows, job);
+	else
+	{
+		job->answer = RB_PAIRS;
+		rb_run_start(rows->run, job);
+	}
+}
+
+/* ---- one pair of rows ---- */
+
+static rb_status
+make_curve(rb_shaping *s)
+{
+	const rb_set *red = s->side[0], *blue = s->side[1];
+	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
+									 {blue->kind, blue->nparts, blue->coords}};
+	rb_status status = RB_OK;
+
+	if (s->curve == NULL)
+		status = rb_curve_open(&s->ctx, &parts[0], &parts[1], &s->curve);
+	else
+		rb_curve_again(s->curve, &parts[0], &parts[1]);
+	for (size_t i = s->from; i < s->to && status == RB_OK; i++)
+		status = rb_curve_add(s->curve, s->first + s->pair[i].red, s->pair[i].blue);
+	return status == RB_OK ? rb_curve_finish(s->curve, &s->shape) : status;
+}
+
+static rb_status
+make_span(rb_shaping *s)
+{
+	const double *segments = s->side[0]->coords + (Size) s->first * 6;
+	rb_status status = RB_OK;
+
+	if (!s->measured)
+		status = rb_line_measure(&s->ctx, segments, s->nparts, &s->line);
+	s->measured = true;
+	if (status != RB_OK)
+		return status;
+	return rb_line_span(&s->ctx, segments, s->nparts, s->side[1]->coords, s->pair + s->from,
+						s->to - s->from, &s->line, &s->span[0], &s->span[1]);
+}
+
+static rb_status
+make_shape(void *arg)
+{
+	return make_curve(arg);
+}
+
+static rb_status
+make_shape_and_span(void *arg)
+{
+	rb_status status = make_curve(arg);
+
+	return status == RB_OK ? make_span(arg) : status;
+}
+
+/* the pair of rows at hand as a row */
+static void
+put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
+{
+	rb_shaping *s = rows->shaping;
+	const bool spans = rows->result == RB_RESULT_SPANS;
+	MemoryContext old;
+
+	work(rows, spans ? make_shape_and_span : make_shape, s, &s->ctx,
+		 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS));
+	MemoryContextReset(s->row);
+	old = MemoryContextSwitchTo(s->row);
+	values[0] = Int64GetDatum(rb_id_of(s->side[0], s->red));
+	values[1] = Int64GetDatum(rb_id_of(s->side[1], blue));
+	values[2] = rb_write_shape(&s->shape, rows->run->join->function, s->srid, s->has_z);
+	values[3] = Float8GetDatum(s->span[0]);
+	values[4] = Float8GetDatum(s->span[1]);
+	MemoryContextSwitchTo(old);
+	s->emitted++;
+}
+
+/* room for so many pairs */
+static void
+need_pairs(rb_answer_rows *rows, size_t n)
+{
+	rb_shaping *s = rows->shaping;
+	const size_t bytes = n * sizeof *s->pair;
+	rb_error error;
+	rb_status status;
+
+	if (bytes <= s->pair_cap)
+		return;
+	s->pair_cap = Max(bytes, 2 * s->pair_cap);
+	status = rb_resize(rows->run->memory, (void **) &s->pair, s->pair_cap, &error);
+	if (status != RB_OK)
+		rb_raise(rows->run->join->function, status, &error);
+}
+
+/* ---- each row has one part ---- */
+
+static bool
+next_at_once(rb_answer_rows *rows, Datum *values)
+{
+	rb_shaping *s = rows->shaping;
+	uint32 blue;
+
+	if (s->next == s->block.n)
+	{
+		s->next = s->block.n = 0;
+		if (!rb_run_next(rows->run, &s->block))
+			return false;
+	}
+	need_pairs(rows, 1);
+	s->red = s->first = (uint32) s->block.red[s->next];
+	blue = (uint32) s->block.blue[s->next++];
+	s->nparts = 1;
+	s->measured = false;
+	s->pair[0] = (rb_pair){0, blue};
+	s->from = 0;
+	s->to = 1;
+	put_row(rows, blue, values);
+	return true;
+}
+
+/* ---- rows of several parts ---- */
+
+static uint32
+row_of(const rb_set *set, uint32 part)
+{
+	return set->row_of != NULL ? set->row_of[part] : part;
+}
+
+static int
+by_blue(const void *a, const void *b, const void *arg)
+{
+	const rb_pair *p = a, *q = b;
+
+	if (p->blue != q->blue)
+		return p->blue < q->blue ? -1 : 1;
+	return (p->red > q->red) - (p->red < q->red);
+}
+
+static rb_status
+sort_pairs(void *arg)
+{
+	rb_shaping *s = arg;
+
+	return rb_sort(&s->ctx, s->pair, s->npairs, sizeof *s->pair, by_blue, NULL);
+}
+
+/* the pairs of the next red row that has any; false where none of those that were joined has */
+static bool
+gather(rb_answer_rows *rows)
+{
+	rb_shaping *s = rows->shaping;
+
+	s->npairs = s->from = s->to = 0;
+	while (s->npairs == 0 && s->part < rows->end)
+	{
+		s->red = row_of(s->side[0], s->part);
+		s->first = s->part;
+		if (s->red % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		for (; s->part < rows->end && row_of(s->side[0], s->part) == s->red; s->part++)
+		{
+			const uint32_t *member;
+			const uint64 n = rb_groups_of(rows, s->part, &member);
+
+			if (s->part % 65536 == 0)
+				CHECK_FOR_INTERRUPTS();
+			if (n > 0)
+				need_pairs(rows, s->npairs + n);
+			for (uint64 i = 0; i < n; i++)
+				s->pair[s->npairs++] = (rb_pair){s->part - s->first, member[i]};
+		}
+	}
+	s->nparts = s->part - s->first;
+	s->measured = false;
+	if (s->npairs > 1 && s->nparts > 1)
+		work(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT);
+	return s->npairs > 0;
+}
+
+static bool
+next_of_groups(rb_answer_rows *rows, Datum *values)
+{
+	rb_shaping *s = rows->shaping;
+	uint32 blue;
+
+	while (s->to == s->npairs && !gather(rows))
+		if (!rb_groups_more(rows))
+			return false;
+	s->from = s->to;
+	blue = row_of(s->side[1], s->pair[s->from].blue);
+	while (s->to < s->npairs && row_of(s->side[1], s->pair[s->to].blue) == blue)
+		s->to++;
+	put_row(rows, blue, values);
+	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = s->emitted;
+	return true;
+}
+
+bool
+rb_shapes_next(rb_answer_rows *rows, Datum *values)
+{
+	CHECK_FOR_INTERRUPTS();
+	return rows->shaping->at_once ? next_at_once(rows, values) : next_of_groups(rows, values);
+}

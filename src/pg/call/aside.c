@@ -1,0 +1,59 @@
+/*
+ * aside.c
+ *	  Long work of the core in a thread of its own, while this one looks for interrupts.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "core/base/rb_parallel.h"
+
+#include <time.h>
+
+#define STACK ((size_t) 8 << 20)
+#define WAIT_NS (5 * 1000 * 1000)
+
+static void *
+work_in_thread(void *arg)
+{
+	rb_aside *a = arg;
+
+	a->status = a->work(a->arg);
+	rb_release(&a->done, 1);
+	return NULL;
+}
+
+rb_status
+rb_aside_run(rb_aside *a)
+{
+	bool interrupted = false;
+
+	a->done = 0;
+	if (rb_thread_start(&a->thread, STACK, work_in_thread, a) != 0)
+		return RB_NO_THREAD;
+	a->working = true;
+	while (rb_acquire(&a->done) == 0)
+	{
+		struct timespec nap = {0, WAIT_NS};
+
+		if (!interrupted && rb_is_interrupted())
+		{
+			interrupted = true;
+			rb_context_stop(a->ctx);
+		}
+		nanosleep(&nap, NULL);
+	}
+	pthread_join(a->thread, NULL);
+	a->working = false;
+	if (interrupted)
+		rb_throw_kept();
+	return a->status;
+}
+
+void
+rb_aside_end(rb_aside *a)
+{
+	if (!a->working)
+		return;
+	rb_context_stop(a->ctx);
+	pthread_join(a->thread, NULL);
+	a->working = false;
+}

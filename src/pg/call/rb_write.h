@@ -1,0 +1,33 @@
+/*
+ * rb_write.h
+ *	  Geometries as PostGIS stores them (geometry_write.c), and shapes of the core as such (shape_write.c).
+ */
+#ifndef RB_WRITE_H
+#define RB_WRITE_H
+
+#include "pg/base/rb_pg.h"
+#include "core/curve/rb_curve.h"
+
+/* ---- geometry_write.c: a geometry of a node after the other, in prefix order ---- */
+
+typedef struct rb_writer
+{
+	const char *function;
+	int dims;
+	char *bytes; /* in the memory context that was current when it began */
+	Size n, cap;
+	double low[3], high[3];
+} rb_writer;
+
+extern void rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z);
+extern void rb_write_node(rb_writer *w, uint32 type, uint32 count);
+extern void rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n);
+extern void rb_write_point(rb_writer *w, const double *at);
+extern Datum rb_write_end(rb_writer *w);
+
+/* ---- shape_write.c ---- */
+
+/* one of a kind is itself, several are a multi geometry, several kinds a collection; nothing is an empty one */
+extern Datum rb_write_shape(const rb_shape *shape, const char *function, int32 srid, bool has_z);
+
+#endif /* RB_WRITE_H */

@@ -1,0 +1,107 @@
+# redblue_postgis: intersections of all pairs of two tables, and what lies in bodies, cancelled, short of memory, and of tables that are kept.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use List::Util qw(max);
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $allowed_ms = 200;
+my $device = place_for_device();
+my $node = new_server('intersections');
+plan skip_all => 'no PostGIS' if !have_postgis($node);
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION redblue_postgis;
+-- a wave of 2 n^2 triangles with corners on an integer lattice of heights, so that two of them meet everywhere
+CREATE FUNCTION wave(n int, k int) RETURNS geometry LANGUAGE sql AS $$
+WITH corner AS (SELECT i, j, format('%s %s %s', i, j, (i * k + j * 3) % 4) AS at FROM generate_series(0, n) i, generate_series(0, n) j)
+SELECT ST_GeomFromText('TIN Z (' || string_agg(format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', a.at, b.at, c.at, d.at), ', ' ORDER BY a.i, a.j) || ')')
+FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i + 1, a.j + 1) $$;
+CREATE TABLE large AS SELECT k AS id, wave(300, k) AS geom FROM generate_series(1, 2) k;
+CREATE TABLE red AS SELECT face AS id, face / 50 AS building, f.geom FROM large, redblue_faces(geom) f WHERE id = 1;
+CREATE TABLE blue AS SELECT face AS id, face / 7 AS part, f.geom FROM large, redblue_faces(geom) f WHERE id = 2;
+-- one line of many pieces, whose fractions are sums of roots
+CREATE TABLE hole AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(300 * (x * 17 % 101) / 101.0, 300 * (x * i % 97) / 97.0, x % 5 - 1) FROM generate_series(1, 3000) x)) AS geom FROM generate_series(1, 20) i;
+-- a body of n^2 columns: a wave above, its image below, and walls between them
+CREATE FUNCTION block(n int) RETURNS geometry LANGUAGE sql AS $$
+WITH corner AS (SELECT i, j, format('%s %s %s', i, j, (i * 7 + j * 3) % 4) AS top, format('%s %s %s', i, j, -9 - (i * 7 + j * 3) % 4) AS low FROM generate_series(0, n) i, generate_series(0, n) j),
+rim AS (SELECT * FROM corner WHERE i IN (0, n) OR j IN (0, n)),
+edge AS (SELECT a.top AS p, b.top AS q, a.low AS r, b.low AS s FROM rim a JOIN rim b ON (b.i, b.j) = (a.i, a.j + 1) AND a.i IN (0, n) UNION ALL SELECT a.top, b.top, a.low, b.low FROM rim a JOIN rim b ON (b.i, b.j) = (a.i + 1, a.j) AND a.j IN (0, n))
+SELECT ST_GeomFromText('TIN Z (' || string_agg(t, ', ') || ')') FROM (SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s)), ((%5$s, %6$s, %7$s, %5$s)), ((%6$s, %8$s, %7$s, %6$s))', a.top, b.top, c.top, d.top, a.low, b.low, c.low, d.low) AS t
+FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i + 1, a.j + 1)
+UNION ALL SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', p, q, r, s) FROM edge) faces $$;
+CREATE TABLE block AS SELECT i AS id, ST_Translate(block(250), 0, 0, i) AS geom FROM generate_series(1, 2) i;
+VACUUM ANALYZE;
+SQL
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE speck AS SELECT i AS id, i * 7919 % 1009 AS x, i * 104729::int8 % 1013 AS y, i * 1299709::int8 % 1019 AS z FROM generate_series(1, 60000) i;
+SELECT tets FROM redblue_tetrahedralize(points => 'speck', mesh => 'fine', keep => 'hull');
+SQL
+add_cancel_ms($node);
+my $session = session($node);
+my $watch = session($node);
+my ($out, $err);
+$session->ask('SET jit = off');
+
+my %query = (
+	'pairs of parts' => "SELECT count(geom) FROM redblue_triangle_intersections('red', 'blue')",
+	'pairs of objects' => "SELECT count(geom) FROM redblue_triangle_intersections('red', 'blue', red_object => 'building', blue_object => 'part')",
+	'one large pair' => "SELECT count(geom) FROM redblue_triangle_intersections_query('SELECT * FROM large WHERE id = 1', 'SELECT * FROM large WHERE id = 2')",
+	'a set in the select list' => "SELECT count(i) FROM (SELECT redblue_triangle_intersections('red', 'blue') AS i OFFSET 0) t",
+	'a body that is looked at' => "SELECT count(*) FROM generate_series(1, 50), block WHERE redblue_inside('POINT Z (5.5 5.5 -2)', geom)",
+	'lines in a body' => "SELECT count(*) FROM hole h, block b, generate_series(1, 50) i WHERE redblue_inside(ST_Translate(h.geom, 0, 0, i * 1e-9), b.geom) AND b.id = 1",
+	'surfaces of a mesh' => "SELECT count(m) FROM generate_series(1, 20) i, redblue_mesh_to_geometry(left('fine', i + 4)) m",
+	'fractions' => "SELECT sum(to_fraction) FROM redblue_segment_triangle_intersections('hole', 'red', triangles_object => 'building')");
+for my $name (sort keys %query)
+{
+	my @ms = cancel_times($session, $watch, $query{$name}, $allowed_ms, 0.2, 0.6, 1.2);
+	# a fast machine is through before the later ones
+	ok(@ms >= 1 && max(@ms) < $allowed_ms, sprintf('cancel in %s: %s ms', $name, join(', ', map { sprintf '%.0f', $_ } @ms)));
+}
+
+is($session->ask("SELECT redblue_inside('POINT Z (5.5 5.5 -2)', geom), redblue_inside('POINT Z (5.5 5.5 -200)', geom) FROM block WHERE id = 1"), 't|f', 'and the session answers');
+($out, $err) = $session->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_inside('POINT Z (5.5 5.5 -2)', geom) FROM block WHERE id = 1");
+like($err, qr/53200.*redblue_inside: out of memory.*redblue.memory_limit is 20480 kB/s, 'no room for a body');
+$session->ask('RESET redblue.memory_limit');
+
+# ---- memory: what has no room at once is joined slice by slice ----
+my $objects = "SELECT count(*), sum(hashtext(geom::text)) FROM redblue_triangle_intersections('red', 'blue', red_object => 'building', blue_object => 'part')";
+my $whole = $session->ask($objects);
+like($whole, qr/^85272\|/, 'objects');
+is($session->ask("SET redblue.memory_limit = '45MB'; $objects"), $whole, 'the same in slices');
+($out, $err) = $session->ask("SET redblue.memory_limit = '34MB'; $objects");
+like($err, qr/53200.*redblue_triangle_intersections: out of memory.*redblue.memory_limit is 34816 kB/s, 'no room for the join');
+($out, $err) = $session->ask("SET redblue.memory_limit = '80MB'; $query{'one large pair'}");
+like($err, qr/53200.*redblue_triangle_intersections_query: out of memory.*HINT:  Raise redblue.memory_limit, or take smaller geometries/s, 'no room for the geometry of one pair');
+$session->ask('RESET redblue.memory_limit');
+is($session->ask('SET redblue.threads = 1; ' . $objects), $whole, 'the same on one thread');
+$session->ask('RESET redblue.threads');
+
+# ---- a table that is kept, by the worker or here, and changes ----
+my $parts = "SELECT count(*), sum(hashtext(geom::text)) FROM redblue_triangle_intersections('red', 'blue')";
+my $before = $session->ask($parts);
+$session->ask("SELECT redblue_cache('red'), redblue_cache('blue')");
+is($session->ask($parts), $before, 'tables that are kept');
+$session->ask("UPDATE red SET geom = ST_Translate(geom, 0, 0, 100) WHERE id BETWEEN 500 AND 600; SELECT redblue_cache('red')");
+my $after = $session->ask($parts);
+isnt($after, $before, 'some rows have changed');
+is($session->ask("SET redblue.cache = off; $parts"), $after, 'as they are without');
+
+# ---- the worker joins, on a device that is none ----
+$_->quit for $session, $watch;
+fake();
+system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
+# one that has been told that there is none has to be started anew
+$node->restart;
+$session = session($node);
+$session->ask("SET redblue.backend = cuda");
+is($session->ask($parts), $after, 'pairs of parts from a device');
+is($session->ask("SET redblue.cache = off; $parts"), $after, 'and again, of tables that are not kept');
+my @changed = map { scalar $session->ask("SET redblue.backend = $_; $objects") } qw(cuda cpu);
+is($changed[0], $changed[1], 'objects from a device');
+ok(did('join') >= 3, 'it did join');
+$session->quit;
+$node->stop;
+done_testing();
