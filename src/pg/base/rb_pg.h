@@ -1261,6 +1261,14 @@ extern void rb_serial_install(void);
 
 extern void rb_scan_install(void);
 
+/* ---- scan_explain.c: such a scan in EXPLAIN ---- */
+
+struct ExplainState;
+
+/* a line of what a stage did */
+extern void rb_explain_stage(struct ExplainState *es, const char *name, uint64 count, double ms,
+							 const char *detail);
+
 /* ---- upper_path.c: what is only counted above such a scan ---- */
 
 extern void rb_upper_install(void);

@@ -81,6 +81,19 @@ is_asked(Oid function, rb_asked *asked)
 	return false;
 }
 
+/* the table whose columns an expression is of, as the statement calls it; "" where that is more than one */
+static char *
+table_of(PlannerInfo *root, Node *geometry)
+{
+	Relids of = pull_varnos(root, geometry);
+	int relid;
+
+	if (!bms_get_singleton_member(of, &relid) || root->simple_rte_array[relid] == NULL ||
+		root->simple_rte_array[relid]->eref == NULL)
+		return pstrdup("");
+	return root->simple_rte_array[relid]->eref->aliasname;
+}
+
 /* is it of columns of that input, of some, and computed from them alone? */
 static bool
 is_of(PlannerInfo *root, Node *node, Relids relids)
@@ -292,8 +305,10 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->custom_exprs = (List *) name_as_columns(
 		(Node *) list_make5(linitial(exprs), lsecond(exprs), distance, clause->clause, join_quals),
 		columns);
-	plan->custom_private = list_make1(
-		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))));
+	plan->custom_private = list_make2(
+		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))),
+		list_make2(makeString(table_of(root, linitial(exprs))),
+				   makeString(table_of(root, lsecond(exprs)))));
 	plan->methods = &rb_join_methods;
 	return &plan->scan.plan;
 }

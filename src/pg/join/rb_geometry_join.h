@@ -4,8 +4,11 @@
  *
  *		join_path.c		the planner: which clause of a join can be answered so, what it costs, the plan
  *		join_scan.c		the node: both inputs are read, their geometries joined, pairs of rows handed out
- *		join_rows.c		rows of an input that are wanted again, in memory or in a file
+ *		join_input.c	an input is read to its end
  *		join_sides.c	geometries of an input become sets
+ *		join_columns.c	what is wanted again of its rows
+ *		join_rows.c		rows by their numbers, in memory or in a file
+ *		join_explain.c	the node in EXPLAIN
  */
 #ifndef RB_GEOMETRY_JOIN_H
 #define RB_GEOMETRY_JOIN_H
@@ -15,6 +18,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
+#include "portability/instr_time.h"
 
 #define RB_JOIN_NAME "redblue join"
 
@@ -30,6 +34,18 @@ extern void *rb_spool_get(rb_spool *stored, uint64 i);
 extern uint64 rb_spool_number(const rb_spool *stored);
 extern void rb_spool_close(rb_spool *stored);
 
+/* ---- join_columns.c ---- */
+
+typedef struct rb_join_rows rb_join_rows;
+
+/* of rows like these the wanted columns (from 0), in the current memory context; small values count against that memory */
+extern rb_join_rows *rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory,
+									   const char *function, Size most);
+extern void rb_join_rows_put(rb_join_rows *kept, TupleTableSlot *slot);
+/* those of row i, from 0; valid until the next one is taken.  What is not wanted is left as it is. */
+extern void rb_join_rows_get(rb_join_rows *kept, uint64 i, Datum *values, bool *isnull);
+extern void rb_join_rows_close(rb_join_rows *kept);
+
 /* ---- join_path.c ---- */
 
 /* which function it is, as custom_private has it */
@@ -40,10 +56,11 @@ typedef enum rb_asked
 	RB_ASKED_DWITHIN
 } rb_asked;
 
-/* places in the plan's custom_private, a list of lists of integers */
+/* places in the plan's custom_private */
 enum
 {
-	RB_JOIN_FACTS /* join type, rb_asked, is the inner geometry the first argument?, columns of the outer and of the inner input */
+	RB_JOIN_FACTS, /* join type, rb_asked, is the inner geometry the first argument?, columns of the outer and of the inner input */
+	RB_JOIN_NAMES /* of the tables whose geometries are those of the outer, and of the inner input; "" where that is more than one */
 };
 
 /* ... and in custom_exprs */
@@ -70,6 +87,13 @@ typedef enum rb_lie
 
 #define RB_LIES 3
 
+/* where a geometry is from */
+typedef struct rb_join_place
+{
+	uint64 row;          /* of the input, from 0 */
+	ItemPointerData tid; /* of the table, where it is known */
+} rb_join_place;
+
 typedef struct rb_join_side
 {
 	rb_decoder decoder;
@@ -81,13 +105,20 @@ typedef struct rb_join_side
 	bool mixed; /* not all have the same SRID: ... */
 	int32 other_srid;
 	struct varlena *faulty[RB_LIES]; /* one that cannot be read so; NULL: none is known */
-	bool flatten;                    /* what has Z is to be flattened, too */
-	rb_spool *late;                  /* or may have to be, later: such geometries, ... */
-	rb_spool *late_row;              /* ... and their rows; NULL: never */
+	rb_join_place faulty_place[RB_LIES];
+	rb_join_place other_place; /* of the one that has the other SRID */
+	const char *table;         /* that they are of; "": not known */
+	bool flatten;              /* what has Z is to be flattened, too */
+	bool
+		may_flatten; /* or may have to be, later: then those that cannot be made of what they are in space are ... */
+	rb_spool *late;       /* ... such geometries, ... */
+	rb_spool *late_place; /* ... and their places; NULL: there are none */
+	Size late_most;
+	uint64 parts; /* of its sets, once these are made */
 } rb_join_side;
 
 /* a geometry, detoasted, of that row; says nothing of what is wrong with it, as it may have nothing to be compared with */
-extern void rb_join_side_add(rb_join_side *side, struct varlena *bytes, uint64 row);
+extern void rb_join_side_add(rb_join_side *side, struct varlena *bytes, const rb_join_place *place);
 /* those that may have to be flattened are */
 extern void rb_join_side_flatten(rb_join_side *side);
 /* raises what is wrong with one of its geometries, if there is any of the other side that it is to be compared with */
@@ -97,6 +128,85 @@ extern void rb_join_side_free(rb_join_side *side);
 
 /* ---- join_scan.c ---- */
 
+typedef struct rb_join_input
+{
+	PlanState *plan;
+	ExprState *geometry;
+	int column; /* of its rows, from 1, that the geometry is; 0: it is an expression */
+	int first;  /* its columns in the scan tuple */
+	int columns;
+	Bitmapset *wanted;  /* of them, from 0 */
+	rb_join_rows *kept; /* NULL: none is wanted */
+	uint64 n;
+	int64 at; /* the row that is in the scan tuple; -1: none */
+	rb_join_side side;
+	/* for EXPLAIN */
+	uint64 bytes; /* of geometries */
+	instr_time reading;
+	instr_time decoding;
+} rb_join_input;
+
+typedef enum rb_join_phase
+{
+	RB_JOIN_READ,
+	RB_JOIN_START,
+	RB_JOIN_PAIRS,
+	RB_JOIN_REST,
+	RB_JOIN_DONE
+} rb_join_phase;
+
+typedef struct rb_geometry_join
+{
+	CustomScanState css; /* must be first */
+	const char *function;
+	JoinType type;
+	rb_asked asked;
+	rb_join_input in[2];
+	ExprState *distance;
+	ExprState *quals;
+	Node *clause;
+	Bitmapset *params; /* that the geometries depend on */
+	rb_join_phase phase;
+
+	/* what was read, until it is read again */
+	MemoryContext context;
+	MemoryContextCallback at_end;
+	rb_open open;
+	rb_memory *memory;
+	double reach;
+	bool no_pairs;
+
+	/* a join */
+	rb_context ctx;
+	rb_stream *stream;
+	rb_job job;
+	int turn; /* which two lies are joined */
+	rb_block block;
+	size_t next;
+	uint64 *matched; /* a bit for each outer row */
+	uint64 rest;
+
+	/* for EXPLAIN: of all joins that have ended, and how many these were */
+	rb_stats stats;
+	int joins;
+} rb_geometry_join;
+
+/* ---- join_input.c: both inputs are read, once ---- */
+
+extern void rb_join_read(rb_geometry_join *join);
+/* what depends on the distance alone: are there pairs at all, and may there be? */
+extern void rb_join_ask_distance(rb_geometry_join *join);
+
+/* ---- join_explain.c ---- */
+
+extern void rb_join_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+/* the statistics of a join that ends are added to the node's */
+extern void rb_join_note(rb_geometry_join *join);
+
+/* ---- join_scan.c ---- */
+
 extern const CustomScanMethods rb_join_methods;
+/* what is asked of two sets is over, or nobody wants more of it */
+extern void rb_join_end_stream(rb_geometry_join *join);
 
 #endif /* RB_GEOMETRY_JOIN_H */
