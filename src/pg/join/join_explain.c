@@ -12,28 +12,6 @@
 #include "utils/builtins.h"
 #include "utils/ruleutils.h"
 
-void
-rb_join_note(rb_geometry_join *j)
-{
-	rb_stats *sum = &j->stats;
-	rb_stats one = j->ctx.stats;
-
-	for (int i = 0; i < RB_STAGES; i++)
-	{
-		one.stage[i].count += sum->stage[i].count;
-		one.stage[i].ms += sum->stage[i].ms;
-	}
-	one.cells += sum->cells;
-	one.box_tests += sum->box_tests;
-	one.redundant_tests += sum->redundant_tests;
-	one.hits += sum->hits;
-	one.exact_integer += sum->exact_integer;
-	one.exact_expansion += sum->exact_expansion;
-	one.exact_gmp += sum->exact_gmp;
-	*sum = one;
-	j->joins++;
-}
-
 /* rows and bytes of an input, and how long it took to read them; then how long to make parts of them */
 static void
 explain_reading(const rb_geometry_join *j, ExplainState *es)

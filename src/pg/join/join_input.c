@@ -11,8 +11,6 @@
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 
-#include <math.h>
-
 /* does the type of an expression say that all its values have Z?  PostGIS's modifier has a bit for it */
 static bool
 has_z_for_sure(const Node *geometry)
@@ -165,10 +163,7 @@ rb_join_ask_distance(rb_geometry_join *j)
 		j->no_pairs = true;
 	if (j->no_pairs)
 		return;
-	if (isnan(j->reach) || j->reach < 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("redblue_dwithin: distance must be 0 or more"),
-						errdetail("It is %g.", j->reach)));
+	rb_check_distance(j->reach);
 	rb_join_side_check(outer, inner);
 	rb_join_side_check(inner, outer);
 }

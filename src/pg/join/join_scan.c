@@ -20,15 +20,6 @@
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 
-#include <float.h>
-
-#define WAIT 20 /* ms */
-
-/* what is joined with what, one after the other */
-static const rb_lie turns[][2] = {{RB_IN_SPACE, RB_IN_SPACE},
-								  {RB_IN_PLANE, RB_IN_PLANE},
-								  {RB_FLATTENED, RB_IN_PLANE},
-								  {RB_IN_PLANE, RB_FLATTENED}};
 
 static const char *const names[] = {"redblue_intersects", "redblue_crosses", "redblue_dwithin"};
 
@@ -125,10 +116,11 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 		node->custom_ps = lappend(node->custom_ps, in->plan);
 		in->geometry = ExecInitExpr((Expr *) geometry, &node->ss.ps);
 		in->first = first;
-		in->columns = list_nth_int(facts, 3 + i);
+		in->columns = list_nth_int(facts, 4 + i);
 		first += in->columns;
 		in->column = column_of(geometry, in);
 		(void) find_params(geometry, &j->params);
+		in->side.any_srid = lfourth_int(facts) != 0;
 		in->side.table = strVal(list_nth(tables, i));
 		in->side.decoder.function = j->function;
 		in->side.decoder.where =
@@ -142,18 +134,6 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 	j->quals = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_QUAL), &node->ss.ps);
 	j->context = AllocSetContextCreate(estate->es_query_cxt, RB_JOIN_NAME, ALLOCSET_DEFAULT_SIZES);
 	j->phase = RB_JOIN_READ;
-}
-
-/* what is asked of two sets is over, or nobody wants more of it */
-void
-rb_join_end_stream(rb_geometry_join *j)
-{
-	if (j->stream == NULL)
-		return;
-	rb_stream_close(j->stream);
-	j->stream = NULL;
-	rb_join_note(j);
-	j->block.n = j->next = 0;
 }
 
 /* forgets what was read */
@@ -212,71 +192,6 @@ rescan_join(CustomScanState *node)
 }
 
 /* ---- pairs ---- */
-
-/* the next two sets that both have rows; false: there are no more */
-static bool
-open_turn(rb_geometry_join *j)
-{
-	for (; j->turn < (int) lengthof(turns); j->turn++)
-	{
-		const rb_set *red = j->in[0].side.set[turns[j->turn][0]];
-		const rb_set *blue = j->in[1].side.set[turns[j->turn][1]];
-		rb_status status;
-
-		if (red == NULL || blue == NULL)
-			continue;
-		j->turn++;
-		memset(&j->job, 0, sizeof j->job);
-		j->job.red = red;
-		j->job.blue = blue;
-		j->job.predicate = j->asked == RB_ASKED_CROSSES   ? RB_CONTACT
-						   : j->asked == RB_ASKED_DWITHIN ? RB_WITHIN
-														  : RB_MEET;
-		/* what is farther apart than any double can say is never near */
-		j->job.distance = Min(j->reach, DBL_MAX);
-		rb_context_init(&j->ctx, j->memory);
-		j->ctx.threads = rb_threads((uint64) red->nparts + blue->nparts);
-		j->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
-		status = rb_stream_open(&j->ctx, &rb_backend_cpu, &j->job, &j->stream);
-		if (status != RB_OK)
-			rb_raise(j->function, status, &j->ctx.error);
-		j->block.n = j->next = 0;
-		return true;
-	}
-	return false;
-}
-
-/* the next pair of rows of the inputs; false: there are no more */
-static bool
-next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
-{
-	for (;;)
-	{
-		rb_status status;
-
-		while (j->next < j->block.n)
-		{
-			const size_t i = j->next++;
-
-			if (j->asked == RB_ASKED_CROSSES && !RB_TOLD_CROSSES(j->block.told[i]))
-				continue;
-			*outer = (uint64) j->block.red[i];
-			*inner = (uint64) j->block.blue[i];
-			return true;
-		}
-		CHECK_FOR_INTERRUPTS();
-		if (j->stream == NULL && !open_turn(j))
-			return false;
-		status = rb_stream_next(j->stream, WAIT, &j->block);
-		j->next = 0;
-		if (status == RB_END)
-		{
-			rb_join_end_stream(j);
-		}
-		else if (status != RB_OK)
-			rb_raise(j->function, status, &j->ctx.error);
-	}
-}
 
 static inline bool
 is_matched(const rb_geometry_join *j, uint64 row)
@@ -353,7 +268,7 @@ next_joined(rb_geometry_join *j)
 	TupleTableSlot *result = NULL;
 	uint64 outer, inner;
 
-	while (result == NULL && next_pair(j, &outer, &inner))
+	while (result == NULL && rb_join_next_pair(j, &outer, &inner))
 	{
 		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_matched(j, outer))
 			continue;
@@ -397,8 +312,7 @@ start_pairs(rb_geometry_join *j)
 	if (j->matched != NULL)
 		memset(j->matched, 0, words * sizeof *j->matched);
 	rb_join_ask_distance(j);
-	j->turn = j->no_pairs ? (int) lengthof(turns) : 0;
-	j->block.n = j->next = 0;
+	j->turn = 0;
 	j->rest = 0;
 	ExecClearTuple(scan);
 	for (int i = 0; i < 2; i++)

@@ -30,7 +30,7 @@ put(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *pla
 static void
 see_srid(rb_join_side *s, int32 srid, const rb_join_place *place)
 {
-	if (s->srid_known && s->srid != srid)
+	if (s->srid_known && s->srid != srid && !s->any_srid)
 	{
 		if (!s->mixed)
 			s->other_place = *place;
@@ -140,7 +140,7 @@ rb_join_side_check(rb_join_side *s, const rb_join_side *other)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
 							   s->decoder.function, s->srid, s->other_srid),
-						errdetail("The second is that of %s, %s.", s->decoder.where,
+						errdetail("%d is that of %s, %s.", s->other_srid, s->decoder.where,
 								  place_text(s, &s->other_place)),
 						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
 	if (n > 0)

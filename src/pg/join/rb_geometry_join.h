@@ -2,8 +2,11 @@
  * rb_geometry_join.h
  *	  a JOIN b ON redblue_intersects(a.geom, b.geom), as one node of the plan: what its files share.
  *
- *		join_path.c		the planner: which clause of a join can be answered so, what it costs, the plan
+ *		join_replace.c	ST_3DIntersects becomes redblue_intersects, where that is asked for
+ *		join_clause.c	the planner: which clause of a join can be answered so, ...
+ *		join_path.c		... what it costs, the plan
  *		join_scan.c		the node: both inputs are read, their geometries joined, pairs of rows handed out
+ *		join_stream.c	the sets of both inputs are joined
  *		join_input.c	an input is read to its end
  *		join_sides.c	geometries of an input become sets
  *		join_columns.c	what is wanted again of its rows
@@ -46,7 +49,7 @@ extern void rb_join_rows_put(rb_join_rows *kept, TupleTableSlot *slot);
 extern void rb_join_rows_get(rb_join_rows *kept, uint64 i, Datum *values, bool *isnull);
 extern void rb_join_rows_close(rb_join_rows *kept);
 
-/* ---- join_path.c ---- */
+/* ---- join_clause.c ---- */
 
 /* which function it is, as custom_private has it */
 typedef enum rb_asked
@@ -56,10 +59,34 @@ typedef enum rb_asked
 	RB_ASKED_DWITHIN
 } rb_asked;
 
+/* what is known of the join when the path is made, for when it becomes a plan */
+typedef struct rb_join_clause
+{
+	RestrictInfo *info;
+	rb_asked asked;
+	Node *outer; /* geometries */
+	Node *inner;
+	Node *distance; /* NULL: none */
+	bool swapped;   /* the inner one is the first argument */
+	bool same_srid; /* another clause asks for it: that SRIDs differ is no error */
+} rb_join_clause;
+
+/* is it one of ours, and which? */
+extern bool rb_is_asked(Oid function, rb_asked *asked);
+extern bool rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
+								RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
+								rb_join_clause *clause);
+
+/* ---- join_replace.c ---- */
+
+extern void rb_replace_install(void);
+
+/* ---- join_path.c ---- */
+
 /* places in the plan's custom_private */
 enum
 {
-	RB_JOIN_FACTS, /* join type, rb_asked, is the inner geometry the first argument?, columns of the outer and of the inner input */
+	RB_JOIN_FACTS, /* join type, rb_asked, is the inner geometry the first argument?, may SRIDs differ?, columns of the outer and of the inner input */
 	RB_JOIN_NAMES /* of the tables whose geometries are those of the outer, and of the inner input; "" where that is more than one */
 };
 
@@ -102,17 +129,17 @@ typedef struct rb_join_side
 	uint64 n[2];                /* geometries that are not null: without Z, with Z */
 	bool srid_known;
 	int32 srid;
-	bool mixed; /* not all have the same SRID: ... */
+	bool any_srid; /* they may differ: those that do are no pairs */
+	bool mixed;    /* not all have the same SRID: ... */
 	int32 other_srid;
 	struct varlena *faulty[RB_LIES]; /* one that cannot be read so; NULL: none is known */
 	rb_join_place faulty_place[RB_LIES];
 	rb_join_place other_place; /* of the one that has the other SRID */
 	const char *table;         /* that they are of; "": not known */
 	bool flatten;              /* what has Z is to be flattened, too */
-	bool
-		may_flatten; /* or may have to be, later: then those that cannot be made of what they are in space are ... */
-	rb_spool *late;       /* ... such geometries, ... */
-	rb_spool *late_place; /* ... and their places; NULL: there are none */
+	bool may_flatten;          /* or may have to be, later */
+	rb_spool *late;            /* those that are kept aside for that, ... */
+	rb_spool *late_place;      /* ... and their places; NULL: there are none */
 	Size late_most;
 	uint64 parts; /* of its sets, once these are made */
 } rb_join_side;
@@ -197,16 +224,19 @@ extern void rb_join_read(rb_geometry_join *join);
 /* what depends on the distance alone: are there pairs at all, and may there be? */
 extern void rb_join_ask_distance(rb_geometry_join *join);
 
+/* ---- join_stream.c ---- */
+
+/* the next pair of rows of the inputs; false: there are no more */
+extern bool rb_join_next_pair(rb_geometry_join *join, uint64 *outer, uint64 *inner);
+/* what is asked of two sets is over, or nobody wants more of it */
+extern void rb_join_end_stream(rb_geometry_join *join);
+
 /* ---- join_explain.c ---- */
 
 extern void rb_join_explain(CustomScanState *node, List *ancestors, ExplainState *es);
-/* the statistics of a join that ends are added to the node's */
-extern void rb_join_note(rb_geometry_join *join);
 
 /* ---- join_scan.c ---- */
 
 extern const CustomScanMethods rb_join_methods;
-/* what is asked of two sets is over, or nobody wants more of it */
-extern void rb_join_end_stream(rb_geometry_join *join);
 
 #endif /* RB_GEOMETRY_JOIN_H */
