@@ -40,6 +40,9 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
 	rb_join_end_stream(j);
 	memset(&report, 0, sizeof report);
 	report.stats = j->stats;
+	strlcpy(report.note, j->note, sizeof report.note);
+	if (j->joins > 0)
+		ExplainPropertyText("Backend", report.stats.backend, es);
 	if (j->joins > 0)
 		ExplainPropertyText("Device", rb_report_device(&report), es);
 	ExplainOpenGroup("Stages", "Stages", false, es);

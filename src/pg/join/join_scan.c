@@ -33,6 +33,9 @@ close_all(void *arg)
 	rb_open_end(&j->open);
 	rb_stream_close(j->stream);
 	j->stream = NULL;
+	rb_remote_close(j->remote);
+	j->remote = NULL;
+	rb_progress_end(&j->progress);
 	if (j->memory == NULL)
 		return;
 	for (int i = 0; i < 2; i++)
@@ -72,6 +75,7 @@ open_all(rb_geometry_join *j)
 	rb_memory_set_idle((uint64) rb_setting_memory_limit * 1024);
 	j->memory = rb_memory_open(j->function, (uint64) rb_setting_memory_limit * 1024);
 	rb_open_begin(&j->open, close_all, j);
+	j->progress = rb_progress_begin(j->function);
 }
 
 /* the parameters, of what is around the join, on which an expression depends */

@@ -3,6 +3,9 @@
  *	  The sets of both inputs are joined, in threads, and pairs of rows come out.
  *
  * Up to four joins one after the other: in space what has Z, in the plane what has none, and what has Z with what has none.
+ *
+ * A large one is the worker's, where that has a device (as run.c has it for functions); what it cannot do is done here, as
+ * long as no pair was handed out and redblue.backend leaves the choice.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -43,12 +46,56 @@ note_statistics(rb_geometry_join *j)
 void
 rb_join_end_stream(rb_geometry_join *j)
 {
-	if (j->stream == NULL)
+	if (j->stream == NULL && j->remote == NULL)
 		return;
 	rb_stream_close(j->stream);
 	j->stream = NULL;
+	rb_remote_close(j->remote);
+	j->remote = NULL;
 	note_statistics(j);
 	j->block.n = j->next = 0;
+}
+
+static void
+join_here(rb_geometry_join *j, const rb_backend *backend)
+{
+	rb_status status = rb_stream_open(&j->ctx, backend, &j->job, &j->stream);
+
+	if (status != RB_OK)
+		rb_raise(j->function, status, &j->ctx.error);
+}
+
+/* the worker's, or one of this process */
+static void
+start_join(rb_geometry_join *j, uint64 parts)
+{
+	const rb_order order = {.function = j->function, .device = RB_ON_DEVICE, .job = &j->job};
+
+	j->handed_out = false;
+	if (rb_backend_is_remote(parts, j->ctx.threads, j->note, sizeof j->note) &&
+		rb_remote_open(&j->remote, j->context, &j->ctx, &order, j->progress, j->note,
+					   sizeof j->note))
+		return;
+	join_here(j, rb_backend_here(j->function, j->note));
+}
+
+/* the worker could not; true: this process does it instead */
+static bool
+take_over(rb_geometry_join *j, rb_status status)
+{
+	const rb_error *error = &j->ctx.error;
+
+	if (j->remote == NULL || !rb_is_left_to_us(status) || j->handed_out ||
+		rb_setting_backend == RB_CHOOSE_CUDA)
+		return false;
+	strlcpy(j->note, error->text[0] == '\0' ? rb_status_text(error->status) : error->text,
+			sizeof j->note);
+	rb_remote_close(j->remote);
+	j->remote = NULL;
+	rb_forget_failure(&j->ctx);
+	memset(&j->ctx.stats, 0, sizeof j->ctx.stats);
+	join_here(j, &rb_backend_cpu);
+	return true;
 }
 
 /* the next two sets that both have rows; false: there are no more */
@@ -59,7 +106,6 @@ open_turn(rb_geometry_join *j)
 	{
 		const rb_set *red = j->in[0].side.set[turns[j->turn][0]];
 		const rb_set *blue = j->in[1].side.set[turns[j->turn][1]];
-		rb_status status;
 
 		if (red == NULL || blue == NULL)
 			continue;
@@ -75,13 +121,39 @@ open_turn(rb_geometry_join *j)
 		rb_context_init(&j->ctx, j->memory);
 		j->ctx.threads = rb_threads((uint64) red->nparts + blue->nparts);
 		j->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
-		status = rb_stream_open(&j->ctx, &rb_backend_cpu, &j->job, &j->stream);
-		if (status != RB_OK)
-			rb_raise(j->function, status, &j->ctx.error);
+		j->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
 		j->block.n = j->next = 0;
+		start_join(j, (uint64) red->nparts + blue->nparts);
 		return true;
 	}
 	return false;
+}
+
+/* the next block, which may be empty; false: there are no more of these two sets */
+static bool
+next_block(rb_geometry_join *j)
+{
+	rb_status status = j->remote != NULL ? rb_remote_next(j->remote, WAIT, &j->block)
+										 : rb_stream_next(j->stream, WAIT, &j->block);
+
+	j->next = 0;
+	rb_progress_note(j->progress, rb_load(&j->ctx.stage), rb_load(&j->ctx.done),
+					 rb_load(&j->ctx.total));
+	if (status == RB_OK)
+	{
+		j->handed_out |= j->block.n > 0;
+		return true;
+	}
+	j->block.n = 0;
+	if (status == RB_END)
+	{
+		if (j->remote != NULL && rb_remote_note(j->remote)[0] != '\0')
+			strlcpy(j->note, rb_remote_note(j->remote), sizeof j->note);
+		return false;
+	}
+	if (!take_over(j, status))
+		rb_raise(j->function, status, &j->ctx.error);
+	return true;
 }
 
 /* the next pair of rows of the inputs; false: there are no more */
@@ -90,8 +162,6 @@ rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 {
 	for (;;)
 	{
-		rb_status status;
-
 		while (j->next < j->block.n)
 		{
 			const size_t i = j->next++;
@@ -103,15 +173,9 @@ rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 			return true;
 		}
 		CHECK_FOR_INTERRUPTS();
-		if (j->stream == NULL && !open_turn(j))
+		if (j->stream == NULL && j->remote == NULL && !open_turn(j))
 			return false;
-		status = rb_stream_next(j->stream, WAIT, &j->block);
-		j->next = 0;
-		if (status == RB_END)
-		{
+		if (!next_block(j))
 			rb_join_end_stream(j);
-		}
-		else if (status != RB_OK)
-			rb_raise(j->function, status, &j->ctx.error);
 	}
 }

@@ -205,13 +205,17 @@ typedef struct rb_geometry_join
 
 	/* a join */
 	rb_context ctx;
-	rb_stream *stream;
+	rb_stream *stream; /* a join in this process, or ... */
+	rb_remote *remote; /* ... the worker's; NULL, both: there is none */
 	rb_job job;
 	int turn; /* which two lies are joined */
 	rb_block block;
 	size_t next;
 	uint64 *matched; /* a bit for each outer row */
 	uint64 rest;
+	bool handed_out; /* pairs of this join */
+	char note[200];  /* why it is not on a device, or "" */
+	rb_progress_entry *progress;
 
 	/* for EXPLAIN: of all joins that have ended, and how many these were */
 	rb_stats stats;
