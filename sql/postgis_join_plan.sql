@@ -6,7 +6,7 @@ CREATE EXTENSION IF NOT EXISTS redblue_postgis;
 CREATE SCHEMA postgis_join_plan;
 RESET client_min_messages;
 SET search_path = postgis_join_plan, public;
-SET jit = off; SET max_parallel_workers_per_gather = 0; SET redblue.threads = 1;
+SET jit = off; SET max_parallel_workers_per_gather = 0; SET redblue.threads = 1; SET redblue.backend = cpu;
 
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
@@ -52,6 +52,10 @@ END $$;
 SELECT expected('SELECT r.id FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom)', 4000, 40000);
 SELECT expected('SELECT r.id FROM roof r JOIN wall w ON redblue_dwithin(r.geom, w.geom, 5)', 300000, 2500000);
 SELECT expected('SELECT r.id FROM roof r WHERE EXISTS (SELECT FROM wall w WHERE redblue_dwithin(r.geom, w.geom, 5))', 9000, 10000);
+-- of a small table with a large one, too
+CREATE TABLE few AS SELECT id, ST_Expand(geom, 1) AS geom FROM roof WHERE id % 200 = 0;
+ANALYZE few;
+SELECT expected('SELECT f.id FROM few f JOIN wall w ON redblue_dwithin(f.geom, w.geom, 5)', 2000, 20000);
 SELECT expected('SELECT r.id FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom) WHERE r.kind = 1', 1300, 13000);
 SELECT expected('SELECT r.id FROM roof r JOIN (SELECT ST_Force2D(geom) AS geom FROM wall OFFSET 0) w ON redblue_intersects(r.geom, w.geom)', 1, 1e8);
 -- one table with itself
@@ -144,6 +148,18 @@ CREATE VIEW guarded WITH (security_barrier) AS SELECT * FROM roof WHERE ST_3DInt
 CREATE VIEW plain AS SELECT * FROM roof WHERE ST_3DIntersects(geom, 'POINT Z (1 2 0)');
 EXPLAIN (COSTS OFF) SELECT id FROM guarded WHERE ST_3DIntersects(geom, 'POINT Z (0 0 0)');
 EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE ST_3DIntersects(geom, 'POINT Z (0 0 0)');
+CREATE TABLE secret AS SELECT * FROM wall WHERE id < 50;
+CREATE ROLE postgis_join_plan_guest;
+GRANT USAGE ON SCHEMA postgis_join_plan TO postgis_join_plan_guest;
+GRANT SELECT, INSERT ON secret TO postgis_join_plan_guest;
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+CREATE POLICY near ON secret USING (ST_3DDWithin(geom, 'POINT Z (1 0 0)', 3)) WITH CHECK (ST_3DIntersects(geom, 'POINT Z (1 0 0)'));
+SET ROLE postgis_join_plan_guest;
+EXPLAIN (COSTS OFF) SELECT id FROM secret WHERE ST_3DIntersects(geom, 'POINT Z (1.25 0.5 0)');
+SELECT id FROM secret WHERE ST_3DIntersects(geom, 'POINT Z (1.25 0.5 0)');
+INSERT INTO secret VALUES (1000, 0, 'POINT Z (1 0 0)');
+INSERT INTO secret VALUES (1001, 0, 'POINT Z (1 1 0)');
+RESET ROLE;
 -- nor a function of that name that is somebody's own
 CREATE FUNCTION st_3dintersects(geometry, geometry) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN true; END';
 EXPLAIN (COSTS OFF) SELECT id FROM roof WHERE postgis_join_plan.st_3dintersects(geom, 'POINT Z (0 0 0)');
@@ -159,4 +175,6 @@ DISCARD PLANS;
 EXPLAIN (COSTS OFF) EXECUTE p;
 EXECUTE p;
 RESET redblue.replace_postgis;
+SET client_min_messages = warning;
 DROP SCHEMA postgis_join_plan CASCADE;
+DROP ROLE postgis_join_plan_guest;

@@ -170,8 +170,8 @@ index_condition(SupportRequestIndexCondition *request)
 
 /* ---- how many rows are left ---- */
 
-/* a look at tables smaller than this is not worth its time */
-#define LEAST_ROWS 1000
+/* a look at tables with fewer pairs of rows than this is not worth its time */
+#define LEAST_PAIRS 100000
 /* estimates that are remembered while a statement is planned, which asks for one several times */
 #define REMEMBERED 8
 
@@ -205,7 +205,7 @@ find_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
 	e->relid[i] = entry->relid;
 	e->attno[i] = var->varattno;
 	e->tuples[i] = root->simple_rel_array[var->varno]->tuples;
-	return entry->rtekind == RTE_RELATION && !entry->inh && e->tuples[i] >= LEAST_ROWS;
+	return entry->rtekind == RTE_RELATION && !entry->inh;
 }
 
 /* from the samples of both tables, or as it was a moment ago */
@@ -248,7 +248,7 @@ sampled_selectivity(SupportRequestSelectivity *request)
 	for (int i = 0; i < 2; i++)
 		if (!find_column(request->root, list_nth(request->args, i), &e, i, &relid[i]))
 			return false;
-	if (relid[0] == relid[1])
+	if (relid[0] == relid[1] || e.tuples[0] * e.tuples[1] < LEAST_PAIRS)
 		return false;
 	if (list_length(request->args) > 2)
 	{
