@@ -65,17 +65,14 @@ slot_of_table(const PlanState *plan)
 	}
 }
 
+/* table: the slot that knows where the row is, if any does */
 static void
 add_geometry(rb_join_input *in, Datum geometry, const TupleTableSlot *table, bool timed)
 {
 	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(geometry);
-	rb_join_place place = {.row = in->n};
+	rb_join_place place = {.row = in->n, .tid = table->tts_tid, .relid = table->tts_tableOid};
 	instr_time start, end;
 
-	if (table != NULL)
-		place.tid = table->tts_tid;
-	else
-		ItemPointerSetInvalid(&place.tid);
 	if (timed)
 		INSTR_TIME_SET_CURRENT(start);
 	rb_join_side_add(&in->side, bytes, &place);
@@ -118,7 +115,8 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 		if (!null)
 		{
 			old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-			add_geometry(in, geometry, table, timed);
+			/* a row that is handed through as it is knows it, too */
+			add_geometry(in, geometry, table != NULL ? table : slot, timed);
 			MemoryContextSwitchTo(old);
 		}
 		if (in->kept != NULL)

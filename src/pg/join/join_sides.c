@@ -10,6 +10,8 @@
  */
 #include "pg/join/rb_geometry_join.h"
 
+#include "utils/lsyscache.h"
+
 static void
 put(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
 	rb_geometry_info *info)
@@ -107,15 +109,17 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 
 /* ---- what is wrong ---- */
 
-/* which row it is, as far as that is known; NULL: it is not */
+/* which row it is, as far as that is known */
 static const char *
 place_text(const rb_join_side *s, const rb_join_place *place)
 {
+	const char *table = OidIsValid(place->relid) ? get_rel_name(place->relid) : NULL;
+
+	if (ItemPointerIsValid(&place->tid) && table != NULL)
+		return psprintf("ctid (%u,%u) of \"%s\"", ItemPointerGetBlockNumber(&place->tid),
+						ItemPointerGetOffsetNumber(&place->tid), table);
 	if (s->table[0] == '\0')
 		return psprintf("row " UINT64_FORMAT " of the input", place->row + 1);
-	if (ItemPointerIsValid(&place->tid))
-		return psprintf("ctid (%u,%u) of \"%s\"", ItemPointerGetBlockNumber(&place->tid),
-						ItemPointerGetOffsetNumber(&place->tid), s->table);
 	return psprintf("row " UINT64_FORMAT " of \"%s\"", place->row + 1, s->table);
 }
 

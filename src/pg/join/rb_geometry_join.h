@@ -118,7 +118,8 @@ typedef enum rb_lie
 typedef struct rb_join_place
 {
 	uint64 row;          /* of the input, from 0 */
-	ItemPointerData tid; /* of the table, where it is known */
+	ItemPointerData tid; /* of the table, ... */
+	Oid relid;           /* ... where it is known: this one */
 } rb_join_place;
 
 typedef struct rb_join_side
