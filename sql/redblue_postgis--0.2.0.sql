@@ -12,7 +12,7 @@ CREATE FUNCTION redblue_reach(geometry, distance float8 DEFAULT 0) RETURNS geome
 AS 'MODULE_PATHNAME', 'redblue_geometry_reach' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION redblue_reach IS
 'the box of a geometry, larger by a distance (in units of its SRID) on all sides, as a line from its low corner to its high one; with Z if the geometry has Z, without M.
-What is within that distance has a box that overlaps (&&, &&&). Null of an empty geometry, and of a distance that is negative or no number';
+What is within that distance has a box that overlaps (&&, &&&). Null of an empty geometry; 22023 for a distance that is negative or no number';
 
 CREATE FUNCTION redblue_intersects(geom1 geometry, geom2 geometry) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_intersects' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 5000 SUPPORT redblue_geometry_support;

@@ -59,6 +59,7 @@ extern int rb_setting_grid_resolution;  /* 0: planned */
 extern int rb_setting_worker_idle;      /* s */
 extern bool rb_setting_custom_scan;
 extern bool rb_setting_join;
+extern bool rb_setting_replace_postgis;
 extern bool rb_setting_duplicate_notice;
 extern int rb_setting_cache;
 extern int rb_setting_cache_memory;     /* kB */
@@ -1251,6 +1252,8 @@ extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
 typedef struct rb_sampled
 {
+	bool any_leaf;     /* wanted: triangles of whatever geometries there are, ... */
+	bool flat;         /* ... in the plane; so it is as well where the first one has no Z */
 	const rb_set *set; /* with one holder; ids tell rows apart and are no ids of the user's */
 	double rows;       /* of the table, about, that have parts */
 	bool all;          /* the set has them all */
@@ -1274,6 +1277,16 @@ extern const rb_join *rb_join_of_call(const FuncExpr *call);
 /* false: there is no telling */
 extern bool rb_expect_pairs(const FuncExpr *call, double *pairs);
 
+/* the same of the geometries in columns of two tables, or of one and itself, each row with each: RB_MEET or RB_WITHIN */
+typedef struct rb_geometry_column
+{
+	Oid relid;
+	const char *name;
+} rb_geometry_column;
+
+extern bool rb_expect_geometries(const rb_geometry_column *column, rb_predicate predicate,
+								 double distance, double *pairs);
+
 /* ---- late.c: pairs are not counted while planning ---- */
 
 /* the call in a form that the planner does not compute, or NULL where it is that already */
@@ -1288,6 +1301,14 @@ extern void rb_serial_install(void);
 /* ---- scan_path.c: the functions in FROM, row by row ---- */
 
 extern void rb_scan_install(void);
+
+/* ---- scan_explain.c: such a scan in EXPLAIN ---- */
+
+struct ExplainState;
+
+/* a line of what a stage did */
+extern void rb_explain_stage(struct ExplainState *es, const char *name, uint64 count, double ms,
+							 const char *detail);
 
 /* ---- upper_path.c: what is only counted above such a scan ---- */
 

@@ -29,6 +29,7 @@ int rb_setting_grid_resolution = 0;
 int rb_setting_worker_idle = 600;
 bool rb_setting_custom_scan = true;
 bool rb_setting_join = true;
+bool rb_setting_replace_postgis = false;
 bool rb_setting_duplicate_notice = true;
 int rb_setting_cache = RB_CACHE_AUTO;
 int rb_setting_cache_memory = 1024 * 1024;
@@ -83,6 +84,10 @@ static const setting settings[] = {
 	{"redblue.join", "Lets the planner join tables on functions of two geometries as a whole.",
 	 "Off, such a join is a loop, with an index where there is one. The answer is the same.",
 	 &rb_setting_join, true, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
+	{"redblue.replace_postgis",
+	 "Has redblue_intersects and redblue_dwithin answer ST_3DIntersects and ST_3DDWithin.",
+	 "In statements that are planned while it is on and the library is loaded. The answers are other ones: exact.",
+	 &rb_setting_replace_postgis, false, 0, 0, NULL, PGC_USERSET, GUC_EXPLAIN},
 	{"redblue.duplicate_notice", "Tells when rows of a join have the same id.",
 	 "A NOTICE once a call, where the column is not known to be unique and not named as that of objects.",
 	 &rb_setting_duplicate_notice, true, 0, 0, NULL, PGC_USERSET, 0},

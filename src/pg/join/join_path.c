@@ -6,8 +6,7 @@
  * the support function of the clause, which lives in this library and so loads it.
  *
  * The path takes the cheapest path of either input, whatever it is (a view, a join, a subquery: with its own
- * filters and policies), reads both once, and stores what is wanted of their rows.  It is not taken where a
- * clause of the join has another security level than ours, for then one must not be asked before the other.
+ * filters and policies), reads both once, and stores what is wanted of their rows.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -27,7 +26,7 @@
 #include <math.h>
 
 /* operators that a row costs: it is decoded, put into a grid, and stored */
-#define RB_OPERATORS_PER_ROW 40
+#define RB_OPERATORS_PER_ROW 70
 #define RB_OPERATORS_PER_BYTE 0.05
 /* and a join, however small: threads, memory */
 #define RB_OPERATORS_PER_JOIN 20000
@@ -40,113 +39,30 @@ static Plan *plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, Lis
 static const CustomPathMethods path_methods = {.CustomName = RB_JOIN_NAME,
 											   .PlanCustomPath = plan_join};
 
-/* what is known of the join when the path is made, for when it becomes a plan */
-typedef struct rb_clause
+/* the table whose columns an expression is of, as the statement calls it; "" where that is more than one */
+static char *
+table_of(PlannerInfo *root, Node *geometry)
 {
-	RestrictInfo *info;
-	rb_asked asked;
-	Node *outer; /* geometries */
-	Node *inner;
-	Node *distance; /* NULL: none */
-	bool swapped;   /* the inner one is the first argument */
-} rb_clause;
+	Relids of = pull_varnos(root, geometry);
+	int relid;
 
-/* ---- the clause ---- */
-
-static bool
-is_asked(Oid function, rb_asked *asked)
-{
-	static const struct
-	{
-		PGFunction function;
-		rb_asked asked;
-	} functions[] = {{redblue_geometry_intersects, RB_ASKED_INTERSECTS},
-					 {redblue_geometry_crosses, RB_ASKED_CROSSES},
-					 {redblue_geometry_dwithin, RB_ASKED_DWITHIN}};
-	Oid support = get_func_support(function);
-	FmgrInfo info;
-
-	if (!OidIsValid(support))
-		return false;
-	fmgr_info(support, &info);
-	if (info.fn_addr != redblue_geometry_support)
-		return false;
-	fmgr_info(function, &info);
-	for (int i = 0; i < (int) lengthof(functions); i++)
-		if (info.fn_addr == functions[i].function)
-		{
-			*asked = functions[i].asked;
-			return true;
-		}
-	return false;
-}
-
-/* is it of columns of that input, of some, and computed from them alone? */
-static bool
-is_of(PlannerInfo *root, Node *node, Relids relids)
-{
-	Relids wanted = pull_varnos(root, node);
-
-	return !bms_is_empty(wanted) && bms_is_subset(wanted, relids) &&
-		   !contain_volatile_functions(node) && !contain_subplans(node);
-}
-
-static bool
-is_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner, rb_clause *clause)
-{
-	FuncExpr *call = (FuncExpr *) info->clause;
-	Node *a, *b;
-
-	if (!IsA(call, FuncExpr) || list_length(call->args) < 2 ||
-		!is_asked(call->funcid, &clause->asked))
-		return false;
-	a = linitial(call->args);
-	b = lsecond(call->args);
-	clause->distance = list_length(call->args) > 2 ? lthird(call->args) : NULL;
-	if (clause->distance != NULL &&
-		(!bms_is_empty(pull_varnos(root, clause->distance)) ||
-		 contain_volatile_functions(clause->distance) || contain_subplans(clause->distance)))
-		return false;
-	clause->info = info;
-	clause->swapped = false;
-	if (is_of(root, a, outer) && is_of(root, b, inner))
-	{
-		clause->outer = a;
-		clause->inner = b;
-		return true;
-	}
-	clause->outer = b;
-	clause->inner = a;
-	clause->swapped = true;
-	return is_of(root, b, outer) && is_of(root, a, inner);
-}
-
-/* the first clause that is one; false as well where the clauses forbid it */
-static bool
-find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
-			List *clauses, rb_clause *clause)
-{
-	bool found = false;
-	ListCell *lc;
-
-	foreach (lc, clauses)
-	{
-		RestrictInfo *info = lfirst_node(RestrictInfo, lc);
-
-		if (info->pseudoconstant ||
-			info->security_level != linitial_node(RestrictInfo, clauses)->security_level)
-			return false;
-		if (found || (IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(info, rel->relids)))
-			continue;
-		found = is_clause(root, info, outer->relids, inner->relids, clause);
-	}
-	return found;
+	if (!bms_get_singleton_member(of, &relid) || root->simple_rte_array[relid] == NULL ||
+		root->simple_rte_array[relid]->eref == NULL)
+		return pstrdup("");
+	return root->simple_rte_array[relid]->eref->aliasname;
 }
 
 /* ---- the path ---- */
 
+/*
+ * Of the pairs of the clause that the node takes the quals are asked.
+ *
+ * A pair that is found costs what a row of any join does.  It is a little more here; but of a loop with an index the planner
+ * counts a call of the function for each row that the index is expected to give, which are often fewer than the pairs.
+ */
 static void
-cost_join(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *inner, List *quals)
+cost_join(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *inner, double pairs,
+		  List *quals)
 {
 	const double rows = outer->rows + inner->rows;
 	const double bytes =
@@ -159,9 +75,8 @@ cost_join(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *in
 		outer->total_cost + inner->total_cost + cost.startup +
 		cpu_operator_cost *
 			(RB_OPERATORS_PER_JOIN + RB_OPERATORS_PER_ROW * rows + RB_OPERATORS_PER_BYTE * bytes);
-	path->path.total_cost = path->path.startup_cost +
-							(cpu_tuple_cost + cost.per_tuple) * path->path.rows +
-							path->path.pathtarget->cost.startup +
+	path->path.total_cost = path->path.startup_cost + cost.per_tuple * pairs +
+							cpu_tuple_cost * path->path.rows + path->path.pathtarget->cost.startup +
 							path->path.pathtarget->cost.per_tuple * path->path.rows;
 }
 
@@ -170,7 +85,7 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 		 JoinType type, JoinPathExtraData *extra)
 {
 	Path *outer = outerrel->cheapest_total_path, *inner = innerrel->cheapest_total_path;
-	rb_clause clause;
+	rb_join_clause clause;
 	CustomPath *path;
 
 	if (previous_hook != NULL)
@@ -179,7 +94,7 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 		(type != JOIN_INNER && type != JOIN_LEFT && type != JOIN_SEMI && type != JOIN_ANTI) ||
 		outer == NULL || inner == NULL || !bms_is_empty(PATH_REQ_OUTER(outer)) ||
 		!bms_is_empty(PATH_REQ_OUTER(inner)) || !bms_is_empty(rel->lateral_relids) ||
-		!find_clause(root, rel, outerrel, innerrel, type, extra->restrictlist, &clause))
+		!rb_join_find_clause(root, rel, outerrel, innerrel, type, extra, &clause))
 		return;
 	path = makeNode(CustomPath);
 	path->path.pathtype = T_CustomScan;
@@ -187,11 +102,13 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 	path->path.pathtarget = rel->reltarget;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make2(outer, inner);
-	path->custom_private = list_make4(list_make3_int(type, clause.asked, clause.swapped),
-									  list_make3(clause.outer, clause.inner, clause.distance),
-									  clause.info, extra->restrictlist);
+	path->custom_private = list_make4(
+		list_make4_int(type, clause.asked, clause.swapped, clause.same_srid),
+		list_make3(clause.outer, clause.inner, clause.distance), clause.info, extra->restrictlist);
 	path->methods = &path_methods;
 	cost_join(root, path, outer, inner,
+			  outer->rows * inner->rows *
+				  clause_selectivity(root, (Node *) clause.info, 0, JOIN_INNER, extra->sjinfo),
 			  list_delete_ptr(list_copy(extra->restrictlist), clause.info));
 	add_path(rel, &path->path);
 }
@@ -292,8 +209,10 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->custom_exprs = (List *) name_as_columns(
 		(Node *) list_make5(linitial(exprs), lsecond(exprs), distance, clause->clause, join_quals),
 		columns);
-	plan->custom_private = list_make1(
-		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))));
+	plan->custom_private = list_make2(
+		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))),
+		list_make2(makeString(table_of(root, linitial(exprs))),
+				   makeString(table_of(root, lsecond(exprs)))));
 	plan->methods = &rb_join_methods;
 	return &plan->scan.plan;
 }

@@ -5,12 +5,16 @@
  * Two geometries are compared in space where both have Z, else in the plane.  So a side may have to be there twice: what
  * has Z in space, for those of the other side that have it, and flattened, for those that have none.  Mostly all
  * rows of both have Z, or none has.  The first side is read before it is known whether the second one has rows
- * without Z; where that may be, what has Z is kept aside.
+ * without Z.  Where that may be, polygons with Z are kept aside, for how they are cut into triangles depends on
+ * where they lie; points, lines and triangles are flattened as they are.
  */
 #include "pg/join/rb_geometry_join.h"
 
+#include "utils/lsyscache.h"
+
 static void
-put(rb_join_side *s, rb_lie lie, struct varlena *bytes, uint64 row, rb_geometry_info *info)
+put(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
+	rb_geometry_info *info)
 {
 	rb_builder *b = &s->builder[lie];
 
@@ -18,19 +22,22 @@ put(rb_join_side *s, rb_lie lie, struct varlena *bytes, uint64 row, rb_geometry_
 		return;
 	b->any_leaf = true;
 	b->flat = lie != RB_IN_SPACE;
-	if (rb_try_decode(&s->decoder, b, bytes, (int64) row, info))
+	if (rb_try_decode(&s->decoder, b, bytes, (int64) place->row, info))
 		return;
+	s->faulty_place[lie] = *place;
 	s->faulty[lie] = MemoryContextAlloc(s->decoder.context, VARSIZE_ANY(bytes));
 	memcpy(s->faulty[lie], bytes, VARSIZE_ANY(bytes));
 }
 
 static void
-see_srid(rb_join_side *s, int32 srid)
+see_srid(rb_join_side *s, int32 srid, const rb_join_place *place)
 {
-	if (s->srid_known && s->srid != srid)
+	if (s->srid_known && s->srid != srid && !s->any_srid)
 	{
+		if (!s->mixed)
+			s->other_place = *place;
+		s->other_srid = s->mixed ? s->other_srid : srid;
 		s->mixed = true;
-		s->other_srid = srid;
 		return;
 	}
 	s->srid_known = true;
@@ -55,28 +62,65 @@ see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
 	header->has_z = info.has_z;
 }
 
+/* are its parts in the plane those that it has in space, without their Z? */
+static bool
+is_flattened_as_it_is(uint32 type)
+{
+	return type == RB_TYPE_POINT || type == RB_TYPE_LINE || type == RB_TYPE_MULTIPOINT ||
+		   type == RB_TYPE_MULTILINE || type == RB_TYPE_TRIANGLE || type == RB_TYPE_TIN;
+}
+
+static void
+keep_aside(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
+{
+	if (s->late == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(s->decoder.context);
+
+		s->late = rb_spool_open(s->late_most);
+		s->late_place = rb_spool_open(s->late_most / 4);
+		MemoryContextSwitchTo(old);
+	}
+	rb_spool_put(s->late, bytes, VARSIZE_ANY(bytes));
+	rb_spool_put(s->late_place, place, sizeof *place);
+}
+
 void
-rb_join_side_add(rb_join_side *s, struct varlena *bytes, uint64 row)
+rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 {
 	rb_geometry_header header;
-	rb_geometry_info info;
+	rb_geometry_info info = {0};
 
 	see_header(s, bytes, &header);
 	s->n[header.has_z]++;
-	see_srid(s, header.srid);
+	see_srid(s, header.srid, place);
 	if (!header.has_z)
 	{
-		put(s, RB_IN_PLANE, bytes, row, &info);
+		put(s, RB_IN_PLANE, bytes, place, &info);
 		return;
 	}
-	put(s, RB_IN_SPACE, bytes, row, &info);
+	put(s, RB_IN_SPACE, bytes, place, &info);
 	if (s->flatten)
-		put(s, RB_FLATTENED, bytes, row, &info);
-	else if (s->late != NULL)
-	{
-		rb_spool_put(s->late, bytes, VARSIZE_ANY(bytes));
-		rb_spool_put(s->late_row, &row, sizeof row);
-	}
+		put(s, RB_FLATTENED, bytes, place, &info);
+	else if (s->may_flatten &&
+			 (s->faulty[RB_IN_SPACE] != NULL || !is_flattened_as_it_is(info.type)))
+		keep_aside(s, bytes, place);
+}
+
+/* ---- what is wrong ---- */
+
+/* which row it is, as far as that is known */
+static const char *
+place_text(const rb_join_side *s, const rb_join_place *place)
+{
+	const char *table = OidIsValid(place->relid) ? get_rel_name(place->relid) : NULL;
+
+	if (ItemPointerIsValid(&place->tid) && table != NULL)
+		return psprintf("ctid (%u,%u) of \"%s\"", ItemPointerGetBlockNumber(&place->tid),
+						ItemPointerGetOffsetNumber(&place->tid), table);
+	if (s->table[0] == '\0')
+		return psprintf("row " UINT64_FORMAT " of the input", place->row + 1);
+	return psprintf("row " UINT64_FORMAT " of \"%s\"", place->row + 1, s->table);
 }
 
 static void
@@ -87,6 +131,7 @@ raise_faulty(rb_join_side *s, rb_lie lie)
 	if (s->faulty[lie] == NULL)
 		return;
 	rb_builder_clear(&s->builder[lie]);
+	s->decoder.row = place_text(s, &s->faulty_place[lie]);
 	rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, &info);
 }
 
@@ -99,6 +144,8 @@ rb_join_side_check(rb_join_side *s, const rb_join_side *other)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%d) != (%d)",
 							   s->decoder.function, s->srid, s->other_srid),
+						errdetail("%d is that of %s, %s.", s->other_srid, s->decoder.where,
+								  place_text(s, &s->other_place)),
 						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
 	if (n > 0)
 		raise_faulty(s, RB_IN_PLANE);
@@ -108,23 +155,78 @@ rb_join_side_check(rb_join_side *s, const rb_join_side *other)
 		raise_faulty(s, RB_IN_SPACE);
 }
 
+/* a row of these parts, which are in space, without their Z */
+static void
+copy_row(rb_join_side *s, uint32 part, uint32 end, int64 id)
+{
+	const double *from = s->builder[RB_IN_SPACE].coords + (size_t) part * 9;
+	rb_builder *to = &s->builder[RB_FLATTENED];
+	const size_t n = 9 * (size_t) (end - part);
+	rb_error error;
+	rb_status status = rb_builder_reserve(to, end - part, &error);
+
+	if (status == RB_OK)
+	{
+		double *x = to->coords + (size_t) to->nparts * 9;
+
+		for (size_t k = 0; k < n; k++)
+			x[k] = k % 3 == 2 ? 0 : from[k];
+		to->nparts += end - part;
+		status = rb_builder_end_row(to, id, &error);
+	}
+	if (status != RB_OK)
+		rb_raise(s->decoder.function, status, &error);
+}
+
+/* the rows that are in space, but for those that were kept aside */
+static void
+flatten_as_they_are(rb_join_side *s)
+{
+	const rb_builder *from = &s->builder[RB_IN_SPACE];
+	const uint64 nlate = s->late_place == NULL ? 0 : rb_spool_number(s->late_place);
+	rb_join_place late = {.row = 0};
+	uint64 i = 0;
+	uint32 part = 0;
+
+	for (uint32 row = 0; row < from->nrows; row++)
+	{
+		const uint64 id = (uint64) from->ids[row];
+		uint32 end = part + 1;
+
+		CHECK_FOR_INTERRUPTS();
+		while (from->multi && end < from->row_start && from->row_of[end] == row)
+			end++;
+		/* both are in the order in which they were read */
+		for (; i < nlate; i++)
+		{
+			memcpy(&late, rb_spool_get(s->late_place, i), sizeof late);
+			if (late.row >= id)
+				break;
+		}
+		if (i == nlate || late.row != id)
+			copy_row(s, part, end, (int64) id);
+		part = end;
+	}
+}
+
 void
 rb_join_side_flatten(rb_join_side *s)
 {
 	const uint64 n = s->late == NULL ? 0 : rb_spool_number(s->late);
 	rb_geometry_info info;
 
-	if (s->late == NULL && s->builder[RB_IN_SPACE].nrows > 0)
+	if (!s->may_flatten && s->builder[RB_IN_SPACE].nrows > 0)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("%s: geometry without Z in a column whose type says that it has Z",
 							   s->decoder.function)));
+	flatten_as_they_are(s);
 	for (uint64 i = 0; i < n; i++)
 	{
-		uint64 row;
+		rb_join_place place;
 
 		CHECK_FOR_INTERRUPTS();
-		memcpy(&row, rb_spool_get(s->late_row, i), sizeof row);
-		put(s, RB_FLATTENED, rb_spool_get(s->late, i), row, &info);
+		memcpy(&place, rb_spool_get(s->late_place, i), sizeof place);
+		put(s, RB_FLATTENED, rb_spool_get(s->late, i), &place, &info);
 	}
 }
 
@@ -133,6 +235,7 @@ rb_join_side_finish(rb_join_side *s)
 {
 	rb_error error;
 
+	s->parts = 0;
 	for (int i = 0; i < RB_LIES; i++)
 		if (s->builder[i].nrows > 0 && s->faulty[i] == NULL)
 		{
@@ -140,13 +243,14 @@ rb_join_side_finish(rb_join_side *s)
 
 			if (status != RB_OK)
 				rb_raise(s->decoder.function, status, &error);
+			s->parts += s->set[i]->nparts;
 		}
 	if (s->late != NULL)
 	{
 		rb_spool_close(s->late);
-		rb_spool_close(s->late_row);
+		rb_spool_close(s->late_place);
 	}
-	s->late = s->late_row = NULL;
+	s->late = s->late_place = NULL;
 }
 
 void

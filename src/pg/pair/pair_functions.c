@@ -58,10 +58,7 @@ redblue_geometry_dwithin(PG_FUNCTION_ARGS)
 	rb_pairwise *p;
 	uint64 told;
 
-	if (isnan(distance) || distance < 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("redblue_dwithin: distance must be 0 or more"),
-						errdetail("It is %g.", distance)));
+	rb_check_distance(distance);
 	if (!rb_pairwise_read(fcinfo, "redblue_dwithin", distance, &p))
 		PG_RETURN_BOOL(false);
 	/* whatever there is, is within */

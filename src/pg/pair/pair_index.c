@@ -10,22 +10,29 @@
  * and an index on a serves the operator: && in the plane, &&& in as many dimensions as there are.  Which one
  * it has follows from its operator class.  M does not matter to the function, but does to &&&; so
  * the box (redblue_reach) has none.
+ *
+ * How many pairs of rows are left is seen from samples of both tables, where these may be read; else the boxes tell.
  */
 #include "pg/pair/rb_pairwise.h"
 
 #include "access/stratnum.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
+#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
 #include <float.h>
 #include <math.h>
@@ -44,6 +51,15 @@ moved(double x, double by)
 	return there > DBL_MAX ? DBL_MAX : there < -DBL_MAX ? -DBL_MAX : there;
 }
 
+void
+rb_check_distance(double distance)
+{
+	if (isnan(distance) || distance < 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("redblue_dwithin: distance must be 0 or more"),
+						errdetail("It is %g.", distance)));
+}
+
 PG_FUNCTION_INFO_V1(redblue_geometry_reach);
 
 /* a line from the low corner to the high one */
@@ -56,9 +72,9 @@ redblue_geometry_reach(PG_FUNCTION_ARGS)
 	double low[3], high[3];
 	rb_writer w;
 
-	/* the function itself says what is wrong with it */
-	if (isnan(distance) || distance < 0 ||
-		!rb_pairwise_box(fcinfo, "redblue_reach", &has_z, &srid, low, high))
+	/* the function itself would say so, but with this box it is not asked */
+	rb_check_distance(distance);
+	if (!rb_pairwise_box(fcinfo, "redblue_reach", &has_z, &srid, low, high))
 		PG_RETURN_NULL();
 	for (int k = 0; k < 2 + has_z; k++)
 	{
@@ -152,7 +168,115 @@ index_condition(SupportRequestIndexCondition *request)
 	return list_make1(box);
 }
 
-/* that of boxes that overlap */
+/* ---- how many rows are left ---- */
+
+/* a look at tables with fewer pairs of rows than this is not worth its time */
+#define LEAST_PAIRS 100000
+/* estimates that are remembered while a statement is planned, which asks for one several times */
+#define REMEMBERED 8
+
+typedef struct expected
+{
+	TimestampTz statement;
+	Oid relid[2];
+	AttrNumber attno[2];
+	double tuples[2];
+	bool distant;
+	double distance;
+	bool known;
+	double pairs;
+} expected;
+
+static expected remembered[REMEMBERED];
+static int next_remembered;
+
+/* a column of a table that is read by this statement itself */
+static bool
+find_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
+{
+	const Var *var = (const Var *) strip_implicit_coercions(node);
+	const RangeTblEntry *entry;
+
+	if (!IsA(var, Var) || var->varlevelsup != 0 || var->varattno <= 0 ||
+		IS_SPECIAL_VARNO(var->varno) || root->simple_rel_array[var->varno] == NULL)
+		return false;
+	entry = root->simple_rte_array[var->varno];
+	*relid = (int) var->varno;
+	e->relid[i] = entry->relid;
+	e->attno[i] = var->varattno;
+	e->tuples[i] = root->simple_rel_array[var->varno]->tuples;
+	return entry->rtekind == RTE_RELATION && !entry->inh;
+}
+
+/* from the samples of both tables, or as it was a moment ago */
+static bool
+expect_pairs(expected *e)
+{
+	rb_geometry_column column[2];
+
+	for (int i = 0; i < REMEMBERED; i++)
+	{
+		const expected *r = &remembered[i];
+
+		if (r->statement != e->statement || r->distant != e->distant ||
+			r->distance != e->distance || memcmp(r->relid, e->relid, sizeof r->relid) != 0 ||
+			memcmp(r->attno, e->attno, sizeof r->attno) != 0 || r->tuples[0] != e->tuples[0] ||
+			r->tuples[1] != e->tuples[1])
+			continue;
+		e->pairs = r->pairs;
+		return r->known;
+	}
+	for (int i = 0; i < 2; i++)
+		column[i] = (rb_geometry_column){e->relid[i], get_attname(e->relid[i], e->attno[i], true)};
+	e->known =
+		column[0].name != NULL && column[1].name != NULL &&
+		rb_expect_geometries(column, e->distant ? RB_WITHIN : RB_MEET, e->distance, &e->pairs);
+	remembered[next_remembered] = *e;
+	next_remembered = (next_remembered + 1) % REMEMBERED;
+	return e->known;
+}
+
+/* the share of all pairs of rows; of a semijoin that of outer rows that have one */
+static bool
+sampled_selectivity(SupportRequestSelectivity *request)
+{
+	const bool semi =
+		request->is_join && (request->jointype == JOIN_SEMI || request->jointype == JOIN_ANTI);
+	expected e = {.statement = GetCurrentStatementStartTimestamp()};
+	int relid[2];
+
+	for (int i = 0; i < 2; i++)
+		if (!find_column(request->root, list_nth(request->args, i), &e, i, &relid[i]))
+			return false;
+	if (relid[0] == relid[1] || e.tuples[0] * e.tuples[1] < LEAST_PAIRS)
+		return false;
+	if (list_length(request->args) > 2)
+	{
+		const Const *distance =
+			(const Const *) estimate_expression_value(request->root, lthird(request->args));
+
+		if (!IsA(distance, Const) || distance->constisnull)
+			return false;
+		e.distant = true;
+		e.distance = DatumGetFloat8(distance->constvalue);
+		if (!(e.distance >= 0) || e.distance > DBL_MAX)
+			return false;
+	}
+	if (!expect_pairs(&e))
+		return false;
+	/* none in a sample does not mean that there is none */
+	e.pairs = Max(e.pairs, 1);
+	request->selectivity = Min(e.pairs / e.tuples[0] / e.tuples[1], 1);
+	if (semi && request->sjinfo != NULL)
+	{
+		const int outer = bms_is_member(relid[0], request->sjinfo->min_lefthand) ? 0 : 1;
+
+		request->selectivity = 1 - exp(-e.pairs / e.tuples[outer]);
+	}
+	return true;
+}
+
+/* that of boxes that overlap, where nothing better is known */
 static bool
 selectivity(SupportRequestSelectivity *request)
 {
@@ -162,6 +286,8 @@ selectivity(SupportRequestSelectivity *request)
 
 	if (list_length(request->args) < 2)
 		return false;
+	if (sampled_selectivity(request))
+		return true;
 	type = exprType(linitial(request->args));
 	two = list_make2(linitial(request->args), lsecond(request->args));
 	op = operator_of(type, "&&&");
@@ -176,6 +302,61 @@ selectivity(SupportRequestSelectivity *request)
 	return true;
 }
 
+/* ---- what a call costs ---- */
+
+#define OPERATORS_PER_CALL 150
+#define OPERATORS_PER_BYTE 0.3
+/* a value of so few bytes is none, but a pointer to one that is stored elsewhere, or was never looked at */
+#define LEAST_BYTES 28
+
+/* bytes of a geometry, on average; 0: not known */
+static double
+width_of(PlannerInfo *root, Node *geometry)
+{
+	List *columns = pull_var_clause(geometry, PVC_RECURSE_PLACEHOLDERS | PVC_RECURSE_AGGREGATES |
+												  PVC_RECURSE_WINDOWFUNCS);
+	double most = 0;
+	ListCell *lc;
+
+	foreach (lc, columns)
+	{
+		const Var *var = lfirst_node(Var, lc);
+		const RangeTblEntry *entry;
+
+		if (var->varlevelsup != 0 || var->varattno <= 0 || IS_SPECIAL_VARNO(var->varno))
+			continue;
+		entry = planner_rt_fetch(var->varno, root);
+		if (entry->rtekind == RTE_RELATION && var->vartype == exprType(geometry))
+			most = Max(most, get_attavgwidth(entry->relid, var->varattno));
+	}
+	if (IsA(geometry, Const) && !((Const *) geometry)->constisnull)
+		most = (double) VARSIZE_ANY(DatumGetPointer(((Const *) geometry)->constvalue));
+	return most;
+}
+
+/* small geometries are soon compared; of others, or where nothing is known of them, what the function was declared with holds */
+static bool
+cost(SupportRequestCost *request)
+{
+	const FuncExpr *call = (const FuncExpr *) request->node;
+	double bytes = 0;
+
+	if (call == NULL || !IsA(call, FuncExpr) || request->root == NULL ||
+		list_length(call->args) < 2)
+		return false;
+	for (int i = 0; i < 2; i++)
+	{
+		const double width = width_of(request->root, list_nth(call->args, i));
+
+		if (width < LEAST_BYTES)
+			return false;
+		bytes += width;
+	}
+	request->startup = 0;
+	request->per_tuple = cpu_operator_cost * (OPERATORS_PER_CALL + OPERATORS_PER_BYTE * bytes);
+	return true;
+}
+
 PG_FUNCTION_INFO_V1(redblue_geometry_support);
 
 Datum
@@ -187,6 +368,8 @@ redblue_geometry_support(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(index_condition((SupportRequestIndexCondition *) request));
 	if (IsA(request, SupportRequestSelectivity) &&
 		selectivity((SupportRequestSelectivity *) request))
+		PG_RETURN_POINTER(request);
+	if (IsA(request, SupportRequestCost) && cost((SupportRequestCost *) request))
 		PG_RETURN_POINTER(request);
 	PG_RETURN_POINTER(NULL);
 }

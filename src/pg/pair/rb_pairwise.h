@@ -23,6 +23,9 @@ extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_inside(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
 
+/* raises, as redblue_dwithin, where it is negative or no number */
+extern void rb_check_distance(double distance);
+
 /* ---- decode.c: geometries of one type become parts ---- */
 
 typedef struct rb_decoder

@@ -6,6 +6,8 @@
  * (estimate.c).  Only plain tables that the caller may read whole are looked into: no
  * view, no policy, nothing that runs somebody's SQL.  Of all else nothing is expected.
  *
+ * Of columns of geometries the same is expected, of whatever type they are: for joins on functions of two geometries.
+ *
  * In a self join a row meets its neighbours, which no sample of a large table shows:
  * of a mesh it has one in a thousand rows.  They are added by what is usual.
  */
@@ -261,6 +263,76 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	for (int i = 0; i < rb_join_sides(join) && known; i++)
 		known = find_side(join, i, &arguments, &side[i]);
 	known = known && expect(join, arguments.distance, memory, side, pairs);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return known;
+}
+
+/* ---- columns of geometries ---- */
+
+static bool
+sample_column(const rb_geometry_column *column, uint32 seed, rb_memory *memory, rb_sampled *sampled)
+{
+	Relation rel = rb_look_at(column->relid);
+	bool known = rel != NULL && is_readable(rel);
+
+	sampled->any_leaf = true;
+	known = known && rb_sample_rows(rel, RB_TRIANGLE3, column->name, seed, memory, sampled);
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
+	return known;
+}
+
+static bool
+expect_geometries(const rb_geometry_column *column, rb_predicate predicate, double distance,
+				  rb_memory *memory, double *pairs)
+{
+	const bool self =
+		column[0].relid == column[1].relid && strcmp(column[0].name, column[1].name) == 0;
+	rb_sampled sampled[2] = {{0}};
+	rb_samples what = {.self = self, .predicate = predicate, .distance = distance};
+	rb_context ctx;
+
+	for (int i = 0; i < 2; i++)
+		if (!sample_column(&column[i], (uint32) (1 + i), memory, &sampled[i]))
+			return false;
+	/* what has Z is compared in the plane with what has none */
+	if (sampled[0].flat != sampled[1].flat)
+	{
+		const int i = sampled[0].flat ? 1 : 0;
+
+		rb_set_release(&sampled[i].set);
+		sampled[i].flat = true;
+		if (!sample_column(&column[i], (uint32) (1 + i), memory, &sampled[i]))
+			return false;
+	}
+	for (int i = 0; i < 2; i++)
+	{
+		what.sample[i] = sampled[i].set;
+		what.rows[i] = sampled[i].rows;
+	}
+	rb_context_init(&ctx, memory);
+	if (rb_estimate_pairs(&ctx, &what, pairs) != RB_OK)
+		return false;
+	/* each pair comes in both orders, and a row meets itself */
+	if (self)
+		*pairs = 2 * *pairs + sampled[0].rows;
+	return true;
+}
+
+bool
+rb_expect_geometries(const rb_geometry_column *column, rb_predicate predicate, double distance,
+					 double *pairs)
+{
+	rb_memory *memory;
+	MemoryContext context, old;
+	bool known;
+
+	if (!IsTransactionState() || !ActiveSnapshotSet() || !IsMVCCSnapshot(GetActiveSnapshot()))
+		return false;
+	context = open_memory(&memory);
+	old = MemoryContextSwitchTo(context);
+	known = memory != NULL && expect_geometries(column, predicate, distance, memory, pairs);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return known;

@@ -210,6 +210,12 @@ take_geometry_value(sampler *s, Datum value)
 		rb_builder_set_kind(&s->builder, fault == RB_GEOMETRY_NO_Z ? RB_BOX2 : RB_BOX3);
 		fault = read_geometry(s, bytes);
 	}
+	if (s->builder.any_leaf && s->builder.nrows == 0 && fault == RB_GEOMETRY_NO_Z)
+	{
+		s->builder.flat = true;
+		rb_builder_drop_row(&s->builder);
+		fault = read_geometry(s, bytes);
+	}
 	if (fault == RB_GEOMETRY_UNKNOWN || fault == RB_GEOMETRY_NO_MEMORY)
 		return UNKNOWN;
 	return fault == RB_GEOMETRY_OK && s->builder.nparts > s->builder.row_start ? TAKEN : NOTHING;
@@ -358,6 +364,8 @@ rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, r
 	s.snapshot = GetActiveSnapshot();
 	s.kind = kind;
 	rb_builder_init(&s.builder, memory, kind);
+	s.builder.any_leaf = sampled->any_leaf;
+	s.builder.flat = sampled->flat;
 	/* nobody knows what an empty table will have when the plan is used */
 	if (blocks == 0 || !find_columns(&s, geom_name))
 		return false;
@@ -365,6 +373,7 @@ rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, r
 	if (s.unknown > s.taken)
 		return false;
 	sampled->rows = s.looked > 0 ? s.normal / pages * blocks * (s.taken + s.unknown) / s.looked : 0;
+	sampled->flat = s.builder.flat;
 	sampled->all = pages == blocks && s.looked == s.normal && s.unknown == 0;
 	return rb_builder_finish(&s.builder, &sampled->set, &error) == RB_OK;
 }

@@ -35,6 +35,29 @@ source_text(rb_scan *scan, int side, List *deparse, ExplainState *es)
 	return OidOutputFunctionCall(function, constant->constvalue);
 }
 
+void
+rb_explain_stage(ExplainState *es, const char *name, uint64 count, double ms, const char *detail)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		appendStringInfoSpaces(es->str, es->indent * 2);
+		appendStringInfo(es->str, "Stage %s: " UINT64_FORMAT, name, count);
+		if (es->timing)
+			appendStringInfo(es->str, ", %.3f ms", ms);
+		if (detail[0] != '\0')
+			appendStringInfo(es->str, " (%s)", detail);
+		appendStringInfoChar(es->str, '\n');
+		return;
+	}
+	ExplainOpenGroup("Stage", NULL, true, es);
+	ExplainPropertyText("Stage", name, es);
+	ExplainPropertyUInteger("Count", NULL, count, es);
+	if (es->timing)
+		ExplainPropertyFloat("Time", "ms", ms, 3, es);
+	ExplainPropertyText("Detail", detail, es);
+	ExplainCloseGroup("Stage", NULL, true, es);
+}
+
 static void
 explain_stages(rb_scan *scan, ExplainState *es)
 {
@@ -53,26 +76,7 @@ explain_stages(rb_scan *scan, ExplainState *es)
 		/* a stage that this backend does not have */
 		if (count == 0 && ms == 0)
 			continue;
-		if (es->format == EXPLAIN_FORMAT_TEXT)
-		{
-			appendStringInfoSpaces(es->str, es->indent * 2);
-			appendStringInfo(es->str, "Stage %s: " UINT64_FORMAT, name, count);
-			if (es->timing)
-				appendStringInfo(es->str, ", %.3f ms", ms);
-			if (detail[0] != '\0')
-				appendStringInfo(es->str, " (%s)", detail);
-			appendStringInfoChar(es->str, '\n');
-		}
-		else
-		{
-			ExplainOpenGroup("Stage", NULL, true, es);
-			ExplainPropertyText("Stage", name, es);
-			ExplainPropertyUInteger("Count", NULL, count, es);
-			if (es->timing)
-				ExplainPropertyFloat("Time", "ms", ms, 3, es);
-			ExplainPropertyText("Detail", detail, es);
-			ExplainCloseGroup("Stage", NULL, true, es);
-		}
+		rb_explain_stage(es, name, count, ms, detail);
 	}
 	ExplainCloseGroup("Stages", "Stages", false, es);
 }

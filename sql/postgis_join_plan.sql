@@ -1,0 +1,180 @@
+-- redblue_postgis: how the planner takes a join on a function of two geometries: which clause, at what cost, ST_3DIntersects in its place; what is told of it
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS redblue;
+CREATE EXTENSION IF NOT EXISTS postgis;
+CREATE EXTENSION IF NOT EXISTS redblue_postgis;
+CREATE SCHEMA postgis_join_plan;
+RESET client_min_messages;
+SET search_path = postgis_join_plan, public;
+SET jit = off; SET max_parallel_workers_per_gather = 0; SET redblue.threads = 1; SET redblue.backend = cpu;
+
+CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'redblue join|Join (Type|Cond|Filter):|Nested Loop|Index Cond|Hash Join' THEN RETURN NEXT trim(regexp_replace(line, '^\s*(->)?\s*', '')); END IF;
+	END LOOP;
+END $$;
+CREATE FUNCTION ways(query text) RETURNS TABLE ("redblue.join" text, answer text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOREACH "redblue.join" IN ARRAY ARRAY['on', 'off'] LOOP
+		PERFORM set_config('redblue.join', "redblue.join", true);
+		BEGIN
+			EXECUTE query INTO answer;
+		EXCEPTION WHEN OTHERS THEN
+			answer := SQLSTATE || ': ' || SQLERRM;
+		END;
+		RETURN NEXT;
+	END LOOP;
+	PERFORM set_config('redblue.join', 'on', true);
+END $$;
+
+CREATE TABLE roof AS SELECT i AS id, i % 3 AS kind, 'roof ' || i AS name, ST_Translate('TRIANGLE Z ((0 0 0, 1 0 0, 0 1 1, 0 0 0))'::geometry, i % 100, i / 100, 0) AS geom FROM generate_series(0, 9999) i;
+CREATE TABLE wall AS SELECT i AS id, i % 5 AS kind, ST_Translate('POLYGON Z ((0.25 0 -1, 0.25 0.6 -1, 0.25 0.6 2, 0.25 0 2, 0.25 0 -1))'::geometry, i % 100, i / 100, 0) AS geom FROM generate_series(0, 9999) i;
+CREATE INDEX ON roof USING gist (geom gist_geometry_ops_nd);
+CREATE INDEX ON wall USING gist (geom gist_geometry_ops_nd);
+ANALYZE roof, wall;
+
+-- ---- what it costs ----
+-- few against many with an index: a loop; many against many: the node
+SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom) WHERE r.id < 20');
+SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom) WHERE r.id < 2000');
+SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom)');
+SELECT * FROM plan('SELECT count(*) FROM roof r WHERE EXISTS (SELECT FROM wall w WHERE redblue_dwithin(r.geom, w.geom, 0.1))');
+-- how many rows are expected comes from samples: 10000 pairs, of a distance of 5 about 90 times as many
+CREATE FUNCTION expected(query text, low float8, high float8) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE plan json; n float8;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	n := (plan->0->'Plan'->>'Plan Rows')::float8;
+	RETURN CASE WHEN n BETWEEN low AND high THEN 'as expected' ELSE n || ' rows' END;
+END $$;
+SELECT expected('SELECT r.id FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom)', 4000, 40000);
+SELECT expected('SELECT r.id FROM roof r JOIN wall w ON redblue_dwithin(r.geom, w.geom, 5)', 300000, 2500000);
+SELECT expected('SELECT r.id FROM roof r WHERE EXISTS (SELECT FROM wall w WHERE redblue_dwithin(r.geom, w.geom, 5))', 9000, 10000);
+-- of a small table with a large one, too
+CREATE TABLE few AS SELECT id, ST_Expand(geom, 1) AS geom FROM roof WHERE id % 200 = 0;
+ANALYZE few;
+SELECT expected('SELECT f.id FROM few f JOIN wall w ON redblue_dwithin(f.geom, w.geom, 5)', 2000, 20000);
+SELECT expected('SELECT r.id FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom) WHERE r.kind = 1', 1300, 13000);
+SELECT expected('SELECT r.id FROM roof r JOIN (SELECT ST_Force2D(geom) AS geom FROM wall OFFSET 0) w ON redblue_intersects(r.geom, w.geom)', 1, 1e8);
+-- one table with itself
+SELECT expected('SELECT r.id FROM roof r JOIN roof s ON redblue_intersects(r.geom, s.geom)', 10000, 200000);
+
+-- ---- which clause ----
+SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON redblue_dwithin(r.geom, w.geom, 3) AND redblue_intersects(r.geom, w.geom) AND r.kind <> w.kind');
+SELECT * FROM ways('SELECT count(*) FROM roof r JOIN wall w ON redblue_dwithin(r.geom, w.geom, 0.5) AND redblue_intersects(r.geom, w.geom) AND r.kind <> w.kind');
+
+-- ---- SRIDs that differ: an error, unless they are asked for ----
+CREATE TABLE here AS SELECT id, name, ST_SetSRID(geom, CASE id % 4 WHEN 0 THEN 28992 ELSE 7415 END) AS geom FROM roof WHERE id < 400;
+CREATE TABLE there AS SELECT id, ST_SetSRID(geom, CASE id % 6 WHEN 0 THEN 28992 ELSE 7415 END) AS geom FROM wall WHERE id < 400;
+ANALYZE here, there;
+SET enable_hashjoin = off; SET enable_mergejoin = off;
+SELECT * FROM ways('SELECT count(*) FROM here a JOIN there b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM plan('SELECT count(*) FROM here a JOIN there b ON redblue_intersects(a.geom, b.geom) AND ST_SRID(a.geom) = ST_SRID(b.geom)');
+SELECT * FROM ways('SELECT count(*) FROM here a JOIN there b ON redblue_intersects(a.geom, b.geom) AND ST_SRID(a.geom) = ST_SRID(b.geom)');
+SELECT * FROM ways('SELECT count(b.id) FROM here a LEFT JOIN there b ON redblue_dwithin(b.geom, a.geom, 0) AND ST_SRID(b.geom) = ST_SRID(a.geom)');
+RESET enable_hashjoin; RESET enable_mergejoin;
+
+-- ---- a distance that is none ----
+SELECT * FROM ways('SELECT count(*) FROM roof r JOIN wall w ON redblue_dwithin(r.geom, w.geom, -1)');
+SELECT * FROM ways('SELECT count(*) FROM roof r JOIN wall w ON redblue_dwithin(r.geom, w.geom, ''NaN'') WHERE r.id < 3');
+SELECT * FROM ways('SELECT count(*) FROM roof r JOIN wall w ON redblue_dwithin(r.geom, w.geom, NULL)');
+SELECT redblue_reach('POINT (1 2)', -1);
+
+-- ---- which row it is that cannot be taken ----
+CREATE TABLE bad (id int, geom geometry) PARTITION BY RANGE (id);
+CREATE TABLE bad_1 PARTITION OF bad FOR VALUES FROM (0) TO (100);
+CREATE TABLE bad_2 PARTITION OF bad FOR VALUES FROM (100) TO (200);
+INSERT INTO bad SELECT id, geom FROM roof WHERE id < 200;
+UPDATE bad_2 SET geom = 'CIRCULARSTRING Z (0 0 0, 1 1 0, 2 0 0)' WHERE id = 150;
+ANALYZE bad;
+SET enable_nestloop = off;
+\set VERBOSITY terse
+SELECT count(*) FROM wall w JOIN bad b ON redblue_intersects(w.geom, b.geom);
+SELECT count(*) FROM bad_2 JOIN wall w ON redblue_intersects(w.geom, bad_2.geom);
+SELECT count(*) FROM wall w JOIN (SELECT geom FROM bad_2 ORDER BY id DESC) q ON redblue_intersects(w.geom, q.geom);
+SELECT count(*) FROM wall w JOIN (SELECT ST_Collect(geom) AS geom FROM bad) q ON redblue_intersects(w.geom, q.geom);
+\set VERBOSITY default
+SELECT count(*) FROM roof r JOIN here h ON redblue_intersects(r.geom, h.geom);
+RESET enable_nestloop;
+
+-- ---- columns of rows: words, of which some are null, many, and others ----
+CREATE TABLE wide AS SELECT id, NULLIF(kind, 0) AS kind, id::float8 / 7 AS share, id % 2 = 0 AS even, date '2024-01-01' + id AS day, '"char"'::"char" AS c, id::int2 AS small, id::int8 * 1e12::int8 AS large, kind AS again, name, geom FROM roof WHERE id < 600;
+ANALYZE wide;
+SELECT * FROM ways('SELECT md5(string_agg(t::text, '','' ORDER BY t::text)) FROM (SELECT a.kind, a.id, b.kind, b.id FROM wide a JOIN wide b ON redblue_intersects(a.geom, b.geom)) t');
+SELECT * FROM ways('SELECT md5(string_agg(t::text, '','' ORDER BY t::text)) FROM (SELECT a.kind, a.share, a.even, a.day, a.c, a.small, a.large, a.id, b.id FROM wide a LEFT JOIN wall b ON redblue_crosses(a.geom, b.geom) AND b.kind = a.kind) t');
+SELECT * FROM ways('SELECT md5(string_agg(t::text, '','' ORDER BY t::text)) FROM (SELECT a.id, a.kind, a.share, a.even, a.day, a.c, a.small, a.large, a.again, b.id FROM wide a LEFT JOIN wall b ON redblue_crosses(a.geom, b.geom) AND b.kind = a.kind) t');
+SELECT * FROM ways('SELECT md5(string_agg(t::text, '','' ORDER BY t::text)) FROM (SELECT a.name, b.kind FROM wide a JOIN wide b ON redblue_crosses(a.geom, b.geom)) t');
+
+-- ---- geometries with Z that are wanted in the plane: of all types, before it is known ----
+CREATE TABLE raised AS SELECT row_number() OVER () AS id, ST_Translate(g, x, y, z) AS geom FROM
+	unnest(ARRAY['POINT Z (1 1 1)', 'LINESTRING Z (0 0 0, 0 0 5)', 'MULTIPOINT Z ((0 0 0), (1 0 1))', 'MULTILINESTRING Z ((0 0 0, 1 1 1), (3 0 0, 3 1 1))', 'TRIANGLE Z ((0 0 0, 1 0 0, 1 0 1, 0 0 0))', 'TIN Z (((0 0 0, 1 0 0, 0 1 0, 0 0 0)), ((1 0 0, 1 1 5, 0 1 0, 1 0 0)))',
+		'POLYGON Z ((0 0 0, 2 0 0, 2 2 2, 0 2 2, 0 0 0), (0.5 0.5 0.5, 1.5 0.5 0.5, 1.5 1.5 1.5, 0.5 0.5 0.5))', 'POLYGON Z ((0 0 0, 2 0 0, 2 0 3, 0 0 3, 0 0 0))', 'GEOMETRYCOLLECTION Z (POINT Z (1 2 3), POLYGON Z ((0 0 0, 1 0 0, 1 1 0, 0 0 0)))', 'POINT Z EMPTY', NULL]::geometry[]) g,
+	generate_series(0, 9, 3) x, generate_series(0, 9, 3) y, generate_series(0, 1) z;
+CREATE TABLE ground AS SELECT i AS id, CASE WHEN i % 3 = 0 THEN ST_MakePoint(i % 12, i % 11) ELSE ST_MakeLine(ST_MakePoint(i % 12, i % 7), ST_MakePoint(i % 5 * 2, i % 11)) END AS geom FROM generate_series(1, 150) i UNION ALL SELECT i, ST_MakePoint(i % 12, i % 11, i % 3) FROM generate_series(151, 300) i;
+ANALYZE raised, ground;
+SET enable_nestloop = off;
+SELECT * FROM plan('SELECT a.id, b.id FROM raised a JOIN ground b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM ways('SELECT count(*) || '' '' || md5(string_agg(t::text, '','' ORDER BY t::text)) FROM (SELECT a.id, b.id FROM raised a JOIN ground b ON redblue_intersects(a.geom, b.geom)) t');
+SELECT * FROM ways('SELECT count(*) || '' '' || md5(string_agg(t::text, '','' ORDER BY t::text)) FROM (SELECT a.id, b.id FROM ground a LEFT JOIN raised b ON redblue_crosses(a.geom, b.geom)) t');
+
+-- ---- repeated with another distance: the inputs are read once ----
+CREATE FUNCTION stages(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		-- the number of boxes that are compared is that of this processor
+		IF line ~ 'redblue join|Stage|Joins|Device|Seq Scan' THEN RETURN NEXT regexp_replace(regexp_replace(trim(line), '(grid: |candidates: |filter: |exact: ).*', '\1...'), '\.00|\.25|actual |, rows', '', 'g'); END IF;
+	END LOOP;
+END $$;
+SELECT * FROM stages('SELECT d, (SELECT count(*) FROM raised a JOIN ground b ON redblue_dwithin(a.geom, b.geom, d)) FROM (VALUES (0::float8), (NULL), (2), (0.5)) AS v (d)');
+SELECT * FROM ways('SELECT string_agg(n::text, '' '' ORDER BY d) FROM (SELECT d, (SELECT count(*) FROM raised a JOIN ground b ON redblue_dwithin(a.geom, b.geom, d)) AS n FROM (VALUES (0::float8), (NULL), (2), (0.5)) AS v (d)) t');
+SELECT * FROM ways('SELECT string_agg(n::text, '' '' ORDER BY d) FROM (SELECT d, (SELECT count(*) FROM roof a JOIN wall b ON redblue_intersects(ST_Translate(a.geom, 0, 0, d), b.geom) WHERE a.id < 50 AND b.id < 50) AS n FROM (VALUES (0::float8), (NULL), (2), (0.5)) AS v (d)) t');
+-- one that is not read to its end
+SELECT count(*) > 5 AS told FROM stages('SELECT a.id FROM roof a JOIN wall b ON redblue_intersects(a.geom, b.geom) LIMIT 3');
+RESET enable_nestloop;
+
+-- ---- ST_3DIntersects and ST_3DDWithin in their place, where that is asked for ----
+SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON ST_3DIntersects(r.geom, w.geom)');
+SET redblue.replace_postgis = on;
+SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON ST_3DIntersects(r.geom, w.geom)');
+SELECT count(*) FROM roof r JOIN wall w ON ST_3DIntersects(r.geom, w.geom);
+SELECT * FROM plan('SELECT count(*) FROM (SELECT * FROM roof WHERE ST_3DDWithin(geom, ''POINT Z (0 0 0)'', 9)) r WHERE EXISTS (SELECT FROM wall w WHERE ST_3DDWithin(r.geom, w.geom, 0.5))');
+-- everywhere in a statement, so that the answer does not depend on the plan
+EXPLAIN (COSTS OFF, VERBOSE) WITH c AS MATERIALIZED (SELECT id, ST_3DIntersects(geom, 'POINT Z (1 2 3)') AS met FROM roof) SELECT count(*) FILTER (WHERE met) FROM c;
+-- but not in what protects rows
+CREATE VIEW guarded WITH (security_barrier) AS SELECT * FROM roof WHERE ST_3DIntersects(geom, 'POINT Z (1 2 0)');
+CREATE VIEW plain AS SELECT * FROM roof WHERE ST_3DIntersects(geom, 'POINT Z (1 2 0)');
+EXPLAIN (COSTS OFF) SELECT id FROM guarded WHERE ST_3DIntersects(geom, 'POINT Z (0 0 0)');
+EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE ST_3DIntersects(geom, 'POINT Z (0 0 0)');
+CREATE TABLE secret AS SELECT * FROM wall WHERE id < 50;
+CREATE ROLE postgis_join_plan_guest;
+GRANT USAGE ON SCHEMA postgis_join_plan TO postgis_join_plan_guest;
+GRANT SELECT, INSERT ON secret TO postgis_join_plan_guest;
+ALTER TABLE secret ENABLE ROW LEVEL SECURITY;
+CREATE POLICY near ON secret USING (ST_3DDWithin(geom, 'POINT Z (1 0 0)', 3)) WITH CHECK (ST_3DIntersects(geom, 'POINT Z (1 0 0)'));
+SET ROLE postgis_join_plan_guest;
+EXPLAIN (COSTS OFF) SELECT id FROM secret WHERE ST_3DIntersects(geom, 'POINT Z (1.25 0.5 0)');
+SELECT id FROM secret WHERE ST_3DIntersects(geom, 'POINT Z (1.25 0.5 0)');
+INSERT INTO secret VALUES (1000, 0, 'POINT Z (1 0 0)');
+INSERT INTO secret VALUES (1001, 0, 'POINT Z (1 1 0)');
+RESET ROLE;
+-- nor a function of that name that is somebody's own
+CREATE FUNCTION st_3dintersects(geometry, geometry) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN true; END';
+EXPLAIN (COSTS OFF) SELECT id FROM roof WHERE postgis_join_plan.st_3dintersects(geom, 'POINT Z (0 0 0)');
+DROP FUNCTION st_3dintersects;
+-- a statement that was prepared before is planned again only when it has to be
+SET redblue.replace_postgis = off;
+PREPARE p AS SELECT count(*) FROM wall w WHERE ST_3DIntersects(geom, 'POLYGON Z ((0 0 0, 1 0 0, 1 1 0, 0 1 0, 0 0 0))');
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE p;
+SET redblue.replace_postgis = on;
+EXPLAIN (COSTS OFF) EXECUTE p;
+DISCARD PLANS;
+EXPLAIN (COSTS OFF) EXECUTE p;
+EXECUTE p;
+RESET redblue.replace_postgis;
+SET client_min_messages = warning;
+DROP SCHEMA postgis_join_plan CASCADE;
+DROP ROLE postgis_join_plan_guest;

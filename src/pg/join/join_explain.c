@@ -1,0 +1,74 @@
+/*
+ * join_explain.c
+ *	  The node in EXPLAIN: what is joined, and after a run what each stage did.
+ *
+ * A node may make several joins: of geometries in space and in the plane, and again when it is repeated.  What is
+ * told is their sum, but for the grid, which is the last one's; what is read is told of the last time.
+ */
+#include "pg/join/rb_geometry_join.h"
+
+#include "commands/explain.h"
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/ruleutils.h"
+
+/* rows and bytes of an input, and how long it took to read them; then how long to make parts of them */
+static void
+explain_reading(const rb_geometry_join *j, ExplainState *es)
+{
+	static const char *const names[2][2] = {{"read outer", "decode outer"},
+											{"read inner", "decode inner"}};
+
+	for (int i = 0; i < 2; i++)
+	{
+		const rb_join_input *in = &j->in[i];
+		const uint64 geometries = in->side.n[0] + in->side.n[1];
+
+		rb_explain_stage(es, names[i][0], in->n, INSTR_TIME_GET_MILLISEC(in->reading),
+						 psprintf(UINT64_FORMAT " bytes of geometries", in->bytes));
+		rb_explain_stage(es, names[i][1], geometries, INSTR_TIME_GET_MILLISEC(in->decoding),
+						 psprintf(UINT64_FORMAT " parts", in->side.parts));
+	}
+}
+
+static void
+explain_stages(rb_geometry_join *j, ExplainState *es)
+{
+	rb_report report;
+
+	/* a LIMIT leaves one that is not at its end */
+	rb_join_end_stream(j);
+	memset(&report, 0, sizeof report);
+	report.stats = j->stats;
+	strlcpy(report.note, j->note, sizeof report.note);
+	if (j->joins > 0)
+		ExplainPropertyText("Backend", report.stats.backend, es);
+	if (j->joins > 0)
+		ExplainPropertyText("Device", rb_report_device(&report), es);
+	ExplainOpenGroup("Stages", "Stages", false, es);
+	explain_reading(j, es);
+	for (int i = RB_STAGE_READ + 1; i < RB_STAGES; i++)
+		if (report.stats.stage[i].count > 0 || report.stats.stage[i].ms > 0)
+			rb_explain_stage(es, rb_stage_name((rb_stage) i), report.stats.stage[i].count,
+							 report.stats.stage[i].ms, rb_report_detail(&report, (rb_stage) i));
+	ExplainCloseGroup("Stages", "Stages", false, es);
+	ExplainPropertyInteger("Joins", NULL, j->joins, es);
+}
+
+void
+rb_join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	static const char *const types[] = {"Inner", "Left", "Full", "Right", "Semi", "Anti"};
+	rb_geometry_join *j = (rb_geometry_join *) node;
+	List *deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	List *quals = list_nth(((CustomScan *) node->ss.ps.plan)->custom_exprs, RB_JOIN_QUAL);
+
+	ExplainPropertyText("Join Type", types[j->type], es);
+	ExplainPropertyText("Join Cond", deparse_expression(j->clause, deparse, true, false), es);
+	if (quals != NIL)
+		ExplainPropertyText(
+			"Join Filter",
+			deparse_expression((Node *) make_ands_explicit(quals), deparse, true, false), es);
+	if (es->analyze && j->phase != RB_JOIN_READ)
+		explain_stages(j, es);
+}

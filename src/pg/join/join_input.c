@@ -1,0 +1,206 @@
+/*
+ * join_input.c
+ *	  The inputs of a join are read to their ends: geometries go to sets, columns that are wanted again are kept.
+ *
+ * Of a row only those columns are looked at that the geometry and what is wanted above need.
+ */
+#include "pg/join/rb_geometry_join.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "portability/instr_time.h"
+#include "utils/memutils.h"
+
+/* does the type of an expression say that all its values have Z?  PostGIS's modifier has a bit for it */
+static bool
+has_z_for_sure(const Node *geometry)
+{
+	const int32 modifier = exprTypmod(geometry);
+
+	return modifier >= 0 && (modifier & 2) != 0;
+}
+
+/* are the stages timed (EXPLAIN ANALYZE)? */
+static bool
+is_timed(const rb_geometry_join *j)
+{
+	return j->css.ss.ps.instrument != NULL && j->css.ss.ps.instrument->need_timer;
+}
+
+/* ---- rows ---- */
+
+/* the geometry of a row of the input; valid until the next one is read */
+static Datum
+geometry_of(rb_geometry_join *j, rb_join_input *in, TupleTableSlot *slot, bool *null)
+{
+	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
+	TupleTableSlot *scan = j->css.ss.ss_ScanTupleSlot;
+
+	if (in->column > 0)
+		return slot_getattr(slot, in->column, null);
+	slot_getallattrs(slot);
+	ExecClearTuple(scan);
+	memcpy(scan->tts_values + in->first, slot->tts_values, (Size) in->columns * sizeof(Datum));
+	memcpy(scan->tts_isnull + in->first, slot->tts_isnull, (Size) in->columns);
+	ExecStoreVirtualTuple(scan);
+	econtext->ecxt_scantuple = scan;
+	return ExecEvalExprSwitchContext(in->geometry, econtext, null);
+}
+
+/* where the input is a scan of a table, its slot, which knows where the row is, whatever is made of it */
+static TupleTableSlot *
+slot_of_table(const PlanState *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SeqScanState:
+		case T_SampleScanState:
+		case T_IndexScanState:
+		case T_BitmapHeapScanState:
+		case T_TidScanState:
+		case T_TidRangeScanState:
+			return ((const ScanState *) plan)->ss_ScanTupleSlot;
+		default:
+			return NULL;
+	}
+}
+
+/* table: the slot that knows where the row is, if any does */
+static void
+add_geometry(rb_join_input *in, Datum geometry, const TupleTableSlot *table, bool timed)
+{
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(geometry);
+	rb_join_place place = {.row = in->n, .tid = table->tts_tid, .relid = table->tts_tableOid};
+	instr_time start, end;
+
+	if (timed)
+		INSTR_TIME_SET_CURRENT(start);
+	rb_join_side_add(&in->side, bytes, &place);
+	if (timed)
+	{
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_ACCUM_DIFF(in->decoding, end, start);
+	}
+	in->bytes += VARSIZE_ANY_EXHDR(bytes);
+}
+
+static void
+read_input(rb_geometry_join *j, rb_join_input *in)
+{
+	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
+	TupleTableSlot *table = slot_of_table(in->plan);
+	const bool timed = is_timed(j);
+	MemoryContext old = MemoryContextSwitchTo(j->context);
+	instr_time start, end;
+
+	if (!bms_is_empty(in->wanted))
+		in->kept = rb_join_rows_open(ExecGetResultType(in->plan), in->wanted, j->memory,
+									 j->function, (Size) work_mem * 1024 / 2);
+	MemoryContextSwitchTo(old);
+	in->bytes = 0;
+	INSTR_TIME_SET_ZERO(in->decoding);
+	INSTR_TIME_SET_CURRENT(start);
+	for (;;)
+	{
+		TupleTableSlot *slot;
+		Datum geometry;
+		bool null;
+
+		CHECK_FOR_INTERRUPTS();
+		slot = ExecProcNode(in->plan);
+		if (TupIsNull(slot))
+			break;
+		ResetExprContext(econtext);
+		geometry = geometry_of(j, in, slot, &null);
+		if (!null)
+		{
+			old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+			/* a row that is handed through as it is knows it, too */
+			add_geometry(in, geometry, table != NULL ? table : slot, timed);
+			MemoryContextSwitchTo(old);
+		}
+		if (in->kept != NULL)
+			rb_join_rows_put(in->kept, slot);
+		in->n++;
+	}
+	INSTR_TIME_SET_CURRENT(end);
+	in->reading = end;
+	INSTR_TIME_SUBTRACT(in->reading, start);
+	INSTR_TIME_SUBTRACT(in->reading, in->decoding);
+	ExecClearTuple(j->css.ss.ss_ScanTupleSlot);
+}
+
+/* ---- what is known when both are read ---- */
+
+static void
+find_distance(rb_geometry_join *j)
+{
+	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
+	bool null = false;
+
+	j->reach = 0;
+	if (j->asked == RB_ASKED_DWITHIN)
+	{
+		ResetExprContext(econtext);
+		j->reach = DatumGetFloat8(ExecEvalExprSwitchContext(j->distance, econtext, &null));
+	}
+	j->no_pairs = null;
+}
+
+/*
+ * Raises what would be raised for a pair, if there is any: a geometry is not compared with nothing, nor is anything with
+ * no distance.
+ */
+void
+rb_join_ask_distance(rb_geometry_join *j)
+{
+	rb_join_side *outer = &j->in[0].side, *inner = &j->in[1].side;
+
+	find_distance(j);
+	if (outer->n[0] + outer->n[1] == 0 || inner->n[0] + inner->n[1] == 0)
+		j->no_pairs = true;
+	if (j->no_pairs)
+		return;
+	rb_check_distance(j->reach);
+	rb_join_side_check(outer, inner);
+	rb_join_side_check(inner, outer);
+}
+
+static void
+begin_side(rb_geometry_join *j, rb_join_side *s)
+{
+	s->decoder.context = j->context;
+	s->decoder.as_ewkb_known = false;
+	s->srid_known = s->mixed = s->flatten = s->may_flatten = false;
+	memset(s->n, 0, sizeof s->n);
+	memset(s->faulty, 0, sizeof s->faulty);
+	s->late = s->late_place = NULL;
+	s->late_most = (Size) work_mem * 1024 / 2;
+	for (int k = 0; k < RB_LIES; k++)
+	{
+		rb_builder_init(&s->builder[k], j->memory, RB_TRIANGLE3);
+		s->set[k] = NULL;
+	}
+}
+
+void
+rb_join_read(rb_geometry_join *j)
+{
+	const List *exprs = ((CustomScan *) j->css.ss.ps.plan)->custom_exprs;
+	rb_join_side *outer = &j->in[0].side, *inner = &j->in[1].side;
+
+	begin_side(j, outer);
+	begin_side(j, inner);
+	outer->may_flatten = !has_z_for_sure(list_nth(exprs, RB_JOIN_INNER_GEOMETRY));
+	read_input(j, &j->in[0]);
+	inner->flatten = outer->builder[RB_IN_PLANE].nrows > 0;
+	inner->srid_known = outer->srid_known;
+	inner->srid = outer->srid;
+	read_input(j, &j->in[1]);
+	if (inner->builder[RB_IN_PLANE].nrows > 0)
+		rb_join_side_flatten(outer);
+	/* before the sets are made: it may be that none is wanted */
+	rb_join_ask_distance(j);
+	for (int i = 0; i < 2; i++)
+		rb_join_side_finish(&j->in[i].side);
+}

@@ -1,0 +1,134 @@
+/*
+ * join_replace.c
+ *	  redblue.replace_postgis: in a statement that is about to be planned ST_3DIntersects and ST_3DDWithin become
+ *	  redblue_intersects and redblue_dwithin.
+ *
+ * The call is replaced, not only the join: else the answer would depend on the plan.  What follows (which index serves it, a join
+ * as one node) is as if our function had been written.
+ *
+ * What protects rows is left as it is: policies, their checks, and what stands in a view that is a security barrier.  Who
+ * wrote these has chosen the function, and who sets the setting is another one.  So are functions' bodies that are
+ * put into the statement later.
+ */
+#include "pg/join/rb_geometry_join.h"
+
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/planner.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+static planner_hook_type previous_hook;
+
+static const struct
+{
+	const char *theirs;
+	const char *ours;
+} replaced[] = {{"st_3dintersects", "redblue_intersects"}, {"st_3ddwithin", "redblue_dwithin"}};
+
+/* the function of that name which is of this library and has the arguments of the other one, or InvalidOid */
+static Oid
+find_ours(const char *name, Oid theirs)
+{
+	CatCList *list = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum(name));
+	Oid *types, *wanted;
+	int n, nwanted;
+	Oid found = InvalidOid;
+
+	(void) get_func_signature(theirs, &wanted, &nwanted);
+	for (int i = 0; i < list->n_members && !OidIsValid(found); i++)
+	{
+		const Oid one = ((Form_pg_proc) GETSTRUCT(&list->members[i]->tuple))->oid;
+		rb_asked asked;
+
+		(void) get_func_signature(one, &types, &n);
+		if (n == nwanted && memcmp(types, wanted, (Size) n * sizeof *types) == 0 &&
+			rb_is_asked(one, &asked))
+			found = one;
+	}
+	ReleaseCatCacheList(list);
+	return found;
+}
+
+/* is it PostGIS's own, and not somebody's of that name? */
+static bool
+is_of_postgis(Oid function)
+{
+	const Oid postgis = get_extension_oid("postgis", true);
+
+	return OidIsValid(postgis) && getExtensionOfObject(ProcedureRelationId, function) == postgis;
+}
+
+static void
+replace(FuncExpr *call)
+{
+	const char *name = get_func_name(call->funcid);
+
+	for (int i = 0; i < (int) lengthof(replaced) && name != NULL; i++)
+		if (strcmp(name, replaced[i].theirs) == 0 && is_of_postgis(call->funcid))
+		{
+			const Oid ours = find_ours(replaced[i].ours, call->funcid);
+
+			if (OidIsValid(ours))
+				call->funcid = ours;
+		}
+}
+
+static bool walk(Node *node, void *context);
+
+static void
+walk_query(Query *query)
+{
+	List *checks = query->withCheckOptions;
+	ListCell *lc;
+
+	query->withCheckOptions = NIL;
+	(void) query_tree_walker(query, walk, NULL, QTW_IGNORE_RANGE_TABLE);
+	query->withCheckOptions = checks;
+	foreach (lc, query->rtable)
+	{
+		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
+		List *policies = entry->securityQuals;
+
+		if (entry->rtekind == RTE_SUBQUERY && entry->security_barrier)
+			continue;
+		entry->securityQuals = NIL;
+		(void) range_table_entry_walker(entry, walk, NULL, 0);
+		entry->securityQuals = policies;
+	}
+}
+
+static bool
+walk(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		walk_query((Query *) node);
+		return false;
+	}
+	if (IsA(node, FuncExpr))
+		replace((FuncExpr *) node);
+	return expression_tree_walker(node, walk, context);
+}
+
+/* the planner may write to the tree that it is given, and so may we */
+static PlannedStmt *
+plan(Query *query, const char *text, int options, ParamListInfo params)
+{
+	if (rb_setting_replace_postgis)
+		walk_query(query);
+	return previous_hook != NULL ? previous_hook(query, text, options, params)
+								 : standard_planner(query, text, options, params);
+}
+
+void
+rb_replace_install(void)
+{
+	previous_hook = planner_hook;
+	planner_hook = plan;
+}
