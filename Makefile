@@ -5,6 +5,7 @@
 #   make demo                     install what is missing, build, join two meshes, draw them
 #   make faces-check              triangles of real and random faces against CGAL
 #   make test                     install what is missing, build, run every test
+#   make test-qgis                the recipes' layers in QGIS, where it is installed
 #
 # A plain PGXS makefile: PG_CONFIG=/path/to/pg_config picks the server.  The
 # CUDA backend is a shared object of its own, built where nvcc is found.  What
@@ -302,13 +303,16 @@ circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
 
 # ---- whole runs ----
 
-.PHONY: test test-long demo bench bench-rows bench-reading faces-check readme
+.PHONY: test test-long test-qgis demo bench bench-rows bench-reading faces-check readme
 test:
 	@test/run
 # the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
 # or REDBLUE_PG_CONFIGS says where some are (test/versions)
 test-long:
 	@REDBLUE_LONG=1 test/run
+# layers of doc/recipes.md in QGIS, where it is; PICTURES=doc draws those that pages show anew
+test-qgis:
+	@PICTURES='$(PICTURES)' test/qgis/run
 demo:
 	@test/demo/run
 bench:

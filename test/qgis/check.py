@@ -1,0 +1,102 @@
+# The layers of doc/recipes.md in QGIS: each is valid through the postgres provider, with the
+# key, type, SRID and extent that the server knows, and is drawn in the colours that were asked
+# for.  Then what doc/recipes.md says of views without a key, live views, SRIDs and types.
+#
+# Called by test/qgis/run, which says in PGHOST, PGPORT, PGUSER, PGDATABASE where the recipes
+# have run and in OUT where pictures go.  Prints "ok" and "not ok" lines.
+import os
+import sys
+
+os.environ.setdefault('QT_QPA_PLATFORM', 'offscreen')
+
+from qgis.core import (QgsApplication, QgsCoordinateReferenceSystem, QgsDataSourceUri, QgsProviderRegistry, QgsVectorLayer, QgsWkbTypes)
+from qgis.PyQt.QtGui import QImage
+
+import draw
+
+tests = failed = 0
+
+
+def ok(good, what, *details):
+    global tests, failed
+    tests += 1
+    failed += not good
+    print('ok' if good else 'not ok', tests, '-', what)
+    if not good:
+        for line in details:
+            print('#  ', line)
+
+
+def same(got, wanted, what):
+    ok(got == wanted, what, 'got    %r' % (got,), 'wanted %r' % (wanted,))
+
+
+def uri(table, key='', geom='geom', wkb_type=None, srid=None, estimated=True):
+    """table: a relation of schema public, or a query in brackets"""
+    u = QgsDataSourceUri()
+    u.setConnection(os.environ['PGHOST'], os.environ['PGPORT'], os.environ['PGDATABASE'], os.environ['PGUSER'], '')
+    u.setDataSource('' if table.startswith('(') else 'public', table, geom, '', key)
+    u.setUseEstimatedMetadata(estimated)
+    if wkb_type is not None:
+        u.setWkbType(wkb_type)
+    if srid is not None:
+        u.setSrid(srid)
+    return u
+
+
+def layer(table, *args, **options):
+    return QgsVectorLayer(uri(table, *args, **options).uri(False), table, 'postgres')
+
+
+def sql(text):
+    return connection.executeSql(text)
+
+
+# ---- what each layer should be ----
+
+# relation: its key
+LAYERS = {
+    'clash': 'qid', 'building_map': 'gid', 'contact': 'qid', 'pipeline': 'id', 'ore_stretch': 'qid', 'section_hole': 'hole', 'section_ore': 'qid',
+    'horizon_map': 'id', 'self_cut': 'a,b',
+}
+
+
+def check_layer(name, key):
+    made = layer(name, key)
+    ok(made.isValid(), name + ' is a layer', made.error().message())
+    if not made.isValid():
+        return
+    (kind, dimensions, srid), = sql("SELECT type, coord_dimension, srid FROM geometry_columns WHERE f_table_name = '%s'" % name)
+    (rows, least_x, least_y, most_x, most_y), = sql(
+        "SELECT rows, ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (SELECT count(geom) AS rows, ST_Extent(geom) AS e FROM %s) s" % name)
+    same([made.fields()[i].name() for i in made.primaryKeyAttributes()], key.split(','), name + ': its key')
+    same(QgsWkbTypes.displayString(made.wkbType()).upper(), kind + ('Z' if dimensions == 3 else ''), name + ': its type')
+    same(made.crs().authid(), 'EPSG:%d' % srid if srid else '', name + ': its SRID')
+    exact = layer(name, key, estimated=False).extent()
+    same([exact.xMinimum(), exact.yMinimum(), exact.xMaximum(), exact.yMaximum()], [least_x, least_y, most_x, most_y], name + ': its extent')
+    near = made.extent()
+    near.grow(1e-6 * (abs(near.xMaximum()) + abs(near.yMaximum())))
+    ok(near.contains(exact), name + ': the estimated extent holds all')
+    features = list(made.getFeatures())
+    same(sum(f.hasGeometry() for f in features), rows, name + ': all rows come')
+    # by its key a feature is found again
+    same(made.getFeature(features[-1].id()).attributes(), features[-1].attributes(), name + ': a row is found by its key')
+
+
+app = QgsApplication([], False)
+app.initQgis()
+connection = QgsProviderRegistry.instance().providerMetadata('postgres').createConnection(uri('').uri(False), {})
+
+for name, key in LAYERS.items():
+    check_layer(name, key)
+for picture, settings in draw.PICTURES.items():
+    image = draw.draw([(layer(table, LAYERS[table]), style) for table, style in settings['layers']], settings)
+    path = os.path.join(os.environ['OUT'], picture + '.png')
+    # as small as PNG can be
+    ok(image.convertToFormat(QImage.Format_RGB888).save(path, 'PNG', 0), picture + '.png is written')
+    for colour, least in settings['colours'].items():
+        n = draw.count(image, colour)
+        ok(n >= least, '%s.png has %s' % (picture, colour), '%d pixels of it, %d at least were expected' % (n, least))
+app.exitQgis()
+print('1..%d' % tests)
+sys.exit(failed > 0)
