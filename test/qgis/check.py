@@ -9,48 +9,13 @@ import sys
 
 os.environ.setdefault('QT_QPA_PLATFORM', 'offscreen')
 
-from qgis.core import (QgsApplication, QgsCoordinateReferenceSystem, QgsDataSourceUri, QgsProviderRegistry, QgsVectorLayer, QgsWkbTypes)
+from qgis.core import QgsApplication, QgsWkbTypes
 from qgis.PyQt.QtGui import QImage
 
 import draw
-
-tests = failed = 0
-
-
-def ok(good, what, *details):
-    global tests, failed
-    tests += 1
-    failed += not good
-    print('ok' if good else 'not ok', tests, '-', what)
-    if not good:
-        for line in details:
-            print('#  ', line)
-
-
-def same(got, wanted, what):
-    ok(got == wanted, what, 'got    %r' % (got,), 'wanted %r' % (wanted,))
-
-
-def uri(table, key='', geom='geom', wkb_type=None, srid=None, estimated=True):
-    """table: a relation of schema public, or a query in brackets"""
-    u = QgsDataSourceUri()
-    u.setConnection(os.environ['PGHOST'], os.environ['PGPORT'], os.environ['PGDATABASE'], os.environ['PGUSER'], '')
-    u.setDataSource('' if table.startswith('(') else 'public', table, geom, '', key)
-    u.setUseEstimatedMetadata(estimated)
-    if wkb_type is not None:
-        u.setWkbType(wkb_type)
-    if srid is not None:
-        u.setSrid(srid)
-    return u
-
-
-def layer(table, *args, **options):
-    return QgsVectorLayer(uri(table, *args, **options).uri(False), table, 'postgres')
-
-
-def sql(text):
-    return connection.executeSql(text)
-
+import qgis_layer
+import traps
+from qgis_layer import key_of, layer, ok, same, sql
 
 # ---- what each layer should be ----
 
@@ -69,7 +34,7 @@ def check_layer(name, key):
     (kind, dimensions, srid), = sql("SELECT type, coord_dimension, srid FROM geometry_columns WHERE f_table_name = '%s'" % name)
     (rows, least_x, least_y, most_x, most_y), = sql(
         "SELECT rows, ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (SELECT count(geom) AS rows, ST_Extent(geom) AS e FROM %s) s" % name)
-    same([made.fields()[i].name() for i in made.primaryKeyAttributes()], key.split(','), name + ': its key')
+    same(key_of(made), key.split(','), name + ': its key')
     same(QgsWkbTypes.displayString(made.wkbType()).upper(), kind + ('Z' if dimensions == 3 else ''), name + ': its type')
     same(made.crs().authid(), 'EPSG:%d' % srid if srid else '', name + ': its SRID')
     exact = layer(name, key, estimated=False).extent()
@@ -85,7 +50,6 @@ def check_layer(name, key):
 
 app = QgsApplication([], False)
 app.initQgis()
-connection = QgsProviderRegistry.instance().providerMetadata('postgres').createConnection(uri('').uri(False), {})
 
 for name, key in LAYERS.items():
     check_layer(name, key)
@@ -97,6 +61,7 @@ for picture, settings in draw.PICTURES.items():
     for colour, least in settings['colours'].items():
         n = draw.count(image, colour)
         ok(n >= least, '%s.png has %s' % (picture, colour), '%d pixels of it, %d at least were expected' % (n, least))
+traps.check()
 app.exitQgis()
-print('1..%d' % tests)
-sys.exit(failed > 0)
+print('1..%d' % qgis_layer.tests)
+sys.exit(qgis_layer.failed > 0)

@@ -4,7 +4,7 @@ from qgis.core import (QgsDropShadowEffect, QgsEffectStack, QgsDrawSourceEffect,
 from qgis.PyQt.QtCore import QSize
 from qgis.PyQt.QtGui import QColor, QImage
 
-GREY, RED, YELLOW, BLUE, WHITE = '#b4b8bd', '#d7191c', '#f5c518', '#2b6cb0', '#ffffff'
+GREY, RED, YELLOW, BLUE, PAPER = '#b4b8bd', '#d7191c', '#f5c518', '#2b6cb0', '#f4f3ef'
 SYMBOLS = {QgsWkbTypes.PointGeometry: QgsMarkerSymbol, QgsWkbTypes.LineGeometry: QgsLineSymbol, QgsWkbTypes.PolygonGeometry: QgsFillSymbol}
 
 
@@ -66,10 +66,11 @@ def renderer(layer, style):
 
 
 def draw(layers, settings):
-    """layers from below to above"""
+    """layers and their styles from below to above; a layer whose style is None stays as QGIS made it"""
     extent = QgsRectangle()
     for layer, style in layers:
-        layer.setRenderer(renderer(layer, style))
+        if style:
+            layer.setRenderer(renderer(layer, style))
         extent.combineExtentWith(layer.extent())
     extent.scale(1.03)
     map_settings = QgsMapSettings()
@@ -78,7 +79,7 @@ def draw(layers, settings):
     map_settings.setExtent(settings.get('extent', extent))
     map_settings.setOutputSize(QSize(*settings['size']))
     map_settings.setOutputDpi(settings.get('dpi', 110))
-    map_settings.setBackgroundColor(QColor('#f4f3ef'))
+    map_settings.setBackgroundColor(QColor(PAPER))
     job = QgsMapRendererParallelJob(map_settings)
     job.start()
     job.waitForFinished()
