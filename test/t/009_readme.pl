@@ -75,6 +75,21 @@ for my $page (@pages)
 }
 cmp_ok($examples, '>', 40, "$examples examples");
 
+# the job of doc/recipes.md is run by pg_cron: at the next minute, whatever the page says; the end of this
+# script looks for it
+my $runs = $node->safe_psql('doc_recipes_md', 'SELECT count(*) FROM run');
+$node->safe_psql('doc_recipes_md', "SELECT cron.alter_job(jobid, schedule => '* * * * *') FROM cron.job") if $cron;
+
+# whom a refresh of doc/recipes.md locks out
+my $reader = session($node);
+$reader->ask('\\connect doc_recipes_md');
+is($reader->ask('BEGIN; SELECT count(*) > 0 FROM contact'), 't', 'somebody reads');
+$node->safe_psql('doc_recipes_md', "SET lock_timeout = '10s'; REFRESH MATERIALIZED VIEW CONCURRENTLY contact");
+pass('a concurrent refresh and a reader do not wait for each other');
+my (undef, undef, $waited) = $node->psql('doc_recipes_md', "SET lock_timeout = '200ms'; REFRESH MATERIALIZED VIEW contact");
+like($waited, qr/lock timeout/, 'any other refresh does');
+$reader->ask('COMMIT');
+
 # a dump restores a materialized view over a view, and leaves one over a query form empty
 $node->safe_psql('doc_recipes_md', <<'SQL');
 CREATE MATERIALIZED VIEW over_query AS SELECT * FROM redblue_triangle_pairs_query('TABLE ore', 'SELECT * FROM tunnel WHERE az < 0')
@@ -157,6 +172,16 @@ my $readme = slurp_file("$top/README.md");
 for my $setting (split /\n/, $node->safe_psql('postgres', "LOAD 'redblue'; SELECT name FROM pg_settings WHERE name LIKE 'redblue.%' ORDER BY 1"))
 {
 	like($readme, qr/`\Q$setting\E`/, "README.md has $setting");
+}
+
+# ---- the job ----
+
+SKIP:
+{
+	skip 'pg_cron is not installed', 2 unless $cron;
+	ok($node->poll_query_until('doc_recipes_md', "SELECT count(*) > 0 FROM cron.job_run_details WHERE status = 'succeeded'"), 'pg_cron has run the job')
+		or diag($node->safe_psql('doc_recipes_md', 'TABLE cron.job_run_details'));
+	is($node->safe_psql('doc_recipes_md', "SELECT pairs, new, back, gone FROM run WHERE run = $runs + 1"), '3|0|0|0', 'it found what was there, and wrote nothing else');
 }
 
 $node->stop;
