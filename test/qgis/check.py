@@ -15,7 +15,7 @@ from qgis.PyQt.QtGui import QImage
 import draw
 import qgis_layer
 import traps
-from qgis_layer import key_of, layer, ok, same, sql
+from qgis_layer import key_of, layer, ok, same, sql, tables
 
 # ---- what each layer should be ----
 
@@ -26,16 +26,34 @@ LAYERS = {
 }
 
 
+def declared(name):
+    (kind, dimensions, srid), = sql("SELECT type, coord_dimension, srid FROM geometry_columns WHERE f_table_name = '%s'" % name)
+    return kind + ('Z' if dimensions == 3 else ''), srid
+
+
+def check_list():
+    """what the Data Source Manager has to choose from"""
+    listed = {table.tableName(): table for table in tables()}
+    for name, key in LAYERS.items():
+        table = listed.get(name)
+        if not table:
+            ok(False, name + ' is listed')
+            continue
+        facts = [[QgsWkbTypes.displayString(column.wkbType).upper(), column.crs.postgisSrid()] for column in table.geometryColumnTypes()]
+        same(facts, [list(declared(name))], name + ': listed with its type and SRID')
+        ok(set(key.split(',')) <= set(table.primaryKeyColumns()), name + ': its key is among those offered', table.primaryKeyColumns())
+
+
 def check_layer(name, key):
     made = layer(name, key)
     ok(made.isValid(), name + ' is a layer', made.error().message())
     if not made.isValid():
         return
-    (kind, dimensions, srid), = sql("SELECT type, coord_dimension, srid FROM geometry_columns WHERE f_table_name = '%s'" % name)
+    kind, srid = declared(name)
     (rows, least_x, least_y, most_x, most_y), = sql(
         "SELECT rows, ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (SELECT count(geom) AS rows, ST_Extent(geom) AS e FROM %s) s" % name)
     same(key_of(made), key.split(','), name + ': its key')
-    same(QgsWkbTypes.displayString(made.wkbType()).upper(), kind + ('Z' if dimensions == 3 else ''), name + ': its type')
+    same(QgsWkbTypes.displayString(made.wkbType()).upper(), kind, name + ': its type')
     same(made.crs().authid(), 'EPSG:%d' % srid if srid else '', name + ': its SRID')
     exact = layer(name, key, estimated=False).extent()
     same([exact.xMinimum(), exact.yMinimum(), exact.xMaximum(), exact.yMaximum()], [least_x, least_y, most_x, most_y], name + ': its extent')
@@ -51,6 +69,7 @@ def check_layer(name, key):
 app = QgsApplication([], False)
 app.initQgis()
 
+check_list()
 for name, key in LAYERS.items():
     check_layer(name, key)
 for picture, settings in draw.PICTURES.items():

@@ -41,6 +41,13 @@ def key_of(made):
     return [made.fields()[i].name() for i in made.primaryKeyAttributes()]
 
 
+def connection():
+    return QgsProviderRegistry.instance().providerMetadata('postgres').createConnection(uri('').uri(False), {})
+
+
 def sql(text):
-    provider = QgsProviderRegistry.instance().providerMetadata('postgres')
-    return provider.createConnection(uri('').uri(False), {}).executeSql(text)
+    return connection().executeSql(text)
+
+
+def tables():
+    return connection().tables('public')
