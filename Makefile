@@ -312,7 +312,7 @@ test-long:
 	@REDBLUE_LONG=1 test/run
 # layers of doc/recipes.md in QGIS, where it is; PICTURES=doc draws those that pages show anew
 test-qgis:
-	@PICTURES='$(PICTURES)' test/qgis/run
+	@PICTURES='$(PICTURES)' CITY='$(CITY)' test/qgis/run
 demo:
 	@test/demo/run
 bench:

@@ -1,7 +1,9 @@
 # The pictures of doc/recipes.md: which layers, in which colours, and how QGIS draws them.
+from collections import Counter
+
 from qgis.core import (QgsDropShadowEffect, QgsEffectStack, QgsDrawSourceEffect, QgsFillSymbol, QgsLineSymbol, QgsMapRendererParallelJob, QgsMapSettings,
                        QgsMarkerSymbol, QgsRectangle, QgsRuleBasedRenderer, QgsSingleSymbolRenderer, QgsWkbTypes)
-from qgis.PyQt.QtCore import QSize
+from qgis.PyQt.QtCore import QSize, Qt
 from qgis.PyQt.QtGui import QColor, QImage
 
 GREY, RED, YELLOW, BLUE, PAPER = '#b4b8bd', '#d7191c', '#f5c518', '#2b6cb0', '#f4f3ef'
@@ -17,7 +19,7 @@ def line(colour, width):
 
 
 # rules: (expression, symbol); 'colours': of each so many pixels at least
-PICTURES = {
+RECIPES = {
     'clash': {
         'size': (1000, 700),
         'layers': [
@@ -39,12 +41,29 @@ PICTURES = {
     'horizon': {
         'size': (800, 560),
         'layers': [
-            ('horizon_map', {'rules': [('not cut', fill(GREY, '#a2a7ad', 0.1)), ('cut', fill(YELLOW, '#a07f00', 0.1))]}),
+            ('horizon_map', {'rules': [('not cut', fill(GREY, '#8a8f95', 0.1)), ('cut', fill(YELLOW, '#a07f00', 0.1))]}),
             ('self_cut', {'rules': [('', line(RED, 0.8))]}),
         ],
         'colours': {GREY: 20000, YELLOW: 1000, RED: 200},
     },
 }
+# pale ground below the buildings
+GROUND = [("type = '%s'" % kind, fill(colour, colour)) for kind, colour in
+          (('WaterBody', '#cfe0ea'), ('PlantCover', '#dbe5d0'), ('Road', '#dedbd4'))] + [('ELSE', fill('#ebe9e3', '#ebe9e3'))]
+TOWN = {
+    'town': {
+        'size': (1000, 640),
+        'frame': 'town_building',
+        'layers': [
+            ('town_ground', {'rules': GROUND}),
+            ('town_building', {'shadow': True, 'rules': [('not met', fill(GREY, GREY)), ('met', fill(YELLOW, YELLOW))]}),
+            ('town_line', {'rules': [('', fill(BLUE, BLUE))]}),
+            ('town_contact', {'rules': [('', line(RED, 0.3))]}),
+        ],
+        'colours': {GREY: 20000, YELLOW: 1000, RED: 1000, BLUE: 500},
+    },
+}
+PICTURES = {'recipes': RECIPES, 'town': TOWN}
 
 
 def renderer(layer, style):
@@ -71,7 +90,8 @@ def draw(layers, settings):
     for layer, style in layers:
         if style:
             layer.setRenderer(renderer(layer, style))
-        extent.combineExtentWith(layer.extent())
+        if layer.name() == settings.get('frame', layer.name()):
+            extent.combineExtentWith(layer.extent())
     extent.scale(1.03)
     map_settings = QgsMapSettings()
     map_settings.setLayers([layer for layer, _ in reversed(layers)])
@@ -86,12 +106,25 @@ def draw(layers, settings):
     return job.renderedImage()
 
 
+def small(image):
+    """the same in 256 colours, for a page: half of the bytes"""
+    image = image.convertToFormat(QImage.Format_RGB32)
+    # of colours that are nearly the same the most frequent one
+    table = {}
+    for colour, _ in Counter(pixels(image)).most_common():
+        table.setdefault(colour & 0xf0f0f0, colour)
+        if len(table) == 256:
+            break
+    return image.convertToFormat(QImage.Format_Indexed8, list(table.values()), Qt.ThresholdDither | Qt.AvoidDither)
+
+
+def pixels(image):
+    bits = image.constBits()
+    bits.setsize(image.sizeInBytes())
+    return memoryview(bytes(bits)).cast('I')
+
+
 def count(image, colour):
     """pixels of just this colour"""
-    image = image.convertToFormat(QImage.Format_RGB32)
-    size = image.sizeInBytes()
-    bits = image.constBits()
-    bits.setsize(size)
-    wanted = QColor(colour).rgb().to_bytes(4, 'little')
-    data = bytes(bits)
-    return sum(data[i:i + 4] == wanted for i in range(0, size, 4))
+    wanted = QColor(colour).rgb()
+    return sum(pixel == wanted for pixel in pixels(image.convertToFormat(QImage.Format_RGB32)))
