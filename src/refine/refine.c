@@ -13,8 +13,6 @@
 /* above one of so many points it is not done group by group; above one of so many what is left is worth it that all is made anew */
 #define TOGETHER 32
 #define REBUILT 200
-/* when all else is done, for around each of them many bad tetrahedra are */
-#define REBUILT_LATE 4000
 
 /* a device has the mesh come and go as a whole: it is asked again if more than one of so many cells may have to be split */
 #define DEVICE_SHARE 32
@@ -120,7 +118,7 @@ insert_stuck(rb_refining *r, bool *again)
 		r->nhopeless = 0;
 	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
 		status = rb_refining_together(r, again);
-	if (status == RB_OK && (uint64_t) r->nstuck * (r->done ? REBUILT_LATE : REBUILT) > r->nsites)
+	if (status == RB_OK && (uint64_t) r->nstuck * REBUILT > r->nsites)
 	{
 		status = rb_refining_rebuild(r, &made);
 		*again = *again || made;
