@@ -9,7 +9,7 @@ import sys
 
 os.environ.setdefault('QT_QPA_PLATFORM', 'offscreen')
 
-from qgis.core import QgsApplication, QgsWkbTypes
+from qgis.core import Qgis, QgsApplication, QgsWkbTypes
 
 import draw
 import qgis_layer
@@ -81,8 +81,11 @@ for picture, settings in draw.PICTURES[os.environ['PGDATABASE']].items():
     for colour, least in settings['colours'].items():
         n = draw.count(image, colour)
         ok(n >= least, '%s.png has %s' % (picture, colour), '%d pixels of it, %d at least were expected' % (n, least))
-if os.environ['PGDATABASE'] == 'recipes':
+# other versions may do other things
+if os.environ['PGDATABASE'] == 'recipes' and Qgis.QGIS_VERSION.startswith('3.22.'):
     traps.check()
+elif os.environ['PGDATABASE'] == 'recipes':
+    ok(True, '# skip the table of doc/recipes.md is of QGIS 3.22, here is ' + Qgis.QGIS_VERSION)
 app.exitQgis()
 print('1..%d' % qgis_layer.tests)
 sys.exit(qgis_layer.failed > 0)

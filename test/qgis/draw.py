@@ -93,17 +93,21 @@ def draw(layers, settings):
         if layer.name() == settings.get('frame', layer.name()):
             extent.combineExtentWith(layer.extent())
     extent.scale(1.03)
+    work = job([layer for layer, _ in layers], {'extent': extent, **settings})
+    work.start()
+    work.waitForFinished()
+    return work.renderedImage()
+
+
+def job(layers, settings):
     map_settings = QgsMapSettings()
-    map_settings.setLayers([layer for layer, _ in reversed(layers)])
-    map_settings.setDestinationCrs(layers[0][0].crs())
-    map_settings.setExtent(settings.get('extent', extent))
+    map_settings.setLayers(layers[::-1])
+    map_settings.setDestinationCrs(layers[0].crs())
+    map_settings.setExtent(settings['extent'])
     map_settings.setOutputSize(QSize(*settings['size']))
-    map_settings.setOutputDpi(settings.get('dpi', 110))
+    map_settings.setOutputDpi(110)
     map_settings.setBackgroundColor(QColor(PAPER))
-    job = QgsMapRendererParallelJob(map_settings)
-    job.start()
-    job.waitForFinished()
-    return job.renderedImage()
+    return QgsMapRendererParallelJob(map_settings)
 
 
 def small(image):

@@ -1,5 +1,6 @@
 # What doc/recipes.md says that QGIS does with views, keys, types and SRIDs: a test for each line of its table.
 import os
+import time
 
 from qgis.core import QgsApplication, QgsCoordinateReferenceSystem, QgsCoordinateTransform, QgsProject, QgsRectangle, QgsWkbTypes
 
@@ -18,6 +19,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM redblue_body_pairs('building', 'building');
 END $$;
 CREATE VIEW t_live AS SELECT row_number() OVER (ORDER BY a, b)::int AS qid, p.a, p.b, geom FROM t_pairs() p JOIN building_map ON gid = p.a WHERE p.a < p.b;
+CREATE VIEW t_slow AS SELECT gid, geom FROM building_map, (SELECT pg_sleep(1) OFFSET 0) s;
 CREATE MATERIALIZED VIEW t_srid_0 AS SELECT qid, ST_SetSRID(geom, 0)::geometry(MultiLineStringZ) AS geom FROM contact;
 CREATE MATERIALIZED VIEW t_srid_wrong AS SELECT qid, ST_SetSRID(geom, 25833)::geometry(MultiLineStringZ, 25833) AS geom FROM contact;
 CREATE MATERIALIZED VIEW t_srid_mixed AS SELECT qid, CASE WHEN a % 2 = 0 THEN ST_Transform(geom, 25833) ELSE geom END AS geom FROM contact;
@@ -92,6 +94,16 @@ def live():
     found = runs_of_live_view() - before
     ok(found >= 2, 'a live view: the join runs for a row that is looked at', found)
     print('# runs of the join: %d to open, %s for a picture, %d for two requests of rows' % (opened, counts, found))
+
+
+    # a drawing that is given up
+    slow = layer('t_slow', 'gid')
+    job = draw.job([slow], {'size': (100, 100), 'extent': QgsRectangle(690980, 5334999, 691133, 5335106)})
+    job.start()
+    time.sleep(0.2)
+    began = time.monotonic()
+    job.cancel()
+    ok(time.monotonic() - began > 0.4, 'a live view: a drawing that is given up waits for the join', time.monotonic() - began)
 
 
 def srids():
