@@ -7,6 +7,7 @@
 #   make test                     install what is missing, build, run every test
 #   make dist                     a zip for PGXN
 #   make deb                      Debian packages
+#   make test-qgis                the recipes' layers in QGIS, where it is installed
 #
 # A plain PGXS makefile: PG_CONFIG=/path/to/pg_config picks the server.  The
 # CUDA backend is a shared object of its own, built where nvcc is found.  What
@@ -335,13 +336,16 @@ circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
 
 # ---- whole runs ----
 
-.PHONY: test test-long demo bench bench-rows bench-reading faces-check readme
+.PHONY: test test-long test-qgis demo bench bench-rows bench-reading faces-check readme
 test:
 	@test/run
 # the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
 # or REDBLUE_PG_CONFIGS says where some are (test/versions)
 test-long:
 	@REDBLUE_LONG=1 test/run
+# layers of doc/recipes.md in QGIS, where it is; PICTURES=doc draws those that pages show anew
+test-qgis:
+	@PICTURES='$(PICTURES)' CITY='$(CITY)' test/qgis/run
 demo:
 	@test/demo/run
 bench:

@@ -6,6 +6,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use Redblue;
+use Pages;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -16,21 +17,21 @@ my $node = PostgreSQL::Test::Cluster->new('readme');
 $node->init;
 $node->append_conf('postgresql.conf', "search_path = 'public'");
 $node->start;
+# a recipe has a job that pg_cron runs
+my $cron = $node->safe_psql('postgres', "SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_cron'");
+if ($cron)
+{
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_cron'\ncron.database_name = 'doc_recipes_md'\ncron.host = '" . $node->host . "'");
+	$node->restart;
+}
 plan skip_all => 'no PostGIS here' unless have_postgis($node);
 
-# what pages call besides psql and the tools that every machine has
-my %program;
-$program{ogr2ogr} = grep { -x "$_/ogr2ogr" } split /:/, $ENV{PATH};
+# what pages call that may be missing: programs in ```sh blocks, and an extension that must be preloaded
+my %missing = map { $_ => 1 } 'ogr2ogr', 'pg_cron';
+delete $missing{$_} for page_programs();
+delete $missing{pg_cron} if $cron;
 
-# the files that doc/loading.md loads
-my $folder = "$ENV{TESTDIR}/loading";
-system('cp', '-r', "$top/data/loading", $folder) == 0 or die;
-chdir $folder or die "$folder: $!";
-if ($program{ogr2ogr})
-{
-	system('ogr2ogr', '-f', 'ESRI Shapefile', 'bodies.shp', 'bodies.csv', qw(-oo GEOM_POSSIBLE_NAMES=wkt -oo KEEP_GEOM_COLUMNS=NO
-		-a_srs EPSG:25832 -lco SHPT=MULTIPATCH)) == 0 or die 'ogr2ogr made no shapefile';
-}
+page_folder("$top/data", "$ENV{TESTDIR}/loading");
 $ENV{PGHOST} = $node->host;
 $ENV{PGPORT} = $node->port;
 
@@ -38,26 +39,29 @@ sub tidy { my $text = shift; $text =~ s/[ \t]+$//mg; $text =~ s/\s+\z//; return 
 
 # A page's ```sql and ```sh blocks run one after the other in a database of their own, each
 # in a session of its own; a ```text block behind one is what it prints.  Where a program is
-# missing the rest of its section is skipped.
+# missing the rest of its section is skipped, and what needs the tables that it would have made.
 my $examples = 0;
 for my $page (@pages)
 {
-	my $text = slurp_file("$top/$page");
 	my $db = lc $page =~ s/\W/_/gr;
 	$node->safe_psql('postgres', "CREATE DATABASE $db");
 	local $ENV{PGDATABASE} = $db;
-	my ($n, $ran, $missing, $heading) = (0, '', '', '');
-	while ($text =~ /^(?:(#+ [^\n]*)$|```(sql|sh|text)\n(.*?)^```$)/msg)
+	my ($n, $ran, $missing, $section, %unmade) = (0, '', '', '');
+	for (page_blocks("$top/$page"))
 	{
-		my ($title, $kind, $body) = ($1, $2, $3);
-		if (defined $title)
-		{
-			($heading, $missing) = ($title =~ s/^#+ //r, '');
-			next;
-		}
+		my ($heading, $kind, $body) = @$_;
+		($section, $missing) = ($heading, '') if $heading ne $section;
 		$n++ if $kind ne 'text';
 		my $name = "$page, $heading, example $n " . ($kind eq 'text' ? 'prints what the page says' : 'runs');
-		($missing) = grep { !$program{$_} && $body =~ /\b$_\b/ } sort keys %program if $kind eq 'sh' && !$missing;
+		if ($kind ne 'text' && !$missing)
+		{
+			($missing) = grep { $body =~ /\b$_\b/ } sort keys %missing;
+			$missing ||= $unmade{$_} for grep { $body =~ /\b$_\b/ } sort keys %unmade;
+		}
+		if ($missing)
+		{
+			$unmade{$_} = $missing for grep { defined } $body =~ /^CREATE (?:TABLE|VIEW|MATERIALIZED VIEW|FUNCTION) (\w+)|\bgpkg (\w+)/mg;
+		}
 	  SKIP:
 		{
 			skip "$name: $missing is not installed", 1 if $missing;
@@ -66,21 +70,37 @@ for my $page (@pages)
 				is(tidy($ran), tidy($body), $name);
 				next;
 			}
-			my $err = '';
-			$ran = '';
-			# aligned output, as a reader sees it
-			IPC::Run::run($kind eq 'sql' ? [ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', '-' ] : [ 'bash', '-e', '-o', 'pipefail' ],
-				'<', \$body, '>', \$ran, '2>', \$err);
-			is($?, 0, $name) or diag($err);
+			(my $status, $ran, my $err) = run_block($kind, $body);
+			is($status, 0, $name) or diag($err);
 			is($err, '', "$name without a warning");
 		}
 	}
+	my $text = slurp_file("$top/$page");
 	# a block of another kind, or one that is not closed, would run nowhere
 	my @fences = $text =~ /^(```.*)$/mg;
 	is(scalar(@fences), 2 * (() = $text =~ /^```(?:sql|sh|text)\n.*?^```$/msg), "$page: all blocks are sql, sh or text");
 	$examples += $n;
 }
 cmp_ok($examples, '>', 40, "$examples examples");
+
+# the job of doc/recipes.md is run by pg_cron: at the next minute, whatever the page says; the end of this
+# script looks for it
+my $runs = $node->safe_psql('doc_recipes_md', 'SELECT count(*) FROM run');
+$node->safe_psql('doc_recipes_md', "SELECT cron.alter_job(jobid, schedule => '* * * * *') FROM cron.job") if $cron;
+
+# whom a refresh of doc/recipes.md locks out
+SKIP:
+{
+	skip 'ogr2ogr is not installed', 3 if $missing{ogr2ogr};
+	my $reader = session($node);
+	$reader->ask('\\connect doc_recipes_md');
+	is($reader->ask('BEGIN; SELECT count(*) > 0 FROM contact'), 't', 'somebody reads');
+	$node->safe_psql('doc_recipes_md', "SET lock_timeout = '10s'; REFRESH MATERIALIZED VIEW CONCURRENTLY contact");
+	pass('a concurrent refresh and a reader do not wait for each other');
+	my (undef, undef, $waited) = $node->psql('doc_recipes_md', "SET lock_timeout = '200ms'; REFRESH MATERIALIZED VIEW contact");
+	like($waited, qr/lock timeout/, 'any other refresh does');
+	$reader->ask('COMMIT');
+}
 
 # a dump restores a materialized view over a view, and leaves one over a query form empty
 $node->safe_psql('doc_recipes_md', <<'SQL');
@@ -164,6 +184,16 @@ my $readme = slurp_file("$top/README.md");
 for my $setting (split /\n/, $node->safe_psql('postgres', "LOAD 'redblue'; SELECT name FROM pg_settings WHERE name LIKE 'redblue.%' ORDER BY 1"))
 {
 	like($readme, qr/`\Q$setting\E`/, "README.md has $setting");
+}
+
+# ---- the job ----
+
+SKIP:
+{
+	skip 'pg_cron is not installed', 2 unless $cron;
+	ok($node->poll_query_until('doc_recipes_md', "SELECT count(*) > 0 FROM cron.job_run_details WHERE status = 'succeeded'"), 'pg_cron has run the job')
+		or diag($node->safe_psql('doc_recipes_md', 'TABLE cron.job_run_details'));
+	is($node->safe_psql('doc_recipes_md', "SELECT pairs, new, back, gone FROM run WHERE run = $runs + 1"), '3|0|0|0', 'it found what was there, and wrote nothing else');
 }
 
 $node->stop;

@@ -1,0 +1,55 @@
+# What README.md and doc/ show can be run: the ```sql, ```sh and ```text blocks of a page, the files
+# that they load, and a way to run them.
+package Pages;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run;
+
+our @EXPORT = qw(page_blocks page_folder page_programs run_block);
+
+# the blocks of a page in their order: [heading, 'sql' or 'sh' or 'text', body]
+sub page_blocks
+{
+	my ($file) = @_;
+	open my $page, '<', $file or die "$file: $!";
+	my $text = do { local $/; <$page> };
+	my ($heading, @blocks) = ('');
+	while ($text =~ /^(?:(#+ [^\n]*)$|```(sql|sh|text)\n(.*?)^```$)/msg)
+	{
+		if (defined $1) { $heading = $1 =~ s/^#+ //r }
+		else { push @blocks, [ $heading, $2, $3 ] }
+	}
+	return @blocks;
+}
+
+# what pages call besides psql and the tools that every machine has
+sub page_programs { return grep { my $name = $_; grep { -x "$_/$name" } split /:/, $ENV{PATH} } 'ogr2ogr' }
+
+# a folder with the files that pages load, of the tree whose test/data is given
+sub page_folder
+{
+	my ($data, $folder) = @_;
+	system('cp', '-r', "$data/loading", $folder) == 0 or die;
+	chdir $folder or die "$folder: $!";
+	return unless grep { $_ eq 'ogr2ogr' } page_programs();
+	my @of_wkt = qw(-oo GEOM_POSSIBLE_NAMES=wkt -oo KEEP_GEOM_COLUMNS=NO -a_srs EPSG:25832);
+	system('ogr2ogr', '-f', 'ESRI Shapefile', 'bodies.shp', 'bodies.csv', @of_wkt, qw(-lco SHPT=MULTIPATCH)) == 0 or die 'ogr2ogr made no shapefile';
+	# (its warning: that there are surfaces in a GeoPackage is not in its standard)
+	system('ogr2ogr', '--config', 'CPL_LOG', '/dev/null', '-f', 'GPKG', 'quarter.gpkg', 'quarter.csv', '-nln', 'building', @of_wkt) == 0 or die 'ogr2ogr made no GeoPackage';
+	return;
+}
+
+# runs a block in a session of its own; what it printed, aligned as a reader sees it, and what it complained of
+sub run_block
+{
+	my ($kind, $body) = @_;
+	my ($out, $err) = ('', '');
+	IPC::Run::run($kind eq 'sql' ? [ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', '-' ] : [ 'bash', '-e', '-o', 'pipefail' ],
+		'<', \$body, '>', \$out, '2>', \$err);
+	return ($?, $out, $err);
+}
+
+1;
