@@ -66,9 +66,9 @@ read_side(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 	o->known = true;
 }
 
-/* a float of a box is the coordinate, rounded: those in order are so before that */
+/* the boxes are of floats, rounded from the coordinates: where these are apart so are those */
 static bool
-sticks_out(const rb_geometry_header *red, const rb_geometry_header *blue)
+is_apart(const rb_geometry_header *red, const rb_geometry_header *blue)
 {
 	if (!red->has_box || !blue->has_box || !red->has_z || !blue->has_z)
 		return false;
@@ -165,7 +165,7 @@ redblue_geometry_inside(PG_FUNCTION_ARGS)
 		rb_stream_close(p->stream);
 		p->stream = NULL;
 	}
-	if (sticks_out(&red->header, &blue->header))
+	if (is_apart(&red->header, &blue->header))
 		PG_RETURN_BOOL(false);
 	read_side(fcinfo, p, 0);
 	read_side(fcinfo, p, 1);
