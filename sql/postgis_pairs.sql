@@ -162,3 +162,9 @@ shape AS (SELECT redblue_intersection(w, 'POLYGON Z ((-1 -1 0.25, 40 -1 0.25, 40
 SELECT GeometryType(s), ST_NumGeometries(s) AS lines, (SELECT count(*) FROM ST_Dump(s) WHERE ST_IsClosed(geom)) AS closed, ST_ZMin(s), ST_ZMax(s) FROM shape;
 SELECT * FROM refused($$SELECT redblue_intersection('SRID=4326; POINT (0 0)', 'SRID=25832; POINT (0 0)')$$);
 SELECT * FROM refused($$SELECT redblue_intersection('CIRCULARSTRING (0 0, 1 1, 2 0)', 'POINT (0 0)')$$);
+-- a corner of one polygon on an edge of another, whose ends are rounded: the edge has that corner, too, so that it lies on the right side of it
+SELECT ST_IsValid(s) AS valid, ST_AsText(s, 3) AS shared FROM redblue_intersection('POLYGON ((0 3, 0 7, 1 9, 9 9, 9 3, 0 3))', 'MULTIPOLYGON (((-4 5, 0 9, 2 7, 3 6, 4 7, 6 9, 10 5, 7 2, 0 1, -4 5)), ((2 7, 2 9, 3 8, 4 8, 4 7, 2 7)))') s;
+
+-- ---- beyond what a float can be, in which PostGIS keeps boxes ----
+SELECT redblue_intersects(a, b), redblue_distance(a, b), redblue_dwithin(a, b, 1), redblue_contact(a, b), ST_AsText(redblue_intersection(a, b)) FROM (VALUES
+	('POLYGON ((0 0, 1e300 0, 0 1e300, 0 0))'::geometry, 'POINT (1e300 0)'::geometry), ('POINT (0 -1e300)', 'LINESTRING (0 0, 0 -1e300, 1 1)'), ('LINESTRING (1e300 0, -1e300 0)', 'POLYGON ((1e39 -1, 2e39 -1, 2e39 1, 1e39 -1))')) v (a, b);

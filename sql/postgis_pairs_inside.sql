@@ -36,6 +36,14 @@ INSERT INTO thing VALUES (1, 'point inside', 'POINT Z (1 1 1)'), (2, 'point on t
 	(18, 'line over an edge and back', 'LINESTRING Z (1 1 1, 4 0 1, 3 3 3)'), (19, 'collection of lines', 'GEOMETRYCOLLECTION Z (LINESTRING Z (1 1 1, 1 1 3), MULTILINESTRING Z ((1 1 1, 2 1 1)))');
 SELECT t.id, what, redblue_inside(t.geom, b.geom) AS box, redblue_inside(t.geom, c.geom) AS with_cavity FROM thing t, body b, body c WHERE b.id = 1 AND c.id = 2 ORDER BY 1;
 SELECT redblue_inside('POINT Z (1 1 1)', 'POLYHEDRALSURFACE Z EMPTY'), redblue_inside(NULL, 'POLYHEDRALSURFACE Z EMPTY');
+-- what PostGIS wrote long ago has other flags, and no box that is known
+CREATE FUNCTION bytes(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
+CREATE FUNCTION geom(bytea) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'numeric_uplus';
+CREATE TABLE old AS SELECT id, geom(set_byte(bytes(geom), 3, get_byte(bytes(geom), 3) & 15)) AS geom FROM (SELECT id, geom FROM thing UNION ALL SELECT -id, postgis_dropbbox(geom) FROM body WHERE id < 3) g WHERE NOT ST_IsEmpty(geom);
+SELECT count(*) FILTER (WHERE redblue_inside(t.geom, b.geom)) AS inside, count(*) FILTER (WHERE redblue_inside(t.geom, b.geom) <> redblue_inside(o.geom, b.geom)) AS things, count(*) FILTER (WHERE redblue_inside(t.geom, b.geom) <> redblue_inside(t.geom, c.geom)) AS bodies, count(*) FILTER (WHERE redblue_inside(t.geom, b.geom) <> redblue_inside(o.geom, c.geom)) AS both
+	FROM thing t JOIN old o USING (id) CROSS JOIN body b JOIN old c ON c.id = -b.id;
+-- beyond what a float can be, in which PostGIS keeps boxes
+SELECT redblue_inside('POINT Z (1e300 1e300 1e300)', ST_Scale(geom, 1e300, 1e300, 1e300)) FROM body WHERE id = 1;
 -- many of both, against the joins
 CREATE TABLE grain AS SELECT i AS id, ST_MakePoint(i % 7 - 1, i / 7 % 7 - 1, i / 49 - 1) AS geom FROM generate_series(0, 342) i;
 CREATE INDEX ON grain USING gist (geom gist_geometry_ops_nd);

@@ -24,6 +24,9 @@ CREATE TABLE large AS SELECT k, wave(300, k) AS geom FROM generate_series(1, 2) 
 -- many lines side by side, of a hundred pieces each
 CREATE TABLE line AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(x, i + 0.4 * (x % 2), (x * i) % 3) FROM generate_series(1, 60) x)) AS geom FROM generate_series(1, 3000) i;
 CREATE TABLE far AS SELECT id, ST_Translate(geom, 0, 0.5) AS geom FROM line;
+-- few faces, of which each overlaps most others
+CREATE TABLE pile AS SELECT k, ST_Collect(ST_MakePolygon(ST_MakeLine(ARRAY[p[1], p[2], p[3], p[1]]))) AS geom FROM (SELECT k, i, array_agg(ST_MakePoint((k * 7919 + i * 104729 + c * 1299709) % 1009 / 7.0, (k * 611953 + i * 15485863 + c * 7919) % 1013 / 7.0)) AS p
+	FROM generate_series(1, 2) k, generate_series(1, 60) i, generate_series(1, 3) c GROUP BY 1, 2) t GROUP BY 1;
 ANALYZE;
 SQL
 # a face of so many corners that reading it takes seconds: a comb
@@ -43,6 +46,7 @@ my %query = (
 	'a distance of two' => "SELECT redblue_distance(a.geom, ST_Translate(b.geom, 0, 0, 50 + i)) FROM large a, large b, generate_series(1, 100) i WHERE a.k = 1 AND b.k = 2",
 	'pairs one by one' => "SELECT count(*) FROM line a JOIN far b ON redblue_dwithin(a.geom, b.geom, 0.01)",
 	'distances one by one' => "SELECT sum(redblue_distance(a.geom, b.geom)) FROM line a, far b",
+	'a few faces are cut by each other' => "SELECT redblue_intersection(a.geom, b.geom) FROM pile a, pile b WHERE a.k = 1 AND b.k = 2",
 	'triangles' => "SELECT count(f.geom) FROM large, generate_series(1, 50), redblue_faces(geom) f");
 for my $name (sort keys %query)
 {

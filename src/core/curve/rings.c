@@ -10,7 +10,8 @@
  * same way whichever edge is followed where several begin: when a point is reached again, what lies between is
  * a ring.
  *
- * Corners on a straight line are left out, unless the same polygon has a true corner there, too.
+ * Corners on a straight line are left out, unless a polygon of the same plane has a true corner there,
+ * too.
  */
 #include "core/curve/rb_curving.h"
 
@@ -410,47 +411,104 @@ turn_rings(rb_curve *c, const uint32_t *parent)
 	return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
 }
 
-/* of rings of one polygon the true corners stay; on[] is 0 for all points, before and after */
-static void
-drop_corners_of(rb_curve *c, rb_ring *ring, uint32_t nrings, uint32_t *on)
+/* a true corner in a plane */
+typedef struct corner
 {
-	uint32_t *point = RB_ALL(c->ring_points, uint32_t);
+	uint32_t plane;
+	uint32_t point;
+} corner;
 
-	for (uint32_t i = 0; i < nrings; i++)
+static int
+by_corner(const void *a, const void *b, const void *arg)
+{
+	const corner *x = a, *y = b;
+
+	(void) arg;
+	if (x->plane != y->plane)
+		return x->plane < y->plane ? -1 : 1;
+	return (x->point > y->point) - (x->point < y->point);
+}
+
+static uint32_t
+plane_of(const rb_curve *c, const rb_ring *ring)
+{
+	return RB_ALL(c->pieces, rb_piece)[ring->polygon].what;
+}
+
+/* true corners of all rings, in work[0] */
+static rb_status
+find_corners(rb_curve *c)
+{
+	const rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	const uint32_t *point = RB_ALL(c->ring_points, uint32_t);
+	rb_many *corners = &c->work[0];
+	rb_status status;
+
+	corners->n = 0;
+	status = rb_many_more(c->ctx, corners, (size_t) c->ring_points.n + 1, sizeof(corner));
+	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
+	{
 		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
 			if (point[k] & CORNER)
-				on[point[k] & ~CORNER] = 1;
-	for (uint32_t i = 0; i < nrings; i++)
+				RB_ALL(*corners, corner)
+		[corners->n++] = (corner){plane_of(c, &ring[i]), point[k] & ~CORNER};
+		if (i % 64 == 63 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
+	}
+	return status == RB_OK
+			   ? rb_sort(c->ctx, corners->at, corners->n, sizeof(corner), by_corner, NULL)
+			   : status;
+}
+
+static bool
+is_corner(const rb_curve *c, corner x)
+{
+	const corner *corners = RB_ALL(c->work[0], corner);
+	uint32_t low = 0, high = c->work[0].n;
+
+	while (low < high)
+	{
+		const uint32_t middle = low + (high - low) / 2;
+		const int order = by_corner(&corners[middle], &x, NULL);
+
+		if (order == 0)
+			return true;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/*
+ * Where a ring goes straight on no corner stays, but those that are a corner of a ring in its plane: for that is rounded,
+ * and might come to lie on the other side of a longer edge.
+ */
+static rb_status
+drop_corners(rb_curve *c)
+{
+	rb_ring *ring = RB_ALL(c->rings, rb_ring);
+	uint32_t *point = RB_ALL(c->ring_points, uint32_t);
+	rb_status status = find_corners(c);
+
+	for (uint32_t i = 0; i < c->rings.n && status == RB_OK; i++)
 	{
 		uint32_t n = 0;
 
 		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
 		{
+			const bool corner_here = (point[k] & CORNER) != 0;
+
 			point[k] &= ~CORNER;
-			if (on[point[k]] != 0)
+			if (corner_here || is_corner(c, (corner){plane_of(c, &ring[i]), point[k]}))
 				point[ring[i].from + n++] = point[k];
 		}
 		ring[i].n = n;
+		if (i % 64 == 63 && rb_should_stop(c->ctx))
+			status = RB_STOPPED;
 	}
-	for (uint32_t i = 0; i < nrings; i++)
-		for (uint32_t k = ring[i].from; k < ring[i].from + ring[i].n; k++)
-			on[point[k]] = 0;
-}
-
-static rb_status
-drop_corners(rb_curve *c)
-{
-	rb_ring *ring = RB_ALL(c->rings, rb_ring);
-
-	for (uint32_t i = 0, k; i < c->rings.n; i = k)
-	{
-		for (k = i + 1; k < c->rings.n && ring[k].polygon == ring[i].polygon; k++)
-			;
-		drop_corners_of(c, ring + i, k - i, RB_ALL(c->mark, uint32_t));
-		if (rb_should_stop(c->ctx))
-			return RB_STOPPED;
-	}
-	return RB_OK;
+	return status;
 }
 
 rb_status

@@ -33,6 +33,8 @@
 #include "core/base/rb_base.h"
 #include "core/set/rb_face.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 static const char *const type_names[] = {"Unknown",        "Point",
@@ -625,8 +627,9 @@ read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *d
 		float box[2];
 
 		memcpy(box, bytes + *skip + (size_t) k * sizeof box, sizeof box);
-		header->low[k] = box[0];
-		header->high[k] = box[1];
+		/* what is beyond the largest float is stored as that */
+		header->low[k] = box[0] <= -FLT_MAX ? -INFINITY : box[0];
+		header->high[k] = box[1] >= FLT_MAX ? INFINITY : box[1];
 	}
 	*skip += 2 * sizeof(float) * (size_t) box_dims;
 	return RB_GEOMETRY_OK;

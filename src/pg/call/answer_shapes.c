@@ -17,8 +17,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* pairs of parts up to which it is done at once: some milliseconds */
-#define FEW_PAIRS 1024
+/* pairs of parts up to which it is done at once: some milliseconds, even where each overlaps each in one plane */
+#define FEW_PAIRS 64
+/* and pieces of a line up to which it is measured at once */
+#define FEW_PIECES 1024
 #define FEW_TO_SORT 65536
 
 typedef struct rb_shaping
@@ -191,7 +193,7 @@ put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
 	MemoryContext old;
 
 	work(rows, spans ? make_shape_and_span : make_shape, s, &s->ctx,
-		 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS));
+		 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PIECES));
 	MemoryContextReset(s->row);
 	old = MemoryContextSwitchTo(s->row);
 	values[0] = Int64GetDatum(rb_id_of(s->side[0], s->red));

@@ -9,7 +9,9 @@
 #include <time.h>
 
 #define STACK ((size_t) 8 << 20)
-#define WAIT_NS (5 * 1000 * 1000)
+/* naps become longer, so that short work is not waited for much longer than it takes */
+#define FIRST_NAP_NS (20 * 1000)
+#define LONGEST_NAP_NS (5 * 1000 * 1000)
 
 static void *
 work_in_thread(void *arg)
@@ -24,6 +26,7 @@ work_in_thread(void *arg)
 rb_status
 rb_aside_run(rb_aside *a)
 {
+	struct timespec nap = {0, FIRST_NAP_NS};
 	bool interrupted = false;
 
 	a->done = 0;
@@ -32,14 +35,13 @@ rb_aside_run(rb_aside *a)
 	a->working = true;
 	while (rb_acquire(&a->done) == 0)
 	{
-		struct timespec nap = {0, WAIT_NS};
-
 		if (!interrupted && rb_is_interrupted())
 		{
 			interrupted = true;
 			rb_context_stop(a->ctx);
 		}
 		nanosleep(&nap, NULL);
+		nap.tv_nsec = Min(nap.tv_nsec + nap.tv_nsec / 4, LONGEST_NAP_NS);
 	}
 	pthread_join(a->thread, NULL);
 	a->working = false;

@@ -78,12 +78,15 @@ is_same(rb_pairwise *p, rb_operand *o, struct varlena *value)
 	o->known = o->header_known = false;
 	if (VARSIZE_ANY(value) > o->stored_cap)
 	{
+		Size cap;
+
 		if (o->stored != NULL)
 			pfree(o->stored);
 		o->stored = NULL;
-		o->stored_cap = Max(VARSIZE_ANY(value), 2 * o->stored_cap);
-		o->stored_cap = Min(o->stored_cap, MaxAllocSize);
-		o->stored = MemoryContextAlloc(p->context, o->stored_cap);
+		cap = Min(Max(VARSIZE_ANY(value), 2 * o->stored_cap), MaxAllocSize);
+		o->stored_cap = 0;
+		o->stored = MemoryContextAlloc(p->context, cap);
+		o->stored_cap = cap;
 	}
 	o->stored_size = VARSIZE_ANY(value);
 	memcpy(o->stored, value, o->stored_size);
@@ -209,6 +212,8 @@ read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 		return;
 	read_set(fcinfo, p, side, true);
 	o->header_known = true;
+	/* whoever asked may want it as something else */
+	o->known = false;
 }
 
 rb_pairwise *
@@ -266,8 +271,8 @@ rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 
 
 /* ---- what they share ---- */
 
-/* pairs of parts up to which it is done at once: some milliseconds */
-#define FEW_PAIRS 4096
+/* pairs of parts up to which it is done at once: some milliseconds, even where each overlaps each in one plane */
+#define FEW_PAIRS 64
 
 static rb_status
 make_curve(void *arg)
