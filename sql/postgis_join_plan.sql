@@ -164,6 +164,12 @@ RESET ROLE;
 CREATE FUNCTION st_3dintersects(geometry, geometry) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN true; END';
 EXPLAIN (COSTS OFF) SELECT id FROM roof WHERE postgis_join_plan.st_3dintersects(geom, 'POINT Z (0 0 0)');
 DROP FUNCTION st_3dintersects;
+-- nor the expressions by which ON CONFLICT names an index
+CREATE TABLE marked (id int, geom geometry);
+CREATE UNIQUE INDEX ON marked (id, ST_3DIntersects(geom, 'POINT Z (0 0 0)'));
+CREATE UNIQUE INDEX ON marked (id) WHERE ST_3DDWithin(geom, 'POINT Z (0 0 0)', 1);
+INSERT INTO marked SELECT 1, 'POINT Z (0 0 0)' FROM generate_series(1, 2) ON CONFLICT (id, ST_3DIntersects(geom, 'POINT Z (0 0 0)')) DO NOTHING;
+INSERT INTO marked VALUES (1, 'POINT Z (0 0 0)') ON CONFLICT (id) WHERE ST_3DDWithin(geom, 'POINT Z (0 0 0)', 1) DO UPDATE SET id = 2 WHERE ST_3DIntersects(marked.geom, excluded.geom) RETURNING *;
 -- a statement that was prepared before is planned again only when it has to be
 SET redblue.replace_postgis = off;
 PREPARE p AS SELECT count(*) FROM wall w WHERE ST_3DIntersects(geom, 'POLYGON Z ((0 0 0, 1 0 0, 1 1 0, 0 1 0, 0 0 0))');

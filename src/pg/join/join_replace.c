@@ -8,7 +8,7 @@
  *
  * What protects rows is left as it is: policies, their checks, and what stands in a view that is a security barrier.  Who
  * wrote these has chosen the function, and who sets the setting is another one.  So are functions' bodies that are
- * put into the statement later.
+ * put into the statement later.  And ON CONFLICT names an index by its expressions, which are as they were made.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -83,11 +83,18 @@ static void
 walk_query(Query *query)
 {
 	List *checks = query->withCheckOptions;
+	OnConflictExpr none = {.type = T_OnConflictExpr};
+	OnConflictExpr *conflict = query->onConflict != NULL ? query->onConflict : &none;
+	const OnConflictExpr index = *conflict;
 	ListCell *lc;
 
 	query->withCheckOptions = NIL;
+	conflict->arbiterElems = NIL;
+	conflict->arbiterWhere = NULL;
 	(void) query_tree_walker(query, walk, NULL, QTW_IGNORE_RANGE_TABLE);
 	query->withCheckOptions = checks;
+	conflict->arbiterElems = index.arbiterElems;
+	conflict->arbiterWhere = index.arbiterWhere;
 	foreach (lc, query->rtable)
 	{
 		RangeTblEntry *entry = lfirst_node(RangeTblEntry, lc);
