@@ -644,6 +644,30 @@ touching_holes(void)
 	}
 }
 
+/* lines and planes that differ by less than the last place of their largest coordinates, and more than that of small ones */
+static void
+nearly_one(void)
+{
+	clear();
+	for (int side = 0; side < 2; side++)
+		for (int i = 0; i < 2; i++)
+		{
+			const double z = 3.125 + i * 0x1p-40;
+
+			quad(side, side > 0, P(500000, 5000000, z), P(500010, 5000000, z + 5),
+				 P(500010, 5000010, z + 5), P(500000, 5000010, z));
+		}
+	expect("two faces, one above the other", 0, 0, 2, 2, 0, 10);
+	clear();
+	for (int side = 0; side < 2; side++)
+	{
+		it.side[side].kind = RB_SEGMENT2;
+		for (int i = 0; i < 2; i++)
+			add(side, P(1e16, i, 1e16 + 2, i + 2));
+	}
+	expect("two lines side by side", 0, 2, 0, 0, 4, 0);
+}
+
 /* ---- cells of a plane: what two sets of them share is counted ---- */
 
 #define CELLS 6
@@ -1988,6 +2012,7 @@ main(void)
 	CHECK_RUN(points);
 	CHECK_RUN(flat_lines);
 	CHECK_RUN(touching_holes);
+	CHECK_RUN(nearly_one);
 	CHECK_RUN(cells);
 	CHECK_RUN(soups);
 	CHECK_RUN(line_soups);

@@ -9,6 +9,10 @@
  *		d = n x n',		m = e' n - e n'				(it is x x d for a point x of it)
  *
  * up to the sign, of degree 4 and 5 in the coordinates.  A plane is its normal and e, likewise.
+ *
+ * Far from the origin the doubles nearest to m, or e, are those of several lines and planes, which differ by less than
+ * the last place of their largest coordinates, but more than that of small ones.  Modulo a prime the ratios are others,
+ * exactly, but for one of 2^53 pairs that are equal in all doubles.
  */
 #include "core/curve/rb_curving.h"
 
@@ -155,15 +159,55 @@ ratio(const rb_number *x, const rb_number *by)
 	return rb_number_round(&quotient);
 }
 
-/* n numbers, divided by the largest of the first three, and named */
+#define PRIME ((UINT64_C(1) << 61) - 1)
+
+static uint64_t
+times(uint64_t a, uint64_t b)
+{
+	const unsigned __int128 product = (unsigned __int128) a * b;
+	const uint64_t sum = (uint64_t) (product & PRIME) + (uint64_t) (product >> 61);
+
+	return sum >= PRIME ? sum - PRIME : sum;
+}
+
+/* a^(PRIME - 2), which is 1 / a */
+static uint64_t
+inverse(uint64_t a)
+{
+	uint64_t result = 1;
+
+	for (uint64_t bits = PRIME - 2; bits != 0; bits >>= 1)
+	{
+		if (bits & 1)
+			result = times(result, a);
+		a = times(a, a);
+	}
+	return result;
+}
+
+/* n ratios, in one number that a double has */
+static double
+ratios_modulo(const rb_number *x, int n, int by)
+{
+	const uint64_t one = inverse(rb_number_modulo(&x[by]));
+	uint64_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum = times((sum + times(rb_number_modulo(&x[i]), one)) % PRIME,
+					UINT64_C(0x1e3779b97f4a7c15));
+	return (double) (sum % PRIME >> 8);
+}
+
+/* all but the last of its doubles are numbers, divided by the largest of the first three */
 static rb_status
 name_ratios(rb_curve *c, rb_names *names, const rb_number *x, uint32_t *number)
 {
-	const int by = largest(x);
+	const int by = largest(x), n = names->width - 1;
 	double row[RB_LINE_WIDTH];
 
-	for (int i = 0; i < names->width; i++)
+	for (int i = 0; i < n; i++)
 		row[i] = i == by ? 1 : ratio(&x[i], &x[by]);
+	row[n] = ratios_modulo(x, n, by);
 	return rb_name_row(c->ctx, names, row, number);
 }
 

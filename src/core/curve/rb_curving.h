@@ -14,8 +14,8 @@
  *
  * Names are why nothing is compared with everything: segments overlap only on the same line, polygons in
  * the same plane, and the order of points along a line is the order of their doubles, since rounding
- * never turns an order around.  Two lines (planes) of one name differ by less than the doubles of points on
- * them can tell, and so they are taken for one, as two points of the same doubles are.
+ * never turns an order around.  Two points of the same doubles are one; lines and planes are not one because their
+ * doubles are: so a name has what is left of its numbers modulo a prime, too.
  *
  * A convex polygon is the list of its sides, and a side is an edge of an input triangle, turned so that the
  * inside is to its left.  Corners are where neighbouring sides meet.  So however often polygons are
@@ -69,10 +69,10 @@ typedef struct rb_names
 
 /* a point is its place; -0 is 0 */
 #define RB_POINT_WIDTH 3
-/* direction and moment of a line, divided by the direction's largest component */
-#define RB_LINE_WIDTH 6
-/* normal of a plane, and its product with a point of it, divided by the normal's largest component */
-#define RB_PLANE_WIDTH 4
+/* direction and moment of a line, divided by the direction's largest component, and what is left of them */
+#define RB_LINE_WIDTH 7
+/* normal of a plane, and its product with a point of it, divided by the normal's largest component; likewise */
+#define RB_PLANE_WIDTH 5
 
 /* of a part, as three corners; what has no area is a segment or a point */
 typedef struct rb_part

@@ -333,6 +333,30 @@ rb_number_compare(const rb_number *a, const rb_number *b)
 	return a->sign == 0 ? 0 : a->sign * compare_words(a, b);
 }
 
+#define PRIME ((UINT64_C(1) << 61) - 1)
+
+/* x below 2^61, times 2^by */
+static uint64_t
+shifted(uint64_t x, int by)
+{
+	return by == 0 ? x : (x << by & PRIME) | x >> (61 - by);
+}
+
+uint64_t
+rb_number_modulo(const rb_number *a)
+{
+	uint64_t left = 0;
+
+	for (int i = a->n - 1; i >= 0; i--)
+	{
+		left = shifted(left, 3) + (a->word[i] & PRIME) + (a->word[i] >> 61);
+		while (left >= PRIME)
+			left -= PRIME;
+	}
+	left = shifted(left, (3 * a->low % 61 + 61) % 61);
+	return a->sign < 0 && left > 0 ? PRIME - left : left;
+}
+
 void
 rb_number_cut(rb_number *r, int words)
 {

@@ -64,6 +64,9 @@ extern void rb_number_mul(rb_number *r, const rb_number *a, const rb_number *b);
 /* sign of a - b */
 extern int rb_number_compare(const rb_number *a, const rb_number *b);
 
+/* what is left of a modulo the prime 2^61 - 1, in which 2^64 is 8 */
+extern uint64_t rb_number_modulo(const rb_number *a);
+
 /* only the highest words stay: toward zero, off by less than 2^(-64 (words - 1)) of it */
 extern void rb_number_cut(rb_number *r, int words);
 
