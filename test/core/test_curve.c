@@ -1783,6 +1783,44 @@ needles(void)
 	CHECK(too_large <= rounds / 5 + 3, "%ld rounds were too large for the twin", too_large);
 }
 
+/* faces whose edges nearly coincide: what is between them has no area when it is rounded, and lies on what is beside it */
+static void
+slivers(void)
+{
+	const long rounds = check_rounds(3000);
+	long lines = 0;
+
+	for (long round = 0; round < rounds; round++)
+	{
+		made m, other;
+
+		double p[8][3] = {{0}};
+		const double t = (1 + check_below(8)) / 3.0, u = t + (1 + check_below(8)) / 7.0;
+
+		clear();
+		/* an edge of the second one lies along one of the first, as well as doubles can */
+		for (int k = 0; k < 2; k++)
+		{
+			p[0][k] = 1 + check_below(100) / 100.0;
+			p[1][k] = 3 + check_below(100) / 100.0;
+			p[4][k] = p[0][k] + (p[1][k] - p[0][k]) * t;
+			p[5][k] = p[0][k] + (p[1][k] - p[0][k]) * u;
+			for (int i = 2; i < 8; i += i == 3 ? 3 : 1)
+				p[i][k] = (i % 4 == 2 ? 3 : 1) + (k == 0 ? -1 : 1) + check_below(100) / 100.0;
+		}
+		quad(0, check_below(2) == 0, p[0], p[1], p[2], p[3]);
+		quad(1, check_below(2) == 0, p[4], p[5], p[6], p[7]);
+		make(&m, memory, 0, false);
+		make(&other, memory, 3, true);
+		CHECK(m.status == RB_OK && other.status == RB_OK && same_lines(&m.shape, &other.shape),
+			  "round %ld:%s", round, told(&m.shape));
+		lines += m.shape.nlines;
+		drop(&m);
+		drop(&other);
+	}
+	CHECK(lines == 0, "%ld lines", lines);
+}
+
 /* surfaces of unit squares: faces of random cubes, so that nearly everything is degenerate */
 static void
 blocks(void)
@@ -2018,6 +2056,7 @@ main(void)
 	CHECK_RUN(line_soups);
 	CHECK_RUN(far_away);
 	CHECK_RUN(needles);
+	CHECK_RUN(slivers);
 	CHECK_RUN(blocks);
 	CHECK_RUN(many);
 	CHECK_RUN(limits);

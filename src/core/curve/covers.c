@@ -102,7 +102,9 @@ typedef struct looking
 {
 	rb_curve *c;
 	const rb_piece *piece;
-	rb_part part[2]; /* of a segment: its parts; of a point: those of who may cover it */
+	rb_part part[2];   /* of a segment: its parts; of a point: those of who may cover it */
+	uint32_t lines[6]; /* of a segment that rounding has left: those that it lies on, too */
+	uint32_t nlines;
 	rb_spot *spot;
 	uint32_t end; /* of a segment; its spot is made once it is needed */
 	bool made;
@@ -148,6 +150,71 @@ crossing(looking *l, const rb_piece *polygon, uint32_t i, uint32_t *point)
 	return there ? rb_name_point(l->c, at, point) : RB_OK;
 }
 
+/*
+ * What rounding has left of a polygon lies on several edges, which are the same in doubles there: along its own line
+ * it is covered where a side along another one is.
+ */
+static rb_status
+find_other_lines(looking *l)
+{
+	const rb_piece *s = l->piece;
+	rb_status status = RB_OK;
+
+	l->nlines = 0;
+	for (int i = 0; i < 6 && status == RB_OK; i++)
+	{
+		const double *t = l->part[i / 3].at;
+		uint32_t line;
+
+		if ((s->on[i / 3] >> i % 3 & 1) == 0)
+			continue;
+		status = rb_name_line(l->c, t + 3 * (i % 3), t + 3 * ((i + 1) % 3), &line);
+		if (status == RB_OK && line != s->what)
+			l->lines[l->nlines++] = line;
+	}
+	return status;
+}
+
+static bool
+is_other_line(const looking *l, uint32_t line)
+{
+	uint32_t i = 0;
+
+	while (i < l->nlines && l->lines[i] != line)
+		i++;
+	return i < l->nlines;
+}
+
+static rb_status
+look_at_sides(looking *l, const rb_piece *polygon)
+{
+	rb_curve *c = l->c;
+	const rb_piece *s = l->piece;
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i < polygon->to && status == RB_OK; i++)
+	{
+		const uint32_t *vertex = RB_ALL(c->vertex, uint32_t) + polygon->from;
+		uint32_t from = vertex[i > 0 ? i - 1 : polygon->to - 1], to = vertex[i], line;
+		const double *p, *q;
+
+		rb_side_ends(c, RB_ALL(c->sides, rb_side)[polygon->from + i], &p, &q);
+		status = rb_name_line(c, p, q, &line);
+		if (status != RB_OK || !is_other_line(l, line))
+			continue;
+		if (rb_line_order(c, s->what, from, to) > 0)
+		{
+			from = to;
+			to = vertex[i > 0 ? i - 1 : polygon->to - 1];
+		}
+		from = rb_line_order(c, s->what, from, s->from) < 0 ? s->from : from;
+		to = rb_line_order(c, s->what, s->to, to) < 0 ? s->to : to;
+		if (rb_line_order(c, s->what, from, to) < 0)
+			status = put_stretch(c, s->what, from, to, true);
+	}
+	return status;
+}
+
 static rb_status
 look_at_polygon(void *user, uint32_t item)
 {
@@ -158,6 +225,10 @@ look_at_polygon(void *user, uint32_t item)
 	int n = 0, before;
 	rb_status status = RB_OK;
 
+	if (polygon->dimension == 2 && l->nlines > 0)
+		status = look_at_sides(l, polygon);
+	if (status != RB_OK)
+		return status;
 	if (polygon->dimension != 2 || s->along == RB_ALONG_ROUNDED ||
 		(s->part[0] != polygon->part[0] && s->part[1] != polygon->part[1]))
 		return RB_OK;
@@ -324,6 +395,8 @@ rb_curve_covers(rb_curve *c)
 			status = put_stretch(c, l.piece->what, l.piece->from, l.piece->to, false);
 			for (int side = 0; side < 2 && c->count[2] > 0; side++)
 				rb_part_load(&c->side[side], l.piece->part[side], &l.part[side]);
+			if (status == RB_OK && c->count[2] > 0)
+				status = find_other_lines(&l);
 			if (status == RB_OK && c->count[2] > 0)
 				status =
 					rb_boxes_find(&c->boxes, c->boxes.box + 6 * (size_t) i, look_at_polygon, &l);

@@ -144,6 +144,8 @@ name_segment(rb_curve *c, rb_piece *piece, const rb_part *red, const rb_part *bl
 	}
 	piece->along = on_red != 0 ? RB_ALONG_RED : RB_ALONG_BLUE;
 	piece->edge = (uint8_t) __builtin_ctz(on_red != 0 ? on_red : on_blue);
+	piece->on[0] = flat ? (uint8_t) on_red : 0;
+	piece->on[1] = flat ? (uint8_t) on_blue : 0;
 	t = on_red != 0 ? red->at : blue->at;
 	return rb_name_line(c, t + 3 * piece->edge, t + 3 * ((piece->edge + 1) % 3), &piece->what);
 }

@@ -28,7 +28,8 @@
  * Every corner is the doubles nearest to where it is, and points of the same doubles are one.  Along a straight
  * run or edge corners are left out, so nothing shows how a face was cut into triangles; they are kept where
  * they are a corner of a polygon of the same plane, or an end of another run (those that a polygon cuts off need not be).
- * A polygon that has no area when it is rounded is a line, a line that has no length is a point.
+ * A polygon that has no area when it is rounded is a line (or nothing, where a side of another polygon is the same line
+ * then), a line that has no length is a point.
  *
  * It takes time that is nearly linear in the number of pairs, and memory in that of those that share something.
  */

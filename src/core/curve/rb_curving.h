@@ -101,6 +101,8 @@ typedef struct rb_piece
 	uint8_t edge;
 	uint8_t axis; /* of a polygon: along which it is looked at */
 	int8_t turn;  /* of red, looked at so */
+	/* of a segment that rounding has left of a polygon: a bit for each edge of its parts that it lies on */
+	uint8_t on[2];
 } rb_piece;
 
 /* an edge of a part; turned: from its end to its beginning */
