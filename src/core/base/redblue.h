@@ -39,6 +39,7 @@
 #include "core/base/rb_atomic.h"
 #include "core/base/rb_kinds.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -568,6 +569,8 @@ typedef struct rb_context
 	uint64_t gpu_cache_limit;  /* of it, for copies of kept sets; UINT64_MAX: a quarter of all */
 	double device_idle_ms;     /* the device stays open so long after this join; 0: a moment */
 	uint32_t filters;          /* RB_FILTER_ALL but in tests */
+	/* of the caller, whose thread does the work: not 0 asks to stop, too; NULL: there is none */
+	const volatile sig_atomic_t *asked;
 	rb_stats stats;
 	rb_error error;
 	/* these are read and written by several threads: through the functions below */
@@ -588,7 +591,7 @@ extern void rb_context_stop(rb_context *ctx);
 static inline bool
 rb_should_stop(const rb_context *ctx)
 {
-	return rb_load(&ctx->stop) != 0;
+	return rb_load(&ctx->stop) != 0 || (ctx->asked != NULL && *ctx->asked != 0);
 }
 
 static inline void

@@ -1037,6 +1037,12 @@ typedef struct rb_aside
 /* ctx, work and arg are set: does it, and throws what has interrupted it */
 extern rb_status rb_aside_run(rb_aside *aside);
 
+/*
+ * The same of work that is short, mostly: it is done here until somebody interrupts, and where that does not end the
+ * statement, aside, from its beginning.
+ */
+extern rb_status rb_aside_try(rb_aside *aside);
+
 /* where the process may end meanwhile, by whoever is called then */
 extern void rb_aside_end(rb_aside *aside);
 

@@ -17,10 +17,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* pairs of parts up to which it is done at once: some milliseconds, even where each overlaps each in one plane */
-#define FEW_PAIRS 64
-/* and pieces of a line up to which it is measured at once */
-#define FEW_PIECES 1024
+/* pairs of parts up to which it is short, mostly: some milliseconds, but where each overlaps each in one plane */
+#define FEW_PAIRS 1024
 #define FEW_TO_SORT 65536
 
 typedef struct rb_shaping
@@ -61,9 +59,16 @@ stop_shaping(void *arg)
 	rb_aside_end(&((rb_shaping *) arg)->aside);
 }
 
-/* that work of ours, which is much or not */
+/* how long some work takes */
+typedef enum much
+{
+	SHORT,
+	SHORT_MOSTLY, /* and it can begin again */
+	LONG
+} much;
+
 static void
-work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, bool much)
+work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx, much takes)
 {
 	rb_shaping *s = rows->shaping;
 	rb_status status;
@@ -71,7 +76,9 @@ work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx
 	s->aside.ctx = ctx;
 	s->aside.work = what;
 	s->aside.arg = arg;
-	status = much ? rb_aside_run(&s->aside) : what(arg);
+	status = takes == LONG    ? rb_aside_run(&s->aside)
+			 : takes == SHORT ? what(arg)
+							  : rb_aside_try(&s->aside);
 	if (status != RB_OK)
 		rb_raise_of(rows->run->join->function, "intersection", status, &ctx->error);
 }
@@ -111,7 +118,7 @@ rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
 		run->side[i].keep = NULL;
 	}
 	work(rows, compose, run, &run->ctx,
-		 run->side[0].set->view != NULL || run->side[1].set->view != NULL);
+		 run->side[0].set->view != NULL || run->side[1].set->view != NULL ? LONG : SHORT);
 	rb_context_init(&s->ctx, run->memory);
 	s->row = AllocSetContextCreate(context, "redblue shape", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < 2; i++)
@@ -163,9 +170,9 @@ make_span(rb_shaping *s)
 
 	if (!s->measured)
 		status = rb_line_measure(&s->ctx, segments, s->nparts, &s->line);
-	s->measured = true;
 	if (status != RB_OK)
 		return status;
+	s->measured = true;
 	return rb_line_span(&s->ctx, segments, s->nparts, s->side[1]->coords, s->pair + s->from,
 						s->to - s->from, &s->line, &s->span[0], &s->span[1]);
 }
@@ -193,7 +200,9 @@ put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
 	MemoryContext old;
 
 	work(rows, spans ? make_shape_and_span : make_shape, s, &s->ctx,
-		 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PIECES));
+		 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS)
+			 ? LONG
+			 : SHORT_MOSTLY);
 	MemoryContextReset(s->row);
 	old = MemoryContextSwitchTo(s->row);
 	values[0] = Int64GetDatum(rb_id_of(s->side[0], s->red));
@@ -303,7 +312,7 @@ gather(rb_answer_rows *rows)
 	s->nparts = s->part - s->first;
 	s->measured = false;
 	if (s->npairs > 1 && s->nparts > 1)
-		work(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT);
+		work(rows, sort_pairs, s, &s->ctx, s->npairs > FEW_TO_SORT ? LONG : SHORT);
 	return s->npairs > 0;
 }
 

@@ -5,6 +5,7 @@
 #include "pg/base/rb_pg.h"
 
 #include "core/base/rb_parallel.h"
+#include "miscadmin.h"
 
 #include <time.h>
 
@@ -48,6 +49,21 @@ rb_aside_run(rb_aside *a)
 	if (interrupted)
 		rb_throw_kept();
 	return a->status;
+}
+
+rb_status
+rb_aside_try(rb_aside *a)
+{
+	rb_status status;
+
+	a->ctx->asked = &InterruptPending;
+	status = a->work(a->arg);
+	a->ctx->asked = NULL;
+	if (status != RB_STOPPED)
+		return status;
+	if (rb_is_interrupted())
+		rb_throw_kept();
+	return rb_aside_run(a);
 }
 
 void

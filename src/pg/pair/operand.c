@@ -271,8 +271,8 @@ rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 
 
 /* ---- what they share ---- */
 
-/* pairs of parts up to which it is done at once: some milliseconds, even where each overlaps each in one plane */
-#define FEW_PAIRS 64
+/* pairs of parts up to which it is short, mostly: some milliseconds, but where each overlaps each in one plane */
+#define FEW_PAIRS 4096
 
 static rb_status
 make_curve(void *arg)
@@ -302,7 +302,7 @@ rb_pairwise_curve(rb_pairwise *p)
 	p->aside.ctx = &p->ctx;
 	p->aside.work = make_curve;
 	p->aside.arg = p;
-	status = pairs <= FEW_PAIRS ? make_curve(p) : rb_aside_run(&p->aside);
+	status = pairs <= FEW_PAIRS ? rb_aside_try(&p->aside) : rb_aside_run(&p->aside);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "intersection", status, &p->ctx.error);
 }
