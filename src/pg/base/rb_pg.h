@@ -608,7 +608,7 @@ typedef struct rb_box_sample
  * Within SPI.  The relation stays open.  Another seed gives other rows.
  */
 extern void rb_box_sample_read(rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
-							rb_box_sample *sample);
+							   rb_box_sample *sample);
 
 /* ======== service: the worker, which joins on a device for all sessions (rb_service.h) ======== */
 

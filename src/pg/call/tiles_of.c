@@ -5,11 +5,10 @@
  * A row is needed where it may be in a pair: where its box begins below the high ends of a tile,
  * and does not end below its low ones.  Of a pair within a distance the other row may begin that much higher.
  *
- * A box is two arrays, or that of a geometry (of its own numbers, not the box of floats
- * that it brings along).  A tile is two arrays, as redblue_tiles makes them; several tiles are arrays of these,
- * as array_agg(tile_low ORDER BY tile) makes them.
+ * A box is two arrays, or that of a geometry (pair/pair_tiles.c).  A tile is two arrays, as redblue_tiles
+ * makes them; several tiles are arrays of these, as array_agg(tile_low ORDER BY tile) makes them.
  */
-#include "pg/pair/rb_pairwise.h"
+#include "pg/call/rb_tiles.h"
 
 #include "core/join/rb_kd_tiles.h"
 
@@ -19,14 +18,6 @@
 
 #include <float.h>
 #include <math.h>
-
-/* the box of a row, or of a tile */
-typedef struct ends
-{
-	int dims; /* 0: there is none */
-	double low[3];
-	double high[3];
-} ends;
 
 /* ---- arguments ---- */
 
@@ -66,10 +57,10 @@ refuse_dims(const char *function, const char *a, int dims_a, const char *b, int 
 					errmsg("%s: %s has %d dimensions, %s has %d", function, a, dims_a, b, dims_b)));
 }
 
-/* the box that two arguments are; NULL is no end on that side, which a row's box must have */
+/* the box that two arguments are */
 static void
 read_ends(FunctionCallInfo fcinfo, const char *function, int first, const char *low,
-		  const char *high, ends *e)
+		  const char *high, rb_ends *e)
 {
 	int dims[2] = {0, 0};
 
@@ -87,8 +78,14 @@ read_ends(FunctionCallInfo fcinfo, const char *function, int first, const char *
 	e->dims = Max(dims[0], dims[1]);
 }
 
+void
+rb_tile_read(FunctionCallInfo fcinfo, const char *function, int first, rb_ends *tile)
+{
+	read_ends(fcinfo, function, first, "tile_low", "tile_high", tile);
+}
+
 static void
-read_box(FunctionCallInfo fcinfo, const char *function, ends *box)
+read_box(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
 {
 	read_ends(fcinfo, function, 0, "low", "high", box);
 	for (int a = 0; a < box->dims; a++)
@@ -99,9 +96,8 @@ read_box(FunctionCallInfo fcinfo, const char *function, ends *box)
 									  box->high[a])));
 }
 
-/* moves the high ends of a row's box up by the distance, which is that argument */
-static void
-reach_up(FunctionCallInfo fcinfo, const char *function, int argument, ends *box)
+void
+rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_ends *box)
 {
 	double distance;
 
@@ -117,27 +113,14 @@ reach_up(FunctionCallInfo fcinfo, const char *function, int argument, ends *box)
 		box->high[a] = rb_reach_up(box->high[a], distance);
 }
 
-/* false: the geometry is empty */
-static bool
-read_geometry(FunctionCallInfo fcinfo, const char *function, ends *box)
-{
-	bool has_z;
-	int32 srid;
-
-	if (!rb_pairwise_box(fcinfo, function, &has_z, &srid, box->low, box->high))
-		return false;
-	box->dims = has_z ? 3 : 2;
-	return true;
-}
-
 /* ---- one tile ---- */
 
-static bool
-meets(const char *function, const ends *box, bool any_dims, const ends *tile)
+bool
+rb_tile_asks(const char *function, const rb_ends *box, bool flattens, const rb_ends *tile)
 {
 	/* a geometry with Z may lie in a tile of the plane */
-	if (tile->dims != 0 && box->dims != tile->dims && !(any_dims && box->dims > tile->dims))
-		refuse_dims(function, any_dims ? "the geometry" : "the box", box->dims, "the tile",
+	if (tile->dims != 0 && box->dims != tile->dims && !(flattens && box->dims > tile->dims))
+		refuse_dims(function, flattens ? "the geometry" : "the box", box->dims, "the tile",
 					tile->dims);
 	return rb_tile_meets(tile->dims, box->low, box->high, tile->low, tile->high);
 }
@@ -149,43 +132,17 @@ Datum
 redblue_meets_tile(PG_FUNCTION_ARGS)
 {
 	static const char function[] = "redblue_meets_tile";
-	ends box, tile;
+	rb_ends box, tile;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	read_box(fcinfo, function, &box);
-	reach_up(fcinfo, function, 4, &box);
-	read_ends(fcinfo, function, 2, "tile_low", "tile_high", &tile);
-	PG_RETURN_BOOL(meets(function, &box, false, &tile));
-}
-
-PG_FUNCTION_INFO_V1(redblue_geometry_meets_tile);
-
-/* geom, tile_low, tile_high, distance */
-Datum
-redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
-{
-	static const char function[] = "redblue_meets_tile";
-	ends box, tile;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	read_ends(fcinfo, function, 1, "tile_low", "tile_high", &tile);
-	if (!read_geometry(fcinfo, function, &box))
-		PG_RETURN_BOOL(false);
-	reach_up(fcinfo, function, 3, &box);
-	PG_RETURN_BOOL(meets(function, &box, true, &tile));
+	rb_reach_read(fcinfo, function, 4, &box);
+	rb_tile_read(fcinfo, function, 2, &tile);
+	PG_RETURN_BOOL(rb_tile_asks(function, &box, false, &tile));
 }
 
 /* ---- many tiles ---- */
-
-typedef struct many_tiles
-{
-	int n;
-	int dims;
-	const double *low; /* dims of each */
-	const double *high;
-} many_tiles;
 
 static const double *
 read_points(FunctionCallInfo fcinfo, const char *function, int argument, const char *name, int *n,
@@ -213,8 +170,8 @@ read_points(FunctionCallInfo fcinfo, const char *function, int argument, const c
 	return (const double *) ARR_DATA_PTR(array);
 }
 
-static void
-read_tiles(FunctionCallInfo fcinfo, const char *function, int first, many_tiles *tiles)
+void
+rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first, rb_many_tiles *tiles)
 {
 	int n, dims;
 
@@ -228,13 +185,12 @@ read_tiles(FunctionCallInfo fcinfo, const char *function, int first, many_tiles 
 		refuse_dims(function, "tile_lows", tiles->dims, "tile_highs", dims);
 }
 
-/* the numbers of the tiles that the box meets, from 1 */
-static void
-return_tiles(FunctionCallInfo fcinfo, const char *function, const ends *box, bool any_dims,
-			 const many_tiles *tiles)
+void
+rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *box, bool flattens,
+				const rb_many_tiles *tiles)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	ends tile = {.dims = tiles->dims};
+	rb_ends tile = {.dims = tiles->dims};
 
 	for (int i = 0; i < tiles->n; i++)
 	{
@@ -251,7 +207,7 @@ return_tiles(FunctionCallInfo fcinfo, const char *function, const ends *box, boo
 			if (isnan(tile.low[a]) || isnan(tile.high[a]))
 				ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 								errmsg("%s: NaN in tile %d", function, i + 1)));
-		if (meets(function, box, any_dims, &tile))
+		if (rb_tile_asks(function, box, flattens, &tile))
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, &null);
 	}
 }
@@ -263,36 +219,15 @@ Datum
 redblue_tiles_of(PG_FUNCTION_ARGS)
 {
 	static const char function[] = "redblue_tiles_of";
-	many_tiles tiles;
-	ends box;
+	rb_many_tiles tiles;
+	rb_ends box;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
 	read_box(fcinfo, function, &box);
-	reach_up(fcinfo, function, 4, &box);
-	read_tiles(fcinfo, function, 2, &tiles);
-	return_tiles(fcinfo, function, &box, false, &tiles);
-	return (Datum) 0;
-}
-
-PG_FUNCTION_INFO_V1(redblue_geometry_tiles_of);
-
-/* geom, tile_lows, tile_highs, distance */
-Datum
-redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
-{
-	static const char function[] = "redblue_tiles_of";
-	many_tiles tiles;
-	ends box;
-
-	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	if (PG_ARGISNULL(0))
-		return (Datum) 0;
-	read_tiles(fcinfo, function, 1, &tiles);
-	if (!read_geometry(fcinfo, function, &box))
-		return (Datum) 0;
-	reach_up(fcinfo, function, 3, &box);
-	return_tiles(fcinfo, function, &box, true, &tiles);
+	rb_reach_read(fcinfo, function, 4, &box);
+	rb_tiles_read(fcinfo, function, 2, &tiles);
+	rb_tiles_return(fcinfo, function, &box, false, &tiles);
 	return (Datum) 0;
 }

@@ -354,7 +354,7 @@ share_of_pages(const rb_source *source, size_t wanted)
 
 void
 rb_box_sample_read(rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
-				rb_box_sample *sample)
+				   rb_box_sample *sample)
 {
 	const char *sql = source->sql;
 	double share = source->rel != NULL ? share_of_pages(source, sample->wanted) : 1;
