@@ -296,7 +296,8 @@ store_tiles(const tiling *t, ReturnSetInfo *rsinfo)
 		values[0] = Int32GetDatum((int32) i + 1);
 		values[1] = ends(t->tile[i].low, dims);
 		values[2] = ends(t->tile[i].high, dims);
-		values[3] = Float8GetDatum(t->tile[i].cost);
+		/* an estimate, in tenths: a pair is one */
+		values[3] = Float8GetDatum(rint(t->tile[i].cost * 10) / 10);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(row);

@@ -84,6 +84,12 @@ accepted(const rb_source *source, TupleDesc desc)
 		are_segments(desc))
 		return pstrdup("These are the columns of segments: are the two arguments swapped?  The "
 					   "segments come first, then the triangles.");
+	/* any kind will do */
+	if (source->nameless)
+		return psprintf("Accepted are a %s, or the columns %s, or %s, or %s, or %s, or %s.",
+						geometry_types(source->kind), list_coordinates(RB_TRIANGLE3),
+						list_coordinates(RB_SEGMENT3), list_coordinates(RB_SEGMENT2),
+						list_coordinates(RB_BOX3), list_coordinates(RB_POINT3));
 	return psprintf("Accepted are a %s, or the columns %s.", geometry_types(source->kind),
 					list_coordinates(source->kind));
 }
