@@ -315,6 +315,8 @@ find_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 		cut.extent = largest - least;
 		for (int i = 0; i < 2; i++)
 		{
+			if (is_stopped(k, n))
+				return RB_STOPPED;
 			cut.at = at[i];
 			try_cut(k, node, n, cost, cut, best);
 		}
