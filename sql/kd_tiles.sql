@@ -21,6 +21,7 @@ CREATE TABLE red (id int, ax float8, ay float8, az float8, bx float8, by float8,
 INSERT INTO red SELECT i, i % 8, i / 8, 0, i % 8 + 0.5, i / 8, 0, i % 8, i / 8 + 0.5, 0.25 FROM generate_series(0, 63) i;
 CREATE TABLE blue (LIKE red);
 INSERT INTO blue SELECT id, ax + 0.25, ay + 0.25, az, bx + 0.25, by + 0.25, bz, cx + 0.25, cy + 0.25, cz FROM red;
+CREATE TABLE other (id int, name text);
 CREATE VIEW box AS SELECT id, ax AS lx, ay AS ly, az AS lz, bx AS hx, cy AS hy, cz AS hz FROM red;
 CREATE VIEW blue_box AS SELECT id, ax AS lx, ay AS ly, az AS lz, bx AS hx, cy AS hy, cz AS hz FROM blue;
 CREATE VIEW flat AS SELECT id, ax AS lx, ay AS ly, bx AS hx, cy AS hy FROM red;
@@ -96,7 +97,7 @@ SELECT refused($$ SELECT * FROM redblue_tiles('red', 'blue', 4, red_geom => 'sha
 SELECT refused($$ SELECT * FROM redblue_tiles('red', 'map', 4) $$);
 SELECT refused($$ SELECT * FROM redblue_tiles('flat', 'box', 4) $$);
 SELECT refused($$ SELECT * FROM redblue_tiles('flat', 'map', 4, dimensions => 3) $$);
-SELECT refused($$ SELECT * FROM redblue_tiles('pg_class', NULL, 4) $$);
+SELECT refused($$ SELECT * FROM redblue_tiles('other', NULL, 4) $$);
 SELECT refused($$ SELECT * FROM redblue_tiles_query('SELECT * FROM nowhere', NULL, 4) $$);
 SELECT refused($$ SELECT * FROM redblue_tiles_query('SELECT * FROM box; SELECT 1', NULL, 4) $$);
 SELECT refused($$ SELECT * FROM redblue_tiles_query('red', NULL, 4) $$);

@@ -195,12 +195,25 @@ value_bytes(const box_receiver *r, TupleTableSlot *slot)
 	return slot->tts_isnull[i] ? 0 : toast_datum_size(slot->tts_values[i]);
 }
 
+/* of a row as it lies in its table, wherever reading has begun; else of its number */
+static uint32
+hash_of_row(box_receiver *r, TupleTableSlot *slot)
+{
+	const ItemPointer at = &slot->tts_tid;
+	uint64 place = ++r->seen;
+
+	if (ItemPointerIsValid(at))
+		place = ((uint64) ItemPointerGetBlockNumber(at) << 16 | ItemPointerGetOffsetNumber(at)) ^
+				(uint64) slot->tts_tableOid << 40;
+	return hash_of(r, place);
+}
+
 static bool
 receive(TupleTableSlot *slot, DestReceiver *self)
 {
 	box_receiver *r = (box_receiver *) self;
 	const rb_builder *b = &r->builder;
-	uint32 hash = hash_of(r, r->seen++);
+	uint32 hash = hash_of_row(r, slot);
 	double low[3], high[3];
 	int64 id;
 
