@@ -135,6 +135,84 @@ SELECT * FROM ways('SELECT string_agg(n::text, '' '' ORDER BY d) FROM (SELECT d,
 SELECT count(*) > 5 AS told FROM stages('SELECT a.id FROM roof a JOIN wall b ON redblue_intersects(a.geom, b.geom) LIMIT 3');
 RESET enable_nestloop;
 
+-- ---- pairs that are only counted are not made ----
+CREATE TABLE spot AS SELECT id, kind, ST_Centroid(geom) AS geom FROM roof WHERE id < 600;
+CREATE TABLE patch AS SELECT id, kind, ST_Force2D(ST_Expand(geom, 1)) AS geom FROM roof WHERE id % 7 = 0 AND id < 900;
+ANALYZE spot, patch;
+SET enable_nestloop = off;
+SELECT * FROM plan('SELECT count(*), count(1) + 1 AS more FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom)');
+SELECT * FROM plan('SELECT count(*) FROM spot s, patch p WHERE redblue_dwithin(s.geom, p.geom, 2) AND s.kind = 1 HAVING count(*) > 7');
+-- something is wanted of the pairs, or asked, or each of them is looked at
+SELECT * FROM plan('SELECT count(s.id) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom)');
+SELECT * FROM plan('SELECT count(*) FILTER (WHERE true), sum(1) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom)');
+SELECT * FROM plan('SELECT count(*) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) GROUP BY s.kind');
+SELECT * FROM plan('SELECT count(*) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) AND s.kind <> p.kind');
+SELECT * FROM plan('SELECT count(*) FROM spot s JOIN patch p ON redblue_crosses(s.geom, p.geom)');
+SELECT * FROM plan('SELECT count(*) FROM spot s LEFT JOIN patch p ON redblue_intersects(s.geom, p.geom)');
+SELECT * FROM plan('SELECT count(*) FROM spot s WHERE EXISTS (SELECT FROM patch p WHERE redblue_intersects(s.geom, p.geom))');
+SELECT * FROM ways('SELECT count(*) || '' '' || count(1) + 1 FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom)');
+SELECT * FROM ways('SELECT count(*) FROM spot s, patch p WHERE redblue_dwithin(s.geom, p.geom, 2) AND s.kind = 1 HAVING count(*) > 7');
+SELECT * FROM ways('SELECT count(*) FROM spot s, patch p WHERE redblue_dwithin(s.geom, p.geom, 2) AND s.kind = 1 HAVING count(*) < 7');
+SELECT * FROM ways('SELECT count(*) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) WHERE s.id < 0');
+SELECT * FROM ways('SELECT count(*) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) WHERE current_setting(''redblue.threads'') = ''7''');
+-- with parameters: the inputs again, the distance again, nothing again
+SELECT * FROM ways('SELECT string_agg((SELECT count(*) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) WHERE s.kind = k)::text, '','' ORDER BY k) FROM generate_series(0, 3) k');
+SELECT * FROM ways('SELECT string_agg((SELECT count(*) FROM spot s JOIN patch p ON redblue_dwithin(s.geom, p.geom, k))::text, '','' ORDER BY k) FROM generate_series(0, 3) k');
+SELECT * FROM ways('SELECT string_agg((SELECT count(*) + k FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom))::text, '','' ORDER BY k) FROM generate_series(0, 3) k');
+SELECT * FROM ways('WITH n AS MATERIALIZED (SELECT count(*) AS n FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom)) SELECT a.n + b.n FROM n a, n b');
+-- in space, in the plane, and both
+SELECT * FROM ways('SELECT count(*) FROM raised a JOIN ground b ON redblue_intersects(a.geom, b.geom)');
+-- a cursor, and a statement that is prepared
+BEGIN;
+DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT count(*) FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom);
+FETCH c; FETCH c; FETCH BACKWARD c;
+COMMIT;
+FETCH BACKWARD ALL FROM c; FETCH ALL FROM c;
+CLOSE c;
+SET plan_cache_mode = force_generic_plan;
+PREPARE counted(float8) AS SELECT count(*) FROM spot s JOIN patch p ON redblue_dwithin(s.geom, p.geom, $1);
+EXECUTE counted(0); EXECUTE counted(3); EXECUTE counted(NULL); EXECUTE counted(-1);
+DEALLOCATE counted;
+RESET plan_cache_mode;
+
+-- ---- geometries are decoded by a thread while rows are read: what is not plain, or wrong, is where it was ----
+CREATE FUNCTION threads(query text) RETURNS TABLE (threads text, answer text) LANGUAGE plpgsql AS $$
+DECLARE message text; detail text;
+BEGIN
+	FOREACH threads IN ARRAY ARRAY['1', '2'] LOOP
+		PERFORM set_config('redblue.threads', threads, true);
+		BEGIN
+			EXECUTE query INTO answer;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+			answer := SQLSTATE || ': ' || message || ': ' || detail;
+		END;
+		RETURN NEXT;
+	END LOOP;
+	PERFORM set_config('redblue.threads', '1', true);
+END $$;
+-- of 12000 rows, 2 MB: all plain; with polygons that are cut and nulls; with one that is large
+CREATE TABLE alike AS SELECT i AS id, ST_Translate('TRIANGLE Z ((0 0 0, 1 0 0, 0 1 1, 0 0 0))'::geometry, i % 100, i / 100, 0) AS geom FROM generate_series(0, 11999) i;
+CREATE TABLE motley AS SELECT id, CASE WHEN id % 1000 = 7 THEN NULL WHEN id % 1000 = 8 THEN ST_Expand(ST_Force2D(geom), 0.5) WHEN id % 4000 = 9 THEN ST_Translate('POLYGON Z ((0 0 0, 2 0 0, 2 2 2, 0 2 2, 0 0 0), (0.5 0.5 0.5, 1.5 0.5 0.5, 1.5 1.5 1.5, 0.5 0.5 0.5))'::geometry, id % 100, id / 100, 0) WHEN id = 6001 THEN (SELECT ST_Collect(p.geom ORDER BY p.id) FROM alike p WHERE p.id % 10 = 0) ELSE geom END AS geom FROM alike;
+ANALYZE alike, motley;
+SELECT * FROM threads('SELECT count(*) FROM alike a JOIN alike b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM threads('SELECT count(*) || '' '' || md5(string_agg(a.id || '' '' || b.id, '','' ORDER BY a.id, b.id)) FROM alike a JOIN motley b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM threads('SELECT count(*) || '' '' || md5(string_agg(a.id || '' '' || b.id, '','' ORDER BY a.id, b.id)) FROM motley a JOIN alike b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM threads('SELECT count(*) || '' '' || sum(a.id # b.id) FROM motley a JOIN motley b ON redblue_dwithin(a.geom, b.geom, 0.1)');
+-- without Z, all of it, or behind what has Z
+SELECT * FROM threads('SELECT count(*) FROM (SELECT ST_Force2D(geom) AS geom FROM alike OFFSET 0) a JOIN motley b ON redblue_intersects(a.geom, b.geom)');
+-- wrong: in the middle, the first of several; SRIDs, too; and where nothing is compared with it
+CREATE TABLE wrong AS SELECT id, CASE WHEN id IN (5003, 9000) THEN 'CURVEPOLYGON (CIRCULARSTRING (0 0, 4 0, 4 4, 0 4, 0 0))'::geometry ELSE geom END AS geom FROM alike;
+CREATE TABLE elsewhere AS SELECT id, CASE WHEN id >= 7000 THEN ST_SetSRID(geom, 4000 + id % 3) ELSE geom END AS geom FROM alike;
+SELECT * FROM threads('SELECT count(*) FROM ground a JOIN wrong b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM threads('SELECT count(*) FROM wrong a JOIN alike b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM threads('SELECT count(*) FROM elsewhere a JOIN alike b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM threads('SELECT count(*) FROM alike a JOIN elsewhere b ON redblue_intersects(a.geom, b.geom)');
+SELECT * FROM threads('SELECT count(*) FROM wrong a JOIN (SELECT geom FROM alike WHERE id < 0) b ON redblue_intersects(a.geom, b.geom)');
+-- an error of the input while the thread is at work
+SELECT * FROM threads('SELECT count(*) FROM (SELECT geom FROM alike WHERE 1 / (id - 9999) < 2) a JOIN alike b ON redblue_intersects(a.geom, b.geom)');
+RESET enable_nestloop;
+
 -- ---- ST_3DIntersects and ST_3DDWithin in their place, where that is asked for ----
 SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON ST_3DIntersects(r.geom, w.geom)');
 SET redblue.replace_postgis = on;

@@ -2043,6 +2043,53 @@ COMMENT ON FUNCTION redblue_into(regclass, text) IS
 Rows go in blocks to a plain table without indexes, triggers, constraints but NOT NULL, defaults to fill in, policies, partitions;
 in any other case one by one, as INSERT does it. Privileges and errors are those of INSERT';
 
+-- ---- tiles ----
+
+CREATE FUNCTION redblue_tiles(
+	red regclass, blue regclass, n int,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	distance float8 DEFAULT 0, dimensions int DEFAULT NULL,
+	OUT tile int, OUT tile_low float8[], OUT tile_high float8[], OUT estimated_cost float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_tiles'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 16;
+COMMENT ON FUNCTION redblue_tiles IS
+'n tiles that fill space without an overlap and cost about the same, for a join of two tables or views, or of one with itself (blue null): tile, from 1; its low
+and high corner, in units of the coordinates, half open (low <= x < high), at the outer sides infinite; its cost: the rows that whoever joins it must read, and a tenth for each pair
+whose boxes overlap and that lies in it. Cut by some rows of both sides (k-d tree); the same for the same tables. Rows are triangles, segments, points or boxes in
+columns as the joins have them, or any geometry, box3d, box2d or cube (red_geom, blue_geom); red_object, blue_object: rows with one value are one object, and then all are
+read, as they are of views and foreign tables. distance: of the pairs that are wanted. dimensions: 2 for joins in the plane of rows that have z. Errors: 22023 for n below 1
+or above 1000000 and for sides of different dimensions, and those of the joins';
+
+CREATE FUNCTION redblue_tiles_query(
+	red text, blue text, n int,
+	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	distance float8 DEFAULT 0, dimensions int DEFAULT NULL,
+	OUT tile int, OUT tile_low float8[], OUT tile_high float8[], OUT estimated_cost float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'redblue_tiles_query'
+LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 16;
+COMMENT ON FUNCTION redblue_tiles_query IS
+'redblue_tiles for the rows of two queries, which are read to their ends. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller.
+Errors: 0A000 and 42601 for any other text, and those of redblue_tiles';
+
+CREATE FUNCTION redblue_meets_tile(low float8[], high float8[], tile_low float8[], tile_high float8[], distance float8 DEFAULT 0)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'redblue_meets_tile' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION redblue_meets_tile(float8[], float8[], float8[], float8[], float8) IS
+'may a row whose box is from low to high be in a pair that lies in that tile (redblue_tiles), of rows that are no farther apart than distance? Along each axis: low < tile_high and high + distance
+>= tile_low. So whoever joins the tile needs it. In units of the coordinates, two or three of them; tile_low or tile_high null: no end on that side. Null where low or high is. Errors: 22023 for what is no
+box, NaN, different numbers of dimensions, 22004 for a null among the coordinates';
+
+CREATE FUNCTION redblue_tiles_of(low float8[], high float8[], tile_lows float8[], tile_highs float8[], distance float8 DEFAULT 0)
+RETURNS SETOF int
+AS 'MODULE_PATHNAME', 'redblue_tiles_of' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100 ROWS 1;
+COMMENT ON FUNCTION redblue_tiles_of(float8[], float8[], float8[], float8[], float8) IS
+'the tiles that a row whose box is from low to high belongs to (redblue_meets_tile), by their places, from 1, in arrays of corners: array_agg(tile_low ORDER BY tile), array_agg(tile_high ORDER BY tile)
+of what redblue_tiles returns. Of tiles that fill space a box meets one at least. None where low or high is null. Errors: 22004 for no tiles (null), and those of redblue_meets_tile';
+
 -- ---- exact signs ----
 
 CREATE FUNCTION redblue_orient2d(

@@ -147,6 +147,21 @@ COMMENT ON FUNCTION redblue_segment_intersections_query IS
 'redblue_segment_intersections over two queries. Each text is one read-only SELECT (WITH, VALUES, TABLE included), run as the caller, whose
 columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_intersections';
 
+-- ---- tiles ----
+
+CREATE FUNCTION redblue_meets_tile(geom geometry, tile_low float8[], tile_high float8[], distance float8 DEFAULT 0) RETURNS boolean
+AS 'MODULE_PATHNAME', 'redblue_geometry_meets_tile' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION redblue_meets_tile(geometry, float8[], float8[], float8) IS
+'may a geometry be in a pair that lies in that tile (redblue_tiles), of geometries that are no farther apart than distance? By its box, of its own coordinates (not of PostGIS''s floats), as
+redblue_meets_tile of two arrays. With Z it has a tile of two dimensions, too. Null of null, false of an empty geometry. Errors: 22023 for a geometry without Z and a tile of three dimensions, and those
+of redblue_intersects and of redblue_meets_tile';
+
+CREATE FUNCTION redblue_tiles_of(geom geometry, tile_lows float8[], tile_highs float8[], distance float8 DEFAULT 0) RETURNS SETOF int
+AS 'MODULE_PATHNAME', 'redblue_geometry_tiles_of' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200 ROWS 1;
+COMMENT ON FUNCTION redblue_tiles_of(geometry, float8[], float8[], float8) IS
+'the tiles that a geometry belongs to (redblue_meets_tile), by their places, from 1, in arrays of corners: array_agg(tile_low ORDER BY tile), array_agg(tile_high ORDER BY tile) of what redblue_tiles
+returns. None of null and of an empty geometry. Errors: 22004 for no tiles (null), and those of redblue_meets_tile';
+
 -- ---- meshes ----
 
 CREATE FUNCTION redblue_mesh_to_geometry(mesh text, srid int DEFAULT 0, OUT region bigint, OUT geom geometry) RETURNS SETOF record

@@ -17,6 +17,7 @@ _PG_init(void)
 	rb_scan_install();
 	rb_upper_install();
 	rb_join_install();
+	rb_join_count_install();
 	rb_replace_install();
 	rb_info_install();
 	rb_open_install();

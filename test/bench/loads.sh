@@ -22,6 +22,7 @@ load()
 	case $1 in
 		volmesh_18) volmesh "$1" 18 0.2 0.31 0.17 0.23; truth=4652607,838640,899945720207035 ;;
 		volmesh_40) volmesh "$1" 40 0.2 0.31 0.17 0.23; truth=53190546,9434144,10132551968125008 ;;
+		volmesh_84) volmesh "$1" 84 0.2 0.31 0.17 0.23 ;;
 		lattice_18) volmesh "$1" 18 0 0.5 0.25 0; truth=5514844,1036817,1113670983893248 ;;
 		# JOIN_WORKLOAD_N, JOIN as in boxes_truth.tsv, or flat: self in the plane
 		self_*_* | rb_*_* | flat_*_*)

@@ -137,6 +137,7 @@ typedef struct rb_source
 	double face_share;       /* then as a share of the face's extent; 0: any; not by workers */
 	bool body;               /* each row, or object, is a body */
 	bool only_rows;          /* the call has no argument for objects of several rows */
+	bool nameless;           /* rows need no id; one that is there names them in messages */
 	bool count_faces;        /* of each row; then it is neither kept nor read by workers */
 	bool polygons;    /* which triangles are of one polygon is wanted; not by workers either */
 	bool many_points; /* a row of points may have several */
@@ -268,6 +269,9 @@ typedef struct rb_columns
 } rb_columns;
 
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
+
+/* the kind whose columns are all there, of whatever join; else RB_BOX3, as which any geometry can be read */
+extern rb_kind rb_columns_kind(TupleDesc desc, const rb_source *source);
 
 /* has PostgreSQL a cast of its own from that type to float8? */
 extern bool rb_is_number_type(Oid type);
@@ -578,9 +582,33 @@ typedef struct rb_side
  */
 extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side);
 
+/* the rows of a source's SELECT into a receiver, on the snapshot of the statement around it; within SPI */
+extern void rb_run_source(const rb_source *source, DestReceiver *receiver);
+
 /* the same rows from the table, of a side whose arrays are elsewhere; the set that it was stays the caller's */
 extern const rb_set *rb_read_side_again(const rb_source *source, rb_memory *memory,
 										const rb_side *side);
+
+/* ---- box_sample.c: the boxes of some rows of a side ---- */
+
+typedef struct rb_box_sample
+{
+	size_t wanted; /* rows, at most; of large geometries there may be fewer */
+	bool flat;     /* only x and y are wanted */
+	/* what came of it */
+	int dims;    /* that the rows have; 0: there are none to tell */
+	rb_set set;  /* boxes, one a row, or of an object all its rows; coords is of that memory */
+	double rows; /* that there are, about, with a part */
+	bool all;    /* the set has them all */
+	bool paged;  /* rows of one page are in it together, or not at all */
+} rb_box_sample;
+
+/*
+ * Of a source that rb_source_table or rb_source_query has made; its kind is found by its columns.
+ * Within SPI.  The relation stays open.  Another seed gives other rows.
+ */
+extern void rb_box_sample_read(rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
+							   rb_box_sample *sample);
 
 /* ======== service: the worker, which joins on a device for all sessions (rb_service.h) ======== */
 

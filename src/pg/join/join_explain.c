@@ -24,9 +24,9 @@ explain_reading(const rb_geometry_join *j, ExplainState *es)
 		const rb_join_input *in = &j->in[i];
 		const uint64 geometries = in->side.n[0] + in->side.n[1];
 
-		rb_explain_stage(es, names[i][0], in->n, INSTR_TIME_GET_MILLISEC(in->reading),
+		rb_explain_stage(es, names[i][0], in->n, in->read_ms,
 						 psprintf(UINT64_FORMAT " bytes of geometries", in->bytes));
-		rb_explain_stage(es, names[i][1], geometries, INSTR_TIME_GET_MILLISEC(in->decoding),
+		rb_explain_stage(es, names[i][1], geometries, in->decode_ms,
 						 psprintf(UINT64_FORMAT " parts", in->side.parts));
 	}
 }

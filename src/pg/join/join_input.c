@@ -8,7 +8,6 @@
 
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
 /* does the type of an expression say that all its values have Z?  PostGIS's modifier has a bit for it */
@@ -65,23 +64,17 @@ slot_of_table(const PlanState *plan)
 	}
 }
 
-/* table: the slot that knows where the row is, if any does */
-static void
+/* table: the slot that knows where the row is, if any does; the milliseconds that it took, where they are wanted */
+static double
 add_geometry(rb_join_input *in, Datum geometry, const TupleTableSlot *table, bool timed)
 {
 	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(geometry);
 	rb_join_place place = {.row = in->n, .tid = table->tts_tid, .relid = table->tts_tableOid};
-	instr_time start, end;
+	const double start = timed ? rb_now_ms() : 0;
 
-	if (timed)
-		INSTR_TIME_SET_CURRENT(start);
-	rb_join_side_add(&in->side, bytes, &place);
-	if (timed)
-	{
-		INSTR_TIME_SET_CURRENT(end);
-		INSTR_TIME_ACCUM_DIFF(in->decoding, end, start);
-	}
+	rb_join_decode_put(in->decoder, bytes, &place);
 	in->bytes += VARSIZE_ANY_EXHDR(bytes);
+	return timed ? rb_now_ms() - start : 0;
 }
 
 static void
@@ -91,15 +84,15 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 	TupleTableSlot *table = slot_of_table(in->plan);
 	const bool timed = is_timed(j);
 	MemoryContext old = MemoryContextSwitchTo(j->context);
-	instr_time start, end;
+	const double start = timed ? rb_now_ms() : 0;
+	double here = 0; /* decoded, or waited for it */
 
 	if (!bms_is_empty(in->wanted))
 		in->kept = rb_join_rows_open(ExecGetResultType(in->plan), in->wanted, j->memory,
 									 j->function, (Size) work_mem * 1024 / 2);
+	in->decoder = rb_join_decode_begin(&in->side, j->memory, rb_threads(UINT64_MAX), timed);
 	MemoryContextSwitchTo(old);
 	in->bytes = 0;
-	INSTR_TIME_SET_ZERO(in->decoding);
-	INSTR_TIME_SET_CURRENT(start);
 	for (;;)
 	{
 		TupleTableSlot *slot;
@@ -116,17 +109,20 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 		{
 			old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 			/* a row that is handed through as it is knows it, too */
-			add_geometry(in, geometry, table != NULL ? table : slot, timed);
+			here += add_geometry(in, geometry, table != NULL ? table : slot, timed);
 			MemoryContextSwitchTo(old);
 		}
 		if (in->kept != NULL)
 			rb_join_rows_put(in->kept, slot);
 		in->n++;
 	}
-	INSTR_TIME_SET_CURRENT(end);
-	in->reading = end;
-	INSTR_TIME_SUBTRACT(in->reading, start);
-	INSTR_TIME_SUBTRACT(in->reading, in->decoding);
+	in->read_ms = timed ? rb_now_ms() - start - here : 0;
+	ResetExprContext(econtext);
+	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	rb_join_decode_flush(in->decoder);
+	MemoryContextSwitchTo(old);
+	rb_join_decode_end(in->decoder);
+	in->decode_ms = rb_join_decode_ms(in->decoder) + here;
 	ExecClearTuple(j->css.ss.ss_ScanTupleSlot);
 }
 

@@ -217,6 +217,19 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	return &plan->scan.plan;
 }
 
+bool
+rb_join_is_countable(const Path *path)
+{
+	const CustomPath *join = (const CustomPath *) path;
+	const List *facts;
+
+	if (!IsA(path, CustomPath) || join->methods != &path_methods)
+		return false;
+	facts = linitial(join->custom_private);
+	return linitial_int(facts) == JOIN_INNER && lsecond_int(facts) != RB_ASKED_CROSSES &&
+		   list_length(lfourth(join->custom_private)) == 1;
+}
+
 void
 rb_join_install(void)
 {

@@ -39,7 +39,11 @@ close_all(void *arg)
 	if (j->memory == NULL)
 		return;
 	for (int i = 0; i < 2; i++)
+	{
+		rb_join_decode_end(j->in[i].decoder);
+		j->in[i].decoder = NULL;
 		rb_join_side_free(&j->in[i].side);
+	}
 	rb_memory_destroy(j->memory);
 	j->memory = NULL;
 	rb_open_ended();
@@ -325,12 +329,10 @@ start_pairs(rb_geometry_join *j)
 	j->css.ss.ps.ps_ExprContext->ecxt_scantuple = scan;
 }
 
-static TupleTableSlot *
-exec_join(CustomScanState *node)
+/* both inputs are read, and the join may begin */
+static void
+make_ready(rb_geometry_join *j)
 {
-	rb_geometry_join *j = (rb_geometry_join *) node;
-	TupleTableSlot *result = NULL;
-
 	if (j->phase == RB_JOIN_READ)
 	{
 		open_all(j);
@@ -342,6 +344,34 @@ exec_join(CustomScanState *node)
 		start_pairs(j);
 		j->phase = RB_JOIN_PAIRS;
 	}
+}
+
+uint64
+rb_join_count(rb_geometry_join *j)
+{
+	PlanState *node = &j->css.ss.ps;
+	uint64 pairs;
+
+	/* as ExecProcNode does, which this is instead of */
+	if (node->chgParam != NULL)
+		ExecReScan(node);
+	if (node->instrument != NULL)
+		InstrStartNode(node->instrument);
+	make_ready(j);
+	pairs = rb_join_count_pairs(j);
+	j->phase = RB_JOIN_DONE;
+	if (node->instrument != NULL)
+		InstrStopNode(node->instrument, (double) pairs);
+	return pairs;
+}
+
+static TupleTableSlot *
+exec_join(CustomScanState *node)
+{
+	rb_geometry_join *j = (rb_geometry_join *) node;
+	TupleTableSlot *result = NULL;
+
+	make_ready(j);
 	if (j->phase == RB_JOIN_PAIRS)
 	{
 		result = next_joined(j);

@@ -107,6 +107,44 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 		keep_aside(s, bytes, place);
 }
 
+/* called by a thread: nothing of PostgreSQL may be */
+static bool
+is_interrupt_pending(void)
+{
+	return INTERRUPTS_PENDING_CONDITION();
+}
+
+bool
+rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
+{
+	const uint8_t *from = (const uint8_t *) VARDATA_ANY(bytes);
+	const size_t length = VARSIZE_ANY_EXHDR(bytes);
+	rb_geometry_header header;
+	rb_geometry_info info = {0};
+	rb_builder *b;
+	rb_error error;
+
+	if (rb_geometry_read_header(from, length, &header) != RB_GEOMETRY_OK ||
+		(header.has_z && s->flatten))
+		return false;
+	b = &s->builder[header.has_z ? RB_IN_SPACE : RB_IN_PLANE];
+	if (s->faulty[header.has_z ? RB_IN_SPACE : RB_IN_PLANE] != NULL)
+		return false;
+	b->any_leaf = true;
+	b->flat = !header.has_z;
+	b->should_stop = is_interrupt_pending;
+	if (rb_geometry_read_serialized(b, from, length, &info, &error) != RB_GEOMETRY_OK ||
+		(header.has_z && s->may_flatten && !is_flattened_as_it_is(info.type)) ||
+		rb_builder_end_row(b, (int64) place->row, &error) != RB_OK)
+	{
+		rb_builder_drop_row(b);
+		return false;
+	}
+	s->n[header.has_z]++;
+	see_srid(s, header.srid, place);
+	return true;
+}
+
 /* ---- what is wrong ---- */
 
 /* which row it is, as far as that is known */

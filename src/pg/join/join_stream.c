@@ -116,6 +116,7 @@ open_turn(rb_geometry_join *j)
 		j->job.predicate = j->asked == RB_ASKED_CROSSES   ? RB_CONTACT
 						   : j->asked == RB_ASKED_DWITHIN ? RB_WITHIN
 														  : RB_MEET;
+		j->job.answer = j->counting ? RB_COUNT : RB_PAIRS;
 		/* what is farther apart than any double can say is never near */
 		j->job.distance = Min(j->reach, DBL_MAX);
 		rb_context_init(&j->ctx, j->memory);
@@ -178,4 +179,17 @@ rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 		if (!next_block(j))
 			rb_join_end_stream(j);
 	}
+}
+
+uint64
+rb_join_count_pairs(rb_geometry_join *j)
+{
+	const uint64 before = j->stats.stage[RB_STAGE_EMIT].count;
+	uint64 outer, inner;
+
+	j->counting = true;
+	while (rb_join_next_pair(j, &outer, &inner))
+		;
+	j->counting = false;
+	return j->stats.stage[RB_STAGE_EMIT].count - before;
 }

@@ -8,10 +8,12 @@
  *		join_scan.c		the node: both inputs are read, their geometries joined, pairs of rows handed out
  *		join_stream.c	the sets of both inputs are joined
  *		join_input.c	an input is read to its end
+ *		join_decode.c	its geometries are decoded, by a thread meanwhile
  *		join_sides.c	geometries of an input become sets
  *		join_columns.c	what is wanted again of its rows
  *		join_rows.c		rows by their numbers, in memory or in a file
  *		join_explain.c	the node in EXPLAIN
+ *		join_count.c	a count of its pairs becomes the join's own answer
  */
 #ifndef RB_GEOMETRY_JOIN_H
 #define RB_GEOMETRY_JOIN_H
@@ -101,6 +103,8 @@ enum
 };
 
 extern void rb_join_install(void);
+/* is it an inner join by the node, with no clause but the node's own, of which the core knows the number of pairs? */
+extern bool rb_join_is_countable(const Path *path);
 
 /* ---- join_sides.c: geometries of an input become sets ---- */
 
@@ -147,12 +151,30 @@ typedef struct rb_join_side
 
 /* a geometry, detoasted, of that row; says nothing of what is wrong with it, as it may have nothing to be compared with */
 extern void rb_join_side_add(rb_join_side *side, struct varlena *bytes, const rb_join_place *place);
+/* the same of one that is plain, from any thread; false: it is not, and nothing was done */
+extern bool rb_join_side_add_plain(rb_join_side *side, struct varlena *bytes,
+								   const rb_join_place *place);
 /* those that may have to be flattened are */
 extern void rb_join_side_flatten(rb_join_side *side);
 /* raises what is wrong with one of its geometries, if there is any of the other side that it is to be compared with */
 extern void rb_join_side_check(rb_join_side *side, const rb_join_side *other);
 extern void rb_join_side_finish(rb_join_side *side);
 extern void rb_join_side_free(rb_join_side *side);
+
+/* ---- join_decode.c: they are added to a side by a thread, in the order in which they are put ---- */
+
+typedef struct rb_decoding rb_decoding;
+
+/* in the current memory context; what that memory has no room for is decoded when it is put, as is everything on one thread */
+extern rb_decoding *rb_join_decode_begin(rb_join_side *side, rb_memory *memory, int threads,
+										 bool timed);
+extern void rb_join_decode_put(rb_decoding *decoding, struct varlena *geometry,
+							   const rb_join_place *place);
+/* all that were put are added */
+extern void rb_join_decode_flush(rb_decoding *decoding);
+extern double rb_join_decode_ms(const rb_decoding *decoding); /* of the thread, where it is timed */
+/* the thread ends, whatever there is left; before the side is freed */
+extern void rb_join_decode_end(rb_decoding *decoding);
 
 /* ---- join_scan.c ---- */
 
@@ -168,10 +190,11 @@ typedef struct rb_join_input
 	uint64 n;
 	int64 at; /* the row that is in the scan tuple; -1: none */
 	rb_join_side side;
+	rb_decoding *decoder; /* while it is read */
 	/* for EXPLAIN */
-	uint64 bytes; /* of geometries */
-	instr_time reading;
-	instr_time decoding;
+	uint64 bytes;     /* of geometries */
+	double read_ms;   /* not those in which the backend decoded, or waited for it */
+	double decode_ms; /* of the thread and of the backend */
 } rb_join_input;
 
 typedef enum rb_join_phase
@@ -214,6 +237,7 @@ typedef struct rb_geometry_join
 	size_t next;
 	uint64 *matched; /* a bit for each outer row */
 	uint64 rest;
+	bool counting;   /* they are not wanted, only how many there are */
 	bool handed_out; /* pairs of this join */
 	char note[200];  /* why it is not on a device, or "" */
 	rb_progress_entry *progress;
@@ -233,6 +257,8 @@ extern void rb_join_ask_distance(rb_geometry_join *join);
 
 /* the next pair of rows of the inputs; false: there are no more */
 extern bool rb_join_next_pair(rb_geometry_join *join, uint64 *outer, uint64 *inner);
+/* how many pairs there are, which are not made */
+extern uint64 rb_join_count_pairs(rb_geometry_join *join);
 /* what is asked of two sets is over, or nobody wants more of it */
 extern void rb_join_end_stream(rb_geometry_join *join);
 
@@ -243,5 +269,11 @@ extern void rb_join_explain(CustomScanState *node, List *ancestors, ExplainState
 /* ---- join_scan.c ---- */
 
 extern const CustomScanMethods rb_join_methods;
+/* instead of its rows their number: of a join that is countable, in place of ExecProcNode */
+extern uint64 rb_join_count(rb_geometry_join *join);
+
+/* ---- join_count.c ---- */
+
+extern void rb_join_count_install(void);
 
 #endif /* RB_GEOMETRY_JOIN_H */

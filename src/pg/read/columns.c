@@ -6,7 +6,7 @@
  *	  1. The id: the column of objects, if the caller named one; else the column named by
  *		 the caller; else a table's primary key, where source.c found it to be one
  *		 integer; else "id".  An integer, or a number that holds one.  Or the columns of a
- *		 key (keys.c).
+ *		 key (keys.c).  Where rows need none (nameless), it is used if there is one.
  *	  2. The object: the geometry column named by the caller; else all coordinate
  *		 columns of the kind, if they are there (ax, ay, ...: such a set of names is
  *		 no accident, and needs no decoding); else the geometry column "geom"; else
@@ -84,6 +84,12 @@ accepted(const rb_source *source, TupleDesc desc)
 		are_segments(desc))
 		return pstrdup("These are the columns of segments: are the two arguments swapped?  The "
 					   "segments come first, then the triangles.");
+	/* any kind will do */
+	if (source->nameless)
+		return psprintf("Accepted are a %s, or the columns %s, or %s, or %s, or %s, or %s.",
+						geometry_types(source->kind), list_coordinates(RB_TRIANGLE3),
+						list_coordinates(RB_SEGMENT3), list_coordinates(RB_SEGMENT2),
+						list_coordinates(RB_BOX3), list_coordinates(RB_POINT3));
 	return psprintf("Accepted are a %s, or the columns %s.", geometry_types(source->kind),
 					list_coordinates(source->kind));
 }
@@ -128,6 +134,14 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 
 	if (source->keys != NULL)
 		return;
+	if (source->nameless && source->object_name == NULL)
+	{
+		/* it is only for messages */
+		id = rb_column_find(desc, source->id_name == NULL ? "id" : source->id_name, source);
+		if (id.attno != 0 && rb_is_id_type(id.type))
+			columns->id = id;
+		return;
+	}
 	if (source->id_name != NULL)
 		id = rb_column_named(desc, source->id_name, source);
 	else if (source->object_name == NULL)
@@ -258,6 +272,40 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 									  "bigint or numeric.")));
 	columns->width = rb_kind_width(kind);
 	return true;
+}
+
+/* is there a column whose values are geometries or boxes? */
+static bool
+has_geometry(TupleDesc desc)
+{
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped &&
+			rb_shape_of(getBaseType(TupleDescAttr(desc, i)->atttypid), RB_BOX3) != RB_SHAPE_NONE)
+			return true;
+	return false;
+}
+
+rb_kind
+rb_columns_kind(TupleDesc desc, const rb_source *source)
+{
+	static const rb_kind kinds[] = {RB_TRIANGLE3, RB_SEGMENT3, RB_SEGMENT2,
+									RB_BOX3,      RB_BOX2,     RB_POINT3};
+	rb_columns columns;
+	const char *missing;
+
+	if (source->geom_name != NULL)
+		return RB_BOX3;
+	for (size_t i = 0; i < lengthof(kinds); i++)
+	{
+		(void) find_names(&columns, desc, source, kinds[i], &missing);
+		if (missing != NULL)
+			continue;
+		if (kinds[i] == RB_BOX2)
+			return RB_BOX3;
+		/* x, y, z beside a geometry say where it is */
+		return kinds[i] == RB_POINT3 && has_geometry(desc) ? RB_BOX3 : kinds[i];
+	}
+	return RB_BOX3;
 }
 
 /* a number that is wanted besides */

@@ -137,8 +137,8 @@ check_name(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 	for (int i = 0; i < r->columns.nkeys; i++)
 		if (slot->tts_isnull[r->columns.key[i].attno - 1])
 			return rb_refuse_null_id(r, r->columns.key[i]);
-	*id = 0;
-	if (r->columns.nkeys > 0)
+	*id = r->columns.nkeys > 0 ? 0 : (int64) r->rows + 1;
+	if (r->columns.nkeys > 0 || r->columns.id.attno == 0)
 		return true;
 	if (slot->tts_isnull[r->columns.id.attno - 1])
 		return rb_refuse_null_id(r, r->columns.id);

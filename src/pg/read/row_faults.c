@@ -51,7 +51,11 @@ rb_row_name(const rb_receiver *r, int64 id)
 {
 	if (r->source->keys != NULL)
 		return rb_keys_text(r->source->keys, r->slot);
-	return psprintf("%s " INT64_FORMAT, r->source->object_name != NULL ? "object" : "id", id);
+	return psprintf("%s " INT64_FORMAT,
+					r->source->object_name != NULL ? "object"
+					: r->columns.id.attno == 0     ? "row"
+												   : "id",
+					id);
 }
 
 bool

@@ -26,6 +26,8 @@ has_objects(const rb_source *source)
 		   (source->keys != NULL && rb_keys_are_of_objects(source->keys));
 }
 
+/* ---- one SELECT ---- */
+
 static void
 reading_context(void *arg)
 {
@@ -76,6 +78,31 @@ run_query(const rb_source *source, DestReceiver *receiver)
 	PG_END_TRY();
 }
 
+/* what is said of an error meanwhile */
+static void
+enter_reading(const rb_source *source, ErrorContextCallback *context)
+{
+	context->callback = reading_context;
+	context->arg = unconstify(rb_source *, source);
+	context->previous = error_context_stack;
+	error_context_stack = context;
+}
+
+void
+rb_run_source(const rb_source *source, DestReceiver *receiver)
+{
+	ErrorContextCallback context;
+
+	enter_reading(source, &context);
+	if (source->query)
+		run_query(source, receiver);
+	else
+		run_select(source, receiver);
+	error_context_stack = context.previous;
+}
+
+/* ---- a side ---- */
+
 /* a set that is kept counts as if it had been read */
 static void
 charge_kept(const rb_source *source, rb_memory *memory, const rb_side *side)
@@ -93,13 +120,7 @@ static void
 read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_builder *builder,
 		  rb_space *space, MemoryContext call, rb_side *side)
 {
-	ErrorContextCallback context;
 	DestReceiver *receiver;
-
-	context.callback = reading_context;
-	context.arg = unconstify(rb_source *, source);
-	context.previous = error_context_stack;
-	error_context_stack = &context;
 
 	rb_builder_init(builder, memory, source->kind);
 	builder->face_tolerance = source->face_tolerance;
@@ -113,19 +134,19 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 	{
 		/* what is known of the table is of use until the side is a set */
 		MemoryContext old = MemoryContextSwitchTo(call);
+		ErrorContextCallback context;
 
+		enter_reading(source, &context);
 		rb_read_table(source, receiver, builder, space, side);
+		error_context_stack = context.previous;
 		MemoryContextSwitchTo(old);
 	}
-	else if (source->query)
-		run_query(source, receiver);
 	else
-		run_select(source, receiver);
+		rb_run_source(source, receiver);
 	/* until here no function in a view could change it under us */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);
 
-	error_context_stack = context.previous;
 	if (side->set != NULL)
 	{
 		rb_builder_free(builder);

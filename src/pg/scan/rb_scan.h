@@ -69,6 +69,20 @@ extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
 extern Node *rb_scan_create_state(CustomScan *plan);
 extern const CustomScanMethods rb_scan_methods;
 
+/* ---- upper_path.c ---- */
+
+/* what some expressions want of pairs */
+typedef struct rb_question
+{
+	Index relid;       /* of the pairs, where they have columns; else 0 */
+	AttrNumber column; /* that they are grouped by; 0: all are one group */
+	Var *group;
+	List *counts; /* different ways to say count(*) */
+} rb_question;
+
+/* adds what an expression wants; false: something that is not to be had without the pairs */
+extern bool rb_ask_for_counts(Node *node, rb_question *question);
+
 /* ---- scan_explain.c ---- */
 
 extern void rb_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es);

@@ -51,16 +51,6 @@ methods_of(rb_result result)
 
 /* ---- what is asked ---- */
 
-/* what some expressions want of the pairs */
-typedef struct question
-{
-	Index relid;
-	AttrNumber column; /* that they are grouped by; 0: all are one group */
-	Var *group;
-	List *counts; /* different ways to say count(*) */
-	bool more;    /* something that is not to be had without the pairs */
-} question;
-
 static bool
 is_column(const Node *node, Index relid)
 {
@@ -91,30 +81,32 @@ counts_pairs(const Aggref *aggregate, Index relid)
 static bool
 ask(Node *node, void *arg)
 {
-	question *q = arg;
+	rb_question *q = arg;
 
 	if (node == NULL)
 		return false;
 	switch (nodeTag(node))
 	{
 		case T_Aggref:
-			if (counts_pairs((Aggref *) node, q->relid))
-				q->counts = list_append_unique(q->counts, node);
-			else
-				q->more = true;
-			return q->more;
+			if (!counts_pairs((Aggref *) node, q->relid))
+				return true;
+			q->counts = list_append_unique(q->counts, node);
+			return false;
 		case T_Var:
-			if (!is_column(node, q->relid) || ((Var *) node)->varattno != q->column)
-				q->more = true;
-			return q->more;
+			return !is_column(node, q->relid) || ((Var *) node)->varattno != q->column;
 		case T_PlaceHolderVar:
 		case T_GroupingFunc:
 		case T_WindowFunc:
-			q->more = true;
 			return true;
 		default:
 			return expression_tree_walker(node, ask, arg);
 	}
+}
+
+bool
+rb_ask_for_counts(Node *node, rb_question *q)
+{
+	return !ask(node, q);
 }
 
 /* ---- the path ---- */
@@ -169,7 +161,7 @@ column_of_clause(List *clauses, List *targets, Index relid)
 
 /* rows before HAVING: known as well as those of the pairs, else what the planner takes for them */
 static double
-rows_of_answer(PlannerInfo *root, rb_result result, rb_of of, FuncExpr *call, const question *q,
+rows_of_answer(PlannerInfo *root, rb_result result, rb_of of, FuncExpr *call, const rb_question *q,
 			   double pairs)
 {
 	double rows;
@@ -183,7 +175,7 @@ rows_of_answer(PlannerInfo *root, rb_result result, rb_of of, FuncExpr *call, co
 
 /* each column of the scan, and which one of the answer it is */
 static void
-scan_columns(rb_result result, const question *q, List **targets, List **columns)
+scan_columns(rb_result result, const rb_question *q, List **targets, List **columns)
 {
 	ListCell *lc;
 	AttrNumber n = 1;
@@ -209,7 +201,7 @@ scan_columns(rb_result result, const question *q, List **targets, List **columns
  */
 static void
 add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget *target,
-		   FuncExpr *call, const question *q, List *having)
+		   FuncExpr *call, const rb_question *q, List *having)
 {
 	const rb_result result = q->column == 0     ? RB_RESULT_COUNT
 							 : q->counts != NIL ? RB_RESULT_COUNTS
@@ -250,7 +242,7 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 			  const GroupPathExtraData *extra)
 {
 	const Query *parse = root->parse;
-	question q = {.relid = input->relid};
+	rb_question q = {.relid = input->relid};
 	List *having = (List *) extra->havingQual;
 	FuncExpr *call;
 
@@ -266,7 +258,8 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	call = call_below(root, input, q.column);
 	if (call == NULL)
 		return;
-	if (ask((Node *) output->reltarget->exprs, &q) || ask((Node *) having, &q))
+	if (!rb_ask_for_counts((Node *) output->reltarget->exprs, &q) ||
+		!rb_ask_for_counts((Node *) having, &q))
 		return;
 	/* without groups there is a count that has been optimized away: somebody else knows */
 	if (q.column == 0 && q.counts == NIL)
@@ -278,7 +271,7 @@ static void
 answer_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
 	const Query *parse = root->parse;
-	question q = {.relid = input->relid};
+	rb_question q = {.relid = input->relid};
 	FuncExpr *call;
 	PathTarget *target;
 

@@ -1,0 +1,519 @@
+/*
+ * kd_tiles.c
+ *	  All of space is cut into tiles of about the same cost: a k-d tree (Bentley, 1975) whose cuts weigh
+ *	  what both halves will have to do.
+ *
+ * A tile for n is cut in two, for n / 2 and the rest, and each of these again, until each is for one.
+ * Along an axis the cost of the low half grows with the place of the cut, and that of the high half falls:
+ *
+ *		low half	rows that begin below the cut		pairs that lie below it
+ *		high half	rows that do not end below it		the others
+ *
+ * A row that the cut goes through is in both.  Where the costs per tile of the halves are equal
+ * the larger of them is least, and that is least of all on the axis where fewest rows are cut.
+ *
+ * A cut is at the low end of a row of the sample, or at a shorter number between it and whatever
+ * begins or ends before.  Where all rows begin at one place there is nothing to cut: then tiles
+ * without rows are cut off, so that there are as many as were asked for.
+ */
+#include "core/join/rb_kd_tiles.h"
+
+#include "core/join/rb_join.h"
+
+#include <float.h>
+#include <math.h>
+
+#define QUIET 65536 /* events between two looks whether to stop */
+#define ALIKE 1.005 /* costs that are not worth more rows that are cut */
+
+typedef struct rb_kd_row
+{
+	double low[3];
+	double reach[3]; /* the high end, moved up by the distance */
+	double weight;   /* rows that it stands for */
+} rb_kd_row;
+
+/* something that a cut above this place has below it */
+typedef struct rb_event
+{
+	double at;
+	double low_cost;  /* more for the low half */
+	double high_cost; /* less for the high half */
+	uint32_t starts;  /* a row does; cuts are at such places */
+} rb_event;
+
+typedef struct rb_kd
+{
+	rb_context *ctx;
+	const rb_kd_job *job;
+	int dims;
+	rb_kd_row *row;
+	uint32_t nrows;
+	rb_tile_pairs pairs;
+	double pair_cost; /* of one of these */
+	rb_event *event;  /* room for those of all rows and pairs */
+	rb_kd_tile *tile; /* the next one */
+	uint64_t work;
+} rb_kd;
+
+/* what a tile has, for so many tiles: rows and pairs by their numbers, rows first */
+typedef struct rb_kd_node
+{
+	double low[3];
+	double high[3];
+	uint32_t n;
+	uint32_t *entry;
+	uint32_t rows;
+	uint32_t pairs;
+} rb_kd_node;
+
+typedef struct rb_kd_cut
+{
+	int axis;
+	double at;
+	double worst;   /* of the two halves, the higher cost a tile */
+	double through; /* the cost of the rows that are in both */
+	double extent;  /* of where rows begin, along this axis */
+} rb_kd_cut;
+
+/* ---- numbers ---- */
+
+double
+rb_reach_up(double high, double distance)
+{
+	double low[3] = {0, 0, 0}, to[3] = {high, 0, 0};
+
+	if (distance > 0)
+		rb_box_pad(low, to, distance);
+	return to[0];
+}
+
+/* a number of few digits, in binary, above the one and not above the other */
+static double
+short_number(double above, double upto)
+{
+	const double half = 0.5 * upto - 0.5 * above;
+	int exponent;
+
+	if (!(half > 0 && half <= DBL_MAX))
+		return upto;
+	(void) frexp(half, &exponent);
+	for (exponent++; exponent > -1022; exponent--)
+	{
+		const double step = ldexp(1, exponent);
+		const double x = floor(upto / step) * step;
+
+		if (!(fabs(x) <= DBL_MAX))
+			return upto;
+		if (x > above)
+			return x == 0 ? 0 : x; /* not -0 */
+	}
+	return upto;
+}
+
+/* ---- events ---- */
+
+/* has enough been done since the last look whether to stop? */
+static bool
+is_stopped(rb_kd *k, uint64_t work)
+{
+	k->work += work;
+	if (k->work < QUIET)
+		return false;
+	k->work = 0;
+	return rb_should_stop(k->ctx);
+}
+
+static double
+node_cost(const rb_kd *k, const rb_kd_node *node)
+{
+	double cost = k->pair_cost * node->pairs;
+
+	for (uint32_t i = 0; i < node->rows; i++)
+		cost += k->row[node->entry[i]].weight;
+	return cost;
+}
+
+static uint32_t
+find_events(rb_kd *k, const rb_kd_node *node, int axis)
+{
+	rb_event *e = k->event;
+
+	for (uint32_t i = 0; i < node->rows; i++)
+	{
+		const rb_kd_row *row = &k->row[node->entry[i]];
+
+		*e++ = (rb_event){row->low[axis], row->weight, 0, 1};
+		*e++ = (rb_event){row->reach[axis], 0, row->weight, 0};
+	}
+	for (uint32_t i = 0; i < node->pairs; i++)
+		*e++ = (rb_event){k->pairs.at[3 * (size_t) node->entry[node->rows + i] + (size_t) axis],
+						  k->pair_cost, k->pair_cost, 0};
+	return (uint32_t) (e - k->event);
+}
+
+/* events before, at and behind a place, in this order: where the second and third ones begin */
+static void
+part_events(rb_event *event, uint32_t n, double at, uint32_t *equal, uint32_t *behind)
+{
+	uint32_t i = 0, low = 0, high = n;
+
+	while (i < high)
+	{
+		const rb_event e = event[i];
+
+		if (e.at < at)
+		{
+			event[i++] = event[low];
+			event[low++] = e;
+		}
+		else if (e.at > at)
+		{
+			event[i] = event[--high];
+			event[high] = e;
+		}
+		else
+			i++;
+	}
+	*equal = low;
+	*behind = high;
+}
+
+static double
+median(double a, double b, double c)
+{
+	return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/* one of n, the same in every run */
+static uint32_t
+some(uint64_t seed, uint32_t n)
+{
+	seed = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	seed = (seed ^ (seed >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+	return (uint32_t) ((seed >> 32) * n >> 32);
+}
+
+/* costs of the halves if the cut is at some place */
+typedef struct rb_halves
+{
+	double low;
+	double high;
+} rb_halves;
+
+/*
+ * The events between which the costs of the halves per tile are equal: before, the low half costs less.
+ * As in a search for the median, what is known to lie on one side of it is only summed up.
+ */
+static rb_status
+find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *last_before,
+			 double *first_behind)
+{
+	const double low_tiles = node->n / 2, high_tiles = node->n - node->n / 2;
+	rb_halves base = {0, cost};
+	rb_event *event = k->event;
+
+	*last_before = -INFINITY;
+	*first_behind = INFINITY;
+	while (n > 0)
+	{
+		const double at =
+			median(event[some(n, n)].at, event[some(n + 1, n)].at, event[some(n + 2, n)].at);
+		rb_halves halves = base;
+		uint32_t equal, behind;
+
+		if (is_stopped(k, n))
+			return RB_STOPPED;
+		part_events(event, n, at, &equal, &behind);
+		for (uint32_t i = 0; i < equal; i++)
+		{
+			halves.low += event[i].low_cost;
+			halves.high -= event[i].high_cost;
+		}
+		if (halves.low * high_tiles >= halves.high * low_tiles)
+		{
+			*first_behind = at;
+			n = equal;
+			continue;
+		}
+		*last_before = at;
+		for (uint32_t i = equal; i < behind; i++)
+		{
+			halves.low += event[i].low_cost;
+			halves.high -= event[i].high_cost;
+		}
+		base = halves;
+		event += behind;
+		n -= behind;
+	}
+	return RB_OK;
+}
+
+/* ---- cuts ---- */
+
+/* a cut at the low end of a row: is it better than the best one so far? */
+static void
+try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_cut cut,
+		rb_kd_cut *best)
+{
+	const double low_tiles = node->n / 2, high_tiles = node->n - node->n / 2;
+	rb_halves halves = {0, cost};
+	double before = node->low[cut.axis];
+
+	if (!(cut.at > node->low[cut.axis] && cut.at < node->high[cut.axis]))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		if (k->event[i].at < cut.at)
+		{
+			halves.low += k->event[i].low_cost;
+			halves.high -= k->event[i].high_cost;
+			before = fmax(before, k->event[i].at);
+		}
+	/* at any place between them the halves are the same */
+	cut.at = short_number(before, cut.at);
+	cut.worst = fmax(halves.low / low_tiles, halves.high / high_tiles);
+	cut.through = fmax(halves.low + halves.high - cost, 0);
+	if (best->axis >= 0 && cut.axis != best->axis && cut.worst < best->worst * ALIKE &&
+		cut.worst * ALIKE > best->worst)
+	{
+		/* they are alike: fewer rows that are cut, then the longer axis */
+		if (cut.through < best->through ||
+			(cut.through == best->through && cut.extent > best->extent))
+			*best = cut;
+	}
+	else if (best->axis < 0 || cut.worst < best->worst)
+		*best = cut;
+}
+
+/* the best cut at the low end of a row; axis -1: there is none */
+static rb_status
+find_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
+{
+	*best = (rb_kd_cut){.axis = -1, .worst = INFINITY};
+	for (int axis = 0; axis < k->dims; axis++)
+	{
+		const uint32_t n = find_events(k, node, axis);
+		double last_before, first_behind, least = INFINITY, largest = -INFINITY;
+		double at[2] = {-INFINITY, INFINITY};
+		rb_kd_cut cut = {.axis = axis};
+		rb_status status = find_balance(k, node, n, cost, &last_before, &first_behind);
+
+		if (status != RB_OK)
+			return status;
+		for (uint32_t i = 0; i < n; i++)
+			if (k->event[i].starts)
+			{
+				const double x = k->event[i].at;
+
+				least = fmin(least, x);
+				largest = fmax(largest, x);
+				if (x <= last_before)
+					at[0] = fmax(at[0], x);
+				if (x >= first_behind)
+					at[1] = fmin(at[1], x);
+			}
+		cut.extent = largest - least;
+		for (int i = 0; i < 2; i++)
+		{
+			if (is_stopped(k, n))
+				return RB_STOPPED;
+			cut.at = at[i];
+			try_cut(k, node, n, cost, cut, best);
+		}
+	}
+	return RB_OK;
+}
+
+/* a place between the ends of a tile, one of which may be infinite, or both */
+static double
+somewhere(double low, double high)
+{
+	if (low == -INFINITY && high == INFINITY)
+		return 0;
+	if (low == -INFINITY)
+		return high - fmax(1, fabs(high));
+	if (high == INFINITY)
+		return low + fmax(1, fabs(low));
+	return 0.5 * low + 0.5 * high;
+}
+
+/*
+ * Any cut: behind the ends of all rows, if that is possible, else just somewhere.  In a tile that is
+ * too thin for that the low half is empty.
+ */
+static void
+cut_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
+{
+	for (int axis = 0; axis < k->dims && node->rows > 0; axis++)
+	{
+		double end = node->low[axis];
+
+		for (uint32_t i = 0; i < node->rows; i++)
+			end = fmax(end, k->row[node->entry[i]].reach[axis]);
+		*cut = (rb_kd_cut){.axis = axis, .at = somewhere(end, node->high[axis])};
+		if (cut->at > end && cut->at < node->high[axis])
+			return;
+	}
+	for (int axis = 0; axis < k->dims; axis++)
+	{
+		*cut = (rb_kd_cut){.axis = axis, .at = somewhere(node->low[axis], node->high[axis])};
+		if (cut->at > node->low[axis] && cut->at < node->high[axis] && fabs(cut->at) <= DBL_MAX)
+			return;
+	}
+	*cut = (rb_kd_cut){.axis = 0, .at = node->low[0]};
+}
+
+/* ---- the tree ---- */
+
+/* what of a node one half has; the half's tile and number are there */
+static rb_status
+fill_half(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *cut, bool is_low)
+{
+	const uint32_t all = node->rows + node->pairs;
+	rb_status status = rb_array(k->ctx, (void **) &half->entry, (size_t) all + 1, sizeof(uint32_t));
+	uint32_t n = 0;
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < node->rows; i++)
+	{
+		const rb_kd_row *row = &k->row[node->entry[i]];
+
+		half->entry[n] = node->entry[i];
+		n += is_low ? row->low[cut->axis] < cut->at : row->reach[cut->axis] >= cut->at;
+	}
+	half->rows = n;
+	for (uint32_t i = node->rows; i < all; i++)
+	{
+		const double at = k->pairs.at[3 * (size_t) node->entry[i] + (size_t) cut->axis];
+
+		half->entry[n] = node->entry[i];
+		n += (at < cut->at) == is_low;
+	}
+	half->pairs = n - half->rows;
+	rb_shrink(k->ctx->memory, (void **) &half->entry, (n + 1) * sizeof(uint32_t));
+	return is_stopped(k, all) ? RB_STOPPED : RB_OK;
+}
+
+/* gives up the node's entries */
+static rb_status
+cut_node(rb_kd *k, rb_kd_node *node)
+{
+	const double cost = node_cost(k, node);
+	rb_kd_node half[2] = {*node, *node};
+	rb_kd_cut cut = {.axis = -1};
+	rb_status status;
+
+	if (node->n == 1)
+	{
+		memcpy(k->tile->low, node->low, sizeof(node->low));
+		memcpy(k->tile->high, node->high, sizeof(node->high));
+		k->tile->cost = cost;
+		k->tile++;
+		rb_free(k->ctx->memory, (void **) &node->entry);
+		return is_stopped(k, 1) ? RB_STOPPED : RB_OK;
+	}
+	half[0].n = node->n / 2;
+	half[1].n = node->n - node->n / 2;
+	half[0].entry = half[1].entry = NULL;
+	status = find_cut(k, node, cost, &cut);
+	if (status == RB_OK)
+	{
+		if (cut.axis < 0)
+			cut_anywhere(k, node, &cut);
+		half[0].high[cut.axis] = half[1].low[cut.axis] = cut.at;
+		for (int i = 0; i < 2 && status == RB_OK; i++)
+			status = fill_half(k, node, &half[i], &cut, i == 0);
+	}
+	rb_free(k->ctx->memory, (void **) &node->entry);
+	for (int i = 0; i < 2; i++)
+	{
+		if (status == RB_OK)
+			status = cut_node(k, &half[i]);
+		else
+			rb_free(k->ctx->memory, (void **) &half[i].entry);
+	}
+	return status;
+}
+
+/* ---- all of it ---- */
+
+/* the rows of the samples, each for as many as it stands for */
+static rb_status
+find_rows(rb_kd *k)
+{
+	const rb_kd_job *job = k->job;
+	const size_t width = 2 * (size_t) k->dims;
+	uint64_t n = 0;
+	rb_status status;
+
+	for (int s = 0; s < 2; s++)
+		n += job->sample[s] != NULL ? job->sample[s]->nrows : 0;
+	if (n > RB_MAX_OBJECTS)
+		return rb_fail(k->ctx, RB_TOO_MANY_OBJECTS, n, RB_MAX_OBJECTS, NULL);
+	status = rb_array(k->ctx, (void **) &k->row, n + 1, sizeof(rb_kd_row));
+	for (int s = 0; s < 2 && status == RB_OK; s++)
+	{
+		const rb_set *sample = job->sample[s];
+		/* of two samples of one table each row stands for fewer */
+		const uint64_t of = job->self ? n : sample != NULL ? sample->nrows : 0;
+
+		for (uint32_t i = 0; sample != NULL && i < sample->nrows; i++)
+		{
+			rb_kd_row *row = &k->row[k->nrows++];
+
+			memset(row, 0, sizeof(*row));
+			row->weight = fmax(job->rows[s] / (double) of, 1);
+			for (int a = 0; a < k->dims; a++)
+			{
+				row->low[a] = sample->coords[i * width + (size_t) a];
+				row->reach[a] = rb_reach_up(
+					sample->coords[i * width + (size_t) k->dims + (size_t) a], job->distance);
+			}
+		}
+	}
+	return status;
+}
+
+static rb_status
+cut_all(rb_kd *k)
+{
+	rb_kd_node node = {.n = k->job->n, .rows = k->nrows, .pairs = k->pairs.n};
+	const size_t events = 2 * (size_t) node.rows + node.pairs + 1;
+	rb_status status = rb_array(k->ctx, (void **) &k->event, events, sizeof(rb_event));
+
+	if (status == RB_OK)
+		status = rb_array(k->ctx, (void **) &node.entry, (size_t) node.rows + node.pairs + 1,
+						  sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < node.rows; i++)
+		node.entry[i] = i;
+	for (uint32_t i = 0; i < node.pairs; i++)
+		node.entry[node.rows + i] = i;
+	for (int a = 0; a < 3; a++)
+	{
+		node.low[a] = -INFINITY;
+		node.high[a] = INFINITY;
+	}
+	return cut_node(k, &node);
+}
+
+rb_status
+rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles)
+{
+	rb_kd k = {.ctx = ctx, .job = job, .tile = tiles};
+	rb_status status;
+
+	k.dims = rb_kind_dims(job->sample[0]->kind);
+	status = rb_tile_pairs_find(ctx, job, &k.pairs);
+	k.pair_cost = RB_TILE_PAIR_COST * k.pairs.weight;
+	if (status == RB_OK)
+		status = find_rows(&k);
+	if (status == RB_OK)
+		status = cut_all(&k);
+	rb_free(ctx->memory, (void **) &k.row);
+	rb_free(ctx->memory, (void **) &k.event);
+	rb_free(ctx->memory, (void **) &k.pairs.at);
+	return status;
+}

@@ -1,0 +1,233 @@
+/*
+ * tiles_of.c
+ *	  redblue_meets_tile, redblue_tiles_of: to which tiles does a row belong?
+ *
+ * A row is needed where it may be in a pair: where its box begins below the high ends of a tile,
+ * and does not end below its low ones.  Of a pair within a distance the other row may begin that much higher.
+ *
+ * A box is two arrays, or that of a geometry (pair/pair_tiles.c).  A tile is two arrays, as redblue_tiles
+ * makes them; several tiles are arrays of these, as array_agg(tile_low ORDER BY tile) makes them.
+ */
+#include "pg/call/rb_tiles.h"
+
+#include "core/join/rb_kd_tiles.h"
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/tuplestore.h"
+
+#include <float.h>
+#include <math.h>
+
+/* ---- arguments ---- */
+
+pg_noreturn static void
+refuse_null(const char *function, const char *argument)
+{
+	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					errmsg("%s: null in argument \"%s\"", function, argument)));
+}
+
+/* a point; answers how many dimensions it has */
+static int
+read_point(const char *function, const char *argument, Datum value, double *x)
+{
+	ArrayType *array = DatumGetArrayTypeP(value);
+	const int n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	if (ARR_NDIM(array) != 1 || (n != 2 && n != 3))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: argument \"%s\" has %d element%s", function, argument, n,
+							   n == 1 ? "" : "s"),
+						errdetail("It is a point of two or three coordinates.")));
+	if (array_contains_nulls(array))
+		refuse_null(function, argument);
+	memcpy(x, ARR_DATA_PTR(array), (size_t) n * sizeof(double));
+	for (int a = 0; a < n; a++)
+		if (isnan(x[a]))
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: NaN in argument \"%s\"", function, argument)));
+	return n;
+}
+
+pg_noreturn static void
+refuse_dims(const char *function, const char *a, int dims_a, const char *b, int dims_b)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("%s: %s has %d dimensions, %s has %d", function, a, dims_a, b, dims_b)));
+}
+
+/* the box that two arguments are */
+static void
+read_ends(FunctionCallInfo fcinfo, const char *function, int first, const char *low,
+		  const char *high, rb_ends *e)
+{
+	int dims[2] = {0, 0};
+
+	for (int a = 0; a < 3; a++)
+	{
+		e->low[a] = -INFINITY;
+		e->high[a] = INFINITY;
+	}
+	if (!PG_ARGISNULL(first))
+		dims[0] = read_point(function, low, PG_GETARG_DATUM(first), e->low);
+	if (!PG_ARGISNULL(first + 1))
+		dims[1] = read_point(function, high, PG_GETARG_DATUM(first + 1), e->high);
+	if (dims[0] != 0 && dims[1] != 0 && dims[0] != dims[1])
+		refuse_dims(function, low, dims[0], high, dims[1]);
+	e->dims = Max(dims[0], dims[1]);
+}
+
+void
+rb_tile_read(FunctionCallInfo fcinfo, const char *function, int first, rb_ends *tile)
+{
+	read_ends(fcinfo, function, first, "tile_low", "tile_high", tile);
+}
+
+static void
+read_box(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
+{
+	read_ends(fcinfo, function, 0, "low", "high", box);
+	for (int a = 0; a < box->dims; a++)
+		if (isinf(box->low[a]) || isinf(box->high[a]) || box->low[a] > box->high[a])
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: low and high are no box", function),
+							errdetail("Coordinate %d is from %g to %g.", a + 1, box->low[a],
+									  box->high[a])));
+}
+
+void
+rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_ends *box)
+{
+	double distance;
+
+	if (PG_ARGISNULL(argument))
+		refuse_null(function, "distance");
+	distance = PG_GETARG_FLOAT8(argument);
+	if (!(distance >= 0 && distance <= DBL_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"distance\" is %g", function, distance),
+				 errdetail("It is a finite distance, 0 or more, in the unit of the coordinates.")));
+	for (int a = 0; a < box->dims; a++)
+		box->high[a] = rb_reach_up(box->high[a], distance);
+}
+
+/* ---- one tile ---- */
+
+bool
+rb_tile_asks(const char *function, const rb_ends *box, bool flattens, const rb_ends *tile)
+{
+	/* a geometry with Z may lie in a tile of the plane */
+	if (tile->dims != 0 && box->dims != tile->dims && !(flattens && box->dims > tile->dims))
+		refuse_dims(function, flattens ? "the geometry" : "the box", box->dims, "the tile",
+					tile->dims);
+	return rb_tile_meets(tile->dims, box->low, box->high, tile->low, tile->high);
+}
+
+PG_FUNCTION_INFO_V1(redblue_meets_tile);
+
+/* low, high, tile_low, tile_high, distance */
+Datum
+redblue_meets_tile(PG_FUNCTION_ARGS)
+{
+	static const char function[] = "redblue_meets_tile";
+	rb_ends box, tile;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	read_box(fcinfo, function, &box);
+	rb_reach_read(fcinfo, function, 4, &box);
+	rb_tile_read(fcinfo, function, 2, &tile);
+	PG_RETURN_BOOL(rb_tile_asks(function, &box, false, &tile));
+}
+
+/* ---- many tiles ---- */
+
+static const double *
+read_points(FunctionCallInfo fcinfo, const char *function, int argument, const char *name, int *n,
+			int *dims)
+{
+	ArrayType *array;
+
+	/* array_agg of a table without tiles: to forget a row is no answer */
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: argument \"%s\" is null", function, name),
+						errdetail("There are no tiles to choose from.")));
+	array = PG_GETARG_ARRAYTYPE_P(argument);
+	if (array_contains_nulls(array))
+		refuse_null(function, name);
+	if (ARR_NDIM(array) != 2 || (ARR_DIMS(array)[1] != 2 && ARR_DIMS(array)[1] != 3))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: argument \"%s\" is no array of points", function, name),
+				 errdetail("It has two dimensions: as many points as there are tiles, each of two "
+						   "or three coordinates."),
+				 errhint("array_agg(tile_low ORDER BY tile) makes one.")));
+	*n = ARR_DIMS(array)[0];
+	*dims = ARR_DIMS(array)[1];
+	return (const double *) ARR_DATA_PTR(array);
+}
+
+void
+rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first, rb_many_tiles *tiles)
+{
+	int n, dims;
+
+	tiles->low = read_points(fcinfo, function, first, "tile_lows", &tiles->n, &tiles->dims);
+	tiles->high = read_points(fcinfo, function, first + 1, "tile_highs", &n, &dims);
+	if (n != tiles->n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s: tile_lows has %d points, tile_highs has %d", function, tiles->n, n)));
+	if (dims != tiles->dims)
+		refuse_dims(function, "tile_lows", tiles->dims, "tile_highs", dims);
+}
+
+void
+rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *box, bool flattens,
+				const rb_many_tiles *tiles)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	rb_ends tile = {.dims = tiles->dims};
+
+	for (int i = 0; i < tiles->n; i++)
+	{
+		Datum value = Int32GetDatum(i + 1);
+		bool null = false;
+
+		if (i % 65536 == 65535)
+			CHECK_FOR_INTERRUPTS();
+		memcpy(tile.low, tiles->low + (size_t) i * (size_t) tiles->dims,
+			   (size_t) tiles->dims * sizeof(double));
+		memcpy(tile.high, tiles->high + (size_t) i * (size_t) tiles->dims,
+			   (size_t) tiles->dims * sizeof(double));
+		for (int a = 0; a < tiles->dims; a++)
+			if (isnan(tile.low[a]) || isnan(tile.high[a]))
+				ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+								errmsg("%s: NaN in tile %d", function, i + 1)));
+		if (rb_tile_asks(function, box, flattens, &tile))
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, &null);
+	}
+}
+
+PG_FUNCTION_INFO_V1(redblue_tiles_of);
+
+/* low, high, tile_lows, tile_highs, distance */
+Datum
+redblue_tiles_of(PG_FUNCTION_ARGS)
+{
+	static const char function[] = "redblue_tiles_of";
+	rb_many_tiles tiles;
+	rb_ends box;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	read_box(fcinfo, function, &box);
+	rb_reach_read(fcinfo, function, 4, &box);
+	rb_tiles_read(fcinfo, function, 2, &tiles);
+	rb_tiles_return(fcinfo, function, &box, false, &tiles);
+	return (Datum) 0;
+}

@@ -1,0 +1,383 @@
+/*
+ * box_sample.c
+ *	  The boxes of some rows of a side, for a plan that is worth reading some megabytes.
+ *
+ *		a table, also partitioned, or a materialized view	some of its pages, TABLESAMPLE SYSTEM
+ *		anything else, or objects of several rows			all of it
+ *
+ * It is a SELECT, so all is as in any other (rights, policies, the snapshot), and rows are received
+ * as those of a join are, with the same errors.  Of the rows that come only some are looked at, by a hash
+ * of their place, or of what an object is called: half of them go whenever there are too many, or too
+ * large ones.  So no more is held than was asked for, however many there are.
+ *
+ * What is chosen depends on the table and the seed alone.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "access/detoast.h"
+#include "access/table.h"
+#include "access/tupdesc.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "core/shape/rb_box.h"
+
+#define ROWS_OF_A_PAGE 16 /* that are wanted, about: many pages say more than many rows of few */
+#define BYTES (UINT64CONST(256) << 20) /* of geometries that are read at a time */
+#define ALL (UINT64CONST(1) << 32)     /* hashes below that are taken: all */
+
+typedef struct box_receiver
+{
+	DestReceiver pub;   /* must be first */
+	DestReceiver *rows; /* makes parts of them */
+	rb_source *source;
+	rb_builder builder; /* one row */
+	rb_space *space;
+	rb_memory *memory;
+	TupleDesc desc;
+	uint64 seen;
+	uint64 bound;  /* rows whose hash is below are taken */
+	uint64 bytes;  /* of geometries of rows that were taken */
+	size_t wanted; /* rows, at most */
+	size_t n;
+	double *box;  /* six of each: low, high */
+	uint32 *hash; /* of each */
+	size_t box_cap;
+	size_t hash_cap;
+	HTAB *objects; /* the number of each; NULL: rows are objects */
+	uint32 seed;
+} box_receiver;
+
+typedef struct object
+{
+	int64 id; /* the key: first */
+	size_t number;
+} object;
+
+/* ---- those that are held ---- */
+
+static void
+make_room(box_receiver *r)
+{
+	rb_error error;
+	rb_status status = RB_OK;
+
+	if (r->n >= r->box_cap)
+	{
+		const size_t cap = r->box_cap + r->box_cap / 2 + 1024;
+
+		status = rb_resize(r->memory, (void **) &r->box, cap * 6 * sizeof(double), &error);
+		if (status == RB_OK)
+			r->box_cap = cap;
+	}
+	if (status == RB_OK && r->n >= r->hash_cap)
+	{
+		const size_t cap = r->hash_cap + r->hash_cap / 2 + 1024;
+
+		status = rb_resize(r->memory, (void **) &r->hash, cap * sizeof(uint32), &error);
+		if (status == RB_OK)
+			r->hash_cap = cap;
+	}
+	if (status != RB_OK)
+		rb_raise_of(r->source->function, r->source->what, status, &error);
+}
+
+static void
+open_objects(box_receiver *r)
+{
+	HASHCTL control;
+
+	memset(&control, 0, sizeof control);
+	control.keysize = sizeof(int64);
+	control.entrysize = sizeof(object);
+	control.hcxt = CurrentMemoryContext;
+	r->objects = hash_create("redblue sample of objects", 1024, &control,
+							 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+/* objects of hashes that are no longer taken go; the others have the numbers that theirs will have */
+static void
+forget_objects(box_receiver *r)
+{
+	HASH_SEQ_STATUS scan;
+	object *o;
+	size_t *number = palloc(r->n * sizeof *number);
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+	{
+		number[i] = n;
+		n += r->hash[i] < r->bound;
+	}
+	hash_seq_init(&scan, r->objects);
+	while ((o = hash_seq_search(&scan)) != NULL)
+	{
+		if (r->hash[o->number] < r->bound)
+			o->number = number[o->number];
+		else
+			(void) hash_search(r->objects, &o->id, HASH_REMOVE, NULL);
+	}
+	pfree(number);
+}
+
+/* half of them go */
+static void
+thin_out(box_receiver *r)
+{
+	size_t n = 0;
+
+	r->bound /= 2;
+	r->bytes /= 2;
+	if (r->objects != NULL && r->n > 0)
+		forget_objects(r);
+	for (size_t i = 0; i < r->n; i++)
+		if (r->hash[i] < r->bound)
+		{
+			memmove(r->box + 6 * n, r->box + 6 * i, 6 * sizeof(double));
+			r->hash[n++] = r->hash[i];
+		}
+	r->n = n;
+}
+
+static void
+add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const double high[3])
+{
+	bool found = false;
+	object *o = NULL;
+	double *to;
+
+	if (r->objects != NULL)
+		o = hash_search(r->objects, &id, HASH_ENTER, &found);
+	if (found)
+	{
+		to = r->box + 6 * o->number;
+		rb_box_add(to, to + 3, low, high);
+		return;
+	}
+	make_room(r);
+	if (o != NULL)
+		o->number = r->n;
+	to = r->box + 6 * r->n;
+	memcpy(to, low, 3 * sizeof(double));
+	memcpy(to + 3, high, 3 * sizeof(double));
+	r->hash[r->n++] = hash;
+	while (r->n > r->wanted || r->bytes > BYTES)
+		thin_out(r);
+}
+
+/* ---- rows ---- */
+
+static uint32
+hash_of(const box_receiver *r, uint64 what)
+{
+	return hash_combine(murmurhash32((uint32) what),
+						murmurhash32((uint32) (what >> 32) ^ (r->seed << 16)));
+}
+
+/* of a geometry or the like, as it is stored */
+static uint64
+value_bytes(const box_receiver *r, TupleTableSlot *slot)
+{
+	const rb_columns *columns = rb_receiver_columns(r->rows);
+	const int i = columns->geom.attno - 1;
+
+	if (i < 0 || (columns->shape != RB_SHAPE_GEOMETRY && columns->shape != RB_SHAPE_CUBE))
+		return 0;
+	slot_getsomeattrs(slot, i + 1);
+	return slot->tts_isnull[i] ? 0 : toast_datum_size(slot->tts_values[i]);
+}
+
+/* of a row as it lies in its table, wherever reading has begun; else of its number */
+static uint32
+hash_of_row(box_receiver *r, TupleTableSlot *slot)
+{
+	const ItemPointer at = &slot->tts_tid;
+	uint64 place = ++r->seen;
+
+	if (ItemPointerIsValid(at))
+		place = ((uint64) ItemPointerGetBlockNumber(at) << 16 | ItemPointerGetOffsetNumber(at)) ^
+				(uint64) slot->tts_tableOid << 40;
+	return hash_of(r, place);
+}
+
+static bool
+receive(TupleTableSlot *slot, DestReceiver *self)
+{
+	box_receiver *r = (box_receiver *) self;
+	const rb_builder *b = &r->builder;
+	uint32 hash = hash_of_row(r, slot);
+	double low[3], high[3];
+	int64 id;
+
+	CHECK_FOR_INTERRUPTS();
+	if (r->objects == NULL && hash >= r->bound)
+		return true;
+	rb_builder_clear(&r->builder);
+	r->rows->receiveSlot(slot, r->rows);
+	if (b->nrows == 0)
+		return true;
+	id = b->ids[0];
+	r->bytes += value_bytes(r, slot);
+	if (r->objects != NULL)
+		hash = hash_of(r, (uint64) id);
+	if (hash >= r->bound)
+		return true;
+	rb_box_empty(low, high);
+	for (uint32 i = 0; i < b->nparts; i++)
+	{
+		double part_low[3], part_high[3];
+
+		rb_kind_box(b->kind, b->coords, i, part_low, part_high);
+		rb_box_add(low, high, part_low, part_high);
+	}
+	add_box(r, hash, id, low, high);
+	return true;
+}
+
+static void
+startup(DestReceiver *self, int operation, TupleDesc desc)
+{
+	box_receiver *r = (box_receiver *) self;
+
+	r->desc = desc;
+	r->source->kind = rb_columns_kind(desc, r->source);
+	rb_builder_init(&r->builder, r->memory, r->source->kind);
+	r->rows->rStartup(r->rows, operation, desc);
+}
+
+static void
+end_receiver(DestReceiver *self)
+{
+}
+
+static void
+begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
+			   size_t wanted)
+{
+	memset(r, 0, sizeof *r);
+	r->pub.receiveSlot = receive;
+	r->pub.rStartup = startup;
+	r->pub.rShutdown = end_receiver;
+	r->pub.rDestroy = end_receiver;
+	r->pub.mydest = DestTuplestore; /* any that keeps its rows */
+	r->source = source;
+	r->space = space;
+	r->memory = memory;
+	r->bound = ALL;
+	r->wanted = wanted;
+	r->seed = seed;
+	r->rows = rb_receiver_create(source, &r->builder, space);
+	if (source->object_name != NULL)
+		open_objects(r);
+}
+
+/* of a geometry's column, as it was declared; 0: for any */
+static int
+declared_dims(const box_receiver *r)
+{
+	const rb_columns *columns = rb_receiver_columns(r->rows);
+	int32 typmod = -1;
+
+	if (columns->shape == RB_SHAPE_GEOMETRY)
+		typmod = TupleDescAttr(r->desc, columns->geom.attno - 1)->atttypmod;
+	/* PostGIS has a bit for Z there */
+	return typmod < 0 ? 0 : (typmod & 2) != 0 ? 3 : 2;
+}
+
+/* that the rows have; without a row, what is said of them; 0: nothing is */
+static int
+find_dims(const box_receiver *r)
+{
+	if (r->n > 0 || r->source->kind != RB_BOX3)
+		return rb_kind_dims(r->builder.kind);
+	return r->space->dims != 0 ? r->space->dims : declared_dims(r);
+}
+
+/* what is held becomes a set of boxes, in the same array */
+static void
+finish_sample(box_receiver *r, double share, rb_box_sample *sample)
+{
+	const int kept = sample->flat ? 2 : rb_kind_dims(r->builder.kind);
+
+	for (size_t i = 0; i < r->n; i++)
+		for (int k = 0; k < 2; k++)
+			memmove(r->box + (2 * i + (size_t) k) * (size_t) kept, r->box + 6 * i + 3 * (size_t) k,
+					(size_t) kept * sizeof(double));
+	sample->dims = find_dims(r);
+	sample->set = (rb_set){.kind = kept == 2 ? RB_BOX2 : RB_BOX3,
+						   .nparts = (uint32) r->n,
+						   .nrows = (uint32) r->n,
+						   .coords = r->box};
+	sample->all = share >= 1 && r->bound == ALL;
+	sample->paged = share < 1;
+	sample->rows = (double) r->n / share * ((double) ALL / (double) r->bound);
+	rb_free(r->memory, (void **) &r->hash);
+	rb_builder_free(&r->builder);
+}
+
+/* ---- tables ---- */
+
+/* pages of a table and of all that belong to it; false where some of it has none */
+static bool
+count_pages(Relation rel, double *pages)
+{
+	ListCell *lc;
+
+	*pages = 0;
+	foreach (lc, find_all_inheritors(RelationGetRelid(rel), AccessShareLock, NULL))
+	{
+		Relation child = try_relation_open(lfirst_oid(lc), NoLock);
+		const char kind = child != NULL ? child->rd_rel->relkind : RELKIND_PARTITIONED_TABLE;
+
+		if (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW)
+			*pages += RelationGetNumberOfBlocks(child);
+		if (child != NULL)
+			relation_close(child, NoLock);
+		if (kind != RELKIND_RELATION && kind != RELKIND_MATVIEW &&
+			kind != RELKIND_PARTITIONED_TABLE)
+			return false;
+	}
+	return true;
+}
+
+/* which share of its pages is to be read */
+static double
+share_of_pages(const rb_source *source, size_t wanted)
+{
+	const char kind = source->rel->rd_rel->relkind;
+	const double most = (double) wanted / ROWS_OF_A_PAGE;
+	double pages;
+
+	/* rows of one object may be on any page */
+	if (source->object_name != NULL ||
+		(kind != RELKIND_RELATION && kind != RELKIND_MATVIEW &&
+		 kind != RELKIND_PARTITIONED_TABLE) ||
+		!count_pages(source->rel, &pages) || pages <= most)
+		return 1;
+	return most / pages;
+}
+
+void
+rb_box_sample_read(rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
+				   rb_box_sample *sample)
+{
+	const char *sql = source->sql;
+	double share = source->rel != NULL ? share_of_pages(source, sample->wanted) : 1;
+	box_receiver *r = palloc(sizeof *r);
+
+	begin_receiver(r, source, space, memory, seed, sample->wanted);
+	if (share < 1)
+		source->sql = psprintf("%s TABLESAMPLE pg_catalog.system (%.17g) REPEATABLE (%u)", sql,
+							   100 * share, seed);
+	rb_run_source(source, &r->pub);
+	source->sql = sql;
+	finish_sample(r, share, sample);
+}
