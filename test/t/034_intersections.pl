@@ -33,6 +33,9 @@ SELECT ST_GeomFromText('TIN Z (' || string_agg(t, ', ') || ')') FROM (SELECT for
 FROM corner a JOIN corner b ON (b.i, b.j) = (a.i + 1, a.j) JOIN corner c ON (c.i, c.j) = (a.i, a.j + 1) JOIN corner d ON (d.i, d.j) = (a.i + 1, a.j + 1)
 UNION ALL SELECT format('((%s, %s, %s, %1$s)), ((%2$s, %4$s, %3$s, %2$s))', p, q, r, s) FROM edge) faces $$;
 CREATE TABLE block AS SELECT i AS id, ST_Translate(block(250), 0, 0, i) AS geom FROM generate_series(1, 2) i;
+-- few faces, of which each overlaps most others
+CREATE TABLE pile AS SELECT k AS id, ST_Force3D(ST_Collect(ST_MakePolygon(ST_MakeLine(ARRAY[p[1], p[2], p[3], p[1]])))) AS geom FROM (SELECT k, i, array_agg(ST_MakePoint((k * 7919 + i * 104729 + c * 1299709) % 1009 / 7.0, (k * 611953 + i * 15485863 + c * 7919) % 1013 / 7.0)) AS p
+	FROM generate_series(1, 20) k, generate_series(1, 31) i, generate_series(1, 3) c GROUP BY 1, 2) t GROUP BY 1;
 VACUUM ANALYZE;
 SQL
 $node->safe_psql('postgres', <<'SQL');
@@ -48,6 +51,7 @@ $session->ask('SET jit = off');
 my %query = (
 	'pairs of parts' => "SELECT count(geom) FROM redblue_triangle_intersections('red', 'blue')",
 	'pairs of objects' => "SELECT count(geom) FROM redblue_triangle_intersections('red', 'blue', red_object => 'building', blue_object => 'part')",
+	'few parts that are cut by each other' => "SELECT count(geom) FROM redblue_triangle_intersections('pile', 'pile')",
 	'one large pair' => "SELECT count(geom) FROM redblue_triangle_intersections_query('SELECT * FROM large WHERE id = 1', 'SELECT * FROM large WHERE id = 2')",
 	'a set in the select list' => "SELECT count(i) FROM (SELECT redblue_triangle_intersections('red', 'blue') AS i OFFSET 0) t",
 	'a body that is looked at' => "SELECT count(*) FROM generate_series(1, 50), block WHERE redblue_inside('POINT Z (5.5 5.5 -2)', geom)",
