@@ -160,6 +160,9 @@ SELECT * FROM ways('SELECT string_agg((SELECT count(*) FROM spot s JOIN patch p 
 SELECT * FROM ways('SELECT string_agg((SELECT count(*) FROM spot s JOIN patch p ON redblue_dwithin(s.geom, p.geom, k))::text, '','' ORDER BY k) FROM generate_series(0, 3) k');
 SELECT * FROM ways('SELECT string_agg((SELECT count(*) + k FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom))::text, '','' ORDER BY k) FROM generate_series(0, 3) k');
 SELECT * FROM ways('WITH n AS MATERIALIZED (SELECT count(*) AS n FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom)) SELECT a.n + b.n FROM n a, n b');
+-- pairs that were not handed out when it is repeated are not those of the new inputs
+SELECT k, (SELECT s.kind FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) WHERE s.kind = k LIMIT 1) FROM generate_series(0, 3) k;
+SELECT k, bool_and(redblue_intersects(q.s, q.p)), count(*) FROM generate_series(0, 8) k, LATERAL (SELECT s.geom AS s, p.geom AS p FROM spot s JOIN patch p ON redblue_intersects(s.geom, p.geom) WHERE s.kind = k % 4 AND s.id > 30 * k OFFSET 3 LIMIT 2) q GROUP BY k ORDER BY k;
 -- in space, in the plane, and both
 SELECT * FROM ways('SELECT count(*) FROM raised a JOIN ground b ON redblue_intersects(a.geom, b.geom)');
 -- a cursor, and a statement that is prepared

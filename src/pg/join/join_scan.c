@@ -148,6 +148,8 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 static void
 drop_all(rb_geometry_join *j)
 {
+	/* nor are the pairs of it that were not handed out */
+	rb_join_end_stream(j);
 	for (int i = 0; i < 2; i++)
 	{
 		rb_join_input *in = &j->in[i];
