@@ -20,7 +20,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -175,11 +174,20 @@ add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const doubl
 
 /* ---- rows ---- */
 
+/* every bit of the result depends on all of those that go in */
+static uint64
+spread(uint64 x)
+{
+	x = (x ^ x >> 30) * UINT64CONST(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64CONST(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* of samples with other seeds it tells nothing */
 static uint32
 hash_of(const box_receiver *r, uint64 what)
 {
-	return hash_combine(murmurhash32((uint32) what),
-						murmurhash32((uint32) (what >> 32) ^ (r->seed << 16)));
+	return (uint32) (spread(spread(what) + (r->seed + 1) * UINT64CONST(0x9e3779b97f4a7c15)) >> 32);
 }
 
 /* of a geometry or the like, as it is stored */
@@ -204,7 +212,7 @@ hash_of_row(box_receiver *r, TupleTableSlot *slot)
 
 	if (ItemPointerIsValid(at))
 		place = ((uint64) ItemPointerGetBlockNumber(at) << 16 | ItemPointerGetOffsetNumber(at)) ^
-				(uint64) slot->tts_tableOid << 40;
+				spread(slot->tts_tableOid);
 	return hash_of(r, place);
 }
 
