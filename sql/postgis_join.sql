@@ -41,7 +41,7 @@ DECLARE
 	switch text;
 BEGIN
 	nodes := 0;
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || statement LOOP nodes := nodes + (line LIKE '%Custom Scan (redblue join)%')::int; END LOOP;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) ' || statement LOOP nodes := nodes + (line LIKE '%Custom Scan (redblue join)%')::int; END LOOP;
 	FOREACH switch IN ARRAY ARRAY['on', 'off'] LOOP
 		BEGIN
 			PERFORM set_config('redblue.join', switch, true);
@@ -160,6 +160,19 @@ EXECUTE moved (0, 250);
 RESET redblue."join"; RESET plan_cache_mode;
 DEALLOCATE ALL;
 
+-- a distance is asked for where there is something to compare, as it may be an error
+PREPARE over (float8, int) AS SELECT count(*) FROM face f LEFT JOIN (SELECT * FROM line WHERE number < $2) l ON redblue_dwithin(f.geom, l.geom, 1 / $1);
+PREPARE over_none (float8, int) AS SELECT count(*) FROM (SELECT * FROM line WHERE number < $2) l JOIN face f ON redblue_dwithin(f.geom, l.geom, 1 / $1);
+SET plan_cache_mode = force_generic_plan;
+EXECUTE over (0, 0);
+EXECUTE over_none (0, 0);
+EXECUTE over (0, 20);
+EXECUTE over (4, 20);
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+SELECT * FROM refused('SELECT string_agg((SELECT count(*) FROM (SELECT * FROM line WHERE number < k) l JOIN face f ON redblue_dwithin(f.geom, l.geom, 1.0 / k))::text, '' '' ORDER BY k) FROM generate_series(0, 9, 3) k');
+SELECT * FROM refused('SELECT string_agg((SELECT count(*) FROM line l JOIN face f ON redblue_dwithin(f.geom, l.geom, 1.0 / k) WHERE l.number < 4)::text, '' '' ORDER BY k) FROM generate_series(0, 9, 3) k');
+
 -- ---- what is refused, and what is not, as it is compared with nothing ----
 CREATE TABLE curve AS SELECT i AS id, CASE i WHEN 2 THEN 'CIRCULARSTRING (0 0, 1 1, 2 0)' WHEN 3 THEN NULL ELSE 'POINT (0 0)'::geometry END AS geom FROM generate_series(1, 4) i;
 CREATE TABLE abroad AS SELECT i AS id, ST_SetSRID('POINT (0 0)'::geometry, i / 4 * 4326) AS geom FROM generate_series(1, 4) i;
@@ -266,6 +279,23 @@ SELECT * FROM changed('INSERT INTO face SELECT f.id + 1000, l.number, l.name, f.
 SELECT * FROM changed('UPDATE part p SET kind = (p.kind + 1) % 7 FROM part2 q WHERE redblue_crosses(p.geom, q.geom) AND q.kind = 2', 'SELECT id, kind, tableoid::regclass FROM part');
 SELECT * FROM changed('WITH gone AS (DELETE FROM face f USING line l WHERE redblue_crosses(f.geom, l.geom) RETURNING f.id, f.geom) INSERT INTO nothing SELECT g.id, s.id, NULL, g.geom FROM gone g JOIN street s ON redblue_crosses(g.geom, s.geom)', 'SELECT * FROM nothing UNION ALL SELECT * FROM face');
 SELECT count(*) FROM (SELECT f.id FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) FOR UPDATE OF f) q;
+-- of a table with children: what tells its rows apart is each child's own
+SELECT * FROM changed('UPDATE parent p SET id = -p.id FROM line l WHERE redblue_crosses(p.geom, l.geom) AND l.kind = 2', 'SELECT id, tableoid::regclass FROM parent');
+SELECT * FROM changed('DELETE FROM parent p USING line l WHERE redblue_crosses(p.geom, l.geom) AND l.kind = 2', 'SELECT id, tableoid::regclass FROM parent');
+SELECT * FROM changed('DELETE FROM parent p WHERE NOT EXISTS (SELECT FROM line l WHERE redblue_crosses(p.geom, l.geom))', 'SELECT id, tableoid::regclass FROM parent');
+SELECT * FROM changed('WITH u AS (UPDATE part p SET id = -p.id FROM line l JOIN street s ON redblue_crosses(l.geom, s.geom) WHERE redblue_crosses(p.geom, l.geom) AND l.kind = 2 RETURNING p, p.tableoid::regclass AS relation) INSERT INTO nothing SELECT (u.p).id, (u.p).kind, relation::text, (u.p).geom FROM u', 'SELECT * FROM nothing UNION ALL SELECT id, kind, tableoid::regclass::text, geom FROM part');
+-- MERGE is of PostgreSQL 15
+CREATE TABLE pole AS SELECT id, id AS kind, ST_MakePoint(id, 0, 0) AS geom FROM generate_series(1, 40) id;
+CREATE TABLE pole_a (LIKE parent);
+CREATE TABLE pole_b (more text, LIKE parent);
+CREATE TABLE post (LIKE parent) PARTITION BY RANGE (id);
+ALTER TABLE post ATTACH PARTITION pole_a FOR VALUES FROM (MINVALUE) TO (15);
+ALTER TABLE pole_b DROP COLUMN more;
+ALTER TABLE post ATTACH PARTITION pole_b FOR VALUES FROM (15) TO (MAXVALUE);
+INSERT INTO post SELECT id, ST_MakePoint(id, 0, 0) FROM generate_series(10, 25) id;
+ANALYZE pole, post;
+SELECT * FROM changed(CASE WHEN current_setting('server_version_num')::int >= 150000 THEN 'MERGE INTO post p USING pole q ON redblue_intersects(p.geom, q.geom) WHEN MATCHED AND q.id % 3 = 0 THEN DELETE WHEN MATCHED AND p.id <> 13 THEN UPDATE SET id = p.id + 5 WHEN NOT MATCHED THEN INSERT VALUES (q.id, q.geom)'
+	ELSE 'WITH d AS (SELECT q.id, q.geom FROM pole q LEFT JOIN post p ON redblue_intersects(p.geom, q.geom) WHERE p.id IS NULL), e AS (DELETE FROM post WHERE id % 3 = 0), f AS (UPDATE post SET id = id + 5 WHERE id <> 13 AND id % 3 <> 0) INSERT INTO post SELECT * FROM d' END, 'SELECT id, tableoid::regclass, ST_AsText(geom) FROM post');
 
 -- ---- one row after the other ----
 BEGIN;
@@ -326,6 +356,12 @@ CREATE FUNCTION ask(int) RETURNS boolean LANGUAGE plpgsql VOLATILE COST 1 AS 'BE
 SELECT count(*) AS pairs FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) AND ask(f.id + l.number);
 SELECT last_value AS asked FROM asked;
 SELECT * FROM node('SELECT count(*) AS pairs FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) AND ask(f.id + l.number) AND f.kind = l.kind');
+-- the cheap one first, whichever is written first; of two that cost the same that one
+ALTER FUNCTION ask COST 1000;
+ALTER SEQUENCE asked RESTART;
+SELECT count(*) AS pairs FROM face f JOIN line l ON redblue_crosses(f.geom, l.geom) AND ask(f.id + l.number) AND f.kind = l.kind;
+SELECT last_value AS asked FROM asked;
+SELECT * FROM node('SELECT count(*) AS pairs FROM face f LEFT JOIN line l ON ask(f.id + l.number) AND f.kind = l.kind AND redblue_crosses(f.geom, l.geom) AND ask(f.id + l.kind) AND f.id < l.number');
 -- that is false, or null, always
 SELECT * FROM alike('SELECT f.id, l.number FROM face f LEFT JOIN line l ON redblue_crosses(f.geom, l.geom) AND false');
 SELECT * FROM alike('SELECT f.id, l.number FROM face f LEFT JOIN line l ON redblue_crosses(f.geom, l.geom) AND (SELECT false)');

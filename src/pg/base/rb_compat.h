@@ -238,4 +238,13 @@ rb_same_but_for_nulling(const Node *a, const Node *b)
 	return false;
 }
 
+/* 18: a path knows how many of its nodes the settings want to be without; before, they cost very much */
+#if PG_VERSION_NUM >= 180000
+#define rb_disabled_nodes(path) ((path)->disabled_nodes)
+#define rb_set_disabled_nodes(path, n) ((path)->disabled_nodes = (n))
+#else
+#define rb_disabled_nodes(path) 0
+#define rb_set_disabled_nodes(path, n) ((void) (n))
+#endif
+
 #endif /* RB_COMPAT_H */

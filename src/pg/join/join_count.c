@@ -165,6 +165,7 @@ count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	path->path.parent = output;
 	path->path.pathtarget = target;
 	path->path.rows = 1;
+	rb_set_disabled_nodes(&path->path, rb_disabled_nodes(join));
 	cost_qual_eval(&cost, having, root);
 	/* the pairs are found, but cost nothing more */
 	path->path.startup_cost = join->startup_cost + cpu_operator_cost * join->rows + cost.startup +

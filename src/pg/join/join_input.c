@@ -145,16 +145,16 @@ find_distance(rb_geometry_join *j)
 
 /*
  * Raises what would be raised for a pair, if there is any: a geometry is not compared with nothing, nor is anything with
- * no distance.
+ * no distance; nor is the distance asked for where it is of nothing, for that may be an error, too.
  */
 void
 rb_join_ask_distance(rb_geometry_join *j)
 {
 	rb_join_side *outer = &j->in[0].side, *inner = &j->in[1].side;
 
-	find_distance(j);
-	if (outer->n[0] + outer->n[1] == 0 || inner->n[0] + inner->n[1] == 0)
-		j->no_pairs = true;
+	j->no_pairs = outer->n[0] + outer->n[1] == 0 || inner->n[0] + inner->n[1] == 0;
+	if (!j->no_pairs)
+		find_distance(j);
 	if (j->no_pairs)
 		return;
 	rb_check_distance(j->reach);

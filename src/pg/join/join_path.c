@@ -52,6 +52,57 @@ table_of(PlannerInfo *root, Node *geometry)
 	return root->simple_rte_array[relid]->eref->aliasname;
 }
 
+/* ---- the identity of a row of a table with children ---- */
+
+/*
+ * In UPDATE, DELETE and MERGE of such a table it is a column of no table (ROWID_VAR) until the row's child is known.  The
+ * columns of a custom scan cannot be that: EXPLAIN finds no name for it, and a server with assertions stops.  So the node
+ * calls it what it is in the first of the children, and over it is an Append, of the node alone, that calls it as
+ * the planner does.  It is gone when the plan is ready, as is every Append of one.
+ */
+static bool
+is_identity(const Node *node)
+{
+	return IsA(node, Var) && ((const Var *) node)->varno == ROWID_VAR;
+}
+
+static bool
+has_identities(const List *exprs)
+{
+	ListCell *lc;
+
+	foreach (lc, exprs)
+		if (is_identity(lfirst(lc)))
+			return true;
+	return false;
+}
+
+static Node *
+name_of_child(PlannerInfo *root, Node *node)
+{
+	const RowIdentityVarInfo *info;
+	Var *var;
+
+	if (!is_identity(node))
+		return node;
+	var = copyObject((Var *) node);
+	info = list_nth(root->row_identity_vars, var->varattno - 1);
+	var->varno = bms_next_member(info->rowidrels, -1);
+	var->varattno = info->rowidvar->varattno;
+	return (Node *) var;
+}
+
+static PathTarget *
+with_names_of_child(PlannerInfo *root, const PathTarget *target)
+{
+	PathTarget *named = copy_pathtarget((PathTarget *) target);
+	ListCell *lc;
+
+	foreach (lc, named->exprs)
+		lfirst(lc) = name_of_child(root, lfirst(lc));
+	return named;
+}
+
 /* ---- the path ---- */
 
 /*
@@ -70,6 +121,7 @@ cost_join(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *in
 	QualCost cost;
 
 	cost_qual_eval(&cost, quals, root);
+	rb_set_disabled_nodes(&path->path, rb_disabled_nodes(outer) + rb_disabled_nodes(inner));
 	path->path.rows = path->path.parent->rows;
 	path->path.startup_cost =
 		outer->total_cost + inner->total_cost + cost.startup +
@@ -87,6 +139,7 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 	Path *outer = outerrel->cheapest_total_path, *inner = innerrel->cheapest_total_path;
 	rb_join_clause clause;
 	CustomPath *path;
+	bool identities = has_identities(rel->reltarget->exprs);
 
 	if (previous_hook != NULL)
 		previous_hook(root, rel, outerrel, innerrel, type, extra);
@@ -99,7 +152,7 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 	path = makeNode(CustomPath);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
-	path->path.pathtarget = rel->reltarget;
+	path->path.pathtarget = identities ? with_names_of_child(root, rel->reltarget) : rel->reltarget;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make2(outer, inner);
 	path->custom_private = list_make4(
@@ -110,7 +163,11 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 			  outer->rows * inner->rows *
 				  clause_selectivity(root, (Node *) clause.info, 0, JOIN_INNER, extra->sjinfo),
 			  list_delete_ptr(list_copy(extra->restrictlist), clause.info));
-	add_path(rel, &path->path);
+	if (identities)
+		add_path(rel, (Path *) create_append_path(root, rel, list_make1(path), NIL, NIL, NULL, 0,
+												  false, -1));
+	else
+		add_path(rel, &path->path);
 }
 
 /* ---- the plan ---- */
@@ -165,6 +222,33 @@ name_as_columns(Node *node, void *columns)
 	return expression_tree_mutator(node, name_as_columns, columns);
 }
 
+static Cost
+cost_of(PlannerInfo *root, RestrictInfo *clause)
+{
+	QualCost cost;
+
+	cost_qual_eval_node(&cost, (Node *) clause, root);
+	return cost.per_tuple;
+}
+
+/* what else is asked of a pair, in the order in which the planner has it asked in joins of its own */
+static List *
+cheap_first(PlannerInfo *root, List *clauses)
+{
+	List *sorted = NIL;
+	ListCell *lc;
+
+	foreach (lc, clauses)
+	{
+		int i = list_length(sorted);
+
+		while (i > 0 && cost_of(root, list_nth(sorted, i - 1)) > cost_of(root, lfirst(lc)))
+			i--;
+		sorted = list_insert_nth(sorted, i, lfirst(lc));
+	}
+	return sorted;
+}
+
 static Plan *
 plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
 		  List *children)
@@ -172,7 +256,8 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	CustomScan *plan = makeNode(CustomScan);
 	List *facts = linitial(best->custom_private), *exprs = lsecond(best->custom_private);
 	RestrictInfo *clause = lthird(best->custom_private);
-	List *all = list_delete_ptr(list_copy(lfourth(best->custom_private)), clause);
+	List *all =
+		cheap_first(root, list_delete_ptr(list_copy(lfourth(best->custom_private)), clause));
 	JoinType type = (JoinType) linitial_int(facts);
 	List *outer = ((Plan *) linitial(children))->targetlist;
 	List *inner = ((Plan *) lsecond(children))->targetlist;
@@ -198,6 +283,12 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	/* tlist may be another one in the end, of what the path promises */
 	name_as_above(columns,
 				  list_make3(rel->reltarget->exprs, best->path.pathtarget->exprs, other_quals));
+	foreach (lc, columns)
+	{
+		TargetEntry *column = lfirst_node(TargetEntry, lc);
+
+		column->expr = (Expr *) name_of_child(root, (Node *) column->expr);
+	}
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = other_quals;
 	plan->scan.scanrelid = 0;

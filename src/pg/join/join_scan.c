@@ -282,6 +282,8 @@ next_joined(rb_geometry_join *j)
 	{
 		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_matched(j, outer))
 			continue;
+		/* what is asked of a pair may be slow, and there are many in a block */
+		CHECK_FOR_INTERRUPTS();
 		reuse(j);
 		take(j, &j->in[0], outer);
 		take(j, &j->in[1], inner);
