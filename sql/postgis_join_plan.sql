@@ -241,6 +241,26 @@ SELECT id FROM secret WHERE ST_3DIntersects(geom, 'POINT Z (1.25 0.5 0)');
 INSERT INTO secret VALUES (1000, 0, 'POINT Z (1 0 0)');
 INSERT INTO secret VALUES (1001, 0, 'POINT Z (1 1 0)');
 RESET ROLE;
+-- nor in what runs with the rights of another one: this point is on the line for PostGIS, and in fact beside it
+CREATE FUNCTION met() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN ST_3DIntersects('LINESTRING Z (0 0 0, 9 3 9)'::geometry, 'POINT Z (5.1 1.7 5.1)'); END $$;
+CREATE FUNCTION number_met() RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM (VALUES ('POINT Z (5.1 1.7 5.1)'::geometry)) AS v (geom) WHERE ST_3DIntersects('LINESTRING Z (0 0 0, 9 3 9)', geom) $$;
+CREATE FUNCTION for_all() RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN RETURN format('%s %s %s', met(), number_met(), (SELECT count(*) FROM (VALUES ('POINT Z (5.1 1.7 5.1)'::geometry)) AS v (geom) WHERE ST_3DIntersects('LINESTRING Z (0 0 0, 9 3 9)', geom))); END $$;
+CREATE FUNCTION told() RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET redblue.replace_postgis = on AS 'BEGIN RETURN for_all(); END';
+CREATE FUNCTION kept() RETURNS boolean LANGUAGE plpgsql SET redblue.replace_postgis = off AS $$ BEGIN RETURN ST_3DIntersects('LINESTRING Z (0 0 0, 9 3 9)'::geometry, 'POINT Z (5.1 1.7 5.1)'); END $$;
+CREATE TABLE checked (geom geometry CHECK (ST_3DIntersects('LINESTRING Z (0 0 0, 9 3 9)', geom)), met boolean GENERATED ALWAYS AS (ST_3DIntersects('LINESTRING Z (0 0 0, 9 3 9)', geom)) STORED);
+CREATE INDEX ON checked (ST_3DIntersects('LINESTRING Z (0 0 0, 9 3 9)', geom));
+INSERT INTO checked VALUES ('POINT Z (5.1 1.7 5.1)');
+SELECT met FROM checked;
+CREATE MATERIALIZED VIEW filled AS SELECT ST_3DIntersects('LINESTRING Z (0 0 0, 9 3 9)', geom) AS met FROM checked;
+TABLE filled;
+REFRESH MATERIALIZED VIEW filled;
+TABLE filled;
+SET ROLE postgis_join_plan_guest;
+-- whichever is called first, as plans are kept
+SELECT met(), number_met(), for_all(), told(), kept() FROM generate_series(1, 7) GROUP BY 1, 2, 3, 4, 5;
+DISCARD PLANS;
+SELECT for_all(), met(), for_all(), met() FROM generate_series(1, 7) GROUP BY 1, 2, 3, 4;
+RESET ROLE;
 -- nor a function of that name that is somebody's own
 CREATE FUNCTION st_3dintersects(geometry, geometry) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN true; END';
 EXPLAIN (COSTS OFF) SELECT id FROM roof WHERE postgis_join_plan.st_3dintersects(geom, 'POINT Z (0 0 0)');

@@ -7,8 +7,10 @@
  * as one node) is as if our function had been written.
  *
  * What protects rows is left as it is: policies, their checks, and what stands in a view that is a security barrier.  Who
- * wrote these has chosen the function, and who sets the setting is another one.  So are functions' bodies that are
- * put into the statement later.  And ON CONFLICT names an index by its expressions, which are as they were made.
+ * wrote these has chosen the function, and who sets the setting is another one.  So is all that runs with the rights of
+ * another one: a function that is SECURITY DEFINER and what it calls, a materialized view that is filled.  So are
+ * functions' bodies that are put into the statement later.  And ON CONFLICT names an index by its expressions, which are as
+ * they were made.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -62,8 +64,15 @@ is_of_postgis(Oid function)
 	return OidIsValid(postgis) && getExtensionOfObject(ProcedureRelationId, function) == postgis;
 }
 
+/* of a walk through a statement */
+typedef struct replacing
+{
+	bool kept; /* they are only looked for */
+	bool found;
+} replacing;
+
 static void
-replace(FuncExpr *call)
+replace(FuncExpr *call, replacing *r)
 {
 	const char *name = get_func_name(call->funcid);
 
@@ -72,7 +81,10 @@ replace(FuncExpr *call)
 		{
 			const Oid ours = find_ours(replaced[i].ours, call->funcid);
 
-			if (OidIsValid(ours))
+			if (!OidIsValid(ours))
+				continue;
+			r->found = true;
+			if (!r->kept)
 				call->funcid = ours;
 		}
 }
@@ -80,7 +92,7 @@ replace(FuncExpr *call)
 static bool walk(Node *node, void *context);
 
 static void
-walk_query(Query *query)
+walk_query(Query *query, void *context)
 {
 	List *checks = query->withCheckOptions;
 	OnConflictExpr none = {.type = T_OnConflictExpr};
@@ -91,7 +103,7 @@ walk_query(Query *query)
 	query->withCheckOptions = NIL;
 	conflict->arbiterElems = NIL;
 	conflict->arbiterWhere = NULL;
-	(void) query_tree_walker(query, walk, NULL, QTW_IGNORE_RANGE_TABLE);
+	(void) query_tree_walker(query, walk, context, QTW_IGNORE_RANGE_TABLE);
 	query->withCheckOptions = checks;
 	conflict->arbiterElems = index.arbiterElems;
 	conflict->arbiterWhere = index.arbiterWhere;
@@ -103,7 +115,7 @@ walk_query(Query *query)
 		if (entry->rtekind == RTE_SUBQUERY && entry->security_barrier)
 			continue;
 		entry->securityQuals = NIL;
-		(void) range_table_entry_walker(entry, walk, NULL, 0);
+		(void) range_table_entry_walker(entry, walk, context, 0);
 		entry->securityQuals = policies;
 	}
 }
@@ -115,22 +127,38 @@ walk(Node *node, void *context)
 		return false;
 	if (IsA(node, Query))
 	{
-		walk_query((Query *) node);
+		walk_query((Query *) node, context);
 		return false;
 	}
 	if (IsA(node, FuncExpr))
-		replace((FuncExpr *) node);
+		replace((FuncExpr *) node, context);
 	return expression_tree_walker(node, walk, context);
 }
 
-/* the planner may write to the tree that it is given, and so may we */
+/* does this run with the rights of another one than who set the setting? */
+static bool
+is_for_another(void)
+{
+	return InLocalUserIdChange() || InSecurityRestrictedOperation();
+}
+
+/*
+ * The planner may write to the tree that it is given, and so may we.
+ *
+ * Plans are kept, and what a function asks may be asked next with the rights of another one: then it is planned anew.
+ */
 static PlannedStmt *
 plan(Query *query, const char *text, int options, ParamListInfo params)
 {
+	replacing r = {.kept = is_for_another()};
+	PlannedStmt *planned;
+
 	if (rb_setting_replace_postgis)
-		walk_query(query);
-	return previous_hook != NULL ? previous_hook(query, text, options, params)
-								 : standard_planner(query, text, options, params);
+		walk_query(query, &r);
+	planned = previous_hook != NULL ? previous_hook(query, text, options, params)
+									: standard_planner(query, text, options, params);
+	planned->dependsOnRole |= r.found;
+	return planned;
 }
 
 void
