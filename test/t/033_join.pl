@@ -21,10 +21,21 @@ CREATE TABLE spot (id int PRIMARY KEY, kind int, geom geometry);
 CREATE TABLE way (id int PRIMARY KEY, kind int, geom geometry);
 INSERT INTO spot SELECT i, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i;
 INSERT INTO way SELECT i, i % 2, ST_MakeLine(ST_MakePoint(i, -1), ST_MakePoint(i, 1)) FROM generate_series(1, 10) i;
+-- rows of which some are in one child, some in another one with other columns; a trigger moves them, too
+CREATE TABLE place (id int, part int, kind int, geom geometry, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
+CREATE TABLE place_0 PARTITION OF place FOR VALUES IN (0);
+CREATE TABLE place_1 (gone text, geom geometry, kind int, part int NOT NULL, id int NOT NULL);
+ALTER TABLE place_1 DROP gone;
+ALTER TABLE place ATTACH PARTITION place_1 FOR VALUES IN (1);
+INSERT INTO place SELECT i, i % 2, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i;
+CREATE FUNCTION move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.geom := ST_Translate(NEW.geom, 0, 0.25); NEW.kind := NEW.kind + 100; RETURN CASE WHEN NEW.id <> 7 THEN NEW END; END $$;
+CREATE TRIGGER move BEFORE UPDATE ON place FOR EACH ROW EXECUTE FUNCTION move();
 -- many lines side by side, of 59 pieces each
 CREATE TABLE line AS SELECT i AS id, ST_MakeLine(ARRAY(SELECT ST_MakePoint(x, i + 0.4 * (x % 2), (x * i) % 3) FROM generate_series(1, 60) x)) AS geom FROM generate_series(1, 20000) i;
 CREATE TABLE far AS SELECT id, ST_Translate(geom, 0, 0.5) AS geom, repeat(md5(id::text), 4) AS name FROM line;
 -- all of these meet all of those
+-- a millisecond or so, in which nothing looks for interrupts
+CREATE FUNCTION hashed(int, int) RETURNS text LANGUAGE sql IMMUTABLE RETURN md5(lpad(($1 # $2)::text, 600000, 'x'));
 CREATE TABLE fan AS SELECT i AS id, ST_MakeLine(ST_MakePoint(i, -10000), ST_MakePoint(-i, 10000)) AS geom FROM generate_series(1, 6000) i;
 ANALYZE;
 SQL
@@ -45,6 +56,7 @@ $_->ask('SET jit = off') for $session, $watch;
 
 # ---- rows that another session changes, while this one waits for them ----
 
+my $merge = $node->safe_psql('postgres', 'SHOW server_version_num') >= 150000;
 my %waits = (
 	'UPDATE FROM' => ["UPDATE spot s SET kind = s.kind + 10 * w.id FROM way w WHERE redblue_intersects(s.geom, w.geom)", 'SELECT id, kind FROM spot ORDER BY id'],
 	'UPDATE FROM with a condition' => ["UPDATE spot s SET kind = s.kind + 10 * w.id FROM way w WHERE redblue_intersects(s.geom, w.geom) AND s.kind <= w.id AND s.kind < 7", 'SELECT id, kind FROM spot ORDER BY id'],
@@ -54,10 +66,18 @@ my %waits = (
 	'FOR UPDATE' => ["SELECT s.id, s.kind, w.id FROM spot s JOIN way w ON redblue_crosses(w.geom, ST_Expand(s.geom, 0.25)) ORDER BY s.id, w.id FOR UPDATE OF s", 'SELECT 1'],
 	'FOR UPDATE of both' => ["SELECT s.id, s.kind, w.id FROM spot s JOIN way w ON redblue_intersects(s.geom, w.geom) ORDER BY s.id, w.id FOR UPDATE", 'SELECT 1'],
 	'FOR SHARE of a left join' => ["SELECT s.id, s.kind, w.id FROM spot s LEFT JOIN way w ON redblue_intersects(s.geom, w.geom) AND w.kind = 1 ORDER BY s.id, w.id FOR SHARE OF s", 'SELECT 1'],
+	'UPDATE of partitions with a trigger' => ["UPDATE place p SET kind = p.kind + 10 * w.id FROM way w WHERE redblue_intersects(p.geom, w.geom) AND p.kind <= w.id", 'SELECT id, kind, part, tableoid::regclass, ST_AsText(geom) FROM place ORDER BY id'],
+	'UPDATE to another partition' => ["UPDATE place p SET part = 1 - p.part, kind = w.id FROM way w WHERE redblue_dwithin(p.geom, w.geom, 0.1)", 'SELECT id, kind, part, tableoid::regclass, ST_AsText(geom) FROM place ORDER BY id'],
+	'DELETE of partitions where none' => ["DELETE FROM place p WHERE NOT EXISTS (SELECT FROM way w WHERE redblue_intersects(p.geom, w.geom) AND (p.id, p.kind) <> (w.id, w.kind))", 'SELECT id, kind, part FROM place ORDER BY id'],
+	'MERGE' => [$merge ? "MERGE INTO place p USING way w ON redblue_intersects(p.geom, w.geom) WHEN MATCHED AND p.kind < 2 THEN UPDATE SET kind = p.kind + 10 * w.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (100 + w.id, 0, w.kind)" : "DELETE FROM place p USING way w WHERE redblue_intersects(p.geom, w.geom)", 'SELECT id, kind, part FROM place ORDER BY id'],
+	'whole rows' => ["SELECT s, w.kind, p, p.tableoid::regclass, s.ctid = s.ctid AND w.xmin IS NOT NULL FROM spot s JOIN way w ON redblue_intersects(s.geom, w.geom) LEFT JOIN place p ON redblue_intersects(p.geom, w.geom) AND (p.id, p.kind) = (s.id, s.kind) ORDER BY s.id, w.id FOR UPDATE OF s, w", 'SELECT 1'],
 	'three of them' => ["SELECT s.id, s.kind, w.id, v.id FROM spot s JOIN way w ON redblue_intersects(s.geom, w.geom) JOIN way v ON redblue_dwithin(s.geom, v.geom, 1) ORDER BY s.id, w.id, v.id FOR UPDATE OF s, w", 'SELECT 1']);
+# as if place were spot
+my $fill = 'INSERT INTO spot SELECT i, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i; INSERT INTO way SELECT i, i % 2, ST_MakeLine(ST_MakePoint(i, -1), ST_MakePoint(i, 1)) FROM generate_series(1, 10) i; INSERT INTO place SELECT i, i % 2, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i';
 # a row that goes elsewhere, one that comes to another one, one that goes where nothing is, one that goes, one that stays
 my $change = "UPDATE spot SET geom = ST_Translate(geom, 4, 0) WHERE id = 3; UPDATE spot SET geom = ST_Translate(geom, 0, 50) WHERE id = 4; UPDATE spot SET kind = 7 WHERE id = 5; DELETE FROM spot WHERE id = 6; "
-  . "UPDATE way SET geom = ST_Translate(geom, 0, 90) WHERE id = 8; UPDATE spot SET geom = NULL WHERE id = 9";
+  . "UPDATE way SET geom = ST_Translate(geom, 0, 90) WHERE id = 8; UPDATE spot SET geom = NULL WHERE id = 9; "
+  . "UPDATE place SET geom = ST_Translate(geom, 4, 0) WHERE id = 2; UPDATE place SET kind = 1 WHERE id = 3; DELETE FROM place WHERE id = 6; UPDATE place SET geom = ST_Translate(geom, 0, 90) WHERE id = 10; UPDATE place SET geom = NULL WHERE id = 9; UPDATE place SET kind = 1 WHERE id = 7";
 for my $name (sort keys %waits)
 {
 	my ($query, $seen) = @{ $waits{$name} };
@@ -76,7 +96,7 @@ for my $name (sort keys %waits)
 		my ($out, $err) = $session->wait_for;
 		push @answers, "$out $err\n" . $session->ask($seen);
 		$session->ask('ROLLBACK');
-		$watch->ask("TRUNCATE spot, way; INSERT INTO spot SELECT i, i % 3, ST_MakePoint(i, 0) FROM generate_series(1, 10) i; INSERT INTO way SELECT i, i % 2, ST_MakeLine(ST_MakePoint(i, -1), ST_MakePoint(i, 1)) FROM generate_series(1, 10) i");
+		$watch->ask("TRUNCATE spot, way, place; $fill");
 	}
 	is($answers[0], $answers[1], "$name, of rows that changed: the same");
 	unlike($answers[0], qr/ERROR/, 'and no error');
@@ -105,6 +125,7 @@ my %query = (
 	'reading' => "SELECT count(*) FROM (SELECT l.id, geom FROM line l, generate_series(1, 20)) a JOIN far b ON redblue_intersects(a.geom, b.geom)",
 	'joining' => "SELECT count(*) FROM line a JOIN far b ON redblue_dwithin(a.geom, b.geom, 40) AND a.id < 0 - b.id",
 	'handing out' => "SELECT count(*) FROM fan a JOIN fan b ON redblue_intersects(a.geom, b.geom)",
+	'what is slow is asked' => "SELECT count(*) FROM fan a JOIN fan b ON redblue_intersects(a.geom, b.geom) AND hashed(a.id, b.id) = 'x'",
 	'rows that are not wanted' => "SELECT count(*) FROM fan a WHERE NOT EXISTS (SELECT FROM fan b WHERE redblue_intersects(a.geom, b.geom) AND a.id + b.id < 0)",
 	'again and again' => "SELECT sum((SELECT count(*) FROM (SELECT * FROM line WHERE id < 200) a JOIN (SELECT * FROM far WHERE id < 200) b ON redblue_intersects(a.geom, b.geom) WHERE a.id > i)) FROM generate_series(1, 100000) i");
 for my $name (sort keys %query)
