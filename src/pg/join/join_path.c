@@ -164,8 +164,14 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 				  clause_selectivity(root, (Node *) clause.info, 0, JOIN_INNER, extra->sjinfo),
 			  list_delete_ptr(list_copy(extra->restrictlist), clause.info));
 	if (identities)
-		add_path(rel, (Path *) create_append_path(root, rel, list_make1(path), NIL, NIL, NULL, 0,
-												  false, -1));
+	{
+		Path *over =
+			(Path *) create_append_path(root, rel, list_make1(path), NIL, NIL, NULL, 0, false, -1);
+
+		/* which an Append of one forgets */
+		rb_set_disabled_nodes(over, rb_disabled_nodes(&path->path));
+		add_path(rel, over);
+	}
 	else
 		add_path(rel, &path->path);
 }
