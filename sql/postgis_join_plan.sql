@@ -261,6 +261,9 @@ SELECT met(), number_met(), for_all(), told(), kept() FROM generate_series(1, 7)
 DISCARD PLANS;
 SELECT for_all(), met(), for_all(), met() FROM generate_series(1, 7) GROUP BY 1, 2, 3, 4;
 RESET ROLE;
+-- but in a function of one's own
+DISCARD PLANS;
+SELECT for_all(), met(), told(), kept() FROM generate_series(1, 7) GROUP BY 1, 2, 3, 4;
 -- nor a function of that name that is somebody's own
 CREATE FUNCTION st_3dintersects(geometry, geometry) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN true; END';
 EXPLAIN (COSTS OFF) SELECT id FROM roof WHERE postgis_join_plan.st_3dintersects(geom, 'POINT Z (0 0 0)');

@@ -8,7 +8,7 @@
  *
  * What protects rows is left as it is: policies, their checks, and what stands in a view that is a security barrier.  Who
  * wrote these has chosen the function, and who sets the setting is another one.  So is all that runs with the rights of
- * another one: a function that is SECURITY DEFINER and what it calls, a materialized view that is filled.  So are
+ * another one: another's function that is SECURITY DEFINER and what it calls, a materialized view that is filled.  So are
  * functions' bodies that are put into the statement later.  And ON CONFLICT names an index by its expressions, which are as
  * they were made.
  */
@@ -135,11 +135,14 @@ walk(Node *node, void *context)
 	return expression_tree_walker(node, walk, context);
 }
 
-/* does this run with the rights of another one than who set the setting? */
+/*
+ * Does this run with the rights of another one than who set the setting?  A function of one's own does not, whatever it is
+ * declared as: so it is the role alone that decides, which is what a plan is kept for.
+ */
 static bool
 is_for_another(void)
 {
-	return InLocalUserIdChange() || InSecurityRestrictedOperation();
+	return GetUserId() != GetOuterUserId() || InSecurityRestrictedOperation();
 }
 
 /*
