@@ -128,7 +128,8 @@ CREATE FUNCTION redblue_triangle_pairs(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -149,7 +150,8 @@ CREATE FUNCTION redblue_triangle_pairs_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -162,7 +164,8 @@ CREATE FUNCTION redblue_triangle_pairs_by_key(
 	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object text DEFAULT NULL, blue_object text DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -177,7 +180,8 @@ CREATE FUNCTION redblue_triangle_self_pairs(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -190,7 +194,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -203,7 +208,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_by_key(
 	mesh_key text DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object text DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -220,7 +226,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -234,7 +241,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -247,7 +255,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_by_key(
 	segments_key text DEFAULT NULL, triangles_key text DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object text DEFAULT NULL, triangles_object text DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -261,7 +270,8 @@ CREATE FUNCTION redblue_segment_pairs(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -275,7 +285,8 @@ CREATE FUNCTION redblue_segment_pairs_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -287,7 +298,8 @@ CREATE FUNCTION redblue_segment_pairs_by_key(
 	red regclass, blue regclass,
 	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object text DEFAULT NULL, blue_object text DEFAULT NULL)
+	red_object text DEFAULT NULL, blue_object text DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -301,7 +313,8 @@ CREATE FUNCTION redblue_segment_self_pairs(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -313,7 +326,8 @@ CREATE FUNCTION redblue_segment_self_pairs_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -325,7 +339,8 @@ CREATE FUNCTION redblue_segment_self_pairs_by_key(
 	lines regclass,
 	lines_key text DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object text DEFAULT NULL)
+	lines_object text DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -341,7 +356,8 @@ CREATE FUNCTION redblue_box_pairs(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -356,7 +372,8 @@ CREATE FUNCTION redblue_box_pairs_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -368,7 +385,8 @@ CREATE FUNCTION redblue_box_pairs_by_key(
 	red regclass, blue regclass,
 	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object text DEFAULT NULL, blue_object text DEFAULT NULL)
+	red_object text DEFAULT NULL, blue_object text DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -382,7 +400,8 @@ CREATE FUNCTION redblue_box_self_pairs(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -394,7 +413,8 @@ CREATE FUNCTION redblue_box_self_pairs_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -406,7 +426,8 @@ CREATE FUNCTION redblue_box_self_pairs_by_key(
 	boxes regclass,
 	boxes_key text DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object text DEFAULT NULL)
+	boxes_object text DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -423,7 +444,8 @@ CREATE FUNCTION redblue_triangle_contacts(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -438,7 +460,8 @@ CREATE FUNCTION redblue_triangle_contacts_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -451,7 +474,8 @@ CREATE FUNCTION redblue_triangle_self_contacts(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -463,7 +487,8 @@ CREATE FUNCTION redblue_triangle_self_contacts_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -476,7 +501,8 @@ CREATE FUNCTION redblue_segment_triangle_contacts(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -489,7 +515,8 @@ CREATE FUNCTION redblue_segment_triangle_contacts_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -501,7 +528,8 @@ CREATE FUNCTION redblue_segment_contacts(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -513,7 +541,8 @@ CREATE FUNCTION redblue_segment_contacts_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -525,7 +554,8 @@ CREATE FUNCTION redblue_segment_self_contacts(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_self_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -536,7 +566,8 @@ CREATE FUNCTION redblue_segment_self_contacts_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_self_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -549,7 +580,8 @@ CREATE FUNCTION redblue_triangle_self_intersections(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -562,7 +594,8 @@ CREATE FUNCTION redblue_triangle_self_intersections_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -575,7 +608,8 @@ CREATE FUNCTION redblue_part_self_intersections(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_part_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_part_self_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -589,7 +623,8 @@ CREATE FUNCTION redblue_part_self_intersections_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_part_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_part_self_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -604,7 +639,8 @@ CREATE FUNCTION redblue_triangle_pairs_within(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -619,7 +655,8 @@ CREATE FUNCTION redblue_triangle_pairs_within_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -632,7 +669,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_within(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -645,7 +683,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_within_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -658,7 +697,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_within(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -671,7 +711,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_within_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -683,7 +724,8 @@ CREATE FUNCTION redblue_segment_pairs_within(
 	red regclass, blue regclass, distance float8,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -695,7 +737,8 @@ CREATE FUNCTION redblue_segment_pairs_within_query(
 	red text, blue text, distance float8,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -707,7 +750,8 @@ CREATE FUNCTION redblue_segment_self_pairs_within(
 	lines regclass, distance float8,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -719,7 +763,8 @@ CREATE FUNCTION redblue_segment_self_pairs_within_query(
 	lines text, distance float8,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -762,7 +807,8 @@ CREATE FUNCTION redblue_points_in_bodies(
 	points_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
 	body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_point_side
 AS 'MODULE_PATHNAME', 'redblue_points_in_bodies'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -778,7 +824,8 @@ CREATE FUNCTION redblue_points_in_bodies_query(
 	points_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
 	body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_point_side
 AS 'MODULE_PATHNAME', 'redblue_points_in_bodies_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -792,7 +839,8 @@ CREATE FUNCTION redblue_segments_in_bodies(
 	segments_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
 	body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_stretch
 AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -808,7 +856,8 @@ CREATE FUNCTION redblue_segments_in_bodies_query(
 	segments_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
 	body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_stretch
 AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -822,7 +871,8 @@ CREATE FUNCTION redblue_body_pairs(
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_body name DEFAULT NULL, blue_body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_body_relation
 AS 'MODULE_PATHNAME', 'redblue_body_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -837,7 +887,8 @@ CREATE FUNCTION redblue_body_pairs_query(
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_body name DEFAULT NULL, blue_body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_body_relation
 AS 'MODULE_PATHNAME', 'redblue_body_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -880,7 +931,8 @@ CREATE FUNCTION redblue_triangle_pair_count(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -893,7 +945,8 @@ CREATE FUNCTION redblue_triangle_pair_count_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -905,7 +958,8 @@ CREATE FUNCTION redblue_triangle_self_pair_count(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -918,7 +972,8 @@ CREATE FUNCTION redblue_triangle_self_pair_count_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -929,7 +984,8 @@ CREATE FUNCTION redblue_box_pair_count(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -941,7 +997,8 @@ CREATE FUNCTION redblue_box_pair_count_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -952,7 +1009,8 @@ CREATE FUNCTION redblue_box_self_pair_count(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -964,7 +1022,8 @@ CREATE FUNCTION redblue_box_self_pair_count_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -976,7 +1035,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_count(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -989,7 +1049,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_count_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1000,7 +1061,8 @@ CREATE FUNCTION redblue_segment_pair_count(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1012,7 +1074,8 @@ CREATE FUNCTION redblue_segment_pair_count_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1023,7 +1086,8 @@ CREATE FUNCTION redblue_segment_self_pair_count(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1035,7 +1099,8 @@ CREATE FUNCTION redblue_segment_self_pair_count_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1047,7 +1112,8 @@ CREATE FUNCTION redblue_triangle_pair_count_within(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1059,7 +1125,8 @@ CREATE FUNCTION redblue_triangle_pair_count_within_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1071,7 +1138,8 @@ CREATE FUNCTION redblue_triangle_self_pair_count_within(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1083,7 +1151,8 @@ CREATE FUNCTION redblue_triangle_self_pair_count_within_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1095,7 +1164,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_count_within(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1107,7 +1177,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_count_within_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1118,7 +1189,8 @@ CREATE FUNCTION redblue_segment_pair_count_within(
 	red regclass, blue regclass, distance float8,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1129,7 +1201,8 @@ CREATE FUNCTION redblue_segment_pair_count_within_query(
 	red text, blue text, distance float8,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1140,7 +1213,8 @@ CREATE FUNCTION redblue_segment_self_pair_count_within(
 	lines regclass, distance float8,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1151,7 +1225,8 @@ CREATE FUNCTION redblue_segment_self_pair_count_within_query(
 	lines text, distance float8,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1165,7 +1240,8 @@ CREATE FUNCTION redblue_triangle_pair_counts(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1178,7 +1254,8 @@ CREATE FUNCTION redblue_triangle_pair_counts_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1190,7 +1267,8 @@ CREATE FUNCTION redblue_triangle_hits(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1203,7 +1281,8 @@ CREATE FUNCTION redblue_triangle_hits_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1215,7 +1294,8 @@ CREATE FUNCTION redblue_triangle_pairs_grouped(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1228,7 +1308,8 @@ CREATE FUNCTION redblue_triangle_pairs_grouped_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1240,7 +1321,8 @@ CREATE FUNCTION redblue_triangle_pair_blocks(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1253,7 +1335,8 @@ CREATE FUNCTION redblue_triangle_pair_blocks_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1265,7 +1348,8 @@ CREATE FUNCTION redblue_triangle_self_pair_counts(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1278,7 +1362,8 @@ CREATE FUNCTION redblue_triangle_self_pair_counts_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1290,7 +1375,8 @@ CREATE FUNCTION redblue_triangle_self_hits(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1303,7 +1389,8 @@ CREATE FUNCTION redblue_triangle_self_hits_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1315,7 +1402,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_grouped(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1328,7 +1416,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_grouped_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1340,7 +1429,8 @@ CREATE FUNCTION redblue_triangle_self_pair_blocks(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1353,7 +1443,8 @@ CREATE FUNCTION redblue_triangle_self_pair_blocks_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1365,7 +1456,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_counts(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_count
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1378,7 +1470,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_counts_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_count
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1390,7 +1483,8 @@ CREATE FUNCTION redblue_segment_triangle_hits(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1403,7 +1497,8 @@ CREATE FUNCTION redblue_segment_triangle_hits_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1415,7 +1510,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_grouped(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_group
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1428,7 +1524,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_grouped_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_group
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1440,7 +1537,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_blocks(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_block
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1453,7 +1551,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_blocks_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_block
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1464,7 +1563,8 @@ CREATE FUNCTION redblue_segment_pair_counts(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1476,7 +1576,8 @@ CREATE FUNCTION redblue_segment_pair_counts_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1487,7 +1588,8 @@ CREATE FUNCTION redblue_segment_hits(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1499,7 +1601,8 @@ CREATE FUNCTION redblue_segment_hits_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1510,7 +1613,8 @@ CREATE FUNCTION redblue_segment_pairs_grouped(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1522,7 +1626,8 @@ CREATE FUNCTION redblue_segment_pairs_grouped_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1533,7 +1638,8 @@ CREATE FUNCTION redblue_segment_pair_blocks(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1545,7 +1651,8 @@ CREATE FUNCTION redblue_segment_pair_blocks_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1556,7 +1663,8 @@ CREATE FUNCTION redblue_segment_self_pair_counts(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1568,7 +1676,8 @@ CREATE FUNCTION redblue_segment_self_pair_counts_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1579,7 +1688,8 @@ CREATE FUNCTION redblue_segment_self_hits(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1591,7 +1701,8 @@ CREATE FUNCTION redblue_segment_self_hits_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1602,7 +1713,8 @@ CREATE FUNCTION redblue_segment_self_pairs_grouped(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1614,7 +1726,8 @@ CREATE FUNCTION redblue_segment_self_pairs_grouped_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1625,7 +1738,8 @@ CREATE FUNCTION redblue_segment_self_pair_blocks(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1637,7 +1751,8 @@ CREATE FUNCTION redblue_segment_self_pair_blocks_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1648,7 +1763,8 @@ CREATE FUNCTION redblue_box_pair_counts(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_box_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1660,7 +1776,8 @@ CREATE FUNCTION redblue_box_pair_counts_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_box_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1671,7 +1788,8 @@ CREATE FUNCTION redblue_box_hits(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1683,7 +1801,8 @@ CREATE FUNCTION redblue_box_hits_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1694,7 +1813,8 @@ CREATE FUNCTION redblue_box_pairs_grouped(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1706,7 +1826,8 @@ CREATE FUNCTION redblue_box_pairs_grouped_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1717,7 +1838,8 @@ CREATE FUNCTION redblue_box_pair_blocks(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1729,7 +1851,8 @@ CREATE FUNCTION redblue_box_pair_blocks_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1740,7 +1863,8 @@ CREATE FUNCTION redblue_box_self_pair_counts(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1752,7 +1876,8 @@ CREATE FUNCTION redblue_box_self_pair_counts_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1763,7 +1888,8 @@ CREATE FUNCTION redblue_box_self_hits(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1775,7 +1901,8 @@ CREATE FUNCTION redblue_box_self_hits_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1786,7 +1913,8 @@ CREATE FUNCTION redblue_box_self_pairs_grouped(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1798,7 +1926,8 @@ CREATE FUNCTION redblue_box_self_pairs_grouped_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1809,7 +1938,8 @@ CREATE FUNCTION redblue_box_self_pair_blocks(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1821,7 +1951,8 @@ CREATE FUNCTION redblue_box_self_pair_blocks_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
