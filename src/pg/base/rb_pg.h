@@ -1314,9 +1314,9 @@ extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
 typedef struct rb_sampled
 {
-	bool any_leaf;     /* wanted: triangles of whatever geometries there are, ... */
-	bool flat;         /* ... in the plane; so it is as well where the first one has no Z */
-	rb_ends tile;      /* only rows that it has use for, with pairs within that distance; dims 0: all */
+	bool any_leaf; /* wanted: triangles of whatever geometries there are, ... */
+	bool flat;     /* ... in the plane; so it is as well where the first one has no Z */
+	rb_ends tile;  /* only rows that it has use for, with pairs within that distance; dims 0: all */
 	double distance;
 	const rb_set *set; /* with one holder; ids tell rows apart and are no ids of the user's */
 	double rows;       /* of these in the table, about, that have parts */
