@@ -8,6 +8,15 @@
  */
 #include "level.cuh"
 
+#include "core/shape/rb_tile.h"
+
+/* outside of it nobody wants to know of pairs, where they are those of a tile */
+typedef struct rb_clip
+{
+	double lo[3];
+	double hi[3];
+} rb_clip;
+
 static __global__ void
 __launch_bounds__(THREADS) bounds_kernel(const rb_grid_args args)
 {
@@ -52,7 +61,8 @@ __launch_bounds__(THREADS) bounds_kernel(const rb_grid_args args)
 
 /* the region of each node's grid, from its bounds */
 static __global__ void
-__launch_bounds__(THREADS) region_kernel(rb_node *nodes, uint32_t nnodes, bool self)
+__launch_bounds__(THREADS)
+	region_kernel(rb_node *nodes, uint32_t nnodes, bool self, const rb_clip clip)
 {
 	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
 	rb_node *node = &nodes[i];
@@ -65,8 +75,10 @@ __launch_bounds__(THREADS) region_kernel(rb_node *nodes, uint32_t nnodes, bool s
 		const rb_count *red = node->key[0], *blue = node->key[self ? 0 : 1];
 		double lo = rb_max(rb_key_value(red[a]), rb_key_value(blue[a]));
 		double hi = -rb_max(rb_key_value(red[3 + a]), rb_key_value(blue[3 + a]));
-		double was = 0.5 * node->cell_hi[a] - 0.5 * node->cell_lo[a];
+		const double was = 0.5 * node->cell_hi[a] - 0.5 * node->cell_lo[a];
 
+		lo = rb_max(lo, clip.lo[a]);
+		hi = rb_min(hi, clip.hi[a]);
 		node->meet_lo[a] = lo;
 		node->meet_hi[a] = hi;
 		lo = rb_max(lo, node->cell_lo[a]);
@@ -83,11 +95,18 @@ rb_status
 rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
 	cudaStream_t stream = run->queue->compute;
+	rb_clip clip;
 
+	for (int a = 0; a < 3; a++)
+	{
+		clip.lo[a] = -HUGE_VAL;
+		clip.hi[a] = HUGE_VAL;
+	}
+	rb_tile_clip(run->job, clip.lo, clip.hi);
 	bounds_kernel<<<nchunks, THREADS, 0, stream>>>(*args);
 	RB_LAUNCHED(run, "bounds_kernel");
 	region_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, stream>>>(
-		args->nodes, args->nnodes, args->self);
+		args->nodes, args->nnodes, args->self, clip);
 	RB_LAUNCHED(run, "region_kernel");
 	return RB_OK;
 }

@@ -465,7 +465,9 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 					rb_faces_part(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.boxes = rb_boxes_decide(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.stop = run->queue->stop;
-	j->args.count_only = run->job->answer == RB_COUNT && run->job->red->row_of == NULL &&
+	/* which pairs are a tile's the host finds out */
+	j->args.count_only = run->job->answer == RB_COUNT && run->job->tile.dims == 0 &&
+						 run->job->red->row_of == NULL &&
 						 (run->job->blue == NULL || run->job->blue->row_of == NULL);
 	j->args.counts = run->job->answer == RB_COUNTS ? run->words : NULL;
 	j->args.marks = run->job->answer == RB_HITS ? run->words : NULL;

@@ -128,7 +128,8 @@ CREATE FUNCTION redblue_triangle_pairs(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -140,7 +141,8 @@ MultiPolygon, GeometryCollection of these. A face of more than three corners, or
 two axes that it is steepest against; where face_tolerance is given, one whose corners lie farther from its plane is an error.
 Where both are there the numbers count, unless the geometry is named. A row is one object; rows with the same value in red_object
 (blue_object) are one together, and the pairs are of these values. NULL and EMPTY geometries are skipped.
-Coordinates mean exactly the stored float8, in any unit that both sides share.
+Coordinates mean exactly the stored float8, in any unit that both sides share. With tile_low, tile_high (half open; null or infinite: no
+end) only those pairs for which the larger of the low ends of the two boxes is in the tile, along each axis.
 Errors: 22004 null id or coordinate, 22003 NaN or infinity, 22023 no Z, mixed SRIDs, an id with a fraction, faces that cross
 themselves, 42703, 42702 and 42804 columns that are missing, ambiguous, of a wrong type, 53200 redblue.memory_limit';
 
@@ -149,7 +151,8 @@ CREATE FUNCTION redblue_triangle_pairs_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -162,7 +165,8 @@ CREATE FUNCTION redblue_triangle_pairs_by_key(
 	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object text DEFAULT NULL, blue_object text DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -177,7 +181,8 @@ CREATE FUNCTION redblue_triangle_self_pairs(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -190,7 +195,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -203,7 +209,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_by_key(
 	mesh_key text DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object text DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -220,7 +227,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -234,7 +242,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -247,7 +256,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_by_key(
 	segments_key text DEFAULT NULL, triangles_key text DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object text DEFAULT NULL, triangles_object text DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -261,7 +271,8 @@ CREATE FUNCTION redblue_segment_pairs(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -275,7 +286,8 @@ CREATE FUNCTION redblue_segment_pairs_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -287,7 +299,8 @@ CREATE FUNCTION redblue_segment_pairs_by_key(
 	red regclass, blue regclass,
 	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object text DEFAULT NULL, blue_object text DEFAULT NULL)
+	red_object text DEFAULT NULL, blue_object text DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -301,7 +314,8 @@ CREATE FUNCTION redblue_segment_self_pairs(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -313,7 +327,8 @@ CREATE FUNCTION redblue_segment_self_pairs_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -325,7 +340,8 @@ CREATE FUNCTION redblue_segment_self_pairs_by_key(
 	lines regclass,
 	lines_key text DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object text DEFAULT NULL)
+	lines_object text DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -341,7 +357,8 @@ CREATE FUNCTION redblue_box_pairs(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -356,7 +373,8 @@ CREATE FUNCTION redblue_box_pairs_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_pair
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -368,7 +386,8 @@ CREATE FUNCTION redblue_box_pairs_by_key(
 	red regclass, blue regclass,
 	red_key text DEFAULT NULL, blue_key text DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object text DEFAULT NULL, blue_object text DEFAULT NULL)
+	red_object text DEFAULT NULL, blue_object text DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -382,7 +401,8 @@ CREATE FUNCTION redblue_box_self_pairs(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -394,7 +414,8 @@ CREATE FUNCTION redblue_box_self_pairs_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_pair
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -406,7 +427,8 @@ CREATE FUNCTION redblue_box_self_pairs_by_key(
 	boxes regclass,
 	boxes_key text DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object text DEFAULT NULL)
+	boxes_object text DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_by_key'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -423,7 +445,8 @@ CREATE FUNCTION redblue_triangle_contacts(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -438,7 +461,8 @@ CREATE FUNCTION redblue_triangle_contacts_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -451,7 +475,8 @@ CREATE FUNCTION redblue_triangle_self_contacts(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -463,7 +488,8 @@ CREATE FUNCTION redblue_triangle_self_contacts_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -476,7 +502,8 @@ CREATE FUNCTION redblue_segment_triangle_contacts(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -489,7 +516,8 @@ CREATE FUNCTION redblue_segment_triangle_contacts_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -501,7 +529,8 @@ CREATE FUNCTION redblue_segment_contacts(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -513,7 +542,8 @@ CREATE FUNCTION redblue_segment_contacts_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -525,7 +555,8 @@ CREATE FUNCTION redblue_segment_self_contacts(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_self_contacts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -536,7 +567,8 @@ CREATE FUNCTION redblue_segment_self_contacts_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_contact
 AS 'MODULE_PATHNAME', 'redblue_segment_self_contacts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -549,7 +581,8 @@ CREATE FUNCTION redblue_triangle_self_intersections(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -562,7 +595,8 @@ CREATE FUNCTION redblue_triangle_self_intersections_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -575,7 +609,8 @@ CREATE FUNCTION redblue_part_self_intersections(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_part_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_part_self_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -589,7 +624,8 @@ CREATE FUNCTION redblue_part_self_intersections_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_part_self_intersection
 AS 'MODULE_PATHNAME', 'redblue_part_self_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -604,7 +640,8 @@ CREATE FUNCTION redblue_triangle_pairs_within(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -619,7 +656,8 @@ CREATE FUNCTION redblue_triangle_pairs_within_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -632,7 +670,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_within(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -645,7 +684,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_within_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -658,7 +698,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_within(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -671,7 +712,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_within_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -683,7 +725,8 @@ CREATE FUNCTION redblue_segment_pairs_within(
 	red regclass, blue regclass, distance float8,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -695,7 +738,8 @@ CREATE FUNCTION redblue_segment_pairs_within_query(
 	red text, blue text, distance float8,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -707,7 +751,8 @@ CREATE FUNCTION redblue_segment_self_pairs_within(
 	lines regclass, distance float8,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -719,7 +764,8 @@ CREATE FUNCTION redblue_segment_self_pairs_within_query(
 	lines text, distance float8,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_distance
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -762,7 +808,8 @@ CREATE FUNCTION redblue_points_in_bodies(
 	points_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
 	body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_point_side
 AS 'MODULE_PATHNAME', 'redblue_points_in_bodies'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -778,7 +825,8 @@ CREATE FUNCTION redblue_points_in_bodies_query(
 	points_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
 	body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_point_side
 AS 'MODULE_PATHNAME', 'redblue_points_in_bodies_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -792,7 +840,8 @@ CREATE FUNCTION redblue_segments_in_bodies(
 	segments_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
 	body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_stretch
 AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -808,7 +857,8 @@ CREATE FUNCTION redblue_segments_in_bodies_query(
 	segments_geom name DEFAULT NULL, bodies_geom name DEFAULT NULL,
 	body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_stretch
 AS 'MODULE_PATHNAME', 'redblue_segments_in_bodies_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -822,7 +872,8 @@ CREATE FUNCTION redblue_body_pairs(
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_body name DEFAULT NULL, blue_body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_body_relation
 AS 'MODULE_PATHNAME', 'redblue_body_pairs'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -837,7 +888,8 @@ CREATE FUNCTION redblue_body_pairs_query(
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_body name DEFAULT NULL, blue_body name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
-	on_bad text DEFAULT 'error')
+	on_bad text DEFAULT 'error',
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_body_relation
 AS 'MODULE_PATHNAME', 'redblue_body_pairs_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -880,7 +932,8 @@ CREATE FUNCTION redblue_triangle_pair_count(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -893,7 +946,8 @@ CREATE FUNCTION redblue_triangle_pair_count_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -905,7 +959,8 @@ CREATE FUNCTION redblue_triangle_self_pair_count(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -918,7 +973,8 @@ CREATE FUNCTION redblue_triangle_self_pair_count_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -929,7 +985,8 @@ CREATE FUNCTION redblue_box_pair_count(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -941,7 +998,8 @@ CREATE FUNCTION redblue_box_pair_count_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -952,7 +1010,8 @@ CREATE FUNCTION redblue_box_self_pair_count(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -964,7 +1023,8 @@ CREATE FUNCTION redblue_box_self_pair_count_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -976,7 +1036,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_count(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -989,7 +1050,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_count_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1000,7 +1062,8 @@ CREATE FUNCTION redblue_segment_pair_count(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1012,7 +1075,8 @@ CREATE FUNCTION redblue_segment_pair_count_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1023,7 +1087,8 @@ CREATE FUNCTION redblue_segment_self_pair_count(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1035,7 +1100,8 @@ CREATE FUNCTION redblue_segment_self_pair_count_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1047,7 +1113,8 @@ CREATE FUNCTION redblue_triangle_pair_count_within(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1059,7 +1126,8 @@ CREATE FUNCTION redblue_triangle_pair_count_within_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1071,7 +1139,8 @@ CREATE FUNCTION redblue_triangle_self_pair_count_within(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1083,7 +1152,8 @@ CREATE FUNCTION redblue_triangle_self_pair_count_within_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1095,7 +1165,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_count_within(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1107,7 +1178,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_count_within_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1118,7 +1190,8 @@ CREATE FUNCTION redblue_segment_pair_count_within(
 	red regclass, blue regclass, distance float8,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1129,7 +1202,8 @@ CREATE FUNCTION redblue_segment_pair_count_within_query(
 	red text, blue text, distance float8,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1140,7 +1214,8 @@ CREATE FUNCTION redblue_segment_self_pair_count_within(
 	lines regclass, distance float8,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_within'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1151,7 +1226,8 @@ CREATE FUNCTION redblue_segment_self_pair_count_within_query(
 	lines text, distance float8,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_count_within_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 SUPPORT redblue_support;
@@ -1165,7 +1241,8 @@ CREATE FUNCTION redblue_triangle_pair_counts(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1178,7 +1255,8 @@ CREATE FUNCTION redblue_triangle_pair_counts_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1190,7 +1268,8 @@ CREATE FUNCTION redblue_triangle_hits(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1203,7 +1282,8 @@ CREATE FUNCTION redblue_triangle_hits_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1215,7 +1295,8 @@ CREATE FUNCTION redblue_triangle_pairs_grouped(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1228,7 +1309,8 @@ CREATE FUNCTION redblue_triangle_pairs_grouped_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1240,7 +1322,8 @@ CREATE FUNCTION redblue_triangle_pair_blocks(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1253,7 +1336,8 @@ CREATE FUNCTION redblue_triangle_pair_blocks_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1265,7 +1349,8 @@ CREATE FUNCTION redblue_triangle_self_pair_counts(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1278,7 +1363,8 @@ CREATE FUNCTION redblue_triangle_self_pair_counts_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1290,7 +1376,8 @@ CREATE FUNCTION redblue_triangle_self_hits(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1303,7 +1390,8 @@ CREATE FUNCTION redblue_triangle_self_hits_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1315,7 +1403,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_grouped(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1328,7 +1417,8 @@ CREATE FUNCTION redblue_triangle_self_pairs_grouped_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1340,7 +1430,8 @@ CREATE FUNCTION redblue_triangle_self_pair_blocks(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1353,7 +1444,8 @@ CREATE FUNCTION redblue_triangle_self_pair_blocks_query(
 	mesh_id name DEFAULT NULL,
 	mesh_geom name DEFAULT NULL,
 	mesh_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_triangle_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1365,7 +1457,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_counts(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_count
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1378,7 +1471,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_counts_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_count
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1390,7 +1484,8 @@ CREATE FUNCTION redblue_segment_triangle_hits(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1403,7 +1498,8 @@ CREATE FUNCTION redblue_segment_triangle_hits_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1415,7 +1511,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_grouped(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_group
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1428,7 +1525,8 @@ CREATE FUNCTION redblue_segment_triangle_pairs_grouped_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_group
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1440,7 +1538,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_blocks(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_block
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1453,7 +1552,8 @@ CREATE FUNCTION redblue_segment_triangle_pair_blocks_query(
 	segments_id name DEFAULT NULL, triangles_id name DEFAULT NULL,
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
-	face_tolerance float8 DEFAULT NULL)
+	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_segment_triangle_block
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1464,7 +1564,8 @@ CREATE FUNCTION redblue_segment_pair_counts(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1476,7 +1577,8 @@ CREATE FUNCTION redblue_segment_pair_counts_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1487,7 +1589,8 @@ CREATE FUNCTION redblue_segment_hits(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1499,7 +1602,8 @@ CREATE FUNCTION redblue_segment_hits_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1510,7 +1614,8 @@ CREATE FUNCTION redblue_segment_pairs_grouped(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1522,7 +1627,8 @@ CREATE FUNCTION redblue_segment_pairs_grouped_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_segment_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1533,7 +1639,8 @@ CREATE FUNCTION redblue_segment_pair_blocks(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1545,7 +1652,8 @@ CREATE FUNCTION redblue_segment_pair_blocks_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_segment_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1556,7 +1664,8 @@ CREATE FUNCTION redblue_segment_self_pair_counts(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1568,7 +1677,8 @@ CREATE FUNCTION redblue_segment_self_pair_counts_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1579,7 +1689,8 @@ CREATE FUNCTION redblue_segment_self_hits(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1591,7 +1702,8 @@ CREATE FUNCTION redblue_segment_self_hits_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_segment_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1602,7 +1714,8 @@ CREATE FUNCTION redblue_segment_self_pairs_grouped(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1614,7 +1727,8 @@ CREATE FUNCTION redblue_segment_self_pairs_grouped_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1625,7 +1739,8 @@ CREATE FUNCTION redblue_segment_self_pair_blocks(
 	lines regclass,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1637,7 +1752,8 @@ CREATE FUNCTION redblue_segment_self_pair_blocks_query(
 	lines text,
 	lines_id name DEFAULT NULL,
 	lines_geom name DEFAULT NULL,
-	lines_object name DEFAULT NULL)
+	lines_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_segment_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1648,7 +1764,8 @@ CREATE FUNCTION redblue_box_pair_counts(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_box_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1660,7 +1777,8 @@ CREATE FUNCTION redblue_box_pair_counts_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_count
 AS 'MODULE_PATHNAME', 'redblue_box_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1671,7 +1789,8 @@ CREATE FUNCTION redblue_box_hits(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1683,7 +1802,8 @@ CREATE FUNCTION redblue_box_hits_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1694,7 +1814,8 @@ CREATE FUNCTION redblue_box_pairs_grouped(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1706,7 +1827,8 @@ CREATE FUNCTION redblue_box_pairs_grouped_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_group
 AS 'MODULE_PATHNAME', 'redblue_box_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1717,7 +1839,8 @@ CREATE FUNCTION redblue_box_pair_blocks(
 	red regclass, blue regclass,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1729,7 +1852,8 @@ CREATE FUNCTION redblue_box_pair_blocks_query(
 	red text, blue text,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
-	red_object name DEFAULT NULL, blue_object name DEFAULT NULL)
+	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_block
 AS 'MODULE_PATHNAME', 'redblue_box_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1740,7 +1864,8 @@ CREATE FUNCTION redblue_box_self_pair_counts(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_counts'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1752,7 +1877,8 @@ CREATE FUNCTION redblue_box_self_pair_counts_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_count
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_counts_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1763,7 +1889,8 @@ CREATE FUNCTION redblue_box_self_hits(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_hits'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1775,7 +1902,8 @@ CREATE FUNCTION redblue_box_self_hits_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'redblue_box_self_hits_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1786,7 +1914,8 @@ CREATE FUNCTION redblue_box_self_pairs_grouped(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_grouped'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1798,7 +1927,8 @@ CREATE FUNCTION redblue_box_self_pairs_grouped_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_group
 AS 'MODULE_PATHNAME', 'redblue_box_self_pairs_grouped_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1809,7 +1939,8 @@ CREATE FUNCTION redblue_box_self_pair_blocks(
 	boxes regclass,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;
@@ -1821,7 +1952,8 @@ CREATE FUNCTION redblue_box_self_pair_blocks_query(
 	boxes text,
 	boxes_id name DEFAULT NULL,
 	boxes_geom name DEFAULT NULL,
-	boxes_object name DEFAULT NULL)
+	boxes_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL)
 RETURNS SETOF redblue_self_block
 AS 'MODULE_PATHNAME', 'redblue_box_self_pair_blocks_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_support;

@@ -71,6 +71,7 @@ CREATE FUNCTION redblue_triangle_intersections(
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
 	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_intersections'
@@ -86,6 +87,7 @@ CREATE FUNCTION redblue_triangle_intersections_query(
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
 	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_triangle_intersections_query'
@@ -100,6 +102,7 @@ CREATE FUNCTION redblue_segment_triangle_intersections(
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
 	OUT segment_id bigint, OUT triangle_id bigint, OUT geom geometry, OUT from_fraction float8, OUT to_fraction float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_intersections'
@@ -114,6 +117,7 @@ CREATE FUNCTION redblue_segment_triangle_intersections_query(
 	segments_geom name DEFAULT NULL, triangles_geom name DEFAULT NULL,
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
 	OUT segment_id bigint, OUT triangle_id bigint, OUT geom geometry, OUT from_fraction float8, OUT to_fraction float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_intersections_query'
@@ -127,6 +131,7 @@ CREATE FUNCTION redblue_segment_intersections(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
 	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_intersections'
@@ -139,6 +144,7 @@ CREATE FUNCTION redblue_segment_intersections_query(
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
+	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
 	OUT red_id bigint, OUT blue_id bigint, OUT geom geometry)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_intersections_query'

@@ -247,6 +247,14 @@ rb_pair_red(rb_pair pair)
 	return pair.red & (RB_MAX_OBJECTS - 1);
 }
 
+/* the box of a row, or a tile of space (rb_tile.h) */
+typedef struct rb_ends
+{
+	int dims; /* 0: there is none */
+	double low[3];
+	double high[3];
+} rb_ends;
+
 /* ---- builder: rows in, a set out (builder.c) ---- */
 
 /*
@@ -269,7 +277,11 @@ typedef struct rb_builder
 	int64_t *ids;       /* nrows */
 	uint32_t *row_of;   /* nparts; NULL while every row has one part */
 	int32_t srid;       /* for the set: whoever fills it knows */
-	bool many_points;   /* RB_POINT3: a row may have several, as a MultiPoint has */
+	/* rows that are of no use for pairs of this tile within that distance are not stored but counted */
+	rb_ends tile;
+	double distance;
+	uint64_t outside;
+	bool many_points; /* RB_POINT3: a row may have several, as a MultiPoint has */
 	bool
 		any_leaf; /* RB_TRIANGLE3: of points and lines, too, which become triangles without an area */
 	bool flat;    /* RB_TRIANGLE3: Z is not asked for, and left out: all lies at z = 0 */
@@ -317,6 +329,9 @@ extern rb_status rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 
 /* ends the row under construction; drops it when it has no part */
 extern rb_status rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error);
+
+/* is there a tile that has no use for the row under construction? */
+extern bool rb_builder_is_outside(const rb_builder *b);
 
 /* drops the parts of the row under construction */
 static inline void
@@ -663,12 +678,17 @@ typedef struct rb_job
 	 */
 	const uint32_t *number;
 	uint32_t numbers;
+	/*
+	 * Only pairs of rows that are this tile's (rb_tile.h), half open, of as many dimensions as the kinds; ends may be
+	 * infinite.  A backend may leave out others, and no more: the stream does that (in_tile.c).
+	 */
+	rb_ends tile;
 } rb_job;
 
 /*
  * Where a backend puts the pairs of parts that it finds, in any order, any number at
  * a time.  put may be called from several threads at once; it copies.  In a job for
- * RB_COUNT whose rows have one part each, pairs may be NULL.  Any other answer than RB_OK
+ * RB_COUNT without a tile whose rows have one part each, pairs may be NULL.  Any other answer than RB_OK
  * ends the join with that status.
  */
 typedef struct rb_sink
@@ -708,7 +728,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 10
+#define RB_BACKEND_ABI 11
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi

@@ -29,6 +29,7 @@
  * while its children run.
  */
 #include "core/join/rb_cpu.h"
+#include "core/shape/rb_tile.h"
 
 #include <string.h>
 
@@ -290,6 +291,7 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		lo[0][a] = lo[0][a] > lo[1][a] ? lo[0][a] : lo[1][a];
 		hi[0][a] = hi[0][a] < hi[1][a] ? hi[0][a] : hi[1][a];
 	}
+	rb_tile_clip(c->job, lo[0], hi[0]);
 	if (!c->self)
 		status = rb_occupancy_make(me, c, o[few], o[1 - few], lo[0], hi[0], bitmap);
 	/* first the larger set against the bitmap of the smaller, then the smaller against what is left */

@@ -78,16 +78,6 @@ typedef struct rb_kd_cut
 
 /* ---- numbers ---- */
 
-double
-rb_reach_up(double high, double distance)
-{
-	double low[3] = {0, 0, 0}, to[3] = {high, 0, 0};
-
-	if (distance > 0)
-		rb_box_pad(low, to, distance);
-	return to[0];
-}
-
 /* a number of few digits, in binary, above the one and not above the other */
 static double
 short_number(double above, double upto)

@@ -12,6 +12,7 @@
 #define RB_KD_TILES_H
 
 #include "core/base/redblue.h"
+#include "core/shape/rb_tile.h"
 
 /*
  * What a pair costs, if a row that is read costs 1.  Measured on one core, see doc/scale.md.
@@ -46,21 +47,6 @@ typedef struct rb_kd_tile
 
 /* job->n tiles that fill space without an overlap; the same ones for the same samples */
 extern rb_status rb_kd_tiles(rb_context *ctx, const rb_kd_job *job, rb_kd_tile *tiles);
-
-/* a box's high end, moved up by a distance, rounded up: along an axis nothing is farther from the box */
-extern double rb_reach_up(double high, double distance);
-
-/* has a tile use for a row with that box?  reach: the high end of it, moved up by the distance of a pair */
-static inline bool
-rb_tile_meets(int dims, const double *low, const double *reach, const double *tile_low,
-			  const double *tile_high)
-{
-	bool meets = true;
-
-	for (int a = 0; a < dims; a++)
-		meets &= low[a] < tile_high[a] && reach[a] >= tile_low[a];
-	return meets;
-}
 
 /* ---- tile_pairs.c ---- */
 

@@ -145,6 +145,8 @@ collect_pairs(rb_answers *a, const rb_pair *rows, size_t n)
 	rb_status status = RB_OK;
 	rb_pair *to = NULL;
 
+	if (n == 0)
+		return RB_OK;
 	pthread_mutex_lock(&a->lock);
 	while (a->collecting && a->n + n > a->room)
 		if (a->writing > 0)

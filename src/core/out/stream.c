@@ -34,6 +34,7 @@
 #include "core/join/rb_kernel.h"
 #include "core/body/rb_body.h"
 #include "core/out/rb_answer.h"
+#include "core/out/rb_in_tile.h"
 #include "core/out/rb_unique.h"
 #include "core/shape/rb_pair.h"
 
@@ -68,10 +69,12 @@ struct rb_stream
 	rb_answers answers;
 	rb_unique unique;
 	rb_rays rays;         /* RB_UNDER: they take the place of points */
+	rb_in_tile in_tile;   /* where the job has a tile */
 	uint32_t *bad_bodies; /* RB_UNDER: a bit for each row of blue; nothing is in these */
 	pthread_mutex_t unique_lock;
 	pthread_t thread;
 	bool started;
+	bool tiled;
 
 	pthread_mutex_t lock;
 	pthread_cond_t can_take; /* the oldest slot became ready, or the join ended */
@@ -402,6 +405,35 @@ put(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
+/* ---- pairs of rows of a tile only ---- */
+
+/* as put and put_told are called, which get those that are left */
+static rb_status
+put_in_tile(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_stream *s = user;
+	const rb_set *red = s->job.red, *blue = rb_job_blue(&s->job);
+	rb_status status = RB_OK;
+
+	while (n > 0 && status == RB_OK)
+	{
+		const size_t taken = n < UNIQUE_PAIRS ? n : UNIQUE_PAIRS;
+		rb_pair mine[UNIQUE_PAIRS];
+		size_t kept = 0;
+
+		for (size_t i = 0; i < taken; i++)
+		{
+			mine[kept] = pairs[i];
+			kept += rb_in_tile_owns(&s->in_tile, rb_row_of(red, rb_pair_red(pairs[i])),
+									rb_row_of(blue, pairs[i].blue));
+		}
+		status = (rb_predicate_tells(s->job.predicate) ? put_told : put)(s, mine, kept);
+		pairs += taken;
+		n -= taken;
+	}
+	return status;
+}
+
 /* ---- answers that are put together out of several joins ---- */
 
 static bool
@@ -413,9 +445,16 @@ is_composed(const rb_job *job)
 static rb_status
 put_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 {
+	const size_t words = (size_t) rb_told_words(((rb_stream *) user)->job.predicate);
 	rb_stream *s = user;
-	rb_status status = emit(s, rows, told, n);
+	rb_status status = RB_OK;
 
+	if (!s->tiled)
+		status = emit(s, rows, told, n);
+	/* those of one row come together, and few to a row */
+	for (size_t i = 0; s->tiled && i < n && status == RB_OK; i++)
+		if (rb_in_tile_owns(&s->in_tile, rows[i].red, rows[i].blue))
+			status = emit(s, &rows[i], told + i * words, 1);
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
@@ -451,13 +490,13 @@ compose_ids(rb_stream *s)
 	return status;
 }
 
-/* distances are computed here, and bodies looked at, wherever the pairs are found */
+/* distances are computed here, bodies and places of rows looked at, wherever the pairs are found */
 static rb_status
 compose_coordinates(rb_stream *s)
 {
 	rb_status status = RB_OK;
 
-	if (!is_composed(&s->job) && s->job.predicate != RB_UNDER &&
+	if (!s->tiled && !is_composed(&s->job) && s->job.predicate != RB_UNDER &&
 		(s->job.predicate != RB_WITHIN || s->job.answer != RB_PAIRS))
 		return RB_OK;
 	status = rb_set_compose(s->ctx, s->job.red);
@@ -473,6 +512,20 @@ put_words(void *user, const uint32_t *words, size_t first, size_t n)
 
 	rb_answers_add_words(&s->answers, words, first, n);
 	return rb_should_stop(s->ctx) ? RB_STOPPED : RB_OK;
+}
+
+/* a backend is not told of the tile where the parts that it sees are others than the rows' */
+static rb_status
+prepare_tile(rb_stream *s)
+{
+	rb_status status;
+
+	if (!s->tiled)
+		return RB_OK;
+	status = rb_in_tile_make(s->ctx, &s->job, &s->in_tile);
+	if (is_composed(&s->job) || s->job.predicate == RB_UNDER)
+		s->job.tile.dims = 0;
+	return status;
 }
 
 /* points and bodies: are these bodies?  Then rays from the points take their place. */
@@ -503,12 +556,16 @@ join(rb_stream *s)
 	if (status == RB_OK)
 		status = compose_coordinates(s);
 	if (status == RB_OK)
+		status = prepare_tile(s);
+	if (status == RB_OK)
 		status = prepare_bodies(s);
 	if (status == RB_OK)
 		status = rb_answers_begin(&s->answers);
-	if (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS)
+	if (s->tiled)
+		sink.put = put_in_tile;
+	if (!s->tiled && (s->job.answer == RB_COUNTS || s->job.answer == RB_HITS))
 		sink.put_words = put_words;
-	if (s->job.answer == RB_HITS)
+	if (!s->tiled && s->job.answer == RB_HITS)
 		sink.marks = s->answers.word;
 	if (status == RB_OK && is_composed(&s->job))
 		status = join_composed(s);
@@ -594,6 +651,7 @@ rb_stream_open(rb_context *ctx, const rb_backend *backend, const rb_job *job, rb
 	s->ctx = ctx;
 	s->backend = backend;
 	s->job = *job;
+	s->tiled = job->tile.dims != 0;
 	rb_set_hold(s->job.red);
 	rb_set_hold(s->job.blue);
 	rb_unique_init(&s->unique, ctx, &s->job);
@@ -718,6 +776,7 @@ rb_stream_close(rb_stream *s)
 	rb_set_release(&s->job.red);
 	rb_set_release(&s->job.blue);
 	rb_rays_free(ctx, &s->rays);
+	rb_in_tile_free(ctx, &s->in_tile);
 	rb_free(ctx->memory, (void **) &s->bad_bodies);
 	rb_free(ctx->memory, (void **) &s->ids);
 	rb_free(ctx->memory, (void **) &s);

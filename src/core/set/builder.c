@@ -21,6 +21,7 @@
  */
 #include "core/base/rb_base.h"
 #include "core/set/rb_set.h"
+#include "core/shape/rb_tile.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ void
 rb_builder_clear(rb_builder *b)
 {
 	b->nparts = b->nrows = b->row_start = b->more_parts = b->faced = 0;
-	b->skipped = 0;
+	b->skipped = b->outside = 0;
 	b->multi = false;
 }
 
@@ -164,6 +165,27 @@ rb_builder_one_face(rb_builder *b, uint32_t from, rb_error *error)
 	return status;
 }
 
+bool
+rb_builder_is_outside(const rb_builder *b)
+{
+	const int dims = rb_kind_dims(b->kind);
+	double lo[3], hi[3];
+
+	if (b->tile.dims == 0 || b->nparts == b->row_start)
+		return false;
+	rb_box_empty(lo, hi);
+	for (uint32_t i = b->row_start; i < b->nparts; i++)
+	{
+		double part_lo[3], part_hi[3];
+
+		rb_kind_box(b->kind, b->coords, i, part_lo, part_hi);
+		rb_box_add(lo, hi, part_lo, part_hi);
+	}
+	for (int a = 0; a < dims; a++)
+		hi[a] = rb_reach_up(hi[a], b->distance);
+	return !rb_tile_meets(dims, lo, hi, b->tile.low, b->tile.high);
+}
+
 rb_status
 rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 {
@@ -175,6 +197,12 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	if (parts == 0)
 	{
 		b->skipped++;
+		return RB_OK;
+	}
+	if (b->tile.dims != 0 && rb_builder_is_outside(b))
+	{
+		rb_builder_drop_row(b);
+		b->outside++;
 		return RB_OK;
 	}
 	if (b->nrows >= b->ids_cap)
@@ -215,6 +243,34 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 	return RB_OK;
 }
 
+/* the same where rows may be dropped: one after the other */
+static rb_status
+append_in_tile(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
+			   const uint32_t *ends, uint32_t nrows, rb_error *error)
+{
+	const size_t width = (size_t) b->width;
+	uint32_t from = 0;
+	rb_status status = RB_OK;
+
+	for (uint32_t i = 0; i <= nrows && status == RB_OK; i++)
+	{
+		/* behind the last row, what is under construction */
+		const uint32_t end = i == nrows ? nparts : ends == NULL ? i + 1 : ends[i];
+
+		status = rb_builder_reserve(b, end - from, error);
+		if (status != RB_OK)
+			break;
+		if (end > from)
+			memcpy(b->coords + b->nparts * width, coords + from * width,
+				   (end - from) * width * sizeof(double));
+		b->nparts += end - from;
+		from = end;
+		if (i < nrows)
+			status = rb_builder_end_row(b, ids[i], error);
+	}
+	return status;
+}
+
 rb_status
 rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
 				  const uint32_t *ends, uint32_t nrows, rb_error *error)
@@ -224,6 +280,8 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 
 	if (nparts == 0 && nrows == 0)
 		return RB_OK;
+	if (b->tile.dims != 0)
+		return append_in_tile(b, coords, nparts, ids, ends, nrows, error);
 	status = rb_builder_reserve(b, nparts, error);
 	if (status != RB_OK)
 		return status;

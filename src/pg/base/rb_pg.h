@@ -101,6 +101,24 @@ pg_noreturn extern void rb_throw_kept(void);
 /* rb_memory_create, or the memory error */
 extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
+/* ---- ends.c: arguments that are points, boxes, tiles ---- */
+
+pg_noreturn extern void rb_refuse_null(const char *function, const char *argument);
+pg_noreturn extern void rb_refuse_dims(const char *function, const char *a, int dims_a,
+									   const char *b, int dims_b);
+/* it has others than the join */
+pg_noreturn extern void rb_tile_refuse_dims(const char *function, const rb_ends *tile, int dims);
+
+/* the box that these two arguments are, by these names; null: infinite.  Of two nulls there are no dimensions. */
+extern void rb_ends_read(const NullableDatum *args, const char *function, const char *low,
+						 const char *high, rb_ends *e);
+
+/* the same of tile_low and tile_high */
+extern void rb_tile_read(const NullableDatum *args, const char *function, rb_ends *tile);
+
+/* and without an error; false where there would be one */
+extern bool rb_tile_try(const NullableDatum *args, rb_ends *tile);
+
 /* ======== read: rows of the arguments become sets ======== */
 
 typedef struct rb_keys rb_keys; /* keys.c */
@@ -143,6 +161,8 @@ typedef struct rb_source
 	bool many_points; /* a row of points may have several */
 	bool keep;        /* it is to be kept, whatever the setting */
 	bool again;       /* it is read though it is kept: that cannot be had */
+	rb_ends tile;     /* rows that are in no pair of it, within that distance, are not wanted */
+	double distance;
 	rb_beside
 		*beside; /* wanted, too; not by workers, nor of a side that is kept; NULL: nothing is */
 } rb_source;
@@ -872,6 +892,13 @@ rb_join_has_bodies(const rb_join *join)
 		   join->predicate == RB_RELATION || join->predicate == RB_BODY;
 }
 
+/* may those of one tile be asked for?  Not where a row is told of that is in no pair, or of which are nearest. */
+static inline bool
+rb_join_has_tile(const rb_join *join)
+{
+	return join->predicate != RB_NEAREST && join->predicate != RB_BODY;
+}
+
 /* are its pairs those of parts of one row? */
 static inline bool
 rb_join_is_within_rows(const rb_join *join)
@@ -995,6 +1022,7 @@ typedef struct rb_call
 	double distance; /* rb_join_has_distance; rb_join_is_nearest: infinite where none is given */
 	uint32 nearest;  /* rb_join_is_nearest */
 	bool skip_bad;   /* bodies that are none, instead of raising an error */
+	rb_ends tile;    /* rb_join_has_tile: dims 0 where none is given */
 } rb_call;
 
 extern void rb_call_read(const rb_join *join, Oid function, const NullableDatum *args,
@@ -1286,10 +1314,12 @@ extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
 typedef struct rb_sampled
 {
-	bool any_leaf;     /* wanted: triangles of whatever geometries there are, ... */
-	bool flat;         /* ... in the plane; so it is as well where the first one has no Z */
+	bool any_leaf; /* wanted: triangles of whatever geometries there are, ... */
+	bool flat;     /* ... in the plane; so it is as well where the first one has no Z */
+	rb_ends tile;  /* only rows that it has use for, with pairs within that distance; dims 0: all */
+	double distance;
 	const rb_set *set; /* with one holder; ids tell rows apart and are no ids of the user's */
-	double rows;       /* of the table, about, that have parts */
+	double rows;       /* of these in the table, about, that have parts */
 	bool all;          /* the set has them all */
 } rb_sampled;
 

@@ -134,7 +134,7 @@ join_slice(rb_answer_rows *rows)
 	for (;;)
 	{
 		rb_answer_sides(rows);
-		job = rb_run_job(rows->run);
+		job = rb_answer_job(rows);
 		job.answer = RB_GROUPS;
 		rows->end = rows_that_fit(rows, room);
 		rows->slice = slice_of(rows->side, rows->base, rows->end);

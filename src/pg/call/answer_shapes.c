@@ -14,6 +14,7 @@
 
 #include "core/base/rb_sort.h"
 #include "core/body/rb_body.h"
+#include "core/out/rb_in_tile.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -29,6 +30,9 @@ typedef struct rb_shaping
 	const rb_set *side[2];
 	int32 srid;
 	bool has_z;
+
+	bool tiled; /* pairs of rows are wanted that are in this, and the join knows only of parts */
+	rb_in_tile in_tile;
 
 	bool at_once;   /* each row has one part */
 	rb_block block; /* of those pairs, */
@@ -101,6 +105,17 @@ compose(void *arg)
 	return status;
 }
 
+/* which pairs of rows are wanted; of parts nobody asks */
+static rb_status
+make_tile(void *arg)
+{
+	rb_answer_rows *rows = arg;
+	rb_job job = rb_run_job(rows->run);
+
+	rows->shaping->tiled = true;
+	return rb_in_tile_make(&rows->run->ctx, &job, &rows->shaping->in_tile);
+}
+
 void
 rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
 {
@@ -126,6 +141,8 @@ rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
 	s->srid = s->side[0]->srid != 0 ? s->side[0]->srid : s->side[1]->srid;
 	s->has_z = rb_kind_dims(s->side[0]->kind) == 3;
 	s->at_once = s->side[0]->row_of == NULL && s->side[1]->row_of == NULL;
+	if (run->call.tile.dims != 0 && !s->at_once)
+		work(rows, make_tile, rows, &run->ctx, LONG);
 }
 
 void
@@ -322,13 +339,17 @@ next_of_groups(rb_answer_rows *rows, Datum *values)
 	rb_shaping *s = rows->shaping;
 	uint32 blue;
 
-	while (s->to == s->npairs && !gather(rows))
-		if (!rb_groups_more(rows))
-			return false;
-	s->from = s->to;
-	blue = row_of(s->side[1], s->pair[s->from].blue);
-	while (s->to < s->npairs && row_of(s->side[1], s->pair[s->to].blue) == blue)
-		s->to++;
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (s->to == s->npairs && !gather(rows))
+			if (!rb_groups_more(rows))
+				return false;
+		s->from = s->to;
+		blue = row_of(s->side[1], s->pair[s->from].blue);
+		while (s->to < s->npairs && row_of(s->side[1], s->pair[s->to].blue) == blue)
+			s->to++;
+	} while (s->tiled && !rb_in_tile_owns(&s->in_tile, s->red, blue));
 	put_row(rows, blue, values);
 	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = s->emitted;
 	return true;

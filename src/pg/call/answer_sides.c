@@ -85,6 +85,17 @@ rb_answer_sides(rb_answer_rows *rows)
 	rows->other = &rows->part[1];
 }
 
+rb_job
+rb_answer_job(const rb_answer_rows *rows)
+{
+	rb_job job = rb_run_job(rows->run);
+
+	if (rows->of_parts &&
+		(rows->run->side[0].set->row_of != NULL || rows->run->side[1].set->row_of != NULL))
+		job.tile.dims = 0;
+	return job;
+}
+
 void
 rb_answer_run_to_end(rb_answer_rows *rows, const rb_job *job)
 {

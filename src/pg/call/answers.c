@@ -161,7 +161,7 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_call *c
 	if (result == RB_RESULT_SHAPES || result == RB_RESULT_SPANS)
 		rb_shapes_begin(rows, context);
 	rb_answer_sides(rows);
-	job = rb_run_job(rows->run);
+	job = rb_answer_job(rows);
 	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
 	{
 		job.of = of;

@@ -12,6 +12,8 @@
  *
  *		points, bodies | points_id, bodies_id | points_geom, bodies_geom | body | face_tolerance | on_bad
  *		red, blue | red_id, blue_id | red_geom, blue_geom | red_body, blue_body | face_tolerance | on_bad
+ *
+ * Behind all these are tile_low, tile_high, where pairs of a tile can be asked for (rb_join_has_tile).
  */
 #include "pg/base/rb_pg.h"
 
@@ -208,6 +210,28 @@ skip_argument(const rb_join *join, const NullableDatum *args)
 	return strcmp(what, "skip") == 0;
 }
 
+/* arguments behind those of the sides, before the tile */
+static int
+tile_place(const rb_join *join)
+{
+	return place(join, ARGUMENTS_OF_A_SIDE) + (rb_join_has_faces(join) ? 1 : 0) +
+		   (rb_join_has_bodies(join) && join->predicate != RB_BODY ? 1 : 0);
+}
+
+/* of boxes nobody knows yet how many dimensions they have (sides.c) */
+static void
+tile_argument(const rb_join *join, const NullableDatum *args, rb_ends *tile)
+{
+	const int dims = rb_kind_dims(join->kind[0]);
+
+	tile->dims = 0;
+	if (!rb_join_has_tile(join))
+		return;
+	rb_tile_read(&args[tile_place(join)], join->function, tile);
+	if (tile->dims != 0 && tile->dims != dims && join->kind[0] != RB_BOX3)
+		rb_tile_refuse_dims(join->function, tile, dims);
+}
+
 static void
 read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 {
@@ -218,6 +242,7 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 	call->distance = distance_argument(join, args);
 	call->nearest = nearest_argument(join, args);
 	call->skip_bad = skip_argument(join, args);
+	tile_argument(join, args, &call->tile);
 	for (c.side = 0; c.side < rb_join_sides(join); c.side++)
 		if (argument(&c, ARGUMENT_ROWS)->isnull)
 			ereport(ERROR,
@@ -237,6 +262,8 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 			rb_join_has_bodies(join) && (!is_one_body(join) || c.side == rb_join_sides(join) - 1);
 		s->only_rows = is_one_body(join) && !s->body;
 		s->count_faces = join->predicate == RB_BODY;
+		s->tile = call->tile;
+		s->distance = call->distance;
 		if (join->keys)
 			s->keys = keys_argument(&c);
 		else
@@ -255,8 +282,7 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 static int
 arguments_of(const rb_join *join)
 {
-	return place(join, ARGUMENTS_OF_A_SIDE) + (rb_join_has_faces(join) ? 1 : 0) +
-		   (rb_join_has_bodies(join) && join->predicate != RB_BODY ? 1 : 0);
+	return tile_place(join) + (rb_join_has_tile(join) ? 2 : 0);
 }
 
 /*

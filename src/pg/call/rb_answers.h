@@ -68,6 +68,9 @@ extern void *rb_answer_array(rb_answer_rows *rows, uint64 n, size_t element);
 /* the sides as they are now: one that was elsewhere may have been read again */
 extern void rb_answer_sides(rb_answer_rows *rows);
 
+/* what is asked of them (rb_run_job): of parts that are not rows nothing is said about a tile */
+extern rb_job rb_answer_job(const rb_answer_rows *rows);
+
 /* a job whose pairs nobody wants one by one */
 extern void rb_answer_run_to_end(rb_answer_rows *rows, const rb_job *job);
 

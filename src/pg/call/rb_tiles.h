@@ -8,14 +8,6 @@
 
 #include "pg/base/rb_pg.h"
 
-/* the box of a row, or of a tile */
-typedef struct rb_ends
-{
-	int dims; /* 0: there is none */
-	double low[3];
-	double high[3];
-} rb_ends;
-
 /* several tiles */
 typedef struct rb_many_tiles
 {
@@ -24,9 +16,6 @@ typedef struct rb_many_tiles
 	const double *low; /* dims of each */
 	const double *high;
 } rb_many_tiles;
-
-/* the tile that this argument and the next one are; NULL is no end on that side */
-extern void rb_tile_read(FunctionCallInfo fcinfo, const char *function, int first, rb_ends *tile);
 
 /* the tiles that this argument and the next one are the corners of */
 extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first,

@@ -229,6 +229,7 @@ rb_run_job(const rb_run *run)
 	job.distance = run->call.distance;
 	job.nearest = run->call.nearest;
 	job.skip_bad = run->call.skip_bad;
+	job.tile = run->call.tile;
 	return job;
 }
 

@@ -10,7 +10,7 @@
  */
 #include "pg/call/rb_tiles.h"
 
-#include "core/join/rb_kd_tiles.h"
+#include "core/shape/rb_tile.h"
 
 #include "catalog/pg_type.h"
 #include "utils/array.h"
@@ -21,73 +21,10 @@
 
 /* ---- arguments ---- */
 
-pg_noreturn static void
-refuse_null(const char *function, const char *argument)
-{
-	ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					errmsg("%s: null in argument \"%s\"", function, argument)));
-}
-
-/* a point; answers how many dimensions it has */
-static int
-read_point(const char *function, const char *argument, Datum value, double *x)
-{
-	ArrayType *array = DatumGetArrayTypeP(value);
-	const int n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-
-	if (ARR_NDIM(array) != 1 || (n != 2 && n != 3))
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s: argument \"%s\" has %d element%s", function, argument, n,
-							   n == 1 ? "" : "s"),
-						errdetail("It is a point of two or three coordinates.")));
-	if (array_contains_nulls(array))
-		refuse_null(function, argument);
-	memcpy(x, ARR_DATA_PTR(array), (size_t) n * sizeof(double));
-	for (int a = 0; a < n; a++)
-		if (isnan(x[a]))
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("%s: NaN in argument \"%s\"", function, argument)));
-	return n;
-}
-
-pg_noreturn static void
-refuse_dims(const char *function, const char *a, int dims_a, const char *b, int dims_b)
-{
-	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("%s: %s has %d dimensions, %s has %d", function, a, dims_a, b, dims_b)));
-}
-
-/* the box that two arguments are */
-static void
-read_ends(FunctionCallInfo fcinfo, const char *function, int first, const char *low,
-		  const char *high, rb_ends *e)
-{
-	int dims[2] = {0, 0};
-
-	for (int a = 0; a < 3; a++)
-	{
-		e->low[a] = -INFINITY;
-		e->high[a] = INFINITY;
-	}
-	if (!PG_ARGISNULL(first))
-		dims[0] = read_point(function, low, PG_GETARG_DATUM(first), e->low);
-	if (!PG_ARGISNULL(first + 1))
-		dims[1] = read_point(function, high, PG_GETARG_DATUM(first + 1), e->high);
-	if (dims[0] != 0 && dims[1] != 0 && dims[0] != dims[1])
-		refuse_dims(function, low, dims[0], high, dims[1]);
-	e->dims = Max(dims[0], dims[1]);
-}
-
-void
-rb_tile_read(FunctionCallInfo fcinfo, const char *function, int first, rb_ends *tile)
-{
-	read_ends(fcinfo, function, first, "tile_low", "tile_high", tile);
-}
-
 static void
 read_box(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
 {
-	read_ends(fcinfo, function, 0, "low", "high", box);
+	rb_ends_read(fcinfo->args, function, "low", "high", box);
 	for (int a = 0; a < box->dims; a++)
 		if (isinf(box->low[a]) || isinf(box->high[a]) || box->low[a] > box->high[a])
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -102,7 +39,7 @@ rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_en
 	double distance;
 
 	if (PG_ARGISNULL(argument))
-		refuse_null(function, "distance");
+		rb_refuse_null(function, "distance");
 	distance = PG_GETARG_FLOAT8(argument);
 	if (!(distance >= 0 && distance <= DBL_MAX))
 		ereport(ERROR,
@@ -120,8 +57,8 @@ rb_tile_asks(const char *function, const rb_ends *box, bool flattens, const rb_e
 {
 	/* a geometry with Z may lie in a tile of the plane */
 	if (tile->dims != 0 && box->dims != tile->dims && !(flattens && box->dims > tile->dims))
-		refuse_dims(function, flattens ? "the geometry" : "the box", box->dims, "the tile",
-					tile->dims);
+		rb_refuse_dims(function, flattens ? "the geometry" : "the box", box->dims, "the tile",
+					   tile->dims);
 	return rb_tile_meets(tile->dims, box->low, box->high, tile->low, tile->high);
 }
 
@@ -138,7 +75,7 @@ redblue_meets_tile(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	read_box(fcinfo, function, &box);
 	rb_reach_read(fcinfo, function, 4, &box);
-	rb_tile_read(fcinfo, function, 2, &tile);
+	rb_tile_read(&fcinfo->args[2], function, &tile);
 	PG_RETURN_BOOL(rb_tile_asks(function, &box, false, &tile));
 }
 
@@ -157,7 +94,7 @@ read_points(FunctionCallInfo fcinfo, const char *function, int argument, const c
 						errdetail("There are no tiles to choose from.")));
 	array = PG_GETARG_ARRAYTYPE_P(argument);
 	if (array_contains_nulls(array))
-		refuse_null(function, name);
+		rb_refuse_null(function, name);
 	if (ARR_NDIM(array) != 2 || (ARR_DIMS(array)[1] != 2 && ARR_DIMS(array)[1] != 3))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -182,7 +119,7 @@ rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first, rb_many_
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: tile_lows has %d points, tile_highs has %d", function, tiles->n, n)));
 	if (dims != tiles->dims)
-		refuse_dims(function, "tile_lows", tiles->dims, "tile_highs", dims);
+		rb_refuse_dims(function, "tile_lows", tiles->dims, "tile_highs", dims);
 }
 
 void

@@ -31,7 +31,7 @@ redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	rb_tile_read(fcinfo, function, 1, &tile);
+	rb_tile_read(&fcinfo->args[1], function, &tile);
 	if (!read_geometry(fcinfo, function, &box))
 		PG_RETURN_BOOL(false);
 	rb_reach_read(fcinfo, function, 3, &box);

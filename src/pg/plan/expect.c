@@ -39,6 +39,7 @@ typedef struct call_arguments
 	int n;
 	char **names;
 	double distance; /* 0 where none is asked for */
+	rb_ends tile;    /* dims 0 where none is, or nobody knows it yet */
 } call_arguments;
 
 static bool
@@ -87,6 +88,28 @@ find_distance(const rb_join *join, call_arguments *arguments)
 	return arguments->distance >= 0 && arguments->distance <= DBL_MAX;
 }
 
+/* one that will be refused is none */
+static void
+find_tile(const rb_join *join, call_arguments *arguments)
+{
+	static const char *const names[2] = {"tile_low", "tile_high"};
+	NullableDatum ends[2];
+
+	arguments->tile.dims = 0;
+	if (!rb_join_has_tile(join))
+		return;
+	for (int i = 0; i < 2; i++)
+	{
+		const Const *end = constant(arguments, names[i]);
+
+		if (end == NULL || (!end->constisnull && end->consttype != FLOAT8ARRAYOID))
+			return;
+		ends[i] = (NullableDatum){end->constvalue, end->constisnull};
+	}
+	if (!rb_tile_try(ends, &arguments->tile))
+		arguments->tile.dims = 0;
+}
+
 /* ---- sides ---- */
 
 typedef struct expected_side
@@ -107,6 +130,11 @@ find_side(const rb_join *join, int i, const call_arguments *arguments, expected_
 		return false;
 	side->relid = DatumGetObjectId(table->constvalue);
 	side->geom_name = geom->constisnull ? NULL : NameStr(*DatumGetName(geom->constvalue));
+	for (int k = 0; k < 2; k++)
+	{
+		side->sample[k].tile = arguments->tile;
+		side->sample[k].distance = arguments->distance;
+	}
 	return true;
 }
 
@@ -260,6 +288,8 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	old = MemoryContextSwitchTo(context);
 	memset(side, 0, sizeof side);
 	known = memory != NULL && find_arguments(call, &arguments) && find_distance(join, &arguments);
+	if (known)
+		find_tile(join, &arguments);
 	for (int i = 0; i < rb_join_sides(join) && known; i++)
 		known = find_side(join, i, &arguments, &side[i]);
 	known = known && expect(join, arguments.distance, memory, side, pairs);

@@ -366,6 +366,8 @@ rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, r
 	rb_builder_init(&s.builder, memory, kind);
 	s.builder.any_leaf = sampled->any_leaf;
 	s.builder.flat = sampled->flat;
+	s.builder.tile = sampled->tile;
+	s.builder.distance = sampled->distance;
 	/* nobody knows what an empty table will have when the plan is used */
 	if (blocks == 0 || !find_columns(&s, geom_name))
 		return false;
@@ -373,6 +375,8 @@ rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, r
 	if (s.unknown > s.taken)
 		return false;
 	sampled->rows = s.looked > 0 ? s.normal / pages * blocks * (s.taken + s.unknown) / s.looked : 0;
+	if (s.builder.outside > 0)
+		sampled->rows *= s.builder.nrows / (s.builder.nrows + (double) s.builder.outside);
 	sampled->flat = s.builder.flat;
 	sampled->all = pages == blocks && s.looked == s.normal && s.unknown == 0;
 	return rb_builder_finish(&s.builder, &sampled->set, &error) == RB_OK;

@@ -439,7 +439,8 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 		look->held = NULL;
 	if (look->held != NULL)
 		check_kept(look, source, rel);
-	if (look->held == NULL)
+	/* what is read for a tile is not all of it */
+	if (look->held == NULL && source->tile.dims == 0)
 		decide_to_keep(look, source);
 	return look;
 }

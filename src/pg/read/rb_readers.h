@@ -47,6 +47,8 @@ typedef struct rb_reading
 	NameData geom_name;
 	NameData object_name;
 	double face_tolerance;
+	rb_ends tile;
+	double distance;
 	Size memory; /* of a worker */
 	BlockNumber nblocks;
 	uint32 npieces;

@@ -143,6 +143,8 @@ init_ahead(rb_leader *l)
 {
 	rb_builder_init(&l->ahead_builder, l->builder->memory, l->builder->kind);
 	l->ahead_builder.face_tolerance = l->builder->face_tolerance;
+	l->ahead_builder.tile = l->builder->tile;
+	l->ahead_builder.distance = l->builder->distance;
 	l->ahead_full = rb_parts_of(&l->ahead_builder, RB_AHEAD_BYTES);
 }
 

@@ -138,6 +138,8 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	memory = rb_memory_open(source.function, reading->memory);
 	rb_builder_init(&r->builder, memory, source.kind);
 	r->builder.face_tolerance = source.face_tolerance;
+	r->builder.tile = reading->tile;
+	r->builder.distance = reading->distance;
 	r->ends = palloc(RB_MESSAGE_BYTES);
 	r->full = rb_parts_of(&r->builder, RB_MESSAGE_BYTES);
 

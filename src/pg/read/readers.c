@@ -142,6 +142,8 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	name_or_empty(&reading->geom_name, source->geom_name);
 	name_or_empty(&reading->object_name, source->object_name);
 	reading->face_tolerance = source->face_tolerance;
+	reading->tile = builder->tile;
+	reading->distance = builder->distance;
 	pg_atomic_init_u32(&reading->next, 0);
 	shm_toc_insert(context->toc, RB_KEY_READING, reading);
 	usage = shm_toc_allocate(context->toc, mul_size(sizeof *usage, workers));
@@ -224,7 +226,11 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 	if (rb_kept_is_whole(side->look))
 		rb_kept_take_whole(side->look, receiver, builder->memory, side);
 	else if (rb_kept_is_partly(side->look))
+	{
+		/* what is read is put among what is kept, which has all rows */
+		builder->tile.dims = 0;
 		rb_kept_read(side->look, &heap, builder, side);
+	}
 	else
 		side->workers = read_all(source, &heap, builder, space, side->look);
 	rb_kept_was_read(side->look, rel);

@@ -114,14 +114,14 @@ read_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 	}
 }
 
-/* the number of its key, which a row has if it has a part */
+/* the number of its key, which a row has if it has a part, and is wanted */
 static bool
 read_key(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
 	MemoryContext old;
 	rb_status status;
 
-	if (r->builder->nparts == r->builder->row_start)
+	if (r->builder->nparts == r->builder->row_start || rb_builder_is_outside(r->builder))
 		return true;
 	old = MemoryContextSwitchTo(r->row_context);
 	status = rb_keys_take(r->source->keys, slot, r->builder->memory, id, &r->error);

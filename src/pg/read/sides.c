@@ -128,6 +128,10 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 	builder->count_faces = source->count_faces;
 	builder->want_face_of = source->polygons;
 	builder->many_points = source->many_points;
+	/* an object is known when all of its rows are: until then none of them is left out */
+	if (!has_objects(source) && !source->again)
+		builder->tile = source->tile;
+	builder->distance = source->distance;
 	receiver = rb_receiver_create(source, builder, space);
 	rb_receiver_needs(receiver, need);
 	if (OidIsValid(source->heap))
@@ -284,6 +288,15 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 	pfree(text.data);
 }
 
+/* of boxes it is known now how many dimensions they have, if there are any */
+static void
+check_tile(const rb_source *source, const rb_space *space)
+{
+	if (source->tile.dims != 0 && source->kind == RB_BOX3 && space->dims != 0 &&
+		space->dims != source->tile.dims)
+		rb_tile_refuse_dims(source->function, &source->tile, space->dims);
+}
+
 void
 rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 {
@@ -302,6 +315,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
 		rb_need_next(&need, side[i].set, &builder[i], side[i].kept);
 	}
 	SPI_finish();
+	check_tile(&source[0], &space);
 	for (int i = 0; i < n; i++)
 		finish_side(&source[i], &builder[i], &space, &side[i]);
 	for (int i = 0; i < n; i++)

@@ -407,6 +407,7 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 	asked->nearest = job->nearest;
 	asked->within_rows = job->within_rows;
 	asked->skip_bad = job->skip_bad;
+	asked->tile = job->tile;
 	asked->answer = job->answer;
 	asked->of = job->of;
 	asked->whole = job->whole;

@@ -227,6 +227,7 @@ typedef struct rb_asked
 	uint32 nearest;
 	bool within_rows;
 	bool skip_bad;
+	rb_ends tile;
 	rb_answer answer;
 	rb_of of;
 	bool whole;

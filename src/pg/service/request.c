@@ -745,6 +745,7 @@ join_once(rb_served *s)
 				  .nearest = s->asked.nearest,
 				  .within_rows = s->asked.within_rows,
 				  .skip_bad = s->asked.skip_bad,
+				  .tile = s->asked.tile,
 				  .whole = s->asked.whole,
 				  .number = s->number,
 				  .numbers = s->asked.numbers};

@@ -1,0 +1,100 @@
+/*
+ * in_tile.c
+ *	  Which pairs of rows are those of a job's tile?
+ *
+ * A pair of rows has one reference point (rb_tile.h), a pair of their parts has another.  So where rows
+ * have several parts it is first found out where the box of each row begins.
+ *
+ * It is asked of pairs that were found, wherever that was, on their way out: so the answer cannot depend on
+ * who found them, and a join without a tile does not pay for it.  What a backend leaves out before (rb_tile_clip)
+ * spares it work.
+ */
+#include "core/base/rb_base.h"
+#include "core/base/rb_parallel.h"
+#include "core/out/rb_in_tile.h"
+
+#define GRAIN RB_SIZE(1 << 16, 7)
+
+/* the rows of a set, of which each is looked at by whoever has its first part */
+typedef struct rb_lows
+{
+	rb_context *ctx;
+	const rb_set *set;
+	double *low;
+} rb_lows;
+
+static void
+find_lows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	const rb_lows *l = arg;
+	const rb_set *set = l->set;
+	uint32_t i = (uint32_t) from;
+
+	(void) me;
+	if (rb_should_stop(l->ctx))
+		return;
+	while (i > 0 && i < to && set->row_of[i] == set->row_of[i - 1])
+		i++;
+	while (i < to)
+	{
+		const uint32_t row = set->row_of[i];
+		double lo[3], hi[3];
+
+		rb_box_empty(lo, hi);
+		for (; i < set->nparts && set->row_of[i] == row; i++)
+		{
+			double part_lo[3], part_hi[3];
+
+			rb_kind_box(set->kind, set->coords, i, part_lo, part_hi);
+			rb_box_add(lo, hi, part_lo, part_hi);
+		}
+		for (int a = 0; a < 3; a++)
+			l->low[3 * (size_t) row + a] = lo[a];
+	}
+}
+
+/* rows without a part, as slices of a set have them, keep whatever is there: they are in no pair */
+static rb_status
+make_lows(rb_context *ctx, const rb_set *set, double **low)
+{
+	rb_lows l = {ctx, set, NULL};
+	rb_thread *me;
+	rb_status status;
+
+	if (set->row_of == NULL)
+		return RB_OK;
+	status = rb_array(ctx, (void **) low, (size_t) set->nrows + 1, 3 * sizeof(double));
+	if (status == RB_OK)
+		status = rb_team_open(ctx, ctx->threads, &me);
+	if (status != RB_OK)
+		return status;
+	l.low = *low;
+	status = rb_loop(me, set->nparts, GRAIN, find_lows, &l);
+	rb_team_close(&me);
+	return status == RB_OK && rb_should_stop(ctx) ? RB_STOPPED : status;
+}
+
+rb_status
+rb_in_tile_make(rb_context *ctx, const rb_job *job, rb_in_tile *in)
+{
+	const bool self = job->blue == NULL || job->blue == job->red;
+	rb_status status;
+
+	*in = (rb_in_tile){.tile = job->tile, .set = {job->red, self ? job->red : job->blue}};
+	in->tile.dims = rb_kind_dims(job->red->kind);
+	status = make_lows(ctx, in->set[0], &in->low[0]);
+	if (self)
+		in->low[1] = in->low[0];
+	else if (status == RB_OK)
+		status = make_lows(ctx, in->set[1], &in->low[1]);
+	return status;
+}
+
+void
+rb_in_tile_free(rb_context *ctx, rb_in_tile *in)
+{
+	if (in->low[1] == in->low[0])
+		in->low[1] = NULL;
+	for (int i = 0; i < 2; i++)
+		rb_free(ctx->memory, (void **) &in->low[i]);
+}

@@ -1,0 +1,47 @@
+/*
+ * rb_in_tile.h
+ *	  Which pairs of rows are those of a job's tile (in_tile.c)?
+ */
+#ifndef RB_IN_TILE_H
+#define RB_IN_TILE_H
+
+#include "core/shape/rb_tile.h"
+
+typedef struct rb_in_tile
+{
+	rb_ends tile;
+	const rb_set *set[2]; /* red and blue, or twice the only side; as long as it is used */
+	double
+		*low[2]; /* of each row, where rows have several parts: where its box begins; else NULL */
+} rb_in_tile;
+
+/* the job has a tile, and its sets have their coordinates; to be freed also after a failure */
+extern rb_status rb_in_tile_make(rb_context *ctx, const rb_job *job, rb_in_tile *in);
+extern void rb_in_tile_free(rb_context *ctx, rb_in_tile *in);
+
+/* where the box of a row of red (0) or blue (1) begins */
+static inline void
+rb_in_tile_low(const rb_in_tile *in, int side, uint32_t row, double low[3])
+{
+	const rb_set *set = in->set[side];
+	double high[3];
+
+	if (in->low[side] == NULL)
+		rb_kind_box(set->kind, set->coords, row, low, high);
+	else
+		for (int a = 0; a < 3; a++)
+			low[a] = in->low[side][3 * (size_t) row + a];
+}
+
+/* is a pair of rows the tile's? */
+static inline bool
+rb_in_tile_owns(const rb_in_tile *in, uint32_t red, uint32_t blue)
+{
+	double low[2][3];
+
+	rb_in_tile_low(in, 0, red, low[0]);
+	rb_in_tile_low(in, 1, blue, low[1]);
+	return rb_tile_owns(in->tile.dims, &in->tile, low[0], low[1]);
+}
+
+#endif /* RB_IN_TILE_H */
