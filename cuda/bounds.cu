@@ -61,7 +61,8 @@ __launch_bounds__(THREADS) bounds_kernel(const rb_grid_args args)
 
 /* the region of each node's grid, from its bounds */
 static __global__ void
-__launch_bounds__(THREADS) region_kernel(rb_node *nodes, uint32_t nnodes, bool self, const rb_clip clip)
+__launch_bounds__(THREADS)
+	region_kernel(rb_node *nodes, uint32_t nnodes, bool self, const rb_clip clip)
 {
 	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
 	rb_node *node = &nodes[i];
