@@ -141,7 +141,8 @@ MultiPolygon, GeometryCollection of these. A face of more than three corners, or
 two axes that it is steepest against; where face_tolerance is given, one whose corners lie farther from its plane is an error.
 Where both are there the numbers count, unless the geometry is named. A row is one object; rows with the same value in red_object
 (blue_object) are one together, and the pairs are of these values. NULL and EMPTY geometries are skipped.
-Coordinates mean exactly the stored float8, in any unit that both sides share.
+Coordinates mean exactly the stored float8, in any unit that both sides share. With tile_low, tile_high (half open; null or infinite: no
+end) only those pairs for which the larger of the low ends of the two boxes is in the tile, along each axis.
 Errors: 22004 null id or coordinate, 22003 NaN or infinity, 22023 no Z, mixed SRIDs, an id with a fraction, faces that cross
 themselves, 42703, 42702 and 42804 columns that are missing, ambiguous, of a wrong type, 53200 redblue.memory_limit';
 

@@ -21,9 +21,11 @@ CREATE TABLE red (id int PRIMARY KEY, ax float8, ay float8, az float8, bx float8
 INSERT INTO red SELECT i, i % 8, i / 8, 0, i % 8 + 1.5, i / 8, 0, i % 8, i / 8 + 1.25, 0.25, i * 7 % 20 FROM generate_series(0, 63) i;
 CREATE TABLE blue (LIKE red);
 INSERT INTO blue SELECT id, ax + 0.25, ay + 0.25, az, bx + 0.25, by, bz, cx + 0.25, cy + 0.25, cz, whole FROM red;
-CREATE VIEW line AS SELECT id, ax, ay, az - 1 AS az, bx, by, cz + 1 AS bz, whole FROM red;
+CREATE VIEW line AS SELECT id, ax + 0.75 AS ax, ay + 0.5 AS ay, -1 AS az, ax + 0.75 AS bx, ay + 0.5 AS by, 1 AS bz, whole FROM red;
 CREATE VIEW map AS SELECT id, ax, ay, bx, cy AS by, whole FROM red;
 CREATE VIEW street AS SELECT id, cx AS ax, cy AS ay, bx, by, whole FROM red;
+CREATE VIEW net AS SELECT id, ax, ay, bx, by FROM map UNION ALL SELECT id + 100, ax, ay, bx, by FROM street;
+CREATE VIEW mesh AS SELECT id, ax, ay, az, bx, by, bz, cx, cy, cz, id / 2 AS whole FROM red UNION ALL SELECT id + 100, ax, ay, az, bx, by, bz, cx, cy, cz, id / 2 FROM blue;
 CREATE VIEW box AS SELECT id, ax AS lx, ay AS ly, az AS lz, bx AS hx, cy AS hy, cz AS hz, whole FROM red;
 CREATE VIEW blue_box AS SELECT id, ax AS lx, ay AS ly, az AS lz, bx AS hx, cy AS hy, cz AS hz, whole FROM blue;
 CREATE VIEW flat AS SELECT id, ax AS lx, ay AS ly, bx AS hx, cy AS hy, whole FROM red;
@@ -62,7 +64,7 @@ SELECT * FROM shared_out('redblue_segment_triangle_pairs', $$'line', 'blue'$$);
 SELECT * FROM shared_out('redblue_segment_triangle_pairs_query', $$'TABLE line', 'TABLE blue'$$);
 SELECT * FROM shared_out('redblue_segment_pairs', $$'map', 'street'$$, 'plane');
 SELECT * FROM shared_out('redblue_segment_pairs_query', $$'TABLE map', 'TABLE street'$$, 'plane');
-SELECT * FROM shared_out('redblue_segment_self_pairs', $$'street'$$, 'plane');
+SELECT * FROM shared_out('redblue_segment_self_pairs', $$'net'$$, 'plane');
 SELECT * FROM shared_out('redblue_box_pairs', $$'box', 'blue_box'$$);
 SELECT * FROM shared_out('redblue_box_pairs_query', $$'TABLE box', 'TABLE blue_box'$$, 'from_data');
 SELECT * FROM shared_out('redblue_box_self_pairs', $$'box'$$);
@@ -73,15 +75,15 @@ SELECT * FROM shared_out('redblue_triangle_contacts_query', $$'TABLE red', 'TABL
 SELECT * FROM shared_out('redblue_triangle_self_contacts', $$'red'$$);
 SELECT * FROM shared_out('redblue_segment_triangle_contacts', $$'line', 'blue'$$);
 SELECT * FROM shared_out('redblue_segment_contacts', $$'map', 'street'$$, 'plane');
-SELECT * FROM shared_out('redblue_segment_self_contacts', $$'street'$$, 'plane');
+SELECT * FROM shared_out('redblue_segment_self_contacts', $$'net'$$, 'plane');
 SELECT * FROM shared_out('redblue_triangle_self_intersections', $$'red'$$);
-SELECT * FROM shared_out('redblue_part_self_intersections', $$'red', mesh_object => 'whole'$$);
+SELECT * FROM shared_out('redblue_part_self_intersections', $$'mesh', mesh_object => 'whole'$$);
 SELECT * FROM shared_out('redblue_triangle_pairs_within', $$'red', 'blue', 0.5$$);
 SELECT * FROM shared_out('redblue_triangle_pairs_within_query', $$'TABLE red', 'TABLE blue', 1$$, 'from_data');
 SELECT * FROM shared_out('redblue_triangle_self_pairs_within', $$'red', 0.75$$);
 SELECT * FROM shared_out('redblue_segment_triangle_pairs_within', $$'line', 'blue', 0.3$$);
 SELECT * FROM shared_out('redblue_segment_pairs_within', $$'map', 'street', 0.5$$, 'plane');
-SELECT * FROM shared_out('redblue_segment_self_pairs_within', $$'street', 0.125$$, 'plane');
+SELECT * FROM shared_out('redblue_segment_self_pairs_within', $$'net', 0.125$$, 'plane');
 SELECT * FROM shared_out('redblue_points_in_bodies', $$'place', 'cube', body => 'b'$$);
 SELECT * FROM shared_out('redblue_segments_in_bodies', $$'line', 'cube', body => 'b'$$);
 SELECT * FROM shared_out('redblue_body_pairs', $$'cube', 'cube', red_body => 'b', blue_body => 'b'$$);
@@ -113,7 +115,7 @@ SELECT * FROM redblue_box_pairs_query('SELECT 1 AS id, 0 AS lx, 0 AS ly, 5 AS hx
 SELECT * FROM redblue_box_pairs_query('SELECT 1 AS id, 0 AS lx, ''-0''::float8 AS ly, 5 AS hx, 5 AS hy', 'SELECT 2 AS id, 1 AS lx, -3 AS ly, 2 AS hx, 9 AS hy', tile_low => '{-1,0}', tile_high => '{9,1}');
 -- rows that are of no use to a tile are read and forgotten
 SELECT count(*) FROM redblue_triangle_pairs('red', 'blue', tile_low => '{6,6,0}');
-SELECT count, detail FROM redblue_last_run() WHERE stage = 'read';
+SELECT count FROM redblue_last_run() WHERE stage = 'read';
 SELECT count(*) FROM redblue_triangle_pairs('red', 'blue', red_object => 'whole', tile_low => '{6,6,0}');
 SELECT count FROM redblue_last_run() WHERE stage = 'read';
 -- what is wrong with a row is wrong wherever it lies
@@ -138,11 +140,12 @@ BEGIN
 	RETURN (plan->0->'Plan'->>'Plan Rows')::float8::int;
 END $$;
 ANALYZE red, blue;
-SELECT round(expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue')$$), -1);
-SELECT round(expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{4,4,0}')$$), -1);
+SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue')$$) BETWEEN 40 AND 80;
+SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{4,4,0}')$$) BETWEEN 8 AND 30;
 SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{40,4,0}')$$);
 -- planning meets no error
-EXPLAIN (COSTS OFF) SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{NaN,1}');
+SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{NaN,1}')$$) > 0;
+SELECT expected($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{1}', tile_high => NULL)$$) > 0;
 
 -- refusals
 SELECT * FROM refused($$SELECT * FROM redblue_triangle_pairs('red', 'blue', tile_low => '{0,0}')$$);
@@ -160,7 +163,7 @@ SELECT * FROM refused($$SELECT * FROM redblue_triangle_pair_count('red', 'blue',
 SELECT count(*) FROM redblue_box_pairs_query('SELECT NULL::int AS id, 1 AS lx, 1 AS ly, 1 AS hx, 1 AS hy WHERE false', 'TABLE flat', tile_low => '{0,0}');
 
 -- all that take a tile, and what does not: rows that are told of without a pair
-SELECT count(*) FROM pg_proc WHERE proname LIKE 'redblue%' AND 'tile_low' = ANY (proargnames) AND prosupport <> 0;
+SELECT count(*) FROM pg_proc WHERE proname LIKE 'redblue%' AND 'tile_low' = ANY (proargnames) AND prosupport <> 0 AND proname !~ 'e(nt)?_intersections';
 SELECT proname FROM pg_proc WHERE prosupport <> 0 AND prosupport = (SELECT prosupport FROM pg_proc WHERE proname = 'redblue_triangle_pairs') AND NOT 'tile_low' = ANY (proargnames) ORDER BY 1;
 
 SET client_min_messages = warning;

@@ -689,6 +689,120 @@ kinds(void)
 		}
 }
 
+/* space, cut so often, at corners of parts mostly */
+static void
+cut_space(rb_ends *tile, int n, const rb_set *o)
+{
+	const int dims = rb_kind_dims(o->kind);
+
+	tile[0] = (rb_ends){dims, {-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+	for (int i = 1; i < n; i++)
+	{
+		rb_ends *half = &tile[check_below(i)];
+		const int axis = check_below(dims);
+		double at =
+			o->coords[(size_t) check_below((int) o->nparts) * rb_kind_width(o->kind) + axis];
+
+		at = fmin(fmax(at, half->low[axis]), half->high[axis]);
+		tile[i] = *half;
+		half->high[axis] = at;
+		tile[i].low[axis] = at;
+	}
+}
+
+/* each pair of rows is of one tile, and of the same one as on the CPU */
+static void
+tiles_agree(rb_job job, const char *what)
+{
+	const uint32_t rows = job.red->nrows;
+	uint32_t *all = malloc((size_t) rows * sizeof(uint32_t)), *sum = calloc(rows, sizeof(uint32_t));
+	uint32_t *want = malloc((size_t) rows * sizeof(uint32_t));
+	uint32_t *got = malloc((size_t) rows * sizeof(uint32_t));
+	uint64_t pairs, emitted, expected, in_tiles = 0;
+	rb_ends tile[6];
+	const int n = 1 + check_below(6);
+
+	cut_space(tile, n, job.red);
+	job.of = job.blue == NULL ? RB_OF_BOTH : RB_OF_RED;
+	job.answer = RB_PAIRS;
+	words_of(&rb_backend_cpu, &job, &gpu_plain, rows, all, &pairs, what);
+	for (int i = 0; i < n; i++)
+	{
+		const rb_answer answers[] = {RB_PAIRS, RB_COUNTS, RB_COUNT, RB_HITS};
+
+		job.tile = tile[i];
+		job.answer = RB_PAIRS;
+		words_of(&rb_backend_cpu, &job, &gpu_plain, rows, want, &expected, what);
+		for (int k = 0; k < (job.predicate == RB_MEET ? 4 : 3); k++)
+		{
+			uint64_t differ = 0;
+
+			job.answer = answers[k];
+			words_of(gpu, &job, &gpu_plain, rows, got, &emitted, what);
+			for (uint32_t r = 0; r < rows && answers[k] != RB_COUNT; r++)
+				differ += answers[k] == RB_HITS ? got[r] != (want[r] > 0) : got[r] != want[r];
+			CHECK(differ == 0, "%s, answer %d: %lu rows of %u differ", what, (int) answers[k],
+				  (unsigned long) differ, rows);
+			CHECK(answers[k] == RB_HITS || emitted == expected, "%s, answer %d: %lu, not %lu", what,
+				  (int) answers[k], (unsigned long) emitted, (unsigned long) expected);
+		}
+		for (uint32_t r = 0; r < rows; r++)
+			sum[r] += want[r];
+		in_tiles += expected;
+	}
+	CHECK(in_tiles == pairs && memcmp(all, sum, rows * sizeof(uint32_t)) == 0,
+		  "%s: %lu pairs in %d tiles, not %lu", what, (unsigned long) in_tiles, n,
+		  (unsigned long) pairs);
+	pairs_seen += pairs;
+	free(all);
+	free(sum);
+	free(want);
+	free(got);
+}
+
+static void
+tiles(void)
+{
+	static const struct
+	{
+		rb_kind red, blue;
+		rb_predicate predicate;
+		const char *name;
+	} asked[] = {{RB_TRIANGLE3, RB_TRIANGLE3, RB_MEET, "tiles, triangles"},
+				 {RB_SEGMENT3, RB_TRIANGLE3, RB_MEET, "tiles, segments in space"},
+				 {RB_SEGMENT2, RB_SEGMENT2, RB_MEET, "tiles, segments"},
+				 {RB_BOX3, RB_BOX3, RB_MEET, "tiles, boxes"},
+				 {RB_BOX2, RB_BOX2, RB_MEET, "tiles, boxes of the plane"},
+				 {RB_TRIANGLE3, RB_TRIANGLE3, RB_CONTACT, "tiles, contacts"},
+				 {RB_TRIANGLE3, RB_TRIANGLE3, RB_WITHIN, "tiles, within"},
+				 {RB_SEGMENT2, RB_SEGMENT2, RB_WITHIN, "tiles, segments within"}};
+
+	for (long i = check_rounds(64); i > 0; i--)
+	{
+		const size_t k = (size_t) i % (sizeof(asked) / sizeof(asked[0]));
+		const bool large = i <= 8;
+		rb_set r = soup_of(asked[k].red, large ? 100000 : 1 + (uint32_t) check_below(1500));
+		rb_set b = soup_of(asked[k].blue, large ? 80000 : 1 + (uint32_t) check_below(1500));
+		rb_job job = {.red = &r, .blue = &b, .predicate = asked[k].predicate};
+		const int family = large || i % 3 > 0 ? -1 : i % 2 > 0 ? POINTS_LATTICE : POINTS_UTM;
+
+		fill(&r, family, large ? 0.02 : 0.2);
+		fill(&b, family, large ? 0.02 : 0.2);
+		if (check_below(3) == 0)
+			group(&r, 6);
+		if (check_below(3) == 0)
+			group(&b, 40);
+		if (job.predicate == RB_WITHIN)
+			job.distance = large ? 0.002 : 0.05;
+		tiles_agree(job, asked[k].name);
+		job.blue = NULL;
+		if (asked[k].red == asked[k].blue)
+			tiles_agree(job, asked[k].name);
+		soup_free(&r);
+		soup_free(&b);
+	}
+}
+
 /* points, as rays to above all triangles: many of them straight below corners and edges, or on them */
 static void
 under(void)
@@ -1288,6 +1402,7 @@ main(int argc, char **argv)
 	CASE(identical);
 	CASE(random_joins);
 	CASE(kinds);
+	CASE(tiles);
 	CASE(under);
 	CASE(close_boxes);
 	CASE(skewed_boxes);
