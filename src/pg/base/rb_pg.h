@@ -164,7 +164,8 @@ extern rb_spill *rb_spill_create(const char *function, rb_context *ctx, int side
 								 MemoryContext context);
 extern void rb_spill_close(rb_spill *spill); /* NULL is allowed */
 
-/* have any rows come?  NULL: no */
+/* from now on all rows come here: have they?  NULL: no */
+extern void rb_spill_begin(rb_spill *spill);
 extern bool rb_spill_has_begun(const rb_spill *spill);
 
 /* ended rows leave the builder, to be joined with all that have and will; none has come, after all */

@@ -518,6 +518,7 @@ start_tile(rb_run *run)
 static void
 spill_sets(rb_run *run)
 {
+	rb_spill_begin(run->spill);
 	for (int i = 0; i < rb_join_sides(run->join); i++)
 	{
 		rb_side *side = &run->side[i];

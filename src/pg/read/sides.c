@@ -189,6 +189,7 @@ let_rows_go(filling *f, int i)
 static void
 begin_to_spill(filling *f)
 {
+	rb_spill_begin(f->spill);
 	for (int i = 0; i <= f->reading; i++)
 	{
 		rb_side *side = &f->side[i];

@@ -89,9 +89,14 @@ rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
 /* ---- rows come in ---- */
 
 void
-rb_spill_rows(rb_spill *s, int side, rb_builder *b)
+rb_spill_begin(rb_spill *s)
 {
 	s->begun = true;
+}
+
+void
+rb_spill_rows(rb_spill *s, int side, rb_builder *b)
+{
 	s->kind[side] = b->kind;
 	rb_spill_put_all(s, &s->raw[side], &s->tile[0].rows[side], b);
 }
@@ -116,7 +121,6 @@ rb_spill_set(rb_spill *s, int side, const rb_set *set)
 			ids[i] = (int64) ((uint64) set->first_id + i);
 		b.ids = ids;
 	}
-	s->begun = true;
 	s->kind[side] = set->kind;
 	rb_spill_put_rows(s, &s->raw[side], &s->tile[0].rows[side], &b);
 	rb_free(s->ctx->memory, (void **) &ids);
