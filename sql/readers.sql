@@ -189,7 +189,7 @@ CREATE TABLE bad_line_boxes AS SELECT id, CASE WHEN id < 1900 THEN geom ELSE lin
 SELECT errors('bad_line_boxes');
 -- beyond the memory of the join
 CREATE TABLE wide AS SELECT id, 0::float8 AS ax, 0::float8 AS ay, 0::float8 AS az, 1::float8 AS bx, 1::float8 AS by, 1::float8 AS bz, 0::float8 AS cx, 1::float8 AS cy, 1::float8 AS cz FROM generate_series(1, 300000) id;
-SET redblue.memory_limit = '20MB';
+SET redblue.memory_limit = '12MB';
 SELECT split_part(message($$ SELECT * FROM redblue_triangle_pairs('wide', 'probe') $$), E'\n', 1);
 SELECT split_part(message($$ SELECT * FROM redblue_triangle_pairs('probe', 'wide') $$), E'\n', 1);
 RESET redblue.memory_limit;

@@ -19,8 +19,11 @@ my $session = session($node);
 my $answer = $session->ask($join);
 like($answer, qr/^\d{7}$/, "the join without a narrow limit: $answer pairs");
 
-# 330 thousand triangles a side are 24 MB of coordinates each
-for my $limit ('1MB', '20MB', '40MB', '60MB')
+# did the last join have no room, and went tile by tile (038_beyond_memory)?
+sub tiled { return $session->ask("SELECT detail LIKE '% tiles, %' FROM redblue_last_run() WHERE stage = 'read'") eq 't' }
+
+# 330 thousand triangles a side are 24 MB of coordinates each; so little is not enough for a tile
+for my $limit ('1MB', '4MB', '10MB')
 {
 	my (undef, $err) = $session->ask("SET redblue.memory_limit = '$limit';\n$join");
 	like($err, qr/53200/, "$limit: out of memory");
@@ -28,15 +31,20 @@ for my $limit ('1MB', '20MB', '40MB', '60MB')
 	like($err, qr/\d+ MB|\d+ kB|\d+ bytes/, "$limit: names numbers");
 	is($session->ask('SELECT pg_backend_pid()'), $session->{pid}, "$limit: the session lives");
 }
+for my $limit ('20MB', '60MB')
+{
+	is($session->ask("SET redblue.memory_limit = '$limit';\n$join"), $answer, "$limit: the same answer");
+	ok(tiled(), 'by tiles');
+}
 is($session->ask("RESET redblue.memory_limit;\n$join"), $answer, 'the same session answers with the limit gone');
 
-# The least limit that suffices (by halving) changes nothing, and the steps on the way are clean errors.
+# The least limit with which all is in memory (by halving) changes nothing, nor does what lies below it.
 my ($too_small, $enough) = (60, 512);
 while ($enough - $too_small > 16)
 {
 	my $mb = int(($too_small + $enough) / 2);
 	my ($out, $err) = $session->ask("SET redblue.memory_limit = '${mb}MB';\n$join");
-	if ($err =~ /53200/) { $too_small = $mb; }
+	if ($out eq $answer && tiled()) { $too_small = $mb; }
 	elsif ($out eq $answer) { $enough = $mb; }
 	else { fail("$mb MB: $out $err"); last; }
 }
@@ -47,7 +55,7 @@ cmp_ok($enough * 2**20 / $triangles, '<', 72 + 160 + 40,
 	sprintf('%.0f bytes a triangle', $enough * 2**20 / $triangles));
 $session->ask("RESET redblue.memory_limit");
 
-# What the error asks for suffices, at the first go where the size of the tables tells, at the second where only the rows do.
+# What the error asks for suffices for all to be in memory, at the first go where the size of the tables tells, at the second where only the rows do.
 $session->ask(<<'SQL');
 CREATE TABLE statless AS TABLE blue;
 CREATE TABLE lattice AS SELECT i AS id, i % 50 AS lx, i / 50 % 50 AS ly, i / 2500 AS lz, i % 50 + 1 AS hx, i / 50 % 50 + 1 AS hy, i / 2500 + 1 AS hz FROM generate_series(0, 124999) i;
@@ -81,7 +89,7 @@ SQL
 for my $what (sort keys %needs)
 {
 	my ($count, $most) = @{ $needs{$what} };
-	for my $start ('1MB', '12MB', '40MB')
+	for my $start ('1MB', '4MB', '12MB')
 	{
 		my ($limit, $rounds, $err, $said) = ($start, 0);
 		while ($rounds <= $most)
@@ -93,6 +101,7 @@ for my $what (sort keys %needs)
 			$rounds++;
 		}
 		is($err, '', "$what, from $start: enough") or diag($said);
+		ok(!tiled(), 'for all of it at once') or diag($said);
 		cmp_ok($rounds, '<=', $most, "$what, from $start: that is known after $rounds errors:" . ($said // ''));
 	}
 }
@@ -136,7 +145,7 @@ my %large = (
 	'a transaction that is left open' => "BEGIN;\n$third",
 	'a join of a subtransaction' => "BEGIN;\nSAVEPOINT s;\n$third;\nROLLBACK TO s;\nCOMMIT",
 	'a subtransaction that failed' => "BEGIN;\nSAVEPOINT s;\n$third;\nSELECT 1 / 0",
-	'an error' => "SET redblue.memory_limit = '30MB';\n$third;\nRESET redblue.memory_limit",
+	'an error' => "SET redblue.memory_limit = '10MB';\n$third;\nRESET redblue.memory_limit",
 	'an error of another statement' => "$third;\nSELECT 1 / 0",
 	'a cancel' => "SET statement_timeout = 100;\n$join;\nRESET statement_timeout",
 	'a cursor that is left open' => "BEGIN;\nDECLARE c CURSOR FOR SELECT * FROM redblue_triangle_pairs('third', 'third2');\nFETCH 10 FROM c;\nROLLBACK");

@@ -2,12 +2,15 @@
  * refuse.c
  *	  To be preloaded into a server: of what redblue.so (or an OpenMP runtime that it
  *	  would bring) asks of the system, memory and threads, one call in REFUSE is refused.
+ *	  And each process of the server may write no more than REFUSE_TEMP_KB to temporary files:
+ *	  then the disk is full.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -114,4 +117,52 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void
 		real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*) (void *), void *)) dlsym(
 			RTLD_NEXT, "pthread_create");
 	return real(thread, attr, body, arg);
+}
+
+/* ---- a disk that is full ---- */
+
+static int
+is_temporary(int fd)
+{
+	char link[40], path[500];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	return strstr(path, "pgsql_tmp") != NULL;
+}
+
+static ssize_t
+write_at(int fd, const void *bytes, size_t n, off_t at)
+{
+	const char *limit = getenv("REFUSE_TEMP_KB");
+	static uint64_t written;
+	static pid_t pid;
+
+	if (limit != NULL && is_temporary(fd))
+	{
+		if (pid != getpid())
+			written = 0;
+		pid = getpid();
+		written += n;
+		if (written > strtoull(limit, NULL, 10) * 1024)
+		{
+			errno = ENOSPC;
+			return -1;
+		}
+	}
+	return syscall(SYS_pwrite64, fd, bytes, n, at);
+}
+
+ssize_t
+pwrite(int fd, const void *bytes, size_t n, off_t at)
+{
+	return write_at(fd, bytes, n, at);
+}
+
+ssize_t
+pwrite64(int fd, const void *bytes, size_t n, off_t at)
+{
+	return write_at(fd, bytes, n, at);
 }

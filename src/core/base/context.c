@@ -40,6 +40,8 @@ rb_status_text(rb_status status)
 			return "a row is no body";
 		case RB_BAD_PLC:
 			return "no mesh can be made of this";
+		case RB_BAD_FILE:
+			return "a temporary file could not be read";
 		case RB_GONE:
 			return "the process that joined has ended";
 	}
@@ -55,6 +57,28 @@ rb_stage_name(rb_stage stage)
 		"mesh segments", "mesh facets", "mesh regions", "mesh refine"};
 
 	return (size_t) stage < sizeof name / sizeof *name ? name[stage] : "?";
+}
+
+void
+rb_stats_add(rb_stats *sum, const rb_stats *more)
+{
+	rb_stats one = *more;
+
+	for (int i = 0; i < RB_STAGES; i++)
+	{
+		one.stage[i].count += sum->stage[i].count;
+		one.stage[i].ms += sum->stage[i].ms;
+	}
+	one.cells += sum->cells;
+	one.box_tests += sum->box_tests;
+	one.redundant_tests += sum->redundant_tests;
+	one.bad_bodies += sum->bad_bodies;
+	one.hits += sum->hits;
+	one.record_bytes += sum->record_bytes;
+	one.exact_integer += sum->exact_integer;
+	one.exact_expansion += sum->exact_expansion;
+	one.exact_gmp += sum->exact_gmp;
+	*sum = one;
 }
 
 void

@@ -69,7 +69,8 @@ typedef enum rb_status
 	RB_DEVICE_FAILED,    /* a device call failed: text names it */
 	RB_GONE,             /* the process that joined for this one has ended */
 	RB_BAD_BODY, /* need is the id of a row that is no body: text says why; limit: rb_body_of */
-	RB_BAD_PLC   /* no mesh can be made of this: a flaw says why (rb_plc.h) */
+	RB_BAD_PLC,  /* no mesh can be made of this: a flaw says why (rb_plc.h) */
+	RB_BAD_FILE  /* a temporary file could not be read: text says why */
 } rb_status;
 
 /* of which side, where both may be of bodies */
@@ -346,6 +347,9 @@ rb_builder_drop_row(rb_builder *b)
 /* gives back memory that rows to come would have used */
 extern void rb_builder_trim(rb_builder *b);
 
+/* drops ended rows, so that the row under construction is the first one; the memory stays */
+extern void rb_builder_drop_ended(rb_builder *b);
+
 /* drops all rows; the memory stays */
 extern void rb_builder_clear(rb_builder *b);
 
@@ -563,6 +567,9 @@ typedef struct rb_stats
 	char device[80]; /* "" on the CPU */
 	char note[200];  /* why this backend, or "" */
 } rb_stats;
+
+/* those of one join more; of the grid the last ones stay */
+extern void rb_stats_add(rb_stats *sum, const rb_stats *more);
 
 /* ---- context: one call's budget, settings, stop flag, statistics, error (context.c) ---- */
 

@@ -65,6 +65,19 @@ rb_builder_clear(rb_builder *b)
 }
 
 void
+rb_builder_drop_ended(rb_builder *b)
+{
+	const size_t width = (size_t) b->width;
+	const uint32_t rest = b->nparts - b->row_start;
+
+	if (rest > 0)
+		memmove(b->coords, b->coords + b->row_start * width, rest * width * sizeof *b->coords);
+	b->nparts = rest;
+	b->nrows = b->row_start = b->faced = 0;
+	b->multi = false;
+}
+
+void
 rb_builder_trim(rb_builder *b)
 {
 	size_t coords = (size_t) b->nparts * (size_t) b->width * sizeof(double);

@@ -105,6 +105,9 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 					 errhint("redblue_body_check tells of all rows what is wrong with them; with "
 							 "on_bad => 'skip' bad ones are left out.")));
 			break;
+		case RB_BAD_FILE:
+			ereport(ERROR, (errcode(ERRCODE_IO_ERROR), errmsg("%s: %s", function, text)));
+			break;
 		case RB_BAD_PLC:
 			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 							errmsg("%s: no mesh can be made of this", function),

@@ -194,6 +194,15 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 	heap_form_minimal_tuple((desc), (values), (nulls))
 #endif
 
+/* 16: is a value that is sorted to be copied? */
+#if PG_VERSION_NUM >= 160000
+#define rb_tuplesort_getdatum(sort, value, null) \
+	tuplesort_getdatum((sort), true, false, (value), (null), NULL)
+#else
+#define rb_tuplesort_getdatum(sort, value, null) \
+	tuplesort_getdatum((sort), true, (value), (null), NULL)
+#endif
+
 /* 18: what formats EXPLAIN has headers of its own */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"

@@ -8,7 +8,7 @@
  *		sides.c       sources -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
  *		run.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or scan.c
  *
- * The sections follow the folders: base, read, service, call, plan, scan.
+ * The sections follow the folders: base, spill, read, service, call, plan, scan.
  *
  * src/pg is the only layer that knows PostgreSQL.  No function of PostgreSQL is called
  * from a thread other than the process's first one.
@@ -119,6 +119,78 @@ extern void rb_tile_read(const NullableDatum *args, const char *function, rb_end
 /* and without an error; false where there would be one */
 extern bool rb_tile_try(const NullableDatum *args, rb_ends *tile);
 
+/* ---- need_of_join.c ---- */
+
+/* bytes of the join of so many parts, besides the parts; on so many threads */
+extern uint64 rb_need_of_join(uint64 parts);
+extern uint64 rb_need_of_join_on(int threads, uint64 parts);
+
+/* ---- aside.c: long work of the core, while this process looks for interrupts ---- */
+
+typedef struct rb_aside
+{
+	rb_context *ctx; /* of the work, which looks whether to stop */
+	rb_status (*work)(void *);
+	void *arg;
+	rb_status status;
+	bool working;
+	uint32 done;
+	pthread_t thread;
+} rb_aside;
+
+/* ctx, work and arg are set: does it, and throws what has interrupted it */
+extern rb_status rb_aside_run(rb_aside *aside);
+
+/*
+ * The same of work that is short, mostly: it is done here until somebody interrupts, and where that does not end the
+ * statement, aside, from its beginning.
+ */
+extern rb_status rb_aside_try(rb_aside *aside);
+
+/* where the process may end meanwhile, by whoever is called then */
+extern void rb_aside_end(rb_aside *aside);
+
+/* ======== spill: what has no room in memory ======== */
+
+/* ---- spill.c: rows wait in temporary files, and become sets tile by tile ---- */
+
+typedef struct rb_spill rb_spill;
+
+/*
+ * Of a join of so many sides, for pairs within that distance (or 0).  It lives in that context and holds nothing until
+ * rows come; to be closed, whatever happens.
+ */
+extern rb_spill *rb_spill_create(const char *function, rb_context *ctx, int sides, double distance,
+								 MemoryContext context);
+extern void rb_spill_close(rb_spill *spill); /* NULL is allowed */
+
+/* from now on all rows come here: have they?  NULL: no */
+extern void rb_spill_begin(rb_spill *spill);
+extern bool rb_spill_has_begun(const rb_spill *spill);
+
+/* ended rows leave the builder, to be joined with all that have and will; none has come, after all */
+extern void rb_spill_rows(rb_spill *spill, int side, rb_builder *b);
+extern void rb_spill_forget(rb_spill *spill, int side);
+/* the same of all rows of a set that is here and put together */
+extern void rb_spill_set(rb_spill *spill, int side, const rb_set *set);
+/* rows of that side that have one id become one; all of them have come */
+extern void rb_spill_group(rb_spill *spill, int side, rb_kind kind);
+extern uint64 rb_spill_rows_of(const rb_spill *spill, int side);
+extern uint64 rb_spill_parts(const rb_spill *spill, int side);
+
+/* all have come: tiles are made that have room, of that one (dims 0: of all of space); sides are of these kinds */
+extern void rb_spill_cut(rb_spill *spill, const rb_kind *kind, int32 srid, const rb_ends *within);
+
+/* the sides of the next tile, each with one holder; RB_END: there is none.  From any thread. */
+extern rb_status rb_spill_next(rb_spill *spill, const rb_set *set[2], rb_ends *tile);
+
+/* the last tile has no room after all: it is joined in smaller ones, if that helps */
+extern bool rb_spill_cut_again(rb_spill *spill);
+
+/* tiles so far, and bytes that were written */
+extern uint32 rb_spill_tiles(const rb_spill *spill);
+extern uint64 rb_spill_bytes(const rb_spill *spill);
+
 /* ======== read: rows of the arguments become sets ======== */
 
 typedef struct rb_keys rb_keys; /* keys.c */
@@ -214,9 +286,6 @@ extern uint64 rb_need_to_group(const rb_builder *builder);
 
 /* pages of what is stored beside a table */
 extern BlockNumber rb_toast_blocks(Relation rel);
-
-/* of the join of so many parts, besides the parts */
-extern uint64 rb_need_of_join(uint64 parts);
 
 /* ---- boxes.c: types whose values are boxes ---- */
 
@@ -392,6 +461,13 @@ struct rb_heap;
 extern void rb_receiver_needs(DestReceiver *self, const rb_need *need);
 extern void rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap);
 
+/*
+ * Asked between two rows when the builder has so many parts; it may take ended rows out of it, and answers how many parts
+ * there may be before it is asked again.
+ */
+extern void rb_receiver_ask_when_full(DestReceiver *self, uint32 at, uint32 (*full)(void *arg),
+									  void *arg);
+
 /* are values decoded, so that one row can become large? */
 extern bool rb_receiver_decodes(DestReceiver *self);
 
@@ -546,6 +622,9 @@ extern rb_page_note *rb_kept_notes(rb_look *look, uint32 slices);
 /* all of it was read, just now */
 extern void rb_kept_was_read(rb_look *look, Relation rel);
 
+/* it has no room in this process, so it is not kept */
+extern void rb_kept_give_up(rb_look *look);
+
 /* the side has become a set: if that is to be kept, side->keep and side->card say as what */
 extern void rb_kept_end(rb_look *look, struct rb_side *side);
 /* then it went to the worker, or why not */
@@ -585,6 +664,10 @@ extern uint64 rb_kept_forget(const char *function, Oid relid);
 typedef struct rb_side
 {
 	const rb_set *set;
+	rb_kind kind;
+	int32 srid;
+	uint64 parts;
+	uint64 skipped;          /* rows without a part */
 	uint64 rows;             /* those without a part not included */
 	uint64 ids;              /* different ones; 0: not counted */
 	int workers;             /* that helped */
@@ -598,9 +681,11 @@ typedef struct rb_side
 
 /*
  * The n sides of a join, one after the other, in one space; each set has one holder, the
- * caller, and its arrays are of that memory.
+ * caller, and its arrays are of that memory.  Where they have no room, and spill is not NULL, the rows
+ * of all of them are there, and there are no sets.
  */
-extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side);
+extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill,
+						  rb_side *side);
 
 /* the rows of a source's SELECT into a receiver, on the snapshot of the statement around it; within SPI */
 extern void rb_run_source(const rb_source *source, DestReceiver *receiver);
@@ -1077,31 +1162,6 @@ extern void rb_open_ended(void);
 /* when the library is loaded: what is to happen at the end of each transaction */
 extern void rb_open_install(void);
 
-/* ---- aside.c: long work of the core, while this process looks for interrupts ---- */
-
-typedef struct rb_aside
-{
-	rb_context *ctx; /* of the work, which looks whether to stop */
-	rb_status (*work)(void *);
-	void *arg;
-	rb_status status;
-	bool working;
-	uint32 done;
-	pthread_t thread;
-} rb_aside;
-
-/* ctx, work and arg are set: does it, and throws what has interrupted it */
-extern rb_status rb_aside_run(rb_aside *aside);
-
-/*
- * The same of work that is short, mostly: it is done here until somebody interrupts, and where that does not end the
- * statement, aside, from its beginning.
- */
-extern rb_status rb_aside_try(rb_aside *aside);
-
-/* where the process may end meanwhile, by whoever is called then */
-extern void rb_aside_end(rb_aside *aside);
-
 /* ---- run.c: open a join, take blocks, close ---- */
 
 /* two snapshots with the same see the same rows */
@@ -1128,7 +1188,14 @@ typedef struct rb_run
 	rb_side side[2]; /* their sets until it is closed; [1] NULL in a self join */
 	rb_call call;
 	const rb_set *elsewhere[2]; /* in whose place a side was read again */
-	rb_moment moment;           /* of the snapshot with which the sides were read */
+	rb_spill *
+		spill; /* has all rows where they have no room here: the sides are those of a tile; NULL: that is an error */
+	rb_ends tile;     /* this one */
+	rb_stats before;  /* of the tiles before it */
+	uint32 tiles;     /* so far */
+	uint64 spilled;   /* bytes */
+	bool here;        /* tiles are joined in this process, whoever asks for the next one */
+	rb_moment moment; /* of the snapshot with which the sides were read */
 	rb_job job;
 	const rb_backend *backend;
 	rb_remote *remote; /* NULL: not asked for */
@@ -1149,8 +1216,12 @@ typedef struct rb_run
 /* reads the sides and starts the join, for its pairs or for their number */
 extern rb_run *rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context);
 
-/* the same in two steps.  The second may be taken again, with another job, and ends the one before. */
-extern rb_run *rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context);
+/*
+ * The same in two steps.  The second may be taken again, with another job, and ends the one before.  May the sides be those
+ * of a tile, with others to follow?
+ */
+extern rb_run *rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context,
+						   bool by_tiles);
 extern void rb_run_start(rb_run *run, const rb_job *job);
 
 /* what the join function asks of the sides; all that remains to be said is the answer */
@@ -1177,6 +1248,12 @@ pg_noreturn extern void rb_run_raise(const rb_run *run, rb_status status);
 
 /* the same as rb_stream_next, wherever the join is; callable from any thread, but one at a time */
 extern rb_status rb_run_wait(rb_run *run, int wait_ms, rb_block *block);
+
+/* are the sides those of a tile? */
+extern bool rb_run_is_tiled(const rb_run *run);
+
+/* whoever calls that in a thread says so before, for the tiles behind the first one */
+extern void rb_run_stay_here(rb_run *run);
 
 /* what made the join fail; callable from any thread */
 extern rb_error rb_run_error(const rb_run *run);
@@ -1220,8 +1297,11 @@ extern bool rb_answer_next(rb_answer_rows *rows, Datum *values);
 /* counts and hits, many at once: ids in red, counts in blue; false when there are no more */
 extern bool rb_answer_block(rb_answer_rows *rows, rb_block *block);
 
-/* for what it did; closed by rb_run_close when no more rows are wanted, or with its context */
+/* for what it did */
 extern rb_run *rb_answer_run(const rb_answer_rows *rows);
+
+/* no more rows are wanted; after an error its context does that */
+extern void rb_answer_close(rb_answer_rows *rows);
 
 /* whose ids a function tells of: red's, or both of a self join */
 static inline rb_of
@@ -1240,6 +1320,8 @@ typedef struct rb_report
 	char note[200]; /* why this backend, or "" */
 	uint64 skipped; /* rows without a part, of both sides */
 	uint64 parts;
+	uint32 tiles;   /* that were joined one after the other; 0: it was joined whole */
+	uint64 spilled; /* bytes that waited in temporary files */
 	const rb_join *join;
 	Oid user;        /* who ran it */
 	rb_side side[2]; /* their sets may be gone */

@@ -230,18 +230,53 @@ reserve_array(rb_answer_rows *rows, uint64 n, int64 id)
 	rows->room = room;
 }
 
+static int64 *
+ids_of_array(const rb_answer_rows *rows)
+{
+	return (int64 *) ((char *) rows->array + ARR_OVERHEAD_NONULLS(1));
+}
+
+int64 *
+rb_groups_place(rb_answer_rows *rows, uint64 i, int64 id)
+{
+	if (i >= rows->room)
+	{
+		const ArrayType *before = rows->array;
+
+		rows->array = NULL;
+		reserve_array(rows, Max(i + 1, 64), id);
+		if (before != NULL)
+			memcpy(rows->array, before, ARR_OVERHEAD_NONULLS(1) + i * sizeof(int64));
+		if (before != NULL)
+			pfree(unconstify(ArrayType *, before));
+	}
+	return ids_of_array(rows) + i;
+}
+
+Datum
+rb_groups_finish(rb_answer_rows *rows, uint64 n)
+{
+	ArrayType *array = rows->array;
+
+	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + n * sizeof(int64));
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = INT8OID;
+	ARR_DIMS(array)[0] = (int) n;
+	ARR_LBOUND(array)[0] = 1;
+	return PointerGetDatum(array);
+}
+
 /* the ids of rows of the other side, which ascend, as ids that ascend; `not_row` is left out */
 static Datum
 array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
 {
 	const rb_set *other = rows->other;
-	ArrayType *array;
 	int64 *to;
 	int k = 0;
 
 	reserve_array(rows, n, id);
-	array = rows->array;
-	to = (int64 *) ((char *) array + ARR_OVERHEAD_NONULLS(1));
+	to = ids_of_array(rows);
 	for (uint64 i = 0; i < n; i++)
 	{
 		if ((i + 1) % 65536 == 0)
@@ -251,13 +286,7 @@ array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row,
 	}
 	if (!rows->ascending && k > 1)
 		qsort(to, k, sizeof *to, compare_ids);
-	SET_VARSIZE(array, ARR_OVERHEAD_NONULLS(1) + k * sizeof(int64));
-	array->ndim = 1;
-	array->dataoffset = 0;
-	array->elemtype = INT8OID;
-	ARR_DIMS(array)[0] = k;
-	ARR_LBOUND(array)[0] = 1;
-	return PointerGetDatum(array);
+	return rb_groups_finish(rows, (uint64) k);
 }
 
 uint64

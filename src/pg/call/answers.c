@@ -83,6 +83,8 @@ said_of_ids(rb_answer_rows *rows, uint32 from, uint32 to)
 bool
 rb_answer_block(rb_answer_rows *rows, rb_block *block)
 {
+	if (rows->sorting != NULL)
+		return rb_sorted_block(rows, block);
 	*block = (rb_block){.red = rows->id, .blue = rows->said};
 	while (block->n == 0 && rows->row < rows->side->nrows)
 	{
@@ -142,6 +144,19 @@ next_packed(rb_answer_rows *rows, Datum *values)
 
 /* ---- one call's answer ---- */
 
+static bool
+tells_of_rows(rb_result result)
+{
+	return result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS;
+}
+
+void
+rb_answer_close(rb_answer_rows *rows)
+{
+	rb_sorted_close(rows);
+	rb_run_close(rows->run);
+}
+
 rb_answer_rows *
 rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_call *call,
 			   MemoryContext context)
@@ -153,8 +168,15 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_call *c
 
 	rows->result = result;
 	rows->of = of;
-	rows->run = rb_run_read(join, call, context);
-	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
+	rows->run =
+		rb_run_read(join, call, context, result != RB_RESULT_SHAPES && result != RB_RESULT_SPANS);
+	if (rb_run_is_tiled(rows->run) && tells_of_rows(result))
+	{
+		job = rb_run_job(rows->run);
+		rb_sorted_open(rows, &job);
+		return rows;
+	}
+	if (tells_of_rows(result))
 		rb_run_need_ids(rows->run, mine);
 	if (result == RB_RESULT_GROUPS)
 		rb_run_need_ids(rows->run, last - mine);
@@ -162,7 +184,7 @@ rb_answer_open(const rb_join *join, rb_result result, rb_of of, const rb_call *c
 		rb_shapes_begin(rows, context);
 	rb_answer_sides(rows);
 	job = rb_answer_job(rows);
-	if (result == RB_RESULT_COUNTS || result == RB_RESULT_HITS || result == RB_RESULT_GROUPS)
+	if (tells_of_rows(result))
 	{
 		job.of = of;
 		rb_answer_number(rows, &call->source[mine], &rows->run->side[mine]);
@@ -209,7 +231,8 @@ rb_answer_next(rb_answer_rows *rows, Datum *values)
 		case RB_RESULT_HITS:
 			return next_said(rows, values);
 		case RB_RESULT_GROUPS:
-			return rb_groups_next(rows, values);
+			return rows->sorting != NULL ? rb_sorted_group(rows, values)
+										 : rb_groups_next(rows, values);
 		case RB_RESULT_SHAPES:
 		case RB_RESULT_SPANS:
 			return rb_shapes_next(rows, values);

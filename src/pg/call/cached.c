@@ -196,7 +196,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 	r->at_end.arg = r;
 	MemoryContextRegisterResetCallback(context, &r->at_end);
 	r->memory = rb_memory_open(source.function, (uint64) rb_setting_memory_limit * 1024);
-	rb_read_sides(&source, 1, r->memory, &r->side);
+	rb_read_sides(&source, 1, r->memory, NULL, &r->side);
 	keep(&source, r);
 	rb_kept_get_facts(r->side.look, &facts);
 	if (facts.reason != NULL)

@@ -29,7 +29,10 @@ static ProcessUtility_hook_type previous_hook;
 void
 rb_report_of(const rb_run *run, rb_report *report)
 {
-	report->stats = run->ctx.stats;
+	report->stats = run->before;
+	rb_stats_add(&report->stats, &run->ctx.stats);
+	report->tiles = run->tiles;
+	report->spilled = run->spilled;
 	report->stats.stage[RB_STAGE_EMIT].ms += run->emit_ms;
 	strlcpy(report->note, run->note[0] != '\0' ? run->note : run->ctx.stats.note,
 			sizeof report->note);
@@ -115,6 +118,9 @@ read_detail(const rb_report *report)
 		if (report->side[i].ids != 0 && report->side[i].ids != report->side[i].rows)
 			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have " UINT64_FORMAT " ids",
 							 report->side[i].rows, report->join->side[i], report->side[i].ids);
+	if (report->tiles > 0)
+		appendStringInfo(&text, "; %u tiles, " UINT64_FORMAT " kB in temporary files",
+						 report->tiles, report->spilled / 1024);
 	if (report->stats.bad_bodies > 0)
 		appendStringInfo(&text, "; " UINT64_FORMAT " rows are no bodies", report->stats.bad_bodies);
 	return text.data;

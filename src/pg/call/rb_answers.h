@@ -5,6 +5,7 @@
  *		answers.c			counts, hits, blocks, and which of all it is to be
  *		answer_sides.c		the sides, as rows, as ids, or part by part
  *		answer_groups.c		groups
+ *		answer_sorted.c		counts, hits and groups, where the join goes tile by tile
  *		answer_shapes.c		what the two of each pair have in common
  */
 #ifndef RB_ANSWERS_H
@@ -46,6 +47,8 @@ struct rb_answer_rows
 	bool ascending; /* the other side's ids, with its rows */
 	ArrayType *array;
 	uint64 room; /* of it, in ids */
+
+	struct rb_sorting *sorting; /* where the join goes tile by tile; else NULL */
 
 	/* shapes: what is joined are the parts of the sides, each as a row of its own */
 	bool of_parts;
@@ -93,6 +96,20 @@ extern uint64 rb_groups_of(const rb_answer_rows *rows, uint32 row, const uint32_
 
 /* the next group as a row */
 extern bool rb_groups_next(rb_answer_rows *rows, Datum *values);
+
+/* id i of an array that is filled from the first one on, for that id; then the array of so many */
+extern int64 *rb_groups_place(rb_answer_rows *rows, uint64 i, int64 id);
+extern Datum rb_groups_finish(rb_answer_rows *rows, uint64 n);
+
+/* ---- answer_sorted.c ---- */
+
+/* joins, and sorts the pairs */
+extern void rb_sorted_open(rb_answer_rows *rows, rb_job *job);
+/* the next counts or hits; the next group; false: no more */
+extern bool rb_sorted_block(rb_answer_rows *rows, rb_block *block);
+extern bool rb_sorted_group(rb_answer_rows *rows, Datum *values);
+/* may be said twice */
+extern void rb_sorted_close(rb_answer_rows *rows);
 
 /* ---- answer_shapes.c ---- */
 

@@ -31,6 +31,76 @@ close_at_end(void *run)
 	rb_run_close(run);
 }
 
+/* ---- more than there is room for ---- */
+
+/* of the limit, for what threads need for themselves */
+#define THREADS_SHARE 4
+/* a limit below what one thread needs with so much is for tests, and for errors */
+#define LEAST_ROOM (UINT64CONST(8) << 20)
+
+/*
+ * Of rows of bodies, of polygons and of what is beside them there is more than parts and ids; and the nearest rows
+ * of a row may be in any tile.
+ */
+static bool
+can_spill(const rb_join *join, const rb_call *call, uint64 limit)
+{
+	if (rb_join_has_bodies(join) || rb_join_is_nearest(join) || rb_join_is_within_rows(join) ||
+		limit < rb_need_of_join_on(1, 0) + LEAST_ROOM)
+		return false;
+	for (int i = 0; i < rb_join_sides(join); i++)
+		if (call->source[i].count_faces || call->source[i].polygons ||
+			call->source[i].beside != NULL)
+			return false;
+	return true;
+}
+
+/* the next tile's sides take the place of those of the last one; callable from any thread */
+static rb_status
+take_tile(rb_run *run)
+{
+	const double start = rb_now_ms();
+	const rb_set *set[2] = {NULL, NULL};
+	rb_status status;
+
+	rb_run_stop(run);
+	rb_stats_add(&run->before, &run->ctx.stats);
+	memset(&run->ctx.stats, 0, sizeof run->ctx.stats);
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		rb_set_release(&run->side[i].set);
+	status = rb_spill_next(run->spill, set, &run->tile);
+	run->tiles = rb_spill_tiles(run->spill);
+	run->spilled = rb_spill_bytes(run->spill);
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		run->side[i].set = set[i];
+	run->job.red = set[0];
+	run->job.blue = set[1];
+	run->job.tile = run->tile;
+	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
+	if (status == RB_END)
+	{
+		run->ctx.stats = run->before;
+		memset(&run->before, 0, sizeof run->before);
+	}
+	return status;
+}
+
+/* all rows were spilled: the sides become those of the first tile */
+static void
+cut_tiles(rb_run *run)
+{
+	const uint64 limit = rb_memory_limit(run->memory);
+	const rb_kind kind[2] = {run->side[0].kind, run->side[1].kind};
+	rb_status status;
+
+	while (run->ctx.threads > 1 && rb_need_of_join_on(run->ctx.threads, 0) > limit / THREADS_SHARE)
+		run->ctx.threads--;
+	rb_spill_cut(run->spill, kind, run->side[0].srid, &run->call.tile);
+	status = take_tile(run);
+	if (status != RB_OK)
+		rb_run_raise(run, status);
+}
+
 /* ---- open, next, close ---- */
 
 /* the sides become sets, and their numbers statistics */
@@ -41,13 +111,23 @@ take_sides(rb_run *run)
 	const int sides = rb_join_sides(run->join);
 	uint64 rows = 0;
 
-	rb_read_sides(run->call.source, sides, run->memory, run->side);
+	rb_read_sides(run->call.source, sides, run->memory, run->spill, run->side);
 	for (int i = 0; i < sides; i++)
 	{
-		rows += run->side[i].rows;
-		run->parts += run->side[i].set->nparts;
-		run->skipped += run->side[i].set->skipped;
+		rb_side *side = &run->side[i];
+
+		if (side->set != NULL)
+		{
+			side->parts = side->set->nparts;
+			side->skipped = side->set->skipped;
+		}
+		rows += side->rows;
+		run->parts += side->parts;
+		run->skipped += side->skipped;
 	}
+	run->ctx.threads = rb_threads(run->parts);
+	if (rb_spill_has_begun(run->spill))
+		cut_tiles(run);
 	run->ctx.stats.stage[RB_STAGE_READ].count = rows;
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
 }
@@ -57,7 +137,7 @@ static bool
 has_parts(const rb_run *run)
 {
 	for (int i = 0; i < rb_join_sides(run->join); i++)
-		if (run->side[i].set->nparts != run->side[i].set->nrows)
+		if (run->side[i].parts != run->side[i].rows)
 			return true;
 	return false;
 }
@@ -182,7 +262,7 @@ rb_run_need_ids(rb_run *run, int i)
 }
 
 rb_run *
-rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context)
+rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context, bool by_tiles)
 {
 	rb_run *run = MemoryContextAllocZero(context, sizeof *run);
 	rb_progress_entry *around;
@@ -207,12 +287,13 @@ rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context)
 	run->ctx.gpu_cache_limit =
 		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024;
 	run->progress = rb_progress_begin(join->function);
+	if (by_tiles && can_spill(join, call, limit))
+		run->spill = rb_spill_create(join->function, &run->ctx, rb_join_sides(join),
+									 rb_join_has_distance(join) ? call->distance : 0, context);
 
 	around = rb_progress_reading(run->progress);
 	take_sides(run);
 	rb_progress_reading(around);
-
-	run->ctx.threads = rb_threads(run->parts);
 	return run;
 }
 
@@ -229,7 +310,7 @@ rb_run_job(const rb_run *run)
 	job.distance = run->call.distance;
 	job.nearest = run->call.nearest;
 	job.skip_bad = run->call.skip_bad;
-	job.tile = run->call.tile;
+	job.tile = rb_spill_has_begun(run->spill) ? run->tile : run->call.tile;
 	return job;
 }
 
@@ -344,7 +425,7 @@ rb_run_groups(const rb_run *run, rb_groups *groups)
 rb_run *
 rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context)
 {
-	rb_run *run = rb_run_read(join, call, context);
+	rb_run *run = rb_run_read(join, call, context, true);
 	rb_job job = rb_run_job(run);
 
 	if (join->result == RB_RESULT_COUNT)
@@ -393,6 +474,12 @@ rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
 	}
 	else
 		status = rb_stream_next(run->stream, wait_ms, block);
+	if (status == RB_END && run->here)
+	{
+		status = take_tile(run);
+		if (status == RB_OK)
+			status = join_here(run);
+	}
 	if (status == RB_OK && block->n > 0)
 		run->handed_out = true;
 	rb_progress_note(run->progress, rb_load(&run->ctx.stage), rb_load(&run->ctx.done),
@@ -406,6 +493,66 @@ note_not_kept(rb_run *run)
 	for (int i = 0; i < rb_join_sides(run->join) && run->remote != NULL; i++)
 		if (rb_remote_not_kept(run->remote, i) > 0)
 			rb_kept_had_no_room(run->side[i].look, rb_remote_not_kept(run->remote, i));
+}
+
+/* the next tile is joined, as the first one was; false: there is none */
+static bool
+start_tile(rb_run *run)
+{
+	rb_status status;
+	rb_job job;
+
+	if (!rb_spill_has_begun(run->spill))
+		return false;
+	status = take_tile(run);
+	if (status == RB_END)
+		return false;
+	if (status != RB_OK)
+		rb_run_raise(run, status);
+	job = run->job;
+	rb_run_start(run, &job);
+	return true;
+}
+
+/* the sides are here, but not with their join */
+static void
+spill_sets(rb_run *run)
+{
+	rb_spill_begin(run->spill);
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+	{
+		rb_side *side = &run->side[i];
+
+		rb_run_need_rows(run, i);
+		side->kind = side->set->kind;
+		side->srid = side->set->srid;
+		if (rb_set_compose(&run->ctx, side->set) != RB_OK ||
+			rb_set_compose_ids(&run->ctx, side->set) != RB_OK)
+			rb_run_raise(run, run->ctx.error.status);
+		rb_spill_set(run->spill, i, side->set);
+		rb_set_release(&side->set);
+		rb_set_release(&run->elsewhere[i]);
+	}
+}
+
+/* a join needs more than was thought: as long as no pair is handed out it begins anew, in tiles or in smaller ones */
+static bool
+start_smaller(rb_run *run, rb_status status)
+{
+	rb_job job;
+
+	if (status != RB_OVER_BUDGET || run->handed_out || run->spill == NULL || run->here ||
+		(run->job.answer != RB_PAIRS && run->job.answer != RB_COUNT))
+		return false;
+	rb_run_stop(run);
+	rb_forget_failure(&run->ctx);
+	if (rb_spill_has_begun(run->spill))
+		return rb_spill_cut_again(run->spill) && start_tile(run);
+	spill_sets(run);
+	cut_tiles(run);
+	job = run->job;
+	rb_run_start(run, &job);
+	return true;
 }
 
 bool
@@ -426,13 +573,36 @@ rb_run_next(rb_run *run, rb_block *block)
 		if (status == RB_END)
 		{
 			note_not_kept(run);
+			if (start_tile(run))
+				continue;
 			return false;
 		}
-		if (status != RB_OK)
+		if (status != RB_OK && !start_smaller(run, status))
 			rb_run_raise(run, status);
-		if (block->n > 0)
+		if (status == RB_OK && block->n > 0)
 			return true;
 	}
+}
+
+bool
+rb_run_is_tiled(const rb_run *run)
+{
+	return rb_spill_has_begun(run->spill);
+}
+
+void
+rb_run_stay_here(rb_run *run)
+{
+	if (!rb_spill_has_begun(run->spill))
+		return;
+	run->here = true;
+	if (run->remote == NULL)
+		return;
+	rb_run_stop(run);
+	run->backend =
+		run->demanded ? rb_backend_here(run->join->function, run->note) : &rb_backend_cpu;
+	if (join_here(run) != RB_OK)
+		rb_run_raise(run, run->ctx.error.status);
 }
 
 void
@@ -451,6 +621,8 @@ rb_run_close(rb_run *run)
 			rb_set_release(&run->side[i].set);
 			rb_set_release(&run->elsewhere[i]);
 		}
+		rb_spill_close(run->spill);
+		run->spill = NULL;
 		rb_memory_destroy(run->memory);
 		run->memory = NULL;
 	}

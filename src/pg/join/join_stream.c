@@ -19,26 +19,11 @@ static const rb_lie turns[][2] = {{RB_IN_SPACE, RB_IN_SPACE},
 								  {RB_FLATTENED, RB_IN_PLANE},
 								  {RB_IN_PLANE, RB_FLATTENED}};
 
-/* the statistics of a join that ends are added to the node's; of the grid the last ones stay */
+/* the statistics of a join that ends are added to the node's */
 static void
 note_statistics(rb_geometry_join *j)
 {
-	rb_stats *sum = &j->stats;
-	rb_stats one = j->ctx.stats;
-
-	for (int i = 0; i < RB_STAGES; i++)
-	{
-		one.stage[i].count += sum->stage[i].count;
-		one.stage[i].ms += sum->stage[i].ms;
-	}
-	one.cells += sum->cells;
-	one.box_tests += sum->box_tests;
-	one.redundant_tests += sum->redundant_tests;
-	one.hits += sum->hits;
-	one.exact_integer += sum->exact_integer;
-	one.exact_expansion += sum->exact_expansion;
-	one.exact_gmp += sum->exact_gmp;
-	*sum = one;
+	rb_stats_add(&j->stats, &j->ctx.stats);
 	j->joins++;
 }
 

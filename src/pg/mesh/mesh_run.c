@@ -112,7 +112,7 @@ rb_meshing_read(rb_meshing_run *run)
 	uint64 seeds;
 	uint64 parts = 0;
 
-	rb_read_sides(run->call->source, run->call->sides, run->memory, run->side);
+	rb_read_sides(run->call->source, run->call->sides, run->memory, NULL, run->side);
 	rb_progress_reading(around);
 	regions = rb_meshing_set(run, RB_MESH_REGIONS);
 	holes = rb_meshing_set(run, RB_MESH_HOLES);

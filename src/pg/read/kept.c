@@ -782,6 +782,14 @@ rb_kept_end(rb_look *look, rb_side *side)
 }
 
 void
+rb_kept_give_up(rb_look *look)
+{
+	if (look->keep)
+		note_seen(&look->key, 0, "it has no room in redblue.memory_limit");
+	look->keep = false;
+}
+
+void
 rb_kept_was_sent(rb_look *look, const char *why_not)
 {
 	if (why_not == NULL)

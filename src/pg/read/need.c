@@ -17,10 +17,6 @@
 
 /* builders grow by a sixteenth where memory is short, and blocks are rounded up */
 #define GROWTH 1.07
-/* measured: the stream, the workspace of a thread, and lists and grids of a part */
-#define JOIN_BYTES (3 << 20)
-#define THREAD_BYTES (3 << 20)
-#define PART_BYTES 32
 
 BlockNumber
 rb_toast_blocks(Relation rel)
@@ -163,10 +159,4 @@ rb_need_to_group(const rb_builder *builder)
 
 	return rb_memory_used(builder->memory) + (uint64) (GROWTH * (parts + 32.0 * builder->nrows)) +
 		   rb_need_of_join(builder->nparts);
-}
-
-uint64
-rb_need_of_join(uint64 parts)
-{
-	return JOIN_BYTES + (uint64) rb_threads(parts) * THREAD_BYTES + PART_BYTES * parts;
 }

@@ -27,7 +27,12 @@ typedef struct rb_receiver
 	bool apart;          /* a row that cannot be taken is refused, not an error */
 	rb_space empty;      /* the space before the first row */
 	rb_tally gone;       /* rows that have left the builder; and the type of this page */
-	TupleDesc desc;      /* of the SELECT */
+	/* asked between two rows when that builder has so many parts: it may take rows out, and says when to ask again */
+	uint32 full_at;
+	uint32 (*full)(void *arg);
+	void *full_arg;
+	const rb_builder *full_builder;
+	TupleDesc desc; /* of the SELECT */
 	rb_columns columns;
 	struct TupleTableSlot *slot; /* the row that is received, if it is not read raw */
 	MemoryContext row_context;   /* what decoding one row needs */
@@ -118,12 +123,21 @@ rb_next_part(rb_receiver *r)
 	return b->coords + (size_t) b->nparts * (size_t) b->width;
 }
 
+/* rows that are read ahead, apart from the others, are few */
+static inline void
+rb_look_whether_full(rb_receiver *r)
+{
+	if (unlikely(r->builder->nparts >= r->full_at) && r->builder == r->full_builder)
+		r->full_at = r->full(r->full_arg);
+}
+
 static inline bool
 rb_end_row(rb_receiver *r, int64 id)
 {
 	if (rb_builder_end_row(r->builder, id, &r->error) != RB_OK)
 		return rb_refuse_status(r);
 	r->rows++;
+	rb_look_whether_full(r);
 	return true;
 }
 

@@ -268,6 +268,17 @@ rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap)
 	((rb_receiver *) self)->heap = heap;
 }
 
+void
+rb_receiver_ask_when_full(DestReceiver *self, uint32 at, uint32 (*full)(void *), void *arg)
+{
+	rb_receiver *r = (rb_receiver *) self;
+
+	r->full_at = at;
+	r->full = full;
+	r->full_arg = arg;
+	r->full_builder = r->builder;
+}
+
 static void
 shutdown_receiver(DestReceiver *self)
 {
@@ -291,5 +302,6 @@ rb_receiver_create(const rb_source *source, rb_builder *builder, rb_space *space
 	r->source = source;
 	r->builder = builder;
 	r->space = space;
+	r->full_at = UINT32_MAX;
 	return &r->pub;
 }

@@ -105,6 +105,7 @@ rb_receive_rows(DestReceiver *self, const rb_rows *rows)
 	}
 	r->builder->skipped += rows->skipped;
 	r->rows += rows->received;
+	rb_look_whether_full(r);
 }
 
 /* ---- rows of an earlier call ---- */

@@ -103,26 +103,146 @@ rb_run_source(const rb_source *source, DestReceiver *receiver)
 
 /* ---- a side ---- */
 
-/* a set that is kept counts as if it had been read */
-static void
-charge_kept(const rb_source *source, rb_memory *memory, const rb_side *side)
+/* a set that is kept counts as if it had been read; false: for that there is no room */
+static bool
+charge_kept(const rb_source *source, rb_memory *memory, rb_spill *spill, const rb_side *side)
 {
 	rb_error error;
 
 	if (rb_memory_charge(memory, rb_kept_set_bytes(side->look), &error) == RB_OK)
-		return;
+		return true;
+	if (spill != NULL)
+		return false;
 	error.need += rb_need_of_join(side->set->nparts);
 	rb_raise(source->function, RB_OVER_BUDGET, &error);
 }
 
+/* ---- sides that have no room ---- */
+
+/*
+ * The sides of a join while they are read.  When what is read, and the join of it, would need more than
+ * there may be, all rows so far leave their builders, and then others do whenever they have become some.
+ */
+typedef struct filling
+{
+	const rb_source *source;
+	rb_memory *memory;
+	rb_spill *spill; /* NULL: too much is an error */
+	rb_need *need;
+	rb_builder *builder;
+	rb_side *side;
+	int reading;              /* the side that is */
+	bool again[RB_MAX_SIDES]; /* it was kept, or partly, and is to be read whole */
+} filling;
+
+/* of the limit, for rows on their way to a file */
+#define ON_THE_WAY 16
+#define LEAST_ON_THE_WAY 1024 /* parts */
+
+static uint64
+bytes_of_part(const rb_builder *b)
+{
+	return (uint64) b->width * sizeof(double) + sizeof(int64) + (b->multi ? sizeof(uint32) : 0);
+}
+
+static bool
+is_partly_kept(const rb_side *side)
+{
+	return side->look != NULL && rb_kept_is_partly(side->look);
+}
+
+/* parts that are read, or kept, and what they will need besides what is held already */
+static uint64
+need_so_far(const filling *f, uint64 *parts)
+{
+	uint64 bytes = 0;
+
+	*parts = 0;
+	for (int i = 0; i <= f->reading; i++)
+	{
+		const rb_builder *b = &f->builder[i];
+		const uint64 has = f->side[i].set != NULL ? f->side[i].set->nparts : b->nparts;
+
+		*parts += has + (f->side[i].set != NULL ? 0 : f->side[i].kept);
+		if (f->side[i].set == NULL)
+			bytes += f->side[i].kept * bytes_of_part(b);
+		/* what a builder has room for beyond its parts can be had back */
+		bytes -= Min(b->coords_cap - Min(b->coords_cap, b->nparts), b->coords_cap) *
+				 (uint64) b->width * sizeof(double);
+	}
+	return rb_memory_used(f->memory) + bytes + rb_need_of_join(*parts);
+}
+
+/* rows of that side leave its builder */
+static void
+let_rows_go(filling *f, int i)
+{
+	rb_builder *b = &f->builder[i];
+
+	rb_spill_rows(f->spill, i, b);
+	/* room for a few is enough */
+	if (b->nparts == 0 &&
+		b->coords_cap * bytes_of_part(b) > rb_memory_limit(f->memory) / ON_THE_WAY)
+		rb_builder_trim(b);
+}
+
+static void
+begin_to_spill(filling *f)
+{
+	rb_spill_begin(f->spill);
+	for (int i = 0; i <= f->reading; i++)
+	{
+		rb_side *side = &f->side[i];
+
+		if (side->look != NULL)
+			rb_kept_give_up(side->look);
+		f->again[i] = side->set != NULL || is_partly_kept(side);
+		if (side->set != NULL)
+		{
+			rb_memory_refund(f->memory, rb_kept_set_bytes(side->look));
+			rb_set_release(&side->set);
+		}
+		if (f->again[i])
+			rb_builder_free(&f->builder[i]);
+		else
+			let_rows_go(f, i);
+	}
+}
+
+/* called between two rows (rb_receiver_ask_when_full) */
+static uint32
+make_room(void *arg)
+{
+	filling *f = arg;
+	rb_builder *b = &f->builder[f->reading];
+	const uint64 limit = rb_memory_limit(f->memory);
+	uint64 parts, need;
+
+	/* its rows have places among those that are kept */
+	if (is_partly_kept(&f->side[f->reading]))
+		return UINT32_MAX;
+	if (!rb_spill_has_begun(f->spill))
+	{
+		need = need_so_far(f, &parts);
+		if (need < limit)
+			return b->nparts +
+				   (uint32) Max((limit - need) / (2 * (bytes_of_part(b) + 32)), LEAST_ON_THE_WAY);
+		begin_to_spill(f);
+	}
+	else
+		let_rows_go(f, f->reading);
+	return b->nparts + (uint32) Max(limit / ON_THE_WAY / bytes_of_part(b), LEAST_ON_THE_WAY);
+}
+
 /* the rows of a source into a builder, or a set that is kept into the side */
 static void
-read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_builder *builder,
-		  rb_space *space, MemoryContext call, rb_side *side)
+read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext call)
 {
+	rb_builder *builder = &f->builder[f->reading];
+	rb_side *side = &f->side[f->reading];
 	DestReceiver *receiver;
 
-	rb_builder_init(builder, memory, source->kind);
+	rb_builder_init(builder, f->memory, source->kind);
 	builder->face_tolerance = source->face_tolerance;
 	builder->face_share = source->face_share;
 	builder->count_faces = source->count_faces;
@@ -133,7 +253,9 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 		builder->tile = source->tile;
 	builder->distance = source->distance;
 	receiver = rb_receiver_create(source, builder, space);
-	rb_receiver_needs(receiver, need);
+	rb_receiver_needs(receiver, f->need);
+	if (f->spill != NULL)
+		rb_receiver_ask_when_full(receiver, LEAST_ON_THE_WAY, make_room, f);
 	if (OidIsValid(source->heap))
 	{
 		/* what is known of the table is of use until the side is a set */
@@ -154,7 +276,17 @@ read_side(const rb_source *source, rb_memory *memory, const rb_need *need, rb_bu
 	if (side->set != NULL)
 	{
 		rb_builder_free(builder);
-		charge_kept(source, memory, side);
+		if (!charge_kept(source, f->memory, f->spill, side))
+		{
+			rb_set_release(&side->set);
+			begin_to_spill(f);
+			f->again[f->reading] = true;
+		}
+	}
+	else if (rb_spill_has_begun(f->spill))
+	{
+		side->skipped = builder->skipped;
+		let_rows_go(f, f->reading);
 	}
 	else
 		rb_builder_trim(builder);
@@ -288,6 +420,54 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 	pfree(text.data);
 }
 
+/* all are read: is there room for them, and their join? */
+static bool
+has_room(const filling *f)
+{
+	const uint64 limit = rb_memory_limit(f->memory);
+	uint64 parts;
+
+	for (int i = 0; i <= f->reading; i++)
+		if (has_objects(&f->source[i]) && rb_need_to_group(&f->builder[i]) > limit)
+			return false;
+	return need_so_far(f, &parts) <= limit;
+}
+
+/* what is kept of it has no room either, so it is read as if nothing were */
+static void
+read_again(filling *f, int i, rb_space *space)
+{
+	rb_source plain = f->source[i];
+
+	plain.again = true;
+	plain.rel = NULL; /* it is locked, and was closed */
+	memset(&f->side[i], 0, sizeof f->side[i]);
+	f->reading = i;
+	read_side(&plain, f, space, CurrentMemoryContext);
+}
+
+/* all rows go where some have gone */
+static void
+spill_sides(filling *f, int n, rb_space *space)
+{
+	for (int i = 0; i < n; i++)
+	{
+		rb_side *side = &f->side[i];
+
+		if (f->again[i])
+			read_again(f, i, space);
+		side->kind = f->builder[i].kind;
+		if (space->dims == 2 && side->kind == RB_BOX3)
+			side->kind = RB_BOX2;
+		side->srid = space->srid_known ? space->srid : 0;
+		if (has_objects(&f->source[i]))
+			rb_spill_group(f->spill, i, side->kind);
+		side->rows = rb_spill_rows_of(f->spill, i);
+		side->parts = rb_spill_parts(f->spill, i);
+		rb_builder_free(&f->builder[i]);
+	}
+}
+
 /* of boxes it is known now how many dimensions they have, if there are any */
 static void
 check_tile(const rb_source *source, const rb_space *space)
@@ -298,24 +478,45 @@ check_tile(const rb_source *source, const rb_space *space)
 }
 
 void
-rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_side *side)
+rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill, rb_side *side)
 {
 	rb_builder builder[RB_MAX_SIDES];
 	rb_space space;
 	rb_need need;
+	filling f;
 	MemoryContext call = CurrentMemoryContext;
 
 	memset(&space, 0, sizeof space);
+	memset(&f, 0, sizeof f);
+	f.source = source;
+	f.memory = memory;
+	f.spill = spill;
+	f.need = &need;
+	f.builder = builder;
+	f.side = side;
 	rb_need_begin(&need, source, n);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", source->function);
-	for (int i = 0; i < n; i++)
+	for (f.reading = 0; f.reading < n; f.reading++)
 	{
-		read_side(&source[i], memory, &need, &builder[i], &space, call, &side[i]);
+		const int i = f.reading;
+		rb_source now = source[i];
+
+		/* what is kept is of no use then */
+		now.again |= rb_spill_has_begun(spill);
+		read_side(&now, &f, &space, call);
 		rb_need_next(&need, side[i].set, &builder[i], side[i].kept);
 	}
 	SPI_finish();
 	check_tile(&source[0], &space);
+	f.reading = n - 1;
+	if (spill != NULL && !rb_spill_has_begun(spill) && !has_room(&f))
+		begin_to_spill(&f);
+	if (rb_spill_has_begun(spill))
+	{
+		spill_sides(&f, n, &space);
+		return;
+	}
 	for (int i = 0; i < n; i++)
 		finish_side(&source[i], &builder[i], &space, &side[i]);
 	for (int i = 0; i < n; i++)
@@ -336,16 +537,23 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side *si
 	rb_builder builder;
 	rb_space space;
 	rb_need need;
+	filling f;
 
 	plain.again = true;
 	plain.rel = NULL; /* it is locked, and was closed */
 	memset(&again, 0, sizeof again);
 	memset(&space, 0, sizeof space);
+	memset(&f, 0, sizeof f);
 	/* with the other side it was found to be of this space */
 	if (source->kind == RB_BOX3)
 		space.dims = side->set->kind == RB_BOX2 ? 2 : 3;
+	f.source = &plain;
+	f.memory = memory;
+	f.need = &need;
+	f.builder = &builder;
+	f.side = &again;
 	rb_need_begin(&need, &plain, 1);
-	read_side(&plain, memory, &need, &builder, &space, CurrentMemoryContext, &again);
+	read_side(&plain, &f, &space, CurrentMemoryContext);
 	plain.unique = true; /* its ids were counted */
 	finish_side(&plain, &builder, &space, &again);
 	return again.set;

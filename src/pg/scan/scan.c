@@ -52,7 +52,10 @@ stop_run(rb_scan *scan)
 		return;
 	if (scan->pump != NULL)
 		rb_pump_stop(scan->pump);
-	rb_run_close(scan->run);
+	if (scan->rows != NULL)
+		rb_answer_close(scan->rows);
+	else
+		rb_run_close(scan->run);
 	rb_last_run_set(scan->run);
 	scan->reported = true;
 }

@@ -164,6 +164,7 @@ rb_pump_start(rb_run *run, rb_share *share)
 {
 	rb_pump *pump = palloc0(sizeof *pump);
 
+	rb_run_stay_here(run);
 	pump->run = run;
 	pump->share = share;
 	if (rb_thread_start(&pump->thread, RB_PUMP_STACK, pump_thread, pump) != 0)

@@ -1,0 +1,22 @@
+/*
+ * need_of_join.c
+ *	  How much memory a join needs besides its sides.
+ */
+#include "pg/base/rb_pg.h"
+
+/* measured: the stream, the workspace of a thread, and lists and grids of a part */
+#define JOIN_BYTES (3 << 20)
+#define THREAD_BYTES (3 << 20)
+#define PART_BYTES 32
+
+uint64
+rb_need_of_join_on(int threads, uint64 parts)
+{
+	return JOIN_BYTES + (uint64) threads * THREAD_BYTES + PART_BYTES * parts;
+}
+
+uint64
+rb_need_of_join(uint64 parts)
+{
+	return rb_need_of_join_on(rb_threads(parts), parts);
+}

@@ -1,0 +1,276 @@
+/*
+ * spill.c
+ *	  A join that has no room in memory: its rows wait in temporary files, and it goes tile by tile.
+ *
+ *		rows of red, of blue -> raw files, in the order of reading
+ *		a sample of them -> tiles that each have room -> rows of each tile, in one file
+ *		tile 1: rows -> sets -> pairs | tile 2: ...
+ *
+ * A tile that turns out to be too large is cut again (spill_cut.c).
+ *
+ * Reading the next tile needs nothing of PostgreSQL, so that whoever takes pairs can do it, a thread too.
+ */
+#include "pg/spill/rb_spill.h"
+
+#include "miscadmin.h"
+
+#include <math.h>
+
+rb_spill *
+rb_spill_create(const char *function, rb_context *ctx, int sides, double distance,
+				MemoryContext context)
+{
+	rb_spill *s = MemoryContextAllocZero(context, sizeof *s);
+
+	s->function = function;
+	s->ctx = ctx;
+	s->context = context;
+	s->sides = sides;
+	s->distance = distance;
+	s->cap = 16;
+	s->tile = MemoryContextAllocZero(context, s->cap * sizeof *s->tile);
+	s->ntiles = 1;
+	for (int i = 0; i < 2; i++)
+		s->tile[0].file[i] = &s->raw[i];
+	for (int a = 0; a < 3; a++)
+	{
+		s->tile[0].ends.low[a] = -INFINITY;
+		s->tile[0].ends.high[a] = INFINITY;
+	}
+	return s;
+}
+
+void
+rb_spill_check(const rb_spill *s, rb_status status)
+{
+	if (status == RB_OK)
+		return;
+	if (status == RB_STOPPED)
+		CHECK_FOR_INTERRUPTS();
+	rb_raise(s->function, status, &s->ctx->error);
+}
+
+bool
+rb_spill_has_begun(const rb_spill *s)
+{
+	return s != NULL && s->begun;
+}
+
+/* ---- how much there is room for ---- */
+
+uint64
+rb_spill_room(const rb_spill *s)
+{
+	const uint64 limit = rb_memory_limit(s->ctx->memory);
+	const uint64 used = rb_memory_used(s->ctx->memory) + rb_need_of_join_on(s->ctx->threads, 0);
+
+	return limit > used ? limit - used : 0;
+}
+
+/* pairs of rows of several parts are remembered (unique.c), so such rows have half of the room */
+uint64
+rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
+{
+	uint64 bytes = 0;
+	bool multi = false;
+
+	for (int i = 0; i < s->sides; i++)
+	{
+		const rb_chunks *rows = &tile->rows[i];
+
+		bytes += rows->parts * (uint64) rb_kind_width(s->kind[i]) * sizeof(double) +
+				 rows->rows * sizeof(int64) + (rows->multi ? rows->parts * sizeof(uint32) : 0) +
+				 rb_need_of_join_on(0, rows->parts) - rb_need_of_join_on(0, 0);
+		multi |= rows->multi;
+	}
+	return multi ? 2 * bytes : bytes;
+}
+
+/* ---- rows come in ---- */
+
+void
+rb_spill_begin(rb_spill *s)
+{
+	s->begun = true;
+}
+
+void
+rb_spill_rows(rb_spill *s, int side, rb_builder *b)
+{
+	s->kind[side] = b->kind;
+	rb_spill_put_all(s, &s->raw[side], &s->tile[0].rows[side], b);
+}
+
+void
+rb_spill_set(rb_spill *s, int side, const rb_set *set)
+{
+	rb_builder b;
+	int64_t *ids = NULL;
+
+	rb_builder_init(&b, s->ctx->memory, set->kind);
+	b.coords = unconstify(double *, set->coords);
+	b.nparts = b.row_start = set->nparts;
+	b.nrows = set->nrows;
+	b.multi = set->row_of != NULL;
+	b.row_of = unconstify(uint32_t *, set->row_of);
+	b.ids = unconstify(int64_t *, set->ids);
+	if (b.ids == NULL)
+	{
+		rb_spill_check(s, rb_array(s->ctx, (void **) &ids, Max(set->nrows, 1), sizeof *ids));
+		for (uint32 i = 0; i < set->nrows; i++)
+			ids[i] = (int64) ((uint64) set->first_id + i);
+		b.ids = ids;
+	}
+	s->kind[side] = set->kind;
+	rb_spill_put_rows(s, &s->raw[side], &s->tile[0].rows[side], &b);
+	rb_free(s->ctx->memory, (void **) &ids);
+}
+
+void
+rb_spill_forget(rb_spill *s, int side)
+{
+	rb_chunks *rows = &s->tile[0].rows[side];
+
+	rb_spill_file_close(&s->raw[side]);
+	rows->n = 0;
+	rows->parts = rows->rows = 0;
+	rows->multi = false;
+}
+
+uint64
+rb_spill_parts(const rb_spill *s, int side)
+{
+	return s->tile[0].rows[side].parts;
+}
+
+uint64
+rb_spill_rows_of(const rb_spill *s, int side)
+{
+	return s->tile[0].rows[side].rows;
+}
+
+/* ---- tiles come out ---- */
+
+void
+rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_ends *within)
+{
+	s->srid = srid;
+	for (int i = 0; i < s->sides; i++)
+		s->kind[i] = kind[i];
+	s->tile[0].ends.dims = rb_kind_dims(s->kind[0]);
+	if (within->dims != 0)
+		s->tile[0].ends = *within;
+	/* without pairs there is nothing to cut */
+	s->tile[0].whole =
+		s->tile[0].rows[0].rows == 0 || (s->sides == 2 && s->tile[0].rows[1].rows == 0);
+	/* those that come out of a cut stand behind it */
+	for (uint32 i = 0; i < s->ntiles; i++)
+		if (!s->tile[i].whole && rb_spill_tile_bytes(s, &s->tile[i]) > rb_spill_room(s))
+			rb_spill_cut_tile(s, i);
+	rb_spill_get_free(s->ctx, &s->rows);
+	rb_free(s->ctx->memory, (void **) &s->ends);
+	s->ends_cap = 0;
+}
+
+rb_status
+rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows, rb_builder *b,
+			  rb_error *error)
+{
+	rb_status status = RB_OK;
+
+	if (rows->parts > RB_MAX_OBJECTS)
+	{
+		*error = (rb_error){RB_TOO_MANY_OBJECTS, rows->parts, RB_MAX_OBJECTS, ""};
+		return RB_TOO_MANY_OBJECTS;
+	}
+	if (rows->parts > 0)
+		status = rb_builder_reserve(b, rows->parts, error);
+	for (uint32 c = 0; c < rows->n && status == RB_OK; c++)
+	{
+		const rb_chunk *chunk = &rows->chunk[c];
+
+		if (rb_should_stop(s->ctx))
+			status = rb_why_stopped(s->ctx);
+		else
+			status = rb_spill_get(s->ctx, file, chunk, b->width, &s->rows);
+		if (status != RB_OK)
+			*error = s->ctx->error;
+		else
+			status = rb_builder_append(b, s->rows.coords, chunk->nparts, s->rows.ids,
+									   chunk->multi ? s->rows.ends : NULL, chunk->nrows, error);
+	}
+	return status;
+}
+
+static rb_status
+load_side(rb_spill *s, const rb_spill_tile *tile, int side, const rb_set **set)
+{
+	rb_error error = {RB_OK, 0, 0, ""};
+	rb_status status;
+	rb_builder b;
+
+	rb_builder_init(&b, s->ctx->memory, s->kind[side]);
+	b.srid = s->srid;
+	status = rb_spill_load(s, tile->file[side], &tile->rows[side], &b, &error);
+	if (status == RB_OK)
+		status = rb_builder_finish(&b, set, &error);
+	rb_builder_free(&b);
+	if (status != RB_OK && status != RB_STOPPED && s->ctx->error.status == RB_OK)
+		(void) rb_fail(s->ctx, error.status, error.need, error.limit, error.text);
+	return status;
+}
+
+rb_status
+rb_spill_next(rb_spill *s, rb_set const *set[2], rb_ends *ends)
+{
+	const rb_spill_tile *tile;
+	rb_status status = RB_OK;
+
+	while (s->next < s->ntiles && s->tile[s->next].rows[0].rows == 0 && s->next + 1 < s->ntiles)
+		s->next++;
+	if (s->next == s->ntiles)
+		return RB_END;
+	tile = &s->tile[s->next++];
+	s->joined++;
+	*ends = tile->ends;
+	for (int i = 0; i < s->sides && status == RB_OK; i++)
+		status = load_side(s, tile, i, &set[i]);
+	rb_spill_get_free(s->ctx, &s->rows);
+	return status;
+}
+
+bool
+rb_spill_cut_again(rb_spill *s)
+{
+	const uint32 last = s->next - 1;
+
+	if (s->joined == 0 || s->tile[last].whole)
+		return false;
+	s->joined--;
+	rb_spill_cut_tile(s, last);
+	return true;
+}
+
+uint32
+rb_spill_tiles(const rb_spill *s)
+{
+	return s->joined;
+}
+
+uint64
+rb_spill_bytes(const rb_spill *s)
+{
+	return s->bytes;
+}
+
+void
+rb_spill_close(rb_spill *s)
+{
+	if (s == NULL)
+		return;
+	rb_aside_end(&s->aside);
+	rb_spill_file_close(&s->raw[0]);
+	rb_spill_file_close(&s->raw[1]);
+	rb_spill_file_close(&s->objects);
+	rb_spill_file_close(&s->cut);
+}

@@ -1,0 +1,268 @@
+/*
+ * spill_file.c
+ *	  Rows of a side in a temporary file, some thousand at a time.
+ *
+ *		chunk	| coordinates of all parts | ids of all rows | where each row ends |		chunk	| ...
+ *
+ * It is PostgreSQL's temporary file: it lies in temp_tablespaces, counts against temp_file_limit and in
+ * pg_stat_database, and is gone when the server comes back from a crash.  It belongs to the join and not to the
+ * transaction's resources, for the join closes it on all ways.
+ *
+ * It is read by whoever takes the join's pairs, which may be a thread: so through a descriptor of our own, which
+ * stays open whatever the server closes to have another file open.
+ */
+#include "pg/spill/rb_spill.h"
+
+#include "commands/tablespace.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define CHUNK_PARTS 16384              /* about, but for rows of more */
+#define WRITE_BYTES ((size_t) 1 << 20) /* between two looks for interrupts */
+
+/* ---- files ---- */
+
+void
+rb_spill_file_open(rb_spill_file *file, const char *function)
+{
+	if (file->open)
+		return;
+	PrepareTempTablespaces();
+	/* a descriptor more than the server knows of */
+	if (!AcquireExternalFD())
+		ereport(ERROR, (errcode_for_file_access(),
+						errmsg("%s: could not open a temporary file: %m", function)));
+	file->file = OpenTemporaryFile(true);
+	file->fd = -1;
+	file->size = 0;
+	file->open = true;
+}
+
+void
+rb_spill_file_close(rb_spill_file *file)
+{
+	if (!file->open)
+		return;
+	file->open = false;
+	if (file->fd >= 0)
+		(void) close(file->fd);
+	ReleaseExternalFD();
+	FileClose(file->file);
+}
+
+/* the server may close its own descriptor, but not while it has just written to it */
+static void
+take_descriptor(rb_spill_file *file, const char *function)
+{
+	file->fd = dup(FileGetRawDesc(file->file));
+	if (file->fd < 0)
+		ereport(ERROR, (errcode_for_file_access(),
+						errmsg("%s: could not open a temporary file: %m", function)));
+}
+
+static void
+write_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t bytes)
+{
+	const char *next = from;
+
+	while (bytes > 0)
+	{
+		const size_t n = Min(bytes, WRITE_BYTES);
+		int64 written;
+
+		CHECK_FOR_INTERRUPTS();
+		written = FileWrite(file->file, unconstify(char *, next), (int) n, file->size,
+							WAIT_EVENT_BUFFILE_WRITE);
+		if (written <= 0)
+			ereport(ERROR, (errcode_for_file_access(),
+							errmsg("%s: could not write to a temporary file: %m", s->function),
+							errdetail("Rows that have no room in memory wait there; %lld kB were "
+									  "written.",
+									  (long long) (s->bytes >> 10)),
+							errhint("Free some space, or raise redblue.memory_limit.")));
+		if (file->fd < 0)
+			take_descriptor(file, s->function);
+		file->size += written;
+		s->bytes += (uint64) written;
+		next += written;
+		bytes -= (size_t) written;
+	}
+}
+
+static rb_status
+read_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, size_t bytes)
+{
+	char *next = to;
+
+	while (bytes > 0)
+	{
+		const ssize_t got = pread(file->fd, next, bytes, (off_t) at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+		{
+			char text[100];
+
+			snprintf(text, sizeof text, "could not read a temporary file: %s",
+					 got == 0 ? "it is too short" : strerror(errno));
+			return rb_fail(ctx, RB_BAD_FILE, 0, 0, text);
+		}
+		at += got;
+		next += got;
+		bytes -= (size_t) got;
+	}
+	return RB_OK;
+}
+
+/* ---- chunks ---- */
+
+static rb_chunk *
+next_chunk(const rb_spill *s, rb_chunks *chunks)
+{
+	if (chunks->n == chunks->cap)
+	{
+		chunks->cap = Max(chunks->cap * 2, 16);
+		chunks->chunk = chunks->chunk == NULL
+							? MemoryContextAllocHuge(s->context, chunks->cap * sizeof(rb_chunk))
+							: repalloc_huge(chunks->chunk, chunks->cap * sizeof(rb_chunk));
+	}
+	return &chunks->chunk[chunks->n++];
+}
+
+/* where the rows from that one on end, counted from their first part */
+static void
+note_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 part, uint32 nparts)
+{
+	rb_spill_check(s,
+				   rb_array_grow(s->ctx, (void **) &s->ends, &s->ends_cap, nrows, sizeof *s->ends));
+	for (uint32 i = part; i < part + nparts; i++)
+		s->ends[b->row_of[i] - row] = i + 1 - part;
+}
+
+void
+rb_spill_put(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b, uint32 row,
+			 uint32 nrows, uint32 part, uint32 nparts)
+{
+	const size_t width = (size_t) b->width;
+	rb_chunk *chunk;
+
+	if (nrows == 0)
+		return;
+	rb_spill_file_open(file, s->function);
+	chunk = next_chunk(s, chunks);
+	*chunk = (rb_chunk){file->size, nparts, nrows, nparts != nrows};
+	write_bytes(s, file, b->coords + part * width, nparts * width * sizeof(double));
+	write_bytes(s, file, b->ids + row, nrows * sizeof *b->ids);
+	if (chunk->multi)
+	{
+		note_ends(s, b, row, nrows, part, nparts);
+		write_bytes(s, file, s->ends, nrows * sizeof *s->ends);
+	}
+	chunks->parts += nparts;
+	chunks->rows += nrows;
+	chunks->multi |= chunk->multi;
+}
+
+void
+rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b)
+{
+	uint32 row = 0, part = 0;
+
+	while (row < b->nrows)
+	{
+		uint32 end_part = Min(part + CHUNK_PARTS, b->row_start), end_row = end_part;
+
+		if (b->multi)
+		{
+			/* to the end of the row that this part is of */
+			while (end_part < b->row_start && b->row_of[end_part] == b->row_of[end_part - 1])
+				end_part++;
+			end_row = b->row_of[end_part - 1] + 1;
+		}
+		rb_spill_put(s, file, chunks, b, row, end_row - row, part, end_part - part);
+		row = end_row;
+		part = end_part;
+	}
+}
+
+void
+rb_spill_put_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b)
+{
+	rb_spill_put_rows(s, file, chunks, b);
+	rb_builder_drop_ended(b);
+}
+
+static rb_status
+room_for(rb_context *ctx, void **block, size_t *have, size_t bytes)
+{
+	rb_status status = RB_OK;
+
+	if (bytes > *have)
+		status = rb_array(ctx, block, bytes, 1);
+	if (bytes > *have && status == RB_OK)
+		*have = bytes;
+	return status;
+}
+
+static int64
+ids_at(const rb_chunk *chunk, int width)
+{
+	return chunk->at + (int64) chunk->nparts * width * (int64) sizeof(double);
+}
+
+rb_status
+rb_spill_get_parts(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+				   uint32 part, uint32 nparts, double *coords)
+{
+	const int64 bytes = width * (int64) sizeof(double);
+
+	return read_bytes(ctx, file, chunk->at + part * bytes, coords, (size_t) (nparts * bytes));
+}
+
+rb_status
+rb_spill_get_ends(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+				  rb_chunk_rows *rows)
+{
+	const size_t bytes = chunk->nrows * sizeof *rows->ends;
+	rb_status status = room_for(ctx, (void **) &rows->ends, &rows->ends_bytes, bytes);
+
+	if (status == RB_OK)
+		status =
+			read_bytes(ctx, file, ids_at(chunk, width) + (int64) (chunk->nrows * sizeof *rows->ids),
+					   rows->ends, bytes);
+	return status;
+}
+
+rb_status
+rb_spill_get(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk, int width,
+			 rb_chunk_rows *rows)
+{
+	const size_t ids = chunk->nrows * sizeof *rows->ids;
+	rb_status status = room_for(ctx, (void **) &rows->coords, &rows->coords_bytes,
+								chunk->nparts * (size_t) width * sizeof(double));
+
+	if (status == RB_OK)
+		status = rb_spill_get_parts(ctx, file, chunk, width, 0, chunk->nparts, rows->coords);
+	if (status == RB_OK)
+		status = room_for(ctx, (void **) &rows->ids, &rows->ids_bytes, ids);
+	if (status == RB_OK)
+		status = read_bytes(ctx, file, ids_at(chunk, width), rows->ids, ids);
+	if (status == RB_OK && chunk->multi)
+		status = rb_spill_get_ends(ctx, file, chunk, width, rows);
+	return status;
+}
+
+void
+rb_spill_get_free(rb_context *ctx, rb_chunk_rows *rows)
+{
+	rb_free(ctx->memory, (void **) &rows->coords);
+	rb_free(ctx->memory, (void **) &rows->ids);
+	rb_free(ctx->memory, (void **) &rows->ends);
+	memset(rows, 0, sizeof *rows);
+}

@@ -1,0 +1,230 @@
+# Joins that have no room in redblue.memory_limit: tile by tile, the same pairs; what they hold meanwhile in memory and in
+# files; and what is left of it after their end, whatever that was.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin;
+use Redblue;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes;
+
+my $device = place_for_device();
+my $node = new_server('beyond', "redblue.duplicate_notice = off\nmax_worker_processes = 8\nlog_temp_files = 0\n");
+add_cancel_ms($node);
+my $s = session($node);
+my $watch = session($node);
+$s->ask('SET client_min_messages = warning');
+
+load_volmesh($node, 'red', 20, 1, 0.2);
+load_volmesh($node, 'blue', 20, 2, 0.2, 0.31, 0.17, 0.23);
+load_boxes($node, 'gauss', 'gauss', 150000, 1);
+load_boxes($node, 'uniform', 'uniform', 150000, 2);
+$s->ask(<<'SQL');
+CREATE VIEW flat AS SELECT id, lx, ly, hx, hy FROM gauss;
+CREATE TABLE line AS SELECT id, lx AS ax, ly AS ay, hx AS bx, hy AS by FROM gauss;
+CREATE TABLE street AS SELECT id, hx AS ax, ly AS ay, lx AS bx, hy AS by FROM gauss;
+CREATE TABLE hole AS SELECT id, ax, ay, az, bx, by, bz FROM blue;
+CREATE TABLE named AS SELECT md5(id::text)::uuid AS key, id / 10 AS house, id % 10 AS wall, ax, ay, az, bx, by, bz, cx, cy, cz FROM blue WHERE id < 30000;
+CREATE TABLE skew AS SELECT id, lx, ly, lz, CASE WHEN id % 20000 = 0 THEN 20000 ELSE hx END AS hx, hy, hz FROM uniform;
+CREATE TABLE far AS SELECT id, ax + 500000 AS ax, ay + 5000000 AS ay, az, bx + 500000 AS bx, by + 5000000 AS by, bz, cx + 500000 AS cx, cy + 5000000 AS cy, cz FROM red WHERE id < 90000;
+VACUUM ANALYZE;
+SQL
+
+sub detail { return scalar $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'") }
+
+sub tiles { return detail() =~ /; (\d+) tiles, \d+ kB in temporary files/ ? $1 : 0 }
+
+sub temp_files { return scalar $watch->ask('SELECT count(*) FROM pg_ls_tmpdir()') }
+
+# ---- the same rows ----
+
+# how many, and a sum that knows no order
+sub summed
+{
+	my ($from) = @_;
+	return "SELECT count(*), sum(hashtextextended(t::text, 1)::numeric) FROM $from t";
+}
+my $objects = "'SELECT *, id / 24 AS o FROM red', 'SELECT *, id % 5000 AS o FROM blue', red_object => 'o', blue_object => 'o'";
+my @joins = (
+	[ 'triangles', "redblue_triangle_pairs('red', 'blue')" ],
+	[ 'a mesh with itself', "redblue_triangle_self_pairs('red')" ],
+	[ 'far from the origin', "redblue_triangle_self_pairs('far')" ],
+	[ 'queries', "redblue_triangle_pairs_query('TABLE red', 'SELECT * FROM blue WHERE id % 3 = 0')" ],
+	[ 'objects', "redblue_triangle_pairs_query($objects)" ],
+	[ 'contacts', "redblue_triangle_contacts('red', 'blue')" ],
+	[ 'within a distance', "redblue_triangle_pairs_within('red', 'blue', 0.003)" ],
+	[ 'segments in space', "redblue_segment_triangle_pairs('hole', 'red')" ],
+	[ 'segments', "redblue_segment_pairs('line', 'street')" ],
+	[ 'boxes', "redblue_box_pairs('gauss', 'uniform')" ],
+	[ 'boxes of all sizes', "redblue_box_self_pairs('skew')" ],
+	[ 'boxes in the plane', "redblue_box_self_pairs_query('SELECT * FROM flat WHERE id < 120000')" ],
+	[ 'counts', "redblue_triangle_pair_counts('red', 'blue')" ],
+	[ 'counts of a mesh', "redblue_triangle_self_pair_counts('red')" ],
+	[ 'counts of objects', "redblue_triangle_pair_counts_query($objects)" ],
+	[ 'hits', "redblue_box_hits('gauss', 'uniform')" ],
+	[ 'groups', "redblue_triangle_pairs_grouped('red', 'blue')" ],
+	[ 'groups of a mesh', "redblue_triangle_self_pairs_grouped('far')" ],
+	[ 'keys', "redblue_triangle_pairs_by_key('red', 'named', red_key => 'id', blue_key => 'key')", '(red bigint, blue uuid)' ],
+	[ 'keys of two columns', "redblue_triangle_pairs_by_key('red', 'named', red_key => 'id', blue_key => 'house, wall')", '(red bigint, house bigint, wall bigint)' ],
+	[ 'a tile of its own', "redblue_triangle_pairs('red', 'blue', tile_low => '{0.2,0.1,-1}', tile_high => '{0.9,0.8,Infinity}')" ],
+	[ 'their number', "(SELECT redblue_box_pair_count('gauss', 'uniform'))" ],
+	[ 'packed', "(SELECT sum(n) FROM redblue_box_pair_blocks('gauss', 'uniform'))" ]);
+for (@joins)
+{
+	my ($name, $from, $columns) = @$_;
+	my $query = defined $columns ? "SELECT count(*), sum(hashtextextended(t::text, 1)::numeric) FROM $from AS t $columns" : summed($from);
+	my $whole = $s->ask("SET redblue.memory_limit = '2GB'; $query");
+	is(tiles(), 0, "$name: in memory");
+	is($s->ask("SET redblue.memory_limit = '15MB'; $query"), $whole, "$name: the same in 15 MB");
+	cmp_ok(tiles(), '>', 0, 'by tiles: ' . tiles());
+}
+is(temp_files(), 0, 'no file is left');
+
+# it is seen
+my $explained = $s->ask("SET redblue.memory_limit = '20MB'; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM redblue_triangle_pairs('red', 'blue')");
+SKIP:
+{
+	skip 'without the scan EXPLAIN sees a function', 1 if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'off';
+	like($explained, qr/Stage read: (\d+), [\d.]+ ms \(\1 parts, 0 rows skipped.*; \d+ tiles, \d+ kB in temporary files\)/, 'EXPLAIN tells of it');
+}
+like(slurp_file($node->logfile), qr/LOG:  temporary file: path .*, size \d+/, 'so does log_temp_files');
+
+# sides that are kept, wholly and but for some pages
+$s->ask("SET redblue.memory_limit = '2GB'; SET redblue.cache = on");
+$s->ask("SELECT redblue_triangle_pair_count('red', 'blue')") for 1 .. 3;
+like(detail(), qr/kept \d+ rows, read 0/, 'both sides are kept');
+my $pairs = $s->ask("SELECT redblue_triangle_pair_count('red', 'blue')");
+is($s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_triangle_pair_count('red', 'blue')"), $pairs, 'kept ones have no room either');
+cmp_ok(tiles(), '>', 1, 'they are read');
+$s->ask('DELETE FROM red WHERE id BETWEEN 1000 AND 1010');
+$pairs = $s->ask("SET redblue.memory_limit = '2GB'; SELECT redblue_triangle_pair_count('red', 'blue')");
+like(detail(), qr/red: kept \d+ rows, read [1-9]/, 'partly');
+is($s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_triangle_pair_count('red', 'blue')"), $pairs, 'the same of one that is partly kept');
+$s->ask('SET redblue.cache = off');
+
+# rows of many parts: their pairs are remembered, for which there is room while sides are small
+SKIP:
+{
+	skip 'no PostGIS here', 2 unless have_postgis($node);
+	geometry_table($node, 'faces', 'red');
+	$s->ask('CREATE TABLE tins AS SELECT id / 30 AS id, ST_Collect(geom) AS geom FROM faces GROUP BY 1; CREATE TABLE tins2 AS SELECT id, ST_Translate(geom, 0.011, 0.013, 0.017) AS geom FROM tins');
+	my $query = summed("redblue_triangle_pairs('tins', 'tins2')");
+	my $whole = $s->ask("SET redblue.memory_limit = '2GB'; $query");
+	is($s->ask("SET redblue.memory_limit = '20MB'; $query"), $whole, 'rows of thirty faces');
+	cmp_ok(tiles(), '>', 1, 'by tiles');
+}
+
+# ---- what it needs ----
+
+my $count = "SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id >= 0";
+my $fresh = session($node);
+$fresh->ask("SET redblue.memory_limit = '20MB'; SET max_parallel_workers_per_gather = 0; SELECT redblue_triangle_pair_count_query('SELECT * FROM red LIMIT 10', 'SELECT * FROM blue LIMIT 10')");
+my ($before, $most) = (backend_rss_kb($fresh->{pid}), 0);
+$fresh->send($count);
+until ($fresh->ready)
+{
+	my $rss = backend_rss_kb($fresh->{pid});
+	$most = $rss if $rss > $most;
+	Time::HiRes::sleep(0.002);
+}
+cmp_ok($most - $before, '<', 30_000, sprintf('at most %d kB more than before, of a limit of 20 MB', $most - $before));
+my $fds = backend_fds($fresh->{pid});
+$fresh->ask($count) for 1 .. 5;
+is(backend_fds($fresh->{pid}), $fds, 'no descriptor is left open');
+$fresh->quit;
+
+# all in one place: no tile is smaller, and there is an error that says so
+$s->ask(<<'SQL');
+CREATE TABLE heap1 AS SELECT id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 400000) id;
+CREATE TABLE heap2 AS SELECT id, 1::float8 AS lx, 1::float8 AS ly, 2::float8 AS hx, 2::float8 AS hy FROM generate_series(1, 400000) id;
+ANALYZE heap1, heap2;
+SQL
+my (undef, $err) = $s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_box_pair_count('heap1', 'heap2')");
+like($err, qr/ERROR:  53200: redblue_box_pair_count: out of memory\nDETAIL:  .*\n?.*redblue\.memory_limit is 20480 kB/, 'rows that all meet in one place: an error');
+is(temp_files(), 0, 'which leaves no file');
+
+# ---- files that cannot be written ----
+
+$s->ask("SET redblue.memory_limit = '20MB'");
+my $answer = $s->ask($count);
+(undef, $err) = $s->ask("SET temp_file_limit = '10MB'; $count");
+like($err, qr/ERROR:  53400: temporary file size exceeds temp_file_limit/, 'temp_file_limit is heard');
+like($err, qr/CONTEXT:  reading the (red|blue) side of redblue_triangle_pairs/, 'and where that was is told');
+is(temp_files(), 0, 'no file is left');
+$s->ask('RESET temp_file_limit');
+is($s->ask($count), $answer, 'the session goes on');
+
+# ---- who ends it ----
+
+my %ends = (
+	'LIMIT' => [ "SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs('red', 'blue') LIMIT 10) p", '10' ],
+	'a cursor, left open' => [ "BEGIN; DECLARE c CURSOR FOR SELECT red_id >= 0 FROM redblue_triangle_pairs('red', 'blue'); FETCH 2 FROM c; COMMIT", "t\nt" ],
+	'a rollback' => [ "BEGIN; DECLARE c CURSOR FOR SELECT red_id >= 0 FROM redblue_triangle_pairs('red', 'blue'); FETCH 2 FROM c; ROLLBACK", "t\nt" ],
+	'a subtransaction' => [ "BEGIN; SAVEPOINT a; DECLARE c CURSOR FOR SELECT red_id >= 0 FROM redblue_triangle_pairs('red', 'blue'); FETCH 2 FROM c; ROLLBACK TO a; SELECT 7; COMMIT", "t\nt\n7" ],
+	'an error' => [ "SELECT 1 / (red_id - red_id) FROM redblue_triangle_pairs('red', 'blue')", qr/22012/ ],
+	'an error that is caught' => [ "DO \$\$ BEGIN PERFORM 1 / (red_id - red_id) FROM redblue_triangle_pairs('red', 'blue'); EXCEPTION WHEN division_by_zero THEN END \$\$", '' ],
+	'groups, LIMIT' => [ "SELECT count(*) FROM (SELECT * FROM redblue_triangle_pairs_grouped('red', 'blue') LIMIT 10) p", '10' ],
+	'counts, an error' => [ "SELECT 1 / (red_id - red_id) FROM redblue_triangle_pair_counts('red', 'blue')", qr/22012/ ]);
+for my $how (sort keys %ends)
+{
+	my ($query, $want) = @{ $ends{$how} };
+	my ($out, $said) = $s->ask($query);
+	ref $want ? like($said, $want, $how) : is("$out$said", $want, $how);
+	is(temp_files(), 0, 'no file is left');
+	$s->ask('ROLLBACK') if ref $want;
+}
+is($s->ask("BEGIN; DECLARE h CURSOR WITH HOLD FOR SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') WHERE red_id >= 0; COMMIT; FETCH h; CLOSE h"), $answer, 'WITH HOLD');
+is($s->ask("SELECT sum(n) FROM generate_series(1, 3) i, LATERAL (SELECT count(*) AS n FROM redblue_triangle_pairs('red', 'blue') WHERE red_id >= 0 AND i > 0) p"), 3 * $answer, 'repeated');
+is($s->ask("SELECT count(*) FROM redblue_triangle_pairs('red', 'blue') a, redblue_triangle_pairs('blue', 'red') b WHERE a.red_id = b.blue_id AND a.blue_id = b.red_id"), $answer, 'two of them at once');
+is($s->ask("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; $count"), $answer, 'below a Gather');
+like($s->ask("EXPLAIN (COSTS OFF) $count"), qr/Gather/, 'which there was') unless ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'off';
+is($s->ask("SET parallel_leader_participation = off; $count"), $answer, 'and a leader that only waits');
+$s->ask('RESET parallel_leader_participation; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size');
+
+my @ms = cancel_times($s, $watch, $count, 200, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9);
+cmp_ok(scalar(@ms), '>', 2, 'cancelled ' . join(', ', map { sprintf '%.0f', $_ } @ms) . ' ms after it was asked for');
+is(scalar(grep { $_ > 200 } @ms), 0, 'each within 200 ms');
+is(temp_files(), 0, 'no file is left');
+my $gone = session($node);
+$gone->send("SET redblue.memory_limit = '20MB'; $count");
+ok(comes_true(sub { temp_files() > 0 }), 'files are there');
+$watch->ask("SELECT pg_terminate_backend($gone->{pid})");
+ok(comes_true(sub { temp_files() == 0 }), 'and go with the session');
+
+# ---- on a device, by the worker ----
+
+system("cp '$ENV{FAKE_DEVICE}' '$device'") == 0 or die;
+fake();
+$s = session($node);
+$s->ask("SET redblue.memory_limit = '20MB'; SET redblue.backend = cuda");
+is($s->ask($count), $answer, 'by the worker');
+like($s->ask("SELECT DISTINCT backend FROM redblue_last_run()"), qr/^cuda$/, 'all tiles');
+cmp_ok(tiles(), '>', 1, 'of which there are some');
+is(scalar(did('joined')) >= tiles() ? 1 : 0, 1, 'a join for each');
+is($s->ask("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; $count"), $answer, 'below a Gather');
+$s->ask('RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; SET redblue.backend = auto');
+fake('fail 1');
+is($s->ask("SELECT redblue_box_pair_count('gauss', 'uniform')"), $watch->ask("SELECT redblue_box_pair_count('gauss', 'uniform')"), 'a device that fails is left to the processor, tile by tile');
+fake();
+$s->quit;
+
+# ---- a disk that is full ----
+
+$watch->quit;
+$node->stop;
+{
+	local $ENV{LD_PRELOAD} = $ENV{REFUSE_SO};
+	local $ENV{REFUSE_TEMP_KB} = 8000;
+	$node->start;
+}
+$s = session($node);
+$watch = session($node);
+(undef, $err) = $s->ask("SET redblue.memory_limit = '20MB'; $count");
+like($err, qr/ERROR:  53100: redblue_triangle_pairs: could not write to a temporary file: No space left on device\nDETAIL:  Rows that have no room in memory wait there; \d+ kB were written\.\nHINT:  Free some space, or raise redblue\.memory_limit\./, 'a full disk');
+is(temp_files(), 0, 'no file is left');
+is($s->ask("SET redblue.memory_limit = '2GB'; $count"), $answer, 'the session goes on');
+unlike(slurp_file($node->logfile), qr/was terminated by signal|PANIC|leak/, 'no process died, nothing leaked');
+$_->quit for $s, $watch;
+$node->stop;
+done_testing();
