@@ -2,6 +2,7 @@
  * rb_spill.h
  *	  What the files share that join what has no room in memory (rb_pg.h has what others see).
  *
+ *		spill_room.c	how much has room, and errors
  *		spill_file.c	rows in temporary files: chunks
  *		spill_cut.c		a tile becomes several
  *		spill_group.c	rows of one object become one
@@ -61,11 +62,7 @@ typedef struct rb_chunk_rows
 extern void rb_spill_file_open(rb_spill_file *file, const char *function);
 extern void rb_spill_file_close(rb_spill_file *file);
 
-/* ended rows of a builder, from that row and its first part on, as a chunk behind those that are there */
-extern void rb_spill_put(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b,
-						 uint32 row, uint32 nrows, uint32 part, uint32 nparts);
-
-/* all ended rows */
+/* all ended rows of a builder, behind those that are there */
 extern void rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks,
 							  const rb_builder *b);
 
@@ -84,13 +81,11 @@ extern rb_status rb_spill_get_parts(rb_context *ctx, const rb_spill_file *file,
 extern rb_status rb_spill_get_ends(rb_context *ctx, const rb_spill_file *file,
 								   const rb_chunk *chunk, int width, rb_chunk_rows *rows);
 
-/* ---- spill.c ---- */
-
 /* rows out of a file into a builder, behind those that are there.  From any thread. */
 extern rb_status rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows,
 							   rb_builder *b, rb_error *error);
 
-/* ---- spill_cut.c ---- */
+/* ---- all of it ---- */
 
 typedef struct rb_spill_tile
 {
@@ -109,7 +104,6 @@ struct rb_spill
 	double distance;
 	bool begun;
 	rb_kind kind[2];
-	bool kind_known[2];
 	int32 srid;
 	rb_spill_file raw[2];
 	rb_spill_file objects;
@@ -120,13 +114,13 @@ struct rb_spill
 	uint32 next; /* to be joined */
 	uint32 joined;
 	uint64 bytes;   /* written, in all */
-	uint32_t *ends; /* scratch of rb_spill_put */
+	uint32_t *ends; /* where rows end, on their way to a file */
 	size_t ends_cap;
 	rb_chunk_rows rows; /* a chunk that is read */
-	rb_builder *pile;   /* rows of each new tile, while one is cut */
-	uint32 npiles;
 	rb_aside aside;
 };
+
+/* ---- spill_room.c ---- */
 
 /* raises what is no success */
 extern void rb_spill_check(const rb_spill *s, rb_status status);
@@ -134,6 +128,8 @@ extern void rb_spill_check(const rb_spill *s, rb_status status);
 /* how much memory there is for the sides of a tile, with what their join needs for each part */
 extern uint64 rb_spill_room(const rb_spill *s);
 extern uint64 rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile);
+
+/* ---- spill_cut.c ---- */
 
 /* that tile becomes several, behind the others; or whole, where that would not help */
 extern void rb_spill_cut_tile(rb_spill *s, uint32 number);

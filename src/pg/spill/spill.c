@@ -40,50 +40,10 @@ rb_spill_create(const char *function, rb_context *ctx, int sides, double distanc
 	return s;
 }
 
-void
-rb_spill_check(const rb_spill *s, rb_status status)
-{
-	if (status == RB_OK)
-		return;
-	if (status == RB_STOPPED)
-		CHECK_FOR_INTERRUPTS();
-	rb_raise(s->function, status, &s->ctx->error);
-}
-
 bool
 rb_spill_has_begun(const rb_spill *s)
 {
 	return s != NULL && s->begun;
-}
-
-/* ---- how much there is room for ---- */
-
-uint64
-rb_spill_room(const rb_spill *s)
-{
-	const uint64 limit = rb_memory_limit(s->ctx->memory);
-	const uint64 used = rb_memory_used(s->ctx->memory) + rb_need_of_join_on(s->ctx->threads, 0);
-
-	return limit > used ? limit - used : 0;
-}
-
-/* pairs of rows of several parts are remembered (unique.c), so such rows have half of the room */
-uint64
-rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
-{
-	uint64 bytes = 0;
-	bool multi = false;
-
-	for (int i = 0; i < s->sides; i++)
-	{
-		const rb_chunks *rows = &tile->rows[i];
-
-		bytes += rows->parts * (uint64) rb_kind_width(s->kind[i]) * sizeof(double) +
-				 rows->rows * sizeof(int64) + (rows->multi ? rows->parts * sizeof(uint32) : 0) +
-				 rb_need_of_join_on(0, rows->parts) - rb_need_of_join_on(0, 0);
-		multi |= rows->multi;
-	}
-	return multi ? 2 * bytes : bytes;
 }
 
 /* ---- rows come in ---- */
@@ -170,36 +130,6 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_ends *within
 	rb_spill_get_free(s->ctx, &s->rows);
 	rb_free(s->ctx->memory, (void **) &s->ends);
 	s->ends_cap = 0;
-}
-
-rb_status
-rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows, rb_builder *b,
-			  rb_error *error)
-{
-	rb_status status = RB_OK;
-
-	if (rows->parts > RB_MAX_OBJECTS)
-	{
-		*error = (rb_error){RB_TOO_MANY_OBJECTS, rows->parts, RB_MAX_OBJECTS, ""};
-		return RB_TOO_MANY_OBJECTS;
-	}
-	if (rows->parts > 0)
-		status = rb_builder_reserve(b, rows->parts, error);
-	for (uint32 c = 0; c < rows->n && status == RB_OK; c++)
-	{
-		const rb_chunk *chunk = &rows->chunk[c];
-
-		if (rb_should_stop(s->ctx))
-			status = rb_why_stopped(s->ctx);
-		else
-			status = rb_spill_get(s->ctx, file, chunk, b->width, &s->rows);
-		if (status != RB_OK)
-			*error = s->ctx->error;
-		else
-			status = rb_builder_append(b, s->rows.coords, chunk->nparts, s->rows.ids,
-									   chunk->multi ? s->rows.ends : NULL, chunk->nrows, error);
-	}
-	return status;
 }
 
 static rb_status

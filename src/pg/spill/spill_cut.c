@@ -267,7 +267,8 @@ put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double
 }
 
 static void
-share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_spill_tile *to)
+share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_spill_tile *to,
+		  rb_builder *pile)
 {
 	const rb_kind kind = s->kind[side];
 	const size_t width = (size_t) rb_kind_width(kind);
@@ -275,8 +276,7 @@ share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_
 	const uint32 pile_parts = (uint32) Max(Min(room, 16 * PILE_PARTS), PILE_PARTS);
 
 	for (uint32 i = 0; i < t->n; i++)
-		rb_builder_init(&s->pile[i], s->ctx->memory, kind);
-	s->npiles = t->n;
+		rb_builder_init(&pile[i], s->ctx->memory, kind);
 	for (uint32 c = 0; c < from->rows[side].n; c++)
 	{
 		const rb_chunk *chunk = &from->rows[side].chunk[c];
@@ -292,17 +292,16 @@ share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_
 			find_reach(s, kind, s->rows.coords, part, end, low, reach);
 			for (uint32 i = next_met(t, 0, low, reach); i < t->n;
 				 i = next_met(t, i + 1, low, reach))
-				put_row(s, &to[i], side, &s->pile[i], s->rows.coords + part * width, end - part,
+				put_row(s, &to[i], side, &pile[i], s->rows.coords + part * width, end - part,
 						s->rows.ids[row], pile_parts);
 			part = end;
 		}
 	}
 	for (uint32 i = 0; i < t->n; i++)
 	{
-		rb_spill_put_all(s, &s->cut, &to[i].rows[side], &s->pile[i]);
-		rb_builder_free(&s->pile[i]);
+		rb_spill_put_all(s, &s->cut, &to[i].rows[side], &pile[i]);
+		rb_builder_free(&pile[i]);
 	}
-	s->npiles = 0;
 }
 
 static void
@@ -354,6 +353,7 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 	cutting c;
 	tiling t;
 	rb_spill_tile *to;
+	rb_builder *pile;
 
 	memset(&c, 0, sizeof c);
 	c.s = s;
@@ -377,14 +377,13 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 		to[i].file[0] = to[i].file[1] = &s->cut;
 	}
 	group_tiles(&t);
-	s->pile = palloc(t.n * sizeof *s->pile);
+	pile = palloc(t.n * sizeof *pile);
 	for (int i = 0; i < s->sides; i++)
 	{
-		share_out(s, &tile, i, &t, to);
+		share_out(s, &tile, i, &t, to, pile);
 		if (tile.file[i] == &s->raw[i])
 			rb_spill_file_close(&s->raw[i]);
 	}
-	s->pile = NULL;
 	free_chunks(&tile.rows[0]);
 	free_chunks(&tile.rows[1]);
 	memset(&s->tile[number].rows, 0, sizeof s->tile[number].rows);

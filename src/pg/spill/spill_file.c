@@ -145,9 +145,10 @@ note_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 par
 		s->ends[b->row_of[i] - row] = i + 1 - part;
 }
 
-void
-rb_spill_put(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b, uint32 row,
-			 uint32 nrows, uint32 part, uint32 nparts)
+/* rows from that one and its first part on */
+static void
+put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b, uint32 row,
+		  uint32 nrows, uint32 part, uint32 nparts)
 {
 	const size_t width = (size_t) b->width;
 	rb_chunk *chunk;
@@ -185,7 +186,7 @@ rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_
 				end_part++;
 			end_row = b->row_of[end_part - 1] + 1;
 		}
-		rb_spill_put(s, file, chunks, b, row, end_row - row, part, end_part - part);
+		put_chunk(s, file, chunks, b, row, end_row - row, part, end_part - part);
 		row = end_row;
 		part = end_part;
 	}
@@ -265,4 +266,34 @@ rb_spill_get_free(rb_context *ctx, rb_chunk_rows *rows)
 	rb_free(ctx->memory, (void **) &rows->ids);
 	rb_free(ctx->memory, (void **) &rows->ends);
 	memset(rows, 0, sizeof *rows);
+}
+
+rb_status
+rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows, rb_builder *b,
+			  rb_error *error)
+{
+	rb_status status = RB_OK;
+
+	if (rows->parts > RB_MAX_OBJECTS)
+	{
+		*error = (rb_error){RB_TOO_MANY_OBJECTS, rows->parts, RB_MAX_OBJECTS, ""};
+		return RB_TOO_MANY_OBJECTS;
+	}
+	if (rows->parts > 0)
+		status = rb_builder_reserve(b, rows->parts, error);
+	for (uint32 c = 0; c < rows->n && status == RB_OK; c++)
+	{
+		const rb_chunk *chunk = &rows->chunk[c];
+
+		if (rb_should_stop(s->ctx))
+			status = rb_why_stopped(s->ctx);
+		else
+			status = rb_spill_get(s->ctx, file, chunk, b->width, &s->rows);
+		if (status != RB_OK)
+			*error = s->ctx->error;
+		else
+			status = rb_builder_append(b, s->rows.coords, chunk->nparts, s->rows.ids,
+									   chunk->multi ? s->rows.ends : NULL, chunk->nrows, error);
+	}
+	return status;
 }

@@ -1,0 +1,45 @@
+/*
+ * spill_room.c
+ *	  How much of a join that has no room in memory has room at once; and its errors.
+ */
+#include "pg/spill/rb_spill.h"
+
+#include "miscadmin.h"
+
+void
+rb_spill_check(const rb_spill *s, rb_status status)
+{
+	if (status == RB_OK)
+		return;
+	if (status == RB_STOPPED)
+		CHECK_FOR_INTERRUPTS();
+	rb_raise(s->function, status, &s->ctx->error);
+}
+
+uint64
+rb_spill_room(const rb_spill *s)
+{
+	const uint64 limit = rb_memory_limit(s->ctx->memory);
+	const uint64 used = rb_memory_used(s->ctx->memory) + rb_need_of_join_on(s->ctx->threads, 0);
+
+	return limit > used ? limit - used : 0;
+}
+
+/* pairs of rows of several parts are remembered (unique.c), so such rows have half of the room */
+uint64
+rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
+{
+	uint64 bytes = 0;
+	bool multi = false;
+
+	for (int i = 0; i < s->sides; i++)
+	{
+		const rb_chunks *rows = &tile->rows[i];
+
+		bytes += rows->parts * (uint64) rb_kind_width(s->kind[i]) * sizeof(double) +
+				 rows->rows * sizeof(int64) + (rows->multi ? rows->parts * sizeof(uint32) : 0) +
+				 rb_need_of_join_on(0, rows->parts) - rb_need_of_join_on(0, 0);
+		multi |= rows->multi;
+	}
+	return multi ? 2 * bytes : bytes;
+}
