@@ -91,6 +91,16 @@ raise('not installed', 'CREATE EXTENSION absent', absent => 'redblue') if $major
 raise('not created', "SET search_path = pg_catalog; SELECT * FROM redblue_triangle_pairs('building', 'tunnel')");
 raise('memory', "SET redblue.memory_limit = '1MB'; SELECT count(*) FROM redblue_triangle_pairs('many', 'many')");
 my $gpu = $node->safe_psql('postgres', 'SELECT cuda FROM redblue_info()') eq 't';
+my $million = "'SELECT i AS id, i AS lx, 0 AS ly, i + 1 AS hx, 1 AS hy FROM (SELECT generate_series(1, 1000000) AS i) s'";
+raise('temp_file_limit', "SET redblue.memory_limit = '20MB'; SET temp_file_limit = '10MB'; SELECT count(*) FROM redblue_box_pairs_query($million, $million)");
+$node->stop;
+{
+	local $ENV{LD_PRELOAD} = $ENV{REFUSE_SO};
+	local $ENV{REFUSE_TEMP_KB} = 10_000;
+	$node->start;
+}
+raise('full', "SET redblue.memory_limit = '20MB'; SELECT count(*) FROM redblue_box_pairs_query($million, $million)", redblue_box_pairs_query => 'redblue_triangle_pairs');
+$node->restart;
 raise('no GPU', "SET redblue.backend = cuda; SELECT count(*) FROM redblue_triangle_pairs('many', 'many')") unless $gpu;
 # it is ended while pairs of a table that it keeps are fetched
 $node->safe_psql('postgres', 'CREATE TABLE kept AS SELECT * FROM many WHERE id <= 1000; CHECKPOINT; VACUUM kept');

@@ -150,7 +150,7 @@ load_volmesh($node, 'red30', 30, 1, 0.2);
 load_volmesh($node, 'blue30', 30, 2, 0.2, 0.31, 0.17, 0.23);
 $s->ask('CREATE TABLE tile30 AS SELECT * FROM redblue_tiles(\'red30\', \'blue30\', 16)');
 $s->ask("SET redblue.backend = cpu; SET redblue.threads = 1; SET redblue.cache = off");
-# the least limit that suffices
+# the least limit that suffices for all of it at once
 sub least
 {
 	my ($query) = @_;
@@ -159,7 +159,8 @@ sub least
 	{
 		my $mb = int(($too_small + $enough) / 2);
 		my ($out, $err) = $s->ask("SET redblue.memory_limit = '${mb}MB';\n$query");
-		if ($err =~ /53200/) { $too_small = $mb; }
+		my $tiled = $s->ask("SELECT detail LIKE '% tiles, %' FROM redblue_last_run() WHERE stage = 'read'");
+		if ($err =~ /53200/ || $tiled eq 't') { $too_small = $mb; }
 		elsif ($err eq '') { $enough = $mb; }
 		else { fail("$mb MB: $out $err"); last; }
 	}

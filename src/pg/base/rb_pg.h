@@ -671,6 +671,7 @@ typedef struct rb_side
 	uint64 rows;             /* those without a part not included */
 	uint64 ids;              /* different ones; 0: not counted */
 	int workers;             /* that helped */
+	uint64 queues;           /* bytes that count for them, until it is read */
 	uint64 kept;             /* rows that were not read, ... */
 	BlockNumber pages;       /* ... of a table of so many pages, ... */
 	BlockNumber read;        /* ... of which so many were */

@@ -375,6 +375,10 @@ rb_run_start(rb_run *run, const rb_job *job)
 	run->job = *job;
 	run->handed_out = false;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
+	/* ids that count up are dropped when all are read, and have had their room */
+	for (int i = 0; i < rb_join_sides(run->join); i++)
+		if (run->side[i].set->ids == NULL)
+			run->need += run->side[i].set->nrows * sizeof(int64);
 	run->backend = &rb_backend_cpu;
 	/* what has its faces counted is of this process, and a search in a tree is for processors */
 	if (run->join->predicate != RB_BODY && !rb_join_is_nearest(run->join) &&

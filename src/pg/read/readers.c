@@ -180,13 +180,13 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 /* all of the table, whatever is kept of it */
 static int
 read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *space,
-		 rb_look *look)
+		 rb_side *side)
 {
+	rb_look *look = side->look;
 	const bool decodes = rb_receiver_decodes(heap->receiver);
 	const BlockNumber blocks = rb_heap_blocks(heap);
 	const BlockNumber more = decodes ? rb_toast_blocks(heap->rel) : 0;
 	int workers = wanted_workers(source, heap->rel, blocks, more);
-	Size bytes = 0;
 	rb_reading plan;
 
 	memset(&plan, 0, sizeof plan);
@@ -195,13 +195,14 @@ read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *
 	{
 		rb_pieces_cut(&plan, blocks, more, workers);
 		workers = (int) Min((uint32) workers, plan.npieces);
-		bytes = readers_bytes(builder->memory, workers, plan.memory);
+		side->queues = readers_bytes(builder->memory, workers, plan.memory);
 	}
-	if (bytes > 0)
+	if (side->queues > 0)
 	{
 		workers = read_parallel(source, &plan, heap, builder, space,
 								rb_kept_notes(look, plan.slices), workers);
-		rb_memory_refund(builder->memory, bytes);
+		rb_memory_refund(builder->memory, side->queues);
+		side->queues = 0;
 		return workers;
 	}
 	heap->notes = rb_kept_notes(look, 1);
@@ -232,7 +233,7 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 		rb_kept_read(side->look, &heap, builder, side);
 	}
 	else
-		side->workers = read_all(source, &heap, builder, space, side->look);
+		side->workers = read_all(source, &heap, builder, space, side);
 	rb_kept_was_read(side->look, rel);
 	rb_heap_end(&heap);
 	receiver->rShutdown(receiver);

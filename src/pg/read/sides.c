@@ -151,6 +151,15 @@ is_partly_kept(const rb_side *side)
 	return side->look != NULL && rb_kept_is_partly(side->look);
 }
 
+/* blocks are rounded up, which nobody foresees who asks for that much (need.c) */
+#define ROUNDING (UINT64CONST(1) << 20)
+
+static uint64
+spare(size_t cap, uint32 used)
+{
+	return cap > used ? cap - used : 0;
+}
+
 /* parts that are read, or kept, and what they will need besides what is held already */
 static uint64
 need_so_far(const filling *f, uint64 *parts)
@@ -166,11 +175,14 @@ need_so_far(const filling *f, uint64 *parts)
 		*parts += has + (f->side[i].set != NULL ? 0 : f->side[i].kept);
 		if (f->side[i].set == NULL)
 			bytes += f->side[i].kept * bytes_of_part(b);
-		/* what a builder has room for beyond its parts can be had back */
-		bytes -= Min(b->coords_cap - Min(b->coords_cap, b->nparts), b->coords_cap) *
-				 (uint64) b->width * sizeof(double);
+		/* what a builder has room for beyond its rows can be had back */
+		bytes -= spare(b->coords_cap, b->nparts) * (uint64) b->width * sizeof(double) +
+				 spare(b->ids_cap, b->nrows) * sizeof(int64) +
+				 spare(b->row_of_cap, b->multi ? b->nparts : 0) * sizeof(uint32);
+		/* and is, before the join begins */
+		bytes -= f->side[i].queues;
 	}
-	return rb_memory_used(f->memory) + bytes + rb_need_of_join(*parts);
+	return rb_memory_used(f->memory) + bytes + rb_need_of_join(*parts) - ROUNDING;
 }
 
 /* rows of that side leave its builder */
