@@ -7,10 +7,11 @@
  * (rb_float.h), and stays in shared memory.  From then on the warps of the block
  * work alone, without a barrier:
  *
- *		boxes		a lane holds the box of a red object and meets a strip of blue
- *					ones; all lanes read the same blue box, a broadcast
- *		queue		the pairs that overlap, local numbers in 16 bits; as soon as
- *					there are 32 of them
+ *		extents		a lane holds those of a red object along seven directions
+ *					(rb_slabs.h) and meets 32 blue ones; all lanes read the same two words, a
+ *					broadcast; what the cell does not own is taken away (rb_grid.h)
+ *		queue		the pairs that overlap, local numbers in 16 bits; each lane adds one
+ *					in turn, and as soon as there are 32 of them
  *		float test	a lane a pair; yes, no, or not sure
  *		buffers		hits and undecided pairs, flushed with one atomic operation for some
  *					hundred pairs
@@ -21,46 +22,44 @@
  * stages with a queue between them: to read a pair from shared memory again costs
  * more than the arithmetic that a third of the lanes would be spared.
  *
- * Distances (NEAR) have boxes padded by half of theirs, and two tests: planes first, which
+ * Distances (NEAR) have extents padded by half of theirs, and two tests: planes first, which
  * drop most of what is farther apart; what they leave goes through a second queue to the
  * whole test, ten times as long, where a full warp pays for another look at the shared memory.
  *
- * Floats of the frame are a monotone image of the doubles.  Where two bounds
- * differ as floats they differ as doubles in the same way, so a strict comparison
- * decides; where they are equal the doubles are compared.  The candidates are
- * exactly the pairs whose closed boxes overlap and that the cell owns (rb_grid.h).  Padded
- * boxes are floats only, rounded outward: few pairs more.
+ * The extents are rounded outward, so candidates are all pairs that meet, most of those
+ * whose boxes overlap, and a few whose boxes do not; these the float test drops, or they
+ * are undecided, and dropped by their doubles (decide.cuh).
  *
  * Room in the pool is reserved for all pairs of an item before it is taken
  * (rb_pool); a block that gets none leaves the rest to the next launch.
  */
 #include "take.cuh"
+#include "core/shape/rb_slabs.h"
 
 #ifndef RB_WARPS
 #define RB_WARPS 4
 #endif
-#ifndef RB_STRIP
-#define RB_STRIP 16 /* blue boxes that a lane meets before candidates are queued */
-#endif
 #define THREADS (32 * RB_WARPS)
-#define QUEUE (32 * RB_STRIP + 32)
+#define WORDS ((RB_TILE_F + 31) / 32)
+#define QUEUE 288 /* a warp's candidates: a part of a strip, and less than 32 that waited */
 #define NEARS 64
-#define BUFFERS 512 /* of all kinds of pairs that a warp has found */
+#define BUFFERS 256 /* of all kinds of pairs that a warp has found */
 #define SAMPLED 16  /* one work item in so many is timed */
 
-typedef struct rb_tiles
+template <bool NEAR>
+struct rb_tiles
 {
 	float4 p[3][2][RB_TILE_F]; /* rb_face_f in four pieces; red, then blue */
 	float4 plane[2][RB_TILE_F];
-	float4 lo[RB_TILE_F]; /* of blue's boxes; in w the owner bits that are not set */
-	float4 hi[RB_TILE_F];
+	uint4 slabs[32 * WORDS];      /* blue's: lo, hi of word 0, then of word 1 */
+	uint32_t elsewhere[WORDS][3]; /* blue's (take.cuh) */
 	uint16_t queue[RB_WARPS][QUEUE];
-	uint16_t near[RB_WARPS][NEARS];
+	uint16_t near[RB_WARPS][NEAR ? NEARS : 2];
 	uint16_t found[RB_WARPS][BUFFERS];
 	rb_reach_f reach;
 	rb_item item;
 	rb_taken taken;
-} rb_tiles;
+};
 
 /* what is found of a pair, and how many of a sort wait for the others */
 enum
@@ -78,15 +77,17 @@ typedef struct rb_warp
 	uint32_t nears;
 	uint32_t found[SORTS];
 	uint32_t made;
-	rb_count candidates;
+	uint32_t candidates; /* of an item */
+	uint32_t hits;       /* likewise, where they are only counted */
 	uint32_t float_clocks; /* 32 bits wrap, differences do not mind */
 	bool timed;
 } rb_warp;
 
 /* ---- objects to shared memory and back ---- */
 
+template <bool NEAR>
 static __device__ __forceinline__ void
-face_store(rb_tiles *t, int side, uint32_t slot, const rb_face_f *f)
+face_store(rb_tiles<NEAR> *t, int side, uint32_t slot, const rb_face_f *f)
 {
 	t->p[0][side][slot] = make_float4(f->p[0], f->p[1], f->p[2], f->p[3]);
 	t->p[1][side][slot] = make_float4(f->p[4], f->p[5], f->p[6], f->p[7]);
@@ -94,8 +95,9 @@ face_store(rb_tiles *t, int side, uint32_t slot, const rb_face_f *f)
 	t->plane[side][slot] = make_float4(f->n[0], f->n[1], f->n[2], f->d);
 }
 
+template <bool NEAR>
 static __device__ __forceinline__ void
-face_load(const rb_tiles *t, int side, uint32_t slot, rb_face_f *f)
+face_load(const rb_tiles<NEAR> *t, int side, uint32_t slot, rb_face_f *f)
 {
 	const float4 p0 = t->p[0][side][slot], p1 = t->p[1][side][slot], p2 = t->p[2][side][slot],
 				 n = t->plane[side][slot];
@@ -118,39 +120,37 @@ face_load(const rb_tiles *t, int side, uint32_t slot, rb_face_f *f)
 	f->d = n.w;
 }
 
+/* the objects of a side, whole warps at a time; blue's extents and owner bits besides */
 template <bool NEAR>
 static __device__ __forceinline__ void
-face_box(const rb_tiles *t, const rb_face_f *f, float lo[3], float hi[3])
+tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t *entry, uint32_t n)
 {
-	if (NEAR)
-		rb_face_f_pad(f, 0.5f * t->reach.more, lo, hi);
-	else
-		rb_face_f_box(f, lo, hi);
-}
+	const uint32_t lane = threadIdx.x & 31;
 
-template <bool NEAR>
-static __device__ __forceinline__ void
-tile_load(rb_tiles *t, int side, const rb_device_set *from, const uint32_t *entry, uint32_t n)
-{
-	for (uint32_t slot = threadIdx.x; slot < n; slot += THREADS)
+	for (uint32_t base = threadIdx.x - lane; base < n; base += THREADS)
 	{
-		const uint32_t e = entry[slot];
-		double c[9];
-		rb_face_f f;
+		const uint32_t slot = base + lane;
+		const uint32_t e = slot < n ? entry[slot] : RB_NO_ENTRY;
 
-		for (int k = 0; k < 9; k++)
-			c[k] = __ldg(from->coords + (size_t) (e & RB_INDEX_MASK) * 9 + k);
-		rb_face_f_init(&f, &t->item.frame, c, NEAR);
-		f.entry = e;
-		face_store(t, side, slot, &f);
 		if (side == 1)
+			elsewhere_store(t->elsewhere[base / 32], e);
+		if (slot < n)
 		{
-			float lo[3], hi[3];
+			double c[9];
+			rb_face_f f;
 
-			face_box<NEAR>(t, &f, lo, hi);
-			t->lo[slot] = make_float4(lo[0], lo[1], lo[2],
-									  __uint_as_float(~(e >> RB_INDEX_BITS) & RB_STARTS_ALL));
-			t->hi[slot] = make_float4(hi[0], hi[1], hi[2], 0);
+			for (int k = 0; k < 9; k++)
+				c[k] = __ldg(from->coords + (size_t) (e & RB_INDEX_MASK) * 9 + k);
+			rb_face_f_init(&f, &t->item.frame, c, NEAR);
+			f.entry = e;
+			face_store(t, side, slot, &f);
+			if (side == 1)
+			{
+				rb_slabs s;
+
+				rb_slabs_init(&s, &f, NEAR ? 0.5f * t->reach.more : 0);
+				t->slabs[slot] = make_uint4(s.lo[0], s.hi[0], s.lo[1], s.hi[1]);
+			}
 		}
 	}
 }
@@ -160,7 +160,7 @@ tile_load(rb_tiles *t, int side, const rb_device_set *from, const uint32_t *entr
 /* the pairs of a sort to places of their own in global memory */
 template <bool NEAR>
 static __device__ __forceinline__ void
-flush(const rb_cells_args *args, const rb_tiles *t, rb_warp *w, int sort)
+flush(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int sort)
 {
 	const uint32_t lane = threadIdx.x & 31, n = w->found[sort];
 	const uint16_t *found = t->found[threadIdx.x / 32] + sort * ROOM(NEAR);
@@ -195,24 +195,6 @@ flush(const rb_cells_args *args, const rb_tiles *t, rb_warp *w, int sort)
 
 /* ---- a pair ---- */
 
-/* the boxes overlap on the axes where their floats touch? */
-static __device__ __forceinline__ bool
-touch(const rb_cells_args *args, uint32_t r, uint32_t b, uint32_t axes)
-{
-	/* only what is asked for: three coordinates a side, seldom six */
-	const double *p = args->side[0].coords + (size_t) r * 9,
-				 *q = args->side[1].coords + (size_t) b * 9;
-
-	for (int a = 0; a < 3; a++)
-		if (axes >> a & 1)
-		{
-			if (rb_points_least(p, 3, 3, a) > rb_points_largest(q, 3, 3, a) ||
-				rb_points_least(q, 3, 3, a) > rb_points_largest(p, 3, 3, a))
-				return false;
-		}
-	return true;
-}
-
 /* append for the lanes that want it; `n` is the same in all lanes */
 static __device__ __forceinline__ void
 append(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
@@ -226,7 +208,7 @@ append(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 
 template <bool NEAR>
 static __device__ __forceinline__ void
-find(const rb_cells_args *args, rb_tiles *t, rb_warp *w, int sort, bool mine, uint32_t pair)
+find(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort, bool mine, uint32_t pair)
 {
 	append(t->found[threadIdx.x / 32] + sort * ROOM(NEAR), &w->found[sort], mine, pair);
 	if (w->found[sort] > ROOM(NEAR) - 32)
@@ -234,17 +216,18 @@ find(const rb_cells_args *args, rb_tiles *t, rb_warp *w, int sort, bool mine, ui
 }
 
 /* is it a pair that the job wants? */
+template <bool ROWS>
 static __device__ __forceinline__ bool
 wanted(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
 {
-	return args->side[0].row_of == NULL ||
-		   (args->side[0].row_of[r->entry & RB_INDEX_MASK] ==
-			args->side[1].row_of[b->entry & RB_INDEX_MASK]) == args->within;
+	return !ROWS || (args->side[0].row_of[r->entry & RB_INDEX_MASK] ==
+					 args->side[1].row_of[b->entry & RB_INDEX_MASK]) == args->within;
 }
 
 /* a pair a lane, off the end of the queue */
+template <bool ROWS>
 static __device__ __forceinline__ void
-settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
+settle(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	const uint32_t began = w->timed ? clock() : 0;
@@ -256,31 +239,27 @@ settle(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 	if (candidate)
 	{
 		rb_face_f r, b;
-		float rlo[3], rhi[3], blo[3], bhi[3];
-		uint32_t equal = 0;
 
 		pair = t->queue[warp][w->queued + lane];
 		face_load(t, 0, pair >> 8, &r);
 		face_load(t, 1, pair & 255, &b);
-		rb_face_f_box(&r, rlo, rhi);
-		rb_face_f_box(&b, blo, bhi);
-		for (int a = 0; a < 3; a++)
-			equal |= (uint32_t) !(rlo[a] < bhi[a] && blo[a] < rhi[a]) << a;
-		if (equal != 0)
-			candidate = touch(args, r.entry & RB_INDEX_MASK, b.entry & RB_INDEX_MASK, equal);
-		candidate &= wanted(args, &r, &b);
+		candidate = wanted<ROWS>(args, &r, &b);
 		meet = args->filters & RB_FILTER_FLOAT ? rb_faces_f_meet(&r, &b) : RB_UNSURE;
 	}
-	w->candidates += __popc(__ballot_sync(~0u, candidate));
-	find<false>(args, t, w, HIT, candidate && meet == 1, pair);
+	w->candidates += ROWS ? __popc(__ballot_sync(~0u, candidate)) : n;
+	if (args->count_only)
+		w->hits += __popc(__ballot_sync(~0u, candidate && meet == 1));
+	else
+		find<false>(args, t, w, HIT, candidate && meet == 1, pair);
 	find<false>(args, t, w, UNDECIDED, candidate && meet == RB_UNSURE, pair);
 	if (w->timed)
 		w->float_clocks += (uint32_t) clock() - began;
 }
 
 /* the same with a distance: planes drop what is beyond it, the rest is near */
+template <bool ROWS>
 static __device__ __forceinline__ void
-settle_planes(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
+settle_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	uint32_t pair = 0;
@@ -294,7 +273,7 @@ settle_planes(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 		pair = t->queue[warp][w->queued + lane];
 		face_load(t, 0, pair >> 8, &r);
 		face_load(t, 1, pair & 255, &b);
-		candidate = wanted(args, &r, &b);
+		candidate = wanted<ROWS>(args, &r, &b);
 		near = candidate && !rb_face_f_beyond(&r, &b, t->reach.more) &&
 			   !rb_face_f_beyond(&b, &r, t->reach.more);
 	}
@@ -308,7 +287,7 @@ settle_planes(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 
 /* and what is near, off the end of theirs */
 static __device__ __forceinline__ void
-settle_near(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
+settle_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	uint32_t pair = 0;
@@ -332,8 +311,9 @@ settle_near(const rb_cells_args *args, rb_tiles *t, rb_warp *w, uint32_t n)
 }
 
 /* all that makes full warps; last: all that there is */
+template <bool ROWS>
 static __device__ __forceinline__ void
-settle_all_near(const rb_cells_args *args, rb_tiles *t, rb_warp *w, bool last)
+settle_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool last)
 {
 	const uint32_t began = w->timed ? clock() : 0;
 	const uint32_t least = last ? 1 : 32;
@@ -341,7 +321,7 @@ settle_all_near(const rb_cells_args *args, rb_tiles *t, rb_warp *w, bool last)
 	while (w->queued >= least || (last && w->nears > 0))
 	{
 		if (w->queued >= least)
-			settle_planes(args, t, w, w->queued < 32 ? w->queued : 32);
+			settle_planes<ROWS>(args, t, w, w->queued < 32 ? w->queued : 32);
 		if (w->nears >= 32 || (last && w->queued == 0 && w->nears > 0))
 			settle_near(args, t, w, w->nears < 32 ? w->nears : 32);
 	}
@@ -349,36 +329,122 @@ settle_all_near(const rb_cells_args *args, rb_tiles *t, rb_warp *w, bool last)
 		w->float_clocks += (uint32_t) clock() - began;
 }
 
-/* ---- boxes ---- */
+/* ---- extents ---- */
 
-/* a warp's share of an item */
-template <bool NEAR>
+/*
+ * rb_slabs_overlap, as a bit of a word: the predicate of what is left of the guards of word 0
+ * goes into that of word 1, which spares a third of the instructions.
+ */
 static __device__ __forceinline__ void
-join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
+overlap_note(uint32_t *overlap, int k, const rb_slabs *red, uint4 blue)
+{
+	asm("{\n\t"
+		".reg .pred p, q;\n\t"
+		".reg .b32 t, u;\n\t"
+		"lop3.b32 t, %1, %2, %5, 0x2a;\n\t" /* ~(a & b) & c */
+		"setp.ne.u32 p, t, 0;\n\t"
+		"lop3.or.b32 u|q, %3, %4, %6, 0x2a, p;\n\t"
+		"@!q or.b32 %0, %0, %7;\n\t"
+		"}"
+		: "+r"(*overlap)
+		: "r"(blue.y - red->lo[0]), "r"(red->hi[0] - blue.x), "r"(blue.w - red->lo[1]),
+		  "r"(red->hi[1] - blue.z), "n"(RB_SLABS_GUARDS_0), "n"(RB_SLABS_GUARDS_1), "r"(1u << k));
+}
+
+/* those of 32 blue objects that overlap with a lane's red one */
+static __device__ __forceinline__ uint32_t
+strip_overlap(const uint4 *blue, const rb_slabs *red)
+{
+	uint32_t overlap = 0;
+
+#pragma unroll
+	for (int k = 0; k < 32; k++)
+		overlap_note(&overlap, k, red, blue[k]);
+	return overlap;
+}
+
+static __device__ __forceinline__ uint32_t
+warp_sum_before(uint32_t mine, uint32_t *all)
+{
+	uint32_t sum = mine;
+
+	for (int d = 1; d < 32; d *= 2)
+	{
+		const uint32_t other = __shfl_up_sync(~0u, sum, d);
+
+		if ((threadIdx.x & 31) >= (uint32_t) d)
+			sum += other;
+	}
+	*all = __shfl_sync(~0u, sum, 31);
+	return sum - mine;
+}
+
+/* candidates of all lanes to the queue, those of one red object side by side; full warps of them are tested */
+template <bool NEAR, bool ROWS>
+static __device__ __forceinline__ void
+strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t slot, uint32_t first,
+			uint32_t overlap)
+{
+	uint16_t *queue = t->queue[threadIdx.x / 32];
+	uint32_t all, at;
+
+	at = w->queued + warp_sum_before(__popc(overlap), &all);
+	if (w->queued + all <= QUEUE)
+		for (; overlap != 0; overlap &= overlap - 1)
+			queue[at++] = (uint16_t) (slot << 8 | (first + __ffs(overlap) - 1));
+	/* crowds go there in turn, one of each lane */
+	for (;;)
+	{
+		const uint32_t lanes = __ballot_sync(~0u, overlap != 0);
+
+		if (lanes == 0)
+			w->queued += all;
+		else
+		{
+			if (overlap != 0)
+				queue[w->queued + __popc(lanes & ((1u << (threadIdx.x & 31)) - 1))] =
+					(uint16_t) (slot << 8 | (first + __ffs(overlap) - 1));
+			overlap &= overlap - 1;
+			w->queued += __popc(lanes);
+		}
+		__syncwarp();
+		if constexpr (NEAR)
+		{
+			if (w->queued >= 32)
+				settle_all_near<ROWS>(args, t, w, false);
+		}
+		else
+			while (w->queued >= 32)
+				settle<ROWS>(args, t, w, 32);
+		__syncwarp();
+		if (lanes == 0)
+			break;
+		all = 0;
+	}
+}
+
+/* a warp's share of an item: units of 32 red and 32 blue objects */
+template <bool NEAR, bool ROWS>
+static __device__ __forceinline__ void
+join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 {
 	const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	const uint32_t nr = t->item.n & 0xffff, nb = t->item.n >> 16;
 	const bool same = args->self && t->item.red == t->item.blue;
-	const uint32_t strips = (nb + RB_STRIP - 1) / RB_STRIP;
+	const uint32_t strips = (nb + 31) / 32;
 	const uint32_t units = (nr + 31) / 32 * strips;
 	const uint32_t end = units * (warp + 1) / RB_WARPS;
 	uint32_t group = ~0u;
-	uint32_t slot = 0, missing = 0;
-	float lo[3], hi[3];
+	uint32_t slot = 0, entry = 0;
+	rb_slabs s = {{0, 0}, {0, 0}};
 
-	/* where there are two queues one round more empties them: the tests are in the code once */
-	for (uint32_t u = units * warp / RB_WARPS; u < end + NEAR; u++)
+	for (uint32_t u = units * warp / RB_WARPS; u < end; u++)
 	{
 		const uint32_t g = u / strips;
-		const uint32_t first = (u - g * strips) * RB_STRIP;
-		uint32_t overlap = 0, n, at;
+		const uint32_t first = (u - g * strips) * 32;
+		uint32_t overlap;
 
-		if (NEAR && u == end)
-		{
-			settle_all_near(args, t, w, true);
-			break;
-		}
-		if (same && first + RB_STRIP - 1 <= g * 32)
+		if (same && first + 31 <= g * 32)
 			continue; /* pairs of which each is looked at the other way round */
 		if (g != group)
 		{
@@ -387,63 +453,36 @@ join_tiles(const rb_cells_args *args, rb_tiles *t, rb_warp *w)
 			group = g;
 			slot = g * 32 + lane;
 			face_load(t, 0, slot < nr ? slot : 0, &f);
-			face_box<NEAR>(t, &f, lo, hi);
-			missing = ~(f.entry >> RB_INDEX_BITS) & RB_STARTS_ALL;
+			rb_slabs_init(&s, &f, NEAR ? 0.5f * t->reach.more : 0);
+			entry = f.entry;
 		}
-#pragma unroll
-		for (int k = 0; k < RB_STRIP; k++)
-		{
-			const float4 l = t->lo[first + k], h = t->hi[first + k];
-			const bool o = (lo[0] <= h.x) & (l.x <= hi[0]) & (lo[1] <= h.y) & (l.y <= hi[1]) &
-						   (lo[2] <= h.z) & (l.z <= hi[2]) &
-						   ((missing & __float_as_uint(l.w)) == 0);
-
-			overlap |= (uint32_t) o << k;
-		}
+		overlap = strip_overlap(t->slabs + first, &s);
 		/* slots beyond the tile's end hold anything */
 		if (slot >= nr)
 			overlap = 0;
-		if (nb - first < RB_STRIP)
+		if (nb - first < 32)
 			overlap &= (1u << (nb - first)) - 1;
 		if (same && first <= slot)
-			overlap = slot - first + 1 < RB_STRIP ? overlap & ~0u << (slot - first + 1) : 0;
-
-		/* lane after lane, so that pairs of one red object lie side by side */
-		n = __popc(overlap);
-		at = n;
-		for (int d = 1; d < 32; d *= 2)
-		{
-			uint32_t other = __shfl_up_sync(~0u, at, d);
-
-			if (lane >= (uint32_t) d)
-				at += other;
-		}
-		n = __shfl_sync(~0u, at, 31);
-		at += w->queued - __popc(overlap);
-		for (; overlap != 0; overlap &= overlap - 1)
-			t->queue[warp][at++] = (uint16_t) (slot << 8 | (first + __ffs(overlap) - 1));
-		w->queued += n;
-		__syncwarp();
-		while (!NEAR && w->queued >= 32)
-			settle(args, t, w, 32);
-		if (NEAR && w->queued >= 32)
-			settle_all_near(args, t, w, false);
-		__syncwarp();
+			overlap = slot - first + 1 < 32 ? overlap & ~0u << (slot - first + 1) : 0;
+		overlap &= ~elsewhere(t->elsewhere[first / 32], entry);
+		strip_queue<NEAR, ROWS>(args, t, w, slot, first, overlap);
 	}
-	if (!NEAR && w->queued > 0)
-		settle(args, t, w, w->queued);
+	if constexpr (NEAR)
+		settle_all_near<ROWS>(args, t, w, true);
+	else if (w->queued > 0)
+		settle<ROWS>(args, t, w, w->queued);
 }
 
 /* ---- work items ---- */
 
-template <bool NEAR>
+template <bool NEAR, bool ROWS>
 static __global__ void
 __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 {
 	extern __shared__ float4 shared_memory[];
-	rb_tiles *t = (rb_tiles *) shared_memory;
-	rb_warp w = {0, 0, {0, 0, 0}, 0, 0, 0, false};
-	rb_count clocks = 0, float_clocks = 0;
+	rb_tiles<NEAR> *t = (rb_tiles<NEAR> *) shared_memory;
+	rb_warp w = {0, 0, {0, 0, 0}, 0, 0, 0, 0, false};
+	rb_count candidates = 0, hits = 0, clocks = 0, float_clocks = 0;
 	bool first = true;
 
 	for (;;)
@@ -469,16 +508,18 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 		if (t->taken.number >= args.nitems)
 			break;
 		w.timed = t->taken.number % SAMPLED == 0;
-		w.float_clocks = 0;
+		w.float_clocks = w.candidates = w.hits = 0;
 		began = (uint32_t) clock();
 		tile_load<NEAR>(t, 0, &args.side[0], args.entry[0] + t->item.red, t->item.n & 0xffff);
 		tile_load<NEAR>(t, 1, &args.side[1], args.entry[1] + t->item.blue, t->item.n >> 16);
 		__syncthreads();
-		join_tiles<NEAR>(&args, t, &w);
+		join_tiles<NEAR, ROWS>(&args, t, &w);
 #pragma unroll
 		for (int sort = 0; sort < (NEAR ? SORTS : NEAR_HIT); sort++)
 			if (w.found[sort] > 0)
 				flush<NEAR>(&args, t, &w, sort);
+		candidates += w.candidates;
+		hits += w.hits;
 		if (w.timed)
 		{
 			clocks += (uint32_t) clock() - began;
@@ -492,8 +533,10 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 	{
 		rb_tally *tally = args.pool.tally;
 
-		if (w.candidates > 0)
-			atomicAdd(&tally->candidates, w.candidates);
+		if (candidates > 0)
+			atomicAdd(&tally->candidates, candidates);
+		if (hits > 0)
+			atomicAdd(&tally->hits, hits);
 		if (clocks > 0)
 		{
 			atomicAdd(&tally->clocks, clocks);
@@ -502,25 +545,43 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 	}
 }
 
-static bool
-is_near(const rb_cells_args *args)
+typedef struct rb_cells_kernel
 {
-	return args->predicate == RB_WITHIN;
+	void (*kernel)(rb_cells_args);
+	size_t bytes; /* of shared memory */
+} rb_cells_kernel;
+
+static rb_cells_kernel
+kernel_of(const rb_cells_args *args)
+{
+	const bool rows = args->side[0].row_of != NULL;
+	rb_cells_kernel k;
+
+	if (args->predicate == RB_WITHIN)
+	{
+		k.kernel = rows ? cells_join_kernel<true, true> : cells_join_kernel<true, false>;
+		k.bytes = sizeof(rb_tiles<true>);
+	}
+	else
+	{
+		k.kernel = rows ? cells_join_kernel<false, true> : cells_join_kernel<false, false>;
+		k.bytes = sizeof(rb_tiles<false>);
+	}
+	return k;
 }
 
 rb_status
 rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 {
-	void (*kernel)(rb_cells_args) =
-		is_near(args) ? cells_join_kernel<true> : cells_join_kernel<false>;
+	const rb_cells_kernel k = kernel_of(args);
 	int per_sm;
 
 	if (!args->faces)
 		return rb_boxes_blocks(run, blocks);
-	RB_CUDA(run, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-									  (int) sizeof(rb_tiles)));
-	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, THREADS,
-															   sizeof(rb_tiles)));
+	RB_CUDA(run, cudaFuncSetAttribute(k.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+									  (int) k.bytes));
+	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, k.kernel, THREADS,
+															   k.bytes));
 	*blocks = (per_sm > 0 ? per_sm : 1) * run->device->sms;
 	return RB_OK;
 }
@@ -528,14 +589,11 @@ rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 rb_status
 rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks)
 {
-	cudaStream_t stream = run->queue->compute;
+	const rb_cells_kernel k = kernel_of(args);
 
 	if (!args->faces)
 		return rb_boxes_launch(run, args, blocks);
-	if (is_near(args))
-		cells_join_kernel<true><<<blocks, THREADS, sizeof(rb_tiles), stream>>>(*args);
-	else
-		cells_join_kernel<false><<<blocks, THREADS, sizeof(rb_tiles), stream>>>(*args);
+	k.kernel<<<blocks, THREADS, k.bytes, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "cells_join_kernel");
 	return RB_OK;
 }

@@ -20,27 +20,103 @@
 #include "core/shape/rb_pair.h"
 
 #define THREADS 128
-#define RESIDENT 4 /* of them at once: as many as registers should let be */
+#ifndef RB_RESIDENT
+#define RB_RESIDENT 4 /* of them at once: as many as registers should let be */
+#endif
 
-static __device__ __forceinline__ void
-object_load(const rb_device_set *side, uint32_t index, double c[9])
+#define HELD 128   /* hits that a warp holds back, so that their places are asked for at once */
+
+typedef struct rb_desk
 {
-	/* rb_kind_width of those that come here; with that function nvcc makes slower loads */
+	double coords[THREADS / RB_WARP][2][RB_WARP * 9];
+	rb_pair held[THREADS / RB_WARP][HELD];
+} rb_desk;
+
+/*
+ * The coordinates of 32 objects, one for each lane, as the warp reads them best: neighbours in
+ * memory by neighbouring lanes.
+ */
+template <int WIDTH>
+static __device__ __forceinline__ void
+objects_fetch(const rb_device_set *side, uint32_t index, double *to)
+{
+	const uint32_t lane = threadIdx.x % RB_WARP;
+
+	for (uint32_t k = 0; k < WIDTH; k++)
+	{
+		const uint32_t at = k * RB_WARP + lane, object = at / WIDTH;
+		const uint32_t of = __shfl_sync(~0u, index, object);
+
+		to[at] = __ldg(side->coords + (size_t) of * WIDTH + (at - object * WIDTH));
+	}
+}
+
+/*
+ * Where those of this lane's object are then.  They stay there, for what is asked of them is which of
+ * three corners it is; arrays of registers would be copied to memory for that.
+ */
+static __device__ __forceinline__ const double *
+objects_load(const rb_device_set *side, uint32_t index, double *desk)
+{
+	/* rb_kind_width of those that come here */
 	const int width = side->kind == RB_TRIANGLE3 ? 9 : side->kind == RB_SEGMENT3 ? 6 : 4;
 
-	for (int k = 0; k < 9; k++)
-		if (k < width)
-			c[k] = __ldg(side->coords + (size_t) index * width + k);
+	if (width == 9)
+		objects_fetch<9>(side, index, desk);
+	else if (width == 6)
+		objects_fetch<6>(side, index, desk);
+	else
+		objects_fetch<4>(side, index, desk);
+	return desk + threadIdx.x % RB_WARP * width;
+}
+
+/* by all lanes of a warp: the pairs of those that want it, to an array that fills from `at` */
+static __device__ __forceinline__ uint32_t
+warp_place(bool mine, uint32_t *n)
+{
+	const uint32_t lanes = __ballot_sync(~0u, mine);
+	const uint32_t at = *n + __popc(lanes & ((1u << threadIdx.x % RB_WARP) - 1));
+
+	*n += __popc(lanes);
+	return at;
+}
+
+static __device__ __forceinline__ rb_count
+warp_reserve(uint32_t n, rb_count *counter)
+{
+	rb_count at = 0;
+
+	if (threadIdx.x % RB_WARP == 0 && n > 0)
+		at = atomicAdd(counter, (rb_count) n);
+	return __shfl_sync(~0u, at, 0);
+}
+
+/* what a warp holds back goes to its place */
+static __device__ __forceinline__ void
+hand_over(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
+{
+	const rb_count at = warp_reserve(n, counter);
+
+	__syncwarp();
+	for (uint32_t i = threadIdx.x % RB_WARP; i < n; i += RB_WARP)
+		to[at + i] = held[i];
+	__syncwarp();
 }
 
 template <rb_predicate PREDICATE>
 static __device__ __forceinline__ int
-decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
+decide(const rb_cells_args *args, const double *r, const double *b, rb_exact_env *env)
 {
-	double r[9], b[9];
+	/* extents in a cell are coarser than boxes, of which the leaf has to know that they overlap */
+	if (PREDICATE != RB_WITHIN && !EXACT && args->faces)
+	{
+		double rlo[3], rhi[3], blo[3], bhi[3];
 
-	object_load(&args->side[0], p.red, r);
-	object_load(&args->side[1], p.blue, b);
+		rb_kind_box(RB_TRIANGLE3, r, 0, rlo, rhi);
+		rb_kind_box(RB_TRIANGLE3, b, 0, blo, bhi);
+		if (!rb_boxes_overlap(rlo, rhi, blo, bhi))
+			return 0;
+	}
 	return rb_pair_decide(env, PREDICATE, args->side[0].kind, args->side[1].kind, r, b);
 }
 
@@ -50,58 +126,90 @@ decide(const rb_cells_args *args, rb_pair p, rb_exact_env *env)
  */
 template <rb_predicate PREDICATE, bool MARKS>
 static __global__ void
-__launch_bounds__(THREADS, EXACT ? 1 : RESIDENT)
+__launch_bounds__(THREADS, EXACT ? 1 : RB_RESIDENT)
 	decide_kernel(const rb_cells_args args, double *room)
 {
+	__shared__ rb_desk desk;
 	const rb_pool *pool = &args.pool;
 	rb_tally *tally = pool->tally;
 	const rb_count n = EXACT ? tally->filter_undecided : tally->float_undecided;
-	const uint32_t warp = (blockIdx.x * THREADS + threadIdx.x) / RB_WARP;
+	const uint32_t lane = threadIdx.x % RB_WARP, local = threadIdx.x / RB_WARP;
+	const uint32_t warp = blockIdx.x * (THREADS / RB_WARP) + local;
+	rb_pair *hits = EXACT ? pool->undecided : pool->hits;
+	rb_count *nhits = EXACT ? &tally->exact_hits : &tally->hits;
 	rb_exact_env env = {args.filters, EXACT, 0, 0, 0, NULL, args.distance};
-	rb_count exact = 0;
-	uint32_t steps = 0, stop = 0;
+	rb_count exact = 0, counted = 0;
+	uint32_t steps = 0, stop = 0, held = 0;
 
 	if (EXACT) /* those of a warp's threads are interleaved */
-		env.room = room + (size_t) warp * RB_WARP * RB_EXPANSION_ROOM + threadIdx.x % RB_WARP;
-	for (rb_count base = (rb_count) blockIdx.x * THREADS; base < n;
+		env.room = room + (size_t) warp * RB_WARP * RB_EXPANSION_ROOM + lane;
+	for (rb_count base = (rb_count) warp * RB_WARP; base < n;
 		 base += (rb_count) gridDim.x * THREADS)
 	{
-		const rb_count i = base + threadIdx.x;
+		const rb_count i = base + lane;
 		rb_pair p = {0, 0};
+		const double *r, *b;
+		bool open = i < n;
 		int answer = 0;
-		rb_count at;
+		uint32_t left = 0, at;
+		rb_count first;
 
 		if (steps++ % 16 == 0)
 			stop = rb_peek(args.stop);
-		if (i < n && stop == 0)
+		if (__any_sync(~0u, stop != 0))
+			break;
+		if (open)
+			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->undecided[i];
+		if (MARKS)
+			open &= !rb_words_know(&args, rb_pair_of(&args, p.red, p.blue));
+		__syncwarp();
+		r = objects_load(&args.side[0], p.red, desk.coords[local][0]);
+		b = objects_load(&args.side[1], p.blue, desk.coords[local][1]);
+		__syncwarp();
+		if (open)
 		{
 			const rb_count before = env.integer + env.expansion;
 
-			p = EXACT ? pool->hits[pool->capacity - 1 - i] : pool->undecided[i];
-			answer = MARKS && rb_words_know(&args, rb_pair_of(&args, p.red, p.blue))
-						 ? 0
-						 : decide<PREDICATE>(&args, p, &env);
+			answer = decide<PREDICATE>(&args, r, b, &env);
 			exact += env.integer + env.expansion != before || (EXACT && answer == RB_UNSURE);
 		}
-		at = rb_block_reserve(RB_IS_YES(answer), EXACT ? &tally->exact_hits : &tally->hits);
-		if (RB_IS_YES(answer) && !args.count_only)
+		if (args.count_only)
+			counted += RB_IS_YES(answer);
+		else
 		{
-			rb_pair hit = rb_pair_of(&args, p.red, p.blue);
+			at = warp_place(RB_IS_YES(answer), &held);
+			if (RB_IS_YES(answer))
+			{
+				rb_pair hit = rb_pair_of(&args, p.red, p.blue);
 
-			hit.red |= (uint32_t) RB_TOLD(answer) << RB_TOLD_SHIFT;
-			(EXACT ? pool->undecided : pool->hits)[at] = hit;
+				hit.red |= (uint32_t) RB_TOLD(answer) << RB_TOLD_SHIFT;
+				desk.held[local][at] = hit;
+			}
+			if (held > HELD - RB_WARP)
+			{
+				hand_over(desk.held[local], held, hits, nhits);
+				held = 0;
+			}
 		}
-		at = rb_block_reserve(answer == RB_UNSURE,
-							  EXACT ? &tally->host_undecided : &tally->filter_undecided);
-		if (answer == RB_UNSURE)
-			(EXACT ? pool->undecided : pool->hits)[pool->capacity - 1 - at] = p;
+		at = warp_place(answer == RB_UNSURE, &left);
+		if (left > 0)
+		{
+			first = warp_reserve(left, EXACT ? &tally->host_undecided : &tally->filter_undecided);
+			if (answer == RB_UNSURE)
+				hits[pool->capacity - 1 - (first + at)] = p;
+		}
 	}
+	if (held > 0)
+		hand_over(desk.held[local], held, hits, nhits);
+	counted = rb_warp_sum(counted);
+	if (lane == 0 && counted > 0)
+		atomicAdd(nhits, counted);
 	if (EXACT)
 	{
 		exact = rb_warp_sum(exact);
 		env.integer = rb_warp_sum(env.integer);
 		env.expansion = rb_warp_sum(env.expansion);
-		if ((threadIdx.x & 31) == 0 && exact > 0)
+		if (lane == 0 && exact > 0)
 		{
 			atomicAdd(&tally->exact, exact);
 			atomicAdd(&tally->integer, (rb_count) env.integer);

@@ -33,7 +33,7 @@
 #define POLL_MS 10
 #define KEEPER_STACK ((size_t) 1 << 20) /* the driver works on it */
 /* of the device: what stays in the pool between two joins, for mapping memory is slow */
-#define KEPT_SHARE 64
+#define KEPT_SHARE 16
 /* what an open device takes of its own memory, about */
 #define OPEN_BYTES ((uint64_t) 550 << 20)
 

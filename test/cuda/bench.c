@@ -2,7 +2,7 @@
  * bench.c
  *	  How fast the device is, and how fast its bus: one table.
  *
- *	  bench [N]			volmesh N, 84 by default
+ *	  bench [N [NAME...]]	volmesh N, 84 by default; only the loads of these names
  *
  * Each load: two joins to warm up, then the median of ten.  Stage times are CUDA
  * events in the backend; "total" is the whole call by the host's clock, from
@@ -17,6 +17,17 @@
 #define ROUNDS 10
 
 static int failed = 0;
+static char **names; /* of the loads that are wanted, up to a NULL; none: all of them */
+
+static bool
+wanted(const char *name)
+{
+	bool is = names[0] == NULL;
+
+	for (char **n = names; *n != NULL; n++)
+		is |= strcmp(*n, name) == 0;
+	return is;
+}
 
 static void
 copy_speed(void)
@@ -157,6 +168,8 @@ volmesh(const rb_backend *gpu, int n, const char *name, const char *red, const c
 	char args[200];
 	rb_set r, b;
 
+	if (!wanted(name))
+		return;
 	snprintf(args, sizeof(args), "%d 1 %s", n, red);
 	r = gpu_volmesh(args);
 	snprintf(args, sizeof(args), "%d 2 %s", n, blue);
@@ -188,6 +201,8 @@ meshes(const rb_backend *gpu, const char *name, const char *red, const char *blu
 	char path[2][1000];
 	rb_set r, b;
 
+	if (!wanted(name))
+		return;
 	snprintf(path[0], sizeof(path[0]), "%s/%s", data, red);
 	snprintf(path[1], sizeof(path[1]), "%s/%s", data, blue);
 	if (access(path[0], R_OK) != 0 || access(path[1], R_OK) != 0)
@@ -210,11 +225,11 @@ main(int argc, char **argv)
 {
 	const rb_backend *gpu = gpu_open();
 	int n = argc > 1 ? atoi(argv[1]) : 84;
-	const bool quick = argc > 2;
 	double began;
 	gpu_answer a = {0};
 	rb_set r;
 
+	names = argv + (argc > 1 ? 2 : 1);
 	if (gpu == NULL)
 		return 1;
 	r = gpu_volmesh("9 1 0.2");
@@ -224,15 +239,12 @@ main(int argc, char **argv)
 	copy_speed();
 	head();
 	volmesh(gpu, n, "clean", "0.2", "0.2 0.31 0.17 0.23", n == 84 ? 88365482 : 0, true);
-	if (!quick)
-	{
-		volmesh(gpu, n, "pageable", "0.2", "0.2 0.31 0.17 0.23", n == 84 ? 88365482 : 0, false);
-		volmesh(gpu, n, "lattice", "0", "0 0.5 0.25 0", 0, true);
-		volmesh(gpu, n, "UTM", "0.2 0 0 0 0 500000 4650000 120",
-				"0.2 0.31 0.17 0.23 0 500000 4650000 120", 0, true);
-		meshes(gpu, "delft_tin_model", "city/delft_tin.off.xz", "city/delft_model.off.xz", 400896);
-		volmesh(gpu, 30, "300K", "0.2", "0.2 0.31 0.17 0.23", 0, true);
-	}
+	volmesh(gpu, n, "pageable", "0.2", "0.2 0.31 0.17 0.23", n == 84 ? 88365482 : 0, false);
+	volmesh(gpu, n, "lattice", "0", "0 0.5 0.25 0", 0, true);
+	volmesh(gpu, n, "UTM", "0.2 0 0 0 0 500000 4650000 120",
+		"0.2 0.31 0.17 0.23 0 500000 4650000 120", 0, true);
+	meshes(gpu, "delft_tin_model", "city/delft_tin.off.xz", "city/delft_model.off.xz", 400896);
+	volmesh(gpu, 30, "300K", "0.2", "0.2 0.31 0.17 0.23", 0, true);
 	volmesh(gpu, 18, "72K", "0.2", "0.2 0.31 0.17 0.23", 838640, true);
 	volmesh(gpu, 9, "10K", "0.2", "0.2 0.31 0.17 0.23", 0, true);
 	volmesh(gpu, 9, "10K, pageable", "0.2", "0.2 0.31 0.17 0.23", 0, false);

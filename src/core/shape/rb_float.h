@@ -62,6 +62,8 @@
 #include "core/base/rb_kinds.h"
 #include "core/exact/rb_integer.h"
 
+#include <string.h>
+
 /* origin in units of the coordinates; scale powers of two */
 typedef struct rb_frame
 {
@@ -208,94 +210,123 @@ rb_face_f_pad(const rb_face_f *f, float half, float lo[3], float hi[3])
 	}
 }
 
-/* signs of three corners: bits 0 to 2 positive, 3 to 5 negative, neither: not proved */
-RB_HD uint32_t
+#ifdef __CUDA_ARCH__
+#define rb_bits_f(x) __float_as_uint(x)
+#else
+static inline uint32_t
+rb_bits_f(float x)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits;
+}
+#endif
+
+/* how the corners of one triangle lie to the plane of another, as far as it is proved */
+typedef struct rb_sides_f
+{
+	bool apart;    /* all on one side */
+	bool sure;     /* not apart: all three signs are proved, and one differs from the others */
+	bool first;    /* then: the first corner is alone on its side, */
+	bool second;   /* the second; neither: the third */
+	bool negative; /* and that is the negative side */
+} rb_sides_f;
+
+RB_HD rb_sides_f
 rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 {
-	float bound = f->k * (f->m + of->m) + 0x1p-100f;
-	uint32_t sides = 0;
+	const float bound = f->k * (f->m + of->m) + 0x1p-100f;
+	rb_sides_f sides;
+	uint32_t bits[3], most; /* of which the uppermost is the sign; of two of the three */
+	float s[3];
 
 	for (int i = 0; i < 3; i++)
-	{
-		float s = fmaf(f->n[0], of->p[3 * i],
-					   fmaf(f->n[1], of->p[3 * i + 1], fmaf(f->n[2], of->p[3 * i + 2], f->d)));
-
-		sides |= (uint32_t) (s > bound) << i | (uint32_t) (s < -bound) << (3 + i);
-	}
+		s[i] = fmaf(f->n[0], of->p[3 * i],
+					fmaf(f->n[1], of->p[3 * i + 1], fmaf(f->n[2], of->p[3 * i + 2], f->d)));
+	sides.apart = (fminf(s[0], fminf(s[1], s[2])) > bound) |
+				  (fmaxf(s[0], fmaxf(s[1], s[2])) < -bound);
+	sides.sure = fminf(fabsf(s[0]), fminf(fabsf(s[1]), fabsf(s[2]))) > bound;
+	for (int i = 0; i < 3; i++)
+		bits[i] = rb_bits_f(s[i]);
+	most = (bits[0] & bits[1]) | (bits[0] & bits[2]) | (bits[1] & bits[2]);
+	sides.first = (int32_t) (bits[0] ^ most) < 0;
+	sides.second = (int32_t) (bits[1] ^ most) < 0;
+	sides.negative = (int32_t) most >= 0;
 	return sides;
 }
 
-/* corner i, written so that no array is indexed by a variable */
-RB_HD void
-rb_face_f_corner(const rb_face_f *f, uint32_t i, float *p)
+/* the corner that is alone comes first; true: then the others, against the order of the triangle */
+RB_HD bool
+rb_face_f_turn(const rb_face_f *f, const rb_sides_f *sides, float p[3], float q[3], float r[3])
 {
 	for (int a = 0; a < 3; a++)
-		p[a] = i == 0 ? f->p[a] : i == 1 ? f->p[3 + a] : f->p[6 + a];
+	{
+		p[a] = sides->first ? f->p[a] : sides->second ? f->p[3 + a] : f->p[6 + a];
+		q[a] = sides->second ? f->p[a] : f->p[3 + a];
+		r[a] = sides->first || sides->second ? f->p[6 + a] : f->p[a];
+	}
+	return !sides->first;
 }
 
-/*
- * For three proved, mixed signs: the corner that is alone, and whether it is
- * alone on the negative side.
- */
-RB_HD uint32_t
-rb_face_f_lone(uint32_t sides, bool *negative)
+/* orient3d(p, x, o, y), and v is o - p */
+RB_HD float
+rb_orient_f(const float p[3], const float v[3], const float x[3], const float y[3])
 {
-	uint32_t positive = sides & 7;
+	float t[3], u[3];
 
-	*negative = positive == 3 || positive == 5 || positive == 6;
-	return (*negative ? 7 - positive : positive) >> 1;
+	for (int a = 0; a < 3; a++)
+	{
+		t[a] = y[a] - p[a];
+		u[a] = x[a] - p[a];
+	}
+	return fmaf(fmaf(v[1], t[2], -(v[2] * t[1])), u[0],
+				fmaf(fmaf(v[2], t[0], -(v[0] * t[2])), u[1],
+					 fmaf(v[0], t[1], -(v[1] * t[0])) * u[2]));
 }
 
-/* 0, 1, RB_UNSURE; the boxes of the two overlap */
+/* 0, 1, RB_UNSURE */
 RB_HD int
 rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 {
-	uint32_t bs = rb_face_f_sides(red, blue);
-	uint32_t rs = rb_face_f_sides(blue, red);
-	uint32_t i, j;
-	bool below_blue, below_red;
-	float p1[3], q1[3], r1[3], p2[3], q2[3], r2[3], v[3], t[3], u[3], sum, bound, d1, d2;
+	const rb_sides_f bs = rb_face_f_sides(red, blue);
+	const rb_sides_f rs = rb_face_f_sides(blue, red);
+	float p1[3], q1[3], r1[3], p2[3], q2[3], r2[3], v[3], sum, bound, x, y;
+	bool red_turned, blue_turned;
 
-	if (bs == 007 || bs == 070 || rs == 007 || rs == 070)
+	if (bs.apart | rs.apart)
 		return 0;
-	if (((bs | bs >> 3) & (rs | rs >> 3) & 7) != 7)
+	if (!(bs.sure & rs.sure))
 		return RB_UNSURE;
 
-	i = rb_face_f_lone(rs, &below_blue);
-	j = rb_face_f_lone(bs, &below_red);
 	/* a corner that is below the other's plane turns the other over */
-	rb_face_f_corner(red, i, p1);
-	rb_face_f_corner(red, below_red ? (i + 2) % 3 : (i + 1) % 3, q1);
-	rb_face_f_corner(red, below_red ? (i + 1) % 3 : (i + 2) % 3, r1);
-	rb_face_f_corner(blue, j, p2);
-	rb_face_f_corner(blue, below_blue ? (j + 2) % 3 : (j + 1) % 3, q2);
-	rb_face_f_corner(blue, below_blue ? (j + 1) % 3 : (j + 2) % 3, r2);
+	red_turned = rb_face_f_turn(red, &rs, p1, q1, r1) != bs.negative;
+	blue_turned = rb_face_f_turn(blue, &bs, p2, q2, r2) != rs.negative;
 
+	/*
+	 * If neither is turned: no, where orient3d(p1, q1, p2, q2) is positive or that of p1, r1, p2, r2
+	 * is negative.  Of one that is turned q and r change places; if both are, so do the two signs.
+	 */
+	for (int a = 0; a < 3; a++)
+	{
+		const float q = q1[a], r = r1[a];
+
+		v[a] = p2[a] - p1[a];
+		q1[a] = red_turned != blue_turned ? r : q;
+		r1[a] = red_turned != blue_turned ? q : r;
+	}
 	sum = red->m + blue->m;
 	bound = (float) (144 * RB_EPS_F) * (sum * sum) * red->m + 0x1p-100f;
-
-	/* d1 = orient3d(p1, q1, p2, q2) = (v x t) . u */
-	for (int a = 0; a < 3; a++)
+	x = rb_orient_f(p1, v, q1, q2);
+	y = -rb_orient_f(p1, v, r1, r2);
+	if (blue_turned)
 	{
-		v[a] = p2[a] - p1[a];
-		t[a] = q2[a] - p1[a];
-		u[a] = q1[a] - p1[a];
+		x = -x;
+		y = -y;
 	}
-	d1 = (v[1] * t[2] - v[2] * t[1]) * u[0] + (v[2] * t[0] - v[0] * t[2]) * u[1] +
-		 (v[0] * t[1] - v[1] * t[0]) * u[2];
-
-	/* d2 = orient3d(p1, r1, r2, p2) = -(v x t) . u for the other two corners */
-	for (int a = 0; a < 3; a++)
-	{
-		t[a] = r2[a] - p1[a];
-		u[a] = r1[a] - p1[a];
-	}
-	d2 = (v[2] * t[1] - v[1] * t[2]) * u[0] + (v[0] * t[2] - v[2] * t[0]) * u[1] +
-		 (v[1] * t[0] - v[0] * t[1]) * u[2];
-
-	if (d1 > bound || d2 > bound)
+	if (fmaxf(x, y) > bound)
 		return 0;
-	return d1 < -bound && d2 < -bound ? 1 : RB_UNSURE;
+	return fmaxf(x, y) < -bound ? 1 : RB_UNSURE;
 }
 
 /* ---- distances ---- */
