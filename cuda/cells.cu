@@ -46,8 +46,7 @@
 #define BUFFERS 256 /* of all kinds of pairs that a warp has found */
 #define SAMPLED 16  /* one work item in so many is timed */
 
-template <bool NEAR>
-struct rb_tiles
+template <bool NEAR> struct rb_tiles
 {
 	float4 p[3][2][RB_TILE_F]; /* rb_face_f in four pieces; red, then blue */
 	float4 plane[2][RB_TILE_F];
@@ -77,8 +76,8 @@ typedef struct rb_warp
 	uint32_t nears;
 	uint32_t found[SORTS];
 	uint32_t made;
-	uint32_t candidates; /* of an item */
-	uint32_t hits;       /* likewise, where they are only counted */
+	uint32_t candidates;   /* of an item */
+	uint32_t hits;         /* likewise, where they are only counted */
 	uint32_t float_clocks; /* 32 bits wrap, differences do not mind */
 	bool timed;
 } rb_warp;
@@ -580,8 +579,8 @@ rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 		return rb_boxes_blocks(run, blocks);
 	RB_CUDA(run, cudaFuncSetAttribute(k.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 									  (int) k.bytes));
-	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, k.kernel, THREADS,
-															   k.bytes));
+	RB_CUDA(run,
+			cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, k.kernel, THREADS, k.bytes));
 	*blocks = (per_sm > 0 ? per_sm : 1) * run->device->sms;
 	return RB_OK;
 }

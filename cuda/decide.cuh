@@ -24,7 +24,7 @@
 #define RB_RESIDENT 4 /* of them at once: as many as registers should let be */
 #endif
 
-#define HELD 128   /* hits that a warp holds back, so that their places are asked for at once */
+#define HELD 128 /* hits that a warp holds back, so that their places are asked for at once */
 
 typedef struct rb_desk
 {

@@ -1,11 +1,12 @@
 /*
  * test_float.c
  *	  The float test of two triangles: never wrong, in any frame, and seldom
- *	  unsure where nothing is degenerate.
+ *	  unsure where nothing is degenerate.  Extents along seven directions: never
+ *	  apart where the triangles are not, and of use.
  */
 #include "check.h"
 #include "points.h"
-#include "core/shape/rb_float.h"
+#include "core/shape/rb_slabs.h"
 #include "core/shape/rb_pair.h"
 
 #include <math.h>
@@ -35,6 +36,17 @@ frame_near(const double *p)
 	return f;
 }
 
+/* as a device asks it of red's words and blue's */
+static bool
+slabs_overlap(const rb_face_f *red, const rb_face_f *blue, float half)
+{
+	rb_slabs r, b;
+
+	rb_slabs_init(&r, red, half);
+	rb_slabs_init(&b, blue, half);
+	return rb_slabs_overlap(r.lo[0], r.hi[0], r.lo[1], r.hi[1], b.lo[0], b.hi[0], b.lo[1], b.hi[1]);
+}
+
 static int
 meet(const rb_frame *frame, const double *p)
 {
@@ -43,6 +55,17 @@ meet(const rb_frame *frame, const double *p)
 	rb_face_f_init(&r, frame, p, false);
 	rb_face_f_init(&b, frame, p + 9, false);
 	return rb_faces_f_meet(&r, &b);
+}
+
+/* false: they are apart, for their extents are */
+static bool
+may_meet(const rb_frame *frame, const double *p)
+{
+	rb_face_f r, b;
+
+	rb_face_f_init(&r, frame, p, false);
+	rb_face_f_init(&b, frame, p + 9, false);
+	return slabs_overlap(&r, &b, 0);
 }
 
 static void
@@ -171,6 +194,151 @@ monotone(void)
 	}
 }
 
+/* ---- extents ---- */
+
+/* triangles that share a point overlap along each direction, in any frame; a pair that is apart need not */
+static void
+slabs_never_wrong(void)
+{
+	long apart = 0, close = 0;
+
+	for (int family = 0; family < POINTS_FAMILIES; family++)
+		for (long i = check_rounds(40000); i > 0; i--)
+		{
+			double p[18];
+			rb_frame frame;
+			const int common = check_below(3);
+
+			points_make(family, 6, 3, p);
+			/* a common corner, however far it is from the frame's cell */
+			for (int a = 0; a < 3 && common > 0; a++)
+				p[9 + 3 * (common - 1) + a] = p[3 * (i % 3) + a];
+			frame = frame_near(p);
+			if (may_meet(&frame, p))
+				close++;
+			else
+			{
+				apart++;
+				CHECK(common == 0 && !rb_triangles_meet(p, p + 9), "%s: apart, but they meet",
+					  points_family_name[family]);
+			}
+		}
+	CHECK(apart > 0 && close > 0, "%ld apart, %ld close", apart, close);
+}
+
+/*
+ * A corner of blue on an edge of red that is the last of red along a diagonal, and blue goes on from
+ * there: they touch, far beside the cell, where floats are coarse and their sums fall to either side of a level.
+ */
+static void
+slabs_touch(void)
+{
+	for (long i = check_rounds(400000); i > 0; i--)
+	{
+		const int minus = check_below(4); /* 3: none */
+		const double unit = ldexp(1, -6), far = ldexp(1, 6 + check_below(8));
+		double sign[3], p[18], along;
+		rb_frame frame = {{0, 0, 0}, {1, 1, 1}};
+
+		for (int a = 0; a < 3; a++)
+			sign[a] = a == minus ? -1 : 1;
+		/* edges whose ends are as far along the diagonal as their middle, blue's first corner */
+		for (int a = 0; a < 3; a++)
+			p[9 + a] = unit * rint(far / unit * points_unit());
+		for (int a = 0; a < 2; a++)
+		{
+			const double d = unit * rint(4 / unit * points_unit());
+
+			p[a] = p[9 + a] + sign[a] * d;
+			p[3 + a] = p[9 + a] - sign[a] * d;
+		}
+		p[2] = p[11] - sign[2] * (sign[0] * (p[0] - p[9]) + sign[1] * (p[1] - p[10]));
+		p[5] = 2 * p[11] - p[2];
+		for (int a = 0; a < 3; a++)
+		{
+			p[6 + a] = p[9 + a] - sign[a] * unit * (1 + check_below(300));
+			p[12 + a] = p[9 + a] + sign[a] * unit * (1 + check_below(300));
+			p[15 + a] = p[9 + a] + sign[a] * unit * (1 + check_below(300));
+		}
+		/* a cell that the corner is beside, but for the diagonal */
+		for (int a = 0; a < 2; a++)
+			frame.origin[a] = p[9 + a] + far * points_unit();
+		along = sign[0] * (p[9] - frame.origin[0]) + sign[1] * (p[10] - frame.origin[1]);
+		frame.origin[2] = p[11] + sign[2] * (along + 1.9 * points_unit());
+		if (i % 64 == 0)
+			CHECK(rb_triangles_meet(p, p + 9), "they should touch");
+		CHECK(may_meet(&frame, p), "diagonal %d, %g far: apart, but they touch", minus, far);
+	}
+}
+
+/* in every word and field each end decides: boxes that touch overlap, and a level more does not */
+static void
+slabs_fields(void)
+{
+	for (int word = 0; word < 2; word++)
+		for (int field = 0; field < (word == 0 ? 3 : 4); field++)
+		{
+			const int shift = field * (word == 0 ? 10 : 8), last = word == 0 ? 511 : 127;
+
+			for (int lo = 0; lo <= last; lo += 1 + check_below(3))
+				for (int hi = 0; hi <= last; hi += 1 + check_below(3))
+				{
+					/* red from lo on, blue up to hi; elsewhere both are everywhere */
+					uint32_t rlo[2] = {0, 0}, rhi[2] = {0x3fffffff, 0xffffffff};
+					uint32_t blo[2] = {0, 0}, bhi[2] = {0x3fffffff, 0xffffffff};
+
+					rlo[word] |= (uint32_t) lo << shift;
+					bhi[word] = (bhi[word] & ~((uint32_t) last << shift)) | (uint32_t) hi << shift;
+					CHECK(rb_slabs_overlap(rlo[0], rhi[0], rlo[1], rhi[1], blo[0], bhi[0], blo[1],
+										   bhi[1]) == (lo <= hi),
+						  "word %d, field %d: from %d, up to %d", word, field, lo, hi);
+					CHECK(rb_slabs_overlap(blo[0], bhi[0], blo[1], bhi[1], rlo[0], rhi[0], rlo[1],
+										   rhi[1]) == (lo <= hi),
+						  "word %d, field %d: the other way", word, field);
+				}
+		}
+}
+
+/* what boxes leave they thin out by a quarter at least, near the origin and far from it */
+static void
+slabs_of_use(void)
+{
+	static const double offset[] = {0, 5e5, 6e6, 1e-3};
+	static const double size[] = {1, 10, 0.5, 1e-6};
+
+	for (int k = 0; k < 4; k++)
+	{
+		long boxes = 0, left = 0;
+
+		for (long i = check_rounds(60000); i > 0; i--)
+		{
+			double p[18], lo[2][3], hi[2][3];
+			rb_frame frame;
+			const double from[3] = {offset[k] - size[k], offset[k] - size[k], -size[k]};
+			const double to[3] = {offset[k] + size[k], offset[k] + size[k], size[k]};
+			const uint32_t one[3] = {1, 1, 1}, none[3] = {0, 0, 0};
+
+			for (int side = 0; side < 2; side++)
+			{
+				double at[3];
+
+				for (int a = 0; a < 3; a++)
+					at[a] = (a < 2 ? offset[k] : 0) + 0.5 * size[k] * points_unit();
+				for (int j = 0; j < 9; j++)
+					p[9 * side + j] = at[j % 3] + 0.4 * size[k] * points_unit();
+				rb_kind_box(RB_TRIANGLE3, p, (size_t) side, lo[side], hi[side]);
+			}
+			if (!rb_boxes_overlap(lo[0], hi[0], lo[1], hi[1]))
+				continue;
+			rb_frame_of_cell(&frame, from, to, one, none);
+			boxes++;
+			left += may_meet(&frame, p);
+		}
+		CHECK(4 * left < 3 * boxes && left > 0, "offset %g: %ld of %ld are left", offset[k], left,
+			  boxes);
+	}
+}
+
 /* ---- distances ---- */
 
 /* 0, RB_WITHIN_OF or RB_UNSURE: what a device does with a candidate */
@@ -179,18 +347,13 @@ within(rb_frame frame, const double *p, double distance)
 {
 	rb_face_f r, b;
 	rb_reach_f reach;
-	float half, rlo[3], rhi[3], blo[3], bhi[3];
 
 	rb_frame_even(&frame);
 	rb_reach_f_init(&reach, &frame, distance);
 	rb_face_f_init(&r, &frame, p, true);
 	rb_face_f_init(&b, &frame, p + 9, true);
-	half = 0.5f * reach.more;
-	rb_face_f_pad(&r, half, rlo, rhi);
-	rb_face_f_pad(&b, half, blo, bhi);
-	for (int a = 0; a < 3; a++)
-		if (!(rlo[a] <= bhi[a] && blo[a] <= rhi[a]))
-			return 0;
+	if (!slabs_overlap(&r, &b, 0.5f * reach.more))
+		return 0;
 	if (rb_face_f_beyond(&r, &b, reach.more) || rb_face_f_beyond(&b, &r, reach.more))
 		return 0;
 	return rb_faces_f_within(&r, &b, &reach);
@@ -315,5 +478,9 @@ main(void)
 	CHECK_RUN(close_calls);
 	CHECK_RUN(decisive);
 	CHECK_RUN(monotone);
+	CHECK_RUN(slabs_never_wrong);
+	CHECK_RUN(slabs_touch);
+	CHECK_RUN(slabs_fields);
+	CHECK_RUN(slabs_of_use);
 	return check_done();
 }

@@ -242,7 +242,7 @@ main(int argc, char **argv)
 	volmesh(gpu, n, "pageable", "0.2", "0.2 0.31 0.17 0.23", n == 84 ? 88365482 : 0, false);
 	volmesh(gpu, n, "lattice", "0", "0 0.5 0.25 0", 0, true);
 	volmesh(gpu, n, "UTM", "0.2 0 0 0 0 500000 4650000 120",
-		"0.2 0.31 0.17 0.23 0 500000 4650000 120", 0, true);
+			"0.2 0.31 0.17 0.23 0 500000 4650000 120", 0, true);
 	meshes(gpu, "delft_tin_model", "city/delft_tin.off.xz", "city/delft_model.off.xz", 400896);
 	volmesh(gpu, 30, "300K", "0.2", "0.2 0.31 0.17 0.23", 0, true);
 	volmesh(gpu, 18, "72K", "0.2", "0.2 0.31 0.17 0.23", 838640, true);

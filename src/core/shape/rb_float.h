@@ -180,36 +180,6 @@ rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c, bool unit)
 		f->k = f->m = (float) INFINITY;
 }
 
-/* the closed box of its corners: of the triangle's floats, not of its doubles */
-RB_HD void
-rb_face_f_box(const rb_face_f *f, float lo[3], float hi[3])
-{
-	for (int a = 0; a < 3; a++)
-	{
-		lo[a] = fminf(f->p[a], fminf(f->p[3 + a], f->p[6 + a]));
-		hi[a] = fmaxf(f->p[a], fmaxf(f->p[3 + a], f->p[6 + a]));
-	}
-}
-
-/*
- * The same with half of a distance more on all sides, so that what is within it
- * overlaps.  Both halves cover the roundings of their side: 1.001 e m of what is stored, and e of a
- * sum of at most m and the half.
- */
-RB_HD void
-rb_face_f_pad(const rb_face_f *f, float half, float lo[3], float hi[3])
-{
-	const bool sure = f->m <= RB_M_MOST_F;
-	const float pad = half * (float) (1 + 4 * RB_EPS_F) + f->m * (float) (4 * RB_EPS_F) + 0x1p-100f;
-
-	rb_face_f_box(f, lo, hi);
-	for (int a = 0; a < 3; a++)
-	{
-		lo[a] = sure ? lo[a] - pad : -(float) INFINITY;
-		hi[a] = sure ? hi[a] + pad : (float) INFINITY;
-	}
-}
-
 #ifdef __CUDA_ARCH__
 #define rb_bits_f(x) __float_as_uint(x)
 #else
@@ -244,8 +214,8 @@ rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 	for (int i = 0; i < 3; i++)
 		s[i] = fmaf(f->n[0], of->p[3 * i],
 					fmaf(f->n[1], of->p[3 * i + 1], fmaf(f->n[2], of->p[3 * i + 2], f->d)));
-	sides.apart = (fminf(s[0], fminf(s[1], s[2])) > bound) |
-				  (fmaxf(s[0], fmaxf(s[1], s[2])) < -bound);
+	sides.apart =
+		(fminf(s[0], fminf(s[1], s[2])) > bound) | (fmaxf(s[0], fmaxf(s[1], s[2])) < -bound);
 	sides.sure = fminf(fabsf(s[0]), fminf(fabsf(s[1]), fabsf(s[2]))) > bound;
 	for (int i = 0; i < 3; i++)
 		bits[i] = rb_bits_f(s[i]);
@@ -280,9 +250,9 @@ rb_orient_f(const float p[3], const float v[3], const float x[3], const float y[
 		t[a] = y[a] - p[a];
 		u[a] = x[a] - p[a];
 	}
-	return fmaf(fmaf(v[1], t[2], -(v[2] * t[1])), u[0],
-				fmaf(fmaf(v[2], t[0], -(v[0] * t[2])), u[1],
-					 fmaf(v[0], t[1], -(v[1] * t[0])) * u[2]));
+	return fmaf(
+		fmaf(v[1], t[2], -(v[2] * t[1])), u[0],
+		fmaf(fmaf(v[2], t[0], -(v[0] * t[2])), u[1], fmaf(v[0], t[1], -(v[1] * t[0])) * u[2]));
 }
 
 /* 0, 1, RB_UNSURE */

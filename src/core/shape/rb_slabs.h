@@ -77,7 +77,8 @@ rb_slabs_init(rb_slabs *s, const rb_face_f *f, float half)
 	}
 	for (int a = 0; a < 3; a++)
 		rb_slab_put(s, 0, 10 * a, RB_SLABS_AXIS, 511, fminf(p[a], fminf(p[3 + a], p[6 + a])),
-					fmaxf(p[a], fmaxf(p[3 + a], p[6 + a])), error + half * (RB_SLABS_AXIS * 1.001f));
+					fmaxf(p[a], fmaxf(p[3 + a], p[6 + a])),
+					error + half * (RB_SLABS_AXIS * 1.001f));
 	for (int d = 0; d < 4; d++)
 	{
 		/* the axis with a minus; none: 3 */
@@ -89,8 +90,7 @@ rb_slabs_init(rb_slabs *s, const rb_face_f *f, float half)
 				   (minus == 1 ? -p[3 * i + 1] : p[3 * i + 1]) +
 				   (minus == 2 ? -p[3 * i + 2] : p[3 * i + 2]);
 		rb_slab_put(s, 1, 8 * d, RB_SLABS_DIAGONAL, 127, fminf(v[0], fminf(v[1], v[2])),
-					fmaxf(v[0], fmaxf(v[1], v[2])),
-					error + half * (RB_SLABS_DIAGONAL * 1.7337f));
+					fmaxf(v[0], fmaxf(v[1], v[2])), error + half * (RB_SLABS_DIAGONAL * 1.7337f));
 	}
 }
 
