@@ -228,7 +228,8 @@ slabs_never_wrong(void)
 
 /*
  * A corner of blue on an edge of red that is the last of red along a diagonal, and blue goes on from
- * there: they touch, far beside the cell, where floats are coarse and their sums fall to either side of a level.
+ * there: they touch, far beside the cell, where floats are coarser than what the ends of the edge are
+ * apart, so that sums that should be one fall to either side of a level.
  */
 static void
 slabs_touch(void)
@@ -236,7 +237,7 @@ slabs_touch(void)
 	for (long i = check_rounds(400000); i > 0; i--)
 	{
 		const int minus = check_below(4); /* 3: none */
-		const double unit = ldexp(1, -6), far = ldexp(1, 6 + check_below(8));
+		const double unit = ldexp(1, -24), far = ldexp(1, 6 + check_below(8));
 		double sign[3], p[18], along;
 		rb_frame frame = {{0, 0, 0}, {1, 1, 1}};
 
@@ -256,9 +257,9 @@ slabs_touch(void)
 		p[5] = 2 * p[11] - p[2];
 		for (int a = 0; a < 3; a++)
 		{
-			p[6 + a] = p[9 + a] - sign[a] * unit * (1 + check_below(300));
-			p[12 + a] = p[9 + a] + sign[a] * unit * (1 + check_below(300));
-			p[15 + a] = p[9 + a] + sign[a] * unit * (1 + check_below(300));
+			p[6 + a] = p[9 + a] - sign[a] * 0.015625 * (1 + check_below(300));
+			p[12 + a] = p[9 + a] + sign[a] * 0.015625 * (1 + check_below(300));
+			p[15 + a] = p[9 + a] + sign[a] * 0.015625 * (1 + check_below(300));
 		}
 		/* a cell that the corner is beside, but for the diagonal */
 		for (int a = 0; a < 2; a++)
