@@ -516,7 +516,7 @@ rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 	int per_sm;
 
 	if (!args->faces)
-		return rb_boxes_blocks(run, blocks);
+		return rb_boxes_blocks(run, args, blocks);
 	RB_CUDA(run, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 									  (int) sizeof(rb_tiles)));
 	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, THREADS,
