@@ -12,8 +12,9 @@
  *		check		a lane holds two red boxes and meets 32 blue ones, which are the same
  *					for all lanes; their overlaps are the bits of two words
  *		sift		words of the boxes that start in this cell tell which pairs it owns
- *					(rb_grid.h); for each that is left, was a comparison equal?  Then the
- *					doubles are compared.
+ *					(rb_grid.h); for each that is left, was a comparison equal?  Then it
+ *					waits until there are 32 such for the warp,
+ *		settle		a lane of which compares the doubles of one
  *		write		the words of the item are counted, and as many pairs are written, or a
  *					record of that size (rb_records.h)
  *
@@ -33,6 +34,7 @@
 #define WORDS ((RB_TILE_F + 31) / 32)
 #define TILE (32 * WORDS) /* whole strips of it are looked at */
 #define ROWS 2            /* red boxes of a lane */
+#define WAITING 64        /* pairs of a warp: fewer than 32, and as many more */
 #ifndef RB_BOX_BLOCKS
 #define RB_BOX_BLOCKS 8 /* of threads, on a multiprocessor */
 #endif
@@ -55,6 +57,7 @@ typedef struct rb_box_tiles
 	uint2 corner[2][TILE]; /* in x the upper, with its guards, in y the lower */
 	uint32_t entry[2][TILE];
 	uint32_t elsewhere[2][WORDS][3]; /* take.cuh */
+	uint2 waiting[WARPS][WAITING]; /* pairs whose doubles are to be compared */
 	uint32_t scan[WARPS];
 	rb_count at; /* where the item's output goes */
 	rb_taken taken;
@@ -75,6 +78,7 @@ typedef struct rb_box_counts
 {
 	rb_count candidates;
 	rb_count redundant;
+	uint32_t waiting; /* pairs of its warp: the same for all of its threads */
 } rb_box_counts;
 
 /* ---- load ---- */
@@ -155,29 +159,80 @@ overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, 
 	return rb_boxes_overlap(plo, phi, qlo, qhi);
 }
 
-/* of the pairs of a red box whose bits overlap or touch, those that do overlap */
+/* of the pairs of a red box that are not apart, those of which some comparison is equal */
 static __device__ __forceinline__ uint32_t
-sift(const rb_cells_args *args, const rb_box_tiles *t, int blue_side, uint32_t first, uint2 red,
-	 uint32_t red_entry, uint32_t bits)
+sift(const uint2 *blue, uint2 red, uint32_t ones, uint32_t bits)
 {
-	const uint2 *blue = t->corner[blue_side] + first;
-	const uint32_t ones = args->axes & 4 ? ONES : ONES_FLAT;
-	const bool rows = args->side[0].row_of != NULL;
-	uint32_t kept = bits;
+	const uint32_t lower = red.y + ones, upper = red.x - ones;
+	uint32_t unsure = 0;
 
-	for (uint32_t rest = bits; rest != 0;)
+	while (bits != 0)
 	{
-		const int k = 31 - __clz((int) rest);
+		const int k = 31 - __clz((int) bits);
 		const uint2 b = blue[k];
 
-		rest ^= 1u << k;
-		/* sure where all bits differ */
-		if ((apart(b.x - red.y - ones, red.x - b.y - ones) != 0 || rows) &&
-			!overlap_double(&args->side[0], &args->side[1], red_entry & RB_INDEX_MASK,
-							t->entry[blue_side][first + k] & RB_INDEX_MASK))
-			kept ^= 1u << k;
+		bits ^= 1u << k;
+		if (apart(b.x - lower, upper - b.y) != 0)
+			unsure |= 1u << k;
 	}
-	return kept;
+	return unsure;
+}
+
+/*
+ * The last n pairs that wait, each by a lane.  Where pairs are only counted they may be of
+ * any cell, and wait with their indices; else they are of this one, with their slots.
+ */
+template <int MODE>
+static __device__ __forceinline__ void
+settle(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t n, rb_box_counts *counts)
+{
+	const uint32_t lane = threadIdx.x & 31;
+
+	counts->waiting -= n;
+	if (lane < n)
+	{
+		const uint2 w = t->waiting[threadIdx.x / 32][counts->waiting + lane];
+		const uint32_t red = MODE == COUNT ? w.x : t->entry[0][w.x] & RB_INDEX_MASK;
+		const uint32_t blue = MODE == COUNT ? w.y : t->entry[blue_side][w.y] & RB_INDEX_MASK;
+
+		if (overlap_double(&args->side[0], &args->side[1], red, blue))
+		{
+			if (MODE == COUNT)
+				counts->candidates++;
+			else
+				atomicOr(&t->bits[w.x][w.y / 32], 1u << w.y % 32);
+		}
+	}
+	__syncwarp();
+}
+
+/* pairs of a red box with blue ones from `first` have to wait; all lanes of the warp call it */
+template <int MODE>
+static __device__ __forceinline__ void
+let_wait(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slot, uint32_t first,
+		 uint32_t unsure, rb_box_counts *counts)
+{
+	const uint32_t lane = threadIdx.x & 31;
+	uint32_t lanes;
+
+	while ((lanes = __ballot_sync(~0u, unsure != 0)) != 0)
+	{
+		if (unsure != 0)
+		{
+			const uint32_t other = first + __ffs(unsure) - 1;
+			uint2 w = make_uint2(slot, other);
+
+			if (MODE == COUNT)
+				w = make_uint2(t->entry[0][slot] & RB_INDEX_MASK,
+							   t->entry[blue_side][other] & RB_INDEX_MASK);
+			t->waiting[threadIdx.x / 32][counts->waiting + __popc(lanes & ((1u << lane) - 1))] = w;
+			unsure &= unsure - 1;
+		}
+		counts->waiting += __popc(lanes);
+		__syncwarp();
+		if (counts->waiting >= 32)
+			settle<MODE>(args, t, blue_side, 32, counts);
+	}
 }
 
 /*
@@ -192,6 +247,7 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 	const int blue_side = same ? 0 : 1;
 	const uint32_t first = strip * 32;
 	const uint4 *blue = (const uint4 *) (t->corner[blue_side] + first);
+	const uint32_t ones = args->axes & 4 ? ONES : ONES_FLAT;
 	uint2 red[N];
 	uint32_t bits[N];
 
@@ -218,23 +274,30 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 	for (int i = 0; i < N; i++)
 	{
 		const uint32_t slot = group * 64 + i * 32 + (threadIdx.x & 31);
-		uint32_t others, entry;
+		uint32_t others, unsure = 0;
 
-		if (slot >= nr)
-			continue;
 		if (nb - first < 32)
 			bits[i] &= (1u << (nb - first)) - 1;
 		/* a cell with itself: each pair is looked at from its smaller slot */
 		if (same && first <= slot)
 			bits[i] = slot - first + 1 < 32 ? bits[i] & ~0u << (slot - first + 1) : 0;
-		entry = t->entry[0][slot];
-		others = elsewhere(t->elsewhere[blue_side][strip], entry);
-		counts->redundant += __popc(bits[i] & others);
-		bits[i] = sift(args, t, blue_side, first, red[i], entry, bits[i] & ~others);
+		if (slot >= nr)
+			bits[i] = 0;
+		if (bits[i] != 0)
+		{
+			others = elsewhere(t->elsewhere[blue_side][strip], t->entry[0][slot]);
+			counts->redundant += __popc(bits[i] & others);
+			bits[i] &= ~others;
+			/* parts of one row are no pair, which only overlap_double knows */
+			unsure = args->side[0].row_of != NULL
+						 ? bits[i]
+						 : sift(t->corner[blue_side] + first, red[i], ones, bits[i]);
+		}
 		if (MODE == COUNT)
-			counts->candidates += __popc(bits[i]);
+			counts->candidates += __popc(bits[i] & ~unsure);
 		else
-			t->bits[slot][strip] = bits[i];
+			t->bits[slot][strip] = bits[i] & ~unsure;
+		let_wait<MODE>(args, t, blue_side, slot, first, unsure, counts);
 	}
 }
 
@@ -258,6 +321,8 @@ check_all(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, ui
 				check<MODE, 1>(args, t, same, g, s, nr, nb, counts);
 		turn = s - strips;
 	}
+	if (MODE != COUNT && counts->waiting > 0)
+		settle<MODE>(args, t, same ? 0 : 1, counts->waiting, counts);
 }
 
 /* ---- write ---- */
@@ -490,7 +555,7 @@ __launch_bounds__(THREADS, RB_BOX_BLOCKS)
 {
 	__shared__ __align__(16) char room[TILES_BYTES(MODE)];
 	rb_box_tiles *t = (rb_box_tiles *) room;
-	rb_box_counts counts = {0, 0};
+	rb_box_counts counts = {0, 0, 0};
 	bool first = true;
 
 	for (;;)
@@ -511,6 +576,8 @@ __launch_bounds__(THREADS, RB_BOX_BLOCKS)
 			__syncthreads();
 		}
 	}
+	if (MODE == COUNT && counts.waiting > 0)
+		settle<MODE>(&args, t, 0, counts.waiting, &counts);
 	counts.redundant = rb_warp_sum(counts.redundant);
 	counts.candidates = rb_warp_sum(counts.candidates);
 	if ((threadIdx.x & 31) == 0 && counts.redundant > 0)
