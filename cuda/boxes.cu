@@ -57,7 +57,7 @@ typedef struct rb_box_tiles
 	uint2 corner[2][TILE]; /* in x the upper, with its guards, in y the lower */
 	uint32_t entry[2][TILE];
 	uint32_t elsewhere[2][WORDS][3]; /* take.cuh */
-	uint2 waiting[WARPS][WAITING]; /* pairs whose doubles are to be compared */
+	uint2 waiting[WARPS][WAITING];   /* pairs whose doubles are to be compared */
 	uint32_t scan[WARPS];
 	rb_count at; /* where the item's output goes */
 	rb_taken taken;

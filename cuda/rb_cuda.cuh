@@ -322,7 +322,9 @@ typedef struct rb_level
 /* totals over the cells of a level */
 typedef struct rb_totals
 {
-	rb_count cells;         /* from the plan */
+	rb_count cells;         /* from the plan, */
+	rb_count expected;      /* and so many incidences, about */
+	rb_count placed;        /* incidences that were listed, or would have been */
 	rb_count incidences[2]; /* in cells that have both colours */
 	rb_count items;         /* work items of cells that are not crowded, */
 	rb_count item_tests;
