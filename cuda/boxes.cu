@@ -7,26 +7,34 @@
  * Large-Scale Simulations, 2013: tiles in shared memory, half of the matrix where a
  * cell meets itself, pairs in the numbers of their cell.
  *
- *		load		each box once, put into the cell's frame as floats (rb_float.h)
+ *		load		each box once, put into the cell's frame (rb_float.h) and there into two
+ *					words: its upper corner and its lower one, nine or ten bits an axis
  *		check		a lane holds two red boxes and meets 32 blue ones, which are the same
  *					for all lanes; their overlaps are the bits of two words
  *		sift		words of the boxes that start in this cell tell which pairs it owns
- *					(rb_grid.h); for each that is left, was a comparison equal?  Then the
- *					doubles are compared.
- *		write		the words of the item are counted, and a record of that size
- *					(rb_records.h) or as many pairs are written
+ *					(rb_grid.h); for each that is left, was a comparison equal?  Then it
+ *					waits until there are 32 such for the warp,
+ *		settle		a lane of which compares the doubles of one
+ *		write		the words of the item are counted, and as many pairs are written, or a
+ *					record of that size (rb_records.h)
  *
- * Floats of the frame are a monotone image of the doubles: where two bounds differ as
- * floats they differ as doubles in the same way, so only equal ones are undecided.
- * That is asked for the few pairs that overlap and not for the many that do not, and
- * the owner for 32 pairs at once: the inner loop is six comparisons and a bit.
+ * Above the bits of each axis there is one more, which is set in the upper corner.  One
+ * subtraction then compares three axes: what is borrowed on an axis takes its own bit
+ * away and nobody else's.  Two subtractions, an `and`, and a pair is apart or not.
+ *
+ * The few bits are a monotone image of the doubles, cut off at the cell, in which all that
+ * it may report overlaps: where two bounds differ there they differ as doubles in the same
+ * way, so only equal ones are undecided.  That is asked for the few pairs that overlap and
+ * not for the many that do not, and the owner for 32 pairs at once.
  */
 #include "take.cuh"
 
 #define WARPS 4
 #define THREADS (32 * WARPS)
 #define WORDS ((RB_TILE_F + 31) / 32)
-#define ROWS 2 /* red boxes of a lane */
+#define TILE (32 * WORDS) /* whole strips of it are looked at */
+#define ROWS 2            /* red boxes of a lane */
+#define WAITING 64        /* pairs of a warp: fewer than 32, and as many more */
 #ifndef RB_BOX_BLOCKS
 #define RB_BOX_BLOCKS 8 /* of threads, on a multiprocessor */
 #endif
@@ -34,25 +42,77 @@
 static_assert(RB_TILE_F <= RB_RECORD_SIDE && RB_TILE_F <= ROWS * THREADS && RB_TILE_F <= 255,
 			  "counts of a record have eight bits; a thread writes the words of two red boxes");
 
+/* what becomes of the pairs */
+enum
+{
+	COUNT,
+	ADD_WORDS, /* of boxes: a count or a bit for each part */
+	PAIRS,     /* of boxes, for the host */
+	CANDIDATES,
+	RECORDS
+};
+
 typedef struct rb_box_tiles
 {
-	float4 lo[2][RB_TILE_F];         /* w is not used */
-	float4 hi[2][RB_TILE_F];         /* in w the entry */
+	uint2 corner[2][TILE]; /* in x the upper, with its guards, in y the lower */
+	uint32_t entry[2][TILE];
 	uint32_t elsewhere[2][WORDS][3]; /* take.cuh */
-	uint32_t bits[RB_TILE_F][WORDS]; /* by red: which blue it meets */
+	uint2 waiting[WARPS][WAITING];   /* pairs whose doubles are to be compared */
 	uint32_t scan[WARPS];
 	rb_count at; /* where the item's output goes */
 	rb_taken taken;
+	/* unless pairs are only counted */
+	uint32_t bits[TILE][WORDS]; /* by red: which blue it meets */
+	/* for records alone */
+	uint32_t lists[TILE * WORDS];
 } rb_box_tiles;
+
+/* how much of it is there */
+#define TILES_BYTES(mode)                               \
+	((mode) == COUNT     ? offsetof(rb_box_tiles, bits) \
+	 : (mode) == RECORDS ? sizeof(rb_box_tiles)         \
+						 : offsetof(rb_box_tiles, lists))
 
 /* of one thread */
 typedef struct rb_box_counts
 {
 	rb_count candidates;
 	rb_count redundant;
+	uint32_t waiting; /* pairs of its warp: the same for all of its threads */
 } rb_box_counts;
 
 /* ---- load ---- */
+
+/*
+ * Where the bits of an axis begin; the next bit above them is its guard.  Nine for x and ten each
+ * for y and z are what a word has room for.
+ */
+#define X_BITS 9
+#define YZ_BITS 10
+#define Y_AT (X_BITS + 1)
+#define Z_AT (Y_AT + YZ_BITS + 1)
+#define GUARDS (1u << X_BITS | 1u << (Y_AT + YZ_BITS) | 1u << (Z_AT + YZ_BITS))
+#define ONES (1u | 1u << Y_AT | 1u << Z_AT)
+#define ONES_FLAT (1u | 1u << Y_AT) /* without z */
+
+static_assert(Z_AT + YZ_BITS == 31, "three axes and their guards fill a word");
+
+/* a coordinate of the frame, which reaches from -1 to 1 in the cell, in `bits` bits: monotone */
+static __device__ __forceinline__ uint32_t
+few_bits(float x, int bits)
+{
+	const float half = (float) (1 << (bits - 1));
+
+	return (uint32_t) (int32_t) fminf(fmaxf(__fmaf_rn(x, half, half), 0), 2 * half - 1);
+}
+
+static __device__ __forceinline__ uint32_t
+corner(const rb_frame *frame, const double c[3])
+{
+	return few_bits(rb_frame_map(frame, 0, c[0]), X_BITS) |
+		   few_bits(rb_frame_map(frame, 1, c[1]), YZ_BITS) << Y_AT |
+		   few_bits(rb_frame_map(frame, 2, c[2]), YZ_BITS) << Z_AT;
+}
 
 static __device__ __forceinline__ void
 load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
@@ -69,113 +129,180 @@ load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from
 		if (slot < n)
 		{
 			double lo[3], hi[3];
-			float l[3], h[3];
 
 			rb_part_box(from, e & RB_INDEX_MASK, lo, hi);
-			for (int a = 0; a < 3; a++)
-			{
-				l[a] = rb_frame_map(frame, a, lo[a]);
-				h[a] = rb_frame_map(frame, a, hi[a]);
-			}
-			t->lo[side][slot] = make_float4(l[0], l[1], l[2], 0);
-			t->hi[side][slot] = make_float4(h[0], h[1], h[2], __uint_as_float(e));
+			t->corner[side][slot] = make_uint2(corner(frame, hi) | GUARDS, corner(frame, lo));
+			t->entry[side][slot] = e;
 		}
 	}
 }
 
 /* ---- check and sift ---- */
 
-/* the doubles of a pair of which some floats are equal, and the rows it belongs to */
-static __device__ bool
-overlap_double(const rb_cells_args *args, uint32_t r, uint32_t b)
+/* not 0 when they are apart: some guard of one of the differences is gone */
+static __device__ __forceinline__ uint32_t
+apart(uint32_t difference, uint32_t other)
+{
+	return ~(difference & other) & GUARDS;
+}
+
+/* the doubles of a pair of which some bits are equal, and the rows it belongs to */
+static __device__ __noinline__ bool
+overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, uint32_t b)
 {
 	double plo[3], phi[3], qlo[3], qhi[3];
 
-	if (args->side[0].row_of != NULL && args->side[0].row_of[r] == args->side[1].row_of[b])
+	if (red->row_of != NULL && red->row_of[r] == blue->row_of[b])
 		return false;
-	rb_part_box(&args->side[0], r, plo, phi);
-	rb_part_box(&args->side[1], b, qlo, qhi);
+	rb_part_box(red, r, plo, phi);
+	rb_part_box(blue, b, qlo, qhi);
 	return rb_boxes_overlap(plo, phi, qlo, qhi);
 }
 
-/* of the pairs of a red box whose floats overlap or touch, those that do overlap */
+/* of the pairs of a red box that are not apart, those of which some comparison is equal */
 static __device__ __forceinline__ uint32_t
-sift(const rb_cells_args *args, const rb_box_tiles *t, int blue_side, uint32_t first, float4 lo,
-	 float4 hi, uint32_t bits)
+sift(const uint2 *blue, uint2 red, uint32_t ones, uint32_t bits)
 {
-	const float4 *blue_lo = t->lo[blue_side] + first, *blue_hi = t->hi[blue_side] + first;
-	const bool z = (args->axes & 4) != 0, rows = args->side[0].row_of != NULL;
-	uint32_t kept = bits;
+	const uint32_t lower = red.y + ones, upper = red.x - ones;
+	uint32_t unsure = 0;
 
-	for (uint32_t rest = bits; rest != 0; rest &= rest - 1)
+	while (bits != 0)
 	{
-		const int k = __ffs(rest) - 1;
-		const float4 l = blue_lo[k], h = blue_hi[k];
-		const bool sure = (lo.x < h.x) & (l.x < hi.x) & (lo.y < h.y) & (l.y < hi.y) &
-						  (((lo.z < h.z) & (l.z < hi.z)) | !z);
+		const int k = 31 - __clz((int) bits);
+		const uint2 b = blue[k];
 
-		if ((!sure | rows) && !overlap_double(args, __float_as_uint(hi.w) & RB_INDEX_MASK,
-											  __float_as_uint(h.w) & RB_INDEX_MASK))
-			kept ^= 1u << k;
+		bits ^= 1u << k;
+		if (apart(b.x - lower, upper - b.y) != 0)
+			unsure |= 1u << k;
 	}
-	return kept;
+	return unsure;
+}
+
+/*
+ * The last n pairs that wait, each by a lane.  Where pairs are only counted they may be of
+ * any cell, and wait with their indices; else they are of this one, with their slots.
+ */
+template <int MODE>
+static __device__ __forceinline__ void
+settle(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t n, rb_box_counts *counts)
+{
+	const uint32_t lane = threadIdx.x & 31;
+
+	counts->waiting -= n;
+	if (lane < n)
+	{
+		const uint2 w = t->waiting[threadIdx.x / 32][counts->waiting + lane];
+		const uint32_t red = MODE == COUNT ? w.x : t->entry[0][w.x] & RB_INDEX_MASK;
+		const uint32_t blue = MODE == COUNT ? w.y : t->entry[blue_side][w.y] & RB_INDEX_MASK;
+
+		if (overlap_double(&args->side[0], &args->side[1], red, blue))
+		{
+			if (MODE == COUNT)
+				counts->candidates++;
+			else
+				atomicOr(&t->bits[w.x][w.y / 32], 1u << w.y % 32);
+		}
+	}
+	__syncwarp();
+}
+
+/* pairs of a red box with blue ones from `first` have to wait; all lanes of the warp call it */
+template <int MODE>
+static __device__ __forceinline__ void
+let_wait(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slot, uint32_t first,
+		 uint32_t unsure, rb_box_counts *counts)
+{
+	const uint32_t lane = threadIdx.x & 31;
+	uint32_t lanes;
+
+	while ((lanes = __ballot_sync(~0u, unsure != 0)) != 0)
+	{
+		if (unsure != 0)
+		{
+			const uint32_t other = first + __ffs(unsure) - 1;
+			uint2 w = make_uint2(slot, other);
+
+			if (MODE == COUNT)
+				w = make_uint2(t->entry[0][slot] & RB_INDEX_MASK,
+							   t->entry[blue_side][other] & RB_INDEX_MASK);
+			t->waiting[threadIdx.x / 32][counts->waiting + __popc(lanes & ((1u << lane) - 1))] = w;
+			unsure &= unsure - 1;
+		}
+		counts->waiting += __popc(lanes);
+		__syncwarp();
+		if (counts->waiting >= 32)
+			settle<MODE>(args, t, blue_side, 32, counts);
+	}
 }
 
 /*
  * 32 blue boxes from `first` against 32 or 64 red ones.  Slots beyond a tile's end
  * hold anything; their bits are taken away.
  */
-template <int N>
+template <int MODE, int N>
 static __device__ __forceinline__ void
 check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uint32_t strip,
 	  uint32_t nr, uint32_t nb, rb_box_counts *counts)
 {
 	const int blue_side = same ? 0 : 1;
 	const uint32_t first = strip * 32;
-	const float4 *blue_lo = t->lo[blue_side] + first, *blue_hi = t->hi[blue_side] + first;
-	float4 lo[N], hi[N];
+	const uint4 *blue = (const uint4 *) (t->corner[blue_side] + first);
+	const uint32_t ones = args->axes & 4 ? ONES : ONES_FLAT;
+	uint2 red[N];
 	uint32_t bits[N];
 
 	for (int i = 0; i < N; i++)
 	{
 		const uint32_t slot = group * 64 + i * 32 + (threadIdx.x & 31);
 
-		lo[i] = t->lo[0][slot < nr ? slot : 0];
-		hi[i] = t->hi[0][slot < nr ? slot : 0];
+		red[i] = t->corner[0][slot];
 		bits[i] = 0;
 	}
 #pragma unroll
-	for (int k = 0; k < 32; k++)
+	for (int k = 0; k < 32; k += 2)
 	{
-		const float4 l = blue_lo[k], h = blue_hi[k];
+		const uint4 two = blue[k / 2];
 
 		for (int i = 0; i < N; i++)
 		{
-			const bool o = (lo[i].x <= h.x) & (l.x <= hi[i].x) & (lo[i].y <= h.y) &
-						   (l.y <= hi[i].y) & (lo[i].z <= h.z) & (l.z <= hi[i].z);
-
-			bits[i] |= (uint32_t) o << k;
+			if (apart(two.x - red[i].y, red[i].x - two.y) == 0)
+				bits[i] |= 1u << k;
+			if (apart(two.z - red[i].y, red[i].x - two.w) == 0)
+				bits[i] |= 2u << k;
 		}
 	}
 	for (int i = 0; i < N; i++)
 	{
 		const uint32_t slot = group * 64 + i * 32 + (threadIdx.x & 31);
-		uint32_t others;
+		uint32_t others, unsure = 0;
 
-		if (slot >= nr)
-			continue;
 		if (nb - first < 32)
 			bits[i] &= (1u << (nb - first)) - 1;
 		/* a cell with itself: each pair is looked at from its smaller slot */
 		if (same && first <= slot)
 			bits[i] = slot - first + 1 < 32 ? bits[i] & ~0u << (slot - first + 1) : 0;
-		others = elsewhere(t->elsewhere[blue_side][strip], __float_as_uint(hi[i].w));
-		counts->redundant += __popc(bits[i] & others);
-		t->bits[slot][strip] = sift(args, t, blue_side, first, lo[i], hi[i], bits[i] & ~others);
+		if (slot >= nr)
+			bits[i] = 0;
+		if (bits[i] != 0)
+		{
+			others = elsewhere(t->elsewhere[blue_side][strip], t->entry[0][slot]);
+			counts->redundant += __popc(bits[i] & others);
+			bits[i] &= ~others;
+			/* parts of one row are no pair, which only overlap_double knows */
+			unsure = args->side[0].row_of != NULL
+						 ? bits[i]
+						 : sift(t->corner[blue_side] + first, red[i], ones, bits[i]);
+		}
+		if (MODE == COUNT)
+			counts->candidates += __popc(bits[i] & ~unsure);
+		else
+			t->bits[slot][strip] = bits[i] & ~unsure;
+		let_wait<MODE>(args, t, blue_side, slot, first, unsure, counts);
 	}
 }
 
 /* the warps of the block share the strips of all groups of 64 red boxes */
+template <int MODE>
 static __device__ __forceinline__ void
 check_all(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
 		  rb_box_counts *counts)
@@ -189,11 +316,13 @@ check_all(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, ui
 
 		for (; s < strips; s += WARPS)
 			if (nr - g * 64 > 32)
-				check<2>(args, t, same, g, s, nr, nb, counts);
+				check<MODE, 2>(args, t, same, g, s, nr, nb, counts);
 			else
-				check<1>(args, t, same, g, s, nr, nb, counts);
+				check<MODE, 1>(args, t, same, g, s, nr, nb, counts);
 		turn = s - strips;
 	}
+	if (MODE != COUNT && counts->waiting > 0)
+		settle<MODE>(args, t, same ? 0 : 1, counts->waiting, counts);
 }
 
 /* ---- write ---- */
@@ -250,24 +379,26 @@ count_rows(rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips, uint32_t co
 static __device__ __forceinline__ uint32_t
 index_of(const rb_box_tiles *t, int side, uint32_t slot)
 {
-	return __float_as_uint(t->hi[side][slot].w) & RB_INDEX_MASK;
+	return t->entry[side][slot] & RB_INDEX_MASK;
 }
 
-/* segments: candidates for the filters */
+/* boxes: as the job wants them; else candidates for the filters, in indices of the sides */
+template <int MODE>
 static __device__ __forceinline__ void
 write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
 			uint32_t before, uint32_t all)
 {
 	const int blue_side = same ? 0 : 1;
+	rb_tally *tally = args->pool.tally;
 	rb_pair *to;
 
 	if (threadIdx.x == 0)
 	{
-		t->at = atomicAdd(&args->pool.tally->float_undecided, (rb_count) all);
+		t->at = atomicAdd(MODE == PAIRS ? &tally->hits : &tally->float_undecided, (rb_count) all);
 		t->taken.made += all;
 	}
 	__syncthreads();
-	to = args->pool.undecided + t->at + before;
+	to = (MODE == PAIRS ? args->pool.hits : args->pool.undecided) + t->at + before;
 	for (int i = 0; i < ROWS; i++)
 	{
 		const uint32_t slot = ROWS * threadIdx.x + i;
@@ -277,9 +408,10 @@ write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, 
 		for (uint32_t s = first_word(same, slot); s < strips; s++)
 			for (uint32_t bits = t->bits[slot][s]; bits != 0; bits &= bits - 1)
 			{
-				to->red = index_of(t, 0, slot);
-				to->blue = index_of(t, blue_side, 32 * s + __ffs(bits) - 1);
-				to++;
+				const uint32_t red = index_of(t, 0, slot);
+				const uint32_t blue = index_of(t, blue_side, 32 * s + __ffs(bits) - 1);
+
+				*to++ = MODE == PAIRS ? rb_pair_of(args, red, blue) : rb_pair{red, blue};
 			}
 	}
 }
@@ -335,8 +467,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 		at = atomicAdd(&args->pool.tally->bytes, (rb_count) size);
 	if (lists)
 	{
-		/* in the place of the lower corners, which are not needed any more */
-		uint8_t *counts = (uint8_t *) t->lo, *number = counts + nr + before;
+		uint8_t *counts = (uint8_t *) t->lists, *number = counts + nr + before;
 
 		for (int i = 0; i < ROWS; i++)
 		{
@@ -371,7 +502,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 	to += ids;
 	if (lists)
 		for (uint32_t i = threadIdx.x; i < body; i += THREADS)
-			to[i] = ((const uint32_t *) t->lo)[i];
+			to[i] = t->lists[i];
 	else
 		for (uint32_t i = threadIdx.x; i < words; i += THREADS)
 		{
@@ -383,7 +514,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 
 /* ---- work items ---- */
 
-template <bool ADDED>
+template <int MODE>
 static __device__ __forceinline__ void
 join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_box_counts *counts)
 {
@@ -400,29 +531,31 @@ join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_bo
 			load(t, 1, &frame, &args->side[1], args->entry[1] + blue, nb);
 	}
 	__syncthreads();
-	check_all(args, t, same, nr, nb, counts);
+	check_all<MODE>(args, t, same, nr, nb, counts);
+	if (MODE == COUNT)
+		return;
 	__syncthreads();
 	all = count_rows(t, same, nr, strips, count, &before);
 	if (threadIdx.x == 0)
 		counts->candidates += all;
 	if (all == 0)
 		return;
-	if (ADDED)
+	if (MODE == ADD_WORDS)
 		add_words(args, t, same, nr, strips, count);
-	else if (!args->boxes)
-		write_pairs(args, t, same, nr, strips, before, all);
-	else if (!args->count_only)
+	else if (MODE == RECORDS)
 		write_record(args, t, same, nr, nb, count, before, all);
+	else
+		write_pairs<MODE>(args, t, same, nr, strips, before, all);
 }
 
-/* ADDED: boxes of which words are wanted */
-template <bool ADDED>
+template <int MODE>
 static __global__ void
-__launch_bounds__(THREADS, RB_BOX_BLOCKS) boxes_join_kernel(const rb_cells_args args)
+__launch_bounds__(THREADS, RB_BOX_BLOCKS)
+	boxes_join_kernel(const __grid_constant__ rb_cells_args args)
 {
-	__shared__ rb_box_tiles tiles;
-	rb_box_tiles *t = &tiles;
-	rb_box_counts counts = {0, 0};
+	__shared__ __align__(16) char room[TILES_BYTES(MODE)];
+	rb_box_tiles *t = (rb_box_tiles *) room;
+	rb_box_counts counts = {0, 0, 0};
 	bool first = true;
 
 	for (;;)
@@ -430,7 +563,7 @@ __launch_bounds__(THREADS, RB_BOX_BLOCKS) boxes_join_kernel(const rb_cells_args 
 		rb_count number, end;
 
 		if (threadIdx.x == 0)
-			items_take(&args, &t->taken, args.boxes ? RB_ITEM_BYTES : RB_ITEM_PAIRS, first);
+			items_take(&args, &t->taken, args.reserve, first);
 		first = false;
 		__syncthreads();
 		number = t->taken.number;
@@ -439,28 +572,45 @@ __launch_bounds__(THREADS, RB_BOX_BLOCKS) boxes_join_kernel(const rb_cells_args 
 			break;
 		for (; number < end; number++)
 		{
-			join_item<ADDED>(&args, t, &args.items[number], &counts);
+			join_item<MODE>(&args, t, &args.items[number], &counts);
 			__syncthreads();
 		}
 	}
+	if (MODE == COUNT && counts.waiting > 0)
+		settle<MODE>(&args, t, 0, counts.waiting, &counts);
 	counts.redundant = rb_warp_sum(counts.redundant);
+	counts.candidates = rb_warp_sum(counts.candidates);
 	if ((threadIdx.x & 31) == 0 && counts.redundant > 0)
 		atomicAdd(&args.pool.tally->redundant, counts.redundant);
-	if (threadIdx.x == 0 && counts.candidates > 0)
+	if ((threadIdx.x & 31) == 0 && counts.candidates > 0)
 	{
 		atomicAdd(&args.pool.tally->candidates, counts.candidates);
-		if (args.boxes)
+		if (MODE == COUNT || MODE == ADD_WORDS || MODE == RECORDS)
 			atomicAdd(&args.pool.tally->hits, counts.candidates);
 	}
 }
 
+typedef void (*rb_boxes_kernel)(rb_cells_args);
+
+static rb_boxes_kernel
+kernel_of(const rb_cells_args *args)
+{
+	if (!args->boxes)
+		return boxes_join_kernel<CANDIDATES>;
+	if (args->counts != NULL || args->marks != NULL)
+		return boxes_join_kernel<ADD_WORDS>;
+	if (args->count_only)
+		return boxes_join_kernel<COUNT>;
+	return args->records ? boxes_join_kernel<RECORDS> : boxes_join_kernel<PAIRS>;
+}
+
 rb_status
-rb_boxes_blocks(rb_device_run *run, int *blocks)
+rb_boxes_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 {
 	int per_sm;
 
-	RB_CUDA(run, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, boxes_join_kernel<false>,
-															   THREADS, 0));
+	RB_CUDA(run,
+			cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel_of(args), THREADS, 0));
 	*blocks = (per_sm > 0 ? per_sm : 1) * run->device->sms;
 	return RB_OK;
 }
@@ -468,10 +618,9 @@ rb_boxes_blocks(rb_device_run *run, int *blocks)
 rb_status
 rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks)
 {
-	if (args->boxes && run->words != NULL)
-		boxes_join_kernel<true><<<blocks, THREADS, 0, run->queue->compute>>>(*args);
-	else
-		boxes_join_kernel<false><<<blocks, THREADS, 0, run->queue->compute>>>(*args);
+	const rb_boxes_kernel kernel = kernel_of(args);
+
+	kernel<<<blocks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "boxes_join_kernel");
 	return RB_OK;
 }

@@ -576,7 +576,7 @@ rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks)
 	int per_sm;
 
 	if (!args->faces)
-		return rb_boxes_blocks(run, blocks);
+		return rb_boxes_blocks(run, args, blocks);
 	RB_CUDA(run, cudaFuncSetAttribute(k.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 									  (int) k.bytes));
 	RB_CUDA(run,

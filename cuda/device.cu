@@ -32,8 +32,11 @@
 #define IDLE_MS 700
 #define POLL_MS 10
 #define KEEPER_STACK ((size_t) 1 << 20) /* the driver works on it */
-/* of the device: what stays in the pool between two joins, for mapping memory is slow */
-#define KEPT_SHARE 16
+/*
+ * Of the device: what stays in the pool between two joins that follow each other, for mapping memory is
+ * slow.  A join of a few thousand triangles has pools of more than a gigabyte.
+ */
+#define KEPT_SHARE 8
 /* what an open device takes of its own memory, about */
 #define OPEN_BYTES ((uint64_t) 550 << 20)
 

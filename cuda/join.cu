@@ -17,14 +17,19 @@
  * them to the host.
  */
 #include "rb_cuda.cuh"
+#include "core/base/rb_parallel.h"
 #include "core/shape/rb_pair.h"
 
 #include <string.h>
 
 /* what a launch should find beyond its reservations */
+#ifndef POOL_PAIRS
 #define POOL_PAIRS ((rb_count) 16 << 20)
-#define POOL_BYTES ((rb_count) 64 << 20) /* of records */
-#define BATCH 8                          /* work items that a block takes at once, at most */
+#endif
+#define POOL_BYTES ((rb_count) 64 << 20)  /* of records */
+#define EMIT_THREADS 8                    /* that hand pairs to the sink, */
+#define EMIT_GRAIN ((uint64_t) 128 << 10) /* so many at once */
+#define BATCH 8                           /* work items that a block takes at once, at most */
 
 typedef struct rb_joiner
 {
@@ -33,8 +38,8 @@ typedef struct rb_joiner
 	bool self;
 	rb_cells_args args;
 	rb_pool pool[2];
-	rb_tally *tally;         /* two, on the device, and the next work item */
-	rb_record_reader reader; /* of records, unless the sink takes them as they are */
+	rb_tally *tally; /* two, on the device, and the next work item */
+	rb_thread *team; /* that hands pairs to the sink; NULL before the first ones */
 	int pools;
 	int blocks;
 	double *room;     /* for exact signs, once they are wanted */
@@ -54,11 +59,42 @@ enum
 
 /* ---- pairs to the host ---- */
 
+/* a piece of memory with pairs, on its way into the sink */
+typedef struct rb_emitting
+{
+	const rb_sink *sink;
+	const rb_pair *pairs;
+	int status; /* what the sink said that was not RB_OK */
+} rb_emitting;
+
+static void
+emit_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	rb_emitting *e = (rb_emitting *) arg;
+	rb_status status = RB_OK;
+
+	(void) me;
+	if (rb_load(&e->status) == RB_OK)
+		status = e->sink->put(e->sink->user, e->pairs + from, to - from);
+	if (status != RB_OK)
+		rb_store(&e->status, (int) status);
+}
+
+/* by several threads: a sink may have more to do with a pair than the bus has */
 static rb_status
 emit(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
-	(void) arg;
-	return run->sink->put(run->sink->user, (const rb_pair *) bytes, n);
+	rb_joiner *j = (rb_joiner *) arg;
+	rb_emitting e = {run->sink, (const rb_pair *) bytes, RB_OK};
+	const int threads = run->ctx->threads < EMIT_THREADS ? run->ctx->threads : EMIT_THREADS;
+	rb_status status;
+
+	if (n <= EMIT_GRAIN)
+		return run->sink->put(run->sink->user, e.pairs, n);
+	if (j->team == NULL)
+		RB_TRY(rb_team_open(run->ctx, threads, &j->team));
+	status = rb_loop(j->team, n, EMIT_GRAIN, emit_some, &e);
+	return e.status != RB_OK ? (rb_status) e.status : status;
 }
 
 static rb_status
@@ -74,22 +110,14 @@ emit_hits(rb_joiner *j, const rb_pair *from, rb_count n)
 	run->emitted = true;
 	if (j->args.count_only)
 		return run->sink->put(run->sink->user, NULL, n);
-	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit, NULL);
+	return rb_download(run, from, n * sizeof(rb_pair), sizeof(rb_pair), emit, j);
 }
 
 static rb_status
 emit_record_bytes(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
-	rb_joiner *j = (rb_joiner *) arg;
-	double began = rb_now_ms();
-	rb_status status;
-
-	n *= RB_RECORD_ALIGN;
-	if (run->sink->put_records != NULL)
-		return run->sink->put_records(run->sink->user, bytes, n);
-	status = rb_records_put(run->ctx, &j->reader, bytes, n, run->sink);
-	run->ctx->stats.stage[RB_STAGE_EMIT].ms += rb_now_ms() - began;
-	return status;
+	(void) arg;
+	return run->sink->put_records(run->sink->user, bytes, n * RB_RECORD_ALIGN);
 }
 
 static rb_status
@@ -100,13 +128,9 @@ emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 	if (pairs == 0)
 		return RB_OK;
 	run->ctx->stats.hits += pairs;
-	if (run->words != NULL)
-		return RB_OK;
 	run->emitted = true;
-	if (j->args.count_only)
-		return run->sink->put(run->sink->user, NULL, pairs);
 	run->ctx->stats.record_bytes += bytes;
-	return rb_download(run, from, bytes, RB_RECORD_ALIGN, emit_record_bytes, j);
+	return rb_download(run, from, bytes, RB_RECORD_ALIGN, emit_record_bytes, NULL);
 }
 
 /* pairs that only GMP decides; they come with indices within the sides */
@@ -147,12 +171,15 @@ static rb_status
 pools_make(rb_joiner *j, const rb_level *level)
 {
 	rb_device_run *run = j->run;
-	const bool records = j->args.boxes && !j->args.count_only && run->words == NULL;
+	/* boxes that are only counted, or of which words are wanted: nothing is written */
+	const bool none = j->args.boxes && (j->args.count_only || run->words != NULL);
 	/* what a work item can need, in the pool's units, and how many bytes a unit has */
-	rb_count reserve = j->args.boxes ? RB_ITEM_BYTES : RB_ITEM_PAIRS;
-	const rb_count unit = records ? 1 : j->args.boxes ? 0 : 2 * sizeof(rb_pair);
-	const rb_count roomy = j->args.boxes ? POOL_BYTES : POOL_PAIRS;
-	rb_count all = j->args.boxes ? level->nitems * RB_ITEM_BYTES : level->item_tests;
+	rb_count reserve = j->args.records ? RB_ITEM_BYTES : RB_ITEM_PAIRS;
+	const rb_count unit = none              ? 0
+						  : j->args.records ? 1
+											: (j->args.boxes ? 1 : 2) * sizeof(rb_pair);
+	const rb_count roomy = j->args.records ? POOL_BYTES : POOL_PAIRS;
+	rb_count all = j->args.records ? level->nitems * RB_ITEM_BYTES : level->item_tests;
 	uint64_t left = run->budget - run->used;
 	rb_count blocks, want, fit;
 
@@ -162,7 +189,8 @@ pools_make(rb_joiner *j, const rb_level *level)
 	blocks = (rb_count) j->blocks;
 	/* records are small, so that blocks can have room for several items */
 	j->args.batch = 1;
-	if (j->args.boxes && level->nitems / blocks / 8 > 1)
+	j->args.reserve = reserve;
+	if ((j->args.records || none) && level->nitems / blocks / 8 > 1)
 		j->args.batch =
 			level->nitems / blocks / 8 < BATCH ? (uint32_t) (level->nitems / blocks / 8) : BATCH;
 	reserve *= j->args.batch;
@@ -171,9 +199,8 @@ pools_make(rb_joiner *j, const rb_level *level)
 	want += blocks * reserve;
 	j->pools = all > roomy ? 2 : 1;
 	left -= left / 8;
-	if (unit == 0)
+	if (none)
 	{
-		/* only counts, or words: nothing is written */
 		j->pools = 1;
 		want = ~(rb_count) 0 / 2;
 	}
@@ -207,12 +234,13 @@ pools_make(rb_joiner *j, const rb_level *level)
 
 		pool->capacity = want;
 		pool->tally = j->tally + k;
-		if (records)
+		if (j->args.records)
 			RB_TRY(rb_device_alloc(run, (void **) &pool->records, want));
-		if (j->args.boxes)
+		if (none || j->args.records)
 			continue;
 		RB_TRY(rb_device_alloc(run, (void **) &pool->hits, want * sizeof(rb_pair)));
-		RB_TRY(rb_device_alloc(run, (void **) &pool->undecided, want * sizeof(rb_pair)));
+		if (!j->args.boxes)
+			RB_TRY(rb_device_alloc(run, (void **) &pool->undecided, want * sizeof(rb_pair)));
 	}
 	return RB_OK;
 }
@@ -403,7 +431,7 @@ drain(rb_joiner *j, int k)
 	const bool undecided = tally->filter_undecided > 0;
 	const rb_count hits = tally->hits;
 
-	if (j->args.boxes)
+	if (j->args.records)
 		return emit_records(j, j->pool[k].records, tally->bytes, tally->hits);
 	if (undecided)
 		RB_TRY(launch_exact(j, k));
@@ -469,6 +497,8 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 	j->args.count_only = run->job->answer == RB_COUNT && run->job->tile.dims == 0 &&
 						 run->job->red->row_of == NULL &&
 						 (run->job->blue == NULL || run->job->blue->row_of == NULL);
+	j->args.records = j->args.boxes && run->sink->put_records != NULL && !j->args.count_only &&
+					  run->words == NULL;
 	j->args.counts = run->job->answer == RB_COUNTS ? run->words : NULL;
 	j->args.marks = run->job->answer == RB_HITS ? run->words : NULL;
 	j->args.of = run->job->of;
@@ -512,6 +542,6 @@ rb_join_sides(rb_device_run *run, const rb_device_set side[2], bool self)
 
 	joiner_init(&j, run, side, self);
 	status = join_levels(&j);
-	rb_record_reader_free(run->ctx, &j.reader);
+	rb_team_close(&j.team);
 	return status;
 }

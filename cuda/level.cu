@@ -108,6 +108,29 @@ sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 	return RB_OK;
 }
 
+/*
+ * Room for a list of all incidences, as many as the plan expects and an eighth more.  Where
+ * memory is scarce there is none; too few places cost no more than time.
+ */
+static rb_status
+places_make(rb_device_run *run, rb_count ncells, uint64_t share, rb_totals *totals,
+			rb_places *places)
+{
+	const rb_count expected = run->queue->mailbox->totals.expected;
+	const rb_count capacity = expected + expected / 8 + 4096;
+	const uint64_t bytes = capacity * (sizeof(uint32_t) + sizeof(uint2));
+
+	memset(places, 0, sizeof(*places));
+	/* numbers of cells and places have 32 bits; a place beyond the end has room for its neighbours */
+	if (ncells > UINT32_MAX || capacity > UINT32_MAX - 65536 || bytes > share / 2)
+		return RB_OK;
+	RB_TRY(rb_device_alloc(run, (void **) &places->entry, bytes));
+	places->cell = (uint32_t *) (places->entry + capacity);
+	places->n = &totals->placed;
+	places->capacity = (uint32_t) capacity;
+	return RB_OK;
+}
+
 /* plan and count, coarser and coarser until the incidences fit into memory */
 static rb_status
 level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
@@ -144,7 +167,8 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *
 		RB_TRY(rb_device_alloc(run, (void **) &level->count, (*ncells + 1) * sizeof(rb_count)));
 		args->count = level->count;
 		RB_CUDA(run, cudaMemsetAsync(level->count, 0, *ncells * sizeof(rb_count), stream));
-		RB_TRY(rb_scatter_launch(run, args, level->nchunks, false));
+		RB_TRY(places_make(run, *ncells, share, totals, &args->places));
+		RB_TRY(rb_count_launch(run, args, level->nchunks));
 		RB_TRY(rb_cell_totals_launch(run, args, *ncells, totals));
 		RB_TRY(totals_read(run, totals));
 		if (seen->incidences[0] < UINT32_MAX && seen->incidences[1] < UINT32_MAX &&
@@ -153,6 +177,7 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *
 		if (cost > 1e15)
 			return RB_DEVICE_FULL;
 		rb_device_free(run, (void **) &level->count);
+		rb_device_free(run, (void **) &args->places.entry);
 	}
 	rb_device_free(run, (void **) &node_cells);
 	rb_device_free(run, (void **) &node_first);
@@ -192,6 +217,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	if (ncells == 0 || seen.incidences[0] == 0)
 	{
 		rb_device_free(run, (void **) &totals);
+		rb_device_free(run, (void **) &args.places.entry);
 		return rb_mark(run, RB_STEP_MAP);
 	}
 	stats->cells += ncells;
@@ -219,7 +245,9 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 		RB_TRY(
 			rb_device_alloc(run, (void **) &next->chunks, seen.crowded_chunks * sizeof(rb_chunk)));
 	}
-	RB_TRY(rb_scatter_launch(run, &args, level->nchunks, true));
+	RB_TRY(rb_fill_launch(run, &args, level->nchunks,
+						  seen.placed <= args.places.capacity ? seen.placed : 0));
+	rb_device_free(run, (void **) &args.places.entry);
 	RB_TRY(rb_mark(run, RB_STEP_MAP));
 	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, next->nodes, next->chunks,
 						   totals));

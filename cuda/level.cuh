@@ -33,6 +33,15 @@ blocks_for(rb_count n, uint32_t most)
 	return (uint32_t) (blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
+/* incidences as they were counted, of both sides, so that filling need not look at boxes again */
+typedef struct rb_places
+{
+	uint32_t *cell;
+	uint2 *entry;      /* as the cell has it; its number in the cell, and its side in the top bit */
+	rb_count *n;       /* on the device: how many there are, or would be */
+	uint32_t capacity; /* 0: there is no list */
+} rb_places;
+
 typedef struct rb_grid_args
 {
 	rb_device_set side[2];
@@ -42,6 +51,7 @@ typedef struct rb_grid_args
 	rb_count *count;
 	const rb_count *start;
 	uint32_t *entry[2];
+	rb_places places;
 	uint32_t nnodes;
 	bool self;
 } rb_grid_args;
@@ -85,9 +95,12 @@ extern rb_status rb_first_launch(rb_device_run *run, const rb_grid_args *args,
 
 /* ---- scatter.cu ---- */
 
-/* objects into cells: counts, or fill from what was counted */
-extern rb_status rb_scatter_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
-								   bool fill);
+/* how many objects the cells have; which those are, to args->places if there is room */
+extern rb_status rb_count_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
+
+/* objects into cells: out of the first `placed` places, or, where that is 0, out of the sides */
+extern rb_status rb_fill_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
+								rb_count placed);
 
 /* ---- items.cu ---- */
 

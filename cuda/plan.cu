@@ -13,7 +13,9 @@
  */
 #include "level.cuh"
 
-#define SAMPLE 65536 /* objects of a side of a node that the plan looks at, about */
+/* objects that the plan looks at, about: of a side of a node, and of a chunk where there are many nodes */
+#define SAMPLE 65536
+#define CHUNK_SAMPLE THREADS
 
 /*
  * Costs in box tests: of putting an object into a cell, and of looking at a cell
@@ -46,6 +48,7 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 	__shared__ double lo[3], hi[3], meet_lo[3], meet_hi[3];
 	const rb_chunk c = args.chunks[blockIdx.x];
 	const uint32_t side = c.side_number & 1;
+	const uint32_t step = args.nnodes > 1 ? (c.n + CHUNK_SAMPLE - 1) / CHUNK_SAMPLE : 1;
 	rb_node *node = &args.nodes[c.node];
 	double s[9];
 
@@ -61,7 +64,7 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 	__syncthreads();
 	for (int k = 0; k < 9; k++)
 		s[k] = 0;
-	for (uint32_t t = threadIdx.x; t < c.n; t += THREADS)
+	for (uint32_t t = threadIdx.x * step; t < c.n; t += THREADS * step)
 	{
 		double blo[3], bhi[3], e[3];
 
@@ -110,6 +113,8 @@ typedef struct rb_estimate
 
 /* ---- the plan of a node ---- */
 
+#define LANES 4 /* that make it: one for each axis, and a power of two */
+
 static __device__ void
 estimate_of(const rb_node *node, int side, bool self, rb_estimate *e)
 {
@@ -138,75 +143,73 @@ plan_cost(const rb_estimate e[2], const double n[3], double incidence_cost)
 	return (red + blue) * incidence_cost + red * blue / cells + cells * RB_COST_CELL;
 }
 
+/* so many cells along the longest side, and no costs */
+static __device__ void
+plan_resolution(const double width[3], uint32_t resolution, double max_cells, double n[3])
+{
+	const double longest = rb_max(rb_max(width[0], width[1]), width[2]);
+
+	for (double r = resolution;; r = floor(r * 0.9))
+	{
+		for (int a = 0; a < 3; a++)
+			n[a] = longest > 0 ? rb_max(ceil(r * (width[a] / longest)), 1) : 1;
+		if (r <= 1 || n[0] * n[1] * n[2] <= max_cells)
+			break;
+	}
+}
+
+static __device__ __forceinline__ double
+axis_of(const double x[3], int a)
+{
+	return a == 0 ? x[0] : a == 1 ? x[1] : x[2];
+}
+
 /*
  * Axes are refined one at a time, always the one where that costs least: flat
- * or long objects get flat or long cells.  resolution > 0: no costs, but so many
- * cells along the longest side.
+ * or long objects get flat or long cells.  Of the LANES of a node each looks at its axis, or at
+ * the last one, and all come to the same.
  */
 static __device__ void
-plan_node(const rb_node *node, bool self, uint32_t resolution, double incidence_cost,
-		  double max_cells, uint32_t cells[3])
+plan_node(const double width[3], const rb_estimate e[2], double incidence_cost, double max_cells,
+		  double n[3])
 {
-	double n[3] = {1, 1, 1};
-	double width[3];
-	rb_estimate e[2];
-	double cost, longest = 0;
+	const uint32_t lanes = ((1u << LANES) - 1) << (threadIdx.x & 31 & ~(LANES - 1));
+	const int mine = (int) (threadIdx.x % LANES < 2 ? threadIdx.x % LANES : 2);
+	const bool wide = axis_of(width, mine) > 0;
+	double cost = plan_cost(e, n, incidence_cost);
 
-	for (int a = 0; a < 3; a++)
-	{
-		width[a] = 0.5 * node->hi[a] - 0.5 * node->lo[a];
-		longest = rb_max(longest, width[a]);
-	}
-	if (resolution > 0)
-	{
-		for (double r = resolution;; r = floor(r * 0.9))
-		{
-			for (int a = 0; a < 3; a++)
-				n[a] = longest > 0 ? rb_max(ceil(r * (width[a] / longest)), 1) : 1;
-			if (r <= 1 || n[0] * n[1] * n[2] <= max_cells)
-				break;
-		}
-		for (int a = 0; a < 3; a++)
-			cells[a] = (uint32_t) n[a];
-		return;
-	}
-
-	estimate_of(node, 0, self, &e[0]);
-	estimate_of(node, 1, self, &e[1]);
-	cost = plan_cost(e, n, incidence_cost);
 	for (;;)
 	{
+		const double old = axis_of(n, mine), more = floor(old * 1.12) + 1;
+		double m[3], c, slope, best_slope = INFINITY, best_cost = 0, best_n = 0;
 		int best = -1;
-		double best_slope = 0, best_cost = 0, best_n = 0;
 
 		for (int a = 0; a < 3; a++)
+			m[a] = a == mine ? more : n[a];
+		c = plan_cost(e, m, incidence_cost);
+		slope = (c - cost) / (more / old - 1); /* steps differ in size */
+		if (!wide || m[0] * m[1] * m[2] > max_cells)
+			slope = INFINITY;
+		for (int a = 0; a < 3; a++)
 		{
-			double old = n[a], c, slope;
+			const double s = __shfl_sync(lanes, slope, a, LANES);
+			const double its_cost = __shfl_sync(lanes, c, a, LANES);
+			const double its_n = __shfl_sync(lanes, more, a, LANES);
 
-			if (!(width[a] > 0))
-				continue;
-			n[a] = floor(old * 1.12) + 1;
-			if (n[0] * n[1] * n[2] <= max_cells)
+			if (s < best_slope)
 			{
-				c = plan_cost(e, n, incidence_cost);
-				slope = (c - cost) / (n[a] / old - 1); /* steps differ in size */
-				if (best < 0 || slope < best_slope)
-				{
-					best = a;
-					best_slope = slope;
-					best_cost = c;
-					best_n = n[a];
-				}
+				best = a;
+				best_slope = s;
+				best_cost = its_cost;
+				best_n = its_n;
 			}
-			n[a] = old;
 		}
-		if (best < 0 || best_cost >= cost)
+		if (best < 0 || !(best_cost < cost))
 			break;
-		n[best] = best_n;
+		for (int a = 0; a < 3; a++)
+			n[a] = a == best ? best_n : n[a];
 		cost = best_cost;
 	}
-	for (int a = 0; a < 3; a++)
-		cells[a] = (uint32_t) n[a];
 }
 
 /* a grid for each node; cells[i]: how many cells it has */
@@ -215,23 +218,39 @@ __launch_bounds__(THREADS)
 	plan_kernel(rb_node *nodes, uint32_t nnodes, bool self, uint32_t resolution,
 				double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
 {
-	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+	const uint32_t i = (blockIdx.x * THREADS + threadIdx.x) / LANES;
 	rb_node *node = &nodes[i];
-	uint32_t n[3];
+	double n[3] = {1, 1, 1}, width[3];
+	uint32_t grid[3];
+	rb_estimate e[2];
 
 	if (i >= nnodes)
 		return;
 	for (int a = 0; a < 3; a++)
+	{
 		if (!(node->meet_lo[a] <= node->meet_hi[a]))
 		{
 			cells[i] = 0; /* nothing meets */
 			return;
 		}
-	plan_node(node, self, resolution, incidence_cost,
-			  rb_min(max_cells, 64 + 0.5 * ((double) node->count[0] + node->count[1])), n);
-	rb_grid_init(&node->grid, node->lo, node->hi, n);
+		width[a] = 0.5 * node->hi[a] - 0.5 * node->lo[a];
+	}
+	max_cells = rb_min(max_cells, 64 + 0.5 * ((double) node->count[0] + node->count[1]));
+	estimate_of(node, 0, self, &e[0]);
+	estimate_of(node, 1, self, &e[1]);
+	if (resolution > 0)
+		plan_resolution(width, resolution, max_cells, n);
+	else
+		plan_node(width, e, incidence_cost, max_cells, n);
+	if (threadIdx.x % LANES != 0)
+		return;
+	for (int a = 0; a < 3; a++)
+		grid[a] = (uint32_t) n[a];
+	rb_grid_init(&node->grid, node->lo, node->hi, grid);
 	cells[i] = (rb_count) node->grid.n[0] * node->grid.n[1] * node->grid.n[2];
 	atomicAdd(&totals->cells, cells[i]);
+	atomicAdd(&totals->expected,
+			  (rb_count) (incidences_of(&e[0], n) + (self ? 0 : incidences_of(&e[1], n))));
 }
 
 static __global__ void
@@ -266,9 +285,9 @@ rb_status
 rb_plan_launch(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
 			   double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
 {
-	plan_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
-		args->nodes, args->nnodes, args->self, resolution, incidence_cost, max_cells, cells,
-		totals);
+	plan_kernel<<<blocks_for((rb_count) args->nnodes * LANES, UINT32_MAX), THREADS, 0,
+				  run->queue->compute>>>(args->nodes, args->nnodes, args->self, resolution,
+										 incidence_cost, max_cells, cells, totals);
 	RB_LAUNCHED(run, "plan_kernel");
 	return RB_OK;
 }

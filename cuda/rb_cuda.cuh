@@ -322,7 +322,9 @@ typedef struct rb_level
 /* totals over the cells of a level */
 typedef struct rb_totals
 {
-	rb_count cells;         /* from the plan */
+	rb_count cells;         /* from the plan, */
+	rb_count expected;      /* and so many incidences, about */
+	rb_count placed;        /* incidences that were listed, or would have been */
 	rb_count incidences[2]; /* in cells that have both colours */
 	rb_count items;         /* work items of cells that are not crowded, */
 	rb_count item_tests;
@@ -420,14 +422,16 @@ typedef struct rb_cells_args
 	const uint32_t *stop;
 	uint32_t filters;
 	rb_predicate predicate;
-	double distance; /* RB_WITHIN */
-	uint32_t told;   /* of two triangles of which the float test says yes, in place */
-	uint32_t axes;   /* bits of those that the kinds have */
-	bool faces;      /* triangles on both sides */
-	bool boxes;      /* overlapping boxes are the answer */
-	bool self;       /* the two sides are one; smaller index first */
-	bool within;     /* pairs within rows are wanted, instead of those between rows */
-	bool count_only; /* hits are counted, not written */
+	double distance;  /* RB_WITHIN */
+	uint32_t told;    /* of two triangles of which the float test says yes, in place */
+	uint32_t axes;    /* bits of those that the kinds have */
+	bool faces;       /* triangles on both sides */
+	bool boxes;       /* overlapping boxes are the answer */
+	bool self;        /* the two sides are one; smaller index first */
+	bool within;      /* pairs within rows are wanted, instead of those between rows */
+	bool count_only;  /* hits are counted, not written */
+	bool records;     /* boxes: pairs in groups (rb_records.h) */
+	rb_count reserve; /* boxes: what an item can need of the pool, in its units */
 	/* one of these where words are wanted, of the parts of the job that `of` names */
 	uint32_t *counts;
 	uint32_t *marks;
@@ -439,7 +443,7 @@ extern rb_status rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, 
 extern rb_status rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
 /* the same for all that is not triangles on both sides */
-extern rb_status rb_boxes_blocks(rb_device_run *run, int *blocks);
+extern rb_status rb_boxes_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks);
 extern rb_status rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
 /* ---- filters.cu, exact.cu: what float left (decide.cuh) ---- */

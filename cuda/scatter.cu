@@ -4,46 +4,178 @@
  *
  * A cell with objects of one colour stores nothing.  Objects that reach into many
  * cells (one giant over a million small ones) are put there by a whole warp.
+ *
+ * Counting tells each incidence its number in the cell.  Where there is room for a list of
+ * all that (rb_places) it is kept, and filling reads the list and no coordinates; else the
+ * boxes are looked at again, and each incidence asks its cell again.
  */
 #include "level.cuh"
 
+/* what a pass does with each incidence */
+enum
+{
+	COUNT,
+	COUNT_AND_LIST,
+	FILL
+};
+
+/* ---- an incidence ---- */
+
+static __device__ __forceinline__ uint32_t *
+count_of(const rb_grid_args *args, uint32_t side, rb_count cell)
+{
+	return (uint32_t *) (args->count + cell) + side;
+}
+
+/* far beyond the end is not further than just there */
+static __device__ __forceinline__ uint32_t
+place_of(const rb_grid_args *args, rb_count at)
+{
+	return at < args->places.capacity ? (uint32_t) at : args->places.capacity;
+}
+
+/* what does not fit is not written: the list is of no use then */
+static __device__ __forceinline__ void
+list(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t cell, uint32_t entry,
+	 uint32_t number)
+{
+	if (at < args->places.capacity)
+	{
+		args->places.cell[at] = cell;
+		args->places.entry[at] = make_uint2(entry, number | side << 31);
+	}
+}
+
 /*
- * The two halves of a cell's 64 bits count red and blue.  Filling takes the
- * counts back to zero: each incidence goes to start + (what the count was) - 1.  A
+ * The two halves of a cell's 64 bits count red and blue.  Filling without a list takes
+ * the counts back to zero: each incidence goes to start + (what the count was) - 1.  A
  * cell whose other colour is missing was set to zero before it was summed up, so it
  * has no room.
  */
-template <bool FILL>
+template <int PASS>
 static __device__ __forceinline__ void
-put(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t index, uint32_t starts)
+put(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t entry, uint32_t at)
 {
-	uint32_t *count = (uint32_t *) (args->count + cell) + side;
-
-	if (!FILL)
-		atomicAdd(count, 1u);
+	if (PASS == COUNT)
+		atomicAdd(count_of(args, side, cell), 1u);
+	else if (PASS == COUNT_AND_LIST)
+		list(args, side, at, (uint32_t) cell, entry, atomicAdd(count_of(args, side, cell), 1u));
 	else
 	{
 		const rb_count start = args->start[cell];
 
 		if (args->start[cell + 1] != start)
-		{
-			uint32_t at = (uint32_t) (start >> (32 * side)) + atomicSub(count, 1u) - 1;
-
-			args->entry[side][at] = index | starts << RB_INDEX_BITS;
-		}
+			args->entry[side][(uint32_t) (start >> (32 * side)) +
+							  atomicSub(count_of(args, side, cell), 1u) - 1] = entry;
 	}
 }
 
-template <bool FILL>
+/* ---- an object ---- */
+
+/* in which cells it is */
+typedef struct rb_reach
+{
+	uint32_t from[3];
+	uint32_t to[3];
+	rb_count n; /* cells; 0: it is outside */
+} rb_reach;
+
+/* as it starts in cell (x, y, z) */
+static __device__ __forceinline__ uint32_t
+entry_in(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
+{
+	const uint32_t starts = (x == r->from[0]) | (y == r->from[1]) << 1 | (z == r->from[2]) << 2;
+
+	return entry & (starts << RB_INDEX_BITS | RB_INDEX_MASK);
+}
+
+/*
+ * Objects of at most two cells an axis, as most are, one a lane; r->n is 0 where there is none.
+ * The cells are asked at once, so that nobody waits for each, and what is listed lies side
+ * by side for all lanes.  All lanes call it; at: of the first one.
+ */
+static __device__ __forceinline__ void
+list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+		   uint32_t entry, const rb_reach *r, uint32_t at)
+{
+	const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
+	const uint32_t two =
+		(r->to[0] != r->from[0]) | (r->to[1] != r->from[1]) << 1 | (r->to[2] != r->from[2]) << 2;
+	const uint32_t row = grid->n[0], layer = row * grid->n[1];
+	const uint32_t cell = (uint32_t) first + r->from[2] * layer + r->from[1] * row + r->from[0];
+	uint32_t number[8];
+
+#pragma unroll
+	for (uint32_t k = 0; k < 8; k++)
+		if (r->n > 0 && (k & ~two) == 0)
+			number[k] = atomicAdd(
+				count_of(args, side, cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0)), 1u);
+#pragma unroll
+	for (uint32_t k = 0; k < 8; k++)
+	{
+		const bool there = r->n > 0 && (k & ~two) == 0;
+		const uint32_t lanes = __ballot_sync(~0u, there);
+
+		if (there)
+			list(args, side, at + __popc(lanes & before),
+				 cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0),
+				 entry & ((k ^ RB_STARTS_ALL) << RB_INDEX_BITS | RB_INDEX_MASK), number[k]);
+		at += __popc(lanes);
+	}
+}
+
+/* up to 64 cells by one thread */
+template <int PASS>
+static __device__ __forceinline__ void
+put_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+		 uint32_t entry, const rb_reach *r, uint32_t at)
+{
+	for (uint32_t z = r->from[2]; z <= r->to[2]; z++)
+		for (uint32_t y = r->from[1]; y <= r->to[1]; y++)
+			for (uint32_t x = r->from[0]; x <= r->to[0]; x++)
+				put<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
+						  entry_in(entry, r, x, y, z), at++);
+}
+
+/* any number by all lanes; all have the same arguments */
+template <int PASS>
+static __device__ __forceinline__ void
+put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+		 uint32_t entry, const rb_reach *r)
+{
+	const uint32_t lane = threadIdx.x & 31;
+	const uint32_t nx = r->to[0] - r->from[0] + 1, ny = r->to[1] - r->from[1] + 1;
+	rb_count at = 0;
+
+	if (PASS == COUNT_AND_LIST)
+	{
+		if (lane == 0)
+			at = atomicAdd(args->places.n, r->n);
+		at = __shfl_sync(~0u, at, 0);
+	}
+	for (rb_count i = lane; i < r->n; i += 32)
+	{
+		const rb_count row = i / nx;
+		const uint32_t x = r->from[0] + (uint32_t) (i - row * nx),
+					   y = r->from[1] + (uint32_t) (row % ny),
+					   z = r->from[2] + (uint32_t) (row / ny);
+
+		put<PASS>(args, side, first + rb_grid_number(grid, x, y, z), entry_in(entry, r, x, y, z),
+				  place_of(args, at + i));
+	}
+}
+
+/* ---- all of them ---- */
+
+template <int PASS>
 static __global__ void
-__launch_bounds__(THREADS) scatter_kernel(const rb_grid_args args)
+__launch_bounds__(THREADS) scatter_kernel(const __grid_constant__ rb_grid_args args)
 {
 	__shared__ rb_grid grid;
 	__shared__ double meet_lo[3], meet_hi[3];
 	__shared__ rb_count first;
 	const rb_chunk c = args.chunks[blockIdx.x];
 	const uint32_t side = c.side_number & 1;
-	const uint32_t lane = threadIdx.x & 31;
 
 	if (threadIdx.x == 0)
 	{
@@ -61,9 +193,10 @@ __launch_bounds__(THREADS) scatter_kernel(const rb_grid_args args)
 	for (uint32_t base = 0; base < c.n; base += THREADS)
 	{
 		const uint32_t t = base + threadIdx.x;
-		uint32_t c0[3] = {0, 0, 0}, c1[3] = {0, 0, 0};
+		rb_reach r = {{0, 0, 0}, {0, 0, 0}, 0};
 		uint32_t entry = 0;
-		rb_count n = 0;
+		uint32_t at = 0;
+		bool small = true;
 		unsigned big;
 
 		if (t < c.n)
@@ -74,59 +207,78 @@ __launch_bounds__(THREADS) scatter_kernel(const rb_grid_args args)
 			entry_box(&args.side[side], entry, lo, hi);
 			if (rb_boxes_overlap(lo, hi, meet_lo, meet_hi))
 			{
-				n = 1;
+				r.n = 1;
 				for (int a = 0; a < 3; a++)
 				{
-					c0[a] = rb_grid_cell(&grid, a, lo[a]);
-					c1[a] = rb_grid_cell(&grid, a, hi[a]);
-					n *= c1[a] - c0[a] + 1;
+					r.from[a] = rb_grid_cell(&grid, a, lo[a]);
+					r.to[a] = rb_grid_cell(&grid, a, hi[a]);
+					r.n *= r.to[a] - r.from[a] + 1;
+					small &= r.to[a] - r.from[a] <= 1;
 				}
 			}
 		}
-		if (n > 0 && n <= 64)
-			for (uint32_t z = c0[2]; z <= c1[2]; z++)
-				for (uint32_t y = c0[1]; y <= c1[1]; y++)
-					for (uint32_t x = c0[0]; x <= c1[0]; x++)
-						put<FILL>(&args, side, first + rb_grid_number(&grid, x, y, z),
-								  entry & RB_INDEX_MASK,
-								  entry >> RB_INDEX_BITS &
-									  ((x == c0[0]) | (y == c0[1]) << 1 | (z == c0[2]) << 2));
+		if (PASS == COUNT_AND_LIST)
+			at = place_of(&args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args.places.n));
+		if (PASS == COUNT_AND_LIST && __all_sync(~0u, small))
+			list_small(&args, &grid, first, side, entry, &r, __shfl_sync(~0u, at, 0));
+		else if (r.n > 0 && r.n <= 64)
+			put_some<PASS>(&args, &grid, first, side, entry, &r, at);
 
 		/* the large ones by all lanes, one after the other */
-		for (big = __ballot_sync(~0u, n > 64); big != 0; big &= big - 1)
+		for (big = __ballot_sync(~0u, r.n > 64); big != 0; big &= big - 1)
 		{
-			int from = __ffs(big) - 1;
-			uint32_t e = __shfl_sync(~0u, entry, from);
-			uint32_t b0[3], w[3];
-			rb_count all = __shfl_sync(~0u, n, from);
+			const int from = __ffs(big) - 1;
+			const uint32_t e = __shfl_sync(~0u, entry, from);
+			rb_reach all;
 
+			all.n = __shfl_sync(~0u, r.n, from);
 			for (int a = 0; a < 3; a++)
 			{
-				b0[a] = __shfl_sync(~0u, c0[a], from);
-				w[a] = __shfl_sync(~0u, c1[a], from) - b0[a] + 1;
+				all.from[a] = __shfl_sync(~0u, r.from[a], from);
+				all.to[a] = __shfl_sync(~0u, r.to[a], from);
 			}
-			for (rb_count i = lane; i < all; i += 32)
-			{
-				rb_count row = i / w[0];
-				uint32_t x = (uint32_t) (i - row * w[0]), y = (uint32_t) (row % w[1]),
-						 z = (uint32_t) (row / w[1]);
-
-				put<FILL>(&args, side,
-						  first + rb_grid_number(&grid, b0[0] + x, b0[1] + y, b0[2] + z),
-						  e & RB_INDEX_MASK,
-						  e >> RB_INDEX_BITS & ((x == 0) | (y == 0) << 1 | (z == 0) << 2));
-			}
+			put_many<PASS>(&args, &grid, first, side, e, &all);
 		}
 	}
 }
 
-rb_status
-rb_scatter_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, bool fill)
+/* incidences of a list; a cell has no room where one colour is missing */
+static __global__ void
+__launch_bounds__(THREADS) fill_kernel(const __grid_constant__ rb_grid_args args, rb_count n)
 {
-	if (fill)
-		scatter_kernel<true><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
+	const rb_count i = blockIdx.x * (rb_count) THREADS + threadIdx.x;
+
+	if (i < n)
+	{
+		const uint32_t cell = args.places.cell[i];
+		const uint2 e = args.places.entry[i];
+		const uint32_t side = e.y >> 31;
+		const rb_count start = args.start[cell];
+
+		if (args.start[cell + 1] != start)
+			args.entry[side][(uint32_t) (start >> (32 * side)) + (e.y & ~(1u << 31))] = e.x;
+	}
+}
+
+rb_status
+rb_count_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
+{
+	if (args->places.capacity > 0)
+		scatter_kernel<COUNT_AND_LIST><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
 	else
-		scatter_kernel<false><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
+		scatter_kernel<COUNT><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "scatter_kernel");
+	return RB_OK;
+}
+
+rb_status
+rb_fill_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, rb_count placed)
+{
+	if (placed > 0)
+		fill_kernel<<<blocks_for(placed, UINT32_MAX), THREADS, 0, run->queue->compute>>>(*args,
+																						 placed);
+	else
+		scatter_kernel<FILL><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
+	RB_LAUNCHED(run, "fill_kernel");
 	return RB_OK;
 }
