@@ -446,8 +446,6 @@ note_stats(rb_sharing *all, const rb_backend *device)
 		devices += sum->card[i].shares > 0;
 	for (int i = 0; i < RB_STAGES && all->workers > 0; i++)
 		sum->stage[i].ms /= all->workers;
-	for (int i = 0; i < 3 && all->workers > 0; i++)
-		sum->grid_ms[i] /= all->workers;
 	if (devices > 1 && strstr(sum->device, "; ") == NULL)
 	{
 		char text[sizeof(sum->device) + 16] = "";

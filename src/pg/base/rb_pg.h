@@ -55,7 +55,7 @@ extern int rb_setting_backend;
 extern int rb_setting_threads;          /* 0: automatic */
 extern int rb_setting_memory_limit;     /* kB */
 extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
-extern uint32 rb_setting_cards; /* redblue.gpu_devices: a bit for each; 0: all */
+extern uint32 rb_setting_cards;         /* redblue.gpu_devices: a bit for each; 0: all */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 extern int rb_setting_worker_idle;      /* s */
 extern bool rb_setting_custom_scan;
