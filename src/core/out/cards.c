@@ -558,6 +558,8 @@ cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
 
 		ctx->device = card[i];
 		status = device->refine(ctx, refining, size);
+		if (status == RB_OK)
+			(void) device->probe(card[i], ctx->stats.device, sizeof(ctx->stats.device));
 		if (!is_left_to_others(status) || i == cards - 1)
 			return status;
 		rb_forget_failure(ctx);
