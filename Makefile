@@ -163,7 +163,7 @@ redblue_cuda.so: $(CUDA_OBJS) cuda/exports.map
 # test/cuda: the device against the CPU, and how fast it is.  They need a GPU.
 CUDA_HOME = $(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC) 2>/dev/null)))
 CUDA_RUNTIME = -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
-GPU_TOOLS = $(addprefix $(BUILD)/gpu/,check bench workloads hog)
+GPU_TOOLS = $(addprefix $(BUILD)/gpu/,check bench workloads hog cards)
 GPU_CORE = $(patsubst %.c,$(BUILD)/core/%.o,$(CORE_SRC))
 
 .PHONY: gpu-tools gpu-check gpu-bench

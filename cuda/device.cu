@@ -245,6 +245,14 @@ rb_device_probe(int device, char *text, size_t size)
 	return status;
 }
 
+int
+rb_device_count(void)
+{
+	char text[200];
+
+	return driver_find(text, sizeof(text)) == RB_OK ? driver_devices : 0;
+}
+
 bool
 rb_device_warm(int device)
 {

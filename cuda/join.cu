@@ -512,7 +512,7 @@ join_levels(rb_joiner *j)
 	rb_level level, next;
 
 	RB_TRY(rb_level_top(run, j->side, j->self, &level));
-	for (;;)
+	while (level.nnodes > 0)
 	{
 		RB_TRY(rb_level_fill(run, j->side, j->self, &level, &next));
 		for (int s = 0; s < 2; s++)
@@ -530,6 +530,8 @@ join_levels(rb_joiner *j)
 		rb_level_free(run, &level);
 		level = next;
 	}
+	for (int s = 0; s < 2; s++)
+		rb_device_free(run, (void **) &level.above[s]);
 	rb_level_free(run, &level);
 	return RB_OK;
 }

@@ -43,10 +43,14 @@ top_chunks_kernel(rb_chunk *chunks, uint32_t nred, uint32_t nblue)
 rb_status
 rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_level *level)
 {
-	uint32_t nblue = self ? 0 : side[1].n;
+	uint32_t n[2] = {side[0].n, self ? 0 : side[1].n};
 	rb_node node;
 
 	memset(level, 0, sizeof(*level));
+	if (run->job->share.dims != 0)
+		RB_TRY(rb_share_select(run, side, self, level->above, n));
+	if (n[0] == 0 || (!self && n[1] == 0))
+		return RB_OK;
 	memset(&node, 0, sizeof(node));
 	memset(node.key, 0xff, sizeof(node.key));
 	for (int a = 0; a < 3; a++)
@@ -54,18 +58,18 @@ rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_leve
 		node.cell_lo[a] = -INFINITY;
 		node.cell_hi[a] = INFINITY;
 	}
-	node.count[0] = side[0].n;
-	node.count[1] = nblue;
-	node.tests = (rb_count) side[0].n * (self ? side[0].n : nblue);
+	node.count[0] = n[0];
+	node.count[1] = n[1];
+	node.tests = (rb_count) n[0] * n[self ? 0 : 1];
 	level->nnodes = 1;
-	level->nchunks = (side[0].n + RB_CHUNK - 1) / RB_CHUNK + (nblue + RB_CHUNK - 1) / RB_CHUNK;
+	level->nchunks = (n[0] + RB_CHUNK - 1) / RB_CHUNK + (n[1] + RB_CHUNK - 1) / RB_CHUNK;
 	RB_TRY(rb_device_alloc(run, (void **) &level->nodes, sizeof(rb_node)));
 	RB_TRY(rb_device_alloc(run, (void **) &level->chunks, level->nchunks * sizeof(rb_chunk)));
 	run->queue->mailbox->node = node;
 	RB_CUDA(run, cudaMemcpyAsync(level->nodes, &run->queue->mailbox->node, sizeof(rb_node),
 								 cudaMemcpyHostToDevice, run->queue->compute));
 	top_chunks_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
-		level->chunks, side[0].n, nblue);
+		level->chunks, n[0], n[1]);
 	RB_LAUNCHED(run, "top_chunks_kernel");
 	return RB_OK;
 }

@@ -46,7 +46,7 @@ extern void rb_services_use(const rb_services *services);
 
 /* ---- device.cu: each found once, open while joins need it ---- */
 
-#define RB_DEVICES 16 /* of which there is a state; a host has seldom more than eight */
+#define RB_DEVICES RB_CARDS /* of which there is a state; a host has seldom more than eight */
 
 /* a device, as it was found, and what is kept on it between joins */
 typedef struct rb_device
@@ -64,6 +64,8 @@ typedef struct rb_device
 
 /* RB_OK and its name, or RB_NO_DEVICE and why */
 extern rb_status rb_device_probe(int device, char *text, size_t size);
+/* how many there are, whatever they are */
+extern int rb_device_count(void);
 /* is it open, so that a join need not wait for that? */
 extern bool rb_device_warm(int device);
 /* opens that of run->ctx, sets run->device, and directs this thread's calls to it */
@@ -308,7 +310,7 @@ typedef struct rb_level
 {
 	rb_node *nodes;
 	rb_chunk *chunks;
-	uint32_t *above[2]; /* entries of the level above, owned; NULL: every object */
+	uint32_t *above[2]; /* entries of the level above or of a share, owned; NULL: every object */
 	uint32_t nnodes;
 	uint32_t nchunks;
 	rb_count *count;    /* per cell: red in the lower half, blue in the upper */
@@ -337,7 +339,7 @@ typedef struct rb_totals
 	rb_count made_chunks;
 } rb_totals;
 
-/* the top: one node with all objects */
+/* the top: one node with all objects, or those of the job's share; no node where there are none */
 extern rb_status rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self,
 							  rb_level *level);
 

@@ -105,6 +105,8 @@ SELECT range_fault('redblue.memory_limit', '-1');
 SELECT range_fault('redblue.memory_limit', '0');
 SELECT range_fault('redblue.memory_limit', '1kB');
 SELECT range_fault('redblue.gpu_memory_limit', '-1');
+SELECT range_fault('redblue.gpu_devices', '0,two');
+SELECT range_fault('redblue.gpu_devices', '99');
 \pset tuples_only off
 SET redblue.grid_resolution = -1;
 SET redblue.grid_resolution = 1000000000;

@@ -142,6 +142,7 @@ SELECT redblue_into(:by_row, 'VALUES (1::bigint, 2::bigint)');
 TABLE filled_by_row;
 -- the settings of the machine's GPU are not everybody's
 SET redblue.gpu_memory_limit = '1GB';
+SET redblue.gpu_devices = '0';
 SET redblue.memory_limit = '1GB';
 RESET ROLE;
 

@@ -40,7 +40,7 @@ FROM (VALUES ('redblue.threads', '1'), ('redblue.threads', '2'), ('redblue.threa
 	('redblue.grid_resolution', '1'), ('redblue.grid_resolution', '2'), ('redblue.grid_resolution', '3'), ('redblue.grid_resolution', '10'),
 	('redblue.grid_resolution', '50'),
 	('redblue.memory_limit', '64MB'), ('redblue.memory_limit', '1TB'), ('redblue.backend', 'cpu'), ('redblue.backend', 'auto'),
-	('work_mem', '64kB'), ('redblue.gpu_memory_limit', '64MB')) v (setting, value);
+	('work_mem', '64kB'), ('redblue.gpu_memory_limit', '64MB'), ('redblue.gpu_devices', '0')) v (setting, value);
 -- the finest grid, on little data
 SELECT under('redblue.grid_resolution', '1024', 'SELECT * FROM red LIMIT 50', 'SELECT * FROM blue LIMIT 50')
 	= answer('SELECT * FROM red LIMIT 50', 'SELECT * FROM blue LIMIT 50') || ' ' || self_answer('SELECT * FROM red LIMIT 50') AS same;

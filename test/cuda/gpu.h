@@ -103,6 +103,8 @@ typedef struct gpu_setting
 
 /* for copies of kept sets (rb_context) */
 static uint64_t gpu_cache_limit;
+/* a bit for each device that may be used (rb_context); 0: all */
+static uint32_t gpu_cards;
 
 static const gpu_setting gpu_plain = {.filters = RB_FILTER_ALL};
 
@@ -126,6 +128,8 @@ gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const
 	ctx.filters = set->filters;
 	ctx.gpu_memory_limit = set->gpu_memory;
 	ctx.gpu_cache_limit = gpu_cache_limit;
+	ctx.cards = gpu_cards;
+	ctx.only_cards = true;
 	ctx.device_idle_ms = gpu_cache_limit > 0 ? 60000 : 0;
 	pthread_mutex_init(&a->lock, NULL);
 	a->pairs = a->fingerprint = a->puts = 0;

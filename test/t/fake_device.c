@@ -12,13 +12,15 @@
  *		put_ms N	so long for each batch of pairs
  *		fail N		it fails for good when so many batches of pairs were put
  *		full N		it has memory for so many joins at once
+ *		cards N		there are so many of them; each word above is of all, and with _1 behind it of the second one
+ *		share N		joins of so many parts for each are shared; read when the file is opened
  *
  * A mesh that is refined is a join in all this; fail N: when it has had so many rounds.
  *
  * It says of kept sets that it has copies of them, as a device would.
  *
  * What it did goes to that file with .log behind it: which process found it, joined or refined,
- * and how many joins ran then, or dropped a copy.
+ * and how many joins ran then, or dropped a copy; and where there are several of them, which one joins.
  */
 #include "core/base/rb_base.h"
 #include "core/out/rb_services.h"
@@ -30,8 +32,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static int joins;
-static int failed;
+static int joins[RB_CARDS];
+static int failed[RB_CARDS];
 static int found;
 
 static long
@@ -51,6 +53,22 @@ asked_for(const char *what, long otherwise)
 	return answer;
 }
 
+/* the same of one device: what is said of that one, or of all */
+static long
+asked_of(int device, const char *what, long otherwise)
+{
+	char word[20];
+
+	snprintf(word, sizeof(word), "%s_%d", what, device);
+	return asked_for(word, asked_for(what, otherwise));
+}
+
+static int
+cards(void)
+{
+	return (int) asked_for("cards", 1);
+}
+
 static void
 tell(const char *what, int number)
 {
@@ -68,7 +86,7 @@ tell(const char *what, int number)
 static void
 rest(rb_context *ctx, const char *what, bool hears)
 {
-	const double until = rb_now_ms() + (double) asked_for(what, 0);
+	const double until = rb_now_ms() + (double) asked_of(ctx->device, what, 0);
 
 	while (rb_now_ms() < until && !(hears && rb_should_stop(ctx)))
 		usleep(2000);
@@ -137,18 +155,22 @@ copy_bytes(uint64_t number, bool drop)
 static rb_status
 probe(int device, char *text, size_t size)
 {
-	(void) device;
+	if (device >= cards())
+	{
+		snprintf(text, size, "no fake device %d: there are %d, counted from 0", device, cards());
+		return RB_NO_DEVICE;
+	}
 	if (!rb_load(&found))
 	{
 		tell("found", 0);
 		usleep((useconds_t) asked_for("open_ms", 0) * 1000);
 	}
-	if (rb_load(&failed))
+	if (rb_load(&failed[device]))
 	{
 		snprintf(text, size, "the fake device has failed before");
 		return RB_NO_DEVICE;
 	}
-	if (asked_for("none", 0))
+	if (asked_of(device, "none", 0))
 	{
 		snprintf(text, size, "no fake device today");
 		return RB_NO_DEVICE;
@@ -183,7 +205,7 @@ put(void *user, const rb_pair *pairs, size_t n)
 
 	if (w->fail >= 0 && rb_add(&w->batches, 1) >= w->fail)
 	{
-		rb_store(&failed, 1);
+		rb_store(&failed[w->ctx->device], 1);
 		return rb_fail(w->ctx, RB_DEVICE_FAILED, 0, 0, "the fake device has failed");
 	}
 	status = w->sink->put(w->sink->user, pairs, n);
@@ -196,15 +218,15 @@ put(void *user, const rb_pair *pairs, size_t n)
 static rb_status
 begin(rb_context *ctx, int now, bool fails)
 {
-	if (rb_load(&failed))
+	if (rb_load(&failed[ctx->device]))
 		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, "the fake device has failed before");
-	if (now > asked_for("full", 1000))
+	if (now > asked_of(ctx->device, "full", 1000))
 		return rb_fail(ctx, RB_DEVICE_FULL, 0, 0, "the fake device is full");
 	rest(ctx, "join_ms", true);
 	rest(ctx, "hang_ms", false);
 	if (fails)
 	{
-		rb_store(&failed, 1);
+		rb_store(&failed[ctx->device], 1);
 		return rb_fail(ctx, RB_DEVICE_FAILED, 0, 0, "the fake device has failed");
 	}
 	return rb_should_stop(ctx) ? RB_STOPPED : RB_OK;
@@ -213,7 +235,7 @@ begin(rb_context *ctx, int now, bool fails)
 static rb_status
 run(rb_context *ctx, const rb_job *job, const rb_sink *sink, int now)
 {
-	way w = {ctx, sink, asked_for("fail", -1), asked_for("put_ms", 0), 0};
+	way w = {ctx, sink, asked_of(ctx->device, "fail", -1), asked_of(ctx->device, "put_ms", 0), 0};
 	rb_sink through = {.put = put, .user = &w};
 	rb_status status = begin(ctx, now, w.fail == 0);
 
@@ -226,10 +248,12 @@ run(rb_context *ctx, const rb_job *job, const rb_sink *sink, int now)
 static rb_status
 join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 {
-	const int now = rb_add(&joins, 1) + 1;
+	const int now = rb_add(&joins[ctx->device], 1) + 1;
 	rb_status status;
 
 	tell("join", now);
+	if (cards() > 1)
+		tell("card", ctx->device);
 	snprintf(ctx->stats.device, sizeof(ctx->stats.device), "a fake device");
 	status = run(ctx, job, sink, now);
 	if (status == RB_OK)
@@ -237,7 +261,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		note_copy(ctx, job->red);
 		note_copy(ctx, job->blue);
 	}
-	rb_add(&joins, -1);
+	rb_add(&joins[ctx->device], -1);
 	tell("joined", (int) status);
 	return status;
 }
@@ -245,8 +269,8 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 static rb_status
 refine(rb_context *ctx, rb_refining *refining, size_t size)
 {
-	const int now = rb_add(&joins, 1) + 1;
-	const long fail = asked_for("fail", -1);
+	const int now = rb_add(&joins[ctx->device], 1) + 1;
+	const long fail = asked_of(ctx->device, "fail", -1);
 	rb_status status;
 
 	tell("refine", now);
@@ -256,7 +280,9 @@ refine(rb_context *ctx, rb_refining *refining, size_t size)
 		status = begin(ctx, now, fail >= 0 && refining->report->rounds >= (uint32_t) fail);
 	if (status == RB_OK)
 		status = rb_refining_rounds(refining);
-	rb_add(&joins, -1);
+	rb_add(&joins[ctx->device], -1);
+	if (cards() > 1)
+		tell("card", ctx->device);
 	tell("refined", (int) status);
 	return status;
 }
@@ -267,14 +293,16 @@ rb_cuda_backend(const rb_services *services);
 const rb_backend *
 rb_cuda_backend(const rb_services *services)
 {
-	static const rb_backend backend = {.abi = RB_ABI,
-									   .name = "cuda",
-									   .probe = probe,
-									   .join = join,
-									   .warm = warm,
-									   .copy_bytes = copy_bytes,
-									   .refine = refine};
+	static rb_backend backend = {.abi = RB_ABI,
+								 .name = "cuda",
+								 .probe = probe,
+								 .join = join,
+								 .warm = warm,
+								 .copy_bytes = copy_bytes,
+								 .refine = refine,
+								 .devices = cards};
 
 	(void) services;
+	backend.share_parts = (uint64_t) asked_for("share", 0);
 	return &backend;
 }

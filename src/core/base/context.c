@@ -78,6 +78,12 @@ rb_stats_add(rb_stats *sum, const rb_stats *more)
 	one.exact_integer += sum->exact_integer;
 	one.exact_expansion += sum->exact_expansion;
 	one.exact_gmp += sum->exact_gmp;
+	for (int i = 0; i <= RB_CARDS; i++)
+	{
+		one.card[i].shares += sum->card[i].shares;
+		one.card[i].ms += sum->card[i].ms;
+		one.card[i].hits += sum->card[i].hits;
+	}
 	*sum = one;
 }
 

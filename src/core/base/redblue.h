@@ -544,6 +544,8 @@ typedef enum rb_stage
 #define RB_STAGES 9 /* of a join */
 extern const char *rb_stage_name(rb_stage stage);
 
+#define RB_CARDS 16 /* devices that a backend may have, counted from 0 */
+
 typedef struct rb_stats
 {
 	struct
@@ -562,6 +564,13 @@ typedef struct rb_stats
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
 	uint64_t exact_expansion; /* by expansion arithmetic, */
 	uint64_t exact_gmp;       /* and by GMP */
+	/* of a join that several devices shared: what each did, and last the processor; in all other joins, zeros */
+	struct
+	{
+		uint32_t shares;
+		double ms;
+		uint64_t hits;
+	} card[RB_CARDS + 1];
 	int threads;
 	char backend[16];
 	char device[80]; /* "" on the CPU */
@@ -584,8 +593,10 @@ extern void rb_stats_add(rb_stats *sum, const rb_stats *more);
 typedef struct rb_context
 {
 	rb_memory *memory;
-	int threads;               /* of the CPU backend, >= 1 */
-	int device;                /* which one, where a backend has several; counted from 0 */
+	int threads;     /* of the CPU backend, >= 1 */
+	int device;      /* which one, where a backend has several; counted from 0 */
+	uint32_t cards;  /* a bit for each that may be used (rb_backend_cards); 0: all that there are */
+	bool only_cards; /* what none of them can do is not left to the processor */
 	uint32_t grid_resolution;  /* cells along the longest side; 0: planned from a sample */
 	uint64_t gpu_memory_limit; /* bytes of device memory; 0: what is free */
 	uint64_t gpu_cache_limit;  /* of it, for copies of kept sets; UINT64_MAX: a quarter of all */
@@ -690,6 +701,11 @@ typedef struct rb_job
 	 * infinite.  A backend may leave out others, and no more: the stream does that (in_tile.c).
 	 */
 	rb_ends tile;
+	/*
+	 * The same of pairs of parts, and for backends only: all that lie in that share (rb_share_takes), and no others.
+	 * So several devices find each pair once (cards.c).
+	 */
+	rb_ends share;
 } rb_job;
 
 /*
@@ -716,6 +732,7 @@ typedef struct rb_sink
 	 * instead of putting pairs, and may leave out a pair from which there is nothing to learn.
 	 */
 	uint32_t *marks;
+	bool again; /* a pair, or words, that are put twice change nothing */
 } rb_sink;
 
 /* ---- an estimate, from a sample of each side (estimate.c) ---- */
@@ -735,7 +752,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 11
+#define RB_BACKEND_ABI 12
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi
@@ -770,6 +787,12 @@ typedef struct rb_backend
 	 * is what it was.  NULL: only the processor does that.
 	 */
 	rb_status (*refine)(rb_context *ctx, struct rb_refining *refining, size_t size);
+	/* how many devices there are, usable or not; NULL: one */
+	int (*devices)(void);
+	/* opens ctx->device, so that a join need not wait for that; RB_STOPPED when ctx was stopped.  NULL: there is nothing to open */
+	rb_status (*open)(rb_context *ctx);
+	/* a join of n times so many parts is faster on n devices than on fewer; 0: none is */
+	uint64_t share_parts;
 } rb_backend;
 
 extern const rb_backend rb_backend_cpu;
@@ -787,6 +810,14 @@ extern const rb_backend *rb_backend_open(const char *path, char *fault, size_t s
  * such backend: when another device is named, all use that one from then on.
  */
 extern const rb_backend *rb_backend_auto(const rb_backend *device);
+
+/*
+ * Joins on all of that backend's devices that ctx->cards names, a large join on several of them at once: each has
+ * a share of space.  What one of them cannot do the others take over, or in the end the processor, unless
+ * ctx->only_cards.  As with the one before, a process has one such backend.  It is warm if any device is; probe(-1)
+ * describes all that are usable, and is RB_NO_DEVICE if none is.  (cards.c)
+ */
+extern const rb_backend *rb_backend_cards(const rb_backend *device);
 
 /*
  * Is a join of so many parts faster on a device than in that many threads here?  Warm: it

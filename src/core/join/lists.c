@@ -4,6 +4,7 @@
  *	  them, and which of a set reach into a region at all.
  */
 #include "core/join/rb_cpu.h"
+#include "core/shape/rb_tile.h"
 
 #include <string.h>
 
@@ -147,14 +148,16 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	const rb_selection *s = arg;
 	rb_cpu *c = s->c;
+	const rb_ends *share = &c->job->share;
+	const bool all = c->self && share->dims == 0; /* a self join takes all */
 	uint32_t k = (uint32_t) from;
 	rb_batch_boxes box;
 	rb_range range[RB_BATCH] __attribute__((aligned(32)));
 
 	(void) me;
-	for (uint64_t i = from; i < to && c->self; i++) /* a self join takes all */
+	for (uint64_t i = from; i < to && all; i++)
 		s->entry[k++] = (uint32_t) i | RB_STARTS_ALL << RB_INDEX_BITS;
-	for (uint64_t i = from; i < to && !c->self && rb_cpu_going(c); i += box.n)
+	for (uint64_t i = from; i < to && !all && rb_cpu_going(c); i += box.n)
 	{
 		rb_batch_load(c, s->o, NULL, (uint32_t) i, (uint32_t) (to - i), &box);
 		if (s->other != NULL)
@@ -162,12 +165,15 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		for (uint32_t j = 0; j < box.n; j++)
 		{
 			bool in = rb_boxes_overlap(box.lo[j], box.hi[j], s->lo, s->hi);
+			uint32_t starts = RB_STARTS_ALL;
 
+			if (in && share->dims != 0)
+				in = rb_share_takes(share, box.lo[j], box.hi[j], &starts);
 			if (in && s->other != NULL)
 				in = rb_occupancy_holds(s->other, &range[j]);
 			if (in && s->own != NULL)
 				rb_occupancy_mark(s->own, &range[j]);
-			s->entry[k] = (uint32_t) (i + j) | RB_STARTS_ALL << RB_INDEX_BITS;
+			s->entry[k] = (uint32_t) (i + j) | starts << RB_INDEX_BITS;
 			k += in;
 		}
 	}

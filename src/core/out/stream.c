@@ -567,6 +567,7 @@ join(rb_stream *s)
 		sink.put_words = put_words;
 	if (!s->tiled && s->job.answer == RB_HITS)
 		sink.marks = s->answers.word;
+	sink.again = s->job.answer == RB_HITS && !rb_predicate_tells(s->job.predicate);
 	if (status == RB_OK && is_composed(&s->job))
 		status = join_composed(s);
 	/* rows of one part each have no pairs within them */

@@ -44,4 +44,7 @@ extern uint64_t rb_coords_bytes(const rb_set *set);
 /* those of a view, while they are not there, count no more */
 extern void rb_view_uncount(rb_memory *memory, const rb_set *set);
 
+/* the set that has the coordinates of a part of a view, and in *part its number there */
+extern const rb_set *rb_view_part(const rb_set *set, uint32_t *part);
+
 #endif /* RB_SET_H */

@@ -12,14 +12,17 @@
  * asks for them: the CPU backend does before it joins, and who hands out pairs asks for
  * the ids.  Everything else is that of any set.
  *
- * Whoever composes is alone at it: a view belongs to one call.
+ * A view belongs to one call, which may have several devices join it at once: whoever composes its coordinates
+ * is alone at it, and others wait.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
 #include "core/set/rb_set.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* a search that takes some milliseconds at most */
 #define RB_QUIET_STEPS ((uint64_t) 1 << 22)
@@ -85,6 +88,15 @@ rb_view_id(const rb_view *view, uint32_t row)
 	const uint32_t at = cut->from_row + (row - cut->row);
 
 	return from->ids != NULL ? from->ids[at] : (int64_t) ((uint64_t) from->first_id + at);
+}
+
+const rb_set *
+rb_view_part(const rb_set *set, uint32_t *part)
+{
+	const rb_cut *cut = &set->view->cuts[cut_at(set->view, *part, false)];
+
+	*part = cut->from_part + (*part - cut->part);
+	return source_of(set->view, cut);
 }
 
 /* the first id, where it is known */
@@ -261,20 +273,40 @@ fill(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t elemen
 	return status;
 }
 
-rb_status
-rb_set_compose(rb_context *ctx, const rb_set *set)
+static rb_status
+compose(rb_context *ctx, const rb_set *set)
 {
 	composition c = {set, NULL, NULL};
 	void *coords = NULL;
 	rb_status status;
 
-	if (set->view == NULL || set->coords != NULL)
+	if (set->coords != NULL)
 		return RB_OK;
 	rb_view_uncount(rb_set_memory(set), set);
 	status = fill(ctx, rb_set_memory(set), &coords, set->nparts,
 				  (size_t) rb_kind_width(set->kind) * sizeof(double), copy_coords, &c);
 	if (status == RB_OK)
 		rb_set_writable(set)->coords = coords;
+	return status;
+}
+
+rb_status
+rb_set_compose(rb_context *ctx, const rb_set *set)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const struct timespec nap = {0, 1000000};
+	rb_status status;
+
+	if (set->view == NULL)
+		return RB_OK;
+	while (pthread_mutex_trylock(&lock) != 0)
+	{
+		if (rb_should_stop(ctx))
+			return RB_STOPPED;
+		nanosleep(&nap, NULL);
+	}
+	status = compose(ctx, set);
+	pthread_mutex_unlock(&lock);
 	return status;
 }
 

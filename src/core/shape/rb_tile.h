@@ -54,7 +54,7 @@ rb_tile_owns(int dims, const rb_ends *tile, const double *red, const double *blu
 }
 
 /*
- * Where a grid need look for the pairs of parts of the job's tile, if it has one: (lo, hi), where both sides
+ * Where a grid need look for the pairs of parts of the job's share and tile, if it has any: (lo, hi), where both sides
  * are, becomes smaller.  Where the padded boxes of two parts begin to overlap is above where their rows' do,
  * and there if each row has one part.  What is left out there is in no pair of the tile; what is not may be.
  */
@@ -66,6 +66,11 @@ rb_tile_clip(const rb_job *job, double lo[3], double hi[3])
 	const int dims = rb_kind_dims(job->red->kind);
 	double low[3] = {0, 0, 0}, high[3] = {0, 0, 0}, no[3] = {0, 0, 0};
 
+	for (int a = 0; a < dims && job->share.dims != 0; a++)
+	{
+		lo[a] = job->share.low[a] > lo[a] ? job->share.low[a] : lo[a];
+		hi[a] = job->share.high[a] < hi[a] ? job->share.high[a] : hi[a];
+	}
 	if (job->tile.dims == 0)
 		return;
 	for (int a = 0; a < dims; a++)
@@ -79,6 +84,27 @@ rb_tile_clip(const rb_job *job, double lo[3], double hi[3])
 		lo[a] = low[a] > lo[a] ? low[a] : lo[a];
 		hi[a] = single && high[a] < hi[a] ? high[a] : hi[a];
 	}
+}
+
+/*
+ * A share is a tile for pairs of parts: theirs is the reference point of the two padded boxes.  Is a part with that box
+ * in any of the share's pairs?  Then *starts has the axes on which it begins within the share, as a grid has bits
+ * for its cells (rb_grid.h).  By the same rule a pair lies in the share if on each axis one of the two
+ * begins there: both begin below the high end, so the larger low end does, and it is not below the low end.
+ */
+RB_HD bool
+rb_share_takes(const rb_ends *share, const double lo[3], const double hi[3], uint32_t *starts)
+{
+	uint32_t before = 0;
+	bool takes = true;
+
+	for (int a = 0; a < share->dims; a++)
+	{
+		takes &= lo[a] < share->high[a] && hi[a] >= share->low[a];
+		before |= (uint32_t) (lo[a] < share->low[a]) << a;
+	}
+	*starts = ~before & 7u;
+	return takes;
 }
 
 #endif /* RB_TILE_H */

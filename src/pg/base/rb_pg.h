@@ -55,6 +55,7 @@ extern int rb_setting_backend;
 extern int rb_setting_threads;          /* 0: automatic */
 extern int rb_setting_memory_limit;     /* kB */
 extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
+extern uint32 rb_setting_cards;         /* redblue.gpu_devices: a bit for each; 0: all */
 extern int rb_setting_grid_resolution;  /* 0: planned */
 extern int rb_setting_worker_idle;      /* s */
 extern bool rb_setting_custom_scan;
@@ -1354,6 +1355,9 @@ typedef struct rb_last_line
 #define RB_LAST_LINES 12
 
 extern void rb_last_lines_set(const rb_last_line *lines, int threads);
+
+/* the line of a device that had a share of the join, or (RB_CARDS) of the processor; false: it had none */
+extern bool rb_report_card(const rb_report *report, int card, rb_last_line *line);
 
 extern void rb_info_install(void);
 

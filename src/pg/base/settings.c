@@ -11,6 +11,7 @@
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <sched.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@ int rb_setting_backend = RB_CHOOSE_AUTO;
 int rb_setting_threads = 0;
 int rb_setting_memory_limit = 4 * 1024 * 1024;
 int rb_setting_gpu_memory_limit = 0;
+uint32 rb_setting_cards = 0;
+static char *gpu_devices;
 int rb_setting_grid_resolution = 0;
 int rb_setting_worker_idle = 600;
 bool rb_setting_custom_scan = true;
@@ -45,7 +48,7 @@ static const struct config_enum_entry cache_choices[] = {{"auto", RB_CACHE_AUTO,
 														 {"off", RB_CACHE_OFF, false},
 														 {NULL, 0, false}};
 
-/* a switch where there is no most, a choice where there are choices, else a number */
+/* a switch where there is no most, a choice where there are choices, a text where there is room for one, else a number */
 typedef struct setting
 {
 	const char *name;
@@ -72,6 +75,9 @@ static const setting settings[] = {
 	{"redblue.gpu_memory_limit", "Memory of the GPU that one join may use.",
 	 "0 takes what is free.", &rb_setting_gpu_memory_limit, 0, 0, INT_MAX, NULL, PGC_SUSET,
 	 GUC_UNIT_KB},
+	{"redblue.gpu_devices", "GPUs that joins and meshes may use.",
+	 "all, or numbers with commas between them, as nvidia-smi counts those that the server sees. The answer is the same.",
+	 &gpu_devices, 0, 0, 0, NULL, PGC_SUSET, 0},
 	{"redblue.grid_resolution", "Cells of the grid along its longest side.",
 	 "0 plans it from a sample of the data. The answer is the same.", &rb_setting_grid_resolution,
 	 0, 0, RB_MAX_GRID, NULL, PGC_USERSET, 0},
@@ -102,6 +108,88 @@ static const setting settings[] = {
 	 INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
 };
 
+/* ---- a list of devices ---- */
+
+static bool
+is_text(const setting *s)
+{
+	return s->variable == &gpu_devices;
+}
+
+/* a bit for each, 0: all; false: it is no such list, and why */
+static bool
+parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
+{
+	const char *at = text;
+
+	*cards = 0;
+	while (isspace((unsigned char) *at))
+		at++;
+	if (pg_strncasecmp(at, "all", 3) == 0 && at[3 + strspn(at + 3, " \t\n")] == '\0')
+		return true;
+	for (;;)
+	{
+		unsigned long number;
+		char *end;
+
+		while (isspace((unsigned char) *at))
+			at++;
+		if (!isdigit((unsigned char) *at))
+		{
+			snprintf(fault, size,
+					 "It is \"all\", or numbers from 0 to %d with commas between them.",
+					 RB_CARDS - 1);
+			return false;
+		}
+		number = strtoul(at, &end, 10);
+		if (number >= RB_CARDS || (*cards >> number & 1) != 0)
+		{
+			snprintf(fault, size,
+					 number >= RB_CARDS ? "GPUs are counted from 0 to %d."
+										: "There is one twice, of GPUs from 0 to %d.",
+					 RB_CARDS - 1);
+			return false;
+		}
+		*cards |= UINT32_C(1) << number;
+		at = end;
+		while (isspace((unsigned char) *at))
+			at++;
+		if (*at == '\0')
+			return true;
+		if (*at++ != ',')
+		{
+			snprintf(fault, size, "There is no comma behind %lu.", number);
+			return false;
+		}
+	}
+}
+
+static bool
+check_devices(char **value, void **extra, GucSource source)
+{
+	char fault[100];
+	uint32 cards;
+	uint32 *kept;
+
+	if (!parse_devices(*value, &cards, fault, sizeof fault))
+	{
+		GUC_check_errdetail("%s", fault);
+		return false;
+	}
+	kept = rb_guc_malloc(sizeof *kept);
+	if (kept == NULL)
+		return false;
+	*kept = cards;
+	*extra = kept;
+	return true;
+}
+
+static void
+assign_devices(const char *value, void *extra)
+{
+	rb_setting_cards = *(const uint32 *) extra;
+}
+
 /* ---- values that were set before the settings were known ---- */
 
 static bool
@@ -129,9 +217,17 @@ static void
 check_value(const setting *s, const char *value)
 {
 	const char *hint = NULL;
+	char fault[100];
+	uint32 cards;
 	bool on;
 	int number;
 
+	if (is_text(s) && !parse_devices(value, &cards, fault, sizeof fault))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("invalid value for parameter \"%s\": \"%s\"", s->name, value),
+						errdetail("%s", fault)));
+	if (is_text(s))
+		return;
 	if (s->choices != NULL && !is_choice(s, value))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("invalid value for parameter \"%s\": \"%s\"", s->name, value),
@@ -196,7 +292,10 @@ rb_settings_define(void)
 	{
 		const setting *s = &settings[i];
 
-		if (s->choices != NULL)
+		if (is_text(s))
+			DefineCustomStringVariable(s->name, s->text, s->more, s->variable, "all", s->context,
+									   s->flags, check_devices, assign_devices, NULL);
+		else if (s->choices != NULL)
 			DefineCustomEnumVariable(s->name, s->text, s->more, s->variable, s->value, s->choices,
 									 s->context, s->flags, NULL, NULL, NULL);
 		else if (s->most > 0)

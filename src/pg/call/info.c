@@ -34,7 +34,10 @@ rb_report_of(const rb_run *run, rb_report *report)
 	report->tiles = run->tiles;
 	report->spilled = run->spilled;
 	report->stats.stage[RB_STAGE_EMIT].ms += run->emit_ms;
-	strlcpy(report->note, run->note[0] != '\0' ? run->note : run->ctx.stats.note,
+	/* a join that devices shared may have a note, too: why one of them had no part in it */
+	strlcpy(report->note,
+			run->note[0] != '\0' || report->stats.device[0] != '\0' ? run->note
+																	: run->ctx.stats.note,
 			sizeof report->note);
 	report->skipped = run->skipped;
 	report->parts = run->parts;
@@ -195,6 +198,24 @@ rb_report_device(const rb_report *report)
 	return psprintf("%d threads; no GPU used: %s", stats->threads, report->note);
 }
 
+bool
+rb_report_card(const rb_report *report, int card, rb_last_line *line)
+{
+	const rb_stats *stats = &report->stats;
+	uint32 all = 0;
+
+	for (int i = 0; i <= RB_CARDS; i++)
+		all += stats->card[i].shares;
+	if (stats->card[card].shares == 0)
+		return false;
+	line->stage = card == RB_CARDS ? "processor" : psprintf("card %d", card);
+	line->count = stats->card[card].hits;
+	line->ms = stats->card[card].ms;
+	snprintf(line->detail, sizeof line->detail, "%u of %u shares%s%s", stats->card[card].shares,
+			 all, stats->note[0] != '\0' ? "; another one: " : "", stats->note);
+	return true;
+}
+
 static void
 put_line(ReturnSetInfo *rsinfo, const char *stage, uint64 count, double ms, const char *detail,
 		 const char *backend, const char *device)
@@ -224,6 +245,14 @@ redblue_last_run(PG_FUNCTION_ARGS)
 		put_line(rsinfo, rb_stage_name((rb_stage) i), last.stats.stage[i].count,
 				 last.stats.stage[i].ms, rb_report_detail(&last, (rb_stage) i), last.stats.backend,
 				 rb_report_device(&last));
+	for (int i = 0; shown && i <= RB_CARDS; i++)
+	{
+		rb_last_line line;
+
+		if (rb_report_card(&last, i, &line))
+			put_line(rsinfo, line.stage, line.count, line.ms, line.detail, last.stats.backend,
+					 rb_report_device(&last));
+	}
 	for (const rb_last_line *l = last_line; l->stage != NULL && last_user == GetUserId(); l++)
 		put_line(rsinfo, l->stage, l->count, l->ms, l->detail,
 				 l->backend != NULL ? l->backend : "cpu",

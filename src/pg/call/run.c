@@ -284,6 +284,8 @@ rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context, boo
 	rb_context_init(&run->ctx, run->memory);
 	run->ctx.grid_resolution = (uint32_t) rb_setting_grid_resolution;
 	run->ctx.gpu_memory_limit = (uint64) rb_setting_gpu_memory_limit * 1024;
+	run->ctx.cards = rb_setting_cards;
+	run->ctx.only_cards = run->demanded;
 	run->ctx.gpu_cache_limit =
 		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024;
 	run->progress = rb_progress_begin(join->function);

@@ -78,6 +78,13 @@ explain_stages(rb_scan *scan, ExplainState *es)
 			continue;
 		rb_explain_stage(es, name, count, ms, detail);
 	}
+	for (int i = 0; i <= RB_CARDS; i++)
+	{
+		rb_last_line line;
+
+		if (rb_report_card(&report, i, &line))
+			rb_explain_stage(es, line.stage, line.count, line.ms, line.detail);
+	}
 	ExplainCloseGroup("Stages", "Stages", false, es);
 }
 

@@ -420,6 +420,8 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 	asked->answer_limit =
 		asked->memory_limit - Min(asked->memory_limit, rb_memory_used(ctx->memory));
 	asked->gpu_memory_limit = ctx->gpu_memory_limit;
+	asked->cards = ctx->cards;
+	asked->only_cards = ctx->only_cards;
 	asked->card_from = order->card_from;
 	asked->card_bytes = order->card_bytes;
 	if (job->red != NULL)

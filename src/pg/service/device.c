@@ -67,7 +67,9 @@ rb_device_here(char *text, size_t size)
 	if (find_file(path, sizeof path, text, size))
 	{
 		usable = rb_backend_open(path, text, size);
-		if (usable != NULL && usable->probe(0, text, size) != RB_OK)
+		if (usable != NULL)
+			usable = rb_backend_cards(usable);
+		if (usable != NULL && usable->probe(-1, text, size) != RB_OK)
 			usable = NULL;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

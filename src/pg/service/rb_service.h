@@ -239,6 +239,8 @@ typedef struct rb_asked
 	uint64 memory_limit;
 	uint64 answer_limit; /* bytes of groups that the session has room for */
 	uint64 gpu_memory_limit;
+	uint32 cards; /* as in rb_context */
+	bool only_cards;
 	uint32 lanes;     /* in which the sides' bytes come */
 	uint64 card_from; /* RB_ASK_CARD: these bytes of it */
 	uint64 card_bytes;

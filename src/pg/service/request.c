@@ -810,7 +810,7 @@ has_failed(const rb_served *s, rb_status status)
 	char text[sizeof s->ctx.error.text];
 
 	return status == RB_DEVICE_FAILED || s->ctx.error.status == RB_DEVICE_FAILED ||
-		   (status == RB_NO_DEVICE && s->backend->probe(0, text, sizeof text) != RB_OK);
+		   (status == RB_NO_DEVICE && s->backend->probe(-1, text, sizeof text) != RB_OK);
 }
 
 /* before anybody hears of it: whoever asks again needs another process */
@@ -995,7 +995,7 @@ put_refined(rb_served *s, rb_refining *r)
 	rb_status status;
 
 	rb_sent_refining_of(&sent, r);
-	(void) rb_device_begun(&s->backend, sent.device, sizeof sent.device);
+	(void) s->backend->probe(s->ctx.device, sent.device, sizeof sent.device);
 	status = put_arrays(s, arrays, 1);
 	return status == RB_OK ? put_arrays(s, arrays, rb_refining_arrays(&sent, r, true, arrays))
 						   : status;
@@ -1254,6 +1254,8 @@ rb_serve(rb_request *request, uint32 number)
 	s->ctx.grid_resolution = s->asked.grid_resolution;
 	s->ctx.filters = s->asked.filters;
 	s->ctx.gpu_memory_limit = s->asked.gpu_memory_limit;
+	s->ctx.cards = s->asked.cards;
+	s->ctx.only_cards = s->asked.only_cards;
 	s->ctx.gpu_cache_limit = rb_store_device_limit();
 	/* it stays open as long as there is a worker */
 	s->ctx.device_idle_ms = rb_setting_worker_idle * 1000.0;

@@ -1,0 +1,642 @@
+/*
+ * cards.c
+ *	  One join on several devices at once, and what is done when one of them cannot.
+ *
+ *						  +-> card 0: open, join share, join share ... -+
+ *	  job -> shares of -> +-> card 1: ...							   -+-> sink
+ *			 space		  +-> (nobody is left: the processor)		   -+
+ *
+ * Space is cut into as many shares as devices take part (shares.c), and a pair of parts lies in exactly one
+ * (rb_share_takes), whoever looks for it: so all that is found is the join's answer, each pair once.
+ *
+ * Shares wait in a queue, and each device has a thread that takes one after the other.  A device that is
+ * still to be opened takes none before it is, so one that is open may have done all of them by then.  What a device could
+ * not do, because it is full, has failed or is not there, goes back to the queue as long as no pair of it was handed
+ * out, and that device takes no more.  Where pairs were, others cannot begin again: they would come twice.  This is no
+ * matter where a pair that comes twice changes nothing (rb_sink.again); and numbers alone are held back until
+ * a share is done.
+ *
+ * A join that is too small for shares is one device's, the first that can.
+ *
+ * The caller's thread waits, hears of a wish to stop and passes it on, and tells how far all are.
+ */
+#include "core/base/rb_parallel.h"
+#include "core/join/rb_join.h"
+#include "core/out/rb_shares.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define STACK ((size_t) 8 << 20) /* a driver may go deep */
+#define LOOK_NS 5000000          /* between two looks whether to stop */
+
+struct rb_sharing;
+
+/* a device, or the processor, that takes part */
+typedef struct rb_card
+{
+	struct rb_sharing *all;
+	const rb_backend *backend;
+	rb_context *ctx; /* the caller's, or own */
+	rb_context own;
+	pthread_t thread;
+	bool started;
+	bool ended;
+	uint32_t put;  /* pairs of its share were handed out */
+	uint64_t held; /* their number, where it is all that is wanted */
+	int index;     /* in the statistics */
+} rb_card;
+
+typedef struct rb_sharing
+{
+	rb_context *ctx;
+	const rb_job *job;
+	const rb_sink *sink;
+	bool numbers;         /* are all that is wanted of pairs */
+	bool words;           /* those of devices may come while others put pairs */
+	pthread_rwlock_t one; /* written: words are put, and nothing else */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	rb_ends share[RB_CARDS];
+	uint32_t waiting; /* a bit for each share */
+	uint32_t running;
+	bool over;         /* nobody takes a share any more */
+	rb_status status;  /* why, if it is a failure */
+	rb_stats sum;      /* of shares that are done */
+	int workers;       /* cards that have done any */
+	rb_status refusal; /* the first one by a card, */
+	rb_error why;      /* and what it said */
+	rb_card card[RB_CARDS];
+	int cards;
+} rb_sharing;
+
+/* ---- which devices ---- */
+
+static bool
+is_left_to_others(rb_status status)
+{
+	return status == RB_NO_DEVICE || status == RB_DEVICE_FULL || status == RB_DEVICE_FAILED;
+}
+
+static int
+device_count(const rb_backend *device)
+{
+	const int n = device->devices != NULL ? device->devices() : 1;
+
+	return n < RB_CARDS ? n : RB_CARDS;
+}
+
+/*
+ * Those that may be used and can be, open ones first; why not all that were named goes to text.  A device that was
+ * named and is not there is a failure where only devices are wanted.
+ */
+static int
+find_cards(const rb_context *ctx, const rb_backend *device, int card[RB_CARDS], char *text,
+		   size_t size)
+{
+	const int count = device_count(device);
+	bool missing = false;
+	int n = 0, warm = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < RB_CARDS; i++)
+	{
+		char why[200] = "";
+
+		if (ctx->cards != 0 ? !(ctx->cards >> i & 1) : i >= count)
+			continue;
+		if (device->probe(i, why, sizeof(why)) != RB_OK)
+		{
+			if (text[0] == '\0' || (i >= count && !missing))
+				snprintf(text, size, "%s", why);
+			missing |= i >= count;
+			continue;
+		}
+		card[n] = i;
+		if (device->warm(i))
+		{
+			memmove(card + warm + 1, card + warm, (size_t) (n - warm) * sizeof(int));
+			card[warm++] = i;
+		}
+		n++;
+	}
+	if (ctx->cards == 0 && count == 0)
+		(void) device->probe(0, text, size);
+	return missing && ctx->only_cards ? 0 : n;
+}
+
+/* ---- on the way to the sink ---- */
+
+static rb_status
+put(void *user, const rb_pair *pairs, size_t n)
+{
+	rb_card *c = user;
+	rb_sharing *all = c->all;
+	rb_status status;
+
+	if (all->numbers)
+	{
+		rb_add(&c->held, n);
+		return rb_should_stop(c->ctx) ? RB_STOPPED : RB_OK;
+	}
+	if (!all->sink->again)
+		rb_store(&c->put, 1);
+	if (!all->words)
+		return all->sink->put(all->sink->user, pairs, n);
+	pthread_rwlock_rdlock(&all->one);
+	status = all->sink->put(all->sink->user, pairs, n);
+	pthread_rwlock_unlock(&all->one);
+	return status;
+}
+
+static rb_status
+put_words(void *user, const uint32_t *words, size_t first, size_t n)
+{
+	rb_card *c = user;
+	rb_sharing *all = c->all;
+	rb_status status;
+
+	if (!all->sink->again)
+		rb_store(&c->put, 1);
+	pthread_rwlock_wrlock(&all->one);
+	status = all->sink->put_words(all->sink->user, words, first, n);
+	pthread_rwlock_unlock(&all->one);
+	return status;
+}
+
+/* ---- a share ---- */
+
+/* the statistics of a share; the lock is held */
+static void
+add_stats(rb_card *c, double ms)
+{
+	rb_stats *sum = &c->all->sum;
+	rb_stats *one = &c->ctx->stats;
+	char device[sizeof(one->device)];
+
+	snprintf(device, sizeof(device), "%s", sum->device);
+	c->all->workers += sum->card[c->index].shares == 0;
+	one->card[c->index].shares = 1;
+	one->card[c->index].ms = ms;
+	one->card[c->index].hits = one->hits;
+	rb_stats_add(sum, one);
+	/* of several devices the names, once */
+	if (device[0] != '\0' && strstr(device, sum->device) == NULL)
+	{
+		char both[2 * sizeof(device) + 2] = "";
+
+		snprintf(both, sizeof(both), "%s; %s", device, sum->device);
+		memcpy(sum->device, both, sizeof(device) - 1);
+	}
+	else if (device[0] != '\0')
+		memcpy(sum->device, device, sizeof(device));
+}
+
+/* the lock is held */
+static void
+end_all(rb_sharing *all, rb_status status)
+{
+	if (all->status == RB_OK)
+		all->status = status;
+	all->over = true;
+}
+
+/* the lock is held, but while the device works; false: this card is out */
+static bool
+join_share(rb_card *c, int share)
+{
+	rb_sharing *all = c->all;
+	rb_sink sink = *all->sink;
+	rb_job job = *all->job;
+	double began = rb_now_ms();
+	rb_status status;
+
+	all->waiting &= ~(1u << share);
+	all->running |= 1u << share;
+	pthread_mutex_unlock(&all->lock);
+
+	sink.put = put;
+	sink.put_words = sink.put_words != NULL ? put_words : NULL;
+	sink.put_records = NULL; /* cut anywhere, those of two devices would mix */
+	sink.user = c;
+	job.share = all->share[share];
+	memset(&c->ctx->stats, 0, sizeof(c->ctx->stats));
+	c->put = 0;
+	c->held = 0;
+	status = c->backend->join(c->ctx, &job, &sink);
+	if (status == RB_OK && c->held > 0)
+	{
+		rb_store(&c->put, 1);
+		status = all->sink->put(all->sink->user, NULL, c->held);
+	}
+
+	pthread_mutex_lock(&all->lock);
+	all->running &= ~(1u << share);
+	if (status == RB_OK)
+		add_stats(c, rb_now_ms() - began);
+	else if (is_left_to_others(status) && !rb_load(&c->put) && !all->over)
+	{
+		all->waiting |= 1u << share;
+		if (all->refusal == RB_OK)
+		{
+			all->refusal = status;
+			all->why = c->ctx->error;
+		}
+	}
+	else
+	{
+		if (!all->over && c->ctx != all->ctx && c->ctx->error.status != RB_OK)
+			(void) rb_fail(all->ctx, c->ctx->error.status, c->ctx->error.need, c->ctx->error.limit,
+						   c->ctx->error.text);
+		end_all(all, status);
+	}
+	pthread_cond_broadcast(&all->changed);
+	return status == RB_OK;
+}
+
+/* the next one that waits, or may come back; -1: there will be none.  The lock is held. */
+static int
+next_share(rb_sharing *all)
+{
+	while (!all->over && all->waiting == 0 && all->running != 0)
+		pthread_cond_wait(&all->changed, &all->lock);
+	return all->over || all->waiting == 0 ? -1 : __builtin_ctz(all->waiting);
+}
+
+static void *
+card_thread(void *arg)
+{
+	rb_card *c = arg;
+	rb_sharing *all = c->all;
+	rb_status status = RB_OK;
+	int share;
+
+	/* error bounds hold for rounding to nearest and gradual underflow only */
+	fesetenv(FE_DFL_ENV);
+	if (c->backend->open != NULL)
+		status = c->backend->open(c->ctx);
+	pthread_mutex_lock(&all->lock);
+	if (is_left_to_others(status) && all->refusal == RB_OK)
+	{
+		all->refusal = status;
+		all->why = c->ctx->error;
+	}
+	while (status == RB_OK && (share = next_share(all)) >= 0)
+		if (!join_share(c, share))
+			break;
+	c->ended = true;
+	pthread_cond_broadcast(&all->changed);
+	pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+/* ---- all of them, for the caller's thread ---- */
+
+/* one more; false: there is no thread for it */
+static bool
+card_start(rb_sharing *all, const rb_backend *device, int number, int threads)
+{
+	rb_card *c = &all->card[all->cards];
+
+	c->all = all;
+	c->backend = device;
+	c->index = number;
+	rb_context_init(&c->own, all->ctx->memory);
+	c->own.threads = threads > 1 ? threads : 1;
+	c->own.device = number;
+	c->own.grid_resolution = all->ctx->grid_resolution;
+	c->own.gpu_memory_limit = all->ctx->gpu_memory_limit;
+	c->own.gpu_cache_limit = all->ctx->gpu_cache_limit;
+	c->own.device_idle_ms = all->ctx->device_idle_ms;
+	c->own.filters = all->ctx->filters;
+	c->own.asked = all->ctx->asked;
+	c->ctx = &c->own;
+	c->started = rb_thread_start(&c->thread, STACK, card_thread, c) == 0;
+	all->cards += c->started;
+	return c->started;
+}
+
+static int
+ended(const rb_sharing *all)
+{
+	int n = 0;
+
+	for (int i = 0; i < all->cards; i++)
+		n += all->card[i].ended;
+	return n;
+}
+
+/* of those at work, what the one says that is furthest behind, and of those that are as far as it, the sum */
+static void
+tell_progress(rb_sharing *all)
+{
+	int stage = RB_STAGES;
+	uint64_t done = 0, total = 0;
+
+	for (int i = 0; i < all->cards; i++)
+	{
+		const rb_context *ctx = all->card[i].ctx;
+
+		/* it has ended, or is not open yet */
+		if (all->card[i].ended || rb_load(&ctx->stage) <= RB_STAGE_READ)
+			continue;
+		if (rb_load(&ctx->stage) < stage)
+		{
+			stage = rb_load(&ctx->stage);
+			done = total = 0;
+		}
+		if (rb_load(&ctx->stage) == stage)
+		{
+			done += rb_load(&ctx->done);
+			total += rb_load(&ctx->total);
+		}
+	}
+	if (stage < RB_STAGES)
+		rb_progress(all->ctx, (rb_stage) stage, done < total ? done : total, total);
+}
+
+/* until all threads are through; a card that is out is replaced by one of those that are left.  The lock is held. */
+static void
+wait_for_all(rb_sharing *all, const rb_backend *device, const int *spare, int spares, int threads)
+{
+	int replaced = 0;
+
+	while (ended(all) < all->cards || (!all->over && all->waiting != 0 && replaced < spares))
+	{
+		struct timespec until;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		(void) pthread_cond_timedwait(&all->changed, &all->lock, &until);
+		tell_progress(all);
+		if (rb_should_stop(all->ctx))
+			end_all(all, RB_STOPPED);
+		if (all->waiting == 0 && all->running == 0)
+			all->over = true;
+		for (int i = 0; i < all->cards && all->over; i++)
+			if (!all->card[i].ended)
+				rb_context_stop(all->card[i].ctx); /* it may still be opening */
+		if (all->over)
+			pthread_cond_broadcast(&all->changed);
+		else if (all->waiting != 0 && ended(all) > replaced && replaced < spares)
+			(void) card_start(all, device, spare[replaced++], threads);
+	}
+	for (int i = 0; i < all->cards; i++)
+	{
+		pthread_mutex_unlock(&all->lock);
+		pthread_join(all->card[i].thread, NULL);
+		pthread_mutex_lock(&all->lock);
+	}
+}
+
+/* what no device could do, on this thread and those that it has; the lock is held */
+static void
+leave_to_processor(rb_sharing *all)
+{
+	rb_card c = {.all = all, .backend = &rb_backend_cpu, .ctx = all->ctx, .index = RB_CARDS};
+	const rb_stats before = all->ctx->stats;
+
+	while (all->status == RB_OK && all->waiting != 0)
+		(void) join_share(&c, __builtin_ctz(all->waiting));
+	all->ctx->stats = before;
+}
+
+static void
+sharing_init(rb_sharing *all, rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	pthread_condattr_t attr;
+
+	memset(all, 0, sizeof(*all));
+	all->ctx = ctx;
+	all->job = job;
+	all->sink = sink;
+	/* where pairs may be NULL */
+	all->numbers = job->answer == RB_COUNT && job->tile.dims == 0 && job->red->row_of == NULL &&
+				   rb_job_blue(job)->row_of == NULL;
+	all->words = sink->put_words != NULL;
+	pthread_rwlock_init(&all->one, NULL);
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&all->changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void
+sharing_free(rb_sharing *all)
+{
+	pthread_rwlock_destroy(&all->one);
+	pthread_mutex_destroy(&all->lock);
+	pthread_cond_destroy(&all->changed);
+}
+
+/* times are those of one device, on average */
+static void
+note_stats(rb_sharing *all, const rb_backend *device)
+{
+	rb_stats *sum = &all->sum;
+	int devices = 0;
+
+	for (int i = 0; i < RB_CARDS; i++)
+		devices += sum->card[i].shares > 0;
+	for (int i = 0; i < RB_STAGES && all->workers > 0; i++)
+		sum->stage[i].ms /= all->workers;
+	if (devices > 1 && strstr(sum->device, "; ") == NULL)
+	{
+		char text[sizeof(sum->device) + 16] = "";
+
+		snprintf(text, sizeof(text), "%d x %s", devices, sum->device);
+		memcpy(sum->device, text, sizeof(sum->device) - 1);
+	}
+	snprintf(sum->backend, sizeof(sum->backend), "%s",
+			 devices > 0 ? device->name : rb_backend_cpu.name);
+	snprintf(sum->note, sizeof(sum->note), "%s", all->why.text);
+	rb_stats_add(&all->ctx->stats, sum);
+}
+
+/* the first n of the cards have a share each; the others take the place of what fails */
+static rb_status
+join_shared(rb_context *ctx, const rb_backend *device, const rb_job *job, const rb_sink *sink,
+			const int *card, int cards, int n)
+{
+	const int threads = ctx->threads / n;
+	rb_sharing all;
+	rb_status status;
+
+	sharing_init(&all, ctx, job, sink);
+	status = rb_shares_cut(ctx, job, n, all.share);
+	if (status == RB_OK)
+	{
+		all.waiting = (1u << n) - 1;
+		pthread_mutex_lock(&all.lock);
+		for (int i = 0; i < n; i++)
+			(void) card_start(&all, device, card[i], threads);
+		wait_for_all(&all, device, card + n, cards - n, threads);
+		if (all.status == RB_OK && all.waiting != 0 && rb_should_stop(ctx))
+			all.status = RB_STOPPED;
+		if (all.status == RB_OK && all.waiting != 0 && !ctx->only_cards)
+		{
+			all.over = false;
+			leave_to_processor(&all);
+		}
+		else if (all.status == RB_OK && all.waiting != 0)
+			all.status = rb_fail(ctx, all.cards == 0 ? RB_NO_THREAD : all.refusal, all.why.need,
+								 all.why.limit, all.why.text);
+		pthread_mutex_unlock(&all.lock);
+		status = all.status;
+		if (status == RB_OK)
+			note_stats(&all, device);
+	}
+	sharing_free(&all);
+	return ctx->error.status != RB_OK ? ctx->error.status : status;
+}
+
+/* the whole join on one after the other, until one can */
+static rb_status
+join_alone(rb_context *ctx, const rb_backend *device, const rb_job *job, const rb_sink *sink,
+		   const int *card, int cards)
+{
+	const rb_stats before = ctx->stats;
+	rb_status status = RB_NO_DEVICE;
+
+	for (int i = 0; i < cards; i++)
+	{
+		ctx->device = card[i];
+		status = device->join(ctx, job, sink);
+		if (!is_left_to_others(status) || ctx->stats.hits > before.hits || i == cards - 1)
+			break;
+		rb_forget_failure(ctx);
+		if (rb_should_stop(ctx))
+			return RB_STOPPED;
+		ctx->stats = before;
+	}
+	return status;
+}
+
+/* ---- the backend ---- */
+
+static const rb_backend *shared_device;
+
+static rb_status
+cards_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	const rb_backend *device = rb_acquire(&shared_device);
+	const uint64_t parts =
+		(uint64_t) job->red->nparts + (job->blue != NULL ? job->blue->nparts : 0);
+	uint64_t n = device->share_parts > 0 ? parts / device->share_parts : 0;
+	char text[sizeof(ctx->error.text)];
+	int card[RB_CARDS];
+	int cards = find_cards(ctx, device, card, text, sizeof(text));
+
+	if (cards == 0)
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, text);
+	if (n > (uint64_t) cards)
+		n = (uint64_t) cards;
+	if (n < 2 || job->share.dims != 0)
+		return join_alone(ctx, device, job, sink, card, cards);
+	return join_shared(ctx, device, job, sink, card, cards, (int) n);
+}
+
+static rb_status
+cards_refine(rb_context *ctx, struct rb_refining *refining, size_t size)
+{
+	const rb_backend *device = rb_acquire(&shared_device);
+	char text[sizeof(ctx->error.text)];
+	int card[RB_CARDS];
+	const int cards = find_cards(ctx, device, card, text, sizeof(text));
+
+	if (cards == 0 || device->refine == NULL)
+		return rb_fail(ctx, RB_NO_DEVICE, 0, 0, cards == 0 ? text : "it does not refine meshes");
+	for (int i = 0;; i++)
+	{
+		rb_status status;
+
+		ctx->device = card[i];
+		status = device->refine(ctx, refining, size);
+		if (status == RB_OK)
+			(void) device->probe(card[i], ctx->stats.device, sizeof(ctx->stats.device));
+		if (!is_left_to_others(status) || i == cards - 1)
+			return status;
+		rb_forget_failure(ctx);
+	}
+}
+
+/* of all: how many there are of what */
+static rb_status
+describe(const rb_backend *device, char *text, size_t size)
+{
+	char first[200] = "", why[200] = "";
+	int usable = 0;
+
+	for (int i = 0; i < device_count(device) || i == 0; i++)
+	{
+		char one[200] = "";
+
+		if (device->probe(i, one, sizeof(one)) != RB_OK)
+		{
+			if (why[0] == '\0')
+				snprintf(why, sizeof(why), "%s", one);
+		}
+		else if (usable++ == 0)
+			snprintf(first, sizeof(first), "%s", one);
+	}
+	if (usable > 1)
+		snprintf(text, size, "%d x %s", usable, first);
+	else
+		snprintf(text, size, "%s", usable == 1 ? first : why);
+	return usable > 0 ? RB_OK : RB_NO_DEVICE;
+}
+
+static rb_status
+cards_probe(int number, char *text, size_t size)
+{
+	const rb_backend *device = rb_acquire(&shared_device);
+
+	return number < 0 ? describe(device, text, size) : device->probe(number, text, size);
+}
+
+static bool
+cards_warm(int number)
+{
+	const rb_backend *device = rb_acquire(&shared_device);
+
+	(void) number;
+	for (int i = 0; i < device_count(device); i++)
+		if (device->warm(i))
+			return true;
+	return false;
+}
+
+static uint64_t
+cards_copy_bytes(uint64_t number, bool drop)
+{
+	const rb_backend *device = rb_acquire(&shared_device);
+
+	return device->copy_bytes != NULL ? device->copy_bytes(number, drop) : 0;
+}
+
+static int
+cards_devices(void)
+{
+	return device_count(rb_acquire(&shared_device));
+}
+
+const rb_backend *
+rb_backend_cards(const rb_backend *device)
+{
+	static const rb_backend backend = {.name = "cuda",
+									   .probe = cards_probe,
+									   .join = cards_join,
+									   .warm = cards_warm,
+									   .copy_bytes = cards_copy_bytes,
+									   .refine = cards_refine,
+									   .devices = cards_devices};
+
+	rb_release(&shared_device, device);
+	return &backend;
+}

@@ -1,0 +1,445 @@
+/*
+ * shares.c
+ *	  Space is cut into as many shares as there are devices, so that each has about the same work.
+ *
+ * Each device looks at all parts once, whatever its share is; what differs is how many lie in it and how many
+ * pairs of boxes overlap there.  So a part weighs one, and more for the pairs that it is in:
+ *
+ *		sample		some parts of each side, at random, a stretch of the side each
+ *		density		cells between quantiles along each axis: how many of the other side are in the cell of a part; its
+ *					box and theirs may be larger than the cell, or smaller
+ *		cuts		a k-d tree over the places of the sample, at their weighted medians, along the axis where a
+ *					cut goes through fewest boxes: where they are widely spread and short
+ *
+ * Joins of a billion pairs take some ten milliseconds on one device, so there is no time for more than this: redblue_tiles
+ * cuts with more care (kd_tiles.c).  Cells between quantiles are as fine as the data where these are in clusters,
+ * equal ones would not be.
+ *
+ * Where all of the sample begins at one place there is nothing to cut, and all shares but one are empty.
+ */
+#include "core/out/rb_shares.h"
+
+#include "core/join/rb_join.h"
+#include "core/set/rb_set.h"
+#include "core/shape/rb_tile.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAMPLE 8192u /* parts of both sides together */
+#define RANKED 512u  /* of these, of which the quantiles are taken */
+#define BINS 8       /* cells along an axis: of a side, eight parts a cell */
+#define BINS_FLAT 16 /* and in the plane */
+#define PAIR_COST \
+	0.1 /* of a pair of boxes that overlap, if a part costs 1; measured, 0.06 to 0.15 */
+#define FAR_COST 0.125 /* of a part that is nowhere near the other side */
+#define PARTED 64      /* bins in which a median is looked for */
+
+typedef struct rb_place
+{
+	double low[3]; /* of the padded box */
+	double extent[3];
+	double weight;
+	uint32_t cell;
+	uint32_t side;
+	bool near; /* to the other side, as a whole */
+} rb_place;
+
+typedef struct rb_cutting
+{
+	const rb_job *job;
+	int dims;
+	double pad;
+	uint32_t n;
+	rb_place *place;
+	uint32_t count[2];    /* of each side */
+	double stands_for[2]; /* parts, for each of them */
+	double mean[2][3];    /* extents */
+	int bins;
+	double cut[3][BINS_FLAT + 1]; /* where bins begin and the last one ends */
+	double *in_cell[2];
+	rb_ends *share; /* the next one */
+} rb_cutting;
+
+/* ---- the sample ---- */
+
+/* of a view without coordinates, too */
+static void
+part_box(const rb_cutting *k, const rb_set *set, uint32_t part, double lo[3], double hi[3])
+{
+	if (set->coords == NULL && set->view != NULL)
+		set = rb_view_part(set, &part);
+	rb_kind_box(set->kind, set->coords, part, lo, hi);
+	rb_kind_pad(set->kind, k->pad, lo, hi);
+}
+
+/* of a self join, each half of the sample stands for a side */
+static void
+sample_side(rb_cutting *k, const rb_set *set, uint32_t n, bool halves)
+{
+	const uint64_t step = set->nparts / n + 1;
+	const size_t width = (size_t) rb_kind_width(set->kind);
+	const uint32_t first = k->n;
+	uint32_t random = 1;
+
+	/* each is somewhere else in memory: all are asked for, and then looked at */
+	for (uint64_t from = 0; from < set->nparts; from += step)
+	{
+		rb_place *p = &k->place[k->n];
+		uint64_t i;
+
+		random = random * 1664525 + 1013904223;
+		i = from + ((uint64_t) random * step >> 32);
+		if (i >= set->nparts)
+			break;
+		memset(p, 0, sizeof(*p));
+		p->side = halves ? k->n & 1 : first > 0;
+		p->cell = (uint32_t) i;
+		if (set->coords != NULL)
+		{
+			__builtin_prefetch(set->coords + i * width);
+			__builtin_prefetch(set->coords + i * width + width - 1);
+		}
+		k->count[p->side]++;
+		k->n++;
+	}
+	for (uint32_t i = first; i < k->n; i++)
+	{
+		rb_place *p = &k->place[i];
+		double lo[3], hi[3];
+
+		part_box(k, set, p->cell, lo, hi);
+		p->cell = 0;
+		for (int a = 0; a < k->dims; a++)
+		{
+			p->low[a] = lo[a];
+			p->extent[a] = fmin(hi[a] - lo[a], DBL_MAX);
+		}
+	}
+}
+
+/* where both sides are; what is nowhere near costs little */
+static void
+find_near(rb_cutting *k)
+{
+	double lo[2][3], hi[2][3], from[3], to[3];
+
+	for (int s = 0; s < 2; s++)
+		rb_box_empty(lo[s], hi[s]);
+	for (uint32_t i = 0; i < k->n; i++)
+	{
+		const rb_place *p = &k->place[i];
+		double end[3];
+
+		for (int a = 0; a < 3; a++)
+			end[a] = p->low[a] + p->extent[a];
+		rb_box_add(lo[p->side], hi[p->side], p->low, end);
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		from[a] = fmax(lo[0][a], lo[1][a]);
+		to[a] = fmin(hi[0][a], hi[1][a]);
+	}
+	rb_tile_clip(k->job, from, to);
+	for (uint32_t i = 0; i < k->n; i++)
+	{
+		rb_place *p = &k->place[i];
+
+		p->near = true;
+		for (int a = 0; a < k->dims; a++)
+			p->near &= p->low[a] <= to[a] && p->low[a] + p->extent[a] >= from[a];
+	}
+}
+
+/* ---- cells, and how many pairs there are in each ---- */
+
+static int
+by_value(const void *x, const void *y)
+{
+	const double p = *(const double *) x, q = *(const double *) y;
+
+	return p < q ? -1 : p > q;
+}
+
+static void
+cut_bins(rb_cutting *k)
+{
+	const uint32_t step = k->n / RANKED + 1;
+	double sorted[RANKED + 1];
+
+	k->bins = k->dims == 3 ? BINS : BINS_FLAT;
+	for (int a = 0; a < k->dims; a++)
+	{
+		uint32_t n = 0;
+
+		for (uint32_t i = 0; i < k->n; i += step)
+			sorted[n++] = k->place[i].low[a];
+		qsort(sorted, n, sizeof(double), by_value);
+		for (int b = 0; b <= k->bins; b++)
+			k->cut[a][b] = sorted[(uint64_t) b * (n - 1) / (uint64_t) k->bins];
+	}
+}
+
+static uint32_t
+bin_of(const rb_cutting *k, int axis, double x)
+{
+	uint32_t b = 0;
+
+	for (uint32_t half = (uint32_t) k->bins / 2; half > 0; half /= 2)
+		b += x >= k->cut[axis][b + half] ? half : 0;
+	return b;
+}
+
+static void
+count_cells(rb_cutting *k)
+{
+	const double each[2] = {1.0 / k->count[0], 1.0 / k->count[1]};
+
+	for (uint32_t i = 0; i < k->n; i++)
+	{
+		rb_place *p = &k->place[i];
+
+		for (int a = 0; a < k->dims; a++)
+		{
+			p->cell = p->cell * (uint32_t) k->bins + bin_of(k, a, p->low[a]);
+			k->mean[p->side][a] += each[p->side] * p->extent[a];
+		}
+		k->in_cell[p->side][p->cell]++;
+	}
+}
+
+/* what share of all places is below x on an axis */
+static double
+rank_of(const rb_cutting *k, int axis, double x)
+{
+	const uint32_t b = bin_of(k, axis, x);
+	const double from = k->cut[axis][b], to = k->cut[axis][b + 1];
+	const double within = from < to ? (0.5 * x - 0.5 * from) / (0.5 * to - 0.5 * from) : 0;
+
+	return (b + fmin(fmax(within, 0), 1)) / k->bins;
+}
+
+/* so many boxes of the other side overlap with a part's, for each one in its cell */
+static double
+overlapping(const rb_cutting *k, const rb_place *p)
+{
+	double boxes = 1;
+
+	for (int a = 0; a < k->dims; a++)
+	{
+		const double low = p->low[a];
+		const double share =
+			rank_of(k, a, low + p->extent[a]) - rank_of(k, a, low - k->mean[1 - p->side][a]);
+		const uint32_t b = bin_of(k, a, low);
+
+		/* where many begin at one place, all of them do */
+		boxes *= k->cut[a][b] < k->cut[a][b + 1] ? share * k->bins : fmax(share * k->bins, 1);
+	}
+	return boxes;
+}
+
+static void
+weigh(rb_cutting *k)
+{
+	for (uint32_t i = 0; i < k->n; i++)
+	{
+		rb_place *p = &k->place[i];
+		const uint32_t other = 1 - p->side;
+		const double pairs = k->in_cell[other][p->cell] * k->stands_for[other] * overlapping(k, p);
+
+		/* each pair is seen from both of its parts */
+		const double cost = p->near ? 0.5 * PAIR_COST * pairs : 0;
+
+		p->weight = k->stands_for[p->side] * (p->near ? 1 + cost : FAR_COST);
+		/* it lies where the second of the two begins: of all that overlap, on average */
+		for (int a = 0; a < k->dims; a++)
+		{
+			const double e = p->extent[a], both = e + k->mean[other][a];
+
+			p->low[a] += both > 0 ? cost / (1 + cost) * 0.5 * e * (e / both) : 0;
+		}
+	}
+}
+
+/* ---- cuts ---- */
+
+static void
+swap(rb_place *p, rb_place *q)
+{
+	const rb_place r = *p;
+
+	*p = *q;
+	*q = r;
+}
+
+/* the axis along which places are spread most widely for their extents; -1: they are one place */
+static int
+axis_of(const rb_cutting *k, uint32_t from, uint32_t to)
+{
+	const double each = 1.0 / (to - from);
+	double best = 0;
+	int axis = -1;
+
+	for (int a = 0; a < k->dims; a++)
+	{
+		double sum = 0, extent = 0, deviation = 0, mean, spread;
+		double least = INFINITY, largest = -INFINITY;
+
+		for (uint32_t i = from; i < to; i++)
+		{
+			least = fmin(least, k->place[i].low[a]);
+			largest = fmax(largest, k->place[i].low[a]);
+			sum += each * k->place[i].low[a];
+			extent += each * k->place[i].extent[a];
+		}
+		if (!(least < largest))
+			continue;
+		mean = fmin(fmax(sum, least), largest);
+		for (uint32_t i = from; i < to; i++)
+			deviation += each * fabs(0.5 * k->place[i].low[a] - 0.5 * mean);
+		spread = deviation / (extent + 1e-3 * deviation);
+		if (!(spread <= DBL_MAX)) /* too small for numbers */
+			spread = DBL_MIN;
+		if (axis < 0 || spread > best)
+		{
+			axis = a;
+			best = spread;
+		}
+	}
+	return axis;
+}
+
+/*
+ * A place between `from` and `to` with that much weight below it.  Bins, and again bins in the one in which it is, until
+ * there is one place in it.
+ */
+static double
+find_cut(const rb_cutting *k, uint32_t from, uint32_t to, int axis, double weight)
+{
+	double least = INFINITY, largest = -INFINITY;
+
+	for (uint32_t i = from; i < to; i++)
+	{
+		least = fmin(least, k->place[i].low[axis]);
+		largest = fmax(largest, k->place[i].low[axis]);
+	}
+	while (least < largest)
+	{
+		const double scale = PARTED / (0.5 * largest - 0.5 * least);
+		double in[PARTED] = {0}, low[PARTED], high[PARTED];
+		int b = 0;
+
+		if (!(scale <= DBL_MAX))
+			break;
+		for (int i = 0; i < PARTED; i++)
+		{
+			low[i] = INFINITY;
+			high[i] = -INFINITY;
+		}
+		for (uint32_t i = from; i < to; i++)
+		{
+			const double x = k->place[i].low[axis];
+			int at;
+
+			if (x < least || x > largest)
+				continue;
+			at = (int) ((0.5 * x - 0.5 * least) * scale);
+			at = at < PARTED ? at : PARTED - 1;
+			in[at] += k->place[i].weight;
+			low[at] = fmin(low[at], x);
+			high[at] = fmax(high[at], x);
+		}
+		while (b < PARTED - 1 && in[b] < weight)
+			weight -= in[b++];
+		/* rounding may leave the weight behind the last one that there is */
+		while (b > 0 && !(low[b] <= high[b]))
+			b--;
+		least = low[b];
+		largest = high[b];
+	}
+	return largest;
+}
+
+static void
+cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_ends *ends)
+{
+	const int axis = n > 1 ? axis_of(k, from, to) : -1;
+	rb_ends half[2] = {*ends, *ends};
+	uint32_t middle = from;
+	double weight = 0, at;
+
+	if (n == 1)
+	{
+		*k->share++ = *ends;
+		return;
+	}
+	if (axis >= 0)
+	{
+		for (uint32_t i = from; i < to; i++)
+			weight += k->place[i].weight;
+		at = find_cut(k, from, to, axis, weight * (n / 2) / n);
+	}
+	else if (from < to)
+		at = k->place[from].low[0];
+	else
+		at = isfinite(ends->low[0]) ? ends->low[0] : isfinite(ends->high[0]) ? ends->high[0] : 0;
+	at = fmin(fmax(at, ends->low[axis < 0 ? 0 : axis]), ends->high[axis < 0 ? 0 : axis]);
+	half[0].high[axis < 0 ? 0 : axis] = half[1].low[axis < 0 ? 0 : axis] = at;
+	for (uint32_t i = from; i < to; i++)
+		if (k->place[i].low[axis < 0 ? 0 : axis] < at)
+			swap(&k->place[i], &k->place[middle++]);
+	cut_node(k, from, middle, n / 2, &half[0]);
+	cut_node(k, middle, to, n - n / 2, &half[1]);
+}
+
+/* ---- all of it ---- */
+
+rb_status
+rb_shares_cut(rb_context *ctx, const rb_job *job, int n, rb_ends *share)
+{
+	const bool self = job->blue == NULL;
+	rb_cutting k = {.job = job,
+					.dims = rb_kind_dims(job->red->kind),
+					.pad = rb_pad_of(job->predicate, job->distance),
+					.share = share};
+	rb_ends all = {.dims = k.dims};
+	size_t cells;
+	rb_status status = rb_array(ctx, (void **) &k.place, SAMPLE + 2, sizeof(rb_place));
+
+	cells = k.dims == 3 ? BINS * BINS * BINS : BINS_FLAT * BINS_FLAT;
+	for (int s = 0; s < 2 && status == RB_OK; s++)
+	{
+		status = rb_array(ctx, (void **) &k.in_cell[s], cells, sizeof(double));
+		if (status == RB_OK)
+			memset(k.in_cell[s], 0, cells * sizeof(double));
+	}
+	for (int a = 0; a < k.dims; a++)
+	{
+		all.low[a] = -INFINITY;
+		all.high[a] = INFINITY;
+	}
+	if (status == RB_OK)
+	{
+		sample_side(&k, job->red, self ? SAMPLE : SAMPLE / 2, self);
+		if (!self)
+			sample_side(&k, job->blue, SAMPLE / 2, false);
+		for (int s = 0; s < 2; s++)
+		{
+			const rb_set *set = self || s == 0 ? job->red : job->blue;
+
+			k.stands_for[s] = (double) set->nparts / (k.count[s] > 0 ? k.count[s] : 1);
+			k.stands_for[s] *= self ? 0.5 : 1;
+		}
+		find_near(&k);
+		cut_bins(&k);
+		count_cells(&k);
+		weigh(&k);
+		cut_node(&k, 0, k.n, n, &all);
+	}
+	for (int s = 0; s < 2; s++)
+		rb_free(ctx->memory, (void **) &k.in_cell[s]);
+	rb_free(ctx->memory, (void **) &k.place);
+	return status;
+}

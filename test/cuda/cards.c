@@ -1,0 +1,590 @@
+/*
+ * cards.c
+ *	  Several devices that share a join: the same pairs as one of them finds, and how much faster.
+ *
+ *	  cards check			small loads of all sorts: the processor, one device, each of the others, two, three, ... of them
+ *	  cards bench [N [BOXES]]	two volume meshes of 12 N^3 triangles (168), and boxes of the workload gauss (10^7), with
+ *						copies of both sides on each device; 1, 2, ... devices by turns
+ *
+ * Where there is one device only, check takes it for three: each thread has a queue of its own on it.
+ *
+ * check compares number and fingerprint, counts and hits of rows; bench the number of pairs, and once their
+ * fingerprint.  Its columns: milliseconds of a join that only counts, and of one whose pairs come to a sink that looks at
+ * each; the median of five rounds, and behind it how many times one device's rate that is.
+ */
+#include "check.h"
+#include "gpu.h"
+#include "workload.h"
+
+#define ROUNDS 5
+#define TURNS 16
+
+static const rb_backend *gpu;   /* as it is */
+static const rb_backend *cards; /* all its devices */
+static int devices;
+static uint64_t numbers = 1000;
+
+/* ---- one device as several ---- */
+
+#define AS_MANY 3
+
+static int
+many_devices(void)
+{
+	return AS_MANY;
+}
+
+static rb_status
+many_probe(int device, char *text, size_t size)
+{
+	return gpu->probe(device < AS_MANY ? 0 : device, text, size);
+}
+
+static bool
+many_warm(int device)
+{
+	(void) device;
+	return gpu->warm(0);
+}
+
+static rb_status
+many_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	ctx->device = 0;
+	return gpu->join(ctx, job, sink);
+}
+
+static rb_status
+many_open(rb_context *ctx)
+{
+	ctx->device = 0;
+	return gpu->open(ctx);
+}
+
+/* ---- loads ---- */
+
+static void
+free_set(rb_set *o)
+{
+	free((void *) o->coords);
+	free((void *) o->row_of);
+}
+
+/* rows of `each` parts */
+static void
+make_rows(rb_set *o, uint32_t each)
+{
+	uint32_t *row_of = malloc(o->nparts * sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < o->nparts; i++)
+		row_of[i] = i / each;
+	o->row_of = row_of;
+	o->nrows = row_of[o->nparts - 1] + 1;
+}
+
+typedef struct making
+{
+	char args[100];
+	rb_set made;
+} making;
+
+static void *
+make_mesh(void *arg)
+{
+	making *m = arg;
+
+	m->made = gpu_volmesh(m->args);
+	return NULL;
+}
+
+/* two at once, for large ones take their time */
+static void
+make_meshes(rb_set *red, const char *red_args, rb_set *blue, const char *blue_args)
+{
+	making m[2];
+	pthread_t thread;
+
+	snprintf(m[0].args, sizeof(m[0].args), "%s", red_args);
+	snprintf(m[1].args, sizeof(m[1].args), "%s", blue_args);
+	if (pthread_create(&thread, NULL, make_mesh, &m[0]) != 0)
+		exit(2);
+	make_mesh(&m[1]);
+	pthread_join(thread, NULL);
+	*red = m[0].made;
+	*blue = m[1].made;
+}
+
+typedef struct filling
+{
+	const workload *w;
+	double *coords;
+	uint64_t from, to;
+} filling;
+
+static void *
+fill_boxes(void *arg)
+{
+	const filling *f = arg;
+
+	workload_fill(f->w, f->from, f->to - f->from, f->coords + 6 * f->from);
+	return NULL;
+}
+
+static rb_set
+make_boxes(const char *name, uint64_t n, int seed)
+{
+	char text[100];
+	filling f[TURNS];
+	pthread_t thread[TURNS];
+	workload w;
+	rb_set o = {.kind = RB_BOX3};
+	double *coords = malloc(n * 6 * sizeof(double));
+
+	snprintf(text, sizeof(text), "%s,%lu,%d", name, (unsigned long) n, seed);
+	if (coords == NULL || !workload_parse(text, RB_BOX3, &w))
+		exit(2);
+	for (int i = 0; i < TURNS; i++)
+	{
+		f[i] = (filling){&w, coords, n * (uint64_t) i / TURNS, n * (uint64_t) (i + 1) / TURNS};
+		pthread_create(&thread[i], NULL, fill_boxes, &f[i]);
+	}
+	for (int i = 0; i < TURNS; i++)
+		pthread_join(thread[i], NULL);
+	o.nparts = o.nrows = (uint32_t) n;
+	o.coords = coords;
+	return o;
+}
+
+/* ---- check ---- */
+
+/* the masks that are tried: each device alone, and the first 2, 3, ... */
+static int
+masks(uint32_t mask[2 * RB_CARDS])
+{
+	int n = 0;
+
+	for (int i = 0; i < devices; i++)
+		mask[n++] = 1u << i;
+	for (int i = 2; i <= devices; i++)
+		mask[n++] = (1u << i) - 1;
+	return n;
+}
+
+static int
+shares_of(const rb_stats *stats)
+{
+	int n = 0;
+
+	for (int i = 0; i < RB_CARDS; i++)
+		n += (int) stats->card[i].shares;
+	return n;
+}
+
+static void
+pairs_agree(const char *name, const rb_set *red, const rb_set *blue, const gpu_setting *set)
+{
+	uint32_t mask[2 * RB_CARDS];
+	const int n = masks(mask);
+	gpu_answer want = {0}, got = {0};
+
+	gpu_join(&rb_backend_cpu, red, blue, set, &want);
+	CHECK(want.status == RB_OK && want.pairs > 1000, "%s: %s, %lu pairs", name,
+		  rb_status_text(want.status), (unsigned long) want.pairs);
+	for (int i = 0; i < n; i++)
+	{
+		const int shared = __builtin_popcount(mask[i]);
+
+		gpu_cards = mask[i];
+		gpu_join(cards, red, blue, set, &got);
+		CHECK(got.status == RB_OK && got.pairs == want.pairs && got.fingerprint == want.fingerprint,
+			  "%s, cards %x: %s %s, %lu pairs, not %lu", name, mask[i], rb_status_text(got.status),
+			  got.error.text, (unsigned long) got.pairs, (unsigned long) want.pairs);
+		/* boxes that are padded are floats, which depend on where cells are */
+		CHECK(set->distance > 0 || got.stats.stage[RB_STAGE_CANDIDATES].count ==
+									   want.stats.stage[RB_STAGE_CANDIDATES].count,
+			  "%s, cards %x: %lu candidates, not %lu", name, mask[i],
+			  (unsigned long) got.stats.stage[RB_STAGE_CANDIDATES].count,
+			  (unsigned long) want.stats.stage[RB_STAGE_CANDIDATES].count);
+		CHECK(shares_of(&got.stats) == (shared > 1 ? shared : 0), "%s, cards %x: %d shares", name,
+			  mask[i], shares_of(&got.stats));
+		CHECK(got.stats.hits == got.pairs, "%s: %lu hits", name, (unsigned long) got.stats.hits);
+		if (set->count_only || set->distance > 0)
+			continue;
+		got.stop_after = 100;
+		gpu_join(cards, red, blue, set, &got);
+		CHECK(got.status == RB_STOPPED, "%s, cards %x: stopped: %s", name, mask[i],
+			  rb_status_text(got.status));
+		got.stop_after = 0;
+	}
+}
+
+/* counts, hits and pairs of rows, through a stream: a sum over them */
+static uint64_t
+rows_of(const rb_backend *backend, const rb_job *job, uint64_t *emitted)
+{
+	const rb_set *of = job->of == RB_OF_BLUE && job->blue != NULL ? job->blue : job->red;
+	rb_memory *memory = rb_memory_create((uint64_t) 100 << 30);
+	rb_stream *stream = NULL;
+	uint64_t sum = 0;
+	rb_context ctx;
+	rb_block block;
+	rb_status status;
+
+	rb_context_init(&ctx, memory);
+	ctx.threads = (int) sysconf(_SC_NPROCESSORS_ONLN);
+	ctx.cards = gpu_cards;
+	ctx.only_cards = true;
+	status = rb_stream_open(&ctx, backend, job, &stream);
+	while (status == RB_OK && (status = rb_stream_next(stream, 20, &block)) == RB_OK)
+		for (size_t i = 0; i < block.n; i++)
+			sum += gpu_mix((uint64_t) block.red[i] << 32 | (uint64_t) block.blue[i]) +
+				   (block.told != NULL ? gpu_mix(block.told[i] + (uint64_t) block.red[i]) : 0);
+	CHECK(status == RB_END, "%s, %s", rb_status_text(status), ctx.error.text);
+	if (status == RB_END && rb_stream_words(stream) != NULL)
+		for (uint32_t i = 0; i < (job->answer == RB_HITS ? (of->nrows + 31) / 32 : of->nrows); i++)
+			sum += gpu_mix((uint64_t) i << 32 | rb_stream_words(stream)[i]);
+	*emitted = ctx.stats.stage[RB_STAGE_EMIT].count;
+	rb_stream_close(stream);
+	rb_memory_destroy(memory);
+	return sum;
+}
+
+static void
+rows_agree(const char *name, const rb_set *red, const rb_set *blue, rb_predicate predicate,
+		   double distance)
+{
+	static const rb_answer answers[] = {RB_PAIRS, RB_COUNT, RB_COUNTS, RB_HITS};
+	uint32_t mask[2 * RB_CARDS];
+	const int n = masks(mask);
+
+	for (int k = 0; k < (predicate == RB_MEET ? 4 : 3); k++)
+	{
+		const rb_job job = {.red = red,
+							.blue = blue,
+							.predicate = predicate,
+							.distance = distance,
+							.answer = answers[k],
+							.of = blue == NULL ? RB_OF_BOTH
+								  : k % 2      ? RB_OF_BLUE
+											   : RB_OF_RED};
+		uint64_t emitted[2];
+		const uint64_t want = rows_of(&rb_backend_cpu, &job, &emitted[0]);
+
+		CHECK(emitted[0] > 500, "%s: %lu rows", name, (unsigned long) emitted[0]);
+		for (int i = 0; i < n; i++)
+		{
+			gpu_cards = mask[i];
+			CHECK(rows_of(cards, &job, &emitted[1]) == want && emitted[1] == emitted[0],
+				  "%s, answer %d, cards %x: %lu, not %lu", name, k, mask[i],
+				  (unsigned long) emitted[1], (unsigned long) emitted[0]);
+		}
+	}
+}
+
+static void
+meshes(void)
+{
+	static const struct
+	{
+		const char *name, *red, *blue;
+	} load[] = {{"volmesh", "30 1 0.2", "30 2 0.2 0.31 0.17 0.23"},
+				{"lattices", "24 1 0", "24 2 0 0 0.5 0.25"},
+				{"one lattice", "24 1 0", "24 2 0"},
+				{"UTM", "20 1 0.2 0 0 0 0 500000 4650000 120",
+				 "20 2 0.2 0.31 0.17 0.23 0 500000 4650000 120"}};
+
+	for (size_t i = 0; i < sizeof(load) / sizeof(load[0]); i++)
+	{
+		gpu_setting set = gpu_plain;
+		rb_set red, blue;
+		char name[100];
+
+		make_meshes(&red, load[i].red, &blue, load[i].blue);
+		pairs_agree(load[i].name, &red, &blue, &set);
+		snprintf(name, sizeof(name), "%s, itself", load[i].name);
+		pairs_agree(name, &red, NULL, &set);
+		set.count_only = true;
+		snprintf(name, sizeof(name), "%s, number", load[i].name);
+		pairs_agree(name, &red, &blue, &set);
+		set.count_only = false;
+		set.predicate = RB_CONTACT;
+		snprintf(name, sizeof(name), "%s, contacts", load[i].name);
+		pairs_agree(name, &red, &blue, &set);
+		set.predicate = RB_WITHIN;
+		set.distance = 0.003;
+		snprintf(name, sizeof(name), "%s, within", load[i].name);
+		if (i < 3)
+			pairs_agree(name, &red, &blue, &set);
+		set = gpu_plain;
+		set.filters = 0;
+		snprintf(name, sizeof(name), "%s, exact", load[i].name);
+		if (i == 1)
+			pairs_agree(name, &red, &blue, &set);
+		free_set(&red);
+		free_set(&blue);
+	}
+}
+
+static void
+boxes(void)
+{
+	static const char *const names[] = {"uniform", "gauss", "doct3:1"};
+
+	for (size_t i = 0; i < 3; i++)
+	{
+		rb_set red = make_boxes(names[i], 200000, 1), blue = make_boxes(names[i], 150000, 2);
+		gpu_setting set = gpu_plain;
+
+		pairs_agree(names[i], &red, &blue, &set);
+		pairs_agree(names[i], &red, NULL, &set);
+		set.count_only = true;
+		pairs_agree(names[i], &red, NULL, &set);
+		/* in blocks, where the device has little room */
+		set = gpu_plain;
+		set.gpu_memory = (uint64_t) 40 << 20;
+		pairs_agree(names[i], &red, &blue, &set);
+		pairs_agree(names[i], &red, NULL, &set);
+		free_set(&red);
+		free_set(&blue);
+	}
+}
+
+static void
+rows(void)
+{
+	for (uint32_t each = 1; each < 20; each += 11)
+	{
+		rb_set red, blue, box = make_boxes("gauss", 100000, 1),
+						  others = make_boxes("gauss", 90000, 2);
+
+		make_meshes(&red, "18 1 0.2", &blue, "18 2 0.2 0.31 0.17 0.23");
+		if (each > 1)
+		{
+			make_rows(&red, each);
+			make_rows(&blue, each / 2);
+			make_rows(&box, each);
+			make_rows(&others, each);
+		}
+		rows_agree("rows of triangles", &red, &blue, RB_MEET, 0);
+		rows_agree("rows of triangles, one table", &red, NULL, RB_MEET, 0);
+		rows_agree("contacts of rows", &red, &blue, RB_CONTACT, 0);
+		rows_agree("distances of rows", &red, &blue, RB_WITHIN, 0.004);
+		rows_agree("rows of boxes", &box, &others, RB_MEET, 0);
+		rows_agree("rows of boxes, one table", &box, NULL, RB_MEET, 0);
+		free_set(&red);
+		free_set(&blue);
+		free_set(&box);
+		free_set(&others);
+	}
+}
+
+/* copies on each device; given up on all of them */
+static void
+kept(void)
+{
+	gpu_setting set = gpu_plain;
+	rb_set red, blue;
+	uint64_t bytes;
+
+	make_meshes(&red, "20 1 0.2", &blue, "20 2 0.2 0.31 0.17 0.23");
+	red.number = ++numbers;
+	blue.number = ++numbers;
+	bytes = (uint64_t) red.nparts * 72;
+	gpu_cache_limit = UINT64_MAX;
+	pairs_agree("kept", &red, &blue, &set);
+	pairs_agree("kept, again", &red, &blue, &set);
+	bytes *= (uint64_t) gpu->devices();
+	CHECK(cards->copy_bytes(red.number, false) == bytes, "%lu bytes of copies",
+		  (unsigned long) cards->copy_bytes(red.number, false));
+	CHECK(cards->copy_bytes(red.number, true) == 0 && cards->copy_bytes(red.number, false) == 0,
+		  "copies that were given up");
+	cards->copy_bytes(blue.number, true);
+	gpu_cache_limit = 0;
+	free_set(&red);
+	free_set(&blue);
+}
+
+static void
+devices_that_are_not_there(void)
+{
+	rb_set red = gpu_volmesh("9 1 0.2");
+	gpu_answer got = {0};
+
+	gpu_cards = 1u << 15 | 1u;
+	gpu_join(cards, &red, NULL, &gpu_plain, &got);
+	CHECK(got.status == RB_NO_DEVICE && strstr(got.error.text, "no CUDA device 15") != NULL,
+		  "%s: %s", rb_status_text(got.status), got.error.text);
+	gpu_cards = 0;
+	free_set(&red);
+}
+
+/* ---- bench ---- */
+
+static int failed = 0;
+
+static int
+by_size(const void *x, const void *y)
+{
+	double a = *(const double *) x, b = *(const double *) y;
+
+	return a < b ? -1 : a > b;
+}
+
+static double
+median(double *x)
+{
+	qsort(x, ROUNDS, sizeof(double), by_size);
+	return x[ROUNDS / 2];
+}
+
+static void
+measure(const char *name, const rb_set *red, const rb_set *blue, bool pairs)
+{
+	double ms[RB_CARDS + 1][2][ROUNDS], one[2] = {0, 0};
+	uint64_t found = 0, fingerprint = 0;
+	gpu_answer a = {0};
+
+	gpu_cache_limit = (uint64_t) 40 << 30;
+	for (int round = -2; round < ROUNDS; round++)
+		for (int n = 1; n <= devices; n++)
+			for (int k = 0; k < (pairs ? 2 : 1); k++)
+			{
+				gpu_setting set = gpu_plain;
+
+				set.count_only = k == 0;
+				set.no_sink = k == 1 && round != -1;
+				gpu_cards = (1u << n) - 1;
+				gpu_join(cards, red, blue, &set, &a);
+				if (round == -2 && n == 1 && k == 0)
+					found = a.pairs;
+				if (round == -1 && n == 1 && k == 1)
+					fingerprint = a.fingerprint;
+				if (a.status != RB_OK || a.pairs != found ||
+					(round == -1 && k == 1 && a.fingerprint != fingerprint))
+				{
+					printf("not ok %s, %d cards: %s %s, %lu pairs, not %lu\n", name, n,
+						   rb_status_text(a.status), a.error.text, (unsigned long) a.pairs,
+						   (unsigned long) found);
+					failed = 1;
+					return;
+				}
+				if (round >= 0)
+					ms[n][k][round] = a.ms;
+				if (round == -2 || round == ROUNDS - 1)
+				{
+					fprintf(stderr, "%s, %d cards, %s, round %d: %.2f ms:", name, n,
+							k == 0 ? "number" : "pairs", round, a.ms);
+					for (int s = RB_STAGE_UPLOAD; s <= RB_STAGE_DOWNLOAD; s++)
+						fprintf(stderr, " %s %.2f", rb_stage_name(s), a.stats.stage[s].ms);
+					fprintf(stderr, "; plan %.2f map %.2f schedule %.2f", a.stats.grid_ms[0],
+							a.stats.grid_ms[1], a.stats.grid_ms[2]);
+					for (int i = 0; i < RB_CARDS; i++)
+						if (a.stats.card[i].shares > 0)
+							fprintf(stderr, "; card %d: %u shares, %.2f ms, %lu hits", i,
+									a.stats.card[i].shares, a.stats.card[i].ms,
+									(unsigned long) a.stats.card[i].hits);
+					fprintf(stderr, "\n");
+				}
+			}
+	for (int n = 1; n <= devices; n++)
+	{
+		printf("| %s | %u x %u | %lu | %d |", name, red->nparts, blue ? blue->nparts : red->nparts,
+			   (unsigned long) found, n);
+		for (int k = 0; k < 2; k++)
+			if (k == 0 || pairs)
+			{
+				const double t = median(ms[n][k]);
+
+				if (n == 1)
+					one[k] = t;
+				printf(" %.2f | %.2f |", t, one[k] / t);
+			}
+			else
+				printf(" | |");
+		printf("\n");
+	}
+	fflush(stdout);
+	gpu_cache_limit = 0;
+}
+
+/* with copies there is room for what comes next */
+static void
+forget(rb_set *o)
+{
+	cards->copy_bytes(o->number, true);
+	free_set(o);
+}
+
+static void
+bench(int n, uint64_t nboxes)
+{
+	const double began = rb_now_ms();
+	char red_args[100], blue_args[100], name[100];
+	rb_set red, blue;
+
+	printf("| load | objects | pairs | cards | number, ms | times | pairs, ms | times |\n");
+	printf("|---|---:|---:|---:|---:|---:|---:|---:|\n");
+	red = make_boxes("gauss", nboxes, 1);
+	red.number = ++numbers;
+	measure("boxes, gauss, themselves", &red, NULL, false);
+	forget(&red);
+	red = make_boxes("uniform", nboxes, 1);
+	blue = make_boxes("uniform", nboxes, 2);
+	red.number = ++numbers;
+	blue.number = ++numbers;
+	measure("boxes, uniform", &red, &blue, true);
+	forget(&red);
+	forget(&blue);
+	for (int size = n / 2; size <= n; size += n - n / 2)
+	{
+		snprintf(red_args, sizeof(red_args), "%d 1 0.2", size);
+		snprintf(blue_args, sizeof(blue_args), "%d 2 0.2 0.31 0.17 0.23", size);
+		make_meshes(&red, red_args, &blue, blue_args);
+		fprintf(stderr, "meshes are there after %.1f s\n", (rb_now_ms() - began) / 1000);
+		red.number = ++numbers;
+		blue.number = ++numbers;
+		snprintf(name, sizeof(name), "volmesh %d", size);
+		measure(name, &red, &blue, true);
+		forget(&red);
+		forget(&blue);
+	}
+	fprintf(stderr, "all took %.1f s\n", (rb_now_ms() - began) / 1000);
+}
+
+int
+main(int argc, char **argv)
+{
+	const bool times = argc > 1 && strcmp(argv[1], "bench") == 0;
+	rb_backend eager;
+	char text[200];
+
+	gpu = gpu_open();
+	if (gpu == NULL)
+		return 1;
+	/* small joins are shared, too */
+	eager = *gpu;
+	eager.share_parts = times ? gpu->share_parts : 1000;
+	if (!times && gpu->devices() == 1)
+	{
+		eager.devices = many_devices;
+		eager.probe = many_probe;
+		eager.warm = many_warm;
+		eager.join = many_join;
+		eager.open = many_open;
+	}
+	cards = rb_backend_cards(&eager);
+	devices = cards->devices();
+	cards->probe(-1, text, sizeof(text));
+	printf("# %d devices: %s\n", devices, text);
+	if (times)
+	{
+		bench(argc > 2 ? atoi(argv[2]) : 168, argc > 3 ? strtoull(argv[3], NULL, 10) : 10000000);
+		return failed;
+	}
+	CHECK_RUN(devices_that_are_not_there);
+	CHECK_RUN(meshes);
+	CHECK_RUN(boxes);
+	CHECK_RUN(rows);
+	CHECK_RUN(kept);
+	return check_done();
+}
