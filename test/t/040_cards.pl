@@ -119,6 +119,8 @@ for my $set ([ 'all', qr/^cuda: 3 x a fake device$/, 3 ], [ '1', qr/^cuda: a fak
 	for my $what (sort keys %ask)
 	{
 		my $cards = joined_by(sub { is($s->ask($ask{$what}), $answer{$what}, "$which: $what") });
+		# what was left is over before the next one is looked at
+		comes_true(\&is_idle) or die if $what =~ /LIMIT/;
 		next if $what =~ /^boxes|one table|LIMIT|tile/;
 		like($cards, $which eq 'all' ? qr/^[012],[012],[012]$/ : $which eq '1' ? qr/^1$/ : qr/^[02],[02]$/, "$which: $what: by cards $cards");
 	}
