@@ -47,8 +47,6 @@ rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_leve
 	rb_node node;
 
 	memset(level, 0, sizeof(*level));
-	if (run->job->share.dims != 0)
-		RB_TRY(rb_share_select(run, side, self, level->above, n));
 	if (n[0] == 0 || (!self && n[1] == 0))
 		return RB_OK;
 	memset(&node, 0, sizeof(node));
@@ -209,6 +207,9 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	args.above[0] = level->above[0];
 	args.above[1] = level->above[1];
 	args.self = self;
+	/* entries of a level above have been asked */
+	if (level->above[0] == NULL)
+		args.share = run->job->share;
 
 	RB_TRY(rb_device_alloc(run, (void **) &totals, sizeof(rb_totals)));
 	RB_TRY(rb_bounds_launch(run, &args, level->nchunks));

@@ -6,7 +6,6 @@
  * Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast Parallel Evaluation of
  * Exact Geometric Predicates on GPUs, 2022, for count, prefix sum, fill.
  *
- *		share.cu	what of a side is in the share of this device
  *		bounds.cu	where both sides of a node meet: the region of its grid
  *		plan.cu		how many cells the grid gets
  *		scatter.cu	objects into cells: counted, then filled
@@ -55,6 +54,7 @@ typedef struct rb_grid_args
 	rb_places places;
 	uint32_t nnodes;
 	bool self;
+	rb_ends share; /* of several devices this one's, at the top; dims 0: all */
 } rb_grid_args;
 
 /* object t of a chunk: its index, and where it starts in the cell above */
@@ -71,12 +71,6 @@ entry_box(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
 {
 	rb_part_box(side, entry & RB_INDEX_MASK, lo, hi);
 }
-
-/* ---- share.cu ---- */
-
-/* entries of what is in the job's share, and how many; blue's are red's in a self join */
-extern rb_status rb_share_select(rb_device_run *run, const rb_device_set side[2], bool self,
-								 uint32_t *entry[2], uint32_t n[2]);
 
 /* ---- bounds.cu ---- */
 

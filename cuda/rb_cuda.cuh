@@ -310,7 +310,7 @@ typedef struct rb_level
 {
 	rb_node *nodes;
 	rb_chunk *chunks;
-	uint32_t *above[2]; /* entries of the level above or of a share, owned; NULL: every object */
+	uint32_t *above[2]; /* entries of the level above, owned; NULL: every object */
 	uint32_t nnodes;
 	uint32_t nchunks;
 	rb_count *count;    /* per cell: red in the lower half, blue in the upper */
@@ -339,7 +339,7 @@ typedef struct rb_totals
 	rb_count made_chunks;
 } rb_totals;
 
-/* the top: one node with all objects, or those of the job's share; no node where there are none */
+/* the top: one node with all objects; no node where there are none */
 extern rb_status rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self,
 							  rb_level *level);
 

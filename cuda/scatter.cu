@@ -11,6 +11,8 @@
  */
 #include "level.cuh"
 
+#include "core/shape/rb_tile.h"
+
 /* what a pass does with each incidence */
 enum
 {
@@ -165,6 +167,23 @@ put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 	}
 }
 
+/*
+ * Is it in the share of this device?  Then it has a bit for each axis on which it begins there, as if
+ * there were a cell above the top (rb_share_takes).
+ */
+static __device__ __forceinline__ bool
+in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint32_t *entry)
+{
+	uint32_t starts;
+
+	if (args->share.dims == 0)
+		return true;
+	if (!rb_share_takes(&args->share, lo, hi, &starts))
+		return false;
+	*entry &= starts << RB_INDEX_BITS | RB_INDEX_MASK;
+	return true;
+}
+
 /* ---- all of them ---- */
 
 template <int PASS>
@@ -205,7 +224,7 @@ __launch_bounds__(THREADS) scatter_kernel(const __grid_constant__ rb_grid_args a
 
 			entry = chunk_entry(&args, &c, t);
 			entry_box(&args.side[side], entry, lo, hi);
-			if (rb_boxes_overlap(lo, hi, meet_lo, meet_hi))
+			if (rb_boxes_overlap(lo, hi, meet_lo, meet_hi) && in_share(&args, lo, hi, &entry))
 			{
 				r.n = 1;
 				for (int a = 0; a < 3; a++)

@@ -386,6 +386,58 @@ few_parts(void)
 		}
 }
 
+/*
+ * Cuts of sets that are kept are remembered: by the sets' numbers, so that other coordinates below the same numbers,
+ * which there never are, show it; and of no set without one, nor for another distance, tile or number of shares.
+ */
+static void
+cuts_are_remembered(void)
+{
+	rb_set side[2][2]; /* two of each colour, of one size */
+	rb_ends first[3], again[3];
+	rb_context ctx;
+	rb_job job = {.predicate = RB_WITHIN, .distance = 0.01};
+
+	rb_context_init(&ctx, memory);
+	for (int k = 0; k < 2; k++)
+		for (int c = 0; c < 2; c++)
+		{
+			side[k][c] = make_side(RB_SEGMENT3, 3000, UNIFORM, 1, 0.1);
+			for (uint32_t i = 0; i < 3000 * 6; i++)
+				((double *) side[k][c].coords)[i] += k * (i % 3 == 0) * 7;
+			side[k][c].number = (uint64_t) (1000001 + c);
+		}
+	job.red = &side[0][0];
+	job.blue = &side[0][1];
+	CHECK(rb_shares_cut(&ctx, &job, 3, first) == RB_OK, "cut");
+	job.red = &side[1][0];
+	job.blue = &side[1][1];
+	CHECK(rb_shares_cut(&ctx, &job, 3, again) == RB_OK, "again");
+	CHECK(memcmp(first, again, sizeof(first)) == 0, "it was not remembered");
+	for (int change = 0; change < 4; change++)
+	{
+		rb_job other = job;
+
+		side[1][0].number = 1000001;
+		if (change == 0)
+			other.distance = 0.02;
+		else if (change == 1)
+			other.tile = (rb_ends){3, {6, -1, -1}, {9, 2, 2}};
+		else if (change == 2)
+			side[1][0].number = 0;
+		else
+			side[1][0].number = 1000003;
+		CHECK(rb_shares_cut(&ctx, &other, 3, again) == RB_OK, "change %d", change);
+		CHECK(memcmp(first, again, sizeof(first)) != 0, "change %d: what was remembered", change);
+	}
+	side[1][0].number = 1000001;
+	CHECK(rb_shares_cut(&ctx, &job, 2, again) == RB_OK, "two");
+	CHECK(again[0].dims == 3 && memcmp(first, again, 2 * sizeof(first[0])) != 0, "two of three");
+	for (int k = 0; k < 2; k++)
+		for (int c = 0; c < 2; c++)
+			free_side(&side[k][c]);
+}
+
 /* ---- devices that do what they are told to ---- */
 
 static struct
@@ -1066,6 +1118,7 @@ main(void)
 	CHECK_RUN(each_pair_is_in_one_share);
 	CHECK_RUN(shares_are_alike);
 	CHECK_RUN(few_parts);
+	CHECK_RUN(cuts_are_remembered);
 	CHECK_RUN(all_cards_share);
 	CHECK_RUN(some_cards);
 	CHECK_RUN(cards_that_are_not_there);

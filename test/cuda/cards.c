@@ -196,12 +196,13 @@ pairs_agree(const char *name, const rb_set *red, const rb_set *blue, const gpu_s
 
 		gpu_cards = mask[i];
 		gpu_join(cards, red, blue, set, &got);
-		CHECK(got.status == RB_OK && got.pairs == want.pairs && got.fingerprint == want.fingerprint,
+		CHECK(got.status == RB_OK && got.pairs == want.pairs &&
+				  (set->count_only || got.fingerprint == want.fingerprint),
 			  "%s, cards %x: %s %s, %lu pairs, not %lu", name, mask[i], rb_status_text(got.status),
 			  got.error.text, (unsigned long) got.pairs, (unsigned long) want.pairs);
-		/* boxes that are padded are floats, which depend on where cells are */
-		CHECK(set->distance > 0 || got.stats.stage[RB_STAGE_CANDIDATES].count ==
-									   want.stats.stage[RB_STAGE_CANDIDATES].count,
+		/* of triangles a device compares extents in few bits, which depend on where cells are */
+		CHECK(red->kind == RB_TRIANGLE3 || got.stats.stage[RB_STAGE_CANDIDATES].count ==
+											   want.stats.stage[RB_STAGE_CANDIDATES].count,
 			  "%s, cards %x: %lu candidates, not %lu", name, mask[i],
 			  (unsigned long) got.stats.stage[RB_STAGE_CANDIDATES].count,
 			  (unsigned long) want.stats.stage[RB_STAGE_CANDIDATES].count);
