@@ -74,6 +74,10 @@ SELECT * FROM ways('SELECT count(*) FROM here a JOIN there b ON redblue_intersec
 SELECT * FROM plan('SELECT count(*) FROM here a JOIN there b ON redblue_intersects(a.geom, b.geom) AND ST_SRID(a.geom) = ST_SRID(b.geom)');
 SELECT * FROM ways('SELECT count(*) FROM here a JOIN there b ON redblue_intersects(a.geom, b.geom) AND ST_SRID(a.geom) = ST_SRID(b.geom)');
 SELECT * FROM ways('SELECT count(b.id) FROM here a LEFT JOIN there b ON redblue_dwithin(b.geom, a.geom, 0) AND ST_SRID(b.geom) = ST_SRID(a.geom)');
+-- by PostGIS's function, not by one of that name
+CREATE FUNCTION st_srid(geometry) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN 0; END';
+SELECT * FROM ways('SELECT count(*) FROM here a JOIN there b ON redblue_intersects(a.geom, b.geom) AND postgis_join_plan.st_srid(a.geom) = postgis_join_plan.st_srid(b.geom)');
+DROP FUNCTION st_srid(geometry);
 RESET enable_hashjoin; RESET enable_mergejoin;
 
 -- ---- a distance that is none ----

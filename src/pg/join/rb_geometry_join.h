@@ -75,6 +75,8 @@ typedef struct rb_join_clause
 
 /* is it one of ours, and which? */
 extern bool rb_is_asked(Oid function, rb_asked *asked);
+/* is it PostGIS's own, and not somebody's of that name? */
+extern bool rb_is_of_postgis(Oid function);
 extern bool rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 								RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
 								rb_join_clause *clause);
