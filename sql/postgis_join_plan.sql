@@ -41,6 +41,18 @@ SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON redblue_intersect
 SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom) WHERE r.id < 2000');
 SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom)');
 SELECT * FROM plan('SELECT count(*) FROM roof r WHERE EXISTS (SELECT FROM wall w WHERE redblue_dwithin(r.geom, w.geom, 0.1))');
+-- what the settings are against counts below the node, too: two scans of tables there, one in a loop with an index
+CREATE TABLE shed (id int, geom geometry) PARTITION BY RANGE (id);
+CREATE TABLE shed_1 PARTITION OF shed FOR VALUES FROM (0) TO (2000);
+CREATE TABLE shed_2 PARTITION OF shed FOR VALUES FROM (2000) TO (4000);
+INSERT INTO shed SELECT id, geom FROM roof WHERE id < 4000;
+ANALYZE shed;
+SELECT * FROM plan('UPDATE shed s SET id = s.id FROM wall w WHERE redblue_intersects(s.geom, w.geom)');
+SET enable_seqscan = off;
+SELECT * FROM plan('SELECT count(*) FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom)');
+SELECT * FROM plan('SELECT r.id, w.id FROM roof r JOIN wall w ON redblue_intersects(r.geom, w.geom)');
+SELECT * FROM plan('UPDATE shed s SET id = s.id FROM wall w WHERE redblue_intersects(s.geom, w.geom)');
+RESET enable_seqscan;
 -- how many rows are expected comes from samples: 10000 pairs, of a distance of 5 about 90 times as many
 CREATE FUNCTION expected(query text, low float8, high float8) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE plan json; n float8;
