@@ -101,7 +101,8 @@ enum
 	RB_JOIN_INNER_GEOMETRY,
 	RB_JOIN_DISTANCE,
 	RB_JOIN_CLAUSE, /* for EXPLAIN */
-	RB_JOIN_QUAL    /* a list: what else is to hold for two rows to be joined */
+	RB_JOIN_QUAL,   /* a list: what else is to hold for two rows to be joined */
+	RB_JOIN_FILTER  /* a list: what is asked of the rows of an outer join */
 };
 
 extern void rb_join_install(void);
@@ -217,7 +218,7 @@ typedef struct rb_geometry_join
 	rb_join_input in[2];
 	ExprState *distance;
 	ExprState *quals;
-	Node *clause;
+	ExprState *filter;
 	Bitmapset *params; /* that the geometries depend on */
 	rb_join_phase phase;
 
