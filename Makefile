@@ -21,8 +21,8 @@ FUZZ_SECONDS ?= 60
 BUILD = build
 COMMA = ,
 
-# make WERROR= turns errors back into warnings, for a compiler newer than ours
-WERROR ?= -Werror
+# make WERROR=-Werror turns warnings into errors, as all tests do; not for who installs it, whose compiler may be newer than ours
+WERROR ?=
 
 CORE_SRC = $(sort $(wildcard src/core/*/*.c src/mesh/*.c src/refine/*.c))
 CORE_H = $(wildcard src/core/*/*.h src/mesh/*.h src/refine/*.h)

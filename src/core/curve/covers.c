@@ -378,6 +378,7 @@ look_at_ends(looking *l)
 		l->made = false;
 		status = rb_boxes_find(&c->boxes, box, look_at_segment, l);
 	}
+	l->spot = NULL;
 	return status;
 }
 

@@ -7,6 +7,9 @@
  */
 #include "pg/join/rb_geometry_join.h"
 
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -39,6 +42,15 @@ rb_is_asked(Oid function, rb_asked *asked)
 			return true;
 		}
 	return false;
+}
+
+/* is it PostGIS's own, and not somebody's of that name? */
+bool
+rb_is_of_postgis(Oid function)
+{
+	const Oid postgis = get_extension_oid("postgis", true);
+
+	return OidIsValid(postgis) && getExtensionOfObject(ProcedureRelationId, function) == postgis;
 }
 
 /* is it of columns of that input, of some, and computed from them alone? */
@@ -92,7 +104,7 @@ is_srid_of(Node *node, Node *geometry)
 		!equal(linitial(call->args), geometry))
 		return false;
 	name = get_func_name(call->funcid);
-	return name != NULL && strcmp(name, "st_srid") == 0;
+	return name != NULL && strcmp(name, "st_srid") == 0 && rb_is_of_postgis(call->funcid);
 }
 
 /* does it say that the SRIDs of the two are the same?  Then it is no error that some are not. */

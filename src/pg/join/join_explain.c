@@ -55,20 +55,40 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
 	ExplainPropertyInteger("Joins", NULL, j->joins, es);
 }
 
+/* clauses of that place, and how many rows they have removed, as a join of the planner's own tells it */
+static void
+explain_clauses(const rb_geometry_join *j, int place, const char *name, List *deparse,
+				double removed, ExplainState *es)
+{
+	List *clauses = list_nth(((CustomScan *) j->css.ss.ps.plan)->custom_exprs, place);
+	const Instrumentation *instrument = j->css.ss.ps.instrument;
+
+	if (clauses == NIL)
+		return;
+	ExplainPropertyText(
+		name, deparse_expression((Node *) make_ands_explicit(clauses), deparse, true, false), es);
+	if (!es->analyze || instrument == NULL || (removed == 0 && es->format == EXPLAIN_FORMAT_TEXT))
+		return;
+	ExplainPropertyFloat(psprintf("Rows Removed by %s", name), NULL,
+						 instrument->nloops > 0 ? removed / instrument->nloops : 0, 0, es);
+}
+
 void
 rb_join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	static const char *const types[] = {"Inner", "Left", "Full", "Right", "Semi", "Anti"};
 	rb_geometry_join *j = (rb_geometry_join *) node;
 	List *deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
-	List *quals = list_nth(((CustomScan *) node->ss.ps.plan)->custom_exprs, RB_JOIN_QUAL);
+	List *exprs = ((CustomScan *) node->ss.ps.plan)->custom_exprs;
+	const Instrumentation *instrument = node->ss.ps.instrument;
 
 	ExplainPropertyText("Join Type", types[j->type], es);
-	ExplainPropertyText("Join Cond", deparse_expression(j->clause, deparse, true, false), es);
-	if (quals != NIL)
-		ExplainPropertyText(
-			"Join Filter",
-			deparse_expression((Node *) make_ands_explicit(quals), deparse, true, false), es);
+	ExplainPropertyText(
+		"Join Cond", deparse_expression(list_nth(exprs, RB_JOIN_CLAUSE), deparse, true, false), es);
+	explain_clauses(j, RB_JOIN_QUAL, "Join Filter", deparse,
+					instrument != NULL ? instrument->nfiltered1 : 0, es);
+	explain_clauses(j, RB_JOIN_FILTER, "Filter", deparse,
+					instrument != NULL ? instrument->nfiltered2 : 0, es);
 	if (es->analyze && j->phase != RB_JOIN_READ)
 		explain_stages(j, es);
 }

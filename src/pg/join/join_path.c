@@ -296,7 +296,6 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 		column->expr = (Expr *) name_of_child(root, (Node *) column->expr);
 	}
 	plan->scan.plan.targetlist = tlist;
-	plan->scan.plan.qual = other_quals;
 	plan->scan.scanrelid = 0;
 	plan->flags = best->flags;
 	plan->custom_plans = children;
@@ -306,6 +305,8 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->custom_exprs = (List *) name_as_columns(
 		(Node *) list_make5(linitial(exprs), lsecond(exprs), distance, clause->clause, join_quals),
 		columns);
+	/* as the plan's own qual it would be told of without the names of tables, as of a scan of one */
+	plan->custom_exprs = lappend(plan->custom_exprs, other_quals);
 	plan->custom_private = list_make2(
 		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))),
 		list_make2(makeString(table_of(root, linitial(exprs))),

@@ -14,9 +14,6 @@
  */
 #include "pg/join/rb_geometry_join.h"
 
-#include "catalog/dependency.h"
-#include "catalog/pg_proc.h"
-#include "commands/extension.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/planner.h"
 #include "utils/catcache.h"
@@ -55,15 +52,6 @@ find_ours(const char *name, Oid theirs)
 	return found;
 }
 
-/* is it PostGIS's own, and not somebody's of that name? */
-static bool
-is_of_postgis(Oid function)
-{
-	const Oid postgis = get_extension_oid("postgis", true);
-
-	return OidIsValid(postgis) && getExtensionOfObject(ProcedureRelationId, function) == postgis;
-}
-
 /* of a walk through a statement */
 typedef struct replacing
 {
@@ -77,7 +65,7 @@ replace(FuncExpr *call, replacing *r)
 	const char *name = get_func_name(call->funcid);
 
 	for (int i = 0; i < (int) lengthof(replaced) && name != NULL; i++)
-		if (strcmp(name, replaced[i].theirs) == 0 && is_of_postgis(call->funcid))
+		if (strcmp(name, replaced[i].theirs) == 0 && rb_is_of_postgis(call->funcid))
 		{
 			const Oid ours = find_ours(replaced[i].ours, call->funcid);
 

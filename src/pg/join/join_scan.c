@@ -57,8 +57,8 @@ find_wanted(rb_geometry_join *j, CustomScan *plan)
 	int i = -1;
 
 	pull_varattnos((Node *) plan->scan.plan.targetlist, INDEX_VAR, &wanted);
-	pull_varattnos((Node *) plan->scan.plan.qual, INDEX_VAR, &wanted);
 	pull_varattnos(list_nth(plan->custom_exprs, RB_JOIN_QUAL), INDEX_VAR, &wanted);
+	pull_varattnos(list_nth(plan->custom_exprs, RB_JOIN_FILTER), INDEX_VAR, &wanted);
 	while ((i = bms_next_member(wanted, i)) >= 0)
 	{
 		const int column = i + FirstLowInvalidHeapAttributeNumber;
@@ -114,7 +114,6 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 	j->type = (JoinType) linitial_int(facts);
 	j->asked = (rb_asked) lsecond_int(facts);
 	j->function = names[j->asked];
-	j->clause = list_nth(plan->custom_exprs, RB_JOIN_CLAUSE);
 	for (int i = 0; i < 2; i++)
 	{
 		rb_join_input *in = &j->in[i];
@@ -140,6 +139,7 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 	j->distance =
 		ExecInitExpr((Expr *) list_nth(plan->custom_exprs, RB_JOIN_DISTANCE), &node->ss.ps);
 	j->quals = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_QUAL), &node->ss.ps);
+	j->filter = ExecInitQual(list_nth(plan->custom_exprs, RB_JOIN_FILTER), &node->ss.ps);
 	j->context = AllocSetContextCreate(estate->es_query_cxt, RB_JOIN_NAME, ALLOCSET_DEFAULT_SIZES);
 	j->phase = RB_JOIN_READ;
 }
@@ -249,7 +249,7 @@ hand_out(rb_geometry_join *j)
 {
 	ExprContext *econtext = j->css.ss.ps.ps_ExprContext;
 
-	if (!ExecQual(j->css.ss.ps.qual, econtext))
+	if (!ExecQual(j->filter, econtext))
 	{
 		InstrCountFiltered2(j, 1);
 		return NULL;

@@ -75,6 +75,8 @@ typedef struct rb_join_clause
 
 /* is it one of ours, and which? */
 extern bool rb_is_asked(Oid function, rb_asked *asked);
+/* is it PostGIS's own, and not somebody's of that name? */
+extern bool rb_is_of_postgis(Oid function);
 extern bool rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 								RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
 								rb_join_clause *clause);
@@ -99,7 +101,8 @@ enum
 	RB_JOIN_INNER_GEOMETRY,
 	RB_JOIN_DISTANCE,
 	RB_JOIN_CLAUSE, /* for EXPLAIN */
-	RB_JOIN_QUAL    /* a list: what else is to hold for two rows to be joined */
+	RB_JOIN_QUAL,   /* a list: what else is to hold for two rows to be joined */
+	RB_JOIN_FILTER  /* a list: what is asked of the rows of an outer join */
 };
 
 extern void rb_join_install(void);
@@ -215,7 +218,7 @@ typedef struct rb_geometry_join
 	rb_join_input in[2];
 	ExprState *distance;
 	ExprState *quals;
-	Node *clause;
+	ExprState *filter;
 	Bitmapset *params; /* that the geometries depend on */
 	rb_join_phase phase;
 

@@ -255,12 +255,12 @@ sampled_selectivity(SupportRequestSelectivity *request)
 		const Const *distance =
 			(const Const *) estimate_expression_value(request->root, lthird(request->args));
 
-		if (!IsA(distance, Const) || distance->constisnull)
-			return false;
-		e.distant = true;
-		e.distance = DatumGetFloat8(distance->constvalue);
-		if (!(e.distance >= 0) || e.distance > DBL_MAX)
-			return false;
+		/* of one that is not known yet, or is none: those that meet */
+		if (IsA(distance, Const) && !distance->constisnull)
+			e.distance = DatumGetFloat8(distance->constvalue);
+		e.distant = e.distance > 0 && e.distance <= DBL_MAX;
+		if (!e.distant)
+			e.distance = 0;
 	}
 	if (!expect_pairs(&e))
 		return false;
