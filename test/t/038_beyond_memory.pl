@@ -88,6 +88,10 @@ SKIP:
 	skip 'without the scan EXPLAIN sees a function', 1 if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'off';
 	like($explained, qr/Stage read: (\d+), [\d.]+ ms \(\1 parts, 0 rows skipped.*; \d+ tiles, \d+ kB in temporary files\)/, 'EXPLAIN tells of it');
 }
+# rows are written twice, and read as often
+my ($got, $written) = $s->ask("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) SELECT redblue_triangle_pair_count('red', 'blue')") =~ /Result.*\n\s*Buffers: .*temp read=(\d+) written=(\d+)/;
+cmp_ok($got // 0, '>=', ($written // 0) * 0.99, 'BUFFERS counts what was read of temporary files ...');
+cmp_ok(abs(($written // 0) * 8 - (detail() =~ /(\d+) kB in temporary/)[0]), '<=', 16, '... and written');
 like(slurp_file($node->logfile), qr/LOG:  temporary file: path .*, size \d+/, 'so does log_temp_files');
 
 # sides that are kept, wholly and but for some pages

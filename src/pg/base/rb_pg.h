@@ -190,6 +190,8 @@ extern bool rb_spill_cut_again(rb_spill *spill);
 /* tiles so far, and bytes that were written */
 extern uint32 rb_spill_tiles(const rb_spill *spill);
 extern uint64 rb_spill_bytes(const rb_spill *spill);
+/* what was read and written since the last call becomes blocks of EXPLAIN (BUFFERS); NULL is allowed */
+extern void rb_spill_tell_blocks(rb_spill *spill);
 
 /* ======== read: rows of the arguments become sets ======== */
 

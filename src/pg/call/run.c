@@ -97,6 +97,7 @@ cut_tiles(rb_run *run)
 		run->ctx.threads--;
 	rb_spill_cut(run->spill, kind, run->side[0].srid, &run->call.tile);
 	status = take_tile(run);
+	rb_spill_tell_blocks(run->spill);
 	if (status != RB_OK)
 		rb_run_raise(run, status);
 }
@@ -509,6 +510,7 @@ start_tile(rb_run *run)
 	if (!rb_spill_has_begun(run->spill))
 		return false;
 	status = take_tile(run);
+	rb_spill_tell_blocks(run->spill);
 	if (status == RB_END)
 		return false;
 	if (status != RB_OK)
@@ -625,6 +627,7 @@ rb_run_close(rb_run *run)
 			rb_set_release(&run->side[i].set);
 			rb_set_release(&run->elsewhere[i]);
 		}
+		rb_spill_tell_blocks(run->spill);
 		rb_spill_close(run->spill);
 		run->spill = NULL;
 		rb_memory_destroy(run->memory);

@@ -26,6 +26,7 @@ typedef struct rb_spill_file
 	File file;
 	int fd; /* -1: nothing is written yet */
 	int64 size;
+	uint64 *got; /* bytes that were read of any */
 } rb_spill_file;
 
 /* some rows of one side: their parts, ids, and where each row ends (rb_builder_append), if rows have several parts */
@@ -59,7 +60,7 @@ typedef struct rb_chunk_rows
 	size_t ends_bytes;
 } rb_chunk_rows;
 
-extern void rb_spill_file_open(rb_spill_file *file, const char *function);
+extern void rb_spill_file_open(rb_spill *s, rb_spill_file *file);
 extern void rb_spill_file_close(rb_spill_file *file);
 
 /* all ended rows of a builder, behind those that are there */
@@ -114,6 +115,8 @@ struct rb_spill
 	uint32 next; /* to be joined */
 	uint32 joined;
 	uint64 bytes;   /* written, in all */
+	uint64 got;     /* and read; */
+	int64 told[2];  /* so many blocks of both are in the counts that EXPLAIN (BUFFERS) shows */
 	uint32_t *ends; /* where rows end, on their way to a file */
 	size_t ends_cap;
 	rb_chunk_rows rows; /* a chunk that is read */

@@ -12,6 +12,7 @@
  */
 #include "pg/spill/rb_spill.h"
 
+#include "executor/instrument.h"
 #include "miscadmin.h"
 
 #include <math.h>
@@ -191,6 +192,24 @@ uint64
 rb_spill_bytes(const rb_spill *s)
 {
 	return s->bytes;
+}
+
+static void
+tell_blocks(uint64 bytes, int64 *told, int64 *of_all)
+{
+	const int64 blocks = (int64) (bytes / BLCKSZ);
+
+	*of_all += blocks - *told;
+	*told = blocks;
+}
+
+void
+rb_spill_tell_blocks(rb_spill *s)
+{
+	if (s == NULL)
+		return;
+	tell_blocks(s->got, &s->told[0], &pgBufferUsage.temp_blks_read);
+	tell_blocks(s->bytes, &s->told[1], &pgBufferUsage.temp_blks_written);
 }
 
 void

@@ -28,7 +28,7 @@
 /* ---- files ---- */
 
 void
-rb_spill_file_open(rb_spill_file *file, const char *function)
+rb_spill_file_open(rb_spill *s, rb_spill_file *file)
 {
 	if (file->open)
 		return;
@@ -36,10 +36,11 @@ rb_spill_file_open(rb_spill_file *file, const char *function)
 	/* a descriptor more than the server knows of */
 	if (!AcquireExternalFD())
 		ereport(ERROR, (errcode_for_file_access(),
-						errmsg("%s: could not open a temporary file: %m", function)));
+						errmsg("%s: could not open a temporary file: %m", s->function)));
 	file->file = OpenTemporaryFile(true);
 	file->fd = -1;
 	file->size = 0;
+	file->got = &s->got;
 	file->open = true;
 }
 
@@ -114,6 +115,7 @@ read_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, size_
 			return rb_fail(ctx, RB_BAD_FILE, 0, 0, text);
 		}
 		at += got;
+		*file->got += (uint64) got;
 		next += got;
 		bytes -= (size_t) got;
 	}
@@ -155,7 +157,7 @@ put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder 
 
 	if (nrows == 0)
 		return;
-	rb_spill_file_open(file, s->function);
+	rb_spill_file_open(s, file);
 	chunk = next_chunk(s, chunks);
 	*chunk = (rb_chunk){file->size, nparts, nrows, nparts != nrows};
 	write_bytes(s, file, b->coords + part * width, nparts * width * sizeof(double));
