@@ -56,6 +56,16 @@ rb_spill_file_close(rb_spill_file *file)
 	FileClose(file->file);
 }
 
+void
+rb_spill_file_cut(rb_spill_file *file, int64 size)
+{
+	if (!file->open || file->size == size)
+		return;
+	/* what is refused is written over */
+	(void) FileTruncate(file->file, size, WAIT_EVENT_BUFFILE_TRUNCATE);
+	file->size = size;
+}
+
 /* the server may close its own descriptor, but not while it has just written to it */
 static void
 take_descriptor(rb_spill_file *file, const char *function)
@@ -169,6 +179,7 @@ put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder 
 	}
 	chunks->parts += nparts;
 	chunks->rows += nrows;
+	chunks->largest = Max(chunks->largest, nparts);
 	chunks->multi |= chunk->multi;
 }
 
