@@ -128,6 +128,12 @@ NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc -Icuda --cudart static \
 # what it needs of core it gets as a table of functions when it is opened
 CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
 
+# for which GPUs it was compiled; for others it is compiled anew
+$(CUDA_OBJS): $(BUILD)/archs
+$(BUILD)/archs: FORCE
+	@mkdir -p $(@D)
+	@echo "CUDA_ARCHS='$(CUDA_ARCHS)' CUDA_PTX='$(CUDA_PTX)'" >$@.now && { cmp -s $@.now $@ || cp $@.now $@; }
+
 .PHONY: cuda install-cuda uninstall-rest
 ifeq ($(CUDA_SRC),)
 cuda install-cuda:
