@@ -4,16 +4,15 @@
  *
  *		chunk	| coordinates of all parts | ids of all rows | where each row ends |		chunk	| ...
  *
- * It is PostgreSQL's temporary file: it lies in temp_tablespaces, counts against temp_file_limit and in
- * pg_stat_database, and is gone when the server comes back from a crash.  It belongs to the join and not to the
- * transaction's resources, for the join closes it on all ways.
+ * It is PostgreSQL's temporary file: it lies in base/pgsql_tmp (files that no transaction owns are never put into
+ * temp_tablespaces), counts against temp_file_limit and in pg_stat_database, and is gone when the server comes back
+ * from a crash.  It belongs to the join and not to the transaction's resources, for the join closes it on all ways.
  *
  * It is read by whoever takes the join's pairs, which may be a thread: so through a descriptor of our own, which
  * stays open whatever the server closes to have another file open.
  */
 #include "pg/spill/rb_spill.h"
 
-#include "commands/tablespace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
@@ -32,7 +31,6 @@ rb_spill_file_open(rb_spill *s, rb_spill_file *file)
 {
 	if (file->open)
 		return;
-	PrepareTempTablespaces();
 	/* a descriptor more than the server knows of */
 	if (!AcquireExternalFD())
 		ereport(ERROR, (errcode_for_file_access(),
