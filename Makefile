@@ -128,6 +128,12 @@ NVCC_FLAGS = -O3 -std=c++17 --fmad=false -Isrc -Icuda --cudart static \
 # what it needs of core it gets as a table of functions when it is opened
 CUDA_OBJS = $(patsubst %.cu,$(BUILD)/%.o,$(CUDA_SRC))
 
+# for which GPUs it was compiled; for others it is compiled anew
+$(CUDA_OBJS): $(BUILD)/archs
+$(BUILD)/archs: FORCE
+	@mkdir -p $(@D)
+	@echo "CUDA_ARCHS='$(CUDA_ARCHS)' CUDA_PTX='$(CUDA_PTX)'" >$@.now && { cmp -s $@.now $@ || cp $@.now $@; }
+
 .PHONY: cuda install-cuda uninstall-rest
 ifeq ($(CUDA_SRC),)
 cuda install-cuda:
@@ -197,23 +203,24 @@ TSAN_CFLAGS = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 ALONE = $(if $(filter openmp,$(PARALLEL)),openmp,core)
 ALONE_CFLAGS = $(CORE_CFLAGS) $(if $(filter openmp,$(PARALLEL)),$(OPENMP_CFLAGS))
 
-core_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(CORE_SRC) $(TEST_HELPERS))
+# a third argument: what of the sources a build leaves out, for none of its tests needs it
+core_objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(filter-out $(2),$(CORE_SRC)) $(TEST_HELPERS))
 core_bins = $(addprefix $(BUILD)/$(1)/,$(CORE_TESTS))
 
 define core_variant
 $(BUILD)/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$(CC) $(CORE_CFLAGS) $(2) -Itest/core -MMD -MP -c -o $$@ $$<
-$(call core_bins,$(1)): $(BUILD)/$(1)/test_%: $(BUILD)/$(1)/test/core/test_%.o $(call core_objs,$(1))
+$(call core_bins,$(1)): $(BUILD)/$(1)/test_%: $(BUILD)/$(1)/test/core/test_%.o $(call core_objs,$(1),$(3))
 	$(CC) $(CORE_CFLAGS) $(2) -o $$@ $$^ $$(CORE_LIBS)
 -include $(patsubst %.o,%.d,$(call core_objs,$(1)) $(addprefix $(BUILD)/$(1)/test/core/,$(addsuffix .d,$(CORE_TESTS))))
 endef
 $(eval $(call core_variant,core,))
-$(eval $(call core_variant,openmp,$(OPENMP_CFLAGS)))
+$(eval $(call core_variant,openmp,$(OPENMP_CFLAGS),$(if $(filter openmp,$(PARALLEL)),,src/mesh/% src/refine/%)))
 $(eval $(call core_variant,asan,$(ASAN_CFLAGS)))
 $(eval $(call core_variant,tsan,$(TSAN_CFLAGS)))
 $(eval $(call core_variant,valgrind,-O1))
-$(eval $(call core_variant,small,-DRB_SMALL))
+$(eval $(call core_variant,small,-DRB_SMALL,src/refine/%))
 # in the sanitizers' builds the linker, not the program, stands in front of these
 $(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefix -Wl$(COMMA)--wrap=,\
 	malloc calloc realloc aligned_alloc mmap munmap mremap pthread_create)

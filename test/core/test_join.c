@@ -578,6 +578,69 @@ starving(void)
 	soup_free(&b);
 }
 
+/* from end to end of space along some axis */
+static void
+stretch(soup *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		for (int k = 0; k < 3; k++)
+			s->t[9 * (size_t) i + 3 * (size_t) k + i % 3] = k == 0 ? -1 : 1;
+}
+
+/* the least limit, about, with which that works */
+static uint64_t
+least_limit(const soup *red, const soup *blue)
+{
+	setting set = plain;
+
+	for (set.limit = 1 << 18;; set.limit += set.limit / 8)
+	{
+		answer a = join(red, blue, &set);
+
+		free(a.pair);
+		if (a.status == RB_END)
+			return set.limit;
+		CHECK(set.limit < plain.limit, "no limit is enough");
+	}
+}
+
+/* objects in many cells each, and no room for that: what is enough for small ones is enough for them */
+static void
+no_room_for_cells(void)
+{
+	soup r = soup_new(20000), b = soup_new(20000);
+
+	scatter(&r, 0, r.n, 1, 0.004, origin);
+	scatter(&b, 0, b.n, 1, 0.004, origin);
+	for (int self = 0; self < 2; self++)
+	{
+		const soup *blue = self ? NULL : &b;
+		soup long_r = soup_new(r.n), long_b = soup_new(b.n);
+		setting set = plain;
+		answer want;
+
+		set.limit = least_limit(&r, blue);
+		memcpy(long_r.t, r.t, (size_t) r.n * 72);
+		memcpy(long_b.t, b.t, (size_t) b.n * 72);
+		stretch(&long_r);
+		stretch(&long_b);
+		want = join(&long_r, self ? NULL : &long_b, &plain);
+		CHECK(want.n > 1000, "%zu pairs", want.n);
+		for (set.threads = 1; set.threads < 3; set.threads++)
+		{
+			answer a = join(&long_r, self ? NULL : &long_b, &set);
+
+			equal(&a, &want, self ? "a mesh with itself" : "two meshes");
+			free(a.pair);
+		}
+		free(want.pair);
+		soup_free(&long_r);
+		soup_free(&long_b);
+	}
+	soup_free(&r);
+	soup_free(&b);
+}
+
 int
 main(void)
 {
@@ -593,6 +656,7 @@ main(void)
 	CHECK_RUN(counting);
 	CHECK_RUN(stopping);
 	CHECK_RUN(starving);
+	CHECK_RUN(no_room_for_cells);
 	rb_memory_trim(0);
 	return check_done();
 }

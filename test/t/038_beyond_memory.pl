@@ -22,12 +22,14 @@ load_boxes($node, 'gauss', 'gauss', 150000, 1);
 load_boxes($node, 'uniform', 'uniform', 150000, 2);
 $s->ask(<<'SQL');
 CREATE VIEW flat AS SELECT id, lx, ly, hx, hy FROM gauss;
-CREATE TABLE line AS SELECT id, lx AS ax, ly AS ay, hx AS bx, hy AS by FROM gauss;
-CREATE TABLE street AS SELECT id, hx AS ax, ly AS ay, lx AS bx, hy AS by FROM gauss;
+CREATE TABLE line AS SELECT id, lx AS ax, ly AS ay, hx AS bx, hy AS by FROM gauss WHERE id % 2 = 0;
+CREATE TABLE street AS SELECT id, hx AS ax, ly AS ay, lx AS bx, hy AS by FROM gauss WHERE id % 2 = 1;
 CREATE TABLE hole AS SELECT id, ax, ay, az, bx, by, bz FROM blue;
 CREATE TABLE named AS SELECT md5(id::text)::uuid AS key, id / 10 AS house, id % 10 AS wall, ax, ay, az, bx, by, bz, cx, cy, cz FROM blue WHERE id < 30000;
 CREATE TABLE skew AS SELECT id, lx, ly, lz, CASE WHEN id % 20000 = 0 THEN 20000 ELSE hx END AS hx, hy, hz FROM uniform;
 CREATE TABLE far AS SELECT id, ax + 500000 AS ax, ay + 5000000 AS ay, az, bx + 500000 AS bx, by + 5000000 AS by, bz, cx + 500000 AS cx, cy + 5000000 AS cy, cz FROM red WHERE id < 90000;
+CREATE TABLE heap1 AS SELECT id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 400000) id;
+CREATE TABLE heap2 AS SELECT id, 1::float8 AS lx, 1::float8 AS ly, 2::float8 AS hx, 2::float8 AS hy FROM generate_series(1, 400000) id;
 VACUUM ANALYZE;
 SQL
 
@@ -42,8 +44,8 @@ sub temp_files { return scalar $watch->ask('SELECT count(*) FROM pg_ls_tmpdir()'
 # how many, and a sum that knows no order
 sub summed
 {
-	my ($from) = @_;
-	return "SELECT count(*), sum(hashtextextended(t::text, 1)::numeric) FROM $from t";
+	my ($from, $columns) = @_;
+	return "SELECT count(*), bit_xor(hash_record_extended(t, 1)) FROM (SELECT * FROM $from AS f " . ($columns // '') . ') t';
 }
 my $objects = "'SELECT *, id / 24 AS o FROM red', 'SELECT *, id % 5000 AS o FROM blue', red_object => 'o', blue_object => 'o'";
 my @joins = (
@@ -58,7 +60,7 @@ my @joins = (
 	[ 'segments', "redblue_segment_pairs('line', 'street')" ],
 	[ 'boxes', "redblue_box_pairs('gauss', 'uniform')" ],
 	[ 'boxes of all sizes', "redblue_box_self_pairs('skew')" ],
-	[ 'boxes in the plane', "redblue_box_self_pairs_query('SELECT * FROM flat WHERE id < 120000')" ],
+	[ 'boxes in the plane', "redblue_box_self_pairs_query('SELECT id, lx, ly, (lx + hx) / 2 AS hx, (ly + hy) / 2 AS hy FROM flat')" ],
 	[ 'counts', "redblue_triangle_pair_counts('red', 'blue')" ],
 	[ 'counts of a mesh', "redblue_triangle_self_pair_counts('red')" ],
 	[ 'counts of objects', "redblue_triangle_pair_counts_query($objects)" ],
@@ -73,7 +75,7 @@ my @joins = (
 for (@joins)
 {
 	my ($name, $from, $columns) = @$_;
-	my $query = defined $columns ? "SELECT count(*), sum(hashtextextended(t::text, 1)::numeric) FROM $from AS t $columns" : summed($from);
+	my $query = summed($from, $columns);
 	my $whole = $s->ask("SET redblue.memory_limit = '2GB'; $query");
 	is(tiles(), 0, "$name: in memory");
 	is($s->ask("SET redblue.memory_limit = '15MB'; $query"), $whole, "$name: the same in 15 MB");
@@ -88,6 +90,10 @@ SKIP:
 	skip 'without the scan EXPLAIN sees a function', 1 if ($ENV{REDBLUE_CUSTOM_SCAN} // 'on') eq 'off';
 	like($explained, qr/Stage read: (\d+), [\d.]+ ms \(\1 parts, 0 rows skipped.*; \d+ tiles, \d+ kB in temporary files\)/, 'EXPLAIN tells of it');
 }
+# rows are written twice, and read as often
+my ($got, $written) = $s->ask("EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) SELECT redblue_triangle_pair_count('red', 'blue')") =~ /Result.*\n\s*Buffers: .*temp read=(\d+) written=(\d+)/;
+cmp_ok($got // 0, '>=', ($written // 0) * 0.99, 'BUFFERS counts what was read of temporary files ...');
+cmp_ok(abs(($written // 0) * 8 - (detail() =~ /(\d+) kB in temporary/)[0]), '<=', 16, '... and written');
 like(slurp_file($node->logfile), qr/LOG:  temporary file: path .*, size \d+/, 'so does log_temp_files');
 
 # sides that are kept, wholly and but for some pages
@@ -134,15 +140,57 @@ $fresh->ask($count) for 1 .. 5;
 is(backend_fds($fresh->{pid}), $fds, 'no descriptor is left open');
 $fresh->quit;
 
-# all in one place: no tile is smaller, and there is an error that says so
+# rows that lie all over space are in every tile: they are split by rows, and files stay small
+my $log_at = -s $node->logfile;
+my $scattered = "'SELECT *, id AS o FROM red', 'SELECT *, id % 3001 AS o FROM blue', red_object => 'o', blue_object => 'o'";
+my $unordered = 'SELECT count(*), bit_xor(hash_record_extended(ROW(least(id1, id2), greatest(id1, id2)), 1)) FROM';
+my $strewn = "'SELECT *, id % 1009 AS o FROM red', mesh_object => 'o'";
+for ([ 'scattered objects', summed("redblue_triangle_pairs_query($scattered)") ],
+	[ 'their distances', summed("redblue_triangle_pairs_within_query('SELECT *, id AS o FROM red WHERE id < 40000', 'SELECT *, id % 3001 AS o FROM blue WHERE id > 20000', 0.001, red_object => 'o', blue_object => 'o')") ],
+	[ 'with themselves', "$unordered redblue_triangle_self_pairs_query($strewn)" ],
+	[ 'contacts with themselves', "SELECT count(*), sum(dimension), sum(crosses::int) FROM redblue_triangle_self_contacts_query($strewn)" ],
+	[ 'counts with themselves', summed("redblue_triangle_self_pair_counts_query($strewn)") ],
+	[ 'some of them', "SELECT count(*) FROM (SELECT FROM redblue_box_pairs('heap1', 'heap2') LIMIT 300000) p" ])
+{
+	my ($name, $query) = @$_;
+	my $whole = $s->ask("SET redblue.memory_limit = '2GB'; $query");
+	is($s->ask("SET redblue.memory_limit = '15MB'; $query"), $whole, "$name: the same in 15 MB");
+	cmp_ok(tiles(), '>', 1, 'by tiles: ' . tiles()) unless $name eq 'some of them';
+}
+my ($largest) = sort { $b <=> $a } substr(slurp_file($node->logfile), $log_at) =~ /LOG:  temporary file: path .*, size (\d+)/g;
+cmp_ok($largest, '<=', 5 * 2 * 97200 * 80, "files of $largest bytes");
+cmp_ok($largest, '>', 0, 'there were some');
+is(temp_files(), 0, 'no file is left');
+
+# from end to end of space: the cells that they are in have no room
 $s->ask(<<'SQL');
-CREATE TABLE heap1 AS SELECT id, 0::float8 AS lx, 0::float8 AS ly, 1::float8 AS hx, 1::float8 AS hy FROM generate_series(1, 400000) id;
-CREATE TABLE heap2 AS SELECT id, 1::float8 AS lx, 1::float8 AS ly, 2::float8 AS hx, 2::float8 AS hy FROM generate_series(1, 400000) id;
-ANALYZE heap1, heap2;
+CREATE TABLE sticks AS SELECT id, CASE WHEN id % 3 = 0 THEN 0 ELSE x END AS lx, CASE WHEN id % 3 = 1 THEN 0 ELSE y END AS ly, CASE WHEN id % 3 = 2 THEN 0 ELSE z END AS lz,
+	CASE WHEN id % 3 = 0 THEN 1000 ELSE x + 1 END AS hx, CASE WHEN id % 3 = 1 THEN 1000 ELSE y + 1 END AS hy, CASE WHEN id % 3 = 2 THEN 1000 ELSE z + 1 END AS hz
+	FROM (SELECT id, id * 0.618034 % 1 * 1000 AS x, id * 0.754878 % 1 * 1000 AS y, id * 0.56984029 % 1 * 1000 AS z FROM generate_series(1, 120000) id) s;
+ANALYZE sticks;
 SQL
-my (undef, $err) = $s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_box_pair_count('heap1', 'heap2')");
-like($err, qr/ERROR:  53200: redblue_box_pair_count: out of memory\nDETAIL:  .*\n?.*redblue\.memory_limit is 20480 kB/, 'rows that all meet in one place: an error');
-is(temp_files(), 0, 'which leaves no file');
+my $sticks = "SELECT count(*), sum(id1 # id2) FROM redblue_box_self_pairs('sticks')";
+my $met = $s->ask("SET redblue.memory_limit = '2GB'; $sticks");
+for (18, 20)
+{
+	is($s->ask("SET redblue.memory_limit = '${_}MB'; $sticks"), $met, "sticks in $_ MB");
+	is($s->ask("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; $sticks"), $met, 'below a Gather') if $_ == 18;
+	$s->ask('RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size') if $_ == 18;
+}
+
+# a row that is too large by itself is told of, and what is asked for suffices
+my $err;
+for ([ qr/A row of the red side alone has 9\d+ parts\./, "'SELECT *, 1 AS o FROM red', 'SELECT *, id AS o FROM blue WHERE id < 10000', red_object => 'o', blue_object => 'o'" ],
+	[ qr/Of the blue side \d+ parts may be of one object\./, "'SELECT *, id AS o FROM red WHERE id < 10000', 'SELECT *, 1 AS o FROM blue UNION ALL SELECT *, 1 AS o FROM red', red_object => 'o', blue_object => 'o'" ])
+{
+	my ($why, $sides) = @$_;
+	my $query = "SELECT count(*) FROM redblue_triangle_pairs_query($sides)";
+	(undef, $err) = $s->ask("SET redblue.memory_limit = '14MB'; $query");
+	like($err, qr/ERROR:  53200: redblue_triangle_pairs_query: out of memory\nDETAIL:  The join needs about \d+ kB, redblue\.memory_limit is 14336 kB\.  $why/, 'one row is too large');
+	is(temp_files(), 0, 'which leaves no file');
+	my ($enough) = $err =~ /about (\d+) kB/;
+	like($s->ask("SET redblue.memory_limit = '${enough}kB'; $query"), qr/^[1-9]\d*$/, "$enough kB are enough");
+}
 
 # ---- files that cannot be written ----
 

@@ -230,7 +230,7 @@ rb_cells_free(rb_cpu *c, rb_cells *g)
 {
 	rb_memory *m = c->ctx->memory;
 
-	for (int side = 0; side < (c->self ? 1 : 2); side++) /* blue's are red's in a self join */
+	for (int side = 0; side < (g->same ? 1 : 2); side++) /* then blue's are red's */
 	{
 		rb_free(m, (void **) &g->start[side]);
 		rb_free(m, (void **) &g->count[side]);
@@ -270,16 +270,30 @@ cells_scan(rb_cells *g, int sides)
 		g->start[s][g->cells] = sum[s];
 }
 
+/* more than the limit is no failure of the join (cpu.c) */
+static rb_status
+take_room(rb_context *ctx, void *block, size_t n, size_t element)
+{
+	rb_error error;
+	rb_status status = rb_resize(ctx->memory, (void **) block, n * element, &error);
+
+	if (status != RB_OK && status != RB_OVER_BUDGET)
+		return rb_fail(ctx, status, error.need, error.limit, NULL);
+	return status;
+}
+
 rb_status
 rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 {
 	const rb_set *o[2] = {c->red, c->blue};
-	int sides = c->self ? 1 : 2;
+	int sides;
 	uint64_t most = 1 + ((uint64_t) list[0].n + list[1].n) / RB_GRAIN;
 	uint64_t room = 1 + 2 * ((uint64_t) list[0].n + list[1].n) / g->cells;
 	rb_context *ctx = c->ctx;
 	rb_status status = RB_OK;
 
+	g->same = c->self && list[0].entry == list[1].entry;
+	sides = g->same ? 1 : 2;
 	/* enough work for each share, and not much more memory for their counts than for the lists */
 	most = most < room ? most : room;
 	g->shares = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
@@ -287,11 +301,11 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 	{
 		rb_scatter count = {c, o[s], list[s], g, NULL, NULL, NULL, NULL};
 
-		status = rb_array(ctx, (void **) &g->count[s], g->shares * g->cells, sizeof(uint32_t));
+		status = take_room(ctx, &g->count[s], g->shares * g->cells, sizeof(uint32_t));
 		if (status == RB_OK)
-			status = rb_array(ctx, (void **) &g->start[s], g->cells + 1, sizeof(uint64_t));
+			status = take_room(ctx, &g->start[s], g->cells + 1, sizeof(uint64_t));
 		if (status == RB_OK)
-			status = rb_array(ctx, (void **) &g->place[s], list[s].n, sizeof(uint32_t));
+			status = take_room(ctx, &g->place[s], list[s].n, sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
 		memset(g->count[s], 0, g->shares * g->cells * sizeof(uint32_t));
@@ -307,7 +321,7 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 		rb_scatter fill = {c, o[s], list[s], g, g->place[s], g->count[s], g->start[s], NULL};
 
 		rb_add(&c->incidences, g->start[s][g->cells]);
-		status = rb_array(ctx, (void **) &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
+		status = take_room(ctx, &g->entry[s], g->start[s][g->cells], sizeof(uint32_t));
 		if (status != RB_OK)
 			return status;
 		fill.entry = g->entry[s];
@@ -317,7 +331,7 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 		rb_free(ctx->memory, (void **) &g->count[s]);
 		rb_free(ctx->memory, (void **) &g->place[s]);
 	}
-	if (c->self)
+	if (g->same)
 	{
 		g->start[1] = g->start[0];
 		g->entry[1] = g->entry[0];

@@ -20,7 +20,8 @@
  * Equal cells are no help to data that are crowded at every scale: a cell that kept
  * too many is therefore cut at quantiles (cuts.c).  Where that cannot help either,
  * because everything covers everything, the lists are cut into blocks and each block
- * meets each: then the pairs are there.
+ * meets each: then the pairs are there.  And where a grid has no room in memory, both lists are
+ * halved, and each half meets each: of half as many objects a grid needs half as much.
  *
  * Before all that, where one set is sparse beside the other, what is nowhere near
  * the other is dropped (occupancy.c).
@@ -37,6 +38,13 @@
 #define DEPTH 64   /* grids within grids; parallel.c has stacks for so many */
 #define KEPT 0.125 /* a cell with more than this share of all red x blue is cut at quantiles */
 
+/* one list, each of whose pairs counts once */
+static inline bool
+is_same(const rb_cpu *c, rb_list red, rb_list blue)
+{
+	return c->self && red.entry == blue.entry;
+}
+
 static void join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 					   const double hi[3], int depth, bool quantiles);
 
@@ -52,6 +60,7 @@ typedef struct rb_blocks_join
 {
 	rb_cpu *c;
 	rb_list list[2];
+	bool same;
 	const double *lo;
 	const double *hi;
 } rb_blocks_join;
@@ -80,20 +89,46 @@ join_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	{
 		uint64_t i = k / across, j = k % across;
 
-		if (!b->c->self || i <= j)
-			join_leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j),
-					  b->c->self && i == j, b->lo, b->hi);
+		if (!b->same || i <= j)
+			join_leaf(me, b->c, block_of(b->list[0], i), block_of(b->list[1], j), b->same && i == j,
+					  b->lo, b->hi);
 	}
 }
 
-/* every block of red with every block of blue; each unordered pair of blocks in a self join */
+/* every block of red with every block of blue; each unordered pair of blocks of one list */
 static void
 join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 			const double hi[3])
 {
-	rb_blocks_join b = {c, {red, blue}, lo, hi};
+	rb_blocks_join b = {c, {red, blue}, is_same(c, red, blue), lo, hi};
 
 	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_block, &b);
+}
+
+/* each half of red with each half of blue; of one list both halves for themselves, and with each other */
+static void
+join_halves(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
+			const double hi[3], int depth)
+{
+	const bool same = is_same(c, red, blue);
+	rb_list half[2][2];
+
+	if (depth >= DEPTH || (red.n <= RB_TILE && blue.n <= RB_TILE))
+	{
+		join_blocks(me, c, red, blue, lo, hi);
+		return;
+	}
+	for (int s = 0; s < 2; s++)
+	{
+		const rb_list list = s == 0 ? red : blue;
+		const uint32_t n = list.n > RB_TILE ? list.n / 2 : list.n;
+
+		half[s][0] = (rb_list){list.entry, n};
+		half[s][1] = (rb_list){list.entry + n, list.n - n};
+	}
+	for (int i = 0; i < 2; i++)
+		for (int j = same ? i : 0; j < 2; j++)
+			join_lists(me, c, half[0][i], half[1][j], lo, hi, depth + 1, false);
 }
 
 /* the cells of a grid, in each of which red is joined with blue */
@@ -137,7 +172,7 @@ join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		if (r.n == 0 || b.n == 0 || r.n > RB_TILE || b.n > RB_TILE)
 			continue;
 		rb_cell_box(j->lo, j->hi, j->g, cell, lo, hi);
-		join_leaf(me, j->c, r, b, j->c->self, lo, hi);
+		join_leaf(me, j->c, r, b, is_same(j->c, r, b), lo, hi);
 	}
 	add_done(j, entries_of(j->g, from, to) - crowded);
 }
@@ -207,7 +242,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		return;
 	if (red.n <= RB_TILE && blue.n <= RB_TILE && !fixed)
 	{
-		join_leaf(me, c, red, blue, c->self, lo, hi);
+		join_leaf(me, c, red, blue, is_same(c, red, blue), lo, hi);
 		return;
 	}
 
@@ -218,7 +253,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		rb_list_bounds(me, c, c->red, red, rlo, rhi);
 	memcpy(blo, rlo, sizeof(blo));
 	memcpy(bhi, rhi, sizeof(bhi));
-	if (depth > 0 && !c->self)
+	if (depth > 0 && !is_same(c, red, blue))
 		rb_list_bounds(me, c, c->blue, blue, blo, bhi);
 	if (!rb_cpu_going(c))
 		return;
@@ -256,10 +291,12 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 			if (helps)
 				join_cells(me, &cells);
 		}
-		else
+		else if (status != RB_OVER_BUDGET)
 			rb_cpu_fail(c, status);
 		rb_cells_free(c, &g);
 	}
+	if (status == RB_OVER_BUDGET)
+		join_halves(me, c, red, blue, rlo, rhi, depth);
 	if (status != RB_OK || helps)
 		return;
 	if (!quantiles && depth < DEPTH)

@@ -125,8 +125,9 @@ typedef struct rb_cells
 {
 	rb_grid grid; /* of equal cells; only n where they are not */
 	bool quantiles;
+	bool same; /* red and blue are one list, and so are their arrays */
 	uint64_t cells;
-	uint64_t *start[2];     /* of red and blue, cells + 1; the same array in a self join */
+	uint64_t *start[2];     /* of red and blue, cells + 1; one array for both of one list */
 	uint32_t shares;        /* into which a pass cuts a list, one for a thread */
 	uint32_t *count[2];     /* of each share, cells; then write cursors */
 	uint32_t *place[2];     /* where each object of a list goes, packed */
@@ -157,7 +158,7 @@ extern bool rb_cut_helps(const rb_cells *g, rb_list red, rb_list blue);
 
 /* ---- cells.c ---- */
 
-/* fills a grid that was cut; the caller frees it, also after an error */
+/* fills a grid that was cut; the caller frees it, also after an error.  RB_OVER_BUDGET is not noted as one. */
 extern rb_status rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2]);
 extern void rb_cells_free(rb_cpu *c, rb_cells *g);
 

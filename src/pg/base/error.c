@@ -34,8 +34,9 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 		case RB_OVER_BUDGET:
 			ereport(ERROR,
 					(errcode(ERRCODE_OUT_OF_MEMORY), errmsg("%s: out of memory", function),
-					 errdetail("The %s needs about %s, redblue.memory_limit is %s.", what,
-							   size_text(error->need), size_text(error->limit)),
+					 errdetail("The %s needs about %s, redblue.memory_limit is %s.%s%s", what,
+							   size_text(error->need), size_text(error->limit),
+							   error->text[0] == '\0' ? "" : "  ", error->text),
 					 strcmp(what, "join") != 0 && strcmp(what, "mesh") != 0
 						 ? errhint("Raise redblue.memory_limit, or take smaller geometries.")
 						 : errhint("Raise redblue.memory_limit, or %s a part of the rows.", what)));

@@ -158,11 +158,11 @@ extern void rb_aside_end(rb_aside *aside);
 typedef struct rb_spill rb_spill;
 
 /*
- * Of a join of so many sides, for pairs within that distance (or 0).  It lives in that context and holds nothing until
- * rows come; to be closed, whatever happens.
+ * Of a join of so many sides, which are called so, for pairs within that distance (or 0).  It lives in that context and
+ * holds nothing until rows come; to be closed, whatever happens.
  */
-extern rb_spill *rb_spill_create(const char *function, rb_context *ctx, int sides, double distance,
-								 MemoryContext context);
+extern rb_spill *rb_spill_create(const char *function, rb_context *ctx, int sides,
+								 const char *const name[2], double distance, MemoryContext context);
 extern void rb_spill_close(rb_spill *spill); /* NULL is allowed */
 
 /* from now on all rows come here: have they?  NULL: no */
@@ -182,15 +182,18 @@ extern uint64 rb_spill_parts(const rb_spill *spill, int side);
 /* all have come: tiles are made that have room, of that one (dims 0: of all of space); sides are of these kinds */
 extern void rb_spill_cut(rb_spill *spill, const rb_kind *kind, int32 srid, const rb_ends *within);
 
-/* the sides of the next tile, each with one holder; RB_END: there is none.  From any thread. */
+/* the sides of the next tile, each with one holder; RB_END: there is none.  From any thread.
+ * Of a join of one side there may be two, of some of its rows and of others. */
 extern rb_status rb_spill_next(rb_spill *spill, const rb_set *set[2], rb_ends *tile);
 
-/* the last tile has no room after all: it is joined in smaller ones, if that helps */
+/* the last tile has no room after all: it is joined in smaller ones; false: there are none, which is noted as the failure */
 extern bool rb_spill_cut_again(rb_spill *spill);
 
 /* tiles so far, and bytes that were written */
 extern uint32 rb_spill_tiles(const rb_spill *spill);
 extern uint64 rb_spill_bytes(const rb_spill *spill);
+/* what was read and written since the last call becomes blocks of EXPLAIN (BUFFERS); NULL is allowed */
+extern void rb_spill_tell_blocks(rb_spill *spill);
 
 /* ======== read: rows of the arguments become sets ======== */
 

@@ -66,12 +66,13 @@ take_tile(rb_run *run)
 	rb_run_stop(run);
 	rb_stats_add(&run->before, &run->ctx.stats);
 	memset(&run->ctx.stats, 0, sizeof run->ctx.stats);
-	for (int i = 0; i < rb_join_sides(run->join); i++)
+	for (int i = 0; i < 2; i++)
 		rb_set_release(&run->side[i].set);
 	status = rb_spill_next(run->spill, set, &run->tile);
 	run->tiles = rb_spill_tiles(run->spill);
 	run->spilled = rb_spill_bytes(run->spill);
-	for (int i = 0; i < rb_join_sides(run->join); i++)
+	/* of one table there may be two sides: some of its rows, and others */
+	for (int i = 0; i < 2; i++)
 		run->side[i].set = set[i];
 	run->job.red = set[0];
 	run->job.blue = set[1];
@@ -82,6 +83,19 @@ take_tile(rb_run *run)
 		run->ctx.stats = run->before;
 		memset(&run->before, 0, sizeof run->before);
 	}
+	return status;
+}
+
+/* the same, in smaller tiles where it has no room */
+static rb_status
+take_tile_with_room(rb_run *run)
+{
+	rb_status status;
+
+	do
+		status = take_tile(run);
+	while (status == RB_OVER_BUDGET && rb_spill_cut_again(run->spill));
+	rb_spill_tell_blocks(run->spill);
 	return status;
 }
 
@@ -96,7 +110,7 @@ cut_tiles(rb_run *run)
 	while (run->ctx.threads > 1 && rb_need_of_join_on(run->ctx.threads, 0) > limit / THREADS_SHARE)
 		run->ctx.threads--;
 	rb_spill_cut(run->spill, kind, run->side[0].srid, &run->call.tile);
-	status = take_tile(run);
+	status = take_tile_with_room(run);
 	if (status != RB_OK)
 		rb_run_raise(run, status);
 }
@@ -153,7 +167,8 @@ rb_run_error(const rb_run *run)
 {
 	rb_error error = run->ctx.error;
 
-	if (error.status != RB_OVER_BUDGET)
+	/* whoever says why knows how much */
+	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
 		return error;
 	if (run->need <= error.limit && !has_parts(run))
 		error.need += error.need / 2;
@@ -290,8 +305,12 @@ rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context, boo
 		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024;
 	run->progress = rb_progress_begin(join->function);
 	if (by_tiles && can_spill(join, call, limit))
-		run->spill = rb_spill_create(join->function, &run->ctx, rb_join_sides(join),
+	{
+		const char *const name[2] = {call->source[0].side, call->source[1].side};
+
+		run->spill = rb_spill_create(join->function, &run->ctx, rb_join_sides(join), name,
 									 rb_join_has_distance(join) ? call->distance : 0, context);
+	}
 
 	around = rb_progress_reading(run->progress);
 	take_sides(run);
@@ -510,7 +529,7 @@ start_tile(rb_run *run)
 
 	if (!rb_spill_has_begun(run->spill))
 		return false;
-	status = take_tile(run);
+	status = take_tile_with_room(run);
 	if (status == RB_END)
 		return false;
 	if (status != RB_OK)
@@ -627,6 +646,7 @@ rb_run_close(rb_run *run)
 			rb_set_release(&run->side[i].set);
 			rb_set_release(&run->elsewhere[i]);
 		}
+		rb_spill_tell_blocks(run->spill);
 		rb_spill_close(run->spill);
 		run->spill = NULL;
 		rb_memory_destroy(run->memory);

@@ -192,6 +192,7 @@ rb_pump_stop(rb_pump *pump)
 	rb_release(&pump->stop, 1);
 	pthread_join(pump->thread, NULL);
 	pump->started = false;
+	rb_spill_tell_blocks(pump->run->spill);
 }
 
 /* ---- consumers ---- */

@@ -4,7 +4,8 @@
  *
  *		spill_room.c	how much has room, and errors
  *		spill_file.c	rows in temporary files: chunks
- *		spill_cut.c		a tile becomes several
+ *		spill_cut.c		a tile of space becomes several
+ *		spill_split.c	a tile becomes several by its rows
  *		spill_group.c	rows of one object become one
  *		spill.c			rows of both sides come in, tiles come out
  */
@@ -26,6 +27,7 @@ typedef struct rb_spill_file
 	File file;
 	int fd; /* -1: nothing is written yet */
 	int64 size;
+	uint64 *got; /* bytes that were read of any */
 } rb_spill_file;
 
 /* some rows of one side: their parts, ids, and where each row ends (rb_builder_append), if rows have several parts */
@@ -45,7 +47,9 @@ typedef struct rb_chunks
 	uint32 cap;
 	uint64 parts;
 	uint64 rows;
+	uint32 largest; /* parts of a chunk */
 	bool multi;
+	bool shared; /* the list is another one's */
 } rb_chunks;
 
 /* a chunk in memory */
@@ -59,8 +63,10 @@ typedef struct rb_chunk_rows
 	size_t ends_bytes;
 } rb_chunk_rows;
 
-extern void rb_spill_file_open(rb_spill_file *file, const char *function);
+extern void rb_spill_file_open(rb_spill *s, rb_spill_file *file);
 extern void rb_spill_file_close(rb_spill_file *file);
+/* what is behind that place is given up */
+extern void rb_spill_file_cut(rb_spill_file *file, int64 size);
 
 /* all ended rows of a builder, behind those that are there */
 extern void rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks,
@@ -90,9 +96,9 @@ extern rb_status rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_
 typedef struct rb_spill_tile
 {
 	rb_ends ends;
-	rb_chunks rows[2];
+	rb_chunks rows[2];            /* of a join of one side: [1] is others of its rows, or none */
 	const rb_spill_file *file[2]; /* where they are */
-	bool whole;                   /* it cannot be cut */
+	bool whole;                   /* as space it is cut no further */
 } rb_spill_tile;
 
 struct rb_spill
@@ -101,6 +107,7 @@ struct rb_spill
 	rb_context *ctx;
 	MemoryContext context;
 	int sides;
+	const char *name[2]; /* of the sides */
 	double distance;
 	bool begun;
 	rb_kind kind[2];
@@ -113,7 +120,10 @@ struct rb_spill
 	uint32 cap;
 	uint32 next; /* to be joined */
 	uint32 joined;
+	int64 most;     /* bytes that the file of tiles may have */
 	uint64 bytes;   /* written, in all */
+	uint64 got;     /* and read; */
+	int64 told[2];  /* so many blocks of both are in the counts that EXPLAIN (BUFFERS) shows */
 	uint32_t *ends; /* where rows end, on their way to a file */
 	size_t ends_cap;
 	rb_chunk_rows rows; /* a chunk that is read */
@@ -129,9 +139,18 @@ extern void rb_spill_check(const rb_spill *s, rb_status status);
 extern uint64 rb_spill_room(const rb_spill *s);
 extern uint64 rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile);
 
+/* a tile that is no smaller for being cut or split has no room: says how much is enough, and if that is for one row */
+extern rb_status rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile);
+
 /* ---- spill_cut.c ---- */
 
-/* that tile becomes several, behind the others; or whole, where that would not help */
-extern void rb_spill_cut_tile(rb_spill *s, uint32 number);
+/* that tile becomes several, behind the others; false: it is still there, and whole, for that would not help */
+extern bool rb_spill_cut_tile(rb_spill *s, uint32 number);
+extern void rb_spill_add_tile(rb_spill *s, const rb_spill_tile *tile);
+
+/* ---- spill_split.c ---- */
+
+/* the same by rows; false: there is nothing to split */
+extern bool rb_spill_split_tile(rb_spill *s, uint32 number);
 
 #endif /* RB_SPILL_H */

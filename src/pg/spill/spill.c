@@ -6,19 +6,23 @@
  *		a sample of them -> tiles that each have room -> rows of each tile, in one file
  *		tile 1: rows -> sets -> pairs | tile 2: ...
  *
- * A tile that turns out to be too large is cut again (spill_cut.c).
+ * A tile that turns out to be too large is cut again (spill_cut.c), or split by its rows where that does not help (spill_split.c).
  *
  * Reading the next tile needs nothing of PostgreSQL, so that whoever takes pairs can do it, a thread too.
  */
 #include "pg/spill/rb_spill.h"
 
+#include "executor/instrument.h"
 #include "miscadmin.h"
 
 #include <math.h>
 
+/* a row is in several tiles, and tiles are cut again: the file of tiles is at most so many times as long as rows are */
+#define MOST_TIMES 4
+
 rb_spill *
-rb_spill_create(const char *function, rb_context *ctx, int sides, double distance,
-				MemoryContext context)
+rb_spill_create(const char *function, rb_context *ctx, int sides, const char *const name[2],
+				double distance, MemoryContext context)
 {
 	rb_spill *s = MemoryContextAllocZero(context, sizeof *s);
 
@@ -26,6 +30,7 @@ rb_spill_create(const char *function, rb_context *ctx, int sides, double distanc
 	s->ctx = ctx;
 	s->context = context;
 	s->sides = sides;
+	memcpy(s->name, name, sizeof s->name);
 	s->distance = distance;
 	s->cap = 16;
 	s->tile = MemoryContextAllocZero(context, s->cap * sizeof *s->tile);
@@ -111,22 +116,37 @@ rb_spill_rows_of(const rb_spill *s, int side)
 
 /* ---- tiles come out ---- */
 
+/* that tile becomes several smaller ones, behind the others; false: it is still there */
+static bool
+make_smaller(rb_spill *s, uint32 number)
+{
+	return (!s->tile[number].whole && rb_spill_cut_tile(s, number)) ||
+		   rb_spill_split_tile(s, number);
+}
+
 void
 rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_ends *within)
 {
 	s->srid = srid;
 	for (int i = 0; i < s->sides; i++)
 		s->kind[i] = kind[i];
+	if (s->sides == 1)
+	{
+		s->kind[1] = s->kind[0];
+		s->tile[0].file[1] = s->tile[0].file[0];
+	}
+	s->most = MOST_TIMES * (s->raw[0].size + s->raw[1].size);
 	s->tile[0].ends.dims = rb_kind_dims(s->kind[0]);
 	if (within->dims != 0)
 		s->tile[0].ends = *within;
-	/* without pairs there is nothing to cut */
-	s->tile[0].whole =
-		s->tile[0].rows[0].rows == 0 || (s->sides == 2 && s->tile[0].rows[1].rows == 0);
+	/* without pairs there is nothing to join */
+	for (int i = 0; i < s->sides; i++)
+		if (s->tile[0].rows[i].rows == 0)
+			memset(s->tile[0].rows, 0, sizeof s->tile[0].rows);
 	/* those that come out of a cut stand behind it */
 	for (uint32 i = 0; i < s->ntiles; i++)
-		if (!s->tile[i].whole && rb_spill_tile_bytes(s, &s->tile[i]) > rb_spill_room(s))
-			rb_spill_cut_tile(s, i);
+		if (rb_spill_tile_bytes(s, &s->tile[i]) > rb_spill_room(s))
+			(void) make_smaller(s, i);
 	rb_spill_get_free(s->ctx, &s->rows);
 	rb_free(s->ctx->memory, (void **) &s->ends);
 	s->ends_cap = 0;
@@ -163,9 +183,16 @@ rb_spill_next(rb_spill *s, rb_set const *set[2], rb_ends *ends)
 	tile = &s->tile[s->next++];
 	s->joined++;
 	*ends = tile->ends;
-	for (int i = 0; i < s->sides && status == RB_OK; i++)
-		status = load_side(s, tile, i, &set[i]);
+	for (int i = 0; i < 2 && status == RB_OK; i++)
+		if (i < s->sides || tile->rows[i].rows > 0)
+			status = load_side(s, tile, i, &set[i]);
 	rb_spill_get_free(s->ctx, &s->rows);
+	if (status == RB_OVER_BUDGET)
+	{
+		for (int i = 0; i < 2; i++)
+			rb_set_release(&set[i]);
+		status = rb_spill_no_room(s, tile);
+	}
 	return status;
 }
 
@@ -174,10 +201,15 @@ rb_spill_cut_again(rb_spill *s)
 {
 	const uint32 last = s->next - 1;
 
-	if (s->joined == 0 || s->tile[last].whole)
+	if (s->joined == 0)
 		return false;
+	rb_forget_failure(s->ctx);
+	if (!make_smaller(s, last))
+	{
+		(void) rb_spill_no_room(s, &s->tile[last]);
+		return false;
+	}
 	s->joined--;
-	rb_spill_cut_tile(s, last);
 	return true;
 }
 
@@ -191,6 +223,24 @@ uint64
 rb_spill_bytes(const rb_spill *s)
 {
 	return s->bytes;
+}
+
+static void
+tell_blocks(uint64 bytes, int64 *told, int64 *of_all)
+{
+	const int64 blocks = (int64) (bytes / BLCKSZ);
+
+	*of_all += blocks - *told;
+	*told = blocks;
+}
+
+void
+rb_spill_tell_blocks(rb_spill *s)
+{
+	if (s == NULL)
+		return;
+	tell_blocks(s->got, &s->told[0], &pgBufferUsage.temp_blks_read);
+	tell_blocks(s->bytes, &s->told[1], &pgBufferUsage.temp_blks_written);
 }
 
 void

@@ -8,6 +8,8 @@
  * A pair of rows belongs to the tile that holds its reference point (Dittrich and Seeger 2000; rb_tile.h), so a row that
  * reaches over a border is written more than once, and no pair is found twice.  Tiles in which one side has no rows
  * are left out.
+ *
+ * A cut that would write rows too often is given up: there are too many that reach over too much of the tile.
  */
 #include "pg/spill/rb_spill.h"
 
@@ -25,6 +27,7 @@
 #define PILE_PARTS 1024
 #define SPARE 1.5     /* tiles are not of one size, and rows lie in several */
 #define TOO_ALIKE 0.9 /* a tile with that share of the rows is no smaller one */
+#define TOO_OFTEN 3   /* times, that rows are written in the mean */
 
 /* ---- which tiles does a row meet? ---- */
 
@@ -246,7 +249,8 @@ cut(cutting *c, const rb_spill_tile *tile)
 
 /* ---- rows go to their tiles ---- */
 
-static void
+/* RB_OVER_BUDGET: it has no room */
+static rb_status
 put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double *coords,
 		uint32 nparts, int64 id, uint32 pile_parts)
 {
@@ -260,54 +264,70 @@ put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double
 		pile->nparts += nparts;
 		status = rb_builder_end_row(pile, id, &error);
 	}
+	if (status == RB_OVER_BUDGET)
+		return status;
 	if (status != RB_OK)
 		rb_raise(s->function, status, &error);
 	if (pile->nparts >= pile_parts)
 		rb_spill_put_all(s, &s->cut, &to->rows[side], pile);
+	/* a large row leaves no room behind: there are many piles */
+	if (pile->coords_cap > 2 * pile_parts && pile->nparts == 0)
+		rb_builder_trim(pile);
+	return RB_OK;
 }
 
-static void
+/* false: the file has become longer than that, or a row has no room */
+static bool
 share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_spill_tile *to,
-		  rb_builder *pile)
+		  rb_builder *pile, int64 most)
 {
 	const rb_kind kind = s->kind[side];
 	const size_t width = (size_t) rb_kind_width(kind);
 	const uint64 room = rb_spill_room(s) / 4 / t->n / ((width + 2) * sizeof(double));
 	const uint32 pile_parts = (uint32) Max(Min(room, 16 * PILE_PARTS), PILE_PARTS);
+	rb_status status = RB_OK;
 
 	for (uint32 i = 0; i < t->n; i++)
 		rb_builder_init(&pile[i], s->ctx->memory, kind);
-	for (uint32 c = 0; c < from->rows[side].n; c++)
+	for (uint32 c = 0; c < from->rows[side].n && s->cut.size <= most && status == RB_OK; c++)
 	{
 		const rb_chunk *chunk = &from->rows[side].chunk[c];
 		uint32 part = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		rb_spill_check(s, rb_spill_get(s->ctx, from->file[side], chunk, (int) width, &s->rows));
-		for (uint32 row = 0; row < chunk->nrows; row++)
+		status = rb_spill_get(s->ctx, from->file[side], chunk, (int) width, &s->rows);
+		if (status == RB_OVER_BUDGET)
+		{
+			rb_forget_failure(s->ctx);
+			break;
+		}
+		rb_spill_check(s, status);
+		for (uint32 row = 0; row < chunk->nrows && status == RB_OK; row++)
 		{
 			const uint32 end = chunk->multi ? s->rows.ends[row] : row + 1;
 			double low[3], reach[3];
 
 			find_reach(s, kind, s->rows.coords, part, end, low, reach);
-			for (uint32 i = next_met(t, 0, low, reach); i < t->n;
+			for (uint32 i = next_met(t, 0, low, reach); i < t->n && status == RB_OK;
 				 i = next_met(t, i + 1, low, reach))
-				put_row(s, &to[i], side, &pile[i], s->rows.coords + part * width, end - part,
-						s->rows.ids[row], pile_parts);
+				status = put_row(s, &to[i], side, &pile[i], s->rows.coords + part * width,
+								 end - part, s->rows.ids[row], pile_parts);
 			part = end;
 		}
 	}
 	for (uint32 i = 0; i < t->n; i++)
 	{
-		rb_spill_put_all(s, &s->cut, &to[i].rows[side], &pile[i]);
+		if (s->cut.size <= most && status == RB_OK)
+			rb_spill_put_all(s, &s->cut, &to[i].rows[side], &pile[i]);
 		rb_builder_free(&pile[i]);
 	}
+	return s->cut.size <= most && status == RB_OK;
 }
 
 static void
 free_chunks(rb_chunks *chunks)
 {
-	if (chunks->chunk != NULL)
+	if (chunks->chunk != NULL && !chunks->shared)
 		pfree(chunks->chunk);
 	memset(chunks, 0, sizeof *chunks);
 }
@@ -316,6 +336,17 @@ static uint64
 parts_of(const rb_spill_tile *tile)
 {
 	return tile->rows[0].parts + tile->rows[1].parts;
+}
+
+void
+rb_spill_add_tile(rb_spill *s, const rb_spill_tile *tile)
+{
+	if (s->ntiles == s->cap)
+	{
+		s->cap *= 2;
+		s->tile = repalloc_huge(s->tile, s->cap * sizeof *s->tile);
+	}
+	s->tile[s->ntiles++] = *tile;
 }
 
 /* those that may have pairs, behind the other tiles */
@@ -333,16 +364,23 @@ add_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
 			continue;
 		}
 		tile->whole = (double) parts_of(tile) >= TOO_ALIKE * (double) parts;
-		if (s->ntiles == s->cap)
-		{
-			s->cap *= 2;
-			s->tile = repalloc_huge(s->tile, s->cap * sizeof *s->tile);
-		}
-		s->tile[s->ntiles++] = *tile;
+		rb_spill_add_tile(s, tile);
 	}
 }
 
-void
+/* how long the file of tiles may be when that one is cut */
+static int64
+most_bytes(const rb_spill *s, const rb_spill_tile *tile)
+{
+	double bytes = 0;
+
+	for (int i = 0; i < s->sides; i++)
+		bytes += (double) tile->rows[i].parts * rb_kind_width(s->kind[i]) * sizeof(double) +
+				 (double) tile->rows[i].rows * sizeof(int64);
+	return Min(s->most, s->cut.size + (int64) (TOO_OFTEN * bytes));
+}
+
+bool
 rb_spill_cut_tile(rb_spill *s, uint32 number)
 {
 	MemoryContext mine =
@@ -350,6 +388,8 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 	MemoryContext old = MemoryContextSwitchTo(mine);
 	rb_spill_tile tile = s->tile[number]; /* the array moves */
 	const uint64 parts = parts_of(&tile);
+	const int64 size = s->cut.size, most = most_bytes(s, &tile);
+	bool done = true;
 	cutting c;
 	tiling t;
 	rb_spill_tile *to;
@@ -378,16 +418,29 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 	}
 	group_tiles(&t);
 	pile = palloc(t.n * sizeof *pile);
-	for (int i = 0; i < s->sides; i++)
+	for (int i = 0; i < s->sides && done; i++)
+		done = share_out(s, &tile, i, &t, to, pile, most);
+	if (done)
 	{
-		share_out(s, &tile, i, &t, to, pile);
-		if (tile.file[i] == &s->raw[i])
-			rb_spill_file_close(&s->raw[i]);
+		free_chunks(&tile.rows[0]);
+		free_chunks(&tile.rows[1]);
+		memset(&s->tile[number].rows, 0, sizeof s->tile[number].rows);
+		add_tiles(s, to, t.n, parts);
+		/* all of it was cut */
+		rb_spill_file_close(&s->raw[0]);
+		rb_spill_file_close(&s->raw[1]);
 	}
-	free_chunks(&tile.rows[0]);
-	free_chunks(&tile.rows[1]);
-	memset(&s->tile[number].rows, 0, sizeof s->tile[number].rows);
-	add_tiles(s, to, t.n, parts);
+	else
+	{
+		for (uint32 i = 0; i < t.n; i++)
+		{
+			free_chunks(&to[i].rows[0]);
+			free_chunks(&to[i].rows[1]);
+		}
+		rb_spill_file_cut(&s->cut, size);
+		s->tile[number].whole = true;
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(mine);
+	return done;
 }

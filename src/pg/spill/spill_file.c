@@ -4,16 +4,15 @@
  *
  *		chunk	| coordinates of all parts | ids of all rows | where each row ends |		chunk	| ...
  *
- * It is PostgreSQL's temporary file: it lies in temp_tablespaces, counts against temp_file_limit and in
- * pg_stat_database, and is gone when the server comes back from a crash.  It belongs to the join and not to the
- * transaction's resources, for the join closes it on all ways.
+ * It is PostgreSQL's temporary file: it lies in base/pgsql_tmp (files that no transaction owns are never put into
+ * temp_tablespaces), counts against temp_file_limit and in pg_stat_database, and is gone when the server comes back
+ * from a crash.  It belongs to the join and not to the transaction's resources, for the join closes it on all ways.
  *
  * It is read by whoever takes the join's pairs, which may be a thread: so through a descriptor of our own, which
  * stays open whatever the server closes to have another file open.
  */
 #include "pg/spill/rb_spill.h"
 
-#include "commands/tablespace.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
@@ -28,18 +27,18 @@
 /* ---- files ---- */
 
 void
-rb_spill_file_open(rb_spill_file *file, const char *function)
+rb_spill_file_open(rb_spill *s, rb_spill_file *file)
 {
 	if (file->open)
 		return;
-	PrepareTempTablespaces();
 	/* a descriptor more than the server knows of */
 	if (!AcquireExternalFD())
 		ereport(ERROR, (errcode_for_file_access(),
-						errmsg("%s: could not open a temporary file: %m", function)));
+						errmsg("%s: could not open a temporary file: %m", s->function)));
 	file->file = OpenTemporaryFile(true);
 	file->fd = -1;
 	file->size = 0;
+	file->got = &s->got;
 	file->open = true;
 }
 
@@ -53,6 +52,16 @@ rb_spill_file_close(rb_spill_file *file)
 		(void) close(file->fd);
 	ReleaseExternalFD();
 	FileClose(file->file);
+}
+
+void
+rb_spill_file_cut(rb_spill_file *file, int64 size)
+{
+	if (!file->open || file->size == size)
+		return;
+	/* what is refused is written over */
+	(void) FileTruncate(file->file, size, WAIT_EVENT_BUFFILE_TRUNCATE);
+	file->size = size;
 }
 
 /* the server may close its own descriptor, but not while it has just written to it */
@@ -114,6 +123,7 @@ read_bytes(rb_context *ctx, const rb_spill_file *file, int64 at, void *to, size_
 			return rb_fail(ctx, RB_BAD_FILE, 0, 0, text);
 		}
 		at += got;
+		*file->got += (uint64) got;
 		next += got;
 		bytes -= (size_t) got;
 	}
@@ -155,7 +165,7 @@ put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder 
 
 	if (nrows == 0)
 		return;
-	rb_spill_file_open(file, s->function);
+	rb_spill_file_open(s, file);
 	chunk = next_chunk(s, chunks);
 	*chunk = (rb_chunk){file->size, nparts, nrows, nparts != nrows};
 	write_bytes(s, file, b->coords + part * width, nparts * width * sizeof(double));
@@ -167,6 +177,7 @@ put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder 
 	}
 	chunks->parts += nparts;
 	chunks->rows += nrows;
+	chunks->largest = Max(chunks->largest, nparts);
 	chunks->multi |= chunk->multi;
 }
 

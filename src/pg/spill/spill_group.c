@@ -16,6 +16,12 @@
 /* of the parts of a pile, while it is grouped: they are held twice, and tables of its ids */
 #define TIMES 3
 
+static uint64
+bytes_to_group(rb_kind kind, uint64 parts)
+{
+	return TIMES * parts * (rb_kind_width(kind) + 2) * sizeof(double);
+}
+
 static void
 raise_of(const rb_spill *s, rb_status status, const rb_error *error)
 {
@@ -87,6 +93,17 @@ group_pile(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile)
 	status = rb_spill_load(s, &s->objects, pile, &b, &error);
 	if (status == RB_OK)
 		status = rb_builder_group(&b, &error);
+	if (status == RB_OVER_BUDGET)
+	{
+		const uint64 limit = rb_memory_limit(s->ctx->memory);
+
+		rb_builder_free(&b);
+		rb_forget_failure(s->ctx);
+		error.need = limit - Min(rb_spill_room(s), limit) + bytes_to_group(kind, pile->parts);
+		error.limit = limit;
+		snprintf(error.text, sizeof error.text, "Of the %s side %llu parts may be of one object.",
+				 s->name[side], (unsigned long long) pile->parts);
+	}
 	if (status != RB_OK)
 		raise_of(s, status, &error);
 	rb_spill_put_all(s, &s->raw[side], &s->tile[0].rows[side], &b);
@@ -97,7 +114,7 @@ void
 rb_spill_group(rb_spill *s, int side, rb_kind kind)
 {
 	const rb_chunks *rows = &s->tile[0].rows[side];
-	const uint64 bytes = TIMES * rows->parts * (rb_kind_width(kind) + 2) * sizeof(double);
+	const uint64 bytes = bytes_to_group(kind, rows->parts);
 	const uint64 room = Max(rb_spill_room(s), 1);
 	const uint32 n = (uint32) Min(bytes / room + 1, MOST_PILES);
 	rb_chunks *pile = palloc0(n * sizeof *pile);

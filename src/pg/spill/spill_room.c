@@ -32,7 +32,7 @@ rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
 	uint64 bytes = 0;
 	bool multi = false;
 
-	for (int i = 0; i < s->sides; i++)
+	for (int i = 0; i < 2; i++)
 	{
 		const rb_chunks *rows = &tile->rows[i];
 
@@ -42,4 +42,32 @@ rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
 		multi |= rows->multi;
 	}
 	return multi ? 2 * bytes : bytes;
+}
+
+static uint64
+bytes_of_parts(const rb_spill *s, int side, uint32 parts)
+{
+	return parts * (rb_kind_width(s->kind[side]) * sizeof(double) + sizeof(uint32));
+}
+
+rb_status
+rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile)
+{
+	/* what else was said is of the last bytes only */
+	const uint64 limit = rb_memory_limit(s->ctx->memory);
+	uint64 need = limit - Min(rb_spill_room(s), limit) + rb_spill_tile_bytes(s, tile);
+	char text[100] = "";
+
+	for (int i = 0; i < 2; i++)
+	{
+		const rb_chunks *rows = &tile->rows[i];
+
+		/* a chunk is read into memory of its own */
+		need += bytes_of_parts(s, i, rows->largest);
+		if (rows->rows == 1 && rows->parts >= tile->rows[1 - i].parts)
+			snprintf(text, sizeof text, "A row of the %s side alone has %llu parts.",
+					 s->name[s->sides == 1 ? 0 : i], (unsigned long long) rows->parts);
+	}
+	rb_forget_failure(s->ctx);
+	return rb_fail(s->ctx, RB_OVER_BUDGET, need, limit, text);
 }
