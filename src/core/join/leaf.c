@@ -34,6 +34,7 @@
 #define HITS RB_SIZE(4096, 5) /* pairs that go to the sink at once */
 #define FEW RB_SIZE(1024, 6)  /* so few box tests are not worth a grid */
 #define BUCKETS RB_SIZE(256, 7)
+#define FACES_FROM 8             /* one pair that float leaves is worth so many faces in double */
 #define SORT_FROM RB_SIZE(64, 3) /* from so many rows on sorting pays */
 
 typedef struct rb_tile
@@ -45,6 +46,7 @@ typedef struct rb_tile
 	uint8_t known[RB_TILE];  /* RB_HITS: 1 where nothing is to be learnt of the object */
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
+	bool has_small; /* the faces in float, which only pairs need */
 	rb_small_face small[RB_TILE];
 	bool has_faces; /* those below, which only pairs that float leaves need */
 	rb_face face[RB_TILE];
@@ -72,7 +74,8 @@ struct rb_leaf
 	bool part;      /* or the first one does, with a distance: planes tell who is beyond it */
 	bool rows_tell; /* a self join in which the parts' rows say whether a pair is wanted */
 	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
-	bool small;     /* faces in float come before those in double */
+	bool small;     /* faces in float come before those in double ... */
+	rb_frame frame; /* ... in this frame */
 
 	/* counts */
 	uint64_t cells;
@@ -219,7 +222,15 @@ tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double
 	}
 	memcpy(lo, all_lo, 3 * sizeof(double));
 	memcpy(hi, all_hi, 3 * sizeof(double));
-	tile->has_faces = false;
+	tile->has_small = tile->has_faces = false;
+}
+
+static void
+tile_small_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
+{
+	if (!tile->has_small)
+		w->kernel->small_faces(o->coords, tile->index, tile->n, &w->frame, tile->small);
+	tile->has_small = true;
 }
 
 static void
@@ -518,12 +529,16 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	w->candidates += n;
 	if (rb_should_stop(w->ctx))
 		return RB_STOPPED;
+	if (n == 0)
+		return RB_OK;
 
 	if (w->boxes)
 		return hit(w, red, blue, w->pair, n, 0);
 	if (w->small)
 	{
 		w->in_float += n;
+		tile_small_faces(red, w, w->job->red);
+		tile_small_faces(blue, w, rb_job_blue(w->job));
 		nyes = w->kernel->small_pairs(red->small, blue->small, w->pair, n, w->yes, w->pair, &n);
 		status = hit(w, red, blue, w->yes, nyes, rb_told_of_generic(w->job->predicate));
 		lap(w, RB_STAGE_FLOAT);
@@ -531,6 +546,13 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 			return status;
 	}
 	w->in_double += n;
+	/* so few do not pay for all faces */
+	if (w->small && !(red->has_faces & blue->has_faces) && FACES_FROM * n < red->n + blue->n)
+	{
+		status = decide_all(w, red, blue, n);
+		lap(w, RB_STAGE_EXACT);
+		return status;
+	}
 	if (w->faces || w->part)
 	{
 		tile_faces(red, w, w->job->red);
@@ -761,15 +783,7 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 		width[a] = width[a] > 0 ? width[a] : 0;
 	}
 	if (w->small)
-	{
-		rb_frame frame;
-
-		rb_frame_of_cell(&frame, rlo, rhi, n, (const uint32_t[3]){0, 0, 0});
-		w->kernel->small_faces(w->job->red->coords, rt->index, rt->n, &frame, rt->small);
-		if (!same)
-			w->kernel->small_faces(rb_job_blue(w->job)->coords, bt->index, bt->n, &frame,
-								   bt->small);
-	}
+		rb_frame_of_cell(&w->frame, rlo, rhi, n, (const uint32_t[3]){0, 0, 0});
 	sweep.axis = 0;
 	if ((uint64_t) rt->n * bt->n > FEW)
 	{
