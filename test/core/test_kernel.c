@@ -5,7 +5,8 @@
  */
 #include "check.h"
 #include "core/shape/rb_pair.h"
-#include "core/join/rb_kernel.h"
+#include "core/join/rb_kernel_face.h"
+#include "core/shape/rb_float.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,8 +85,8 @@ sides_and_intervals(void)
 			int at = j > 0;
 
 			left[at] = k[j]->sides(red, blue, pair, PAIRS, sided[at]);
-			yeses[at] = k[j]->intervals(red, blue, sided[at], left[at], yes[at], undecided[at],
-										&nundecided[at]);
+			yeses[at] = k[j]->intervals(round % 3 == 0, red, blue, sided[at], left[at], yes[at],
+										undecided[at], &nundecided[at]);
 			if (j == 0)
 			{
 				kept += left[0];
@@ -98,8 +99,8 @@ sides_and_intervals(void)
 			{
 				/* the fourth lane is noise */
 				CHECK(sided[1][i].pair == sided[0][i].pair &&
-						  (sided[1][i].blue_sides & 7) == (sided[0][i].blue_sides & 7) &&
-						  (sided[1][i].red_sides & 7) == (sided[0][i].red_sides & 7),
+						  (sided[1][i].blue_sides & 0x77) == (sided[0][i].blue_sides & 0x77) &&
+						  (sided[1][i].red_sides & 0x77) == (sided[0][i].red_sides & 0x77),
 					  "%s: pair %u", k[j]->name, i);
 			}
 			CHECK(yeses[1] == yeses[0] && memcmp(yes[1], yes[0], yeses[0] * sizeof(uint32_t)) == 0,
@@ -113,6 +114,230 @@ sides_and_intervals(void)
 	}
 	CHECK(kept > 0 && hits > 0 && nleft > 0, "%ld left, %ld hits, %ld undecided", kept, hits,
 		  nleft);
+}
+
+/* ---- truth ---- */
+
+/*
+ * Corners on a small lattice, whole or of tenths, moved by a few last bits, far from the origin,
+ * or anywhere; many faces are flat on an axis, share corners or planes, or have no area.
+ */
+static void
+make_triangle(double *p, int way)
+{
+	const int flat = check_below(4);
+	const double level = check_below(3);
+
+	for (int i = 0; i < 9; i++)
+	{
+		double x = i % 3 == flat ? level : check_below(4);
+
+		x = way == 1   ? x * 0.1
+			: way == 2 ? 4e6 + x * 0.1
+			: way == 3 ? x / 18
+			: way == 4 ? unit()
+					   : x;
+		if (way == 5)
+			x += check_below(6) == 0 ? ldexp(check_below(3) - 1, -52) : 0;
+		p[i] = way == 6   ? ldexp(x, 320)
+			   : way == 7 ? ldexp(x, -355)
+			   : way == 8 ? ldexp(x, -1074)
+						  : x;
+	}
+}
+
+static int
+sign_of(unsigned sides, int i)
+{
+	const int above = sides >> i & 1, below = sides >> (4 + i) & 1;
+
+	return above & below ? RB_UNSURE : above - below;
+}
+
+/*
+ * What is dropped does not meet, what is a hit does, every proved sign and zero is GMP's; in
+ * float as in double, and alike with all instruction sets.
+ */
+static void
+nothing_is_wrong(void)
+{
+	enum
+	{
+		SIDE = 12,
+		ALL = SIDE * SIDE,
+		WAYS = 9
+	};
+	static double p[2][SIDE][9];
+	static rb_face face[2][SIDE];
+	static rb_small_face small[3][2][SIDE];
+	const rb_kernel *k[3];
+	const int n = kernels(k);
+	long zeros = 0, flat_hits = 0, dropped = 0, small_hits = 0, small_dropped = 0;
+	long settled = 0, easy = 0, corners = 0;
+
+	for (long round = check_rounds(600); round > 0; round--)
+	{
+		const int way = check_below(WAYS);
+		rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+		const bool closed = round % 3 != 0;
+		uint32_t list[SIDE], pair[ALL];
+		uint8_t place[3][2][ALL];
+		bool meet[ALL], proper[ALL], out;
+		double lo[3], hi[3];
+		rb_frame frame;
+
+		rb_box_empty(lo, hi);
+		for (int s = 0; s < 2; s++)
+			for (int i = 0; i < SIDE; i++)
+			{
+				double blo[3], bhi[3];
+
+				make_triangle(p[s][i], way);
+				rb_kind_box(RB_TRIANGLE3, p[s][i], 0, blo, bhi);
+				rb_box_add(lo, hi, blo, bhi);
+				list[i] = (uint32_t) i | (uint32_t) check_below(8) << RB_INDEX_BITS;
+			}
+		for (int s = 0; s < 2; s++)
+			for (int i = 0; i < SIDE; i++)
+				/* the bounds ask for boxes that overlap: here all are as large as all together */
+				rb_face_init(&face[s][i], p[s][i], lo, hi, 0);
+		rb_frame_of_cell(&frame, lo, hi, (const uint32_t[3]){1, 1, 1},
+						 (const uint32_t[3]){0, 0, 0});
+		for (int i = 0; i < ALL; i++)
+		{
+			const double *r = p[0][i / SIDE], *b = p[1][i % SIDE];
+			int sb[3], sr[3];
+
+			pair[i] = (uint32_t) (i / SIDE) << 16 | (uint32_t) (i % SIDE);
+			meet[i] = rb_leaf_triangles(&env, r, b) == 1;
+			proper[i] = meet[i];
+			for (int c = 0; c < 3; c++)
+			{
+				sb[c] = rb_gmp_orient3d(r, r + 3, r + 6, b + 3 * c);
+				sr[c] = rb_gmp_orient3d(b, b + 3, b + 6, r + 3 * c);
+				proper[i] = proper[i] && sb[c] != 0 && sr[c] != 0;
+			}
+		}
+		for (int j = 0; j < n; j++)
+		{
+			static uint32_t hit[ALL + 16], left[ALL + 16];
+			static rb_sided sided[ALL + 8], undecided[ALL + 8];
+			uint32_t m, nyes, nleft;
+
+			/* in float: 0 dropped, 1 a hit, 2 left */
+			memset(place[j], 0, sizeof(place[j]));
+			for (int s = 0; s < 2; s++)
+				k[j]->small_faces(p[s][0], list, SIDE, &frame, small[j][s]);
+			CHECK(memcmp(small[j], small[0], sizeof(small[0])) == 0, "%s: faces", k[j]->name);
+			for (int s = 0; s < 2; s++)
+			{
+				static double los[SIDE][4] __attribute__((aligned(32)));
+				static double his[SIDE][4] __attribute__((aligned(32)));
+				static rb_face made[SIDE];
+
+				for (int i = 0; i < SIDE; i++)
+				{
+					memcpy(los[i], lo, sizeof(lo));
+					memcpy(his[i], hi, sizeof(hi));
+				}
+				k[j]->faces(p[s][0], list, SIDE, (const double(*)[4]) los, (const double(*)[4]) his,
+							made);
+				for (int i = 0; i < SIDE; i++)
+					CHECK(made[i].k == face[s][i].k && made[i].e == face[s][i].e &&
+							  made[i].ke == face[s][i].ke && made[i].margin == 0 &&
+							  memcmp(made[i].x, face[s][i].x, sizeof(made[i].x)) == 0 &&
+							  memcmp(made[i].y, face[s][i].y, sizeof(made[i].y)) == 0 &&
+							  memcmp(made[i].z, face[s][i].z, sizeof(made[i].z)) == 0,
+						  "%s, way %d: face %d", k[j]->name, way, i);
+			}
+			m = check_below(2) ? ALL : (uint32_t) check_below(ALL);
+			m = j > 0 ? ALL : m;
+			nyes = k[j]->small_pairs(small[j][0], small[j][1], pair, m, hit, left, &nleft);
+			CHECK(nyes + nleft <= m, "%s: %u and %u of %u", k[j]->name, nyes, nleft, m);
+			if (m < ALL)
+				nyes = k[j]->small_pairs(small[j][0], small[j][1], pair, ALL, hit, left, &nleft);
+			for (uint32_t i = 0; i < nyes; i++)
+				place[j][0][(hit[i] >> 16) * SIDE + (hit[i] & 0xffff)] = 1;
+			for (uint32_t i = 0; i < nleft; i++)
+				place[j][0][(left[i] >> 16) * SIDE + (left[i] & 0xffff)] = 2;
+
+			m = k[j]->sides(face[0], face[1], pair, ALL, sided);
+			for (uint32_t i = 0; i < m; i++)
+			{
+				const double *r = p[0][sided[i].pair >> 16], *b = p[1][sided[i].pair & 0xffff];
+
+				for (int c = 0; c < 3; c++)
+				{
+					const int of_blue = sign_of(sided[i].blue_sides, c);
+					const int of_red = sign_of(sided[i].red_sides, c);
+
+					CHECK(of_blue == RB_UNSURE ||
+							  of_blue == rb_gmp_orient3d(r, r + 3, r + 6, b + 3 * c),
+						  "%s, way %d: blue's corner %d is not %d", k[j]->name, way, c, of_blue);
+					CHECK(of_red == RB_UNSURE ||
+							  of_red == rb_gmp_orient3d(b, b + 3, b + 6, r + 3 * c),
+						  "%s, way %d: red's corner %d is not %d", k[j]->name, way, c, of_red);
+					zeros += of_blue == 0;
+				}
+			}
+			nyes = k[j]->intervals(closed, face[0], face[1], sided, m, hit, undecided, &nleft);
+			if (closed)
+			{
+				static uint32_t hit2[ALL + 16];
+				static rb_sided undecided2[ALL + 8];
+				uint32_t nleft2, part = (uint32_t) check_below(ALL);
+				uint32_t nyes2 =
+					k[j]->touching(face[0], face[1], pair, part, sided, hit2, undecided2, &nleft2);
+
+				CHECK(nyes2 + nleft2 <= part, "%s: %u of %u", k[j]->name, nyes2 + nleft2, part);
+				nyes2 =
+					k[j]->touching(face[0], face[1], pair, ALL, sided, hit2, undecided2, &nleft2);
+				CHECK(nyes2 == nyes && nleft2 == nleft &&
+						  memcmp(hit2, hit, nyes * sizeof(hit[0])) == 0,
+					  "%s: both steps at once", k[j]->name);
+				for (uint32_t i = 0; i < nleft && nleft2 == nleft; i++)
+					CHECK(undecided2[i].pair == undecided[i].pair &&
+							  (undecided2[i].blue_sides & 0x77) ==
+								  (undecided[i].blue_sides & 0x77) &&
+							  (undecided2[i].red_sides & 0x77) == (undecided[i].red_sides & 0x77),
+						  "%s: both steps at once, pair %u", k[j]->name, i);
+			}
+			for (uint32_t i = 0; i < nyes; i++)
+				place[j][1][(hit[i] >> 16) * SIDE + (hit[i] & 0xffff)] = 1;
+			for (uint32_t i = 0; i < nleft; i++)
+				place[j][1][(undecided[i].pair >> 16) * SIDE + (undecided[i].pair & 0xffff)] = 2;
+			for (int i = 0; i < ALL; i++)
+			{
+				const bool common = rb_share_corner(p[0][i / SIDE], p[1][i % SIDE]);
+
+				for (int s = 0; s < 2; s++)
+				{
+					out = place[j][s][i] == 0;
+					CHECK(!(out && meet[i]), "%s, way %d, %s: a pair is lost that meets",
+						  k[j]->name, way, s ? "double" : "float");
+					CHECK(place[j][s][i] != 1 || (s == 1 && closed ? meet[i] : proper[i]),
+						  "%s, way %d, %s: no such pair", k[j]->name, way, s ? "double" : "float");
+					CHECK(place[j][s][i] == place[0][s][i], "%s, way %d: pair %d", k[j]->name, way,
+						  i);
+				}
+				CHECK(!(closed && common && place[j][1][i] == 2), "%s, way %d: a common corner",
+					  k[j]->name, way);
+				corners += closed && common;
+				flat_hits += place[j][1][i] == 1 && !proper[i];
+				dropped += place[j][1][i] == 0;
+				small_hits += place[j][0][i] == 1;
+				small_dropped += place[j][0][i] == 0;
+				settled += way == 4 && place[j][0][i] != 2;
+				easy += way == 4;
+			}
+		}
+	}
+	CHECK(zeros > 0 && flat_hits > 0 && dropped > 0 && small_hits > 0 && small_dropped > 0 &&
+			  corners > 0,
+		  "%ld zeros, %ld hits that touch, %ld dropped, %ld and %ld in float, %ld corners", zeros,
+		  flat_hits, dropped, small_hits, small_dropped, corners);
+	/* of triangles anywhere float leaves only those that are flat on an axis, or few */
+	CHECK(settled > easy / 100 * 99, "%ld of %ld in float", settled, easy);
 }
 
 /* ---- distances ---- */
@@ -534,6 +759,7 @@ main(void)
 {
 	CHECK_RUN(load_and_cells);
 	CHECK_RUN(sides_and_intervals);
+	CHECK_RUN(nothing_is_wrong);
 	CHECK_RUN(distances);
 	CHECK_RUN(distances_in_lanes);
 	CHECK_RUN(neighbours_in_a_mesh);

@@ -10,12 +10,17 @@
  * algorithm using only orientation predicates, 2017, and Menezes et al., Fast
  * Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022.  Then
  *
- *		cells of the fine grid -> candidates -> plane sides -> intervals -> exact
+ *		cells of the fine grid -> candidates -> float -> plane sides -> intervals -> exact
  *
  * in batches of some thousand pairs, each stage appending what it cannot settle
- * to the input of the next, without branches on geometry.
+ * to the input of the next, without branches on geometry.  Float settles all but what is
+ * near to a tie; only where something is left are the faces of a tile made ready in double, too.
+ * There zeros that can be seen are proved: a corner in the plane of a face that is flat on an
+ * axis, four points that share a coordinate, a corner that both have.
  */
 #include "core/join/rb_join.h"
+#include "core/join/rb_kernel_face.h"
+#include "core/shape/rb_float.h"
 #include "core/shape/rb_pair.h"
 
 #include <string.h>
@@ -25,10 +30,11 @@
 #define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
 #define HITS_PAIRS RB_SIZE(256, 3)    /* the same where the next may be spared by what these say */
 #define ROWS ((RB_TILE + 15) / 8 * 8) /* of a tile, rounded up: kernels read eight at once */
-#define ROOM (PAIRS + RB_TILE + 8)
+#define ROOM (PAIRS + RB_TILE + 16)
 #define HITS RB_SIZE(4096, 5) /* pairs that go to the sink at once */
 #define FEW RB_SIZE(1024, 6)  /* so few box tests are not worth a grid */
 #define BUCKETS RB_SIZE(256, 7)
+#define FACES_FROM 8             /* one pair that float leaves is worth so many faces in double */
 #define SORT_FROM RB_SIZE(64, 3) /* from so many rows on sorting pays */
 
 typedef struct rb_tile
@@ -40,6 +46,9 @@ typedef struct rb_tile
 	uint8_t known[RB_TILE];  /* RB_HITS: 1 where nothing is to be learnt of the object */
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
+	bool has_small; /* the faces in float, which only pairs need */
+	rb_small_face small[RB_TILE];
+	bool has_faces; /* those below, which only pairs that float leaves need */
 	rb_face face[RB_TILE];
 } rb_tile;
 
@@ -65,6 +74,8 @@ struct rb_leaf
 	bool part;      /* or the first one does, with a distance: planes tell who is beyond it */
 	bool rows_tell; /* a self join in which the parts' rows say whether a pair is wanted */
 	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
+	bool small;     /* faces in float come before those in double ... */
+	rb_frame frame; /* ... in this frame */
 
 	/* counts */
 	uint64_t cells;
@@ -73,7 +84,9 @@ struct rb_leaf
 	uint64_t overlaps; /* box tests that found an overlap ... */
 	uint64_t owned;    /* ... in the cell that owns the pair */
 	uint64_t candidates;
-	uint64_t exact; /* pairs that needed an exact sign */
+	uint64_t in_float;  /* pairs that entered the float filter */
+	uint64_t in_double; /* ... the double filter */
+	uint64_t exact;     /* pairs that needed an exact sign */
 	uint64_t hits;
 	double ms[RB_STAGES];
 	double clock; /* end of the stage timed last */
@@ -118,6 +131,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->boxes = rb_boxes_decide(job->predicate, red, blue);
 	w->faces = rb_faces_decide(job->predicate, red, blue);
 	w->part = rb_faces_part(job->predicate, red, blue);
+	w->small = w->faces && (~ctx->filters & (RB_FILTER_FLOAT | RB_FILTER_SIGNS)) == 0;
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
 	w->rows_tell = job->blue == NULL && job->red->row_of != NULL;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
@@ -149,7 +163,8 @@ rb_leaf_report(const rb_leaf *w, rb_stats *stats)
 	stats->exact_gmp += w->env.gmp;
 	stats->stage[RB_STAGE_GRID].count += w->incidences;
 	stats->stage[RB_STAGE_CANDIDATES].count += w->candidates;
-	stats->stage[RB_STAGE_DOUBLE].count += w->boxes ? 0 : w->candidates;
+	stats->stage[RB_STAGE_FLOAT].count += w->in_float;
+	stats->stage[RB_STAGE_DOUBLE].count += w->in_double;
 	stats->stage[RB_STAGE_EXACT].count += w->exact;
 	for (int s = 0; s < RB_STAGES; s++)
 		stats->stage[s].ms += w->ms[s];
@@ -177,49 +192,6 @@ rb_leaf_flush(rb_leaf *w)
 }
 
 /* ---- tiles ---- */
-
-/*
- * margin: a corner is beyond a plane only if it is farther from it than that.  Then |n . w| is
- * compared with margin |n|, and |n| is at most the rounded normal's length and the errors of its
- * parts, which k has, up to some roundings.
- */
-static void
-face_init(rb_face *f, const double *p, const double lo[3], const double hi[3], double margin)
-{
-	double u[3], v[3], w[3] = {hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]};
-	double permanent = 0;
-
-	for (int i = 0; i < 3; i++)
-	{
-		f->x[i] = p[3 * i];
-		f->y[i] = p[3 * i + 1];
-		f->z[i] = p[3 * i + 2];
-		u[i] = p[3 + i] - p[i];
-		v[i] = p[6 + i] - p[i];
-	}
-	f->x[3] = u[1] * v[2] - u[2] * v[1];
-	f->y[3] = u[2] * v[0] - u[0] * v[2];
-	f->z[3] = u[0] * v[1] - u[1] * v[0];
-	for (int i = 0; i < 3; i++)
-	{
-		int j = (i + 1) % 3, k = (i + 2) % 3;
-
-		permanent += fabs(u[j] * v[k]) + fabs(u[k] * v[j]);
-	}
-	f->e = w[0] > w[1] ? w[0] : w[1];
-	f->e = f->e > w[2] ? f->e : w[2];
-	if (!(f->e <= RB_E_MOST))
-		f->e = HUGE_VAL;
-	f->k = 10 * RB_EPS * (permanent + 0x1p-1000);
-	if (!(f->k <= DBL_MAX))
-		f->k = HUGE_VAL;
-	f->ke = f->k * f->e + RB_TINY;
-	f->margin = 0;
-	if (margin > 0)
-		f->margin =
-			margin * (1 + 16 * RB_EPS) *
-			(sqrt(f->x[3] * f->x[3] + f->y[3] * f->y[3] + f->z[3] * f->z[3] + RB_TINY) + f->k);
-}
 
 static void
 tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double lo[3],
@@ -250,10 +222,29 @@ tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double
 	}
 	memcpy(lo, all_lo, 3 * sizeof(double));
 	memcpy(hi, all_hi, 3 * sizeof(double));
-	if (w->faces || w->part)
-		for (uint32_t i = 0; i < list.n; i++)
-			face_init(&tile->face[i], o->coords + (size_t) tile->index[i] * 9, tile->lo[i],
-					  tile->hi[i], w->part ? w->job->distance : 0);
+	tile->has_small = tile->has_faces = false;
+}
+
+static void
+tile_small_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
+{
+	if (!tile->has_small)
+		w->kernel->small_faces(o->coords, tile->index, tile->n, &w->frame, tile->small);
+	tile->has_small = true;
+}
+
+static void
+tile_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
+{
+	if (tile->has_faces)
+		return;
+	tile->has_faces = true;
+	if (w->faces)
+		w->kernel->faces(o->coords, tile->index, tile->n, (const double(*)[4]) tile->lo,
+						 (const double(*)[4]) tile->hi, tile->face);
+	for (uint32_t i = 0; w->part && i < tile->n; i++)
+		rb_face_init(&tile->face[i], o->coords + (size_t) tile->index[i] * 9, tile->lo[i],
+					 tile->hi[i], w->job->distance);
 }
 
 /* what is known when the tile is filled; in a self join both objects of a pair may be asked for */
@@ -423,7 +414,11 @@ static inline void
 signs_of_sides(unsigned sides, int s[3])
 {
 	for (int i = 0; i < 3; i++)
-		s[i] = !(sides >> i & 1) ? RB_UNSURE : sides >> (4 + i) & 1 ? -1 : 1;
+	{
+		const int above = sides >> i & 1, below = sides >> (4 + i) & 1;
+
+		s[i] = above & below ? RB_UNSURE : above - below;
+	}
 }
 
 /* pairs that the vector stages left undecided; the signs that they proved are taken over */
@@ -534,9 +529,35 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	w->candidates += n;
 	if (rb_should_stop(w->ctx))
 		return RB_STOPPED;
+	if (n == 0)
+		return RB_OK;
 
 	if (w->boxes)
 		return hit(w, red, blue, w->pair, n, 0);
+	if (w->small)
+	{
+		w->in_float += n;
+		tile_small_faces(red, w, w->job->red);
+		tile_small_faces(blue, w, rb_job_blue(w->job));
+		nyes = w->kernel->small_pairs(red->small, blue->small, w->pair, n, w->yes, w->pair, &n);
+		status = hit(w, red, blue, w->yes, nyes, rb_told_of_generic(w->job->predicate));
+		lap(w, RB_STAGE_FLOAT);
+		if (status != RB_OK || n == 0)
+			return status;
+	}
+	w->in_double += n;
+	/* so few do not pay for all faces */
+	if (w->small && !(red->has_faces & blue->has_faces) && FACES_FROM * n < red->n + blue->n)
+	{
+		status = decide_all(w, red, blue, n);
+		lap(w, RB_STAGE_EXACT);
+		return status;
+	}
+	if (w->faces || w->part)
+	{
+		tile_faces(red, w, w->job->red);
+		tile_faces(blue, w, rb_job_blue(w->job));
+	}
 	if (w->part && (w->ctx->filters & RB_FILTER_SIGNS))
 	{
 		status = filter_near(w, red, blue, &n);
@@ -549,11 +570,17 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		lap(w, RB_STAGE_DOUBLE);
 		return status;
 	}
-	n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
-	if (w->job->predicate == RB_SELF_INTERSECT)
-		n = w->kernel->neighbours(red->face, blue->face, w->sided, n);
-	nyes =
-		w->kernel->intervals(red->face, blue->face, w->sided, n, w->yes, w->undecided, &nundecided);
+	if (w->job->predicate == RB_MEET)
+		nyes = w->kernel->touching(red->face, blue->face, w->pair, n, w->sided, w->yes,
+								   w->undecided, &nundecided);
+	else
+	{
+		n = w->kernel->sides(red->face, blue->face, w->pair, n, w->sided);
+		if (w->job->predicate == RB_SELF_INTERSECT)
+			n = w->kernel->neighbours(red->face, blue->face, w->sided, n);
+		nyes = w->kernel->intervals(false, red->face, blue->face, w->sided, n, w->yes, w->undecided,
+									&nundecided);
+	}
 	status = hit(w, red, blue, w->yes, nyes, rb_told_of_generic(w->job->predicate));
 	lap(w, RB_STAGE_DOUBLE);
 	if (status == RB_OK)
@@ -755,6 +782,8 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 		width[a] = 0.5 * rhi[a] - 0.5 * rlo[a];
 		width[a] = width[a] > 0 ? width[a] : 0;
 	}
+	if (w->small)
+		rb_frame_of_cell(&w->frame, rlo, rhi, n, (const uint32_t[3]){0, 0, 0});
 	sweep.axis = 0;
 	if ((uint64_t) rt->n * bt->n > FEW)
 	{

@@ -43,24 +43,47 @@ typedef struct rb_box_rows
  * two triangles overlapping, |w_a| <= e + e' on each axis.  Terms for underflow
  * are in k and RB_TINY; where a product could overflow e is infinite and
  * nothing is ever sure.
+ *
+ * A flat face has one coordinate that all its corners share, and an area that is proved to be
+ * turned one way.  Its normal is a unit of that axis: then n . w is, up to the sign, the difference
+ * of two coordinates, and that is 0 only if they are equal and never has the wrong sign.  So k is 0
+ * and ke RB_EXACT: "above -ke" and "below ke" are then "above 0" and "below 0", and what is neither
+ * is proved to be in the plane.
  */
-typedef struct rb_face
+typedef struct rb_face /* made by rb_face_init, rb_kernel_face.h */
 {
 	double x[4];
 	double y[4];
 	double z[4];
 	double k;
 	double e;
-	double ke; /* k e + RB_TINY */
+	double ke; /* k e + RB_TINY; of a flat face RB_EXACT */
 	double
 		margin; /* so much more proves that a corner is farther away than the job's distance (leaf.c) */
 } __attribute__((aligned(64))) rb_face;
 
+/*
+ * A triangle in float, in the frame of its tile (rb_float.h), as rb_kernel_float.h reads it:
+ * sixteen words, by four.
+ */
+typedef struct rb_small_face
+{
+	float p[9]; /* the corners */
+	float k;    /* factor of the plane's bound; infinite: nothing is sure */
+	float m;    /* largest magnitude in p */
+	float unused;
+	float n[4]; /* the plane: n . p + n[3] */
+} __attribute__((aligned(64))) rb_small_face;
+
 #define RB_EPS 0x1p-53
 #define RB_TINY 0x1p-1040
-#define RB_E_MOST 0x1p300 /* e^3 and its sums stay finite */
+#define RB_EXACT (-0x1p-1074) /* no number but 0 is smaller in magnitude */
+#define RB_E_MOST 0x1p300     /* e^3 and its sums stay finite */
 
-/* signs of three corners against a plane: bits 0-2 say proved, bits 4-6 negative, if proved */
+/*
+ * Signs of three corners against a plane: bits 0-2, it may be above; bits 4-6, it may be below.
+ * One of the two is a proved sign, neither a proved zero.  Bits 3 and 7 mean nothing.
+ */
 typedef struct rb_sided
 {
 	uint32_t pair;      /* red local << 16 | blue local */
@@ -70,6 +93,17 @@ typedef struct rb_sided
 	uint8_t
 		common; /* neighbours: a bit for each corner of red that is one of blue, then for blue's */
 } rb_sided;
+
+#define RB_SIDES_UNSURE 0x77
+
+/* are all three proved to be beside the plane? */
+static inline bool
+rb_sides_proved(unsigned sides)
+{
+	return ((sides ^ sides >> 4) & 7) == 7;
+}
+
+struct rb_frame; /* rb_float.h */
 
 typedef struct rb_kernel
 {
@@ -92,12 +126,29 @@ typedef struct rb_kernel
 	 * appends red << 16 | local of each row whose box overlaps and whose pair this
 	 * cell owns.  Returns their number, and adds that of all overlapping rows to
 	 * *overlaps.  Rows are read up to the next multiple of eight; those behind the last
-	 * have lo at infinity and overlap nothing.  out has room for eight more than there are
+	 * have lo at infinity and overlap nothing.  out has room for sixteen more than there are
 	 * rows.
 	 */
 	uint32_t (*boxes)(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 					  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out,
 					  uint64_t *overlaps);
+
+	/* the triangles of a list, in a frame */
+	void (*small_faces)(const double *coords, const uint32_t *list, uint32_t n,
+						const struct rb_frame *frame, rb_small_face *out);
+
+	/*
+	 * Pairs of these: those that meet for sure, in their insides, go to yes, and their number
+	 * is returned; those that may or may not go to undecided.  Both have room for sixteen more
+	 * than there are pairs.
+	 */
+	uint32_t (*small_pairs)(const rb_small_face *red, const rb_small_face *blue,
+							const uint32_t *pairs, uint32_t n, uint32_t *yes, uint32_t *undecided,
+							uint32_t *nundecided);
+
+	/* the triangles of a list, with their boxes, as rb_face_init makes them without a margin */
+	void (*faces)(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)[4],
+				  const double (*hi)[4], rb_face *out);
 
 	/* Drops pairs that a plane separates for sure.  Returns how many are left in out. */
 	uint32_t (*sides)(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
@@ -106,9 +157,15 @@ typedef struct rb_kernel
 	/*
 	 * The interval test on pairs whose six signs are proved: hits go to yes, those
 	 * that it does not settle or that miss a sign to undecided.  Returns the number of hits.
+	 * closed: a point in common is enough, so zeros are signs, too, and corners in common a hit;
+	 * else pairs with a zero stay undecided.
 	 */
-	uint32_t (*intervals)(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
-						  uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
+	uint32_t (*intervals)(bool closed, const rb_face *red, const rb_face *blue, const rb_sided *in,
+						  uint32_t n, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
+
+	/* both steps, closed; room is for as many as there are pairs */
+	uint32_t (*touching)(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
+						 rb_sided *room, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided);
 
 	/*
 	 * The same three steps with a distance.  Pairs that a plane separates by more than the

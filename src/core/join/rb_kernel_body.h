@@ -7,7 +7,7 @@
  *	  or eight boxes, go at once.
  */
 #include "core/shape/rb_box.h"
-#include "core/join/rb_kernel.h"
+#include "core/join/rb_kernel_face.h"
 
 #include <string.h>
 
@@ -216,7 +216,7 @@ static const uint8_t front[16][16] __attribute__((aligned(16))) = {
 static inline __attribute__((always_inline)) uint32_t
 append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 {
-	__m128i rows = _mm_load_si128((const __m128i *) local);
+	__m128i rows = _mm_loadu_si128((const __m128i *) local);
 
 	rows = _mm_shuffle_epi8(rows, _mm_load_si128((const __m128i *) front[bits]));
 	_mm_storeu_si128((__m128i *) out, _mm_or_si128(rows, _mm_set1_epi32((int) red)));
@@ -253,7 +253,7 @@ owned4(const uint32_t *starts, uint32_t need)
 #endif
 
 #ifdef RB_AVX512
-#define LE8(mask, a, b) _mm512_mask_cmp_pd_mask(mask, a, b, _CMP_LE_OQ)
+#define LE8(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
 #endif
 
 static uint32_t
@@ -262,34 +262,51 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 {
 	/* the axes on which this box does not start here: a row that does is asked for */
 	const uint32_t need = RB_STARTS_ALL & ~starts;
+	/* copies: for all that the compiler knows, out may be where rows are */
+	const double *row_lx = rows->lo[0], *row_ly = rows->lo[1], *row_lz = rows->lo[2];
+	const double *row_hx = rows->hi[0], *row_hy = rows->hi[1], *row_hz = rows->hi[2];
+	const uint32_t *row_starts = rows->starts, *row_local = rows->local;
 	uint32_t all = 0;
 	uint32_t k = 0;
 #ifdef RB_AVX512
 	const __m512d lx = _mm512_set1_pd(lo[0]), ly = _mm512_set1_pd(lo[1]),
 				  lz = _mm512_set1_pd(lo[2]), hx = _mm512_set1_pd(hi[0]),
 				  hy = _mm512_set1_pd(hi[1]), hz = _mm512_set1_pd(hi[2]);
-	const __m256i tag = _mm256_set1_epi32((int) (red << 16));
-	const __m256i needs = _mm256_set1_epi32((int) need);
-	__mmask8 bits = (__mmask8) (0xffu << (first & 7));
+	const __m512i tag = _mm512_set1_epi32((int) (red << 16)), needs = _mm512_set1_epi32((int) need);
+	unsigned keep = 0xffffu << (first & 7);
+	uint32_t i = first & ~7u;
 
-	for (uint32_t i = first & ~7u; i < end; i += 8)
+/* the six comparisons of eight rows, of which none waits for another */
+#define OVERLAP8(i)                                                                              \
+	((unsigned) (LE8(_mm512_load_pd(row_lx + (i)), hx) & LE8(lx, _mm512_load_pd(row_hx + (i))) & \
+				 LE8(_mm512_load_pd(row_ly + (i)), hy) & LE8(ly, _mm512_load_pd(row_hy + (i))) & \
+				 LE8(_mm512_load_pd(row_lz + (i)), hz) & LE8(lz, _mm512_load_pd(row_hz + (i)))))
+
+	for (; i + 8 < end; i += 16)
 	{
-		__m256i local = _mm256_load_si256((const __m256i *) (rows->local + i));
-		__m256i missing =
-			_mm256_andnot_si256(_mm256_load_si256((const __m256i *) (rows->starts + i)), needs);
+		const __m512i local = _mm512_or_si512(_mm512_loadu_si512(row_local + i), tag);
+		const __m512i missing = _mm512_andnot_si512(_mm512_loadu_si512(row_starts + i), needs);
+		unsigned bits = (OVERLAP8(i) | OVERLAP8(i + 8) << 8) & keep;
 
-		bits = LE8(bits, _mm512_load_pd(rows->lo[0] + i), hx);
-		bits = LE8(bits, lx, _mm512_load_pd(rows->hi[0] + i));
-		bits = LE8(bits, _mm512_load_pd(rows->lo[1] + i), hy);
-		bits = LE8(bits, ly, _mm512_load_pd(rows->hi[1] + i));
-		bits = LE8(bits, _mm512_load_pd(rows->lo[2] + i), hz);
-		bits = LE8(bits, lz, _mm512_load_pd(rows->hi[2] + i));
+		keep = 0xffff;
 		all += (uint32_t) __builtin_popcount(bits);
-		bits = _mm256_mask_testn_epi32_mask(bits, missing, missing);
-		local = _mm256_maskz_compress_epi32(bits, _mm256_or_si256(local, tag));
-		_mm256_storeu_si256((__m256i *) (out + k), local);
+		bits &= _mm512_testn_epi32_mask(missing, missing);
+		_mm512_storeu_si512(out + k, _mm512_maskz_compress_epi32((__mmask16) bits, local));
 		k += (uint32_t) __builtin_popcount(bits);
-		bits = 0xff;
+	}
+	if (i < end)
+	{
+		const __m256i local = _mm256_or_si256(_mm256_load_si256((const __m256i *) (row_local + i)),
+											  _mm512_castsi512_si256(tag));
+		const __m256i missing = _mm256_andnot_si256(
+			_mm256_load_si256((const __m256i *) (row_starts + i)), _mm512_castsi512_si256(needs));
+		unsigned bits = OVERLAP8(i) & keep;
+
+		all += (uint32_t) __builtin_popcount(bits);
+		bits &= _mm256_testn_epi32_mask(missing, missing);
+		_mm256_storeu_si256((__m256i *) (out + k),
+							_mm256_maskz_compress_epi32((__mmask8) bits, local));
+		k += (uint32_t) __builtin_popcount(bits);
 	}
 #else
 	const v4 lx = all4(lo[0]), ly = all4(lo[1]), lz = all4(lo[2]), hx = all4(hi[0]),
@@ -298,15 +315,15 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 
 	for (uint32_t i = first & ~3u; i < end; i += 4)
 	{
-		m4 overlap = (load4(rows->lo[0] + i) <= hx) & (load4(rows->hi[0] + i) >= lx) &
-					 (load4(rows->lo[1] + i) <= hy) & (load4(rows->hi[1] + i) >= ly) &
-					 (load4(rows->lo[2] + i) <= hz) & (load4(rows->hi[2] + i) >= lz);
+		m4 overlap = (load4(row_lx + i) <= hx) & (load4(row_hx + i) >= lx) &
+					 (load4(row_ly + i) <= hy) & (load4(row_hy + i) >= ly) &
+					 (load4(row_lz + i) <= hz) & (load4(row_hz + i) >= lz);
 		unsigned bits = BITS4(overlap) & keep;
 
 		keep = 0xf;
 		all += (uint32_t) __builtin_popcount(bits);
-		bits &= owned4(rows->starts + i, need);
-		k += append4(out + k, bits, red << 16, rows->local + i);
+		bits &= owned4(row_starts + i, need);
+		k += append4(out + k, bits, red << 16, row_local + i);
 	}
 #endif
 	*overlaps += all;
@@ -314,7 +331,7 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 }
 
 /* not all corners are proved to be on one side; bits 3 and 7, of the fourth lane, mean nothing */
-#define MIXED(s) (((s) &7) != 7 || (((s) &0x70) != 0 && ((s) &0x70) != 0x70))
+#define MIXED(s) (((s) &0x77) != 0x07 && ((s) &0x77) != 0x70)
 #define MIXED4(s) MIXED(s), MIXED(s + 1), MIXED(s + 2), MIXED(s + 3)
 #define MIXED16(s) MIXED4(s), MIXED4(s + 4), MIXED4(s + 8), MIXED4(s + 12)
 #define MIXED64(s) MIXED16(s), MIXED16(s + 16), MIXED16(s + 32), MIXED16(s + 48)
@@ -343,11 +360,11 @@ plane_sides(bool near, const rb_plane4 *f, const v4 p[3], double e, unsigned *fa
 {
 	v4 d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
 	double bound = f->ke + f->k * e;
-	m4 size = (m4) d & INT64_MAX;
-	unsigned negative = BITS4(d) << 4;
-	unsigned sides = BITS4((v4) size > all4(bound)) | negative;
+	/* what is not a number is on neither side, so that it may be on both */
+	unsigned sides = 0xff ^ (BITS4(d < all4(-bound)) | BITS4(d > all4(bound)) << 4);
 
-	*far = near ? BITS4((v4) size > all4(bound + f->margin)) | negative : sides;
+	bound += f->margin;
+	*far = near ? 0xff ^ (BITS4(d < all4(-bound)) | BITS4(d > all4(bound)) << 4) : sides;
 	return sides;
 }
 
@@ -367,6 +384,16 @@ typedef struct rb_plane8
 				 TWO(all4((f)->margin), all4((g)->margin))})
 
 static inline __attribute__((always_inline)) unsigned
+two_sides(__m512d d, __m512d bound)
+{
+	unsigned below = _mm512_cmp_pd_mask(d, -bound, _CMP_LT_OQ);
+	unsigned above = _mm512_cmp_pd_mask(d, bound, _CMP_GT_OQ);
+
+	return 0xffff ^
+		   ((below & 0xf) | (below & 0xf0) << 4 | (above & 0xf) << 4 | (above & 0xf0) << 8);
+}
+
+static inline __attribute__((always_inline)) unsigned
 two_plane_sides(bool near, const rb_plane8 *f, const __m512d p[3], __m512d e, unsigned *far)
 {
 	__m512d x = _mm512_mul_pd(_mm512_sub_pd(p[0], f->ax), f->nx);
@@ -374,16 +401,9 @@ two_plane_sides(bool near, const rb_plane8 *f, const __m512d p[3], __m512d e, un
 	__m512d z = _mm512_mul_pd(_mm512_sub_pd(p[2], f->az), f->nz);
 	__m512d d = _mm512_add_pd(_mm512_add_pd(x, y), z);
 	__m512d bound = _mm512_add_pd(f->ke, _mm512_mul_pd(f->k, e));
-	__m512d size = _mm512_abs_pd(d);
-	unsigned sure = _mm512_cmp_pd_mask(size, bound, _CMP_GT_OQ);
-	unsigned negative = _mm512_movepi64_mask((__m512i) d);
-	unsigned sides;
+	unsigned sides = two_sides(d, bound);
 
-	negative = (negative & 0xf) << 4 | (negative & 0xf0) << 8;
-	sides = (sure & 0xf) | (sure & 0xf0) << 4 | negative;
-	if (near)
-		sure = _mm512_cmp_pd_mask(size, _mm512_add_pd(bound, f->margin), _CMP_GT_OQ);
-	*far = near ? (sure & 0xf) | (sure & 0xf0) << 4 | negative : sides;
+	*far = near ? two_sides(d, _mm512_add_pd(bound, f->margin)) : sides;
 	return sides;
 }
 #endif
@@ -491,28 +511,47 @@ sides_near(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint3
 }
 
 /*
- * For the negative bits of three proved signs on either side: the corners p, q, r
- * of red and of blue in the order that the interval test wants.  The corner p is
- * alone on its side of the other's plane; where that is the negative side the
- * other triangle is turned over (rb_triangle.h, rb_lone_corner and
- * rb_intervals_overlap).
+ * Of three proved signs the corner that is alone on its closed side of the other's plane, and 4
+ * where that is the negative side (rb_triangle.h, rb_lone_corner); NONE where all are zero.
+ */
+#define NONE 8
+#define AT(bit) ((bit) >> 1)
+#define ONE(bits) ((bits) == 1 || (bits) == 2 || (bits) == 4)
+#define LONE(above, below)                                                                   \
+	(ONE(above)                      ? AT(above)                                             \
+	 : ONE(below)                    ? 4 | AT(below)                                         \
+	 : (above) == 0 && (below) == 0  ? NONE                                                  \
+	 : ONE(7 & ~((above) | (below))) ? ((above) != 0 ? 4 : 0) | AT(7 & ~((above) | (below))) \
+									 : 0)
+#define LONE8(b) \
+	LONE(0, b), LONE(1, b), LONE(2, b), LONE(3, b), LONE(4, b), LONE(5, b), LONE(6, b), LONE(7, b)
+
+static const uint8_t lone[64] = {LONE8(0), LONE8(1), LONE8(2), LONE8(3),
+								 LONE8(4), LONE8(5), LONE8(6), LONE8(7)};
+
+static inline unsigned
+lone_of(unsigned sides)
+{
+	return lone[(sides & 7) | (sides >> 1 & 070)];
+}
+
+/*
+ * The corners p, q, r of red and of blue in the order that the interval test wants: the lone
+ * corner p first, and where it is on the negative side the other triangle is turned over
+ * (rb_intervals_overlap).
  */
 #define NEXT(p) ((p) == 2 ? 0 : (p) + 1)
-#define LONE(s) \
-	((s) == 1 ? 4 : (s) == 2 ? 5 : (s) == 4 ? 6 : (s) == 6 ? 0 : (s) == 5 ? 1 : (s) == 3 ? 2 : 0)
-#define CORNERS(lone, turn)                                       \
-	(lone) & 3, (turn) ? NEXT(NEXT((lone) &3)) : NEXT((lone) &3), \
-		(turn) ? NEXT((lone) &3) : NEXT(NEXT((lone) &3))
-#define ORDER(r, b)                                                  \
-	{                                                                \
-		CORNERS(LONE(r), LONE(b) & 4), CORNERS(LONE(b), LONE(r) & 4) \
+#define CORNERS(p, turn) (p), (turn) ? NEXT(NEXT(p)) : NEXT(p), (turn) ? NEXT(p) : NEXT(NEXT(p))
+#define ORDER(r, b)                                      \
+	{                                                    \
+		CORNERS((r) &3, (b) &4), CORNERS((b) &3, (r) &4) \
 	}
 #define ORDER8(r)                                                                              \
-	ORDER(r, 0), ORDER(r, 1), ORDER(r, 2), ORDER(r, 3), ORDER(r, 4), ORDER(r, 5), ORDER(r, 6), \
-		ORDER(r, 7)
+	ORDER(r, 0), ORDER(r, 1), ORDER(r, 2), ORDER(r, 0), ORDER(r, 4), ORDER(r, 5), ORDER(r, 6), \
+		ORDER(r, 4)
 
-static const uint8_t order[64][6] = {ORDER8(0), ORDER8(1), ORDER8(2), ORDER8(3),
-									 ORDER8(4), ORDER8(5), ORDER8(6), ORDER8(7)};
+static const uint8_t order[64][6] = {ORDER8(0), ORDER8(1), ORDER8(2), ORDER8(0),
+									 ORDER8(4), ORDER8(5), ORDER8(6), ORDER8(4)};
 
 typedef double v2 __attribute__((vector_size(16)));
 typedef int64_t m2 __attribute__((vector_size(16)));
@@ -521,9 +560,12 @@ typedef int64_t m2 __attribute__((vector_size(16)));
 #define LESS(f, c, i, j, from) ((v2){(f)->c[i], (f)->c[j]} - (v2){from, from})
 #define ALL2(x) ((v2){x, x})
 
+/* in which of two lanes are all three 0? */
+#define ZEROS(x, y, z) (((v2) ((m2) (x) | (m2) (y) | (m2) (z))) == ALL2(0))
+
 static inline __attribute__((always_inline)) uint32_t
-intervals_of(bool near, const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
-			 uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
+intervals_of(bool near, bool closed, const rb_face *red, const rb_face *blue, const rb_sided *in,
+			 uint32_t n, uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
 {
 	const m2 second = {0, INT64_MIN};
 	uint32_t hits = 0;
@@ -534,8 +576,13 @@ intervals_of(bool near, const rb_face *red, const rb_face *blue, const rb_sided 
 		rb_sided pair = in[i];
 		const rb_face *r = red + (pair.pair >> 16);
 		const rb_face *b = blue + (pair.pair & 0xffff);
-		const uint8_t *o = order[(pair.red_sides >> 4 & 7) << 3 | (pair.blue_sides >> 4 & 7)];
-		unsigned known = (pair.red_sides & pair.blue_sides & 7) == 7;
+		const unsigned rs = pair.red_sides, bs = pair.blue_sides;
+		const unsigned lone_r = lone_of(rs), lone_b = lone_of(bs);
+		const uint8_t *o = order[(lone_r & 7) << 3 | (lone_b & 7)];
+		/* (closed) no sign is missing, and neither triangle is in the other's plane */
+		unsigned known =
+			closed ? !(((rs & rs >> 4) | (bs & bs >> 4)) & 7) & !((lone_r | lone_b) & NONE)
+				   : rb_sides_proved(rs) & rb_sides_proved(bs);
 		double e = r->e + b->e;
 		double bound = 64 * RB_EPS * r->e * (e * e + 0x1p-1000) + RB_TINY;
 		double x = r->x[o[0]], y = r->y[o[0]], z = r->z[o[0]];
@@ -554,6 +601,8 @@ intervals_of(bool near, const rb_face *red, const rb_face *blue, const rb_sided 
 		d = (v2) ((m2) d ^ second);
 		above = d > ALL2(bound);
 		below = d < ALL2(-bound);
+		if (closed) /* four points that share a coordinate are in a plane: the end of one interval on the other's */
+			below |= ZEROS(ux, ALL2(vx), tx) | ZEROS(uy, ALL2(vy), ty) | ZEROS(uz, ALL2(vz), tz);
 		no = known & (BITS2(above) != 0);
 		sure = known & (BITS2(below) == 3);
 		if (near) /* planes may separate the two */
@@ -576,10 +625,28 @@ static inline __attribute__((always_inline)) bool
 others_beside(unsigned common, unsigned sides)
 {
 	const unsigned others = 7 & ~common;
-	const unsigned negative = sides >> 4 & others;
+	const unsigned above = sides & others, below = sides >> 4 & others;
 
-	return (common != 0) & (others != 0) & ((sides & others) == others) &
-		   ((negative == 0) | (negative == others));
+	return (common != 0) & (others != 0) &
+		   (((above == others) & (below == 0)) | ((above == 0) & (below == others)));
+}
+
+/* common corners: a bit for each of blue's, then for each of red's */
+static inline __attribute__((always_inline)) unsigned
+common_of(const rb_face *r, const rb_face *b)
+{
+	const v4 x = load4(b->x), y = load4(b->y), z = load4(b->z);
+	unsigned of_red = 0, of_blue = 0;
+
+	for (int c = 0; c < 3; c++)
+	{
+		const m4 equal = (x == all4(r->x[c])) & (y == all4(r->y[c])) & (z == all4(r->z[c]));
+		const unsigned bits = BITS4(equal) & 7;
+
+		of_blue |= bits;
+		of_red |= (unsigned) (bits != 0) << c;
+	}
+	return of_red | of_blue << 3;
 }
 
 static uint32_t
@@ -590,48 +657,110 @@ neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_sided pair = pairs[i];
-		const rb_face *r = red + (pair.pair >> 16), *b = blue + (pair.pair & 0xffff);
-		unsigned of_red = 0, of_blue = 0;
-		v4 x, y, z;
+		unsigned common = 0;
 
+		/* a common corner is in both planes, so it is not proved to be beside either */
+		if (!rb_sides_proved(pair.red_sides) && !rb_sides_proved(pair.blue_sides))
+			common = common_of(red + (pair.pair >> 16), blue + (pair.pair & 0xffff));
 		pairs[k] = pair;
-		pairs[k].common = 0;
-		/* a common corner is in both planes, so it is not proved to be on a side of either */
-		if ((pair.red_sides & 7) == 7 || (pair.blue_sides & 7) == 7)
-		{
-			k++;
-			continue;
-		}
-		x = load4(b->x);
-		y = load4(b->y);
-		z = load4(b->z);
-		for (int c = 0; c < 3; c++)
-		{
-			const m4 equal = (x == all4(r->x[c])) & (y == all4(r->y[c])) & (z == all4(r->z[c]));
-			const unsigned bits = BITS4(equal) & 7;
-
-			of_blue |= bits;
-			of_red |= (unsigned) (bits != 0) << c;
-		}
-		pairs[k].common = (uint8_t) (of_red | of_blue << 3);
-		k += !(others_beside(of_blue, pair.blue_sides) | others_beside(of_red, pair.red_sides));
+		pairs[k].common = (uint8_t) common;
+		k += !(others_beside(common >> 3, pair.blue_sides) |
+			   others_beside(common & 7, pair.red_sides));
 	}
 	return k;
 }
 
+/* pairs with a common corner meet */
 static uint32_t
-intervals(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n, uint32_t *yes,
-		  rb_sided *undecided, uint32_t *nundecided)
+with_common_corner(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n,
+				   uint32_t *yes)
 {
-	return intervals_of(false, red, blue, in, n, yes, undecided, nundecided);
+	uint32_t hits = 0, left = 0;
+
+	for (uint32_t i = 0; i < *n; i++)
+	{
+		const rb_sided pair = pairs[i];
+		bool common = !rb_sides_proved(pair.red_sides) && !rb_sides_proved(pair.blue_sides) &&
+					  common_of(red + (pair.pair >> 16), blue + (pair.pair & 0xffff)) != 0;
+
+		yes[hits] = pair.pair;
+		hits += common;
+		pairs[left] = pair;
+		left += !common;
+	}
+	*n = left;
+	return hits;
+}
+
+static uint32_t
+intervals(bool closed, const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
+		  uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
+{
+	uint32_t hits;
+
+	if (!closed)
+		return intervals_of(false, false, red, blue, in, n, yes, undecided, nundecided);
+	hits = intervals_of(false, true, red, blue, in, n, yes, undecided, nundecided);
+	return hits + with_common_corner(red, blue, undecided, nundecided, yes + hits);
 }
 
 static uint32_t
 intervals_near(const rb_face *red, const rb_face *blue, const rb_sided *in, uint32_t n,
 			   uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
 {
-	return intervals_of(true, red, blue, in, n, yes, undecided, nundecided);
+	return intervals_of(true, false, red, blue, in, n, yes, undecided, nundecided);
 }
+
+/* ---- triangles get ready ---- */
+
+#define SUM3(x) ((x)[0] + (x)[1] + (x)[2])
+#define SIZE4(x) ((v4) ((m4) (x) &INT64_MAX))
+#define TURN4(x) __builtin_shuffle(x, (m4){1, 2, 0, 3}) /* y, z, x */
+#define BACK4(x) __builtin_shuffle(x, (m4){2, 0, 1, 3}) /* z, x, y */
+
+/* rb_face_init without a margin, to the bit */
+static void
+faces(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)[4],
+	  const double (*hi)[4], rb_face *out)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const double *p = coords + (size_t) (list[i] & RB_INDEX_MASK) * 9;
+		const v4 a = point4(p, 3, 3, 0), b = point4(p, 3, 3, 1), c = point4(p, 3, 3, 2);
+		const v4 u = b - a, v = c - a, w = load4(hi[i]) - load4(lo[i]);
+		const v4 left = TURN4(u) * BACK4(v), right = BACK4(u) * TURN4(v);
+		const v4 normal = left - right, sizes = SIZE4(left) + SIZE4(right);
+		const v4 ab = __builtin_shuffle(a, b, (m4){0, 4, 2, 6});
+		const v4 ab1 = __builtin_shuffle(a, b, (m4){1, 5, 3, 7});
+		const v4 cn = __builtin_shuffle(c, normal, (m4){0, 4, 2, 6});
+		const v4 cn1 = __builtin_shuffle(c, normal, (m4){1, 5, 3, 7});
+		const v4 zero = (v4) ((m4) u | (m4) v);
+		const unsigned flat = BITS4(zero == all4(0)) & 7;
+		const double permanent = SUM3(sizes), widest = w[0] > w[1] ? w[0] : w[1];
+		rb_face *f = &out[i];
+
+		*(v4 *) f->x = __builtin_shuffle(ab, cn, (m4){0, 1, 4, 5});
+		*(v4 *) f->y = __builtin_shuffle(ab1, cn1, (m4){0, 1, 4, 5});
+		*(v4 *) f->z = __builtin_shuffle(ab, cn, (m4){2, 3, 6, 7});
+		rb_face_bounds(f, widest > w[2] ? widest : w[2], permanent);
+		if (flat != 0)
+			rb_face_flat(f, flat >= 4 ? 2 : flat >> 1, permanent);
+	}
+}
+
+#ifdef RB_AVX512
+#include "core/join/rb_kernel_touch.h"
+#else
+static uint32_t
+touching(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n, rb_sided *room,
+		 uint32_t *yes, rb_sided *undecided, uint32_t *nundecided)
+{
+	return intervals(true, red, blue, room, sides(red, blue, pairs, n, room), yes, undecided,
+					 nundecided);
+}
+#endif
+
+#include "core/join/rb_kernel_float.h"
 
 /* ---- distances: a pair a lane ---- */
 
@@ -758,5 +887,6 @@ near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, doub
 #define apart NULL
 #endif
 
-const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,           cells, boxes,      sides, intervals,
+const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,           cells, boxes,      small_faces,
+							 small_pairs,    faces,          sides, intervals,  touching,
 							 sides_near,     intervals_near, near,  neighbours, apart};
