@@ -18,16 +18,12 @@
  *		write		the words of the item are counted, and as many pairs are written, or a
  *					record of that size (rb_records.h)
  *
- * Above the bits of each axis there is one more, which is set in the upper corner.  One
- * subtraction then compares three axes: what is borrowed on an axis takes its own bit
- * away and nobody else's.  Two subtractions, an `and`, and a pair is apart or not.
- *
- * The few bits are a monotone image of the doubles, cut off at the cell, in which all that
- * it may report overlaps: where two bounds differ there they differ as doubles in the same
- * way, so only equal ones are undecided.  That is asked for the few pairs that overlap and
- * not for the many that do not, and the owner for 32 pairs at once.
+ * Those words are rb_packed.h's: numbers that differ decide as doubles would, and only equal
+ * ones are undecided.  That is asked for the few pairs that overlap and not for the many that
+ * do not, and the owner for 32 pairs at once.
  */
 #include "take.cuh"
+#include "core/shape/rb_packed.h"
 
 #define WARPS 4
 #define THREADS (32 * WARPS)
@@ -35,9 +31,7 @@
 #define TILE (32 * WORDS) /* whole strips of it are looked at */
 #define ROWS 2            /* red boxes of a lane */
 #define WAITING 64        /* pairs of a warp: fewer than 32, and as many more */
-#ifndef RB_BOX_BLOCKS
-#define RB_BOX_BLOCKS 8 /* of threads, on a multiprocessor */
-#endif
+#define BLOCKS 8          /* of threads, on a multiprocessor */
 
 static_assert(RB_TILE_F <= RB_RECORD_SIDE && RB_TILE_F <= ROWS * THREADS && RB_TILE_F <= 255,
 			  "counts of a record have eight bits; a thread writes the words of two red boxes");
@@ -83,37 +77,6 @@ typedef struct rb_box_counts
 
 /* ---- load ---- */
 
-/*
- * Where the bits of an axis begin; the next bit above them is its guard.  Nine for x and ten each
- * for y and z are what a word has room for.
- */
-#define X_BITS 9
-#define YZ_BITS 10
-#define Y_AT (X_BITS + 1)
-#define Z_AT (Y_AT + YZ_BITS + 1)
-#define GUARDS (1u << X_BITS | 1u << (Y_AT + YZ_BITS) | 1u << (Z_AT + YZ_BITS))
-#define ONES (1u | 1u << Y_AT | 1u << Z_AT)
-#define ONES_FLAT (1u | 1u << Y_AT) /* without z */
-
-static_assert(Z_AT + YZ_BITS == 31, "three axes and their guards fill a word");
-
-/* a coordinate of the frame, which reaches from -1 to 1 in the cell, in `bits` bits: monotone */
-static __device__ __forceinline__ uint32_t
-few_bits(float x, int bits)
-{
-	const float half = (float) (1 << (bits - 1));
-
-	return (uint32_t) (int32_t) fminf(fmaxf(__fmaf_rn(x, half, half), 0), 2 * half - 1);
-}
-
-static __device__ __forceinline__ uint32_t
-corner(const rb_frame *frame, const double c[3])
-{
-	return few_bits(rb_frame_map(frame, 0, c[0]), X_BITS) |
-		   few_bits(rb_frame_map(frame, 1, c[1]), YZ_BITS) << Y_AT |
-		   few_bits(rb_frame_map(frame, 2, c[2]), YZ_BITS) << Z_AT;
-}
-
 static __device__ __forceinline__ void
 load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from,
 	 const uint32_t *entry, uint32_t n)
@@ -131,20 +94,14 @@ load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from
 			double lo[3], hi[3];
 
 			rb_part_box(from, e & RB_INDEX_MASK, lo, hi);
-			t->corner[side][slot] = make_uint2(corner(frame, hi) | GUARDS, corner(frame, lo));
+			t->corner[side][slot] = make_uint2(rb_packed_corner(frame, hi) | RB_PACKED_GUARDS,
+											   rb_packed_corner(frame, lo));
 			t->entry[side][slot] = e;
 		}
 	}
 }
 
 /* ---- check and sift ---- */
-
-/* not 0 when they are apart: some guard of one of the differences is gone */
-static __device__ __forceinline__ uint32_t
-apart(uint32_t difference, uint32_t other)
-{
-	return ~(difference & other) & GUARDS;
-}
 
 /* the doubles of a pair of which some bits are equal, and the rows it belongs to */
 static __device__ __noinline__ bool
@@ -161,10 +118,13 @@ overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, 
 
 /* of the pairs of a red box that are not apart, those of which some comparison is equal */
 static __device__ __forceinline__ uint32_t
-sift(const uint2 *blue, uint2 red, uint32_t ones, uint32_t bits)
+sift(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 {
-	const uint32_t lower = red.y + ones, upper = red.x - ones;
 	uint32_t unsure = 0;
+
+	/* those that are apart now were equal somewhere */
+	red.x -= steps;
+	red.y += steps;
 
 	while (bits != 0)
 	{
@@ -172,7 +132,7 @@ sift(const uint2 *blue, uint2 red, uint32_t ones, uint32_t bits)
 		const uint2 b = blue[k];
 
 		bits ^= 1u << k;
-		if (apart(b.x - lower, upper - b.y) != 0)
+		if (rb_packed_apart(red.x, red.y, b.x, b.y) != 0)
 			unsure |= 1u << k;
 	}
 	return unsure;
@@ -247,7 +207,7 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 	const int blue_side = same ? 0 : 1;
 	const uint32_t first = strip * 32;
 	const uint4 *blue = (const uint4 *) (t->corner[blue_side] + first);
-	const uint32_t ones = args->axes & 4 ? ONES : ONES_FLAT;
+	const uint32_t steps = RB_PACKED_STEPS((args->axes & 4) == 0);
 	uint2 red[N];
 	uint32_t bits[N];
 
@@ -265,9 +225,9 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 
 		for (int i = 0; i < N; i++)
 		{
-			if (apart(two.x - red[i].y, red[i].x - two.y) == 0)
+			if (rb_packed_apart(red[i].x, red[i].y, two.x, two.y) == 0)
 				bits[i] |= 1u << k;
-			if (apart(two.z - red[i].y, red[i].x - two.w) == 0)
+			if (rb_packed_apart(red[i].x, red[i].y, two.z, two.w) == 0)
 				bits[i] |= 2u << k;
 		}
 	}
@@ -291,7 +251,7 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 			/* parts of one row are no pair, which only overlap_double knows */
 			unsure = args->side[0].row_of != NULL
 						 ? bits[i]
-						 : sift(t->corner[blue_side] + first, red[i], ones, bits[i]);
+						 : sift(t->corner[blue_side] + first, red[i], steps, bits[i]);
 		}
 		if (MODE == COUNT)
 			counts->candidates += __popc(bits[i] & ~unsure);
@@ -550,8 +510,7 @@ join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_bo
 
 template <int MODE>
 static __global__ void
-__launch_bounds__(THREADS, RB_BOX_BLOCKS)
-	boxes_join_kernel(const __grid_constant__ rb_cells_args args)
+__launch_bounds__(THREADS, BLOCKS) boxes_join_kernel(const __grid_constant__ rb_cells_args args)
 {
 	__shared__ __align__(16) char room[TILES_BYTES(MODE)];
 	rb_box_tiles *t = (rb_box_tiles *) room;

@@ -55,6 +55,8 @@ __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells
 {
 	rb_count sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
 
+	if (ncells == 0)
+		ncells = totals->cells;
 	for (rb_count cell = blockIdx.x * (rb_count) THREADS + threadIdx.x; cell < ncells;
 		 cell += (rb_count) gridDim.x * THREADS)
 	{
@@ -238,8 +240,9 @@ rb_status
 rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
 					  rb_totals *totals)
 {
-	cells_kernel<<<cell_blocks(run, ncells), THREADS, 0, run->queue->compute>>>(*args, ncells,
-																				totals);
+	const uint32_t blocks = ncells > 0 ? cell_blocks(run, ncells) : 2 * run->device->sms;
+
+	cells_kernel<<<blocks, THREADS, 0, run->queue->compute>>>(*args, ncells, totals);
 	RB_LAUNCHED(run, "cells_kernel");
 	return RB_OK;
 }

@@ -5,9 +5,9 @@
  *
  * The work items of a level are joined by as many launches as it takes.  A launch
  * ends when the items do, or when its pool has no room to reserve; the next one
- * goes on where it stopped.  There are two pools, and a launch into each is in the
- * stream: while one fills its pool, the pairs of the other travel to the host and
- * into the sink.
+ * goes on where it stopped.  There are two pools, and once one was full, a launch into
+ * each is in the stream: while one fills its pool, the pairs of the other travel to the
+ * host and into the sink.
  *
  * Where words are wanted (words.cu) no pair travels: they are added up behind each launch,
  * and sent when all is done.
@@ -443,17 +443,16 @@ static rb_status
 join_items(rb_joiner *j, const rb_level *level)
 {
 	rb_device_run *run = j->run;
-	int running = 0;
-	bool more = true;
+	int running = 1;
+	bool more;
 
 	j->args.items = level->items;
 	j->args.nitems = level->nitems;
 	for (int s = 0; s < 2; s++)
 		j->args.entry[s] = level->entry[j->self ? 0 : s];
 	RB_TRY(pools_make(j, level));
-	for (; running < j->pools; running++)
-		RB_TRY(launch(j, running));
-	for (int k = 0; running > 0; k = (k + 1) % j->pools)
+	RB_TRY(launch(j, 0));
+	for (int k = 0, both = 1; running > 0; k = (k + 1) % both)
 	{
 		const rb_tally *tally = &run->queue->mailbox->tally[k];
 
@@ -462,6 +461,13 @@ join_items(rb_joiner *j, const rb_level *level)
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
 					level->nitems);
+		/* the other pool is of use from the time on when one was not enough */
+		if (more && both < j->pools)
+		{
+			RB_TRY(launch(j, 1));
+			both = 2;
+			running++;
+		}
 		RB_TRY(drain(j, k));
 		if (more)
 			RB_TRY(launch(j, k));

@@ -16,6 +16,10 @@
 #define CROWD ((rb_count) 1 << 28) /* tests in all crowded cells; less is done without */
 #define COARSER 8                  /* times the cost of an incidence when there were too many */
 
+/* objects at the top with which the host does not wait for the plan, and places for them */
+#define FEW ((rb_count) 1 << 21)
+#define FEW_PLACES(objects) (2 * (objects) + ((rb_count) 1 << 20))
+
 /* ---- the top ---- */
 
 static __global__ void
@@ -111,15 +115,13 @@ sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 }
 
 /*
- * Room for a list of all incidences, as many as the plan expects and an eighth more.  Where
- * memory is scarce there is none; too few places cost no more than time.
+ * Room for a list of so many incidences.  Where memory is scarce there is none; too few
+ * places cost no more than time.
  */
 static rb_status
-places_make(rb_device_run *run, rb_count ncells, uint64_t share, rb_totals *totals,
-			rb_places *places)
+places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t share,
+			rb_totals *totals, rb_places *places)
 {
-	const rb_count expected = run->queue->mailbox->totals.expected;
-	const rb_count capacity = expected + expected / 8 + 4096;
 	const uint64_t bytes = capacity * (sizeof(uint32_t) + sizeof(uint2));
 
 	memset(places, 0, sizeof(*places));
@@ -169,7 +171,9 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *
 		RB_TRY(rb_device_alloc(run, (void **) &level->count, (*ncells + 1) * sizeof(rb_count)));
 		args->count = level->count;
 		RB_CUDA(run, cudaMemsetAsync(level->count, 0, *ncells * sizeof(rb_count), stream));
-		RB_TRY(places_make(run, *ncells, share, totals, &args->places));
+		/* as many as the plan expects, and an eighth more */
+		RB_TRY(places_make(run, *ncells, seen->expected + seen->expected / 8 + 4096, share, totals,
+						   &args->places));
 		RB_TRY(rb_count_launch(run, args, level->nchunks));
 		RB_TRY(rb_cell_totals_launch(run, args, *ncells, totals));
 		RB_TRY(totals_read(run, totals));
@@ -186,6 +190,77 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *
 	return RB_OK;
 }
 
+/* memory for the entries of cells, so many of each side */
+static rb_status
+entries_make(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count nred, rb_count nblue)
+{
+	for (int s = 0; s < (args->self ? 1 : 2); s++)
+	{
+		RB_TRY(rb_device_alloc(run, (void **) &level->entry[s],
+							   (s == 0 ? nred : nblue) * sizeof(uint32_t)));
+		args->entry[s] = level->entry[s];
+	}
+	return RB_OK;
+}
+
+/*
+ * Plan, count and fill without a word to the host before the end: of few objects it takes as
+ * much memory as the most could want.  Where these do not fit, *done is false and nothing
+ * has happened.
+ */
+static rb_status
+level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
+			  rb_count *ncells, bool *done)
+{
+	cudaStream_t stream = run->queue->compute;
+	const rb_totals *seen = &run->queue->mailbox->totals;
+	const rb_count objects = (rb_count) args->side[0].n + (args->self ? 0 : args->side[1].n);
+	const rb_count places = FEW_PLACES(objects);
+	const uint64_t share = (run->budget - run->used) / 3;
+	const double max_cells = rb_most_cells((double) objects, 1 << 26);
+	const rb_count most = (rb_count) max_cells;
+
+	*done = false;
+	if (!run->top || level->nnodes != 1 || objects > FEW ||
+		places * (sizeof(uint32_t) + sizeof(uint2)) + most * 2 * sizeof(rb_count) > share / 2)
+		return RB_OK;
+	RB_CUDA(run, cudaMemsetAsync(totals, 0, sizeof(rb_totals), stream));
+	RB_TRY(rb_plan_launch(run, args, run->ctx->grid_resolution,
+						  rb_incidence_cost(run->job->predicate, args->side), max_cells, NULL,
+						  totals));
+	RB_TRY(rb_mark(run, RB_STEP_PLAN));
+	RB_TRY(rb_device_alloc(run, (void **) &level->count, (most + 1) * sizeof(rb_count)));
+	args->count = level->count;
+	RB_CUDA(run, cudaMemsetAsync(level->count, 0, most * sizeof(rb_count), stream));
+	RB_TRY(places_make(run, most, places, share, totals, &args->places));
+	RB_TRY(rb_count_launch(run, args, level->nchunks));
+	RB_TRY(rb_cell_totals_launch(run, args, 0, totals));
+	RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->node, level->nodes, sizeof(rb_node),
+								 cudaMemcpyDeviceToHost, stream));
+	RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->totals, totals, sizeof(rb_totals),
+								 cudaMemcpyDeviceToHost, stream));
+	RB_CUDA(run, cudaEventRecord(run->queue->done, stream));
+	/* the device goes on while the host learns of it */
+	RB_TRY(rb_device_alloc(run, (void **) &level->start, (most + 1) * sizeof(rb_count)));
+	RB_TRY(sums(run, level->count, level->start, most));
+	args->start = level->start;
+	RB_TRY(entries_make(run, level, args, places, places));
+	RB_TRY(rb_fill_early(run, args));
+	RB_TRY(rb_wait(run, run->queue->done));
+	*ncells = seen->cells;
+	*done = seen->placed <= args->places.capacity;
+	if (!*done)
+	{
+		rb_device_free(run, (void **) &level->count);
+		rb_device_free(run, (void **) &level->start);
+		rb_device_free(run, (void **) &level->entry[0]);
+		rb_device_free(run, (void **) &level->entry[1]);
+		rb_device_free(run, (void **) &args->places.entry);
+		memset(&args->places, 0, sizeof(args->places));
+	}
+	return RB_OK;
+}
+
 rb_status
 rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_level *level,
 			  rb_level *next)
@@ -195,7 +270,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	rb_totals seen;
 	rb_count ncells = 0;
 	rb_grid_args args;
-	bool refine;
+	bool refine, filled;
 
 	memset(next, 0, sizeof(*next));
 	memset(&args, 0, sizeof(args));
@@ -214,7 +289,9 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	RB_TRY(rb_device_alloc(run, (void **) &totals, sizeof(rb_totals)));
 	RB_TRY(rb_bounds_launch(run, &args, level->nchunks));
 	RB_TRY(rb_moments_launch(run, &args, level->nchunks));
-	RB_TRY(level_count(run, level, &args, totals, &ncells));
+	RB_TRY(level_at_once(run, level, &args, totals, &ncells, &filled));
+	if (!filled)
+		RB_TRY(level_count(run, level, &args, totals, &ncells));
 	seen = run->queue->mailbox->totals;
 	if (run->top)
 		memcpy(stats->resolution, run->queue->mailbox->node.grid.n, sizeof(stats->resolution));
@@ -232,14 +309,12 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	refine = seen.crowded_tests > CROWD;
 	level->nitems = seen.items + (refine ? 0 : seen.crowded_items);
 	level->item_tests = seen.item_tests + (refine ? 0 : seen.crowded_tests);
-	RB_TRY(rb_device_alloc(run, (void **) &level->start, (ncells + 1) * sizeof(rb_count)));
-	RB_TRY(sums(run, level->count, level->start, ncells));
-	args.start = level->start;
-	for (int s = 0; s < (self ? 1 : 2); s++)
+	if (!filled)
 	{
-		RB_TRY(rb_device_alloc(run, (void **) &level->entry[s],
-							   seen.incidences[s] * sizeof(uint32_t)));
-		args.entry[s] = level->entry[s];
+		RB_TRY(rb_device_alloc(run, (void **) &level->start, (ncells + 1) * sizeof(rb_count)));
+		RB_TRY(sums(run, level->count, level->start, ncells));
+		args.start = level->start;
+		RB_TRY(entries_make(run, level, &args, seen.incidences[0], seen.incidences[1]));
 	}
 	RB_TRY(rb_device_alloc(run, (void **) &level->items, level->nitems * sizeof(rb_item)));
 	if (refine)
@@ -250,8 +325,9 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 		RB_TRY(
 			rb_device_alloc(run, (void **) &next->chunks, seen.crowded_chunks * sizeof(rb_chunk)));
 	}
-	RB_TRY(rb_fill_launch(run, &args, level->nchunks,
-						  seen.placed <= args.places.capacity ? seen.placed : 0));
+	if (!filled)
+		RB_TRY(rb_fill_launch(run, &args, level->nchunks,
+							  seen.placed <= args.places.capacity ? seen.placed : 0));
 	rb_device_free(run, (void **) &args.places.entry);
 	RB_TRY(rb_mark(run, RB_STEP_MAP));
 	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, next->nodes, next->chunks,

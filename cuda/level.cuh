@@ -85,7 +85,17 @@ extern rb_status rb_moments_launch(rb_device_run *run, const rb_grid_args *args,
 /* what putting an object into a cell costs for such sides, in box tests */
 extern double rb_incidence_cost(rb_predicate predicate, const rb_device_set side[2]);
 
-/* a grid for each node; cells[i]: how many cells it has; totals->cells: all of them */
+/* most cells of a grid for so many objects, if memory has room for max_cells */
+RB_HD double
+rb_most_cells(double objects, double max_cells)
+{
+	return rb_min(max_cells, 64 + 0.5 * objects);
+}
+
+/*
+ * A grid for each node; cells[i], unless it is NULL: how many cells it has; totals->cells: all of
+ * them.
+ */
 extern rb_status rb_plan_launch(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
 								double incidence_cost, double max_cells, rb_count *cells,
 								rb_totals *totals);
@@ -103,9 +113,15 @@ extern rb_status rb_count_launch(rb_device_run *run, const rb_grid_args *args, u
 extern rb_status rb_fill_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
 								rb_count placed);
 
+/* the same, if all places fit, before the host knows how many there are */
+extern rb_status rb_fill_early(rb_device_run *run, const rb_grid_args *args);
+
 /* ---- items.cu ---- */
 
-/* what the cells hold, to totals; those without both colours are emptied */
+/*
+ * What the cells hold, to totals; those without both colours are emptied.  ncells 0: as many
+ * as the plan told totals.
+ */
 extern rb_status rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args,
 									   rb_count ncells, rb_totals *totals);
 

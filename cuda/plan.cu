@@ -212,7 +212,7 @@ plan_node(const double width[3], const rb_estimate e[2], double incidence_cost, 
 	}
 }
 
-/* a grid for each node; cells[i]: how many cells it has */
+/* a grid for each node; cells[i], unless it is NULL: how many cells it has */
 static __global__ void
 __launch_bounds__(THREADS)
 	plan_kernel(rb_node *nodes, uint32_t nnodes, bool self, uint32_t resolution,
@@ -221,7 +221,8 @@ __launch_bounds__(THREADS)
 	const uint32_t i = (blockIdx.x * THREADS + threadIdx.x) / LANES;
 	rb_node *node = &nodes[i];
 	double n[3] = {1, 1, 1}, width[3];
-	uint32_t grid[3];
+	rb_count all;
+	uint32_t grid[3] = {1, 1, 1};
 	rb_estimate e[2];
 
 	if (i >= nnodes)
@@ -230,12 +231,15 @@ __launch_bounds__(THREADS)
 	{
 		if (!(node->meet_lo[a] <= node->meet_hi[a]))
 		{
-			cells[i] = 0; /* nothing meets */
+			/* nothing meets; the one cell is for those who do not know that yet */
+			rb_grid_init(&node->grid, node->lo, node->hi, grid);
+			if (cells != NULL)
+				cells[i] = 0;
 			return;
 		}
 		width[a] = 0.5 * node->hi[a] - 0.5 * node->lo[a];
 	}
-	max_cells = rb_min(max_cells, 64 + 0.5 * ((double) node->count[0] + node->count[1]));
+	max_cells = rb_most_cells((double) node->count[0] + node->count[1], max_cells);
 	estimate_of(node, 0, self, &e[0]);
 	estimate_of(node, 1, self, &e[1]);
 	if (resolution > 0)
@@ -247,8 +251,10 @@ __launch_bounds__(THREADS)
 	for (int a = 0; a < 3; a++)
 		grid[a] = (uint32_t) n[a];
 	rb_grid_init(&node->grid, node->lo, node->hi, grid);
-	cells[i] = (rb_count) node->grid.n[0] * node->grid.n[1] * node->grid.n[2];
-	atomicAdd(&totals->cells, cells[i]);
+	all = (rb_count) node->grid.n[0] * node->grid.n[1] * node->grid.n[2];
+	if (cells != NULL)
+		cells[i] = all;
+	atomicAdd(&totals->cells, all);
 	atomicAdd(&totals->expected,
 			  (rb_count) (incidences_of(&e[0], n) + (self ? 0 : incidences_of(&e[1], n))));
 }

@@ -92,6 +92,45 @@ entry_in(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
 }
 
 /*
+ * As many places of a cell as lanes want one, in one operation: its answer goes to the first of
+ * them, and to the others with shared_number.  Neighbours in a mesh are mostly in one cell,
+ * and a cell that is asked by all lanes answers them one by one.
+ */
+static __device__ __forceinline__ uint32_t
+ask_together(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cell, uint32_t *sharing)
+{
+	const uint32_t lanes = __ballot_sync(~0u, mine);
+	uint32_t number = 0;
+
+	*sharing = 0;
+	if (lanes == 0)
+		return 0;
+	/* those that want none are one more party, which asks nobody */
+	*sharing = __match_any_sync(~0u, mine ? cell : UINT32_MAX);
+	if (mine && (threadIdx.x & 31) == (uint32_t) __ffs(*sharing) - 1)
+		number = atomicAdd(count_of(args, side, cell), (uint32_t) __popc(*sharing));
+	return number;
+}
+
+static __device__ __forceinline__ uint32_t
+shared_number(uint32_t number, uint32_t sharing)
+{
+	const uint32_t before = (1u << (threadIdx.x & 31)) - 1;
+
+	return __shfl_sync(~0u, number, sharing != 0 ? __ffs(sharing) - 1 : 0) +
+		   __popc(sharing & before);
+}
+
+/* do many lanes ask the cell that their neighbour asks?  The same for all lanes */
+static __device__ __forceinline__ bool
+neighbours_share(uint32_t cell)
+{
+	const uint32_t other = __shfl_up_sync(~0u, cell, 1);
+
+	return __popc(__ballot_sync(~0u, other == cell)) > 8;
+}
+
+/*
  * Objects of at most two cells an axis, as most are, one a lane; r->n is 0 where there is none.
  * The cells are asked at once, so that nobody waits for each, and what is listed lies side
  * by side for all lanes.  All lanes call it; at: of the first one.
@@ -105,13 +144,29 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
 		(r->to[0] != r->from[0]) | (r->to[1] != r->from[1]) << 1 | (r->to[2] != r->from[2]) << 2;
 	const uint32_t row = grid->n[0], layer = row * grid->n[1];
 	const uint32_t cell = (uint32_t) first + r->from[2] * layer + r->from[1] * row + r->from[0];
-	uint32_t number[8];
+	const bool together = neighbours_share(cell);
+	uint32_t number[8], sharing[8];
 
+	if (together)
+	{
 #pragma unroll
-	for (uint32_t k = 0; k < 8; k++)
-		if (r->n > 0 && (k & ~two) == 0)
-			number[k] = atomicAdd(
-				count_of(args, side, cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0)), 1u);
+		for (uint32_t k = 0; k < 8; k++)
+			number[k] =
+				ask_together(args, side, r->n > 0 && (k & ~two) == 0,
+							 cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0), &sharing[k]);
+#pragma unroll
+		for (uint32_t k = 0; k < 8; k++)
+			number[k] = shared_number(number[k], sharing[k]);
+	}
+	else
+	{
+#pragma unroll
+		for (uint32_t k = 0; k < 8; k++)
+			if (r->n > 0 && (k & ~two) == 0)
+				number[k] = atomicAdd(
+					count_of(args, side, cell + (k & 1) + (k & 2 ? row : 0) + (k & 4 ? layer : 0)),
+					1u);
+	}
 #pragma unroll
 	for (uint32_t k = 0; k < 8; k++)
 	{
@@ -126,17 +181,71 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
 	}
 }
 
+/*
+ * Some objects of at most 64 cells, one a lane, where not all are small: a lane an incidence, for a
+ * lane alone with an object would wait for each of its cells.  All lanes call it; at: of the
+ * first one.
+ */
+static __device__ __forceinline__ void
+list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
+		  uint32_t entry, const rb_reach *r, uint32_t at)
+{
+	const uint32_t lane = threadIdx.x & 31;
+	const uint32_t mine = r->n <= 64 ? (uint32_t) r->n : 0;
+	const uint32_t row = grid->n[0], layer = row * grid->n[1];
+	const uint32_t cell = (uint32_t) first + r->from[2] * layer + r->from[1] * row + r->from[0];
+	/* none has more than 64 */
+	const uint32_t nx = r->to[0] - r->from[0] + 1, ny = r->to[1] - r->from[1] + 1;
+	const uint32_t size = mine > 0 ? nx | ny << 8 : 1 | 1 << 8;
+	uint32_t end = mine, all;
+
+	for (int d = 1; d < 32; d *= 2)
+	{
+		const uint32_t other = __shfl_up_sync(~0u, end, d);
+
+		if (lane >= (uint32_t) d)
+			end += other;
+	}
+	all = __shfl_sync(~0u, end, 31);
+	for (uint32_t base = 0; base < all; base += 32)
+	{
+		const uint32_t i = base + lane;
+		uint32_t of = 0, its_cell, its_entry, its_size, its_first, x, y, z;
+
+		/* whose is it?  So many end before it or with it */
+		for (uint32_t d = 16; d > 0; d /= 2)
+			if (__shfl_sync(~0u, end, of + d - 1) <= i)
+				of += d;
+		its_cell = __shfl_sync(~0u, cell, of);
+		its_entry = __shfl_sync(~0u, entry, of);
+		its_size = __shfl_sync(~0u, size, of);
+		its_first = __shfl_sync(~0u, end - mine, of);
+		if (i >= all)
+			continue;
+		x = i - its_first;
+		y = x / (its_size & 0xff);
+		x -= y * (its_size & 0xff);
+		z = y / (its_size >> 8);
+		y -= z * (its_size >> 8);
+		its_cell += z * layer + y * row + x;
+		list(args, side, at + i, its_cell,
+			 its_entry &
+				 (((x == 0) | (y == 0) << 1 | (z == 0) << 2) << RB_INDEX_BITS | RB_INDEX_MASK),
+			 atomicAdd(count_of(args, side, its_cell), 1u));
+	}
+}
+
 /* up to 64 cells by one thread */
 template <int PASS>
 static __device__ __forceinline__ void
 put_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
-		 uint32_t entry, const rb_reach *r, uint32_t at)
+		 uint32_t entry, const rb_reach *r)
 {
 	for (uint32_t z = r->from[2]; z <= r->to[2]; z++)
 		for (uint32_t y = r->from[1]; y <= r->to[1]; y++)
 			for (uint32_t x = r->from[0]; x <= r->to[0]; x++)
 				put<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
-						  entry_in(entry, r, x, y, z), at++);
+						  entry_in(entry, r, x, y, z), 0);
 }
 
 /* any number by all lanes; all have the same arguments */
@@ -238,10 +347,16 @@ __launch_bounds__(THREADS) scatter_kernel(const __grid_constant__ rb_grid_args a
 		}
 		if (PASS == COUNT_AND_LIST)
 			at = place_of(&args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args.places.n));
-		if (PASS == COUNT_AND_LIST && __all_sync(~0u, small))
-			list_small(&args, &grid, first, side, entry, &r, __shfl_sync(~0u, at, 0));
+		if (PASS == COUNT_AND_LIST)
+		{
+			at = __shfl_sync(~0u, at, 0);
+			if (__all_sync(~0u, small))
+				list_small(&args, &grid, first, side, entry, &r, at);
+			else
+				list_some(&args, &grid, first, side, entry, &r, at);
+		}
 		else if (r.n > 0 && r.n <= 64)
-			put_some<PASS>(&args, &grid, first, side, entry, &r, at);
+			put_some<PASS>(&args, &grid, first, side, entry, &r);
 
 		/* the large ones by all lanes, one after the other */
 		for (big = __ballot_sync(~0u, r.n > 64); big != 0; big &= big - 1)
@@ -261,13 +376,18 @@ __launch_bounds__(THREADS) scatter_kernel(const __grid_constant__ rb_grid_args a
 	}
 }
 
-/* incidences of a list; a cell has no room where one colour is missing */
+/* incidences of a list, of n or of as many as fit; a cell has no room where one colour is missing */
 static __global__ void
 __launch_bounds__(THREADS) fill_kernel(const __grid_constant__ rb_grid_args args, rb_count n)
 {
-	const rb_count i = blockIdx.x * (rb_count) THREADS + threadIdx.x;
-
-	if (i < n)
+	if (n == 0)
+	{
+		n = *args.places.n;
+		if (n > args.places.capacity)
+			return; /* it is not whole */
+	}
+	for (rb_count i = blockIdx.x * (rb_count) THREADS + threadIdx.x; i < n;
+		 i += (rb_count) gridDim.x * THREADS)
 	{
 		const uint32_t cell = args.places.cell[i];
 		const uint2 e = args.places.entry[i];
@@ -287,6 +407,15 @@ rb_count_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 	else
 		scatter_kernel<COUNT><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
 	RB_LAUNCHED(run, "scatter_kernel");
+	return RB_OK;
+}
+
+rb_status
+rb_fill_early(rb_device_run *run, const rb_grid_args *args)
+{
+	fill_kernel<<<blocks_for(args->places.capacity, 8 * run->device->sms), THREADS, 0,
+				  run->queue->compute>>>(*args, 0);
+	RB_LAUNCHED(run, "fill_kernel");
 	return RB_OK;
 }
 

@@ -212,6 +212,7 @@ agree_on(const rb_set *red, const rb_set *blue, bool many, const gpu_setting *qu
 	} settings[] = {
 		{"plain", {.filters = RB_FILTER_ALL}},
 		{"count only", {.filters = RB_FILTER_ALL, .count_only = true}},
+		{"groups", {.filters = RB_FILTER_ALL, .records = true}},
 		{"one cell", {.filters = RB_FILTER_ALL, .resolution = 1}},
 		{"resolution 37", {.filters = RB_FILTER_ALL, .resolution = 37}},
 		{"24 MB", {.filters = RB_FILTER_ALL, .gpu_memory = (uint64_t) 24 << 20}},
@@ -940,6 +941,91 @@ close_boxes(void)
 		}
 }
 
+/* one cell with as many boxes as fill a tile, a strip of one, two groups of strips, or miss that by one */
+static void
+full_tiles(void)
+{
+	static const rb_kind kind[] = {RB_BOX3, RB_BOX2, RB_SEGMENT3, RB_SEGMENT2};
+	static const uint32_t size[] = {1, 31, 32, 33, 64, 65, 96, 223, 224, 225, 255, 256, 448, 449};
+	const uint32_t sizes = sizeof(size) / sizeof(size[0]);
+
+	for (int k = 0; k < 4; k++)
+		for (uint32_t i = 0; i < sizes; i++)
+		{
+			rb_set r = soup_of(kind[k], size[i]);
+			rb_set b = soup_of(kind[k], size[check_below((int) sizes)]);
+			gpu_setting set = gpu_plain;
+			gpu_answer want = {0};
+
+			fill(&r, i % 3 == 0 ? POINTS_LATTICE : -1, i % 2 ? 0.2 : 2);
+			fill(&b, i % 3 == 0 ? POINTS_LATTICE : -1, i % 2 ? 0.2 : 2);
+			for (int how = 0; how < 3; how++)
+			{
+				set.resolution = 1;
+				set.count_only = how == 1;
+				set.records = how == 2;
+				gpu_join(&rb_backend_cpu, &r, &b, &gpu_plain, &want);
+				agree_under(&r, &b, &set, &want, "full tiles");
+				gpu_join(&rb_backend_cpu, &r, NULL, &gpu_plain, &want);
+				agree_under(&r, NULL, &set, &want, "full tiles, self");
+			}
+			soup_free(&r);
+			soup_free(&b);
+		}
+}
+
+/* boxes from each centre, so long along an axis */
+static void
+cubes(rb_set *o, uint32_t from, uint32_t to, const double size[3])
+{
+	for (uint32_t i = from; i < to; i++)
+		for (int a = 0; a < 3; a++)
+		{
+			double *c = (double *) o->coords + (size_t) 6 * i;
+			const double at = size[a] < 1.5 ? unit() : -1;
+
+			c[a] = at;
+			c[3 + a] = at + size[a];
+		}
+}
+
+/*
+ * Incidences are listed while they are counted.  More of them than few objects let expect; more
+ * than a sample does, of which the long ones are no part; none listed, for there is no memory.
+ */
+static void
+short_lists(void)
+{
+	static const double wide[3] = {1.2, 1.2, 1.2}, half[3] = {0.4, 0.4, 0.4};
+	static const double tiny[3] = {1e-4, 1e-4, 1e-4}, across[3] = {2, 1e-9, 1e-9};
+	gpu_setting set = gpu_plain;
+	gpu_answer want = {0};
+	rb_set o = soup_of(RB_BOX3, 6000);
+
+	set.resolution = 37;
+	for (int k = 0; k < 2; k++)
+	{
+		cubes(&o, 0, o.nparts, k ? half : wide);
+		gpu_join(&rb_backend_cpu, &o, NULL, &gpu_plain, &want);
+		agree_under(&o, NULL, &set, &want, k ? "half boxes" : "wide boxes");
+	}
+	soup_free(&o);
+	o = soup_of(RB_BOX3, 2300000);
+	cubes(&o, 0, o.nparts, tiny);
+	cubes(&o, 1024, 1024 * 35, across);
+	gpu_join(&rb_backend_cpu, &o, NULL, &gpu_plain, &want);
+	agree_under(&o, NULL, &gpu_plain, &want, "long boxes");
+	set = gpu_plain;
+	set.gpu_memory = (uint64_t) 400 << 20;
+	agree_under(&o, NULL, &set, &want, "long boxes, little memory");
+	o.nparts = o.nrows = 500000;
+	gpu_join(&rb_backend_cpu, &o, NULL, &gpu_plain, &want);
+	agree_under(&o, NULL, &gpu_plain, &want, "fewer long boxes");
+	set.gpu_memory = (uint64_t) 64 << 20;
+	agree_under(&o, NULL, &set, &want, "fewer long boxes, little memory");
+	soup_free(&o);
+}
+
 /* one box over everything, crowds of equal ones, tiny ones far from each other */
 static void
 skewed_boxes(void)
@@ -1410,6 +1496,8 @@ main(int argc, char **argv)
 	CASE(tiles);
 	CASE(under);
 	CASE(close_boxes);
+	CASE(full_tiles);
+	CASE(short_lists);
 	CASE(skewed_boxes);
 	CASE(clusters);
 	CASE(one_giant);

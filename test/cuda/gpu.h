@@ -7,6 +7,7 @@
 #define RB_TEST_GPU_H
 
 #include "core/join/rb_join.h"
+#include "core/out/rb_records.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -99,7 +100,32 @@ typedef struct gpu_setting
 	rb_predicate predicate;
 	double distance;
 	bool within_rows;
+	bool records; /* of boxes: the sink asks for pairs in groups */
 } gpu_setting;
+
+/* a sink that takes groups apart */
+typedef struct gpu_groups
+{
+	rb_context *ctx;
+	rb_record_reader reader;
+	rb_sink sink; /* that has their pairs */
+} gpu_groups;
+
+static inline rb_status
+gpu_groups_put(void *user, const rb_pair *pairs, size_t n)
+{
+	gpu_groups *g = user;
+
+	return g->sink.put(g->sink.user, pairs, n);
+}
+
+static inline rb_status
+gpu_groups_put_records(void *user, const void *bytes, size_t n)
+{
+	gpu_groups *g = user;
+
+	return rb_records_put(g->ctx, &g->reader, bytes, n, &g->sink);
+}
 
 /* for copies of kept sets (rb_context) */
 static uint64_t gpu_cache_limit;
@@ -121,7 +147,11 @@ gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const
 				  .distance = set->distance,
 				  .within_rows = set->within_rows};
 	rb_sink sink = {.put = set->no_sink ? gpu_put_nothing : gpu_put, .user = a};
+	gpu_groups groups = {.ctx = &ctx, .sink = sink};
 
+	if (set->records)
+		sink = (rb_sink){
+			.put = gpu_groups_put, .put_records = gpu_groups_put_records, .user = &groups};
 	rb_context_init(&ctx, memory);
 	ctx.threads = set->threads > 0 ? set->threads : (int) sysconf(_SC_NPROCESSORS_ONLN);
 	ctx.grid_resolution = set->resolution;
@@ -138,6 +168,7 @@ gpu_join(const rb_backend *backend, const rb_set *red, const rb_set *blue, const
 	a->ms = rb_now_ms() - a->ms;
 	a->stats = ctx.stats;
 	a->error = ctx.error;
+	rb_record_reader_free(&ctx, &groups.reader);
 	rb_memory_destroy(memory);
 }
 
