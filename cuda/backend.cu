@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
+#define BELIEVED_MS 20 /* what the driver said of free memory */
 #define LEAST_BUDGET ((uint64_t) 24 << 20)
 #define OBJECT_BYTES 128 /* coordinates, row, cells and incidences, about */
 
@@ -158,19 +159,43 @@ join_within(rb_device_run *run, uint64_t budget)
 	}
 }
 
+/*
+ * Bytes of the device that are free.  To ask the driver takes as long as two kernels of a small join,
+ * so what it said is believed for a little: with what our pool had then, for that may have
+ * grown since.
+ */
+static rb_status
+find_free(rb_device_run *run)
+{
+	rb_device *device = run->device;
+	const uint32_t now = (uint32_t) (uint64_t) rb_now_ms();
+	const uint64_t kept = rb_device_reserved(run);
+	uint64_t seen = rb_load(&device->seen);
+
+	if (seen == 0 || now - (uint32_t) (seen >> 32) > BELIEVED_MS)
+	{
+		size_t free_bytes, all_bytes;
+
+		RB_CUDA(run, cudaMemGetInfo(&free_bytes, &all_bytes));
+		seen = (uint64_t) now << 32 | (free_bytes + kept) >> 20;
+		rb_store(&device->seen, seen);
+	}
+	run->free = (seen & UINT32_MAX) << 20;
+	run->free -= kept < run->free ? kept : run->free;
+	return RB_OK;
+}
+
 static rb_status
 join_on_device(rb_device_run *run)
 {
 	const uint64_t limit = run->ctx->gpu_memory_limit;
-	size_t free_bytes, all_bytes;
 	rb_status status;
 
-	RB_CUDA(run, cudaMemGetInfo(&free_bytes, &all_bytes));
-	run->free = free_bytes;
+	RB_TRY(find_free(run));
 	RB_TRY(rb_queue_take(run));
 	/* what other sessions and this process's own pool hold may still become free */
 	if (limit > 0)
-		status = join_within(run, limit < all_bytes ? limit : all_bytes);
+		status = join_within(run, limit < run->device->bytes ? limit : run->device->bytes);
 	else
 		status = join_within(run, rb_device_budget(run));
 	rb_queue_give(run, status != RB_DEVICE_FAILED);

@@ -29,7 +29,9 @@
 #define POOL_BYTES ((rb_count) 64 << 20)  /* of records */
 #define EMIT_THREADS 8                    /* that hand pairs to the sink, */
 #define EMIT_GRAIN ((uint64_t) 128 << 10) /* so many at once */
-#define BATCH 8                           /* work items that a block takes at once, at most */
+#define FEW_TO_EMIT (1 << 20)             /* pairs that are handed on before threads have begun */
+#define FEW_TO_DECIDE 8 /* pairs that the host decides while a kernel would be launched */
+#define BATCH 8         /* work items that a block takes at once, at most */
 
 typedef struct rb_joiner
 {
@@ -89,7 +91,7 @@ emit(rb_device_run *run, void *arg, const void *bytes, size_t n)
 	const int threads = run->ctx->threads < EMIT_THREADS ? run->ctx->threads : EMIT_THREADS;
 	rb_status status;
 
-	if (n <= EMIT_GRAIN)
+	if (n <= FEW_TO_EMIT)
 		return run->sink->put(run->sink->user, e.pairs, n);
 	if (j->team == NULL)
 		RB_TRY(rb_team_open(run->ctx, threads, &j->team));
@@ -424,19 +426,36 @@ drain_undecided(rb_joiner *j, int k)
 	return drain_for_host(j, pool->undecided + pool->capacity, tally->host_undecided);
 }
 
+/* a few are decided by the host at once, where it has the coordinates */
+static bool
+few_undecided(const rb_joiner *j, rb_count n)
+{
+	const rb_job *job = j->run->job;
+
+	return n <= FEW_TO_DECIDE && job->red->coords != NULL &&
+		   (job->blue == NULL || job->blue->coords != NULL);
+}
+
 static rb_status
 drain(rb_joiner *j, int k)
 {
 	const rb_tally *tally = &j->run->queue->mailbox->tally[k];
-	const bool undecided = tally->filter_undecided > 0;
+	const rb_pool *pool = &j->pool[k];
+	const rb_count undecided = tally->filter_undecided;
+	const bool few = few_undecided(j, undecided);
 	const rb_count hits = tally->hits;
 
 	if (j->args.records)
 		return emit_records(j, j->pool[k].records, tally->bytes, tally->hits);
-	if (undecided)
+	if (undecided > 0 && !few)
 		RB_TRY(launch_exact(j, k));
-	RB_TRY(emit_hits(j, j->pool[k].hits, hits));
-	return undecided ? drain_undecided(j, k) : RB_OK;
+	RB_TRY(emit_hits(j, pool->hits, hits));
+	if (undecided > 0 && few)
+	{
+		j->run->ctx->stats.stage[RB_STAGE_EXACT].count += undecided;
+		return drain_for_host(j, pool->hits + pool->capacity, undecided);
+	}
+	return undecided > 0 ? drain_undecided(j, k) : RB_OK;
 }
 
 static rb_status

@@ -11,13 +11,25 @@
 #include "rb_cuda.cuh"
 
 uint64_t
-rb_device_budget(rb_device_run *run)
+rb_device_reserved(rb_device_run *run)
 {
-	uint64_t kept = 0, used = 0;
+	uint64_t kept = 0;
 
 	if (run->device->pool != NULL)
 	{
 		cudaMemPoolGetAttribute(run->device->pool, cudaMemPoolAttrReservedMemCurrent, &kept);
+		cudaGetLastError();
+	}
+	return kept;
+}
+
+uint64_t
+rb_device_budget(rb_device_run *run)
+{
+	uint64_t kept = rb_device_reserved(run), used = 0;
+
+	if (run->device->pool != NULL)
+	{
 		cudaMemPoolGetAttribute(run->device->pool, cudaMemPoolAttrUsedMemCurrent, &used);
 		cudaGetLastError();
 	}

@@ -56,6 +56,7 @@ typedef struct rb_device
 	bool pools;         /* cudaMallocAsync ... */
 	cudaMemPool_t pool; /* ... out of this one */
 	uint64_t bytes;
+	uint64_t seen; /* megabytes that were free, with those of the pool; above, when (backend.cu) */
 	char text[80];
 	struct rb_device_queue *queues; /* that no join has */
 	struct rb_device_copy *copies;  /* cache.cu: sets that stay on it, ... */
@@ -195,6 +196,9 @@ extern cudaError_t rb_device_take_block(rb_device_run *run, void **block, uint64
 extern void rb_device_give_block(rb_device_run *run, void *block);
 
 /* ---- memory.cu ---- */
+
+/* bytes that this process's pool has of the device, used or not */
+extern uint64_t rb_device_reserved(rb_device_run *run);
 
 /* all that a join may hope for: what is free, and what this process's pool has idle */
 extern uint64_t rb_device_budget(rb_device_run *run);

@@ -442,10 +442,18 @@ static void
 measure(const char *name, const rb_set *red, const rb_set *blue, bool pairs)
 {
 	double ms[RB_CARDS + 1][2][ROUNDS], one[2] = {0, 0};
+	gpu_setting counted = gpu_plain;
 	uint64_t found = 0, fingerprint = 0;
 	gpu_answer a = {0};
 
 	gpu_cache_limit = (uint64_t) 40 << 30;
+	counted.count_only = true;
+	/* all are open, and have both sides: one that is not would leave its share to the others */
+	for (int i = 0; i < devices; i++)
+	{
+		gpu_cards = 1u << i;
+		gpu_join(cards, red, blue, &counted, &a);
+	}
 	for (int round = -2; round < ROUNDS; round++)
 		for (int n = 1; n <= devices; n++)
 			for (int k = 0; k < (pairs ? 2 : 1); k++)
