@@ -30,8 +30,7 @@
 #define EMIT_THREADS 8                    /* that hand pairs to the sink, */
 #define EMIT_GRAIN ((uint64_t) 128 << 10) /* so many at once */
 #define FEW_TO_EMIT (1 << 20)             /* pairs that are handed on before threads have begun */
-#define FEW_TO_DECIDE 8 /* pairs that the host decides while a kernel would be launched */
-#define BATCH 8         /* work items that a block takes at once, at most */
+#define BATCH 8                           /* work items that a block takes at once, at most */
 
 typedef struct rb_joiner
 {
@@ -426,36 +425,19 @@ drain_undecided(rb_joiner *j, int k)
 	return drain_for_host(j, pool->undecided + pool->capacity, tally->host_undecided);
 }
 
-/* a few are decided by the host at once, where it has the coordinates */
-static bool
-few_undecided(const rb_joiner *j, rb_count n)
-{
-	const rb_job *job = j->run->job;
-
-	return n <= FEW_TO_DECIDE && job->red->coords != NULL &&
-		   (job->blue == NULL || job->blue->coords != NULL);
-}
-
 static rb_status
 drain(rb_joiner *j, int k)
 {
 	const rb_tally *tally = &j->run->queue->mailbox->tally[k];
-	const rb_pool *pool = &j->pool[k];
-	const rb_count undecided = tally->filter_undecided;
-	const bool few = few_undecided(j, undecided);
+	const bool undecided = tally->filter_undecided > 0;
 	const rb_count hits = tally->hits;
 
 	if (j->args.records)
 		return emit_records(j, j->pool[k].records, tally->bytes, tally->hits);
-	if (undecided > 0 && !few)
+	if (undecided)
 		RB_TRY(launch_exact(j, k));
-	RB_TRY(emit_hits(j, pool->hits, hits));
-	if (undecided > 0 && few)
-	{
-		j->run->ctx->stats.stage[RB_STAGE_EXACT].count += undecided;
-		return drain_for_host(j, pool->hits + pool->capacity, undecided);
-	}
-	return undecided > 0 ? drain_undecided(j, k) : RB_OK;
+	RB_TRY(emit_hits(j, j->pool[k].hits, hits));
+	return undecided ? drain_undecided(j, k) : RB_OK;
 }
 
 static rb_status
