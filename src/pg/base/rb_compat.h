@@ -127,13 +127,6 @@ typedef void (*shmem_request_hook_type)(void);
 #define rb_is_merge(node) false
 #endif
 
-/* 16: what the check of a setting hands on lies in memory of the settings */
-#if PG_VERSION_NUM >= 160000
-#define rb_guc_malloc(size) guc_malloc(LOG, (size))
-#else
-#define rb_guc_malloc(size) malloc(size)
-#endif
-
 /* what pg_stat_user_tables calls seq_tup_read; 15: counted on demand; 16: other names */
 #if PG_VERSION_NUM >= 160000
 #define RB_TUPLES_READ(rel) ((rel)->pgstat_info->counts.tuples_returned)

@@ -169,25 +169,22 @@ check_devices(char **value, void **extra, GucSource source)
 {
 	char fault[100];
 	uint32 cards;
-	uint32 *kept;
 
 	if (!parse_devices(*value, &cards, fault, sizeof fault))
 	{
 		GUC_check_errdetail("%s", fault);
 		return false;
 	}
-	kept = rb_guc_malloc(sizeof *kept);
-	if (kept == NULL)
-		return false;
-	*kept = cards;
-	*extra = kept;
 	return true;
 }
 
+/* parsed once more: to hand a number over takes memory, and a session that has none must not end for that */
 static void
 assign_devices(const char *value, void *extra)
 {
-	rb_setting_cards = *(const uint32 *) extra;
+	char fault[100];
+
+	(void) parse_devices(value, &rb_setting_cards, fault, sizeof fault);
 }
 
 /* ---- values that were set before the settings were known ---- */
