@@ -415,7 +415,7 @@ typedef struct rb_known_cuts
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 static rb_known_cuts known[REMEMBERED];
-static int known_next;
+static unsigned known_next;
 
 static bool
 same_ends(const rb_ends *p, const rb_ends *q)
