@@ -173,6 +173,34 @@ make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint
 	}
 }
 
+#define MANY 64 /* items of a cell that its thread does not write alone */
+
+/* work items of one cell, in order, by so many lanes of which this is one */
+static __device__ __forceinline__ void
+write_items(rb_item *items, rb_count at, rb_item item, uint32_t r, uint32_t b, bool self,
+			uint32_t lane, uint32_t lanes)
+{
+	const uint32_t red0 = item.red, blue0 = item.blue;
+	const uint32_t nb = (b + RB_TILE_F - 1) / RB_TILE_F;
+
+	for (uint32_t i = 0; i * RB_TILE_F < r; i++)
+	{
+		const uint32_t from = self ? i : 0, red = i * RB_TILE_F;
+
+		for (uint32_t j = from + lane; j < nb; j += lanes)
+		{
+			const uint32_t blue = j * RB_TILE_F;
+
+			item.red = red0 + red;
+			item.blue = blue0 + blue;
+			item.n = (r - red < RB_TILE_F ? r - red : RB_TILE_F) |
+					 (b - blue < RB_TILE_F ? b - blue : RB_TILE_F) << 16;
+			items[at + (j - from)] = item;
+		}
+		at += nb - from;
+	}
+}
+
 /* work items of the cells, in about their order; crowded ones become nodes when refine is set */
 static __global__ void
 __launch_bounds__(THREADS)
@@ -183,8 +211,9 @@ __launch_bounds__(THREADS)
 		 base += (rb_count) gridDim.x * THREADS)
 	{
 		const rb_count cell = base + threadIdx.x;
-		uint32_t r = 0, b = 0, number = 0, mine = 0;
+		uint32_t r = 0, b = 0, mine = 0, many;
 		rb_count start = 0, at;
+		rb_item item;
 
 		if (cell < ncells)
 		{
@@ -197,32 +226,40 @@ __launch_bounds__(THREADS)
 		}
 		if (r > 0)
 		{
-			number = args.nnodes > 1 ? node_of_cell(args.nodes, args.nnodes, cell) : 0;
-			if (refine && is_crowded(&args.nodes[number], (rb_count) r * b))
-				make_node(&args.nodes[number], cell - args.nodes[number].first, start, r, b,
-						  args.self, next_nodes, next_chunks, totals);
+			const rb_node *node =
+				&args.nodes[args.nnodes > 1 ? node_of_cell(args.nodes, args.nnodes, cell) : 0];
+
+			if (refine && is_crowded(node, (rb_count) r * b))
+				make_node(node, cell - node->first, start, r, b, args.self, next_nodes, next_chunks,
+						  totals);
 			else
+			{
 				mine = (uint32_t) items_of(r, b, args.self);
+				item.red = (uint32_t) start;
+				item.blue = args.self ? item.red : (uint32_t) (start >> 32);
+				item.unused = 0;
+				item_frame(node, cell - node->first, &item.frame);
+			}
 		}
 		at = rb_block_reserve(mine, &totals->made_items);
-		if (mine > 0)
+		if (mine > 0 && mine <= MANY)
+			write_items(items, at, item, r, b, args.self, 0, 1);
+		/* those of a cell in which much meets much by all lanes, one cell after the other */
+		for (many = __ballot_sync(~0u, mine > MANY); many != 0; many &= many - 1)
 		{
-			const uint32_t red0 = (uint32_t) start,
-						   blue0 = args.self ? red0 : (uint32_t) (start >> 32);
-			const rb_node *node = &args.nodes[number];
-			rb_item item;
+			const int from = __ffs(many) - 1;
+			rb_item its;
 
-			item_frame(node, cell - node->first, &item.frame);
-			item.unused = 0;
-			for (uint32_t i = 0; i < r; i += RB_TILE_F)
-				for (uint32_t j = args.self ? i : 0; j < b; j += RB_TILE_F)
-				{
-					item.red = red0 + i;
-					item.blue = blue0 + j;
-					item.n = (r - i < RB_TILE_F ? r - i : RB_TILE_F) |
-							 (b - j < RB_TILE_F ? b - j : RB_TILE_F) << 16;
-					items[at++] = item;
-				}
+			its.red = __shfl_sync(~0u, item.red, from);
+			its.blue = __shfl_sync(~0u, item.blue, from);
+			its.unused = 0;
+			for (int a = 0; a < 3; a++)
+			{
+				its.frame.origin[a] = __shfl_sync(~0u, item.frame.origin[a], from);
+				its.frame.scale[a] = __shfl_sync(~0u, item.frame.scale[a], from);
+			}
+			write_items(items, __shfl_sync(~0u, at, from), its, __shfl_sync(~0u, r, from),
+						__shfl_sync(~0u, b, from), args.self, threadIdx.x & 31, 32);
 		}
 	}
 }
