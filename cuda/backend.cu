@@ -116,19 +116,17 @@ join_blocks(rb_device_run *run)
 	return rb_words_put(run);
 }
 
-/* stop what runs, wait for it, give all memory back */
+/* stop what runs, wait for it, give all memory back; what did not fail was waited for */
 static void
 run_end(rb_device_run *run, bool failed)
 {
 	if (run->queue == NULL)
 		return;
-	if (failed)
+	if (failed || run->stopping)
+	{
 		rb_stop_kernels(run);
-	cudaStreamSynchronize(run->queue->copy);
-	cudaStreamSynchronize(run->queue->compute);
-	if (run->stopping)
-		cudaMemsetAsync(run->queue->stop, 0, sizeof(uint32_t), run->queue->compute);
-	run->stopping = false;
+		rb_queue_idle(run);
+	}
 	run->nmarks = 0;
 	rb_copies_give(run, failed);
 	rb_device_free_all(run);

@@ -14,7 +14,8 @@
  *
  * Exact signs are asked for once a launch has told that filters left something; the
  * pairs that are sure travel in the meantime.  A device without room for them leaves
- * them to the host.
+ * them to the host.  Behind the one launch of a small join they follow at once, for to
+ * ask whether there is something to do takes longer than to do it.
  */
 #include "rb_cuda.cuh"
 #include "core/base/rb_parallel.h"
@@ -31,6 +32,7 @@
 #define EMIT_GRAIN ((uint64_t) 128 << 10) /* so many at once */
 #define FEW_TO_EMIT (1 << 20)             /* pairs that are handed on before threads have begun */
 #define BATCH 8                           /* work items that a block takes at once, at most */
+#define SMALL ((rb_count) 1 << 26)        /* tests of a small join */
 
 typedef struct rb_joiner
 {
@@ -43,6 +45,8 @@ typedef struct rb_joiner
 	rb_thread *team; /* that hands pairs to the sink; NULL before the first ones */
 	int pools;
 	int blocks;
+	bool whole;       /* one launch does all of a small join, ... */
+	bool asked;       /* ... and the exact signs were asked for with it */
 	double *room;     /* for exact signs, once they are wanted */
 	int exact_blocks; /* that it has room for */
 } rb_joiner;
@@ -226,9 +230,12 @@ pools_make(rb_joiner *j, const rb_level *level)
 			return RB_DEVICE_FULL;
 		}
 	}
+	/* nothing is left over where there is room for all beyond what blocks reserve */
+	j->whole = level->item_tests <= SMALL && want >= all + (rb_count) j->blocks * reserve;
 	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
 	j->args.next = (rb_count *) (j->tally + 2);
-	RB_CUDA(run, cudaMemsetAsync(j->args.next, 0, sizeof(rb_count), run->queue->compute));
+	RB_CUDA(run, cudaMemsetAsync(j->tally, 0, 2 * sizeof(rb_tally) + sizeof(rb_count),
+								 run->queue->compute));
 	for (int k = 0; k < j->pools; k++)
 	{
 		rb_pool *pool = &j->pool[k];
@@ -239,9 +246,9 @@ pools_make(rb_joiner *j, const rb_level *level)
 			RB_TRY(rb_device_alloc(run, (void **) &pool->records, want));
 		if (none || j->args.records)
 			continue;
-		RB_TRY(rb_device_alloc(run, (void **) &pool->hits, want * sizeof(rb_pair)));
+		RB_TRY(rb_device_alloc(run, (void **) &pool->hits, want * unit));
 		if (!j->args.boxes)
-			RB_TRY(rb_device_alloc(run, (void **) &pool->undecided, want * sizeof(rb_pair)));
+			pool->undecided = pool->hits + want;
 	}
 	return RB_OK;
 }
@@ -252,7 +259,7 @@ pools_free(rb_joiner *j)
 	for (int k = 0; k < 2; k++)
 	{
 		rb_device_free(j->run, (void **) &j->pool[k].hits);
-		rb_device_free(j->run, (void **) &j->pool[k].undecided);
+		j->pool[k].undecided = NULL;
 		rb_device_free(j->run, (void **) &j->pool[k].records);
 	}
 	rb_device_free(j->run, (void **) &j->tally);
@@ -283,30 +290,6 @@ tell(rb_joiner *j, int k, int event)
 	return RB_OK;
 }
 
-/* ask for a launch into pool k */
-static rb_status
-launch(rb_joiner *j, int k)
-{
-	rb_device_run *run = j->run;
-	cudaStream_t stream = run->queue->compute;
-	cudaEvent_t *event = run->queue->launch[k];
-
-	RB_CUDA(run, cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_tally), stream));
-	j->args.pool = j->pool[k];
-	RB_CUDA(run, cudaEventRecord(event[BEGUN], stream));
-	RB_TRY(rb_cells_launch(run, &j->args, j->blocks));
-	/* marks spare the filters and the exact signs pairs; counts wait until all hits are there */
-	if (j->args.marks != NULL && !j->args.boxes)
-		RB_TRY(rb_words_launch(run, &j->args, false));
-	RB_CUDA(run, cudaEventRecord(event[CELLS_DONE], stream));
-	if (!j->args.boxes)
-		RB_TRY(rb_filters_launch(run, &j->args));
-	if (run->words != NULL && !j->args.boxes)
-		RB_TRY(rb_words_launch(run, &j->args, false));
-	RB_CUDA(run, cudaEventRecord(event[FILTERS_DONE], stream));
-	return tell(j, k, TOLD);
-}
-
 /* room for as many blocks as there is memory for; none is no failure */
 static rb_status
 exact_room(rb_joiner *j, int blocks)
@@ -329,12 +312,11 @@ exact_room(rb_joiner *j, int blocks)
 	return status == RB_DEVICE_FULL ? RB_OK : status;
 }
 
-/* ask for the exact signs of what launch k left */
+/* ask for the exact signs of what launch k left, by so many blocks if there is room for them */
 static rb_status
-launch_exact(rb_joiner *j, int k)
+launch_exact(rb_joiner *j, int k, int blocks)
 {
 	rb_device_run *run = j->run;
-	const int blocks = rb_exact_blocks(run, run->queue->mailbox->tally[k].filter_undecided);
 
 	RB_TRY(exact_room(j, blocks));
 	if (j->exact_blocks == 0)
@@ -346,6 +328,44 @@ launch_exact(rb_joiner *j, int k)
 	if (run->words != NULL)
 		RB_TRY(rb_words_launch(run, &j->args, true));
 	return tell(j, k, EXACT_TOLD);
+}
+
+/* ask for a launch into pool k, whose tally is empty */
+static rb_status
+launch(rb_joiner *j, int k)
+{
+	rb_device_run *run = j->run;
+	cudaStream_t stream = run->queue->compute;
+	cudaEvent_t *event = run->queue->launch[k];
+
+	j->args.pool = j->pool[k];
+	RB_CUDA(run, cudaEventRecord(event[BEGUN], stream));
+	RB_TRY(rb_cells_launch(run, &j->args, j->blocks));
+	/* marks spare the filters and the exact signs pairs; counts wait until all hits are there */
+	if (j->args.marks != NULL && !j->args.boxes)
+		RB_TRY(rb_words_launch(run, &j->args, false));
+	RB_CUDA(run, cudaEventRecord(event[CELLS_DONE], stream));
+	if (!j->args.boxes)
+		RB_TRY(rb_filters_launch(run, &j->args));
+	if (run->words != NULL && !j->args.boxes)
+		RB_TRY(rb_words_launch(run, &j->args, false));
+	RB_CUDA(run, cudaEventRecord(event[FILTERS_DONE], stream));
+	j->asked = false;
+	if (j->whole && !j->args.boxes)
+	{
+		RB_TRY(launch_exact(j, k, run->device->sms));
+		j->asked = j->exact_blocks > 0;
+	}
+	return j->asked ? RB_OK : tell(j, k, TOLD);
+}
+
+/* the same once more */
+static rb_status
+launch_again(rb_joiner *j, int k)
+{
+	RB_CUDA(j->run,
+			cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_tally), j->run->queue->compute));
+	return launch(j, k);
 }
 
 static rb_status
@@ -434,14 +454,15 @@ drain(rb_joiner *j, int k)
 
 	if (j->args.records)
 		return emit_records(j, j->pool[k].records, tally->bytes, tally->hits);
-	if (undecided)
-		RB_TRY(launch_exact(j, k));
+	if (undecided && !j->asked)
+		RB_TRY(launch_exact(j, k, rb_exact_blocks(j->run, tally->filter_undecided)));
 	RB_TRY(emit_hits(j, j->pool[k].hits, hits));
 	return undecided ? drain_undecided(j, k) : RB_OK;
 }
 
+/* last: no other level has need of what this one holds */
 static rb_status
-join_items(rb_joiner *j, const rb_level *level)
+join_items(rb_joiner *j, rb_level *level, bool last)
 {
 	rb_device_run *run = j->run;
 	int running = 1;
@@ -453,11 +474,15 @@ join_items(rb_joiner *j, const rb_level *level)
 		j->args.entry[s] = level->entry[j->self ? 0 : s];
 	RB_TRY(pools_make(j, level));
 	RB_TRY(launch(j, 0));
+	/* memory is given back in the order of the stream, and meanwhile the device works */
+	rb_level_spent(run, level);
+	if (j->whole && last)
+		rb_level_free(run, level);
 	for (int k = 0, both = 1; running > 0; k = (k + 1) % both)
 	{
 		const rb_tally *tally = &run->queue->mailbox->tally[k];
 
-		RB_TRY(rb_wait(run, run->queue->launch[k][TOLD]));
+		RB_TRY(rb_wait(run, run->queue->launch[k][j->asked ? EXACT_TOLD : TOLD]));
 		RB_TRY(count(run, k, j->args.faces));
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
@@ -471,7 +496,7 @@ join_items(rb_joiner *j, const rb_level *level)
 		}
 		RB_TRY(drain(j, k));
 		if (more)
-			RB_TRY(launch(j, k));
+			RB_TRY(launch_again(j, k));
 		else
 			running--;
 	}
@@ -527,7 +552,7 @@ join_levels(rb_joiner *j)
 		if (level.nitems > 0)
 		{
 			run->ctx->stats.box_tests += level.item_tests / (j->self ? 2 : 1);
-			RB_TRY(join_items(j, &level));
+			RB_TRY(join_items(j, &level, next.nnodes == 0));
 			RB_TRY(rb_mark(run, -1));
 		}
 		if (next.nnodes == 0)

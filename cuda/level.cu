@@ -22,13 +22,20 @@
 
 /* ---- the top ---- */
 
+/* the one node and its chunks; the totals begin at 0 */
 static __global__ void
-top_chunks_kernel(rb_chunk *chunks, uint32_t nred, uint32_t nblue)
+top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_chunk *chunks, rb_totals *totals)
 {
+	const uint32_t nred = node.count[0], nblue = node.count[1];
 	const uint32_t red_chunks = (nred + RB_CHUNK - 1) / RB_CHUNK;
 	const uint32_t all = red_chunks + (nblue + RB_CHUNK - 1) / RB_CHUNK;
 	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
 
+	if (i == 0)
+	{
+		*to = node;
+		memset(totals, 0, sizeof(*totals));
+	}
 	if (i < all)
 	{
 		uint32_t side = i >= red_chunks;
@@ -42,6 +49,16 @@ top_chunks_kernel(rb_chunk *chunks, uint32_t nred, uint32_t nblue)
 		c.side_number = side | number << 1;
 		chunks[i] = c;
 	}
+}
+
+/* memory for the nodes of a level, and for its totals behind them */
+static rb_status
+nodes_make(rb_device_run *run, rb_level *level)
+{
+	RB_TRY(rb_device_alloc(run, (void **) &level->nodes,
+						   level->nnodes * sizeof(rb_node) + sizeof(rb_totals)));
+	level->totals = (rb_totals *) (level->nodes + level->nnodes);
+	return rb_device_alloc(run, (void **) &level->chunks, level->nchunks * sizeof(rb_chunk));
 }
 
 rb_status
@@ -65,24 +82,26 @@ rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self, rb_leve
 	node.tests = (rb_count) n[0] * n[self ? 0 : 1];
 	level->nnodes = 1;
 	level->nchunks = (n[0] + RB_CHUNK - 1) / RB_CHUNK + (n[1] + RB_CHUNK - 1) / RB_CHUNK;
-	RB_TRY(rb_device_alloc(run, (void **) &level->nodes, sizeof(rb_node)));
-	RB_TRY(rb_device_alloc(run, (void **) &level->chunks, level->nchunks * sizeof(rb_chunk)));
-	run->queue->mailbox->node = node;
-	RB_CUDA(run, cudaMemcpyAsync(level->nodes, &run->queue->mailbox->node, sizeof(rb_node),
-								 cudaMemcpyHostToDevice, run->queue->compute));
-	top_chunks_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
-		level->chunks, n[0], n[1]);
-	RB_LAUNCHED(run, "top_chunks_kernel");
+	RB_TRY(nodes_make(run, level));
+	top_kernel<<<blocks_for(level->nchunks, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
+		level->nodes, node, level->chunks, level->totals);
+	RB_LAUNCHED(run, "top_kernel");
 	return RB_OK;
+}
+
+void
+rb_level_spent(rb_device_run *run, rb_level *level)
+{
+	rb_device_free(run, (void **) &level->chunks);
+	rb_device_free(run, (void **) &level->count);
+	rb_device_free(run, (void **) &level->start);
 }
 
 void
 rb_level_free(rb_device_run *run, rb_level *level)
 {
+	rb_level_spent(run, level);
 	rb_device_free(run, (void **) &level->nodes);
-	rb_device_free(run, (void **) &level->chunks);
-	rb_device_free(run, (void **) &level->count);
-	rb_device_free(run, (void **) &level->start);
 	rb_device_free(run, (void **) &level->entry[0]);
 	rb_device_free(run, (void **) &level->entry[1]);
 	rb_device_free(run, (void **) &level->items);
@@ -90,16 +109,25 @@ rb_level_free(rb_device_run *run, rb_level *level)
 
 /* ---- plan, count, fill ---- */
 
-/* the totals so far, in the mailbox */
-static rb_status
-totals_read(rb_device_run *run, const rb_totals *totals)
+static __global__ void
+tell_kernel(const rb_node *first, const rb_totals *totals, rb_mailbox *mailbox)
 {
-	RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->totals, totals, sizeof(rb_totals),
-								 cudaMemcpyDeviceToHost, run->queue->compute));
-	return rb_sync(run);
+	mailbox->totals = *totals;
+	for (int a = 0; a < 3; a++)
+		mailbox->resolution[a] = first->grid.n[a];
 }
 
-/* out[0 .. n] from in[0 .. n - 1]; in has room for one more */
+/* the totals so far go to the mailbox */
+static rb_status
+tell(rb_device_run *run, const rb_level *level)
+{
+	tell_kernel<<<1, 1, 0, run->queue->compute>>>(level->nodes, level->totals,
+												  run->queue->mailbox);
+	RB_LAUNCHED(run, "tell_kernel");
+	return RB_OK;
+}
+
+/* out[0 .. n] from in[0 .. n - 1]; in[n] is 0 */
 static rb_status
 sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 {
@@ -108,7 +136,6 @@ sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 
 	RB_CUDA(run, rb_scan_bytes(n + 1, &bytes));
 	RB_TRY(rb_device_alloc(run, &scratch, bytes));
-	RB_CUDA(run, cudaMemsetAsync(in + n, 0, sizeof(rb_count), run->queue->compute));
 	RB_CUDA(run, rb_scan(scratch, bytes, in, out, n + 1, run->queue->compute));
 	rb_device_free(run, &scratch);
 	return RB_OK;
@@ -137,8 +164,7 @@ places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t sha
 
 /* plan and count, coarser and coarser until the incidences fit into memory */
 static rb_status
-level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
-			rb_count *ncells)
+level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells)
 {
 	cudaStream_t stream = run->queue->compute;
 	const rb_totals *seen = &run->queue->mailbox->totals;
@@ -156,13 +182,13 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *
 
 		if (max_cells > (1 << 26))
 			max_cells = 1 << 26;
-		RB_CUDA(run, cudaMemsetAsync(totals, 0, sizeof(rb_totals), stream));
-		RB_TRY(rb_plan_launch(run, args, resolution, cost, max_cells, node_cells, totals));
+		RB_CUDA(run, cudaMemsetAsync(level->totals, 0, sizeof(rb_totals), stream));
+		RB_CUDA(run, cudaMemsetAsync(node_cells + level->nnodes, 0, sizeof(rb_count), stream));
+		RB_TRY(rb_plan_launch(run, args, resolution, cost, max_cells, node_cells, level->totals));
 		RB_TRY(sums(run, node_cells, node_first, level->nnodes));
 		RB_TRY(rb_first_launch(run, args, node_first));
-		RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->node, level->nodes, sizeof(rb_node),
-									 cudaMemcpyDeviceToHost, stream));
-		RB_TRY(totals_read(run, totals));
+		RB_TRY(tell(run, level));
+		RB_TRY(rb_sync(run));
 		*ncells = seen->cells;
 		RB_TRY(rb_mark(run, RB_STEP_PLAN));
 		if (*ncells == 0)
@@ -170,13 +196,14 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *
 
 		RB_TRY(rb_device_alloc(run, (void **) &level->count, (*ncells + 1) * sizeof(rb_count)));
 		args->count = level->count;
-		RB_CUDA(run, cudaMemsetAsync(level->count, 0, *ncells * sizeof(rb_count), stream));
+		RB_CUDA(run, cudaMemsetAsync(level->count, 0, (*ncells + 1) * sizeof(rb_count), stream));
 		/* as many as the plan expects, and an eighth more */
-		RB_TRY(places_make(run, *ncells, seen->expected + seen->expected / 8 + 4096, share, totals,
-						   &args->places));
+		RB_TRY(places_make(run, *ncells, seen->expected + seen->expected / 8 + 4096, share,
+						   level->totals, &args->places));
 		RB_TRY(rb_count_launch(run, args, level->nchunks));
-		RB_TRY(rb_cell_totals_launch(run, args, *ncells, totals));
-		RB_TRY(totals_read(run, totals));
+		RB_TRY(rb_cell_totals_launch(run, args, *ncells, level->totals));
+		RB_TRY(tell(run, level));
+		RB_TRY(rb_sync(run));
 		if (seen->incidences[0] < UINT32_MAX && seen->incidences[1] < UINT32_MAX &&
 			(seen->incidences[0] + seen->incidences[1]) * sizeof(uint32_t) <= share)
 			break;
@@ -209,8 +236,8 @@ entries_make(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count n
  * has happened.
  */
 static rb_status
-level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals *totals,
-			  rb_count *ncells, bool *done)
+level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells,
+			  bool *done)
 {
 	cudaStream_t stream = run->queue->compute;
 	const rb_totals *seen = &run->queue->mailbox->totals;
@@ -224,21 +251,17 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_totals
 	if (!run->top || level->nnodes != 1 || objects > FEW ||
 		places * (sizeof(uint32_t) + sizeof(uint2)) + most * 2 * sizeof(rb_count) > share / 2)
 		return RB_OK;
-	RB_CUDA(run, cudaMemsetAsync(totals, 0, sizeof(rb_totals), stream));
 	RB_TRY(rb_plan_launch(run, args, run->ctx->grid_resolution,
 						  rb_incidence_cost(run->job->predicate, args->side), max_cells, NULL,
-						  totals));
+						  level->totals));
 	RB_TRY(rb_mark(run, RB_STEP_PLAN));
 	RB_TRY(rb_device_alloc(run, (void **) &level->count, (most + 1) * sizeof(rb_count)));
 	args->count = level->count;
-	RB_CUDA(run, cudaMemsetAsync(level->count, 0, most * sizeof(rb_count), stream));
-	RB_TRY(places_make(run, most, places, share, totals, &args->places));
+	RB_CUDA(run, cudaMemsetAsync(level->count, 0, (most + 1) * sizeof(rb_count), stream));
+	RB_TRY(places_make(run, most, places, share, level->totals, &args->places));
 	RB_TRY(rb_count_launch(run, args, level->nchunks));
-	RB_TRY(rb_cell_totals_launch(run, args, 0, totals));
-	RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->node, level->nodes, sizeof(rb_node),
-								 cudaMemcpyDeviceToHost, stream));
-	RB_CUDA(run, cudaMemcpyAsync(&run->queue->mailbox->totals, totals, sizeof(rb_totals),
-								 cudaMemcpyDeviceToHost, stream));
+	RB_TRY(rb_cell_totals_launch(run, args, 0, level->totals));
+	RB_TRY(tell(run, level));
 	RB_CUDA(run, cudaEventRecord(run->queue->done, stream));
 	/* the device goes on while the host learns of it */
 	RB_TRY(rb_device_alloc(run, (void **) &level->start, (most + 1) * sizeof(rb_count)));
@@ -266,7 +289,6 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 			  rb_level *next)
 {
 	rb_stats *stats = &run->ctx->stats;
-	rb_totals *totals;
 	rb_totals seen;
 	rb_count ncells = 0;
 	rb_grid_args args;
@@ -286,19 +308,17 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	if (level->above[0] == NULL)
 		args.share = run->job->share;
 
-	RB_TRY(rb_device_alloc(run, (void **) &totals, sizeof(rb_totals)));
 	RB_TRY(rb_bounds_launch(run, &args, level->nchunks));
 	RB_TRY(rb_moments_launch(run, &args, level->nchunks));
-	RB_TRY(level_at_once(run, level, &args, totals, &ncells, &filled));
+	RB_TRY(level_at_once(run, level, &args, &ncells, &filled));
 	if (!filled)
-		RB_TRY(level_count(run, level, &args, totals, &ncells));
+		RB_TRY(level_count(run, level, &args, &ncells));
 	seen = run->queue->mailbox->totals;
 	if (run->top)
-		memcpy(stats->resolution, run->queue->mailbox->node.grid.n, sizeof(stats->resolution));
+		memcpy(stats->resolution, run->queue->mailbox->resolution, sizeof(stats->resolution));
 	run->top = false;
 	if (ncells == 0 || seen.incidences[0] == 0)
 	{
-		rb_device_free(run, (void **) &totals);
 		rb_device_free(run, (void **) &args.places.entry);
 		return rb_mark(run, RB_STEP_MAP);
 	}
@@ -321,9 +341,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	{
 		next->nnodes = (uint32_t) seen.crowded;
 		next->nchunks = (uint32_t) seen.crowded_chunks;
-		RB_TRY(rb_device_alloc(run, (void **) &next->nodes, seen.crowded * sizeof(rb_node)));
-		RB_TRY(
-			rb_device_alloc(run, (void **) &next->chunks, seen.crowded_chunks * sizeof(rb_chunk)));
+		RB_TRY(nodes_make(run, next));
 	}
 	if (!filled)
 		RB_TRY(rb_fill_launch(run, &args, level->nchunks,
@@ -331,11 +349,10 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	rb_device_free(run, (void **) &args.places.entry);
 	RB_TRY(rb_mark(run, RB_STEP_MAP));
 	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, next->nodes, next->chunks,
-						   totals));
-	rb_device_free(run, (void **) &totals);
-	rb_device_free(run, (void **) &level->count);
-	rb_device_free(run, (void **) &level->start);
-	rb_device_free(run, (void **) &level->chunks);
+						   level->totals));
+	/* where there was room for all at once there is some, and the device waits for pairs' room */
+	if (!filled)
+		rb_level_spent(run, level);
 	next->above[0] = level->entry[0];
 	next->above[1] = level->entry[1];
 	return rb_mark(run, RB_STEP_SCHEDULE);

@@ -105,107 +105,106 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 	}
 }
 
+/*
+ * In float, for a node's plan is a chain of steps on one thread, and what is lost in the
+ * seventh digit of a cost does not matter.
+ */
 typedef struct rb_estimate
 {
-	double n; /* objects that matter */
-	double mean[7];
+	float n; /* objects that matter */
+	float mean[7];
 } rb_estimate;
 
 /* ---- the plan of a node ---- */
-
-#define LANES 4 /* that make it: one for each axis, and a power of two */
 
 static __device__ void
 estimate_of(const rb_node *node, int side, bool self, rb_estimate *e)
 {
 	const double *s = node->sum[self ? 0 : side];
 
-	e->n = s[0] > 0 ? node->count[self ? 0 : side] * (s[1] / s[0]) : 0;
+	e->n = (float) (s[0] > 0 ? node->count[self ? 0 : side] * (s[1] / s[0]) : 0);
 	for (int k = 0; k < 7; k++)
-		e->mean[k] = s[1] > 0 ? s[2 + k] / s[1] : 0;
+		e->mean[k] = (float) (s[1] > 0 ? s[2 + k] / s[1] : 0);
 }
 
-static __device__ double
-incidences_of(const rb_estimate *e, const double n[3])
+static __device__ __forceinline__ float
+incidences_of(const rb_estimate *e, float x, float y, float z)
 {
-	const double *m = e->mean;
+	const float *m = e->mean;
 
-	return e->n * (1 + n[0] * m[0] + n[1] * m[1] + n[2] * m[2] + n[0] * n[1] * m[3] +
-				   n[0] * n[2] * m[4] + n[1] * n[2] * m[5] + n[0] * n[1] * n[2] * m[6]);
+	return e->n * (1 + x * (m[0] + y * (m[3] + z * m[6])) + y * (m[1] + z * m[5]) +
+				   z * (m[2] + x * m[4]));
 }
 
-static __device__ double
-plan_cost(const rb_estimate e[2], const double n[3], double incidence_cost)
+static __device__ __forceinline__ float
+plan_cost(const rb_estimate e[2], float x, float y, float z, float incidence_cost)
 {
-	double cells = n[0] * n[1] * n[2];
-	double red = incidences_of(&e[0], n), blue = incidences_of(&e[1], n);
+	const float cells = x * y * z;
+	const float red = incidences_of(&e[0], x, y, z), blue = incidences_of(&e[1], x, y, z);
 
-	return (red + blue) * incidence_cost + red * blue / cells + cells * RB_COST_CELL;
+	return (red + blue) * incidence_cost + __fdividef(red * blue, cells) +
+		   cells * (float) RB_COST_CELL;
 }
 
 /* so many cells along the longest side, and no costs */
 static __device__ void
-plan_resolution(const double width[3], uint32_t resolution, double max_cells, double n[3])
+plan_resolution(const double width[3], uint32_t resolution, double max_cells, float n[3])
 {
 	const double longest = rb_max(rb_max(width[0], width[1]), width[2]);
 
 	for (double r = resolution;; r = floor(r * 0.9))
 	{
+		double all = 1;
+
 		for (int a = 0; a < 3; a++)
-			n[a] = longest > 0 ? rb_max(ceil(r * (width[a] / longest)), 1) : 1;
-		if (r <= 1 || n[0] * n[1] * n[2] <= max_cells)
+		{
+			const double cells = longest > 0 ? rb_max(ceil(r * (width[a] / longest)), 1) : 1;
+
+			n[a] = __double2float_rd(cells);
+			all *= cells;
+		}
+		if (r <= 1 || all <= max_cells)
 			break;
 	}
 }
 
-static __device__ __forceinline__ double
-axis_of(const double x[3], int a)
-{
-	return a == 0 ? x[0] : a == 1 ? x[1] : x[2];
-}
-
 /*
  * Axes are refined one at a time, always the one where that costs least: flat
- * or long objects get flat or long cells.  Of the LANES of a node each looks at its axis, or at
- * the last one, and all come to the same.
+ * or long objects get flat or long cells.
  */
 static __device__ void
-plan_node(const double width[3], const rb_estimate e[2], double incidence_cost, double max_cells,
-		  double n[3])
+plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, double max_cells,
+		  float n[3])
 {
-	const uint32_t lanes = ((1u << LANES) - 1) << (threadIdx.x & 31 & ~(LANES - 1));
-	const int mine = (int) (threadIdx.x % LANES < 2 ? threadIdx.x % LANES : 2);
-	const bool wide = axis_of(width, mine) > 0;
-	double cost = plan_cost(e, n, incidence_cost);
+	/* a product of three is rounded; there is no room for more */
+	const float most = (float) max_cells * 0.999999f;
+	float cost = plan_cost(e, n[0], n[1], n[2], incidence_cost);
 
 	for (;;)
 	{
-		const double old = axis_of(n, mine), more = floor(old * 1.12) + 1;
-		double m[3], c, slope, best_slope = INFINITY, best_cost = 0, best_n = 0;
+		float best_slope = INFINITY, best_cost = INFINITY, best_n = 0;
 		int best = -1;
 
-		for (int a = 0; a < 3; a++)
-			m[a] = a == mine ? more : n[a];
-		c = plan_cost(e, m, incidence_cost);
-		slope = (c - cost) / (more / old - 1); /* steps differ in size */
-		if (!wide || m[0] * m[1] * m[2] > max_cells)
-			slope = INFINITY;
+#pragma unroll
 		for (int a = 0; a < 3; a++)
 		{
-			const double s = __shfl_sync(lanes, slope, a, LANES);
-			const double its_cost = __shfl_sync(lanes, c, a, LANES);
-			const double its_n = __shfl_sync(lanes, more, a, LANES);
+			const float more = floorf(n[a] * 1.12f) + 1;
+			const float x = a == 0 ? more : n[0], y = a == 1 ? more : n[1];
+			const float z = a == 2 ? more : n[2];
+			const float c = plan_cost(e, x, y, z, incidence_cost);
+			const float slope = __fdividef((c - cost) * n[a], more - n[a]); /* steps differ in size */
 
-			if (s < best_slope)
+			if (slope < best_slope && width[a] > 0 && x * y * z <= most)
 			{
 				best = a;
-				best_slope = s;
-				best_cost = its_cost;
-				best_n = its_n;
+				best_slope = slope;
+				best_cost = c;
+				best_n = more;
 			}
 		}
-		if (best < 0 || !(best_cost < cost))
+		if (!(best_cost < cost))
 			break;
+#pragma unroll
 		for (int a = 0; a < 3; a++)
 			n[a] = a == best ? best_n : n[a];
 		cost = best_cost;
@@ -218,9 +217,10 @@ __launch_bounds__(THREADS)
 	plan_kernel(rb_node *nodes, uint32_t nnodes, bool self, uint32_t resolution,
 				double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
 {
-	const uint32_t i = (blockIdx.x * THREADS + threadIdx.x) / LANES;
+	const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
 	rb_node *node = &nodes[i];
-	double n[3] = {1, 1, 1}, width[3];
+	double width[3];
+	float n[3] = {1, 1, 1};
 	rb_count all;
 	uint32_t grid[3] = {1, 1, 1};
 	rb_estimate e[2];
@@ -245,9 +245,7 @@ __launch_bounds__(THREADS)
 	if (resolution > 0)
 		plan_resolution(width, resolution, max_cells, n);
 	else
-		plan_node(width, e, incidence_cost, max_cells, n);
-	if (threadIdx.x % LANES != 0)
-		return;
+		plan_node(width, e, (float) incidence_cost, max_cells, n);
 	for (int a = 0; a < 3; a++)
 		grid[a] = (uint32_t) n[a];
 	rb_grid_init(&node->grid, node->lo, node->hi, grid);
@@ -256,7 +254,8 @@ __launch_bounds__(THREADS)
 		cells[i] = all;
 	atomicAdd(&totals->cells, all);
 	atomicAdd(&totals->expected,
-			  (rb_count) (incidences_of(&e[0], n) + (self ? 0 : incidences_of(&e[1], n))));
+			  (rb_count) (incidences_of(&e[0], n[0], n[1], n[2]) +
+						  (self ? 0 : incidences_of(&e[1], n[0], n[1], n[2]))));
 }
 
 static __global__ void
@@ -291,9 +290,9 @@ rb_status
 rb_plan_launch(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
 			   double incidence_cost, double max_cells, rb_count *cells, rb_totals *totals)
 {
-	plan_kernel<<<blocks_for((rb_count) args->nnodes * LANES, UINT32_MAX), THREADS, 0,
-				  run->queue->compute>>>(args->nodes, args->nnodes, args->self, resolution,
-										 incidence_cost, max_cells, cells, totals);
+	plan_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, run->queue->compute>>>(
+		args->nodes, args->nnodes, args->self, resolution, incidence_cost, max_cells, cells,
+		totals);
 	RB_LAUNCHED(run, "plan_kernel");
 	return RB_OK;
 }

@@ -81,6 +81,8 @@ queue_fill(rb_device_run *run, rb_device_queue *queue)
 	}
 	RB_CUDA(run, cudaHostAlloc((void **) &queue->mailbox, sizeof(rb_mailbox), cudaHostAllocMapped));
 	RB_CUDA(run, cudaMalloc((void **) &queue->stop, sizeof(uint32_t)));
+	/* and a join that was stopped leaves it so (rb_queue_idle) */
+	RB_CUDA(run, cudaMemsetAsync(queue->stop, 0, sizeof(uint32_t), queue->compute));
 	return RB_OK;
 }
 
@@ -110,7 +112,6 @@ rb_queue_take(rb_device_run *run)
 	}
 	run->queue = queue;
 	run->stopping = false;
-	RB_CUDA(run, cudaMemsetAsync(queue->stop, 0, sizeof(uint32_t), queue->compute));
 	return RB_OK;
 }
 
@@ -204,6 +205,16 @@ rb_stop_kernels(rb_device_run *run)
 	if (!run->stopping)
 		cudaMemsetAsync(run->queue->stop, 0xff, sizeof(uint32_t), run->queue->copy);
 	run->stopping = true;
+}
+
+void
+rb_queue_idle(rb_device_run *run)
+{
+	cudaStreamSynchronize(run->queue->copy);
+	cudaStreamSynchronize(run->queue->compute);
+	if (run->stopping)
+		cudaMemsetAsync(run->queue->stop, 0, sizeof(uint32_t), run->queue->compute);
+	run->stopping = false;
 }
 
 void

@@ -182,6 +182,9 @@ extern rb_status rb_mark(rb_device_run *run, int stage);
 /* tell the kernels to end */
 extern void rb_stop_kernels(rb_device_run *run);
 
+/* wait for all that was asked of both streams, whatever became of it; kernels may run again */
+extern void rb_queue_idle(rb_device_run *run);
+
 /* so many nanoseconds, less than a second */
 extern void rb_doze(long ns);
 
@@ -313,6 +316,7 @@ typedef struct rb_item
 typedef struct rb_level
 {
 	rb_node *nodes;
+	struct rb_totals *totals;
 	rb_chunk *chunks;
 	uint32_t *above[2]; /* entries of the level above, owned; NULL: every object */
 	uint32_t nnodes;
@@ -353,6 +357,8 @@ extern rb_status rb_level_top(rb_device_run *run, const rb_device_set side[2], b
  */
 extern rb_status rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self,
 							   rb_level *level, rb_level *next);
+/* what only the making of items took */
+extern void rb_level_spent(rb_device_run *run, rb_level *level);
 extern void rb_level_free(rb_device_run *run, rb_level *level);
 
 /* ---- scan.cu ---- */
@@ -412,7 +418,7 @@ typedef struct rb_tally
 typedef struct rb_mailbox
 {
 	rb_totals totals;
-	rb_node node; /* the first of a level */
+	uint32_t resolution[3]; /* of the first node of a level */
 	rb_tally tally[2];
 } rb_mailbox;
 

@@ -937,9 +937,7 @@ refine_on_device(rb_device_run *run, rb_refining *r)
 	s.a.launches = &s.launches;
 	s.pieces.room.small = s.walls.room.small = s.stuck.room.small = true;
 	status = make_rounds(&s);
-	cudaStreamSynchronize(run->queue->copy);
-	cudaStreamSynchronize(run->queue->compute);
-	run->stopping = false;
+	rb_queue_idle(run);
 	run->nmarks = 0;
 	rb_team_close(&s.team);
 	free_arenas(&s);

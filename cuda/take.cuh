@@ -29,14 +29,18 @@ static __device__ void
 items_take(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 {
 	rb_tally *tally = args->pool.tally;
-	rb_count more = first ? reserve * args->batch : t->made;
-
+	const rb_count more = first ? reserve * args->batch : t->made;
+	/* three questions at once: each answer takes as long as some hundred tests */
+	const rb_count full = rb_peek(&tally->full);
+	const uint32_t stop = rb_peek(args->stop);
 	/* top the reservation up by what the last items used of it */
+	const rb_count reserved = more > 0 ? atomicAdd(&tally->reserved, more) + more : 0;
+
 	t->number = args->nitems;
-	if (more > 0 && atomicAdd(&tally->reserved, more) + more > args->pool.capacity)
+	if (reserved > args->pool.capacity)
 		rb_poke(&tally->full, 1);
 	/* when one block finds no room the launch ends: a few that go on would be slow */
-	if (rb_peek(&tally->full) == 0 && rb_peek(args->stop) == 0)
+	else if (full == 0 && stop == 0)
 		t->number = atomicAdd(args->next, (rb_count) args->batch);
 	t->end = t->number + args->batch < args->nitems ? t->number + args->batch : args->nitems;
 	if (t->number >= args->nitems)

@@ -1131,7 +1131,7 @@ stop_after(const rb_set *r, bool count_only, int after_ms)
 	late = rb_now_ms() - s.at;
 	pthread_join(thread, NULL);
 	CHECK(status == RB_STOPPED, "%s %s", rb_status_text(status), ctx.error.text);
-	CHECK(s.at > 0 && late < 200, "%.0f ms late", late);
+	CHECK(s.at > 0 && late < 200, "%.0f ms late, asked after %d ms", late, after_ms);
 	CHECK(rb_memory_peak(memory) < (uint64_t) 64 << 20, "%lu bytes held",
 		  (unsigned long) rb_memory_peak(memory));
 	rb_memory_destroy(memory);
