@@ -10,6 +10,8 @@
 
 #include "core/shape/rb_tile.h"
 
+#define BLOCKS 5 /* of threads, for which a multiprocessor has registers */
+
 /* outside of it nobody wants to know of pairs, where they are those of a tile */
 typedef struct rb_clip
 {
@@ -17,27 +19,13 @@ typedef struct rb_clip
 	double hi[3];
 } rb_clip;
 
-static __global__ void
-__launch_bounds__(THREADS) bounds_kernel(const rb_grid_args args)
+/* what the threads of a block have found of a side of a node */
+static __device__ __forceinline__ void
+bounds_put(rb_count key[6], double v[6])
 {
 	__shared__ double least[THREADS / 32][6];
-	const rb_chunk c = args.chunks[blockIdx.x];
-	const uint32_t side = c.side_number & 1;
-	double v[6];
 
-	for (int k = 0; k < 6; k++)
-		v[k] = INFINITY;
-	for (uint32_t t = threadIdx.x; t < c.n; t += THREADS)
-	{
-		double lo[3], hi[3];
-
-		entry_box(&args.side[side], chunk_entry(&args, &c, t), lo, hi);
-		for (int a = 0; a < 3; a++)
-		{
-			v[a] = lo[a] < v[a] ? lo[a] : v[a];
-			v[3 + a] = -hi[a] < v[3 + a] ? -hi[a] : v[3 + a];
-		}
-	}
+#pragma unroll
 	for (int k = 0; k < 6; k++)
 		for (int d = 16; d > 0; d /= 2)
 		{
@@ -45,7 +33,9 @@ __launch_bounds__(THREADS) bounds_kernel(const rb_grid_args args)
 
 			v[k] = other < v[k] ? other : v[k];
 		}
+	__syncthreads();
 	if ((threadIdx.x & 31) == 0)
+#pragma unroll
 		for (int k = 0; k < 6; k++)
 			least[threadIdx.x / 32][k] = v[k];
 	__syncthreads();
@@ -55,8 +45,48 @@ __launch_bounds__(THREADS) bounds_kernel(const rb_grid_args args)
 
 		for (int w = 1; w < THREADS / 32; w++)
 			x = least[w][threadIdx.x] < x ? least[w][threadIdx.x] : x;
-		atomicMin(&args.nodes[c.node].key[side][threadIdx.x], rb_key_of(x));
+		atomicMin(&key[threadIdx.x], rb_key_of(x));
 	}
+}
+
+static __global__ void
+__launch_bounds__(THREADS, BLOCKS)
+	bounds_kernel(const __grid_constant__ rb_grid_args args, const rb_turns turns)
+{
+	const rb_count first = (rb_count) blockIdx.x * turns.step;
+	uint32_t node = 0, side = 0;
+	double v[6];
+
+	for (rb_count u = first; u < turns.units; u = turns_next(&turns, u))
+	{
+		const rb_chunk c = args.chunks[u / UNITS];
+		const uint32_t t = (uint32_t) (u % UNITS) * THREADS + threadIdx.x;
+
+		if (u == first || c.node != node || (c.side_number & 1) != side)
+		{
+			if (u > first)
+				bounds_put(args.nodes[node].key[side], v);
+			node = c.node;
+			side = c.side_number & 1;
+#pragma unroll
+			for (int k = 0; k < 6; k++)
+				v[k] = INFINITY;
+		}
+		if (t < c.n)
+		{
+			double lo[3], hi[3];
+
+			entry_box(&args.side[side], chunk_entry(&args, &c, t), lo, hi);
+#pragma unroll
+			for (int a = 0; a < 3; a++)
+			{
+				v[a] = lo[a] < v[a] ? lo[a] : v[a];
+				v[3 + a] = -hi[a] < v[3 + a] ? -hi[a] : v[3 + a];
+			}
+		}
+	}
+	if (first < turns.units)
+		bounds_put(args.nodes[node].key[side], v);
 }
 
 /* the region of each node's grid, from its bounds */
@@ -95,6 +125,7 @@ rb_status
 rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
 	cudaStream_t stream = run->queue->compute;
+	const rb_turns turns = turns_of(run, args, nchunks, BLOCKS);
 	rb_clip clip;
 
 	for (int a = 0; a < 3; a++)
@@ -103,7 +134,7 @@ rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 		clip.hi[a] = HUGE_VAL;
 	}
 	rb_tile_clip(run->job, clip.lo, clip.hi);
-	bounds_kernel<<<nchunks, THREADS, 0, stream>>>(*args);
+	bounds_kernel<<<turns.blocks, THREADS, 0, stream>>>(*args, turns);
 	RB_LAUNCHED(run, "bounds_kernel");
 	region_kernel<<<blocks_for(args->nnodes, UINT32_MAX), THREADS, 0, stream>>>(
 		args->nodes, args->nnodes, args->self, clip);

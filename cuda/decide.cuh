@@ -218,27 +218,23 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_RESIDENT)
 	}
 }
 
-static void
-decide_launch(const rb_cells_args *args, int blocks, cudaStream_t stream, double *room)
+typedef void (*rb_decide_kernel)(rb_cells_args, double *);
+
+static rb_decide_kernel
+kernel_of(const rb_cells_args *args)
 {
 	switch (args->predicate)
 	{
 		case RB_CONTACT:
-			decide_kernel<RB_CONTACT, false><<<blocks, THREADS, 0, stream>>>(*args, room);
-			break;
+			return decide_kernel<RB_CONTACT, false>;
 		case RB_SELF_INTERSECT:
-			decide_kernel<RB_SELF_INTERSECT, false><<<blocks, THREADS, 0, stream>>>(*args, room);
-			break;
+			return decide_kernel<RB_SELF_INTERSECT, false>;
 		case RB_WITHIN:
-			decide_kernel<RB_WITHIN, false><<<blocks, THREADS, 0, stream>>>(*args, room);
-			break;
+			return decide_kernel<RB_WITHIN, false>;
 		case RB_UNDER:
-			decide_kernel<RB_UNDER, false><<<blocks, THREADS, 0, stream>>>(*args, room);
-			break;
+			return decide_kernel<RB_UNDER, false>;
 		default:
-			if (args->marks != NULL)
-				decide_kernel<RB_MEET, true><<<blocks, THREADS, 0, stream>>>(*args, room);
-			else
-				decide_kernel<RB_MEET, false><<<blocks, THREADS, 0, stream>>>(*args, room);
+			return args->marks != NULL ? decide_kernel<RB_MEET, true>
+									   : decide_kernel<RB_MEET, false>;
 	}
 }

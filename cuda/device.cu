@@ -322,6 +322,7 @@ device_open(rb_device_slot *slot, char *text, size_t size)
 	cudaDeviceSetLimit(cudaLimitStackSize, 0);
 	cudaDeviceSetLimit(cudaLimitMallocHeapSize, 0);
 	cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 0);
+	slot->device.tried = 0;
 	made = pool_make(&slot->device);
 	cudaGetLastError();
 	context_set(NULL);

@@ -14,7 +14,7 @@ rb_filters_launch(rb_device_run *run, const rb_cells_args *args)
 {
 	const int blocks = run->device->sms * BLOCKS_PER_SM;
 
-	decide_launch(args, blocks, run->queue->compute, NULL);
+	kernel_of(args)<<<blocks, THREADS, 0, run->queue->compute>>>(*args, NULL);
 	RB_LAUNCHED(run, "filters: decide_kernel");
 	return RB_OK;
 }

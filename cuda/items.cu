@@ -13,6 +13,10 @@
 
 #define CROWDED ((rb_count) 1 << 20) /* red times blue that may deserve a grid */
 
+/* items of a cell that its thread writes alone, and more than its block should */
+#define FEW 64
+#define MANY (1 << 14)
+
 /* ---- what the cells hold ---- */
 
 /* the node that a cell belongs to */
@@ -53,7 +57,7 @@ items_of(uint32_t r, uint32_t b, bool self)
 static __global__ void
 __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells, rb_totals *totals)
 {
-	rb_count sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+	rb_count sum[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
 
 	if (ncells == 0)
 		ncells = totals->cells;
@@ -73,6 +77,7 @@ __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells
 		}
 		node = &args.nodes[args.nnodes > 1 ? node_of_cell(args.nodes, args.nnodes, cell) : 0];
 		sum[0] += r;
+		sum[8] += items_of(r, b, args.self) > MANY;
 		sum[1] += args.self ? 0 : b;
 		if (is_crowded(node, tests))
 		{
@@ -88,7 +93,7 @@ __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells
 			sum[3] += tests;
 		}
 	}
-	for (int k = 0; k < 8; k++)
+	for (int k = 0; k < 9; k++)
 	{
 		sum[k] = rb_warp_sum(sum[k]);
 		if ((threadIdx.x & 31) == 0 && sum[k] != 0)
@@ -99,7 +104,8 @@ __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells
 					  : k == 4 ? &totals->crowded_items
 					  : k == 5 ? &totals->crowded_tests
 					  : k == 6 ? &totals->crowded
-							   : &totals->crowded_chunks,
+					  : k == 7 ? &totals->crowded_chunks
+							   : &totals->many,
 					  sum[k]);
 	}
 }
@@ -173,94 +179,126 @@ make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint
 	}
 }
 
-#define MANY 64 /* items of a cell that its thread does not write alone */
+#define LITTLE (RB_ITEM_PAIRS / 8) /* tests of a cell that has little to do */
 
-/* work items of one cell, in order, by so many lanes of which this is one */
+/* one row of a cell's items, by so many threads of which this is one */
 static __device__ __forceinline__ void
-write_items(rb_item *items, rb_count at, rb_item item, uint32_t r, uint32_t b, bool self,
-			uint32_t lane, uint32_t lanes)
+write_row(rb_item *items, const rb_making *m, bool self, uint32_t row, uint32_t thread,
+		  uint32_t threads)
 {
-	const uint32_t red0 = item.red, blue0 = item.blue;
-	const uint32_t nb = (b + RB_TILE_F - 1) / RB_TILE_F;
+	const uint32_t nb = (m->b + RB_TILE_F - 1) / RB_TILE_F;
+	const uint32_t from = self ? row : 0, red = row * RB_TILE_F;
+	/* in a self join each row is shorter by one than that before it */
+	const rb_count at = m->at + (rb_count) row * nb - (self ? (rb_count) row * (row + 1) / 2 : 0);
+	rb_item item = m->item;
 
-	for (uint32_t i = 0; i * RB_TILE_F < r; i++)
+	item.red += red;
+	for (uint32_t j = from + thread; j < nb; j += threads)
 	{
-		const uint32_t from = self ? i : 0, red = i * RB_TILE_F;
+		const uint32_t blue = j * RB_TILE_F;
 
-		for (uint32_t j = from + lane; j < nb; j += lanes)
-		{
-			const uint32_t blue = j * RB_TILE_F;
-
-			item.red = red0 + red;
-			item.blue = blue0 + blue;
-			item.n = (r - red < RB_TILE_F ? r - red : RB_TILE_F) |
-					 (b - blue < RB_TILE_F ? b - blue : RB_TILE_F) << 16;
-			items[at + (j - from)] = item;
-		}
-		at += nb - from;
+		item.blue = m->item.blue + blue;
+		item.n = (m->r - red < RB_TILE_F ? m->r - red : RB_TILE_F) |
+				 (m->b - blue < RB_TILE_F ? m->b - blue : RB_TILE_F) << 16;
+		items[at + j] = item;
 	}
 }
 
-/* work items of the cells, in about their order; crowded ones become nodes when refine is set */
+static __device__ __forceinline__ uint32_t
+rows_of(const rb_making *m)
+{
+	return (m->r + RB_TILE_F - 1) / RB_TILE_F;
+}
+
+/*
+ * Work items of the cells, in about their order, but those with little to do behind all others: a
+ * large one that begins when most blocks have nothing to do any more makes all wait.
+ * Crowded cells become nodes when refine is set.
+ */
 static __global__ void
 __launch_bounds__(THREADS)
 	items_kernel(const rb_grid_args args, rb_count ncells, bool refine, rb_item *items,
-				 rb_node *next_nodes, rb_chunk *next_chunks, rb_totals *totals)
+				 rb_count nitems, rb_making *many, rb_node *next_nodes, rb_chunk *next_chunks,
+				 rb_totals *totals)
 {
+	__shared__ rb_making one;
+
 	for (rb_count base = blockIdx.x * (rb_count) THREADS; base < ncells;
 		 base += (rb_count) gridDim.x * THREADS)
 	{
 		const rb_count cell = base + threadIdx.x;
-		uint32_t r = 0, b = 0, mine = 0, many;
-		rb_count start = 0, at;
-		rb_item item;
+		uint32_t mine = 0;
+		bool little;
+		rb_count behind;
+		rb_making m;
 
+		m.r = m.b = 0;
 		if (cell < ncells)
 		{
-			rb_count both;
+			const rb_count start = args.start[cell], both = args.start[cell + 1] - start;
 
-			start = args.start[cell];
-			both = args.start[cell + 1] - start;
-			r = (uint32_t) both;
-			b = args.self ? r : (uint32_t) (both >> 32);
+			m.r = (uint32_t) both;
+			m.b = args.self ? m.r : (uint32_t) (both >> 32);
+			m.item.red = (uint32_t) start;
+			m.item.blue = args.self ? m.item.red : (uint32_t) (start >> 32);
+			m.item.unused = 0;
 		}
-		if (r > 0)
+		if (m.r > 0)
 		{
 			const rb_node *node =
 				&args.nodes[args.nnodes > 1 ? node_of_cell(args.nodes, args.nnodes, cell) : 0];
 
-			if (refine && is_crowded(node, (rb_count) r * b))
-				make_node(node, cell - node->first, start, r, b, args.self, next_nodes, next_chunks,
-						  totals);
+			if (refine && is_crowded(node, (rb_count) m.r * m.b))
+				make_node(node, cell - node->first, args.start[cell], m.r, m.b, args.self,
+						  next_nodes, next_chunks, totals);
 			else
 			{
-				mine = (uint32_t) items_of(r, b, args.self);
-				item.red = (uint32_t) start;
-				item.blue = args.self ? item.red : (uint32_t) (start >> 32);
-				item.unused = 0;
-				item_frame(node, cell - node->first, &item.frame);
+				mine = (uint32_t) items_of(m.r, m.b, args.self);
+				item_frame(node, cell - node->first, &m.item.frame);
 			}
 		}
-		at = rb_block_reserve(mine, &totals->made_items);
-		if (mine > 0 && mine <= MANY)
-			write_items(items, at, item, r, b, args.self, 0, 1);
-		/* those of a cell in which much meets much by all lanes, one cell after the other */
-		for (many = __ballot_sync(~0u, mine > MANY); many != 0; many &= many - 1)
-		{
-			const int from = __ffs(many) - 1;
-			rb_item its;
-
-			its.red = __shfl_sync(~0u, item.red, from);
-			its.blue = __shfl_sync(~0u, item.blue, from);
-			its.unused = 0;
-			for (int a = 0; a < 3; a++)
+		little = (rb_count) m.r * m.b < LITTLE;
+		m.at = rb_block_reserve(little ? 0 : mine, &totals->made_items);
+		behind = rb_block_reserve(little ? mine : 0, &totals->made_little);
+		if (little)
+			m.at = nitems - mine - behind;
+		if (mine > 0 && mine <= FEW)
+			for (uint32_t row = 0; row < rows_of(&m); row++)
+				write_row(items, &m, args.self, row, 0, 1);
+		else if (mine > MANY)
+			many[atomicAdd(&totals->made_many, 1)] = m;
+		/* what lies between by all threads of the block, one cell after the other */
+		if (__syncthreads_or(mine > FEW && mine <= MANY))
+			for (uint32_t t = 0; t < THREADS; t++)
 			{
-				its.frame.origin[a] = __shfl_sync(~0u, item.frame.origin[a], from);
-				its.frame.scale[a] = __shfl_sync(~0u, item.frame.scale[a], from);
+				const bool it = threadIdx.x == t && mine > FEW && mine <= MANY;
+
+				if (it)
+					one = m;
+				if (!__syncthreads_or(it))
+					continue;
+				for (uint32_t row = 0; row < rows_of(&one); row++)
+					write_row(items, &one, args.self, row, threadIdx.x, THREADS);
+				__syncthreads();
 			}
-			write_items(items, __shfl_sync(~0u, at, from), its, __shfl_sync(~0u, r, from),
-						__shfl_sync(~0u, b, from), args.self, threadIdx.x & 31, 32);
-		}
+	}
+}
+
+/* those of cells in which very much meets very much: rows by all blocks */
+static __global__ void
+__launch_bounds__(THREADS)
+	many_kernel(bool self, rb_item *items, const rb_making *many, const rb_totals *totals)
+{
+	__shared__ rb_making one;
+
+	for (uint32_t k = 0; k < totals->made_many; k++)
+	{
+		__syncthreads();
+		if (threadIdx.x == 0)
+			one = many[k];
+		__syncthreads();
+		for (uint32_t row = blockIdx.x; row < rows_of(&one); row += gridDim.x)
+			write_row(items, &one, self, row, threadIdx.x, THREADS);
 	}
 }
 
@@ -286,10 +324,16 @@ rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args, rb_count nce
 
 rb_status
 rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells, bool refine,
-				rb_item *items, rb_node *next_nodes, rb_chunk *next_chunks, rb_totals *totals)
+				rb_item *items, rb_count nitems, rb_making *many, rb_node *next_nodes,
+				rb_chunk *next_chunks, rb_totals *totals)
 {
 	items_kernel<<<cell_blocks(run, ncells), THREADS, 0, run->queue->compute>>>(
-		*args, ncells, refine, items, next_nodes, next_chunks, totals);
+		*args, ncells, refine, items, nitems, many, next_nodes, next_chunks, totals);
 	RB_LAUNCHED(run, "items_kernel");
+	if (many == NULL)
+		return RB_OK;
+	many_kernel<<<8 * run->device->sms, THREADS, 0, run->queue->compute>>>(args->self, items, many,
+																		   totals);
+	RB_LAUNCHED(run, "many_kernel");
 	return RB_OK;
 }

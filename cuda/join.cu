@@ -32,7 +32,7 @@
 #define EMIT_GRAIN ((uint64_t) 128 << 10) /* so many at once */
 #define FEW_TO_EMIT (1 << 20)             /* pairs that are handed on before threads have begun */
 #define BATCH 8                           /* work items that a block takes at once, at most */
-#define SMALL ((rb_count) 1 << 26)        /* tests of a small join */
+#define SMALL ((rb_count) 32 << 20)       /* tests of a small join: it gets room for all of them */
 
 typedef struct rb_joiner
 {
@@ -183,8 +183,8 @@ pools_make(rb_joiner *j, const rb_level *level)
 	const rb_count unit = none              ? 0
 						  : j->args.records ? 1
 											: (j->args.boxes ? 1 : 2) * sizeof(rb_pair);
-	const rb_count roomy = j->args.records ? POOL_BYTES : POOL_PAIRS;
-	rb_count all = j->args.records ? level->nitems * RB_ITEM_BYTES : level->item_tests;
+	const rb_count all = j->args.records ? level->nitems * RB_ITEM_BYTES : level->item_tests;
+	const rb_count roomy = j->args.records ? POOL_BYTES : all <= SMALL ? SMALL : POOL_PAIRS;
 	uint64_t left = run->budget - run->used;
 	rb_count blocks, want, fit;
 
@@ -231,7 +231,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 		}
 	}
 	/* nothing is left over where there is room for all beyond what blocks reserve */
-	j->whole = level->item_tests <= SMALL && want >= all + (rb_count) j->blocks * reserve;
+	j->whole = all <= SMALL && want >= all + (rb_count) j->blocks * reserve;
 	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
 	j->args.next = (rb_count *) (j->tally + 2);
 	RB_CUDA(run, cudaMemsetAsync(j->tally, 0, 2 * sizeof(rb_tally) + sizeof(rb_count),
@@ -330,6 +330,35 @@ launch_exact(rb_joiner *j, int k, int blocks)
 	return tell(j, k, EXACT_TOLD);
 }
 
+/*
+ * What will be launched behind a kernel that may run for long is launched once before, with
+ * nothing to do.  For at its first launch the driver brings a kernel to the device and
+ * enlarges the stacks there, and waits for that until the device is idle, deaf to a wish
+ * to stop.
+ */
+static rb_status
+try_kernels(rb_joiner *j)
+{
+	rb_device_run *run = j->run;
+	const uint32_t sort =
+		1u << (j->args.boxes ? 0 : 1 + 2 * (uint32_t) j->args.predicate + (j->args.marks != NULL));
+
+	if (rb_load(&run->device->tried) & sort)
+		return RB_OK;
+	j->args.pool = j->pool[0];
+	if (!j->args.boxes)
+	{
+		RB_TRY(rb_filters_launch(run, &j->args));
+		RB_TRY(rb_exact_launch(run, &j->args, 1, NULL));
+	}
+	if (run->words != NULL && !j->args.boxes)
+		RB_TRY(rb_words_launch(run, &j->args, true));
+	RB_TRY(tell(j, 0, TOLD));
+	/* of two joins one may overwrite what the other has noted: then that is tried again */
+	rb_store(&run->device->tried, rb_load(&run->device->tried) | sort);
+	return RB_OK;
+}
+
 /* ask for a launch into pool k, whose tally is empty */
 static rb_status
 launch(rb_joiner *j, int k)
@@ -363,8 +392,7 @@ launch(rb_joiner *j, int k)
 static rb_status
 launch_again(rb_joiner *j, int k)
 {
-	RB_CUDA(j->run,
-			cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_tally), j->run->queue->compute));
+	RB_CUDA(j->run, cudaMemsetAsync(j->pool[k].tally, 0, sizeof(rb_tally), j->run->queue->compute));
 	return launch(j, k);
 }
 
@@ -473,6 +501,7 @@ join_items(rb_joiner *j, rb_level *level, bool last)
 	for (int s = 0; s < 2; s++)
 		j->args.entry[s] = level->entry[j->self ? 0 : s];
 	RB_TRY(pools_make(j, level));
+	RB_TRY(try_kernels(j));
 	RB_TRY(launch(j, 0));
 	/* memory is given back in the order of the stream, and meanwhile the device works */
 	rb_level_spent(run, level);

@@ -121,8 +121,7 @@ tell_kernel(const rb_node *first, const rb_totals *totals, rb_mailbox *mailbox)
 static rb_status
 tell(rb_device_run *run, const rb_level *level)
 {
-	tell_kernel<<<1, 1, 0, run->queue->compute>>>(level->nodes, level->totals,
-												  run->queue->mailbox);
+	tell_kernel<<<1, 1, 0, run->queue->compute>>>(level->nodes, level->totals, run->queue->mailbox);
 	RB_LAUNCHED(run, "tell_kernel");
 	return RB_OK;
 }
@@ -236,8 +235,7 @@ entries_make(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count n
  * has happened.
  */
 static rb_status
-level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells,
-			  bool *done)
+level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells, bool *done)
 {
 	cudaStream_t stream = run->queue->compute;
 	const rb_totals *seen = &run->queue->mailbox->totals;
@@ -290,6 +288,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 {
 	rb_stats *stats = &run->ctx->stats;
 	rb_totals seen;
+	rb_making *many = NULL;
 	rb_count ncells = 0;
 	rb_grid_args args;
 	bool refine, filled;
@@ -348,8 +347,11 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 							  seen.placed <= args.places.capacity ? seen.placed : 0));
 	rb_device_free(run, (void **) &args.places.entry);
 	RB_TRY(rb_mark(run, RB_STEP_MAP));
-	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, next->nodes, next->chunks,
-						   level->totals));
+	if (seen.many > 0)
+		RB_TRY(rb_device_alloc(run, (void **) &many, seen.many * sizeof(rb_making)));
+	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, level->nitems, many,
+						   next->nodes, next->chunks, level->totals));
+	rb_device_free(run, (void **) &many);
 	/* where there was room for all at once there is some, and the device waits for pairs' room */
 	if (!filled)
 		rb_level_spent(run, level);

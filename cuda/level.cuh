@@ -14,7 +14,8 @@
  *
  * A level is a list of nodes, each a set of red and blue objects with a grid of its
  * own; the cells of all its grids are numbered through (level.cu tells why).  Blocks
- * of threads work on chunks: some objects of one side of one node.
+ * of threads work on chunks: some objects of one side of one node.  As many blocks as run at
+ * once share the chunks, so that none has to wait for a place while most have ended.
  */
 #ifndef RB_LEVEL_CUH
 #define RB_LEVEL_CUH
@@ -32,6 +33,17 @@ blocks_for(rb_count n, uint32_t most)
 
 	return (uint32_t) (blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
+
+/* of a chunk: each thread of a block looks at one object of it */
+#define UNITS (RB_CHUNK / THREADS)
+
+/* how blocks take turns at all units of a level: each block takes `step` of them, then as many further on */
+typedef struct rb_turns
+{
+	uint32_t blocks;
+	uint32_t step;
+	rb_count units;
+} rb_turns;
 
 /* incidences as they were counted, of both sides, so that filling need not look at boxes again */
 typedef struct rb_places
@@ -56,6 +68,27 @@ typedef struct rb_grid_args
 	bool self;
 	rb_ends share; /* of several devices this one's, at the top; dims 0: all */
 } rb_grid_args;
+
+/*
+ * A multiprocessor runs `most` blocks at once.  Where there is one node with few units, these go
+ * one by one, so that all blocks have about as many.
+ */
+static inline rb_turns
+turns_of(const rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, uint32_t most)
+{
+	const rb_count units = (rb_count) nchunks * UNITS, all = (rb_count) most * run->device->sms;
+	const bool few = args->nnodes == 1 && units < 8 * UNITS * all;
+
+	return (rb_turns){(uint32_t) (units < all ? units : all), few ? 1u : UNITS, units};
+}
+
+/* the unit behind u for this block; the first one is blockIdx.x * step */
+static __device__ __forceinline__ rb_count
+turns_next(const rb_turns *turns, rb_count u)
+{
+	u++;
+	return u % turns->step != 0 ? u : u + (rb_count) (gridDim.x - 1) * turns->step;
+}
 
 /* object t of a chunk: its index, and where it starts in the cell above */
 static __device__ __forceinline__ uint32_t
@@ -118,6 +151,15 @@ extern rb_status rb_fill_early(rb_device_run *run, const rb_grid_args *args);
 
 /* ---- items.cu ---- */
 
+/* what a cell's items are made of */
+typedef struct rb_making
+{
+	rb_item item; /* its first one, but for the number of objects */
+	uint32_t r;
+	uint32_t b;
+	rb_count at;
+} rb_making;
+
 /*
  * What the cells hold, to totals; those without both colours are emptied.  ncells 0: as many
  * as the plan told totals.
@@ -125,9 +167,12 @@ extern rb_status rb_fill_early(rb_device_run *run, const rb_grid_args *args);
 extern rb_status rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args,
 									   rb_count ncells, rb_totals *totals);
 
-/* work items of the cells; crowded ones become nodes and their chunks when refine is set */
+/*
+ * Work items of the cells; crowded ones become nodes and their chunks when refine is set.  many:
+ * room for as many cells as totals told of, NULL where there are none.
+ */
 extern rb_status rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
-								 bool refine, rb_item *items, rb_node *next_nodes,
-								 rb_chunk *next_chunks, rb_totals *totals);
+								 bool refine, rb_item *items, rb_count nitems, rb_making *many,
+								 rb_node *next_nodes, rb_chunk *next_chunks, rb_totals *totals);
 
 #endif /* RB_LEVEL_CUH */

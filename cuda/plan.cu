@@ -13,7 +13,7 @@
  */
 #include "level.cuh"
 
-/* objects that the plan looks at, about: of a side of a node, and of a chunk where there are many nodes */
+/* objects that the plan looks at, about: of a side of a node, and of a chunk */
 #define SAMPLE 65536
 #define CHUNK_SAMPLE THREADS
 
@@ -48,11 +48,11 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 	__shared__ double lo[3], hi[3], meet_lo[3], meet_hi[3];
 	const rb_chunk c = args.chunks[blockIdx.x];
 	const uint32_t side = c.side_number & 1;
-	const uint32_t step = args.nnodes > 1 ? (c.n + CHUNK_SAMPLE - 1) / CHUNK_SAMPLE : 1;
+	const uint32_t step = (c.n + CHUNK_SAMPLE - 1) / CHUNK_SAMPLE;
 	rb_node *node = &args.nodes[c.node];
 	double s[9];
 
-	if ((c.side_number >> 1) % (node->count[side] / SAMPLE + 1) != 0)
+	if ((c.side_number >> 1) % (node->count[side] / (SAMPLE / CHUNK_SAMPLE * RB_CHUNK) + 1) != 0)
 		return;
 	if (threadIdx.x < 3)
 	{
@@ -64,7 +64,8 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 	__syncthreads();
 	for (int k = 0; k < 9; k++)
 		s[k] = 0;
-	for (uint32_t t = threadIdx.x * step; t < c.n; t += THREADS * step)
+	/* not each fourth one, say: of a tetrahedron's faces all are wanted */
+	for (uint32_t t = threadIdx.x * step + threadIdx.x % step; t < c.n; t += THREADS * step)
 	{
 		double blo[3], bhi[3], e[3];
 
@@ -132,8 +133,8 @@ incidences_of(const rb_estimate *e, float x, float y, float z)
 {
 	const float *m = e->mean;
 
-	return e->n * (1 + x * (m[0] + y * (m[3] + z * m[6])) + y * (m[1] + z * m[5]) +
-				   z * (m[2] + x * m[4]));
+	return e->n *
+		   (1 + x * (m[0] + y * (m[3] + z * m[6])) + y * (m[1] + z * m[5]) + z * (m[2] + x * m[4]));
 }
 
 static __device__ __forceinline__ float
@@ -192,7 +193,8 @@ plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, d
 			const float x = a == 0 ? more : n[0], y = a == 1 ? more : n[1];
 			const float z = a == 2 ? more : n[2];
 			const float c = plan_cost(e, x, y, z, incidence_cost);
-			const float slope = __fdividef((c - cost) * n[a], more - n[a]); /* steps differ in size */
+			const float slope =
+				__fdividef((c - cost) * n[a], more - n[a]); /* steps differ in size */
 
 			if (slope < best_slope && width[a] > 0 && x * y * z <= most)
 			{
@@ -253,9 +255,8 @@ __launch_bounds__(THREADS)
 	if (cells != NULL)
 		cells[i] = all;
 	atomicAdd(&totals->cells, all);
-	atomicAdd(&totals->expected,
-			  (rb_count) (incidences_of(&e[0], n[0], n[1], n[2]) +
-						  (self ? 0 : incidences_of(&e[1], n[0], n[1], n[2]))));
+	atomicAdd(&totals->expected, (rb_count) (incidences_of(&e[0], n[0], n[1], n[2]) +
+											 (self ? 0 : incidences_of(&e[1], n[0], n[1], n[2]))));
 }
 
 static __global__ void

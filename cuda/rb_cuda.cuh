@@ -58,6 +58,7 @@ typedef struct rb_device
 	uint64_t bytes;
 	uint64_t seen; /* megabytes that were free, with those of the pool; above, when (backend.cu) */
 	char text[80];
+	uint32_t tried; /* sorts of joins of which all kernels were launched (join.cu) */
 	struct rb_device_queue *queues; /* that no join has */
 	struct rb_device_copy *copies;  /* cache.cu: sets that stay on it, ... */
 	uint64_t copied;                /* ... and their bytes, with those that are being made */
@@ -340,9 +341,12 @@ typedef struct rb_totals
 	rb_count item_tests;
 	rb_count crowded_items; /* what crowded ones would have, */
 	rb_count crowded_tests;
-	rb_count crowded;        /* their number, */
+	rb_count many;           /* cells with very many items */
+	rb_count crowded;        /* how many are crowded, */
 	rb_count crowded_chunks; /* and the chunks that they make as nodes */
-	rb_count made_items;     /* cursors while items, nodes and chunks are written */
+	rb_count made_items;     /* cursors while items, from both ends, nodes and chunks are written */
+	rb_count made_little;
+	rb_count made_many;
 	rb_count made_nodes;
 	rb_count made_chunks;
 } rb_totals;

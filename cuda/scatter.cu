@@ -13,6 +13,8 @@
 
 #include "core/shape/rb_tile.h"
 
+#define BLOCKS 4 /* of threads, for which a multiprocessor has registers */
+
 /* what a pass does with each incidence */
 enum
 {
@@ -287,92 +289,123 @@ in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint3
 
 	if (args->share.dims == 0)
 		return true;
-	if (!rb_share_takes(&args->share, lo, hi, &starts))
-		return false;
+	{
+		/* of their own, for they are asked by number, in memory */
+		const double from[3] = {lo[0], lo[1], lo[2]}, to[3] = {hi[0], hi[1], hi[2]};
+
+		if (!rb_share_takes(&args->share, from, to, &starts))
+			return false;
+	}
 	*entry &= starts << RB_INDEX_BITS | RB_INDEX_MASK;
 	return true;
 }
 
 /* ---- all of them ---- */
 
-template <int PASS>
-static __global__ void
-__launch_bounds__(THREADS) scatter_kernel(const __grid_constant__ rb_grid_args args)
+/* what a block of threads knows of the node that it is at */
+typedef struct rb_scatter
 {
-	__shared__ rb_grid grid;
-	__shared__ double meet_lo[3], meet_hi[3];
-	__shared__ rb_count first;
-	const rb_chunk c = args.chunks[blockIdx.x];
-	const uint32_t side = c.side_number & 1;
+	rb_grid grid;
+	double meet_lo[3], meet_hi[3];
+	rb_count first;
+} rb_scatter;
 
-	if (threadIdx.x == 0)
+/* an object a thread; all threads of a warp */
+template <int PASS>
+static __device__ __forceinline__ void
+scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk *c, uint32_t t)
+{
+	const rb_grid *grid = &at_node->grid;
+	const rb_count first = at_node->first;
+	const uint32_t side = c->side_number & 1;
+	rb_reach r = {{0, 0, 0}, {0, 0, 0}, 0};
+	uint32_t entry = 0;
+	uint32_t at = 0;
+	bool small = true;
+	unsigned big;
+
+	if (t < c->n)
 	{
-		const rb_node *node = &args.nodes[c.node];
+		double lo[3], hi[3];
 
-		grid = node->grid;
-		first = node->first;
-		for (int a = 0; a < 3; a++)
+		entry = chunk_entry(args, c, t);
+		entry_box(&args->side[side], entry, lo, hi);
+		if (rb_boxes_overlap(lo, hi, at_node->meet_lo, at_node->meet_hi) &&
+			in_share(args, lo, hi, &entry))
 		{
-			meet_lo[a] = node->meet_lo[a];
-			meet_hi[a] = node->meet_hi[a];
-		}
-	}
-	__syncthreads();
-	for (uint32_t base = 0; base < c.n; base += THREADS)
-	{
-		const uint32_t t = base + threadIdx.x;
-		rb_reach r = {{0, 0, 0}, {0, 0, 0}, 0};
-		uint32_t entry = 0;
-		uint32_t at = 0;
-		bool small = true;
-		unsigned big;
-
-		if (t < c.n)
-		{
-			double lo[3], hi[3];
-
-			entry = chunk_entry(&args, &c, t);
-			entry_box(&args.side[side], entry, lo, hi);
-			if (rb_boxes_overlap(lo, hi, meet_lo, meet_hi) && in_share(&args, lo, hi, &entry))
-			{
-				r.n = 1;
-				for (int a = 0; a < 3; a++)
-				{
-					r.from[a] = rb_grid_cell(&grid, a, lo[a]);
-					r.to[a] = rb_grid_cell(&grid, a, hi[a]);
-					r.n *= r.to[a] - r.from[a] + 1;
-					small &= r.to[a] - r.from[a] <= 1;
-				}
-			}
-		}
-		if (PASS == COUNT_AND_LIST)
-			at = place_of(&args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args.places.n));
-		if (PASS == COUNT_AND_LIST)
-		{
-			at = __shfl_sync(~0u, at, 0);
-			if (__all_sync(~0u, small))
-				list_small(&args, &grid, first, side, entry, &r, at);
-			else
-				list_some(&args, &grid, first, side, entry, &r, at);
-		}
-		else if (r.n > 0 && r.n <= 64)
-			put_some<PASS>(&args, &grid, first, side, entry, &r);
-
-		/* the large ones by all lanes, one after the other */
-		for (big = __ballot_sync(~0u, r.n > 64); big != 0; big &= big - 1)
-		{
-			const int from = __ffs(big) - 1;
-			const uint32_t e = __shfl_sync(~0u, entry, from);
-			rb_reach all;
-
-			all.n = __shfl_sync(~0u, r.n, from);
+			r.n = 1;
+#pragma unroll
 			for (int a = 0; a < 3; a++)
 			{
-				all.from[a] = __shfl_sync(~0u, r.from[a], from);
-				all.to[a] = __shfl_sync(~0u, r.to[a], from);
+				r.from[a] = rb_grid_cell(grid, a, lo[a]);
+				r.to[a] = rb_grid_cell(grid, a, hi[a]);
+				r.n *= r.to[a] - r.from[a] + 1;
+				small &= r.to[a] - r.from[a] <= 1;
 			}
-			put_many<PASS>(&args, &grid, first, side, e, &all);
 		}
+	}
+	if (PASS == COUNT_AND_LIST)
+	{
+		at = place_of(args, rb_block_reserve(r.n <= 64 ? (uint32_t) r.n : 0, args->places.n));
+		at = __shfl_sync(~0u, at, 0);
+		if (__all_sync(~0u, small))
+			list_small(args, grid, first, side, entry, &r, at);
+		else
+			list_some(args, grid, first, side, entry, &r, at);
+	}
+	else if (r.n > 0 && r.n <= 64)
+		put_some<PASS>(args, grid, first, side, entry, &r);
+
+	/* the large ones by all lanes, one after the other */
+	for (big = __ballot_sync(~0u, r.n > 64); big != 0; big &= big - 1)
+	{
+		const int from = __ffs(big) - 1;
+		const uint32_t e = __shfl_sync(~0u, entry, from);
+		rb_reach all;
+
+		all.n = __shfl_sync(~0u, r.n, from);
+#pragma unroll
+		for (int a = 0; a < 3; a++)
+		{
+			all.from[a] = __shfl_sync(~0u, r.from[a], from);
+			all.to[a] = __shfl_sync(~0u, r.to[a], from);
+		}
+		put_many<PASS>(args, grid, first, side, e, &all);
+	}
+}
+
+template <int PASS>
+static __global__ void
+__launch_bounds__(THREADS, BLOCKS)
+	scatter_kernel(const __grid_constant__ rb_grid_args args, const rb_turns turns)
+{
+	__shared__ rb_scatter at_node;
+	const rb_count first = (rb_count) blockIdx.x * turns.step;
+	uint32_t node = 0;
+
+	for (rb_count u = first; u < turns.units; u = turns_next(&turns, u))
+	{
+		const rb_chunk c = args.chunks[u / UNITS];
+
+		if (u == first || c.node != node)
+		{
+			node = c.node;
+			__syncthreads();
+			if (threadIdx.x == 0)
+			{
+				const rb_node *from = &args.nodes[node];
+
+				at_node.grid = from->grid;
+				at_node.first = from->first;
+				for (int a = 0; a < 3; a++)
+				{
+					at_node.meet_lo[a] = from->meet_lo[a];
+					at_node.meet_hi[a] = from->meet_hi[a];
+				}
+			}
+			__syncthreads();
+		}
+		scatter_unit<PASS>(&args, &at_node, &c, (uint32_t) (u % UNITS) * THREADS + threadIdx.x);
 	}
 }
 
@@ -402,10 +435,13 @@ __launch_bounds__(THREADS) fill_kernel(const __grid_constant__ rb_grid_args args
 rb_status
 rb_count_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
+	const rb_turns turns = turns_of(run, args, nchunks, BLOCKS);
+
 	if (args->places.capacity > 0)
-		scatter_kernel<COUNT_AND_LIST><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
+		scatter_kernel<COUNT_AND_LIST>
+			<<<turns.blocks, THREADS, 0, run->queue->compute>>>(*args, turns);
 	else
-		scatter_kernel<COUNT><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
+		scatter_kernel<COUNT><<<turns.blocks, THREADS, 0, run->queue->compute>>>(*args, turns);
 	RB_LAUNCHED(run, "scatter_kernel");
 	return RB_OK;
 }
@@ -422,11 +458,13 @@ rb_fill_early(rb_device_run *run, const rb_grid_args *args)
 rb_status
 rb_fill_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, rb_count placed)
 {
+	const rb_turns turns = turns_of(run, args, nchunks, BLOCKS);
+
 	if (placed > 0)
 		fill_kernel<<<blocks_for(placed, UINT32_MAX), THREADS, 0, run->queue->compute>>>(*args,
 																						 placed);
 	else
-		scatter_kernel<FILL><<<nchunks, THREADS, 0, run->queue->compute>>>(*args);
+		scatter_kernel<FILL><<<turns.blocks, THREADS, 0, run->queue->compute>>>(*args, turns);
 	RB_LAUNCHED(run, "fill_kernel");
 	return RB_OK;
 }
