@@ -279,7 +279,8 @@ card_thread(void *arg)
 	if (c->backend->open != NULL)
 		status = c->backend->open(c->ctx);
 	pthread_mutex_lock(&all->lock);
-	if (is_left_to_others(status) && all->refusal == RB_OK)
+	/* whatever it was, the others can do without it */
+	if (status != RB_OK && status != RB_STOPPED && all->refusal == RB_OK)
 	{
 		all->refusal = status;
 		all->why = c->ctx->error;
