@@ -364,7 +364,7 @@ shares_are_alike(void)
 		}
 }
 
-/* of a view without coordinates, too, and of sides that are hardly there */
+/* of sides that are hardly there */
 static void
 few_parts(void)
 {
