@@ -364,7 +364,7 @@ shares_are_alike(void)
 		}
 }
 
-/* of a view without coordinates, too, and of sides that are hardly there */
+/* of sides that are hardly there */
 static void
 few_parts(void)
 {
@@ -788,6 +788,7 @@ static void
 one_card_fails(void)
 {
 	static const rb_status failure[] = {RB_DEVICE_FULL, RB_DEVICE_FAILED, RB_NO_DEVICE};
+	static const rb_status refusal[] = {RB_DEVICE_FULL, RB_OUT_OF_MEMORY};
 
 	for (int i = 0; i < 12; i++)
 	{
@@ -797,7 +798,7 @@ one_card_fails(void)
 
 		stub_reset(n);
 		if (opening)
-			stub.card[bad].open = failure[i % 2];
+			stub.card[bad].open = refusal[i % 2];
 		else
 			stub.card[bad].join = failure[i % 3];
 		for (int k = 0; k < n; k++)
@@ -846,8 +847,25 @@ spare_cards(void)
 static void
 all_cards_fail(void)
 {
+	static const rb_status refusal[] = {RB_DEVICE_FULL, RB_OUT_OF_MEMORY};
 	run r;
 
+	for (int k = 0; k < 4; k++)
+	{
+		/* none can be opened */
+		stub_reset(2);
+		stub.card[0].open = stub.card[1].open = refusal[k / 2];
+		run_init(&r, 800);
+		r.ctx.only_cards = k % 2 == 1;
+		run_join(&r);
+		if (k % 2 == 0)
+			run_is_right(&r, "none opens, and the processor does it");
+		else
+			CHECK(r.status == refusal[k / 2] && r.ctx.error.status == r.status && r.got.n == 0 &&
+					  strncmp(r.ctx.error.text, "of card ", 8) == 0,
+				  "%s: %s", rb_status_text(r.status), r.ctx.error.text);
+		run_free(&r);
+	}
 	for (int k = 0; k < 2; k++)
 	{
 		stub_reset(3);

@@ -309,8 +309,41 @@ add_answer(answer *a, const rb_stream *stream, const scene *s, uint32_t rows)
 		add(a, &(rb_pair){i, (uint32_t) (groups.start[i + 1] - groups.start[i])}, 1);
 }
 
+/* devices that do nothing but what the processor does: two have a share each, and two more could take one over */
+static rb_status
+stub_probe(int device, char *text, size_t size)
+{
+	snprintf(text, size, "stub %d", device);
+	return RB_OK;
+}
+
+static bool
+stub_warm(int device)
+{
+	(void) device;
+	return true;
+}
+
+static rb_status
+stub_join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
+{
+	return rb_backend_cpu.join(ctx, job, sink);
+}
+
+static int
+stub_devices(void)
+{
+	return 4;
+}
+
+static rb_backend stub = {.name = "stub",
+						  .probe = stub_probe,
+						  .join = stub_join,
+						  .warm = stub_warm,
+						  .devices = stub_devices};
+
 static answer
-run_join(rb_memory *memory, const scene *s)
+run_join_by(const rb_backend *backend, rb_memory *memory, const scene *s)
 {
 	answer a = {RB_OK, {0}, 0, 0};
 	rb_builder b[2] = {0};
@@ -329,7 +362,7 @@ run_join(rb_memory *memory, const scene *s)
 	{
 		job.red = o[0];
 		job.blue = o[1];
-		a.status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
+		a.status = rb_stream_open(&ctx, backend, &job, &stream);
 		while (a.status == RB_OK && (a.status = rb_stream_next(stream, 100, &block)) == RB_OK)
 			for (size_t i = 0; i < block.n; i++)
 				add(&a, &(rb_pair){(uint32_t) block.red[i], (uint32_t) block.blue[i]}, 1);
@@ -349,6 +382,19 @@ run_join(rb_memory *memory, const scene *s)
 		rb_builder_free(&b[side]);
 	}
 	return a;
+}
+
+static answer
+run_join(rb_memory *memory, const scene *s)
+{
+	return run_join_by(&rb_backend_cpu, memory, s);
+}
+
+static answer
+run_shared(rb_memory *memory, const scene *s)
+{
+	stub.share_parts = ((uint64_t) sides[0].nparts + sides[1].nparts) / 2;
+	return run_join_by(rb_backend_cards(&stub), memory, s);
 }
 
 /* every red with every blue, to be decided */
@@ -439,6 +485,7 @@ static const scene scenes[] = {
 	{"counts of rows of parts", run_join, RB_BOX2, RB_BOX2, SOME, SOME, 0.05, 0, 5, RB_COUNTS},
 	{"hits", run_join, RB_TRIANGLE3, RB_TRIANGLE3, SOME, 0, 0.2, 0, 3, RB_HITS},
 	{"groups", run_join, RB_BOX2, RB_BOX2, SOME, 0, 0.1, 0, 1, RB_GROUPS},
+	{"two devices of four", run_shared, RB_BOX3, RB_BOX3, SOME, SOME, 0.1, 0, 1, RB_PAIRS},
 	{"pairs to decide", run_decide, RB_TRIANGLE3, RB_TRIANGLE3, 100, 100, 0.5, 0, 1, RB_PAIRS},
 	{"records", run_records, RB_BOX3, RB_BOX3, 1, 1, 1, 0, 1, RB_PAIRS},
 };

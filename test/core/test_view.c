@@ -100,6 +100,7 @@ cut(rb_cut *cuts, uint32_t *n, const rb_set *from, bool fresh, uint32_t row, uin
 static void
 same(const rb_set *view, const rb_set *set, int threads)
 {
+	const size_t width = (size_t) rb_kind_width(set->kind);
 	rb_context ctx;
 
 	rb_context_init(&ctx, memory);
@@ -109,11 +110,19 @@ same(const rb_set *view, const rb_set *set, int threads)
 	for (uint32_t i = 0; i < view->nrows; i++)
 		CHECK(rb_view_id(view->view, i) == id_of(set, i), "id of row %u", i);
 	CHECK(view->coords == NULL || view->nparts == 0, "not put together before it is asked for");
+	for (uint32_t i = 0; i < view->nparts; i++)
+	{
+		uint32_t part = i;
+		const rb_set *from = rb_view_part(view, &part);
+
+		CHECK(memcmp(from->coords + part * width, set->coords + i * width,
+					 width * sizeof(double)) == 0,
+			  "where part %u is", i);
+	}
 	CHECK(rb_set_compose(&ctx, view) == RB_OK && rb_set_compose_ids(&ctx, view) == RB_OK,
 		  "put together");
 	CHECK(rb_set_compose(&ctx, view) == RB_OK && rb_set_compose_ids(&ctx, view) == RB_OK, "again");
-	CHECK(memcmp(view->coords, set->coords,
-				 (size_t) set->nparts * (size_t) rb_kind_width(set->kind) * sizeof(double)) == 0,
+	CHECK(memcmp(view->coords, set->coords, set->nparts * width * sizeof(double)) == 0,
 		  "coordinates");
 	CHECK((view->ids == NULL) == (set->ids == NULL) || set->nrows == 0, "counted up or not");
 	for (uint32_t i = 0; i < view->nrows; i++)

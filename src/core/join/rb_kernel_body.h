@@ -29,6 +29,13 @@ all4(double x)
 	return (v4){x, x, x, x};
 }
 
+/* lanes of x, and behind them those of y, by their numbers */
+#ifdef __clang__
+#define SHUFFLE(lanes, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define SHUFFLE(lanes, x, y, ...) __builtin_shuffle(x, y, (lanes){__VA_ARGS__})
+#endif
+
 #if defined(RB_AVX2) || defined(RB_AVX512)
 #include <immintrin.h>
 
@@ -715,8 +722,8 @@ intervals_near(const rb_face *red, const rb_face *blue, const rb_sided *in, uint
 
 #define SUM3(x) ((x)[0] + (x)[1] + (x)[2])
 #define SIZE4(x) ((v4) ((m4) (x) &INT64_MAX))
-#define TURN4(x) __builtin_shuffle(x, (m4){1, 2, 0, 3}) /* y, z, x */
-#define BACK4(x) __builtin_shuffle(x, (m4){2, 0, 1, 3}) /* z, x, y */
+#define TURN4(x) SHUFFLE(m4, x, x, 1, 2, 0, 3) /* y, z, x */
+#define BACK4(x) SHUFFLE(m4, x, x, 2, 0, 1, 3) /* z, x, y */
 
 /* rb_face_init without a margin, to the bit */
 static void
@@ -730,18 +737,18 @@ faces(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)
 		const v4 u = b - a, v = c - a, w = load4(hi[i]) - load4(lo[i]);
 		const v4 left = TURN4(u) * BACK4(v), right = BACK4(u) * TURN4(v);
 		const v4 normal = left - right, sizes = SIZE4(left) + SIZE4(right);
-		const v4 ab = __builtin_shuffle(a, b, (m4){0, 4, 2, 6});
-		const v4 ab1 = __builtin_shuffle(a, b, (m4){1, 5, 3, 7});
-		const v4 cn = __builtin_shuffle(c, normal, (m4){0, 4, 2, 6});
-		const v4 cn1 = __builtin_shuffle(c, normal, (m4){1, 5, 3, 7});
+		const v4 ab = SHUFFLE(m4, a, b, 0, 4, 2, 6);
+		const v4 ab1 = SHUFFLE(m4, a, b, 1, 5, 3, 7);
+		const v4 cn = SHUFFLE(m4, c, normal, 0, 4, 2, 6);
+		const v4 cn1 = SHUFFLE(m4, c, normal, 1, 5, 3, 7);
 		const v4 zero = (v4) ((m4) u | (m4) v);
 		const unsigned flat = BITS4(zero == all4(0)) & 7;
 		const double permanent = SUM3(sizes), widest = w[0] > w[1] ? w[0] : w[1];
 		rb_face *f = &out[i];
 
-		*(v4 *) f->x = __builtin_shuffle(ab, cn, (m4){0, 1, 4, 5});
-		*(v4 *) f->y = __builtin_shuffle(ab1, cn1, (m4){0, 1, 4, 5});
-		*(v4 *) f->z = __builtin_shuffle(ab, cn, (m4){2, 3, 6, 7});
+		*(v4 *) f->x = SHUFFLE(m4, ab, cn, 0, 1, 4, 5);
+		*(v4 *) f->y = SHUFFLE(m4, ab1, cn1, 0, 1, 4, 5);
+		*(v4 *) f->z = SHUFFLE(m4, ab, cn, 2, 3, 6, 7);
 		rb_face_bounds(f, widest > w[2] ? widest : w[2], permanent);
 		if (flat != 0)
 			rb_face_flat(f, flat >= 4 ? 2 : flat >> 1, permanent);

@@ -41,11 +41,10 @@ touch_row(const double *const *at, int word, int i)
 }
 
 static inline __attribute__((always_inline)) void
-touch_load(const rb_face *const *face, vd to[TOUCH_WORDS])
+touch_load(const double *const *at, vd to[TOUCH_WORDS])
 {
 	const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
 	const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-	const double *const *at = (const double *const *) face;
 
 	for (int word = 0; word < TOUCH_WORDS; word += 4)
 	{
@@ -214,7 +213,7 @@ touching(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_
 	(void) room;
 	for (uint32_t i = 0; i < n; i += TOUCH_LANES)
 	{
-		const rb_face *r[TOUCH_LANES], *b[TOUCH_LANES];
+		const double *r[TOUCH_LANES], *b[TOUCH_LANES]; /* faces, word by word */
 		uint32_t pair[TOUCH_LANES] __attribute__((aligned(32)));
 		md lanes = 0xff, known, sure, no;
 		touch_sides of_red, of_blue;
@@ -226,8 +225,8 @@ touching(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_
 		for (uint32_t k = 0; k < TOUCH_LANES; k++)
 		{
 			pair[k] = pairs[lanes >> k & 1 ? i + k : i];
-			r[k] = red + (pair[k] >> 16);
-			b[k] = blue + (pair[k] & 0xffff);
+			r[k] = (const double *) (red + (pair[k] >> 16));
+			b[k] = (const double *) (blue + (pair[k] & 0xffff));
 		}
 		touch_load(r, red_face);
 		touch_load(b, blue_face);

@@ -279,7 +279,8 @@ card_thread(void *arg)
 	if (c->backend->open != NULL)
 		status = c->backend->open(c->ctx);
 	pthread_mutex_lock(&all->lock);
-	if (is_left_to_others(status) && all->refusal == RB_OK)
+	/* whatever it was, the others can do without it */
+	if (status != RB_OK && status != RB_STOPPED && all->refusal == RB_OK)
 	{
 		all->refusal = status;
 		all->why = c->ctx->error;
@@ -358,9 +359,13 @@ tell_progress(rb_sharing *all)
 		rb_progress(all->ctx, (rb_stage) stage, done < total ? done : total, total);
 }
 
-/* until all threads are through; a card that is out is replaced by one of those that are left.  The lock is held. */
+/*
+ * Until all threads are through.  A card that is out, or got no thread, is replaced by one of those that are left, so
+ * that n are at it.  The lock is held.
+ */
 static void
-wait_for_all(rb_sharing *all, const rb_backend *device, const int *spare, int spares, int threads)
+wait_for_all(rb_sharing *all, const rb_backend *device, int n, const int *spare, int spares,
+			 int threads)
 {
 	int replaced = 0;
 
@@ -383,7 +388,7 @@ wait_for_all(rb_sharing *all, const rb_backend *device, const int *spare, int sp
 				rb_context_stop(all->card[i].ctx); /* it may still be opening */
 		if (all->over)
 			pthread_cond_broadcast(&all->changed);
-		else if (all->waiting != 0 && ended(all) > replaced && replaced < spares)
+		else if (all->waiting != 0 && all->cards - ended(all) < n && replaced < spares)
 			(void) card_start(all, device, spare[replaced++], threads);
 	}
 	for (int i = 0; i < all->cards; i++)
@@ -476,7 +481,7 @@ join_shared(rb_context *ctx, const rb_backend *device, const rb_job *job, const 
 		pthread_mutex_lock(&all.lock);
 		for (int i = 0; i < n; i++)
 			(void) card_start(&all, device, card[i], threads);
-		wait_for_all(&all, device, card + n, cards - n, threads);
+		wait_for_all(&all, device, n, card + n, cards - n, threads);
 		if (all.status == RB_OK && all.waiting != 0 && rb_should_stop(ctx))
 			all.status = RB_STOPPED;
 		if (all.status == RB_OK && all.waiting != 0 && !ctx->only_cards)
