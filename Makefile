@@ -36,7 +36,7 @@ CUDA_SRC = $(sort $(wildcard cuda/*.cu))
 EXACT_CFLAGS = -ffp-contract=off -fno-fast-math -fno-unsafe-math-optimizations
 WARN_CFLAGS = -Wall -Wextra -Wdeclaration-after-statement -Werror=vla $(WERROR)
 # EXTRA_CFLAGS: what a distribution compiles all its packages with
-CORE_CFLAGS = -std=gnu99 -O3 -g $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc $(EXTRA_CFLAGS)
+CORE_CFLAGS = -std=gnu99 -O3 -g -fno-strict-aliasing $(EXACT_CFLAGS) $(WARN_CFLAGS) -fvisibility=hidden -pthread -Isrc $(EXTRA_CFLAGS)
 CORE_LIBS = -lgmp -lm -lpthread -ldl
 
 # The threads of a join (rb_parallel.h): our own, pthread; or OpenMP's, openmp, for

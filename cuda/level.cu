@@ -302,6 +302,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	args.chunks = level->chunks;
 	args.above[0] = level->above[0];
 	args.above[1] = level->above[1];
+	args.stop = run->queue->stop;
 	args.self = self;
 	/* entries of a level above have been asked */
 	if (level->above[0] == NULL)

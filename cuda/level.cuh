@@ -64,6 +64,7 @@ typedef struct rb_grid_args
 	const rb_count *start;
 	uint32_t *entry[2];
 	rb_places places;
+	const uint32_t *stop;
 	uint32_t nnodes;
 	bool self;
 	rb_ends share; /* of several devices this one's, at the top; dims 0: all */

@@ -23,6 +23,8 @@ enum
 	FILL
 };
 
+#define STEPS 64 /* of a warp, between two looks whether to stop */
+
 /* ---- an incidence ---- */
 
 static __device__ __forceinline__ uint32_t *
@@ -250,7 +252,11 @@ put_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 						  entry_in(entry, r, x, y, z), 0);
 }
 
-/* any number by all lanes; all have the same arguments */
+/*
+ * Any number by all lanes; all have the same arguments.  There may be millions of cells for each
+ * of millions of objects, where a grid is asked for that does not suit them: so a wish to stop is
+ * heard here.  Nothing is to be made of a list that has gaps then.
+ */
 template <int PASS>
 static __device__ __forceinline__ void
 put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
@@ -273,6 +279,12 @@ put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 					   y = r->from[1] + (uint32_t) (row % ny),
 					   z = r->from[2] + (uint32_t) (row / ny);
 
+		if ((i / 32) % STEPS == 0 && rb_peek(args->stop) != 0)
+		{
+			if (PASS == COUNT_AND_LIST)
+				atomicMax(args->places.n, (rb_count) 1 << 62);
+			break;
+		}
 		put<PASS>(args, side, first + rb_grid_number(grid, x, y, z), entry_in(entry, r, x, y, z),
 				  place_of(args, at + i));
 	}

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "core/shape/rb_pair.h"
 #include "core/join/rb_kernel_face.h"
-#include "core/shape/rb_float.h"
+#include "core/shape/rb_slabs.h"
 
 #include <math.h>
 #include <string.h>
@@ -154,6 +154,28 @@ sign_of(unsigned sides, int i)
 	return above & below ? RB_UNSURE : above - below;
 }
 
+/* extents along the diagonals, which are to the bit those of rb_slabs_init */
+static void
+slabs_of(const rb_kernel *k, const rb_small_face *small, int n, uint32_t (*slab)[2])
+{
+	uint32_t lo[2048], hi[2048];
+
+	k->slabs(small, (uint32_t) n, lo, hi);
+	for (int i = 0; i < n; i++)
+	{
+		rb_face_f f;
+		rb_slabs want;
+
+		memcpy(f.p, small[i].p, sizeof(f.p));
+		f.m = small[i].m;
+		rb_slabs_init(&want, &f, 0);
+		CHECK(lo[i] == want.lo[1] && hi[i] == want.hi[1], "%s: %08x %08x, not %08x %08x", k->name,
+			  lo[i], hi[i], want.lo[1], want.hi[1]);
+		slab[i][0] = lo[i];
+		slab[i][1] = hi[i];
+	}
+}
+
 /*
  * What is dropped does not meet, what is a hit does, every proved sign and zero is GMP's; in
  * float as in double, and alike with all instruction sets.
@@ -170,10 +192,11 @@ nothing_is_wrong(void)
 	static double p[2][SIDE][9];
 	static rb_face face[2][SIDE];
 	static rb_small_face small[3][2][SIDE];
+	static uint32_t slab[2][SIDE][2];
 	const rb_kernel *k[3];
 	const int n = kernels(k);
 	long zeros = 0, flat_hits = 0, dropped = 0, small_hits = 0, small_dropped = 0;
-	long settled = 0, easy = 0, corners = 0;
+	long settled = 0, easy = 0, corners = 0, told = 0;
 
 	for (long round = check_rounds(600); round > 0; round--)
 	{
@@ -229,6 +252,17 @@ nothing_is_wrong(void)
 			for (int s = 0; s < 2; s++)
 				k[j]->small_faces(p[s][0], list, SIDE, &frame, small[j][s]);
 			CHECK(memcmp(small[j], small[0], sizeof(small[0])) == 0, "%s: faces", k[j]->name);
+			for (int s = 0; s < 2; s++)
+				slabs_of(k[j], small[j][s], SIDE, slab[s]);
+			for (int i = 0; i < ALL; i++)
+			{
+				const uint32_t *r = slab[0][i / SIDE], *b = slab[1][i % SIDE];
+				const bool apart = !rb_slabs_overlap(0, RB_SLABS_GUARDS_0, r[0], r[1], 0,
+													 RB_SLABS_GUARDS_0, b[0], b[1]);
+
+				CHECK(!apart || !meet[i], "%s, way %d: extents lose a pair", k[j]->name, way);
+				told += apart;
+			}
 			for (int s = 0; s < 2; s++)
 			{
 				static double los[SIDE][4] __attribute__((aligned(32)));
@@ -332,10 +366,11 @@ nothing_is_wrong(void)
 			}
 		}
 	}
-	CHECK(zeros > 0 && flat_hits > 0 && dropped > 0 && small_hits > 0 && small_dropped > 0 &&
-			  corners > 0,
-		  "%ld zeros, %ld hits that touch, %ld dropped, %ld and %ld in float, %ld corners", zeros,
-		  flat_hits, dropped, small_hits, small_dropped, corners);
+	CHECK(
+		zeros > 0 && flat_hits > 0 && dropped > 0 && small_hits > 0 && small_dropped > 0 &&
+			corners > 0 && told > 0,
+		"%ld zeros, %ld hits that touch, %ld dropped, %ld and %ld in float, %ld corners, %ld by extents",
+		zeros, flat_hits, dropped, small_hits, small_dropped, corners, told);
 	/* of triangles anywhere float leaves only those that are flat on an axis, or few */
 	CHECK(settled > easy / 100 * 99, "%ld of %ld in float", settled, easy);
 }
@@ -617,24 +652,51 @@ neighbours_in_a_mesh(void)
 		  meeting);
 }
 
+/* any extents along the diagonals, as short as those of a triangle */
+static void
+some_slab(uint32_t *lo, uint32_t *hi)
+{
+	*lo = 0;
+	*hi = RB_SLABS_GUARDS_1;
+	for (int d = 0; d < 4; d++)
+	{
+		const uint32_t from = (uint32_t) check_below(128);
+		const uint32_t to = from + (uint32_t) check_below((int) (128 - from));
+
+		*lo |= from << 8 * d;
+		*hi |= to << 8 * d;
+	}
+}
+
 static void
 boxes(void)
 {
 	static double row[6][ROWS + 8] __attribute__((aligned(64)));
 	static uint32_t starts[ROWS + 8] __attribute__((aligned(64)));
 	static uint32_t local[ROWS + 8] __attribute__((aligned(64)));
+	static uint32_t slab[2][ROWS + 8] __attribute__((aligned(64)));
 	static uint32_t out[2][ROWS + 16];
 	const rb_kernel *k[3];
 	int n = kernels(k);
-	rb_box_rows rows = {{row[0], row[1], row[2]}, {row[3], row[4], row[5]}, starts, local, 0};
-	long found = 0, missed = 0;
+	rb_box_rows rows = {{row[0], row[1], row[2]},
+						{row[3], row[4], row[5]},
+						starts,
+						local,
+						slab[0],
+						slab[1],
+						false,
+						0};
+	long found = 0, missed = 0, told = 0;
 
 	for (long round = check_rounds(3000); round > 0; round--)
 	{
 		double lo[3], hi[3];
-		uint32_t mine = (uint32_t) check_below(8), want = 0, overlaps = 0;
-		uint32_t first;
+		uint32_t mine = (uint32_t) check_below(8), want = 0, overlaps = 0, owned = 0;
+		uint32_t first, extent[2];
+		rb_box_row red;
 
+		rows.slabs = check_below(2);
+		some_slab(&extent[0], &extent[1]);
 		rows.n = 1 + (uint32_t) check_below(round % 3 ? 40 : ROWS);
 		first = (uint32_t) check_below((int) rows.n);
 		for (int a = 0; a < 3; a++)
@@ -646,6 +708,7 @@ boxes(void)
 		{
 			starts[i] = (uint32_t) check_below(8);
 			local[i] = (uint32_t) check_below(2048);
+			some_slab(&slab[0][i], &slab[1][i]);
 			for (int a = 0; a < 3; a++)
 			{
 				row[a][i] = check_below(6);
@@ -663,23 +726,32 @@ boxes(void)
 			for (int a = 0; a < 3; a++)
 				overlap = overlap && row[a][i] <= hi[a] && lo[a] <= row[3 + a][i];
 			overlaps += overlap;
-			if (overlap && (starts[i] | mine) == 7)
+			if (!overlap || (starts[i] | mine) != 7)
+				continue;
+			owned++;
+			if (!rows.slabs || rb_slabs_overlap(0, RB_SLABS_GUARDS_0, extent[0], extent[1], 0,
+												RB_SLABS_GUARDS_0, slab[0][i], slab[1][i]))
 				out[0][want++] = 5u << 16 | local[i];
 		}
+		told += owned - want;
+		red = (rb_box_row){lo, hi, mine, 5, extent[0], extent[1]};
 		found += want;
 		missed += rows.n - first - want;
 		for (int j = 0; j < n; j++)
 		{
-			uint64_t all = 10;
-			uint32_t got = k[j]->boxes(lo, hi, mine, 5, &rows, first, rows.n, out[1], &all);
+			rb_boxes_met all = {10, 20};
+			uint32_t got = k[j]->boxes(&red, &rows, first, rows.n, out[1], &all);
 
 			CHECK(got == want && memcmp(out[0], out[1], want * sizeof(uint32_t)) == 0,
 				  "%s: %u of %u", k[j]->name, got, want);
-			CHECK(all == 10 + overlaps, "%s: %lu overlaps, not %u", k[j]->name,
-				  (unsigned long) all - 10, overlaps);
+			CHECK(all.overlaps == 10 + overlaps && all.owned == 20 + owned,
+				  "%s: %lu overlaps, not %u, and %lu owned, not %u", k[j]->name,
+				  (unsigned long) all.overlaps - 10, overlaps, (unsigned long) all.owned - 20,
+				  owned);
 		}
 	}
-	CHECK(found > 0 && missed > 0, "%ld found, %ld not", found, missed);
+	CHECK(found > 0 && missed > 0 && told > 0, "%ld found, %ld not, of %ld slabs told", found,
+		  missed, told);
 }
 
 /* boxes and cells of objects, by list and in a row, against the plain functions */

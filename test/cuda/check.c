@@ -1112,7 +1112,7 @@ stop_later(void *arg)
 
 /* a self join of seconds stops within 200 ms of being asked, and held little */
 static void
-stop_after(const rb_set *r, bool count_only, int after_ms)
+stop_after(const rb_set *r, bool count_only, uint32_t resolution, int after_ms)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 4 << 30);
 	rb_context ctx;
@@ -1126,6 +1126,7 @@ stop_after(const rb_set *r, bool count_only, int after_ms)
 
 	rb_context_init(&ctx, memory);
 	ctx.threads = 4;
+	ctx.grid_resolution = resolution;
 	pthread_create(&thread, NULL, stop_later, &s);
 	status = gpu->join(&ctx, &job, &sink);
 	late = rb_now_ms() - s.at;
@@ -1146,7 +1147,7 @@ stops(void)
 
 	scatter(&r, 0, r.nparts, 0, 1, 0, 0, 0);
 	for (int k = 0; k < 5; k++)
-		stop_after(&r, true, after[k]);
+		stop_after(&r, true, 0, after[k]);
 	soup_free(&r);
 }
 
@@ -1159,7 +1160,22 @@ box_stops(void)
 
 	memset((double *) r.coords, 0, (size_t) r.nparts * 48);
 	for (int k = 0; k < 3; k++)
-		stop_after(&r, false, after[k]);
+		stop_after(&r, false, 0, after[k]);
+	soup_free(&r);
+}
+
+/* each of two million boxes in each of a million cells, for such a grid was asked for */
+static void
+grid_stops(void)
+{
+	static const int after[] = {5, 50, 300};
+	static const double everywhere[] = {0, 0, 0, 1, 1, 1};
+	rb_set r = soup_of(RB_BOX3, 2000000);
+
+	for (uint32_t i = 0; i < r.nparts; i++)
+		memcpy((double *) r.coords + (size_t) i * 6, everywhere, sizeof(everywhere));
+	for (int k = 0; k < 3; k++)
+		stop_after(&r, true, 1000, after[k]);
 	soup_free(&r);
 }
 
@@ -1504,6 +1520,7 @@ main(int argc, char **argv)
 	CASE(volumetric);
 	CASE(sink_stops);
 	CASE(box_stops);
+	CASE(grid_stops);
 	CASE(sessions);
 	CASE(closes_itself);
 	CASE(copies);

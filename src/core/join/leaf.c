@@ -48,6 +48,9 @@ typedef struct rb_tile
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
 	bool has_small; /* the faces in float, which only pairs need */
 	rb_small_face small[RB_TILE];
+	bool has_slabs; /* their extents along the diagonals, which only many pairs need */
+	uint32_t slab_lo[RB_TILE];
+	uint32_t slab_hi[RB_TILE];
 	bool has_faces; /* those below, which only pairs that float leaves need */
 	rb_face face[RB_TILE];
 } rb_tile;
@@ -75,14 +78,15 @@ struct rb_leaf
 	bool rows_tell; /* a self join in which the parts' rows say whether a pair is wanted */
 	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
 	bool small;     /* faces in float come before those in double ... */
+	bool
+		slabs; /* and before these their extents, where pairs are many: boxes tell all of them apart */
 	rb_frame frame; /* ... in this frame */
 
 	/* counts */
 	uint64_t cells;
 	uint64_t incidences;
 	uint64_t box_tests;
-	uint64_t overlaps; /* box tests that found an overlap ... */
-	uint64_t owned;    /* ... in the cell that owns the pair */
+	rb_boxes_met boxes_met;
 	uint64_t candidates;
 	uint64_t in_float;  /* pairs that entered the float filter */
 	uint64_t in_double; /* ... the double filter */
@@ -91,6 +95,8 @@ struct rb_leaf
 	double ms[RB_STAGES];
 	double clock; /* end of the stage timed last */
 
+	uint32_t found;   /* candidates of this tile */
+	uint32_t dropped; /* and those since the last round that slabs told apart */
 	uint32_t npairs;
 	uint32_t nhit;
 	uint32_t pair[ROOM];
@@ -103,6 +109,7 @@ struct rb_leaf
 	double row_box[6][ROWS] __attribute__((aligned(64)));
 	uint32_t row_starts[ROWS] __attribute__((aligned(64)));
 	uint32_t row_local[ROWS] __attribute__((aligned(64)));
+	uint32_t row_slabs[2][ROWS] __attribute__((aligned(64)));
 	rb_tile_grid red_grid;
 	rb_tile_grid blue_grid;
 	rb_tile red;
@@ -132,6 +139,8 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->faces = rb_faces_decide(job->predicate, red, blue);
 	w->part = rb_faces_part(job->predicate, red, blue);
 	w->small = w->faces && (~ctx->filters & (RB_FILTER_FLOAT | RB_FILTER_SIGNS)) == 0;
+	/* who wants to know of some pairs only learns that before slabs are asked */
+	w->slabs = w->small && sink->marks == NULL && !(job->blue == NULL && job->red->row_of != NULL);
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
 	w->rows_tell = job->blue == NULL && job->red->row_of != NULL;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
@@ -142,6 +151,8 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	}
 	w->rows.starts = w->row_starts;
 	w->rows.local = w->row_local;
+	w->rows.slab_lo = w->row_slabs[0];
+	w->rows.slab_hi = w->row_slabs[1];
 	return RB_OK;
 }
 
@@ -156,7 +167,7 @@ rb_leaf_report(const rb_leaf *w, rb_stats *stats)
 {
 	stats->cells += w->cells;
 	stats->box_tests += w->box_tests;
-	stats->redundant_tests += w->overlaps - w->owned;
+	stats->redundant_tests += w->boxes_met.overlaps - w->boxes_met.owned;
 	stats->hits += w->hits;
 	stats->exact_integer += w->env.integer;
 	stats->exact_expansion += w->env.expansion;
@@ -222,7 +233,7 @@ tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double
 	}
 	memcpy(lo, all_lo, 3 * sizeof(double));
 	memcpy(hi, all_hi, 3 * sizeof(double));
-	tile->has_small = tile->has_faces = false;
+	tile->has_small = tile->has_slabs = tile->has_faces = false;
 }
 
 static void
@@ -231,6 +242,15 @@ tile_small_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 	if (!tile->has_small)
 		w->kernel->small_faces(o->coords, tile->index, tile->n, &w->frame, tile->small);
 	tile->has_small = true;
+}
+
+static void
+tile_slabs(rb_tile *tile, const rb_leaf *w, const rb_set *o)
+{
+	tile_small_faces(tile, w, o);
+	if (!tile->has_slabs)
+		w->kernel->slabs(tile->small, tile->n, tile->slab_lo, tile->slab_hi);
+	tile->has_slabs = true;
 }
 
 static void
@@ -510,11 +530,12 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 {
 	uint32_t n = w->npairs;
 	uint32_t nundecided = 0;
+	uint32_t dropped = w->dropped;
 	uint32_t nyes;
 	rb_status status;
 
 	lap(w, RB_STAGE_CANDIDATES);
-	w->npairs = 0;
+	w->npairs = w->dropped = 0;
 	if (w->rows_tell || w->sink->marks != NULL)
 	{
 		uint32_t k = 0;
@@ -526,7 +547,8 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 		}
 		n = k;
 	}
-	w->candidates += n;
+	w->candidates += n + dropped;
+	w->in_float += dropped;
 	if (rb_should_stop(w->ctx))
 		return RB_STOPPED;
 	if (n == 0)
@@ -623,6 +645,30 @@ row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 	}
 	rows->starts[j] = entry >> RB_INDEX_BITS;
 	rows->local[j] = local;
+	if (rows->slabs)
+	{
+		rows->slab_lo[j] = tile->slab_lo[local];
+		rows->slab_hi[j] = tile->slab_hi[local];
+	}
+}
+
+/*
+ * From here to the tile's end slabs are asked, too: to make them costs as much as some pairs, of
+ * which they then tell half apart.
+ */
+static void
+rows_slabs(rb_leaf *w, rb_tile *red, rb_tile *blue)
+{
+	rb_box_rows *rows = &w->rows;
+
+	tile_slabs(red, w, w->job->red);
+	tile_slabs(blue, w, rb_job_blue(w->job));
+	rows->slabs = true;
+	for (uint32_t j = 0; j < rows->n; j++)
+	{
+		rows->slab_lo[j] = blue->slab_lo[rows->local[j]];
+		rows->slab_hi[j] = blue->slab_hi[rows->local[j]];
+	}
 }
 
 /* the axis on which the objects are shortest, compared with the cell */
@@ -704,11 +750,13 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 
 	for (uint32_t i = 0; i < nr; i++)
 	{
-		uint32_t local = same ? rows->local[i] : re[i] & RB_INDEX_MASK;
-		uint32_t starts = same ? rows->starts[i] : re[i] >> RB_INDEX_BITS;
+		const uint32_t local = same ? rows->local[i] : re[i] & RB_INDEX_MASK;
+		const uint32_t starts = same ? rows->starts[i] : re[i] >> RB_INDEX_BITS;
+		const uint64_t owned = w->boxes_met.owned;
 		uint32_t first = 0;
 		uint32_t end = nb;
-		uint32_t found;
+		uint32_t found, left;
+		rb_box_row row;
 
 		if (w->red_only && red->known[local])
 			continue;
@@ -721,10 +769,15 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 			first = i + 1;
 		if (first >= end)
 			continue;
-		found = w->kernel->boxes(red->lo[local], red->hi[local], starts, local, rows, first, end,
-								 w->pair + w->npairs, &w->overlaps);
-		w->npairs += found;
-		w->owned += found;
+		if (w->slabs && !rows->slabs && w->found > (red->n + blue->n) / 2)
+			rows_slabs(w, red, blue);
+		row = (rb_box_row){red->lo[local], red->hi[local],      starts,
+						   local,          red->slab_lo[local], red->slab_hi[local]};
+		left = w->kernel->boxes(&row, rows, first, end, w->pair + w->npairs, &w->boxes_met);
+		found = (uint32_t) (w->boxes_met.owned - owned);
+		w->npairs += left;
+		w->dropped += found - left;
+		w->found += found;
 		w->box_tests += end - first;
 		if (w->npairs >= w->round)
 		{
@@ -756,6 +809,8 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	rb_status status = RB_OK;
 
 	w->clock = rb_now_ms();
+	w->found = 0;
+	w->rows.slabs = false;
 	tile_fill(rt, w, w->job->red, red, rlo, rhi);
 	if (same)
 	{

@@ -26,10 +26,31 @@ typedef struct rb_box_rows
 {
 	double *lo[3];
 	double *hi[3];
-	uint32_t *starts; /* owner bits (rb_grid.h) */
-	uint32_t *local;  /* number within the tile */
+	uint32_t *starts;  /* owner bits (rb_grid.h) */
+	uint32_t *local;   /* number within the tile */
+	uint32_t *slab_lo; /* extents along the diagonals: word 1 of rb_slabs.h */
+	uint32_t *slab_hi;
+	bool slabs; /* are they known? */
 	uint32_t n;
 } rb_box_rows;
+
+/* the box that is held against rows; its slabs where theirs are known */
+typedef struct rb_box_row
+{
+	const double *lo;
+	const double *hi;
+	uint32_t starts;
+	uint32_t local;
+	uint32_t slab_lo;
+	uint32_t slab_hi;
+} rb_box_row;
+
+/* pairs of boxes that overlap, and those of them that this cell owns */
+typedef struct rb_boxes_met
+{
+	uint64_t overlaps;
+	uint64_t owned;
+} rb_boxes_met;
 
 /*
  * A triangle ready for plane sides: the corners by coordinate with the rounded
@@ -122,20 +143,22 @@ typedef struct rb_kernel
 				  rb_range *out);
 
 	/*
-	 * A box (lo, hi, starts) against rows from first up to end or a little beyond:
-	 * appends red << 16 | local of each row whose box overlaps and whose pair this
-	 * cell owns.  Returns their number, and adds that of all overlapping rows to
-	 * *overlaps.  Rows are read up to the next multiple of eight; those behind the last
+	 * A box against rows from first up to end or a little beyond: appends local << 16 | local
+	 * of each row whose box overlaps and whose pair this cell owns, and of which slabs do not
+	 * tell that the two are apart.  Returns their number, and adds to the counts what boxes
+	 * say.  Rows are read up to the next multiple of eight; those behind the last
 	 * have lo at infinity and overlap nothing.  out has room for sixteen more than there are
 	 * rows.
 	 */
-	uint32_t (*boxes)(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
-					  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out,
-					  uint64_t *overlaps);
+	uint32_t (*boxes)(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
+					  uint32_t *out, rb_boxes_met *counts);
 
 	/* the triangles of a list, in a frame */
 	void (*small_faces)(const double *coords, const uint32_t *list, uint32_t n,
 						const struct rb_frame *frame, rb_small_face *out);
+
+	/* their extents along the diagonals, to the bit as rb_slabs_init makes them */
+	void (*slabs)(const rb_small_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi);
 
 	/*
 	 * Pairs of these: those that meet for sure, in their insides, go to yes, and their number

@@ -7,6 +7,7 @@
  *	  or eight boxes, go at once.
  */
 #include "core/shape/rb_box.h"
+#include "core/shape/rb_slabs.h"
 #include "core/join/rb_kernel_face.h"
 
 #include <string.h>
@@ -244,42 +245,89 @@ append4(uint32_t *out, unsigned bits, uint32_t red, const uint32_t *local)
 #ifndef RB_AVX512
 typedef uint32_t u4 __attribute__((vector_size(16)));
 
+static inline __attribute__((always_inline)) unsigned
+bits_of4(i4 truth)
+{
+#if defined(RB_AVX2) || defined(__SSE2__)
+	return (unsigned) _mm_movemask_ps((__m128) truth);
+#else
+	return (truth[0] & 1) | (truth[1] & 2) | (truth[2] & 4) | (truth[3] & 8);
+#endif
+}
+
 /* which of four rows have all the owner bits that are needed */
 static inline __attribute__((always_inline)) unsigned
 owned4(const uint32_t *starts, uint32_t need)
 {
 	const u4 needs = {need, need, need, need};
-	i4 owned = (*(const u4 *) __builtin_assume_aligned(starts, 16) & needs) == needs;
 
-#if defined(RB_AVX2) || defined(__SSE2__)
-	return (unsigned) _mm_movemask_ps((__m128) owned);
-#else
-	return (owned[0] & 1) | (owned[1] & 2) | (owned[2] & 4) | (owned[3] & 8);
-#endif
+	return bits_of4((*(const u4 *) __builtin_assume_aligned(starts, 16) & needs) == needs);
 }
 #endif
 
 #ifdef RB_AVX512
 #define LE8(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
+#define APART 0x2a /* ~(a & b) & c */
+
+/* of which of sixteen, or eight, rows do slabs not tell that they are apart? */
+static inline __attribute__((always_inline)) unsigned
+slabs16(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
+{
+	const __m512i lo = _mm512_loadu_si512(rows->slab_lo + i);
+	const __m512i hi = _mm512_loadu_si512(rows->slab_hi + i);
+	const __m512i apart =
+		_mm512_ternarylogic_epi32(_mm512_sub_epi32(hi, _mm512_set1_epi32((int) red->slab_lo)),
+								  _mm512_sub_epi32(_mm512_set1_epi32((int) red->slab_hi), lo),
+								  _mm512_set1_epi32((int) RB_SLABS_GUARDS_1), APART);
+
+	return _mm512_testn_epi32_mask(apart, apart);
+}
+
+static inline __attribute__((always_inline)) unsigned
+slabs8(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
+{
+	const __m256i lo = _mm256_loadu_si256((const __m256i *) (rows->slab_lo + i));
+	const __m256i hi = _mm256_loadu_si256((const __m256i *) (rows->slab_hi + i));
+	const __m256i apart =
+		_mm256_ternarylogic_epi32(_mm256_sub_epi32(hi, _mm256_set1_epi32((int) red->slab_lo)),
+								  _mm256_sub_epi32(_mm256_set1_epi32((int) red->slab_hi), lo),
+								  _mm256_set1_epi32((int) RB_SLABS_GUARDS_1), APART);
+
+	return _mm256_testn_epi32_mask(apart, apart);
+}
+#else
+/* the same of four */
+static inline __attribute__((always_inline)) unsigned
+slabs4(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
+{
+	const u4 lo = *(const u4 *) __builtin_assume_aligned(rows->slab_lo + i, 16);
+	const u4 hi = *(const u4 *) __builtin_assume_aligned(rows->slab_hi + i, 16);
+	const u4 guards = {RB_SLABS_GUARDS_1, RB_SLABS_GUARDS_1, RB_SLABS_GUARDS_1, RB_SLABS_GUARDS_1};
+	const u4 left = (hi - red->slab_lo) & (red->slab_hi - lo) & guards;
+
+	return bits_of4(left == guards);
+}
 #endif
 
-static uint32_t
-boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
-	  const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out, uint64_t *overlaps)
+static inline __attribute__((always_inline)) uint32_t
+boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end,
+		 uint32_t *out, rb_boxes_met *counts)
 {
+	const double *lo = red->lo, *hi = red->hi;
 	/* the axes on which this box does not start here: a row that does is asked for */
-	const uint32_t need = RB_STARTS_ALL & ~starts;
+	const uint32_t need = RB_STARTS_ALL & ~red->starts;
 	/* copies: for all that the compiler knows, out may be where rows are */
 	const double *row_lx = rows->lo[0], *row_ly = rows->lo[1], *row_lz = rows->lo[2];
 	const double *row_hx = rows->hi[0], *row_hy = rows->hi[1], *row_hz = rows->hi[2];
 	const uint32_t *row_starts = rows->starts, *row_local = rows->local;
-	uint32_t all = 0;
+	uint32_t all = 0, owned = 0;
 	uint32_t k = 0;
 #ifdef RB_AVX512
 	const __m512d lx = _mm512_set1_pd(lo[0]), ly = _mm512_set1_pd(lo[1]),
 				  lz = _mm512_set1_pd(lo[2]), hx = _mm512_set1_pd(hi[0]),
 				  hy = _mm512_set1_pd(hi[1]), hz = _mm512_set1_pd(hi[2]);
-	const __m512i tag = _mm512_set1_epi32((int) (red << 16)), needs = _mm512_set1_epi32((int) need);
+	const __m512i tag = _mm512_set1_epi32((int) (red->local << 16)),
+				  needs = _mm512_set1_epi32((int) need);
 	unsigned keep = 0xffffu << (first & 7);
 	uint32_t i = first & ~7u;
 
@@ -298,6 +346,11 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 		keep = 0xffff;
 		all += (uint32_t) __builtin_popcount(bits);
 		bits &= _mm512_testn_epi32_mask(missing, missing);
+		if (slabs)
+		{
+			owned += (uint32_t) __builtin_popcount(bits);
+			bits &= slabs16(red, rows, i);
+		}
 		_mm512_storeu_si512(out + k, _mm512_maskz_compress_epi32((__mmask16) bits, local));
 		k += (uint32_t) __builtin_popcount(bits);
 	}
@@ -311,6 +364,11 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 
 		all += (uint32_t) __builtin_popcount(bits);
 		bits &= _mm256_testn_epi32_mask(missing, missing);
+		if (slabs)
+		{
+			owned += (uint32_t) __builtin_popcount(bits);
+			bits &= slabs8(red, rows, i);
+		}
 		_mm256_storeu_si256((__m256i *) (out + k),
 							_mm256_maskz_compress_epi32((__mmask8) bits, local));
 		k += (uint32_t) __builtin_popcount(bits);
@@ -330,11 +388,25 @@ boxes(const double lo[3], const double hi[3], uint32_t starts, uint32_t red,
 		keep = 0xf;
 		all += (uint32_t) __builtin_popcount(bits);
 		bits &= owned4(row_starts + i, need);
-		k += append4(out + k, bits, red << 16, row_local + i);
+		if (slabs)
+		{
+			owned += (uint32_t) __builtin_popcount(bits);
+			bits &= slabs4(red, rows, i);
+		}
+		k += append4(out + k, bits, red->local << 16, row_local + i);
 	}
 #endif
-	*overlaps += all;
+	counts->overlaps += all;
+	counts->owned += slabs ? owned : k;
 	return k;
+}
+
+static uint32_t
+boxes(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t end, uint32_t *out,
+	  rb_boxes_met *counts)
+{
+	return rows->slabs ? boxes_of(true, red, rows, first, end, out, counts)
+					   : boxes_of(false, red, rows, first, end, out, counts);
 }
 
 /* not all corners are proved to be on one side; bits 3 and 7, of the fourth lane, mean nothing */
@@ -894,6 +966,6 @@ near(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n, doub
 #define apart NULL
 #endif
 
-const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,           cells, boxes,      small_faces,
-							 small_pairs,    faces,          sides, intervals,  touching,
-							 sides_near,     intervals_near, near,  neighbours, apart};
+const rb_kernel RB_KERNEL = {RB_KERNEL_NAME, load,  cells,      boxes,     small_faces, slabs,
+							 small_pairs,    faces, sides,      intervals, touching,    sides_near,
+							 intervals_near, near,  neighbours, apart};

@@ -83,10 +83,10 @@ typedef int32_t mf __attribute__((vector_size(16)));
 
 #define FLOAT_ALL(x) ((vf){x, x, x, x})
 #define FLOAT_PICK(mask, x, y) ((vf) (((mask) & (mf) (x)) | (~(mask) & (mf) (y))))
-#define FLOAT_LOW(x, y) __builtin_shuffle(x, y, (mf){0, 4, 1, 5})
-#define FLOAT_HIGH(x, y) __builtin_shuffle(x, y, (mf){2, 6, 3, 7})
-#define FLOAT_LOW2(x, y) __builtin_shuffle(x, y, (mf){0, 1, 4, 5})
-#define FLOAT_HIGH2(x, y) __builtin_shuffle(x, y, (mf){2, 3, 6, 7})
+#define FLOAT_LOW(x, y) SHUFFLE(mf, x, y, 0, 4, 1, 5)
+#define FLOAT_HIGH(x, y) SHUFFLE(mf, x, y, 2, 6, 3, 7)
+#define FLOAT_LOW2(x, y) SHUFFLE(mf, x, y, 0, 1, 4, 5)
+#define FLOAT_HIGH2(x, y) SHUFFLE(mf, x, y, 2, 3, 6, 7)
 #ifdef __SSE2__
 #define FLOAT_BITS(mask) ((unsigned) _mm_movemask_ps((__m128) (mask)))
 #else
@@ -163,6 +163,66 @@ small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_fra
 	}
 }
 
+/* ---- its extents along the diagonals ---- */
+
+#ifdef __SSE2__
+#define MIN_F4(a, b) ((f4) _mm_min_ps((__m128) (a), (__m128) (b)))
+#define MAX_F4(a, b) ((f4) _mm_max_ps((__m128) (a), (__m128) (b)))
+#else
+#define PICK_F4(mask, a, b) ((f4) (((mask) & (i4) (a)) | (~(mask) & (i4) (b))))
+#define MIN_F4(a, b) PICK_F4((a) < (b), a, b)
+#define MAX_F4(a, b) PICK_F4((a) > (b), a, b)
+#endif
+#define ALL_F4(x) ((f4){x, x, x, x})
+#define TURNED(x, sign) ((f4) ((i4) ALL_F4(x) ^ (sign)))
+
+/* four levels as bytes of a word */
+static inline __attribute__((always_inline)) uint32_t
+float_levels(f4 x)
+{
+	const i4 level = __builtin_convertvector(MIN_F4(MAX_F4(x, ALL_F4(0)), ALL_F4(127)), i4);
+#ifdef __SSE2__
+	const __m128i halves = _mm_packs_epi32((__m128i) level, (__m128i) level);
+
+	return (uint32_t) _mm_cvtsi128_si32(_mm_packus_epi16(halves, halves));
+#else
+	return (uint32_t) level[0] | (uint32_t) level[1] << 8 | (uint32_t) level[2] << 16 |
+		   (uint32_t) level[3] << 24;
+#endif
+}
+
+static void
+slabs(const rb_small_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi)
+{
+	/* x + y + z, x + y - z, x - y + z, -x + y + z */
+	const i4 sign_x = {0, 0, 0, INT32_MIN}, sign_y = {0, 0, INT32_MIN, 0};
+	const i4 sign_z = {0, INT32_MIN, 0, 0};
+	const f4 scale = ALL_F4(RB_SLABS_DIAGONAL), middle = ALL_F4(64);
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const float *p = faces[i].p;
+		const float error = faces[i].m * 0x1p-15f + 0x1p-10f;
+		f4 least = ALL_F4(0), most = ALL_F4(0);
+
+		for (int c = 0; c < 3; c++)
+		{
+			const f4 v = TURNED(p[3 * c], sign_x) + TURNED(p[3 * c + 1], sign_y) +
+						 TURNED(p[3 * c + 2], sign_z);
+
+			least = c == 0 ? v : MIN_F4(least, v);
+			most = c == 0 ? v : MAX_F4(most, v);
+		}
+		lo[i] = float_levels(least * scale + middle - ALL_F4(error));
+		hi[i] = float_levels(most * scale + middle + ALL_F4(error)) | RB_SLABS_GUARDS_1;
+		if (!(faces[i].m <= RB_M_MOST_F))
+		{
+			lo[i] = 0;
+			hi[i] = UINT32_MAX;
+		}
+	}
+}
+
 /* ---- pairs ---- */
 
 /* a triangle of each pair */
@@ -173,10 +233,8 @@ typedef struct rb_lanes
 } rb_lanes;
 
 static inline __attribute__((always_inline)) void
-float_load(const rb_small_face *const *face, rb_lanes *to)
+float_load(const float *const *at, rb_lanes *to)
 {
-	const float *const *at = (const float *const *) face;
-
 	for (int word = 0; word < 12; word += 4)
 		float_words(at, word, to->p + word);
 	float_words(at, 12, to->n);
@@ -321,7 +379,7 @@ small_pairs(const rb_small_face *red, const rb_small_face *blue, const uint32_t 
 
 	for (uint32_t i = 0; i < n; i += FLOAT_LANES)
 	{
-		const rb_small_face *r[FLOAT_LANES], *b[FLOAT_LANES];
+		const float *r[FLOAT_LANES], *b[FLOAT_LANES]; /* faces, word by word */
 		uint32_t last[FLOAT_LANES];
 		const uint32_t *pair = pairs + i;
 		unsigned lanes = (1u << FLOAT_LANES) - 1, apart;
@@ -336,12 +394,12 @@ small_pairs(const rb_small_face *red, const rb_small_face *blue, const uint32_t 
 			pair = last;
 		}
 		for (int k = 0; k < FLOAT_LANES; k++)
-			b[k] = blue + (pair[k] & 0xffff);
+			b[k] = (const float *) (blue + (pair[k] & 0xffff));
 		float_load(b, &of_blue);
 		if (!float_load_two(red, pair, &of_red))
 		{
 			for (int k = 0; k < FLOAT_LANES; k++)
-				r[k] = red + (pair[k] >> 16);
+				r[k] = (const float *) (red + (pair[k] >> 16));
 			float_load(r, &of_red);
 		}
 		float_sides(&of_blue, &of_red, above[0], below[0]);
