@@ -139,10 +139,9 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->faces = rb_faces_decide(job->predicate, red, blue);
 	w->part = rb_faces_part(job->predicate, red, blue);
 	w->small = w->faces && (~ctx->filters & (RB_FILTER_FLOAT | RB_FILTER_SIGNS)) == 0;
-	/* who wants to know of some pairs only learns that before slabs are asked */
-	w->slabs = w->small && sink->marks == NULL && !(job->blue == NULL && job->red->row_of != NULL);
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
 	w->rows_tell = job->blue == NULL && job->red->row_of != NULL;
+	w->slabs = w->small && !w->rows_tell; /* pairs that nobody wants are no candidates */
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
 	{
