@@ -312,6 +312,14 @@ cell_blocks(const rb_device_run *run, rb_count ncells)
 }
 
 rb_status
+rb_items_load(rb_device_run *run)
+{
+	RB_TRY(rb_kernel_load(run, (const void *) cells_kernel));
+	RB_TRY(rb_kernel_load(run, (const void *) items_kernel));
+	return rb_kernel_load(run, (const void *) many_kernel);
+}
+
+rb_status
 rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
 					  rb_totals *totals)
 {

@@ -282,6 +282,27 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 	return RB_OK;
 }
 
+/* what is launched behind counting and filling, which may take long, is on the device before */
+static rb_status
+kernels_load(rb_device_run *run)
+{
+	const uint32_t levels = (uint32_t) 1 << 31; /* of run->device->tried; joins have the others */
+	rb_count *two;
+
+	if (rb_load(&run->device->tried) & levels)
+		return RB_OK;
+	RB_TRY(rb_fill_load(run));
+	RB_TRY(rb_items_load(run));
+	RB_TRY(rb_kernel_load(run, (const void *) tell_kernel));
+	/* CUB's kernels have no name here: a sum of one */
+	RB_TRY(rb_device_alloc(run, (void **) &two, 4 * sizeof(rb_count)));
+	RB_CUDA(run, cudaMemsetAsync(two, 0, 4 * sizeof(rb_count), run->queue->compute));
+	RB_TRY(sums(run, two, two + 2, 1));
+	rb_device_free(run, (void **) &two);
+	rb_store(&run->device->tried, rb_load(&run->device->tried) | levels);
+	return RB_OK;
+}
+
 rb_status
 rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_level *level,
 			  rb_level *next)
@@ -308,6 +329,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	if (level->above[0] == NULL)
 		args.share = run->job->share;
 
+	RB_TRY(kernels_load(run));
 	RB_TRY(rb_bounds_launch(run, &args, level->nchunks));
 	RB_TRY(rb_moments_launch(run, &args, level->nchunks));
 	RB_TRY(level_at_once(run, level, &args, &ncells, &filled));

@@ -150,7 +150,13 @@ extern rb_status rb_fill_launch(rb_device_run *run, const rb_grid_args *args, ui
 /* the same, if all places fit, before the host knows how many there are */
 extern rb_status rb_fill_early(rb_device_run *run, const rb_grid_args *args);
 
+/* what is launched behind a kernel that may be long (rb_kernel_load) */
+extern rb_status rb_fill_load(rb_device_run *run);
+
 /* ---- items.cu ---- */
+
+/* what is launched behind a kernel that may be long (rb_kernel_load) */
+extern rb_status rb_items_load(rb_device_run *run);
 
 /* what a cell's items are made of */
 typedef struct rb_making

@@ -30,6 +30,15 @@ rb_cuda_failed(rb_device_run *run, cudaError_t error, const char *call)
 	return rb_fail(run->ctx, RB_DEVICE_FAILED, 0, 0, text);
 }
 
+rb_status
+rb_kernel_load(rb_device_run *run, const void *kernel)
+{
+	struct cudaFuncAttributes what;
+
+	RB_CUDA(run, cudaFuncGetAttributes(&what, kernel));
+	return RB_OK;
+}
+
 /* ---- taking and giving ---- */
 
 static void

@@ -141,6 +141,12 @@ extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const cha
 			return rb_try_status;         \
 	} while (0)
 
+/*
+ * Bring a kernel to the device.  The driver does so at its first launch otherwise, and waits
+ * there until the device is idle: behind a long kernel the host would be deaf to a wish to stop.
+ */
+extern rb_status rb_kernel_load(rb_device_run *run, const void *kernel);
+
 #define RB_SLOTS 4 /* pieces of pinned memory through which bytes go */
 #define RB_SLOT_BYTES ((size_t) 16 << 20)
 

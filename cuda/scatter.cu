@@ -255,10 +255,10 @@ put_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 /*
  * Any number by all lanes; all have the same arguments.  There may be millions of cells for each
  * of millions of objects, where a grid is asked for that does not suit them: so a wish to stop is
- * heard here.  Nothing is to be made of a list that has gaps then.
+ * heard here, and false the answer.  Nothing is to be made of a list that has gaps then.
  */
 template <int PASS>
-static __device__ __forceinline__ void
+static __device__ __forceinline__ bool
 put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
 		 uint32_t entry, const rb_reach *r)
 {
@@ -272,22 +272,24 @@ put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 			at = atomicAdd(args->places.n, r->n);
 		at = __shfl_sync(~0u, at, 0);
 	}
-	for (rb_count i = lane; i < r->n; i += 32)
+	for (rb_count base = 0; base < r->n; base += 32)
 	{
-		const rb_count row = i / nx;
+		const rb_count i = base + lane, row = i / nx;
 		const uint32_t x = r->from[0] + (uint32_t) (i - row * nx),
 					   y = r->from[1] + (uint32_t) (row % ny),
 					   z = r->from[2] + (uint32_t) (row / ny);
 
-		if ((i / 32) % STEPS == 0 && rb_peek(args->stop) != 0)
+		if (base / 32 % STEPS == 0 && __any_sync(~0u, lane == 0 && rb_peek(args->stop) != 0))
 		{
-			if (PASS == COUNT_AND_LIST)
+			if (PASS == COUNT_AND_LIST && lane == 0)
 				atomicMax(args->places.n, (rb_count) 1 << 62);
-			break;
+			return false;
 		}
-		put<PASS>(args, side, first + rb_grid_number(grid, x, y, z), entry_in(entry, r, x, y, z),
-				  place_of(args, at + i));
+		if (i < r->n)
+			put<PASS>(args, side, first + rb_grid_number(grid, x, y, z),
+					  entry_in(entry, r, x, y, z), place_of(args, at + i));
 	}
+	return true;
 }
 
 /*
@@ -382,7 +384,8 @@ scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk
 			all.from[a] = __shfl_sync(~0u, r.from[a], from);
 			all.to[a] = __shfl_sync(~0u, r.to[a], from);
 		}
-		put_many<PASS>(args, grid, first, side, e, &all);
+		if (!put_many<PASS>(args, grid, first, side, e, &all))
+			break;
 	}
 }
 
@@ -456,6 +459,12 @@ rb_count_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 		scatter_kernel<COUNT><<<turns.blocks, THREADS, 0, run->queue->compute>>>(*args, turns);
 	RB_LAUNCHED(run, "scatter_kernel");
 	return RB_OK;
+}
+
+rb_status
+rb_fill_load(rb_device_run *run)
+{
+	return rb_kernel_load(run, (const void *) fill_kernel);
 }
 
 rb_status

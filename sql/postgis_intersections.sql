@@ -34,8 +34,9 @@ SELECT blue_id, red_id, ST_AsText(geom) FROM redblue_triangle_intersections_quer
 SELECT red_id, blue_id, ST_AsText(geom) FROM redblue_triangle_intersections_query('SELECT 1 AS building, * FROM solid', 'TABLE wall', red_object => 'building') ORDER BY 1, 2;
 -- in the select list, with a condition, a part of the rows, and columns that are not asked for
 SELECT (i).red_id, ST_Length((i).geom) FROM (SELECT redblue_triangle_intersections('solid', 'wall') AS i OFFSET 0) t ORDER BY 1, 2;
-SET redblue.custom_scan = on;
+SET redblue.custom_scan = on; SET redblue.backend = auto;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT geom FROM redblue_triangle_intersections('solid', 'wall') WHERE ST_Length(geom) > 1;
+RESET redblue.backend;
 SELECT blue_id FROM redblue_triangle_intersections('solid', 'wall') WHERE ST_Length(geom) > 1;
 SELECT count(*) FROM redblue_triangle_intersections('solid', 'wall');
 SELECT count(*) FROM (SELECT FROM redblue_triangle_intersections('solid', 'wall') LIMIT 2) t;
