@@ -75,21 +75,6 @@ rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *ar
 	return core->thread_start(thread, stack, body, arg);
 }
 
-/* ---- rb_records.h ---- */
-
-rb_status
-rb_records_put(rb_context *ctx, rb_record_reader *reader, const void *bytes, size_t n,
-			   const rb_sink *sink)
-{
-	return core->records_put(ctx, reader, bytes, n, sink);
-}
-
-void
-rb_record_reader_free(rb_context *ctx, rb_record_reader *reader)
-{
-	core->record_reader_free(ctx, reader);
-}
-
 /* ---- rb_gmp.h ---- */
 
 int

@@ -752,7 +752,7 @@ extern rb_status rb_estimate_pairs(rb_context *ctx, const rb_samples *what, doub
 
 /* ---- backends: who finds the pairs (backends.c) ---- */
 
-#define RB_BACKEND_ABI 12
+#define RB_BACKEND_ABI 13
 
 /* what a backend in a file of its own was compiled with (RB_ABI of rb_services.h) */
 typedef struct rb_abi

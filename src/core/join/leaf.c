@@ -13,7 +13,9 @@
  *		cells of the fine grid -> candidates -> float -> plane sides -> intervals -> exact
  *
  * in batches of some thousand pairs, each stage appending what it cannot settle
- * to the input of the next, without branches on geometry.  Float settles all but what is
+ * to the input of the next, without branches on geometry.  Where candidates are many, extents
+ * along four diagonals (rb_slabs.h) tell half of them apart where their boxes are compared;
+ * float counts these as its own.  Float settles all but what is
  * near to a tie; only where something is left are the faces of a tile made ready in double, too.
  * There zeros that can be seen are proved: a corner in the plane of a face that is flat on an
  * axis, four points that share a coordinate, a corner that both have.

@@ -115,8 +115,6 @@ typedef struct rb_sided
 		common; /* neighbours: a bit for each corner of red that is one of blue, then for blue's */
 } rb_sided;
 
-#define RB_SIDES_UNSURE 0x77
-
 /* are all three proved to be beside the plane? */
 static inline bool
 rb_sides_proved(unsigned sides)

@@ -39,10 +39,6 @@ typedef struct rb_services
 	void (*team_close)(rb_thread **me);
 	rb_status (*loop)(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg);
 	int (*thread_start)(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg);
-	/* rb_records.h */
-	rb_status (*records_put)(rb_context *ctx, rb_record_reader *reader, const void *bytes, size_t n,
-							 const rb_sink *sink);
-	void (*record_reader_free)(rb_context *ctx, rb_record_reader *reader);
 	/* rb_join.h */
 	rb_status (*decide_pairs)(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 							  size_t *kept);

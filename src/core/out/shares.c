@@ -398,8 +398,6 @@ cut_node(rb_cutting *k, uint32_t from, uint32_t to, int n, const rb_ends *ends)
 	cut_node(k, middle, to, n - n / 2, &half[1]);
 }
 
-/* ---- all of it ---- */
-
 /* ---- cuts that were made before ---- */
 
 #define REMEMBERED 8

@@ -16,7 +16,7 @@
  *
  *		|p - P| <= 1.001 e m							(stored)
  *
- * and every bound below has at least a fifth to spare, which covers factors
+ * and every bound below has a fifteenth to spare at least, which covers factors
  * like this 1.001, the terms in 2^-53 where they are not named, and the rounding
  * of the bound itself.
  *
