@@ -285,15 +285,9 @@ copy_bytes(uint64_t number, bool drop)
 	return bytes;
 }
 
-/*
- * One device takes some 1.5 nanoseconds a part, more where there are many pairs; to share a join costs about a
- * millisecond, and each device looks at all parts once.
- */
-#define SHARE_PARTS 2000000
-
-static const rb_backend backend = {RB_ABI,         "cuda",     rb_device_probe,  join,
-								   rb_device_warm, copy_bytes, rb_device_refine, rb_device_count,
-								   open_device,    SHARE_PARTS};
+static const rb_backend backend = {RB_ABI,         "cuda",        rb_device_probe,  join,
+								   rb_device_warm, copy_bytes,    rb_device_refine, rb_device_count,
+								   open_device,    RB_SHARE_PARTS};
 
 /* the one symbol of the file: the functions of the core in, the backend out */
 extern "C" __attribute__((visibility("default"))) const rb_backend *

@@ -10,8 +10,6 @@
 
 #include "core/shape/rb_tile.h"
 
-#define BLOCKS 5 /* of threads, for which a multiprocessor has registers */
-
 /* outside of it nobody wants to know of pairs, where they are those of a tile */
 typedef struct rb_clip
 {
@@ -50,7 +48,7 @@ bounds_put(rb_count key[6], double v[6])
 }
 
 static __global__ void
-__launch_bounds__(THREADS, BLOCKS)
+__launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 	bounds_kernel(const __grid_constant__ rb_grid_args args, const rb_turns turns)
 {
 	const rb_count first = (rb_count) blockIdx.x * turns.step;
@@ -125,7 +123,7 @@ rb_status
 rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
 	cudaStream_t stream = run->queue->compute;
-	const rb_turns turns = turns_of(run, args, nchunks, BLOCKS);
+	const rb_turns turns = turns_of(run, args, nchunks, RB_BOUNDS_BLOCKS);
 	rb_clip clip;
 
 	for (int a = 0; a < 3; a++)

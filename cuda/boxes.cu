@@ -25,13 +25,12 @@
 #include "take.cuh"
 #include "core/shape/rb_packed.h"
 
-#define WARPS 4
+#define WARPS RB_BOXES_WARPS
 #define THREADS (32 * WARPS)
 #define WORDS ((RB_TILE_F + 31) / 32)
 #define TILE (32 * WORDS) /* whole strips of it are looked at */
-#define ROWS 2            /* red boxes of a lane */
-#define WAITING 64        /* pairs of a warp: fewer than 32, and as many more */
-#define BLOCKS 8          /* of threads, on a multiprocessor */
+#define ROWS RB_BOXES_ROWS
+#define WAITING 64 /* pairs of a warp: fewer than 32, and as many more */
 
 static_assert(RB_TILE_F <= RB_RECORD_SIDE && RB_TILE_F <= ROWS * THREADS && RB_TILE_F <= 255,
 			  "counts of a record have eight bits; a thread writes the words of two red boxes");
@@ -510,7 +509,8 @@ join_item(const rb_cells_args *args, rb_box_tiles *t, const rb_item *item, rb_bo
 
 template <int MODE>
 static __global__ void
-__launch_bounds__(THREADS, BLOCKS) boxes_join_kernel(const __grid_constant__ rb_cells_args args)
+__launch_bounds__(THREADS, RB_BOXES_BLOCKS)
+	boxes_join_kernel(const __grid_constant__ rb_cells_args args)
 {
 	__shared__ __align__(16) char room[TILES_BYTES(MODE)];
 	rb_box_tiles *t = (rb_box_tiles *) room;

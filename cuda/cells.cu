@@ -36,10 +36,7 @@
 #include "take.cuh"
 #include "core/shape/rb_slabs.h"
 
-#ifndef RB_WARPS
-#define RB_WARPS 4
-#endif
-#define THREADS (32 * RB_WARPS)
+#define THREADS (32 * RB_CELLS_WARPS)
 #define WORDS ((RB_TILE_F + 31) / 32)
 #define QUEUE 288 /* a warp's candidates: a part of a strip, and less than 32 that waited */
 #define NEARS 64
@@ -52,9 +49,9 @@ template <bool NEAR> struct rb_tiles
 	float4 plane[2][RB_TILE_F];
 	uint4 slabs[32 * WORDS];      /* blue's: lo, hi of word 0, then of word 1 */
 	uint32_t elsewhere[WORDS][3]; /* blue's (take.cuh) */
-	uint16_t queue[RB_WARPS][QUEUE];
-	uint16_t near[RB_WARPS][NEAR ? NEARS : 2];
-	uint16_t found[RB_WARPS][BUFFERS];
+	uint16_t queue[RB_CELLS_WARPS][QUEUE];
+	uint16_t near[RB_CELLS_WARPS][NEAR ? NEARS : 2];
+	uint16_t found[RB_CELLS_WARPS][BUFFERS];
 	rb_reach_f reach;
 	rb_item item;
 	rb_taken taken;
@@ -432,12 +429,12 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 	const bool same = args->self && t->item.red == t->item.blue;
 	const uint32_t strips = (nb + 31) / 32;
 	const uint32_t units = (nr + 31) / 32 * strips;
-	const uint32_t end = units * (warp + 1) / RB_WARPS;
+	const uint32_t end = units * (warp + 1) / RB_CELLS_WARPS;
 	uint32_t group = ~0u;
 	uint32_t slot = 0, entry = 0;
 	rb_slabs s = {{0, 0}, {0, 0}};
 
-	for (uint32_t u = units * warp / RB_WARPS; u < end; u++)
+	for (uint32_t u = units * warp / RB_CELLS_WARPS; u < end; u++)
 	{
 		const uint32_t g = u / strips;
 		const uint32_t first = (u - g * strips) * 32;

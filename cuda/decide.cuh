@@ -20,9 +20,6 @@
 #include "core/shape/rb_pair.h"
 
 #define THREADS 128
-#ifndef RB_RESIDENT
-#define RB_RESIDENT 4 /* of them at once: as many as registers should let be */
-#endif
 
 #define HELD 128 /* hits that a warp holds back, so that their places are asked for at once */
 
@@ -126,7 +123,7 @@ decide(const rb_cells_args *args, const double *r, const double *b, rb_exact_env
  */
 template <rb_predicate PREDICATE, bool MARKS>
 static __global__ void
-__launch_bounds__(THREADS, EXACT ? 1 : RB_RESIDENT)
+__launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 	decide_kernel(const rb_cells_args args, double *room)
 {
 	__shared__ rb_desk desk;

@@ -32,11 +32,6 @@
 #define IDLE_MS 700
 #define POLL_MS 10
 #define KEEPER_STACK ((size_t) 1 << 20) /* the driver works on it */
-/*
- * Of the device: what stays in the pool between two joins that follow each other, for mapping memory is
- * slow.  A join of a few thousand triangles has pools of more than a gigabyte.
- */
-#define KEPT_SHARE 8
 /* what an open device takes of its own memory, about */
 #define OPEN_BYTES ((uint64_t) 550 << 20)
 
@@ -273,7 +268,7 @@ static bool
 pool_make(rb_device *device)
 {
 	struct cudaMemPoolProps props;
-	uint64_t keep = device->bytes / KEPT_SHARE;
+	uint64_t keep = device->bytes / RB_KEPT_SHARE;
 
 	device->pool = NULL;
 	if (!device->pools)

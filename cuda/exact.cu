@@ -9,12 +9,10 @@
 #define EXACT true
 #include "decide.cuh"
 
-#define AT_ONCE 3 /* blocks of an SM that its registers let run */
-
 int
 rb_exact_blocks(const rb_device_run *run, rb_count pairs)
 {
-	const rb_count most = (rb_count) run->device->sms * AT_ONCE;
+	const rb_count most = (rb_count) run->device->sms * RB_EXACT_BLOCKS;
 	const rb_count wanted = (pairs + THREADS - 1) / THREADS;
 
 	return (int) (wanted < most ? wanted : most);

@@ -7,12 +7,10 @@
 #define EXACT false
 #include "decide.cuh"
 
-#define BLOCKS_PER_SM 8
-
 rb_status
 rb_filters_launch(rb_device_run *run, const rb_cells_args *args)
 {
-	const int blocks = run->device->sms * BLOCKS_PER_SM;
+	const int blocks = run->device->sms * RB_FILTERS_BLOCKS;
 
 	kernel_of(args)<<<blocks, THREADS, 0, run->queue->compute>>>(*args, NULL);
 	RB_LAUNCHED(run, "filters: decide_kernel");

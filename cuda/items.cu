@@ -11,8 +11,6 @@
  */
 #include "level.cuh"
 
-#define CROWDED ((rb_count) 1 << 20) /* red times blue that may deserve a grid */
-
 /* items of a cell that its thread writes alone, and more than its block should */
 #define FEW 64
 #define MANY (1 << 14)
@@ -41,7 +39,8 @@ node_of_cell(const rb_node *nodes, uint32_t nnodes, rb_count cell)
 static __device__ __forceinline__ bool
 is_crowded(const rb_node *node, rb_count tests)
 {
-	return tests > CROWDED && (rb_count) node->grid.n[0] * node->grid.n[1] * node->grid.n[2] > 1 &&
+	return tests > RB_CROWDED &&
+		   (rb_count) node->grid.n[0] * node->grid.n[1] * node->grid.n[2] > 1 &&
 		   (node->shrunk || tests <= node->tests / 2);
 }
 

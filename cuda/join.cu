@@ -23,16 +23,9 @@
 
 #include <string.h>
 
-/* what a launch should find beyond its reservations */
-#ifndef POOL_PAIRS
-#define POOL_PAIRS ((rb_count) 16 << 20)
-#endif
-#define POOL_BYTES ((rb_count) 64 << 20)  /* of records */
 #define EMIT_THREADS 8                    /* that hand pairs to the sink, */
 #define EMIT_GRAIN ((uint64_t) 128 << 10) /* so many at once */
 #define FEW_TO_EMIT (1 << 20)             /* pairs that are handed on before threads have begun */
-#define BATCH 8                           /* work items that a block takes at once, at most */
-#define SMALL ((rb_count) 32 << 20)       /* tests of a small join: it gets room for all of them */
 
 typedef struct rb_joiner
 {
@@ -184,7 +177,9 @@ pools_make(rb_joiner *j, const rb_level *level)
 						  : j->args.records ? 1
 											: (j->args.boxes ? 1 : 2) * sizeof(rb_pair);
 	const rb_count all = j->args.records ? level->nitems * RB_ITEM_BYTES : level->item_tests;
-	const rb_count roomy = j->args.records ? POOL_BYTES : all <= SMALL ? SMALL : POOL_PAIRS;
+	const rb_count roomy = j->args.records        ? RB_POOL_BYTES
+						   : all <= RB_SMALL_JOIN ? RB_SMALL_JOIN
+												  : RB_POOL_PAIRS;
 	uint64_t left = run->budget - run->used;
 	rb_count blocks, want, fit;
 
@@ -196,8 +191,9 @@ pools_make(rb_joiner *j, const rb_level *level)
 	j->args.batch = 1;
 	j->args.reserve = reserve;
 	if ((j->args.records || none) && level->nitems / blocks / 8 > 1)
-		j->args.batch =
-			level->nitems / blocks / 8 < BATCH ? (uint32_t) (level->nitems / blocks / 8) : BATCH;
+		j->args.batch = level->nitems / blocks / 8 < RB_ITEMS_AT_ONCE
+							? (uint32_t) (level->nitems / blocks / 8)
+							: RB_ITEMS_AT_ONCE;
 	reserve *= j->args.batch;
 	/* all that there can be, or some pairs beyond what the blocks reserve */
 	want = all < roomy ? all : roomy;
@@ -231,7 +227,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 		}
 	}
 	/* nothing is left over where there is room for all beyond what blocks reserve */
-	j->whole = all <= SMALL && want >= all + (rb_count) j->blocks * reserve;
+	j->whole = all <= RB_SMALL_JOIN && want >= all + (rb_count) j->blocks * reserve;
 	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
 	j->args.next = (rb_count *) (j->tally + 2);
 	RB_CUDA(run, cudaMemsetAsync(j->tally, 0, 2 * sizeof(rb_tally) + sizeof(rb_count),

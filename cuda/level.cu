@@ -13,11 +13,9 @@
 
 #include <string.h>
 
-#define CROWD ((rb_count) 1 << 28) /* tests in all crowded cells; less is done without */
-#define COARSER 8                  /* times the cost of an incidence when there were too many */
+#define COARSER 8 /* times the cost of an incidence when there were too many */
 
-/* objects at the top with which the host does not wait for the plan, and places for them */
-#define FEW ((rb_count) 1 << 21)
+/* places for the few objects at the top with which the host does not wait for the plan */
 #define FEW_PLACES(objects) (2 * (objects) + ((rb_count) 1 << 20))
 
 /* ---- the top ---- */
@@ -246,7 +244,7 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 	const rb_count most = (rb_count) max_cells;
 
 	*done = false;
-	if (!run->top || level->nnodes != 1 || objects > FEW ||
+	if (!run->top || level->nnodes != 1 || objects > RB_FEW_OBJECTS ||
 		places * (sizeof(uint32_t) + sizeof(uint2)) + most * 2 * sizeof(rb_count) > share / 2)
 		return RB_OK;
 	RB_TRY(rb_plan_launch(run, args, run->ctx->grid_resolution,
@@ -348,7 +346,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	stats->stage[RB_STAGE_GRID].count += seen.incidences[0] + seen.incidences[1];
 
 	/* a few crowded cells are joined faster than they are cut */
-	refine = seen.crowded_tests > CROWD;
+	refine = seen.crowded_tests > RB_CROWD;
 	level->nitems = seen.items + (refine ? 0 : seen.crowded_items);
 	level->item_tests = seen.item_tests + (refine ? 0 : seen.crowded_tests);
 	if (!filled)

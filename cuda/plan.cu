@@ -17,24 +17,6 @@
 #define SAMPLE 65536
 #define CHUNK_SAMPLE THREADS
 
-/*
- * Costs in box tests: of putting an object into a cell, and of looking at a cell
- * (measured).  Where boxes are the answer a test costs the least; where a distance is
- * asked for, what follows a test the most.
- */
-#ifndef RB_COST_INCIDENCE
-#define RB_COST_INCIDENCE 60.0
-#endif
-#ifndef RB_COST_INCIDENCE_BOX
-#define RB_COST_INCIDENCE_BOX 250.0
-#endif
-#ifndef RB_COST_INCIDENCE_NEAR
-#define RB_COST_INCIDENCE_NEAR 30.0
-#endif
-#ifndef RB_COST_CELL
-#define RB_COST_CELL 2000.0
-#endif
-
 /* ---- what is known of the objects ---- */
 
 /*

@@ -26,6 +26,8 @@
 #ifndef RB_CUDA_CUH
 #define RB_CUDA_CUH
 
+#include "tuning.cuh"
+
 #include "core/join/rb_join.h"
 #include "core/shape/rb_float.h"
 #include "core/join/rb_grid.h"
@@ -381,10 +383,6 @@ extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_c
 						   rb_count n, cudaStream_t stream);
 
 /* ---- cells.cu, boxes.cu: from work items to candidates, and the float test ---- */
-
-#ifndef RB_TILE_F
-#define RB_TILE_F 224 /* objects of one side in shared memory, at most 256 */
-#endif
 
 /* most pairs of a work item, and most bytes of the record that has them */
 #define RB_ITEM_PAIRS ((rb_count) RB_TILE_F * RB_TILE_F)

@@ -13,8 +13,6 @@
 
 #include "core/shape/rb_tile.h"
 
-#define BLOCKS 4 /* of threads, for which a multiprocessor has registers */
-
 /* what a pass does with each incidence */
 enum
 {
@@ -391,7 +389,7 @@ scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk
 
 template <int PASS>
 static __global__ void
-__launch_bounds__(THREADS, BLOCKS)
+__launch_bounds__(THREADS, RB_SCATTER_BLOCKS)
 	scatter_kernel(const __grid_constant__ rb_grid_args args, const rb_turns turns)
 {
 	__shared__ rb_scatter at_node;
@@ -450,7 +448,7 @@ __launch_bounds__(THREADS) fill_kernel(const __grid_constant__ rb_grid_args args
 rb_status
 rb_count_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks)
 {
-	const rb_turns turns = turns_of(run, args, nchunks, BLOCKS);
+	const rb_turns turns = turns_of(run, args, nchunks, RB_SCATTER_BLOCKS);
 
 	if (args->places.capacity > 0)
 		scatter_kernel<COUNT_AND_LIST>
@@ -479,7 +477,7 @@ rb_fill_early(rb_device_run *run, const rb_grid_args *args)
 rb_status
 rb_fill_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, rb_count placed)
 {
-	const rb_turns turns = turns_of(run, args, nchunks, BLOCKS);
+	const rb_turns turns = turns_of(run, args, nchunks, RB_SCATTER_BLOCKS);
 
 	if (placed > 0)
 		fill_kernel<<<blocks_for(placed, UINT32_MAX), THREADS, 0, run->queue->compute>>>(*args,

@@ -16,7 +16,6 @@
 #include "rb_cuda.cuh"
 
 #define THREADS 256
-#define BLOCKS_PER_SM 8
 
 static __global__ void
 __launch_bounds__(THREADS)
@@ -40,7 +39,7 @@ rb_words_launch(rb_device_run *run, const rb_cells_args *args, bool exact)
 {
 	const rb_pool *pool = &args->pool;
 
-	words_kernel<<<run->device->sms * BLOCKS_PER_SM, THREADS, 0, run->queue->compute>>>(
+	words_kernel<<<run->device->sms * RB_WORDS_BLOCKS, THREADS, 0, run->queue->compute>>>(
 		*args, exact ? pool->undecided : pool->hits,
 		exact ? &pool->tally->exact_hits : &pool->tally->hits);
 	RB_LAUNCHED(run, "words_kernel");

@@ -30,12 +30,12 @@ my @ask = (
 	"SELECT redblue_triangle_pair_count('red', 'blue')",
 	"SELECT redblue_triangle_self_pair_count('blue')",
 	"SELECT count(*) FROM redblue_triangle_pairs_query('SELECT id % 100 AS id, ax, ay, az, bx, by, bz, cx, cy, cz FROM red', 'TABLE blue') WHERE red_id < 50");
-# meshes, which say nothing of threads that were not to be had
+# meshes, which say nothing of threads that were not to be had; rows in order, for points are numbered as they come
 my $joins = @ask;
 $node->safe_psql('postgres', "CREATE TABLE few AS SELECT id, ax AS x, ay AS y, az AS z FROM red WHERE id % 16 = 0;\nSELECT tets FROM redblue_tetrahedralize(points => 'few', mesh => 'm', keep => 'hull')");
 push @ask,
   "SELECT sum(v1 + v2) FROM redblue_tetrahedra(points => 'few', keep => 'hull')",
-  "SELECT sum(v1 + v2) FROM redblue_tetrahedra_query('SELECT * FROM red WHERE id % 97 = 0', keep => 'hull', on_crossing => 'split')",
+  "SELECT sum(v1 + v2) FROM redblue_tetrahedra_query('SELECT * FROM red WHERE id % 97 = 0 ORDER BY id', keep => 'hull', on_crossing => 'split')",
   "SELECT 1000 + count(*) + length(redblue_mesh_vtu('m')) FROM redblue_mesh_check('m', points => 'few', keep => 'hull')";
 my @s = map { session($node) } 1 .. $sessions;
 $_->ask('SET redblue.threads = 8; SET redblue.duplicate_notice = off; SET client_min_messages = warning') for @s;
