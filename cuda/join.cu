@@ -177,7 +177,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 						  : j->args.records ? 1
 											: (j->args.boxes ? 1 : 2) * sizeof(rb_pair);
 	const rb_count all = j->args.records ? level->nitems * RB_ITEM_BYTES : level->item_tests;
-	const rb_count roomy = j->args.records        ? RB_POOL_BYTES
+	const rb_count roomy = j->args.records        ? RB_POOL_RECORDS
 						   : all <= RB_SMALL_JOIN ? RB_SMALL_JOIN
 												  : RB_POOL_PAIRS;
 	uint64_t left = run->budget - run->used;

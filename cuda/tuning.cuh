@@ -38,8 +38,13 @@
 
 /* ---- blocks at once: as many as registers should let be ---- */
 
-/* of 256 threads: of 48 registers each (bounds.cu), of 64 (scatter.cu) */
+/* of 256 threads: of 48 registers each (bounds.cu), where there is place for 1,280 threads, ... */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define RB_BOUNDS_BLOCKS 4
+#else
 #define RB_BOUNDS_BLOCKS 5
+#endif
+/* ... and of 64 (scatter.cu) */
 #define RB_SCATTER_BLOCKS 4
 
 /* filters in double (filters.cu), of 128 threads: resident ones, which spill a little, and how many are launched */
@@ -98,7 +103,7 @@
 #ifndef RB_POOL_PAIRS
 #define RB_POOL_PAIRS ((rb_count) 16 << 20)
 #endif
-#define RB_POOL_BYTES ((rb_count) 64 << 20)
+#define RB_POOL_RECORDS ((rb_count) 64 << 20)
 
 /* work items that a block takes at once, at most, where room for them is small (join.cu) */
 #define RB_ITEMS_AT_ONCE 8
