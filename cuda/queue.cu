@@ -90,8 +90,9 @@ queue_fill(rb_device_run *run, rb_device_queue *queue)
 	}
 	RB_CUDA(run, cudaHostAlloc((void **) &queue->mailbox, sizeof(rb_mailbox), cudaHostAllocMapped));
 	RB_CUDA(run, cudaMalloc((void **) &queue->stop, sizeof(uint32_t)));
-	/* and a join that was stopped leaves it so (rb_queue_idle) */
+	/* and a join that was stopped leaves it so (rb_queue_idle); a wish to stop comes by the other stream */
 	RB_CUDA(run, cudaMemsetAsync(queue->stop, 0, sizeof(uint32_t), queue->compute));
+	RB_CUDA(run, cudaStreamSynchronize(queue->compute));
 	return RB_OK;
 }
 

@@ -79,9 +79,8 @@ struct rb_leaf
 	bool part;      /* or the first one does, with a distance: planes tell who is beyond it */
 	bool rows_tell; /* a self join in which the parts' rows say whether a pair is wanted */
 	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
-	bool small;     /* faces in float come before those in double ... */
-	bool
-		slabs; /* and before these their extents, where pairs are many: boxes tell all of them apart */
+	bool small;     /* faces in float come before those in double, */
+	bool slabs;     /* and where pairs are many, their extents come before these ... */
 	rb_frame frame; /* ... in this frame */
 
 	/* counts */
