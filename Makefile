@@ -4,7 +4,8 @@
 #   make installcheck             pg_regress against a running server
 #   make demo                     install what is missing, build, join two meshes, draw them
 #   make faces-check              triangles of real and random faces against CGAL
-#   make test                     install what is missing, build, run every test
+#   make test                     install what is missing, build, test every feature once
+#   make test-all                 the same with every test
 #   make dist                     a zip for PGXN
 #   make deb                      Debian packages
 #   make test-qgis                the recipes' layers in QGIS, where it is installed
@@ -229,10 +230,13 @@ $(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefi
 # the tests that run threads
 THREADED = test_cache test_view test_join test_kinds test_nearest test_parallel test_records test_set test_stream
 
-.PHONY: core-test core-test-asan core-test-tsan core-test-valgrind
+.PHONY: core-test core-test-quick core-test-asan core-test-tsan core-test-valgrind
 core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_bodies test_hard test_kinds test_mesh test_nearest test_parallel test_refusals test_two) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
+# in one build, at a tenth of the sizes
+core-test-quick: $(call core_bins,$(ALONE))
+	@RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
 core-test-asan: $(call core_bins,asan)
 	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.15} test/core/run $^
 # The C library is not instrumented, so nothing is said of what it does inside.
@@ -343,13 +347,17 @@ circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
 
 # ---- whole runs ----
 
-.PHONY: test test-long test-qgis demo bench bench-rows bench-reading faces-check readme
+.PHONY: test test-all test-long test-qgis demo bench bench-rows bench-reading faces-check readme
+# every feature once, in minutes
 test:
-	@test/run
-# the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
+	@test/run quick
+# every test
+test-all:
+	@test/run all
+# and with the largest meshes and crowds: minutes each, gigabytes of data; other servers, if REDBLUE_PG_SOURCES
 # or REDBLUE_PG_CONFIGS says where some are (test/versions)
 test-long:
-	@REDBLUE_LONG=1 test/run
+	@REDBLUE_LONG=1 test/run all
 # layers of doc/recipes.md in QGIS, where it is; PICTURES=doc draws those that pages show anew
 test-qgis:
 	@PICTURES='$(PICTURES)' CITY='$(CITY)' test/qgis/run

@@ -1,5 +1,6 @@
 # Cancel and statement_timeout take effect at once in every stage, and leave
 # nothing behind: no memory, no descriptor, no thread.
+# run: alone
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,5 @@
 # Eight sessions at once get the answer that one gets alone.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

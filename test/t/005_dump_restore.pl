@@ -1,5 +1,6 @@
 # A materialized view over the table form: its dependencies are known, it is
 # refreshed under a narrow search_path, and it survives dump and restore.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # Data that a plain uniform grid falls over: far clusters, a giant, a crowd in one
 # cell, the same triangle ten thousand times.
+# run: alone
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # What must not change the answer does not change it: threads, grid, memory,
 # sides, the order of corners and rows, a power of two.
+# run: once
 use strict;
 use warnings;
 use FindBin;

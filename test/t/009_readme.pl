@@ -1,6 +1,7 @@
 # What README.md and doc/ say is true: their examples run and print what the page
 # shows, their links lead somewhere, the tables of PostGIS's errors are those that
 # a run gives, every function and setting is documented.
+# run: quick once
 use strict;
 use warnings;
 use FindBin;

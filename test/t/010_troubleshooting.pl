@@ -4,6 +4,7 @@
 #
 # A quote is what stands in backquotes in the first column.  The first of a row is a
 # message, or a line of make; DETAIL, HINT and CONTEXT stand before what they say.
+# run: quick once
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # What a join reads is what a SELECT in its place would read: with other sessions
 # at work, at every isolation level.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,7 @@
 # Tables that several processes read: every way out of the middle of reading
 # (timeout, cancel, an error, a worker that is ended, the end of the session)
 # ends the workers and gives their memory back.
+# run: once
 use strict;
 use warnings;
 use FindBin;

@@ -4,6 +4,7 @@
 # RLIMIT_NPROC counts the threads of a user's processes, and RLIMIT_AS a process's
 # address space; both are set from outside, for sessions that run.  And a preloaded
 # library (refuse.c) refuses this and that.
+# run: once
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # A row that another session changes while a statement waits for it is looked at again:
 # what the statement joins it with must be there again, wherever the join stands.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

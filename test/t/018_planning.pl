@@ -1,5 +1,6 @@
 # To plan a statement waits for nobody and keeps nothing; and what other sessions do between
 # the planning of a statement and its execution is no error that it would not be without workers.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

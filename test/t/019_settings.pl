@@ -1,5 +1,6 @@
 # Values of settings that are given before the library is loaded: a wrong one that the session has SET is an error of the
 # first use, in PostgreSQL's words; one of a role, a database, a connection or the configuration keeps nobody from logging in.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # Rights before locks: who may not use a table neither locks it nor waits for it, and a
 # right that goes while the lock is waited for is gone.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # A server with few buffers, a session with few for its temporary tables: redblue_into keeps
 # no page that its rows came from.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

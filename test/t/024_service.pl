@@ -1,5 +1,6 @@
 # The worker, which joins on a device for all sessions: its answers, its life, and what becomes of sessions and server
 # when either side is slow, stopped, killed or refused something.  The device is a fake one (fake_device.c).
+# run: once
 use strict;
 use warnings;
 use FindBin;

@@ -1,4 +1,5 @@
 # Meshes: the same bits whatever happens, cancelled at once, nothing left behind, rights as SQL has them.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # Meshes where something else happens at the same time: a cancel amid each stage, the end of a session or of the
 # server, another session at the same tables.
+# run: once
 use strict;
 use warnings;
 use FindBin;

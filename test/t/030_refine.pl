@@ -1,4 +1,5 @@
 # Refinement: the same bits whatever happens, cancelled at once, memory, rights, sessions that refine one mesh; many bodies.
+# run: once alone
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # Refinement on a device: by the worker, with the same bits as on the processor; what becomes of it when the device is
 # full, fails, hangs or is not there.  The device is a fake one (fake_device.c).
+# run: once
 use strict;
 use warnings;
 use FindBin;

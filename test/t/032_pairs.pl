@@ -1,5 +1,6 @@
 # redblue_postgis: functions of two geometries that are cancelled, short of memory, called in parallel, and called
 # again where something of the last call may be left.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # redblue_postgis: a join as one node on a device, which the worker has: the same rows, and what becomes of it where it
 # is cancelled or the device fails.  The device is a fake one (fake_device.c).
+# run: quick once
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # Pairs of a tile over larger data: each pair of one tile, of every sort of join, whoever reads the rows, keeps them or
 # joins them; a tile needs the memory of its share; and its join can be cancelled.
+# run: quick once
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # redblue_tiles: tiles that are even by what is measured afterwards of all rows and pairs, from a sample only, of
 # whatever a join can read, with the rights of whoever asks; and it can be cancelled.
+# run: quick once
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # Joins that have no room in redblue.memory_limit: tile by tile, the same pairs; what they hold meanwhile in memory and in
 # files; and what is left of it after their end, whatever that was.
+# run: once
 use strict;
 use warnings;
 use FindBin;

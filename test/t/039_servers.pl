@@ -1,6 +1,7 @@
 # doc/servers.md, as it stands, with four servers and a coordinator: one join on all of them at once, with the answer of one
 # server.  Then what the page says of rows that change, of several sessions, of servers that are down, of a cancel, of
 # rights, and of other rows.
+# run: once
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,6 @@
 # Several devices that share a join: which of them, by redblue.gpu_devices; the same answers; and what becomes of a join when
 # one of them is full, fails, hangs or is not there.  The devices are fake ones (fake_device.c).
+# run: quick once
 use strict;
 use warnings;
 use FindBin;
