@@ -204,6 +204,31 @@ is(temp_files(), 0, 'no file is left');
 $s->ask('RESET temp_file_limit');
 is($s->ask($count), $answer, 'the session goes on');
 
+# ---- files that cannot be made ----
+
+# A session may hold about 330 descriptors of its own, so 400 failures show whether a failure gives its descriptor back.
+my $temp = $node->data_dir . '/base/pgsql_tmp';
+rename($temp, "$temp.away");
+append_to_file($temp, "not a directory\n");
+is($s->ask(<<"SQL"), '', 'an error 400 times');
+DO \$\$
+DECLARE failed int := 0;
+BEGIN
+	FOR i IN 1 .. 400 LOOP
+		BEGIN
+			PERFORM redblue_box_pair_count('gauss', 'uniform');
+		EXCEPTION WHEN OTHERS THEN
+			failed := failed + 1;
+			IF SQLERRM !~ 'could not create temporary file' THEN RAISE; END IF;
+		END;
+	END LOOP;
+	IF failed <> 400 THEN RAISE 'failed % times', failed; END IF;
+END \$\$
+SQL
+unlink($temp);
+rename("$temp.away", $temp);
+is($s->ask($count), $answer, 'the session goes on');
+
 # ---- who ends it ----
 
 my %ends = (

@@ -31,11 +31,21 @@ rb_spill_file_open(rb_spill *s, rb_spill_file *file)
 {
 	if (file->open)
 		return;
-	/* a descriptor more than the server knows of */
+	/*
+	 * OpenTemporaryFile raises an error where no file can be made, so it comes first: a
+	 * credit taken before it would be lost for the life of the session.
+	 */
+	file->file = OpenTemporaryFile(true);
+	/* the credit is for the descriptor of our own (dup_descriptor) */
 	if (!AcquireExternalFD())
+	{
+		const int why = errno;
+
+		FileClose(file->file);
+		errno = why;
 		ereport(ERROR, (errcode_for_file_access(),
 						errmsg("%s: could not open a temporary file: %m", s->function)));
-	file->file = OpenTemporaryFile(true);
+	}
 	file->fd = -1;
 	file->size = 0;
 	file->got = &s->got;
@@ -66,7 +76,7 @@ rb_spill_file_cut(rb_spill_file *file, int64 size)
 
 /* the server may close its own descriptor, but not while it has just written to it */
 static void
-take_descriptor(rb_spill_file *file, const char *function)
+dup_descriptor(rb_spill_file *file, const char *function)
 {
 	file->fd = dup(FileGetRawDesc(file->file));
 	if (file->fd < 0)
@@ -95,7 +105,7 @@ write_bytes(rb_spill *s, rb_spill_file *file, const void *from, size_t bytes)
 									  (long long) (s->bytes >> 10)),
 							errhint("Free some space, or raise redblue.memory_limit.")));
 		if (file->fd < 0)
-			take_descriptor(file, s->function);
+			dup_descriptor(file, s->function);
 		file->size += written;
 		s->bytes += (uint64) written;
 		next += written;
