@@ -12,6 +12,9 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+/* doc/reference.md says how many joins have room in the shared memory of a container */
+StaticAssertDecl(sizeof(rb_request) <= 1600000, "a request takes about 1.5 MB of shared memory");
+
 /* DSM_HANDLE_INVALID: a new one */
 static dsm_segment *
 get_segment(dsm_handle handle, char *why_not, size_t size)
