@@ -976,12 +976,12 @@ a_card_comes_late(void)
 	run r;
 
 	stub_reset(2);
-	stub.card[1].open_ms = 20000;
+	stub.card[1].open_ms = 120000;
 	run_init(&r, 800);
 	began = rb_now_ms();
 	run_join(&r);
 	run_is_right(&r, "by the one that is open");
-	CHECK(rb_now_ms() - began < 10000, "%f ms", rb_now_ms() - began);
+	CHECK(rb_now_ms() - began < 60000, "%f ms", rb_now_ms() - began);
 	CHECK(stub.card[0].done == 2 && stub.card[1].joined == 0, "%d joins", stub.card[0].done);
 	run_free(&r);
 }
@@ -992,7 +992,8 @@ static void *
 stop_soon(void *arg)
 {
 	(void) arg;
-	usleep(50000);
+	for (int i = 0; i < 60000 && rb_load(&stopped->done) == 0; i++)
+		usleep(1000);
 	CHECK(rb_load(&stopped->stage) == RB_STAGE_CANDIDATES && rb_load(&stopped->total) % 10 == 0 &&
 			  rb_load(&stopped->done) > 0,
 		  "stage %d, %lu of %lu", rb_load(&stopped->stage), (unsigned long) rb_load(&stopped->done),
@@ -1012,14 +1013,14 @@ a_stop_is_heard(void)
 
 		stub_reset(3);
 		stub.slow_stop = true;
-		stub.card[2].open_ms = i == 0 ? 0 : 20000;
+		stub.card[2].open_ms = i == 0 ? 0 : 120000;
 		run_init(&r, 800);
 		stopped = &r.ctx;
 		pthread_create(&thread, NULL, stop_soon, NULL);
 		began = rb_now_ms();
 		run_join(&r);
 		CHECK(r.status == RB_STOPPED, "%s", rb_status_text(r.status));
-		CHECK(rb_now_ms() - began < 5000, "%f ms", rb_now_ms() - began);
+		CHECK(rb_now_ms() - began < 60000, "%f ms", rb_now_ms() - began);
 		pthread_join(thread, NULL);
 		run_free(&r);
 	}

@@ -290,7 +290,8 @@ stopped(void)
 		took = rb_now_ms();
 		pthread_join(other, NULL);
 		took -= asked;
-		CHECK(took < 500, "%d threads stopped after %g ms", threads, took);
+		/* all pieces together would take ages, a busy machine takes a while */
+		CHECK(took < 30000, "%d threads stopped after %g ms", threads, took);
 		CHECK(pieces > 0, "nothing was done");
 		close_team(me);
 	}
