@@ -191,9 +191,9 @@ gpu-check: gpu-tools
 gpu-bench: gpu-tools
 	@test/cuda/run bench
 
-# ---- core alone: C tests without a server, in six builds ----
+# ---- core alone: C tests without a server, in seven builds ----
 
-# plain, with OpenMP, under the sanitizers (two of them), for Valgrind, and with tiny
+# of the extension's own objects, plain, with OpenMP, under the sanitizers (two of them), for Valgrind, and with tiny
 # tiles and buffers (rb_base.h)
 CORE_TESTS = $(sort $(notdir $(basename $(wildcard test/core/test_*.c))))
 FUZZERS = $(sort $(notdir $(basename $(wildcard test/fuzz/fuzz_*.c))))
@@ -222,6 +222,13 @@ $(eval $(call core_variant,asan,$(ASAN_CFLAGS)))
 $(eval $(call core_variant,tsan,$(TSAN_CFLAGS)))
 $(eval $(call core_variant,valgrind,-O1))
 $(eval $(call core_variant,small,-DRB_SMALL,src/refine/%))
+# the quick ones compile nothing of core anew; what they add need not be fast
+$(BUILD)/quick/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CORE_CFLAGS) -O1 -Itest/core -MMD -MP -c -o $@ $<
+$(call core_bins,quick): $(BUILD)/quick/test_%: $(BUILD)/quick/test/core/test_%.o $(patsubst %.c,$(BUILD)/quick/%.o,$(TEST_HELPERS)) $(CORE_SRC:.c=.o)
+	$(CC) $(CORE_CFLAGS) -o $@ $^ $(CORE_LIBS)
+-include $(wildcard $(BUILD)/quick/test/*/*.d)
 # in the sanitizers' builds the linker, not the program, stands in front of these
 $(BUILD)/asan/test_refusals $(BUILD)/tsan/test_refusals: CORE_LIBS += $(addprefix -Wl$(COMMA)--wrap=,\
 	malloc calloc realloc aligned_alloc mmap munmap mremap pthread_create)
@@ -234,8 +241,8 @@ THREADED = test_cache test_view test_join test_kinds test_nearest test_parallel 
 core-test: $(call core_bins,$(ALONE)) $(addprefix $(BUILD)/small/,test_answers test_bodies test_hard test_kinds test_mesh test_nearest test_parallel test_refusals test_two) \
 		$(addprefix $(BUILD)/$(if $(filter openmp,$(PARALLEL)),core,openmp)/,$(THREADED))
 	@test/core/run $^
-# in one build, at a tenth of the sizes
-core-test-quick: $(call core_bins,$(ALONE))
+# at a tenth of the sizes
+core-test-quick: $(call core_bins,quick)
 	@RB_TEST_SCALE=$${RB_TEST_SCALE:-0.1} test/core/run $^
 core-test-asan: $(call core_bins,asan)
 	@UBSAN_OPTIONS=print_stacktrace=1 RB_TEST_SCALE=$${RB_TEST_SCALE:-0.15} test/core/run $^
@@ -347,7 +354,7 @@ circles: $(OBJS) $(if $(shell command -v $(NVCC) 2>/dev/null),$(CUDA_OBJS))
 
 # ---- whole runs ----
 
-.PHONY: test test-all test-long test-qgis demo bench bench-rows bench-reading faces-check readme
+.PHONY: test test-all test-long test-qgis demo bench bench-rows bench-reading bench-stops faces-check readme
 # every feature once, in minutes
 test:
 	@test/run quick
@@ -371,6 +378,9 @@ bench-rows:
 # two tables into a join, against a SELECT that looks at their rows
 bench-reading:
 	@test/bench/reading
+# how soon cancelled statements stop, on a quiet machine
+bench-stops:
+	@test/bench/stops
 # triangles of faces against CGAL, where its headers are
 faces-check:
 	@test/bench/faces.sh
