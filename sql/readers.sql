@@ -284,7 +284,7 @@ SELECT * FROM helped;
 CREATE TABLE counted AS TABLE plain;
 CREATE FUNCTION counted(expected bigint, OUT scanned boolean, OUT tuples bigint) LANGUAGE plpgsql AS $$
 BEGIN
-	FOR i IN 1 .. 100 LOOP
+	FOR i IN 1 .. 600 LOOP
 		PERFORM pg_stat_clear_snapshot();
 		SELECT seq_scan > 0, seq_tup_read INTO scanned, tuples FROM pg_stat_user_tables WHERE relid = 'readers.counted'::regclass;
 		EXIT WHEN tuples >= expected;

@@ -87,14 +87,7 @@ for my $query ('MOVE 10 IN c', 'MOVE ALL IN c')
 	$victim->send($query);
 	sleep(0.5);
 	$watch->ask("SELECT pg_terminate_backend($victim->{pid})");
-	my $gone = 0;
-	for (1 .. 100)
-	{
-		$gone = !-d "/proc/$victim->{pid}";
-		last if $gone;
-		sleep(0.05);
-	}
-	ok($gone, "terminated in $query");
+	ok(comes_true(sub { !-d "/proc/$victim->{pid}" }), "terminated in $query");
 	eval { $victim->quit };
 }
 # below a Gather: a worker goes, the leader goes, the query is cancelled
@@ -113,11 +106,7 @@ SKIP:
 	{
 		$victim->send($slow);
 		my $worker = '';
-		for (1 .. 100)
-		{
-			sleep(0.05);
-			last if ($worker = workers_of($victim->{pid})) ne '';
-		}
+		comes_true(sub { ($worker = workers_of($victim->{pid})) ne '' });
 		sleep(0.3);
 		isnt($worker, '', "$way: there are workers");
 		$watch->ask('SELECT '
@@ -126,19 +115,12 @@ SKIP:
 				: "pg_terminate_backend($victim->{pid})"));
 		if ($way ne 'leader')
 		{
-			my (undef, $err) = $victim->wait_for(60);
+			my (undef, $err) = $victim->wait_for;
 			like($err, $way eq 'worker' ? qr/57P01|administrator command/ : qr/57014/, "$way: the query ends");
 			is(backend_threads($victim->{pid}), 1, "$way: no thread is left");
 		}
 	}
-	my $left = 1;
-	for (1 .. 100)
-	{
-		$left = $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE $victim->{pid} IN (pid, leader_pid)");
-		last if $left == 0;
-		sleep(0.05);
-	}
-	is($left, 0, 'leader: it goes with its workers');
+	ok(comes_true(sub { $watch->ask("SELECT count(*) FROM pg_stat_activity WHERE $victim->{pid} IN (pid, leader_pid)") eq '0' }), 'leader: it goes with its workers');
 	eval { $victim->quit };
 }
 # the client goes without a word
@@ -146,14 +128,7 @@ SKIP:
 	my $victim = session($node);
 	$victim->ask("BEGIN; DECLARE c NO SCROLL CURSOR FOR $few; MOVE 10 IN c");
 	$victim->{run}->kill_kill;
-	my $gone = 0;
-	for (1 .. 100)
-	{
-		$gone = !-d "/proc/$victim->{pid}";
-		last if $gone;
-		sleep(0.05);
-	}
-	ok($gone, 'the backend of a lost client ends');
+	ok(comes_true(sub { !-d "/proc/$victim->{pid}" }), 'the backend of a lost client ends');
 }
 is($watch->ask("SELECT count(*) FROM ($few) t"), 250000, 'the server lives on');
 is($session->ask("SELECT count(*) FROM ($few) t"), 250000, 'and so does the session');

@@ -12,7 +12,6 @@ use Test::More;
 use List::Util qw(max);
 use Time::HiRes qw(sleep);
 
-my $allowed_ms = 1000;
 my $node = new_server('readers', <<'CONF');
 max_worker_processes = 12
 max_parallel_workers = 4
@@ -93,10 +92,9 @@ sub leave_early
 	for my $i (1 .. $rounds)
 	{
 		my $timeout = 1 + $i * 37 % 130;
-		my $t0 = Time::HiRes::time();
-		my (undef, $err) = $session->ask("SET statement_timeout = $timeout;\n$read;\nSET statement_timeout = 0");
-		$latest = max($latest, (Time::HiRes::time() - $t0) * 1000 - $timeout);
-		$cancelled++ if $err =~ /57014/;
+		my ($so, $late) = timed_out($session, $read, $timeout);
+		$latest = max($latest, $late);
+		$cancelled += $so;
 	}
 	return ($cancelled, $latest);
 }
@@ -106,7 +104,7 @@ my $fds = backend_fds($pid);
 my $rss = emptied_rss_kb($session);
 my ($cancelled, $latest) = leave_early(50);
 cmp_ok($cancelled, '>', 20, "$cancelled of 50 statements ran into their timeout");
-cmp_ok($latest, '<', $allowed_ms, sprintf('the latest stopped %.0f ms after its time', $latest));
+cmp_ok($latest, '<', 500, sprintf('the latest worked for %.0f ms after its time', $latest));
 is(backend_fds($pid), $fds, 'no descriptor is left');
 cmp_ok(emptied_rss_kb($session) - $rss, '<', 4096, 'no memory is left');
 is_quiet('timeouts');
@@ -120,7 +118,7 @@ is_quiet('timeouts');
 		$alone->quit;
 	}
 	my $read_of = 0;
-	for (1 .. 100)
+	for (1 .. 600)
 	{
 		$read_of = $watch->ask("SELECT pg_stat_clear_snapshot();\nSELECT coalesce(seq_tup_read, 0) FROM pg_stat_user_tables WHERE relname = 'alone'");
 		$read_of =~ s/\s//g;
@@ -171,11 +169,7 @@ for my $way ('cancel', 'worker')
 	my $other = session($node);
 	$other->send('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET max_parallel_workers_per_gather = 4; ALTER TABLE few SET (parallel_workers = 4); '
 		  . 'SELECT count(*) FROM few WHERE pg_sleep(0.01) IS NOT NULL');
-	for (1 .. 100)
-	{
-		last if workers($other->{pid}) == 4;
-		sleep(0.02);
-	}
+	comes_true(sub { workers($other->{pid}) == 4 });
 	is(workers($other->{pid}), 4, 'another session has all workers');
 	is($session->ask($read), 0, 'a table is read without any');
 	is($session->ask("SELECT detail !~ 'workers' FROM redblue_last_run() WHERE stage = 'read'"), 't', 'and says so');
@@ -191,11 +185,7 @@ for my $way ('cancel', 'worker')
 	$victim->send("SELECT count(*) FROM redblue_triangle_pairs('slow', 'slow')");
 	sleep(0.1);
 	$watch->ask("SELECT pg_terminate_backend($victim->{pid}, 5000)");
-	for (1 .. 100)
-	{
-		last if workers($victim->{pid}) == 0 && !-d "/proc/$victim->{pid}";
-		sleep(0.05);
-	}
+	comes_true(sub { workers($victim->{pid}) == 0 && !-d "/proc/$victim->{pid}" });
 	is(workers($victim->{pid}), 0, 'the workers of an ended session end');
 	is(lost_segments(), 0, 'and its shared memory goes');
 	eval { $victim->quit };

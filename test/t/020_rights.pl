@@ -46,7 +46,7 @@ sub fresh
 
 sub waits
 {
-	for (1 .. 1000)
+	for (1 .. 6000)
 	{
 		return 1 if $owner->ask("SELECT count(*) FROM pg_locks WHERE pid = $reader->{pid} AND NOT granted");
 		sleep(0.01);
@@ -67,7 +67,7 @@ sub behind_a_lock
 	return ($waited, $out, $err);
 }
 
-$reader->ask('SET ROLE reader; SET statement_timeout = 3000');
+$reader->ask('SET ROLE reader; SET lock_timeout = 30000');
 
 for my $table ('boxes', 'pairs')
 {

@@ -11,9 +11,6 @@ use Test::More;
 use List::Util qw(max);
 use Time::HiRes qw(sleep time);
 
-# The aim is 200 ms; a loaded machine is given more before the test fails.
-my $allowed_ms = 1000;
-
 my $device = place_for_device();
 (my $library = $device) =~ s/redblue_cuda\.so$/redblue/;
 fake();
@@ -232,7 +229,7 @@ my $slow = session($node);
 $slow->ask("BEGIN; DECLARE c CURSOR FOR SELECT * FROM redblue_box_pairs('large', 'large'); FETCH 1 IN c");
 $slow->ask("MOVE 600 IN c");
 $s = session($node);
-is($s->ask("SET statement_timeout = '60s'; SELECT redblue_box_pair_count('large', 'box') > 0"), 't', 'a slow session does not hold up a large join');
+is($s->ask("SET statement_timeout = '5min'; SELECT redblue_box_pair_count('large', 'box') > 0"), 't', 'a slow session does not hold up a large join');
 like(told($s), qr/^cuda/, 'which is the worker\'s');
 is($s->ask($pairs), $answer{triangles}, 'nor a small one');
 $slow->ask('COMMIT');
@@ -247,7 +244,7 @@ sleep(0.5);
 is(scalar(did('join')) - scalar(did('joined')), 1, 'another one waits');
 fake();
 my $ms = cancel_ms($s);
-cmp_ok($ms, '<', $allowed_ms, sprintf('and is cancelled: %.0f ms', $ms));
+cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('and is cancelled: %.0f ms', $ms));
 like($s->wait_for, qr/57014/, 'with that error');
 $watch->ask("SELECT pg_cancel_backend($first->{pid})");
 $first->wait_for;
@@ -272,15 +269,14 @@ my $emitting = "SELECT count(red_id + blue_id) FROM redblue_triangle_pairs('same
 my %stage = (
 	reading => [ $reading, '', sub { $watch->ask('SELECT stage FROM redblue_progress') eq 'read' } ],
 	joining => [ $joining, 'join_ms 60000', sub { scalar(did('join')) > $_[0] } ],
-	'a hanging driver' => [ $joining, 'hang_ms 3000', sub { scalar(did('join')) > $_[0] } ],
-	pairs => [ $emitting, 'put_ms 20', sub { sleep(0.5); return 1 } ],
-	'pairs of a parallel plan' => [ $emitting, 'put_ms 20', sub { sleep(0.7); return 1 } ]);
+	'a hanging driver' => [ $joining, 'hang_ms 60000', sub { scalar(did('join')) > $_[0] } ],
+	pairs => [ $emitting, 'put_ms 200', sub { sleep(0.5); return 1 } ],
+	'pairs of a parallel plan' => [ $emitting, 'put_ms 200', sub { sleep(0.7); return 1 } ]);
 
 sub begin_stage
 {
-	my ($name, $backend, $otherwise) = @_;
+	my ($name, $backend) = @_;
 	my ($query, $does, $reached) = @{ $stage{$name} };
-	$does = $otherwise // $does;
 	my $session = session($node);
 	ok(comes_true(\&is_idle), "$name: nothing runs");
 	fake($does);
@@ -295,25 +291,27 @@ for my $name (sort keys %stage)
 {
 	$s = begin_stage($name, 'auto');
 	$ms = cancel_ms($s);
-	cmp_ok($ms, '<', $allowed_ms, sprintf('%s: cancelled: %.0f ms', $name, $ms));
+	cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('%s: cancelled: %.0f ms', $name, $ms));
 	like($s->wait_for, qr/57014/, "$name: with that error");
 	is(scalar(segments()), 1, "$name: its segment is in use") if $name =~ /driver/;
 	fake();
 	is($s->ask($joining), $answer{'a count'}, "$name: the session goes on");
+	fake('awake 1');
 	$s->quit;
 
 	$s = begin_stage($name, 'auto');
 	$ms = cancel_ms($s, 'pg_terminate_backend');
-	cmp_ok($ms, '<', $allowed_ms, sprintf('%s: terminated: %.0f ms', $name, $ms));
-	fake();
+	cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('%s: terminated: %.0f ms', $name, $ms));
+	fake('awake 1');
 
 	next if $name eq 'reading';
 	$s = session($node);
+	ok(comes_true(\&is_idle), "$name: nothing runs any more");
 	fake($stage{$name}[1]);
 	my $t0 = time();
 	like($s->ask("SET statement_timeout = 700;" . ($name =~ /parallel/ ? $parallel : '') . ";$stage{$name}[0]"), qr/57014.*statement timeout/, "$name: statement_timeout");
-	cmp_ok(time() - $t0, '<', 2.5, "$name: in time");
-	fake();
+	cmp_ok(time() - $t0, '<', $stop_seconds, "$name: in time");
+	fake('awake 1');
 	$s->quit;
 }
 ok(comes_true(\&is_idle), 'the worker is idle');
@@ -327,7 +325,7 @@ sub end_worker
 	my $old = worker();
 	my $t0 = time();
 	$watch->ask("SELECT pg_terminate_backend($old)");
-	ok(comes_true(sub { worker() ne $old }, 5), sprintf('a worker ends, after %.0f ms', (time() - $t0) * 1000));
+	ok(comes_true(sub { worker() ne $old }), sprintf('a worker ends, after %.0f ms', (time() - $t0) * 1000));
 	return;
 }
 for my $name (sort keys %stage)
@@ -335,8 +333,7 @@ for my $name (sort keys %stage)
 	for my $backend ('auto', 'cuda')
 	{
 		next if $name eq 'reading' && $backend eq 'cuda';
-		# on a busy machine a worker may take seconds to end: no driver comes back before
-		$s = begin_stage($name, $backend, $name =~ /driver/ ? 'hang_ms 60000' : undef);
+		$s = begin_stage($name, $backend);
 		end_worker();
 		my $alone = $backend eq 'auto' && $name !~ /^pairs/;
 		if ($name eq 'reading')
@@ -363,13 +360,14 @@ for my $name (sort keys %stage)
 }
 
 # what waits for every process of the server waits for its main thread only
-fake('hang_ms 4000');
+fake('hang_ms 60000');
 $s = session($node);
 $s->send($joining);
 ok(comes_true(sub { scalar(did('join')) > scalar(did('joined')) }), 'a driver hangs');
 my $t1 = time();
 is($watch->ask('CREATE DATABASE other; DROP DATABASE other'), '', 'a database is dropped');
-cmp_ok(time() - $t1, '<', 3, 'in time');
+cmp_ok(time() - $t1, '<', $stop_seconds, 'in time');
+fake('awake 1');
 $s->wait_for;
 $s->quit;
 # a driver that does not find its device, and does in the end
@@ -398,7 +396,7 @@ for my $name ('joining', 'pairs')
 	my $stopped = worker();
 	kill 'STOP', $stopped;
 	$ms = cancel_ms($s);
-	cmp_ok($ms, '<', $allowed_ms, sprintf('worker stopped while %s: cancelled: %.0f ms', $name, $ms));
+	cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('worker stopped while %s: cancelled: %.0f ms', $name, $ms));
 	$s->wait_for;
 	my $t0 = time();
 	like($s->ask("SET statement_timeout = 300; SET redblue.backend = cuda; $joining"), qr/57014/, 'nobody waits for it without end');
@@ -478,7 +476,7 @@ $s->quit;
 	kill 'STOP', $pid;
 	$second->send($joining);
 	my @new;
-	comes_true(sub { @new = grep { !$there{$_} } segments() }, 1);
+	comes_true(sub { @new = grep { !$there{$_} } segments() });
 	is(scalar(@new), 1, 'another one is asked for');
 	chmod 0, @new;
 	kill 'CONT', $pid;
@@ -611,7 +609,7 @@ for my $way ('auto', 'cuda')
 	fake('join_ms 60000');
 	ok(begins($s, $joining), 'a join of what is kept');
 	$ms = cancel_ms($s);
-	cmp_ok($ms, '<', $allowed_ms, sprintf('is cancelled: %.0f ms', $ms));
+	cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('is cancelled: %.0f ms', $ms));
 	like($s->wait_for, qr/57014/, 'with that error');
 	fake();
 	is($s->ask($joining), $answer{'a count'}, 'and then');
@@ -743,7 +741,7 @@ $s->quit;
 sub restart_after
 {
 	my ($name, $how) = @_;
-	fake('hang_ms 20000');
+	fake('hang_ms 60000');
 	my $victim = session($node);
 	$victim->send($joining);
 	ok(comes_true(sub { scalar(did('join')) > scalar(did('joined')) }), "$name: a join hangs");
@@ -760,7 +758,7 @@ sub restart_after
 	return $took;
 }
 my $took = restart_after('fast shutdown', sub { $node->stop('fast'); $node->start });
-cmp_ok($took, '<', 10, sprintf('with a driver that hangs, in %.1f s', $took));
+cmp_ok($took, '<', $stop_seconds, sprintf('with a driver that hangs, in %.1f s', $took));
 restart_after('immediate shutdown', sub { $node->stop('immediate'); $node->start });
 restart_after('a session is killed', sub
 {

@@ -11,8 +11,6 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 # The aim is 200 ms; a loaded machine is given more before the test fails.
-my $allowed_ms = 1000;
-
 my $device = place_for_device();
 fake();
 my $node = new_server('refine_device', "max_worker_processes = 8\nredblue.threads = 1\nlog_min_messages = info\n");
@@ -185,7 +183,7 @@ for my $backend ('auto', 'cuda')
 # ---- cancel, while it is seen ----
 
 $s->ask("SET redblue.backend = cuda;\nSELECT cuda FROM redblue_info()");
-for my $does ('join_ms 60000', 'hang_ms 1500')
+for my $does ('join_ms 60000', 'hang_ms 60000')
 {
 	my $n = did('refine');
 	ok(comes_true(sub { scalar(did('refine')) == scalar(did('refined')) }), "$does: nothing runs");
@@ -200,8 +198,8 @@ for my $does ('join_ms 60000', 'hang_ms 1500')
 	my (undef, $error) = $s->wait_for;
 	my $ms = (time() - $t0) * 1000;
 	like($error, qr/57014/, "$does: cancelled");
-	cmp_ok($ms, '<', $allowed_ms, sprintf('%s: in %.0f ms', $does, $ms));
-	fake();
+	cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('%s: in %.0f ms', $does, $ms));
+	fake('awake 1');
 	no_tables($does);
 }
 is(join('; ', made($fine)), "$is{'a volume'}; cuda: a fake device", 'and then');

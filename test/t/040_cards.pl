@@ -11,8 +11,6 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 
 # The aim is 200 ms; a loaded machine is given more before the test fails.
-my $allowed_ms = 1000;
-
 my $device = place_for_device();
 # two sides of 20000 rows are for three of them
 my @three = ('cards 3', 'share 12000');
@@ -186,7 +184,7 @@ for my $way ('auto', 'cuda')
 	fake(@three, 'full 0');
 	if ($way eq 'cuda')
 	{
-		like($s->ask("SET statement_timeout = '20s'; $count"), qr/ERROR:  53200: .*out of GPU memory.*the fake device is full/s, 'cuda: all are full');
+		like($s->ask("SET statement_timeout = '5min'; $count"), qr/ERROR:  53200: .*out of GPU memory.*the fake device is full/s, 'cuda: all are full');
 	}
 	else
 	{
@@ -235,7 +233,7 @@ for my $way ('auto', 'cuda')
 
 for my $backend ('auto', 'cuda')
 {
-	for my $slow ('join_ms 20000', 'put_ms 200', 'join_ms_1 20000')
+	for my $slow ('join_ms 60000', 'put_ms 1000', 'join_ms_1 60000')
 	{
 		my $stop = session($node);
 		$stop->ask("SET redblue.duplicate_notice = off; SET redblue.backend = $backend; SELECT cuda FROM redblue_info()");
@@ -248,7 +246,7 @@ for my $backend ('auto', 'cuda')
 		$watch->ask("SELECT pg_cancel_backend($stop->{pid})");
 		like($stop->wait_for, qr/57014/, "$backend, $slow: cancelled");
 		my $ms = (time() - $t0) * 1000;
-		cmp_ok($ms, '<', $allowed_ms, sprintf('%s, %s: after %.0f ms', $backend, $slow, $ms));
+		cmp_ok($ms, '<', $stop_seconds * 1000, sprintf('%s, %s: after %.0f ms', $backend, $slow, $ms));
 		ok(comes_true(\&is_idle), "$backend, $slow: the worker is idle");
 		like($stop->ask("SET statement_timeout = 500; $dense"), qr/57014.*statement timeout/, "$backend, $slow: statement_timeout");
 		fake(@three);

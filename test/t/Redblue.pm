@@ -18,7 +18,7 @@ use Test::More;
 use Time::HiRes ();
 
 our @EXPORT = qw(new_server long_run data_file load_off load_lines load_boxes load_volmesh count_and_sum checksum_of
-  geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis add_cancel_ms cancel_times
+  geometry_table backend_rss_kb idle_rss_kb emptied_rss_kb backend_faults backend_fds backend_threads session last_run have_postgis add_stopwatch stops_soon timed_out work_ms $stop_seconds
   place_for_device fake did comes_true);
 
 our $columns = 'id int8 NOT NULL, '
@@ -181,19 +181,49 @@ sub count_and_sum
 	return $node->safe_psql('postgres', ($set // '') . ';' . checksum_of($pairs));
 }
 
-# an SQL function: cancels a session and tells how long it took to stop, in ms
-sub add_cancel_ms
+# ---- how soon a statement stops ----
+
+# Milliseconds say little where much else runs on the machine.  So a test looks at the work of a statement that was
+# asked to stop: at most 0.3 s of each processor that it uses.  One that does not work but waits has to stop within
+# half a minute, and is made to last longer.  The times themselves are for test/bench/stops, on a quiet machine.
+our $stop_seconds = 30;
+my $stop_work_ms = 300;
+chomp(my $processors = `nproc`);
+
+# the time of processors that a process has had so far, with all its threads
+sub work_ms
+{
+	my @fields = stat_fields($_[0]);
+	return @fields ? ($fields[11] + $fields[12]) * 10 : 0;
+}
+
+# of /proc/PID/stat, from the third field on
+sub stat_fields
+{
+	open(my $in, '<', "/proc/$_[0]/stat") or return;
+	my ($fields) = <$in> =~ /\) (.*)/;
+	return split ' ', $fields;
+}
+
+# An SQL function: cancels a session, and says after how many ms it was idle and how much it worked until then, as work_ms
+# has it; no row if there was nothing to cancel.
+sub add_stopwatch
 {
 	my ($node) = @_;
 	$node->safe_psql('postgres', <<'SQL');
-CREATE FUNCTION cancel_ms(who int) RETURNS float8 LANGUAGE plpgsql AS $$
+CREATE FUNCTION work_ms(who int) RETURNS float8 LANGUAGE sql VOLATILE AS $$
+	SELECT sum(n::float8) * 10 FROM string_to_table(substring(pg_read_file(format('/proc/%s/stat', who)) FROM '\) (.*)'), ' ')
+		WITH ORDINALITY AS f (n, i) WHERE i IN (12, 13)
+$$;
+CREATE FUNCTION stop(who int) RETURNS TABLE (ms float8, work float8) LANGUAGE plpgsql AS $$
 DECLARE
 	t0 timestamptz;
 BEGIN
 	PERFORM pg_stat_clear_snapshot();
 	IF (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active' THEN
-		RETURN -1;
+		RETURN;
 	END IF;
+	work := work_ms(who);
 	t0 := clock_timestamp();
 	PERFORM pg_cancel_backend(who);
 	LOOP
@@ -201,32 +231,58 @@ BEGIN
 		EXIT WHEN (SELECT state FROM pg_stat_activity WHERE pid = who) IS DISTINCT FROM 'active';
 		PERFORM pg_sleep(0.001);
 	END LOOP;
-	RETURN extract(epoch FROM clock_timestamp() - t0) * 1000;
+	ms := extract(epoch FROM clock_timestamp() - t0) * 1000;
+	work := work_ms(who) - work;
+	RETURN NEXT;
 END $$;
 SQL
 	return;
 }
 
-# How long a session took to stop, in ms, for each of these delays (s) after which another one cancels its query; nothing
-# where it was through before.  What takes longer than allowed is tried again: a machine that stands still does not do so each time.
-sub cancel_times
+# Runs a query and has another session cancel it after a delay (s): how long it then took and worked (ms), and on how many
+# processors.  Nothing if it was through before.
+sub stop_after
 {
-	my ($session, $watch, $query, $allowed, @delays) = @_;
-	my @ms;
+	my ($session, $watch, $query, $delay) = @_;
+	$session->send($query);
+	Time::HiRes::sleep($delay);
+	my $threads = backend_threads($session->{pid});
+	my ($ms, $work) = split /\|/, $watch->ask("SELECT * FROM stop($session->{pid})");
+	my (undef, $err) = $session->wait_for;
+	return undef if !defined $work || $err !~ /57014/;
+	return { ms => $ms, work => $work, processors => $threads < $processors ? $threads : $processors };
+}
+
+# Tests that a query stops soon when it is cancelled, at each of these moments (s after it was sent) at which it still
+# runs, and at one at least.  What is too late is tried again: a stage that does not hear of it is late each time.
+sub stops_soon
+{
+	my ($session, $watch, $what, $query, @delays) = @_;
+	my @stops;
 	for my $delay (@delays)
 	{
+		my $stop;
 		for my $try (1 .. 3)
 		{
-			$session->send($query);
-			Time::HiRes::sleep($delay);
-			my $ms = $watch->ask("SELECT cancel_ms($session->{pid})");
-			my (undef, $err) = $session->wait_for;
-			last if $ms < 0 || $err !~ /57014/;
-			push @ms, $ms if $ms < $allowed || $try == 3;
-			last if $ms < $allowed;
+			my $next = stop_after($session, $watch, $query, $delay) // last;
+			$stop = $next;
+			$stop->{soon} = $stop->{ms} < $stop_seconds * 1000 && $stop->{work} <= $stop_work_ms * $stop->{processors};
+			last if $stop->{soon};
 		}
+		push @stops, $stop if defined $stop;
 	}
-	return @ms;
+	return ok(@stops > 0 && !(grep { !$_->{soon} } @stops),
+		"cancel while $what: " . join(', ', map { sprintf '%.0f ms (%.0f of work)', $_->{ms}, $_->{work} } @stops));
+}
+
+# Runs a query under a statement_timeout (ms).  Returns whether it ran into it, and how much it worked after that (ms), for
+# each processor; at least so much, for what it worked before is not known but bounded.
+sub timed_out
+{
+	my ($session, $query, $timeout) = @_;
+	my $before = work_ms($session->{pid});
+	my (undef, $err) = $session->ask("SET statement_timeout = $timeout;\n$query;\nSET statement_timeout = 0");
+	return ($err =~ /57014/ ? 1 : 0, (work_ms($session->{pid}) - $before) / $processors - $timeout);
 }
 
 # ---- a device, where there is none (fake_device.c) ----
@@ -281,7 +337,7 @@ sub did
 sub comes_true
 {
 	my ($so, $seconds) = @_;
-	my $until = Time::HiRes::time() + ($seconds // 10);
+	my $until = Time::HiRes::time() + ($seconds // 60);
 	until ($so->())
 	{
 		return 0 if Time::HiRes::time() > $until;
@@ -344,9 +400,7 @@ SQL
 # pages that were new to the process, so far
 sub backend_faults
 {
-	open(my $in, '<', "/proc/$_[0]/stat") or return 0;
-	my ($fields) = <$in> =~ /\) (.*)/;
-	return (split ' ', $fields)[7];
+	return (stat_fields($_[0]))[7] // 0;
 }
 sub backend_threads { return proc_status($_[0], 'Threads') }
 sub backend_fds

@@ -9,6 +9,7 @@
  *		open_ms N	it takes so long to be found
  *		join_ms N	a join takes so much longer, and hears that it is to stop
  *		hang_ms N	the same, but it hears nothing
+ *		awake 1		what takes longer does so no more, whatever it heard
  *		put_ms N	so long for each batch of pairs
  *		fail N		it fails for good when so many batches of pairs were put
  *		full N		it has memory for so many joins at once
@@ -88,7 +89,7 @@ rest(rb_context *ctx, const char *what, bool hears)
 {
 	const double until = rb_now_ms() + (double) asked_of(ctx->device, what, 0);
 
-	while (rb_now_ms() < until && !(hears && rb_should_stop(ctx)))
+	while (rb_now_ms() < until && !(hears && rb_should_stop(ctx)) && !asked_for("awake", 0))
 		usleep(2000);
 }
 
