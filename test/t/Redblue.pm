@@ -435,7 +435,7 @@ sub ready
 sub wait_for
 {
 	my ($self, $seconds) = @_;
-	my $until = Time::HiRes::time() + ($seconds // 600);
+	my $until = Time::HiRes::time() + ($seconds // 1800);
 	while (!$self->ready)
 	{
 		die "session gone or no answer: $self->{out} $self->{err}"
