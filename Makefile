@@ -286,6 +286,11 @@ $(BUILD)/refuse.so: test/t/refuse.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl -pthread
 
+# an extension that serves rows of tables from elsewhere, for tests
+$(BUILD)/serve_rows.so: test/t/serve_rows.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu99 -O2 $(WARN_CFLAGS) -Wno-unused-parameter -isystem $(shell $(PG_CONFIG) --includedir-server) -shared -fPIC -o $@ $<
+
 # a device for tests where there is none: the backend's file, with the processor behind it
 $(BUILD)/fake/redblue_cuda.so: test/t/fake_device.c $(CORE_SRC:.c=.o)
 	@mkdir -p $(@D)

@@ -55,7 +55,16 @@ for my $relation ('a', 'child')
 	like($one->ask("SELECT count(*) FROM redblue_box_pairs($sides)"), qr/55P03/, "$relation is locked: it is read by nobody");
 	$two->ask('ROLLBACK');
 }
-$one->ask('RESET lock_timeout');
+
+# an index that somebody rebuilds: a SELECT from its table would wait for it to be planned
+$one->ask('CREATE INDEX a_id ON a (id)');
+$two->ask('BEGIN; REINDEX INDEX a_id');
+like($one->ask('EXPLAIN SELECT * FROM a'), qr/55P03/, 'an index is locked: a SELECT is not planned');
+like($one->ask("EXPLAIN SELECT * FROM redblue_box_pairs('a', 'b')"), qr/redblue/, 'an index is locked: EXPLAIN');
+is($one->ask("PREPARE p AS SELECT * FROM redblue_box_pairs('a', 'b')"), '', 'an index is locked: PREPARE');
+$one->ask('DEALLOCATE p');
+$two->ask('ROLLBACK');
+$one->ask('DROP INDEX a_id; RESET lock_timeout');
 
 # a temporary table of another session
 $two->ask('CREATE TEMPORARY TABLE mine AS TABLE a');

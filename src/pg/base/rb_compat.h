@@ -127,6 +127,21 @@ typedef void (*shmem_request_hook_type)(void);
 #define rb_is_merge(node) false
 #endif
 
+/* 15: another name; 19: the planner may be asked by an EXPLAIN */
+#include "tcop/tcopprot.h"
+#if PG_VERSION_NUM >= 150000
+#define rb_analyze_and_rewrite(statement, text) \
+	pg_analyze_and_rewrite_fixedparams((statement), (text), NULL, 0, NULL)
+#else
+#define rb_analyze_and_rewrite(statement, text) \
+	pg_analyze_and_rewrite((statement), (text), NULL, 0, NULL)
+#endif
+#if PG_VERSION_NUM >= 190000
+#define rb_plan_query(query, text, options) pg_plan_query((query), (text), (options), NULL, NULL)
+#else
+#define rb_plan_query(query, text, options) pg_plan_query((query), (text), (options), NULL)
+#endif
+
 /* what pg_stat_user_tables calls seq_tup_read; 15: counted on demand; 16: other names */
 #if PG_VERSION_NUM >= 160000
 #define RB_TUPLES_READ(rel) ((rel)->pgstat_info->counts.tuples_returned)

@@ -247,6 +247,20 @@ typedef struct rb_source
 extern void rb_source_table(rb_source *source, Oid relid);
 extern void rb_source_query(rb_source *source, const char *text);
 
+/* ---- plain_scan.c: what the planner answers, with all hooks in place ---- */
+
+/*
+ * Why a table's rows are not those on its pages; NULL: its SELECT is a scan of all of them.
+ * Where nobody may wait, an index that somebody has locked is a reason, too.
+ */
+extern const char *rb_plan_refusal(Relation rel, bool may_wait);
+
+/* do the rows of a table, and of all that belong to it, come from their own pages? */
+extern bool rb_rows_are_on_pages(Relation rel);
+
+/* does an INSERT that gives each column put its rows into that very table? */
+extern bool rb_inserts_are_plain(Relation rel);
+
 /* ---- indexes.c: what the indexes of a table say of its columns ---- */
 
 /* the columns of its primary key, or NIL */
@@ -578,8 +592,12 @@ typedef struct rb_heap
 	void *arg;
 } rb_heap;
 
-/* why it cannot be read so; NULL: it can */
+/* why it cannot be read so, by the catalogs alone; NULL: it can, as far as they know */
+extern const char *rb_table_refusal(Relation rel);
+/* the same, with what the planner says */
 extern const char *rb_heap_refusal(Relation rel);
+/* does the planner alone say so?  Then an extension answers for the rows. */
+extern bool rb_rows_are_elsewhere(Relation rel);
 extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
 extern void rb_heap_end(rb_heap *heap);
 extern BlockNumber rb_heap_blocks(const rb_heap *heap);
@@ -1396,6 +1414,9 @@ extern Relation rb_look_at(Oid relid);
 
 /* the same of a child or a partition, for which the rights are those of the parent */
 extern Relation rb_look_at_child(Oid relid);
+
+/* May its pages be read, by the catalogs and by the planner?  false, too, where asking the planner would be a wait. */
+extern bool rb_look_is_plain(Relation rel);
 
 /* are all sides constants that name tables without policies?  With `stay` they then stay locked. */
 extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);

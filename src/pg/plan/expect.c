@@ -4,7 +4,8 @@
  *
  * Some rows of each side are read (sample.c), and the core makes an estimate of them
  * (estimate.c).  Only plain tables that the caller may read whole are looked into: no
- * view, no policy, nothing that runs somebody's SQL.  Of all else nothing is expected.
+ * view, no policy, nothing that runs somebody's SQL, no rows of an extension.  Of all else
+ * nothing is expected.
  *
  * Of columns of geometries the same is expected, of whatever type they are: for joins on functions of two geometries.
  *
@@ -149,8 +150,8 @@ is_being_rewritten(Relation rel)
 static bool
 is_readable(Relation rel)
 {
-	return rb_heap_refusal(rel) == NULL && !is_being_rewritten(rel) &&
-		   !(IsParallelWorker() && RelationUsesLocalBuffers(rel));
+	return !is_being_rewritten(rel) && !(IsParallelWorker() && RelationUsesLocalBuffers(rel)) &&
+		   rb_look_is_plain(rel);
 }
 
 static bool

@@ -1,7 +1,7 @@
 /*
  * look.c
  *	  A look at the sides before the statement runs: how large are they, and will
- *	  reading them run SQL of somebody's (a view, a policy)?
+ *	  reading them run SQL of somebody's (a view, a policy) or the plan of an extension?
  *
  * Whoever only plans (EXPLAIN, PREPARE) must meet no error and no wait that planning a
  * SELECT from the same tables would not bring.  So nothing is raised, nobody is waited
@@ -52,7 +52,13 @@ rb_look_at(Oid relid)
 	return may_read(relid) ? rb_look_at_child(relid) : NULL;
 }
 
-/* reading it runs nothing that somebody wrote: no view, no policy */
+bool
+rb_look_is_plain(Relation rel)
+{
+	return rb_table_refusal(rel) == NULL && rb_plan_refusal(rel, false) == NULL;
+}
+
+/* reading it runs nothing that somebody wrote: no view, no policy, no plan of an extension */
 static bool
 is_table(Relation rel)
 {
@@ -60,7 +66,7 @@ is_table(Relation rel)
 
 	return (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW ||
 			kind == RELKIND_PARTITIONED_TABLE || kind == RELKIND_FOREIGN_TABLE) &&
-		   !rel->rd_rel->relrowsecurity;
+		   !rel->rd_rel->relrowsecurity && (rb_table_refusal(rel) != NULL || rb_look_is_plain(rel));
 }
 
 bool

@@ -5,6 +5,8 @@
  *		a table, also partitioned, or a materialized view	some of its pages, TABLESAMPLE SYSTEM
  *		anything else, or objects of several rows			all of it
  *
+ * Pages are chosen only where the rows are on them (plain_scan.c).
+ *
  * It is a SELECT, so all is as in any other (rights, policies, the snapshot), and rows are received
  * as those of a join are, with the same errors.  Of the rows that come only some are looked at, by a hash
  * of their place, or of what an object is called: half of them go whenever there are too many, or too
@@ -368,7 +370,7 @@ share_of_pages(const rb_source *source, size_t wanted)
 	if (source->object_name != NULL ||
 		(kind != RELKIND_RELATION && kind != RELKIND_MATVIEW &&
 		 kind != RELKIND_PARTITIONED_TABLE) ||
-		!count_pages(source->rel, &pages) || pages <= most)
+		!count_pages(source->rel, &pages) || pages <= most || !rb_rows_are_on_pages(source->rel))
 		return 1;
 	return most / pages;
 }

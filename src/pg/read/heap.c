@@ -7,10 +7,11 @@
  * does: hint bits, pruning, serializable conflicts.  But we take the tuples from the
  * pinned page, not one by one through a slot, which saves half of the cost of a row.
  *
- * Only what SELECT * FROM ONLY would read the same: a heap that the caller may
- * select all of, without row-level security, without children, without columns that
- * are computed where they are read, without a hook that wants to see who reads what.
- * Everything else goes through the executor (sides.c).
+ * Only what SELECT * would read the same: a heap that the caller may select all of,
+ * without row-level security, without children, without columns that are computed where
+ * they are read, without a hook that wants to see who reads what, and for which the planner
+ * answers that SELECT with a scan of these pages (plain_scan.c).  Everything else goes
+ * through the executor (sides.c).
  *
  * Pages are read in their order.  (A sequential scan may start in the middle of a large
  * table, where another scan of it is.)
@@ -33,7 +34,7 @@
 
 /* a rule may change what is read; that of a materialized view only says how it is made */
 const char *
-rb_heap_refusal(Relation rel)
+rb_table_refusal(Relation rel)
 {
 	Form_pg_class form = rel->rd_rel;
 
@@ -60,6 +61,20 @@ rb_heap_refusal(Relation rel)
 	if (pg_class_aclcheck(RelationGetRelid(rel), GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		return "only some of its columns may be read";
 	return NULL;
+}
+
+const char *
+rb_heap_refusal(Relation rel)
+{
+	const char *refusal = rb_table_refusal(rel);
+
+	return refusal != NULL ? refusal : rb_plan_refusal(rel, true);
+}
+
+bool
+rb_rows_are_elsewhere(Relation rel)
+{
+	return rb_table_refusal(rel) == NULL && rb_plan_refusal(rel, true) != NULL;
 }
 
 void

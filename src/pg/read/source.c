@@ -95,6 +95,7 @@ rb_source_table(rb_source *source, Oid relid)
 {
 	Relation rel;
 	StringInfoData sql;
+	bool elsewhere;
 	char kind;
 
 	/* the lock is kept, as any SELECT keeps it */
@@ -105,7 +106,10 @@ rb_source_table(rb_source *source, Oid relid)
 		rb_keys_find(source->keys, rel, source);
 	else if (source->id_name == NULL && source->object_name == NULL)
 		take_primary_key(source, rel);
-	source->unique = is_unique(source, rel);
+	elsewhere = rb_rows_are_elsewhere(rel);
+	source->heap = !elsewhere && rb_table_refusal(rel) == NULL ? relid : InvalidOid;
+	/* an index knows nothing of rows that are not the table's own */
+	source->unique = !elsewhere && is_unique(source, rel);
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT ");
@@ -120,7 +124,6 @@ rb_source_table(rb_source *source, Oid relid)
 												RelationGetRelationName(rel)));
 	source->sql = sql.data;
 	source->rows = Max(rel->rd_rel->reltuples, 0);
-	source->heap = rb_heap_refusal(rel) == NULL ? relid : InvalidOid;
 }
 
 /* ---- queries ---- */

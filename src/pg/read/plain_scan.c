@@ -1,0 +1,292 @@
+/*
+ * plain_scan.c
+ *	  Asks the planner what it makes of a SELECT from a table, or of an INSERT into it.
+ *
+ * A table's rows need not be on its pages: an extension may keep them on other servers,
+ * compressed in another table, or behind a mask, and answer for them with a hook of the
+ * analyzer, the rewriter or the planner.  The catalogs show no sign of it.  So the planner
+ * is asked for the very SELECT that would be run, with all hooks in place, and the pages are
+ * read only where its plan is a sequential scan of them: all rows, all columns as they are
+ * stored, nothing above it but a Gather.  Every other plan is run.  That includes an
+ * index-only scan, which has the same rows and which PostgreSQL itself may prefer.
+ *
+ * Asking keeps nothing: no lock, for whoever only plans a statement would have it to the end of
+ * the transaction, and no memory.
+ *
+ * Nothing is remembered from one call to the next: a library may be loaded, a setting
+ * changed or a table distributed in between, and no message of PostgreSQL would say so.
+ */
+#include "pg/base/rb_pg.h"
+
+#include "catalog/pg_inherits.h"
+#include "nodes/extensible.h"
+#include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+#include "storage/lmgr.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+
+/* ---- asking ---- */
+
+typedef enum question
+{
+	SELECT_ALL,
+	INSERT_ALL
+} question;
+
+static char *
+statement_of(Relation rel, question question)
+{
+	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+												  RelationGetRelationName(rel));
+
+	return question == SELECT_ALL ? psprintf("SELECT * FROM %s", name)
+								  : psprintf("INSERT INTO %s SELECT * FROM %s", name, name);
+}
+
+/* the plan of one statement, as SPI would make it; NULL where it becomes none, or several */
+static PlannedStmt *
+plan_statement(const char *sql)
+{
+	List *queries = rb_analyze_and_rewrite(linitial_node(RawStmt, pg_parse_query(sql)), sql);
+	Query *query = list_length(queries) == 1 ? linitial_node(Query, queries) : NULL;
+
+	if (query == NULL || query->commandType == CMD_UTILITY)
+		return NULL;
+	return rb_plan_query(query, sql, CURSOR_OPT_PARALLEL_OK);
+}
+
+/* the locks that its plan takes besides the table's, if nobody has to be waited for */
+static bool
+lock_indexes(Relation rel)
+{
+	ListCell *lc;
+
+	foreach (lc, RelationGetIndexList(rel))
+		if (!ConditionalLockRelationOid(lfirst_oid(lc), AccessShareLock))
+			return false;
+	return true;
+}
+
+/* An answer of the planner, with all that was allocated and locked for it. */
+typedef struct answer
+{
+	PlannedStmt *planned; /* NULL: there is no plan, or one had to wait for it */
+	bool waits;
+	MemoryContext context;
+	ResourceOwner owner;
+} answer;
+
+static void
+find_plan(Relation rel, question question, bool may_wait, answer *a)
+{
+	const bool snapshot = ActiveSnapshotSet();
+
+	a->waits = !may_wait && !lock_indexes(rel);
+	if (a->waits)
+		return;
+	/* functions that the planner may call need one */
+	if (!snapshot)
+		PushActiveSnapshot(GetTransactionSnapshot());
+	a->planned = plan_statement(statement_of(rel, question));
+	if (!snapshot)
+		PopActiveSnapshot();
+}
+
+static void
+ask_planner(Relation rel, question question, bool may_wait, answer *a)
+{
+	const ResourceOwner owner = CurrentResourceOwner;
+	MemoryContext old;
+
+	memset(a, 0, sizeof *a);
+	a->context = AllocSetContextCreate(CurrentMemoryContext, "redblue plan", ALLOCSET_SMALL_SIZES);
+	a->owner = ResourceOwnerCreate(owner, "redblue plan");
+	old = MemoryContextSwitchTo(a->context);
+	CurrentResourceOwner = a->owner;
+	PG_TRY();
+	{
+		find_plan(rel, question, may_wait, a);
+	}
+	PG_FINALLY();
+	{
+		CurrentResourceOwner = owner;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(old);
+}
+
+/* The plan is not run, so its locks go, too. */
+static void
+forget_answer(answer *a)
+{
+	ResourceOwnerRelease(a->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+	ResourceOwnerRelease(a->owner, RESOURCE_RELEASE_LOCKS, false, false);
+	ResourceOwnerRelease(a->owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
+	ResourceOwnerDelete(a->owner);
+	MemoryContextDelete(a->context);
+}
+
+/* ---- a scan of a table's own pages ---- */
+
+/* the relation that a scan reads, or InvalidOid */
+static Oid
+scanned_relation(const PlannedStmt *planned, const Plan *plan)
+{
+	const RangeTblEntry *rte =
+		list_nth_node(RangeTblEntry, planned->rtable, (int) ((const Scan *) plan)->scanrelid - 1);
+
+	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
+}
+
+/* Is it each column of that descriptor, as it is, in order?  Below a Gather they are numbered from 1. */
+static bool
+has_all_columns(const List *targets, int varno, bool gathered, TupleDesc desc)
+{
+	int n = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		const TargetEntry *target;
+		const Var *var;
+
+		if (TupleDescAttr(desc, i)->attisdropped)
+			continue;
+		if (n >= list_length(targets))
+			return false;
+		target = list_nth_node(TargetEntry, targets, n++);
+		var = (const Var *) target->expr;
+		if (target->resjunk || !IsA(var, Var) || (int) var->varno != varno ||
+			var->varattno != (gathered ? n : i + 1) || var->varlevelsup != 0)
+			return false;
+	}
+	return n == list_length(targets);
+}
+
+static bool
+is_whole_scan(const PlannedStmt *planned, const Plan *plan, Relation rel)
+{
+	TupleDesc desc = RelationGetDescr(rel);
+
+	if (plan == NULL || plan->initPlan != NIL || plan->qual != NIL)
+		return false;
+	if (IsA(plan, Gather))
+		return has_all_columns(plan->targetlist, OUTER_VAR, true, desc) && plan->lefttree != NULL &&
+			   IsA(plan->lefttree, SeqScan) && is_whole_scan(planned, plan->lefttree, rel);
+	return IsA(plan, SeqScan) && scanned_relation(planned, plan) == RelationGetRelid(rel) &&
+		   has_all_columns(plan->targetlist, (int) ((const Scan *) plan)->scanrelid, false, desc);
+}
+
+/* what the planner prefers to a scan, for messages */
+static const char *
+name_of_plan(const PlannedStmt *planned)
+{
+	if (planned != NULL && IsA(planned->planTree, CustomScan))
+		return psprintf("a Custom Scan (%s)",
+						((const CustomScan *) planned->planTree)->methods->CustomName);
+	return "another plan than a scan of all its pages";
+}
+
+const char *
+rb_plan_refusal(Relation rel, bool may_wait)
+{
+	const char *refusal = NULL;
+	const PlannedStmt *planned;
+	answer a;
+
+	ask_planner(rel, SELECT_ALL, may_wait, &a);
+	planned = a.planned;
+	if (a.waits)
+		refusal = "somebody has locked an index of it";
+	else if (planned == NULL || planned->commandType != CMD_SELECT || planned->hasModifyingCTE ||
+			 planned->subplans != NIL || planned->rowMarks != NIL ||
+			 !is_whole_scan(planned, planned->planTree, rel))
+		refusal = psprintf("the planner answers its SELECT with %s", name_of_plan(planned));
+	forget_answer(&a);
+	return refusal;
+}
+
+/* ---- scans of a table and those that belong to it ---- */
+
+static bool reads_pages_of(const PlannedStmt *planned, const Plan *plan, const List *relids);
+
+static bool
+all_read_pages_of(const PlannedStmt *planned, const List *plans, const List *relids)
+{
+	ListCell *lc;
+
+	foreach (lc, plans)
+		if (!reads_pages_of(planned, lfirst(lc), relids))
+			return false;
+	return true;
+}
+
+static bool
+reads_pages_of(const PlannedStmt *planned, const Plan *plan, const List *relids)
+{
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+			return list_member_oid(relids, scanned_relation(planned, plan));
+		case T_Gather:
+		case T_GatherMerge:
+			return reads_pages_of(planned, plan->lefttree, relids);
+		case T_Append:
+			return all_read_pages_of(planned, ((const Append *) plan)->appendplans, relids);
+		case T_MergeAppend:
+			return all_read_pages_of(planned, ((const MergeAppend *) plan)->mergeplans, relids);
+		default:
+			return false;
+	}
+}
+
+bool
+rb_rows_are_on_pages(Relation rel)
+{
+	const List *relids = find_all_inheritors(RelationGetRelid(rel), AccessShareLock, NULL);
+	bool on_pages;
+	answer a;
+
+	ask_planner(rel, SELECT_ALL, true, &a);
+	on_pages = a.planned != NULL && a.planned->commandType == CMD_SELECT &&
+			   reads_pages_of(a.planned, a.planned->planTree, relids);
+	forget_answer(&a);
+	return on_pages;
+}
+
+/* ---- rows on their way into a table ---- */
+
+static bool
+inserts_into(const PlannedStmt *planned, Relation rel)
+{
+	const ModifyTable *modify = (const ModifyTable *) planned->planTree;
+	const RangeTblEntry *target;
+
+	if (!IsA(modify, ModifyTable) || modify->operation != CMD_INSERT ||
+		list_length(modify->resultRelations) != 1)
+		return false;
+	target =
+		list_nth_node(RangeTblEntry, planned->rtable, linitial_int(modify->resultRelations) - 1);
+	return target->rtekind == RTE_RELATION && target->relid == RelationGetRelid(rel);
+}
+
+bool
+rb_inserts_are_plain(Relation rel)
+{
+	bool plain;
+	answer a;
+
+	ask_planner(rel, INSERT_ALL, true, &a);
+	plain =
+		a.planned != NULL && a.planned->commandType == CMD_INSERT && inserts_into(a.planned, rel);
+	forget_answer(&a);
+	return plain;
+}
