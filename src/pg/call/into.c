@@ -5,9 +5,9 @@
  * INSERT makes every row on its own: a slot, a page to find, a log record.  The
  * table's own multi-insert, which COPY uses, takes a thousand rows at once.  It
  * knows nothing of triggers, constraints, indexes, defaults, partitions, policies
- * or rules, so where the target has any of these, or its columns are not those of
- * the query, the same rows go through INSERT INTO target query: slower, and the
- * same in everything else.
+ * or rules, nor of an extension that takes the rows elsewhere.  So where the target has any
+ * of these, or its columns are not those of the query, the same rows go through
+ * INSERT INTO target query: slower, and the same in everything else.
  */
 #include "pg/base/rb_pg.h"
 
@@ -198,7 +198,8 @@ static bool
 can_multi_insert(Relation target, TupleDesc query)
 {
 	return rb_is_plain_table(target) && same_columns(RelationGetDescr(target), query) &&
-		   pg_class_aclcheck(RelationGetRelid(target), GetUserId(), ACL_INSERT) == ACLCHECK_OK;
+		   pg_class_aclcheck(RelationGetRelid(target), GetUserId(), ACL_INSERT) == ACLCHECK_OK &&
+		   rb_inserts_are_plain(target);
 }
 
 /* ---- the function ---- */

@@ -429,7 +429,8 @@ fill_table(rb_rows_of *of, rb_meshing_table *t)
 	const char *function = of->run->call->function;
 	Relation rel = rb_meshing_table_open(t, function);
 	bool at_once = rb_is_plain_table(rel) && has_only_these(t, rel) &&
-				   pg_class_aclcheck(t->relid, GetUserId(), ACL_INSERT) == ACLCHECK_OK;
+				   pg_class_aclcheck(t->relid, GetUserId(), ACL_INSERT) == ACLCHECK_OK &&
+				   rb_inserts_are_plain(rel);
 
 	if (at_once)
 		fill_at_once(of, t, rel);
