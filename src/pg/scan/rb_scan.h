@@ -65,6 +65,8 @@ extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
 /*
  * A plan's custom_private says what is asked, which need not be what the function answers: an
  * rb_result, an rb_of, and for each column of custom_scan_tlist which one of the result it is.
+ * These integers are a list of their own in it: extensions that look for custom scans of theirs
+ * (Citus) take what comes first there for a node.
  */
 extern Node *rb_scan_create_state(CustomScan *plan);
 extern const CustomScanMethods rb_scan_methods;

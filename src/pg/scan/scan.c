@@ -413,17 +413,18 @@ params_of(List *expressions, const EState *estate)
 static void
 take_question(rb_scan *scan, const CustomScan *plan)
 {
+	const List *asked = linitial(plan->custom_private);
 	ListCell *lc;
 
-	scan->result = (rb_result) linitial_int(plan->custom_private);
-	scan->of = (rb_of) lsecond_int(plan->custom_private);
+	scan->result = (rb_result) linitial_int(asked);
+	scan->of = (rb_of) lsecond_int(asked);
 	scan->ncolumns = list_length(plan->custom_scan_tlist);
 	scan->shape = rb_row_shape_of(scan->result);
 	scan->columns = palloc(scan->ncolumns * sizeof *scan->columns);
 	scan->value = palloc(scan->ncolumns * sizeof *scan->value);
 	for (int i = 0; i < scan->ncolumns; i++)
 	{
-		scan->columns[i] = list_nth_int(plan->custom_private, i + 2);
+		scan->columns[i] = list_nth_int(asked, i + 2);
 		scan->value[i] = scan->shape->column[scan->columns[i]];
 	}
 	foreach (lc, plan->custom_scan_tlist)

@@ -178,16 +178,17 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	CustomScan *plan = makeNode(CustomScan);
 	FuncExpr *call = linitial_node(FuncExpr, best->custom_private);
 	const rb_join *join = rb_join_of_function(call->funcid);
+	List *asked = list_make2_int(join->result, rb_join_tells_of(join));
 
 	plan->scan.plan.targetlist = tlist;
 	plan->scan.plan.qual = extract_actual_clauses(clauses, false);
 	plan->scan.scanrelid = 0;
 	plan->flags = best->flags;
 	plan->custom_exprs = list_make1(copyObject(call));
-	plan->custom_private = list_make2_int(join->result, rb_join_tells_of(join));
 	/* rows of what is wanted and no more spare a projection */
 	scan_columns(rel->relid, call, join->result, wanted_columns(rel, plan->scan.plan.qual),
-				 &plan->custom_scan_tlist, &plan->custom_private);
+				 &plan->custom_scan_tlist, &asked);
+	plan->custom_private = list_make1(asked);
 	plan->methods = &rb_scan_methods;
 	return &plan->scan.plan;
 }

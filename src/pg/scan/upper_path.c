@@ -318,7 +318,7 @@ plan_answer(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, L
 	plan->flags = best->flags;
 	plan->custom_exprs = list_make1(copyObject((Node *) linitial(best->custom_private)));
 	plan->custom_scan_tlist = lthird(best->custom_private);
-	plan->custom_private = private;
+	plan->custom_private = list_make1(private);
 	plan->methods = methods_of((rb_result) linitial_int(private));
 	return &plan->scan.plan;
 }
