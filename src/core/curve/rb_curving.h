@@ -26,6 +26,7 @@
 
 #include "core/base/rb_base.h"
 #include "core/base/rb_sort.h"
+#include "core/curve/rb_boxes.h"
 #include "core/curve/rb_curve.h"
 #include "core/curve/rb_meet.h"
 #include "core/exact/rb_number.h"
@@ -133,28 +134,6 @@ typedef struct rb_run
 	uint32_t inner; /* corners between the ends that are kept, ... */
 	uint32_t ninner;
 } rb_run;
-
-/* ---- boxes (boxes.c) ---- */
-
-typedef struct rb_boxes
-{
-	double *box; /* low, high: of items, then of eight of these each, of eight of those, ... */
-	size_t box_cap;
-	struct rb_boxes_place *order; /* of items, along a curve through space */
-	size_t order_cap;
-	uint32_t n;
-	uint32_t first[12]; /* of each level */
-	int levels;
-} rb_boxes;
-
-/* n boxes of six doubles are in b->box, by rb_boxes_room */
-extern rb_status rb_boxes_room(rb_context *ctx, rb_boxes *b, uint32_t n);
-extern rb_status rb_boxes_order(rb_context *ctx, rb_boxes *b);
-
-/* calls take for each item whose box and that one have a common point, until it does not answer RB_OK */
-extern rb_status rb_boxes_find(const rb_boxes *b, const double *box,
-							   rb_status (*take)(void *user, uint32_t item), void *user);
-extern void rb_boxes_free(rb_memory *memory, rb_boxes *b);
 
 /* ---- the curve ---- */
 
