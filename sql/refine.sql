@@ -188,7 +188,7 @@ SELECT count(*), sum(found), bool_and(volume) AS volume FROM (SELECT h.house, co
 	FROM (SELECT DISTINCT house FROM houses) h CROSS JOIN LATERAL (SELECT sum(abs((b.x - a.x) * ((c.y - a.y) * (d.z - a.z) - (c.z - a.z) * (d.y - a.y)) - (b.y - a.y) * ((c.x - a.x) * (d.z - a.z) - (c.z - a.z) * (d.x - a.x)) + (b.z - a.z) * ((c.x - a.x) * (d.y - a.y) - (c.y - a.y) * (d.x - a.x))) / 6) AS volume
 		FROM h_tets t JOIN h_vertices a ON a.id = v1 JOIN h_vertices b ON b.id = v2 JOIN h_vertices c ON c.id = v3 JOIN h_vertices d ON d.id = v4
 		WHERE t.body_id = h.house AND a.body_id = h.house AND b.body_id = h.house AND c.body_id = h.house AND d.body_id = h.house) t GROUP BY 1) h;
-SELECT bad = (SELECT count(*) FROM tets('h') WHERE radius_edge > 2 OR volume > 0.25) AS bad, vertices > 240 AS more FROM of_h;
+SELECT bad = (SELECT count(*) FROM tets('h') WHERE radius_edge > 2 OR volume > 0.25 * (1 + 1e-12)) AS bad, vertices > 240 AS more FROM of_h;
 SELECT count(*) FROM h_faces f JOIN houses h ON h.id = f.facet_id WHERE h.house <> f.body_id;
 SELECT count(*) - count(DISTINCT id) AS twice, count(DISTINCT body_id) FROM h_vertices;
 SELECT count(*) FROM (SELECT segment FROM h_segments GROUP BY 1 HAVING count(DISTINCT body_id) > 1) s;

@@ -85,6 +85,7 @@ typedef struct splitting
 	uint32_t *ends; /* of the segments that stay, and their rows */
 	uint32_t *rows;
 	bool changed;
+	rb_flaw refused; /* the first triangle that could not be cut in this round, if there is one */
 } splitting;
 
 #define AT(list, type) ((type *) (list).at)
@@ -717,7 +718,44 @@ put_triangle(splitting *s, uint32_t of, const uint32_t *corner)
 	return RB_OK;
 }
 
-/* the polygon in `bytes` becomes triangles; one that cannot stays as it was */
+/* notes that a triangle with the points in `ring` could not be cut */
+static void
+note_refused(splitting *s, uint32_t of)
+{
+	const uint32_t *ring = AT(s->ring, uint32_t);
+	const double *t = part_at(s, of);
+	rb_flaw *flaw = &s->refused;
+	double nearest = INFINITY;
+
+	if (flaw->kind != RB_FLAW_NONE)
+		return;
+	*flaw = (rb_flaw){.kind = RB_FLAW_NOT_CUT, .a = s->plc->facet_of[of]};
+	for (int k = 0; k < 3; k++)
+		flaw->at[k] = t[k] / 3 + t[3 + k] / 3 + t[6 + k] / 3;
+	for (uint32_t i = 0; i < s->ring.n; i++)
+	{
+		bool again = false;
+
+		for (uint32_t j = 0; j < i; j++)
+		{
+			const double *p = at(s, ring[i]), *q = at(s, ring[j]);
+			const double far = hypot(hypot(p[0] - q[0], p[1] - q[1]), p[2] - q[2]);
+
+			again |= ring[i] == ring[j];
+			if (ring[i] == ring[j] || !(far < nearest))
+				continue;
+			nearest = far;
+			memcpy(flaw->at, p, sizeof flaw->at);
+		}
+		flaw->b += !again;
+	}
+	flaw->amount = nearest;
+}
+
+/*
+ * The polygon in `bytes` becomes triangles.  One that cannot stays as it was, and is noted: it still crosses
+ * others, so there will be another round, in which points that are near become one.
+ */
 static rb_status
 triangulate(splitting *s, uint32_t of)
 {
@@ -733,7 +771,10 @@ triangulate(splitting *s, uint32_t of)
 	if (fault == RB_GEOMETRY_NO_MEMORY)
 		status = rb_fail(s->ctx, error.status, error.need, error.limit, NULL);
 	else if (fault != RB_GEOMETRY_OK || b.nparts == 0)
+	{
+		note_refused(s, of);
 		status = put_triangle(s, of, s->plc->triangles[of]);
+	}
 	else
 		s->changed = true;
 	for (uint32_t i = 0; i < b.nparts && fault == RB_GEOMETRY_OK && status == RB_OK; i++)
@@ -937,7 +978,10 @@ place_of(splitting *s, uint32_t mask, uint32_t a, uint32_t b)
 	return &table[at_place];
 }
 
-/* each segment once, and those on the boundary of a facet not at all */
+/*
+ * Each segment once, and those made here on the boundary of a facet not at all.  Given ones stay, for
+ * polygons are not merged across them.
+ */
 static rb_status
 drop_segments(splitting *s)
 {
@@ -964,7 +1008,7 @@ drop_segments(splitting *s)
 		{
 			const uint32_t place = *place_of(s, mask, t[k], t[(k + 1) % 3]);
 
-			if (place != RB_NONE)
+			if (place != RB_NONE && segment[place].point == RB_NONE)
 				status = put_triple(s, &s->borders, place, AT(s->facet_of, uint32_t)[i], 0);
 		}
 		if (i % RB_QUIET == RB_QUIET - 1 && rb_should_stop(s->ctx))
@@ -1020,7 +1064,7 @@ number_facets(splitting *s)
 {
 	uint32_t *facet_of = AT(s->facet_of, uint32_t);
 	rb_welded *w = s->welded;
-	uint32_t last = RB_NONE, n = 0;
+	uint32_t last = RB_NONE, n = 0, refused = RB_NONE;
 
 	for (uint32_t i = 0; i < s->facet_of.n; i++)
 	{
@@ -1028,11 +1072,18 @@ number_facets(splitting *s)
 		{
 			last = facet_of[i];
 			w->facet_row[n] = w->facet_row[last];
-			w->facet_face[n++] = w->facet_face[last];
+			w->facet_face[n] = w->facet_face[last];
+			memmove(w->plane[n], w->plane[last], sizeof *w->plane);
+			if (w->group != NULL)
+				w->group[n] = w->group[last];
+			if (last == s->refused.a)
+				refused = n;
+			n++;
 		}
 		facet_of[i] = n - 1;
 	}
-	w->plc.nfacets = n;
+	s->refused.a = refused;
+	w->plc.nfacets = w->npolygons = n;
 }
 
 static rb_status
@@ -1127,6 +1178,7 @@ rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded, rb_
 {
 	const uint32_t npoints = welded->plc.npoints;
 	bool sound = false, changed = true;
+	rb_flaw refused = {.kind = RB_FLAW_NONE};
 	rb_status status = RB_OK;
 
 	memset(split, 0, sizeof *split);
@@ -1146,6 +1198,7 @@ rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded, rb_
 		{
 			status = cut(&s);
 			split->rounds++;
+			refused = s.refused;
 		}
 		changed = s.changed;
 		let_go(&s);
@@ -1155,5 +1208,8 @@ rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded, rb_
 		split->segments += welded->segment_row[i] == RB_NONE;
 	if (status == RB_OK && !sound)
 		status = rb_weld_validate(ctx, backend, welded, flaw);
+	/* what crosses may be others that it should have been cut with: this is why */
+	if (status == RB_BAD_PLC && refused.kind != RB_FLAW_NONE && refused.a != RB_NONE)
+		*flaw = refused;
 	return status;
 }

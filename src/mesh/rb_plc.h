@@ -58,8 +58,10 @@ typedef enum rb_flaw_kind
 	RB_FLAW_SEGMENTS_CROSS, /* segments a and b */
 	RB_FLAW_POINT_IN_FACET, /* point a lies inside facet b, or on its edge, and is no corner of it */
 	RB_FLAW_POINT_ON_SEGMENT, /* point a lies on segment b, and is no end of it */
-	RB_FLAW_TOO_NEAR,     /* at point a, doubles are too coarse for a point that is needed there */
-	RB_FLAW_NOT_RECOVERED /* facet a could not be made a union of faces */
+	RB_FLAW_TOO_NEAR,      /* at point a, doubles are too coarse for a point that is needed there */
+	RB_FLAW_NOT_RECOVERED, /* facet a could not be made a union of faces */
+	RB_FLAW_NOT_CUT /* facet a could not be cut where it crosses others: of the b points on a triangle
+					 * of it, two are so near to each other that rounding made their edges cross */
 } rb_flaw_kind;
 
 typedef struct rb_flaw
@@ -67,7 +69,8 @@ typedef struct rb_flaw
 	rb_flaw_kind kind;
 	uint32_t a;
 	uint32_t b;
-	double at[3]; /* a place where it is seen */
+	double at[3];  /* a place where it is seen */
+	double amount; /* RB_FLAW_NOT_CUT: the distance of the two nearest points */
 } rb_flaw;
 
 #ifdef __cplusplus

@@ -20,8 +20,6 @@
 /* between two looks whether to stop */
 #define RB_QUIET 4096
 
-/* so few edges are put in order by moving them one by one */
-
 typedef struct welding
 {
 	rb_context *ctx;
@@ -246,38 +244,6 @@ take_segments(welding *w)
 	return RB_OK;
 }
 
-/* an edge of a facet's boundary is a segment already */
-static void
-drop_segment(welding *w, uint32_t from, uint32_t to)
-{
-	uint32_t(*segments)[2] = (uint32_t(*)[2]) w->to->plc.segments;
-	uint32_t *place;
-
-	if (w->table == NULL)
-		return;
-	place = place_of(w, segments, from, to);
-	if (*place != RB_NONE)
-		w->to->segment_row[*place] = RB_NONE; /* it stays in the table, to be found by others */
-}
-
-static void
-close_gaps(welding *w)
-{
-	uint32_t(*segments)[2] = (uint32_t(*)[2]) w->to->plc.segments;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < w->to->plc.nsegments; i++)
-	{
-		if (w->to->segment_row[i] == RB_NONE)
-			continue;
-		segments[n][0] = segments[i][0];
-		segments[n][1] = segments[i][1];
-		w->to->segment_row[n++] = w->to->segment_row[i];
-	}
-	w->to->same_segments += w->to->plc.nsegments - n;
-	w->to->plc.nsegments = n;
-}
-
 /* ---- facets ---- */
 
 /* are the three on one line?  They are if they seem so along each axis. */
@@ -298,23 +264,6 @@ is_flat(welding *w, const uint32_t *t)
 	return true;
 }
 
-static bool
-has_edge(const uint64_t *edges, size_t n, uint64_t edge)
-{
-	size_t low = 0, high = n;
-
-	while (low < high)
-	{
-		const size_t middle = low + (high - low) / 2;
-
-		if (edges[middle] < edge)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < n && edges[low] == edge;
-}
-
 static rb_status
 bad_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face, const double *a,
 		  const double *b)
@@ -327,6 +276,24 @@ bad_facet(welding *w, rb_flaw_kind kind, uint32_t row, uint32_t face, const doub
 	return RB_BAD_PLC;
 }
 
+/* three points of the plane that n triangles of a facet lie in, if there is one */
+static void
+find_plane(rb_exact_env *env, const double *points, const uint32_t (*t)[3], uint32_t n,
+		   uint32_t *plane)
+{
+	const double *a = points + 3 * (size_t) t[0][0], *b = points + 3 * (size_t) t[0][1],
+				 *c = points + 3 * (size_t) t[0][2];
+
+	memcpy(plane, t[0], 3 * sizeof *plane);
+	for (uint32_t i = 1; i < n; i++)
+		for (int k = 0; k < 3; k++)
+			if (rb_orient3d_at(env, a, b, c, points + 3 * (size_t) t[i][k]) != 0)
+			{
+				plane[0] = RB_NONE;
+				return;
+			}
+}
+
 /* the last facet is complete, from that triangle on */
 static rb_status
 look_at_facet(welding *w, uint32_t first)
@@ -336,12 +303,9 @@ look_at_facet(welding *w, uint32_t first)
 	size_t n = 0;
 	rb_status status;
 
+	find_plane(&w->env, w->to->plc.points, t, m, w->to->plane[w->to->plc.nfacets - 1]);
 	if (m == 1)
-	{
-		for (int i = 0; i < 3; i++)
-			drop_segment(w, t[0][i], t[0][(i + 1) % 3]);
 		return RB_OK;
-	}
 	if (3 * (size_t) m > w->edges_cap)
 	{
 		status = rb_array(w->ctx, (void **) &w->edges, 6 * (size_t) m, sizeof *w->edges);
@@ -361,8 +325,6 @@ look_at_facet(welding *w, uint32_t first)
 			return bad_facet(w, RB_FLAW_FACET_FOLDED, w->to->facet_row[w->to->plc.nfacets - 1],
 							 w->to->facet_face[w->to->plc.nfacets - 1], point(w, from),
 							 point(w, to));
-		if (w->table != NULL && !has_edge(w->edges, n, (uint64_t) to << 32 | from))
-			drop_segment(w, from, to);
 		if (stops(w, (uint32_t) i))
 			status = RB_STOPPED;
 	}
@@ -382,6 +344,38 @@ reserve_facets(welding *w)
 		status = rb_array(w->ctx, (void **) &w->to->facet_row, n, sizeof *w->to->facet_row);
 	if (status == RB_OK)
 		status = rb_array(w->ctx, (void **) &w->to->facet_face, n, sizeof *w->to->facet_face);
+	if (status == RB_OK)
+		status = rb_array(w->ctx, (void **) &w->to->plane, n, sizeof *w->to->plane);
+	return status;
+}
+
+/* rows that share an id with others are one group; where there are none, there are no groups */
+static rb_status
+find_groups(welding *w)
+{
+	const rb_set *set = w->in->facets;
+	const uint32_t n = w->to->plc.nfacets;
+	uint32_t *number = NULL;
+	uint32_t distinct = set->nrows;
+	rb_error error = {.status = RB_OK};
+	rb_status status;
+
+	status = rb_set_compose_ids(w->ctx, set);
+	if (status != RB_OK || set->ids == NULL || rb_set_ids_ascend(set))
+		return status;
+	status = rb_array(w->ctx, (void **) &number, (size_t) set->nrows + 1, sizeof *number);
+	if (status == RB_OK)
+	{
+		status =
+			rb_ids_number(w->ctx->memory, set->ids, set->nrows, NULL, number, &distinct, &error);
+		if (status != RB_OK)
+			status = rb_fail(w->ctx, status, error.need, error.limit, NULL);
+	}
+	if (status == RB_OK && distinct < set->nrows)
+		status = rb_array(w->ctx, (void **) &w->to->group, (size_t) n + 1, sizeof *w->to->group);
+	for (uint32_t i = 0; i < n && status == RB_OK && w->to->group != NULL; i++)
+		w->to->group[i] = number[w->to->facet_row[i]];
+	rb_free(w->ctx->memory, (void **) &number);
 	return status;
 }
 
@@ -438,6 +432,9 @@ take_facets(welding *w)
 				  plc->nfacets * sizeof *w->to->facet_row);
 		rb_shrink(w->ctx->memory, (void **) &w->to->facet_face,
 				  plc->nfacets * sizeof *w->to->facet_face);
+		rb_shrink(w->ctx->memory, (void **) &w->to->plane, plc->nfacets * sizeof *w->to->plane);
+		w->to->npolygons = plc->nfacets;
+		status = find_groups(w);
 	}
 	return status;
 }
@@ -479,12 +476,75 @@ rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw)
 		status = take_facets(&w);
 	if (status == RB_OK)
 		status = copy_seeds(&w);
-	if (status == RB_OK)
-		close_gaps(&w);
 	rb_free(ctx->memory, (void **) &w.points);
 	rb_free(ctx->memory, (void **) &w.edges);
 	rb_free(ctx->memory, (void **) &w.table);
 	rb_corners_free(ctx->memory, &w.corners);
+	if (status != RB_OK)
+		rb_welded_free(ctx->memory, to);
+	return status;
+}
+
+/* n elements that are copied; of none there is room for one */
+static rb_status
+copy_array(rb_context *ctx, const void *from, uint32_t n, size_t element, void **to)
+{
+	rb_status status = rb_array(ctx, to, (size_t) n + 1, element);
+
+	if (status == RB_OK && n > 0)
+		memcpy(*to, from, n * element);
+	return status;
+}
+
+rb_status
+rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to)
+{
+	rb_exact_env env = {.filters = ctx->filters, .exact = true};
+	void *points = NULL, *triangles = NULL, *facet_of = NULL, *segments = NULL, *seeds = NULL;
+	rb_status status;
+
+	memset(to, 0, sizeof *to);
+	status = copy_array(ctx, plc->points, plc->npoints, 3 * sizeof(double), &points);
+	if (status == RB_OK)
+		status = copy_array(ctx, plc->triangles, plc->ntriangles, 3 * sizeof(uint32_t), &triangles);
+	if (status == RB_OK)
+		status = copy_array(ctx, plc->facet_of, plc->ntriangles, sizeof(uint32_t), &facet_of);
+	if (status == RB_OK)
+		status = copy_array(ctx, plc->segments, plc->nsegments, 2 * sizeof(uint32_t), &segments);
+	if (status == RB_OK)
+		status = copy_array(ctx, plc->seeds, plc->nseeds, sizeof(rb_seed), &seeds);
+	to->plc = *plc;
+	to->plc.points = points;
+	to->plc.triangles = triangles;
+	to->plc.facet_of = facet_of;
+	to->plc.segments = segments;
+	to->plc.seeds = seeds;
+	to->npolygons = plc->nfacets;
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &to->plane, (size_t) plc->nfacets + 1, sizeof *to->plane);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &to->facet_row, (size_t) plc->nfacets + 1,
+						  sizeof *to->facet_row);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &to->facet_face, (size_t) plc->nfacets + 1,
+						  sizeof *to->facet_face);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &to->segment_row, (size_t) plc->nsegments + 1,
+						  sizeof *to->segment_row);
+	for (uint32_t i = 0, next; i < plc->ntriangles && status == RB_OK; i = next)
+	{
+		const uint32_t f = plc->facet_of[i];
+
+		for (next = i + 1; next < plc->ntriangles && plc->facet_of[next] == f;)
+			next++;
+		find_plane(&env, plc->points, plc->triangles + i, next - i, to->plane[f]);
+		to->facet_row[f] = f;
+		to->facet_face[f] = 0;
+		if (rb_should_stop(ctx))
+			status = RB_STOPPED;
+	}
+	for (uint32_t i = 0; i < plc->nsegments && status == RB_OK; i++)
+		to->segment_row[i] = i;
 	if (status != RB_OK)
 		rb_welded_free(ctx->memory, to);
 	return status;
@@ -500,6 +560,9 @@ rb_welded_free(rb_memory *memory, rb_welded *to)
 	rb_free(memory, (void **) &to->plc.seeds);
 	rb_free(memory, (void **) &to->facet_row);
 	rb_free(memory, (void **) &to->facet_face);
+	rb_free(memory, (void **) &to->plane);
+	rb_free(memory, (void **) &to->group);
+	rb_free(memory, (void **) &to->polygon_of);
 	rb_free(memory, (void **) &to->segment_row);
 	rb_free(memory, (void **) &to->point_row);
 	rb_free(memory, (void **) &to->point_side);

@@ -3,7 +3,7 @@
  *	  A file becomes a PLC, and that tetrahedra: how many, in what time, with how much memory; or
  *	  what is wrong with it.
  *
- *		cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-t N] [-j N] [-m MB] [-c] [-h] FILE
+ *		cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-n] [-t N] [-j N] [-m MB] [-c] [-h] FILE
  *
  * FILE is TetGen's .poly or .off, with triangles or polygons.  A facet is a polygon of it, also
  * with holes where a .poly has them; polygons of two corners are segments; seeds of holes and of
@@ -16,6 +16,7 @@
  *		-s	a polygon whose corners lie farther from its plane than that becomes a facet for each
  *			of its triangles; else it is one facet, and where it is cut does not matter.  The
  *			default is what rounding of its coordinates can do; -1: all do
+ *		-n	facets that lie in one plane are not merged
  *		-t	so many times; times are the smallest ones
  *		-j	so many threads
  *		-m	memory limit
@@ -25,7 +26,7 @@
  * It prints a name and a value a line.  It ends with 0; 1: the check found something; 2: no
  * such file, or one that cannot be read; 3: refused, with a flaw; 4: any other failure.
  */
-#include "mesh/rb_tetrahedralize.h"
+#include "mesh/rb_weld.h"
 #include "plc_input.h"
 #include "tets_output.h"
 
@@ -173,7 +174,27 @@ typedef struct options
 	double may_bend; /* NAN: as rounding does */
 	bool check;
 	bool hash;
+	bool apart; /* facets are not merged */
 } options;
+
+/* that PLC with what lies in one plane as one facet; what it holds goes with the program */
+static rb_plc
+merge(const rb_plc *plc)
+{
+	rb_memory *memory = rb_memory_create(UINT64_MAX);
+	rb_context ctx;
+	rb_welded welded;
+	double began;
+
+	if (memory == NULL)
+		plc_die(4, "no memory", 0);
+	rb_context_init(&ctx, memory);
+	began = tets_now();
+	if (rb_weld_plc(&ctx, plc, &welded) != RB_OK || rb_weld_merge(&ctx, &welded) != RB_OK)
+		plc_die(4, "cannot be merged", 0);
+	printf("merged_facets %u\nms_merge %.3f\n", welded.plc.nfacets, tets_now() - began);
+	return welded.plc;
+}
 
 static int
 run(const rb_plc *plc, const options *o)
@@ -188,7 +209,7 @@ run(const rb_plc *plc, const options *o)
 		rb_memory *memory = rb_memory_create(o->limit);
 		rb_context ctx;
 		rb_tets r;
-		rb_flaw flaw = {RB_FLAW_NONE, RB_NONE, RB_NONE, {0, 0, 0}};
+		rb_flaw flaw = {.kind = RB_FLAW_NONE, .a = RB_NONE, .b = RB_NONE};
 		rb_status status;
 		double began;
 		double took[5];
@@ -260,7 +281,7 @@ run(const rb_plc *plc, const options *o)
 int
 main(int argc, char **argv)
 {
-	options o = {RB_KEEP_INSIDE, NULL, NULL, 1, 1, UINT64_MAX, NAN, false, false};
+	options o = {RB_KEEP_INSIDE, NULL, NULL, 1, 1, UINT64_MAX, NAN, false, false, false};
 	const char *path = NULL;
 	rb_plc plc;
 
@@ -289,6 +310,8 @@ main(int argc, char **argv)
 			o.check = true;
 		else if (strcmp(a, "-h") == 0)
 			o.hash = true;
+		else if (strcmp(a, "-n") == 0)
+			o.apart = true;
 		else
 			path = a;
 	}
@@ -296,13 +319,15 @@ main(int argc, char **argv)
 	{
 		fprintf(
 			stderr,
-			"usage: cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-t N] [-j N] [-m MB] [-c] [-h] "
+			"usage: cdt [-k hull|inside] [-o BASE] [-p FILE] [-s BEND] [-n] [-t N] [-j N] [-m MB] [-c] [-h] "
 			"FILE.poly|FILE.off\n");
 		return 2;
 	}
 	plc = plc_read(path, o.may_bend);
 	if (o.surface != NULL)
 		plc_write_surface(o.surface);
+	if (!o.apart)
+		plc = merge(&plc);
 	/* what the program holds is read once and goes with it */
 	return run(&plc, &o);
 }

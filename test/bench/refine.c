@@ -130,7 +130,7 @@ run(const rb_plc *plc, const options *o)
 		rb_context ctx;
 		rb_tets r;
 		rb_refine_report report;
-		rb_flaw flaw = {RB_FLAW_NONE, RB_NONE, RB_NONE, {0, 0, 0}};
+		rb_flaw flaw = {.kind = RB_FLAW_NONE, .a = RB_NONE, .b = RB_NONE};
 		rb_status status;
 		uint64_t peak_cdt;
 		uint32_t before;

@@ -304,6 +304,14 @@ three_sides(void)
 	it.in.nseeds = 1;
 	it.in.seeds = &(const rb_seed){.at = {.5, .25, .125}, .region = 7};
 	CHECK(weld() == RB_OK, "weld");
+	CHECK(welded.plc.nsegments == 4 && welded.same_segments == 1, "%u segments",
+		  welded.plc.nsegments);
+	{
+		rb_context ctx;
+
+		rb_context_init(&ctx, memory);
+		CHECK(rb_weld_merge(&ctx, &welded) == RB_OK, "merge");
+	}
 	CHECK(welded.plc.npoints == 10, "%u points", welded.plc.npoints);
 	CHECK(welded.plc.nsegments == 2 && welded.same_segments == 3 && welded.no_length == 1 &&
 			  welded.same_points == 3,
@@ -943,6 +951,26 @@ split_limits(void)
 	}
 }
 
+/* points that are nearer than doubles can tell apart: a triangle that cannot be cut is named, with the reason */
+static void
+refused(void)
+{
+	rb_context ctx;
+
+	clear();
+	add_triangle(P(1, 1, 0), P(0x1.0000000000002p+1, 1, 0x1.0000000000002p+1), P(0, 0, 2));
+	add_triangle(P(0x1.0000000000004p+0, 0, 0), P(0x1.0000000000003p+1, 1, 2),
+				 P(1, 2, 0x1.0000000000001p+1));
+	CHECK(weld() == RB_OK, "weld");
+	rb_context_init(&ctx, memory);
+	CHECK(rb_weld_split(&ctx, &rb_backend_cpu, &welded, &did, &flaw) == RB_BAD_PLC &&
+			  flaw.kind == RB_FLAW_NOT_CUT && flaw.a == 1 && flaw.b == 5 && flaw.amount > 0 &&
+			  flaw.amount < 1e-14 && did.rounds > 1,
+		  "flaw %d of %u, %u points, %g apart, %u rounds", flaw.kind, flaw.a, flaw.b, flaw.amount,
+		  did.rounds);
+	done();
+}
+
 int
 main(void)
 {
@@ -964,6 +992,7 @@ main(void)
 	CHECK_RUN(random_splits);
 	CHECK_RUN(dense_splits);
 	CHECK_RUN(split_limits);
+	CHECK_RUN(refused);
 	rb_memory_destroy(memory);
 	return check_done();
 }

@@ -120,6 +120,8 @@ gather(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to, vo
 		status = rb_array(ctx, &blocks[1], to->nparts, sizeof(uint32));
 	if (status == RB_OK && set->face_of != NULL)
 		status = rb_array(ctx, &blocks[2], to->nparts, sizeof(uint32));
+	if (status == RB_OK && set->ids != NULL)
+		status = rb_array(ctx, &blocks[3], nrows, sizeof(int64_t));
 	if (status != RB_OK)
 		return status;
 	for (uint32 i = 0; i < nrows; i++)
@@ -133,11 +135,14 @@ gather(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to, vo
 			((uint32 *) blocks[1])[n + k] = i;
 		if (set->face_of != NULL)
 			memcpy((uint32 *) blocks[2] + n, set->face_of + first, some * sizeof(uint32));
+		if (set->ids != NULL)
+			((int64_t *) blocks[3])[i] = set->ids[row[i]];
 		n += some;
 	}
 	to->coords = blocks[0];
 	to->row_of = blocks[1];
 	to->face_of = blocks[2];
+	to->ids = blocks[3];
 	return RB_OK;
 }
 
@@ -154,7 +159,7 @@ name_rows(const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
 			part->flaw.a < t->start[body + 1] - t->start[body] ? row[part->flaw.a] : RB_NONE;
 		return;
 	}
-	for (uint32 i = 0; i < w->plc.nfacets; i++)
+	for (uint32 i = 0; i < w->npolygons; i++)
 		w->facet_row[i] = row[w->facet_row[i]];
 	for (uint32 i = 0; i < w->plc.npoints; i++)
 		if (w->point_side[i] == RB_WELD_FACETS)
@@ -165,7 +170,7 @@ static rb_status
 make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
 {
 	const double start = rb_now_ms();
-	void *blocks[3] = {NULL, NULL, NULL};
+	void *blocks[4] = {NULL, NULL, NULL, NULL};
 	rb_set set;
 	rb_status status = gather(ctx, t, body, &set, blocks);
 
@@ -173,7 +178,7 @@ make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_
 		status = rb_meshing_weld_part(t->run, ctx, part, &set);
 	if (status == RB_OK || status == RB_BAD_PLC)
 		name_rows(t, body, part);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		rb_free(ctx->memory, &blocks[i]);
 	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
 	/* it has no flaw, but more points than it may have */

@@ -100,6 +100,8 @@ weld(rb_meshing_run *run)
 
 	rb_meshing_stage(run, RB_MESH_WELD, &start);
 	status = rb_meshing_weld(run);
+	if (status == RB_OK)
+		status = rb_weld_merge(&run->ctx, &run->part->welded);
 	rb_meshing_stage(run, RB_MESH_LOAD, &start);
 	return status;
 }

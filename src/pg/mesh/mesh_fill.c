@@ -277,7 +277,7 @@ compare(const void *a, const void *b)
 uint32 *
 rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part)
 {
-	const uint32 n = part->welded.plc.nfacets;
+	const uint32 n = part->welded.npolygons;
 	uint32 *polygon =
 		MemoryContextAllocHuge(CurrentMemoryContext, (n + (Size) 1) * sizeof *polygon);
 	numbered *all = MemoryContextAllocHuge(CurrentMemoryContext, (n + (Size) 1) * sizeof *all);

@@ -39,10 +39,10 @@ facet(const rb_meshing_run *run, uint32 a)
 	/* before there are facets, it is a row, and the polygon is another number of the flaw */
 	if (!run->part->is_welded)
 		return facet_of_row(run, a, run->part->flaw.b);
-	if (a >= w->plc.nfacets)
+	if (a >= w->npolygons)
 		return "?";
 	several =
-		w->facet_face[a] > 0 || (a + 1 < w->plc.nfacets && w->facet_row[a + 1] == w->facet_row[a]);
+		w->facet_face[a] > 0 || (a + 1 < w->npolygons && w->facet_row[a + 1] == w->facet_row[a]);
 	return several
 			   ? psprintf(INT64_FORMAT " (polygon %u)",
 						  rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]), w->facet_face[a] + 1)
@@ -99,7 +99,7 @@ hint_crossings(const rb_meshing_run *run)
 	const rb_welded *w = &run->part->welded;
 	const rb_flaw *f = &run->part->flaw;
 	const bool one_row =
-		f->a < w->plc.nfacets && f->b < w->plc.nfacets && w->facet_row[f->a] == w->facet_row[f->b];
+		f->a < w->npolygons && f->b < w->npolygons && w->facet_row[f->a] == w->facet_row[f->b];
 
 	return errhint(
 		"Facets may meet in corners and edges that both have, and nowhere else: cut them "
@@ -151,6 +151,18 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 				 errmsg("%s: facets %s and %s cross", function, facet(run, f->a), facet(run, f->b)),
 				 errdetail("They share points near %s, which are no common corner or edge.", at),
 				 hint_crossings(run)));
+			break;
+		case RB_FLAW_NOT_CUT:
+			ereport(
+				ERROR,
+				(errcode(code),
+				 errmsg("%s: facet %s crosses others and could not be cut", function,
+						facet(run, f->a)),
+				 errdetail("Of the %u points on a triangle of it, two near %s are %s apart, and "
+						   "rounding of their coordinates makes its edges cross each other.",
+						   f->b, at, psprintf("%.3g", f->amount)),
+				 errhint("Round the coordinates of all facets to a grid that is coarser than "
+						 "that (with PostGIS: ST_SnapToGrid), or leave the facet out.")));
 			break;
 		default:
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

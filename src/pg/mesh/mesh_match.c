@@ -3,9 +3,12 @@
  *	  Which facet, segment or point of the rows is it that a table of a mesh speaks of?
  *
  * A mesh is checked against rows that are read again, perhaps in another order than when it was
- * made.  So numbers mean nothing: a facet is known by its id and which polygon of it it is, a
+ * made.  So numbers mean nothing: a polygon is known by its id and which of that id it is, a
  * point by its coordinates, a segment by its ends, which are the vertices that only one of its
  * pieces has.  What is not found has no number, or one behind those of the rows.
+ *
+ * Which polygons are one facet (rb_weld_merge) is known from the rows; without rows, from faces that
+ * share an edge which is on no segment.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -125,13 +128,12 @@ compare_facets(const void *a, const void *b)
 	return x->polygon < y->polygon ? -1 : x->polygon > y->polygon;
 }
 
-/* those of the rows, or, where there are none, those that faces name; in the order of their keys */
+/* polygons of the rows, or, where there are none, those that faces name; in the order of their keys */
 static rb_meshing_facet *
-list_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
+list_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
 {
-	const rb_plc *plc = &run->part->welded.plc;
 	const bool of_rows = run->part->is_welded;
-	const uint32 all = of_rows ? plc->nfacets : mesh->n[RB_MESH_FACES];
+	const uint32 all = of_rows ? run->part->welded.npolygons : mesh->n[RB_MESH_FACES];
 	rb_meshing_facet *list = rb_meshing_array(run, all, sizeof *list);
 	uint32 *polygon = of_rows ? rb_meshing_polygons(run, run->part) : NULL;
 	uint32 kept = 0;
@@ -155,25 +157,69 @@ list_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
 	return list;
 }
 
+/* of each polygon its facet, by the rows */
+static void
+merge_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
+{
+	to->nfacets = welded->plc.nfacets;
+	for (uint32 i = 0; i < to->npolygons; i++)
+		facet[i] = i;
+	for (uint32 i = 0; welded->polygon_of != NULL && i < welded->plc.ntriangles; i++)
+		facet[welded->polygon_of[i]] = welded->plc.facet_of[i];
+}
+
+static void
+merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to,
+			   uint32 *facet)
+{
+	const rb_status status = rb_merge_by_faces(
+		&run->ctx, mesh->points, mesh->n[RB_MESH_VERTICES], (const uint32_t(*)[3]) mesh->faces,
+		mesh->n[RB_MESH_FACES], (const uint32_t(*)[2]) mesh->edges, mesh->n[RB_MESH_EDGES],
+		to->face_polygon, to->npolygons, facet, &to->nfacets);
+
+	if (status != RB_OK)
+		rb_raise_of(run->call->function, RB_MESH_WHAT, status, &run->ctx.error);
+}
+
+/* polygons become facets */
+static void
+merge_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
+{
+	uint32 *facet = rb_meshing_array(run, to->npolygons, sizeof *facet);
+
+	if (run->part->is_welded)
+		merge_by_rows(&run->part->welded, to, facet);
+	else
+		merge_by_faces(run, mesh, to, facet);
+	to->facets = rb_meshing_array(run, to->nfacets, sizeof *to->facets);
+	for (uint32 i = to->npolygons; i-- > 0;)
+		to->facets[facet[i]] = to->polygons[i];
+	to->face_facet = rb_meshing_array(run, mesh->n[RB_MESH_FACES], sizeof(uint32));
+	for (uint32 i = 0; i < mesh->n[RB_MESH_FACES]; i++)
+		to->face_facet[i] = to->face_polygon[i] == RB_NONE ? RB_NONE : facet[to->face_polygon[i]];
+	rb_free(run->memory, (void **) &facet);
+}
+
 static void
 match_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {
-	rb_meshing_facet *list = list_facets(run, mesh, &to->nfacets);
+	rb_meshing_facet *list = list_polygons(run, mesh, &to->npolygons);
 
-	to->face_facet = rb_meshing_array(run, mesh->n[RB_MESH_FACES], sizeof(uint32));
+	to->face_polygon = rb_meshing_array(run, mesh->n[RB_MESH_FACES], sizeof(uint32));
 	for (uint32 i = 0; i < mesh->n[RB_MESH_FACES]; i++)
 	{
 		const rb_meshing_facet key = {mesh->facet_id[i], mesh->polygon[i], 0};
 		const rb_meshing_facet *found =
-			bsearch(&key, list, to->nfacets, sizeof *list, compare_facets);
+			bsearch(&key, list, to->npolygons, sizeof *list, compare_facets);
 
-		to->face_facet[i] = found == NULL ? RB_NONE : found->number;
+		to->face_polygon[i] = found == NULL ? RB_NONE : found->number;
 	}
 	/* from now on by number */
-	to->facets = rb_meshing_array(run, to->nfacets, sizeof *to->facets);
-	for (uint32 i = 0; i < to->nfacets; i++)
-		to->facets[list[i].number] = list[i];
+	to->polygons = rb_meshing_array(run, to->npolygons, sizeof *to->polygons);
+	for (uint32 i = 0; i < to->npolygons; i++)
+		to->polygons[list[i].number] = list[i];
 	rb_free(run->memory, (void **) &list);
+	merge_polygons(run, mesh, to);
 }
 
 /* ---- segments ---- */

@@ -380,15 +380,21 @@ take_names(rb_meshing_run *run, const continuing *c)
 {
 	const uint32 n = c->mesh.n[RB_MESH_VERTICES];
 	rb_meshing_names *names = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *names);
-	int64_t *facet = rb_meshing_array(run, c->matched.nfacets, sizeof *facet);
-	int64_t *polygon = rb_meshing_array(run, c->matched.nfacets, sizeof *polygon);
+	const uint32 nfaces = c->mesh.n[RB_MESH_FACES];
+	uint32_t(*faces)[3] = rb_meshing_array(run, nfaces, sizeof *faces);
+	uint32_t *face_facet = rb_meshing_array(run, nfaces, sizeof *face_facet);
+	int64_t *facet = rb_meshing_array(run, c->matched.npolygons, sizeof *facet);
+	int64_t *polygon = rb_meshing_array(run, c->matched.npolygons, sizeof *polygon);
 	int64_t *segment_id = rb_meshing_array(run, c->matched.nsegments, sizeof *segment_id);
 	int64_t *facet_id = rb_meshing_array(run, c->matched.nsegments, sizeof *facet_id);
 
-	for (uint32 i = 0; i < c->matched.nfacets; i++)
+	/* refinement makes others of these */
+	memcpy(faces, c->mesh.faces, (size_t) nfaces * sizeof *faces);
+	memcpy(face_facet, c->matched.face_facet, (size_t) nfaces * sizeof *face_facet);
+	for (uint32 i = 0; i < c->matched.npolygons; i++)
 	{
-		facet[i] = c->matched.facets[i].id;
-		polygon[i] = c->matched.facets[i].polygon;
+		facet[i] = c->matched.polygons[i].id;
+		polygon[i] = c->matched.polygons[i].polygon;
 	}
 	for (uint32 i = 0; i < c->matched.nsegments; i++)
 		segment_id[i] = facet_id[i] = RB_MESH_NULL;
@@ -401,7 +407,12 @@ take_names(rb_meshing_run *run, const continuing *c)
 	*names = (rb_meshing_names){.npoints = n,
 								.vertex = c->mesh.id[RB_MESH_VERTICES],
 								.last_vertex = c->mesh.id[RB_MESH_VERTICES][n - 1],
-								.nfacets = c->matched.nfacets,
+								.polygons = {.npoints = n,
+											 .ntriangles = nfaces,
+											 .nfacets = c->matched.nfacets,
+											 .triangles = (const uint32_t(*)[3]) faces,
+											 .facet_of = face_facet,
+											 .polygon_of = c->matched.face_polygon},
 								.facet = facet,
 								.polygon = polygon,
 								.nsegments = c->matched.nsegments,
@@ -419,7 +430,7 @@ connect_tets(rb_meshing_run *run)
 	rb_status status;
 
 	rb_meshing_stage(run, RB_MESH_CHECK, &start);
-	status = rb_tets_connect(&run->ctx, run->one.names->nfacets, &run->one.tets);
+	status = rb_tets_connect(&run->ctx, run->one.names->polygons.nfacets, &run->one.tets);
 	c->end = RB_NONE;
 	if (status == RB_OK && c->report.count[RB_FAULT_BOUNDARY] > 0)
 		status = rb_meshing_find_end(&run->ctx, &run->one.tets, &c->end);

@@ -252,13 +252,50 @@ rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 							  .segments = rb_meshing_set(run, RB_MESH_SEGMENTS),
 							  .points = rb_meshing_set(run, RB_MESH_POINTS),
 							  .seeds = run->seeds,
-							  .nseeds = run->nseeds};
+							  .nseeds = run->nseeds,
+							  .skip_flat = run->call->split};
 	rb_status status = rb_weld(ctx, &in, &part->welded, &part->flaw);
 
 	part->is_welded = status == RB_OK;
 	if (status == RB_OK && run->call->split)
 		status = rb_weld_split(ctx, &rb_backend_cpu, &part->welded, &part->split, &part->flaw);
 	return status;
+}
+
+/*
+ * Where a facet of several polygons cannot be made of faces, its polygons may be: points are added elsewhere
+ * then, and round elsewhere.
+ */
+static rb_status
+tetrahedralize(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	rb_welded *welded = &part->welded;
+	rb_status status =
+		rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw);
+
+	if (status != RB_BAD_PLC || welded->polygon_of == NULL || part->flaw.kind == RB_FLAW_NO_VOLUME)
+		return status;
+	rb_forget_failure(ctx);
+	status = rb_weld_unmerge(ctx, welded);
+	return status == RB_OK
+			   ? rb_tetrahedralize(ctx, &welded->plc, run->call->keep, &part->tets, &part->flaw)
+			   : status;
+}
+
+/* facets that were made of several polygons are known by these from now on */
+static rb_status
+name_polygons(rb_context *ctx, rb_meshing_part *part)
+{
+	rb_polygons polygons;
+
+	if (part->names == NULL)
+		polygons = rb_weld_polygons(&part->welded);
+	else
+	{
+		polygons = part->names->polygons;
+		polygons.points = part->tets.points; /* which begin with those that were there */
+	}
+	return rb_name_polygons(ctx, &polygons, &part->tets);
 }
 
 rb_status
@@ -271,14 +308,17 @@ rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 	/* what was split has been looked at */
 	if (!run->call->split)
 		status = rb_weld_validate(ctx, &rb_backend_cpu, &part->welded, &part->flaw);
+	if (status == RB_OK)
+		status = rb_weld_merge(ctx, &part->welded);
 	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
 	if (status == RB_OK)
-		status =
-			rb_tetrahedralize(ctx, &part->welded.plc, run->call->keep, &part->tets, &part->flaw);
+		status = tetrahedralize(run, ctx, part);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* the one mesh of a call is refined by a work of its own */
 	if (status == RB_OK && run->call->by_body)
 		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+	if (status == RB_OK && (run->call->by_body || !run->call->refine))
+		status = name_polygons(ctx, part);
 	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
 	return status;
 }
@@ -309,6 +349,8 @@ rb_meshing_refine(rb_meshing_run *run)
 
 	rb_meshing_stage(run, RB_MESH_REFINE, &start);
 	status = rb_refine(&run->ctx, &run->options, &run->part->tets, &run->part->refined);
+	if (status == RB_OK)
+		status = name_polygons(&run->ctx, run->part);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
 	return status;
 }
@@ -357,6 +399,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 	uint64 bad = 0;
 	uint64 full = 0;
 	uint64 outside = 0;
+	uint64 no_area = 0;
 	list empty = {.n = 0};
 	list skipped = {.n = 0};
 	bool facets = false;
@@ -371,6 +414,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 		bad += part->refined.bad;
 		full += part->refined.bad_because[RB_BAD_FULL];
 		outside += part->tets.outside_seeds;
+		no_area += part->welded.no_area;
 		facets |= part->welded.plc.nfacets > 0;
 		if (part->tets.ntets == 0 && part->tets.npoints > 0)
 			add_body(&empty, part->body);
@@ -383,6 +427,11 @@ rb_meshing_notices(const rb_meshing_run *run)
 				 errdetail("Points that were added: %u; lines: %u; triangles that lay on others "
 						   "and were left out: %u.",
 						   split.points, split.segments, split.dropped)));
+	if (no_area > 0)
+		ereport(NOTICE, (errmsg_plural("%s: " UINT64_FORMAT " triangle without area was left out",
+									   "%s: " UINT64_FORMAT " triangles without area were left out",
+									   no_area, function, no_area),
+						 errdetail("Their corners are points of the mesh.")));
 	if (skipped.n > 0)
 		ereport(NOTICE, (errmsg_plural("%s: of %u body no mesh could be made",
 									   "%s: of %u bodies no mesh could be made", skipped.n,
@@ -429,7 +478,7 @@ line(const char *stage, uint64 count, double ms)
 /* of all that were made */
 typedef struct sums
 {
-	uint64 facets, triangles, segments, same_points, same_segments, points;
+	uint64 polygons, facets, triangles, segments, same_points, same_segments, points;
 	uint64 vertices, edges, faces, regions, tets, added, bad, tried, rounds;
 	double ms_points, ms_segments, ms_facets, ms_regions;
 } sums;
@@ -448,6 +497,7 @@ sum(const rb_meshing_run *run)
 		const rb_tets *t = &run->parts[i].tets;
 		const rb_refine_report *r = &run->parts[i].refined;
 
+		s.polygons += w->npolygons;
 		s.facets += w->plc.nfacets;
 		s.triangles += w->plc.ntriangles;
 		s.segments += w->plc.nsegments;
@@ -496,14 +546,19 @@ rb_meshing_report(const rb_meshing_run *run, uint64 rows, double ms)
 		lines[n] = line(rb_progress_stage(RB_MESH_WELD), s.points, run->ms[RB_MESH_WELD]);
 		snprintf(lines[n++].detail, sizeof lines->detail,
 				 "%llu facets of %llu triangles, %llu segments; points twice: %llu, segments: %llu",
-				 (unsigned long long) s.facets, (unsigned long long) s.triangles,
+				 (unsigned long long) s.polygons, (unsigned long long) s.triangles,
 				 (unsigned long long) s.segments, (unsigned long long) s.same_points,
 				 (unsigned long long) s.same_segments);
 		lines[n++] =
 			line(rb_progress_stage(RB_MESH_VALIDATE), s.triangles, run->ms[RB_MESH_VALIDATE]);
 		lines[n++] = line("points", s.vertices, s.ms_points);
 		lines[n++] = line("segments", s.edges, s.ms_segments);
-		lines[n++] = line("facets", s.faces, s.ms_facets);
+		lines[n] = line("facets", s.faces, s.ms_facets);
+		if (s.facets < s.polygons)
+			snprintf(lines[n].detail, sizeof lines->detail,
+					 "facets after those in one plane were merged: %llu",
+					 (unsigned long long) s.facets);
+		n++;
 		lines[n++] = line("regions", s.regions, s.ms_regions);
 	}
 	if (run->call->refine)

@@ -93,14 +93,14 @@ extern void rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum 
 /* what numbers of a mesh that was in the tables before are called there */
 typedef struct rb_meshing_names
 {
-	uint32 npoints;            /* that were there; others are new */
-	const int64_t *vertex;     /* ids of those */
-	int64_t last_vertex;       /* the largest of them */
-	uint32 nfacets;            /* by their numbers: */
-	const int64_t *facet;      /* the id ... */
-	const int64_t *polygon;    /* ... and which polygon of it */
-	uint32 nsegments;          /* by their numbers: */
-	const int64_t *segment;    /* what pieces have in common, ... */
+	uint32 npoints;         /* that were there; others are new */
+	const int64_t *vertex;  /* ids of those */
+	int64_t last_vertex;    /* the largest of them */
+	rb_polygons polygons;   /* faces, as they were, and which polygon each was of; without points */
+	const int64_t *facet;   /* of each polygon: the id ... */
+	const int64_t *polygon; /* ... and which polygon of it */
+	uint32 nsegments;       /* by their numbers: */
+	const int64_t *segment; /* what pieces have in common, ... */
 	const int64_t *segment_id; /* ... the row that it is, or RB_MESH_NULL, ... */
 	const int64_t *facet_id;   /* ... the facet that it bounds, or RB_MESH_NULL */
 } rb_meshing_names;
@@ -308,7 +308,7 @@ extern void rb_meshing_table_empty(const rb_meshing_table *t, const char *functi
 /* all tables; answers the number of rows */
 extern uint64 rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables);
 
-/* which polygon of the rows with its id each facet of a part is, from 1: in that memory context */
+/* which one of the rows with its id each polygon of a part is, from 1: in that memory context */
 extern uint32 *rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part);
 
 /* ---- mesh_load.c: rows out of them ---- */
@@ -360,8 +360,11 @@ typedef struct rb_meshing_facet
 typedef struct rb_meshing_matched
 {
 	uint32_t *parent; /* of each vertex */
-	uint32_t nfacets;
-	rb_meshing_facet *facets; /* by their numbers */
+	uint32_t npolygons;
+	rb_meshing_facet *polygons; /* by their numbers */
+	uint32_t *face_polygon;
+	uint32_t nfacets;         /* several polygons may be one */
+	rb_meshing_facet *facets; /* by their numbers: the first polygon of each */
 	uint32_t *face_facet;
 	uint32_t nsegments;
 	uint32_t (*segments)[2]; /* given ones, then others */
