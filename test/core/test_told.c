@@ -270,6 +270,140 @@ self_intersections(void)
 	}
 }
 
+/* ---- stars: many triangles around a corner or an edge ---- */
+
+/* turns the corners of a triangle, and sometimes changes their order */
+static void
+shuffle(double *t)
+{
+	double old[9];
+	const int first = check_below(3), step = 1 + check_below(2);
+
+	memcpy(old, t, sizeof old);
+	for (int i = 0; i < 3; i++)
+		memcpy(t + 3 * i, old + 3 * ((first + i * step) % 3), 3 * sizeof(double));
+}
+
+/*
+ * Triangles of which most have one of two hubs, or both, among others.  lattice: whole numbers below it,
+ * about the hub, so that many are degenerate, alike, or on each other; else anywhere.
+ */
+static side
+make_stars(uint32_t n, int lattice, double far, double size)
+{
+	side s = make(RB_TRIANGLE3, n, 2, 0, 40);
+	const double hub[2][3] = {{far, 2 * far, -far}, {far, 2 * far + 2 * size, -far + size}};
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double *t = s.coords + (size_t) i * 9;
+		const int how = check_below(8);
+
+		for (int k = 0; k < 9; k++)
+			t[k] = hub[0][k % 3] +
+				   size * (lattice > 0 ? check_below(2 * lattice + 1) - lattice : 4 * unit() - 2);
+		if (how < 5)
+			memcpy(t, hub[how == 0], sizeof hub[0]);
+		if (how >= 5 && how < 7)
+			memcpy(t, hub, sizeof hub);
+		shuffle(t);
+	}
+	return s;
+}
+
+static void
+stars(void)
+{
+	static const struct
+	{
+		uint32_t n;
+		int lattice;
+		double far;
+		double size;
+	} f[] = {{300, 2, 0, 1},        {500, 40, 0, 1},          {400, 0, 0, 1},
+			 {400, 0, 5e6, 10},     {400, 3, 5e6, 0x1p-20},   {300, 3, 0, 0x1p-1070},
+			 {300, 4, 0, 0x1p+990}, {300, 0, 1e-300, 1e-301}, {400, 1, 4.5e5, 0.1}};
+
+	for (size_t i = 0; i < sizeof f / sizeof f[0]; i++)
+		for (int within = 0; within < 2; within++)
+		{
+			side s = make_stars(f[i].n, f[i].lattice, f[i].far, f[i].size);
+			rb_job job = {
+				.red = &s.set, .predicate = RB_SELF_INTERSECT, .within_rows = within == 1};
+			char what[64];
+
+			snprintf(what, sizeof what, "star %zu, within %d", i, within);
+			agree(&job, what);
+			if (within == 0)
+			{
+				s.set.row_of = NULL;
+				s.set.nrows = s.set.nparts;
+				agree(&job, what);
+			}
+			drop(&s);
+		}
+}
+
+/* a closed fan of n triangles around a corner, or of half-planes around an edge, none of which meet otherwise */
+static side
+make_fan(uint32_t n, bool edge, double far, double height)
+{
+	side s = make(RB_TRIANGLE3, n, 2, 0, 1);
+
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double *t = s.coords + (size_t) i * 9;
+		const double turn = 6.283185307179586 / n;
+		const double here = turn * i, next = turn * ((i + 1) % n);
+		const double at[9] = {far,
+							  far,
+							  0,
+							  edge ? far : far + 1e6 * cos(here),
+							  edge ? far : far + 1e6 * sin(here),
+							  edge ? 1 : height,
+							  far + 1e6 * cos(next),
+							  far + 1e6 * sin(next),
+							  height};
+
+		memcpy(t, at, sizeof at);
+		shuffle(t);
+	}
+	return s;
+}
+
+/* the work for a fan grows with its triangles, not with their pairs */
+static void
+fans(void)
+{
+	for (int way = 0; way < 8; way++)
+	{
+		const uint32_t n = way < 4 ? 1000 : 6000;
+		side s = make_fan(n, way % 4 == 3, way % 4 == 1 ? 5e6 + 0.125 : 0, way % 4 == 2 ? 3e5 : 0);
+		rb_job job = {.red = &s.set, .predicate = RB_SELF_INTERSECT, .answer = RB_COUNT};
+		rb_memory *memory = rb_memory_create((uint64_t) 1 << 32);
+		rb_context ctx;
+		rb_stream *stream;
+		rb_block block;
+		rb_status status;
+		uint64_t candidates;
+
+		rb_context_init(&ctx, memory);
+		ctx.threads = 2;
+		status = rb_stream_open(&ctx, &rb_backend_cpu, &job, &stream);
+		while (status == RB_OK && (status = rb_stream_next(stream, 10, &block)) == RB_OK)
+			;
+		rb_stream_close(stream);
+		candidates = ctx.stats.stage[RB_STAGE_CANDIDATES].count;
+		CHECK(status == RB_END && ctx.stats.stage[RB_STAGE_EMIT].count == 0,
+			  "fan %d: %s, %lu pairs", way, rb_status_text(status),
+			  (unsigned long) ctx.stats.stage[RB_STAGE_EMIT].count);
+		CHECK(candidates < 20 * (uint64_t) n, "fan %d of %u: %lu candidates", way, n,
+			  (unsigned long) candidates);
+		rb_memory_destroy(memory);
+		drop(&s);
+	}
+}
+
 static void
 within_rows(void)
 {
@@ -288,6 +422,8 @@ main(void)
 	CHECK_RUN(contacts);
 	CHECK_RUN(distances);
 	CHECK_RUN(self_intersections);
+	CHECK_RUN(stars);
+	CHECK_RUN(fans);
 	CHECK_RUN(within_rows);
 	return check_done();
 }

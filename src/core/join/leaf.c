@@ -22,6 +22,7 @@
  */
 #include "core/join/rb_join.h"
 #include "core/join/rb_kernel_face.h"
+#include "core/join/star_boxes.h"
 #include "core/shape/rb_float.h"
 #include "core/shape/rb_pair.h"
 
@@ -38,12 +39,15 @@
 #define BUCKETS RB_SIZE(256, 7)
 #define FACES_FROM 8             /* one pair that float leaves is worth so many faces in double */
 #define SORT_FROM RB_SIZE(64, 3) /* from so many rows on sorting pays */
+#define STAR_FROM RB_SIZE(32, 1) /* tests for each object from which on a star is looked for */
+#define STAR_DEPTH 4             /* stars within what other stars have left */
 
 typedef struct rb_tile
 {
 	uint32_t n;
 	uint32_t index[RB_TILE]; /* object */
 	uint8_t starts[RB_TILE]; /* owner bits in the parent's cell */
+	uint8_t owner[RB_TILE];  /* the same while `starts` is about boxes of directions */
 	uint32_t row[RB_TILE];   /* in a self join of rows with several parts */
 	uint8_t known[RB_TILE];  /* RB_HITS: 1 where nothing is to be learnt of the object */
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
@@ -72,16 +76,19 @@ struct rb_leaf
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	uint32_t round; /* candidates that start one of the cascade */
-	double pad;     /* of all boxes (rb_pad_of) */
-	bool boxes;     /* overlapping boxes are the answer */
-	bool faces;     /* triangles on both sides: the vector stages apply */
-	bool part;      /* or the first one does, with a distance: planes tell who is beyond it */
-	bool rows_tell; /* a self join in which the parts' rows say whether a pair is wanted */
-	bool red_only;  /* RB_HITS of red: one that is hit meets nothing more */
-	bool small;     /* faces in float come before those in double, */
-	bool slabs;     /* and where pairs are many, their extents come before these ... */
-	rb_frame frame; /* ... in this frame */
+	uint32_t round;  /* candidates that start one of the cascade */
+	double pad;      /* of all boxes (rb_pad_of) */
+	bool boxes;      /* overlapping boxes are the answer */
+	bool faces;      /* triangles on both sides: the vector stages apply */
+	bool part;       /* or the first one does, with a distance: planes tell who is beyond it */
+	bool rows_tell;  /* a self join in which the parts' rows say whether a pair is wanted */
+	bool red_only;   /* RB_HITS of red: one that is hit meets nothing more */
+	bool small;      /* faces in float come before those in double, */
+	bool slabs;      /* and where pairs are many, their extents come before these ... */
+	rb_frame frame;  /* ... in this frame */
+	bool stars;      /* pairs that share no more than a corner are of no interest */
+	bool directions; /* the tiles' boxes are those of directions (star_boxes.h) */
+	int star_depth;
 
 	/* counts */
 	uint64_t cells;
@@ -115,6 +122,7 @@ struct rb_leaf
 	rb_tile_grid blue_grid;
 	rb_tile red;
 	rb_tile blue;
+	uint32_t parted[STAR_DEPTH][2][RB_TILE]; /* lists: a star's triangles first, then the others */
 };
 
 rb_status
@@ -143,6 +151,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
 	w->rows_tell = job->blue == NULL && job->red->row_of != NULL;
 	w->slabs = w->small && !w->rows_tell; /* pairs that nobody wants are no candidates */
+	w->stars = w->faces && job->predicate == RB_SELF_INTERSECT && job->blue == NULL;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
 	{
@@ -363,12 +372,18 @@ tile_sample(const rb_tile *tile, rb_sample *sample)
 
 /* ---- cascade ---- */
 
-/* in a self join the parts of one row are not tested against each other, or nothing else is */
+/*
+ * In a self join the parts of one row are not tested against each other, or nothing else is.  Of a star
+ * this cell of the grid in space, not that of the directions, says whether it owns the pair.
+ */
 static inline bool
 is_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
-	return !w->rows_tell ||
-		   (red->row[pair >> 16] == blue->row[pair & 0xffff]) == w->job->within_rows;
+	const uint32_t r = pair >> 16, b = pair & 0xffff;
+
+	if (w->directions && (red->owner[r] | blue->owner[b]) != 7)
+		return false;
+	return !w->rows_tell || (red->row[r] == blue->row[b]) == w->job->within_rows;
 }
 
 /* the numbers of the two objects in their sets; of a self join the smaller one first */
@@ -536,7 +551,7 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 
 	lap(w, RB_STAGE_CANDIDATES);
 	w->npairs = w->dropped = 0;
-	if (w->rows_tell || w->sink->marks != NULL)
+	if (w->rows_tell || w->directions || w->sink->marks != NULL)
 	{
 		uint32_t k = 0;
 
@@ -769,7 +784,7 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 			first = i + 1;
 		if (first >= end)
 			continue;
-		if (w->slabs && !rows->slabs && w->found > (red->n + blue->n) / 2)
+		if (w->slabs && !w->directions && !rows->slabs && w->found > (red->n + blue->n) / 2)
 			rows_slabs(w, red, blue);
 		row = (rb_box_row){red->lo[local], red->hi[local],      starts,
 						   local,          red->slab_lo[local], red->slab_hi[local]};
@@ -790,9 +805,112 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 	return RB_OK;
 }
 
-rb_status
-rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
-			 const double hi[3])
+/* ---- the triangles around one corner ---- */
+
+/* Puts the list's triangles that the star has first.  Returns how many these are. */
+static uint32_t
+part_list(const rb_leaf *w, const rb_star *star, rb_list list, uint32_t *part)
+{
+	uint32_t first = 0, end = list.n;
+
+	for (uint32_t i = 0; i < list.n; i++)
+	{
+		const uint32_t index = list.entry[i] & RB_INDEX_MASK;
+
+		if (rb_star_has(star, w->job->red->coords + (size_t) index * 9))
+			part[first++] = list.entry[i];
+		else
+			part[--end] = list.entry[i];
+	}
+	return first;
+}
+
+/* Makes the tile's boxes those of directions.  Faces are made before that, as they need the others. */
+static void
+tile_directions(rb_leaf *w, rb_tile *tile, const rb_star *star, double lo[3], double hi[3])
+{
+	const rb_set *o = w->job->red;
+
+	if (w->small)
+		tile_small_faces(tile, w, o);
+	tile_faces(tile, w, o);
+	memcpy(tile->owner, tile->starts, tile->n);
+	memset(tile->starts, 7, tile->n);
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = HUGE_VAL;
+		hi[a] = -HUGE_VAL;
+	}
+	for (uint32_t i = 0; i < tile->n; i++)
+	{
+		rb_star_box(star, o->coords + (size_t) tile->index[i] * 9, tile->lo[i], tile->hi[i]);
+		for (int a = 0; a < 3; a++)
+		{
+			lo[a] = tile->lo[i][a] < lo[a] ? tile->lo[i][a] : lo[a];
+			hi[a] = tile->hi[i][a] > hi[a] ? tile->hi[i][a] : hi[a];
+		}
+	}
+}
+
+static rb_status leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
+						   const double hi[3], const rb_star *star);
+
+/*
+ * Many triangles around a corner overlap in all boxes: they are joined by their directions, and what is
+ * left as before.  Returns false if no corner or edge has many.
+ */
+static bool
+join_star(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
+		  rb_status *status)
+{
+	uint32_t *part[2];
+	rb_list in[2], out[2];
+	rb_star star;
+
+	if (w->star_depth == STAR_DEPTH || !rb_star_find(w->job->red, red, blue, &star))
+		return false;
+	for (int side = 0; side < 2; side++)
+	{
+		const rb_list list = side == 0 ? red : blue;
+		uint32_t n;
+
+		part[side] = same ? w->parted[w->star_depth][0] : w->parted[w->star_depth][side];
+		n = side == 1 && same ? in[0].n : part_list(w, &star, list, part[side]);
+		in[side] = (rb_list){part[side], n};
+		out[side] = (rb_list){part[side] + n, list.n - n};
+	}
+	w->star_depth++;
+	*status = leaf_join(w, in[0], in[1], same, lo, hi, &star);
+	if (*status == RB_OK && out[1].n > 0)
+		*status = leaf_join(w, in[0], out[1], false, lo, hi, NULL);
+	if (*status == RB_OK && out[0].n > 0)
+	{
+		if (same)
+			*status = leaf_join(w, out[0], out[0], true, lo, hi, NULL);
+		else
+			*status = leaf_join(w, out[0], (rb_list){part[1], blue.n}, false, lo, hi, NULL);
+	}
+	w->star_depth--;
+	return true;
+}
+
+/* Returns true if the cells of the fine grid are so full that most of their pairs may be a star's. */
+static bool
+is_crowded(const rb_leaf *w, uint32_t cells, bool same)
+{
+	const uint32_t *red = w->red_grid.start;
+	const uint32_t *blue = same ? red : w->blue_grid.start;
+	uint64_t tests = 0;
+
+	for (uint32_t c = 0; c < cells; c++)
+		tests += (uint64_t) (red[c + 1] - red[c]) * (blue[c + 1] - blue[c]);
+	return tests > (uint64_t) STAR_FROM * (w->red.n + (same ? 0 : w->blue.n));
+}
+
+/* star: which all of the lists' triangles are around, or NULL */
+static rb_status
+leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
+		  const rb_star *star)
 {
 	const rb_plan plan = {20, 0, MAX_CELLS};
 	rb_tile *rt = &w->red;
@@ -811,6 +929,7 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	w->clock = rb_now_ms();
 	w->found = 0;
 	w->rows.slabs = false;
+	w->directions = false;
 	tile_fill(rt, w, w->job->red, red, rlo, rhi);
 	if (same)
 	{
@@ -834,11 +953,26 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 		rlo[a] = rlo[a] > lo[a] ? rlo[a] : lo[a];
 		rhi[a] = rhi[a] < bhi[a] ? rhi[a] : bhi[a];
 		rhi[a] = rhi[a] < hi[a] ? rhi[a] : hi[a];
-		width[a] = 0.5 * rhi[a] - 0.5 * rlo[a];
-		width[a] = width[a] > 0 ? width[a] : 0;
 	}
 	if (w->small)
 		rb_frame_of_cell(&w->frame, rlo, rhi, n, (const uint32_t[3]){0, 0, 0});
+	if (star != NULL)
+	{
+		w->directions = true;
+		tile_directions(w, rt, star, rlo, rhi);
+		if (!same)
+			tile_directions(w, bt, star, blo, bhi);
+		for (int a = 0; a < 3 && !same; a++)
+		{
+			rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
+			rhi[a] = rhi[a] < bhi[a] ? rhi[a] : bhi[a];
+		}
+	}
+	for (int a = 0; a < 3; a++)
+	{
+		width[a] = 0.5 * rhi[a] - 0.5 * rlo[a];
+		width[a] = width[a] > 0 ? width[a] : 0;
+	}
 	sweep.axis = 0;
 	if ((uint64_t) rt->n * bt->n > FEW)
 	{
@@ -876,6 +1010,9 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	w->cells += cells;
 	w->incidences += total;
 	lap(w, RB_STAGE_GRID);
+	if (w->stars && star == NULL && is_crowded(w, cells, same) &&
+		join_star(w, red, blue, same, lo, hi, &status))
+		return status;
 
 	for (uint32_t c = 0; c < cells && status == RB_OK; c++)
 	{
@@ -889,4 +1026,11 @@ rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3
 	if (status == RB_OK)
 		status = cascade(w, rt, bt);
 	return status;
+}
+
+rb_status
+rb_leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3],
+			 const double hi[3])
+{
+	return leaf_join(w, red, blue, same, lo, hi, NULL);
 }

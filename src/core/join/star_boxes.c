@@ -1,0 +1,226 @@
+/*
+ * star_boxes.c
+ *	  The triangles around one corner or one edge, as boxes of directions.
+ *
+ * Directions are unit vectors, computed in doubles.  Their errors are bounded, and each box is larger than
+ * the bound on every side, so a box may only be too large: then a pair is decided that need not be.
+ */
+#include "core/join/star_boxes.h"
+#include "core/exact/rb_interval.h"
+
+#define SAMPLE 48 /* triangles of a list */
+#define TRIED 8   /* of these: their corners may be the star's */
+
+/*
+ * A difference of doubles has a relative error of 2^-53, and so has each of the few operations behind it:
+ * a unit vector is off by less than 2^-49 on each axis.
+ */
+#define MARGIN 0x1p-44
+
+static bool
+same_corner(const double *a, const double *b)
+{
+	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
+/* Returns the number of the corner of t that is p, or -1. */
+static int
+corner_at(const double *t, const double *p)
+{
+	for (int i = 0; i < 3; i++)
+		if (same_corner(t + 3 * i, p))
+			return i;
+	return -1;
+}
+
+bool
+rb_star_has(const rb_star *star, const double *t)
+{
+	for (int k = 0; k < star->corners; k++)
+		if (corner_at(t, star->at[k]) < 0)
+			return false;
+	return true;
+}
+
+/* ---- finding a star ---- */
+
+static const double *
+sampled(const rb_set *set, rb_list list, uint32_t i)
+{
+	const uint32_t n = list.n < SAMPLE ? list.n : SAMPLE;
+
+	return set->coords + (size_t) (list.entry[(uint64_t) i * list.n / n] & RB_INDEX_MASK) * 9;
+}
+
+/* Returns the share of the pairs of the lists that the star has, estimated from their samples. */
+static double
+share_of(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
+{
+	const rb_list list[2] = {red, blue};
+	double share = 1;
+
+	for (int side = 0; side < 2; side++)
+	{
+		const uint32_t n = list[side].n < SAMPLE ? list[side].n : SAMPLE;
+		uint32_t has = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			has += rb_star_has(star, sampled(set, list[side], i));
+		share *= (double) has / n;
+	}
+	return share;
+}
+
+/*
+ * Adds to the star that corner of a few red triangles which leaves it the most pairs.  Returns the share
+ * of pairs that it has then.
+ */
+static double
+add_corner(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
+{
+	const uint32_t n = red.n < SAMPLE ? red.n : SAMPLE;
+	const uint32_t step = n / TRIED > 0 ? n / TRIED : 1;
+	rb_star best = *star;
+	double most = 0;
+
+	for (uint32_t i = 0; i < n; i += step)
+	{
+		const double *t = sampled(set, red, i);
+
+		for (int k = 0; k < 3 && rb_star_has(star, t); k++)
+		{
+			rb_star more = *star;
+			double share;
+
+			if (star->corners > 0 && same_corner(t + 3 * k, star->at[0]))
+				continue;
+			more.at[more.corners++] = t + 3 * k;
+			share = share_of(set, red, blue, &more);
+			if (share > most)
+			{
+				most = share;
+				best = more;
+			}
+		}
+	}
+	*star = best;
+	return most;
+}
+
+bool
+rb_star_find(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
+{
+	rb_star edge;
+	double share;
+
+	star->corners = 0;
+	share = add_corner(set, red, blue, star);
+	if (share < 0.125)
+		return false;
+	/* arcs that end at one point overlap there: an edge that most triangles have comes first */
+	edge = *star;
+	if (add_corner(set, red, blue, &edge) >= 0.25 * share)
+		*star = edge;
+	return true;
+}
+
+/* ---- boxes ---- */
+
+static double
+dot(const double *a, const double *b)
+{
+	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* Sets u to the direction from `from` to `to`.  Returns false if they are one point or too far apart. */
+static bool
+direction(const double *from, const double *to, double *u)
+{
+	double largest = 0, length;
+
+	for (int a = 0; a < 3; a++)
+	{
+		u[a] = to[a] - from[a];
+		largest = fabs(u[a]) > largest ? fabs(u[a]) : largest;
+	}
+	if (!(largest > 0) || largest == RB_INFINITY)
+		return false;
+	for (int a = 0; a < 3; a++)
+		u[a] /= largest;
+	length = sqrt(dot(u, u));
+	for (int a = 0; a < 3; a++)
+		u[a] /= length;
+	return true;
+}
+
+/*
+ * The arc from u to v.  No point of it is farther from their chord than the arc's height, which is
+ * 1 - cos(angle / 2), and cos(angle / 2)^2 = (1 + u . v) / 2.
+ */
+static void
+arc_box(const double *u, const double *v, double lo[3], double hi[3])
+{
+	const double square = 0.5 + 0.5 * dot(u, v) - MARGIN;
+	const double height = 1 - sqrt(square > 0 ? square : 0) + MARGIN;
+
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = (u[a] < v[a] ? u[a] : v[a]) - height;
+		hi[a] = (u[a] > v[a] ? u[a] : v[a]) + height;
+	}
+}
+
+/* Returns false if the third corner is on the edge's line, or nearly so. */
+static bool
+edge_box(const double *along, const double *u, double lo[3], double hi[3])
+{
+	const double part = dot(u, along);
+	double p[3], length, margin;
+
+	for (int a = 0; a < 3; a++)
+		p[a] = u[a] - part * along[a];
+	length = sqrt(dot(p, p));
+	if (length < 0x1p-40)
+		return false;
+	margin = MARGIN + MARGIN / length;
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = p[a] / length - margin;
+		hi[a] = p[a] / length + margin;
+	}
+	return true;
+}
+
+void
+rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
+{
+	const int first = corner_at(t, star->at[0]);
+	double u[3], v[3];
+
+	if (star->corners == 2)
+	{
+		const int other = corner_at(t, star->at[1]);
+
+		if (direction(star->at[0], star->at[1], v) &&
+			direction(star->at[0], t + 3 * (3 - first - other), u) && edge_box(v, u, lo, hi))
+			return;
+	}
+	else
+	{
+		const double *b = t + 3 * ((first + 1) % 3), *c = t + 3 * ((first + 2) % 3);
+
+		/* a needle with that corner twice is one direction */
+		if (direction(star->at[0], same_corner(star->at[0], b) ? c : b, u) &&
+			direction(star->at[0], same_corner(star->at[0], c) ? b : c, v))
+		{
+			arc_box(u, v, lo, hi);
+			return;
+		}
+	}
+	/* all directions */
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = -2;
+		hi[a] = 2;
+	}
+}
