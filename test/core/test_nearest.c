@@ -539,24 +539,140 @@ one_place(void)
 	}
 }
 
+/* ---- all of blue at one distance ---- */
+
+/* large red triangles below small blue ones in a parallel plane; oblique: in planes that no axis is across */
+static void
+plates(side *red, side *blue, bool oblique)
+{
+	side *s[2] = {red, blue};
+
+	for (int which = 0; which < 2; which++)
+		for (uint32_t i = 0; i < s[which]->set.nparts; i++)
+			for (int k = 0; k < 3; k++)
+			{
+				double *p = s[which]->coords + 9 * (size_t) i + 3 * (size_t) k;
+				const double size = which == 0 ? 4096 : 1;
+
+				p[0] = which == 0 ? -1024 - check_below(9) : check_below(64);
+				p[1] = which == 0 ? -1024 - check_below(9) : check_below(64);
+				p[0] += k == 1 ? size : 0;
+				p[1] += k == 2 ? size : 0;
+				p[2] = 5 * which + (oblique ? p[0] - 2 * p[1] : 0);
+			}
+}
+
+/* points on a sphere around red ones that are the same */
+static void
+sphere(side *red, side *blue)
+{
+	uint32_t n = 0;
+
+	memset(red->coords, 0, red->set.nparts * 9 * sizeof(double));
+	for (int x = -65; x <= 65; x++)
+		for (int y = -65; y <= 65; y++)
+			for (int z = -65; z <= 65; z++)
+				if (x * x + y * y + z * z == 65 * 65 && n < blue->set.nparts)
+				{
+					for (int k = 0; k < 9; k++)
+						blue->coords[9 * (size_t) n + (size_t) k] = k % 3 == 0   ? x
+																	: k % 3 == 1 ? y
+																				 : z;
+					n++;
+				}
+	for (; n < blue->set.nparts; n++)
+		memcpy(blue->coords + 9 * (size_t) n, blue->coords + 9 * (n % 100),
+			   9 * sizeof *blue->coords);
+}
+
+/* the same blue triangle again and again, beside red ones of all sorts; skew: none of its corners is one of its box */
+static void
+alike(side *red, side *blue, bool skew)
+{
+	for (uint32_t i = 0; i < red->set.nparts * 9; i++)
+		red->coords[i] = check_below(40);
+	for (uint32_t i = 0; i < blue->set.nparts; i++)
+	{
+		const double t[9] = {100, 7, 0, 130, skew ? 19 : 0, 3, 117, 0, skew ? 29 : 0};
+
+		memcpy(blue->coords + 9 * (size_t) i, t, sizeof t);
+	}
+}
+
+/* a fan around the corner that is nearest to all of red */
+static void
+fan(side *red, side *blue)
+{
+	for (uint32_t i = 0; i < red->set.nparts * 9; i++)
+		red->coords[i] = i % 3 == 0 ? -check_below(40) : check_below(5);
+	for (uint32_t i = 0; i < blue->set.nparts * 9; i++)
+		blue->coords[i] = i % 9 < 3 ? 2 : i % 3 == 0 ? 100 + check_below(5) : check_below(40);
+}
+
+static void
+fill(int how, side *red, side *blue)
+{
+	if (how < 2)
+		plates(red, blue, how == 1);
+	else if (how == 2)
+		sphere(red, blue);
+	else if (how < 5)
+		alike(red, blue, how == 4);
+	else
+		fan(red, blue);
+}
+
+static void
+one_distance(void)
+{
+	for (int how = 0; how < 6; how++)
+		for (int scaled = 0; scaled < 4; scaled++)
+		{
+			static const double scale[] = {1, 0x1p-1074, 0x1p+1000, 1e-3};
+			side red = empty(6), blue = empty(120);
+			uint32_t *order;
+			truth t;
+
+			fill(how, &red, &blue);
+			for (uint32_t i = 0; i < 6 * 9; i++)
+				red.coords[i] *= scale[scaled];
+			for (uint32_t i = 0; i < 120 * 9; i++)
+				blue.coords[i] *= scale[scaled];
+			if (scaled > 0)
+				name(&blue);
+			if (scaled == 2)
+				group(&blue, 3);
+			if (scaled == 3)
+				group(&red, 2);
+			t = measure(&red.set, &blue.set, false);
+			order = sort_rows(&t);
+			for (uint32_t k = 1; k < 200; k = 3 * k + 1)
+				agree(&t, order, k, INFINITY, RB_FILTER_ALL, 1, "one distance");
+			agree(&t, order, 5, INFINITY, 0, 1, "one distance");
+			free(order);
+			forget(&t);
+			drop(&red);
+			drop(&blue);
+		}
+}
+
 /* ---- how much is looked at ---- */
 
 /* pairs of parts for each part of red; and boxes */
 static double
-looks(const rb_set *red, const rb_set *blue, uint32_t k, double *boxes)
+looks(const rb_set *red, const rb_set *blue, uint32_t k, double *boxes, rb_context *ctx)
 {
 	rb_memory *memory = rb_memory_create((uint64_t) 1 << 30);
 	rb_job job = {
 		.red = red, .blue = blue, .predicate = RB_NEAREST, .nearest = k, .distance = INFINITY};
-	rb_context ctx;
 	found f = {0};
 
-	rb_context_init(&ctx, memory);
-	ctx.threads = 2;
-	CHECK(run(&job, &ctx, &f) == RB_OK, "it fails");
+	rb_context_init(ctx, memory);
+	ctx->threads = 2;
+	CHECK(run(&job, ctx, &f) == RB_OK, "it fails");
 	rb_memory_destroy(memory);
-	*boxes = (double) ctx.stats.box_tests / red->nparts;
-	return (double) ctx.stats.stage[RB_STAGE_CANDIDATES].count / red->nparts;
+	*boxes = (double) ctx->stats.box_tests / red->nparts;
+	return (double) ctx->stats.stage[RB_STAGE_CANDIDATES].count / red->nparts;
 }
 
 /* a dense cluster, of whatever size, in a wide and thin cloud of large ones */
@@ -570,6 +686,7 @@ few_looks(void)
 	{
 		side red = empty(n), blue = empty(n);
 		double found, boxes;
+		rb_context ctx;
 
 		for (int which = 0; which < 2; which++)
 			for (uint32_t i = 0; i < n; i++)
@@ -582,12 +699,41 @@ few_looks(void)
 				for (int k = 0; k < 9; k++)
 					p[k] = at[k % 3] + (scaled ? sizes[s] : size) * 0.01 * unit();
 			}
-		found = looks(&red.set, &blue.set, 3, &boxes);
+		found = looks(&red.set, &blue.set, 3, &boxes, &ctx);
 		CHECK(found < 30 && boxes < 300, "%g looks, %g boxes a row at size %g", found, boxes,
 			  sizes[s]);
 		drop(&red);
 		drop(&blue);
 	}
+}
+
+/*
+ * Ties are broken without a look at most of what is at that distance.  Where no box tells that, all of it
+ * is looked at, but each pair takes one exact comparison at most.
+ */
+static void
+few_looks_at_ties(void)
+{
+	for (int how = 0; how < 6; how++)
+		for (int i = 0; i < 3; i++)
+		{
+			const uint32_t k = i == 0 ? 1 : i == 1 ? 4 : 3000;
+			const uint32_t n = k == 3000 ? 1 : 20;
+			side red = empty(n), blue = empty(3000);
+			double found, boxes;
+			rb_context ctx;
+
+			fill(how, &red, &blue);
+			found = looks(&red.set, &blue.set, k, &boxes, &ctx);
+			if (k < 3000 && how != 1 && how != 5)
+				CHECK(found < 100 && boxes < 2000, "ties %d, k %u: %g looks, %g boxes a row", how,
+					  k, found, boxes);
+			CHECK(ctx.stats.exact_gmp < n * (1.2 * found + 200),
+				  "ties %d, k %u: %lu exact comparisons", how, k,
+				  (unsigned long) ctx.stats.exact_gmp);
+			drop(&red);
+			drop(&blue);
+		}
 }
 
 /* rows of thousands of parts: each part of blue looks for what is near of red, not for all of it */
@@ -596,13 +742,14 @@ few_looks_of_parts(void)
 {
 	side red = make(&families[2], 20000, false), blue = make(&families[2], 20000, true);
 	double found, boxes;
+	rb_context ctx;
 
 	red.row_of = malloc(20000 * sizeof(uint32_t));
 	for (uint32_t i = 0; i < 20000; i++)
 		red.row_of[i] = i / 10000;
 	red.set.row_of = red.row_of;
 	red.set.nrows = 2;
-	found = looks(&red.set, &blue.set, 20000, &boxes);
+	found = looks(&red.set, &blue.set, 20000, &boxes, &ctx);
 	CHECK(found < 60 && boxes < 1200, "%g looks, %g boxes a part", found, boxes);
 	drop(&red);
 	drop(&blue);
@@ -729,8 +876,10 @@ main(void)
 	CHECK_RUN(against_rationals);
 	CHECK_RUN(against_the_leaf);
 	CHECK_RUN(one_place);
+	CHECK_RUN(one_distance);
 	CHECK_RUN(few_looks);
 	CHECK_RUN(few_looks_of_parts);
+	CHECK_RUN(few_looks_at_ties);
 	CHECK_RUN(stops);
 	CHECK_RUN(refusals);
 	return check_done();

@@ -386,18 +386,55 @@ rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 
 /* ---- against another pair ---- */
 
+void
+rb_gmp_square_of(rb_square *s, const rb_hulls *hulls)
+{
+	measure m;
+	rb_number unit;
+
+	measure_hulls(&m, hulls, unit_of(NO_UNIT, hulls));
+	rb_number_put_together(&unit, 1, m.p.sign != 0 ? 2 * m.unit : 0);
+	rb_number_mul(&s->p, &m.p, &unit);
+	rb_number_copy(&s->q, &m.q);
+}
+
+int
+rb_gmp_square_order(const rb_square *s, const rb_hulls *hulls)
+{
+	rb_square other;
+	rb_number left, right;
+
+	rb_gmp_square_of(&other, hulls);
+	rb_number_mul(&left, &s->p, &other.q);
+	rb_number_mul(&right, &other.p, &s->q);
+	return rb_number_compare(&left, &right);
+}
+
+bool
+rb_gmp_square_parts(const rb_square *s, const double lo[2][3], const double hi[2][3])
+{
+	rb_number gap, square, sum, product;
+
+	rb_number_of(&sum, 0);
+	for (int a = 0; a < 3; a++)
+	{
+		const int above = lo[0][a] > hi[1][a] ? 0 : 1;
+
+		if (lo[above][a] <= hi[1 - above][a])
+			continue;
+		rb_number_difference(&gap, lo[above][a], hi[1 - above][a]);
+		rb_number_mul(&square, &gap, &gap);
+		rb_number_add(&sum, &sum, &square);
+	}
+	rb_number_mul(&product, &sum, &s->q);
+	return rb_number_compare(&product, &s->p) >= 0;
+}
+
 int
 rb_gmp_distance_order(const rb_hulls *first, const rb_hulls *second)
 {
-	const int unit = unit_of(unit_of(NO_UNIT, first), second);
-	measure m;
-	rb_number p, q, left, right;
+	rb_square s;
 
-	measure_hulls(&m, first, unit);
-	rb_number_copy(&p, &m.p);
-	rb_number_copy(&q, &m.q);
-	measure_hulls(&m, second, unit);
-	rb_number_mul(&left, &p, &m.q);
-	rb_number_mul(&right, &m.p, &q);
-	return rb_number_compare(&left, &right);
+	rb_gmp_square_of(&s, first);
+	return rb_gmp_square_order(&s, second);
 }

@@ -7,6 +7,8 @@
 #ifndef RB_GMP_DISTANCE_H
 #define RB_GMP_DISTANCE_H
 
+#include "core/exact/rb_number.h"
+
 #ifdef __cplusplus
 extern "C"
 {
@@ -38,6 +40,21 @@ extern double rb_gmp_distance(const rb_hulls *hulls, double lo, double hi);
 
 /* sign of the distance of the first two minus that of the second two */
 extern int rb_gmp_distance_order(const rb_hulls *first, const rb_hulls *second);
+
+/* a squared distance, p / q exactly: for what is compared with many others */
+typedef struct rb_square
+{
+	rb_number p;
+	rb_number q;
+} rb_square;
+
+extern void rb_gmp_square_of(rb_square *s, const rb_hulls *hulls);
+
+/* Returns the sign of that distance minus the one of the hulls. */
+extern int rb_gmp_square_order(const rb_square *s, const rb_hulls *hulls);
+
+/* Returns true if no point of one box is nearer to the other box than that distance. */
+extern bool rb_gmp_square_parts(const rb_square *s, const double lo[2][3], const double hi[2][3]);
 
 #ifdef __cplusplus
 }

@@ -140,4 +140,5 @@ rb_best_clear(rb_best *b)
 	for (uint32_t i = 0; i < b->n; i++)
 		*place_of(b, &b->heap[i]) = 0;
 	b->n = 0;
+	b->asker->labels = 0;
 }

@@ -185,14 +185,51 @@ ask(rb_asker *a, rb_candidate *c)
 	c->asked = true;
 }
 
-int
-rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d)
+/* is the exact distance of the candidate the one that is kept? */
+static bool
+is_kept(const rb_asker *a, const rb_candidate *c)
+{
+	return a->square_red == c->red && a->square_blue == c->blue;
+}
+
+static void
+keep(rb_asker *a, const rb_candidate *c, const rb_hulls *h)
+{
+	rb_gmp_square_of(&a->square, h);
+	a->square_red = c->red;
+	a->square_blue = c->blue;
+}
+
+/* the exact order; the distance of d is kept where neither is yet, for it is that of a row among the best */
+static int
+order_exactly(rb_asker *a, const rb_candidate *c, const rb_candidate *d, const rb_hulls h[2])
+{
+	a->env.gmp++;
+	if (is_kept(a, c))
+		return rb_gmp_square_order(&a->square, &h[1]);
+	if (!is_kept(a, d))
+		keep(a, d, &h[1]);
+	return -rb_gmp_square_order(&a->square, &h[0]);
+}
+
+/* they are at one distance: that need not be found again, of them nor of others that are like one of them */
+static void
+label(rb_asker *a, rb_candidate *c, rb_candidate *d)
+{
+	uint32_t least = c->label == 0 || (d->label != 0 && d->label < c->label) ? d->label : c->label;
+
+	if (least == 0)
+		least = ++a->labels;
+	c->label = d->label = least;
+}
+
+/* the order by what is known, doubles, and what both have in common; else that of rationals */
+static int
+compare_apart(rb_asker *a, rb_candidate *c, rb_candidate *d)
 {
 	const size_t bytes = (size_t) rb_kind_width(a->blue->kind) * sizeof(double);
 	rb_hulls h[2];
 
-	if (c->meets || d->meets)
-		return d->meets - c->meets;
 	if (c->hi < d->lo)
 		return -1;
 	if (c->lo > d->hi)
@@ -211,8 +248,43 @@ rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d)
 	hulls_of(a, d, &h[1]);
 	if (c->proved && d->proved && rb_hulls_share_guess(&h[0], &h[1]))
 		return 0;
+	return order_exactly(a, c, d, h);
+}
+
+int
+rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d)
+{
+	int sign;
+
+	if (c->meets || d->meets)
+		return d->meets - c->meets;
+	if (c->label != 0 && c->label == d->label)
+		return 0;
+	sign = compare_apart(a, c, d);
+	if (sign == 0)
+		label(a, c, d);
+	return sign;
+}
+
+bool
+rb_candidate_parts(rb_asker *a, const rb_candidate *c, const double lo[2][3], const double hi[2][3])
+{
+	double from[2][3], to[2][3];
+	rb_hulls h;
+
+	if (!is_kept(a, c))
+	{
+		hulls_of(a, c, &h);
+		keep(a, c, &h);
+	}
+	for (int side = 0; side < 2; side++)
+		for (int k = 0; k < 3; k++)
+		{
+			from[side][k] = lo[side][k] / a->scale;
+			to[side][k] = hi[side][k] / a->scale;
+		}
 	a->env.gmp++;
-	return rb_gmp_distance_order(&h[0], &h[1]);
+	return rb_gmp_square_parts(&a->square, from, to);
 }
 
 int

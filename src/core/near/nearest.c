@@ -22,6 +22,8 @@
 
 /* red rows that a thread takes at once */
 #define GRAIN RB_SIZE(64, 2)
+/* so many parts of blue that may be at the distance of the worst are looked at as others are */
+#define TIES RB_SIZE(16, 2)
 /* pairs that go to the sink at once, or all of one row */
 #define BATCH RB_SIZE(4096, 8)
 
@@ -31,6 +33,10 @@ typedef struct worker
 	rb_best best;
 	rb_tree row;   /* of a red row's parts */
 	bool touching; /* the first round */
+	uint32_t ties; /* parts of this row's second round that may be as far away as the worst */
+	rb_tie tie;
+	uint32_t last; /* the red part of the row that was told last, if it is all of it; ... */
+	size_t nlast;  /* ... and its pairs, the last ones of the batch */
 	rb_pair *pair;
 	uint64_t *told;
 	size_t n;
@@ -48,6 +54,8 @@ typedef struct nearest
 	double scale;
 	const double *coords;
 	uint64_t largest; /* bits of the largest coordinate */
+	uint64_t least;   /* and of the least one that is not 0 */
+	bool boxes;       /* multiplied boxes are exact */
 	uint32_t *rank;
 	uint32_t *start; /* first part of each red row, and one more; NULL: each has one */
 	uint32_t *order; /* the first parts of all red rows */
@@ -77,9 +85,38 @@ below_of(const worker *w)
 	return w->touching && rb_best_full(&w->best) ? w->best.heap[0].rank : UINT32_MAX;
 }
 
+static bool
+parts_worst(void *arg, const double lo[2][3], const double hi[2][3])
+{
+	worker *w = arg;
+
+	return rb_candidate_parts(&w->asker, &w->best.heap[0], lo, hi);
+}
+
+/*
+ * Where much is as far away as the worst, of that only rows which come before it are wanted: whole branches
+ * can be left out then.  That takes exact comparisons, which a few parts are not worth.
+ */
+static const rb_tie *
+tie_of(const nearest *a, worker *w)
+{
+	const rb_candidate *worst = &w->best.heap[0];
+	double least;
+
+	w->tie.from = RB_INFINITY;
+	if (w->touching || !a->boxes || !rb_best_full(&w->best))
+		return &w->tie;
+	least = worst->lo * worst->lo * (1 - 0x1p-40);
+	w->tie.after = worst->rank;
+	w->tie.from = w->ties >= TIES && least > 0x1p-900 ? least : RB_INFINITY;
+	return &w->tie;
+}
+
 static rb_status
 offer(const nearest *a, worker *w, uint32_t red, uint32_t blue, const rb_candidate *same)
 {
+	const bool full = rb_best_full(&w->best);
+
 	rb_candidate c;
 	bool good;
 
@@ -88,6 +125,7 @@ offer(const nearest *a, worker *w, uint32_t red, uint32_t blue, const rb_candida
 		good = rb_candidate_meets(&w->asker, red, blue, &c);
 	else
 		good = rb_candidate_apart(&w->asker, red, blue, most_of(a, w, same), &c);
+	w->ties += good && full && !w->touching && c.hi >= w->best.heap[0].lo;
 	return good ? rb_best_offer(&w->best, &c, a->job->distance) : RB_OK;
 }
 
@@ -134,7 +172,9 @@ static rb_status
 tell(const nearest *a, worker *w, uint32_t row)
 {
 	rb_status status = RB_OK;
+	double distance = 0;
 
+	w->nlast = w->best.n;
 	rb_best_sort(&w->best);
 	if (w->n + w->best.n > w->cap)
 		status = flush(a, w);
@@ -151,7 +191,10 @@ tell(const nearest *a, worker *w, uint32_t row)
 	}
 	for (uint32_t i = 0; i < w->best.n && status == RB_OK; i++)
 	{
-		const double distance = rb_candidate_distance(&w->asker, &w->best.heap[i]);
+		/* what is at one distance has one double */
+		if (i == 0 || w->best.heap[i].label == 0 ||
+			w->best.heap[i].label != w->best.heap[i - 1].label)
+			distance = rb_candidate_distance(&w->asker, &w->best.heap[i]);
 
 		w->pair[w->n] = (rb_pair){row, rb_row_of(a->job->blue, w->best.heap[i].blue)};
 		memcpy(&w->told[w->n++], &distance, sizeof distance);
@@ -159,6 +202,35 @@ tell(const nearest *a, worker *w, uint32_t row)
 			status = RB_STOPPED;
 	}
 	rb_best_clear(&w->best);
+	return status;
+}
+
+static bool
+same_parts(const rb_set *set, uint32_t a, uint32_t b)
+{
+	const size_t width = (size_t) rb_kind_width(set->kind);
+
+	return memcmp(set->coords + a * width, set->coords + b * width, width * sizeof(double)) == 0;
+}
+
+/* a row that is the same as the last one: its pairs again */
+static rb_status
+tell_again(const nearest *a, worker *w, uint32_t row)
+{
+	const size_t n = w->nlast;
+	size_t from = w->n - n;
+	rb_status status = RB_OK;
+
+	/* what was told is still in its place then */
+	if (w->n + n > w->cap)
+		status = flush(a, w);
+	for (size_t i = 0; i < n && status == RB_OK; i++, from++)
+	{
+		w->pair[w->n] = (rb_pair){row, w->pair[from].blue};
+		w->told[w->n++] = w->told[from];
+	}
+	if (status == RB_OK && rb_should_stop(a->ctx))
+		status = RB_STOPPED;
 	return status;
 }
 
@@ -173,9 +245,13 @@ search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
 	uint32_t blue;
 	rb_walk walk;
 
+	if (parts == 1 && w->last != UINT32_MAX && same_parts(red, w->last, first))
+		return tell_again(a, w, row);
+	w->ties = 0;
+	w->last = parts == 1 ? first : UINT32_MAX;
 	if (parts > 1)
 	{
-		status = rb_tree_make(me, a->ctx, &w->row, red, first, parts, a->scale, NULL);
+		status = rb_tree_make(me, a->ctx, &w->row, red, first, parts, a->scale, NULL, UINT32_MAX);
 		if (status == RB_OK)
 			rb_tree_bounds(&w->row, lo, hi);
 	}
@@ -188,9 +264,14 @@ search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
 		if (round == 1 && (rb_best_full(&w->best) || a->job->distance == 0))
 			break;
 		rb_walk_begin(&walk, &a->blue, parts > 1 ? &w->row : NULL, lo, hi);
+		walk.tie = parts > 1 ? NULL : tie_of(a, w);
 		while (status == RB_OK &&
 			   rb_walk_next(&walk, rb_tree_reach(most_of(a, w, NULL)), below_of(w), &blue, &square))
+		{
 			status = offer_parts(a, w, first, parts, blue);
+			if (walk.tie != NULL)
+				(void) tie_of(a, w);
+		}
 		w->boxes += walk.boxes;
 	}
 	if (status == RB_OK && rb_should_stop(a->ctx))
@@ -228,7 +309,7 @@ static void
 find_largest(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	nearest *a = arg;
-	double largest = 0;
+	double largest = 0, least = RB_INFINITY;
 	uint64_t bits, known;
 
 	(void) me;
@@ -237,7 +318,12 @@ find_largest(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		const double x = fabs(a->coords[i]);
 
 		largest = x > largest ? x : largest;
+		least = x > 0 && x < least ? x : least;
 	}
+	memcpy(&bits, &least, sizeof bits);
+	known = rb_load(&a->least);
+	while (known > bits && !rb_store_if(&a->least, &known, bits))
+		;
 	memcpy(&bits, &largest, sizeof bits);
 	known = rb_load(&a->largest);
 	while (known < bits && !rb_store_if(&a->largest, &known, bits))
@@ -250,9 +336,10 @@ find_scale(rb_thread *me, nearest *a)
 {
 	const rb_set *sides[2] = {a->job->red, a->job->blue};
 	rb_status status = RB_OK;
-	double largest;
+	double largest, least;
 	int exponent;
 
+	a->least = UINT64_MAX;
 	for (int side = 0; side < 2 && status == RB_OK; side++)
 	{
 		const uint64_t width = (uint64_t) rb_kind_width(sides[side]->kind);
@@ -261,9 +348,11 @@ find_scale(rb_thread *me, nearest *a)
 		status = rb_loop(me, sides[side]->nparts * width, (uint64_t) 1 << 16, find_largest, a);
 	}
 	memcpy(&largest, &a->largest, sizeof largest);
+	memcpy(&least, &a->least, sizeof least);
 	(void) frexp(largest, &exponent);
 	exponent = exponent < -1000 ? -1000 : exponent;
 	a->scale = largest > 0 ? ldexp(1, -exponent) : 1;
+	a->boxes = least * a->scale >= 0x1p-1022;
 	a->most = a->job->distance * a->scale * (1 + 0x1p-50) + 0x1p-1000;
 	if (a->job->distance == 0)
 		a->most = 0;
@@ -321,7 +410,12 @@ make_workers(nearest *a, int threads)
 			.rank = a->rank,
 			.scale = a->scale,
 			.plane_of = UINT32_MAX,
+			.square_red = UINT32_MAX,
+			.square_blue = UINT32_MAX,
 			.env = {.filters = a->ctx->filters, .exact = true, .distance = job->distance}};
+		a->worker[t].last = UINT32_MAX;
+		a->worker[t].tie.parts = parts_worst;
+		a->worker[t].tie.user = &a->worker[t];
 		status = rb_best_init(&a->worker[t].best, &a->worker[t].asker, k);
 	}
 	return status;
@@ -364,8 +458,8 @@ search(rb_thread *me, nearest *a)
 	if (status == RB_OK)
 		status = find_order(me, a);
 	if (status == RB_OK)
-		status =
-			rb_tree_make(me, a->ctx, &a->blue, job->blue, 0, job->blue->nparts, a->scale, a->rank);
+		status = rb_tree_make(me, a->ctx, &a->blue, job->blue, 0, job->blue->nparts, a->scale,
+							  a->rank, job->nearest);
 	a->ctx->stats.stage[RB_STAGE_GRID].count += job->blue->nparts;
 	a->ctx->stats.stage[RB_STAGE_GRID].ms += rb_now_ms() - began;
 	if (status == RB_OK)

@@ -38,6 +38,10 @@ typedef struct rb_asker
 	bool planar;
 	double minor[3];
 	double size[3];
+	uint32_t labels;     /* the last one of this red row */
+	uint32_t square_red; /* the exact distance of these parts is known, ... */
+	uint32_t square_blue;
+	rb_square square; /* ... for it is compared with many; UINT32_MAX: of none */
 } rb_asker;
 
 /*
@@ -50,8 +54,9 @@ typedef struct rb_candidate
 	uint32_t red;
 	uint32_t blue;
 	uint32_t rank;
-	bool meets; /* then all bounds are 0 */
-	bool asked; /* least, most, proved, and guess are there */
+	uint32_t label; /* candidates with the same one are at one distance; 0: none is known */
+	bool meets;     /* then all bounds are 0 */
+	bool asked;     /* least, most, proved, and guess are there */
 	bool proved;
 	uint8_t guess[4]; /* dim and at of red's feature and of blue's */
 	double lo;
@@ -72,6 +77,13 @@ extern int rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d);
 
 /* which is to be told first: the nearer one; of two the one whose rank is less */
 extern int rb_candidate_order(rb_asker *a, rb_candidate *c, rb_candidate *d);
+
+/*
+ * Returns true if no point of one box is nearer to the other one than the parts of c are to each
+ * other.  Exactly, and the boxes are multiplied by the asker's scale.
+ */
+extern bool rb_candidate_parts(rb_asker *a, const rb_candidate *c, const double lo[2][3],
+							   const double hi[2][3]);
 
 /* is it within the distance of the job? */
 extern bool rb_candidate_within(rb_asker *a, const rb_candidate *c, double distance);

@@ -65,10 +65,12 @@ typedef struct rb_tree
 
 /*
  * A tree of n > 0 parts of a set, from `first` on, in place of what it was.  By all threads, if
- * there are many; within a piece of work, or by a thread that is in none.
+ * there are many; within a piece of work, or by a thread that is in none.  Of parts that are the same
+ * only those of the `same` rows that come first need be in it.
  */
 extern rb_status rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set,
-							  uint32_t first, uint32_t n, double scale, const uint32_t *rank);
+							  uint32_t first, uint32_t n, double scale, const uint32_t *rank,
+							  uint32_t same);
 /* parts, which differ, in such an order, without a tree */
 extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale,
 							   uint32_t *parts, uint32_t n);
@@ -109,10 +111,23 @@ typedef struct rb_step
 	int level;
 } rb_step;
 
+/*
+ * A distance that many parts may be at: of these only rows of lesser ranks are wanted.  Whether a box is
+ * no nearer takes an exact answer, so it is asked only from some gap on.
+ */
+typedef struct rb_tie
+{
+	double from;    /* the square of that gap */
+	uint32_t after; /* rows of this rank and above are not wanted at that distance */
+	bool (*parts)(void *user, const double lo[2][3], const double hi[2][3]);
+	void *user;
+} rb_tie;
+
 /* what is still to be looked at, the nearest last: three for each level, and one */
 typedef struct rb_walk
 {
 	const rb_tree *tree;
+	const rb_tie *tie;   /* or NULL; what it says may change on the way */
 	const rb_tree *from; /* or NULL: from the box */
 	double lo[3];
 	double hi[3];
@@ -127,6 +142,7 @@ rb_walk_begin(rb_walk *w, const rb_tree *tree, const rb_tree *from, const double
 			  const double hi[3])
 {
 	w->tree = tree;
+	w->tie = NULL;
 	w->from = from;
 	for (int a = 0; a < 3; a++)
 	{
@@ -192,6 +208,29 @@ rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
 	}
 }
 
+/* Returns true if what is below a step is no nearer than the tie's distance, and comes after it. */
+static inline bool
+rb_walk_is_tied(const rb_walk *w, const rb_step *s)
+{
+	const rb_tree *tree = w->tree;
+	const rb_tree_node *node;
+	double lo[2][3], hi[2][3];
+	const uint32_t c = s->index % RB_TREE_FAN;
+
+	if (w->tie == NULL || s->square < w->tie->from || s->least < w->tie->after ||
+		s->level == tree->top)
+		return false;
+	node = &tree->node[tree->first[s->level + 1] + s->index / RB_TREE_FAN];
+	for (int a = 0; a < 3; a++)
+	{
+		lo[0][a] = w->lo[a];
+		hi[0][a] = w->hi[a];
+		lo[1][a] = node->lo[a][c];
+		hi[1][a] = node->hi[a][c];
+	}
+	return w->tie->parts(w->tie->user, lo, hi);
+}
+
 /*
  * The next part whose gap is not above `reach`, of a row whose rank is below that.  False: there
  * is none, or the context was stopped.
@@ -203,7 +242,7 @@ rb_walk_next(rb_walk *w, double reach, uint32_t below, uint32_t *part, double *s
 	{
 		const rb_step s = w->step[--w->n];
 
-		if (s.square > reach || s.least >= below)
+		if (s.square > reach || s.least >= below || rb_walk_is_tied(w, &s))
 			continue;
 		if (s.level == 0)
 		{

@@ -3,6 +3,7 @@
  *	  A tree of boxes is made: see rb_tree.h.
  */
 #include "core/base/rb_base.h"
+#include "core/base/rb_sort.h"
 #include "core/near/rb_tree.h"
 
 /* so many parts or nodes are one piece of work, and may be done without a look at the clock */
@@ -247,6 +248,73 @@ box_nodes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
+/* ---- parts that are the same ---- */
+
+static uint32_t
+rank_of(const rb_tree *tree, uint32_t part)
+{
+	const uint32_t row = rb_row_of(tree->set, part);
+
+	return tree->rank != NULL ? tree->rank[row] : row;
+}
+
+static int
+order_of_ranks(const void *a, const void *b, const void *tree)
+{
+	const uint32_t x = rank_of(tree, ((const rb_centre *) a)->part);
+	const uint32_t y = rank_of(tree, ((const rb_centre *) b)->part);
+
+	return (x > y) - (x < y);
+}
+
+static bool
+are_same(const rb_tree *tree, const rb_centre *a, const rb_centre *b)
+{
+	const size_t width = (size_t) rb_kind_width(tree->set->kind);
+	const double *coords = tree->set->coords;
+
+	/* coordinates are anywhere, centres are not */
+	if (a->at[0] != b->at[0] || a->at[1] != b->at[1] || a->at[2] != b->at[2])
+		return false;
+	return memcmp(coords + a->part * width, coords + b->part * width, width * sizeof(double)) == 0;
+}
+
+/*
+ * Parts that are the same stand beside each other, for the order puts what is near together.  All are at
+ * one distance from whatever they are asked for, so more than `same` rows of them are of no use.
+ */
+static rb_status
+thin_out(rb_tree *tree, uint32_t same)
+{
+	rb_centre *c = tree->centre;
+	const uint32_t n = tree->count[0];
+	uint32_t kept = 0;
+	rb_status status = RB_OK;
+
+	for (uint32_t from = 0, end; from < n && status == RB_OK; from = end)
+	{
+		uint32_t rows = 0, last = UINT32_MAX;
+
+		for (end = from + 1; end < n && are_same(tree, &c[from], &c[end]); end++)
+			;
+		if (end - from > same)
+			status = rb_sort(tree->ctx, c + from, end - from, sizeof *c, order_of_ranks, tree);
+		for (uint32_t i = from; i < end; i++)
+		{
+			const uint32_t row = rb_row_of(tree->set, c[i].part);
+
+			rows += end - from > same && row != last;
+			last = row;
+			if (rows <= same)
+				c[kept++] = c[i];
+		}
+		if (from / GRAIN != end / GRAIN && rb_should_stop(tree->ctx))
+			status = RB_STOPPED;
+	}
+	tree->count[0] = kept;
+	return status;
+}
+
 /* ---- the whole ---- */
 
 /* a small loop needs no other thread, nor a lock */
@@ -320,7 +388,7 @@ rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale, u
 
 rb_status
 rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, uint32_t first,
-			 uint32_t n, double scale, const uint32_t *rank)
+			 uint32_t n, double scale, const uint32_t *rank, uint32_t same)
 {
 	rb_status status;
 	uint32_t nodes = 0;
@@ -332,6 +400,14 @@ rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, u
 	tree->scale = scale;
 	tree->rank = rank;
 	tree->count[0] = n;
+	status = reserve(ctx, tree);
+	if (status == RB_OK)
+		status = put_in_order(me, tree);
+	if (status == RB_OK && same < n)
+		status = thin_out(tree, same);
+	if (status != RB_OK)
+		return status;
+
 	tree->top = 0;
 	do
 	{
@@ -342,12 +418,7 @@ rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set, u
 		nodes += tree->count[tree->top];
 	} while (tree->count[tree->top] > 1);
 
-	status = reserve(ctx, tree);
-	if (status != RB_OK)
-		return status;
-	status = put_in_order(me, tree);
-	if (status == RB_OK)
-		status = loop(me, tree, tree->count[1], box_parts, tree);
+	status = loop(me, tree, tree->count[1], box_parts, tree);
 	for (int k = 2; k <= tree->top && status == RB_OK; k++)
 	{
 		level l = {tree, k};
