@@ -1079,6 +1079,30 @@ nothing(void)
 	free_side(&some);
 }
 
+/* small bodies are no work for many threads, and starting these takes longer */
+static void
+few_threads(void)
+{
+	static table t;
+	static pattern p;
+	const map m = make_map(MAP_PLAIN);
+	rb_context ctx;
+	side some;
+
+	place_pattern(&p, 1, true);
+	fill(&p, 0, true);
+	for (int i = 0; i < 8; i++)
+		make_solid(&reds[i], &p);
+	some = make_side(reds, 8, &m, false);
+	rb_context_init(&ctx, memory);
+	ctx.threads = 16;
+	CHECK(some.set.nparts < 500 && ask(&ctx, &some, &some, false, &t) == RB_OK, "%u parts, %s",
+		  some.set.nparts, ctx.error.text);
+	CHECK(ctx.stats.threads == 1 && ctx.threads == 16, "%d threads of %d", (int) ctx.stats.threads,
+		  ctx.threads);
+	free_side(&some);
+}
+
 int
 main(void)
 {
@@ -1090,6 +1114,7 @@ main(void)
 	CHECK_RUN(stopped);
 	CHECK_RUN(through_a_stream);
 	CHECK_RUN(nothing);
+	CHECK_RUN(few_threads);
 	for (int i = 0; i < MOST_ROWS; i++)
 	{
 		free(reds[i].t);

@@ -23,6 +23,7 @@
  * would be on it.  The first line is tried with intervals before it is asked exactly.  Which triangles
  * can be above q is a join of boxes: one from an interval around c upward, against those of the triangles.
  */
+#include "core/base/thread_count.h"
 #include "core/body/rb_relations.h"
 #include "core/shape/rb_ray.h"
 #include "core/join/rb_join.h"
@@ -316,7 +317,7 @@ rb_beside_cast(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
 		const rb_job job = {.red = &red, .blue = &blue, .predicate = RB_MEET};
 		const rb_sink sink = {.put = put_above, .user = &c};
 
-		status = backend->join(ctx, &job, &sink);
+		status = rb_join_step(ctx, backend, &job, &sink, RB_TILE);
 	}
 	rb_free(ctx->memory, (void **) &rays);
 	rb_free(ctx->memory, (void **) &boxes);

@@ -8,6 +8,7 @@
  * set knows it from then on.
  */
 #include "core/base/rb_parallel.h"
+#include "core/base/thread_count.h"
 #include "core/body/rb_body.h"
 #include "core/join/rb_join.h"
 #include "core/set/rb_set.h"
@@ -84,7 +85,7 @@ static rb_status
 check_closed(all *a)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(a->ctx, a->ctx->threads, &me);
+	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
 
 	if (status != RB_OK)
 		return status;
@@ -138,7 +139,7 @@ join_rows(all *a, const rb_backend *backend, const rb_set *set)
 	const rb_job job = {.red = set, .predicate = RB_SELF_INTERSECT, .within_rows = true};
 	const rb_sink sink = {.put = put_crossing, .user = a};
 
-	return backend->join(a->ctx, &job, &sink);
+	return rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
 }
 
 /* of whom it is not known yet whether it crosses itself */

@@ -19,6 +19,7 @@
  */
 #include "core/body/rb_relations.h"
 #include "core/base/rb_corners.h"
+#include "core/base/thread_count.h"
 #include "core/shape/rb_segment.h"
 #include "core/join/rb_join.h"
 #include "core/set/rb_set.h"
@@ -236,7 +237,8 @@ find_all(search *s)
 {
 	rb_thread *me;
 	uint32_t threads;
-	rb_status status = rb_team_open(s->ctx, s->ctx->threads, &me);
+	rb_status status =
+		rb_team_open(s->ctx, rb_threads_for(s->ctx, s->fans->set->nrows, GRAIN), &me);
 
 	if (status != RB_OK)
 		return status;

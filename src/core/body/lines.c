@@ -19,6 +19,7 @@
  */
 #include "core/base/rb_compose.h"
 #include "core/base/rb_parallel.h"
+#include "core/base/thread_count.h"
 #include "core/body/rb_body.h"
 #include "core/join/rb_join.h"
 #include "core/set/rb_set.h"
@@ -203,7 +204,7 @@ find_hits(all *a, const rb_backend *backend)
 			memcpy(coords, a->lines->coords, segments * of_one);
 		memcpy(coords + (size_t) segments * 6, a->rays.set->coords, rays * of_one);
 		both.coords = coords;
-		status = backend->join(a->ctx, &job, &sink);
+		status = rb_join_step(a->ctx, backend, &job, &sink, RB_TILE);
 	}
 	rb_free(a->ctx->memory, (void **) &coords);
 	return status;
@@ -441,7 +442,7 @@ static rb_status
 walk_lines(all *a)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(a->ctx, a->ctx->threads, &me);
+	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->lines->nrows, BLOCK), &me);
 
 	if (status != RB_OK)
 		return status;

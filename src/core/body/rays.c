@@ -10,6 +10,7 @@
  * What it crosses of other bodies on its way does not count.
  */
 #include "core/base/rb_parallel.h"
+#include "core/base/thread_count.h"
 #include "core/body/rb_body.h"
 #include "core/join/rb_join.h"
 #include "core/set/rb_set.h"
@@ -63,7 +64,7 @@ find_all_boxes(making *m)
 	{
 		rb_row_starts(m->bodies, start);
 		m->start = start;
-		status = rb_team_open(m->ctx, m->ctx->threads, &me);
+		status = rb_team_open(m->ctx, rb_threads_for(m->ctx, m->bodies->nrows, GRAIN), &me);
 	}
 	if (status == RB_OK)
 	{
@@ -101,7 +102,7 @@ find_tops(making *m, const rb_backend *backend, uint32_t n)
 	const rb_job job = {.red = &points, .blue = &boxes, .predicate = RB_MEET};
 	const rb_sink sink = {.put = put_tops, .user = m};
 
-	return n > 0 && boxes.nrows > 0 ? backend->join(m->ctx, &job, &sink) : RB_OK;
+	return n > 0 && boxes.nrows > 0 ? rb_join_step(m->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
 }
 
 static rb_status

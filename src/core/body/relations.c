@@ -37,6 +37,7 @@
  * the rays know of it.
  */
 #include "core/base/rb_compose.h"
+#include "core/base/thread_count.h"
 #include "core/body/rb_relations.h"
 #include "core/join/rb_join.h"
 
@@ -124,7 +125,7 @@ find_contacts(relations *r)
 	const rb_job job = {.red = r->job->red, .blue = r->job->blue, .predicate = RB_CONTACT};
 	const rb_sink sink = {.put = put_contacts, .user = r};
 
-	return r->backend->join(r->ctx, &job, &sink);
+	return rb_join_step(r->ctx, r->backend, &job, &sink, RB_TILE);
 }
 
 /* which sheets of this side are inside of which rows of the other one? */
@@ -302,7 +303,7 @@ static rb_status
 look_around_edges(relations *r)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(r->ctx, r->ctx->threads, &me);
+	rb_status status = rb_team_open(r->ctx, rb_threads_for(r->ctx, r->notes.n, GRAIN), &me);
 
 	if (status != RB_OK)
 		return status;

@@ -8,6 +8,7 @@
  */
 #include "core/base/rb_compose.h"
 #include "core/base/rb_parallel.h"
+#include "core/base/thread_count.h"
 #include "core/body/rb_body.h"
 #include "core/join/rb_join.h"
 #include "core/set/rb_set.h"
@@ -159,7 +160,7 @@ count_crossings(all *a, const rb_backend *backend)
 	const rb_sink sink = {.put = put_crossing, .user = a};
 
 	memset(a->of, 0, a->bodies->nrows * sizeof *a->of);
-	return a->bodies->row_of != NULL ? backend->join(a->ctx, &job, &sink) : RB_OK;
+	return a->bodies->row_of != NULL ? rb_join_step(a->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
 }
 
 static void
@@ -201,7 +202,7 @@ static rb_status
 report_all(all *a)
 {
 	rb_thread *me;
-	rb_status status = rb_team_open(a->ctx, a->ctx->threads, &me);
+	rb_status status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
 
 	if (status != RB_OK)
 		return status;

@@ -17,6 +17,7 @@
  * one before has needed it.
  */
 #include "core/base/rb_compose.h"
+#include "core/base/thread_count.h"
 #include "core/near/rb_nearest.h"
 #include "core/set/rb_set.h"
 
@@ -475,6 +476,16 @@ search(rb_thread *me, nearest *a)
 	return status;
 }
 
+/* one thread is enough for little */
+static int
+threads_of(const rb_context *ctx, const rb_job *job)
+{
+	const int rows = rb_threads_for(ctx, job->red->nrows, GRAIN);
+	const int parts = rb_threads_for(ctx, (uint64_t) job->red->nparts + job->blue->nparts, BATCH);
+
+	return rows > parts ? rows : parts;
+}
+
 rb_status
 rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 				   const rb_row_sink *sink)
@@ -488,7 +499,7 @@ rb_compose_nearest(rb_context *ctx, const rb_backend *backend, const rb_job *job
 		return RB_OK;
 	status = rb_set_compose_ids(ctx, job->blue);
 	if (status == RB_OK)
-		status = rb_team_open(ctx, ctx->threads, &me);
+		status = rb_team_open(ctx, threads_of(ctx, job), &me);
 	if (status != RB_OK)
 		return status;
 	status = search(me, &a);

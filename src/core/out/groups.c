@@ -10,6 +10,7 @@
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
+#include "core/base/thread_count.h"
 #include "core/join/rb_join.h"
 #include "core/out/rb_answer.h"
 
@@ -180,8 +181,10 @@ static rb_status
 make(rb_grouping *g, uint64_t n, uint32_t groups)
 {
 	rb_context *ctx = g->ctx;
+	const int by_pairs = rb_threads_for(ctx, n, GRAIN);
+	const int by_groups = rb_threads_for(ctx, groups, GROUP_GRAIN);
 	rb_thread *me = NULL;
-	rb_status status = rb_team_open(ctx, ctx->threads, &me);
+	rb_status status = rb_team_open(ctx, by_pairs > by_groups ? by_pairs : by_groups, &me);
 
 	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
 		rb_forget_failure(ctx); /* the join is through: nobody else has failed */

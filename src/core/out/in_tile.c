@@ -11,6 +11,7 @@
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
+#include "core/base/thread_count.h"
 #include "core/out/rb_in_tile.h"
 
 #define GRAIN RB_SIZE(1 << 16, 7)
@@ -65,7 +66,7 @@ make_lows(rb_context *ctx, const rb_set *set, double **low)
 		return RB_OK;
 	status = rb_array(ctx, (void **) low, (size_t) set->nrows + 1, 3 * sizeof(double));
 	if (status == RB_OK)
-		status = rb_team_open(ctx, ctx->threads, &me);
+		status = rb_team_open(ctx, rb_threads_for(ctx, set->nparts, GRAIN), &me);
 	if (status != RB_OK)
 		return status;
 	l.low = *low;
