@@ -1,5 +1,6 @@
 # The pairs of real and generated meshes and lines against answers that were computed
 # with another exact method: count and checksum, through every way in.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

@@ -1,6 +1,6 @@
 # Every version that can be installed, updated to this one, gives the same
 # catalog entries as this one installed afresh; and what users made with it stays.
-# run: once
+# run: quick once
 use strict;
 use warnings;
 use FindBin;

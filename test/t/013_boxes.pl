@@ -1,5 +1,6 @@
 # Generated boxes against the pairs that two other programs found: count and two
 # checksums, of boxes with themselves and of two sets; and their number alone.
+# run: quick
 use strict;
 use warnings;
 use FindBin;

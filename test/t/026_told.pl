@@ -1,7 +1,7 @@
 # Functions that tell more of a pair than its ids: contacts, distances, the nearest, bodies.  All
 # ways to the same answer give the same rows, a cancel takes effect at once, and a memory
 # limit is an error after which the session goes on.
-# run: quick once
+# run: once
 use strict;
 use warnings;
 use FindBin;

@@ -1,5 +1,5 @@
 # Files of meshes are read by somebody else's program: meshio, if it is there.
-# run: once
+# run: quick once
 use strict;
 use warnings;
 use FindBin;

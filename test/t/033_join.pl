@@ -1,6 +1,7 @@
 # redblue_postgis: joins as one node of the plan, with what a script of one session cannot do: rows that others change
 # meanwhile (EvalPlanQual), snapshots, cancel, shortage of memory and of disk, statements that fail again and again,
 # parallel plans below and above it; and random queries (test/join_random).
+# run: quick
 use strict;
 use warnings;
 use FindBin;
