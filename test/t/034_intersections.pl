@@ -1,5 +1,4 @@
 # redblue_postgis: intersections of all pairs of two tables, and what lies in bodies, cancelled, short of memory, and of tables that are kept.
-# run: quick
 use strict;
 use warnings;
 use FindBin;
