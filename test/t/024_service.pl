@@ -235,7 +235,7 @@ is($s->ask($pairs), $answer{triangles}, 'nor a small one');
 $slow->ask('COMMIT');
 $slow->quit;
 # a large one waits for another large one, and hears that it is to stop
-fake('join_ms 10000');
+fake('join_ms 60000');
 my $first = session($node);
 $first->send("SELECT redblue_box_self_pair_count('large')");
 ok(comes_true(sub { scalar(did('join')) > scalar(did('joined')) }), 'a large join runs');

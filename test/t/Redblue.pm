@@ -337,7 +337,7 @@ sub did
 sub comes_true
 {
 	my ($so, $seconds) = @_;
-	my $until = Time::HiRes::time() + ($seconds // 60);
+	my $until = Time::HiRes::time() + ($seconds // 300);
 	until ($so->())
 	{
 		return 0 if Time::HiRes::time() > $until;
