@@ -647,7 +647,7 @@ for my $way ('auto', 'cuda')
 	if ($cpu) { is($told, $answer{'a count'}, 'the worker ends, with all that it kept'); like(told($s), qr/^cpu: .*its background worker has ended/, 'why') }
 	else { like($told, qr/ERROR:  57000: redblue_\w+: the background worker that joined has ended/, 'an error') }
 	$s->ask("SELECT cuda FROM redblue_info(); $emitting") for 1 .. 2;
-	fake('put_ms 20');
+	fake('put_ms 200');
 	ok(begins($s, $emitting), 'pairs');
 	sleep(0.5);
 	end_worker();
