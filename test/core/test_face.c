@@ -13,6 +13,7 @@
 #include "core/base/redblue.h"
 #include "core/exact/rb_gmp.h"
 
+#include <gmp.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -1010,6 +1011,192 @@ refusals(void)
 	b.face_tolerance = -1;
 }
 
+/* ---- flatness: the definition in rational numbers ---- */
+
+/* Returns whether a corner is farther than t from the plane through the mean of the outer ring. */
+static bool
+is_bent(const mpq_t t)
+{
+	mpq_t normal[3], mean[3], p[3], q[3], height, square, limit, product;
+	bool bent = false;
+
+	for (int k = 0; k < 3; k++)
+		mpq_inits(normal[k], mean[k], p[k], q[k], NULL);
+	mpq_inits(height, square, limit, product, NULL);
+	for (uint32_t i = 0; i < face.ring[0]; i++)
+	{
+		for (int k = 0; k < 3; k++)
+		{
+			mpq_set_d(p[k], face.at[i][k]);
+			mpq_set_d(q[k], face.at[(i + 1) % face.ring[0]][k]);
+			mpq_add(mean[k], mean[k], p[k]);
+		}
+		for (int k = 0; k < 3; k++)
+		{
+			mpq_mul(product, p[(k + 1) % 3], q[(k + 2) % 3]);
+			mpq_add(normal[k], normal[k], product);
+			mpq_mul(product, p[(k + 2) % 3], q[(k + 1) % 3]);
+			mpq_sub(normal[k], normal[k], product);
+		}
+	}
+	for (int k = 0; k < 3; k++)
+	{
+		mpq_set_ui(product, face.ring[0], 1);
+		mpq_div(mean[k], mean[k], product);
+		mpq_mul(product, normal[k], normal[k]);
+		mpq_add(limit, limit, product);
+	}
+	mpq_mul(limit, limit, t);
+	mpq_mul(limit, limit, t);
+	for (uint32_t i = 0; i < face.n && !bent; i++)
+	{
+		mpq_set_ui(height, 0, 1);
+		for (int k = 0; k < 3; k++)
+		{
+			mpq_set_d(p[k], face.at[i][k]);
+			mpq_sub(p[k], p[k], mean[k]);
+			mpq_mul(product, normal[k], p[k]);
+			mpq_add(height, height, product);
+		}
+		mpq_mul(square, height, height);
+		bent = mpq_cmp(square, limit) > 0;
+	}
+	for (int k = 0; k < 3; k++)
+		mpq_clears(normal[k], mean[k], p[k], q[k], NULL);
+	mpq_clears(height, square, limit, product, NULL);
+	return bent;
+}
+
+/* Sets t to the tolerance of the builder: a length, or a share of the longest side of the box. */
+static void
+set_tolerance(mpq_t t)
+{
+	mpq_t low, high, side, x;
+
+	mpq_set_d(t, b.face_tolerance >= 0 ? b.face_tolerance : b.face_share);
+	if (b.face_tolerance >= 0)
+		return;
+	mpq_inits(low, high, side, x, NULL);
+	for (int k = 0; k < 3; k++)
+	{
+		for (uint32_t i = 0; i < face.n; i++)
+		{
+			mpq_set_d(x, face.at[i][k]);
+			if (i == 0 || mpq_cmp(x, low) < 0)
+				mpq_set(low, x);
+			if (i == 0 || mpq_cmp(x, high) > 0)
+				mpq_set(high, x);
+		}
+		mpq_sub(x, high, low);
+		if (mpq_cmp(x, side) > 0)
+			mpq_set(side, x);
+	}
+	mpq_mul(t, t, side);
+	mpq_clears(low, high, side, x, NULL);
+}
+
+static void
+expect_verdict(const char *what, double distance)
+{
+	mpq_t t;
+	bool bent;
+
+	mpq_init(t);
+	set_tolerance(t);
+	bent = is_bent(t);
+	CHECK((read_face() == RB_GEOMETRY_NOT_FLAT) == bent,
+		  "%s: %u corners at %.17g, distance %.17g, tolerance %.17g: bent is %d", what, face.n,
+		  face.at[0][0], distance, b.face_tolerance >= 0 ? b.face_tolerance : b.face_share, bent);
+	mpq_clear(t);
+}
+
+/* the distance that is reported, and tolerances within a few ulps of it */
+static void
+tolerances_near_the_distance(const char *what)
+{
+	double distance, t;
+
+	b.face_tolerance = 0;
+	expect_verdict(what, 0);
+	if (read_face() != RB_GEOMETRY_NOT_FLAT)
+		return;
+	distance = t = info.distance;
+	for (int i = 0; i < 4; i++)
+		t = nextafter(t, 0);
+	for (int i = 0; i < 9; i++, t = nextafter(t, INFINITY))
+	{
+		b.face_tolerance = t;
+		expect_verdict(what, distance);
+	}
+	/* the nearest double: half an ulp less is too little, half an ulp more is enough */
+	for (int side = -1; side <= 1 && distance > 0x1p-1000 && distance < INFINITY; side += 2)
+	{
+		mpq_t exact, half;
+
+		mpq_inits(exact, half, NULL);
+		mpq_set_d(exact, distance);
+		mpq_set_d(half, side > 0 ? nextafter(distance, INFINITY) : nextafter(distance, 0));
+		mpq_add(exact, exact, half);
+		mpq_div_2exp(exact, exact, 1);
+		CHECK(is_bent(exact) == (side < 0), "%s: distance %.17g is not the nearest", what,
+			  distance);
+		mpq_clears(exact, half, NULL);
+	}
+	b.face_tolerance = -1;
+	for (int i = 0; i < 5; i++)
+	{
+		b.face_share = distance / (1 + i * 3.0);
+		for (int j = 0; j < 3; j++, b.face_share = nextafter(b.face_share, INFINITY))
+			if (b.face_share > 0 && b.face_share < INFINITY)
+				expect_verdict(what, distance);
+	}
+	b.face_share = 0;
+}
+
+static double
+whole(int most)
+{
+	return (double) (check_random() % (2 * most + 1)) - most;
+}
+
+/* a parallelogram or a ring of more corners, in a plane of small integers, some of them bent */
+static void
+flatness(void)
+{
+	static const double scales[] = {1, 1, 1, 0x1p-1060, 0x1p-500, 1e-3, 1e5, 0x1p500, 0x1p1010};
+	static const double origins[] = {0, 0, 500000, 5.3e6};
+
+	for (int round = 0; round < check_rounds(3000); round++)
+	{
+		const double scale = scales[check_random() % 9];
+		const double origin = scale == 1 || scale == 1e-3 ? origins[check_random() % 4] : 0;
+		const bool bend = check_random() % 2;
+		const int n = 4 + (int) (check_random() % 6);
+		double u[3], v[3];
+
+		clear();
+		for (int k = 0; k < 3; k++)
+		{
+			u[k] = whole(9);
+			v[k] = whole(9);
+		}
+		for (int i = 0; i < n; i++)
+		{
+			/* a convex ring: on a parabola, and back along its chord */
+			const int a = i, c = i * (n - 1 - i);
+
+			corner(origin + scale * (a * u[0] + c * v[0]), origin + scale * (a * u[1] + c * v[1]),
+				   scale * (a * u[2] + c * v[2]));
+			if (bend && check_random() % 3 == 0)
+				face.at[face.n - 1][check_random() % 3] += scale * whole(2) * 0.125;
+		}
+		end_ring();
+		tolerances_near_the_distance("small integers");
+	}
+	b.face_tolerance = -1;
+	b.face_share = 0;
+}
+
 /* ---- faces that are no polygons, and what becomes of them ---- */
 
 static double
@@ -1364,6 +1551,7 @@ main(void)
 	CHECK_RUN(large);
 	CHECK_RUN(planes);
 	CHECK_RUN(refusals);
+	CHECK_RUN(flatness);
 	CHECK_RUN(rules);
 	CHECK_RUN(city);
 	CHECK_RUN(stops);

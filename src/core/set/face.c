@@ -189,123 +189,6 @@ choose_plane(rb_face *f, rb_areas *areas)
 	return true;
 }
 
-/* a difference of coordinates in units of 2^unit: halves, for it may overflow */
-static inline double
-difference(double a, double b, int unit)
-{
-	return unit == 0 ? a - b : ldexp(a / 2 - b / 2, 1 - unit);
-}
-
-/* the outer ring's Newell normal in a unit in which no product leaves the range of doubles */
-static void
-normal_in_unit(const rb_face *f, int *unit, double *normal)
-{
-	const double *o = f->corner[0].at;
-	double size = 0;
-	double u[3] = {0, 0, 0};
-	uint32_t i = 0;
-
-	for (uint32_t j = 0; j < f->ncorners; j++)
-		for (int k = 0; k < 3; k++)
-			size = fmax(size, fabs(f->corner[j].at[k] / 2 - o[k] / 2));
-	(void) frexp(size, unit);
-	normal[0] = normal[1] = normal[2] = 0;
-	do
-	{
-		double v[3];
-
-		i = f->corner[i].next;
-		for (int k = 0; k < 3; k++)
-			v[k] = difference(f->corner[i].at[k], o[k], *unit);
-		normal[0] += u[1] * v[2] - u[2] * v[1];
-		normal[1] += u[2] * v[0] - u[0] * v[2];
-		normal[2] += u[0] * v[1] - u[1] * v[0];
-		memcpy(u, v, sizeof u);
-	} while (i != 0);
-}
-
-static inline double
-sum_of_sizes(const double *v)
-{
-	return fabs(v[0]) + fabs(v[1]) + fabs(v[2]);
-}
-
-/* the longest side of its box */
-static double
-extent(const rb_face *f)
-{
-	double longest = 0;
-
-	for (int k = 0; k < 3; k++)
-	{
-		double low = f->corner[0].at[k], high = low;
-
-		for (uint32_t i = 1; i < f->ncorners; i++)
-		{
-			low = fmin(low, f->corner[i].at[k]);
-			high = fmax(high, f->corner[i].at[k]);
-		}
-		longest = fmax(longest, high / 2 - low / 2);
-	}
-	return 2 * longest;
-}
-
-/* is some corner farther from the plane than that?  In doubles: a tolerance is no exact thing. */
-static rb_geometry_fault
-check_flat(rb_face *f, const rb_areas *areas)
-{
-	const double *o = f->corner[0].at;
-	double normal[3] = {areas->value[0], -areas->value[1], areas->value[2]};
-	double size = sum_of_sizes(normal);
-	double length;
-	int unit = 0;
-	double mean = 0;
-	double worst = 0;
-	uint32_t worst_corner = 0;
-	uint32_t n = 0;
-
-	if (!(size > 0x1p-900 && size < INFINITY))
-	{
-		normal_in_unit(f, &unit, normal);
-		size = sum_of_sizes(normal);
-		if (size == 0) /* what is so small is flat */
-			return RB_GEOMETRY_OK;
-	}
-	for (int k = 0; k < 3; k++)
-		normal[k] /= size;
-	length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
-
-	/* heights above a parallel plane through the first corner */
-	for (int pass = 0; pass < 2; pass++)
-	{
-		for (uint32_t i = 0; i < f->ncorners && !rb_face_stops(f, 1); i++)
-		{
-			const double *p = f->corner[i].at;
-			double height = 0;
-
-			for (int k = 0; k < 3; k++)
-				height += normal[k] / length * difference(p[k], o[k], unit);
-			if (pass == 0 && f->corner[i].ring == 0)
-			{
-				mean += height;
-				n++;
-			}
-			if (pass == 1 && fabs(height - mean) > worst)
-			{
-				worst = fabs(height - mean);
-				worst_corner = i;
-			}
-		}
-		if (pass == 0)
-			mean /= n;
-	}
-	worst = ldexp(worst, unit);
-	if (worst <= (f->b->face_tolerance >= 0 ? f->b->face_tolerance : f->b->face_share * extent(f)))
-		return RB_GEOMETRY_OK;
-	f->info->distance = worst;
-	return rb_face_fault(f, RB_GEOMETRY_NOT_FLAT, 1, &worst_corner);
-}
-
 /* ---- what needs no triangulation ---- */
 
 static double *
@@ -450,7 +333,7 @@ triangulate(rb_face *f)
 		return put_edges(f);
 	if ((f->b->face_tolerance >= 0 || f->b->face_share > 0) && f->turn != 0)
 	{
-		fault = check_flat(f, &areas);
+		fault = rb_face_check_flat(f);
 		if (fault != RB_GEOMETRY_OK)
 			return fault;
 	}

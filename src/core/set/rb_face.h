@@ -7,6 +7,7 @@
  *
  *		rings -> corners -> which axis is dropped		face.c
  *						 -> convex and small: at once	face.c
+ *						 -> near enough to one plane?	polygon_flatness.c
  *						 -> the Delaunay triangulation of all corners		face_points.c
  *						 -> edge by edge, that of the rings					face_edges.c
  *						 -> what is inside becomes triangles				face_inside.c
@@ -99,6 +100,14 @@ typedef struct rb_face
 extern void rb_face_begin(rb_face *f, rb_builder *b, rb_geometry_info *info, rb_error *error);
 extern rb_geometry_fault rb_face_reserve(rb_face *f, uint32_t more);
 extern rb_geometry_fault rb_face_finish(rb_face *f);
+
+/* ---- polygon_flatness.c ---- */
+
+/*
+ * Returns RB_GEOMETRY_NOT_FLAT if a corner lies farther from the plane of the face than the builder's
+ * tolerance allows; exact.  The Newell normal of the outer ring must not be zero.
+ */
+extern rb_geometry_fault rb_face_check_flat(rb_face *f);
 
 /* a corner more of the ring at hand; there is room.  One that repeats the last is none. */
 static inline void
