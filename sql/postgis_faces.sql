@@ -114,5 +114,17 @@ SELECT fault('MULTIPOLYGON Z (((0 0 0, 9 0 0, 9 9 0, 0 9 0, 0 0 0), (1 1 0, 1 8 
 \pset tuples_only off
 \pset format aligned
 
+-- walls of no width on an edge of a cube: each ring covers that edge once, and crosses nothing
+SELECT wall, closed, self_intersections, (SELECT count(*) FROM redblue_part_self_intersections_query(format('SELECT 1 AS id, %L::geometry AS geom', cube))) AS crossings
+FROM (VALUES ('1 0 0, 1 0 1, 1 0 1, 1 0 0'), ('1 0 0, 1 0 1, 1 0 1, 1 0 0, 1 0 0'), ('1 0 0, 1 0 0, 1 0 1, 1 0 1, 1 0 0'),
+	('1 0 0, 1 0 1, 1 0 0, 1 0 1, 1 0 0'), ('1 0 0, 1 0 0.5, 1 0 1, 1 0 0')) wall (wall),
+	LATERAL (SELECT 'POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)),
+		((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)), ((' || wall || ')))' AS cube) c,
+	LATERAL redblue_body_check_query(format('SELECT 1 AS id, %L::geometry AS geom', cube));
+
+-- a parallelogram of small integers is flat, and tolerances are compared exactly
+SELECT geom, (SELECT count(*) FROM redblue_triangle_pairs_query(format('SELECT 1 AS id, %L::geometry AS geom', geom), format('SELECT 1 AS id, %L::geometry AS geom', geom), face_tolerance => 0)) AS pairs
+FROM (VALUES ('POLYGON Z ((0 0 0, 7 -3 5, 5 6 4, -2 9 -1, 0 0 0))'), ('POLYGON Z ((1 7 3, 4 9 -2, 7 5 -2, 4 3 3, 1 7 3))')) v (geom);
+
 SET client_min_messages = warning;
 DROP SCHEMA postgis_faces CASCADE;

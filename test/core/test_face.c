@@ -1235,7 +1235,38 @@ rules(void)
 	for (int i = 0; i < 6; i++)
 		corner(i, 2 * i, 3 * i);
 	end_ring();
-	expect_parts("line", 6, 0);
+	expect_parts("line", 5, 0);
+
+	/* a wall of no width, up and down again, also by other corners: each stretch once */
+	clear();
+	corner(1, 2, 0);
+	corner(1, 2, 5);
+	corner(1, 2, 0);
+	corner(1, 2, 5);
+	end_ring();
+	expect_parts("up and down twice", 1, 0);
+	clear();
+	corner(1, 2, 3);
+	corner(1, 2, 5);
+	corner(1, 2, 4);
+	corner(1, 2, 0);
+	end_ring();
+	expect_parts("up and down by other corners", 3, 0);
+	CHECK(b.coords[2] == 0 && b.coords[5] == 3 && b.coords[8] == 3, "from the least corner on");
+	clear();
+	corner(0, 0, 0);
+	corner(2, 2, 2);
+	end_ring();
+	corner(5, 5, 5);
+	end_ring();
+	corner(1, 1, 1);
+	corner(2, 2, 2);
+	end_ring();
+	corner(7, 7, 7);
+	corner(6, 6, 6);
+	corner(7, 7, 7);
+	end_ring();
+	expect_parts("rings on a line", 4, 0);
 
 	/* a keyhole: the bridge is used twice */
 	clear();

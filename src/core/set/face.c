@@ -14,6 +14,7 @@
  * corner are nested, and the empty one wins.  A quadrangle is four turns and one
  * circle.
  */
+#include "core/base/rb_sort.h"
 #include "core/set/rb_face.h"
 #include "core/exact/rb_accumulator.h"
 #include "core/exact/rb_orient.h"
@@ -198,23 +199,67 @@ put_corner(const rb_face *f, double *to, uint32_t i)
 	return to + 3;
 }
 
-/* all on one line: a triangle without area for each edge */
+/* ---- corners that all lie on one line ---- */
+
+/* Compares two corners, by number, along the line. */
+static int
+compare_corners(const void *a, const void *b, const void *arg)
+{
+	const rb_corner *corner = arg;
+	const double *p = corner[*(const uint32_t *) a].at, *q = corner[*(const uint32_t *) b].at;
+
+	for (int k = 0; k < 3; k++)
+		if (p[k] != q[k])
+			return p[k] < q[k] ? -1 : 1;
+	return 0;
+}
+
+/*
+ * Writes a face whose corners all lie on one line as triangles a, b, b without area, one for
+ * neighbouring corners a and b that a ring covers, and a, a, a for a ring of a single point that
+ * no other ring covers.  What rings run along twice is written once: a wall of no width does not
+ * cross itself.
+ */
 static rb_geometry_fault
-put_edges(rb_face *f)
+put_line(rb_face *f)
 {
 	rb_builder *b = f->b;
+	const uint32_t n = f->ncorners;
+	rb_context ctx;
+	uint32_t *order, *last;
+	uint32_t end = 0; /* place of the greatest corner of the rings so far */
 	double *to;
 
-	if (rb_builder_reserve(b, f->ncorners, f->error) != RB_OK)
+	if (rb_builder_reserve(b, n, f->error) != RB_OK ||
+		rb_resize(b->memory, &b->face_mesh, 2 * (size_t) n * sizeof *order, f->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
+	order = b->face_mesh;
+	last = order + n; /* of each ring: place of its greatest corner */
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	rb_context_init(&ctx, b->memory);
+	(void) rb_sort(&ctx, order, n, sizeof *order, compare_corners, f->corner);
+	for (uint32_t i = 0; i < n; i++)
+		last[f->corner[order[i]].ring] = i;
 	to = b->coords + (size_t) b->nparts * 9;
-	for (uint32_t i = 0; i < f->ncorners; i++)
+	/* corners in one place, and the next place */
+	for (uint32_t i = 0, next; i < n && !rb_face_stops(f, 1); i = next)
 	{
-		to = put_corner(f, to, i);
-		to = put_corner(f, to, f->corner[i].next);
-		to = put_corner(f, to, f->corner[i].next);
+		const bool covered = i > 0 && end >= i;
+		uint32_t other = order[i];
+
+		for (next = i; next < n && compare_corners(order + i, order + next, f->corner) == 0; next++)
+			if (last[f->corner[order[next]].ring] > end)
+				end = last[f->corner[order[next]].ring];
+		if (end >= next)
+			other = order[next];
+		else if (covered)
+			continue;
+		to = put_corner(f, to, order[i]);
+		to = put_corner(f, to, other);
+		to = put_corner(f, to, other);
+		b->nparts++;
 	}
-	b->nparts += f->ncorners;
 	return RB_GEOMETRY_OK;
 }
 
@@ -330,7 +375,7 @@ triangulate(rb_face *f)
 		return RB_GEOMETRY_OK;
 	}
 	if (!choose_plane(f, &areas))
-		return put_edges(f);
+		return put_line(f);
 	if ((f->b->face_tolerance >= 0 || f->b->face_share > 0) && f->turn != 0)
 	{
 		fault = rb_face_check_flat(f);
