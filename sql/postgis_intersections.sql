@@ -63,6 +63,16 @@ SELECT segment_id, triangle_id, ST_AsText(geom), from_fraction, to_fraction FROM
 CREATE TABLE needle (id int, ax float8, ay float8, az float8, bx float8, by float8, bz float8, cx float8, cy float8, cz float8);
 INSERT INTO needle VALUES (1, 1, 0, 0, 3, 0, 0, 2, 0, 0), (2, 1, 0, 0, 1, 0, 0, 1, 0, 0), (3, 3, -1, 0, 3, -1, 0, 3, 2, 0), (4, 2, 1, 1, 2, -1, -1, 2, -2, -2), (5, 7, 0, 0, -7, 0, 0, 8, 0, 0);
 SELECT segment_id, triangle_id, ST_AsText(geom), from_fraction, to_fraction FROM redblue_segment_triangle_intersections_query('SELECT 1 AS id, 0 AS ax, 0 AS ay, 0 AS az, 4 AS bx, 0 AS by, 0 AS bz UNION ALL SELECT 2, 4, 0, 0, 0, 0, 0', 'TABLE needle') ORDER BY 1, 2;
+-- only one of two geometries has Z
+SELECT redblue_intersects('POLYGON Z ((0 0 0, 2 2 0, 2 0 2, 0 2 2, 0 0 0))', 'POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))');
+SELECT redblue_dwithin('POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))', 'POLYHEDRALSURFACE Z (((0 0 0, 2 2 0, 2 0 2, 0 2 2, 0 0 0)))', 1);
+SELECT redblue_intersects('POLYGON Z ((0 0 0, 2 2 0, 2 0 2, 0 2 2, 0 0 0))', 'POLYGON Z ((0 0 0, 1 0 0, 1 1 0, 0 1 0, 0 0 0))');
+-- each place where a line meets a surface: three piercings, a stretch on the surface over a corner of the line, and a jump between two pieces
+SELECT segment_id, triangle_id, fractions, from_fraction = fractions[1][1] AND to_fraction = fractions[array_length(fractions, 1)][2] AS ends
+FROM redblue_segment_triangle_intersections_query(
+	$$SELECT * FROM (VALUES (1, 'LINESTRING Z (1 1 -2, 1 1 14)'::geometry), (2, 'LINESTRING Z (-1 1 4, 1 1 4, 1 3 4, 1 3 6)'), (3, 'MULTILINESTRING Z ((1 1 -4, 1 1 0), (2 2 0, 2 2 4))'),
+		(4, 'LINESTRING Z (1 1 4, 1 1 4)'), (5, 'LINESTRING Z (1 1 -1, 1 1 0, 1 1 0, 1 1 1)'), (6, 'LINESTRING Z (1 1 -1, 1 1 1, 1 1 -1)')) v (id, geom)$$,
+	$$SELECT 1 AS id, 'MULTIPOLYGON Z (((0 0 0, 4 0 0, 4 4 0, 0 4 0, 0 0 0)), ((0 0 4, 4 0 4, 4 4 4, 0 4 4, 0 0 4)), ((0 0 8, 4 0 8, 4 4 8, 0 4 8, 0 0 8)))'::geometry AS geom$$) ORDER BY 1;
 SELECT from_fraction = 1.0::float8 / 3 AND to_fraction = from_fraction AS thirds FROM redblue_segment_triangle_intersections_query('SELECT 1 AS id, 0 AS ax, 0 AS ay, 0 AS az, 3 AS bx, 0 AS by, 0 AS bz',
 	'SELECT 1 AS id, 1 AS ax, -1 AS ay, -1 AS az, 1 AS bx, 1 AS by, -1 AS bz, 1 AS cx, 0 AS cy, 1 AS cz');
 

@@ -103,13 +103,14 @@ CREATE FUNCTION redblue_segment_triangle_intersections(
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
-	OUT segment_id bigint, OUT triangle_id bigint, OUT geom geometry, OUT from_fraction float8, OUT to_fraction float8)
+	OUT segment_id bigint, OUT triangle_id bigint, OUT geom geometry, OUT from_fraction float8, OUT to_fraction float8, OUT fractions float8[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_intersections'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;
 COMMENT ON FUNCTION redblue_segment_triangle_intersections IS
-'the pairs of redblue_segment_triangle_pairs, exactly, what the two of each share (points and lines, as in redblue_triangle_intersections), and where on the line that begins and ends, as fractions of
-the length of the whole line (0 to 1), the doubles nearest to the exact values. They are equal where it is one point. Arguments and errors as of redblue_segment_triangle_pairs';
+'Returns the pairs of redblue_segment_triangle_pairs, exactly, with what the two of each share (points and lines, as in redblue_triangle_intersections), and where on the line that is, as fractions of
+the length of the whole line (0 to 1), the doubles nearest to the exact values: where it begins and ends, and in fractions each place, {{from, to}, ...}, in order; from equals to where the line meets the
+triangles in a point. Arguments and errors as of redblue_segment_triangle_pairs';
 
 CREATE FUNCTION redblue_segment_triangle_intersections_query(
 	segments text, triangles text,
@@ -118,7 +119,7 @@ CREATE FUNCTION redblue_segment_triangle_intersections_query(
 	segments_object name DEFAULT NULL, triangles_object name DEFAULT NULL,
 	face_tolerance float8 DEFAULT NULL,
 	tile_low float8[] DEFAULT NULL, tile_high float8[] DEFAULT NULL,
-	OUT segment_id bigint, OUT triangle_id bigint, OUT geom geometry, OUT from_fraction float8, OUT to_fraction float8)
+	OUT segment_id bigint, OUT triangle_id bigint, OUT geom geometry, OUT from_fraction float8, OUT to_fraction float8, OUT fractions float8[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'redblue_segment_triangle_intersections_query'
 LANGUAGE C STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 SUPPORT redblue_support;

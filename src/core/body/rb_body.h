@@ -176,7 +176,7 @@ typedef struct rb_stretches
 	size_t cap;
 	bool inside_at_end; /* is the line's moved end in the body? */
 	bool leaves;        /* some of a line that is no point is outside */
-	void *work;
+	void *work;         /* of stretches.c or span.c, of which one works on these */
 	size_t work_cap;
 	/* of the line at hand (rb_line_measure) */
 	uint32_t measured; /* how many of its segments are no points */
@@ -202,16 +202,17 @@ extern rb_status rb_measured_fraction(rb_context *ctx, const double *segments, u
 extern rb_status rb_body_stretches(rb_context *ctx, const rb_line *line, rb_stretches *out);
 extern void rb_stretches_free(rb_memory *memory, rb_stretches *s);
 
-/* ---- from where to where (span.c) ---- */
+/* ---- where a line meets triangles (span.c) ---- */
 
 /*
- * The first and the last point of a line that are on triangles, as fractions of its length, the nearest doubles.
- * Pairs are all of a segment of the line and a triangle that share a point, one at least; the line was measured.  Of a
- * line that is a point both are 0.
+ * Fills out->at with the spans of a line that lie on triangles, in order and apart from each other, as fractions of its
+ * length, the nearest doubles; from equals to where the line meets them in a point.  Pairs are all of a segment of the line
+ * and a triangle that share a point, one at least; the line was measured.  Of a line that is a point there is one span, from
+ * 0 to 0.
  */
-extern rb_status rb_line_span(rb_context *ctx, const double *segments, uint32_t n,
-							  const double *triangles, const rb_pair *meet, size_t nmeet,
-							  const rb_stretches *measured, double *from, double *to);
+extern rb_status rb_line_spans(rb_context *ctx, const double *segments, uint32_t n,
+							   const double *triangles, const rb_pair *meet, size_t nmeet,
+							   rb_stretches *out);
 
 /* ---- beside a triangle (check.c, beside.c) ---- */
 

@@ -1,10 +1,11 @@
 /*
  * span.c
- *	  Where on a line does what it shares with some triangles begin, and where does it end?
+ *	  Finds all places where a line meets some triangles, as spans of the line.
  *
- * Each pair of a segment and a triangle has a first and a last place, exactly (crossing.c); the first of all first ones
- * and the last of all last ones are rounded, once.
+ * Each pair of a segment and a triangle has a first and a last place, exactly (crossing.c).  The spans between them are
+ * sorted by their first places, and those that share a place become one.  The ends of what is left are rounded, once.
  */
+#include "core/base/rb_sort.h"
 #include "core/body/rb_body.h"
 
 typedef struct spot
@@ -42,42 +43,141 @@ spot_of_point(const double *segments, uint32_t n, uint32_t i)
 	return (spot){k, rb_place_start(segments + 6 * (size_t) k)};
 }
 
+/* what one pair of parts shares: from one spot of the line to another */
+typedef struct span
+{
+	spot begin;
+	spot end;
+} span;
+
+static int
+compare_spans(const void *a, const void *b, const void *arg)
+{
+	const span *spans = arg;
+	const span *p = spans + *(const uint32_t *) a, *q = spans + *(const uint32_t *) b;
+
+	return is_before(&p->begin, &q->begin) ? -1 : is_before(&q->begin, &p->begin);
+}
+
+/* Returns true if segment j goes on where segment i < j ends: but for segments that are points, nothing lies between. */
+static bool
+continues(const double *segments, uint32_t i, uint32_t j)
+{
+	uint32_t k = i + 1;
+
+	while (k < j && is_point(segments, k) &&
+		   rb_equal3(segments + 6 * (size_t) i + 3, segments + 6 * (size_t) k))
+		k++;
+	return k == j && rb_equal3(segments + 6 * (size_t) i + 3, segments + 6 * (size_t) j);
+}
+
+/* Returns true if a span that begins at q takes up where one that ends at p, not behind q or in it, stops. */
+static bool
+is_joined(const double *segments, const spot *p, const spot *q)
+{
+	rb_place end, start;
+
+	if (p->segment >= q->segment)
+		return !is_before(p, q);
+	end = rb_place_end(segments + 6 * (size_t) p->segment);
+	start = rb_place_start(segments + 6 * (size_t) q->segment);
+	return rb_place_compare(&p->place, &end) == 0 && rb_place_compare(&q->place, &start) == 0 &&
+		   continues(segments, p->segment, q->segment);
+}
+
+static span
+span_of_pair(rb_exact_env *env, const double *segments, uint32_t n, const double *triangles,
+			 const rb_pair *pair)
+{
+	const double *segment = segments + 6 * (size_t) pair->red;
+	rb_place place[2];
+	spot point;
+
+	if (is_point(segments, pair->red))
+	{
+		point = spot_of_point(segments, n, pair->red);
+		return (span){point, point};
+	}
+	rb_segment_meets(env, segment, triangles + 9 * (size_t) pair->blue, place);
+	return (span){{pair->red, place[0]}, {pair->red, place[1]}};
+}
+
+/* Appends a span as fractions. */
+static rb_status
+write_span(rb_context *ctx, const double *segments, uint32_t n, const span *at, rb_stretches *out)
+{
+	rb_stretch *to = out->at + out->n++;
+	rb_status status =
+		rb_measured_fraction(ctx, segments, n, at->begin.segment, &at->begin.place, out, &to->from);
+
+	if (status == RB_OK)
+		status =
+			rb_measured_fraction(ctx, segments, n, at->end.segment, &at->end.place, out, &to->to);
+	return status;
+}
+
+/* Makes room for so many spans, their order and their fractions. */
+static rb_status
+reserve_spans(rb_context *ctx, size_t nmeet, rb_stretches *out)
+{
+	rb_status status = RB_OK;
+
+	if (nmeet > out->cap)
+	{
+		status = rb_array(ctx, (void **) &out->at, nmeet, sizeof *out->at);
+		if (status != RB_OK)
+			return status;
+		out->cap = nmeet;
+	}
+	if (nmeet > out->work_cap)
+	{
+		status = rb_array(ctx, &out->work, nmeet, sizeof(span) + sizeof(uint32_t));
+		if (status == RB_OK)
+			out->work_cap = nmeet;
+	}
+	return status;
+}
+
 rb_status
-rb_line_span(rb_context *ctx, const double *segments, uint32_t n, const double *triangles,
-			 const rb_pair *meet, size_t nmeet, const rb_stretches *measured, double *from,
-			 double *to)
+rb_line_spans(rb_context *ctx, const double *segments, uint32_t n, const double *triangles,
+			  const rb_pair *meet, size_t nmeet, rb_stretches *out)
 {
 	rb_exact_env env = {.filters = ctx->filters, .exact = true};
-	spot first, last;
-	rb_status status;
+	rb_status status = reserve_spans(ctx, nmeet, out);
+	span *spans = out->work;
+	uint32_t *order = (uint32_t *) (spans + nmeet);
+	span current;
 
-	*from = *to = 0;
-	if (measured->measured == 0)
+	out->n = 0;
+	if (status != RB_OK)
+		return status;
+	if (out->measured == 0)
+	{
+		out->at[out->n++] = (rb_stretch){0, 0, 0, false};
 		return RB_OK;
+	}
 	for (size_t m = 0; m < nmeet; m++)
 	{
-		const uint32_t i = meet[m].red;
-		const double *segment = segments + 6 * (size_t) i;
-		rb_place place[2];
-		spot begin, end;
-
 		if (m % 64 == 63 && rb_should_stop(ctx))
 			return RB_STOPPED;
-		if (is_point(segments, i))
-			begin = end = spot_of_point(segments, n, i);
-		else
-		{
-			rb_segment_meets(&env, segment, triangles + 9 * (size_t) meet[m].blue, place);
-			begin = (spot){i, place[0]};
-			end = (spot){i, place[1]};
-		}
-		if (m == 0 || is_before(&begin, &first))
-			first = begin;
-		if (m == 0 || is_before(&last, &end))
-			last = end;
+		spans[m] = span_of_pair(&env, segments, n, triangles, &meet[m]);
+		order[m] = (uint32_t) m;
 	}
-	status = rb_measured_fraction(ctx, segments, n, first.segment, &first.place, measured, from);
-	if (status == RB_OK)
-		status = rb_measured_fraction(ctx, segments, n, last.segment, &last.place, measured, to);
-	return status;
+	status = rb_sort(ctx, order, nmeet, sizeof *order, compare_spans, spans);
+	if (status != RB_OK)
+		return status;
+	current = spans[order[0]];
+	for (size_t m = 1; m < nmeet && status == RB_OK; m++)
+	{
+		const span *next = spans + order[m];
+
+		if (!is_joined(segments, &current.end, &next->begin))
+		{
+			status = write_span(ctx, segments, n, &current, out);
+			current = *next;
+		}
+		else if (is_before(&current.end, &next->end))
+			current.end = next->end;
+	}
+	return status == RB_OK ? write_span(ctx, segments, n, &current, out) : status;
 }

@@ -961,7 +961,7 @@ typedef enum rb_result
 	RB_RESULT_GROUPS,     /* red_id, blue_ids */
 	RB_RESULT_BLOCKS,     /* n, red, blue: packed */
 	RB_RESULT_SHAPES,     /* red_id, blue_id, geom */
-	RB_RESULT_SPANS       /* segment_id, triangle_id, geom, from_fraction, to_fraction */
+	RB_RESULT_SPANS       /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
 } rb_result;
 
 /*
@@ -1057,6 +1057,7 @@ typedef enum rb_value
 	RB_VALUE_INT4,
 	RB_VALUE_FLOAT8,
 	RB_VALUE_INT8_ARRAY,
+	RB_VALUE_FLOAT8_ARRAY,
 	RB_VALUE_BYTES,
 	RB_VALUE_GEOMETRY /* of a type that only the SQL function knows: rb_column_type */
 } rb_value;

@@ -15,7 +15,9 @@
 #include "core/base/rb_sort.h"
 #include "core/body/rb_body.h"
 #include "core/out/rb_in_tile.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/memutils.h"
 
 /* pairs of parts up to which it is short, mostly: some milliseconds, but where each overlaps each in one plane */
@@ -52,7 +54,6 @@ typedef struct rb_shaping
 	rb_shape shape;
 	rb_stretches line; /* the red row, where it is measured */
 	bool measured;
-	double span[2];
 	uint64 emitted;
 } rb_shaping;
 
@@ -180,7 +181,7 @@ make_curve(rb_shaping *s)
 }
 
 static rb_status
-make_span(rb_shaping *s)
+make_spans(rb_shaping *s)
 {
 	const double *segments = s->side[0]->coords + (Size) s->first * 6;
 	rb_status status = RB_OK;
@@ -190,8 +191,8 @@ make_span(rb_shaping *s)
 	if (status != RB_OK)
 		return status;
 	s->measured = true;
-	return rb_line_span(&s->ctx, segments, s->nparts, s->side[1]->coords, s->pair + s->from,
-						s->to - s->from, &s->line, &s->span[0], &s->span[1]);
+	return rb_line_spans(&s->ctx, segments, s->nparts, s->side[1]->coords, s->pair + s->from,
+						 s->to - s->from, &s->line);
 }
 
 static rb_status
@@ -201,11 +202,30 @@ make_shape(void *arg)
 }
 
 static rb_status
-make_shape_and_span(void *arg)
+make_shape_and_spans(void *arg)
 {
 	rb_status status = make_curve(arg);
 
-	return status == RB_OK ? make_span(arg) : status;
+	return status == RB_OK ? make_spans(arg) : status;
+}
+
+/* Writes where the first span begins, where the last one ends, and the array of all, {{from, to}, ...}. */
+static void
+write_spans(const rb_stretches *spans, Datum *values)
+{
+	const int n = (int) spans->n;
+	Datum *ends = palloc(2 * (Size) n * sizeof *ends);
+	int dims[2] = {n, 2}, lower[2] = {1, 1};
+
+	for (int i = 0; i < n; i++)
+	{
+		ends[2 * i] = Float8GetDatum(spans->at[i].from);
+		ends[2 * i + 1] = Float8GetDatum(spans->at[i].to);
+	}
+	values[0] = Float8GetDatum(spans->at[0].from);
+	values[1] = Float8GetDatum(spans->at[n - 1].to);
+	values[2] = PointerGetDatum(construct_md_array(
+		ends, NULL, 2, dims, lower, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
 /* the pair of rows at hand as a row */
@@ -216,7 +236,7 @@ put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
 	const bool spans = rows->result == RB_RESULT_SPANS;
 	MemoryContext old;
 
-	work(rows, spans ? make_shape_and_span : make_shape, s, &s->ctx,
+	work(rows, spans ? make_shape_and_spans : make_shape, s, &s->ctx,
 		 s->to - s->from > FEW_PAIRS || (!s->measured && spans && s->nparts > FEW_PAIRS)
 			 ? LONG
 			 : SHORT_MOSTLY);
@@ -225,8 +245,8 @@ put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
 	values[0] = Int64GetDatum(rb_id_of(s->side[0], s->red));
 	values[1] = Int64GetDatum(rb_id_of(s->side[1], blue));
 	values[2] = rb_write_shape(&s->shape, rows->run->join->function, s->srid, s->has_z);
-	values[3] = Float8GetDatum(s->span[0]);
-	values[4] = Float8GetDatum(s->span[1]);
+	if (spans)
+		write_spans(&s->line, values + 3);
 	MemoryContextSwitchTo(old);
 	s->emitted++;
 }

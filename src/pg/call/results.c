@@ -56,9 +56,9 @@ static const rb_row_shape shapes[] = {
 	[RB_RESULT_SHAPES] = {RB_ROWS_SINGLE, 0, 3, {RB_VALUE_INT8, RB_VALUE_INT8, RB_VALUE_GEOMETRY}},
 	[RB_RESULT_SPANS] = {RB_ROWS_SINGLE,
 						 0,
-						 5,
+						 6,
 						 {RB_VALUE_INT8, RB_VALUE_INT8, RB_VALUE_GEOMETRY, RB_VALUE_FLOAT8,
-						  RB_VALUE_FLOAT8}},
+						  RB_VALUE_FLOAT8, RB_VALUE_FLOAT8_ARRAY}},
 };
 
 const rb_row_shape *
@@ -101,6 +101,8 @@ rb_value_type(rb_value value)
 			return TEXTOID;
 		case RB_VALUE_INT8_ARRAY:
 			return INT8ARRAYOID;
+		case RB_VALUE_FLOAT8_ARRAY:
+			return FLOAT8ARRAYOID;
 		case RB_VALUE_BYTES:
 			return BYTEAOID;
 		case RB_VALUE_GEOMETRY:
