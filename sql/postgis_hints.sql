@@ -46,5 +46,22 @@ CREATE VIEW dumped AS SELECT gid AS id, (ST_Dump(geom)).geom FROM building;
 SELECT * FROM redblue_triangle_self_pairs('dumped');
 SELECT * FROM redblue_triangle_self_pairs('dumped', mesh_object => 'id');
 
+-- what the call may have meant
+CREATE TABLE hint_line AS SELECT 1 AS id, 'LINESTRING Z (0 0 0, 1 1 1)'::geometry AS geom;
+CREATE TABLE hint_point AS SELECT 1 AS id, 'POINT Z (0 0 0)'::geometry AS geom;
+CREATE TABLE hint_numbered (gid int PRIMARY KEY, x1 float8, y1 float8, z1 float8, x2 float8, y2 float8, z2 float8, "X3" float8, y3 float8, z3 float8);
+CREATE TABLE hint_ranges (id int, minx float8, miny float8, maxx float8, maxy float8);
+SELECT * FROM redblue_triangle_pairs('hint_line', 'hint_line');
+SELECT * FROM redblue_triangle_self_pairs('hint_line');
+SELECT * FROM redblue_triangle_pairs_within('hint_line', 'hint_line', 1);
+SELECT * FROM redblue_triangle_pairs('hint_point', 'hint_line');
+SELECT * FROM redblue_segment_pairs('hint_point', 'hint_line');
+SELECT * FROM redblue_triangle_pairs('hint_numbered', 'hint_line');
+SELECT * FROM redblue_box_pairs('hint_ranges', 'hint_ranges');
+SELECT * FROM redblue_segment_pairs_query('SELECT 1 AS id, 0.5 AS x1, 0.5 AS y1, 1 AS x2, 2 AS y2', 'SELECT 1');
+-- the nearest one, where no number is given
+SELECT * FROM redblue_triangle_nearest_query('SELECT 1 AS id, ''TRIANGLE Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))''::geometry AS geom',
+	'SELECT i AS id, ST_Translate(''TRIANGLE Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0))''::geometry, 0, 0, i) AS geom FROM generate_series(1, 3) i');
+
 SET client_min_messages = warning;
 DROP SCHEMA hints CASCADE;

@@ -774,7 +774,7 @@ COMMENT ON FUNCTION redblue_segment_self_pairs_within_query IS
 columns are found by name, as those of a table. Errors: 0A000 and 42601 for any other text, and those of redblue_segment_self_pairs_within';
 
 CREATE FUNCTION redblue_triangle_nearest(
-	red regclass, blue regclass, k int, max_distance float8 DEFAULT NULL,
+	red regclass, blue regclass, k int DEFAULT 1, max_distance float8 DEFAULT NULL,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,
@@ -788,7 +788,7 @@ redblue_triangle_pairs_within. The order is exact; of rows at one distance those
 errors as in redblue_triangle_pairs, and 22004 and 22023 for a k that is null or less than 1, or a max_distance that is negative or not finite';
 
 CREATE FUNCTION redblue_triangle_nearest_query(
-	red text, blue text, k int, max_distance float8 DEFAULT NULL,
+	red text, blue text, k int DEFAULT 1, max_distance float8 DEFAULT NULL,
 	red_id name DEFAULT NULL, blue_id name DEFAULT NULL,
 	red_geom name DEFAULT NULL, blue_geom name DEFAULT NULL,
 	red_object name DEFAULT NULL, blue_object name DEFAULT NULL,

@@ -174,7 +174,7 @@ BEGIN
 	END;
 END $$;
 CREATE FUNCTION facts(detail text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
-	SELECT array_agg(m[1]) FROM regexp_matches(detail, '(\d+ parts|\d+ rows skipped|\d+ rows of \w+ have \d+ ids)', 'g') m
+	SELECT array_agg(m[1]) FROM regexp_matches(detail, '(\d+ parts?|\d+ rows? skipped|\d+ rows of \w+ have \d+ ids?)', 'g') m
 $$;
 CREATE FUNCTION differ(questions text[], modes text[], OUT question text, OUT off text, OUT on_ text, OUT detail text)
 RETURNS SETOF record LANGUAGE plpgsql STABLE AS $$

@@ -540,7 +540,7 @@ $s->quit;
 # ---- sides that are kept, and the device ----
 
 # what of the last join's sides was kept, and where it was joined
-sub used { my $d = $_[0]->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return scalar(() = $d =~ /kept \d+ rows, read \d+ of/g) }
+sub used { my $d = $_[0]->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return scalar(() = $d =~ /kept \d+ rows?, read \d+ of/g) }
 sub kept { return $watch->ask("SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL") }
 
 # what was not yet flushed, or may be seen by somebody, is not all-visible

@@ -48,7 +48,7 @@ sub vacuum
 sub worker { return scalar $watch->ask("SELECT pid FROM pg_stat_activity WHERE backend_type = 'redblue worker'") }
 sub fresh { my $s = session($node); $s->ask('SET redblue.duplicate_notice = off'); return $s }
 sub kept { return $watch->ask('SELECT string_agg(DISTINCT relation::text, \' \' ORDER BY relation::text) FROM redblue_cached() WHERE reason IS NULL') }
-sub used { my ($s) = @_; my $d = $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return join ' ', map { s/ kept//r } $d =~ /\w+: kept \d+ rows, read \d+ of \d+ pages/g }
+sub used { my ($s) = @_; my $d = $s->ask("SELECT detail FROM redblue_last_run() WHERE stage = 'read'"); return join ' ', map { s/ kept//r } $d =~ /\w+: kept \d+ rows?, read \d+ of \d+ pages?/g }
 vacuum(qw(big few ids mesh parts crowd));
 
 my %ask = (

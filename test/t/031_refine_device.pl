@@ -71,7 +71,7 @@ my %way = (
 my %is = map { $_ => scalar made($way{$_}) } keys %way;
 like($is{$_}, qr/^\d+ \d+ \d+ \d+ \w{32}$/, "$_: $is{$_}") for sort keys %way;
 my ($answer, $told) = made($fine);
-like($told, qr/^cpu: 1 threads; no GPU used: redblue_cuda\.so is not installed$/, 'no file for a device');
+like($told, qr/^cpu: 1 thread; no GPU used: redblue_cuda\.so is not installed$/, 'no file for a device');
 like($s->ask("SET redblue.backend = cuda; SELECT redblue_refine($fine)"), qr/ERROR:  58000: .*redblue_refine: no usable GPU\nDETAIL:  redblue_cuda\.so is not installed/, 'cuda is an error');
 no_tables('no usable GPU');
 is($s->ask('SELECT 1'), '1', 'the next statement');
@@ -92,15 +92,15 @@ for my $backend ('cuda', 'cpu')
 		($answer, $told) = made($way{$name});
 		is($answer, $is{$name}, "$backend: $name");
 		next if $name =~ /nothing/;
-		is($told, $backend eq 'cuda' ? 'cuda: a fake device' : 'cpu: 1 threads', "$backend: $name: where");
+		is($told, $backend eq 'cuda' ? 'cuda: a fake device' : 'cpu: 1 thread', "$backend: $name: where");
 	}
 }
-is($s->ask("SELECT backend || ': ' || device FROM redblue_last_run() WHERE stage = 'weld'"), 'cpu: 1 threads', 'rows are welded here');
+is($s->ask("SELECT backend || ': ' || device FROM redblue_last_run() WHERE stage = 'weld'"), 'cpu: 1 thread', 'rows are welded here');
 unlike(slurp_file("/proc/$s->{pid}/maps"), qr/redblue_cuda/, 'the session has not opened the device');
 is(scalar(grep { !/ @{[worker()]} / } did('refine')), 0, 'the worker has, for all');
 $s->ask("RESET redblue.backend");
 is(join('; ', made($fine)), "$is{'a volume'}; cuda: a fake device", 'auto: a fine mesh');
-is(join('; ', made("'box', 'm', max_volume => 0.01")) =~ s/^[^;]*; //r =~ s/\d+ tet/N tet/r, 'cpu: 1 threads; no GPU used: about N tetrahedra are too few to ask for one', 'auto: a coarse one');
+is(join('; ', made("'box', 'm', max_volume => 0.01")) =~ s/^[^;]*; //r =~ s/\d+ tet/N tet/r, 'cpu: 1 thread; no GPU used: about N tetrahedra are too few to ask for one', 'auto: a coarse one');
 # all of 8 threads and 4 lanes
 $s->ask("SET redblue.threads = 8;\nSET redblue.backend = cuda");
 is(scalar(made($fine)), $is{'a volume'}, 'with more threads');
@@ -152,7 +152,7 @@ $told = $s->ask("SELECT device FROM redblue_last_run() WHERE stage = 'refine'");
 fake();
 $s->ask('SET redblue.backend = cpu');
 is(made($large), $answer, 'it fails between rounds');
-like($told, qr/^a fake device; \d+ rounds by 1 threads: the fake device has failed$/, 'and the others are made here');
+like($told, qr/^a fake device; \d+ rounds by 1 thread: the fake device has failed$/, 'and the others are made here');
 $s->ask('RESET redblue.backend');
 
 # the worker ends
@@ -220,7 +220,7 @@ $watch->ask("SELECT pg_terminate_backend(@{[worker()]})");
 ok(comes_true(sub { worker() eq '' }), 'the worker ends');
 fake('none 1');
 $s->ask('SET redblue.backend = auto;SELECT cuda FROM redblue_info()');
-is(join('; ', made($fine)), "$is{'a volume'}; cpu: 1 threads; no GPU used: no fake device today", 'no device');
+is(join('; ', made($fine)), "$is{'a volume'}; cpu: 1 thread; no GPU used: no fake device today", 'no device');
 like($s->ask("SET redblue.backend = cuda; SELECT redblue_refine($fine)"), qr/no usable GPU\nDETAIL:  no fake device today/, 'an error of cuda');
 fake();
 $_->quit for $s, $watch;
@@ -228,7 +228,7 @@ $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 $s = session($node);
 $s->ask('SET client_min_messages = warning');
-is(join('; ', made($fine)) =~ s/ all \d+ of.*//r, "$is{'a volume'}; cpu: 1 threads; no GPU used: no background worker for it:", 'no worker: auto');
+is(join('; ', made($fine)) =~ s/ all \d+ of.*//r, "$is{'a volume'}; cpu: 1 thread; no GPU used: no background worker for it:", 'no worker: auto');
 $s->ask('SET redblue.backend = cuda');
 is(join('; ', made($fine)) =~ s/ all \d+ of.*//r, "$is{'a volume'}; cuda: a fake device; opened by this session: no background worker for it:", 'cuda: the session has the device');
 fake('full 0');

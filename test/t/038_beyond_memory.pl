@@ -100,13 +100,13 @@ like(slurp_file($node->logfile), qr/LOG:  temporary file: path .*, size \d+/, 's
 # sides that are kept, wholly and but for some pages
 $s->ask("SET redblue.memory_limit = '2GB'; SET redblue.cache = on");
 $s->ask("SELECT redblue_triangle_pair_count('red', 'blue')") for 1 .. 3;
-like(detail(), qr/kept \d+ rows, read 0/, 'both sides are kept');
+like(detail(), qr/kept \d+ rows?, read 0/, 'both sides are kept');
 my $pairs = $s->ask("SELECT redblue_triangle_pair_count('red', 'blue')");
 is($s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_triangle_pair_count('red', 'blue')"), $pairs, 'kept ones have no room either');
 cmp_ok(tiles(), '>', 1, 'they are read');
 $s->ask('DELETE FROM red WHERE id BETWEEN 1000 AND 1010');
 $pairs = $s->ask("SET redblue.memory_limit = '2GB'; SELECT redblue_triangle_pair_count('red', 'blue')");
-like(detail(), qr/red: kept \d+ rows, read [1-9]/, 'partly');
+like(detail(), qr/red: kept \d+ rows?, read [1-9]/, 'partly');
 is($s->ask("SET redblue.memory_limit = '20MB'; SELECT redblue_triangle_pair_count('red', 'blue')"), $pairs, 'the same of one that is partly kept');
 $s->ask('SET redblue.cache = off');
 

@@ -35,6 +35,14 @@
 
 /* ======== base ======== */
 
+/* Returns a count and its noun, as in "1 thread" and "2 threads". */
+static inline char *
+rb_count_text(uint64 n, const char *noun)
+{
+	return psprintf(UINT64_FORMAT " %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+
 /* ---- settings.c ---- */
 
 typedef enum rb_backend_choice
@@ -401,6 +409,12 @@ extern int rb_hint_id(TupleDesc desc, const rb_source *source, const char *colum
 extern int rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column,
 							const char *otherwise);
 
+/*
+ * Returns a sentence that gives the columns the names that coordinates have, in a view or in the query, or
+ * NULL if the columns are not coordinates by other names.
+ */
+extern char *rb_way_to_coordinates(TupleDesc desc, const rb_source *source);
+
 /* ---- keys.c: rows that are called by columns of any type ---- */
 
 /* of columns by these names, separated by commas (NULL: the primary key); of objects: each key once */
@@ -462,6 +476,7 @@ typedef struct rb_geometry_place
 	const char *more_hint;
 	double face_tolerance; /* of the builder that read it */
 	double face_share;
+	bool flattened; /* Z was left out, for the geometry that this one is compared with has none */
 } rb_geometry_place;
 
 /* not of RB_GEOMETRY_NO_MEMORY and RB_GEOMETRY_STOPPED, of which the geometry knows nothing */

@@ -102,8 +102,8 @@ read_detail(const rb_report *report)
 	bool first = true;
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "%llu parts, %llu rows skipped", (unsigned long long) report->parts,
-					 (unsigned long long) report->skipped);
+	appendStringInfo(&text, "%s, %s skipped", rb_count_text(report->parts, "part"),
+					 rb_count_text(report->skipped, "row"));
 	for (int i = 0; i < rb_join_sides(report->join); i++)
 	{
 		if (report->side[i].workers == 0)
@@ -114,13 +114,13 @@ read_detail(const rb_report *report)
 	}
 	for (int i = 0; i < rb_join_sides(report->join); i++)
 		if (report->side[i].kept > 0)
-			appendStringInfo(&text, "; %s: kept " UINT64_FORMAT " rows, read %u of %u pages",
-							 report->join->side[i], report->side[i].kept, report->side[i].read,
-							 report->side[i].pages);
+			appendStringInfo(&text, "; %s: kept %s, read %u of %s", report->join->side[i],
+							 rb_count_text(report->side[i].kept, "row"), report->side[i].read,
+							 rb_count_text(report->side[i].pages, "page"));
 	for (int i = 0; i < rb_join_sides(report->join); i++)
 		if (report->side[i].ids != 0 && report->side[i].ids != report->side[i].rows)
-			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have " UINT64_FORMAT " ids",
-							 report->side[i].rows, report->join->side[i], report->side[i].ids);
+			appendStringInfo(&text, "; " UINT64_FORMAT " rows of %s have %s", report->side[i].rows,
+							 report->join->side[i], rb_count_text(report->side[i].ids, "id"));
 	if (report->tiles > 0)
 		appendStringInfo(&text, "; %u tiles, " UINT64_FORMAT " kB in temporary files",
 						 report->tiles, report->spilled / 1024);
@@ -176,7 +176,7 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 					   : psprintf("%.2f bytes a pair of parts",
 								  (double) stats->record_bytes / (double) Max(stats->hits, 1));
 		case RB_STAGE_EMIT:
-			return psprintf("%llu pairs of parts", N(stats->hits));
+			return psprintf("%llu pair%s of parts", N(stats->hits), stats->hits == 1 ? "" : "s");
 		default:
 			return pstrdup("");
 	}
@@ -194,8 +194,9 @@ rb_report_device(const rb_report *report)
 				   ? pstrdup(stats->device)
 				   : psprintf("%s; opened by this session: %s", stats->device, report->note);
 	if (report->note[0] == '\0')
-		return psprintf("%d threads", stats->threads);
-	return psprintf("%d threads; no GPU used: %s", stats->threads, report->note);
+		return rb_count_text((uint64) stats->threads, "thread");
+	return psprintf("%s; no GPU used: %s", rb_count_text((uint64) stats->threads, "thread"),
+					report->note);
 }
 
 bool
@@ -256,7 +257,7 @@ redblue_last_run(PG_FUNCTION_ARGS)
 	for (const rb_last_line *l = last_line; l->stage != NULL && last_user == GetUserId(); l++)
 		put_line(rsinfo, l->stage, l->count, l->ms, l->detail,
 				 l->backend != NULL ? l->backend : "cpu",
-				 l->backend != NULL ? l->device : psprintf("%d threads", last_threads));
+				 l->backend != NULL ? l->device : rb_count_text((uint64) last_threads, "thread"));
 	return (Datum) 0;
 }
 

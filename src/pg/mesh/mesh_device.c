@@ -182,7 +182,7 @@ rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line)
 	const rb_stats *stats = &run->ctx.stats;
 	const rb_refine_report *r = &run->one.refined;
 	const char *note = run->note[0] != '\0' ? run->note : stats->note;
-	const int threads = run->options.threads;
+	const char *threads = rb_count_text((uint64) run->options.threads, "thread");
 	const size_t said = strlen(line->detail);
 	double ms = 0;
 
@@ -193,16 +193,15 @@ rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line)
 				 ms, (unsigned long long) ((r->device_bytes + (1 << 20) - 1) >> 20));
 	line->backend = r->device_rounds > 0 ? "cuda" : "cpu";
 	if (r->device_rounds == 0 && note[0] == '\0')
-		snprintf(line->device, sizeof line->device, "%d threads", threads);
+		snprintf(line->device, sizeof line->device, "%s", threads);
 	else if (r->device_rounds == 0)
-		snprintf(line->device, sizeof line->device, "%d threads; no GPU used: %.160s", threads,
-				 note);
+		snprintf(line->device, sizeof line->device, "%s; no GPU used: %.160s", threads, note);
 	else if (r->device_rounds < r->rounds && note[0] == '\0')
-		snprintf(line->device, sizeof line->device, "%s; %u rounds, of few cells, by %d threads",
+		snprintf(line->device, sizeof line->device, "%s; %u rounds, of few cells, by %s",
 				 stats->device, r->rounds - r->device_rounds, threads);
 	else if (r->device_rounds < r->rounds)
-		snprintf(line->device, sizeof line->device, "%s; %u rounds by %d threads: %.100s",
-				 stats->device, r->rounds - r->device_rounds, threads, note);
+		snprintf(line->device, sizeof line->device, "%s; %u rounds by %s: %.100s", stats->device,
+				 r->rounds - r->device_rounds, threads, note);
 	else if (note[0] != '\0')
 		snprintf(line->device, sizeof line->device, "%s; opened by this session: %.100s",
 				 stats->device, note);

@@ -18,6 +18,7 @@ raise_geometry(const rb_decoder *d, const rb_builder *b, rb_geometry_fault fault
 		.more_hint = "",
 		.face_tolerance = b->face_tolerance,
 		.face_share = b->face_share,
+		.flattened = b->flat && info->has_z,
 	};
 
 	if (fault == RB_GEOMETRY_NO_MEMORY)

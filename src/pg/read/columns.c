@@ -80,10 +80,16 @@ are_segments(TupleDesc desc)
 static char *
 accepted(const rb_source *source, TupleDesc desc)
 {
+	char *way;
+
 	if (source->kind == RB_TRIANGLE3 && strcmp(source->side, "triangles") == 0 &&
 		are_segments(desc))
 		return pstrdup("These are the columns of segments: are the two arguments swapped?  The "
 					   "segments come first, then the triangles.");
+	/* the coordinates by other names */
+	way = rb_way_to_coordinates(desc, source);
+	if (way != NULL)
+		return way;
 	/* any kind will do */
 	if (source->nameless)
 		return psprintf("Accepted are a %s, or the columns %s, or %s, or %s, or %s, or %s.",

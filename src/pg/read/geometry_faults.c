@@ -38,6 +38,16 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 	const char *function = p->function;
 	const char axis = "xyz"[info->axis];
 
+	/* the face may be right as it lies in space, so its edges are not what to mend */
+	if (p->flattened)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: only one of the two geometries has Z", function),
+			 errdetail("They are compared as they lie in the plane, and there the face at %s in "
+					   "%s is no polygon.",
+					   corner(info, 0), where),
+			 errhint("Use ST_Force3D(geometry, z) on the one without Z.")));
 	switch (fault)
 	{
 		case RB_GEOMETRY_CROSSING:

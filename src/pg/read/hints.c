@@ -275,3 +275,70 @@ rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, con
 		"Make it a geometry in a view: CREATE VIEW shapes AS SELECT %s, %s AS geom FROM %s;",
 		columns_beside(source), made, relation_name(source));
 }
+
+/* ---- coordinates ---- */
+
+/* names of coordinate columns elsewhere; X stands for the axis, one name for each corner */
+static const char *const other_names[][3] = {
+	{"X1", "X2", "X3"},       {"X0", "X1", "X2"},         {"X_1", "X_2", "X_3"},
+	{"Xmin", "Xmax", NULL},   {"X_min", "X_max", NULL},   {"minX", "maxX", NULL},
+	{"min_X", "max_X", NULL}, {"X_start", "X_end", NULL}, {"start_X", "end_X", NULL},
+	{"Xstart", "Xend", NULL},
+};
+
+/* Returns the attribute number of the column that a pattern names, whatever its case, or 0. */
+static AttrNumber
+find_by_pattern(TupleDesc desc, const char *pattern, char axis)
+{
+	char *name = pstrdup(pattern);
+
+	*strchr(name, 'X') = axis;
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped &&
+			pg_strcasecmp(NameStr(TupleDescAttr(desc, i)->attname), name) == 0)
+			return (AttrNumber) (i + 1);
+	return 0;
+}
+
+/* Returns "x1 AS ax, y1 AS ay, ..." if the table has all coordinates of the kind by these names, else NULL. */
+static char *
+rename_coordinates(TupleDesc desc, rb_kind kind, const char *const *names)
+{
+	const int width = rb_kind_width(kind), dims = kind == RB_SEGMENT2 || kind == RB_BOX2 ? 2 : 3;
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int k = 0; k < width; k++)
+	{
+		AttrNumber attno =
+			names[k / dims] == NULL ? 0 : find_by_pattern(desc, names[k / dims], "xyz"[k % dims]);
+
+		if (attno == 0)
+			return NULL;
+		appendStringInfo(&list, "%s%s AS %s", k > 0 ? ", " : "",
+						 quote_identifier(NameStr(TupleDescAttr(desc, attno - 1)->attname)),
+						 rb_coordinate_name(kind, k));
+	}
+	return list.data;
+}
+
+char *
+rb_way_to_coordinates(TupleDesc desc, const rb_source *source)
+{
+	const rb_kind kinds[] = {source->kind, source->kind == RB_BOX3 ? RB_BOX2 : source->kind};
+
+	if (source->kind == RB_POINT3)
+		return NULL;
+	for (size_t i = 0; i < lengthof(kinds) * lengthof(other_names); i++)
+	{
+		char *renamed = rename_coordinates(desc, kinds[i / lengthof(other_names)],
+										   other_names[i % lengthof(other_names)]);
+
+		if (renamed != NULL && source->query)
+			return psprintf("Write SELECT ..., %s in the query.", renamed);
+		if (renamed != NULL)
+			return psprintf("Name them in a view: CREATE VIEW shapes AS SELECT %s, %s FROM %s;",
+							columns_beside(source), renamed, relation_name(source));
+	}
+	return NULL;
+}

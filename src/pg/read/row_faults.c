@@ -148,17 +148,37 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 	return false;
 }
 
-/* where the sides take different kinds they may have been swapped */
+/* Returns the function that a call with geometries of that type may have meant, as a sentence, or "". */
 static const char *
-order_of_sides(const rb_receiver *r)
+function_for_type(const rb_receiver *r, int type)
+{
+	const bool lines = type == RB_TYPE_LINE || type == RB_TYPE_MULTILINE;
+	const bool points = type == RB_TYPE_POINT || type == RB_TYPE_MULTIPOINT;
+	const char *function = r->source->function;
+
+	if (strncmp(function, "redblue_triangle_", 17) == 0 && lines)
+		return strstr(function, "_self_") != NULL || strstr(function, "_nearest") != NULL
+				   ? "  For lines against surfaces use redblue_segment_triangle_pairs."
+				   : psprintf("  For lines against surfaces use redblue_segment_triangle_%s.",
+							  function + 17);
+	if (strncmp(function, "redblue_triangle_", 17) == 0 && points)
+		return "  For points in closed bodies use redblue_points_in_bodies.";
+	if (r->source->kind == RB_SEGMENT2 && points)
+		return "  For points use redblue_box_pairs.";
+	return "";
+}
+
+/* Returns what to add to the hint on a type that is refused: the sides may be swapped, or another function meant. */
+static const char *
+way_to_other_types(const rb_receiver *r, const rb_geometry_info *info)
 {
 	if (r->source->what != NULL)
 		return "";
 	if (strstr(r->source->function, "_in_bodies") != NULL)
 		return "  The bodies come last.";
-	return strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0
-			   ? "  The segments come first, then the triangles."
-			   : "";
+	if (strcmp(r->source->side, "segments") == 0 || strcmp(r->source->side, "triangles") == 0)
+		return "  The segments come first, then the triangles.";
+	return info != NULL ? function_for_type(r, info->bad_type) : "";
 }
 
 pg_noreturn static void
@@ -173,7 +193,7 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 		.value = quote_identifier(column_name(r, r->columns.geom)),
 		.kind = r->source->kind,
 		.many_points = r->source->many_points,
-		.more_hint = order_of_sides(r),
+		.more_hint = way_to_other_types(r, info),
 		.face_tolerance = r->builder->face_tolerance,
 		.face_share = r->builder->face_share,
 	};
