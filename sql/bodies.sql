@@ -118,6 +118,17 @@ SELECT * FROM redblue_body_check_query('SELECT 9 AS b, id, ax, ay, az, CASE id W
 SELECT * FROM redblue_body_check_query('SELECT 9 AS b, id, ax, ay, az, ax AS bx, ay AS by, az AS bz, cx, cy, cz FROM ore WHERE ore = 1', body => 'b');
 SELECT id, reason IS NULL AS good FROM redblue_body_check('ore', body => 'ore') WHERE reason IS NULL ORDER BY id;
 SELECT (redblue_body_check('bad', body => 'ore')).reason;
+-- numbers that are none are a reason, and so is an id that is null; of the body, not of the call
+CREATE TABLE holey AS SELECT id, ore, ax, ay, az, bx, by, bz, cx, cy, cz::numeric AS cz FROM ore WHERE ore <= 3;
+UPDATE holey SET by = CASE ore WHEN 1 THEN 'NaN' WHEN 2 THEN NULL ELSE by END WHERE id IN (SELECT max(id) FROM holey GROUP BY ore);
+SELECT id, faces, closed, valid, code, x, reason FROM redblue_body_check('holey', body => 'ore') ORDER BY id;
+SELECT body_id, count(*) FROM redblue_points_in_bodies('points', 'holey', body => 'ore', on_bad => 'skip') GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM redblue_points_in_bodies('points', 'holey', body => 'ore');
+UPDATE holey SET cz = 1e300::numeric * 1e100 WHERE ore = 3 AND id = (SELECT min(id) FROM holey WHERE ore = 3);
+INSERT INTO holey SELECT id, NULL, ax, ay, az, bx, by, bz, cx, cy, cz FROM holey WHERE ore = 3 LIMIT 2;
+SELECT id, valid, reason, count(*) FROM redblue_body_check('holey', body => 'ore') GROUP BY 1, 2, 3 ORDER BY 1, 3;
+SELECT body_id, count(*) FROM redblue_points_in_bodies_query('TABLE points', 'SELECT * FROM holey WHERE ore IS NOT NULL', body => 'ore', on_bad => 'skip') GROUP BY 1 ORDER BY 1;
+SELECT count(*) FROM redblue_points_in_bodies('points', 'holey', body => 'ore', on_bad => 'skip');
 SELECT count(*) FROM redblue_body_check('points');
 SELECT count(*) FROM redblue_body_check(NULL);
 

@@ -103,10 +103,12 @@ CREATE TYPE redblue_body_relation AS (red_id bigint, blue_id bigint, relation te
 COMMENT ON TYPE redblue_body_relation IS
 'a body of the red side and one of the blue side that share a point, and how they lie: the red one crosses, touches, is inside, contains or is equal to the blue one';
 
-CREATE TYPE redblue_body_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text);
+CREATE TYPE redblue_body_report AS (id bigint, faces int, closed boolean, oriented boolean, self_intersections bigint, reason text,
+	valid boolean, code int, x float8, y float8, z float8);
 COMMENT ON TYPE redblue_body_report IS
 'a row, and whether it is a body: the number of its faces; is each edge shared by an even number of them? do all normals point outward? how many pairs of its
-triangles cross each other; and in words what is wrong, or null';
+triangles cross each other; in words what is wrong, or null; is nothing wrong? the number of the first fault in val3dity''s list of errors of ISO 19107, and
+where it is, or nulls';
 
 -- ---- planner ----
 
@@ -817,7 +819,7 @@ COMMENT ON FUNCTION redblue_points_in_bodies IS
 'the points that lie in a body, exactly, and on which side of its boundary: inside, or boundary. A body is a row that is a closed surface (PolyhedralSurface,
 Tin, MultiPolygon, all with Z; its faces may be turned either way), or all rows of triangles with one value of the column body; what lies in
 a cavity is outside. Points: an id, and three numbers x y z or a geometry: Point with Z. A body that is not closed or crosses itself is error 22023, which names it;
-with on_bad => ''skip'' it is left out, and counted in redblue_last_run(). Ids, units and other errors as in redblue_triangle_pairs';
+with on_bad => ''skip'' it is left out, as is one that cannot be read, and a notice says how many are, and why. Ids, units and other errors as in redblue_triangle_pairs';
 
 CREATE FUNCTION redblue_points_in_bodies_query(
 	points text, bodies text,
@@ -909,8 +911,10 @@ LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT redblue_suppo
 COMMENT ON FUNCTION redblue_body_check IS
 'is each row (a closed surface, or all rows of triangles with one value of the column body) a body, and if not, why? A row for each: how many faces it has;
 closed: every edge belongs to an even number of faces; oriented: it is closed and all normals point outward, into cavities too; self_intersections: how many pairs of its
-triangles share more than corners and edges that both have; reason: in words, with the first edge or triangles at fault, null where all is well. The functions that want bodies need
-them closed and without self-intersections, and take faces turned either way. Columns and errors as in redblue_part_self_intersections';
+triangles share more than corners and edges that both have; reason: in words, with the first edge or faces at fault, null where all is well; valid: there is no reason;
+code: the number of the first fault in val3dity''s list of errors of ISO 19107, where it is in that list; x, y, z: where it is. A row that cannot be read, because a face crosses itself,
+is not flat, has a coordinate that is NaN, and so on, is no error but has its reason here, and null in faces and self_intersections. The functions that want bodies need
+them closed and without self-intersections, and take faces turned either way. Columns as in redblue_part_self_intersections';
 
 CREATE FUNCTION redblue_body_check_query(
 	bodies text,
@@ -2099,7 +2103,7 @@ volume is more than it may be there: max_volume everywhere; in a region what the
 keep_surface: no point is added on segments, facets and hull. max_points: it ends, with a notice, at so many vertices. Every promise of redblue_tetrahedralize holds, and redblue_mesh_check checks it. Without facets, points and segments the
 mesh that the tables hold is refined: vertices stay and get company, the other three tables are replaced, whose readers see the old mesh until the transaction ends; facet_id, polygon, segment_id, segment and region stay what they
 were. mesh_tets has radius_edge and min_dihedral (degrees) of each; a vertex added on the convex hull, off all facets, is of kind hull. body: a column of facets; rows with one value there are a body, and each body is meshed by itself, in parallel;
-all go into the same tables, with a column body_id. A body of which no mesh can be made is an error, that of the smallest such value; with on_bad => ''skip'' it is left out, with a notice. Errors: 22023
+all go into the same tables, with a column body_id. A body of which no mesh can be made is an error, that of the smallest such value; with on_bad => ''skip'' it is left out, as is one with a row that cannot be read, and a notice says how many are, and why. Errors: 22023
 radius_edge, a volume or max_points that is none; 0A000 body with other sides than facets, or a mesh of bodies that is to be refined again; 55000 a mesh that has faults; and those of redblue_tetrahedralize';
 
 CREATE FUNCTION redblue_refine_query(

@@ -588,10 +588,12 @@ good_bodies_are_remembered(void)
 	copy.row_of = NULL;
 	copy.nrows = bodies.nparts;
 	CHECK(rb_set_own(memory, &copy, &owned, &error) == RB_OK, "own");
-	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, &bad) == RB_OK, "check");
+	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, RB_BODY_OF_BODIES, &bad) == RB_OK,
+		  "check");
 	CHECK(!rb_set_knows(owned, RB_KNOWN_BODIES) && rb_is_marked(bad, 0), "a triangle is no body");
 	rb_set_learn(owned, RB_KNOWN_BODIES);
-	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, &bad) == RB_OK, "check");
+	CHECK(rb_bodies_check(&ctx, &rb_backend_cpu, owned, true, RB_BODY_OF_BODIES, &bad) == RB_OK,
+		  "check");
 	CHECK(!rb_is_marked(bad, 0), "it was asked again");
 	rb_free(memory, (void **) &bad);
 	rb_set_release(&owned);

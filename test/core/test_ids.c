@@ -185,6 +185,53 @@ objects(void)
 		}
 }
 
+/* objects of which a row was refused: none of their rows stays, and of their refusals the first */
+static void
+refused_objects(void)
+{
+	for (int round = 0; round < check_rounds(20); round++)
+		for (int sort = 0; sort < SORTS; sort++)
+		{
+			rows r;
+			rb_builder b;
+			rb_error error;
+			const rb_set *set = NULL;
+			uint32_t first = 0;
+
+			make_rows(&r, sort, round % 2 == 1);
+			build(&b, &r);
+			for (uint32_t i = 0; i < 30; i++)
+			{
+				rb_refusal refusal = {.id = r.id[(uint32_t) rand() % r.n],
+									  .fault = RB_GEOMETRY_NULL};
+
+				refusal.info.face = i + 1;
+				if (i % 7 == 3)
+					refusal = (rb_refusal){.fault = RB_GEOMETRY_NULL_ID};
+				CHECK(rb_builder_refuse(&b, &refusal, &error) == RB_OK, "refuse");
+				first = i == 0 ? (uint32_t) refusal.info.face : first;
+			}
+			CHECK(rb_builder_drop_refused(&b, &error) == RB_OK, "drop");
+			CHECK(b.nrefused >= 5 && b.refused[0].info.face == first, "%u refusals", b.nrefused);
+			for (uint32_t i = 0; i < b.nrefused; i++)
+			{
+				if (b.refused[i].fault == RB_GEOMETRY_NULL_ID)
+					continue;
+				for (uint32_t k = 0; k < i; k++)
+					CHECK(b.refused[k].id != b.refused[i].id ||
+							  b.refused[k].fault == RB_GEOMETRY_NULL_ID,
+						  "refusals %u and %u", k, i);
+				for (uint32_t row = 0; row < r.n; row++)
+					r.parts[row] = r.id[row] == b.refused[i].id ? 0 : r.parts[row];
+			}
+			CHECK(rb_builder_group(&b, &error) == RB_OK, "group");
+			CHECK(rb_builder_finish(&b, &set, &error) == RB_OK, "finish");
+			compare(set, &r);
+			rb_set_release(&set);
+			CHECK(rb_memory_used(memory) == 0, "memory left");
+		}
+}
+
 static int left; /* until should_stop says so */
 
 static bool
@@ -289,6 +336,7 @@ main(void)
 	memory = rb_memory_create((uint64_t) 1 << 40);
 	CHECK_RUN(numbers);
 	CHECK_RUN(objects);
+	CHECK_RUN(refused_objects);
 	CHECK_RUN(refusals);
 	CHECK_RUN(stops);
 	rb_memory_destroy(memory);

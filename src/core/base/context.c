@@ -73,6 +73,9 @@ rb_stats_add(rb_stats *sum, const rb_stats *more)
 	one.box_tests += sum->box_tests;
 	one.redundant_tests += sum->redundant_tests;
 	one.bad_bodies += sum->bad_bodies;
+	for (int side = 0; side < 2; side++)
+		for (int fault = 0; fault < RB_BODY_FAULTS; fault++)
+			one.bad_because[side][fault] += sum->bad_because[side][fault];
 	one.hits += sum->hits;
 	one.record_bytes += sum->record_bytes;
 	one.exact_integer += sum->exact_integer;

@@ -186,6 +186,8 @@ rb_predicate_tells(rb_predicate predicate)
 	return predicate != RB_MEET;
 }
 
+#define RB_BODY_WORDS 37
+
 /* so many words of eight bytes, in a block */
 RB_HD int
 rb_told_words(rb_predicate predicate)
@@ -196,8 +198,8 @@ rb_told_words(rb_predicate predicate)
 			return 0;
 		case RB_INSIDE: /* from, to, length, on the boundary? */
 			return 4;
-		case RB_BODY: /* rb_body_words */
-			return 12;
+		case RB_BODY: /* rb_body_to_words */
+			return RB_BODY_WORDS;
 		default:
 			return 1;
 	}

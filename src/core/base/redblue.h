@@ -73,12 +73,28 @@ typedef enum rb_status
 	RB_BAD_FILE  /* a temporary file could not be read: text says why */
 } rb_status;
 
+/* what is wrong with the triangles of a body: the first of these that applies */
+typedef enum rb_body_fault
+{
+	RB_BODY_GOOD,
+	RB_BODY_FLAT,    /* no triangle has an area */
+	RB_BODY_OPEN,    /* an edge that an odd number of triangles use */
+	RB_BODY_TURNED,  /* an edge that more triangles run along in one direction than in the other */
+	RB_BODY_INWARD,  /* a triangle whose normal points into the body, or between two insides */
+	RB_BODY_CROSSED, /* triangles that cross each other */
+	RB_BODY_UNREAD,  /* its row could not be taken */
+	RB_BODY_FAULTS
+} rb_body_fault;
+
 /* of which side, where both may be of bodies */
 typedef enum rb_body_of
 {
 	RB_BODY_OF_BODIES,
 	RB_BODY_OF_RED,
-	RB_BODY_OF_BLUE
+	RB_BODY_OF_BLUE,
+	RB_BODY_SIDE = 3, /* the bits of these */
+	RB_BODY_TOGETHER =
+		4 /* one more: all rows of the side together are closed, and are not put together to objects */
 } rb_body_of;
 
 /* a sentence for each status, never NULL */
@@ -317,6 +333,9 @@ typedef struct rb_builder
 	void *face_corners; /* scratch for faces that are no triangles (face.c) */
 	void *face_mesh;
 	void *face_uses;
+	struct rb_refusal *refused; /* rows that could not be taken, in the order of reading */
+	uint32_t nrefused;
+	size_t refused_cap;
 } rb_builder;
 
 extern void rb_builder_init(rb_builder *b, rb_memory *memory, rb_kind kind);
@@ -452,7 +471,13 @@ typedef enum rb_geometry_fault
 	RB_GEOMETRY_HOLES,        /* `hole` and `other` overlap, at[0] */
 	RB_GEOMETRY_NOT_FLAT,     /* its corner at[0] lies at `distance` from its plane */
 	RB_GEOMETRY_NO_MEMORY,    /* see the rb_error */
-	RB_GEOMETRY_STOPPED /* the builder's should_stop said so; nothing is wrong with the bytes */
+	RB_GEOMETRY_STOPPED, /* the builder's should_stop said so; nothing is wrong with the bytes */
+	/* of a row, never of geometry bytes: */
+	RB_GEOMETRY_NULL,    /* a coordinate is null */
+	RB_GEOMETRY_SRID,    /* its SRID is `srid`, that of the rows before it `other_srid` */
+	RB_GEOMETRY_NULL_ID, /* its id is null */
+	RB_GEOMETRY_NO_ID,   /* its id is no integer of eight bytes */
+	RB_GEOMETRY_FAULTS
 } rb_geometry_fault;
 
 typedef struct rb_geometry_info
@@ -468,7 +493,35 @@ typedef struct rb_geometry_info
 	int axis; /* 0, 1, 2: x, y, z */
 	double at[4][3];
 	double distance;
+	bool two_rings;  /* RB_GEOMETRY_CROSSING: the edges are of two rings */
+	uint8_t overlap; /* RB_GEOMETRY_HOLES: an rb_hole_overlap */
+	int32_t other_srid;
 } rb_geometry_info;
+
+/* how two holes of a face overlap */
+typedef enum rb_hole_overlap
+{
+	RB_HOLES_CROSS,
+	RB_HOLES_NESTED, /* one lies within the other */
+	RB_HOLES_EQUAL
+} rb_hole_overlap;
+
+/* a row that could not be taken, and why */
+typedef struct rb_refusal
+{
+	int64_t id; /* 0 of RB_GEOMETRY_NULL_ID and RB_GEOMETRY_NO_ID */
+	rb_geometry_fault fault;
+	rb_geometry_info info;
+} rb_refusal;
+
+/* the row under construction is dropped and noted among those that were refused */
+extern rb_status rb_builder_refuse(rb_builder *b, const rb_refusal *refusal, rb_error *error);
+
+/*
+ * Rows of one id are about to become one object: drops all rows whose id is that of a refused row, and keeps of the
+ * refused rows of each id the first.  Rows without an id stay.
+ */
+extern rb_status rb_builder_drop_refused(rb_builder *b, rb_error *error);
 
 /* "Triangle", "Tin", ...; PostGIS's spelling */
 extern const char *rb_geometry_type_name(uint32_t type);
@@ -558,7 +611,8 @@ typedef struct rb_stats
 	double grid_ms[3];        /* of the grid's stage on a device: plan, map, schedule */
 	uint64_t box_tests;       /* box comparisons made to find the candidates; of these ... */
 	uint64_t redundant_tests; /* ... found an overlap in a cell that does not own the pair */
-	uint64_t bad_bodies;      /* rows that were left out (job.skip_bad) */
+	uint64_t bad_bodies;      /* rows that were left out (job.skip_bad); of these ... */
+	uint64_t bad_because[2][RB_BODY_FAULTS]; /* ... on either side so many by each first fault */
 	uint64_t hits;            /* pairs of parts that share a point, as far as they were asked */
 	uint64_t record_bytes;    /* in which a device sent them, where it groups them (rb_records.h) */
 	uint64_t exact_integer;   /* exact signs taken by fixed-width integers, */
@@ -689,7 +743,8 @@ typedef struct rb_job
 	bool within_rows;
 	bool
 		skip_bad; /* rows that are no bodies, where bodies are asked for, are left out, instead of RB_BAD_BODY */
-	bool whole; /* RB_PAIRS: every block but the last one is full, however long that takes */
+	bool by_object; /* RB_BODY: rows are all there is of an object */
+	bool whole;     /* RB_PAIRS: every block but the last one is full, however long that takes */
 	/*
 	 * RB_GROUPS: rows with the same number (rb_ids_number) are one group, of so many; NULL: each
 	 * row is one.  To be kept until the stream is closed.

@@ -25,10 +25,11 @@ typedef struct all
 	uint32_t *bad;
 	uint32_t *stars; /* rows that do not cross themselves: a bit each, like bad */
 	pthread_mutex_t lock;
-	uint32_t first;        /* the first bad row, ... */
-	rb_body_report report; /* ... and why */
-	const uint32_t *part;  /* of the set, for each that is joined; or NULL: itself */
-	rb_pair crossing;      /* the first two triangles that cross each other */
+	uint64_t because[RB_BODY_FAULTS]; /* bad rows, by their first fault */
+	uint32_t first;                   /* the first bad row, ... */
+	rb_body_report report;            /* ... and why */
+	const uint32_t *part;             /* of the set, for each that is joined; or NULL: itself */
+	rb_pair crossing;                 /* the first two triangles that cross each other */
 	int status;
 } all;
 
@@ -37,6 +38,7 @@ note_bad(all *a, uint32_t row, const rb_body_report *report)
 {
 	rb_mark(a->bad, row);
 	pthread_mutex_lock(&a->lock);
+	a->because[report->fault == RB_BODY_GOOD ? RB_BODY_CROSSED : report->fault]++;
 	if (row < a->first)
 	{
 		a->first = row;
@@ -119,10 +121,13 @@ put_crossing(void *user, const rb_pair *pairs, size_t n)
 	return rb_should_stop(a->ctx) ? RB_STOPPED : RB_OK;
 }
 
+/* the first of them is told; the others are known by their bits */
 static void
 note_crossing(all *a)
 {
 	rb_body_report report = {.fault = RB_BODY_GOOD, .self_intersections = 1};
+	uint64_t open = a->because[RB_BODY_FLAT] + a->because[RB_BODY_OPEN], bad = 0;
+	const double *t[2];
 	uint32_t row;
 
 	if (a->crossing.red == UINT32_MAX)
@@ -130,7 +135,13 @@ note_crossing(all *a)
 	row = rb_row_of(a->bodies, a->crossing.red);
 	report.crossing[0] = a->crossing.red - a->start[row];
 	report.crossing[1] = a->crossing.blue - a->start[row];
+	t[0] = a->bodies->coords + (size_t) a->crossing.red * 9;
+	t[1] = a->bodies->coords + (size_t) a->crossing.blue * 9;
+	rb_triangles_place(t[0], t[1], report.crossing_at);
 	note_bad(a, row, &report);
+	for (uint32_t i = 0; i < a->bodies->nrows; i++)
+		bad += rb_is_marked(a->bad, i);
+	a->because[RB_BODY_CROSSED] = bad - open;
 }
 
 static rb_status
@@ -206,9 +217,37 @@ check_crossing(all *a, const rb_backend *backend)
 	return status;
 }
 
+/* counts the rows that are left out, or raises the first one */
+static rb_status
+tell_bad(all *a, bool skip, rb_body_of of)
+{
+	const rb_set *bodies = a->bodies;
+	char text[RB_BODY_REASON];
+	bool together = false;
+	int64_t id;
+	rb_status status = RB_OK;
+
+	for (int fault = 0; fault < RB_BODY_FAULTS; fault++)
+	{
+		a->ctx->stats.bad_bodies += a->because[fault];
+		a->ctx->stats.bad_because[of == RB_BODY_OF_RED ? 0 : 1][fault] += a->because[fault];
+	}
+	if (a->first == UINT32_MAX || skip)
+		return RB_OK;
+	if (a->report.fault == RB_BODY_OPEN && bodies->nrows > 1)
+		status = rb_bodies_are_closed_together(a->ctx, bodies, &together);
+	if (status != RB_OK)
+		return status;
+	rb_body_reason(&a->report, text);
+	id = bodies->ids != NULL ? bodies->ids[a->first]
+							 : (int64_t) ((uint64_t) bodies->first_id + a->first);
+	return rb_fail(a->ctx, RB_BAD_BODY, (uint64_t) id,
+				   (uint64_t) of | (together ? RB_BODY_TOGETHER : 0), text);
+}
+
 rb_status
 rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
-				uint32_t **bad)
+				rb_body_of of, uint32_t **bad)
 {
 	const size_t words = bodies->nrows / 32 + 1;
 	all a = {
@@ -238,19 +277,24 @@ rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies
 	}
 	if (status == RB_OK && a.first == UINT32_MAX)
 		rb_set_learn(bodies, RB_KNOWN_BODIES);
+	if (status == RB_OK)
+		status = tell_bad(&a, skip, of);
 	rb_free(ctx->memory, (void **) &start);
 	rb_free(ctx->memory, (void **) &a.stars);
-	for (uint32_t row = 0; status == RB_OK && row < bodies->nrows; row++)
-		ctx->stats.bad_bodies += rb_is_marked(*bad, row);
-	if (status == RB_OK && !skip && a.first != UINT32_MAX)
+	return status;
+}
+
+rb_status
+rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies, bool *together)
+{
+	rb_body_report report;
+	rb_status status = rb_body_check_closed(ctx, bodies->coords, bodies->nparts, &report);
+
+	*together = status == RB_OK && report.fault == RB_BODY_GOOD;
+	if (status == RB_OVER_BUDGET || status == RB_OUT_OF_MEMORY)
 	{
-		const int64_t id = bodies->ids != NULL ? bodies->ids[a.first]
-											   : (int64_t) ((uint64_t) bodies->first_id + a.first);
-
-		char text[RB_BODY_REASON];
-
-		rb_body_reason(&a.report, text);
-		return rb_fail(ctx, RB_BAD_BODY, (uint64_t) id, 0, text);
+		rb_forget_failure(ctx);
+		return RB_OK;
 	}
 	return status;
 }

@@ -53,6 +53,7 @@ typedef struct check
 	uint32_t n;
 	rb_body_report *report;
 	bool closed_only;
+	const uint32_t *face_of; /* of each triangle: which polygon; NULL: each is one */
 	rb_corners corners;
 	uint32_t *side; /* edge, of each corner: to the next one of its triangle */
 	uint32_t *table;
@@ -184,6 +185,146 @@ report_edge(check *c, rb_body_fault fault, uint32_t at)
 	c->report->uses = uses_of(e, 0, true) + uses_of(e, 1, true);
 	memcpy(c->report->edge, c->t + 3 * (size_t) e->from, 3 * sizeof(double));
 	memcpy(c->report->edge + 3, c->t + 3 * (size_t) e->to, 3 * sizeof(double));
+}
+
+/* ---- corners on edges ---- */
+
+/*
+ * The triangles of a polygon may have edges that no ring has: where a ring runs back over itself, but for a distance from its
+ * plane, one of its corners, r, lies on one of its edges pq, seen along the axis of its triangulation.  So its
+ * triangles have the edges pr and rq, and its neighbour has pq.  Likewise where r lies on an edge of a neighbour,
+ * which lacks that corner.  That is recognized by what it leaves: two edges with an odd number of uses that have an
+ * end in common, and lie on each other seen along an axis; and a face that has one of them and not
+ * the other one, and the corners of both.
+ */
+
+static bool
+face_has(const check *c, uint32_t face, uint32_t first, uint32_t corner)
+{
+	for (uint32_t i = first; i < c->n && c->face_of[i] == face; i++)
+		for (uint32_t k = 0; k < 3; k++)
+			if (c->corners.first[3 * i + k] == corner)
+				return true;
+	return false;
+}
+
+/* a triangle of the face that has the edge; NONE: there is none */
+static uint32_t
+find_in_face(const check *c, uint32_t face, uint32_t first, uint32_t edge)
+{
+	for (uint32_t i = first; i < c->n && c->face_of[i] == face; i++)
+		for (uint32_t k = 0; k < 3; k++)
+			if (c->side[3 * i + k] == edge)
+				return i;
+	return NONE;
+}
+
+/* seen along that axis, has it an area? */
+static bool
+is_seen(rb_exact_env *env, const double *t, int axis)
+{
+	double q[6];
+
+	rb_project(t, 3, axis, q);
+	return rb_orient2d_points(env, q, q + 2, q + 4) != 0;
+}
+
+/* seen along that axis, is r on the line from p to q, and neither end? */
+static bool
+is_on_line(rb_exact_env *env, const double *p, const double *q, const double *r, int axis)
+{
+	const int x = (axis + 1) % 3, y = (axis + 2) % 3;
+	const double a[2] = {p[x], p[y]}, b[2] = {q[x], q[y]}, c[2] = {r[x], r[y]};
+	const int along = a[0] != b[0] ? 0 : 1;
+
+	return rb_orient2d_points(env, a, b, c) == 0 && ((a[along] < c[along] && c[along] < b[along]) ||
+													 (b[along] < c[along] && c[along] < a[along]));
+}
+
+/* a face that has the edge pr and not pq, and the corners of both: its first triangle, and the axis */
+static bool
+find_corner_on_edge(const check *c, uint32_t pr, uint32_t pq, uint32_t p, uint32_t *first,
+					int *axis)
+{
+	const uint32_t r = c->edges[pr].from == p ? c->edges[pr].to : c->edges[pr].from;
+	const uint32_t q = c->edges[pq].from == p ? c->edges[pq].to : c->edges[pq].from;
+	const double *t = c->t;
+	rb_exact_env env = {.filters = RB_FILTER_ALL, .exact = true};
+
+	for (*axis = 0; *axis < 3; (*axis)++)
+	{
+		if (!is_on_line(&env, t + 3 * (size_t) p, t + 3 * (size_t) q, t + 3 * (size_t) r, *axis))
+			continue;
+		for (uint32_t i = 0; i < c->n; i++)
+		{
+			uint32_t with;
+
+			if (i > 0 && c->face_of[i] == c->face_of[i - 1])
+				continue;
+			with = find_in_face(c, c->face_of[i], i, pr);
+			if (with == NONE || find_in_face(c, c->face_of[i], i, pq) != NONE ||
+				!face_has(c, c->face_of[i], i, q) || !is_seen(&env, t + 9 * (size_t) with, *axis))
+				continue;
+			*first = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool
+is_odd(const edge *e)
+{
+	return (uses_of(e, 0, false) + uses_of(e, 1, false)) % 2 == 1;
+}
+
+/* p, q, r and the face go into the report */
+static void
+report_corner(check *c, uint32_t p, uint32_t pq, uint32_t pr, uint32_t first, int axis)
+{
+	rb_body_report *report = c->report;
+	const uint32_t q = c->edges[pq].from == p ? c->edges[pq].to : c->edges[pq].from;
+	const uint32_t r = c->edges[pr].from == p ? c->edges[pr].to : c->edges[pr].from;
+
+	report->corner_on_edge = true;
+	report->triangle = first;
+	report->info.axis = axis;
+	memcpy(report->info.at[0], c->t + 3 * (size_t) r, sizeof report->info.at[0]);
+	memcpy(report->edge, c->t + 3 * (size_t) p, 3 * sizeof(double));
+	memcpy(report->edge + 3, c->t + 3 * (size_t) q, 3 * sizeof(double));
+}
+
+/* the edge at fault, or another one that meets it, may be what a corner on an edge has left */
+static void
+look_for_corner(check *c, uint32_t open)
+{
+	const edge *e = &c->edges[open];
+
+	for (uint32_t i = 0; i < c->nedges; i++)
+	{
+		const edge *f = &c->edges[i];
+		uint32_t p, first;
+		int axis;
+
+		if (i == open || !is_odd(f))
+			continue;
+		if (f->from == e->from || f->to == e->from)
+			p = e->from;
+		else if (f->from == e->to || f->to == e->to)
+			p = e->to;
+		else
+			continue;
+		if (find_corner_on_edge(c, open, i, p, &first, &axis))
+		{
+			report_corner(c, p, i, open, first, axis);
+			return;
+		}
+		if (find_corner_on_edge(c, i, open, p, &first, &axis))
+		{
+			report_corner(c, p, open, i, first, axis);
+			return;
+		}
+	}
 }
 
 /* ---- winding numbers ---- */
@@ -547,6 +688,8 @@ check_all(check *c)
 		if (report->flat == 0 || first_fault(c, true, false) != NONE)
 		{
 			report_edge(c, RB_BODY_OPEN, open);
+			if (c->face_of != NULL)
+				look_for_corner(c, open);
 			return RB_OK;
 		}
 		all = true;
@@ -567,41 +710,89 @@ check_all(check *c)
 }
 
 static rb_status
-check_body(rb_context *ctx, const double *triangles, uint32_t n, bool closed_only,
-		   rb_body_report *report)
+begin_check(check *c)
 {
-	check c = {.ctx = ctx, .t = triangles, .n = n, .report = report, .closed_only = closed_only};
-	rb_status status;
+	rb_status status = rb_array(c->ctx, (void **) &c->side, (size_t) 3 * c->n, sizeof *c->side);
 
-	memset(report, 0, sizeof *report);
-	report->triangles = n;
-	report->fault = RB_BODY_FLAT;
-	if (n == 0)
-		return RB_OK;
-	status = rb_array(ctx, (void **) &c.side, (size_t) 3 * n, sizeof *c.side);
+	memset(c->report, 0, sizeof *c->report);
+	c->report->triangles = c->n;
+	c->report->fault = RB_BODY_FLAT;
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &c.flat, n, sizeof *c.flat);
+		status = rb_array(c->ctx, (void **) &c->flat, c->n, sizeof *c->flat);
 	if (status == RB_OK)
-		status = rb_array(ctx, (void **) &c.lot, n, sizeof *c.lot);
-	if (status == RB_OK)
+		status = rb_array(c->ctx, (void **) &c->lot, c->n, sizeof *c->lot);
+	return status;
+}
+
+static void
+end_check(check *c)
+{
+	rb_memory *memory = c->ctx->memory;
+
+	rb_corners_free(memory, &c->corners);
+	rb_free(memory, (void **) &c->side);
+	rb_free(memory, (void **) &c->table);
+	rb_free(memory, (void **) &c->edges);
+	rb_free(memory, (void **) &c->flat);
+	rb_free(memory, (void **) &c->lot);
+}
+
+static rb_status
+check_body(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
+		   bool closed_only, rb_body_report *report)
+{
+	check c = {.ctx = ctx,
+			   .t = triangles,
+			   .n = n,
+			   .face_of = face_of,
+			   .report = report,
+			   .closed_only = closed_only};
+	rb_status status = begin_check(&c);
+
+	if (status == RB_OK && n > 0)
 		status = check_all(&c);
-	rb_corners_free(ctx->memory, &c.corners);
-	rb_free(ctx->memory, (void **) &c.side);
-	rb_free(ctx->memory, (void **) &c.table);
-	rb_free(ctx->memory, (void **) &c.edges);
-	rb_free(ctx->memory, (void **) &c.flat);
-	rb_free(ctx->memory, (void **) &c.lot);
+	end_check(&c);
 	return status;
 }
 
 rb_status
 rb_body_check(rb_context *ctx, const double *triangles, uint32_t n, rb_body_report *report)
 {
-	return check_body(ctx, triangles, n, false, report);
+	return check_body(ctx, triangles, n, NULL, false, report);
+}
+
+rb_status
+rb_body_check_faces(rb_context *ctx, const double *triangles, uint32_t n, const uint32_t *face_of,
+					rb_body_report *report)
+{
+	return check_body(ctx, triangles, n, face_of, false, report);
 }
 
 rb_status
 rb_body_check_closed(rb_context *ctx, const double *triangles, uint32_t n, rb_body_report *report)
 {
-	return check_body(ctx, triangles, n, true, report);
+	return check_body(ctx, triangles, n, NULL, true, report);
+}
+
+rb_status
+rb_body_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_t a, uint32_t b,
+				  bool *apart)
+{
+	rb_body_report report;
+	check c = {.ctx = ctx, .t = triangles, .n = n, .report = &report};
+	rb_status status = begin_check(&c);
+
+	if (status == RB_OK)
+		status = rb_corners_find(ctx, triangles, 3 * n, &c.corners);
+	if (status == RB_OK)
+		status = count_uses(&c);
+	if (status == RB_OK)
+	{
+		for (uint32_t i = 0; i < 3 * n; i++)
+			if (c.side[i] != NONE)
+				c.lot[lot_of(&c, i / 3)] = lot_of(&c, c.edges[c.side[i]].first);
+		*apart = lot_of(&c, a) != lot_of(&c, b);
+	}
+	end_check(&c);
+	return status;
 }

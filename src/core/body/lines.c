@@ -459,7 +459,8 @@ rb_compose_insides(rb_context *ctx, const rb_backend *backend, const rb_job *job
 {
 	all a = {.ctx = ctx, .lines = job->red, .bodies = job->blue, .sink = sink};
 	uint32_t *bad = NULL;
-	rb_status status = rb_bodies_check(ctx, backend, job->blue, job->skip_bad, &bad);
+	rb_status status =
+		rb_bodies_check(ctx, backend, job->blue, job->skip_bad, RB_BODY_OF_BODIES, &bad);
 
 	a.bad = bad;
 	pthread_mutex_init(&a.lock, NULL);

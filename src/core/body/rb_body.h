@@ -224,15 +224,6 @@ extern void rb_triangle_centre(const double *t, double low[3], double high[3]);
 
 /* ---- is it a body? (check.c) ---- */
 
-typedef enum rb_body_fault
-{
-	RB_BODY_GOOD,
-	RB_BODY_FLAT,   /* no triangle has an area */
-	RB_BODY_OPEN,   /* an edge that an odd number of triangles use */
-	RB_BODY_TURNED, /* an edge that more triangles run along in one direction than in the other */
-	RB_BODY_INWARD  /* a triangle whose normal points into the body, or between two insides */
-} rb_body_fault;
-
 typedef struct rb_body_report
 {
 	uint32_t triangles;
@@ -241,33 +232,73 @@ typedef struct rb_body_report
 	bool
 		paired; /* every edge has two triangles, which have an area and run along it in opposite directions */
 	bool oriented;
-	rb_body_fault fault; /* the first one, in the order of this list */
+	rb_body_fault fault; /* the first one, in the order of that list; a crossing is none of these */
 	uint32_t triangle;   /* the first that has the edge; or the one at fault */
 	double edge[6];      /* the edge at fault; of a triangle the first one */
 	uint32_t uses;       /* triangles that have the edge */
 	/* for whoever joins the body with itself */
 	uint64_t self_intersections; /* pairs of triangles that cross each other */
 	uint32_t crossing[2];        /* the first of them */
+	double crossing_at[3];       /* a point that these share, rounded */
+	bool crossing_apart;         /* no edges lead from the one to the other */
+	bool crossing_equal;         /* they have the same corners */
 	uint32_t faces;              /* polygons, or triangles */
+	bool of_faces;               /* triangle and crossing are numbers of polygons */
+	bool
+		corner_on_edge; /* RB_BODY_OPEN: of polygon `triangle` info.at[0] is, seen along info.axis */
+	bool together;      /* all rows of the set together are closed, and none by itself */
+	/* RB_BODY_UNREAD: why, and which distance from the plane of a face is allowed */
+	rb_geometry_fault why;
+	rb_geometry_info info;
+	double face_tolerance;
 } rb_body_report;
 
+/* ---- what is said of a report (reasons.c) ---- */
+
 /* room for what is wrong with a body */
-#define RB_BODY_REASON 400
+#define RB_BODY_REASON 700
 
 /* sentences for all that is wrong, or an empty string */
 extern void rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON]);
+
+/* the number of the first fault in val3dity's list of errors of ISO 19107; 0: it is not in that list, or there is none */
+extern int rb_body_code(const rb_body_report *report);
+
+/* a point where the first fault is; false: there is none, or it is nowhere */
+extern bool rb_body_place(const rb_body_report *report, double at[3]);
+
+/* a point that two triangles share which cross each other, rounded */
+extern void rb_triangles_place(const double *a, const double *b, double at[3]);
+
+/* "not closed": what is wrong with rows that are left out, in a list of reasons; the second of RB_BODY_UNREAD */
+extern const char *rb_body_fault_name(rb_body_fault fault);
+extern const char *rb_refusal_name(rb_geometry_fault fault);
+
+/* ---- reports of all rows of a set (reports.c) ---- */
 
 /* a report as it is told in a block: rb_told_words(RB_BODY) words */
 extern void rb_body_to_words(const rb_body_report *report, uint64_t *words);
 extern void rb_body_of_words(rb_body_report *report, const uint64_t *words);
 
+/* the report of a row that could not be taken */
+extern void rb_body_of_refusal(rb_body_report *report, const rb_refusal *refusal,
+							   double face_tolerance);
+
 /* the triangles of one body; RB_OK whatever the report says */
 extern rb_status rb_body_check(rb_context *ctx, const double *triangles, uint32_t n,
 							   rb_body_report *report);
 
+/* the same of triangles of polygons, whose numbers ascend: corners that lie on edges are recognized */
+extern rb_status rb_body_check_faces(rb_context *ctx, const double *triangles, uint32_t n,
+									 const uint32_t *face_of, rb_body_report *report);
+
 /* the same without asking which way they are turned: rays need them closed and no more */
 extern rb_status rb_body_check_closed(rb_context *ctx, const double *triangles, uint32_t n,
 									  rb_body_report *report);
+
+/* do no edges that triangles share lead from triangle a to triangle b? */
+extern rb_status rb_body_are_apart(rb_context *ctx, const double *triangles, uint32_t n, uint32_t a,
+								   uint32_t b, bool *apart);
 
 /*
  * Is this the whole boundary of a body, all of it seen from one point (star.c)?  Then it does not
@@ -288,11 +319,15 @@ extern void rb_star_room_free(rb_memory *memory, rb_star_room *room);
 
 /*
  * Which rows of a set of triangles are no bodies, because they are not closed or cross themselves?
- * A bit for each, 32 rows a word; the caller frees them.  With `skip` they are counted as
- * stats.bad_bodies, else the first one is RB_BAD_BODY.
+ * A bit for each, 32 rows a word; the caller frees them.  With `skip` they are counted in the statistics, as bad bodies
+ * of side 0 (red) or 1 (blue), else the first one is RB_BAD_BODY of that side.
  */
 extern rb_status rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies,
-								 bool skip, uint32_t **bad);
+								 bool skip, rb_body_of of, uint32_t **bad);
+
+/* are all rows of a set closed together?  False too where there is no memory for the question. */
+extern rb_status rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies,
+											   bool *together);
 
 #ifdef __cplusplus
 }

@@ -435,11 +435,8 @@ relate(relations *r, const rb_row_sink *sink)
 	rb_status status = RB_OK;
 
 	for (int side = 0; side < 2 && status == RB_OK; side++)
-	{
-		status = rb_bodies_check(r->ctx, r->backend, set[side], r->job->skip_bad, &r->bad[side]);
-		if (status == RB_BAD_BODY)
-			r->ctx->error.limit = side == 0 ? RB_BODY_OF_RED : RB_BODY_OF_BLUE;
-	}
+		status = rb_bodies_check(r->ctx, r->backend, set[side], r->job->skip_bad,
+								 side == 0 ? RB_BODY_OF_RED : RB_BODY_OF_BLUE, &r->bad[side]);
 	for (int side = 0; side < 2 && status == RB_OK; side++)
 		status = rb_fans_find(r->ctx, set[side], r->bad[side], &r->fans[side]);
 	if (status == RB_OK)

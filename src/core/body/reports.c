@@ -1,6 +1,6 @@
 /*
  * reports.c
- *	  What of each row of a set is a body, and what is wrong with the others: numbers, and sentences.
+ *	  What of each row of a set is a body, and what is wrong with the others (reasons.c has it in words).
  *
  * Two things are asked of a row, neither of which needs the other: is it closed and turned
  * outward (check.c), and how many pairs of its triangles cross each other, which is a
@@ -13,106 +13,35 @@
 #include "core/join/rb_join.h"
 #include "core/set/rb_set.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define GRAIN 16  /* rows that a thread takes at once */
-#define DIGITS 15 /* of a coordinate, in a text */
-#define WORDS 12  /* that are told of each */
+#define GRAIN 16 /* rows that a thread takes at once */
 
-/* ---- sentences ---- */
-
-/* "-0.5 3 1e+20", as short as the doubles allow, if not too long for a text */
-static void
-point_text(char *to, size_t size, const double *p)
-{
-	int at = 0;
-
-	for (int k = 0; k < 3; k++)
-		for (int digits = 6; digits <= DIGITS; digits++)
-		{
-			const int n =
-				snprintf(to + at, size - (size_t) at, "%s%.*g", k > 0 ? " " : "", digits, p[k]);
-
-			if (strtod(to + at, NULL) == p[k] || digits == DIGITS)
-			{
-				at += n;
-				break;
-			}
-		}
-}
-
-void
-rb_body_reason(const rb_body_report *report, char text[RB_BODY_REASON])
-{
-	char from[72], to[72];
-	int n = 0;
-
-	text[0] = '\0';
-	point_text(from, sizeof from, report->edge);
-	point_text(to, sizeof to, report->edge + 3);
-	switch (report->fault)
-	{
-		case RB_BODY_GOOD:
-			break;
-		case RB_BODY_FLAT:
-			n = snprintf(text, RB_BODY_REASON, "None of its triangles has an area.");
-			break;
-		case RB_BODY_OPEN:
-			n = snprintf(text, RB_BODY_REASON, "It is not closed: %u triangle%s the edge (%s, %s).",
-						 report->uses, report->uses == 1 ? " has" : "s have", from, to);
-			break;
-		case RB_BODY_TURNED:
-			n = snprintf(
-				text, RB_BODY_REASON,
-				"It is not oriented: of the %u triangles that have the edge (%s, %s) more run "
-				"along it in one direction than in the other.",
-				report->uses, from, to);
-			break;
-		case RB_BODY_INWARD:
-			n = snprintf(
-				text, RB_BODY_REASON,
-				"It is not oriented: its triangle %u, from (%s) to (%s), has its normal on "
-				"the wrong side.",
-				report->triangle + 1, from, to);
-			break;
-	}
-	if (report->self_intersections > 0)
-		snprintf(text + n, RB_BODY_REASON - (size_t) n,
-				 "%sIt crosses itself: its triangles %u and %u do.", n > 0 ? " " : "",
-				 report->crossing[0] + 1, report->crossing[1] + 1);
-}
+_Static_assert(sizeof(rb_body_report) == RB_BODY_WORDS * sizeof(uint64_t),
+			   "a report is told in so many words");
 
 /* ---- words ---- */
 
 void
 rb_body_to_words(const rb_body_report *report, uint64_t *words)
 {
-	words[0] = (uint64_t) report->closed | (uint64_t) report->oriented << 1 |
-			   (uint64_t) report->fault << 2;
-	words[1] = report->faces;
-	words[2] = report->self_intersections;
-	words[3] = (uint64_t) report->crossing[0] << 32 | report->crossing[1];
-	words[4] = report->triangle;
-	words[5] = report->uses;
-	memcpy(words + 6, report->edge, sizeof report->edge);
+	memcpy(words, report, sizeof *report);
 }
 
 void
 rb_body_of_words(rb_body_report *report, const uint64_t *words)
 {
+	memcpy(report, words, sizeof *report);
+}
+
+void
+rb_body_of_refusal(rb_body_report *report, const rb_refusal *refusal, double face_tolerance)
+{
 	memset(report, 0, sizeof *report);
-	report->closed = words[0] & 1;
-	report->oriented = words[0] >> 1 & 1;
-	report->fault = (rb_body_fault) (words[0] >> 2);
-	report->faces = (uint32_t) words[1];
-	report->self_intersections = words[2];
-	report->crossing[0] = (uint32_t) (words[3] >> 32);
-	report->crossing[1] = (uint32_t) words[3];
-	report->triangle = (uint32_t) words[4];
-	report->uses = (uint32_t) words[5];
-	memcpy(report->edge, words + 6, sizeof report->edge);
+	report->fault = RB_BODY_UNREAD;
+	report->why = refusal->fault;
+	report->info = refusal->info;
+	report->face_tolerance = face_tolerance;
 }
 
 /* ---- all rows ---- */
@@ -129,10 +58,23 @@ typedef struct all
 	const rb_set *bodies;
 	const rb_row_sink *sink;
 	uint32_t *start;
-	crossings *of; /* each row */
+	crossings *of;  /* each row */
+	bool by_object; /* rows are put together to objects already */
+	bool together;  /* no row is closed, and all of them together are */
+	int closed;     /* some row is; by several threads */
 	pthread_mutex_t lock;
 	int status;
 } all;
+
+static bool
+have_same_corners(const double *a, const double *b)
+{
+	for (int i = 0; i < 9; i += 3)
+		if (memcmp(a + i, b, 3 * sizeof *a) != 0 && memcmp(a + i, b + 3, 3 * sizeof *a) != 0 &&
+			memcmp(a + i, b + 6, 3 * sizeof *a) != 0)
+			return false;
+	return true;
+}
 
 static rb_status
 put_crossing(void *user, const rb_pair *pairs, size_t n)
@@ -163,12 +105,42 @@ count_crossings(all *a, const rb_backend *backend)
 	return a->bodies->row_of != NULL ? rb_join_step(a->ctx, backend, &job, &sink, RB_TILE) : RB_OK;
 }
 
+/* the first two triangles that cross each other */
+static rb_status
+report_crossing(const all *a, const crossings *c, uint32_t first, uint32_t parts,
+				rb_body_report *report)
+{
+	const double *t = a->bodies->coords + (size_t) first * 9;
+	const double *red = a->bodies->coords + (size_t) c->first.red * 9;
+	const double *blue = a->bodies->coords + (size_t) c->first.blue * 9;
+
+	report->self_intersections = c->n;
+	report->crossing[0] = c->first.red - first;
+	report->crossing[1] = c->first.blue - first;
+	report->crossing_equal = have_same_corners(red, blue);
+	rb_triangles_place(red, blue, report->crossing_at);
+	return rb_body_are_apart(a->ctx, t, parts, report->crossing[0], report->crossing[1],
+							 &report->crossing_apart);
+}
+
+/* where polygons have become triangles it speaks of polygons */
+static void
+name_faces(const rb_set *bodies, uint32_t first, rb_body_report *report)
+{
+	if (bodies->face_of == NULL)
+		return;
+	report->of_faces = true;
+	report->triangle = bodies->face_of[first + report->triangle];
+	for (int i = 0; i < 2; i++)
+		report->crossing[i] = bodies->face_of[first + report->crossing[i]];
+}
+
 static void
 report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
 	all *a = arg;
 	rb_pair rows[GRAIN];
-	uint64_t told[GRAIN * WORDS];
+	uint64_t told[GRAIN * RB_BODY_WORDS];
 	rb_status status = RB_OK;
 	size_t n = 0;
 	int ok = RB_OK;
@@ -181,21 +153,71 @@ report_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		const crossings *c = &a->of[row];
 		rb_body_report report;
 
-		status =
-			rb_should_stop(a->ctx)
-				? RB_STOPPED
-				: rb_body_check(a->ctx, a->bodies->coords + (size_t) first * 9, parts, &report);
+		status = rb_should_stop(a->ctx)
+					 ? RB_STOPPED
+					 : rb_body_check_faces(
+						   a->ctx, a->bodies->coords + (size_t) first * 9, parts,
+						   a->bodies->face_of != NULL ? a->bodies->face_of + first : NULL, &report);
+		if (status == RB_OK && c->n > 0)
+			status = report_crossing(a, c, first, parts, &report);
+		if (status != RB_OK)
+			break;
 		report.faces = a->bodies->faces != NULL ? a->bodies->faces[row] : parts;
-		report.self_intersections = c->n;
-		report.crossing[0] = c->first.red - (c->n > 0 ? first : 0);
-		report.crossing[1] = c->first.blue - (c->n > 0 ? first : 0);
+		report.together = a->together;
+		name_faces(a->bodies, first, &report);
 		rows[n] = (rb_pair){(uint32_t) row, (uint32_t) row};
-		rb_body_to_words(&report, told + n++ * WORDS);
+		rb_body_to_words(&report, told + n++ * RB_BODY_WORDS);
 	}
 	if (status == RB_OK && n > 0)
 		status = a->sink->put(a->sink->user, rows, told, n);
 	if (status != RB_OK)
 		rb_store_if(&a->status, &ok, (int) status);
+}
+
+/* stops at the first row that is closed */
+static void
+look_for_closed(rb_thread *me, void *arg, uint64_t from, uint64_t to)
+{
+	all *a = arg;
+	rb_body_report report;
+	rb_status status = RB_OK;
+	int ok = RB_OK;
+
+	(void) me;
+	for (uint64_t row = from; row < to && status == RB_OK && rb_load(&a->closed) == 0; row++)
+	{
+		const uint32_t first = a->start[row];
+
+		status = rb_should_stop(a->ctx)
+					 ? RB_STOPPED
+					 : rb_body_check_closed(a->ctx, a->bodies->coords + (size_t) first * 9,
+											a->start[row + 1] - first, &report);
+		if (status == RB_OK && report.closed)
+			rb_store(&a->closed, 1);
+	}
+	if (status != RB_OK)
+		rb_store_if(&a->status, &ok, (int) status);
+}
+
+/* a forgotten column of bodies: each row is a face, and all of them together are closed */
+static rb_status
+look_for_together(all *a)
+{
+	rb_thread *me;
+	rb_status status;
+
+	if (a->bodies->nrows < 2 || a->by_object)
+		return RB_OK;
+	status = rb_team_open(a->ctx, rb_threads_for(a->ctx, a->bodies->nrows, GRAIN), &me);
+	if (status != RB_OK)
+		return status;
+	status = rb_loop(me, a->bodies->nrows, GRAIN, look_for_closed, a);
+	rb_team_close(&me);
+	if (a->status != RB_OK)
+		status = (rb_status) a->status;
+	if (status == RB_OK && a->closed == 0)
+		status = rb_bodies_are_closed_together(a->ctx, a->bodies, &a->together);
+	return status;
 }
 
 static rb_status
@@ -216,7 +238,7 @@ rb_compose_bodies(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 				  const rb_row_sink *sink)
 {
 	const size_t rows = job->red->nrows;
-	all a = {.ctx = ctx, .bodies = job->red, .sink = sink};
+	all a = {.ctx = ctx, .bodies = job->red, .sink = sink, .by_object = job->by_object};
 	rb_status status = rb_array(ctx, (void **) &a.start, rows + 1, sizeof *a.start);
 
 	if (status == RB_OK)
@@ -227,6 +249,8 @@ rb_compose_bodies(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 		rb_row_starts(job->red, a.start);
 		status = count_crossings(&a, backend);
 	}
+	if (status == RB_OK)
+		status = look_for_together(&a);
 	if (status == RB_OK)
 		status = report_all(&a);
 	pthread_mutex_destroy(&a.lock);

@@ -536,7 +536,8 @@ prepare_bodies(rb_stream *s)
 
 	if (s->job.predicate != RB_UNDER)
 		return RB_OK;
-	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, &s->bad_bodies);
+	status = rb_bodies_check(s->ctx, s->backend, s->job.blue, s->job.skip_bad, RB_BODY_OF_BODIES,
+							 &s->bad_bodies);
 	if (status == RB_OK)
 		status = rb_rays_make(s->ctx, s->backend, s->job.red, s->job.blue, &s->rays);
 	if (status == RB_OK)

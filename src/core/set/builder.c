@@ -52,6 +52,7 @@ rb_builder_free(rb_builder *b)
 		rb_free(b->memory, &b->face_corners);
 		rb_free(b->memory, &b->face_mesh);
 		rb_free(b->memory, &b->face_uses);
+		rb_free(b->memory, (void **) &b->refused);
 	}
 	rb_builder_init(b, b->memory, b->kind);
 }
@@ -253,6 +254,24 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 		b->faces[b->nrows] = faces;
 	b->ids[b->nrows++] = id;
 	b->row_start = b->nparts;
+	return RB_OK;
+}
+
+rb_status
+rb_builder_refuse(rb_builder *b, const rb_refusal *refusal, rb_error *error)
+{
+	rb_builder_drop_row(b);
+	if (b->nrefused >= b->refused_cap)
+	{
+		size_t cap = b->refused_cap + b->refused_cap / 2 + 16;
+		rb_status status =
+			rb_resize(b->memory, (void **) &b->refused, cap * sizeof *b->refused, error);
+
+		if (status != RB_OK)
+			return status;
+		b->refused_cap = cap;
+	}
+	b->refused[b->nrefused++] = *refusal;
 	return RB_OK;
 }
 

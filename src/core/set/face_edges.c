@@ -282,6 +282,7 @@ crossing(rb_face *f, uint32_t corner, uint32_t h)
 	const uint32_t ends[4] = {corner, f->corner[corner].next, f->vertex[f->half[h].from].corner,
 							  f->vertex[rb_half_to(f, h)].corner};
 
+	f->info->two_rings = f->use[f->used[h / 2]].ring != f->corner[corner].ring;
 	return rb_face_fault(f, RB_GEOMETRY_CROSSING, 4, ends);
 }
 

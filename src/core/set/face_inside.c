@@ -18,11 +18,57 @@
 #define HOLE_OF(where) (((where) -1) / 2)
 #define INSIDE WHERE(1, 0)
 
+/* does that vertex lie within a ring, by the even-odd rule, or on it? */
+static bool
+is_in_ring(const rb_face *f, uint32_t ring, uint32_t v)
+{
+	bool inside = false;
+
+	for (uint32_t i = 0; i < f->ncorners; i++)
+	{
+		uint32_t p = f->corner[i].vertex, q = f->corner[f->corner[i].next].vertex;
+		int side;
+
+		if (f->corner[i].ring != ring)
+			continue;
+		if (p == v || q == v)
+			return true;
+		/* vertices are numbered in the order of the plane */
+		if ((p < v) == (q < v))
+			continue;
+		side = p < q ? rb_face_side(f, p, q, v) : rb_face_side(f, q, p, v);
+		if (side == 0)
+			return true;
+		inside ^= side > 0;
+	}
+	return inside;
+}
+
+/* do all corners of a ring lie within another one, or on it? */
+static bool
+is_ring_in_ring(const rb_face *f, uint32_t inner, uint32_t outer)
+{
+	for (uint32_t i = 0; i < f->ncorners; i++)
+		if (f->corner[i].ring == inner && !is_in_ring(f, outer, f->corner[i].vertex))
+			return false;
+	return true;
+}
+
+static rb_hole_overlap
+overlap_of(const rb_face *f, uint32_t hole, uint32_t other)
+{
+	const bool in = is_ring_in_ring(f, hole, other), around = is_ring_in_ring(f, other, hole);
+
+	return in && around ? RB_HOLES_EQUAL : in || around ? RB_HOLES_NESTED : RB_HOLES_CROSS;
+}
+
 static rb_geometry_fault
 hole_fault(rb_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole, uint32_t other)
 {
 	f->info->hole = hole;
 	f->info->other = other;
+	if (fault == RB_GEOMETRY_HOLES)
+		f->info->overlap = (uint8_t) overlap_of(f, hole, other);
 	return rb_face_fault(f, fault, 1, &f->vertex[vertex].corner);
 }
 

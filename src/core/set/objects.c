@@ -13,6 +13,9 @@
 #include "core/base/rb_base.h"
 #include "core/set/rb_set.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* so many parts are moved within a few milliseconds */
 #define RB_QUIET_PARTS ((uint32_t) 1 << 16)
 
@@ -144,6 +147,142 @@ group(grouping *g, rb_error *error)
 		b->face_of_cap = b->faced = b->nparts;
 	}
 	return RB_OK;
+}
+
+/* ---- rows of refused objects ---- */
+
+static bool
+has_no_id(const rb_refusal *r)
+{
+	return r->fault == RB_GEOMETRY_NULL_ID || r->fault == RB_GEOMETRY_NO_ID;
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *) a, y = *(const int64_t *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* where an id is among sorted ones, or where it would be */
+static uint32_t
+find_id(const int64_t *ids, uint32_t n, int64_t id)
+{
+	uint32_t low = 0, high = n;
+
+	while (low < high)
+	{
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (ids[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* the ids of refused rows, sorted, each once */
+static uint32_t
+sort_refused(const rb_builder *b, int64_t *ids)
+{
+	uint32_t n = 0, different = 0;
+
+	for (uint32_t i = 0; i < b->nrefused; i++)
+		if (!has_no_id(&b->refused[i]))
+			ids[n++] = b->refused[i].id;
+	qsort(ids, n, sizeof *ids, compare_ids);
+	for (uint32_t i = 0; i < n; i++)
+		if (i == 0 || ids[i] != ids[i - 1])
+			ids[different++] = ids[i];
+	return different;
+}
+
+/* of the refused rows of one id the first stays; seen: a byte for each id */
+static void
+keep_first_refused(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
+{
+	uint32_t kept = 0;
+
+	memset(seen, 0, n);
+	for (uint32_t i = 0; i < b->nrefused; i++)
+	{
+		if (!has_no_id(&b->refused[i]))
+		{
+			uint8_t *its = &seen[find_id(ids, n, b->refused[i].id)];
+
+			if (*its)
+				continue;
+			*its = 1;
+		}
+		b->refused[kept++] = b->refused[i];
+	}
+	b->nrefused = kept;
+}
+
+/* parts move towards the front, over those of dropped rows */
+static void
+drop_rows(rb_builder *b, const int64_t *ids, uint32_t n)
+{
+	const size_t width = (size_t) b->width;
+	uint32_t part = 0, parts = 0, rows = 0, faced = 0;
+
+	for (uint32_t row = 0; row < b->nrows; row++)
+	{
+		const uint32_t from = part, to = parts, at = find_id(ids, n, b->ids[row]);
+		uint32_t some;
+
+		do
+			part++;
+		while (b->multi && part < b->nparts && b->row_of[part] == row);
+		if (at < n && ids[at] == b->ids[row])
+			continue;
+		some = part - from;
+		memmove(b->coords + to * width, b->coords + from * width, some * width * sizeof *b->coords);
+		for (uint32_t i = 0; i < some; i++)
+		{
+			if (b->multi)
+				b->row_of[to + i] = rows;
+			if (from + i < b->faced)
+			{
+				b->face_of[to + i] = b->face_of[from + i] - (from - to);
+				faced = to + i + 1;
+			}
+		}
+		if (b->count_faces)
+			b->faces[rows] = b->faces[row];
+		b->ids[rows++] = b->ids[row];
+		parts += some;
+	}
+	/* behind the last face of several parts each part is a face of its own */
+	b->faced = faced;
+	b->nrows = rows;
+	b->nparts = b->row_start = parts;
+}
+
+rb_status
+rb_builder_drop_refused(rb_builder *b, rb_error *error)
+{
+	int64_t *ids = NULL;
+	uint8_t *seen = NULL;
+	rb_status status;
+
+	if (b->nrefused == 0)
+		return RB_OK;
+	status = rb_resize(b->memory, (void **) &ids, b->nrefused * sizeof *ids, error);
+	if (status == RB_OK)
+		status = rb_resize(b->memory, (void **) &seen, b->nrefused, error);
+	if (status == RB_OK)
+	{
+		const uint32_t n = sort_refused(b, ids);
+
+		keep_first_refused(b, ids, n, seen);
+		drop_rows(b, ids, n);
+	}
+	rb_free(b->memory, (void **) &ids);
+	rb_free(b->memory, (void **) &seen);
+	return status;
 }
 
 rb_status

@@ -22,6 +22,25 @@ rb_raise(const char *function, rb_status status, const rb_error *error)
 	rb_raise_of(function, "join", status, error);
 }
 
+pg_noreturn static void
+raise_bad_body(const char *function, const rb_error *error)
+{
+	const uint64 side = error->limit & RB_BODY_SIDE;
+	const char *name = side == RB_BODY_OF_RED ? "red" : side == RB_BODY_OF_BLUE ? "blue" : "bodies";
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("%s: id %lld of %s is no body", function, (long long) error->need, name),
+			 errdetail("%s", error->text),
+			 error->limit & RB_BODY_TOGETHER
+				 ? errhint("All rows of %s together are closed: if they are the faces of bodies, "
+						   "name the column that tells these apart: %s => '...'.",
+						   name, side == RB_BODY_OF_BODIES ? "body" : psprintf("%s_body", name))
+				 : errhint("redblue_body_check tells of all rows what is wrong with them; with "
+						   "on_bad => 'skip' bad ones are left out.")));
+	pg_unreachable();
+}
+
 void
 rb_raise_of(const char *function, const char *what, rb_status status, const rb_error *error)
 {
@@ -96,15 +115,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 							errhint("Run it again.")));
 			break;
 		case RB_BAD_BODY:
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s: id %lld of %s is no body", function, (long long) error->need,
-							error->limit == RB_BODY_OF_RED    ? "red"
-							: error->limit == RB_BODY_OF_BLUE ? "blue"
-															  : "bodies"),
-					 errdetail("%s", text),
-					 errhint("redblue_body_check tells of all rows what is wrong with them; with "
-							 "on_bad => 'skip' bad ones are left out.")));
+			raise_bad_body(function, error);
 			break;
 		case RB_BAD_FILE:
 			ereport(ERROR, (errcode(ERRCODE_IO_ERROR), errmsg("%s: %s", function, text)));

@@ -70,6 +70,7 @@ extern bool rb_setting_custom_scan;
 extern bool rb_setting_join;
 extern bool rb_setting_replace_postgis;
 extern bool rb_setting_duplicate_notice;
+extern bool rb_setting_skip_notice;
 extern int rb_setting_cache;
 extern int rb_setting_cache_memory;     /* kB */
 extern int rb_setting_gpu_cache_memory; /* kB; -1: a quarter of the device */
@@ -227,6 +228,7 @@ typedef struct rb_source
 	rb_kind kind;            /* RB_BOX3 of boxes, whatever their dimensions */
 	bool query;              /* the argument is a query text, not a table */
 	const char *sql;         /* one SELECT */
+	Oid relid;               /* the table or view; InvalidOid of a query */
 	Oid heap;                /* a table that can be read without it, or InvalidOid */
 	Relation rel;            /* a table or view, in use until it is read; NULL of a query */
 	double rows;             /* expected; 0: no idea */
@@ -238,6 +240,7 @@ typedef struct rb_source
 	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
 	double face_share;       /* then as a share of the face's extent; 0: any; not by workers */
 	bool body;               /* each row, or object, is a body */
+	bool leave_out;          /* a row that cannot be taken is no error: the side tells of it */
 	bool only_rows;          /* the call has no argument for objects of several rows */
 	bool nameless;           /* rows need no id; one that is there names them in messages */
 	bool count_faces;        /* of each row; then it is neither kept nor read by workers */
@@ -659,8 +662,8 @@ extern rb_page_note *rb_kept_notes(rb_look *look, uint32 slices);
 /* all of it was read, just now */
 extern void rb_kept_was_read(rb_look *look, Relation rel);
 
-/* it has no room in this process, so it is not kept */
-extern void rb_kept_give_up(rb_look *look);
+/* what was read is not kept, for that reason */
+extern void rb_kept_give_up(rb_look *look, const char *reason);
 
 /* the side has become a set: if that is to be kept, side->keep and side->card say as what */
 extern void rb_kept_end(rb_look *look, struct rb_side *side);
@@ -704,7 +707,10 @@ typedef struct rb_side
 	rb_kind kind;
 	int32 srid;
 	uint64 parts;
-	uint64 skipped;          /* rows without a part */
+	uint64 skipped; /* rows without a part */
+	rb_refusal
+		*refused; /* rows that could not be taken, of that memory; of objects the first each */
+	uint32 nrefused;
 	uint64 rows;             /* those without a part not included */
 	uint64 ids;              /* different ones; 0: not counted */
 	int workers;             /* that helped */
@@ -1063,11 +1069,17 @@ typedef enum rb_value
 	RB_VALUE_LENGTH,
 	RB_VALUE_ON_BOUNDARY,
 	RB_VALUE_RELATION, /* of two bodies */
-	RB_VALUE_FACES,    /* of a body that is checked */
+	RB_VALUE_BODY,     /* of a body that is checked: its id, or NULL, ... */
+	RB_VALUE_FACES,    /* ... NULL where its row could not be taken, ... */
 	RB_VALUE_CLOSED,
 	RB_VALUE_ORIENTED,
-	RB_VALUE_CROSSINGS,
-	RB_VALUE_REASON, /* or NULL */
+	RB_VALUE_CROSSINGS, /* ... like these, ... */
+	RB_VALUE_REASON,    /* ... or NULL, as are those that follow, where nothing is wrong */
+	RB_VALUE_VALID,     /* never NULL */
+	RB_VALUE_CODE,
+	RB_VALUE_X,
+	RB_VALUE_Y,
+	RB_VALUE_Z,
 	RB_VALUE_INT8,
 	RB_VALUE_INT4,
 	RB_VALUE_FLOAT8,
@@ -1084,8 +1096,8 @@ typedef enum rb_row_from
 	RB_ROWS_SINGLE  /* row by row, by answers.c */
 } rb_row_from;
 
-#define RB_RESULT_COLUMNS 6 /* at most */
-#define RB_BLOCK_COLUMNS 14 /* of a block: red, blue, words that are told */
+#define RB_RESULT_COLUMNS 11                 /* at most */
+#define RB_BLOCK_COLUMNS (2 + RB_BODY_WORDS) /* of a block: red, blue, words that are told */
 
 typedef struct rb_row_shape
 {
@@ -1203,6 +1215,8 @@ extern void rb_open_install(void);
 
 /* ---- run.c: open a join, take blocks, close ---- */
 
+typedef struct rb_refused_rows rb_refused_rows; /* left_out.c */
+
 /* two snapshots with the same see the same rows */
 typedef struct rb_moment
 {
@@ -1249,7 +1263,10 @@ typedef struct rb_run
 	uint64 parts;   /* of both sides */
 	uint64 skipped; /* rows without a part, of both sides */
 	uint64 need;    /* bytes, about, known when the sides are read */
-	double emit_ms; /* added to by whoever makes rows of the pairs */
+	rb_refused_rows
+		*refused;       /* RB_BODY: reports of rows that could not be taken; NULL: there are none */
+	bool left_out_told; /* rb_run_tell_left_out */
+	double emit_ms;     /* added to by whoever makes rows of the pairs */
 } rb_run;
 
 /* reads the sides and starts the join, for its pairs or for their number */
@@ -1287,6 +1304,38 @@ pg_noreturn extern void rb_run_raise(const rb_run *run, rb_status status);
 
 /* the same as rb_stream_next, wherever the join is; callable from any thread, but one at a time */
 extern rb_status rb_run_wait(rb_run *run, int wait_ms, rb_block *block);
+
+/* ---- left_out.c: rows that are no bodies ---- */
+
+/* those of the side that could not be taken, as blocks of reports */
+extern rb_refused_rows *rb_refused_rows_make(rb_run *run, MemoryContext context);
+
+/* the next of them; false: there are no more.  Callable from any thread. */
+extern bool rb_refused_rows_next(rb_run *run, rb_block *block);
+
+/* reasons why bodies are left out, counted by their names, which may repeat */
+#define RB_MOST_REASONS 48
+
+typedef struct rb_reason
+{
+	const char *name;
+	uint64 count;
+} rb_reason;
+
+typedef struct rb_reasons
+{
+	rb_reason at[RB_MOST_REASONS];
+	int n;
+	uint64 sum;
+} rb_reasons;
+
+extern void rb_reasons_add(rb_reasons *reasons, const char *name, uint64 n);
+
+/* "132: not closed; 24: crossing itself": the most frequent ones, which are put in order */
+extern char *rb_reasons_text(rb_reasons *reasons);
+
+/* a notice of bodies that are left out, once; the join has ended, or been stopped */
+extern void rb_run_tell_left_out(rb_run *run);
 
 /* are the sides those of a tile? */
 extern bool rb_run_is_tiled(const rb_run *run);

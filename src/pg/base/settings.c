@@ -34,6 +34,7 @@ bool rb_setting_custom_scan = true;
 bool rb_setting_join = true;
 bool rb_setting_replace_postgis = false;
 bool rb_setting_duplicate_notice = true;
+bool rb_setting_skip_notice = true;
 int rb_setting_cache = RB_CACHE_AUTO;
 int rb_setting_cache_memory = 1024 * 1024;
 int rb_setting_gpu_cache_memory = -1;
@@ -97,6 +98,9 @@ static const setting settings[] = {
 	{"redblue.duplicate_notice", "Tells when rows of a join have the same id.",
 	 "A NOTICE once a call, where the column is not known to be unique and not named as that of objects.",
 	 &rb_setting_duplicate_notice, true, 0, 0, NULL, PGC_USERSET, 0},
+	{"redblue.skip_notice", "Tells how many bodies on_bad => 'skip' leaves out, and why.",
+	 "A NOTICE once a call, with the most frequent reasons.", &rb_setting_skip_notice, true, 0, 0,
+	 NULL, PGC_USERSET, 0},
 	{"redblue.cache", "Which tables stay in memory from one join to the next.",
 	 "auto keeps one of 8 MB or more that is read a second time unchanged, on every one at its first reading; off neither keeps nor looks for any. The answer is the same.",
 	 &rb_setting_cache, RB_CACHE_AUTO, 0, 0, cache_choices, PGC_USERSET, 0},

@@ -262,6 +262,7 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 			rb_join_has_bodies(join) && (!is_one_body(join) || c.side == rb_join_sides(join) - 1);
 		s->only_rows = is_one_body(join) && !s->body;
 		s->count_faces = join->predicate == RB_BODY;
+		s->leave_out = s->body && (call->skip_bad || join->predicate == RB_BODY);
 		s->tile = call->tile;
 		s->distance = call->distance;
 		if (join->keys)

@@ -100,6 +100,7 @@ read_detail(const rb_report *report)
 {
 	StringInfoData text;
 	bool first = true;
+	uint64 bad = report->stats.bad_bodies;
 
 	initStringInfo(&text);
 	appendStringInfo(&text, "%s, %s skipped", rb_count_text(report->parts, "part"),
@@ -124,8 +125,10 @@ read_detail(const rb_report *report)
 	if (report->tiles > 0)
 		appendStringInfo(&text, "; %u tiles, " UINT64_FORMAT " kB in temporary files",
 						 report->tiles, report->spilled / 1024);
-	if (report->stats.bad_bodies > 0)
-		appendStringInfo(&text, "; " UINT64_FORMAT " rows are no bodies", report->stats.bad_bodies);
+	for (int i = 0; report->join->predicate != RB_BODY && i < rb_join_sides(report->join); i++)
+		bad += report->side[i].nrefused;
+	if (bad > 0)
+		appendStringInfo(&text, "; " UINT64_FORMAT " rows are no bodies", bad);
 	return text.data;
 }
 

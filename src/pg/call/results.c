@@ -42,10 +42,11 @@ static const rb_row_shape shapes[] = {
 	[RB_RESULT_RELATIONS] =
 		{RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_RELATION}, true},
 	[RB_RESULT_BODIES] = {RB_ROWS_STREAM,
-						  14,
-						  6,
-						  {RB_VALUE_RED, RB_VALUE_FACES, RB_VALUE_CLOSED, RB_VALUE_ORIENTED,
-						   RB_VALUE_CROSSINGS, RB_VALUE_REASON},
+						  RB_BLOCK_COLUMNS,
+						  11,
+						  {RB_VALUE_BODY, RB_VALUE_FACES, RB_VALUE_CLOSED, RB_VALUE_ORIENTED,
+						   RB_VALUE_CROSSINGS, RB_VALUE_REASON, RB_VALUE_VALID, RB_VALUE_CODE,
+						   RB_VALUE_X, RB_VALUE_Y, RB_VALUE_Z},
 						  true},
 	[RB_RESULT_SIDES] = {RB_ROWS_STREAM, 3, 3, {RB_VALUE_RED, RB_VALUE_BLUE, RB_VALUE_SIDE}, true},
 	[RB_RESULT_COUNTS] = {RB_ROWS_BLOCKS, 2, 2, {RB_VALUE_RED, RB_VALUE_BLUE}},
@@ -76,11 +77,13 @@ rb_value_type(rb_value value)
 		case RB_VALUE_BLUE:
 		case RB_VALUE_INT8:
 		case RB_VALUE_CROSSINGS:
+		case RB_VALUE_BODY:
 			return INT8OID;
 		case RB_VALUE_PART1:
 		case RB_VALUE_PART2:
 		case RB_VALUE_INT4:
 		case RB_VALUE_FACES:
+		case RB_VALUE_CODE:
 			return INT4OID;
 		case RB_VALUE_DIMENSION:
 			return INT2OID;
@@ -88,12 +91,16 @@ rb_value_type(rb_value value)
 		case RB_VALUE_ON_BOUNDARY:
 		case RB_VALUE_CLOSED:
 		case RB_VALUE_ORIENTED:
+		case RB_VALUE_VALID:
 			return BOOLOID;
 		case RB_VALUE_DISTANCE:
 		case RB_VALUE_FROM:
 		case RB_VALUE_TO:
 		case RB_VALUE_LENGTH:
 		case RB_VALUE_FLOAT8:
+		case RB_VALUE_X:
+		case RB_VALUE_Y:
+		case RB_VALUE_Z:
 			return FLOAT8OID;
 		case RB_VALUE_SIDE:
 		case RB_VALUE_RELATION:
@@ -159,33 +166,71 @@ relation_name(uint64 told)
 	return lasting_text(&texts[told], names[told]);
 }
 
+static Datum
+reason_of(const rb_body_report *report, bool *null)
+{
+	char reason[RB_BODY_REASON];
+
+	rb_body_reason(report, reason);
+	*null = reason[0] == '\0';
+	return *null ? (Datum) 0 : CStringGetTextDatum(reason);
+}
+
+static Datum
+coordinate_of(const rb_body_report *report, int axis, bool *null)
+{
+	double at[3] = {0, 0, 0};
+
+	*null = !rb_body_place(report, at);
+	return Float8GetDatum(at[axis]);
+}
+
+static Datum
+body_value(const rb_body_report *report, rb_value value, bool *null)
+{
+	const bool unread = report->fault == RB_BODY_UNREAD;
+
+	switch (value)
+	{
+		case RB_VALUE_FACES:
+			*null = unread;
+			return Int32GetDatum((int32) report->faces);
+		case RB_VALUE_CLOSED:
+			return BoolGetDatum(report->closed);
+		case RB_VALUE_ORIENTED:
+			return BoolGetDatum(report->oriented);
+		case RB_VALUE_CROSSINGS:
+			*null = unread;
+			return Int64GetDatum((int64) report->self_intersections);
+		case RB_VALUE_VALID:
+			return BoolGetDatum(report->fault == RB_BODY_GOOD && report->self_intersections == 0);
+		case RB_VALUE_CODE:
+			*null = rb_body_code(report) == 0;
+			return Int32GetDatum(rb_body_code(report));
+		case RB_VALUE_X:
+		case RB_VALUE_Y:
+		case RB_VALUE_Z:
+			return coordinate_of(report, value - RB_VALUE_X, null);
+		default:
+			return reason_of(report, null);
+	}
+}
+
 Datum
 rb_value_made(const rb_block *block, rb_value value, size_t i, bool *null)
 {
 	rb_body_report report;
-	char reason[RB_BODY_REASON];
 
 	*null = false;
 	if (value == RB_VALUE_SIDE)
 		return side_name(block->told[i]);
 	if (value == RB_VALUE_RELATION)
 		return relation_name(block->told[i]);
-	if (value < RB_VALUE_FACES || value > RB_VALUE_REASON)
+	if (value < RB_VALUE_BODY || value > RB_VALUE_Z)
 		return rb_value_in(block, value, i);
 	rb_body_of_words(&report, block->told + i * block->words);
-	switch (value)
-	{
-		case RB_VALUE_FACES:
-			return Int32GetDatum((int32) report.faces);
-		case RB_VALUE_CLOSED:
-			return BoolGetDatum(report.closed);
-		case RB_VALUE_ORIENTED:
-			return BoolGetDatum(report.oriented);
-		case RB_VALUE_CROSSINGS:
-			return Int64GetDatum((int64) report.self_intersections);
-		default:
-			rb_body_reason(&report, reason);
-			*null = reason[0] == '\0';
-			return *null ? (Datum) 0 : CStringGetTextDatum(reason);
-	}
+	if (value != RB_VALUE_BODY)
+		return body_value(&report, value, null);
+	*null = report.why == RB_GEOMETRY_NULL_ID || report.why == RB_GEOMETRY_NO_ID;
+	return Int64GetDatum(block->red[i]);
 }

@@ -156,6 +156,15 @@ has_parts(const rb_run *run)
 	return false;
 }
 
+/* has the call named a column of bodies? */
+static bool
+has_objects(const rb_run *run, rb_body_of of)
+{
+	const int side = of == RB_BODY_OF_RED ? 0 : rb_join_sides(run->join) - 1;
+
+	return run->call.source[side].object_name != NULL;
+}
+
 /*
  * What a join needs is known about when its sides are read.  Where that much was there,
  * it was more: then half as much again is asked for as was held when it was not enough.
@@ -167,6 +176,9 @@ rb_run_error(const rb_run *run)
 {
 	rb_error error = run->ctx.error;
 
+	/* rows that are objects already need no name of these */
+	if (error.status == RB_BAD_BODY && has_objects(run, (rb_body_of) (error.limit & RB_BODY_SIDE)))
+		error.limit &= ~(uint64) RB_BODY_TOGETHER;
 	/* whoever says why knows how much */
 	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
 		return error;
@@ -314,6 +326,7 @@ rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context, boo
 
 	around = rb_progress_reading(run->progress);
 	take_sides(run);
+	run->refused = rb_refused_rows_make(run, context);
 	rb_progress_reading(around);
 	return run;
 }
@@ -331,6 +344,7 @@ rb_run_job(const rb_run *run)
 	job.distance = run->call.distance;
 	job.nearest = run->call.nearest;
 	job.skip_bad = run->call.skip_bad;
+	job.by_object = run->call.source[0].object_name != NULL;
 	job.tile = rb_spill_has_begun(run->spill) ? run->tile : run->call.tile;
 	return job;
 }
@@ -499,6 +513,8 @@ rb_run_wait(rb_run *run, int wait_ms, rb_block *block)
 	}
 	else
 		status = rb_stream_next(run->stream, wait_ms, block);
+	if (status == RB_END && run->refused != NULL && rb_refused_rows_next(run, block))
+		status = RB_OK;
 	if (status == RB_END && run->here)
 	{
 		status = take_tile(run);
@@ -600,6 +616,7 @@ rb_run_next(rb_run *run, rb_block *block)
 			note_not_kept(run);
 			if (start_tile(run))
 				continue;
+			rb_run_tell_left_out(run);
 			return false;
 		}
 		if (status != RB_OK && !start_smaller(run, status))

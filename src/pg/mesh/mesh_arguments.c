@@ -89,6 +89,7 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 		s->only_rows = true;
 		s->polygons = s->kind == RB_TRIANGLE3;
 		s->many_points = s->kind == RB_POINT3;
+		s->leave_out = call->skip_bad && call->by_body && i == RB_MESH_FACETS;
 		/* it is read once, and not for long: nobody keeps it, or asks for what is kept */
 		s->again = true;
 		for (int k = 0; k < RB_MESH_NUMBERS; k++)

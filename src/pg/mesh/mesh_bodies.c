@@ -51,40 +51,62 @@ compare(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-void
-rb_meshing_bodies_begin(rb_meshing_run *run)
+/* rows of the set, and behind those of each body its first row that could not be taken */
+static of_body *
+sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side *side)
 {
-	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
 	const int64 *body = (const int64 *) run->call->number[RB_MESH_BODY].words;
-	rb_meshing_threads *t = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *t);
-	of_body *all = rb_meshing_array(run, set->nrows, sizeof *all);
-	bool ascend = true;
+	of_body *all = rb_meshing_array(run, (size_t) set->nrows + side->nrefused, sizeof *all);
+	bool ascend = side->nrefused == 0;
 
 	for (uint32 i = 0; i < set->nrows; i++)
 	{
 		all[i] = (of_body){body[i], i};
 		ascend &= i == 0 || body[i - 1] <= body[i];
 	}
+	for (uint32 i = 0; i < side->nrefused; i++)
+		all[set->nrows + i] = (of_body){side->refused[i].id, set->nrows + i};
 	if (!ascend)
-		qsort(all, set->nrows, sizeof *all, compare);
+		qsort(all, set->nrows + side->nrefused, sizeof *all, compare);
 	CHECK_FOR_INTERRUPTS();
+	return all;
+}
+
+void
+rb_meshing_bodies_begin(rb_meshing_run *run)
+{
+	const rb_set *set = rb_meshing_set(run, RB_MESH_FACETS);
+	const rb_side *side = &run->side[run->call->at[RB_MESH_FACETS]];
+	rb_meshing_threads *t = MemoryContextAllocZero(GetMemoryChunkContext(run), sizeof *t);
+	const size_t most = (size_t) set->nrows + side->nrefused;
+	of_body *all = sort_rows(run, set, side);
+	uint32 rows = 0;
+
 	t->run = run;
 	t->row = rb_meshing_array(run, set->nrows, sizeof *t->row);
-	t->start = rb_meshing_array(run, (size_t) set->nrows + 1, sizeof *t->start);
+	t->start = rb_meshing_array(run, most + 1, sizeof *t->start);
 	t->part = rb_meshing_array(run, (size_t) set->nrows + 1, sizeof *t->part);
 	t->failed = RB_NONE;
 	rb_row_starts(set, t->part);
-	for (uint32 i = 0; i < set->nrows; i++)
-	{
-		if (i == 0 || all[i - 1].body != all[i].body)
-			t->start[t->nbodies++] = i;
-		t->row[i] = all[i].row;
-	}
-	t->start[t->nbodies] = set->nrows;
+	for (size_t i = 0; i < most; i++)
+		t->nbodies += i == 0 || all[i - 1].body != all[i].body;
 	run->parts = rb_meshing_array(run, t->nbodies, sizeof *run->parts);
 	memset(run->parts, 0, (size_t) t->nbodies * sizeof *run->parts);
-	for (uint32 i = 0; i < t->nbodies; i++)
-		run->parts[i].body = all[t->start[i]].body;
+	t->nbodies = 0;
+	for (size_t i = 0; i < most; i++)
+	{
+		rb_meshing_part *part;
+
+		if (i == 0 || all[i - 1].body != all[i].body)
+			t->start[t->nbodies++] = rows;
+		part = &run->parts[t->nbodies - 1];
+		part->body = all[i].body;
+		if (all[i].row < set->nrows)
+			t->row[rows++] = all[i].row;
+		else if (part->unread == RB_GEOMETRY_OK)
+			part->unread = side->refused[all[i].row - set->nrows].fault;
+	}
+	t->start[t->nbodies] = rows;
 	rb_free(run->memory, (void **) &all);
 	run->nparts = t->nbodies;
 
@@ -222,7 +244,8 @@ make_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 		if (rb_should_stop(&t->run->ctx) || (!t->run->call->skip_bad && i > rb_load(&t->failed)))
 			return;
-		part->status = make_body(ctx, t, (uint32) i, part);
+		part->status =
+			part->unread != RB_GEOMETRY_OK ? RB_BAD_PLC : make_body(ctx, t, (uint32) i, part);
 		if (part->status == RB_BAD_PLC)
 		{
 			rb_forget_failure(ctx);

@@ -7,6 +7,7 @@
  */
 #include "pg/mesh/rb_meshing.h"
 
+#include "core/body/rb_body.h"
 #include "utils/float.h"
 
 static const char *
@@ -124,18 +125,21 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 					 errhint("Leave it out.")));
 			break;
 		case RB_FLAW_FACET_FOLDED:
-			ereport(
-				ERROR,
-				(errcode(code),
-				 errmsg("%s: facet %s is no simple polygon", function, facet(run, f->a)),
-				 errdetail("Near %s its triangles overlap, or three of them have one edge.", at),
-				 errhint("Cut it into polygons that do not cross themselves.")));
+			ereport(ERROR, (errcode(code),
+							errmsg("%s: facet %s is no simple polygon", function, facet(run, f->a)),
+							errdetail("Near %s its ring crosses itself, or runs over itself.", at),
+							errhint("Cut it into polygons that do neither.")));
 			break;
 		case RB_FLAW_FACETS_EQUAL:
 			ereport(ERROR, (errcode(code),
 							errmsg("%s: facets %s and %s have a triangle in common", function,
 								   facet(run, f->a), facet(run, f->b)),
-							errdetail("It is near %s.", at), errhint("Leave one of them out.")));
+							errdetail("It is near %s.", at),
+							run->call->split
+								? errhint("Leave one of them out.")
+								: errhint("on_crossing => 'split' keeps one of the two, as bodies "
+										  "beside each other need that share a face; or leave one "
+										  "of them out.")));
 			break;
 		case RB_FLAW_FACETS_OVERLAP:
 			ereport(ERROR, (errcode(code),
@@ -244,6 +248,40 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 			raise_of_facet(run, at);
 	}
 	pg_unreachable();
+}
+
+const char *
+rb_meshing_flaw_name(const rb_meshing_part *part)
+{
+	if (part->unread != RB_GEOMETRY_OK)
+		return rb_refusal_name(part->unread);
+	switch (part->flaw.kind)
+	{
+		case RB_FLAW_NONE:
+			return "more points than max_points";
+		case RB_FLAW_NO_VOLUME:
+			return "no volume";
+		case RB_FLAW_FACET_AREA:
+			return "a facet without area";
+		case RB_FLAW_FACET_FOLDED:
+			return "a facet that is no simple polygon";
+		case RB_FLAW_FACETS_EQUAL:
+			return "a facet twice";
+		case RB_FLAW_FACETS_OVERLAP:
+			return "facets that overlap";
+		case RB_FLAW_FACETS_CROSS:
+			return "facets that cross";
+		case RB_FLAW_SEGMENT_FACET:
+		case RB_FLAW_SEGMENTS_CROSS:
+			return "segments that cross";
+		case RB_FLAW_POINT_IN_FACET:
+		case RB_FLAW_POINT_ON_SEGMENT:
+			return "a point on a facet or segment";
+		case RB_FLAW_TOO_NEAR:
+			return "no room between neighbouring coordinates";
+		default:
+			return "a facet that could not be recovered";
+	}
 }
 
 void

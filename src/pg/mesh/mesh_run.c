@@ -402,6 +402,7 @@ rb_meshing_notices(const rb_meshing_run *run)
 	uint64 no_area = 0;
 	list empty = {.n = 0};
 	list skipped = {.n = 0};
+	rb_reasons why;
 	bool facets = false;
 
 	for (uint32 i = 0; i < run->nparts; i++)
@@ -419,8 +420,14 @@ rb_meshing_notices(const rb_meshing_run *run)
 		if (part->tets.ntets == 0 && part->tets.npoints > 0)
 			add_body(&empty, part->body);
 	}
+	memset(&why, 0, sizeof why);
 	for (uint32 i = 0; i < run->skipped; i++)
-		add_body(&skipped, run->parts[run->nparts + i].body);
+	{
+		const rb_meshing_part *part = &run->parts[run->nparts + i];
+
+		add_body(&skipped, part->body);
+		rb_reasons_add(&why, rb_meshing_flaw_name(part), 1);
+	}
 	if (split.points + split.segments + split.dropped > 0)
 		ereport(NOTICE,
 				(errmsg("%s: facets and segments were cut where they cross", function),
@@ -432,12 +439,15 @@ rb_meshing_notices(const rb_meshing_run *run)
 									   "%s: " UINT64_FORMAT " triangles without area were left out",
 									   no_area, function, no_area),
 						 errdetail("Their corners are points of the mesh.")));
-	if (skipped.n > 0)
-		ereport(NOTICE, (errmsg_plural("%s: of %u body no mesh could be made",
-									   "%s: of %u bodies no mesh could be made", skipped.n,
-									   function, skipped.n),
-						 errdetail("Left out: %s.", list_bodies(&skipped)),
-						 errhint("With on_bad => 'error' the first one is told with its reason.")));
+	if (skipped.n > 0 && rb_setting_skip_notice)
+		ereport(
+			NOTICE,
+			(errmsg_plural("%s: of %u body no mesh could be made",
+						   "%s: of %u bodies no mesh could be made", skipped.n, function,
+						   skipped.n),
+			 errdetail("Left out: %s.  Reasons: %s.", list_bodies(&skipped), rb_reasons_text(&why)),
+			 errhint("With on_bad => 'error' the first one is told with its reason.  To "
+					 "hear no more of it: SET redblue.skip_notice = off.")));
 	if (full > 0)
 		ereport(NOTICE, (errmsg("%s: refinement stopped at max_points, " UINT64_FORMAT, function,
 								run->options.max_points),

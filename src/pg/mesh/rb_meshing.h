@@ -118,6 +118,7 @@ typedef struct rb_meshing_part
 	rb_refine_report refined; /* where that was asked for */
 	rb_meshing_names *names;  /* of a mesh that is continued; else NULL: it is of rows */
 	rb_flaw flaw;
+	rb_geometry_fault unread; /* of a row that could not be taken; RB_GEOMETRY_OK: there is none */
 	rb_status status;
 	double ms[RB_MESH_STAGES]; /* of a body */
 } rb_meshing_part;
@@ -221,6 +222,9 @@ rb_meshing_id(const rb_meshing_run *run, rb_meshing_side side, uint32 row)
 #define RB_MESH_BENT (1.0 / 256)
 
 /* ---- mesh_flaws.c: what is wrong with rows ---- */
+
+/* why no mesh of a body could be made, in a list of reasons */
+extern const char *rb_meshing_flaw_name(const rb_meshing_part *part);
 
 pg_noreturn extern void rb_meshing_raise_flaw(const rb_meshing_run *run);
 

@@ -117,7 +117,7 @@ raise_failure(const rb_pairwise *p, rb_status status)
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("%s: the %s geometry is no body", function_name,
-					error->limit == RB_BODY_OF_RED ? "first" : "second"),
+					(error->limit & RB_BODY_SIDE) == RB_BODY_OF_RED ? "first" : "second"),
 			 errdetail("%s", error->text),
 			 errhint("It must be a closed surface that does not cross itself; redblue_body_check "
 					 "tells of all rows of a table what is wrong with them.")));

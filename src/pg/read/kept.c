@@ -782,10 +782,10 @@ rb_kept_end(rb_look *look, rb_side *side)
 }
 
 void
-rb_kept_give_up(rb_look *look)
+rb_kept_give_up(rb_look *look, const char *reason)
 {
 	if (look->keep)
-		note_seen(&look->key, 0, "it has no room in redblue.memory_limit");
+		note_seen(&look->key, 0, reason);
 	look->keep = false;
 }
 

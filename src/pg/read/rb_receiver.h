@@ -6,7 +6,8 @@
  *		rows_apart -> space, row_faults
  *
  * A function that answers bool answers whether the row was taken.  False, which means
- * refused, comes only where rows are received apart; elsewhere there is an error.
+ * refused, comes only where rows are received apart, or where rows that cannot be taken are left out;
+ * elsewhere there is an error.
  */
 #ifndef RB_RECEIVER_H
 #define RB_RECEIVER_H
@@ -25,6 +26,7 @@ typedef struct rb_receiver
 	const rb_heap *heap; /* that is read, by nobody else; NULL: any other way */
 	uint64 rows;         /* received so far */
 	bool apart;          /* a row that cannot be taken is refused, not an error */
+	bool left_out;       /* the row at hand was refused, and is noted: the next one comes */
 	rb_space empty;      /* the space before the first row */
 	rb_tally gone;       /* rows that have left the builder; and the type of this page */
 	/* asked between two rows when that builder has so many parts: it may take rows out, and says when to ask again */
@@ -54,22 +56,40 @@ typedef struct rb_receiver
 /* "id 17", as messages call the row that is received */
 extern char *rb_row_name(const rb_receiver *r, int64 id);
 
+/*
+ * Notes the row as one that is left out, where its source wants that of this fault; info may be NULL.  False: it is
+ * for the caller to raise an error.
+ */
+extern bool rb_leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault,
+						 const rb_geometry_info *info);
+
+/* the row was refused: false, unless it was left out, so that the next one comes */
+static inline bool
+rb_end_left_out(rb_receiver *r)
+{
+	const bool left_out = r->left_out;
+
+	r->left_out = false;
+	r->rows += left_out;
+	return left_out;
+}
+
 /* as r->error says */
 extern bool rb_refuse_status(const rb_receiver *r);
-extern bool rb_refuse_null_id(const rb_receiver *r, rb_column column);
+extern bool rb_refuse_null_id(rb_receiver *r, rb_column column);
 
 extern bool rb_refuse_null_beside(const rb_receiver *r, int64 id);
 
 /* an id of a type that may have a fraction, and this one has, or is too large */
-extern bool rb_refuse_fraction(const rb_receiver *r, Datum value);
-extern bool rb_refuse_null_coordinate(const rb_receiver *r, rb_column column, int64 id);
+extern bool rb_refuse_fraction(rb_receiver *r, Datum value);
+extern bool rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id);
 
 /* one of these coordinates is not finite */
-extern bool rb_refuse_not_finite(const rb_receiver *r, const double *x, int64 id);
+extern bool rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id);
 
 /* these coordinates are a box whose low end is above its high end along axis i */
 extern bool rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id);
-extern bool rb_refuse_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
+extern bool rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault,
 							   const rb_geometry_info *info);
 
 /* a cube of so many dimensions */
@@ -97,7 +117,7 @@ extern bool rb_receive_box(rb_receiver *r, Datum value, int64 id);
 /* ---- steps of every row ---- */
 
 static inline bool
-rb_check_coordinates(const rb_receiver *r, const double *x, int64 id)
+rb_check_coordinates(rb_receiver *r, const double *x, int64 id)
 {
 	int dims = r->columns.width / 2;
 

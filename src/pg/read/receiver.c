@@ -202,10 +202,22 @@ receive_beside(rb_receiver *r, TupleTableSlot *slot, int64 id)
 
 /* false: the row is refused */
 static bool
+receive_row(rb_receiver *r, TupleTableSlot *slot)
+{
+	int64 id;
+
+	return check_name(r, slot, &id) &&
+		   (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
+									   : receive_value(r, slot, id)) &&
+		   (r->columns.nkeys == 0 || read_key(r, slot, &id)) &&
+		   (r->columns.beside.attno == 0 || receive_beside(r, slot, id)) && rb_end_row(r, id);
+}
+
+/* false: the row is refused, and not left out */
+static bool
 receive(TupleTableSlot *slot, DestReceiver *self)
 {
 	rb_receiver *r = (rb_receiver *) self;
-	int64 id;
 
 	CHECK_FOR_INTERRUPTS();
 	/* the tuple as it lies in the buffer, unless such tuples are known not to be read raw */
@@ -220,11 +232,7 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	}
 	slot_getsomeattrs(slot, r->columns.last);
 	r->slot = slot;
-	return check_name(r, slot, &id) &&
-		   (r->columns.geom.attno == 0 ? rb_receive_coordinates(r, slot, id)
-									   : receive_value(r, slot, id)) &&
-		   (r->columns.nkeys == 0 || read_key(r, slot, &id)) &&
-		   (r->columns.beside.attno == 0 || receive_beside(r, slot, id)) && rb_end_row(r, id);
+	return receive_row(r, slot) || rb_end_left_out(r);
 }
 
 bool

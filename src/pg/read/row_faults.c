@@ -2,14 +2,16 @@
  * row_faults.c
  *	  Rows that cannot be taken, and what is said of them.
  *
- * Each function here is about one fault.  Where rows are received apart it answers
- * false, for the row is refused.  Elsewhere it raises the error.  Either way a
+ * Each function here is about one fault.  Where rows are received apart, or such rows are left out, it
+ * answers false, for the row is refused.  Elsewhere it raises the error.  Either way a
  * caller writes "return rb_refuse_...(...)".
  *
  * A message names what the user can find again: side, column, id of the row.
  */
 #include "pg/read/rb_receiver.h"
 
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
@@ -40,6 +42,55 @@ rb_refuse_status(const rb_receiver *r)
 	return false;
 }
 
+/* what is wrong with the call, or with the names of rows, is wrong with no body; but a report is told of each row */
+static bool
+is_left_out(const rb_receiver *r, rb_geometry_fault fault)
+{
+	const bool of_body =
+		fault != RB_GEOMETRY_SRID && fault != RB_GEOMETRY_NULL_ID && fault != RB_GEOMETRY_NO_ID;
+
+	return r->source->leave_out && (of_body || r->source->count_faces);
+}
+
+/* rows of a mesh are of a body by a number besides; false: it is none */
+static bool
+body_besides(const rb_receiver *r, int64 *body)
+{
+	const int i = r->columns.beside.attno - 1;
+
+	if (r->slot == NULL || r->slot->tts_isnull[i])
+		return false;
+	switch (r->columns.beside.type)
+	{
+		case INT8OID:
+			*body = DatumGetInt64(r->slot->tts_values[i]);
+			break;
+		case INT4OID:
+			*body = DatumGetInt32(r->slot->tts_values[i]);
+			break;
+		default:
+			*body = DatumGetInt16(r->slot->tts_values[i]);
+	}
+	return true;
+}
+
+bool
+rb_leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
+{
+	rb_refusal refusal = {.id = id, .fault = fault};
+
+	if (!is_left_out(r, fault))
+		return false;
+	if (r->columns.beside.attno != 0 && !body_besides(r, &refusal.id))
+		return false;
+	if (info != NULL)
+		refusal.info = *info;
+	if (rb_builder_refuse(r->builder, &refusal, &r->error) != RB_OK)
+		(void) rb_refuse_status(r);
+	r->left_out = true;
+	return true;
+}
+
 static const char *
 column_name(const rb_receiver *r, rb_column column)
 {
@@ -59,13 +110,13 @@ rb_row_name(const rb_receiver *r, int64 id)
 }
 
 bool
-rb_refuse_null_id(const rb_receiver *r, rb_column column)
+rb_refuse_null_id(rb_receiver *r, rb_column column)
 {
 	const bool object = r->source->object_name != NULL ||
 						(r->source->keys != NULL && rb_keys_are_of_objects(r->source->keys));
 	const char *what = object ? "object" : r->source->keys != NULL ? "key" : "id";
 
-	if (!r->apart)
+	if (!r->apart && !rb_leave_out(r, 0, RB_GEOMETRY_NULL_ID, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s: null %s in column \"%s\" of %s", r->source->function, what,
@@ -75,13 +126,13 @@ rb_refuse_null_id(const rb_receiver *r, rb_column column)
 }
 
 bool
-rb_refuse_fraction(const rb_receiver *r, Datum value)
+rb_refuse_fraction(rb_receiver *r, Datum value)
 {
 	Oid output;
 	bool is_varlena;
 
 	getTypeOutputInfo(r->columns.id.type, &output, &is_varlena);
-	if (!r->apart)
+	if (!r->apart && !rb_leave_out(r, 0, RB_GEOMETRY_NO_ID, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: column \"%s\" of %s holds %s, which is no bigint", r->source->function,
@@ -105,9 +156,9 @@ rb_refuse_null_beside(const rb_receiver *r, int64 id)
 }
 
 bool
-rb_refuse_null_coordinate(const rb_receiver *r, rb_column column, int64 id)
+rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id)
 {
-	if (!r->apart)
+	if (!r->apart && !rb_leave_out(r, id, RB_GEOMETRY_NULL, NULL))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: null in column \"%s\" of %s, %s", r->source->function,
 							   column_name(r, column), r->source->side, rb_row_name(r, id)),
@@ -116,13 +167,13 @@ rb_refuse_null_coordinate(const rb_receiver *r, rb_column column, int64 id)
 }
 
 bool
-rb_refuse_not_finite(const rb_receiver *r, const double *x, int64 id)
+rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id)
 {
 	int i = 0;
 
 	while (i < r->columns.width - 1 && isfinite(x[i]))
 		i++;
-	if (!r->apart)
+	if (!r->apart && !rb_leave_out(r, id, RB_GEOMETRY_NOT_FINITE, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("%s: %s in column \"%s\" of %s, %s", r->source->function,
@@ -204,10 +255,9 @@ raise_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
 }
 
 bool
-rb_refuse_geometry(const rb_receiver *r, int64 id, rb_geometry_fault fault,
-				   const rb_geometry_info *info)
+rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault, const rb_geometry_info *info)
 {
-	if (!r->apart)
+	if (!r->apart && (fault == RB_GEOMETRY_NO_MEMORY || !rb_leave_out(r, id, fault, info)))
 		raise_geometry(r, id, fault, info);
 	return false;
 }

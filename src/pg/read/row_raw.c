@@ -103,7 +103,7 @@ rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple)
 		for (int i = 0; i < width; i++)
 			memcpy(&to[i], data + r->raw_coord[i], sizeof(double));
 	if (!rb_check_coordinates(r, to, id))
-		return RB_ROW_REFUSED;
+		return rb_end_left_out(r) ? RB_ROW_TAKEN : RB_ROW_REFUSED;
 	r->builder->nparts++;
 	return rb_end_row(r, id) ? RB_ROW_TAKEN : RB_ROW_REFUSED;
 }

@@ -17,6 +17,9 @@ rb_receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 	const rb_column *columns = r->columns.coord;
 	int width = r->columns.width;
 	double *to = rb_next_part(r);
+	/* what is too large for a float8 is infinite where the row can be left out, else PostgreSQL's error */
+	const PGFunction of_numeric =
+		r->source->leave_out ? numeric_float8_no_overflow : numeric_float8;
 	MemoryContext old;
 
 	if (to == NULL)
@@ -31,7 +34,7 @@ rb_receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 			MemoryContextSwitchTo(old);
 			return rb_refuse_null_coordinate(r, columns[i], id);
 		}
-		to[i] = rb_number_to_float8(slot->tts_values[j], columns[i].type, numeric_float8);
+		to[i] = rb_number_to_float8(slot->tts_values[j], columns[i].type, of_numeric);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(r->row_context);

@@ -207,7 +207,7 @@ begin_to_spill(filling *f)
 		rb_side *side = &f->side[i];
 
 		if (side->look != NULL)
-			rb_kept_give_up(side->look);
+			rb_kept_give_up(side->look, "it has no room in redblue.memory_limit");
 		f->again[i] = side->set != NULL || is_partly_kept(side);
 		if (side->set != NULL)
 		{
@@ -258,7 +258,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	builder->face_tolerance = source->face_tolerance;
 	builder->face_share = source->face_share;
 	builder->count_faces = source->count_faces;
-	builder->want_face_of = source->polygons;
+	builder->want_face_of = source->polygons || source->count_faces;
 	builder->many_points = source->many_points;
 	/* an object is known when all of its rows are: until then none of them is left out */
 	if (!has_objects(source) && !source->again)
@@ -281,6 +281,9 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	}
 	else
 		rb_run_source(source, receiver);
+	/* a set without some of its rows is not to be kept for those who want them all, or an error */
+	if (builder->nrefused > 0 && side->look != NULL)
+		rb_kept_give_up(side->look, "some of its rows cannot be read");
 	/* until here no function in a view could change it under us */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);
@@ -370,6 +373,13 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 			side->ids = has_objects(source) ? 0 : count_ids_of_kept(source, builder->memory, side);
 		return;
 	}
+	if (has_objects(source))
+		status = rb_builder_drop_refused(builder, &error);
+	if (status != RB_OK)
+		raise_or_throw(source, status, &error);
+	side->refused = builder->refused;
+	side->nrefused = builder->nrefused;
+	builder->refused = NULL;
 	if (space->dims == 2)
 		rb_builder_set_kind(builder, RB_BOX2);
 	builder->srid = space->srid_known ? space->srid : 0;

@@ -123,6 +123,7 @@ rb_source_table(rb_source *source, Oid relid)
 					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
 												RelationGetRelationName(rel)));
 	source->sql = sql.data;
+	source->relid = relid;
 	source->rows = Max(rel->rd_rel->reltuples, 0);
 }
 

@@ -48,7 +48,9 @@ rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id)
 	}
 	else if (first->srid != srid)
 	{
-		if (r->apart)
+		const rb_geometry_info info = {.srid = srid, .other_srid = first->srid};
+
+		if (r->apart || rb_leave_out(r, id, RB_GEOMETRY_SRID, &info))
 			return false;
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: Operation on mixed SRID geometries (%s, %d) != (%s, %d)",

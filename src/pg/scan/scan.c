@@ -52,6 +52,12 @@ stop_run(rb_scan *scan)
 		return;
 	if (scan->pump != NULL)
 		rb_pump_stop(scan->pump);
+	/* a LIMIT may have ended it */
+	if (scan->run->call.skip_bad)
+	{
+		rb_run_stop(scan->run);
+		rb_run_tell_left_out(scan->run);
+	}
 	if (scan->rows != NULL)
 		rb_answer_close(scan->rows);
 	else
