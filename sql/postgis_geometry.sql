@@ -130,6 +130,29 @@ WHERE split_part(fault(shape), E'\n', 1) IS DISTINCT FROM old_fault(shape);
 -- the hints are right
 SELECT fault(ST_AsEWKT(ST_Force3D('POLYGON ((0 0, 1 0, 0 1, 0 0))'::geometry)));
 
+-- damaged bytes of that form are refused before PostGIS sees them, which would end the server
+CREATE FUNCTION old_bytes(g geometry) RETURNS bytea LANGUAGE sql AS 'SELECT set_byte(b, 3, get_byte(b, 3) & 15) FROM postgis_geometry.bytes(g) b';
+CREATE FUNCTION bytes_fault(b bytea) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM redblue_triangle_self_pair_count_query(format('SELECT 42 AS id, postgis_geometry.geom(%L) AS geom', b));
+	RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE TABLE damaged AS SELECT old_bytes(shape) AS b FROM unnest(ARRAY['TIN Z (((0 0 0, 1 0 0, 0 1 0, 0 0 0)), ((5 5 5, 6 5 5, 5 6 5, 5 5 5)))',
+	'POLYGON Z ((0 0 0, 10 0 0, 10 10 0, 0 10 0, 0 0 0), (1 1 0, 1 2 0, 2 1 0, 1 1 0))',
+	'GEOMETRYCOLLECTION Z (TRIANGLE Z ((0 0 0, 1 0 0, 0 1 0, 0 0 0)), MULTIPOLYGON Z (((0 0 0, 1 0 0, 0 1 0, 0 0 0))))']::geometry[]) shape;
+SELECT bytes_fault(b) FROM damaged;
+-- one byte changed anywhere, and with it the highest byte of its word
+SELECT count(*) FILTER (WHERE f LIKE '22P03%') > 0 AS malformed, count(*) FILTER (WHERE f LIKE 'XX%' OR f IS NULL) AS other FROM damaged, generate_series(0, length(b) - 1) n,
+	(VALUES (0), (1), (127), (255)) v (byte), bytes_fault(CASE WHEN n < 4 THEN set_byte(b, n, byte & 191) ELSE set_byte(set_byte(b, n, byte), n - n % 4 + 3, byte % 3 * 64) END) f;
+-- cut off anywhere; a tail
+SELECT bytes_fault(substr(b, 1, n)) AS fault, count(*) FROM damaged, generate_series(0, length(b) - 1) n GROUP BY 1;
+SELECT bytes_fault(b || '\x0000000000000000') FROM damaged;
+-- collections in each other, and a type that nobody knows
+SELECT n, bytes_fault(decode('00000001' || repeat('0700000001000000', n) || '0700000000000000', 'hex')) FROM (VALUES (200), (201), (100000)) t (n);
+SELECT bytes_fault(decode('00000001' || '6300000000000000', 'hex')), bytes_fault(decode('00000001' || '07000000010000006300000000000000', 'hex'));
+
 -- mixed SRIDs: within a side, between the sides, 0 and any other
 SELECT * FROM redblue_triangle_pairs('shapes', 'utm');
 SELECT * FROM redblue_triangle_pairs('utm', 'degrees');

@@ -570,6 +570,15 @@ extern rb_geometry_fault rb_geometry_read_header(const uint8_t *bytes, size_t le
 extern rb_geometry_fault rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes,
 													 size_t len, rb_geometry_info *info,
 													 rb_error *error);
+
+/*
+ * Whether a parser that trusts counts, as PostGIS's own does, reads all of the serialized bytes
+ * and no more, and without deep recursion: RB_GEOMETRY_OK; RB_GEOMETRY_UNKNOWN if nobody knows the
+ * type.  Appends nothing; of the builder only should_stop is used.
+ */
+extern rb_geometry_fault rb_geometry_check_serialized(rb_builder *b, const uint8_t *bytes,
+													  size_t len);
+
 extern rb_geometry_fault rb_geometry_read_ewkb(rb_builder *b, const uint8_t *bytes, size_t len,
 											   rb_geometry_info *info, rb_error *error);
 

@@ -466,6 +466,10 @@ typedef struct rb_space
 /* ST_AsEWKB of a geometry's type, for this process, which may be one of several; false: there is none to be called */
 extern bool rb_find_as_ewkb(Oid type, bool parallel, MemoryContext context, FmgrInfo *info);
 
+/* what rb_geometry_read_serialized does not know, by way of that function if the bytes are sound */
+extern rb_geometry_fault rb_read_as_ewkb(FmgrInfo *as_ewkb, rb_builder *b, struct varlena *value,
+										 rb_geometry_info *info, rb_error *error);
+
 /* ---- geometry_faults.c: geometries that cannot be taken ---- */
 
 typedef struct rb_geometry_place

@@ -45,11 +45,7 @@ decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometr
 	fault = rb_geometry_read_serialized(b, (const uint8_t *) VARDATA_ANY(bytes),
 										VARSIZE_ANY_EXHDR(bytes), info, error);
 	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(d))
-	{
-		bytes = DatumGetByteaPP(FunctionCall1(&d->as_ewkb, PointerGetDatum(bytes)));
-		fault = rb_geometry_read_ewkb(b, (const uint8_t *) VARDATA_ANY(bytes),
-									  VARSIZE_ANY_EXHDR(bytes), info, error);
-	}
+		fault = rb_read_as_ewkb(&d->as_ewkb, b, bytes, info, error);
 	if (fault == RB_GEOMETRY_STOPPED)
 		rb_throw_kept();
 	if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, id, error) != RB_OK)

@@ -26,32 +26,20 @@ find_as_ewkb(rb_receiver *r)
 /* where rows are received apart, a larger geometry is refused unread: a worker has no room for it */
 #define RB_APART_BYTES ((Size) 12 << 20)
 
-typedef rb_geometry_fault (*geometry_reader)(rb_builder *b, const uint8_t *bytes, size_t len,
-											 rb_geometry_info *info, rb_error *error);
-
-static rb_geometry_fault
-read_bytes(rb_receiver *r, geometry_reader read, struct varlena *bytes, rb_geometry_info *info)
-{
-	rb_geometry_fault fault;
-
-	r->builder->should_stop = rb_is_interrupted;
-	fault = read(r->builder, (const uint8_t *) VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), info,
-				 &r->error);
-	if (fault == RB_GEOMETRY_STOPPED)
-		rb_throw_kept();
-	return fault;
-}
-
 /* from the value's own bytes, else through ST_AsEWKB; the row context is the current one */
 static rb_geometry_fault
 read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
 {
-	rb_geometry_fault fault =
-		read_bytes(r, rb_geometry_read_serialized, PG_DETOAST_DATUM_PACKED(value), info);
+	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
+	rb_geometry_fault fault;
 
+	r->builder->should_stop = rb_is_interrupted;
+	fault = rb_geometry_read_serialized(r->builder, (const uint8_t *) VARDATA_ANY(bytes),
+										VARSIZE_ANY_EXHDR(bytes), info, &r->error);
 	if (fault == RB_GEOMETRY_UNKNOWN && find_as_ewkb(r))
-		fault = read_bytes(r, rb_geometry_read_ewkb,
-						   DatumGetByteaPP(FunctionCall1(&r->as_ewkb, value)), info);
+		fault = rb_read_as_ewkb(&r->as_ewkb, r->builder, bytes, info, &r->error);
+	if (fault == RB_GEOMETRY_STOPPED)
+		rb_throw_kept();
 	return fault;
 }
 
