@@ -27,8 +27,8 @@ if ($cron)
 }
 plan skip_all => 'no PostGIS here' unless have_postgis($node);
 
-# what pages call that may be missing: programs in ```sh blocks, and an extension that must be preloaded
-my %missing = map { $_ => 1 } 'ogr2ogr', 'pg_cron';
+# what pages call that may be missing: programs and a module in ```sh blocks, and an extension that must be preloaded
+my %missing = map { $_ => 1 } 'ogr2ogr', 'python3', 'ifcopenshell', 'pg_cron';
 delete $missing{$_} for page_programs();
 delete $missing{pg_cron} if $cron;
 

@@ -25,8 +25,13 @@ sub page_blocks
 	return @blocks;
 }
 
-# what pages call besides psql and the tools that every machine has
-sub page_programs { return grep { my $name = $_; grep { -x "$_/$name" } split /:/, $ENV{PATH} } 'ogr2ogr' }
+# what pages call besides psql and the tools that every machine has, where it is installed: programs, and a module of Python
+sub page_programs
+{
+	my @programs = grep { my $name = $_; grep { -x "$_/$name" } split /:/, $ENV{PATH} } 'ogr2ogr', 'python3';
+	push @programs, 'ifcopenshell' if grep { $_ eq 'python3' } @programs and system('python3 -c "import ifcopenshell.geom" 2>/dev/null') == 0;
+	return @programs;
+}
 
 # a folder with the files that pages load, of the tree whose test/data is given
 sub page_folder
