@@ -50,7 +50,7 @@ typedef struct rb_welded
 							* corners are not exactly in one plane */
 	uint32_t *group;       /* of each polygon: only those of one group are merged; NULL: all are */
 	uint32_t *polygon_of;  /* of each triangle; NULL: polygons are facets, nothing was merged */
-	uint32_t *segment_row; /* of each given segment: its row; RB_NONE: made where facets cross */
+	uint32_t *segment_row; /* of each given segment: its row; RB_NONE: made where facets cross or bend */
 	uint32_t *point_row;   /* of each point: a row that has it, of the side ... */
 	uint8_t *point_side;   /* ... rb_weld_side */
 	uint64_t same_segments; /* that were given twice, or (rb_weld_merge) bound a facet, too, and are
@@ -171,6 +171,12 @@ extern rb_status rb_merge_by_faces(rb_context *ctx, const double *points, uint32
 								   const uint32_t (*edges)[2], uint32_t nedges,
 								   const uint32_t *facet, uint32_t nfacets, uint32_t *merged,
 								   uint32_t *nmerged);
+
+/*
+ * creases.c: edges along which a facet bends by more than rounding explains become segments, without a row, behind the
+ * others.  After the last change to facets.
+ */
+extern rb_status rb_weld_creases(rb_context *ctx, rb_welded *welded);
 
 #ifdef __cplusplus
 }

@@ -9,15 +9,6 @@
  */
 #include "refine/rb_hull.h"
 
-/* roundings of the largest coordinate: what lies so near a plane is meant to be on it */
-#define ROUNDINGS 16.0
-/* and that is at most such a part of the model: one of a few roundings only is taken as it is */
-#define LEAST_PART 0x1p-26
-/* a model so small, or so large, too: areas and volumes would not be doubles */
-#define SMALLEST 0x1p-100
-#define LARGEST 0x1p100
-/* of four points that lie between two planes, the height above their largest triangle is at most so often that distance */
-#define NEAR_HEIGHT 4.0
 /* so often a plane is looked at from the beginning, for it is surer then, the more it has */
 #define PASSES 8
 /* and so many needles are behind each other, at most */
@@ -50,9 +41,7 @@ rb_hull_rounds(rb_refining *r, const rb_tets *tets)
 		most = fmax(most, fmax(fabs(low[k]), fabs(high[k])));
 		across = fmax(across, high[k] - low[k]);
 	}
-	r->hull_rounds = across >= SMALLEST && most <= LARGEST
-						 ? fmin(ROUNDINGS * 0x1p-53 * most, LEAST_PART * across)
-						 : 0;
+	r->hull_rounds = rb_flat_rounds(most, across);
 	return RB_OK;
 }
 
@@ -62,7 +51,7 @@ rb_hull_near(const rb_refining *r, const double *a, const double *b, const doubl
 {
 	const double *const at[4] = {a, b, c, d};
 
-	return r->hull_rounds > 0 && rb_four_flat(at, 2 * NEAR_HEIGHT * r->hull_rounds);
+	return r->hull_rounds > 0 && rb_four_flat(at, RB_FLAT_HEIGHT * r->hull_rounds);
 }
 
 /* ---- planes of a surface ---- */

@@ -3,6 +3,7 @@
  *	  What the files of refinement share: a mesh under refinement, on the host.
  *
  *		start.c		a tetrahedralization becomes cells and sites
+ *		bends.c		facets that bend become several
  *		hull.c		facets for the hull, where points are in one plane up to rounding
  *		peel.c		tetrahedra that lie there without a height are left out
  *		rounds.c	rounds, on threads
@@ -32,7 +33,9 @@ typedef struct rb_refining
 	uint32_t nfree;
 	size_t free_cap;
 	/* the input, and what stands for the hull where no facet is: facets and segments behind the others */
-	uint32_t nfacets, nsegments; /* of the input */
+	uint32_t nfacets, nsegments; /* of the input; facets that bend are several, ... */
+	uint32_t given_facets;       /* ... whose numbers are from this one on, ... */
+	uint32_t *facet_of;          /* ... and this is the facet of each of those */
 	uint32_t all_facets;
 	double
 		hull_rounds; /* points so near a plane are meant to be on it; 0: only those that are (hull.c) */
@@ -105,6 +108,20 @@ extern rb_status rb_refining_again(rb_refining *r, const rb_tets *tets, const do
  */
 extern rb_status rb_refining_radii(rb_refining *r, uint32_t cell, uint32_t site, uint32_t n);
 extern void rb_refining_free(rb_refining *r);
+
+/*
+ * bends.c: facets that bend along segments become several: then tets has other arrays of what faces and points are on, which
+ * are to be freed before the others
+ */
+extern rb_status rb_refining_bends(rb_refining *r, rb_tets *tets);
+extern void rb_refining_bends_free(rb_refining *r, const rb_tets *tets, rb_tets *rest);
+
+/* what the input calls a facet */
+static inline uint32_t
+rb_refining_facet(const rb_refining *r, uint32_t facet)
+{
+	return facet < r->given_facets ? facet : r->facet_of[facet - r->given_facets];
+}
 
 /* hull.c: hull_rounds is made */
 extern rb_status rb_hull_rounds(rb_refining *r, const rb_tets *tets);

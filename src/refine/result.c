@@ -116,6 +116,8 @@ do_points(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			out->kind[i] = RB_VERTEX_ON_HULL;
 			out->parent[i] = RB_NONE;
 		}
+		else if (on_facet)
+			out->parent[i] = rb_refining_facet(r, m->parent[i]);
 		if (i >= s->points_before)
 			w->added[out->kind[i]]++;
 	}
@@ -165,7 +167,7 @@ find_faces(result *s, worker *w, uint32_t i)
 		if ((rb_load(&c->bits) & RB_CELL_WALL(k)) == 0 || c->facet[k] >= s->r->nfacets ||
 			(beyond < i && !rb_cell_ghost(&cells[beyond])))
 			continue;
-		face.of = c->facet[k];
+		face.of = rb_refining_facet(s->r, c->facet[k]);
 		for (uint32_t j = 0; j < 3; j++)
 			face.v[j] = c->v[rb_cell_face_corner(k, j)];
 		push(s, w, FACES, &face);
@@ -466,7 +468,7 @@ put_found(result *s, kind what)
 {
 	rb_context *ctx = s->r->ctx;
 	rb_tets *out = &s->out;
-	order o = {s, what, what == FACES ? s->r->nfacets : s->r->nsegments, NULL, NULL};
+	order o = {s, what, what == FACES ? s->r->given_facets : s->r->nsegments, NULL, NULL};
 	uint32_t n = 0;
 	rb_status status = rb_array(ctx, (void **) &o.at, (size_t) o.n + 1, sizeof(*o.at));
 

@@ -50,6 +50,7 @@ rb_refining_free(rb_refining *r)
 	rb_free(memory, (void **) &r->facet_corners);
 	rb_free(memory, (void **) &r->regions);
 	rb_free(memory, (void **) &r->region_volume);
+	rb_free(memory, (void **) &r->facet_of);
 	rb_free(memory, (void **) &r->sizes_start);
 	rb_free(memory, (void **) &r->sizes_points);
 }
@@ -1064,7 +1065,7 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	for (uint32_t i = 0; i < tets->npoints; i++)
 		if (tets->kind[i] == RB_VERTEX_ON_FACET && tets->parent[i] >= nfacets)
 			nfacets = tets->parent[i] + 1;
-	r->nfacets = r->all_facets = nfacets;
+	r->nfacets = nfacets;
 	r->nsegments = m->nsegments = tets->nsegments;
 	status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap, tets->nsegments,
 						   sizeof(uint32_t[2]));
@@ -1076,7 +1077,11 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 		if (status == RB_OK)
 			status = rb_hull_peel(r, tets, &rest);
 		if (status == RB_OK)
+			status = rb_refining_bends(r, &rest);
+		r->all_facets = r->nfacets;
+		if (status == RB_OK)
 			status = make_mesh(r, &rest);
+		rb_refining_bends_free(r, tets, &rest);
 		rb_hull_peel_free(r, tets, &rest);
 	}
 	if (status == RB_OK)

@@ -1,0 +1,251 @@
+/*
+ * bends.c
+ *	  A facet that bends along segments becomes several, each of which is flat.
+ *
+ * Walls of one facet open for a point on it, and a site on a facet does not encroach upon its walls: both is
+ * right in one plane only.  So where a segment inside of a facet has faces on both sides that bend by more
+ * than rounding explains (rb_flat.h), these are of two facets as long as the mesh is refined.
+ */
+#include "refine/rb_refining.h"
+
+#include "mesh/rb_table.h"
+
+typedef struct bending
+{
+	rb_refining *r;
+	const rb_tets *tets;
+	rb_table pieces;   /* edges on segments */
+	rb_table sides;    /* an edge and a facet, behind the numbers of points: the first face there */
+	uint8_t *bent;     /* of each facet */
+	uint32_t *root;    /* of each face: another one of its part of the facet, or itself */
+	uint32_t *parts;   /* of each face that is a root: the number of its part */
+	uint32_t *facet;   /* of each face, for the refinement */
+	uint32_t *parent;  /* of each point, likewise */
+	size_t facets_cap; /* of r->facet_of */
+} bending;
+
+static bool
+stops(const bending *b, uint32_t i)
+{
+	return (i & 0x3fff) == 0x3fff && rb_should_stop(b->r->ctx);
+}
+
+static const double *
+point_at(const bending *b, uint32_t v)
+{
+	return b->tets->points + 3 * (size_t) v;
+}
+
+/* the corner of a face that is on neither end of its edge */
+static uint32_t
+apex_of(const uint32_t *face, uint32_t a, uint32_t b)
+{
+	return face[0] != a && face[0] != b   ? face[0]
+		   : face[1] != a && face[1] != b ? face[1]
+										  : face[2];
+}
+
+static rb_status
+list_pieces(bending *b)
+{
+	const rb_tets *tets = b->tets;
+	rb_status status = rb_table_reserve(b->r->ctx, &b->pieces, tets->nedges);
+
+	for (uint32_t e = 0; e < tets->nedges && status == RB_OK; e++)
+		status = stops(b, e) ? RB_STOPPED
+							 : rb_table_put(b->r->ctx, &b->pieces, tets->edges[e][0],
+											tets->edges[e][1], RB_NONE, 0, NULL, NULL);
+	return status;
+}
+
+/* calls that for each edge that two faces of one facet have */
+static rb_status
+each_pair(bending *b, bool of_bent,
+		  void (*work)(bending *b, uint32_t a, uint32_t c, uint32_t face, uint32_t other))
+{
+	const rb_tets *tets = b->tets;
+	rb_status status = RB_OK;
+
+	rb_table_clear(&b->sides);
+	for (uint32_t f = 0; f < tets->nfaces && status == RB_OK; f++)
+	{
+		const uint32_t facet = tets->face_facet[f];
+
+		if (stops(b, f))
+			return RB_STOPPED;
+		if (of_bent && !b->bent[facet])
+			continue;
+		for (uint32_t i = 0; i < 3 && status == RB_OK; i++)
+		{
+			const uint32_t u = tets->faces[f][i], v = tets->faces[f][(i + 1) % 3];
+			uint32_t *first;
+			bool fresh;
+
+			if (!of_bent && rb_table_find(&b->pieces, u, v, RB_NONE) == NULL)
+				continue;
+			status =
+				rb_table_put(b->r->ctx, &b->sides, u, v, tets->npoints + facet, f, &first, &fresh);
+			if (status == RB_OK && !fresh)
+				work(b, u, v, f, *first);
+		}
+	}
+	return status;
+}
+
+static bool
+is_flat(const bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
+{
+	return rb_hull_near(b->r, point_at(b, u), point_at(b, v),
+						point_at(b, apex_of(b->tets->faces[face], u, v)),
+						point_at(b, apex_of(b->tets->faces[other], u, v)));
+}
+
+static void
+note_bend(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
+{
+	if (!is_flat(b, u, v, face, other))
+		b->bent[b->tets->face_facet[face]] = 1;
+}
+
+static uint32_t
+root_of(bending *b, uint32_t face)
+{
+	while (b->root[face] != face)
+	{
+		b->root[face] = b->root[b->root[face]];
+		face = b->root[face];
+	}
+	return face;
+}
+
+static void
+join_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
+{
+	uint32_t x, y;
+
+	if (rb_table_find(&b->pieces, u, v, RB_NONE) != NULL && !is_flat(b, u, v, face, other))
+		return;
+	x = root_of(b, face);
+	y = root_of(b, other);
+	b->root[x > y ? x : y] = x > y ? y : x;
+}
+
+/* the first part of a facet keeps its number, others get one behind those of all facets */
+static rb_status
+number_parts(bending *b)
+{
+	rb_refining *r = b->r;
+	const rb_tets *tets = b->tets;
+
+	for (uint32_t f = 0; f < tets->nfaces; f++)
+	{
+		const uint32_t facet = tets->face_facet[f], root = root_of(b, f);
+
+		if (stops(b, f))
+			return RB_STOPPED;
+		b->facet[f] = facet;
+		if (!b->bent[facet])
+			continue;
+		if (root == f && b->bent[facet] == 1)
+		{
+			b->bent[facet] = 2;
+			b->parts[f] = facet;
+		}
+		else if (root == f)
+		{
+			const uint32_t n = r->nfacets - r->given_facets;
+			rb_status status = rb_array_grow(r->ctx, (void **) &r->facet_of, &b->facets_cap,
+											 (size_t) n + 1, sizeof(uint32_t));
+
+			if (status != RB_OK)
+				return status;
+			r->facet_of[n] = facet;
+			b->parts[f] = r->nfacets++;
+		}
+		b->facet[f] = b->parts[root];
+		for (int i = 0; i < 3; i++)
+		{
+			const uint32_t v = tets->faces[f][i];
+
+			if (tets->kind[v] == RB_VERTEX_ON_FACET && tets->parent[v] == facet)
+				b->parent[v] = b->facet[f];
+		}
+	}
+	return RB_OK;
+}
+
+static rb_status
+make_room(bending *b)
+{
+	const rb_tets *tets = b->tets;
+	rb_context *ctx = b->r->ctx;
+	rb_status status =
+		rb_array(ctx, (void **) &b->root, (size_t) tets->nfaces + 1, sizeof(uint32_t));
+
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &b->parts, (size_t) tets->nfaces + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &b->facet, (size_t) tets->nfaces + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &b->parent, (size_t) tets->npoints + 1, sizeof(uint32_t));
+	if (status != RB_OK)
+		return status;
+	for (uint32_t f = 0; f < tets->nfaces; f++)
+		b->root[f] = f;
+	memcpy(b->parent, tets->parent, tets->npoints * sizeof(uint32_t));
+	return RB_OK;
+}
+
+rb_status
+rb_refining_bends(rb_refining *r, rb_tets *tets)
+{
+	bending b = {.r = r, .tets = tets};
+	rb_memory *memory = r->ctx->memory;
+	rb_status status;
+
+	r->given_facets = r->nfacets;
+	if (tets->nfaces == 0)
+		return RB_OK;
+	if (tets->npoints > RB_NONE - r->nfacets)
+		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, (uint64_t) tets->npoints + r->nfacets, RB_NONE,
+					   NULL);
+	status = rb_array(r->ctx, (void **) &b.bent, (size_t) r->nfacets + 1, 1);
+	if (status == RB_OK)
+	{
+		memset(b.bent, 0, (size_t) r->nfacets + 1);
+		status = list_pieces(&b);
+	}
+	if (status == RB_OK)
+		status = each_pair(&b, false, note_bend);
+	if (status == RB_OK && memchr(b.bent, 1, r->nfacets) != NULL)
+	{
+		status = make_room(&b);
+		if (status == RB_OK)
+			status = each_pair(&b, true, join_faces);
+		if (status == RB_OK)
+			status = number_parts(&b);
+		if (status == RB_OK)
+		{
+			tets->face_facet = b.facet;
+			tets->parent = b.parent;
+			b.facet = b.parent = NULL;
+		}
+	}
+	rb_table_free(memory, &b.pieces);
+	rb_table_free(memory, &b.sides);
+	rb_free(memory, (void **) &b.bent);
+	rb_free(memory, (void **) &b.root);
+	rb_free(memory, (void **) &b.parts);
+	rb_free(memory, (void **) &b.facet);
+	rb_free(memory, (void **) &b.parent);
+	return status;
+}
+
+void
+rb_refining_bends_free(rb_refining *r, const rb_tets *tets, rb_tets *rest)
+{
+	if (rest->face_facet != tets->face_facet)
+		rb_free(r->ctx->memory, (void **) &rest->face_facet);
+	if (rest->parent != tets->parent)
+		rb_free(r->ctx->memory, (void **) &rest->parent);
+}
