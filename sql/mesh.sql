@@ -33,6 +33,13 @@ SELECT count(DISTINCT region), round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, 
 SELECT count(DISTINCT region) FROM redblue_tetrahedra_query('TABLE nested', regions => 'SELECT 1 AS id, 99 AS x, 0 AS y, 0 AS z');
 -- nothing is shut off
 SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet WHERE id < 14');
+-- no tetrahedra, no tables: the next call of that name has nothing in its way
+SELECT tets FROM redblue_tetrahedralize_query('SELECT * FROM tet WHERE id < 14', 'shut');
+SELECT to_regclass('shut_vertices'), to_regclass('shut_tets');
+CREATE TABLE shut_tets (id int8, v1 int8, v2 int8, v3 int8, v4 int8, region int8);
+SELECT tets FROM redblue_refine_query('SELECT * FROM tet WHERE id < 14', 'shut');
+SELECT to_regclass('shut_vertices'), to_regclass('shut_tets');
+SELECT tets > 0 AS made FROM redblue_tetrahedralize('tet', 'shut');
 SELECT count(*) FROM redblue_tetrahedra_query('SELECT * FROM tet WHERE id < 14', keep => 'hull');
 -- points only
 SELECT round(sum(volume(x1, y1, z1, x2, y2, z2, x3, y3, z3, x4, y4, z4))::numeric, 9) AS volume FROM redblue_tetrahedra_query(points => 'SELECT x + 10 * y + 100 * z AS id, x, y, z FROM generate_series(0, 4) x, generate_series(0, 4) y, generate_series(0, 4) z', keep => 'hull');

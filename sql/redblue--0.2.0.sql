@@ -2147,14 +2147,15 @@ CREATE FUNCTION redblue_mesh_check(
 	on_crossing text DEFAULT 'error')
 RETURNS TABLE (
 	fault text, vertices bigint[], tets bigint[], faces bigint[], edges bigint[],
-	facet_id bigint, polygon int, segment_id bigint, segment bigint, amount float8)
+	facet_id bigint, polygon int, segment_id bigint, segment bigint, amount float8, region bigint)
 AS 'MODULE_PATHNAME', 'redblue_mesh_check'
 LANGUAGE C STABLE PARALLEL UNSAFE COST 100000 ROWS 10;
 COMMENT ON FUNCTION redblue_mesh_check IS
 'what is wrong with the four tables of a mesh (redblue_tetrahedralize), by exact signs: a row for each fault, none for a good mesh. Every tetrahedron has a volume and is positively
 oriented; faces are shared by two tetrahedra or lie on the boundary; no vertex lies in the sphere of a tetrahedron on the other side of a face that is on no facet. With the rows that it was made of, in any order:
-all their points are vertices, bit for bit; every facet is a union of faces, every segment one of edges. fault: in words; vertices, tets, faces, edges: ids of rows of the tables;
-facet_id, polygon, segment_id: of the rows; segment: as in mesh_segments; amount: how far, or how much. keep, on_crossing: as the mesh was made. Errors: 42P01 and 42703 no such table or column,
+all their points are vertices, bit for bit; every facet is a union of faces, every segment one of edges; regions have the volumes that their facets enclose, but for what rounding explains. fault: in words;
+vertices, tets, faces, edges: ids of rows of the tables; facet_id, polygon, segment_id: of the rows; segment: as in mesh_segments; amount: how far, or how much; of a volume the share that the mesh has
+too much; region: whose volume that is. keep, on_crossing: as the mesh was made. Errors: 42P01 and 42703 no such table or column,
 42501 no right to it, and those of redblue_tetrahedra';
 
 CREATE FUNCTION redblue_mesh_vtu(mesh text) RETURNS bytea

@@ -165,7 +165,9 @@ rb_check_claims(rb_checking *k)
 
 	RB_TRY(rb_array(k->ctx, (void **) &k->facet_bad, (size_t) k->nfacets + 1, 1));
 	RB_TRY(rb_array(k->ctx, (void **) &k->segment_bad, (size_t) in->nsegments + 1, 1));
+	RB_TRY(rb_array(k->ctx, (void **) &k->facet_far, (size_t) k->nfacets + 1, 1));
 	memset(k->facet_bad, 0, (size_t) k->nfacets + 1);
+	memset(k->facet_far, 0, (size_t) k->nfacets + 1);
 	memset(k->segment_bad, 0, (size_t) in->nsegments + 1);
 	RB_TRY(faces(k));
 	RB_TRY(edges(k));

@@ -246,7 +246,10 @@ one_corner(facets *c, uint32_t face, uint32_t p)
 			h = height(c, rb_check_point(k, p), own_point(c, in->plc->triangles[c->from][0]));
 			h = fmax(c->low - h, h - c->high);
 			if (h > k->near)
+			{
+				k->facet_far[c->f] = 1;
 				RB_TRY(rb_check_fault(k, RB_FAULT_FACET_FAR, p, c->f, RB_NONE, h / k->diagonal));
+			}
 		}
 		k->point[p] |= RB_POINT_SEEN;
 		return RB_OK;

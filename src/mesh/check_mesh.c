@@ -23,6 +23,7 @@ all(rb_checking *k)
 	RB_TRY(rb_check_boundary(k));
 	RB_TRY(rb_check_segments(k));
 	RB_TRY(rb_check_facets(k));
+	RB_TRY(rb_check_volumes(k));
 	return rb_check_kept(k);
 }
 
@@ -43,10 +44,10 @@ static void
 leave(rb_checking *k)
 {
 	rb_memory *memory = k->ctx->memory;
-	void **blocks[] = {(void **) &k->table,       (void **) &k->point,    (void **) &k->sign,
-					   (void **) &k->mate,        (void **) &k->on_facet, (void **) &k->faces,
-					   (void **) &k->face_ok,     (void **) &k->edge_ok,  (void **) &k->facet_bad,
-					   (void **) &k->segment_bad, (void **) &k->wanted};
+	void **blocks[] = {(void **) &k->table,     (void **) &k->point,       (void **) &k->sign,
+					   (void **) &k->mate,      (void **) &k->on_facet,    (void **) &k->faces,
+					   (void **) &k->face_ok,   (void **) &k->edge_ok,     (void **) &k->facet_bad,
+					   (void **) &k->facet_far, (void **) &k->segment_bad, (void **) &k->wanted};
 
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
 		rb_free(memory, blocks[i]);

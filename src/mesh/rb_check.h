@@ -55,6 +55,8 @@ extern "C"
 	  "Euler's number of a facet's faces is not that of its triangles")   /* facet; difference */  \
 	X(FACET_AREA, "a facet's faces have another area than its triangles") /* facet; share of it */ \
 	X(FACET_FAR, "a point on a facet is far from it") /* point, facet; distance / diagonal */      \
+	X(VOLUME,                                                                                      \
+	  "a region has another volume than its facets enclose") /* tet in it, facet; share of it */   \
 	X(FACET_POINT, "a point on a facet is a corner of none of its faces") /* point, facet */       \
 	X(EDGE_NUMBER, "an end of an edge is no point")                       /* edge, point */        \
 	X(EDGE_CORNERS, "an edge has one point for both ends")                /* edge, point */        \

@@ -143,6 +143,7 @@ typedef struct rb_checking
 	rb_buckets edges_of; /* each segment */
 	rb_buckets faces_of; /* each facet */
 	uint8_t *facet_bad;  /* something was left out of it */
+	uint8_t *facet_far;  /* points on it are far from it, and told */
 	uint8_t *segment_bad;
 	rb_wanted *wanted;
 	size_t wanted_cap;
@@ -227,6 +228,7 @@ extern rb_status rb_check_delaunay(rb_checking *k); /* check_delaunay.c */
 extern rb_status rb_check_boundary(rb_checking *k); /* check_boundary.c */
 extern rb_status rb_check_segments(rb_checking *k); /* check_segments.c */
 extern rb_status rb_check_facets(rb_checking *k);   /* check_facets.c */
+extern rb_status rb_check_volumes(rb_checking *k);  /* check_volumes.c */
 extern rb_status rb_check_kept(rb_checking *k);     /* check_kept.c */
 
 /* the face of a tetrahedron with these corners, which ascend; or RB_NONE */

@@ -60,8 +60,10 @@ typedef enum rb_flaw_kind
 	RB_FLAW_POINT_ON_SEGMENT, /* point a lies on segment b, and is no end of it */
 	RB_FLAW_TOO_NEAR,      /* at point a, doubles are too coarse for a point that is needed there */
 	RB_FLAW_NOT_RECOVERED, /* facet a could not be made a union of faces */
-	RB_FLAW_NOT_CUT /* facet a could not be cut where it crosses others: of the b points on a triangle
+	RB_FLAW_NOT_CUT, /* facet a could not be cut where it crosses others: of the b points on a triangle
 					 * of it, two are so near to each other that rounding made their edges cross */
+	RB_FLAW_OFF_FACET, /* the mesh is wrong: its point b lies off facet a, by `amount` */
+	RB_FLAW_VOLUME /* the mesh is wrong: `region` has another volume than its facets enclose, most by facet a */
 } rb_flaw_kind;
 
 typedef struct rb_flaw
@@ -69,8 +71,13 @@ typedef struct rb_flaw
 	rb_flaw_kind kind;
 	uint32_t a;
 	uint32_t b;
-	double at[3];  /* a place where it is seen */
-	double amount; /* RB_FLAW_NOT_CUT: the distance of the two nearest points */
+	double at[3]; /* a place where it is seen */
+	/* RB_FLAW_NOT_CUT: the distance of the two nearest points; RB_FLAW_OFF_FACET, RB_FLAW_VOLUME: how far, or how much */
+	double amount;
+	/* of a mesh that is wrong (rb_volumes.h) */
+	int64_t region;
+	double limit;  /* what rounding explains of the amount */
+	double volume; /* what facets enclose */
 } rb_flaw;
 
 #ifdef __cplusplus

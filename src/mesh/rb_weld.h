@@ -44,15 +44,16 @@ typedef struct rb_welded
 {
 	rb_plc plc;
 	uint32_t npolygons;
-	uint32_t *facet_row;   /* of each polygon: its row in the set of facets */
-	uint32_t *facet_face;  /* and which polygon of that row it is, from 0 */
-	uint32_t (*plane)[3];  /* of each polygon: three points of its plane; the first one RB_NONE: its
+	uint32_t *facet_row;  /* of each polygon: its row in the set of facets */
+	uint32_t *facet_face; /* and which polygon of that row it is, from 0 */
+	uint32_t (*plane)[3]; /* of each polygon: three points of its plane; the first one RB_NONE: its
 							* corners are not exactly in one plane */
-	uint32_t *group;       /* of each polygon: only those of one group are merged; NULL: all are */
-	uint32_t *polygon_of;  /* of each triangle; NULL: polygons are facets, nothing was merged */
-	uint32_t *segment_row; /* of each given segment: its row; RB_NONE: made where facets cross or bend */
-	uint32_t *point_row;   /* of each point: a row that has it, of the side ... */
-	uint8_t *point_side;   /* ... rb_weld_side */
+	uint32_t *group;      /* of each polygon: only those of one group are merged; NULL: all are */
+	uint32_t *polygon_of; /* of each triangle; NULL: polygons are facets, nothing was merged */
+	uint32_t
+		*segment_row; /* of each given segment: its row; RB_NONE: made where facets cross or bend */
+	uint32_t *point_row;    /* of each point: a row that has it, of the side ... */
+	uint8_t *point_side;    /* ... rb_weld_side */
 	uint64_t same_segments; /* that were given twice, or (rb_weld_merge) bound a facet, too, and are
 							 * left out */
 	uint64_t same_points;   /* rows of points that were there already */

@@ -400,6 +400,36 @@ valid(const rb_plc *from)
 	return rb_weld_validate(&ctx, &rb_backend_cpu, &welded, &found) == RB_OK;
 }
 
+/* edges along which facets bend become segments, as they do when rows are meshed */
+static void
+crease(void)
+{
+	rb_welded welded = {.plc = plc()};
+	rb_context ctx;
+	rb_status status;
+	uint32_t(*segments)[2] = NULL;
+
+	rb_context_init(&ctx, memory);
+	status = rb_array(&ctx, (void **) &segments, (size_t) it.nsegments + 1, sizeof *segments);
+	if (status == RB_OK)
+		status = rb_array(&ctx, (void **) &welded.segment_row, (size_t) it.nsegments + 1,
+						  sizeof *welded.segment_row);
+	if (status == RB_OK)
+	{
+		memcpy(segments, it.segments, it.nsegments * sizeof *segments);
+		welded.plc.segments = (const uint32_t(*)[2]) segments;
+		status = rb_weld_creases(&ctx, &welded);
+		segments = (uint32_t(*)[2]) welded.plc.segments;
+	}
+	CHECK(status == RB_OK, "creases: %d", status);
+	if (welded.plc.nsegments > MOST)
+		abort();
+	memcpy(it.segments, segments, welded.plc.nsegments * sizeof *segments);
+	it.nsegments = welded.plc.nsegments;
+	rb_free(memory, (void **) &segments);
+	rb_free(memory, (void **) &welded.segment_row);
+}
+
 /* a model, made anew and moved; false: rounding makes it cross itself */
 static bool
 build(void (*model)(void), const char *name, int way)
@@ -412,7 +442,10 @@ build(void (*model)(void), const char *name, int way)
 		return false;
 	from = plc();
 	if (way == AS_IT_IS || valid(&from))
+	{
+		crease();
 		return true;
+	}
 	printf("# %s, %s: crosses itself\n", name, way_name[way]);
 	return false;
 }

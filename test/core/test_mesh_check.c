@@ -1031,12 +1031,19 @@ facets(void)
 	{
 		FRESH();
 		m.plc_points[0][1] -= 1e-6;
-		EXPECT(m, "area", RB_FAULT_FACET_AREA, RB_FAULT_INPUT_MOVED, RB_FAULT_FACET_FAR);
+		EXPECT(m, "area", RB_FAULT_FACET_AREA, RB_FAULT_INPUT_MOVED, RB_FAULT_FACET_FAR,
+			   RB_FAULT_VOLUME);
 	}
 	{
 		FRESH();
 		m.points[at(&m, 4, 2, 2)][0] += 1e-6;
-		EXPECT(m, "off the facet", RB_FAULT_FACET_FAR, RB_FAULT_NOT_DELAUNAY);
+		EXPECT(m, "off the facet", RB_FAULT_FACET_FAR, RB_FAULT_NOT_DELAUNAY, RB_FAULT_VOLUME);
+	}
+	{
+		FRESH();
+		m.points[at(&m, 4, 2, 2)][0] += 1e-10;
+		EXPECT(m, "off the facet by more than rounding explains", RB_FAULT_FACET_FAR,
+			   RB_FAULT_NOT_DELAUNAY, RB_FAULT_VOLUME);
 	}
 	{
 		FRESH();

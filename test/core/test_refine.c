@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "complexes.h"
+#include "mesh/rb_volumes.h"
 #include "refine/rb_refining.h"
 
 /* in a mesh, where time is not short */
@@ -356,6 +357,27 @@ near_sheets(void)
 {
 	bend = .01;
 	sheets();
+}
+
+/* a cube whose top bends by `bend` along one diagonal or the other */
+static int diagonal;
+
+static void
+bent_top(void)
+{
+	uint32_t v[8];
+
+	box_corners(v, 0, 0, 0, 1, 1, 1);
+	for (int i = 0; i < 6; i++)
+		if (!(it.points[v[box_sides[i][0]]][2] == 1 && it.points[v[box_sides[i][1]]][2] == 1 &&
+			  it.points[v[box_sides[i][2]]][2] == 1))
+			quad(v[box_sides[i][0]], v[box_sides[i][1]], v[box_sides[i][2]], v[box_sides[i][3]]);
+		else
+			quad(v[box_sides[i][diagonal]], v[box_sides[i][diagonal + 1]],
+				 v[box_sides[i][diagonal + 2]], v[box_sides[i][(diagonal + 3) % 4]]);
+	for (uint32_t i = 0; i < it.npoints; i++)
+		if (it.points[i][0] == 1 && it.points[i][1] == 1 && it.points[i][2] == 1)
+			it.points[i][2] += bend;
 }
 
 typedef struct named
@@ -1585,6 +1607,63 @@ flat_wedge(void)
 	}
 }
 
+/* what the triangles of a bent facet enclose is what the mesh does, refined or not; and a mesh that does not is told */
+static void
+bends(void)
+{
+	static const double steps[] = {.1, .002, 1e-6, 1e-9};
+	int told = 0;
+
+	for (int s = 0; s < 4; s++)
+		for (diagonal = 0; diagonal < 2; diagonal++)
+		{
+			rb_refine_options o[2] = {by_ratio(2), by_volume(.01)};
+			rb_tets t;
+			rb_plc from;
+
+			bend = steps[s];
+			clear();
+			bent_top();
+			from = plc();
+			/* a facet that bends without a crease is none (rb_plc.h): refined, it becomes another */
+			if (make(&from, RB_KEEP_INSIDE, 1, &t) == RB_OK)
+			{
+				rb_refine_report report;
+				rb_context ctx;
+				rb_volumes_input in;
+				rb_flaw found = {RB_FLAW_NONE, 0, 0, {0, 0, 0}, 0, 0, 0, 0};
+				rb_status status;
+
+				CHECK(refine(&o[1], &t, &report) == RB_OK, "not refined");
+				rb_context_init(&ctx, memory);
+				rb_volumes_of_plc(&from, &t, &in);
+				status = rb_volumes_look(&ctx, &in, &found);
+				CHECK(status == (found.kind == RB_FLAW_NONE ? RB_OK : RB_BAD_PLC), "status %d",
+					  status);
+				told += found.kind == RB_FLAW_VOLUME || found.kind == RB_FLAW_OFF_FACET;
+				rb_tets_free(memory, &t);
+			}
+			crease();
+			CHECK(it.nsegments == from.nsegments + 1, "%u creases", it.nsegments - from.nsegments);
+			for (int k = 0; k < 2; k++)
+			{
+				rb_refine_report report;
+				double volume;
+
+				CHECK(refined("bent top", RB_KEEP_INSIDE, &o[k], &report) == RB_OK, "not refined");
+				from = plc();
+				if (make(&from, RB_KEEP_INSIDE, 1, &t) != RB_OK)
+					continue;
+				CHECK(refine(&o[k], &t, &report) == RB_OK, "not refined");
+				volume = check("bent top", &from, RB_KEEP_INSIDE, &t);
+				CHECK(fabs(volume - 1 - bend / 6) <= 1e-14 || fabs(volume - 1 - bend / 3) <= 1e-14,
+					  "volume %.17g", volume);
+				rb_tets_free(memory, &t);
+			}
+		}
+	CHECK(told == 8, "%d of 8 wrong meshes were told", told);
+}
+
 int
 main(void)
 {
@@ -1610,6 +1689,7 @@ main(void)
 	CHECK_RUN(radii_of_many);
 	CHECK_RUN(flat_ones);
 	CHECK_RUN(flat_wedge);
+	CHECK_RUN(bends);
 	CHECK(rb_memory_used(memory) == 0, "bytes are left");
 	rb_memory_destroy(memory);
 	return check_done();

@@ -52,6 +52,7 @@ static const char *const numbers_of[RB_FAULT_KINDS] = {
 	[RB_FAULT_FACET_EULER] = "A",
 	[RB_FAULT_FACET_AREA] = "A",
 	[RB_FAULT_FACET_FAR] = "VA",
+	[RB_FAULT_VOLUME] = "-A",
 	[RB_FAULT_FACET_POINT] = "VA",
 	[RB_FAULT_EDGE_NUMBER] = "E-",
 	[RB_FAULT_EDGE_CORNERS] = "EV",
@@ -80,6 +81,7 @@ enum
 	SEGMENT_ID,
 	SEGMENT,
 	AMOUNT,
+	REGION,
 	COLUMNS
 };
 
@@ -102,6 +104,8 @@ weld(rb_meshing_run *run)
 	status = rb_meshing_weld(run);
 	if (status == RB_OK)
 		status = rb_weld_merge(&run->ctx, &run->part->welded);
+	if (status == RB_OK)
+		status = rb_weld_creases(&run->ctx, &run->part->welded);
 	rb_meshing_stage(run, RB_MESH_LOAD, &start);
 	return status;
 }
@@ -206,6 +210,9 @@ put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
 	}
 	values[AMOUNT] = Float8GetDatum(fault->amount);
 	nulls[AMOUNT] = fault->amount == 0;
+	nulls[REGION] = fault->kind != RB_FAULT_VOLUME;
+	if (!nulls[REGION])
+		values[REGION] = Int64GetDatum(c->mesh.region[fault->a]);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 

@@ -447,7 +447,7 @@ fill_table(rb_rows_of *of, rb_meshing_table *t)
 }
 
 uint64
-rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables)
+rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 {
 	static const char *const kinds[KINDS] = {
 		[RB_VERTEX_INPUT] = "input",    [RB_VERTEX_ON_SEGMENT] = "segment",
@@ -458,6 +458,13 @@ rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables)
 	uint64 rows = 0;
 	uint64 total = 0;
 
+	/* vertices alone would be in the way of the next call of this name */
+	run->empty = all_rows(run, RB_MESH_TETS) == 0;
+	if (run->empty)
+	{
+		rb_meshing_tables_unmake(tables, run->call->function);
+		return 0;
+	}
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "%s: SPI_connect failed", run->call->function);
 	of.polygons = palloc((run->nparts + (Size) 1) * sizeof *of.polygons);

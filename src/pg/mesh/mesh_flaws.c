@@ -57,7 +57,7 @@ segment(const rb_meshing_run *run, uint32 a)
 	if (a >= run->part->welded.plc.nsegments)
 		return "an edge of a facet";
 	if (run->part->welded.segment_row[a] == RB_NONE)
-		return "a line in which facets cross";
+		return "a line in which facets cross or bend";
 	return psprintf("segment " INT64_FORMAT,
 					rb_meshing_id(run, RB_MESH_SEGMENTS, run->part->welded.segment_row[a]));
 }
@@ -179,6 +179,58 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 	pg_unreachable();
 }
 
+/* "12 (polygon 3)", of a mesh that is continued by what its tables say */
+static const char *
+facet_of_mesh(const rb_meshing_run *run, uint32 a)
+{
+	const rb_meshing_names *names = run->part->names;
+
+	if (names == NULL)
+		return facet(run, a);
+	/* of several polygons that are one facet the first */
+	for (uint32 t = 0; t < names->polygons.ntriangles; t++)
+		if (names->polygons.facet_of[t] == a)
+			return psprintf(INT64_FORMAT " (polygon " INT64_FORMAT ")",
+							names->facet[names->polygons.polygon_of[t]],
+							names->polygon[names->polygons.polygon_of[t]]);
+	return "?";
+}
+
+static int
+hint_triangles(void)
+{
+	return errhint(
+		"Give the triangles of the facets instead: SELECT (f).face, (f).part, (f).geom FROM "
+		"(SELECT redblue_faces(geom) AS f FROM ...) t.  And please report this.");
+}
+
+/* the mesh that was made is not handed out */
+pg_noreturn static void
+raise_wrong_mesh(const rb_meshing_run *run, const char *at)
+{
+	const rb_flaw *f = &run->part->flaw;
+	const char *function = run->call->function;
+	const char *name = facet_of_mesh(run, f->a);
+
+	if (f->kind == RB_FLAW_OFF_FACET)
+		ereport(ERROR, (errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("%s: the mesh leaves facet %s", function, name),
+						errdetail("A point added on it at %s is %g off the facet; rounding of "
+								  "coordinates explains %g.",
+								  at, f->amount, f->limit),
+						hint_triangles()));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DATA_EXCEPTION),
+		 errmsg("%s: the mesh has another volume than its facets enclose, region " INT64_FORMAT,
+				function, f->region),
+		 errdetail("Its facets enclose %.17g, and its tetrahedra have %g more than that; rounding "
+				   "of coordinates explains %g.  Most of it is at facet %s.",
+				   f->volume, f->amount, f->limit, name),
+		 hint_triangles()));
+	pg_unreachable();
+}
+
 void
 rb_meshing_raise_flaw(const rb_meshing_run *run)
 {
@@ -240,6 +292,10 @@ rb_meshing_raise_flaw(const rb_meshing_run *run)
 					 errdetail("Coordinates near %s are too coarse for one that is needed.", at),
 					 errhint("Subtract a common offset from all coordinates, or make very sharp "
 							 "angles less sharp.")));
+			break;
+		case RB_FLAW_OFF_FACET:
+		case RB_FLAW_VOLUME:
+			raise_wrong_mesh(run, at);
 			break;
 		case RB_FLAW_NONE:
 			elog(ERROR, "%s: no mesh, and no reason", function);

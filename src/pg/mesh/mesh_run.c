@@ -298,6 +298,39 @@ name_polygons(rb_context *ctx, rb_meshing_part *part)
 	return rb_name_polygons(ctx, &polygons, &part->tets);
 }
 
+/* returns RB_BAD_PLC if the mesh is not that of its facets, which no rows can be the reason of */
+static rb_status
+look_at_volumes(rb_context *ctx, rb_meshing_part *part)
+{
+	rb_volumes_input in;
+
+	rb_volumes_of_plc(&part->welded.plc, &part->tets, &in);
+	return rb_volumes_look(ctx, &in, &part->flaw);
+}
+
+/* refines a mesh that was made of rows, or is continued, and looks at what it encloses then */
+static rb_status
+refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
+{
+	rb_volumes_kept kept = {0};
+	rb_volumes_input in;
+	rb_status status = RB_OK;
+
+	if (part->names != NULL)
+		status = rb_volumes_keep(ctx, &part->tets, &kept);
+	if (status == RB_OK)
+		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+	if (status == RB_OK && part->names == NULL)
+		status = look_at_volumes(ctx, part);
+	else if (status == RB_OK)
+	{
+		rb_volumes_of_kept(&kept, &part->tets, &in);
+		status = rb_volumes_look(ctx, &in, &part->flaw);
+	}
+	rb_volumes_kept_free(ctx->memory, &kept);
+	return status;
+}
+
 rb_status
 rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
@@ -312,11 +345,15 @@ rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 		status = rb_weld_merge(ctx, &part->welded);
 	enter_stage(run, part, RB_MESH_VALIDATE, RB_MESH_TETRAHEDRALIZE, &start);
 	if (status == RB_OK)
+		status = rb_weld_creases(ctx, &part->welded);
+	if (status == RB_OK)
 		status = tetrahedralize(run, ctx, part);
+	if (status == RB_OK)
+		status = look_at_volumes(ctx, part);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
 	/* the one mesh of a call is refined by a work of its own */
 	if (status == RB_OK && run->call->by_body)
-		status = rb_refine(ctx, &run->options, &part->tets, &part->refined);
+		status = refine_part(run, ctx, part);
 	if (status == RB_OK && (run->call->by_body || !run->call->refine))
 		status = name_polygons(ctx, part);
 	enter_stage(run, part, RB_MESH_REFINE, RB_MESH_FILL, &start);
@@ -348,7 +385,7 @@ rb_meshing_refine(rb_meshing_run *run)
 	rb_status status;
 
 	rb_meshing_stage(run, RB_MESH_REFINE, &start);
-	status = rb_refine(&run->ctx, &run->options, &run->part->tets, &run->part->refined);
+	status = refine_part(run, &run->ctx, run->part);
 	if (status == RB_OK)
 		status = name_polygons(&run->ctx, run->part);
 	rb_meshing_stage(run, RB_MESH_FILL, &start);
@@ -400,6 +437,8 @@ rb_meshing_notices(const rb_meshing_run *run)
 	uint64 full = 0;
 	uint64 outside = 0;
 	uint64 no_area = 0;
+	const char *no_rows =
+		run->empty ? "  The mesh has no rows, and tables that were made for it are dropped." : "";
 	list empty = {.n = 0};
 	list skipped = {.n = 0};
 	rb_reasons why;
@@ -421,6 +460,9 @@ rb_meshing_notices(const rb_meshing_run *run)
 			add_body(&empty, part->body);
 	}
 	memset(&why, 0, sizeof why);
+	if (run->empty && empty.n == 0 && run->skipped == 0)
+		ereport(NOTICE, (errmsg("%s: there are no tetrahedra", function),
+						 errdetail("There is nothing that they could be made of.%s", no_rows)));
 	for (uint32 i = 0; i < run->skipped; i++)
 	{
 		const rb_meshing_part *part = &run->parts[run->nparts + i];
@@ -440,14 +482,14 @@ rb_meshing_notices(const rb_meshing_run *run)
 									   no_area, function, no_area),
 						 errdetail("Their corners are points of the mesh.")));
 	if (skipped.n > 0 && rb_setting_skip_notice)
-		ereport(
-			NOTICE,
-			(errmsg_plural("%s: of %u body no mesh could be made",
-						   "%s: of %u bodies no mesh could be made", skipped.n, function,
-						   skipped.n),
-			 errdetail("Left out: %s.  Reasons: %s.", list_bodies(&skipped), rb_reasons_text(&why)),
-			 errhint("With on_bad => 'error' the first one is told with its reason.  To "
-					 "hear no more of it: SET redblue.skip_notice = off.")));
+		ereport(NOTICE,
+				(errmsg_plural("%s: of %u body no mesh could be made",
+							   "%s: of %u bodies no mesh could be made", skipped.n, function,
+							   skipped.n),
+				 errdetail("Left out: %s.  Reasons: %s.%s", list_bodies(&skipped),
+						   rb_reasons_text(&why), no_rows),
+				 errhint("With on_bad => 'error' the first one is told with its reason.  To "
+						 "hear no more of it: SET redblue.skip_notice = off.")));
 	if (full > 0)
 		ereport(NOTICE, (errmsg("%s: refinement stopped at max_points, " UINT64_FORMAT, function,
 								run->options.max_points),
@@ -462,13 +504,16 @@ rb_meshing_notices(const rb_meshing_run *run)
 		ereport(NOTICE,
 				(errmsg_plural("%s: %u body has no tetrahedra", "%s: %u bodies have no tetrahedra",
 							   empty.n, function, empty.n),
-				 errdetail("Their facets shut nothing off from outside: %s.", list_bodies(&empty)),
+				 errdetail("Their facets shut nothing off from outside: %s.%s", list_bodies(&empty),
+						   no_rows),
 				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
 	else if (empty.n > 0 && run->call->keep == RB_KEEP_INSIDE)
 		ereport(NOTICE,
 				(errmsg("%s: there are no tetrahedra", function),
-				 errdetail(facets ? "Facets shut nothing off from outside, or a hole is there."
-								  : "Nothing is inside where there are no facets."),
+				 errdetail("%s%s",
+						   facets ? "Facets shut nothing off from outside, or a hole is there."
+								  : "Nothing is inside where there are no facets.",
+						   no_rows),
 				 errhint("With keep => 'hull' all is kept, to the convex hull.")));
 	else if (outside > 0)
 		ereport(NOTICE,

@@ -468,3 +468,19 @@ rb_meshing_tables_make(rb_meshing_table *tables, const char *function)
 		}
 	SPI_finish();
 }
+
+void
+rb_meshing_tables_unmake(rb_meshing_table *tables, const char *function)
+{
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "%s: SPI_connect failed", function);
+	for (int i = 0; i < RB_MESH_TABLES; i++)
+		if (tables[i].made)
+		{
+			int rc = SPI_execute(psprintf("DROP TABLE %s", tables[i].quoted), false, 0);
+
+			if (rc != SPI_OK_UTILITY)
+				elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
+		}
+	SPI_finish();
+}

@@ -17,6 +17,7 @@
 #include "executor/spi.h"
 #include "mesh/rb_check.h"
 #include "mesh/rb_tetrahedralize.h"
+#include "mesh/rb_volumes.h"
 #include "mesh/rb_weld.h"
 #include "refine/rb_refine.h"
 
@@ -145,6 +146,7 @@ typedef struct rb_meshing_run
 	uint32 nparts;
 	rb_meshing_part *part; /* of which is spoken now */
 	uint32 skipped;        /* bodies */
+	bool empty;            /* there are no tetrahedra for the tables, which got no rows */
 	rb_refine_options options;
 	/* rounds on a device (mesh_device.c) */
 	uint64 expected; /* tetrahedra, about */
@@ -285,6 +287,9 @@ extern void rb_meshing_tables_name(rb_meshing_table *tables, const char *functio
  */
 extern void rb_meshing_tables_make(rb_meshing_table *tables, const char *function);
 
+/* drops the tables that this call has made, and leaves the others: there is no mesh */
+extern void rb_meshing_tables_unmake(rb_meshing_table *tables, const char *function);
+
 /* one of those, to be filled: a trigger of another may have dropped or altered it meanwhile */
 extern Relation rb_meshing_table_open(rb_meshing_table *t, const char *function);
 
@@ -309,8 +314,8 @@ extern void rb_meshing_table_empty(const rb_meshing_table *t, const char *functi
 
 /* ---- mesh_fill.c: rows into them ---- */
 
-/* all tables; answers the number of rows */
-extern uint64 rb_meshing_fill(const rb_meshing_run *run, rb_meshing_table *tables);
+/* all tables; returns the number of rows.  Without tetrahedra none is written, and tables of this call are dropped. */
+extern uint64 rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables);
 
 /* which one of the rows with its id each polygon of a part is, from 1: in that memory context */
 extern uint32 *rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part);

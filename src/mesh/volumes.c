@@ -1,0 +1,1042 @@
+/*
+ * volumes.c
+ *	  The volume of each region of a mesh, against that between the triangles around it.
+ *
+ * A facet falls into patches: triangles with a soft edge in common.  Segments bound a patch, so on each of its
+ * sides there is one region, and the faces of the mesh that are on the patch say which.  Patches of the mesh
+ * and of the surface are known to be the same by the segments around them.
+ *
+ * Volumes are sums of determinants of three corners.  Those of the mesh are added up for each region, those of
+ * the surface taken away, in accumulators as long as it takes (rb_accumulator.h): what is left is the
+ * difference, exactly.
+ */
+#include "mesh/rb_volumes.h"
+
+#include "core/exact/rb_accumulator.h"
+#include "core/exact/rb_expansion.h"
+#include "mesh/rb_flat.h"
+#include "mesh/rb_table.h"
+
+/* a point may be that often the rounding of the largest coordinate, and of the model's extent, off its facet */
+#define FAR_ROUNDINGS 64.0
+
+/* what is on a side of a patch that is no region */
+#define NO_REGION UINT32_MAX    /* nothing: the mesh ends there */
+#define UNSEEN (UINT32_MAX - 1) /* no face of the mesh is on the patch and ends a region */
+/*
+ * Several: on the hull, where facets lie on it up to rounding only, there are tetrahedra without a height beyond some faces
+ * of a patch.  What they are of is not compared.
+ */
+#define MIXED (UINT32_MAX - 2)
+/* a triangle whose area is a smaller part of the square of its longest side does not say which way it looks */
+#define LEAST_AREA 0x1p-40
+
+/* triangles of a facet that soft edges join */
+typedef struct patch
+{
+	uint64_t key[2]; /* of the segments around it */
+	uint32_t facet;
+	uint32_t first;     /* its triangle with the smallest number */
+	double normal[3];   /* twice the sum of areas, scaled */
+	double low, high;   /* its corners lie between, along the normal, from those of `first` on */
+	double area;        /* scaled */
+	uint32_t above;     /* the region on that side, NO_REGION, UNSEEN or MIXED */
+	uint32_t below;     /* against the normal */
+	uint32_t nfaces;    /* of the mesh on it, ... */
+	uint32_t nends;     /* ... and those of them that a region ends at */
+	double won;         /* by the region below, about */
+	uint32_t far_point; /* the one that is farthest off; RB_NONE */
+	double far;
+} patch;
+
+typedef struct region
+{
+	rb_accumulator sum; /* of the mesh, less that of the surface: six times, scaled */
+	double volume;      /* of the surface, six times, scaled */
+	double limit;       /* likewise */
+	uint32_t worst;     /* the patch where most is won or lost */
+	bool unknown;       /* not all of its surface could be compared */
+} region;
+
+typedef struct comparing
+{
+	rb_context *ctx;
+	const rb_volumes_input *in;
+	double scale;  /* a power of two: coordinates times it are below 2 */
+	int exponent;  /* of it */
+	double rounds; /* what a point may be off its facet, scaled */
+	double flat;   /* the height of a bend that is none (rb_flat.h), likewise */
+	/* patches */
+	patch *patches;
+	uint32_t npatches;
+	size_t patches_cap;
+	uint32_t *first_patch; /* of each facet, and behind the last one */
+	uint32_t *triangle_patch;
+	uint8_t *triangle_turned; /* against its patch's first triangle */
+	uint32_t *face_patch;     /* of each face of the mesh; RB_NONE: not known */
+	uint8_t *unknown;         /* of each facet */
+	/* scratch of patches: of each triangle or face, << 1 | it is turned against that one */
+	uint32_t *root;
+	rb_table sides;
+	rb_table pieces; /* edge to the number of a piece */
+	rb_table faces;  /* of the mesh, to their numbers */
+	/* regions */
+	int64_t *region_id;
+	region *regions;
+	uint32_t nregions;
+	size_t ids_cap;
+	uint32_t (
+		*thin)[2]; /* of faces that do not say which way they look: the patch, and a region there */
+	uint32_t nthin;
+	size_t thin_cap;
+} comparing;
+
+static bool
+stops(const comparing *c, uint32_t i)
+{
+	return (i & 0x3fff) == 0x3fff && rb_should_stop(c->ctx);
+}
+
+/* ---- numbers ---- */
+
+static void
+scaled_point(const comparing *c, const double *points, uint32_t v, double *p)
+{
+	for (int k = 0; k < 3; k++)
+		p[k] = points[3 * (size_t) v + (size_t) k] * c->scale;
+}
+
+/* sum += or -= a b c */
+static void
+add_product(rb_accumulator *sum, double a, double b, double c)
+{
+	double high, low;
+
+	rb_two_product(a, b, &high, &low);
+	rb_accumulator_add(sum, high, c);
+	if (low != 0)
+		rb_accumulator_add(sum, low, c);
+}
+
+/* sum += sign times the determinant of three points */
+static void
+add_determinant(rb_accumulator *sum, double sign, const double *a, const double *b, const double *c)
+{
+	for (int i = 0; i < 3; i++)
+	{
+		const int j = (i + 1) % 3, k = (i + 2) % 3;
+
+		add_product(sum, sign * a[i], b[j], c[k]);
+		add_product(sum, -sign * a[i], b[k], c[j]);
+	}
+}
+
+/* the same about a fourth point, rounded */
+static double
+determinant_about(const double *o, const double *a, const double *b, const double *c)
+{
+	double n[3], d[3];
+
+	rb_face_normal(a, b, c, n);
+	for (int k = 0; k < 3; k++)
+		d[k] = a[k] - o[k];
+	return rb_dot(n, d);
+}
+
+static double
+round_sum(const rb_accumulator *sum)
+{
+	uint64_t words[RB_ACCUMULATOR_WORDS];
+	double x = 0;
+	int i = RB_ACCUMULATOR_WORDS - 1, last;
+
+	rb_accumulator_magnitude(sum, words);
+	while (i > 0 && words[i] == 0)
+		i--;
+	last = i > 2 ? i - 2 : 0;
+	for (; i >= last; i--)
+		x += ldexp((double) words[i], 64 * i - 2148);
+	return rb_accumulator_sign(sum) < 0 ? -x : x;
+}
+
+static rb_status
+measure_points(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+	double largest = 0, extent = 0;
+
+	for (int k = 0; k < 3; k++)
+	{
+		double low = INFINITY, high = -INFINITY;
+
+		for (uint32_t i = 0; i < in->npoints; i++)
+		{
+			const double x = in->points[3 * (size_t) i + (size_t) k];
+
+			low = x < low ? x : low;
+			high = x > high ? x : high;
+			if (stops(c, i))
+				return RB_STOPPED;
+		}
+		largest = fmax(largest, fmax(fabs(low), fabs(high)));
+		extent = fmax(extent, high - low);
+	}
+	c->exponent = largest > 0 && largest < INFINITY ? -ilogb(largest) : 0;
+	/* of a power of two that is no double the half */
+	c->exponent = c->exponent > 1023 ? 1023 : c->exponent;
+	c->scale = ldexp(1, c->exponent);
+	c->rounds = FAR_ROUNDINGS * 0x1p-53 * (largest * c->scale);
+	c->flat = RB_FLAT_HEIGHT * RB_FLAT_ROUNDINGS * 0x1p-53 * (largest * c->scale);
+	return RB_OK;
+}
+
+/* ---- patches ---- */
+
+static uint64_t
+mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+/* a patch's key counts a segment once on each side that the patch is on: by the piece at its first end */
+static void
+add_key(const comparing *c, uint64_t *key, uint32_t segment, const uint32_t *piece)
+{
+	const uint32_t end = c->in->segments[segment][0];
+
+	if (piece[0] != end && piece[1] != end)
+		return;
+	key[0] += mix(2 * (uint64_t) segment + 1);
+	key[1] += mix(~(2 * (uint64_t) segment + 1));
+}
+
+/* the root of an item; *turned: it is turned against it */
+static uint32_t
+root_of(comparing *c, uint32_t item, bool *turned)
+{
+	bool odd = false;
+
+	while (c->root[item] >> 1 != item)
+	{
+		const uint32_t up = c->root[item], top = c->root[up >> 1];
+
+		/* half of the way is saved for the next one */
+		c->root[item] = (top & ~1u) | ((top ^ up) & 1);
+		odd ^= (c->root[item] & 1) != 0;
+		item = c->root[item] >> 1;
+	}
+	*turned = odd;
+	return item;
+}
+
+/* items with a common edge; it runs the same way in both: one of them is turned */
+static void
+join_items(comparing *c, uint32_t a, uint32_t b, bool same_way)
+{
+	bool odd_a, odd_b;
+	const uint32_t x = root_of(c, a, &odd_a), y = root_of(c, b, &odd_b);
+	const uint32_t odd = odd_a ^ odd_b ^ same_way;
+
+	if (x < y)
+		c->root[y] = x << 1 | odd;
+	else if (y < x)
+		c->root[x] = y << 1 | odd;
+}
+
+/* an edge of an item, whose sides are joined where it is no piece.  In the table: item << 1 | the edge ascends */
+static rb_status
+note_edge(comparing *c, uint32_t item, uint32_t a, uint32_t b, uint32_t facet)
+{
+	uint32_t *first;
+	bool fresh;
+	rb_status status = rb_table_put(c->ctx, &c->sides, a, b, RB_NONE - 1 - facet,
+									item << 1 | (a < b), &first, &fresh);
+
+	if (status == RB_OK && !fresh)
+		join_items(c, *first >> 1, item, (*first & 1) == (a < b));
+	return status;
+}
+
+static rb_status
+new_patch(comparing *c, uint32_t facet, uint32_t triangle)
+{
+	rb_status status = rb_array_grow(c->ctx, (void **) &c->patches, &c->patches_cap,
+									 (size_t) c->npatches + 1, sizeof *c->patches);
+
+	if (status != RB_OK)
+		return status;
+	c->patches[c->npatches++] = (patch){
+		.facet = facet, .first = triangle, .above = UNSEEN, .below = UNSEEN, .far_point = RB_NONE};
+	return RB_OK;
+}
+
+static void
+triangle_points(const comparing *c, uint32_t t, double p[3][3])
+{
+	for (int i = 0; i < 3; i++)
+		scaled_point(c, c->in->surface_points, c->in->triangles[t][i], p[i]);
+}
+
+static void
+add_triangle(comparing *c, uint32_t t)
+{
+	patch *to = &c->patches[c->triangle_patch[t]];
+	double p[3][3], n[3];
+
+	triangle_points(c, t, p);
+	rb_face_normal(p[0], p[1], p[2], n);
+	to->area += sqrt(rb_dot(n, n)) / 2;
+	for (int k = 0; k < 3; k++)
+		to->normal[k] += c->triangle_turned[t] ? -n[k] : n[k];
+}
+
+static double
+height_of(const comparing *c, const patch *of, const double *p)
+{
+	const double length = sqrt(rb_dot(of->normal, of->normal));
+	double o[3], d[3];
+
+	scaled_point(c, c->in->surface_points, c->in->triangles[of->first][0], o);
+	for (int k = 0; k < 3; k++)
+		d[k] = p[k] - o[k];
+	return length > 0 ? rb_dot(of->normal, d) / length : 0;
+}
+
+static void
+add_heights(comparing *c, uint32_t t)
+{
+	patch *to = &c->patches[c->triangle_patch[t]];
+	double p[3][3];
+
+	triangle_points(c, t, p);
+	for (int i = 0; i < 3; i++)
+	{
+		const double h = height_of(c, to, p[i]);
+
+		to->low = fmin(to->low, h);
+		to->high = fmax(to->high, h);
+	}
+}
+
+/* the facet whose triangles are from..to */
+static rb_status
+make_patches(comparing *c, uint32_t facet, uint32_t from, uint32_t to)
+{
+	const rb_volumes_input *in = c->in;
+	const uint32_t before = c->npatches;
+	rb_status status = RB_OK;
+
+	rb_table_clear(&c->sides);
+	for (uint32_t t = from; t < to; t++)
+		c->root[t] = t << 1;
+	for (uint32_t t = from; t < to && to - from > 1; t++)
+		for (uint32_t i = 0; i < 3 && status == RB_OK; i++)
+		{
+			const uint32_t a = in->triangles[t][i], b = in->triangles[t][(i + 1) % 3];
+
+			if (rb_table_find(&c->pieces, a, b, RB_NONE) == NULL)
+				status = note_edge(c, t, a, b, facet);
+		}
+	for (uint32_t t = from; t < to && status == RB_OK; t++)
+	{
+		bool turned;
+		const uint32_t root = root_of(c, t, &turned);
+
+		if (root == t)
+		{
+			c->triangle_patch[t] = c->npatches;
+			status = new_patch(c, facet, t);
+		}
+		c->triangle_patch[t] = c->triangle_patch[root];
+		c->triangle_turned[t] = turned;
+		if (status == RB_OK)
+			add_triangle(c, t);
+	}
+	for (uint32_t t = from; t < to && status == RB_OK; t++)
+		add_heights(c, t);
+	/* where it is one patch, nothing is to be told apart */
+	for (uint32_t t = from; t < to && c->npatches - before > 1 && status == RB_OK; t++)
+		for (int i = 0; i < 3; i++)
+		{
+			const uint32_t edge[2] = {in->triangles[t][i], in->triangles[t][(i + 1) % 3]};
+			const uint32_t *piece = rb_table_find(&c->pieces, edge[0], edge[1], RB_NONE);
+
+			if (piece != NULL)
+				add_key(c, c->patches[c->triangle_patch[t]].key,
+						in->piece_segment != NULL ? in->piece_segment[*piece] : *piece, edge);
+		}
+	return status;
+}
+
+static rb_status
+list_edges(comparing *c, const uint32_t (*edges)[2], uint32_t n)
+{
+	rb_status status = RB_OK;
+
+	rb_table_clear(&c->pieces);
+	status = rb_table_reserve(c->ctx, &c->pieces, n);
+	for (uint32_t i = 0; i < n && status == RB_OK; i++)
+		status = stops(c, i) ? RB_STOPPED
+							 : rb_table_put(c->ctx, &c->pieces, edges[i][0], edges[i][1], RB_NONE,
+											i, NULL, NULL);
+	return status;
+}
+
+static rb_status
+patches_of_surface(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+	bool simple = in->ntriangles == in->nfacets;
+	rb_status status = simple ? RB_OK : list_edges(c, in->pieces, in->npieces);
+	uint32_t t = 0;
+
+	for (uint32_t f = 0; f < in->nfacets && status == RB_OK; f++)
+	{
+		const uint32_t from = t;
+
+		while (t < in->ntriangles && in->facet_of[t] == f)
+			t++;
+		c->first_patch[f] = c->npatches;
+		status = stops(c, f) ? RB_STOPPED : make_patches(c, f, from, t);
+	}
+	c->first_patch[in->nfacets] = c->npatches;
+	return status;
+}
+
+/* ---- the same of the mesh ---- */
+
+static bool
+is_several(const comparing *c, uint32_t facet)
+{
+	return c->first_patch[facet + 1] - c->first_patch[facet] > 1;
+}
+
+static bool
+is_compared(const comparing *c, uint32_t facet)
+{
+	return facet < c->in->nfacets && (c->in->skipped == NULL || c->in->skipped[facet] == 0) &&
+		   c->first_patch[facet + 1] > c->first_patch[facet];
+}
+
+/* a key of each part of the mesh's faces; then which patch has it */
+static rb_status
+match_several(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+	uint64_t(*keys)[2] = NULL;
+	rb_status status = list_edges(c, in->edges, in->nedges);
+
+	if (status == RB_OK)
+		status = rb_array(c->ctx, (void **) &keys, (size_t) in->nfaces + 1, sizeof *keys);
+	rb_table_clear(&c->sides);
+	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
+	{
+		c->root[f] = f << 1;
+		memset(keys[f], 0, sizeof *keys);
+		if (!is_compared(c, in->face_facet[f]) || !is_several(c, in->face_facet[f]))
+			continue;
+		if (stops(c, f))
+			status = RB_STOPPED;
+		for (int i = 0; i < 3 && status == RB_OK; i++)
+		{
+			const uint32_t a = in->faces[f][i], b = in->faces[f][(i + 1) % 3];
+
+			if (rb_table_find(&c->pieces, a, b, RB_NONE) == NULL)
+				status = note_edge(c, f, a, b, in->face_facet[f]);
+		}
+	}
+	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
+		for (int i = 0;
+			 i < 3 && is_compared(c, in->face_facet[f]) && is_several(c, in->face_facet[f]); i++)
+		{
+			const uint32_t edge[2] = {in->faces[f][i], in->faces[f][(i + 1) % 3]};
+			const uint32_t *piece = rb_table_find(&c->pieces, edge[0], edge[1], RB_NONE);
+			bool turned;
+
+			if (piece != NULL)
+				add_key(c, keys[root_of(c, f, &turned)], in->edge_segment[*piece], edge);
+		}
+	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
+	{
+		const uint32_t facet = in->face_facet[f];
+		bool turned;
+		uint32_t root, p;
+
+		if (!is_compared(c, facet) || !is_several(c, facet))
+			continue;
+		root = root_of(c, f, &turned);
+		if (root != f)
+		{
+			c->face_patch[f] = c->face_patch[root];
+			continue;
+		}
+		for (p = c->first_patch[facet]; p < c->first_patch[facet + 1]; p++)
+			if (memcmp(c->patches[p].key, keys[f], sizeof keys[f]) == 0)
+				break;
+		if (p < c->first_patch[facet + 1])
+			c->face_patch[f] = p;
+		else
+			c->unknown[facet] = 1;
+	}
+	rb_free(c->ctx->memory, (void **) &keys);
+	return status;
+}
+
+static rb_status
+patches_of_mesh(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+	bool several = false;
+	rb_status status = rb_table_reserve(c->ctx, &c->faces, in->nfaces);
+
+	for (uint32_t f = 0; f < in->nfaces && status == RB_OK; f++)
+	{
+		const uint32_t facet = in->face_facet[f];
+
+		if (stops(c, f))
+			return RB_STOPPED;
+		c->face_patch[f] = RB_NONE;
+		status = rb_table_put(c->ctx, &c->faces, in->faces[f][0], in->faces[f][1], in->faces[f][2],
+							  f, NULL, NULL);
+		if (!is_compared(c, facet))
+			continue;
+		if (is_several(c, facet))
+			several = true;
+		else
+			c->face_patch[f] = c->first_patch[facet];
+	}
+	return status == RB_OK && several ? match_several(c) : status;
+}
+
+/* ---- points ---- */
+
+static rb_status
+look_points(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+
+	for (uint32_t f = 0; f < in->nfaces; f++)
+	{
+		patch *of;
+
+		if (stops(c, f))
+			return RB_STOPPED;
+		if (c->face_patch[f] == RB_NONE)
+			continue;
+		of = &c->patches[c->face_patch[f]];
+		for (int i = 0; i < 3; i++)
+		{
+			const uint32_t v = in->faces[f][i];
+			double p[3], h;
+
+			if (in->kind[v] != RB_VERTEX_ON_FACET || in->parent[v] != of->facet)
+				continue;
+			scaled_point(c, in->points, v, p);
+			h = height_of(c, of, p);
+			h = fmax(of->low - h, h - of->high);
+			if (h > of->far)
+			{
+				of->far = h;
+				of->far_point = v;
+			}
+		}
+	}
+	return RB_OK;
+}
+
+/* ---- regions ---- */
+
+static uint32_t
+region_number(const comparing *c, int64_t id)
+{
+	uint32_t from = 0, to = c->nregions;
+
+	while (from < to)
+	{
+		const uint32_t middle = from + (to - from) / 2;
+
+		if (c->region_id[middle] < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+static rb_status
+list_regions(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+	rb_status status = RB_OK;
+
+	for (uint32_t t = 0; t < in->ntets && status == RB_OK; t++)
+	{
+		uint32_t at;
+
+		if (stops(c, t))
+			return RB_STOPPED;
+		if (t > 0 && in->region[t] == in->region[t - 1])
+			continue;
+		at = region_number(c, in->region[t]);
+		if (at < c->nregions && c->region_id[at] == in->region[t])
+			continue;
+		status = rb_array_grow(c->ctx, (void **) &c->region_id, &c->ids_cap,
+							   (size_t) c->nregions + 1, sizeof *c->region_id);
+		if (status != RB_OK)
+			break;
+		memmove(c->region_id + at + 1, c->region_id + at,
+				(c->nregions - at) * sizeof *c->region_id);
+		c->region_id[at] = in->region[t];
+		c->nregions++;
+	}
+	if (status == RB_OK)
+		status = rb_array(c->ctx, (void **) &c->regions, (size_t) c->nregions + 1, sizeof(region));
+	if (status == RB_OK)
+		memset(c->regions, 0, ((size_t) c->nregions + 1) * sizeof(region));
+	return status;
+}
+
+static const uint8_t face_corners[4][3] = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
+
+/* what is on one side of a patch is known when there has been the same all over it */
+static void
+see_region(comparing *c, uint32_t *side, uint32_t number)
+{
+	if (*side == UNSEEN)
+		*side = number;
+	if (*side == number)
+		return;
+	if (number < c->nregions)
+		c->regions[number].unknown = true;
+	if (*side < c->nregions)
+		c->regions[*side].unknown = true;
+	*side = MIXED;
+}
+
+static rb_status
+note_thin(comparing *c, uint32_t p, uint32_t number)
+{
+	rb_status status = rb_array_grow(c->ctx, (void **) &c->thin, &c->thin_cap,
+									 (size_t) c->nthin + 1, sizeof *c->thin);
+
+	if (status != RB_OK)
+		return status;
+	c->thin[c->nthin][0] = p;
+	c->thin[c->nthin++][1] = number;
+	return RB_OK;
+}
+
+/*
+ * Regions of whose surface only a part is known: they are on one side of some faces of a patch, and on both of others; or
+ * on neither side of the patch, for they have thin faces only on it.
+ */
+static void
+look_sides(comparing *c)
+{
+	for (uint32_t f = 0; f < c->in->nfaces; f++)
+		if (c->face_patch[f] != RB_NONE)
+			c->patches[c->face_patch[f]].nfaces++;
+	for (uint32_t i = 0; i < c->npatches; i++)
+	{
+		patch *of = &c->patches[i];
+
+		if (of->nends > 0 && of->nends != of->nfaces)
+		{
+			see_region(c, &of->above, MIXED);
+			see_region(c, &of->below, MIXED);
+		}
+	}
+	for (uint32_t i = 0; i < c->nthin; i++)
+	{
+		const patch *of = &c->patches[c->thin[i][0]];
+
+		if (of->above != c->thin[i][1] && of->below != c->thin[i][1])
+			c->regions[c->thin[i][1]].unknown = true;
+	}
+}
+
+/* face i of tetrahedron t, which the region ends at; seen from outside its corners run counterclockwise */
+static rb_status
+add_face(comparing *c, uint32_t t, uint32_t i, uint32_t inside, uint32_t outside)
+{
+	const rb_volumes_input *in = c->in;
+	const uint32_t *v = in->tets[t];
+	const uint32_t w[3] = {v[face_corners[i][0]], v[face_corners[i][1]], v[face_corners[i][2]]};
+	const uint32_t *face = rb_table_find(&c->faces, w[0], w[1], w[2]);
+	double p[3][3], o[3], n[3], long2;
+	patch *of;
+	bool up;
+
+	if (face == NULL)
+		return RB_OK; /* the hull, which is what it is */
+	if (c->face_patch[*face] == RB_NONE)
+	{
+		c->regions[inside].unknown = true;
+		return RB_OK;
+	}
+	of = &c->patches[c->face_patch[*face]];
+	for (int k = 0; k < 3; k++)
+		scaled_point(c, in->points, w[k], p[k]);
+	add_determinant(&c->regions[inside].sum, 1, p[0], p[1], p[2]);
+	/* between two regions it comes once from either side */
+	of->nends += outside == NO_REGION || inside < outside;
+	rb_face_normal(p[0], p[1], p[2], n);
+	long2 = rb_face_long2(p[0], p[1], p[2]);
+	if (rb_dot(n, n) <= LEAST_AREA * LEAST_AREA * long2 * long2)
+		return note_thin(c, c->face_patch[*face], inside);
+	scaled_point(c, in->surface_points, in->triangles[of->first][0], o);
+	/* between two regions it comes once from either side */
+	up = rb_dot(n, of->normal) > 0;
+	if (outside == NO_REGION || inside < outside)
+		of->won += (up ? 1 : -1) * determinant_about(o, p[0], p[1], p[2]);
+	see_region(c, up ? &of->below : &of->above, inside);
+	see_region(c, up ? &of->above : &of->below, outside);
+	return RB_OK;
+}
+
+static rb_status
+add_mesh(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+	uint32_t inside = 0;
+	rb_status status = RB_OK;
+
+	for (uint32_t t = 0; t < in->ntets && status == RB_OK; t++)
+	{
+		if (stops(c, t))
+			return RB_STOPPED;
+		if (t == 0 || in->region[t] != in->region[t - 1])
+			inside = region_number(c, in->region[t]);
+		for (uint32_t i = 0; i < 4 && status == RB_OK; i++)
+		{
+			const uint32_t beyond = in->neighbours[4 * (size_t) t + i];
+
+			if (beyond == RB_NONE)
+				status = add_face(c, t, i, inside, NO_REGION);
+			else if (in->region[beyond] != in->region[t])
+				status = add_face(c, t, i, inside, region_number(c, in->region[beyond]));
+		}
+	}
+	return status;
+}
+
+/* sign 1: the normal leads out of the region */
+static void
+take_away(comparing *c, uint32_t number, uint32_t t, double sign)
+{
+	double p[3][3], o[3];
+	region *r;
+
+	if (number >= c->nregions)
+		return;
+	r = &c->regions[number];
+	if (c->triangle_turned[t])
+		sign = -sign;
+	triangle_points(c, t, p);
+	add_determinant(&r->sum, -sign, p[0], p[1], p[2]);
+	scaled_point(c, c->in->points, 0, o);
+	r->volume += sign * determinant_about(o, p[0], p[1], p[2]);
+}
+
+static rb_status
+take_surface(comparing *c)
+{
+	for (uint32_t t = 0; t < c->in->ntriangles; t++)
+	{
+		const patch *of = &c->patches[c->triangle_patch[t]];
+
+		if (stops(c, t))
+			return RB_STOPPED;
+		if (of->below == of->above)
+			continue;
+		take_away(c, of->below, t, 1);
+		take_away(c, of->above, t, -1);
+	}
+	return RB_OK;
+}
+
+static void
+add_limit(comparing *c, uint32_t number, uint32_t p)
+{
+	const patch *of = &c->patches[p];
+	region *r;
+
+	if (number >= c->nregions)
+		return;
+	r = &c->regions[number];
+	/* six times an area, as thick as rounding explains a bend to be high, with what points may be off it on both sides */
+	r->limit += 6 * of->area * (fmin(of->high - of->low, c->flat) + 2 * c->rounds);
+	if (r->worst == RB_NONE || fabs(of->won) > fabs(c->patches[r->worst].won))
+		r->worst = p;
+	r->unknown |= c->unknown[of->facet] != 0;
+}
+
+static void
+make_limits(comparing *c)
+{
+	for (uint32_t r = 0; r < c->nregions; r++)
+		c->regions[r].worst = RB_NONE;
+	for (uint32_t p = 0; p < c->npatches; p++)
+		if (c->patches[p].below != c->patches[p].above)
+		{
+			add_limit(c, c->patches[p].below, p);
+			add_limit(c, c->patches[p].above, p);
+		}
+}
+
+/* ---- faults ---- */
+
+static rb_status
+tell_all(comparing *c, rb_volumes_tell tell, void *arg)
+{
+	const double unit = ldexp(1, -c->exponent);
+	rb_status status = RB_OK;
+
+	for (uint32_t p = 0; p < c->npatches && status == RB_OK; p++)
+	{
+		const patch *of = &c->patches[p];
+		rb_volumes_fault fault = {.far = true,
+								  .point = of->far_point,
+								  .facet = of->facet,
+								  .amount = of->far * unit,
+								  .limit = c->rounds * unit};
+
+		if (of->far_point == RB_NONE || of->far <= c->rounds)
+			continue;
+		memcpy(fault.at, c->in->points + 3 * (size_t) of->far_point, sizeof fault.at);
+		status = tell(arg, &fault);
+	}
+	for (uint32_t i = 0; i < c->nregions && status == RB_OK; i++)
+	{
+		const region *r = &c->regions[i];
+		const double off = round_sum(&r->sum);
+		rb_volumes_fault fault = {.region = c->region_id[i],
+								  .point = RB_NONE,
+								  .amount = off / 6 * unit * unit * unit,
+								  .limit = r->limit / 6 * unit * unit * unit,
+								  .volume = r->volume / 6 * unit * unit * unit};
+
+		if (r->unknown || r->worst == RB_NONE || fabs(off) <= r->limit)
+			continue;
+		fault.facet = c->patches[r->worst].facet;
+		status = tell(arg, &fault);
+	}
+	return status;
+}
+
+/* ---- all of it ---- */
+
+static rb_status
+make_room(comparing *c)
+{
+	const rb_volumes_input *in = c->in;
+	const size_t items = in->ntriangles > in->nfaces ? in->ntriangles : in->nfaces;
+	rb_status status = RB_OK;
+
+	if (items >= (uint32_t) 1 << 31 || in->nfacets >= RB_NONE - 1 - in->npoints)
+		return rb_fail(c->ctx, RB_TOO_MANY_OBJECTS, items, (uint32_t) 1 << 31, NULL);
+	status = rb_array(c->ctx, (void **) &c->root, items + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status =
+			rb_array(c->ctx, (void **) &c->first_patch, (size_t) in->nfacets + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(c->ctx, (void **) &c->triangle_patch, (size_t) in->ntriangles + 1,
+						  sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(c->ctx, (void **) &c->triangle_turned, (size_t) in->ntriangles + 1, 1);
+	if (status == RB_OK)
+		status =
+			rb_array(c->ctx, (void **) &c->face_patch, (size_t) in->nfaces + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(c->ctx, (void **) &c->unknown, (size_t) in->nfacets + 1, 1);
+	if (status == RB_OK)
+		memset(c->unknown, 0, (size_t) in->nfacets + 1);
+	return status;
+}
+
+static void
+free_all(comparing *c)
+{
+	rb_memory *memory = c->ctx->memory;
+
+	rb_free(memory, (void **) &c->patches);
+	rb_free(memory, (void **) &c->first_patch);
+	rb_free(memory, (void **) &c->triangle_patch);
+	rb_free(memory, (void **) &c->triangle_turned);
+	rb_free(memory, (void **) &c->face_patch);
+	rb_free(memory, (void **) &c->unknown);
+	rb_free(memory, (void **) &c->root);
+	rb_table_free(memory, &c->sides);
+	rb_table_free(memory, &c->pieces);
+	rb_table_free(memory, &c->faces);
+	rb_free(memory, (void **) &c->region_id);
+	rb_free(memory, (void **) &c->regions);
+	rb_free(memory, (void **) &c->thin);
+}
+
+rb_status
+rb_volumes_compare(rb_context *ctx, const rb_volumes_input *in, rb_volumes_tell tell, void *arg)
+{
+	comparing c = {.ctx = ctx, .in = in};
+	rb_status status;
+
+	if (in->ntets == 0 || in->ntriangles == 0)
+		return RB_OK;
+	status = measure_points(&c);
+	if (status == RB_OK)
+		status = make_room(&c);
+	if (status == RB_OK)
+		status = patches_of_surface(&c);
+	if (status == RB_OK)
+		status = patches_of_mesh(&c);
+	if (status == RB_OK)
+		status = look_points(&c);
+	if (status == RB_OK)
+		status = list_regions(&c);
+	if (status == RB_OK)
+		status = add_mesh(&c);
+	if (status == RB_OK)
+	{
+		look_sides(&c);
+		make_limits(&c);
+		status = take_surface(&c);
+	}
+	if (status == RB_OK)
+		status = tell_all(&c, tell, arg);
+	free_all(&c);
+	return status;
+}
+
+void
+rb_volumes_of_plc(const rb_plc *plc, const rb_tets *tets, rb_volumes_input *in)
+{
+	*in = (rb_volumes_input){.npoints = tets->npoints,
+							 .ntets = tets->ntets,
+							 .nfaces = tets->nfaces,
+							 .nedges = tets->nedges,
+							 .nsegments = tets->nsegments,
+							 .points = tets->points,
+							 .kind = tets->kind,
+							 .parent = tets->parent,
+							 .tets = (const uint32_t(*)[4]) tets->tets,
+							 .neighbours = tets->neighbours,
+							 .region = tets->region,
+							 .faces = (const uint32_t(*)[3]) tets->faces,
+							 .face_facet = tets->face_facet,
+							 .edges = (const uint32_t(*)[2]) tets->edges,
+							 .edge_segment = tets->edge_segment,
+							 .segments = (const uint32_t(*)[2]) tets->segments,
+							 .surface_npoints = plc->npoints,
+							 .ntriangles = plc->ntriangles,
+							 .nfacets = plc->nfacets,
+							 .npieces = tets->nsegments,
+							 .surface_points = plc->points,
+							 .triangles = plc->triangles,
+							 .facet_of = plc->facet_of,
+							 .pieces = (const uint32_t(*)[2]) tets->segments};
+}
+
+rb_status
+rb_volumes_keep(rb_context *ctx, const rb_tets *tets, rb_volumes_kept *kept)
+{
+	uint32_t *start = NULL;
+	uint32_t nfacets = 0, sum = 0;
+	rb_status status;
+
+	*kept = (rb_volumes_kept){
+		.npoints = tets->npoints, .ntriangles = tets->nfaces, .npieces = tets->nedges};
+	for (uint32_t f = 0; f < tets->nfaces; f++)
+		nfacets = tets->face_facet[f] >= nfacets ? tets->face_facet[f] + 1 : nfacets;
+	kept->nfacets = nfacets;
+	status = rb_array(ctx, (void **) &start, (size_t) nfacets + 1, sizeof(uint32_t));
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &kept->triangles, (size_t) tets->nfaces + 1,
+						  sizeof *kept->triangles);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &kept->facet_of, (size_t) tets->nfaces + 1,
+						  sizeof *kept->facet_of);
+	if (status == RB_OK)
+		status =
+			rb_array(ctx, (void **) &kept->pieces, (size_t) tets->nedges + 1, sizeof *kept->pieces);
+	if (status == RB_OK)
+		status = rb_array(ctx, (void **) &kept->piece_segment, (size_t) tets->nedges + 1,
+						  sizeof *kept->piece_segment);
+	if (status == RB_OK)
+	{
+		memset(start, 0, ((size_t) nfacets + 1) * sizeof *start);
+		for (uint32_t f = 0; f < tets->nfaces; f++)
+			start[tets->face_facet[f]]++;
+		for (uint32_t f = 0; f < nfacets; f++)
+		{
+			const uint32_t n = start[f];
+
+			start[f] = sum;
+			sum += n;
+		}
+		/* facet by facet, whatever order they come in */
+		for (uint32_t f = 0; f < tets->nfaces; f++)
+		{
+			const uint32_t to = start[tets->face_facet[f]]++;
+
+			memcpy(kept->triangles[to], tets->faces[f], sizeof kept->triangles[to]);
+			kept->facet_of[to] = tets->face_facet[f];
+		}
+		memcpy(kept->pieces, tets->edges, tets->nedges * sizeof *kept->pieces);
+		memcpy(kept->piece_segment, tets->edge_segment, tets->nedges * sizeof *kept->piece_segment);
+	}
+	else
+		rb_volumes_kept_free(ctx->memory, kept);
+	rb_free(ctx->memory, (void **) &start);
+	return status;
+}
+
+void
+rb_volumes_kept_free(rb_memory *memory, rb_volumes_kept *kept)
+{
+	rb_free(memory, (void **) &kept->triangles);
+	rb_free(memory, (void **) &kept->facet_of);
+	rb_free(memory, (void **) &kept->pieces);
+	rb_free(memory, (void **) &kept->piece_segment);
+}
+
+void
+rb_volumes_of_kept(const rb_volumes_kept *kept, const rb_tets *tets, rb_volumes_input *in)
+{
+	const rb_plc surface = {.npoints = kept->npoints,
+							.ntriangles = kept->ntriangles,
+							.nfacets = kept->nfacets,
+							.points = tets->points,
+							.triangles = (const uint32_t(*)[3]) kept->triangles,
+							.facet_of = kept->facet_of};
+
+	rb_volumes_of_plc(&surface, tets, in);
+	in->npieces = kept->npieces;
+	in->pieces = (const uint32_t(*)[2]) kept->pieces;
+	in->piece_segment = kept->piece_segment;
+}
+
+static rb_status
+take_first(void *arg, const rb_volumes_fault *fault)
+{
+	rb_flaw *flaw = arg;
+
+	flaw->kind = fault->far ? RB_FLAW_OFF_FACET : RB_FLAW_VOLUME;
+	flaw->a = fault->facet;
+	flaw->b = fault->point;
+	flaw->region = fault->region;
+	flaw->amount = fault->amount;
+	flaw->limit = fault->limit;
+	flaw->volume = fault->volume;
+	memcpy(flaw->at, fault->at, sizeof flaw->at);
+	return RB_BAD_PLC;
+}
+
+rb_status
+rb_volumes_look(rb_context *ctx, const rb_volumes_input *in, rb_flaw *flaw)
+{
+	rb_status status = rb_volumes_compare(ctx, in, take_first, flaw);
+
+	return status == RB_BAD_PLC ? rb_fail(ctx, RB_BAD_PLC, flaw->a, flaw->b, NULL) : status;
+}
