@@ -56,7 +56,8 @@ typedef enum rb_predicate
 	RB_NEAREST,  /* is blue one of the job's so many that are nearest to red? */
 	RB_INSIDE,   /* which stretches of a line are inside a body? */
 	RB_RELATION, /* how do two bodies lie to each other? */
-	RB_BODY      /* is it a body at all, and if not why? */
+	RB_BODY,     /* is it a body at all, and if not why? */
+	RB_POSITION  /* does a point, line, surface or body lie in a body, cross its boundary, ...? */
 } rb_predicate;
 
 /*
@@ -83,6 +84,16 @@ enum
 	RB_RED_INSIDE,
 	RB_RED_CONTAINS,
 	RB_BODIES_EQUAL /* the same boundary, however it is cut into triangles */
+};
+
+/* RB_POSITION: of what is told.  Of pairs whose boxes are apart nothing is told: they are RB_LIES_OUTSIDE. */
+enum
+{
+	RB_LIES_INSIDE,   /* no point of it is outside, and some is not on the boundary */
+	RB_LIES_ON,       /* all of it is on the boundary */
+	RB_LIES_CROSSING, /* some of it is inside, and some outside */
+	RB_LIES_OUTSIDE,  /* no point of it is inside, but on the boundary there may be some */
+	RB_LIES_EQUAL     /* it is a body, too, with the same boundary */
 };
 
 /* RB_UNDER */
@@ -114,7 +125,10 @@ enum
 	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
 	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
 	X(RB_RELATION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_relations) \
-	X(RB_BODY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)
+	X(RB_BODY, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_bodies)        \
+	X(RB_POSITION, RB_POINT3, RB_TRIANGLE3, rb_compose_positions)    \
+	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
+	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
 
 /* ---- facts of a kind ---- */
 

@@ -91,15 +91,16 @@ turn_between(const look *l, const double *from, const double *to)
 	return rb_turn(l->env, axis, l->p, l->q, from) == rb_turn(l->env, axis, l->p, l->q, to) ? 0 : 2;
 }
 
-/* is the body inside next to that half-plane, counterclockwise? */
+/* is the body inside next to that half-plane, counterclockwise?  on: the half-plane is one of the body's own */
 static bool
-inside_behind(const look *l, const half *from, const fan *f)
+inside_behind(const look *l, const half *from, const fan *f, bool *on)
 {
 	uint32_t at = NONE;
 	half h, last = {NULL, false};
 	int far = 0;
 	bool more = true;
 
+	*on = false;
 	while (more)
 	{
 		int turn;
@@ -107,7 +108,10 @@ inside_behind(const look *l, const half *from, const fan *f)
 		more = next_half(l, f, &at, &h);
 		turn = turn_between(l, from->to, h.to);
 		if (turn == 0)
+		{
+			*on = true;
 			return h.inside;
+		}
 		if (turn > far || (turn == far && rb_orient3d_at(l->env, l->p, l->q, last.to, h.to) > 0))
 		{
 			last = h;
@@ -132,10 +136,10 @@ look_around(const look *l)
 		while (more)
 		{
 			half h;
-			bool there;
+			bool there, on;
 
 			more = next_half(l, mine, &at, &h);
-			there = inside_behind(l, &h, other);
+			there = inside_behind(l, &h, other, &on);
 			found |= what[blue ? there + 2 * h.inside : h.inside + 2 * there];
 		}
 	}
@@ -241,6 +245,90 @@ rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r, const rb_fans
 	{
 		found |= look_at_side(env, red, 3 * r + k, blue, b, true);
 		found |= look_at_side(env, blue, 3 * b + k, red, r, false);
+	}
+	return found;
+}
+
+/* ---- around edges that lie on a surface ---- */
+
+/* what the half-planes of a surface, up to two, are in: RB_SURFACE_IN, RB_SURFACE_OUT; on the boundary nothing is said */
+static unsigned
+sides_of_halves(const look *l, const double *const to[2], const fan *body)
+{
+	unsigned found = 0;
+
+	for (int i = 0; i < 2; i++)
+	{
+		const half h = {.to = to[i]};
+		bool inside, on;
+
+		if (to[i] == NULL)
+			continue;
+		inside = inside_behind(l, &h, body, &on);
+		if (!on)
+			found |= inside ? RB_SURFACE_IN : RB_SURFACE_OUT;
+	}
+	return found;
+}
+
+/* a side of a triangle of the body, against the triangle t of the surface: it lies within t, or along a side of it */
+static unsigned
+look_at_body_side(rb_exact_env *env, const double *t, const rb_fans *body, uint32_t side)
+{
+	const double *b = triangle_at(body, side / 3);
+	const double *to[2] = {NULL, NULL};
+	const fan f = {.of = body, .side = side};
+	double edge[6];
+	const look l = {.env = env, .p = edge, .q = edge + 3};
+	int contact, axis;
+
+	if (!rb_fan_is_first(body, side))
+		return 0;
+	memcpy(edge, b + 3 * (side % 3), 3 * sizeof(double));
+	memcpy(edge + 3, b + 3 * ((side + 1) % 3), 3 * sizeof(double));
+	contact = rb_segment_triangle_contact(env, edge, t);
+	if (contact == 0 || RB_TOLD_DIMENSION(RB_TOLD(contact)) == 0)
+		return 0;
+	axis = rb_projection_axis(env, t, t + 3, t + 6);
+	for (int k = 0; k < 3; k++)
+	{
+		const int turn = rb_turn(env, axis, edge, edge + 3, t + 3 * k);
+
+		if (turn != 0)
+			to[turn > 0] = t + 3 * k;
+	}
+	return sides_of_halves(&l, to, &f);
+}
+
+/* a side of the triangle t of the surface, within a triangle of the body; along a side of that one is found from there */
+static unsigned
+look_at_surface_side(rb_exact_env *env, const double *t, int k, const rb_fans *body, uint32_t i)
+{
+	const double *to[2] = {t + 3 * ((k + 2) % 3), NULL};
+	double edge[6];
+	const look l = {.env = env, .p = edge, .q = edge + 3};
+	int contact;
+	fan f;
+
+	memcpy(edge, t + 3 * k, 3 * sizeof(double));
+	memcpy(edge + 3, t + 3 * ((k + 1) % 3), 3 * sizeof(double));
+	contact = rb_segment_triangle_contact(env, edge, triangle_at(body, i));
+	if (contact == 0 || RB_TOLD_DIMENSION(RB_TOLD(contact)) == 0 ||
+		!RB_TOLD_CROSSES(RB_TOLD(contact)))
+		return 0;
+	f = two_sides(env, l.p, l.q, body, i);
+	return sides_of_halves(&l, to, &f);
+}
+
+unsigned
+rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *body, uint32_t i)
+{
+	unsigned found = 0;
+
+	for (uint32_t k = 0; k < 3 && found != (RB_SURFACE_IN | RB_SURFACE_OUT); k++)
+	{
+		found |= look_at_body_side(env, t, body, 3 * i + k);
+		found |= look_at_surface_side(env, t, (int) k, body, i);
 	}
 	return found;
 }

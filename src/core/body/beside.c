@@ -326,3 +326,53 @@ rb_beside_cast(rb_context *ctx, const rb_backend *backend, const rb_fans *from,
 	rb_notes_close(&c.above);
 	return status;
 }
+
+rb_status
+rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans, const uint8_t *rows)
+{
+	uint32_t *some = NULL, n = 0;
+	rb_notes inside;
+	rb_status status = rb_array(ctx, (void **) &some, (size_t) fans->nsheets + 1, sizeof *some);
+
+	if (status != RB_OK)
+		return status;
+	for (uint32_t i = 0; i < fans->nsheets; i++)
+		if (rows == NULL || rows[rb_row_of(fans->set, fans->sheets[i])])
+		{
+			some[n++] = fans->tops[i];
+			fans->inner[fans->sheets[i]] = fans->turned[fans->tops[i]];
+		}
+	rb_notes_open(&inside, ctx);
+	status = rb_beside_cast(ctx, backend, fans, some, n, fans, true, &inside);
+	for (size_t i = 0; i < inside.n; i++)
+		fans->inner[fans->sheet[some[inside.at[i].red]]] ^= 1;
+	rb_notes_close(&inside);
+	rb_free(ctx->memory, (void **) &some);
+	return status;
+}
+
+/* ---- one point ---- */
+
+bool
+rb_beside_is_inside(const double *t, const rb_fans *body, const rb_tree *tree)
+{
+	double lo[3], hi[3], top[3], square;
+	bool inside = false;
+	uint32_t part;
+	beside b;
+	rb_walk w;
+
+	begin(&b, t, false);
+	rb_tree_bounds(tree, lo, top);
+	for (int a = 0; a < 3; a++)
+	{
+		lo[a] = b.low[a] * tree->scale;
+		hi[a] = b.high[a] * tree->scale;
+	}
+	hi[2] = rb_max(hi[2], top[2]);
+	rb_walk_begin(&w, tree, NULL, lo, hi);
+	while (rb_walk_next(&w, 0, UINT32_MAX, &part, &square))
+		if (body->sheet[part] != RB_NO_SHEET)
+			inside ^= is_above(&b, body->set->coords + 9 * (size_t) part);
+	return inside;
+}

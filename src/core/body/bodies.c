@@ -24,6 +24,7 @@ typedef struct all
 	const uint32_t *start; /* first part of each row, and one more */
 	uint32_t *bad;
 	uint32_t *stars; /* rows that do not cross themselves: a bit each, like bad */
+	uint32_t *open;  /* NULL: a row that is not closed is bad; else it is noted here */
 	pthread_mutex_t lock;
 	uint64_t because[RB_BODY_FAULTS]; /* bad rows, by their first fault */
 	uint32_t first;                   /* the first bad row, ... */
@@ -61,7 +62,9 @@ check_row(all *a, uint32_t row, rb_star_room *room)
 	else if (status == RB_OK)
 	{
 		status = rb_body_check_closed(a->ctx, triangles, n, &report);
-		if (status == RB_OK && report.fault != RB_BODY_GOOD)
+		if (status == RB_OK && report.fault != RB_BODY_GOOD && a->open != NULL)
+			rb_mark(a->open, row);
+		else if (status == RB_OK && report.fault != RB_BODY_GOOD)
 			note_bad(a, row, &report);
 	}
 	return status;
@@ -158,7 +161,7 @@ static bool
 is_in_doubt(const all *a, uint32_t row)
 {
 	return a->start[row + 1] - a->start[row] > 1 && !rb_is_marked(a->bad, row) &&
-		   !rb_is_marked(a->stars, row);
+		   (a->open == NULL || !rb_is_marked(a->open, row)) && !rb_is_marked(a->stars, row);
 }
 
 /* some rows of the set, as a set of their own */
@@ -245,13 +248,26 @@ tell_bad(all *a, bool skip, rb_body_of of)
 				   (uint64_t) of | (together ? RB_BODY_TOGETHER : 0), text);
 }
 
-rb_status
-rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
-				rb_body_of of, uint32_t **bad)
+static bool
+any_marked(const uint32_t *marks, size_t words)
+{
+	for (size_t i = 0; i < words; i++)
+		if (marks[i] != 0)
+			return true;
+	return false;
+}
+
+/* open: NULL, or for the rows that are not closed */
+static rb_status
+check_all(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
+		  rb_body_of of, uint32_t **bad, uint32_t *open)
 {
 	const size_t words = bodies->nrows / 32 + 1;
-	all a = {
-		.ctx = ctx, .bodies = bodies, .first = UINT32_MAX, .crossing = {UINT32_MAX, UINT32_MAX}};
+	all a = {.ctx = ctx,
+			 .bodies = bodies,
+			 .open = open,
+			 .first = UINT32_MAX,
+			 .crossing = {UINT32_MAX, UINT32_MAX}};
 	uint32_t *start = NULL;
 	rb_status status = rb_array(ctx, (void **) bad, words, sizeof(uint32_t));
 
@@ -275,7 +291,7 @@ rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies
 			status = check_crossing(&a, backend);
 		pthread_mutex_destroy(&a.lock);
 	}
-	if (status == RB_OK && a.first == UINT32_MAX)
+	if (status == RB_OK && a.first == UINT32_MAX && (open == NULL || !any_marked(open, words)))
 		rb_set_learn(bodies, RB_KNOWN_BODIES);
 	if (status == RB_OK)
 		status = tell_bad(&a, skip, of);
@@ -297,4 +313,24 @@ rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies, bool *toget
 		return RB_OK;
 	}
 	return status;
+}
+
+rb_status
+rb_bodies_check(rb_context *ctx, const rb_backend *backend, const rb_set *bodies, bool skip,
+				rb_body_of of, uint32_t **bad)
+{
+	return check_all(ctx, backend, bodies, skip, of, bad, NULL);
+}
+
+rb_status
+rb_bodies_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces, bool skip,
+			   rb_body_of of, uint32_t **bad, uint32_t **open)
+{
+	const size_t words = surfaces->nrows / 32 + 1;
+	rb_status status = rb_array(ctx, (void **) open, words, sizeof(uint32_t));
+
+	if (status != RB_OK)
+		return status;
+	memset(*open, 0, words * sizeof(uint32_t));
+	return check_all(ctx, backend, surfaces, skip, of, bad, *open);
 }

@@ -329,6 +329,13 @@ extern rb_status rb_bodies_check(rb_context *ctx, const rb_backend *backend, con
 extern rb_status rb_bodies_are_closed_together(rb_context *ctx, const rb_set *bodies,
 											   bool *together);
 
+/*
+ * The same of rows that need not be closed: those that are not, or have no triangle with an area, are noted in *open, a
+ * bit for each row, which the caller frees, too.  Of the others those that cross themselves are bad.
+ */
+extern rb_status rb_bodies_sort(rb_context *ctx, const rb_backend *backend, const rb_set *surfaces,
+								bool skip, rb_body_of of, uint32_t **bad, uint32_t **open);
+
 #ifdef __cplusplus
 }
 #endif

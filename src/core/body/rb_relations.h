@@ -13,6 +13,7 @@
 
 #include "core/body/rb_body.h"
 #include "core/base/rb_parallel.h"
+#include "core/near/rb_tree.h"
 
 #ifdef __cplusplus
 extern "C"
@@ -72,6 +73,10 @@ extern rb_status rb_fans_find(rb_context *ctx, const rb_set *set, const uint32_t
 							  rb_fans *fans);
 extern void rb_fans_free(rb_memory *memory, rb_fans *fans);
 
+/* fills inner, of these rows (a byte each) or, NULL, of all (beside.c) */
+extern rb_status rb_fans_find_inner(rb_context *ctx, const rb_backend *backend, rb_fans *fans,
+									const uint8_t *rows);
+
 /* the first side of a fan stands for all of it */
 static inline bool
 rb_fan_is_first(const rb_fans *fans, uint32_t side)
@@ -104,6 +109,12 @@ extern rb_status rb_beside_cast(rb_context *ctx, const rb_backend *backend, cons
 								const uint32_t *triangle, uint32_t n, const rb_fans *bodies,
 								bool own, rb_notes *inside);
 
+/*
+ * Is such a point of the triangle t, of a surface, in the body whose triangles the tree has?  t has an area, and shares
+ * only points with the body's boundary.
+ */
+extern bool rb_beside_is_inside(const double *t, const rb_fans *body, const rb_tree *tree);
+
 /* ---- around edges (around.c) ---- */
 
 /* what there is: points of red only, of blue only, of both */
@@ -115,6 +126,17 @@ extern rb_status rb_beside_cast(rb_context *ctx, const rb_backend *backend, cons
 /* what there is around the edges of two triangles where they lie on the other's body */
 extern unsigned rb_around_edges(rb_exact_env *env, const rb_fans *red, uint32_t r,
 								const rb_fans *blue, uint32_t b, int dimension);
+
+/* a part of a surface is inside of a body, or outside */
+#define RB_SURFACE_IN 1
+#define RB_SURFACE_OUT 2
+
+/*
+ * A triangle t of a surface and triangle i of a body share a curve or an area, and do not pass through each other: what
+ * of t lies beside that.  A triangle on the boundary all around adds nothing.
+ */
+extern unsigned rb_around_surface(rb_exact_env *env, const double *t, const rb_fans *body,
+								  uint32_t i);
 
 #ifdef __cplusplus
 }

@@ -209,32 +209,6 @@ find_passages(relations *r, uint8_t *close[2])
 	}
 }
 
-/* on which side of their sheets are these rows' bodies? */
-static rb_status
-find_inner(relations *r, int side, const uint8_t *close)
-{
-	rb_fans *fans = &r->fans[side];
-	uint32_t *some = NULL, n = 0;
-	rb_notes inside;
-	rb_status status = rb_array(r->ctx, (void **) &some, (size_t) fans->nsheets + 1, sizeof *some);
-
-	if (status != RB_OK)
-		return status;
-	for (uint32_t i = 0; i < fans->nsheets; i++)
-		if (close[rb_row_of(fans->set, fans->sheets[i])])
-		{
-			some[n++] = fans->tops[i];
-			fans->inner[fans->sheets[i]] = fans->turned[fans->tops[i]];
-		}
-	rb_notes_open(&inside, r->ctx);
-	status = rb_beside_cast(r->ctx, r->backend, fans, some, n, fans, true, &inside);
-	for (size_t i = 0; i < inside.n; i++)
-		fans->inner[fans->sheet[some[inside.at[i].red]]] ^= 1;
-	rb_notes_close(&inside);
-	rb_free(r->ctx->memory, (void **) &some);
-	return status;
-}
-
 static rb_status
 look_closely(relations *r)
 {
@@ -252,7 +226,7 @@ look_closely(relations *r)
 	if (status == RB_OK)
 		find_passages(r, close);
 	for (int side = 0; side < 2 && status == RB_OK; side++)
-		status = find_inner(r, side, close[side]);
+		status = rb_fans_find_inner(r->ctx, r->backend, &r->fans[side], close[side]);
 	for (int side = 0; side < 2; side++)
 		rb_free(r->ctx->memory, (void **) &close[side]);
 	return status;

@@ -458,8 +458,8 @@ put_composed(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
 	return rb_should_stop(s->ctx) && status == RB_OK ? RB_STOPPED : status;
 }
 
-#define COMPOSED_CASE(of, red, blue, function) \
-	case of:                                   \
+#define COMPOSED_TRY(of, red, blue, function) \
+	if (s->job.predicate == (of))             \
 		return function(s->ctx, s->backend, &s->job, &sink);
 
 static rb_status
@@ -467,12 +467,8 @@ join_composed(rb_stream *s)
 {
 	const rb_row_sink sink = {.put = put_composed, .user = s};
 
-	switch (s->job.predicate)
-	{
-		RB_COMPOSED_LIST(COMPOSED_CASE)
-		default:
-			return RB_UNSUPPORTED;
-	}
+	RB_COMPOSED_LIST(COMPOSED_TRY)
+	return RB_UNSUPPORTED;
 }
 
 /* ---- the join ---- */
