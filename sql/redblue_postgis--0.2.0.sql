@@ -45,8 +45,14 @@ CREATE FUNCTION redblue_inside(geom geometry, body geometry) RETURNS boolean
 AS 'MODULE_PATHNAME', 'redblue_geometry_inside' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000 SUPPORT redblue_geometry_support;
 COMMENT ON FUNCTION redblue_inside IS
 'does a geometry lie in a body, exactly? The body is a closed surface with Z that does not cross itself. Points, lines: no point of them is outside, and some are not on the boundary
-(redblue_points_in_bodies, redblue_segments_in_bodies). Surfaces must be bodies, too: is the first inside of the second (redblue_body_pairs)? False where one is empty. GiST, SP-GiST and BRIN indexes of
-geometry serve it. Errors: 22023 for what is no body, for different SRIDs and for geometries without Z, and those of redblue_intersects';
+(redblue_points_in_bodies, redblue_segments_in_bodies). A surface that is not closed: the same of its points. A closed one is a body, too: is it inside of the second (redblue_body_pairs)? False where one
+is empty. GiST, SP-GiST and BRIN indexes of geometry serve it. Errors: 22023 for what is no body, for different SRIDs and for geometries without Z, and those of redblue_intersects';
+
+CREATE FUNCTION redblue_position(geom geometry, body geometry) RETURNS text
+AS 'MODULE_PATHNAME', 'redblue_geometry_position' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE COST 20000;
+COMMENT ON FUNCTION redblue_position IS
+'how a point, line, surface or body lies to a body, exactly: inside (redblue_inside: no point of it is outside, and some are not on the boundary), boundary (all of it is on the boundary), crossing (some of it is
+inside, and some outside), outside (no point of it is inside; it may touch the boundary), or, of two bodies, equal. Null where one is empty. Errors as of redblue_inside';
 
 -- ---- geometries out ----
 

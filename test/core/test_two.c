@@ -110,7 +110,7 @@ as_one_by_one(void)
 			rb_context ctx;
 			bool any, truth;
 			uint64_t told, true_told;
-			rb_stream *stream;
+			rb_two_known known[2] = {{.tree = NULL}, {.tree = NULL}};
 
 			/* the nearest are of triangles only */
 			if (predicates[i] == RB_NEAREST && kind[0] != RB_TRIANGLE3)
@@ -120,7 +120,7 @@ as_one_by_one(void)
 			job.distance = predicates[i] == RB_NEAREST ? INFINITY : (double) check_below(4);
 			job.nearest = 1;
 			one_by_one(&job, &truth, &true_told);
-			CHECK(rb_two_ask(&ctx, &job, NULL, &stream, &any, &told) == RB_OK, "failed");
+			CHECK(rb_two_ask(&ctx, &job, &known[0], &known[1], &any, &told) == RB_OK, "failed");
 			CHECK(any == truth, "predicate %d of %u and %u parts: %d", predicates[i], red->nparts,
 				  blue->nparts, any);
 			if (any && (predicates[i] == RB_CONTACT || predicates[i] == RB_NEAREST))
@@ -130,6 +130,8 @@ as_one_by_one(void)
 			yes[i] += any;
 			no[i] += !any;
 			joined += red->nparts * blue->nparts > 4096;
+			rb_two_forget(memory, &known[0]);
+			rb_two_forget(memory, &known[1]);
 		}
 		rb_set_release(&red);
 		rb_set_release(&blue);
@@ -140,37 +142,128 @@ as_one_by_one(void)
 			  predicates[i], yes[i], no[i]);
 }
 
-static long asked;
-
-static bool
-stop_at_once(void)
+/* a row that stays is compared with many others, and answers as one that has never been seen */
+static void
+known_rows(void)
 {
-	asked++;
-	return true;
+	long trees = 0;
+
+	for (long round = 0; round < check_rounds(9); round++)
+	{
+		const rb_kind *kind = kinds[round % 3];
+		const rb_set *blue = row_of(kind[1], 65 + (uint32_t) check_below(200), 12, 0);
+		rb_two_known known = {.tree = NULL};
+
+		for (int i = 0; i < 60; i++)
+		{
+			const rb_set *red =
+				row_of(kind[0], 1 + (uint32_t) check_below(4), 12, (double) check_below(14));
+			const int which = (int) check_below(4);
+			rb_job job = {.red = red, .blue = blue, .predicate = predicates[which], .nearest = 1};
+			rb_two_known once = {.tree = NULL};
+			rb_context ctx;
+			bool any, truth;
+			uint64_t told, true_told;
+
+			job.distance = which == 3 ? INFINITY : (double) check_below(4);
+			rb_context_init(&ctx, memory);
+			ctx.threads = 1;
+			one_by_one(&job, &truth, &true_told);
+			CHECK(rb_two_ask(&ctx, &job, &once, &known, &any, &told) == RB_OK, "failed");
+			CHECK(any == truth && (!any || (which != 1 && which != 3) || told == true_told),
+				  "predicate %d of %u and %u parts: %d, %lx, and not %d, %lx", which, red->nparts,
+				  blue->nparts, any, (unsigned long) told, truth, (unsigned long) true_told);
+			rb_two_forget(memory, &once);
+			rb_set_release(&red);
+		}
+		trees += known.tree != NULL;
+		rb_two_forget(memory, &known);
+		rb_set_release(&blue);
+	}
+	CHECK(trees > 0, "no row has kept a tree");
+}
+
+#define FAR_PARTS 150 /* enough for a tree */
+
+/* coordinates that no square of a double can hold, against a tree of others */
+static void
+far_scales(void)
+{
+	static const double scales[] = {0x1p-1000, 0x1p-600, 1, 0x1p600, 0x1p1000};
+
+	for (int r = 0; r < 5; r++)
+		for (int b = 0; b < 5; b++)
+		{
+			rb_set red = {.kind = RB_TRIANGLE3, .nparts = 1, .nrows = 1};
+			rb_set blue = {.kind = RB_TRIANGLE3, .nparts = FAR_PARTS, .nrows = 1};
+			double one[9], many[FAR_PARTS * 9];
+			uint32_t row_of_blue[FAR_PARTS] = {0};
+			rb_two_known known = {.tree = NULL};
+
+			for (int i = 0; i < FAR_PARTS * 9; i++)
+				many[i] = scales[b] * (double) check_below(1000);
+			red.coords = one;
+			blue.coords = many;
+			blue.row_of = row_of_blue;
+			for (int i = 0; i < 200; i++)
+			{
+				const int which = i % 4;
+				rb_job job = {
+					.red = &red, .blue = &blue, .predicate = predicates[which], .nearest = 1};
+				rb_two_known once = {.tree = NULL};
+				rb_context ctx;
+				bool any, truth;
+				uint64_t told, true_told;
+
+				for (int k = 0; k < 9; k++)
+					one[k] = scales[r] * (double) check_below(1000);
+				job.distance = which == 3 ? INFINITY : 100 * scales[r];
+				rb_context_init(&ctx, memory);
+				ctx.threads = 1;
+				one_by_one(&job, &truth, &true_told);
+				CHECK(rb_two_ask(&ctx, &job, &once, &known, &any, &told) == RB_OK, "failed");
+				CHECK(any == truth && (!any || (which != 1 && which != 3) || told == true_told),
+					  "predicate %d, scales %d and %d: %d, %lx, and not %d, %lx", which, r, b, any,
+					  (unsigned long) told, truth, (unsigned long) true_told);
+				rb_two_forget(memory, &once);
+			}
+			CHECK(known.tree != NULL, "no tree was made");
+			rb_two_forget(memory, &known);
+		}
 }
 
 static void
 stopped(void)
 {
 	const rb_set *red = row_of(RB_TRIANGLE3, 60, 4, 0), *blue = row_of(RB_TRIANGLE3, 60, 4, 8);
-	const rb_set *large = row_of(RB_TRIANGLE3, 600, 4, 0);
-	rb_job job = {.red = red, .blue = blue, .predicate = RB_NEAREST, .nearest = 1};
-	rb_context ctx;
-	rb_stream *stream;
-	bool any;
-	uint64_t told;
+	const rb_set *large = row_of(RB_TRIANGLE3, 20000, 4, 0);
+	const rb_set *far = row_of(RB_TRIANGLE3, 20000, 4, 8);
+	const rb_set *sides[][2] = {{red, blue}, {large, blue}, {large, far}};
+	const volatile sig_atomic_t asked = 1;
 
-	job.distance = INFINITY;
-	rb_context_init(&ctx, memory);
-	CHECK(rb_two_ask(&ctx, &job, stop_at_once, &stream, &any, &told) == RB_STOPPED, "not heard");
-	job.red = large;
-	CHECK(rb_two_ask(&ctx, &job, stop_at_once, &stream, &any, &told) == RB_STOPPED,
-		  "not heard in a join");
-	CHECK(stream == NULL, "left open");
-	CHECK(asked > 1, "not asked");
+	for (int i = 0; i < 3; i++)
+	{
+		const rb_job job = {.red = sides[i][0],
+							.blue = sides[i][1],
+							.predicate = RB_NEAREST,
+							.nearest = 1,
+							.distance = INFINITY};
+		rb_two_known known[2] = {{.tree = NULL}, {.tree = NULL}};
+		rb_context ctx;
+		bool any;
+		uint64_t told;
+
+		rb_context_init(&ctx, memory);
+		ctx.asked = &asked;
+		CHECK(rb_two_ask(&ctx, &job, &known[0], &known[1], &any, &told) == RB_STOPPED,
+			  "not heard: %d", i);
+		rb_two_forget(memory, &known[0]);
+		rb_two_forget(memory, &known[1]);
+	}
 	rb_set_release(&red);
 	rb_set_release(&blue);
 	rb_set_release(&large);
+	rb_set_release(&far);
 }
 
 int
@@ -178,7 +271,11 @@ main(void)
 {
 	memory = rb_memory_create(UINT64_C(1) << 30);
 	CHECK_RUN(as_one_by_one);
+	CHECK_RUN(known_rows);
+	CHECK_RUN(far_scales);
 	CHECK_RUN(stopped);
+	CHECK(rb_memory_used(memory) == 0, "%lu bytes are left",
+		  (unsigned long) rb_memory_used(memory));
 	rb_memory_destroy(memory);
 	return check_done();
 }

@@ -954,14 +954,21 @@ extern void rb_stream_close(rb_stream *stream);
 
 /* ---- two rows alone (two.c) ---- */
 
+/* what is known of a row that is compared with several others, one after the other; zeros at first */
+typedef struct rb_two_known
+{
+	struct rb_tree *tree; /* of its parts; NULL: none was worth its time yet */
+	uint64_t looks;       /* boxes of parts that were compared without it */
+} rb_two_known;
+
 /*
- * Is the only row of red with the only row of blue a pair of that job, and what is told of it?  Few parts are looked at
- * by this thread, without a grid; many are joined, on as many threads as the context has.  should_stop is asked now and
- * then: after true the answer is RB_STOPPED; from within it the process may end, if *stream, where a join is as long as
- * it runs, is closed before.  Of predicates: RB_MEET, RB_CONTACT, RB_WITHIN, RB_NEAREST.
+ * Is the only row of red with the only row of blue a pair of that job, and what is told of it?  Takes whatever way costs the
+ * least, and notes what it has learned of either row; for another row that is to be forgotten.  Few parts are looked at by this
+ * thread, many by as many as the context has.  Of predicates: RB_MEET, RB_CONTACT, RB_WITHIN, RB_NEAREST.
  */
-extern rb_status rb_two_ask(rb_context *ctx, const rb_job *job, bool (*should_stop)(void),
-							rb_stream **stream, bool *any, uint64_t *told);
+extern rb_status rb_two_ask(rb_context *ctx, const rb_job *job, rb_two_known *red,
+							rb_two_known *blue, bool *any, uint64_t *told);
+extern void rb_two_forget(rb_memory *memory, rb_two_known *known);
 
 /* ---- exact signs for single use (predicates.c); all answer -1, 0 or 1 for finite input ---- */
 

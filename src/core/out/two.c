@@ -2,21 +2,34 @@
  * two.c
  *	  Two rows alone: are they a pair?
  *
- * What a join asks of all rows of two tables is asked here of two of them, thousands of times in a statement.  To
- * begin a join costs as much as to look at some thousand pairs of boxes; so few parts are compared each with each, by
- * their boxes first, and only many are joined.
+ * What a join asks of all rows of two tables is asked here of two of them, thousands of times in a statement.  There
+ * are three ways, and the cheapest one is taken, by the number of boxes that it compares:
+ *
+ *		each with each		red parts x blue parts
+ *		a walk				a tree of the parts of one row (rb_tree.h), through which each part of the other row goes
+ *		a join				as of two tables, on as many threads as the context has
+ *
+ * A row that comes again keeps its tree.  A tree costs as much as two dozen scans of its row, so it is made when
+ * the row has been scanned that often: no row costs more than twice what it would have cost if the future had been
+ * known, and time grows with the number of parts without a step.
  */
-#include "core/base/rb_base.h"
+#include "core/base/rb_compose.h"
 #include "core/near/rb_tree.h"
 #include "core/shape/rb_pair.h"
 
+#include <pthread.h>
 #include <string.h>
 
-/* pairs of parts that are compared each with each */
-#define FEW ((uint64_t) RB_SIZE(4096, 6))
-/* pairs of parts that are decided until should_stop is asked: exact distances may take some 50 us */
+/* in comparisons of two boxes: what a part costs in a tree that is made, a part that goes through a tree, ... */
+#define TREE_COST ((uint64_t) RB_SIZE(24, 2))
+#define WALK_COST ((uint64_t) RB_SIZE(64, 2))
+/* ... a part in a join, and a join however small */
+#define PART_COST ((uint64_t) RB_SIZE(24, 2))
+#define JOIN_COST ((uint64_t) RB_SIZE(400000, 60))
+/* comparisons of boxes until the context is asked whether to stop */
+#define QUIET_BOXES 4096
+/* pairs of parts that are decided until then: exact distances may take some 50 us */
 #define QUIET 64
-#define WAIT 10 /* ms */
 
 typedef struct box
 {
@@ -26,12 +39,15 @@ typedef struct box
 
 typedef struct two
 {
+	rb_context *ctx;
 	const rb_job *job;
 	rb_exact_env env;
 	bool flat;   /* both kinds are of the plane */
 	double most; /* square of the gap between boxes, above which there is nothing to ask */
 	bool any;
 	uint64_t told;
+	uint32_t asked;
+	pthread_mutex_t lock; /* while a join puts pairs */
 } two;
 
 static const double *
@@ -88,20 +104,26 @@ is_known(const two *t)
 	}
 }
 
+/* what one pair of parts tells */
+static void
+add_contact(two *t, unsigned told)
+{
+	unsigned dimension = RB_TOLD_DIMENSION(t->told);
+
+	if (RB_TOLD_DIMENSION(told) > dimension)
+		dimension = RB_TOLD_DIMENSION(told);
+	t->told = RB_TOLD(RB_CONTACT_OF(dimension, RB_TOLD_CROSSES(told) | RB_TOLD_CROSSES(t->told)));
+	t->any = true;
+}
+
 static void
 ask_contact(two *t, uint32_t red, uint32_t blue)
 {
 	const int answer = rb_pair_decide(&t->env, RB_CONTACT, t->job->red->kind, t->job->blue->kind,
 									  part_of(t->job->red, red), part_of(t->job->blue, blue));
-	const unsigned told = RB_TOLD(answer);
-	unsigned dimension = RB_TOLD_DIMENSION(t->told);
 
-	if (!RB_IS_YES(answer))
-		return;
-	if (RB_TOLD_DIMENSION(told) > dimension)
-		dimension = RB_TOLD_DIMENSION(told);
-	t->told = RB_TOLD(RB_CONTACT_OF(dimension, RB_TOLD_CROSSES(told) | RB_TOLD_CROSSES(t->told)));
-	t->any = true;
+	if (RB_IS_YES(answer))
+		add_contact(t, RB_TOLD(answer));
 }
 
 /* rounding keeps the order of distances */
@@ -120,7 +142,8 @@ ask_distance(two *t, uint32_t red, uint32_t blue)
 	t->most = rb_tree_reach(distance);
 }
 
-static void
+/* false: the context is to stop */
+static bool
 ask(two *t, uint32_t red, uint32_t blue)
 {
 	const rb_predicate predicate = t->job->predicate;
@@ -132,14 +155,49 @@ ask(two *t, uint32_t red, uint32_t blue)
 	else
 		t->any = RB_IS_YES(rb_pair_decide(&t->env, predicate, t->job->red->kind, t->job->blue->kind,
 										  part_of(t->job->red, red), part_of(t->job->blue, blue)));
+	return ++t->asked % QUIET != 0 || !rb_should_stop(t->ctx);
+}
+
+/* ---- each with each ---- */
+
+/* the pair with the least gap is asked first: what it tells leaves few others to be asked */
+static bool
+ask_least_gap(two *t)
+{
+	const rb_set *red = t->job->red, *blue = t->job->blue;
+	uint32_t least_red = 0, least_blue = 0;
+	uint64_t looks = 0;
+	double least = HUGE_VAL;
+
+	for (uint32_t i = 0; i < red->nparts && least > 0; i++)
+	{
+		const box a = box_of(red, i);
+
+		for (uint32_t k = 0; k < blue->nparts && least > 0; k++)
+		{
+			const box b = box_of(blue, k);
+			const double square = gap(t, &a, &b);
+
+			if (++looks % QUIET_BOXES == 0 && rb_should_stop(t->ctx))
+				return false;
+			if (square >= least)
+				continue;
+			least = square;
+			least_red = i;
+			least_blue = k;
+		}
+	}
+	return ask(t, least_red, least_blue);
 }
 
 static rb_status
-each_with_each(two *t, bool (*should_stop)(void))
+each_with_each(two *t)
 {
 	const rb_set *red = t->job->red, *blue = t->job->blue;
-	uint32_t asked = 0;
+	uint64_t looks = 0;
 
+	if (t->job->predicate == RB_NEAREST && !ask_least_gap(t))
+		return RB_STOPPED;
 	for (uint32_t i = 0; i < red->nparts && !is_known(t); i++)
 	{
 		const box a = box_of(red, i);
@@ -148,56 +206,220 @@ each_with_each(two *t, bool (*should_stop)(void))
 		{
 			const box b = box_of(blue, k);
 
-			if (apart(t, &a, &b))
-				continue;
-			ask(t, i, k);
-			if (++asked % QUIET == 0 && should_stop != NULL && should_stop())
+			if (++looks % QUIET_BOXES == 0 && rb_should_stop(t->ctx))
+				return RB_STOPPED;
+			if (!apart(t, &a, &b) && !ask(t, i, k))
 				return RB_STOPPED;
 		}
 	}
 	return RB_OK;
 }
 
-static rb_status
-join(rb_context *ctx, two *t, bool (*should_stop)(void), rb_stream **stream)
-{
-	rb_block block;
-	rb_status status = rb_stream_open(ctx, &rb_backend_cpu, t->job, stream);
+/* ---- a walk ---- */
 
-	while (status == RB_OK && !t->any)
+/* the power of two that brings the largest coordinate to between a half and 1, if it can */
+static double
+scale_of(const rb_set *set)
+{
+	const size_t n = (size_t) set->nparts * (size_t) rb_kind_width(set->kind);
+	double largest = 0;
+	int exponent;
+
+	for (size_t i = 0; i < n; i++)
 	{
-		status = rb_stream_next(*stream, WAIT, &block);
-		if (status == RB_OK && block.n > 0)
-		{
-			t->any = true;
-			t->told = block.told != NULL ? block.told[0] : 0;
-		}
-		if (should_stop != NULL && should_stop())
-			status = RB_STOPPED;
+		const double x = fabs(set->coords[i]);
+
+		largest = x > largest ? x : largest;
 	}
-	rb_stream_close(*stream);
-	*stream = NULL;
-	return status == RB_END ? RB_OK : status;
+	(void) frexp(largest, &exponent);
+	return largest > 0 ? ldexp(1, exponent < -1000 ? 1000 : -exponent) : 1;
+}
+
+static rb_status
+make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
+{
+	rb_tree *tree = NULL;
+	rb_thread *me;
+	rb_status status = rb_array(ctx, (void **) &tree, 1, sizeof *tree);
+
+	if (status != RB_OK)
+		return status;
+	memset(tree, 0, sizeof *tree);
+	status = rb_team_open(ctx, ctx->threads, &me);
+	if (status == RB_OK)
+	{
+		status =
+			rb_tree_make(me, ctx, tree, set, 0, set->nparts, scale_of(set), NULL, UINT32_MAX);
+		rb_team_close(&me);
+		rb_free(ctx->memory, (void **) &tree->centre);
+	}
+	if (status == RB_OK)
+	{
+		*made = tree;
+		return RB_OK;
+	}
+	rb_tree_free(ctx, tree);
+	rb_free(ctx->memory, (void **) &tree);
+	return status;
+}
+
+/*
+ * Each part of the other side goes through the tree of one.  The scale of the tree is that of its own side: what is
+ * too large of the other one for it becomes infinite, and is as far away as that says.
+ */
+static rb_status
+walk(two *t, const rb_tree *tree, bool red)
+{
+	const rb_set *other = red ? t->job->blue : t->job->red;
+	const double distance = t->job->distance;
+
+	for (uint32_t i = 0; i < other->nparts && !is_known(t); i++)
+	{
+		uint32_t part;
+		double lo[3], hi[3], square, nearest;
+		rb_walk w;
+
+		rb_tree_box(other, i, tree->scale, lo, hi);
+		rb_walk_begin(&w, tree, NULL, lo, hi);
+		for (;;)
+		{
+			double reach = 0;
+
+			memcpy(&nearest, &t->told, sizeof nearest);
+			if (t->job->predicate == RB_NEAREST)
+				reach = t->any ? rb_tree_reach(nearest * tree->scale) : INFINITY;
+			else if (t->job->predicate == RB_WITHIN)
+				reach = rb_tree_reach(distance * tree->scale);
+			if (is_known(t) || !rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
+				break;
+			if (!(red ? ask(t, part, i) : ask(t, i, part)))
+				return RB_STOPPED;
+		}
+		if (rb_should_stop(t->ctx))
+			return RB_STOPPED;
+	}
+	return RB_OK;
+}
+
+/* ---- a join ---- */
+
+static rb_status
+put_pairs(void *user, const rb_pair *pairs, size_t n)
+{
+	two *t = user;
+	bool known;
+
+	pthread_mutex_lock(&t->lock);
+	for (size_t i = 0; i < n; i++)
+		if (t->job->predicate == RB_CONTACT)
+			add_contact(t, rb_pair_told(pairs[i]));
+	t->any |= n > 0;
+	known = is_known(t);
+	pthread_mutex_unlock(&t->lock);
+	return known || rb_should_stop(t->ctx) ? RB_STOPPED : RB_OK;
+}
+
+/* one pair of rows at most */
+static rb_status
+put_nearest(void *user, const rb_pair *rows, const uint64_t *told, size_t n)
+{
+	two *t = user;
+
+	(void) rows;
+	if (n == 0)
+		return RB_OK;
+	t->any = true;
+	t->told = told[0];
+	return RB_OK;
+}
+
+static rb_status
+join(two *t)
+{
+	const rb_sink sink = {.put = put_pairs, .user = t};
+	const rb_row_sink row_sink = {.put = put_nearest, .user = t};
+	rb_status status;
+
+	if (t->job->predicate == RB_NEAREST)
+		return rb_compose_nearest(t->ctx, &rb_backend_cpu, t->job, &row_sink);
+	pthread_mutex_init(&t->lock, NULL);
+	status = rb_backend_cpu.join(t->ctx, t->job, &sink);
+	pthread_mutex_destroy(&t->lock);
+	/* nobody wanted more */
+	return status == RB_STOPPED && is_known(t) ? RB_OK : status;
+}
+
+/* ---- which of them ---- */
+
+static uint64_t
+cost_of_walk(const rb_set *set, const rb_two_known *known, uint64_t others)
+{
+	const uint64_t made = known->tree != NULL ? 0 : TREE_COST * set->nparts;
+
+	return others * WALK_COST + (made > known->looks ? made - known->looks : 0);
+}
+
+static rb_status
+walk_through(two *t, const rb_set *set, rb_two_known *known, bool red)
+{
+	rb_status status = RB_OK;
+
+	if (known->tree == NULL)
+		status = make_tree(t->ctx, set, &known->tree);
+	if (status != RB_OK)
+		return status;
+	known->tree->ctx = t->ctx;
+	known->tree->set = set;
+	return walk(t, known->tree, red);
 }
 
 rb_status
-rb_two_ask(rb_context *ctx, const rb_job *job, bool (*should_stop)(void), rb_stream **stream,
-		   bool *any, uint64_t *told)
+rb_two_ask(rb_context *ctx, const rb_job *job, rb_two_known *red, rb_two_known *blue, bool *any,
+		   uint64_t *told)
 {
-	two t = {.job = job,
+	const uint64_t nred = job->red->nparts, nblue = job->blue->nparts, scan = nred * nblue;
+	const bool composed = job->predicate == RB_NEAREST;
+	const uint64_t by_red = cost_of_walk(job->red, red, nblue);
+	const uint64_t by_blue = cost_of_walk(job->blue, blue, nred);
+	const uint64_t least = by_red < by_blue ? by_red : by_blue;
+	two t = {.ctx = ctx,
+			 .job = job,
 			 .env = {.filters = ctx->filters, .exact = true, .distance = job->distance}};
+	uint64_t joined = JOIN_COST + (composed ? TREE_COST : PART_COST) * (nred + nblue);
 	rb_status status;
 
-	*stream = NULL;
 	t.flat = rb_kind_dims(job->red->kind) == 2;
 	t.most = job->predicate == RB_WITHIN    ? rb_tree_reach(job->distance)
 			 : job->predicate == RB_NEAREST ? INFINITY
 											: 0;
-	if ((uint64_t) job->red->nparts * job->blue->nparts <= FEW)
-		status = each_with_each(&t, should_stop);
+	if (composed && !rb_composed_exists(job->predicate, job->red->kind, job->blue->kind))
+		joined = UINT64_MAX;
+	if (scan <= least && scan <= joined)
+	{
+		red->looks += scan;
+		blue->looks += scan;
+		status = each_with_each(&t);
+	}
+	else if (joined < least)
+		status = join(&t);
+	else if (by_red < by_blue)
+		status = walk_through(&t, job->red, red, true);
 	else
-		status = join(ctx, &t, should_stop, stream);
+		status = walk_through(&t, job->blue, blue, false);
 	*any = t.any;
 	*told = t.told;
 	return status;
+}
+
+void
+rb_two_forget(rb_memory *memory, rb_two_known *known)
+{
+	if (known->tree != NULL)
+	{
+		rb_free(memory, (void **) &known->tree->part);
+		rb_free(memory, (void **) &known->tree->node);
+		rb_free(memory, (void **) &known->tree->centre);
+	}
+	rb_free(memory, (void **) &known->tree);
+	known->looks = 0;
 }

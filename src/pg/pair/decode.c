@@ -65,6 +65,38 @@ rb_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geom
 }
 
 bool
+rb_decode_placed(rb_decoder *d, rb_builder *const builders[3], struct varlena *bytes, int64 id,
+				 bool raise, rb_geometry_info *info)
+{
+	static const rb_kind kinds[] = {RB_POINT3, RB_SEGMENT3, RB_TRIANGLE3};
+	rb_geometry_fault fault = RB_GEOMETRY_OK;
+	rb_builder *b = NULL;
+	rb_error error;
+
+	for (int i = 0; i < 3; i++)
+	{
+		b = builders[i];
+		if (b->kind != kinds[i])
+			rb_builder_set_kind(b, kinds[i]);
+		b->any_leaf = b->flat = false;
+		b->many_points = kinds[i] == RB_POINT3;
+		if (decode(d, b, bytes, id, info, &fault, &error))
+			return true;
+		rb_builder_drop_row(b);
+		if (fault == RB_GEOMETRY_NO_MEMORY)
+			break;
+		/* it is of that kind, and something else is wrong */
+		if (i == 0 && (info->type == RB_TYPE_POINT || info->type == RB_TYPE_MULTIPOINT))
+			break;
+		if (i == 1 && (info->type == RB_TYPE_LINE || info->type == RB_TYPE_MULTILINE))
+			break;
+	}
+	if (raise || fault == RB_GEOMETRY_NO_MEMORY)
+		raise_geometry(d, b, fault, info, &error);
+	return false;
+}
+
+bool
 rb_try_decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info)
 {
 	rb_geometry_fault fault;

@@ -2,16 +2,24 @@
  * operand.c
  *	  A geometry that a function was given becomes an object, and is remembered.
  *
- * A statement compares one geometry with many others, mostly: so what was made of each argument stays until another
- * value comes in its place.  A value is the same if its pointer into a TOAST table is, or else all its bytes are.
+ * A statement compares one geometry with many others, or some with some others in a nested loop.  So each argument
+ * remembers the values that it had last, with what was made of them: parts, a tree of these, a body that is ready to be asked.
+ * A value is the same if its pointer into a TOAST table is, or else all its bytes are.  What such a pointer names is never
+ * changed, and its number is given to another value after 2^32 others at the earliest.
+ *
+ * What is remembered is bounded, in values (RB_OPERANDS) and in bytes (most_bytes); the values that have not come for the
+ * longest time are dropped first.  All of it ends with the expression's own memory (fn_mcxt).
  *
  * What costs most is to read a geometry, and most pairs are far apart: the box that a geometry brings along is looked
  * at first.
  */
 #include "pg/pair/rb_pairwise.h"
 
+#include "core/set/rb_set.h"
+
 #include "access/detoast.h"
 #include "access/parallel.h"
+#include "common/hashfn.h"
 #include "utils/memutils.h"
 
 #include <math.h>
@@ -19,7 +27,24 @@
 static const char *const argument_names[3] = {"the first geometry", "the second geometry",
 											  "the geometry"};
 
+/* bytes of remembered values and of what was made of them, besides the two that are compared */
+#define MOST_BYTES ((uint64) 64 << 20)
+/* an eighth of redblue.memory_limit at most */
+#define SHARE 8
+/* parts of a row that are copied out of the builder */
+#define FEW_PARTS 1024
+
 /* ---- what is remembered ---- */
+
+/* nothing is known of the value any more */
+static void
+forget_value(rb_pairwise *p, rb_operand *o)
+{
+	rb_set_release(&o->set);
+	rb_two_forget(p->memory, &o->two);
+	rb_position_forget(p->memory, &o->placed);
+	o->known = o->header_known = false;
+}
 
 static void
 close_pairwise(void *arg)
@@ -29,15 +54,15 @@ close_pairwise(void *arg)
 	rb_open_end(&p->open);
 	if (p->memory == NULL)
 		return;
-	/* this may be the end of a process whose threads work */
-	rb_stream_close(p->stream);
-	p->stream = NULL;
+	/* this may be the end of a process whose thread works */
 	rb_aside_end(&p->aside);
 	rb_curve_close(&p->curve);
 	for (int i = 0; i < 2; i++)
 	{
-		rb_set_release(&p->side[i].own);
-		rb_builder_free(&p->side[i].builder);
+		for (int k = 0; k < p->argument[i].n; k++)
+			forget_value(p, p->argument[i].operand[k]);
+		p->argument[i].n = 0;
+		rb_builder_free(&p->argument[i].builder);
 	}
 	rb_memory_destroy(p->memory);
 	p->memory = NULL;
@@ -56,7 +81,7 @@ open_pairwise(FunctionCallInfo fcinfo, const char *function)
 	p->decoder.context = p->context = fcinfo->flinfo->fn_mcxt;
 	p->memory = rb_memory_open(function, (uint64) rb_setting_memory_limit * 1024);
 	for (int i = 0; i < 2; i++)
-		rb_builder_init(&p->side[i].builder, p->memory, RB_TRIANGLE3);
+		rb_builder_init(&p->argument[i].builder, p->memory, RB_TRIANGLE3);
 	rb_open_begin(&p->open, close_pairwise, p);
 	p->at_end.func = close_pairwise;
 	p->at_end.arg = p;
@@ -65,32 +90,118 @@ open_pairwise(FunctionCallInfo fcinfo, const char *function)
 	return p;
 }
 
-/* is it the value that was there before?  If not, it is from now on, and nothing is known of it */
-static bool
-is_same(rb_pairwise *p, rb_operand *o, struct varlena *value)
+/* of some of its bytes: most values that differ have other ones */
+static uint32
+hash_value(const struct varlena *value)
 {
-	/* a pointer into memory is no name for what it points to */
-	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
-		value = o->bytes = detoast_attr(value);
-	if (o->stored != NULL && VARSIZE_ANY(value) == o->stored_size &&
-		memcmp(value, o->stored, o->stored_size) == 0)
-		return true;
-	o->known = o->header_known = false;
-	if (VARSIZE_ANY(value) > o->stored_cap)
+	const Size size = VARSIZE_ANY(value);
+	const unsigned char *bytes = (const unsigned char *) value;
+
+	if (size <= 64)
+		return hash_bytes(bytes, (int) size);
+	return hash_bytes(bytes, 32) ^ hash_bytes(bytes + size / 2, 16) ^
+		   hash_bytes(bytes + size - 16, 16) * 31;
+}
+
+static void
+drop_last(rb_pairwise *p, rb_argument *a)
+{
+	rb_operand *o = a->operand[--a->n];
+
+	forget_value(p, o);
+	p->stored -= o->stored_cap;
+	if (o->stored != NULL)
+		pfree(o->stored);
+	pfree(o);
+}
+
+/* makes room: what has not come for the longest time goes, but none of the two that are compared */
+static void
+drop_old(rb_pairwise *p)
+{
+	const uint64 most = Min(MOST_BYTES, (uint64) rb_setting_memory_limit * 1024 / SHARE);
+
+	while (rb_memory_used(p->memory) + p->stored > most)
 	{
-		Size cap;
+		rb_argument *a = &p->argument[p->argument[1].n > p->argument[0].n];
+
+		if (a->n < 2)
+			break;
+		drop_last(p, a);
+	}
+}
+
+static void
+move_to_front(rb_argument *a, int i, rb_operand *o, uint32 hash)
+{
+	memmove(&a->operand[1], &a->operand[0], (size_t) i * sizeof a->operand[0]);
+	memmove(&a->hash[1], &a->hash[0], (size_t) i * sizeof a->hash[0]);
+	a->operand[0] = o;
+	a->hash[0] = hash;
+}
+
+/* a value in place of what is there */
+static void
+store_value(rb_pairwise *p, rb_operand *o, const struct varlena *value)
+{
+	const Size size = VARSIZE_ANY(value);
+
+	if (size > o->stored_cap)
+	{
+		struct varlena *stored = MemoryContextAlloc(p->context, size);
 
 		if (o->stored != NULL)
 			pfree(o->stored);
-		o->stored = NULL;
-		cap = Min(Max(VARSIZE_ANY(value), 2 * o->stored_cap), MaxAllocSize);
-		o->stored_cap = 0;
-		o->stored = MemoryContextAlloc(p->context, cap);
-		o->stored_cap = cap;
+		p->stored += size - o->stored_cap;
+		o->stored = stored;
+		o->stored_cap = size;
 	}
-	o->stored_size = VARSIZE_ANY(value);
-	memcpy(o->stored, value, o->stored_size);
-	return false;
+	o->stored_size = size;
+	memcpy(o->stored, value, size);
+}
+
+/* the value that the argument has in this call becomes its first one */
+static void
+find_value(rb_pairwise *p, int side, struct varlena *value)
+{
+	rb_argument *a = &p->argument[side];
+	struct varlena *bytes = NULL;
+	rb_operand *o;
+	uint32 hash;
+	int i;
+
+	/* a pointer into memory is no name for what it points to */
+	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
+		value = bytes = detoast_attr(value);
+	hash = hash_value(value);
+	for (i = 0; i < a->n; i++)
+	{
+		o = a->operand[i];
+		if (a->hash[i] != hash || VARSIZE_ANY(value) != o->stored_size ||
+			memcmp(value, o->stored, o->stored_size) != 0)
+			continue;
+		o->bytes = bytes;
+		if (i > 0)
+			move_to_front(a, i, o, hash);
+		return;
+	}
+	/* the room of the oldest value, or of a new one */
+	if (a->n == RB_OPERANDS)
+	{
+		i = a->n - 1;
+		o = a->operand[i];
+		forget_value(p, o);
+	}
+	else
+	{
+		o = MemoryContextAllocZero(p->context, sizeof *o);
+		a->operand[a->n] = o;
+		i = a->n++;
+	}
+	o->stored_size = 0;
+	store_value(p, o, value);
+	o->bytes = bytes;
+	move_to_front(a, i, o, hash);
 }
 
 static struct varlena *
@@ -122,7 +233,7 @@ read_header(rb_operand *o)
 static rb_builder *
 begin_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
 {
-	rb_builder *b = &p->side[side].builder;
+	rb_builder *b = &p->argument[side].builder;
 
 	rb_builder_clear(b);
 	rb_builder_set_kind(b, kind);
@@ -141,27 +252,64 @@ read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool
 
 	b->any_leaf = any_leaf;
 	b->flat = flat;
-	rb_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
+	rb_decode(&p->decoder, b, bytes_of(rb_pairwise_operand(p, side)), side, info);
 }
 
-bool
-rb_pairwise_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool raise,
-				  rb_geometry_info *info)
+/* a row of few parts takes no more room than it needs; of many it takes the builder's arrays */
+static rb_status
+make_set(rb_pairwise *p, rb_builder *b, const rb_set **set, rb_error *error)
 {
-	rb_builder *b = begin_parts(fcinfo, p, side, kind);
+	rb_set arrays = {.kind = b->kind, .nparts = b->nparts, .nrows = 1};
+	const Size bytes = b->nparts * (Size) b->width * sizeof(double);
+	double *coords = NULL;
+	uint32 *row_of = NULL;
+	rb_status status;
 
-	b->any_leaf = b->flat = false;
-	b->many_points = kind == RB_POINT3;
-	if (!raise)
-		return rb_try_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
-	rb_decode(&p->decoder, b, bytes_of(&p->side[side]), side, info);
-	return true;
+	if (b->nparts > FEW_PARTS)
+		return rb_builder_finish(b, set, error);
+	status = rb_resize(p->memory, (void **) &coords, bytes, error);
+	if (status == RB_OK && b->nparts > 1)
+		status = rb_resize(p->memory, (void **) &row_of, b->nparts * sizeof *row_of, error);
+	if (status == RB_OK)
+	{
+		memcpy(coords, b->coords, bytes);
+		if (row_of != NULL)
+			memset(row_of, 0, b->nparts * sizeof *row_of);
+		arrays.coords = coords;
+		arrays.row_of = row_of;
+		status = rb_set_own(p->memory, &arrays, set, error);
+	}
+	if (status != RB_OK)
+	{
+		rb_free(p->memory, (void **) &coords);
+		rb_free(p->memory, (void **) &row_of);
+	}
+	return status;
+}
+
+/* what the builder of an argument has becomes the set of its value */
+static void
+keep_parts(rb_pairwise *p, int side)
+{
+	rb_operand *o = rb_pairwise_operand(p, side);
+	rb_builder *b = &p->argument[side].builder;
+	rb_error error;
+	rb_status status = RB_OK;
+
+	rb_set_release(&o->set);
+	rb_two_forget(p->memory, &o->two);
+	rb_position_forget(p->memory, &o->placed);
+	if (b->nrows > 0)
+		status = make_set(p, b, &o->set, &error);
+	if (status != RB_OK)
+		rb_raise_of(p->decoder.function, "comparison", status, &error);
+	o->known = true;
 }
 
 static void
 read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
 {
-	rb_operand *o = &p->side[side];
+	rb_operand *o = rb_pairwise_operand(p, side);
 	rb_geometry_info info;
 
 	if (o->known && o->flat == flat)
@@ -171,12 +319,26 @@ read_set(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool flat)
 	o->header.srid = info.srid;
 	o->header.has_z = info.has_z;
 	o->flat = flat;
-	o->set = (rb_set){.kind = RB_TRIANGLE3,
-					  .nparts = o->builder.nparts,
-					  .nrows = o->builder.nrows,
-					  .coords = o->builder.coords,
-					  .row_of = o->builder.multi ? o->builder.row_of : NULL};
-	o->known = true;
+	keep_parts(p, side);
+}
+
+void
+rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool any_kind)
+{
+	rb_operand *o = rb_pairwise_operand(p, side);
+	rb_builder *b;
+	rb_geometry_info info;
+
+	if (o->known)
+		return;
+	b = begin_parts(fcinfo, p, side, RB_TRIANGLE3);
+	b->any_leaf = b->flat = false;
+	if (any_kind)
+		(void) rb_decode_placed(&p->decoder, (rb_builder *const[]){b, b, b}, bytes_of(o), side,
+								true, &info);
+	else
+		rb_decode(&p->decoder, b, bytes_of(o), side, &info);
+	keep_parts(p, side);
 }
 
 /* do the boxes that both bring along say that they are farther apart? */
@@ -206,7 +368,7 @@ check_srids(const rb_pairwise *p, int32 red, int32 blue)
 static void
 read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 {
-	rb_operand *o = &p->side[side];
+	rb_operand *o = rb_pairwise_operand(p, side);
 
 	if (o->header_known)
 		return;
@@ -222,13 +384,14 @@ rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function)
 	rb_pairwise *p = open_pairwise(fcinfo, function);
 
 	for (int i = 0; i < 2; i++)
+		find_value(p, i, (struct varlena *) PG_GETARG_POINTER(i));
+	drop_old(p);
+	for (int i = 0; i < 2; i++)
 	{
-		p->side[i].bytes = NULL;
-		(void) is_same(p, &p->side[i], (struct varlena *) PG_GETARG_POINTER(i));
-		read_header(&p->side[i]);
+		read_header(rb_pairwise_operand(p, i));
 		read_unknown(fcinfo, p, i);
 	}
-	check_srids(p, p->side[0].header.srid, p->side[1].header.srid);
+	check_srids(p, rb_pairwise_operand(p, 0)->header.srid, rb_pairwise_operand(p, 1)->header.srid);
 	return p;
 }
 
@@ -237,7 +400,7 @@ rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 				 rb_pairwise **pairwise)
 {
 	rb_pairwise *p = rb_pairwise_begin(fcinfo, function);
-	rb_operand *red = &p->side[0], *blue = &p->side[1];
+	const rb_operand *red = rb_pairwise_operand(p, 0), *blue = rb_pairwise_operand(p, 1);
 	bool flat;
 
 	*pairwise = p;
@@ -246,27 +409,52 @@ rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 	flat = !red->header.has_z || !blue->header.has_z;
 	read_set(fcinfo, p, 0, flat);
 	read_set(fcinfo, p, 1, flat);
-	return red->set.nparts > 0 && blue->set.nparts > 0;
+	return red->set != NULL && blue->set != NULL;
+}
+
+rb_status
+rb_pairwise_work(rb_pairwise *p, uint64 parts, rb_status (*work)(void *), void *arg)
+{
+	rb_context_init(&p->ctx, p->memory);
+	p->ctx.threads = IsParallelWorker() ? 1 : rb_threads(parts);
+	p->aside.ctx = &p->ctx;
+	p->aside.work = work;
+	p->aside.arg = arg;
+	return rb_aside_try(&p->aside);
+}
+
+typedef struct question
+{
+	rb_pairwise *pairwise;
+	rb_job job;
+	bool any;
+	uint64 told;
+} question;
+
+static rb_status
+compare_rows(void *arg)
+{
+	question *q = arg;
+	rb_pairwise *p = q->pairwise;
+
+	return rb_two_ask(&p->ctx, &q->job, &rb_pairwise_operand(p, 0)->two,
+					  &rb_pairwise_operand(p, 1)->two, &q->any, &q->told);
 }
 
 bool
 rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 *told)
 {
-	const rb_set *red = &p->side[0].set, *blue = &p->side[1].set;
-	rb_job job = {.red = red, .blue = blue, .predicate = predicate};
+	const rb_set *red = rb_pairwise_operand(p, 0)->set, *blue = rb_pairwise_operand(p, 1)->set;
+	question q = {.pairwise = p, .job = {.red = red, .blue = blue, .predicate = predicate}};
 	rb_status status;
-	bool any = false;
 
-	job.distance = distance;
-	job.nearest = 1;
-	rb_context_init(&p->ctx, p->memory);
-	p->ctx.threads = IsParallelWorker() ? 1 : rb_threads((uint64) red->nparts + blue->nparts);
-	status = rb_two_ask(&p->ctx, &job, rb_is_interrupted, &p->stream, &any, told);
-	if (status == RB_STOPPED)
-		rb_throw_kept();
+	q.job.distance = distance;
+	q.job.nearest = 1;
+	status = rb_pairwise_work(p, (uint64) red->nparts + blue->nparts, compare_rows, &q);
 	if (status != RB_OK)
 		rb_raise_of(p->decoder.function, "comparison", status, &p->ctx.error);
-	return any;
+	*told = q.told;
+	return q.any;
 }
 
 /* ---- what they share ---- */
@@ -278,7 +466,7 @@ static rb_status
 make_curve(void *arg)
 {
 	rb_pairwise *p = arg;
-	const rb_set *red = &p->side[0].set, *blue = &p->side[1].set;
+	const rb_set *red = rb_pairwise_operand(p, 0)->set, *blue = rb_pairwise_operand(p, 1)->set;
 	const rb_curve_parts parts[2] = {{red->kind, red->nparts, red->coords},
 									 {blue->kind, blue->nparts, blue->coords}};
 	rb_status status = RB_OK;
@@ -295,7 +483,8 @@ make_curve(void *arg)
 void
 rb_pairwise_curve(rb_pairwise *p)
 {
-	const uint64 pairs = (uint64) p->side[0].set.nparts * p->side[1].set.nparts;
+	const uint64 pairs =
+		(uint64) rb_pairwise_operand(p, 0)->set->nparts * rb_pairwise_operand(p, 1)->set->nparts;
 	rb_status status;
 
 	rb_context_init(&p->ctx, p->memory);
@@ -314,12 +503,13 @@ static rb_operand *
 read_one(FunctionCallInfo fcinfo, const char *function, rb_pairwise **pairwise)
 {
 	rb_pairwise *p = open_pairwise(fcinfo, function);
-	rb_operand *o = &p->side[0];
+	rb_operand *o;
 
 	*pairwise = p;
 	p->alone = true;
-	o->bytes = NULL;
-	(void) is_same(p, o, (struct varlena *) PG_GETARG_POINTER(0));
+	find_value(p, 0, (struct varlena *) PG_GETARG_POINTER(0));
+	drop_old(p);
+	o = rb_pairwise_operand(p, 0);
 	read_header(o);
 	read_unknown(fcinfo, p, 0);
 	o->known = false;
@@ -337,10 +527,10 @@ rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int3
 	*has_z = o->header.has_z;
 	*srid = o->header.srid;
 	read_parts(fcinfo, p, 0, *has_z ? RB_BOX3 : RB_BOX2, false, false, &info);
-	if (o->builder.nparts == 0)
+	if (p->argument[0].builder.nparts == 0)
 		return false;
-	memcpy(low, o->builder.coords, (2 + *has_z) * sizeof(double));
-	memcpy(high, o->builder.coords + 2 + *has_z, (2 + *has_z) * sizeof(double));
+	memcpy(low, p->argument[0].builder.coords, (2 + *has_z) * sizeof(double));
+	memcpy(high, p->argument[0].builder.coords + 2 + *has_z, (2 + *has_z) * sizeof(double));
 	return true;
 }
 
@@ -349,11 +539,11 @@ rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function, rb_pairwis
 {
 	rb_pairwise *p;
 	rb_operand *o = read_one(fcinfo, function, &p);
-	const rb_builder *b = &o->builder;
+	rb_builder *b = &p->argument[0].builder;
 	rb_geometry_info info;
 	uint32 last = 0, number = 0;
 
-	o->builder.want_face_of = true;
+	b->want_face_of = true;
 	read_parts(fcinfo, p, 0, RB_TRIANGLE3, false, !o->header.has_z, &info);
 	*faces = (rb_pairwise_faces){o->header.has_z, o->header.srid, b->nparts, b->coords, NULL};
 	faces->face =

@@ -276,6 +276,16 @@ sampled_selectivity(SupportRequestSelectivity *request)
 	return true;
 }
 
+/* what lies in a body need not meet its surface, and that is what the samples are asked */
+static bool
+is_inside(Oid function)
+{
+	FmgrInfo info;
+
+	fmgr_info(function, &info);
+	return info.fn_addr == redblue_geometry_inside;
+}
+
 /* that of boxes that overlap, where nothing better is known */
 static bool
 selectivity(SupportRequestSelectivity *request)
@@ -286,7 +296,7 @@ selectivity(SupportRequestSelectivity *request)
 
 	if (list_length(request->args) < 2)
 		return false;
-	if (sampled_selectivity(request))
+	if (!is_inside(request->funcid) && sampled_selectivity(request))
 		return true;
 	type = exprType(linitial(request->args));
 	two = list_make2(linitial(request->args), lsecond(request->args));

@@ -13,7 +13,8 @@ redblue_geometry_intersection(PG_FUNCTION_ARGS)
 	const char *function = "redblue_intersection";
 	rb_pairwise *p;
 	bool any = rb_pairwise_read(fcinfo, function, 0, &p);
-	const rb_geometry_header *red = &p->side[0].header, *blue = &p->side[1].header;
+	const rb_geometry_header *red = &rb_pairwise_operand(p, 0)->header,
+							 *blue = &rb_pairwise_operand(p, 1)->header;
 
 	if (any)
 		rb_pairwise_curve(p);

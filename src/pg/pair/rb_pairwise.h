@@ -15,6 +15,8 @@
 #include "pg/base/rb_pg.h"
 #include "pg/call/rb_write.h"
 
+#include "core/body/rb_solids.h"
+
 /* ---- pair_functions.c, pair_index.c: entry points, by which the planner knows a function ---- */
 
 extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
@@ -22,6 +24,12 @@ extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_dwithin(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_inside(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
+
+extern Datum redblue_geometry_position(PG_FUNCTION_ARGS);
+
+/* that the first or the second geometry is no body, and why; which row that is, or NULL */
+pg_noreturn extern void rb_raise_no_body(const char *function, bool first, const char *row,
+										 const char *reason);
 
 /* raises, as redblue_dwithin, where it is negative or no number */
 extern void rb_check_distance(double distance);
@@ -49,13 +57,19 @@ extern void rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *
 extern bool rb_try_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
 						  rb_geometry_info *info);
 
+/*
+ * A geometry of any kind in space: into the first of these builders, of points, segments and triangles, that takes it.  They may
+ * be one, without a part; it gets that kind then.  False where something is wrong with it, or that is raised.
+ */
+extern bool rb_decode_placed(rb_decoder *decoder, rb_builder *const builders[3],
+							 struct varlena *bytes, int64 id, bool raise, rb_geometry_info *info);
+
 /* ---- operand.c ---- */
 
-/* one argument */
+/* a value that an argument had */
 typedef struct rb_operand
 {
-	struct varlena
-		*stored; /* the value that was read last, as it came: behind a pointer, or its bytes */
+	struct varlena *stored; /* as it came: behind a pointer, or its bytes */
 	Size stored_size;
 	Size stored_cap;
 	struct varlena *bytes; /* while a call lasts: the value detoasted */
@@ -63,10 +77,23 @@ typedef struct rb_operand
 	rb_geometry_header header;
 	bool known; /* it was read, ... */
 	bool flat;  /* as it lies in the plane, */
-	rb_builder builder;
-	rb_set set; /* to this one row of triangles, which lie in the builder; no part: it is empty */
-	const rb_set *own; /* or to this one, of any kind (pair_inside.c); NULL: it is empty */
+	const rb_set
+		*set; /* to this one row, of triangles or (pair_inside.c) of any kind; NULL: it is empty */
+	rb_two_known two; /* what comparisons with others have learned of it */
+	rb_placed placed; /* the same (pair_inside.c) */
 } rb_operand;
+
+/* values of one argument that may come again */
+#define RB_OPERANDS 64
+
+/* one argument: the value that it has, then those that it had, the last one first */
+typedef struct rb_argument
+{
+	rb_operand *operand[RB_OPERANDS];
+	uint32 hash[RB_OPERANDS];
+	int n;
+	rb_builder builder; /* empty between two calls */
+} rb_argument;
 
 /* what a call remembers for the next one of its expression */
 typedef struct rb_pairwise
@@ -77,13 +104,20 @@ typedef struct rb_pairwise
 	MemoryContextCallback at_end;
 	rb_open open;
 	rb_memory *memory;
-	rb_context ctx;    /* of what is done */
-	rb_stream *stream; /* while two are joined, */
-	rb_aside aside;    /* and while a thread works */
-	rb_curve *curve;   /* NULL: none was asked for */
+	rb_context ctx;  /* of what is done */
+	rb_aside aside;  /* while a thread works */
+	rb_curve *curve; /* NULL: none was asked for */
 	rb_shape shape;
-	rb_operand side[2];
+	rb_argument argument[2];
+	Size stored; /* bytes of stored values */
 } rb_pairwise;
+
+/* the value that an argument has in this call */
+static inline rb_operand *
+rb_pairwise_operand(const rb_pairwise *p, int side)
+{
+	return p->argument[side].operand[0];
+}
 
 /*
  * Both arguments of this call; raises where the two have different SRIDs.  Where the boxes which they bring along are
@@ -96,11 +130,15 @@ extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, doub
 extern rb_pairwise *rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function);
 
 /*
- * One of them into its builder, as a row of that kind in space, if it has any part.  False where it is none of
- * that kind; or that is raised.
+ * The value of an argument becomes the set of a row in space, if it has any part and is not known yet: of triangles, or of
+ * whatever kind it is.
  */
-extern bool rb_pairwise_parts(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
-							  rb_kind kind, bool raise, rb_geometry_info *info);
+extern void rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
+									bool any_kind);
+
+/* does work on so many parts in pairwise->ctx (rb_aside_try) */
+extern rb_status rb_pairwise_work(rb_pairwise *pairwise, uint64 parts, rb_status (*work)(void *),
+								  void *arg);
 
 /* is the answer of that predicate yes?  told as a join tells it */
 extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
