@@ -25,7 +25,8 @@ rb_is_asked(Oid function, rb_asked *asked)
 		rb_asked asked;
 	} functions[] = {{redblue_geometry_intersects, RB_ASKED_INTERSECTS},
 					 {redblue_geometry_crosses, RB_ASKED_CROSSES},
-					 {redblue_geometry_dwithin, RB_ASKED_DWITHIN}};
+					 {redblue_geometry_dwithin, RB_ASKED_DWITHIN},
+					 {redblue_geometry_inside, RB_ASKED_INSIDE}};
 	Oid support = get_func_support(function);
 	FmgrInfo info;
 

@@ -174,7 +174,11 @@ begin_side(rb_geometry_join *j, rb_join_side *s)
 	s->late_most = (Size) work_mem * 1024 / 2;
 	for (int k = 0; k < RB_LIES; k++)
 	{
-		rb_builder_init(&s->builder[k], j->memory, RB_TRIANGLE3);
+		rb_builder_init(&s->builder[k], j->memory,
+						s->role != RB_ROLE_PLACED || k == RB_AT_TRIANGLES ? RB_TRIANGLE3
+						: k == RB_AT_POINTS                               ? RB_POINT3
+																		  : RB_SEGMENT3);
+		s->builder[k].many_points = s->builder[k].kind == RB_POINT3;
 		s->set[k] = NULL;
 	}
 }
@@ -184,16 +188,17 @@ rb_join_read(rb_geometry_join *j)
 {
 	const List *exprs = ((CustomScan *) j->css.ss.ps.plan)->custom_exprs;
 	rb_join_side *outer = &j->in[0].side, *inner = &j->in[1].side;
+	const bool compared = outer->role == RB_ROLE_COMPARED;
 
 	begin_side(j, outer);
 	begin_side(j, inner);
-	outer->may_flatten = !has_z_for_sure(list_nth(exprs, RB_JOIN_INNER_GEOMETRY));
+	outer->may_flatten = compared && !has_z_for_sure(list_nth(exprs, RB_JOIN_INNER_GEOMETRY));
 	read_input(j, &j->in[0]);
-	inner->flatten = outer->builder[RB_IN_PLANE].nrows > 0;
+	inner->flatten = compared && outer->builder[RB_IN_PLANE].nrows > 0;
 	inner->srid_known = outer->srid_known;
 	inner->srid = outer->srid;
 	read_input(j, &j->in[1]);
-	if (inner->builder[RB_IN_PLANE].nrows > 0)
+	if (compared && inner->builder[RB_IN_PLANE].nrows > 0)
 		rb_join_side_flatten(outer);
 	/* before the sets are made: it may be that none is wanted */
 	rb_join_ask_distance(j);

@@ -325,7 +325,7 @@ rb_join_is_countable(const Path *path)
 		return false;
 	facts = linitial(join->custom_private);
 	return linitial_int(facts) == JOIN_INNER && lsecond_int(facts) != RB_ASKED_CROSSES &&
-		   list_length(lfourth(join->custom_private)) == 1;
+		   lsecond_int(facts) != RB_ASKED_INSIDE && list_length(lfourth(join->custom_private)) == 1;
 }
 
 void

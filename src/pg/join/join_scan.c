@@ -21,7 +21,8 @@
 #include "utils/memutils.h"
 
 
-static const char *const names[] = {"redblue_intersects", "redblue_crosses", "redblue_dwithin"};
+static const char *const names[] = {"redblue_intersects", "redblue_crosses", "redblue_dwithin",
+									"redblue_inside"};
 
 /* ---- beginning and end ---- */
 
@@ -118,6 +119,7 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 	{
 		rb_join_input *in = &j->in[i];
 		Node *geometry = list_nth(plan->custom_exprs, RB_JOIN_OUTER_GEOMETRY + i);
+		const bool is_first = (i == 0) == (lthird_int(facts) == 0);
 
 		in->plan = ExecInitNode(list_nth(plan->custom_plans, i), estate, flags & ~EXEC_FLAG_REWIND);
 		node->custom_ps = lappend(node->custom_ps, in->plan);
@@ -130,8 +132,9 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 		in->side.any_srid = lfourth_int(facts) != 0;
 		in->side.table = strVal(list_nth(tables, i));
 		in->side.decoder.function = j->function;
-		in->side.decoder.where =
-			(i == 0) == (lthird_int(facts) == 0) ? "the first geometry" : "the second geometry";
+		in->side.decoder.where = is_first ? "the first geometry" : "the second geometry";
+		if (j->asked == RB_ASKED_INSIDE)
+			in->side.role = is_first ? RB_ROLE_PLACED : RB_ROLE_BODY;
 		in->side.decoder.type = exprType(geometry);
 		in->at = -1;
 	}

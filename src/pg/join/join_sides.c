@@ -7,10 +7,20 @@
  * rows of both have Z, or none has.  The first side is read before it is known whether the second one has rows
  * without Z.  Where that may be, polygons with Z are kept aside, for how they are cut into triangles depends on
  * where they lie; points, lines and triangles are flattened as they are.
+ *
+ * Whether geometries lie in bodies is asked in space only; there sets are by kinds.
  */
 #include "pg/join/rb_geometry_join.h"
 
 #include "utils/lsyscache.h"
+
+static void
+keep_faulty(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place)
+{
+	s->faulty_place[lie] = *place;
+	s->faulty[lie] = MemoryContextAlloc(s->decoder.context, VARSIZE_ANY(bytes));
+	memcpy(s->faulty[lie], bytes, VARSIZE_ANY(bytes));
+}
 
 static void
 put(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *place,
@@ -22,11 +32,8 @@ put(rb_join_side *s, rb_lie lie, struct varlena *bytes, const rb_join_place *pla
 		return;
 	b->any_leaf = true;
 	b->flat = lie != RB_IN_SPACE;
-	if (rb_try_decode(&s->decoder, b, bytes, (int64) place->row, info))
-		return;
-	s->faulty_place[lie] = *place;
-	s->faulty[lie] = MemoryContextAlloc(s->decoder.context, VARSIZE_ANY(bytes));
-	memcpy(s->faulty[lie], bytes, VARSIZE_ANY(bytes));
+	if (!rb_try_decode(&s->decoder, b, bytes, (int64) place->row, info))
+		keep_faulty(s, lie, bytes, place);
 }
 
 static void
@@ -85,6 +92,22 @@ keep_aside(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 	rb_spool_put(s->late_place, place, sizeof *place);
 }
 
+/* into the set of its kind; raise: what is wrong with it */
+static bool
+decode_placed(rb_join_side *s, struct varlena *bytes, int64 id, bool raise)
+{
+	rb_builder *const of_kinds[] = {&s->builder[RB_AT_POINTS], &s->builder[RB_AT_SEGMENTS],
+									&s->builder[RB_AT_TRIANGLES]};
+	rb_geometry_info info = {0};
+
+	if (s->role == RB_ROLE_PLACED)
+		return rb_decode_placed(&s->decoder, of_kinds, bytes, id, raise, &info);
+	if (!raise)
+		return rb_try_decode(&s->decoder, &s->builder[RB_AT_TRIANGLES], bytes, id, &info);
+	rb_decode(&s->decoder, &s->builder[RB_AT_TRIANGLES], bytes, id, &info);
+	return true;
+}
+
 void
 rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 {
@@ -94,6 +117,12 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 	see_header(s, bytes, &header);
 	s->n[header.has_z]++;
 	see_srid(s, header.srid, place);
+	if (s->role != RB_ROLE_COMPARED)
+	{
+		if (s->faulty[RB_IN_SPACE] == NULL && !decode_placed(s, bytes, (int64) place->row, false))
+			keep_faulty(s, RB_IN_SPACE, bytes, place);
+		return;
+	}
 	if (!header.has_z)
 	{
 		put(s, RB_IN_PLANE, bytes, place, &info);
@@ -114,6 +143,38 @@ is_interrupt_pending(void)
 	return INTERRUPTS_PENDING_CONDITION();
 }
 
+/* into the set of the first kind that takes it */
+static bool
+add_placed_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *place,
+				 const rb_geometry_header *header)
+{
+	static const int all[] = {RB_AT_POINTS, RB_AT_SEGMENTS, RB_AT_TRIANGLES};
+	const uint8_t *from = (const uint8_t *) VARDATA_ANY(bytes);
+	const size_t length = VARSIZE_ANY_EXHDR(bytes);
+	rb_geometry_fault fault = RB_GEOMETRY_WRONG_TYPE;
+
+	if (s->faulty[RB_IN_SPACE] != NULL)
+		return false;
+	for (int i = s->role == RB_ROLE_BODY ? 2 : 0; i < 3 && fault == RB_GEOMETRY_WRONG_TYPE; i++)
+	{
+		rb_builder *b = &s->builder[all[i]];
+		rb_geometry_info info = {0};
+		rb_error error;
+
+		b->should_stop = is_interrupt_pending;
+		fault = rb_geometry_read_serialized(b, from, length, &info, &error);
+		if (fault == RB_GEOMETRY_OK && rb_builder_end_row(b, (int64) place->row, &error) != RB_OK)
+			fault = RB_GEOMETRY_NO_MEMORY;
+		if (fault != RB_GEOMETRY_OK)
+			rb_builder_drop_row(b);
+	}
+	if (fault != RB_GEOMETRY_OK)
+		return false;
+	s->n[header->has_z]++;
+	see_srid(s, header->srid, place);
+	return true;
+}
+
 bool
 rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 {
@@ -127,6 +188,8 @@ rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_pla
 	if (rb_geometry_read_header(from, length, &header) != RB_GEOMETRY_OK ||
 		(header.has_z && s->flatten))
 		return false;
+	if (s->role != RB_ROLE_COMPARED)
+		return add_placed_plain(s, bytes, place, &header);
 	b = &s->builder[header.has_z ? RB_IN_SPACE : RB_IN_PLANE];
 	if (s->faulty[header.has_z ? RB_IN_SPACE : RB_IN_PLANE] != NULL)
 		return false;
@@ -161,6 +224,14 @@ place_text(const rb_join_side *s, const rb_join_place *place)
 	return psprintf("row " UINT64_FORMAT " of \"%s\"", place->row + 1, s->table);
 }
 
+const char *
+rb_join_side_row(const rb_join_side *s, uint64 row)
+{
+	const rb_join_place place = {.row = row};
+
+	return place_text(s, &place);
+}
+
 static void
 raise_faulty(rb_join_side *s, rb_lie lie)
 {
@@ -170,7 +241,10 @@ raise_faulty(rb_join_side *s, rb_lie lie)
 		return;
 	rb_builder_clear(&s->builder[lie]);
 	s->decoder.row = place_text(s, &s->faulty_place[lie]);
-	rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, &info);
+	if (s->role == RB_ROLE_COMPARED)
+		rb_decode(&s->decoder, &s->builder[lie], s->faulty[lie], 0, &info);
+	else
+		(void) decode_placed(s, s->faulty[lie], 0, true);
 }
 
 void
@@ -189,7 +263,7 @@ rb_join_side_check(rb_join_side *s, const rb_join_side *other)
 		raise_faulty(s, RB_IN_PLANE);
 	if (other->n[0] > 0)
 		raise_faulty(s, RB_FLATTENED);
-	if (other->n[1] > 0)
+	if (other->n[1] > 0 || (n > 0 && s->role != RB_ROLE_COMPARED))
 		raise_faulty(s, RB_IN_SPACE);
 }
 

@@ -3,6 +3,7 @@
  *	  The sets of both inputs are joined, in threads, and pairs of rows come out.
  *
  * Up to four joins one after the other: in space what has Z, in the plane what has none, and what has Z with what has none.
+ * Of geometries in bodies there are three, of triangles, points and segments.
  *
  * A large one is the worker's, where that has a device (as run.c has it for functions); what it cannot do is done here, as
  * long as no pair was handed out and redblue.backend leaves the choice.
@@ -18,6 +19,27 @@ static const rb_lie turns[][2] = {{RB_IN_SPACE, RB_IN_SPACE},
 								  {RB_IN_PLANE, RB_IN_PLANE},
 								  {RB_FLATTENED, RB_IN_PLANE},
 								  {RB_IN_PLANE, RB_FLATTENED}};
+
+/* which input has the geometries that lie in bodies */
+static int
+placed_input(const rb_geometry_join *j)
+{
+	return j->in[0].side.role == RB_ROLE_PLACED ? 0 : 1;
+}
+
+pg_noreturn static void
+raise_failure(rb_geometry_join *j, rb_status status)
+{
+	const rb_error *error = &j->ctx.error;
+	const int placed = placed_input(j);
+	const bool is_first = (error->limit & RB_BODY_SIDE) == RB_BODY_OF_RED;
+
+	if (status == RB_BAD_BODY)
+		rb_raise_no_body(j->function, is_first,
+						 rb_join_side_row(&j->in[is_first ? placed : 1 - placed].side, error->need),
+						 error->text);
+	rb_raise(j->function, status, error);
+}
 
 /* the statistics of a join that ends are added to the node's */
 static void
@@ -47,7 +69,7 @@ join_here(rb_geometry_join *j, const rb_backend *backend)
 	rb_status status = rb_stream_open(&j->ctx, backend, &j->job, &j->stream);
 
 	if (status != RB_OK)
-		rb_raise(j->function, status, &j->ctx.error);
+		raise_failure(j, status);
 }
 
 /* the worker's, or one of this process */
@@ -57,6 +79,11 @@ start_join(rb_geometry_join *j, uint64 parts)
 	const rb_order order = {.function = j->function, .device = RB_ON_DEVICE, .job = &j->job};
 
 	j->handed_out = false;
+	if (j->asked == RB_ASKED_INSIDE)
+	{
+		join_here(j, &rb_backend_cpu);
+		return;
+	}
 	if (rb_backend_is_remote(parts, j->ctx.threads, j->note, sizeof j->note) &&
 		rb_remote_open(&j->remote, j->context, &j->ctx, &order, j->progress, j->note,
 					   sizeof j->note))
@@ -89,9 +116,18 @@ open_turn(rb_geometry_join *j)
 {
 	for (; !j->no_pairs && j->turn < (int) lengthof(turns); j->turn++)
 	{
-		const rb_set *red = j->in[0].side.set[turns[j->turn][0]];
-		const rb_set *blue = j->in[1].side.set[turns[j->turn][1]];
+		const rb_set *red, *blue;
 
+		if (j->asked == RB_ASKED_INSIDE)
+		{
+			red = j->turn < RB_LIES ? j->in[placed_input(j)].side.set[j->turn] : NULL;
+			blue = j->in[1 - placed_input(j)].side.set[RB_AT_TRIANGLES];
+		}
+		else
+		{
+			red = j->in[0].side.set[turns[j->turn][0]];
+			blue = j->in[1].side.set[turns[j->turn][1]];
+		}
 		if (red == NULL || blue == NULL)
 			continue;
 		j->turn++;
@@ -100,6 +136,7 @@ open_turn(rb_geometry_join *j)
 		j->job.blue = blue;
 		j->job.predicate = j->asked == RB_ASKED_CROSSES   ? RB_CONTACT
 						   : j->asked == RB_ASKED_DWITHIN ? RB_WITHIN
+						   : j->asked == RB_ASKED_INSIDE  ? RB_POSITION
 														  : RB_MEET;
 		j->job.answer = j->counting ? RB_COUNT : RB_PAIRS;
 		/* what is farther apart than any double can say is never near */
@@ -140,7 +177,7 @@ next_block(rb_geometry_join *j)
 		return false;
 	}
 	if (!take_over(j, status))
-		rb_raise(j->function, status, &j->ctx.error);
+		raise_failure(j, status);
 	return true;
 }
 
@@ -156,8 +193,15 @@ rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 
 			if (j->asked == RB_ASKED_CROSSES && !RB_TOLD_CROSSES(j->block.told[i]))
 				continue;
+			if (j->asked == RB_ASKED_INSIDE && j->block.told[i] != RB_LIES_INSIDE)
+				continue;
 			*outer = (uint64) j->block.red[i];
 			*inner = (uint64) j->block.blue[i];
+			if (j->asked == RB_ASKED_INSIDE && placed_input(j) == 1)
+			{
+				*outer = (uint64) j->block.blue[i];
+				*inner = (uint64) j->block.red[i];
+			}
 			return true;
 		}
 		CHECK_FOR_INTERRUPTS();

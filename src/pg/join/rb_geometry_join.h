@@ -58,7 +58,8 @@ typedef enum rb_asked
 {
 	RB_ASKED_INTERSECTS,
 	RB_ASKED_CROSSES,
-	RB_ASKED_DWITHIN
+	RB_ASKED_DWITHIN,
+	RB_ASKED_INSIDE
 } rb_asked;
 
 /* what is known of the join when the path is made, for when it becomes a plan */
@@ -121,6 +122,24 @@ typedef enum rb_lie
 
 #define RB_LIES 3
 
+/*
+ * What a side is for.  redblue_inside asks of geometries of any kind, in space, whether they lie in bodies: such a side has a
+ * set of each kind in place of the three above.
+ */
+typedef enum rb_join_role
+{
+	RB_ROLE_COMPARED,
+	RB_ROLE_PLACED,
+	RB_ROLE_BODY
+} rb_join_role;
+
+enum
+{
+	RB_AT_TRIANGLES = RB_IN_SPACE,
+	RB_AT_POINTS = RB_IN_PLANE,
+	RB_AT_SEGMENTS = RB_FLATTENED
+};
+
 /* where a geometry is from */
 typedef struct rb_join_place
 {
@@ -132,6 +151,7 @@ typedef struct rb_join_place
 typedef struct rb_join_side
 {
 	rb_decoder decoder;
+	rb_join_role role;
 	rb_builder builder[RB_LIES];
 	const rb_set *set[RB_LIES]; /* once all are read; NULL: none lies so */
 	uint64 n[2];                /* geometries that are not null: without Z, with Z */
@@ -162,6 +182,8 @@ extern void rb_join_side_flatten(rb_join_side *side);
 /* raises what is wrong with one of its geometries, if there is any of the other side that it is to be compared with */
 extern void rb_join_side_check(rb_join_side *side, const rb_join_side *other);
 extern void rb_join_side_finish(rb_join_side *side);
+/* what a message calls a row of it */
+extern const char *rb_join_side_row(const rb_join_side *side, uint64 row);
 extern void rb_join_side_free(rb_join_side *side);
 
 /* ---- join_decode.c: they are added to a side by a thread, in the order in which they are put ---- */
