@@ -1,6 +1,6 @@
 /*
  * rb_compat.h
- *	  What differs between PostgreSQL 14 and 18, and nothing else.
+ *	  What differs between PostgreSQL 14 and 19, and nothing else.
  *
  * Include it right after postgres.h and fmgr.h; it pulls in what it adapts.
  */
@@ -142,23 +142,6 @@ typedef void (*shmem_request_hook_type)(void);
 #define rb_plan_query(query, text, options) pg_plan_query((query), (text), (options), NULL)
 #endif
 
-/* what pg_stat_user_tables calls seq_tup_read; 15: counted on demand; 16: other names */
-#if PG_VERSION_NUM >= 160000
-#define RB_TUPLES_READ(rel) ((rel)->pgstat_info->counts.tuples_returned)
-#else
-#define RB_TUPLES_READ(rel) ((rel)->pgstat_info->t_counts.t_tuples_returned)
-#endif
-#if PG_VERSION_NUM < 150000
-#define pgstat_should_count_relation(rel) ((rel)->pgstat_info != NULL)
-#endif
-
-static inline void
-rb_count_tuples_read(Relation rel, int n)
-{
-	if (pgstat_should_count_relation(rel))
-		RB_TUPLES_READ(rel) += n;
-}
-
 /*
  * 17: a scan reads its pages through a stream, and there is no call for one page of our
  * choice.  But finding what the snapshot sees of the page that the scan has pinned is
@@ -269,6 +252,45 @@ rb_same_but_for_nulling(const Node *a, const Node *b)
 #else
 #define rb_disabled_nodes(path) 0
 #define rb_set_disabled_nodes(path, n) ((void) (n))
+#endif
+
+/* 19: planning and its hook know the EXPLAIN that they are done for */
+#if PG_VERSION_NUM >= 190000
+#define RB_PLANNER_PARAMETER , ExplainState *explain
+#define RB_PLANNER_ARGUMENT , explain
+#else
+#define RB_PLANNER_PARAMETER
+#define RB_PLANNER_ARGUMENT
+#endif
+
+/* 19: the counters of a plan's node are a type of their own, which has the general ones inside */
+#include "executor/instrument.h"
+#if PG_VERSION_NUM >= 190000
+typedef NodeInstrumentation rb_node_counters;
+#define rb_node_is_timed(counters) ((counters)->instr.need_timer)
+#else
+typedef Instrumentation rb_node_counters;
+#define rb_node_is_timed(counters) ((counters)->need_timer)
+#endif
+
+/* 19: the paths below an Append are one argument */
+#include "optimizer/pathnode.h"
+
+static inline Path *
+rb_append_of_one(PlannerInfo *root, RelOptInfo *rel, Path *path)
+{
+#if PG_VERSION_NUM >= 190000
+	const AppendPathInput below = {.subpaths = list_make1(path)};
+
+	return (Path *) create_append_path(root, rel, below, NIL, NULL, 0, false, -1);
+#else
+	return (Path *) create_append_path(root, rel, list_make1(path), NIL, NIL, NULL, 0, false, -1);
+#endif
+}
+
+/* 19: a handler of signals has a second argument, which SIG_IGN is cast to */
+#ifndef PG_SIG_IGN
+#define PG_SIG_IGN SIG_IGN
 #endif
 
 #endif /* RB_COMPAT_H */

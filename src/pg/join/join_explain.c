@@ -61,7 +61,7 @@ explain_clauses(const rb_geometry_join *j, int place, const char *name, List *de
 				double removed, ExplainState *es)
 {
 	List *clauses = list_nth(((CustomScan *) j->css.ss.ps.plan)->custom_exprs, place);
-	const Instrumentation *instrument = j->css.ss.ps.instrument;
+	const rb_node_counters *instrument = j->css.ss.ps.instrument;
 
 	if (clauses == NIL)
 		return;
@@ -80,7 +80,7 @@ rb_join_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	rb_geometry_join *j = (rb_geometry_join *) node;
 	List *deparse = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
 	List *exprs = ((CustomScan *) node->ss.ps.plan)->custom_exprs;
-	const Instrumentation *instrument = node->ss.ps.instrument;
+	const rb_node_counters *instrument = node->ss.ps.instrument;
 
 	ExplainPropertyText("Join Type", types[j->type], es);
 	ExplainPropertyText(

@@ -23,7 +23,7 @@ has_z_for_sure(const Node *geometry)
 static bool
 is_timed(const rb_geometry_join *j)
 {
-	return j->css.ss.ps.instrument != NULL && j->css.ss.ps.instrument->need_timer;
+	return j->css.ss.ps.instrument != NULL && rb_node_is_timed(j->css.ss.ps.instrument);
 }
 
 /* ---- rows ---- */

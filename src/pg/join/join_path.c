@@ -165,8 +165,7 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 			  list_delete_ptr(list_copy(extra->restrictlist), clause.info));
 	if (identities)
 	{
-		Path *over =
-			(Path *) create_append_path(root, rel, list_make1(path), NIL, NIL, NULL, 0, false, -1);
+		Path *over = rb_append_of_one(root, rel, &path->path);
 
 		/* which an Append of one forgets */
 		rb_set_disabled_nodes(over, rb_disabled_nodes(&path->path));

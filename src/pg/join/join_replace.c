@@ -139,15 +139,16 @@ is_for_another(void)
  * Plans are kept, and what a function asks may be asked next with the rights of another one: then it is planned anew.
  */
 static PlannedStmt *
-plan(Query *query, const char *text, int options, ParamListInfo params)
+plan(Query *query, const char *text, int options, ParamListInfo params RB_PLANNER_PARAMETER)
 {
 	replacing r = {.kept = is_for_another()};
 	PlannedStmt *planned;
 
 	if (rb_setting_replace_postgis)
 		walk_query(query, &r);
-	planned = previous_hook != NULL ? previous_hook(query, text, options, params)
-									: standard_planner(query, text, options, params);
+	planned = previous_hook != NULL
+				  ? previous_hook(query, text, options, params RB_PLANNER_ARGUMENT)
+				  : standard_planner(query, text, options, params RB_PLANNER_ARGUMENT);
 	planned->dependsOnRole |= r.found;
 	return planned;
 }

@@ -224,7 +224,8 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 		if (heap->after != NULL)
 			go_on = heap->after(heap);
 	}
-	rb_count_tuples_read(heap->rel, heap->at - from);
+	/* the macro for indexes adds to seq_tup_read of a table, by whatever name the major keeps it */
+	pgstat_count_index_tuples(heap->rel, heap->at - from);
 	end_note(heap, note, &start, heap->at >= end);
 	return go_on;
 }

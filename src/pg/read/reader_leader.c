@@ -13,6 +13,7 @@
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "storage/latch.h"
+#include "utils/wait_event.h"
 
 /* what the leader reads ahead is never much larger than this */
 #define RB_AHEAD_BYTES ((Size) 1 << 20)

@@ -49,6 +49,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 

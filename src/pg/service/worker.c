@@ -337,7 +337,7 @@ serve_until_idle(void)
 	}
 }
 
-extern PGDLLEXPORT pg_noreturn void redblue_worker_main(Datum arg);
+pg_noreturn extern PGDLLEXPORT void redblue_worker_main(Datum arg);
 
 void
 redblue_worker_main(Datum arg)
@@ -345,7 +345,7 @@ redblue_worker_main(Datum arg)
 	on_proc_exit(end_process, 0);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGINT, SIG_IGN);
+	pqsignal(SIGINT, PG_SIG_IGN);
 	BackgroundWorkerUnblockSignals();
 	if (strcmp(MyBgworkerEntry->bgw_extra, rb_service_name()) != 0)
 		ereport(LOG,
