@@ -17,7 +17,7 @@
 PG_CONFIG ?= pg_config
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc) nvcc)
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 2>/dev/null) clang-format-14)
-FUZZ_CC ?= clang-14
+FUZZ_CC ?= $(notdir $(firstword $(shell command -v clang-14 clang 2>/dev/null) clang))
 FUZZ_SECONDS ?= 60
 BUILD = build
 COMMA = ,
@@ -71,7 +71,7 @@ override with_llvm = no
 
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 PG_MAJOR := $(shell $(PG_CONFIG) --version 2>/dev/null | sed 's/[^0-9]*\([0-9]*\).*/\1/')
-SERVER_DEV = postgresql-server-dev-$(or $(PG_MAJOR),15)
+SERVER_DEV = postgresql-server-dev-$(or $(PG_MAJOR),$(shell PG_CONFIG= test/server major),all)
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
 else

@@ -2,7 +2,7 @@
 #
 # Source it from the top of the tree.  It sets
 #
-#	pg_config	the server that was picked
+#	pg_config	the server that was picked (test/server)
 #	work		a directory below TMPDIR, gone when the script ends
 #
 # and defines
@@ -15,7 +15,7 @@
 #
 # The server is stopped and $work removed however the script ends.
 
-pg_config=${PG_CONFIG:-/usr/lib/postgresql/15/bin/pg_config}
+pg_config=$(test/server) || { echo "no PostgreSQL is installed (test/server)" >&2; exit 1; }
 # what runs here must not reach, or be misled by, another server
 unset PGHOST PGPORT PGUSER PGDATABASE PGSERVICE PGOPTIONS PGPASSWORD PGDATA PSQLRC
 export LC_ALL=C
