@@ -248,8 +248,7 @@ make_tree(rb_context *ctx, const rb_set *set, rb_tree **made)
 	status = rb_team_open(ctx, ctx->threads, &me);
 	if (status == RB_OK)
 	{
-		status =
-			rb_tree_make(me, ctx, tree, set, 0, set->nparts, scale_of(set), NULL, UINT32_MAX);
+		status = rb_tree_make(me, ctx, tree, set, 0, set->nparts, scale_of(set), NULL, UINT32_MAX);
 		rb_team_close(&me);
 		rb_free(ctx->memory, (void **) &tree->centre);
 	}
