@@ -433,8 +433,12 @@ expected_reason(uint32_t row, char text[RB_BODY_REASON])
 		if (i < j &&
 			RB_IS_YES(rb_pair_decide(&env, RB_SELF_INTERSECT, RB_TRIANGLE3, RB_TRIANGLE3,
 									 triangles + 9 * (size_t) i, triangles + 9 * (size_t) j)))
+		{
 			report = (rb_body_report){
 				.fault = RB_BODY_GOOD, .self_intersections = 1, .crossing = {i - from, j - from}};
+			rb_triangles_place(triangles + 9 * (size_t) i, triangles + 9 * (size_t) j,
+							   report.crossing_at);
+		}
 	}
 	rb_body_reason(&report, text);
 }

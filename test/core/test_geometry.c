@@ -1119,7 +1119,7 @@ enum
 	FACE_SHAPES
 };
 
-static const char *const faces_of_shape[FACE_SHAPES] = {"0",     "00",  "00000000",    "0000",
+static const char *const faces_of_shape[FACE_SHAPES] = {"0",     "00",  "00000000",    "000",
 														"00122", "012", "00111111112", ""};
 
 static void
