@@ -26,7 +26,7 @@ CREATE TABLE far AS SELECT id, ST_Translate(geom, 0, 0.5) AS geom FROM line;
 CREATE TABLE pile AS SELECT k, ST_Collect(ST_MakePolygon(ST_MakeLine(ARRAY[p[1], p[2], p[3], p[1]]))) AS geom FROM (SELECT k, i, array_agg(ST_MakePoint((k * 7919 + i * 104729 + c * 1299709) % 1009 / 7.0, (k * 611953 + i * 15485863 + c * 7919) % 1013 / 7.0)) AS p
 	FROM generate_series(1, 2) k, generate_series(1, 60) i, generate_series(1, 3) c GROUP BY 1, 2) t GROUP BY 1;
 -- a box: a body
-CREATE FUNCTION box(x float8, y float8, z float8, size float8) RETURNS geometry LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION box(x float8, y float8, z float8, size float8) RETURNS geometry LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 SELECT ST_Translate(ST_Scale('POLYHEDRALSURFACE Z (((0 0 0, 0 1 0, 1 1 0, 1 0 0, 0 0 0)), ((0 0 1, 1 0 1, 1 1 1, 0 1 1, 0 0 1)), ((0 0 0, 1 0 0, 1 0 1, 0 0 1, 0 0 0)), ((1 0 0, 1 1 0, 1 1 1, 1 0 1, 1 0 0)), ((1 1 0, 0 1 0, 0 1 1, 1 1 1, 1 1 0)), ((0 1 0, 0 0 0, 0 0 1, 0 1 1, 0 1 0)))', size, size, size), x, y, z) $$;
 CREATE TABLE room AS SELECT i AS id, box(i * 0.5, i * 3, -1, 40) AS geom FROM generate_series(1, 200) i;
 ANALYZE;
