@@ -101,6 +101,23 @@ $fresh->ask("SELECT count(redblue_distance(ST_MakePoint(0, 0, i), ST_Translate(g
 my $peak = $fresh->ask("SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\\s+(\\d+)')::int / 1024");
 cmp_ok($peak, '<', 450, "30 geometries of 35 MB each, one after the other: $peak MB at most");
 
+# ---- interrupts that end nothing, as other sessions send them ----
+for my $kind ('redblue_inside(box(a.id * 0.1, 5, 5, 1), ST_Translate(b.geom, 0, 0, a.id * 1e-6))', 'redblue_inside(ST_Force3D(a.geom), ST_Translate(b.geom, 0, 0, a.id * 1e-6))', 'redblue_distance(a.geom, ST_Translate(b.geom, a.id * 0.001, 0, 0)) > 0', 'redblue_intersects(a.geom, ST_Translate(b.geom, a.id * 0.001, 0, 0))')
+{
+	my $query = "SELECT count(*) FROM (SELECT * FROM line WHERE id < 300) a, room b WHERE $kind";
+	my $quiet = $session->ask($query);
+	my $noise = 0;
+
+	$session->send($query);
+	while ($noise < 2000 && !$session->ready)
+	{
+		$watch->ask("SELECT pg_log_backend_memory_contexts($session->{pid})");
+		$noise++;
+	}
+	($out, $err) = $session->wait_for;
+	is("$out $err", "$quiet ", "$kind, interrupted $noise times");
+}
+
 # ---- in parallel, and as part of an index ----
 my $near = "SELECT count(*), sum(id) FROM line WHERE redblue_dwithin(geom, 'LINESTRING (0 0, 60 2000)', 0.5)";
 my $serial = $session->ask($near);

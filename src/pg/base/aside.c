@@ -63,6 +63,8 @@ rb_aside_try(rb_aside *a)
 		return status;
 	if (rb_is_interrupted())
 		rb_throw_kept();
+	/* threads of the first try may have been asked to stop, too */
+	rb_forget_failure(a->ctx);
 	return rb_aside_run(a);
 }
 
