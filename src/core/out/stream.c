@@ -47,7 +47,8 @@
 #define STACK ((size_t) 8 << 20)
 
 #define SLOTS RB_SIZE(16, 2)
-#define SLOT_PAIRS RB_SIZE(RB_BLOCK, 13)
+#define SLOT_PAIRS RB_SIZE(RB_BLOCK, 41)
+_Static_assert(SLOT_PAIRS >= RB_BODY_WORDS, "a slot has room for the words of one row");
 #define FRONT 8 /* ids in front of each column: room for the caller, and a line of the cache */
 #define UNIQUE_PAIRS RB_SIZE(1024, 5) /* made unique at once */
 #define DEAR_PAIRS 32 /* of which each may take a millisecond, between two looks whether to stop */
