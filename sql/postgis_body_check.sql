@@ -70,7 +70,7 @@ SELECT reason FROM redblue_body_check_query('SELECT * FROM walls WHERE id < 6') 
 SELECT id, code, x, y, z, reason FROM redblue_body_check_query($$SELECT 1 AS id, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,1 0 0.05,0 0 0))') AS geom UNION ALL
 	SELECT 2, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,0 0 0,1 0 0.05,0 0 0))') UNION ALL SELECT 3, block(0, '((0 0 0,0 2 0,2 2 0,2 0 0,0.5 0 0.05,1 0 0,0 0 0))')$$) ORDER BY id;
 
--- what is left out is told of
+-- a notice counts what is left out
 SELECT point_id, body_id, side FROM redblue_points_in_bodies('spots', 'blocks', face_tolerance => 0.01) ORDER BY 1, 2;
 UPDATE blocks SET geom = ST_SetSRID(geom, 0) WHERE id = 904;
 SELECT point_id, body_id, side FROM redblue_points_in_bodies('spots', 'blocks', face_tolerance => 0.01, on_bad => 'skip') ORDER BY 1, 2;
@@ -86,7 +86,7 @@ SELECT red_id, blue_id, relation FROM redblue_body_pairs('blocks', 'faces', blue
 RESET redblue.skip_notice;
 SELECT count(*) FROM redblue_points_in_bodies_query('TABLE spots', 'SELECT * FROM blocks WHERE id = 1', on_bad => 'skip');
 
--- one that is kept in memory is kept whole: a row that cannot be read is an error for whoever does not skip it
+-- a cached table is whole: a row that cannot be read is an error in a call that does not skip it
 SET redblue.cache = on;
 CREATE TABLE kept AS SELECT id, geom FROM blocks WHERE id IN (1, 307);
 VACUUM kept;

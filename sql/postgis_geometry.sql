@@ -149,7 +149,7 @@ SELECT count(*) FILTER (WHERE f LIKE '22P03%') > 0 AS malformed, count(*) FILTER
 -- cut off anywhere; a tail
 SELECT bytes_fault(substr(b, 1, n)) AS fault, count(*) FROM damaged, generate_series(0, length(b) - 1) n GROUP BY 1;
 SELECT bytes_fault(b || '\x0000000000000000') FROM damaged;
--- collections in each other, and a type that nobody knows
+-- nested collections, and an unknown type
 SELECT n, bytes_fault(decode('00000001' || repeat('0700000001000000', n) || '0700000000000000', 'hex')) FROM (VALUES (200), (201), (100000)) t (n);
 SELECT bytes_fault(decode('00000001' || '6300000000000000', 'hex')), bytes_fault(decode('00000001' || '07000000010000006300000000000000', 'hex'));
 

@@ -86,7 +86,7 @@ enum
 	RB_BODIES_EQUAL /* the same boundary, however it is cut into triangles */
 };
 
-/* RB_POSITION: of what is told.  Of pairs whose boxes are apart nothing is told: they are RB_LIES_OUTSIDE. */
+/* payload of RB_POSITION; pairs whose boxes are apart are not reported, and are RB_LIES_OUTSIDE */
 enum
 {
 	RB_LIES_INSIDE,   /* no point of it is outside, and some is not on the boundary */

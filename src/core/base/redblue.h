@@ -94,7 +94,7 @@ typedef enum rb_body_of
 	RB_BODY_OF_BLUE,
 	RB_BODY_SIDE = 3, /* the bits of these */
 	RB_BODY_TOGETHER =
-		4 /* one more: all rows of the side together are closed, and are not put together to objects */
+		4 /* bit: all rows of the side together are closed, and no column groups them */
 } rb_body_of;
 
 /* a sentence for each status, never NULL */
