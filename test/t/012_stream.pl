@@ -93,9 +93,10 @@ for my $query ('MOVE 10 IN c', 'MOVE ALL IN c')
 # below a Gather: a worker goes, the leader goes, the query is cancelled
 my $parallel = 'SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2; ';
 my $slow = "SELECT count(*) FROM redblue_triangle_pairs('few', 'few') WHERE pg_sleep(0.0005 + red_id * 0) IS NOT NULL";
+# Returns the pid of a worker of the Gather, or ''. Processes that only read a table have the same leader, but never sleep.
 sub workers_of
 {
-	return $watch->ask("SELECT pid FROM pg_stat_activity WHERE leader_pid = $_[0] LIMIT 1");
+	return $watch->ask("SELECT pid FROM pg_stat_activity WHERE leader_pid = $_[0] AND wait_event = 'PgSleep' LIMIT 1");
 }
 SKIP:
 {
