@@ -1,6 +1,6 @@
 /*
  * aside.c
- *	  Long work of the core in a thread of its own, while this one looks for interrupts.
+ *	  Runs long work of the core on a helper thread, while the main thread serves interrupts.
  */
 #include "pg/base/rb_pg.h"
 
@@ -10,7 +10,9 @@
 #include <time.h>
 
 #define STACK ((size_t) 8 << 20)
-/* naps become longer, so that short work is not waited for much longer than it takes */
+/*
+ * Waits grow from FIRST to LONGEST, so that short work is not waited for much longer than it takes.
+ */
 #define FIRST_NAP_NS (20 * 1000)
 #define LONGEST_NAP_NS (5 * 1000 * 1000)
 
@@ -63,7 +65,7 @@ rb_aside_try(rb_aside *a)
 		return status;
 	if (rb_is_interrupted())
 		rb_throw_kept();
-	/* threads of the first try may have been asked to stop, too */
+	/* Threads of the first attempt may have received a stop request, too. */
 	rb_forget_failure(a->ctx);
 	return rb_aside_run(a);
 }

@@ -1,9 +1,10 @@
 /*
  * ends.c
- *	  Arguments that are points, and two of them the ends of a box or of a tile.
+ *	  Reads arguments that are points, boxes and tiles.
  *
- * A point is an array of two or three float8, none of them null or NaN.  As an end of a tile one may be left out, or be
- * infinite: then there is no end on that side.
+ * A point is an array of two or three float8 values, none of them null or NaN. A box or tile is
+ * given by its low and high corner. A corner may be null, and its coordinates may be infinite; the
+ * box is then unbounded on that side.
  */
 #include "pg/base/rb_pg.h"
 
@@ -36,12 +37,12 @@ rb_tile_refuse_dims(const char *function, const rb_ends *tile, int dims)
 typedef enum point_fault
 {
 	POINT_FINE,
-	POINT_SHAPE, /* it has not two or three elements */
+	POINT_SHAPE, /* The array does not have two or three elements */
 	POINT_NULL,
 	POINT_NAN
 } point_fault;
 
-/* a point of n dimensions, or what is wrong with it */
+/* Reads a point with its number of dimensions, or returns what is wrong with it. */
 static point_fault
 take_point(Datum value, double *x, int *n)
 {
@@ -59,7 +60,7 @@ take_point(Datum value, double *x, int *n)
 	return POINT_FINE;
 }
 
-/* a point; answers how many dimensions it has */
+/* Reads a point and returns its number of dimensions, or raises an error. */
 static int
 read_point(const char *function, const char *argument, Datum value, double *x)
 {
@@ -83,7 +84,7 @@ read_point(const char *function, const char *argument, Datum value, double *x)
 	return n;
 }
 
-/* ---- ends ---- */
+/* ---- boxes ---- */
 
 static void
 all_of_space(rb_ends *e)
@@ -96,7 +97,7 @@ all_of_space(rb_ends *e)
 	}
 }
 
-/* the box that two arguments are */
+/* Reads the box given by two arguments. */
 void
 rb_ends_read(const NullableDatum *args, const char *function, const char *low, const char *high,
 			 rb_ends *e)

@@ -1,13 +1,13 @@
 /*
  * error.c
- *	  The one place where a status of the core becomes an ERROR.
+ *	  Converts a status of the core into an ERROR. No other file does so.
  *
- * Every message starts with the function, then names what the user can find
- * again: side, column, row id; DETAIL has the numbers, HINT a remedy.
+ * Every message starts with the function, then names what the user can look up: side, column, row
+ * id. DETAIL gives the numbers, HINT a remedy.
  */
 #include "pg/base/rb_pg.h"
 
-/* bytes as a person reads them: never two different numbers with the same text */
+/* Returns a readable size, rounded up to kB below 64 MB and to MB otherwise. */
 static char *
 size_text(uint64 bytes)
 {
@@ -46,7 +46,7 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 {
 	const char *text = error->text[0] == '\0' ? rb_status_text(status) : error->text;
 
-	/* a session that was cancelled says so in PostgreSQL's own words */
+	/* Prefer PostgreSQL's own error if the session was cancelled. */
 	CHECK_FOR_INTERRUPTS();
 	switch (status)
 	{
@@ -108,7 +108,10 @@ rb_raise_of(const char *function, const char *what, rb_status status, const rb_e
 							errhint("Set redblue.backend to cpu: the answer is the same.")));
 			break;
 		case RB_GONE:
-			/* not 57P01: this connection lives, and is not to be thrown away */
+			/*
+			 * Not 57P01 (admin_shutdown): this connection stays usable, and clients must not drop
+			 * it.
+			 */
 			ereport(ERROR, (errcode(ERRCODE_OPERATOR_INTERVENTION),
 							errmsg("%s: the background worker that joined has ended", function),
 							errdetail("It was terminated, or the GPU failed in another join."),

@@ -1,10 +1,12 @@
 /*
  * need_of_join.c
- *	  How much memory a join needs besides its sides.
+ *	  Estimates the memory that a join needs in addition to its sides.
  */
 #include "pg/base/rb_pg.h"
 
-/* measured: the stream, the workspace of a thread, and lists and grids of a part */
+/*
+ * Measured: the stream, the workspace of one thread, and the lists and grids per part, all in bytes
+ */
 #define JOIN_BYTES (3 << 20)
 #define THREAD_BYTES (3 << 20)
 #define PART_BYTES 32

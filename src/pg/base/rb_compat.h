@@ -1,8 +1,8 @@
 /*
  * rb_compat.h
- *	  What differs between PostgreSQL 14 and 19, and nothing else.
+ *	  Hides the differences between PostgreSQL versions 14 to 19.
  *
- * Include it right after postgres.h and fmgr.h; it pulls in what it adapts.
+ * Include it right after postgres.h and fmgr.h. It includes the headers that it adapts.
  */
 #ifndef RB_COMPAT_H
 #define RB_COMPAT_H
@@ -23,17 +23,17 @@
 #include "utils/guc.h"
 #include "utils/rel.h"
 
-/* varlena macros left postgres.h in 16 */
+/* 16: the varlena macros moved out of postgres.h. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/* 15: reserve the prefix; before, only warn about settings nobody knows */
+/* 15: a module can reserve its prefix. Before, it could only warn about unknown settings. */
 #if PG_VERSION_NUM < 150000
 #define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
-/* 16: settings are found by a function; before, they are a list */
+/* 16: a function finds a setting. Before, settings were kept in an array. */
 #include "utils/guc_tables.h"
 
 static inline const struct config_generic *
@@ -51,7 +51,7 @@ rb_find_setting(const char *name)
 #endif
 }
 
-/* 15: the set-up of a materialized set; before, everybody had a copy of this */
+/* 15: a function sets up a materialized result set. Before, every module had its own copy. */
 #if PG_VERSION_NUM < 150000
 #include "utils/tuplestore.h"
 
@@ -84,12 +84,12 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 }
 #endif
 
-/* 15: a custom scan says that it can compute the target list; before, that was taken for granted */
+/* 15: a custom scan declares that it can project. Before, that was assumed. */
 #if PG_VERSION_NUM < 150000
 #define CUSTOMPATH_SUPPORT_PROJECTION 0
 #endif
 
-/* 16: one function for the privileges of all kinds of objects */
+/* 16: one function checks the privileges on all kinds of objects. */
 #if PG_VERSION_NUM >= 160000
 #define rb_may_execute(funcid) \
 	(object_aclcheck(ProcedureRelationId, (funcid), GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
@@ -103,14 +103,16 @@ InitMaterializedSRF(FunctionCallInfo fcinfo, bits32 flags)
 #define rb_owns_relation(relid) pg_class_ownercheck((relid), GetUserId())
 #endif
 
-/* 15: a message can be shown to its receiver at once; before, it always was */
+/* 15: a message can be flushed to its receiver at once. Before, it always was. */
 #if PG_VERSION_NUM >= 150000
 #define rb_shm_mq_sendv(mq, iov, n) shm_mq_sendv((mq), (iov), (n), false, true)
 #else
 #define rb_shm_mq_sendv(mq, iov, n) shm_mq_sendv((mq), (iov), (n), false)
 #endif
 
-/* 15: shared memory is asked for in a hook; before, while the library is loaded */
+/*
+ * 15: shared memory is requested in a hook. Before, it was requested while the library was loaded.
+ */
 #include "storage/ipc.h"
 #if PG_VERSION_NUM >= 150000
 #define rb_install_shmem_request(previous, hook) \
@@ -120,14 +122,14 @@ typedef void (*shmem_request_hook_type)(void);
 #define rb_install_shmem_request(previous, hook) ((previous) = NULL, (hook) ())
 #endif
 
-/* 15: MERGE */
+/* 15: MERGE exists. */
 #if PG_VERSION_NUM >= 150000
 #define rb_is_merge(node) IsA(node, MergeStmt)
 #else
 #define rb_is_merge(node) false
 #endif
 
-/* 15: another name; 19: the planner may be asked by an EXPLAIN */
+/* 15: the function was renamed. 19: the planner takes the EXPLAIN state. */
 #include "tcop/tcopprot.h"
 #if PG_VERSION_NUM >= 150000
 #define rb_analyze_and_rewrite(statement, text) \
@@ -143,9 +145,9 @@ typedef void (*shmem_request_hook_type)(void);
 #endif
 
 /*
- * 17: a scan reads its pages through a stream, and there is no call for one page of our
- * choice.  But finding what the snapshot sees of the page that the scan has pinned is
- * still a function of its own.  So we pin the page that we want, and call that.
+ * 17: a heap scan reads its pages through a stream, and no function reads a chosen page any more.
+ * Computing the visible tuples of the page that the scan has pinned is still a separate function.
+ * This replacement pins the chosen page and calls that function.
  */
 #if PG_VERSION_NUM >= 170000
 static inline void
@@ -164,7 +166,7 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 }
 #endif
 
-/* 16: the file of a table is a locator, and no node */
+/* 16: the file of a table is identified by a RelFileLocator instead of a RelFileNode. */
 #if PG_VERSION_NUM >= 160000
 #define rb_tablespace(rel) ((rel)->rd_locator.spcOid)
 #define rb_filenode(rel) ((rel)->rd_locator.relNumber)
@@ -175,7 +177,7 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 #define rb_first_filenode_subid(rel) ((rel)->rd_firstRelfilenodeSubid)
 #endif
 
-/* 17: no snapshot is too old any more */
+/* 17: snapshots never become too old. */
 #if PG_VERSION_NUM >= 170000
 #define rb_old_snapshots_expire() false
 #else
@@ -183,7 +185,7 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 #define rb_old_snapshots_expire() OldSnapshotThresholdActive()
 #endif
 
-/* 18: a minimal tuple may have room in front of it */
+/* 18: a minimal tuple can have extra space in front. */
 #if PG_VERSION_NUM >= 180000
 #define rb_form_minimal_tuple(desc, values, nulls) \
 	heap_form_minimal_tuple((desc), (values), (nulls), 0)
@@ -192,7 +194,7 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 	heap_form_minimal_tuple((desc), (values), (nulls))
 #endif
 
-/* 16: is a value that is sorted to be copied? */
+/* 16: the caller chooses whether a sorted value is copied. */
 #if PG_VERSION_NUM >= 160000
 #define rb_tuplesort_getdatum(sort, value, null) \
 	tuplesort_getdatum((sort), true, false, (value), (null), NULL)
@@ -201,13 +203,13 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 	tuplesort_getdatum((sort), true, (value), (null), NULL)
 #endif
 
-/* 18: what formats EXPLAIN has headers of its own */
+/* 18: EXPLAIN output functions have their own headers. */
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
 
-/* 18: columns that are computed where they are read, and are not in the tuple */
+/* 18: virtual generated columns are computed on read and are not stored in the tuple. */
 #if PG_VERSION_NUM >= 180000
 #define rb_has_virtual_columns(desc) \
 	((desc)->constr != NULL && (desc)->constr->has_generated_virtual)
@@ -215,19 +217,22 @@ heapgetpage(TableScanDesc sscan, BlockNumber block)
 #define rb_has_virtual_columns(desc) false
 #endif
 
-/* 18: a prefix instead of pg_attribute_noreturn() */
+/* 18: pg_noreturn is a prefix that replaces pg_attribute_noreturn(). */
 #ifndef pg_noreturn
 #define pg_noreturn _Noreturn
 #endif
 
-/* 18: the module may tell its name and version */
+/* 18: a module can declare its name and version. */
 #ifdef PG_MODULE_MAGIC_EXT
 #define RB_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "redblue", .version = RB_VERSION)
 #else
 #define RB_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
-/* 16: a column above an outer join names the join that may have made it null */
+/*
+ * 16: a Var above an outer join lists the joins that can make it null. This function returns true
+ * if two nodes differ at most in that list.
+ */
 #include "nodes/pathnodes.h"
 
 static inline bool
@@ -245,7 +250,7 @@ rb_same_but_for_nulling(const Node *a, const Node *b)
 	return false;
 }
 
-/* 18: a path knows how many of its nodes the settings want to be without; before, they cost very much */
+/* 18: a path counts its disabled nodes. Before, disabled nodes got a very high cost. */
 #if PG_VERSION_NUM >= 180000
 #define rb_disabled_nodes(path) ((path)->disabled_nodes)
 #define rb_set_disabled_nodes(path, n) ((path)->disabled_nodes = (n))
@@ -254,7 +259,7 @@ rb_same_but_for_nulling(const Node *a, const Node *b)
 #define rb_set_disabled_nodes(path, n) ((void) (n))
 #endif
 
-/* 19: planning and its hook know the EXPLAIN that they are done for */
+/* 19: the planner and its hook take the EXPLAIN state. */
 #if PG_VERSION_NUM >= 190000
 #define RB_PLANNER_PARAMETER , ExplainState *explain
 #define RB_PLANNER_ARGUMENT , explain
@@ -263,7 +268,7 @@ rb_same_but_for_nulling(const Node *a, const Node *b)
 #define RB_PLANNER_ARGUMENT
 #endif
 
-/* 19: the counters of a plan's node are a type of their own, which has the general ones inside */
+/* 19: the counters of a plan node have their own type, which contains the general counters. */
 #include "executor/instrument.h"
 #if PG_VERSION_NUM >= 190000
 typedef NodeInstrumentation rb_node_counters;
@@ -273,7 +278,7 @@ typedef Instrumentation rb_node_counters;
 #define rb_node_is_timed(counters) ((counters)->need_timer)
 #endif
 
-/* 19: the paths below an Append are one argument */
+/* 19: the subpaths of an Append are passed in one structure. */
 #include "optimizer/pathnode.h"
 
 static inline Path *
@@ -288,7 +293,7 @@ rb_append_of_one(PlannerInfo *root, RelOptInfo *rel, Path *path)
 #endif
 }
 
-/* 19: a handler of signals has a second argument, which SIG_IGN is cast to */
+/* 19: a signal handler takes a second argument, and PG_SIG_IGN casts SIG_IGN to that type. */
 #ifndef PG_SIG_IGN
 #define PG_SIG_IGN SIG_IGN
 #endif

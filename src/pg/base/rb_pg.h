@@ -1,17 +1,17 @@
 /*
  * rb_pg.h
- *	  What the files of this layer share, grouped under the file that defines it.
+ *	  Declares what the files of the PostgreSQL layer share, grouped by the file that defines it.
  *
- *		joins.c       an SQL function            pairs.c, answers.c   the call returns a set or a number,
- *		                                         scan.c               or is a scan, where it stands in FROM
- *		arguments.c   its arguments -> sources
- *		sides.c       sources -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
- *		run.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or scan.c
+ *	joins.c       an SQL function            pairs.c, answers.c   the call returns a set or a number,
+ *	                                         scan.c               or is a scan node in FROM
+ *	arguments.c   its arguments -> sources
+ *	sides.c       sources -> SELECT (or heap.c, for a plain table) -> receiver.c -> rb_builder -> rb_set
+ *	run.c         sets -> rb_stream -> blocks of ids, which become rows in pairs.c or scan.c
  *
  * The sections follow the folders: base, spill, read, service, call, plan, scan.
  *
- * src/pg is the only layer that knows PostgreSQL.  No function of PostgreSQL is called
- * from a thread other than the process's first one.
+ * Only src/pg depends on PostgreSQL. PostgreSQL functions are called only from the main thread of
+ * the process.
  */
 #ifndef RB_PG_H
 #define RB_PG_H
@@ -35,7 +35,7 @@
 
 /* ======== base ======== */
 
-/* Returns a count and its noun, as in "1 thread" and "2 threads". */
+/* Returns a count with its noun, as in "1 thread" and "2 threads". */
 static inline char *
 rb_count_text(uint64 n, const char *noun)
 {
@@ -60,86 +60,98 @@ typedef enum rb_cache_choice
 } rb_cache_choice;
 
 extern int rb_setting_backend;
-extern int rb_setting_threads;          /* 0: automatic */
-extern int rb_setting_memory_limit;     /* kB */
-extern int rb_setting_gpu_memory_limit; /* kB; 0: what is free */
-extern uint32 rb_setting_cards;         /* redblue.gpu_devices: a bit for each; 0: all */
-extern int rb_setting_grid_resolution;  /* 0: planned */
-extern int rb_setting_worker_idle;      /* s */
+extern int rb_setting_threads;          /* 0 for automatic */
+extern int rb_setting_memory_limit;     /* Limit in kB */
+extern int rb_setting_gpu_memory_limit; /* Limit in kB, 0 for all free memory */
+extern uint32 rb_setting_cards;         /* Bit set of redblue.gpu_devices, 0 for all GPUs */
+extern int rb_setting_grid_resolution;  /* Cells along the longest side, 0 for automatic */
+extern int rb_setting_worker_idle;      /* Idle time in seconds */
 extern bool rb_setting_custom_scan;
 extern bool rb_setting_join;
 extern bool rb_setting_replace_postgis;
 extern bool rb_setting_duplicate_notice;
 extern bool rb_setting_skip_notice;
 extern int rb_setting_cache;
-extern int rb_setting_cache_memory;     /* kB */
-extern int rb_setting_gpu_cache_memory; /* kB; -1: a quarter of the device */
+extern int rb_setting_cache_memory;     /* Capacity in kB */
+extern int rb_setting_gpu_cache_memory; /* Capacity in kB, -1 for a quarter of the GPU memory */
 
-/* when the library is loaded: raises what is wrong with values that the session has set before */
+/*
+ * Raises an error for invalid values that the session set before the library was loaded. Called at
+ * load time.
+ */
 extern void rb_settings_check(void);
 
-/* and then */
+/* Defines the settings. Called after rb_settings_check. */
 extern void rb_settings_define(void);
 
-/* "auto", "cpu" or "cuda" */
+/* Returns "auto", "cpu" or "cuda". */
 extern const char *rb_setting_backend_name(void);
 
 extern int rb_threads(uint64 parts);
 
-/* ---- rights.c: rights, then locks ---- */
+/* ---- rights.c: privilege checks and locks ---- */
 
-/* the relation, locked, if the caller has that right to some of it; raises otherwise */
+/*
+ * Returns the locked relation, or raises an error if the caller has the privilege on none of its
+ * columns.
+ */
 extern Relation rb_relation_open(Oid relid, LOCKMODE lock, AclMode right, const char *function,
 								 const char *argument);
 
-/* ---- error.c: the one place where a status becomes an ERROR ---- */
+/* ---- error.c: conversion of a status into an ERROR ---- */
 
 pg_noreturn extern void rb_raise(const char *function, rb_status status, const rb_error *error);
 
-/* the same of what is no join: a "mesh" */
+/* Raises the error for an operation other than a join, such as a "mesh". */
 pg_noreturn extern void rb_raise_of(const char *function, const char *what, rb_status status,
 									const rb_error *error);
 
 /*
- * Serves interrupts, for whoever is asked in the middle of long work of the core.  The
- * error that this may raise (a cancel, say) must not jump through the core: so it is
- * kept, true tells the core to stop, and rb_throw_kept throws it on when the core is left.
+ * Serves interrupts during long work of the core and returns true if one raised an error.
+ *
+ * An error such as a cancel must not jump through the frames of the core. It is therefore caught
+ * here; true makes the core stop, and rb_throw_kept rethrows the error after the core has returned.
  */
 extern bool rb_is_interrupted(void);
 pg_noreturn extern void rb_throw_kept(void);
 
-/* rb_memory_create, or the memory error */
+/* Creates a memory account, or raises an out-of-memory error. */
 extern rb_memory *rb_memory_open(const char *function, uint64 limit);
 
-/* ---- ends.c: arguments that are points, boxes, tiles ---- */
+/* ---- ends.c: arguments that are points, boxes and tiles ---- */
 
 pg_noreturn extern void rb_refuse_null(const char *function, const char *argument);
 pg_noreturn extern void rb_refuse_dims(const char *function, const char *a, int dims_a,
 									   const char *b, int dims_b);
-/* it has others than the join */
+/* Raises an error because the tile and the join differ in their number of dimensions. */
 pg_noreturn extern void rb_tile_refuse_dims(const char *function, const rb_ends *tile, int dims);
 
-/* the box that these two arguments are, by these names; null: infinite.  Of two nulls there are no dimensions. */
+/*
+ * Reads a box from the two arguments `low` and `high`. A null argument leaves the box unbounded on
+ * that side; if both are null, e->dims is 0.
+ */
 extern void rb_ends_read(const NullableDatum *args, const char *function, const char *low,
 						 const char *high, rb_ends *e);
 
-/* the same of tile_low and tile_high */
+/* Reads a tile from the arguments tile_low and tile_high. */
 extern void rb_tile_read(const NullableDatum *args, const char *function, rb_ends *tile);
 
-/* and without an error; false where there would be one */
+/* Reads a tile without raising errors. Returns false if the arguments are invalid. */
 extern bool rb_tile_try(const NullableDatum *args, rb_ends *tile);
 
-/* ---- need_of_join.c ---- */
+/* ---- need_of_join.c: memory estimate of a join ---- */
 
-/* bytes of the join of so many parts, besides the parts; on so many threads */
+/* Returns the bytes that a join of `parts` parts needs in addition to its inputs. */
 extern uint64 rb_need_of_join(uint64 parts);
 extern uint64 rb_need_of_join_on(int threads, uint64 parts);
 
-/* ---- aside.c: long work of the core, while this process looks for interrupts ---- */
+/*
+ * ---- aside.c: long work of the core on a helper thread, while this thread serves interrupts ----
+ */
 
 typedef struct rb_aside
 {
-	rb_context *ctx; /* of the work, which looks whether to stop */
+	rb_context *ctx; /* Context of the work, which polls it for a stop request */
 	rb_status (*work)(void *);
 	void *arg;
 	rb_status status;
@@ -148,73 +160,91 @@ typedef struct rb_aside
 	pthread_t thread;
 } rb_aside;
 
-/* ctx, work and arg are set: does it, and throws what has interrupted it */
+/*
+ * Runs work(arg) on a helper thread and rethrows an error that interrupted it. The caller sets ctx,
+ * work and arg.
+ */
 extern rb_status rb_aside_run(rb_aside *aside);
 
 /*
- * The same of work that is short, mostly: it is done here until somebody interrupts, and where that does not end the
- * statement, aside, from its beginning.
+ * Runs work(arg) on this thread, for work that is usually short. If an interrupt is pending, the
+ * work stops; unless the interrupt ends the statement, it is restarted on a helper thread.
  */
 extern rb_status rb_aside_try(rb_aside *aside);
 
-/* where the process may end meanwhile, by whoever is called then */
+/* Stops the work and joins its thread. For cleanup when the process exits during the work. */
 extern void rb_aside_end(rb_aside *aside);
 
-/* ======== spill: what has no room in memory ======== */
+/* ======== spill: inputs that do not fit in memory ======== */
 
-/* ---- spill.c: rows wait in temporary files, and become sets tile by tile ---- */
+/* ---- spill.c: rows wait in temporary files and become sets tile by tile ---- */
 
 typedef struct rb_spill rb_spill;
 
 /*
- * Of a join of so many sides, which are called so, for pairs within that distance (or 0).  It lives in that context and
- * holds nothing until rows come; to be closed, whatever happens.
+ * Creates the spill of a join of `sides` sides with these names, for pairs within `distance` (or
+ * 0). It lives in `context`, holds nothing until rows are added, and must be closed even after an
+ * error.
  */
 extern rb_spill *rb_spill_create(const char *function, rb_context *ctx, int sides,
 								 const char *const name[2], double distance, MemoryContext context);
 extern void rb_spill_close(rb_spill *spill); /* NULL is allowed */
 
-/* from now on all rows come here: have they?  NULL: no */
+/* Starts spilling: from now on all rows go to the spill. */
 extern void rb_spill_begin(rb_spill *spill);
 extern bool rb_spill_has_begun(const rb_spill *spill);
 
-/* ended rows leave the builder, to be joined with all that have and will; none has come, after all */
+/* Moves finished rows of the builder to the spill, or removes all spilled rows of a side. */
 extern void rb_spill_rows(rb_spill *spill, int side, rb_builder *b);
 extern void rb_spill_forget(rb_spill *spill, int side);
-/* the same of all rows of a set that is here and put together */
+/* Moves all rows of a local, materialized set to the spill. */
 extern void rb_spill_set(rb_spill *spill, int side, const rb_set *set);
-/* rows of that side that have one id become one; all of them have come */
+/* Merges the rows of a side that have the same id. Called once all of its rows are spilled. */
 extern void rb_spill_group(rb_spill *spill, int side, rb_kind kind);
 extern uint64 rb_spill_rows_of(const rb_spill *spill, int side);
 extern uint64 rb_spill_parts(const rb_spill *spill, int side);
 
-/* all have come: tiles are made that have room, of that one (dims 0: of all of space); sides are of these kinds */
+/*
+ * Partitions `within` (or all of space if its dims are 0) into tiles that fit in memory. Called
+ * once all rows are spilled.
+ */
 extern void rb_spill_cut(rb_spill *spill, const rb_kind *kind, int32 srid, const rb_ends *within);
 
-/* the sides of the next tile, each with one holder; RB_END: there is none.  From any thread.
- * Of a join of one side there may be two, of some of its rows and of others. */
+/*
+ * Returns the sets of the next tile, each with one reference, or RB_END after the last tile.
+ * Callable from any thread. A self join may return two sets, which hold different rows of its one
+ * side.
+ */
 extern rb_status rb_spill_next(rb_spill *spill, const rb_set *set[2], rb_ends *tile);
 
-/* the last tile has no room after all: it is joined in smaller ones; false: there are none, which is noted as the failure */
+/*
+ * Splits the last tile, which did not fit in memory, into smaller ones. Returns false and records
+ * the failure if it cannot be split.
+ */
 extern bool rb_spill_cut_again(rb_spill *spill);
 
-/* tiles so far, and bytes that were written */
+/* Return the number of tiles so far and the number of bytes written. */
 extern uint32 rb_spill_tiles(const rb_spill *spill);
 extern uint64 rb_spill_bytes(const rb_spill *spill);
-/* what was read and written since the last call becomes blocks of EXPLAIN (BUFFERS); NULL is allowed */
+/*
+ * Adds the I/O since the last call to the temporary blocks of EXPLAIN (BUFFERS). NULL is allowed.
+ */
 extern void rb_spill_tell_blocks(rb_spill *spill);
 
 /* ======== read: rows of the arguments become sets ======== */
 
-typedef struct rb_keys rb_keys; /* keys.c */
+typedef struct rb_keys rb_keys; /* Defined in keys.c */
 
-/* a number that each row has besides its object, in a column of that name */
+/* Extra numeric column read with each row */
 typedef struct rb_beside
 {
 	const char *name;
-	bool
-		integer; /* smallint, integer or bigint, and never null; else any number, null is infinity */
-	uint64_t *words; /* of each row of the set: an int64, or the bits of a float8; of its memory */
+	bool integer; /* True for integer types, without nulls; else null is infinity */
+	/*
+	 * One per row of the set: an int64 or the bits of a float8. Allocated from the set's memory
+	 * account
+	 */
+	uint64_t *words;
 	size_t cap;
 } rb_beside;
 
@@ -222,231 +252,257 @@ typedef struct rb_beside
 
 typedef struct rb_source
 {
-	const char *function;    /* the SQL function that reads it, for messages */
-	const char *side;        /* what its argument is called */
-	const char *what;        /* for which it is read, where that is no join; for messages */
-	rb_kind kind;            /* RB_BOX3 of boxes, whatever their dimensions */
-	bool query;              /* the argument is a query text, not a table */
-	const char *sql;         /* one SELECT */
-	Oid relid;               /* the table or view; InvalidOid of a query */
-	Oid heap;                /* a table that can be read without it, or InvalidOid */
-	Relation rel;            /* a table or view, in use until it is read; NULL of a query */
-	double rows;             /* expected; 0: no idea */
-	const char *id_name;     /* NULL: "id", or a table's primary key, which is put here */
-	const char *geom_name;   /* NULL: found by its type */
-	const char *object_name; /* rows with one value there are one object; NULL: each row is one */
-	rb_keys *keys;           /* rows are called by these, not by an id; NULL: by an id */
-	bool unique;             /* no two rows have one id: an index says so */
-	double face_tolerance;   /* of the corners of a face from its plane; < 0: any */
-	double face_share;       /* then as a share of the face's extent; 0: any; not by workers */
-	bool body;               /* each row, or object, is a body */
-	bool leave_out;          /* a row that cannot be taken is no error: the side tells of it */
-	bool only_rows;          /* the call has no argument for objects of several rows */
-	bool nameless;           /* rows need no id; one that is there names them in messages */
-	bool count_faces;        /* of each row; then it is neither kept nor read by workers */
-	bool polygons;    /* which triangles are of one polygon is wanted; not by workers either */
-	bool many_points; /* a row of points may have several */
-	bool keep;        /* it is to be kept, whatever the setting */
-	bool again;       /* it is read though it is kept: that cannot be had */
-	rb_ends tile;     /* rows that are in no pair of it, within that distance, are not wanted */
+	const char *function;    /* SQL function that reads it, for messages */
+	const char *side;        /* Name of its argument */
+	const char *what;        /* Purpose of the read, for messages, if it is not a join */
+	rb_kind kind;            /* RB_BOX3 for boxes of either dimension */
+	bool query;              /* True if the argument is a query text, not a table */
+	const char *sql;         /* A single SELECT */
+	Oid relid;               /* The table or view, InvalidOid for a query */
+	Oid heap;                /* Table readable without the SELECT, or InvalidOid */
+	Relation rel;            /* Open table or view until it is read, NULL for a query */
+	double rows;             /* Expected number of rows, 0 if unknown */
+	const char *id_name;     /* NULL if "id" or the primary key, which is then stored here */
+	const char *geom_name;   /* NULL if found by its type */
+	const char *object_name; /* Column that groups rows into objects, NULL if each row is one */
+	rb_keys *keys;           /* Keys that identify rows, NULL if an id does */
+	bool unique;             /* True if an index guarantees unique ids */
+	double face_tolerance;   /* Maximum distance of vertices from their face's plane, < 0 for any */
+	/* Maximum such distance relative to the face's extent, 0 for any; not set for workers */
+	double face_share;
+	bool body; /* True if each row, or object, is a solid */
+	/* True if invalid rows are reported by the side instead of raising an error */
+	bool leave_out;
+	bool only_rows;   /* True if the call has no argument that groups rows into objects */
+	bool nameless;    /* True if ids are optional and serve messages only */
+	bool count_faces; /* True if faces are counted per row; excludes the cache and workers */
+	bool polygons;    /* True if the polygon of each triangle is needed; excludes workers */
+	bool many_points; /* True if a row of points may have several */
+	bool keep;        /* Cache the rows whatever the setting */
+	bool again;       /* Bypass the cache: the cached copy is unusable */
+	/* Only rows that can be in a pair of this tile, within `distance`, are needed */
+	rb_ends tile;
 	double distance;
-	rb_beside
-		*beside; /* wanted, too; not by workers, nor of a side that is kept; NULL: nothing is */
+	rb_beside *beside; /* Extra column to read, or NULL; excludes workers and the cache */
 } rb_source;
 
-/* from a table's OID or a query text; what the function and its arguments are called is there */
+/*
+ * Fill the source from a table's OID or a query text. The caller has set the function and the
+ * argument names.
+ */
 extern void rb_source_table(rb_source *source, Oid relid);
 extern void rb_source_query(rb_source *source, const char *text);
 
-/* ---- plain_scan.c: what the planner answers, with all hooks in place ---- */
+/* ---- plain_scan.c: plans of the planner, with all hooks in place ---- */
 
 /*
- * Why a table's rows are not those on its pages; NULL: its SELECT is a scan of all of them.
- * Where nobody may wait, an index that somebody has locked is a reason, too.
+ * Returns the reason why the rows of a table may differ from those on its pages, or NULL if its
+ * SELECT is planned as a scan of all of them. If `may_wait` is false, an index that another session
+ * has locked is a reason, too.
  */
 extern const char *rb_plan_refusal(Relation rel, bool may_wait);
 
-/* do the rows of a table, and of all that belong to it, come from their own pages? */
+/* Returns true if the rows of a table, and of all its children, come from their own pages. */
 extern bool rb_rows_are_on_pages(Relation rel);
 
-/* does an INSERT that gives each column put its rows into that very table? */
+/* Returns true if an INSERT that sets every column puts its rows into that very table. */
 extern bool rb_inserts_are_plain(Relation rel);
 
-/* ---- indexes.c: what the indexes of a table say of its columns ---- */
+/* ---- indexes.c: column properties known from indexes ---- */
 
-/* the columns of its primary key, or NIL */
+/* Returns the columns of the primary key, or NIL. */
 extern List *rb_primary_key(Relation rel);
 
-/* do no two of its rows have the same value there? */
+/* Returns true if no two rows have the same value in this column. */
 extern bool rb_column_is_unique(Relation rel, AttrNumber attno);
 
-/* ---- need.c: how much memory a join will need ---- */
+/* ---- need.c: memory estimate of a join ---- */
 
-#define RB_MAX_SIDES 6 /* of a mesh; a join has two */
+#define RB_MAX_SIDES 6 /* For a mesh; a join has two */
 
 typedef struct rb_need
 {
-	const rb_source *source; /* the sides, ... */
-	int n;                   /* ... so many */
-	int read;                /* of which so many are read */
+	const rb_source *source; /* Array of the sides */
+	int n;                   /* Number of sides */
+	int read;                /* Number of sides read so far */
 	uint64 parts[RB_MAX_SIDES];
 	uint64 rows[RB_MAX_SIDES];
-	bool multi[RB_MAX_SIDES]; /* some rows have several parts */
+	bool multi[RB_MAX_SIDES]; /* True if some rows have several parts */
 } rb_need;
 
-/* how far reading a side has come */
+/* Progress of reading a side */
 typedef struct rb_so_far
 {
-	uint64 rows;  /* received */
-	double share; /* of the table; 0: not known */
+	uint64 rows;  /* Rows received */
+	double share; /* Fraction of the table, 0 if unknown */
 } rb_so_far;
 
 extern void rb_need_begin(rb_need *need, const rb_source *source, int n);
 
-/* one more side is read: this set, or what is in the builder and so many rows besides */
+/*
+ * Records that one more side is read: either `set`, or the rows in the builder and `kept` cached
+ * rows.
+ */
 extern void rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder, uint64 kept);
 
-/* of all that is read and will be, with the join itself, when that many bytes were refused */
+/*
+ * Returns the memory in bytes for everything that is read and will be read, and for the join, after
+ * `refused` bytes could not be allocated.
+ */
 extern uint64 rb_need_while_reading(const rb_need *need, const rb_builder *builder,
 									const rb_so_far *so_far, uint64 refused);
 
-/* of all that is held, and of making objects of these rows, with the join */
+/*
+ * Returns the memory in bytes for the current contents, for grouping the rows into objects, and for
+ * the join.
+ */
 extern uint64 rb_need_to_group(const rb_builder *builder);
 
-/* pages of what is stored beside a table */
+/* Returns the number of pages of a table's TOAST table. */
 extern BlockNumber rb_toast_blocks(Relation rel);
 
 /* ---- boxes.c: types whose values are boxes ---- */
 
-/* what a value is, by its type */
+/* Interpretation of a value, derived from its type */
 typedef enum rb_box_shape
 {
 	RB_SHAPE_NONE,
-	RB_SHAPE_GEOMETRY, /* PostGIS, or anything of that name with its bytes */
+	RB_SHAPE_GEOMETRY, /* PostGIS, or any type of that name and format */
 	RB_SHAPE_BOX3D,    /* PostGIS */
 	RB_SHAPE_BOX2D,
 	RB_SHAPE_CUBE /* contrib */
 } rb_box_shape;
 
-/* none where objects of that kind cannot be read from it */
+/* Returns RB_SHAPE_NONE if objects of that kind cannot be read from the type. */
 extern rb_box_shape rb_shape_of(Oid type, rb_kind kind);
 
 typedef struct rb_box
 {
-	int dims;      /* 2, 3; another number where the value is no such box */
+	int dims;      /* 2 or 3; another number if the value is no such box */
 	double low[3]; /* low <= high, or not finite */
 	double high[3];
-	int32 srid; /* of a box3d */
+	int32 srid; /* Of a box3d */
 } rb_box;
 
 extern void rb_box_read(rb_box_shape shape, Datum value, rb_box *box);
 
-/* ---- names.c: columns by their names ---- */
+/* ---- names.c: column lookup by name ---- */
 
 #define RB_MAX_WIDTH 9
 
 typedef struct rb_column
 {
-	AttrNumber attno; /* from 1; 0: not used */
-	Oid type;         /* behind its domains */
+	AttrNumber attno; /* From 1, or 0 if unused */
+	Oid type;         /* Base type, with domains resolved */
 } rb_column;
 
-/* attno 0 where there is no such column */
+/* Returns the column of that name, with attno 0 if there is no such column. */
 extern rb_column rb_column_find(TupleDesc desc, const char *name, const rb_source *source);
 
-/* by the name that the caller gave, quoted or not; raises where there is none */
+/* Returns the column named by the caller, quoted or not, or raises an error if it is missing. */
 extern rb_column rb_column_named(TupleDesc desc, const char *name, const rb_source *source);
 
-/* the column names of a kind's coordinates */
+/* Returns the column name of the i-th coordinate of a kind. */
 extern const char *rb_coordinate_name(rb_kind kind, int i);
 
-/* "a integer, b text": all columns, for messages */
+/* Returns a list of all columns for messages, as in "a integer, b text". */
 extern char *rb_list_columns(TupleDesc desc);
 
-/* PostgreSQL's own cast to float8, of a type that has one; of a numeric by that function */
+/* Casts a value to float8 with PostgreSQL's own cast; `of_numeric` casts a numeric. */
 extern double rb_number_to_float8(Datum value, Oid type, PGFunction of_numeric);
 
-/* a value as messages show it: the beginning of a long one */
+/* Shortens a value for messages. */
 extern char *rb_shorten(char *text);
 
-/* ---- columns.c: which columns of a row make an object ---- */
+/* ---- columns.c: the columns of a row that make up an object ---- */
 
 typedef struct rb_columns
 {
 	rb_column
-		id;    /* an integer, or a number that holds one; that of the object, where one is named */
-	int nkeys; /* with keys there is no id */
+		id; /* Integer, or a number with an integral value; the object's column if one is named */
+	int nkeys; /* Number of keys; if there are any, there is no id */
 	rb_column *key;
-	rb_column geom; /* a geometry or box of this shape, or: */
+	rb_column geom; /* Geometry or box of this shape, if not coordinates */
 	rb_box_shape shape;
-	rb_kind kind; /* numbers that make this kind; RB_BOX2 too where RB_BOX3 was asked for */
-	int width;    /* so many; 0 with a geometry */
+	rb_kind kind; /* Kind of the coordinates; may be RB_BOX2 if RB_BOX3 was requested */
+	int width;    /* Number of coordinate columns, 0 with a geometry */
 	rb_column coord[RB_MAX_WIDTH];
-	rb_column beside; /* attno 0: it is not wanted */
-	AttrNumber last;  /* the highest attno of all these */
+	rb_column beside; /* Extra column, attno 0 if not needed */
+	AttrNumber last;  /* Highest attno of all these */
 } rb_columns;
 
 extern void rb_columns_find(rb_columns *columns, TupleDesc desc, const rb_source *source);
 
-/* the kind whose columns are all there, of whatever join; else RB_BOX3, as which any geometry can be read */
+/*
+ * Returns the kind whose coordinate columns all exist, whatever the join, or else RB_BOX3, as which
+ * any geometry can be read.
+ */
 extern rb_kind rb_columns_kind(TupleDesc desc, const rb_source *source);
 
-/* has PostgreSQL a cast of its own from that type to float8? */
+/* Returns true if PostgreSQL has a built-in cast from the type to float8. */
 extern bool rb_is_number_type(Oid type);
 
-/* may an id be of that type? */
+/* Returns true if an id may be of this type. */
 extern bool rb_is_id_type(Oid type);
 
-/* ---- hints.c: what the caller could have meant ---- */
+/* ---- hints.c: suggestions for the caller ---- */
 
-/* what an argument of a side is called, `what` being id or geom */
+/* Returns the name of a side's argument, where `what` is id or geom. */
 extern const char *rb_source_argument(const rb_source *source, const char *what);
 
-/* "a, b": some columns by their names, for messages */
+/* Returns a comma-separated list of column names for messages. */
 extern char *rb_list_names(TupleDesc desc, List *attnos);
 
-/* for ereport: there is no id, or that column can be none */
+/* For ereport: adds a hint about a missing id, or about a column that cannot be an id. */
 extern int rb_hint_id(TupleDesc desc, const rb_source *source, const char *column);
 
-/* for ereport: that column (0: none) is no geometry, or there is none; `otherwise` if nothing better is known */
+/*
+ * For ereport: adds a hint about a column (0 if none) that is no geometry; `otherwise` is the
+ * fallback text.
+ */
 extern int rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column,
 							const char *otherwise);
 
 /*
- * Returns a sentence that gives the columns the names that coordinates have, in a view or in the query, or
- * NULL if the columns are not coordinates by other names.
+ * Returns a sentence that suggests how to rename columns to the coordinate names, in a view or in
+ * the query, or NULL if the columns do not look like coordinates.
  */
 extern char *rb_way_to_coordinates(TupleDesc desc, const rb_source *source);
 
-/* ---- keys.c: rows that are called by columns of any type ---- */
+/* ---- keys.c: rows identified by columns of any type ---- */
 
-/* of columns by these names, separated by commas (NULL: the primary key); of objects: each key once */
+/*
+ * Creates keys from comma-separated column names (NULL for the primary key). With `objects`, equal
+ * keys get one number.
+ */
 extern rb_keys *rb_keys_create(const char *names, bool objects);
 
-/* finds the columns; raises where one is missing, or of a type that cannot be a key */
+/* Looks up the columns. Raises an error if one is missing or its type cannot be a key. */
 extern void rb_keys_find(rb_keys *keys, Relation rel, const rb_source *source);
 extern TupleDesc rb_keys_desc(const rb_keys *keys);
 
-/* column i of the key is that of the rows that are read, which need not have all that the table has */
+/*
+ * Sets the position of key column i in the rows that are read, which may lack columns of the table.
+ */
 extern void rb_keys_locate(rb_keys *keys, int i, AttrNumber attno);
 extern bool rb_keys_are_of_objects(const rb_keys *keys);
 
 /*
- * The number of the key of a row, from 0; which must have no nulls.  Keys are kept in
- * that memory, and are there as long as it is.
+ * Returns the number of a row's key, from 0. The key must have no nulls. Keys are allocated from
+ * `memory` and live as long as it does.
  */
 extern rb_status rb_keys_take(rb_keys *keys, struct TupleTableSlot *slot, rb_memory *memory,
 							  int64 *number, rb_error *error);
 
-/* the key of that number into a slot of rb_keys_desc, for minimal tuples */
+/* Stores the key of that number into a slot for minimal tuples with the descriptor rb_keys_desc. */
 extern void rb_keys_get(const rb_keys *keys, int64 number, struct TupleTableSlot *slot);
 
-/* "(a, b) = (17, x)", for messages */
+/* Returns the key as text for messages, as in "(a, b) = (17, x)". */
 extern char *rb_keys_text(const rb_keys *keys, struct TupleTableSlot *slot);
 
 /* ---- space.c: one SRID, one number of dimensions ---- */
 
-/* what the first row that has an SRID, or dimensions, says for all rows of a join */
+/* SRID and dimensions of all rows of a join, set by the first row that has them */
 typedef struct rb_space
 {
 	bool srid_known;
@@ -455,72 +511,83 @@ typedef struct rb_space
 	const char *srid_side;
 	int64 srid_id;
 
-	int dims; /* 2, 3; 0: not known */
+	int dims; /* 2 or 3, 0 if unknown */
 	const char *dims_side;
-	bool dims_of_columns; /* no matter which row */
+	bool dims_of_columns; /* True if the columns, not a particular row, determine them */
 	int64 dims_id;
 } rb_space;
 
-/* ---- ewkb.c ---- */
+/* ---- ewkb.c: conversion through ST_AsEWKB ---- */
 
-/* ST_AsEWKB of a geometry's type, for this process, which may be one of several; false: there is none to be called */
+/*
+ * Looks up ST_AsEWKB for a geometry type. With `parallel`, it must be safe in parallel workers.
+ * Returns false if there is no callable function.
+ */
 extern bool rb_find_as_ewkb(Oid type, bool parallel, MemoryContext context, FmgrInfo *info);
 
-/* what rb_geometry_read_serialized does not know, by way of that function if the bytes are sound */
+/*
+ * Reads a sound value that rb_geometry_read_serialized does not support, by converting it with
+ * ST_AsEWKB.
+ */
 extern rb_geometry_fault rb_read_as_ewkb(FmgrInfo *as_ewkb, rb_builder *b, struct varlena *value,
 										 rb_geometry_info *info, rb_error *error);
 
-/* ---- geometry_faults.c: geometries that cannot be taken ---- */
+/* ---- geometry_faults.c: errors about geometries that cannot be read ---- */
 
 typedef struct rb_geometry_place
 {
 	const char *function;
-	const char *what;  /* for which it is read, where that is no join */
-	const char *where; /* "column "geom" of red, id 17", or which argument */
-	const char *value; /* as SQL, for hints */
+	const char *what;  /* Purpose of the read, if it is not a join */
+	const char *where; /* Location, as in: column "geom" of red, id 17 */
+	const char *value; /* The value as SQL, for hints */
 	rb_kind kind;
 	bool many_points;
 	const char *more_hint;
-	double face_tolerance; /* of the builder that read it */
+	double face_tolerance; /* As set in the builder that read the geometry */
 	double face_share;
-	bool flattened; /* Z was left out, for the geometry that this one is compared with has none */
+	bool flattened; /* True if Z was dropped because the other geometry has none */
 } rb_geometry_place;
 
-/* not of RB_GEOMETRY_NO_MEMORY and RB_GEOMETRY_STOPPED, of which the geometry knows nothing */
+/*
+ * Raises the error for a geometry that cannot be read. RB_GEOMETRY_NO_MEMORY and
+ * RB_GEOMETRY_STOPPED are not handled here, as they do not depend on the geometry.
+ */
 pg_noreturn extern void rb_raise_geometry(const rb_geometry_place *place, rb_geometry_fault fault,
 										  const rb_geometry_info *info);
 
-/* ---- receiver.c: rows become objects (inside it: rb_receiver.h) ---- */
+/* ---- receiver.c: rows become objects (internals: rb_receiver.h) ---- */
 
 extern DestReceiver *rb_receiver_create(const rb_source *source, rb_builder *builder,
 										rb_space *space);
 
 struct rb_heap;
 
-/* what an error says of memory: of a join with that need, and of a table that is read so; NULL: not known */
+/*
+ * Set the memory estimate and the scan position quoted in out-of-memory errors; either may be NULL.
+ */
 extern void rb_receiver_needs(DestReceiver *self, const rb_need *need);
 extern void rb_receiver_follow(DestReceiver *self, const struct rb_heap *heap);
 
 /*
- * Asked between two rows when the builder has so many parts; it may take ended rows out of it, and answers how many parts
- * there may be before it is asked again.
+ * Sets a function that is called between two rows when the builder has `at` parts. It may remove
+ * finished rows from the builder, and returns the number of parts at which to call it again.
  */
 extern void rb_receiver_ask_when_full(DestReceiver *self, uint32 at, uint32 (*full)(void *arg),
 									  void *arg);
 
-/* are values decoded, so that one row can become large? */
+/* Returns true if the receiver decodes geometries, so that a single row can be large. */
 extern bool rb_receiver_decodes(DestReceiver *self);
 
-/* the columns that it reads, once it is started */
+/* Returns the columns that a started receiver reads. */
 extern const struct rb_columns *rb_receiver_columns(DestReceiver *self);
 
-/* rows that have ended so far, whatever has become of them */
+/* Counts of the rows finished so far, wherever they were stored */
 typedef struct rb_tally
 {
-	uint64 rows; /* with parts */
+	uint64 rows; /* Rows with at least one part */
 	uint64 parts;
 	uint64 skipped;
-	uint32 type; /* of the first geometry with a part since rb_receiver_begin_page; 0: none */
+	uint32 type; /* Type of the first nonempty geometry since rb_receiver_begin_page, 0 if none */
 } rb_tally;
 
 extern void rb_receiver_begin_page(DestReceiver *self);
@@ -531,70 +598,79 @@ extern void rb_receiver_tally(DestReceiver *self, rb_tally *tally);
 typedef enum rb_received
 {
 	RB_ROW_TAKEN,
-	RB_ROW_REFUSED, /* only where rows are received apart */
-	RB_ROW_UNREAD   /* these bytes are not enough: it must come in a slot */
+	RB_ROW_REFUSED, /* Only if rows are received separately */
+	RB_ROW_UNREAD   /* The bytes do not suffice; the row must come in a slot */
 } rb_received;
 
 extern rb_received rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple);
 
-/* ---- rows_apart.c: rows received apart from the others, to be put behind them later ---- */
+/* ---- rows_apart.c: rows received separately, to be appended later ---- */
 
 typedef struct rb_rows
 {
-	uint64 received; /* those without a part included */
-	uint64 skipped;  /* of these */
+	uint64 received; /* Including rows without parts */
+	uint64 skipped;  /* Rows without parts */
 	uint32 nparts;
 	uint32 nrows;
 	const double *coords;
 	const int64 *ids;
-	const uint32 *ends; /* see rb_builder_append */
-	rb_space space;     /* as the first part has it */
+	const uint32 *ends; /* See rb_builder_append */
+	rb_space space;     /* As set by the first part */
 } rb_rows;
 
-/* what comes goes there, behind so many rows; tells how many there were before it */
+/*
+ * Redirects the receiver to this builder and space, after `rows` rows. Returns the number of rows
+ * received before.
+ */
 extern uint64 rb_receiver_aim(DestReceiver *self, rb_builder *builder, rb_space *space,
 							  uint64 rows);
 
-/* from now on, are rows that cannot be taken refused, or errors? */
+/* Sets whether rows that cannot be read are refused or raise errors. */
 extern void rb_receiver_set_apart(DestReceiver *self, bool apart);
 extern void rb_receiver_begin_rows(DestReceiver *self);
 
-/* what has been received since (the counts and the space); a refused row is dropped */
+/*
+ * Returns the counts and the space of what was received since rb_receiver_begin_rows, and drops a
+ * refused row.
+ */
 extern void rb_receiver_end_rows(DestReceiver *self, rb_rows *rows);
 
-/* the arrays of n parts of the builder, from this part and row on; ends has room for theirs */
+/*
+ * Sets the arrays to n parts of the builder, starting with this part and row. The array `ends` must
+ * have room for their row ends.
+ */
 extern void rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *ends,
 						  rb_rows *rows);
 
-/* puts rows that were received apart behind those that are there */
+/* Appends rows that were received separately. */
 extern void rb_receive_rows(DestReceiver *self, const rb_rows *rows);
 
-/* what rows that were read by an earlier call say of the space */
+/* Space of rows that an earlier call read */
 typedef struct rb_kept_rows
 {
-	int64 id;    /* of the first one */
-	uint32 rows; /* so many of them */
+	int64 id;    /* Id of the first row */
+	uint32 rows; /* Number of rows */
 	bool srid_known;
 	int32 srid;
-	uint32 type; /* of the first geometry */
+	uint32 type; /* Type of the first geometry */
 	int dims;
 } rb_kept_rows;
 
 extern void rb_receive_kept_space(DestReceiver *self, const rb_kept_rows *rows);
 
-/* ---- heap.c: plain tables, past the executor ---- */
+/* ---- heap.c: plain tables, read without the executor ---- */
 
-/* what a page was when it was read, for whoever keeps its rows (kept.c) */
+/* State of a page when it was read, for the cache (kept.c) */
 typedef struct rb_page_note
 {
 	uint64 lsn;
 	uint32 rows;
 	uint32 parts;
-	uint32 type;        /* of the first geometry with a part; 0: none */
-	uint16 skipped;     /* rows without a part */
-	uint16 read : 14;   /* tuples so far */
-	uint16 visible : 1; /* its own flag said that all of it is */
-	uint16 whole : 1;   /* all of it has been read */
+	uint32 type;        /* Type of the first nonempty geometry, 0 if none */
+	uint16 skipped;     /* Rows without parts */
+	uint16 read : 14;   /* Tuples read so far */
+	uint16 visible : 1; /* True if its all-visible flag was set */
+	uint16 whole : 1;   /* True if the whole page has been read */
 } rb_page_note;
 
 typedef struct rb_heap
@@ -604,21 +680,26 @@ typedef struct rb_heap
 	struct TableScanDescData *scan;
 	struct TupleTableSlot *slot;
 	BlockNumber blocks;
-	BlockNumber block;   /* where reading is: the next tuple */
-	int at;              /* of those of that page that the snapshot sees */
-	int tuples;          /* so many */
-	rb_page_note *notes; /* of each page, or slice of one; NULL: nobody wants to know */
+	BlockNumber block;   /* Position of the scan: the page of the next tuple */
+	int at;              /* Index of the next tuple among those visible on the page */
+	int tuples;          /* Number of visible tuples on the page */
+	rb_page_note *notes; /* One per page or slice of a page, NULL if not recorded */
 	uint32 note_slices;
-	/* called after a tuple, with the next one current: is it to be read? */
+	/* Called after each tuple, with the next one current; returns whether to read that one */
 	bool (*after)(struct rb_heap *heap);
 	void *arg;
 } rb_heap;
 
-/* why it cannot be read so, by the catalogs alone; NULL: it can, as far as they know */
+/* Returns the reason why the catalogs rule out reading the table's pages directly, or NULL. */
 extern const char *rb_table_refusal(Relation rel);
-/* the same, with what the planner says */
+/*
+ * Returns the reason why the catalogs or the planner rule out reading the table's pages directly,
+ * or NULL.
+ */
 extern const char *rb_heap_refusal(Relation rel);
-/* does the planner alone say so?  Then an extension answers for the rows. */
+/*
+ * Returns true if only the planner rules it out, which means that an extension provides the rows.
+ */
 extern bool rb_rows_are_elsewhere(Relation rel);
 extern void rb_heap_begin(rb_heap *heap, Relation rel, DestReceiver *receiver);
 extern void rb_heap_end(rb_heap *heap);
@@ -626,60 +707,69 @@ extern BlockNumber rb_heap_blocks(const rb_heap *heap);
 extern bool rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices);
 extern void rb_heap_all(rb_heap *heap);
 
-/* ---- readers.c: the same, by several processes ---- */
+/* ---- readers.c: plain tables read by several processes ---- */
 
 struct rb_side;
 
-/* all rows of source->heap, into the receiver, whose builder this is, or at once into the side's set */
+/*
+ * Reads all rows of source->heap into the receiver, which fills this builder, or directly into the
+ * side's set.
+ */
 extern void rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder,
 						  rb_space *space, struct rb_side *side);
 
-/* ---- kept.c: sides that stay from one call to the next ---- */
+/* ---- kept.c: sides cached between calls ---- */
 
 typedef struct rb_look rb_look;
 
-/* what is kept of a table of so many pages, and whether it is to be kept when it is read; never NULL */
+/*
+ * Looks up a table of `nblocks` pages in the cache and decides whether to cache it. Never returns
+ * NULL.
+ */
 extern rb_look *rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns,
 							 BlockNumber nblocks);
 
-/* is all of it as it was?  Then it becomes the side. */
+/* Returns true if the cached copy is completely up to date, so that it can become the side. */
 extern bool rb_kept_is_whole(const rb_look *look);
 extern void rb_kept_take_whole(rb_look *look, DestReceiver *receiver, rb_memory *memory,
 							   struct rb_side *side);
-/* as if it had been read */
+/* Returns the bytes of the cached set, as if it had been read. */
 extern uint64 rb_kept_set_bytes(const rb_look *look);
 
-/* or some of it?  Then the other pages are read. */
+/* Returns true if part of the cached copy is up to date, so that only the other pages are read. */
 extern bool rb_kept_is_partly(const rb_look *look);
 extern void rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder,
 						 struct rb_side *side);
 
-/* is every id that is kept larger than the one before? */
+/* Returns true if the cached ids are strictly increasing. */
 extern bool rb_kept_ids_ascend(const rb_look *look);
 
-/* then what was read is put into its place among the rest */
+/* Merges the rows that were read with the cached ones. */
 extern void rb_kept_put_together(rb_look *look, rb_builder *builder, struct rb_side *side);
 
-/* what is to be filled while all of it is read, so many for a page; NULL: it is not to be kept */
+/*
+ * Returns the page notes to fill while the whole table is read, `slices` per page, or NULL if it
+ * will not be cached.
+ */
 extern rb_page_note *rb_kept_notes(rb_look *look, uint32 slices);
 
-/* all of it was read, just now */
+/* Records that the whole table has just been read. */
 extern void rb_kept_was_read(rb_look *look, Relation rel);
 
-/* what was read is not kept, for that reason */
+/* Records that the rows will not be cached, with the reason. */
 extern void rb_kept_give_up(rb_look *look, const char *reason);
 
-/* the side has become a set: if that is to be kept, side->keep and side->card say as what */
+/* Finishes once the side is a set. If it is to be cached, sets side->keep and side->card. */
 extern void rb_kept_end(rb_look *look, struct rb_side *side);
-/* then it went to the worker, or why not */
+/* Records that the set was sent to the worker, or why not. */
 extern void rb_kept_was_sent(rb_look *look, const char *why_not);
-/* which had no room for so many bytes */
+/* Records that the worker had no room for `bytes` bytes. */
 extern void rb_kept_had_no_room(rb_look *look, uint64 bytes);
 
-/* is the table still the one that was looked at? */
+/* Returns true if the table is still the one that was looked up. */
 extern bool rb_kept_is_same_table(const rb_look *look);
 
-/* what is told of a side that is kept, or of one that is not */
+/* Facts reported about a side that is cached, or why it is not */
 typedef struct rb_kept_facts
 {
 	Oid relid;
@@ -688,108 +778,111 @@ typedef struct rb_kept_facts
 	uint64 bytes;
 	uint64 device_bytes;
 	BlockNumber pages;
-	BlockNumber kept; /* of these */
+	BlockNumber kept; /* Number of cached pages */
 	uint64 hits;
-	int64 used;         /* when, last */
-	const char *reason; /* why it is not kept; NULL: it is */
+	int64 used;         /* Time of the last use */
+	const char *reason; /* Why it is not cached, NULL if it is */
 } rb_kept_facts;
 
 extern void rb_kept_get_facts(const rb_look *look, rb_kept_facts *facts);
 
-/* the next one: *i is 0 at first, then what it was left as; false where there are no more */
+/* Iterates over the cached sides. *i starts at 0. Returns false after the last one. */
 extern bool rb_kept_list(int *i, rb_kept_facts *facts);
 
-/* gives up what is kept of a table, or of all that the user owns; how many bytes that were */
+/* Evicts a table, or all tables that the user owns, and returns the number of bytes freed. */
 extern uint64 rb_kept_forget(const char *function, Oid relid);
 
-/* ---- sides.c: sources in, sets out, of joins and meshes ---- */
+/* ---- sides.c: sources become sets, for joins and meshes ---- */
 
-/* what came of reading a side */
+/* Result of reading a side */
 typedef struct rb_side
 {
 	const rb_set *set;
 	rb_kind kind;
 	int32 srid;
 	uint64 parts;
-	uint64 skipped; /* rows without a part */
-	rb_refusal
-		*refused; /* rows that could not be taken, of that memory; of objects the first each */
+	uint64 skipped;      /* Rows without parts */
+	rb_refusal *refused; /* Unreadable rows, the first of each object */
 	uint32 nrefused;
-	uint64 rows;             /* those without a part not included */
-	uint64 ids;              /* different ones; 0: not counted */
-	int workers;             /* that helped */
-	uint64 queues;           /* bytes that count for them, until it is read */
-	uint64 kept;             /* rows that were not read, ... */
-	BlockNumber pages;       /* ... of a table of so many pages, ... */
-	BlockNumber read;        /* ... of which so many were */
-	rb_look *look;           /* until the join has begun; NULL: no plain table */
-	struct rb_to_keep *keep; /* it is to be kept as this, with that card; NULL: it is not */
+	uint64 rows;             /* Rows with parts */
+	uint64 ids;              /* Number of distinct ids, 0 if not counted */
+	int workers;             /* Parallel workers that helped */
+	uint64 queues;           /* Bytes charged for the workers' queues while reading */
+	uint64 kept;             /* Rows taken from the cache */
+	BlockNumber pages;       /* Pages of the table */
+	BlockNumber read;        /* Pages read */
+	rb_look *look;           /* Until the join has started, NULL if not a plain table */
+	struct rb_to_keep *keep; /* How to cache the side, with `card` as its manifest, or NULL */
 	const void *card;
 } rb_side;
 
 /*
- * The n sides of a join, one after the other, in one space; each set has one holder, the
- * caller, and its arrays are of that memory.  Where they have no room, and spill is not NULL, the rows
- * of all of them are there, and there are no sets.
+ * Reads the n sides of a join one after the other into one space. The caller holds the only
+ * reference to each set, and the arrays are allocated from `memory`. If they do not fit and `spill`
+ * is not NULL, the rows of all sides are spilled and there are no sets.
  */
 extern void rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill,
 						  rb_side *side);
 
-/* the rows of a source's SELECT into a receiver, on the snapshot of the statement around it; within SPI */
+/*
+ * Runs the source's SELECT and sends its rows to the receiver, on the snapshot of the surrounding
+ * statement. Called within SPI.
+ */
 extern void rb_run_source(const rb_source *source, DestReceiver *receiver);
 
-/* the same rows from the table, of a side whose arrays are elsewhere; the set that it was stays the caller's */
+/* Reads the rows of a side again whose arrays are remote. The previous set stays the caller's. */
 extern const rb_set *rb_read_side_again(const rb_source *source, rb_memory *memory,
 										const rb_side *side);
 
-/* ---- box_sample.c: the boxes of some rows of a side ---- */
+/* ---- box_sample.c: boxes of a sample of a side ---- */
 
 typedef struct rb_box_sample
 {
-	size_t wanted; /* rows, at most; of large geometries there may be fewer */
-	bool flat;     /* only x and y are wanted */
-	/* what came of it */
-	int dims;    /* that the rows have; 0: there are none to tell */
-	rb_set set;  /* boxes, one a row, or of an object all its rows; coords is of that memory */
-	double rows; /* that there are, about, with a part */
-	bool all;    /* the set has them all */
-	bool paged;  /* rows of one page are in it together, or not at all */
+	size_t wanted; /* Maximum number of rows; fewer if geometries are large */
+	bool flat;     /* True if only x and y are needed */
+	/* Results */
+	int dims;    /* Dimensions of the rows, 0 if there are none */
+	rb_set set;  /* One box per row, or per object; coords is allocated from the memory account */
+	double rows; /* Estimated number of rows with parts */
+	bool all;    /* True if the set has all rows */
+	bool paged;  /* True if rows are sampled by whole pages */
 } rb_box_sample;
 
 /*
- * Of a source that rb_source_table or rb_source_query has made; its kind is found by its columns.
- * Within SPI.  The relation stays open.  Another seed gives other rows.
+ * Samples a source that rb_source_table or rb_source_query has filled, and finds its kind by its
+ * columns. Called within SPI. The relation stays open. A different seed selects other rows.
  */
 extern void rb_box_sample_read(rb_source *source, rb_space *space, rb_memory *memory, uint32 seed,
 							   rb_box_sample *sample);
 
 /* ======== service: the worker, which joins on a device for all sessions (rb_service.h) ======== */
 
-/* when the library is loaded */
+/* Installs the service. Called when the library is loaded. */
 extern void rb_service_install(void);
 
-/* ---- store.c: sides that the worker keeps ---- */
+/* ---- store.c: sides cached by the worker ---- */
 
 #define RB_KEY_BYTES 192
 
-/* what is to be known of a side that is to be kept */
+/* Description of a side that is to be cached */
 typedef struct rb_to_keep
 {
-	char key[RB_KEY_BYTES]; /* what it is called by; zeros at its end */
-	uint64 card_bytes;      /* of what its keeper wants to have with it */
-	bool renewed;           /* no more than that: the side is kept, and has an older one */
-	uint64 rows;            /* for the list, no more */
+	char key[RB_KEY_BYTES]; /* Key, padded with zeros */
+	uint64 card_bytes;      /* Size of the manifest stored with the side, in bytes */
+	/* True if only the manifest changes: the side is cached with an older one */
+	bool renewed;
+	uint64 rows; /* For the list only */
 	uint64 ids;
 	uint32 pages;
 	uint32 pages_kept;
 } rb_to_keep;
 
-/* and of one that is */
+/* Description of a cached side */
 typedef struct rb_stored
 {
-	uint64 number; /* no other has, or had, the same */
+	uint64 number; /* Unique, never reused */
 	rb_to_keep keep;
-	/* its set */
+	/* Properties of its set */
 	rb_kind kind;
 	uint32 nparts;
 	uint32 nrows;
@@ -798,102 +891,110 @@ typedef struct rb_stored
 	int64 first_id;
 	uint64 skipped;
 	int32 srid;
-	uint64 bytes; /* of that, and of the card */
+	uint64 bytes; /* Bytes of the set and of the manifest */
 	uint64 device_bytes;
 	uint64 hits;
-	int64 used;  /* when, last: a TimestampTz */
-	bool ascend; /* every id is larger than the one before */
+	int64 used;  /* Time of the last use, a TimestampTz */
+	bool ascend; /* True if ids are strictly increasing */
 } rb_stored;
 
-/* what is kept under that key (of RB_KEY_BYTES); false: nothing */
+/* Finds the side cached under a key of RB_KEY_BYTES. Returns false if there is none. */
 extern bool rb_stored_find(const void *key, rb_stored *stored);
 
-/* the i-th place, from 0: false where there are no more, number 0 where it is empty */
+/*
+ * Reads the i-th slot, from 0. Returns false after the last slot; number is 0 if the slot is empty.
+ */
 extern bool rb_stored_get(int i, rb_stored *stored);
 
-/* has one with that hash been read in that state?  It is noted that it has. */
+/* Returns true if this key was last seen in this state, and records it as seen. */
 extern bool rb_stored_was_seen(uint64 key, uint64 state);
 
-/* ---- device.c: the device's file, in this process ---- */
+/* ---- device.c: the device plugin, in this process ---- */
 
-/* is there one?  If not, why */
+/* Returns true if the plugin is installed; otherwise sets why_not. */
 extern bool rb_device_installed(char *why_not, size_t size);
 
-/* its backend, opened by this process, or NULL and why not; text describes the device */
+/*
+ * Opens the backend in this process. Returns NULL with the reason in `text` on failure; otherwise
+ * `text` describes the device.
+ */
 extern const rb_backend *rb_device_here(char *text, size_t size);
 
-/* ---- progress.c: what redblue_progress shows of a join ---- */
+/* ---- progress.c: the rows of redblue_progress ---- */
 
 typedef struct rb_progress_entry rb_progress_entry;
 
-/* more stages of a mesh, behind those that the core knows (rb_stage) */
+/* Stages of a mesh that the core does not know, numbered after rb_stage */
 enum
 {
-	RB_MESH_WELD = RB_STAGE_MESH_REFINE + 1, /* rows become points and facets */
-	RB_MESH_VALIDATE,                        /* do any cross? */
+	RB_MESH_WELD = RB_STAGE_MESH_REFINE + 1, /* Rows become points and facets */
+	RB_MESH_VALIDATE,                        /* Search for crossing facets */
 	RB_MESH_TETRAHEDRALIZE,
 	RB_MESH_REFINE,
-	RB_MESH_LOAD, /* its tables are read, ... */
+	RB_MESH_LOAD, /* Mesh tables are read */
 	RB_MESH_CHECK,
-	RB_MESH_FILL, /* ... or filled */
+	RB_MESH_FILL, /* Mesh tables are filled */
 	RB_MESH_STAGES
 };
 
-/* what a stage, of a join or a mesh, is called */
+/* Returns the name of a stage of a join or a mesh. */
 extern const char *rb_progress_stage(int stage);
 
-/* NULL: nothing is shown; that is allowed below.  Only its own process writes to it. */
+/*
+ * Returns NULL if no progress is shown; the functions below accept NULL. Only the owning process
+ * writes to the entry.
+ */
 extern rb_progress_entry *rb_progress_begin(const char *function);
-/* callable from any thread */
+/* Records the progress of a stage. Callable from any thread. */
 extern void rb_progress_note(rb_progress_entry *entry, int stage, uint64 done, uint64 total);
 /*
- * Whose sides are read from now on, NULL: nobody's; answers whose were before, for reading a side
- * may run another join.  And how many pages of one are read.
+ * Sets the entry for which sides are read from now on (or NULL), and returns the previous one,
+ * because reading a side may run another join. rb_progress_read records the number of pages read.
  */
 extern rb_progress_entry *rb_progress_reading(rb_progress_entry *entry);
 extern void rb_progress_read(uint64 done, uint64 total);
 extern void rb_progress_end(rb_progress_entry **entry);
 
-/* ---- client.c: the worker, as a session sees it ---- */
+/* ---- client.c: the worker, as seen by a session ---- */
 
-/* it is started where there is none, and told to open the device; nothing is waited for */
+/* Starts the worker if it is not running and asks it to open the device. Does not wait. */
 extern void rb_worker_call(void);
 
 typedef enum rb_device_news
 {
-	RB_DEVICE_NO_NEWS, /* nobody has asked so far; after waiting: the worker cannot be had */
+	RB_DEVICE_NO_NEWS, /* Not requested so far; after a wait: the worker is unavailable */
 	RB_DEVICE_IS_NOT,
 	RB_DEVICE_IS_THERE,
-	RB_DEVICE_IS_OPEN /* a join could begin on it at once */
+	RB_DEVICE_IS_OPEN /* A join could start on it at once */
 } rb_device_news;
 
-/* what the worker knows of the device, or, where it is to be waited for, will; in words, too */
+/* Returns what the worker knows of the device, also as text. With `wait`, waits until it knows. */
 extern rb_device_news rb_worker_device(bool wait, char *text, size_t size);
 
 /*
- * A join by the worker, used as an rb_stream is: the same job, statuses and statistics.
- * RB_GONE besides: the worker has ended before the join did.
+ * A join by the worker, used like an rb_stream, with the same job, statuses and statistics. The
+ * additional status RB_GONE means that the worker ended before the join did.
  */
 typedef struct rb_remote rb_remote;
 
-/* on what a join is to run */
+/* Where a join runs */
 typedef enum rb_device_choice
 {
 	RB_ON_PROCESSOR,
-	RB_ON_DEVICE_OR_PROCESSOR, /* where there is no device, or it is full or fails, on the processor */
+	RB_ON_DEVICE_OR_PROCESSOR, /* On the CPU if there is no device, or if it is full or fails */
 	RB_ON_DEVICE
 } rb_device_choice;
 
-/* what the worker is to do with sides */
+/* Requests to the worker */
 typedef enum rb_ask
 {
 	RB_ASK_JOIN,
-	RB_ASK_KEEP, /* the side is to be kept, no more */
-	RB_ASK_CARD, /* that of the side */
-	RB_ASK_IDS,  /* those of the side's rows */
-	/* rounds of a mesh's refinement, time and again until the request is closed; there are no sides */
+	RB_ASK_KEEP, /* Only cache the side */
+	RB_ASK_CARD, /* Read the manifest of the side */
+	RB_ASK_IDS,  /* Read the ids of the side's rows */
+	/* Repeated refinement rounds of a mesh until the request is closed; no sides */
 	RB_ASK_REFINE,
-	RB_ASK_DROP /* it is to be kept no longer; number 0: all of them */
+	RB_ASK_DROP /* Evict the side, or all sides if number is 0 */
 } rb_ask;
 
 typedef struct rb_order
@@ -902,42 +1003,42 @@ typedef struct rb_order
 	rb_ask ask;
 	rb_device_choice device;
 	const rb_job *job;
-	/* of red and blue: to be kept as this, with that card; NULL: not */
+	/* How to cache red and blue, with their manifests; NULL if not */
 	const rb_to_keep *keep[2];
 	const void *card[2];
-	/* RB_ASK_CARD: these bytes of it */
+	/* For RB_ASK_CARD: the range of bytes of the manifest */
 	uint64 card_from;
 	uint64 card_bytes;
 } rb_order;
 
 /*
- * False and why not, where the worker cannot be had, or keeps a side no longer.  The job's
- * sets are sent when it returns.  *remote is there as soon as it must be closed; it lives
- * in that context.
+ * Opens a request. Returns false with the reason if the worker is unavailable or no longer caches a
+ * side. The job's sets have been sent when it returns. *remote is set as soon as it must be closed,
+ * and lives in `context`.
  */
 extern bool rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx,
 						   const rb_order *order, rb_progress_entry *progress, char *why_not,
 						   size_t size);
 
-/* callable from any thread */
+/* Callable from any thread. */
 extern rb_status rb_remote_next(rb_remote *remote, int wait_ms, rb_block *block);
 
-/* as of a stream */
+/* Return what rb_stream_words and rb_stream_groups return of a stream. */
 extern const uint32_t *rb_remote_words(const rb_remote *remote);
 extern bool rb_remote_groups(const rb_remote *remote, rb_groups *groups);
 
-/* after its end: why it was not on the device, or "" */
+/* Returns why the join was not on the device, or "". Valid after its end. */
 extern const char *rb_remote_note(const rb_remote *remote);
-/* bytes of red (0) or blue (1) that was to be kept, and for which there was no room; 0: there was */
+/* Returns the bytes of red (0) or blue (1) for which the cache had no room, or 0 if it had room. */
 extern uint64 rb_remote_not_kept(const rb_remote *remote, int side);
 
 /*
- * Of RB_ASK_REFINE: what a backend's refine does (redblue.h), by the worker, with the context that it was opened
- * with.  Callable from any thread.
+ * Performs a backend's refine (redblue.h) in the worker, for RB_ASK_REFINE, with the context given
+ * to rb_remote_open. Callable from any thread.
  */
 extern rb_status rb_remote_refine(rb_remote *remote, struct rb_refining *refining);
 
-/* is that status of the worker no answer, but for this process to do itself? */
+/* Returns true if the worker's status means that this process must do the work itself. */
 static inline bool
 rb_is_left_to_us(rb_status status)
 {
@@ -945,29 +1046,29 @@ rb_is_left_to_us(rb_status status)
 		   status == RB_DEVICE_FAILED || status == RB_OUT_OF_MEMORY || status == RB_NO_THREAD;
 }
 
-/* waits for nobody.  NULL is allowed. */
+/* Closes the request without waiting. NULL is allowed. */
 extern void rb_remote_close(rb_remote *remote);
 
-/* these bytes of the card of a side; false where they cannot be had */
+/* Reads a range of bytes of a side's manifest. Returns false on failure. */
 extern bool rb_worker_card(const char *function, const rb_stored *stored, uint64 from, void *to,
 						   size_t bytes);
 
-/* the ids of the rows of a set that is elsewhere; false and why not, where they cannot be had */
+/* Reads the ids of the rows of a remote set. Returns false with the reason on failure. */
 extern bool rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *why_not,
 						  size_t size);
 
-/* a side is kept, without a join; false and why not */
+/* Caches a side without a join. Returns false with the reason on failure. */
 extern bool rb_worker_keep(const char *function, rb_context *ctx, const rb_set *set,
 						   const rb_to_keep *keep, const void *card, char *why_not, size_t size);
 
-/* a side is kept no longer; false where the worker does not say so */
+/* Evicts a side. Returns false if the worker does not confirm it. */
 extern bool rb_worker_drop(const char *function, uint64 number);
 
 /* ======== call: the SQL functions, and the join of one call ======== */
 
 /* ---- joins.c: the functions ---- */
 
-/* what a function returns of the pairs, and its columns (results.c) */
+/* What a function returns for the pairs, with its columns (results.c) */
 typedef enum rb_result
 {
 	RB_RESULT_PAIRS,      /* red_id, blue_id */
@@ -975,36 +1076,39 @@ typedef enum rb_result
 	RB_RESULT_DIMENSIONS, /* id1, id2, dimension */
 	RB_RESULT_PARTS,      /* id, part1, part2, dimension */
 	RB_RESULT_DISTANCES,  /* red_id, blue_id, distance */
-	RB_RESULT_NEAREST,    /* the same */
+	RB_RESULT_NEAREST,    /* red_id, blue_id, distance */
 	RB_RESULT_SIDES,      /* point_id, body_id, side */
 	RB_RESULT_STRETCHES,  /* segment_id, body_id, from_fraction, to_fraction, length, on_boundary */
 	RB_RESULT_RELATIONS,  /* red_id, blue_id, relation */
 	RB_RESULT_BODIES,     /* id, faces, closed, oriented, self_intersections, reason */
-	RB_RESULT_COUNT,      /* their number; no set */
+	RB_RESULT_COUNT,      /* Their number, not a set */
 	RB_RESULT_COUNTS,     /* red_id, pairs */
 	RB_RESULT_HITS,       /* red_id */
 	RB_RESULT_GROUPS,     /* red_id, blue_ids */
-	RB_RESULT_BLOCKS,     /* n, red, blue: packed */
+	RB_RESULT_BLOCKS,     /* n, red, blue as packed bytes */
 	RB_RESULT_SHAPES,     /* red_id, blue_id, geom */
 	RB_RESULT_SPANS       /* segment_id, triangle_id, geom, from_fraction, to_fraction, fractions */
 } rb_result;
 
 /*
- * What one SQL function joins.  A function is one line of this sort (joins.c);
- * all code below is the same for all of them.
+ * The join of one SQL function. Each function is one line of this type in joins.c and shares all
+ * other code.
  */
 typedef struct rb_join
 {
-	const char *function; /* its SQL name, for messages */
-	bool query;           /* arguments are query texts, not tables */
-	bool keys;            /* pairs of keys are wanted, of any type, not of ids */
-	rb_kind kind[2];      /* RB_BOX3 of boxes: whether they are RB_BOX2 is seen by the data */
-	const char *side[2];  /* what the arguments are called; side[1] NULL: a self join */
+	const char *function; /* SQL name, for messages */
+	bool query;           /* True if the arguments are query texts, not tables */
+	bool keys;            /* True if pairs of keys of any type are returned instead of ids */
+	rb_kind kind[2];      /* RB_BOX3 for boxes; the data decide whether they are RB_BOX2 */
+	const char *side[2];  /* Names of the arguments; side[1] is NULL in a self join */
 	rb_result result;
 	rb_predicate predicate;
 } rb_join;
 
-/* its arguments are the sides, a distance or how many and how far, and then columns of the sides */
+/*
+ * Returns true if the arguments include a distance. The arguments are the sides, then a distance or
+ * a count with a maximum distance, then columns of the sides.
+ */
 static inline bool
 rb_join_has_distance(const rb_join *join)
 {
@@ -1017,7 +1121,7 @@ rb_join_is_nearest(const rb_join *join)
 	return join->predicate == RB_NEAREST;
 }
 
-/* is each row of a side a body? */
+/* Returns true if each row of a side is a solid. */
 static inline bool
 rb_join_has_bodies(const rb_join *join)
 {
@@ -1025,14 +1129,17 @@ rb_join_has_bodies(const rb_join *join)
 		   join->predicate == RB_RELATION || join->predicate == RB_BODY;
 }
 
-/* may those of one tile be asked for?  Not where a row is told of that is in no pair, or of which are nearest. */
+/*
+ * Returns true if the join can be restricted to a tile. It cannot if rows without pairs are
+ * reported, or if nearest neighbors are ranked.
+ */
 static inline bool
 rb_join_has_tile(const rb_join *join)
 {
 	return join->predicate != RB_NEAREST && join->predicate != RB_BODY;
 }
 
-/* are its pairs those of parts of one row? */
+/* Returns true if its pairs are parts of a single row. */
 static inline bool
 rb_join_is_within_rows(const rb_join *join)
 {
@@ -1045,41 +1152,43 @@ rb_join_sides(const rb_join *join)
 	return join->side[1] == NULL ? 1 : 2;
 }
 
-/* are there triangles on a side, and so faces? */
+/* Returns true if a side has triangles, and therefore faces. */
 static inline bool
 rb_join_has_faces(const rb_join *join)
 {
 	return join->kind[0] == RB_TRIANGLE3 || join->kind[1] == RB_TRIANGLE3;
 }
 
-/* the join of the C function behind an SQL function, or NULL if it is none of ours */
+/*
+ * Returns the join of the C function behind an SQL function, or NULL if it is not one of redblue's.
+ */
 extern const rb_join *rb_join_of(PGFunction function);
 
 /* ---- results.c: the rows of a result ---- */
 
-/* a column: where in a block its value is, and of what type; or the type of what is in no block */
+/* The source of a column's value within a block, or only a type if the value is not in a block */
 typedef enum rb_value
 {
 	RB_VALUE_RED,
 	RB_VALUE_BLUE,
-	RB_VALUE_PART1, /* the upper half of blue */
+	RB_VALUE_PART1, /* Upper half of blue */
 	RB_VALUE_PART2,
-	RB_VALUE_DIMENSION, /* of what is told */
+	RB_VALUE_DIMENSION, /* From the payload */
 	RB_VALUE_CROSSES,
 	RB_VALUE_DISTANCE,
-	RB_VALUE_SIDE, /* of a body */
-	RB_VALUE_FROM, /* of a stretch */
+	RB_VALUE_SIDE, /* Side of a solid */
+	RB_VALUE_FROM, /* Start of an interval */
 	RB_VALUE_TO,
 	RB_VALUE_LENGTH,
 	RB_VALUE_ON_BOUNDARY,
-	RB_VALUE_RELATION, /* of two bodies */
-	RB_VALUE_BODY,     /* of a body that is checked: its id, or NULL, ... */
-	RB_VALUE_FACES,    /* ... NULL where its row could not be taken, ... */
+	RB_VALUE_RELATION, /* Relation of two solids */
+	RB_VALUE_BODY,     /* Id of a checked solid, or NULL */
+	RB_VALUE_FACES,    /* NULL if the row could not be read */
 	RB_VALUE_CLOSED,
 	RB_VALUE_ORIENTED,
-	RB_VALUE_CROSSINGS, /* ... like these, ... */
-	RB_VALUE_REASON,    /* ... or NULL, as are those that follow, where nothing is wrong */
-	RB_VALUE_VALID,     /* never NULL */
+	RB_VALUE_CROSSINGS, /* NULL if the row could not be read */
+	RB_VALUE_REASON,    /* This and the following ones: NULL if the solid is valid */
+	RB_VALUE_VALID,     /* Never NULL */
 	RB_VALUE_CODE,
 	RB_VALUE_X,
 	RB_VALUE_Y,
@@ -1090,37 +1199,40 @@ typedef enum rb_value
 	RB_VALUE_INT8_ARRAY,
 	RB_VALUE_FLOAT8_ARRAY,
 	RB_VALUE_BYTES,
-	RB_VALUE_GEOMETRY /* of a type that only the SQL function knows: rb_column_type */
+	RB_VALUE_GEOMETRY /* Type known only to the SQL function: rb_column_type */
 } rb_value;
 
 typedef enum rb_row_from
 {
-	RB_ROWS_STREAM, /* blocks of the join's stream (rb_run_next) */
-	RB_ROWS_BLOCKS, /* blocks that answers.c makes */
-	RB_ROWS_SINGLE  /* row by row, by answers.c */
+	RB_ROWS_STREAM, /* Blocks of the join's stream (rb_run_next) */
+	RB_ROWS_BLOCKS, /* Blocks made by answers.c */
+	RB_ROWS_SINGLE  /* Single rows made by answers.c */
 } rb_row_from;
 
-#define RB_RESULT_COLUMNS 11                 /* at most */
-#define RB_BLOCK_COLUMNS (2 + RB_BODY_WORDS) /* of a block: red, blue, words that are told */
+#define RB_RESULT_COLUMNS 11                 /* Maximum */
+#define RB_BLOCK_COLUMNS (2 + RB_BODY_WORDS) /* Columns of a block: red, blue, payload words */
 
 typedef struct rb_row_shape
 {
 	rb_row_from from;
-	int raw; /* so many columns of a block are needed: red, blue, words that are told */
+	int raw; /* Number of block columns needed: red, blue, payload words */
 	int columns;
 	rb_value column[RB_RESULT_COLUMNS];
-	bool made; /* some values are texts, or may be null: rb_value_made */
+	bool made; /* True if values may be texts or null: rb_value_made */
 } rb_row_shape;
 
 extern const rb_row_shape *rb_row_shape_of(rb_result result);
 extern Oid rb_value_type(rb_value value);
-/* of column i of what that call returns */
+/* Returns the type of column i of the call's result. */
 extern Oid rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i);
 
-/* row i of a block, where a value may be null, or a text, which is made in this memory context */
+/*
+ * Returns a value of row i of a block that may be null or a text, allocated in the current memory
+ * context.
+ */
 extern Datum rb_value_made(const rb_block *block, rb_value value, size_t i, bool *null);
 
-/* row i of a block, where all values are numbers */
+/* Returns a value of row i of a block whose values are all numbers. */
 static inline Datum
 rb_value_in(const rb_block *block, rb_value value, size_t i)
 {
@@ -1139,7 +1251,7 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 		case RB_VALUE_CROSSES:
 			return BoolGetDatum(RB_TOLD_CROSSES(block->told[i]));
 		case RB_VALUE_DISTANCE:
-			return (Datum) block->told[i]; /* the bits of a float8, which is passed by value */
+			return (Datum) block->told[i]; /* Bits of a float8, which is passed by value */
 		case RB_VALUE_FROM:
 			return (Datum) block->told[i * block->words];
 		case RB_VALUE_TO:
@@ -1153,75 +1265,75 @@ rb_value_in(const rb_block *block, rb_value value, size_t i)
 	}
 }
 
-/* ---- arguments.c: of an SQL function ---- */
+/* ---- arguments.c: arguments of an SQL function ---- */
 
-/* what it was called with */
+/* Arguments of a call */
 typedef struct rb_call
 {
-	rb_source source[2]; /* of each side */
-	double distance; /* rb_join_has_distance; rb_join_is_nearest: infinite where none is given */
-	uint32 nearest;  /* rb_join_is_nearest */
-	bool skip_bad;   /* bodies that are none, instead of raising an error */
-	rb_ends tile;    /* rb_join_has_tile: dims 0 where none is given */
+	rb_source source[2]; /* One per side */
+	double distance;     /* rb_join_has_distance, or rb_join_is_nearest: infinite if not given */
+	uint32 nearest;      /* Number of neighbors, for rb_join_is_nearest */
+	bool skip_bad;       /* True if invalid solids are skipped instead of raising an error */
+	rb_ends tile;        /* rb_join_has_tile: dims is 0 if not given */
 } rb_call;
 
 extern void rb_call_read(const rb_join *join, Oid function, const NullableDatum *args,
 						 rb_call *call);
 
-/* ---- backend.c: which backend ---- */
+/* ---- backend.c: choice of the backend ---- */
 
 /*
- * Before the sides are read: raises where it is known that redblue.backend asks for the
- * impossible, and has the worker started where it is likely to be needed.
+ * Raises an error if redblue.backend is known to be impossible to satisfy, and starts the worker if
+ * it is likely to be needed. Called before the sides are read.
  */
 extern void rb_backend_prepare(const char *function, const rb_source *source, int sides);
 
 /*
- * When they are read: is this join one for the worker?  If not, note (of that size) gets
- * the reason, or "" where the processor is what was wanted.
+ * Returns true if the worker should run this join. Otherwise `note` (of that size) gets the reason,
+ * or "" if the CPU was requested. Called when the sides are read.
  */
 extern bool rb_backend_is_remote(uint64 parts, int threads, char *note, size_t size);
-/* the same of a mesh that is refined, which will have so many tetrahedra, about */
+/* Returns true if the worker should refine a mesh that will have about `tets` tetrahedra. */
 extern bool rb_backend_refines(uint64 tets, int threads, char *note, size_t size);
 
 /*
- * The backend here for a join that the worker cannot have, with the reason; raises where
- * redblue.backend wants a device and this process cannot open it either.
+ * Returns the local backend for a join that the worker cannot run, with the reason. Raises an error
+ * if redblue.backend requires a device and this process cannot open it either.
  */
 extern const rb_backend *rb_backend_here(const char *function, const char *reason);
 
-/* is a device usable for joins?  text describes it, or tells why not */
+/* Returns true if a device is usable for joins. `text` describes it, or says why not. */
 extern bool rb_backend_device(char *text, size_t size);
 
-/* ---- open.c: what is to be closed before its process ends ---- */
+/* ---- open.c: cleanup before the process ends ---- */
 
 /*
- * Whatever holds memory of the core, or threads, is open.  Where the process exits, what
- * still is gets closed, by a function that says so (rb_open_end).
+ * A registered cleanup. Each owner of core memory or threads registers one. When the process exits,
+ * the remaining ones are closed by their close functions, which call rb_open_end.
  */
 typedef struct rb_open
 {
-	dlist_node node; /* in the list of all that are */
+	dlist_node node; /* In the list of all registered cleanups */
 	void (*close)(void *);
 	void *arg;
 } rb_open;
 
 extern void rb_open_begin(rb_open *open, void (*close)(void *), void *arg);
 
-/* may be said twice; the second time it does nothing */
+/* Unregisters the cleanup. May be called twice; the second call does nothing. */
 extern void rb_open_end(rb_open *open);
 
-/* once it has given its memory back: the last one sees to what is idle */
+/* Releases idle resources after the last owner has freed its memory. */
 extern void rb_open_ended(void);
 
-/* when the library is loaded: what is to happen at the end of each transaction */
+/* Installs the callback for the end of each transaction. Called when the library is loaded. */
 extern void rb_open_install(void);
 
-/* ---- run.c: open a join, take blocks, close ---- */
+/* ---- run.c: open a join, read blocks, close ---- */
 
-typedef struct rb_refused_rows rb_refused_rows; /* left_out.c */
+typedef struct rb_refused_rows rb_refused_rows; /* Defined in left_out.c */
 
-/* two snapshots with the same see the same rows */
+/* Identity of a snapshot: equal values see the same rows */
 typedef struct rb_moment
 {
 	TransactionId xmin;
@@ -1231,93 +1343,96 @@ typedef struct rb_moment
 } rb_moment;
 
 /*
- * One call's join.  It lives in a memory context and ends with it at the latest,
- * whatever happens; rb_run_close ends it sooner.
+ * The join of one call. It lives in a memory context and ends with it at the latest, even after an
+ * error; rb_run_close ends it sooner.
  */
 typedef struct rb_run
 {
 	const rb_join *join;
-	Oid user; /* with whose rights the sides were read */
+	Oid user; /* Role with whose privileges the sides were read */
 	MemoryContextCallback at_end;
 	rb_open open;
 	rb_memory *memory;
 	rb_context ctx;
-	rb_side side[2]; /* their sets until it is closed; [1] NULL in a self join */
+	rb_side side[2]; /* Their sets exist until it is closed; [1] is NULL in a self join */
 	rb_call call;
-	const rb_set *elsewhere[2]; /* in whose place a side was read again */
-	rb_spill *
-		spill; /* has all rows where they have no room here: the sides are those of a tile; NULL: that is an error */
-	rb_ends tile;     /* this one */
-	rb_stats before;  /* of the tiles before it */
-	uint32 tiles;     /* so far */
-	uint64 spilled;   /* bytes */
-	bool here;        /* tiles are joined in this process, whoever asks for the next one */
-	rb_moment moment; /* of the snapshot with which the sides were read */
+	const rb_set *elsewhere[2]; /* Remote sets whose sides were read again locally */
+	rb_spill *spill; /* Spilled rows, of which the sides are a tile; NULL without spilling */
+	rb_ends tile;    /* The current tile */
+	rb_stats before; /* Statistics of the tiles before it */
+	uint32 tiles;    /* Number of tiles so far */
+	uint64 spilled;  /* Bytes spilled */
+	/* True if tiles are joined in this process, because another thread may read them */
+	bool here;
+	rb_moment moment; /* Snapshot with which the sides were read */
 	rb_job job;
 	const rb_backend *backend;
-	rb_remote *remote; /* NULL: not asked for */
-	rb_stream *stream; /* NULL: the join is the worker's */
+	rb_remote *remote; /* NULL if the worker was not asked */
+	rb_stream *stream; /* NULL if the worker runs the join */
 	rb_progress_entry *progress;
-	bool demanded;   /* a device, or an error */
-	bool handed_out; /* pairs */
-	/* what takes its blocks in a thread, to be stopped before it is closed; or NULL */
+	bool demanded;   /* True if a device is required, or else an error */
+	bool handed_out; /* True if pairs have been returned */
+	/* Stops the thread that reads its blocks before it is closed, or NULL */
 	void (*stop_taker)(void *);
 	void *taker;
-	char note[200]; /* why this backend, or "" */
-	uint64 parts;   /* of both sides */
-	uint64 skipped; /* rows without a part, of both sides */
-	uint64 need;    /* bytes, about, known when the sides are read */
-	rb_refused_rows
-		*refused;       /* RB_BODY: reports of rows that could not be taken; NULL: there are none */
-	bool left_out_told; /* rb_run_tell_left_out */
-	double emit_ms;     /* added to by whoever makes rows of the pairs */
+	char note[200];           /* Why this backend was chosen, or "" */
+	uint64 parts;             /* Parts of both sides */
+	uint64 skipped;           /* Rows without parts, of both sides */
+	uint64 need;              /* Estimated need in bytes, known when the sides are read */
+	rb_refused_rows *refused; /* RB_BODY: reports of rows that could not be read, NULL if none */
+	bool left_out_told;       /* Set by rb_run_tell_left_out */
+	double emit_ms;           /* Time spent converting pairs to rows, in ms */
 } rb_run;
 
-/* reads the sides and starts the join, for its pairs or for their number */
+/* Reads the sides and starts the join, for its pairs or for their number. */
 extern rb_run *rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context);
 
 /*
- * The same in two steps.  The second may be taken again, with another job, and ends the one before.  May the sides be those
- * of a tile, with others to follow?
+ * Open a join in two steps: rb_run_read reads the sides, rb_run_start starts the join. rb_run_start
+ * may be called again with another job, which ends the previous one. `by_tiles` allows the sides to
+ * be those of a tile, with more tiles to follow.
  */
 extern rb_run *rb_run_read(const rb_join *join, const rb_call *call, MemoryContext context,
 						   bool by_tiles);
 extern void rb_run_start(rb_run *run, const rb_job *job);
 
-/* what the join function asks of the sides; all that remains to be said is the answer */
+/* Returns the job that the join function implies. The caller only adds the kind of result. */
 extern rb_job rb_run_job(const rb_run *run);
 
-/* from now on the ids of that side are here */
+/* Makes the ids of a side available in this process. */
 extern void rb_run_need_ids(rb_run *run, int side);
 
-/* and from now on all of its rows */
+/* Makes all rows of a side available in this process. */
 extern void rb_run_need_rows(rb_run *run, int side);
 
-/* ends that join; its answer goes with it */
+/* Ends the current join; its result is freed with it. */
 extern void rb_run_stop(rb_run *run);
 
-/* what rb_stream_words and rb_stream_groups tell, wherever the join was */
+/* Return what rb_stream_words and rb_stream_groups return, wherever the join ran. */
 extern const uint32_t *rb_run_words(const rb_run *run);
 extern bool rb_run_groups(const rb_run *run, rb_groups *groups);
 
-/* the next pairs, at least one; false when there are no more.  Can be cancelled. */
+/* Returns the next pairs, at least one. Returns false after the last one. Can be cancelled. */
 extern bool rb_run_next(rb_run *run, rb_block *block);
 
-/* what made it fail becomes an ERROR */
+/* Raises the failure of the join as an ERROR. */
 pg_noreturn extern void rb_run_raise(const rb_run *run, rb_status status);
 
-/* the same as rb_stream_next, wherever the join is; callable from any thread, but one at a time */
+/*
+ * Behaves as rb_stream_next, wherever the join is. Callable from any thread, but from one at a
+ * time.
+ */
 extern rb_status rb_run_wait(rb_run *run, int wait_ms, rb_block *block);
 
-/* ---- left_out.c: rows that are no bodies ---- */
+/* ---- left_out.c: rows that are not valid solids ---- */
 
-/* those of the side that could not be taken, as blocks of reports */
+/* Collects the side's rows that could not be read, as blocks of reports. */
 extern rb_refused_rows *rb_refused_rows_make(rb_run *run, MemoryContext context);
 
-/* the next of them; false: there are no more.  Callable from any thread. */
+/* Returns the next block of reports. Returns false after the last one. Callable from any thread. */
 extern bool rb_refused_rows_next(rb_run *run, rb_block *block);
 
-/* reasons why bodies are left out, counted by their names, which may repeat */
+/* Reasons why solids are skipped, counted by their names, which may repeat */
 #define RB_MOST_REASONS 48
 
 typedef struct rb_reason
@@ -1335,22 +1450,27 @@ typedef struct rb_reasons
 
 extern void rb_reasons_add(rb_reasons *reasons, const char *name, uint64 n);
 
-/* "132: not closed; 24: crossing itself": the most frequent ones, which are put in order */
+/*
+ * Returns the most frequent reasons, as in "132: not closed; 24: crossing itself". Sorts the
+ * reasons.
+ */
 extern char *rb_reasons_text(rb_reasons *reasons);
 
-/* a notice of bodies that are left out, once; the join has ended, or been stopped */
+/* Raises a notice about skipped solids, once. Called after the join has ended or stopped. */
 extern void rb_run_tell_left_out(rb_run *run);
 
-/* are the sides those of a tile? */
+/* Returns true if the sides are those of a tile. */
 extern bool rb_run_is_tiled(const rb_run *run);
 
-/* whoever calls that in a thread says so before, for the tiles behind the first one */
+/*
+ * Makes later tiles run in this process. Called before rb_run_wait is called from another thread.
+ */
 extern void rb_run_stay_here(rb_run *run);
 
-/* what made the join fail; callable from any thread */
+/* Returns the failure of the join. Callable from any thread. */
 extern rb_error rb_run_error(const rb_run *run);
 
-/* stops what still runs, gives all memory back; what it did can still be reported */
+/* Stops the join and frees all its memory. Its statistics can still be reported. */
 extern void rb_run_close(rb_run *run);
 
 /* ---- pairs.c: a join as a function ---- */
@@ -1359,43 +1479,47 @@ extern Datum rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join);
 extern Datum rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join);
 extern Datum rb_return_count(FunctionCallInfo fcinfo, const rb_join *join);
 
-/* ---- answers.c: what else can be said of the pairs, row by row ---- */
+/* ---- answers.c: results other than pairs, row by row ---- */
 
 /*
- * One call's answer.  It lives in a memory context, as its run does, and ends with it.
- * Counts, hits and groups come in the order in which the rows of that side were
- * read, once for each id, however many rows have it: a row of counts is a row of GROUP BY.
+ * The aggregate result of one call. It lives in a memory context, as its run does, and ends with
+ * it. Counts, matched rows and grouped pairs come in the order in which the rows of that side were
+ * read, once for each distinct id. A row of counts is therefore a row of GROUP BY.
  *
- *		rb_answer_rows *answer = rb_answer_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, call, context);
- *		Datum values[RB_RESULT_COLUMNS];
+ *	rb_answer_rows *answer = rb_answer_open(join, RB_RESULT_COUNTS, RB_OF_BLUE, call, context);
+ *	Datum values[RB_RESULT_COLUMNS];
  *
- *		while (rb_answer_next(answer, values))
- *			use(values);
- *		rb_last_run_set(rb_answer_run(answer));
+ *	while (rb_answer_next(answer, values))
+ *		use(values);
+ *	rb_last_run_set(rb_answer_run(answer));
  */
 typedef struct rb_answer_rows rb_answer_rows;
 
 /*
- * Reads the sides and has all counted; can be cancelled.  `of`: whose ids; of a self join
- * RB_OF_BOTH counts each pair for both of its ids, RB_OF_RED for the first (id1) alone.
- * Groups of a self join are of both.  It does not matter to the number of pairs and to blocks.
+ * Reads the sides and computes the result. Can be cancelled. `of` selects the side whose ids are
+ * returned. In a self join, RB_OF_BOTH counts each pair for both of its ids, and RB_OF_RED only for
+ * the first (id1); grouped pairs of a self join always use both. The number of pairs and blocks do
+ * not depend on `of`.
  */
 extern rb_answer_rows *rb_answer_open(const rb_join *join, rb_result result, rb_of of,
 									  const rb_call *call, MemoryContext context);
 
-/* the next row, none of it null; what the values point to is valid until the next call */
+/* Returns the next row, without nulls. Values passed by reference are valid until the next call. */
 extern bool rb_answer_next(rb_answer_rows *rows, Datum *values);
 
-/* counts and hits, many at once: ids in red, counts in blue; false when there are no more */
+/*
+ * Returns counts and matched rows in blocks: ids in red, counts in blue. Returns false after the
+ * last one.
+ */
 extern bool rb_answer_block(rb_answer_rows *rows, rb_block *block);
 
-/* for what it did */
+/* Returns the run, for its statistics. */
 extern rb_run *rb_answer_run(const rb_answer_rows *rows);
 
-/* no more rows are wanted; after an error its context does that */
+/* Ends early. After an error, the memory context does so. */
 extern void rb_answer_close(rb_answer_rows *rows);
 
-/* whose ids a function tells of: red's, or both of a self join */
+/* Returns whose ids a function reports: red's, or both in a self join. */
 static inline rb_of
 rb_join_tells_of(const rb_join *join)
 {
@@ -1404,41 +1528,44 @@ rb_join_tells_of(const rb_join *join)
 
 extern Datum rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join);
 
-/* ---- info.c: what the last join did ---- */
+/* ---- info.c: report of the last join ---- */
 
 typedef struct rb_report
 {
 	rb_stats stats;
-	char note[200]; /* why this backend, or "" */
-	uint64 skipped; /* rows without a part, of both sides */
+	char note[200]; /* Why this backend was chosen, or "" */
+	uint64 skipped; /* Rows without parts, of both sides */
 	uint64 parts;
-	uint32 tiles;   /* that were joined one after the other; 0: it was joined whole */
-	uint64 spilled; /* bytes that waited in temporary files */
+	uint32 tiles;   /* Tiles joined one after the other, 0 if joined as a whole */
+	uint64 spilled; /* Bytes written to temporary files */
 	const rb_join *join;
-	Oid user;        /* who ran it */
-	rb_side side[2]; /* their sets may be gone */
+	Oid user;        /* Role that ran it */
+	rb_side side[2]; /* Their sets may be freed */
 } rb_report;
 
 extern void rb_report_of(const rb_run *run, rb_report *report);
 extern char *rb_report_detail(const rb_report *report, rb_stage stage);
 extern char *rb_report_device(const rb_report *report);
 
-/* ---- cached.c ---- */
+/* ---- cached.c: functions on cached tables ---- */
 
-/* "triangles", as redblue_cache() has it */
+/* Returns the name of a kind as redblue_cache() shows it, as in "triangles". */
 extern const char *rb_kept_kind_name(rb_kind kind);
 
-/* what redblue_last_run() tells from now on */
+/* Sets the run that redblue_last_run() reports. */
 extern void rb_last_run_set(const rb_run *run);
 
-/* the same of what is no join: a line a stage, the last one without a name */
+/*
+ * A line of redblue_last_run() for an operation other than a join: one per stage, ended by a line
+ * without a name
+ */
 typedef struct rb_last_line
 {
-	const char *stage; /* NULL: there are no more */
+	const char *stage; /* NULL in the line after the last one */
 	uint64 count;
 	double ms;
 	char detail[200];
-	const char *backend; /* NULL: the processor, with those threads */
+	const char *backend; /* NULL for the CPU, with its number of threads */
 	char device[200];
 } rb_last_line;
 
@@ -1446,82 +1573,106 @@ typedef struct rb_last_line
 
 extern void rb_last_lines_set(const rb_last_line *lines, int threads);
 
-/* the line of a device that had a share of the join, or (RB_CARDS) of the processor; false: it had none */
+/*
+ * Fills the line of a device, or of the CPU if `card` is RB_CARDS. Returns false if it had no part
+ * in the join.
+ */
 extern bool rb_report_card(const rb_report *report, int card, rb_last_line *line);
 
 extern void rb_info_install(void);
 
-/* ---- into.c ---- */
+/* ---- into.c: insertion of rows into a table ---- */
 
-/* no trigger, index, policy, ...: may rows go to it as they are? */
+/*
+ * Returns true if rows may be inserted directly: the table has no trigger, index, policy and so on.
+ */
 extern bool rb_is_plain_table(Relation rel);
 
-/* ======== plan: what the planner asks and is told ======== */
+/* ======== plan: support for the planner ======== */
 
-/* ---- function.c: of the catalog ---- */
+/* ---- function.c: functions in the catalog ---- */
 
-/* the join whose pairs an SQL function returns, or NULL */
+/* Returns the join whose pairs an SQL function returns, or NULL. */
 extern const rb_join *rb_join_of_function(Oid function);
 
-/* is it one of ours, with whatever settings of its own? */
+/* Returns true if the function is one of redblue's, whatever its own settings. */
 extern bool rb_is_supported(Oid function);
 
-/* ---- support.c: what the planner asks ---- */
+/* ---- support.c: planner support functions ---- */
 
 extern Datum redblue_support(PG_FUNCTION_ARGS);
 
-/* how many rows of that side are in any of so many pairs of the call; false: its sizes are not known */
+/*
+ * Estimates the number of rows of a side that occur in `pairs` pairs of the call. Returns false if
+ * the sizes of the sides are unknown.
+ */
 extern bool rb_expect_ids(const FuncExpr *call, rb_of of, double pairs, double *ids);
 
 /* ---- look.c: relations, before the statement runs ---- */
 
 /*
- * The relation, locked with AccessShareLock, or NULL: where it is none, where the
- * caller may not read it, or where one would have to wait.
+ * Opens the relation with AccessShareLock. Returns NULL if it does not exist, if the caller may not
+ * read it, or if the lock is not available at once.
  */
 extern Relation rb_look_at(Oid relid);
 
-/* the same of a child or a partition, for which the rights are those of the parent */
+/* Opens a child or a partition, to which the privileges of its parent apply. */
 extern Relation rb_look_at_child(Oid relid);
 
-/* May its pages be read, by the catalogs and by the planner?  false, too, where asking the planner would be a wait. */
+/*
+ * Returns true if the catalogs and the planner allow its pages to be read directly. Returns false,
+ * too, if asking the planner would have to wait for a lock.
+ */
 extern bool rb_look_is_plain(Relation rel);
 
-/* are all sides constants that name tables without policies?  With `stay` they then stay locked. */
+/*
+ * Returns true if all sides are constants that name tables without policies. With `stay`, the
+ * tables stay locked.
+ */
 extern bool rb_sides_are_tables(const rb_join *join, List *args, bool stay);
 
-/* ---- sample.c: some rows of a table ---- */
+/* ---- sample.c: a sample of a table's rows ---- */
 
 typedef struct rb_sampled
 {
-	bool any_leaf; /* wanted: triangles of whatever geometries there are, ... */
-	bool flat;     /* ... in the plane; so it is as well where the first one has no Z */
-	rb_ends tile;  /* only rows that it has use for, with pairs within that distance; dims 0: all */
+	bool any_leaf; /* True if triangles of any geometries are needed */
+	bool flat;     /* Project to the plane; also set if the first geometry has no Z */
+	/*
+	 * Sample only rows that can be in a pair of this tile, within `distance`; dims is 0 for all
+	 * rows
+	 */
+	rb_ends tile;
 	double distance;
-	const rb_set *set; /* with one holder; ids tell rows apart and are no ids of the user's */
-	double rows;       /* of these in the table, about, that have parts */
-	bool all;          /* the set has them all */
+	const rb_set *set; /* With one reference; its ids distinguish rows and are not the user's */
+	double rows;       /* Estimated number of such rows with parts in the table */
+	bool all;          /* True if the set has all rows */
 } rb_sampled;
 
 /*
- * Rows of a plain table that may be read, as an active snapshot sees them.  Another seed
- * gives other rows.  False where nothing can be said of the table.
+ * Samples the rows of a readable plain table that the active snapshot sees. A different seed
+ * selects other rows. Returns false if the table cannot be sampled.
  */
 extern bool rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed,
 						   rb_memory *memory, rb_sampled *sampled);
 
-/* ---- expect.c: how many pairs of rows ---- */
+/* ---- expect.c: estimated number of pairs ---- */
 
-/* of a triangle with its neighbours in its mesh, each pair once: those it shares a corner with */
+/* Average number of neighbors that a mesh triangle shares a vertex with, each pair counted once */
 #define RB_SELF_PAIRS 6
 
-/* of a call whose support function was asked; NULL: of a function that is another one in fact */
+/*
+ * Returns the join of a call whose support function was invoked, or NULL if the call is to a
+ * different function.
+ */
 extern const rb_join *rb_join_of_call(const FuncExpr *call);
 
-/* false: there is no telling */
+/* Estimates the number of pairs. Returns false if no estimate is possible. */
 extern bool rb_expect_pairs(const FuncExpr *call, double *pairs);
 
-/* the same of the geometries in columns of two tables, or of one and itself, each row with each: RB_MEET or RB_WITHIN */
+/*
+ * A geometry column. rb_expect_geometries estimates the pairs of two such columns, or of one with
+ * itself, for RB_MEET or RB_WITHIN.
+ */
 typedef struct rb_geometry_column
 {
 	Oid relid;
@@ -1531,9 +1682,12 @@ typedef struct rb_geometry_column
 extern bool rb_expect_geometries(const rb_geometry_column *column, rb_predicate predicate,
 								 double distance, double *pairs);
 
-/* ---- late.c: pairs are not counted while planning ---- */
+/* ---- late.c: no counting of pairs during planning ---- */
 
-/* the call in a form that the planner does not compute, or NULL where it is that already */
+/*
+ * Returns the call in a form that the planner does not evaluate, or NULL if it already has that
+ * form.
+ */
 extern Node *rb_not_while_planning(const FuncExpr *call);
 
 /* ---- serial.c: plans that must not run in parallel mode ---- */
@@ -1542,34 +1696,34 @@ extern void rb_serial_install(void);
 
 /* ======== scan: a call in FROM, row by row ======== */
 
-/* ---- scan_path.c: the functions in FROM, row by row ---- */
+/* ---- scan_path.c: paths for the functions in FROM ---- */
 
 extern void rb_scan_install(void);
 
-/* ---- scan_explain.c: such a scan in EXPLAIN ---- */
+/* ---- scan_explain.c: such scans in EXPLAIN ---- */
 
 struct ExplainState;
 
-/* a line of what a stage did */
+/* Shows the line of a stage. */
 extern void rb_explain_stage(struct ExplainState *es, const char *name, uint64 count, double ms,
 							 const char *detail);
 
-/* ---- upper_path.c: what is only counted above such a scan ---- */
+/* ---- upper_path.c: aggregates that only count the rows of such a scan ---- */
 
 extern void rb_upper_install(void);
 
-/* ---- share.c: pairs for parallel workers ---- */
+/* ---- share.c: a queue of pairs for parallel workers ---- */
 
 typedef struct rb_share rb_share;
 typedef struct rb_pump rb_pump;
 
-#define RB_SHARE_PAIRS 512 /* that are taken at once, at most */
+#define RB_SHARE_PAIRS 512 /* Maximum number of pairs read at once */
 
 extern Size rb_share_size(void);
 extern void rb_share_init(rb_share *share);
 extern rb_pump *rb_pump_start(rb_run *run, rb_share *share);
 extern void rb_pump_stop(rb_pump *pump);
-/* the next block, of n 0 at the end, into arrays of RB_SHARE_PAIRS; told may be NULL */
+/* Reads the next block into arrays of RB_SHARE_PAIRS. Its n is 0 at the end. told may be NULL. */
 extern void rb_share_take(rb_share *share, const char *function, rb_block *block);
 
 #endif /* RB_PG_H */

@@ -1,15 +1,15 @@
 /*
  * rights.c
- *	  A relation that the caller gave is opened: rights first, then the lock.
+ *	  Opens a relation that the caller named, after checking the caller's privileges.
  *
- * SQL finds a table by its name, and to look into a schema is a right of its own
- * (USAGE).  A regclass may be a bare OID, for which no name was looked up.  So the
- * right to the schema is checked here, at each call, for the role that calls.
+ * SQL finds a table by its name, and looking into a schema requires the privilege USAGE. A regclass
+ * may be a bare OID, for which no name was looked up. The privilege on the schema is therefore
+ * checked here, at each call, for the calling role.
  *
- * Who may not use a table must not lock it either: a lock that is granted stops
- * others, and one that waits stops all who come after it.  So nothing is locked
- * before the rights are there.  As the wait for the lock may be long, they are checked
- * once more after it.
+ * A role that may not use a table must not lock it either: a granted lock blocks other sessions,
+ * and a waiting lock blocks all sessions that queue behind it. Nothing is therefore locked before
+ * the privileges are checked. They are checked again after the lock is granted, because the wait
+ * may be long.
  */
 #include "pg/base/rb_pg.h"
 
@@ -61,7 +61,10 @@ refuse_kind(Form_pg_class form, AclMode right, const char *function, const char 
 					 : errhint("Give a table, a view or a foreign table.")));
 }
 
-/* the right to all of the relation, or to any of its columns: the reader checks which are needed */
+/*
+ * Returns true if the role has the privilege on the relation or on any of its columns. The reader
+ * later checks the columns that it needs.
+ */
 static bool
 has_right(Oid relid, AclMode right)
 {
@@ -69,7 +72,7 @@ has_right(Oid relid, AclMode right)
 		   pg_attribute_aclcheck_all(relid, GetUserId(), right, ACLMASK_ANY) == ACLCHECK_OK;
 }
 
-/* raises what SQL raises where the name is looked up and the table is used */
+/* Raises the errors that SQL raises when it looks up the name and uses the table. */
 static void
 ask_rights(Oid relid, AclMode right, const char *function, const char *argument)
 {

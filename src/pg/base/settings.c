@@ -1,6 +1,6 @@
 /*
  * settings.c
- *	  What users can set: redblue.backend and its kin.
+ *	  Defines and checks the settings of the extension (redblue.*).
  */
 #include "pg/base/rb_pg.h"
 
@@ -18,7 +18,7 @@
 
 #define RB_MAX_GRID 1024
 #define RB_MAX_THREADS 256
-/* with no better knowledge: a database has other things to do with its cores */
+/* Default limit, because a database server needs its cores for other work, too */
 #define RB_AUTO_THREADS 8
 #define RB_PARTS_PER_THREAD 4096
 
@@ -49,14 +49,17 @@ static const struct config_enum_entry cache_choices[] = {{"auto", RB_CACHE_AUTO,
 														 {"off", RB_CACHE_OFF, false},
 														 {NULL, 0, false}};
 
-/* a switch where there is no most, a choice where there are choices, a text where there is room for one, else a number */
+/*
+ * A setting. It is a string if its variable is gpu_devices, an enum if it has choices, a Boolean if
+ * `most` is 0, and otherwise an integer.
+ */
 typedef struct setting
 {
 	const char *name;
 	const char *text;
 	const char *more;
 	void *variable;
-	int value; /* at first */
+	int value; /* Default value */
 	int least;
 	int most;
 	const struct config_enum_entry *choices;
@@ -112,7 +115,7 @@ static const setting settings[] = {
 	 INT_MAX, NULL, PGC_SIGHUP, GUC_UNIT_KB},
 };
 
-/* ---- a list of devices ---- */
+/* ---- the list of devices ---- */
 
 static bool
 is_text(const setting *s)
@@ -120,7 +123,10 @@ is_text(const setting *s)
 	return s->variable == &gpu_devices;
 }
 
-/* a bit for each, 0: all; false: it is no such list, and why */
+/*
+ * Parses a device list into a bit set, which is 0 for all devices. Returns false with the reason if
+ * the list is invalid.
+ */
 static bool
 parse_devices(const char *text, uint32 *cards, char *fault, size_t size)
 {
@@ -182,7 +188,10 @@ check_devices(char **value, void **extra, GucSource source)
 	return true;
 }
 
-/* parsed once more: to hand a number over takes memory, and a session that has none must not end for that */
+/*
+ * Parses the list again. Passing the parsed value in `extra` would need an allocation, and a failed
+ * allocation must not end the session.
+ */
 static void
 assign_devices(const char *value, void *extra)
 {
@@ -191,7 +200,7 @@ assign_devices(const char *value, void *extra)
 	(void) parse_devices(value, &rb_setting_cards, fault, sizeof fault);
 }
 
-/* ---- values that were set before the settings were known ---- */
+/* ---- values set before the settings were defined ---- */
 
 static bool
 is_choice(const setting *s, const char *value)
@@ -213,7 +222,7 @@ list_choices(const setting *s)
 	return list.data;
 }
 
-/* as SET says it of a setting that it knows */
+/* Raises the error that SET raises for an invalid value of a defined setting. */
 static void
 check_value(const setting *s, const char *value)
 {
@@ -258,14 +267,16 @@ check_value(const setting *s, const char *value)
 }
 
 /*
- * Until this library is loaded, by the first use in a session, PostgreSQL takes any value
- * of redblue.backend and its kin, and then drops a wrong one with a warning: a join would
- * run where it was not to.  So a wrong value that this session has SET is an error of that
- * first use.  It comes before anything is defined or installed: the next use comes here again, and
- * a right value will do.
+ * Raises an error for an invalid value that the session set before the library was loaded.
  *
- * A value of the configuration, of a role, a database or a connection is no error, nor
- * is any while the library is preloaded: it would keep people from logging in.
+ * Until the first use in a session loads this library, PostgreSQL accepts any value of a redblue.*
+ * setting as a placeholder. When the setting is defined, it drops an invalid value with only a
+ * warning, and a join could run where the user did not want it to. An invalid value from SET is
+ * therefore an error of that first use. The check runs before anything is defined or installed, so
+ * that the next use repeats it and succeeds with a valid value.
+ *
+ * Values from the configuration file, a role, a database or a connection raise no error, and
+ * neither do any values while the library is being preloaded, because users could not log in.
  */
 void
 rb_settings_check(void)
@@ -319,9 +330,11 @@ rb_setting_backend_name(void)
 }
 
 /*
- * Threads for a join of so many parts.  Automatic: one for each core that this process
- * may run on (in a container these are not all), but no more than have something to do:
- * on a busy machine threads that wait for each other cost more than a small join.
+ * Returns the number of threads for a join of `parts` parts.
+ *
+ * The automatic choice is one thread per core that this process may use (in a container, these may
+ * not be all cores), up to RB_AUTO_THREADS, but no more than have enough work: on a busy machine,
+ * waiting for each other can cost more than a small join itself.
  */
 int
 rb_threads(uint64 parts)
