@@ -83,7 +83,6 @@ server_start()
 		unix_socket_directories = '$work/server'
 		fsync = off
 		full_page_writes = off
-		synchronous_commit = off
 		max_wal_size = 4GB
 		shared_buffers = 256MB
 		${1:-}

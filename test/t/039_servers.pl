@@ -22,7 +22,7 @@ sub node
 	my ($name) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init;
-	$node->append_conf('postgresql.conf', "autovacuum = off\nfull_page_writes = off\nsynchronous_commit = off\n");
+	$node->append_conf('postgresql.conf', "autovacuum = off\nfull_page_writes = off\n");
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE DATABASE gis');
 	mkdir "$hosts/$name" or die;

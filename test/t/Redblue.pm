@@ -30,6 +30,7 @@ sub long_run { return $ENV{REDBLUE_LONG} // 0 }
 # A running server whose database postgres has redblue, and PostGIS where there is one.
 # REDBLUE_CUSTOM_SCAN=off: without the scan, so that every join runs in the function.
 # REDBLUE_SCAN_SIZE=0: small tables, too, are read by several processes.
+# Commits stay synchronous: VACUUM marks no page all-visible before the commit that wrote it is on disk.
 sub new_server
 {
 	my ($name, $conf) = @_;
@@ -38,8 +39,8 @@ sub new_server
 	$node->append_conf('postgresql.conf', <<"CONF" . ($conf // ''));
 shared_buffers = 256MB
 max_wal_size = 4GB
+fsync = off
 full_page_writes = off
-synchronous_commit = off
 autovacuum = off
 redblue.custom_scan = @{[$ENV{REDBLUE_CUSTOM_SCAN} // 'on']}
 min_parallel_table_scan_size = @{[$ENV{REDBLUE_SCAN_SIZE} // '8MB']}
