@@ -1,6 +1,6 @@
 /*
  * context.c
- *	  What belongs to one call: names of statuses and stages, the first error.
+ *	  Implements the context of a call: names of statuses and stages, the first error.
  */
 #include "core/base/redblue.h"
 

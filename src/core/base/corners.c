@@ -1,9 +1,9 @@
 /*
  * corners.c
- *	  Which points are one, by a hash table of their coordinates.
+ *	  Finds points with equal coordinates, by a hash table.
  *
- * Of a closed surface there are half as many different corners as triangles, of triangles that
- * have nothing in common three times as many.  The table begins small, which is fast, and grows.
+ * A closed surface has half as many distinct vertices as triangles; unconnected triangles have
+ * three times as many. The table starts small, which is fast, and grows.
  */
 #include "core/base/rb_corners.h"
 
@@ -29,7 +29,7 @@ is_same(const double *a, const double *b)
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-/* the place of that point in the table: of the first one there, or empty */
+/* Returns the slot of a point in the table: that of its first occurrence, or an empty one. */
 static uint32_t
 look_up(const rb_corners *c, const double *t, uint32_t mask, uint32_t point)
 {
@@ -41,7 +41,7 @@ look_up(const rb_corners *c, const double *t, uint32_t mask, uint32_t point)
 	return at;
 }
 
-/* a table of that size, a power of two, of the different ones among the first n points */
+/* Builds a table of that size, a power of two, of the distinct points among the first n. */
 static rb_status
 make_table(rb_context *ctx, rb_corners *c, const double *t, size_t size, uint32_t n)
 {

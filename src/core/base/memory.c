@@ -1,40 +1,38 @@
 /*
  * memory.c
- *	  One budget for everything that a call holds.
+ *	  Allocates all memory of a call within one budget.
  *
- * A join may need gigabytes, and the machine belongs to a database.  So every
- * block is taken through here, counted against the limit before it is taken,
- * and threaded on a list, so that one call frees them all whatever went wrong.
+ * A join may need gigabytes, and it shares the machine with a database. Therefore every block is
+ * allocated here, counted against the limit before it is allocated, and linked into a list, so that
+ * one call frees all blocks whatever went wrong.
  *
- * Blocks of 64 KiB and more are mapped, the large ones with transparent huge pages:
- * touching fresh 4 KiB pages costs several times the copy that fills them.  They grow
- * by mremap, which moves page tables and not bytes.  (The heap would do for those of less
- * than 1 MiB, but it has an arena for each thread, and each keeps what it once needed for
- * as long as the process lives.)
+ * Blocks of 64 KiB and more are mapped, the large ones with transparent huge pages: touching fresh
+ * 4 KiB pages costs several times the copy that fills them. They grow by mremap, which moves page
+ * tables instead of bytes. (The heap could serve blocks below 1 MiB, but it has an arena for each
+ * thread, and each arena keeps its peak size for the lifetime of the process.)
  *
- * When freed they go to a pool of this process and are handed out again with their pages
- * in place: a fresh page costs more than all else that is done with it (1.1 GB of huge pages:
- * 240 ms to touch, 110 ms to fill again).  So a join that is repeated is to find all its pages:
+ * Freed blocks go to a pool of this process and are reused with their pages in place. A fresh page
+ * costs more than all other work on it (1.1 GB of huge pages: 240 ms to touch, 110 ms to fill
+ * again), so a repeated join should find all its pages in the pool:
  *
  *	 pool, by address	[idle    ][used][idle ]      [used][idle          ]
- *						 neighbours that touch become one block again
+ *						 adjacent idle blocks are merged
  *
- *	 a new block		the smallest idle one that will do, cut from its end;
- *						or the largest, where it is half of what is wanted, and remapped
- *	 a growing one		what is idle behind it; or moves to the front of a larger idle
- *						block, whose rest is left to it from then on; or is remapped
+ *	 a new block		the smallest idle block that fits, cut from its end;
+ *						or the largest, if it is half the size or more, remapped
+ *	 a growing block	the idle bytes behind it; or it moves to the front of a larger
+ *						idle block, whose rest is reserved for it; or it is remapped
  *
- * A block is cut to what was asked for, so a call needs and counts the same whatever ran
- * before it.  What is idle and what is used are together within the limit.
+ * A block is cut to the requested size, so the memory that a call needs and counts does not depend
+ * on what ran before. Idle and used blocks together stay within the limit.
  *
- * Three things take idle memory back.  Who is about to leave it alone for a while offers
- * it to the kernel, which then takes pages when it is short of memory, and only then
- * (MADV_FREE; with huge pages that costs 0.5 ms a GB, and nothing to who uses them again).
- * Who stays idle drops it: it counts as committed otherwise, and as resident.  And when
- * the system refuses a fresh block, all idle ones are given back first.
+ * Idle memory is given back in three ways. Before a longer pause, the caller offers it to the
+ * kernel, which takes the pages only when memory is short (MADV_FREE; with huge pages this costs
+ * 0.5 ms per GB, and reuse costs nothing). A process that stays idle drops it, because it otherwise
+ * counts as committed and resident. If the system refuses a fresh block, all idle blocks are
+ * released first.
  *
- * Each block starts with a header of 64 bytes, so the caller's bytes are
- * aligned to a cache line.
+ * Each block starts with a header of 64 bytes, so the caller's bytes are aligned to a cache line.
  */
 #define _GNU_SOURCE
 #include "core/base/rb_base.h"
@@ -46,25 +44,25 @@
 #include <sys/mman.h>
 
 #define RB_MAPPED_FROM ((size_t) 1 << RB_SIZE(16, 12)) /* smaller blocks come from malloc */
-#define RB_HUGE_FROM ((size_t) 1 << 20)                /* larger ones get huge pages */
-#define RB_MAP_STEP ((size_t) 1 << RB_SIZE(14, 12))    /* mapped blocks are multiples of this */
-#define RB_HUGE_STEP ((size_t) 1 << RB_SIZE(18, 12))   /* or of this */
-#define RB_LINE ((size_t) 64)                          /* of the cache */
+#define RB_HUGE_FROM ((size_t) 1 << 20)                /* larger blocks get huge pages */
+#define RB_MAP_STEP ((size_t) 1 << RB_SIZE(14, 12))    /* granularity of mapped blocks */
+#define RB_HUGE_STEP ((size_t) 1 << RB_SIZE(18, 12))   /* granularity of blocks with huge pages */
+#define RB_LINE ((size_t) 64)                          /* cache line */
 #define RB_HUGE_PAGE ((size_t) 1 << 21)
-/* idle blocks that a process keeps, unless it is told how much (rb_memory_set_idle) */
+/* Default limit of a process's pool of idle blocks (rb_memory_set_idle) */
 #define RB_POOL_BYTES ((uint64_t) 64 << 20)
-/* a block that grows moves into an idle one that is at most so many times as large */
+/* Maximum size of an idle block relative to the growing block that moves into it */
 #define RB_GROW_INTO 16
 
 typedef struct rb_memory_block
 {
 	struct rb_memory_block *prev;
 	struct rb_memory_block *next;
-	size_t size; /* header included; what was mapped or malloc'ed */
+	size_t size; /* bytes mapped or allocated, including the header */
 	bool mapped;
-	bool huge;    /* mapped with huge pages; stays so if it shrinks */
-	bool offered; /* idle, and the kernel may have taken pages */
-	bool behind;  /* idle, behind a block that grows */
+	bool huge;    /* mapped with huge pages; unchanged if the block shrinks */
+	bool offered; /* idle, and the kernel may have reclaimed pages */
+	bool behind;  /* idle, and reserved for the growing block before it */
 	char pad[64 - 3 * sizeof(void *) - 4 * sizeof(bool)];
 } rb_memory_block;
 
@@ -74,7 +72,7 @@ struct rb_memory
 	uint64_t limit;
 	uint64_t used;
 	uint64_t peak;
-	rb_memory_block blocks; /* head of the ring of blocks in use */
+	rb_memory_block blocks; /* head of the ring of used blocks */
 };
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -98,7 +96,7 @@ ring_remove(rb_memory_block *block)
 	block->next->prev = block->prev;
 }
 
-/* ---- the pool; whoever calls these holds its lock ---- */
+/* ---- the pool; callers of these functions hold its lock ---- */
 
 static char *
 end_of(const rb_memory_block *block)
@@ -106,7 +104,7 @@ end_of(const rb_memory_block *block)
 	return (char *) block + block->size;
 }
 
-/* a block, or the rest of one, that starts here */
+/* Initializes the header of a block, or of the rest of one, at that address. */
 static rb_memory_block *
 make_block(void *start, size_t size, bool huge)
 {
@@ -120,14 +118,14 @@ make_block(void *start, size_t size, bool huge)
 	return block;
 }
 
-/* what is of one sort lies in mappings of one sort, which the kernel joins as we do */
+/* Returns true if two blocks are adjacent and of one type. The kernel merges such mappings, too. */
 static bool
 touches(const rb_memory_block *block, const rb_memory_block *next)
 {
 	return end_of(block) == (const char *) next && block->huge == next->huge;
 }
 
-/* takes the next block in, if it starts where this one ends */
+/* Merges a block with the next one if they are adjacent. */
 static void
 join_next(rb_memory_block *block)
 {
@@ -161,7 +159,7 @@ pool_put(rb_memory_block *block)
 		join_next(before);
 }
 
-/* the first bytes of an idle block; the rest stays where it is, for who grows */
+/* Removes the first bytes of an idle block from the pool and reserves the rest for their growth. */
 static rb_memory_block *
 cut_front(rb_memory_block **link, size_t size)
 {
@@ -181,7 +179,10 @@ cut_front(rb_memory_block **link, size_t size)
 	return make_block(block, size, block->huge);
 }
 
-/* its last bytes, so that what lies before it can still grow */
+/*
+ * Removes the last bytes of an idle block from the pool, so that the block before it can still
+ * grow.
+ */
 static rb_memory_block *
 cut_end(rb_memory_block **link, size_t size)
 {
@@ -195,9 +196,9 @@ cut_end(rb_memory_block **link, size_t size)
 }
 
 /*
- * The best idle block of that sort: the smallest that will do.  For one that grows the
- * largest, if it is not so large that somebody else should have it.  What lies behind a
- * block that grows is left to that one, as long as there is another.
+ * Finds the best idle block of a type, or NULL: the smallest that fits. For a growing block it is
+ * the largest of at most RB_GROW_INTO times the size, if there is one. A block that is reserved for
+ * the growth of another block is taken only if no other fits.
  */
 static rb_memory_block **
 find_idle(size_t size, bool huge, bool grows)
@@ -220,7 +221,7 @@ find_idle(size_t size, bool huge, bool grows)
 	return best;
 }
 
-/* the largest one of that sort, if it is at least half of that */
+/* Finds the largest idle block of a type with at least half of that size. */
 static rb_memory_block **
 find_half(size_t size, bool huge)
 {
@@ -233,7 +234,7 @@ find_half(size_t size, bool huge)
 	return best;
 }
 
-/* gives back all but so much */
+/* Gives idle blocks back to the system until at most keep_bytes are left. */
 static void
 pool_trim(uint64_t keep_bytes)
 {
@@ -258,7 +259,10 @@ pool_trim(uint64_t keep_bytes)
 
 /* ---- the pool, for all threads ---- */
 
-/* an idle block of that size; of a new one it may be less; NULL: none */
+/*
+ * Takes an idle block of that size from the pool; for a new block it may be smaller. NULL if there
+ * is none.
+ */
 static rb_memory_block *
 pool_take(size_t size, bool huge, bool grows)
 {
@@ -279,7 +283,7 @@ pool_take(size_t size, bool huge, bool grows)
 	return block;
 }
 
-/* the block grows by what is idle behind it, if that suffices */
+/* Extends a block by the idle bytes behind it, if they suffice. */
 static bool
 pool_extend(rb_memory_block *block, size_t size)
 {
@@ -300,7 +304,7 @@ pool_extend(rb_memory_block *block, size_t size)
 	return extends;
 }
 
-/* so much is used, but not of the pool: what is idle and what is used stay within the limit */
+/* Trims the pool so that idle blocks and `used` bytes together stay within the limit. */
 static void
 pool_make_room(const rb_memory *memory, uint64_t used)
 {
@@ -371,8 +375,8 @@ rb_memory_drop_idle(void)
 }
 
 /*
- * Whole huge pages only: a part would split one.  The header, which lies before the
- * first, must stay as it is.
+ * Offers whole huge pages only, since a part would split one. The headers precede these pages and
+ * must stay intact.
  */
 void
 rb_memory_offer_idle(void)
@@ -390,7 +394,7 @@ rb_memory_offer_idle(void)
 	pthread_mutex_unlock(&pool_lock);
 }
 
-/* ---- a budget ---- */
+/* ---- budget ---- */
 
 rb_memory *
 rb_memory_create(uint64_t limit_bytes)
@@ -458,7 +462,7 @@ refuse(rb_error *error, rb_status status, uint64_t need, uint64_t limit)
 	return status;
 }
 
-/* take `bytes` from the budget; *used becomes what is then used */
+/* Charges `bytes` to the budget and sets *used to the new total. */
 static rb_status
 budget_take(rb_memory *memory, uint64_t bytes, uint64_t *used, rb_error *error)
 {
@@ -506,7 +510,7 @@ rb_memory_refund(rb_memory *memory, uint64_t bytes)
 
 /* ---- blocks ---- */
 
-/* a mapping of that size: fresh, or the old one's pages and more */
+/* Maps a block of that size, or remaps the old one and grows it. */
 static void *
 map_once(rb_memory_block *old, size_t size)
 {
@@ -519,7 +523,7 @@ map_once(rb_memory_block *old, size_t size)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-/* where the system has no memory, the idle blocks go: they are of use to nobody now */
+/* Maps or remaps a block. If the system has no memory, releases all idle blocks and tries again. */
 static rb_memory_block *
 block_map(rb_memory_block *old, size_t size, bool huge)
 {
@@ -533,11 +537,11 @@ block_map(rb_memory_block *old, size_t size, bool huge)
 	if (map == NULL)
 		return NULL;
 	if (huge)
-		madvise(map, size, MADV_HUGEPAGE); /* a wish; without it we are only slower */
+		madvise(map, size, MADV_HUGEPAGE); /* only a hint; without huge pages the join is slower */
 	return make_block(map, size, huge);
 }
 
-/* a block without content; used is what is in use with it */
+/* Allocates a block without content. `used` is the total in use, including this block. */
 static rb_memory_block *
 block_new(const rb_memory *memory, size_t size, bool grows, uint64_t used)
 {
@@ -549,7 +553,7 @@ block_new(const rb_memory *memory, size_t size, bool grows, uint64_t used)
 		return block;
 	pool_make_room(memory, used);
 	whole = block_map(block, size, huge);
-	/* it may have been several mappings, which cannot be remapped as one */
+	/* The idle block may consist of several mappings, which cannot be remapped as one. */
 	if (whole == NULL && block != NULL)
 	{
 		block_release(block);
@@ -558,7 +562,10 @@ block_new(const rb_memory *memory, size_t size, bool grows, uint64_t used)
 	return whole;
 }
 
-/* a block of that size with the content of the old one, which is gone; NULL: it is still there */
+/*
+ * Resizes a block, keeping its content. Returns NULL on failure, in which case the old block is
+ * unchanged.
+ */
 static rb_memory_block *
 block_resize(const rb_memory *memory, rb_memory_block *old, size_t size, uint64_t used)
 {
@@ -598,7 +605,7 @@ block_resize(const rb_memory *memory, rb_memory_block *old, size_t size, uint64_
 	return block;
 }
 
-/* what a block of so many bytes takes, with its header */
+/* Returns the size of a block for that many bytes, header included. */
 static size_t
 block_size(size_t bytes)
 {
@@ -624,7 +631,7 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 		return refuse(error, RB_OVER_BUDGET, bytes, memory->limit);
 	size = block_size(bytes);
 	if (old_size >= size)
-		return RB_OK; /* it shrinks when it is told to */
+		return RB_OK; /* a block shrinks only by rb_shrink */
 
 	status = budget_take(memory, size - old_size, &used, error);
 	if (status != RB_OK)
@@ -646,7 +653,7 @@ rb_resize(rb_memory *memory, void **block, size_t bytes, rb_error *error)
 		budget_give(memory, size - old_size);
 		return refuse(error, RB_OUT_OF_MEMORY, size, memory->limit);
 	}
-	/* what came from the heap, or left an old block behind */
+	/* The new block may be from the heap, and the old one may have become idle. */
 	pool_make_room(memory, used);
 	*block = fresh + 1;
 	return RB_OK;

@@ -1,25 +1,25 @@
 /*
  * parallel.c
- *	  Team, task, loop, wait (rb_parallel.h): on threads of our own, or on OpenMP's.
+ *	  Implements team, task, loop and wait (rb_parallel.h) on pthreads or on OpenMP.
  *
- * Threads of our own:
+ * The implementation on pthreads:
  *
- *		spawn --> newest <-> ... <-> oldest --> taken by a thread that has nothing to do, or
- *		          (one list, one lock)           waits for this task's group or one around it
+ *		spawn --> newest <-> ... <-> oldest --> taken by a thread that is idle, or that
+ *		          (one list, one lock)           waits for this task's group or an enclosing one
  *
- * Tasks are few and long (a hundred microseconds and more), so one lock for all is
- * enough, and the newest is taken first: work goes deep before it goes wide, which
- * keeps the number of half-done groups, and the arrays that they hold, to one path of
- * the tree for each thread.  The tasks lie in an arena that is made with the team.
+ * Tasks are few and long (a hundred microseconds and more), so one lock for all is enough. The
+ * newest task is taken first: depth-first execution limits the unfinished groups, and the arrays
+ * they hold, to one path of the tree per thread. Tasks are allocated from an arena that is created
+ * with the team.
  *
- * A thread sleeps on a condition of its own.  A new task wakes one sleeper that may
- * do it; whoever takes a task wakes the next one if more is there.  Progress does not
- * depend on a thread being woken: the owner of a group, when it waits, does all of its
- * tasks that nobody has taken, and sleeps only while others do the rest.
+ * Each thread sleeps on its own condition variable. A new task wakes one sleeper that may execute
+ * it; a thread that takes a task wakes the next sleeper if there are more tasks. Progress does not
+ * depend on wake-ups: when the owner of a group waits for it, it executes all tasks of the group
+ * that no other thread has taken, and sleeps only while others execute the rest.
  *
- * There are no thread-local variables here.  In a library that was opened by dlopen
- * they are allocated on first use, and the C library ends the process when it gets
- * no memory for that.  So each piece of work is told which thread it is on.
+ * There are no thread-local variables. In a library opened by dlopen they are allocated on first
+ * use, and the C library ends the process if that allocation fails. Each piece of work therefore
+ * receives its thread as an argument.
  */
 #define _GNU_SOURCE
 #include "core/base/rb_parallel.h"
@@ -32,7 +32,7 @@
 
 /* ---- threads ---- */
 
-/* more than the largest frame (100 kB, in cuts.c): no overflow steps over the guard */
+/* More than the largest stack frame (100 kB, in cuts.c), so that no overflow skips the guard */
 #define GUARD ((size_t) 1 << 17)
 
 int
@@ -65,10 +65,10 @@ typedef struct rb_pieces
 	void *arg;
 	uint64_t n;
 	uint64_t grain;
-	uint64_t next; /* that nobody has taken */
+	uint64_t next; /* first element that no thread has taken */
 } rb_pieces;
 
-/* what each thread does of a loop */
+/* Executes pieces of a loop on one thread until none are left. */
 static void
 take_pieces(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -100,7 +100,7 @@ share_pieces(rb_thread *me, rb_pieces *p)
 	rb_group_wait(me);
 }
 
-/* ---- a loop where there may be no team ---- */
+/* ---- a loop with an optional team ---- */
 
 rb_status
 rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work work, void *arg)
@@ -117,10 +117,10 @@ rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work wo
 	return status == RB_STOPPED ? rb_why_stopped(ctx) : status;
 }
 
-/* so often each thread takes a piece of what is to be filled */
+/* Ranges that each thread takes of the memory to be filled */
 #define FILL_TURNS 8
 
-/* several pieces of a loop at once, which is heard when it is to stop all the same */
+/* Arguments of a range of several pieces; a requested stop takes effect after each piece */
 typedef struct rb_stretch
 {
 	rb_context *ctx;
@@ -149,13 +149,13 @@ rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_wo
 
 #ifndef RB_OPENMP
 
-/* ---- threads of our own ---- */
+/* ---- pthreads ---- */
 
 #define TASKS RB_SIZE(1024, 3)
 
 /*
- * Pieces of work are nested 65 deep at most (DEPTH in cpu.c), with frames of 8 kB each;
- * the largest frame comes on top.  The sanitizers' frames are several times as large.
+ * Pieces of work nest at most 65 deep (DEPTH in cpu.c), with frames of 8 kB each, plus the largest
+ * frame. Frames of the sanitizers are several times as large.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
 #define STACK ((size_t) 8 << 20)
@@ -171,15 +171,15 @@ struct rb_thread
 	int number;
 	pthread_t id;
 	pthread_cond_t called;
-	bool asleep;         /* until it is called */
-	rb_group *awaits;    /* when asleep: the group it waits for; NULL: it has nothing to do */
-	rb_group *innermost; /* group of the work at hand, or that it opened last */
+	bool asleep;         /* until another thread wakes it */
+	rb_group *awaits;    /* while asleep: the awaited group, or NULL if the thread is idle */
+	rb_group *innermost; /* group of the current work, or the group that it opened last */
 };
 
 typedef struct rb_task
 {
 	struct rb_task *newer;
-	struct rb_task *older; /* or the next one that is free */
+	struct rb_task *older; /* or the next free task */
 	rb_work work;
 	void *arg;
 	uint64_t from;
@@ -192,12 +192,12 @@ struct rb_team
 	rb_context *ctx;
 	pthread_mutex_t lock;
 	int threads;
-	int asleep; /* so many of them */
+	int asleep; /* number of sleeping threads */
 	bool closing;
 	rb_task *newest;
 	rb_task *free;
 	rb_task task[TASKS];
-	rb_thread thread[]; /* threads */
+	rb_thread thread[]; /* length: threads */
 };
 
 static rb_context *
@@ -218,9 +218,9 @@ rb_thread_number(const rb_thread *me)
 	return me->number;
 }
 
-/* all that follows up to the verbs: with the team's lock held */
+/* The functions from here to the public operations require the team's lock. */
 
-/* may a thread that waits for `awaits` do work of this group? */
+/* Returns true if a thread that waits for `awaits` may execute tasks of this group. */
 static bool
 may_do(const rb_group *awaits, const rb_group *group)
 {
@@ -239,7 +239,10 @@ call(rb_thread *sleeper)
 	pthread_cond_signal(&sleeper->called);
 }
 
-/* wakes a sleeper that may do the newest task, if there is one; rather one that waits for no group */
+/*
+ * Wakes a sleeper that may execute the newest task, if any; prefers an idle thread to one that
+ * waits for a group.
+ */
 static void
 call_somebody(rb_team *team)
 {
@@ -273,7 +276,10 @@ sleep_until_called(rb_thread *me, rb_group *awaits)
 		pthread_cond_wait(&me->called, &team->lock);
 }
 
-/* do the newest task that one may do while waiting for `awaits`; false: there is none */
+/*
+ * Executes the newest task that is allowed while waiting for `awaits`. Returns false if there is
+ * none.
+ */
 static bool
 do_one(rb_thread *me, rb_group *awaits)
 {
@@ -313,7 +319,7 @@ do_one(rb_thread *me, rb_group *awaits)
 	return true;
 }
 
-/* ---- the verbs ---- */
+/* ---- public operations ---- */
 
 void
 rb_group_open(rb_thread *me, rb_group *group)
@@ -383,7 +389,7 @@ thread_main(void *arg)
 	rb_thread *me = arg;
 	rb_team *team = me->team;
 
-	/* error bounds hold for rounding to nearest and gradual underflow only */
+	/* Error bounds hold only for rounding to nearest and gradual underflow. */
 	fesetenv(FE_DFL_ENV);
 	pthread_mutex_lock(&team->lock);
 	while (!team->closing)
@@ -393,7 +399,7 @@ thread_main(void *arg)
 	return NULL;
 }
 
-/* false: the budget or the system has no room for it */
+/* Starts a thread of the team. Returns false if the budget or the system refuses it. */
 static bool
 start(rb_thread *thread)
 {
@@ -427,7 +433,7 @@ rb_team_open(rb_context *ctx, int want, rb_thread **me)
 		team->task[i].older = team->free;
 		team->free = &team->task[i];
 	}
-	/* held, so that no new thread looks for company before all are there */
+	/* Hold the lock so that no new thread looks for tasks before the team is complete. */
 	pthread_mutex_lock(&team->lock);
 	for (int t = 0; t < want; t++)
 	{
@@ -481,9 +487,8 @@ rb_team_close(rb_thread **me)
 /* ---- OpenMP ---- */
 
 /*
- * The outermost loop opens the parallel region; what is spawned in it are tasks of
- * OpenMP.  To wait for a group is to wait for the tasks that this one has spawned:
- * they have waited for theirs.
+ * The outermost loop opens the parallel region; spawned work becomes OpenMP tasks. Waiting for a
+ * group waits for the child tasks of this task, which have waited for their own.
  */
 #include <omp.h>
 
@@ -499,7 +504,7 @@ struct rb_team
 {
 	rb_context *ctx;
 	int threads;
-	rb_thread thread[]; /* threads */
+	rb_thread thread[]; /* length: threads */
 };
 
 static rb_context *

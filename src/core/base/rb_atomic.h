@@ -1,20 +1,20 @@
 /*
  * rb_atomic.h
- *	  The memory model: what threads may share, and the one set of atomics.
+ *	  Defines the memory model: what threads may share, and the only atomic operations in use.
  *
- * There are three ways.  Everything else belongs to one thread at a time.
+ * Threads may share data in three ways. Everything else belongs to one thread at a time.
  *
- *	1. A lock.  Tasks and loops (rb_parallel.h) begin and end under one, or under what
- *	   OpenMP has for it.  So a task sees all that was written before it was spawned, and
- *	   whoever waited for it sees all that it wrote.
+ *	1. A lock. Tasks and loops (rb_parallel.h) begin and end under a lock, or under OpenMP's
+ *	   equivalent. A task therefore sees everything written before it was spawned, and the
+ *	   thread that waits for it sees everything the task wrote.
  *	2. A flag or a counter that guards nothing but itself: the relaxed operations.
- *	3. Data that are handed over without a lock, also to another process: the giver
- *	   writes them and then one word by rb_release; the taker reads that word by
- *	   rb_acquire, and then sees them.
+ *	3. Data passed between threads or processes without a lock: the writer writes the data
+ *	   and then one word by rb_release; the reader reads that word by rb_acquire and then
+ *	   sees the data.
  *
- * `volatile` orders nothing between threads and is not used for it.  These are the
- * compiler's builtins on plain integers, not C11's _Atomic types, because C++ and
- * CUDA read the same structs.  ThreadSanitizer understands them (core-test-tsan).
+ * `volatile` does not order memory accesses between threads and is not used for that. The
+ * operations are the compiler's builtins on plain integers, not C11's _Atomic types, because C++
+ * and CUDA read the same structs. ThreadSanitizer understands them (core-test-tsan).
  */
 #ifndef RB_ATOMIC_H
 #define RB_ATOMIC_H
@@ -22,20 +22,24 @@
 #define rb_load(p) __atomic_load_n(p, __ATOMIC_RELAXED)
 #define rb_store(p, x) __atomic_store_n(p, x, __ATOMIC_RELAXED)
 
-/* these return what was there before */
+/* These return the previous value. */
 #define rb_add(p, x) __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
 #define rb_or(p, x) __atomic_fetch_or(p, x, __ATOMIC_RELAXED)
 #define rb_and(p, x) __atomic_fetch_and(p, x, __ATOMIC_RELAXED)
 
-/* one holder less: what any of them did is done for the last one, who is told 1 */
+/*
+ * Drops a reference and returns the previous count. The thread that gets 1 sees all that the other
+ * holders did.
+ */
 #define rb_drop(p) __atomic_fetch_sub(p, 1, __ATOMIC_ACQ_REL)
-/* sets *p to x if it is *old; if not, *old becomes what is there.  Returns whether it was set */
+/* Sets *p to x if it equals *old, else sets *old to the value of *p. Returns true if *p was set. */
 #define rb_store_if(p, old, x) \
 	__atomic_compare_exchange_n(p, old, x, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 
 /*
- * The same for a word that guards data, between processes too: who sets it sees what was
- * written before the word that it found, and the next who finds its word sees what it wrote.
+ * Does what rb_store_if does for a word that guards data, also between processes. The thread that
+ * sets the word sees everything written before the value it replaced, and its own writes are seen
+ * by the next thread that acquires the word.
  */
 #define rb_claim(p, old, x) \
 	__atomic_compare_exchange_n(p, old, x, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)

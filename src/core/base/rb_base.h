@@ -1,6 +1,7 @@
 /*
  * rb_base.h
- *	  What every file of the core may need: sizes, a clock, arrays, numbers that are finite.
+ *	  Provides what any file of the core may need: sizes, a clock, arrays, a test for finite
+ *	  numbers.
  */
 #ifndef RB_BASE_H
 #define RB_BASE_H
@@ -11,8 +12,8 @@
 #include <time.h>
 
 /*
- * Sizes of tiles, batches and slots.  With RB_SMALL they are so small that some
- * hundred objects cross every boundary that otherwise takes millions: a test build.
+ * Selects the sizes of tiles, batches and slots. In a test build with RB_SMALL they are so small
+ * that a few hundred objects cross every boundary that otherwise takes millions.
  */
 #ifdef RB_SMALL
 #define RB_SIZE(usual, small) (small)
@@ -25,7 +26,7 @@ extern "C"
 {
 #endif
 
-/* a clock for stage times, in milliseconds */
+/* Returns the time of a monotonic clock in milliseconds, for stage times. */
 static inline double
 rb_now_ms(void)
 {
@@ -35,7 +36,7 @@ rb_now_ms(void)
 	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
 }
 
-/* rb_resize and rb_fail in one, for the common case of an array of n elements */
+/* Resizes an array to n elements and records a failure in the context (rb_resize and rb_fail). */
 static inline rb_status
 rb_array(rb_context *ctx, void **block, size_t n, size_t element)
 {
@@ -50,7 +51,7 @@ rb_array(rb_context *ctx, void **block, size_t n, size_t element)
 	return RB_OK;
 }
 
-/* room for at least so many elements, where there is room for *cap; it grows by halves */
+/* Grows an array of *cap elements to at least `need` elements, and by at least half. */
 static inline rb_status
 rb_array_grow(rb_context *ctx, void **block, size_t *cap, size_t need, size_t element)
 {
@@ -67,7 +68,10 @@ rb_array_grow(rb_context *ctx, void **block, size_t *cap, size_t need, size_t el
 	return status;
 }
 
-/* x - x is +0 for a finite x and NaN for any other: no branch, no call */
+/*
+ * Returns true if all numbers are finite. x - x is +0 for a finite x and NaN otherwise: no branch,
+ * no call.
+ */
 static inline bool
 rb_all_finite(const double *x, int n)
 {

@@ -1,10 +1,10 @@
 /*
  * rb_compose.h
- *	  Answers about rows that are put together out of several joins.
+ *	  Declares the functions that answer predicates on whole rows by running several joins.
  *
- * A backend answers of two parts.  What is asked of whole rows, the nearest ones or what lies
- * in a body, has a function of its own, which runs whatever joins it needs on that backend and puts
- * pairs of rows into a sink.  stream.c calls it in the place of a backend's join.
+ * A backend answers predicates on two parts. A predicate on whole rows, such as the nearest rows or
+ * the position relative to a solid, has a function of its own. It runs the joins it needs on the
+ * backend and writes pairs of rows to a sink. stream.c calls it in place of the backend's join.
  */
 #ifndef RB_COMPOSE_H
 #define RB_COMPOSE_H
@@ -12,8 +12,9 @@
 #include "core/base/redblue.h"
 
 /*
- * Where pairs of rows go, with rb_told_words(predicate) words of each.  put may be called from
- * several threads at once; it copies.  Any other answer than RB_OK ends the join with that status.
+ * Receiver of pairs of rows with rb_told_words(predicate) payload words each. put may be called
+ * from several threads at once and copies its input. Any status except RB_OK ends the join with
+ * that status.
  */
 typedef struct rb_row_sink
 {
@@ -21,7 +22,10 @@ typedef struct rb_row_sink
 	void *user;
 } rb_row_sink;
 
-/* the sets have their coordinates; returns RB_STOPPED soon after rb_should_stop says so */
+/*
+ * Function that answers a predicate on rows. The sets have their coordinates. Returns RB_STOPPED
+ * soon after rb_should_stop returns true.
+ */
 typedef rb_status (*rb_composed)(rb_context *ctx, const rb_backend *backend, const rb_job *job,
 								 const rb_row_sink *sink);
 

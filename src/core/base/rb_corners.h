@@ -1,6 +1,6 @@
 /*
  * rb_corners.h
- *	  Points, corners of triangles mostly, are one where their coordinates are equal (corners.c).
+ *	  Identifies points with equal coordinates, mostly vertices of triangles (corners.c).
  */
 #ifndef RB_CORNERS_H
 #define RB_CORNERS_H
@@ -14,21 +14,26 @@ extern "C"
 {
 #endif
 
-/* zeros before the first call; what was allocated for some points serves the next ones */
+/*
+ * Result and scratch memory of rb_corners_find, reused between calls; zeros before the first call
+ */
 typedef struct rb_corners
 {
-	uint32_t *first; /* of each point the first one in its place: that is its name */
+	/* for each point, the first point with equal coordinates, which is its canonical id */
+	uint32_t *first;
 	size_t first_cap;
 	uint32_t *table;
 	size_t table_cap;
 } rb_corners;
 
-/* n points of x y z, three for each triangle; 0 and -0 are equal */
+/*
+ * Sets corners->first for n points of x, y, z, three for each triangle. Treats 0 and -0 as equal.
+ */
 extern rb_status rb_corners_find(rb_context *ctx, const double *points, uint32_t n,
 								 rb_corners *corners);
 extern void rb_corners_free(rb_memory *memory, rb_corners *corners);
 
-/* an array that has room for n at least; what was in it may be lost */
+/* Makes room for at least n elements. The old content may be lost. */
 extern rb_status rb_room(rb_context *ctx, uint32_t **array, size_t *cap, size_t n);
 
 static inline uint64_t
@@ -43,7 +48,7 @@ rb_hash_coordinate(double x, uint64_t factor)
 {
 	uint64_t bits;
 
-	x += 0.0; /* -0 is 0 */
+	x += 0.0; /* turns -0 into 0 */
 	memcpy(&bits, &x, sizeof bits);
 	return (bits ^ bits >> 32) * factor;
 }

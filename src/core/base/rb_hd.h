@@ -1,7 +1,7 @@
 /*
  * rb_hd.h
- *	  Leaf geometry is header-only and compiled twice from the same lines: by gcc
- *	  for the CPU, by nvcc for the device.  RB_HD marks such a function.
+ *	  Defines RB_HD, which marks functions that are compiled for both the CPU and the GPU. The
+ *	  elementary geometry is header-only: gcc compiles it for the CPU and nvcc for the device.
  */
 #ifndef RB_HD_H
 #define RB_HD_H
@@ -14,14 +14,14 @@
 
 #ifdef __CUDACC__
 #define RB_HD static __host__ __device__ __forceinline__
-/* for a big function that is better called than copied */
+/* Marks a large function that should be called rather than inlined. */
 #define RB_HD_CALL static __host__ __device__ __noinline__ __attribute__((unused))
 #else
 #define RB_HD static inline __attribute__((always_inline, unused))
 #define RB_HD_CALL static __attribute__((noinline, unused))
 #endif
 
-/* a sign that the arithmetic at hand cannot decide; the others are -1, 0, 1 */
+/* A sign that the current arithmetic cannot decide; decided signs are -1, 0, 1 */
 #define RB_UNSURE 2
 
 #endif /* RB_HD_H */

@@ -1,25 +1,25 @@
 /*
  * rb_kinds.h
- *	  The kinds of objects, and what can be asked of two of them: a line each.
+ *	  Lists the kinds of objects and the predicates on pairs of them, one per line.
  *
- * An object is a number of points, and that is all that most of the code knows of
- * its kind.  A predicate is a question to a red and a blue object; for each pair of
- * kinds that it serves there is a leaf, the exact answer for two objects whose boxes
- * overlap (rb_pair.h).  What is not in the list is refused when a join is opened.
+ * An object is a fixed number of points, and most of the code needs to know no more about its kind.
+ * A predicate relates a red and a blue object. For each pair of kinds that a predicate supports
+ * there is a leaf function, which decides exactly for two objects whose boxes overlap (rb_pair.h).
+ * Combinations that are not listed are rejected when a join is opened.
  */
 #ifndef RB_KINDS_H
 #define RB_KINDS_H
 
 #include "core/base/rb_hd.h"
 
-/* kind, points, coordinates of a point; an object's points lie one after the other */
+/* kind, points, coordinates per point; an object's points are stored one after the other */
 #define RB_KIND_LIST(X)                                             \
 	X(RB_TRIANGLE3, 3, 3) /* a b c; zero area allowed */            \
 	X(RB_SEGMENT3, 2, 3)  /* a b; zero length allowed */            \
-	X(RB_SEGMENT2, 2, 2)  /* the same in the plane */               \
+	X(RB_SEGMENT2, 2, 2)  /* a b, in the plane */                   \
 	X(RB_BOX3, 2, 3)      /* low, high; low <= high on each axis */ \
 	X(RB_BOX2, 2, 2)                                                \
-	X(RB_POINT3, 1, 3) /* is in no join itself: it becomes a ray */
+	X(RB_POINT3, 1, 3) /* not joined itself: converted to a ray */
 
 #define RB_KIND_NAME(kind, points, dims) kind,
 typedef enum rb_kind
@@ -35,7 +35,10 @@ enum
 };
 #undef RB_KIND_ONE
 
-/* a kind of another shape needs its loops in rb_kind_box (rb_box.h) and load (rb_kernel_body.h) */
+/*
+ * Checks the shape of each kind: a new shape needs its loops in rb_kind_box (rb_box.h) and load
+ * (rb_kernel_body.h).
+ */
 #define RB_KIND_SHAPE(kind, points, dims)                                                       \
 	kind##_HAS_LOOPS = 1 / (((points) == 3 && (dims) == 3) || ((points) == 2 && (dims) == 3) || \
 							((points) == 2 && (dims) == 2) || (points) == 1),
@@ -47,61 +50,75 @@ enum
 
 typedef enum rb_predicate
 {
-	RB_MEET,    /* do the two, closed, share a point? */
-	RB_CONTACT, /* and how: the dimension of what they share, and do their relative interiors meet? */
-	RB_SELF_INTERSECT, /* do they share more than common corners or a common edge?  The dimension, too. */
-	RB_WITHIN,         /* is their distance at most that of the job? */
-	RB_UNDER, /* is the first end of a segment, moved by an infinitesimal, below the triangle, or is it on it? */
-	/* the rest is of rows, and put together out of other joins (RB_COMPOSED_LIST) */
-	RB_NEAREST,  /* is blue one of the job's so many that are nearest to red? */
-	RB_INSIDE,   /* which stretches of a line are inside a body? */
-	RB_RELATION, /* how do two bodies lie to each other? */
-	RB_BODY,     /* is it a body at all, and if not why? */
-	RB_POSITION  /* does a point, line, surface or body lie in a body, cross its boundary, ...? */
+	RB_MEET, /* the closed objects share a point */
+	/*
+	 * RB_MEET with payload: the dimension of the intersection, and whether the relative interiors
+	 * meet
+	 */
+	RB_CONTACT,
+	/*
+	 * the objects share more than vertices or an edge they have in common; payload: the dimension
+	 */
+	RB_SELF_INTERSECT,
+	RB_WITHIN, /* their distance is at most that of the job */
+	/*
+	 * the first end of a segment, perturbed infinitesimally, is below the triangle, or lies on it
+	 */
+	RB_UNDER,
+	/* The remaining predicates relate rows and are computed by several joins (RB_COMPOSED_LIST). */
+	RB_NEAREST,  /* blue is one of the job.nearest rows closest to red */
+	RB_INSIDE,   /* the intervals of a line inside a solid */
+	RB_RELATION, /* how two solids are positioned relative to each other */
+	RB_BODY,     /* whether the triangles form a valid solid, and if not, why */
+	/* whether a point, line, surface or solid lies in a solid, crosses its boundary, ... */
+	RB_POSITION
 } rb_predicate;
 
 /*
- * What a leaf answers: 0, RB_UNSURE (rb_hd.h), or RB_YES and, in the three bits above it, what
- * its predicate tells of the pair besides.
+ * Result of a leaf function: 0, RB_UNSURE (rb_hd.h), or RB_YES with the predicate's payload in the
+ * three bits above it.
  */
 #define RB_YES 1
 #define RB_IS_YES(answer) (((answer) &RB_YES) != 0) /* RB_UNSURE is even */
 #define RB_TOLD(answer) ((unsigned) (answer) >> 1)
 
-/* RB_CONTACT and RB_SELF_INTERSECT: the dimension is 0, 1 or 2 */
+/* Payload of RB_CONTACT and RB_SELF_INTERSECT; the dimension is 0, 1 or 2 */
 #define RB_CONTACT_OF(dimension, crosses) (RB_YES | (dimension) << 1 | (crosses) << 3)
 #define RB_TOLD_DIMENSION(told) ((told) &3)
 #define RB_TOLD_CROSSES(told) ((told) >> 2 & 1)
 
-/* RB_WITHIN: they share a point */
+/* Payload of RB_WITHIN: whether the two share a point */
 #define RB_WITHIN_OF(meets) (RB_YES | (meets) << 1)
 
-/* RB_RELATION: of what is told, if the two share a point */
+/* Payload of RB_RELATION, for two solids that share a point */
 enum
 {
 	RB_BODIES_TOUCH, /* their interiors are disjoint */
-	RB_BODIES_CROSS, /* they are not, and neither contains the other */
+	RB_BODIES_CROSS, /* their interiors meet, and neither contains the other */
 	RB_RED_INSIDE,
 	RB_RED_CONTAINS,
-	RB_BODIES_EQUAL /* the same boundary, however it is cut into triangles */
+	RB_BODIES_EQUAL /* equal boundaries, however divided into triangles */
 };
 
-/* payload of RB_POSITION; pairs whose boxes are apart are not reported, and are RB_LIES_OUTSIDE */
+/* Payload of RB_POSITION; pairs with disjoint boxes are not reported and are RB_LIES_OUTSIDE */
 enum
 {
-	RB_LIES_INSIDE,   /* no point of it is outside, and some is not on the boundary */
-	RB_LIES_ON,       /* all of it is on the boundary */
-	RB_LIES_CROSSING, /* some of it is inside, and some outside */
-	RB_LIES_OUTSIDE,  /* no point of it is inside, but on the boundary there may be some */
-	RB_LIES_EQUAL     /* it is a body, too, with the same boundary */
+	RB_LIES_INSIDE,   /* no point is outside, and some point is not on the boundary */
+	RB_LIES_ON,       /* all points are on the boundary */
+	RB_LIES_CROSSING, /* some points are inside and some outside */
+	RB_LIES_OUTSIDE,  /* no point is inside; some may be on the boundary */
+	RB_LIES_EQUAL     /* also a solid, with the same boundary */
 };
 
-/* RB_UNDER */
+/* Payload of RB_UNDER */
 #define RB_UNDER_OF(below, on) (RB_YES | (below) << 1 | (on) << 2)
-/* what RB_INSIDE tells of a stretch in its last word: is it on the boundary, and is some of its line outside? */
+/*
+ * Last payload word of an interval of RB_INSIDE: whether it is on the boundary, and whether part of
+ * its line is outside
+ */
 #define RB_STRETCH_OF(on, leaves) ((uint64_t) (on) | (uint64_t) (leaves) << 1)
 
-/* predicate, red's kind, blue's kind, leaf */
+/* predicate, red's kind, blue's kind, leaf function */
 #define RB_LEAF_LIST(X)                                                        \
 	X(RB_MEET, RB_TRIANGLE3, RB_TRIANGLE3, rb_leaf_triangles)                  \
 	X(RB_MEET, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_segment_triangle)            \
@@ -120,7 +137,7 @@ enum
 	X(RB_WITHIN, RB_SEGMENT2, RB_SEGMENT2, rb_leaf_within_segments2)           \
 	X(RB_UNDER, RB_SEGMENT3, RB_TRIANGLE3, rb_leaf_under)
 
-/* predicate, red's kind, blue's kind, who answers it (rb_composed of rb_compose.h) */
+/* predicate, red's kind, blue's kind, function (rb_composed of rb_compose.h) */
 #define RB_COMPOSED_LIST(X)                                          \
 	X(RB_NEAREST, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_nearest)    \
 	X(RB_INSIDE, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_insides)      \
@@ -130,7 +147,7 @@ enum
 	X(RB_POSITION, RB_SEGMENT3, RB_TRIANGLE3, rb_compose_positions)  \
 	X(RB_POSITION, RB_TRIANGLE3, RB_TRIANGLE3, rb_compose_positions)
 
-/* ---- facts of a kind ---- */
+/* ---- properties of a kind ---- */
 
 #define RB_KIND_CASE(kind, points, dims) \
 	case kind:                           \
@@ -162,7 +179,7 @@ rb_kind_dims(rb_kind kind)
 }
 #undef RB_KIND_CASE
 
-/* float8 values of one object */
+/* Returns the number of float8 values of one object. */
 RB_HD int
 rb_kind_width(rb_kind kind)
 {
@@ -170,7 +187,7 @@ rb_kind_width(rb_kind kind)
 }
 
 #define RB_LEAF_SERVES(p, r, b, leaf) || (predicate == (p) && red == (r) && blue == (b))
-/* has that predicate an answer for these kinds? */
+/* Returns true if a leaf function supports the predicate and kinds. */
 RB_HD bool
 rb_leaf_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
@@ -186,14 +203,14 @@ rb_composed_exists(rb_predicate predicate, rb_kind red, rb_kind blue)
 }
 #undef RB_COMPOSED_SERVES
 
-/* what a kind is when it is joined: a point is a ray */
+/* Returns the kind that a kind is joined as: a point becomes a ray, stored as a segment. */
 RB_HD rb_kind
 rb_joined_kind(rb_predicate predicate, rb_kind kind)
 {
 	return predicate == RB_UNDER && kind == RB_POINT3 ? RB_SEGMENT3 : kind;
 }
 
-/* is more to be told of a pair than that it is one? */
+/* Returns true if the predicate has a payload. */
 RB_HD bool
 rb_predicate_tells(rb_predicate predicate)
 {
@@ -202,7 +219,7 @@ rb_predicate_tells(rb_predicate predicate)
 
 #define RB_BODY_WORDS 37
 
-/* so many words of eight bytes, in a block */
+/* Returns the number of eight-byte payload words of a pair in a block. */
 RB_HD int
 rb_told_words(rb_predicate predicate)
 {
@@ -210,7 +227,7 @@ rb_told_words(rb_predicate predicate)
 	{
 		case RB_MEET:
 			return 0;
-		case RB_INSIDE: /* from, to, length, on the boundary? */
+		case RB_INSIDE: /* from, to, length, flags (RB_STRETCH_OF) */
 			return 4;
 		case RB_BODY: /* rb_body_to_words */
 			return RB_BODY_WORDS;
@@ -219,7 +236,7 @@ rb_told_words(rb_predicate predicate)
 	}
 }
 
-/* are overlapping boxes the answer already? */
+/* Returns true if overlapping boxes already satisfy the predicate. */
 RB_HD bool
 rb_boxes_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 {
@@ -227,8 +244,9 @@ rb_boxes_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 }
 
 /*
- * Do the stages for planes and corners of two triangles apply?  They say yes only where all signs
- * are proved and none is zero: then the two share a curve, and that is inside of both.
+ * Returns true if the filters on planes and vertices of two triangles apply. They accept a pair
+ * only if all signs are proved and none is zero: then the triangles share a curve in the interior
+ * of both.
  */
 RB_HD bool
 rb_faces_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
@@ -237,14 +255,14 @@ rb_faces_decide(rb_predicate predicate, rb_kind red, rb_kind blue)
 		   red == RB_TRIANGLE3 && blue == RB_TRIANGLE3;
 }
 
-/* what is told of such two */
+/* Returns the payload of a pair that these filters accept. */
 RB_HD unsigned
 rb_told_of_generic(rb_predicate predicate)
 {
 	return predicate == RB_MEET ? 0 : RB_TOLD(RB_CONTACT_OF(1, 1));
 }
 
-/* do planes tell of two triangles that they are farther apart than a distance? */
+/* Returns true if planes can prove that two triangles are farther apart than the distance. */
 RB_HD bool
 rb_faces_part(rb_predicate predicate, rb_kind red, rb_kind blue)
 {

@@ -1,6 +1,6 @@
 /*
  * rb_parallel.h
- *	  Work on several threads, in four verbs: team, task, loop, wait.
+ *	  Runs work on several threads, with four operations: team, task, loop, wait.
  *
  *		rb_team_open(ctx, 8, &me)
  *		rb_loop(me, n, grain, work, arg)		pieces of [0, n) on all threads
@@ -11,20 +11,19 @@
  *			rb_group_wait(me)
  *		rb_team_close(&me)
  *
- * A piece of work is a range of something shared: that is all that a task and a
- * piece of a loop have to know.
+ * A piece of work is a range of something shared; tasks and pieces of loops need no other
+ * description.
  *
- * Promises: a thread that the system refuses makes the team smaller and is no error.
- * Nothing is allocated and nothing can fail between opening and closing: where there
- * is no room for one more task, whoever spawns it does it at once.  While a thread
- * waits for a group it does work of that group and of groups within it only, so its
- * stack is as deep as groups are nested, whatever there is to do.  No thread of the
- * team lives when rb_team_close returns.
+ * Guarantees: a thread that the system refuses makes the team smaller and is not an error. Between
+ * opening and closing a team nothing is allocated and nothing can fail: where there is no room for
+ * another task, the spawning thread executes it immediately. While a thread waits for a group, it
+ * executes only tasks of that group and of groups nested in it, so the depth of its stack is
+ * bounded by the nesting of groups. All threads of the team have ended when rb_team_close returns.
  *
- * There are two implementations (parallel.c).  Threads of our own are the usual one, and
- * the only one in a server, for the OpenMP runtime ends the process when it is refused a
- * thread or memory.  OpenMP (make PARALLEL=openmp) is for programs that use core as a
- * library and have a team of their own already.
+ * There are two implementations (parallel.c). The default uses pthreads. It is the only one
+ * suitable for a server, because the OpenMP runtime ends the process when it is refused a thread or
+ * memory. OpenMP (make PARALLEL=openmp) is for programs that use the core as a library and already
+ * have an OpenMP team.
  */
 #ifndef RB_PARALLEL_H
 #define RB_PARALLEL_H
@@ -38,51 +37,53 @@ extern "C"
 {
 #endif
 
-/* one thread of a team; whoever opens the team is number 0 */
+/* A thread of a team; the thread that opens the team has number 0 */
 typedef struct rb_thread rb_thread;
 
-/* does [from, to) of what arg says */
+/* A function that processes the range [from, to) of the work described by arg */
 typedef void (*rb_work)(rb_thread *me, void *arg, uint64_t from, uint64_t to);
 
 /* ---- team ---- */
 
 /*
- * At most `want` threads, the caller among them, for this context until the team is
- * closed.  The memory error where the budget or the system has no room for the team's
- * own few kilobytes; fewer threads where there is none for a thread.
+ * Opens a team of at most `want` threads, including the caller, for this context. Returns a memory
+ * error if there is no room for the team's own few kilobytes. If threads cannot be created, the
+ * team is smaller.
  */
 extern rb_status rb_team_open(rb_context *ctx, int want, rb_thread **me);
-extern void rb_team_close(rb_thread **me); /* leaves NULL; NULL is allowed */
+extern void rb_team_close(rb_thread **me); /* sets *me to NULL, which it may already be */
 extern int rb_team_threads(const rb_thread *me);
 extern int rb_thread_number(const rb_thread *me);
 
 /* ---- loop ---- */
 
 /*
- * Work on all of [0, n), in pieces of `grain`, the last one shorter; each is taken by
- * whichever thread is free.  Returns when all are done; or RB_STOPPED, when the
- * context was stopped, and then some may not have been begun.  The outermost verb
- * is always a loop, be it of one piece.
+ * Executes work on all of [0, n), in pieces of `grain` elements, the last one shorter. Each piece
+ * is executed by the next free thread. Returns when all pieces are done, or RB_STOPPED if the
+ * context was stopped, in which case some pieces may not have been started. The outermost operation
+ * is always a loop, if only of one piece.
  */
 extern rb_status rb_loop(rb_thread *me, uint64_t n, uint64_t grain, rb_work work, void *arg);
 
-/* ---- a loop where there may be no team ---- */
+/* ---- a loop with an optional team ---- */
 
 /*
- * The same; on this thread alone where team is NULL, for the work was not worth one: then there is no `me` either.
- * RB_STOPPED, or what has failed on a thread (rb_why_stopped).
+ * Runs a loop like rb_loop, or on this thread alone if team is NULL because the work is too small
+ * for a team; then `me` is NULL, too. Returns RB_STOPPED or the failure of any thread
+ * (rb_why_stopped).
  */
 extern rb_status rb_each(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain, rb_work work,
 						 void *arg);
 
 /*
- * The same, for work that fills new memory: each thread takes much at a time, though the work is still called for no more
- * than a grain.  Where several begin on one huge page each of them clears all of it, and all but one in vain.
+ * Runs a loop like rb_each for work that fills new memory. Each thread takes a large range at a
+ * time, but the work is still called for at most `grain` elements. If several threads start on one
+ * huge page, each of them clears the whole page, and all but one of these clears are wasted.
  */
 extern rb_status rb_each_fill(rb_context *ctx, rb_thread *team, uint64_t n, uint64_t grain,
 							  rb_work work, void *arg);
 
-/* how many threads there are, and which of them this one is */
+/* rb_each_threads returns the number of threads, and rb_each_thread the number of this thread. */
 static inline uint32_t
 rb_each_threads(const rb_thread *team)
 {
@@ -97,25 +98,28 @@ rb_each_thread(const rb_thread *me)
 
 /* ---- tasks ---- */
 
-/* tasks that one piece of work spawns and waits for; lives on its stack */
+/* Tasks that a piece of work spawns and waits for; allocated on its stack */
 typedef struct rb_group
 {
-	struct rb_group *parent; /* that this one is within, or NULL */
+	struct rb_group *parent; /* enclosing group, or NULL */
 	rb_thread *owner;
 	uint32_t depth;
 	uint32_t pending; /* tasks that were spawned and are not done */
 } rb_group;
 
-/* groups nest: the other two mean the group that this piece of work opened last */
+/*
+ * Groups nest. rb_group_spawn and rb_group_wait refer to the group that this piece of work opened
+ * last.
+ */
 extern void rb_group_open(rb_thread *me, rb_group *group);
 extern void rb_group_spawn(rb_thread *me, rb_work work, void *arg, uint64_t from, uint64_t to);
 extern void rb_group_wait(rb_thread *me);
 
-/* ---- a thread for another purpose ---- */
+/* ---- a thread for other purposes ---- */
 
 /*
- * Starts a thread on a stack of that size, with all signals blocked: they are the
- * caller's.  Returns 0, or the errno of the system's refusal.
+ * Starts a thread with a stack of that size and all signals blocked, which leaves them to the
+ * caller. Returns 0 or the errno of the failure.
  */
 extern int rb_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *arg);
 

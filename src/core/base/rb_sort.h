@@ -1,9 +1,9 @@
 /*
  * rb_sort.h
- *	  An array is put in order where it is: few elements by insertion, many as a heap.
+ *	  Sorts an array in place: few elements by insertion sort, many by heapsort.
  *
- * qsort() may ask for as much memory again, of which no budget knows, and nothing can stop it.  These are
- * inline functions so that an order that is known where it is called costs no call.
+ * qsort() may allocate as much memory again, which no budget counts, and cannot be stopped. These
+ * functions are inline so that a comparison known at the call site costs no call.
  */
 #ifndef RB_SORT_H
 #define RB_SORT_H
@@ -12,14 +12,14 @@
 
 #include <string.h>
 
-/* below, at or above 0: a comes before, with or after b; arg is the caller's */
+/* A comparison: negative, 0 or positive if a comes before, with or after b; arg is the caller's */
 typedef int (*rb_compare)(const void *a, const void *b, const void *arg);
 
-#define RB_SORT_FEW 32     /* elements */
-#define RB_SORT_LARGEST 32 /* bytes of one */
-#define RB_SORT_QUIET 1024 /* steps until it looks whether to stop */
+#define RB_SORT_FEW 32     /* maximum elements for insertion sort */
+#define RB_SORT_LARGEST 32 /* maximum bytes per element */
+#define RB_SORT_QUIET 1024 /* steps between two polls of rb_should_stop */
 
-/* x[i], or what is below it in the heap of n: the last of them goes to its top */
+/* Moves x[i] down in the heap of n elements until no child is larger. */
 static inline __attribute__((always_inline)) void
 rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_compare order, const void *arg)
 {
@@ -37,7 +37,10 @@ rb_sort_sift(char *x, size_t i, size_t n, size_t size, rb_compare order, const v
 	memcpy(x + i * size, moved, size);
 }
 
-/* n elements of that size, RB_SORT_LARGEST at most.  RB_STOPPED: in any order, and all are still there */
+/*
+ * Sorts n elements of that size, RB_SORT_LARGEST bytes at most. On RB_STOPPED the array is a
+ * permutation of its input.
+ */
 static inline __attribute__((always_inline)) rb_status
 rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare order,
 		const void *arg)
@@ -76,7 +79,7 @@ rb_sort(const rb_context *ctx, void *array, size_t n, size_t size, rb_compare or
 	return RB_OK;
 }
 
-/* numbers, ascending */
+/* Comparisons of numbers, ascending */
 static inline int
 rb_by_word(const void *a, const void *b, const void *arg)
 {

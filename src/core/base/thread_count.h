@@ -1,6 +1,6 @@
 /*
  * thread_count.h
- *	  How many threads a loop is worth.
+ *	  Computes how many threads a loop can use.
  */
 #ifndef RB_THREAD_COUNT_H
 #define RB_THREAD_COUNT_H
@@ -8,8 +8,8 @@
 #include "core/base/redblue.h"
 
 /*
- * Returns the number of threads that have something to do in a loop over n in pieces of `grain`, at most
- * those of the context.  Starting a thread takes longer than many a small loop.
+ * Returns the number of threads that have work in a loop over n in pieces of `grain`, at most those
+ * of the context. Starting a thread takes longer than many small loops.
  */
 static inline int
 rb_threads_for(const rb_context *ctx, uint64_t n, uint64_t grain)
@@ -20,8 +20,8 @@ rb_threads_for(const rb_context *ctx, uint64_t n, uint64_t grain)
 }
 
 /*
- * Joins for a step of something larger, with no more threads than that is worth: `part` is how many parts of a
- * set one thread can be expected to take.
+ * Runs a join that is a step of a larger operation, with no more threads than it can use. `part` is
+ * the number of parts that justify one thread.
  */
 static inline rb_status
 rb_join_step(rb_context *ctx, const rb_backend *backend, const rb_job *job, const rb_sink *sink,
