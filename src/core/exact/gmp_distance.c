@@ -1,35 +1,34 @@
 /*
  * gmp_distance.c
- *	  Distances of two convex hulls of up to three corners each, exactly.
+ *	  Computes distances between two convex hulls of up to three vertices each, exactly.
  *
- * The squared distance is a fraction p / q of whole numbers, and whatever is asked of
- * it is a sign: of p - d^2 q against a number d, of p q' - p' q against another pair.
- * So nothing is divided, and no root is taken: the nearest double is found by bisection
- * with the midpoints between doubles as d.
+ * The squared distance is a fraction p / q of integers, and every predicate on it is a sign: of p -
+ * d^2 q for a number d, or of p q' - p' q for another pair. So there is no division and no square
+ * root: the nearest double is found by bisection, with the midpoints between doubles as d.
  *
- * Which fraction?  x in red and y in blue are nearest points if, with g = x - y,
+ * Points x in red and y in blue are nearest points if, with g = x - y,
  *
- *		g . (a - x) >= 0 for each corner a of red,	g . (b - y) <= 0 for each b of blue,
+ *		g . (a - x) >= 0 for each vertex a of red,	g . (b - y) <= 0 for each b of blue,
  *
- * for then the slab between the planes through x and y across g has red on one side and
- * blue on the other, and no two points of theirs are nearer than |g|.  The pairs (x, y) of
- * nearest points are a polytope.  Take a vertex of it: x and y lie in the relative
- * interiors of the hulls F of some corners of red and G of some of blue, of as few as can
- * be, and are the only nearest points of the two flats that F and G span, or one could go
- * on along a line.  So, where the hulls do not meet, F and G are
+ * because the slab between the planes through x and y normal to g then has red on one side and blue
+ * on the other, so no two of their points are closer than |g|. The pairs (x, y) of nearest points
+ * form a polytope. Take a vertex of it: x and y lie in the relative interiors of the hulls F of
+ * some vertices of red and G of some of blue, with as few vertices as possible. They are then the
+ * only nearest points of the two flats spanned by F and G; otherwise one could move on along a
+ * line. Where the hulls do not meet, F and G are therefore
  *
- *		corner, corner		g = r, their difference
- *		corner, edge u		g = (u . u) r - (u . r) u
- *		corner, face u v	g = u x v, up to the sign
+ *		vertex, vertex		g = r, their difference
+ *		vertex, edge u		g = (u . u) r - (u . r) u
+ *		vertex, face u v	g = u x v, up to the sign
  *		edge u, edge v		g = u x v, and not 0
  *
- * and the conditions above are signs of whole numbers.  The first F and G that fulfil
- * them give the distance; needles and points need no case of their own, for the hull of
- * few corners is also found among these.  Where none do, the hulls meet.
+ * and the conditions above are signs of integers. The first F and G that satisfy them give the
+ * distance. Degenerate triangles and points need no special case, because the hulls of fewer
+ * vertices are among these. If no F and G satisfy them, the hulls meet.
  *
- * All numbers are exact (rb_number.h), in units of the smallest power of two of which all coordinates are
- * multiples: so they begin with a word, and are shorter by one.  p has degree 6 in the differences of
- * coordinates, q has 4.
+ * All numbers are exact (rb_number.h), in units of the largest power of two that divides all
+ * coordinates; they thus start at word 0 and are one word shorter. p has degree 6 in the
+ * differences of coordinates, q has degree 4.
  */
 #include "core/exact/rb_gmp_distance.h"
 #include "core/exact/rb_number.h"
@@ -37,8 +36,9 @@
 #include <string.h>
 
 /*
- * A term of u x v is a sum of two products, a dot product one of three: 3 bits for g . r, so 6 for p;
- * 2 + 2 for q.  The longest is p q', and a difference of two of these.  A number d has two words.
+ * A term of u x v is a sum of two products, a dot product a sum of three: 3 bits for g . r, so 6
+ * for p; 2 + 2 for q. The longest numbers are p q' and a difference of two such products. A number
+ * d has two words.
  */
 _Static_assert(RB_NUMBER_DEGREE(6, 6) + RB_NUMBER_DEGREE(4, 4) <= RB_NUMBER_WORDS &&
 				   RB_NUMBER_DEGREE(10, 10) + 2 <= RB_NUMBER_WORDS &&
@@ -46,7 +46,10 @@ _Static_assert(RB_NUMBER_DEGREE(6, 6) + RB_NUMBER_DEGREE(4, 4) <= RB_NUMBER_WORD
 				   RB_NUMBER_DEGREE(6, 6) + 4 <= RB_NUMBER_WORDS,
 			   "room for all that is compared");
 
-/* two hulls in units of 2^unit, their first corner in the origin, and their squared distance */
+/*
+ * Two hulls in units of 2^unit, translated so that the first vertex is the origin, and their
+ * squared distance p / q
+ */
 typedef struct measure
 {
 	int unit;
@@ -76,7 +79,7 @@ cross3(rb_number *r, const rb_number *a, const rb_number *b)
 	}
 }
 
-/* 0 <= x <= y? */
+/* Returns true if 0 <= x <= y. */
 static bool
 within(const rb_number *x, const rb_number *y)
 {
@@ -88,7 +91,7 @@ within(const rb_number *x, const rb_number *y)
 	return rest.sign >= 0;
 }
 
-/* ---- the features that are nearest ---- */
+/* ---- the nearest features ---- */
 
 static const rb_number *
 corner_of(const measure *m, int side, int i)
@@ -96,7 +99,7 @@ corner_of(const measure *m, int side, int i)
 	return m->corner[side][i < m->n[side] ? i : i - m->n[side]];
 }
 
-/* no corner of that side is behind corner `at` when one looks along sign * g? */
+/* Returns true if no vertex of that side lies behind vertex `at` in the direction sign * g. */
 static bool
 in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 {
@@ -115,8 +118,8 @@ in_front(const measure *m, int side, int at, const rb_number *g, int sign)
 }
 
 /*
- * Is the perpendicular foot of r in that face?  u and v are two of its edges and g = u x v;
- * r begins where they do.
+ * Returns true if the foot of the perpendicular from r lies in a face. u and v are two edges of the
+ * face with a common origin, from which r is measured, and g = u x v.
  */
 static bool
 over_face(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
@@ -134,7 +137,10 @@ over_face(const rb_number *r, const rb_number *u, const rb_number *v, const rb_n
 	return within(&s, q);
 }
 
-/* do the lines from 0 along u and from r along v, g = u x v, come nearest on edges u and v? */
+/*
+ * Returns true if the lines from 0 along u and from r along v, g = u x v, are nearest to each other
+ * within the edges u and v.
+ */
 static bool
 over_edges(const rb_number *r, const rb_number *u, const rb_number *v, const rb_number *g,
 		   const rb_number *q)
@@ -150,7 +156,7 @@ over_edges(const rb_number *r, const rb_number *u, const rb_number *v, const rb_
 	return within(&s, q);
 }
 
-/* are these two features the nearest ones?  Then p and q are theirs */
+/* Returns true if these are the nearest features, and sets p and q from them. */
 static bool
 nearest_are(measure *m, rb_feature red, rb_feature blue)
 {
@@ -160,7 +166,7 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 	for (int side = 0; side < 2; side++)
 		if (of[side].dim > 0)
 			sub3(u[side], corner_of(m, side, of[side].at + 1), corner_of(m, side, of[side].at));
-	/* from blue to red, as g */
+	/* from blue to red, like g */
 	sub3(r, corner_of(m, 0, red.at), corner_of(m, 1, blue.at));
 
 	if (red.dim + blue.dim == 0)
@@ -189,7 +195,7 @@ nearest_are(measure *m, rb_feature red, rb_feature blue)
 			rb_number_mul(&rest, &edge[i], &height);
 			rb_number_sub(&g[i], &g[i], &rest);
 		}
-		/* the part of |r|^2 that is not along the edge */
+		/* the part of |r|^2 normal to the edge */
 		rb_number_dot3(&m->p, g, r);
 	}
 	else
@@ -259,9 +265,9 @@ find_nearest(measure *m, const rb_feature *guess)
 	rb_number_of(&m->q, 1);
 }
 
-#define NO_UNIT 2000 /* above that of any double */
+#define NO_UNIT 2000 /* above the exponent of any double */
 
-/* a unit of both hulls, or of more if `unit` was one already */
+/* Returns the exponent of the common unit of both hulls and of `unit`. */
 static int
 unit_of(int unit, const rb_hulls *h)
 {
@@ -313,9 +319,9 @@ measure_hulls(measure *m, const rb_hulls *h, int unit)
 	find_nearest(m, h->guess);
 }
 
-/* ---- against a number ---- */
+/* ---- comparisons with a number ---- */
 
-/* sign of the distance minus mantissa * 2^exponent */
+/* Returns the sign of the distance minus mantissa * 2^exponent. */
 static int
 sign_against(const measure *m, uint64_t mantissa, int exponent)
 {
@@ -357,7 +363,10 @@ double_of(uint64_t bits)
 	return x;
 }
 
-/* Positive doubles and their bits, read as an integer, are in the same order, without gaps. */
+/*
+ * Bisects the bit patterns, since positive doubles are ordered like their bits read as integers,
+ * without gaps.
+ */
 double
 rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 {
@@ -384,7 +393,7 @@ rb_gmp_distance(const rb_hulls *hulls, double lo, double hi)
 	return double_of(low);
 }
 
-/* ---- against another pair ---- */
+/* ---- comparisons with another pair ---- */
 
 void
 rb_gmp_square_of(rb_square *s, const rb_hulls *hulls)

@@ -1,12 +1,13 @@
 /*
  * gmp_signs.c
- *	  Signs of determinants for any finite doubles, by exact numbers (rb_number.h): a determinant is
- *	  sums and products of differences of coordinates.
+ *	  Computes signs of determinants for all finite doubles by exact numbers (rb_number.h).
+ *
+ * A determinant is a sum of products of differences of coordinates.
  */
 #include "core/exact/rb_gmp.h"
 #include "core/exact/rb_number.h"
 
-/* insphere is of degree 5, a product of |p|^2 and a determinant of three rows */
+/* insphere has degree 5: the product of |p|^2 and a determinant of three rows */
 _Static_assert(RB_NUMBER_DEGREE(2, 2) + RB_NUMBER_DEGREE(3, 3) <= RB_NUMBER_WORDS &&
 				   RB_NUMBER_DEGREE(5, 8) + 1 <= RB_NUMBER_WORDS,
 			   "room for insphere");
@@ -18,7 +19,7 @@ differences(rb_number *diff, const double *p, const double *origin, int dims)
 		rb_number_difference(&diff[a], p[a], origin[a]);
 }
 
-/* determinant of the rows u, v, w */
+/* Computes the determinant of the rows u, v, w. */
 static void
 det3(rb_number *det, const rb_number *u, const rb_number *v, const rb_number *w)
 {
@@ -50,8 +51,8 @@ rb_gmp_orient3d(const double *a, const double *b, const double *c, const double 
 }
 
 /*
- * Lifted to the paraboloid: the determinant of the rows (p - d, |p - d|^2), p = a,
- * b, c, expanded by its last column.
+ * Computes the determinant of the points lifted to the paraboloid: the rows (p - d, |p - d|^2) for
+ * p = a, b, c, expanded along the last column.
  */
 int
 rb_gmp_incircle(const double *a, const double *b, const double *c, const double *d)
@@ -78,10 +79,10 @@ rb_gmp_incircle(const double *a, const double *b, const double *c, const double 
 }
 
 /*
- * The determinant of the rows (p - e, |p - e|^2), p = a, b, c, d, expanded by its
- * last column: with D(ijk) that of three rows, -|a|^2 D(bcd) + |b|^2 D(acd) -
- * |c|^2 D(abd) + |d|^2 D(abc).  It is negative when e is inside and orient3d(a,
- * b, c, d) positive, so the opposite is returned.
+ * Computes the determinant of the rows (p - e, |p - e|^2) for p = a, b, c, d, expanded along the
+ * last column: with D(ijk) the determinant of three rows, -|a|^2 D(bcd) + |b|^2 D(acd) - |c|^2
+ * D(abd) + |d|^2 D(abc). It is negative if e is inside and orient3d(a, b, c, d) is positive, so the
+ * opposite sign is returned.
  */
 int
 rb_gmp_insphere(const double *a, const double *b, const double *c, const double *d, const double *e)
@@ -106,7 +107,10 @@ rb_gmp_insphere(const double *a, const double *b, const double *c, const double 
 	return det.sign;
 }
 
-/* negative: from p the segment is seen under more than a right angle, p is inside */
+/*
+ * Negates the dot product, which is negative if p is inside: the segment then subtends more than a
+ * right angle.
+ */
 int
 rb_gmp_diametric(const double *a, const double *b, const double *p)
 {

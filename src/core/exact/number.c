@@ -1,6 +1,6 @@
 /*
  * number.c
- *	  Exact numbers on GMP's mpn layer: see rb_number.h.
+ *	  Implements exact numbers on GMP's mpn layer; see rb_number.h.
  */
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #error "number.c needs GMP with 64-bit limbs"
 #endif
 
-/* words of 0 at either end are left out */
+/* Removes zero words at both ends. */
 static void
 trim(rb_number *r)
 {
@@ -89,8 +89,8 @@ rb_number_copy(rb_number *r, const rb_number *a)
 }
 
 /*
- * r = |a| + |b|, where a begins below b or with it.  What is below b is a's; between the two there may
- * be a gap.
+ * Sets r = |a| + |b|, where a begins below b or at the same word. The words below b are those of a;
+ * there may be a gap between the two.
  */
 static void
 add_words(rb_number *r, const rb_number *a, const rb_number *b)
@@ -112,7 +112,7 @@ add_words(rb_number *r, const rb_number *a, const rb_number *b)
 		mp_limb_t carry;
 		rb_number copy;
 
-		/* words move upward here */
+		/* Words move upward here, so b must not be overwritten. */
 		if (r == b && below > 0)
 		{
 			rb_number_copy(&copy, b);
@@ -131,7 +131,10 @@ add_words(rb_number *r, const rb_number *a, const rb_number *b)
 	r->low = low;
 }
 
-/* r = a + sign * b of two that begin with the same word, neither 0: most are of this kind */
+/*
+ * Sets r = a + sign * b for nonzero numbers that begin at the same word, which is the most frequent
+ * case.
+ */
 static void
 add_aligned(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 {
@@ -165,7 +168,7 @@ add_aligned(rb_number *r, const rb_number *a, const rb_number *b, int sign)
 		trim(r);
 }
 
-/* the words of a from `low` on, n of them */
+/* Writes the n words from position `low` of a, including zeros outside of it. */
 static void
 spread(uint64_t *to, const rb_number *a, int low, int n)
 {
@@ -176,7 +179,7 @@ spread(uint64_t *to, const rb_number *a, int low, int n)
 	memset(to + below + a->n, 0, (size_t) (n - below - a->n) * sizeof *to);
 }
 
-/* sign of |a| - |b|, neither 0 */
+/* Returns the sign of |a| - |b|, both nonzero. */
 static int
 compare_words(const rb_number *a, const rb_number *b)
 {
@@ -186,11 +189,11 @@ compare_words(const rb_number *a, const rb_number *b)
 	if (a->low + a->n != b->low + b->n)
 		return a->low + a->n < b->low + b->n ? -1 : 1;
 	sign = mpn_cmp(a->word + a->n - n, b->word + b->n - n, n);
-	/* the lowest word is not 0 */
+	/* The lowest word is not 0, so the longer number is larger. */
 	return sign != 0 ? sign : (a->n > b->n) - (a->n < b->n);
 }
 
-/* r = |a| - |b| > 0 */
+/* Sets r = |a| - |b|, which must be positive. */
 static void
 sub_words(rb_number *r, const rb_number *a, const rb_number *b)
 {
@@ -277,7 +280,7 @@ rb_number_sub(rb_number *r, const rb_number *a, const rb_number *b)
 	add_signed(r, a, b, -1);
 }
 
-/* two words by two: faster than GMP is called */
+/* Multiplies two words by two words, faster than a call of GMP. */
 static void
 mul_two(uint64_t *r, const uint64_t *x, const uint64_t *y)
 {
@@ -335,7 +338,7 @@ rb_number_compare(const rb_number *a, const rb_number *b)
 
 #define PRIME ((UINT64_C(1) << 61) - 1)
 
-/* x below 2^61, times 2^by */
+/* Returns x * 2^by modulo PRIME, for x below 2^61. */
 static uint64_t
 shifted(uint64_t x, int by)
 {
@@ -382,7 +385,7 @@ rb_number_div(rb_number *r, const rb_number *a, const rb_number *b, int words)
 		r->sign = r->n = r->low = 0;
 		return;
 	}
-	/* as many zeros below as make the quotient long enough */
+	/* Append low zero words until the quotient is long enough. */
 	memset(above, 0, (size_t) (n - a->n) * sizeof *above);
 	memcpy(above + n - a->n, a->word, (size_t) a->n * sizeof *above);
 	mpn_tdiv_qr(quotient, rest, 0, above, n, b->word, b->n);
@@ -399,7 +402,10 @@ rb_number_div(rb_number *r, const rb_number *a, const rb_number *b, int words)
 	trim(r);
 }
 
-/* the words of a and zeros below, 2 * words at least, so that the lowest one is even; how many */
+/*
+ * Copies the words of a and appends low zeros, for at least 2 * words in all and an even lowest
+ * position. Returns their number.
+ */
 static int
 even_words(uint64_t *to, int *low, const rb_number *a, int words)
 {
@@ -451,7 +457,7 @@ rb_number_is_square(rb_number *root, const rb_number *a)
 	return true;
 }
 
-/* bits `from` .. from + 63 of the words, those outside being 0 */
+/* Returns bits `from` to from + 63 of a number; bits outside its words are 0. */
 static uint64_t
 bits_from(const rb_number *a, long from)
 {
@@ -474,13 +480,13 @@ rb_number_round(const rb_number *a)
 	if (a->sign == 0)
 		return 0;
 	top = (long) (a->low + a->n) * WORD_BITS - 1 - __builtin_clzll(a->word[a->n - 1]);
-	/* the last bit that the double has */
+	/* position of the lowest bit of the double */
 	last = top - 52 < -1074 ? -1074 : top - 52;
 	if (top < last - 1)
 		return 0;
 	mantissa = top < last ? 0 : bits_from(a, last);
 	half = bits_from(a, last - 1) & 1;
-	/* anything below half?  The lowest word is not 0. */
+	/* True if there are bits below `half`; the lowest word is not 0. */
 	more = (long) a->low * WORD_BITS + __builtin_ctzll(a->word[0]) < last - 1;
 	mantissa += half & (more | (mantissa & 1));
 	return a->sign * ldexp((double) mantissa, last > 2000 ? 2000 : (int) last);

@@ -1,14 +1,14 @@
 /*
  * predicates.c
- *	  Exact signs for single use: the SQL functions redblue_orient2d, orient3d,
- *	  incircle and insphere.
+ *	  Computes exact signs for single use: the SQL functions redblue_orient2d, orient3d, incircle
+ *	  and insphere.
  *
- * The orientations are rb_orient.h's cascade, insphere is rb_insphere.h's.  Incircle is the same
- * idea: doubles with a semi-static bound, integers, intervals, GMP.
+ * The orientations use the cascade of rb_orient.h, and insphere that of rb_insphere.h. Incircle
+ * uses a cascade of its own: doubles with a semi-static bound, integers, intervals, GMP.
  *
- *	  incircle(a, b, c, d): 1 when d lies inside the circle through a, b, c,
- *		  -1 outside, 0 on it, provided that orient2d(a, b, c) = 1; the opposite
- *		  when it is -1.
+ *	  incircle(a, b, c, d): 1 if d lies inside the circle through a, b, c,
+ *		  -1 if outside, 0 if on it, provided that orient2d(a, b, c) = 1; the
+ *		  opposite if it is -1.
  */
 #include "core/exact/rb_gmp.h"
 #include "core/exact/rb_insphere.h"
@@ -17,17 +17,16 @@
 #include "core/base/redblue.h"
 
 /*
- * A semi-static bound as in rb_orient.h.  A term of incircle is rounded at most 11
- * times (squares: 2 differences twice in one rounding each, product, sum: 4;
- * minor: 2 differences, product, sum: 4; product 1; sums 2), and a bit more covers
- * the roundings of the bound.
+ * The semi-static bound is derived as in rb_orient.h. A term of incircle is rounded at most 11
+ * times (squared length: 2 differences twice in one rounding each, product, sum: 4; minor: 2
+ * differences, product, sum: 4; product 1; sums 2); a slightly larger factor covers the roundings
+ * of the bound.
  *
- * It holds while nothing under- or overflows for good.  If the largest
- * difference is in [2^-100, 2^100], no product overflows, and what underflows is
- * off by 2^-1075, times at most three further differences and a few such terms:
- * below 2^-760.  RB_LIFTED_FLOOR outweighs it and is small against the
- * determinants of such points, 2^-500 and more.  Other points go to the next
- * step.
+ * The bound holds as long as over- and underflow are harmless. If the largest difference is in
+ * [2^-100, 2^100], no product overflows, and an underflowed value is off by 2^-1075, times at most
+ * three further differences and a few such terms: below 2^-760. RB_LIFTED_FLOOR outweighs that and
+ * is small compared to the determinants of such points, 2^-500 and more. Other points are passed to
+ * the next step.
  */
 #define RB_INCIRCLE_BOUND (13 * 0x1p-53)
 #define RB_LIFTED_FLOOR 0x1p-740
@@ -90,7 +89,10 @@ incircle_filter(const double *const *p, const double *d)
 	return RB_UNSURE;
 }
 
-/* real corners of one circle (a wall's rectangle) differ by numbers of few digits: exactly, then */
+/*
+ * Decides where all differences are exact. Typical vertices on one circle, such as those of a
+ * wall's rectangle, have differences with few digits.
+ */
 static int
 incircle_integer(const double *const *p, const double *d)
 {

@@ -1,12 +1,11 @@
 /*
  * rb_accumulator.h
- *	  Sums of products of doubles, exactly: Kulisch's long accumulator.
+ *	  Computes exact sums of products of doubles with Kulisch's long accumulator.
  *
- * A product of two doubles is an integer of 106 bits times a power of two, and all
- * powers that there are span 4200 bits.  So we keep one fixed-point number that is
- * wide enough for all of them, and adding a product touches three words of it and
- * the carries.  What is added and what is taken away have a number each, so that no
- * borrow runs through all words at every change of sign.
+ * A product of two doubles is an integer of 106 bits times a power of two, and all possible powers
+ * span 4200 bits. The accumulator is one fixed-point number wide enough for all of them; adding a
+ * product touches three words and the carries. Positive and negative terms are summed separately,
+ * so that no borrow runs through all words at every change of sign.
  *
  * U. Kulisch: Computer Arithmetic and Validity, 2008.
  */
@@ -18,7 +17,9 @@
 
 #include <string.h>
 
-/* bit 0 stands for 2^-2148; products end below bit 4197, and 2^32 of them below 4229 */
+/*
+ * Bit 0 stands for 2^-2148; products end below bit 4197, and sums of 2^32 products below bit 4229.
+ */
 #define RB_ACCUMULATOR_WORDS 68
 
 __extension__ typedef unsigned __int128 rb_uint128;
@@ -29,7 +30,7 @@ typedef struct rb_accumulator
 	uint64_t minus[RB_ACCUMULATOR_WORDS];
 } rb_accumulator;
 
-/* |x| = mantissa * 2^(shift - 1074) */
+/* Returns the mantissa of |x| = mantissa * 2^(shift - 1074), and sets *shift. */
 static inline uint64_t
 rb_accumulator_mantissa(double x, int *shift)
 {
@@ -42,7 +43,7 @@ rb_accumulator_mantissa(double x, int *shift)
 	return biased > 0 ? bits | (uint64_t) 1 << 52 : bits;
 }
 
-/* sum += a * b */
+/* Adds a * b to the sum. */
 static inline void
 rb_accumulator_add(rb_accumulator *sum, double a, double b)
 {
@@ -102,7 +103,7 @@ rb_accumulator_magnitude(const rb_accumulator *sum, uint64_t *to)
 	}
 }
 
-/* the sign of |a| - |b| */
+/* Returns the sign of |a| - |b|. */
 static inline int
 rb_accumulator_compare(const rb_accumulator *a, const rb_accumulator *b)
 {

@@ -1,12 +1,13 @@
 /*
  * rb_diametric.h
- *	  Does a point lie inside the smallest sphere around a segment?  Exactly; for CPU and GPU.
+ *	  Tests exactly whether a point lies inside the smallest sphere around a segment; for CPU and
+ *	  GPU.
  *
- *	  diametric(a, b, p): 1 when p lies inside the sphere that has ab as a diameter, 0 on it,
- *		  -1 outside.  From inside the segment is seen under more than a right angle, so it is the
- *		  sign of -(a - p) . (b - p).  If a = b there is no inside.
+ *	  diametric(a, b, p): 1 if p lies inside the sphere with diameter ab, 0 if on it,
+ *		  -1 if outside. From inside, the segment subtends more than a right angle, so the
+ *		  result is the sign of -(a - p) . (b - p). If a = b, the sphere has no interior.
  *
- * The cascade is rb_orient.h's, with the same switches and counters:
+ * The cascade is that of rb_orient.h, with the same switches and counters:
  *
  *	  1. plain doubles with a semi-static error bound	RB_FILTER_SIGNS
  *		 and the ends of the segment, which lie on the sphere
@@ -21,13 +22,13 @@
 #include "core/exact/rb_wide.h"
 
 /*
- * As in rb_orient.h: a product is rounded at most 5 times on its way into the sum (2 differences,
- * the product, 2 sums), 6 e covers that and the rounding of the bound.  Nothing that underflows is
- * multiplied later, so the floor outweighs it.
+ * The semi-static bound is derived as in rb_orient.h: a product is rounded at most 5 times on its
+ * way into the sum (2 differences, the product, 2 sums). 6 e covers that and the rounding of the
+ * bound. No underflowed value is multiplied later, so the floor outweighs underflow.
  */
 #define RB_DIAMETRIC_BOUND (6 * 0x1p-53)
 
-/* step 1: -1, 0, 1 or RB_UNSURE */
+/* Performs step 1. Returns -1, 0, 1 or RB_UNSURE. */
 RB_HD int
 rb_diametric_filter(const double *a, const double *b, const double *p)
 {
@@ -44,7 +45,10 @@ rb_diametric_filter(const double *a, const double *b, const double *p)
 	return rb_equal3(a, p) || rb_equal3(b, p) ? 0 : RB_UNSURE;
 }
 
-/* differences below 2^60 in one unit, the sum below 3 * 2^120 < 2^122 */
+/*
+ * Performs step 2: differences are below 2^60 in a common unit, and the sum is below 3 * 2^120 <
+ * 2^122.
+ */
 RB_HD int
 rb_diametric_integer(const double *a, const double *b, const double *p)
 {
@@ -76,7 +80,7 @@ rb_diametric_interval(const double *a, const double *b, const double *p)
 	return sign == RB_UNSURE ? sign : -sign;
 }
 
-/* steps 2 to 4; out of line, for they are big and rare */
+/* Performs steps 2 to 4; out of line, because they are large and rarely needed. */
 RB_HD_CALL int
 rb_diametric_hard(rb_exact_env *env, const double *a, const double *b, const double *p)
 {
@@ -107,7 +111,9 @@ rb_diametric_hard(rb_exact_env *env, const double *a, const double *b, const dou
 #endif
 }
 
-/* -1, 0, 1; RB_UNSURE without env->exact, and on the device where only GMP would do */
+/*
+ * Returns -1, 0, 1; or RB_UNSURE without env->exact, or on the device where only GMP could decide.
+ */
 RB_HD int
 rb_diametric_at(rb_exact_env *env, const double *a, const double *b, const double *p)
 {

@@ -1,28 +1,26 @@
 /*
  * rb_expansion.h
- *	  Exact signs by expansion arithmetic, in scratch memory of fixed size.
+ *	  Computes exact signs by expansion arithmetic, in scratch memory of fixed size.
  *
- * An expansion is a sum of doubles that do not overlap, the smallest first,
- * without zeros; the empty one is 0.  Sums and products of expansions are exact:
- * the rounding error of an addition or a multiplication of doubles is itself a
- * double and becomes one more component.  The sign of an expansion is that of
- * its last component.  J. R. Shewchuk: Adaptive Precision Floating-Point
+ * An expansion is a sum of nonoverlapping doubles, smallest first, without zeros; the empty
+ * expansion is 0. Sums and products of expansions are exact: the rounding error of an addition or a
+ * multiplication of doubles is itself a double and becomes one more component. The sign of an
+ * expansion is that of its last component. J. R. Shewchuk: Adaptive Precision Floating-Point
  * Arithmetic and Fast Robust Geometric Predicates, 1997.
  *
- * We need no adaptive stages: whoever comes here has failed the filters, and
- * dropping zero components keeps easy cases short.  A difference has up to 2
- * components, a product of two 8, a 2x2 minor 16, a minor times a difference 64,
- * the determinant 192.
+ * Adaptive stages are not needed: the input has failed the filters, and dropping zero components
+ * keeps easy cases short. A difference has up to 2 components, a product of two differences 8, a
+ * 2x2 minor 16, a minor times a difference 64, the determinant 192.
  *
- * Exact means: no product over- or underflows.  That holds when each coordinate
- * is 0 or 2^-300 <= |x| < 2^300.  Then all coordinates are multiples of 2^-352,
- * products of three of 2^-1056, which is above the smallest denormal; and no
- * value reaches 2^910.  rb_expansion_fits checks it.
+ * The results are exact as long as no product over- or underflows. That holds if each coordinate is
+ * 0 or 2^-300 <= |x| < 2^300: all coordinates are then multiples of 2^-352, and products of three
+ * are multiples of 2^-1056, which is above the smallest denormal; and no value reaches 2^910.
+ * rb_expansion_fits checks the range.
  *
- * The caller brings that memory, `room`: on the host a few kilobytes of its stack, on a device
- * memory that the join asks for when some pair needs it.  A kernel's own stack is
- * reserved for every thread that the device can hold, for as long as the process
- * lives: with 3 kB each that is most of a gigabyte.
+ * The caller provides the scratch memory, `room`: on the host a few kilobytes of its stack, on a
+ * device memory that the join allocates when a pair needs it. A kernel's own stack would be
+ * reserved for every thread that the device can hold, for the lifetime of the process: at 3 kB each
+ * that is most of a gigabyte.
  */
 #ifndef RB_EXPANSION_H
 #define RB_EXPANSION_H
@@ -30,7 +28,10 @@
 #include "core/base/rb_hd.h"
 #include "core/exact/rb_integer.h"
 
-/* On a device the memory of the threads of a warp is interleaved, so that its threads read one line together. */
+/*
+ * Number of threads of a warp. Their scratch memory is interleaved on a device, so that they read
+ * one cache line together.
+ */
 #define RB_WARP 32
 #ifdef __CUDA_ARCH__
 #define RB_AT(i) ((i) *RB_WARP)
@@ -38,7 +39,7 @@
 #define RB_AT(i) (i)
 #endif
 
-/* where things lie in the room, in doubles */
+/* Offsets of arrays in the scratch memory, in doubles */
 enum
 {
 	RB_ROOM_DIFFERENCE = 0,
@@ -61,7 +62,7 @@ rb_expansion_fits(double x)
 	return (e >= 1023 - 300 && e < 1023 + 300) || x == 0;
 }
 
-/* s + r = a + b exactly, s rounded */
+/* Computes s + r = a + b exactly; s is the rounded sum. */
 RB_HD void
 rb_two_sum(double a, double b, double *s, double *r)
 {
@@ -72,7 +73,7 @@ rb_two_sum(double a, double b, double *s, double *r)
 	*s = x;
 }
 
-/* the same where |a| >= |b| or a = 0 */
+/* Computes s + r = a + b exactly, where |a| >= |b| or a = 0; s is the rounded sum. */
 RB_HD void
 rb_two_sum_ordered(double a, double b, double *s, double *r)
 {
@@ -83,7 +84,7 @@ rb_two_sum_ordered(double a, double b, double *s, double *r)
 }
 
 #if !defined(__CUDA_ARCH__) && !defined(__FP_FAST_FMA)
-/* the upper and the lower half of a's digits (Veltkamp) */
+/* Splits a into the upper and the lower half of its digits (Veltkamp). */
 RB_HD void
 rb_split(double a, double *high, double *low)
 {
@@ -94,7 +95,7 @@ rb_split(double a, double *high, double *low)
 }
 #endif
 
-/* p + r = a * b exactly, p rounded */
+/* Computes p + r = a * b exactly; p is the rounded product. */
 RB_HD void
 rb_two_product(double a, double b, double *p, double *r)
 {
@@ -109,7 +110,7 @@ rb_two_product(double a, double b, double *p, double *r)
 	*r = __builtin_fma(a, b, -x);
 	*p = x;
 #else
-	/* without the instruction fma() is a slow library call; Dekker's product is not */
+	/* Without the FMA instruction, fma() is a slow library call; Dekker's product is faster. */
 	double x = a * b;
 	double ah, al, bh, bl;
 
@@ -120,7 +121,7 @@ rb_two_product(double a, double b, double *p, double *r)
 #endif
 }
 
-/* h = a - b; up to 2 components */
+/* Sets h = a - b; up to 2 components. Returns their number. */
 RB_HD int
 rb_expansion_difference(double a, double b, double *h)
 {
@@ -136,9 +137,9 @@ rb_expansion_difference(double a, double b, double *h)
 }
 
 /*
- * h = e + f, up to ne + nf components: merge by magnitude, carry the sum upward
- * and leave the errors behind.  h must be another array, or NULL when only the
- * sign is wanted, which the function then returns.
+ * Sets h = e + f and returns the number of components, up to ne + nf. Merges by magnitude, carries
+ * the sum upward and leaves the errors behind. h must be another array; if it is NULL, returns only
+ * the sign of the sum.
  */
 RB_HD_CALL int
 rb_expansion_sum(int ne, const double *e, int nf, const double *f, double *h)
@@ -173,7 +174,7 @@ rb_expansion_sum(int ne, const double *e, int nf, const double *f, double *h)
 	return h != NULL ? n : (last > 0) - (last < 0);
 }
 
-/* h = e * b, up to 2 n components */
+/* Sets h = e * b; up to 2 n components. Returns their number. */
 RB_HD_CALL int
 rb_expansion_scale(int n, const double *e, double b, double *h)
 {
@@ -197,7 +198,7 @@ rb_expansion_scale(int n, const double *e, double b, double *h)
 	return m;
 }
 
-/* h = e * f where f has up to 2 components and e up to 16; up to 4 ne components */
+/* Sets h = e * f, where f has up to 2 components and e up to 16; up to 4 ne components. */
 RB_HD int
 rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, double *h,
 							  double *room)
@@ -214,7 +215,7 @@ rb_expansion_times_difference(int ne, const double *e, int nf, const double *f, 
 	return rb_expansion_sum(nlow, low, nhigh, high, h);
 }
 
-/* h = p s - q r of differences, up to 16 components */
+/* Sets h = p s - q r of differences; up to 16 components. */
 RB_HD int
 rb_expansion_det2(int np, const double *p, int nq, const double *q, int nr, const double *r, int ns,
 				  const double *s, double *h, double *room)
@@ -230,14 +231,14 @@ rb_expansion_det2(int np, const double *p, int nq, const double *q, int nr, cons
 }
 
 /*
- * Sign of (b-a) x (c-a) . (d-a); RB_UNSURE when a coordinate does not fit.  room:
- * RB_EXPANSION_ROOM doubles, on a device RB_AT of them.
+ * Returns the sign of (b-a) x (c-a) . (d-a), or RB_UNSURE if a coordinate is out of range. room has
+ * RB_EXPANSION_ROOM doubles, on a device RB_AT(RB_EXPANSION_ROOM).
  */
 RB_HD_CALL int
 rb_orient3d_expansion(const double *a, const double *b, const double *c, const double *d,
 					  double *room)
 {
-	/* differences by axis and point; axes cyclically one after the other in the loop */
+	/* differences by axis and point; the loop takes the axes cyclically */
 	double *u[3][3];
 	int n[3][3];
 	double *minor = room + RB_AT(RB_ROOM_MINOR), *term = room + RB_AT(RB_ROOM_TERM);
@@ -275,7 +276,10 @@ rb_orient3d_expansion(const double *a, const double *b, const double *c, const d
 	return rb_expansion_sum(nboth, both, nterm, term, NULL);
 }
 
-/* sign of (b-a) x (c-a); RB_UNSURE when a coordinate does not fit; room as above */
+/*
+ * Returns the sign of (b-a) x (c-a), or RB_UNSURE if a coordinate is out of range. room is that of
+ * rb_orient3d_expansion.
+ */
 RB_HD_CALL int
 rb_orient2d_expansion(double ax, double ay, double bx, double by, double cx, double cy,
 					  double *room)

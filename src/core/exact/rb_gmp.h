@@ -1,9 +1,9 @@
 /*
  * rb_gmp.h
- *	  The last resort: signs by GMP's integers, for every finite double.
+ *	  Computes signs by GMP's integers, for all finite doubles: the last step of each predicate.
  *
- * Host only.  Each answers -1, 0 or 1, uses no memory but its stack (some tens of
- * KB) and may run in any number of threads at once.
+ * Host only. Each function returns -1, 0 or 1, uses no memory except some tens of KB of stack, and
+ * may run in any number of threads at once.
  */
 #ifndef RB_GMP_H
 #define RB_GMP_H

@@ -1,8 +1,10 @@
 /*
  * rb_gmp_distance.h
- *	  The last resort for distances: GMP's integers, for all finite doubles.
+ *	  Compares and computes distances by GMP's integers, for all finite doubles: the last step of
+ *	  each distance predicate.
  *
- * Host only.  Some 100 KB of stack, no other memory, any number of threads at once.
+ * Host only. The functions use some 100 KB of stack, no other memory, and may run in any number of
+ * threads at once.
  */
 #ifndef RB_GMP_DISTANCE_H
 #define RB_GMP_DISTANCE_H
@@ -14,34 +16,37 @@ extern "C"
 {
 #endif
 
-/* where a nearest point lies; dim 0: corner `at`, 1: the edge from there to the next, 2: the face */
+/*
+ * Feature on which a nearest point lies: for dim 0 vertex `at`, for 1 the edge from there to the
+ * next vertex, for 2 the face
+ */
 typedef struct rb_feature
 {
 	int dim;
 	int at;
 } rb_feature;
 
-/* the convex hulls of n[0] red corners, then n[1] blue ones, 1 to 3 each, in space */
+/* Two convex hulls in space: n[0] red vertices, then n[1] blue ones, 1 to 3 each */
 typedef struct rb_hulls
 {
 	double corner[6][3];
 	int n[2];
-	rb_feature guess[2]; /* of those that they have: where their nearest points are likely to lie */
+	rb_feature guess[2]; /* likely features of the nearest points */
 } rb_hulls;
 
-/* sign of the distance of the two minus that number, which is not negative */
+/* Returns the sign of the distance of the hulls minus `distance`, which is not negative. */
 extern int rb_gmp_distance_sign(const rb_hulls *hulls, double distance);
 
 /*
- * The double nearest to their distance, of two the even one; 0 only where they meet.  It is
- * known to be in [lo, hi].  Infinite where IEEE rounds to that.
+ * Returns the distance of the hulls, known to be in [lo, hi], rounded to the nearest double, ties
+ * to even. Returns 0 only if the hulls meet. Returns infinity where IEEE rounding does.
  */
 extern double rb_gmp_distance(const rb_hulls *hulls, double lo, double hi);
 
-/* sign of the distance of the first two minus that of the second two */
+/* Returns the sign of the distance of the first two hulls minus that of the second two. */
 extern int rb_gmp_distance_order(const rb_hulls *first, const rb_hulls *second);
 
-/* a squared distance, p / q exactly: for what is compared with many others */
+/* A squared distance as the exact quotient p / q, to be compared with many others */
 typedef struct rb_square
 {
 	rb_number p;
@@ -50,10 +55,10 @@ typedef struct rb_square
 
 extern void rb_gmp_square_of(rb_square *s, const rb_hulls *hulls);
 
-/* Returns the sign of that distance minus the one of the hulls. */
+/* Returns the sign of the stored distance minus that of the hulls. */
 extern int rb_gmp_square_order(const rb_square *s, const rb_hulls *hulls);
 
-/* Returns true if no point of one box is nearer to the other box than that distance. */
+/* Returns true if every point of one box is at least that distance away from the other box. */
 extern bool rb_gmp_square_parts(const rb_square *s, const double lo[2][3], const double hi[2][3]);
 
 #ifdef __cplusplus

@@ -1,27 +1,30 @@
 /*
  * rb_insphere.h
- *	  Does a point lie inside the sphere through four others?  Exactly, and cheaply where it is
- *	  obvious; for CPU and GPU.
+ *	  Tests exactly whether a point lies inside the sphere through four others, quickly in easy
+ *	  cases; for CPU and GPU.
  *
- *	  insphere(a, b, c, d, e): 1 when e lies inside the sphere through a, b, c, d, -1 outside, 0 on
- *		  it, provided that orient3d(a, b, c, d) = 1; the opposite when it is -1.  Of four points in
- *		  one plane it is the sign of the same determinant: swapping two of the five changes it.
+ *	  insphere(a, b, c, d, e): 1 if e lies inside the sphere through a, b, c, d, -1 if outside,
+ *		  0 if on it, provided that orient3d(a, b, c, d) = 1; the opposite if it is -1. For four
+ *		  coplanar points it is the sign of the same determinant: swapping two of the five
+ *		  points changes it.
  *
- * The determinant has the rows (p - e, |p - e|^2) of a, b, c, d; with D of three rows' differences,
- * insphere is the sign of |a|^2 D(bcd) - |b|^2 D(cda) + |c|^2 D(dab) - |d|^2 D(abc).
+ * The determinant has the rows (p - e, |p - e|^2) for p = a, b, c, d. With D the determinant of
+ * three rows' differences, insphere is the sign of |a|^2 D(bcd) - |b|^2 D(cda) + |c|^2 D(dab) -
+ * |d|^2 D(abc).
  *
- * The cascade is rb_orient.h's, with the same switches and counters:
+ * The cascade is that of rb_orient.h, with the same switches and counters:
  *
  *	  1. plain doubles with a coarse error bound		RB_FILTER_SIGNS
- *		 then, where the differences are of many sizes, with a finer one
- *	  2. zeros that can be seen, 320-bit integers		RB_EXACT_INTEGER
+ *		 then, where the differences vary in size, with a finer one
+ *	  2. 320-bit integers, zeros by equal coordinates	RB_EXACT_INTEGER
  *	  3. interval arithmetic in double					RB_FILTER_INTERVAL
  *	  4. GMP, on the host
  *
- * No expansions: a determinant of degree 5 needs more room for them than a device has for a thread.
+ * There is no step by expansions: a determinant of degree 5 needs more scratch memory than a device
+ * has for a thread.
  *
- * Five points of one sphere are the rule where people build with right angles.  rb_insphere_ties
- * answers for them, too.
+ * Five points on one sphere are common in buildings with right angles. rb_insphere_ties decides
+ * such ties by symbolic perturbation.
  */
 #ifndef RB_INSPHERE_H
 #define RB_INSPHERE_H
@@ -30,28 +33,27 @@
 #include "core/exact/rb_wide.h"
 
 /*
- * The bounds.  A term of the expanded determinant is rounded at most 16 times on its way into the
+ * Error bounds. A term of the expanded determinant is rounded at most 16 times on its way into the
  * sum (squared length: 2 differences, product, 2 sums: 5; 2x2 minor: 2 differences, product,
- * difference: 4; times a difference: 2; 2 sums; product; 2 sums), so with e = 2^-53 the sum is off
- * by at most ((1 + e)^16 - 1) P, P the sum of the terms' magnitudes.  17 e outweighs that and some
- * twenty roundings of P.
+ * difference: 4; times a difference: 2; 2 sums; product; 2 sums). With e = 2^-53 the sum is off by
+ * at most ((1 + e)^16 - 1) P, where P is the sum of the terms' magnitudes. 17 e outweighs that and
+ * some twenty roundings of P.
  *
  * Let X, Y, Z be the sums of the four differences' magnitudes on each axis, and N that of the four
- * squared lengths.  What is in P is in the product N X Y Z when that is multiplied out, so P is
- * not above it: the coarse bound.
+ * squared lengths. Every term of P occurs in the expansion of N X Y Z, so P is at most N X Y Z: the
+ * coarse bound.
  *
- * Overflow: any sum of terms is below P, a 3x3 minor below X Y Z, a 2x2 minor below X Y, give or take
- * roundings, and a square below N.  X is doubled first, so that there is room for these, and
- * the products are taken in that order: if the bound is finite, so is all else; if not, it is
- * infinite or NaN, and no comparison with it is true.
+ * Overflow: any sum of terms is below P, a 3x3 minor below X Y Z, a 2x2 minor below X Y, up to
+ * rounding, and a square below N. X is doubled first to leave room for the roundings, and the
+ * products are computed in that order: if the bound is finite, so are all other values; otherwise
+ * it is infinite or NaN, and no comparison with it is true.
  *
- * Underflow: a difference is exact there, a product is off by 2^-1075 at most, and multiplied by
- * what multiplies it later.  RB_BOUND_FLOOR, added to each factor of the bound on its way, outweighs
- * that, see rb_orient.h.
+ * Underflow: a difference is exact, a product is off by at most 2^-1075 times its later factors.
+ * RB_BOUND_FLOOR, added to each factor of the bound, outweighs that; see rb_orient.h.
  */
 #define RB_INSPHERE_BOUND (17 * 0x1p-53)
 
-/* step 1: -1, 1 or RB_UNSURE; never 0 */
+/* Performs step 1 with the coarse bound. Returns -1, 1 or RB_UNSURE, never 0. */
 RB_HD int
 rb_insphere_filter(const double *a, const double *b, const double *c, const double *d,
 				   const double *e)
@@ -74,26 +76,26 @@ rb_insphere_filter(const double *a, const double *b, const double *c, const doub
 	double minor = (2 * x * y + RB_BOUND_FLOOR) * z + RB_BOUND_FLOOR;
 	double bound = RB_INSPHERE_BOUND / 2 * (norm * minor + RB_BOUND_FLOOR);
 
-	/* one branch that is nearly always taken; the sign is anyone's guess */
+	/* One branch that is nearly always taken, since the sign itself is unpredictable. */
 	if (fabs(det) > bound)
 		return (det > 0) - (det < 0);
 	return RB_UNSURE;
 }
 
 /*
- * The finer bound is from P itself: that matters where one of the points is far away from the others.
- * So it is rare, and called only by rb_insphere_hard.
+ * The finer bound uses P itself, which helps if one of the points is far away from the others.
+ * Since that is rare, only rb_insphere_hard calls it.
  *
- * No product overflows while no difference is above 2^100, and if some difference is not below
- * 2^-102, what underflows is off by 2^-1075, times at most three further differences and a few such
- * terms: below 2^-760.  RB_INSPHERE_FLOOR outweighs it and is small against the determinants
- * of such points, 2^-510 and more.  Other points go to the next step.
+ * No product overflows if no difference is above 2^100. If some difference is at least 2^-102, an
+ * underflowed value is off by 2^-1075, times at most three further differences and a few such
+ * terms: below 2^-760. RB_INSPHERE_FLOOR outweighs that and is small compared to the determinants
+ * of such points, 2^-510 and more. Other points are passed to the next step.
  */
 #define RB_INSPHERE_FLOOR 0x1p-740
-#define RB_INSPHERE_SMALLEST 0x1p-200 /* squared lengths */
+#define RB_INSPHERE_SMALLEST 0x1p-200 /* limits of the sum of squared lengths */
 #define RB_INSPHERE_LARGEST 0x1p200
 
-/* a difference of products, and the sum of their magnitudes */
+/* Returns the difference of two products and sets *size to the sum of their magnitudes. */
 RB_HD double
 rb_insphere_minor2(double p, double q, double *size)
 {
@@ -135,7 +137,7 @@ rb_insphere_filter_fine(const double *a, const double *b, const double *c, const
 	return RB_UNSURE;
 }
 
-/* two of the five are equal, or they all agree on an axis */
+/* Returns true if two of the five points are equal, or all five agree on an axis. */
 RB_HD bool
 rb_insphere_flat(const double *a, const double *b, const double *c, const double *d,
 				 const double *e)
@@ -150,7 +152,10 @@ rb_insphere_flat(const double *a, const double *b, const double *c, const double
 		   rb_equal3(c, e) || rb_equal3(d, e);
 }
 
-/* all axes share a unit, for a sphere ties them; rb_wide.h says why nothing overflows */
+/*
+ * Performs the integer part of step 2. All axes share a unit, because squared lengths mix them;
+ * rb_wide.h proves that nothing overflows.
+ */
 RB_HD int
 rb_insphere_integer(const double *a, const double *b, const double *c, const double *d,
 					const double *e)
@@ -183,7 +188,10 @@ rb_insphere_integer(const double *a, const double *b, const double *c, const dou
 	return rb_wide_sign(&sum);
 }
 
-/* |u|^2 times the determinant of the rows f, g, h; called, for an interval's product is long */
+/*
+ * Computes |u|^2 times the determinant of the rows f, g, h; not inlined, because interval products
+ * are long.
+ */
 RB_HD_CALL rb_interval
 rb_insphere_interval_term(const rb_interval *u, const rb_interval *f, const rb_interval *g,
 						  const rb_interval *h)
@@ -217,7 +225,9 @@ rb_insphere_interval(const double *a, const double *b, const double *c, const do
 										rb_insphere_interval_term(u[3], u[0], u[1], u[2]))));
 }
 
-/* the finer bound, and steps 2 to 4; out of line, for they are big and rare */
+/*
+ * Applies the finer bound and steps 2 to 4; out of line, because they are large and rarely needed.
+ */
 RB_HD_CALL int
 rb_insphere_hard(rb_exact_env *env, const double *a, const double *b, const double *c,
 				 const double *d, const double *e)
@@ -259,7 +269,9 @@ rb_insphere_hard(rb_exact_env *env, const double *a, const double *b, const doub
 #endif
 }
 
-/* -1, 0, 1; RB_UNSURE without env->exact, and on the device where only GMP would do */
+/*
+ * Returns -1, 0, 1; or RB_UNSURE without env->exact, or on the device where only GMP could decide.
+ */
 RB_HD int
 rb_insphere_at(rb_exact_env *env, const double *a, const double *b, const double *c,
 			   const double *d, const double *e)
@@ -277,24 +289,25 @@ rb_insphere_at(rb_exact_env *env, const double *a, const double *b, const double
 /* ---- ties ---- */
 
 /*
- * What insphere says of five points p of one sphere, by their numbers v: all different, below
- * UINT32_MAX.  Never 0, but for five points of one plane; and swapping two of the points together
- * with their numbers changes the sign.  RB_UNSURE: where rb_orient3d_at is.
+ * Returns the sign of the symbolically perturbed insphere of five cospherical points p with
+ * distinct numbers v below UINT32_MAX. It is never 0, except for five coplanar points, and swapping
+ * two of the points together with their numbers changes the sign. Returns RB_UNSURE where
+ * rb_orient3d_at does.
  *
- * Insphere asks whether e, lifted to the paraboloid, lies below the hyperplane through a, b, c and d.
- * Five points on one sphere would have no answer, so point i is lifted by e(i) more, where e(i) is
- * infinitely small and e(j) infinitely small against e(i) for j < i.  What e(i) is multiplied with in
- * the determinant is the orient3d of the other four; for a, b, c or d they stand in its order with
- * e in its place, for e itself the sign is opposite.  So the largest number decides, and if that is
- * zero the next one.
+ * Insphere tests whether e, lifted to the paraboloid, lies below the hyperplane through a, b, c and
+ * d. For five cospherical points the determinant is 0, so point i is lifted by an additional e(i),
+ * where e(i) is infinitesimal and e(j) is infinitesimal relative to e(i) for j < i. The coefficient
+ * of e(i) in the determinant is the orient3d of the other four points; for a, b, c or d with e in
+ * its place, and for e itself with the opposite sign. The point with the largest number therefore
+ * decides, and if its coefficient is zero, the next one does.
  *
- * H. Edelsbrunner, E. P. Muecke: Simulation of Simplicity, 1990; here only the lifted coordinate
- * is perturbed, so that orient3d stays what it is: 0 for four points of one plane.
+ * H. Edelsbrunner, E. P. Muecke: Simulation of Simplicity, 1990. Here only the lifted coordinate is
+ * perturbed, so that orient3d is unchanged: 0 for four coplanar points.
  */
 RB_HD_CALL int
 rb_insphere_ties(rb_exact_env *env, const double *const *p, const uint32_t *v)
 {
-	uint32_t below = UINT32_MAX; /* those from here on have been asked */
+	uint32_t below = UINT32_MAX; /* points with numbers from here on are done */
 
 	for (;;)
 	{

@@ -1,20 +1,18 @@
 /*
  * rb_integer.h
- *	  Exact signs by fixed-width integers.
+ *	  Computes exact signs by fixed-width integers.
  *
- * Real degenerate data (shared walls, lattices, coordinates of one magnitude)
- * has a small common grid: along one axis all coordinates of the few points at
- * hand are multiples of one power of two, 2^60 times smaller than the largest of
- * them at most.  Then they are 60-bit integers in that unit, and the
- * determinant is a number of 192 bits.  Orient3d is homogeneous in each axis, so
- * each axis has a unit of its own.
+ * Real degenerate data (shared walls, lattices, coordinates of one magnitude) has a coarse common
+ * grid: along one axis all coordinates of the few points are multiples of one power of two, which
+ * is at most 2^60 times smaller than the largest coordinate. The coordinates are then 60-bit
+ * integers in that unit, and the determinant is an integer of 192 bits. Orient3d is homogeneous in
+ * each axis, so each axis has its own unit.
  *
- * Coordinates are converted, not their differences: a difference that needs 54
- * bits is no trouble here.
+ * Coordinates are converted, not their differences, so a difference may need 54 bits.
  *
- * Cost: a few dozen multiplications, no loop, no branch on data but "does it
- * fit?".  Doubles have 53 bits, so the coordinates fit whenever their
- * magnitudes lie within a factor of 2^7, zeros aside, and often beyond.
+ * The cost is a few dozen multiplications, without loops and with no data-dependent branch except
+ * the range checks. Doubles have 53 bits, so the coordinates fit whenever their magnitudes, zeros
+ * aside, lie within a factor of 2^7, and often beyond.
  */
 #ifndef RB_INTEGER_H
 #define RB_INTEGER_H
@@ -23,7 +21,7 @@
 
 __extension__ typedef __int128 rb_int128;
 
-/* biased exponent of a double; 0 for zero and denormals, 2047 for what is not finite */
+/* Returns the biased exponent of a double: 0 for zero and denormals, 2047 for infinity and NaN. */
 RB_HD int
 rb_exponent(double x)
 {
@@ -37,7 +35,7 @@ rb_exponent(double x)
 	return (int) (v.u >> 52) & 0x7ff;
 }
 
-/* 2^(biased - 1023), for 1 <= biased <= 2046 */
+/* Returns 2^(biased - 1023), for 1 <= biased <= 2046. */
 RB_HD double
 rb_power(int biased)
 {
@@ -52,8 +50,8 @@ rb_power(int biased)
 }
 
 /*
- * A unit for numbers up to `largest` in magnitude: scale makes them smaller than
- * 2^60, unit = 1 / scale.  False where these are no normal doubles.
+ * Computes a unit for numbers up to `largest` in magnitude: multiplied by scale they are below
+ * 2^60, and unit = 1 / scale. Returns false if these are not normal doubles.
  */
 RB_HD bool
 rb_integer_unit(double largest, double *scale, double *unit)
@@ -68,9 +66,9 @@ rb_integer_unit(double largest, double *scale, double *unit)
 }
 
 /*
- * x in that unit.  Multiplying back tells whether x is a whole number of units:
- * n has at most 53 significant bits, so n * unit is exact; and it also catches an
- * x so small that x * scale underflowed.
+ * Converts x to that unit. Multiplying back tests whether x is an integer multiple of the unit: n
+ * has at most 53 significant bits, so n * unit is exact. The test also detects an x so small that x
+ * * scale underflowed.
  */
 RB_HD bool
 rb_integer_of(double x, double scale, double unit, int64_t *n)
@@ -85,7 +83,10 @@ rb_larger(double x, double y)
 	return fabs(x) > fabs(y) ? x : y;
 }
 
-/* b - a, c - a, d - a along one axis, below 2^61 in magnitude; false: no common unit */
+/*
+ * Computes b - a, c - a, d - a along one axis, below 2^61 in magnitude. Returns false if there is
+ * no common unit.
+ */
 RB_HD bool
 rb_integer_axis3(double a, double b, double c, double d, int64_t *u, int64_t *v, int64_t *w)
 {
@@ -119,7 +120,7 @@ rb_integer_axis2(double a, double b, double c, int64_t *u, int64_t *v)
 	return true;
 }
 
-/* p s - q r, below 2^123 in magnitude */
+/* Returns p s - q r, below 2^123 in magnitude. */
 RB_HD rb_int128
 rb_integer_det2(int64_t p, int64_t q, int64_t r, int64_t s)
 {
@@ -127,9 +128,8 @@ rb_integer_det2(int64_t p, int64_t q, int64_t r, int64_t s)
 }
 
 /*
- * Adds m * z to (high * 2^64 + low).  m = h 2^64 + l with |h| < 2^60 and
- * 0 <= l < 2^64, |z| < 2^61: so three such terms stay below 2^123 in high and
- * below 3 * 2^125 < 2^127 in low.
+ * Adds m * z to (high * 2^64 + low). With m = h 2^64 + l, |h| < 2^60, 0 <= l < 2^64 and |z| < 2^61,
+ * three such terms stay below 2^123 in high and below 3 * 2^125 < 2^127 in low.
  */
 RB_HD void
 rb_integer_add_product(rb_int128 m, int64_t z, rb_int128 *high, rb_int128 *low)
@@ -141,7 +141,7 @@ rb_integer_add_product(rb_int128 m, int64_t z, rb_int128 *high, rb_int128 *low)
 	*low += (rb_int128) l * z;
 }
 
-/* sign of (b-a) x (c-a) . (d-a); RB_UNSURE when some axis has no common unit */
+/* Returns the sign of (b-a) x (c-a) . (d-a), or RB_UNSURE if an axis has no common unit. */
 RB_HD int
 rb_orient3d_integer(const double *a, const double *b, const double *c, const double *d)
 {
@@ -163,7 +163,7 @@ rb_orient3d_integer(const double *a, const double *b, const double *c, const dou
 	return (uint64_t) low != 0;
 }
 
-/* sign of (b-a) x (c-a); RB_UNSURE when some axis has no common unit */
+/* Returns the sign of (b-a) x (c-a), or RB_UNSURE if an axis has no common unit. */
 RB_HD int
 rb_orient2d_integer(double ax, double ay, double bx, double by, double cx, double cy)
 {
@@ -178,14 +178,14 @@ rb_orient2d_integer(double ax, double ay, double bx, double by, double cx, doubl
 
 #ifndef __CUDACC__
 
-/* high * 2^128 + low, in two's complement; high's sign is the number's */
+/* A 256-bit integer high * 2^128 + low in two's complement, with the sign of high */
 typedef struct rb_int256
 {
 	rb_int128 high;
 	unsigned __int128 low;
 } rb_int256;
 
-/* sum += a * b, where |a| < 2^124 and 0 <= b < 2^124 */
+/* Adds a * b to the sum, where |a| < 2^124 and 0 <= b < 2^124. */
 static inline void
 rb_int256_add_product(rb_int256 *sum, rb_int128 a, rb_int128 b)
 {
@@ -210,9 +210,10 @@ rb_int256_add_product(rb_int256 *sum, rb_int128 a, rb_int128 b)
 }
 
 /*
- * Sign of the determinant of the rows (x[i], y[i], x[i]^2 + y[i]^2), whole numbers in
- * one unit; RB_UNSURE where there is none.  Both axes share it, for a circle ties them.
- * Below 2^60 a minor is below 2^121, a norm too, and three products stay below 2^244.
+ * Returns the sign of the determinant of the rows (x[i], y[i], x[i]^2 + y[i]^2), converted to
+ * integers, or RB_UNSURE if there is no common unit. Both axes share the unit, because the norm
+ * mixes them. Below 2^60, minors and norms are below 2^121, and the sum of three products is below
+ * 2^244.
  */
 static inline int
 rb_incircle_integer(const double *x, const double *y)

@@ -1,31 +1,28 @@
 /*
  * rb_interval.h
- *	  Interval arithmetic in double, rounded outward.
+ *	  Implements interval arithmetic in double, rounded outward.
  *
- * An interval [lo, hi] always contains the real number that the computation
- * stands for.  So a sign read from an interval that lies on one side of zero is
- * right, whatever the roundings did.
+ * An interval [lo, hi] always contains the real number that the computation stands for. If an
+ * interval lies on one side of zero, its sign is therefore correct regardless of rounding.
  *
- * On the device the instruction says which way to round.  On the host
- * the rounding mode is never touched: an operation is rounded to nearest, and
- * the result is then moved outward.  With u half an ulp of 1 (2^-53),
- * the rounded result r of an exact x satisfies |x - r| <= u ufp(r), ufp(r) being
- * the power of two below |r|.  The step 2u|r|, itself rounded, is at least
- * 2u ufp(r), a whole ulp of r (monotony: that bound is a floating-point number
- * wherever r is normal), hence r - 2u|r| is rounded to x or below.  What is left
- * are denormal results:
+ * On the device each instruction selects its rounding mode. On the host the rounding mode is never
+ * changed: an operation is rounded to nearest, and the result is then moved outward. With u half an
+ * ulp of 1 (2^-53), the rounded result r of an exact x satisfies |x - r| <= u ufp(r), where ufp(r)
+ * is the largest power of two not above |r|. The step 2u|r|, itself rounded, is at least 2u ufp(r),
+ * a whole ulp of r (by monotonicity: that bound is a floating-point number wherever r is normal),
+ * hence r - 2u|r| is rounded to x or below. Denormal results remain:
  *
- *	- a sum or difference is exact there (both operands are multiples of the
- *	  smallest denormal), and the step 2u|r| vanishes or is harmless;
- *	- a product is off by at most half of the smallest denormal, so a product
- *	  moves by that number too, unless a factor is [0, 0] and the product exact.
+ * - a sum or difference is exact (both operands are multiples of the smallest denormal), and the
+ *   step 2u|r| vanishes or is harmless;
+ * - a product is off by at most half of the smallest denormal, so a product is also moved by that
+ *   number, unless a factor is [0, 0] and the product exact.
  *
- * After S. M. Rump, P. Zimmermann, S. Boldo, G. Melquiond: Computing predecessor
- * and successor in rounding to nearest, BIT 2009.  We take steps that are at
- * times an ulp longer and in exchange keep [0, 0] for exact zeros.
+ * After S. M. Rump, P. Zimmermann, S. Boldo, G. Melquiond: Computing predecessor and successor in
+ * rounding to nearest, BIT 2009. The steps used here are sometimes an ulp longer, but keep [0, 0]
+ * for exact zeros.
  *
- * An operation that overflows, or meets an infinite bound, answers with bounds
- * at infinity; a NaN never leaves a function of this file.
+ * An operation that overflows or has an infinite operand returns infinite bounds; no function of
+ * this file returns a NaN.
  */
 #ifndef RB_INTERVAL_H
 #define RB_INTERVAL_H
@@ -44,7 +41,7 @@ typedef struct rb_interval
 
 #define RB_INFINITY ((double) INFINITY)
 
-/* ---- a bound that came out as NaN says nothing: put it at infinity ---- */
+/* ---- replacement of NaN, which bounds nothing, by an infinite bound ---- */
 
 RB_HD double
 rb_lower(double x)
@@ -60,10 +57,7 @@ rb_upper(double x)
 
 /* ---- directed sums, differences and products of numbers ---- */
 
-/*
- * The _lo functions answer at or below the real result, the _hi functions at or
- * above.
- */
+/* The _lo functions return a lower bound of the exact result, the _hi functions an upper bound. */
 /* clang-format off */
 #ifdef __CUDA_ARCH__
 
@@ -137,7 +131,7 @@ rb_interval_mul(rb_interval a, rb_interval b)
 {
 	rb_interval r;
 
-	/* 0 times infinity has no value; with finite bounds no product is NaN */
+	/* 0 times infinity is undefined; with finite bounds no product is NaN. */
 	if (!(a.lo >= -DBL_MAX && a.hi <= DBL_MAX && b.lo >= -DBL_MAX && b.hi <= DBL_MAX))
 		return rb_interval_line();
 
@@ -164,7 +158,10 @@ rb_interval_mul(rb_interval a, rb_interval b)
 	return r;
 }
 
-/* x - y of two numbers: exact where the rounded difference is (shared coordinates, lattices) */
+/*
+ * Returns x - y of two doubles, as a single point where the rounded difference is exact (shared
+ * coordinates, lattices).
+ */
 RB_HD rb_interval
 rb_interval_difference(double x, double y)
 {
@@ -176,7 +173,7 @@ rb_interval_difference(double x, double y)
 #else
 	double d = x - y;
 	double v = x - d;
-	double rest = (x - (d + v)) + (v - y); /* Knuth's error of d; NaN after an overflow */
+	double rest = (x - (d + v)) + (v - y); /* Knuth's error term of d; NaN after an overflow */
 
 	r.lo = rest >= 0 ? d : rb_down(d);
 	r.hi = rest <= 0 ? d : rb_up(d);
@@ -184,7 +181,7 @@ rb_interval_difference(double x, double y)
 	return r;
 }
 
-/* 1, -1, 0 for exactly [0, 0], RB_UNSURE */
+/* Returns 1, -1, 0 for exactly [0, 0], or RB_UNSURE. */
 RB_HD int
 rb_interval_sign(rb_interval a)
 {
@@ -211,7 +208,7 @@ rb_interval_dot3(const rb_interval *u, const rb_interval *v)
 		rb_interval_mul(u[2], v[2]));
 }
 
-/* sign of (b-a) x (c-a) . (d-a) */
+/* Returns the sign of (b-a) x (c-a) . (d-a), or RB_UNSURE. */
 RB_HD int
 rb_orient3d_interval(const double *a, const double *b, const double *c, const double *d)
 {
@@ -230,7 +227,7 @@ rb_orient3d_interval(const double *a, const double *b, const double *c, const do
 	return rb_interval_sign(det);
 }
 
-/* sign of (b-a) x (c-a) */
+/* Returns the sign of (b-a) x (c-a), or RB_UNSURE. */
 RB_HD int
 rb_orient2d_interval(double ax, double ay, double bx, double by, double cx, double cy)
 {

@@ -1,29 +1,28 @@
 /*
  * rb_orient.h
- *	  On which side of a line or plane does a point lie?  Exactly, and cheaply
- *	  where it is obvious.
+ *	  Tests exactly on which side of a line or plane a point lies, quickly in easy cases.
  *
  * Sign convention, here and everywhere in redblue:
  *
  *	  orient3d(a, b, c, d) = sign of (b-a) x (c-a) . (d-a)
  *						   = sign of the determinant with rows b-a, c-a, d-a:
- *		  1 when d sees a, b, c counterclockwise; 0 when the four are coplanar
+ *		  1 if a, b, c are counterclockwise seen from d; 0 if the four are coplanar
  *	  orient2d(a, b, c) = sign of (b-a) x (c-a):
- *		  1 when a, b, c turn left; 0 when they are collinear
+ *		  1 if a, b, c turn left; 0 if they are collinear
  *
- * The cascade, each step only for what the one before could not decide:
+ * The steps of the cascade, each of which handles what the previous one could not decide:
  *
  *	  1. plain doubles with a semi-static error bound	RB_FILTER_SIGNS
- *		 and zeros that can be seen: equal points, an axis on which all agree
+ *		 and obvious zeros: equal points, an axis on which all agree
  *	  2. 192-bit integers, where a common unit exists	RB_EXACT_INTEGER
  *	  3. interval arithmetic in double					RB_FILTER_INTERVAL
  *	  4. expansion arithmetic, where exponents allow	RB_EXACT_EXPANSION
  *	  5. GMP, on the host
  *
- * Integers come before intervals because what reaches them is nearly always
- * degenerate, and no interval of it excludes zero.  Any step can be switched
- * off: the answer is the same.  Without env->exact only 1 and 3 are taken, and
- * the answer may be RB_UNSURE.  On the device step 5 answers RB_UNSURE.
+ * Integers come before intervals because the input that reaches them is nearly always degenerate,
+ * and intervals cannot exclude zero there. Any step can be switched off without changing the
+ * result. Without env->exact only steps 1 and 3 are performed, and the result may be RB_UNSURE. On
+ * the device step 5 returns RB_UNSURE.
  */
 #ifndef RB_ORIENT_H
 #define RB_ORIENT_H
@@ -37,22 +36,25 @@
 
 typedef struct rb_exact_env
 {
-	uint32_t filters; /* steps that are on: RB_FILTER_..., RB_EXACT_... */
-	bool exact;       /* false: stop with RB_UNSURE after the filters */
-	uint64_t integer; /* exact signs taken, by means */
+	uint32_t filters; /* enabled steps: RB_FILTER_..., RB_EXACT_... */
+	bool exact;       /* if false, stop with RB_UNSURE after the filters */
+	uint64_t integer; /* number of exact signs, by method */
 	uint64_t expansion;
 	uint64_t gmp;
-	double *room;    /* of a device thread, for expansions; the host has its stack */
-	double distance; /* RB_WITHIN: the job's */
+	double *room;    /* scratch memory of a device thread for expansions; unused on the host */
+	double distance; /* RB_WITHIN: the job's distance */
 } rb_exact_env;
 
-/* what a device cannot tell its kernel asks the host for, where it has a way to; e is NULL for orient3d */
+/*
+ * Asks the host for a sign that the device cannot compute, in kernels that support it; e is NULL
+ * for orient3d.
+ */
 #ifdef RB_DEVICE_ASKS
 static __device__ int rb_device_asks(rb_exact_env *env, const double *a, const double *b,
 									 const double *c, const double *d, const double *e);
 #endif
 
-/* a device kernel without a stack leaves steps 2, 4 and 5 out */
+/* Device kernels without a stack omit steps 2, 4 and 5. */
 #ifdef RB_FILTERS_ONLY
 #define RB_WANTS_EXACT(env) false
 #else
@@ -60,25 +62,21 @@ static __device__ int rb_device_asks(rb_exact_env *env, const double *a, const d
 #endif
 
 /*
- * The semi-static bound.  Write the determinant as a sum of terms, each a
- * product of differences.  On its way into the computed sum a term of orient3d
- * is rounded at most 8 times (3 differences, 1 product and 1 sum in the minor, 1
- * product, 2 sums), so with e = 2^-53
+ * The semi-static bound. Write the determinant as a sum of terms, each a product of differences. On
+ * its way into the computed sum a term of orient3d is rounded at most 8 times (3 differences, 1
+ * product and 1 sum in the minor, 1 product, 2 sums), so with e = 2^-53
  *
  *	  |computed - exact| <= ((1 + e)^8 - 1) P,	P: sum of the terms' magnitudes,
  *
- * and P computed in the same order is too small by at most (1 - e)^8.  9 e in
- * place of 8 e covers that and the rounding of the bound.  Likewise 4 roundings
- * and 5 e for orient2d.
+ * and P computed in the same order is too small by at most (1 - e)^8. 9 e instead of 8 e covers
+ * that and the rounding of the bound. Likewise there are 4 roundings for orient2d, and 5 e.
  *
- * Underflow: a difference is always exact there.  A product is off by 2^-1075 at
- * most; those in the minors are multiplied by a difference later.  Adding
- * RB_BOUND_FLOOR to the magnitude of each minor and once to P outweighs all of
- * it: 9 e 2^-960 > 2^-1010.
+ * Underflow: a difference is always exact. A product is off by at most 2^-1075; products in the
+ * minors are later multiplied by a difference. Adding RB_BOUND_FLOOR to the magnitude of each minor
+ * and once to P outweighs all of this: 9 e 2^-960 > 2^-1010.
  *
- * Overflow: P is computed from the magnitudes of the very numbers that make the
- * determinant, so if one of these is infinite or NaN, P is, and no comparison
- * with P is true.
+ * Overflow: P is computed from the magnitudes of the numbers that form the determinant, so if one
+ * of these is infinite or NaN, so is P, and no comparison with P is true.
  */
 #define RB_ORIENT3D_BOUND (9 * 0x1p-53)
 #define RB_ORIENT2D_BOUND (5 * 0x1p-53)
@@ -90,7 +88,7 @@ rb_equal3(const double *a, const double *b)
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-/* step 1: -1, 0, 1 or RB_UNSURE */
+/* Performs step 1. Returns -1, 0, 1 or RB_UNSURE. */
 RB_HD int
 rb_orient3d_filter(const double *a, const double *b, const double *c, const double *d)
 {
@@ -110,7 +108,7 @@ rb_orient3d_filter(const double *a, const double *b, const double *c, const doub
 	if (-det > bound)
 		return -1;
 
-	/* a difference is 0 only if the numbers are equal: these zeros are exact */
+	/* A difference is 0 only if the numbers are equal, so these zeros are exact. */
 	if ((ux == 0 && vx == 0 && wx == 0) || (uy == 0 && vy == 0 && wy == 0) ||
 		(uz == 0 && vz == 0 && wz == 0) || (ux == 0 && uy == 0 && uz == 0) ||
 		(vx == 0 && vy == 0 && vz == 0) || (wx == 0 && wy == 0 && wz == 0) || rb_equal3(b, c) ||
@@ -138,7 +136,7 @@ rb_orient2d_filter(double ax, double ay, double bx, double by, double cx, double
 	return RB_UNSURE;
 }
 
-/* steps 2 to 5; out of line, for they are big and rare */
+/* Performs steps 2 to 5; out of line, because they are large and rarely needed. */
 RB_HD_CALL int
 rb_orient3d_hard(rb_exact_env *env, const double *a, const double *b, const double *c,
 				 const double *d)
@@ -233,7 +231,9 @@ rb_orient2d_hard(rb_exact_env *env, double ax, double ay, double bx, double by, 
 #endif
 }
 
-/* -1, 0, 1; RB_UNSURE without env->exact, and on the device where only GMP would do */
+/*
+ * Returns -1, 0, 1; or RB_UNSURE without env->exact, or on the device where only GMP could decide.
+ */
 RB_HD int
 rb_orient3d_at(rb_exact_env *env, const double *a, const double *b, const double *c,
 			   const double *d)

@@ -1,9 +1,10 @@
 /*
  * rb_twofold.h
- *	  Sums of two doubles as numbers of 106 bits, with proved bounds on their errors.
+ *	  Implements double-double arithmetic (unevaluated sums of two doubles, 106 bits) with proved
+ *	  error bounds.
  *
- * high is the sum rounded to nearest.  With e = 2^-106 and x the real result, an
- * operation here is off by at most
+ * high is the value rounded to nearest. With e = 2^-106 and the exact result x of an operation, the
+ * error of the computed result is at most
  *
  *		difference of two doubles		0
  *		sum, difference					4 e |x|
@@ -11,12 +12,11 @@
  *		quotient						24 e |x|
  *		square root						4 e |x|
  *
- * where nothing overflows, and but for 2^-1070 where something underflows.  After
- * M. Joldes, J.-M. Muller, V. Popescu: Tight and rigorous error bounds for basic
- * building blocks of double-word arithmetic, 2017 (AccurateDWPlusDW 3 e, DWTimesDW1 5 e;
- * DWDivDW2 15 e, and here the product in it is a bit less exact).  The root is after V.
- * Lefevre, N. Louvet, J.-M. Muller, J. Picot, L. Rideau: Accurate calculation of
- * Euclidean norms using double-word arithmetic, 2023 (25/8 e).
+ * if nothing overflows, plus 2^-1070 if something underflows. After M. Joldes, J.-M. Muller, V.
+ * Popescu: Tight and rigorous error bounds for basic building blocks of double-word arithmetic,
+ * 2017 (AccurateDWPlusDW 3 e, DWTimesDW1 5 e; DWDivDW2 15 e, where the product used here is
+ * slightly less accurate). The root is after V. Lefevre, N. Louvet, J.-M. Muller, J. Picot, L.
+ * Rideau: Accurate calculation of Euclidean norms using double-word arithmetic, 2023 (25/8 e).
  */
 #ifndef RB_TWOFOLD_H
 #define RB_TWOFOLD_H
@@ -41,7 +41,7 @@ rb_twofold_of(double x)
 	return r;
 }
 
-/* x - y of two doubles */
+/* Returns x - y of two doubles, exactly. */
 RB_HD rb_twofold
 rb_twofold_difference(double x, double y)
 {
@@ -100,7 +100,7 @@ rb_twofold_div(rb_twofold x, rb_twofold y)
 	return r;
 }
 
-/* of x > 0 */
+/* Returns the square root of x > 0. */
 RB_HD rb_twofold
 rb_twofold_sqrt(rb_twofold x)
 {
@@ -113,7 +113,7 @@ rb_twofold_sqrt(rb_twofold x)
 	return r;
 }
 
-/* ---- vectors of space ---- */
+/* ---- vectors in space ---- */
 
 RB_HD rb_twofold
 rb_twofold_dot(const rb_twofold *u, const rb_twofold *v)

@@ -1,16 +1,16 @@
 /*
  * rb_wide.h
- *	  Integers of 320 bits, as far as insphere needs them: sums of products.
+ *	  Implements 320-bit integers with the operations that insphere needs: sums of products.
  *
- * Differences of coordinates are whole numbers of one unit below 2^60 in magnitude.  Then
+ * Differences of coordinates are integers in a common unit, below 2^60 in magnitude. Then
  *
  *		p q - r s, a 2x2 minor					is below 2 * 2^120 = 2^121
  *		p m + q n + r o, a 3x3 minor			is below 3 * 2^181 < 2^183
  *		p^2 + q^2 + r^2, a squared length		is below 3 * 2^120 < 2^122
  *		the product of the last two				is below 2^305
- *		four of those							are below 2^307,
+ *		four such products						are below 2^307,
  *
- * so nothing here overflows: minors are 128 and 192 bits, the sum has five words.
+ * so nothing overflows: minors have 128 and 192 bits, the sum has five words.
  */
 #ifndef RB_WIDE_H
 #define RB_WIDE_H
@@ -22,13 +22,13 @@ __extension__ typedef unsigned __int128 rb_uint128;
 
 #define RB_WIDE_WORDS 5
 
-/* in two's complement, the lowest word first */
+/* A 320-bit integer in two's complement, lowest word first */
 typedef struct rb_wide
 {
 	uint64_t word[RB_WIDE_WORDS];
 } rb_wide;
 
-/* high * 2^64 + low: a 3x3 minor, below 2^183 in magnitude */
+/* A 3x3 minor, high * 2^64 + low, below 2^183 in magnitude */
 typedef struct rb_wide_minor
 {
 	rb_int128 high;
@@ -36,11 +36,12 @@ typedef struct rb_wide_minor
 } rb_wide_minor;
 
 /*
- * n[i] = p[i] - q[i] in one unit, below 2^60 in magnitude; false where there is none.
+ * Sets n[i] = p[i] - q[i] in a common unit, below 2^60 in magnitude. Returns false if there is no
+ * such unit.
  *
- * Differences are taken apart without an error, in two doubles: it is their size, not that of the
- * coordinates, which says what the unit is (real coordinates lie far from the origin).  high is
- * below 2^60 units and a double, so at most 2^60 - 2^7, and low at most half of its last place.
+ * Differences are computed exactly as two doubles. The unit depends on the size of the differences,
+ * not of the coordinates, since real coordinates are far from the origin. high is a double below
+ * 2^60 units, so at most 2^60 - 2^7, and low is at most half of its last place.
  */
 RB_HD bool
 rb_wide_differences(int count, const double *const *p, const double *q, int64_t (*n)[3])
@@ -64,7 +65,9 @@ rb_wide_differences(int count, const double *const *p, const double *q, int64_t 
 				return false;
 			if (low == 0)
 				continue;
-			/* this is false of a NaN, too, if ever coordinates near the largest double make one */
+			/*
+			 * This also fails for a NaN, which coordinates near the largest double could produce.
+			 */
 			if (!(fabs(low) < fabs(high)) || !rb_integer_of(low, scale, unit, &m))
 				return false;
 			n[i][axis] += m;
@@ -72,7 +75,10 @@ rb_wide_differences(int count, const double *const *p, const double *q, int64_t 
 	return true;
 }
 
-/* x y z of three rows: p m + q n + r o, the 2x2 minors m, n, o below 2^121, p, q, r below 2^60 */
+/*
+ * Returns the 3x3 minor p m + q n + r o; the 2x2 minors m, n, o are below 2^121 and p, q, r below
+ * 2^60.
+ */
 RB_HD rb_wide_minor
 rb_wide_minor_of(int64_t p, rb_int128 m, int64_t q, rb_int128 n, int64_t r, rb_int128 o)
 {
@@ -94,12 +100,12 @@ rb_wide_norm(const int64_t *n)
 						 (rb_int128) n[2] * n[2]);
 }
 
-/* sum += norm * minor, or -= */
+/* Adds norm * minor to the sum, or subtracts it. */
 RB_HD void
 rb_wide_add_product(rb_wide *sum, rb_uint128 norm, rb_wide_minor minor, bool minus)
 {
 	bool below = minor.high < 0;
-	/* its magnitude, of three words */
+	/* the magnitude of the minor: x2, x1, x0 */
 	rb_uint128 high = below ? ~(rb_uint128) minor.high + (minor.low == 0) : (rb_uint128) minor.high;
 	uint64_t x0 = below ? -minor.low : minor.low;
 	uint64_t x1 = (uint64_t) high, x2 = (uint64_t) (high >> 64);
@@ -109,7 +115,7 @@ rb_wide_add_product(rb_wide *sum, rb_uint128 norm, rb_wide_minor minor, bool min
 	rb_uint128 t;
 	int i;
 
-	/* row by row: a product of words plus two words fits in 128 bits */
+	/* Multiply row by row: a product of words plus two words fits in 128 bits. */
 	t = (rb_uint128) x0 * y0;
 	product[0] = (uint64_t) t;
 	t = (rb_uint128) x1 * y0 + (uint64_t) (t >> 64);
