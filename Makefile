@@ -286,10 +286,10 @@ $(BUILD)/refuse.so: test/t/refuse.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu99 -O2 $(WARN_CFLAGS) -shared -fPIC -o $@ $< -ldl -pthread
 
-# an extension that serves rows of tables from elsewhere, for tests
-$(BUILD)/serve_rows.so: test/t/serve_rows.c
+# an extension that serves rows of tables from elsewhere, for tests; the server's headers need the compiler's own standard
+$(BUILD)/serve_rows.so: test/t/serve_rows.c src/pg/base/rb_compat.h
 	@mkdir -p $(@D)
-	$(CC) -std=gnu99 -O2 $(WARN_CFLAGS) -Wno-unused-parameter -isystem $(shell $(PG_CONFIG) --includedir-server) -shared -fPIC -o $@ $<
+	$(CC) -O2 $(WARN_CFLAGS) -Wno-unused-parameter -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server) -shared -fPIC -o $@ $<
 
 # a device for tests where there is none: the backend's file, with the processor behind it
 $(BUILD)/fake/redblue_cuda.so: test/t/fake_device.c $(CORE_SRC:.c=.o)

@@ -24,6 +24,7 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "fmgr.h"
+#include "pg/base/rb_compat.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -174,7 +175,7 @@ begin_scan(CustomScanState *css, EState *estate, int eflags)
 	s->there =
 		table_open(relation_there(RelationGetRelid(css->ss.ss_currentRelation)), AccessShareLock);
 	s->slot = table_slot_create(s->there, NULL);
-	s->scan = table_beginscan(s->there, estate->es_snapshot, 0, NULL);
+	s->scan = table_beginscan_strat(s->there, estate->es_snapshot, 0, NULL, true, true);
 }
 
 static TupleTableSlot *
@@ -273,7 +274,7 @@ count_nodes(const Plan *node)
 }
 
 static PlannedStmt *
-plan(Query *query, const char *text, int options, ParamListInfo params)
+plan(Query *query, const char *text, int options, ParamListInfo params RB_PLANNER_PARAMETER)
 {
 	const bool served = names_tables(query);
 	replacing r = {false, false};
@@ -283,8 +284,9 @@ plan(Query *query, const char *text, int options, ParamListInfo params)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("served rows are away")));
 	if (setting == QUERY || setting == CUSTOM)
 		(void) replace_tables((Node *) query, &r);
-	planned = previous_planner != NULL ? previous_planner(query, text, options, params)
-									   : standard_planner(query, text, options, params);
+	planned = previous_planner != NULL
+				  ? previous_planner(query, text, options, params RB_PLANNER_ARGUMENT)
+				  : standard_planner(query, text, options, params RB_PLANNER_ARGUMENT);
 	if (count_nodes(planned->planTree) > 0)
 		elog(ERROR, "a custom scan of Citus");
 	if (served && setting == CUSTOM && planned->commandType == CMD_SELECT)
@@ -369,7 +371,7 @@ negate_id(Node *node, void *id)
 }
 
 static void
-analyze(ParseState *state, Query *query, JumbleState *jumble)
+analyze(ParseState *state, Query *query, RB_JUMBLE_CONST JumbleState *jumble)
 {
 	replacing r = {false, false};
 	Var *id = setting == MASK || setting == FILTER ? find_id(query) : NULL;

@@ -259,13 +259,15 @@ rb_same_but_for_nulling(const Node *a, const Node *b)
 #define rb_set_disabled_nodes(path, n) ((void) (n))
 #endif
 
-/* 19: the planner and its hook take the EXPLAIN state. */
+/* 19: the planner and its hook take the EXPLAIN state, and the hook after parse analysis a constant. */
 #if PG_VERSION_NUM >= 190000
 #define RB_PLANNER_PARAMETER , ExplainState *explain
 #define RB_PLANNER_ARGUMENT , explain
+#define RB_JUMBLE_CONST const
 #else
 #define RB_PLANNER_PARAMETER
 #define RB_PLANNER_ARGUMENT
+#define RB_JUMBLE_CONST
 #endif
 
 /* 19: the counters of a plan node have their own type, which contains the general counters. */
