@@ -1,9 +1,9 @@
 /*
  * answer_groups.c
- *	  For each row its partners.
+ *	  Returns, for each row, the ids of the rows that it is paired with.
  *
- * Where the memory limit has no room for all pairs at once, the first join only counts, and others bring together the
- * pairs of as many rows as there is room for.
+ * If the memory limit has no room for all pairs at once, the first join only counts them. Further
+ * joins then group the pairs of as many rows at a time as fit in memory.
  */
 #include "pg/call/rb_answers.h"
 
@@ -11,11 +11,14 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* what a pair needs until it is in its group, and besides where a row has several parts (unique.c) */
+/*
+ * Bytes per pair until it is in its group, and additional bytes if a row has several parts
+ * (unique.c)
+ */
 #define GROUPED_BYTES 12
 #define REMEMBERED_BYTES 32
 
-/* the first part of a row; behind the last row, how many parts there are */
+/* Returns the first part of a row, or the number of parts if `row` is the end of the rows. */
 static uint32
 first_part(const rb_set *set, uint32 row)
 {
@@ -37,8 +40,8 @@ first_part(const rb_set *set, uint32 row)
 }
 
 /*
- * Some rows of a set, as a set of its own whose arrays begin later.  Where parts have rows
- * these keep their numbers, so that nothing is copied; else they are counted from 0.
+ * Returns a slice of a set's rows as a set whose arrays begin later. If parts refer to rows, the
+ * rows keep their numbers, so that nothing is copied; otherwise they are numbered from 0.
  */
 static rb_set
 slice_of(const rb_set *set, uint32 from, uint32 to)
@@ -71,7 +74,10 @@ bytes_of_pair(const rb_answer_rows *rows)
 			   : GROUPED_BYTES;
 }
 
-/* of parts: where a row ends, not behind that part if there is such a place behind `base` */
+/*
+ * Returns the end of a row for a join of parts: the last row boundary at or before `part` if it is
+ * after `base`, else the next one.
+ */
 static uint32
 whole_row(const rb_answer_rows *rows, uint32 part)
 {
@@ -85,7 +91,10 @@ whole_row(const rb_answer_rows *rows, uint32 part)
 	return start > rows->base ? start : first_part(set, row + 1);
 }
 
-/* the rows from `base` on whose pairs should fit into that many bytes; one at least */
+/*
+ * Returns the end of the rows from `base` on whose pairs should fit into `bytes` bytes. It includes
+ * at least one row.
+ */
 static uint32
 rows_that_fit(const rb_answer_rows *rows, uint64 bytes)
 {
@@ -107,14 +116,15 @@ raise_no_room(rb_answer_rows *rows, uint64 pairs)
 {
 	rb_error error = {RB_OVER_BUDGET, 0, rb_memory_limit(rows->run->memory), ""};
 
-	/* the first join has found out what it needs itself */
+	/* The first join has measured its own need. */
 	error.need = rb_memory_peak(rows->run->memory) + pairs * bytes_of_pair(rows);
 	rb_raise(rows->run->join->function, RB_OVER_BUDGET, &error);
 }
 
 /*
- * Joins the next rows alone with the other side.  In a self join they meet themselves there,
- * which next_group leaves out, and each pair of two of them is found from both.
+ * Joins the next rows with the other side. In a self join, the slice also meets its own rows:
+ * next_group_here skips the row itself, and each pair of two rows of the slice is found from both
+ * rows.
  */
 static void
 join_slice(rb_answer_rows *rows)
@@ -125,11 +135,11 @@ join_slice(rb_answer_rows *rows)
 	uint64 room;
 
 	rb_run_stop(rows->run);
-	/* a slice is cut from an array that is here */
+	/* A slice refers to a local array. */
 	rb_run_need_rows(rows->run, rows->of == RB_OF_BLUE ? rb_join_sides(rows->run->join) - 1 : 0);
 	rb_answer_sides(rows);
 	used = rb_memory_used(rows->run->memory) + rb_need_of_join(rows->run->parts);
-	/* what the join needs is only known about: half of what is left is kept for it */
+	/* The need of the join is only an estimate. Reserve half of the remaining memory for it. */
 	room = limit > used ? (limit - used) / 2 : 0;
 	for (;;)
 	{
@@ -156,7 +166,7 @@ join_slice(rb_answer_rows *rows)
 	rows->run->ctx.stats.stage[RB_STAGE_EMIT].count = rows->emitted;
 }
 
-/* do the ids of a set ascend with its rows? */
+/* Returns true if the ids of a set ascend with its rows. */
 static bool
 ids_ascend(const rb_set *set)
 {
@@ -176,7 +186,7 @@ rb_groups_open(rb_answer_rows *rows, rb_job *job)
 {
 	const uint32 n = rows->side->nrows;
 
-	/* slices of a self join know no first and second row */
+	/* Slices of a self join do not distinguish the first and the second row of a pair. */
 	Assert(rb_join_sides(rows->run->join) == 2 || rows->of == RB_OF_BOTH);
 	rows->ascending = ids_ascend(rows->other);
 	job->answer = RB_GROUPS;
@@ -187,7 +197,7 @@ rb_groups_open(rb_answer_rows *rows, rb_job *job)
 	if (rb_run_groups(rows->run, &rows->groups))
 		return;
 	rows->emitted = rows->run->ctx.stats.stage[RB_STAGE_EMIT].count;
-	/* rows of one id may lie anywhere, and a slice is of rows that lie together */
+	/* A slice is a contiguous range of rows, but the rows of one id may be anywhere. */
 	if (rows->number != NULL)
 		raise_no_room(rows, rows->emitted);
 	rows->counts = rb_answer_array(rows, n, sizeof *rows->counts);
@@ -267,7 +277,10 @@ rb_groups_finish(rb_answer_rows *rows, uint64 n)
 	return PointerGetDatum(array);
 }
 
-/* the ids of rows of the other side, which ascend, as ids that ascend; `not_row` is left out */
+/*
+ * Returns a sorted array of ids for members given as rows of the other side in ascending order.
+ * Leaves out the row `not_row`.
+ */
 static Datum
 array_of(rb_answer_rows *rows, const uint32_t *member, uint64 n, uint32 not_row, int64 id)
 {
@@ -300,7 +313,7 @@ rb_groups_of(const rb_answer_rows *rows, uint32 row, const uint32_t **member)
 	return rows->groups.start[group + 1] - rows->groups.start[group];
 }
 
-/* the row of the next group with members, in the rows that were joined */
+/* Returns the next row whose group has members, among the joined rows. */
 static bool
 next_group_here(rb_answer_rows *rows, Datum *values)
 {

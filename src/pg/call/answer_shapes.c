@@ -1,13 +1,15 @@
 /*
  * answer_shapes.c
- *	  For each pair of rows what the two share, as a geometry; and where on the red one that is.
+ *	  Returns the intersection of each pair of rows as a geometry, and its location along the red
+ *	  row.
  *
- * The geometry of a pair of rows is made of all pairs of their parts that meet (src/core/curve), so parts are
- * joined, not rows.  Where each row has one part, a pair is one of rows, and becomes a row as it comes out of the
- * join.  Else the pairs of each red part are brought together, as groups are, as many at once as there is room for:
- * those of a red row stand together then, and are put in the order of their blue rows.
+ * The intersection of two rows is assembled from all pairs of their parts that meet
+ * (src/core/curve). The join is therefore one of parts, not of rows. If each row has one part, each
+ * pair of parts is a pair of rows and becomes an output row as it leaves the join. Otherwise the
+ * pairs of each red part are grouped as in answer_groups.c, for as many parts at a time as fit in
+ * memory. The pairs of one red row are then adjacent, and are sorted by their blue row.
  *
- * Every geometry was read once, into the sets: the parts are there.
+ * Every geometry is read only once, into the sets, which hold the parts.
  */
 #include "pg/call/rb_answers.h"
 #include "pg/call/rb_write.h"
@@ -20,7 +22,10 @@
 #include "utils/array.h"
 #include "utils/memutils.h"
 
-/* pairs of parts up to which it is short, mostly: some milliseconds, but where each overlaps each in one plane */
+/*
+ * Number of pairs of parts up to which the work is usually short. It takes a few milliseconds,
+ * unless all parts overlap each other in one plane.
+ */
 #define FEW_PAIRS 1024
 #define FEW_TO_SORT 65536
 
@@ -28,31 +33,33 @@ typedef struct rb_shaping
 {
 	rb_context ctx;
 	rb_aside aside;
-	MemoryContext row; /* of what the last row is made of */
+	MemoryContext row; /* Holds the values of the last output row */
 	const rb_set *side[2];
 	int32 srid;
 	bool has_z;
 
-	bool tiled; /* pairs of rows are wanted that are in this, and the join knows only of parts */
+	/* True if the tile must be tested per pair of rows, since the join is one of parts */
+	bool tiled;
 	rb_in_tile in_tile;
 
-	bool at_once;   /* each row has one part */
-	rb_block block; /* of those pairs, */
-	size_t next;    /* and where in it we are */
+	bool at_once;   /* True if each row has one part */
+	rb_block block; /* Block of such pairs */
+	size_t next;    /* Next pair in the block */
 
-	uint32 red;      /* row whose pairs these are */
-	uint32 first;    /* its first part */
-	uint32 nparts;   /* it has so many */
-	uint32 part;     /* behind it */
-	rb_pair *pair;   /* its parts (counted from its first one) with blue ones, by these */
-	size_t pair_cap; /* bytes */
+	uint32 red;    /* Current red row */
+	uint32 first;  /* Its first part */
+	uint32 nparts; /* Number of its parts */
+	uint32 part;   /* End of its parts */
+	/* Pairs of its parts (counted from its first) and blue parts, sorted by blue part */
+	rb_pair *pair;
+	size_t pair_cap; /* Capacity in bytes */
 	size_t npairs;
-	size_t from; /* the pairs of one blue row ... */
-	size_t to;   /* ... end here */
+	size_t from; /* Start of the pairs with one blue row */
+	size_t to;   /* End of the pairs with that blue row */
 
 	rb_curve *curve;
 	rb_shape shape;
-	rb_stretches line; /* the red row, where it is measured */
+	rb_stretches line; /* The red row as a measured line */
 	bool measured;
 	uint64 emitted;
 } rb_shaping;
@@ -64,11 +71,11 @@ stop_shaping(void *arg)
 	rb_aside_end(&((rb_shaping *) arg)->aside);
 }
 
-/* how long some work takes */
+/* Expected duration of some work */
 typedef enum much
 {
 	SHORT,
-	SHORT_MOSTLY, /* and it can begin again */
+	SHORT_MOSTLY, /* The work can be restarted */
 	LONG
 } much;
 
@@ -90,7 +97,7 @@ work(rb_answer_rows *rows, rb_status (*what)(void *), void *arg, rb_context *ctx
 
 /* ---- before the join ---- */
 
-/* views are put together */
+/* Materializes delta sets. */
 static rb_status
 compose(void *arg)
 {
@@ -106,7 +113,7 @@ compose(void *arg)
 	return status;
 }
 
-/* which pairs of rows are wanted; of parts nobody asks */
+/* Prepares the tile test for pairs of rows, because a join of parts does not test them. */
 static rb_status
 make_tile(void *arg)
 {
@@ -130,7 +137,7 @@ rb_shapes_begin(rb_answer_rows *rows, MemoryContext context)
 	for (int i = 0; i < 2; i++)
 	{
 		rb_run_need_rows(run, i);
-		/* parts alone are not what is kept */
+		/* Do not cache a set that is only joined part by part. */
 		run->side[i].keep = NULL;
 	}
 	work(rows, compose, run, &run->ctx,
@@ -209,7 +216,7 @@ make_shape_and_spans(void *arg)
 	return status == RB_OK ? make_spans(arg) : status;
 }
 
-/* Writes where the first span begins, where the last one ends, and the array of all, {{from, to}, ...}. */
+/* Writes the start of the first interval, the end of the last one, and an array of all intervals. */
 static void
 write_spans(const rb_stretches *spans, Datum *values)
 {
@@ -228,7 +235,7 @@ write_spans(const rb_stretches *spans, Datum *values)
 		ends, NULL, 2, dims, lower, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-/* the pair of rows at hand as a row */
+/* Computes the output row of the current pair of rows. */
 static void
 put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
 {
@@ -251,7 +258,7 @@ put_row(rb_answer_rows *rows, uint32 blue, Datum *values)
 	s->emitted++;
 }
 
-/* room for so many pairs */
+/* Reserves memory for n pairs. */
 static void
 need_pairs(rb_answer_rows *rows, size_t n)
 {
@@ -294,7 +301,7 @@ next_at_once(rb_answer_rows *rows, Datum *values)
 	return true;
 }
 
-/* ---- rows of several parts ---- */
+/* ---- rows with several parts ---- */
 
 static uint32
 row_of(const rb_set *set, uint32 part)
@@ -320,7 +327,10 @@ sort_pairs(void *arg)
 	return rb_sort(&s->ctx, s->pair, s->npairs, sizeof *s->pair, by_blue, NULL);
 }
 
-/* the pairs of the next red row that has any; false where none of those that were joined has */
+/*
+ * Collects the pairs of the next red row that has any. Returns false if no remaining joined row has
+ * any.
+ */
 static bool
 gather(rb_answer_rows *rows)
 {

@@ -1,6 +1,6 @@
 /*
  * answer_sides.c
- *	  The sides of a join of which something else is said than its pairs: as rows, as ids, or part by part.
+ *	  Prepares the sides of a join for aggregate results: as rows, as ids, or part by part.
  */
 #include "pg/call/rb_answers.h"
 
@@ -21,8 +21,8 @@ rb_answer_array(rb_answer_rows *rows, uint64 n, size_t element)
 /* ---- rows that share an id ---- */
 
 /*
- * A unique index is not asked: it may be younger than the snapshot, and the rows that this
- * sees may have had one id.
+ * A unique index is not proof of unique ids here: it may be newer than the snapshot, and rows
+ * visible to the snapshot may have shared an id.
  */
 void
 rb_answer_number(rb_answer_rows *rows, const rb_source *source, const rb_side *side)
@@ -58,7 +58,7 @@ rb_answer_is_first(rb_answer_rows *rows, uint32 row)
 
 /* ---- sides ---- */
 
-/* each part as a row of its own, with its number as the id */
+/* Returns a set in which each part is a row whose id is the part's number. */
 static rb_set
 parts_of(const rb_set *set)
 {

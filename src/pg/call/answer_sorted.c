@@ -1,11 +1,13 @@
 /*
  * answer_sorted.c
- *	  Counts, hits and groups of a join that goes tile by tile: its pairs are sorted by id.
+ *	  Computes counts, matched rows and grouped pairs of a join that runs tile by tile, by sorting
+ *	  its pairs by id.
  *
- *		pairs of all tiles -> PostgreSQL's sort, within work_mem and temporary files -> runs of one id
+ *	pairs of all tiles -> PostgreSQL's sort, within work_mem and temporary files -> runs of one id
  *
- * Where all rows are in memory they have numbers, and an array tells of each.  Tile by tile each row has other numbers, so
- * what is told is of ids from the beginning, and comes in their order.
+ * If all rows are in memory, they are numbered, and an array holds a result for each number. When a
+ * join runs tile by tile, each row has different numbers in different tiles. The results are then
+ * computed per id from the start, and are returned in order of the ids.
  */
 #include "pg/call/rb_answers.h"
 
@@ -17,9 +19,9 @@
 
 struct rb_sorting
 {
-	Tuplesortstate *sort; /* NULL: at its end */
-	TupleTableSlot *slot; /* of groups: both ids; NULL: only that of the side that is told of */
-	bool any;             /* the next run has begun: */
+	Tuplesortstate *sort; /* NULL at its end */
+	TupleTableSlot *slot; /* Both ids, for grouped pairs; NULL if only one id is sorted */
+	bool any;             /* True if the first pair of the next run has been read: id, other */
 	int64 id;
 	int64 other;
 };
@@ -85,7 +87,7 @@ put_pairs(rb_answer_rows *rows)
 		ExecDropSingleTupleTableSlot(pair);
 }
 
-/* s->any: the next pair is (id, other) */
+/* Reads the next pair into (s->id, s->other) and sets s->any. */
 static void
 get_pair(struct rb_sorting *s)
 {
@@ -121,7 +123,10 @@ rb_sorted_open(rb_answer_rows *rows, rb_job *job)
 	MemoryContextSwitchTo(old);
 }
 
-/* the next id, and how many pairs it is in; of groups their other ids are put into rows->array */
+/*
+ * Returns the next id with its number of pairs. For grouped pairs, stores the other ids in
+ * rows->array.
+ */
 static bool
 next_run(rb_answer_rows *rows, int64 *id, uint64 *n)
 {

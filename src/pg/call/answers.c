@@ -1,17 +1,17 @@
 /*
  * answers.c
- *	  What is said of the pairs instead of the pairs: counts, hits, groups, blocks, shapes.
+ *	  Returns aggregate results of a join: counts, matched rows, grouped pairs, blocks,
+ *	  intersections.
  *
- * The core tells of rows, by their numbers; SQL of ids.  Where rows of the side that is
- * told of share an id, what is told of them is brought together, so that these are the
- * rows of GROUP BY; where an index, or their order, says that no two do, that costs
- * nothing.
+ * The core returns results for row numbers, SQL for ids. If several rows of the selected side share
+ * an id, their results are combined, so that the output has the rows of GROUP BY. This costs
+ * nothing if the order of the rows shows that ids are unique.
  *
- *		counts, hits	a word or a bit for each row (rb_run_words)
- *		groups			for each row its partners (answer_groups.c)
- *		shapes			what the two rows of each pair share (answer_shapes.c)
- *		blocks			pairs as they come, for programs that want arrays: those of the stream,
- *						which are not copied
+ *	counts, hits	a word or a bit for each row (rb_run_words)
+ *	groups			for each row the rows that it is paired with (answer_groups.c)
+ *	shapes			the intersection of each pair of rows (answer_shapes.c)
+ *	blocks			pairs as arrays, for programs that want these: the stream's own
+ *					blocks, without a copy
  */
 #include "pg/call/rb_answers.h"
 
@@ -26,7 +26,7 @@ rb_answer_run(const rb_answer_rows *rows)
 	return rows->run;
 }
 
-/* ---- counts and hits ---- */
+/* ---- counts and matched rows ---- */
 
 static uint64
 said_of_row(const rb_answer_rows *rows, uint32 row)
@@ -48,7 +48,10 @@ sum_up(rb_answer_rows *rows)
 	}
 }
 
-/* of up to RB_SAID rows; nothing else is done for each of millions, so it has no branch to miss */
+/*
+ * Writes the results of up to RB_SAID rows. This is the only work done per row for millions of
+ * rows, so the loop avoids unpredictable branches.
+ */
 static size_t
 said_of_rows(rb_answer_rows *rows, uint32 from, uint32 to)
 {
@@ -65,7 +68,7 @@ said_of_rows(rb_answer_rows *rows, uint32 from, uint32 to)
 	return n;
 }
 
-/* the same, each id once */
+/* Writes the results of up to RB_SAID rows, each id once. */
 static size_t
 said_of_ids(rb_answer_rows *rows, uint32 from, uint32 to)
 {
@@ -115,7 +118,10 @@ next_said(rb_answer_rows *rows, Datum *values)
 
 /* ---- blocks ---- */
 
-/* a column of a block as a value: with a header, for which there is room in front of it */
+/*
+ * Returns a column of a block as a bytea value. There is room for the header in front of the
+ * column.
+ */
 static Datum
 pack(int64 *ids, size_t n)
 {
@@ -142,7 +148,7 @@ next_packed(rb_answer_rows *rows, Datum *values)
 	return true;
 }
 
-/* ---- one call's answer ---- */
+/* ---- the result of one call ---- */
 
 static bool
 tells_of_rows(rb_result result)
@@ -241,7 +247,7 @@ rb_answer_next(rb_answer_rows *rows, Datum *values)
 	}
 }
 
-/* ---- as a function that returns a set ---- */
+/* ---- as a set-returning function ---- */
 
 Datum
 rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join)
@@ -254,7 +260,7 @@ rb_return_answer(FunctionCallInfo fcinfo, const rb_join *join)
 	MemoryContext caller;
 	MemoryContext context;
 
-	/* one column is no row type: its description is only with the caller */
+	/* A single column is not a row type. Only the caller has its descriptor. */
 	InitMaterializedSRF(fcinfo, join->result == RB_RESULT_HITS ? MAT_SRF_USE_EXPECTED_DESC : 0);
 	context = AllocSetContextCreate(CurrentMemoryContext, "redblue call", ALLOCSET_DEFAULT_SIZES);
 	caller = MemoryContextSwitchTo(context);

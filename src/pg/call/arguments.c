@@ -1,19 +1,21 @@
 /*
  * arguments.c
- *	  What an SQL function was called with becomes the sources of its sides.
+ *	  Converts the arguments of an SQL function into the sources of its sides.
  *
- *		red, blue | distance | red_id, blue_id | red_geom, blue_geom | red_object, blue_object | face_tolerance
- *		red, blue | k, max_distance | ...
+ *	red, blue | distance | red_id, blue_id | red_geom, blue_geom | red_object, blue_object |
+ *		face_tolerance
+ *	red, blue | k, max_distance | ...
  *
- * Of each kind there is one for each side; the last only where a side has faces, and the distance
- * only where that is what is asked.  In the functions by key red_key and blue_key take the place
- * of red_id and blue_id.  Where rows are bodies, the column of objects is called so; if only
- * the last side is of bodies, the other one has none:
+ * Each kind of argument occurs once per side. face_tolerance is present only if a side has faces,
+ * and the distance only if the function compares distances. In the functions by key, red_key and
+ * blue_key replace red_id and blue_id. If rows are solids, the object column is called the body
+ * column. If only the last side has solids, the other side has no such column:
  *
- *		points, bodies | points_id, bodies_id | points_geom, bodies_geom | body | face_tolerance | on_bad
- *		red, blue | red_id, blue_id | red_geom, blue_geom | red_body, blue_body | face_tolerance | on_bad
+ *	points, bodies | points_id, bodies_id | points_geom, bodies_geom | body | face_tolerance | on_bad
+ *	red, blue | red_id, blue_id | red_geom, blue_geom | red_body, blue_body | face_tolerance | on_bad
  *
- * Behind all these are tile_low, tile_high, where pairs of a tile can be asked for (rb_join_has_tile).
+ * The last arguments are tile_low and tile_high, if the join can be restricted to a tile
+ * (rb_join_has_tile).
  */
 #include "pg/base/rb_pg.h"
 
@@ -23,11 +25,11 @@
 #include <float.h>
 #include <math.h>
 
-/* kinds of arguments that each side has one of, in their order */
+/* Kinds of arguments that occur once per side, in their order */
 enum
 {
-	ARGUMENT_ROWS, /* a table or a query */
-	ARGUMENT_ID,   /* or key */
+	ARGUMENT_ROWS, /* Table or query */
+	ARGUMENT_ID,   /* Id or key column */
 	ARGUMENT_GEOM,
 	ARGUMENT_OBJECT,
 	ARGUMENTS_OF_A_SIDE
@@ -35,7 +37,7 @@ enum
 
 static const char *const suffixes[ARGUMENTS_OF_A_SIDE] = {"", "id", "geom", "object"};
 
-/* the arguments of one side */
+/* Arguments of one side */
 typedef struct side_arguments
 {
 	const rb_join *join;
@@ -43,21 +45,21 @@ typedef struct side_arguments
 	int side;
 } side_arguments;
 
-/* are all sides of bodies, or only the last one? */
+/* Returns true if only the last side has solids. */
 static bool
 is_one_body(const rb_join *join)
 {
 	return rb_join_has_bodies(join) && join->predicate != RB_RELATION;
 }
 
-/* arguments between the sides and their columns */
+/* Returns the number of arguments between the sides and their columns. */
 static int
 own_arguments(const rb_join *join)
 {
 	return rb_join_has_distance(join) ? 1 : rb_join_is_nearest(join) ? 2 : 0;
 }
 
-/* the first of that kind */
+/* Returns the position of the first argument of a kind. */
 static int
 place(const rb_join *join, int what)
 {
@@ -99,7 +101,7 @@ check_not_empty(const side_arguments *c, int what, const char *value)
 						errhint("Leave the argument out to have the column found.")));
 }
 
-/* an optional column name: NULL where it was left out */
+/* Returns an optional column name, or NULL if it is not given. */
 static const char *
 name_argument(const side_arguments *c, int what)
 {
@@ -111,7 +113,7 @@ name_argument(const side_arguments *c, int what)
 	return NameStr(*DatumGetName(arg->value));
 }
 
-/* an optional list of column names */
+/* Returns an optional list of column names, or NULL if it is not given. */
 static const char *
 list_argument(const side_arguments *c, int what)
 {
@@ -150,7 +152,7 @@ tolerance_argument(const rb_join *join, const NullableDatum *args)
 	return tolerance;
 }
 
-/* how far; of the nearest it may be left out */
+/* Returns the distance. It is optional for nearest neighbors. */
 static double
 distance_argument(const rb_join *join, const NullableDatum *args)
 {
@@ -172,7 +174,7 @@ distance_argument(const rb_join *join, const NullableDatum *args)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s: argument \"%s\" is %g", join->function, name, distance),
 				 errdetail("It is a finite distance, 0 or more, in the unit of the coordinates.")));
-	return distance == 0 ? 0 : distance; /* -0 is 0 */
+	return distance == 0 ? 0 : distance; /* Turn -0 into 0 */
 }
 
 static uint32
@@ -210,7 +212,7 @@ skip_argument(const rb_join *join, const NullableDatum *args)
 	return strcmp(what, "skip") == 0;
 }
 
-/* arguments behind those of the sides, before the tile */
+/* Returns the position of the tile arguments, which follow those of the sides. */
 static int
 tile_place(const rb_join *join)
 {
@@ -218,7 +220,7 @@ tile_place(const rb_join *join)
 		   (rb_join_has_bodies(join) && join->predicate != RB_BODY ? 1 : 0);
 }
 
-/* of boxes nobody knows yet how many dimensions they have (sides.c) */
+/* Reads the tile. The dimensions of boxes are not known yet; sides.c checks them. */
 static void
 tile_argument(const rb_join *join, const NullableDatum *args, rb_ends *tile)
 {
@@ -279,7 +281,7 @@ read_arguments(const rb_join *join, const NullableDatum *args, rb_call *call)
 	}
 }
 
-/* how many there are */
+/* Returns the number of arguments. */
 static int
 arguments_of(const rb_join *join)
 {
@@ -287,12 +289,12 @@ arguments_of(const rb_join *join)
 }
 
 /*
- * The SQL functions of redblue 0.1.0 call this library from when it is installed to when
- * ALTER EXTENSION ... UPDATE replaces them.  Their order was
+ * Returns true if the SQL function is from redblue 0.1.0. Those functions call this library from
+ * its installation until ALTER EXTENSION ... UPDATE replaces them. Their arguments were
  *
- *		red, blue | red_id, red_geom | blue_id, blue_geom
+ *	red, blue | red_id, red_geom | blue_id, blue_geom
  *
- * and those of queries had nothing but the queries.
+ * and those of the query functions were only the queries.
  */
 static bool
 is_of_first_version(const rb_join *join, int count)
@@ -319,7 +321,10 @@ arguments_of_first_version(const rb_join *join, const NullableDatum *args, Nulla
 	}
 }
 
-/* of a function by its SQL definition; what a plan has added to its arguments does not count */
+/*
+ * Identifies the version of the SQL function by its definition. Arguments that a plan has added do
+ * not count.
+ */
 void
 rb_call_read(const rb_join *join, Oid function, const NullableDatum *args, rb_call *call)
 {

@@ -1,26 +1,30 @@
 /*
  * backend.c
- *	  Which backend computes the next join, or refines the next mesh, and in which process.
+ *	  Chooses the backend, and the process, for the next join or mesh refinement.
  *
- *		redblue.backend		where a device's file is installed			elsewhere
- *		cpu					here, on the processor						the same
- *		auto				the worker, if the join is large enough;	here, on the processor
- *							here, on the processor, if it cannot be had
- *		cuda				the worker; this process opens the device	an error
- *							itself only if the worker cannot be had
+ *	redblue.backend		where a device plugin is installed			where none is installed
+ *	cpu					this process, on the CPU					this process, on the CPU
+ *	auto				the worker if the join is large enough;		this process, on the CPU
+ *						this process, on the CPU, if the worker
+ *						is unavailable
+ *	cuda				the worker; this process opens the device	an error
+ *						only if the worker is unavailable
  *
- * So a device is opened once for all sessions, and no session pays for it.  Where no
- * device's file is installed, no process is started and none of this is done.
+ * The worker opens a device once for all sessions, so that no session pays for it. If no device
+ * plugin is installed, no process is started.
  */
 #include "pg/base/rb_pg.h"
 
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-/* of a table, about: a row of nine numbers and an id with its header is larger */
+/*
+ * Approximate bytes of a table row per part: a row of nine numbers and an id, with its header, is
+ * larger
+ */
 #define RB_BYTES_PER_PART 80
 
-/* how many parts may there be, before anybody has looked? */
+/* Estimates the number of parts before anything is read. */
 static double
 expected_parts(const rb_source *source)
 {
@@ -53,7 +57,7 @@ rb_backend_prepare(const char *function, const rb_source *source, int sides)
 			raise_no_device(function, text);
 		return;
 	}
-	/* that there is none is known before anything is read, from the second call on */
+	/* From the second call on, the absence of a device is known before anything is read. */
 	if (demanded && rb_worker_device(false, text, sizeof text) == RB_DEVICE_IS_NOT)
 		raise_no_device(function, text);
 	for (int i = 0; i < sides; i++)

@@ -1,6 +1,7 @@
 /*
  * cached.c
- *	  redblue_cache, redblue_uncache, redblue_cached: what stays in memory, asked for by name.
+ *	  Implements redblue_cache, redblue_uncache and redblue_cached, which manage cached tables by
+ *	  name.
  */
 #include "pg/base/rb_pg.h"
 
@@ -61,7 +62,7 @@ name_argument(FunctionCallInfo fcinfo, int i, const char *argument)
 	return name;
 }
 
-/* a relation that is no plain table: what to keep in its place */
+/* Returns a hint for a relation that is not a plain table: what to cache in its place. */
 static const char *
 instead_of(char relkind)
 {
@@ -135,7 +136,7 @@ end_reading(void *arg)
 	r->memory = NULL;
 }
 
-/* the worker gets it, if it does not have it */
+/* Sends the side to the worker, unless it already has it. */
 static void
 keep(const rb_source *source, reading *r)
 {
@@ -155,7 +156,7 @@ keep(const rb_source *source, reading *r)
 
 PG_FUNCTION_INFO_V1(redblue_cache);
 
-/* reads the table as a join would, and keeps it */
+/* Reads the table as a join would, and caches it. */
 Datum
 redblue_cache(PG_FUNCTION_ARGS)
 {
@@ -215,7 +216,7 @@ redblue_cache(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(redblue_uncache);
 
-/* whoever may drop the table may have it forgotten */
+/* Evicts a table from the cache. Only its owner may do so. */
 Datum
 redblue_uncache(PG_FUNCTION_ARGS)
 {
@@ -244,7 +245,7 @@ redblue_cached(PG_FUNCTION_ARGS)
 		Datum values[10];
 		bool nulls[10] = {false};
 
-		/* that a table is there, and how large it is, is for those who may read it */
+		/* Show the existence and size of a table only to roles that may read it. */
 		if (get_rel_name(facts.relid) == NULL ||
 			pg_class_aclcheck(facts.relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 			continue;

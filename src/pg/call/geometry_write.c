@@ -1,6 +1,7 @@
 /*
  * geometry_write.c
- *	  A geometry as PostGIS stores it (src/core/set/geometry.c has the form), with its box.
+ *	  Writes a geometry in PostGIS's storage format (described in src/core/set/geometry.c), with its
+ *	  box.
  */
 #include "pg/call/rb_write.h"
 
@@ -27,7 +28,7 @@ put(rb_writer *w, const void *bytes, Size n)
 	w->n += n;
 }
 
-/* 4 bytes of header, and the box, for which there is room in any case */
+/* Writes the 4 bytes of the header, and reserves space for the box. */
 void
 rb_write_begin(rb_writer *w, const char *function, int32 srid, bool has_z)
 {
@@ -54,7 +55,10 @@ rb_write_node(rb_writer *w, uint32 type, uint32 count)
 	put(w, &count, sizeof count);
 }
 
-/* behind the node of a polygon: how many points each ring has, the last of which is the first */
+/*
+ * Writes the number of points of each ring, after the node of a polygon. The last point of a ring
+ * repeats the first.
+ */
 void
 rb_write_rings(rb_writer *w, const uint32 *sizes, uint32 n)
 {
@@ -101,7 +105,7 @@ rb_write_end(rb_writer *w)
 
 		memcpy(box + k * sizeof ends, ends, sizeof ends);
 	}
-	/* nothing has no box */
+	/* Remove the box of an empty geometry. */
 	if (w->low[0] > w->high[0])
 	{
 		const Size box_size = 2 * sizeof(float) * w->dims;

@@ -1,12 +1,11 @@
 /*
  * info.c
- *	  What this is and what it did: redblue_version, redblue_info, redblue_last_run.
+ *	  Implements redblue_version, redblue_info and redblue_last_run.
  *
- * The statistics are those of the session's last join that came to its end, or
- * that a LIMIT stopped; a join that failed or was cancelled leaves them as they
- * were.  They tell of tables that not everybody may read: so they are shown to
- * the role that ran the join and to nobody else, and DISCARD ALL, after which a
- * session is given to somebody new, forgets them.
+ * The statistics are those of the session's last join that finished or was stopped by a LIMIT. A
+ * join that failed or was cancelled does not change them. Because they describe tables that other
+ * roles may not be allowed to read, they are shown only to the role that ran the join. DISCARD ALL,
+ * after which a connection pool gives the session to another client, clears them.
  */
 #include "pg/base/rb_pg.h"
 
@@ -20,7 +19,8 @@
 #include <gmp.h>
 #include <math.h>
 
-static rb_report last; /* join NULL: there was none, or the last one was no join: */
+static rb_report
+	last; /* join is NULL if there was no join, or if last_line holds the last operation */
 static rb_last_line last_line[RB_LAST_LINES + 1];
 static int last_threads;
 static Oid last_user;
@@ -34,7 +34,10 @@ rb_report_of(const rb_run *run, rb_report *report)
 	report->tiles = run->tiles;
 	report->spilled = run->spilled;
 	report->stats.stage[RB_STAGE_EMIT].ms += run->emit_ms;
-	/* a join that devices shared may have a note, too: why one of them had no part in it */
+	/*
+	 * The core's note of a multi-device join, which says why a device did not take part, is shown
+	 * in the devices' own lines.
+	 */
 	strlcpy(report->note,
 			run->note[0] != '\0' || report->stats.device[0] != '\0' ? run->note
 																	: run->ctx.stats.note,
@@ -69,7 +72,7 @@ rb_last_run_set(const rb_run *run)
 		ereport(DEBUG1, (errmsg_internal("%s: no GPU used: %s", run->join->function, last.note)));
 }
 
-/* nobody but this hook hears of DISCARD ALL */
+/* Clears the statistics at DISCARD ALL, which only this hook can observe. */
 static void
 process_utility(PlannedStmt *statement, const char *query, bool keep_tree,
 				ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
@@ -94,7 +97,7 @@ rb_info_install(void)
 	ProcessUtility_hook = process_utility;
 }
 
-/* what was read, and by how many besides us */
+/* Describes what was read, and how many parallel workers helped. */
 static char *
 read_detail(const rb_report *report)
 {
@@ -132,7 +135,7 @@ read_detail(const rb_report *report)
 	return text.data;
 }
 
-/* a device makes its grid in three steps */
+/* Describes the three steps in which a device builds its grid. */
 static const char *
 grid_steps(const rb_stats *stats)
 {
@@ -154,7 +157,7 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 		case RB_STAGE_READ:
 			return read_detail(report);
 		case RB_STAGE_GRID:
-			/* few objects need no grid, or those of a leaf (leaf.c) */
+			/* A few objects need no grid, or only those of a leaf (leaf.c). */
 			if (stats->resolution[0] == 0)
 				return stats->cells == 0
 						   ? pstrdup("no grid")
@@ -186,7 +189,7 @@ rb_report_detail(const rb_report *report, rb_stage stage)
 #undef N
 }
 
-/* the device, or why it is the processor */
+/* Returns the device, or the number of threads and why no device was used. */
 char *
 rb_report_device(const rb_report *report)
 {
@@ -280,7 +283,7 @@ redblue_version(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(redblue_info);
 
-/* one row that tells what a bug report needs */
+/* Returns one row with the facts that a bug report needs. */
 Datum
 redblue_info(PG_FUNCTION_ARGS)
 {
@@ -297,7 +300,7 @@ redblue_info(PG_FUNCTION_ARGS)
 	values[0] = CStringGetTextDatum(RB_VERSION);
 	values[1] = CStringGetTextDatum("PostgreSQL " PG_VERSION ", " RB_COMPILER);
 	values[2] = CStringGetTextDatum(gmp_version);
-	values[3] = CStringGetTextDatum("not used"); /* rb_parallel.h */
+	values[3] = CStringGetTextDatum("not used"); /* See rb_parallel.h */
 	values[4] = Int32GetDatum(rb_threads(PG_UINT64_MAX));
 	values[5] = BoolGetDatum(cuda);
 	values[6] = CStringGetTextDatum(device);

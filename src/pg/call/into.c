@@ -1,13 +1,13 @@
 /*
  * into.c
- *	  redblue_into: the rows of a query into a table, many at a time.
+ *	  Implements redblue_into, which inserts the rows of a query into a table in batches.
  *
- * INSERT makes every row on its own: a slot, a page to find, a log record.  The
- * table's own multi-insert, which COPY uses, takes a thousand rows at once.  It
- * knows nothing of triggers, constraints, indexes, defaults, partitions, policies
- * or rules, nor of an extension that takes the rows elsewhere.  So where the target has any
- * of these, or its columns are not those of the query, the same rows go through
- * INSERT INTO target query: slower, and the same in everything else.
+ * INSERT handles every row individually: a slot, a page to find, a log record. The multi-insert of
+ * the table access method, which COPY uses, takes a thousand rows at once. It does not support
+ * triggers, constraints, indexes, defaults, partitions, policies or rules, nor an extension that
+ * stores the rows elsewhere. If the target has any of these, or if its columns differ from those of
+ * the query, the rows are inserted by INSERT INTO target query, which is slower but otherwise
+ * equivalent.
  */
 #include "pg/base/rb_pg.h"
 
@@ -27,7 +27,7 @@
 #include "utils/plancache.h"
 #include "utils/rel.h"
 
-/* rows, or bytes, that are collected before they go to the table; COPY's numbers */
+/* Rows or bytes collected before they are written; same values as in COPY */
 #define RB_INTO_ROWS 1000
 #define RB_INTO_BYTES 65535
 
@@ -35,15 +35,17 @@
 
 typedef struct rb_into
 {
-	DestReceiver pub; /* must be first */
+	DestReceiver pub; /* Must be first */
 	Relation target;
 	CommandId command;
 	BulkInsertState bulk;
-	/* copies of their own: a slot of the table's kind would keep the page of its row pinned */
+	/*
+	 * Copies of the rows. Slots of the table's own type would keep the pages of their rows pinned.
+	 */
 	TupleTableSlot *slots[RB_INTO_ROWS];
 	int n;
 	Size bytes;
-	MemoryContext flush_context; /* what writing the collected rows needs */
+	MemoryContext flush_context; /* Temporary memory for writing the collected rows */
 } rb_into;
 
 /* ---- columns ---- */
@@ -59,7 +61,10 @@ same_types(TupleDesc target, TupleDesc query)
 	return true;
 }
 
-/* the same columns, in order, with nothing to convert or to fill in? */
+/*
+ * Returns true if the columns are the same, in the same order, and need no conversion, default or
+ * generated value.
+ */
 static bool
 same_columns(TupleDesc target, TupleDesc query)
 {
@@ -137,10 +142,10 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 {
 	rb_into *w = (rb_into *) self;
 
-	/* the query may have been planned anew since its columns were compared, over changed objects */
+	/* The query may have been replanned over changed objects since its columns were compared. */
 	if (!same_types(RelationGetDescr(w->target), desc))
 		elog(ERROR, "%s: the columns of the source have changed", FUNCTION);
-	/* the snapshot of the query is taken: it sees none of the rows to come */
+	/* The query's snapshot has been taken and does not see the rows to come. */
 	w->command = GetCurrentCommandId(true);
 	w->bulk = GetBulkInsertState();
 }
@@ -172,14 +177,14 @@ create_receiver(Relation target)
 	w->pub.rStartup = startup;
 	w->pub.rShutdown = shutdown_receiver;
 	w->pub.rDestroy = destroy;
-	w->pub.mydest = DestTuplestore; /* any that keeps its rows */
+	w->pub.mydest = DestTuplestore; /* Any destination that stores rows */
 	w->target = target;
 	w->flush_context =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue into", ALLOCSET_DEFAULT_SIZES);
 	return w;
 }
 
-/* ---- may rows go to the table as they are? ---- */
+/* ---- whether rows may be inserted directly ---- */
 
 bool
 rb_is_plain_table(Relation rel)

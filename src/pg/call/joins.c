@@ -1,17 +1,17 @@
 /*
  * joins.c
- *	  The joins that SQL can ask for: a line of the list below for each.
+ *	  Lists the joins that SQL can call, one line per function.
  *
- * A line tells the function's name, what it asks of two objects, and of each side what
- * its objects are and what the argument is called; a self join has one side.  Everything
- * else is the same for all of them (arguments.c, run.c, pairs.c, answers.c, scan.c).
+ * A line gives the function's name, its predicate, and for each side the kind of the objects and
+ * the name of the argument. A self join has one side. All other code is common to all joins
+ * (arguments.c, run.c, pairs.c, answers.c, scan.c).
  */
 #include "pg/base/rb_pg.h"
 
 /*
- * NAME_pairs returns the pairs, and the others what else can be said of them (rb_result).
- * Each function has a form that takes query texts, of that name and _query; the pairs have
- * one that returns keys of any type, of that name and _by_key.
+ * Joins with all forms of results: NAME_pairs returns the pairs, the others return aggregate
+ * results (rb_result). Each function also has a form that takes query texts, NAME..._query.
+ * NAME_pairs_by_key returns pairs of keys of any type.
  */
 #define RB_JOINS(X)                                                                          \
 	X(redblue_triangle, RB_MEET, RB_TRIANGLE3, "red", RB_TRIANGLE3, "blue")                  \
@@ -22,7 +22,7 @@
 	X(redblue_box, RB_MEET, RB_BOX3, "red", RB_BOX3, "blue")                                 \
 	X(redblue_box_self, RB_MEET, RB_BOX3, "boxes", RB_BOX3, NULL)
 
-/* and those whose pairs tell more than that they are pairs: the function, what its rows are */
+/* Joins whose pairs carry a payload: the function, the result, the predicate, the sides */
 #define RB_TELLING_JOINS(X)                                                                       \
 	X(redblue_triangle_contacts, RB_RESULT_CONTACTS, RB_CONTACT, RB_TRIANGLE3, "red",             \
 	  RB_TRIANGLE3, "blue")                                                                       \
@@ -58,7 +58,7 @@
 	X(redblue_segment_self_pairs_within, RB_RESULT_DISTANCES, RB_WITHIN, RB_SEGMENT2, "lines",    \
 	  RB_SEGMENT2, NULL)
 
-/* and those that give what the two share (redblue_postgis) */
+/* Joins that return the intersections of pairs (redblue_postgis) */
 #define RB_SHAPE_JOINS(X)                                                                        \
 	X(redblue_triangle_intersections, RB_RESULT_SHAPES, RB_MEET, RB_TRIANGLE3, "red",            \
 	  RB_TRIANGLE3, "blue")                                                                      \
@@ -67,7 +67,7 @@
 	X(redblue_segment_intersections, RB_RESULT_SHAPES, RB_MEET, RB_SEGMENT2, "red", RB_SEGMENT2, \
 	  "blue")
 
-/* and those that count pairs within a distance */
+/* Joins that count the pairs within a distance */
 #define RB_COUNT_JOINS(X)                                                                        \
 	X(redblue_triangle_pair_count_within, RB_RESULT_COUNT, RB_WITHIN, RB_TRIANGLE3, "red",       \
 	  RB_TRIANGLE3, "blue")                                                                      \

@@ -1,10 +1,12 @@
 /*
  * left_out.c
- *	  Rows that are no bodies: reports of those that could not be read, and a notice of all that are left out.
+ *	  Reports rows that are not valid solids: one report per unreadable row, and a notice about all
+ *	  skipped rows.
  *
- * A row that cannot become triangles (a face that crosses itself, say) is not in the set of its side.
- * Where each row has a report, the reports of these rows come behind those of the set.  Where
- * bodies are left out instead of raising an error, the user hears how many, and why.
+ * A row that cannot become triangles (for example, because a face crosses itself) is not in the set
+ * of its side. If each row gets a report, the reports of these rows follow those of the set. If
+ * invalid solids are skipped instead of raising an error, a notice gives their number and the
+ * reasons.
  */
 #include "pg/base/rb_pg.h"
 
@@ -15,8 +17,8 @@
 #include "utils/float.h"
 #include "utils/fmgrprotos.h"
 
-#define BLOCK 64  /* reports */
-#define REASONS 3 /* that are told, the most frequent ones */
+#define BLOCK 64  /* Number of reports */
+#define REASONS 3 /* Number of most frequent reasons shown */
 
 /* ---- reports ---- */
 
@@ -36,7 +38,10 @@ rb_refused_rows_make(rb_run *run, MemoryContext context)
 	return MemoryContextAllocZero(context, sizeof(rb_refused_rows));
 }
 
-/* a count has no blocks: they are counted all at once */
+/*
+ * Returns the next block of reports. If only their number is needed, counts all of them at once and
+ * returns false.
+ */
 bool
 rb_refused_rows_next(rb_run *run, rb_block *block)
 {
@@ -117,7 +122,7 @@ rb_reasons_text(rb_reasons *r)
 	return text.data;
 }
 
-/* of one side */
+/* Adds the reasons of one side. */
 static void
 add_reasons(rb_reasons *r, const rb_run *run, int side)
 {
@@ -130,7 +135,7 @@ add_reasons(rb_reasons *r, const rb_run *run, int side)
 		rb_reasons_add(r, rb_refusal_name(s->refused[i].fault), 1);
 }
 
-/* "redblue_body_check('building', body => 'part')", of a side */
+/* Returns a call that checks a side, as in "redblue_body_check('building', body => 'part')". */
 static char *
 check_call(const rb_source *source)
 {

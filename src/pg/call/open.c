@@ -1,18 +1,18 @@
 /*
  * open.c
- *	  What is open, a join or a mesh, is closed before its process ends; what is idle goes.
+ *	  Closes joins and meshes before their process ends, and frees idle memory.
  *
- * A process that exits need not reset the memory context that a run is in (a function may be
- * called where no transaction's end cleans up), so what is still open is closed
- * before shared memory is left, which the worker and a taker's thread use, and before
- * the C library's exit handlers run: they are to find no thread but this one.
+ * A process that exits need not reset the memory context of a run, because a function may be called
+ * where no end of a transaction cleans up. What is still open is therefore closed before the
+ * process detaches from shared memory, which the worker and a reader thread use, and before the
+ * exit handlers of the C library run, which must find no other thread.
  *
- * What the core keeps for the next join (memory.c) is offered to the kernel when nothing is
- * open, and is gone when nothing was for ten seconds, whatever else the session does meanwhile.
- * The server has no hook in a session that waits for its client, but it has timeouts.  Their
- * handlers run in a signal, so this one does nothing but unmap, and nothing if memory is just
- * being taken or given.  An ERROR disarms all timeouts: the end of each (sub)transaction sees
- * to it that there is one.
+ * Memory that the core keeps for the next join (memory.c) is offered to the kernel when nothing is
+ * open, and is freed after nothing was open for ten seconds, whatever else the session does. The
+ * server has no hook in a session that waits for its client, but it has timeouts. Their handlers
+ * run inside a signal handler, so this one only unmaps memory, and does nothing if an allocation or
+ * a release is in progress. An ERROR disarms all timeouts; the end of each transaction and the
+ * abort of each subtransaction therefore enable the timeout again.
  */
 #include "pg/base/rb_pg.h"
 
@@ -21,11 +21,11 @@
 #include "utils/timeout.h"
 
 #define RB_IDLE_MS 10000
-#define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* so little may stay */
+#define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* Idle bytes that need not be freed */
 
 static dlist_head all_open = DLIST_STATIC_INIT(all_open);
 
-/* ---- open ---- */
+/* ---- open joins and meshes ---- */
 
 static void
 close_at_exit(int code, Datum arg)
@@ -64,7 +64,10 @@ rb_open_end(rb_open *open)
 static bool idle_registered = false;
 static TimeoutId idle_timeout;
 
-/* in a signal: who is open needs what he finds, and its end sets the clock anew */
+/*
+ * Frees idle memory, inside a signal handler. Does nothing while something is open, because that
+ * may use the memory; the timeout is set again when it is closed.
+ */
 static void
 drop_idle(void)
 {
@@ -72,7 +75,7 @@ drop_idle(void)
 		(void) rb_memory_drop_idle();
 }
 
-/* in ten seconds; sooner, where the clock runs already and is not to be set anew */
+/* Starts the timeout. With `anew`, restarts a timeout that is already active. */
 static void
 watch_idle(bool anew)
 {

@@ -1,13 +1,14 @@
 /*
  * pairs.c
- *	  A join as a function: tables or queries in, pairs of ids out, or their number (answers.c has the rest).
+ *	  Implements joins as functions that take tables or queries and return pairs of ids or their
+ *	  number. Other results are in answers.c.
  *
- *		redblue_triangle_pairs('ore', 'tunnel')
+ *	redblue_triangle_pairs('ore', 'tunnel')
  *
- *		 ore                     tunnel                       red_id | blue_id
- *		 id | ax | ay ... | cz   id | geom              ->   --------+---------
- *		 ---+----+--------+----  ---+------------------           17 |     802
- *		 17 |  0 |  0 ... |  9   802| TIN Z (...)                 17 |     803
+ *	 ore                     tunnel                       red_id | blue_id
+ *	 id | ax | ay ... | cz   id | geom              ->   --------+---------
+ *	 ---+----+--------+----  ---+------------------           17 |     802
+ *	 17 |  0 |  0 ... |  9   802| TIN Z (...)                 17 |     803
  */
 #include "pg/base/rb_pg.h"
 
@@ -21,7 +22,9 @@
 
 /* ---- rows ---- */
 
-/* all pairs into the tuplestore; the executor wants a set whole or row by row */
+/*
+ * Stores all pairs in the tuplestore. The executor expects a set either as a whole or row by row.
+ */
 static void
 store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 {
@@ -53,8 +56,8 @@ store_pairs(rb_run *run, ReturnSetInfo *rsinfo)
 }
 
 /*
- * Whatever a call needs is in a context of its own, which goes when the call ends:
- * the contexts around it may live on for many calls.  An ERROR takes it along with them.
+ * Creates a memory context for the call, which is deleted when the call ends, because the contexts
+ * around it may live for many calls. After an ERROR, they delete it.
  */
 static MemoryContext
 enter_call(void)
@@ -89,23 +92,26 @@ rb_return_pairs(FunctionCallInfo fcinfo, const rb_join *join)
 /* ---- rows of keys ---- */
 
 /*
- * Their types are those of the tables' columns, which a function cannot declare.  So it
- * returns records, and the caller writes the columns down, as for dblink or crosstab:
+ * State for returning keys. Their types are those of the tables' columns, which a function cannot
+ * declare. The function therefore returns records, and the caller writes a column definition list,
+ * as for dblink or crosstab:
  *
- *		FROM redblue_triangle_pairs_by_key('building', 'tunnel') AS (gml_id uuid, code text, part int)
+ *	FROM redblue_triangle_pairs_by_key('building', 'tunnel') AS (gml_id uuid, code text, part int)
  *
- * first those of the red key, then those of the blue one.
+ * The columns of the red key come first, then those of the blue key.
  */
 typedef struct key_rows
 {
 	const rb_keys *keys[2];
 	TupleTableSlot *slot[2];
-	int n[2]; /* columns */
+	int n[2]; /* Number of columns */
 	Datum *values;
 	bool *nulls;
 } key_rows;
 
-/* PostgreSQL takes no name twice in a column definition list: code, code_2 */
+/*
+ * Returns an unused name such as code_2, because a column definition list must not repeat a name.
+ */
 static char *
 unused_name(char *name, List *used)
 {
@@ -116,7 +122,7 @@ unused_name(char *name, List *used)
 	return free_name;
 }
 
-/* as a column definition list that can be pasted */
+/* Returns the columns as a column definition list that can be pasted into the query. */
 static char *
 list_key_columns(const key_rows *rows)
 {
@@ -137,7 +143,10 @@ list_key_columns(const key_rows *rows)
 	return text.data;
 }
 
-/* a column of a key may be given out as another type that has the same bytes */
+/*
+ * Returns true if a key column can be returned as the wanted type. Binary-coercible types are
+ * allowed.
+ */
 static bool
 is_same_type(Form_pg_attribute wanted, Form_pg_attribute att)
 {
@@ -188,7 +197,7 @@ store_keys(rb_run *run, key_rows *rows, ReturnSetInfo *rsinfo)
 
 		for (size_t i = 0; i < block.n; i++)
 		{
-			/* keys may be megabytes */
+			/* Keys may be megabytes long. */
 			CHECK_FOR_INTERRUPTS();
 			for (int side = 0; side < 2; side++)
 			{
@@ -232,7 +241,10 @@ rb_return_pairs_by_key(FunctionCallInfo fcinfo, const rb_join *join)
 
 /* ---- numbers ---- */
 
-/* runs the join to its end; it makes no pairs of rows where each row has one part */
+/*
+ * Runs the join to its end and returns the number of pairs. No pairs are built if each row has one
+ * part.
+ */
 Datum
 rb_return_count(FunctionCallInfo fcinfo, const rb_join *join)
 {

@@ -1,12 +1,15 @@
 /*
  * predicates.c
- *	  The exact signs as SQL functions of float8: -1, 0 or 1.
+ *	  Implements the exact predicates as SQL functions of float8 that return -1, 0 or 1.
  */
 #include "pg/base/rb_pg.h"
 
 #include <math.h>
 
-/* all arguments, finite: points of so many dimensions, named a, b, c ... */
+/*
+ * Reads all arguments as points of `dims` dimensions, named a, b, c ..., and checks that they are
+ * finite.
+ */
 static void
 get_points(FunctionCallInfo fcinfo, int dims, double *x, const char *function)
 {

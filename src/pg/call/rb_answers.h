@@ -1,12 +1,12 @@
 /*
  * rb_answers.h
- *	  What the files share that say something else of the pairs than which they are.
+ *	  Declares what the files share that compute aggregate results of a join instead of its pairs.
  *
- *		answers.c			counts, hits, blocks, and which of all it is to be
- *		answer_sides.c		the sides, as rows, as ids, or part by part
- *		answer_groups.c		groups
- *		answer_sorted.c		counts, hits and groups, where the join goes tile by tile
- *		answer_shapes.c		what the two of each pair have in common
+ *	answers.c			counts, matched rows, blocks, and the choice between all results
+ *	answer_sides.c		the sides, as rows, as ids, or part by part
+ *	answer_groups.c		grouped pairs
+ *	answer_sorted.c		counts, matched rows and grouped pairs of a join that runs tile by tile
+ *	answer_shapes.c		intersections of the pairs
  */
 #ifndef RB_ANSWERS_H
 #define RB_ANSWERS_H
@@ -15,48 +15,48 @@
 
 #include "utils/array.h"
 
-#define RB_SAID 1024 /* rows that are looked up at once */
+#define RB_SAID 1024 /* Number of rows per output block */
 
 struct rb_answer_rows
 {
 	rb_run *run;
 	rb_result result;
 	rb_of of;
-	const rb_set *side;  /* whose rows these are */
-	const rb_set *other; /* that they are paired with */
+	const rb_set *side;  /* Side whose rows are returned */
+	const rb_set *other; /* Side that they are paired with */
 
-	uint32_t *number; /* of each row's id (rb_ids_number); NULL: no two rows have the same */
+	uint32_t *number; /* Number of each row's id (rb_ids_number), NULL if ids are unique */
 	uint32_t numbers;
-	uint32 seen; /* of these, so far */
-	uint32 row;  /* the next */
+	uint32 seen; /* Number of distinct ids seen so far */
+	uint32 row;  /* Next row */
 
-	const uint32_t *word; /* of the core: counts or marks */
-	uint64_t *sum;        /* of all rows of a number, where these have numbers */
-	int64 id[RB_SAID];    /* the next rows that something is said of, ... */
-	int64 said[RB_SAID];  /* ... and what */
-	rb_block block;       /* of these, */
-	size_t next;          /* and where in it rb_answer_next is */
+	const uint32_t *word; /* Counts or marks computed by the core */
+	uint64_t *sum;        /* Sum of the counts of all rows of each id, if rows are numbered */
+	int64 id[RB_SAID];    /* Ids of the output block */
+	int64 said[RB_SAID];  /* Values of the output block */
+	rb_block block;       /* View of the output block */
+	size_t next;          /* Position of rb_answer_next in the output block */
 
-	/* groups: of rows from `base` on, or of numbers */
+	/* Grouped pairs of the rows from `base` on, or of numbered ids */
 	rb_groups groups;
 	uint32 base;
-	uint32 end;       /* of the rows that were joined; all, unless there is no room */
-	uint32_t *counts; /* of all rows, where there is no room for all; else NULL */
-	rb_set slice;     /* the rows that were joined */
+	uint32 end;       /* End of the joined rows; all rows unless memory is short */
+	uint32_t *counts; /* Counts of all rows, NULL if all pairs fit in memory */
+	rb_set slice;     /* Joined rows */
 	uint64 emitted;
-	bool ascending; /* the other side's ids, with its rows */
+	bool ascending; /* True if the other side's ids ascend with its rows */
 	ArrayType *array;
-	uint64 room; /* of it, in ids */
+	uint64 room; /* Capacity in ids */
 
-	struct rb_sorting *sorting; /* where the join goes tile by tile; else NULL */
+	struct rb_sorting *sorting; /* NULL unless the join runs tile by tile */
 
-	/* shapes: what is joined are the parts of the sides, each as a row of its own */
+	/* Intersections: the join is of parts, each of which acts as a row */
 	bool of_parts;
 	rb_set part[2];
 	struct rb_shaping *shaping;
 };
 
-/* they may wrap */
+/* Returns the id of a row. Ids that count up from first_id may wrap around. */
 static inline int64
 rb_id_of(const rb_set *set, uint32 row)
 {
@@ -65,55 +65,64 @@ rb_id_of(const rb_set *set, uint32 row)
 
 /* ---- answer_sides.c ---- */
 
-/* memory of the core, which goes with the run */
+/* Allocates core memory that is freed with the run. */
 extern void *rb_answer_array(rb_answer_rows *rows, uint64 n, size_t element);
 
-/* the sides as they are now: one that was elsewhere may have been read again */
+/*
+ * Sets the sides to the current sets of the run. A remote set may have been replaced by a local
+ * one.
+ */
 extern void rb_answer_sides(rb_answer_rows *rows);
 
-/* what is asked of them (rb_run_job): of parts that are not rows nothing is said about a tile */
+/*
+ * Returns the job of the run (rb_run_job). If the join is of parts, not rows, the job is not
+ * restricted to the tile.
+ */
 extern rb_job rb_answer_job(const rb_answer_rows *rows);
 
-/* a job whose pairs nobody wants one by one */
+/* Runs a job to its end and ignores its pairs. */
 extern void rb_answer_run_to_end(rb_answer_rows *rows, const rb_job *job);
 
-/* which rows share an id, if any do */
+/* Numbers the ids of the rows if several rows may share one. */
 extern void rb_answer_number(rb_answer_rows *rows, const rb_source *source, const rb_side *side);
 
-/* is it the first row of its id?  To be asked of each row, in order. */
+/* Returns true for the first row of each id. Must be called for all rows in order. */
 extern bool rb_answer_is_first(rb_answer_rows *rows, uint32 row);
 
 /* ---- answer_groups.c ---- */
 
-/* all groups, or what is needed to make some after the other */
+/* Groups all pairs, or prepares to group them slice by slice. */
 extern void rb_groups_open(rb_answer_rows *rows, rb_job *job);
 
-/* the next rows, from rows->end on: false where there are none */
+/* Joins the next rows, from rows->end on. Returns false if there are no more rows. */
 extern bool rb_groups_more(rb_answer_rows *rows);
 
-/* the members of a row's group, of those that are there now; how many */
+/* Finds the members of a row's group among the joined rows, and returns their number. */
 extern uint64 rb_groups_of(const rb_answer_rows *rows, uint32 row, const uint32_t **member);
 
-/* the next group as a row */
+/* Returns the next group as a row. */
 extern bool rb_groups_next(rb_answer_rows *rows, Datum *values);
 
-/* id i of an array that is filled from the first one on, for that id; then the array of so many */
+/*
+ * Return the place of the i-th id in the array, which is filled in order for this id, and the
+ * finished array of n ids.
+ */
 extern int64 *rb_groups_place(rb_answer_rows *rows, uint64 i, int64 id);
 extern Datum rb_groups_finish(rb_answer_rows *rows, uint64 n);
 
 /* ---- answer_sorted.c ---- */
 
-/* joins, and sorts the pairs */
+/* Runs the join and sorts its pairs. */
 extern void rb_sorted_open(rb_answer_rows *rows, rb_job *job);
-/* the next counts or hits; the next group; false: no more */
+/* Return the next counts or matched rows, and the next group. Return false after the last one. */
 extern bool rb_sorted_block(rb_answer_rows *rows, rb_block *block);
 extern bool rb_sorted_group(rb_answer_rows *rows, Datum *values);
-/* may be said twice */
+/* Ends the sort. May be called twice. */
 extern void rb_sorted_close(rb_answer_rows *rows);
 
 /* ---- answer_shapes.c ---- */
 
-/* before the join: its sides are here, part by part */
+/* Prepares the join. Makes all parts of both sides available in this process. */
 extern void rb_shapes_begin(rb_answer_rows *rows, MemoryContext context);
 extern void rb_shapes_open(rb_answer_rows *rows, rb_job *job);
 extern bool rb_shapes_next(rb_answer_rows *rows, Datum *values);

@@ -1,35 +1,38 @@
 /*
  * rb_tiles.h
- *	  To which tiles does a row belong?  What the functions of boxes (tiles_of.c) and of geometries
- *	  (pair/pair_tiles.c) share.
+ *	  Declares what the tile functions of boxes (tiles_of.c) and of geometries (pair/pair_tiles.c)
+ *	  share. They find the tiles that a row belongs to.
  */
 #ifndef RB_TILES_H
 #define RB_TILES_H
 
 #include "pg/base/rb_pg.h"
 
-/* several tiles */
+/* Several tiles */
 typedef struct rb_many_tiles
 {
 	int n;
 	int dims;
-	const double *low; /* dims of each */
+	const double *low; /* `dims` coordinates per tile */
 	const double *high;
 } rb_many_tiles;
 
-/* the tiles that this argument and the next one are the corners of */
+/* Reads the tiles whose low and high corners are this argument and the next one. */
 extern void rb_tiles_read(FunctionCallInfo fcinfo, const char *function, int first,
 						  rb_many_tiles *tiles);
 
-/* moves the high ends of a row's box up by the distance, which is that argument */
+/* Moves the high ends of a row's box up by the distance given by the argument. */
 extern void rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument,
 						  rb_ends *box);
 
-/* has the tile use for the row?  flattens: of a box with z it may ask for less */
+/*
+ * Returns true if the tile needs the row. With `flattens`, a box with Z may be tested against a
+ * two-dimensional tile.
+ */
 extern bool rb_tile_asks(const char *function, const rb_ends *box, bool flattens,
 						 const rb_ends *tile);
 
-/* the numbers of such tiles, from 1, as the rows of this call */
+/* Returns the numbers, from 1, of the tiles that need the box, as the rows of this call. */
 extern void rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *box,
 							bool flattens, const rb_many_tiles *tiles);
 

@@ -1,6 +1,7 @@
 /*
  * rb_write.h
- *	  Geometries as PostGIS stores them (geometry_write.c), and shapes of the core as such (shape_write.c).
+ *	  Writes geometries in PostGIS's storage format (geometry_write.c), and shapes of the core as
+ *	  geometries (shape_write.c).
  */
 #ifndef RB_WRITE_H
 #define RB_WRITE_H
@@ -8,13 +9,13 @@
 #include "pg/base/rb_pg.h"
 #include "core/curve/rb_curve.h"
 
-/* ---- geometry_write.c: a geometry of a node after the other, in prefix order ---- */
+/* ---- geometry_write.c: writes the nodes of a geometry in prefix order ---- */
 
 typedef struct rb_writer
 {
 	const char *function;
 	int dims;
-	char *bytes; /* in the memory context that was current when it began */
+	char *bytes; /* In the memory context that was current at the start */
 	Size n, cap;
 	double low[3], high[3];
 } rb_writer;
@@ -27,7 +28,10 @@ extern Datum rb_write_end(rb_writer *w);
 
 /* ---- shape_write.c ---- */
 
-/* one of a kind is itself, several are a multi geometry, several kinds a collection; nothing is an empty one */
+/*
+ * Writes a shape. One part becomes a simple geometry, several parts of one type a multi geometry,
+ * parts of several types a collection, and an empty shape an empty collection.
+ */
 extern Datum rb_write_shape(const rb_shape *shape, const char *function, int32 srid, bool has_z);
 
 #endif /* RB_WRITE_H */

@@ -1,10 +1,10 @@
 /*
  * results.c
- *	  What the rows of each result look like: a line of the list below for each.
+ *	  Describes the output rows of each result, one line per result.
  *
- * Most results come in blocks of ids (rb_block), and a row of them is made of one place in
- * each of the block's columns.  So a column is where its value lies in a block, and what
- * type it is given; functions, scans and tuplestores need to know nothing else of it.
+ * Most results come in blocks of ids (rb_block), and each row is built from one entry of each of
+ * the block's columns. A column is therefore described by where its value lies in a block and by
+ * its type. Functions, scans and tuplestores need nothing else.
  */
 #include "pg/base/rb_pg.h"
 
@@ -14,7 +14,10 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* result, where its rows come from, columns of a block that they need, columns */
+/*
+ * Fields: source of the rows, number of block columns needed, number of output columns, output
+ * columns
+ */
 static const rb_row_shape shapes[] = {
 	[RB_RESULT_PAIRS] = {RB_ROWS_STREAM, 2, 2, {RB_VALUE_RED, RB_VALUE_BLUE}},
 	[RB_RESULT_CONTACTS] = {RB_ROWS_STREAM,
@@ -129,7 +132,7 @@ rb_column_type(const FuncExpr *call, const rb_row_shape *shape, int i)
 	return TupleDescAttr(desc, i)->atttypid;
 }
 
-/* a text that lives as long as the process */
+/* Returns a text that lives until the process ends. */
 static Datum
 lasting_text(text **kept, const char *name)
 {
@@ -143,7 +146,7 @@ lasting_text(text **kept, const char *name)
 	return PointerGetDatum(*kept);
 }
 
-/* where a point is, by what RB_UNDER tells */
+/* Returns the side of a point as text, from the payload of RB_UNDER. */
 static Datum
 side_name(uint64 told)
 {

@@ -1,21 +1,22 @@
 /*
  * run.c
- *	  One call's join: open (have the sides read, start), next block, close.
+ *	  Runs the join of one call: open (read the sides, start), next block, close.
  *
- * Everything that a join holds, memory of the core and threads alike, hangs on an
- * rb_run, which lives in a memory context.  When that context goes, be it at the
- * end of the query or because of an ERROR, a cancel or the end of the session,
- * its callback closes the run: first the stream, which waits for its threads,
- * then the memory.  So no path out of here leaks.
+ * Everything that a join holds, core memory and threads alike, belongs to an rb_run, which lives in
+ * a memory context. When that context is reset or deleted, at the end of the query or because of an
+ * ERROR, a cancel or the end of the session, its callback closes the run: first the stream, which
+ * waits for its threads, then the memory. No exit path leaks.
  *
- * A process that exits need not reset the context that a run is in: open.c closes it then.
+ * A process that exits need not reset the memory context of a run; open.c closes the run in that
+ * case.
  *
- * A join is the worker's (client.c) or a stream of this process.  It is the worker's where
- * that has the device, where it keeps a side, and where it is to keep one.  What the worker
- * cannot do is done here, as long as no pair was handed out and redblue.backend leaves the
- * choice: the sides are still there, or are read again with the snapshot that they were read with.
+ * A join runs in the worker (client.c) or in a stream of this process. It runs in the worker if the
+ * worker has the device, if the worker caches a side, or if it is to cache one. Work that the
+ * worker cannot do is done in this process, if no pair has been returned yet and redblue.backend
+ * does not require a device. The sides are then still in memory, or are read again with the
+ * snapshot of the first read.
  *
- * rb_run_next waits in slices of 20 ms and looks for interrupts between them.
+ * rb_run_next waits in slices of 20 ms and checks for interrupts between them.
  */
 #include "pg/base/rb_pg.h"
 
@@ -31,16 +32,16 @@ close_at_end(void *run)
 	rb_run_close(run);
 }
 
-/* ---- more than there is room for ---- */
+/* ---- inputs that do not fit in memory ---- */
 
-/* of the limit, for what threads need for themselves */
+/* Threads may use 1/4 of the memory limit for their workspaces */
 #define THREADS_SHARE 4
-/* a limit below what one thread needs with so much is for tests, and for errors */
+/* Minimum bytes beyond the need of one thread; lower limits serve tests and raise errors */
 #define LEAST_ROOM (UINT64CONST(8) << 20)
 
 /*
- * Of rows of bodies, of polygons and of what is beside them there is more than parts and ids; and the nearest rows
- * of a row may be in any tile.
+ * Returns true if the join can be run tile by tile. Solids, polygons and extra columns have more
+ * data than parts and ids, and the nearest neighbors of a row may be in any tile.
  */
 static bool
 can_spill(const rb_join *join, const rb_call *call, uint64 limit)
@@ -55,7 +56,7 @@ can_spill(const rb_join *join, const rb_call *call, uint64 limit)
 	return true;
 }
 
-/* the next tile's sides take the place of those of the last one; callable from any thread */
+/* Replaces the sides by those of the next tile. Callable from any thread. */
 static rb_status
 take_tile(rb_run *run)
 {
@@ -71,7 +72,7 @@ take_tile(rb_run *run)
 	status = rb_spill_next(run->spill, set, &run->tile);
 	run->tiles = rb_spill_tiles(run->spill);
 	run->spilled = rb_spill_bytes(run->spill);
-	/* of one table there may be two sides: some of its rows, and others */
+	/* A self join may have two sides: different rows of its one table. */
 	for (int i = 0; i < 2; i++)
 		run->side[i].set = set[i];
 	run->job.red = set[0];
@@ -86,7 +87,9 @@ take_tile(rb_run *run)
 	return status;
 }
 
-/* the same, in smaller tiles where it has no room */
+/*
+ * Replaces the sides by those of the next tile, and splits the tile if it does not fit in memory.
+ */
 static rb_status
 take_tile_with_room(rb_run *run)
 {
@@ -99,7 +102,7 @@ take_tile_with_room(rb_run *run)
 	return status;
 }
 
-/* all rows were spilled: the sides become those of the first tile */
+/* Partitions the spilled rows into tiles, and reads the first one. */
 static void
 cut_tiles(rb_run *run)
 {
@@ -117,7 +120,7 @@ cut_tiles(rb_run *run)
 
 /* ---- open, next, close ---- */
 
-/* the sides become sets, and their numbers statistics */
+/* Reads the sides into sets and records their statistics. */
 static void
 take_sides(rb_run *run)
 {
@@ -146,7 +149,7 @@ take_sides(rb_run *run)
 	run->ctx.stats.stage[RB_STAGE_READ].ms = rb_now_ms() - start;
 }
 
-/* does a row of either side have several parts? */
+/* Returns true if a row of either side has several parts. */
 static bool
 has_parts(const rb_run *run)
 {
@@ -156,7 +159,7 @@ has_parts(const rb_run *run)
 	return false;
 }
 
-/* has the call named a column of bodies? */
+/* Returns true if the call names a column that groups rows into solids. */
 static bool
 has_objects(const rb_run *run, rb_body_of of)
 {
@@ -166,20 +169,21 @@ has_objects(const rb_run *run, rb_body_of of)
 }
 
 /*
- * What a join needs is known about when its sides are read.  Where that much was there,
- * it was more: then half as much again is asked for as was held when it was not enough.
- * Where pairs of rows are remembered (unique.c), nobody knows how many there will be, and
- * the table of them doubles: then twice as much.
+ * Returns the failure of the join, with an estimate of the memory needed. An estimate is known when
+ * the sides are read. If that much memory was available, the need was larger: the error then
+ * reports one and a half times the amount held when memory ran out. If pairs of rows are remembered
+ * (unique.c), their number is unknown and their table doubles when it grows: the error then reports
+ * twice the amount.
  */
 rb_error
 rb_run_error(const rb_run *run)
 {
 	rb_error error = run->ctx.error;
 
-	/* rows that are objects already need no name of these */
+	/* If the call already groups rows into solids, do not suggest it. */
 	if (error.status == RB_BAD_BODY && has_objects(run, (rb_body_of) (error.limit & RB_BODY_SIDE)))
 		error.limit &= ~(uint64) RB_BODY_TOGETHER;
-	/* whoever says why knows how much */
+	/* An error with a text already has the amount. */
 	if (error.status != RB_OVER_BUDGET || error.text[0] != '\0')
 		return error;
 	if (run->need <= error.limit && !has_parts(run))
@@ -198,7 +202,7 @@ rb_run_raise(const rb_run *run, rb_status status)
 	rb_raise(run->join->function, status, &error);
 }
 
-/* ---- what of the sides is elsewhere ---- */
+/* ---- remote sides ---- */
 
 static rb_moment
 moment_now(void)
@@ -215,13 +219,13 @@ is_here(const rb_run *run)
 		   (run->side[1].set == NULL || !run->side[1].set->elsewhere);
 }
 
-/* the set in which that side was read first, whether it is this one or not, is now another */
+/* Replaces the set of a side by a local one, and remembers the first set. */
 static void
 replace(rb_run *run, int i, const rb_set *set)
 {
 	const rb_set *before = run->side[i].set;
 
-	/* whoever has a pointer to it counts its rows, which are the same */
+	/* Pointers to the first set remain valid; both sets have the same rows. */
 	run->elsewhere[i] = before;
 	run->side[i].set = set;
 	run->side[i].keep = NULL;
@@ -251,7 +255,7 @@ rb_run_need_rows(rb_run *run, int i)
 		return;
 	if (memcmp(&now, &run->moment, sizeof now) != 0 || !rb_kept_is_same_table(run->side[i].look))
 		raise_gone(run);
-	/* what it counted as while it was elsewhere */
+	/* Return the memory that was charged for the remote set. */
 	if (before->view != NULL)
 		rb_view_uncount(run->memory, before);
 	else
@@ -272,7 +276,7 @@ rb_run_need_ids(rb_run *run, int i)
 
 	if (!set->elsewhere || set->composed_ids)
 		return;
-	/* those that are kept count up: they are known without asking */
+	/* Cached ids that count up are known without a request. */
 	if (set->view != NULL && set->view->kept->composed_ids)
 	{
 		rb_status status = rb_set_compose_ids(&run->ctx, set);
@@ -349,7 +353,7 @@ rb_run_job(const rb_run *run)
 	return job;
 }
 
-/* the join in threads of this process; callable from any thread */
+/* Starts the join in threads of this process. Callable from any thread. */
 static rb_status
 join_here(rb_run *run)
 {
@@ -365,7 +369,10 @@ rb_run_stop(rb_run *run)
 	run->remote = NULL;
 }
 
-/* asks the worker; false where the join is left to this process, for the reason in run->note */
+/*
+ * Sends the join to the worker. Returns false if this process must run it, with the reason in
+ * run->note.
+ */
 static bool
 join_there(rb_run *run, rb_device_choice device)
 {
@@ -374,7 +381,7 @@ join_there(rb_run *run, rb_device_choice device)
 	rb_side *blue = &run->side[1];
 	bool opened;
 
-	/* part of a side is not what is to be kept */
+	/* A slice of a side must not be cached. */
 	if (run->job.red == red->set)
 	{
 		order.keep[0] = red->keep;
@@ -410,12 +417,12 @@ rb_run_start(rb_run *run, const rb_job *job)
 	run->job = *job;
 	run->handed_out = false;
 	run->need = rb_memory_used(run->memory) + rb_need_of_join(run->parts);
-	/* ids that count up are dropped when all are read, and have had their room */
+	/* Ids that count up are dropped once all are read, but they needed memory until then. */
 	for (int i = 0; i < rb_join_sides(run->join); i++)
 		if (run->side[i].set->ids == NULL)
 			run->need += run->side[i].set->nrows * sizeof(int64);
 	run->backend = &rb_backend_cpu;
-	/* what has its faces counted is of this process, and a search in a tree is for processors */
+	/* Solid checks run in this process, and nearest neighbor searches in a tree are for the CPU. */
 	if (run->join->predicate != RB_BODY && !rb_join_is_nearest(run->join) &&
 		rb_backend_is_remote(run->parts, run->ctx.threads, run->note, sizeof run->note))
 		device = is_here(run) || run->demanded ? RB_ON_DEVICE : RB_ON_DEVICE_OR_PROCESSOR;
@@ -434,7 +441,10 @@ rb_run_start(rb_run *run, const rb_job *job)
 		kept = !is_here(run);
 		for (int i = 0; i < rb_join_sides(run->join); i++)
 			rb_run_need_rows(run, i);
-		/* what was kept was given up, or went with a worker: one that is there can have the rows */
+		/*
+		 * If the cache entry was evicted or the worker that held it ended, the current worker can
+		 * still get the rows.
+		 */
 		if (kept && device != RB_ON_PROCESSOR && join_there(run, device))
 		{
 			strlcpy(run->note, why_processor, sizeof run->note);
@@ -473,14 +483,14 @@ rb_run_open(const rb_join *join, const rb_call *call, MemoryContext context)
 	return run;
 }
 
-/* is what the worker said no answer, but for this process to do itself? */
+/* Returns true if the status of the worker means that this process must run the join. */
 static bool
 is_left_to_us(const rb_run *run, rb_status status)
 {
 	return rb_is_left_to_us(status) && !run->handed_out && !run->demanded;
 }
 
-/* its sides are here */
+/* Runs the join in this process after the worker could not. The sides must be local. */
 static rb_status
 take_over(rb_run *run)
 {
@@ -536,7 +546,7 @@ note_not_kept(rb_run *run)
 			rb_kept_had_no_room(run->side[i].look, rb_remote_not_kept(run->remote, i));
 }
 
-/* the next tile is joined, as the first one was; false: there is none */
+/* Starts the join of the next tile. Returns false if there is none. */
 static bool
 start_tile(rb_run *run)
 {
@@ -555,7 +565,7 @@ start_tile(rb_run *run)
 	return true;
 }
 
-/* the sides are here, but not with their join */
+/* Spills the sides, which fit in memory, but not together with their join. */
 static void
 spill_sets(rb_run *run)
 {
@@ -576,7 +586,10 @@ spill_sets(rb_run *run)
 	}
 }
 
-/* a join needs more than was thought: as long as no pair is handed out it begins anew, in tiles or in smaller ones */
+/*
+ * Restarts a join that needs more memory than estimated, in tiles or in smaller tiles. Returns
+ * false if pairs have been returned already, or if the join cannot be restarted.
+ */
 static bool
 start_smaller(rb_run *run, rb_status status)
 {

@@ -1,6 +1,6 @@
 /*
  * shape_write.c
- *	  What two objects share (src/core/curve) as a geometry.
+ *	  Writes the intersection of two objects (src/core/curve) as a geometry.
  */
 #include "pg/call/rb_write.h"
 

@@ -1,11 +1,11 @@
 /*
  * tiles.c
- *	  redblue_tiles: space is cut into tiles of about the same cost for a join.
+ *	  Implements redblue_tiles, which partitions space into tiles of about equal join cost.
  *
- *		red, blue, n | red_geom, blue_geom | red_object, blue_object | distance, dimensions
+ *	red, blue, n | red_geom, blue_geom | red_object, blue_object | distance, dimensions
  *
- * Some rows of each side are read (box_sample.c), and the core cuts by them (kd_tiles.c), in a thread of its
- * own, while this one looks for interrupts.
+ * Reads a sample of the rows of each side (box_sample.c). The core partitions space by the sample
+ * (kd_tiles.c) on a helper thread, while the main thread serves interrupts.
  */
 #include "pg/base/rb_pg.h"
 
@@ -23,11 +23,14 @@
 #include <float.h>
 #include <math.h>
 
-/* rows of each side that are looked at */
+/* Number of rows sampled per side */
 #define LEAST_ROWS 65536
 #define ROWS_OF_A_TILE 1024
 #define MOST_ROWS (1 << 20)
-/* of redblue.memory_limit, for each of them on either side: what is held of it, and of its pairs */
+/*
+ * Memory per sampled row of either side, in bytes, for the row and its pairs; limits the sample to
+ * redblue.memory_limit
+ */
 #define BYTES_OF_A_ROW 1024
 
 #define MOST_TILES 1000000
@@ -37,7 +40,7 @@ typedef struct tiling
 	const char *function;
 	bool query;
 	bool self;
-	int dimensions; /* wanted; 0: as many as the rows have */
+	int dimensions; /* Requested dimensions, 0 for those of the rows */
 	rb_source source[2];
 	rb_box_sample sample[2];
 	rb_memory *memory;
@@ -138,7 +141,7 @@ find_table(rb_source *s, Oid relid)
 	s->kind = rb_columns_kind(RelationGetDescr(rel), s);
 	relation_close(rel, NoLock);
 	rb_source_table(s, relid);
-	/* it is read by its SELECT */
+	/* The table is read by its SELECT. */
 	s->heap = InvalidOid;
 }
 
@@ -195,7 +198,7 @@ check_dimensions(const tiling *t, int side, int dims, int other)
 			 errhint("With dimensions => 2 the tiles are those of a join in the plane.")));
 }
 
-/* both sides, or two samples of one table */
+/* Samples both sides, or takes two samples of a single table. */
 static void
 read_samples(tiling *t)
 {
@@ -211,13 +214,16 @@ read_samples(tiling *t)
 		rb_source *s = &t->source[t->self ? 0 : i];
 		rb_box_sample *sample = &t->sample[i];
 
-		/* rows of one page are near to each other, mostly: their pairs would be too many of all */
+		/*
+		 * Rows of one page are usually close together, so the pairs within one sample of pages
+		 * would be overrepresented.
+		 */
 		if (t->self && i == 1 && !t->sample[0].paged)
 			break;
 		sample->wanted = wanted;
 		sample->flat = t->dimensions == 2;
 		rb_box_sample_read(s, &space, t->memory, (uint32) i + 1, sample);
-		/* in the plane each side may have what it likes */
+		/* In the plane, the sides may differ in their dimensions. */
 		if (sample->flat)
 			space.dims = 0;
 		else
@@ -225,7 +231,7 @@ read_samples(tiling *t)
 		dims = dims == 0 ? sample->dims : dims;
 	}
 	SPI_finish();
-	/* a side without rows has as many as the other one */
+	/* A side without rows gets the dimensions of the other side. */
 	for (int i = 0; i < 2; i++)
 		t->sample[i].set.kind = t->dimensions == 2 || dims == 2 ? RB_BOX2 : RB_BOX3;
 	for (int i = 0; i < 2; i++)
@@ -296,7 +302,7 @@ store_tiles(const tiling *t, ReturnSetInfo *rsinfo)
 		values[0] = Int32GetDatum((int32) i + 1);
 		values[1] = ends(t->tile[i].low, dims);
 		values[2] = ends(t->tile[i].high, dims);
-		/* an estimate, in tenths: a pair is one */
+		/* The cost is an estimate, in units of one pair, rounded to tenths. */
 		values[3] = Float8GetDatum(rint(t->tile[i].cost * 10) / 10);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		MemoryContextSwitchTo(old);

@@ -1,12 +1,15 @@
 /*
  * tiles_of.c
- *	  redblue_meets_tile, redblue_tiles_of: to which tiles does a row belong?
+ *	  Implements redblue_meets_tile and redblue_tiles_of, which find the tiles that a row belongs
+ *	  to.
  *
- * A row is needed where it may be in a pair: where its box begins below the high ends of a tile,
- * and does not end below its low ones.  Of a pair within a distance the other row may begin that much higher.
+ * A tile needs a row if the row may be in a pair of the tile: if its box begins below the high ends
+ * of the tile and does not end below its low ends. For pairs within a distance, the box may end
+ * that much lower, because the other row may begin that much higher.
  *
- * A box is two arrays, or that of a geometry (pair/pair_tiles.c).  A tile is two arrays, as redblue_tiles
- * makes them; several tiles are arrays of these, as array_agg(tile_low ORDER BY tile) makes them.
+ * A box is given by two arrays, or is the box of a geometry (pair/pair_tiles.c). A tile is given by
+ * two arrays, as redblue_tiles returns them. Several tiles are given by two-dimensional arrays, as
+ * array_agg(tile_low ORDER BY tile) builds them.
  */
 #include "pg/call/rb_tiles.h"
 
@@ -55,7 +58,7 @@ rb_reach_read(FunctionCallInfo fcinfo, const char *function, int argument, rb_en
 bool
 rb_tile_asks(const char *function, const rb_ends *box, bool flattens, const rb_ends *tile)
 {
-	/* a geometry with Z may lie in a tile of the plane */
+	/* A geometry with Z may be tested against a two-dimensional tile. */
 	if (tile->dims != 0 && box->dims != tile->dims && !(flattens && box->dims > tile->dims))
 		rb_refuse_dims(function, flattens ? "the geometry" : "the box", box->dims, "the tile",
 					   tile->dims);
@@ -64,7 +67,7 @@ rb_tile_asks(const char *function, const rb_ends *box, bool flattens, const rb_e
 
 PG_FUNCTION_INFO_V1(redblue_meets_tile);
 
-/* low, high, tile_low, tile_high, distance */
+/* Arguments: low, high, tile_low, tile_high, distance */
 Datum
 redblue_meets_tile(PG_FUNCTION_ARGS)
 {
@@ -79,7 +82,7 @@ redblue_meets_tile(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(rb_tile_asks(function, &box, false, &tile));
 }
 
-/* ---- many tiles ---- */
+/* ---- several tiles ---- */
 
 static const double *
 read_points(FunctionCallInfo fcinfo, const char *function, int argument, const char *name, int *n,
@@ -87,7 +90,7 @@ read_points(FunctionCallInfo fcinfo, const char *function, int argument, const c
 {
 	ArrayType *array;
 
-	/* array_agg of a table without tiles: to forget a row is no answer */
+	/* array_agg over a table without tiles is null. Raise an error instead of dropping the row. */
 	if (PG_ARGISNULL(argument))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: argument \"%s\" is null", function, name),
@@ -151,7 +154,7 @@ rb_tiles_return(FunctionCallInfo fcinfo, const char *function, const rb_ends *bo
 
 PG_FUNCTION_INFO_V1(redblue_tiles_of);
 
-/* low, high, tile_lows, tile_highs, distance */
+/* Arguments: low, high, tile_lows, tile_highs, distance */
 Datum
 redblue_tiles_of(PG_FUNCTION_ARGS)
 {
