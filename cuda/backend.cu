@@ -1,33 +1,33 @@
 /*
  * backend.cu
- *	  The CUDA backend: one join on the device.
+ *	  Implements the CUDA backend: runs one join on the device.
  *
- * The file is linked to no driver: where there is none, probe says so and nothing
- * else happens (device.cu).
+ * This plugin is not linked against the driver. If there is no driver, the probe reports that and
+ * nothing else happens (device.cu).
  *
- * What is larger than the memory that a join may take is joined in blocks: every
- * block of red with every block of blue, each small enough to lie on the device
- * with its grid.  Each pair is in one pair of blocks, so nothing is found twice.
+ * If the input exceeds the memory that a join may use, it is joined block by block: every block of
+ * red with every block of blue. Each pair of blocks and its grid fit on the device. Each pair of
+ * objects lies in exactly one pair of blocks, so it is found only once.
  *
- * When the device has not the memory that was hoped for, because other sessions
- * took it, the join begins again with half the budget, as long as no pair was
- * handed out; for what others may give back it waits once, not at every step.
- * After an error that stays with the context (a fault in a kernel, a lost device)
- * this process uses the device no more.
+ * If other sessions take memory that was expected to be free, the join restarts with half the
+ * budget, as long as no pair was sent to the sink. It waits for memory held by others only until
+ * one deadline for the whole join, not at every allocation. After an error that persists in the
+ * context (a fault in a kernel, a lost device) this process no longer uses the device.
  */
 #include "rb_cuda.cuh"
 
 #include <stdio.h>
 #include <string.h>
 
-#define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
-#define BELIEVED_MS 20 /* what the driver said of free memory */
+#define WAIT_MS 2000.0 /* Total wait for memory that other sessions hold, in ms */
+#define BELIEVED_MS 20 /* Milliseconds for which a measurement of free memory stays valid */
 #define LEAST_BUDGET ((uint64_t) 24 << 20)
-#define OBJECT_BYTES 128 /* coordinates, row, cells and incidences, about */
+/* Approximate bytes of an object: coordinates, row, cells and incidences */
+#define OBJECT_BYTES 128
 
 /* ---- one join ---- */
 
-/* parts [from, from + n) of a side to the device */
+/* Uploads parts [from, from + n) of a side to the device. */
 static rb_status
 side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool rows,
 			rb_device_set *side)
@@ -63,7 +63,10 @@ side_upload(rb_device_run *run, const rb_set *o, uint32_t from, uint32_t n, bool
 	return RB_OK;
 }
 
-/* coordinates that are a copy's are no block of this join, and stay */
+/*
+ * Frees what side_upload allocated. Coordinates of a cached copy are not a block of this join, so
+ * they stay.
+ */
 static void
 side_free(rb_device_run *run, rb_device_set *side)
 {
@@ -71,7 +74,9 @@ side_free(rb_device_run *run, rb_device_set *side)
 	rb_device_free(run, (void **) &side->row_of);
 }
 
-/* all blocks of red with all of blue; in a self join each unordered pair of blocks */
+/*
+ * Joins all blocks of red with all blocks of blue; in a self join, each unordered pair of blocks.
+ */
 static rb_status
 join_blocks(rb_device_run *run)
 {
@@ -84,7 +89,7 @@ join_blocks(rb_device_run *run)
 
 	if (self ? nred > fit : nred + nblue > fit)
 	{
-		/* half each, but a small side leaves what it does not need */
+		/* Each side gets half, but a small side leaves what it does not need to the other. */
 		nred = nred < fit / 2 ? nred : self || nblue > fit / 2 ? fit / 2 : fit - nblue;
 		nblue = self ? nred : nblue < fit - nred ? nblue : fit - nred;
 	}
@@ -116,7 +121,10 @@ join_blocks(rb_device_run *run)
 	return rb_words_put(run);
 }
 
-/* stop what runs, wait for it, give all memory back; what did not fail was waited for */
+/*
+ * Stops running kernels after a failure, waits for them, and frees all memory of the join. Without
+ * a failure all work has already ended.
+ */
 static void
 run_end(rb_device_run *run, bool failed)
 {
@@ -133,7 +141,10 @@ run_end(rb_device_run *run, bool failed)
 	cudaStreamSynchronize(run->queue->compute);
 }
 
-/* with half the budget again and again, as long as nothing was handed out */
+/*
+ * Joins with this budget, and again with half of it whenever memory ran out, as long as nothing was
+ * sent to the sink.
+ */
 static rb_status
 join_within(rb_device_run *run, uint64_t budget)
 {
@@ -150,7 +161,7 @@ join_within(rb_device_run *run, uint64_t budget)
 		status = join_blocks(run);
 		run_end(run, status != RB_OK);
 		if (status != RB_OK && !run->emitted)
-			ctx->stats.hits = 0; /* of words that nobody got */
+			ctx->stats.hits = 0; /* The counts of words that were never sent */
 		if (status != RB_DEVICE_FULL || run->emitted || rb_should_stop(ctx) ||
 			budget / 2 < LEAST_BUDGET)
 			return status;
@@ -158,9 +169,9 @@ join_within(rb_device_run *run, uint64_t budget)
 }
 
 /*
- * Bytes of the device that are free.  To ask the driver takes as long as two kernels of a small join,
- * so what it said is believed for a little: with what our pool had then, for that may have
- * grown since.
+ * Measures the free memory of the device, in bytes. Asking the driver takes as long as two kernels
+ * of a small join, so its reply is reused for some milliseconds. The stored value includes the
+ * pool's memory, because the pool may grow meanwhile.
  */
 static rb_status
 find_free(rb_device_run *run)
@@ -191,7 +202,10 @@ join_on_device(rb_device_run *run)
 
 	RB_TRY(find_free(run));
 	RB_TRY(rb_queue_take(run));
-	/* what other sessions and this process's own pool hold may still become free */
+	/*
+	 * With a limit, allow all of it: memory of other sessions and of this process's pool may still
+	 * become free.
+	 */
 	if (limit > 0)
 		status = join_within(run, limit < run->device->bytes ? limit : run->device->bytes);
 	else
@@ -200,7 +214,7 @@ join_on_device(rb_device_run *run)
 	return status;
 }
 
-/* how much was wanted, how much was there */
+/* Reports how much memory was needed and how much was free. */
 static rb_status
 full(rb_device_run *run)
 {
@@ -208,7 +222,11 @@ full(rb_device_run *run)
 	char text[200];
 	int n;
 
-	if (run->need == 0) /* no block of ours: what the runtime itself wanted, pinned memory too */
+	/*
+	 * No block of the join failed: the runtime itself ran out of memory, possibly pinned host
+	 * memory.
+	 */
+	if (run->need == 0)
 		return rb_fail(run->ctx, RB_DEVICE_FULL, 0, run->free,
 					   "The GPU, or the host for its transfers, had no memory left.");
 	n = snprintf(text, sizeof(text), "The join needs at least %lu MB of GPU memory",
@@ -251,7 +269,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 	return ctx->error.status != RB_OK ? ctx->error.status : status;
 }
 
-/* it stays open for a while then */
+/* Opens the device; it stays open for a while. */
 static rb_status
 open_device(rb_context *ctx)
 {
@@ -267,7 +285,9 @@ open_device(rb_context *ctx)
 	return status == RB_DEVICE_FULL ? full(&run) : status;
 }
 
-/* of a kept set, on all devices that are open */
+/*
+ * Returns the bytes of a cached set's copies on all open devices. With drop, evicts unused copies.
+ */
 static uint64_t
 copy_bytes(uint64_t number, bool drop)
 {
@@ -289,7 +309,10 @@ static const rb_backend backend = {RB_ABI,         "cuda",        rb_device_prob
 								   rb_device_warm, copy_bytes,    rb_device_refine, rb_device_count,
 								   open_device,    RB_SHARE_PARTS};
 
-/* the one symbol of the file: the functions of the core in, the backend out */
+/*
+ * Receives the table of core functions and returns the backend. This is the only exported symbol of
+ * the plugin.
+ */
 extern "C" __attribute__((visibility("default"))) const rb_backend *
 rb_cuda_backend(const rb_services *services)
 {

@@ -1,23 +1,23 @@
 /*
  * bounds.cu
- *	  Where the grid of a node lies.
+ *	  Finds the region that the grid of a node covers.
  *
- * A grid covers only where the bounds of both sides meet: nothing outside can be in
- * a pair.  Bounds are least values of lo and of -hi, as bits that have the order of
- * the doubles, so that one kind of atomic operation finds both.
+ * A grid covers only the intersection of both sides' bounds, because objects outside it cannot be
+ * in a pair. Bounds are minima of lo and of -hi, stored as bits that have the order of the doubles,
+ * so that one kind of atomic operation finds both.
  */
 #include "level.cuh"
 
 #include "core/shape/rb_tile.h"
 
-/* outside of it nobody wants to know of pairs, where they are those of a tile */
+/* Box outside of which no pair is reported, if the job asks for the pairs of one tile */
 typedef struct rb_clip
 {
 	double lo[3];
 	double hi[3];
 } rb_clip;
 
-/* what the threads of a block have found of a side of a node */
+/* Combines the bounds that the threads of a block found for one side of a node. */
 static __device__ __forceinline__ void
 bounds_put(rb_count key[6], double v[6])
 {
@@ -87,7 +87,7 @@ __launch_bounds__(THREADS, RB_BOUNDS_BLOCKS)
 		bounds_put(args.nodes[node].key[side], v);
 }
 
-/* the region of each node's grid, from its bounds */
+/* Computes the region of each node's grid from its bounds. */
 static __global__ void
 __launch_bounds__(THREADS)
 	region_kernel(rb_node *nodes, uint32_t nnodes, bool self, const rb_clip clip)
@@ -111,7 +111,7 @@ __launch_bounds__(THREADS)
 		node->meet_hi[a] = hi;
 		lo = rb_max(lo, node->cell_lo[a]);
 		hi = rb_min(hi, node->cell_hi[a]);
-		hi = rb_max(lo, hi); /* the cell's box is rounded; it only guides */
+		hi = rb_max(lo, hi); /* The cell's box is rounded; it only guides the grid. */
 		node->lo[a] = lo;
 		node->hi[a] = hi;
 		shrunk |= 0.5 * hi - 0.5 * lo < 0.5 * was;

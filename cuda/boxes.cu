@@ -1,26 +1,26 @@
 /*
  * boxes.cu
- *	  From work items to pairs of overlapping boxes.  For boxes that is the answer; for
- *	  segments these are the candidates, which the filters decide (decide.cuh).
+ *	  Finds pairs of overlapping boxes from work items. For boxes these are the result; for segments
+ *	  they are the candidates that the filters decide (decide.cuh).
  *
- * Lo, Lee, Chung, Chung: Optimizing Pairwise Box Intersection Checking on GPUs for
- * Large-Scale Simulations, 2013: tiles in shared memory, half of the matrix where a
- * cell meets itself, pairs in the numbers of their cell.
+ * The approach is that of Lo, Lee, Chung, Chung: Optimizing Pairwise Box Intersection Checking on
+ * GPUs for Large-Scale Simulations, 2013: tiles in shared memory, half of the matrix if a cell is
+ * joined with itself, and pairs as object numbers within their cell.
  *
- *		load		each box once, put into the cell's frame (rb_float.h) and there into two
- *					words: its upper corner and its lower one, nine or ten bits an axis
- *		check		a lane holds two red boxes and meets 32 blue ones, which are the same
- *					for all lanes; their overlaps are the bits of two words
- *		sift		words of the boxes that start in this cell tell which pairs it owns
- *					(rb_grid.h); for each that is left, was a comparison equal?  Then it
- *					waits until there are 32 such for the warp,
- *		settle		a lane of which compares the doubles of one
- *		write		the words of the item are counted, and as many pairs are written, or a
- *					record of that size (rb_records.h)
+ *	load		reads each box once, converts it to the cell's frame (rb_float.h) and packs
+ *				its upper and lower corners into two words, nine or ten bits per axis
+ *	check		each lane holds two red boxes and tests 32 blue ones, which are the same
+ *				for all lanes; the overlaps are the bits of two words
+ *	sift		removes the pairs that this cell does not own, using bit sets of the boxes
+ *				that start in it (rb_grid.h); a remaining pair with an equal comparison
+ *				waits until the warp has 32 such pairs
+ *	settle		compares the doubles of one waiting pair per lane
+ *	write		counts the bits of the item, and writes that many pairs, or a record of
+ *				that size (rb_records.h)
  *
- * Those words are rb_packed.h's: numbers that differ decide as doubles would, and only equal
- * ones are undecided.  That is asked for the few pairs that overlap and not for the many that
- * do not, and the owner for 32 pairs at once.
+ * The packed words are those of rb_packed.h: numbers that differ decide as the doubles would, and
+ * only equal ones are undecided. Equality is tested for the few pairs that overlap, not for the
+ * many that do not, and ownership is tested for 32 pairs at once.
  */
 #include "take.cuh"
 #include "core/shape/rb_packed.h"
@@ -28,50 +28,50 @@
 #define WARPS RB_BOXES_WARPS
 #define THREADS (32 * WARPS)
 #define WORDS ((RB_TILE_F + 31) / 32)
-#define TILE (32 * WORDS) /* whole strips of it are looked at */
+#define TILE (32 * WORDS) /* Slots of a tile; whole strips of it are read */
 #define ROWS RB_BOXES_ROWS
-#define WAITING 64 /* pairs of a warp: fewer than 32, and as many more */
+#define WAITING 64 /* Capacity for a warp's waiting pairs: fewer than 32, and up to 32 more */
 
 static_assert(RB_TILE_F <= RB_RECORD_SIDE && RB_TILE_F <= ROWS * THREADS && RB_TILE_F <= 255,
 			  "counts of a record have eight bits; a thread writes the words of two red boxes");
 
-/* what becomes of the pairs */
+/* Output of the kernel */
 enum
 {
 	COUNT,
-	ADD_WORDS, /* of boxes: a count or a bit for each part */
-	PAIRS,     /* of boxes, for the host */
+	ADD_WORDS, /* Boxes: a count or a bit for each part */
+	PAIRS,     /* Boxes: pairs for the host */
 	CANDIDATES,
 	RECORDS
 };
 
 typedef struct rb_box_tiles
 {
-	uint2 corner[2][TILE]; /* in x the upper, with its guards, in y the lower */
+	uint2 corner[2][TILE]; /* x: upper corner with its guard bits; y: lower corner */
 	uint32_t entry[2][TILE];
-	uint32_t elsewhere[2][WORDS][3]; /* take.cuh */
-	uint2 waiting[WARPS][WAITING];   /* pairs whose doubles are to be compared */
+	uint32_t elsewhere[2][WORDS][3]; /* Ownership bits (take.cuh) */
+	uint2 waiting[WARPS][WAITING];   /* Pairs whose doubles must be compared */
 	uint32_t scan[WARPS];
-	rb_count at; /* where the item's output goes */
+	rb_count at; /* Position of the item's output */
 	rb_taken taken;
-	/* unless pairs are only counted */
-	uint32_t bits[TILE][WORDS]; /* by red: which blue it meets */
-	/* for records alone */
+	/* Used unless pairs are only counted */
+	uint32_t bits[TILE][WORDS]; /* For each red box, a bit set of the blue boxes it overlaps */
+	/* Used only for records */
 	uint32_t lists[TILE * WORDS];
 } rb_box_tiles;
 
-/* how much of it is there */
+/* Bytes of rb_box_tiles that a mode uses */
 #define TILES_BYTES(mode)                               \
 	((mode) == COUNT     ? offsetof(rb_box_tiles, bits) \
 	 : (mode) == RECORDS ? sizeof(rb_box_tiles)         \
 						 : offsetof(rb_box_tiles, lists))
 
-/* of one thread */
+/* Counters of one thread */
 typedef struct rb_box_counts
 {
 	rb_count candidates;
 	rb_count redundant;
-	uint32_t waiting; /* pairs of its warp: the same for all of its threads */
+	uint32_t waiting; /* Waiting pairs of the warp: the same in all its threads */
 } rb_box_counts;
 
 /* ---- load ---- */
@@ -102,7 +102,7 @@ load(rb_box_tiles *t, int side, const rb_frame *frame, const rb_device_set *from
 
 /* ---- check and sift ---- */
 
-/* the doubles of a pair of which some bits are equal, and the rows it belongs to */
+/* Compares the rows and the doubles of a pair whose packed comparison had equal numbers. */
 static __device__ __noinline__ bool
 overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, uint32_t b)
 {
@@ -115,13 +115,13 @@ overlap_double(const rb_device_set *red, const rb_device_set *blue, uint32_t r, 
 	return rb_boxes_overlap(plo, phi, qlo, qhi);
 }
 
-/* of the pairs of a red box that are not apart, those of which some comparison is equal */
+/* Returns the pairs of a red box, among `bits`, of which some comparison is equal. */
 static __device__ __forceinline__ uint32_t
 sift(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 {
 	uint32_t unsure = 0;
 
-	/* those that are apart now were equal somewhere */
+	/* Shrink the red box by one step: pairs that no longer overlap had an equal comparison. */
 	red.x -= steps;
 	red.y += steps;
 
@@ -138,8 +138,9 @@ sift(const uint2 *blue, uint2 red, uint32_t steps, uint32_t bits)
 }
 
 /*
- * The last n pairs that wait, each by a lane.  Where pairs are only counted they may be of
- * any cell, and wait with their indices; else they are of this one, with their slots.
+ * Settles the last n waiting pairs, one per lane. If pairs are only counted, they may be of any
+ * cell and are stored as object indices; otherwise they are of the current cell and are stored as
+ * slots.
  */
 template <int MODE>
 static __device__ __forceinline__ void
@@ -165,7 +166,10 @@ settle(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t n, rb
 	__syncwarp();
 }
 
-/* pairs of a red box with blue ones from `first` have to wait; all lanes of the warp call it */
+/*
+ * Adds the unsure pairs of a red box with blue boxes from `first` to the waiting ones. All lanes of
+ * the warp must call it.
+ */
 template <int MODE>
 static __device__ __forceinline__ void
 let_wait(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slot, uint32_t first,
@@ -195,8 +199,8 @@ let_wait(const rb_cells_args *args, rb_box_tiles *t, int blue_side, uint32_t slo
 }
 
 /*
- * 32 blue boxes from `first` against 32 or 64 red ones.  Slots beyond a tile's end
- * hold anything; their bits are taken away.
+ * Tests 32 blue boxes from `first` against 32 or 64 red ones. Slots beyond a tile's end are
+ * undefined; their bits are cleared.
  */
 template <int MODE, int N>
 static __device__ __forceinline__ void
@@ -237,7 +241,7 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 
 		if (nb - first < 32)
 			bits[i] &= (1u << (nb - first)) - 1;
-		/* a cell with itself: each pair is looked at from its smaller slot */
+		/* If a cell is joined with itself, each pair is tested only from its smaller slot. */
 		if (same && first <= slot)
 			bits[i] = slot - first + 1 < 32 ? bits[i] & ~0u << (slot - first + 1) : 0;
 		if (slot >= nr)
@@ -247,7 +251,7 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 			others = elsewhere(t->elsewhere[blue_side][strip], t->entry[0][slot]);
 			counts->redundant += __popc(bits[i] & others);
 			bits[i] &= ~others;
-			/* parts of one row are no pair, which only overlap_double knows */
+			/* Parts of one row are not a pair, and only overlap_double compares rows. */
 			unsure = args->side[0].row_of != NULL
 						 ? bits[i]
 						 : sift(t->corner[blue_side] + first, red[i], steps, bits[i]);
@@ -260,7 +264,7 @@ check(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t group, uin
 	}
 }
 
-/* the warps of the block share the strips of all groups of 64 red boxes */
+/* Tests all strips for all groups of 64 red boxes; the warps of the block take them in turn. */
 template <int MODE>
 static __device__ __forceinline__ void
 check_all(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
@@ -286,7 +290,7 @@ check_all(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, ui
 
 /* ---- write ---- */
 
-/* the first word of a red box that was checked */
+/* Returns the first word of a red box that was computed. */
 static __device__ __forceinline__ uint32_t
 first_word(bool same, uint32_t slot)
 {
@@ -294,8 +298,8 @@ first_word(bool same, uint32_t slot)
 }
 
 /*
- * How many pairs the rows (ROWS of each thread) have, how many come before them, and
- * all of the item.
+ * Counts the pairs of each row (ROWS per thread) and those before the thread's rows. Returns the
+ * total of the item.
  */
 static __device__ __forceinline__ uint32_t
 count_rows(rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips, uint32_t count[ROWS],
@@ -341,7 +345,10 @@ index_of(const rb_box_tiles *t, int side, uint32_t slot)
 	return t->entry[side][slot] & RB_INDEX_MASK;
 }
 
-/* boxes: as the job wants them; else candidates for the filters, in indices of the sides */
+/*
+ * Writes the pairs: for boxes as the job reports them, otherwise as candidates for the filters with
+ * indices within the sides.
+ */
 template <int MODE>
 static __device__ __forceinline__ void
 write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
@@ -375,7 +382,7 @@ write_pairs(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, 
 	}
 }
 
-/* boxes: a count or a bit for each part (words.cu) */
+/* Counts or marks the parts of all pairs of boxes (words.cu). */
 static __device__ __forceinline__ void
 add_words(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t nr, uint32_t strips,
 		  const uint32_t count[ROWS])
@@ -388,7 +395,7 @@ add_words(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t 
 
 		if (slot >= nr || count[i] == 0)
 			continue;
-		/* of red alone all of its pairs are added at once */
+		/* If only red parts are needed, add all pairs of a red box at once. */
 		if (!args->self && args->of == RB_OF_RED)
 		{
 			const uint32_t part = index_of(t, 0, slot) + args->side[0].base;
@@ -406,7 +413,7 @@ add_words(const rb_cells_args *args, const rb_box_tiles *t, bool same, uint32_t 
 	}
 }
 
-/* boxes: a record in the shorter of its two forms */
+/* Writes the pairs of boxes as a record, in the shorter of its two forms. */
 static __device__ __forceinline__ void
 write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr, uint32_t nb,
 			 const uint32_t count[ROWS], uint32_t before, uint32_t all)
@@ -421,7 +428,7 @@ write_record(const rb_cells_args *args, rb_box_tiles *t, bool same, uint32_t nr,
 	rb_count at = 0;
 	uint32_t *to;
 
-	/* the atomic operation takes a while, in which the lists are made */
+	/* Build the lists while the atomic operation is in flight. */
 	if (threadIdx.x == 0)
 		at = atomicAdd(&args->pool.tally->bytes, (rb_count) size);
 	if (lists)

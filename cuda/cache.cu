@@ -1,14 +1,13 @@
 /*
  * cache.cu
- *	  Copies on the device of sets that are kept on the host.
+ *	  Caches on the device the coordinates of sets that the host has cached.
  *
- * A set that is kept has a number that no other has had.  After its first join its
- * coordinates stay on the device under that number, within a limit, and the next join
- * need not bring them over.
+ * Each cached set has a unique number that is never reused. After its first join, the coordinates
+ * stay on the device under that number, within a limit, so that the next join need not upload them.
  *
- * A copy is used by any number of joins at once; what none uses goes when room is
- * needed: for another copy, the one not used for the longest time, or for a join.
- * A new copy is of this join alone until its end: only then is it known to be whole.
+ * Any number of joins may use a copy at once. Unused copies are evicted if memory is needed for
+ * another copy (the least recently used one first) or for a join. A new copy belongs to the join
+ * that builds it until that join ends, because only then is it known to be complete.
  */
 #include "rb_cuda.cuh"
 
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* of the device, where nobody has set a limit */
+/* Fraction 1/n of the device's memory that copies may use by default */
 #define QUARTER 4
 
 struct rb_device_copy
@@ -30,7 +29,7 @@ struct rb_device_copy
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- the list of a device, the last one used first; the lock is held ---- */
+/* ---- the copies of a device, most recently used first; the caller holds the lock ---- */
 
 static rb_device_copy *
 find(rb_device *device, uint64_t number)
@@ -57,7 +56,7 @@ take_out(rb_device *device, rb_device_copy **link)
 	device->copied -= copy->bytes;
 }
 
-/* takes out the last one that nobody uses */
+/* Removes the least recently used idle copy from the list and returns it, or NULL. */
 static rb_device_copy *
 take_idle(rb_device *device)
 {
@@ -81,7 +80,7 @@ drop(rb_device_run *run, rb_device_copy *copy)
 	free(copy);
 }
 
-/* room for that many more bytes within the limit, which are counted then */
+/* Reserves this many more bytes within the limit, and evicts idle copies to make room. */
 static bool
 reserve(rb_device_run *run, uint64_t bytes)
 {
@@ -144,7 +143,7 @@ make_copy(rb_device_run *run, const rb_set *set, uint64_t bytes, rb_device_copy 
 	{
 		cudaGetLastError();
 		free(copy);
-		return RB_OK; /* there is another way */
+		return RB_OK; /* The caller falls back to a copy of its own. */
 	}
 	copy->number = set->number;
 	copy->bytes = bytes;
@@ -169,7 +168,7 @@ rb_copy_take(rb_device_run *run, const rb_set *set, const double **coords)
 	*coords = NULL;
 	if (set->number == 0 || set->nparts == 0 || run->ctx->gpu_cache_limit == 0)
 		return RB_OK;
-	/* both sides may be the same set */
+	/* Both sides may be the same set. */
 	for (int i = 0; i < run->ncopies; i++)
 		if (run->copy[i]->number == set->number)
 		{
@@ -215,7 +214,7 @@ rb_copies_give(rb_device_run *run, bool failed)
 			copy->users--;
 		else if (failed || find(device, copy->number) != NULL)
 		{
-			/* not whole, or another join was faster */
+			/* The copy is incomplete, or another join has published one. */
 			device->copied -= copy->bytes;
 			drop(run, copy);
 		}
@@ -229,9 +228,12 @@ rb_copies_give(rb_device_run *run, bool failed)
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- for whoever keeps the sets ---- */
+/* ---- for the owner of the cached sets ---- */
 
-/* of one device; what no join uses has nothing more to do there, so it may go at once */
+/*
+ * Evicts the copy of one device. No work on the device refers to an idle copy, so it is freed at
+ * once.
+ */
 uint64_t
 rb_copy_bytes(rb_device *device, uint64_t number, bool drop)
 {

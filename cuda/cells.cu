@@ -1,54 +1,57 @@
 /*
  * cells.cu
- *	  From work items to candidates, and the float tests: triangles against triangles.
+ *	  Joins triangles with triangles: from work items to candidates, and the float tests.
  *
- * A block of threads takes one work item after the other: some red and some blue
- * objects of a cell.  Each object is read once, put into the cell's frame as floats
- * (rb_float.h), and stays in shared memory.  From then on the warps of the block
- * work alone, without a barrier:
+ * A thread block takes one work item after another: some red and some blue objects of a cell. Each
+ * object is read once, converted to floats in the cell's frame (rb_float.h), and kept in shared
+ * memory. From then on the warps of the block work independently, without a barrier:
  *
- *		extents		a lane holds those of a red object along seven directions
- *					(rb_slabs.h) and meets 32 blue ones; all lanes read the same two words, a
- *					broadcast; what the cell does not own is taken away (rb_grid.h)
- *		queue		the pairs that overlap, local numbers in 16 bits; each lane adds one
- *					in turn, and as soon as there are 32 of them
- *		float test	a lane a pair; yes, no, or not sure
- *		buffers		hits and undecided pairs, flushed with one atomic operation for some
- *					hundred pairs
+ *	extents		each lane holds the extents of one red object along seven directions
+ *				(the k-DOP test of rb_slabs.h) and tests them against 32 blue ones; all lanes
+ *				read the same two words, a broadcast; pairs that the cell does not own are
+ *				removed (rb_grid.h)
+ *	queue		overlapping pairs, as 16-bit local numbers; lanes append in turn until
+ *				32 pairs are queued
+ *	float test	one pair per lane: yes, no, or unsure
+ *	buffers		hits and undecided pairs, flushed with one atomic operation for some
+ *				hundred pairs
  *
- * So threads are assigned to pairs, not to objects (Menezes et al. 2022, section
- * 4.3), nothing between a box and its answer leaves the multiprocessor, and the
- * warp is full at each step but the item's last.  The float test is not cut into
- * stages with a queue between them: to read a pair from shared memory again costs
- * more than the arithmetic that a third of the lanes would be spared.
+ * So threads are assigned to pairs, not to objects (Menezes et al. 2022, section 4.3), nothing
+ * between a box and its result leaves the multiprocessor, and the warp is full at every step except
+ * the last one of an item. The float test is not divided into stages with a queue between them:
+ * reading a pair from shared memory again costs more than the arithmetic that a third of the lanes
+ * would save.
  *
- * Distances (NEAR) have extents padded by half of theirs, and two tests: planes first, which
- * drop most of what is farther apart; what they leave goes through a second queue to the
- * whole test, ten times as long, where a full warp pays for another look at the shared memory.
+ * For distances (NEAR), each object's extents are padded by half of the distance, and there are two
+ * tests. The first one compares planes, which rejects most of the pairs that are farther apart. The
+ * remaining pairs pass through a second queue to the complete test, which takes ten times as long,
+ * so that a full warp is worth another read of shared memory.
  *
- * The extents are rounded outward, so candidates are all pairs that meet, most of those
- * whose boxes overlap, and a few whose boxes do not; these the float test drops, or they
- * are undecided, and dropped by their doubles (decide.cuh).
+ * The extents are rounded outward. So the candidates include all pairs that meet, most pairs whose
+ * boxes overlap, and a few pairs whose boxes do not. The float test rejects these last pairs, or
+ * leaves them undecided, and then their doubles reject them (decide.cuh).
  *
- * Room in the pool is reserved for all pairs of an item before it is taken
- * (rb_pool); a block that gets none leaves the rest to the next launch.
+ * Space in the pool is reserved for all pairs of an item before the item is taken (rb_pool). A
+ * block that gets no space leaves the remaining items to the next launch.
  */
 #include "take.cuh"
 #include "core/shape/rb_slabs.h"
 
 #define THREADS (32 * RB_CELLS_WARPS)
 #define WORDS ((RB_TILE_F + 31) / 32)
-#define QUEUE 288 /* a warp's candidates: a part of a strip, and less than 32 that waited */
+/* Capacity of a warp's candidate queue: part of a strip, and fewer than 32 pairs queued before */
+#define QUEUE 288
 #define NEARS 64
-#define BUFFERS 256 /* of all kinds of pairs that a warp has found */
-#define SAMPLED 16  /* one work item in so many is timed */
+#define BUFFERS 256 /* Pairs that a warp buffers, of all result types together */
+#define SAMPLED 16  /* One work item of every SAMPLED is timed */
 
 template <bool NEAR> struct rb_tiles
 {
 	float4 p[3][2][RB_TILE_F]; /* rb_face_f in four pieces; red, then blue */
 	float4 plane[2][RB_TILE_F];
-	uint4 slabs[32 * WORDS];      /* blue's: lo, hi of word 0, then of word 1 */
-	uint32_t elsewhere[WORDS][3]; /* blue's (take.cuh) */
+	/* Extents of the blue objects: lo, hi of word 0, then of word 1 */
+	uint4 slabs[32 * WORDS];
+	uint32_t elsewhere[WORDS][3]; /* Ownership bits of the blue objects (take.cuh) */
 	uint16_t queue[RB_CELLS_WARPS][QUEUE];
 	uint16_t near[RB_CELLS_WARPS][NEAR ? NEARS : 2];
 	uint16_t found[RB_CELLS_WARPS][BUFFERS];
@@ -57,12 +60,12 @@ template <bool NEAR> struct rb_tiles
 	rb_taken taken;
 };
 
-/* what is found of a pair, and how many of a sort wait for the others */
+/* Result type of a pair; each type has a buffer of its own */
 enum
 {
 	HIT,
 	UNDECIDED,
-	NEAR_HIT, /* within the distance, but the two do not meet */
+	NEAR_HIT, /* Within the distance, but without an intersection */
 	SORTS
 };
 #define ROOM(near) (BUFFERS / ((near) ? 3 : 2))
@@ -73,13 +76,13 @@ typedef struct rb_warp
 	uint32_t nears;
 	uint32_t found[SORTS];
 	uint32_t made;
-	uint32_t candidates;   /* of an item */
-	uint32_t hits;         /* likewise, where they are only counted */
-	uint32_t float_clocks; /* 32 bits wrap, differences do not mind */
+	uint32_t candidates;   /* Candidates of the current item */
+	uint32_t hits;         /* Hits of the current item, if they are only counted */
+	uint32_t float_clocks; /* Clock cycles; differences stay correct when 32 bits wrap */
 	bool timed;
 } rb_warp;
 
-/* ---- objects to shared memory and back ---- */
+/* ---- objects to and from shared memory ---- */
 
 template <bool NEAR>
 static __device__ __forceinline__ void
@@ -116,7 +119,7 @@ face_load(const rb_tiles<NEAR> *t, int side, uint32_t slot, rb_face_f *f)
 	f->d = n.w;
 }
 
-/* the objects of a side, whole warps at a time; blue's extents and owner bits besides */
+/* Loads the objects of a side, a full warp at a time; for blue also extents and ownership bits. */
 template <bool NEAR>
 static __device__ __forceinline__ void
 tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t *entry, uint32_t n)
@@ -151,9 +154,9 @@ tile_load(rb_tiles<NEAR> *t, int side, const rb_device_set *from, const uint32_t
 	}
 }
 
-/* ---- pairs out ---- */
+/* ---- output of pairs ---- */
 
-/* the pairs of a sort to places of their own in global memory */
+/* Writes the buffered pairs of one result type to global memory. */
 template <bool NEAR>
 static __device__ __forceinline__ void
 flush(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int sort)
@@ -189,9 +192,9 @@ flush(const rb_cells_args *args, const rb_tiles<NEAR> *t, rb_warp *w, int sort)
 	__syncwarp();
 }
 
-/* ---- a pair ---- */
+/* ---- one pair ---- */
 
-/* append for the lanes that want it; `n` is the same in all lanes */
+/* Appends the pair of each lane for which `mine` is true; *n is the same in all lanes. */
 static __device__ __forceinline__ void
 append(uint16_t *buffer, uint32_t *n, bool mine, uint32_t pair)
 {
@@ -211,7 +214,7 @@ find(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, int sort, bool mi
 		flush<NEAR>(args, t, w, sort);
 }
 
-/* is it a pair that the job wants? */
+/* Returns true if the job asks for this pair: within or between rows. */
 template <bool ROWS>
 static __device__ __forceinline__ bool
 wanted(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
@@ -220,7 +223,7 @@ wanted(const rb_cells_args *args, const rb_face_f *r, const rb_face_f *b)
 					 args->side[1].row_of[b->entry & RB_INDEX_MASK]) == args->within;
 }
 
-/* a pair a lane, off the end of the queue */
+/* Tests one pair per lane, taken from the end of the queue. */
 template <bool ROWS>
 static __device__ __forceinline__ void
 settle(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
@@ -252,7 +255,9 @@ settle(const rb_cells_args *args, rb_tiles<false> *t, rb_warp *w, uint32_t n)
 		w->float_clocks += (uint32_t) clock() - began;
 }
 
-/* the same with a distance: planes drop what is beyond it, the rest is near */
+/*
+ * Compares the pairs of a distance join with planes: pairs that may be near go to the second queue.
+ */
 template <bool ROWS>
 static __device__ __forceinline__ void
 settle_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
@@ -281,7 +286,7 @@ settle_planes(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t
 	__syncwarp();
 }
 
-/* and what is near, off the end of theirs */
+/* Applies the complete distance test to pairs from the end of the second queue. */
 static __device__ __forceinline__ void
 settle_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n)
 {
@@ -306,7 +311,7 @@ settle_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, uint32_t n
 	find<true>(args, t, w, UNDECIDED, within == RB_UNSURE, pair);
 }
 
-/* all that makes full warps; last: all that there is */
+/* Processes both queues by full warps, or empties them if `last` is set. */
 template <bool ROWS>
 static __device__ __forceinline__ void
 settle_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool last)
@@ -328,8 +333,8 @@ settle_all_near(const rb_cells_args *args, rb_tiles<true> *t, rb_warp *w, bool l
 /* ---- extents ---- */
 
 /*
- * rb_slabs_overlap, as a bit of a word: the predicate of what is left of the guards of word 0
- * goes into that of word 1, which spares a third of the instructions.
+ * Computes rb_slabs_overlap as one bit of a word. The predicate from the guard bits of word 0 is
+ * combined with that of word 1, which saves a third of the instructions.
  */
 static __device__ __forceinline__ void
 overlap_note(uint32_t *overlap, int k, const rb_slabs *red, uint4 blue)
@@ -347,7 +352,7 @@ overlap_note(uint32_t *overlap, int k, const rb_slabs *red, uint4 blue)
 		  "r"(red->hi[1] - blue.z), "n"(RB_SLABS_GUARDS_0), "n"(RB_SLABS_GUARDS_1), "r"(1u << k));
 }
 
-/* those of 32 blue objects that overlap with a lane's red one */
+/* Returns a bit set of the 32 blue objects that overlap the lane's red one. */
 static __device__ __forceinline__ uint32_t
 strip_overlap(const uint4 *blue, const rb_slabs *red)
 {
@@ -375,7 +380,10 @@ warp_sum_before(uint32_t mine, uint32_t *all)
 	return sum - mine;
 }
 
-/* candidates of all lanes to the queue, those of one red object side by side; full warps of them are tested */
+/*
+ * Appends the candidates of all lanes to the queue, those of one red object side by side, and tests
+ * full warps of them.
+ */
 template <bool NEAR, bool ROWS>
 static __device__ __forceinline__ void
 strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t slot, uint32_t first,
@@ -388,7 +396,7 @@ strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t s
 	if (w->queued + all <= QUEUE)
 		for (; overlap != 0; overlap &= overlap - 1)
 			queue[at++] = (uint16_t) (slot << 8 | (first + __ffs(overlap) - 1));
-	/* crowds go there in turn, one of each lane */
+	/* If they exceed the queue, append them in turn, one per lane. */
 	for (;;)
 	{
 		const uint32_t lanes = __ballot_sync(~0u, overlap != 0);
@@ -419,7 +427,7 @@ strip_queue(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w, uint32_t s
 	}
 }
 
-/* a warp's share of an item: units of 32 red and 32 blue objects */
+/* Joins a warp's part of an item, in units of 32 red and 32 blue objects. */
 template <bool NEAR, bool ROWS>
 static __device__ __forceinline__ void
 join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
@@ -441,7 +449,7 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 		uint32_t overlap;
 
 		if (same && first + 31 <= g * 32)
-			continue; /* pairs of which each is looked at the other way round */
+			continue; /* Skip a unit whose pairs are all found in reverse order. */
 		if (g != group)
 		{
 			rb_face_f f;
@@ -453,7 +461,7 @@ join_tiles(const rb_cells_args *args, rb_tiles<NEAR> *t, rb_warp *w)
 			entry = f.entry;
 		}
 		overlap = strip_overlap(t->slabs + first, &s);
-		/* slots beyond the tile's end hold anything */
+		/* Clear the bits of slots beyond the tile's end, whose contents are undefined. */
 		if (slot >= nr)
 			overlap = 0;
 		if (nb - first < 32)
@@ -544,7 +552,7 @@ __launch_bounds__(THREADS) cells_join_kernel(const rb_cells_args args)
 typedef struct rb_cells_kernel
 {
 	void (*kernel)(rb_cells_args);
-	size_t bytes; /* of shared memory */
+	size_t bytes; /* Bytes of shared memory */
 } rb_cells_kernel;
 
 static rb_cells_kernel

@@ -1,27 +1,27 @@
 /*
  * decide.cuh
- *	  What the float test left, decided by rb_pair_decide: the very lines that the CPU
+ *	  Decides the pairs that the float test left, by rb_pair_decide: the same source that the CPU
  *	  compiles.
  *
- * Included twice.  filters.cu (EXACT false) takes signs from filters only, which
- * settles nearly all pairs of clean data and, by zeros that can be seen, most of
- * lattices and walls.  exact.cu (EXACT true) has integers and expansions.  It is a
- * kernel of its own so that its registers and its memory burden only the pairs that
- * want it.  Pairs whose exponents are beyond expansions are left for GMP on the host.
+ * This file is included twice. filters.cu (EXACT false) computes signs by filters only. That
+ * decides nearly all pairs of clean data and, because structural zeros are detected, most pairs of
+ * lattice and axis-aligned data. exact.cu (EXACT true) uses integers and expansions. It is a
+ * separate kernel, so that its registers and its memory burden only the pairs that need it. Pairs
+ * whose coordinates have exponents beyond the range of expansions are left to GMP on the host.
  *
- * The lists lie in the two arrays of the pool and never overlap, for no array has
- * room for less than all pairs that are still open:
+ * The lists lie in the two arrays of the pool and never overlap, because each array has space for
+ * all pairs that are still undecided:
  *
- *		hits		[ hits of the float test | of the filters >		< left by the filters ]
- *		undecided	[ read by the filters ]
- *		undecided	[ hits of exact signs >							< for the host ]
+ *	hits		[ hits of the float test | of the filters >		< left by the filters ]
+ *	undecided	[ read by the filters ]
+ *	undecided	[ hits of exact signs >							< for the host ]
  */
 #include "rb_cuda.cuh"
 #include "core/shape/rb_pair.h"
 
 #define THREADS 128
 
-#define HELD 128 /* hits that a warp holds back, so that their places are asked for at once */
+#define HELD 128 /* Hits that a warp buffers, so that it reserves space for many at once */
 
 typedef struct rb_desk
 {
@@ -30,8 +30,8 @@ typedef struct rb_desk
 } rb_desk;
 
 /*
- * The coordinates of 32 objects, one for each lane, as the warp reads them best: neighbours in
- * memory by neighbouring lanes.
+ * Loads the coordinates of 32 objects, one per lane, with coalesced accesses: neighboring lanes
+ * read neighboring words.
  */
 template <int WIDTH>
 static __device__ __forceinline__ void
@@ -49,13 +49,14 @@ objects_fetch(const rb_device_set *side, uint32_t index, double *to)
 }
 
 /*
- * Where those of this lane's object are then.  They stay there, for what is asked of them is which of
- * three corners it is; arrays of registers would be copied to memory for that.
+ * Loads the objects of a warp and returns the coordinates of this lane's object. They stay in
+ * shared memory, because their corners are selected by an index at run time; arrays in registers
+ * would be copied to local memory for that.
  */
 static __device__ __forceinline__ const double *
 objects_load(const rb_device_set *side, uint32_t index, double *desk)
 {
-	/* rb_kind_width of those that come here */
+	/* rb_kind_width of the kinds that occur here */
 	const int width = side->kind == RB_TRIANGLE3 ? 9 : side->kind == RB_SEGMENT3 ? 6 : 4;
 
 	if (width == 9)
@@ -67,7 +68,10 @@ objects_load(const rb_device_set *side, uint32_t index, double *desk)
 	return desk + threadIdx.x % RB_WARP * width;
 }
 
-/* by all lanes of a warp: the pairs of those that want it, to an array that fills from `at` */
+/*
+ * Returns this lane's position in an array that fills from *n, if `mine` is set. All lanes of the
+ * warp must call it.
+ */
 static __device__ __forceinline__ uint32_t
 warp_place(bool mine, uint32_t *n)
 {
@@ -88,7 +92,7 @@ warp_reserve(uint32_t n, rb_count *counter)
 	return __shfl_sync(~0u, at, 0);
 }
 
-/* what a warp holds back goes to its place */
+/* Writes a warp's buffered pairs to their final position. */
 static __device__ __forceinline__ void
 hand_over(const rb_pair *held, uint32_t n, rb_pair *to, rb_count *counter)
 {
@@ -104,7 +108,10 @@ template <rb_predicate PREDICATE>
 static __device__ __forceinline__ int
 decide(const rb_cells_args *args, const double *r, const double *b, rb_exact_env *env)
 {
-	/* extents in a cell are coarser than boxes, of which the leaf has to know that they overlap */
+	/*
+	 * The extents used in a cell are coarser than boxes, but rb_pair_decide requires that boxes
+	 * overlap.
+	 */
 	if (PREDICATE != RB_WITHIN && !EXACT && args->faces)
 	{
 		double rlo[3], rhi[3], blo[3], bhi[3];
@@ -118,8 +125,8 @@ decide(const rb_cells_args *args, const double *r, const double *b, rb_exact_env
 }
 
 /*
- * A kernel for each predicate, so that none burdens another.  MARKS: hits are marked, and a
- * pair from which there is nothing to learn is left out.
+ * Decides pairs; there is one kernel for each predicate, so that none burdens another. With MARKS,
+ * pairs whose parts are already marked are skipped.
  */
 template <rb_predicate PREDICATE, bool MARKS>
 static __global__ void
@@ -138,7 +145,7 @@ __launch_bounds__(THREADS, EXACT ? 1 : RB_FILTERS_RESIDENT)
 	rb_count exact = 0, counted = 0;
 	uint32_t steps = 0, stop = 0, held = 0;
 
-	if (EXACT) /* those of a warp's threads are interleaved */
+	if (EXACT) /* The expansions of a warp's threads are interleaved. */
 		env.room = room + (size_t) warp * RB_WARP * RB_EXPANSION_ROOM + lane;
 	for (rb_count base = (rb_count) warp * RB_WARP; base < n;
 		 base += (rb_count) gridDim.x * THREADS)

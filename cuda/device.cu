@@ -1,22 +1,22 @@
 /*
  * device.cu
- *	  The devices of this process: each is found once, and open while joins need it.
+ *	  Manages the devices of this process: each is found once, and is open while joins need it.
  *
- * An open device costs half a gigabyte of its memory before anything is computed, and
- * a database has many sessions.  So a device is opened by its first join, stays open
- * while joins come, and is closed by a thread of ours when there was none for about
- * a second, or for as long as the last join asked for: an idle session holds nothing of
- * it.  Opening it again takes about 150 milliseconds.
+ * An open device costs half a gigabyte of its memory before anything is computed, and a database
+ * has many sessions. So the first join opens a device, and the device stays open while joins
+ * arrive. A background thread closes it after about a second without a join, or after the idle time
+ * that the last join asked for. An idle session thus holds no device memory. Reopening a device
+ * takes about 150 milliseconds.
  *
- * What is opened is a context of our own and a pool of memory of our own, not those
- * that all users of a device in one process share: another library may be at work in
- * the same session, and closing ours must not take its memory away.
+ * The device is opened with a CUDA context and a memory pool of its own instead of the default
+ * ones, which all users of a device in one process share. Another library may be using the device
+ * in the same session, and closing the device must not free that library's memory.
  *
- *		joins	take ... give      take ... give
- *		device	[ open ......................... 1 s ] closed
+ *	joins	take ... give      take ... give
+ *	device	[ open ......................... 1 s ] closed
  *
- * A device may be full because other sessions work on it.  Opening it waits for them,
- * as every allocation does (memory.cu), until the join's one deadline.
+ * A device may be full because other sessions use it. Opening it waits for them until the join's
+ * deadline, as every allocation does (memory.cu).
  */
 #include "rb_cuda.cuh"
 #include "core/base/rb_parallel.h"
@@ -28,11 +28,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LEAST_CC 75 /* compute capability, times ten */
+#define LEAST_CC 75 /* Minimum compute capability, times ten */
 #define IDLE_MS 700
 #define POLL_MS 10
-#define KEEPER_STACK ((size_t) 1 << 20) /* the driver works on it */
-/* what an open device takes of its own memory, about */
+/* Stack size in bytes; the CUDA driver runs on this stack */
+#define KEEPER_STACK ((size_t) 1 << 20)
+/* Approximate memory that an open device takes for itself, in bytes */
 #define OPEN_BYTES ((uint64_t) 550 << 20)
 
 typedef enum rb_device_state
@@ -43,42 +44,45 @@ typedef enum rb_device_state
 	OPEN
 } rb_device_state;
 
-/* one device; what changes is read and written under its lock */
+/* State of one device; the lock protects everything that changes */
 typedef struct rb_device_slot
 {
 	rb_device device;
 	bool known;
-	char fault[160]; /* why it is used no more, or empty */
+	char fault[160]; /* Reason why the device is no longer used, or empty */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	CUcontext context;
 	rb_device_state state;
-	rb_status refusal; /* why it was closed again, and in words */
+	rb_status refusal; /* Status and reason of the last failed attempt to open the device */
 	char refusal_text[200];
-	int users;      /* joins that have it or wait for it */
-	double idle_ms; /* so long it stays open without any */
-	double left_ms; /* when the last one gave it back */
-	bool trimmed;   /* since then */
+	int users;      /* Number of joins that use the device or wait for it */
+	double idle_ms; /* Milliseconds that the device stays open without users */
+	double left_ms; /* When the last user returned the device (rb_now_ms) */
+	bool trimmed;   /* The memory pool was trimmed after left_ms */
 	pthread_t keeper;
-	bool keeper_made;  /* must be joined */
-	bool keeper_lives; /* will look at all this again */
-	bool ending;       /* the process ends */
+	bool keeper_made;  /* The background thread must be joined */
+	bool keeper_lives; /* The background thread will check the state again */
+	bool ending;       /* The process is exiting */
 } rb_device_slot;
 
 static rb_device_slot slots[RB_DEVICES];
 static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
 
-/* what all devices have in common */
+/* State of the driver, common to all devices */
 static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 static int driver_devices;
-static pid_t driver_process; /* that has found the driver; 0: none yet */
+static pid_t driver_process; /* Process that initialized the driver, or 0 if none has */
 
-/* the driver's functions for contexts: asked for by name, so that no driver need be there */
+/*
+ * Context functions of the driver. They are looked up by name, so that the plugin loads without a
+ * driver.
+ */
 static CUresult (*context_create)(CUcontext *, unsigned, CUdevice);
 static CUresult (*context_destroy)(CUcontext);
 static CUresult (*context_set)(CUcontext);
 
-/* ---- finding them ---- */
+/* ---- finding devices ---- */
 
 static void
 slots_init(void)
@@ -96,7 +100,10 @@ slots_init(void)
 	pthread_condattr_destroy(&attr);
 }
 
-/* NULL: there is no room for its state, so it is not used */
+/*
+ * Returns the slot of a device, or NULL if the number is out of range, so that the device cannot be
+ * used.
+ */
 static rb_device_slot *
 slot_of(int device)
 {
@@ -104,7 +111,10 @@ slot_of(int device)
 	return device >= 0 && device < RB_DEVICES ? &slots[device] : NULL;
 }
 
-/* without the lock: a fork may have left it held for good */
+/*
+ * Returns true if this process initialized the driver. It takes no lock, because a fork may have
+ * left the lock held forever.
+ */
 static bool
 is_of_this_process(void)
 {
@@ -124,7 +134,10 @@ driver_function(const char *name, unsigned version, void *function)
 	return false;
 }
 
-/* RB_NO_DEVICE and why, or the number of devices; its lock is held */
+/*
+ * Initializes the driver and stores the number of devices, or returns RB_NO_DEVICE and the reason.
+ * The caller holds driver_lock.
+ */
 static rb_status
 driver_ask(char *text, size_t size)
 {
@@ -167,7 +180,10 @@ driver_find(char *text, size_t size)
 	return status;
 }
 
-/* RB_NO_DEVICE and why, or slot->device; the slot's lock is held */
+/*
+ * Finds a device and fills slot->device, or returns RB_NO_DEVICE and the reason. The caller holds
+ * the slot's lock.
+ */
 static rb_status
 device_find(rb_device_slot *slot, char *text, size_t size)
 {
@@ -213,7 +229,7 @@ device_find(rb_device_slot *slot, char *text, size_t size)
 	return RB_OK;
 }
 
-/* the one reason that needs no slot */
+/* Writes the error for a device number that has no slot. */
 static void
 no_slot(int device, char *text, size_t size)
 {
@@ -262,7 +278,7 @@ rb_device_warm(int device)
 	return warm;
 }
 
-/* ---- open and closed; one thread at a time, without the lock ---- */
+/* ---- opening and closing; called by one thread at a time, without the lock ---- */
 
 static bool
 pool_make(rb_device *device)
@@ -282,7 +298,7 @@ pool_make(rb_device *device)
 			   cudaSuccess;
 }
 
-/* nothing of it is in use */
+/* Closes a device that no join uses. */
 static void
 device_close(rb_device_slot *slot)
 {
@@ -313,7 +329,10 @@ device_open(rb_device_slot *slot, char *text, size_t size)
 		snprintf(text, size, "cuCtxCreate: error %d", (int) result);
 		return RB_NO_DEVICE;
 	}
-	/* the driver reserves 250 MB for what kernels may use; none of ours does */
+	/*
+	 * Shrink the 250 MB that the driver reserves for device stacks, heap and printf; the kernels
+	 * here need none of it.
+	 */
 	cudaDeviceSetLimit(cudaLimitStackSize, 0);
 	cudaDeviceSetLimit(cudaLimitMallocHeapSize, 0);
 	cudaDeviceSetLimit(cudaLimitPrintfFifoSize, 0);
@@ -327,9 +346,9 @@ device_open(rb_device_slot *slot, char *text, size_t size)
 	return RB_DEVICE_FULL;
 }
 
-/* ---- the thread that opens and closes it ---- */
+/* ---- the thread that opens and closes the device ---- */
 
-/* the lock is held, and let go while the driver works */
+/* Opens the device. The caller holds the lock, which is released while the driver works. */
 static void
 open_now(rb_device_slot *slot)
 {
@@ -346,7 +365,10 @@ open_now(rb_device_slot *slot)
 	pthread_cond_broadcast(&slot->changed);
 }
 
-/* what no join has needed for a while is others'; copies of kept sets stay.  The lock as above. */
+/*
+ * Returns memory that no join has needed for a while to the driver; copies of cached sets stay. The
+ * caller holds the lock, which is released meanwhile.
+ */
 static void
 trim_now(rb_device_slot *slot)
 {
@@ -381,7 +403,7 @@ keep(void *arg)
 	{
 		if (slot->state == WANTED)
 			open_now(slot);
-		else if (slot->users > 0) /* nobody wakes us at the end of every join */
+		else if (slot->users > 0) /* The end of a join does not wake this thread, so poll. */
 			wait_until(slot, rb_now_ms() + IDLE_MS);
 		else if (rb_now_ms() < slot->left_ms + fmin(slot->idle_ms, IDLE_MS))
 			wait_until(slot, slot->left_ms + fmin(slot->idle_ms, IDLE_MS));
@@ -403,7 +425,10 @@ keep(void *arg)
 	return NULL;
 }
 
-/* before the runtime's own exit handlers: nobody is to close what they take apart */
+/*
+ * Stops the background threads before the runtime's own exit handlers run, so that no thread closes
+ * a device while the runtime shuts down.
+ */
 static void
 end_keepers(void)
 {
@@ -423,14 +448,20 @@ end_keepers(void)
 	}
 }
 
-/* once the runtime is at work, so that ours is called before its own */
+/*
+ * Registers end_keepers once the runtime is initialized, so that it runs before the runtime's own
+ * exit handler.
+ */
 static void
 end_keepers_at_exit(void)
 {
 	atexit(end_keepers);
 }
 
-/* the lock is held; false: no thread was to be had */
+/*
+ * Starts the background thread if it is not running. Returns false if no thread could be started.
+ * The caller holds the lock.
+ */
 static bool
 keeper_start(rb_device_slot *slot)
 {
@@ -439,7 +470,7 @@ keeper_start(rb_device_slot *slot)
 	if (slot->keeper_lives)
 		return true;
 	if (slot->keeper_made)
-		pthread_join(slot->keeper, NULL); /* it has let go of the lock for good */
+		pthread_join(slot->keeper, NULL); /* The previous thread no longer needs the lock. */
 	rc = rb_thread_start(&slot->keeper, KEEPER_STACK, keep, slot);
 	slot->keeper_made = slot->keeper_lives = rc == 0;
 	return rc == 0;
@@ -448,9 +479,9 @@ keeper_start(rb_device_slot *slot)
 /* ---- for a join ---- */
 
 /*
- * Opening may take long where many sessions do it at once, for the driver lets in one
- * after the other.  So another thread opens, and a join that is to stop need not wait.
- * The lock is held.
+ * Waits until the device is open. Opening may take long if many sessions do it at once, because the
+ * driver serves them one after another. So the background thread opens the device, and a join that
+ * is to stop need not wait. The caller holds the lock.
  */
 static rb_status
 wait_for_open(rb_device_run *run, rb_device_slot *slot)
@@ -556,7 +587,7 @@ rb_device_give(rb_device_run *run)
 	run->device = NULL;
 }
 
-/* an error that a next call would meet again makes the device unusable */
+/* Marks the device as unusable if the error persists in the context. */
 void
 rb_device_check(rb_device_run *run, const char *why)
 {

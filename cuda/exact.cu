@@ -1,10 +1,10 @@
 /*
  * exact.cu
- *	  Undecided pairs by exact signs: integers, then expansions.
+ *	  Decides undecided pairs by exact signs: integers first, then expansions.
  *
- * Launched only where filters left something.  The room for expansions is device
- * memory of the join, not a stack, which would be reserved for every thread that the
- * device can hold and stay reserved.  With less room there are fewer blocks.
+ * The kernel is launched only if the filters left pairs. The space for expansions is device memory
+ * of the join instead of a thread stack, because a stack would be reserved permanently for every
+ * thread that the device can hold. With less space, fewer blocks are launched.
  */
 #define EXACT true
 #include "decide.cuh"

@@ -1,7 +1,7 @@
 /*
  * filters.cu
- *	  Undecided pairs by filters alone: semi-static bounds, zeros that can be seen,
- *	  intervals.
+ *	  Decides undecided pairs by filters alone: semi-static error bounds, structural zeros, and
+ *	  interval arithmetic.
  */
 #define RB_FILTERS_ONLY
 #define EXACT false

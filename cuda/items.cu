@@ -1,23 +1,26 @@
 /*
  * items.cu
- *	  Cells into work items, and crowded cells into the nodes of the next level.
+ *	  Turns cells into work items, and crowded cells into the nodes of the next level.
  *
- * What a cell holds is cut into red times blue of at most RB_TILE_F a side, so that
- * blocks of threads have work of one size, whatever the data.
+ * The contents of a cell are split into blocks of red times blue objects, at most RB_TILE_F a side,
+ * so that thread blocks get work of bounded size, whatever the data.
  *
- * A cell in which red times blue is large becomes a node, unless the grid did not
- * spread what its own cell held: there everything covers everything, and the pairs
- * are there.
+ * A cell in which red count times blue count is large becomes a node, unless the grid failed to
+ * spread the objects of the cell that it refines. In that case all objects overlap each other, so
+ * the pairs exist and refinement cannot avoid them.
  */
 #include "level.cuh"
 
-/* items of a cell that its thread writes alone, and more than its block should */
+/*
+ * Maximum number of items of a cell that its thread writes alone, and maximum number that its block
+ * writes
+ */
 #define FEW 64
 #define MANY (1 << 14)
 
-/* ---- what the cells hold ---- */
+/* ---- contents of the cells ---- */
 
-/* the node that a cell belongs to */
+/* Returns the index of the node that a cell belongs to. */
 static __device__ __forceinline__ uint32_t
 node_of_cell(const rb_node *nodes, uint32_t nnodes, rb_count cell)
 {
@@ -35,7 +38,7 @@ node_of_cell(const rb_node *nodes, uint32_t nnodes, rb_count cell)
 	return lo;
 }
 
-/* a cell that should get a grid of its own, if that can be hoped to help */
+/* Returns true if a cell should get a grid of its own and refinement is likely to help. */
 static __device__ __forceinline__ bool
 is_crowded(const rb_node *node, rb_count tests)
 {
@@ -52,7 +55,7 @@ items_of(uint32_t r, uint32_t b, bool self)
 	return self ? nr * (nr + 1) / 2 : nr * nb;
 }
 
-/* what the cells hold; empties those without both colours */
+/* Adds up the contents of the cells, and empties cells that do not hold both colors. */
 static __global__ void
 __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells, rb_totals *totals)
 {
@@ -111,7 +114,7 @@ __launch_bounds__(THREADS) cells_kernel(const rb_grid_args args, rb_count ncells
 
 /* ---- items and nodes ---- */
 
-/* the box of a cell, as far as rounding goes */
+/* Computes the box of a cell, up to rounding. */
 static __device__ void
 cell_box(const rb_node *node, rb_count cell, double lo[3], double hi[3])
 {
@@ -130,7 +133,7 @@ cell_box(const rb_node *node, rb_count cell, double lo[3], double hi[3])
 	}
 }
 
-/* where floats are taken from in a cell of the node */
+/* Computes the frame for float coordinates in a cell of the node. */
 static __device__ void
 item_frame(const rb_node *node, rb_count cell, rb_frame *frame)
 {
@@ -178,16 +181,17 @@ make_node(const rb_node *parent, rb_count cell, rb_count start, uint32_t r, uint
 	}
 }
 
-#define LITTLE (RB_ITEM_PAIRS / 8) /* tests of a cell that has little to do */
+/* Maximum number of tests of a cell whose items go to the back */
+#define LITTLE (RB_ITEM_PAIRS / 8)
 
-/* one row of a cell's items, by so many threads of which this is one */
+/* Writes one row of a cell's items by `threads` threads, of which this is number `thread`. */
 static __device__ __forceinline__ void
 write_row(rb_item *items, const rb_making *m, bool self, uint32_t row, uint32_t thread,
 		  uint32_t threads)
 {
 	const uint32_t nb = (m->b + RB_TILE_F - 1) / RB_TILE_F;
 	const uint32_t from = self ? row : 0, red = row * RB_TILE_F;
-	/* in a self join each row is shorter by one than that before it */
+	/* In a self join, each row has one item less than the row before. */
 	const rb_count at = m->at + (rb_count) row * nb - (self ? (rb_count) row * (row + 1) / 2 : 0);
 	rb_item item = m->item;
 
@@ -210,9 +214,9 @@ rows_of(const rb_making *m)
 }
 
 /*
- * Work items of the cells, in about their order, but those with little to do behind all others: a
- * large one that begins when most blocks have nothing to do any more makes all wait.
- * Crowded cells become nodes when refine is set.
+ * Creates the work items of the cells, roughly in their order, but puts those of cells with little
+ * work last: a large item that starts when most blocks have run out of work delays the end. Crowded
+ * cells become nodes if refine is set.
  */
 static __global__ void
 __launch_bounds__(THREADS)
@@ -266,7 +270,7 @@ __launch_bounds__(THREADS)
 				write_row(items, &m, args.self, row, 0, 1);
 		else if (mine > MANY)
 			many[atomicAdd(&totals->made_many, 1)] = m;
-		/* what lies between by all threads of the block, one cell after the other */
+		/* Write medium numbers of items by all threads of the block, one cell after another. */
 		if (__syncthreads_or(mine > FEW && mine <= MANY))
 			for (uint32_t t = 0; t < THREADS; t++)
 			{
@@ -283,7 +287,7 @@ __launch_bounds__(THREADS)
 	}
 }
 
-/* those of cells in which very much meets very much: rows by all blocks */
+/* Creates the items of the cells with the most pairs; all blocks share their rows. */
 static __global__ void
 __launch_bounds__(THREADS)
 	many_kernel(bool self, rb_item *items, const rb_making *many, const rb_totals *totals)
@@ -303,7 +307,7 @@ __launch_bounds__(THREADS)
 
 /* ---- launches ---- */
 
-/* as many as keep the device busy: each goes on to cells further on */
+/* Returns enough blocks to keep the device busy; each loops over the cells with a stride. */
 static uint32_t
 cell_blocks(const rb_device_run *run, rb_count ncells)
 {

@@ -1,21 +1,20 @@
 /*
  * join.cu
- *	  Two sides that are on the device: level after level, launch after launch, and
- *	  the pairs to the sink.
+ *	  Joins two sides that are on the device: level by level, launch by launch, and sends the pairs
+ *	  to the sink.
  *
- * The work items of a level are joined by as many launches as it takes.  A launch
- * ends when the items do, or when its pool has no room to reserve; the next one
- * goes on where it stopped.  There are two pools, and once one was full, a launch into
- * each is in the stream: while one fills its pool, the pairs of the other travel to the
- * host and into the sink.
+ * The work items of a level are joined by as many launches as needed. A launch ends when the items
+ * are used up, or when its pool has no space to reserve; the next launch continues there. There are
+ * two pools. Once one was full, a launch into each is queued in the stream: while one fills its
+ * pool, the pairs of the other are transferred to the host and passed to the sink.
  *
- * Where words are wanted (words.cu) no pair travels: they are added up behind each launch,
- * and sent when all is done.
+ * If counts or bits are needed (words.cu), no pair is transferred: they are accumulated after each
+ * launch and sent at the end.
  *
- * Exact signs are asked for once a launch has told that filters left something; the
- * pairs that are sure travel in the meantime.  A device without room for them leaves
- * them to the host.  Behind the one launch of a small join they follow at once, for to
- * ask whether there is something to do takes longer than to do it.
+ * Exact signs are launched once a launch has reported that the filters left pairs; meanwhile the
+ * decided pairs are transferred. If the device has no space for exact signs, the host decides these
+ * pairs. Behind the single launch of a small join, the exact kernel is launched unconditionally,
+ * because finding out whether there is work takes longer than doing it.
  */
 #include "rb_cuda.cuh"
 #include "core/base/rb_parallel.h"
@@ -23,9 +22,11 @@
 
 #include <string.h>
 
-#define EMIT_THREADS 8                    /* that hand pairs to the sink, */
-#define EMIT_GRAIN ((uint64_t) 128 << 10) /* so many at once */
-#define FEW_TO_EMIT (1 << 20)             /* pairs that are handed on before threads have begun */
+/* Maximum number of threads that pass pairs to the sink */
+#define EMIT_THREADS 8
+#define EMIT_GRAIN ((uint64_t) 128 << 10) /* Pairs that a thread passes on at once */
+/* Pairs that are passed on faster than a thread team starts */
+#define FEW_TO_EMIT (1 << 20)
 
 typedef struct rb_joiner
 {
@@ -34,17 +35,17 @@ typedef struct rb_joiner
 	bool self;
 	rb_cells_args args;
 	rb_pool pool[2];
-	rb_tally *tally; /* two, on the device, and the next work item */
-	rb_thread *team; /* that hands pairs to the sink; NULL before the first ones */
+	rb_tally *tally; /* Two tallies on the device, and the next work item behind them */
+	rb_thread *team; /* Threads that pass pairs to the sink, or NULL before they are needed */
 	int pools;
 	int blocks;
-	bool whole;       /* one launch does all of a small join, ... */
-	bool asked;       /* ... and the exact signs were asked for with it */
-	double *room;     /* for exact signs, once they are wanted */
-	int exact_blocks; /* that it has room for */
+	bool whole;       /* One launch completes a small join */
+	bool asked;       /* The exact kernel was queued with this launch */
+	double *room;     /* Space for exact signs, once they are needed */
+	int exact_blocks; /* Blocks of exact signs that `room` suffices for */
 } rb_joiner;
 
-/* the events of a launch */
+/* Events of a launch */
 enum
 {
 	BEGUN,
@@ -57,12 +58,12 @@ enum
 
 /* ---- pairs to the host ---- */
 
-/* a piece of memory with pairs, on its way into the sink */
+/* A buffer of pairs that is passed to the sink */
 typedef struct rb_emitting
 {
 	const rb_sink *sink;
 	const rb_pair *pairs;
-	int status; /* what the sink said that was not RB_OK */
+	int status; /* Error of the sink, or RB_OK */
 } rb_emitting;
 
 static void
@@ -78,7 +79,10 @@ emit_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		rb_store(&e->status, (int) status);
 }
 
-/* by several threads: a sink may have more to do with a pair than the bus has */
+/*
+ * Passes pairs to the sink by several threads, because a sink may take longer for a pair than the
+ * bus.
+ */
 static rb_status
 emit(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
@@ -131,7 +135,7 @@ emit_records(rb_joiner *j, const char *from, rb_count bytes, rb_count pairs)
 	return rb_download(run, from, bytes, RB_RECORD_ALIGN, emit_record_bytes, NULL);
 }
 
-/* pairs that only GMP decides; they come with indices within the sides */
+/* Decides pairs by GMP that the device could not decide; they have indices within the sides. */
 static rb_status
 emit_decided_by_host(rb_device_run *run, void *arg, const void *bytes, size_t n)
 {
@@ -169,9 +173,9 @@ static rb_status
 pools_make(rb_joiner *j, const rb_level *level)
 {
 	rb_device_run *run = j->run;
-	/* boxes that are only counted, or of which words are wanted: nothing is written */
+	/* Boxes that are only counted or marked need no output array. */
 	const bool none = j->args.boxes && (j->args.count_only || run->words != NULL);
-	/* what a work item can need, in the pool's units, and how many bytes a unit has */
+	/* Maximum output of a work item, in the pool's units, and bytes of a unit */
 	rb_count reserve = j->args.records ? RB_ITEM_BYTES : RB_ITEM_PAIRS;
 	const rb_count unit = none              ? 0
 						  : j->args.records ? 1
@@ -187,7 +191,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 	if ((rb_count) j->blocks > level->nitems)
 		j->blocks = (int) level->nitems;
 	blocks = (rb_count) j->blocks;
-	/* records are small, so that blocks can have room for several items */
+	/* Records are small, so a block can reserve space for several items. */
 	j->args.batch = 1;
 	j->args.reserve = reserve;
 	if ((j->args.records || none) && level->nitems / blocks / 8 > 1)
@@ -195,7 +199,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 							? (uint32_t) (level->nitems / blocks / 8)
 							: RB_ITEMS_AT_ONCE;
 	reserve *= j->args.batch;
-	/* all that there can be, or some pairs beyond what the blocks reserve */
+	/* Allocate the maximum output, or some extra pairs, beyond the reservations of the blocks. */
 	want = all < roomy ? all : roomy;
 	want += blocks * reserve;
 	j->pools = all > roomy ? 2 : 1;
@@ -215,7 +219,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 		}
 		if (want > fit)
 		{
-			/* less room: fewer blocks, which can work longer */
+			/* With less memory use fewer blocks, which can then work longer. */
 			want = fit;
 			if (blocks > fit / reserve / 2)
 				j->blocks = (int) (fit / reserve / 2 > 0 ? fit / reserve / 2 : 1);
@@ -226,7 +230,7 @@ pools_make(rb_joiner *j, const rb_level *level)
 			return RB_DEVICE_FULL;
 		}
 	}
-	/* nothing is left over where there is room for all beyond what blocks reserve */
+	/* No item is left over if the pool holds the maximum output beyond the blocks' reservations. */
 	j->whole = all <= RB_SMALL_JOIN && want >= all + (rb_count) j->blocks * reserve;
 	RB_TRY(rb_device_alloc(run, (void **) &j->tally, 2 * sizeof(rb_tally) + sizeof(rb_count)));
 	j->args.next = (rb_count *) (j->tally + 2);
@@ -263,7 +267,10 @@ pools_free(rb_joiner *j)
 	j->exact_blocks = 0;
 }
 
-/* by a kernel: a copy would wait for the pairs on their way to the host, and the stream for the copy */
+/*
+ * Copies the tally to the host by a kernel. A copy command would wait for the transfer of pairs in
+ * progress, and the stream would wait for the copy.
+ */
 static __global__ void
 tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *told)
 {
@@ -273,7 +280,7 @@ tally_kernel(const rb_tally *tally, const rb_count *next, rb_tally *told)
 	*told = t;
 }
 
-/* what launch k has counted so far goes to the mailbox */
+/* Reports the current counters of launch k in the mailbox and records the event. */
 static rb_status
 tell(rb_joiner *j, int k, int event)
 {
@@ -286,7 +293,7 @@ tell(rb_joiner *j, int k, int event)
 	return RB_OK;
 }
 
-/* room for as many blocks as there is memory for; none is no failure */
+/* Allocates space for as many blocks of exact signs as memory allows. No space is not an error. */
 static rb_status
 exact_room(rb_joiner *j, int blocks)
 {
@@ -308,7 +315,10 @@ exact_room(rb_joiner *j, int blocks)
 	return status == RB_DEVICE_FULL ? RB_OK : status;
 }
 
-/* ask for the exact signs of what launch k left, by so many blocks if there is room for them */
+/*
+ * Launches the exact signs of the pairs that launch k left, by at most this many blocks, if there
+ * is space.
+ */
 static rb_status
 launch_exact(rb_joiner *j, int k, int blocks)
 {
@@ -327,10 +337,9 @@ launch_exact(rb_joiner *j, int k, int blocks)
 }
 
 /*
- * What will be launched behind a kernel that may run for long is launched once before, with
- * nothing to do.  For at its first launch the driver brings a kernel to the device and
- * enlarges the stacks there, and waits for that until the device is idle, deaf to a wish
- * to stop.
+ * Launches once, with no work, each kernel that will be launched behind a long one. At its first
+ * launch the driver loads a kernel and enlarges the stacks on the device, and waits until the
+ * device is idle; meanwhile the host could not forward a stop request.
  */
 static rb_status
 try_kernels(rb_joiner *j)
@@ -350,12 +359,12 @@ try_kernels(rb_joiner *j)
 	if (run->words != NULL && !j->args.boxes)
 		RB_TRY(rb_words_launch(run, &j->args, true));
 	RB_TRY(tell(j, 0, TOLD));
-	/* of two joins one may overwrite what the other has noted: then that is tried again */
+	/* Concurrent joins may overwrite each other's bit; then the kernels are only launched again. */
 	rb_store(&run->device->tried, rb_load(&run->device->tried) | sort);
 	return RB_OK;
 }
 
-/* ask for a launch into pool k, whose tally is empty */
+/* Launches the kernels that fill pool k, whose tally must be zero. */
 static rb_status
 launch(rb_joiner *j, int k)
 {
@@ -366,7 +375,7 @@ launch(rb_joiner *j, int k)
 	j->args.pool = j->pool[k];
 	RB_CUDA(run, cudaEventRecord(event[BEGUN], stream));
 	RB_TRY(rb_cells_launch(run, &j->args, j->blocks));
-	/* marks spare the filters and the exact signs pairs; counts wait until all hits are there */
+	/* Marks let the filters and exact signs skip pairs; counts wait until all hits are known. */
 	if (j->args.marks != NULL && !j->args.boxes)
 		RB_TRY(rb_words_launch(run, &j->args, false));
 	RB_CUDA(run, cudaEventRecord(event[CELLS_DONE], stream));
@@ -384,7 +393,7 @@ launch(rb_joiner *j, int k)
 	return j->asked ? RB_OK : tell(j, k, TOLD);
 }
 
-/* the same once more */
+/* Clears the tally of pool k and launches into it again. */
 static rb_status
 launch_again(rb_joiner *j, int k)
 {
@@ -402,7 +411,7 @@ add_time(rb_device_run *run, rb_stage stage, cudaEvent_t from, cudaEvent_t to)
 	return RB_OK;
 }
 
-/* what a launch did and took, for the statistics */
+/* Adds the work and time of a launch to the statistics. */
 static rb_status
 count(rb_device_run *run, int k, bool faces)
 {
@@ -418,7 +427,7 @@ count(rb_device_run *run, int k, bool faces)
 	stats->redundant_tests += tally->redundant;
 	if ((run->ctx->filters & RB_FILTER_FLOAT) && faces)
 	{
-		/* one kernel does both; its clocks tell the shares */
+		/* One kernel does both stages; its clocks give the fraction of each. */
 		double share = tally->clocks > 0 ? (double) tally->float_clocks / tally->clocks : 0;
 
 		stats->stage[RB_STAGE_FLOAT].count += tally->candidates;
@@ -429,9 +438,9 @@ count(rb_device_run *run, int k, bool faces)
 	return RB_OK;
 }
 
-/* ---- what a finished launch left in its pool ---- */
+/* ---- results of a finished launch ---- */
 
-/* pairs for the host, at the end of an array */
+/* Sends the pairs at the end of an array to the host's GMP. */
 static rb_status
 drain_for_host(rb_joiner *j, const rb_pair *end, rb_count n)
 {
@@ -445,7 +454,7 @@ drain_for_host(rb_joiner *j, const rb_pair *end, rb_count n)
 	return RB_OK;
 }
 
-/* pairs that the filters left: the device's exact signs, then the host's */
+/* Handles the pairs that the filters left: first by the device's exact signs, then on the host. */
 static rb_status
 drain_undecided(rb_joiner *j, int k)
 {
@@ -484,7 +493,7 @@ drain(rb_joiner *j, int k)
 	return undecided ? drain_undecided(j, k) : RB_OK;
 }
 
-/* last: no other level has need of what this one holds */
+/* Joins the work items of a level. If `last` is set, no other level needs its memory. */
 static rb_status
 join_items(rb_joiner *j, rb_level *level, bool last)
 {
@@ -499,7 +508,7 @@ join_items(rb_joiner *j, rb_level *level, bool last)
 	RB_TRY(pools_make(j, level));
 	RB_TRY(try_kernels(j));
 	RB_TRY(launch(j, 0));
-	/* memory is given back in the order of the stream, and meanwhile the device works */
+	/* Memory is freed in stream order while the device works. */
 	rb_level_spent(run, level);
 	if (j->whole && last)
 		rb_level_free(run, level);
@@ -512,7 +521,7 @@ join_items(rb_joiner *j, rb_level *level, bool last)
 		more = tally->next < level->nitems;
 		rb_progress(run->ctx, RB_STAGE_CANDIDATES, more ? tally->next : level->nitems,
 					level->nitems);
-		/* the other pool is of use from the time on when one was not enough */
+		/* Use the second pool only after the first one was full. */
 		if (more && both < j->pools)
 		{
 			RB_TRY(launch(j, 1));
@@ -550,7 +559,7 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 					rb_faces_part(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.boxes = rb_boxes_decide(predicate, j->side[0].kind, j->side[1].kind);
 	j->args.stop = run->queue->stop;
-	/* which pairs are a tile's the host finds out */
+	/* With a tile, the host must see the pairs to decide which belong to it. */
 	j->args.count_only = run->job->answer == RB_COUNT && run->job->tile.dims == 0 &&
 						 run->job->red->row_of == NULL &&
 						 (run->job->blue == NULL || run->job->blue->row_of == NULL);
@@ -561,7 +570,7 @@ joiner_init(rb_joiner *j, rb_device_run *run, const rb_device_set side[2], bool 
 	j->args.of = run->job->of;
 }
 
-/* level after level, from the top */
+/* Joins all levels, starting at the top. */
 static rb_status
 join_levels(rb_joiner *j)
 {
@@ -582,7 +591,7 @@ join_levels(rb_joiner *j)
 		}
 		if (next.nnodes == 0)
 			break;
-		/* the entries live on: they are what the next level's nodes hold */
+		/* Keep the entries: the nodes of the next level refer to them. */
 		level.entry[0] = level.entry[1] = NULL;
 		rb_level_free(run, &level);
 		level = next;

@@ -1,26 +1,26 @@
 /*
  * level.cu
- *	  Level after level of grids: what the host does.
+ *	  Builds the levels of grids: the host's part.
  *
- * A level is a list of nodes, each a set of red and blue objects with a grid of its
- * own; the cells of all its grids are numbered through.  The top has one node,
- * everything.  Cells in which red times blue is large become the nodes of the next
- * level, all in the same few launches, be it one or ten thousand.  So clusters that
- * are tiny beside their distance, or surfaces that leave most cells empty, cost a
- * pass more and not a square.
+ * A level is a list of nodes, each a set of red and blue objects with a grid of its own. The cells
+ * of all grids are numbered consecutively. The top level has one node, which holds all objects.
+ * Cells in which red count times blue count is large become the nodes of the next level, whether
+ * one or ten thousand, and all nodes are processed in the same few launches. So clusters that are
+ * tiny compared with their distance, or surfaces that leave most cells empty, cost one more pass
+ * instead of a quadratic number of tests.
  */
 #include "level.cuh"
 
 #include <string.h>
 
-#define COARSER 8 /* times the cost of an incidence when there were too many */
+#define COARSER 8 /* Factor on the cost of an incidence if there were too many */
 
-/* places for the few objects at the top with which the host does not wait for the plan */
+/* Capacity of the incidence list for the few objects at the top that do not wait for the plan */
 #define FEW_PLACES(objects) (2 * (objects) + ((rb_count) 1 << 20))
 
 /* ---- the top ---- */
 
-/* the one node and its chunks; the totals begin at 0 */
+/* Initializes the one node and its chunks, and clears the totals. */
 static __global__ void
 top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_chunk *chunks, rb_totals *totals)
 {
@@ -49,7 +49,7 @@ top_kernel(rb_node *to, const __grid_constant__ rb_node node, rb_chunk *chunks, 
 	}
 }
 
-/* memory for the nodes of a level, and for its totals behind them */
+/* Allocates the nodes of a level, with its totals behind them, and its chunks. */
 static rb_status
 nodes_make(rb_device_run *run, rb_level *level)
 {
@@ -115,7 +115,7 @@ tell_kernel(const rb_node *first, const rb_totals *totals, rb_mailbox *mailbox)
 		mailbox->resolution[a] = first->grid.n[a];
 }
 
-/* the totals so far go to the mailbox */
+/* Copies the current totals to the mailbox. */
 static rb_status
 tell(rb_device_run *run, const rb_level *level)
 {
@@ -124,7 +124,7 @@ tell(rb_device_run *run, const rb_level *level)
 	return RB_OK;
 }
 
-/* out[0 .. n] from in[0 .. n - 1]; in[n] is 0 */
+/* Computes the prefix sums out[0 .. n] of in[0 .. n - 1]; in[n] must be 0. */
 static rb_status
 sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 {
@@ -139,8 +139,8 @@ sums(rb_device_run *run, rb_count *in, rb_count *out, rb_count n)
 }
 
 /*
- * Room for a list of so many incidences.  Where memory is scarce there is none; too few
- * places cost no more than time.
+ * Allocates a list of this many incidences. If memory is scarce, there is no list; if the list is
+ * too short, it only costs time.
  */
 static rb_status
 places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t share,
@@ -149,7 +149,10 @@ places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t sha
 	const uint64_t bytes = capacity * (sizeof(uint32_t) + sizeof(uint2));
 
 	memset(places, 0, sizeof(*places));
-	/* numbers of cells and places have 32 bits; a place beyond the end has room for its neighbours */
+	/*
+	 * Cell numbers and positions have 32 bits; the margin lets positions beyond the end not
+	 * overflow.
+	 */
 	if (ncells > UINT32_MAX || capacity > UINT32_MAX - 65536 || bytes > share / 2)
 		return RB_OK;
 	RB_TRY(rb_device_alloc(run, (void **) &places->entry, bytes));
@@ -159,7 +162,7 @@ places_make(rb_device_run *run, rb_count ncells, rb_count capacity, uint64_t sha
 	return RB_OK;
 }
 
-/* plan and count, coarser and coarser until the incidences fit into memory */
+/* Plans and counts, with ever coarser grids until the incidences fit into memory. */
 static rb_status
 level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells)
 {
@@ -173,7 +176,7 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 	RB_TRY(rb_device_alloc(run, (void **) &node_first, (level->nnodes + 1) * sizeof(rb_count)));
 	for (;; cost *= COARSER, resolution = 0)
 	{
-		/* a third of what is left for the cells, another for the incidences */
+		/* Use one third of the remaining memory for the cells and another for the incidences. */
 		uint64_t share = (run->budget - run->used) / 3;
 		double max_cells = (double) (share / (2 * sizeof(rb_count)) / level->nnodes);
 
@@ -194,7 +197,7 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 		RB_TRY(rb_device_alloc(run, (void **) &level->count, (*ncells + 1) * sizeof(rb_count)));
 		args->count = level->count;
 		RB_CUDA(run, cudaMemsetAsync(level->count, 0, (*ncells + 1) * sizeof(rb_count), stream));
-		/* as many as the plan expects, and an eighth more */
+		/* Allow an eighth more incidences than the plan expects. */
 		RB_TRY(places_make(run, *ncells, seen->expected + seen->expected / 8 + 4096, share,
 						   level->totals, &args->places));
 		RB_TRY(rb_count_launch(run, args, level->nchunks));
@@ -214,7 +217,7 @@ level_count(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *n
 	return RB_OK;
 }
 
-/* memory for the entries of cells, so many of each side */
+/* Allocates the entries of the cells: this many of each side. */
 static rb_status
 entries_make(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count nred, rb_count nblue)
 {
@@ -228,9 +231,8 @@ entries_make(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count n
 }
 
 /*
- * Plan, count and fill without a word to the host before the end: of few objects it takes as
- * much memory as the most could want.  Where these do not fit, *done is false and nothing
- * has happened.
+ * Plans, counts and fills before the host reads any result. For few objects, memory for the worst
+ * case is affordable. If the incidences exceed it, *done is false and everything is freed again.
  */
 static rb_status
 level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count *ncells, bool *done)
@@ -259,7 +261,7 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 	RB_TRY(rb_cell_totals_launch(run, args, 0, level->totals));
 	RB_TRY(tell(run, level));
 	RB_CUDA(run, cudaEventRecord(run->queue->done, stream));
-	/* the device goes on while the host learns of it */
+	/* The device keeps working while the host waits for the totals. */
 	RB_TRY(rb_device_alloc(run, (void **) &level->start, (most + 1) * sizeof(rb_count)));
 	RB_TRY(sums(run, level->count, level->start, most));
 	args->start = level->start;
@@ -280,11 +282,12 @@ level_at_once(rb_device_run *run, rb_level *level, rb_grid_args *args, rb_count 
 	return RB_OK;
 }
 
-/* what is launched behind counting and filling, which may take long, is on the device before */
+/* Loads the kernels that are launched behind counting and filling, which may take long. */
 static rb_status
 kernels_load(rb_device_run *run)
 {
-	const uint32_t levels = (uint32_t) 1 << 31; /* of run->device->tried; joins have the others */
+	/* Bit of run->device->tried; joins use the other bits */
+	const uint32_t levels = (uint32_t) 1 << 31;
 	rb_count *two;
 
 	if (rb_load(&run->device->tried) & levels)
@@ -292,7 +295,7 @@ kernels_load(rb_device_run *run)
 	RB_TRY(rb_fill_load(run));
 	RB_TRY(rb_items_load(run));
 	RB_TRY(rb_kernel_load(run, (const void *) tell_kernel));
-	/* CUB's kernels have no name here: a sum of one */
+	/* Load CUB's kernels, which have no name here, by computing one sum. */
 	RB_TRY(rb_device_alloc(run, (void **) &two, 4 * sizeof(rb_count)));
 	RB_CUDA(run, cudaMemsetAsync(two, 0, 4 * sizeof(rb_count), run->queue->compute));
 	RB_TRY(sums(run, two, two + 2, 1));
@@ -323,7 +326,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	args.above[1] = level->above[1];
 	args.stop = run->queue->stop;
 	args.self = self;
-	/* entries of a level above have been asked */
+	/* Objects of deeper levels were already tested against the partition. */
 	if (level->above[0] == NULL)
 		args.share = run->job->share;
 
@@ -345,7 +348,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	stats->cells += ncells;
 	stats->stage[RB_STAGE_GRID].count += seen.incidences[0] + seen.incidences[1];
 
-	/* a few crowded cells are joined faster than they are cut */
+	/* A few crowded cells are joined faster than they are refined. */
 	refine = seen.crowded_tests > RB_CROWD;
 	level->nitems = seen.items + (refine ? 0 : seen.crowded_items);
 	level->item_tests = seen.item_tests + (refine ? 0 : seen.crowded_tests);
@@ -373,7 +376,7 @@ rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self, rb_lev
 	RB_TRY(rb_items_launch(run, &args, ncells, refine, level->items, level->nitems, many,
 						   next->nodes, next->chunks, level->totals));
 	rb_device_free(run, (void **) &many);
-	/* where there was room for all at once there is some, and the device waits for pairs' room */
+	/* If all was launched at once, memory is not scarce: join_items frees it behind its launch. */
 	if (!filled)
 		rb_level_spent(run, level);
 	next->above[0] = level->entry[0];

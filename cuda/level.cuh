@@ -1,21 +1,22 @@
 /*
  * level.cuh
- *	  What the files that make a level share: uniform grids as ragged arrays, for one
+ *	  Declares what the files that build a level share: uniform grids as ragged arrays, for one
  *	  region or for thousands at once.
  *
- * Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast Parallel Evaluation of
- * Exact Geometric Predicates on GPUs, 2022, for count, prefix sum, fill.
+ * Counting, prefix sums and filling follow Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast
+ * Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022.
  *
- *		bounds.cu	where both sides of a node meet: the region of its grid
- *		plan.cu		how many cells the grid gets
- *		scatter.cu	objects into cells: counted, then filled
- *		items.cu	cells into work items, and crowded ones into nodes
- *		level.cu	what the host does: the order of all that, and its memory
+ *	bounds.cu	finds where both sides of a node meet: the region of its grid
+ *	plan.cu		chooses the number of cells of the grid
+ *	scatter.cu	assigns objects to cells: counts, then fills
+ *	items.cu	turns cells into work items, and crowded cells into nodes
+ *	level.cu	runs these steps on the host and manages their memory
  *
- * A level is a list of nodes, each a set of red and blue objects with a grid of its
- * own; the cells of all its grids are numbered through (level.cu tells why).  Blocks
- * of threads work on chunks: some objects of one side of one node.  As many blocks as run at
- * once share the chunks, so that none has to wait for a place while most have ended.
+ * A level is a list of nodes, each a set of red and blue objects with a grid of its own. The cells
+ * of all grids are numbered consecutively (level.cu explains why). Thread blocks process chunks,
+ * which are some objects of one side of one node. The launch has as many blocks as can be resident
+ * at once, and they share the chunks evenly, so that no block waits for a slot while most others
+ * have ended.
  */
 #ifndef RB_LEVEL_CUH
 #define RB_LEVEL_CUH
@@ -25,7 +26,7 @@
 
 #define THREADS 256
 
-/* blocks of threads for n of them, at most that many */
+/* Returns the number of thread blocks for n elements, at least 1 and at most `most`. */
 static inline uint32_t
 blocks_for(rb_count n, uint32_t most)
 {
@@ -34,10 +35,13 @@ blocks_for(rb_count n, uint32_t most)
 	return (uint32_t) (blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
-/* of a chunk: each thread of a block looks at one object of it */
+/* Units of a chunk; a block processes one unit at a time, one object per thread */
 #define UNITS (RB_CHUNK / THREADS)
 
-/* how blocks take turns at all units of a level: each block takes `step` of them, then as many further on */
+/*
+ * How blocks divide the units of a level: each block takes `step` units, then skips those of the
+ * others
+ */
 typedef struct rb_turns
 {
 	uint32_t blocks;
@@ -45,13 +49,14 @@ typedef struct rb_turns
 	rb_count units;
 } rb_turns;
 
-/* incidences as they were counted, of both sides, so that filling need not look at boxes again */
+/* Incidences of both sides found by counting, so that filling need not read boxes again */
 typedef struct rb_places
 {
 	uint32_t *cell;
-	uint2 *entry;      /* as the cell has it; its number in the cell, and its side in the top bit */
-	rb_count *n;       /* on the device: how many there are, or would be */
-	uint32_t capacity; /* 0: there is no list */
+	/* x: entry as stored in the cell; y: its position in the cell, with its side in the top bit */
+	uint2 *entry;
+	rb_count *n;       /* Number of incidences found, on the device; may exceed `capacity` */
+	uint32_t capacity; /* 0 if there is no list */
 } rb_places;
 
 typedef struct rb_grid_args
@@ -67,12 +72,13 @@ typedef struct rb_grid_args
 	const uint32_t *stop;
 	uint32_t nnodes;
 	bool self;
-	rb_ends share; /* of several devices this one's, at the top; dims 0: all */
+	/* This device's partition of space, at the top; dims is 0 if it is all of space */
+	rb_ends share;
 } rb_grid_args;
 
 /*
- * A multiprocessor runs `most` blocks at once.  Where there is one node with few units, these go
- * one by one, so that all blocks have about as many.
+ * Divides the units of a level among blocks, `most` per multiprocessor. If there is one node with
+ * few units, blocks take single units, so that all have about the same amount of work.
  */
 static inline rb_turns
 turns_of(const rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, uint32_t most)
@@ -83,7 +89,7 @@ turns_of(const rb_device_run *run, const rb_grid_args *args, uint32_t nchunks, u
 	return (rb_turns){(uint32_t) (units < all ? units : all), few ? 1u : UNITS, units};
 }
 
-/* the unit behind u for this block; the first one is blockIdx.x * step */
+/* Returns the unit after u for this block. The first one is blockIdx.x * step. */
 static __device__ __forceinline__ rb_count
 turns_next(const rb_turns *turns, rb_count u)
 {
@@ -91,7 +97,10 @@ turns_next(const rb_turns *turns, rb_count u)
 	return u % turns->step != 0 ? u : u + (rb_count) (gridDim.x - 1) * turns->step;
 }
 
-/* object t of a chunk: its index, and where it starts in the cell above */
+/*
+ * Returns the entry of object t of a chunk: its index and the axes on which it starts in the cell
+ * above.
+ */
 static __device__ __forceinline__ uint32_t
 chunk_entry(const rb_grid_args *args, const rb_chunk *c, uint32_t t)
 {
@@ -108,18 +117,20 @@ entry_box(const rb_device_set *side, uint32_t entry, double lo[3], double hi[3])
 
 /* ---- bounds.cu ---- */
 
-/* bounds and region of each node */
+/* Computes the bounds and the grid region of each node. */
 extern rb_status rb_bounds_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
 
 /* ---- plan.cu ---- */
 
-/* what the plan needs to know of the objects */
+/* Computes the object statistics that the plan needs. */
 extern rb_status rb_moments_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
 
-/* what putting an object into a cell costs for such sides, in box tests */
+/* Returns the cost of assigning an object of these sides to a cell, in box tests. */
 extern double rb_incidence_cost(rb_predicate predicate, const rb_device_set side[2]);
 
-/* most cells of a grid for so many objects, if memory has room for max_cells */
+/*
+ * Returns the maximum number of cells of a grid for this many objects, if memory allows max_cells.
+ */
 RB_HD double
 rb_most_cells(double objects, double max_cells)
 {
@@ -127,56 +138,59 @@ rb_most_cells(double objects, double max_cells)
 }
 
 /*
- * A grid for each node; cells[i], unless it is NULL: how many cells it has; totals->cells: all of
- * them.
+ * Plans a grid for each node. Stores its number of cells in cells[i], unless cells is NULL, and
+ * adds all of them to totals->cells.
  */
 extern rb_status rb_plan_launch(rb_device_run *run, const rb_grid_args *args, uint32_t resolution,
 								double incidence_cost, double max_cells, rb_count *cells,
 								rb_totals *totals);
 
-/* each node is told its first cell */
+/* Stores the index of each node's first cell. */
 extern rb_status rb_first_launch(rb_device_run *run, const rb_grid_args *args,
 								 const rb_count *first);
 
 /* ---- scatter.cu ---- */
 
-/* how many objects the cells have; which those are, to args->places if there is room */
+/* Counts the objects of each cell, and lists the incidences in args->places if it has space. */
 extern rb_status rb_count_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks);
 
-/* objects into cells: out of the first `placed` places, or, where that is 0, out of the sides */
+/*
+ * Fills the cells from the first `placed` incidences of the list, or from the objects if `placed`
+ * is 0.
+ */
 extern rb_status rb_fill_launch(rb_device_run *run, const rb_grid_args *args, uint32_t nchunks,
 								rb_count placed);
 
-/* the same, if all places fit, before the host knows how many there are */
+/* Fills the cells from the list, if it holds all incidences, before the host knows their number. */
 extern rb_status rb_fill_early(rb_device_run *run, const rb_grid_args *args);
 
-/* what is launched behind a kernel that may be long (rb_kernel_load) */
+/* Loads the kernel that is launched behind a long one (rb_kernel_load). */
 extern rb_status rb_fill_load(rb_device_run *run);
 
 /* ---- items.cu ---- */
 
-/* what is launched behind a kernel that may be long (rb_kernel_load) */
+/* Loads the kernels that are launched behind a long one (rb_kernel_load). */
 extern rb_status rb_items_load(rb_device_run *run);
 
-/* what a cell's items are made of */
+/* Description of a cell from which its items are created */
 typedef struct rb_making
 {
-	rb_item item; /* its first one, but for the number of objects */
+	rb_item item; /* The cell's first item, except for the numbers of objects */
 	uint32_t r;
 	uint32_t b;
 	rb_count at;
 } rb_making;
 
 /*
- * What the cells hold, to totals; those without both colours are emptied.  ncells 0: as many
- * as the plan told totals.
+ * Adds up the contents of the cells in totals, and empties cells that do not hold both colors. If
+ * ncells is 0, the number of cells is that of totals.
  */
 extern rb_status rb_cell_totals_launch(rb_device_run *run, const rb_grid_args *args,
 									   rb_count ncells, rb_totals *totals);
 
 /*
- * Work items of the cells; crowded ones become nodes and their chunks when refine is set.  many:
- * room for as many cells as totals told of, NULL where there are none.
+ * Creates the work items of the cells; crowded cells become nodes and chunks if refine is set.
+ * `many` has space for totals->many cells, and is NULL if there are none.
  */
 extern rb_status rb_items_launch(rb_device_run *run, const rb_grid_args *args, rb_count ncells,
 								 bool refine, rb_item *items, rb_count nitems, rb_making *many,

@@ -1,12 +1,11 @@
 /*
  * memory.cu
- *	  What a join holds of the device's memory.
+ *	  Manages the device memory that a join holds.
  *
- * Device memory is taken piece by piece, counted against the join's budget and
- * given back at its end; a pool keeps a little of the device for the next join
- * while the device is open, since mapping fresh memory costs more than filling it.
- * When the device is full because other sessions use it we wait a little, for joins
- * are short and idle sessions give all back.
+ * Each block is counted against the join's budget, and all blocks are freed when the join ends.
+ * While the device is open, a pool retains part of its memory for the next join, because mapping
+ * new memory costs more than filling it. If the device is full because other sessions use it, an
+ * allocation waits a little, because joins are short and idle sessions free all their memory.
  */
 #include "rb_cuda.cuh"
 

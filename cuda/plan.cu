@@ -1,27 +1,27 @@
 /*
  * plan.cu
- *	  How many cells a grid gets along each axis.
+ *	  Chooses the number of cells of a grid along each axis.
  *
- * Lo, Lee, Chung, Chung: Optimizing Pairwise Box Intersection Checking on GPUs for
- * Large-Scale Simulations, 2013: cells so large that the box tests that they cause
- * and the incidences that they avoid are in balance.
+ * The approach is that of Lo, Lee, Chung, Chung: Optimizing Pairwise Box Intersection Checking on
+ * GPUs for Large-Scale Simulations, 2013: cells of a size that balances the box tests they cause
+ * against the incidences they avoid.
  *
- * What is different: the plan needs no loop over a sample.  An object of extents x,
- * y, z (in widths of the region) falls into (x nx + 1)(y ny + 1)(z nz + 1) cells of a
- * grid nx, ny, nz on average; multiplied out, the mean over many objects is a
- * polynomial in nx, ny, nz whose coefficients are seven means, taken once.
+ * Unlike the paper, the plan needs no loop over a sample. An object of extents x, y, z (relative to
+ * the widths of the region) falls into (x nx + 1)(y ny + 1)(z nz + 1) cells of a grid nx, ny, nz on
+ * average. Expanded, the mean over many objects is a polynomial in nx, ny, nz whose coefficients
+ * are seven means, computed once.
  */
 #include "level.cuh"
 
-/* objects that the plan looks at, about: of a side of a node, and of a chunk */
+/* Approximate number of objects that the plan samples: of a side of a node, and of a chunk */
 #define SAMPLE 65536
 #define CHUNK_SAMPLE THREADS
 
-/* ---- what is known of the objects ---- */
+/* ---- statistics of the objects ---- */
 
 /*
- * sum[0] objects looked at, sum[1] those that matter, then of their extents, in
- * widths of the region: x, y, z, xy, xz, yz, xyz.
+ * Computes sum[0], the objects sampled; sum[1], the objects overlapping the region; and then the
+ * sums of their extents, relative to the widths of the region: x, y, z, xy, xz, yz, xyz.
  */
 static __global__ void
 __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
@@ -46,7 +46,10 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 	__syncthreads();
 	for (int k = 0; k < 9; k++)
 		s[k] = 0;
-	/* not each fourth one, say: of a tetrahedron's faces all are wanted */
+	/*
+	 * Shift the sample by an offset that varies. With a fixed stride, every sample could hit the
+	 * same face of each tetrahedron.
+	 */
 	for (uint32_t t = threadIdx.x * step + threadIdx.x % step; t < c.n; t += THREADS * step)
 	{
 		double blo[3], bhi[3], e[3];
@@ -89,12 +92,12 @@ __launch_bounds__(THREADS) moments_kernel(const rb_grid_args args)
 }
 
 /*
- * In float, for a node's plan is a chain of steps on one thread, and what is lost in the
- * seventh digit of a cost does not matter.
+ * Statistics of one side of a node. They are floats, because planning a node is a sequential chain
+ * of steps on one thread, and a relative error of 1e-7 in a cost does not matter.
  */
 typedef struct rb_estimate
 {
-	float n; /* objects that matter */
+	float n; /* Estimated number of objects that overlap the region */
 	float mean[7];
 } rb_estimate;
 
@@ -129,7 +132,7 @@ plan_cost(const rb_estimate e[2], float x, float y, float z, float incidence_cos
 		   cells * (float) RB_COST_CELL;
 }
 
-/* so many cells along the longest side, and no costs */
+/* Sets a given number of cells along the longest side, without estimating costs. */
 static __device__ void
 plan_resolution(const double width[3], uint32_t resolution, double max_cells, float n[3])
 {
@@ -152,14 +155,16 @@ plan_resolution(const double width[3], uint32_t resolution, double max_cells, fl
 }
 
 /*
- * Axes are refined one at a time, always the one where that costs least: flat
- * or long objects get flat or long cells.
+ * Refines one axis at a time, always the one with the lowest cost: flat or long objects get flat or
+ * long cells.
  */
 static __device__ void
 plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, double max_cells,
 		  float n[3])
 {
-	/* a product of three is rounded; there is no room for more */
+	/*
+	 * Leave a margin, because a product of three floats is rounded and memory holds no more cells.
+	 */
 	const float most = (float) max_cells * 0.999999f;
 	float cost = plan_cost(e, n[0], n[1], n[2], incidence_cost);
 
@@ -176,7 +181,7 @@ plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, d
 			const float z = a == 2 ? more : n[2];
 			const float c = plan_cost(e, x, y, z, incidence_cost);
 			const float slope =
-				__fdividef((c - cost) * n[a], more - n[a]); /* steps differ in size */
+				__fdividef((c - cost) * n[a], more - n[a]); /* Steps differ in size. */
 
 			if (slope < best_slope && width[a] > 0 && x * y * z <= most)
 			{
@@ -195,7 +200,7 @@ plan_node(const double width[3], const rb_estimate e[2], float incidence_cost, d
 	}
 }
 
-/* a grid for each node; cells[i], unless it is NULL: how many cells it has */
+/* Plans a grid for each node. Stores its number of cells in cells[i], unless cells is NULL. */
 static __global__ void
 __launch_bounds__(THREADS)
 	plan_kernel(rb_node *nodes, uint32_t nnodes, bool self, uint32_t resolution,
@@ -215,7 +220,10 @@ __launch_bounds__(THREADS)
 	{
 		if (!(node->meet_lo[a] <= node->meet_hi[a]))
 		{
-			/* nothing meets; the one cell is for those who do not know that yet */
+			/*
+			 * The sides do not meet. Keep one cell for kernels that are launched before the host
+			 * knows this.
+			 */
 			rb_grid_init(&node->grid, node->lo, node->hi, grid);
 			if (cells != NULL)
 				cells[i] = 0;

@@ -1,8 +1,8 @@
 /*
  * pool.cu
- *	  Device memory as it comes: out of the device's pool, where it has one, in the order of a
- *	  join's stream.  Who counts it against what is the business of those who take it:
- *	  a join (memory.cu), or what is kept (cache.cu).
+ *	  Allocates device memory from the device's pool, if it has one, in the order of a join's
+ *	  stream. The callers count the memory against their budgets: a join in memory.cu, cached copies
+ *	  in cache.cu.
  */
 #include "rb_cuda.cuh"
 

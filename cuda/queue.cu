@@ -1,10 +1,10 @@
 /*
  * queue.cu
- *	  Where a join's work for the device waits its turn: streams, events and pinned
- *	  pieces of memory.  What the work took, and waiting for it.
+ *	  Manages the queues of joins: their streams, events and pinned buffers. Measures times and
+ *	  waits for the device.
  *
- * All of it is costly to make, so it lives as long as the device is open, and the next
- * join gets what the last one gave back.  Two joins at once have one each.
+ * Queues are expensive to create, so they live as long as the device is open, and the next join
+ * reuses the queue that the last one returned. Two concurrent joins have a queue each.
  */
 #include "rb_cuda.cuh"
 
@@ -15,7 +15,7 @@
 
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- calls that failed ---- */
+/* ---- failed calls ---- */
 
 rb_status
 rb_cuda_failed(rb_device_run *run, cudaError_t error, const char *call)
@@ -23,7 +23,7 @@ rb_cuda_failed(rb_device_run *run, cudaError_t error, const char *call)
 	char text[200];
 	int length = (int) strcspn(call, "(");
 
-	cudaGetLastError(); /* forget it, unless it is one that stays */
+	cudaGetLastError(); /* Clear the error, unless it persists in the context. */
 	if (error == cudaErrorMemoryAllocation)
 		return RB_DEVICE_FULL;
 	snprintf(text, sizeof(text), "%.*s: %s", length, call, cudaGetErrorString(error));
@@ -39,7 +39,7 @@ rb_kernel_load(rb_device_run *run, const void *kernel)
 	return RB_OK;
 }
 
-/* ---- taking and giving ---- */
+/* ---- queues ---- */
 
 static void
 queue_destroy(rb_device_queue *queue)
@@ -90,13 +90,19 @@ queue_fill(rb_device_run *run, rb_device_queue *queue)
 	}
 	RB_CUDA(run, cudaHostAlloc((void **) &queue->mailbox, sizeof(rb_mailbox), cudaHostAllocMapped));
 	RB_CUDA(run, cudaMalloc((void **) &queue->stop, sizeof(uint32_t)));
-	/* and a join that was stopped leaves it so (rb_queue_idle); a wish to stop comes by the other stream */
+	/*
+	 * Clear the flag now, since later joins rely on it being zero (rb_queue_idle); a stop request
+	 * sets it on the other stream.
+	 */
 	RB_CUDA(run, cudaMemsetAsync(queue->stop, 0, sizeof(uint32_t), queue->compute));
 	RB_CUDA(run, cudaStreamSynchronize(queue->compute));
 	return RB_OK;
 }
 
-/* Two joins of one process never wait for each other: each has a queue of its own. */
+/*
+ * Takes an idle queue or creates one. Each join has a queue of its own, so joins of one process
+ * never wait for each other.
+ */
 rb_status
 rb_queue_take(rb_device_run *run)
 {
@@ -125,7 +131,7 @@ rb_queue_take(rb_device_run *run)
 	return RB_OK;
 }
 
-/* a queue on which a call failed is not used again */
+/* Returns a queue for reuse, or destroys it if a call on it failed. */
 void
 rb_queue_give(rb_device_run *run, bool healthy)
 {
@@ -159,9 +165,9 @@ rb_queues_release(rb_device *device)
 	pthread_mutex_unlock(&queues_lock);
 }
 
-/* ---- time ---- */
+/* ---- timing ---- */
 
-/* add up the times between marks; the compute stream is idle */
+/* Adds the times between marks to the statistics. The compute stream must be idle. */
 static rb_status
 marks_read(rb_device_run *run)
 {
@@ -180,7 +186,7 @@ marks_read(rb_device_run *run)
 			run->ctx->stats.stage[RB_STAGE_GRID].ms += ms;
 		}
 	}
-	/* the last one is where the next time begins */
+	/* The last mark becomes the start of the next interval. */
 	if (run->nmarks > 1)
 	{
 		cudaEvent_t last = run->queue->mark[run->nmarks - 1];
@@ -206,8 +212,8 @@ rb_mark(rb_device_run *run, int stage)
 /* ---- stopping and waiting ---- */
 
 /*
- * The flag lies on the device: thousands of blocks that ask over the bus would
- * queue there, a microsecond each.
+ * Sets the stop flag. The flag lies on the device, because reads of host memory by thousands of
+ * blocks would queue on the bus and take a microsecond each.
  */
 void
 rb_stop_kernels(rb_device_run *run)
@@ -235,7 +241,7 @@ rb_doze(long ns)
 	nanosleep(&t, NULL);
 }
 
-/* first without sleep, for most of what we wait for takes microseconds */
+/* Polls without sleeping for the first two milliseconds, because most waits take microseconds. */
 rb_status
 rb_wait(rb_device_run *run, cudaEvent_t event)
 {

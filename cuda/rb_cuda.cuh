@@ -1,27 +1,28 @@
 /*
  * rb_cuda.cuh
- *	  What the files of this layer share, grouped under the file that defines it.
+ *	  Declares what the files of the CUDA backend share, grouped by the file that defines it.
  *
- * A join on the device (device.cu, backend.cu), from coordinates to pairs:
+ * Stages of a join on the device (device.cu, backend.cu), from coordinates to pairs:
  *
  *	  upload -> bounds -> plan -> count -> scan -> fill -> work items		level.cu, level.cuh
  *	  work item -> tiles -> boxes -> candidates -> float test				cells.cu
- *	  or, where no triangle meets a triangle: candidates at once			boxes.cu
- *	                                  |yes            |not sure
+ *	  other kinds of objects: work item -> tiles -> candidates				boxes.cu
+ *	                                  |yes            |unsure
  *	                                  v               v
  *	                                pairs <- double, integers, expansions	filters.cu, exact.cu
- *	                                  |               |beyond exponents
+ *	                                  |               |exponents out of range
  *	                                  v               v
  *	                                 host <- GMP, in parallel				join.cu
  *
- * Where a count or a bit for each row is wanted, words.cu makes them of the pairs
- * while these are still on the device.
+ * If the job needs only a count or a bit for each row, words.cu accumulates it from the pairs while
+ * they are still on the device.
  *
- * Cells with too much in them become nodes of the next level and get grids of
- * their own, all in one go, until nothing is crowded or nothing is gained.
+ * Cells that hold too many objects become nodes of the next level, and each node gets a grid of its
+ * own. All nodes of a level are processed in the same launches. Refinement ends when no cell is
+ * crowded or when a finer grid no longer helps.
  *
- * Nothing here is known to PostgreSQL, and no function of this layer throws,
- * exits or prints.  Every call of the runtime is checked (RB_CUDA).
+ * Nothing in this layer depends on PostgreSQL, and none of its functions throws, exits or prints.
+ * Every call of the CUDA runtime is checked (RB_CUDA).
  */
 #ifndef RB_CUDA_CUH
 #define RB_CUDA_CUH
@@ -37,54 +38,58 @@
 
 #include <cuda_runtime.h>
 
-typedef unsigned long long rb_count; /* what atomicAdd takes */
+typedef unsigned long long rb_count; /* Operand type of atomicAdd */
 
 struct rb_device_run;
 struct rb_mailbox;
 
-/* ---- services.cu: the functions of the core, out of a table ---- */
+/* ---- services.cu: functions of the core, called through a table ---- */
 
 extern void rb_services_use(const rb_services *services);
 
-/* ---- device.cu: each found once, open while joins need it ---- */
+/* ---- device.cu: devices, each found once and open while joins need it ---- */
 
-#define RB_DEVICES RB_CARDS /* of which there is a state; a host has seldom more than eight */
+#define RB_DEVICES RB_CARDS /* Number of devices whose state is tracked */
 
-/* a device, as it was found, and what is kept on it between joins */
+/* A device, its properties and what is cached on it between joins */
 typedef struct rb_device
 {
 	int id;
 	int sms;
-	bool pools;         /* cudaMallocAsync ... */
-	cudaMemPool_t pool; /* ... out of this one */
+	bool pools;         /* cudaMallocAsync is supported */
+	cudaMemPool_t pool; /* Pool that cudaMallocFromPoolAsync allocates from */
 	uint64_t bytes;
-	uint64_t seen; /* megabytes that were free, with those of the pool; above, when (backend.cu) */
+	/*
+	 * Last measurement of free memory (backend.cu): bits 0-31 megabytes free, including those of
+	 * the pool; bits 32-63 time in milliseconds
+	 */
+	uint64_t seen;
 	char text[80];
-	uint32_t tried; /* sorts of joins of which all kernels were launched (join.cu) */
-	struct rb_device_queue *queues; /* that no join has */
-	struct rb_device_copy *copies;  /* cache.cu: sets that stay on it, ... */
-	uint64_t copied;                /* ... and their bytes, with those that are being made */
+	uint32_t tried; /* Bit set of the join types whose kernels were all launched (join.cu) */
+	struct rb_device_queue *queues; /* Idle queues, which no join uses */
+	struct rb_device_copy *copies;  /* Copies of sets, cached on the device (cache.cu) */
+	uint64_t copied;                /* Bytes of these copies, including those being built */
 } rb_device;
 
-/* RB_OK and its name, or RB_NO_DEVICE and why */
+/* Returns RB_OK and the device's name, or RB_NO_DEVICE and the reason. */
 extern rb_status rb_device_probe(int device, char *text, size_t size);
-/* how many there are, whatever they are */
+/* Returns the number of CUDA devices, including unusable ones. */
 extern int rb_device_count(void);
-/* is it open, so that a join need not wait for that? */
+/* Returns true if the device is open, so that a join need not wait for it. */
 extern bool rb_device_warm(int device);
-/* opens that of run->ctx, sets run->device, and directs this thread's calls to it */
+/* Opens the device of run->ctx, sets run->device, and makes it current in this thread. */
 extern rb_status rb_device_take(struct rb_device_run *run);
 extern void rb_device_give(struct rb_device_run *run);
-/* without a join: this thread's calls go to it from then on; NULL where it is not open */
+/* Makes an open device current in this thread without a join; returns NULL if it is not open. */
 extern rb_device *rb_device_borrow(int device);
 extern void rb_device_return(rb_device *device);
-/* after a failed call: can it be used again? */
+/* Checks after a failed call whether the device can still be used. */
 extern void rb_device_check(struct rb_device_run *run, const char *why);
 
 /* ---- backend.cu: one join ---- */
 
 #define RB_MARKS 32
-#define RB_BLOCKS 48 /* allocations of a join */
+#define RB_BLOCKS 48 /* Maximum number of allocations of a join */
 
 typedef struct rb_device_run
 {
@@ -93,28 +98,29 @@ typedef struct rb_device_run
 	const rb_sink *sink;
 	struct rb_device_queue *queue;
 	rb_device *device;
-	double until;    /* so long may be waited for memory that others hold (rb_now_ms) */
-	uint64_t need;   /* bytes that were not to be had, with all that were there; for the error */
-	uint64_t free;   /* bytes of the device that were free at first; 0: not known */
-	uint64_t budget; /* bytes of device memory */
+	double until;    /* Deadline of waits for memory that others hold (rb_now_ms) */
+	uint64_t need;   /* Bytes in use plus those last asked for, for the error */
+	uint64_t free;   /* Bytes free on the device at the start, or 0 if unknown */
+	uint64_t budget; /* Limit of device memory, in bytes */
 	uint64_t used;
 	void *block[RB_BLOCKS];
 	uint64_t size[RB_BLOCKS];
-	struct rb_device_copy *copy[4]; /* that it uses, or has made */
+	struct rb_device_copy *copy[4]; /* Cached copies that the join uses or has built */
 	int ncopies;
 	int nmarks;
-	int mark_stage[RB_MARKS]; /* what the time up to this mark was spent on; -1: nothing */
-	bool stopping;            /* the kernels were told */
-	bool emitted;             /* pairs were handed out: too late to begin again */
-	uint32_t *words;          /* on the device, in place of pairs (words.cu), or NULL */
-	bool top;                 /* no grid was made yet */
+	int mark_stage[RB_MARKS]; /* Stage that the time up to this mark is charged to, or -1 */
+	bool stopping;            /* The kernels were asked to stop */
+	bool emitted;             /* Pairs were sent to the sink: too late to restart */
+	/* Counts or bits on the device instead of pairs (words.cu), or NULL */
+	uint32_t *words;
+	bool top; /* No grid has been built yet */
 } rb_device_run;
 
-/* ---- queue.cu: streams, events, pinned pieces; time and waiting ---- */
+/* ---- queue.cu: streams, events, pinned buffers; timing and waiting ---- */
 
 /*
- * A failed call of the runtime becomes a status with the call's name; want of memory
- * becomes RB_DEVICE_FULL without an error in the context: the caller may try with less.
+ * Turns a failed call of the runtime into a status with the name of the call. Lack of memory
+ * becomes RB_DEVICE_FULL without an error in the context, because the caller may retry with less.
  */
 extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const char *call);
 
@@ -126,7 +132,7 @@ extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const cha
 			return rb_cuda_failed(run, rb_cuda_error, #call); \
 	} while (0)
 
-/* the same after a kernel launch */
+/* Checks a kernel launch, as RB_CUDA checks a call. */
 #define RB_LAUNCHED(run, name)                                    \
 	do                                                            \
 	{                                                             \
@@ -144,40 +150,49 @@ extern rb_status rb_cuda_failed(rb_device_run *run, cudaError_t error, const cha
 	} while (0)
 
 /*
- * Bring a kernel to the device.  The driver does so at its first launch otherwise, and waits
- * there until the device is idle: behind a long kernel the host would be deaf to a wish to stop.
+ * Loads a kernel onto the device. Otherwise the driver loads it at its first launch and waits until
+ * the device is idle; behind a long kernel the host could not react to a stop request.
  */
 extern rb_status rb_kernel_load(rb_device_run *run, const void *kernel);
 
-#define RB_SLOTS 4 /* pieces of pinned memory through which bytes go */
+#define RB_SLOTS 4 /* Pinned buffers for transfers */
 #define RB_SLOT_BYTES ((size_t) 16 << 20)
 
-/* begin, the ends of two kernels, all told; begin and end of the exact signs */
+/*
+ * Events of a launch: begin, end of the join kernel, end of the filters, tally reported; begin and
+ * end of the exact signs
+ */
 #define RB_LAUNCH_EVENTS 6
 
-/* streams, events and pinned memory: costly to make, so kept for the next join */
+/*
+ * Streams, events and pinned memory of a join. They are expensive to create, so they are reused by
+ * the next join.
+ */
 typedef struct rb_device_queue
 {
 	struct rb_device_queue *next;
 	cudaStream_t compute;
 	cudaStream_t copy;
 	cudaEvent_t mark[RB_MARKS];
-	cudaEvent_t done;                        /* all that was asked of the compute stream */
-	cudaEvent_t launch[2][RB_LAUNCH_EVENTS]; /* of a launch into pool 0, 1 */
+	cudaEvent_t done;                        /* End of all work submitted to the compute stream */
+	cudaEvent_t launch[2][RB_LAUNCH_EVENTS]; /* Events of a launch into pool 0 or 1 */
 	cudaEvent_t slot_from[RB_SLOTS];
 	cudaEvent_t slot_done[RB_SLOTS];
 	char *slot[RB_SLOTS];
-	struct rb_mailbox *mailbox; /* pinned: what kernels tell the host */
-	uint32_t *stop;             /* on the device: not 0 when kernels should end */
+	struct rb_mailbox *mailbox; /* Pinned memory through which kernels report to the host */
+	uint32_t *stop;             /* Flag on the device: nonzero if kernels should stop */
 } rb_device_queue;
 
-/* a queue for this join, of its own; given back for the next one unless a call on it failed */
+/*
+ * Gives the join a queue of its own. rb_queue_give returns it for reuse, or destroys it if a call
+ * on it failed.
+ */
 extern rb_status rb_queue_take(rb_device_run *run);
 extern void rb_queue_give(rb_device_run *run, bool healthy);
-/* all that the device keeps; no join has one */
+/* Destroys all idle queues of the device. No join may be running. */
 extern void rb_queues_release(rb_device *device);
 
-/* steps of the grid's stage: stats.grid_ms, in its order */
+/* Steps of the grid stage, in the order of stats.grid_ms */
 enum
 {
 	RB_STEP_PLAN = RB_STAGES,
@@ -185,141 +200,169 @@ enum
 	RB_STEP_SCHEDULE
 };
 
-/* the time on the compute stream since the last mark belongs to that stage; -1: to none */
+/*
+ * Records a mark: compute time since the last mark is charged to this stage, or to none if stage is
+ * -1.
+ */
 extern rb_status rb_mark(rb_device_run *run, int stage);
 
-/* tell the kernels to end */
+/* Asks the kernels to stop. */
 extern void rb_stop_kernels(rb_device_run *run);
 
-/* wait for all that was asked of both streams, whatever became of it; kernels may run again */
+/* Waits for all work of both streams, whether it failed or not, and clears the stop flag. */
 extern void rb_queue_idle(rb_device_run *run);
 
-/* so many nanoseconds, less than a second */
+/* Sleeps for this many nanoseconds, less than one second. */
 extern void rb_doze(long ns);
 
-/* wait for an event, or for all of the compute stream; pass a wish to stop on to the kernels */
+/*
+ * Wait for an event, or for all work of the compute stream, and forward stop requests to the
+ * kernels.
+ */
 extern rb_status rb_wait(rb_device_run *run, cudaEvent_t event);
 extern rb_status rb_sync(rb_device_run *run);
 
 /* ---- pool.cu ---- */
 
-/* bytes of the device that count for nobody, of this join's queue; and back */
+/*
+ * Allocate and free a block of device memory in the order of the join's stream. The block is not
+ * counted against any budget.
+ */
 extern cudaError_t rb_device_take_block(rb_device_run *run, void **block, uint64_t bytes);
 extern void rb_device_give_block(rb_device_run *run, void *block);
 
 /* ---- memory.cu ---- */
 
-/* bytes that this process's pool has of the device, used or not */
+/* Returns the bytes of device memory that this process's pool has reserved, used or not. */
 extern uint64_t rb_device_reserved(rb_device_run *run);
 
-/* all that a join may hope for: what is free, and what this process's pool has idle */
+/*
+ * Returns the most memory that a join can get: free memory, the idle part of this process's pool,
+ * and unused cached copies.
+ */
 extern uint64_t rb_device_budget(rb_device_run *run);
 
 /*
- * Device memory within run->budget.  RB_DEVICE_FULL without an error in the
- * context: the caller may try with less.  Freed by rb_device_free or, all of it,
- * by rb_device_free_all.
+ * Allocates device memory within run->budget. Returns RB_DEVICE_FULL without an error in the
+ * context, because the caller may retry with less. rb_device_free frees one block,
+ * rb_device_free_all frees all blocks.
  */
 extern rb_status rb_device_alloc(rb_device_run *run, void **block, uint64_t bytes);
 extern void rb_device_free(rb_device_run *run, void **block);
 extern void rb_device_free_all(rb_device_run *run);
 
-/* ---- cache.cu: copies of kept sets ---- */
+/* ---- cache.cu: copies of cached sets ---- */
 
 typedef struct rb_device_copy rb_device_copy;
 
 /*
- * The coordinates of a set on the device; NULL where there is no copy and none can be made.
- * For this join, until rb_copies_give.
+ * Finds or builds the device copy of a cached set's coordinates; *coords is NULL if there is no
+ * copy and none can be built. The join may use the copy until rb_copies_give.
  */
 extern rb_status rb_copy_take(rb_device_run *run, const rb_set *set, const double **coords);
 
-/* the join has ended, and with it all that it had the device do */
+/* Releases the copies of a join after all its work on the device has ended. */
 extern void rb_copies_give(rb_device_run *run, bool failed);
 
-/* gives one up that nobody uses; false where there is none */
+/* Evicts a copy that no join uses; returns false if there is no such copy. */
 extern bool rb_copies_evict(rb_device_run *run);
 
-/* bytes of those that nobody uses */
+/* Returns the bytes of the copies that no join uses. */
 extern uint64_t rb_copies_idle(rb_device *device);
 
-/* bytes of that set's copy there; drop: it is given up, unless a join uses it */
+/*
+ * Returns the bytes of a set's copy on the device. With drop, evicts the copy unless a join uses
+ * it.
+ */
 extern uint64_t rb_copy_bytes(rb_device *device, uint64_t number, bool drop);
 
-/* the device is closed */
+/* Frees all copies before the device is closed. */
 extern void rb_copies_close(rb_device *device);
 
 /* ---- view.cu ---- */
 
-/* those of a view, in memory of this join; NULL where its kept set is not there */
+/*
+ * Builds the coordinates of a delta set in memory of this join; *coords is NULL if its cached base
+ * set has no copy on the device.
+ */
 extern rb_status rb_view_gather(rb_device_run *run, const rb_set *set, const double **coords);
 
 /* ---- transfer.cu ---- */
 
-/* host to device on the compute stream, returns when `from` is free again */
+/*
+ * Copies host to device on the compute stream. Returns when `from` may be reused, except that
+ * pinned memory must stay unchanged until the join ends.
+ */
 extern rb_status rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes);
 
-/* what is done with bytes that came from the device; they are gone when it returns */
+/* Consumer of n elements downloaded from the device; the buffer is invalid after it returns */
 typedef rb_status (*rb_consume)(rb_device_run *run, void *arg, const void *bytes, size_t n);
 
-/* device to host on the copy stream, in pieces of whole `element`s, consumed in order */
+/*
+ * Copies device to host on the copy stream, in blocks of whole `element`s that are consumed in
+ * order.
+ */
 extern rb_status rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element,
 							 rb_consume consume, void *arg);
 
-/* device to host memory, whole */
+/* Copies a whole array from the device to host memory. */
 extern rb_status rb_fetch(rb_device_run *run, void *to, const void *from, size_t bytes);
 
 /* ---- level.cu: nodes, their grids, work items ---- */
 
-/* one side of a join on the device */
+/* One side of a join on the device */
 typedef struct rb_device_set
 {
 	const double *coords;
-	const uint32_t *row_of; /* NULL: no two parts share a row, or it does not matter */
+	const uint32_t *row_of; /* NULL if no two parts share a row, or if that does not matter */
 	uint32_t n;
-	uint32_t base; /* index of part 0 in the job */
+	uint32_t base; /* Index of part 0 in the job */
 	rb_kind kind;
-	double pad; /* of all boxes (rb_pad_of) */
+	double pad; /* Padding of all boxes (rb_pad_of) */
 } rb_device_set;
 
-/* a cell of the level above, or at the top everything; to be cut by a grid */
+/* A region to be divided by a grid: a cell of the level above, or all of space at the top */
 typedef struct rb_node
 {
-	rb_count key[2][6]; /* bounds of red and blue: least lo, least -hi (ordered bits) */
-	double meet_lo[3];  /* where both sides' bounds meet: nothing outside matters */
+	rb_count key[2][6]; /* Bounds of red and blue: minima of lo and of -hi, as ordered bits */
+	/* Intersection of both sides' bounds; objects outside cannot be in a pair */
+	double meet_lo[3];
 	double meet_hi[3];
-	double lo[3]; /* the same within the cell: the region of the grid */
+	double lo[3]; /* That intersection clipped to the cell: the region of the grid */
 	double hi[3];
-	double cell_lo[3]; /* the cell, infinite at the top */
+	double cell_lo[3]; /* The cell, infinite at the top */
 	double cell_hi[3];
-	double sum[2][9]; /* of a sample: objects, those that matter, moments of extents */
+	double sum[2][9]; /* Sums over a sample: objects, relevant objects, moments of their extents */
 	rb_grid grid;
-	uint32_t begin[2]; /* contents among the entries of the level above */
+	uint32_t begin[2]; /* Range of the node's objects among the entries of the level above */
 	uint32_t count[2];
-	rb_count first;  /* its first cell among the cells of its level */
-	rb_count tests;  /* red times blue of the cell it refines */
-	uint32_t shrunk; /* the region is much smaller than the cell */
+	rb_count first;  /* Index of the node's first cell in its level */
+	rb_count tests;  /* Red count times blue count of the cell it refines */
+	uint32_t shrunk; /* The region is much smaller than the cell */
 } rb_node;
 
-/* some objects of one side of a node: what one block of threads looks at */
+/* Some objects of one side of a node, processed by one thread block */
 typedef struct rb_chunk
 {
 	uint32_t node;
-	uint32_t begin; /* among the entries of the level above; at the top, an index */
+	uint32_t begin; /* Index among the entries of the level above; at the top, an object index */
 	uint32_t n;
-	uint32_t side_number; /* side in bit 0; above, which chunk of that side of the node */
+	uint32_t side_number; /* Side in bit 0; chunk number within that side of the node above it */
 } rb_chunk;
 
 #define RB_CHUNK 1024
 
-/* red times blue, at most RB_TILE_F a side, of one cell: what a block joins at once */
+/*
+ * A block of red times blue objects of one cell, at most RB_TILE_F a side, which one thread block
+ * joins
+ */
 typedef struct rb_item
 {
-	uint32_t red; /* first entry */
+	uint32_t red; /* Index of the first red entry */
 	uint32_t blue;
-	uint32_t n; /* red's number | blue's << 16 */
+	uint32_t n; /* Number of red objects | number of blue objects << 16 */
 	uint32_t unused;
-	rb_frame frame; /* of the cell, for floats */
+	rb_frame frame; /* Frame of the cell for float coordinates */
 } rb_item;
 
 typedef struct rb_level
@@ -327,106 +370,112 @@ typedef struct rb_level
 	rb_node *nodes;
 	struct rb_totals *totals;
 	rb_chunk *chunks;
-	uint32_t *above[2]; /* entries of the level above, owned; NULL: every object */
+	uint32_t *above[2]; /* Entries of the level above, owned; NULL stands for all objects */
 	uint32_t nnodes;
 	uint32_t nchunks;
-	rb_count *count;    /* per cell: red in the lower half, blue in the upper */
-	rb_count *start;    /* the same summed up, one more */
-	uint32_t *entry[2]; /* index, and in the top three bits where it starts (rb_grid.h) */
+	rb_count *count; /* Objects per cell: red in the lower half, blue in the upper */
+	rb_count *start; /* Prefix sums of `count`, with one more element */
+	/* Object index; the top three bits: axes on which it starts in the cell (rb_grid.h) */
+	uint32_t *entry[2];
 	rb_item *items;
 	rb_count nitems;
-	rb_count item_tests; /* most pairs that the items can give */
+	rb_count item_tests; /* Upper bound on the pairs that the items yield */
 } rb_level;
 
-/* totals over the cells of a level */
+/* Totals over the cells of a level */
 typedef struct rb_totals
 {
-	rb_count cells;         /* from the plan, */
-	rb_count expected;      /* and so many incidences, about */
-	rb_count placed;        /* incidences that were listed, or would have been */
-	rb_count incidences[2]; /* in cells that have both colours */
-	rb_count items;         /* work items of cells that are not crowded, */
+	rb_count cells;         /* Cells planned */
+	rb_count expected;      /* Estimated number of incidences */
+	rb_count placed;        /* Incidences listed, or that would have been listed */
+	rb_count incidences[2]; /* Incidences in cells that hold both colors */
+	rb_count items;         /* Work items of cells that are not crowded */
 	rb_count item_tests;
-	rb_count crowded_items; /* what crowded ones would have, */
+	rb_count crowded_items; /* Work items that the crowded cells would have */
 	rb_count crowded_tests;
-	rb_count many;           /* cells with very many items */
-	rb_count crowded;        /* how many are crowded, */
-	rb_count crowded_chunks; /* and the chunks that they make as nodes */
-	rb_count made_items;     /* cursors while items, from both ends, nodes and chunks are written */
+	rb_count many;           /* Cells with more items than one block should write */
+	rb_count crowded;        /* Number of crowded cells */
+	rb_count crowded_chunks; /* Chunks of the nodes that the crowded cells become */
+	/* Write cursors: items from the front, items from the back, deferred cells, nodes and chunks */
+	rb_count made_items;
 	rb_count made_little;
 	rb_count made_many;
 	rb_count made_nodes;
 	rb_count made_chunks;
 } rb_totals;
 
-/* the top: one node with all objects; no node where there are none */
+/* Creates the top level: one node with all objects, or no node if a side is empty. */
 extern rb_status rb_level_top(rb_device_run *run, const rb_device_set side[2], bool self,
 							  rb_level *level);
 
 /*
- * Plans, counts and fills the grids of a level and makes its work items.  What is
- * crowded becomes `next` (next->nnodes is 0 when nothing is).
+ * Plans, counts and fills the grids of a level and creates its work items. Crowded cells become the
+ * nodes of `next`; next->nnodes is 0 if no cell is crowded.
  */
 extern rb_status rb_level_fill(rb_device_run *run, const rb_device_set side[2], bool self,
 							   rb_level *level, rb_level *next);
-/* what only the making of items took */
+/* Frees what was needed only to create the work items. */
 extern void rb_level_spent(rb_device_run *run, rb_level *level);
 extern void rb_level_free(rb_device_run *run, rb_level *level);
 
 /* ---- scan.cu ---- */
 
-/* bytes of scratch for n sums */
+/* Returns the scratch bytes needed for n prefix sums. */
 extern cudaError_t rb_scan_bytes(rb_count n, size_t *bytes);
 
-/* out[i] = in[0] + .. + in[i - 1] for i < n */
+/* Computes out[i] = in[0] + .. + in[i - 1] for i < n. */
 extern cudaError_t rb_scan(void *scratch, size_t bytes, const rb_count *in, rb_count *out,
 						   rb_count n, cudaStream_t stream);
 
 /* ---- cells.cu, boxes.cu: from work items to candidates, and the float test ---- */
 
-/* most pairs of a work item, and most bytes of the record that has them */
+/* Maximum number of pairs of a work item, and maximum size in bytes of its record */
 #define RB_ITEM_PAIRS ((rb_count) RB_TILE_F * RB_TILE_F)
 #define RB_ITEM_BYTES ((rb_count) RB_RECORD_MOST)
 
 /*
- * Where pairs go.  A block reserves room for all that a work item can give before it
- * takes it, and gives back what it did not use (take.cuh): hits + undecided never
- * exceed the capacity of either array, nor records theirs.
+ * Output arrays of a launch. Before a block takes a work item, it reserves space for all pairs that
+ * the item can yield, and afterwards it returns what it did not use (take.cuh). So hits + undecided
+ * never exceed the capacity of either array, and records never exceed theirs.
  */
 typedef struct rb_pool
 {
-	rb_pair *hits;      /* from the front; what the double filter left from the back */
-	rb_pair *undecided; /* then more hits from the front, pairs for the host from the back */
-	char *records;      /* in their place, where overlapping boxes are the answer */
-	rb_count capacity;  /* of each, in pairs or in bytes */
+	rb_pair *hits; /* Hits from the front; pairs left by the double filter from the back */
+	/*
+	 * Pairs left by the float test; later exact hits from the front, pairs for the host from the
+	 * back
+	 */
+	rb_pair *undecided;
+	char *records;     /* Records, instead of both arrays, if overlapping boxes are the result */
+	rb_count capacity; /* Capacity of each array, in pairs, or in bytes for records */
 	struct rb_tally *tally;
 } rb_pool;
 
-/* counters of one launch, on the device */
+/* Counters of one launch, on the device */
 typedef struct rb_tally
 {
-	rb_count next; /* the first work item that nobody took, at the launch's end */
+	rb_count next; /* First work item not taken when the launch ended */
 	rb_count reserved;
-	rb_count full; /* not 0 when a reservation did not fit */
+	rb_count full; /* Nonzero if a reservation did not fit */
 	rb_count hits;
-	rb_count bytes;            /* of records */
-	rb_count float_undecided;  /* pairs that the float test left */
-	rb_count filter_undecided; /* pairs that the filters left */
-	rb_count exact_hits;       /* hits among them, */
-	rb_count host_undecided;   /* and pairs that only GMP decides */
+	rb_count bytes;            /* Bytes of records */
+	rb_count float_undecided;  /* Pairs that the float test left undecided */
+	rb_count filter_undecided; /* Pairs that the filters left undecided */
+	rb_count exact_hits;       /* Hits found by exact signs */
+	rb_count host_undecided;   /* Pairs that only GMP can decide */
 	rb_count candidates;
-	rb_count redundant; /* overlaps seen in a cell that does not own them */
-	rb_count exact;     /* pairs that took an exact sign, */
-	rb_count integer;   /* and the signs by means */
+	rb_count redundant; /* Overlaps seen in a cell that does not own the pair */
+	rb_count exact;     /* Pairs that needed an exact sign */
+	rb_count integer;   /* Exact signs computed with integers; below, with expansions */
 	rb_count expansion;
-	rb_count clocks;       /* sampled: of warps at work on items, */
-	rb_count float_clocks; /* and at float tests */
+	rb_count clocks;       /* Clock cycles of warps on sampled work items */
+	rb_count float_clocks; /* Part of these cycles spent in float tests */
 } rb_tally;
 
 typedef struct rb_mailbox
 {
 	rb_totals totals;
-	uint32_t resolution[3]; /* of the first node of a level */
+	uint32_t resolution[3]; /* Grid resolution of the first node of a level */
 	rb_tally tally[2];
 } rb_mailbox;
 
@@ -436,41 +485,45 @@ typedef struct rb_cells_args
 	const uint32_t *entry[2];
 	const rb_item *items;
 	rb_count nitems;
-	uint32_t batch; /* items that a block takes at once */
-	rb_count *next; /* the first work item that nobody took; one for all launches */
+	uint32_t batch; /* Number of items that a block takes at once */
+	rb_count *next; /* First work item not yet taken, shared by all launches */
 	rb_pool pool;
 	const uint32_t *stop;
 	uint32_t filters;
 	rb_predicate predicate;
-	double distance;  /* RB_WITHIN */
-	uint32_t told;    /* of two triangles of which the float test says yes, in place */
-	uint32_t axes;    /* bits of those that the kinds have */
-	bool faces;       /* triangles on both sides */
-	bool boxes;       /* overlapping boxes are the answer */
-	bool self;        /* the two sides are one; smaller index first */
-	bool within;      /* pairs within rows are wanted, instead of those between rows */
-	bool count_only;  /* hits are counted, not written */
-	bool records;     /* boxes: pairs in groups (rb_records.h) */
-	rb_count reserve; /* boxes: what an item can need of the pool, in its units */
-	/* one of these where words are wanted, of the parts of the job that `of` names */
+	double distance; /* Distance of RB_WITHIN */
+	/* Payload bits of a pair of triangles that the float test accepts, already shifted */
+	uint32_t told;
+	uint32_t axes;    /* Bit set of the axes that the kinds have */
+	bool faces;       /* Triangles on both sides */
+	bool boxes;       /* Overlapping boxes are the result */
+	bool self;        /* Self join: both sides are the same, and the smaller index comes first */
+	bool within;      /* Report pairs within rows instead of pairs between rows */
+	bool count_only;  /* Hits are counted, not written */
+	bool records;     /* Boxes: pairs are written in groups (rb_records.h) */
+	rb_count reserve; /* Boxes: space in the pool that an item may need, in the pool's units */
+	/*
+	 * If counts or marks are needed, one of these is set; it has a word or a bit for each part of
+	 * the sides that `of` selects
+	 */
 	uint32_t *counts;
 	uint32_t *marks;
 	rb_of of;
 } rb_cells_args;
 
-/* blocks that fit on the device at once */
+/* Compute the number of blocks that fit on the device at once, and launch the join of triangles. */
 extern rb_status rb_cells_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks);
 extern rb_status rb_cells_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
-/* the same for all that is not triangles on both sides */
+/* Do this for all other combinations of kinds. */
 extern rb_status rb_boxes_blocks(rb_device_run *run, const rb_cells_args *args, int *blocks);
 extern rb_status rb_boxes_launch(rb_device_run *run, const rb_cells_args *args, int blocks);
 
-/* ---- filters.cu, exact.cu: what float left (decide.cuh) ---- */
+/* ---- filters.cu, exact.cu: pairs that the float test left undecided (decide.cuh) ---- */
 
 extern rb_status rb_filters_launch(rb_device_run *run, const rb_cells_args *args);
 
-/* most blocks that are of use, and the room for expansions that each needs */
+/* Return the maximum useful number of blocks, and the bytes that their expansions need. */
 extern int rb_exact_blocks(const rb_device_run *run, rb_count pairs);
 extern uint64_t rb_exact_room(int blocks);
 extern rb_status rb_exact_launch(rb_device_run *run, const rb_cells_args *args, int blocks,
@@ -478,13 +531,16 @@ extern rb_status rb_exact_launch(rb_device_run *run, const rb_cells_args *args, 
 
 /* ---- words.cu: a count or a bit for each part ---- */
 
-/* memory for them where the job wants them and the sink takes them; else none */
+/* Allocates run->words if the job needs them and the sink accepts them. */
 extern rb_status rb_words_make(rb_device_run *run);
 
-/* adds the hits that lie in the pool: those of floats and filters, or of exact signs */
+/*
+ * Adds the hits that lie in the pool: those of the float test and the filters, or those of exact
+ * signs.
+ */
 extern rb_status rb_words_launch(rb_device_run *run, const rb_cells_args *args, bool exact);
 
-/* to the sink, when all is done */
+/* Sends the words to the sink after the last launch. */
 extern rb_status rb_words_put(rb_device_run *run);
 
 /* ---- join.cu ---- */
@@ -499,7 +555,7 @@ extern rb_status rb_device_refine(rb_context *ctx, struct rb_refining *r, size_t
 
 #ifdef __CUDACC__
 
-/* the padded box of a part */
+/* Computes the padded box of a part. */
 static __device__ __forceinline__ void
 rb_part_box(const rb_device_set *side, uint32_t part, double lo[3], double hi[3])
 {
@@ -507,11 +563,11 @@ rb_part_box(const rb_device_set *side, uint32_t part, double lo[3], double hi[3]
 	rb_kind_pad(side->kind, side->pad, lo, hi);
 }
 
-/* what other threads may write at any moment: asked for anew, and written at once */
+/* Volatile access to words that other threads may write at any time */
 #define rb_peek(p) (*(const volatile __typeof__(*(p)) *) (p))
 #define rb_poke(p, x) (*(volatile __typeof__(*(p)) *) (p) = (x))
 
-/* the pair as the job wants it, from indices within the two sides */
+/* Converts indices within the two sides to the pair that the job reports. */
 static __device__ __forceinline__ rb_pair
 rb_pair_of(const rb_cells_args *args, uint32_t red, uint32_t blue)
 {
@@ -524,19 +580,19 @@ rb_pair_of(const rb_cells_args *args, uint32_t red, uint32_t blue)
 	return p;
 }
 
-/* of a part, an index of the job */
+/* Sets the bit of a part, given by its index in the job. */
 static __device__ __forceinline__ void
 rb_word_mark(uint32_t *marks, uint32_t part)
 {
 	uint32_t *word = &marks[part / 32];
 	const uint32_t bit = 1u << part % 32;
 
-	/* most parts are hit more than once, and looking is cheaper */
+	/* Most parts are hit more than once, and a read is cheaper than an atomic operation. */
 	if ((rb_peek(word) & bit) == 0)
 		atomicOr(word, bit);
 }
 
-/* a pair of such parts */
+/* Counts or marks the parts of a pair. */
 static __device__ __forceinline__ void
 rb_words_add(const rb_cells_args *args, rb_pair p)
 {
@@ -554,7 +610,7 @@ rb_words_add(const rb_cells_args *args, rb_pair p)
 		rb_word_mark(args->marks, p.blue);
 }
 
-/* is there nothing to learn from it? */
+/* Returns true if the parts of the pair are already marked. */
 static __device__ __forceinline__ bool
 rb_words_know(const rb_cells_args *args, rb_pair p)
 {
@@ -562,7 +618,7 @@ rb_words_know(const rb_cells_args *args, rb_pair p)
 		   (args->of == RB_OF_RED || (rb_peek(&args->marks[p.blue / 32]) >> p.blue % 32 & 1));
 }
 
-/* order-preserving bits of a double */
+/* Returns the bits of a double, mapped so that their order is that of the doubles. */
 static __device__ __forceinline__ rb_count
 rb_key_of(double x)
 {
@@ -586,8 +642,9 @@ rb_warp_sum(rb_count x)
 }
 
 /*
- * Each thread of a block of at most 1024 wants `mine` places behind *counter;
- * answers where its own begin.  All threads call it; one atomic operation in all.
+ * Reserves `mine` elements at *counter for each thread of a block of at most 1024, and returns
+ * where the thread's own elements begin. All threads must call it; the block issues one atomic
+ * operation.
  */
 static __device__ __forceinline__ rb_count
 rb_block_reserve(uint32_t mine, rb_count *counter)

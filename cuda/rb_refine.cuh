@@ -1,16 +1,16 @@
 /*
  * rb_refine.cuh
- *	  What the files of refinement on a device share.
+ *	  Declares what the files of mesh refinement on a device share.
  *
- *		refine.cu			the mesh there and back; rounds, as rounds.c has them
- *		refine_arena.cu		arrays that grow where they are
- *		refine_lists.cu		work lists and numbers: everything that has an order
- *		refine_filters.cu	cavities, and who wins, by filters alone
- *		refine_exact.cu		what filters left, by exact signs; large cavities
- *		refine_fill.cu		claims, new cells, and what these need
+ *	refine.cu			transfers the mesh and runs the rounds, like rounds.c
+ *	refine_arena.cu		arrays that grow in place
+ *	refine_lists.cu		work lists and numbering: everything that has an order
+ *	refine_filters.cu	cavities and winners, decided by filters alone
+ *	refine_exact.cu		signs that the filters left, and large cavities, decided exactly
+ *	refine_fill.cu		claims, new cells, and the splits that these need
  *
- * A thread has a candidate, or a cell; the steps are those of rb_round.h.  What has an order gets it from sums
- * over blocks of threads, never from who comes first.
+ * A thread handles one candidate or one cell, and the steps are those of rb_round.h. All orders and
+ * numbers come from prefix sums over thread blocks, never from the order in which threads run.
  */
 #ifndef RB_REFINE_CUH
 #define RB_REFINE_CUH
@@ -18,13 +18,14 @@
 #include "rb_cuda.cuh"
 #include "refine/rb_refining.h"
 
-#define RB_REFINE_THREADS 128 /* of a block that grows cavities, */
-#define RB_REFINE_BLOCK 256   /* and of all others */
+#define RB_REFINE_THREADS 128 /* Threads of a block that grows cavities */
+#define RB_REFINE_BLOCK 256   /* Threads of all other blocks */
 
 /*
- * Signs that only GMP knows.  Whoever needs one writes its points down, and gives up for now; the host answers
- * all that is new, and those begin again.  An answer is found by its points, and stays true: so it is
- * kept for later rounds, until there is no room.
+ * Signs that only GMP can compute. A thread that needs one writes its points to a table and
+ * abandons its candidate for now. The host computes the new signs, and these candidates start
+ * again. A sign is looked up by its points and never becomes invalid, so it is cached for later
+ * rounds until the table is full.
  */
 #define RB_REFINE_ASKED (1u << 15)
 #define RB_REFINE_ASKED_TABLE (4 * RB_REFINE_ASKED)
@@ -32,7 +33,7 @@
 typedef struct rb_refine_query
 {
 	double p[15];
-	uint32_t n; /* points: 4, orient3d; 5, insphere */
+	uint32_t n; /* Number of points: 4 for orient3d, 5 for insphere */
 	uint32_t unused;
 } rb_refine_query;
 
@@ -40,63 +41,72 @@ typedef struct rb_refine_asked
 {
 	rb_refine_query *query;
 	int8_t *answer;
-	uint32_t *table;  /* by a hash of the points: which query, or RB_NOWHERE */
-	uint32_t *n;      /* queries, on the device */
-	uint32_t answers; /* of the first so many */
+	uint32_t *table;  /* Hash table over the points: index of the query, or RB_NOWHERE */
+	uint32_t *n;      /* Number of queries, on the device */
+	uint32_t answers; /* Number of queries with a known sign: the first ones */
 } rb_refine_asked;
 
-/* what kernels tell the host */
+/* Counters that kernels report to the host */
 typedef struct rb_refine_counts
 {
-	rb_count cavities; /* words of cavities */
-	uint32_t open;     /* left by filters, in list 0 */
-	uint32_t asks;     /* left by exact signs, in list 1 */
-	uint32_t waiting;  /* of those in list 1: so many ask still */
-	uint32_t large;    /* without room */
-	uint32_t wide;     /* in large rooms, and would have had none in a small one */
-	uint32_t next;     /* the next candidate that a warp takes */
-	uint32_t listed;   /* by rb_refine_list_large */
-	uint32_t full;     /* max_points was met */
-	uint32_t stuck;    /* pieces that could not be split alone */
-	uint4 winners;     /* their number, new cells, old cells; candidates that were of use */
-	uint4 back;        /* what candidates put back: pieces, walls, tetrahedra, later */
-	uint4 needs;       /* what fresh cells need: pieces, walls, tetrahedra */
+	rb_count cavities; /* Words of cavities written */
+	uint32_t open;     /* Candidates left by filters, in list 0 */
+	uint32_t asks;     /* Candidates left by exact signs, in list 1 */
+	uint32_t waiting;  /* Candidates of list 1 that still wait for a sign */
+	uint32_t large;    /* Candidates whose workspace was too small */
+	uint32_t wide;     /* Candidates that exceeded a small workspace */
+	uint32_t next;     /* Next candidate that a warp takes */
+	uint32_t listed;   /* Candidates listed by rb_refine_list_large */
+	uint32_t full;     /* Nonzero if max_points was reached */
+	uint32_t stuck;    /* Subsegments that cannot be split alone */
+	/* Winners: x number, y new cells, z old cells; w candidates that competed for cells */
+	uint4 winners;
+	/*
+	 * Entries put back by candidates: x subsegments, y constrained faces, z tetrahedra, w deferred
+	 */
+	uint4 back;
+	uint4 needs; /* Entries for new cells: x subsegments, y constrained faces, z tetrahedra */
 } rb_refine_counts;
 
 /* ---- refine_arena.cu ---- */
 
 /*
- * An array of the device that grows at its end and stays where it is: addresses are reserved for as much as the
- * device has, and memory comes behind them bit by bit.  So nothing is copied, there are never two of
- * it, and little of it is empty.  Where a device cannot do that, it is a block, and moves to a larger one.
+ * An array on the device that grows at its end without moving. It reserves addresses for as much
+ * memory as the device has, and memory is mapped there step by step. So nothing is copied, no
+ * second array is ever needed, and little memory is unused. If the device cannot map memory, the
+ * array is one block that moves when it grows.
  */
-#define RB_REFINE_PIECES 500 /* each is a 32nd more at least: so many are never needed */
+/* Maximum number of mappings; enough, because each adds at least 1/32 */
+#define RB_REFINE_PIECES 500
 
 typedef struct rb_refine_arena
 {
 	void *at;
-	bool small;        /* a block is wanted, for it will hardly be as large as one step */
-	uint64_t bytes;    /* there */
-	uint64_t reserved; /* addresses; 0: a block */
-	uint64_t step;     /* memory comes in multiples of that */
+	bool small;        /* Use a block, because the array will hardly exceed one step */
+	uint64_t bytes;    /* Size in bytes */
+	uint64_t reserved; /* Reserved addresses in bytes, or 0 for a block */
+	uint64_t step;     /* Granularity of mapped memory, in bytes */
 	uint32_t pieces;
-	uint32_t piece[RB_REFINE_PIECES]; /* in steps */
+	uint32_t piece[RB_REFINE_PIECES]; /* Size of each mapping, in steps */
 } rb_refine_arena;
 
-/* it has that many bytes at least, and the first `used` of them are kept; RB_DEVICE_FULL as rb_device_alloc */
+/*
+ * Grows an array to at least this many bytes and preserves the first `used` of them. Returns
+ * RB_DEVICE_FULL like rb_device_alloc.
+ */
 extern rb_status rb_refine_stretch(rb_device_run *run, rb_refine_arena *arena, uint64_t used,
 								   uint64_t bytes);
-/* nothing on the device uses it any more */
+/* Frees an array that no work on the device uses any more. */
 extern void rb_refine_arena_free(rb_device_run *run, rb_refine_arena *arena);
 
-/* of a room with a table, a multiple of 16 */
+/* Returns the bytes of a cavity workspace with a hash table, a multiple of 16. */
 static inline __host__ __device__ uint32_t
 rb_refine_room_bytes(uint32_t cells, uint32_t walls)
 {
 	return (cells * 13 + walls * 4 + 15) / 16 * 16;
 }
 
-/* the one huge room, which only one block at a time uses; large ones are in shared memory */
+/* The one huge workspace, used by one block at a time; large ones are in shared memory */
 typedef struct rb_refine_huge
 {
 	char *at;
@@ -113,26 +123,26 @@ typedef struct rb_refine_args
 	uint32_t *cavities;
 	rb_count cavities_cap;
 	rb_refine_counts *counts;
-	uint32_t *list[3]; /* candidates: open, asking, large */
+	uint32_t *list[3]; /* Lists of candidates: unresolved by filters, waiting for signs, large */
 	uint32_t filters;
 	rb_refine_huge huge;
-	double *expansions; /* room for them, of so many warps */
+	double *expansions; /* Space for the expansions of `expansion_warps` warps */
 	uint32_t expansion_warps;
 	rb_refine_asked asked;
-	/* numbers */
-	uint4 *sums; /* of blocks */
+	/* Numbering */
+	uint4 *sums; /* Sums of the thread blocks */
 	uint32_t nsites, most_winners;
 	bool protecting;
 	uint32_t *winners, *freed_at, *freed;
 	uint32_t nwinners, nfresh;
 	rb_places places;
 	uint16_t *needs;
-	rb_entry64 *pieces, *walls, *tets, *later; /* lists, */
-	uint32_t npieces, nwalls, ntets, nlater;   /* and where they are appended to */
-	uint64_t *launches;                        /* of the host: so many */
+	rb_entry64 *pieces, *walls, *tets, *later; /* Work lists */
+	uint32_t npieces, nwalls, ntets, nlater;   /* Positions at which entries are appended */
+	uint64_t *launches;                        /* Launch counter on the host */
 } rb_refine_args;
 
-/* after a launch */
+/* Checks a launch and counts it. */
 #define RB_REFINE_LAUNCHED(run, a, name) \
 	do                                   \
 	{                                    \
@@ -140,15 +150,18 @@ typedef struct rb_refine_args
 		RB_LAUNCHED(run, name);          \
 	} while (0)
 
-/* what stands in a list, at most `most`; asking: those that wait for answers */
+/*
+ * Candidates that a kernel processes: at most `most` of a list; with `asking`, the candidates
+ * waiting for signs
+ */
 typedef struct rb_refine_some
 {
-	const uint32_t *list; /* NULL: the first `most` of all */
-	const uint32_t *n;    /* on the device */
+	const uint32_t *list; /* NULL for the first `most` candidates of the round */
+	const uint32_t *n;    /* Length of the list, on the device */
 	uint32_t most;
 	bool asking;
-	bool large; /* in large rooms */
-	bool huge;  /* in the huge one, and what has no room there either is given up */
+	bool large; /* In large workspaces */
+	bool huge;  /* In the huge workspace; candidates that exceed it are abandoned */
 } rb_refine_some;
 
 /* ---- refine_filters.cu ---- */
@@ -161,7 +174,7 @@ extern rb_status rb_refine_beside(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_exact.cu ---- */
 
-/* so many at once; and so many in large rooms */
+/* Return how many candidates are processed at once, in small and in large workspaces. */
 extern uint32_t rb_refine_exact_warps(void);
 extern uint32_t rb_refine_exact_teams(void);
 extern rb_status rb_refine_grow_exact(rb_device_run *run, const rb_refine_args *a,
@@ -177,28 +190,31 @@ extern rb_status rb_refine_needs(rb_device_run *run, const rb_refine_args *a);
 
 /* ---- refine_lists.cu ---- */
 
-/* so many blocks have sums */
+/* Returns the number of blocks, and thus of block sums, for n elements. */
 static inline uint32_t
 rb_refine_blocks(uint32_t n)
 {
 	return (n + RB_REFINE_BLOCK - 1) / RB_REFINE_BLOCK;
 }
 
-/* the candidates of a round, from the ends of the lists */
+/* Copies n entries of a list to the candidates from index `to`. */
 extern rb_status rb_refine_gather(rb_device_run *run, const rb_refine_args *a,
 								  const rb_entry64 *from, uint32_t n, uint32_t to);
-/* of these every step-th from number `turn` on, n in all, and the others to `left` */
+/*
+ * Takes every step-th of `all` entries as a candidate, starting at index `turn`, n in total, and
+ * copies the others to `left`.
+ */
 extern rb_status rb_refine_spread(rb_device_run *run, const rb_refine_args *a,
 								  const rb_entry64 *from, uint32_t all, uint32_t step,
 								  uint32_t turn, uint32_t n, rb_entry64 *left);
-/* those that grew are to grow again */
+/* Marks all candidates that started growing to grow again. */
 extern rb_status rb_refine_again(rb_device_run *run, const rb_refine_args *a);
-/* at most so many without room, in list 2 */
+/* Lists up to `most` candidates that need a larger workspace in list 2. */
 extern rb_status rb_refine_list_large(rb_device_run *run, const rb_refine_args *a, uint32_t most);
-/* sums of winners; then their numbers */
+/* Sum up the winners, and then number them. */
 extern rb_status rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a);
-/* sums of what goes into the lists; then that */
+/* Sum up the entries that go into the lists, and then append them. */
 extern rb_status rb_refine_sum_back(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_put_back(rb_device_run *run, const rb_refine_args *a);
 extern rb_status rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to);
@@ -218,7 +234,7 @@ rb_refine_end(const rb_refine_some *some)
 	return n < some->most ? n : some->most;
 }
 
-/* its cavity is larger than any room */
+/* Abandons a candidate whose cavity exceeds every workspace. */
 static __device__ __forceinline__ void
 rb_refine_give_up(rb_candidate *cand)
 {

@@ -1,10 +1,10 @@
 /*
  * refine.cu
- *	  The rounds of a refinement on a device: rounds.c, step by step, with the same bits.
+ *	  Runs the rounds of a refinement on a device: the steps of rounds.c, with identical results.
  *
- * The mesh, its lists and all that a round needs lie on the device; the host learns a few numbers three times
- * a round, so that there is room for what comes.  Until the result is back the host's mesh is what it was:
- * whatever fails here, the processor begins from there.
+ * The mesh, its lists and all data of a round lie on the device. The host reads a few counters
+ * three times per round, so that it can allocate memory for what follows. The host's mesh stays
+ * unchanged until the result has been downloaded: if anything fails, the CPU starts from there.
  */
 #define RB_FILTERS_ONLY
 #include "rb_refine.cuh"
@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WAIT_MS 2000.0 /* for memory that other sessions hold, in all */
+#define WAIT_MS 2000.0 /* Total wait for memory that other sessions hold, in ms */
 #define CAVITIES_FIRST ((rb_count) 1 << 20)
-#define ANSWERS_AT_ONCE 16 /* by one thread; few are not worth several */
+#define ANSWERS_AT_ONCE 16 /* Signs computed by one thread at a time; fewer do not pay off */
 
 typedef struct list
 {
@@ -27,26 +27,26 @@ typedef struct rounds
 	rb_device_run *run;
 	rb_refining *r;
 	rb_refine_args a;
-	rb_sizes sizes;           /* with pointers of the device */
-	rb_refine_counts *counts; /* of the host */
+	rb_sizes sizes;           /* Sizing field, with pointers to device memory */
+	rb_refine_counts *counts; /* Counters, in memory of the host */
 	rb_refine_arena cells, sites, kind, parent, free;
 	size_t cands_cap, freed_cap, needs_cap, needs_sums_cap;
 	uint32_t ncells, nsites, nfree;
 	uint4 *needs_sums;
 	list pieces, walls, tets, later;
-	list spare;      /* room for what is left of the tetrahedra */
-	list stuck;      /* with those that the host had */
-	rb_thread *team; /* that answers; NULL: there was no need yet */
+	list spare;      /* Space for the tetrahedra that a round leaves in the list */
+	list stuck;      /* Subsegments that cannot be split alone, including those found on the host */
+	rb_thread *team; /* Threads that compute signs by GMP, or NULL before they are needed */
 	uint64_t rounds, tried, most_bytes, asked, large, launches, waits;
 	uint64_t few, few_launches, few_waits;
 	double few_ms;
 	double ms[RB_REFINE_STEPS], lap;
-	uint32_t most;   /* tetrahedra of a round (rb_round_most) */
-	bool protecting; /* only pieces are split so far */
-	bool wide;       /* the round before had cavities that are large */
+	uint32_t most;   /* Maximum number of tetrahedra tried in a round (rb_round_most) */
+	bool protecting; /* Only subsegments have been split so far */
+	bool wide;       /* The previous round had large cavities */
 	bool full;
 	bool done;
-	bool forgot; /* answers, for there was no room for more */
+	bool forgot; /* Cached signs were dropped because the table was full */
 } rounds;
 
 /* ---- memory ---- */
@@ -67,7 +67,10 @@ take(rounds *s, void **block, size_t bytes)
 	return status;
 }
 
-/* room for so many elements, none of which is kept; a quarter more, if there is so much */
+/*
+ * Allocates an array of at least `need` elements without preserving its contents, with a quarter
+ * more if memory allows.
+ */
 static rb_status
 grow(rounds *s, void **block, size_t *cap, size_t need, size_t element)
 {
@@ -91,7 +94,7 @@ grow(rounds *s, void **block, size_t *cap, size_t need, size_t element)
 	return RB_OK;
 }
 
-/* an array has that many elements, the first `used` of which are kept */
+/* Grows an array to this many elements and preserves the first `used` ones. */
 static rb_status
 stretch(rounds *s, rb_refine_arena *arena, size_t used, size_t need, size_t element)
 {
@@ -129,7 +132,7 @@ free_of(const rounds *s)
 	return (uint32_t *) s->free.at;
 }
 
-/* `more` elements behind those of a list */
+/* Reserves space for `more` elements behind those of a list. */
 static rb_status
 reserve_list(rounds *s, list *l, size_t more)
 {
@@ -147,7 +150,7 @@ free_arenas(rounds *s)
 		rb_refine_arena_free(s->run, all[i]);
 }
 
-/* ---- what the host learns ---- */
+/* ---- counters read by the host ---- */
 
 static rb_status
 forget(rounds *s)
@@ -173,7 +176,7 @@ learn(rounds *s)
 	return rb_sync(s->run);
 }
 
-/* what was done since the last time was that step's; when the device is timed we wait for it */
+/* Charges the time since the last call to this step. If the device is timed, waits for it first. */
 static rb_status
 lap(rounds *s, rb_refine_step step)
 {
@@ -187,11 +190,11 @@ lap(rounds *s, rb_refine_step step)
 	return RB_OK;
 }
 
-/* ---- signs that only GMP knows ---- */
+/* ---- signs that only GMP can compute ---- */
 
 typedef rb_status (*asker)(rb_device_run *run, const rb_refine_args *a, const rb_refine_some *some);
 
-/* nothing is known */
+/* Drops all cached signs. */
 static rb_status
 ask_nothing(rounds *s)
 {
@@ -226,7 +229,7 @@ answer_some(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* on threads, if it is worth it */
+/* Computes signs by GMP, on several threads if there are enough of them. */
 static rb_status
 answer_all(rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
 {
@@ -242,7 +245,7 @@ answer_all(rounds *s, const rb_refine_query *q, int8_t *answers, uint32_t n)
 	return rb_loop(s->team, n, ANSWERS_AT_ONCE, answer_some, &all);
 }
 
-/* answers to what is new; *n: so many are known then */
+/* Computes all new signs. Stores the number of known signs in *n. */
 static rb_status
 answer(rounds *s, uint32_t *n)
 {
@@ -270,7 +273,7 @@ answer(rounds *s, uint32_t *n)
 	return RB_OK;
 }
 
-/* those that ask, in list 1, begin again and again until they ask no more */
+/* Repeats the candidates of list 1, which wait for signs, until none of them waits. */
 static rb_status
 ask(rounds *s, asker again, rb_refine_some some)
 {
@@ -283,7 +286,10 @@ ask(rounds *s, asker again, rb_refine_some some)
 		uint32_t n;
 
 		RB_TRY(answer(s, &n));
-		/* no room for what they ask, even if all else is forgotten: the processor can do it */
+		/*
+		 * The table has no space for new signs. Drop all cached ones; if that does not help, fail,
+		 * and the CPU takes over.
+		 */
 		if (n == s->a.asked.answers)
 		{
 			if (s->forgot)
@@ -306,7 +312,7 @@ ask(rounds *s, asker again, rb_refine_some some)
 
 /* ---- cavities ---- */
 
-/* the one for cavities of any size, and with it an empty table */
+/* Allocates the workspace for cavities of any size, with an empty hash table. */
 static rb_status
 make_huge(rounds *s)
 {
@@ -324,7 +330,7 @@ make_huge(rounds *s)
 	return RB_OK;
 }
 
-/* of these, those that ask */
+/* Repeats the candidates that wait for signs. */
 static rb_status
 grow_asking(rounds *s, rb_refine_some some)
 {
@@ -335,7 +341,10 @@ grow_asking(rounds *s, rb_refine_some some)
 	return lap(s, RB_REFINE_ASK);
 }
 
-/* of those without room the first `most`, in larger rooms; *left: so many have none yet */
+/*
+ * Grows the first `most` candidates that need a larger workspace. Updates *left, the number that
+ * still need one.
+ */
 static rb_status
 grow_listed(rounds *s, uint32_t most, bool huge, uint32_t *left)
 {
@@ -346,7 +355,7 @@ grow_listed(rounds *s, uint32_t most, bool huge, uint32_t *left)
 	listed.most = some.most = most;
 	RB_TRY(rb_refine_list_large(s->run, &s->a, most));
 	RB_TRY(forget_word(s, &s->a.counts->large));
-	/* of few not even the filters come first by themselves: the round waits for the one that takes longest */
+	/* If there are few, skip the filters: the round waits for the slowest candidate anyway. */
 	if (most > rb_refine_exact_teams())
 	{
 		RB_TRY(forget_word(s, &s->a.counts->open));
@@ -363,7 +372,10 @@ grow_listed(rounds *s, uint32_t most, bool huge, uint32_t *left)
 	return RB_OK;
 }
 
-/* so many have no room yet; they had their turn in large ones: huge */
+/*
+ * Grows `left` candidates in larger workspaces. If `huge` is set, they have already been tried in
+ * large ones.
+ */
 static rb_status
 grow_large(rounds *s, uint32_t left, bool huge)
 {
@@ -375,7 +387,7 @@ grow_large(rounds *s, uint32_t left, bool huge)
 	return grow_listed(s, RB_ROUND_HUGE, true, &left);
 }
 
-/* many: filters first, and exact signs for those that they leave */
+/* Grows many candidates: filters first, then exact signs for the candidates that these leave. */
 static rb_status
 grow_many(rounds *s)
 {
@@ -393,8 +405,9 @@ grow_many(rounds *s)
 }
 
 /*
- * Few: the round takes as long as the one that takes longest, so it begins only once: with exact signs, and in a
- * large room if the round before had use for one.  What comes out is the same, for no room is too large.
+ * Grows few candidates. The round takes as long as the slowest one, so each starts only once: with
+ * exact signs, and in a large workspace if the previous round needed one. The result is the same,
+ * because the size of the workspace does not affect it.
  */
 static rb_status
 grow_few(rounds *s)
@@ -411,7 +424,7 @@ grow_few(rounds *s)
 	return s->counts->large > 0 ? grow_large(s, s->counts->large, wide) : RB_OK;
 }
 
-/* all cavities; once more, where there was no room for the lists of their cells */
+/* Grows all cavities, and repeats this if there was no space for the lists of their cells. */
 static rb_status
 grow_all(rounds *s)
 {
@@ -430,7 +443,7 @@ grow_all(rounds *s)
 
 /* ---- a round ---- */
 
-/* up to `most` from the end of a list, in its order */
+/* Takes up to `most` entries from the end of a list, in their order. */
 static rb_status
 take_from(rounds *s, list *l, uint32_t most)
 {
@@ -442,7 +455,7 @@ take_from(rounds *s, list *l, uint32_t most)
 	return RB_OK;
 }
 
-/* tetrahedra: every so many-th of the list, up to `most` */
+/* Takes every step-th tetrahedron of the list's window, up to `most`. */
 static rb_status
 take_spread(rounds *s, uint32_t most)
 {
@@ -460,7 +473,7 @@ take_spread(rounds *s, uint32_t most)
 							entries_of(&left)));
 	left.n = window - n;
 	s->a.ncands += n;
-	/* what is before the window stays where it is */
+	/* Entries before the window stay in place. */
 	if (before > 0)
 	{
 		RB_CUDA(s->run, cudaMemcpyAsync(entries_of(l) + before, entries_of(&left),
@@ -474,7 +487,7 @@ take_spread(rounds *s, uint32_t most)
 	return RB_OK;
 }
 
-/* the candidates of a round; none: all is done */
+/* Collects the candidates of a round. If there are none, the rounds end. */
 static rb_status
 gather(rounds *s)
 {
@@ -482,7 +495,10 @@ gather(rounds *s)
 	uint64_t all = (uint64_t) s->pieces.n + s->walls.n + s->tets.n;
 
 	s->a.ncands = 0;
-	/* pieces first, and what of them is stuck before anything else is done */
+	/*
+	 * Split subsegments first. If some cannot be split alone, end the rounds before anything else
+	 * is split.
+	 */
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
@@ -531,7 +547,7 @@ gather(rounds *s)
 	return take_spread(s, most - s->a.ncands);
 }
 
-/* who wins; winners get their numbers, and their new cells places */
+/* Determines the winners, numbers them, and assigns slots to their new cells. */
 static rb_status
 number_winners(rounds *s)
 {
@@ -574,7 +590,7 @@ number_winners(rounds *s)
 	return RB_OK;
 }
 
-/* room for what fresh cells need */
+/* Allocates memory for the splits that the new cells need. */
 static rb_status
 reserve_needs(rounds *s)
 {
@@ -596,7 +612,7 @@ ends_of_lists(rounds *s)
 	s->a.nlater = s->later.n;
 }
 
-/* what candidates put back, then what fresh cells need, into the lists */
+/* Appends to the lists the entries put back by candidates, then the entries needed by new cells. */
 static rb_status
 append(rounds *s)
 {
@@ -636,7 +652,7 @@ append(rounds *s)
 	return RB_OK;
 }
 
-/* places taken and given back */
+/* Updates the number of used slots and the list of free ones. */
 static rb_status
 count_places(rounds *s, uint32_t freed)
 {
@@ -676,7 +692,10 @@ one_round(rounds *s)
 	return RB_OK;
 }
 
-/* the same, and what it took if it had few candidates: then not the work counts, but launches and waits */
+/*
+ * Runs one round. If it had few candidates, records its time, launches and waits, which dominate
+ * its cost.
+ */
 static rb_status
 one_round_noted(rounds *s)
 {
@@ -694,7 +713,7 @@ one_round_noted(rounds *s)
 	return status;
 }
 
-/* at the start all cells are fresh */
+/* Lists the splits that the initial cells need; at the start all cells are new. */
 static rb_status
 first_needs(rounds *s)
 {
@@ -706,9 +725,9 @@ first_needs(rounds *s)
 	return append(s);
 }
 
-/* ---- there and back ---- */
+/* ---- upload and download ---- */
 
-/* a copy of an array; none of nothing */
+/* Copies an array to the device; an empty array is only allocated. */
 static rb_status
 put(rounds *s, void **to, const void *from, size_t bytes)
 {
@@ -792,11 +811,11 @@ open_rounds(rounds *s)
 	RB_TRY(take(s, (void **) &s->a.asked.table, RB_REFINE_ASKED_TABLE * sizeof(uint32_t)));
 	RB_TRY(take(s, (void **) &s->a.asked.n, sizeof(uint32_t)));
 	RB_TRY(ask_nothing(s));
-	/* of the first append, which has no candidates */
+	/* Used by the first call of append, which has no candidates. */
 	return take(s, (void **) &s->a.sums, sizeof(uint4));
 }
 
-/* arrays of the host that take the place of what there is when all have come */
+/* Arrays of the host that replace those of the mesh once all are downloaded */
 typedef struct result
 {
 	void *cells, *sites, *kind, *parent, *free, *stuck;
@@ -913,7 +932,7 @@ make_rounds(rounds *s)
 	return take_result(s);
 }
 
-/* ---- on a device ---- */
+/* ---- refinement on a device ---- */
 
 static rb_status
 refine_on_device(rb_device_run *run, rb_refining *r)
@@ -953,7 +972,7 @@ rb_device_refine(rb_context *ctx, rb_refining *r, size_t size)
 	rb_device_run run;
 	rb_status status;
 
-	/* nothing is bad: nothing is split */
+	/* Without a quality bound or volume bounds nothing needs to be split. */
 	r->done = true;
 	if (!(r->mesh.ratio < INFINITY) && !r->mesh.has_volumes)
 		return RB_OK;

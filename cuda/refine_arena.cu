@@ -1,6 +1,7 @@
 /*
  * refine_arena.cu
- *	  Arrays that grow where they are: addresses first, memory behind them when it is wanted.
+ *	  Implements arrays that grow in place: addresses are reserved first, and memory is mapped as
+ *	  needed.
  */
 #include "rb_refine.cuh"
 
@@ -8,10 +9,10 @@
 #include <pthread.h>
 #include <string.h>
 
-#define MORE_SHARE 32 /* of what there is, at least, comes at once */
-#define BLOCK_SHARE 4 /* the same where all of it moves */
+#define MORE_SHARE 32 /* Minimum growth of an array: 1/n of its size */
+#define BLOCK_SHARE 4 /* Minimum growth of an array that must move: 1/n of its size */
 
-/* the driver's functions, asked for by name, as device.cu does */
+/* Memory functions of the driver, looked up by name as in device.cu */
 static struct
 {
 	CUresult (*granularity)(size_t *, const CUmemAllocationProp *,
@@ -64,7 +65,7 @@ kind_of_memory(const rb_device_run *run)
 	return prop;
 }
 
-/* addresses; false: it has to be a block */
+/* Reserves addresses; returns false if the array must be a block. */
 static bool
 reserve(const rb_device_run *run, rb_refine_arena *arena)
 {
@@ -87,7 +88,7 @@ reserve(const rb_device_run *run, rb_refine_arena *arena)
 	return true;
 }
 
-/* memory behind its end */
+/* Maps new memory behind the end of the array. */
 static CUresult
 add(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 {
@@ -100,7 +101,7 @@ add(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 	if (result != CUDA_SUCCESS)
 		return result;
 	result = driver.map(at, bytes, 0, handle, 0);
-	/* from now on it is there as long as it is mapped */
+	/* The memory stays allocated as long as it is mapped. */
 	driver.release(handle);
 	if (result != CUDA_SUCCESS)
 		return result;
@@ -113,7 +114,7 @@ add(const rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 	return result;
 }
 
-/* the same, within the budget, and with some patience, as rb_device_alloc */
+/* Maps new memory within the budget, and waits for memory as rb_device_alloc does. */
 static rb_status
 add_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 {
@@ -143,7 +144,7 @@ add_more(rb_device_run *run, rb_refine_arena *arena, uint64_t bytes)
 	return RB_OK;
 }
 
-/* a larger block */
+/* Moves the contents to a larger block. */
 static rb_status
 move(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
 {
@@ -151,7 +152,7 @@ move(rb_device_run *run, rb_refine_arena *arena, uint64_t used, uint64_t bytes)
 	void *fresh;
 	rb_status status;
 
-	/* what is not kept is given back first */
+	/* Free the old block first if its contents are not needed. */
 	if (used == 0)
 	{
 		rb_device_free(run, &arena->at);

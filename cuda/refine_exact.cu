@@ -1,23 +1,27 @@
 /*
  * refine_exact.cu
- *	  What filters left, by exact signs: integers, expansions; and cavities that need a larger room.
+ *	  Decides by exact signs (integers, expansions) what the filters left, and grows cavities that
+ *	  need a larger workspace.
  *
- * A sign that neither can tell is written down for the host, which has GMP (rb_refine_asked), and the candidate's
- * work begins again when the answer is there: it comes to the same question, for nothing has changed,
- * finds the answer and goes on.
+ * If neither method can compute a sign, its points are written to a table for the host, which uses
+ * GMP (rb_refine_asked). Once the sign is known, the candidate starts again. The mesh has not
+ * changed, so it reaches the same test, finds the sign, and continues.
  */
 #define RB_DEVICE_ASKS
 #include "refine_team.cuh"
 
-/* a block is a warp, for there is not much to do, and what is differs; so many at once */
+/*
+ * A block is one warp, because there are few candidates and their work diverges; EXACT_WARPS run at
+ * once
+ */
 #define EXACT_THREADS 32
 #define EXACT_WARPS 128
-#define LARGE_WARPS 8 /* but those that have one large cavity */
+#define LARGE_WARPS 8 /* Warps of a block that grows one large cavity */
 
-/* how a thread asks */
+/* State by which a thread requests signs */
 typedef struct asking
 {
-	rb_exact_env env; /* first, for that is all that is known where a sign is wanted */
+	rb_exact_env env; /* First member, because rb_device_asks gets only a pointer to it */
 	const rb_refine_asked *asked;
 } asking;
 
@@ -57,7 +61,7 @@ rb_device_asks(rb_exact_env *env, const double *a, const double *b, const double
 	at = (uint32_t) (h >> 40) % RB_REFINE_ASKED_TABLE;
 	while ((i = rb_peek(&asked->table[at])) != RB_NOWHERE)
 	{
-		/* what is asked at this moment may be asked twice */
+		/* Two concurrent threads may add the same query twice. */
 		if (i < asked->answers && same_points(&asked->query[i], &q))
 			return asked->answer[i];
 		at = (at + 1) % RB_REFINE_ASKED_TABLE;
@@ -96,7 +100,9 @@ begin(const rb_refine_args *a, uint32_t worker)
 	return me;
 }
 
-/* candidate i has to wait: first it comes into the list of those that do */
+/*
+ * Lets candidate i wait for signs; adds it to the list of waiting candidates if it is not in there.
+ */
 static __device__ __forceinline__ void
 wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i)
 {
@@ -106,7 +112,10 @@ wait_for_answers(const rb_refine_args *a, const rb_refine_some *some, uint32_t i
 		a->list[1][atomicAdd(&a->counts->asks, 1u)] = i;
 }
 
-/* what a team does with those of a list, from number `first` on in steps */
+/*
+ * Grows the candidates of a list by one team per block; each block handles every gridDim.x-th
+ * candidate.
+ */
 template <int TEAM>
 static __device__ __forceinline__ void
 grow_some(rb_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *some, rb_room *room)
@@ -119,7 +128,7 @@ grow_some(rb_team<TEAM> *team, const rb_refine_args *a, const rb_refine_some *so
 		uint32_t i = some->list != NULL ? some->list[k] : k;
 		rb_verdict verdict = (rb_verdict) a->cands[i].verdict;
 
-		/* it has all answers; or no point */
+		/* Skip candidates that need no more signs or that have no point. */
 		if ((some->asking && verdict != RB_OPEN) || (some->list == NULL && verdict != RB_READY))
 			continue;
 		verdict = rb_team_grow_one(team, a, &me.env, i, room);

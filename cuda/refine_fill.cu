@@ -1,6 +1,7 @@
 /*
  * refine_fill.cu
- *	  Claims, and after it is known who wins: new cells, links, and what they need.
+ *	  Claims cells and, once the winners are known, creates their new cells, links them, and finds
+ *	  the splits that they need.
  */
 #define RB_FILTERS_ONLY
 #include "rb_refine.cuh"
@@ -10,7 +11,7 @@
 	if (i >= (n))                                             \
 	return
 
-/* a warp for each */
+/* Assigns one warp to each element. */
 #define EACH_WARP(i, n)                                              \
 	const uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; \
 	const uint32_t lane = threadIdx.x & 31;                          \
@@ -62,8 +63,8 @@ __launch_bounds__(RB_REFINE_BLOCK) release_kernel(const __grid_constant__ rb_ref
 }
 
 /*
- * rb_star_make by a warp, 8 cells with 4 faces each at once.  Each new cell is linked by the thread that has it, from
- * either side.
+ * Creates the star of a winner by one warp, like rb_star_make: 8 cells with 4 faces each at once.
+ * The thread that creates a new cell also links it, in both directions.
  */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) star_kernel(const __grid_constant__ rb_refine_args a)

@@ -1,16 +1,17 @@
 /*
  * refine_filters.cu
- *	  Candidates, their cavities, and who is in whose way, as far as filters can tell.
+ *	  Creates candidates, grows their cavities, and finds conflicts between them, as far as filters
+ *	  can decide.
  *
- * Nearly all signs are settled here; a candidate with one that is not goes into a list.  The order
- * of that list is no matter.
+ * Nearly all signs are decided here. A candidate with an undecided sign is added to a list, whose
+ * order does not matter.
  */
 #define RB_FILTERS_ONLY
 #include "refine_team.cuh"
 
-#define GROW_BLOCKS 4 /* of an SM */
+#define GROW_BLOCKS 4 /* Blocks per multiprocessor */
 #define WARPS (RB_REFINE_THREADS / 32)
-#define LARGE_WARPS 8 /* that have one large cavity */
+#define LARGE_WARPS 8 /* Warps of a block that grows one large cavity */
 
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) make_kernel(const __grid_constant__ rb_refine_args a)
@@ -70,7 +71,7 @@ rb_refine_grow(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
-/* a block for each that needs a larger room */
+/* Grows each candidate that needs a larger workspace by one block. */
 static __global__ void
 __launch_bounds__(LARGE_WARPS * 32, 1)
 	grow_large_kernel(const __grid_constant__ rb_refine_args a,
@@ -113,7 +114,10 @@ rb_refine_grow_large(rb_device_run *run, const rb_refine_args *a, const rb_refin
 	return RB_OK;
 }
 
-/* a warp for each: one cell that a stronger one is beside decides, else one that is not known */
+/*
+ * Checks each owner by one warp: it gives way if any of its cells conflicts with a stronger owner
+ * next to it; otherwise it is undecided if any sign is.
+ */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) beside_kernel(const __grid_constant__ rb_refine_args a)
 {

@@ -1,9 +1,11 @@
 /*
  * refine_lists.cu
- *	  Work lists on a device, and the numbers of winners: what comes after what follows from sums.
+ *	  Maintains the work lists on the device and numbers the winners; all positions come from prefix
+ *	  sums.
  *
- * What a candidate or a fresh cell adds to the lists is counted, summed up within blocks of threads and then over
- * blocks; the same is done once more within blocks when things are put where they belong.
+ * The entries that a candidate or a new cell adds to the lists are counted and summed, within
+ * thread blocks and then over blocks. The sums within blocks are computed again when the entries
+ * are written to their positions.
  */
 #define RB_FILTERS_ONLY
 #include "rb_refine.cuh"
@@ -16,7 +18,10 @@ plus(uint4 a, uint4 b)
 	return make_uint4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
-/* what the threads before this one have, and all of the block; all threads call it */
+/*
+ * Returns the sum over the threads before this one, and the sum over the block in *all. All threads
+ * must call it.
+ */
 static __device__ uint4
 before_in_block(uint4 mine, uint4 *all)
 {
@@ -55,7 +60,7 @@ before_in_block(uint4 mine, uint4 *all)
 	return make_uint4(sum.x - mine.x, sum.y - mine.y, sum.z - mine.z, sum.w - mine.w);
 }
 
-/* the sums of n blocks become what is before each; one block */
+/* Replaces the sums of n blocks by their exclusive prefix sums; runs as one block. */
 static __global__ void
 __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 {
@@ -84,7 +89,10 @@ __launch_bounds__(SCAN_THREADS) scan_kernel(uint4 *sums, uint32_t n, uint4 *all)
 		RB_REFINE_LAUNCHED(run, a, "refine: " #kernel);                                            \
 	} while (0)
 
-/* what a block found; if there is only one, that is all, and nothing is before it */
+/*
+ * Stores the sum of a block. If there is only one block, its sum is the total, and its prefix sum
+ * is zero.
+ */
 static __device__ __forceinline__ void
 put_sum(uint4 mine, uint4 *sums, uint4 *all)
 {
@@ -129,7 +137,7 @@ spread_kernel(rb_candidate *to, const rb_entry64 *from, uint32_t all, uint32_t s
 			  uint32_t n, rb_entry64 *left)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-	/* those before it that are taken */
+	/* Number of entries before i that are taken */
 	uint32_t taken = i > turn ? (i - turn + step - 1) / step : 0;
 
 	if (i >= all)
@@ -164,7 +172,10 @@ rb_refine_again(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
-/* one block: in their order, from the strongest on (list_large in src/refine/rounds.c says why) */
+/*
+ * Lists large candidates in their order, cyclically from the strongest one (list_large in
+ * src/refine/rounds.c explains why); runs as one block.
+ */
 static __global__ void
 __launch_bounds__(SCAN_THREADS)
 	large_kernel(const __grid_constant__ rb_refine_args a, uint32_t most)
@@ -185,7 +196,7 @@ __launch_bounds__(SCAN_THREADS)
 	__syncthreads();
 	for (uint32_t i = threadIdx.x; i < a.ncands; i += SCAN_THREADS)
 		if (a.cands[i].verdict == RB_LARGE && a.cands[i].key == strongest)
-			first = i; /* no two have the same */
+			first = i; /* Keys are unique. */
 	__syncthreads();
 	for (uint32_t from = 0; from < a.ncands && n < most; from += SCAN_THREADS)
 	{
@@ -241,7 +252,7 @@ rb_refine_sum_winners(rb_device_run *run, const rb_refine_args *a)
 	return scan(run, a, a->sums, rb_refine_blocks(a->ncands), &a->counts->winners);
 }
 
-/* not while some still ask */
+/* Numbers the winners, unless some candidates still wait for signs. */
 static __global__ void
 __launch_bounds__(RB_REFINE_BLOCK) number_kernel(const __grid_constant__ rb_refine_args a)
 {
@@ -261,7 +272,7 @@ __launch_bounds__(RB_REFINE_BLOCK) number_kernel(const __grid_constant__ rb_refi
 	if (before.x >= a.most_winners)
 	{
 		cand->verdict = RB_LOST;
-		/* the first that has no number: what is before it is all */
+		/* This is the first winner without a number: the sums before it become the totals. */
 		if (before.x == a.most_winners)
 		{
 			before.w = a.counts->winners.w;
@@ -283,9 +294,9 @@ rb_refine_number_winners(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
-/* ---- what candidates put back ---- */
+/* ---- entries put back by candidates ---- */
 
-/* a piece that cannot be split alone */
+/* Returns true if the candidate is a subsegment that cannot be split alone. */
 static __device__ __forceinline__ bool
 is_stuck(const rb_refine_args *a, const rb_candidate *cand)
 {
@@ -381,7 +392,10 @@ rb_refine_put_back(rb_device_run *run, const rb_refine_args *a)
 	return RB_OK;
 }
 
-/* one block: in their order, from the strongest on (list_large in src/refine/rounds.c says why) */
+/*
+ * Appends the subsegments that cannot be split alone, in the order of candidates; runs as one
+ * block.
+ */
 static __global__ void
 __launch_bounds__(SCAN_THREADS)
 	stuck_kernel(const __grid_constant__ rb_refine_args a, rb_entry64 *to)
@@ -409,7 +423,7 @@ rb_refine_put_stuck(rb_device_run *run, const rb_refine_args *a, rb_entry64 *to)
 	return RB_OK;
 }
 
-/* ---- what fresh cells need ---- */
+/* ---- entries that new cells need ---- */
 
 static __device__ __forceinline__ uint4
 wanted(const rb_refine_args *a, uint32_t i)

@@ -1,12 +1,13 @@
 /*
  * refine_team.cuh
- *	  A cavity by a team of threads, a warp or a block: rb_grow.h's steps, with the same verdicts and the same
- *	  order of cells.
+ *	  Grows a cavity by a team of threads, a warp or a block: the steps of rb_grow.h, with the same
+ *	  verdicts and the same order of cells.
  *
- * What is asked of many cells one after the other there, all threads ask at once here; then the answers count in
- * the order of threads, which is that of cells and their faces, as far as one that ends the work.  All
- * threads hold the same numbers; only the arrays of the room are shared.  A warp is enough for most cavities;
- * a large one takes a warp so long that a whole round waits for it.
+ * Where rb_grow.h tests many cells one after another, the threads of a team test them at once. Then
+ * the results are evaluated in the order of threads, which is the order of cells and their faces,
+ * up to the first one that ends the work. All threads hold the same counters; only the arrays of
+ * the workspace are shared. A warp is enough for most cavities, but it takes so long for a large
+ * one that the whole round would wait for it.
  */
 #ifndef RB_REFINE_TEAM_CUH
 #define RB_REFINE_TEAM_CUH
@@ -15,10 +16,16 @@
 
 #define RB_ALL_LANES 0xffffffffu
 #define RB_NOBODY 0xffffffffu
-/* in a room's table: a thread that wants to add a cell, until it is known which */
+/*
+ * Flag of a hash-table slot that a thread has claimed for a cell, until it is known which thread
+ * adds the cell
+ */
 #define RB_TEAM_MARK 0x80000000u
 
-/* what warps of a team write for each other: twice, so that one wait is enough */
+/*
+ * Words by which the warps of a team communicate. There are two sets, used alternately, so that one
+ * barrier is enough.
+ */
 template <int WARPS> struct rb_team_words
 {
 	uint32_t ballot[2][WARPS];
@@ -29,7 +36,7 @@ template <int WARPS> struct rb_team_words
 template <int WARPS> struct rb_team
 {
 	static const uint32_t threads = 32 * WARPS;
-	rb_team_words<WARPS> *words; /* shared; of no use to a single warp */
+	rb_team_words<WARPS> *words; /* In shared memory; unused if the team is one warp */
 	uint32_t turn;
 
 	__device__ __forceinline__ uint32_t rank() const
@@ -45,7 +52,7 @@ template <int WARPS> struct rb_team
 			__syncthreads();
 	}
 
-	/* the first thread that says yes, or RB_NOBODY */
+	/* Returns the first thread for which `yes` is set, or RB_NOBODY. */
 	__device__ __forceinline__ uint32_t first(bool yes)
 	{
 		uint32_t mine = __ballot_sync(RB_ALL_LANES, yes), who = RB_NOBODY;
@@ -62,7 +69,10 @@ template <int WARPS> struct rb_team
 		return who;
 	}
 
-	/* how many before this one say yes, and how many in all */
+	/*
+	 * Returns the number of threads before this one for which `yes` is set, and the total number in
+	 * *all.
+	 */
 	__device__ __forceinline__ uint32_t before(bool yes, uint32_t *all)
 	{
 		uint32_t mine = __ballot_sync(RB_ALL_LANES, yes);
@@ -86,7 +96,7 @@ template <int WARPS> struct rb_team
 		return n;
 	}
 
-	/* what one of them has */
+	/* Returns the value of thread `who`. */
 	__device__ __forceinline__ unsigned long long of(uint32_t who, unsigned long long mine)
 	{
 		if (WARPS == 1)
@@ -100,7 +110,7 @@ template <int WARPS> struct rb_team
 	}
 };
 
-/* the first answer that is not RB_READY */
+/* Returns the verdict of the first thread that is not RB_READY. */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_first(rb_team<WARPS> *team, rb_verdict mine)
@@ -110,7 +120,7 @@ rb_team_first(rb_team<WARPS> *team, rb_verdict mine)
 	return who == RB_NOBODY ? RB_READY : (rb_verdict) team->of(who, mine);
 }
 
-/* what was in the way of the cells of each thread, in their order */
+/* Combines the obstacles that the threads found, in the order of their cells. */
 template <int WARPS>
 static __device__ __forceinline__ void
 rb_team_obstacles(rb_team<WARPS> *team, rb_obstacle *o, const rb_obstacle *mine)
@@ -128,7 +138,7 @@ rb_team_obstacles(rb_team<WARPS> *team, rb_obstacle *o, const rb_obstacle *mine)
 		o->wall = team->of(who, mine->wall);
 }
 
-/* what the first thread did to the room, all know */
+/* Broadcasts the counters of the workspace, which the first thread has changed, and its verdict. */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_share(rb_team<WARPS> *team, rb_room *room, rb_verdict verdict)
@@ -145,8 +155,9 @@ rb_team_share(rb_team<WARPS> *team, rb_room *room, rb_verdict verdict)
 }
 
 /*
- * Cells that threads want to add, none of which the room has: as rb_room_add does one after the other, in the
- * order of threads; what two of them want comes once.  unsure: a thread would have to ask first.
+ * Adds the cells that threads want to add and that the workspace does not hold, in the order of
+ * threads, as consecutive calls of rb_room_add would. A cell that several threads want is added
+ * once. `unsure` is set if a thread needs a sign that is not known.
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
@@ -177,7 +188,7 @@ rb_team_add(rb_team<WARPS> *team, const rb_cells *m, rb_room *room, const rb_can
 
 			if (there == RB_NOWHERE)
 				break;
-			/* of those that want the same one the first has the place */
+			/* Among threads that want the same cell, the first one gets the slot. */
 			if (there >= RB_TEAM_MARK && team->words->cell[there - RB_TEAM_MARK] == cell)
 			{
 				atomicMin(&room->table[at], mark);
@@ -214,7 +225,7 @@ rb_team_add(rb_team<WARPS> *team, const rb_cells *m, rb_room *room, const rb_can
 	return verdict;
 }
 
-/* from a bad tetrahedron to its centre; every warp of a team goes the same way */
+/* Walks from a bad tetrahedron to its circumcenter; every warp of a team takes the same path. */
 static __device__ __forceinline__ rb_verdict
 rb_warp_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstacle *o)
 {
@@ -250,7 +261,9 @@ rb_warp_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstac
 	return RB_KEPT;
 }
 
-/* from wall to wall: three edges each of many walls at once */
+/*
+ * Opens constrained faces from neighbor to neighbor: tests the three edges of many faces at once.
+ */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_walls(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_candidate *cand,
@@ -288,7 +301,7 @@ rb_team_walls(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 			if (beyond == wall)
 				opens = 0;
 		}
-		/* fewer than that: the next turn begins behind them */
+		/* If fewer faces than a full step were tested, continue behind them. */
 		if (n - from < step)
 			from = n - step;
 	}
@@ -296,9 +309,9 @@ rb_team_walls(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 }
 
 /*
- * From cell to cell: the four faces each of many cells at once.  Where a sign has to be asked for it goes on without
- * that cell, so that what else has to be asked is asked, too, before all begins again; whatever it finds then,
- * the verdict is that it asks.
+ * Grows the cavity from cell to cell: tests the four faces of many cells at once. If a sign must be
+ * requested, the loop continues without that cell, so that further missing signs are requested
+ * before the candidate starts again. Whatever it finds then, the verdict is RB_OPEN.
  */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
@@ -316,7 +329,9 @@ rb_team_cells(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 		bool rim = false, unsure = false, holds = false;
 		rb_verdict verdict;
 
-		/* those that these bring are for the next turn, even if there were fewer than threads */
+		/*
+		 * Cells added in this step are tested in the next one, even if some threads are idle now.
+		 */
 		if (k < n)
 		{
 			uint32_t cell = room->cells[k];
@@ -354,7 +369,7 @@ rb_team_cells(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_can
 	if (asks)
 		return RB_OPEN;
 	team->sync();
-	/* each warp has counted its own */
+	/* Each warp has counted its own faces. */
 	for (uint32_t w = 1; w < WARPS; w++)
 	{
 		uint32_t other = (uint32_t) team->of(32 * w, nrim);
@@ -429,7 +444,7 @@ rb_team_grow(rb_team<WARPS> *team, const rb_cells *m, rb_exact_env *env, rb_cand
 	return o.any ? rb_grow_blocked(m, cand, &o) : RB_FITS;
 }
 
-/* nobody is in the table */
+/* Clears the hash table of a workspace. */
 template <int WARPS>
 static __device__ __forceinline__ void
 rb_team_empty(const rb_team<WARPS> *team, const rb_room *room)
@@ -439,7 +454,10 @@ rb_team_empty(const rb_team<WARPS> *team, const rb_room *room)
 	team->sync();
 }
 
-/* the same after use; of a huge room every member finds itself, for only it takes itself out */
+/*
+ * Clears the hash table after use. In a huge workspace each thread finds and clears the slots of
+ * its cells; the search always ends, because no other thread clears them.
+ */
 template <int WARPS>
 static __device__ __forceinline__ void
 rb_team_clear(const rb_team<WARPS> *team, const rb_room *room)
@@ -463,7 +481,10 @@ rb_team_clear(const rb_team<WARPS> *team, const rb_room *room)
 	team->sync();
 }
 
-/* grows candidate i, and keeps its cells where they fit; where they do not the host sees that */
+/*
+ * Grows candidate i and stores its cells if there is space. If there is none, the host notices and
+ * repeats it.
+ */
 template <int WARPS>
 static __device__ __forceinline__ rb_verdict
 rb_team_grow_one(rb_team<WARPS> *team, const rb_refine_args *a, rb_exact_env *env, uint32_t i,
@@ -500,7 +521,7 @@ rb_team_grow_one(rb_team<WARPS> *team, const rb_refine_args *a, rb_exact_env *en
 	return verdict;
 }
 
-/* a small room in shared memory */
+/* A small workspace, in shared memory */
 typedef struct rb_warp_room
 {
 	uint32_t cells[RB_ROOM_CELLS];
@@ -524,7 +545,7 @@ rb_warp_small(const rb_team<1> *team, rb_warp_room *of)
 	return room;
 }
 
-/* a large one there, too; or the huge one, whose table is empty */
+/* Returns a large workspace in shared memory, or the huge one, whose table is already empty. */
 template <int WARPS>
 static __device__ __forceinline__ rb_room
 rb_team_large(const rb_team<WARPS> *team, const rb_refine_huge *huge, void *shared)

@@ -1,6 +1,6 @@
 /*
  * scan.cu
- *	  Prefix sums by CUB, instantiated once, for it compiles slowly.
+ *	  Computes prefix sums with CUB, instantiated only here because it compiles slowly.
  */
 #include "rb_cuda.cuh"
 

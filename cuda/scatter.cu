@@ -1,19 +1,20 @@
 /*
  * scatter.cu
- *	  Objects into the cells of their node's grid: counted first, then filled.
+ *	  Assigns objects to the cells of their node's grid: counts first, then fills.
  *
- * A cell with objects of one colour stores nothing.  Objects that reach into many
- * cells (one giant over a million small ones) are put there by a whole warp.
+ * A cell with objects of only one color stores nothing. An object that covers many cells (one giant
+ * over a million small objects) is assigned by a whole warp.
  *
- * Counting tells each incidence its number in the cell.  Where there is room for a list of
- * all that (rb_places) it is kept, and filling reads the list and no coordinates; else the
- * boxes are looked at again, and each incidence asks its cell again.
+ * Counting gives each incidence its number within the cell. If there is space for a list of
+ * incidences (rb_places), the numbers are stored there, and filling reads the list instead of
+ * coordinates. Otherwise filling computes the boxes again, and each incidence takes a new number
+ * from its cell.
  */
 #include "level.cuh"
 
 #include "core/shape/rb_tile.h"
 
-/* what a pass does with each incidence */
+/* What a pass does with each incidence */
 enum
 {
 	COUNT,
@@ -21,9 +22,9 @@ enum
 	FILL
 };
 
-#define STEPS 64 /* of a warp, between two looks whether to stop */
+#define STEPS 64 /* Steps of a warp between two checks of the stop flag */
 
-/* ---- an incidence ---- */
+/* ---- one incidence ---- */
 
 static __device__ __forceinline__ uint32_t *
 count_of(const rb_grid_args *args, uint32_t side, rb_count cell)
@@ -31,14 +32,17 @@ count_of(const rb_grid_args *args, uint32_t side, rb_count cell)
 	return (uint32_t *) (args->count + cell) + side;
 }
 
-/* far beyond the end is not further than just there */
+/* Clamps a position in the list, which may have more than 32 bits, to the capacity. */
 static __device__ __forceinline__ uint32_t
 place_of(const rb_grid_args *args, rb_count at)
 {
 	return at < args->places.capacity ? (uint32_t) at : args->places.capacity;
 }
 
-/* what does not fit is not written: the list is of no use then */
+/*
+ * Appends an incidence to the list. Incidences beyond the capacity are not written, and the list is
+ * then unusable.
+ */
 static __device__ __forceinline__ void
 list(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t cell, uint32_t entry,
 	 uint32_t number)
@@ -51,10 +55,10 @@ list(const rb_grid_args *args, uint32_t side, uint32_t at, uint32_t cell, uint32
 }
 
 /*
- * The two halves of a cell's 64 bits count red and blue.  Filling without a list takes
- * the counts back to zero: each incidence goes to start + (what the count was) - 1.  A
- * cell whose other colour is missing was set to zero before it was summed up, so it
- * has no room.
+ * Counts or stores one incidence. The two halves of a cell's 64 bits count red and blue. Filling
+ * without a list counts down to zero again: each incidence goes to start + (count before decrement)
+ * - 1. The count of a cell that lacks one color was set to zero before the prefix sum, so the cell
+ * has no space.
  */
 template <int PASS>
 static __device__ __forceinline__ void
@@ -74,17 +78,17 @@ put(const rb_grid_args *args, uint32_t side, rb_count cell, uint32_t entry, uint
 	}
 }
 
-/* ---- an object ---- */
+/* ---- one object ---- */
 
-/* in which cells it is */
+/* Range of cells that an object overlaps */
 typedef struct rb_reach
 {
 	uint32_t from[3];
 	uint32_t to[3];
-	rb_count n; /* cells; 0: it is outside */
+	rb_count n; /* Number of cells, or 0 if the object is outside */
 } rb_reach;
 
-/* as it starts in cell (x, y, z) */
+/* Returns the entry for cell (x, y, z), with the axes on which the object starts there. */
 static __device__ __forceinline__ uint32_t
 entry_in(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
 {
@@ -94,9 +98,10 @@ entry_in(uint32_t entry, const rb_reach *r, uint32_t x, uint32_t y, uint32_t z)
 }
 
 /*
- * As many places of a cell as lanes want one, in one operation: its answer goes to the first of
- * them, and to the others with shared_number.  Neighbours in a mesh are mostly in one cell,
- * and a cell that is asked by all lanes answers them one by one.
+ * Takes one number of a cell for each lane that needs one, in one atomic operation for all lanes
+ * with the same cell. The first of these lanes gets the result, and shared_number derives the
+ * numbers of the others. Neighbors in a mesh are mostly in one cell, and atomic operations of many
+ * lanes on one cell would be serialized.
  */
 static __device__ __forceinline__ uint32_t
 ask_together(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cell, uint32_t *sharing)
@@ -107,7 +112,7 @@ ask_together(const rb_grid_args *args, uint32_t side, bool mine, uint32_t cell, 
 	*sharing = 0;
 	if (lanes == 0)
 		return 0;
-	/* those that want none are one more party, which asks nobody */
+	/* Lanes with no cell form their own group and issue no atomic operation. */
 	*sharing = __match_any_sync(~0u, mine ? cell : UINT32_MAX);
 	if (mine && (threadIdx.x & 31) == (uint32_t) __ffs(*sharing) - 1)
 		number = atomicAdd(count_of(args, side, cell), (uint32_t) __popc(*sharing));
@@ -123,7 +128,7 @@ shared_number(uint32_t number, uint32_t sharing)
 		   __popc(sharing & before);
 }
 
-/* do many lanes ask the cell that their neighbour asks?  The same for all lanes */
+/* Returns true, in all lanes, if many lanes have the same cell as their neighbor. */
 static __device__ __forceinline__ bool
 neighbours_share(uint32_t cell)
 {
@@ -133,9 +138,10 @@ neighbours_share(uint32_t cell)
 }
 
 /*
- * Objects of at most two cells an axis, as most are, one a lane; r->n is 0 where there is none.
- * The cells are asked at once, so that nobody waits for each, and what is listed lies side
- * by side for all lanes.  All lanes call it; at: of the first one.
+ * Lists objects of at most two cells per axis, as most are, one per lane; r->n is 0 in lanes
+ * without an object. All atomic operations are issued before any result is used, so that their
+ * latencies overlap, and the entries of all lanes are written side by side. All lanes must call it;
+ * `at` is the position of the first entry.
  */
 static __device__ __forceinline__ void
 list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
@@ -184,9 +190,9 @@ list_small(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32
 }
 
 /*
- * Some objects of at most 64 cells, one a lane, where not all are small: a lane an incidence, for a
- * lane alone with an object would wait for each of its cells.  All lanes call it; at: of the
- * first one.
+ * Lists objects of at most 64 cells, one per lane, if not all are small. Each lane handles one
+ * incidence at a time, because a lane that handled an object alone would wait for each of its
+ * cells. All lanes must call it; `at` is the position of the first entry.
  */
 static __device__ __forceinline__ void
 list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
@@ -196,7 +202,7 @@ list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_
 	const uint32_t mine = r->n <= 64 ? (uint32_t) r->n : 0;
 	const uint32_t row = grid->n[0], layer = row * grid->n[1];
 	const uint32_t cell = (uint32_t) first + r->from[2] * layer + r->from[1] * row + r->from[0];
-	/* none has more than 64 */
+	/* Each dimension is at most 64, so it fits into eight bits. */
 	const uint32_t nx = r->to[0] - r->from[0] + 1, ny = r->to[1] - r->from[1] + 1;
 	const uint32_t size = mine > 0 ? nx | ny << 8 : 1 | 1 << 8;
 	uint32_t end = mine, all;
@@ -214,7 +220,10 @@ list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_
 		const uint32_t i = base + lane;
 		uint32_t of = 0, its_cell, its_entry, its_size, its_first, x, y, z;
 
-		/* whose is it?  So many end before it or with it */
+		/*
+		 * Find the owner of incidence i by binary search: the number of lanes whose range ends at
+		 * or before i.
+		 */
 		for (uint32_t d = 16; d > 0; d /= 2)
 			if (__shfl_sync(~0u, end, of + d - 1) <= i)
 				of += d;
@@ -237,7 +246,7 @@ list_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_
 	}
 }
 
-/* up to 64 cells by one thread */
+/* Assigns an object to up to 64 cells by one thread. */
 template <int PASS>
 static __device__ __forceinline__ void
 put_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t side,
@@ -251,9 +260,10 @@ put_some(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 }
 
 /*
- * Any number by all lanes; all have the same arguments.  There may be millions of cells for each
- * of millions of objects, where a grid is asked for that does not suit them: so a wish to stop is
- * heard here, and false the answer.  Nothing is to be made of a list that has gaps then.
+ * Assigns an object to any number of cells by all lanes, which have the same arguments. A grid of
+ * an unsuitable, user-given resolution may have millions of cells for each of millions of objects,
+ * so this loop checks the stop flag. It returns false if it was stopped; the list then has gaps,
+ * and its length is set to a value that makes it unusable.
  */
 template <int PASS>
 static __device__ __forceinline__ bool
@@ -291,8 +301,9 @@ put_many(const rb_grid_args *args, const rb_grid *grid, rb_count first, uint32_t
 }
 
 /*
- * Is it in the share of this device?  Then it has a bit for each axis on which it begins there, as if
- * there were a cell above the top (rb_share_takes).
+ * Returns true if the object is in this device's partition. Then *entry keeps its bit only for axes
+ * on which the object begins in the partition, as if there were a cell above the top
+ * (rb_share_takes).
  */
 static __device__ __forceinline__ bool
 in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint32_t *entry)
@@ -302,7 +313,7 @@ in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint3
 	if (args->share.dims == 0)
 		return true;
 	{
-		/* of their own, for they are asked by number, in memory */
+		/* Copy the bounds, because rb_share_takes indexes them, which forces them into memory. */
 		const double from[3] = {lo[0], lo[1], lo[2]}, to[3] = {hi[0], hi[1], hi[2]};
 
 		if (!rb_share_takes(&args->share, from, to, &starts))
@@ -312,9 +323,9 @@ in_share(const rb_grid_args *args, const double lo[3], const double hi[3], uint3
 	return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all objects ---- */
 
-/* what a block of threads knows of the node that it is at */
+/* What a thread block caches of the current node */
 typedef struct rb_scatter
 {
 	rb_grid grid;
@@ -322,7 +333,7 @@ typedef struct rb_scatter
 	rb_count first;
 } rb_scatter;
 
-/* an object a thread; all threads of a warp */
+/* Assigns one object per thread; all threads of a warp must call it. */
 template <int PASS>
 static __device__ __forceinline__ void
 scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk *c, uint32_t t)
@@ -368,7 +379,7 @@ scatter_unit(const rb_grid_args *args, const rb_scatter *at_node, const rb_chunk
 	else if (r.n > 0 && r.n <= 64)
 		put_some<PASS>(args, grid, first, side, entry, &r);
 
-	/* the large ones by all lanes, one after the other */
+	/* Assign large objects by all lanes, one after another. */
 	for (big = __ballot_sync(~0u, r.n > 64); big != 0; big &= big - 1)
 	{
 		const int from = __ffs(big) - 1;
@@ -422,7 +433,10 @@ __launch_bounds__(THREADS, RB_SCATTER_BLOCKS)
 	}
 }
 
-/* incidences of a list, of n or of as many as fit; a cell has no room where one colour is missing */
+/*
+ * Fills the cells from the list: n incidences, or all of them if n is 0. A cell that lacks one
+ * color has no space.
+ */
 static __global__ void
 __launch_bounds__(THREADS) fill_kernel(const __grid_constant__ rb_grid_args args, rb_count n)
 {
@@ -430,7 +444,7 @@ __launch_bounds__(THREADS) fill_kernel(const __grid_constant__ rb_grid_args args
 	{
 		n = *args.places.n;
 		if (n > args.places.capacity)
-			return; /* it is not whole */
+			return; /* The list is incomplete. */
 	}
 	for (rb_count i = blockIdx.x * (rb_count) THREADS + threadIdx.x; i < n;
 		 i += (rb_count) gridDim.x * THREADS)

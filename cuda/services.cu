@@ -1,9 +1,10 @@
 /*
  * services.cu
- *	  The core, seen from this file: its functions under their own names, each a step
- *	  into the table that this file was opened with (rb_services.h).
+ *	  Defines the core's functions under their own names; each forwards to the table of host
+ *	  functions that this plugin was opened with (rb_services.h).
  *
- * So the other files call the core as if it were linked in, and there is one copy of it.
+ * So the other files call the core as if it were linked in, and there is only one copy of the core
+ * in the process.
  */
 #include "rb_cuda.cuh"
 #include "core/base/rb_parallel.h"

@@ -1,45 +1,48 @@
 /*
  * take.cuh
- *	  How a block of threads comes by work: the same for triangles (cells.cu) and for
- *	  everything else (boxes.cu).
+ *	  Distributes work items to thread blocks, for triangles (cells.cu) and for all other kinds
+ *	  (boxes.cu).
  *
- * A block takes one work item after the other until there are none.  Before it
- * takes one it reserves room in the pool for all that an item can ever give, and
- * gives back what the item did not use; a block that gets no room leaves the rest to
- * the next launch.  So nothing is ever lost or done twice.
+ * A block takes work items until none is left. Before it takes an item, it reserves space in the
+ * pool for all output that the item can yield, and afterwards it returns what the item did not use.
+ * A block that gets no space leaves the remaining items to the next launch. So no pair is lost or
+ * reported twice.
  */
 #ifndef RB_TAKE_CUH
 #define RB_TAKE_CUH
 
 #include "rb_cuda.cuh"
 
-/* in shared memory: what a block works on */
+/* Work items of a block, in shared memory */
 typedef struct rb_taken
 {
-	rb_count number; /* of the next item; at the end or beyond: no more */
-	rb_count end;    /* of those that were taken */
-	uint32_t made;   /* of what was reserved for them */
+	rb_count number; /* Index of the next item; nitems or more if no item is left */
+	rb_count end;    /* End of the range of items taken */
+	uint32_t made;   /* Part of the reservation that was used */
 } rb_taken;
 
 /*
- * Thread 0: the next items, or none.  The block holds a reservation of `reserve` for
- * each while it works.
+ * Takes the next items, if there are any; called by thread 0. While it works, the block holds a
+ * reservation of `reserve` for each item.
  */
 static __device__ void
 items_take(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 {
 	rb_tally *tally = args->pool.tally;
 	const rb_count more = first ? reserve * args->batch : t->made;
-	/* three questions at once: each answer takes as long as some hundred tests */
+	/* Issue three reads at once: the latency of each is that of some hundred tests. */
 	const rb_count full = rb_peek(&tally->full);
 	const uint32_t stop = rb_peek(args->stop);
-	/* top the reservation up by what the last items used of it */
+	/* Top up the reservation by what the last items used of it. */
 	const rb_count reserved = more > 0 ? atomicAdd(&tally->reserved, more) + more : 0;
 
 	t->number = args->nitems;
 	if (reserved > args->pool.capacity)
 		rb_poke(&tally->full, 1);
-	/* when one block finds no room the launch ends: a few that go on would be slow */
+	/*
+	 * If one block finds no space, the launch ends: the few blocks that could continue would be
+	 * slow.
+	 */
 	else if (full == 0 && stop == 0)
 		t->number = atomicAdd(args->next, (rb_count) args->batch);
 	t->end = t->number + args->batch < args->nitems ? t->number + args->batch : args->nitems;
@@ -49,13 +52,16 @@ items_take(const rb_cells_args *args, rb_taken *t, rb_count reserve, bool first)
 }
 
 /*
- * Who owns a pair (rb_grid.h), for 32 blue objects at once: word a has the bits of
- * those that do not start in the cell on axis a.  A red object that does not start
- * there either leaves their pairs to another cell.
+ * Ownership of pairs (rb_grid.h), for 32 blue objects at once: word a is a bit set of the objects
+ * that do not start in the cell on axis a. If the red object does not start there either, another
+ * cell owns their pairs.
  */
 #define RB_NO_ENTRY (RB_STARTS_ALL << RB_INDEX_BITS)
 
-/* all lanes of a warp; slots beyond the end have RB_NO_ENTRY */
+/*
+ * Stores the ownership words of 32 objects. All lanes must call it; slots beyond the end pass
+ * RB_NO_ENTRY.
+ */
 static __device__ __forceinline__ void
 elsewhere_store(uint32_t word[3], uint32_t entry)
 {
@@ -68,7 +74,7 @@ elsewhere_store(uint32_t word[3], uint32_t entry)
 	}
 }
 
-/* the blue ones whose pair with this red one belongs elsewhere */
+/* Returns a bit set of the blue objects whose pair with this red one is owned by another cell. */
 static __device__ __forceinline__ uint32_t
 elsewhere(const uint32_t word[3], uint32_t red_entry)
 {

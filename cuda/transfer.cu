@@ -1,11 +1,11 @@
 /*
  * transfer.cu
- *	  The way of bytes to the device and back.
+ *	  Transfers bytes to the device and back.
  *
- * The host's arrays are ordinary memory, which a device reads at a tenth of the
- * bus's speed.  To pin them costs more than to copy them, so all bytes go through
- * a few pinned pieces that live as long as the device is open: all cores copy into one
- * piece while another is on its way.  Memory that is pinned already goes straight.
+ * The host's arrays are pageable memory, which a device reads at a tenth of the bus's speed.
+ * Pinning them costs more than copying them, so all bytes pass through a few pinned buffers that
+ * live as long as the device is open: all threads copy into one buffer while another is being
+ * transferred. Memory that is already pinned is transferred directly.
  */
 #include "rb_cuda.cuh"
 #include "core/base/rb_parallel.h"
@@ -14,7 +14,10 @@
 
 #define COPY_THREADS 8
 #define COPY_GRAIN ((size_t) 256 << 10)
-/* back, where memory is new: two threads that begin on one huge page clear it twice */
+/*
+ * Bytes per task of a download into new memory: two threads that start in one huge page would both
+ * clear it
+ */
 #define FETCH_GRAIN ((size_t) 2 << 20)
 
 /* ---- to the device ---- */
@@ -47,7 +50,10 @@ copy_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	memcpy(copy->to + from, copy->from + from, to - from);
 }
 
-/* a team for so many bytes, in pieces of `grain`; a few pieces do not deserve one */
+/*
+ * Opens a team of threads to copy this many bytes in pieces of `grain`; a few pieces are copied by
+ * one thread.
+ */
 static rb_status
 copy_team(rb_device_run *run, size_t bytes, size_t grain, rb_thread **team)
 {
@@ -68,7 +74,7 @@ upload_in_pieces(rb_device_run *run, rb_thread *me, void *to, const void *from, 
 		int s = k % RB_SLOTS;
 		rb_copy copy = {queue->slot[s], (const char *) from + at};
 
-		/* the piece's last use, by this call or an earlier one */
+		/* Wait for the last transfer from this buffer, by this or an earlier call. */
 		RB_TRY(rb_wait(run, queue->slot_done[s]));
 		RB_TRY(rb_loop(me, n, COPY_GRAIN, copy_piece, &copy));
 		RB_CUDA(run, cudaMemcpyAsync((char *) to + at, queue->slot[s], n, cudaMemcpyHostToDevice,
@@ -89,7 +95,7 @@ rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes)
 	if (is_pinned(from))
 	{
 		RB_CUDA(run, cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, run->queue->compute));
-		return RB_OK; /* the caller keeps it until the join ends */
+		return RB_OK; /* The caller keeps it unchanged until the join ends. */
 	}
 	RB_TRY(copy_team(run, bytes, COPY_GRAIN, &me));
 	status = upload_in_pieces(run, me, to, from, bytes);
@@ -97,7 +103,7 @@ rb_upload(rb_device_run *run, void *to, const void *from, size_t bytes)
 	return status;
 }
 
-/* ---- and back ---- */
+/* ---- from the device ---- */
 
 rb_status
 rb_download(rb_device_run *run, const void *from, size_t bytes, size_t element, rb_consume consume,

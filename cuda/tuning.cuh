@@ -1,71 +1,83 @@
 /*
  * tuning.cuh
- *	  Numbers that suit one sort of device.
+ *	  Defines tuning parameters that depend on the type of device.
  *
- * They were measured on an H200 and an H100 (compute capability 9.0): 132 multiprocessors,
- * each with 65,536 registers and 227 KB of shared memory for its blocks, 50 MB of cache in
- * common, doubles at half the speed of floats.  None of them is of any consequence for the
- * pairs: with any other values they are the same, and the joins slower or faster.
+ * They were measured on an H200 and an H100 (compute capability 9.0): 132 multiprocessors, each
+ * with 65,536 registers and 227 KB of shared memory for its blocks, 50 MB of L2 cache, and doubles
+ * at half the speed of floats. The parameters do not affect the resulting pairs, only the speed of
+ * joins.
  *
- * A device of another capability runs with these values, too, with as many blocks at once as
- * the runtime says that fit.  What would be different there is said beside each; who
- * measures on one puts the choice here, by __CUDA_ARCH__ where only kernels have to know it,
- * and by the device's properties where the host has to (tiles and pools).
+ * Devices of other capabilities use the same values, with as many resident blocks as the runtime
+ * reports. The comment on each parameter says how such a device differs. To add values measured on
+ * another device, select them by __CUDA_ARCH__ if only kernels need them, and by the device's
+ * properties if the host needs them (tiles and pools).
  */
 #ifndef RB_TUNING_CUH
 #define RB_TUNING_CUH
 
-/* ---- tiles: what a block has in shared memory (cells.cu, boxes.cu, items.cu) ---- */
+/* ---- tiles: contents of a block's shared memory (cells.cu, boxes.cu, items.cu) ---- */
 
 /*
- * Objects of one side, at most 256.  Two tiles of triangles with their queues are 36 KB, so that six
- * blocks share a multiprocessor's 227 KB; with 100 KB (capability 8.6, 8.9) there are two,
- * with 64 KB (7.5) one, and half the tile would suit them better.
+ * Objects of one side of a tile, at most 256. Two tiles of triangles with their queues take 36 KB,
+ * so that six blocks share a multiprocessor's 227 KB. Two blocks fit into 100 KB (capability 8.6,
+ * 8.9) and one fits into 64 KB (7.5); half the tile size would suit those devices better.
  */
 #ifndef RB_TILE_F
 #define RB_TILE_F 224
 #endif
 
-/* warps of a block for triangles: with 72 registers a thread six blocks of four fit, three of eight took longer */
+/*
+ * Warps of a block for triangles. With 72 registers per thread, six blocks of four warps fit on a
+ * multiprocessor; three blocks of eight were slower.
+ */
 #ifndef RB_CELLS_WARPS
 #define RB_CELLS_WARPS 4
 #endif
 
-/* the same for boxes; blocks of a multiprocessor, which leaves a thread 64 registers, and red boxes of a lane */
+/*
+ * Parameters for boxes: warps of a block; blocks per multiprocessor, which leaves each thread 64
+ * registers; red boxes per lane
+ */
 #define RB_BOXES_WARPS 4
 #define RB_BOXES_BLOCKS 8
 #define RB_BOXES_ROWS 2
 
-/* ---- blocks at once: as many as registers should let be ---- */
+/* ---- resident blocks: as many as the register file should allow ---- */
 
-/* of 256 threads: of 48 registers each (bounds.cu), where there is place for 1,280 threads, ... */
+/*
+ * Blocks of 256 threads with 48 registers each (bounds.cu), if the multiprocessor holds 1,280
+ * threads
+ */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define RB_BOUNDS_BLOCKS 4
 #else
 #define RB_BOUNDS_BLOCKS 5
 #endif
-/* ... and of 64 (scatter.cu) */
+/* Blocks of 256 threads with 64 registers each (scatter.cu) */
 #define RB_SCATTER_BLOCKS 4
 
-/* filters in double (filters.cu), of 128 threads: resident ones, which spill a little, and how many are launched */
+/*
+ * Filters in double (filters.cu), blocks of 128 threads: resident blocks, which spill a few
+ * registers, and launched blocks per multiprocessor
+ */
 #ifndef RB_FILTERS_RESIDENT
 #define RB_FILTERS_RESIDENT 4
 #endif
 #define RB_FILTERS_BLOCKS 8
 
-/* exact signs (exact.cu): 146 registers, which suffer no spilling */
+/* Blocks of exact signs (exact.cu): 146 registers, because spilling is too slow */
 #define RB_EXACT_BLOCKS 3
 
-/* words (words.cu): atomic operations, which want many threads */
+/* Blocks that count or mark parts (words.cu): atomic operations need many threads */
 #define RB_WORDS_BLOCKS 8
 
-/* ---- what is worth what ---- */
+/* ---- cost model and thresholds ---- */
 
 /*
- * Costs in box tests: of putting an object into a cell, and of looking at a cell.  Where boxes are
- * the answer a test costs the least; where a distance is asked for, what follows a test the most
- * (plan.cu).  An incidence is two random accesses to memory: a device with a smaller cache
- * wants fewer of them, and coarser cells.
+ * Costs of assigning an object to a cell and of visiting a cell, in units of box tests. A test is
+ * cheapest if boxes are the result, and most expensive, with the work that follows it, if a
+ * distance is given (plan.cu). An incidence costs two random memory accesses, so a device with a
+ * smaller cache needs fewer incidences and coarser cells.
  */
 #ifndef RB_COST_INCIDENCE
 #define RB_COST_INCIDENCE 60.0
@@ -81,43 +93,49 @@
 #endif
 
 /*
- * Red times blue in a cell that may deserve a grid of its own, and in all of those: a level costs
- * some twenty launches, in the time of which the device does so many tests (items.cu, level.cu).
+ * Red count times blue count above which a cell may get a grid of its own, and the minimum sum over
+ * all such cells: a level costs some twenty launches, in whose time the device does about that many
+ * tests (items.cu, level.cu).
  */
 #define RB_CROWDED ((rb_count) 1 << 20)
 #define RB_CROWD ((rb_count) 1 << 28)
 
 /*
- * So few objects at the top are planned, counted and filled without a word to the host: an answer
- * takes it some ten microseconds, and memory for the most that could be wanted is cheap (level.cu).
+ * Maximum number of objects at the top that are planned, counted and filled without waiting for the
+ * host. A reply of the host takes some ten microseconds, and memory for the worst case is
+ * affordable for so few objects (level.cu).
  */
 #define RB_FEW_OBJECTS ((rb_count) 1 << 21)
 
-/* tests of a small join, which gets room for all its pairs, and its exact signs at once (join.cu) */
+/*
+ * Maximum number of tests of a small join, which gets space for all its pairs and whose exact signs
+ * are launched at once (join.cu)
+ */
 #define RB_SMALL_JOIN ((rb_count) 32 << 20)
 
 /*
- * What a launch should find beyond its reservations, in pairs or bytes of records: as large as
- * is of use, for while one pool fills the other one travels (join.cu).
+ * Pool space of a launch beyond the reservations of its blocks, in pairs or in bytes of records. It
+ * is as large as it is useful, because one pool is filled while the other is transferred (join.cu).
  */
 #ifndef RB_POOL_PAIRS
 #define RB_POOL_PAIRS ((rb_count) 16 << 20)
 #endif
 #define RB_POOL_RECORDS ((rb_count) 64 << 20)
 
-/* work items that a block takes at once, at most, where room for them is small (join.cu) */
+/* Maximum number of work items that a block takes at once if their output is small (join.cu) */
 #define RB_ITEMS_AT_ONCE 8
 
 /*
- * Of the device: what stays in the pool of memory between two joins that follow each other, for
- * mapping memory is slow.  A join of a few thousand triangles has pools of more than a
+ * Fraction 1/n of the device's memory that stays in the memory pool between consecutive joins,
+ * because mapping memory is slow. A join of a few thousand triangles has pools of more than a
  * gigabyte (device.cu).
  */
 #define RB_KEPT_SHARE 8
 
 /*
- * Parts from which on devices share a join.  One takes some 1.5 nanoseconds a part, more where there are many
- * pairs; to share a join costs about a millisecond, and each device looks at all parts once (backend.cu).
+ * Minimum number of parts of a join that runs on several devices. A device takes some 1.5
+ * nanoseconds per part, more if there are many pairs; splitting a join costs about a millisecond,
+ * and each device reads all parts once (backend.cu).
  */
 #define RB_SHARE_PARTS 2000000
 

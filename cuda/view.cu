@@ -1,9 +1,10 @@
 /*
  * view.cu
- *	  A view (view.c) of a kept set is put together on the device.
+ *	  Builds a delta set (view.c) of a cached set on the device.
  *
- * The cuts and the few fresh rows come over; the kept rows are there (cache.cu).  A kernel copies
- * at the speed of the device's memory, which takes a third of a millisecond for half a gigabyte.
+ * Only the cuts and the few new rows are uploaded; the cached rows are already on the device
+ * (cache.cu). A kernel copies them at memory speed, which takes a third of a millisecond for half a
+ * gigabyte.
  */
 #include "rb_cuda.cuh"
 
@@ -66,7 +67,7 @@ rb_view_gather(rb_device_run *run, const rb_set *set, const double **coords)
 	gather<<<(unsigned) blocks, GATHER_THREADS, 0, run->queue->compute>>>(cuts, view->ncuts, kept,
 																		  fresh, to, n, width);
 	RB_LAUNCHED(run, "gather");
-	/* on the stream's own time: what comes after waits for it */
+	/* Memory is freed in stream order, so the kernel ends first. */
 	rb_device_free(run, (void **) &cuts);
 	rb_device_free(run, (void **) &fresh);
 	*coords = to;

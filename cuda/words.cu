@@ -1,17 +1,16 @@
 /*
  * words.cu
- *	  A count or a bit for each part, instead of pairs that cross the bus.
+ *	  Computes a count or a bit for each part, instead of pairs that cross the bus.
  *
- * The pairs of a launch lie in its pool when it ends, and memory of a device is read at a
- * hundred times the speed of the bus: so a kernel of its own goes over them there, and
- * those that find them stay what they are.  Boxes never become pairs on the device;
- * boxes.cu adds theirs itself.
+ * When a launch ends, its pairs lie in its pool, and device memory is read at a hundred times the
+ * speed of the bus. So a separate kernel processes them there, and the kernels that find the pairs
+ * need no change. Box joins never write pairs in this case; boxes.cu adds the counts itself.
  *
- * Bits are set after each step of the cascade, and the next one leaves out pairs of which
- * there is nothing left to learn (decide.cuh).
+ * Bits are set after each stage of the filter cascade, and the next stage skips pairs whose parts
+ * are already marked (decide.cuh).
  *
- * Words are those of parts; the sink knows their rows.  Counts are asked for only where
- * each row has one part: two parts of a row may meet the same other row.
+ * The words are indexed by part; the sink maps parts to rows. Counts are used only if each row has
+ * one part, because two parts of a row may meet the same other row.
  */
 #include "rb_cuda.cuh"
 
@@ -29,8 +28,8 @@ __launch_bounds__(THREADS)
 	{
 		if (steps++ % 64 == 0 && rb_peek(args.stop) != 0)
 			break;
-		rb_words_add(&args,
-					 rb_pair{pairs[i].red & RB_INDEX_MASK, pairs[i].blue}); /* told bits above */
+		/* Remove the payload bits. */
+		rb_words_add(&args, rb_pair{pairs[i].red & RB_INDEX_MASK, pairs[i].blue});
 	}
 }
 
