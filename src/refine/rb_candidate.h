@@ -1,14 +1,15 @@
 /*
  * rb_candidate.h
- *	  Entries of the work lists, and the candidates that they become in a round.
+ *	  Defines the entries of the work lists, and the candidates that they become in a round.
  *
- * An entry names what is to be split: a bad tetrahedron, a wall, a piece of a segment; by a cell that
- * has it.  It lasts from round to round, and is dropped when its cell is no more: what is still to be
- * done then is an entry of new cells.
+ * An entry describes what to split (a bad tetrahedron, a constrained face or a subsegment) by a
+ * cell that contains it. It stays in its list from round to round and is dropped once the cell no
+ * longer exists; work that remains then has entries of the new cells.
  *
- * A candidate is an entry with a point.  Of candidates that want the same cells the strongest gets them:
- * pieces before walls before tetrahedra, then the larger one, then by a hash, then the
- * earlier one; one word says all that, so that a maximum over words decides, whoever takes it.
+ * A candidate is an entry with a point. Of several candidates that need the same cell, the
+ * strongest gets it: subsegments precede constrained faces, which precede tetrahedra; then the
+ * larger one, then a hash, then the earlier one decides. All of this is encoded in one word, the
+ * key, so that a maximum over keys decides, in any order of evaluation.
  */
 #ifndef RB_CANDIDATE_H
 #define RB_CANDIDATE_H
@@ -22,13 +23,16 @@ typedef enum rb_what
 	RB_SPLIT_PIECE
 } rb_what;
 
-/* ---- entries: 64 bits ---- */
+/* ---- entries of 64 bits ---- */
 
 typedef uint64_t rb_entry64;
 
 #define RB_ENTRY_BLOCKED 6
 
-/* a hash of a cell's corners: an entry whose cell has another one means a cell that is no more */
+/*
+ * Returns a hash of a cell's corners. An entry whose hash differs from that of its cell refers to a
+ * cell that no longer exists.
+ */
 RB_HD uint32_t
 rb_cell_hash(const rb_cell *c)
 {
@@ -41,8 +45,10 @@ rb_cell_hash(const rb_cell *c)
 }
 
 /*
- * 30 bits of cell; 3 of corner or edge; 2 of what; 1: it is wanted for a point that is not there; 3: how often its
- * point was askew; 5: how often something was in the way; 1: it is wanted whatever the radii are; 19 of hash
+ * Packs an entry. From the lowest bit on it has 30 bits of cell, 3 of corner or edge, 2 of what to
+ * split, 1 that is set if a point outside the mesh requires the split, 3 that count misplaced
+ * points, 5 that count blocked attempts, 1 that is set if insertion radii do not matter, and 19 of
+ * hash.
  */
 RB_HD rb_entry64
 rb_entry_make(const rb_cells *m, uint32_t cell, uint32_t part, rb_what what, bool absent)
@@ -70,7 +76,10 @@ rb_entry_absent(rb_entry64 e)
 {
 	return (e >> 35 & 1) != 0;
 }
-/* because of a tetrahedron that is larger than it may be: small angles are no reason against that */
+/*
+ * Returns true if an oversized tetrahedron requires the split. Small input angles are no reason to
+ * refuse it.
+ */
 RB_HD bool
 rb_entry_needed(rb_entry64 e)
 {
@@ -91,7 +100,7 @@ rb_entry_blocked(rb_entry64 e)
 {
 	return (uint32_t) (e >> 39) & 31;
 }
-/* once more; only as long as it is below the most */
+/* Increment the number of misplaced points, or of blocked attempts, up to its maximum. */
 RB_HD rb_entry64
 rb_entry_more_askew(rb_entry64 e)
 {
@@ -114,36 +123,39 @@ rb_entry_alive(const rb_cells *m, rb_entry64 e)
 
 typedef enum rb_verdict
 {
-	RB_STALE,   /* the entry's cell is no more, or it needs nothing any more */
-	RB_READY,   /* it has a point */
-	RB_FITS,    /* and a cavity */
-	RB_OWNS,    /* all cells of which are its own */
-	RB_WINS,    /* and no stronger one is in the way: the point is inserted */
-	RB_LOST,    /* to a stronger one: again in a later round */
-	RB_BLOCKED, /* by something that is to be split first */
-	RB_ASKEW, /* rounding put the point where a facet would get a flat tetrahedron: another place */
-	RB_LARGE, /* the cavity is larger than there is room for: later, where there is more */
-	RB_KEPT,  /* never: *reason says why */
-	RB_OPEN   /* on a device: a sign that only GMP can tell */
+	RB_STALE,   /* The cell is gone, or no split is needed any more */
+	RB_READY,   /* A point was chosen */
+	RB_FITS,    /* The cavity is valid */
+	RB_OWNS,    /* It holds the claims on all cells of its cavity */
+	RB_WINS,    /* No stronger adjacent owner conflicts: insert the point */
+	RB_LOST,    /* A stronger candidate won: retry in a later round */
+	RB_BLOCKED, /* Something else must be split first */
+	/*
+	 * Rounding misplaced the point, so that a facet would get a flat tetrahedron: try another point
+	 */
+	RB_ASKEW,
+	RB_LARGE, /* The cavity outgrew the workspace: retry in a larger one */
+	RB_KEPT,  /* Never to be split; `reason` says why */
+	RB_OPEN   /* On a device: only GMP can decide a sign */
 } rb_verdict;
 
 typedef struct rb_candidate
 {
 	double at[3];
-	double raise; /* its radius will be at least this */
-	uint64_t key; /* 0: it has no point */
+	double raise; /* Minimum insertion radius of the new vertex */
+	uint64_t key; /* Priority, or 0 if there is no point */
 	rb_entry64 entry;
-	rb_entry64 first; /* RB_BLOCKED: what is to be split first */
-	uint64_t cavity;  /* where its list of cells begins */
+	rb_entry64 first; /* Entry to be split first (RB_BLOCKED) */
+	uint64_t cavity;  /* Position of its list of cells */
 	uint32_t ncells;
-	uint32_t nrim; /* faces around them: so many cells will be new */
+	uint32_t nrim; /* Boundary faces of the cavity, one for each new cell */
 	uint32_t verdict;
 	uint32_t reason; /* rb_bad_reason */
-	uint32_t vertex; /* the number that it gets */
-	uint32_t slots;  /* its first new cell, in the list of those of the round */
+	uint32_t vertex; /* Number of the new vertex */
+	uint32_t slots;  /* Index of its first new cell among those of the round */
 } rb_candidate;
 
-#define RB_KEY_INDEX UINT32_MAX /* the part of a key that is the candidate's number */
+#define RB_KEY_INDEX UINT32_MAX /* Part of a key that holds the candidate's index */
 
 RB_HD uint64_t
 rb_candidate_key(rb_what what, double measure, uint32_t hash, uint32_t index)
@@ -154,8 +166,8 @@ rb_candidate_key(rb_what what, double measure, uint32_t hash, uint32_t index)
 		uint64_t bits;
 	} u;
 
-	/* 11 bits of exponent and 9 of mantissa; a measure is not negative */
-	/* not all machines have the same NaN */
+	/* Take 11 bits of exponent and 9 of mantissa; a measure is never negative. */
+	/* Replace a NaN, whose bits differ between machines. */
 	u.x = measure == measure ? measure : INFINITY;
 	return (uint64_t) (what + 1) << 62 | (u.bits >> 43 & 0xfffff) << 42 |
 		   (uint64_t) (hash & 0x3ff) << 32 | (RB_KEY_INDEX - index);
@@ -169,13 +181,17 @@ rb_key_index(uint64_t key)
 /* ---- what a new cell needs ---- */
 
 /*
- * Bits of a fresh cell: 1 << e: the piece that is its edge e is encroached upon by a corner of it, 1 << (6 + i):
- * the wall that is its face i; 1 << 10: it is bad.
+ * Needs of a new cell, as bits: 1 << e if a corner of the cell encroaches upon the subsegment that
+ * is its edge e, 1 << (6 + i) if one encroaches upon the constrained face i, and 1 << 10 if the
+ * cell is bad
  */
 #define RB_NEED_WALL(i) (1u << (6 + (i)))
 #define RB_NEED_TET (1u << 10)
 
-/* the corner that lies deepest in the sphere around edge e; RB_NOWHERE: none does */
+/*
+ * Returns the corner that lies deepest in the protecting sphere of edge e, or RB_NOWHERE if none
+ * lies in it.
+ */
 RB_HD uint32_t
 rb_piece_encroached(const rb_cells *m, const rb_cell *c, uint32_t e)
 {
@@ -198,7 +214,7 @@ rb_piece_encroached(const rb_cells *m, const rb_cell *c, uint32_t e)
 	return deepest;
 }
 
-/* the sphere of wall i that nothing should be in */
+/* Returns the protecting sphere of constrained face i, which should contain no vertex. */
 RB_HD rb_ball
 rb_wall_ball(const rb_cells *m, const rb_cell *c, uint32_t i)
 {
@@ -210,7 +226,10 @@ rb_wall_ball(const rb_cells *m, const rb_cell *c, uint32_t i)
 	return ball;
 }
 
-/* does corner i lie in that sphere of the face opposite?  Those of the same facet do not count */
+/*
+ * Returns true if corner i lies in the protecting sphere of the opposite face. A vertex on the same
+ * facet does not count.
+ */
 RB_HD bool
 rb_wall_encroached(const rb_cells *m, const rb_cell *c, uint32_t i, const rb_ball *ball)
 {
@@ -256,9 +275,12 @@ rb_cell_needs(const rb_cells *m, rb_cell *c)
 	return needs;
 }
 
-/* ---- an entry becomes a candidate ---- */
+/* ---- building candidates ---- */
 
-/* +-1 and less, of a number and a hash: the way from a point that rounding made unfit to another one */
+/*
+ * Returns a signed offset that moves a point which rounding made unusable. It depends on a hash and
+ * on the number of tries: its magnitude is about 2^-28 at first and grows 16-fold with each try.
+ */
 RB_HD double
 rb_jitter(uint32_t tries, uint32_t hash, int which)
 {
@@ -274,7 +296,7 @@ rb_jitter(uint32_t tries, uint32_t hash, int which)
 	return size * ((hash & 0xffff) / 65536.0 * 0.5 + 0.5) * ((hash >> 16 & 1) != 0 ? 1 : -1);
 }
 
-/* above so many tries a point that is askew is taken, if the cavity around it can be filled */
+/* Number of tries after which a misplaced point is accepted if its cavity can be filled */
 #define RB_TRIES_ASKEW 5
 
 RB_HD void
@@ -290,7 +312,7 @@ rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, d
 	rb_shape shape;
 	int i;
 
-	/* first of all: by chance a ghost has the hash of a cell that is no more */
+	/* Check this first: a ghost may happen to have the hash of a deleted cell. */
 	if ((c->bits & RB_CELL_LISTED) == 0)
 	{
 		cand->verdict = RB_STALE;
@@ -306,8 +328,9 @@ rb_candidate_make_tet(const rb_cells *m, rb_candidate *cand, const rb_cell *c, d
 }
 
 /*
- * A wall is split because of a corner that encroaches upon it, on either side, if there is one; even where
- * a point that is not there was the reason to ask.
+ * Checks that a constrained face still has a reason to be split: a corner on either side that
+ * encroaches upon it, or a point outside the mesh. Even in the latter case, encroaching corners
+ * determine whether the split is allowed and the minimum insertion radius.
  */
 RB_HD void
 rb_candidate_wall_reason(const rb_cells *m, rb_candidate *cand, const rb_cell *c, uint32_t i,
@@ -363,7 +386,7 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 	uint32_t v[3];
 	int k;
 
-	/* first of all, as above */
+	/* Check this first: a ghost may happen to have the hash of a deleted cell. */
 	if ((c->bits & RB_CELL_WALL(i)) == 0 ||
 		(rb_entry_absent(cand->entry) && rb_entry_blocked(cand->entry) == 0 &&
 		 (c->bits & RB_CELL_KEPT_WALL(i)) != 0))
@@ -388,7 +411,7 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 		}
 	}
 	*measure = ball.radius2;
-	/* of a needle the centre is far away, and nowhere near its plane */
+	/* The circumcenter of a needle is far away, and not near its plane. */
 	if (!(ball.radius2 < 0x1p40 * rb_longest2(m, v)))
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
 	else if (rb_entry_absent(cand->entry) && !rb_wall_splits(m, v, rb_entry_needed(cand->entry)))
@@ -397,7 +420,10 @@ rb_candidate_make_wall(const rb_cells *m, rb_candidate *cand, const rb_cell *c, 
 		rb_candidate_wall_reason(m, cand, c, i, &ball);
 }
 
-/* of all cells around a piece, the corner deepest in its sphere; of equal ones that with the smaller number */
+/*
+ * Returns the vertex that lies deepest in the protecting sphere of a subsegment, among the corners
+ * of all cells around it; ties go to the smaller number. Returns RB_NOWHERE if none lies in it.
+ */
 RB_HD uint32_t
 rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
 {
@@ -408,7 +434,7 @@ rb_piece_deepest(const rb_cells *m, uint32_t cell, uint32_t e)
 
 	do
 	{
-		/* each corner of the ring is once the one where it goes on */
+		/* Each vertex of the ring is once the corner opposite to the exit face. */
 		uint32_t v = m->cells[ring.cell].v[ring.to];
 
 		if (v != RB_GHOST)
@@ -458,7 +484,10 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 		cand->verdict = RB_STALE;
 		return;
 	}
-	/* seen from either end it is the same place */
+	/*
+	 * Measure from the end with the smaller number, so that the point does not depend on the
+	 * direction.
+	 */
 	if (u > v)
 	{
 		const double *o = a;
@@ -474,7 +503,7 @@ rb_candidate_make_piece(const rb_cells *m, rb_candidate *cand, const rb_cell *c,
 		rb_candidate_kept(cand, RB_BAD_TOO_FINE);
 }
 
-/* candidate number `index`: its entry is there, the rest is made */
+/* Completes candidate number `index`, whose entry is set. */
 RB_HD void
 rb_candidate_make(const rb_cells *m, rb_candidate *cand, uint32_t index)
 {

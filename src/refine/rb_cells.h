@@ -1,19 +1,20 @@
 /*
  * rb_cells.h
- *	  A mesh as refinement works on it: cells of 64 bytes and sites of 32, for CPU and GPU alike.
+ *	  Stores a mesh for refinement as cells of 64 bytes and vertices ("sites") of 32 bytes, for CPU
+ *	  and GPU alike.
  *
- * A cell is a tetrahedron with everything that is known of it: corners, links as in rb_mesh.h (link i
- * leads across the face opposite to corner i and names the neighbour << 2 | the corner of it that lies
- * opposite), on which facet each of its faces is, which of its edges are on segments, its region.
- * One line of a cache holds it.
+ * A cell is a tetrahedron together with everything known about it: its corners; its links as in
+ * rb_mesh.h (link i crosses the face opposite to corner i and holds neighbor << 2 | the neighbor's
+ * corner opposite to that face); the facet of each of its faces; which of its edges are on
+ * segments; and its region. It fills one cache line.
  *
- * Every face that is on a facet is a wall: nothing is seen through it.  So is every face of
- * the boundary, whatever lies there; and behind it is a ghost, a cell with RB_GHOST for a
- * corner, so that around each edge there is one ring of cells, without a gap.  Where the boundary
- * touches itself along an edge, the ghosts there join what would be several rings; so they
- * are no place in space, only a way to go on.
+ * Every face on a facet is a constrained face ("wall"), which blocks visibility. Every face of the
+ * boundary is constrained, too, even if it is on no facet. Behind a boundary face lies a ghost
+ * cell, which has RB_GHOST as a corner, so that the cells around each edge form one closed ring.
+ * Where the boundary is non-manifold at an edge, ghost cells merge the rings around it. They
+ * support traversal only and have no geometric meaning.
  *
- * Nothing says which tetrahedra a site is of: all work begins with a cell.
+ * No vertex stores a tetrahedron that contains it: every operation starts from a cell.
  */
 #ifndef RB_CELLS_H
 #define RB_CELLS_H
@@ -21,83 +22,94 @@
 #include "core/base/rb_hd.h"
 #include "core/exact/rb_insphere.h"
 
-#define RB_GHOST (UINT32_MAX - 1) /* the corner at infinity, as in rb_mesh.h */
-#define RB_DEAD UINT32_MAX        /* first corner of a place without a cell */
-#define RB_NOWHERE UINT32_MAX     /* no cell, no face, no facet */
+#define RB_GHOST (UINT32_MAX - 1) /* Vertex at infinity, as in rb_mesh.h */
+#define RB_DEAD UINT32_MAX        /* First corner of a free slot */
+#define RB_NOWHERE UINT32_MAX     /* No cell, face or facet */
 #define RB_MAX_CELLS ((uint32_t) 1 << 30)
 
 typedef struct rb_cell
 {
 	uint32_t v[4];
 	uint32_t n[4];
-	uint32_t facet[4]; /* of each face that is a wall */
+	uint32_t facet[4]; /* Facet of each constrained face */
 	uint32_t bits;
-	uint32_t region; /* by its place in the list of regions */
-	uint64_t claim;  /* the strongest candidate that wants this cell (rb_candidate.h); 0: none */
+	uint32_t region; /* Index into the list of regions */
+	/* Key of the strongest candidate that claims the cell, or 0 if none does (rb_candidate.h) */
+	uint64_t claim;
 } rb_cell;
 
-/* face i is a wall; edge e is on a segment: edges are 01, 02, 03, 12, 13, 23 */
+/*
+ * Bits for face i being constrained, and for edge e being on a segment. Edges are 01, 02, 03, 12,
+ * 13, 23.
+ */
 #define RB_CELL_WALL(i) (1u << (i))
 #define RB_CELL_WALLS 0xfu
 #define RB_CELL_SEGMENT(e) (1u << (4 + (e)))
 #define RB_CELL_SEGMENTS 0x3f0u
-/* it is in a list of bad tetrahedra */
+/* The cell is in a list of bad tetrahedra */
 #define RB_CELL_LISTED (1u << 10)
-/* that wall, that piece of a segment cannot be split */
+/* The constrained face, or the subsegment, cannot be split */
 #define RB_CELL_KEPT_WALL(i) (1u << (11 + (i)))
 #define RB_CELL_KEPT_SEGMENT(e) (1u << (15 + (e)))
-/* it is bad, and left so: rb_bad_reason from there on, 0 is RB_BAD_INPUT */
+/*
+ * The cell is bad and stays so; its rb_bad_reason is stored from RB_CELL_REASON_SHIFT on, with 0
+ * for RB_BAD_INPUT
+ */
 #define RB_CELL_LEFT (1u << 21)
 #define RB_CELL_REASON_SHIFT 22
 #define RB_CELL_REASON (3u << RB_CELL_REASON_SHIFT)
-/* it has been looked at, and needs nothing */
+/* The cell was checked and needs no split */
 #define RB_CELL_FINE (1u << 24)
 
 typedef struct rb_site
 {
 	double at[3];
-	double radius; /* rb_rules.h; 0: of the input */
+	double radius; /* Insertion radius (rb_rules.h), or 0 for an input vertex */
 } rb_site;
 
-/* pointers of the host or of a device */
+/* A mesh whose pointers refer to host memory or to device memory */
 typedef struct rb_cells
 {
 	rb_cell *cells;
 	rb_site *sites;
-	uint8_t *kind;    /* rb_vertex_kind of each site; the hull's are on segments and facets here */
-	uint32_t *parent; /* the segment or facet it is on */
-	/* the input: ends of segments, and the corners of each facet, ascending */
+	/* rb_vertex_kind of each vertex; vertices on the hull count as on a segment or facet here */
+	uint8_t *kind;
+	uint32_t *parent; /* Segment or facet that the vertex is on */
+	/* Ends of the input segments, and the corners of each input facet in ascending order */
 	const uint32_t (*segments)[2];
-	const uint32_t *segment_order; /* by their ends: the smaller, then the larger one */
+	const uint32_t *segment_order; /* Segments ordered by smaller end, then larger end */
 	uint32_t nsegments;
 	const uint32_t *facet_start;
 	const uint32_t *facet_corners;
-	/* what is wanted (rb_rules.h) */
-	double ratio;  /* radius : shortest edge, squared; infinity */
-	double volume; /* infinity */
+	/* Quality bounds (rb_rules.h) */
+	double ratio;  /* Squared maximum of radius : shortest edge, or infinity */
+	double volume; /* Maximum volume, or infinity */
 	bool has_volumes;
-	const double *region_volume; /* by region */
+	const double *region_volume; /* Maximum volume by region, or NULL */
 	const struct rb_sizes *sizes;
 	bool keep_surface;
 } rb_cells;
 
-/* it will be looked at soon: a CPU fetches it meanwhile */
+/* Prefetches a cell that will be read soon; a no-op on the device */
 #ifdef __CUDA_ARCH__
 #define RB_SOON(p) ((void) 0)
 #else
 #define RB_SOON(p) __builtin_prefetch(p)
 #endif
 
-/* ---- names of corners, faces and edges ---- */
+/* ---- numbering of corners, faces and edges ---- */
 
-/* corner k of the face opposite to corner i: with corner i in front these are a positive tetrahedron */
+/*
+ * Returns corner k of the face opposite to corner i. Corner i followed by corners 0, 1 and 2 of
+ * this face is a positively oriented tetrahedron.
+ */
 RB_HD uint32_t
 rb_cell_face_corner(uint32_t i, uint32_t k)
 {
 	return 0x18342c39u >> (8 * i + 2 * k) & 3; /* 123, 032, 013, 021 */
 }
 
-/* the edge of corners i and j */
+/* Returns the edge between corners i and j. */
 RB_HD uint32_t
 rb_cell_edge(uint32_t i, uint32_t j)
 {
@@ -107,7 +119,7 @@ rb_cell_edge(uint32_t i, uint32_t j)
 	return low == 0 ? high - 1 : low + high;
 }
 
-/* its corners */
+/* Return the first and the second corner of edge e. */
 RB_HD uint32_t
 rb_cell_edge_from(uint32_t e)
 {
@@ -119,7 +131,7 @@ rb_cell_edge_to(uint32_t e)
 	return e < 3 ? e + 1 : e == 3 ? 2 : 3;
 }
 
-/* which corner v is, of a cell that has it */
+/* Returns the corner index of vertex v, which must be a corner of the cell. */
 RB_HD uint32_t
 rb_cell_corner(const rb_cell *c, uint32_t v)
 {
@@ -138,7 +150,7 @@ rb_site_at(const rb_cells *m, uint32_t v)
 	return m->sites[v].at;
 }
 
-/* a face from both of its sides has one name: the smaller one */
+/* Returns the canonical id of a face: the smaller of its two (cell << 2 | corner) values. */
 RB_HD uint32_t
 rb_face_name(const rb_cells *m, uint32_t face)
 {
@@ -147,17 +159,17 @@ rb_face_name(const rb_cells *m, uint32_t face)
 	return face < other ? face : other;
 }
 
-/* ---- the way around an edge ---- */
+/* ---- traversal around an edge ---- */
 
-/* a cell of the ring around edge ab, and by which face the ring goes on */
+/* A position in the ring of cells around edge ab, and the face through which the ring continues */
 typedef struct rb_ring
 {
-	uint32_t a, b; /* sites */
+	uint32_t a, b; /* Vertices */
 	uint32_t cell;
-	uint32_t to; /* the corner opposite to the face that is crossed next */
+	uint32_t to; /* Corner opposite to the face that is crossed next */
 } rb_ring;
 
-/* the ring around edge e of a cell, beginning with that cell */
+/* Starts a ring around edge e of a cell at that cell. */
 RB_HD rb_ring
 rb_ring_begin(const rb_cells *m, uint32_t cell, uint32_t e)
 {
@@ -167,12 +179,15 @@ rb_ring_begin(const rb_cells *m, uint32_t cell, uint32_t e)
 	r.a = c->v[rb_cell_edge_from(e)];
 	r.b = c->v[rb_cell_edge_to(e)];
 	r.cell = cell;
-	/* of the two corners that are not on the edge, the first */
+	/* Leave through the face opposite to the first corner that is not on the edge. */
 	r.to = e == 0 ? 2 : e <= 2 ? 1 : 0;
 	return r;
 }
 
-/* the same, where it is to go on by the face opposite to corner `to`, one of those not on the edge */
+/*
+ * Starts a ring around edge ab at `cell`, leaving through the face opposite to corner `to`, which
+ * must not be on the edge.
+ */
 RB_HD rb_ring
 rb_ring_at(uint32_t cell, uint32_t to, uint32_t a, uint32_t b)
 {
@@ -193,7 +208,10 @@ rb_ring_next(const rb_cells *m, rb_ring *r)
 	uint32_t from = face & 3;
 
 	r->cell = face >> 2;
-	/* the corners sum up to 6: neither on the edge, nor where the ring came from */
+	/*
+	 * The four corner indices sum to 6; take the one that is neither on the edge nor opposite to
+	 * the face just crossed.
+	 */
 	r->to = 6 - from - rb_cell_corner(c, r->a) - rb_cell_corner(c, r->b);
 }
 

@@ -1,7 +1,7 @@
 /*
  * rb_connect.h
- *	  A mesh that comes from elsewhere than rb_tetrahedralize: what follows from its rows is found
- *	  again, so that it can be refined.
+ *	  Reconstructs the connectivity of a mesh that was loaded from rows instead of built by
+ *	  rb_tetrahedralize, so that it can be refined.
  */
 #ifndef RB_CONNECT_H
 #define RB_CONNECT_H
@@ -14,9 +14,9 @@ extern "C"
 #endif
 
 /*
- * Makes neighbours and segment_facet; all else is there, corners are numbers of points, and numbers
- * of facets are below nfacets.  RB_OK; RB_BAD_PLC where more than two tetrahedra share a face;
- * RB_STOPPED; or a memory error: then both are NULL.
+ * Fills in neighbours and segment_facet. Everything else must be present; corners are point
+ * numbers, and facet numbers are below nfacets. Returns RB_OK, RB_BAD_PLC if more than two
+ * tetrahedra share a face, RB_STOPPED, or a memory error. On failure both arrays are NULL.
  */
 extern rb_status rb_tets_connect(rb_context *ctx, uint32_t nfacets, rb_tets *tets);
 

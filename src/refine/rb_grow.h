@@ -1,47 +1,51 @@
 /*
  * rb_grow.h
- *	  The cavity of a candidate: the cells whose spheres hold its point, as far as no wall is in
- *	  between; and whether the point may be inserted there.
+ *	  Grows the cavity of a candidate, and decides whether its point may be inserted.
  *
- * All signs are exact, and nothing is written but the candidate and its room.  So whatever is inserted
- * leaves the mesh constrained Delaunay, exactly: a cavity that the point does not see as a whole
- * is not made smaller until it does, which would leave faces that are not Delaunay; what is in
- * the way is split first.
+ * The cavity consists of the cells whose circumspheres contain the point, as far as no constrained
+ * face lies in between. All signs are exact, and only the candidate and its workspace are written.
+ * So after any insertion the mesh is exactly constrained Delaunay. A cavity that is not entirely
+ * visible from the point is not shrunk until it is, because that would leave faces that are not
+ * Delaunay; instead, what is in the way is split first.
  *
- * A point on a facet opens walls of it: those of the facet's own cavity, which is found first, from
- * wall to wall over edges that are no segments: a wall opens if the spheres on both of its sides hold
- * the point.  By rounding only one of them may; the wall would stay, with a flat tetrahedron on it.
- * Then the point is askew and another place near it is tried.
+ * A point on a facet opens constrained faces of this facet. They form the facet's own cavity, which
+ * is found first, from face to face across edges that are not on segments: a face opens if the
+ * circumspheres on both sides contain the point. Because of rounding only one of the two may
+ * contain it. The face would then stay, with a flat tetrahedron on it, so the point counts as
+ * misplaced and another point near it is tried.
  *
- * Bowyer and Watson's algorithm with walls; the order of cells is that of a breadth-first search,
- * for numbers of new cells depend on it.
+ * This is the algorithm of Bowyer and Watson with constrained faces. The cells are in breadth-first
+ * order, which determines the numbers of the new cells.
  */
 #ifndef RB_GROW_H
 #define RB_GROW_H
 
 #include "refine/rb_candidate.h"
 
-/* how many cells and walls most cavities have at most; what has more is for a larger room */
+/* Capacity that suffices for most cavities; larger ones need a larger workspace */
 #define RB_ROOM_CELLS 128
 #define RB_ROOM_WALLS 24
-/* a walk to a point is never so long */
+/* Maximum steps of a walk to a point, never reached in practice */
 #define RB_WALK_STEPS 100000
 
-/* a candidate's scratch */
+/* The workspace of a candidate */
 typedef struct rb_room
 {
 	uint32_t *cells;
-	uint8_t *
-		rims; /* of each cell: 1 << i: beyond face i the cavity ends; before: it came in by that one */
-	uint32_t *walls; /* that open, by their names */
-	uint32_t *table; /* hash table of cells, twice as many, all RB_NOWHERE; NULL: of a small room */
+	uint8_t *rims;   /* Bits of each cell: faces where the cavity ends */
+	uint32_t *walls; /* Constrained faces that open, by canonical id */
+	/*
+	 * Hash table of cells with 2 * cells_cap entries, initially RB_NOWHERE; NULL for a small
+	 * workspace
+	 */
+	uint32_t *table;
 	uint32_t cells_cap;
 	uint32_t walls_cap;
-	/* while growing */
+	/* State while the cavity grows */
 	uint32_t n;
 	uint32_t nwalls;
-	uint32_t nfirst;  /* walls that hold the point itself: their facets do */
-	uint64_t seen[2]; /* a filter in front of the search */
+	uint32_t nfirst;  /* Leading constrained faces that contain the point itself */
+	uint64_t seen[2]; /* Bloom filter in front of the linear search */
 } rb_room;
 
 RB_HD uint32_t
@@ -73,7 +77,7 @@ rb_room_has(const rb_room *room, uint32_t cell)
 	return false;
 }
 
-/* the number of a cell that it has */
+/* Returns the index of a cell that is in the workspace. */
 RB_HD uint32_t
 rb_room_find(const rb_room *room, uint32_t cell)
 {
@@ -92,7 +96,10 @@ rb_room_find(const rb_room *room, uint32_t cell)
 	return i;
 }
 
-/* RB_READY; or why not */
+/*
+ * Appends a cell. Returns RB_READY, RB_LOST if a stronger candidate claims it, or RB_LARGE if the
+ * workspace is full.
+ */
 RB_HD rb_verdict
 rb_room_add(const rb_cells *m, rb_room *room, const rb_candidate *cand, uint32_t cell)
 {
@@ -121,7 +128,7 @@ rb_room_add(const rb_cells *m, rb_room *room, const rb_candidate *cand, uint32_t
 	return RB_READY;
 }
 
-/* after use: its table is empty again */
+/* Empties the hash table after use. */
 RB_HD void
 rb_room_clear(rb_room *room)
 {
@@ -130,7 +137,9 @@ rb_room_clear(rb_room *room)
 	if (room->table != NULL)
 		for (k = room->n; k-- > 0;)
 		{
-			/* backwards, for what came later lies behind */
+			/*
+			 * Remove in reverse order, since a later entry lies further along its probe sequence.
+			 */
 			i = rb_room_hash(room->cells[k]) & mask;
 			while (room->table[i] != k)
 				i = (i + 1) & mask;
@@ -158,7 +167,7 @@ rb_room_open(rb_room *room, uint32_t wall)
 	return RB_READY;
 }
 
-/* does the point lie on this facet, because it is on a wall of it? */
+/* Returns true if the point lies on a facet because it is on one of its constrained faces. */
 RB_HD bool
 rb_room_on_facet(const rb_cells *m, const rb_room *room, uint32_t facet)
 {
@@ -173,8 +182,9 @@ rb_room_on_facet(const rb_cells *m, const rb_room *room, uint32_t facet)
 /* ---- signs ---- */
 
 /*
- * Does the sphere of this cell, no ghost, hold the point?  1, 0, RB_UNSURE.  A point that is not there
- * yet has the largest number, and so lies outside of a sphere that it is on.
+ * Returns 1 if the circumsphere of a cell that is no ghost contains the point, 0 if not, or
+ * RB_UNSURE. A point that is not in the mesh yet has the largest number, so it counts as outside a
+ * sphere that it lies on.
  */
 RB_HD int
 rb_cell_holds(const rb_cells *m, rb_exact_env *env, uint32_t cell, const double *at)
@@ -186,7 +196,10 @@ rb_cell_holds(const rb_cells *m, rb_exact_env *env, uint32_t cell, const double 
 	return sign == RB_UNSURE ? sign : sign > 0;
 }
 
-/* the same; of what is in the room, or a ghost: it does */
+/*
+ * Returns 1 if a cell is a ghost, is in the workspace or has a circumsphere that contains the
+ * point, 0 if not, or RB_UNSURE.
+ */
 RB_HD int
 rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_room *room, uint32_t cell,
 			  const double *at)
@@ -196,9 +209,9 @@ rb_room_holds(const rb_cells *m, rb_exact_env *env, const rb_room *room, uint32_
 	return rb_cell_holds(m, env, cell, at);
 }
 
-/* ---- the steps ---- */
+/* ---- steps ---- */
 
-/* rounding has put the point where it is of no use: another place; or none */
+/* Requests another point after rounding misplaced this one, or gives up if no tries are left. */
 RB_HD rb_verdict
 rb_grow_askew(rb_candidate *cand)
 {
@@ -208,7 +221,7 @@ rb_grow_askew(rb_candidate *cand)
 	return RB_KEPT;
 }
 
-/* the cells around what is split; and the walls that it is on */
+/* Adds the cells around what is split, and opens the constrained faces that the point is on. */
 RB_HD rb_verdict
 rb_grow_seeds(const rb_cells *m, const rb_candidate *cand, rb_room *room)
 {
@@ -240,7 +253,7 @@ rb_grow_seeds(const rb_cells *m, const rb_candidate *cand, rb_room *room)
 	return verdict;
 }
 
-/* all of them have to hold the point: does cell number k? */
+/* Checks that the circumsphere of cell k, one of those around what is split, contains the point. */
 RB_HD rb_verdict
 rb_grow_seed(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
 			 uint32_t k)
@@ -264,7 +277,10 @@ rb_grow_begin(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 	return verdict;
 }
 
-/* the wall of the same facet beyond one edge of an open one, and the cells on its sides; RB_NOWHERE: none */
+/*
+ * Returns the constrained face of the same facet beyond edge k of an open one, and the cells on its
+ * two sides. Returns RB_NOWHERE if there is none.
+ */
 RB_HD uint32_t
 rb_grow_beyond(const rb_cells *m, uint32_t wall, uint32_t k, uint32_t *side)
 {
@@ -285,7 +301,10 @@ rb_grow_beyond(const rb_cells *m, uint32_t wall, uint32_t k, uint32_t *side)
 	return rb_face_name(m, ring.cell << 2 | ring.to);
 }
 
-/* it opens, if the spheres on both of its sides hold the point: 1, 0, RB_UNSURE */
+/*
+ * Returns 1 if the circumspheres on both sides of a constrained face contain the point, so that it
+ * opens, 0 if not, or RB_UNSURE.
+ */
 RB_HD int
 rb_grow_opens(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_room *room,
 			  const uint32_t *side)
@@ -308,7 +327,9 @@ rb_grow_open(const rb_cells *m, const rb_candidate *cand, rb_room *room, uint32_
 	return verdict;
 }
 
-/* the wall beyond one edge of an open one, which may open, too */
+/*
+ * Opens the constrained face beyond edge k of an open one if both of its sides contain the point.
+ */
 RB_HD rb_verdict
 rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room, uint32_t wall,
 			 uint32_t k)
@@ -324,7 +345,10 @@ rb_grow_wall(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *
 	return rb_grow_open(m, cand, room, beyond, side);
 }
 
-/* from cell to cell, as far as spheres hold the point and no wall is in between */
+/*
+ * Adds cells from neighbor to neighbor, as long as their circumspheres contain the point and no
+ * constrained face lies in between.
+ */
 RB_HD rb_verdict
 rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room *room)
 {
@@ -349,7 +373,7 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 			}
 			else if (!rb_room_has(room, beyond))
 			{
-				/* ghosts come with their walls only */
+				/* A ghost joins only together with its boundary face. */
 				int holds = ghost ? 0 : rb_cell_holds(m, env, beyond, cand->at);
 
 				if (holds == 1)
@@ -372,7 +396,9 @@ rb_grow_cells(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_room 
 	return RB_READY;
 }
 
-/* would the piece of a segment that is edge e of cell number k be inside of the cavity, and vanish? */
+/*
+ * Returns true if the subsegment that is edge e of cell k would lie inside the cavity and vanish.
+ */
 RB_HD bool
 rb_grow_swallows(const rb_cells *m, const rb_room *room, uint32_t k, uint32_t e)
 {
@@ -389,12 +415,12 @@ rb_grow_swallows(const rb_cells *m, const rb_room *room, uint32_t k, uint32_t e)
 	return true;
 }
 
-/* what is in the way, and could be split; pieces before walls */
+/* What is in the way and could be split; subsegments take precedence */
 typedef struct rb_obstacle
 {
 	bool any;
-	bool needed;      /* it is to be split whatever the radii are */
-	rb_entry64 piece; /* 0: none */
+	bool needed;      /* Split regardless of insertion radii */
+	rb_entry64 piece; /* 0 if none */
 	rb_entry64 wall;
 } rb_obstacle;
 
@@ -423,8 +449,9 @@ rb_grow_wall_in_way(const rb_cells *m, uint32_t cell, uint32_t i, rb_obstacle *o
 }
 
 /*
- * Pieces and walls that the point encroaches upon, or that would vanish.  Where the surface is kept as it is,
- * only what would vanish counts: to encroach does no harm, for nothing is split because of it.
+ * Collects the subsegments and constrained faces of cell k that the point encroaches upon, or that
+ * would vanish. With keep_surface, only those that would vanish count: encroachment does no harm
+ * then, since it causes no split.
  */
 RB_HD void
 rb_grow_encroaches_at(const rb_cells *m, const rb_candidate *cand, const rb_room *room, uint32_t k,
@@ -478,10 +505,14 @@ rb_grow_encroaches(const rb_cells *m, const rb_candidate *cand, const rb_room *r
 }
 
 /*
- * A face of the rim and the next one around edge xy of it: both become tetrahedra, and neither's sphere may hold
- * the other's corner.  That follows from what is in the cavity, but for two cases: the face is a wall, and
- * four corners of its facet lie nearly on a circle, so that rounding decides; or the edge is on a segment, and a
- * wall that ends there, outside of the cavity, has hidden the two from each other so far.
+ * Tests the Delaunay condition between two adjacent new tetrahedra: that of boundary face i of cell
+ * k, and that of the next boundary face around edge xy. Returns 1 if it is violated, 0 if it holds,
+ * or RB_UNSURE.
+ *
+ * The condition follows from the choice of the cavity except in two cases. Either the face is
+ * constrained and four corners of its facet are nearly cocircular, so that rounding decides; or the
+ * edge is on a segment, and a constrained face that ends there outside the cavity has hidden the
+ * two from each other so far.
  */
 RB_HD int
 rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_room *room,
@@ -498,7 +529,7 @@ rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, co
 	while ((room->rims[k] & 1u << ring.to) == 0)
 	{
 		if ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) != 0)
-			return 0; /* it was open, and is one between the two again */
+			return 0; /* It becomes an open constrained face between the two */
 		rb_ring_next(m, &ring);
 		k = rb_room_find(room, ring.cell);
 	}
@@ -519,9 +550,10 @@ rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, co
 }
 
 /*
- * Behind an open wall of the boundary there is no space in which the point could be seen from; so each
- * edge around what opens of the facet is looked at: the point has to lie on the wall's side of it, as
- * seen from a point above the wall.
+ * Returns 1 if the point is on the inner side of an edge that bounds the opened part of a boundary
+ * facet, 0 if not, or RB_UNSURE. There is no space behind an open boundary face from which
+ * visibility could be tested. So each edge around the opened part is tested instead: seen from a
+ * point above the face, the point must be on the same side of the edge as the face.
  */
 RB_HD int
 rb_grow_within(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, const rb_cell *ghost,
@@ -575,7 +607,7 @@ rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, uin
 				return RB_OPEN;
 			if (within)
 				continue;
-			/* the two corners besides: numbers of all four sum up to 6 */
+			/* Find the other two corners; the four indices sum to 6. */
 			a = g != 0 && i != 0 ? 0 : g != 1 && i != 1 ? 1 : 2;
 			e = rb_cell_edge(a, 6 - a - g - i);
 			if ((c->bits & RB_CELL_SEGMENT(e)) == 0)
@@ -586,9 +618,11 @@ rb_grow_sees_ghost(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, uin
 }
 
 /*
- * Would a wall become one of three points of a segment?  A wall opens that ends on the piece beside the one that is
- * split, for the point is off their line by rounding, and what is beside the wall is so flat that its sphere has it
- * nevertheless.  All facets that end there would have that triangle.
+ * Returns true if a constrained face would become a triangle of three points of one segment. This
+ * happens if a constrained face opens that ends on a subsegment next to the one being split:
+ * rounding puts the point off the common line, and the tetrahedron at the face is so flat that its
+ * circumsphere contains the point nevertheless. Every facet that ends there would get this
+ * triangle.
  */
 RB_HD bool
 rb_grow_straight(const rb_cells *m, const rb_candidate *cand, const rb_cell *c, uint32_t rims)
@@ -617,7 +651,9 @@ rb_grow_straight(const rb_cells *m, const rb_candidate *cand, const rb_cell *c, 
 	return false;
 }
 
-/* does the point see the faces around the cavity that cell number k has, from inside? */
+/*
+ * Tests whether the boundary faces of the cavity at cell k are visible from the point, from inside.
+ */
 RB_HD rb_verdict
 rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_room *room,
 				uint32_t k, rb_obstacle *o)
@@ -651,7 +687,10 @@ rb_grow_sees_at(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const 
 	return RB_READY;
 }
 
-/* and do they become tetrahedra that bear each other? */
+/*
+ * Tests whether the new tetrahedra of the boundary faces at cell k satisfy the Delaunay condition
+ * with their neighbors.
+ */
 RB_HD rb_verdict
 rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand,
 				 const rb_room *room, uint32_t k, rb_obstacle *o)
@@ -669,7 +708,7 @@ rb_grow_folds_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand,
 			bool segment = (c->bits & RB_CELL_SEGMENT(e)) != 0;
 			int folds;
 
-			/* at a segment the next face would ask the same, from its side */
+			/* At a segment, the adjacent face would repeat this test from its side. */
 			if (segment ? c->v[x] > c->v[y] : (c->bits & RB_CELL_WALL(i)) == 0)
 				continue;
 			folds = rb_grow_folds(m, env, cand, room, k, i, j);
@@ -700,8 +739,9 @@ rb_grow_sees(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, const rb_
 }
 
 /*
- * The candidate's verdict, out of what is in its way.  Where nothing of that may be split there is no use in waiting:
- * of a thousand that were tried again, one had a way by then.  Pieces wait even so: they may be split together.
+ * Sets the candidate's verdict from what is in its way. If nothing of that may be split, waiting is
+ * pointless: in practice one in a thousand such candidates succeeded later. Subsegments wait
+ * nevertheless, because joint insertion may split them.
  */
 RB_HD rb_verdict
 rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
@@ -715,9 +755,10 @@ rb_grow_blocked(const rb_cells *m, rb_candidate *cand, const rb_obstacle *o)
 }
 
 /*
- * From a bad tetrahedron to its centre, from cell to cell: all of them hold it, for every step across a
- * Delaunay face towards a point brings that deeper into spheres; so the walk ends.  A wall on the way
- * is encroached upon, and is to be split first.
+ * Walks from a bad tetrahedron to its circumcenter, from cell to cell. The circumsphere of every
+ * cell on the way contains it, because each step across a Delaunay face toward a point moves that
+ * point deeper into the spheres; so the walk terminates. A constrained face on the way is
+ * encroached upon and must be split first.
  */
 RB_HD rb_verdict
 rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstacle *o)
@@ -756,7 +797,10 @@ rb_grow_walk(const rb_cells *m, rb_exact_env *env, rb_candidate *cand, rb_obstac
 	return RB_KEPT;
 }
 
-/* is there no use in growing, for a stronger candidate has this very cell, or one next to it that is wanted, too? */
+/*
+ * Returns RB_LOST if growing is pointless, because a stronger candidate claims the cell of the
+ * entry or an adjacent cell that the cavity would contain.
+ */
 RB_HD rb_verdict
 rb_grow_look(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand)
 {

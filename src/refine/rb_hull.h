@@ -1,6 +1,7 @@
 /*
  * rb_hull.h
- *	  The hull, where points lie in one plane up to rounding: what hull.c and peel.c share.
+ *	  Declares what hull.c and peel.c share to treat hull points that lie in one plane up to
+ *	  rounding.
  */
 #ifndef RB_HULL_H
 #define RB_HULL_H
@@ -10,42 +11,46 @@
 
 typedef struct rb_plane
 {
-	double normal[3]; /* those of its faces together: as long as their area is large, twice */
-	double middle[3]; /* a point of it */
+	double normal[3]; /* Sum of the normals of its faces; its length is twice the area */
+	double middle[3]; /* A point of the plane */
 } rb_plane;
 
-/* a surface, and the planes it consists of */
+/* A surface and the planes it consists of */
 typedef struct rb_surface
 {
 	rb_context *ctx;
 	const double *points;
-	size_t stride; /* from one point to the next */
-	double
-		rounds; /* what is between a point and a plane that it is meant to be on, at most; above 0 */
+	size_t stride; /* Doubles from one point to the next */
+	double rounds; /* Maximum distance of a point from a plane that it counts as on; above 0 */
 	uint32_t (*faces)[3];
-	uint32_t (*beside)
-		[3]; /* the face across the edge opposite to that corner; RB_NONE: not to be looked at */
+	uint32_t (*beside)[3]; /* Face beyond the edge opposite to that corner, or RB_NONE */
 	size_t faces_cap, beside_cap;
 	uint32_t n;
-	uint32_t *of; /* the plane of each face */
+	uint32_t *of; /* Plane of each face */
 	rb_plane *planes;
 	size_t planes_cap;
 	uint32_t nplanes;
-	/* while one grows */
+	/* State while a plane grows */
 	uint32_t *order;
 	uint32_t *members;
 	uint32_t nmembers;
 	const double *origin;
-	double middle[3]; /* from the origin, times weight */
+	double middle[3]; /* Weighted sum of the centroids of the members, relative to origin */
 	double weight;
 } rb_surface;
 
-/* hull.c: room for so many faces; and their planes, when they are there and what is beside them */
+/*
+ * Implemented in hull.c. rb_surface_reserve allocates room for n faces; rb_surface_planes finds the
+ * planes once `faces` and `beside` are filled.
+ */
 extern rb_status rb_surface_reserve(rb_surface *s, size_t n);
 extern rb_status rb_surface_planes(rb_surface *s);
 extern void rb_surface_free(rb_surface *s);
 
-/* up to rounding; nothing is on one whose faces have no area */
+/*
+ * Returns true if a point lies on a plane up to rounding; no point lies on a plane whose faces have
+ * no area.
+ */
 static inline bool
 rb_on_plane(const rb_plane *p, double rounds, const double *at)
 {

@@ -1,14 +1,15 @@
 /*
  * rb_measure.h
- *	  Lengths, spheres and the points at which something is split: in doubles.
+ *	  Computes lengths, spheres and split points in doubles.
  *
- * None of this decides what is a valid mesh, only which points are added to it; so rounding is allowed,
- * but all machines have to round the same.  There is nothing here but + - * / and square roots of
+ * Nothing here decides whether a mesh is valid, only which points are added to it. So rounding is
+ * allowed, but all machines must round alike: the code uses only + - * / and square roots of
  * doubles, without contraction.
  *
- * Where a tetrahedron is so flat that its volume is less than what rounding does to it, its sphere would be any: four
- * corners of a polygon on a circle, which rounding keeps from lying in one plane, have a sphere like all others
- * there.  So it is measured with twice as many digits, that what is called bad is so.
+ * If a tetrahedron is so flat that its volume is below the rounding error, plain doubles would give
+ * it an arbitrary circumsphere. An example is four corners of a regular polygon, which rounding
+ * keeps from being coplanar: their sphere looks like all the others there. So such a tetrahedron is
+ * measured with twice as many digits, and what is called bad is bad.
  */
 #ifndef RB_MEASURE_H
 #define RB_MEASURE_H
@@ -24,18 +25,24 @@ rb_distance2(const double *a, const double *b)
 }
 
 /*
- * Of the smallest sphere around a piece or a wall, that much of its radius' square is the one that nothing should be
- * in.  Less than 1, for what is hardly inside does no harm, but each split calls for others, at the corners of the
- * segment and across the angles of the facet; and the foot of a perpendicular, which is where pieces are split, lies on
- * the spheres around the edges from both of its ends, and rounding would decide.
+ * Squared radius of the protecting sphere of a subsegment or constrained face, relative to that of
+ * its smallest enclosing sphere. No vertex should lie in the protecting sphere.
  *
- * What is not kept out may be that near to the middle, where a point comes when a bad tetrahedron's centre is beyond: an
- * edge of sqrt(this) of the radius, because of one that is the radius : the ratio at most.  So with less than 1 / ratio^2
- * edges might become shorter and shorter, and points without end; with a half not for ratios of 1.41 and more.
+ * The factor is less than 1, because a vertex just inside the enclosing sphere does no harm, while
+ * each split triggers others at the ends of the segment and across the angles of the facet.
+ * Besides, subsegments are split at the foot of a perpendicular, which lies exactly on the
+ * enclosing spheres of the edges from both of its ends, so that rounding would decide.
+ *
+ * A vertex that is not kept out may be as near to the center as sqrt(RB_SPHERE_KEPT) times the
+ * radius. The center is where a point is inserted if the circumcenter of a bad tetrahedron lies
+ * beyond. The new edge is then as short as sqrt(RB_SPHERE_KEPT) times the radius, and it was
+ * triggered by an edge of length at most radius / ratio. So if the factor were below 1 / ratio^2,
+ * edges could become shorter and shorter without end. With 0.5 this cannot happen for ratios of at
+ * least 1.42.
  */
 #define RB_SPHERE_KEPT 0.5
 
-/* below 0: p lies in that sphere around ab */
+/* Returns a negative number if p lies in the protecting sphere of ab. */
 RB_HD double
 rb_diameter_dot(const double *a, const double *b, const double *p)
 {
@@ -50,8 +57,9 @@ typedef struct rb_ball
 } rb_ball;
 
 /*
- * With the edges u, v, w from d: six times the volume is u . (v x w), with a sign, and the centre of the sphere lies by
- * (|u|^2 v x w + |v|^2 w x u + |w|^2 u x v) / 2 u . (v x w) from d.
+ * Volume and circumcenter of a tetrahedron. With the edges u, v, w from d, six times the signed
+ * volume is u . (v x w), and the circumcenter is d + m / (2 u . (v x w)) with m = |u|^2 v x w +
+ * |v|^2 w x u + |w|^2 u x v.
  */
 typedef struct rb_spans
 {
@@ -59,7 +67,10 @@ typedef struct rb_spans
 	double m[3];
 } rb_spans;
 
-/* with 106 bits: the square of what |u| |v| |w| is rounded by */
+/*
+ * Computes the same values in double-double arithmetic of 106 bits, with an error that relative to
+ * |u| |v| |w| is about the square of that in doubles.
+ */
 RB_HD_CALL rb_spans
 rb_spans_fine(const double *a, const double *b, const double *c, const double *d)
 {
@@ -90,7 +101,10 @@ rb_spans_fine(const double *a, const double *b, const double *c, const double *d
 	return s;
 }
 
-/* of |u|^2 |v|^2 |w|^2: whose square is less, of that 33 bits are left at least */
+/*
+ * Bound on volume6^2 : |u|^2 |v|^2 |w|^2, below which double-double arithmetic is used. Above it,
+ * doubles leave at least 33 correct bits.
+ */
 #define RB_SPANS_FLAT 0x1p-40
 
 RB_HD rb_spans
@@ -120,7 +134,7 @@ rb_spans_of(const double *a, const double *b, const double *c, const double *d)
 	return s;
 }
 
-/* through four points; its radius is infinite or NaN where they lie in one plane */
+/* Returns the sphere through four points. Its radius is infinite or NaN if they are coplanar. */
 RB_HD rb_ball
 rb_ball_of_tet(const double *a, const double *b, const double *c, const double *d)
 {
@@ -136,7 +150,7 @@ rb_ball_of_tet(const double *a, const double *b, const double *c, const double *
 	return ball;
 }
 
-/* six times the volume */
+/* Returns six times the volume. */
 RB_HD double
 rb_volume6(const double *a, const double *b, const double *c, const double *d)
 {
@@ -147,7 +161,7 @@ rb_volume6(const double *a, const double *b, const double *c, const double *d)
 	return fabs(ux * (vy * wz - vz * wy) + uy * (vz * wx - vx * wz) + uz * (vx * wy - vy * wx));
 }
 
-/* the smallest one through three points: its centre is that of their circle */
+/* Returns the smallest sphere through three points, whose center is that of their circumcircle. */
 RB_HD rb_ball
 rb_ball_of_triangle(const double *a, const double *b, const double *c)
 {
@@ -171,7 +185,7 @@ rb_ball_of_triangle(const double *a, const double *b, const double *c)
 	return ball;
 }
 
-/* how far along ab, of 0 to 1, is what lies next to p */
+/* Returns the position of the projection of p on ab, as a fraction from a (0) to b (1). */
 RB_HD double
 rb_projection(const double *a, const double *b, const double *p)
 {

@@ -1,26 +1,27 @@
 /*
  * rb_round.h
- *	  One round, in steps: what each does for one candidate or cell.  CPU and GPU run the same lines,
- *	  for all candidates before the next step begins.
+ *	  Implements the steps of one round, each for one candidate or cell. CPU and GPU run the same
+ *	  code, and each step finishes for all candidates before the next one begins.
  *
- *		make		an entry becomes a candidate with a point, and claims the cells that it begins with
- *		grow		its cavity; it gives up where a stronger one begins
- *		claim		all its cells
- *		own			has it got them all?
- *		beside		is a stronger owner beside it in the way?
- *		decide		it wins or not
- *		release		claims of those who did not are taken back, what cannot be split is marked
- *		star		new cells of those who did
- *		link		they and what is around them
- *		finish		old cells go
- *		needs		what is to be split of the new cells
+ *	make		turns an entry into a candidate with a point, and claims the cells it starts with
+ *	grow		grows the cavity; gives up where a stronger candidate starts
+ *	claim		claims all cells of the cavity
+ *	own			checks whether the candidate holds the claims on all of them
+ *	beside		checks whether a stronger adjacent owner conflicts
+ *	decide		settles whether the candidate wins
+ *	release		releases the claims of losers, and marks what cannot be split
+ *	star		builds the new cells of winners
+ *	link		links them with their surroundings
+ *	finish		deletes the old cells
+ *	needs		finds what has to be split in the new cells
  *
- * Between decide and star winners are numbered, in their order: that gives vertices and cells their
- * numbers.  So everything follows from the lists of entries, whose order follows from the same.
+ * Between decide and star, winners are numbered in the order of the candidates, which determines
+ * the numbers of vertices and cells. So the whole result depends only on the lists of entries, and
+ * their order depends only on these numbers.
  *
- * After Z. Chen, T.-S. Tan: Computing Three-dimensional Constrained Delaunay Refinement Using the GPU,
- * 2019; but every sign is exact, a cavity is one thread's work instead of that of many launches,
- * and winners do not depend on who comes first.
+ * After Z. Chen, T.-S. Tan: Computing Three-dimensional Constrained Delaunay Refinement Using the
+ * GPU, 2019. Unlike there, every sign is exact, one thread grows a whole cavity in place of many
+ * launches, and the winners do not depend on timing.
  */
 #ifndef RB_ROUND_H
 #define RB_ROUND_H
@@ -28,23 +29,37 @@
 #include "core/base/rb_atomic.h"
 #include "refine/rb_star.h"
 
-/* at most so many candidates in a round */
+/* Maximum number of candidates in a round */
 #define RB_ROUND_CANDIDATES (1u << 17)
-/* of a list of tetrahedra every so many-th is taken, as long as that are not too few */
+/*
+ * Subsampling of the list of tetrahedra. A round takes every RB_ROUND_STEP-th entry; the step is
+ * smaller if the list has fewer than RB_ROUND_LEAST entries per unit of the step. It looks at no
+ * more than RB_ROUND_WINDOW entries per candidate, at the end of the list. RB_ROUND_FEWEST is the
+ * lower limit of the adaptive number of candidates.
+ */
 #define RB_ROUND_STEP 16u
 #define RB_ROUND_WINDOW 256u
 #define RB_ROUND_LEAST 1024u
 #define RB_ROUND_FEWEST 128u
-/* of those with more than RB_ROOM_CELLS, so many, the first ones; others lose */
+/*
+ * Large cavities: the maximum number per round that are grown beyond RB_ROOM_CELLS (other such
+ * candidates lose), and the capacity of their workspaces
+ */
 #define RB_ROUND_LARGE 2048u
 #define RB_ROOM_CELLS_LARGE (1u << 12)
 #define RB_ROOM_WALLS_LARGE (1u << 10)
-/* and of those with more than that; a cavity that is still larger is not filled */
+/*
+ * Huge cavities: the maximum number per round that are grown beyond RB_ROOM_CELLS_LARGE, and the
+ * capacity of their workspace. A cavity that is larger still is never filled.
+ */
 #define RB_ROUND_HUGE 4u
 #define RB_ROOM_CELLS_HUGE (1u << 20)
 #define RB_ROOM_WALLS_HUGE (1u << 16)
 
-/* of so many in the list those at its end are looked at: few are taken, and most of a long one is of no use any more */
+/*
+ * Returns how many of the n entries, at the end of the list, a round looks at. A round takes few of
+ * them, and most entries of a long list are obsolete.
+ */
 RB_HD size_t
 rb_round_window(size_t n, uint32_t most)
 {
@@ -61,9 +76,10 @@ rb_round_step(size_t n, uint32_t most)
 }
 
 /*
- * So many tetrahedra are tried in the next round, after one in which so many vied for cells, of whom so many
- * won: where few do, their cavities are large, and most would be grown in vain.  Where few are tried anyhow more
- * of them have to win: a device has no more to do at once there, and one thread only what it does in vain.
+ * Returns how many tetrahedra to try in the next round, after one in which `vied` candidates
+ * competed for cells and `won` of them won. If few win, their cavities are large and most would be
+ * grown for nothing. When few are tried anyway, a higher share must win: a device has no more work
+ * to run in parallel there, and a single thread only wastes the work on losers.
  */
 RB_HD uint32_t
 rb_round_most(uint32_t most, uint32_t vied, uint32_t won)
@@ -80,7 +96,7 @@ rb_round_most(uint32_t most, uint32_t vied, uint32_t won)
 	return most;
 }
 
-/* *word becomes the larger one */
+/* Sets *word to the maximum of *word and value, atomically. */
 RB_HD void
 rb_word_max(uint64_t *word, uint64_t value)
 {
@@ -124,7 +140,7 @@ rb_word_or(uint32_t *word, uint32_t bits)
 #endif
 }
 
-/* the cells that a candidate begins with get this claim */
+/* Claims the cells that a candidate starts with. */
 RB_HD void
 rb_round_seeds(const rb_cells *m, const rb_candidate *cand, uint64_t claim)
 {
@@ -176,7 +192,10 @@ rb_round_own(const rb_cells *m, rb_candidate *cand, const uint32_t *cells)
 		cand->verdict = rb_star_owns(m, cand, cells) ? RB_OWNS : RB_LOST;
 }
 
-/* the answer goes where nobody else looks; RB_UNSURE where only GMP knows */
+/*
+ * Stores the result of the conflict test in cand->vertex, which no other candidate reads; it is
+ * RB_UNSURE if only GMP can decide.
+ */
 RB_HD void
 rb_round_beside(const rb_cells *m, rb_exact_env *env, const rb_candidate *all, rb_candidate *cand,
 				const uint32_t *cells)
@@ -192,7 +211,10 @@ rb_round_decide(rb_candidate *cand)
 		cand->verdict = cand->vertex == 1 ? RB_WINS : RB_LOST;
 }
 
-/* only others may keep it from its cells, or have done so; what is blocked would be so if it were alone, too */
+/*
+ * Returns true if the candidate lost, or could lose, only to competing candidates. A blocked
+ * candidate would be blocked on its own.
+ */
 RB_HD bool
 rb_round_vies(const rb_candidate *cand)
 {
@@ -200,23 +222,29 @@ rb_round_vies(const rb_candidate *cand)
 		   cand->verdict == RB_LARGE;
 }
 
-/* this claim is taken back, unless a winner has it: his are needed until new cells are linked */
+/*
+ * Releases the claim on a cell, unless a winner holds it: its claims are needed until the new cells
+ * are linked.
+ */
 RB_HD void
 rb_round_unclaim(const rb_cells *m, const rb_candidate *all, uint32_t cell)
 {
-	/* several may do so at once, all with the same outcome */
+	/* Several threads may do this at once, all with the same outcome. */
 	if (!rb_star_wins(all, rb_word_read(&m->cells[cell].claim)))
 		rb_word_write(&m->cells[cell].claim, 0);
 }
 
-/* it came to claim its cells, and did not win */
+/* Returns true if the candidate may have claimed all its cells but did not win. */
 RB_HD bool
 rb_round_claimed(const rb_candidate *cand)
 {
 	return cand->verdict == RB_LOST;
 }
 
-/* of one that did not win: claims on the cells it began with are taken back, and what cannot be split is marked */
+/*
+ * Releases the claims of a losing candidate on the cells it started with, and marks what cannot be
+ * split.
+ */
 RB_HD void
 rb_round_release_seeds(const rb_cells *m, const rb_candidate *all, const rb_candidate *cand)
 {
@@ -273,7 +301,7 @@ rb_round_release(const rb_cells *m, const rb_candidate *all, const rb_candidate 
 	rb_round_release_seeds(m, all, cand);
 }
 
-/* of a winner the old cells are no more; their places are free in the next round */
+/* Deletes the old cells of a winner; their slots are free from the next round on. */
 RB_HD void
 rb_round_finish(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells, uint32_t *freed)
 {

@@ -1,12 +1,13 @@
 /*
  * rb_rules.h
- *	  What is to be split, and what is left alone so that the work ends.
+ *	  Decides what is split, and what is left alone so that refinement terminates.
  *
- * Points near a small angle of the input would call for each other without end: a point on one side of the
- * angle encroaches upon the other side, and the one that is put there encroaches back, each time
- * nearer to the corner.  So every point that is added knows a radius: the distance to its nearest
- * neighbour when it came, or more, where another point called for it and lies across such an angle: then
- * that point's radius.  What would make an edge shorter than the radii at its ends allow is not done.
+ * Points near a small angle of the input could trigger each other without end: a point on one side
+ * of the angle encroaches upon the other side, and the point inserted there encroaches back, each
+ * time nearer to the apex. So every added vertex has an insertion radius: its distance to the
+ * nearest neighbor when it was inserted, or more. It is more if another vertex across such an angle
+ * triggered the insertion; then it is at least the radius of that vertex. A split is refused if it
+ * would create an edge shorter than the radii at its ends allow.
  *
  * After J. R. Shewchuk, H. Si: Higher-quality tetrahedral mesh generation for domains with small
  * angles by constrained Delaunay refinement, 2014.
@@ -19,7 +20,7 @@
 #include "refine/rb_measure.h"
 #include "refine/rb_sizes.h"
 
-/* is site v, one of the input, a corner of facet f? */
+/* Returns true if vertex v of the input is a corner of a facet. */
 RB_HD bool
 rb_facet_has(const rb_cells *m, uint32_t facet, uint32_t v)
 {
@@ -40,7 +41,7 @@ rb_facet_has(const rb_cells *m, uint32_t facet, uint32_t v)
 	return false;
 }
 
-/* how many corners they share, of two at most */
+/* Returns how many corners two facets share, counting no further than two. */
 RB_HD int
 rb_facets_share(const rb_cells *m, uint32_t f, uint32_t g)
 {
@@ -61,7 +62,7 @@ rb_facets_share(const rb_cells *m, uint32_t f, uint32_t g)
 	return shared;
 }
 
-/* does site v lie on facet f, as far as doubles can? */
+/* Returns true if vertex v lies on facet f, as far as doubles allow. */
 RB_HD bool
 rb_site_on_facet(const rb_cells *m, uint32_t v, uint32_t f)
 {
@@ -80,7 +81,7 @@ rb_site_on_facet(const rb_cells *m, uint32_t v, uint32_t f)
 	}
 }
 
-/* the corner that two segments share; RB_NOWHERE: they share none */
+/* Returns the corner that two segments share, or RB_NOWHERE if they share none. */
 RB_HD uint32_t
 rb_segments_corner(const rb_cells *m, uint32_t s, uint32_t t)
 {
@@ -92,7 +93,7 @@ rb_segments_corner(const rb_cells *m, uint32_t s, uint32_t t)
 	return a[0] == b[0] || a[0] == b[1] ? a[0] : a[1] == b[0] || a[1] == b[1] ? a[1] : RB_NOWHERE;
 }
 
-/* the segment that is the edge uv as a whole, of the input */
+/* Returns the segment whose ends are u and v, or RB_NOWHERE. */
 RB_HD uint32_t
 rb_whole_segment(const rb_cells *m, uint32_t u, uint32_t v)
 {
@@ -115,7 +116,7 @@ rb_whole_segment(const rb_cells *m, uint32_t u, uint32_t v)
 	return RB_NOWHERE;
 }
 
-/* is site v on segment s, or an end of it? */
+/* Returns true if vertex v is on segment s or is an end of it. */
 RB_HD bool
 rb_site_on_segment(const rb_cells *m, uint32_t v, uint32_t s)
 {
@@ -123,7 +124,7 @@ rb_site_on_segment(const rb_cells *m, uint32_t v, uint32_t s)
 		   (m->kind[v] == RB_VERTEX_ON_SEGMENT && m->parent[v] == s);
 }
 
-/* the segment that piece uv belongs to */
+/* Returns the segment that subsegment uv belongs to. */
 RB_HD uint32_t
 rb_piece_segment(const rb_cells *m, uint32_t u, uint32_t v)
 {
@@ -135,14 +136,15 @@ rb_piece_segment(const rb_cells *m, uint32_t u, uint32_t v)
 }
 
 /*
- * May nothing shorter than it come of the edge uv, by the radii of its ends?  Edges to a corner of the input are
- * as short as they are because of another point, which has an edge of its own.
+ * Returns true if the insertion radii of its ends forbid that edge uv leads to anything shorter. An
+ * edge at an input vertex never counts: it is short because of another vertex, which has an edge of
+ * its own.
  */
 RB_HD bool
 rb_edge_short(const rb_cells *m, uint32_t u, uint32_t v, double length2)
 {
 	double a = m->sites[u].radius, b = m->sites[v].radius;
-	double r = a < b ? a : b; /* 0: of the input */
+	double r = a < b ? a : b; /* 0 at an input vertex */
 
 	return length2 < r * r * (1 - 1e-9);
 }
@@ -153,7 +155,7 @@ typedef struct rb_shape
 {
 	rb_ball ball;
 	double shortest2;
-	uint32_t edge; /* the shortest */
+	uint32_t edge; /* The shortest edge */
 } rb_shape;
 
 RB_HD rb_shape
@@ -180,7 +182,7 @@ rb_cell_shape(const rb_cells *m, const rb_cell *c)
 	return s;
 }
 
-/* is its volume more than it may be there? */
+/* Returns true if the volume of a cell exceeds the bound that applies to it. */
 RB_HD bool
 rb_cell_large(const rb_cells *m, const rb_cell *c)
 {
@@ -207,13 +209,14 @@ rb_cell_large(const rb_cells *m, const rb_cell *c)
 }
 
 /*
- * Bad: the ratio is above the bound, or the volume above its.  *kept: it is, but is to be left alone, for
- * its shortest edge is short because of the input.
+ * Returns true if a cell is bad: its radius-edge ratio or its volume exceeds the bound. Sets *kept
+ * if it is bad only by its ratio and must be left alone, because the input makes its shortest edge
+ * short.
  */
 RB_HD bool
 rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 {
-	/* where it is flat the radius may be NaN */
+	/* The radius of a flat tetrahedron may be NaN. */
 	bool thin = m->ratio < INFINITY && !(s->ball.radius2 <= m->ratio * s->shortest2);
 
 	*kept = false;
@@ -226,9 +229,12 @@ rb_cell_bad(const rb_cells *m, const rb_cell *c, const rb_shape *s, bool *kept)
 	return true;
 }
 
-/* ---- walls and pieces ---- */
+/* ---- constrained faces and subsegments ---- */
 
-/* may a piece be split because of a point that is not there?  needed: whatever the radii are */
+/*
+ * Returns true if a subsegment may be split for a point that is not in the mesh. If `needed` is
+ * set, insertion radii do not matter.
+ */
 RB_HD bool
 rb_piece_splits(const rb_cells *m, uint32_t u, uint32_t v, bool needed)
 {
@@ -260,24 +266,30 @@ rb_wall_splits(const rb_cells *m, const uint32_t *v, bool needed)
 }
 
 /*
- * What is too near to site w across an angle of the input, by the square of its distance : w's radius.
+ * Bounds on the squared distance from vertex w to a point on a facet across an input angle,
+ * relative to the squared insertion radius of w. Nearer points are refused.
  *
- * Where w itself encroaches, and has called for the point: what is nearer than the radius would have a
- * shorter edge than there is, and so on without end; a bit more than that saves points, and leaves no more bad.
- * Of a segment's point the distance may be as much longer as the new radius is (`raise`).
+ * RB_WALL_NEAR applies if w itself encroaches and triggered the point. A point nearer than the
+ * radius would create an edge shorter than any before, and so on without end. A bound slightly
+ * above 1 saves points and leaves no more bad tetrahedra. If w is on a segment, the distance may be
+ * longer by the same factor as the new radius (`raise`).
  *
- * A point that is not there is the centre of a bad tetrahedron, and as far from all others as its edges are long;
- * so it does not call without end, and to refuse all within the radius would leave many large bad tetrahedra for the
- * sake of a few small ones.  Least of all is refused where the facets meet along an edge: within a flat wedge
- * points of both sides face each other everywhere, and nearly all would be refused.
+ * RB_WALL_NEAR_ABSENT applies if the trigger is not in the mesh. It is the circumcenter of a bad
+ * tetrahedron, and is as far from all vertices as the edges of that tetrahedron are long. So it
+ * cannot trigger points without end, and refusing all points within the radius would leave many
+ * large bad tetrahedra for the sake of a few small ones. RB_WALL_NEAR_ABSENT_EDGE applies if the
+ * facets meet along an edge: within a flat wedge, points on the two sides face each other
+ * everywhere, and nearly all would be refused.
  */
 #define RB_WALL_NEAR 1.4
 #define RB_WALL_NEAR_ABSENT 0.35
 #define RB_WALL_NEAR_ABSENT_EDGE 0.12
 
 /*
- * Point `at` on facet f is wanted because of site w, or of a point that is not there, with w in the sphere as well.
- * True: it is too near to w, across an angle of the input.  *raise: the radius that the new point gets at least.
+ * Returns true if point `at` on facet f is too near to vertex w across an input angle. The point is
+ * wanted because w encroaches, or because of a point that is not in the mesh (`absent`) while w
+ * lies in the protecting sphere as well. Sets *raise to the minimum insertion radius of the new
+ * vertex.
  */
 RB_HD bool
 rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool absent,
@@ -317,10 +329,12 @@ rb_wall_kept(const rb_cells *m, uint32_t f, const double *at, uint32_t w, bool a
 }
 
 /*
- * A little more than 1, by numbers.  Points on two sides of a corner at the same distances from it lie on circles,
- * four by four; on a facet rounding would decide which of them is inside of which circle, and from one side of
- * the facet it looks otherwise than from the other: a tetrahedron without a volume is in between.  It is more than
- * rounding does, and no more than that: on the long edges of a needle places have to stay side by side.
+ * Returns a factor slightly above 1 that depends on the numbers of a segment and a vertex. Without
+ * it, points on two sides of a corner at equal distances from it would be cocircular in groups of
+ * four. On a facet, rounding would decide which of them lies inside which circle, with different
+ * results on the two sides of the facet, and a tetrahedron without volume would appear in between.
+ * The factor exceeds the rounding error, but not by more than necessary: on the long edges of a
+ * needle, points must stay side by side.
  */
 RB_HD double
 rb_corner_more(uint32_t s, uint32_t w)
@@ -334,9 +348,11 @@ rb_corner_more(uint32_t s, uint32_t w)
 }
 
 /*
- * Where piece uv is split because of site w: at the distance that w has from the corner which its
- * segment shares with this one, so that what is around that corner ends up on spheres around it; else
- * next to w; in the middle, where that is near an end.  *raise: the radius that the new point gets at least.
+ * Returns where to split subsegment uv because of vertex w, as a fraction from u to v. If the
+ * segment of w shares a corner with this one, the point is as far from that corner as w, so that
+ * points around the corner end up on common spheres. Otherwise the point is the projection of w. If
+ * the result is near an end, the midpoint is used. Sets *raise to the minimum insertion radius of
+ * the new vertex.
  */
 RB_HD double
 rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *raise)
@@ -377,8 +393,8 @@ rb_piece_place(const rb_cells *m, uint32_t u, uint32_t v, uint32_t w, double *ra
 }
 
 /*
- * The radius that a point on segment s gets at least because of w, the nearest there was when it came: that of w,
- * if that is across an angle of the input.
+ * Returns the minimum insertion radius of a point on segment s due to w, its nearest vertex when it
+ * was inserted: the radius of w if w lies across an input angle, otherwise 0.
  */
 RB_HD double
 rb_segment_raise(const rb_cells *m, uint32_t s, const double *at, uint32_t w)

@@ -1,10 +1,10 @@
 /*
  * rb_sizes.h
- *	  How large may a tetrahedron be here?  As the nearest of given points says.
+ *	  Looks up the volume bound at a location: that of the nearest of the given points.
  *
- * The points lie in a grid of cells; rings of them around the one asked for are looked through until
- * no nearer point can be in the next ring.  Of points equally near, the one with the smaller
- * volume counts, so that their order does not matter.
+ * The points are stored in a uniform grid. The search visits rings of grid cells around the cell of
+ * the query point until no nearer point can lie in the next ring. Among equally near points the
+ * smallest volume counts, so the order of the points does not matter.
  */
 #ifndef RB_SIZES_H
 #define RB_SIZES_H
@@ -14,10 +14,10 @@
 typedef struct rb_sizes
 {
 	double low[3];
-	double cell; /* length of a cell's side */
+	double cell; /* Side length of a grid cell */
 	int32_t n[3];
-	const uint32_t *start; /* of each cell: its first point; one more at the end */
-	const double *points;  /* x y z volume of each, cell by cell */
+	const uint32_t *start; /* First point of each grid cell, plus one entry at the end */
+	const double *points;  /* x, y, z and volume of each point, ordered by grid cell */
 } rb_sizes;
 
 RB_HD int32_t
@@ -44,7 +44,10 @@ rb_sizes_at(const rb_sizes *s, const double *at)
 	}
 	for (ring = 0; ring <= last; ring++)
 	{
-		/* what is in this ring is at least so far away: a cell less than its number, for at lies in one */
+		/*
+		 * Lower bound on the distance of points in this ring. It is one cell less than the ring
+		 * number, because the query point lies anywhere in its own cell.
+		 */
 		double far = (ring - 1) * s->cell;
 
 		if (far > 0 && far * far > best2)

@@ -1,23 +1,25 @@
 /*
  * rb_star.h
- *	  Who of those with a cavity wins, and the star of new cells that fills it.
+ *	  Selects the winners among the candidates with a cavity, and fills a winner's cavity with a
+ *	  star of new cells.
  *
- * Winners are known from words that do not change any more: first every candidate claims its cells by
- * a maximum; then one that has all of them owns them; then of two owners side by side the weaker
- * one gives way, unless neither point lies in the sphere of what the other makes of the face
- * between them.
+ * Winners are determined from words that no longer change. First, every candidate claims its cells
+ * by an atomic maximum. Then a candidate that holds all its cells owns them. Finally, of two owners
+ * with adjacent cavities the weaker one gives way, unless neither point lies in the circumsphere of
+ * the tetrahedron that the other one forms with the face between them.
  *
- * New cells take places that no old one has, so the old cells can be read until all is done.  A new cell
- * of a face of the rim: corner 0 is the point, its link 0 leads out.  An old cell's link across the rim
- * becomes the way to the new cell there: so a winner finds the new cells of another one behind a face that
- * they share.
+ * New cells take slots that no old cell of the round occupies, so the old cells stay readable until
+ * all new ones are done. The new cell of a face of the cavity boundary has the new vertex as corner
+ * 0, and its link 0 leads out of the cavity. The link of the old cell across that face is
+ * redirected to the new cell. In this way a winner finds the new cells of another winner behind a
+ * face that they share.
  */
 #ifndef RB_STAR_H
 #define RB_STAR_H
 
 #include "refine/rb_grow.h"
 
-/* ---- who wins ---- */
+/* ---- winners ---- */
 
 RB_HD bool
 rb_star_owns(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells)
@@ -31,8 +33,9 @@ rb_star_owns(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells)
 }
 
 /*
- * 1: no stronger owner beside one of its cells is in the way; 0: one is; RB_UNSURE.  `all` are the candidates,
- * whose verdicts are RB_OWNS or something else by now, and do not change.
+ * Returns 1 if no stronger owner of a cell adjacent to this one conflicts, 0 if one does, or
+ * RB_UNSURE. `all` holds the candidates, whose verdicts no longer change: they are RB_OWNS or
+ * final.
  */
 RB_HD int
 rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_candidate *all,
@@ -52,7 +55,7 @@ rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_candidate 
 		uint32_t v[5];
 		int sign;
 
-		/* behind a wall nothing is seen, be it of the rim or not */
+		/* A constrained face blocks visibility, whether it is on the cavity boundary or not. */
 		if (claim <= cand->key || (c->bits & RB_CELL_WALL(i)) != 0)
 			continue;
 		other = &all[rb_key_index(claim)];
@@ -66,7 +69,7 @@ rb_star_independent_at(const rb_cells *m, rb_exact_env *env, const rb_candidate 
 			p[j + 1] = rb_site_at(m, v[j + 1]);
 		}
 		p[4] = other->at;
-		/* of two new points the later candidate gets the larger number */
+		/* Of two new points, the later candidate gets the larger number. */
 		v[4] = rb_key_index(claim) > rb_key_index(cand->key) ? RB_GHOST - 1 : RB_GHOST - 3;
 		sign = rb_insphere_at(env, p[0], p[1], p[2], p[3], p[4]);
 		if (sign == 0)
@@ -93,10 +96,10 @@ rb_star_independent(const rb_cells *m, rb_exact_env *env, const rb_candidate *al
 
 /* ---- the star ---- */
 
-/* where the new cells of a round go: free places first, then those behind the last cell */
+/* Slots for the new cells of a round: the free ones first, then those after the last cell */
 typedef struct rb_places
 {
-	const uint32_t *free; /* taken from its end */
+	const uint32_t *free; /* Consumed from its end */
 	uint32_t nfree;
 	uint32_t top;
 } rb_places;
@@ -107,7 +110,10 @@ rb_place(const rb_places *p, uint32_t i)
 	return i < p->nfree ? p->free[p->nfree - 1 - i] : p->top + (i - p->nfree);
 }
 
-/* bits and facets of a face and its edges go over to a new cell; corner k + 1 of that is its corner k */
+/*
+ * Copies the constraint bits and the facet of face i and its edges to a new cell, whose corner k +
+ * 1 is corner k of the face.
+ */
 RB_HD void
 rb_star_inherit(const rb_cell *old, uint32_t i, rb_cell *c)
 {
@@ -128,7 +134,10 @@ rb_star_inherit(const rb_cell *old, uint32_t i, rb_cell *c)
 	}
 }
 
-/* kind, parent and place of a winner's site; u and v: the ends of the piece that is split, or RB_NOWHERE */
+/*
+ * Sets kind, parent and coordinates of a winner's vertex. Sets u and v to the ends of the
+ * subsegment that is split, or to RB_NOWHERE.
+ */
 RB_HD void
 rb_star_site(const rb_cells *m, const rb_candidate *cand, uint32_t *u, uint32_t *v)
 {
@@ -153,14 +162,20 @@ rb_star_site(const rb_cells *m, const rb_candidate *cand, uint32_t *u, uint32_t 
 		m->sites[site].at[i] = cand->at[i];
 }
 
-/* is face i of an old cell one of the rim, where the cell beyond is none of the cavity's? */
+/*
+ * Returns true if face i of an old cell is on the cavity boundary: the cell beyond is not in the
+ * cavity.
+ */
 RB_HD bool
 rb_star_rim(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i)
 {
 	return m->cells[m->cells[cell].n[i] >> 2].claim != cand->key;
 }
 
-/* the new cell of such a face; the squared distance of its nearest corner from the point */
+/*
+ * Builds the new cell of a face on the cavity boundary. Returns the squared distance from the point
+ * to its nearest corner.
+ */
 RB_HD double
 rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_t i, uint32_t place,
 			 uint32_t u, uint32_t v)
@@ -186,7 +201,7 @@ rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 			nearest2 = d2 < nearest2 ? d2 : nearest2;
 		}
 		if (c->v[j + 1] == u || c->v[j + 1] == v)
-			c->bits |= RB_CELL_SEGMENT(j); /* edges 01, 02, 03 */
+			c->bits |= RB_CELL_SEGMENT(j); /* Edges 01, 02, 03 */
 	}
 	rb_star_inherit(old, i, c);
 	old->n[i] = place << 2;
@@ -194,13 +209,16 @@ rb_star_cell(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 }
 
 /*
- * From a new cell, that of face i of an old one, around edge j of the face to the next new cell: its number << 2 |
- * the corner of it that is not on the edge, nor the point.  *facet: of the wall between the two, or RB_NOWHERE.
- * A facet whose walls are met twice on the way goes on from the one to the other, and has none here: what stays at the
- * edge lies beside it; but not at the boundary, nor between regions, where a wall has to be.  Walls of two facets may
- * fold into one: a facet of the input and one of the hull, with a tetrahedron of next to no volume between them; then
- * the first of them, that of the input, has it.  So from either side the answer is the same, and it is no matter which
- * of the two asks.
+ * Walks from the new cell of face i of an old cell around edge j of the face to the next new cell.
+ * Returns its number << 2 | the corner of it that is neither on the edge nor the point. Sets *facet
+ * to the facet of the constrained face between the two new cells, or to RB_NOWHERE.
+ *
+ * A facet whose constrained faces are met twice on the way continues from one to the other and has
+ * no face here: what remains of it at the edge lies outside. The boundary and the border between
+ * two regions are exceptions, since a constrained face must be there. Constrained faces of two
+ * facets may collapse into one: a facet of the input and one of the hull, with a tetrahedron of
+ * almost no volume between them. Then the facet with the smaller number, that of the input, gets
+ * the face. So the result is the same from both sides, whichever of the two cells asks.
  */
 #define RB_STAR_FOLDS 4
 RB_HD uint32_t
@@ -211,7 +229,10 @@ rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 	uint32_t a = c->v[(j + 1) % 3 + 1], b = c->v[(j + 2) % 3 + 1], other;
 	uint32_t odd[RB_STAR_FOLDS], n = 0, least = RB_NOWHERE, k;
 	const rb_cell *o;
-	/* inside, it goes on by the other face at that edge: opposite to corner j of this one */
+	/*
+	 * Inside the cavity, continue through the other face at that edge, opposite to corner j of this
+	 * one.
+	 */
 	rb_ring ring = rb_ring_at(cell, rb_cell_face_corner(i, j), a, b);
 
 	*facet = RB_NOWHERE;
@@ -221,7 +242,7 @@ rb_star_next(const rb_cells *m, const rb_candidate *cand, uint32_t cell, uint32_
 
 		if (m->cells[at->n[ring.to] >> 2].claim != cand->key)
 			break;
-		/* an open wall ends here: what is new of it is between the two new cells */
+		/* An opened constrained face ends here; its new part lies between the two new cells. */
 		if ((at->bits & RB_CELL_WALL(ring.to)) != 0)
 		{
 			for (k = 0; k < n && odd[k] != at->facet[ring.to]; k++)
@@ -254,8 +275,8 @@ rb_star_radius(const rb_cells *m, const rb_candidate *cand, double nearest2)
 }
 
 /*
- * Fills the cavity of a winner: its new cells, linked to each other; links out are those of the old cells
- * (rb_star_link).  Its site, and which places hold it, are written, too.
+ * Fills the cavity of a winner with new cells that are linked to each other. Their outward links
+ * are still those of the old cells (rb_star_link). Also writes the new vertex.
  */
 RB_HD void
 rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
@@ -273,7 +294,7 @@ rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
 
 				nearest2 = d2 < nearest2 ? d2 : nearest2;
 			}
-	/* links between them: from a face of the rim around each of its edges to the next one */
+	/* Link the new cells: walk from each boundary face around each of its edges to the next one. */
 	for (k = 0; k < cand->ncells; k++)
 		for (i = 0; i < 4; i++)
 		{
@@ -305,7 +326,7 @@ rb_star_make(const rb_cells *m, const rb_candidate *cand, const uint32_t *cells,
 	rb_star_radius(m, cand, nearest2);
 }
 
-/* did this claim win its cell? */
+/* Returns true if the candidate with this claim won. */
 RB_HD bool
 rb_star_wins(const rb_candidate *all, uint64_t claim)
 {
@@ -317,7 +338,10 @@ rb_star_wins(const rb_candidate *all, uint64_t claim)
 	return c->key == claim && c->verdict == RB_WINS;
 }
 
-/* a new cell's link out: the cell there learns of it, or is one of another winner's, who has a new one there */
+/*
+ * Completes the outward link of a new cell. The cell beyond either gets the opposite link, or
+ * belongs to the cavity of another winner, whose new cell is linked instead.
+ */
 RB_HD void
 rb_star_link(const rb_cells *m, const rb_candidate *all, uint32_t place)
 {

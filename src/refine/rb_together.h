@@ -1,14 +1,16 @@
 /*
  * rb_together.h
- *	  What the files share that insert a few stuck points together.  Each makes what the next one needs:
+ *	  Declares what the files of joint insertion share. Joint insertion adds a small group of
+ *	  blocked points at once. Each file prepares the input of the next:
  *
- *		together.c			which points, and which cells are around them
- *		together_plc.c		those cells with the points, as a PLC
- *		together_fits.c		which of its tetrahedra are to take the place of which cells, if any can
- *		together_replace.c	they do
+ *	together.c			chooses the points and the cells around them
+ *	together_plc.c		builds a PLC of these cells and points
+ *	together_fits.c		finds which of its tetrahedra can replace which cells, if any
+ *	together_replace.c	replaces them
  *
- * The PLC has numbers of its own: sites of the cells, ascending, then the new points.  That is the order they
- * have in the mesh, so of cospherical points the same ones are the farther out.
+ * The PLC has its own numbering: the vertices of the cells in ascending order, then the new points.
+ * This is the order of the numbers in the mesh, so ties between cospherical points are broken in
+ * the same way.
  */
 #ifndef RB_TOGETHER_H
 #define RB_TOGETHER_H
@@ -37,18 +39,24 @@ rb_numbers_add(rb_context *ctx, rb_numbers *l, uint32_t x)
 typedef struct rb_stuck_point
 {
 	double at[3];
-	double raise;  /* its radius is that at least */
-	uint32_t u, v; /* ends of the piece */
+	double raise;  /* Minimum insertion radius of the point */
+	uint32_t u, v; /* Ends of the subsegment */
 	uint32_t segment;
 	rb_entry64 entry;
 } rb_stuck_point;
 
-/* of a cell: it is in the PLC; it holds the point that is looked at; it makes place */
+/*
+ * Marks of a cell: it is in the PLC; its circumsphere contains the current point; it will be
+ * replaced
+ */
 #define RB_GROUP_NEAR 1u
 #define RB_GROUP_HELD 2u
 #define RB_GROUP_OLD 4u
 
-/* of a tetrahedron, as long as it has no place: no new corner; a new corner; that, and seen; inside of the mesh */
+/*
+ * States of a tetrahedron that has no cell yet: it has no new corner; it has one; it has one and
+ * was visited; it has one and lies inside the mesh
+ */
 #define RB_TET_UNKNOWN UINT32_MAX
 #define RB_TET_NEW (UINT32_MAX - 1)
 #define RB_TET_SEEN (UINT32_MAX - 2)
@@ -57,73 +65,88 @@ typedef struct rb_stuck_point
 typedef struct rb_together
 {
 	rb_refining *r;
-	/* the group (together.c) */
-	rb_table stuck;    /* pieces that wait: to their places in r->stuck */
-	rb_table hopeless; /* and those that have been tried in vain */
-	uint8_t *marks;    /* of each cell: RB_GROUP_NEAR, ... */
+	/* The group (together.c) */
+	rb_table stuck;    /* Blocked subsegments, mapped to their indices in r->stuck */
+	rb_table hopeless; /* Subsegments abandoned after failed attempts */
+	uint8_t *marks;    /* RB_GROUP_ marks of each cell */
 	size_t marks_cap;
-	rb_numbers near;        /* its cells */
-	rb_numbers held;        /* scratch: cells whose spheres hold a point; marks of sites */
-	rb_stuck_point *points; /* its points */
+	rb_numbers near; /* Cells of the group */
+	/* Scratch: cells whose circumspheres contain a point, or marks of vertices */
+	rb_numbers held;
+	rb_stuck_point *points; /* Points of the group */
 	size_t points_cap;
 	uint32_t npoints;
-	rb_table split; /* pieces to the points on them */
-	/* its PLC (together_plc.c) */
+	rb_table split; /* Subsegments, mapped to the points that split them */
+	/* The PLC of the group (together_plc.c) */
 	rb_plc plc;
-	rb_numbers sites; /* its points but the new ones, ascending: which they are in the mesh */
-	rb_table numbers; /* and back: sites, each a key with nothing behind it */
-	double *at;       /* of all its points */
+	rb_numbers sites; /* Mesh vertices of the PLC without the new points, ascending */
+	rb_table numbers; /* Mesh vertices, mapped to their numbers in the PLC */
+	double *at;       /* Coordinates of all points of the PLC */
 	size_t at_cap;
-	uint64_t *walls; /* scratch: facet << 32 | face */
+	uint64_t *walls; /* Scratch: facet << 32 | face */
 	size_t walls_cap;
 	size_t nwalls;
-	rb_numbers facets; /* of each facet of the PLC: its number in the mesh */
+	rb_numbers facets; /* Mesh facet of each facet of the PLC */
 	uint32_t (*triangles)[3];
 	uint32_t *facet_of;
 	size_t triangles_cap, facet_of_cap;
 	uint32_t (*segments)[2];
-	rb_entry64 *entries; /* of each segment of the PLC: a cell that has it; of a half, its whole */
+	/* For each segment of the PLC, an entry of the mesh subsegment that contains it */
+	rb_entry64 *entries;
 	size_t segments_cap, entries_cap;
-	rb_table pieces; /* by their ends in the PLC: to the number there */
-	/* its tetrahedralization, and what is new of it (together_fits.c) */
+	rb_table pieces; /* Ends in the PLC, mapped to the segment of the PLC */
+	/* Tetrahedralization of the PLC and its new part (together_fits.c) */
 	rb_tets tets;
-	rb_table faces; /* on facets: to the number of the facet in the mesh */
-	rb_table rim;   /* faces of new tetrahedra that have no new corner: tetrahedron << 2 | corner */
-	rb_table known; /* of these, those that are faces in the mesh: cell << 2 | corner */
-	rb_table edges; /* of walls that go or come, with their facets */
-	uint32_t *place; /* of each tetrahedron: RB_TET_UNKNOWN, ..., then its new cell */
+	rb_table faces; /* Faces on facets, mapped to the facet of the mesh */
+	/*
+	 * Cavity boundary: faces of new tetrahedra without a new corner, mapped to tetrahedron << 2 |
+	 * corner
+	 */
+	rb_table rim;
+	rb_table known;  /* Those faces in rim that exist in the mesh, mapped to cell << 2 | corner */
+	rb_table edges;  /* Edges of removed and of new constrained faces, with their facets */
+	uint32_t *place; /* State of each tetrahedron (RB_TET_UNKNOWN, ...), later its new cell */
 	size_t place_cap;
-	uint32_t *region; /* of each new one */
+	uint32_t *region; /* Region of each new tetrahedron */
 	size_t region_cap;
-	rb_numbers fresh; /* those that come */
-	rb_numbers old;   /* cells that make place */
-	/* faces between what stays and what comes: cell << 2 | corner, tetrahedron << 2 | corner */
+	rb_numbers fresh; /* New tetrahedra inside the mesh */
+	rb_numbers old;   /* Cells to be replaced */
+	/*
+	 * Faces between remaining cells and new tetrahedra: cell << 2 | corner in the upper half,
+	 * tetrahedron << 2 | corner in the lower
+	 */
 	uint64_t *pairs;
 	size_t pairs_cap;
 	size_t npairs;
-	/* behind what came (together_replace.c) */
+	/* New ghosts behind new cells (together_replace.c) */
 	rb_numbers ghosts;
 } rb_together;
 
-/* together_plc.c */
+/* Builds the PLC of the group (together_plc.c). */
 extern rb_status rb_together_put(rb_together *t);
-/* the PLC's number of a site that is in it */
+/* Returns the PLC number of a vertex that is in the PLC. */
 extern uint32_t rb_together_number(const rb_together *t, uint32_t site);
-/* and back; of a new point: the site that it will be */
+/* Returns the mesh vertex of a PLC number; for a new point, the number it will get. */
 extern uint32_t rb_together_site(const rb_together *t, uint32_t number);
-/* the PLC's number of the point on this piece; RB_NONE: there is none */
+/* Returns the PLC number of the point that splits a subsegment, or RB_NONE if none does. */
 extern uint32_t rb_together_middle(const rb_together *t, uint32_t u, uint32_t v);
 
-/* together_fits.c; *fits: what comes may take the place of what goes */
+/*
+ * Finds the tetrahedra and cells to exchange (together_fits.c). Sets *fits if the exchange is
+ * valid.
+ */
 extern rb_status rb_together_look(rb_together *t, bool *fits);
-/* has a tetrahedron one of the group's points?  Not one that was added */
+/*
+ * Returns true if a corner of a tetrahedron is a point of the group. Points that rb_tetrahedralize
+ * added do not count.
+ */
 extern bool rb_together_has_new(const rb_together *t, uint32_t tet);
-/* the face of a tetrahedron from its other side; RB_NONE: there is nothing */
+/* Returns a face of a tetrahedron as seen from its other side, or RB_NONE on the hull. */
 extern uint32_t rb_together_beyond(const rb_together *t, uint32_t face);
-/* the facet that it is on; NULL: none */
+/* Returns a pointer to the facet that a face is on, or NULL if it is on none. */
 extern const uint32_t *rb_together_wall(const rb_together *t, uint32_t face);
 
-/* together_replace.c; what has been looked at, and fits */
+/* Performs the exchange that rb_together_look found valid (together_replace.c). */
 extern rb_status rb_together_replace(rb_together *t);
 
 #endif /* RB_TOGETHER_H */
