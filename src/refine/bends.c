@@ -1,10 +1,11 @@
 /*
  * bends.c
- *	  A facet that bends along segments becomes several, each of which is flat.
+ *	  Splits each facet that bends along segments into several flat facets.
  *
- * Walls of one facet open for a point on it, and a site on a facet does not encroach upon its walls: both is
- * right in one plane only.  So where a segment inside of a facet has faces on both sides that bend by more
- * than rounding explains (rb_flat.h), these are of two facets as long as the mesh is refined.
+ * Two rules hold in one plane only: constrained faces of a facet open for a point on this facet,
+ * and a vertex on a facet does not encroach upon its faces. So if the faces on the two sides of a
+ * segment inside a facet form an angle that rounding does not explain (rb_flat.h), they belong to
+ * two facets while the mesh is refined.
  */
 #include "refine/rb_refining.h"
 
@@ -14,14 +15,15 @@ typedef struct bending
 {
 	rb_refining *r;
 	const rb_tets *tets;
-	rb_table pieces;   /* edges on segments */
-	rb_table sides;    /* an edge and a facet, behind the numbers of points: the first face there */
-	uint8_t *bent;     /* of each facet */
-	uint32_t *root;    /* of each face: another one of its part of the facet, or itself */
-	uint32_t *parts;   /* of each face that is a root: the number of its part */
-	uint32_t *facet;   /* of each face, for the refinement */
-	uint32_t *parent;  /* of each point, likewise */
-	size_t facets_cap; /* of r->facet_of */
+	rb_table pieces; /* Edges on segments */
+	/* Edge and facet number (offset by the number of points), mapped to the first face there */
+	rb_table sides;
+	uint8_t *bent;     /* For each facet, whether it bends */
+	uint32_t *root;    /* Union-find parent of each face within its part of the facet */
+	uint32_t *parts;   /* Number of the part, for each face that is a root */
+	uint32_t *facet;   /* Facet of each face during refinement */
+	uint32_t *parent;  /* Parent of each point during refinement */
+	size_t facets_cap; /* Capacity of r->facet_of */
 } bending;
 
 static bool
@@ -36,7 +38,7 @@ point_at(const bending *b, uint32_t v)
 	return b->tets->points + 3 * (size_t) v;
 }
 
-/* the corner of a face that is on neither end of its edge */
+/* Returns the corner of a face that is not on its edge ab. */
 static uint32_t
 apex_of(const uint32_t *face, uint32_t a, uint32_t b)
 {
@@ -58,7 +60,7 @@ list_pieces(bending *b)
 	return status;
 }
 
-/* calls that for each edge that two faces of one facet have */
+/* Calls `work` for each edge that two faces of one facet share. */
 static rb_status
 each_pair(bending *b, bool of_bent,
 		  void (*work)(bending *b, uint32_t a, uint32_t c, uint32_t face, uint32_t other))
@@ -130,7 +132,10 @@ join_faces(bending *b, uint32_t u, uint32_t v, uint32_t face, uint32_t other)
 	b->root[x > y ? x : y] = x > y ? y : x;
 }
 
-/* the first part of a facet keeps its number, others get one behind those of all facets */
+/*
+ * Numbers the parts of facets. The first part keeps the number of its facet; others get numbers
+ * after those of all facets.
+ */
 static rb_status
 number_parts(bending *b)
 {

@@ -1,10 +1,11 @@
 /*
  * connect.c
- *	  Neighbours of tetrahedra, and facets of segments, of a mesh that has only its rows.
+ *	  Finds the neighbors of tetrahedra and the facets of segments, for a mesh that was loaded from
+ *	  rows.
  *
- * Faces are put into buckets by their smallest corner; in a bucket, which is sorted by the other two,
- * equal ones stand side by side.  A segment is on the boundary of a facet that has one face at an edge of
- * it; of those at two, the edge is inside.
+ * Faces are distributed to buckets by their smallest corner. Each bucket is sorted by the other two
+ * corners, so that equal faces are adjacent. A segment is on the boundary of a facet if the facet
+ * has exactly one face at an edge of the segment; if it has two, the edge is inside.
  */
 #include "refine/rb_connect.h"
 
@@ -16,8 +17,8 @@
 
 typedef struct face
 {
-	uint32_t middle, largest; /* corners */
-	uint32_t at;              /* 4 tet + corner */
+	uint32_t middle, largest; /* Corners */
+	uint32_t at;              /* 4 * tetrahedron + corner */
 } face;
 
 static int
@@ -33,7 +34,7 @@ compare(const void *a, const void *b, const void *arg)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* the three corners of a face, ascending; key as of a table */
+/* Gets the three corners of a face in ascending order, as the key of a table. */
 static void
 corners(const rb_tets *tets, uint32_t at, uint32_t *key)
 {
@@ -53,7 +54,7 @@ match(rb_context *ctx, rb_tets *tets, const uint32_t *start, face *faces)
 
 		if ((p & STOP_EVERY) == 0 && rb_should_stop(ctx))
 			return RB_STOPPED;
-		/* those of a vertex are some twenty, mostly */
+		/* Mostly about twenty faces belong to a vertex. */
 		if (rb_sort(ctx, f, n, sizeof *f, compare, NULL) != RB_OK)
 			return RB_STOPPED;
 		for (uint32_t i = 0; i < n; i++)
@@ -87,7 +88,10 @@ neighbours(rb_context *ctx, rb_tets *tets)
 		memset(tets->neighbours, 0xff, (size_t) n * sizeof(uint32_t));
 		memset(start, 0, ((size_t) tets->npoints + 2) * sizeof(*start));
 	}
-	/* counted two places on, summed up, filled one place on: then each begins where it should */
+	/*
+	 * Counting sort: counts are stored two positions later and entries are written one position
+	 * later, so that start[p] ends up as the first face of p.
+	 */
 	for (int pass = 0; pass < 2 && status == RB_OK; pass++)
 	{
 		for (uint32_t at = 0; at < n && status == RB_OK; at++)
@@ -112,7 +116,10 @@ neighbours(rb_context *ctx, rb_tets *tets)
 	return status;
 }
 
-/* calls for each edge of each face; a facet's number stands behind those of points */
+/*
+ * Counts the faces of each facet at each edge, then finds the smallest facet with a single face
+ * there. The tables use facet numbers offset by the number of points.
+ */
 static rb_status
 facet_edges(rb_context *ctx, const rb_tets *tets, rb_table *uses, rb_table *first)
 {

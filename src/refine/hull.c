@@ -1,17 +1,21 @@
 /*
  * hull.c
- *	  Facets that stand for the hull, where points lie in one plane up to rounding.
+ *	  Builds facets for the hull, where points lie in one plane up to rounding.
  *
- * Of points that were rounded the hull is a polyhedron of many faces where one plane is meant, with edges between
- * them that have an angle of almost 180 degrees: what stands there is the last bit of coordinates, and nothing of
- * that is worth points.  So faces next to each other become one facet, if all of their corners are in one plane up to
- * rounding.  Points that are added on such a facet are rounded, too: it is as even after as before.
+ * The hull of rounded points is a polyhedron with many faces where a single plane is meant. The
+ * edges between these faces have angles of almost 180 degrees, which reflect only the last bit of
+ * the coordinates and deserve no Steiner points. So adjacent faces form one facet if all of their
+ * corners lie in one plane up to rounding. Points that are added on such a facet are rounded, too,
+ * so it stays as flat as it was.
  */
 #include "refine/rb_hull.h"
 
-/* so often a plane is looked at from the beginning, for it is surer then, the more it has */
+/*
+ * Maximum number of passes over the members of a plane, which becomes more accurate as it gains
+ * members
+ */
 #define PASSES 8
-/* and so many needles are behind each other, at most */
+/* Maximum number of needles in a row */
 #define NEEDLES 32
 
 rb_status
@@ -90,7 +94,10 @@ take_member(rb_surface *s, uint32_t face)
 	}
 }
 
-/* does the face beside a member lie in the plane, too?  Its other two corners do */
+/*
+ * Returns true if the face adjacent to a member lies in the plane, too. It shares its other two
+ * corners with the member.
+ */
 static bool
 in_plane(const rb_surface *s, uint32_t seed, uint32_t member, uint32_t face)
 {
@@ -104,12 +111,12 @@ in_plane(const rb_surface *s, uint32_t seed, uint32_t member, uint32_t face)
 	while (k < 2 && (w[k] == v[0] || w[k] == v[1] || w[k] == v[2]))
 		k++;
 	apex = corner(s, face, k);
-	/* what is exactly in the plane of the first one is so wherever it is */
+	/* A point that is exactly coplanar with the first face is in the plane in any case. */
 	if (!rb_on_plane(p, s->rounds, apex) &&
 		rb_orient3d_at(&env, corner(s, seed, 0), corner(s, seed, 1), corner(s, seed, 2), apex) != 0)
 		return false;
 	area2 = normal_of(s, face, n, &long2);
-	/* the way a needle looks is that of rounding */
+	/* The direction of a needle's normal is determined by rounding only. */
 	return area2 <= s->rounds * s->rounds * long2 || rb_dot(n, p->normal) > 0;
 }
 
@@ -121,7 +128,7 @@ is_needle(const rb_surface *s, uint32_t face)
 	return area2 <= s->rounds * s->rounds * long2;
 }
 
-/* the corner opposite to its longest edge */
+/* Returns the corner opposite to the longest edge of a face. */
 static uint32_t
 middle_of(const rb_surface *s, uint32_t face)
 {
@@ -132,8 +139,9 @@ middle_of(const rb_surface *s, uint32_t face)
 }
 
 /*
- * A needle at the edge between two planes is in both.  It goes to the one behind its longest edge, for then the others
- * are where the planes meet, and no point lies beside that on a line.
+ * Assigns each needle to a plane. A needle at the edge between two planes lies in both. It joins
+ * the plane beyond its longest edge, so that its other two edges form the border of the planes and
+ * no point lies next to a border edge on the same line.
  */
 static rb_status
 place_needles(rb_surface *s)
@@ -177,7 +185,10 @@ grow_plane(rb_surface *s, uint32_t seed)
 	return RB_OK;
 }
 
-/* the highest triangles come first, for their planes are the surest: by the exponents of their heights */
+/*
+ * Orders faces by the exponents of their squared heights, highest first, because the planes of high
+ * triangles are the most accurate.
+ */
 static rb_status
 order_faces(rb_surface *s)
 {
@@ -276,7 +287,7 @@ rb_hull_group(rb_refining *r, uint32_t first)
 {
 	rb_cells *m = &r->mesh;
 	rb_surface s;
-	uint32_t *face = NULL; /* of each ghost */
+	uint32_t *face = NULL; /* Face of each ghost */
 	uint32_t n = 0;
 	rb_status status;
 

@@ -1,28 +1,36 @@
 /*
  * peel.c
- *	  Tetrahedra of the hull that have a height by rounding only are left out.
+ *	  Removes tetrahedra on the hull whose height is due to rounding only.
  *
- * Where points of the hull are in one plane up to rounding (hull.c), it has tetrahedra between them that are as high as
- * the last bit of coordinates, and no point makes these better.  So they go, one by one from outside: those that lie in
- * a plane of the boundary, as long as only the triangles change of which it is made there.  One that has one face
- * on it goes, if its other corner is inside, and on the boundary from then on; one that has two, if the edge
- * opposite to that between them is inside, and takes its place.  So no point is lost, and the boundary has no new
- * folds or holes; nor are faces of facets or edges on segments lost, for what has the last tetrahedron of these stays, and
- * so does what a facet parts from another region.
+ * Where hull points lie in one plane up to rounding (hull.c), there are tetrahedra between them
+ * that are only as high as the last bit of the coordinates, and no Steiner point improves these.
+ * They are removed one by one from outside, if they lie in a plane of the boundary and only the
+ * triangulation of the boundary changes. A tetrahedron with one boundary face is removed if its
+ * fourth corner is inside; that corner is then on the boundary. One with two boundary faces is
+ * removed if the edge opposite to their common edge is inside; it then replaces the common edge.
+ *
+ * So no point is lost, and the boundary gets no new folds or holes. Faces of facets and edges on
+ * segments are not lost either: the last tetrahedron that has one of these stays, and so does one
+ * that a facet separates from another region.
  */
 #include "refine/rb_hull.h"
 
 #include "mesh/rb_table.h"
 
-/* a tetrahedron without a height is at least so many times as long */
+/* Minimum length of a flat tetrahedron, in units of the rounding error */
 #define FLAT_LENGTH 0x1p10
-/* and so many roundings high, above its largest triangle, at most */
+/*
+ * Maximum height of a flat tetrahedron above its largest triangle, in units of the rounding error
+ */
 #define FLAT_HEIGHT 8.0
-/* the square of the cosine of the angle to the plane at which a face stands upright */
+/*
+ * Squared cosine of the angle between the normals of a face and of the plane, up to which the face
+ * counts as upright
+ */
 #define UPRIGHT 0.25
-/* and a needle is not higher than so many roundings */
+/* Maximum height of a needle, in units of the rounding error */
 #define NEEDLE 4.0
-/* so many tetrahedra a thread takes at once */
+/* Tetrahedra that a thread takes at once */
 #define BLOCK RB_SIZE(8192, 32)
 
 typedef struct peel
@@ -30,23 +38,27 @@ typedef struct peel
 	rb_refining *r;
 	const rb_tets *tets;
 	double rounds;
-	uint8_t *gone;  /* of each tetrahedron */
-	uint32_t *list; /* those to be looked at */
+	uint8_t *gone;  /* For each tetrahedron, whether it was removed */
+	uint32_t *list; /* Tetrahedra to examine */
 	size_t list_cap;
 	uint32_t n, ngone;
-	rb_table input;  /* faces of facets, and edges of segments */
-	rb_table edges;  /* of the boundary: how many faces of it have them */
-	rb_surface hull; /* the boundary as it was, and its planes */
-	uint32_t *tet;   /* of each of its faces */
+	rb_table input;  /* Faces of facets, and edges of segments */
+	rb_table edges;  /* Number of boundary faces at each boundary edge */
+	rb_surface hull; /* The original boundary and its planes */
+	uint32_t *tet;   /* Tetrahedron of each boundary face */
 	size_t tet_cap;
-	/* planes that points of the boundary are in: of each point the last one, RB_NONE: it is inside; and the one before */
+	/*
+	 * Planes that each boundary point lies in, as a linked list: `at` holds the last element for
+	 * each point, or RB_NONE if the point is inside, and `in` holds the plane and the previous
+	 * element.
+	 */
 	uint32_t *at;
 	uint32_t (*in)[2];
 	size_t in_cap;
 	uint32_t nin;
 } peel;
 
-/* of edges, while faces are linked: two have it, or more */
+/* States of an edge while faces are linked: two faces share it, or more */
 #define LINKED (RB_NONE - 1)
 #define FOLD (RB_NONE - 2)
 
@@ -69,7 +81,10 @@ corners_of(const rb_tets *tets, uint32_t t, const double **at)
 		at[i] = tets->points + 3 * (size_t) tets->tets[t][i];
 }
 
-/* so much longer than roundings are that these are its height, if it lies between two planes so near to each other */
+/*
+ * Returns true if a tetrahedron is so much longer than the rounding error that, if it lies between
+ * two planes that close to each other, their distance is its height.
+ */
 static bool
 is_long(const rb_tets *tets, double rounds, uint32_t t)
 {
@@ -79,7 +94,10 @@ is_long(const rb_tets *tets, double rounds, uint32_t t)
 	return rb_four_long2(at) > FLAT_LENGTH * FLAT_LENGTH * rounds * rounds;
 }
 
-/* may it lie between two such planes? */
+/*
+ * Returns true if a tetrahedron may lie between two planes as close to each other as the rounding
+ * error.
+ */
 static bool
 is_flat(const rb_tets *tets, double rounds, uint32_t t)
 {
@@ -108,7 +126,7 @@ peel_push(peel *p, uint32_t t)
 	return status;
 }
 
-/* ---- what there is at first ---- */
+/* ---- initial state ---- */
 
 static rb_status
 peel_input(peel *p)
@@ -175,7 +193,9 @@ put_boundary(peel *p)
 	return status;
 }
 
-/* the plane of a face goes on beside it, unless a segment is there */
+/*
+ * Links adjacent boundary faces, across which a plane may grow, unless a segment lies between them.
+ */
 static rb_status
 link_boundary(peel *p)
 {
@@ -209,7 +229,7 @@ link_boundary(peel *p)
 	return status;
 }
 
-/* one face more has it, or one less */
+/* Adds `more` to the number of boundary faces at an edge; UINT32_MAX subtracts one. */
 static rb_status
 count_edge(peel *p, uint32_t a, uint32_t b, uint32_t more)
 {
@@ -235,7 +255,7 @@ put_plane(peel *p, uint32_t v, uint32_t plane)
 	return RB_OK;
 }
 
-/* faces that have an edge, planes that a point is in */
+/* Counts the boundary faces at each edge, and lists the planes that each point lies in. */
 static rb_status
 count_boundary(peel *p)
 {
@@ -262,7 +282,7 @@ count_boundary(peel *p)
 	return status;
 }
 
-/* ---- one by one ---- */
+/* ---- removal ---- */
 
 static bool
 is_outside(const peel *p, uint32_t t)
@@ -271,8 +291,9 @@ is_outside(const peel *p, uint32_t t)
 }
 
 /*
- * Are the faces on the boundary those that are outside as seen from there, and the others are not?  Else what lies on
- * it is to go first.  The way a needle looks is that of rounding, and a face that stands upright is neither.
+ * Returns true if, relative to the plane, the boundary faces of a tetrahedron point outward and its
+ * other faces inward. Otherwise what lies on it has to be removed first. Needles, whose direction
+ * is determined by rounding, and upright faces do not count.
  */
 static bool
 lies_bare(const peel *p, uint32_t t, const rb_plane *plane)
@@ -298,7 +319,10 @@ lies_bare(const peel *p, uint32_t t, const rb_plane *plane)
 	return true;
 }
 
-/* a plane that one of its corners is known to be in, and all of them are; RB_NONE: there is none */
+/*
+ * Returns a plane that all corners of a tetrahedron lie in, and one is known to, or RB_NONE if
+ * there is no such plane.
+ */
 static uint32_t
 plane_of(const peel *p, uint32_t t)
 {
@@ -318,7 +342,10 @@ plane_of(const peel *p, uint32_t t)
 	return RB_NONE;
 }
 
-/* is a face of it on the boundary, and of a facet? Or does one of a facet part it from another region? */
+/*
+ * Returns true if a face of a tetrahedron is on a facet, and is on the boundary or separates two
+ * regions.
+ */
 static bool
 has_facet(const peel *p, uint32_t t)
 {
@@ -332,7 +359,7 @@ has_facet(const peel *p, uint32_t t)
 	return false;
 }
 
-/* its corners are all in that plane */
+/* Records that all corners of a tetrahedron lie in a plane. */
 static rb_status
 spread_plane(peel *p, uint32_t t, uint32_t plane)
 {
@@ -359,7 +386,7 @@ count_of(const peel *p, uint32_t a, uint32_t b)
 	return n != NULL ? *n : 0;
 }
 
-/* it goes, if the boundary is made of other triangles then, and is the same otherwise */
+/* Removes a tetrahedron if this only changes the triangulation of the boundary. */
 static rb_status
 peel_one(peel *p, uint32_t t)
 {
@@ -418,7 +445,7 @@ peel_all(peel *p)
 	return status;
 }
 
-/* the tetrahedra that are left, in their order; all else is shared with the others */
+/* Writes the remaining tetrahedra in their order. All other arrays are shared with the original. */
 static rb_status
 peel_rest(peel *p, rb_tets *rest)
 {
@@ -467,7 +494,7 @@ typedef struct looking
 {
 	const rb_tets *tets;
 	double rounds;
-	uint8_t *found; /* of each block: it has a flat one, at the boundary */
+	uint8_t *found; /* For each block, whether it has a flat tetrahedron at the boundary */
 } looking;
 
 static void
@@ -482,7 +509,7 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	l->found[from / BLOCK] = found;
 }
 
-/* mostly there is none */
+/* Sets *found if there is a flat tetrahedron at the boundary, which is rare. */
 static rb_status
 look(rb_refining *r, const rb_tets *tets, bool *found)
 {
@@ -512,7 +539,7 @@ rb_hull_peel(rb_refining *r, const rb_tets *tets, rb_tets *rest)
 	rb_status status = RB_OK;
 
 	*rest = *tets;
-	/* where shapes do not matter, or nothing is to change there, these do no harm */
+	/* Flat tetrahedra do no harm if shapes do not matter or the surface must not change. */
 	if (r->hull_rounds > 0 && r->options->radius_edge < INFINITY && !r->options->keep_surface)
 		status = look(r, tets, &more);
 	if (!more)

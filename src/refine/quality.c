@@ -1,8 +1,8 @@
 /*
  * quality.c
- *	  What a tetrahedron is worth: figures for people, in doubles.
+ *	  Measures the quality of a tetrahedron in doubles, for reports.
  *
- * Which tetrahedra are bad is decided by rb_rules.h, with the same formulas on every machine.
+ * Which tetrahedra are bad is decided in rb_rules.h, with the same formulas on every machine.
  */
 #include "refine/rb_measure.h"
 #include "refine/rb_refine.h"
@@ -31,9 +31,9 @@ dot(const double *a, const double *b)
 }
 
 /*
- * With volume6 = 6 V and m of rb_measure.h the radius is R = |m| / 12 V.  The angle at the edge of two faces is
- * that between their normals, which look outwards, taken from 180 degrees; by atan2, which is good for flat
- * ones, too.
+ * Computes the quality of a tetrahedron. With volume6 = 6 V and m of rb_measure.h, the circumradius
+ * is R = |m| / 12 V. The dihedral angle at the edge of two faces is 180 degrees minus the angle
+ * between their outward normals. It is computed by atan2, which is accurate for flat angles, too.
  */
 void
 rb_tet_measure(const double *a, const double *b, const double *c, const double *d,

@@ -130,9 +130,7 @@ typedef enum rb_verdict
 	RB_WINS,    /* No stronger adjacent owner conflicts: insert the point */
 	RB_LOST,    /* A stronger candidate won: retry in a later round */
 	RB_BLOCKED, /* Something else must be split first */
-	/*
-	 * Rounding misplaced the point, so that a facet would get a flat tetrahedron: try another point
-	 */
+	/* Rounding misplaced the point: try another one */
 	RB_ASKEW,
 	RB_LARGE, /* The cavity outgrew the workspace: retry in a larger one */
 	RB_KEPT,  /* Never to be split; `reason` says why */

@@ -32,7 +32,11 @@
 typedef struct rb_room
 {
 	uint32_t *cells;
-	uint8_t *rims;   /* Bits of each cell: faces where the cavity ends */
+	/*
+	 * Faces of each cell at which the cavity ends, as bits; until the cell is processed, the face
+	 * through which it was reached
+	 */
+	uint8_t *rims;
 	uint32_t *walls; /* Constrained faces that open, by canonical id */
 	/*
 	 * Hash table of cells with 2 * cells_cap entries, initially RB_NOWHERE; NULL for a small
@@ -529,7 +533,7 @@ rb_grow_folds(const rb_cells *m, rb_exact_env *env, const rb_candidate *cand, co
 	while ((room->rims[k] & 1u << ring.to) == 0)
 	{
 		if ((m->cells[ring.cell].bits & RB_CELL_WALL(ring.to)) != 0)
-			return 0; /* It becomes an open constrained face between the two */
+			return 0; /* A new constrained face will separate the two */
 		rb_ring_next(m, &ring);
 		k = rb_room_find(room, ring.cell);
 	}

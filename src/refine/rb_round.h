@@ -32,10 +32,10 @@
 /* Maximum number of candidates in a round */
 #define RB_ROUND_CANDIDATES (1u << 17)
 /*
- * Subsampling of the list of tetrahedra. A round takes every RB_ROUND_STEP-th entry; the step is
- * smaller if the list has fewer than RB_ROUND_LEAST entries per unit of the step. It looks at no
- * more than RB_ROUND_WINDOW entries per candidate, at the end of the list. RB_ROUND_FEWEST is the
- * lower limit of the adaptive number of candidates.
+ * Subsampling of the list of tetrahedra. A round takes every RB_ROUND_STEP-th entry, or uses a
+ * smaller step if that would leave fewer than RB_ROUND_LEAST entries. It looks at no more than
+ * RB_ROUND_WINDOW entries per candidate, at the end of the list. RB_ROUND_FEWEST is the lower limit
+ * of the adaptive number of candidates.
  */
 #define RB_ROUND_STEP 16u
 #define RB_ROUND_WINDOW 256u

@@ -136,9 +136,9 @@ rb_piece_segment(const rb_cells *m, uint32_t u, uint32_t v)
 }
 
 /*
- * Returns true if the insertion radii of its ends forbid that edge uv leads to anything shorter. An
- * edge at an input vertex never counts: it is short because of another vertex, which has an edge of
- * its own.
+ * Returns true if edge uv is already shorter than the insertion radii of its ends allow, so that it
+ * must not cause a split. An edge at an input vertex never counts: it is short because of another
+ * vertex, which has an edge of its own.
  */
 RB_HD bool
 rb_edge_short(const rb_cells *m, uint32_t u, uint32_t v, double length2)

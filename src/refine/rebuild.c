@@ -1,12 +1,13 @@
 /*
  * rebuild.c
- *	  Points that can be inserted together only.
+ *	  Rebuilds the whole mesh to insert points that can only be inserted jointly.
  *
- * A point on a segment may be in the sphere of a tetrahedron that it sees a part of, beside a
- * segment which is encroached upon itself: then there is no constrained Delaunay tetrahedralization with
- * that point alone.  Mostly the other segment waits for the same reason: each would have to be split
- * first.  So all that are stuck are split at once, and the tetrahedralization is made anew, of
- * all points that there are by now, with walls for facets and pieces for segments.
+ * A point on a segment may lie in the circumsphere of a tetrahedron of which it sees only a part,
+ * next to another segment that it encroaches upon as well. Then no constrained Delaunay
+ * tetrahedralization exists with that point alone. Mostly the other segment is blocked for the same
+ * reason: each would have to be split before the other one. So all blocked subsegments are split at
+ * once, and the mesh is tetrahedralized again from all its points, with constrained faces as facets
+ * and subsegments as segments.
  */
 #include "refine/rb_refining.h"
 
@@ -19,17 +20,19 @@ typedef struct rebuild
 	double *points;
 	size_t points_cap;
 	uint32_t npoints;
-	/* of points from r->nsites on: the segment it splits, and what its radius is at least */
+	/*
+	 * For points from r->nsites on: the segment that each splits, and its minimum insertion radius
+	 */
 	uint32_t *parent;
 	double *raise;
 	size_t parent_cap, raise_cap;
-	rb_table split; /* edge to the point that splits it */
+	rb_table split; /* Edges, mapped to the points that split them */
 	uint32_t (*triangles)[3];
 	uint32_t *facet_of;
 	size_t triangles_cap, facet_of_cap;
 	uint32_t ntriangles;
-	uint32_t *facets;   /* of those that have walls: their numbers here */
-	uint32_t *facet_at; /* and back */
+	uint32_t *facets;   /* PLC number of each facet that has constrained faces */
+	uint32_t *facet_at; /* Mesh facet of each PLC facet */
 	uint32_t (*segments)[2];
 	uint32_t *segment_of;
 	size_t segments_cap, segment_of_cap;
@@ -41,10 +44,10 @@ typedef struct rebuild
 	size_t seed_region_cap;
 } rebuild;
 
-/* numbers stay below those that mean something else */
+/* Exclusive maximum of counts; larger numbers have special meanings */
 #define MOST (UINT32_MAX - 8)
 
-/* it is a load, no more: so it is asked for everything */
+/* Returns true if the work should stop. It is a single load, so it can be polled for every item. */
 static bool
 stops(const rebuild *b)
 {
@@ -63,7 +66,7 @@ alive(const rb_cell *c)
 	return c->v[0] != RB_DEAD && !rb_cell_ghost(c);
 }
 
-/* the points, and one on each piece that is stuck */
+/* Collects the points of the mesh, and one on each blocked subsegment. */
 static rb_status
 put_points(rebuild *b)
 {
@@ -121,7 +124,7 @@ put_triangle(rebuild *b, const uint32_t *v, uint32_t facet)
 	rb_status status = RB_OK;
 
 	memcpy(stack[0], v, sizeof stack[0]);
-	/* each of its edges may be split once: at most four triangles */
+	/* Each of its three edges may be split once, which gives at most four triangles. */
 	while (n > 0 && status == RB_OK)
 	{
 		uint32_t t[3];
@@ -178,7 +181,7 @@ put_segment(rebuild *b, uint32_t u, uint32_t v, uint32_t segment)
 	return RB_OK;
 }
 
-/* walls and pieces: facets in the order of their numbers */
+/* Collects the constrained faces and subsegments, with facets in ascending order. */
 static rb_status
 put_complex(rebuild *b)
 {
@@ -186,7 +189,7 @@ put_complex(rebuild *b)
 	const rb_cells *m = &r->mesh;
 	rb_context *ctx = r->ctx;
 	uint32_t *start = NULL, *walls = NULL;
-	rb_table pieces = {NULL, 0, 0}; /* those that are segments by now */
+	rb_table pieces = {NULL, 0, 0}; /* Subsegments that were collected already */
 	uint32_t n = 0;
 	rb_status status =
 		rb_array(ctx, (void **) &start, (size_t) r->all_facets + 2, sizeof(uint32_t));
@@ -255,7 +258,7 @@ put_complex(rebuild *b)
 			uint32_t *at, segment;
 			bool fresh = false;
 
-			/* of the cells around it, the first one */
+			/* Only the first cell around the subsegment adds it. */
 			if ((c->bits & RB_CELL_SEGMENT(e)) != 0)
 				status = rb_table_put(ctx, &pieces, u, v, RB_NONE, 0, NULL, &fresh);
 			if (status != RB_OK || !fresh)
@@ -273,7 +276,10 @@ put_complex(rebuild *b)
 	return status;
 }
 
-/* a seed in each part that walls shut off: the middle of its largest tetrahedron */
+/*
+ * Places a seed in each part that constrained faces enclose: the centroid of its largest
+ * tetrahedron.
+ */
 static rb_status
 put_seeds(rebuild *b)
 {
@@ -343,7 +349,10 @@ put_seeds(rebuild *b)
 	return status;
 }
 
-/* has each seed a part of its own still?  One that is as thin as rounding may be gone. */
+/*
+ * Sets *all if every seed still has a part of its own. A part as thin as the rounding error may
+ * have vanished.
+ */
 static rb_status
 look_parts(const rebuild *b, const rb_tets *tets, bool *all)
 {
@@ -366,8 +375,8 @@ look_parts(const rebuild *b, const rb_tets *tets, bool *all)
 }
 
 /*
- * Tetrahedra of regions without a seed, which lie in holes, are left out; regions, segments and facets get back
- * their numbers, and points what they were.
+ * Removes tetrahedra of regions without a seed, which lie in holes. Restores the numbers of
+ * regions, segments and facets, and the kinds and parents of points.
  */
 static rb_status
 name_again(rebuild *b, rb_tets *tets)
@@ -402,7 +411,10 @@ name_again(rebuild *b, rb_tets *tets)
 	rb_free(r->ctx->memory, (void **) &number);
 	for (uint32_t i = 0; i < tets->nfaces; i++)
 		tets->face_facet[i] = b->facet_at[tets->face_facet[i]];
-	/* what is left of a facet of the hull where another one folded into it has an edge that is no piece */
+	/*
+	 * If one hull facet collapsed into another, what remains of it may have an edge that is no
+	 * subsegment.
+	 */
 	n = 0;
 	for (uint32_t i = 0; i < tets->nedges; i++)
 		if (tets->edge_segment[i] < b->nsegments)
@@ -483,7 +495,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 		b.plc.nseeds = b.nseeds;
 		b.plc.seeds = b.seeds;
 		status = rb_tetrahedralize(r->ctx, &b.plc, RB_KEEP_INSIDE, &tets, &flaw);
-		/* points may have been added, and there may be room for no more */
+		/* The tetrahedralization may have added more points than max_points allows. */
 		room = status != RB_OK || r->options->max_points == 0 ||
 			   tets.npoints <= r->options->max_points;
 		if (status == RB_OK && room)
@@ -492,7 +504,7 @@ rb_refining_rebuild(rb_refining *r, bool *done)
 			status = name_again(&b, &tets);
 		if (*done && status == RB_OK)
 			status = rb_refining_again(r, &tets, b.raise, b.npoints - r->nsites);
-		/* it cannot be made anew: then what there is stays */
+		/* If the mesh cannot be rebuilt, keep the present one. */
 		if (status == RB_BAD_PLC)
 		{
 			rb_forget_failure(r->ctx);

@@ -1,22 +1,29 @@
 /*
  * refine.c
- *	  The whole way: a tetrahedralization in, rounds, a refined one out.
+ *	  Controls refinement: imports a tetrahedralization, runs rounds, and exports the refined mesh.
  */
 #include "refine/rb_refining.h"
 
 #include <stdio.h>
 
-/* so often at most what is stuck is inserted together */
+/* Maximum number of passes of joint insertion */
 #define REBUILDS 20
-/* and of these, when all else is done */
+/* Maximum number of these passes after all other work is done */
 #define REBUILDS_LATE 12
-/* above one of so many points it is not done group by group; above one of so many what is left is worth it that all is made anew */
+/*
+ * Thresholds on the number of blocked points relative to the number of vertices. They are inserted
+ * group by group if they are fewer than one in TOGETHER. The whole mesh is rebuilt for the
+ * remaining ones only if they are more than one in REBUILT.
+ */
 #define TOGETHER 32
 #define REBUILT 200
 
-/* a device has the mesh come and go as a whole: it is asked again if more than one of so many cells may have to be split */
+/*
+ * A device is used only if more than one cell in DEVICE_SHARE may have to be split, because the
+ * whole mesh is copied there and back.
+ */
 #define DEVICE_SHARE 32
-/* so many of them are counted at a time */
+/* Cells that a thread counts at a time */
 #define CELLS 16384
 
 static double
@@ -41,7 +48,7 @@ typedef struct coarse
 	uint64_t n;
 } coarse;
 
-/* cells that may have to be split */
+/* Counts the cells that may have to be split. */
 static void
 do_coarse(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -58,7 +65,7 @@ do_coarse(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_add(&s->n, n);
 }
 
-/* *worth: the way there and back */
+/* Sets *worth if the rounds are worth copying the mesh to the device and back. */
 static rb_status
 is_for_device(rb_refining *r, bool *worth)
 {
@@ -74,8 +81,9 @@ is_for_device(rb_refining *r, bool *worth)
 }
 
 /*
- * On a device, if one is named that can; whatever keeps it from that, threads here come to the same bits.
- * Then it is asked no more: *backend becomes NULL.
+ * Runs rounds on the device if the backend supports that and the work is worth it. If the device
+ * fails, host threads produce the same bits; then *backend becomes NULL, so that the device is not
+ * tried again.
  */
 static rb_status
 make_rounds(rb_refining *r, const rb_backend **backend)
@@ -105,7 +113,10 @@ make_rounds(rb_refining *r, const rb_backend **backend)
 	return status == RB_OK ? rb_refining_rounds(r) : status;
 }
 
-/* few cells are made anew where that will do, else all; *again: there is something new */
+/*
+ * Inserts blocked points: in small groups where that is enough, otherwise by rebuilding the whole
+ * mesh. Sets *again if the mesh changed.
+ */
 static rb_status
 insert_stuck(rb_refining *r, bool *again)
 {
@@ -113,7 +124,7 @@ insert_stuck(rb_refining *r, bool *again)
 	rb_status status = RB_OK;
 
 	*again = false;
-	/* around it there may be something else by now */
+	/* The mesh around abandoned subsegments may have changed. */
 	if (r->done)
 		r->nhopeless = 0;
 	if ((uint64_t) r->nstuck * TOGETHER < r->nsites)
@@ -157,7 +168,10 @@ rb_refine(rb_context *ctx, const rb_refine_options *options, rb_tets *tets,
 		r.nstuck = 0;
 		if (status != RB_OK || (!again && r.done))
 			break;
-		/* what could not be done at first will not be later; then the rest is done around it */
+		/*
+		 * If nothing was inserted now, trying again will not help; do the remaining work around the
+		 * blocked points.
+		 */
 		r.protect = again;
 	}
 	report->ms_rounds = lap(&start);

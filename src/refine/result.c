@@ -1,32 +1,34 @@
 /*
  * result.c
- *	  Cells and sites become a tetrahedralization: tetrahedra in the order of their places, faces facet by
- *	  facet, edges segment by segment.
+ *	  Converts cells and vertices to a tetrahedralization: tetrahedra in the order of their slots,
+ *	  faces ordered by facet, and edges ordered by segment.
  *
- * All of it on threads, and every cell is looked at twice only.  The first time a block of places says which of
- * them are tetrahedra, as bits, and lists what faces and edges it tells of; the second time tetrahedra are
- * written, for then it is known how many are in front of each place:
+ * All work runs on threads, and every cell is read only twice. In the first pass, each block of
+ * slots records in a bitmap which slots hold tetrahedra, and lists the faces and edges it
+ * contributes. In the second pass, tetrahedra are written, since the number of tetrahedra before
+ * each slot is then known:
  *
- *		places		|  64  |  64  |  64  | ...		number of a tetrahedron: so many are in front of its group,
- *		tetrahedra	  0      60     121				and so many bits in front of its own
+ *		slots		|  64  |  64  |  64  | ...		the number of a tetrahedron is the number of those before
+ *		tetrahedra	  0      60     121				its group, plus the bits before its own in the group
  *
- * What was found goes by facet, or segment, and where that is the same in the order of places, which is that of
- * blocks, whoever listed them: each thread goes through all and takes what is of its share of facets.
+ * The faces and edges are ordered by facet or segment and, within one, by slot, whichever thread
+ * listed them. Each thread reads all lists and writes the items of its own range of facets or
+ * segments.
  */
 #include "refine/rb_refining.h"
 
-#define GROUP 64 /* places: bits of a word */
-/* places that a thread takes at once: groups as a whole */
+#define GROUP 64 /* Slots: bits of a word */
+/* Slots that a thread takes at once, a multiple of GROUP */
 #define BLOCK (GROUP * RB_SIZE(128, 1))
-#define SITES RB_SIZE(8192, 64) /* the same of sites */
+#define SITES RB_SIZE(8192, 64) /* Vertices that a thread takes at once */
 
 typedef struct group
 {
-	uint64_t tets;   /* the bit of each place: a tetrahedron is there */
-	uint32_t before; /* so many of them are in front of the group */
+	uint64_t tets;   /* Bit of each slot that holds a tetrahedron */
+	uint32_t before; /* Number of tetrahedra before the group */
 } group;
 
-/* a face of a facet, an edge of a segment */
+/* A face of a facet, or an edge of a segment */
 typedef struct found
 {
 	uint32_t of;
@@ -47,17 +49,17 @@ typedef struct list
 	size_t cap;
 } list;
 
-/* what one thread has for itself */
+/* State of one thread */
 typedef struct worker
 {
 	list lists[KINDS];
 	uint64_t added[RB_VERTEX_KINDS];
 	uint64_t bad;
 	uint64_t bad_because[RB_BAD_REASONS];
-	char apart[128]; /* no two of them are on one line of a cache */
+	char apart[128]; /* Padding against false sharing of cache lines */
 } worker;
 
-/* what a block has found is together, in the lists of whoever did it */
+/* The items of one block, which are contiguous in the lists of the thread that processed it */
 typedef struct block
 {
 	uint32_t worker;
@@ -139,7 +141,7 @@ put_points(result *s)
 	return status == RB_OK ? fill(s, n, SITES, do_points) : status;
 }
 
-/* ---- what there is ---- */
+/* ---- scan of the cells ---- */
 
 static void
 push(result *s, worker *w, kind what, const found *item)
@@ -149,10 +151,13 @@ push(result *s, worker *w, kind what, const found *item)
 	if (l->n < l->cap ||
 		rb_array_grow(s->r->ctx, (void **) &l->e, &l->cap, l->n + 1, sizeof(*l->e)) == RB_OK)
 		l->e[l->n++] = *item;
-	/* else the loop ends, and says why */
+	/* On failure the loop ends and returns the error. */
 }
 
-/* walls of the input: each is told of once, from the first of the tetrahedra on it */
+/*
+ * Lists the constrained faces of the input. Of the two tetrahedra at a face, the first one lists
+ * it.
+ */
 static void
 find_faces(result *s, worker *w, uint32_t i)
 {
@@ -175,8 +180,8 @@ find_faces(result *s, worker *w, uint32_t i)
 }
 
 /*
- * Of a piece that is edge e of cell i: is i the first of the tetrahedra around it?  Those that are seen not to be
- * have the edge no more, so mostly one of them only goes around.
+ * Returns true if cell i is the first of the tetrahedra around the subsegment that is its edge e.
+ * Clears the edge's bit in the later ones, so that mostly only one of them traverses the ring.
  */
 static bool
 tells_edge(const result *s, uint32_t i, uint32_t e)
@@ -219,7 +224,7 @@ find_edges(result *s, worker *w, uint32_t i)
 	}
 }
 
-/* what stayed bad, and for which reason */
+/* Counts a tetrahedron that stayed bad, by reason. */
 static void
 count_bad(const result *s, worker *w, const rb_cell *c, uint32_t bits)
 {
@@ -235,7 +240,7 @@ count_bad(const result *s, worker *w, const rb_cell *c, uint32_t bits)
 											  : RB_BAD_INPUT]++;
 }
 
-/* whole groups, of one block */
+/* Scans one block, in whole groups. */
 static void
 do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -277,7 +282,7 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 
 /* ---- tetrahedra ---- */
 
-/* bits of a word, without an instruction for it, which not all machines have */
+/* Counts the bits of a word, without the instruction for it, which not all machines have. */
 static inline uint32_t
 ones(uint64_t x)
 {
@@ -287,7 +292,7 @@ ones(uint64_t x)
 	return (uint32_t) (x * UINT64_C(0x0101010101010101) >> 56);
 }
 
-/* the tetrahedron at a place */
+/* Returns the number of the tetrahedron in a slot, or RB_NONE. */
 static inline uint32_t
 number_of(const result *s, uint32_t place)
 {
@@ -332,7 +337,7 @@ look(result *s)
 		status = rb_array(r->ctx, (void **) &s->blocks, s->nblocks, sizeof(block));
 	if (status != RB_OK)
 		return status;
-	/* of the last ones, for which there may be no place */
+	/* Clear the last group and block, which may contain no slot. */
 	s->groups[s->ngroups - 1].tets = 0;
 	memset(&s->blocks[s->nblocks - 1], 0, sizeof(block));
 	return each(s, r->ncells, BLOCK, do_look);
@@ -362,17 +367,20 @@ put_tets(result *s)
 
 /* ---- faces and edges ---- */
 
-/* one kind of what was found, on its way into the order of what it is of */
+/* Counting sort of the items of one kind by facet or segment */
 typedef struct order
 {
 	result *s;
 	kind what;
-	uint32_t n;      /* facets, or segments */
-	uint32_t *at;    /* where those of each begin; then, where they go on */
-	uint32_t *share; /* of each thread: the first of those whose elements it puts */
+	uint32_t n;      /* Number of facets or segments */
+	uint32_t *at;    /* Start of each one's items; later, the next free position */
+	uint32_t *share; /* First facet or segment of each thread */
 } order;
 
-/* how many are of each: a thread for each share of facets, by number */
+/*
+ * Counts the items of each facet or segment; each thread counts an equal range of facets or
+ * segments.
+ */
 static void
 do_count(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -439,7 +447,10 @@ do_put(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* counts become beginnings, and each thread's share is about as much to put; how many there are in all */
+/*
+ * Turns the counts into start positions, and gives each thread about as many items to write.
+ * Returns the number of items.
+ */
 static uint32_t
 share_out(order *o)
 {
@@ -497,7 +508,7 @@ put_found(result *s, kind what)
 	return status;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 static void
 report(const result *s)
@@ -516,7 +527,7 @@ report(const result *s)
 	}
 }
 
-/* what goes over from the old one as it is */
+/* Moves what does not change from the old tetrahedralization to the new one. */
 static void
 hand_over(rb_tets *old, rb_tets *out)
 {

@@ -1,23 +1,26 @@
 /*
  * rounds.c
- *	  Rounds (rb_round.h) until the work lists are empty, each step on all threads.
+ *	  Runs rounds (rb_round.h) until the work lists are empty, each step on all threads.
  *
- * There is a list of entries for each kind of work: pieces, walls, tetrahedra; and one of tetrahedra that wait,
- * for something that is to be split first.  A round takes
- * from the ends of the lists, so the newest work first, and puts back what lost; then follows
- * what new cells need.  Only the order of lists matters for the result, and it is that of
- * candidates and of cells, whoever worked on them.
+ * There is one list of entries for each kind of work: subsegments, constrained faces and
+ * tetrahedra. A fourth list holds tetrahedra that wait until something else is split. A round takes
+ * entries from the ends of the lists, so the newest work comes first, and puts the losers back;
+ * then the needs of the new cells are appended. The result depends only on the order of the lists,
+ * which is that of candidates and cells, whichever thread processed them.
  */
 #include "refine/rb_refining.h"
 
 #include "core/base/rb_parallel.h"
 
-/* candidates, or cells, that a thread takes at once, at most; and at least, where much is done with each */
+/*
+ * Maximum number of candidates or cells that a thread takes at once, and the minimum if each takes
+ * long
+ */
 #define GRAIN 256
 #define GRAIN_LEAST 16
-/* and fresh cells, where what they need is listed: a block */
+/* New cells in a block, for listing their needs */
 #define LISTED 1024
-#define AHEAD 8 /* so many candidates on, cells are fetched already */
+#define AHEAD 8 /* Candidates by which prefetching is ahead */
 
 typedef struct entries
 {
@@ -26,13 +29,16 @@ typedef struct entries
 	size_t cap;
 } entries;
 
-/* of a block of fresh cells: how many pieces, walls and tetrahedra are to be split; then where the first of them goes */
+/*
+ * Number of subsegments, constrained faces and tetrahedra to split in a block of new cells; later,
+ * the list positions of the first of each
+ */
 typedef struct tally
 {
 	size_t n[3];
 } tally;
 
-/* what one thread has for itself */
+/* State of one thread */
 typedef struct worker
 {
 	rb_room room;
@@ -41,7 +47,7 @@ typedef struct worker
 	uint8_t small_rims[RB_ROOM_CELLS];
 	uint32_t small_walls[RB_ROOM_WALLS];
 	uint32_t small_table[2 * RB_ROOM_CELLS];
-	uint32_t *cavities; /* lists of cells of the candidates that it grew in this round */
+	uint32_t *cavities; /* Cell lists of the candidates that the thread grew in this round */
 	size_t n;
 	size_t cap;
 	rb_status status;
@@ -58,26 +64,26 @@ typedef struct rounds
 	rb_candidate *cands;
 	size_t cands_cap;
 	uint32_t ncands;
-	uint32_t *large; /* those that need a larger room */
+	uint32_t *large; /* Candidates that need a larger workspace */
 	size_t large_cap;
 	uint32_t nlarge;
 	uint32_t *winners;
 	size_t winners_cap;
 	uint32_t nwinners;
 	uint32_t nfresh;
-	uint32_t most; /* tetrahedra of a round (rb_round_most) */
+	uint32_t most; /* Maximum tetrahedra per round (rb_round_most) */
 	rb_places places;
 	uint32_t *freed;
 	size_t freed_cap;
-	uint32_t *freed_at; /* of each winner */
+	uint32_t *freed_at; /* Position in freed of each winner's cells */
 	size_t freed_at_cap;
-	uint32_t *needs; /* of each fresh cell */
+	uint32_t *needs; /* Needs of each new cell */
 	size_t needs_cap;
-	tally *tallies; /* of each block of them */
+	tally *tallies; /* Tally of each block of new cells */
 	size_t tallies_cap;
-	rb_room huge;    /* for cavities of any size */
-	bool protecting; /* only pieces are split so far */
-	bool full;       /* max_points */
+	rb_room huge;    /* Workspace for cavities of any size */
+	bool protecting; /* Only subsegments are being split so far */
+	bool full;       /* max_points was reached */
 } rounds;
 
 /* ---- lists ---- */
@@ -93,7 +99,7 @@ push(rounds *s, entries *list, rb_entry64 e)
 	return status;
 }
 
-/* takes up to `most` from the end of a list, in its order */
+/* Moves up to `most` entries from the end of a list to the candidates, in list order. */
 static void
 take(rounds *s, entries *list, uint32_t most)
 {
@@ -105,8 +111,8 @@ take(rounds *s, entries *list, uint32_t most)
 }
 
 /*
- * Tetrahedra: every so many-th of the list, for those next to each other there are mostly so in space, too, and would
- * only be in each other's way.
+ * Moves a regular subsample of the tetrahedra to the candidates. Entries next to each other in the
+ * list are mostly close in space, too, and would only conflict.
  */
 static void
 take_spread(rounds *s, uint32_t most)
@@ -126,7 +132,7 @@ take_spread(rounds *s, uint32_t most)
 	list->n = left;
 }
 
-/* the candidates of a round; none: all is done */
+/* Selects the candidates of a round. Selects none if all work is done. */
 static rb_status
 gather(rounds *s)
 {
@@ -134,7 +140,10 @@ gather(rounds *s)
 	size_t all = s->pieces.n + s->walls.n + s->tets.n;
 	rb_status status;
 
-	/* pieces first, and what of them is stuck before anything else is done */
+	/*
+	 * Subsegments come first. If any of them are blocked, return to the caller before anything else
+	 * is split.
+	 */
 	if (s->pieces.n == 0 && s->protecting)
 	{
 		s->protecting = false;
@@ -180,7 +189,7 @@ push_stuck(rb_refining *r, rb_entry64 e)
 	return status;
 }
 
-/* what becomes of the entry of a candidate that did not win */
+/* Puts the entry of a candidate that did not win where its verdict requires. */
 static rb_status
 put_back(rounds *s, const rb_candidate *cand)
 {
@@ -213,7 +222,7 @@ put_back(rounds *s, const rb_candidate *cand)
 
 /* ---- steps on threads ---- */
 
-/* much is done with each: even few are shared */
+/* Runs a step that takes long for each item, so even few items are divided among threads. */
 static rb_status
 each(rounds *s, uint64_t n, rb_work work)
 {
@@ -226,7 +235,7 @@ each(rounds *s, uint64_t n, rb_work work)
 	return n > 0 ? rb_loop(s->team, n, grain, work, s) : RB_OK;
 }
 
-/* little is done with each */
+/* Runs a step that takes little time for each item. */
 static rb_status
 each_light(rounds *s, uint64_t n, rb_work work)
 {
@@ -261,7 +270,7 @@ do_make(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* grows in that room, and keeps the cells where they fit */
+/* Grows a cavity in the given workspace, and saves its cells if it is valid. */
 static void
 grow(rounds *s, worker *w, uint32_t number, rb_candidate *cand, rb_room *room)
 {
@@ -287,7 +296,7 @@ grow(rounds *s, worker *w, uint32_t number, rb_candidate *cand, rb_room *room)
 	w->n += room->n;
 }
 
-/* a room of at least that size, with a table */
+/* Allocates a workspace of at least that capacity, with a hash table. */
 static rb_status
 make_room(rb_context *ctx, rb_room *room, uint32_t cells, uint32_t walls)
 {
@@ -444,7 +453,7 @@ do_needs(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* of one block of fresh cells: how much of each kind is to be split */
+/* Counts the needs of one block of new cells, by kind. */
 static void
 do_tally(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -465,7 +474,7 @@ do_tally(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	s->tallies[from / LISTED] = sum;
 }
 
-/* into the lists, from where the tally says on */
+/* Writes the needs of one block to the lists, from the positions in its tally on. */
 static void
 do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -498,8 +507,9 @@ do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 /* ---- a round ---- */
 
 /*
- * Candidates whose cavity has no room, at most so many; from the strongest of them on, which may be the strongest of
- * all: then it keeps all others from its cells, and nothing would ever change if it had no turn.
+ * Lists at most `most` candidates whose cavity outgrew its workspace, starting with the strongest
+ * of them. That one may be the strongest candidate of all; then it keeps all others from its cells,
+ * and no round would make progress without it.
  */
 static rb_status
 list_large(rounds *s, uint32_t most)
@@ -529,7 +539,7 @@ list_large(rounds *s, uint32_t most)
 	return status;
 }
 
-/* the few of any size: one after the other */
+/* Grows a few cavities of any size, one after the other. */
 static rb_status
 grow_huge(rounds *s)
 {
@@ -557,7 +567,7 @@ grow_huge(rounds *s)
 	return status;
 }
 
-/* winners get their numbers, and their new cells places */
+/* Numbers the winners and assigns slots to their new cells. */
 static rb_status
 number_winners(rounds *s)
 {
@@ -610,7 +620,7 @@ number_winners(rounds *s)
 	return status;
 }
 
-/* after the new cells are there: places taken and given back */
+/* Updates the numbers of cells and free slots after the new cells are built. */
 static rb_status
 count_places(rounds *s)
 {
@@ -634,7 +644,10 @@ count_places(rounds *s)
 	return RB_OK;
 }
 
-/* what the fresh cells need, into the lists: in their order, wherever a thread puts it */
+/*
+ * Appends the needs of the new cells to the lists, in the order of the cells, whichever thread
+ * writes them.
+ */
 static rb_status
 list_needs(rounds *s)
 {
@@ -680,7 +693,7 @@ one_round(rounds *s)
 		status = rb_loop(s->team, s->nlarge, 1, do_grow_large, s);
 	if (status == RB_OK)
 		status = grow_huge(s);
-	/* one that failed has had all others stop */
+	/* A worker that failed made the others stop: its status takes precedence. */
 	for (uint32_t i = 0; i < s->nworkers; i++)
 		if (s->workers[i].status != RB_OK && (status == RB_OK || status == RB_STOPPED))
 			status = s->workers[i].status;
@@ -713,7 +726,7 @@ one_round(rounds *s)
 	return status;
 }
 
-/* at the start all cells are fresh */
+/* Lists the needs of all cells before the first round. */
 static rb_status
 first_needs(rounds *s)
 {
@@ -793,7 +806,7 @@ rb_refining_rounds(rb_refining *r)
 	rb_status status;
 
 	memset(&s, 0, sizeof s);
-	/* nothing is bad: nothing is split */
+	/* Without bounds no tetrahedron is bad, so nothing is split. */
 	r->done = true;
 	if (!(r->mesh.ratio < INFINITY) && !r->mesh.has_volumes)
 		return RB_OK;

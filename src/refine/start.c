@@ -1,18 +1,19 @@
 /*
  * start.c
- *	  A tetrahedralization becomes cells and sites (rb_cells.h).
+ *	  Converts a tetrahedralization to cells and vertices (rb_cells.h).
  *
- * Where its boundary is on no facet, for the mesh goes to the hull, faces of one plane that are next to each
- * other become a facet of their own, and edges between two such facets segments: they are refined like
- * those of the input, but nothing of them is told in the result.  Where some are in one plane up to rounding only,
- * hull.c does that; and tetrahedra that lie there without a height are left out before (peel.c).
+ * If the mesh extends to the hull, parts of its boundary are on no facet. There, adjacent faces in
+ * one plane form a facet of their own, and edges between two such facets become segments. They are
+ * refined like those of the input but do not appear in the result. If some of these faces are
+ * coplanar only up to rounding, hull.c groups them; tetrahedra there that have no height are
+ * removed first (peel.c).
  */
 #include "refine/rb_refining.h"
 
 #include "core/base/rb_sort.h"
 #include "mesh/rb_table.h"
 
-/* ---- room ---- */
+/* ---- allocation ---- */
 
 rb_status
 rb_refining_reserve(rb_refining *r, size_t cells, size_t sites)
@@ -55,14 +56,13 @@ rb_refining_free(rb_refining *r)
 	rb_free(memory, (void **) &r->sizes_points);
 }
 
-/* ---- on threads ---- */
+/* ---- threads ---- */
 
-#define BLOCK \
-	RB_SIZE(8192, 32) /* tetrahedra, sites, or items of a list, that a thread takes at once */
-#define RINGS RB_SIZE(512, 8)  /* ghosts, from each of which three rings are gone around */
-#define KEYS RB_SIZE(4096, 16) /* lists that are put in order */
+#define BLOCK RB_SIZE(8192, 32) /* Tetrahedra, vertices or list items that a thread takes at once */
+#define RINGS RB_SIZE(512, 8)  /* Ghosts that a thread takes at once to traverse three rings each */
+#define KEYS RB_SIZE(4096, 16) /* Lists that a thread sorts at once */
 
-/* regions, ascending */
+/* Regions in ascending order */
 typedef struct regions
 {
 	int64_t *of;
@@ -70,7 +70,7 @@ typedef struct regions
 	size_t cap;
 } regions;
 
-/* many short lists, one after the other: that of key k is e[at[k]] to e[at[k + 1]], ascending */
+/* Many short lists in one array: list k is e[at[k]] to e[at[k + 1]], ascending */
 typedef struct lists
 {
 	uint64_t *e;
@@ -78,21 +78,21 @@ typedef struct lists
 	uint32_t keys;
 } lists;
 
-/* scratch of the start */
+/* Scratch data of the import */
 typedef struct start
 {
 	rb_refining *r;
 	const rb_tets *tets;
 	rb_thread *team;
-	regions *found;     /* by each thread */
-	uint32_t *ghost_at; /* of each block of tetrahedra: the first ghost behind one of them */
-	lists faces;        /* of facets: by the smallest corner, the next one and which face it is */
-	lists edges;        /* of segments: by the smaller end, the larger one and which edge it is */
-	uint32_t
-		*ends; /* of edges of ghosts: at the other end of what is around it, ghost << 2 | corner */
-	uint8_t *marks;  /* of each ghost: bit 0 it is on no facet; then of its edges */
-	uint32_t *group; /* of each ghost: another one of its facet, or itself */
-	uint32_t *facet; /* of each ghost that is on none: the one that stands for the hull */
+	regions *found;     /* Regions that each thread found */
+	uint32_t *ghost_at; /* First ghost at a tetrahedron of each block */
+	/* Faces of facets, by smallest corner: the next corner, and the face number */
+	lists faces;
+	lists edges;     /* Edges of segments, by smaller end: the larger end, and the edge number */
+	uint32_t *ends;  /* Other end of the fan of cells at each edge of a ghost */
+	uint8_t *marks;  /* For each ghost: bit 0 if it is on no facet, then bits of its edges */
+	uint32_t *group; /* Union-find parent of each ghost within its facet */
+	uint32_t *facet; /* Hull facet of each ghost that is on no input facet */
 } start;
 
 static rb_status
@@ -117,11 +117,15 @@ stops(const start *s, uint32_t i)
 
 typedef enum what
 {
-	FACES,    /* of facets */
-	EDGES,    /* of segments */
-	SEGMENTS, /* by their smaller ends, the larger one and which segment it is */
-	CHAINS, /* edges of ghosts, once from both ends of what is around them: by the smaller end, the larger one and which it is */
-	CORNERS /* by facet */
+	FACES,    /* Faces of facets */
+	EDGES,    /* Edges of segments */
+	SEGMENTS, /* Segments, by smaller end: the larger end, and the segment number */
+	/*
+	 * Edges of ghosts, one for both ends of a fan of cells, by smaller end: the larger end, and the
+	 * edge number
+	 */
+	CHAINS,
+	CORNERS /* Corners, by facet */
 } what;
 
 typedef struct listing
@@ -139,7 +143,7 @@ by_ends(uint32_t a, uint32_t b, uint64_t number, uint64_t *e)
 	return a < b ? a : b;
 }
 
-/* which list item i is of, RB_NONE: of none; and what is in the list then */
+/* Returns the list that item i belongs to, or RB_NONE, and sets *e to its list entry. */
 static inline uint32_t
 list_of(const listing *g, uint64_t i, uint64_t *e)
 {
@@ -162,12 +166,12 @@ list_of(const listing *g, uint64_t i, uint64_t *e)
 			k = 1 + (uint32_t) (i % 3);
 			v = ghosts[i / 3].v;
 			if (g->s->ends[i] < ((tets->ntets + (uint32_t) (i / 3)) << 2 | k))
-				return RB_NONE; /* it is seen from there */
+				return RB_NONE; /* The other end of the fan lists it */
 			return by_ends(v[k == 1 ? 2 : 1], v[k == 3 ? 2 : 3], i, e);
 		default:
 			break;
 	}
-	/* corners: sites of the input on faces; of facets that stand for the hull, all sites */
+	/* CORNERS: vertices of the input on faces of facets; for hull facets, all vertices */
 	if (i < 3 * (uint64_t) tets->nfaces)
 	{
 		*e = (uint64_t) tets->faces[i / 3][i % 3] << 32;
@@ -178,7 +182,10 @@ list_of(const listing *g, uint64_t i, uint64_t *e)
 	return ghosts[i / 3].facet[0] >= g->s->r->nfacets ? ghosts[i / 3].facet[0] : RB_NONE;
 }
 
-/* counts what is of each list, or puts it there; what is next to each other and of the same one, at once */
+/*
+ * Counts the entries of each list or, in the second pass, stores them. Consecutive items of the
+ * same list take one atomic addition.
+ */
 static void
 do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -206,7 +213,7 @@ do_list(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* whichever thread put what where: they are in order */
+/* Sorts the lists, so that they do not depend on which thread stored what. */
 static void
 do_order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -216,7 +223,7 @@ do_order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	for (uint64_t k = from; k < to; k++)
 		if (rb_sort_words(g->s->r->ctx, g->l->e + g->l->at[k], g->l->at[k + 1] - g->l->at[k]) !=
 			RB_OK)
-			return; /* the loop knows it, too */
+			return; /* The loop reports the stop as well */
 }
 
 static rb_status
@@ -234,7 +241,7 @@ make_lists(start *s, what what, uint32_t keys, uint64_t items, lists *l)
 		return status;
 	memset(l->at, 0, ((size_t) keys + 2) * sizeof *l->at);
 	status = rb_refining_each(r, s->team, items, BLOCK, do_list, &g);
-	/* at[k + 1] is the beginning of list k, until all is in it: then it is its end */
+	/* at[k + 1] is the start of list k until the list is filled, and then its end. */
 	for (uint32_t k = 1; k <= keys; k++)
 	{
 		const uint32_t n = l->at[k];
@@ -258,7 +265,7 @@ free_lists(rb_memory *memory, lists *l)
 	rb_free(memory, (void **) &l->at);
 }
 
-/* the first in list k whose upper half is b, or where it would be */
+/* Returns the position of the first entry in list k whose upper half is not less than b. */
 static inline uint32_t
 first_in(const lists *l, uint32_t k, uint32_t b)
 {
@@ -288,7 +295,7 @@ is_edge(const start *s, uint32_t a, uint32_t b)
 	return i < l->at[low + 1] && l->e[i] >> 32 == high;
 }
 
-/* the facet that a face is on; RB_NOWHERE: none */
+/* Returns the facet that a face is on, or RB_NOWHERE if it is on none. */
 static inline uint32_t
 facet_of(const start *s, const uint32_t *v)
 {
@@ -307,7 +314,7 @@ facet_of(const start *s, const uint32_t *v)
 	return RB_NOWHERE;
 }
 
-/* ---- sites and cells ---- */
+/* ---- vertices and cells ---- */
 
 static void
 do_sites(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -326,7 +333,7 @@ do_sites(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* where a region is in the list of them, or would be */
+/* Returns the position of a region in a list, or the position to insert it. */
 static uint32_t
 region_place(const regions *in, int64_t region)
 {
@@ -361,7 +368,7 @@ add_region(rb_context *ctx, regions *in, int64_t region)
 	return RB_OK;
 }
 
-/* which regions there are, and how many ghosts */
+/* Collects the regions of a block of tetrahedra, and counts its ghosts. */
 static void
 do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -379,7 +386,7 @@ do_look(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			status = add_region(s->r->ctx, found, tets->region[i]);
 }
 
-/* what all threads have found */
+/* Merges the regions that the threads found, and looks up their volume bounds. */
 static rb_status
 make_regions(start *s)
 {
@@ -409,7 +416,7 @@ make_regions(start *s)
 	return RB_OK;
 }
 
-/* how many cells and regions there will be, and room for them */
+/* Counts cells and regions, and allocates room for them. */
 static rb_status
 look(start *s)
 {
@@ -425,7 +432,7 @@ look(start *s)
 	status = rb_array(r->ctx, (void **) &s->ghost_at, nblocks, sizeof *s->ghost_at);
 	if (status != RB_OK)
 		return status;
-	s->ghost_at[nblocks - 1] = 0; /* there may be no tetrahedra for it */
+	s->ghost_at[nblocks - 1] = 0; /* The last block may be empty */
 	status = each(s, tets->ntets, BLOCK, do_look);
 	for (uint32_t b = 0; b < nblocks && status == RB_OK; b++)
 	{
@@ -455,7 +462,10 @@ corner_towards(const rb_tets *tets, uint32_t tet, uint32_t from)
 	return k;
 }
 
-/* the ghost behind face i of a tetrahedron, with corners v; edges between these are on segments as they are there */
+/*
+ * Builds the ghost behind face i of a tetrahedron, with the corners of the face and the segment
+ * bits of its edges.
+ */
 static void
 make_ghost(rb_cell *g, const rb_cell *c, uint32_t t, uint32_t i)
 {
@@ -482,7 +492,10 @@ make_ghost(rb_cell *g, const rb_cell *c, uint32_t t, uint32_t i)
 			g->bits |= RB_CELL_SEGMENT(e);
 }
 
-/* the tetrahedra, and a ghost behind each face of the boundary: links of ghosts to each other come later */
+/*
+ * Builds the tetrahedra, and a ghost behind each face of the boundary. Links between ghosts are set
+ * later.
+ */
 static void
 do_cells(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -547,7 +560,10 @@ ghosts_of(const start *s)
 	return s->r->ncells - s->tets->ntets;
 }
 
-/* the ghost at the other end of the cells that are around edge (a, b), from ghost g's face on; and its corner opposite to the face there */
+/*
+ * Finds the other end of the fan of cells around the edge of ghost g opposite to `corner`. Returns
+ * the ghost there << 2 | its corner opposite to the face through which the ring continues.
+ */
 static uint32_t
 other_end(const rb_cells *m, uint32_t g, uint32_t corner)
 {
@@ -581,8 +597,8 @@ link_faces(rb_cells *m, uint32_t f, uint32_t g)
 }
 
 /*
- * Ghosts are linked where two boundary faces meet in an edge; where more than two do, all that is around
- * the edge becomes one ring.
+ * Links ghosts where two boundary faces meet at an edge. If more than two do, all cells around the
+ * edge form one ring.
  */
 static void
 do_links(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -603,7 +619,7 @@ do_links(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 			const uint32_t begins = (s->tets->ntets + at / 3) << 2 | (1 + at % 3);
 			const uint32_t ends = s->ends[at];
 
-			/* another edge begins, or the ring of this one gets longer */
+			/* Start a new edge, or extend the ring of the current one. */
 			if (i == l->at[key] || l->e[i] >> 32 != l->e[i - 1] >> 32)
 				first = begins;
 			else
@@ -647,7 +663,10 @@ group_of(start *s, uint32_t g)
 	return g;
 }
 
-/* do the faces of two ghosts, across the edge opposite to corner k of the first, lie in one plane? */
+/*
+ * Returns true if the face of ghost g and the adjacent face across the edge opposite to corner k
+ * are exactly coplanar.
+ */
 static bool
 coplanar(const start *s, uint32_t g, uint32_t k)
 {
@@ -660,14 +679,17 @@ coplanar(const start *s, uint32_t g, uint32_t k)
 						  rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3])) == 0;
 }
 
-/* of corner k of ghost g: the bit of the edge opposite to it on g's face */
+/* Returns the segment bit of the edge opposite to corner k on the face of a ghost. */
 static uint32_t
 edge_beside(uint32_t k)
 {
 	return RB_CELL_SEGMENT(rb_cell_edge(k == 1 ? 2 : 1, k == 3 ? 2 : 3));
 }
 
-/* up to rounding? */
+/*
+ * Returns true if the face of ghost g and the adjacent face across the edge opposite to corner k
+ * may be coplanar up to rounding.
+ */
 static bool
 near(const start *s, uint32_t g, uint32_t k)
 {
@@ -679,10 +701,13 @@ near(const start *s, uint32_t g, uint32_t k)
 						rb_site_at(m, c->v[3]), rb_site_at(m, o->v[c->n[k] & 3]));
 }
 
-/* in marks: across an edge of it the hull goes on in its plane up to rounding */
+/* Mark: across an edge, the hull continues in the plane of the face up to rounding */
 #define NEAR 0x10
 
-/* marks: it is on no facet; and across which edges the hull goes on in its plane, from the first of two only */
+/*
+ * Marks ghosts that are on no facet, and their edges across which the hull continues in the same
+ * plane. Of two adjacent ghosts, only the first is marked.
+ */
 static void
 do_planes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -762,7 +787,7 @@ group_hull(start *s)
 		if (stops(s, g))
 			return RB_STOPPED;
 	}
-	/* roots come before what they are roots of */
+	/* The root of a group precedes its other members. */
 	for (uint32_t g = 0; g < n; g++)
 		if (s->marks[g] != 0)
 		{
@@ -773,7 +798,7 @@ group_hull(start *s)
 	return each(s, n, BLOCK, do_facets);
 }
 
-/* marks: edges that are on no segment, between two facets */
+/* Marks edges between two facets that are not on a segment. */
 static void
 do_creases(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -792,7 +817,10 @@ do_creases(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* edges between two such facets, or one and one of the input, become segments */
+/*
+ * Turns the edges between two hull facets, or between a hull facet and one of the input, into
+ * segments.
+ */
 static rb_status
 crease_hull(start *s)
 {
@@ -811,7 +839,7 @@ crease_hull(start *s)
 			uint32_t a = c->v[k == 1 ? 2 : 1], b = c->v[k == 3 ? 2 : 3];
 			rb_ring ring;
 
-			/* the same edge may be one already */
+			/* The edge may have become a segment already. */
 			if ((s->marks[i] >> k & 1) == 0 || (c->bits & edge_beside(k)) != 0)
 				continue;
 			status = rb_array_grow(r->ctx, (void **) &r->segments, &r->segments_cap,
@@ -836,7 +864,7 @@ crease_hull(start *s)
 	return status;
 }
 
-/* ---- what points and pieces are on ---- */
+/* ---- segments and corners of facets ---- */
 
 static void
 do_segments(rb_thread *me, void *arg, uint64_t from, uint64_t to)
@@ -866,7 +894,10 @@ order_segments(start *s)
 	return status;
 }
 
-/* the corners of a facet, each once; to NULL: how many there are */
+/*
+ * Writes the corners of a facet to `to` unless it is NULL, each corner once, and returns their
+ * number.
+ */
 static uint32_t
 corners_of(const listing *g, uint64_t facet, uint32_t *to)
 {
@@ -884,7 +915,7 @@ corners_of(const listing *g, uint64_t facet, uint32_t *to)
 	return n;
 }
 
-/* in facet_start[f + 1], how many there are of facet f */
+/* Stores the number of corners of facet f in facet_start[f + 1]. */
 static void
 do_count_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -906,7 +937,10 @@ do_corners(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		corners_of(g, f, r->facet_corners + r->facet_start[f]);
 }
 
-/* corners of each facet: sites of the input on its faces; of those that stand for the hull, all sites */
+/*
+ * Lists the corners of each facet: the vertices of the input on its faces or, for a hull facet, all
+ * vertices on its faces.
+ */
 static rb_status
 list_corners(start *s)
 {
@@ -938,7 +972,7 @@ list_corners(start *s)
 
 /* ---- sizes ---- */
 
-/* about one point in a cell of the grid */
+/* Builds the grid of size points, with about one point per grid cell. */
 static rb_status
 make_sizes(rb_refining *r)
 {
@@ -1003,9 +1037,12 @@ make_sizes(rb_refining *r)
 	return RB_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- entry points ---- */
 
-/* cells, as the tetrahedralization has them; facets and segments that stand for the hull, where it asks for some */
+/*
+ * Builds the cells of a tetrahedralization, and the facets and segments that stand for the hull
+ * where it needs them.
+ */
 static rb_status
 make_mesh(rb_refining *r, const rb_tets *tets)
 {
@@ -1094,7 +1131,9 @@ rb_refining_start(rb_refining *r, const rb_tets *tets)
 	return status;
 }
 
-/* site `last` has the edge to v: is that the nearest of those that were there before? */
+/*
+ * Updates the nearest earlier neighbor of vertex `last` by vertex v, with which it shares an edge.
+ */
 static void
 look_near(const rb_cells *m, uint32_t last, uint32_t v, uint32_t *nearest)
 {

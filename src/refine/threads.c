@@ -1,13 +1,13 @@
 /*
  * threads.c
- *	  What a mesh is made of, piece by piece, on threads: where there are enough of them.
+ *	  Runs loops over the items of a mesh on threads, if there are enough items.
  *
- * What is done with each piece does not depend on who does it, nor when: so the bits are the same with any number of
- * threads, and with none.
+ * The work on an item depends neither on the thread nor on the time of its execution. So the result
+ * is bitwise identical for any number of threads.
  */
 #include "refine/rb_refining.h"
 
-/* so many cells are worth it that threads are started */
+/* Minimum number of cells for which threads are started */
 #define TEAM_FROM RB_SIZE(1 << 15, 300)
 
 rb_status

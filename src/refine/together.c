@@ -1,27 +1,34 @@
 /*
  * together.c
- *	  Points that can be inserted together only (rebuild.c says why), where that concerns few cells.
+ *	  Inserts points that can only be inserted jointly (see rebuild.c), where that affects few
+ *	  cells.
  *
- * Pieces that are stuck and in each other's cavities are a group.  The cells that its points are in the spheres of,
- * and some around them, are a PLC of their own: their corners and the new points, their walls and their
- * pieces (together_plc.c).  Of its tetrahedralization those with a new point for a corner take the place
- * (together_replace.c) of as many cells here as they fill the space of; if they do, which is looked at
- * (together_fits.c): the faces around the new tetrahedra are faces around cells that are here, seen
- * from the same side, all of them; across each of them Delaunay's condition holds, by exact signs; and no
- * point was added.  Where that is not so, more cells around are taken, with points on pieces
- * where some were added; and then the group is left for others to insert.
+ * A group consists of blocked subsegments that lie in each other's cavities. The cells whose
+ * circumspheres contain its points, and some layers of cells around them, form a PLC of their own:
+ * their corners and the new points, their constrained faces and their subsegments (together_plc.c).
+ * The tetrahedra of its tetrahedralization that have a new point as a corner replace the cells
+ * whose space they fill (together_replace.c).
+ *
+ * That is valid under three conditions, which together_fits.c checks. The faces around the new
+ * tetrahedra are exactly the faces around the replaced cells, seen from the same side; the Delaunay
+ * condition holds across each of them, by exact signs; and no point was added. If a condition
+ * fails, more cells are included and, where points were added on subsegments, the group gets points
+ * on these. After a few tries the group is abandoned until other work is done.
  */
 #include "refine/rb_together.h"
 
-/* a group has no more cells than this, and so many layers of them around it, and one more each time */
+/*
+ * Maximum number of cells in a group, and the layers of cells around its cavities at the first try;
+ * each further try adds one layer
+ */
 #define GROUP_CELLS 20000
 #define LAYERS 2
-/* so often it is tried, with more points or more around them */
+/* Maximum number of tries for a group, each with more points or more cells */
 #define TRIES 4
-/* so many cells begin anew at a time */
+/* Cells that a thread resets at a time */
 #define CELLS 16384
 
-/* ---- the points ---- */
+/* ---- points ---- */
 
 bool
 rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand, uint32_t *u,
@@ -43,7 +50,10 @@ rb_refining_stuck_point(rb_refining *r, rb_entry64 entry, rb_candidate *cand, ui
 	return cand->verdict == RB_READY;
 }
 
-/* all that is stuck, by its pieces; of two entries for one the first */
+/*
+ * Indexes the blocked and the abandoned subsegments. Of two entries for the same subsegment, the
+ * first counts.
+ */
 static rb_status
 find_stuck(rb_together *t)
 {
@@ -80,7 +90,7 @@ add_near(rb_together *t, uint32_t cell)
 	return status;
 }
 
-/* a point joins the group, if there is none on its piece */
+/* Adds a point to the group unless its subsegment has one already. */
 static rb_status
 join_point(rb_together *t, const rb_stuck_point *p, bool *fresh)
 {
@@ -112,7 +122,7 @@ join(rb_together *t, rb_entry64 entry)
 	return join_point(t, &p, &fresh);
 }
 
-/* pieces of a cell that are stuck, too, join */
+/* Adds the points of a cell's subsegments that are blocked, too. */
 static rb_status
 join_pieces(rb_together *t, uint32_t cell)
 {
@@ -120,12 +130,12 @@ join_pieces(rb_together *t, uint32_t cell)
 
 	for (uint32_t e = 0; e < 6 && status == RB_OK; e++)
 	{
-		/* cells stay where they are, but joining asks for them again */
+		/* Read the cell again: adding a point does not move it, but looks it up as well. */
 		const rb_cell *c = &t->r->mesh.cells[cell];
 		uint32_t u = c->v[rb_cell_edge_from(e)], v = c->v[rb_cell_edge_to(e)];
 		const uint32_t *at;
 
-		/* of the many cells around a piece, the first one asks for it */
+		/* Only the first of the many cells around a subsegment adds its point. */
 		if ((c->bits & RB_CELL_SEGMENT(e)) == 0 || rb_table_find(&t->split, u, v, RB_NONE) != NULL)
 			continue;
 		at = rb_table_find(&t->stuck, u, v, RB_NONE);
@@ -135,7 +145,7 @@ join_pieces(rb_together *t, uint32_t cell)
 	return status;
 }
 
-/* a cell holds the point that is looked at: it is listed once */
+/* Records once that the circumsphere of a cell contains the current point. */
 static rb_status
 add_held(rb_together *t, uint32_t cell)
 {
@@ -146,7 +156,10 @@ add_held(rb_together *t, uint32_t cell)
 	return status;
 }
 
-/* the cells whose spheres hold point number k, as far as no wall is in between but those it is on */
+/*
+ * Finds the cells whose circumspheres contain point k. The search does not cross constrained faces,
+ * except those of facets that the point is on. Sets *enough if the group becomes too large.
+ */
 static rb_status
 hold(rb_together *t, uint32_t k, bool *enough)
 {
@@ -202,7 +215,10 @@ hold(rb_together *t, uint32_t k, bool *enough)
 	return status;
 }
 
-/* what has to do with the points from number k on; *enough: it is too much */
+/*
+ * Finds the cells and further points that points from number k on require. Sets *enough if they are
+ * too many.
+ */
 static rb_status
 find_group(rb_together *t, uint32_t k, bool *enough)
 {
@@ -216,7 +232,7 @@ find_group(rb_together *t, uint32_t k, bool *enough)
 	return status;
 }
 
-/* so many layers around what there is */
+/* Adds layers of cells around the group. */
 static rb_status
 add_layers(rb_together *t, int layers)
 {
@@ -245,7 +261,10 @@ add_layers(rb_together *t, int layers)
 
 /* ---- points that were added ---- */
 
-/* points that were added on other pieces, next to new ones, join the group */
+/*
+ * Adds to the group the points that the tetrahedralization added on other subsegments, next to new
+ * points.
+ */
 static rb_status
 join_added(rb_together *t)
 {
@@ -280,7 +299,7 @@ join_added(rb_together *t)
 
 /* ---- a group ---- */
 
-/* *done: its points are there */
+/* Tries to insert the points of a group. Sets *done on success. */
 static rb_status
 try_group(rb_together *t, bool *done)
 {
@@ -308,7 +327,10 @@ try_group(rb_together *t, bool *done)
 	return status;
 }
 
-/* the pieces of the group: begun with another of them it would be the same; they wait until all else is done */
+/*
+ * Marks the subsegments of the group as abandoned until all other work is done: starting with
+ * another one of them would give the same group.
+ */
 static rb_status
 note_hopeless(rb_together *t)
 {
@@ -339,7 +361,7 @@ one_group(rb_together *t, rb_entry64 stuck, bool *done)
 	t->npoints = 0;
 	rb_table_clear(&t->split);
 	status = join(t, stuck);
-	/* others join, and more cells around take part */
+	/* Each try takes in more points and more cells. */
 	for (int i = 0; i < TRIES && t->npoints > 0 && status == RB_OK && !*done; i++)
 	{
 		status = find_group(t, known, &enough);
@@ -394,7 +416,7 @@ together_free(rb_together *t)
 	rb_free(memory, (void **) &t->pairs);
 }
 
-/* nothing is listed, nothing given up */
+/* Resets the bits of cells that say which are listed or given up. */
 static void
 do_anew(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -448,7 +470,7 @@ rb_refining_together(rb_refining *r, bool *any)
 		status = one_group(&t, r->stuck[i], &done);
 		*any = *any || done;
 	}
-	/* what is still there is still stuck */
+	/* Keep the entries of points that are still blocked. */
 	for (uint32_t i = 0; i < r->nstuck; i++)
 		if (rb_entry_alive(&r->mesh, r->stuck[i]))
 			r->stuck[left++] = r->stuck[i];

@@ -1,27 +1,33 @@
 /*
  * together_fits.c
- *	  Which tetrahedra of a group's PLC are to take the place of which cells, and whether they can.
+ *	  Finds which tetrahedra of a group's PLC replace which cells, and checks that they can.
  *
- * They are those with a new point for a corner, as far as they lie inside of the mesh: for a constrained Delaunay
- * tetrahedralization changes by a new point in no other way.  The PLC is a cutting, so what it says
- * is not believed but looked at:
+ * They are the tetrahedra that have a new point as a corner and lie inside the mesh, because a new
+ * point changes a constrained Delaunay tetrahedralization in no other way. The PLC is only an
+ * excerpt of the mesh, so its tetrahedra are not trusted but checked:
  *
- *		find_new	tetrahedra with a new corner, and their rim: the faces without one
- *		find_fresh	those of them that lie inside of the mesh, by what is there on the rim
- *		find_old	cells that go: all from the new points on, as far as the rim
- *		find_pairs	the rim is all that is around them, and Delaunay's condition holds across it
- *		fill_facets	walls that come fill what those that go leave
+ *	find_new	tetrahedra with a new corner, and the cavity boundary: their faces without one
+ *	find_fresh	those of them that lie inside the mesh, judged by the mesh at the cavity boundary
+ *	find_old	cells to remove: all from the new points to the cavity boundary
+ *	find_pairs	the cavity boundary encloses them, and the Delaunay condition holds across it
+ *	fill_facets	new constrained faces cover the area of the removed ones
  */
 #include "refine/rb_together.h"
 
-/* instead of a region: nothing is known; it is elsewhere; outside of the mesh */
+/*
+ * Special values of a region: nothing is known; the tetrahedron is outside the excerpt; it is
+ * outside the mesh
+ */
 #define NOTHING UINT32_MAX
 #define FOREIGN (UINT32_MAX - 1)
 #define OUTSIDE (UINT32_MAX - 2)
 
-/* ---- a tetrahedron, and its faces ---- */
+/* ---- tetrahedra and their faces ---- */
 
-/* one of the group's points; not one that was added */
+/*
+ * Returns true if a PLC number is a point of the group. Points that rb_tetrahedralize added do not
+ * count.
+ */
 static bool
 is_new(const rb_together *t, uint32_t number)
 {
@@ -36,7 +42,7 @@ rb_together_has_new(const rb_together *t, uint32_t tet)
 	return is_new(t, v[0]) || is_new(t, v[1]) || is_new(t, v[2]) || is_new(t, v[3]);
 }
 
-/* a face of a new tetrahedron without a new corner */
+/* Returns true if a face of a new tetrahedron has no new corner. */
 static bool
 on_rim(const rb_together *t, uint32_t face)
 {
@@ -47,7 +53,7 @@ on_rim(const rb_together *t, uint32_t face)
 		   !is_new(t, v[rb_cell_face_corner(k, 2)]);
 }
 
-/* the numbers of a cell's face in the PLC, in the order seen from the cell */
+/* Gets the PLC numbers of a cell's face, in the order seen from the cell. */
 static void
 face_numbers(const rb_together *t, uint32_t cell, uint32_t k, uint32_t *number)
 {
@@ -57,7 +63,7 @@ face_numbers(const rb_together *t, uint32_t cell, uint32_t k, uint32_t *number)
 		number[j] = rb_together_number(t, c->v[rb_cell_face_corner(k, j)]);
 }
 
-/* does the face of a tetrahedron have these corners in this order, or one that is turned? */
+/* Returns true if a face of a tetrahedron has these corners in the same cyclic order. */
 static bool
 same_side(const rb_together *t, uint32_t face, const uint32_t *number)
 {
@@ -92,9 +98,12 @@ rb_together_wall(const rb_together *t, uint32_t face)
 						 v[rb_cell_face_corner(face & 3, 1)], v[rb_cell_face_corner(face & 3, 2)]);
 }
 
-/* ---- what comes ---- */
+/* ---- new tetrahedra ---- */
 
-/* its tetrahedra with a new corner: marked, and their faces without one listed; and cells' faces by their numbers */
+/*
+ * Marks the tetrahedra with a new corner, lists their faces without one, and finds those of these
+ * faces that exist in the mesh.
+ */
 static rb_status
 find_new(rb_together *t)
 {
@@ -140,7 +149,10 @@ find_new(rb_together *t)
 	return status;
 }
 
-/* of a rim face of a new tetrahedron: the cells that are there, on its side of it and on the other; false: none */
+/*
+ * Gets the cells on the inner and outer side of a cavity boundary face of a new tetrahedron.
+ * Returns false if the mesh has no such face.
+ */
 static bool
 cells_at(const rb_together *t, uint32_t face, uint32_t *in, uint32_t *out)
 {
@@ -159,7 +171,10 @@ cells_at(const rb_together *t, uint32_t face, uint32_t *in, uint32_t *out)
 	return true;
 }
 
-/* what a face says of the region that a new tetrahedron is in; NOTHING: it says nothing; FOREIGN: it is elsewhere */
+/*
+ * Returns the region of a new tetrahedron as far as one of its faces determines it: a region,
+ * OUTSIDE, NOTHING or FOREIGN.
+ */
 static uint32_t
 region_at(const rb_together *t, uint32_t face)
 {
@@ -169,7 +184,10 @@ region_at(const rb_together *t, uint32_t face)
 
 	if (!on_rim(t, face))
 		return !wall && other == RB_NONE ? FOREIGN : NOTHING;
-	/* a facet that bends by rounding may have other faces by now; of a boundary that does no harm */
+	/*
+	 * A facet that bends by rounding may have other faces by now; on the boundary that does no
+	 * harm.
+	 */
 	if (!cells_at(t, face, &in, &out))
 		return wall ? NOTHING : FOREIGN;
 	if (!wall)
@@ -183,7 +201,10 @@ region_at(const rb_together *t, uint32_t face)
 	return rb_cell_ghost(&m->cells[in >> 2]) ? OUTSIDE : m->cells[in >> 2].region;
 }
 
-/* the new tetrahedra that lie inside of the mesh, part by part between walls, and the region of each */
+/*
+ * Finds the new tetrahedra inside the mesh and their regions, one connected part between
+ * constrained faces at a time.
+ */
 static rb_status
 find_fresh(rb_together *t, bool *fits)
 {
@@ -238,7 +259,7 @@ find_fresh(rb_together *t, bool *fits)
 	return status;
 }
 
-/* ---- what goes ---- */
+/* ---- removed cells ---- */
 
 static rb_status
 add_old(rb_together *t, uint32_t cell)
@@ -249,7 +270,10 @@ add_old(rb_together *t, uint32_t cell)
 	return rb_numbers_add(t->r->ctx, &t->old, cell);
 }
 
-/* is it the only ghost but one around each of its edges?  Then new ones are easily linked */
+/*
+ * Returns true if exactly two ghosts, this one and another, are around each edge of a ghost, so
+ * that new ghosts are easy to link.
+ */
 static bool
 simple_ghost(const rb_cells *m, uint32_t g)
 {
@@ -274,7 +298,10 @@ simple_ghost(const rb_cells *m, uint32_t g)
 	return true;
 }
 
-/* from a cell that goes across its face k, where the new tetrahedra have that face, too: does what is there go as well? */
+/*
+ * Returns true if the cell beyond face k of a removed cell is to be removed, too, where the new
+ * tetrahedra also have that face.
+ */
 static bool
 goes_beyond(const rb_together *t, uint32_t cell, uint32_t k, uint32_t face, bool *fits)
 {
@@ -290,7 +317,7 @@ goes_beyond(const rb_together *t, uint32_t cell, uint32_t k, uint32_t face, bool
 		other = face;
 		face = swap;
 	}
-	/* there would have to be something new here, for this one goes */
+	/* The removed cell needs a new tetrahedron on its side of the face. */
 	if (face == RB_NONE || t->place[face >> 2] == RB_TET_UNKNOWN)
 	{
 		*fits = false;
@@ -302,7 +329,7 @@ goes_beyond(const rb_together *t, uint32_t cell, uint32_t k, uint32_t face, bool
 		   (other != RB_NONE && t->place[other >> 2] == RB_TET_FRESH);
 }
 
-/* cells that make place: from those around the pieces on, as far as the rim */
+/* Finds the cells to remove, from those around the subsegments to the cavity boundary. */
 static rb_status
 find_old(rb_together *t, bool *fits)
 {
@@ -322,7 +349,7 @@ find_old(rb_together *t, bool *fits)
 			rb_ring_next(m, &ring);
 		} while (ring.cell != rb_entry_cell(entry) && status == RB_OK);
 	}
-	/* what is new behind a boundary takes the place of a ghost */
+	/* A new tetrahedron outside the present boundary replaces a ghost. */
 	for (size_t i = 0; i < t->fresh.n && status == RB_OK; i++)
 		for (uint32_t k = 0; k < 4 && status == RB_OK; k++)
 		{
@@ -357,9 +384,9 @@ find_old(rb_together *t, bool *fits)
 	return status;
 }
 
-/* ---- is it the same space? ---- */
+/* ---- comparison of the spaces ---- */
 
-/* so many faces are between a cell that goes and one, or a ghost, that stays */
+/* Counts the faces between a removed cell and a remaining cell or ghost. */
 static uint32_t
 staying(const rb_together *t)
 {
@@ -378,8 +405,9 @@ staying(const rb_together *t)
 }
 
 /*
- * Every face of what stays gets a new neighbour where its old one goes; and the two bear each other.  Then the
- * new ones fill the space of the old ones.
+ * Pairs each remaining cell at a removed one with its new neighbor, and checks the Delaunay
+ * condition across their face. If all such faces have a pair, the new tetrahedra fill the space of
+ * the removed cells.
  */
 static rb_status
 find_pairs(rb_together *t, bool *fits)
@@ -404,11 +432,14 @@ find_pairs(rb_together *t, bool *fits)
 			if (!on_rim(t, face) || !cells_at(t, face, &in, &out) ||
 				(t->marks[out >> 2] & RB_GROUP_OLD) != 0)
 			{
-				/* a ghost will be there */
+				/* The face will be on the boundary and get a ghost. */
 				*fits = rb_together_wall(t, face) != NULL;
 				continue;
 			}
-			/* where a facet bends, what stays may be of one way to cut it, and what is new of another one */
+			/*
+			 * Where a facet bends, remaining and new cells may stem from two different
+			 * triangulations of it.
+			 */
 			*fits = (t->marks[in >> 2] & RB_GROUP_OLD) != 0 &&
 					(rb_together_wall(t, face) != NULL) ==
 						((m->cells[out >> 2].bits & RB_CELL_WALL(out & 3)) != 0);
@@ -439,8 +470,10 @@ find_pairs(rb_together *t, bool *fits)
 }
 
 /*
- * The edges of a wall that goes or comes, but those on pieces: each is noted where it was not, and else forgotten.  A
- * facet with walls has a number below 2^31, for there are no more faces; so it is behind the corners.
+ * Toggles the edges of a removed or new constrained face, except those on subsegments. An edge that
+ * is toggled twice cancels. The key of an edge contains the facet with the top bit set; a facet
+ * with constrained faces has a number below 2^31, because there are no more faces than that, so it
+ * follows the corners.
  */
 static rb_status
 note_wall(rb_together *t, const uint32_t *v, uint32_t facet)
@@ -462,7 +495,7 @@ note_wall(rb_together *t, const uint32_t *v, uint32_t facet)
 	return status;
 }
 
-/* do walls that come fill, facet by facet, what those that go leave? */
+/* Checks for each facet that the new constrained faces cover the same area as the removed ones. */
 static rb_status
 fill_facets(rb_together *t, bool *fits)
 {
@@ -510,7 +543,10 @@ fill_facets(rb_together *t, bool *fits)
 	return status;
 }
 
-/* does every point of cells that go stay a corner, and every region of them stay? */
+/*
+ * Checks that every vertex of removed cells stays a corner of some cell, and that every region of
+ * them persists.
+ */
 static rb_status
 keep_all(rb_together *t, bool *fits)
 {

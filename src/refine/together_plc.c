@@ -1,10 +1,11 @@
 /*
  * together_plc.c
- *	  Cells around points that are inserted together, as a PLC with these points.
+ *	  Builds a PLC from the cells around jointly inserted points, and these points.
  *
- * What is a face of a cell on a facet is a triangle of the PLC, and what is a piece is a segment; where there is a
- * new point on a piece, both are split there.  Faces between the cells and others are nothing: the PLC is
- * tetrahedralized to its hull, and what of that is of the mesh is found out later.
+ * A constrained face of a cell becomes a triangle of the PLC, and a subsegment becomes a segment.
+ * If a subsegment has a new point, it is split there, together with the faces at it. Faces between
+ * the cells and the rest of the mesh are not represented: the PLC is tetrahedralized up to its
+ * hull, and together_fits.c finds which part of that belongs to the mesh.
  */
 #include "refine/rb_together.h"
 
@@ -75,13 +76,16 @@ rb_together_middle(const rb_together *t, uint32_t u, uint32_t v)
 	return at != NULL ? (uint32_t) t->sites.n + *at : RB_NONE;
 }
 
-/* ---- walls ---- */
+/* ---- constrained faces ---- */
 
-/* a wall, by its sites; edges that are split make it more than one triangle */
+/*
+ * Adds a constrained face, given by its vertices. If its edges are split, it becomes several
+ * triangles.
+ */
 static rb_status
 put_wall(rb_together *t, const uint32_t *v, uint32_t facet)
 {
-	uint32_t stack[8][3]; /* numbers of the PLC */
+	uint32_t stack[8][3]; /* PLC numbers */
 	int n = 1;
 	rb_status status = RB_OK;
 
@@ -140,7 +144,7 @@ put_walls(rb_together *t)
 		{
 			uint32_t other = c->n[k] >> 2;
 
-			/* from one of its sides */
+			/* List the face from one of its sides only. */
 			if ((c->bits & RB_CELL_WALL(k)) == 0 ||
 				((t->marks[other] & RB_GROUP_NEAR) != 0 && other < cell))
 				continue;
@@ -172,7 +176,7 @@ put_walls(rb_together *t)
 	return status;
 }
 
-/* ---- pieces ---- */
+/* ---- subsegments ---- */
 
 static rb_status
 put_piece(rb_together *t, uint32_t a, uint32_t b, rb_entry64 entry)

@@ -1,14 +1,14 @@
 /*
  * together_replace.c
- *	  Tetrahedra with points that were inserted together become cells, in place of old ones.
+ *	  Replaces cells by the tetrahedra that contain jointly inserted points.
  *
- * First come new cells, then the links among them and to what stays.  Where a new cell has no neighbour by then
- * it is on the boundary: there it gets a ghost, and ghosts are linked last, by the rings around their
- * edges.
+ * New cells are built first; then they are linked with each other and with the remaining cells. A
+ * new cell that still lacks a neighbor is on the boundary and gets a ghost there. Ghosts are linked
+ * last, along the rings around their edges.
  */
 #include "refine/rb_together.h"
 
-/* the next place: those that are free, then others */
+/* Returns the next cell slot: a free one, or a new one at the end. */
 static uint32_t
 take_place(rb_refining *r)
 {
@@ -41,7 +41,7 @@ make_cell(rb_together *t, uint32_t tet)
 			c->bits |= RB_CELL_SEGMENT(e);
 }
 
-/* behind face k of a new cell there is nothing: a ghost */
+/* Builds the ghost behind face k of a new cell on the boundary. */
 static void
 make_ghost(rb_refining *r, uint32_t cell, uint32_t k)
 {
@@ -72,7 +72,10 @@ make_ghost(rb_refining *r, uint32_t cell, uint32_t k)
 	c->n[k] = place << 2;
 }
 
-/* a new ghost and the next one around each of its edges, on the other side of what is inside there */
+/*
+ * Links a new ghost with the next one around each of its edges, at the other end of the fan of
+ * cells there.
+ */
 static void
 link_ghost(rb_cells *m, uint32_t g)
 {
@@ -120,7 +123,7 @@ rb_together_replace(rb_together *t)
 	uint32_t first;
 	rb_status status;
 
-	/* the last place would have a link that is RB_NOWHERE */
+	/* The last slot would have a link equal to RB_NOWHERE. */
 	if (most >= RB_MAX_CELLS)
 		return rb_fail(r->ctx, RB_TOO_MANY_OBJECTS, most, RB_MAX_CELLS, NULL);
 	status = rb_refining_reserve(r, most, (size_t) r->nsites + t->npoints);
@@ -138,7 +141,7 @@ rb_together_replace(rb_together *t)
 		t->place[t->fresh.e[i]] = r->ncells + (uint32_t) i;
 	first = r->ncells;
 	r->ncells += (uint32_t) t->fresh.n;
-	/* where it stops now, nothing of the mesh is used any more */
+	/* The mesh is not used any more if the work stops from here on. */
 	for (size_t i = 0; i < t->fresh.n; i++)
 	{
 		if (rb_should_stop(r->ctx))
@@ -148,7 +151,7 @@ rb_together_replace(rb_together *t)
 	status = rb_refining_radii(r, first, r->nsites, t->npoints);
 	if (status != RB_OK)
 		return status;
-	/* links between new cells; then those to what stays */
+	/* Link the new cells with each other, then with the remaining cells. */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 		{
@@ -170,7 +173,7 @@ rb_together_replace(rb_together *t)
 		m->cells[t->old.e[i]].v[0] = RB_DEAD;
 		r->free[r->nfree++] = t->old.e[i];
 	}
-	/* only what is behind a wall has no link by now */
+	/* Only the far side of boundary faces lacks a link by now. */
 	for (size_t i = 0; i < t->fresh.n; i++)
 		for (uint32_t k = 0; k < 4; k++)
 			if (m->cells[first + i].n[k] == RB_NOWHERE)
