@@ -1,9 +1,10 @@
 /*
  * join_clause.c
- *	  Which clause of a join the node takes.
+ *	  Chooses the clause of a join that the node evaluates.
  *
- * Of several it is the one that leaves the fewest pairs; the others are asked of these.  It is none where a clause of the join
- * has another security level, for then one must not be asked before the other.
+ * If several clauses qualify, the node takes the one with the fewest expected pairs, and the other
+ * clauses are evaluated on these pairs. No clause is chosen if the clauses of the join differ in
+ * their security levels, because a clause must not be evaluated before one of a lower level.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -45,7 +46,7 @@ rb_is_asked(Oid function, rb_asked *asked)
 	return false;
 }
 
-/* is it PostGIS's own, and not somebody's of that name? */
+/* Returns true if the function belongs to the extension postgis, not just to a namesake. */
 bool
 rb_is_of_postgis(Oid function)
 {
@@ -54,7 +55,10 @@ rb_is_of_postgis(Oid function)
 	return OidIsValid(postgis) && getExtensionOfObject(ProcedureRelationId, function) == postgis;
 }
 
-/* is it of columns of that input, of some, and computed from them alone? */
+/*
+ * Returns true if the expression depends on columns of this input only, on at least one, and is
+ * neither volatile nor a subplan.
+ */
 static bool
 is_of(PlannerInfo *root, Node *node, Relids relids)
 {
@@ -94,7 +98,7 @@ is_clause(PlannerInfo *root, RestrictInfo *info, Relids outer, Relids inner, rb_
 	return is_of(root, b, outer) && is_of(root, a, inner);
 }
 
-/* is it ST_SRID of that geometry? */
+/* Returns true if the node is ST_SRID of this geometry. */
 static bool
 is_srid_of(Node *node, Node *geometry)
 {
@@ -108,7 +112,10 @@ is_srid_of(Node *node, Node *geometry)
 	return name != NULL && strcmp(name, "st_srid") == 0 && rb_is_of_postgis(call->funcid);
 }
 
-/* does it say that the SRIDs of the two are the same?  Then it is no error that some are not. */
+/*
+ * Returns true if the clause requires equal SRIDs of the two geometries. Different SRIDs are then
+ * not an error.
+ */
 static bool
 is_of_srids(const RestrictInfo *info, const rb_join_clause *clause)
 {
@@ -145,7 +152,10 @@ rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer, RelOp
 			!is_clause(root, info, outer->relids, inner->relids, &clause))
 			continue;
 		left = clause_selectivity(root, (Node *) info, 0, type, extra->sjinfo);
-		/* of two that are taken for the same, an intersection leaves less than a distance */
+		/*
+		 * If the estimates are equal, prefer an intersection to a distance, which matches more
+		 * pairs.
+		 */
 		if (left < least || (left == least && best->distance != NULL && clause.distance == NULL))
 		{
 			*best = clause;

@@ -1,10 +1,10 @@
 /*
  * join_columns.c
- *	  What is wanted again of the rows of an input: their columns, by the number of the row.
+ *	  Stores the columns of an input's rows that are needed again, by row number.
  *
- * Mostly these are one or two keys.  So where all of them are values that fit into a word (numbers, dates), and few, they
- * lie side by side in an array; a pair of rows is then two copies.  Rows with anything else become tuples with
- * what is wanted (join_rows.c).
+ * Usually these are one or two keys. If there are few columns and all of them are passed by value
+ * (numbers, dates), they are stored side by side in an array, and a pair of rows costs two copies.
+ * Other rows are stored as tuples of the needed columns (join_rows.c).
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -18,16 +18,16 @@ struct rb_join_rows
 	Bitmapset *wanted;
 	int natts;
 
-	/* in arrays */
-	int words; /* of a row; 0: rows are tuples */
+	/* Rows stored in arrays */
+	int words; /* Number of words per row, 0 if rows are tuples */
 	int column[MOST_WORDS];
 	rb_memory *memory;
 	Datum *values;
-	uint8 *nulls; /* a bit for each of them */
+	uint8 *nulls; /* A null bit for each word of a row */
 	uint64 n, cap;
 
 	rb_spool *rows;
-	TupleTableSlot *reduced; /* with what is wanted of a row */
+	TupleTableSlot *reduced; /* Row reduced to the needed columns */
 	TupleTableSlot *stored;
 };
 
@@ -146,7 +146,7 @@ rb_join_rows_get(rb_join_rows *k, uint64 row, Datum *values, bool *isnull)
 	}
 }
 
-/* before the memory that its arrays are of is closed */
+/* Frees the rows. Must be called before the memory account of the arrays is closed. */
 void
 rb_join_rows_close(rb_join_rows *k)
 {

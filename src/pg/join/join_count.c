@@ -1,13 +1,14 @@
 /*
  * join_count.c
- *	  SELECT count(*) FROM a JOIN b ON redblue_intersects(a.geom, b.geom): pairs that are only counted are not made.
+ *	  Plans SELECT count(*) FROM a JOIN b ON redblue_intersects(a.geom, b.geom) without building the
+ *	  pairs that are counted.
  *
- *		Custom Scan (redblue join count)		one row, with the number
- *		  ->  Custom Scan (redblue join)		reads its inputs and has their sets joined, as ever
+ *	Custom Scan (redblue join count)		returns one row with the number of pairs
+ *	  ->  Custom Scan (redblue join)		reads its inputs and joins their sets
  *
- * It is offered where the join is the node's, no other clause asks anything of its pairs, and nothing but their number
- * is wanted of them: as upper_path.c has it for calls of functions.  Whether two geometries cross is known of each pair
- * by itself only, so those pairs are made.
+ * The path is added if the join is the node's, if no other clause applies to its pairs, and if only
+ * their number is needed; upper_path.c does the same for calls of functions. Whether two geometries
+ * cross is known only for each individual pair, so those pairs are built.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -26,7 +27,7 @@ static create_upper_paths_hook_type previous_hook;
 
 typedef struct join_count
 {
-	CustomScanState css; /* must be first */
+	CustomScanState css; /* Must be first */
 	PlanState *join;
 	bool done;
 } join_count;
@@ -56,7 +57,7 @@ exec_count(CustomScanState *node)
 	c->done = true;
 	pairs = rb_join_count((rb_geometry_join *) c->join);
 	ExecClearTuple(scan);
-	/* count(*) may have been written in several ways */
+	/* count(*) may occur in several forms. */
 	for (int i = 0; i < scan->tts_tupleDescriptor->natts; i++)
 	{
 		scan->tts_values[i] = Int64GetDatum((int64) pairs);
@@ -87,7 +88,7 @@ rescan_count(CustomScanState *node)
 	c->done = false;
 	if (node->ss.ps.chgParam != NULL)
 		UpdateChangedParamSet(c->join, node->ss.ps.chgParam);
-	/* with a parameter of its own that has changed it does so when it is asked */
+	/* A child whose own parameters have changed rescans when it is executed. */
 	if (c->join->chgParam == NULL)
 		ExecReScan(c->join);
 }
@@ -130,7 +131,7 @@ plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Li
 
 static const CustomPathMethods path_methods = {.CustomName = NAME, .PlanCustomPath = plan_count};
 
-/* is that path a join of which each pair counts? */
+/* Returns true if the path is a join whose pairs are all counted. */
 static bool
 is_countable(const Path *path)
 {
@@ -167,7 +168,7 @@ count_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	path->path.rows = 1;
 	rb_set_disabled_nodes(&path->path, rb_disabled_nodes(join));
 	cost_qual_eval(&cost, having, root);
-	/* the pairs are found, but cost nothing more */
+	/* The pairs are found, but cause no further cost. */
 	path->path.startup_cost = join->startup_cost + cpu_operator_cost * join->rows + cost.startup +
 							  cost.per_tuple + target->cost.startup;
 	path->path.total_cost = path->path.startup_cost + target->cost.per_tuple;

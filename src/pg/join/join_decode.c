@@ -1,14 +1,16 @@
 /*
  * join_decode.c
- *	  The geometries of an input are decoded by a thread of their own, while more rows are read.
+ *	  Decodes the geometries of an input on a helper thread, while the backend reads more rows.
  *
- *		rows -> [ batch being filled ]    [ batch being decoded ] -> sets
- *				 the backend			   the thread
+ *	rows -> [ batch being filled ]    [ batch being decoded ] -> sets
+ *			 by the backend			   by the thread
  *
- * The thread takes only what is plain: a geometry in the form that this library reads by itself, without a fault, that
- * is read once and is not kept aside.  It stops at any other, and the backend takes that one and the rest of the batch
- * (rb_join_side_add), as it does where there is no thread: so each side sees its rows in their order, and whatever may
- * raise an error or calls PostgreSQL is done by the backend.  Where many are not plain the thread is given up.
+ * The thread handles only plain geometries: those in the format that this library reads itself,
+ * without a fault, that are read once and are not saved for later. It stops at any other geometry.
+ * The backend then handles that one and the rest of the batch (rb_join_side_add), as it does
+ * without a thread. Each side therefore receives its rows in order, and everything that may raise
+ * an error or call PostgreSQL runs in the backend. If many geometries are not plain, the thread is
+ * ended.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -18,23 +20,23 @@
 #include <pthread.h>
 
 #define BATCH_BYTES (256 * 1024)
-/* so many batches with something that is not plain, and the backend does it all by itself */
+/* Number of batches with a geometry that is not plain, after which the backend decodes all */
 #define MOST_BROKEN 4
-/* faces may be cut into triangles there */
+/* Faces may be triangulated on this stack */
 #define STACK ((size_t) 1 << 20)
 
-/* in front of each geometry; both are multiples of 8 bytes */
+/* Header of each geometry in a batch. Header and geometry are multiples of 8 bytes long. */
 typedef struct record
 {
 	rb_join_place place;
-	uint64 bytes; /* of the geometry, with its header, rounded up */
+	uint64 bytes; /* Bytes of the geometry with its header, rounded up */
 } record;
 
 typedef struct batch
 {
 	char *bytes; /* BATCH_BYTES */
-	Size end;    /* of those that are filled */
-	Size at;     /* up to here they are decoded */
+	Size end;    /* End of the filled bytes */
+	Size at;     /* End of the decoded bytes */
 } batch;
 
 struct rb_decoding
@@ -42,19 +44,19 @@ struct rb_decoding
 	rb_join_side *side;
 	rb_memory *memory;
 	bool timed;
-	double ms; /* of the thread */
+	double ms; /* Time of the helper thread */
 
 	batch batch[2];
 	int filling;
-	int broken;    /* batches that were not plain */
-	bool given_up; /* there is no thread, nor will there be one */
+	int broken;    /* Number of batches that were not plain */
+	bool given_up; /* True if there is no thread and none will be started */
 
 	bool started;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	batch *due;   /* the thread's; NULL: it is idle */
-	uint32 leave; /* the thread is to end, whatever there is left */
+	batch *due;   /* Batch for the thread, NULL if it is idle */
+	uint32 leave; /* Nonzero to make the thread exit, even with work left */
 };
 
 /* ---- the thread ---- */
@@ -133,7 +135,7 @@ end_thread(rb_decoding *d)
 	d->due = NULL;
 }
 
-/* what the thread has left of a batch */
+/* Decodes what the thread has left of a batch. */
 static void
 decode_rest(rb_decoding *d, batch *b)
 {
@@ -148,8 +150,8 @@ decode_rest(rb_decoding *d, batch *b)
 }
 
 /*
- * The batch that the thread had is decoded, and the thread idle.  It needs no longer than for one geometry once an
- * interrupt is pending, so this waits without looking for one.
+ * Waits until the thread is idle, and decodes the rest of its batch. Does not check for interrupts
+ * while waiting, because the thread finishes at most one geometry once an interrupt is pending.
  */
 static void
 finish_other(rb_decoding *d)
@@ -173,7 +175,7 @@ finish_other(rb_decoding *d)
 	}
 }
 
-/* the batch that was filled is the thread's; the other one is free */
+/* Passes the filled batch to the thread, after the other batch is decoded and free. */
 static void
 hand_over(rb_decoding *d)
 {
@@ -215,7 +217,7 @@ rb_join_decode_put(rb_decoding *d, struct varlena *geometry, const rb_join_place
 	batch *b = &d->batch[d->filling];
 	record *r;
 
-	/* a large one is not copied */
+	/* Large geometries are not copied. */
 	if (!d->given_up && sizeof *r + bytes > BATCH_BYTES / 8)
 		rb_join_decode_flush(d);
 	else if (!d->given_up && b->end + sizeof *r + bytes > BATCH_BYTES)
@@ -233,7 +235,7 @@ rb_join_decode_put(rb_decoding *d, struct varlena *geometry, const rb_join_place
 	b->end += sizeof *r + bytes;
 }
 
-/* all that were put are decoded; few of them are not worth the thread */
+/* Decodes all geometries written so far. A partial batch is decoded without the thread. */
 void
 rb_join_decode_flush(rb_decoding *d)
 {

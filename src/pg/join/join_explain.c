@@ -1,9 +1,10 @@
 /*
  * join_explain.c
- *	  The node in EXPLAIN: what is joined, and after a run what each stage did.
+ *	  Shows the node in EXPLAIN: what is joined, and after a run what each stage did.
  *
- * A node may make several joins: of geometries in space and in the plane, and again when it is repeated.  What is
- * told is their sum, but for the grid, which is the last one's; what is read is told of the last time.
+ * A node may run several joins: of geometries in space and in the plane, and again on each rescan.
+ * The output shows their sum, except for the grid, which is that of the last join, and for the
+ * inputs, which are those of the last read.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -12,7 +13,10 @@
 #include "utils/builtins.h"
 #include "utils/ruleutils.h"
 
-/* rows and bytes of an input, and how long it took to read them; then how long to make parts of them */
+/*
+ * Shows the rows and bytes of each input with the time to read them, and its parts with the time to
+ * decode them.
+ */
 static void
 explain_reading(const rb_geometry_join *j, ExplainState *es)
 {
@@ -36,7 +40,7 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
 {
 	rb_report report;
 
-	/* a LIMIT leaves one that is not at its end */
+	/* A LIMIT leaves a join unfinished. */
 	rb_join_end_stream(j);
 	memset(&report, 0, sizeof report);
 	report.stats = j->stats;
@@ -55,7 +59,10 @@ explain_stages(rb_geometry_join *j, ExplainState *es)
 	ExplainPropertyInteger("Joins", NULL, j->joins, es);
 }
 
-/* clauses of that place, and how many rows they have removed, as a join of the planner's own tells it */
+/*
+ * Shows the clauses at a position of custom_exprs, and the number of rows they removed, as
+ * PostgreSQL's own joins do.
+ */
 static void
 explain_clauses(const rb_geometry_join *j, int place, const char *name, List *deparse,
 				double removed, ExplainState *es)

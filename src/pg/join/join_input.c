@@ -1,8 +1,9 @@
 /*
  * join_input.c
- *	  The inputs of a join are read to their ends: geometries go to sets, columns that are wanted again are kept.
+ *	  Reads the inputs of a join to their ends: adds geometries to sets and stores the columns that
+ *	  are needed again.
  *
- * Of a row only those columns are looked at that the geometry and what is wanted above need.
+ * Of each row, only the columns are accessed that the geometry and the nodes above need.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -10,7 +11,10 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 
-/* does the type of an expression say that all its values have Z?  PostGIS's modifier has a bit for it */
+/*
+ * Returns true if the type modifier of an expression guarantees Z. PostGIS's modifier has a bit for
+ * it.
+ */
 static bool
 has_z_for_sure(const Node *geometry)
 {
@@ -19,7 +23,7 @@ has_z_for_sure(const Node *geometry)
 	return modifier >= 0 && (modifier & 2) != 0;
 }
 
-/* are the stages timed (EXPLAIN ANALYZE)? */
+/* Returns true if the stages are timed (EXPLAIN ANALYZE). */
 static bool
 is_timed(const rb_geometry_join *j)
 {
@@ -28,7 +32,7 @@ is_timed(const rb_geometry_join *j)
 
 /* ---- rows ---- */
 
-/* the geometry of a row of the input; valid until the next one is read */
+/* Returns the geometry of a row of the input. It is valid until the next row is read. */
 static Datum
 geometry_of(rb_geometry_join *j, rb_join_input *in, TupleTableSlot *slot, bool *null)
 {
@@ -46,7 +50,10 @@ geometry_of(rb_geometry_join *j, rb_join_input *in, TupleTableSlot *slot, bool *
 	return ExecEvalExprSwitchContext(in->geometry, econtext, null);
 }
 
-/* where the input is a scan of a table, its slot, which knows where the row is, whatever is made of it */
+/*
+ * Returns the slot of a table scan, which has the row's location even if the input is projected, or
+ * NULL for another input.
+ */
 static TupleTableSlot *
 slot_of_table(const PlanState *plan)
 {
@@ -64,7 +71,10 @@ slot_of_table(const PlanState *plan)
 	}
 }
 
-/* table: the slot that knows where the row is, if any does; the milliseconds that it took, where they are wanted */
+/*
+ * Adds a geometry. `table` is the slot that may have the row's location. Returns the time taken in
+ * ms if timed.
+ */
 static double
 add_geometry(rb_join_input *in, Datum geometry, const TupleTableSlot *table, bool timed)
 {
@@ -85,7 +95,7 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 	const bool timed = is_timed(j);
 	MemoryContext old = MemoryContextSwitchTo(j->context);
 	const double start = timed ? rb_now_ms() : 0;
-	double here = 0; /* decoded, or waited for it */
+	double here = 0; /* Time in which this process decoded or waited for decoding */
 
 	if (!bms_is_empty(in->wanted))
 		in->kept = rb_join_rows_open(ExecGetResultType(in->plan), in->wanted, j->memory,
@@ -108,7 +118,7 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 		if (!null)
 		{
 			old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-			/* a row that is handed through as it is knows it, too */
+			/* A row passed through unchanged has its location, too. */
 			here += add_geometry(in, geometry, table != NULL ? table : slot, timed);
 			MemoryContextSwitchTo(old);
 		}
@@ -126,7 +136,7 @@ read_input(rb_geometry_join *j, rb_join_input *in)
 	ExecClearTuple(j->css.ss.ss_ScanTupleSlot);
 }
 
-/* ---- what is known when both are read ---- */
+/* ---- facts known when both inputs are read ---- */
 
 static void
 find_distance(rb_geometry_join *j)
@@ -144,8 +154,9 @@ find_distance(rb_geometry_join *j)
 }
 
 /*
- * Raises what would be raised for a pair, if there is any: a geometry is not compared with nothing, nor is anything with
- * no distance; nor is the distance asked for where it is of nothing, for that may be an error, too.
+ * Evaluates the distance and raises the errors that a pair would raise, if there can be any pair. A
+ * geometry is not checked if there is nothing to compare it with or if the distance is null. The
+ * distance is not evaluated if an input is empty, because its evaluation may raise an error.
  */
 void
 rb_join_ask_distance(rb_geometry_join *j)
@@ -200,7 +211,7 @@ rb_join_read(rb_geometry_join *j)
 	read_input(j, &j->in[1]);
 	if (compared && inner->builder[RB_IN_PLANE].nrows > 0)
 		rb_join_side_flatten(outer);
-	/* before the sets are made: it may be that none is wanted */
+	/* Check before the sets are built, because there may be no need for them. */
 	rb_join_ask_distance(j);
 	for (int i = 0; i < 2; i++)
 		rb_join_side_finish(&j->in[i].side);

@@ -1,12 +1,14 @@
 /*
  * join_path.c
- *	  A join whose clause is one of our functions of two geometries gets a path more: the whole of it at once.
+ *	  Adds a path for a join whose clause is one of redblue's functions of two geometries. The path
+ *	  computes the whole join at once.
  *
- * Nothing is preloaded: before the planner makes paths for a join it asks how many rows the join leaves, and with that
- * the support function of the clause, which lives in this library and so loads it.
+ * The library need not be preloaded: before the planner builds paths for a join, it estimates the
+ * number of rows with the support function of the clause, which loads this library.
  *
- * The path takes the cheapest path of either input, whatever it is (a view, a join, a subquery: with its own
- * filters and policies), reads both once, and stores what is wanted of their rows.
+ * The path uses the cheapest path of each input, whatever it is (a view, a join, a subquery, with
+ * its own filters and policies), reads both inputs once, and stores the needed columns of their
+ * rows.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -25,10 +27,10 @@
 
 #include <math.h>
 
-/* operators that a row costs: it is decoded, put into a grid, and stored */
+/* Cost per row, in operators, for decoding it, sorting it into a grid, and storing it */
 #define RB_OPERATORS_PER_ROW 70
 #define RB_OPERATORS_PER_BYTE 0.05
-/* and a join, however small: threads, memory */
+/* Cost per join, in operators, for threads and memory */
 #define RB_OPERATORS_PER_JOIN 20000
 
 static set_join_pathlist_hook_type previous_hook;
@@ -39,7 +41,7 @@ static Plan *plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, Lis
 static const CustomPathMethods path_methods = {.CustomName = RB_JOIN_NAME,
 											   .PlanCustomPath = plan_join};
 
-/* the table whose columns an expression is of, as the statement calls it; "" where that is more than one */
+/* Returns the alias of the table whose columns the expression uses, or "" if there are several. */
 static char *
 table_of(PlannerInfo *root, Node *geometry)
 {
@@ -52,13 +54,16 @@ table_of(PlannerInfo *root, Node *geometry)
 	return root->simple_rte_array[relid]->eref->aliasname;
 }
 
-/* ---- the identity of a row of a table with children ---- */
+/* ---- the row identity of a table with children ---- */
 
 /*
- * In UPDATE, DELETE and MERGE of such a table it is a column of no table (ROWID_VAR) until the row's child is known.  The
- * columns of a custom scan cannot be that: EXPLAIN finds no name for it, and a server with assertions stops.  So the node
- * calls it what it is in the first of the children, and over it is an Append, of the node alone, that calls it as
- * the planner does.  It is gone when the plan is ready, as is every Append of one.
+ * Returns true if the node is a row identity of an inheritance tree.
+ *
+ * In UPDATE, DELETE and MERGE of such a table, the row identity is a ROWID_VAR, which is a column
+ * of no table until the row's child is known. A custom scan must not have such a column: EXPLAIN
+ * finds no name for it, and a server with assertions aborts. The node therefore uses the identity's
+ * Var of the first child. An Append above it, with the node as its only child, uses the planner's
+ * ROWID_VAR. It is removed from the final plan, as is every Append with one child.
  */
 static bool
 is_identity(const Node *node)
@@ -106,10 +111,11 @@ with_names_of_child(PlannerInfo *root, const PathTarget *target)
 /* ---- the path ---- */
 
 /*
- * Of the pairs of the clause that the node takes the quals are asked.
+ * Computes the cost. The quals are evaluated on the pairs of the clause that the node handles.
  *
- * A pair that is found costs what a row of any join does.  It is a little more here; but of a loop with an index the planner
- * counts a call of the function for each row that the index is expected to give, which are often fewer than the pairs.
+ * Each pair found costs as much as a row of any join. This slightly disadvantages the node: for a
+ * nested loop with an index, the planner counts one function call for each row that the index is
+ * expected to return, and these are often fewer than the pairs.
  */
 static void
 cost_join(PlannerInfo *root, CustomPath *path, const Path *outer, const Path *inner, double pairs,
@@ -167,7 +173,7 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 	{
 		Path *over = rb_append_of_one(root, rel, &path->path);
 
-		/* which an Append of one forgets */
+		/* An Append with one child does not copy this count. */
 		rb_set_disabled_nodes(over, rb_disabled_nodes(&path->path));
 		add_path(rel, over);
 	}
@@ -178,8 +184,10 @@ add_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outerrel, RelOptInfo *i
 /* ---- the plan ---- */
 
 /*
- * From PostgreSQL 16 on a column of the inner side of an outer join has another name above the join than below, and the
- * planner wants one name for each column of the scan tuple.  That is the one above; what is asked of the inputs takes it, too.
+ * Renames columns as they appear above the join. From PostgreSQL 16 on, a column of the inner side
+ * of an outer join has different nulling relations above the join and below it, but the planner
+ * wants a single form for each column of the scan tuple. The form above the join is used, also in
+ * the expressions on the inputs.
  */
 static void
 name_as_above(List *columns, List *above)
@@ -187,7 +195,7 @@ name_as_above(List *columns, List *above)
 	const int flags = PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS;
 	List *wanted = pull_var_clause((Node *) above, flags);
 
-	/* this gets longer as it is read */
+	/* The list grows during the loop. */
 	for (int i = 0; i < list_length(wanted); i++)
 	{
 		Node *node = list_nth(wanted, i);
@@ -203,7 +211,7 @@ name_as_above(List *columns, List *above)
 			column->expr = (Expr *) copyObject(node);
 			found = true;
 		}
-		/* computed here, of what it contains */
+		/* The PlaceHolderVar is computed here, from the columns that it contains. */
 		if (!found && IsA(node, PlaceHolderVar))
 			wanted = list_concat(
 				wanted, pull_var_clause((Node *) ((PlaceHolderVar *) node)->phexpr, flags));
@@ -236,7 +244,7 @@ cost_of(PlannerInfo *root, RestrictInfo *clause)
 	return cost.per_tuple;
 }
 
-/* what else is asked of a pair, in the order in which the planner has it asked in joins of its own */
+/* Sorts the other clauses by cost, as the planner does in its own joins. */
 static List *
 cheap_first(PlannerInfo *root, List *clauses)
 {
@@ -285,7 +293,7 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 			lappend(columns, makeTargetEntry(copyObject(entry->expr),
 											 (AttrNumber) (list_length(columns) + 1), NULL, false));
 	}
-	/* tlist may be another one in the end, of what the path promises */
+	/* The final target list may differ from the one that the path promises. */
 	name_as_above(columns,
 				  list_make3(rel->reltarget->exprs, best->path.pathtarget->exprs, other_quals));
 	foreach (lc, columns)
@@ -304,7 +312,10 @@ plan_join(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->custom_exprs = (List *) name_as_columns(
 		(Node *) list_make5(linitial(exprs), lsecond(exprs), distance, clause->clause, join_quals),
 		columns);
-	/* as the plan's own qual it would be told of without the names of tables, as of a scan of one */
+	/*
+	 * As the plan's own qual, EXPLAIN would show it without table names, as for a scan of one
+	 * table.
+	 */
 	plan->custom_exprs = lappend(plan->custom_exprs, other_quals);
 	plan->custom_private = list_make2(
 		list_concat(list_copy(facts), list_make2_int(list_length(outer), list_length(inner))),

@@ -1,16 +1,18 @@
 /*
  * join_replace.c
- *	  redblue.replace_postgis: in a statement that is about to be planned ST_3DIntersects and ST_3DDWithin become
- *	  redblue_intersects and redblue_dwithin.
+ *	  Implements redblue.replace_postgis: replaces ST_3DIntersects and ST_3DDWithin by
+ *	  redblue_intersects and redblue_dwithin in a statement that is about to be planned.
  *
- * The call is replaced, not only the join: else the answer would depend on the plan.  What follows (which index serves it, a join
- * as one node) is as if our function had been written.
+ * The call itself is replaced, not only the join; otherwise the result would depend on the plan.
+ * Planning then proceeds as if the statement called redblue's function, including the use of
+ * indexes and of the join node.
  *
- * What protects rows is left as it is: policies, their checks, and what stands in a view that is a security barrier.  Who
- * wrote these has chosen the function, and who sets the setting is another one.  So is all that runs with the rights of
- * another one: another's function that is SECURITY DEFINER and what it calls, a materialized view that is filled.  So are
- * functions' bodies that are put into the statement later.  And ON CONFLICT names an index by its expressions, which are as
- * they were made.
+ * Calls that protect rows are not replaced: policies, check options, and the contents of security
+ * barrier views. Their author has chosen the function, and is not the role that enables the
+ * setting. Calls that run with the privileges of another role are not replaced either, as in
+ * SECURITY DEFINER functions and in the refresh of a materialized view. Bodies of functions that
+ * are inlined later are not replaced. ON CONFLICT identifies an index by its expressions, which are
+ * left as they were when the index was created.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -28,7 +30,10 @@ static const struct
 	const char *ours;
 } replaced[] = {{"st_3dintersects", "redblue_intersects"}, {"st_3ddwithin", "redblue_dwithin"}};
 
-/* the function of that name which is of this library and has the arguments of the other one, or InvalidOid */
+/*
+ * Returns redblue's function of this name with the same argument types as the other one, or
+ * InvalidOid.
+ */
 static Oid
 find_ours(const char *name, Oid theirs)
 {
@@ -52,10 +57,10 @@ find_ours(const char *name, Oid theirs)
 	return found;
 }
 
-/* of a walk through a statement */
+/* State of a walk through a statement */
 typedef struct replacing
 {
-	bool kept; /* they are only looked for */
+	bool kept; /* True if calls are only searched for */
 	bool found;
 } replacing;
 
@@ -124,8 +129,9 @@ walk(Node *node, void *context)
 }
 
 /*
- * Does this run with the rights of another one than who set the setting?  A function of one's own does not, whatever it is
- * declared as: so it is the role alone that decides, which is what a plan is kept for.
+ * Returns true if the statement runs with the privileges of a role other than the one that set the
+ * setting. A function owned by the current role does not, however it is declared. The role alone
+ * decides, because cached plans depend on the role.
  */
 static bool
 is_for_another(void)
@@ -134,9 +140,11 @@ is_for_another(void)
 }
 
 /*
- * The planner may write to the tree that it is given, and so may we.
+ * Replaces the calls and plans the statement. The planner may modify the query tree, so the hook
+ * may, too.
  *
- * Plans are kept, and what a function asks may be asked next with the rights of another one: then it is planned anew.
+ * Plans are cached, and a function's statement may next run with the privileges of another role.
+ * dependsOnRole then makes it be planned again.
  */
 static PlannedStmt *
 plan(Query *query, const char *text, int options, ParamListInfo params RB_PLANNER_PARAMETER)

@@ -1,9 +1,10 @@
 /*
  * join_rows.c
- *	  Rows that are wanted again, by their numbers: in memory as long as there is room, the rest in a temporary file.
+ *	  Stores rows for access by number: in memory within a limit, the rest in a temporary file.
  *
- * A tuplestore is read from its beginning to its end; pairs name rows in any order.  So it is known of each row where
- * it is.  What is in the file is in the order of its numbers, and pairs come about so, too.
+ * A tuplestore is read sequentially, but pairs refer to rows in any order. The location of each row
+ * is therefore recorded. Rows in the file are in order of their numbers, which is roughly the order
+ * of the pairs.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -13,13 +14,13 @@
 
 struct rb_spool
 {
-	MemoryContext context; /* of all below */
-	MemoryContext rows;    /* of those in memory */
+	MemoryContext context; /* Owner of everything below */
+	MemoryContext rows;    /* Rows in memory */
 	Size most;
-	uint64 *at; /* of each a pointer; or where it begins in the file, times two, plus one */
+	uint64 *at; /* Per row, a pointer, or its offset in the file times two plus one */
 	uint64 n, cap;
 	BufFile *file;
-	uint64 end; /* of the file */
+	uint64 end; /* End of the file */
 	char *taken;
 	Size taken_cap;
 };

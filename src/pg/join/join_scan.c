@@ -1,16 +1,19 @@
 /*
  * join_scan.c
- *	  The node: both inputs are read, their geometries are joined, and pairs of rows are handed out.
+ *	  Implements the plan node: reads both inputs, joins their geometries, and returns pairs of
+ *	  rows.
  *
- * Each input is read to its end, once (join_input.c): of a row its geometry goes to a set, and those of its columns that are
- * wanted above are kept (join_columns.c).  Then the sets are joined, in threads, and each pair of rows that comes out becomes a
- * row of the scan, the columns of both side by side, if the other clauses of the join hold.
+ * Each input is read once, to its end (join_input.c). The geometry of each row goes to a set, and
+ * the columns that are needed above are stored (join_columns.c). Then threads join the sets, and
+ * each resulting pair of rows becomes a row of the scan, with the columns of both inputs side by
+ * side, if the other clauses of the join hold.
  *
- * Of a semijoin the first pair of an outer row counts, of an outer join and an antijoin rows without one come
- * at the end: a bit for each row tells.
+ * A semijoin returns the first pair of each outer row. An outer join and an antijoin return the
+ * outer rows without a pair at the end, using a bit for each row.
  *
- * When it is repeated with nothing below it changed, what was read stays, and only the join is made again.  A
- * row that was changed by others is looked at again (EvalPlanQual) through the inputs, as in any join: they return it then.
+ * On a rescan without changes below the node, the stored inputs are kept and only the join is
+ * repeated. When a row updated by another transaction is rechecked (EvalPlanQual), the inputs
+ * return that row, as in any join.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -24,7 +27,7 @@
 static const char *const names[] = {"redblue_intersects", "redblue_crosses", "redblue_dwithin",
 									"redblue_inside"};
 
-/* ---- beginning and end ---- */
+/* ---- begin and end ---- */
 
 static void
 close_all(void *arg)
@@ -50,7 +53,7 @@ close_all(void *arg)
 	rb_open_ended();
 }
 
-/* the columns of the inputs that are wanted above them */
+/* Finds the columns of the inputs that are needed above the join. */
 static void
 find_wanted(rb_geometry_join *j, CustomScan *plan)
 {
@@ -83,7 +86,7 @@ open_all(rb_geometry_join *j)
 	j->progress = rb_progress_begin(j->function);
 }
 
-/* the parameters, of what is around the join, on which an expression depends */
+/* Collects the executor parameters on which an expression depends. */
 static bool
 find_params(Node *node, void *params)
 {
@@ -94,7 +97,7 @@ find_params(Node *node, void *params)
 	return expression_tree_walker(node, find_params, params);
 }
 
-/* the column of an input that an expression is; 0: it is none, but computed */
+/* Returns the column of the input that the expression is, or 0 if it is not a plain column. */
 static int
 column_of(const Node *geometry, const rb_join_input *in)
 {
@@ -147,11 +150,11 @@ begin_join(CustomScanState *node, EState *estate, int flags)
 	j->phase = RB_JOIN_READ;
 }
 
-/* forgets what was read */
+/* Discards the contents of the inputs. */
 static void
 drop_all(rb_geometry_join *j)
 {
-	/* nor are the pairs of it that were not handed out */
+	/* Pairs that were not returned yet are discarded, too. */
 	rb_join_end_stream(j);
 	for (int i = 0; i < 2; i++)
 	{
@@ -183,7 +186,7 @@ static void
 rescan_join(CustomScanState *node)
 {
 	rb_geometry_join *j = (rb_geometry_join *) node;
-	/* the distance alone may be another one */
+	/* The inputs are kept if only the distance has changed. */
 	bool changed = bms_overlap(node->ss.ps.chgParam, j->params);
 
 	for (int i = 0; i < 2; i++)
@@ -212,7 +215,7 @@ is_matched(const rb_geometry_join *j, uint64 row)
 	return (j->matched[row / 64] >> row % 64 & 1) != 0;
 }
 
-/* the columns of that row into the scan tuple */
+/* Copies the columns of a row into the scan tuple. */
 static void
 take(rb_geometry_join *j, rb_join_input *in, uint64 row)
 {
@@ -231,7 +234,7 @@ forget(rb_geometry_join *j, rb_join_input *in)
 	in->at = -1;
 }
 
-/* for the next row: whoever was given the slot may have made a copy of what it holds in it */
+/* Prepares the slot for the next row. The caller of the last row may have materialized the slot. */
 static void
 reuse(rb_geometry_join *j)
 {
@@ -246,7 +249,7 @@ reuse(rb_geometry_join *j)
 	ExecStoreVirtualTuple(scan);
 }
 
-/* a row of the scan is in its slot: projected, if what is asked of it above holds; else NULL */
+/* Projects the row in the scan slot and returns it, or returns NULL if the filter rejects it. */
 static TupleTableSlot *
 hand_out(rb_geometry_join *j)
 {
@@ -261,7 +264,10 @@ hand_out(rb_geometry_join *j)
 											: j->css.ss.ss_ScanTupleSlot;
 }
 
-/* two rows that are a pair are in the slot: is it one, with all clauses of the join, that is handed out? */
+/*
+ * Evaluates the other join clauses on the pair in the scan slot. Returns true if the pair is to be
+ * returned.
+ */
 static bool
 is_wanted(rb_geometry_join *j, uint64 outer)
 {
@@ -285,7 +291,7 @@ next_joined(rb_geometry_join *j)
 	{
 		if ((j->type == JOIN_SEMI || j->type == JOIN_ANTI) && is_matched(j, outer))
 			continue;
-		/* what is asked of a pair may be slow, and there are many in a block */
+		/* Evaluating the clauses may be slow, and a block has many pairs. */
 		CHECK_FOR_INTERRUPTS();
 		reuse(j);
 		take(j, &j->in[0], outer);
@@ -296,7 +302,7 @@ next_joined(rb_geometry_join *j)
 	return result;
 }
 
-/* outer rows without a pair */
+/* Returns the next outer row without a pair. */
 static TupleTableSlot *
 next_alone(rb_geometry_join *j)
 {
@@ -336,7 +342,7 @@ start_pairs(rb_geometry_join *j)
 	j->css.ss.ps.ps_ExprContext->ecxt_scantuple = scan;
 }
 
-/* both inputs are read, and the join may begin */
+/* Reads both inputs if necessary, and prepares the join. */
 static void
 make_ready(rb_geometry_join *j)
 {
@@ -359,7 +365,7 @@ rb_join_count(rb_geometry_join *j)
 	PlanState *node = &j->css.ss.ps;
 	uint64 pairs;
 
-	/* as ExecProcNode does, which this is instead of */
+	/* Do what ExecProcNode does, which this function replaces. */
 	if (node->chgParam != NULL)
 		ExecReScan(node);
 	if (node->instrument != NULL)

@@ -1,14 +1,16 @@
 /*
  * join_sides.c
- *	  The geometries of an input become sets of triangles.
+ *	  Converts the geometries of an input into sets of triangles.
  *
- * Two geometries are compared in space where both have Z, else in the plane.  So a side may have to be there twice: what
- * has Z in space, for those of the other side that have it, and flattened, for those that have none.  Mostly all
- * rows of both have Z, or none has.  The first side is read before it is known whether the second one has rows
- * without Z.  Where that may be, polygons with Z are kept aside, for how they are cut into triangles depends on
- * where they lie; points, lines and triangles are flattened as they are.
+ * Two geometries are compared in space if both have Z, and otherwise in the plane. A side may
+ * therefore need its geometries with Z twice: in space, for geometries of the other side with Z,
+ * and projected to the plane, for those without. Usually all rows of both sides have Z, or none
+ * does. The first side is read before it is known whether the second one has rows without Z. If it
+ * may have some, polygons with Z are saved for later, because they are triangulated differently in
+ * space and in the plane; points, lines and triangles are projected as they are.
  *
- * Whether geometries lie in bodies is asked in space only; there sets are by kinds.
+ * Whether geometries lie in solids is tested in space only. A side then has one set per kind of
+ * object.
  */
 #include "pg/join/rb_geometry_join.h"
 
@@ -51,7 +53,10 @@ see_srid(rb_join_side *s, int32 srid, const rb_join_place *place)
 	s->srid = srid;
 }
 
-/* of a form that only EWKB tells of it is known when it was read: once for that, into nothing */
+/*
+ * Reads the SRID and the presence of Z. For a format that is readable only through EWKB, the
+ * geometry is decoded into a temporary builder for this.
+ */
 static void
 see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
 {
@@ -69,7 +74,7 @@ see_header(rb_join_side *s, struct varlena *bytes, rb_geometry_header *header)
 	header->has_z = info.has_z;
 }
 
-/* are its parts in the plane those that it has in space, without their Z? */
+/* Returns true if the geometry's parts in the plane are its parts in space without Z. */
 static bool
 is_flattened_as_it_is(uint32 type)
 {
@@ -92,7 +97,9 @@ keep_aside(rb_join_side *s, struct varlena *bytes, const rb_join_place *place)
 	rb_spool_put(s->late_place, place, sizeof *place);
 }
 
-/* into the set of its kind; raise: what is wrong with it */
+/*
+ * Decodes a geometry into the set of its kind. With `raise`, raises an error if it cannot be read.
+ */
 static bool
 decode_placed(rb_join_side *s, struct varlena *bytes, int64 id, bool raise)
 {
@@ -136,14 +143,14 @@ rb_join_side_add(rb_join_side *s, struct varlena *bytes, const rb_join_place *pl
 		keep_aside(s, bytes, place);
 }
 
-/* called by a thread: nothing of PostgreSQL may be */
+/* Called from the helper thread, which must not call PostgreSQL functions. */
 static bool
 is_interrupt_pending(void)
 {
 	return INTERRUPTS_PENDING_CONDITION();
 }
 
-/* into the set of the first kind that takes it */
+/* Adds a plain geometry to the set of the first kind that accepts it. */
 static bool
 add_placed_plain(rb_join_side *s, struct varlena *bytes, const rb_join_place *place,
 				 const rb_geometry_header *header)
@@ -208,9 +215,9 @@ rb_join_side_add_plain(rb_join_side *s, struct varlena *bytes, const rb_join_pla
 	return true;
 }
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
-/* which row it is, as far as that is known */
+/* Identifies a row for messages as precisely as is known. */
 static const char *
 place_text(const rb_join_side *s, const rb_join_place *place)
 {
@@ -267,7 +274,7 @@ rb_join_side_check(rb_join_side *s, const rb_join_side *other)
 		raise_faulty(s, RB_IN_SPACE);
 }
 
-/* a row of these parts, which are in space, without their Z */
+/* Adds a row with the projections of these parts, which are in space. */
 static void
 copy_row(rb_join_side *s, uint32 part, uint32 end, int64 id)
 {
@@ -290,7 +297,7 @@ copy_row(rb_join_side *s, uint32 part, uint32 end, int64 id)
 		rb_raise(s->decoder.function, status, &error);
 }
 
-/* the rows that are in space, but for those that were kept aside */
+/* Projects the rows in space, except those saved for later. */
 static void
 flatten_as_they_are(rb_join_side *s)
 {
@@ -308,7 +315,7 @@ flatten_as_they_are(rb_join_side *s)
 		CHECK_FOR_INTERRUPTS();
 		while (from->multi && end < from->row_start && from->row_of[end] == row)
 			end++;
-		/* both are in the order in which they were read */
+		/* Both are in the order in which they were read. */
 		for (; i < nlate; i++)
 		{
 			memcpy(&late, rb_spool_get(s->late_place, i), sizeof late);

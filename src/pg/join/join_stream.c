@@ -1,26 +1,28 @@
 /*
  * join_stream.c
- *	  The sets of both inputs are joined, in threads, and pairs of rows come out.
+ *	  Joins the sets of both inputs in threads and returns pairs of rows.
  *
- * Up to four joins one after the other: in space what has Z, in the plane what has none, and what has Z with what has none.
- * Of geometries in bodies there are three, of triangles, points and segments.
+ * Up to four joins run one after the other: geometries with Z in space, geometries without Z in the
+ * plane, and geometries with Z against those without, in either direction. For redblue_inside there
+ * are three joins, of triangles, points and segments with solids.
  *
- * A large one is the worker's, where that has a device (as run.c has it for functions); what it cannot do is done here, as
- * long as no pair was handed out and redblue.backend leaves the choice.
+ * A large join runs in the worker if that has a device (as run.c does for functions). Work that the
+ * worker cannot do is done in this process, if no pair has been returned yet and redblue.backend
+ * does not require a device.
  */
 #include "pg/join/rb_geometry_join.h"
 
 #include <float.h>
 
-#define WAIT 20 /* ms */
+#define WAIT 20 /* In ms */
 
-/* what is joined with what, one after the other */
+/* Combinations of sets, in the order in which they are joined */
 static const rb_lie turns[][2] = {{RB_IN_SPACE, RB_IN_SPACE},
 								  {RB_IN_PLANE, RB_IN_PLANE},
 								  {RB_FLATTENED, RB_IN_PLANE},
 								  {RB_IN_PLANE, RB_FLATTENED}};
 
-/* which input has the geometries that lie in bodies */
+/* Returns the input whose geometries are tested for lying in solids. */
 static int
 placed_input(const rb_geometry_join *j)
 {
@@ -41,7 +43,7 @@ raise_failure(rb_geometry_join *j, rb_status status)
 	rb_raise(j->function, status, error);
 }
 
-/* the statistics of a join that ends are added to the node's */
+/* Adds the statistics of a finished join to those of the node. */
 static void
 note_statistics(rb_geometry_join *j)
 {
@@ -49,7 +51,7 @@ note_statistics(rb_geometry_join *j)
 	j->joins++;
 }
 
-/* what is asked of two sets is over, or nobody wants more of it */
+/* Ends the join of the current two sets, whether or not all of its pairs have been read. */
 void
 rb_join_end_stream(rb_geometry_join *j)
 {
@@ -72,7 +74,7 @@ join_here(rb_geometry_join *j, const rb_backend *backend)
 		raise_failure(j, status);
 }
 
-/* the worker's, or one of this process */
+/* Starts the join in the worker, or in this process. */
 static void
 start_join(rb_geometry_join *j, uint64 parts)
 {
@@ -91,7 +93,7 @@ start_join(rb_geometry_join *j, uint64 parts)
 	join_here(j, rb_backend_here(j->function, j->note));
 }
 
-/* the worker could not; true: this process does it instead */
+/* Runs the join in this process if the worker could not. Returns false if that is not allowed. */
 static bool
 take_over(rb_geometry_join *j, rb_status status)
 {
@@ -110,7 +112,7 @@ take_over(rb_geometry_join *j, rb_status status)
 	return true;
 }
 
-/* the next two sets that both have rows; false: there are no more */
+/* Starts the join of the next two sets that both have rows. Returns false if there are no more. */
 static bool
 open_turn(rb_geometry_join *j)
 {
@@ -139,7 +141,7 @@ open_turn(rb_geometry_join *j)
 						   : j->asked == RB_ASKED_INSIDE  ? RB_POSITION
 														  : RB_MEET;
 		j->job.answer = j->counting ? RB_COUNT : RB_PAIRS;
-		/* what is farther apart than any double can say is never near */
+		/* Clamp an infinite distance: objects more than DBL_MAX apart never match. */
 		j->job.distance = Min(j->reach, DBL_MAX);
 		rb_context_init(&j->ctx, j->memory);
 		j->ctx.threads = rb_threads((uint64) red->nparts + blue->nparts);
@@ -154,7 +156,7 @@ open_turn(rb_geometry_join *j)
 	return false;
 }
 
-/* the next block, which may be empty; false: there are no more of these two sets */
+/* Reads the next block, which may be empty. Returns false after the last block of the two sets. */
 static bool
 next_block(rb_geometry_join *j)
 {
@@ -181,7 +183,7 @@ next_block(rb_geometry_join *j)
 	return true;
 }
 
-/* the next pair of rows of the inputs; false: there are no more */
+/* Returns the next pair of rows of the inputs. Returns false after the last one. */
 bool
 rb_join_next_pair(rb_geometry_join *j, uint64 *outer, uint64 *inner)
 {

@@ -1,19 +1,20 @@
 /*
  * rb_geometry_join.h
- *	  a JOIN b ON redblue_intersects(a.geom, b.geom), as one node of the plan: what its files share.
+ *	  Declares the plan node for a JOIN b ON redblue_intersects(a.geom, b.geom), as far as its files
+ *	  share it.
  *
- *		join_replace.c	ST_3DIntersects becomes redblue_intersects, where that is asked for
- *		join_clause.c	the planner: which clause of a join can be answered so, ...
- *		join_path.c		... what it costs, the plan
- *		join_scan.c		the node: both inputs are read, their geometries joined, pairs of rows handed out
- *		join_stream.c	the sets of both inputs are joined
- *		join_input.c	an input is read to its end
- *		join_decode.c	its geometries are decoded, by a thread meanwhile
- *		join_sides.c	geometries of an input become sets
- *		join_columns.c	what is wanted again of its rows
- *		join_rows.c		rows by their numbers, in memory or in a file
- *		join_explain.c	the node in EXPLAIN
- *		join_count.c	a count of its pairs becomes the join's own answer
+ *	join_replace.c	replaces ST_3DIntersects by redblue_intersects, if enabled
+ *	join_clause.c	planner: chooses the clause of a join that the node evaluates
+ *	join_path.c		planner: computes the cost and builds the plan
+ *	join_scan.c		the node: reads both inputs, joins their geometries, returns pairs of rows
+ *	join_stream.c	joins the sets of both inputs
+ *	join_input.c	reads an input to its end
+ *	join_decode.c	decodes the geometries of an input on a helper thread
+ *	join_sides.c	converts the geometries of an input into sets
+ *	join_columns.c	stores the columns of an input's rows that are needed again
+ *	join_rows.c		stores rows by number, in memory or in a file
+ *	join_explain.c	shows the node in EXPLAIN
+ *	join_count.c	computes count(*) of its pairs without building them
  */
 #ifndef RB_GEOMETRY_JOIN_H
 #define RB_GEOMETRY_JOIN_H
@@ -31,10 +32,10 @@
 
 typedef struct rb_spool rb_spool;
 
-/* in the current memory context; what is more than so many bytes goes to a temporary file */
+/* Opens a spool in the current memory context. Rows beyond `most` bytes go to a temporary file. */
 extern rb_spool *rb_spool_open(Size most);
 extern void rb_spool_put(rb_spool *stored, const void *bytes, Size length);
-/* row i, from 0; valid until the next one is taken */
+/* Returns row i, from 0. The pointer is valid until the next call. */
 extern void *rb_spool_get(rb_spool *stored, uint64 i);
 extern uint64 rb_spool_number(const rb_spool *stored);
 extern void rb_spool_close(rb_spool *stored);
@@ -43,17 +44,24 @@ extern void rb_spool_close(rb_spool *stored);
 
 typedef struct rb_join_rows rb_join_rows;
 
-/* of rows like these the wanted columns (from 0), in the current memory context; small values count against that memory */
+/*
+ * Opens storage for the wanted columns (from 0) of rows with this descriptor, in the current memory
+ * context. Values stored in arrays are allocated from `memory`; tuples beyond `most` bytes go to a
+ * temporary file.
+ */
 extern rb_join_rows *rb_join_rows_open(TupleDesc desc, const Bitmapset *wanted, rb_memory *memory,
 									   const char *function, Size most);
 extern void rb_join_rows_put(rb_join_rows *kept, TupleTableSlot *slot);
-/* those of row i, from 0; valid until the next one is taken.  What is not wanted is left as it is. */
+/*
+ * Reads the wanted columns of row i, from 0. Values are valid until the next call. Other columns
+ * are not changed.
+ */
 extern void rb_join_rows_get(rb_join_rows *kept, uint64 i, Datum *values, bool *isnull);
 extern void rb_join_rows_close(rb_join_rows *kept);
 
 /* ---- join_clause.c ---- */
 
-/* which function it is, as custom_private has it */
+/* Function of the clause, as stored in custom_private */
 typedef enum rb_asked
 {
 	RB_ASKED_INTERSECTS,
@@ -62,21 +70,22 @@ typedef enum rb_asked
 	RB_ASKED_INSIDE
 } rb_asked;
 
-/* what is known of the join when the path is made, for when it becomes a plan */
+/* Facts about the join that are known when the path is built and are needed for the plan */
 typedef struct rb_join_clause
 {
 	RestrictInfo *info;
 	rb_asked asked;
-	Node *outer; /* geometries */
+	Node *outer; /* Geometry expressions */
 	Node *inner;
-	Node *distance; /* NULL: none */
-	bool swapped;   /* the inner one is the first argument */
-	bool same_srid; /* another clause asks for it: that SRIDs differ is no error */
+	Node *distance; /* NULL if the function has no distance */
+	bool swapped;   /* True if the inner geometry is the first argument */
+	/* True if another clause compares the SRIDs, so that different SRIDs are not an error */
+	bool same_srid;
 } rb_join_clause;
 
-/* is it one of ours, and which? */
+/* Returns true if the function is one of redblue's, and which one. */
 extern bool rb_is_asked(Oid function, rb_asked *asked);
-/* is it PostGIS's own, and not somebody's of that name? */
+/* Returns true if the function belongs to the extension postgis, not just to a namesake. */
 extern bool rb_is_of_postgis(Oid function);
 extern bool rb_join_find_clause(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 								RelOptInfo *inner, JoinType type, JoinPathExtraData *extra,
@@ -88,31 +97,41 @@ extern void rb_replace_install(void);
 
 /* ---- join_path.c ---- */
 
-/* places in the plan's custom_private */
+/* Positions in the plan's custom_private */
 enum
 {
-	RB_JOIN_FACTS, /* join type, rb_asked, is the inner geometry the first argument?, may SRIDs differ?, columns of the outer and of the inner input */
-	RB_JOIN_NAMES /* of the tables whose geometries are those of the outer, and of the inner input; "" where that is more than one */
+	/*
+	 * Join type, rb_asked, whether the inner geometry is the first argument, whether SRIDs may
+	 * differ, number of columns of the outer and of the inner input
+	 */
+	RB_JOIN_FACTS,
+	RB_JOIN_NAMES /* Tables of the outer and of the inner geometries, "" if there are several */
 };
 
-/* ... and in custom_exprs */
+/* Positions in the plan's custom_exprs */
 enum
 {
 	RB_JOIN_OUTER_GEOMETRY,
 	RB_JOIN_INNER_GEOMETRY,
 	RB_JOIN_DISTANCE,
-	RB_JOIN_CLAUSE, /* for EXPLAIN */
-	RB_JOIN_QUAL,   /* a list: what else is to hold for two rows to be joined */
-	RB_JOIN_FILTER  /* a list: what is asked of the rows of an outer join */
+	RB_JOIN_CLAUSE, /* For EXPLAIN */
+	RB_JOIN_QUAL,   /* List of the other join clauses */
+	RB_JOIN_FILTER  /* List of filter clauses, applied to the rows of an outer join */
 };
 
 extern void rb_join_install(void);
-/* is it an inner join by the node, with no clause but the node's own, of which the core knows the number of pairs? */
+/*
+ * Returns true if the path is an inner join by the node, without other clauses, whose pairs the
+ * core can count.
+ */
 extern bool rb_join_is_countable(const Path *path);
 
 /* ---- join_sides.c: geometries of an input become sets ---- */
 
-/* what a row's geometry is read as: in space, if it has Z; in the plane, if it has none; in the plane though it has Z */
+/*
+ * How a geometry is read: in space if it has Z, in the plane if it has no Z, or projected to the
+ * plane although it has Z
+ */
 typedef enum rb_lie
 {
 	RB_IN_SPACE,
@@ -123,8 +142,8 @@ typedef enum rb_lie
 #define RB_LIES 3
 
 /*
- * What a side is for.  redblue_inside asks of geometries of any kind, in space, whether they lie in bodies: such a side has a
- * set of each kind in place of the three above.
+ * Role of a side. redblue_inside tests whether geometries of any kind lie in solids, in space. Its
+ * sides have one set per kind of object instead of one per rb_lie.
  */
 typedef enum rb_join_role
 {
@@ -140,12 +159,12 @@ enum
 	RB_AT_SEGMENTS = RB_FLATTENED
 };
 
-/* where a geometry is from */
+/* Origin of a geometry */
 typedef struct rb_join_place
 {
-	uint64 row;          /* of the input, from 0 */
-	ItemPointerData tid; /* of the table, ... */
-	Oid relid;           /* ... where it is known: this one */
+	uint64 row;          /* Row of the input, from 0 */
+	ItemPointerData tid; /* Row of the table */
+	Oid relid;           /* The table, InvalidOid if unknown */
 } rb_join_place;
 
 typedef struct rb_join_side
@@ -153,52 +172,70 @@ typedef struct rb_join_side
 	rb_decoder decoder;
 	rb_join_role role;
 	rb_builder builder[RB_LIES];
-	const rb_set *set[RB_LIES]; /* once all are read; NULL: none lies so */
-	uint64 n[2];                /* geometries that are not null: without Z, with Z */
+	/* Valid after all rows are read; NULL if there are no such geometries */
+	const rb_set *set[RB_LIES];
+	uint64 n[2]; /* Number of geometries that are not null, without Z and with Z */
 	bool srid_known;
 	int32 srid;
-	bool any_srid; /* they may differ: those that do are no pairs */
-	bool mixed;    /* not all have the same SRID: ... */
+	bool any_srid; /* True if SRIDs may differ; geometries with different SRIDs are not pairs */
+	bool mixed;    /* True if SRIDs differ, which is an error */
 	int32 other_srid;
-	struct varlena *faulty[RB_LIES]; /* one that cannot be read so; NULL: none is known */
+	/* A geometry that cannot be read this way, NULL if none is known */
+	struct varlena *faulty[RB_LIES];
 	rb_join_place faulty_place[RB_LIES];
-	rb_join_place other_place; /* of the one that has the other SRID */
-	const char *table;         /* that they are of; "": not known */
-	bool flatten;              /* what has Z is to be flattened, too */
-	bool may_flatten;          /* or may have to be, later */
-	rb_spool *late;            /* those that are kept aside for that, ... */
-	rb_spool *late_place;      /* ... and their places; NULL: there are none */
+	rb_join_place other_place; /* Origin of the geometry with the other SRID */
+	const char *table;         /* Table of the geometries, "" if unknown */
+	bool flatten;              /* True if geometries with Z are also projected to the plane */
+	bool may_flatten;          /* True if they may have to be projected later */
+	rb_spool *late;            /* Geometries saved for later projection */
+	rb_spool *late_place;      /* Their origins; NULL if there are none */
 	Size late_most;
-	uint64 parts; /* of its sets, once these are made */
+	uint64 parts; /* Number of parts of its sets, valid once these are built */
 } rb_join_side;
 
-/* a geometry, detoasted, of that row; says nothing of what is wrong with it, as it may have nothing to be compared with */
+/*
+ * Adds the detoasted geometry of a row. Does not raise errors about the geometry yet, because there
+ * may be nothing to compare it with.
+ */
 extern void rb_join_side_add(rb_join_side *side, struct varlena *bytes, const rb_join_place *place);
-/* the same of one that is plain, from any thread; false: it is not, and nothing was done */
+/*
+ * Adds a plain geometry, from any thread. Returns false and does nothing if the geometry is not
+ * plain.
+ */
 extern bool rb_join_side_add_plain(rb_join_side *side, struct varlena *bytes,
 								   const rb_join_place *place);
-/* those that may have to be flattened are */
+/* Projects the geometries that may have to be projected. */
 extern void rb_join_side_flatten(rb_join_side *side);
-/* raises what is wrong with one of its geometries, if there is any of the other side that it is to be compared with */
+/*
+ * Raises an error about one of the side's geometries if the other side has a geometry to compare it
+ * with.
+ */
 extern void rb_join_side_check(rb_join_side *side, const rb_join_side *other);
 extern void rb_join_side_finish(rb_join_side *side);
-/* what a message calls a row of it */
+/* Returns the text by which messages identify a row. */
 extern const char *rb_join_side_row(const rb_join_side *side, uint64 row);
 extern void rb_join_side_free(rb_join_side *side);
 
-/* ---- join_decode.c: they are added to a side by a thread, in the order in which they are put ---- */
+/*
+ * ---- join_decode.c: a helper thread adds geometries to a side, in the order in which they are
+ * written ----
+ */
 
 typedef struct rb_decoding rb_decoding;
 
-/* in the current memory context; what that memory has no room for is decoded when it is put, as is everything on one thread */
+/*
+ * Starts decoding, in the current memory context. Geometries are decoded at once if the memory
+ * account has no room for batches, or if `threads` is 1.
+ */
 extern rb_decoding *rb_join_decode_begin(rb_join_side *side, rb_memory *memory, int threads,
 										 bool timed);
 extern void rb_join_decode_put(rb_decoding *decoding, struct varlena *geometry,
 							   const rb_join_place *place);
-/* all that were put are added */
+/* Waits until all geometries written so far have been added. */
 extern void rb_join_decode_flush(rb_decoding *decoding);
-extern double rb_join_decode_ms(const rb_decoding *decoding); /* of the thread, where it is timed */
-/* the thread ends, whatever there is left; before the side is freed */
+/* Time of the helper thread, if timed */
+extern double rb_join_decode_ms(const rb_decoding *decoding);
+/* Ends the thread and discards pending geometries. Must be called before the side is freed. */
 extern void rb_join_decode_end(rb_decoding *decoding);
 
 /* ---- join_scan.c ---- */
@@ -207,19 +244,19 @@ typedef struct rb_join_input
 {
 	PlanState *plan;
 	ExprState *geometry;
-	int column; /* of its rows, from 1, that the geometry is; 0: it is an expression */
-	int first;  /* its columns in the scan tuple */
+	int column; /* Column of its rows that is the geometry, from 1, or 0 for an expression */
+	int first;  /* First of its columns in the scan tuple */
 	int columns;
-	Bitmapset *wanted;  /* of them, from 0 */
-	rb_join_rows *kept; /* NULL: none is wanted */
+	Bitmapset *wanted;  /* Needed columns, from 0 */
+	rb_join_rows *kept; /* NULL if none is needed */
 	uint64 n;
-	int64 at; /* the row that is in the scan tuple; -1: none */
+	int64 at; /* Row that is in the scan tuple, -1 if none */
 	rb_join_side side;
-	rb_decoding *decoder; /* while it is read */
-	/* for EXPLAIN */
-	uint64 bytes;     /* of geometries */
-	double read_ms;   /* not those in which the backend decoded, or waited for it */
-	double decode_ms; /* of the thread and of the backend */
+	rb_decoding *decoder; /* Valid while it is read */
+	/* For EXPLAIN */
+	uint64 bytes;     /* Bytes of geometries */
+	double read_ms;   /* Without the time in which the backend decoded or waited for decoding */
+	double decode_ms; /* Time of the helper thread and of the backend */
 } rb_join_input;
 
 typedef enum rb_join_phase
@@ -233,7 +270,7 @@ typedef enum rb_join_phase
 
 typedef struct rb_geometry_join
 {
-	CustomScanState css; /* must be first */
+	CustomScanState css; /* Must be first */
 	const char *function;
 	JoinType type;
 	rb_asked asked;
@@ -241,10 +278,10 @@ typedef struct rb_geometry_join
 	ExprState *distance;
 	ExprState *quals;
 	ExprState *filter;
-	Bitmapset *params; /* that the geometries depend on */
+	Bitmapset *params; /* Parameters on which the geometries depend */
 	rb_join_phase phase;
 
-	/* what was read, until it is read again */
+	/* Contents of the inputs, kept until they are read again */
 	MemoryContext context;
 	MemoryContextCallback at_end;
 	rb_open open;
@@ -252,39 +289,42 @@ typedef struct rb_geometry_join
 	double reach;
 	bool no_pairs;
 
-	/* a join */
+	/* The current join */
 	rb_context ctx;
-	rb_stream *stream; /* a join in this process, or ... */
-	rb_remote *remote; /* ... the worker's; NULL, both: there is none */
+	rb_stream *stream; /* Join in this process, or NULL */
+	rb_remote *remote; /* Join in the worker, or NULL */
 	rb_job job;
-	int turn; /* which two lies are joined */
+	int turn; /* Next combination of sets to join */
 	rb_block block;
 	size_t next;
-	uint64 *matched; /* a bit for each outer row */
+	uint64 *matched; /* A bit for each outer row */
 	uint64 rest;
-	bool counting;   /* they are not wanted, only how many there are */
-	bool handed_out; /* pairs of this join */
-	char note[200];  /* why it is not on a device, or "" */
+	bool counting;   /* True if only the number of pairs is needed */
+	bool handed_out; /* True if pairs of this join have been returned */
+	char note[200];  /* Why the join is not on a device, or "" */
 	rb_progress_entry *progress;
 
-	/* for EXPLAIN: of all joins that have ended, and how many these were */
+	/* For EXPLAIN: the sum over all joins that have ended, and their number */
 	rb_stats stats;
 	int joins;
 } rb_geometry_join;
 
-/* ---- join_input.c: both inputs are read, once ---- */
+/* ---- join_input.c: both inputs are read once ---- */
 
 extern void rb_join_read(rb_geometry_join *join);
-/* what depends on the distance alone: are there pairs at all, and may there be? */
+/*
+ * Evaluates the distance, finds out whether there can be any pairs, and raises errors that pairs
+ * would raise.
+ */
 extern void rb_join_ask_distance(rb_geometry_join *join);
 
 /* ---- join_stream.c ---- */
 
-/* the next pair of rows of the inputs; false: there are no more */
+/* Returns the next pair of rows of the inputs. Returns false after the last one. */
 extern bool rb_join_next_pair(rb_geometry_join *join, uint64 *outer, uint64 *inner);
-/* how many pairs there are, which are not made */
+/* Returns the number of pairs without building them. */
 extern uint64 rb_join_count_pairs(rb_geometry_join *join);
-/* what is asked of two sets is over, or nobody wants more of it */
+/* Ends the join of the current two sets, whether or not all of its pairs have been read. */
 extern void rb_join_end_stream(rb_geometry_join *join);
 
 /* ---- join_explain.c ---- */
@@ -294,7 +334,7 @@ extern void rb_join_explain(CustomScanState *node, List *ancestors, ExplainState
 /* ---- join_scan.c ---- */
 
 extern const CustomScanMethods rb_join_methods;
-/* instead of its rows their number: of a join that is countable, in place of ExecProcNode */
+/* Returns the number of rows of a countable join. Called instead of ExecProcNode. */
 extern uint64 rb_join_count(rb_geometry_join *join);
 
 /* ---- join_count.c ---- */
