@@ -1,6 +1,6 @@
 /*
  * decode.c
- *	  A geometry that is given as a value becomes the parts of an object.
+ *	  Decodes a geometry passed as a value into the parts of an object.
  */
 #include "pg/pair/rb_pairwise.h"
 
@@ -34,7 +34,7 @@ find_as_ewkb(rb_decoder *d)
 	return d->as_ewkb_known;
 }
 
-/* false: it is told what is wrong with it */
+/* Decodes a geometry, or returns false with the fault. */
 static bool
 decode(rb_decoder *d, rb_builder *b, struct varlena *bytes, int64 id, rb_geometry_info *info,
 	   rb_geometry_fault *told, rb_error *error)
@@ -85,7 +85,7 @@ rb_decode_placed(rb_decoder *d, rb_builder *const builders[3], struct varlena *b
 		rb_builder_drop_row(b);
 		if (fault == RB_GEOMETRY_NO_MEMORY)
 			break;
-		/* it is of that kind, and something else is wrong */
+		/* The geometry is of this kind and has another fault. */
 		if (i == 0 && (info->type == RB_TYPE_POINT || info->type == RB_TYPE_MULTIPOINT))
 			break;
 		if (i == 1 && (info->type == RB_TYPE_LINE || info->type == RB_TYPE_MULTILINE))

@@ -1,17 +1,18 @@
 /*
  * operand.c
- *	  A geometry that a function was given becomes an object, and is remembered.
+ *	  Converts a geometry argument into an object, and caches it.
  *
- * A statement compares one geometry with many others, or some with some others in a nested loop.  So each argument
- * remembers the values that it had last, with what was made of them: parts, a tree of these, a body that is ready to be asked.
- * A value is the same if its pointer into a TOAST table is, or else all its bytes are.  What such a pointer names is never
- * changed, and its number is given to another value after 2^32 others at the earliest.
+ * A statement compares one geometry with many others, or several with several others in a nested
+ * loop. Each argument therefore caches its most recent values with what was built from them: parts,
+ * a tree of these, a solid prepared for queries. Two values are the same if their TOAST pointers
+ * are equal, or else if all their bytes are. The value behind a TOAST pointer never changes, and
+ * its OID is reused after 2^32 other values at the earliest.
  *
- * What is remembered is bounded, in values (RB_OPERANDS) and in bytes (most_bytes); the values that have not come for the
- * longest time are dropped first.  All of it ends with the expression's own memory (fn_mcxt).
+ * The cache is limited in values (RB_OPERANDS) and in bytes (MOST_BYTES). The least recently used
+ * values are dropped first. The cache is freed with the memory context of the expression (fn_mcxt).
  *
- * What costs most is to read a geometry, and most pairs are far apart: the box that a geometry brings along is looked
- * at first.
+ * Reading a geometry is the most expensive step, and most pairs are far apart. The boxes stored in
+ * the geometries are therefore compared first.
  */
 #include "pg/pair/rb_pairwise.h"
 
@@ -27,16 +28,16 @@
 static const char *const argument_names[3] = {"the first geometry", "the second geometry",
 											  "the geometry"};
 
-/* bytes of remembered values and of what was made of them, besides the two that are compared */
+/* Limit of the cache in bytes, in addition to the two values that are compared */
 #define MOST_BYTES ((uint64) 64 << 20)
-/* an eighth of redblue.memory_limit at most */
+/* The cache may use at most 1/8 of redblue.memory_limit */
 #define SHARE 8
-/* parts of a row that are copied out of the builder */
+/* Maximum number of parts that are copied out of the builder */
 #define FEW_PARTS 1024
 
-/* ---- what is remembered ---- */
+/* ---- the cache ---- */
 
-/* nothing is known of the value any more */
+/* Discards everything that is cached about a value. */
 static void
 forget_value(rb_pairwise *p, rb_operand *o)
 {
@@ -54,7 +55,7 @@ close_pairwise(void *arg)
 	rb_open_end(&p->open);
 	if (p->memory == NULL)
 		return;
-	/* this may be the end of a process whose thread works */
+	/* The process may be exiting while its helper thread works. */
 	rb_aside_end(&p->aside);
 	rb_curve_close(&p->curve);
 	for (int i = 0; i < 2; i++)
@@ -90,7 +91,7 @@ open_pairwise(FunctionCallInfo fcinfo, const char *function)
 	return p;
 }
 
-/* of some of its bytes: most values that differ have other ones */
+/* Hashes some bytes of the value, which differ for most different values. */
 static uint32
 hash_value(const struct varlena *value)
 {
@@ -115,7 +116,10 @@ drop_last(rb_pairwise *p, rb_argument *a)
 	pfree(o);
 }
 
-/* makes room: what has not come for the longest time goes, but none of the two that are compared */
+/*
+ * Drops the least recently used values until the cache is within its limit, but neither of the two
+ * being compared.
+ */
 static void
 drop_old(rb_pairwise *p)
 {
@@ -140,7 +144,7 @@ move_to_front(rb_argument *a, int i, rb_operand *o, uint32 hash)
 	a->hash[0] = hash;
 }
 
-/* a value in place of what is there */
+/* Stores a value in place of the previous one. */
 static void
 store_value(rb_pairwise *p, rb_operand *o, const struct varlena *value)
 {
@@ -160,7 +164,7 @@ store_value(rb_pairwise *p, rb_operand *o, const struct varlena *value)
 	memcpy(o->stored, value, size);
 }
 
-/* the value that the argument has in this call becomes its first one */
+/* Makes the argument's value in this call the first in its cache. */
 static void
 find_value(rb_pairwise *p, int side, struct varlena *value)
 {
@@ -170,7 +174,7 @@ find_value(rb_pairwise *p, int side, struct varlena *value)
 	uint32 hash;
 	int i;
 
-	/* a pointer into memory is no name for what it points to */
+	/* A pointer into memory does not identify the value. */
 	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
 		value = bytes = detoast_attr(value);
 	hash = hash_value(value);
@@ -185,7 +189,7 @@ find_value(rb_pairwise *p, int side, struct varlena *value)
 			move_to_front(a, i, o, hash);
 		return;
 	}
-	/* the room of the oldest value, or of a new one */
+	/* Reuse the oldest entry, or create a new one. */
 	if (a->n == RB_OPERANDS)
 	{
 		i = a->n - 1;
@@ -229,7 +233,7 @@ read_header(rb_operand *o)
 		o->header_known = true;
 }
 
-/* the builder is empty, and of that kind */
+/* Returns the argument's builder, empty and of this kind. */
 static rb_builder *
 begin_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
 {
@@ -243,7 +247,7 @@ begin_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind)
 	return b;
 }
 
-/* into the builder, as one row, if there is any part */
+/* Decodes the value into the builder, as a single row if it has any part. */
 static void
 read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool any_leaf,
 		   bool flat, rb_geometry_info *info)
@@ -255,7 +259,10 @@ read_parts(FunctionCallInfo fcinfo, rb_pairwise *p, int side, rb_kind kind, bool
 	rb_decode(&p->decoder, b, bytes_of(rb_pairwise_operand(p, side)), side, info);
 }
 
-/* a row of few parts takes no more room than it needs; of many it takes the builder's arrays */
+/*
+ * Builds a set. A row with few parts is copied to arrays of the exact size; a larger one takes over
+ * the builder's arrays.
+ */
 static rb_status
 make_set(rb_pairwise *p, rb_builder *b, const rb_set **set, rb_error *error)
 {
@@ -287,7 +294,7 @@ make_set(rb_pairwise *p, rb_builder *b, const rb_set **set, rb_error *error)
 	return status;
 }
 
-/* what the builder of an argument has becomes the set of its value */
+/* Turns the contents of an argument's builder into the set of its value. */
 static void
 keep_parts(rb_pairwise *p, int side)
 {
@@ -341,7 +348,7 @@ rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *p, int side, bool 
 	keep_parts(p, side);
 }
 
-/* do the boxes that both bring along say that they are farther apart? */
+/* Returns true if the stored boxes are farther apart than `reach`. */
 static bool
 boxes_apart(const rb_geometry_header *a, const rb_geometry_header *b, double reach)
 {
@@ -364,7 +371,10 @@ check_srids(const rb_pairwise *p, int32 red, int32 blue)
 						errhint("Use ST_Transform, or ST_SetSRID where the SRID is wrong.")));
 }
 
-/* of a form that only EWKB tells of: what it is in the plane, and with it the header */
+/*
+ * Reads the header of a value in a format that is readable only through EWKB, by decoding it in the
+ * plane.
+ */
 static void
 read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 {
@@ -374,7 +384,7 @@ read_unknown(FunctionCallInfo fcinfo, rb_pairwise *p, int side)
 		return;
 	read_set(fcinfo, p, side, true);
 	o->header_known = true;
-	/* whoever asked may want it as something else */
+	/* The caller may need the set in space. */
 	o->known = false;
 }
 
@@ -457,9 +467,12 @@ rb_pairwise_ask(rb_pairwise *p, rb_predicate predicate, double distance, uint64 
 	return q.any;
 }
 
-/* ---- what they share ---- */
+/* ---- intersections ---- */
 
-/* pairs of parts up to which it is short, mostly: some milliseconds, but where each overlaps each in one plane */
+/*
+ * Number of pairs of parts up to which the work is usually short. It takes a few milliseconds,
+ * unless all parts overlap each other in one plane.
+ */
 #define FEW_PAIRS 4096
 
 static rb_status
@@ -496,9 +509,9 @@ rb_pairwise_curve(rb_pairwise *p)
 		rb_raise_of(p->decoder.function, "intersection", status, &p->ctx.error);
 }
 
-/* ---- one geometry ---- */
+/* ---- a single geometry ---- */
 
-/* what it says of itself is known */
+/* Reads the header of the only argument. */
 static rb_operand *
 read_one(FunctionCallInfo fcinfo, const char *function, rb_pairwise **pairwise)
 {
@@ -550,7 +563,7 @@ rb_pairwise_read_faces(FunctionCallInfo fcinfo, const char *function, rb_pairwis
 		MemoryContextAllocHuge(CurrentMemoryContext, (b->nparts + (Size) 1) * sizeof(uint32));
 	for (uint32 i = 0; i < b->nparts; i++)
 	{
-		/* as the builder has them: behind `faced` each part is a face of its own */
+		/* After the first `faced` parts, each part of the builder is a face of its own. */
 		const uint32 face = i < b->faced ? b->face_of[i] : i;
 
 		number += i == 0 || face != last;

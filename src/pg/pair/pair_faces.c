@@ -1,6 +1,7 @@
 /*
  * pair_faces.c
- *	  redblue_faces: the triangles that the faces of a geometry are, numbered as the joins number them.
+ *	  Implements redblue_faces, which returns the triangles of a geometry's faces, numbered as in
+ *	  the joins.
  */
 #include "pg/pair/rb_pairwise.h"
 

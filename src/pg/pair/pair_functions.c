@@ -1,6 +1,7 @@
 /*
  * pair_functions.c
- *	  The SQL functions of two geometries: exact answers, as the joins give them.
+ *	  Implements the SQL functions of two geometries. Their results are exact and agree with the
+ *	  joins.
  */
 #include "pg/pair/rb_pairwise.h"
 
@@ -61,7 +62,7 @@ redblue_geometry_dwithin(PG_FUNCTION_ARGS)
 	rb_check_distance(distance);
 	if (!rb_pairwise_read(fcinfo, "redblue_dwithin", distance, &p))
 		PG_RETURN_BOOL(false);
-	/* whatever there is, is within */
+	/* Any two nonempty geometries are within an infinite distance. */
 	if (isinf(distance))
 		PG_RETURN_BOOL(true);
 	PG_RETURN_BOOL(rb_pairwise_ask(p, RB_WITHIN, distance, &told));

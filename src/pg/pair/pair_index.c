@@ -1,17 +1,19 @@
 /*
  * pair_index.c
- *	  What the planner asks of a function of two geometries: does an index help, and how many rows are left?
+ *	  Implements planner support for functions of two geometries: index conditions, selectivity and
+ *	  cost.
  *
- * Two geometries that meet have boxes that overlap, so
+ * Two geometries that meet have overlapping boxes, so
  *
- *		redblue_intersects(a, b)		needs	a && box(b)
- *		redblue_dwithin(a, b, d)		needs	a && box(b), larger by d on all sides
+ *	redblue_intersects(a, b)		implies	a && box(b)
+ *	redblue_dwithin(a, b, d)		implies	a && box(b) expanded by d on all sides
  *
- * and an index on a serves the operator: && in the plane, &&& in as many dimensions as there are.  Which one
- * it has follows from its operator class.  M does not matter to the function, but does to &&&; so
- * the box (redblue_reach) has none.
+ * and an index on `a` can serve the operator: && in the plane, &&& in all dimensions. The operator
+ * class of the index determines which one. M is ignored by the functions but not by &&&, so the box
+ * (redblue_reach) has no M.
  *
- * How many pairs of rows are left is seen from samples of both tables, where these may be read; else the boxes tell.
+ * The number of matching pairs is estimated from samples of both tables if these may be read, and
+ * otherwise from the statistics of their boxes.
  */
 #include "pg/pair/rb_pairwise.h"
 
@@ -39,7 +41,10 @@
 
 /* ---- redblue_reach: the box as a geometry ---- */
 
-/* a double that is not above x + by (below, if by is negative), within what a double can */
+/*
+ * Returns a finite double that is at least x + by if `by` is positive, and at most x + by if it is
+ * negative.
+ */
 static double
 moved(double x, double by)
 {
@@ -62,7 +67,7 @@ rb_check_distance(double distance)
 
 PG_FUNCTION_INFO_V1(redblue_geometry_reach);
 
-/* a line from the low corner to the high one */
+/* Returns the box as a line from its low corner to its high one. */
 Datum
 redblue_geometry_reach(PG_FUNCTION_ARGS)
 {
@@ -72,7 +77,7 @@ redblue_geometry_reach(PG_FUNCTION_ARGS)
 	double low[3], high[3];
 	rb_writer w;
 
-	/* the function itself would say so, but with this box it is not asked */
+	/* The function itself raises this error, but it is not called if the index finds no row. */
 	rb_check_distance(distance);
 	if (!rb_pairwise_box(fcinfo, "redblue_reach", &has_z, &srid, low, high))
 		PG_RETURN_NULL();
@@ -88,9 +93,9 @@ redblue_geometry_reach(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(rb_write_end(&w));
 }
 
-/* ---- which operator ---- */
+/* ---- choice of the operator ---- */
 
-/* of that name, between two geometries, in the type's own schema */
+/* Returns the operator of this name between two geometries, in the schema of their type. */
 static Oid
 operator_of(Oid type, const char *name)
 {
@@ -106,7 +111,7 @@ operator_of(Oid type, const char *name)
 	return op;
 }
 
-/* the one that an index of this family serves */
+/* Returns the operator that an index of this operator family supports. */
 static Oid
 operator_in(Oid type, Oid family)
 {
@@ -122,7 +127,7 @@ operator_in(Oid type, Oid family)
 	return InvalidOid;
 }
 
-/* redblue_reach, in the schema of the function that asks */
+/* Returns redblue_reach in the schema of the calling function. */
 static Oid
 reach_of(Oid function, Oid type)
 {
@@ -133,7 +138,7 @@ reach_of(Oid function, Oid type)
 						   PointerGetDatum(buildoidvector(arguments, 2)), ObjectIdGetDatum(schema));
 }
 
-/* ---- what is asked ---- */
+/* ---- index conditions ---- */
 
 static List *
 index_condition(SupportRequestIndexCondition *request)
@@ -168,11 +173,11 @@ index_condition(SupportRequestIndexCondition *request)
 	return list_make1(box);
 }
 
-/* ---- how many rows are left ---- */
+/* ---- selectivity ---- */
 
-/* a look at tables with fewer pairs of rows than this is not worth its time */
+/* Minimum number of row pairs for which sampling is worth its time */
 #define LEAST_PAIRS 100000
-/* estimates that are remembered while a statement is planned, which asks for one several times */
+/* Number of estimates cached during planning, which requests the same one several times */
 #define REMEMBERED 8
 
 typedef struct expected
@@ -190,7 +195,7 @@ typedef struct expected
 static expected remembered[REMEMBERED];
 static int next_remembered;
 
-/* a column of a table that is read by this statement itself */
+/* Finds the column of a plain table that the statement itself reads. */
 static bool
 find_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
 {
@@ -208,7 +213,7 @@ find_column(PlannerInfo *root, Node *node, expected *e, int i, int *relid)
 	return entry->rtekind == RTE_RELATION && !entry->inh;
 }
 
-/* from the samples of both tables, or as it was a moment ago */
+/* Estimates the pairs from samples of both tables, or returns a cached estimate. */
 static bool
 expect_pairs(expected *e)
 {
@@ -236,7 +241,10 @@ expect_pairs(expected *e)
 	return e->known;
 }
 
-/* the share of all pairs of rows; of a semijoin that of outer rows that have one */
+/*
+ * Estimates the fraction of all row pairs that match, or for a semijoin the fraction of outer rows
+ * with a match.
+ */
 static bool
 sampled_selectivity(SupportRequestSelectivity *request)
 {
@@ -255,7 +263,7 @@ sampled_selectivity(SupportRequestSelectivity *request)
 		const Const *distance =
 			(const Const *) estimate_expression_value(request->root, lthird(request->args));
 
-		/* of one that is not known yet, or is none: those that meet */
+		/* If the distance is unknown or invalid, estimate intersections. */
 		if (IsA(distance, Const) && !distance->constisnull)
 			e.distance = DatumGetFloat8(distance->constvalue);
 		e.distant = e.distance > 0 && e.distance <= DBL_MAX;
@@ -264,7 +272,7 @@ sampled_selectivity(SupportRequestSelectivity *request)
 	}
 	if (!expect_pairs(&e))
 		return false;
-	/* none in a sample does not mean that there is none */
+	/* A sample without pairs does not prove that there are none. */
 	e.pairs = Max(e.pairs, 1);
 	request->selectivity = Min(e.pairs / e.tuples[0] / e.tuples[1], 1);
 	if (semi && request->sjinfo != NULL)
@@ -276,7 +284,10 @@ sampled_selectivity(SupportRequestSelectivity *request)
 	return true;
 }
 
-/* what lies in a body need not meet its surface, and that is what the samples are asked */
+/*
+ * Returns true for redblue_inside. A geometry inside a solid need not meet its surface, but samples
+ * count only such contacts.
+ */
 static bool
 is_inside(Oid function)
 {
@@ -286,7 +297,7 @@ is_inside(Oid function)
 	return info.fn_addr == redblue_geometry_inside;
 }
 
-/* that of boxes that overlap, where nothing better is known */
+/* Estimates the selectivity, if necessary from that of overlapping boxes. */
 static bool
 selectivity(SupportRequestSelectivity *request)
 {
@@ -312,14 +323,14 @@ selectivity(SupportRequestSelectivity *request)
 	return true;
 }
 
-/* ---- what a call costs ---- */
+/* ---- cost ---- */
 
 #define OPERATORS_PER_CALL 150
 #define OPERATORS_PER_BYTE 0.3
-/* a value of so few bytes is none, but a pointer to one that is stored elsewhere, or was never looked at */
+/* Minimum average width in bytes; less means TOAST pointers or missing statistics */
 #define LEAST_BYTES 28
 
-/* bytes of a geometry, on average; 0: not known */
+/* Returns the average size of a geometry in bytes, or 0 if unknown. */
 static double
 width_of(PlannerInfo *root, Node *geometry)
 {
@@ -344,7 +355,10 @@ width_of(PlannerInfo *root, Node *geometry)
 	return most;
 }
 
-/* small geometries are soon compared; of others, or where nothing is known of them, what the function was declared with holds */
+/*
+ * Estimates the cost of comparing small geometries. Returns false, so that the declared cost
+ * applies, if their size is unknown or they are stored in TOAST.
+ */
 static bool
 cost(SupportRequestCost *request)
 {

@@ -1,17 +1,22 @@
 /*
  * pair_inside.c
- *	  redblue_inside, redblue_position: does a geometry lie in a body, and if not, how does it lie to it?
+ *	  Implements redblue_inside and redblue_position, which test whether a geometry lies in a solid,
+ *	  or how it lies relative to it.
  *
- *		points, lines	what redblue_points_in_bodies and redblue_segments_in_bodies tell of all of them
- *		surfaces		are they a body?  Then what redblue_body_pairs tells; else each of their points is asked for
+ *	points, lines	as in redblue_points_in_bodies and redblue_segments_in_bodies, combined over all parts
+ *	surfaces		as in redblue_body_pairs if the surface bounds a solid, else by testing all of its points
  *
- * What it costs to make a body ready, to check it above all, is paid once, as long as the value is remembered (operand.c).
+ * Preparing a solid, and above all checking its validity, is done once while the value is cached
+ * (operand.c).
  */
 #include "pg/pair/rb_pairwise.h"
 
 #include "utils/builtins.h"
 
-/* the boxes are of floats, rounded from the coordinates: where these are apart so are those */
+/*
+ * Returns true if the stored boxes are disjoint. They have float coordinates rounded outward, so
+ * the geometries are disjoint, too.
+ */
 static bool
 is_apart(const rb_geometry_header *red, const rb_geometry_header *blue)
 {
@@ -23,7 +28,7 @@ is_apart(const rb_geometry_header *red, const rb_geometry_header *blue)
 	return false;
 }
 
-/* ---- the question ---- */
+/* ---- position ---- */
 
 typedef struct question
 {
@@ -64,7 +69,7 @@ raise_failure(const rb_pairwise *p, rb_status status)
 	rb_raise_of(p->decoder.function, "comparison", status, error);
 }
 
-/* false: one of the two is empty */
+/* Finds the position. Returns false if one of the two geometries is empty. */
 static bool
 ask_position(FunctionCallInfo fcinfo, const char *function, int *position)
 {
@@ -74,7 +79,7 @@ ask_position(FunctionCallInfo fcinfo, const char *function, int *position)
 	rb_status status = RB_OK;
 
 	*position = RB_LIES_OUTSIDE;
-	/* only what is not empty has a box */
+	/* Only a nonempty geometry has a box. */
 	if (is_apart(&red->header, &blue->header))
 		return true;
 	rb_pairwise_read_placed(fcinfo, p, 0, true);

@@ -1,6 +1,6 @@
 /*
  * pair_intersection.c
- *	  redblue_intersection: what two geometries share, as a geometry.
+ *	  Implements redblue_intersection, which returns the intersection of two geometries.
  */
 #include "pg/pair/rb_pairwise.h"
 

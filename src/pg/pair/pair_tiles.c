@@ -1,13 +1,13 @@
 /*
  * pair_tiles.c
- *	  To which tiles does a geometry belong?  By the box of its own numbers, not by that of floats which it
- *	  brings along.
+ *	  Finds the tiles that a geometry belongs to. Uses the box of its exact coordinates, not its
+ *	  stored box of floats.
  */
 #include "pg/pair/rb_pairwise.h"
 
 #include "pg/call/rb_tiles.h"
 
-/* false: the geometry is empty */
+/* Reads the box of the geometry. Returns false if it is empty. */
 static bool
 read_geometry(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
 {
@@ -22,7 +22,7 @@ read_geometry(FunctionCallInfo fcinfo, const char *function, rb_ends *box)
 
 PG_FUNCTION_INFO_V1(redblue_geometry_meets_tile);
 
-/* geom, tile_low, tile_high, distance */
+/* Arguments: geom, tile_low, tile_high, distance */
 Datum
 redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
 {
@@ -40,7 +40,7 @@ redblue_geometry_meets_tile(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(redblue_geometry_tiles_of);
 
-/* geom, tile_lows, tile_highs, distance */
+/* Arguments: geom, tile_lows, tile_highs, distance */
 Datum
 redblue_geometry_tiles_of(PG_FUNCTION_ARGS)
 {

@@ -1,13 +1,15 @@
 /*
  * rb_pairwise.h
- *	  Functions of two geometries (the extension redblue_postgis): what its files share.
+ *	  Declares what the files share that implement functions of two geometries (the extension
+ *	  redblue_postgis).
  *
- *		pair_functions.c	the SQL functions
- *		operand.c			a value becomes the parts of an object, and is remembered
- *		pair_index.c		the planner: which index serves a function, and how many rows it leaves
+ *	pair_functions.c	the SQL functions
+ *	operand.c			converts a value into the parts of an object, and caches it
+ *	pair_index.c		planner support: index conditions and selectivity
  *
- * Where both geometries have Z they are what they are in space; else both are taken as they lie in the plane, with
- * polygons as areas.  Either way all parts are triangles: those of faces, and of points and lines some without an area.
+ * If both geometries have Z, they are compared in space. Otherwise both are projected to the plane,
+ * where polygons are areas. In both cases all parts are triangles: the triangles of faces, and
+ * degenerate triangles for points and lines.
  */
 #ifndef RB_PAIRWISE_H
 #define RB_PAIRWISE_H
@@ -17,7 +19,10 @@
 
 #include "core/body/rb_solids.h"
 
-/* ---- pair_functions.c, pair_index.c: entry points, by which the planner knows a function ---- */
+/*
+ * ---- pair_functions.c, pair_index.c: entry points, by which the planner identifies a function
+ * ----
+ */
 
 extern Datum redblue_geometry_intersects(PG_FUNCTION_ARGS);
 extern Datum redblue_geometry_crosses(PG_FUNCTION_ARGS);
@@ -27,11 +32,14 @@ extern Datum redblue_geometry_support(PG_FUNCTION_ARGS);
 
 extern Datum redblue_geometry_position(PG_FUNCTION_ARGS);
 
-/* that the first or the second geometry is no body, and why; which row that is, or NULL */
+/*
+ * Raises the error that the first or the second geometry is not a valid solid, with the reason.
+ * `row` identifies the row, or is NULL.
+ */
 pg_noreturn extern void rb_raise_no_body(const char *function, bool first, const char *row,
 										 const char *reason);
 
-/* raises, as redblue_dwithin, where it is negative or no number */
+/* Raises an error of redblue_dwithin if the distance is negative or NaN. */
 extern void rb_check_distance(double distance);
 
 /* ---- decode.c: geometries of one type become parts ---- */
@@ -39,80 +47,85 @@ extern void rb_check_distance(double distance);
 typedef struct rb_decoder
 {
 	const char *function;
-	const char *where; /* "the first geometry" */
-	const char *row;   /* of which row it is, or NULL */
-	Oid type;          /* of the geometries; InvalidOid: not known */
+	const char *where; /* As in "the first geometry" */
+	const char *row;   /* Row of the geometry, or NULL */
+	Oid type;          /* Type of the geometries, InvalidOid if unknown */
 	MemoryContext context;
-	FmgrInfo as_ewkb; /* of that type */
+	FmgrInfo as_ewkb; /* ST_AsEWKB for that type */
 	bool as_ewkb_known;
 } rb_decoder;
 
 /*
- * The parts of a geometry (its bytes detoasted), as a row of that id in the builder, whose kind and flags say what is taken.  A row without
- * parts is dropped.  Of a form that is not known through EWKB.  Raises what is wrong with it.
+ * Decodes a detoasted geometry into a row of the builder with this id. The builder's kind and flags
+ * select the accepted geometries. A row without parts is dropped. An unknown format is converted
+ * through EWKB. Raises an error if the geometry cannot be read.
  */
 extern void rb_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
 					  rb_geometry_info *info);
-/* the same, but false where something is wrong with it; what the builder has is of no use then, and it takes no more */
+/*
+ * Decodes a geometry as rb_decode does, but returns false if it cannot be read. The contents of the
+ * builder are then invalid, and it must not be used further.
+ */
 extern bool rb_try_decode(rb_decoder *decoder, rb_builder *builder, struct varlena *bytes, int64 id,
 						  rb_geometry_info *info);
 
 /*
- * A geometry of any kind in space: into the first of these builders, of points, segments and triangles, that takes it.  They may
- * be one, without a part; it gets that kind then.  False where something is wrong with it, or that is raised.
+ * Decodes a geometry of any kind, in space, into the first of these builders (for points, segments
+ * and triangles) that accepts it. The three may be the same empty builder, which then gets that
+ * kind. If the geometry cannot be read, raises an error or returns false, depending on `raise`.
  */
 extern bool rb_decode_placed(rb_decoder *decoder, rb_builder *const builders[3],
 							 struct varlena *bytes, int64 id, bool raise, rb_geometry_info *info);
 
 /* ---- operand.c ---- */
 
-/* a value that an argument had */
+/* Cached value of an argument */
 typedef struct rb_operand
 {
-	struct varlena *stored; /* as it came: behind a pointer, or its bytes */
+	struct varlena *stored; /* Value as passed: a TOAST pointer or the bytes */
 	Size stored_size;
 	Size stored_cap;
-	struct varlena *bytes; /* while a call lasts: the value detoasted */
+	struct varlena *bytes; /* Detoasted value, valid during a call */
 	bool header_known;
 	rb_geometry_header header;
-	bool known; /* it was read, ... */
-	bool flat;  /* as it lies in the plane, */
-	const rb_set
-		*set; /* to this one row, of triangles or (pair_inside.c) of any kind; NULL: it is empty */
-	rb_two_known two; /* what comparisons with others have learned of it */
-	rb_placed placed; /* the same (pair_inside.c) */
+	bool known; /* True if the set has been built */
+	bool flat;  /* True if it was projected to the plane */
+	const rb_set *
+		set; /* Set with one row, of triangles or (in pair_inside.c) of any kind, or NULL if empty */
+	rb_two_known two; /* State cached by comparisons with other values */
+	rb_placed placed; /* State cached by position tests (pair_inside.c) */
 } rb_operand;
 
-/* values of one argument that may come again */
+/* Maximum number of cached values per argument */
 #define RB_OPERANDS 64
 
-/* one argument: the value that it has, then those that it had, the last one first */
+/* Values of one argument: the current one, then earlier ones, most recent first */
 typedef struct rb_argument
 {
 	rb_operand *operand[RB_OPERANDS];
 	uint32 hash[RB_OPERANDS];
 	int n;
-	rb_builder builder; /* empty between two calls */
+	rb_builder builder; /* Empty between calls */
 } rb_argument;
 
-/* what a call remembers for the next one of its expression */
+/* State kept from one call of an expression to the next */
 typedef struct rb_pairwise
 {
 	rb_decoder decoder;
-	bool alone; /* there is but one geometry */
+	bool alone; /* True if there is only one geometry */
 	MemoryContext context;
 	MemoryContextCallback at_end;
 	rb_open open;
 	rb_memory *memory;
-	rb_context ctx;  /* of what is done */
-	rb_aside aside;  /* while a thread works */
-	rb_curve *curve; /* NULL: none was asked for */
+	rb_context ctx;  /* Context of the current work */
+	rb_aside aside;  /* Helper thread of the current work */
+	rb_curve *curve; /* NULL until first needed */
 	rb_shape shape;
 	rb_argument argument[2];
-	Size stored; /* bytes of stored values */
+	Size stored; /* Bytes of stored values */
 } rb_pairwise;
 
-/* the value that an argument has in this call */
+/* Returns the value of an argument in the current call. */
 static inline rb_operand *
 rb_pairwise_operand(const rb_pairwise *p, int side)
 {
@@ -120,44 +133,45 @@ rb_pairwise_operand(const rb_pairwise *p, int side)
 }
 
 /*
- * Both arguments of this call; raises where the two have different SRIDs.  Where the boxes which they bring along are
- * farther apart than `reach`, or one is empty, false: they are not read.  Infinite: they are read in any case.
+ * Reads both arguments of the current call. Raises an error if their SRIDs differ. Returns false,
+ * without reading the geometries, if their stored boxes are farther apart than `reach`; returns
+ * false, too, if one geometry is empty. With an infinite `reach`, both are always read.
  */
 extern bool rb_pairwise_read(FunctionCallInfo fcinfo, const char *function, double reach,
 							 rb_pairwise **pairwise);
 
-/* the same without looking at their boxes, or reading them */
+/* Begins a call on both arguments without comparing their boxes or building their sets. */
 extern rb_pairwise *rb_pairwise_begin(FunctionCallInfo fcinfo, const char *function);
 
 /*
- * The value of an argument becomes the set of a row in space, if it has any part and is not known yet: of triangles, or of
- * whatever kind it is.
+ * Builds the set of an argument's value in space, if the value has any part and its set is not
+ * cached. With `any_kind`, the set has the kind of the geometry, otherwise triangles.
  */
 extern void rb_pairwise_read_placed(FunctionCallInfo fcinfo, rb_pairwise *pairwise, int side,
 									bool any_kind);
 
-/* does work on so many parts in pairwise->ctx (rb_aside_try) */
+/* Runs work on this number of parts in pairwise->ctx (rb_aside_try). */
 extern rb_status rb_pairwise_work(rb_pairwise *pairwise, uint64 parts, rb_status (*work)(void *),
 								  void *arg);
 
-/* is the answer of that predicate yes?  told as a join tells it */
+/* Returns true if the predicate holds. *told gets the payload, as in a join. */
 extern bool rb_pairwise_ask(rb_pairwise *pairwise, rb_predicate predicate, double distance,
 							uint64 *told);
 
-/* what the two share, in pairwise->shape; valid until the next call */
+/* Computes the intersection into pairwise->shape, where it is valid until the next call. */
 extern void rb_pairwise_curve(rb_pairwise *pairwise);
 
-/* the box of one geometry; false: it is empty */
+/* Computes the box of one geometry. Returns false if it is empty. */
 extern bool rb_pairwise_box(FunctionCallInfo fcinfo, const char *function, bool *has_z, int32 *srid,
 							double *low, double *high);
 
-/* the triangles of one geometry's faces; each with the number of its face, from 1 */
+/* The triangles of a geometry's faces, each with the number of its face, from 1 */
 typedef struct rb_pairwise_faces
 {
 	bool has_z;
 	int32 srid;
 	uint32 n;
-	const double *coords; /* nine of each; in the plane z is 0 */
+	const double *coords; /* Nine per triangle; z is 0 in the plane */
 	uint32 *face;
 } rb_pairwise_faces;
 
