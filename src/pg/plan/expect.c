@@ -1,16 +1,17 @@
 /*
  * expect.c
- *	  How many pairs of rows a call will have, as far as a look at the tables tells.
+ *	  Estimates the number of pairs of a call from samples of its tables.
  *
- * Some rows of each side are read (sample.c), and the core makes an estimate of them
- * (estimate.c).  Only plain tables that the caller may read whole are looked into: no
- * view, no policy, nothing that runs somebody's SQL, no rows of an extension.  Of all else
- * nothing is expected.
+ * Some rows of each side are read (sample.c), and the core computes an estimate from them
+ * (estimate.c). Only plain tables that the caller may read in full are sampled: no views, no tables
+ * with policies, nothing that runs SQL written by others, no rows provided by an extension. No
+ * estimate is made for anything else.
  *
- * Of columns of geometries the same is expected, of whatever type they are: for joins on functions of two geometries.
+ * The estimate for joins on functions of two geometries works in the same way on columns of any
+ * geometry type.
  *
- * In a self join a row meets its neighbours, which no sample of a large table shows:
- * of a mesh it has one in a thousand rows.  They are added by what is usual.
+ * In a self join a row meets its neighbors, which a sample of a large table does not show: a sample
+ * has about one in a thousand rows of a mesh. Typical numbers of neighbors are therefore added.
  */
 #include "pg/base/rb_pg.h"
 
@@ -29,18 +30,18 @@
 
 #include <float.h>
 
-/* that an estimate may use: samples, and as much again */
+/* Memory limit of an estimate in bytes: twice the size of the samples */
 #define ESTIMATE_BYTES (UINT64CONST(16) << 20)
 
-/* ---- arguments, by their names ---- */
+/* ---- arguments by name ---- */
 
 typedef struct call_arguments
 {
 	List *values;
 	int n;
 	char **names;
-	double distance; /* 0 where none is asked for */
-	rb_ends tile;    /* dims 0 where none is, or nobody knows it yet */
+	double distance; /* 0 if there is none */
+	rb_ends tile;    /* dims is 0 if there is none or it is unknown */
 } call_arguments;
 
 static bool
@@ -54,13 +55,15 @@ find_arguments(const FuncExpr *call, call_arguments *arguments)
 		return false;
 	arguments->values = call->args;
 	(void) get_func_arg_info(tuple, &types, &arguments->names, &modes);
-	/* those that come in stand before those that go out */
+	/* Input arguments precede output arguments. */
 	arguments->n = ((Form_pg_proc) GETSTRUCT(tuple))->pronargs;
 	ReleaseSysCache(tuple);
 	return arguments->names != NULL && list_length(call->args) >= arguments->n;
 }
 
-/* a constant, perhaps null; NULL where it is anything else, or there is no such argument */
+/*
+ * Returns a constant argument, which may be null. Returns NULL for any other or a missing argument.
+ */
 static const Const *
 constant(const call_arguments *arguments, const char *name)
 {
@@ -89,7 +92,7 @@ find_distance(const rb_join *join, call_arguments *arguments)
 	return arguments->distance >= 0 && arguments->distance <= DBL_MAX;
 }
 
-/* one that will be refused is none */
+/* Finds the tile. An invalid tile, which the join will reject, is ignored. */
 static void
 find_tile(const rb_join *join, call_arguments *arguments)
 {
@@ -117,7 +120,7 @@ typedef struct expected_side
 {
 	Oid relid;
 	const char *geom_name;
-	rb_sampled sample[2]; /* a self join has two of its one side */
+	rb_sampled sample[2]; /* A self join takes two samples of its one side */
 } expected_side;
 
 static bool
@@ -139,14 +142,17 @@ find_side(const rb_join *join, int i, const call_arguments *arguments, expected_
 	return true;
 }
 
-/* does a statement around this one rewrite it?  Then its rows are not yet what its columns say. */
+/*
+ * Returns true if an enclosing statement is rewriting the table. Its rows may then not match its
+ * columns yet.
+ */
 static bool
 is_being_rewritten(Relation rel)
 {
 	return rel->rd_refcnt > 1 && CheckRelationLockedByMe(rel, AccessExclusiveLock, false);
 }
 
-/* may it be read here and now, page by page? */
+/* Returns true if its pages can be read here and now. */
 static bool
 is_readable(Relation rel)
 {
@@ -170,7 +176,7 @@ sample_side(const rb_join *join, int i, rb_memory *memory, int samples, expected
 
 /* ---- pairs ---- */
 
-/* of a row with its neighbours in the same table, each pair once */
+/* Returns the typical number of neighbors per row in the same table, each pair counted once. */
 static double
 neighbours(rb_kind kind)
 {
@@ -190,7 +196,7 @@ static bool
 estimate(const rb_join *join, double distance, rb_memory *memory, const rb_sampled *red,
 		 const rb_sampled *blue, bool self, double *pairs)
 {
-	/* what lies in a body mostly meets its boundary somewhere */
+	/* Objects inside a solid usually meet its boundary somewhere. */
 	const bool bodies = join->predicate == RB_INSIDE || join->predicate == RB_RELATION;
 	rb_samples what = {{red->set, blue->set},
 					   {red->rows, blue->rows},
@@ -203,14 +209,17 @@ estimate(const rb_join *join, double distance, rb_memory *memory, const rb_sampl
 	return rb_estimate_pairs(&ctx, &what, pairs) == RB_OK;
 }
 
-/* pairs of rows of one table, each once, without those of a row and itself */
+/*
+ * Estimates the pairs of rows within one table, each counted once, without pairs of a row with
+ * itself.
+ */
 static bool
 expect_within(const rb_join *join, double distance, rb_memory *memory, const expected_side *side,
 			  double *pairs)
 {
 	if (!estimate(join, distance, memory, &side->sample[0], &side->sample[1], true, pairs))
 		return false;
-	/* those of a clean mesh do not intersect */
+	/* Neighbors in a valid mesh do not count as self-intersections. */
 	if (!side->sample[0].all && join->predicate != RB_SELF_INTERSECT)
 		*pairs += neighbours(join->kind[0]) * side->sample[0].rows;
 	return true;
@@ -231,13 +240,13 @@ expect(const rb_join *join, double distance, rb_memory *memory, expected_side *s
 						pairs);
 	if (!expect_within(join, distance, memory, &side[0], pairs))
 		return false;
-	/* each pair comes in both orders, and a row meets itself */
+	/* Each pair occurs in both orders, and each row meets itself. */
 	if (rb_join_sides(join) == 2)
 		*pairs = 2 * *pairs + side[0].sample[0].rows;
 	return true;
 }
 
-/* ---- memory of the core goes with a context, whatever happens ---- */
+/* ---- core memory, freed with a memory context ---- */
 
 static void
 destroy_memory(void *memory)
@@ -259,7 +268,10 @@ open_memory(rb_memory **memory)
 	return context;
 }
 
-/* its support function was called, so it is of this library, or its own is loaded (function.c) */
+/*
+ * The function's support function was called, or its own library is loaded (function.c), so looking
+ * up its entry point loads no other library.
+ */
 const rb_join *
 rb_join_of_call(const FuncExpr *call)
 {
@@ -280,7 +292,7 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	MemoryContext old;
 	bool known = true;
 
-	/* samples are of whole rows, and tell nothing of pairs within them */
+	/* Samples have whole rows and give no estimate of pairs within a row. */
 	if (join == NULL || join->query || rb_join_is_within_rows(join) || join->predicate == RB_BODY ||
 		rb_join_is_nearest(join) || !IsTransactionState() || !ActiveSnapshotSet() ||
 		!IsMVCCSnapshot(GetActiveSnapshot()))
@@ -299,7 +311,7 @@ rb_expect_pairs(const FuncExpr *call, double *pairs)
 	return known;
 }
 
-/* ---- columns of geometries ---- */
+/* ---- geometry columns ---- */
 
 static bool
 sample_column(const rb_geometry_column *column, uint32 seed, rb_memory *memory, rb_sampled *sampled)
@@ -327,7 +339,7 @@ expect_geometries(const rb_geometry_column *column, rb_predicate predicate, doub
 	for (int i = 0; i < 2; i++)
 		if (!sample_column(&column[i], (uint32) (1 + i), memory, &sampled[i]))
 			return false;
-	/* what has Z is compared in the plane with what has none */
+	/* If only one geometry has Z, both are compared in the plane. */
 	if (sampled[0].flat != sampled[1].flat)
 	{
 		const int i = sampled[0].flat ? 1 : 0;
@@ -345,7 +357,7 @@ expect_geometries(const rb_geometry_column *column, rb_predicate predicate, doub
 	rb_context_init(&ctx, memory);
 	if (rb_estimate_pairs(&ctx, &what, pairs) != RB_OK)
 		return false;
-	/* each pair comes in both orders, and a row meets itself */
+	/* Each pair occurs in both orders, and each row meets itself. */
 	if (self)
 		*pairs = 2 * *pairs + sampled[0].rows;
 	return true;

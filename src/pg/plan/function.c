@@ -1,7 +1,7 @@
 /*
  * function.c
- *	  Which of our joins an SQL function stands for, if any: asked while a statement is
- *	  planned, of every function that it calls.
+ *	  Identifies SQL functions that stand for a join. Called during planning for every function of a
+ *	  statement.
  */
 #include "pg/base/rb_pg.h"
 
@@ -20,10 +20,9 @@ rb_is_supported(Oid function)
 }
 
 /*
- * The join that an SQL function stands for, by its entry point.  A function that was
- * given settings of its own, or runs with its owner's rights, has another entry point
- * and is none.  Only functions with our support function are asked, so that no other
- * library is loaded.
+ * Returns the join that an SQL function stands for, identified by its entry point. A function with
+ * its own SET clauses or with SECURITY DEFINER has a different entry point and is not identified.
+ * Only functions with redblue's support function are looked up, so that no other library is loaded.
  */
 const rb_join *
 rb_join_of_function(Oid function)

@@ -1,17 +1,17 @@
 /*
  * late.c
- *	  Pairs are counted when the query runs, not while it is planned.
+ *	  Defers the counting of pairs from planning to execution.
  *
- * To estimate how many rows fulfil
+ * To estimate how many rows satisfy
  *
- *		n > redblue_triangle_pair_count('ore', 'tunnel')
+ *	n > redblue_triangle_pair_count('ore', 'tunnel')
  *
- * the planner calls the function, as it calls every STABLE function of constants, and
- * so would run the join, also for a mere EXPLAIN.  VOLATILE functions are not called,
- * but then the number could be neither looked up in an index nor decide a whole WHERE
- * at once.  But the planner calls no function that returns a record, and a field of what
- * such a function returns is no constant to it.  So the call gets one more argument in
- * the plan, such a field.  The C function does not read it.
+ * the planner calls the function, as it calls every STABLE function with constant arguments. That
+ * would run the join, even for a plain EXPLAIN. VOLATILE functions are not called during planning,
+ * but their result could neither be looked up in an index nor decide a whole WHERE clause at once.
+ * However, the planner calls no function that returns a record, and does not treat a field of such
+ * a result as a constant. The planned call therefore gets an extra argument, which is such a field.
+ * The C function does not read it.
  */
 #include "pg/base/rb_pg.h"
 
@@ -24,7 +24,7 @@
 
 #define RB_RECORD_FUNCTION "redblue_at_run_time"
 
-/* it lies beside the function, in the schema of the extension */
+/* Returns the record function, which is in the same schema as the called function. */
 static Oid
 record_function(Oid function)
 {
@@ -32,13 +32,16 @@ record_function(Oid function)
 		PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(RB_RECORD_FUNCTION),
 		PointerGetDatum(buildoidvector(NULL, 0)), ObjectIdGetDatum(get_func_namespace(function)));
 
-	/* a role that may not execute it still gets its number: planned as any other call */
+	/* A role without EXECUTE on it still gets its result; the call is then planned as usual. */
 	return OidIsValid(found) && get_func_rettype(found) == RECORDOID && rb_may_execute(found)
 			   ? found
 			   : InvalidOid;
 }
 
-/* has it got the argument?  A field of another record may turn out to be a constant after all. */
+/*
+ * Returns true if the call already has the extra argument. It must be a field of this record
+ * function, because a field of another record may become a constant.
+ */
 static bool
 is_late(const FuncExpr *call, Oid function)
 {

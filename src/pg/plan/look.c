@@ -1,12 +1,12 @@
 /*
  * look.c
- *	  A look at the sides before the statement runs: how large are they, and will
- *	  reading them run SQL of somebody's (a view, a policy) or the plan of an extension?
+ *	  Inspects the sides before the statement runs: their sizes, and whether reading them runs SQL
+ *	  written by others (a view, a policy) or the plan of an extension.
  *
- * Whoever only plans (EXPLAIN, PREPARE) must meet no error and no wait that planning a
- * SELECT from the same tables would not bring.  So nothing is raised, nobody is waited
- * for, and no relation is locked that the caller may not read.  Where we cannot look,
- * nothing is known of the relation.
+ * A statement that is only planned (EXPLAIN, PREPARE) must cause no error and no wait that planning
+ * a SELECT from the same tables would not cause. These functions therefore raise no errors, do not
+ * wait for locks, and lock no relation that the caller may not read. A relation that cannot be
+ * inspected is treated as unknown.
  */
 #include "pg/base/rb_pg.h"
 
@@ -19,7 +19,10 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* any of its columns: which are needed is asked where it is read */
+/*
+ * Returns true if the caller may read any column. The required columns are checked when the table
+ * is read.
+ */
 static bool
 may_read(Oid relid)
 {
@@ -58,7 +61,10 @@ rb_look_is_plain(Relation rel)
 	return rb_table_refusal(rel) == NULL && rb_plan_refusal(rel, false) == NULL;
 }
 
-/* reading it runs nothing that somebody wrote: no view, no policy, no plan of an extension */
+/*
+ * Returns true if reading the relation runs no SQL written by others: no view, no policy, no plan
+ * of an extension.
+ */
 static bool
 is_table(Relation rel)
 {

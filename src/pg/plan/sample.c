@@ -1,17 +1,16 @@
 /*
  * sample.c
- *	  Some rows of a table, for an estimate while a statement is planned.
+ *	  Samples rows of a table, for an estimate during planning.
  *
- * One page out of each of up to 128 stretches of the table, some rows of each: rows that
- * lie beside each other in a table mostly do so in space, too, so many pages say more
- * than many rows.  Which pages and rows these are depends on the size of the table alone,
- * so that a statement gets the same plan again.
+ * Reads one page from each of up to 128 ranges of pages, and some rows of each page. Rows that are
+ * adjacent in a table are usually close together in space, too, so many pages give more information
+ * than many rows. The choice of pages and rows depends only on the size of the table, so that a
+ * statement gets the same plan again.
  *
- * Nothing is raised and nobody is waited for, and no code of others runs: values are read
- * as they lie in the page.  What is stored elsewhere (TOAST) or large is not looked at,
- * and rows that a join could not take are left out.  The page is copied while it is
- * locked and read when it no longer is.  No predicate lock is taken, as no row is
- * returned.
+ * Sampling raises no errors, waits for no lock on the table, and runs no code of other libraries:
+ * values are read as they are stored in the page. Values that are stored in TOAST or are large are
+ * not read, and rows that a join could not read are left out. The page is copied under its buffer
+ * lock and read after the lock is released. No predicate lock is taken, as no row is returned.
  */
 #include "pg/base/rb_pg.h"
 
@@ -28,9 +27,11 @@
 
 #define PAGES 128
 #define ROWS 1536
-/* coprime to PAGES, and near its golden section: pages that are visited one after the other lie apart */
+/*
+ * Coprime to PAGES and near its golden section, so that consecutively visited pages are far apart
+ */
 #define STEP 79
-/* of one value, and of all values of a table: decoding takes time */
+/* Maximum bytes of one value, and of all values of a table; decoding takes time */
 #define VALUE_BYTES ((Size) 32 << 10)
 #define TABLE_BYTES ((Size) 256 << 10)
 
@@ -38,22 +39,25 @@ typedef struct sampler
 {
 	Relation rel;
 	Snapshot snapshot;
-	rb_kind kind; /* that the join asks for */
+	rb_kind kind; /* Kind that the join requires */
 	rb_box_shape shape;
 	rb_column geom;
 	int width;
 	rb_column coord[RB_MAX_WIDTH];
 	rb_builder builder;
-	Size bytes;     /* of values decoded so far */
-	double normal;  /* tuples on the pages that were visited */
-	double looked;  /* at so many of these */
-	double taken;   /* into the sample */
-	double unknown; /* not taken, but a join would */
+	Size bytes;     /* Bytes of values decoded so far */
+	double normal;  /* Number of tuples on the visited pages */
+	double looked;  /* Number of these tuples that were examined */
+	double taken;   /* Number of rows added to the sample */
+	double unknown; /* Number of rows that a join would read but the sample did not */
 } sampler;
 
 /* ---- columns ---- */
 
-/* as the join will find them (columns.c), but what is missing or doubtful is no error here */
+/*
+ * Finds the coordinate columns as the join does (columns.c), but missing or ambiguous columns raise
+ * no error.
+ */
 static bool
 find_coordinates(sampler *s, TupleDesc desc, rb_kind kind)
 {
@@ -108,11 +112,13 @@ find_columns(sampler *s, const char *geom_name)
 typedef enum taking
 {
 	TAKEN,
-	NOTHING, /* no part, or an error of the join */
+	NOTHING, /* No parts, or a row that raises an error in the join */
 	UNKNOWN
 } taking;
 
-/* room for one more part; NULL where the memory of an estimate is used up */
+/*
+ * Reserves memory for one more part. Returns NULL if the memory limit of the estimate is reached.
+ */
 static double *
 next_part(sampler *s)
 {
@@ -158,7 +164,9 @@ take_coordinates(sampler *s, HeapTuple tuple)
 		to[i] = rb_number_to_float8(value, s->coord[i].type, numeric_float8_no_overflow);
 		if (s->coord[i].type == NUMERICOID && !rb_all_finite(&to[i], 1))
 		{
-			/* a numeric that is no float8 may have many digits, and reading them takes time */
+			/*
+			 * A numeric outside the range of float8 may have many digits, which take time to read.
+			 */
 			s->bytes += VALUE_BYTES;
 			return NOTHING;
 		}
@@ -203,7 +211,7 @@ take_geometry_value(sampler *s, Datum value)
 	const struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 	rb_geometry_fault fault = read_geometry(s, bytes);
 
-	/* boxes of the other number of dimensions: the first row says which it is */
+	/* The first row determines the dimensions of boxes. */
 	if (s->kind == RB_BOX3 && s->builder.nrows == 0 &&
 		(fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z))
 	{
@@ -221,7 +229,7 @@ take_geometry_value(sampler *s, Datum value)
 	return fault == RB_GEOMETRY_OK && s->builder.nparts > s->builder.row_start ? TAKEN : NOTHING;
 }
 
-/* what is stored elsewhere, or is large when decompressed, is not looked at */
+/* Reads a geometry or box. Values stored in TOAST, or large after decompression, are not read. */
 static taking
 take_value(sampler *s, HeapTuple tuple)
 {
@@ -261,14 +269,17 @@ take_row(sampler *s, HeapTuple tuple)
 
 /* ---- pages ---- */
 
-/* one of n, the same for the same place */
+/* Returns a pseudorandom number below n, which depends only on `place` and `seed`. */
 static uint32
 pick(uint32 place, uint32 seed, uint32 n)
 {
 	return hash_combine(murmurhash32(place), murmurhash32(seed)) % n;
 }
 
-/* some tuples of the page in the buffer, which the snapshot sees; answers how many */
+/*
+ * Chooses some tuples of the page in the buffer that are visible to the snapshot, and returns their
+ * number.
+ */
 static int
 choose_tuples(sampler *s, Buffer buffer, BlockNumber block, uint32 seed, int wanted,
 			  OffsetNumber *chosen)
@@ -330,7 +341,7 @@ take_page(sampler *s, BlockNumber block, uint32 seed, int wanted)
 	}
 }
 
-/* answers how many pages that were */
+/* Samples the pages and returns their number. */
 static uint32
 take_pages(sampler *s, BlockNumber blocks, uint32 seed)
 {
@@ -338,7 +349,9 @@ take_pages(sampler *s, BlockNumber blocks, uint32 seed)
 	int wanted = (int) ((ROWS + pages - 1) / pages);
 	uint32 visited = 0;
 
-	/* STEP is a prime: there is one such page of each stretch, unless it divides their number */
+	/*
+	 * STEP is a prime, so this visits each range once, except if STEP divides the number of ranges.
+	 */
 	for (uint32 i = 0; i < pages && s->bytes < TABLE_BYTES; i++, visited++)
 	{
 		uint32 stretch = pages % STEP == 0 ? i : i * STEP % pages;
@@ -368,7 +381,7 @@ rb_sample_rows(Relation rel, rb_kind kind, const char *geom_name, uint32 seed, r
 	s.builder.flat = sampled->flat;
 	s.builder.tile = sampled->tile;
 	s.builder.distance = sampled->distance;
-	/* nobody knows what an empty table will have when the plan is used */
+	/* The future contents of an empty table are unknown. */
 	if (blocks == 0 || !find_columns(&s, geom_name))
 		return false;
 	pages = take_pages(&s, blocks, seed);

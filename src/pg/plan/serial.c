@@ -1,17 +1,16 @@
 /*
  * serial.c
- *	  Views and policies are read without parallel mode.
+ *	  Disables parallel mode for statements whose joins may read views or tables with policies.
  *
- * A statement whose plan has a Gather runs in parallel mode from its first row to its
- * last, in the leader too, and there much is forbidden: nextval(), in older servers a
- * block with EXCEPTION, every function that is PARALLEL UNSAFE.  The planner knows by
- * their labels which functions need that, but not what stands in a view or in a query
- * text that one of ours will read.
+ * A statement whose plan has a Gather node runs in parallel mode from its first row to its last, in
+ * the leader, too. In parallel mode much is forbidden: nextval(), in older servers a block with
+ * EXCEPTION, every function that is PARALLEL UNSAFE. The planner knows from their labels which
+ * functions this affects, but not what a view or a query text that redblue reads may contain.
  *
- * So when a plan is to start in parallel mode, we look at its joins.  Where a side is
- * not a constant that names a table without policies, the statement starts without:
- * the leader does alone what workers would have shared.  The tables that were looked
- * at stay locked, as after any SELECT, so that none of them gets a policy meanwhile.
+ * When a plan is about to start in parallel mode, its joins are therefore inspected. If a side is
+ * not a constant that names a table without policies, the statement starts without parallel mode,
+ * and the leader does all the work alone. The inspected tables stay locked, as after any SELECT, so
+ * that none of them gets a policy in the meantime.
  */
 #include "pg/base/rb_pg.h"
 
@@ -21,7 +20,7 @@
 
 static ExecutorStart_hook_type previous_hook;
 
-/* is there a function of ours in the expressions that may read more than tables? */
+/* Returns true if the expression has a redblue function that may read more than plain tables. */
 static bool
 may_run_sql(Node *node, void *context)
 {
@@ -38,7 +37,10 @@ may_run_sql(Node *node, void *context)
 	return expression_tree_walker(node, may_run_sql, context);
 }
 
-/* is there one in what a node computes besides its columns and its filter? */
+/*
+ * Returns true if a node has such a function in an expression other than its target list and its
+ * filter.
+ */
 static bool
 own_may_run_sql(const Plan *plan)
 {
@@ -98,7 +100,10 @@ start(QueryDesc *query, int eflags)
 	if (!query->plannedstmt->parallelModeNeeded || (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 ||
 		!node_may_run_sql(query->planstate, NULL))
 		return;
-	/* the plan itself may be kept for other executions, by other roles */
+	/*
+	 * The cached plan itself must not change, because other executions, also by other roles, may
+	 * use it.
+	 */
 	serial = MemoryContextAlloc(GetMemoryChunkContext(query), sizeof *serial);
 	*serial = *query->plannedstmt;
 	serial->parallelModeNeeded = false;

@@ -1,23 +1,21 @@
 /*
  * support.c
- *	  What the planner asks: how many rows, at what cost, and is there a better form?
+ *	  Implements the planner support function: number of rows, cost, and simplification of a call.
  *
- * Of plain tables some rows are read, which tell how many pairs there will be
- * (expect.c).  Of all else (views, partitions, tables that somebody has locked) the size
- * is all there is to go by.  In a mesh a triangle meets about twelve others, those it
- * shares a corner with, six unordered pairs each; two meshes that cross meet along
- * curves, two that fill the same space everywhere.  So the answer is then one pair for
- * each row of the larger side, six for each row of a self join.
+ * For plain tables, samples give an estimate of the number of pairs (expect.c). For all other sides
+ * (views, partitions, locked tables), only the size is known. In a mesh, a triangle meets about
+ * twelve others with which it shares a vertex, which makes six unordered pairs per triangle. Two
+ * meshes that cross meet along curves; two that fill the same space meet everywhere. The estimate
+ * is then one pair per row of the larger side, and six per row of a self join.
  *
- * Counts, hits and groups are a row for each row of the first side that is in a pair, of a
- * self join for each that is in one: were the pairs dealt out to rows by chance,
- * n rows and p pairs would leave n exp(-p / n) rows without.  Blocks are packs of pairs.  The
- * nearest are so many for each row, and of bodies that are checked each is a row.
+ * Counts, matched rows and grouped pairs return one row for each row of the first side (or of a
+ * self join) that is in a pair. If p pairs are distributed over n rows at random, n exp(-p / n)
+ * rows remain without one. Blocks hold many pairs each. Nearest neighbor joins return k rows for
+ * each row, and solid checks return one row per solid.
  *
- * The cost is that of reading the tables, and of some five operators a row for
- * the join itself.
+ * The cost is that of reading the tables, plus about five operators per row for the join itself.
  *
- * The better form of a pair count is a call that is not computed while planning (late.c).
+ * A pair count is simplified to a call that is not evaluated during planning (late.c).
  */
 #include "pg/base/rb_pg.h"
 
@@ -36,7 +34,7 @@
 #include <math.h>
 
 #define RB_OPERATORS_PER_ROW 5
-/* of a view, or a table that is not known before the query runs: a guess */
+/* Guess for a view, or for a table that is unknown before the query runs */
 #define RB_UNKNOWN_ROWS 1000
 #define RB_UNKNOWN_PAGES 10
 #define RB_NEAREST_ROWS 5
@@ -44,13 +42,16 @@
 typedef struct sizes
 {
 	int tables;
-	double rows;   /* of all tables */
-	double larger; /* of the larger one */
-	double first;  /* of the first one */
+	double rows;   /* Rows of all tables */
+	double larger; /* Rows of the larger table */
+	double first;  /* Rows of the first table */
 	double pages;
 } sizes;
 
-/* as the planner sees a table: its pages as they are now, with as many rows each as there were */
+/*
+ * Estimates the size as the planner does: the current number of pages, with the earlier number of
+ * rows per page.
+ */
 static void
 size_of_relation(Relation rel, double *rows, double *pages)
 {
@@ -62,7 +63,7 @@ size_of_relation(Relation rel, double *rows, double *pages)
 	{
 		case RELKIND_RELATION:
 		case RELKIND_MATVIEW:
-			/* on a standby, what is not logged has no file */
+			/* On a standby, an unlogged table has no data file. */
 			if (!RelationIsPermanent(rel) && RecoveryInProgress())
 				break;
 			estimate_rel_size(rel, NULL, &blocks, &tuples, &visible);
@@ -82,7 +83,7 @@ size_of_relation(Relation rel, double *rows, double *pages)
 	}
 }
 
-/* a table with its children; false where it cannot be looked at */
+/* Adds the size of a table with its children. Returns false if the table cannot be inspected. */
 static bool
 size_of_table(Oid relid, double *rows, double *pages)
 {
@@ -129,10 +130,10 @@ add_table(sizes *s, Oid relid)
 }
 
 /*
- * The tables among the arguments of a call; false for a call with query texts.  Only
- * constants are looked at, and every table's name is one by now.  Computing any other
- * argument here would run whatever function stands in it, and needs a planner, which is
- * not always there.
+ * Finds the sizes of the tables among the arguments of a call. Returns false for a call with query
+ * texts. Only constants are evaluated; table names are constants at this point. Evaluating any
+ * other argument would run the functions in it, and needs planner state that is not always
+ * available.
  */
 static bool
 find_sizes(const Node *node, sizes *s)
@@ -156,14 +157,17 @@ find_sizes(const Node *node, sizes *s)
 	return s->tables > 0;
 }
 
-/* of n rows, how many are in any of so many pairs */
+/* Returns the expected number of rows, out of n, that occur in any of the pairs. */
 static double
 rows_in_pairs(double n, double pairs)
 {
 	return n * -expm1(-pairs / Max(n, 1));
 }
 
-/* k of the k nearest, the third argument; but no more than there are in the other table */
+/*
+ * Returns k of a nearest neighbor join (its third argument), limited by the size of the other
+ * table.
+ */
 static double
 how_many(const FuncExpr *call, const sizes *s)
 {
@@ -174,7 +178,7 @@ how_many(const FuncExpr *call, const sizes *s)
 	return Min(wanted, Max(s->rows - s->first, 1));
 }
 
-/* of a join of so many pairs */
+/* Returns the number of result rows for this number of pairs. */
 static double
 rows_of_result(const FuncExpr *call, const sizes *s, double pairs)
 {
@@ -247,7 +251,7 @@ redblue_support(PG_FUNCTION_ARGS)
 	{
 		SupportRequestSimplify *simplify = (SupportRequestSimplify *) request;
 
-		/* without a planner nothing is estimated */
+		/* Without planner state, no estimate is made. */
 		if (simplify->root != NULL && !simplify->fcall->funcretset)
 			answer = rb_not_while_planning(simplify->fcall);
 	}
