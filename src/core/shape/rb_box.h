@@ -1,6 +1,6 @@
 /*
  * rb_box.h
- *	  Boxes: all that a grid ever asks about a kind.
+ *	  Computes bounding boxes, the only property of a kind that a grid uses.
  */
 #ifndef RB_BOX_H
 #define RB_BOX_H
@@ -8,7 +8,9 @@
 #include "core/base/rb_hd.h"
 #include "core/base/redblue.h"
 
-/* the least and the largest coordinate of n points of dims coordinates on an axis */
+/*
+ * Return the smallest and the largest coordinate on an axis of n points with dims coordinates each.
+ */
 RB_HD double
 rb_points_least(const double *p, int n, int dims, int axis)
 {
@@ -29,7 +31,7 @@ rb_points_largest(const double *p, int n, int dims, int axis)
 	return largest;
 }
 
-/* their closed box; a missing axis is [0, 0] */
+/* Computes the closed box of n points. A missing axis is [0, 0]. */
 RB_HD void
 rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 {
@@ -47,8 +49,8 @@ rb_points_box(const double *p, int n, int dims, double lo[3], double hi[3])
 }
 
 /*
- * Closed box of object i of that kind.  Loops of fixed lengths for each shape that there
- * is; and ifs, for from a switch over kinds nvcc makes code that spills registers.
+ * Computes the closed box of object i of that kind. Uses a loop of fixed length for each shape, and
+ * if statements because nvcc compiles a switch over kinds to code that spills registers.
  */
 RB_HD void
 rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double hi[3])
@@ -65,7 +67,7 @@ rb_kind_box(rb_kind kind, const double *coords, uint32_t i, double lo[3], double
 		rb_points_box(coords + (size_t) i * 4, 2, 2, lo, hi);
 }
 
-/* closed boxes overlap?  false for an empty one */
+/* Returns true if two closed boxes overlap; false if one is empty. */
 RB_HD bool
 rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], const double bhi[3])
 {
@@ -74,12 +76,12 @@ rb_boxes_overlap(const double alo[3], const double ahi[3], const double blo[3], 
 }
 
 /*
- * A box of any kind with D >= 0 more on all sides, rounded outward: what is within D of
- * something in the box is in the padded one.  For two boxes this means that their objects
- * can be within D only if one box overlaps the other one padded by the whole of D.
+ * Pads a box of any kind by `distance` on all sides, rounded outward: everything within that
+ * distance of a point of the box lies in the padded box. The objects of two boxes can thus be
+ * within D only if one box overlaps the other one padded by the whole of D.
  *
- * A sum is moved by an ulp or two where its rounding error (Knuth) lies outside.  Where it is infinite,
- * no finite coordinate is further out than the largest double.  An empty box stays empty.
+ * A sum is moved by an ulp or two if its rounding error (Knuth) lies outside. An infinite sum is
+ * replaced by the largest double, which no finite coordinate exceeds. An empty box stays empty.
  */
 RB_HD void
 rb_box_pad(double lo[3], double hi[3], double distance)
@@ -103,11 +105,12 @@ rb_box_pad(double lo[3], double hi[3], double distance)
 		}
 }
 
-/* ---- of a set ---- */
+/* ---- boxes of a set's objects ---- */
 
 /*
- * How much the boxes of both sides are padded for a predicate: if both are, by half of a
- * distance, boxes of objects within it overlap.  Half of the smallest doubles is rounded.
+ * Returns the padding of the boxes of both sides for a predicate. If both are padded by half of a
+ * distance, the boxes of objects within that distance overlap. Tiny distances are not halved,
+ * because their halves would be rounded.
  */
 RB_HD double
 rb_pad_of(rb_predicate predicate, double distance)
@@ -117,7 +120,7 @@ rb_pad_of(rb_predicate predicate, double distance)
 	return distance > 0x1p-1000 ? 0.5 * distance : distance;
 }
 
-/* the box of an object of that kind, on the axes that it has */
+/* Pads the box of an object on the axes of its kind. */
 RB_HD void
 rb_kind_pad(rb_kind kind, double pad, double lo[3], double hi[3])
 {
@@ -128,7 +131,7 @@ rb_kind_pad(rb_kind kind, double pad, double lo[3], double hi[3])
 		lo[2] = hi[2] = 0;
 }
 
-/* closed box of object i, padded */
+/* Computes the padded closed box of object i. */
 RB_HD void
 rb_object_box(const rb_set *o, uint32_t i, double pad, double lo[3], double hi[3])
 {

@@ -1,41 +1,42 @@
 /*
  * rb_contact.h
- *	  How do two objects meet?  The dimension of what they share, and whether they cross:
- *	  whether their relative interiors share a point.  Decided by signs alone.
+ *	  Decides how two objects meet: the dimension of their intersection, and whether they cross,
+ *	  that is, whether their relative interiors share a point. Uses only signs.
  *
- * An object is what it is as a set of points: a triangle without area is the segment
- * between its outer ends, or a point, and a segment without length is a point.  The
- * relative interior of a point is the point.
+ * An object is considered as a set of points: a triangle of zero area is the segment between its
+ * extreme vertices, or a point, and a segment of zero length is a point. The relative interior of a
+ * point is the point itself.
  *
- * The cases are those of rb_triangle.h, and so are the signs; here zeros count, too.
+ * The cases and signs are those of rb_triangle.h, except that zeros matter, too.
  *
- *	2. The planes of two triangles meet in a line L, and each triangle cuts it in an
- *	   interval.  The intervals share more than a point when both of their
- *	   orientations are strict and neither is a mere corner.  An interval is of the
- *	   triangle's interior when the triangle has corners on both sides of the other's plane.
- *	3. A segment that pierces the plane shares a point at most; they cross when it has
- *	   ends on both sides and goes past all edges on the same side.
- *	4. In one plane, or without an area: rb_contact_flat.h.
+ *	2. The planes of two triangles meet in a line L, and each triangle intersects L in an
+ *	   interval. The intervals share more than a point if both of their orientations are
+ *	   strict and neither is a single vertex. An interval belongs to the triangle's interior
+ *	   if the triangle has vertices on both sides of the other's plane.
+ *	3. A segment that pierces the plane shares at most a point; they cross if its ends are
+ *	   on both sides and it passes all edges on the same side.
+ *	4. Coplanar triangles or triangles of zero area: rb_contact_flat.h.
  *
- * Neighbours in a mesh are the most frequent pairs, and their common corners lie in both
- * planes without any arithmetic.  Two common corners: unless the other two corners are in
- * one plane with them, the edge is all; one sign.  One common corner, and the others on
- * one side of the other's plane: that corner is all; two signs.  Else both intervals
- * begin in the common corner, and it remains whether they go the same way: four signs.
+ * Neighbors in a mesh are the most frequent pairs, and their common vertices lie in both planes
+ * without any arithmetic. With two common vertices, the intersection is the common edge unless the
+ * other two vertices are coplanar with it; this takes one sign. With one common vertex and the
+ * other vertices of one triangle on one side of the other's plane, it is that vertex; this takes
+ * two signs. Otherwise both intervals begin at the common vertex, and the predicate depends on
+ * whether they run in the same direction; this takes four signs.
  */
 #ifndef RB_CONTACT_H
 #define RB_CONTACT_H
 
 #include "core/shape/rb_contact_flat.h"
 
-/* has it corners strictly on both sides of the plane? */
+/* Returns true if the triangle has vertices strictly on both sides of the plane. */
 RB_HD bool
 rb_on_both_sides(const int s[3])
 {
 	return (s[0] > 0 || s[1] > 0 || s[2] > 0) && (s[0] < 0 || s[1] < 0 || s[2] < 0);
 }
 
-/* is one corner in the plane, and are the others on one side of it? */
+/* Returns true if one vertex is in the plane and the others are on one side of it. */
 RB_HD bool
 rb_only_a_corner(const int s[3])
 {
@@ -44,7 +45,7 @@ rb_only_a_corner(const int s[3])
 
 /* ---- triangles ---- */
 
-/* the corners that are corners of the other, too, by coordinates: a bit each */
+/* The vertices that are also vertices of the other triangle, by coordinates: one bit each */
 typedef struct rb_common
 {
 	unsigned r;
@@ -73,9 +74,9 @@ rb_two_or_more(unsigned bits)
 }
 
 /*
- * Case 2 for triangles with one common corner, where both intervals begin or end: do they go
- * the same way from there?  As rb_intervals_overlap names the ends, along L, the corner is then
- * q's end of one interval and r's of the other.
+ * Decides case 2 for triangles with one common vertex, where both intervals begin or end: returns
+ * true if they run in the same direction from there. With the ends along L named as in
+ * rb_intervals_overlap, the vertex is then q's end of one interval and r's end of the other.
  */
 RB_HD bool
 rb_same_way(int lone_r, int lone_b, rb_common common)
@@ -86,7 +87,7 @@ rb_same_way(int lone_r, int lone_b, rb_common common)
 	return (q_of_r != ((lone_b & 4) != 0)) != (q_of_b != ((lone_r & 4) != 0));
 }
 
-/* case 3: the needle t against the triangle u */
+/* Decides case 3: the degenerate triangle t, which is a segment, against the triangle u. */
 RB_HD int
 rb_needle_contact(rb_exact_env *env, const double *t, const int s[3], const double *u)
 {
@@ -97,7 +98,7 @@ rb_needle_contact(rb_exact_env *env, const double *t, const int s[3], const doub
 	return RB_CONTACT_OF(0, how == 1 && rb_on_both_sides(s));
 }
 
-/* signs that are not known yet; those of common corners are 0 */
+/* Computes the signs that are unknown; those of common vertices are 0. */
 RB_HD void
 rb_signs_of_corners(rb_exact_env *env, const double *plane, const double *t, unsigned common,
 					int s[3])
@@ -109,8 +110,9 @@ rb_signs_of_corners(rb_exact_env *env, const double *plane, const double *t, uns
 }
 
 /*
- * Case 4 for triangles with two common corners: do both lie on one side of their edge?  If
- * not, or if blue has no area, the edge is all.  -1 where red has no area.
+ * Decides case 4 for triangles with two common vertices: tests whether both lie on one side of the
+ * common edge. If not, or if blue has no area, the intersection is the edge. Returns -1 if red has
+ * no area.
  */
 RB_HD int
 rb_flat_neighbours_contact(rb_exact_env *env, const double *r, const double *b, rb_common common)
@@ -130,7 +132,7 @@ rb_flat_neighbours_contact(rb_exact_env *env, const double *r, const double *b, 
 	return side_r == side_b ? RB_CONTACT_OF(2, 1) : RB_CONTACT_OF(1, 0);
 }
 
-/* case 4, and 3, where blue is in the plane of red or red has no area */
+/* Decides case 4, and case 3 where blue is in the plane of red or red has no area. */
 RB_HD_CALL int
 rb_flat_triangles_contact(rb_exact_env *env, const double *r, const double *b, rb_common common,
 						  int sr[3])
@@ -172,7 +174,7 @@ rb_triangle_contact_of(rb_exact_env *env, const double *r, const double *b, rb_c
 	{
 		if (RB_ALL_SAME(sb))
 			return rb_flat_triangles_contact(env, r, b, common, sr);
-		/* red has an area, so its corners differ */
+		/* Red has an area, so its vertices are distinct. */
 		if (rb_two_or_more(common.r))
 			return RB_CONTACT_OF(1, 0);
 		if (common.r != 0 && rb_only_a_corner(sb))
@@ -197,14 +199,17 @@ rb_triangle_contact_of(rb_exact_env *env, const double *r, const double *b, rb_c
 	return RB_CONTACT_OF(share, share == 1 && rb_on_both_sides(sb) && rb_on_both_sides(sr));
 }
 
-/* RB_CONTACT; sb and sr as in rb_triangle_triangle.  Their boxes need not overlap. */
+/* Decides RB_CONTACT, with sb and sr as in rb_triangle_triangle. The boxes need not overlap. */
 RB_HD int
 rb_triangle_contact(rb_exact_env *env, const double *r, const double *b, int sb[3], int sr[3])
 {
 	return rb_triangle_contact_of(env, r, b, rb_common_corners(r, b), sb, sr);
 }
 
-/* segment ab, which may be a point, and triangle t: the signs of rb_segment_triangle */
+/*
+ * Decides RB_CONTACT for the segment ab, which may be a point, and triangle t, with the signs of
+ * rb_segment_triangle.
+ */
 RB_HD int
 rb_segment_triangle_contact(rb_exact_env *env, const double *ab, const double *t)
 {
@@ -235,10 +240,10 @@ rb_segment_triangle_contact(rb_exact_env *env, const double *ab, const double *t
 /* ---- triangles of one mesh ---- */
 
 /*
- * Two triangles share a stretch and have two common corners or more, by their bits.  Is
- * the stretch longer than the edge between common corners?  With an area on one side it
- * is not: a triangle has no more than its edge of the edge's line.  Two needles share
- * what lies between the ends of both.
+ * Tests whether the common segment of two triangles with two or more common vertices extends beyond
+ * the edge between common vertices. It does not if one triangle has an area, since a triangle
+ * contains no more of the edge's line than the edge. Two triangles without area share the interval
+ * between their ends.
  */
 RB_HD_CALL int
 rb_longer_than_edge(rb_exact_env *env, const double *r, const double *b, rb_common common)
@@ -261,9 +266,9 @@ rb_longer_than_edge(rb_exact_env *env, const double *r, const double *b, rb_comm
 }
 
 /*
- * RB_SELF_INTERSECT: RB_CONTACT's answer where what the two share is more than common
- * corners and the edges between them, else 0.  Two triangles of the same corners always
- * intersect: a mesh that has a triangle twice is at fault even where the triangle has no area.
+ * Decides RB_SELF_INTERSECT: returns the result of RB_CONTACT if the intersection is more than
+ * common vertices and the edges between them, else 0. Two triangles with the same vertices always
+ * intersect: a mesh that contains a triangle twice is invalid even if the triangle has no area.
  */
 RB_HD int
 rb_triangle_self_intersect_of(rb_exact_env *env, const double *r, const double *b, rb_common common,
@@ -278,9 +283,9 @@ rb_triangle_self_intersect_of(rb_exact_env *env, const double *r, const double *
 	if (dimension != 1)
 		return dimension == 2 ? answer : 0;
 	if (!rb_two_or_more(common.r) || !rb_two_or_more(common.b))
-		return answer; /* a stretch, and only one point in common */
+		return answer; /* a segment in common, but only one vertex */
 	if (!RB_ALL_SAME(sb))
-		return 0; /* the common edge: red has an area */
+		return 0; /* the common edge, since red has an area */
 	longer = rb_longer_than_edge(env, r, b, common);
 	return longer == 1 ? answer : longer;
 }

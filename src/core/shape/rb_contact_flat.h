@@ -1,34 +1,34 @@
 /*
  * rb_contact_flat.h
- *	  How two objects of one line or of one plane meet, and two segments of space; see
+ *	  Decides how two collinear or coplanar objects meet, and two segments in space; see
  *	  rb_contact.h.
  *
- * On a line its lexicographic order is enough.  In a plane the relative interiors of two
- * convex polygons, one of them with an area, are disjoint if and only if the line of an
- * edge of one has all of the other on its outer side or on it.  (The difference of the two
- * is a polygon, its edges are parallel to theirs, and the origin is in its interior
- * unless one of them is in the way.)
+ * On a line, lexicographic order is sufficient. In a plane, the relative interiors of two convex
+ * polygons, one of which has an area, are disjoint if and only if the line of an edge of one has
+ * all of the other on its outer side or on it. (Their Minkowski difference is a polygon whose edges
+ * are parallel to theirs, and the origin is in its interior unless one of these edges separates
+ * them.)
  *
  *		   /\
- *		  /  \		  All that the two share lies on that line then, where the one
- *		 /____\____	  has its edge and the other an edge, a corner or nothing:
- *		   \      /	  a question about a line.
+ *		  /  \		  The intersection then lies on that line, where one polygon has
+ *		 /____\____	  its edge and the other an edge, a vertex or nothing:
+ *		   \      /	  a one-dimensional problem.
  *		    \    /
- *		     \  /	  If no edge separates them they cross, and share what has the
- *		      \/		  dimension of the lower one.
+ *		     \  /	  If no edge separates them, they cross, and the intersection has
+ *		      \/		  the smaller of their dimensions.
  *
- * A segment is a polygon of two edges, there and back, a point one of none.
+ * A segment is a polygon with two opposite edges, a point one without edges.
  */
 #ifndef RB_CONTACT_FLAT_H
 #define RB_CONTACT_FLAT_H
 
 #include "core/shape/rb_triangle.h"
 
-/* ---- along a line ---- */
+/* ---- intervals on a line ---- */
 
 /*
- * What the stretches ab and cd of one line share: -1 nothing, 0 a point, 1 more.  *at is
- * where it begins.
+ * Intersects the intervals ab and cd of one line. Returns -1 if they are disjoint, 0 if they share
+ * a point, 1 if more. Sets *at to the start of the intersection.
  */
 RB_HD int
 rb_stretches_share(const double *a, const double *b, const double *c, const double *d,
@@ -53,14 +53,14 @@ rb_stretches_share(const double *a, const double *b, const double *c, const doub
 	return rb_point_before(*at, to) ? 1 : rb_point_before(to, *at) ? -1 : 0;
 }
 
-/* is x, a point of the segment ab, in its relative interior? */
+/* Returns true if x, a point of the segment ab, is in its relative interior. */
 RB_HD bool
 rb_is_inner(const double *a, const double *b, const double *x)
 {
 	return rb_equal3(a, b) || (!rb_equal3(a, x) && !rb_equal3(b, x));
 }
 
-/* segments of one line, each may be a point */
+/* Decides RB_CONTACT for two segments on one line; each may be a point. */
 RB_HD int
 rb_stretches_contact(const double *a, const double *b, const double *c, const double *d)
 {
@@ -74,7 +74,7 @@ rb_stretches_contact(const double *a, const double *b, const double *c, const do
 
 /* ---- segments ---- */
 
-/* segments pq and st of the plane, each may be a point */
+/* Decides RB_CONTACT for the segments pq and st in the plane; each may be a point. */
 RB_HD int
 rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const double *s,
 					 const double *t)
@@ -83,7 +83,7 @@ rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const 
 	bool tp = (t[0] == p[0]) & (t[1] == p[1]), tq = (t[0] == q[0]) & (t[1] == q[1]);
 	int os, ot, op, oq;
 
-	if (sp | sq | tp | tq) /* an end is all, but on one line */
+	if (sp | sq | tp | tq) /* only the common end, unless collinear */
 	{
 		ot = rb_orient2d_points(env, p, q, sp | sq ? t : s);
 		if (ot != 0)
@@ -114,7 +114,7 @@ rb_segments_contact2(rb_exact_env *env, const double *p, const double *q, const 
 	}
 }
 
-/* segments of space, each may be a point */
+/* Decides RB_CONTACT for two segments in space; each may be a point. */
 RB_HD_CALL int
 rb_segments_contact3(rb_exact_env *env, const double *pq, const double *st)
 {
@@ -140,9 +140,9 @@ rb_segments_contact3(rb_exact_env *env, const double *pq, const double *st)
 	return rb_stretches_contact(pq, pq + 3, st, st + 3);
 }
 
-/* ---- polygons of a plane ---- */
+/* ---- coplanar polygons ---- */
 
-/* orientation of points of space, seen along an axis */
+/* Returns the orientation of points in space projected along an axis. */
 RB_HD int
 rb_turn(rb_exact_env *env, int axis, const double *a, const double *b, const double *c)
 {
@@ -152,9 +152,9 @@ rb_turn(rb_exact_env *env, int axis, const double *a, const double *b, const dou
 }
 
 /*
- * Has an edge of the first polygon, whose orientation is turn, all of the second on its
- * outer side or on its line?  -1: none has; else what they share lies on that line, and
- * this is the answer.
+ * Searches for an edge of the first polygon, whose orientation is `turn`, that has all of the
+ * second polygon on its outer side or on its line. Returns -1 if there is none. Otherwise the
+ * intersection lies on that line, and its contact is returned.
  */
 RB_HD int
 rb_edge_contact(rb_exact_env *env, int axis, const double *t, int nt, int turn, const double *o,
@@ -190,7 +190,10 @@ rb_edge_contact(rb_exact_env *env, int axis, const double *t, int nt, int turn, 
 	return -1;
 }
 
-/* triangle t against the hull of no points of its plane, 3 or 2; -1 where t has no area */
+/*
+ * Decides RB_CONTACT for triangle t and the hull of no coplanar points, 3 or 2. Returns -1 if t has
+ * no area.
+ */
 RB_HD_CALL int
 rb_flat_contact(rb_exact_env *env, const double *t, const double *o, int no)
 {
@@ -209,7 +212,7 @@ rb_flat_contact(rb_exact_env *env, const double *t, const double *o, int no)
 			rb_collinear_ends(o, ends);
 			o = ends;
 			no = 2;
-			turn_o = 1; /* there and back: either way */
+			turn_o = 1; /* two opposite edges: either orientation works */
 		}
 	}
 	if (turn == RB_UNSURE || turn_o == RB_UNSURE)

@@ -1,40 +1,41 @@
 /*
  * rb_distance.h
- *	  How far two convex hulls of two or three corners are from each other: is it at most
- *	  a given distance, which double is nearest to it, which of two pairs is nearer?
+ *	  Compares and computes the distance between two convex hulls of two or three vertices each.
  *
- * Nothing here trusts the search for the nearest points.  It is done in plain doubles, by
- * the usual formulas, and what it finds is then proved from both sides:
+ * The functions compare the distance with a given bound, compute the double nearest to it, and
+ * compare the distances of two pairs. The search for the nearest points is not trusted. It uses
+ * plain doubles and the usual formulas, and its result is then proved from both sides:
  *
  *		from above		|x - y| for the points x of red and y of blue that it found: they
  *						are given by fractions along edges, and any fractions in
- *						[0, 1] are those of two points, so that only the subtraction errs
- *		from below		for any vector g, with the corners a of red and b of blue,
+ *						[0, 1] define two points, so only the subtraction has an error
+ *		from below		for any vector g, with the vertices a of red and b of blue,
  *						( min g . a  -  max g . b ) / |g|
- *						is the width of a slab across g that has red on one side and blue
- *						on the other, so their distance is that or more
+ *						is the width of a slab normal to g that has red on one side and
+ *						blue on the other, so their distance is at least that
  *
  *			red  \ a                     b /  blue
  *			------x=====>==== g ====<=====y------
  *			     /   |      slab      |    \
  *
- * With g = x - y of the true nearest points both are the distance itself.  An error in g
- * costs its part of the slab, one in x and y its square.  So, each only for what the one
- * before could not decide:
+ * With g = x - y of the true nearest points, both bounds equal the distance. An error in g reduces
+ * the slab proportionally, an error in x and y has a quadratic effect. The steps, each for what the
+ * previous one could not decide:
  *
  *	  1. g = x - y in doubles, with forward error bounds			RB_FILTER_SIGNS
- *	  2. sums of two doubles (rb_twofold.h)							RB_FILTER_INTERVAL
- *		 for the flats through the features on which x and y lie, where these are
- *		 proved to be the nearest ones; else for both bounds, g anew from the corners
+ *	  2. double-double arithmetic (rb_twofold.h)					RB_FILTER_INTERVAL
+ *		 for the flats through the features on which x and y lie, if these are
+ *		 proved to be the nearest ones; else for both bounds, with g recomputed
+ *		 from the vertices
  *	  3. GMP, on the host (gmp_distance.c)
  *
- * The steps can be switched off: the answer is the same.  Without env->exact, and on the
- * device where only step 3 would do, it is RB_UNSURE.
+ * The steps can be switched off without changing the result. Without env->exact, and on the device
+ * where only step 3 could decide, the result is RB_UNSURE.
  *
- * The nearest double is the same on every machine, whichever step found it.  It stands in
- * the right order to each bound D that is itself a double: rounding is monotone and leaves
- * D as it is, so a true distance of at most D is rounded to at most D.  One above D may be
- * rounded to D: so which pairs are within D is never read from a rounded distance.
+ * The nearest double is the same on every machine, whichever step found it. It compares correctly
+ * with each bound D that is itself a double: rounding is monotone and leaves D unchanged, so a true
+ * distance of at most D is rounded to at most D. A distance above D may be rounded to D, however,
+ * so whether a pair is within D is never decided from a rounded distance.
  */
 #ifndef RB_DISTANCE_H
 #define RB_DISTANCE_H
@@ -44,32 +45,32 @@
 #include "core/shape/rb_triangle.h"
 
 /*
- * Steps 1 and 2 are for hulls whose size M, the largest coordinate of a corner relative to
- * red's first one, is in [2^-100, 2^100].  There nothing overflows, and what underflows is
- * far below the bounds: these are 2^-96 M and more.
+ * Limits of steps 1 and 2: the size M, the largest coordinate of a vertex relative to red's first
+ * vertex, must be in [2^-100, 2^100]. Then nothing overflows, and underflow is far below the error
+ * bounds, which are 2^-96 M and more.
  */
 #define RB_APART_SMALLEST 0x1p-100
 #define RB_APART_LARGEST 0x1p100
 
-/* two hulls in doubles, rounded, around red's first corner */
+/* Two hulls in rounded doubles, relative to red's first vertex */
 typedef struct rb_apart
 {
 	int n[2];
 	double size; /* M */
 	double corner[2][3][3];
-	double edge[2][3][3]; /* to the next corner */
-	double square[2][3];  /* of its length */
+	double edge[2][3][3]; /* from each vertex to the next */
+	double square[2][3];  /* squared length of each edge */
 } rb_apart;
 
-/* points of both, and what is between them */
+/* A point of each hull, and the vector between them */
 typedef struct rb_feet
 {
 	rb_feature of[2];
-	double s[2]; /* fraction of the edge from corner `at` to the next */
-	double t[2]; /* of the one to that after the next, if on a face */
-	double g[3]; /* red's minus blue's */
+	double s[2]; /* fraction of the edge from vertex `at` to the next */
+	double t[2]; /* on a face: fraction of the edge to the vertex after that */
+	double g[3]; /* red's point minus blue's */
 	double square;
-	bool proved; /* these features are the nearest ones */
+	bool proved; /* the features are proved to be the nearest ones */
 } rb_feet;
 
 RB_HD double
@@ -92,7 +93,7 @@ rb_edges_of(int corners)
 	return corners == 3 ? 3 : corners - 1;
 }
 
-/* false where the sizes are not for doubles */
+/* Returns false if the sizes are out of range for doubles. */
 RB_HD bool
 rb_apart_init(rb_apart *a, const rb_hulls *h)
 {
@@ -125,36 +126,37 @@ rb_apart_init(rb_apart *a, const rb_hulls *h)
 /* ---- step 1: doubles ---- */
 
 /*
- * What is within a distance D for sure, and what is not, as bounds on squares.
+ * Bounds on squares that prove that a distance is at most D or more than D.
  *
- * u = 2^-53.  From above: corners of rb_apart are off by u M, edges (below 2 M) by 4 u M, a
- * fraction of one by 6 u M, and with its sums a point by 25 u M; so x - y by 56 u M on each
- * axis and by 98 u M in all, while the root of its computed square errs by a factor of
- * 1 + 4 u.  Hence
+ * u = 2^-53. From above: vertices of rb_apart are off by u M, edges (below 2 M) by 4 u M, a
+ * fraction of an edge by 6 u M, and with its sums a point by 25 u M; so x - y is off by 56 u M on
+ * each axis and by 98 u M in all, while the root of its computed square is off by a factor of 1 + 4
+ * u. Hence
  *
  *		distance <= root(square) (1 + 4 u) + 98 u M,
  *
  * and square <= ((D - 256 u M) (1 - 32 u))^2 proves that it is at most D.
  *
- * From below: g is what it is, whichever way it came about.  g . a for a corner is rounded
- * four times in each term, the corner's own difference included, so it is off by 4.01 u |g|1 M; the
- * difference of the two by 8.02 u |g|1 M, and 2.01 u |g|1 M from its rounding.  12 are taken.
+ * From below: g is taken as exact, however it was computed. g . a for a vertex is rounded four
+ * times in each term, including the vertex's own difference, so it is off by 4.01 u |g|1 M; the
+ * difference of two such values by 8.02 u |g|1 M, and by 2.01 u |g|1 M from its own rounding. The
+ * code uses 12.
  *
  *		slab = (min g . a - max g . b) - 12 u |g|1 M > 0	and
  *		slab^2 > D^2 square (1 + 32 u)
  *
- * prove that it is more than D.  Squares below 2^-400 are left to the next step.  2^-1000
- * outweighs what underflows in D^2 and in its product.
+ * prove that it is more than D. Squares below 2^-400 are left to the next step. 2^-1000 outweighs
+ * underflow in D^2 and in its product.
  */
 typedef struct rb_clear
 {
-	double within; /* of square; -1: never */
-	double beyond; /* D^2, rounded up; RB_INFINITY: not asked */
+	double within; /* upper limit of square; -1 if it proves nothing */
+	double beyond; /* D^2, rounded up; RB_INFINITY if there is no bound */
 } rb_clear;
 
 #define RB_APART_FLOOR 0x1p-1000
 #define RB_APART_SQUARE 0x1p-400
-/* of square: where the slab is so large, the search may be over */
+/* Width of the slab relative to square above which the search may end */
 #define RB_APART_BEST (1 - 0x1p-30)
 
 RB_HD void
@@ -166,11 +168,11 @@ rb_clear_of(rb_clear *c, double distance, double size)
 	c->beyond = distance * distance * (1 + 0x1p-48) + RB_APART_FLOOR;
 }
 
-/* the slab across g, rounded down; it may be negative */
+/* Returns the unnormalized width of the slab normal to g, rounded down; it may be negative. */
 RB_HD double
 rb_slab(const rb_apart *a, const double *g)
 {
-	double red = 0, blue = rb_dot3(g, a->corner[1][0]); /* red's first corner is 0 */
+	double red = 0, blue = rb_dot3(g, a->corner[1][0]); /* red's first vertex is 0 */
 
 	for (int i = 1; i < a->n[0]; i++)
 	{
@@ -187,7 +189,7 @@ rb_slab(const rb_apart *a, const double *g)
 	return red - blue - 12 * 0x1p-53 * (fabs(g[0]) + fabs(g[1]) + fabs(g[2])) * a->size;
 }
 
-/* proved to be further apart than D? */
+/* Returns true if the distance is proved to be more than D. */
 RB_HD bool
 rb_clear_beyond(const rb_clear *c, const rb_feet *f, double slab)
 {
@@ -196,8 +198,8 @@ rb_clear_beyond(const rb_clear *c, const rb_feet *f, double slab)
 }
 
 /*
- * The nearest points of edge i of red and j of blue, after C. Ericson, Real-Time
- * Collision Detection, 2004.  Edges that are almost parallel are left to their ends.
+ * Finds the nearest points of edge i of red and edge j of blue, after C. Ericson, Real-Time
+ * Collision Detection, 2004. For almost parallel edges only their ends are considered.
  */
 RB_HD void
 rb_feet_of_edges(const rb_apart *a, int i, int j, rb_feet *f)
@@ -233,7 +235,7 @@ rb_feet_of_edges(const rb_apart *a, int i, int j, rb_feet *f)
 	f->s[1] = t;
 }
 
-/* an end of an edge is a corner */
+/* Sets the feature of a side; an end of an edge is a vertex. */
 RB_HD void
 rb_feet_name(const rb_apart *a, rb_feet *f, int side, int at)
 {
@@ -247,8 +249,8 @@ rb_feet_name(const rb_apart *a, rb_feet *f, int side, int at)
 }
 
 /*
- * Corner i of a side and its foot on the face of the other, if it has one there and is
- * nearer than `best`.  n: the face's normal, from its corner 0.
+ * Finds the projection of vertex i of a side on the face of the other. Returns false if it is not
+ * in the face or not nearer than `best`. n is the normal of the face, from its vertex 0.
  */
 RB_HD bool
 rb_feet_of_face(const rb_apart *a, int side, int i, const double *n, double nn, double best,
@@ -271,7 +273,7 @@ rb_feet_of_face(const rb_apart *a, int side, int i, const double *n, double nn, 
 	t = rb_dot3(n, w);
 	if (!(s >= 0 && t >= 0 && s + t <= nn))
 		return false;
-	/* s + t is to be at most 1, exactly: each of the two differences errs by 2^-54 at most */
+	/* Keep s + t at most 1, exactly: each of the two differences is off by at most 2^-54. */
 	s = s < nn ? s / nn : 1;
 	t /= nn;
 	most = (1 - s) - 0x1p-53;
@@ -295,15 +297,15 @@ rb_feet_of_face(const rb_apart *a, int side, int i, const double *n, double nn, 
 }
 
 /*
- * Proved by doubles: the distance is that of the flats through the two features, as their
- * nearest points are inside of these, and all other corners are behind them.  These are
- * the conditions of gmp_distance.c with room to spare.
+ * Proves by doubles that the distance is that of the flats through the two features: their nearest
+ * points are in the features' interiors, and all other vertices are behind them. These are the
+ * conditions of gmp_distance.c with error margins.
  *
- * u = 2^-53.  Vectors between corners are below 2 M on each axis and off by 4 u M, so their dot
- * products are below 12 M^2 and off by 2^7 u M^2.  Their cross products are below 8 M^2 on each axis
- * and off by 2^6 u M^2; dot products of these and a vector by 2^10 u M^3, of two of these by 2^12
- * u M^4.  Two products of dot products, one minus the other: 2^13 u M^4.  The largest sum that is
- * asked for a sign is off by three times 2^12 u M^4, and three more roundings.
+ * u = 2^-53. Vectors between vertices are below 2 M on each axis and off by 4 u M, so their dot
+ * products are below 12 M^2 and off by 2^7 u M^2. Their cross products are below 8 M^2 on each axis
+ * and off by 2^6 u M^2; dot products of these and a vector by 2^10 u M^3, of two of these by 2^12 u
+ * M^4. The difference of two products of dot products is off by 2^13 u M^4. The largest sum whose
+ * sign is tested is off by three times 2^12 u M^4, and three more roundings.
  */
 RB_HD bool
 rb_feet_proved(const rb_apart *a, const rb_feet *f)
@@ -345,7 +347,7 @@ rb_feet_proved(const rb_apart *a, const rb_feet *f)
 			rb_cross3(u, a->edge[face][1], n);
 			for (int k = 0; k < 3; k++)
 				q[k] = sign * r[k];
-			rb_cross3(last, q, w); /* as -last is the other edge */
+			rb_cross3(last, q, w); /* -last is the other edge */
 			s = rb_dot3(n, w);
 			rb_cross3(u, q, w);
 			t = rb_dot3(n, w);
@@ -368,7 +370,7 @@ rb_feet_proved(const rb_apart *a, const rb_feet *f)
 			}
 		return true;
 	}
-	/* g = (u . u) r - (u . r) u, for two corners r itself */
+	/* g = (u . u) r - (u . r) u; for two vertices g = r */
 	{
 		int along = of[0].dim == 1 ? 0 : 1;
 		bool corners = of[0].dim + of[1].dim == 0;
@@ -397,7 +399,7 @@ rb_feet_proved(const rb_apart *a, const rb_feet *f)
 	return true;
 }
 
-/* is the search over, with these feet?  The answer as below */
+/* Returns true if the search can end with these points; sets *answer as rb_feet_find does. */
 RB_HD bool
 rb_feet_suffice(const rb_apart *a, const rb_clear *c, rb_feet *f, int *answer)
 {
@@ -416,9 +418,9 @@ rb_feet_suffice(const rb_apart *a, const rb_clear *c, rb_feet *f, int *answer)
 }
 
 /*
- * The nearest points, as far as doubles can tell.  Answers 0 as soon as the two are proved to
- * be further apart than c tells, 1 if they are proved to be within, else RB_UNSURE with the
- * feet.
+ * Finds the nearest points, as far as doubles can determine them. Returns 0 as soon as the hulls
+ * are proved to be farther apart than the bound in c, 1 if they are proved to be within it, else
+ * RB_UNSURE with the points.
  */
 RB_HD_CALL int
 rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
@@ -449,7 +451,7 @@ rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
 			continue;
 		rb_cross3(a->edge[face][0], a->edge[face][1], n);
 		nn = rb_dot3(n, n);
-		/* the normal of what is nearly without an area is noise */
+		/* The normal of a face with almost no area is only noise. */
 		if (!(nn > 0x1p-90 * (a->square[face][0] * a->square[face][1])))
 			continue;
 		for (int i = 0; i < a->n[1 - face]; i++)
@@ -465,9 +467,9 @@ rb_feet_find(const rb_apart *a, const rb_clear *c, rb_feet *best)
 	return RB_UNSURE;
 }
 
-/* ---- step 2: sums of two doubles ---- */
+/* ---- step 2: double-double arithmetic ---- */
 
-/* the distance is in [lo - error, hi + error] */
+/* Bounds of a distance: it is in [lo - error, hi + error] */
 typedef struct rb_bracket
 {
 	rb_twofold lo;
@@ -490,7 +492,7 @@ rb_twofold_between(const double *to, const double *from, rb_twofold *r)
 		r[k] = rb_twofold_difference(to[k], from[k]);
 }
 
-/* from blue to red across both features; any sign, and any length */
+/* Computes a vector from blue to red normal to both features, of any sign and length. */
 RB_HD void
 rb_feet_direction(const rb_hulls *h, const rb_feet *f, rb_twofold *g)
 {
@@ -527,7 +529,7 @@ rb_feet_direction(const rb_hulls *h, const rb_feet *f, rb_twofold *g)
 			g[k] = r[k];
 }
 
-/* the point of a side that the feet name, around red's first corner */
+/* Computes the point of a side that f describes, relative to red's first vertex. */
 RB_HD void
 rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_twofold *x)
 {
@@ -545,21 +547,21 @@ rb_foot_point(const rb_hulls *h, const rb_feet *f, int side, rb_twofold *x)
 }
 
 /*
- * The distance of the flats of both features, which is that of the hulls where
- * rb_feet_proved has said so.  e = 2^-106; differences of coordinates are exact.
+ * Computes the distance of the flats of both features, which is that of the hulls if rb_feet_proved
+ * has succeeded. e = 2^-106; differences of coordinates are exact.
  *
- * Two corners: |r| is off by a factor of 1 + 12 e (8 e from each square, 8 e from the sums,
- * half of it under the root, and 4 e there), and it is below 3.5 M.
+ * Two vertices: |r| is off by a factor of 1 + 12 e (8 e from each square, 8 e from the sums, half
+ * of it under the root, and 4 e for the root), and it is below 3.5 M.
  *
- * Edge u: the part of it is off by 192 e M^2 / |u|^2 + 40 e, hence g by 192 e M (M / |u|) +
+ * Edge u: the fraction along it is off by 192 e M^2 / |u|^2 + 40 e, hence g by 192 e M (M / |u|) +
  * 140 e M, and by 56 e M from its own product and difference.
  *
- * u x v: it is off by 96 e M^2 on each axis and by 167 e M^2 in all, its direction by twice
- * that over its length, the height of r, below 3.5 M, by 1170 e M (M^2 / |u x v|).  The
- * product of g and r is off by 64 e M |g|, the length of g by a factor of 1 + 12 e, and the
- * quotient by 24 e more, of 3.5 M: 190 e M.
+ * u x v: it is off by 96 e M^2 on each axis and by 167 e M^2 in all, its direction by twice that
+ * over its length, the height of r, below 3.5 M, by 1170 e M (M^2 / |u x v|). The product of g and
+ * r is off by 64 e M |g|, the length of g by a factor of 1 + 12 e, and the quotient by 24 e more,
+ * of 3.5 M: 190 e M.
  *
- * 2^-96 M = 1024 e M, and as much or twice as much for these proportions, outweigh all that.
+ * 2^-96 M = 1024 e M, plus once or twice that times these ratios, outweighs all of it.
  */
 RB_HD void
 rb_feet_flats(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
@@ -590,17 +592,18 @@ rb_feet_flats(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 }
 
 /*
- * Both bounds, with e = 2^-106.  Differences of coordinates are exact.
+ * Computes both bounds, with e = 2^-106. Differences of coordinates are exact.
  *
- * From below: g . a is off by 8 e |g|1 M in its products and 8 e |g|1 M in its sums; the slab by twice
- * that and 8 e |g|1 M: 40 e |g|1 M in all.  |g| is off by a factor of 1 + 12 e (8 e from each square, 8 e
- * from the sums, half of it under the root, and 4 e there), the quotient by 24 e more; and |g|1 is below
- * 1.8 |g|, the quotient below 3.5 M.  That makes 200 e M.
+ * From below: g . a is off by 8 e |g|1 M in its products and 8 e |g|1 M in its sums; the slab by
+ * twice that and 8 e |g|1 M: 40 e |g|1 M in all. |g| is off by a factor of 1 + 12 e (8 e from each
+ * square, 8 e from the sums, half of it under the root, and 4 e for the root), the quotient by 24 e
+ * more; and |g|1 is below 1.8 |g|, the quotient below 3.5 M. The total is 200 e M.
  *
- * From above: a part of an edge is off by 16 e M on each axis, two of them with their sums by 64 e
- * M, and x - y by 136 e M, 236 e M in all; its length by 12 e of 3.5 M more.  That makes 280 e M.
+ * From above: a fraction of an edge is off by 16 e M on each axis, two of them with their sums by
+ * 64 e M, and x - y by 136 e M, 236 e M in all; its length by 12 e of 3.5 M more. The total is 280
+ * e M.
  *
- * So 2^-96 M = 1024 e M outweighs either, with the roundings that follow.
+ * So 2^-96 M = 1024 e M outweighs either, including the subsequent roundings.
  */
 RB_HD_CALL void
 rb_feet_bounds(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
@@ -638,7 +641,7 @@ rb_feet_bounds(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 	for (int k = 0; k < 3; k++)
 		x[k] = rb_twofold_sub(x[k], y[k]);
 	square = rb_twofold_dot(x, x);
-	/* what is below that vanishes in the error */
+	/* Smaller squares vanish in the error. */
 	if (square.high > 0x1p-800)
 		b->hi = rb_twofold_sqrt(square);
 }
@@ -653,8 +656,8 @@ rb_feet_bracket(const rb_hulls *h, double size, const rb_feet *f, rb_bracket *b)
 }
 
 /*
- * The doubles nearest to both ends, so that the one nearest to the distance is in between.  0
- * is not: these hulls do not meet.
+ * Rounds both ends, so that the double nearest to the distance is between the results. 0 is
+ * excluded, because these hulls do not meet.
  */
 RB_HD void
 rb_bracket_doubles(const rb_bracket *b, double *lo, double *hi)
@@ -666,9 +669,9 @@ rb_bracket_doubles(const rb_bracket *b, double *lo, double *hi)
 }
 
 /*
- * Sign of x + rest - D.  If the rounded sum is not D, the sum is on the same side of D; else x - D is
- * exact, unless rest is more than half of x: then rest is nearly all error, and that has room
- * for another rounding.
+ * Returns the sign of x + rest - D. If the rounded sum is not D, it is on the same side of D as the
+ * sum. Otherwise x - D is exact, unless rest is more than half of x: then rest is nearly all error,
+ * which has room for another rounding.
  */
 RB_HD int
 rb_sum_against(double x, double rest, double distance)
@@ -683,7 +686,7 @@ rb_sum_against(double x, double rest, double distance)
 	return (sum > distance) - (sum < distance);
 }
 
-/* ---- the three questions; the two hulls do not meet ---- */
+/* ---- the three predicates, for hulls that do not meet ---- */
 
 #if !defined(__CUDA_ARCH__) && !defined(RB_NO_GMP)
 #define RB_HAS_GMP(env) RB_WANTS_EXACT(env)
@@ -691,7 +694,7 @@ rb_sum_against(double x, double rest, double distance)
 #define RB_HAS_GMP(env) false
 #endif
 
-/* sign of their distance minus D > 0: 1, or -1 for 0 also; RB_UNSURE */
+/* Returns 1 if the distance is more than D > 0, -1 if it is at most D, or RB_UNSURE. */
 RB_HD int
 rb_hulls_against(rb_exact_env *env, rb_hulls *h, double distance)
 {
@@ -737,8 +740,8 @@ rb_hulls_against(rb_exact_env *env, rb_hulls *h, double distance)
 }
 
 /*
- * The nearest double is in [lo, hi]; both are it where these suffice.  Answers whether h->guess is
- * proved to be where the nearest points are.
+ * Bounds the double nearest to the distance: it is in [lo, hi], and lo equals hi where doubles
+ * suffice. Returns true if h->guess is proved to be the features of the nearest points.
  */
 RB_HD bool
 rb_hulls_bracket(rb_exact_env *env, rb_hulls *h, double *lo, double *hi)
@@ -762,7 +765,7 @@ rb_hulls_bracket(rb_exact_env *env, rb_hulls *h, double *lo, double *hi)
 	return f.proved;
 }
 
-/* do their guesses have the same corners? */
+/* Returns true if the guesses of both pairs have the same vertices. */
 RB_HD bool
 rb_hulls_share_guess(const rb_hulls *first, const rb_hulls *second)
 {
@@ -786,7 +789,7 @@ rb_hulls_share_guess(const rb_hulls *first, const rb_hulls *second)
 	return true;
 }
 
-/* the double nearest to their distance, never 0; RB_YES or RB_UNSURE */
+/* Sets *distance to the double nearest to the distance, never 0. Returns RB_YES or RB_UNSURE. */
 RB_HD int
 rb_hulls_distance(rb_exact_env *env, rb_hulls *h, double *distance)
 {
@@ -805,7 +808,9 @@ rb_hulls_distance(rb_exact_env *env, rb_hulls *h, double *distance)
 	return RB_YES;
 }
 
-/* sign of the distance of the first two minus that of the second two; RB_UNSURE */
+/*
+ * Returns the sign of the distance of the first pair minus that of the second pair, or RB_UNSURE.
+ */
 RB_HD int
 rb_hulls_order(rb_exact_env *env, rb_hulls *first, rb_hulls *second)
 {
@@ -819,7 +824,9 @@ rb_hulls_order(rb_exact_env *env, rb_hulls *first, rb_hulls *second)
 		return -1;
 	if (lo[0] > hi[1])
 		return 1;
-	/* neighbours in a mesh are equally far from what is nearest to their common corner or edge */
+	/*
+	 * Neighbors in a mesh have equal distances to what is nearest to their common vertex or edge.
+	 */
 	if (proved[0] && proved[1] && rb_hulls_share_guess(first, second))
 		return 0;
 	if (!RB_HAS_GMP(env))

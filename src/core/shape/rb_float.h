@@ -1,30 +1,28 @@
 /*
  * rb_float.h
- *	  Two triangles in float: no, yes, or not sure.
+ *	  Intersects two triangles in float arithmetic: no, yes, or unsure.
  *
- * A float has half the bytes of a double and, on most devices, far more than
- * twice its speed; a pair test in float lives from shared memory alone.  What
- * it loses are digits, so the triangles are first put into a frame: the origin
- * moves into the cell that is being looked at and each axis is scaled by a power
- * of two so that the cell reaches from about -1 to 1.  Both are done in double.
- * So coordinates of UTM's or ECEF's size are as decisive as small ones, and
- * neither small nor large units over- or underflow.
+ * A float has half the bytes of a double and, on most devices, far more than twice its speed; a
+ * pair test in float works on shared memory alone. To make up for the lower precision, the
+ * triangles are first mapped to a frame: the origin moves into the current cell, and each axis is
+ * scaled by a power of two so that the cell extends from about -1 to 1. Both are done in double.
+ * Coordinates of the size of UTM or ECEF are thus as decisive as small ones, and neither small nor
+ * large units over- or underflow.
  *
- * A sign of orient3d does not change when all points move, nor when an axis is
- * scaled by a positive number.  Below, P is a corner in the frame, exact; p its
- * float; e = 2^-24; m >= |p| for each coordinate of a triangle.  Then
+ * The sign of orient3d does not change if all points are translated, nor if an axis is scaled by a
+ * positive number. Below, P is a vertex in the frame, exact; p its float; e = 2^-24; m >= |p| for
+ * each coordinate of a triangle. Then
  *
  *		|p - P| <= 1.001 e m							(stored)
  *
- * and every bound below has a fifteenth to spare at least, which covers factors
- * like this 1.001, the terms in 2^-53 where they are not named, and the rounding
- * of the bound itself.
+ * and every bound below has a margin of at least a fifteenth, which covers factors like 1.001,
+ * terms in 2^-53 that are not named, and the rounding of the bound itself.
  *
- * The plane.  n = (b - a) x (c - a) is computed in double from the corners
- * themselves, and rounded to float: |n - N| <= e |n| + 5 2^-53 Q, where Q is the
- * cross product with all signs plus.  d = -n . A is computed in double for this
- * rounded n, and rounded to float.  For a corner p of the other triangle the
- * value s = n . p + d, three fused operations, is off from N . (P - A) by at most
+ * The plane. n = (b - a) x (c - a) is computed in double from the vertices themselves and rounded
+ * to float: |n - N| <= e |n| + 5 2^-53 Q, where Q is the cross product with all signs positive. d =
+ * -n . A is computed in double for this rounded n, and rounded to float. For a vertex p of the
+ * other triangle the value s = n . p + d, computed by three fused operations, differs from N . (P -
+ * A) by at most
  *
  *		e |n|1 (m + m')  +  5 2^-53 |Q|1 (m + m')		n against N: |P - A| <= m + m'
  *	  + e |n|1 m'										p against P
@@ -34,27 +32,25 @@
  *
  *		k = 6 e |n|1 + 8 2^-53 |Q|1.
  *
- * The intervals.  With proved signs of all six corners against the other's plane
- * two more determinants decide (rb_triangle.h, case 2).  (v x t) . u with
- * differences |v|, |t| <= M = m + m', off by 2.01 e M, and |u| <= 2 m, off by
- * 4.01 e m, m being red's, is off by at most 135 e M^2 m: 33 e M^2 m in each of
- * three products from the differences and the minor, 4 e from its own rounding,
- * and 25 e in all from the sums.  144 is taken.
+ * The intervals. With proved signs of all six vertices against the other's plane, two more
+ * determinants decide (rb_triangle.h, case 2). (v x t) . u has differences |v|, |t| <= M = m + m'
+ * with errors up to 2.01 e M, and |u| <= 2 m with an error up to 4.01 e m, where m is red's. Its
+ * error is at most 135 e M^2 m: 33 e M^2 m in each of three products from the differences and the
+ * minor, 4 e from its own rounding, and 25 e in all from the sums. The code uses 144.
  *
- * Underflow: adding 2^-90 to |n|1 and 2^-100 to the bounds outweighs all that is
- * lost below 2^-126.  Overflow: from m > 2^36 on m and k are infinite, then no
- * comparison with a bound is true and nothing is sure; up to there the largest
- * product is below 2^116.
+ * Underflow: adding 2^-90 to |n|1 and 2^-100 to the bounds outweighs all that is lost below 2^-126.
+ * Overflow: for m > 2^36, m and k are infinite, so no comparison with a bound is true and nothing
+ * is decided; for smaller m the largest product is below 2^116.
  *
- * Distances want one scale for all axes (rb_frame_even), and a plane whose n has the
- * length 1: then s itself is how far a corner is from it.  With any factor f > 0 that
- * n and Q are multiplied by, all that is said above of the plane holds for f N; and f N is at
- * most 1 + 2^-50 + |n - f N|, of which the second is below k.  So where all of
+ * Distances need one scale for all axes (rb_frame_even) and a plane whose n has length 1: s is then
+ * the distance of a vertex from the plane. For any factor f > 0 that n and Q are multiplied by, all
+ * of the above holds for f N; and f N is at most 1 + 2^-50 + |n - f N|, where the last term is
+ * below k. So where all of
  *
  *		s  >  D (1 + k) + k (m + m')
  *
- * or all of -s, one triangle is farther than D from the plane of the other.  What else
- * is asked of distances is in rb_near.h, with e as here and M = max(m, m').
+ * or all of -s, one triangle is farther than D from the plane of the other. The remaining distance
+ * tests are in rb_near.h, with e as here and M = max(m, m').
  */
 #ifndef RB_FLOAT_H
 #define RB_FLOAT_H
@@ -64,20 +60,22 @@
 
 #include <string.h>
 
-/* origin in units of the coordinates; scale powers of two */
+/*
+ * A cell's coordinate system: origin in the units of the coordinates, scales that are powers of two
+ */
 typedef struct rb_frame
 {
 	double origin[3];
 	double scale[3];
 } rb_frame;
 
-/* sixteen words, read as four times four */
+/* A triangle in a frame: sixteen words, read as four times four */
 typedef struct rb_face_f
 {
-	float p[9];     /* the corners */
-	float k;        /* factor of the plane's bound; infinite: nothing is sure */
+	float p[9];     /* vertices */
+	float k;        /* factor of the plane's bound; infinite if nothing can be decided */
 	float m;        /* largest magnitude in p */
-	uint32_t entry; /* whose face this is; not used here */
+	uint32_t entry; /* entry that the face belongs to; not used here */
 	float n[3];
 	float d;
 } rb_face_f;
@@ -86,8 +84,8 @@ typedef struct rb_face_f
 #define RB_M_MOST_F 0x1p36f
 
 /*
- * The frame of cell `at` of the grid that cuts [lo, hi] into n cells.  Where a
- * region has no width, the widest axis gives the scale.
+ * Computes the frame of cell `at` of the grid that divides [lo, hi] into n cells. On axes where the
+ * region has no width, the widest axis determines the scale.
  */
 RB_HD void
 rb_frame_of_cell(rb_frame *f, const double lo[3], const double hi[3], const uint32_t n[3],
@@ -108,14 +106,14 @@ rb_frame_of_cell(rb_frame *f, const double lo[3], const double hi[3], const uint
 	{
 		int e = rb_exponent(half[a] > 0 ? half[a] : widest);
 
-		/* half a cell becomes 0.5 to 1; denormal ones stay smaller */
+		/* scales half a cell to 0.5 to 1; denormal sizes stay smaller */
 		e = 2045 - e;
 		f->scale[a] = rb_power(e < 1 ? 1 : e > 2045 ? 2045 : e);
 	}
 }
 
 /*
- * A coordinate in the frame.  Monotone, rounding and overflow included: if two
+ * Maps a coordinate to the frame. The map is monotone, including rounding and overflow: if two
  * floats differ, their doubles differ in the same direction.
  */
 RB_HD float
@@ -124,7 +122,7 @@ rb_frame_map(const rb_frame *f, int axis, double x)
 	return (float) ((x - f->origin[axis]) * f->scale[axis]);
 }
 
-/* one scale for all axes: the widest reaches from about -1 to 1 */
+/* Sets one scale for all axes: the widest extends from about -1 to 1. */
 RB_HD void
 rb_frame_even(rb_frame *f)
 {
@@ -134,7 +132,7 @@ rb_frame_even(rb_frame *f)
 	f->scale[0] = f->scale[1] = f->scale[2] = least;
 }
 
-/* unit: n gets the length 1, if it has one */
+/* Maps a triangle to the frame. With `unit`, scales n to length 1 unless it is nearly 0. */
 RB_HD void
 rb_face_f_init(rb_face_f *f, const rb_frame *frame, const double *c, bool unit)
 {
@@ -193,14 +191,14 @@ rb_bits_f(float x)
 }
 #endif
 
-/* how the corners of one triangle lie to the plane of another, as far as it is proved */
+/* Proved positions of the vertices of one triangle relative to the plane of another */
 typedef struct rb_sides_f
 {
 	bool apart;    /* all on one side */
-	bool sure;     /* not apart: all three signs are proved, and one differs from the others */
-	bool first;    /* then: the first corner is alone on its side, */
-	bool second;   /* the second; neither: the third */
-	bool negative; /* and that is the negative side */
+	bool sure;     /* not apart, and all three signs are proved, with one that differs */
+	bool first;    /* if sure: the first vertex is alone on its side */
+	bool second;   /* if sure: the second vertex is; if neither, the third */
+	bool negative; /* the lone vertex is on the negative side */
 } rb_sides_f;
 
 RB_HD rb_sides_f
@@ -208,7 +206,7 @@ rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 {
 	const float bound = f->k * (f->m + of->m) + 0x1p-100f;
 	rb_sides_f sides;
-	uint32_t bits[3], most; /* of which the uppermost is the sign; of two of the three */
+	uint32_t bits[3], most; /* bits of s, with the sign at the top, and their bitwise majority */
 	float s[3];
 
 	for (int i = 0; i < 3; i++)
@@ -226,7 +224,10 @@ rb_face_f_sides(const rb_face_f *f, const rb_face_f *of)
 	return sides;
 }
 
-/* the corner that is alone comes first; true: then the others, against the order of the triangle */
+/*
+ * Rotates or reflects the vertices so that the lone one comes first. Returns true if the
+ * orientation is reversed.
+ */
 RB_HD bool
 rb_face_f_turn(const rb_face_f *f, const rb_sides_f *sides, float p[3], float q[3], float r[3])
 {
@@ -239,7 +240,7 @@ rb_face_f_turn(const rb_face_f *f, const rb_sides_f *sides, float p[3], float q[
 	return !sides->first;
 }
 
-/* orient3d(p, x, o, y), and v is o - p */
+/* Computes orient3d(p, x, o, y), where v is o - p. */
 RB_HD float
 rb_orient_f(const float p[3], const float v[3], const float x[3], const float y[3])
 {
@@ -255,7 +256,7 @@ rb_orient_f(const float p[3], const float v[3], const float x[3], const float y[
 		fmaf(fmaf(v[2], t[0], -(v[0] * t[2])), u[1], fmaf(v[0], t[1], -(v[1] * t[0])) * u[2]));
 }
 
-/* 0, 1, RB_UNSURE */
+/* Returns 0, 1 or RB_UNSURE. */
 RB_HD int
 rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 {
@@ -269,13 +270,14 @@ rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 	if (!(bs.sure & rs.sure))
 		return RB_UNSURE;
 
-	/* a corner that is below the other's plane turns the other over */
+	/* A lone vertex below the other's plane reverses the other triangle. */
 	red_turned = rb_face_f_turn(red, &rs, p1, q1, r1) != bs.negative;
 	blue_turned = rb_face_f_turn(blue, &bs, p2, q2, r2) != rs.negative;
 
 	/*
-	 * If neither is turned: no, where orient3d(p1, q1, p2, q2) is positive or that of p1, r1, p2, r2
-	 * is negative.  Of one that is turned q and r change places; if both are, so do the two signs.
+	 * If neither is reversed, the triangles are disjoint if orient3d(p1, q1, p2, q2) is positive or
+	 * that of p1, r1, p2, r2 is negative. In a reversed triangle q and r are swapped; if both are
+	 * reversed, so are the two signs.
 	 */
 	for (int a = 0; a < 3; a++)
 	{
@@ -301,15 +303,17 @@ rb_faces_f_meet(const rb_face_f *red, const rb_face_f *blue)
 
 /* ---- distances ---- */
 
-/* a distance in a frame that is even */
+/* A distance D in an even frame */
 typedef struct rb_reach_f
 {
 	float more;   /* D (1 + 16 e), rounded up */
-	float less;   /* D (1 - 4 e), rounded down; 0 where it is tiny */
+	float less;   /* D (1 - 4 e), rounded down; 0 if D is tiny */
 	float square; /* D^2 (1 + 32 e), rounded up */
 } rb_reach_f;
 
-/* a double beyond floats becomes infinite, and what is lost below them the last terms outweigh */
+/*
+ * Converts a distance to the frame. Overflow gives infinity, and the last terms outweigh underflow.
+ */
 RB_HD void
 rb_reach_f_init(rb_reach_f *r, const rb_frame *frame, double distance)
 {
@@ -320,7 +324,7 @@ rb_reach_f_init(rb_reach_f *r, const rb_frame *frame, double distance)
 	r->square = (float) (d * d * (1 + 40 * RB_EPS_F) + 0x1p-100);
 }
 
-/* are all corners proved to be farther than that from the plane, on one side? */
+/* Returns true if all vertices are proved to be farther than that from the plane, on one side. */
 RB_HD bool
 rb_face_f_beyond(const rb_face_f *f, const rb_face_f *of, float more)
 {
@@ -334,7 +338,7 @@ rb_face_f_beyond(const rb_face_f *f, const rb_face_f *of, float more)
 		   ((s[0] < -bound) & (s[1] < -bound) & (s[2] < -bound));
 }
 
-/* about 1 / x; whatever comes out, it is only cut to a fraction */
+/* Returns about 1 / x. Any result is valid, since it is only clamped to a fraction. */
 #ifdef __CUDA_ARCH__
 RB_HD float
 rb_over_f(float x)
@@ -386,13 +390,13 @@ rb_over_f(float x)
 #undef RB_NEAR_MOST_LEAST
 #undef RB_NEAR_FLOOR
 
-/* squares of squares stay finite up to there */
+/* Limit of m up to which fourth powers stay finite */
 #define RB_NEAR_M_MOST_F 0x1p20f
 
 /*
- * Are two faces of an even frame, with unit normals, within a distance?  0, RB_WITHIN_OF,
- * RB_UNSURE; and never more than what rb_pair_within says: that they are near is not enough, where it
- * is not known whether they meet.
+ * Tests whether two faces of an even frame, with unit normals, are within a distance. Returns 0,
+ * RB_WITHIN_OF or RB_UNSURE, consistent with rb_pair_within: a proof that they are near is not
+ * sufficient if it is unknown whether they meet.
  */
 RB_HD int
 rb_faces_f_within(const rb_face_f *red, const rb_face_f *blue, const rb_reach_f *reach)

@@ -1,51 +1,55 @@
 /*
  * rb_near.h
- *	  Are two triangles within a distance D of each other?  A pair without a branch, so that
- *	  many go through at once, a lane each.
+ *	  Tests whether two triangles are within a distance D of each other, without branches, so that
+ *	  many pairs are processed at once, one per SIMD lane.
  *
- * Included by who has lanes: floats of a device (rb_float.h), vectors of doubles
- * (rb_kernel_body.h).  The idea is that of rb_distance.h: whatever points of both were
- * found, what is between them bounds the distance from above, and a slab across that bounds
- * it from below.  Here all is found that could be nearest, without a look at what the last
- * one said; nothing depends on how near it really is.
+ * Included by code that provides the lanes: floats of a device (rb_float.h), vectors of doubles
+ * (rb_kernel_body.h). The method is that of rb_distance.h: for any points found on both triangles,
+ * the vector between them bounds the distance from above, and the slab normal to it bounds the
+ * distance from below. Here all candidates for the nearest points are computed, independently of
+ * each other; the bounds are valid however close the candidates are to the true nearest points.
  *
  *		two edges		fractions s, t of both, after C. Ericson, Real-Time Collision
- *						Detection, 2004; those of parallel edges are any numbers
- *		corner, face	fractions s, t of two of the face's edges, cut so that s, t >= 0 and
- *						s + t <= 1; far from the face's inside the point is not the nearest
- *						one, but a point of the face
+ *						Detection, 2004; arbitrary for parallel edges
+ *		vertex, face	fractions s, t of two of the face's edges, clamped so that s, t >= 0
+ *						and s + t <= 1; far from the face's interior the point is not the
+ *						nearest one, but still a point of the face
  *
- * The nearest points of two triangles that do not meet are of one of these two sorts.  Of
- * the second, the slab across is that of the face's plane: whoever asks has looked at both
- * planes before, so only that of the nearest edges is tried here.
+ * The nearest points of two disjoint triangles are of one of these two types. For the second type,
+ * the slab is that of the face's plane: the caller has tested both planes before, so only the slab
+ * of the nearest edges is tested here.
  *
- * Bounds.  e is half an ulp of 1.  P is a corner, exact; p what is stored, |p - P| <= 1.001 e M on
- * each axis; M >= |p| for all corners.  Every fraction counts as what it was rounded to.
+ * Bounds. e is half an ulp of 1. P is a vertex, exact; p the stored value, |p - P| <= 1.001 e M on
+ * each axis; M >= |p| for all vertices. The rounded value of a fraction is taken as its exact
+ * value.
  *
- * From above: edges and differences of corners are below 2 M and off by 4.01 e M.  A point of
- * an edge or face minus another one, r + s u - t v, is off by three times that, 8 e M for its
- * four roundings, none of whose results is above 2 M but for a factor near 1; and 2 e M where s + t
- * exceeds 1, which it may by e, from the rounding of 1 - s.  That is 22.1 e M on each axis, 39 e M
- * in all.  A computed square is off by a factor of 1 + 3.01 e.  So with
+ * From above: edges and differences of vertices are below 2 M and off by 4.01 e M. The difference
+ * of two points on an edge or face, r + s u - t v, is off by three times that; by 8 e M for its
+ * four roundings, whose results are at most 2 M up to a factor near 1; and by 2 e M where s + t
+ * exceeds 1, which is possible by e from the rounding of 1 - s. That is 22.1 e M on each axis, 39 e
+ * M in all. A computed square is off by a factor of 1 + 3.01 e. So with
  *
  *		most = (D - 64 e M) (1 - 16 e)
  *
- * square < most^2 proves that the distance is at most D: of the 16 e, 5 are spent on roundings.
+ * square < most^2 proves that the distance is at most D; 5 of the 16 e account for roundings.
  *
- * From below: for any vector g = (x, y, z), g . p is off from g . P by 1.001 e |g|1 M and 3.01 e |g|1 M
- * for its roundings; the difference of two of these by twice that, and 2.01 e |g|1 M from its own.  So
+ * From below: for any vector g = (x, y, z), g . p differs from g . P by 1.001 e |g|1 M and by 3.01
+ * e |g|1 M for its roundings; the difference of two such values by twice that, and by 2.01 e |g|1 M
+ * from its own rounding. So
  *
  *		rest = min g . a - max g . b - 12 e |g|1 M > 0	and
  *		rest^2 > D^2 (1 + 32 e) square + FLOOR
  *
- * prove that it is more than D: of the 32 e, 8 are spent.  The comparisons with a floor keep what
- * underflows away from the bounds.  M infinite: nothing is proved; nor by a number that is none.
+ * prove that the distance is more than D; 8 of the 32 e account for roundings. The comparisons with
+ * a floor keep underflow away from the bounds. If M is infinite or a value is NaN, nothing is
+ * proved.
  *
- * To be defined: RB_NEAR_NAME, RB_NEAR_FUNCTION (storage), RB_NEAR_REAL, RB_NEAR_MASK (a
- * bit of each lane), RB_NEAR_GREATER(x, y) such bits, RB_NEAR_ALL(x) a constant in all lanes, RB_NEAR_MIN, RB_NEAR_MAX (of x and a number:
- * the number, where x is none), RB_NEAR_LESS(x, y, a, b) x < y ? a : b, RB_NEAR_ABS, RB_NEAR_OVER(x) about 1 / x,
- * RB_NEAR_FMA(a, b, c) a * b + c, rounded once or twice, RB_NEAR_EPS, RB_NEAR_SQUARE_LEAST,
- * RB_NEAR_MOST_LEAST, RB_NEAR_FLOOR.
+ * The including file defines RB_NEAR_NAME, RB_NEAR_FUNCTION (storage class), RB_NEAR_REAL,
+ * RB_NEAR_MASK (one bit per lane), RB_NEAR_GREATER(x, y) (such a mask), RB_NEAR_ALL(x) (a constant
+ * in all lanes), RB_NEAR_MIN and RB_NEAR_MAX (of x and a number: the number if x is NaN),
+ * RB_NEAR_LESS(x, y, a, b) (x < y ? a : b), RB_NEAR_ABS, RB_NEAR_OVER(x) (about 1 / x),
+ * RB_NEAR_FMA(a, b, c) (a * b + c, rounded once or twice), RB_NEAR_EPS, RB_NEAR_SQUARE_LEAST,
+ * RB_NEAR_MOST_LEAST and RB_NEAR_FLOOR.
  */
 #ifdef __CUDA_ARCH__
 #define RB_NEAR_UNROLL _Pragma("unroll")
@@ -53,14 +57,17 @@
 #define RB_NEAR_UNROLL
 #endif
 
-/* a vector from and to corners; u . v */
+/* The vector between two points, and the product u . v */
 #define RB_NEAR_BETWEEN(w, to, from) \
 	((w)[0] = (to)[0] - (from)[0], (w)[1] = (to)[1] - (from)[1], (w)[2] = (to)[2] - (from)[2])
 #define RB_NEAR_DOT(u, v) RB_NEAR_FMA((u)[2], (v)[2], RB_NEAR_FMA((u)[1], (v)[1], (u)[0] * (v)[0]))
-/* into [0, 1], whatever it is */
+/* Clamps to [0, 1], NaN included. */
 #define RB_NEAR_CUT(x) RB_NEAR_MIN(RB_NEAR_MAX(x, RB_NEAR_ALL(0)), RB_NEAR_ALL(1))
 
-/* the square of what is between a corner of `of` and its point of a face, where that is less */
+/*
+ * Lowers *least to the smallest squared distance between a vertex of `of` and its clamped
+ * projection on the face.
+ */
 RB_NEAR_FUNCTION void
 RB_NEAR_FACE(const RB_NEAR_REAL *face, const RB_NEAR_REAL *of, RB_NEAR_REAL *least)
 {
@@ -92,8 +99,8 @@ RB_NEAR_FACE(const RB_NEAR_REAL *face, const RB_NEAR_REAL *of, RB_NEAR_REAL *lea
 }
 
 /*
- * red and blue: three corners each, one after the other; size: M; distance: D, or less;
- * beyond: D^2 (1 + 32 e), or more.  At most one of *no and *yes is true.
+ * Tests red and blue, three consecutive vertices each. size: M; distance: D or less; beyond: D^2 (1
+ * + 32 e) or more. At most one of *no and *yes is true in a lane.
  */
 RB_NEAR_FUNCTION void
 RB_NEAR_NAME(const RB_NEAR_REAL *red, const RB_NEAR_REAL *blue, const RB_NEAR_REAL *size,

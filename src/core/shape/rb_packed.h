@@ -1,23 +1,22 @@
 /*
  * rb_packed.h
- *	  The box of an object in a cell: its upper and its lower corner, a word each.
+ *	  Packs the box of an object in a cell into two words: its upper and its lower corner.
  *
- * A coordinate becomes a whole number of a few bits: where it lies in the cell's frame
- * (rb_float.h), in 512 or 1024 steps, clamped to the first and the last one.  The numbers of
- * three axes are fields of a word, and above each field there is a bit, the guard, set in the
- * word of the upper corner.  One subtraction then compares three axes: what is borrowed
- * on an axis takes its own guard away and nobody else's.  Two subtractions, an `and`, and
- * two boxes are apart or not.
+ * A coordinate is quantized to a few bits: its position in the cell's frame (rb_float.h) in 512 or
+ * 1024 steps, clamped to the first and the last step. The values of the three axes are fields of a
+ * word, and above each field is a guard bit, which is set in the word of the upper corner. One
+ * subtraction then compares three axes: a borrow on an axis clears only the guard of that axis. Two
+ * subtractions and one AND decide whether two boxes are apart.
  *
  *		bits 0 to 8		x, then its guard
  *		bits 10 to 19	y, then its guard
  *		bits 21 to 30	z, then its guard
  *
- * Never wrong: the map from doubles to numbers is monotone, rounding included, so numbers
- * that differ come from coordinates that differ in the same way.  So boxes that are apart
- * in numbers are apart, and those of which each upper end is above the other's lower end
- * overlap.  Equal numbers decide nothing.  Nothing is rounded outward: that would
- * leave more undecided, and not one pair less to look at.
+ * The result is never wrong: the map from doubles to steps is monotone, including rounding, so
+ * steps that differ come from coordinates that differ in the same direction. Boxes that are apart
+ * in steps are therefore apart, and boxes whose upper ends are all above the other's lower ends
+ * overlap. Equal steps decide nothing. Nothing is rounded outward: that would leave more pairs
+ * undecided without rejecting any.
  */
 #ifndef RB_PACKED_H
 #define RB_PACKED_H
@@ -29,15 +28,18 @@
 #define RB_PACKED_Y_AT (RB_PACKED_X_BITS + 1)
 #define RB_PACKED_Z_AT (RB_PACKED_Y_AT + RB_PACKED_YZ_BITS + 1)
 
-/* of the upper corner */
+/* Guard bits of the upper corner */
 #define RB_PACKED_GUARDS                                                   \
 	(1u << RB_PACKED_X_BITS | 1u << (RB_PACKED_Y_AT + RB_PACKED_YZ_BITS) | \
 	 1u << (RB_PACKED_Z_AT + RB_PACKED_YZ_BITS))
 
-/* a step of each axis; of kinds without z, where all boxes are equal there, of two */
+/*
+ * One step on each axis; for kinds without z, where all boxes are equal on the z axis, only on x
+ * and y
+ */
 #define RB_PACKED_STEPS(flat) (1u | 1u << RB_PACKED_Y_AT | ((flat) ? 0 : 1u << RB_PACKED_Z_AT))
 
-/* a coordinate of the frame, which reaches from -1 to 1 in the cell, in `bits` bits */
+/* Quantizes a frame coordinate, which is from -1 to 1 within the cell, to `bits` bits. */
 RB_HD uint32_t
 rb_packed_number(float x, int bits)
 {
@@ -46,7 +48,7 @@ rb_packed_number(float x, int bits)
 	return (uint32_t) (int32_t) fminf(fmaxf(fmaf(x, half, half), 0), 2 * half - 1);
 }
 
-/* a corner without guards */
+/* Packs a corner, without guards. */
 RB_HD uint32_t
 rb_packed_corner(const rb_frame *frame, const double c[3])
 {
@@ -56,8 +58,8 @@ rb_packed_corner(const rb_frame *frame, const double c[3])
 }
 
 /*
- * Not 0: the two are apart, for some guard is gone.  Red's corners may have been moved towards
- * each other by a step: then those are apart, too, of which a comparison is equal.
+ * Returns nonzero if the two boxes are apart, which clears a guard. If red's corners were moved
+ * toward each other by one step before, boxes with equal steps on an axis count as apart, too.
  */
 RB_HD uint32_t
 rb_packed_apart(uint32_t red_hi, uint32_t red_lo, uint32_t blue_hi, uint32_t blue_lo)

@@ -1,10 +1,10 @@
 /*
  * rb_pair.h
- *	  The exact question for a pair of objects whose boxes overlap, by predicate and kinds.
+ *	  Decides a pair of objects whose boxes overlap exactly, for each predicate and pair of kinds.
  *
- * A leaf answers 0, RB_YES with what it tells besides, or RB_UNSURE, the last only where
- * the arithmetic of its environment does not suffice (rb_orient.h).  Which leaf it is stands in the list of
- * rb_kinds.h; here each is brought to one form.
+ * A leaf function returns 0, RB_YES with its payload, or RB_UNSURE; the last only if the arithmetic
+ * allowed by its environment does not suffice (rb_orient.h). The list in rb_kinds.h names the leaf
+ * of each combination; this file gives all of them the same signature.
  */
 #ifndef RB_PAIR_H
 #define RB_PAIR_H
@@ -43,7 +43,7 @@ rb_leaf_segments2(rb_exact_env *env, const double *red, const double *blue)
 	return rb_segments_meet2(env, red, red + 2, blue, blue + 2);
 }
 
-/* that they overlap is known */
+/* Returns 1, since the boxes are known to overlap. */
 RB_HD int
 rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 {
@@ -52,8 +52,8 @@ rb_leaf_boxes(rb_exact_env *env, const double *red, const double *blue)
 }
 
 /*
- * Those below are called: copied into a kernel beside the question whether two objects meet,
- * they would take registers from it.
+ * The following leaves are not inlined: inlined into a kernel that also contains the intersection
+ * test, they would take registers from it.
  */
 RB_HD_CALL int
 rb_leaf_triangles_contact(rb_exact_env *env, const double *red, const double *blue)
@@ -111,7 +111,7 @@ rb_pair_hulls(rb_hulls *h, rb_kind red_kind, rb_kind blue_kind, const double *re
 	}
 }
 
-/* do two objects that have distances meet?  1, 0, RB_UNSURE */
+/* Tests whether two objects of kinds that support distances meet. Returns 1, 0 or RB_UNSURE. */
 RB_HD int
 rb_pair_meets(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 			  const double *blue)
@@ -131,7 +131,7 @@ rb_pair_meets(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const doub
 	return rb_leaf_triangles(env, red, blue);
 }
 
-/* most pairs of near things meet, so that is asked first */
+/* Decides RB_WITHIN. Tests for intersection first, because most close pairs meet. */
 RB_HD_CALL int
 rb_pair_within(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 			   const double *blue)
@@ -175,7 +175,10 @@ rb_leaf_within_segments2(rb_exact_env *env, const double *red, const double *blu
 	return rb_pair_within(env, RB_SEGMENT2, RB_SEGMENT2, red, blue);
 }
 
-/* the double nearest to the distance of two objects that do not meet; RB_YES or RB_UNSURE */
+/*
+ * Sets *distance to the double nearest to the distance of two disjoint objects. Returns RB_YES or
+ * RB_UNSURE.
+ */
 RB_HD_CALL int
 rb_pair_apart(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 			  const double *blue, double *distance)
@@ -186,7 +189,10 @@ rb_pair_apart(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const doub
 	return rb_hulls_distance(env, &h, distance);
 }
 
-/* the same of any two objects: 0 only where they meet */
+/*
+ * Sets *distance to the double nearest to the distance of two objects; 0 only if they meet. Returns
+ * RB_YES or RB_UNSURE.
+ */
 RB_HD int
 rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *red,
 				 const double *blue, double *distance)
@@ -199,7 +205,9 @@ rb_pair_distance(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const d
 	return rb_pair_apart(env, red_kind, blue_kind, red, blue, distance);
 }
 
-/* sign of the distance of the first red and blue minus that of the second two; RB_UNSURE */
+/*
+ * Returns the sign of the distance of the first pair minus that of the second pair, or RB_UNSURE.
+ */
 RB_HD int
 rb_pair_order(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const double *first_red,
 			  const double *first_blue, const double *second_red, const double *second_blue)
@@ -219,7 +227,7 @@ rb_pair_order(rb_exact_env *env, rb_kind red_kind, rb_kind blue_kind, const doub
 
 #ifndef __CUDACC__
 
-/* the same on the host, where nothing is unsure */
+/* Compute and compare distances on the host, where every result is decided. */
 static inline double
 rb_distance(rb_kind red_kind, rb_kind blue_kind, const double *red, const double *blue)
 {
@@ -241,16 +249,19 @@ rb_distance_compare(rb_kind red_kind, rb_kind blue_kind, const double *first_red
 
 #endif
 
-/* ---- all leaves ---- */
+/* ---- dispatch of all leaves ---- */
 
-/* red is the ray: from the point to a point straight above, at least as high as the triangle */
+/*
+ * Decides RB_UNDER. red is the ray: from the point to a point straight above, at least as high as
+ * the triangle.
+ */
 RB_HD int
 rb_leaf_under(rb_exact_env *env, const double *red, const double *blue)
 {
 	return rb_point_under(env, red, blue);
 }
 
-/* one after the other: from a switch nvcc makes slower code */
+/* A sequence of if statements, because nvcc compiles a switch to slower code */
 #define RB_LEAF_TRY(p, r, b, leaf)                               \
 	if (predicate == (p) && red_kind == (r) && blue_kind == (b)) \
 		return leaf(env, red, blue);
@@ -259,14 +270,14 @@ rb_pair_decide(rb_exact_env *env, rb_predicate predicate, rb_kind red_kind, rb_k
 			   const double *red, const double *blue)
 {
 	RB_LEAF_LIST(RB_LEAF_TRY)
-	return RB_UNSURE; /* no such join is ever opened */
+	return RB_UNSURE; /* unreachable: such joins are rejected */
 }
 #undef RB_LEAF_TRY
 
 /*
- * The same for two triangles of which the vector stages have proved some signs (rb_faces_decide);
- * those are as rb_triangle_triangle has them.  For RB_SELF_INTERSECT they have found the common
- * corners, too.
+ * Decides a pair of triangles for which the vector stages have proved some signs (rb_faces_decide),
+ * passed as for rb_triangle_triangle. For RB_SELF_INTERSECT the vector stages have also found the
+ * common vertices.
  */
 static inline int
 rb_faces_pair(rb_exact_env *env, rb_predicate predicate, const double *red, const double *blue,

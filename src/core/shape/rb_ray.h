@@ -1,30 +1,30 @@
 /*
  * rb_ray.h
- *	  Is a point below a triangle, or on it?  For the parity that tells inside from outside.
+ *	  Tests whether a point is below a triangle or on it, for the ray crossing parity that
+ *	  distinguishes inside from outside.
  *
- * A ray from the point straight up crosses the boundary of a body an odd number of
- * times when the point is inside.  In city models and grids rays run through edges
- * and corners, along walls, and start on faces.  So it is not the point p that sends the
- * ray but
+ * A ray from the point straight up crosses the boundary of a solid an odd number of times if the
+ * point is inside. In city models and grids, rays run through edges and vertices, along walls, and
+ * start on faces. The ray therefore starts not at the point p but at
  *
- *		p' = p + v,		v = (e, e^2, e^3),		e infinitely small, positive,
+ *		p' = p + v,		v = (e, e^2, e^3),		e infinitesimal, positive,
  *
- * which lies on no triangle, and whose ray meets no edge (H. Edelsbrunner, E. Muecke:
- * Simulation of Simplicity, 1990; here only one point moves, the triangles stay).
- * Where p is on no triangle, p' is on the same side of the body as p.
+ * which lies on no triangle and whose ray meets no edge (H. Edelsbrunner, E. Muecke: Simulation of
+ * Simplicity, 1990; here only one point is perturbed, the triangles are not). If p is on no
+ * triangle, p' is on the same side of the solid's boundary as p.
  *
- * Seen from above, p' against an edge ab has the sign of
+ * Seen from above, the orientation of p' relative to an edge ab is the sign of
  *
  *		orient2d(a, b, p) - (b.y - a.y) e + (b.x - a.x) e^2,
  *
- * that is, of the first of the three which is not zero.  The two triangles of an edge
- * see opposite signs, whichever way they run.  The three orientations of p add up to
- * twice the triangle's area: they tell which way it turns, and when all are zero it
- * is seen from the side and no ray crosses it.  Against the plane with the normal n,
+ * that is, of the first of the three terms that is not zero. The two triangles of an edge get
+ * opposite signs, whichever direction they traverse it. The three orientations of p add up to twice
+ * the triangle's area: they give its orientation, and if all are zero, the triangle is vertical and
+ * no ray crosses it. Relative to the plane with the normal n,
  *
  *		n . (p' - a) = n . (p - a) + n.x e + n.y e^2 + n.z e^3,
  *
- * and the components of n are orient2d of the corners without one axis.
+ * and the components of n are orient2d of the vertices without one axis.
  */
 #ifndef RB_RAY_H
 #define RB_RAY_H
@@ -32,8 +32,8 @@
 #include "core/shape/rb_triangle.h"
 
 /*
- * Sign of a component of the triangle's normal (b - a) x (c - a): of the corners without that
- * axis.
+ * Returns the sign of a component of the triangle's normal (b - a) x (c - a), which is the
+ * orientation of the vertices without that axis.
  */
 RB_HD int
 rb_normal_sign(rb_exact_env *env, const double *t, int axis)
@@ -43,7 +43,10 @@ rb_normal_sign(rb_exact_env *env, const double *t, int axis)
 	return rb_orient2d_at(env, t[u], t[v], t[3 + u], t[3 + v], t[6 + u], t[6 + v]);
 }
 
-/* on which side of the triangle's plane v is: the first component of the normal that is not zero */
+/*
+ * Returns the side of the triangle's plane that v points to: the sign of the first nonzero
+ * component of the normal.
+ */
 RB_HD int
 rb_normal_tie(rb_exact_env *env, const double *t)
 {
@@ -54,7 +57,9 @@ rb_normal_tie(rb_exact_env *env, const double *t)
 	return s;
 }
 
-/* and of an edge ab that is seen from above; 0 where a and b are one */
+/*
+ * Returns the tie-breaking sign for an edge ab seen from above, or 0 if a and b have equal x and y.
+ */
 RB_HD int
 rb_edge_tie(const double *a, const double *b)
 {
@@ -63,7 +68,10 @@ rb_edge_tie(const double *a, const double *b)
 	return (b[0] > a[0]) - (b[0] < a[0]);
 }
 
-/* p, seen from above on a triangle that is seen from the side: is it on it?  0, 1, RB_UNSURE */
+/*
+ * Tests whether p lies on a vertical triangle, given that it does so seen from above. Returns 0, 1
+ * or RB_UNSURE.
+ */
 RB_HD_CALL int
 rb_upright_holds(rb_exact_env *env, const double *t, const double *p)
 {
@@ -90,8 +98,8 @@ rb_upright_holds(rb_exact_env *env, const double *t, const double *p)
 }
 
 /*
- * RB_UNDER: below, that the ray from p' crosses the triangle; on, that p is on it, closed,
- * whatever its shape.  The box of the triangle meets the closed ray.
+ * Decides RB_UNDER: `below` if the ray from p' crosses the triangle, `on` if p lies on the closed
+ * triangle, whatever its shape. The box of the triangle must meet the closed ray.
  */
 RB_HD int
 rb_point_under(rb_exact_env *env, const double *p, const double *t)

@@ -1,20 +1,19 @@
 /*
  * rb_segment.h
- *	  Closed segments against closed segments, in the plane and in space, and the
- *	  projection of a plane of space onto two axes.  Signs alone, as in
- *	  rb_triangle.h.
+ *	  Tests closed segments for intersection, in the plane and in space, and projects a plane in
+ *	  space onto two axes. Uses only signs, as rb_triangle.h does.
  *
- *	  In the plane two segments meet when neither has both ends strictly on one
- *	  side of the other's line; when all four signs are zero they lie on one line,
- *	  and there boxes tell.  A segment without length is a point and needs no
- *	  case of its own: its own two signs are zero, the other two are equal.
+ * In the plane two segments meet if neither has both ends strictly on one side of the other's line.
+ * If all four signs are zero, the segments are collinear, and their boxes decide. A segment of zero
+ * length is a point and needs no case of its own: the signs against its own line are zero, and the
+ * other two are equal.
  */
 #ifndef RB_SEGMENT_H
 #define RB_SEGMENT_H
 
 #include "core/exact/rb_orient.h"
 
-/* closed boxes of n and m points meet on the first `dims` axes? */
+/* Returns true if the closed boxes of n and m points meet on the first `dims` axes. */
 RB_HD bool
 rb_point_boxes_meet(const double *p, int n, const double *q, int m, int dims)
 {
@@ -44,7 +43,7 @@ rb_orient2d_points(rb_exact_env *env, const double *a, const double *b, const do
 	return rb_orient2d_at(env, a[0], a[1], b[0], b[1], c[0], c[1]);
 }
 
-/* closed segments pq and st in the plane; each may be a point */
+/* Tests the closed segments pq and st in the plane; each may be a point. */
 RB_HD int
 rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const double *s,
 				  const double *t)
@@ -53,7 +52,7 @@ rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const dou
 	bool tp = (t[0] == p[0]) & (t[1] == p[1]), tq = (t[0] == q[0]) & (t[1] == q[1]);
 	int os, ot, op, oq;
 
-	/* pieces of one line follow each other: most pairs that meet share an end */
+	/* The segments of a polyline follow each other, so most pairs that meet share an end. */
 	if (sp | sq | tp | tq)
 		return 1;
 	os = rb_orient2d_points(env, p, q, s);
@@ -78,7 +77,7 @@ rb_segments_meet2(rb_exact_env *env, const double *p, const double *q, const dou
 	return 1;
 }
 
-/* n points of space without their coordinate `axis` */
+/* Projects n points in space by dropping the coordinate `axis`. */
 RB_HD void
 rb_project(const double *p, int n, int axis, double *out)
 {
@@ -92,9 +91,9 @@ rb_project(const double *p, int n, int axis, double *out)
 }
 
 /*
- * The axis along which the plane of a, b, c projects one-to-one, or -1 when the
- * three points are collinear, or -2 for unsure.  The axis that the rounded
- * normal likes best is asked first; any axis with a sign not 0 is right.
+ * Returns an axis along which the plane of a, b, c projects one-to-one, -1 if the points are
+ * collinear, or -2 if unsure. Tries the axis of the largest component of the rounded normal first;
+ * any axis with a nonzero sign is correct.
  */
 RB_HD int
 rb_projection_axis(rb_exact_env *env, const double *a, const double *b, const double *c)
@@ -129,7 +128,7 @@ rb_projection_axis(rb_exact_env *env, const double *a, const double *b, const do
 	return -1;
 }
 
-/* two closed segments of space, each may be a point */
+/* Tests two closed segments in space; each may be a point. */
 RB_HD_CALL int
 rb_segments_meet3(rb_exact_env *env, const double *pq, const double *st)
 {
@@ -155,7 +154,7 @@ rb_segments_meet3(rb_exact_env *env, const double *pq, const double *st)
 		rb_project(st, 2, axis, s);
 		return rb_segments_meet2(env, p, p + 2, s, s + 2);
 	}
-	return 1; /* all on one line, and the boxes meet */
+	return 1; /* all collinear, and the boxes meet */
 }
 
 #endif /* RB_SEGMENT_H */

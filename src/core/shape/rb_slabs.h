@@ -1,32 +1,32 @@
 /*
  * rb_slabs.h
- *	  The extents of a triangle along seven directions, in two words each way.
+ *	  Computes the k-DOP of a triangle, its extents along seven directions, packed into two words
+ *	  for each end.
  *
- * Two triangles of a volume whose boxes overlap are apart more often than not, and
- * half of these can be told by four directions more: along the diagonals of the
- * cell.  (Convex hulls with fixed directions, k-DOPs: J. Klosowski, M. Held,
- * J. Mitchell, H. Sowizral, K. Zikan: Efficient Collision Detection Using Bounding
- * Volume Hierarchies of k-DOPs, 1998.)
+ * Two triangles of a volume mesh whose boxes overlap are apart more often than not, and half of
+ * these pairs can be rejected by four more directions: the diagonals of the cell. (Convex hulls
+ * with fixed directions, k-DOPs: J. Klosowski, M. Held, J. Mitchell, H. Sowizral, K. Zikan:
+ * Efficient Collision Detection Using Bounding Volume Hierarchies of k-DOPs, 1998.)
  *
- * An extent is two whole numbers of a few bits, the levels between which it lies in
- * the cell's frame (rb_float.h); what is beyond the cell's surroundings is clamped.
- * The numbers of a triangle are fields of a word, and above each field there is a
- * bit, the guard, set in the word of the upper ends.  Where those of the one less the
- * lower ends of the other leave all guards, no upper end is below a lower one: two
- * subtractions compare three or four directions at once, both ways.
+ * An extent is two small integers, the levels between which it lies in the cell's frame
+ * (rb_float.h); values far outside the cell are clamped. The levels of a triangle are fields of a
+ * word, and above each field is a guard bit, which is set in the word of the upper ends. If
+ * subtracting the lower ends of one triangle from the upper ends of the other leaves all guards
+ * set, no upper end is below a lower end: two subtractions compare three or four directions at
+ * once, both ways.
  *
  *		word 0		x, y, z: 9 bits and a guard each
  *		word 1		x + y + z, x + y - z, x - y + z, -x + y + z: 7 bits and a guard each
  *
- * Never wrong: a common point of two triangles lies, along each direction, between
- * the exact ends of both.  The map from there to levels is monotone, and the numbers are
- * rounded outward by more than all errors before: of a coordinate in the frame at
- * most 1.001 e m (e = 2^-24, m the largest magnitude of the triangle's floats), of a sum of
- * three 9 e m in all, which is less than 2^-15 m levels; and the arithmetic of the
- * levels, below 2^-13 of one where it is not clamped.
+ * The test never rejects a pair that meets: along each direction, a common point of two triangles
+ * lies between the exact ends of both. The map to levels is monotone, and the levels are rounded
+ * outward by more than all preceding errors: of a coordinate in the frame at most 1.001 e m (e =
+ * 2^-24, m the largest magnitude of the triangle's floats), of a sum of three 9 e m in all, which
+ * is less than 2^-15 m levels; and of the arithmetic of levels, less than 2^-13 of a level if not
+ * clamped.
  *
- * For distances both triangles' extents are padded by half of theirs, times the length
- * of the direction.
+ * For distances, the extents of both triangles are padded by half the distance times the length of
+ * the direction.
  */
 #ifndef RB_SLABS_H
 #define RB_SLABS_H
@@ -36,17 +36,20 @@
 typedef struct rb_slabs
 {
 	uint32_t lo[2];
-	uint32_t hi[2]; /* with guards */
+	uint32_t hi[2]; /* with guard bits */
 } rb_slabs;
 
 #define RB_SLABS_GUARDS_0 0x20080200u
 #define RB_SLABS_GUARDS_1 0x80808080u
 
-/* levels to a unit of the frame, in which the cell is one to two units wide, and a diagonal three times that */
+/*
+ * Levels per unit of the frame, in which the cell is one to two units wide and a diagonal three
+ * times that
+ */
 #define RB_SLABS_AXIS 256.0f
 #define RB_SLABS_DIAGONAL 32.0f
 
-/* the field of an extent; least and most in units of the frame */
+/* Writes the fields of an extent; least and most are in units of the frame. */
 RB_HD void
 rb_slab_put(rb_slabs *s, int word, int shift, float scale, float last, float least, float most,
 			float more)
@@ -59,7 +62,9 @@ rb_slab_put(rb_slabs *s, int word, int shift, float scale, float last, float lea
 	s->hi[word] |= (uint32_t) (int32_t) hi << shift;
 }
 
-/* half: of the distance that the two may be apart; 0: they are to meet */
+/*
+ * Computes the k-DOP of a face. half is half of the distance of the predicate, 0 for intersection.
+ */
 RB_HD void
 rb_slabs_init(rb_slabs *s, const rb_face_f *f, float half)
 {
@@ -81,7 +86,7 @@ rb_slabs_init(rb_slabs *s, const rb_face_f *f, float half)
 					error + half * (RB_SLABS_AXIS * 1.001f));
 	for (int d = 0; d < 4; d++)
 	{
-		/* the axis with a minus; none: 3 */
+		/* axis with a minus sign, or 3 if none */
 		const int minus = d == 0 ? 3 : 3 - d;
 		float v[3];
 
@@ -94,7 +99,7 @@ rb_slabs_init(rb_slabs *s, const rb_face_f *f, float half)
 	}
 }
 
-/* do the extents of both overlap along all directions? */
+/* Returns true if the extents overlap along all directions. */
 RB_HD bool
 rb_slabs_overlap(uint32_t red_lo0, uint32_t red_hi0, uint32_t red_lo1, uint32_t red_hi1,
 				 uint32_t blue_lo0, uint32_t blue_hi0, uint32_t blue_lo1, uint32_t blue_hi1)

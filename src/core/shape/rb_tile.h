@@ -1,13 +1,14 @@
 /*
  * rb_tile.h
- *	  A tile of space: which rows it has use for, and which pairs are its own.
+ *	  Assigns pairs of rows to tiles of space by the reference point method, and selects the rows
+ *	  that a tile needs.
  *
- * The reference point of a pair of rows is, along each axis, the larger of the low ends of their two
- * boxes; a row's box is that of all its parts.  Tiles are half open, so where they fill space without an
- * overlap each pair is of one of them (Dittrich, Seeger: see rb_grid.h).
+ * The reference point of a pair of rows is, along each axis, the larger of the low ends of their
+ * two boxes; a row's box is that of all its parts. Tiles are half-open, so if they fill space
+ * without overlap, each pair belongs to exactly one of them (Dittrich, Seeger: see rb_grid.h).
  *
- * A row is of use if it begins below the tile's high ends, and if another one that begins above the
- * low ends may be near enough: the boxes of a pair overlap, or are at most the distance apart
+ * A tile needs a row if the row begins below the tile's high ends and a row that begins above the
+ * low ends may be close enough: the boxes of a pair overlap, or are at most the distance apart
  * along each axis.
  */
 #ifndef RB_TILE_H
@@ -15,7 +16,10 @@
 
 #include "core/shape/rb_box.h"
 
-/* a box's high end, moved up by a distance, rounded up: along an axis nothing is farther from the box */
+/*
+ * Returns a box's high end plus a distance, rounded up, so that nothing within the distance lies
+ * beyond it on that axis.
+ */
 RB_HD double
 rb_reach_up(double high, double distance)
 {
@@ -26,7 +30,10 @@ rb_reach_up(double high, double distance)
 	return to[0];
 }
 
-/* has a tile use for a row with that box?  reach: the high end of it, moved up by the distance of a pair */
+/*
+ * Returns true if a tile needs a row with that box. reach is the high end of the box plus the
+ * distance of a pair.
+ */
 RB_HD bool
 rb_tile_meets(int dims, const double *low, const double *reach, const double *tile_low,
 			  const double *tile_high)
@@ -38,7 +45,7 @@ rb_tile_meets(int dims, const double *low, const double *reach, const double *ti
 	return meets;
 }
 
-/* is a pair of two rows whose boxes begin there the tile's? */
+/* Returns true if the tile owns the pair of two rows whose boxes have these low ends. */
 RB_HD bool
 rb_tile_owns(int dims, const rb_ends *tile, const double *red, const double *blue)
 {
@@ -54,9 +61,10 @@ rb_tile_owns(int dims, const rb_ends *tile, const double *red, const double *blu
 }
 
 /*
- * Where a grid need look for the pairs of parts of the job's share and tile, if it has any: (lo, hi), where both sides
- * are, becomes smaller.  Where the padded boxes of two parts begin to overlap is above where their rows' do,
- * and there if each row has one part.  What is left out there is in no pair of the tile; what is not may be.
+ * Shrinks (lo, hi), the region where both sides are, to where a grid must search for the pairs of
+ * parts of the job's partition and tile, if any. The padded boxes of two parts begin to overlap at
+ * or above the point where their rows' boxes do, and exactly there if each row has one part. No
+ * pair outside the region belongs to the tile; pairs inside may not belong to it either.
  */
 RB_HD void
 rb_tile_clip(const rb_job *job, double lo[3], double hi[3])
@@ -87,10 +95,11 @@ rb_tile_clip(const rb_job *job, double lo[3], double hi[3])
 }
 
 /*
- * A share is a tile for pairs of parts: theirs is the reference point of the two padded boxes.  Is a part with that box
- * in any of the share's pairs?  Then *starts has the axes on which it begins within the share, as a grid has bits
- * for its cells (rb_grid.h).  By the same rule a pair lies in the share if on each axis one of the two
- * begins there: both begin below the high end, so the larger low end does, and it is not below the low end.
+ * Returns true if a part with that box can be in a pair of the partition. A partition is a tile for
+ * pairs of parts, with the reference point of their padded boxes. Sets *starts to the axes on which
+ * the box begins within the partition, with the bits that a grid uses for its cells (rb_grid.h). By
+ * the same rule a pair belongs to the partition if on each axis one of the two boxes begins there:
+ * both begin below the high end, so the larger low end does, and it is not below the low end.
  */
 RB_HD bool
 rb_share_takes(const rb_ends *share, const double lo[3], const double hi[3], uint32_t *starts)

@@ -1,46 +1,46 @@
 /*
  * rb_triangle.h
- *	  Do two closed triangles share a point?  Decided by signs alone.
+ *	  Tests whether two closed triangles share a point, using only signs.
  *
- * After Guigue and Devillers, Fast and robust triangle-triangle overlap test
- * using orientation predicates, 2003: only signs of orient3d and orient2d on
- * input points are asked for, nothing is constructed, so exact signs give the
- * exact answer.  What is added here is every degenerate case in closed form.
+ * After Guigue and Devillers, Fast and robust triangle-triangle overlap test using orientation
+ * predicates, 2003: the test evaluates only signs of orient3d and orient2d on input points and
+ * constructs nothing, so exact signs give the exact result. All degenerate cases are added here in
+ * closed form.
  *
- *	0. A common corner: they meet.
- *	1. The corners of blue against the plane of red, and the reverse.  Three
- *	   equal signs that are not zero: disjoint.
- *	2. Both triples mixed.  Both triangles have an area, their planes meet in a
- *	   line L.  Name the corners so that p is alone on one (closed) side of the
- *	   other's plane, and turn the triangles so that that side is the positive
- *	   one.  Each triangle cuts L in an interval with one end on pq, one on pr;
- *	   two more orientations tell whether the intervals overlap.  Corners on
- *	   the plane need nothing else: the interval then ends in, or is, a corner.
+ *	0. A common vertex: they meet.
+ *	1. The vertices of blue against the plane of red, and vice versa. Three
+ *	   equal nonzero signs: disjoint.
+ *	2. Both triples mixed. Both triangles have an area, and their planes meet in a
+ *	   line L. Name the vertices so that p is alone on one (closed) side of the
+ *	   other's plane, and orient the triangles so that that side is the positive
+ *	   one. Each triangle intersects L in an interval with one end on pq, one on
+ *	   pr; two more orientations decide whether the intervals overlap. Vertices on
+ *	   the plane need no special case: the interval then ends in, or is, a vertex.
  *
  *		      p            L-----i=====k--j-----l-----
  *		     / \                 |_red_|  |
  *		----i---j---- L             |__blue__|
  *		   q     r
  *
- *	3. One triple all zero, the other mixed: the triangle whose corners are
- *	   mixed has no area (had it one, coplanarity would go both ways).  It is a
- *	   needle: a segment that pierces the other's plane in a point.
- *	4. Both all zero: coplanar, or without area.  Some projection along an axis
- *	   is one-to-one on the plane of an area; there the question is a 2D one.
+ *	3. One triple all zero, the other mixed: the triangle whose vertices are
+ *	   mixed has no area (otherwise coplanarity would be mutual). It is a
+ *	   segment that pierces the other's plane in a point.
+ *	4. Both all zero: coplanar, or without area. If one has an area, a projection
+ *	   along some axis is one-to-one on its plane and reduces the test to 2D.
  *	   Two triangles without area are segments: skew, coplanar or collinear.
  *
- * A sign may be RB_UNSURE when env->exact is false; then so is the answer.
+ * A sign may be RB_UNSURE if env->exact is false; then so is the result.
  */
 #ifndef RB_TRIANGLE_H
 #define RB_TRIANGLE_H
 
 #include "core/shape/rb_segment.h"
 
-/* the three signs of T's corners against a plane, as questions of the tree */
+/* Tests on the three signs of a triangle's vertices against a plane */
 #define RB_ALL_SAME(s) ((s)[0] == (s)[1] && (s)[1] == (s)[2])
 #define RB_ANY_UNSURE(s) ((s)[0] == RB_UNSURE || (s)[1] == RB_UNSURE || (s)[2] == RB_UNSURE)
 
-/* point x in the closed triangle t whose orientation is turn (not 0)? */
+/* Tests whether point x is in the closed triangle t, whose orientation is turn (not 0). */
 RB_HD int
 rb_triangle_holds2(rb_exact_env *env, const double *t, int turn, const double *x)
 {
@@ -57,8 +57,8 @@ rb_triangle_holds2(rb_exact_env *env, const double *t, int turn, const double *x
 }
 
 /*
- * Is there an edge of t (orientation turn, not 0) that has all of the other
- * triangle strictly on its outer side?
+ * Tests whether an edge of t, whose orientation is turn (not 0), has all of the other triangle
+ * strictly on its outer side.
  */
 RB_HD int
 rb_edge_separates2(rb_exact_env *env, const double *t, int turn, const double *other)
@@ -82,10 +82,9 @@ rb_edge_separates2(rb_exact_env *env, const double *t, int turn, const double *o
 }
 
 /*
- * Two closed triangles of the plane.  With an area on both sides, disjoint
- * convex sets are separated by the line of an edge.  A triangle without area is
- * its three edges, so then edges are tested against edges, and corners for
- * being inside the one that has an area.
+ * Tests two closed triangles in the plane. If both have an area, disjoint convex sets are separated
+ * by the line of an edge. A triangle without area is the union of its edges, so the edges are then
+ * tested against edges, and a vertex for containment in the triangle that has an area.
  */
 RB_HD_CALL int
 rb_triangles_meet2(rb_exact_env *env, const double *p, const double *q)
@@ -120,7 +119,7 @@ rb_triangles_meet2(rb_exact_env *env, const double *p, const double *q)
 	return 0;
 }
 
-/* lexicographic order: along a line it is an order of the line */
+/* Compares points lexicographically, which orders the points of any line along it. */
 RB_HD bool
 rb_point_before(const double *p, const double *q)
 {
@@ -130,7 +129,7 @@ rb_point_before(const double *p, const double *q)
 	return false;
 }
 
-/* the two ends of three collinear points, six doubles */
+/* Finds the two extreme points of three collinear points, six doubles. */
 RB_HD void
 rb_collinear_ends(const double *t, double *ends)
 {
@@ -150,7 +149,7 @@ rb_collinear_ends(const double *t, double *ends)
 	}
 }
 
-/* case 4: nothing sticks out of a common plane, or neither has an area */
+/* Decides case 4: the triangles are coplanar, or neither has an area. */
 RB_HD_CALL int
 rb_triangles_meet_flat(rb_exact_env *env, const double *r, const double *b)
 {
@@ -172,7 +171,10 @@ rb_triangles_meet_flat(rb_exact_env *env, const double *r, const double *b)
 	return rb_triangles_meet2(env, p, q);
 }
 
-/* of -1 for no, 0 for in the boundary only, 1 for more: does a closed object share a point? */
+/*
+ * Returns whether closed objects share a point, given -1 for no, 0 for boundary only, 1 for
+ * interior.
+ */
 RB_HD int
 rb_closed(int how)
 {
@@ -180,8 +182,8 @@ rb_closed(int how)
 }
 
 /*
- * Case 3: the line through p and q, whose signs against the plane of t differ,
- * goes through t?  -1: no, 0: through an edge or a corner, 1: through its interior.
+ * Decides case 3: whether the line through p and q, whose signs against the plane of t differ,
+ * intersects t. Returns -1 for no, 0 if in an edge or a vertex, 1 if in the interior, or RB_UNSURE.
  */
 RB_HD int
 rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const double *t)
@@ -204,7 +206,10 @@ rb_line_pierces(rb_exact_env *env, const double *p, const double *q, const doubl
 	return how;
 }
 
-/* case 3: the needle t (its corners are collinear), with mixed signs s, against the triangle u */
+/*
+ * Decides case 3 for the degenerate triangle t, whose vertices are collinear with mixed signs s,
+ * and the triangle u.
+ */
 RB_HD int
 rb_needle_pierces(rb_exact_env *env, const double *t, const int s[3], const double *u)
 {
@@ -214,8 +219,8 @@ rb_needle_pierces(rb_exact_env *env, const double *t, const int s[3], const doub
 }
 
 /*
- * The corner that is alone on one closed side of a plane, for mixed signs:
- * 0, 1 or 2, plus 4 when that side is the negative one.
+ * Returns the vertex that is alone on one closed side of a plane, for mixed signs: 0, 1 or 2, plus
+ * 4 if that side is the negative one.
  */
 RB_HD int
 rb_lone_corner(const int s[3])
@@ -243,8 +248,8 @@ rb_lone_corner(const int s[3])
 }
 
 /*
- * Case 2: do the two intervals on L overlap?  lone_* as from rb_lone_corner.  -1: no,
- * 0: the end of one is the beginning of the other, 1: in more, or one of them is a corner.
+ * Decides case 2: whether the two intervals on L overlap, with lone_* from rb_lone_corner. Returns
+ * -1 for no, 0 if they only touch at their ends, 1 if they share more or one of them is a vertex.
  */
 RB_HD int
 rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const double *b, int lone_b)
@@ -255,7 +260,7 @@ rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const doubl
 	const double *swap;
 	int o, o2;
 
-	if (lone_r & 4) /* red's corner is below blue's plane: turn blue over */
+	if (lone_r & 4) /* red's lone vertex is below blue's plane: reverse blue */
 	{
 		swap = q2;
 		q2 = r2;
@@ -276,7 +281,10 @@ rb_intervals_overlap(rb_exact_env *env, const double *r, int lone_r, const doubl
 	return o < 0 && o2 < 0;
 }
 
-/* a corner of both?  Then nothing else need be asked: most contacts of real meshes are such */
+/*
+ * Returns true if the triangles have a common vertex, which is the most frequent contact in real
+ * meshes and settles the test.
+ */
 RB_HD bool
 rb_share_corner(const double *r, const double *b)
 {
@@ -288,9 +296,9 @@ rb_share_corner(const double *r, const double *b)
 }
 
 /*
- * The whole tree.  sb: signs of blue's corners against red's plane, sr: of red's
- * against blue's, as far as they are known, else RB_UNSURE.  Answers 0, 1 or
- * RB_UNSURE.  The boxes of the two must overlap.
+ * Performs the whole test. sb holds the signs of blue's vertices against red's plane, and sr those
+ * of red's against blue's, as far as known, else RB_UNSURE. Returns 0, 1 or RB_UNSURE. The boxes of
+ * the two must overlap.
  */
 RB_HD int
 rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb[3], int sr[3])
@@ -319,11 +327,11 @@ rb_triangle_triangle(rb_exact_env *env, const double *r, const double *b, int sb
 }
 
 /*
- * Closed segment ab against closed triangle t: the five orientations of Menezes et
- * al., Employing GPUs to Accelerate Exact Geometric Predicates for 3D Geospatial
- * Processing, 2020: both ends against the plane, then the line against the edges.
- * A segment in the plane, and a triangle without area, whose plane holds
- * everything, are case 4 for the triangle a, b, b.
+ * Tests the closed segment ab against the closed triangle t, with the five orientations of Menezes
+ * et al., Employing GPUs to Accelerate Exact Geometric Predicates for 3D Geospatial Processing,
+ * 2020: both ends against the plane, then the line against the edges. A segment in the plane and a
+ * triangle without area, for which all orientations are zero, are handled as case 4 with the
+ * triangle a, b, b.
  */
 RB_HD int
 rb_segment_triangle(rb_exact_env *env, const double *ab, const double *t)

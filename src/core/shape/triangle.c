@@ -1,6 +1,6 @@
 /*
  * triangle.c
- *	  One pair of triangles at a time, exactly; what a join must agree with.
+ *	  Tests a single pair of triangles exactly; the reference that joins must agree with.
  */
 #include "core/base/redblue.h"
 #include "core/shape/rb_triangle.h"
