@@ -1,12 +1,13 @@
 /*
  * best.c
- *	  The best k rows that were found so far: a heap with the worst on top.
+ *	  Keeps the best k rows found so far in a heap with the worst at the top.
  *
- * Rows of several parts come more than once, each time nearer or to no effect: what is there of a
- * row can only move down.  One that was driven out may come back nearer; it was beaten by k
- * rows then, and would have to beat one of these.
+ * Rows with several parts are offered more than once; only a nearer part changes the row's
+ * candidate, which can then only sink in the heap. A row that was removed may be offered again with
+ * a nearer part; it was worse than k rows before and must now be better than one of them.
  *
- * k may be a million, and each comparison may be one of rationals: so all loops look whether to stop.
+ * k may be a million, and each comparison may be one of rational numbers, so all loops poll for a
+ * stop.
  */
 #include "core/near/rb_nearest.h"
 
@@ -43,7 +44,7 @@ put(rb_best *b, uint32_t at, const rb_candidate *c)
 	*place_of(b, c) = at + 1;
 }
 
-/* from a free place, which is a hole in the heap, toward the top */
+/* Moves a candidate up from a free position of the heap. */
 static void
 rise(rb_best *b, uint32_t at, rb_candidate *c)
 {
@@ -59,7 +60,7 @@ rise(rb_best *b, uint32_t at, rb_candidate *c)
 	put(b, at, c);
 }
 
-/* and away from it */
+/* Moves a candidate down from a free position of the heap. */
 static void
 sink(rb_best *b, uint32_t at, uint32_t n, rb_candidate *c)
 {

@@ -1,15 +1,17 @@
 /*
  * candidate.c
- *	  Two parts as candidates for the nearest ones: bounds of their distance, and its exact order.
+ *	  Compares pairs of parts as candidates for the nearest ones: bounds of their distance, and its
+ *	  exact order.
  *
- * Most pairs are refused or put in order by the first bounds, from the search for the nearest points in
- * doubles (rb_distance.h, step 1).  Where two overlap, the nearest doubles of both are asked for, by sums of
- * two doubles; and where these may be the same, rationals.  Two kinds of ties are seen before: a part
- * that is there twice, and nearest points on a corner or edge that two parts share.
+ * Most pairs are rejected or ordered by the first bounds, from the search for the nearest points in
+ * doubles (rb_distance.h, step 1). If two bounds overlap, the nearest doubles of both are computed
+ * with double-double arithmetic, and if these may be equal, rational numbers decide. Two kinds of
+ * ties are detected earlier: identical parts, and nearest points on a vertex or edge that two parts
+ * share.
  *
- * Steps 1 and 2 fail where coordinates are too large or small for them.  Step 1 is done with all
- * multiplied by a power of two, so that it does not; what that costs in the last bit, 2^-1075, is far below
- * the bounds of step 1, 2^-45 of sizes above 2^-100.
+ * Steps 1 and 2 fail if coordinates are too large or too small. Step 1 therefore uses coordinates
+ * multiplied by a power of two. The resulting error in the last bit, 2^-1075, is far below the
+ * bounds of step 1, 2^-45 times sizes above 2^-100.
  */
 #include "core/near/rb_nearest.h"
 
@@ -33,7 +35,7 @@ hulls_of(const rb_asker *a, const rb_candidate *c, rb_hulls *h)
 	}
 }
 
-/* no two points of their boxes are farther apart */
+/* Returns an upper bound of the distance between any two points of the boxes of the parts. */
 static double
 farthest(const rb_asker *a, uint32_t red, uint32_t blue)
 {
@@ -52,12 +54,13 @@ farthest(const rb_asker *a, uint32_t red, uint32_t blue)
 }
 
 /*
- * Bounds as those of rb_clear (rb_distance.h), solved for D:
+ * Computes the bounds of rb_clear (rb_distance.h), solved for D:
  *
  *		distance <= root(square) / (1 - 32 u) + 256 u M
  *		distance >= slab / root(square (1 + 32 u))
  *
- * with u = 2^-53, and some more for the roundings of these lines.  False: more than `most`.
+ * with u = 2^-53 and a margin for the roundings of these lines. Returns false if the distance is
+ * more than `most`.
  */
 static bool
 bounds(rb_asker *a, double most, rb_candidate *c)
@@ -81,7 +84,10 @@ bounds(rb_asker *a, double most, rb_candidate *c)
 	if (most < RB_INFINITY)
 	{
 		clear.beyond = most * most * (1 + 0x1p-48) + RB_APART_FLOOR;
-		/* what parted red from the last one that was near parts it from most of its neighbours */
+		/*
+		 * The slab that separates red from a recent near candidate separates it from most
+		 * neighbors.
+		 */
 		if (rb_clear_beyond(&clear, &a->last, rb_slab(&apart, a->last.g)))
 			return false;
 	}
@@ -97,7 +103,8 @@ bounds(rb_asker *a, double most, rb_candidate *c)
 }
 
 /*
- * The plane of a red triangle, as the minors of rb_orient3d_filter and their magnitudes, for its bound.
+ * Caches the plane of a red triangle: the minors of rb_orient3d_filter and their magnitudes, for
+ * its error bound.
  */
 static void
 look_from(rb_asker *a, uint32_t red)
@@ -119,8 +126,8 @@ look_from(rb_asker *a, uint32_t red)
 }
 
 /*
- * Do two parts of which the boxes overlap, or nearly so, meet?  Of two triangles, the sides of red's
- * plane on which blue's corners are, where these are sure.
+ * Tests whether two parts meet whose boxes overlap or nearly do. For two triangles, first computes
+ * the signs of blue's vertices against red's plane, where these are certain.
  */
 static bool
 meet(rb_asker *a, uint32_t red, uint32_t blue)
@@ -166,7 +173,7 @@ rb_candidate_apart(rb_asker *a, uint32_t red, uint32_t blue, double most, rb_can
 	return bounds(a, most, c);
 }
 
-/* ---- exactly ---- */
+/* ---- exact comparison ---- */
 
 static void
 ask(rb_asker *a, rb_candidate *c)
@@ -185,7 +192,7 @@ ask(rb_asker *a, rb_candidate *c)
 	c->asked = true;
 }
 
-/* is the exact distance of the candidate the one that is kept? */
+/* Returns true if the cached exact distance is that of the candidate. */
 static bool
 is_kept(const rb_asker *a, const rb_candidate *c)
 {
@@ -200,7 +207,9 @@ keep(rb_asker *a, const rb_candidate *c, const rb_hulls *h)
 	a->square_blue = c->blue;
 }
 
-/* the exact order; the distance of d is kept where neither is yet, for it is that of a row among the best */
+/*
+ * Compares exactly. If neither distance is cached, caches that of d, which is one of the best rows.
+ */
 static int
 order_exactly(rb_asker *a, const rb_candidate *c, const rb_candidate *d, const rb_hulls h[2])
 {
@@ -212,7 +221,10 @@ order_exactly(rb_asker *a, const rb_candidate *c, const rb_candidate *d, const r
 	return -rb_gmp_square_order(&a->square, &h[0]);
 }
 
-/* they are at one distance: that need not be found again, of them nor of others that are like one of them */
+/*
+ * Labels two candidates as being at the same distance, so that this need not be computed again for
+ * them or others with the label.
+ */
 static void
 label(rb_asker *a, rb_candidate *c, rb_candidate *d)
 {
@@ -223,7 +235,10 @@ label(rb_asker *a, rb_candidate *c, rb_candidate *d)
 	c->label = d->label = least;
 }
 
-/* the order by what is known, doubles, and what both have in common; else that of rationals */
+/*
+ * Compares two disjoint pairs by cached bounds, doubles and shared features, and finally by
+ * rational numbers.
+ */
 static int
 compare_apart(rb_asker *a, rb_candidate *c, rb_candidate *d)
 {
@@ -239,7 +254,7 @@ compare_apart(rb_asker *a, rb_candidate *c, rb_candidate *d)
 		return 0;
 	ask(a, c);
 	ask(a, d);
-	/* rounding keeps the order */
+	/* Rounding preserves the order. */
 	if (c->most < d->least)
 		return -1;
 	if (c->least > d->most)
@@ -304,7 +319,7 @@ rb_candidate_within(rb_asker *a, const rb_candidate *c, double distance)
 		return true;
 	if (distance == 0)
 		return false;
-	/* the product is off by its rounding, or by 2^-1075 */
+	/* The product has a rounding error or an underflow error of 2^-1075. */
 	if (c->hi < distance * a->scale * (1 - 0x1p-50) - 0x1p-1000)
 		return true;
 	if (c->lo > distance * a->scale * (1 + 0x1p-50) + 0x1p-1000)

@@ -1,49 +1,50 @@
 /*
  * nearest.c
- *	  RB_NEAREST: for each red row the k rows of blue that are nearest to it, in order.
+ *	  Answers RB_NEAREST: finds for each red row its k nearest blue rows, in order.
  *
- * Blue's parts are in a tree.  For a red row they come from near to far by the gaps of boxes (N.
- * Roussopoulos, S. Kelley, F. Vincent: Nearest neighbor queries, 1995), and a branch is left out if its gap
- * is above the distance of the worst of the k best so far.  Of the row's own parts, if there are many,
- * another tree is made, and gaps are those to the nearest of its boxes; the parts of it come to a
- * blue part in the same way.
+ * Blue's parts are in a tree. For a red row, they are visited from near to far by the gaps between
+ * boxes (N. Roussopoulos, S. Kelley, F. Vincent: Nearest neighbor queries, 1995), and a branch is
+ * skipped if its gap exceeds the distance of the worst of the k best rows so far. If the red row
+ * has many parts, another tree is built of them, and gaps are measured to the nearest of its boxes;
+ * the parts of that tree are visited for a blue part in the same way.
  *
- * That is done twice.  First for what meets red, which costs signs only.  All of it is at the same
- * distance, so a row comes in if its rank is before that of the last of the k, and a branch that has no
- * such rank is left out.  Where k rows were found, these are the answer.  Else all that meets is known,
- * and the second round is for the rest.
+ * The search has two rounds. The first one finds the rows that meet red, which requires only signs.
+ * All of these are at the same distance, so a row is added if its rank is lower than that of the
+ * last of the k rows, and a branch without such ranks is skipped. If the first round finds k rows,
+ * these are the result. Otherwise all rows that meet red are known, and the second round finds the
+ * others.
  *
- * Red rows are taken in the order of such a tree: what one needs of blue's is in the cache then, for the
- * one before has needed it.
+ * Red rows are processed in the order of such a tree, so that the blue parts that one row needs are
+ * in the CPU cache from the previous row.
  */
 #include "core/base/rb_compose.h"
 #include "core/base/thread_count.h"
 #include "core/near/rb_nearest.h"
 #include "core/set/rb_set.h"
 
-/* red rows that a thread takes at once */
+/* Red rows of one piece of work */
 #define GRAIN RB_SIZE(64, 2)
-/* so many parts of blue that may be at the distance of the worst are looked at as others are */
+/* Parts of blue at the worst distance from which tied branches are skipped */
 #define TIES RB_SIZE(16, 2)
-/* pairs that go to the sink at once, or all of one row */
+/* Pairs written to the sink at once, unless one row has more */
 #define BATCH RB_SIZE(4096, 8)
 
 typedef struct worker
 {
 	rb_asker asker;
 	rb_best best;
-	rb_tree row;   /* of a red row's parts */
-	bool touching; /* the first round */
-	uint32_t ties; /* parts of this row's second round that may be as far away as the worst */
+	rb_tree row;   /* tree of a red row's parts */
+	bool touching; /* true in the first round */
+	uint32_t ties; /* parts in this row's second round that may be as far away as the worst */
 	rb_tie tie;
-	uint32_t last; /* the red part of the row that was told last, if it is all of it; ... */
-	size_t nlast;  /* ... and its pairs, the last ones of the batch */
+	uint32_t last; /* part of the last red row written, if it has only one, else UINT32_MAX */
+	size_t nlast;  /* number of its pairs, the last ones of the batch */
 	rb_pair *pair;
 	uint64_t *told;
 	size_t n;
 	size_t cap;
-	uint64_t looks; /* pairs of parts */
-	uint64_t boxes; /* that were compared */
+	uint64_t looks; /* pairs of parts compared */
+	uint64_t boxes; /* boxes compared */
 	double ms;
 } worker;
 
@@ -55,22 +56,25 @@ typedef struct nearest
 	double scale;
 	const double *coords;
 	uint64_t largest; /* bits of the largest coordinate */
-	uint64_t least;   /* and of the least one that is not 0 */
-	bool boxes;       /* multiplied boxes are exact */
+	uint64_t least;   /* bits of the smallest nonzero coordinate */
+	bool boxes;       /* scaled boxes are exact */
 	uint32_t *rank;
-	uint32_t *start; /* first part of each red row, and one more; NULL: each has one */
-	uint32_t *order; /* the first parts of all red rows */
+	uint32_t *start; /* first part of each red row, and the end; NULL if each row has one part */
+	uint32_t *order; /* first parts of all red rows, in processing order */
 	rb_tree blue;
 	worker *worker;
 	int threads;
-	int status;  /* the first that was not RB_OK */
-	double most; /* the job's distance, multiplied, rounded up */
+	int status;  /* first status other than RB_OK */
+	double most; /* scaled distance of the job, rounded up */
 	uint64_t done;
 } nearest;
 
-/* ---- one row ---- */
+/* ---- a single row ---- */
 
-/* what is not above this, multiplied, is of interest; same: what is there of its row */
+/*
+ * Returns the scaled distance above which parts are not needed. `same` is the row's candidate so
+ * far, or NULL.
+ */
 static double
 most_of(const nearest *a, const worker *w, const rb_candidate *same)
 {
@@ -79,7 +83,7 @@ most_of(const nearest *a, const worker *w, const rb_candidate *same)
 	return same != NULL && same->hi < most ? same->hi : most;
 }
 
-/* rows of that rank and above are not */
+/* Returns the rank from which rows are not needed. */
 static uint32_t
 below_of(const worker *w)
 {
@@ -95,8 +99,9 @@ parts_worst(void *arg, const double lo[2][3], const double hi[2][3])
 }
 
 /*
- * Where much is as far away as the worst, of that only rows which come before it are wanted: whole branches
- * can be left out then.  That takes exact comparisons, which a few parts are not worth.
+ * Sets the tie of a traversal. If many parts are as far away as the worst candidate, only rows of
+ * lower rank are needed among them, so whole branches can be skipped. This requires exact
+ * comparisons, which do not pay for a few parts.
  */
 static const rb_tie *
 tie_of(const nearest *a, worker *w)
@@ -130,7 +135,7 @@ offer(const nearest *a, worker *w, uint32_t red, uint32_t blue, const rb_candida
 	return good ? rb_best_offer(&w->best, &c, a->job->distance) : RB_OK;
 }
 
-/* a part of blue to all parts of a red row */
+/* Offers a part of blue to all parts of a red row. */
 static rb_status
 offer_parts(const nearest *a, worker *w, uint32_t first, uint32_t parts, uint32_t blue)
 {
@@ -168,7 +173,7 @@ flush(const nearest *a, worker *w)
 	return n > 0 ? a->sink->put(a->sink->user, w->pair, w->told, n) : RB_OK;
 }
 
-/* the best into the batch */
+/* Writes the best rows of a red row to the batch. */
 static rb_status
 tell(const nearest *a, worker *w, uint32_t row)
 {
@@ -192,7 +197,7 @@ tell(const nearest *a, worker *w, uint32_t row)
 	}
 	for (uint32_t i = 0; i < w->best.n && status == RB_OK; i++)
 	{
-		/* what is at one distance has one double */
+		/* Candidates at the same distance have the same double. */
 		if (i == 0 || w->best.heap[i].label == 0 ||
 			w->best.heap[i].label != w->best.heap[i - 1].label)
 			distance = rb_candidate_distance(&w->asker, &w->best.heap[i]);
@@ -214,7 +219,7 @@ same_parts(const rb_set *set, uint32_t a, uint32_t b)
 	return memcmp(set->coords + a * width, set->coords + b * width, width * sizeof(double)) == 0;
 }
 
-/* a row that is the same as the last one: its pairs again */
+/* Writes the pairs of the last row again, for a row with an identical part. */
 static rb_status
 tell_again(const nearest *a, worker *w, uint32_t row)
 {
@@ -222,7 +227,7 @@ tell_again(const nearest *a, worker *w, uint32_t row)
 	size_t from = w->n - n;
 	rb_status status = RB_OK;
 
-	/* what was told is still in its place then */
+	/* The old pairs stay in place after a flush. */
 	if (w->n + n > w->cap)
 		status = flush(a, w);
 	for (size_t i = 0; i < n && status == RB_OK; i++, from++)
@@ -261,7 +266,7 @@ search_row(rb_thread *me, const nearest *a, worker *w, uint32_t row)
 	for (int round = 0; round < 2 && status == RB_OK; round++)
 	{
 		w->touching = round == 0;
-		/* what is full now is full of rows that meet */
+		/* Stop if k rows meet red, or if only those are wanted. */
 		if (round == 1 && (rb_best_full(&w->best) || a->job->distance == 0))
 			break;
 		rb_walk_begin(&walk, &a->blue, parts > 1 ? &w->row : NULL, lo, hi);
@@ -305,7 +310,10 @@ search_rows(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 				a->job->red->nrows);
 }
 
-/* positive doubles are in the order of their bits */
+/*
+ * Finds the largest and the smallest nonzero coordinate. Positive doubles are ordered like their
+ * bits.
+ */
 static void
 find_largest(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -331,7 +339,7 @@ find_largest(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 		;
 }
 
-/* the power of two that makes of the largest coordinate something between a half and 1, if it can */
+/* Computes the power of two that maps the largest coordinate to between 1/2 and 1, if possible. */
 static rb_status
 find_scale(rb_thread *me, nearest *a)
 {
@@ -360,7 +368,7 @@ find_scale(rb_thread *me, nearest *a)
 	return status;
 }
 
-/* where the parts of each red row begin */
+/* Finds the first part of each red row. */
 static rb_status
 find_starts(nearest *a)
 {
@@ -476,7 +484,7 @@ search(rb_thread *me, nearest *a)
 	return status;
 }
 
-/* one thread is enough for little */
+/* Returns the number of threads; one suffices for a small job. */
 static int
 threads_of(const rb_context *ctx, const rb_job *job)
 {

@@ -1,16 +1,15 @@
 /*
  * ranks.c
- *	  Rows in order of their ids, for ties.
+ *	  Computes ranks of rows by id, which break ties.
  *
- * Most columns of ids ascend, and then a row's rank is its number.  Others are sorted, by bytes from
- * the lowest to the highest (LSD radix sort): it keeps rows of one id in order, and bytes that all ids
- * have in common are left out.
+ * Most id columns ascend, and then a row's rank is its number. Others are sorted by an LSD radix
+ * sort on bytes, which is stable for equal ids and skips bytes that are equal in all ids.
  */
 #include "core/near/rb_nearest.h"
 
-#define QUIET ((uint32_t) 1 << 16) /* so many rows take a millisecond or two */
+#define QUIET ((uint32_t) 1 << 16) /* rows between two polls; one or two milliseconds */
 
-/* as unsigned numbers in the order of the signed ones */
+/* Maps ids to unsigned numbers with the order of the signed ids. */
 static inline uint64_t
 key_of(const rb_set *set, uint32_t row)
 {
@@ -25,7 +24,7 @@ ascend(const rb_set *set)
 {
 	bool good = true;
 
-	/* those that count up do, unless they wrap */
+	/* Consecutive ids ascend unless they wrap. */
 	if (set->ids == NULL)
 		return key_of(set, 0) <= key_of(set, set->nrows - 1);
 	for (uint32_t i = 1; i < set->nrows && good; i++)
@@ -39,7 +38,7 @@ byte_of(const rb_set *set, uint32_t row, int byte)
 	return (uint32_t) (key_of(set, row) >> 8 * byte) & 0xff;
 }
 
-/* rows from one array to the other, by that byte; false: stopped */
+/* Distributes rows from one array to the other by a byte of the id. Returns false if stopped. */
 static bool
 pass(rb_context *ctx, const rb_set *set, int byte, const uint32_t *from, uint32_t *to, bool *moved)
 {

@@ -1,14 +1,15 @@
 /*
  * rb_nearest.h
- *	  The k nearest rows: what lies between a red row and those that could be its nearest.
+ *	  Finds the k nearest rows: declares the steps between a red row and the candidates for its
+ *	  nearest rows.
  *
  *		a tree of blue's boxes										tree.c
  *			-> from near to far, for each red row: pairs of parts		nearest.c
  *			-> their distances: bounds in doubles, then exact order		candidate.c
  *			-> the k best rows so far, whose worst one is the bound		best.c
  *
- * All this is done by the processor, whatever backend was chosen: the way through a tree
- * depends on what was found before, where a device wants the same work for thousands at once.
+ * All of this runs on the CPU, whatever the backend: the traversal of a tree depends on what was
+ * found before, whereas a device needs the same work for thousands of threads at once.
  */
 #ifndef RB_NEAREST_H
 #define RB_NEAREST_H
@@ -22,41 +23,41 @@ extern "C"
 {
 #endif
 
-/* ---- two parts, and the order of such pairs (candidate.c) ---- */
+/* ---- distances of parts and their order (candidate.c) ---- */
 
-/* where and of what: for all candidates of one thread */
+/* State shared by all candidates of one thread */
 typedef struct rb_asker
 {
 	rb_context *ctx;
 	const rb_set *red;
 	const rb_set *blue;
-	const uint32_t *rank; /* blue's rows in order of their ids; NULL: it is that of their numbers */
+	const uint32_t *rank; /* rank of blue's rows by id; NULL if ranks are row numbers */
 	double scale;         /* a power of two, as in rb_tree.h */
 	rb_exact_env env;
-	rb_feet last;      /* of a candidate that was near; only its g, and the square of that, count */
-	uint32_t plane_of; /* a red part, UINT32_MAX at first, and its plane, if it has one */
+	rb_feet last;      /* a recent near candidate; only g and square are used */
+	uint32_t plane_of; /* red part whose plane is cached, or UINT32_MAX; planar if it has one */
 	bool planar;
 	double minor[3];
 	double size[3];
-	uint32_t labels;     /* the last one of this red row */
-	uint32_t square_red; /* the exact distance of these parts is known, ... */
+	uint32_t labels;     /* last label assigned for this red row */
+	uint32_t square_red; /* parts whose exact distance is cached, or UINT32_MAX if none */
 	uint32_t square_blue;
-	rb_square square; /* ... for it is compared with many; UINT32_MAX: of none */
+	rb_square square; /* that distance, cached because it is compared with many */
 } rb_asker;
 
 /*
- * A blue row, by those parts of both rows that are nearest so far.  Bounds of the distance come in two
- * forms: lo and hi from doubles, multiplied by the scale; the nearest double between least and most, of
- * coordinates as they are, when somebody needed that.
+ * A blue row, represented by the parts of both rows that are nearest so far. Bounds of the distance
+ * exist in two forms: lo and hi from doubles, in scaled coordinates; and least and most, which
+ * enclose the nearest double in unscaled coordinates and are computed on demand.
  */
 typedef struct rb_candidate
 {
 	uint32_t red;
 	uint32_t blue;
 	uint32_t rank;
-	uint32_t label; /* candidates with the same one are at one distance; 0: none is known */
-	bool meets;     /* then all bounds are 0 */
-	bool asked;     /* least, most, proved, and guess are there */
+	uint32_t label; /* candidates with the same label are at the same distance; 0 if unlabeled */
+	bool meets;     /* the parts meet, and all bounds are 0 */
+	bool asked;     /* least, most, proved and guess are valid */
 	bool proved;
 	uint8_t guess[4]; /* dim and at of red's feature and of blue's */
 	double lo;
@@ -65,35 +66,38 @@ typedef struct rb_candidate
 	double most;
 } rb_candidate;
 
-/* do they meet?  Then they are a candidate */
+/* Returns true and initializes a candidate if the parts meet. */
 extern bool rb_candidate_meets(rb_asker *a, uint32_t red, uint32_t blue, rb_candidate *c);
 
-/* of two that do not meet, bounds lo and hi; false: they are more than `most` (multiplied) apart */
+/*
+ * Computes bounds lo and hi for two disjoint parts. Returns false if they are farther apart than
+ * `most` (scaled).
+ */
 extern bool rb_candidate_apart(rb_asker *a, uint32_t red, uint32_t blue, double most,
 							   rb_candidate *c);
 
-/* sign of the distance of c minus that of d */
+/* Returns the sign of the distance of c minus that of d. */
 extern int rb_candidate_compare(rb_asker *a, rb_candidate *c, rb_candidate *d);
 
-/* which is to be told first: the nearer one; of two the one whose rank is less */
+/* Compares candidates in output order: by distance, then by rank. */
 extern int rb_candidate_order(rb_asker *a, rb_candidate *c, rb_candidate *d);
 
 /*
- * Returns true if no point of one box is nearer to the other one than the parts of c are to each
- * other.  Exactly, and the boxes are multiplied by the asker's scale.
+ * Returns true if every point of one box is at least as far from the other box as the parts of c
+ * are from each other. Exact; the boxes are in scaled coordinates.
  */
 extern bool rb_candidate_parts(rb_asker *a, const rb_candidate *c, const double lo[2][3],
 							   const double hi[2][3]);
 
-/* is it within the distance of the job? */
+/* Returns true if a candidate is within the distance of the job. */
 extern bool rb_candidate_within(rb_asker *a, const rb_candidate *c, double distance);
 
-/* the double nearest to the distance */
+/* Returns the double nearest to the distance. */
 extern double rb_candidate_distance(rb_asker *a, rb_candidate *c);
 
 /* ---- the best k rows (best.c) ---- */
 
-/* a heap: none comes after the one above it, so the worst is on top */
+/* A heap of candidates with the worst at the top */
 typedef struct rb_best
 {
 	rb_asker *asker;
@@ -101,7 +105,7 @@ typedef struct rb_best
 	uint32_t n;
 	uint32_t cap;
 	uint32_t k;
-	uint32_t *place; /* of each blue row, from 1 on; 0: it is not there */
+	uint32_t *place; /* position of each blue row in the heap, from 1; 0 if absent */
 } rb_best;
 
 extern rb_status rb_best_init(rb_best *b, rb_asker *asker, uint32_t k);
@@ -113,7 +117,7 @@ rb_best_full(const rb_best *b)
 	return b->n == b->k;
 }
 
-/* the one of that blue row, or NULL */
+/* Returns the candidate of a blue row, or NULL. */
 static inline const rb_candidate *
 rb_best_of(const rb_best *b, uint32_t row)
 {
@@ -121,18 +125,20 @@ rb_best_of(const rb_best *b, uint32_t row)
 }
 
 /*
- * One more, if it is better than the worst, or than what is there of its row; of these, the distance
- * of the job asks again.  Not after a stop.
+ * Adds a candidate if it is better than the worst one and within the distance of the job, or
+ * replaces the candidate of its row if it is nearer. Must not be called after a stop.
  */
 extern rb_status rb_best_offer(rb_best *b, rb_candidate *c, double distance);
 
-/* the heap in order, the best first; it has to be cleared then */
+/* Sorts the heap, best first; it must be cleared afterwards. */
 extern void rb_best_sort(rb_best *b);
 extern void rb_best_clear(rb_best *b);
 
-/* ---- rows in order of their ids (ranks.c) ---- */
+/* ---- ranks of rows by id (ranks.c) ---- */
 
-/* NULL where ids ascend; rows of one id by their numbers */
+/*
+ * Computes the rank of each row by id, equal ids by row number. Sets *rank to NULL if ids ascend.
+ */
 extern rb_status rb_ranks(rb_context *ctx, const rb_set *set, uint32_t **rank);
 
 #ifdef __cplusplus

@@ -1,24 +1,23 @@
 /*
  * rb_tree.h
- *	  A tree of boxes, and the way through it from what is near to what is far.
+ *	  Declares a tree of boxes and its traversal in order of distance.
  *
- * The parts of a set are put in an order in which those that are near stand together, and
- * then each four make a box, each four boxes one more, up to a single node: a packed R-tree (N.
- * Roussopoulos, D. Leifker: Direct spatial search on pictorial databases using packed
- * R-trees, 1985).  Where the children of a node are follows from its number, so it has no
- * pointers:
+ * The parts of a set are sorted so that nearby parts are adjacent. Then every four parts form a
+ * box, every four boxes another one, up to a single node: a packed R-tree (N. Roussopoulos, D.
+ * Leifker: Direct spatial search on pictorial databases using packed R-trees, 1985). The positions
+ * of a node's children follow from its number, so there are no pointers:
  *
  *		level 3				 0
  *		level 2		 0		 1 ..
  *		level 1		0 1 2 3  4 5 ..
  *		level 0		the parts, four below each node
  *
- * The order is by halving: the middle of all boxes along the axis on which their centres
- * spread most is found, then that of either half, so that dense places are cut as finely as
- * others.  Where all centres are one there is nothing to cut, and any order will do.
+ * The order is computed by recursive bisection: all boxes are divided at the median along the axis
+ * on which their centers extend farthest, then each half likewise, so that dense regions are
+ * divided as finely as others. If all centers coincide, any order works.
  *
- * All coordinates are multiplied by one power of two that brings them into [-1, 1], for squares must
- * neither overflow nor vanish.  That is exact but for what is below 2^-1022 then.
+ * All coordinates are multiplied by one power of two that maps them to [-1, 1], because squares
+ * must neither overflow nor underflow. The scaling is exact except for results below 2^-1022.
  */
 #ifndef RB_TREE_H
 #define RB_TREE_H
@@ -35,51 +34,51 @@ extern "C"
 #define RB_TREE_FAN 4
 #define RB_TREE_LEVELS 16 /* 4^15 > RB_MAX_OBJECTS */
 
-/* vectors of the compiler, at any address: two SSE2 operations at least */
+/* Compiler vectors with the alignment of two SSE2 registers */
 typedef double rb_four __attribute__((vector_size(32), aligned(16)));
 typedef int64_t rb_four_bits __attribute__((vector_size(32), aligned(16)));
 
 typedef struct rb_tree_node
 {
-	rb_four lo[3]; /* the boxes of its children */
+	rb_four lo[3]; /* boxes of the children */
 	rb_four hi[3];
-	uint32_t least[RB_TREE_FAN]; /* the least rank of a row below each */
+	uint32_t least[RB_TREE_FAN]; /* smallest rank of a row below each child */
 } rb_tree_node;
 
 typedef struct rb_tree
 {
 	rb_context *ctx;
 	const rb_set *set;
-	const uint32_t *list; /* its parts, or NULL: ... */
-	uint32_t begin;       /* ... all from this on */
+	const uint32_t *list; /* parts of the tree; NULL if they are consecutive */
+	uint32_t begin;       /* first part, where they are consecutive */
 	double scale;
-	const uint32_t *rank; /* of each row; NULL: its number */
+	const uint32_t *rank; /* rank of each row; NULL if ranks are row numbers */
 	int top;
-	uint32_t count[RB_TREE_LEVELS]; /* of each level */
-	uint32_t first[RB_TREE_LEVELS]; /* the first node of each level, from 1 on */
+	uint32_t count[RB_TREE_LEVELS]; /* number of entries of each level */
+	uint32_t first[RB_TREE_LEVELS]; /* first node of each level, from level 1 on */
 	uint32_t *part;                 /* level 0 */
 	rb_tree_node *node;
-	struct rb_centre *centre; /* while it is made */
-	uint32_t cap;             /* of the arrays, in parts */
+	struct rb_centre *centre; /* scratch memory of the construction */
+	uint32_t cap;             /* capacity of the arrays, in parts */
 } rb_tree;
 
 /*
- * A tree of n > 0 parts of a set, from `first` on, in place of what it was.  By all threads, if
- * there are many; within a piece of work, or by a thread that is in none.  Of parts that are the same
- * only those of the `same` rows that come first need be in it.
+ * Builds a tree of n > 0 parts of a set, starting with `first`, and replaces the previous tree.
+ * Uses all threads if there are many parts. To be called within a piece of work, or outside of any.
+ * Of identical parts, only those of the `same` rows of lowest rank need to be in the tree.
  */
 extern rb_status rb_tree_make(rb_thread *me, rb_context *ctx, rb_tree *tree, const rb_set *set,
 							  uint32_t first, uint32_t n, double scale, const uint32_t *rank,
 							  uint32_t same);
-/* parts, which differ, in such an order, without a tree */
+/* Sorts distinct parts in that order, without building a tree. */
 extern rb_status rb_tree_order(rb_thread *me, rb_context *ctx, const rb_set *set, double scale,
 							   uint32_t *parts, uint32_t n);
 extern void rb_tree_free(rb_context *ctx, rb_tree *tree);
 
-/* the box of it all */
+/* Computes the box of the whole tree. */
 extern void rb_tree_bounds(const rb_tree *tree, double lo[3], double hi[3]);
 
-/* the box of a part, multiplied */
+/* Computes the scaled box of a part. */
 static inline void
 rb_tree_box(const rb_set *set, uint32_t part, double scale, double lo[3], double hi[3])
 {
@@ -91,11 +90,11 @@ rb_tree_box(const rb_set *set, uint32_t part, double scale, double lo[3], double
 	}
 }
 
-/* ---- from near to far ---- */
+/* ---- traversal from near to far ---- */
 
 /*
- * The square of the gap between two boxes is rounded six times, and coordinates by 2^-1075 before:
- * so where it is larger than this of a distance, the boxes are farther apart than that.
+ * Returns a bound on squared gaps: boxes with a larger gap are farther apart than the distance. The
+ * square of a gap is rounded six times, and coordinates by 2^-1075 before.
  */
 static inline double
 rb_tree_reach(double distance)
@@ -105,38 +104,39 @@ rb_tree_reach(double distance)
 
 typedef struct rb_step
 {
-	double square; /* its gap */
+	double square; /* squared gap */
 	uint32_t least;
 	uint32_t index;
 	int level;
 } rb_step;
 
 /*
- * A distance that many parts may be at: of these only rows of lesser ranks are wanted.  Whether a box is
- * no nearer takes an exact answer, so it is asked only from some gap on.
+ * A distance that many parts may share. Parts at that distance are needed only if their rank is
+ * lower. Testing whether a box is no nearer needs exact arithmetic, so it is done only above a
+ * certain gap.
  */
 typedef struct rb_tie
 {
-	double from;    /* the square of that gap */
-	uint32_t after; /* rows of this rank and above are not wanted at that distance */
+	double from;    /* square of that gap */
+	uint32_t after; /* rank from which rows at that distance are not needed */
 	bool (*parts)(void *user, const double lo[2][3], const double hi[2][3]);
 	void *user;
 } rb_tie;
 
-/* what is still to be looked at, the nearest last: three for each level, and one */
+/* Pending nodes and parts, nearest last: three for each level, and one */
 typedef struct rb_walk
 {
 	const rb_tree *tree;
-	const rb_tie *tie;   /* or NULL; what it says may change on the way */
-	const rb_tree *from; /* or NULL: from the box */
+	const rb_tie *tie;   /* optional; may change during the traversal */
+	const rb_tree *from; /* tree to start from; NULL to start from the box */
 	double lo[3];
 	double hi[3];
-	uint64_t boxes; /* that were compared, in both trees */
+	uint64_t boxes; /* box comparisons in both trees */
 	int n;
 	rb_step step[3 * RB_TREE_LEVELS + 2];
 } rb_walk;
 
-/* from a box; or from a tree, which has that box */
+/* Starts a traversal from a box, or from a tree with that box. */
 static inline void
 rb_walk_begin(rb_walk *w, const rb_tree *tree, const rb_tree *from, const double lo[3],
 			  const double hi[3])
@@ -154,7 +154,10 @@ rb_walk_begin(rb_walk *w, const rb_tree *tree, const rb_tree *from, const double
 	w->step[0] = (rb_step){0, 0, 0, tree->top};
 }
 
-/* the least gap between a box and the parts of a tree, squared; anything above `reach` if it is that */
+/*
+ * Returns the smallest squared gap between a box and the parts of a tree, or any larger value if it
+ * exceeds `reach`.
+ */
 extern double rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double reach,
 						  uint64_t *boxes);
 
@@ -170,7 +173,7 @@ rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
 
 	for (int a = 0; a < 3; a++)
 	{
-		/* one of these at most is positive */
+		/* at most one of these is positive */
 		const rb_four before = node->lo[a] - w->hi[a];
 		const rb_four behind = w->lo[a] - node->hi[a];
 		const rb_four gap = (rb_four) ((rb_four_bits) before & (before > 0)) +
@@ -208,7 +211,9 @@ rb_walk_open(rb_walk *w, rb_step s, double reach, uint32_t below)
 	}
 }
 
-/* Returns true if what is below a step is no nearer than the tie's distance, and comes after it. */
+/*
+ * Returns true if all rows below a step are at least at the tie's distance and have no lower rank.
+ */
 static inline bool
 rb_walk_is_tied(const rb_walk *w, const rb_step *s)
 {
@@ -232,8 +237,8 @@ rb_walk_is_tied(const rb_walk *w, const rb_step *s)
 }
 
 /*
- * The next part whose gap is not above `reach`, of a row whose rank is below that.  False: there
- * is none, or the context was stopped.
+ * Returns the next part whose squared gap is at most `reach` and whose row has a rank below
+ * `below`. Returns false if there is none or the context was stopped.
  */
 static inline bool
 rb_walk_next(rb_walk *w, double reach, uint32_t below, uint32_t *part, double *square)

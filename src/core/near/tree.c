@@ -1,12 +1,12 @@
 /*
  * tree.c
- *	  A tree of boxes is made: see rb_tree.h.
+ *	  Builds a tree of boxes; see rb_tree.h.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_sort.h"
 #include "core/near/rb_tree.h"
 
-/* so many parts or nodes are one piece of work, and may be done without a look at the clock */
+/* Parts or nodes of one piece of work, and between two polls for a stop */
 #define GRAIN RB_SIZE(8192, 8)
 
 typedef struct rb_centre
@@ -15,9 +15,9 @@ typedef struct rb_centre
 	uint32_t part;
 } rb_centre;
 
-/* ---- the order ---- */
+/* ---- sorting ---- */
 
-/* where three numbers, any, say that the middle may be */
+/* Returns the median of three numbers, an estimate of the median of all. */
 static double
 middle_of_three(double x, double y, double z)
 {
@@ -27,8 +27,8 @@ middle_of_three(double x, double y, double z)
 }
 
 /*
- * C. A. R. Hoare's FIND: afterwards no centre before mid is larger on the axis than one behind
- * it.  What decides is drawn by lot, so no order of the input is a bad one.
+ * Partitions by C. A. R. Hoare's FIND: afterwards no center before mid is larger on the axis than
+ * one behind it. Pivots are chosen pseudorandomly, so no input order is a worst case.
  */
 static void
 halve(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid, int axis)
@@ -77,7 +77,7 @@ halve(const rb_tree *tree, uint64_t from, uint64_t to, uint64_t mid, int axis)
 	}
 }
 
-/* the axis on which centres spread most; -1: they are one */
+/* Returns the axis of largest extent of the centers, or -1 if they coincide. */
 static int
 widest(const rb_tree *tree, uint64_t from, uint64_t to)
 {
@@ -100,7 +100,7 @@ widest(const rb_tree *tree, uint64_t from, uint64_t to)
 	return axis;
 }
 
-/* halves are whole subtrees, all but the last one full */
+/* Sorts parts by bisection. Each half consists of whole subtrees, all but the last of them full. */
 static void
 order(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -194,7 +194,7 @@ box_parts(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* the box of all children of a node, and their least rank */
+/* Computes the box of all children of a node. Returns their smallest rank. */
 static uint32_t
 box_of(const rb_tree *tree, int level, uint32_t index, double lo[3], double hi[3])
 {
@@ -248,7 +248,7 @@ box_nodes(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* ---- parts that are the same ---- */
+/* ---- identical parts ---- */
 
 static uint32_t
 rank_of(const rb_tree *tree, uint32_t part)
@@ -273,15 +273,15 @@ are_same(const rb_tree *tree, const rb_centre *a, const rb_centre *b)
 	const size_t width = (size_t) rb_kind_width(tree->set->kind);
 	const double *coords = tree->set->coords;
 
-	/* coordinates are anywhere, centres are not */
+	/* Compare centers first, since coordinates are scattered in memory. */
 	if (a->at[0] != b->at[0] || a->at[1] != b->at[1] || a->at[2] != b->at[2])
 		return false;
 	return memcmp(coords + a->part * width, coords + b->part * width, width * sizeof(double)) == 0;
 }
 
 /*
- * Parts that are the same stand beside each other, for the order puts what is near together.  All are at
- * one distance from whatever they are asked for, so more than `same` rows of them are of no use.
+ * Removes surplus identical parts, which the sorting made adjacent. All of them are at the same
+ * distance from any query, so at most `same` rows of them are needed.
  */
 static rb_status
 thin_out(rb_tree *tree, uint32_t same)
@@ -315,9 +315,9 @@ thin_out(rb_tree *tree, uint32_t same)
 	return status;
 }
 
-/* ---- the whole ---- */
+/* ---- construction ---- */
 
-/* a small loop needs no other thread, nor a lock */
+/* Runs a loop; a small one on this thread alone, without a lock. */
 static rb_status
 loop(rb_thread *me, const rb_tree *tree, uint64_t n, rb_work work, void *arg)
 {
@@ -335,19 +335,19 @@ reserve(rb_context *ctx, rb_tree *tree)
 
 	if (n > tree->cap)
 	{
-		/* trees of many rows, one after the other, soon have room */
+		/* Reserve extra room, so that trees of many rows in turn rarely reallocate. */
 		const size_t cap = tree->cap > 0 ? (size_t) n + n / 2 : n;
 
 		tree->cap = 0;
 		status = rb_array(ctx, (void **) &tree->part, cap, sizeof *tree->part);
-		/* a quarter, a quarter of that, ..., each rounded up */
+		/* sum of n / 4, n / 16, ..., each rounded up */
 		if (status == RB_OK)
 			status =
 				rb_array(ctx, (void **) &tree->node, cap / 3 + RB_TREE_LEVELS, sizeof *tree->node);
 		if (status == RB_OK)
 			tree->cap = (uint32_t) cap;
 	}
-	/* these are needed for a while only where there are many */
+	/* Centers are kept between small trees only. */
 	if (status == RB_OK && (tree->centre == NULL || n > GRAIN))
 		status =
 			rb_array(ctx, (void **) &tree->centre, n > GRAIN ? n : GRAIN, sizeof *tree->centre);
@@ -458,7 +458,7 @@ rb_tree_gap(const rb_tree *tree, const double lo[3], const double hi[3], double 
 	while (least > 0 && rb_walk_next(&w, reach, UINT32_MAX, &part, &square))
 	{
 		least = square;
-		/* what is not less need not be found; nor what is less by so little (rb_tree_reach) */
+		/* Gaps that are not smaller by more than the margin of rb_tree_reach need not be found. */
 		reach = least * (1 - 0x1p-50);
 	}
 	*boxes += w.boxes;
