@@ -1,7 +1,9 @@
 /*
  * module.c
- *	  Loading: the settings, and the hooks.  No thread, no device and no file is touched
- *	  here, because the library may be loaded by the postmaster, before the fork.
+ *	  Loads the extension: defines its settings and installs its hooks.
+ *
+ * Loading starts no thread and touches no device or file, because the postmaster may load the
+ * library before it forks.
  */
 #include "pg/join/rb_geometry_join.h"
 
