@@ -1,13 +1,15 @@
 /*
  * rb_spill.h
- *	  What the files share that join what has no room in memory (rb_pg.h has what others see).
+ *	  Declares what the files of the spill module share (rb_pg.h declares what other modules use).
  *
- *		spill_room.c	how much has room, and errors
- *		spill_file.c	rows in temporary files: chunks
- *		spill_cut.c		a tile of space becomes several
- *		spill_split.c	a tile becomes several by its rows
- *		spill_group.c	rows of one object become one
- *		spill.c			rows of both sides come in, tiles come out
+ * A join spills its rows to temporary files if they do not fit in memory.
+ *
+ *	spill_room.c	memory available for a tile, and errors
+ *	spill_file.c	rows in temporary files, in chunks
+ *	spill_cut.c		cuts a tile of space into smaller tiles
+ *	spill_split.c	splits a tile by its rows
+ *	spill_group.c	merges the rows of one object
+ *	spill.c			accepts the rows of both sides and returns tiles
  */
 #ifndef RB_SPILL_H
 #define RB_SPILL_H
@@ -20,17 +22,23 @@
 
 /* ---- spill_file.c ---- */
 
-/* it is written by functions of PostgreSQL, and read through a descriptor of our own, by any thread */
+/*
+ * A temporary file. PostgreSQL functions write it; any thread may read it through a descriptor of
+ * its own.
+ */
 typedef struct rb_spill_file
 {
 	bool open;
 	File file;
-	int fd; /* -1: nothing is written yet */
+	int fd; /* -1 if nothing has been written yet */
 	int64 size;
-	uint64 *got; /* bytes that were read of any */
+	uint64 *got; /* Counter of the bytes read from all files of the join */
 } rb_spill_file;
 
-/* some rows of one side: their parts, ids, and where each row ends (rb_builder_append), if rows have several parts */
+/*
+ * A chunk: consecutive rows of one side, stored as the coordinates of their parts, their ids and,
+ * if any row has several parts, the end of each row (see rb_builder_append).
+ */
 typedef struct rb_chunk
 {
 	int64 at;
@@ -39,66 +47,70 @@ typedef struct rb_chunk
 	bool multi;
 } rb_chunk;
 
-/* rows of one side in a file */
+/* The rows of one side in a file */
 typedef struct rb_chunks
 {
-	rb_chunk *chunk; /* NULL: none */
+	rb_chunk *chunk; /* NULL if there are no chunks */
 	uint32 n;
 	uint32 cap;
 	uint64 parts;
 	uint64 rows;
-	uint32 largest; /* parts of a chunk */
+	uint32 largest; /* Parts of the largest chunk */
 	bool multi;
-	bool shared; /* the list is another one's */
+	bool shared; /* True if another list owns the array */
 } rb_chunks;
 
-/* a chunk in memory */
+/* A chunk read into memory */
 typedef struct rb_chunk_rows
 {
 	double *coords;
 	int64_t *ids;
 	uint32_t *ends;
-	size_t coords_bytes; /* room */
+	size_t coords_bytes; /* Capacity in bytes */
 	size_t ids_bytes;
 	size_t ends_bytes;
 } rb_chunk_rows;
 
 extern void rb_spill_file_open(rb_spill *s, rb_spill_file *file);
 extern void rb_spill_file_close(rb_spill_file *file);
-/* what is behind that place is given up */
+/* Truncates the file to `size` bytes. */
 extern void rb_spill_file_cut(rb_spill_file *file, int64 size);
 
-/* all ended rows of a builder, behind those that are there */
+/* Appends all complete rows of a builder to the file and to the list of chunks. */
 extern void rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks,
 							  const rb_builder *b);
 
-/* and then the builder keeps what is behind them */
+/*
+ * Appends all complete rows to the file and removes them from the builder, which keeps only the
+ * incomplete row.
+ */
 extern void rb_spill_put_all(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, rb_builder *b);
 
-/* a chunk into memory; its ends only if it has some.  From any thread. */
+/* Reads a chunk into memory, including the row ends if it has any. Callable from any thread. */
 extern rb_status rb_spill_get(rb_context *ctx, const rb_spill_file *file, const rb_chunk *chunk,
 							  int width, rb_chunk_rows *rows);
 extern void rb_spill_get_free(rb_context *ctx, rb_chunk_rows *rows);
 
-/* some of its coordinates, or its ends */
+/* These functions read only some of a chunk's coordinates, or only its row ends. */
 extern rb_status rb_spill_get_parts(rb_context *ctx, const rb_spill_file *file,
 									const rb_chunk *chunk, int width, uint32 part, uint32 nparts,
 									double *coords);
 extern rb_status rb_spill_get_ends(rb_context *ctx, const rb_spill_file *file,
 								   const rb_chunk *chunk, int width, rb_chunk_rows *rows);
 
-/* rows out of a file into a builder, behind those that are there.  From any thread. */
+/* Appends rows of a file to a builder. Callable from any thread. */
 extern rb_status rb_spill_load(rb_spill *s, const rb_spill_file *file, const rb_chunks *rows,
 							   rb_builder *b, rb_error *error);
 
-/* ---- all of it ---- */
+/* ---- spill.c: a spilled join ---- */
 
 typedef struct rb_spill_tile
 {
 	rb_ends ends;
-	rb_chunks rows[2];            /* of a join of one side: [1] is others of its rows, or none */
-	const rb_spill_file *file[2]; /* where they are */
-	bool whole;                   /* as space it is cut no further */
+	/* In a self join, [1] holds other rows of the same side or is empty */
+	rb_chunks rows[2];
+	const rb_spill_file *file[2]; /* Files that hold the rows */
+	bool whole;                   /* True if cutting its space would not help */
 } rb_spill_tile;
 
 struct rb_spill
@@ -107,7 +119,7 @@ struct rb_spill
 	rb_context *ctx;
 	MemoryContext context;
 	int sides;
-	const char *name[2]; /* of the sides */
+	const char *name[2]; /* Names of the sides */
 	double distance;
 	bool begun;
 	rb_kind kind[2];
@@ -115,42 +127,53 @@ struct rb_spill
 	rb_spill_file raw[2];
 	rb_spill_file objects;
 	rb_spill_file cut;
-	rb_spill_tile *tile; /* until they are cut there is one */
+	rb_spill_tile *tile; /* A single tile until it is cut */
 	uint32 ntiles;
 	uint32 cap;
-	uint32 next; /* to be joined */
+	uint32 next; /* Index of the next tile to join */
 	uint32 joined;
-	int64 most;     /* bytes that the file of tiles may have */
-	uint64 bytes;   /* written, in all */
-	uint64 got;     /* and read; */
-	int64 told[2];  /* so many blocks of both are in the counts that EXPLAIN (BUFFERS) shows */
-	uint32_t *ends; /* where rows end, on their way to a file */
+	int64 most;     /* Maximum size of the file of tiles, in bytes */
+	uint64 bytes;   /* Total bytes written */
+	uint64 got;     /* Total bytes read */
+	int64 told[2];  /* Blocks read and written that pgBufferUsage already includes */
+	uint32_t *ends; /* Row ends of the chunk being written */
 	size_t ends_cap;
-	rb_chunk_rows rows; /* a chunk that is read */
+	rb_chunk_rows rows; /* The chunk last read */
 	rb_aside aside;
 };
 
 /* ---- spill_room.c ---- */
 
-/* raises what is no success */
+/* Raises an error unless the status is RB_OK. */
 extern void rb_spill_check(const rb_spill *s, rb_status status);
 
-/* how much memory there is for the sides of a tile, with what their join needs for each part */
+/*
+ * Returns the memory available for both sides of a tile, including what their join needs per part.
+ */
 extern uint64 rb_spill_room(const rb_spill *s);
 extern uint64 rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile);
 
-/* a tile that is no smaller for being cut or split has no room: says how much is enough, and if that is for one row */
+/*
+ * Records RB_OVER_BUDGET for a tile that cannot be made smaller. The error states the memory that
+ * would suffice, and whether a single row needs it.
+ */
 extern rb_status rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile);
 
 /* ---- spill_cut.c ---- */
 
-/* that tile becomes several, behind the others; false: it is still there, and whole, for that would not help */
+/*
+ * Replaces the tile by several smaller ones, appended to the list. Returns false, and marks the
+ * tile as whole, if cutting would not help.
+ */
 extern bool rb_spill_cut_tile(rb_spill *s, uint32 number);
 extern void rb_spill_add_tile(rb_spill *s, const rb_spill_tile *tile);
 
 /* ---- spill_split.c ---- */
 
-/* the same by rows; false: there is nothing to split */
+/*
+ * Splits the tile by its rows into several tiles, appended to the list. Returns false if there is
+ * nothing to split.
+ */
 extern bool rb_spill_split_tile(rb_spill *s, uint32 number);
 
 #endif /* RB_SPILL_H */

@@ -1,14 +1,16 @@
 /*
  * spill.c
- *	  A join that has no room in memory: its rows wait in temporary files, and it goes tile by tile.
+ *	  Joins sides that do not fit in memory: stores their rows in temporary files and joins tile by
+ *	  tile.
  *
- *		rows of red, of blue -> raw files, in the order of reading
- *		a sample of them -> tiles that each have room -> rows of each tile, in one file
- *		tile 1: rows -> sets -> pairs | tile 2: ...
+ *	rows of red and blue -> raw files, in reading order
+ *	a sample of the rows -> tiles that each fit in memory -> rows of all tiles, in one file
+ *	tile 1: rows -> sets -> pairs | tile 2: ...
  *
- * A tile that turns out to be too large is cut again (spill_cut.c), or split by its rows where that does not help (spill_split.c).
+ * A tile that turns out to be too large is cut again (spill_cut.c), or split by its rows if cutting
+ * does not help (spill_split.c).
  *
- * Reading the next tile needs nothing of PostgreSQL, so that whoever takes pairs can do it, a thread too.
+ * Reading the next tile calls no PostgreSQL function, so any thread that consumes pairs can do it.
  */
 #include "pg/spill/rb_spill.h"
 
@@ -17,7 +19,10 @@
 
 #include <math.h>
 
-/* a row is in several tiles, and tiles are cut again: the file of tiles is at most so many times as long as rows are */
+/*
+ * Maximum size of the file of tiles, as a multiple of the raw files. A row may lie in several
+ * tiles, and tiles are cut repeatedly.
+ */
 #define MOST_TIMES 4
 
 rb_spill *
@@ -51,7 +56,7 @@ rb_spill_has_begun(const rb_spill *s)
 	return s != NULL && s->begun;
 }
 
-/* ---- rows come in ---- */
+/* ---- input: rows ---- */
 
 void
 rb_spill_begin(rb_spill *s)
@@ -114,9 +119,12 @@ rb_spill_rows_of(const rb_spill *s, int side)
 	return s->tile[0].rows[side].rows;
 }
 
-/* ---- tiles come out ---- */
+/* ---- output: tiles ---- */
 
-/* that tile becomes several smaller ones, behind the others; false: it is still there */
+/*
+ * Replaces the tile by several smaller ones, appended to the list. Returns false if the tile could
+ * not be divided.
+ */
 static bool
 make_smaller(rb_spill *s, uint32 number)
 {
@@ -139,11 +147,11 @@ rb_spill_cut(rb_spill *s, const rb_kind *kind, int32 srid, const rb_ends *within
 	s->tile[0].ends.dims = rb_kind_dims(s->kind[0]);
 	if (within->dims != 0)
 		s->tile[0].ends = *within;
-	/* without pairs there is nothing to join */
+	/* If one side is empty there is nothing to join. */
 	for (int i = 0; i < s->sides; i++)
 		if (s->tile[0].rows[i].rows == 0)
 			memset(s->tile[0].rows, 0, sizeof s->tile[0].rows);
-	/* those that come out of a cut stand behind it */
+	/* A cut appends its tiles to the list, so this loop visits them too. */
 	for (uint32 i = 0; i < s->ntiles; i++)
 		if (rb_spill_tile_bytes(s, &s->tile[i]) > rb_spill_room(s))
 			(void) make_smaller(s, i);

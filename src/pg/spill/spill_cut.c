@@ -1,15 +1,17 @@
 /*
  * spill_cut.c
- *	  A tile becomes several, each with the rows that may be in its pairs.
+ *	  Cuts a tile into several tiles, each with the rows that may have pairs in it.
  *
- *		rows of the tile		some of them: a sample		kd_tiles.c: cuts
- *			all of them			which tiles do they meet?	a pile for each tile, written when it is large enough
+ *	a sample of the tile's rows		-> kd_tiles.c computes the cuts
+ *	each row of the tile			-> a pile (buffer) for each tile that the row meets
+ *	a pile that is large enough		-> the file of tiles
  *
- * A pair of rows belongs to the tile that holds its reference point (Dittrich and Seeger 2000; rb_tile.h), so a row that
- * reaches over a border is written more than once, and no pair is found twice.  Tiles in which one side has no rows
- * are left out.
+ * A pair of rows belongs to the tile that contains its reference point (Dittrich and Seeger 2000;
+ * rb_tile.h). A row that crosses a border is therefore written to several tiles, but no pair is
+ * found twice. Tiles in which one side has no rows are dropped.
  *
- * A cut that would write rows too often is given up: there are too many that reach over too much of the tile.
+ * A cut is abandoned if it would write rows too often, because too many rows extend over too much
+ * of the tile.
  */
 #include "pg/spill/rb_spill.h"
 
@@ -20,23 +22,23 @@
 
 #define LEAST_SAMPLE 1024
 #define MOST_SAMPLE 65536
-/* of the limit, for each row of a sample: what the cuts hold of it and of its pairs */
+/* Bytes of the memory limit per sampled row, for what the cuts store about the row and its pairs */
 #define BYTES_OF_A_SAMPLE 4096
-#define MOST_TILES 256 /* at once */
-#define GROUP 8        /* tiles, which are near to each other as they come out of the cuts */
+#define MOST_TILES 256 /* Maximum number of tiles of one cut */
+#define GROUP 8        /* Tiles per group; consecutive tiles of a cut lie close together */
 #define PILE_PARTS 1024
-#define SPARE 1.5     /* tiles are not of one size, and rows lie in several */
-#define TOO_ALIKE 0.9 /* a tile with that share of the rows is no smaller one */
-#define TOO_OFTEN 3   /* times, that rows are written in the mean */
+#define SPARE 1.5     /* Factor for unequal tiles and duplicated rows */
+#define TOO_ALIKE 0.9 /* Share of the parts above which a tile is not cut again */
+#define TOO_OFTEN 3   /* Maximum number of copies of a row, on average */
 
-/* ---- which tiles does a row meet? ---- */
+/* ---- the tiles that a row meets ---- */
 
 typedef struct tiling
 {
 	int dims;
 	uint32 n;
 	rb_kd_tile *tile;
-	rb_ends *group; /* around each GROUP tiles */
+	rb_ends *group; /* Bounding box of each GROUP consecutive tiles */
 } tiling;
 
 static void
@@ -55,7 +57,10 @@ group_tiles(tiling *t)
 	}
 }
 
-/* the next one from `from` on; t->n: there is none */
+/*
+ * Returns the index of the next tile that the row meets, at or after `from`, or t->n if there is
+ * none.
+ */
 static uint32
 next_met(const tiling *t, uint32 from, const double *low, const double *reach)
 {
@@ -75,7 +80,7 @@ next_met(const tiling *t, uint32 from, const double *low, const double *reach)
 	return t->n;
 }
 
-/* the box of a row, its high end moved up by the distance */
+/* Computes the box of a row, with its upper corner moved up by the distance. */
 static void
 find_reach(const rb_spill *s, rb_kind kind, const double *coords, uint32 part, uint32 end,
 		   double low[3], double reach[3])
@@ -102,7 +107,7 @@ sample_rows(const rb_spill *s, const rb_chunks *rows)
 	return (uint32) Min(rows->rows, Min(Max(wanted, LEAST_SAMPLE), MOST_SAMPLE));
 }
 
-/* a number that has nothing to do with the order of rows */
+/* Scrambles the bits of a number, so that samples do not correlate with the order of rows. */
 static uint64
 mix(uint64 x)
 {
@@ -111,7 +116,7 @@ mix(uint64 x)
 	return x ^ (x >> 31);
 }
 
-/* within the tile: what lies outside says nothing of where to cut it */
+/* Clips a box to the tile, because what lies outside must not influence the cuts. */
 static void
 clip(const rb_spill_tile *tile, int dims, double *low, double *high)
 {
@@ -122,7 +127,7 @@ clip(const rb_spill_tile *tile, int dims, double *low, double *high)
 	}
 }
 
-/* a row of a chunk as the box of a sample */
+/* Computes the box of one row of a chunk for the sample. */
 static void
 sample_row(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chunk, uint32 row,
 		   double *box)
@@ -150,7 +155,10 @@ sample_row(rb_spill *s, const rb_spill_tile *tile, int side, const rb_chunk *chu
 	}
 }
 
-/* one row of each `step`, whichever; boxes of that memory */
+/*
+ * Returns the boxes of randomly chosen rows, one of each `step` consecutive rows, allocated from
+ * the context's memory.
+ */
 static double *
 take_sample(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uint32 *n)
 {
@@ -158,7 +166,7 @@ take_sample(rb_spill *s, const rb_spill_tile *tile, int side, uint32 wanted, uin
 	const int dims = rb_kind_dims(s->kind[side]);
 	const double step = (double) rows->rows / wanted;
 	double *box = NULL;
-	uint64 before = 0; /* rows of the chunks before */
+	uint64 before = 0; /* Rows of the preceding chunks */
 	uint32 chunk = 0;
 	bool ends = false;
 
@@ -215,7 +223,7 @@ wanted_tiles(const rb_spill *s, const rb_spill_tile *tile)
 	return (uint32) Max(Min(Min(ceil(n), MOST_TILES), (double) (room / 2 / pile)), 2);
 }
 
-/* c->tile, of the rows of a tile */
+/* Computes the cuts of a tile into c->tile. */
 static void
 cut(cutting *c, const rb_spill_tile *tile)
 {
@@ -247,9 +255,9 @@ cut(cutting *c, const rb_spill_tile *tile)
 	rb_spill_check(s, status);
 }
 
-/* ---- rows go to their tiles ---- */
+/* ---- distribution of rows to tiles ---- */
 
-/* RB_OVER_BUDGET: it has no room */
+/* Appends a row to the pile of a tile. Returns RB_OVER_BUDGET if it does not fit in memory. */
 static rb_status
 put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double *coords,
 		uint32 nparts, int64 id, uint32 pile_parts)
@@ -270,13 +278,16 @@ put_row(rb_spill *s, rb_spill_tile *to, int side, rb_builder *pile, const double
 		rb_raise(s->function, status, &error);
 	if (pile->nparts >= pile_parts)
 		rb_spill_put_all(s, &s->cut, &to->rows[side], pile);
-	/* a large row leaves no room behind: there are many piles */
+	/* Release the memory of a large row, because there are many piles. */
 	if (pile->coords_cap > 2 * pile_parts && pile->nparts == 0)
 		rb_builder_trim(pile);
 	return RB_OK;
 }
 
-/* false: the file has become longer than that, or a row has no room */
+/*
+ * Distributes the rows of a side to the tiles. Returns false if the file exceeds `most` bytes or a
+ * row does not fit in memory.
+ */
 static bool
 share_out(rb_spill *s, const rb_spill_tile *from, int side, const tiling *t, rb_spill_tile *to,
 		  rb_builder *pile, int64 most)
@@ -349,7 +360,7 @@ rb_spill_add_tile(rb_spill *s, const rb_spill_tile *tile)
 	s->tile[s->ntiles++] = *tile;
 }
 
-/* those that may have pairs, behind the other tiles */
+/* Appends the tiles that may have pairs to the list. */
 static void
 add_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
 {
@@ -368,7 +379,7 @@ add_tiles(rb_spill *s, rb_spill_tile *more, uint32 n, uint64 parts)
 	}
 }
 
-/* how long the file of tiles may be when that one is cut */
+/* Returns the maximum size of the file of tiles after this tile has been cut. */
 static int64
 most_bytes(const rb_spill *s, const rb_spill_tile *tile)
 {
@@ -386,7 +397,7 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 	MemoryContext mine =
 		AllocSetContextCreate(CurrentMemoryContext, "redblue cut", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(mine);
-	rb_spill_tile tile = s->tile[number]; /* the array moves */
+	rb_spill_tile tile = s->tile[number]; /* Copied because the array may be reallocated */
 	const uint64 parts = parts_of(&tile);
 	const int64 size = s->cut.size, most = most_bytes(s, &tile);
 	bool done = true;
@@ -426,7 +437,7 @@ rb_spill_cut_tile(rb_spill *s, uint32 number)
 		free_chunks(&tile.rows[1]);
 		memset(&s->tile[number].rows, 0, sizeof s->tile[number].rows);
 		add_tiles(s, to, t.n, parts);
-		/* all of it was cut */
+		/* The raw files are no longer needed: all of their rows are now in tiles. */
 		rb_spill_file_close(&s->raw[0]);
 		rb_spill_file_close(&s->raw[1]);
 	}

@@ -1,15 +1,17 @@
 /*
  * spill_file.c
- *	  Rows of a side in a temporary file, some thousand at a time.
+ *	  Stores the rows of a side in a temporary file, in chunks of several thousand parts.
  *
- *		chunk	| coordinates of all parts | ids of all rows | where each row ends |		chunk	| ...
+ *	chunk	| coordinates of all parts | ids of all rows | end of each row |		chunk	| ...
  *
- * It is PostgreSQL's temporary file: it lies in base/pgsql_tmp (files that no transaction owns are never put into
- * temp_tablespaces), counts against temp_file_limit and in pg_stat_database, and is gone when the server comes back
- * from a crash.  It belongs to the join and not to the transaction's resources, for the join closes it on all ways.
+ * The file is a temporary file of PostgreSQL. It lies in base/pgsql_tmp (files that no transaction
+ * owns are never placed in temp_tablespaces), counts against temp_file_limit and in
+ * pg_stat_database, and is removed when the server restarts after a crash. It belongs to the join,
+ * not to the transaction's resource owner, because the join closes it in every case.
  *
- * It is read by whoever takes the join's pairs, which may be a thread: so through a descriptor of our own, which
- * stays open whatever the server closes to have another file open.
+ * The consumer of the join's pairs reads the file and may run in a thread. Reading therefore uses a
+ * duplicated descriptor, which stays open even if the server closes its own descriptor to open
+ * another file.
  */
 #include "pg/spill/rb_spill.h"
 
@@ -21,8 +23,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define CHUNK_PARTS 16384              /* about, but for rows of more */
-#define WRITE_BYTES ((size_t) 1 << 20) /* between two looks for interrupts */
+/* Approximate parts per chunk, exceeded if the last row is larger */
+#define CHUNK_PARTS 16384
+#define WRITE_BYTES ((size_t) 1 << 20) /* Bytes written between two interrupt checks */
 
 /* ---- files ---- */
 
@@ -32,11 +35,11 @@ rb_spill_file_open(rb_spill *s, rb_spill_file *file)
 	if (file->open)
 		return;
 	/*
-	 * OpenTemporaryFile raises an error where no file can be made, so it comes first: a
-	 * credit taken before it would be lost for the life of the session.
+	 * Open the file first, because OpenTemporaryFile raises an error if it fails. A descriptor
+	 * reserved before that would leak for the rest of the session.
 	 */
 	file->file = OpenTemporaryFile(true);
-	/* the credit is for the descriptor of our own (dup_descriptor) */
+	/* Reserve the descriptor that dup_descriptor creates. */
 	if (!AcquireExternalFD())
 	{
 		const int why = errno;
@@ -69,12 +72,15 @@ rb_spill_file_cut(rb_spill_file *file, int64 size)
 {
 	if (!file->open || file->size == size)
 		return;
-	/* what is refused is written over */
+	/* If truncation fails, later writes overwrite the old data. */
 	(void) FileTruncate(file->file, size, WAIT_EVENT_BUFFILE_TRUNCATE);
 	file->size = size;
 }
 
-/* the server may close its own descriptor, but not while it has just written to it */
+/*
+ * Duplicates the file's descriptor. It must be called right after a write, because the server may
+ * close its descriptor at other times.
+ */
 static void
 dup_descriptor(rb_spill_file *file, const char *function)
 {
@@ -155,7 +161,7 @@ next_chunk(const rb_spill *s, rb_chunks *chunks)
 	return &chunks->chunk[chunks->n++];
 }
 
-/* where the rows from that one on end, counted from their first part */
+/* Stores the end of each row from `row` on, counted from the first part of `row`. */
 static void
 note_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 part, uint32 nparts)
 {
@@ -165,7 +171,7 @@ note_ends(rb_spill *s, const rb_builder *b, uint32 row, uint32 nrows, uint32 par
 		s->ends[b->row_of[i] - row] = i + 1 - part;
 }
 
-/* rows from that one and its first part on */
+/* Writes `nrows` rows from `row` on, whose first part is `part`, as one chunk. */
 static void
 put_chunk(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_builder *b, uint32 row,
 		  uint32 nrows, uint32 part, uint32 nparts)
@@ -202,7 +208,7 @@ rb_spill_put_rows(rb_spill *s, rb_spill_file *file, rb_chunks *chunks, const rb_
 
 		if (b->multi)
 		{
-			/* to the end of the row that this part is of */
+			/* Extend the chunk to the end of the last row. */
 			while (end_part < b->row_start && b->row_of[end_part] == b->row_of[end_part - 1])
 				end_part++;
 			end_row = b->row_of[end_part - 1] + 1;

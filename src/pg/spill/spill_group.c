@@ -1,10 +1,11 @@
 /*
  * spill_group.c
- *	  Rows of one object become one, where not all rows have room at once.
+ *	  Merges the rows of each object into one row if not all rows fit in memory at once.
  *
- *		rows -> piles, by a hash of what the object is called -> each pile in memory: objects
+ *	rows -> piles (hash partitions by object id) -> each pile in memory -> objects
  *
- * So the rows of an object meet in one pile.  Only an object that has no room by itself is too large.
+ * All rows of an object meet in one pile. Grouping fails only if a pile does not fit in memory, for
+ * example because a single object is too large.
  */
 #include "pg/spill/rb_spill.h"
 
@@ -13,7 +14,10 @@
 
 #define MOST_PILES 256
 #define PILE_PARTS 1024
-/* of the parts of a pile, while it is grouped: they are held twice, and tables of its ids */
+/*
+ * Memory for grouping a pile, as a multiple of its size: two copies of its parts, plus tables of
+ * ids
+ */
 #define TIMES 3
 
 static uint64
@@ -30,7 +34,7 @@ raise_of(const rb_spill *s, rb_status status, const rb_error *error)
 	rb_raise(s->function, status, error);
 }
 
-/* a row to the pile of its object */
+/* Appends a row to the pile of its object. */
 static void
 put_row(rb_spill *s, rb_builder *pile, rb_chunks *to, const double *coords, uint32 nparts, int64 id)
 {
@@ -80,7 +84,7 @@ share_out(rb_spill *s, int side, rb_kind kind, rb_chunks *pile, uint32 n)
 	pfree(b);
 }
 
-/* the objects of a pile, behind those that are there */
+/* Groups a pile and appends its objects to the rows of the side. */
 static void
 group_pile(rb_spill *s, int side, rb_kind kind, const rb_chunks *pile)
 {

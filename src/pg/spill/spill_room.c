@@ -1,6 +1,6 @@
 /*
  * spill_room.c
- *	  How much of a join that has no room in memory has room at once; and its errors.
+ *	  Computes the memory that a tile of a spilled join needs and may use, and reports errors.
  */
 #include "pg/spill/rb_spill.h"
 
@@ -25,7 +25,10 @@ rb_spill_room(const rb_spill *s)
 	return limit > used ? limit - used : 0;
 }
 
-/* pairs of rows of several parts are remembered (unique.c), so such rows have half of the room */
+/*
+ * Doubles the estimate if rows have several parts, because their pairs must be remembered to remove
+ * duplicates (unique.c).
+ */
 uint64
 rb_spill_tile_bytes(const rb_spill *s, const rb_spill_tile *tile)
 {
@@ -53,7 +56,7 @@ bytes_of_parts(const rb_spill *s, int side, uint32 parts)
 rb_status
 rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile)
 {
-	/* what else was said is of the last bytes only */
+	/* The recorded error describes the last allocation only. */
 	const uint64 limit = rb_memory_limit(s->ctx->memory);
 	uint64 need = limit - Min(rb_spill_room(s), limit) + rb_spill_tile_bytes(s, tile);
 	char text[100] = "";
@@ -62,7 +65,7 @@ rb_spill_no_room(const rb_spill *s, const rb_spill_tile *tile)
 	{
 		const rb_chunks *rows = &tile->rows[i];
 
-		/* a chunk is read into memory of its own */
+		/* Each chunk is first read into a buffer of its own. */
 		need += bytes_of_parts(s, i, rows->largest);
 		if (rows->rows == 1 && rows->parts >= tile->rows[1 - i].parts)
 			snprintf(text, sizeof text, "A row of the %s side alone has %llu parts.",

@@ -1,22 +1,27 @@
 /*
  * spill_split.c
- *	  A tile that space does not help is split by its rows: some of one side with some of the other, each with each.
+ *	  Splits a tile by its rows where cutting its space does not help.
  *
- *		red		| 1 | 2 | 3 |		tiles:  1 a, 1 b, 2 a, 2 b, 3 a, 3 b
- *		blue	|   a   |  b  |
+ * The rows of each side are divided into groups, and each group of one side is joined with each
+ * group of the other:
  *
- * All of these are the same tile of space, and a pair of rows is in one of them.  Nothing is written anew, for the rows
- * of a file are in chunks, and a tile is a list of those.  They are read more than once instead.
+ *	red		| 1 | 2 | 3 |		tiles:  1 a, 1 b, 2 a, 2 b, 3 a, 3 b
+ *	blue	|   a   |  b  |
  *
- * So go rows that reach over all of space (objects of scattered rows), of which each tile would have a copy.
+ * All of these tiles cover the same space, and each pair of rows belongs to exactly one of them.
+ * Nothing is rewritten: the rows of a file are stored in chunks, and a tile is a list of chunks.
+ * The chunks are read more than once instead.
  *
- * A join of one side with itself: 1, 2, 3, and 1 with 2, 1 with 3, 2 with 3.
+ * This is needed for rows that extend over all of space, such as objects with scattered parts,
+ * because every tile of a cut would contain a copy of them.
+ *
+ * A self join of three groups becomes the tiles 1, 2, 3, 1 with 2, 1 with 3, and 2 with 3.
  */
 #include "pg/spill/rb_spill.h"
 
 #include "miscadmin.h"
 
-/* one more chunk of that list, behind those that are there */
+/* Appends the chunk at index `at` to the list. */
 static void
 add_chunk(rb_chunks *some, const rb_chunks *rows, uint32 at)
 {
@@ -31,7 +36,10 @@ add_chunk(rb_chunks *some, const rb_chunks *rows, uint32 at)
 	some->multi |= chunk->multi;
 }
 
-/* the chunks of a side from that one on that have so many bytes, one at least; of a tile with rows of several parts */
+/*
+ * Returns the chunks from index `from` on that fit in `bytes`, but at least one. If any row of the
+ * tile has several parts, the memory of all rows is estimated as if they had.
+ */
 static rb_chunks
 take_chunks(const rb_spill *s, const rb_spill_tile *tile, int side, uint32 from, uint64 bytes)
 {
@@ -61,8 +69,8 @@ side_bytes(const rb_spill *s, const rb_spill_tile *tile, int side)
 }
 
 /*
- * How many bytes of each side a piece is to have.  A side that leaves half of the room to the other stays whole: then the
- * other is read once.
+ * Computes the number of bytes of each side in a piece. A side that fits in half of the available
+ * memory stays whole, so that the other side is read only once.
  */
 static void
 find_pieces(const rb_spill *s, const rb_spill_tile *tile, uint64 piece[2])
@@ -133,11 +141,11 @@ split_one(rb_spill *s, const rb_spill_tile *tile)
 bool
 rb_spill_split_tile(rb_spill *s, uint32 number)
 {
-	rb_spill_tile tile = s->tile[number]; /* the array moves */
+	rb_spill_tile tile = s->tile[number]; /* Copied because the array may be reallocated */
 
 	if (tile.rows[0].n <= 1 && tile.rows[1].n <= 1)
 		return false;
-	/* both may be rows of one side */
+	/* In a self join, both lists may hold rows of the same side. */
 	if (tile.rows[1].n > 0)
 		split_two(s, &tile);
 	else
