@@ -1,6 +1,6 @@
 /*
  * rb_scan.h
- *	  What the files of the scan share, grouped under the file that defines it.
+ *	  Declares what the files of the scan share, grouped by the file that defines it.
  */
 #ifndef RB_SCAN_H
 #define RB_SCAN_H
@@ -17,72 +17,81 @@
 
 typedef struct rb_scan
 {
-	CustomScanState css; /* must be first */
+	CustomScanState css; /* Must be first */
 	const rb_join *join;
-	rb_result result; /* what is wanted of it: the rows of the scan */
+	rb_result result; /* Result requested, which determines the rows of the scan */
 	const rb_row_shape *shape;
-	rb_of of;        /* and of whose rows */
-	int ncolumns;    /* of the scan's rows: those that are wanted, ... */
-	int *columns;    /* ... and which of the result's each is, */
-	rb_value *value; /* and where that is in a block */
+	rb_of of;        /* Side or sides whose ids are returned */
+	int ncolumns;    /* Number of columns of the scan's rows */
+	int *columns;    /* Column of the result for each of them */
+	rb_value *value; /* Location in a block of each of them */
 	FuncExpr *call;
-	List *args;        /* ExprStates of its arguments */
-	Bitmapset *params; /* that these depend on */
+	List *args;        /* ExprStates of the arguments */
+	Bitmapset *params; /* Parameters that the arguments depend on */
 
-	/* the arguments' values, until a parameter changes: a volatile one is computed once, too */
+	/*
+	 * Context of the values of the arguments. They are computed once until a parameter changes,
+	 * even if an argument is volatile.
+	 */
 	MemoryContext values_context;
-	NullableDatum *values; /* NULL: not yet computed */
+	NullableDatum *values; /* NULL if not computed yet */
 
-	MemoryContext context; /* of the run; reset before each */
-	rb_run *run;           /* the last one, NULL before the first */
-	rb_answer_rows *rows;  /* of it, unless pairs are wanted */
-	bool reported;         /* redblue_last_run() knows it */
-	bool done;             /* nothing left in it */
+	MemoryContext context; /* Context of the run, reset before each run */
+	rb_run *run;           /* Last run, or NULL before the first */
+	rb_answer_rows *rows;  /* Rows of the run, or NULL if the scan returns pairs */
+	bool reported;         /* True if redblue_last_run() reports the run */
+	bool done;             /* True if no rows are left */
 
-	/* below a Gather: the pairs come from a ring, which the leader's pump fills */
+	/* Below a Gather: ring buffer of pairs, filled by the leader's pump */
 	rb_share *share;
 	rb_pump *pump;        /* NULL in workers */
-	dsm_segment *segment; /* where the ring lies; leader only */
+	dsm_segment *segment; /* Segment that contains the ring; leader only */
 
-	bool keep; /* the next run goes into the tuplestore */
+	bool keep; /* True if the next run is stored in the tuplestore */
 	Tuplestorestate *store;
 	TupleTableSlot *stored;
 
-	rb_block block;            /* of the run, or: */
-	size_t next;               /* in it */
-	int64 red[RB_SHARE_PAIRS]; /* copied out of the ring or the tuplestore */
+	rb_block block;            /* Block of the run, or a copy in the arrays below */
+	size_t next;               /* Index of the next row in the block */
+	int64 red[RB_SHARE_PAIRS]; /* Rows copied from the ring or the tuplestore */
 	int64 blue[RB_SHARE_PAIRS];
 	uint64 told[RB_SHARE_PAIRS];
 } rb_scan;
 
 /* ---- scan_path.c ---- */
 
-/* the only function of the relation, if it is one of ours and can be scanned */
+/*
+ * Returns the only function of the relation if it is a redblue function that can be scanned, else
+ * NULL.
+ */
 extern FuncExpr *rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte);
 
 /* ---- scan.c ---- */
 
 /*
- * A plan's custom_private says what is asked, which need not be what the function answers: an
- * rb_result, an rb_of, and for each column of custom_scan_tlist which one of the result it is.
- * These integers are a list of their own in it: extensions that look for custom scans of theirs
- * (Citus) take what comes first there for a node.
+ * The custom_private of a plan states the requested result, which may differ from that of the
+ * function. It contains an rb_result, an rb_of, and for each column of custom_scan_tlist its index
+ * in the result. These integers form a nested list, because extensions that look for their own
+ * custom scans (Citus) expect the first element of custom_private to be a node.
  */
 extern Node *rb_scan_create_state(CustomScan *plan);
 extern const CustomScanMethods rb_scan_methods;
 
 /* ---- upper_path.c ---- */
 
-/* what some expressions want of pairs */
+/* What some expressions need from the pairs */
 typedef struct rb_question
 {
-	Index relid;       /* of the pairs, where they have columns; else 0 */
-	AttrNumber column; /* that they are grouped by; 0: all are one group */
+	Index relid;       /* Relation of the pairs, or 0 if they have no columns */
+	AttrNumber column; /* Column by which the pairs are grouped, or 0 if they form one group */
 	Var *group;
-	List *counts; /* different ways to say count(*) */
+	List *counts; /* Distinct expressions equivalent to count(*) */
 } rb_question;
 
-/* adds what an expression wants; false: something that is not to be had without the pairs */
+/*
+ * Adds what an expression needs. Returns false if it needs something that only the pairs themselves
+ * provide.
+ */
 extern bool rb_ask_for_counts(Node *node, rb_question *question);
 
 /* ---- scan_explain.c ---- */

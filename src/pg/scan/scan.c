@@ -1,30 +1,30 @@
 /*
  * scan.c
- *	  FROM redblue_..._pairs(...): the pairs become rows while the join runs.
+ *	  Executes FROM redblue_..._pairs(...): returns pairs as rows while the join runs.
  *
- * The executor collects the rows of a function in FROM before it hands out the
- * first.  So for a plain call in FROM the planner is given a scan of our own
- * instead, which takes the pairs out of the stream as the plan above asks for
- * them: nothing is stored, and a LIMIT stops the join.  The function itself
- * remains for every other place: the select list, ROWS FROM of several, WITH
- * ORDINALITY, and wherever the row as a whole is wanted, which only a scan of a
- * range table entry can make.
+ * The executor collects all rows of a function in FROM before it returns the first. For a plain
+ * call in FROM the planner is therefore given a custom scan instead, which reads pairs from the
+ * stream as the plan above requests them. Nothing is stored, and a LIMIT stops the join. The
+ * function itself remains for every other case: the select list, ROWS FROM of several functions,
+ * WITH ORDINALITY, and references to the whole row, which only a scan of a range table entry can
+ * produce.
  *
- * A scan that is repeated with the same arguments (the inside of a nested loop, a
- * correlated subquery) must not join anew each time: the first repetition keeps
- * its pairs in a tuplestore, from which all others are served.  Where the planner
- * announces repetitions the first scan does.
+ * A scan that is repeated with the same arguments (the inner side of a nested loop, a correlated
+ * subquery) must not repeat the join. The first repetition stores its pairs in a tuplestore, from
+ * which all later ones are served. If the planner announces repetitions, the first scan already
+ * stores its pairs.
  *
- * Below a Gather the leader joins, and a thread of it fills a ring in shared
- * memory from which leader and workers take their rows (share.c): so counting,
- * aggregating and joining above use all cores.  The function stays PARALLEL
- * RESTRICTED: it never runs in a worker.
+ * Below a Gather the leader runs the join, and one of its threads fills a ring buffer in shared
+ * memory from which the leader and the workers take their rows (share.c). Counting, aggregating and
+ * joining above the scan thus use all cores. The function itself stays PARALLEL RESTRICTED, because
+ * it never runs in a worker.
  *
- * The sides are read when the first row is asked for, on the query's snapshot.
+ * The sides are read when the first row is requested, with the query's snapshot.
  *
- * What is not pairs (answers.c) comes in the same way, but for the ring: counts and hits in
- * blocks as pairs do, as there are as many, the rest row by row.  A plan may ask another
- * question than that of the function it names (upper_path.c).
+ * Results other than pairs (answers.c) are returned in the same way, except that they never use the
+ * ring. Counts and hits come in blocks like pairs, because there may be as many of them; other
+ * results come row by row. A plan may request a different result than the function it names
+ * (upper_path.c).
  */
 #include "pg/scan/rb_scan.h"
 
@@ -44,7 +44,7 @@
 
 /* ---- one run ---- */
 
-/* the join's threads and memory go, what it did is reported */
+/* Releases the threads and memory of the join and reports what it did. */
 static void
 stop_run(rb_scan *scan)
 {
@@ -52,7 +52,7 @@ stop_run(rb_scan *scan)
 		return;
 	if (scan->pump != NULL)
 		rb_pump_stop(scan->pump);
-	/* a LIMIT may have ended it */
+	/* Stop the join first, because a LIMIT may have ended the scan early. */
 	if (scan->run->call.skip_bad)
 	{
 		rb_run_stop(scan->run);
@@ -66,7 +66,7 @@ stop_run(rb_scan *scan)
 	scan->reported = true;
 }
 
-/* forgets the run */
+/* Stops and forgets the run. */
 static void
 drop_run(rb_scan *scan)
 {
@@ -129,7 +129,7 @@ open_run(rb_scan *scan)
 	MemoryContextSwitchTo(old);
 }
 
-/* the next block of pairs from the stream, or of counts or hits */
+/* Fetches the next block of pairs from the stream, or of counts or hits. */
 static bool
 next_block(rb_scan *scan)
 {
@@ -137,7 +137,7 @@ next_block(rb_scan *scan)
 
 	if (scan->run == NULL)
 		open_run(scan);
-	/* a side may have to be read again */
+	/* A snapshot is needed because a side may have to be read again. */
 	PushActiveSnapshot(scan->css.ss.ps.state->es_snapshot);
 	more = scan->rows != NULL ? rb_answer_block(scan->rows, &scan->block)
 							  : rb_run_next(scan->run, &scan->block);
@@ -151,7 +151,7 @@ next_block(rb_scan *scan)
 	return more;
 }
 
-/* the next row of what has no blocks */
+/* Fetches the next row of a result that has no blocks. */
 static bool
 next_answer(rb_scan *scan, Datum *values)
 {
@@ -172,7 +172,10 @@ next_answer(rb_scan *scan, Datum *values)
 
 /* ---- repetitions ---- */
 
-/* of what is stored: the columns of blocks, or else of the rows */
+/*
+ * Returns the descriptor of stored rows: the columns of blocks if the result has blocks, otherwise
+ * those of its rows.
+ */
 static TupleDesc
 stored_desc(const FuncExpr *call, const rb_row_shape *shape)
 {
@@ -185,7 +188,7 @@ stored_desc(const FuncExpr *call, const rb_row_shape *shape)
 	return desc;
 }
 
-/* all rows of a run into the tuplestore */
+/* Stores all rows of a run in the tuplestore. */
 static void
 store_run(rb_scan *scan)
 {
@@ -223,7 +226,7 @@ store_run(rb_scan *scan)
 	scan->done = false;
 }
 
-/* what is copied out of the ring or the tuplestore comes next */
+/* Prepares the block to receive rows copied from the ring or the tuplestore. */
 static void
 begin_copy(rb_scan *scan)
 {
@@ -288,7 +291,7 @@ more_rows(rb_scan *scan)
 
 /* ---- the node ---- */
 
-/* values that may be null, or texts, which are gone with the next row */
+/* Computes values that may be null or text; they live until the next row. */
 static void
 make_values(rb_scan *scan, TupleTableSlot *slot)
 {
@@ -302,8 +305,8 @@ make_values(rb_scan *scan, TupleTableSlot *slot)
 }
 
 /*
- * The next row of a block into the slot.  Numbers lie in the slot itself, so the row before is
- * written over: to clear and store it would cost as much as all the rest.
+ * Stores the next row of a block in the slot. The numbers lie in the slot itself, so the previous
+ * row is simply overwritten: clearing and storing the slot would cost as much as everything else.
  */
 static TupleTableSlot *
 next_of_block(rb_scan *scan, TupleTableSlot *slot)
@@ -321,7 +324,10 @@ next_of_block(rb_scan *scan, TupleTableSlot *slot)
 	return TTS_EMPTY(slot) ? ExecStoreVirtualTuple(slot) : slot;
 }
 
-/* a row of what has no blocks into values; of what is stored it stays in scan->stored */
+/*
+ * Reads the next row of a result without blocks into `values`. A stored row also stays in
+ * scan->stored.
+ */
 static bool
 next_values(rb_scan *scan, Datum *values)
 {
@@ -358,9 +364,9 @@ next_row(ScanState *node)
 }
 
 /*
- * No row of ours is looked at again (add_scan of scan_path.c).  But where the rows of
- * other scans are, older servers ask this instead of next_row: of a scan in a subquery,
- * for example.
+ * EvalPlanQual never rechecks rows of this scan (see add_scan in scan_path.c). When it rechecks
+ * rows of other scans, however, older servers call this function instead of next_row, for example
+ * for a scan in a subquery.
  */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
@@ -369,7 +375,10 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 	return !TupIsNull(slot);
 }
 
-/* where nothing is to be filtered or computed, what ExecScan does is half of a row's cost */
+/*
+ * Returns the next row. Bypasses ExecScan if there is nothing to filter or project, because
+ * ExecScan would take half of the time per row.
+ */
 static TupleTableSlot *
 exec_scan(CustomScanState *node)
 {
@@ -382,11 +391,11 @@ exec_scan(CustomScanState *node)
 
 typedef struct params_walk
 {
-	const List *subplans; /* of the statement */
+	const List *subplans; /* Subplans of the statement */
 	Bitmapset *params;
 } params_walk;
 
-/* the parameters whose change changes an expression */
+/* Collects the parameters that an expression depends on. */
 static bool
 collect_params(Node *node, void *arg)
 {
@@ -396,7 +405,10 @@ collect_params(Node *node, void *arg)
 		return false;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		walk->params = bms_add_member(walk->params, ((Param *) node)->paramid);
-	/* some of a subplan come from here, and are among its arguments; others come from further out */
+	/*
+	 * Some external parameters of a subplan are set at this query level and appear among its
+	 * arguments; the others come from outer levels.
+	 */
 	if (IsA(node, SubPlan))
 	{
 		const Plan *plan = list_nth(walk->subplans, ((SubPlan *) node)->plan_id - 1);
@@ -415,7 +427,10 @@ params_of(List *expressions, const EState *estate)
 	return walk.params;
 }
 
-/* what is asked; who may not call count does not get one */
+/*
+ * Reads the requested result from the plan. Raises an error if the user may not execute an
+ * aggregate, such as count, that the scan replaces.
+ */
 static void
 take_question(rb_scan *scan, const CustomScan *plan)
 {
@@ -472,7 +487,9 @@ begin_scan(CustomScanState *node, EState *estate, int eflags)
 
 /* ---- below a Gather ---- */
 
-/* before the ring goes away, on whatever way: no thread may write to it */
+/*
+ * Stops the pump before the ring is unmapped, whatever the reason, so that no thread writes to it.
+ */
 static void
 stop_sharing(dsm_segment *segment, Datum arg)
 {
@@ -502,7 +519,7 @@ estimate_shared(CustomScanState *node, ParallelContext *pcxt)
 	return rb_share_size();
 }
 
-/* the leader starts the join, and the pump that fills the ring */
+/* Starts the join in the leader, and the pump that fills the ring. */
 static void
 fill_share(rb_scan *scan, rb_share *share)
 {
@@ -521,7 +538,7 @@ initialize_shared(CustomScanState *node, ParallelContext *pcxt, void *coordinate
 {
 	rb_scan *scan = (rb_scan *) node;
 
-	/* no shared memory was to be had, so there will be no workers */
+	/* Without a shared memory segment there will be no workers. */
 	if (pcxt->seg == NULL)
 		return;
 	on_dsm_detach(pcxt->seg, stop_sharing, PointerGetDatum(scan));
@@ -543,7 +560,7 @@ initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 	((rb_scan *) node)->share = coordinate;
 }
 
-/* the plan wants no more of our pairs, or no more at all: workers need not go on */
+/* Stops the pump when the plan needs no more pairs, so that the workers end too. */
 static void
 shutdown_scan(CustomScanState *node)
 {
@@ -553,7 +570,7 @@ shutdown_scan(CustomScanState *node)
 		rb_pump_stop(scan->pump);
 }
 
-/* ---- repeated, ended ---- */
+/* ---- rescan and end ---- */
 
 static void
 rescan(CustomScanState *node)
@@ -562,7 +579,7 @@ rescan(CustomScanState *node)
 	bool same = !bms_overlap(node->ss.ps.chgParam, scan->params);
 
 	ExecScanReScan(&node->ss);
-	/* the ring is filled anew by reinitialize_shared, before this or after it */
+	/* The ring is refilled by reinitialize_shared, before or after this call. */
 	if (scan->share != NULL)
 	{
 		scan->done = false;
@@ -600,7 +617,7 @@ end_scan(CustomScanState *node)
 		drop_run(scan);
 }
 
-/* ---- what the executor calls ---- */
+/* ---- executor callbacks ---- */
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = RB_SCAN_NAME,

@@ -1,6 +1,6 @@
 /*
  * scan_explain.c
- *	  The scan in EXPLAIN: what it joins, and after a run what each stage did.
+ *	  Shows the scan in EXPLAIN: its arguments, and after a run what each stage did.
  */
 #include "pg/scan/rb_scan.h"
 
@@ -12,7 +12,9 @@
 
 #include <ctype.h>
 
-/* "ore", or the text of a query; what is not yet known, as the expression it is */
+/*
+ * Returns the table name or query text of a side, or its expression if the value is not known yet.
+ */
 static char *
 source_text(rb_scan *scan, int side, List *deparse, ExplainState *es)
 {
@@ -73,7 +75,7 @@ explain_stages(rb_scan *scan, ExplainState *es)
 		double ms = report.stats.stage[i].ms;
 		const char *detail = rb_report_detail(&report, (rb_stage) i);
 
-		/* a stage that this backend does not have */
+		/* Skip stages that this backend does not have. */
 		if (count == 0 && ms == 0)
 			continue;
 		rb_explain_stage(es, name, count, ms, detail);

@@ -1,10 +1,10 @@
 /*
  * scan_path.c
- *	  When the planner sees one of our functions in FROM, it is given our scan instead.
+ *	  Replaces the planner's path for a redblue function in FROM by a custom scan.
  *
- * No preloading: before the planner builds the paths of a function it asks its
- * support function for the number of rows, which lives in this library and so
- * loads it; the hook is there in time for that very query.
+ * The library need not be preloaded. Before the planner builds the paths of a function, it calls
+ * the function's support function to estimate the number of rows. The support function lives in
+ * this library and thereby loads it, so the hook is in place in time for that same query.
  */
 #include "pg/scan/rb_scan.h"
 
@@ -16,7 +16,9 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 
-/* what a pair takes in a table; so many bytes deserve as many workers as a table of that size */
+/*
+ * Size of a pair in a table, in bytes; a scan gets as many workers as a table of the resulting size
+ */
 #define RB_PAIR_BYTES 40
 
 static set_rel_pathlist_hook_type previous_hook;
@@ -27,7 +29,10 @@ static Plan *plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, Lis
 static const CustomPathMethods path_methods = {.CustomName = RB_SCAN_NAME,
 											   .PlanCustomPath = plan_scan};
 
-/* the columns that clauses or expressions above want of the relation, numbered as by pull_varattnos */
+/*
+ * Returns the columns of the relation that the clauses or the expressions above it reference,
+ * numbered as by pull_varattnos.
+ */
 static Bitmapset *
 wanted_columns(RelOptInfo *rel, List *clauses)
 {
@@ -38,7 +43,7 @@ wanted_columns(RelOptInfo *rel, List *clauses)
 	return columns;
 }
 
-/* is the row as a whole, or anything else that is no column, wanted of the relation? */
+/* Returns true if the whole row, or anything else that is not a column, is referenced. */
 static bool
 wants_whole_row(RelOptInfo *rel)
 {
@@ -67,9 +72,9 @@ rb_call_of_relation(RelOptInfo *rel, RangeTblEntry *rte)
 }
 
 /*
- * Nothing but the function itself, which the leader runs, keeps workers away.  A child of
- * an appended relation is parallel where its parent is, which PostgreSQL has decided by
- * the function's label.
+ * Returns true if workers may take rows of the scan. The function's own label is irrelevant,
+ * because only the leader runs the join. Children of an appended relation are excluded: PostgreSQL
+ * has decided from the function's label whether their parent is parallel.
  */
 static bool
 can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
@@ -82,7 +87,10 @@ can_share(PlannerInfo *root, RelOptInfo *rel, FuncExpr *call)
 		   rb_sides_are_tables(rb_join_of_function(call->funcid), call->args, false);
 }
 
-/* the leader joins, all take rows: as many workers as for a table of that size */
+/*
+ * Adds a parallel path in which the leader joins and all processes take rows, with as many workers
+ * as for a table of that size.
+ */
 static void
 add_shared_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial, FuncExpr *call)
 {
@@ -109,7 +117,7 @@ add_shared_scan(PlannerInfo *root, RelOptInfo *rel, const CustomPath *serial, Fu
 	add_partial_path(rel, &path->path);
 }
 
-/* our path takes the place of the stock one, at its cost: it does the same work */
+/* Replaces the stock path by a custom path of the same cost, since it does the same work. */
 static void
 add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
@@ -119,9 +127,9 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	if (previous_hook != NULL)
 		previous_hook(root, rel, rti, rte);
 	/*
-	 * UPDATE, DELETE, MERGE and FOR UPDATE look again at rows that another session has
-	 * changed meanwhile.  The stock scan supports that.  Ours does not: it is no scan of a
-	 * range table entry, and the rows that are looked at again belong to one.
+	 * UPDATE, DELETE, MERGE and FOR UPDATE recheck rows that another session has changed
+	 * concurrently. The stock scan supports rechecks. The custom scan does not, because it does not
+	 * scan a range table entry, and rechecked rows belong to one.
 	 */
 	if (!rb_setting_custom_scan || root->rowMarks != NIL)
 		return;
@@ -148,7 +156,10 @@ add_scan(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	}
 }
 
-/* the columns of the result that are wanted, and which these are */
+/*
+ * Builds the target entries of the columns that are referenced, and the list of their indices in
+ * the result.
+ */
 static void
 scan_columns(Index relid, const FuncExpr *call, rb_result result, Bitmapset *wanted, List **targets,
 			 List **columns)
@@ -168,8 +179,8 @@ scan_columns(Index relid, const FuncExpr *call, rb_result result, Bitmapset *wan
 }
 
 /*
- * The call goes along as an expression, so that parameters are put into its
- * arguments and the plan depends on the function and on the tables it names.
+ * Creates the plan. It contains the call as an expression, so that parameters in its arguments are
+ * replaced and the plan depends on the function and on the tables it names.
  */
 static Plan *
 plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, List *clauses,
@@ -185,7 +196,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *best, List *tlist, Lis
 	plan->scan.scanrelid = 0;
 	plan->flags = best->flags;
 	plan->custom_exprs = list_make1(copyObject(call));
-	/* rows of what is wanted and no more spare a projection */
+	/* Rows with exactly the referenced columns avoid a projection. */
 	scan_columns(rel->relid, call, join->result, wanted_columns(rel, plan->scan.plan.qual),
 				 &plan->custom_scan_tlist, &asked);
 	plan->custom_private = list_make1(asked);

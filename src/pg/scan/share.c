@@ -1,24 +1,23 @@
 /*
  * share.c
- *	  Pairs for parallel workers: a ring in shared memory that one thread fills.
+ *	  Passes pairs to parallel workers through a ring buffer in shared memory that one thread fills.
  *
- *	   leader's process                 shared memory             leader, workers
- *	   rb_stream -> pump thread -> [full][full][free]... -> rb_share_take
+ *    leader's process                 shared memory             leader, workers
+ *    rb_stream -> pump thread -> [full][full][free]... -> rb_share_take
  *
- * Workers never join; they take blocks of ids.  The pump is a thread of the
- * leader, outside its plan, because the leader may be busy elsewhere, or
- * wait for the very workers that wait for pairs.
+ * Workers never join; they only take blocks of ids. The pump is a thread of the leader, separate
+ * from its plan, because the leader may be busy elsewhere or may be waiting for the very workers
+ * that wait for pairs.
  *
- * One producer, many consumers, no lock: a process may be killed at any point.
- * Block number i lies in slot i % SLOTS.  A consumer claims the next number and
- * waits until its slot holds that block; the producer waits until the slot of
- * block i - SLOTS is free again.  slot.block says both: i + 1 once block i is
- * there, 0 when it has been copied out.  Waiting is sleeping for a fifth of a
- * millisecond, between looks for interrupts.
+ * There is one producer and there are many consumers, but no lock, because a process may be killed
+ * at any point. Block i lies in slot i % RB_SLOTS. A consumer claims the next block number and
+ * waits until the slot holds that block. The producer waits until the consumer of block i -
+ * RB_SLOTS has freed the slot of block i. The field slot.block expresses both states: it is i + 1
+ * once block i is available, and 0 after the block has been copied out. Waiting processes sleep for
+ * 0.2 ms at a time; consumers check for interrupts in between.
  *
- * The last block is followed by the status of the join.  Every participant that
- * comes to the end looks at it, so a join that failed is never taken for one
- * that found no more.
+ * The status of the join follows the last block. Every participant that reaches the end checks it,
+ * so a failed join is never mistaken for one that found no more pairs.
  */
 #include "pg/base/rb_pg.h"
 #include "core/base/rb_parallel.h"
@@ -41,9 +40,9 @@ typedef struct rb_slot
 
 struct rb_share
 {
-	uint64 claimed; /* blocks that a consumer has or waits for */
-	uint64 end;     /* number of blocks, once it is known */
-	rb_error error; /* of the join, valid with end */
+	uint64 claimed; /* Number of blocks that consumers have taken or wait for */
+	uint64 end;     /* Number of blocks, or RB_NOT_ENDED if not known yet */
+	rb_error error; /* Error of the join, valid once `end` is set */
 	rb_slot slots[RB_SLOTS];
 };
 
@@ -70,7 +69,7 @@ rb_share_init(rb_share *share)
 	share->end = RB_NOT_ENDED;
 }
 
-/* ---- producer: no function of PostgreSQL from here ... ---- */
+/* ---- producer: the pump thread, which calls no PostgreSQL function ---- */
 
 static void
 nap(void)
@@ -86,14 +85,14 @@ stopped(const rb_pump *pump)
 	return rb_acquire(&pump->stop) != 0;
 }
 
-/* a slot has so many words for what is told */
+/* Returns the number of pairs that fit in a slot if each has a payload of `words` words. */
 static size_t
 share_pairs(size_t words)
 {
 	return words > 1 ? RB_SHARE_PAIRS / words : RB_SHARE_PAIRS;
 }
 
-/* some pairs of a block into the next slot of the ring; false when it was told to stop */
+/* Copies pairs of a block into the next slot of the ring. Returns false if the pump was stopped. */
 static bool
 put_some(rb_pump *pump, const rb_block *block, size_t from, uint64 *blocks)
 {
@@ -150,7 +149,7 @@ pump_thread(void *arg)
 	return NULL;
 }
 
-/* ---- ... to here ---- */
+/* ---- start and stop of the pump, in the leader's main thread ---- */
 
 static void
 stop_at_end(void *pump)
@@ -158,7 +157,10 @@ stop_at_end(void *pump)
 	rb_pump_stop(pump);
 }
 
-/* The pump lives in the current memory context, that of the run; the share must outlive it. */
+/*
+ * Starts the pump, which lives in the current memory context, that of the run. The share must
+ * outlive it.
+ */
 rb_pump *
 rb_pump_start(rb_run *run, rb_share *share)
 {
@@ -176,14 +178,17 @@ rb_pump_start(rb_run *run, rb_share *share)
 	pump->started = true;
 	run->stop_taker = stop_at_end;
 	run->taker = pump;
-	/* called before that of the run, which was there first */
+	/* Callbacks run in reverse order, so this one runs before that of the run. */
 	pump->at_end.func = stop_at_end;
 	pump->at_end.arg = pump;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &pump->at_end);
 	return pump;
 }
 
-/* after this nobody gets more pairs, and the thread touches neither run nor share */
+/*
+ * Stops the pump. Afterwards the ring receives no more pairs, and the thread no longer accesses the
+ * run or the share.
+ */
 void
 rb_pump_stop(rb_pump *pump)
 {
@@ -197,7 +202,9 @@ rb_pump_stop(rb_pump *pump)
 
 /* ---- consumers ---- */
 
-/* raises what made the join fail */
+/*
+ * Copies the next block out of the ring, with n = 0 at the end. Raises the error of a failed join.
+ */
 void
 rb_share_take(rb_share *share, const char *function, rb_block *to)
 {
@@ -209,7 +216,7 @@ rb_share_take(rb_share *share, const char *function, rb_block *to)
 	{
 		if (rb_acquire(&share->end) <= block)
 		{
-			/* stopped: by the leader, which wants no more */
+			/* RB_STOPPED means that the leader needs no more pairs. */
 			if (share->error.status != RB_END && share->error.status != RB_STOPPED)
 				rb_raise(function, share->error.status, &share->error);
 			return;

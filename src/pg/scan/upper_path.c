@@ -1,21 +1,20 @@
 /*
  * upper_path.c
- *	  Pairs that are only counted are not made: the planner is given the answer of the join.
+ *	  Lets the join itself compute counts of pairs, so that the pairs need not be produced.
  *
- *		SELECT count(*) FROM redblue_..._pairs(...)					redblue count
- *		SELECT red_id, count(*) FROM ... GROUP BY red_id			redblue counts
- *		SELECT DISTINCT red_id FROM ..., GROUP BY red_id alone		redblue hits
+ *	SELECT count(*) FROM redblue_..._pairs(...)					redblue count
+ *	SELECT red_id, count(*) FROM ... GROUP BY red_id			redblue counts
+ *	SELECT DISTINCT red_id FROM ..., GROUP BY red_id alone		redblue hits
  *
- * or blue_id, or id1 and id2 of a self join.  It is the scan of scan.c, which asks the join
- * another question (answers.c) and hands out what an aggregate above it would have: the same
- * groups, whose ids are different, and the same counts.  No column of a pair is ever null, so
- * count(red_id) and count(1) are count(*).  HAVING is the scan's filter, and what is selected
- * is computed from the counts as it would be from those of an aggregate.  All that comes
- * after that, ORDER BY, LIMIT, window functions, is left to the plan above.
+ * The same applies to blue_id, and to id1 and id2 of a self join. The plan uses the scan of scan.c,
+ * which requests another result of the join (answers.c) and returns what an aggregate above it
+ * would return: the same groups, with distinct ids, and the same counts. No column of a pair is
+ * ever null, so count(red_id) and count(1) equal count(*). HAVING becomes the filter of the scan,
+ * and the select list is computed from the counts as it would be from those of an aggregate.
+ * Everything later, such as ORDER BY, LIMIT and window functions, is left to the plan above.
  *
- * Where anything else is between the pairs and their number, such as WHERE, another table,
- * FILTER, another aggregate or a second column to group by, the pairs are needed and nothing
- * is done here.
+ * If anything else stands between the pairs and their count, such as WHERE, another table, FILTER,
+ * another aggregate or a second grouping column, the pairs are needed and this file does nothing.
  */
 #include "pg/scan/rb_scan.h"
 
@@ -49,7 +48,7 @@ methods_of(rb_result result)
 	return &scan_methods[result == RB_RESULT_COUNT ? 0 : result == RB_RESULT_COUNTS ? 1 : 2];
 }
 
-/* ---- what is asked ---- */
+/* ---- the requested result ---- */
 
 static bool
 is_column(const Node *node, Index relid)
@@ -60,7 +59,7 @@ is_column(const Node *node, Index relid)
 		   (var->varattno == 1 || var->varattno == 2);
 }
 
-/* does it count the pairs, each of them once? */
+/* Returns true if the aggregate counts each pair exactly once. */
 static bool
 counts_pairs(const Aggref *aggregate, Index relid)
 {
@@ -111,7 +110,10 @@ rb_ask_for_counts(Node *node, rb_question *q)
 
 /* ---- the path ---- */
 
-/* may it be asked of that result?  Of pairs of which more is told the core knows their number alone. */
+/*
+ * Returns true if the join can compute the counts for this result. For pairs with a payload the
+ * core knows only their total number.
+ */
 static bool
 is_answered(rb_result result, AttrNumber column)
 {
@@ -128,13 +130,13 @@ is_answered(rb_result result, AttrNumber column)
 	}
 }
 
-/* the call whose pairs are all that comes in, none of them left out; or NULL */
+/* Returns the call if its pairs, all of them, are the only input, else NULL. */
 static FuncExpr *
 call_below(PlannerInfo *root, RelOptInfo *input, AttrNumber column)
 {
 	FuncExpr *call;
 
-	/* rowMarks: see add_scan of scan_path.c */
+	/* See add_scan in scan_path.c for rowMarks. */
 	if (!rb_setting_custom_scan || root->rowMarks != NIL || root->parse->hasTargetSRFs ||
 		input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_FUNCTION ||
 		input->baserestrictinfo != NIL || input->joininfo != NIL ||
@@ -147,7 +149,7 @@ call_below(PlannerInfo *root, RelOptInfo *input, AttrNumber column)
 	return call;
 }
 
-/* the column that the only clause of GROUP BY or DISTINCT names, or NULL */
+/* Returns the column named by the only clause of GROUP BY or DISTINCT, or NULL. */
 static Var *
 column_of_clause(List *clauses, List *targets, Index relid)
 {
@@ -159,7 +161,10 @@ column_of_clause(List *clauses, List *targets, Index relid)
 	return is_column(node, relid) ? (Var *) node : NULL;
 }
 
-/* rows before HAVING: known as well as those of the pairs, else what the planner takes for them */
+/*
+ * Estimates the rows before HAVING: from the sizes of the sides if they are known, otherwise with
+ * the planner's own estimate of groups.
+ */
 static double
 rows_of_answer(PlannerInfo *root, rb_result result, rb_of of, FuncExpr *call, const rb_question *q,
 			   double pairs)
@@ -173,7 +178,7 @@ rows_of_answer(PlannerInfo *root, rb_result result, rb_of of, FuncExpr *call, co
 	return clamp_row_est(Min(rows, pairs));
 }
 
-/* each column of the scan, and which one of the answer it is */
+/* Builds the target entries of the scan and the list of their indices in the result. */
 static void
 scan_columns(rb_result result, const rb_question *q, List **targets, List **columns)
 {
@@ -195,9 +200,10 @@ scan_columns(rb_result result, const rb_question *q, List **targets, List **colu
 }
 
 /*
- * The cost is that of reading and joining, which the scan below has before its first row,
- * and little for each row of the answer.  Any other path first makes the pairs.  They go,
- * whatever they seem to cost: they may expect fewer groups.
+ * Adds the path. Its cost is that of reading and joining, which the scan below pays before its
+ * first row, plus a little for each row of the result. Every other path produces the pairs first.
+ * All other paths are removed, whatever they seem to cost, because they may merely expect fewer
+ * groups.
  */
 static void
 add_answer(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, PathTarget *target,
@@ -261,7 +267,10 @@ answer_groups(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	if (!rb_ask_for_counts((Node *) output->reltarget->exprs, &q) ||
 		!rb_ask_for_counts((Node *) having, &q))
 		return;
-	/* without groups there is a count that has been optimized away: somebody else knows */
+	/*
+	 * Without GROUP BY and without a count, the aggregate has been optimized away and is computed
+	 * elsewhere.
+	 */
 	if (q.column == 0 && q.counts == NIL)
 		return;
 	add_answer(root, input, output, output->reltarget, call, &q, having);
