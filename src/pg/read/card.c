@@ -1,16 +1,19 @@
 /*
  * card.c
- *	  A kept side's card: what was known of each page of the table when it was read.
+ *	  Builds and checks the manifest of a cached side: what was known of each page of the table when
+ *	  it was read.
  *
- *		page of the map		L, and a bit for each page that is kept
- *		page of the heap	its LSN; where its rows and parts begin in the set
+ *	page of the visibility map	its LSN, and a bit for each cached page
+ *	page of the heap			its LSN; where its rows and parts begin in the set
  *
- * 32 bytes a page of 8 kB, which a session wants to have only when some page has changed.  Pages are valid or not, never the table: one row that was
- * changed costs the page it is on.  A card is plain bytes without pointers, so that
- * whoever has them has it.
+ * The entry of a page has 32 bytes per 8 kB; a session needs the entries only if some page has
+ * changed. Validity is decided for each page, not for the table: a changed row costs only the page
+ * that contains it. A manifest is plain bytes without pointers, so it can be copied between
+ * processes.
  *
- * Of a card only L and the bits are ever written to: where the LSNs of the pages had to
- * be looked at, what they proved is noted with the L of now, and needs no second look.
+ * Only the LSNs and bits of the map pages in a manifest are ever modified. If the LSNs of the heap
+ * pages had to be checked, the result is recorded together with the current LSN of the map page, so
+ * that the check need not be repeated.
  */
 #include "pg/read/rb_kept.h"
 
@@ -35,9 +38,9 @@ rb_card_pages(const rb_card *card)
 	return (rb_card_page *) unconstify(rb_map_page *, card->map + rb_map_size(card->nblocks));
 }
 
-/* ---- making ---- */
+/* ---- building ---- */
 
-/* all slices of a page in one; false where one is missing */
+/* Adds up the notes of all slices of a page. Returns false if one of them is missing. */
 static bool
 add_slices(const rb_page_note *note, uint32 slices, rb_page_note *sum)
 {
@@ -71,7 +74,10 @@ rb_card_make(const rb_page_note *notes, uint32 slices, BlockNumber nblocks,
 	memset(&next, 0, sizeof next);
 	card->nblocks = nblocks;
 	memcpy(card->map, after, (Size) rb_map_size(nblocks) * sizeof *after);
-	/* where L has moved while the pages were read it proves nothing: their own LSNs will have to */
+	/*
+	 * If the LSN of the map page moved while its pages were read, it proves nothing, and the LSNs
+	 * of the heap pages must decide.
+	 */
 	for (int i = 0; i < rb_map_size(nblocks); i++)
 		if (before[i].lsn != after[i].lsn) /* rule: moved_while_reading */
 			card->map[i].lsn = InvalidXLogRecPtr;
@@ -81,7 +87,7 @@ rb_card_make(const rb_page_note *notes, uint32 slices, BlockNumber nblocks,
 		rb_page_note note;
 		bool whole = add_slices(&notes[(Size) block * slices], slices, &note);
 
-		/* rule: page_flag.  a bit of the map is only cleared by those who see the flag of the page */
+		/* rule: page_flag. A bit is cleared only by those who see the page's own flag. */
 		if (!whole || !note.visible)
 			rb_map_set(card->map, block, false);
 		page[block] = next;
@@ -119,7 +125,7 @@ rb_card_notes(const rb_card *card, const rb_map_page *which, rb_page_note *notes
 
 /* ---- checking ---- */
 
-/* the second proof, for the pages that are set in one page of the map */
+/* Applies the second proof (visibility.c) to the pages that are set in one page of the map. */
 static void
 check_pages(const rb_card *card, Relation rel, BlockNumber first, rb_map_page *now)
 {

@@ -1,24 +1,23 @@
 /*
  * kept.c
- *	  Sides that stay: which are kept from one call to the next, and what is read of those.
+ *	  Decides which sides are cached between calls, and what must be read of a cached side.
  *
- *		first call		table -> set								its map is noted
- *		second call		table -> set, card -> worker				unchanged: it is kept
- *		later			a set that is elsewhere						no page has changed
- *						that, and changed pages -> view			some have
+ *	first call		table -> set								the state of its map is recorded
+ *	second call		table -> set, manifest -> worker			cached if the map is unchanged
+ *	later calls		remote set									if no page has changed
+ *					remote set, changed pages -> delta set		if some pages have changed
  *
- * What is kept is in the worker (store.c), for all who may read it.  Here is a copy of its card,
- * which tells without a question to anybody which of its pages are as they were; and in the
- * join's place of its rows a set that counts them and no more.
+ * The worker holds the cached sides (store.c) for all sessions that may read them. A session has a
+ * copy of the manifest, from which it determines without a request which pages are unchanged. In
+ * place of the cached rows, the join gets a remote set, which has counts but no arrays.
  *
- * An answer never depends on it.  Rights are asked before anybody comes here
- * (heap.c), what proves that a page has its old rows is in visibility.c, and what is
- * kept meets what is read in the order of the pages, so that the same things are wrong
- * with them.
+ * Results never depend on the cache. Access rights are checked before this code is reached
+ * (heap.c), visibility.c proves that a page still has its old rows, and cached and newly read rows
+ * are processed in page order, so that the same errors are found.
  *
- * What has changed too much is forgotten, for a look at a page costs more than reading
- * it with its neighbours.  Pages that VACUUM has since marked again are taken into a new
- * set when they are worth it, without reading the others.
+ * A side that has changed too much is evicted, because checking single pages costs more than
+ * reading them in sequence. Pages that VACUUM has since marked all-visible again are added to a new
+ * cached set if there are enough of them, without reading the other pages.
  */
 #include "pg/read/rb_kept.h"
 
@@ -30,12 +29,14 @@
 #include "utils/rel.h"
 
 #define RB_AUTO_PAGES \
-	((BlockNumber) (8 << 20) / BLCKSZ)   /* smaller tables are not kept unless asked for */
-#define RB_DIRTY_FRACTION 8              /* more pages to be read than this: it is forgotten */
-#define RB_REFRESH_FRACTION 16           /* so many that could be kept again: a new set */
-#define RB_NOTES_BYTES ((Size) 64 << 20) /* of notes, while a table is read */
+	((BlockNumber) (8 << 20) / BLCKSZ) /* Minimum size for automatic caching, in pages */
+/* Share of changed pages (1/n) above which the side is evicted */
+#define RB_DIRTY_FRACTION 8
+/* Share of newly cacheable pages (1/n) that justifies a new set */
+#define RB_REFRESH_FRACTION 16
+#define RB_NOTES_BYTES ((Size) 64 << 20) /* Limit of the notes while a table is read, in bytes */
 
-/* what a side is, to the last column; compared as bytes, with zeros behind it */
+/* Identity of a side, including its columns. Keys are compared as bytes, padded with zeros. */
 typedef struct side_key
 {
 	Oid database;
@@ -52,30 +53,30 @@ typedef struct side_key
 	double face_tolerance;
 } side_key;
 
-/* a side that was asked for and is not kept */
+/* A side that was requested but is not cached */
 typedef struct side_seen
 {
 	side_key key;
-	uint64 state; /* of its map, when it was read */
+	uint64 state; /* State of its visibility map when it was read */
 	TimestampTz when;
-	bool no_room; /* with cache_memory as it is in this */
+	bool no_room; /* True if it did not fit with cache_memory set to `memory` */
 	int memory;
 	char reason[160];
 } side_seen;
 
 #define RB_REASONS 64
-#define RB_ROOM_MS 60000 /* a side for which there was no room is not sent again before */
+#define RB_ROOM_MS 60000 /* Delay before a side that did not fit is sent again, in ms */
 
 static side_seen seen[RB_REASONS];
 
-/* a copy of the card of a side that the worker keeps */
+/* A local copy of the manifest of a cached side */
 typedef struct held_card
 {
 	dlist_node node;
-	uint64 number; /* of the side */
-	int users;     /* joins that look at it now */
-	bool head;     /* all of it before the pages is here, ... */
-	bool pages;    /* ... and these */
+	uint64 number; /* Number of the side */
+	int users;     /* Joins that are using it */
+	bool head;     /* True if everything before the page entries is present */
+	bool pages;    /* True if the page entries are present */
 	rb_card *card;
 } held_card;
 
@@ -86,23 +87,23 @@ struct rb_look
 {
 	const char *function;
 	side_key key;
-	rb_stored stored; /* number 0: nothing is kept of it */
-	held_card *held;  /* its card */
-	rb_map_page *map; /* pages that are as they were, or, where nothing is kept, all-visible ones */
+	rb_stored stored; /* stored.number is 0 if nothing is cached */
+	held_card *held;  /* Manifest of the cached side */
+	rb_map_page *map; /* Unchanged pages, or all-visible pages if nothing is cached */
 	BlockNumber nblocks;
-	BlockNumber unchanged; /* so many of them */
-	bool renewed;          /* its card has been, here */
-	bool keep;             /* what is read is to be kept */
-	rb_cut *cuts;          /* of what is as it was and what is read */
+	BlockNumber unchanged; /* Number of unchanged pages */
+	bool renewed;          /* True if the local manifest was updated */
+	bool keep;             /* True if what is read is to be cached */
+	rb_cut *cuts;          /* Runs of cached and of newly read rows */
 	uint32 ncuts;
-	uint64 skipped;      /* rows without a part, of the former */
-	rb_page_note *notes; /* of what is read */
+	uint64 skipped;      /* Rows without a part */
+	rb_page_note *notes; /* Notes of the pages that are read */
 	uint32 slices;
-	rb_card *card; /* of what was read */
+	rb_card *card; /* Manifest of what was read */
 	MemoryContextCallback at_end;
 };
 
-/* ---- what is known of sides that are not kept ---- */
+/* ---- sides that are not cached ---- */
 
 static side_seen *
 find_seen(const side_key *key)
@@ -141,7 +142,7 @@ note_seen(const side_key *key, uint64 state, const char *reason)
 	strlcpy(s->reason, reason, sizeof s->reason);
 }
 
-/* two moments with the same have the same pages */
+/* Returns a hash of the visibility map. If it is equal at two moments, the pages are unchanged. */
 static uint64
 state_of(const rb_map_page *map, BlockNumber nblocks)
 {
@@ -152,9 +153,9 @@ state_of(const rb_map_page *map, BlockNumber nblocks)
 	return state;
 }
 
-/* ---- looking for it ---- */
+/* ---- lookup ---- */
 
-/* without what lies between the two */
+/* Copies a column without its padding bytes. */
 static void
 set_column(rb_column *to, rb_column from)
 {
@@ -188,9 +189,9 @@ is_missing(TupleDesc desc, rb_column column)
 }
 
 /*
- * A column that was added with a value for the rows that are there is not on their pages.
- * It would be known by its number, which another column gets if the transaction that adds it
- * fails.
+ * Returns true if a column was added with a default value, which existing rows do not store on
+ * their pages. The column would be identified by its number, which is reused for another column if
+ * the transaction that adds it fails.
  */
 static bool
 has_missing(TupleDesc desc, const rb_columns *columns)
@@ -231,7 +232,10 @@ key_of(const rb_stored *stored)
 	return key;
 }
 
-/* the i-th place of the list: a side of this database; false where there are no more */
+/*
+ * Finds the next cached side of this database, from index *i on. Returns false if there are no
+ * more.
+ */
 static bool
 next_stored(int *i, rb_stored *stored)
 {
@@ -241,7 +245,7 @@ next_stored(int *i, rb_stored *stored)
 	return false;
 }
 
-/* what is kept of a former file of the table is of no use */
+/* Evicts sides that belong to former files of the table. */
 static void
 drop_former(const char *function, const side_key *key)
 {
@@ -257,9 +261,11 @@ drop_former(const char *function, const side_key *key)
 	}
 }
 
-/* ---- cards ---- */
+/* ---- manifests ---- */
 
-/* those of sides that are kept no longer go, and what an error has left */
+/*
+ * Frees the manifests of sides that are no longer cached, and those that an error left incomplete.
+ */
 static void
 drop_cards(void)
 {
@@ -281,7 +287,10 @@ drop_cards(void)
 	}
 }
 
-/* that of a side, from the worker if it is not here; NULL where it has none any more */
+/*
+ * Returns the manifest of a side, fetched from the worker if necessary, or NULL if it is not
+ * available.
+ */
 static held_card *
 find_card(const char *function, const rb_stored *stored)
 {
@@ -315,7 +324,7 @@ find_card(const char *function, const rb_stored *stored)
 	return held->head ? held : NULL;
 }
 
-/* what it says of each page, too; false where that cannot be had */
+/* Fetches the page entries of a manifest if necessary. Returns false if they are not available. */
 static bool
 find_pages(const char *function, const rb_stored *stored, held_card *held)
 {
@@ -327,7 +336,7 @@ find_pages(const char *function, const rb_stored *stored, held_card *held)
 	return held->pages;
 }
 
-/* which pages are as they were; what has changed too much is forgotten */
+/* Finds the unchanged pages; evicts the side if too many pages have changed. */
 static void
 check_kept(rb_look *look, const rb_source *source, Relation rel)
 {
@@ -335,7 +344,7 @@ check_kept(rb_look *look, const rb_source *source, Relation rel)
 	BlockNumber visible = rb_map_count(look->map, look->nblocks);
 	BlockNumber dirty;
 
-	/* rule: shrunk.  a page that was cut off and is there again is another one */
+	/* rule: shrunk. A page that was truncated and added again is a different page. */
 	if (look->nblocks < card->nblocks)
 		look->unchanged = 0;
 	else
@@ -349,7 +358,7 @@ check_kept(rb_look *look, const rb_source *source, Relation rel)
 		rb_worker_drop(look->function, look->stored.number);
 		look->held = NULL;
 		look->unchanged = 0;
-		/* the bits as they are, not as they were compared */
+		/* Read the visibility map again, because rb_card_check has cleared bits. */
 		pfree(look->map);
 		look->map = rb_map_read(rel, look->nblocks);
 		return;
@@ -359,7 +368,7 @@ check_kept(rb_look *look, const rb_source *source, Relation rel)
 				 (source->keep || visible - look->unchanged >= look->nblocks / RB_REFRESH_FRACTION);
 }
 
-/* is it worth keeping, and can it be? */
+/* Decides whether a side is worth caching and can be cached. */
 static void
 decide_to_keep(rb_look *look, const rb_source *source)
 {
@@ -395,7 +404,7 @@ decide_to_keep(rb_look *look, const rb_source *source)
 	note_seen(&look->key, state, reason);
 }
 
-/* whatever ends the call */
+/* Releases the manifest, however the call ends. */
 static void
 let_go(void *arg)
 {
@@ -430,7 +439,10 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 	}
 	set_key(key, &look->key);
 	drop_former(source->function, &look->key);
-	/* before the map is read: what is waited for is not to be held against it */
+	/*
+	 * Do this before the visibility map is read, so that waiting for the worker does not make it
+	 * outdated.
+	 */
 	if (rb_stored_find(key, &look->stored))
 		look->held = find_card(source->function, &look->stored);
 	look->map = rb_map_read(rel, nblocks);
@@ -439,13 +451,13 @@ rb_kept_look(const rb_source *source, Relation rel, const rb_columns *columns, B
 		look->held = NULL;
 	if (look->held != NULL)
 		check_kept(look, source, rel);
-	/* what is read for a tile is not all of it */
+	/* A side that is read for a tile is incomplete. */
 	if (look->held == NULL && source->tile.dims == 0)
 		decide_to_keep(look, source);
 	return look;
 }
 
-/* ---- what is kept becomes rows ---- */
+/* ---- use of cached sides ---- */
 
 bool
 rb_kept_is_whole(const rb_look *look)
@@ -459,7 +471,10 @@ rb_kept_is_partly(const rb_look *look)
 	return look->held != NULL && look->unchanged < look->nblocks;
 }
 
-/* what rows that are kept say of the space: so many, the first of which has that id and type */
+/*
+ * Reports the SRID and dimensions of `n` cached rows to the receiver. `id` and `type` are those of
+ * the first one.
+ */
 static void
 receive_space(const rb_look *look, DestReceiver *receiver, uint32 n, int64 id, uint32 type)
 {
@@ -474,14 +489,14 @@ receive_space(const rb_look *look, DestReceiver *receiver, uint32 n, int64 id, u
 	rb_receive_kept_space(receiver, &rows);
 }
 
-/* those of these pages, which are as they were */
+/* Reports the SRID and dimensions of the rows on unchanged pages. */
 static void
 receive_pages(const rb_look *look, DestReceiver *receiver, BlockNumber from, BlockNumber to)
 {
 	const rb_card_page *page = rb_card_pages(look->held->card);
 	BlockNumber first = from;
 
-	/* the first row speaks for all: it is on the first page that has one */
+	/* The first page with a part provides the id and type for all of them. */
 	while (first < to && page[first + 1].part == page[first].part)
 		first++;
 	if (page[to].row > page[from].row)
@@ -491,7 +506,7 @@ receive_pages(const rb_look *look, DestReceiver *receiver, BlockNumber from, Blo
 		receive_space(look, receiver, 0, 0, 0);
 }
 
-/* what is kept, as a set: its arrays are elsewhere */
+/* Returns the cached side as a remote set. */
 static const rb_set *
 kept_set(const rb_look *look, rb_memory *memory)
 {
@@ -553,7 +568,7 @@ rb_kept_ids_ascend(const rb_look *look)
 	return look->stored.ascend;
 }
 
-/* rows and parts, of the set that is kept or of those that were read, behind those that are there */
+/* Appends a run of rows and parts of the cached set or, if `fresh`, of the newly read rows. */
 static void
 add_cut(rb_look *look, bool fresh, uint32 row, uint32 rows, uint32 part, uint32 parts)
 {
@@ -575,7 +590,7 @@ add_cut(rb_look *look, bool fresh, uint32 row, uint32 rows, uint32 part, uint32 
 	look->ncuts++;
 }
 
-/* pages that are as they were */
+/* Appends the rows of unchanged pages. */
 static void
 cut_kept(rb_look *look, BlockNumber from, BlockNumber to, rb_side *side)
 {
@@ -617,7 +632,7 @@ rb_kept_read(rb_look *look, rb_heap *heap, const rb_builder *builder, rb_side *s
 	heap->notes = NULL;
 }
 
-/* is any row of it one that is kept? */
+/* Returns true if any cached row is used. */
 static bool
 has_kept_cut(const rb_look *look)
 {
@@ -640,7 +655,7 @@ rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
 	status = rb_builder_finish(builder, &fresh, &error);
 	if (status == RB_OK && !has_kept_cut(look))
 	{
-		/* what is kept says nothing of these rows, not even their kind */
+		/* No cached row remains, so the kind of the cached set is irrelevant, too. */
 		rb_set_writable(fresh)->skipped = look->skipped;
 		side->set = fresh;
 	}
@@ -657,7 +672,7 @@ rb_kept_put_together(rb_look *look, rb_builder *builder, rb_side *side)
 	side->rows = side->set->nrows;
 }
 
-/* ---- keeping ---- */
+/* ---- caching of what was read ---- */
 
 void
 rb_kept_was_read(rb_look *look, Relation rel)
@@ -680,7 +695,7 @@ rb_kept_was_read(rb_look *look, Relation rel)
 	look->notes = NULL;
 }
 
-/* the id of the first row of each page, for messages */
+/* Stores the id of the first row of each page, for messages. */
 static void
 note_ids(const rb_look *look, rb_card *card, const rb_set *set)
 {
@@ -701,7 +716,9 @@ note_ids(const rb_look *look, rb_card *card, const rb_set *set)
 		}
 		while (set->view->cuts[cut + 1].row <= row)
 			cut++;
-		/* a page that is as it was has its rows where it had them, but for the pages before it */
+		/*
+		 * An unchanged page still begins with the same row, even if its index in the set differs.
+		 */
 		if (set->view->cuts[cut].fresh)
 			page[block].id = rb_view_id(set->view, row);
 		else
@@ -709,7 +726,7 @@ note_ids(const rb_look *look, rb_card *card, const rb_set *set)
 	}
 }
 
-/* of the whole, what is known without its pages */
+/* Stores the first type and id, so that they are known without the page entries. */
 static void
 note_first(rb_card *card)
 {
@@ -724,7 +741,7 @@ note_first(rb_card *card)
 		}
 }
 
-/* what was proved page by page others need not prove again */
+/* Marks the updated manifest for the worker, so that other sessions need not repeat the checks. */
 static void
 renew_card(rb_look *look, rb_side *side)
 {
@@ -811,7 +828,10 @@ rb_kept_had_no_room(rb_look *look, uint64 bytes)
 	s->memory = rb_setting_cache_memory;
 }
 
-/* what was TRUNCATEd or rewritten since by this transaction is another one */
+/*
+ * Returns true if the table still has the same file. TRUNCATE or a rewrite in this transaction
+ * replaces it.
+ */
 bool
 rb_kept_is_same_table(const rb_look *look)
 {
@@ -825,7 +845,7 @@ rb_kept_is_same_table(const rb_look *look)
 	return same;
 }
 
-/* ---- what is told of it ---- */
+/* ---- reports ---- */
 
 static void
 tell_kept(const rb_stored *stored, rb_kept_facts *facts)
@@ -876,7 +896,7 @@ rb_kept_list(int *i, rb_kept_facts *facts)
 	rb_stored stored;
 	int k;
 
-	/* places of the list first, then reasons: numbers below zero */
+	/* *i counts the cached sides from 0 on, then the recorded reasons as negative numbers. */
 	if (*i >= 0)
 	{
 		if (next_stored(i, &stored))
@@ -906,7 +926,7 @@ rb_kept_forget(const char *function, Oid relid)
 	{
 		Oid other = key_of(&stored).relid;
 
-		/* of a table that is gone nobody is the owner */
+		/* A side whose table no longer exists has no owner, so anyone may evict it. */
 		if ((OidIsValid(relid) ? other == relid
 							   : get_rel_name(other) == NULL || rb_owns_relation(other)) &&
 			rb_worker_drop(function, stored.number))

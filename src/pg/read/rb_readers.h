@@ -1,12 +1,14 @@
 /*
  * rb_readers.h
- *	  What the files that read one table by several processes share, grouped under the
- *	  file that defines it.  The idea is told in readers.c.
+ *	  Declares what the files that read one table with several processes share, grouped by the file
+ *	  that defines it.
  *
- *		readers -> reader_leader -> reader_pieces -> heap
- *				   reader_worker -> reader_pieces
+ * readers.c explains the method.
  *
- * The worker is called by no other file: it is the entry point of a process.
+ *	readers -> reader_leader -> reader_pieces -> heap
+ *			   reader_worker -> reader_pieces
+ *
+ * No other file calls the worker, because it is the entry point of a process.
  */
 #ifndef RB_READERS_H
 #define RB_READERS_H
@@ -17,17 +19,17 @@
 #include "port/atomics.h"
 #include "storage/shm_mq.h"
 
-/* ---- what goes between the processes ---- */
+/* ---- data shared by the processes ---- */
 
 #define RB_QUEUE_BYTES ((Size) 512 << 10)
 
-/* in the table of contents of their shared memory */
+/* Keys in the table of contents of the shared memory */
 enum
 {
 	RB_KEY_READING = 1,
 	RB_KEY_QUEUES,
-	RB_KEY_USAGE, /* which buffers each worker has touched: EXPLAIN tells them */
-	RB_KEY_NOTES  /* where somebody wants to know: what each page was, or each slice of one */
+	RB_KEY_USAGE, /* Buffer usage of each worker, for EXPLAIN */
+	RB_KEY_NOTES  /* Notes of the pages or their slices, present only if requested */
 };
 
 typedef struct rb_usage
@@ -36,33 +38,36 @@ typedef struct rb_usage
 	WalUsage wal;
 } rb_usage;
 
-/* what all processes know */
+/* Parameters of the reading, known to all processes */
 typedef struct rb_reading
 {
-	NameData function; /* what it is read for, for messages */
+	NameData function; /* Function that reads the table, for messages */
 	NameData side;
 	rb_kind kind;
 	Oid relid;
-	NameData id_name; /* "": not given */
+	NameData id_name; /* Empty if not given */
 	NameData geom_name;
 	NameData object_name;
 	double face_tolerance;
 	rb_ends tile;
 	double distance;
-	Size memory; /* of a worker */
+	Size memory; /* Memory limit of a worker, in bytes */
 	BlockNumber nblocks;
 	uint32 npieces;
-	uint32 piece_blocks;   /* pages of a piece, or: */
-	uint32 slices;         /* pieces of a page */
-	pg_atomic_uint32 next; /* the next piece to claim; may run beyond npieces */
+	uint32 piece_blocks;   /* Pages per piece, 1 if a piece is a slice of a page */
+	uint32 slices;         /* Pieces per page, 1 if a piece consists of whole pages */
+	pg_atomic_uint32 next; /* Next piece to claim; may exceed npieces */
 } rb_reading;
 
-/* the head of a message; coordinates, ids and, where `ends` is true, ends follow */
+/*
+ * State of a piece after a message. A message consists of its header, coordinates, ids and, if
+ * `ends` is true, row ends.
+ */
 typedef enum rb_rest
 {
-	RB_MORE,  /* more messages of this piece come */
-	RB_WHOLE, /* the piece ends with this message */
-	RB_LEFT   /* the rest is left to the leader, from tuple `at` of `block` on */
+	RB_MORE,  /* More messages of this piece follow */
+	RB_WHOLE, /* The piece ends with this message */
+	RB_LEFT   /* The leader must read the rest, from tuple `at` of `block` on */
 } rb_rest;
 
 typedef struct rb_message
@@ -72,20 +77,20 @@ typedef struct rb_message
 	BlockNumber block;
 	int at;
 	bool ends;
-	int width;    /* doubles of a part */
-	rb_rows rows; /* no pointer in it counts */
+	int width;    /* Doubles per part */
+	rb_rows rows; /* Its pointers are not used */
 } rb_message;
 
 StaticAssertDecl(sizeof(rb_message) == MAXALIGN(sizeof(rb_message)), "doubles follow the head");
 
-/* how many parts are in so many bytes */
+/* Returns the number of parts that fit in `bytes`. */
 static inline uint32
 rb_parts_of(const rb_builder *builder, Size bytes)
 {
 	return (uint32) (bytes / ((Size) builder->width * sizeof(double)));
 }
 
-/* the queue of a worker */
+/* Returns the queue of a worker. */
 static inline shm_mq *
 rb_reader_queue(char *queues, int worker)
 {
@@ -98,16 +103,22 @@ extern void rb_pieces_cut(rb_reading *reading, BlockNumber nblocks, BlockNumber 
 						  int workers);
 extern BlockNumber rb_piece_first_block(const rb_reading *reading, uint32 piece);
 
-/* reads a piece from tuple `at` of `block` on; false: it stopped before heap->at of heap->block */
+/*
+ * Reads a piece from tuple `at` of `block` on. Returns false if it stopped before tuple heap->at of
+ * heap->block.
+ */
 extern bool rb_piece_read(rb_heap *heap, const rb_reading *reading, uint32 piece, BlockNumber block,
 						  int at);
 
-/* reads a whole piece, whose rows may be refused; false as above */
+/*
+ * Reads a whole piece and may reject its rows. Returns false if it stopped before tuple heap->at of
+ * heap->block.
+ */
 extern bool rb_piece_read_apart(rb_heap *heap, const rb_reading *reading, uint32 piece);
 
 /* ---- reader_leader.c ---- */
 
-/* reads all pieces in order, with what workers were launched */
+/* Reads all pieces in order, together with the workers that were launched. */
 struct ParallelContext;
 extern void rb_readers_lead(rb_reading *reading, rb_heap *heap, rb_builder *builder,
 							rb_space *space, struct ParallelContext *context, char *queues);

@@ -1,13 +1,13 @@
 /*
  * rb_receiver.h
- *	  What the files of the receiver share, grouped under the file that defines it.
+ *	  Declares what the files of the receiver share, grouped by the file that defines it.
  *
- *		receiver -> row_raw, row_values, row_geometry -> space, row_faults
- *		rows_apart -> space, row_faults
+ *	receiver -> row_raw, row_values, row_geometry -> space, row_faults
+ *	rows_apart -> space, row_faults
  *
- * A function that answers bool answers whether the row was taken.  False, which means
- * refused, comes only where rows are received apart, or where rows that cannot be taken are left out;
- * elsewhere there is an error.
+ * A function that returns bool returns whether the row was accepted. It returns false, for a
+ * rejected row, only if rows are received apart or invalid rows are left out; otherwise it raises
+ * an error.
  */
 #ifndef RB_RECEIVER_H
 #define RB_RECEIVER_H
@@ -16,54 +16,58 @@
 
 typedef struct rb_receiver
 {
-	DestReceiver pub; /* must be first */
+	DestReceiver pub; /* Must be first */
 	const rb_source *source;
 	rb_builder *builder;
 	rb_space *space;
 	bool boxes;
 	rb_error error;
-	const rb_need *need; /* of the join; NULL: not known */
-	const rb_heap *heap; /* that is read, by nobody else; NULL: any other way */
-	uint64 rows;         /* received so far */
-	bool apart;          /* a row that cannot be taken is refused, not an error */
-	bool left_out;       /* the row at hand was refused, and is noted: the next one comes */
-	rb_space empty;      /* the space before the first row */
-	rb_tally gone;       /* rows that have left the builder; and the type of this page */
-	/* asked between two rows when that builder has so many parts: it may take rows out, and says when to ask again */
+	const rb_need *need; /* Memory estimate of the join, or NULL if unknown */
+	const rb_heap *heap; /* Table that this process alone reads, or NULL */
+	uint64 rows;         /* Number of rows received so far */
+	bool apart;          /* True if invalid rows are rejected without an error */
+	/* True if the current row was rejected and recorded, so that reading continues */
+	bool left_out;
+	rb_space empty; /* SRID and dimensions before the first row */
+	rb_tally gone;  /* Rows that have left the builder, and the type of this page */
+	/*
+	 * Callback between two rows once full_builder has full_at parts. It may remove rows from the
+	 * builder and returns the number of parts at which it is to be called again.
+	 */
 	uint32 full_at;
 	uint32 (*full)(void *arg);
 	void *full_arg;
 	const rb_builder *full_builder;
-	TupleDesc desc; /* of the SELECT */
+	TupleDesc desc; /* Row description of the SELECT */
 	rb_columns columns;
-	struct TupleTableSlot *slot; /* the row that is received, if it is not read raw */
-	MemoryContext row_context;   /* what decoding one row needs */
+	struct TupleTableSlot *slot; /* Current row, unless it is read raw */
+	MemoryContext row_context;   /* Memory for decoding one row */
 
-	/* raw tuples: where the columns lie in a tuple of that description */
-	TupleDesc raw_desc; /* last one looked at */
-	bool raw;           /* can its tuples be read raw? */
-	bool together;      /* the coordinates are one block at raw_coord[0] */
+	/* Raw tuples: offsets of the columns in tuples of this description */
+	TupleDesc raw_desc; /* Description examined last */
+	bool raw;           /* True if its tuples can be read raw */
+	bool together;      /* True if the coordinates are contiguous from raw_coord[0] on */
 	int raw_id;
 	int raw_coord[RB_MAX_WIDTH];
 
-	/* geometry of a form that the core does not know */
+	/* ST_AsEWKB, for geometry formats that the core does not know */
 	bool as_ewkb_known;
 	FmgrInfo as_ewkb;
 } rb_receiver;
 
-/* ---- row_faults.c: rows that cannot be taken; all answer false, if they return ---- */
+/* ---- row_faults.c: invalid rows; functions that return at all return false ---- */
 
-/* "id 17", as messages call the row that is received */
+/* Returns the name of the current row for messages, such as "id 17". */
 extern char *rb_row_name(const rb_receiver *r, int64 id);
 
 /*
- * Notes the row as one that is left out, where its source wants that of this fault; info may be NULL.  False: it is
- * for the caller to raise an error.
+ * Records the row as left out if the source requests that for this fault. `info` may be NULL.
+ * Returns false if the caller must raise an error.
  */
 extern bool rb_leave_out(rb_receiver *r, int64 id, rb_geometry_fault fault,
 						 const rb_geometry_info *info);
 
-/* the row was refused: false, unless it was left out, so that the next one comes */
+/* Ends a rejected row. Returns true if it was left out, so that the next row can follow. */
 static inline bool
 rb_end_left_out(rb_receiver *r)
 {
@@ -74,35 +78,37 @@ rb_end_left_out(rb_receiver *r)
 	return left_out;
 }
 
-/* as r->error says */
+/* Rejects the row because of the status in r->error. */
 extern bool rb_refuse_status(const rb_receiver *r);
 extern bool rb_refuse_null_id(rb_receiver *r, rb_column column);
 
 extern bool rb_refuse_null_beside(const rb_receiver *r, int64 id);
 
-/* an id of a type that may have a fraction, and this one has, or is too large */
+/* Rejects an id with a fraction, or one that is out of range, of a type that allows it. */
 extern bool rb_refuse_fraction(rb_receiver *r, Datum value);
 extern bool rb_refuse_null_coordinate(rb_receiver *r, rb_column column, int64 id);
 
-/* one of these coordinates is not finite */
+/* Rejects a row with a coordinate that is not finite. */
 extern bool rb_refuse_not_finite(rb_receiver *r, const double *x, int64 id);
 
-/* these coordinates are a box whose low end is above its high end along axis i */
+/* Rejects a box whose lower bound exceeds its upper bound along axis i. */
 extern bool rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id);
 extern bool rb_refuse_geometry(rb_receiver *r, int64 id, rb_geometry_fault fault,
 							   const rb_geometry_info *info);
 
-/* a cube of so many dimensions */
+/* Rejects a cube of this number of dimensions. */
 extern bool rb_refuse_dimension(const rb_receiver *r, int dims, int64 id);
 
 /* ---- space.c: one SRID, one number of dimensions ---- */
 
-/* a box3d has an SRID and no number among the types of geometry */
+/* Pseudo-type of a box3d, which has an SRID but no geometry type */
 #define RB_TYPE_BOX3D UINT32_MAX
 
 extern bool rb_space_check_srid(rb_receiver *r, int32 srid, uint32 type, int64 id);
 
-/* id counts where the dimensions are not those of columns */
+/*
+ * Sets or checks the number of dimensions. `id` is ignored if the dimensions are those of columns.
+ */
 extern bool rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id);
 
 /* ---- row_values.c ---- */
@@ -114,7 +120,7 @@ extern bool rb_receive_coordinates(rb_receiver *r, struct TupleTableSlot *slot, 
 extern bool rb_receive_geometry(rb_receiver *r, Datum value, int64 id);
 extern bool rb_receive_box(rb_receiver *r, Datum value, int64 id);
 
-/* ---- steps of every row ---- */
+/* ---- steps for every row ---- */
 
 static inline bool
 rb_check_coordinates(rb_receiver *r, const double *x, int64 id)
@@ -129,7 +135,7 @@ rb_check_coordinates(rb_receiver *r, const double *x, int64 id)
 	return true;
 }
 
-/* room for one more part; NULL: refused */
+/* Returns room for one more part, or NULL if the row is rejected. */
 static inline double *
 rb_next_part(rb_receiver *r)
 {
@@ -143,7 +149,10 @@ rb_next_part(rb_receiver *r)
 	return b->coords + (size_t) b->nparts * (size_t) b->width;
 }
 
-/* rows that are read ahead, apart from the others, are few */
+/*
+ * Calls the callback if the builder is full. Rows that are read ahead into another builder are few
+ * and need no check.
+ */
 static inline void
 rb_look_whether_full(rb_receiver *r)
 {

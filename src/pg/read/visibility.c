@@ -1,26 +1,26 @@
 /*
  * visibility.c
- *	  What the visibility map proves: that a page has not changed since it was read.
+ *	  Proves with the visibility map that a page has not changed since it was read.
  *
- * The map has a bit for each page of a table: all its rows are visible to everybody.
- * VACUUM sets it, and with it the LSN of the page of the map, L.  Whoever changes a row
- * clears it first.  From this follows, for the pages of one page of the map:
+ * The map has a bit for each page of a table, which is set if all of its rows are visible to every
+ * transaction. VACUUM sets the bit, and thereby moves L, the LSN of the page of the map. A process
+ * that changes a row clears the bit first. For the pages covered by one page of the map it follows:
  *
- *	1. The bit was set when the page was read, it is set now, and L is the same: then the
- *	   bit was never clear in between, for setting it again would have moved L.  So the
- *	   page has the same rows, and all snapshots that are in use now see all of them.
- *	2. The bit is set now and L has moved, for one of 32,672 pages: then the LSN of the page
- *	   itself decides.  Every change of its rows moves that.
+ *	1. The bit was set when the page was read, it is set now, and L is the same.  Then the
+ *	   bit was never clear in between, because setting it again would have moved L.  The
+ *	   page has the same rows, and all snapshots now in use see all of them.
+ *	2. The bit is set now, but L has moved for one of its 32,672 pages.  Then the LSN of
+ *	   the page itself decides, because every change of its rows moves that.
  *
- * Nothing is proved the other way round: a moved L, or a moved LSN of the page, may mean
- * nothing.  Then the page is read again.
+ * The converse does not hold: a moved L, or a moved LSN of the page, need not mean a change. In
+ * that case the page is read again.
  *
- * The order counts: the snapshot first, then the number of pages, then the map, and then
- * the pages whose bit is not set.  Whoever clears a bit after the map was read does what
+ * The order matters: take the snapshot, then the number of pages, then the map, and then read the
+ * pages whose bit is not set. A process that clears a bit after the map was read makes changes that
  * the snapshot does not see.
  *
- * All this holds for tables whose changes are logged, and not for what a transaction does
- * to a table that only it can see: rb_map_refusal knows.
+ * All of this holds only for tables whose changes are logged, and not for what a transaction does
+ * to a table that only it can see; rb_map_refusal checks these conditions.
  */
 #include "pg/read/rb_kept.h"
 
@@ -31,9 +31,12 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#define BITS_PER_PAGE 2 /* all-visible, all-frozen */
+#define BITS_PER_PAGE 2 /* An all-visible and an all-frozen bit */
 
-/* why the map proves nothing of a table to this transaction; NULL: it does.  A rule is a line. */
+/*
+ * Returns the reason why the map proves nothing to this transaction, or NULL if it is usable. Each
+ * rule is one line.
+ */
 const char *
 rb_map_refusal(Relation rel)
 {
@@ -43,19 +46,21 @@ rb_map_refusal(Relation rel)
 		bool holds;
 		const char *text;
 	} rules[] = {
-		/* rule: logged.  L stays 0 for ever where nothing is logged */
+		/* rule: logged. Without WAL the LSN of a map page never moves. */
 		{rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT,
 		 "only permanent, logged tables are kept"},
-		/* rule: created.  COPY FREEZE puts rows into pages that are all-visible already */
+		/* rule: created. COPY FREEZE adds rows to pages that are already all-visible. */
 		{rel->rd_createSubid != InvalidSubTransactionId, "this transaction has made the table"},
-		/* rule: rewritten.  the same after TRUNCATE; and with wal_level = minimal L is 0 until commit */
+		/*
+		 * rule: rewritten. COPY FREEZE may follow TRUNCATE; wal_level = minimal leaves LSNs at 0.
+		 */
 		{rb_first_filenode_subid(rel) != InvalidSubTransactionId,
 		 "this transaction has truncated or rewritten the table"},
-		/* rule: old_snapshot.  VACUUM may have passed ours, and a scan would say so */
+		/* rule: old_snapshot. VACUUM may remove rows that the snapshot sees; a scan detects it. */
 		{rb_old_snapshots_expire(), "old_snapshot_threshold is set"},
-		/* rule: serializable.  a conflict is found by the pages that a transaction has read */
+		/* rule: serializable. Conflicts are detected by the pages that a transaction reads. */
 		{IsolationIsSerializable(), "the transaction is serializable"},
-		/* rule: mvcc.  bits tell of snapshots, and not of those taken by a standby */
+		/* rule: mvcc. The bits apply to MVCC snapshots, except those taken on a standby. */
 		{snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->takenDuringRecovery,
 		 "the snapshot is not an ordinary one"},
 	};
@@ -72,17 +77,17 @@ rb_map_size(BlockNumber nblocks)
 	return (int) ((nblocks + (RB_MAP_PAGES - 1)) / RB_MAP_PAGES);
 }
 
-/* one page of the map: L and the bits, as they are at one moment */
+/* Copies one page of the map: its LSN and its bits at the same moment. */
 static void
 read_page(Relation rel, BlockNumber first, rb_map_page *to, Buffer *buffer)
 {
 	(void) visibilitymap_get_status(rel, first, buffer);
-	if (!BufferIsValid(*buffer)) /* the map ends before */
+	if (!BufferIsValid(*buffer)) /* The map ends before this page */
 	{
 		memset(to, 0, sizeof *to);
 		return;
 	}
-	/* rule: map_lock.  bits are cleared under the exclusive lock; without ours they may be old */
+	/* rule: map_lock. Bits are cleared under the exclusive lock; unlocked reads may be outdated. */
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
 	to->lsn = BufferGetLSNAtomic(*buffer);
 	memcpy(to->bits, PageGetContents(BufferGetPage(*buffer)), RB_MAP_BYTES);
@@ -91,7 +96,7 @@ read_page(Relation rel, BlockNumber first, rb_map_page *to, Buffer *buffer)
 		to->bits[i] &= RB_VISIBLE_BITS;
 }
 
-/* the bits of so many pages; those behind them are clear */
+/* Clears all bits of the page except those of its first `n` heap pages. */
 static void
 cut_page(rb_map_page *page, BlockNumber n)
 {
@@ -152,7 +157,7 @@ rb_map_count(const rb_map_page *map, BlockNumber nblocks)
 	return n;
 }
 
-/* where the pages end that are like that one */
+/* Returns the end of the run of pages whose bit equals that of `block`. */
 BlockNumber
 rb_map_run(const rb_map_page *map, BlockNumber nblocks, BlockNumber block)
 {
@@ -162,7 +167,7 @@ rb_map_run(const rb_map_page *map, BlockNumber nblocks, BlockNumber block)
 
 	for (block++; block < nblocks; block++)
 	{
-		/* words of one kind at once */
+		/* Skip whole words of equal bits. */
 		while (block % RB_MAP_PAGES % per_word == 0 && nblocks - block >= per_word &&
 			   map[block / RB_MAP_PAGES].bits[block % RB_MAP_PAGES / per_word] == all)
 		{
