@@ -1,18 +1,19 @@
 /*
  * box_sample.c
- *	  The boxes of some rows of a side, for a plan that is worth reading some megabytes.
+ *	  Samples the boxes of some rows of a side, for plans that justify reading several megabytes.
  *
- *		a table, also partitioned, or a materialized view	some of its pages, TABLESAMPLE SYSTEM
- *		anything else, or objects of several rows			all of it
+ *	a table, also partitioned, or a materialized view	some of its pages, TABLESAMPLE SYSTEM
+ *	anything else, or objects of several rows			all of it
  *
- * Pages are chosen only where the rows are on them (plain_scan.c).
+ * Pages are sampled only if the rows are stored on them (plain_scan.c).
  *
- * It is a SELECT, so all is as in any other (rights, policies, the snapshot), and rows are received
- * as those of a join are, with the same errors.  Of the rows that come only some are looked at, by a hash
- * of their place, or of what an object is called: half of them go whenever there are too many, or too
- * large ones.  So no more is held than was asked for, however many there are.
+ * The sample is read by a SELECT, so rights, policies and the snapshot apply as usual, and rows are
+ * received like those of a join, with the same errors. Only some rows are used, chosen by a hash of
+ * their location or of their object's id. Whenever there are too many of them, or their geometries
+ * are too large, half of them are dropped. Memory is therefore limited by the requested size,
+ * however many rows there are.
  *
- * What is chosen depends on the table and the seed alone.
+ * The choice depends only on the table and the seed.
  */
 #include "pg/base/rb_pg.h"
 
@@ -31,39 +32,43 @@
 
 #include "core/shape/rb_box.h"
 
-#define ROWS_OF_A_PAGE 16 /* that are wanted, about: many pages say more than many rows of few */
-#define BYTES (UINT64CONST(256) << 20) /* of geometries that are read at a time */
-#define ALL (UINT64CONST(1) << 32)     /* hashes below that are taken: all */
+/*
+ * Approximate number of rows wanted from each page; many pages are more representative than many
+ * rows of few
+ */
+#define ROWS_OF_A_PAGE 16
+#define BYTES (UINT64CONST(256) << 20) /* Limit of the geometries read for the sample, in bytes */
+#define ALL (UINT64CONST(1) << 32)     /* Bound of hashes that selects all rows */
 
 typedef struct box_receiver
 {
-	DestReceiver pub;   /* must be first */
-	DestReceiver *rows; /* makes parts of them */
+	DestReceiver pub;   /* Must be first */
+	DestReceiver *rows; /* Receiver that converts rows into parts */
 	rb_source *source;
-	rb_builder builder; /* one row */
+	rb_builder builder; /* Holds the parts of one row */
 	rb_space *space;
 	rb_memory *memory;
 	TupleDesc desc;
 	uint64 seen;
-	uint64 bound;  /* rows whose hash is below are taken */
-	uint64 bytes;  /* of geometries of rows that were taken */
-	size_t wanted; /* rows, at most */
+	uint64 bound;  /* Rows with a smaller hash are selected */
+	uint64 bytes;  /* Size of the geometries of selected rows */
+	size_t wanted; /* Maximum number of rows */
 	size_t n;
-	double *box;  /* six of each: low, high */
-	uint32 *hash; /* of each */
+	double *box;  /* Six numbers per box: low, high */
+	uint32 *hash; /* Hash of each box */
 	size_t box_cap;
 	size_t hash_cap;
-	HTAB *objects; /* the number of each; NULL: rows are objects */
+	HTAB *objects; /* Index of each object's box; NULL if each row is an object */
 	uint32 seed;
 } box_receiver;
 
 typedef struct object
 {
-	int64 id; /* the key: first */
+	int64 id; /* Hash key; must be first */
 	size_t number;
 } object;
 
-/* ---- those that are held ---- */
+/* ---- sampled boxes ---- */
 
 static void
 make_room(box_receiver *r)
@@ -104,7 +109,7 @@ open_objects(box_receiver *r)
 							 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* objects of hashes that are no longer taken go; the others have the numbers that theirs will have */
+/* Removes the objects whose hash is no longer selected, and renumbers the others. */
 static void
 forget_objects(box_receiver *r)
 {
@@ -129,7 +134,7 @@ forget_objects(box_receiver *r)
 	pfree(number);
 }
 
-/* half of them go */
+/* Drops half of the sample. */
 static void
 thin_out(box_receiver *r)
 {
@@ -176,7 +181,7 @@ add_box(box_receiver *r, uint32 hash, int64 id, const double low[3], const doubl
 
 /* ---- rows ---- */
 
-/* every bit of the result depends on all of those that go in */
+/* Mixes the bits of a number, so that every bit of the result depends on every bit of the input. */
 static uint64
 spread(uint64 x)
 {
@@ -185,14 +190,14 @@ spread(uint64 x)
 	return x ^ x >> 31;
 }
 
-/* of samples with other seeds it tells nothing */
+/* Returns a hash that is independent of the hashes of other seeds. */
 static uint32
 hash_of(const box_receiver *r, uint64 what)
 {
 	return (uint32) (spread(spread(what) + (r->seed + 1) * UINT64CONST(0x9e3779b97f4a7c15)) >> 32);
 }
 
-/* of a geometry or the like, as it is stored */
+/* Returns the stored size of a geometry or cube, or 0 for other objects. */
 static uint64
 value_bytes(const box_receiver *r, TupleTableSlot *slot)
 {
@@ -205,7 +210,10 @@ value_bytes(const box_receiver *r, TupleTableSlot *slot)
 	return slot->tts_isnull[i] ? 0 : toast_datum_size(slot->tts_values[i]);
 }
 
-/* of a row as it lies in its table, wherever reading has begun; else of its number */
+/*
+ * Returns a hash of the row's location in its table, which is independent of where the scan began;
+ * or of its number if it has no location.
+ */
 static uint32
 hash_of_row(box_receiver *r, TupleTableSlot *slot)
 {
@@ -277,7 +285,7 @@ begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *m
 	r->pub.rStartup = startup;
 	r->pub.rShutdown = end_receiver;
 	r->pub.rDestroy = end_receiver;
-	r->pub.mydest = DestTuplestore; /* any that keeps its rows */
+	r->pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r->source = source;
 	r->space = space;
 	r->memory = memory;
@@ -289,7 +297,7 @@ begin_receiver(box_receiver *r, rb_source *source, rb_space *space, rb_memory *m
 		open_objects(r);
 }
 
-/* of a geometry's column, as it was declared; 0: for any */
+/* Returns the declared number of dimensions of a geometry column, or 0 if any is allowed. */
 static int
 declared_dims(const box_receiver *r)
 {
@@ -298,11 +306,14 @@ declared_dims(const box_receiver *r)
 
 	if (columns->shape == RB_SHAPE_GEOMETRY)
 		typmod = TupleDescAttr(r->desc, columns->geom.attno - 1)->atttypmod;
-	/* PostGIS has a bit for Z there */
+	/* PostGIS has a bit for Z in its type modifier. */
 	return typmod < 0 ? 0 : (typmod & 2) != 0 ? 3 : 2;
 }
 
-/* that the rows have; without a row, what is said of them; 0: nothing is */
+/*
+ * Returns the number of dimensions of the rows. If there are no rows, returns what is declared, or
+ * 0.
+ */
 static int
 find_dims(const box_receiver *r)
 {
@@ -311,7 +322,7 @@ find_dims(const box_receiver *r)
 	return r->space->dims != 0 ? r->space->dims : declared_dims(r);
 }
 
-/* what is held becomes a set of boxes, in the same array */
+/* Converts the sampled boxes into a set, in the same array. */
 static void
 finish_sample(box_receiver *r, double share, rb_box_sample *sample)
 {
@@ -335,7 +346,10 @@ finish_sample(box_receiver *r, double share, rb_box_sample *sample)
 
 /* ---- tables ---- */
 
-/* pages of a table and of all that belong to it; false where some of it has none */
+/*
+ * Counts the pages of a table and all of its children. Returns false if one of them has no pages of
+ * its own.
+ */
 static bool
 count_pages(Relation rel, double *pages)
 {
@@ -358,7 +372,7 @@ count_pages(Relation rel, double *pages)
 	return true;
 }
 
-/* which share of its pages is to be read */
+/* Returns the share of the pages that is to be read. */
 static double
 share_of_pages(const rb_source *source, size_t wanted)
 {
@@ -366,7 +380,7 @@ share_of_pages(const rb_source *source, size_t wanted)
 	const double most = (double) wanted / ROWS_OF_A_PAGE;
 	double pages;
 
-	/* rows of one object may be on any page */
+	/* The rows of one object may be on any page. */
 	if (source->object_name != NULL ||
 		(kind != RELKIND_RELATION && kind != RELKIND_MATVIEW &&
 		 kind != RELKIND_PARTITIONED_TABLE) ||

@@ -1,16 +1,16 @@
 /*
  * boxes.c
- *	  Types whose values are boxes: PostGIS's box3d and box2d, contrib's cube.
+ *	  Reads values of box types: PostGIS's box3d and box2d, and contrib's cube.
  *
- * Their headers are not there when redblue is compiled.  So each is recognised by its
- * name and the extension that owns it, and read from the bytes of its values:
+ * Their headers are not available when redblue is compiled. Each type is therefore recognized by
+ * its name and the extension that owns it, and its values are read from their bytes:
  *
- *		box3d	low x y z, high x y z, SRID		52 bytes
- *		box2d	flags, low x, high x, low y, high y, ...	doubles from byte 8
- *		cube	varlena: dimensions and a flag in 4 bytes, one corner, the other
+ *	box3d	low x y z, high x y z, SRID		52 bytes
+ *	box2d	flags, low x, high x, low y, high y, ...	doubles from byte 8
+ *	cube	varlena: dimensions and a flag in 4 bytes, one corner, the other
  *
- * A cube's corners are any two opposite ones, and a cube that is a point has one
- * only.  The bytes may lie at any address.
+ * The two corners of a cube are any opposite ones, and a cube that is a point has only one. The
+ * bytes may be unaligned.
  */
 #include "pg/base/rb_pg.h"
 
@@ -27,7 +27,7 @@ static const struct
 {
 	const char *name;
 	int16 len;
-	const char *extension; /* NULL: anybody's */
+	const char *extension; /* Extension that must own the type, or NULL for any */
 	rb_box_shape shape;
 } types[] = {{"geometry", -1, NULL, RB_SHAPE_GEOMETRY},
 			 {"box3d", 52, "postgis", RB_SHAPE_BOX3D},

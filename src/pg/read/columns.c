@@ -1,24 +1,24 @@
 /*
  * columns.c
- *	  Which columns of a row description make an object: by name, in any order,
- *	  others ignored.
+ *	  Determines which columns of a row form an object, by their names, in any order, ignoring all
+ *	  others.
  *
- *	  1. The id: the column of objects, if the caller named one; else the column named by
- *		 the caller; else a table's primary key, where source.c found it to be one
- *		 integer; else "id".  An integer, or a number that holds one.  Or the columns of a
- *		 key (keys.c).  Where rows need none (nameless), it is used if there is one.
- *	  2. The object: the geometry column named by the caller; else all coordinate
- *		 columns of the kind, if they are there (ax, ay, ...: such a set of names is
- *		 no accident, and needs no decoding); else the geometry column "geom"; else
- *		 the only geometry column.  For boxes, a column of a type of boxes counts as
- *		 one of geometry; and coordinate columns make boxes in the plane where neither
- *		 lz nor hz is there.
+ *	1. The id: the column of objects, if the caller named one; else the column named by
+ *	   the caller; else a table's primary key, if source.c found it to be one integer;
+ *	   else "id".  It is an integer, or a number that holds one.  Instead of an id there
+ *	   may be the columns of a key (keys.c).  If rows need no id (nameless), one that
+ *	   exists is still used.
+ *	2. The object: the geometry column named by the caller; else all coordinate columns
+ *	   of the kind, if they exist (ax, ay, ...: such a set of names is no coincidence,
+ *	   and needs no decoding); else the geometry column "geom"; else the only geometry
+ *	   column.  For boxes, a column of a box type counts as a geometry column, and
+ *	   coordinate columns form boxes in the plane if neither lz nor hz exists.
  *
- * Whatever is missing, of a wrong type, or could mean two columns, is an error
- * that lists what was found.
+ * A column that is missing, of a wrong type, or ambiguous raises an error that lists the columns
+ * found.
  *
- * A geometry is recognised by the name of its type (boxes.c), so that nothing here
- * depends on PostGIS.  A domain counts as its base type.
+ * A geometry is recognized by the name of its type (boxes.c), so nothing here depends on PostGIS. A
+ * domain counts as its base type.
  */
 #include "pg/base/rb_pg.h"
 
@@ -29,7 +29,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* ---- for messages ---- */
+/* ---- messages ---- */
 
 static char *
 list_coordinates(rb_kind kind)
@@ -44,14 +44,14 @@ list_coordinates(rb_kind kind)
 	return list.data;
 }
 
-/* the types of a column that holds whole objects, for messages */
+/* Returns the types of columns that contain whole objects, for messages. */
 static const char *
 geometry_types(rb_kind kind)
 {
 	return kind == RB_BOX3 ? "geometry, box3d, box2d or cube" : "geometry";
 }
 
-/* one of several geometries, as the caller can name it */
+/* Adds a hint on how to name one of several geometry columns. */
 static int
 hint_geometry_name(const rb_source *source, const char *name)
 {
@@ -61,7 +61,10 @@ hint_geometry_name(const rb_source *source, const char *name)
 				   quote_literal_cstr(name));
 }
 
-/* the columns of a segment and of no triangle: was the other argument meant? */
+/*
+ * Returns true if these are the columns of a segment but not of a triangle, which suggests that the
+ * arguments are swapped.
+ */
 static bool
 are_segments(TupleDesc desc)
 {
@@ -76,7 +79,7 @@ are_segments(TupleDesc desc)
 	return found == (1 << rb_kind_width(RB_SEGMENT3)) - 1;
 }
 
-/* what an object can be read from, for hints */
+/* Returns what an object can be read from, for hints. */
 static char *
 accepted(const rb_source *source, TupleDesc desc)
 {
@@ -86,11 +89,11 @@ accepted(const rb_source *source, TupleDesc desc)
 		are_segments(desc))
 		return pstrdup("These are the columns of segments: are the two arguments swapped?  The "
 					   "segments come first, then the triangles.");
-	/* the coordinates by other names */
+	/* The coordinates may have other names. */
 	way = rb_way_to_coordinates(desc, source);
 	if (way != NULL)
 		return way;
-	/* any kind will do */
+	/* Any kind is accepted. */
 	if (source->nameless)
 		return psprintf("Accepted are a %s, or the columns %s, or %s, or %s, or %s, or %s.",
 						geometry_types(source->kind), list_coordinates(RB_TRIANGLE3),
@@ -100,7 +103,7 @@ accepted(const rb_source *source, TupleDesc desc)
 					list_coordinates(source->kind));
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 bool
 rb_is_id_type(Oid type)
@@ -142,7 +145,7 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 		return;
 	if (source->nameless && source->object_name == NULL)
 	{
-		/* it is only for messages */
+		/* The id is used only in messages. */
 		id = rb_column_find(desc, source->id_name == NULL ? "id" : source->id_name, source);
 		if (id.attno != 0 && rb_is_id_type(id.type))
 			columns->id = id;
@@ -165,7 +168,10 @@ find_id(rb_columns *columns, TupleDesc desc, const rb_source *source)
 	columns->id = id;
 }
 
-/* by their names: of a view only some columns are read, of a partitioned table all but the dropped ones */
+/*
+ * Finds the key columns by name, because their numbers may differ: only some columns of a view are
+ * read, and dropped columns of a partitioned table are omitted.
+ */
 static void
 find_keys(rb_columns *columns, TupleDesc desc, const rb_source *source)
 {
@@ -195,7 +201,7 @@ refuse_geometry(const rb_source *source, TupleDesc desc, rb_column column)
 					rb_hint_geometry(desc, source, column.attno, NULL)));
 }
 
-/* the geometry column that nobody named, or attno 0 */
+/* Finds the geometry column if the caller named none. Returns attno 0 if there is none. */
 static rb_column
 find_geometry(TupleDesc desc, const rb_source *source)
 {
@@ -233,7 +239,10 @@ find_geometry(TupleDesc desc, const rb_source *source)
 	return only;
 }
 
-/* looks for the columns of that kind: how many there are; *missing: the first that is not there */
+/*
+ * Looks up the coordinate columns of a kind. Returns how many exist; *missing is the first that
+ * does not, or NULL.
+ */
 static int
 find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind kind,
 		   const char **missing)
@@ -253,7 +262,7 @@ find_names(rb_columns *columns, TupleDesc desc, const rb_source *source, rb_kind
 	return found;
 }
 
-/* the coordinate columns of the source's kind: are all there? */
+/* Returns true if all coordinate columns of the source's kind exist. */
 static bool
 find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, int *found,
 				 const char **missing)
@@ -261,7 +270,7 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 	rb_kind kind = source->kind;
 
 	*found = find_names(columns, desc, source, kind, missing);
-	/* the four of these six names that make a box in the plane */
+	/* Four of the six names form a box in the plane. */
 	if (kind == RB_BOX3 && *found == 4 && columns->coord[2].attno == 0 &&
 		columns->coord[5].attno == 0)
 		find_names(columns, desc, source, RB_BOX2, missing);
@@ -280,7 +289,7 @@ find_coordinates(rb_columns *columns, TupleDesc desc, const rb_source *source, i
 	return true;
 }
 
-/* is there a column whose values are geometries or boxes? */
+/* Returns true if a column contains geometries or boxes. */
 static bool
 has_geometry(TupleDesc desc)
 {
@@ -308,13 +317,13 @@ rb_columns_kind(TupleDesc desc, const rb_source *source)
 			continue;
 		if (kinds[i] == RB_BOX2)
 			return RB_BOX3;
-		/* x, y, z beside a geometry say where it is */
+		/* Columns x, y, z beside a geometry merely state its position. */
 		return kinds[i] == RB_POINT3 && has_geometry(desc) ? RB_BOX3 : kinds[i];
 	}
 	return RB_BOX3;
 }
 
-/* a number that is wanted besides */
+/* Finds the extra column. */
 static rb_column
 find_beside(TupleDesc desc, const rb_source *source)
 {

@@ -1,9 +1,10 @@
 /*
  * ewkb.c
- *	  ST_AsEWKB of a type: what makes known bytes of a value of an unknown form.
+ *	  Converts values of an unknown geometry format with the type's own ST_AsEWKB.
  *
- * PostGIS trusts the counts in its own bytes and reads nested collections by recursion: damaged
- * bytes end the server.  So it gets none that were not walked through before.
+ * PostGIS trusts the counts in its serialized bytes and reads nested collections recursively, so
+ * that damaged bytes can crash the server. It is therefore given only bytes that were checked
+ * before.
  */
 #include "pg/base/rb_pg.h"
 
@@ -15,8 +16,8 @@
 #include "utils/syscache.h"
 
 /*
- * That of the type's own schema.  The function is called as the user, so it must come with the
- * type, from the same extension: anybody can make a function of that name.
+ * Finds the function in the schema of the type. Since it is called as the user, it must belong to
+ * the same extension as the type: anyone can create a function of that name.
  */
 bool
 rb_find_as_ewkb(Oid type, bool parallel, MemoryContext context, FmgrInfo *info)

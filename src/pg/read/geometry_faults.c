@@ -1,16 +1,16 @@
 /*
  * geometry_faults.c
- *	  Geometries that cannot be taken, and what is said of them.
+ *	  Raises errors about geometries that are not accepted.
  *
- * A message names what the user can find again, and the hint a function of PostGIS that mends it, where there
- * is one.
+ * A message names what the user can find, and its hint names a PostGIS function that repairs the
+ * geometry, if there is one.
  */
 #include "pg/base/rb_pg.h"
 
 #include "utils/builtins.h"
 #include "utils/float.h"
 
-/* what a kind reads geometry from, for messages */
+/* Geometry types that each kind accepts, for messages */
 static const char *const accepted[RB_KINDS] = {
 	[RB_TRIANGLE3] = ("Triangle, Polygon, Tin, PolyhedralSurface, MultiPolygon, or "
 					  "GeometryCollection of these, all with Z"),
@@ -22,7 +22,7 @@ static const char *const accepted[RB_KINDS] = {
 	[RB_POINT3] = "Point with Z",
 };
 
-/* a corner as ST_AsText writes it */
+/* Returns a corner in the format of ST_AsText. */
 static const char *
 corner(const rb_geometry_info *info, int i)
 {
@@ -30,7 +30,9 @@ corner(const rb_geometry_info *info, int i)
 					float8out_internal(info->at[i][1]), float8out_internal(info->at[i][2]));
 }
 
-/* a surface whose face is no polygon of its plane: which one, and where */
+/*
+ * Raises the error that a face is not a valid polygon of its plane, with the location of the fault.
+ */
 pg_noreturn static void
 raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault fault,
 		   const rb_geometry_info *info)
@@ -38,7 +40,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 	const char *function = p->function;
 	const char axis = "xyz"[info->axis];
 
-	/* the face may be right as it lies in space, so its edges are not what to mend */
+	/* The face may be valid in space, so repairing its edges would not help. */
 	if (p->flattened)
 		ereport(
 			ERROR,
@@ -58,7 +60,7 @@ raise_face(const rb_geometry_place *p, const char *where, rb_geometry_fault faul
 							   "from %s to %s.",
 							   axis, corner(info, 0), corner(info, 1), corner(info, 2),
 							   corner(info, 3)),
-					 /* it works in x and y only, and splits no surface */
+					 /* ST_MakeValid considers only x and y and does not split surfaces. */
 					 info->axis == 2 &&
 							 (info->type == RB_TYPE_POLYGON || info->type == RB_TYPE_MULTIPOLYGON)
 						 ? errhint("Use ST_MakeValid(%s), which adds a corner where they cross.",
@@ -114,7 +116,7 @@ rb_raise_geometry(const rb_geometry_place *p, rb_geometry_fault fault, const rb_
 	const char *where = p->where;
 	const char *function = p->function;
 
-	/* one of several faces */
+	/* Name the face if there are several. */
 	if (p->kind == RB_TRIANGLE3 && info != NULL && info->type != info->bad_type &&
 		(info->bad_type == RB_TYPE_POLYGON || info->bad_type == RB_TYPE_TRIANGLE))
 		where = psprintf("%s, face %u", where, info->face);

@@ -1,20 +1,20 @@
 /*
  * heap.c
- *	  A plain table is read page by page, past the executor.
+ *	  Reads a plain table page by page, bypassing the executor.
  *
- * The heap's own scan decides which tuples of a page the snapshot sees (with its
- * shortcut for pages that are visible to all), and does all that a sequential scan
- * does: hint bits, pruning, serializable conflicts.  But we take the tuples from the
- * pinned page, not one by one through a slot, which saves half of the cost of a row.
+ * The heap's own scan decides which tuples of a page the snapshot sees (with its shortcut for
+ * all-visible pages) and does everything that a sequential scan does: hint bits, pruning,
+ * serializable conflicts. But the tuples are taken directly from the pinned page, not one by one
+ * through a slot, which saves half of the cost of a row.
  *
- * Only what SELECT * would read the same: a heap that the caller may select all of,
- * without row-level security, without children, without columns that are computed where
- * they are read, without a hook that wants to see who reads what, and for which the planner
- * answers that SELECT with a scan of these pages (plain_scan.c).  Everything else goes
- * through the executor (sides.c).
+ * Only tables for which SELECT * would return the same rows are read in this way. The caller must
+ * have the right to select all columns. The table must be a heap without row-level security,
+ * children, virtual columns or a hook that checks permissions, and the planner must plan that
+ * SELECT as a scan of these pages (plain_scan.c). Everything else goes through the executor
+ * (sides.c).
  *
- * Pages are read in their order.  (A sequential scan may start in the middle of a large
- * table, where another scan of it is.)
+ * Pages are read in their physical order. (A sequential scan may start in the middle of a large
+ * table, where another scan currently is.)
  */
 #include "pg/read/rb_kept.h"
 
@@ -28,11 +28,14 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#define RB_TELL_PAGES 256 /* are read between two notes for redblue_progress */
+#define RB_TELL_PAGES 256 /* Pages between two updates of redblue_progress */
 
 #define RB_TUPLES_AHEAD 8
 
-/* a rule may change what is read; that of a materialized view only says how it is made */
+/*
+ * Rules may change what is read, except for those of a materialized view, which only define its
+ * contents.
+ */
 const char *
 rb_table_refusal(Relation rel)
 {
@@ -102,8 +105,9 @@ rb_heap_blocks(const rb_heap *heap)
 }
 
 /*
- * The tuples of a page that all see were not looked at yet, and come from memory.  They lie
- * backwards, and their sizes differ: no pattern that the processor would know of by itself.
+ * Prefetches a tuple. The tuples of an all-visible page have not been accessed yet and come from
+ * memory. They are stored backward and differ in size, a pattern that the hardware prefetcher does
+ * not recognize.
  */
 static inline void
 prefetch(Page page, OffsetNumber offset)
@@ -114,7 +118,7 @@ prefetch(Page page, OffsetNumber offset)
 	__builtin_prefetch(data + 64);
 }
 
-/* false: the row is refused */
+/* Receives a tuple. Returns false if the row is rejected. */
 static inline bool
 receive(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 {
@@ -123,7 +127,7 @@ receive(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 
 	if (received != RB_ROW_UNREAD)
 		return received == RB_ROW_TAKEN;
-	/* it needs more than its bytes: detoasting, default values, casts */
+	/* The row needs more than its bytes: detoasting, default values or casts. */
 	ExecStoreBufferHeapTuple(tuple, heap->slot, buffer);
 	taken = heap->receiver->receiveSlot(heap->slot, heap->receiver);
 	ExecClearTuple(heap->slot);
@@ -131,8 +135,8 @@ receive(rb_heap *heap, TupleDesc desc, HeapTuple tuple, Buffer buffer)
 }
 
 /*
- * What a page is before its rows are read: whoever changes it after this moves its LSN.
- * It may be read in several goes, each from where the one before stopped.
+ * Begins the note of a page before its rows are read, because every later change moves the page's
+ * LSN. A page may be read in several steps, each of which continues where the previous one stopped.
  */
 static rb_page_note *
 begin_note(rb_heap *heap, BlockNumber block, int slice, int from, bool first, rb_tally *start)
@@ -175,12 +179,12 @@ end_note(rb_heap *heap, rb_page_note *note, const rb_tally *start, bool whole)
 }
 
 /*
- * A slice of a page, from its tuple number `from` on.  Which tuples a snapshot sees
- * on a page, and so their numbers, does not change and is the same in all processes:
- * what others do to the page cannot move a tuple that is still seen.
+ * Reads a slice of a page, from its visible tuple number `from` on. The tuples of a page that a
+ * snapshot sees, and therefore their numbers, do not change and are the same in all processes:
+ * concurrent changes of the page cannot move a tuple that is still visible.
  *
- * False: reading stops before tuple heap->at of heap->block, because it was
- * refused or because heap->after wants no more.
+ * Returns false if reading stops before tuple heap->at of heap->block, because that row was
+ * rejected or heap->after requested it.
  */
 bool
 rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
@@ -197,7 +201,7 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 
 	note = begin_note(heap, block, slice, from, from == 0, &start);
 
-	/* pins the page, finds its visible tuples, looks for interrupts */
+	/* Pin the page, find its visible tuples, and check for interrupts. */
 	heapgetpage(heap->scan, block);
 	page = BufferGetPage(scan->rs_cbuf);
 	ntuples = (int) scan->rs_ntuples;
@@ -224,7 +228,7 @@ rb_heap_page(rb_heap *heap, BlockNumber block, int from, int slice, int slices)
 		if (heap->after != NULL)
 			go_on = heap->after(heap);
 	}
-	/* the macro for indexes adds to seq_tup_read of a table, by whatever name the major keeps it */
+	/* In every major version, this macro for indexes adds to the table's seq_tup_read. */
 	pgstat_count_index_tuples(heap->rel, heap->at - from);
 	end_note(heap, note, &start, heap->at >= end);
 	return go_on;

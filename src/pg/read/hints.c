@@ -1,10 +1,10 @@
 /*
  * hints.c
- *	  What the caller could have meant: hints that can be pasted.
+ *	  Suggests what the caller may have intended, in hints that can be pasted.
  *
- * Real tables call their key gid, ogc_fid or fid, and it may be a uuid; their geometry
- * may be a geography, or text that somebody imported.  Where a column is missing or of
- * the wrong type, the hint looks at those that are there.
+ * Real tables call their key gid, ogc_fid or fid, and it may be a uuid; their geometry may be a
+ * geography, or imported text. If a column is missing or has the wrong type, the hint considers the
+ * columns that exist.
  */
 #include "pg/base/rb_pg.h"
 
@@ -30,7 +30,7 @@ rb_list_names(TupleDesc desc, List *attnos)
 	return list.data;
 }
 
-/* the first columns of types that can be an id, coordinates left out */
+/* Returns the first few columns whose type is suitable for an id, except coordinates. */
 static List *
 id_columns(TupleDesc desc, rb_kind kind)
 {
@@ -53,7 +53,7 @@ id_columns(TupleDesc desc, rb_kind kind)
 	return attnos;
 }
 
-/* the function that takes keys of any type, or NULL where there is none of that name */
+/* Returns the name of the corresponding function for keys of any type, or NULL if there is none. */
 static char *
 function_by_key(const rb_source *source)
 {
@@ -68,7 +68,7 @@ function_by_key(const rb_source *source)
 	return psprintf("%s_by_key", name);
 }
 
-/* the relation as SQL writes it, or what stands for a query */
+/* Returns the relation as SQL writes it, or "..." for a query. */
 static const char *
 relation_name(const rb_source *source)
 {
@@ -80,7 +80,7 @@ relation_name(const rb_source *source)
 
 /* ---- ids ---- */
 
-/* of these columns the first that an index says is unique, or 0 */
+/* Returns the first of the columns that a unique index covers, or 0. */
 static AttrNumber
 first_unique(const rb_source *source, List *attnos)
 {
@@ -92,7 +92,10 @@ first_unique(const rb_source *source, List *attnos)
 	return 0;
 }
 
-/* an argument of a side: red_id; redblue_cache has one side, and needs no name of it; objects of bodies are bodies */
+/*
+ * Returns the name of an argument, such as red_id. The single side of redblue_cache needs no
+ * prefix, and the objects of solids are called bodies.
+ */
 const char *
 rb_source_argument(const rb_source *source, const char *what)
 {
@@ -113,7 +116,10 @@ way_to_name_id(TupleDesc desc, const rb_source *source, AttrNumber attno)
 					quote_literal_cstr(name));
 }
 
-/* by these columns; NULL where the function has no such form */
+/*
+ * Suggests the function for keys of any type with these columns. Returns NULL if there is no such
+ * function.
+ */
 static char *
 way_to_keys(const rb_source *source, const char *columns)
 {
@@ -136,7 +142,10 @@ way_to_number(const rb_source *source)
 					relation_name(source));
 }
 
-/* is the primary key one column of numbers, as an import of a shapefile makes it? */
+/*
+ * Returns true if the primary key is a single numeric column that is not an integer, as shapefile
+ * imports create it.
+ */
 static bool
 is_key_of_numbers(TupleDesc desc, List *key)
 {
@@ -147,7 +156,10 @@ is_key_of_numbers(TupleDesc desc, List *key)
 	return type == NUMERICOID || type == FLOAT8OID;
 }
 
-/* the best way out; column is what cannot be an id, key the primary key */
+/*
+ * Returns the best suggestion. `column` is one that cannot be an id, or NULL; `key` is the primary
+ * key.
+ */
 static char *
 way_to_id(TupleDesc desc, const rb_source *source, const char *column, List *key, List *ids)
 {
@@ -188,7 +200,7 @@ rb_hint_id(TupleDesc desc, const rb_source *source, const char *column)
 
 /* ---- geometry ---- */
 
-/* how a geometry is made of a value of that type, or NULL */
+/* Returns how to convert a value of this type to a geometry, or NULL. */
 static const char *
 conversion(Oid type)
 {
@@ -206,7 +218,7 @@ conversion(Oid type)
 	return NULL;
 }
 
-/* is text, bytes or JSON in a column of that name likely to be a geometry? */
+/* Returns true if text, bytes or JSON in a column of this name are probably a geometry. */
 static bool
 sounds_like_geometry(const char *name)
 {
@@ -219,7 +231,7 @@ sounds_like_geometry(const char *name)
 	return false;
 }
 
-/* a column that a geometry can be made of */
+/* Returns a column that can be converted to a geometry, or 0. */
 static AttrNumber
 find_convertible(TupleDesc desc)
 {
@@ -235,7 +247,7 @@ find_convertible(TupleDesc desc)
 	return 0;
 }
 
-/* the columns that call the rows, for a view that has them and the geometry */
+/* Returns the columns that identify the rows, for a view that contains them and the geometry. */
 static const char *
 columns_beside(const rb_source *source)
 {
@@ -278,7 +290,9 @@ rb_hint_geometry(TupleDesc desc, const rb_source *source, AttrNumber column, con
 
 /* ---- coordinates ---- */
 
-/* names of coordinate columns elsewhere; X stands for the axis, one name for each corner */
+/*
+ * Common names of coordinate columns; X stands for the axis, and there is one name for each corner
+ */
 static const char *const other_names[][3] = {
 	{"X1", "X2", "X3"},       {"X0", "X1", "X2"},         {"X_1", "X_2", "X_3"},
 	{"Xmin", "Xmax", NULL},   {"X_min", "X_max", NULL},   {"minX", "maxX", NULL},
@@ -286,7 +300,7 @@ static const char *const other_names[][3] = {
 	{"Xstart", "Xend", NULL},
 };
 
-/* Returns the attribute number of the column that a pattern names, whatever its case, or 0. */
+/* Returns the number of the column that a pattern names, ignoring case, or 0. */
 static AttrNumber
 find_by_pattern(TupleDesc desc, const char *pattern, char axis)
 {
@@ -300,7 +314,10 @@ find_by_pattern(TupleDesc desc, const char *pattern, char axis)
 	return 0;
 }
 
-/* Returns "x1 AS ax, y1 AS ay, ..." if the table has all coordinates of the kind by these names, else NULL. */
+/*
+ * Returns "x1 AS ax, y1 AS ay, ..." if the table has all coordinates of the kind by these names,
+ * else NULL.
+ */
 static char *
 rename_coordinates(TupleDesc desc, rb_kind kind, const char *const *names)
 {

@@ -1,8 +1,8 @@
 /*
  * indexes.c
- *	  What the indexes of a table say of its columns: the primary key, and which are unique.
+ *	  Finds the primary key of a table and its unique columns, from its indexes.
  *
- * Whoever asks has the table open and locked, so what is said stays true.
+ * The caller has opened and locked the table, so the result remains valid.
  */
 #include "pg/base/rb_pg.h"
 
@@ -51,7 +51,10 @@ rb_primary_key(Relation rel)
 	return attnos;
 }
 
-/* of all rows, now, and of that column alone */
+/*
+ * Returns true if the index enforces uniqueness of this column alone, for all rows and without
+ * deferral.
+ */
 static bool
 is_unique_index(HeapTuple tuple, AttrNumber attno)
 {
@@ -68,7 +71,7 @@ rb_column_is_unique(Relation rel, AttrNumber attno)
 	bool unique = false;
 	ListCell *lc;
 
-	/* a table that is read with its children has the indexes of its own rows only */
+	/* A table that is read with its children has only its own rows in its indexes. */
 	if (!has_indexes(rel) ||
 		(rel->rd_rel->relhassubclass && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE))
 		return false;

@@ -1,16 +1,16 @@
 /*
  * keys.c
- *	  Rows that are called by columns of any type: uuid, text, (code, part).
+ *	  Identifies rows by key columns of any type: uuid, text, (code, part).
  *
- *		bytes	|key 0|key 1|key 2|...		minimal tuples of the key's columns
- *		start	0     ^     ^				where each begins
+ *	bytes	|key 0|key 1|key 2|...		minimal tuples of the key's columns
+ *	start	0     ^     ^				where each begins
  *
- * To the join a row's id is the number of its key.  When a pair comes back the two
- * keys are looked up and handed out as they were stored.
+ * In the join, the id of a row is the number of its key. When a pair is returned, the two keys are
+ * looked up and returned as they were stored.
  *
- * Where rows with equal keys are one object, a key that was there before gets its old
- * number.  Equal is what PostgreSQL calls equal: the type's own operator and hash
- * function, with the column's collation.
+ * If rows with equal keys form one object, a key that occurred before gets its existing number.
+ * Equality is that of PostgreSQL: the type's own operator and hash function, with the collation of
+ * the column.
  */
 #include "pg/base/rb_pg.h"
 
@@ -25,7 +25,7 @@
 
 #define RB_FIRST_KEYS 1024
 
-/* how a column's values are compared */
+/* Functions that compare the values of a column */
 typedef struct key_type
 {
 	FmgrInfo hash;
@@ -35,24 +35,24 @@ typedef struct key_type
 
 struct rb_keys
 {
-	const char *names; /* as the caller gave them, or NULL */
+	const char *names; /* Column names given by the caller, or NULL */
 	bool objects;
-	TupleDesc desc;    /* of the key's columns */
-	AttrNumber *attno; /* in the rows that are read */
-	key_type *type;    /* of objects only */
+	TupleDesc desc;    /* Description of the key's columns */
+	AttrNumber *attno; /* Numbers of the columns in the rows that are read */
+	key_type *type;    /* For objects only */
 	TupleTableSlot *slot;
 
-	/* blocks of the join's memory */
+	/* Arrays in the memory of the join */
 	uint32 n;
 	char *bytes;
 	size_t used;
 	size_t bytes_cap;
 	uint64 *start;
 	size_t start_cap;
-	/* of objects: a hash table with open addressing */
-	uint32 *bucket; /* number + 1; 0: free */
+	/* For objects only: a hash table with open addressing */
+	uint32 *bucket; /* Number of the key + 1, or 0 if free */
 	size_t nbuckets;
-	uint32 *hash; /* of each key */
+	uint32 *hash; /* Hash of each key */
 	size_t hash_cap;
 };
 
@@ -78,7 +78,7 @@ rb_keys_are_of_objects(const rb_keys *keys)
 	return keys->objects;
 }
 
-/* ---- which columns ---- */
+/* ---- columns of the key ---- */
 
 static const char *
 argument_name(const rb_keys *keys, const rb_source *source)
@@ -86,7 +86,7 @@ argument_name(const rb_keys *keys, const rb_source *source)
 	return psprintf("%s_%s", source->side, keys->objects ? "object" : "key");
 }
 
-/* the columns' numbers, from the caller's list */
+/* Returns the numbers of the columns in the caller's list. */
 static List *
 named_columns(const rb_keys *keys, TupleDesc desc, const rb_source *source)
 {
@@ -154,9 +154,9 @@ rb_keys_locate(rb_keys *keys, int i, AttrNumber attno)
 	keys->attno[i] = attno;
 }
 
-/* ---- keys in ---- */
+/* ---- storing keys ---- */
 
-/* room for `need` elements; grows by half */
+/* Ensures room for `need` elements; an array grows by at least half. */
 static rb_status
 grow(rb_memory *memory, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
 {
@@ -171,7 +171,7 @@ grow(rb_memory *memory, void **block, size_t *cap, size_t need, size_t element, 
 	return status;
 }
 
-/* a value outside of the row would be looked up there again */
+/* Fetches a value that is stored out of line, because its pointer would be followed again later. */
 static Datum
 whole_value(Datum value, Form_pg_attribute att)
 {
@@ -216,7 +216,7 @@ rb_keys_get(const rb_keys *keys, int64 number, TupleTableSlot *slot)
 	slot_getallattrs(slot);
 }
 
-/* ---- objects: which key was there before? ---- */
+/* ---- objects: finding equal keys ---- */
 
 static uint32
 hash_key(rb_keys *keys, TupleTableSlot *slot)
@@ -242,7 +242,7 @@ is_key(rb_keys *keys, uint32 number, TupleTableSlot *slot)
 	return true;
 }
 
-/* twice as many buckets as keys, at least */
+/* Ensures that there are at least twice as many buckets as keys. */
 static rb_status
 grow_buckets(rb_keys *keys, rb_memory *memory, rb_error *error)
 {
@@ -304,7 +304,7 @@ rb_keys_take(rb_keys *keys, TupleTableSlot *slot, rb_memory *memory, int64 *numb
 	return append_key(keys, form_key(keys, slot), memory, error);
 }
 
-/* ---- for messages ---- */
+/* ---- messages ---- */
 
 char *
 rb_keys_text(const rb_keys *keys, TupleTableSlot *slot)

@@ -1,9 +1,9 @@
 /*
  * names.c
- *	  Columns by their names, and their values as numbers and in messages.
+ *	  Finds columns by name, and converts their values to numbers and to text for messages.
  *
- * Dropped columns have none; two of one name, as a query may have them, are an error.
- * A name that the caller gave may stand in quotes, as SQL writes it.
+ * Dropped columns are ignored; a duplicate column name, which a query may have, is an error. A name
+ * given by the caller may be quoted as in SQL.
  */
 #include "pg/base/rb_pg.h"
 
@@ -14,7 +14,7 @@
 #include "utils/lsyscache.h"
 
 #define RB_LISTED_COLUMNS 40
-#define RB_LONGEST_TEXT 100 /* bytes of a value in a message */
+#define RB_LONGEST_TEXT 100 /* Maximum length of a value in a message, in bytes */
 
 static const char *const coordinate_names[RB_KINDS][RB_MAX_WIDTH] = {
 	[RB_TRIANGLE3] = {"ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"},
@@ -83,7 +83,7 @@ rb_shorten(char *text)
 	return text[length] == '\0' ? text : psprintf("%.*s...", length, text);
 }
 
-/* a name in quotes, as SQL has it, is the name between them */
+/* Removes the quotes of a quoted SQL identifier. */
 static const char *
 unquoted(const char *name)
 {
@@ -104,7 +104,7 @@ unquoted(const char *name)
 	return result;
 }
 
-/* the first column whose name differs only in case, or NULL */
+/* Returns the first column whose name differs only in case, or NULL. */
 static const char *
 name_in_other_case(TupleDesc desc, const char *name)
 {
@@ -118,7 +118,7 @@ name_in_other_case(TupleDesc desc, const char *name)
 	return NULL;
 }
 
-/* attno 0 where there is no such column; two of them are an error */
+/* Returns the column of this name, or attno 0 if there is none. A duplicate name is an error. */
 rb_column
 rb_column_find(TupleDesc desc, const char *name, const rb_source *source)
 {
@@ -141,7 +141,10 @@ rb_column_find(TupleDesc desc, const char *name, const rb_source *source)
 	return column;
 }
 
-/* by the caller's name, as it is or without its quotes; attno 0 where there is none */
+/*
+ * Finds a column by the caller's name, as given or without its quotes. Returns attno 0 if there is
+ * none.
+ */
 static rb_column
 find_given(TupleDesc desc, const char **name, const rb_source *source)
 {

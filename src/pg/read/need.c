@@ -1,12 +1,12 @@
 /*
  * need.c
- *	  How much memory a join will need: what the error says that there was too little.
+ *	  Estimates how much memory a join will need, for the error that there is too little.
  *
- * Whoever raises redblue.memory_limit wants to do so once.  So when the sides do not fit,
- * what is asked for is not the next few bytes but all that the join will need, as far
- * as it can be known: of a side that was read its parts; of the one that is being read
- * its parts so far, and how far reading has come; of one that comes later the size of
- * its table.  The join itself needs some bytes a part and some for each thread.
+ * A user who raises redblue.memory_limit should have to do so only once. If the sides do not fit,
+ * the error therefore states not the next allocation but all that the join will need, as far as it
+ * can be estimated: for a side that was read, from its parts; for the side being read, from its
+ * parts so far and the progress of reading; for a later side, from the size of its table. The join
+ * itself needs memory for each part and for each thread.
  */
 #include "pg/base/rb_pg.h"
 
@@ -15,7 +15,10 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-/* builders grow by a sixteenth where memory is short, and blocks are rounded up */
+/*
+ * Allowance for builders, which grow by a sixteenth if memory is scarce, and for the rounding of
+ * blocks
+ */
 #define GROWTH 1.07
 
 BlockNumber
@@ -32,7 +35,7 @@ rb_toast_blocks(Relation rel)
 	return blocks;
 }
 
-/* rows of a table as the planner would count them, 0 where nobody knows */
+/* Returns the number of rows of a table as the planner estimates it, or 0 if it is unknown. */
 static double
 expected_rows(const rb_source *source)
 {
@@ -46,7 +49,10 @@ expected_rows(const rb_source *source)
 	return tuples;
 }
 
-/* a side that nobody has looked into yet: its rows are of one part, or it is all bytes of geometry */
+/*
+ * Estimates the parts of a side that has not been read: one for each row, or, for geometries, as
+ * many as fit in the table's bytes.
+ */
 static double
 expected_parts(const rb_source *source)
 {
@@ -82,7 +88,7 @@ rb_need_next(rb_need *need, const rb_set *set, const rb_builder *builder, uint64
 	need->multi[i] = set != NULL ? set->row_of != NULL : builder->multi;
 }
 
-/* bytes of so many parts in so many rows */
+/* Returns the bytes of `parts` parts in `rows` rows. */
 static double
 side_bytes(rb_kind kind, bool multi, double parts, double rows)
 {
@@ -91,8 +97,9 @@ side_bytes(rb_kind kind, bool multi, double parts, double rows)
 }
 
 /*
- * Of the side that is being read: parts so far, and of what share of it.  A table is read
- * in the order of its pages; where several processes read it, by the number of its rows.
+ * Returns the ratio of the whole side that is being read to what has been read so far. A single
+ * process reads a table in page order; if several processes read it, the ratio is estimated from
+ * the number of rows.
  */
 static double
 whole_of_side(const rb_source *source, const rb_so_far *so_far)
@@ -103,7 +110,7 @@ whole_of_side(const rb_source *source, const rb_so_far *so_far)
 		return 1 / so_far->share;
 	if (rows > 0 && so_far->rows > 0)
 		return Max(1, rows / (double) so_far->rows);
-	/* no idea: twice as much */
+	/* Assume twice as much if nothing is known. */
 	return 2;
 }
 
@@ -111,12 +118,12 @@ uint64
 rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_so_far *so_far,
 					  uint64 refused)
 {
-	/* parts that had no room, of one large geometry perhaps */
+	/* Number of parts that did not fit, perhaps those of one large geometry */
 	double asked = ((double) refused - (double) rb_memory_used(builder->memory)) /
 				   (rb_kind_width(builder->kind) * sizeof(double));
 	double bytes = 0;
 	double parts = 0;
-	double last = 0; /* of the side that is being read */
+	double last = 0; /* Parts of the side being read */
 
 	for (int i = 0; i < need->n; i++)
 	{
@@ -151,7 +158,7 @@ rb_need_while_reading(const rb_need *need, const rb_builder *builder, const rb_s
 	return (uint64) (GROWTH * bytes) + rb_need_of_join((uint64) parts);
 }
 
-/* as objects.c and ids.c have it: parts twice; numbers, a hash table and first rows of ids */
+/* Follows objects.c and ids.c: the parts twice; the numbers, hash table and first rows of ids. */
 uint64
 rb_need_to_group(const rb_builder *builder)
 {

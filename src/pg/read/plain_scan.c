@@ -1,20 +1,20 @@
 /*
  * plain_scan.c
- *	  Asks the planner what it makes of a SELECT from a table, or of an INSERT into it.
+ *	  Asks the planner how it would execute a SELECT from a table, or an INSERT into it.
  *
- * A table's rows need not be on its pages: an extension may keep them on other servers,
- * compressed in another table, or behind a mask, and answer for them with a hook of the
- * analyzer, the rewriter or the planner.  The catalogs show no sign of it.  So the planner
- * is asked for the very SELECT that would be run, with all hooks in place, and the pages are
- * read only where its plan is a sequential scan of them: all rows, all columns as they are
- * stored, nothing above it but a Gather.  Every other plan is run.  That includes an
- * index-only scan, which has the same rows and which PostgreSQL itself may prefer.
+ * The rows of a table need not be on its pages. An extension may store them on other servers,
+ * compressed in another table, or behind a mask, and supply them through a hook of the analyzer,
+ * the rewriter or the planner. The catalogs show no sign of it. Therefore the planner is given the
+ * very SELECT that would be run, with all hooks in place, and the pages are read only if its plan
+ * is a sequential scan of them: all rows, all columns as they are stored, nothing above it but a
+ * Gather. With any other plan, the SELECT is executed. That includes an index-only scan, which
+ * returns the same rows and which PostgreSQL itself may prefer.
  *
- * Asking keeps nothing: no lock, for whoever only plans a statement would have it to the end of
- * the transaction, and no memory.
+ * Planning leaves nothing behind: no memory, and no lock, which a session that only plans a
+ * statement would otherwise hold until the end of its transaction.
  *
- * Nothing is remembered from one call to the next: a library may be loaded, a setting
- * changed or a table distributed in between, and no message of PostgreSQL would say so.
+ * Nothing is remembered between calls. A library may be loaded, a setting changed or a table
+ * distributed in between, and no message of PostgreSQL would report it.
  */
 #include "pg/base/rb_pg.h"
 
@@ -31,7 +31,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
-/* ---- asking ---- */
+/* ---- planning ---- */
 
 typedef enum question
 {
@@ -49,7 +49,10 @@ statement_of(Relation rel, question question)
 								  : psprintf("INSERT INTO %s SELECT * FROM %s", name, name);
 }
 
-/* the plan of one statement, as SPI would make it; NULL where it becomes none, or several */
+/*
+ * Returns the plan of one statement, as SPI would create it, or NULL unless the statement has
+ * exactly one plan.
+ */
 static PlannedStmt *
 plan_statement(const char *sql)
 {
@@ -61,7 +64,10 @@ plan_statement(const char *sql)
 	return rb_plan_query(query, sql, CURSOR_OPT_PARALLEL_OK);
 }
 
-/* the locks that its plan takes besides the table's, if nobody has to be waited for */
+/*
+ * Takes the other locks that planning needs, those of the indexes. Returns false if one is not
+ * available at once.
+ */
 static bool
 lock_indexes(Relation rel)
 {
@@ -73,10 +79,10 @@ lock_indexes(Relation rel)
 	return true;
 }
 
-/* An answer of the planner, with all that was allocated and locked for it. */
+/* A plan, and everything allocated and locked for it */
 typedef struct answer
 {
-	PlannedStmt *planned; /* NULL: there is no plan, or one had to wait for it */
+	PlannedStmt *planned; /* NULL if there is no plan or planning would have to wait */
 	bool waits;
 	MemoryContext context;
 	ResourceOwner owner;
@@ -90,7 +96,7 @@ find_plan(Relation rel, question question, bool may_wait, answer *a)
 	a->waits = !may_wait && !lock_indexes(rel);
 	if (a->waits)
 		return;
-	/* functions that the planner may call need one */
+	/* Functions that the planner calls may need a snapshot. */
 	if (!snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
 	a->planned = plan_statement(statement_of(rel, question));
@@ -121,7 +127,7 @@ ask_planner(Relation rel, question question, bool may_wait, answer *a)
 	MemoryContextSwitchTo(old);
 }
 
-/* The plan is not run, so its locks go, too. */
+/* Frees the plan and releases its locks, because it is not executed. */
 static void
 forget_answer(answer *a)
 {
@@ -132,9 +138,9 @@ forget_answer(answer *a)
 	MemoryContextDelete(a->context);
 }
 
-/* ---- a scan of a table's own pages ---- */
+/* ---- scans of a table's own pages ---- */
 
-/* the relation that a scan reads, or InvalidOid */
+/* Returns the relation that a scan reads, or InvalidOid. */
 static Oid
 scanned_relation(const PlannedStmt *planned, const Plan *plan)
 {
@@ -144,7 +150,10 @@ scanned_relation(const PlannedStmt *planned, const Plan *plan)
 	return rte->rtekind == RTE_RELATION ? rte->relid : InvalidOid;
 }
 
-/* Is it each column of that descriptor, as it is, in order?  Below a Gather they are numbered from 1. */
+/*
+ * Returns true if the targets are all columns of the descriptor, unchanged and in order. The
+ * columns of a Gather are numbered from 1.
+ */
 static bool
 has_all_columns(const List *targets, int varno, bool gathered, TupleDesc desc)
 {
@@ -182,7 +191,7 @@ is_whole_scan(const PlannedStmt *planned, const Plan *plan, Relation rel)
 		   has_all_columns(plan->targetlist, (int) ((const Scan *) plan)->scanrelid, false, desc);
 }
 
-/* what the planner prefers to a scan, for messages */
+/* Returns what the planner prefers to a scan, for messages. */
 static const char *
 name_of_plan(const PlannedStmt *planned)
 {
@@ -211,7 +220,7 @@ rb_plan_refusal(Relation rel, bool may_wait)
 	return refusal;
 }
 
-/* ---- scans of a table and those that belong to it ---- */
+/* ---- scans of a table and its children ---- */
 
 static bool reads_pages_of(const PlannedStmt *planned, const Plan *plan, const List *relids);
 
@@ -262,7 +271,7 @@ rb_rows_are_on_pages(Relation rel)
 	return on_pages;
 }
 
-/* ---- rows on their way into a table ---- */
+/* ---- inserts into a table ---- */
 
 static bool
 inserts_into(const PlannedStmt *planned, Relation rel)

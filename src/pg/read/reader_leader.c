@@ -1,10 +1,10 @@
 /*
  * reader_leader.c
- *	  The leader: puts the rows of all pieces behind each other, in order (readers.c).
+ *	  Implements the leader, which appends the rows of all pieces in order (readers.c).
  *
- * The piece whose turn it is comes from a worker's queue, or was read before its turn,
- * or is read now because nobody has claimed it.  While a worker still reads it, the
- * leader reads a later piece ahead, into a builder of its own.
+ * The next piece in order comes from a worker's queue, or was read ahead, or is read now because no
+ * process has claimed it. While a worker is still reading it, the leader reads a later piece ahead
+ * into a separate builder.
  */
 #include "pg/read/rb_readers.h"
 
@@ -15,15 +15,15 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
-/* what the leader reads ahead is never much larger than this */
+/* Approximate limit of what the leader reads ahead, in bytes */
 #define RB_AHEAD_BYTES ((Size) 1 << 20)
 
-/* a worker's queue, and the message at its head */
+/* A worker's queue and the message at its head */
 typedef struct rb_queue
 {
 	shm_mq_handle *mq;
-	const rb_message *message; /* NULL: not there yet */
-	bool gone;                 /* the worker has ended: no other will come */
+	const rb_message *message; /* NULL if no message has arrived */
+	bool gone;                 /* True if the worker has ended, so that no message will follow */
 } rb_queue;
 
 typedef struct rb_leader
@@ -34,13 +34,13 @@ typedef struct rb_leader
 	rb_space *space;
 	int nqueues;
 	rb_queue *queues;
-	bool participates; /* reads pieces itself */
+	bool participates; /* True if the leader reads pieces itself */
 
-	/* a piece that it has read before its turn */
+	/* A piece that was read ahead */
 	bool ahead;
 	uint32 ahead_piece;
 	bool ahead_whole;
-	BlockNumber ahead_block; /* where its rest starts, if it is not whole */
+	BlockNumber ahead_block; /* Start of the remaining rows if the piece is incomplete */
 	int ahead_at;
 	uint32 ahead_full;
 	rb_builder ahead_builder;
@@ -49,7 +49,10 @@ typedef struct rb_leader
 	uint32 *ahead_ends;
 } rb_leader;
 
-/* the next message of every queue that has one; false where none came */
+/*
+ * Receives the next message of every queue that has none pending. Returns false if no queue has
+ * changed.
+ */
 static bool
 look_into_queues(rb_leader *l)
 {
@@ -74,7 +77,7 @@ look_into_queues(rb_leader *l)
 	return any;
 }
 
-/* a message of that piece, or NULL */
+/* Returns a queue whose pending message belongs to the piece, or NULL. */
 static rb_queue *
 queue_of(rb_leader *l, uint32 piece)
 {
@@ -84,7 +87,7 @@ queue_of(rb_leader *l, uint32 piece)
 	return NULL;
 }
 
-/* true when the piece is at its end */
+/* Appends the rows of a message. Returns true if the piece is complete. */
 static bool
 take_message(rb_leader *l, rb_queue *queue)
 {
@@ -102,7 +105,7 @@ take_message(rb_leader *l, rb_queue *queue)
 	return end;
 }
 
-/* reading ahead goes on until there is enough */
+/* Returns true while reading ahead should continue. */
 static bool
 is_not_full(rb_heap *heap)
 {
@@ -111,7 +114,7 @@ is_not_full(rb_heap *heap)
 	return l->ahead_builder.nparts < l->ahead_full;
 }
 
-/* a piece that nobody has claimed, before its turn; false where there is none */
+/* Reads an unclaimed piece ahead. Returns false if that is impossible. */
 static bool
 read_ahead(rb_leader *l)
 {
@@ -149,7 +152,7 @@ init_ahead(rb_leader *l)
 	l->ahead_full = rb_parts_of(&l->ahead_builder, RB_AHEAD_BYTES);
 }
 
-/* the turn of the piece that was read ahead has come */
+/* Appends the rows of the piece that was read ahead. */
 static void
 take_ahead(rb_leader *l)
 {
@@ -161,7 +164,7 @@ take_ahead(rb_leader *l)
 	rb_rows_slice(b, 0, 0, b->nparts, l->ahead_ends, rows);
 	rb_receive_rows(l->heap->receiver, rows);
 	l->ahead = false;
-	/* one large row has made it larger than what is to be kept */
+	/* A large row has made the builder larger than necessary. */
 	if (b->coords_cap > 2 * (size_t) l->ahead_full)
 	{
 		rb_builder_free(b);
@@ -171,7 +174,7 @@ take_ahead(rb_leader *l)
 		(void) rb_piece_read(l->heap, l->reading, l->ahead_piece, l->ahead_block, l->ahead_at);
 }
 
-/* has every worker ended, and is all that they sent taken? */
+/* Returns true if all workers have ended and all of their messages were processed. */
 static bool
 is_alone(const rb_leader *l)
 {
@@ -181,7 +184,7 @@ is_alone(const rb_leader *l)
 	return true;
 }
 
-/* the piece whose turn it is, if nobody has claimed it */
+/* Claims the next piece in order. Returns false if a worker has claimed it. */
 static bool
 claim(rb_leader *l, uint32 piece)
 {
@@ -189,7 +192,10 @@ claim(rb_leader *l, uint32 piece)
 		   pg_atomic_compare_exchange_u32(&l->reading->next, &piece, piece + 1);
 }
 
-/* does something about the piece whose turn it is, or about a later one; false: nothing to do */
+/*
+ * Advances the next piece in order, or reads a later one ahead. Returns false if there is nothing
+ * to do.
+ */
 static bool
 step(rb_leader *l, uint32 *piece)
 {
@@ -231,7 +237,10 @@ read_in_order(rb_leader *l, ParallelContext *context)
 			continue;
 		if (is_alone(l))
 		{
-			/* whoever claimed the piece is gone: this raises the error of it, if there was one */
+			/*
+			 * The worker that claimed the piece is gone. This call raises its error, if there was
+			 * one.
+			 */
 			WaitForParallelWorkersToFinish(context);
 			elog(ERROR, "%s: a parallel worker ended before it had sent its rows",
 				 NameStr(l->reading->function));

@@ -1,16 +1,16 @@
 /*
  * reader_pieces.c
- *	  The pieces of a table: what one process reads at a time.
+ *	  Divides a table into pieces, each of which one process reads at a time.
  *
- * A piece is some pages that follow each other.  Where the rows of a page have much
- * TOAST a piece is a slice of one page.  Pieces are small enough that each process
- * gets several, so that all end at about the same time.
+ * A piece is a run of consecutive pages, or a slice of one page if the rows of a page have much
+ * TOAST data. Pieces are small enough that each process gets several, so that all processes end at
+ * about the same time.
  */
 #include "pg/read/rb_readers.h"
 
 #define RB_PIECE_BLOCKS 32
 #define RB_PIECES_PER_PROCESS 8
-/* a page whose rows have more TOAST pages than this is read in slices */
+/* Average number of TOAST pages per page above which pages are read in slices */
 #define RB_SLICE_BLOCKS 32
 #define RB_MAX_SLICES 64
 

@@ -1,9 +1,9 @@
 /*
  * reader_worker.c
- *	  A worker: reads pieces, and sends their rows to the leader (readers.c).
+ *	  Implements a worker, which reads pieces and sends their rows to the leader (readers.c).
  *
- * Its memory is small, whatever it reads: rows are sent as soon as they fill a message.
- * A single row that is larger is sent in several messages.
+ * Its memory is small, whatever it reads: rows are sent as soon as they fill a message. A single
+ * larger row is sent in several messages.
  */
 #include "pg/read/rb_readers.h"
 
@@ -12,7 +12,7 @@
 #include "storage/proc.h"
 #include "utils/rel.h"
 
-/* rows are sent when they have grown to this, and in messages of about this size */
+/* Approximate size of a message, in bytes; rows are sent when they reach it */
 #define RB_MESSAGE_BYTES ((Size) 48 << 10)
 
 typedef struct rb_reader
@@ -23,9 +23,9 @@ typedef struct rb_reader
 	rb_builder builder;
 	rb_space space;
 	uint32 piece;
-	bool gone;    /* the leader wants no more */
-	uint32 full;  /* so many parts are worth a message */
-	uint32 *ends; /* room for those of one message */
+	bool gone;    /* True if the leader has detached */
+	uint32 full;  /* Number of parts that fill a message */
+	uint32 *ends; /* Buffer for the row ends of one message */
 } rb_reader;
 
 static void
@@ -44,7 +44,7 @@ send_message(rb_reader *r, const rb_message *message)
 		r->gone = true;
 }
 
-/* what was read goes to the leader, and reading begins anew with nothing */
+/* Sends the rows read so far to the leader and empties the builder. */
 static void
 send_rows(rb_reader *r, rb_rest rest)
 {
@@ -109,7 +109,7 @@ read_pieces(rb_reader *r, rb_reading *reading)
 
 extern PGDLLEXPORT void redblue_read_worker(dsm_segment *segment, shm_toc *toc);
 
-/* where the process of a worker starts */
+/* Entry point of a worker process. */
 void
 redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 {
@@ -134,7 +134,7 @@ redblue_read_worker(dsm_segment *segment, shm_toc *toc)
 	source.geom_name = name_or_null(&reading->geom_name);
 	source.object_name = name_or_null(&reading->object_name);
 	source.face_tolerance = reading->face_tolerance;
-	/* the process ends with its work, and its memory with it */
+	/* The memory is released when the process ends, at the latest. */
 	memory = rb_memory_open(source.function, reading->memory);
 	rb_builder_init(&r->builder, memory, source.kind);
 	r->builder.face_tolerance = source.face_tolerance;

@@ -1,42 +1,42 @@
 /*
  * readers.c
- *	  A plain table is read by several processes, in the order of one.
+ *	  Reads a plain table with several processes, but in the order of a single one.
  *
- *		pages   |0 ... 31|32 ... 63|64 ... 95|96 ...      pieces, claimed in this order
- *		             |        |         |
- *		          worker 0  worker 1  worker 0             decode: tuples -> rows
- *		             \         |         /
- *		              queues in shared memory              a message: some rows
- *		                       |
- *		leader:  0, 1, 2, 3 ...  behind each other         one copy, no decoding
+ *	pages   |0 ... 31|32 ... 63|64 ... 95|96 ...      pieces, claimed in this order
+ *	             |        |         |
+ *	          worker 0  worker 1  worker 0             decode: tuples -> rows
+ *	             \         |         /
+ *	              queues in shared memory              a message: some rows
+ *	                       |
+ *	leader:  0, 1, 2, 3 ...  one after the other       one copy, no decoding
  *
- * Decoding a page costs several times what copying its rows does.  So workers decode,
- * and the leader copies in the order of the pieces.  Ids of a self join come in input
- * order, and everything else is as if one process had read the table.
+ * Decoding a page costs several times as much as copying its rows. Therefore workers decode, and
+ * the leader copies in the order of the pieces. Ids of a self join come in input order, and
+ * everything else is as if one process had read the table.
  *
- * A queue holds a few messages, so shared memory is a few hundred kB a worker,
- * whatever the size of the table.  A worker whose queue is full waits.  Nobody waits
- * for ever: the leader wants the oldest piece, and empties the queue of its worker.
- * While that piece is not there, the leader reads a later one, into memory of its own.
+ * A queue holds a few messages, so each worker needs only a few hundred kB of shared memory,
+ * whatever the size of the table. A worker whose queue is full waits. No process waits forever: the
+ * leader needs the oldest piece and empties the queue of its worker. Until that piece arrives, the
+ * leader reads a later one into its own memory.
  *
- * A worker raises no error of ours.  What it cannot take (a NaN, a geometry of the
- * wrong type, or one that is larger than a worker's memory) it leaves to the leader,
- * with all that follows in the piece.  The leader comes to it in order and reads it as
- * if there were no workers.  So the error, if it is one, is that of the first bad row,
- * in the same words.  (PostgreSQL's own errors, of a value that has no float8, say,
- * come as from any parallel worker: of whichever row was read first.)
+ * A worker raises none of redblue's errors. When it meets a row that it cannot accept (a NaN, a
+ * geometry of the wrong type, or one larger than a worker's memory), it leaves that row and the
+ * rest of the piece to the leader. The leader reaches it in order and reads it as if there were no
+ * workers. The error, if it is one, is therefore that of the first invalid row, in the same words.
+ * (PostgreSQL's own errors, for example for a value without a float8 equivalent, appear as with any
+ * parallel worker: for whichever row was read first.)
  *
- * Snapshot, combo command ids, user and settings come to the workers as to those of
- * any parallel query.  A worker opens its own scan of the heap, which takes the
- * predicate lock of a serializable transaction in the leader's name.
+ * The snapshot, combo command ids, user and settings reach the workers as in any parallel query. A
+ * worker opens its own scan of the heap, which takes the predicate lock of a serializable
+ * transaction on behalf of the leader.
  *
- * There are as many workers as the planner would give to a scan of that table, its
- * TOAST included, where that is worth it, or fewer where fewer can be launched.  With
- * none the leader reads all.
+ * The number of workers is that which the planner would choose for a scan of the table including
+ * its TOAST data, provided that this is worthwhile. If fewer can be launched, fewer are used;
+ * without any, the leader reads everything.
  *
- * This file decides how many, and makes their shared memory.  reader_pieces.c cuts the
- * table, reader_worker.c is a worker, reader_leader.c the leader; rb_readers.h has what
- * goes between them.
+ * This file determines the number of workers and creates their shared memory. reader_pieces.c
+ * divides the table, reader_worker.c is the worker, reader_leader.c the leader, and rb_readers.h
+ * declares the shared data.
  */
 #include "pg/read/rb_readers.h"
 
@@ -53,20 +53,20 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-/* what a worker may decode at once: of one row, when that is larger than a message */
+/* Memory of a worker for decoding; a single row may be larger than a message */
 #define RB_WORKER_BYTES ((Size) 256 << 10)
 #define RB_WORKER_BYTES_DECODING ((Size) 8 << 20)
-/* of the memory that the join has left: queues and workers get at most such a fraction */
+/* Share of the join's remaining memory (1/n) for queues and workers */
 #define RB_READERS_FRACTION 8
-/* triangles, or rows of a table without statistics */
+/* Estimated triangles per page, or rows if the table has no statistics */
 #define RB_ROWS_PER_BLOCK 75
 
-/* ---- how many workers ---- */
+/* ---- number of workers ---- */
 
 /*
- * As many as the planner would want for a scan of the table; none where they save less
- * than it costs to start them, in the planner's numbers.  A row that is read here costs
- * half of what it costs the executor (measured).
+ * Returns the number of workers that the planner would choose for a scan of the table, or 0 if they
+ * save less than their startup costs, in the planner's units. Reading a row here costs half as much
+ * as in the executor (measured).
  */
 static int
 wanted_workers(const rb_source *source, Relation rel, double blocks, double toast)
@@ -76,7 +76,10 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	int workers;
 	double share;
 
-	/* a worker cannot see a temporary table, sends no keys, and knows no faces; not every process can have workers */
+	/*
+	 * Workers cannot see temporary tables, do not send keys or extra columns, and do not handle
+	 * faces. Not every process can launch workers.
+	 */
 	if (source->keys != NULL || source->count_faces || source->polygons || source->beside != NULL ||
 		rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP || !IsUnderPostmaster ||
 		IsParallelWorker() || max_parallel_workers_per_gather <= 0)
@@ -92,7 +95,10 @@ wanted_workers(const rb_source *source, Relation rel, double blocks, double toas
 	return workers;
 }
 
-/* queues and workers count against the join's memory: so many bytes, or 0 where it has no room */
+/*
+ * Charges the memory of queues and workers to the join. Returns the number of bytes, or 0 if they
+ * do not fit.
+ */
 static Size
 readers_bytes(rb_memory *memory, int workers, Size worker)
 {
@@ -104,7 +110,7 @@ readers_bytes(rb_memory *memory, int workers, Size worker)
 	return bytes;
 }
 
-/* ---- the shared memory of all processes ---- */
+/* ---- shared memory of all processes ---- */
 
 static void
 name_or_empty(NameData *to, const char *name)
@@ -112,7 +118,7 @@ name_or_empty(NameData *to, const char *name)
 	namestrcpy(to, name == NULL ? "" : name);
 }
 
-/* with so many workers, or as many as can be launched; answers how many that were */
+/* Reads the table with at most `workers` workers. Returns the number that were launched. */
 static int
 read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb_builder *builder,
 			  rb_space *space, rb_page_note *notes, int workers)
@@ -157,7 +163,7 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 		memset(heap->notes, 0, notes_size);
 		shm_toc_insert(context->toc, RB_KEY_NOTES, heap->notes);
 	}
-	/* without a segment (none was to be had) there is no worker */
+	/* Without a shared memory segment there are no workers. */
 	if (context->seg != NULL)
 	{
 		queues = shm_toc_allocate(context->toc, mul_size(RB_QUEUE_BYTES, workers));
@@ -178,7 +184,7 @@ read_parallel(const rb_source *source, const rb_reading *plan, rb_heap *heap, rb
 	return workers;
 }
 
-/* all of the table, whatever is kept of it */
+/* Reads the whole table, ignoring any cached rows. */
 static int
 read_all(const rb_source *source, rb_heap *heap, rb_builder *builder, rb_space *space,
 		 rb_side *side)
@@ -218,7 +224,7 @@ void
 rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *builder, rb_space *space,
 			  rb_side *side)
 {
-	/* locked when it became a source */
+	/* It was locked when it became a source. */
 	Relation rel = table_open(source->heap, NoLock);
 	rb_heap heap;
 
@@ -229,7 +235,7 @@ rb_read_table(const rb_source *source, DestReceiver *receiver, rb_builder *build
 		rb_kept_take_whole(side->look, receiver, builder->memory, side);
 	else if (rb_kept_is_partly(side->look))
 	{
-		/* what is read is put among what is kept, which has all rows */
+		/* New rows are merged with cached ones, which include the rows outside the tile. */
 		builder->tile.dims = 0;
 		rb_kept_read(side->look, &heap, builder, side);
 	}

@@ -1,17 +1,18 @@
 /*
  * receiver.c
- *	  Rows become objects: the end of a SELECT, as a DestReceiver.
+ *	  Turns the rows of a SELECT into objects, as its DestReceiver.
  *
- *		tuple, its bytes as they lie in the buffer		row_raw.c: the common row
- *		slot, numbers in columns						row_values.c
- *		slot, a geometry or a box						row_geometry.c
+ *	tuple, its bytes as they lie in the buffer		row_raw.c: the common row
+ *	slot, numbers in columns						row_values.c
+ *	slot, a geometry or a box						row_geometry.c
  *
- * The executor hands over the tuple as it lies in the buffer where nothing was
- * projected.  If the common row can be read from it, no column is taken apart.  Any
- * other row goes through slot_getsomeattrs up to the last column that counts.
+ * If nothing was projected, the executor passes the tuple as it lies in the buffer. If it is a
+ * common row that can be read from there, no column is deformed. Any other row is deformed by
+ * slot_getsomeattrs up to the last column that is needed.
  *
- * Rows may be received apart (rows_apart.c), and then a row that cannot be taken is
- * refused.  So whatever can find fault with a row answers whether it was taken.
+ * Rows may be received apart from the others (rows_apart.c), and then an invalid row is rejected
+ * without an error. Every function that may find a row invalid therefore returns whether it was
+ * accepted.
  */
 #include "pg/read/rb_receiver.h"
 
@@ -23,13 +24,13 @@
 
 #include <math.h>
 
-/* of the budget, for rows that nobody has seen yet */
+/* Share of the memory limit (1/n) that may be reserved in advance */
 #define RB_EXPECTED_FRACTION 8
 
 /*
- * Reserves room for all rows that the statistics promise at once.  Then an idle block
- * of an earlier call can serve again, with its pages in place.  As statistics may be
- * wrong, they get a fraction of the budget at most, and a refusal is no error.
+ * Reserves room at once for all rows that the statistics predict, so that an idle block of an
+ * earlier call, whose pages are already mapped, can be reused. Statistics may be wrong: they get
+ * only a fraction of the memory limit, and a failure is not an error.
  */
 static void
 expect_rows(rb_receiver *r)
@@ -58,7 +59,10 @@ startup(DestReceiver *self, int operation, TupleDesc desc)
 		AllocSetContextCreate(GetMemoryChunkContext(r), "redblue row", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* 17 and 17.00 are an integer, 17.5, NaN and what is beyond bigint are none */
+/*
+ * Converts a numeric to a bigint. Returns false unless it is an integer in range: 17 and 17.00 are
+ * accepted, 17.5 and NaN are not.
+ */
 static bool
 integer_of_numeric(Datum value, int64 *id)
 {
@@ -70,7 +74,9 @@ integer_of_numeric(Datum value, int64 *id)
 	return *end == '\0' && errno == 0;
 }
 
-/* a number of another type that is an integer, as shapefiles have them */
+/*
+ * Reads an integer id from a column of another numeric type, which imported shapefiles often have.
+ */
 static bool
 read_number_id(rb_receiver *r, Datum value, int64 *id)
 {
@@ -114,7 +120,10 @@ read_id(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 	}
 }
 
-/* the number of its key, which a row has if it has a part, and is wanted */
+/*
+ * Stores the key of a row and returns its number in *id. Skips rows without a part and rows outside
+ * the tile.
+ */
 static bool
 read_key(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
@@ -130,7 +139,7 @@ read_key(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 	return status == RB_OK || rb_refuse_status(r);
 }
 
-/* what the row is called; of a key only that it is there */
+/* Reads the id of a row, or checks that none of its key columns is null. */
 static bool
 check_name(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 {
@@ -145,7 +154,7 @@ check_name(rb_receiver *r, TupleTableSlot *slot, int64 *id)
 	return read_id(r, slot, id);
 }
 
-/* what else than numbers makes the object; a null is an object without parts */
+/* Reads an object that is a single value. A null is an object without parts. */
 static bool
 receive_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
 {
@@ -158,7 +167,7 @@ receive_value(rb_receiver *r, TupleTableSlot *slot, int64 id)
 	return rb_receive_box(r, slot->tts_values[i], id);
 }
 
-/* the number besides, of a row that has a part */
+/* Stores the value of the extra column of a row that has a part. */
 static bool
 receive_beside(rb_receiver *r, TupleTableSlot *slot, int64 id)
 {
@@ -200,7 +209,7 @@ receive_beside(rb_receiver *r, TupleTableSlot *slot, int64 id)
 	return true;
 }
 
-/* false: the row is refused */
+/* Receives a row from a slot. Returns false if it is rejected. */
 static bool
 receive_row(rb_receiver *r, TupleTableSlot *slot)
 {
@@ -213,14 +222,14 @@ receive_row(rb_receiver *r, TupleTableSlot *slot)
 		   (r->columns.beside.attno == 0 || receive_beside(r, slot, id)) && rb_end_row(r, id);
 }
 
-/* false: the row is refused, and not left out */
+/* Receives a row. Returns false if it is rejected and not left out. */
 static bool
 receive(TupleTableSlot *slot, DestReceiver *self)
 {
 	rb_receiver *r = (rb_receiver *) self;
 
 	CHECK_FOR_INTERRUPTS();
-	/* the tuple as it lies in the buffer, unless such tuples are known not to be read raw */
+	/* Use the tuple as it lies in the buffer, unless such tuples cannot be read raw. */
 	if (slot->tts_ops == &TTSOpsBufferHeapTuple && ((HeapTupleTableSlot *) slot)->tuple != NULL &&
 		(r->raw || slot->tts_tupleDescriptor != r->raw_desc))
 	{
@@ -306,7 +315,7 @@ rb_receiver_create(const rb_source *source, rb_builder *builder, rb_space *space
 	r->pub.rStartup = startup;
 	r->pub.rShutdown = shutdown_receiver;
 	r->pub.rDestroy = destroy;
-	r->pub.mydest = DestTuplestore; /* any that keeps its rows */
+	r->pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r->source = source;
 	r->builder = builder;
 	r->space = space;

@@ -1,12 +1,12 @@
 /*
  * row_faults.c
- *	  Rows that cannot be taken, and what is said of them.
+ *	  Rejects invalid rows and reports what is wrong with them.
  *
- * Each function here is about one fault.  Where rows are received apart, or such rows are left out, it
- * answers false, for the row is refused.  Elsewhere it raises the error.  Either way a
- * caller writes "return rb_refuse_...(...)".
+ * Each function here handles one fault. If rows are received apart, or invalid rows are left out,
+ * it returns false to reject the row. Otherwise it raises the error. In either case a caller writes
+ * "return rb_refuse_...(...)".
  *
- * A message names what the user can find again: side, column, id of the row.
+ * A message names what the user can find: the side, the column, and the id of the row.
  */
 #include "pg/read/rb_receiver.h"
 
@@ -18,7 +18,10 @@
 
 #include <math.h>
 
-/* the parts of the row at fault are among those of the builder, so that is one more */
+/*
+ * Raises the error in r->error. The parts of the current row are already in the builder, so the row
+ * is counted, too.
+ */
 static void
 raise_status(const rb_receiver *r)
 {
@@ -42,7 +45,10 @@ rb_refuse_status(const rb_receiver *r)
 	return false;
 }
 
-/* what is wrong with the call, or with the names of rows, is wrong with no body; but a report is told of each row */
+/*
+ * Returns true if rows with this fault are left out. A wrong SRID or id is not a fault of a solid,
+ * but a validity report (count_faces) lists such rows, too.
+ */
 static bool
 is_left_out(const rb_receiver *r, rb_geometry_fault fault)
 {
@@ -52,7 +58,10 @@ is_left_out(const rb_receiver *r, rb_geometry_fault fault)
 	return r->source->leave_out && (of_body || r->source->count_faces);
 }
 
-/* rows of a mesh are of a body by a number besides; false: it is none */
+/*
+ * Reads the id of the solid from the extra column of a mesh row. Returns false if it is not
+ * available.
+ */
 static bool
 body_besides(const rb_receiver *r, int64 *body)
 {
@@ -199,7 +208,10 @@ rb_refuse_low_above_high(const rb_receiver *r, const double *x, int i, int64 id)
 	return false;
 }
 
-/* Returns the function that a call with geometries of that type may have meant, as a sentence, or "". */
+/*
+ * Returns a sentence that names the function which a call with geometries of this type may have
+ * intended, or "".
+ */
 static const char *
 function_for_type(const rb_receiver *r, int type)
 {
@@ -219,7 +231,10 @@ function_for_type(const rb_receiver *r, int type)
 	return "";
 }
 
-/* Returns what to add to the hint on a type that is refused: the sides may be swapped, or another function meant. */
+/*
+ * Returns what to add to the hint for a geometry type that is not accepted: the sides may be
+ * swapped, or another function intended.
+ */
 static const char *
 way_to_other_types(const rb_receiver *r, const rb_geometry_info *info)
 {

@@ -1,9 +1,9 @@
 /*
  * row_geometry.c
- *	  A row whose object is one value: a geometry, or a box of another type.
+ *	  Reads a row whose object is a single value: a geometry, or a box of another type.
  *
- * A geometry is decoded from its own bytes (src/core/set/geometry.c).  Where these are of
- * a form that is not known there, the type's own ST_AsEWKB makes others of it.
+ * A geometry is decoded from its own bytes (src/core/set/geometry.c). If their format is unknown,
+ * they are first converted by the type's own ST_AsEWKB.
  */
 #include "pg/read/rb_receiver.h"
 
@@ -17,16 +17,25 @@ find_as_ewkb(rb_receiver *r)
 {
 	if (r->as_ewkb_known)
 		return true;
-	/* a worker leaves such a value to the leader: to it, the form is unknown */
+	/*
+	 * If a worker must not call the function, the format stays unknown, and the value is left to
+	 * the leader.
+	 */
 	r->as_ewkb_known = rb_find_as_ewkb(r->columns.geom.type, r->apart && IsParallelWorker(),
 									   GetMemoryChunkContext(r), &r->as_ewkb);
 	return r->as_ewkb_known;
 }
 
-/* where rows are received apart, a larger geometry is refused unread: a worker has no room for it */
+/*
+ * Size in bytes above which a geometry that is received apart is rejected unread, because a worker
+ * has no memory for it
+ */
 #define RB_APART_BYTES ((Size) 12 << 20)
 
-/* from the value's own bytes, else through ST_AsEWKB; the row context is the current one */
+/*
+ * Decodes a value from its own bytes, or else from its ST_AsEWKB. The row context must be the
+ * current one.
+ */
 static rb_geometry_fault
 read_geometry(rb_receiver *r, Datum value, rb_geometry_info *info)
 {
@@ -55,7 +64,10 @@ rb_receive_geometry(rb_receiver *r, Datum value, int64 id)
 		return false;
 	old = MemoryContextSwitchTo(r->row_context);
 	fault = read_geometry(r, value, &info);
-	/* it was read as a box of the other number of dimensions: is its own that of the join? */
+	/*
+	 * The geometry was read as a box with another number of dimensions. Read it again if its own
+	 * number is that of the join.
+	 */
 	if (r->boxes && (fault == RB_GEOMETRY_NO_Z || fault == RB_GEOMETRY_Z) &&
 		rb_space_settle_dims(r, fault == RB_GEOMETRY_NO_Z ? 2 : 3, false, id))
 		fault = read_geometry(r, value, &info);
@@ -63,14 +75,14 @@ rb_receive_geometry(rb_receiver *r, Datum value, int64 id)
 	MemoryContextReset(r->row_context);
 	if (fault != RB_GEOMETRY_OK)
 		return rb_refuse_geometry(r, id, fault, &info);
-	/* an EMPTY geometry is skipped, and its SRID does not matter */
+	/* An EMPTY geometry is skipped, and its SRID is ignored. */
 	if (b->nparts == b->row_start)
 		return true;
 	return rb_space_check_srid(r, info.srid, info.type, id) &&
 		   (!r->boxes || rb_space_settle_dims(r, b->kind == RB_BOX2 ? 2 : 3, false, id));
 }
 
-/* a value whose type is one of boxes (boxes.c) */
+/* Receives a value of a box type (boxes.c). */
 bool
 rb_receive_box(rb_receiver *r, Datum value, int64 id)
 {

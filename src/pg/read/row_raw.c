@@ -1,10 +1,10 @@
 /*
  * row_raw.c
- *	  The common row, read from the bytes of its tuple: nine float8 and an id.
+ *	  Reads the common row, nine float8 and an id, directly from the bytes of its tuple.
  *
- * In a table whose columns before and between these have fixed widths, they lie at
- * the same offsets in every tuple without a null.  The offsets are found once.  Then
- * a row is read by two copies, and no column is taken apart.
+ * If these columns and all columns before them have fixed widths, they lie at the same offsets in
+ * every tuple without nulls. The offsets are computed once. After that, reading a row takes two
+ * copies, and no column is deformed.
  */
 #include "pg/read/rb_receiver.h"
 
@@ -12,13 +12,13 @@
 #include "access/tupmacs.h"
 #include "catalog/pg_type.h"
 
-/* the columns' offsets in a tuple without nulls, if they are the same in all of them */
+/* Finds the offsets of the columns in a tuple without nulls, if they are the same in all tuples. */
 static void
 find_offsets(rb_receiver *r, TupleDesc desc)
 {
 	const rb_columns *c = &r->columns;
 	int offset = 0;
-	int n = 0; /* columns seen, of id and coordinates */
+	int n = 0; /* Number of id and coordinate columns found */
 
 	r->raw_desc = desc;
 	r->raw = false;
@@ -55,7 +55,7 @@ find_offsets(rb_receiver *r, TupleDesc desc)
 			r->together = false;
 }
 
-/* reads the row from the tuple's bytes, where it can be read so */
+/* Reads a row from the bytes of its tuple, if that is possible. */
 rb_received
 rb_receive_tuple(DestReceiver *self, TupleDesc desc, HeapTuple tuple)
 {

@@ -1,8 +1,9 @@
 /*
  * row_values.c
- *	  A row of numbers in columns, from a slot.
+ *	  Reads a row of coordinate columns from a slot.
  *
- * They need not be float8: what PostgreSQL casts to it counts as it would there.
+ * The columns need not be float8: types that PostgreSQL casts to float8 are converted in the same
+ * way.
  */
 #include "pg/read/rb_receiver.h"
 
@@ -17,7 +18,10 @@ rb_receive_coordinates(rb_receiver *r, TupleTableSlot *slot, int64 id)
 	const rb_column *columns = r->columns.coord;
 	int width = r->columns.width;
 	double *to = rb_next_part(r);
-	/* what is too large for a float8 is infinite where the row can be left out, else PostgreSQL's error */
+	/*
+	 * A numeric that is too large for float8 becomes infinite if the row can be left out. Otherwise
+	 * PostgreSQL raises its own error.
+	 */
 	const PGFunction of_numeric =
 		r->source->leave_out ? numeric_float8_no_overflow : numeric_float8;
 	MemoryContext old;

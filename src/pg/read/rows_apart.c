@@ -1,12 +1,12 @@
 /*
  * rows_apart.c
- *	  Rows received apart from the others, to be put behind them later (readers.c), or by an
- *	  earlier call (kept.c).
+ *	  Receives rows apart from the others, to be appended later: rows read out of order (readers.c)
+ *	  or by an earlier call (kept.c).
  *
- * Rows apart begin a space of their own, which is compared with that of the join when
- * their turn comes.  A row among them that cannot be taken raises no error but is
- * refused: whoever reads in order will come to it, and raises the same error as if
- * nobody had read apart.
+ * Rows that are received apart have an SRID and dimensions of their own, which are compared with
+ * those of the join when the rows are appended. An invalid row among them raises no error but is
+ * rejected: the reader that proceeds in order will reach it and raise the same error as if no rows
+ * had been read apart.
  */
 #include "pg/read/rb_receiver.h"
 
@@ -55,7 +55,7 @@ rb_receiver_end_rows(DestReceiver *self, rb_rows *rows)
 	rows->skipped = r->builder->skipped;
 }
 
-/* the rows that end within these n parts: how many, and where */
+/* Finds the ends of the rows that end within these n parts. Returns their number. */
 static uint32
 find_ends(const rb_builder *b, uint32 part, uint32 n, uint32 *ends)
 {
@@ -77,7 +77,7 @@ rb_rows_slice(const rb_builder *b, uint32 part, uint32 row, uint32 n, uint32 *en
 	rows->ends = b->multi ? ends : NULL;
 }
 
-/* what the first of some rows says of the space stands for all of them */
+/* Applies the SRID and dimensions of the first of several rows for all of them. */
 static void
 take_space(rb_receiver *r, const rb_space *space)
 {
@@ -88,8 +88,7 @@ take_space(rb_receiver *r, const rb_space *space)
 }
 
 /*
- * Puts rows that were received apart behind those that are there.  Whoever calls this reads in order, so
- * what is wrong is an error.
+ * Appends rows that were received apart. The caller reads in order, so an invalid row is an error.
  */
 void
 rb_receive_rows(DestReceiver *self, const rb_rows *rows)

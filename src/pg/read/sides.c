@@ -1,15 +1,15 @@
 /*
  * sides.c
- *	  The sides of a join are read: sources in, sets out.
+ *	  Reads the sides of a join: turns sources into sets.
  *
- *		a plain table		page by page, past the executor		readers.c, heap.c
- *							or not at all: it has not changed	kept.c
- *		anything else		its SELECT, read-only				receiver.c at its end
+ *	a plain table		page by page, bypassing the executor	readers.c, heap.c
+ *						or not at all if it has not changed		kept.c
+ *	anything else		its SELECT, read-only					receiver.c as its destination
  *
- * All sides are read in one space: geometries of one SRID, boxes of one number of
- * dimensions.  So none becomes a set before the last is read: a side without rows says
- * nothing of its dimensions, and takes those of the others.  Before that, rows of one
- * object become one, and where rows of one id are not meant as one they are counted.
+ * All sides must agree in one SRID for geometries and one number of dimensions for boxes. No side
+ * becomes a set before the last one has been read, because a side without rows does not determine
+ * its dimensions and takes those of the others. Before that, the rows of one object are merged; if
+ * rows with the same id are not meant to be one object, distinct ids are counted.
  */
 #include "pg/base/rb_pg.h"
 
@@ -26,21 +26,23 @@ has_objects(const rb_source *source)
 		   (source->keys != NULL && rb_keys_are_of_objects(source->keys));
 }
 
-/* ---- one SELECT ---- */
+/* ---- execution of one SELECT ---- */
 
 static void
 reading_context(void *arg)
 {
 	const rb_source *source = arg;
 
-	/* a SELECT that is run tells itself what it is */
+	/* A SELECT that is executed reports its own text. */
 	if (OidIsValid(source->heap))
 		errcontext("reading the %s side of %s: %s", source->side, source->function, source->sql);
 	else
 		errcontext("reading the %s side of %s", source->side, source->function);
 }
 
-/* runs one SELECT, read-only, as the caller, on the snapshot of the statement around it */
+/*
+ * Runs one SELECT, read-only, as the calling user, with the snapshot of the surrounding statement.
+ */
 static void
 run_select(const rb_source *source, DestReceiver *receiver)
 {
@@ -57,9 +59,9 @@ run_select(const rb_source *source, DestReceiver *receiver)
 }
 
 /*
- * A text that claims to read runs as in a read-only transaction, so that no function
- * in it writes either.  (Read-only SPI looks at the text alone.)  No subtransaction is
- * needed: nobody catches an error without one of his own, whose end sets the mode back.
+ * Runs a query text as in a read-only transaction, so that no function in it can write either.
+ * (Read-only SPI checks only the text.) No subtransaction is needed: code that catches an error has
+ * one of its own, whose end restores the mode.
  */
 static void
 run_query(const rb_source *source, DestReceiver *receiver)
@@ -78,7 +80,7 @@ run_query(const rb_source *source, DestReceiver *receiver)
 	PG_END_TRY();
 }
 
-/* what is said of an error meanwhile */
+/* Installs the error context for reading a source. */
 static void
 enter_reading(const rb_source *source, ErrorContextCallback *context)
 {
@@ -101,9 +103,12 @@ rb_run_source(const rb_source *source, DestReceiver *receiver)
 	error_context_stack = context.previous;
 }
 
-/* ---- a side ---- */
+/* ---- reading a side ---- */
 
-/* a set that is kept counts as if it had been read; false: for that there is no room */
+/*
+ * Charges a cached set as if it had been read. Returns false if it does not fit but rows can be
+ * spilled.
+ */
 static bool
 charge_kept(const rb_source *source, rb_memory *memory, rb_spill *spill, const rb_side *side)
 {
@@ -117,27 +122,29 @@ charge_kept(const rb_source *source, rb_memory *memory, rb_spill *spill, const r
 	rb_raise(source->function, RB_OVER_BUDGET, &error);
 }
 
-/* ---- sides that have no room ---- */
+/* ---- sides that do not fit in memory ---- */
 
 /*
- * The sides of a join while they are read.  When what is read, and the join of it, would need more than
- * there may be, all rows so far leave their builders, and then others do whenever they have become some.
+ * The sides of a join while they are read. If the rows so far and their join would exceed the
+ * memory limit, all rows leave their builders, and later rows follow whenever enough of them have
+ * accumulated.
  */
 typedef struct filling
 {
 	const rb_source *source;
 	rb_memory *memory;
-	rb_spill *spill; /* NULL: too much is an error */
+	rb_spill *spill; /* NULL if exceeding the limit is an error */
 	rb_need *need;
 	rb_builder *builder;
 	rb_side *side;
-	int reading;              /* the side that is */
-	bool again[RB_MAX_SIDES]; /* it was kept, or partly, and is to be read whole */
+	int reading; /* Index of the side being read */
+	/* True if the side was cached, even partly, and must be read in full */
+	bool again[RB_MAX_SIDES];
 } filling;
 
-/* of the limit, for rows on their way to a file */
+/* Share of the memory limit (1/n) for rows on their way to a file */
 #define ON_THE_WAY 16
-#define LEAST_ON_THE_WAY 1024 /* parts */
+#define LEAST_ON_THE_WAY 1024 /* Minimum number of parts before rows are moved to a file */
 
 static uint64
 bytes_of_part(const rb_builder *b)
@@ -151,7 +158,10 @@ is_partly_kept(const rb_side *side)
 	return side->look != NULL && rb_kept_is_partly(side->look);
 }
 
-/* blocks are rounded up, which nobody foresees who asks for that much (need.c) */
+/*
+ * Tolerance for the rounding of blocks, in bytes. The estimate in an out-of-memory error (need.c)
+ * cannot foresee the rounding.
+ */
 #define ROUNDING (UINT64CONST(1) << 20)
 
 static uint64
@@ -160,7 +170,10 @@ spare(size_t cap, uint32 used)
 	return cap > used ? cap - used : 0;
 }
 
-/* parts that are read, or kept, and what they will need besides what is held already */
+/*
+ * Returns the memory needed for what has been read or is cached, and for its join. Stores its
+ * number of parts in *parts.
+ */
 static uint64
 need_so_far(const filling *f, uint64 *parts)
 {
@@ -175,24 +188,24 @@ need_so_far(const filling *f, uint64 *parts)
 		*parts += has + (f->side[i].set != NULL ? 0 : f->side[i].kept);
 		if (f->side[i].set == NULL)
 			bytes += f->side[i].kept * bytes_of_part(b);
-		/* what a builder has room for beyond its rows can be had back */
+		/* Unused capacity of a builder can be released. */
 		bytes -= spare(b->coords_cap, b->nparts) * (uint64) b->width * sizeof(double) +
 				 spare(b->ids_cap, b->nrows) * sizeof(int64) +
 				 spare(b->row_of_cap, b->multi ? b->nparts : 0) * sizeof(uint32);
-		/* and is, before the join begins */
+		/* The queues of parallel readers are released before the join begins. */
 		bytes -= f->side[i].queues;
 	}
 	return rb_memory_used(f->memory) + bytes + rb_need_of_join(*parts) - ROUNDING;
 }
 
-/* rows of that side leave its builder */
+/* Moves the rows of a side from its builder to the temporary file. */
 static void
 let_rows_go(filling *f, int i)
 {
 	rb_builder *b = &f->builder[i];
 
 	rb_spill_rows(f->spill, i, b);
-	/* room for a few is enough */
+	/* A small capacity suffices from now on. */
 	if (b->nparts == 0 &&
 		b->coords_cap * bytes_of_part(b) > rb_memory_limit(f->memory) / ON_THE_WAY)
 		rb_builder_trim(b);
@@ -221,7 +234,10 @@ begin_to_spill(filling *f)
 	}
 }
 
-/* called between two rows (rb_receiver_ask_when_full) */
+/*
+ * Spills rows if necessary; called between two rows (rb_receiver_ask_when_full). Returns the number
+ * of parts at which it is to be called again.
+ */
 static uint32
 make_room(void *arg)
 {
@@ -230,7 +246,7 @@ make_room(void *arg)
 	const uint64 limit = rb_memory_limit(f->memory);
 	uint64 parts, need;
 
-	/* its rows have places among those that are kept */
+	/* Partially cached: new rows must be merged with cached ones. */
 	if (is_partly_kept(&f->side[f->reading]))
 		return UINT32_MAX;
 	if (!rb_spill_has_begun(f->spill))
@@ -246,7 +262,7 @@ make_room(void *arg)
 	return b->nparts + (uint32) Max(limit / ON_THE_WAY / bytes_of_part(b), LEAST_ON_THE_WAY);
 }
 
-/* the rows of a source into a builder, or a set that is kept into the side */
+/* Reads the rows of a source into a builder, or a cached set into the side. */
 static void
 read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext call)
 {
@@ -260,7 +276,10 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	builder->count_faces = source->count_faces;
 	builder->want_face_of = source->polygons || source->count_faces;
 	builder->many_points = source->many_points;
-	/* an object is known when all of its rows are: until then none of them is left out */
+	/*
+	 * An object is complete only when all rows are read, so none of its rows may be dropped
+	 * earlier.
+	 */
 	if (!has_objects(source) && !source->again)
 		builder->tile = source->tile;
 	builder->distance = source->distance;
@@ -270,7 +289,7 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 		rb_receiver_ask_when_full(receiver, LEAST_ON_THE_WAY, make_room, f);
 	if (OidIsValid(source->heap))
 	{
-		/* what is known of the table is of use until the side is a set */
+		/* The cache information must live until the side has become a set. */
 		MemoryContext old = MemoryContextSwitchTo(call);
 		ErrorContextCallback context;
 
@@ -281,10 +300,13 @@ read_side(const rb_source *source, filling *f, rb_space *space, MemoryContext ca
 	}
 	else
 		rb_run_source(source, receiver);
-	/* a set without some of its rows is not to be kept for those who want them all, or an error */
+	/*
+	 * A set without some of its rows must not be cached for callers that want all rows, or an
+	 * error.
+	 */
 	if (builder->nrefused > 0 && side->look != NULL)
 		rb_kept_give_up(side->look, "some of its rows cannot be read");
-	/* until here no function in a view could change it under us */
+	/* The relation stayed open until here so that no function in a view could change it. */
 	if (source->rel != NULL)
 		relation_close(source->rel, NoLock);
 
@@ -316,9 +338,8 @@ raise_or_throw(const rb_source *source, rb_status status, const rb_error *error)
 }
 
 /*
- * How many different ids there are, where nobody knows it; who could have known is an
- * index, or the caller, who named a column of objects.  Where there is no memory for it
- * the join is more important.
+ * Counts the distinct ids. Returns 0 if they are known to be unique (by an index), if the caller
+ * named a column of objects, or if there is not enough memory, because the join is more important.
  */
 static uint64
 count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 rows)
@@ -329,7 +350,7 @@ count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 r
 
 	if (source->unique || source->keys != NULL || source->object_name != NULL)
 		return 0;
-	if (ids == NULL) /* they count up */
+	if (ids == NULL) /* Consecutive ids */
 		return rows;
 	status = rb_ids_number(memory, ids, rows, rb_is_interrupted, NULL, &distinct, &error);
 	if (status == RB_STOPPED)
@@ -337,7 +358,7 @@ count_ids(const rb_source *source, rb_memory *memory, const int64 *ids, uint32 r
 	return status == RB_OK ? distinct : 0;
 }
 
-/* the same of rows of which most were kept, or all */
+/* Counts the distinct ids of a side of which some or all rows are cached. */
 static uint64
 count_ids_of_kept(const rb_source *source, rb_memory *memory, const rb_side *side)
 {
@@ -368,7 +389,10 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 
 	if (side->set != NULL)
 	{
-		/* when it was kept there was an index that is gone now, or none is needed any more */
+		/*
+		 * Count the ids unless they were counted when the side was cached. An index may have made
+		 * this unnecessary.
+		 */
 		if (side->ids == 0 || source->unique)
 			side->ids = has_objects(source) ? 0 : count_ids_of_kept(source, builder->memory, side);
 		return;
@@ -405,9 +429,9 @@ finish_side(const rb_source *source, rb_builder *builder, const rb_space *space,
 }
 
 /*
- * A row beside others of the same id is mostly a mistake: a multi-geometry that was
- * dumped, whose parts are to be one object.  Nothing is wrong with the pairs, so it is
- * said, once, and can be switched off.
+ * Reports rows that share an id. This is usually a mistake: a multi-geometry was dumped, and its
+ * parts should form one object. The pairs are correct, so this is only a notice, which is issued
+ * once and can be switched off.
  */
 static void
 notice_duplicates(const rb_source *source, int n, const rb_side *side)
@@ -416,7 +440,7 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 	const char *object = "";
 	bool any = false;
 
-	/* a side that is only kept is told of by the joins */
+	/* If a side is only cached now, the joins that use it issue the notice. */
 	if (!rb_setting_duplicate_notice || source->keep || source->polygons)
 		return;
 	initStringInfo(&text);
@@ -442,7 +466,7 @@ notice_duplicates(const rb_source *source, int n, const rb_side *side)
 	pfree(text.data);
 }
 
-/* all are read: is there room for them, and their join? */
+/* Returns true if all sides, which have been read, and their join fit in memory. */
 static bool
 has_room(const filling *f)
 {
@@ -455,20 +479,20 @@ has_room(const filling *f)
 	return need_so_far(f, &parts) <= limit;
 }
 
-/* what is kept of it has no room either, so it is read as if nothing were */
+/* Reads a side as if it were not cached, because the cached set does not fit in memory either. */
 static void
 read_again(filling *f, int i, rb_space *space)
 {
 	rb_source plain = f->source[i];
 
 	plain.again = true;
-	plain.rel = NULL; /* it is locked, and was closed */
+	plain.rel = NULL; /* Closed before, but still locked */
 	memset(&f->side[i], 0, sizeof f->side[i]);
 	f->reading = i;
 	read_side(&plain, f, space, CurrentMemoryContext);
 }
 
-/* all rows go where some have gone */
+/* Moves the remaining rows of all sides to the temporary files. */
 static void
 spill_sides(filling *f, int n, rb_space *space)
 {
@@ -490,7 +514,10 @@ spill_sides(filling *f, int n, rb_space *space)
 	}
 }
 
-/* of boxes it is known now how many dimensions they have, if there are any */
+/*
+ * Checks the dimensions of the tile. Those of boxes are known only after reading, and only if there
+ * are any.
+ */
 static void
 check_tile(const rb_source *source, const rb_space *space)
 {
@@ -524,7 +551,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 		const int i = f.reading;
 		rb_source now = source[i];
 
-		/* what is kept is of no use then */
+		/* Cached sides cannot be used once rows are spilled. */
 		now.again |= rb_spill_has_begun(spill);
 		read_side(&now, &f, &space, call);
 		rb_need_next(&need, side[i].set, &builder[i], side[i].kept);
@@ -544,7 +571,7 @@ rb_read_sides(const rb_source *source, int n, rb_memory *memory, rb_spill *spill
 	for (int i = 0; i < n; i++)
 		if (side[i].look != NULL)
 			rb_kept_end(side[i].look, &side[i]);
-	/* both may be the same table */
+	/* Cache the side only once if both sides are the same table. */
 	if (n == 2 && side[0].keep != NULL && side[1].keep != NULL &&
 		memcmp(side[0].keep->key, side[1].keep->key, RB_KEY_BYTES) == 0)
 		side[1].keep = NULL;
@@ -562,11 +589,11 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side *si
 	filling f;
 
 	plain.again = true;
-	plain.rel = NULL; /* it is locked, and was closed */
+	plain.rel = NULL; /* Closed before, but still locked */
 	memset(&again, 0, sizeof again);
 	memset(&space, 0, sizeof space);
 	memset(&f, 0, sizeof f);
-	/* with the other side it was found to be of this space */
+	/* The dimensions were settled together with the other side. */
 	if (source->kind == RB_BOX3)
 		space.dims = side->set->kind == RB_BOX2 ? 2 : 3;
 	f.source = &plain;
@@ -576,7 +603,7 @@ rb_read_side_again(const rb_source *source, rb_memory *memory, const rb_side *si
 	f.side = &again;
 	rb_need_begin(&need, &plain, 1);
 	read_side(&plain, &f, &space, CurrentMemoryContext);
-	plain.unique = true; /* its ids were counted */
+	plain.unique = true; /* Its ids were counted before */
 	finish_side(&plain, &builder, &space, &again);
 	return again.set;
 }

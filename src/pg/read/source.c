@@ -1,17 +1,16 @@
 /*
  * source.c
- *	  An argument becomes a SELECT.
+ *	  Turns an argument into a SELECT.
  *
- * A table becomes SELECT * where the caller may read all of it: then the executor
- * has nothing to project and hands the receiver the tuple as it lies on the page.
- * Views and foreign tables, for which a column may cost something, and tables of
- * which the caller may read only some columns, are asked for just the columns
- * that are needed.
+ * A table of which the caller may read every column becomes SELECT *: the executor then has nothing
+ * to project and passes the receiver the tuple as it lies on the page. For views and foreign
+ * tables, whose columns may be expensive, and for tables of which the caller may read only some
+ * columns, the SELECT lists only the columns needed.
  *
- * A plain table is read without its SELECT (heap.c), which then only stands in messages.
+ * A plain table is read without its SELECT (heap.c), which then appears only in messages.
  *
- * A query is taken as it is, after a look at its parse tree: one SELECT that
- * writes nothing and locks nothing.  What passes runs as the caller, read-only.
+ * A query is used as it is, after its parse tree has been checked: it must be one SELECT that
+ * writes and locks nothing. It then runs as the calling user, read-only.
  */
 #include "pg/base/rb_pg.h"
 
@@ -31,7 +30,9 @@
 
 /* ---- tables ---- */
 
-/* once: a column may be both the id and a coordinate */
+/*
+ * Appends a column unless it was appended before, because one column may be both id and coordinate.
+ */
 static void
 append_column(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appended)
 {
@@ -42,7 +43,7 @@ append_column(StringInfo sql, TupleDesc desc, AttrNumber attno, Bitmapset **appe
 					 quote_identifier(NameStr(TupleDescAttr(desc, attno - 1)->attname)));
 }
 
-/* the columns that the receiver will look for, each once */
+/* Appends the columns that the receiver will look for, each once. */
 static void
 append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 {
@@ -52,7 +53,7 @@ append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 	rb_columns_find(&columns, desc, source);
 	if (columns.id.attno != 0)
 		append_column(sql, desc, columns.id.attno, &appended);
-	/* an id beside an object is not used, but it must be there */
+	/* An id column given in addition to an object column is not used, but it must exist. */
 	if (source->id_name != NULL && source->object_name != NULL)
 		append_column(sql, desc, rb_column_named(desc, source->id_name, source).attno, &appended);
 	for (int i = 0; i < columns.nkeys; i++)
@@ -65,7 +66,7 @@ append_columns(StringInfo sql, TupleDesc desc, const rb_source *source)
 		append_column(sql, desc, columns.coord[i].attno, &appended);
 }
 
-/* nobody named an id: it is the primary key, where that is one integer column */
+/* Uses the primary key as the id if it is a single integer column. */
 static void
 take_primary_key(rb_source *source, Relation rel)
 {
@@ -98,7 +99,7 @@ rb_source_table(rb_source *source, Oid relid)
 	bool elsewhere;
 	char kind;
 
-	/* the lock is kept, as any SELECT keeps it */
+	/* The lock is held until the end of the transaction, like that of any SELECT. */
 	rel = rb_relation_open(relid, AccessShareLock, ACL_SELECT, source->function, source->side);
 	kind = rel->rd_rel->relkind;
 	source->rel = rel;
@@ -108,7 +109,7 @@ rb_source_table(rb_source *source, Oid relid)
 		take_primary_key(source, rel);
 	elsewhere = rb_rows_are_elsewhere(rel);
 	source->heap = !elsewhere && rb_table_refusal(rel) == NULL ? relid : InvalidOid;
-	/* an index knows nothing of rows that are not the table's own */
+	/* Indexes do not cover rows that an extension supplies. */
 	source->unique = !elsewhere && is_unique(source, rel);
 
 	initStringInfo(&sql);
@@ -135,7 +136,9 @@ typedef struct query_check
 	const char *text;
 } query_check;
 
-/* an error's position is one in this text, not in the statement around it */
+/*
+ * Makes the position of an error relative to this query text instead of the surrounding statement.
+ */
 static void
 locate_error(void *arg)
 {
@@ -161,7 +164,7 @@ refuse_query(const query_check *check, int sqlstate, const char *detail)
 					errhint("SELECT, VALUES, TABLE, and WITH in front of these, are accepted.")));
 }
 
-/* finds what would write or lock, however deep */
+/* Raises an error for anything that writes or locks, at any depth. */
 static bool
 refuse_writes(Node *node, void *arg)
 {
@@ -185,7 +188,10 @@ refuse_writes(Node *node, void *arg)
 	return raw_expression_tree_walker(node, refuse_writes, arg);
 }
 
-/* a table's name where a query is wanted would only be a syntax error */
+/*
+ * Raises an error if the query is the name of a table, which would otherwise be reported as a
+ * syntax error.
+ */
 static void
 refuse_table(const query_check *check)
 {

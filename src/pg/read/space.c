@@ -1,22 +1,29 @@
 /*
  * space.c
- *	  All geometries of one join have one SRID, all its boxes one number of dimensions.
+ *	  Ensures that all geometries of a join have one SRID and all of its boxes one number of
+ *	  dimensions.
  *
- * Nothing says beforehand which: the first row that has one decides for both sides,
- * and all others must agree.  A box has two dimensions or three: numbers by their
- * columns, a geometry by whether it has Z, other values by their type.  Until the
- * first box has come, the kind of a builder of boxes does not matter.
+ * Neither is known in advance: the first row that has one determines it for both sides, and all
+ * others must agree. A box has two or three dimensions: coordinate columns determine it by their
+ * names, a geometry by whether it has Z, and other values by their type. Until the first box has
+ * arrived, the kind of a builder of boxes is irrelevant.
  */
 #include "pg/read/rb_receiver.h"
 
-/* ", id 17" of a row that has gone by; a key of another type has gone with it */
+/*
+ * Returns ", id 17" for an earlier row, or "" if rows have keys, because its key is no longer
+ * available.
+ */
 static char *
 comma_id(const rb_receiver *r, int64 id)
 {
 	return r->source->keys != NULL ? pstrdup("") : psprintf(", id " INT64_FORMAT, id);
 }
 
-/* the same of the row at hand, whose key is there: not to be called before the first row */
+/*
+ * Returns a comma and the name of the current row. Must not be called before the first row, because
+ * a key is taken from the row.
+ */
 static char *
 comma_row(const rb_receiver *r, int64 id)
 {
@@ -71,7 +78,7 @@ dims_text(const char *side, bool of_columns, const char *id, int dims)
 					  : psprintf("%s%s%s has %d", side, id, id[0] == '\0' ? "" : ",", dims);
 }
 
-/* the first box decides, the others agree */
+/* Sets the number of dimensions if this is the first box, otherwise checks that it agrees. */
 bool
 rb_space_settle_dims(rb_receiver *r, int dims, bool of_columns, int64 id)
 {
