@@ -1,23 +1,23 @@
 /*
  * builder.c
- *	  Rows in, a set out: growing arrays for one side of a join.
+ *	  Collects rows into growing arrays and builds a set, one side of a join, from them.
  *
- *		coords   |part 0|part 1|part 2|part 3|...      width doubles each
- *		row_of   |  0   |  1   |  1   |  2   |...      only once a row has two parts
- *		ids      |row 0 |row 1 |row 2 |...             what the user calls the row
- *		face_of  |  0   |  1   |  1   |  3   |...      where wanted, once a face has two parts
+ *        coords   |part 0|part 1|part 2|part 3|...      width doubles each
+ *        row_of   |  0   |  1   |  1   |  2   |...      only once a row has two parts
+ *        ids      |row 0 |row 1 |row 2 |...             the user's id of the row
+ *        face_of  |  0   |  1   |  1   |  3   |...      if wanted, once a face has two parts
  *
- * Most tables have one part a row, so row_of is not made before the first row
- * of several parts ends; it then starts with the rows before it, part i being
- * row i.
+ * Most tables have one part per row, so row_of is not allocated until the first row with several
+ * parts ends. It is then initialized for the rows before, where part i is row i.
  *
- * While rows come in, the number of a face is that of its first part, which stays true when rows
- * are grouped.  It is written up to `faced`; behind that each part is a face of its own.  In the
- * end faces are numbered from 0 in each row, where the parts of a face lie side by side.
+ * While rows are added, a face is numbered by its first part, and this number remains valid when
+ * rows are grouped. Numbers are written up to `faced`; every later part is a face of its own.
+ * rb_builder_finish renumbers the faces from 0 in each row, where the parts of a face are adjacent.
  *
- * Invariant between two calls: coords has room for coords_cap parts, of which
- * nparts are filled; [0, row_start) belong to ended rows.  Whoever finds a fault
- * in a row takes its parts back with nparts = row_start (or what it was), and faced with them.
+ * Invariant between two calls: coords has room for coords_cap parts, of which nparts are filled,
+ * and the parts in [0, row_start) belong to ended rows. A caller that finds a fault in a row
+ * removes its parts by resetting nparts to row_start (or to its previous value) and lowering faced
+ * accordingly.
  */
 #include "core/base/rb_base.h"
 #include "core/set/rb_set.h"
@@ -25,7 +25,7 @@
 
 #include <string.h>
 
-/* a first block of this many parts: less than one huge page, enough for a small table */
+/* Minimum capacity, in elements: less than a huge page, but enough for a small table */
 #define RB_FIRST_CAP 1024
 
 void
@@ -86,7 +86,7 @@ rb_builder_trim(rb_builder *b)
 	rb_shrink(b->memory, (void **) &b->coords, coords);
 	rb_shrink(b->memory, (void **) &b->ids, b->nrows * sizeof *b->ids);
 	rb_shrink(b->memory, (void **) &b->row_of, b->nparts * sizeof *b->row_of);
-	/* small blocks have kept their size, but nobody need know */
+	/* Small blocks are not shrunk, but their spare capacity is ignored. */
 	b->coords_cap = b->coords_cap < b->nparts ? b->coords_cap : b->nparts;
 	b->ids_cap = b->ids_cap < b->nrows ? b->ids_cap : b->nrows;
 	b->row_of_cap = b->row_of_cap < b->nparts ? b->row_of_cap : b->nparts;
@@ -103,9 +103,9 @@ rb_builder_set_kind(rb_builder *b, rb_kind kind)
 }
 
 /*
- * Make room for `need` elements.  The block grows by half, which the large ones
- * do by remapping; where the budget has no room for half, by a sixteenth, so that
- * a limit that would suffice does suffice.
+ * Makes room for `need` elements. The block grows by half, which large blocks do by remapping. If
+ * that exceeds the memory budget, it grows by a sixteenth, so that a budget that suffices for the
+ * rows is enough.
  */
 static rb_status
 grow(rb_builder *b, void **block, size_t *cap, size_t need, size_t element, rb_error *error)
@@ -149,7 +149,7 @@ rb_builder_reserve(rb_builder *b, size_t more, rb_error *error)
 				error);
 }
 
-/* each of the parts from `faced` up to there is a face of its own */
+/* Makes each part from `faced` to `end` a face of its own. */
 static rb_status
 face_up_to(rb_builder *b, uint32_t end, uint32_t need, rb_error *error)
 {
@@ -235,7 +235,7 @@ rb_builder_end_row(rb_builder *b, int64_t id, rb_error *error)
 			if (status != RB_OK)
 				return status;
 		}
-		/* until now part i was row i */
+		/* Part i was row i so far. */
 		if (!b->multi)
 			for (uint32_t i = 0; i < b->row_start; i++)
 				b->row_of[i] = i;
@@ -275,7 +275,7 @@ rb_builder_refuse(rb_builder *b, const rb_refusal *refusal, rb_error *error)
 	return RB_OK;
 }
 
-/* the same where rows may be dropped: one after the other */
+/* Appends rows one by one, since each may be dropped if it is outside the tile. */
 static rb_status
 append_in_tile(rb_builder *b, const double *coords, uint32_t nparts, const int64_t *ids,
 			   const uint32_t *ends, uint32_t nrows, rb_error *error)
@@ -286,7 +286,7 @@ append_in_tile(rb_builder *b, const double *coords, uint32_t nparts, const int64
 
 	for (uint32_t i = 0; i <= nrows && status == RB_OK; i++)
 	{
-		/* behind the last row, what is under construction */
+		/* The parts after the last ended row belong to the row under construction. */
 		const uint32_t end = i == nrows ? nparts : ends == NULL ? i + 1 : ends[i];
 
 		status = rb_builder_reserve(b, end - from, error);
@@ -320,7 +320,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	if (nparts > 0)
 		memcpy(b->coords + (size_t) start * (size_t) b->width, coords,
 			   (size_t) nparts * (size_t) b->width * sizeof(double));
-	/* every row has one part, these and all before them: only ids remain to be copied */
+	/* If all rows, new and old, have one part each, only the ids remain to be copied. */
 	if (ends == NULL && !b->multi && b->row_start == start && nrows == nparts)
 	{
 		if ((size_t) b->nrows + nrows > b->ids_cap)
@@ -347,7 +347,7 @@ rb_builder_append(rb_builder *b, const double *coords, uint32_t nparts, const in
 	return RB_OK;
 }
 
-/* Most ids come from a sequence and were written in its order: then they need no array. */
+/* Returns true if the ids are consecutive, as from a sequence. They need no array then. */
 static bool
 is_counted_up(const rb_builder *b)
 {
@@ -358,11 +358,11 @@ is_counted_up(const rb_builder *b)
 	return wrong == 0;
 }
 
-/* in place, from the numbers of first parts to those from 0 in each row */
+/* Renumbers faces in place, from the number of the first part to numbers from 0 in each row. */
 static void
 number_faces(rb_builder *b)
 {
-	uint32_t first = 0; /* the number that the face at hand had */
+	uint32_t first = 0; /* previous number of the current face */
 
 	for (uint32_t i = 0; i < b->row_start; i++)
 	{

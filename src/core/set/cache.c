@@ -1,18 +1,18 @@
 /*
  * cache.c
- *	  Sets that are kept from one join to the next, within a budget.
+ *	  Caches sets from one join to the next, within a memory budget.
  *
- * Reading a side costs many times what joining it costs, and most tables have not
- * changed since they were read last.  Whether that is so is not known here: whoever
- * keeps a set puts a card to it, on which he finds later what he needs to decide it.
+ * Reading a table costs many times what joining it costs, and most tables have not changed since
+ * they were last read. The cache does not know whether a table has changed. Its user attaches a
+ * manifest (`card`) to each set, from which it decides that later.
  *
- * A set never changes, so a join may hold one while it is given up: its bytes are
- * counted until the last holder is gone.  When room is needed, what has not been used
- * for the longest time goes, whole.  That is simple, leaves no holes, and a join needs
- * a set whole anyway.  What others hold stays: giving it up makes no room.  And where there is
- * not room enough without it, nothing goes.
+ * A set never changes, so a join may hold one while it is evicted. Its bytes are counted until the
+ * last holder releases it. Eviction is least recently used and removes whole sets. This is simple
+ * and leaves no holes, and a join needs the whole set anyway. Sets that others hold are not
+ * evicted, since that would free no memory. If evicting all other sets would not make enough room,
+ * none is evicted.
  *
- * One thread at a time may call these functions; sets are released from any thread.
+ * Only one thread at a time may call these functions. Sets may be released from any thread.
  */
 #include "core/base/rb_base.h"
 #include "core/set/rb_set.h"
@@ -25,16 +25,18 @@ typedef struct kept_set
 	rb_kept pub; /* must be first */
 	struct kept_set *next;
 	size_t key_size;
-	void *key; /* behind this struct, in one block with it */
+	void *key; /* follows this struct in the same block */
 } kept_set;
 
 struct rb_cache
 {
 	rb_memory *memory;
-	kept_set *first; /* the last one used */
+	kept_set *first; /* list of entries, most recently used first */
 };
 
-/* a device that has a copy of a set knows it by this */
+/*
+ * The last number assigned to a cached set. A device identifies its copy of a set by this number.
+ */
 static uint64_t last_number;
 
 rb_cache *
@@ -65,7 +67,7 @@ rb_cache_set_last_number(uint64_t number)
 	last_number = number;
 }
 
-/* where the pointer to that one is */
+/* Returns the address of the pointer to an entry. */
 static kept_set **
 link_of(rb_cache *cache, const rb_kept *kept)
 {
@@ -99,7 +101,7 @@ rb_cache_destroy(rb_cache *cache)
 	free(cache);
 }
 
-/* the one that was not used for the longest time goes; false where there is none */
+/* Evicts the least recently used entry, or returns false if the cache is empty. */
 static bool
 drop_last(rb_cache *cache)
 {
@@ -121,7 +123,10 @@ rb_cache_set_limit(rb_cache *cache, uint64_t limit_bytes)
 		;
 }
 
-/* would that make room for a set, which may have been put together of this one? */
+/*
+ * Returns true if evicting the entry would free memory for `set`, which may be a view of the
+ * entry's set
+ */
 static bool
 may_go(const kept_set *k, const rb_set *set)
 {
@@ -130,7 +135,7 @@ may_go(const kept_set *k, const rb_set *set)
 	return rb_set_holders(k->pub.set) == (part ? 2 : 1);
 }
 
-/* what stays, whatever goes; others may let go of theirs meanwhile */
+/* Returns the bytes that eviction cannot free. Other threads may release their sets meanwhile. */
 static uint64_t
 held_bytes(const rb_cache *cache, const rb_set *set)
 {
@@ -146,7 +151,9 @@ held_bytes(const rb_cache *cache, const rb_set *set)
 	return bytes;
 }
 
-/* of those that may go, the one that was not used for the longest time; false where there is none */
+/*
+ * Evicts the least recently used entry that nothing else holds, or returns false if there is none
+ */
 static bool
 make_room(rb_cache *cache, const rb_set *set)
 {
@@ -160,7 +167,9 @@ make_room(rb_cache *cache, const rb_set *set)
 	return last != NULL;
 }
 
-/* room for a set with its card and key, and nothing else */
+/*
+ * Moves a set, with its manifest and key, into the memory of the cache, without evicting anything
+ */
 static rb_status
 move_in(rb_cache *cache, const void *key, size_t key_size, const rb_set *set, size_t card_size,
 		kept_set **kept, rb_error *error)
@@ -202,7 +211,7 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 	kept_set *k = NULL;
 	rb_status status;
 
-	/* nobody has to go for what has no room at all */
+	/* Evict nothing for a set that cannot fit at all. */
 	if (need > limit)
 	{
 		*error = (rb_error){RB_OVER_BUDGET, need, limit, ""};
@@ -216,7 +225,7 @@ rb_cache_put(rb_cache *cache, const void *key, size_t key_size, const rb_set *se
 	while (status == RB_OVER_BUDGET && make_room(cache, set));
 	if (status != RB_OK)
 		return status;
-	/* it may be gone by now */
+	/* make_room may have evicted the old entry. */
 	old = rb_cache_find(cache, key, key_size);
 	if (old != NULL)
 		rb_cache_drop(cache, old);

@@ -1,28 +1,29 @@
 /*
  * face.c
- *	  A face from its rings: the plane it is triangulated in, and small convex ones at once.
+ *	  Collects the rings of a face, chooses its projection plane, and triangulates small convex
+ *	  faces directly.
  *
- * The plane is that of two axes.  The component of a ring's Newell normal along an
- * axis is twice the area of the ring seen along that axis (I. Sutherland, R. Sproull
- * and R. Schumacker: A Characterization of Ten Hidden-Surface Algorithms, 1974), and
- * the axis of the largest component is dropped: in doubles with an error bound, and
- * where that does not decide by exact sums, so that neither the first corner nor the
- * direction matters.
+ * The plane is spanned by two coordinate axes. The component of a ring's Newell normal along an
+ * axis is twice the area of the ring seen along that axis (I. Sutherland, R. Sproull and R.
+ * Schumacker: A Characterization of Ten Hidden-Surface Algorithms, 1974). The axis with the largest
+ * component is dropped. The components are compared in doubles with an error bound and, if that
+ * does not decide, by exact sums, so the choice depends neither on the first corner nor on the
+ * direction of the ring.
  *
- * Most faces are convex and have few corners.  Below an edge of a convex polygon the
- * Delaunay triangle is found by a tournament: the circles through the edge and a
- * corner are nested, and the empty one wins.  A quadrangle is four turns and one
- * circle.
+ * Most faces are convex and have few corners. In a convex polygon, the third corner of the Delaunay
+ * triangle on an edge is found by a tournament: the circles through the edge and each other corner
+ * are nested, and the corner with the empty circle wins. A quadrangle takes four orientation tests
+ * and one in-circle test.
  */
 #include "core/base/rb_sort.h"
 #include "core/set/rb_face.h"
 #include "core/exact/rb_accumulator.h"
 #include "core/exact/rb_orient.h"
 
-/* a convex polygon of more corners goes the long way, for a tournament takes n^2 steps */
+/* Maximum number of corners of a polygon triangulated by tournament, which takes n^2 steps */
 #define RB_FEW_CORNERS 16
 
-/* the axes that are kept for each that is dropped */
+/* The two axes that remain when each axis is dropped */
 static const int kept[3][2] = {{1, 2}, {0, 2}, {0, 1}};
 
 void
@@ -42,7 +43,7 @@ rb_face_reserve(rb_face *f, uint32_t more)
 {
 	size_t need = (size_t) f->ncorners + more;
 
-	/* six half-edges a corner are counted in 32 bits */
+	/* A corner needs six half-edges, and half-edges are numbered in 32 bits. */
 	if (need > RB_MAX_OBJECTS)
 	{
 		f->error->status = RB_TOO_MANY_OBJECTS;
@@ -59,19 +60,20 @@ rb_face_reserve(rb_face *f, uint32_t more)
 
 /* ---- the plane ---- */
 
-/* twice the area of the outer ring, seen along each axis */
+/* Twice the area of the outer ring, seen along each axis */
 typedef struct rb_areas
 {
 	double value[3];
-	double bound[3]; /* of its error */
+	double bound[3]; /* bound on the absolute error of the value */
 	bool known[3];
 	rb_accumulator exact[3];
 } rb_areas;
 
 /*
- * A term is a difference of two products of differences: 4 roundings; their sum n
- * more.  8 in place of 4 covers the roundings of the bound, and the floor what
- * underflows.  Where something overflows no comparison is true.
+ * Computes the areas in doubles, with error bounds. A term is a difference of two products of
+ * differences, which takes 4 roundings; the sum of n terms takes n more. The 8 instead of 4 covers
+ * the roundings of the bound itself, and the constant covers underflow. If something overflows, no
+ * comparison with the bound is true.
  */
 static void
 estimate(rb_face *f, rb_areas *areas)
@@ -139,7 +141,7 @@ is_larger(rb_face *f, rb_areas *areas, int i, int j)
 	return rb_accumulator_compare(exactly(f, areas, i), exactly(f, areas, j)) > 0;
 }
 
-/* do all corners lie on one line, seen along that axis? */
+/* Returns true if all corners, seen along the axis `dropped`, lie on one line. */
 static bool
 is_line(rb_face *f, int dropped)
 {
@@ -160,9 +162,9 @@ is_line(rb_face *f, int dropped)
 }
 
 /*
- * Sets axis and turn; false if all corners lie on one line.  A ring whose normal is
- * zero (an eight, say) has no steepest axis: then it is the first along which not all
- * lie on one line.
+ * Sets axis and turn, or returns false if all corners lie on one line. A ring whose normal is zero
+ * (a figure eight, for example) has no largest component. The first axis, from z to x, along which
+ * the corners are not on one line is dropped then.
  */
 static bool
 choose_plane(rb_face *f, rb_areas *areas)
@@ -190,7 +192,7 @@ choose_plane(rb_face *f, rb_areas *areas)
 	return true;
 }
 
-/* ---- what needs no triangulation ---- */
+/* ---- faces that need no triangulation ---- */
 
 static double *
 put_corner(const rb_face *f, double *to, uint32_t i)
@@ -199,9 +201,9 @@ put_corner(const rb_face *f, double *to, uint32_t i)
 	return to + 3;
 }
 
-/* ---- corners that all lie on one line ---- */
+/* ---- faces whose corners lie on one line ---- */
 
-/* Compares two corners, by number, along the line. */
+/* Compares two corners, given by number, in the order along the line. */
 static int
 compare_corners(const void *a, const void *b, const void *arg)
 {
@@ -215,10 +217,10 @@ compare_corners(const void *a, const void *b, const void *arg)
 }
 
 /*
- * Writes a face whose corners all lie on one line as triangles a, b, b without area, one for
- * neighbouring corners a and b that a ring covers, and a, a, a for a ring of a single point that
- * no other ring covers.  What rings run along twice is written once: a wall of no width does not
- * cross itself.
+ * Writes a face whose corners all lie on one line as degenerate triangles: a, b, b for adjacent
+ * corners a and b that a ring covers, and a, a, a for a single-point ring that no other ring
+ * covers. A segment that rings cover several times is written once, since a surface of zero width
+ * does not cross itself.
  */
 static rb_geometry_fault
 put_line(rb_face *f)
@@ -227,14 +229,14 @@ put_line(rb_face *f)
 	const uint32_t n = f->ncorners;
 	rb_context ctx;
 	uint32_t *order, *last;
-	uint32_t end = 0; /* place of the greatest corner of the rings so far */
+	uint32_t end = 0; /* position of the last corner of all rings so far */
 	double *to;
 
 	if (rb_builder_reserve(b, n, f->error) != RB_OK ||
 		rb_resize(b->memory, &b->face_mesh, 2 * (size_t) n * sizeof *order, f->error) != RB_OK)
 		return RB_GEOMETRY_NO_MEMORY;
 	order = b->face_mesh;
-	last = order + n; /* of each ring: place of its greatest corner */
+	last = order + n; /* position of each ring's last corner in the order */
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
 	rb_context_init(&ctx, b->memory);
@@ -242,7 +244,7 @@ put_line(rb_face *f)
 	for (uint32_t i = 0; i < n; i++)
 		last[f->corner[order[i]].ring] = i;
 	to = b->coords + (size_t) b->nparts * 9;
-	/* corners in one place, and the next place */
+	/* Corners i to next - 1 have equal coordinates. */
 	for (uint32_t i = 0, next; i < n && !rb_face_stops(f, 1); i = next)
 	{
 		const bool covered = i > 0 && end >= i;
@@ -264,9 +266,9 @@ put_line(rb_face *f)
 }
 
 /*
- * Is the ring convex, turning at every corner and going around once?  Then it has one
- * corner after whose like it turns back from falling to rising.  to: its corners in
- * the plane.
+ * Returns true if the ring is convex, turns at every corner and winds once, in which case exactly
+ * one corner precedes both of its neighbors in the order of x, then y. Stores the projected corners
+ * in `to`.
  */
 static bool
 is_convex(const rb_face *f, double (*to)[2])
@@ -292,7 +294,10 @@ is_convex(const rb_face *f, double (*to)[2])
 	return lows == 1;
 }
 
-/* the polygon from corner i to corner j becomes triangles, below the edge between these two first */
+/*
+ * Appends the Delaunay triangles of a convex polygon. A range of corners i to j is split at the
+ * corner k of the triangle on its edge from i to j.
+ */
 static rb_geometry_fault
 put_convex(rb_face *f, double (*at)[2])
 {
@@ -333,7 +338,7 @@ put_convex(rb_face *f, double (*at)[2])
 
 /* ---- any face ---- */
 
-/* scratch for the triangulation, kept from face to face */
+/* Reserves scratch memory for the triangulation, which is reused from face to face */
 static rb_geometry_fault
 reserve_mesh(rb_face *f)
 {
@@ -364,7 +369,7 @@ triangulate(rb_face *f)
 	double plane[RB_FEW_CORNERS][2];
 	rb_geometry_fault fault;
 
-	/* a triangle is what it is, also without an area */
+	/* A triangle is stored as it is, even if it is degenerate. */
 	if (f->nrings == 1 && f->ncorners == 3)
 	{
 		if (rb_builder_reserve(f->b, 1, f->error) != RB_OK)

@@ -1,29 +1,28 @@
 /*
  * face_edges.c
- *	  The edges of a face's rings become edges of its triangulation.
+ *	  Inserts the edges of a face's rings into its Delaunay triangulation as constraints.
  *
- * Edge by edge: those that cross the new one are taken out, the new one is put in,
- * and the hole on each of its sides is triangulated anew.  The edges come in random
- * order, which bounds what long ones cost: n log^2 n steps are expected in all for
- * rings that do not run over each other many times.  Where an edge meets a corner it is
- * cut there; where it meets another ring's edge the face is refused, for their crossing
- * is no corner.
+ * Edges are inserted one by one. The triangulation edges that cross the new one are removed, the
+ * new one is added, and the cavity on each of its sides is retriangulated. The edges come in random
+ * order, which bounds the cost of long ones: O(n log^2 n) steps are expected in total for rings
+ * that do not overlap many times. An edge that meets a corner is split there. If it crosses the
+ * edge of a ring, the face is refused, since the crossing point is not a corner.
  *
- * The hole beside an edge from a to b is a polygon each of whose corners sees the
- * edge, and its constrained Delaunay triangulation takes linear time: corners are
- * taken off in random order, and put back one by one with flips.  A corner that is
- * nearer to the edge than both of its neighbours may not be taken off, for then the
- * rest would not be a polygon; it might overlap itself, which does no harm.
+ * The cavity beside an edge from a to b is a polygon each of whose corners sees the edge, and its
+ * constrained Delaunay triangulation takes linear time: corners are removed in random order and
+ * inserted again one by one with flips. A corner that is closer to the edge than both of its
+ * neighbors must not be removed, because the remaining cycle would not be a polygon. The polygon
+ * may overlap itself, which does no harm.
  *
- * J. R. Shewchuk and B. C. Brown: Fast Segment Insertion and Incremental
- * Construction of Constrained Delaunay Triangulations, 2015.  The numbers are
- * pseudo-random and always the same, and the result depends on none of them.
+ * J. R. Shewchuk and B. C. Brown: Fast Segment Insertion and Incremental Construction of
+ * Constrained Delaunay Triangulations, 2015. The pseudo-random sequence is fixed, and the result
+ * does not depend on it.
  */
 #include "core/set/rb_face.h"
 #include "core/exact/rb_accumulator.h"
 #include "core/exact/rb_orient.h"
 
-/* 0 .. n - 1; splitmix64 */
+/* Returns a pseudo-random number in 0 .. n - 1 (splitmix64). */
 static uint32_t
 below(rb_face *f, uint32_t n)
 {
@@ -34,9 +33,9 @@ below(rb_face *f, uint32_t n)
 	return (uint32_t) (((z ^ (z >> 31)) >> 32) * n >> 32);
 }
 
-/* ---- the hole beside an edge ---- */
+/* ---- the cavity beside an edge ---- */
 
-/* the sign of (b - a) x (q - p) */
+/* Returns the sign of (b - a) x (q - p). */
 static int
 cross(const rb_vertex *a, const rb_vertex *b, const rb_vertex *p, const rb_vertex *q)
 {
@@ -71,7 +70,10 @@ make_triangle(rb_face *f, uint32_t a, uint32_t b, uint32_t c)
 	half[c].next = half[b].prev = a;
 }
 
-/* an edge of the polygon at hand that is no edge of the hole has nothing on its other side yet */
+/*
+ * Returns true if h is on the border of the current polygon: an edge of the cavity, or a new edge
+ * whose other side is still empty.
+ */
 static inline bool
 is_border(const rb_face *f, uint32_t h)
 {
@@ -79,8 +81,8 @@ is_border(const rb_face *f, uint32_t h)
 }
 
 /*
- * The triangle left of t has a new corner opposite to t.  Flip what must be flipped
- * around that corner.
+ * Restores the Delaunay property around a new corner, which is opposite to t in the triangle on the
+ * left of t, by flips.
  */
 static void
 settle(rb_face *f, uint32_t t)
@@ -118,16 +120,16 @@ settle(rb_face *f, uint32_t t)
 	}
 }
 
-/* triangulates the region on the left of `base`, which is one cycle */
+/* Triangulates the region on the left of `base`, whose boundary is one cycle. */
 static void
 fill(rb_face *f, uint32_t base)
 {
 	rb_half *half = f->half;
-	uint32_t *edge = f->work + f->span; /* from corner i, in the hole; ... */
-	uint32_t *next = edge + f->span;    /* ... what is next to it in the polygon at hand, ... */
+	uint32_t *edge = f->work + f->span; /* edge from corner i along the cavity */
+	uint32_t *next = edge + f->span;    /* next corner in the current polygon */
 	uint32_t *prev = next + f->span;
 	uint32_t *order = prev + f->span;
-	uint32_t *gap = order + f->span; /* ... and the edge of that polygon to the next one */
+	uint32_t *gap = order + f->span; /* edge of the current polygon from corner i to the next */
 	uint32_t m = 0;
 	const rb_vertex *a, *b;
 
@@ -135,7 +137,7 @@ fill(rb_face *f, uint32_t base)
 		edge[m++] = h;
 	if (m == 2)
 		return;
-	/* corners 0, ..., m; base runs from m to 0 */
+	/* Corners are numbered 0, ..., m, and base runs from corner m to corner 0. */
 	a = f->vertex + half[base].from;
 	b = f->vertex + half[base ^ 1].from;
 	half[base].mark = 1;
@@ -201,7 +203,7 @@ fill(rb_face *f, uint32_t base)
 
 /* ---- one edge ---- */
 
-/* that edge is one of this ring, once more */
+/* Records that edge h is used once more by a ring. */
 static rb_geometry_fault
 use(rb_face *f, uint32_t h, uint32_t ring)
 {
@@ -240,10 +242,11 @@ use(rb_face *f, uint32_t h, uint32_t ring)
 }
 
 /*
- * The half-edge from a that the way to b takes, or has on its right.  We look around a
- * and around b in turn, and exchange them if it is found at b: so of two corners the
- * one with fewer neighbours counts, and the sum of that is linear in any plane graph
- * (N. Chiba and T. Nishizeki: Arboricity and Subgraph Listing Algorithms, 1985).
+ * Returns the half-edge from a that the segment from a to b runs along, or that is next to it on
+ * its right. The half-edges around a and around b are searched alternately, and a and b are
+ * exchanged if it is found at b. The cost is therefore that of the corner with fewer neighbors, and
+ * the sum of these costs is linear in any planar graph (N. Chiba and T. Nishizeki: Arboricity and
+ * Subgraph Listing Algorithms, 1985).
  */
 static uint32_t
 first_step(rb_face *f, uint32_t *a, uint32_t *b, bool *along)
@@ -261,7 +264,7 @@ first_step(rb_face *f, uint32_t *a, uint32_t *b, bool *along)
 	{
 		uint32_t left = rb_half_left(f, h[i]);
 		uint32_t to = rb_half_to(f, h[i]);
-		/* is the other one left of the next half-edge? */
+		/* side of the other corner with respect to the next half-edge */
 		int next = rb_face_side(f, from[i], rb_half_to(f, left), from[1 - i]);
 
 		*along = side[i] == 0 && (to > from[i]) == (from[1 - i] > from[i]);
@@ -286,7 +289,7 @@ crossing(rb_face *f, uint32_t corner, uint32_t h)
 	return rb_face_fault(f, RB_GEOMETRY_CROSSING, 4, ends);
 }
 
-/* the edge of a ring from that corner to the next */
+/* Inserts the ring edge from a corner to the next corner. */
 static rb_geometry_fault
 put_edge(rb_face *f, uint32_t corner)
 {
@@ -307,7 +310,7 @@ put_edge(rb_face *f, uint32_t corner)
 		{
 			int side;
 
-			/* from triangle to triangle until a corner lies on the way */
+			/* Walk from triangle to triangle until a corner lies on the edge. */
 			h = f->half[step].next;
 			do
 			{
@@ -321,7 +324,7 @@ put_edge(rb_face *f, uint32_t corner)
 				side = rb_face_side(f, a, b, f->half[f->half[t].prev].from);
 				h = side < 0 ? f->half[t].prev : f->half[t].next;
 			} while (side != 0);
-			/* h runs to that corner */
+			/* Now h ends at that corner. */
 			h = f->half[h].next;
 			for (uint32_t i = 0; i < n; i++)
 			{

@@ -1,24 +1,27 @@
 /*
  * face_inside.c
- *	  Which regions of a triangulation are inside its face: they become triangles.
+ *	  Finds the regions of the triangulation that are inside the face and writes them as triangles.
  *
- * We flood the plane from outside.  Where an edge of the outer ring is crossed an odd
- * number of times we go in or out of that ring, and likewise for each hole: the
- * even-odd rule, across edges.  What is in the outer ring and in no hole is inside.
- * A hole must lie in the outer ring and in no other hole.
+ * The plane is flooded from outside. Crossing an edge that the outer ring uses an odd number of
+ * times enters or leaves that ring, and likewise for each hole: this is the even-odd rule. A region
+ * is inside the face if it is inside the outer ring and in no hole. A hole must lie inside the
+ * outer ring and in no other hole.
  *
- * An edge of a ring that borders nothing that is inside (a spike) stays as a triangle
- * without area, so that no point that is stored is lost.
+ * A ring edge that borders no inside region (a spike) is written as a degenerate triangle, so that
+ * no stored point is lost.
  */
 #include "core/set/rb_face.h"
 
-/* where a region is: 0 not known yet, else 1 + in the outer ring + 2 * the hole's ring */
+/*
+ * Location of a region: 0 if not known yet, else 1 + (inside the outer ring) + 2 * ring number of
+ * the hole, or 0 for no hole
+ */
 #define WHERE(outer, hole) (1 + (uint32_t) (outer) + 2 * (hole))
 #define IN_OUTER(where) (((where) -1) & 1)
 #define HOLE_OF(where) (((where) -1) / 2)
 #define INSIDE WHERE(1, 0)
 
-/* does that vertex lie within a ring, by the even-odd rule, or on it? */
+/* Returns true if the vertex is inside the ring, by the even-odd rule, or on it. */
 static bool
 is_in_ring(const rb_face *f, uint32_t ring, uint32_t v)
 {
@@ -33,7 +36,7 @@ is_in_ring(const rb_face *f, uint32_t ring, uint32_t v)
 			continue;
 		if (p == v || q == v)
 			return true;
-		/* vertices are numbered in the order of the plane */
+		/* Vertex numbers follow the order of x, then y. */
 		if ((p < v) == (q < v))
 			continue;
 		side = p < q ? rb_face_side(f, p, q, v) : rb_face_side(f, q, p, v);
@@ -44,7 +47,7 @@ is_in_ring(const rb_face *f, uint32_t ring, uint32_t v)
 	return inside;
 }
 
-/* do all corners of a ring lie within another one, or on it? */
+/* Returns true if all corners of ring `inner` are inside ring `outer` or on it. */
 static bool
 is_ring_in_ring(const rb_face *f, uint32_t inner, uint32_t outer)
 {
@@ -72,7 +75,7 @@ hole_fault(rb_face *f, rb_geometry_fault fault, uint32_t vertex, uint32_t hole, 
 	return rb_face_fault(f, fault, 1, &f->vertex[vertex].corner);
 }
 
-/* on the other side of h */
+/* Computes the location of the region on the other side of h. */
 static rb_geometry_fault
 cross(rb_face *f, uint32_t h, uint32_t *to)
 {
@@ -145,7 +148,10 @@ flood(rb_face *f)
 	return RB_GEOMETRY_OK;
 }
 
-/* an edge of holes that surround nothing there, or a hole of one point, is in its place, too */
+/*
+ * Checks that each hole that uses the edge h lies inside the outer ring and in no other hole there.
+ * This includes holes that enclose no area along the edge.
+ */
 static rb_geometry_fault
 judge_edge(rb_face *f, uint32_t h)
 {
@@ -185,7 +191,9 @@ judge_point(rb_face *f, uint32_t corner)
 					  f->corner[corner].ring, hole);
 }
 
-/* each place once, for all around it is looked at */
+/*
+ * Checks each vertex of a single-point ring once, since judge_point examines all regions around it.
+ */
 static rb_geometry_fault
 judge_points(rb_face *f)
 {
@@ -211,7 +219,7 @@ corner_of(const rb_face *f, uint32_t h)
 	return f->corner[f->vertex[f->half[h].from].corner].at;
 }
 
-/* the triangle on the left of h, the way its ring runs */
+/* Writes the triangle on the left of h, in the orientation of its ring. */
 static inline void
 put_triangle(const rb_face *f, uint32_t h, double *to)
 {
@@ -222,7 +230,10 @@ put_triangle(const rb_face *f, uint32_t h, double *to)
 	memcpy(to + 6, corner_of(f, f->turn < 0 ? next : prev), 3 * sizeof(double));
 }
 
-/* a triangle is its half-edge from the smallest vertex */
+/*
+ * Returns true if h represents its triangle: it starts at the triangle's smallest vertex, and the
+ * triangle is inside.
+ */
 static inline bool
 is_triangle(const rb_face *f, uint32_t h)
 {
@@ -247,7 +258,7 @@ rb_face_inside(rb_face *f)
 	size_t parts = 0;
 	double *to;
 
-	/* every half-edge was made once and is in use: as many were taken out as were put in */
+	/* Check the edges, and count the triangles and spikes. */
 	for (uint32_t h = 0; h < f->nhalves && fault == RB_GEOMETRY_OK; h++)
 	{
 		if (f->half[h].from == RB_NONE)

@@ -1,11 +1,11 @@
 /*
  * face_points.c
- *	  The Delaunay triangulation of a face's corners: divide and conquer.
+ *	  Computes the Delaunay triangulation of the corners of a face by divide and conquer.
  *
- * The vertices are sorted, halved down to two or three, and triangulations of halves
- * are merged from the bottom up along the cut, as in Guibas and Stolfi, 1985 (where
- * the names of the merge come from).  It takes n log n steps whatever the points
- * are: no order of insertion that could be a bad one, no walk that could be long.
+ * The vertices are sorted and split recursively into sets of two or three. The triangulations of
+ * the halves are merged bottom-up along the cut, as by Guibas and Stolfi, 1985, whose variable
+ * names are used in the merge. This takes O(n log n) steps for any input, since there is no
+ * insertion order that could be bad and no point location by walking.
  */
 #include "core/set/rb_face.h"
 #include "core/exact/rb_orient.h"
@@ -20,12 +20,12 @@ rb_face_side(const rb_face *f, uint32_t a, uint32_t b, uint32_t c)
 }
 
 /*
- * Four corners on one circle have two Delaunay triangulations.  We take the one whose
- * diagonal ends at the smallest corner, by x, then by y.  That is what is right when
- * each corner is lifted a little less to the paraboloid than it should be, the
- * smaller the more and by another order of magnitude: so all choices agree, and
- * corners on one circle become a fan around the smallest.  (O. Devillers and M.
- * Teillaud: Perturbations for Delaunay and Weighted Delaunay 3D Triangulations, 2011.)
+ * Four cocircular corners have two Delaunay triangulations. The one whose diagonal ends at the
+ * smallest corner, in the order of x, then y, is chosen. This is the correct triangulation if each
+ * corner is lifted slightly less than to the paraboloid, by an amount that is larger by orders of
+ * magnitude for smaller corners. All choices are therefore consistent, and cocircular corners form
+ * a fan around the smallest one. (O. Devillers and M. Teillaud: Perturbations for Delaunay and
+ * Weighted Delaunay 3D Triangulations, 2011.)
  */
 int
 rb_face_incircle(const double *a, const double *b, const double *c, const double *d)
@@ -36,7 +36,7 @@ rb_face_incircle(const double *a, const double *b, const double *c, const double
 		return sign;
 	if (rb_face_is_below(d, a) && rb_face_is_below(d, b) && rb_face_is_below(d, c))
 		return 1;
-	/* is the smallest one opposite to d, or d's neighbor on the circle? */
+	/* Determine whether the smallest corner is opposite d on the circle or adjacent to it. */
 	if (rb_face_is_below(a, b) && rb_face_is_below(a, c))
 		return rb_orient2d(b, c, d) < 0 ? 1 : -1;
 	if (rb_face_is_below(b, c))
@@ -63,7 +63,10 @@ rb_half_make(rb_face *f, uint32_t from, uint32_t to)
 	return h;
 }
 
-/* a and b start at one vertex: what follows them around it is exchanged */
+/*
+ * Exchanges the successors of a and b, which start at the same vertex, in the order around it
+ * (Splice of Guibas and Stolfi)
+ */
 static void
 splice(rb_face *f, uint32_t a, uint32_t b)
 {
@@ -76,7 +79,7 @@ splice(rb_face *f, uint32_t a, uint32_t b)
 	half[p].next = b;
 }
 
-/* from where a ends to where b starts, with the same region on the left */
+/* Adds an edge from the end of a to the start of b, with their common region on its left. */
 uint32_t
 rb_half_connect(rb_face *f, uint32_t a, uint32_t b)
 {
@@ -100,7 +103,7 @@ rb_half_drop(rb_face *f, uint32_t h)
 
 /* ---- sorted vertices ---- */
 
-/* bottom up, in n log n steps; buffer: as many */
+/* Sorts the first n vertices by a bottom-up merge sort. The buffer has room for n. */
 static void
 sort(rb_face *f, uint32_t n, rb_vertex *buffer)
 {
@@ -134,7 +137,7 @@ sort(rb_face *f, uint32_t n, rb_vertex *buffer)
 		memcpy(f->vertex, from, (size_t) n * sizeof *from);
 }
 
-/* corners become vertices, those in one place one */
+/* Turns corners into sorted vertices, and corners with equal coordinates into one vertex. */
 static rb_geometry_fault
 make_vertices(rb_face *f)
 {
@@ -181,7 +184,7 @@ in_circle(const rb_face *f, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 	return rb_face_incircle(v[a].at, v[b].at, v[c].at, v[d].at) > 0;
 }
 
-/* does h end to the right of base, that is, above it? */
+/* Returns true if h ends to the right of base, which is above it. */
 static inline bool
 is_above(const rb_face *f, uint32_t h, uint32_t base)
 {
@@ -190,8 +193,8 @@ is_above(const rb_face *f, uint32_t h, uint32_t base)
 
 typedef struct hull
 {
-	uint32_t left;  /* counterclockwise hull edge out of the leftmost vertex */
-	uint32_t right; /* clockwise hull edge out of the rightmost vertex */
+	uint32_t left;  /* counterclockwise hull edge from the leftmost vertex */
+	uint32_t right; /* clockwise hull edge from the rightmost vertex */
 } hull;
 
 static hull
@@ -201,7 +204,7 @@ merge(rb_face *f, hull l, hull r)
 	uint32_t ldi = l.right, rdi = r.left;
 	uint32_t base;
 
-	/* the lower common tangent */
+	/* Find the lower common tangent. */
 	for (;;)
 	{
 		if (rb_face_side(f, f->half[rdi].from, f->half[ldi].from, rb_half_to(f, ldi)) > 0)
@@ -217,7 +220,7 @@ merge(rb_face *f, hull l, hull r)
 	if (f->half[rdi].from == f->half[r.right].from)
 		both.right = base;
 
-	/* the bubble rises */
+	/* Zip the two halves together from the bottom up (the rising bubble). */
 	while (!rb_face_stops(f, 1))
 	{
 		uint32_t from = f->half[base].from, to = rb_half_to(f, base);
@@ -255,7 +258,7 @@ merge(rb_face *f, hull l, hull r)
 	return both;
 }
 
-/* of n >= 2 vertices; as deep as the logarithm of n */
+/* Triangulates n >= 2 vertices. The recursion depth is logarithmic in n. */
 static hull
 triangulate(rb_face *f, uint32_t first, uint32_t n)
 {

@@ -1,34 +1,32 @@
 /*
  * geometry.c
- *	  Geometry bytes in, parts out: PostGIS's serialized form, and EWKB.
+ *	  Reads geometries, in PostGIS's serialized form or EWKB, and appends their parts to a builder.
  *
  * Both forms are a tree written in prefix order,
  *
- *		header, count, child, child, ...		a collection of any sort
- *		header, count, point, point, ...		a leaf
+ *        header, count, child, child, ...        a collection of any type
+ *        header, count, point, point, ...        a leaf
  *
- * so one loop reads both: `pending` geometries are still to come, each node takes
- * one off and puts its children on.  No recursion, no depth limit, no stack to
- * overflow.  Whether a collection may hold what is in it (a TIN: triangles) is not
- * asked: every leaf is judged by itself.
+ * so one loop reads both. `pending` counts the geometries still to be read: each node removes one
+ * and adds its children. There is no recursion, no depth limit and no stack that could overflow.
+ * Whether a collection may contain its children (a TIN only triangles) is not checked; every leaf
+ * is checked by itself.
  *
- * Serialized form, version 2 (PostGIS 3), behind the varlena header:
+ * The serialized form, version 2 (PostGIS 3), consists of the following after the varlena header:
  *
- *		srid: 3 bytes | flags: 1 byte | [more flags: 8 bytes] | [box: floats] | tree
+ *        srid: 3 bytes | flags: 1 byte | [more flags: 8 bytes] | [box: floats] | tree
  *
- * with 4-byte type and count words in the order of the machine.  A polygon's
- * ring sizes come first, padded to 8 bytes, then all points.  EWKB has a byte
- * order mark, type bits for Z, M and SRID in front of every node, and each ring
- * follows its own size; the ISO numbering of types (1000, 2000, 3000 more for
- * Z, M, ZM) is read as well.
+ * Type and count are 4-byte words in the machine's byte order. A polygon stores the sizes of its
+ * rings first, padded to 8 bytes, then all points. EWKB has a byte order mark and type bits for Z,
+ * M and SRID in front of every node, and each ring follows its own size. The ISO type numbers
+ * (1000, 2000 or 3000 more for Z, M or ZM) are read as well.
  *
- * The bytes are not trusted: nothing is read and nothing is reserved before the
- * count that asks for it was compared with the bytes that are left.  The bytes
- * may lie at any address.
+ * The bytes are not trusted. Before anything is read or reserved, the count is compared with the
+ * number of remaining bytes. The bytes need not be aligned.
  *
- * A kind of object is a function that takes the rings and lines of the leaves, one
- * by one (take_face ...): a new kind is one line in `takers`.  The rings of a face
- * are gathered, and it is taken when its leaf ends.
+ * Each kind of object has a function that receives the rings and lines of the leaves one by one
+ * (take_face ...), so a new kind is one line in `takers`. The rings of a face are collected, and
+ * the face is finished when its leaf ends.
  */
 #include "core/base/rb_base.h"
 #include "core/set/rb_face.h"
@@ -46,7 +44,7 @@ static const char *const type_names[] = {"Unknown",        "Point",
 										 "MultiSurface",   "PolyhedralSurface",
 										 "Triangle",       "Tin"};
 
-/* flags of the serialized form, version 2 */
+/* Flags of the serialized form, version 2 */
 #define FLAG_Z 0x01
 #define FLAG_M 0x02
 #define FLAG_BOX 0x04
@@ -54,10 +52,10 @@ static const char *const type_names[] = {"Unknown",        "Point",
 #define FLAG_MORE 0x10
 #define FLAG_VERSION_2 0x40
 #define FLAG_KNOWN 0x5f
-/* of the further flags: solid, checked valid, is valid; none of them moves a byte */
+/* Known further flags (solid, checked valid, is valid), which do not affect the layout */
 #define FLAG_MORE_KNOWN UINT64_C(0x07)
 
-/* type bits of EWKB */
+/* Type bits of EWKB */
 #define EWKB_Z UINT32_C(0x80000000)
 #define EWKB_M UINT32_C(0x40000000)
 #define EWKB_SRID UINT32_C(0x20000000)
@@ -69,18 +67,18 @@ typedef struct reader
 	bool swap; /* numbers are in the other byte order */
 	bool has_z;
 	int dims;            /* doubles per point: 2, 3 or 4 */
-	uint32_t first;      /* the geometry's first part, if it has one */
-	uint32_t first_more; /* what more_parts of the builder was then */
-	uint32_t quiet;      /* nodes, rings and points since should_stop was asked */
+	uint32_t first;      /* number of the geometry's first part */
+	uint32_t first_more; /* value of the builder's more_parts at the start */
+	uint32_t quiet;      /* nodes, rings and points since should_stop was last polled */
 	rb_builder *b;
 	rb_geometry_info *info;
 	rb_error *error;
-	uint32_t ring;  /* of the leaf at hand */
-	bool face_open; /* some of its rings are in `face` */
+	uint32_t ring;  /* number of the ring in the current leaf */
+	bool face_open; /* `face` holds some rings of the current leaf */
 	rb_face face;
 } reader;
 
-/* one ring or line of a leaf */
+/* A ring or line of a leaf */
 typedef struct line
 {
 	const uint8_t *points;
@@ -88,8 +86,8 @@ typedef struct line
 } line;
 
 /*
- * What a kind does with a line, or with one ring of a leaf of that type, which has
- * nrings of them (a line: 1).  It is never empty.
+ * A function that adds a line, or one of the nrings rings of a leaf of that type, to the builder.
+ * For a line, nrings is 1. The ring is never empty.
  */
 typedef rb_geometry_fault (*taker)(reader *r, uint32_t type, uint32_t nrings, line ring);
 
@@ -107,7 +105,7 @@ left(const reader *r)
 	return (size_t) (r->end - r->at);
 }
 
-/* the caller has checked that the bytes are there */
+/* Reads a 4-byte word. The caller has checked that the bytes exist. */
 static inline uint32_t
 word(const uint8_t *p, bool swap)
 {
@@ -134,7 +132,7 @@ read_point(const reader *r, const line *ring, uint32_t i, int n, double *to)
 		}
 }
 
-/* a place in space; of a flat one only x and y are read */
+/* Reads a 3D point. If the builder is flat, only x and y are read, and z is 0. */
 static inline void
 read_place(const reader *r, const line *ring, uint32_t i, double *to)
 {
@@ -145,10 +143,13 @@ read_place(const reader *r, const line *ring, uint32_t i, double *to)
 
 /* ---- leaves ---- */
 
-/* so many points take a millisecond at most; nodes and rings count as one each, empty or not */
+/*
+ * Work between two calls of should_stop, at most a millisecond; nodes and rings count as one point
+ * each, even if empty
+ */
 #define RB_QUIET_POINTS ((uint32_t) 1 << 16)
 
-/* so much work was done: does the builder's owner want to stop? */
+/* Adds `work` to the work done and returns true if the builder's owner asks to stop. */
 static inline bool
 is_stopped(reader *r, uint32_t work)
 {
@@ -159,7 +160,7 @@ is_stopped(reader *r, uint32_t work)
 	return r->b->should_stop != NULL && r->b->should_stop();
 }
 
-/* a ring of a face that is more than a triangle; the others may follow */
+/* Adds a ring to the current face, which is not a plain triangle. Further rings may follow. */
 static rb_geometry_fault
 gather_ring(reader *r, line ring)
 {
@@ -169,7 +170,7 @@ gather_ring(reader *r, line ring)
 	rb_geometry_fault fault;
 
 	if (!r->face_open && r->ring > 0)
-		return RB_GEOMETRY_MALFORMED; /* holes in nothing */
+		return RB_GEOMETRY_MALFORMED; /* a hole without an outer ring */
 	if (!r->face_open)
 		rb_face_begin(f, r->b, r->info, r->error);
 	r->face_open = true;
@@ -193,7 +194,10 @@ gather_ring(reader *r, line ring)
 	return RB_GEOMETRY_OK;
 }
 
-/* four points with Z, the last is the first, are a triangle, whatever its area */
+/*
+ * Adds a ring of a face. A single ring of four points with Z, the last equal to the first, is a
+ * triangle of any area, including zero.
+ */
 static rb_geometry_fault
 take_face(reader *r, uint32_t type, uint32_t nrings, line ring)
 {
@@ -231,7 +235,7 @@ take_face(reader *r, uint32_t type, uint32_t nrings, line ring)
 	return RB_GEOMETRY_OK;
 }
 
-/* whatever there is becomes triangles, those of a point or line without an area */
+/* Adds a leaf of any type as triangles. Points and lines become degenerate triangles. */
 static rb_geometry_fault
 take_any(reader *r, uint32_t type, uint32_t nrings, line points)
 {
@@ -262,7 +266,9 @@ take_any(reader *r, uint32_t type, uint32_t nrings, line points)
 	return RB_GEOMETRY_OK;
 }
 
-/* faces are counted, empty ones too, as ST_GeometryN and ST_PatchN count them */
+/*
+ * Starts a leaf. Faces are counted as ST_GeometryN and ST_PatchN count them, including empty ones.
+ */
 static inline void
 begin_leaf(reader *r, uint32_t type)
 {
@@ -270,7 +276,7 @@ begin_leaf(reader *r, uint32_t type)
 	r->ring = 0;
 }
 
-/* the leaf has ended, and with it its face */
+/* Ends a leaf, and with it the face that was collected from its rings. */
 static inline rb_geometry_fault
 end_leaf(reader *r, uint32_t type)
 {
@@ -285,7 +291,9 @@ end_leaf(reader *r, uint32_t type)
 	return fault;
 }
 
-/* n points are n - 1 segments; a single point is a segment of no length */
+/*
+ * Adds the n - 1 segments of a line of n points. A single point becomes a segment of zero length.
+ */
 static rb_geometry_fault
 take_line(reader *r, line points, int n)
 {
@@ -328,7 +336,7 @@ take_segment3(reader *r, uint32_t type, uint32_t nrings, line points)
 	return take_line(r, points, 3);
 }
 
-/* a polygon is its rings */
+/* Adds the segments of a line or of a ring of a polygon. */
 static rb_geometry_fault
 take_segment2(reader *r, uint32_t type, uint32_t nrings, line points)
 {
@@ -340,7 +348,10 @@ take_segment2(reader *r, uint32_t type, uint32_t nrings, line points)
 	return take_line(r, points, 2);
 }
 
-/* the box of all points of the geometry: one part, made by its first line, widened by all others */
+/*
+ * Extends the bounding box of the geometry by the points of a line. The box is a single part, which
+ * the first line creates.
+ */
 static rb_geometry_fault
 take_box(reader *r, uint32_t type, line points, int n)
 {
@@ -393,7 +404,10 @@ take_box2(reader *r, uint32_t type, uint32_t nrings, line points)
 	return r->has_z ? RB_GEOMETRY_Z : take_box(r, type, points, 2);
 }
 
-/* one point a row, mostly: which side of something it is on could not be said of several */
+/*
+ * Adds a point. A row has only one point, unless the builder allows many, because the side of a
+ * solid on which a row lies is defined for a single point.
+ */
 static rb_geometry_fault
 take_point3(reader *r, uint32_t type, uint32_t nrings, line points)
 {
@@ -429,7 +443,7 @@ is_collection(uint32_t type)
 		   (type >= RB_TYPE_COMPOUND && type <= RB_TYPE_POLYHEDRALSURFACE) || type == RB_TYPE_TIN;
 }
 
-/* step over `n` points, which must be there; they become *ring */
+/* Steps over `n` points and stores them in *ring, or returns false if there are fewer. */
 static inline bool
 pass_points(reader *r, uint32_t n, line *ring)
 {
@@ -443,7 +457,7 @@ pass_points(reader *r, uint32_t n, line *ring)
 	return true;
 }
 
-/* hands a line or ring to the kind's taker; an empty one is skipped */
+/* Passes a line or ring to the function of the builder's kind. Empty ones are skipped. */
 static rb_geometry_fault
 take(reader *r, uint32_t type, uint32_t nrings, line ring)
 {
@@ -461,8 +475,8 @@ take(reader *r, uint32_t type, uint32_t nrings, line ring)
 }
 
 /*
- * The other collections are the sum of their children.  A curve polygon is not: its
- * rings look like lines, even where none of them is curved.
+ * Rejects curve polygons that are not empty, since their rings look like lines even if none of them
+ * is curved. All other collections are the sum of their children.
  */
 static inline rb_geometry_fault
 judge_collection(reader *r, uint32_t type, uint32_t count)
@@ -474,7 +488,7 @@ judge_collection(reader *r, uint32_t type, uint32_t count)
 														 : RB_GEOMETRY_CURVE;
 }
 
-/* one leaf of the serialized form, its header read: `count` points or rings */
+/* Reads a leaf of the serialized form, with `count` points or rings, after its header. */
 static rb_geometry_fault
 serialized_leaf(reader *r, uint32_t type, uint32_t count)
 {
@@ -531,7 +545,7 @@ read_serialized(reader *r)
 		outermost = false;
 		if (is_collection(type))
 		{
-			/* every child has a header of 8 bytes */
+			/* Every child has a header of 8 bytes. */
 			if (count > left(r) / 8)
 				return RB_GEOMETRY_MALFORMED;
 			fault = judge_collection(r, type, count);
@@ -547,7 +561,7 @@ read_serialized(reader *r)
 	return r->at == r->end ? RB_GEOMETRY_OK : RB_GEOMETRY_MALFORMED;
 }
 
-/* both forms: nothing stays of a geometry that is not read to its end */
+/* Reads a geometry in either form and removes its parts from the builder if reading fails. */
 static rb_geometry_fault
 guarded(reader *r, rb_geometry_fault (*read)(reader *))
 {
@@ -581,7 +595,7 @@ begin(reader *r, rb_builder *b, const uint8_t *bytes, size_t len, rb_geometry_in
 	memset(info, 0, sizeof *info);
 }
 
-/* the header, and how many bytes it has */
+/* Reads the header and stores its size in *skip. */
 static rb_geometry_fault
 read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *dims, size_t *skip)
 {
@@ -594,11 +608,11 @@ read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *d
 	if (len < 4)
 		return RB_GEOMETRY_MALFORMED;
 	flags = bytes[3];
-	/* version 1 gives other meanings to some of the bits */
+	/* Version 1 uses some of the bits differently. */
 	if ((flags & FLAG_VERSION_2) == 0 || (flags & ~FLAG_KNOWN) != 0)
 		return RB_GEOMETRY_UNKNOWN;
 
-	/* 21 bits, signed */
+	/* The SRID is a signed number of 21 bits. */
 	srid = (uint32_t) bytes[0] << 16 | (uint32_t) bytes[1] << 8 | bytes[2];
 	srid &= 0x1fffff;
 	header->srid = srid & 0x100000 ? (int32_t) srid - 0x200000 : (int32_t) srid;
@@ -627,7 +641,7 @@ read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *d
 		float box[2];
 
 		memcpy(box, bytes + *skip + (size_t) k * sizeof box, sizeof box);
-		/* what is beyond the largest float is stored as that */
+		/* Values beyond the largest float are stored as the largest float. */
 		header->low[k] = box[0] <= -FLT_MAX ? -INFINITY : box[0];
 		header->high[k] = box[1] >= FLT_MAX ? INFINITY : box[1];
 	}
@@ -635,7 +649,10 @@ read_header(const uint8_t *bytes, size_t len, rb_geometry_header *header, int *d
 	return RB_GEOMETRY_OK;
 }
 
-/* a point, or a line of two: no box is stored with it, but it is one nearly */
+/*
+ * Computes the box of a point or of a line of two points. PostGIS stores no box for these, because
+ * their coordinates already give it.
+ */
 static void
 box_of_points(const uint8_t *at, size_t len, int dims, rb_geometry_header *header)
 {
@@ -687,14 +704,14 @@ rb_geometry_read_serialized(rb_builder *b, const uint8_t *bytes, size_t len, rb_
 	return guarded(&r, read_serialized);
 }
 
-/* ---- bytes for somebody who trusts them ---- */
+/* ---- bytes that are checked for PostGIS, which trusts them ---- */
 
-/* collections in each other; PostGIS makes none that is deeper, and reads them by recursion */
+/* Maximum depth of nested collections. PostGIS builds none deeper, and reads them recursively. */
 #define MOST_NESTED 200
 
 /*
- * Where the tree begins, and how many numbers its points have, of either version.  Bits that
- * PostGIS does not know do not move a byte for it.
+ * Finds the start of the tree and the number of coordinates per point, for both versions. PostGIS
+ * ignores unknown flags in the layout, so they are ignored here too.
  */
 static bool
 find_tree(reader *r)
@@ -715,7 +732,7 @@ find_tree(reader *r)
 	return true;
 }
 
-/* steps over a leaf, its header read */
+/* Steps over a leaf whose header has been read. */
 static rb_geometry_fault
 pass_leaf(reader *r, uint32_t type, uint32_t count)
 {
@@ -789,7 +806,10 @@ little_endian(void)
 	return *(const uint8_t *) &one == 1;
 }
 
-/* from 13 on its numbers differ from PostGIS's own */
+/*
+ * Converts a WKB type to PostGIS's own number, or to 0 if it is unknown. The numbers differ from 13
+ * on.
+ */
 static uint32_t
 type_of_wkb(uint32_t wkb)
 {
@@ -800,7 +820,7 @@ type_of_wkb(uint32_t wkb)
 	return 0;
 }
 
-/* the count in front of children, rings or points; each takes at least `least` bytes */
+/* Reads the number of children, rings or points, each of which takes at least `least` bytes. */
 static inline bool
 read_count(reader *r, size_t least, uint32_t *count)
 {
@@ -811,7 +831,7 @@ read_count(reader *r, size_t least, uint32_t *count)
 	return *count <= left(r) / least;
 }
 
-/* byte order, type and SRID of the next node */
+/* Reads byte order, type and SRID of the next node. */
 static rb_geometry_fault
 ewkb_header(reader *r, bool outermost, uint32_t *type)
 {
@@ -851,7 +871,7 @@ ewkb_leaf(reader *r, uint32_t type)
 	uint32_t n = 1;
 
 	begin_leaf(r, type);
-	/* a point has no count, a polygon or triangle has one of its rings */
+	/* A point has no count. A polygon or triangle has a count of rings. */
 	if ((type == RB_TYPE_POLYGON || type == RB_TYPE_TRIANGLE) && !read_count(r, 4, &nrings))
 		return RB_GEOMETRY_MALFORMED;
 	for (uint32_t i = 0; i < nrings && fault == RB_GEOMETRY_OK; i++)
@@ -860,7 +880,7 @@ ewkb_leaf(reader *r, uint32_t type)
 			return RB_GEOMETRY_MALFORMED;
 		if (!pass_points(r, n, &ring))
 			return RB_GEOMETRY_MALFORMED;
-		/* EWKB has no other way to say POINT EMPTY */
+		/* EWKB represents POINT EMPTY by NaN coordinates. */
 		if (type == RB_TYPE_POINT)
 		{
 			double xy[2];
@@ -901,7 +921,7 @@ read_ewkb(reader *r)
 		outermost = false;
 		if (is_collection(type))
 		{
-			/* every child has a header of 5 bytes and a count or a point */
+			/* Every child has a header of 5 bytes and a count or a point. */
 			if (!read_count(r, 9, &count))
 				return RB_GEOMETRY_MALFORMED;
 			fault = judge_collection(r, type, count);

@@ -1,22 +1,21 @@
 /*
  * ids.c
- *	  How many different ids are there, and which rows have the same?
+ *	  Counts the distinct ids of rows and numbers the rows by id.
  *
- *		ids		17 17 4 17 9		numbers		0 0 1 0 2		three different ones
+ *        ids     17 17 4 17 9        numbers     0 0 1 0 2       three distinct ids
  *
- * A different id gets the next number where it first appears.  Most columns need no
- * table for it: in one that a sequence filled every id is larger than the one before,
- * and numbers that lie close together are counted in a bitmap.  The rest goes into a
- * hash table with open addressing, whose slots are fetched ahead of their turn: what
- * it costs is the cache misses.
+ * A new id gets the next number when it first appears. Most columns need no hash table: ids filled
+ * by a sequence ascend, and ids within a small range are counted in a bitmap. All others go into a
+ * hash table with open addressing, whose slots are prefetched, because its cost is dominated by
+ * cache misses.
  */
 #include "core/base/rb_base.h"
 #include "core/set/rb_set.h"
 
-/* of the bitmap's bits so many may be for one id */
+/* Maximum size of the bitmap, in bits per id */
 #define RB_BITS_PER_ID 64
 #define RB_AHEAD 16
-/* so many ids take a millisecond or two */
+/* Number of ids between two calls of should_stop: a millisecond or two */
 #define RB_QUIET_IDS ((uint32_t) 1 << 16)
 
 typedef struct id_table
@@ -26,9 +25,9 @@ typedef struct id_table
 	uint32_t n;
 	uint32_t distinct;
 	bool (*should_stop)(void);
-	uint32_t *slot; /* number + 1; 0: free */
+	uint32_t *slot; /* number + 1, or 0 if free */
 	uint32_t mask;
-	uint32_t *first; /* row of each number, where it first appeared */
+	uint32_t *first; /* first row with each number */
 } id_table;
 
 static inline bool
@@ -37,7 +36,7 @@ is_stopped(const id_table *t, uint32_t row)
 	return row % RB_QUIET_IDS == RB_QUIET_IDS - 1 && t->should_stop != NULL && t->should_stop();
 }
 
-/* every id larger than the one before */
+/* Returns true if each id is larger than the one before. */
 static bool
 ascend(const int64_t *ids, uint32_t n)
 {
@@ -48,7 +47,7 @@ ascend(const int64_t *ids, uint32_t n)
 	return wrong == 0;
 }
 
-/* one bit for each possible id; false where they lie too far apart */
+/* Counts with one bit for each possible id, or returns false if their range is too large. */
 static bool
 count_in_bitmap(id_table *t, rb_status *status, rb_error *error)
 {
@@ -83,7 +82,7 @@ count_in_bitmap(id_table *t, rb_status *status, rb_error *error)
 	return true;
 }
 
-/* the finalizer of MurmurHash3: every bit of the id moves every bit of the hash */
+/* Returns a hash in which every bit of the id affects every bit (the finalizer of MurmurHash3). */
 static inline uint64_t
 mix(uint64_t x)
 {
@@ -134,7 +133,7 @@ number_all(id_table *t, uint32_t *number, rb_error *error)
 	memset(t->slot, 0, slots * sizeof *t->slot);
 	for (uint32_t i = 0; i < t->n; i++)
 	{
-		/* rows of one object mostly follow each other */
+		/* Rows of one object are mostly adjacent. */
 		bool again = i > 0 && t->ids[i] == t->ids[i - 1];
 		uint32_t k;
 

@@ -1,14 +1,13 @@
 /*
  * objects.c
- *	  Rows of one id become one object: faces in, buildings out.
+ *	  Merges rows that have the same id into one row, for example the faces of a building.
  *
- *		rows		17: A B | 4: C | 17: D | 9: E
- *		objects		17: A B D | 4: C | 9: E
+ *        rows        17: A B | 4: C | 17: D | 9: E
+ *        objects     17: A B D | 4: C | 9: E
  *
- * To a join a row is what its parts belong to, so an object is a row of more parts,
- * and nothing behind the builder knows of objects.  The parts of a row must stand
- * together: where they do not, a counting sort by object moves them, which keeps the
- * order of reading within each.
+ * In a join, parts belong to rows, so an object is a row with several parts, and only the builder
+ * distinguishes objects from rows. The parts of a row must be adjacent. If they are not, a counting
+ * sort by object moves them, which keeps their order within each object.
  */
 #include "core/base/rb_base.h"
 #include "core/set/rb_set.h"
@@ -16,18 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* so many parts are moved within a few milliseconds */
+/* Number of parts moved between two calls of should_stop: a few milliseconds */
 #define RB_QUIET_PARTS ((uint32_t) 1 << 16)
 
 typedef struct grouping
 {
 	rb_builder *b;
-	uint32_t *number; /* the object of each row */
+	uint32_t *number; /* object of each row */
 	uint32_t nobjects;
-	uint32_t *next;    /* where the next part of each object goes */
-	uint32_t *row_of;  /* the object of each part, ascending */
-	double *coords;    /* parts by objects; NULL: they stand so already */
-	uint32_t *face_of; /* and, where there are any, the faces of the parts that are moved */
+	uint32_t *next;    /* position of the next part of each object */
+	uint32_t *row_of;  /* object of each part, ascending */
+	double *coords;    /* parts sorted by object, or NULL if they are already in order */
+	uint32_t *face_of; /* faces of the moved parts, or NULL if there are none */
 } grouping;
 
 static inline uint32_t
@@ -36,7 +35,10 @@ object_of(const grouping *g, uint32_t part)
 	return g->number[g->b->multi ? g->b->row_of[part] : part];
 }
 
-/* counts the parts of each object, and makes of the counts where each begins; do they stand so? */
+/*
+ * Computes the position of the first part of each object from the numbers of their parts, and
+ * returns true if the parts are already in order.
+ */
 static bool
 find_places(grouping *g)
 {
@@ -85,7 +87,7 @@ move_parts(grouping *g)
 	return RB_OK;
 }
 
-/* an object is called what its first row is called, and has the faces of all its rows */
+/* Gives each object the id of its first row and the face count of all its rows. */
 static void
 keep_first_ids(grouping *g)
 {
@@ -165,7 +167,7 @@ compare_ids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* where an id is among sorted ones, or where it would be */
+/* Returns the position of an id in a sorted array, or the position where it would be inserted. */
 static uint32_t
 find_id(const int64_t *ids, uint32_t n, int64_t id)
 {
@@ -183,7 +185,7 @@ find_id(const int64_t *ids, uint32_t n, int64_t id)
 	return low;
 }
 
-/* the ids of refused rows, sorted, each once */
+/* Stores the distinct ids of the refused rows, sorted, and returns their number. */
 static uint32_t
 sort_refused(const rb_builder *b, int64_t *ids)
 {
@@ -199,7 +201,7 @@ sort_refused(const rb_builder *b, int64_t *ids)
 	return different;
 }
 
-/* of the refused rows of one id the first stays; seen: a byte for each id */
+/* Keeps the first refused row of each id. `seen` has a byte for each id. */
 static void
 keep_first_refused(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 {
@@ -221,7 +223,7 @@ keep_first_refused(rb_builder *b, const int64_t *ids, uint32_t n, uint8_t *seen)
 	b->nrefused = kept;
 }
 
-/* parts move towards the front, over those of dropped rows */
+/* Removes the rows with the given sorted ids, and moves later parts forward to fill the gaps. */
 static void
 drop_rows(rb_builder *b, const int64_t *ids, uint32_t n)
 {
@@ -255,7 +257,7 @@ drop_rows(rb_builder *b, const int64_t *ids, uint32_t n)
 		b->ids[rows++] = b->ids[row];
 		parts += some;
 	}
-	/* behind the last face of several parts each part is a face of its own */
+	/* Each part after the last face that has several parts is a face of its own. */
 	b->faced = faced;
 	b->nrows = rows;
 	b->nparts = b->row_start = parts;

@@ -2,38 +2,38 @@
  * polygon_flatness.c
  *	  Decides exactly whether each corner of a face lies within a tolerance of its plane.
  *
- * The plane of a face goes through the mean m of the n corners of its outer ring and has the
- * ring's Newell normal N.  A corner p is too far from it if
+ * The plane of a face contains the mean m of the n corners of its outer ring and has the ring's
+ * Newell normal N. A corner p is too far from it if
  *
- *		|N . (p - m)| / |N|  >  t
+ *        |N . (p - m)| / |N|  >  t
  *
- * which, multiplied by n |N| and squared, has no root and no quotient:
+ * Multiplied by n |N| and squared, this inequality has no root and no quotient:
  *
- *		d(p)^2  >  n^2 t^2 N^2		with d(p) = n N . (p - o) - sum over the ring of N . (q - o)
+ *        d(p)^2  >  n^2 t^2 N^2      with d(p) = n N . (p - o) - sum over the ring of N . (q - o)
  *
- * for any point o; here the first corner, so that differences stay small at UTM coordinates.
- * t is either the number that the caller gave or a share of the longest side of the box of the
- * face, which is a difference of two coordinates.  Both sides are polynomials in the stored
- * numbers: of degree 6.
+ * for any point o. The first corner is used, so that differences stay small at UTM coordinates. t
+ * is either the number that the caller gave or a share of the longest side of the bounding box of
+ * the face, which is a difference of two coordinates. Both sides are polynomials of degree 6 in the
+ * stored numbers.
  *
- * Intervals decide nearly always.  Exact numbers (rb_number.h) decide what they leave open, and
- * find the corner that is farthest out and its distance for the report.
+ * Interval arithmetic almost always decides. Exact numbers (rb_number.h) decide the remaining cases
+ * and find the farthest corner and its distance for the report.
  */
 #include "core/exact/rb_interval.h"
 #include "core/exact/rb_number.h"
 #include "core/set/rb_face.h"
 
-/* bits that sums of RB_MAX_OBJECTS terms and products with n may add to a number of degree 6 */
+/* Bits that sums of RB_MAX_OBJECTS terms and products with n may add to a number of degree 6 */
 #define COUNT_BITS 256
 _Static_assert(RB_NUMBER_DEGREE(6, COUNT_BITS) + 2 <= RB_NUMBER_WORDS, "room for degree 6");
 
-/* ---- in intervals ---- */
+/* ---- interval arithmetic ---- */
 
 typedef struct flatness_interval
 {
 	rb_interval normal[3];
-	rb_interval sum;   /* over the outer ring of N . (q - o) */
-	rb_interval n;     /* corners of the outer ring */
+	rb_interval sum;   /* N . (q - o), summed over the outer ring */
+	rb_interval n;     /* number of corners of the outer ring */
 	rb_interval limit; /* n^2 t^2 N^2 */
 } flatness_interval;
 
@@ -51,7 +51,7 @@ interval_max(rb_interval a, rb_interval b)
 	return (rb_interval){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
 }
 
-/* Stores the least and the greatest coordinate of the face along an axis. */
+/* Stores the smallest and the largest coordinate of the face along an axis. */
 static void
 find_range(const rb_face *f, int axis, double *low, double *high)
 {
@@ -109,7 +109,10 @@ interval_prepare(rb_face *f, flatness_interval *s)
 		rb_interval_mul(rb_interval_mul(product, product), rb_interval_dot3(s->normal, s->normal));
 }
 
-/* Returns 1 if the corner is too far from the plane, -1 if not, 0 if intervals do not decide. */
+/*
+ * Returns 1 if the corner is too far from the plane, -1 if it is not, or 0 if intervals do not
+ * decide.
+ */
 static int
 interval_decide(const rb_face *f, const flatness_interval *s, uint32_t corner)
 {
@@ -121,7 +124,7 @@ interval_decide(const rb_face *f, const flatness_interval *s, uint32_t corner)
 	return square.lo > s->limit.hi ? 1 : square.hi <= s->limit.lo ? -1 : 0;
 }
 
-/* ---- exactly ---- */
+/* ---- exact arithmetic ---- */
 
 typedef struct flatness_exact
 {
@@ -213,7 +216,10 @@ exact_distance(const rb_face *f, const flatness_exact *s, uint32_t corner, rb_nu
 	rb_number_mul(square, &d, &d);
 }
 
-/* Returns the fault of a face that is bent: its farthest corner, and the double nearest to the distance. */
+/*
+ * Reports a face that is not flat: stores its farthest corner and the double nearest to its
+ * distance.
+ */
 static rb_geometry_fault
 report_farthest(rb_face *f, const flatness_exact *s)
 {

@@ -1,26 +1,27 @@
 /*
  * rb_face.h
- *	  A face of any shape: rings in, triangles out.
+ *	  Triangulates a polygon face of any shape, with holes: rings in, triangles out.
  *
- * A face is the triangulation of its rings, made in the plane of the two axes that
- * its Newell normal is steepest against; its corners are where they are stored.
+ * A face is triangulated in a coordinate plane. The axis along which the Newell normal of its outer
+ * ring has the largest component is dropped. The vertices of the triangles keep their stored 3D
+ * coordinates.
  *
- *		rings -> corners -> which axis is dropped		face.c
- *						 -> convex and small: at once	face.c
- *						 -> near enough to one plane?	polygon_flatness.c
- *						 -> the Delaunay triangulation of all corners		face_points.c
- *						 -> edge by edge, that of the rings					face_edges.c
- *						 -> what is inside becomes triangles				face_inside.c
+ *        rings -> corners -> choose the axis to drop         face.c
+ *                         -> small convex polygon: done      face.c
+ *                         -> check flatness                  polygon_flatness.c
+ *                         -> Delaunay triangulation of all corners    face_points.c
+ *                         -> insert the edges of the rings            face_edges.c
+ *                         -> emit the triangles inside                face_inside.c
  *
- * Every decision is the sign of a determinant of stored numbers, taken exactly, and
- * corners on one circle are told apart by a rule that knows their coordinates only
- * (rb_face_incircle).  So the triangles do not depend on where a ring starts, which
- * way it runs, or which hole comes first.
+ * Every decision is the exact sign of a determinant of stored coordinates. Cocircular corners are
+ * distinguished by a rule that depends only on their coordinates (rb_face_incircle). The triangles
+ * therefore do not depend on the starting point or the direction of a ring, nor on the order of the
+ * holes.
  *
- * A triangulation is half-edges: h runs from vertex half[h].from with a region on
- * its left, `next` and `prev` run around that region, and h ^ 1 is the same edge the
- * other way.  (L. Guibas and J. Stolfi: Primitives for the Manipulation of General
- * Subdivisions and the Computation of Voronoi Diagrams, 1985, without the dual.)
+ * A triangulation consists of half-edges. Half-edge h starts at vertex half[h].from and has a
+ * region on its left, `next` and `prev` traverse the boundary of that region, and h ^ 1 is the same
+ * edge in the opposite direction. (L. Guibas and J. Stolfi: Primitives for the Manipulation of
+ * General Subdivisions and the Computation of Voronoi Diagrams, 1985, without the dual.)
  */
 #ifndef RB_FACE_H
 #define RB_FACE_H
@@ -31,17 +32,17 @@
 typedef struct rb_corner
 {
 	double at[3];
-	uint32_t ring;   /* 0: the outer one */
-	uint32_t next;   /* corner of the ring */
-	uint32_t vertex; /* corners in one place are one vertex */
+	uint32_t ring;   /* 0 for the outer ring */
+	uint32_t next;   /* next corner of the same ring */
+	uint32_t vertex; /* corners with equal coordinates share a vertex */
 } rb_corner;
 
-/* sorted by x, then y: of two vertices the smaller number is the smaller one */
+/* A vertex of the triangulation. Vertices are numbered in the order of x, then y. */
 typedef struct rb_vertex
 {
-	double at[2]; /* on the axes that are kept */
+	double at[2]; /* coordinates on the two axes that are not dropped */
 	uint32_t corner;
-	uint32_t half; /* one that starts here */
+	uint32_t half; /* a half-edge that starts here */
 } rb_vertex;
 
 typedef struct rb_half
@@ -49,18 +50,17 @@ typedef struct rb_half
 	uint32_t from;
 	uint32_t next;
 	uint32_t prev;
-	uint32_t
-		mark; /* face_edges.c: the border of a hole in the making; face_inside.c: where its region is */
+	uint32_t mark; /* face_edges.c: set on a cavity's border; face_inside.c: region's location */
 } rb_half;
 
 #define RB_NONE UINT32_MAX
 
-/* an edge of a ring lies on an edge of the triangulation */
+/* Records that edges of a ring lie on an edge of the triangulation. */
 typedef struct rb_use
 {
 	uint32_t ring;
-	bool odd;      /* so many times */
-	uint32_t next; /* use of the same edge by another ring */
+	bool odd;      /* true if an odd number of them do */
+	uint32_t next; /* next use of the same edge, by another ring */
 } rb_use;
 
 typedef struct rb_face
@@ -72,44 +72,46 @@ typedef struct rb_face
 	uint32_t nrings;
 	rb_corner *corner;
 
-	int axis[2]; /* that are kept */
-	int turn;    /* of the outer ring on them: 1 left, -1 right, 0 neither */
+	int axis[2]; /* the two axes that are not dropped */
+	int turn;    /* orientation of the outer ring on these axes: 1 left, -1 right, 0 neither */
 
 	uint32_t nvertices;
 	rb_vertex *vertex;
 	rb_half *half;
 	uint32_t nhalves;
-	uint32_t spare;   /* first of the half-edges to be used again, by `next` */
-	uint32_t outside; /* a half-edge with all that is outside of the convex hull on its left */
-	uint32_t *used;   /* edge, which is h / 2, to its first use; RB_NONE: no ring's edge */
+	uint32_t spare;   /* head of the list of free half-edges, linked by `next` */
+	uint32_t outside; /* a half-edge with the exterior of the convex hull on its left */
+	uint32_t *used;   /* first use of each edge (h / 2), or RB_NONE if it is on no ring */
 	rb_use *use;
 	uint32_t nuses;
 	uint32_t uses_cap;
-	uint32_t *order; /* of corners, whose edges are put in */
-	uint32_t *work;  /* 6 arrays of `span` */
+	uint32_t *order; /* corners in the random order in which their edges are inserted */
+	uint32_t *work;  /* scratch: 6 arrays of `span` numbers */
 	uint32_t span;
 
 	uint64_t random;
-	uint32_t quiet; /* work since should_stop was asked */
+	uint32_t quiet; /* work since should_stop was last polled */
 	bool stopped;
 } rb_face;
 
-/* ---- face.c ---- */
 
-/* a ring begins: the outer one, then the holes */
+/* Starts a face. Its outer ring is added first, then the holes. */
 extern void rb_face_begin(rb_face *f, rb_builder *b, rb_geometry_info *info, rb_error *error);
 extern rb_geometry_fault rb_face_reserve(rb_face *f, uint32_t more);
 extern rb_geometry_fault rb_face_finish(rb_face *f);
 
-/* ---- polygon_flatness.c ---- */
 
 /*
- * Returns RB_GEOMETRY_NOT_FLAT if a corner lies farther from the plane of the face than the builder's
- * tolerance allows; exact.  The Newell normal of the outer ring must not be zero.
+ * Returns RB_GEOMETRY_NOT_FLAT if a corner lies farther from the plane of the face than the
+ * builder's tolerance allows. The decision is exact. The Newell normal of the outer ring must not
+ * be zero.
  */
 extern rb_geometry_fault rb_face_check_flat(rb_face *f);
 
-/* a corner more of the ring at hand; there is room.  One that repeats the last is none. */
+/*
+ * Appends a corner to the current ring unless it repeats the previous one. Room must have been
+ * reserved.
+ */
 static inline void
 rb_face_add(rb_face *f, const double *at, bool first)
 {
@@ -122,7 +124,10 @@ rb_face_add(rb_face *f, const double *at, bool first)
 	c->next = ++f->ncorners;
 }
 
-/* the ring, which started with that corner, is closed: its last corner is its first again */
+/*
+ * Closes the ring that began with corner `first`. The last corner, which repeats the first one, is
+ * removed.
+ */
 static inline void
 rb_face_end_ring(rb_face *f, uint32_t first)
 {
@@ -132,7 +137,10 @@ rb_face_end_ring(rb_face *f, uint32_t first)
 	f->nrings++;
 }
 
-/* so much work was done: is it to stop? */
+/*
+ * Adds `work` to the work done, polls should_stop at intervals, and returns true if the caller must
+ * stop
+ */
 static inline bool
 rb_face_stops(rb_face *f, uint32_t work)
 {
@@ -146,7 +154,7 @@ rb_face_stops(rb_face *f, uint32_t work)
 	return f->stopped;
 }
 
-/* a fault, and the corners where it is */
+/* Returns `fault` after recording the corners where it occurs. */
 static inline rb_geometry_fault
 rb_face_fault(const rb_face *f, rb_geometry_fault fault, uint32_t n, const uint32_t *corners)
 {
@@ -156,7 +164,7 @@ rb_face_fault(const rb_face *f, rb_geometry_fault fault, uint32_t n, const uint3
 	return fault;
 }
 
-/* the order of points in the plane */
+/* Returns true if a precedes b in the order of x, then y. */
 static inline bool
 rb_face_is_below(const double *a, const double *b)
 {
@@ -171,7 +179,7 @@ rb_half_to(const rb_face *f, uint32_t h)
 	return f->half[h ^ 1].from;
 }
 
-/* the next and the last one from the same vertex, counterclockwise */
+/* Returns the next half-edge from the same vertex, counterclockwise. */
 static inline uint32_t
 rb_half_left(const rb_face *f, uint32_t h)
 {
@@ -188,10 +196,13 @@ extern uint32_t rb_half_make(rb_face *f, uint32_t from, uint32_t to);
 extern uint32_t rb_half_connect(rb_face *f, uint32_t a, uint32_t b);
 extern void rb_half_drop(rb_face *f, uint32_t h);
 
-/* on which side of a to b is c? */
+/* Returns 1 if c is left of the line from a to b, -1 if right of it, 0 if on it. */
 extern int rb_face_side(const rb_face *f, uint32_t a, uint32_t b, uint32_t c);
 
-/* is d inside the circle through a, b, c, which turn left?  1 or -1, never 0 for four points */
+/*
+ * Returns 1 if d is inside the circle through a, b and c, which turn left, else -1. Ties are
+ * broken, so the result is never 0 for four distinct points.
+ */
 extern int rb_face_incircle(const double *a, const double *b, const double *c, const double *d);
 
 extern rb_geometry_fault rb_face_points(rb_face *f);

@@ -1,16 +1,16 @@
 /*
  * set.c
- *	  One side of a join, shared by those who hold it.
+ *	  Implements a set, one side of a join, with reference-counted ownership.
  *
- * A set never changes once it is made, so readers need no lock, and whoever has a
- * pointer may have been given it by anybody.  Who holds it is counted; with the last
- * holder its arrays go back to the memory that they were taken from.
+ * A set never changes after it is built, so readers need no lock and may pass pointers to it
+ * freely. The owner counts the holders of the set. When the last holder releases it, its arrays are
+ * returned to the memory they were allocated from.
  */
 #include "core/set/rb_set.h"
 
 typedef struct rb_set_owner
 {
-	rb_set set; /* its arrays are blocks of this memory */
+	rb_set set; /* its arrays are blocks of `memory` */
 	rb_memory *memory;
 	uint32_t holders;
 	uint32_t facts;
@@ -50,7 +50,7 @@ rb_view_uncount(rb_memory *memory, const rb_set *set)
 	own->counted = false;
 }
 
-/* what a view, put together or not, was made of is let go */
+/* Releases the source sets of a view, materialized or not, and frees the view. */
 static void
 drop_view(rb_memory *memory, rb_set *set)
 {
@@ -105,7 +105,7 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 	rb_status status = RB_OK;
 	int n;
 
-	if (set->view != NULL) /* it is put together: what it was made of is needed no more */
+	if (set->view != NULL) /* A materialized view no longer needs its sources. */
 		drop_view(from, &owner->set);
 	for (n = 0; n < 6; n++)
 	{
@@ -115,7 +115,7 @@ rb_set_move(const rb_set *set, rb_memory *to, rb_error *error)
 	}
 	if (status == RB_OK)
 		owner->memory = to;
-	else /* there is room where they came from */
+	else /* Move the blocks back. The original memory has room for them. */
 		while (n-- > 0)
 			(void) rb_memory_move(to, from, block[n], NULL);
 	return status;

@@ -1,19 +1,19 @@
 /*
  * view.c
- *	  A set as cuts of two others: rows that were kept, and fresh ones in place of those
- *	  that have changed.
+ *	  Builds a set from ranges ("cuts") of two other sets: cached rows, and new rows that replace
+ *	  changed ones.
  *
- *		kept	|aaaaaaa|bbb|ccccccccccc|			fresh	|BB|dddd|
- *		view	|aaaaaaa| BB|ccccccccccc|dddd|
+ *        kept    |aaaaaaa|bbb|ccccccccccc|           fresh   |BB|dddd|
+ *        view    |aaaaaaa| BB|ccccccccccc|dddd|
  *
- * Of a table of millions of rows one has changed.  To put the coordinates together
- * costs as much as to copy them all, and a device that has a copy of the kept ones does it itself,
- * many times faster.  So a view has no coordinates and no ids until somebody
- * asks for them: the CPU backend does before it joins, and who hands out pairs asks for
- * the ids.  Everything else is that of any set.
+ * If one row of a table of millions has changed, materializing the coordinates costs as much as
+ * copying them all, and a device that has a copy of the cached ones does it itself many times
+ * faster. A view therefore has neither coordinates nor ids until they are needed: the CPU backend
+ * materializes the coordinates before it joins, and the output of pairs needs the ids. In every
+ * other respect a view is an ordinary set.
  *
- * A view belongs to one call, which may have several devices join it at once: whoever composes its coordinates
- * is alone at it, and others wait.
+ * A view belongs to one call, which may join it on several devices at once. A lock ensures that one
+ * thread materializes its coordinates while others wait.
  */
 #include "core/base/rb_base.h"
 #include "core/base/rb_parallel.h"
@@ -24,11 +24,11 @@
 #include <string.h>
 #include <time.h>
 
-/* a search that takes some milliseconds at most */
+/* Maximum number of steps of a search, which takes a few milliseconds */
 #define RB_QUIET_STEPS ((uint64_t) 1 << 22)
-#define RB_GRAIN RB_SIZE((uint64_t) 1 << 15, 8) /* parts or rows that a thread copies at once */
+#define RB_GRAIN RB_SIZE((uint64_t) 1 << 15, 8) /* parts or rows that a thread copies at a time */
 
-/* where the cut ends that holds that row or part: the number of the cut */
+/* Returns the number of the cut that contains a row or part. */
 static uint32_t
 cut_at(const rb_view *view, uint64_t at, bool rows)
 {
@@ -53,7 +53,10 @@ source_of(const rb_view *view, const rb_cut *cut)
 	return cut->fresh ? view->fresh : view->kept;
 }
 
-/* ids that count up over all cuts need no array */
+/*
+ * Returns true if the ids are consecutive over all cuts, starting with `first`. The view needs no
+ * array of ids then.
+ */
 static bool
 counts_up(const rb_view *view, int64_t first)
 {
@@ -99,7 +102,7 @@ rb_view_part(const rb_set *set, uint32_t *part)
 	return source_of(set->view, cut);
 }
 
-/* the first id, where it is known */
+/* Returns the first id, or 0 if it is not known. */
 static int64_t
 first_id(const rb_view *view)
 {
@@ -108,7 +111,10 @@ first_id(const rb_view *view)
 	return from == NULL || (from->elsewhere && !from->composed_ids) ? 0 : rb_view_id(view, 0);
 }
 
-/* the row of each part: they are asked for in many places, and most sets have none */
+/*
+ * Fills in the row of each part. This array is not deferred: it is used in many places, and most
+ * sets have none.
+ */
 static void
 compose_row_of(const rb_view *view, uint32_t *to)
 {
@@ -128,8 +134,8 @@ compose_row_of(const rb_view *view, uint32_t *to)
 }
 
 /*
- * The coordinates count as if they were there, so that what a join may hold does not depend
- * on who puts them together.
+ * The coordinates are charged although they are not materialized, so that the memory a join may use
+ * does not depend on who materializes them.
  */
 rb_status
 rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_set **set,
@@ -190,7 +196,7 @@ rb_view_make(rb_memory *memory, const rb_view *view, uint64_t skipped, const rb_
 	return RB_OK;
 }
 
-/* ---- composing ---- */
+/* ---- materialization ---- */
 
 typedef struct composition
 {
@@ -248,7 +254,7 @@ copy_ids(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* an array of n elements, filled by all threads */
+/* Allocates an array of n elements and fills it with all threads. */
 static rb_status
 fill(rb_context *ctx, rb_memory *memory, void **array, uint64_t n, size_t element, rb_work work,
 	 composition *c)
@@ -328,7 +334,7 @@ rb_set_compose_ids(rb_context *ctx, const rb_set *set)
 	return status;
 }
 
-/* ---- how many different ids ---- */
+/* ---- distinct ids ---- */
 
 static int
 compare_ids(const void *a, const void *b)
@@ -345,7 +351,7 @@ id_of(const rb_set *set, uint32_t row)
 	return set->ids != NULL ? set->ids[row] : (int64_t) ((uint64_t) set->first_id + row);
 }
 
-/* has the view a kept row of that id?  The ids of the kept set ascend. */
+/* Returns true if the view has a cached row with this id. The ids of the cached set ascend. */
 static bool
 is_kept(const rb_view *view, int64_t id)
 {
@@ -377,7 +383,7 @@ is_kept(const rb_view *view, int64_t id)
 bool
 rb_set_ids_ascend(const rb_set *set)
 {
-	if (set->ids == NULL) /* unless they wrap */
+	if (set->ids == NULL) /* consecutive ids ascend unless they wrap around */
 		return set->nrows == 0 || set->first_id <= INT64_MAX - (int64_t) set->nrows;
 	for (uint32_t i = 1; i < set->nrows; i++)
 		if (set->ids[i] <= set->ids[i - 1])
