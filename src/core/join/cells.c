@@ -1,25 +1,24 @@
 /*
  * cells.c
- *	  One grid: the objects of two lists put into its cells, as ragged arrays in two
- *	  passes.
+ *	  Fills one grid: distributes the objects of two lists to its cells, as ragged arrays built in
+ *	  two passes.
  *
- *		count	how many objects of each list reach into each cell
- *		scan	where the slice of each cell begins
- *		fill	each object into the slices of its cells
+ *        count   the number of objects of each list that reach into each cell
+ *        scan    the start of each cell's slice
+ *        fill    each object into the slices of its cells
  *
- * After Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast Parallel Evaluation of
- * Exact Geometric Predicates on GPUs, 2022.  What is different: a cell that has
- * objects of one colour only stores nothing, and cells need not be of equal size
- * (cuts.c).
+ * After Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast Parallel Evaluation of Exact
+ * Geometric Predicates on GPUs, 2022, with two differences: a cell with objects of only one color
+ * stores nothing, and cells need not be of equal size (cuts.c).
  */
 #include "core/join/rb_cpu.h"
 
 #include <string.h>
 
-/* cells written between two looks at whether to stop: each may be a page fault */
+/* Cells written between two polls of the stop flag, since each write may be a page fault */
 #define STOP_STEP 2048
 
-/* number of the cell between cuts; monotone in x */
+/* Returns the number of the cell that contains x, between cuts. The map is monotone in x. */
 static inline uint32_t
 cut_cell(const rb_cells *g, int axis, double x)
 {
@@ -56,9 +55,9 @@ ranges_of(const rb_cpu *c, const rb_cells *g, const rb_batch_boxes *box, rb_rang
 }
 
 /*
- * Where an object goes.  The first pass leaves it to the second in one word: the first
- * cell, and how many further cells the object reaches into along each axis.  FAR stands
- * for an object that reaches too far for the bits; the second pass computes it again.
+ * The cells of an object. The first pass stores them for the second in one word: the first cell,
+ * and the number of further cells the object reaches into along each axis. FAR marks an object that
+ * reaches too far for these bits; the second pass computes its cells again.
  */
 #define FAR UINT32_MAX
 
@@ -93,15 +92,16 @@ place_unpack(uint32_t word)
 }
 
 /*
- * Both passes cut a list into shares, one for a thread.  Each share has counts of its
- * own, so that no two threads write to one place.  The first pass counts.
+ * Counts the objects of one partition of a list per cell, in the first pass. Both passes divide a
+ * list into partitions, one per thread. Each partition has its own counts, so no two threads write
+ * to the same location.
  */
 static void
 count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint32_t *place,
 			  uint32_t *count)
 {
 	const uint32_t nx = g->grid.n[0], ny = g->grid.n[1];
-	uint64_t done = 0; /* cells and objects since the last look at whether to stop */
+	uint64_t done = 0; /* cells and objects since the stop flag was last polled */
 	rb_batch_boxes box;
 	rb_range range[RB_BATCH] __attribute__((aligned(32)));
 
@@ -115,7 +115,7 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
 			rb_place p = place_of(g, &range[j]);
 
 			place[i + j] = place_pack(p);
-			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* one cell, as for most */
+			if ((p.span[0] | p.span[1] | p.span[2]) == 0) /* one cell, the usual case */
 			{
 				count[p.first]++;
 				continue;
@@ -146,8 +146,8 @@ count_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, uint3
 }
 
 /*
- * The second pass writes each object into its cells' slices, at start + count and on,
- * but only where the other colour is present too.
+ * Writes each object into the slices of its cells, starting at start + count, in the second pass.
+ * Cells without objects of the other color are skipped.
  */
 static void
 fill_objects(rb_cpu *c, const rb_set *o, rb_list list, const rb_cells *g, const uint32_t *place,
@@ -204,7 +204,7 @@ typedef struct rb_scatter
 	uint32_t *place;
 	uint32_t *count;
 	const uint64_t *start;
-	uint32_t *entry; /* NULL: the first pass */
+	uint32_t *entry; /* NULL in the first pass */
 } rb_scatter;
 
 static void
@@ -230,7 +230,7 @@ rb_cells_free(rb_cpu *c, rb_cells *g)
 {
 	rb_memory *m = c->ctx->memory;
 
-	for (int side = 0; side < (g->same ? 1 : 2); side++) /* then blue's are red's */
+	for (int side = 0; side < (g->same ? 1 : 2); side++) /* otherwise blue's arrays are red's */
 	{
 		rb_free(m, (void **) &g->start[side]);
 		rb_free(m, (void **) &g->count[side]);
@@ -240,8 +240,8 @@ rb_cells_free(rb_cpu *c, rb_cells *g)
 }
 
 /*
- * Turns counts into starts.  The count of a share becomes the place where it begins to
- * write, from the start of the cell's slice.
+ * Turns counts into starts. The count of a partition becomes the position, relative to the start of
+ * the cell's slice, at which the partition begins to write.
  */
 static void
 cells_scan(rb_cells *g, int sides)
@@ -270,7 +270,9 @@ cells_scan(rb_cells *g, int sides)
 		g->start[s][g->cells] = sum[s];
 }
 
-/* more than the limit is no failure of the join (cpu.c) */
+/*
+ * Allocates an array. Exceeding the memory budget is not recorded as a failure of the join (cpu.c).
+ */
 static rb_status
 take_room(rb_context *ctx, void *block, size_t n, size_t element)
 {
@@ -294,7 +296,10 @@ rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2])
 
 	g->same = c->self && list[0].entry == list[1].entry;
 	sides = g->same ? 1 : 2;
-	/* enough work for each share, and not much more memory for their counts than for the lists */
+	/*
+	 * Each partition must have enough work, and the counts must not take much more memory than the
+	 * lists.
+	 */
 	most = most < room ? most : room;
 	g->shares = most < (uint64_t) c->threads ? (uint32_t) most : (uint32_t) c->threads;
 	for (int s = 0; s < sides; s++)

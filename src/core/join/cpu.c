@@ -1,44 +1,43 @@
 /*
  * cpu.c
- *	  The CPU backend: a uniform grid whose crowded cells get grids of their own,
- *	  on all cores.
+ *	  Implements the CPU backend: a uniform grid whose crowded cells get grids of their own, on all
+ *	  cores.
  *
- *	   objects --box meets the other set's box, its cells the other's cells?--> lists
- *	   lists --plan, count, scan, fill--> cells --small--> leaf.c
- *	                                       |
- *	                                       +--crowded--> the same again, inside that cell
+ *       objects --does the box meet the other set's box, and do its cells meet its cells?--> lists
+ *       lists --plan, count, scan, fill--> cells --small--> leaf.c
+ *                                           |
+ *                                           +--crowded--> another grid inside that cell
  *
- * Menezes, Magalhaes, Aguilar, Franklin, Chichorro: Fast Parallel Evaluation of
- * Exact Geometric Predicates on GPUs, 2022, for the grid as ragged arrays in two
- * passes.  What is different: the grid covers only where both sets are; a cell
- * that has objects of one colour stores nothing; each pair is found in the one
- * cell that owns it (rb_grid.h), so nothing is sorted or made unique; and a cell
- * with too many objects is refined around what is really in it, so that two
- * dense clusters at the ends of the world cost two more passes, not a quadratic
- * one.
+ * The grid as ragged arrays built in two passes follows Menezes, Magalhaes, Aguilar, Franklin,
+ * Chichorro: Fast Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022. The differences
+ * are: the grid covers only the region common to both sets; a cell with objects of only one color
+ * stores nothing; each pair is found in the one cell that owns it (rb_grid.h), so nothing is sorted
+ * or deduplicated; and a cell with too many objects is refined around its actual contents, so that
+ * two dense clusters far apart cost two more passes and not quadratic work.
  *
- * Equal cells are no help to data that are crowded at every scale: a cell that kept
- * too many is therefore cut at quantiles (cuts.c).  Where that cannot help either,
- * because everything covers everything, the lists are cut into blocks and each block
- * meets each: then the pairs are there.  And where a grid has no room in memory, both lists are
- * halved, and each half meets each: of half as many objects a grid needs half as much.
+ * Equal cells do not help if data are crowded at every scale. A cell that still has too many
+ * objects is therefore divided at quantiles (cuts.c). If that does not help either, because
+ * everything overlaps everything, the lists are divided into blocks and each block is joined with
+ * each other block; the output has about as many pairs then. If a grid does not fit in memory, both
+ * lists are halved and each half is joined with each half, since a grid for half as many objects
+ * needs half the memory.
  *
- * Before all that, where one set is sparse beside the other, what is nowhere near
- * the other is dropped (occupancy.c).
+ * Before all that, if one set is sparse compared to the other, objects that are not near the other
+ * set are dropped (occupancy.c).
  *
- * The work is a tree of tasks (rb_parallel.h).  A task holds arrays of its own only
- * while its children run.
+ * The work is a tree of tasks (rb_parallel.h). A task holds arrays of its own only while its
+ * children run.
  */
 #include "core/join/rb_cpu.h"
 #include "core/shape/rb_tile.h"
 
 #include <string.h>
 
-#define TASK_TESTS RB_SIZE(1 << 18, 1000) /* box tests that are enough for a task of leaves */
-#define DEPTH 64   /* grids within grids; parallel.c has stacks for so many */
-#define KEPT 0.125 /* a cell with more than this share of all red x blue is cut at quantiles */
+#define TASK_TESTS RB_SIZE(1 << 18, 1000) /* box tests that are enough work for a task of leaves */
+#define DEPTH 64   /* maximum depth of nested grids; the stacks of parallel.c suffice for it */
+#define KEPT 0.125 /* fraction of all red x blue above which a cell is divided at quantiles */
 
-/* one list, each of whose pairs counts once */
+/* Returns true if both lists are one, each of whose pairs counts once. */
 static inline bool
 is_same(const rb_cpu *c, rb_list red, rb_list blue)
 {
@@ -95,7 +94,10 @@ join_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* every block of red with every block of blue; each unordered pair of blocks of one list */
+/*
+ * Joins every block of red with every block of blue. If both lists are one, each unordered pair of
+ * blocks is joined once.
+ */
 static void
 join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 			const double hi[3])
@@ -105,7 +107,10 @@ join_blocks(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo
 	rb_loop(me, blocks_of(red) * blocks_of(blue), 1, join_block, &b);
 }
 
-/* each half of red with each half of blue; of one list both halves for themselves, and with each other */
+/*
+ * Joins each half of red with each half of blue. If both lists are one, each half is joined with
+ * itself, and the two halves with each other.
+ */
 static void
 join_halves(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 			const double hi[3], int depth)
@@ -131,7 +136,7 @@ join_halves(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo
 			join_lists(me, c, half[0][i], half[1][j], lo, hi, depth + 1, false);
 }
 
-/* the cells of a grid, in each of which red is joined with blue */
+/* A join of red with blue in each cell of a grid */
 typedef struct rb_cells_join
 {
 	rb_cpu *c;
@@ -139,10 +144,13 @@ typedef struct rb_cells_join
 	const double *lo;
 	const double *hi;
 	int depth;
-	double crowd; /* a cell with more red x blue than this is cut at quantiles */
+	double crowd; /* a cell with more red x blue than this is divided at quantiles */
 } rb_cells_join;
 
-/* entries of the first grid's cells are what is told of as done: those of deeper ones are among them */
+/*
+ * Adds to the reported progress. Only entries of the first grid's cells are counted, since those of
+ * deeper grids are among them.
+ */
 static void
 add_done(const rb_cells_join *j, uint64_t entries)
 {
@@ -177,7 +185,7 @@ join_leaves(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	add_done(j, entries_of(j->g, from, to) - crowded);
 }
 
-/* a cell that is too crowded for a leaf gets a grid of its own */
+/* Builds a grid for a cell that is too crowded for a leaf, and joins its contents. */
 static void
 join_crowded(rb_thread *me, void *arg, uint64_t cell, uint64_t end)
 {
@@ -212,7 +220,7 @@ join_cells(rb_thread *me, rb_cells_join *j)
 			rb_group_spawn(me, join_crowded, j, cell, cell + 1);
 			continue;
 		}
-		/* small cells in a row make one task */
+		/* Combine consecutive small cells into one task. */
 		tests += nr * nb + 64 * (nr + nb);
 		if (tests >= TASK_TESTS)
 		{
@@ -226,7 +234,7 @@ join_cells(rb_thread *me, rb_cells_join *j)
 	rb_group_wait(me);
 }
 
-/* all pairs of two lists that this cell (lo, hi) owns */
+/* Finds all pairs of two lists that the cell (lo, hi) owns. */
 static void
 join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[3],
 		   const double hi[3], int depth, bool quantiles)
@@ -246,7 +254,10 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		return;
 	}
 
-	/* the grid covers where both lists are, inside the cell; of all objects that is (lo, hi) */
+	/*
+	 * The grid covers the region common to both lists within the cell. At depth 0 that region is
+	 * (lo, hi).
+	 */
 	memcpy(rlo, lo, sizeof(rlo));
 	memcpy(rhi, hi, sizeof(rhi));
 	if (depth > 0)
@@ -278,7 +289,7 @@ join_lists(rb_thread *me, rb_cpu *c, rb_list red, rb_list blue, const double lo[
 		double began = rb_now_ms();
 
 		status = rb_cells_make(me, c, &g, list);
-		if (depth == 0) /* further down it is within the time of the leaves */
+		if (depth == 0) /* at greater depth it is part of the time of the leaves */
 			c->ctx->stats.stage[RB_STAGE_GRID].ms += (rb_now_ms() - began) * c->threads;
 		if (status == RB_OK)
 		{
@@ -331,7 +342,10 @@ join_all(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	rb_tile_clip(c->job, lo[0], hi[0]);
 	if (!c->self)
 		status = rb_occupancy_make(me, c, o[few], o[1 - few], lo[0], hi[0], bitmap);
-	/* first the larger set against the bitmap of the smaller, then the smaller against what is left */
+	/*
+	 * Test the larger set against the bitmap of the smaller one, then the smaller against the rest
+	 * of the larger.
+	 */
 	for (int k = 0; k < sides && status == RB_OK; k++)
 	{
 		int s = c->self ? 0 : k == 0 ? 1 - few : few;
@@ -400,7 +414,7 @@ join(rb_context *ctx, const rb_job *job, const rb_sink *sink)
 		pthread_mutex_destroy(&c.lock);
 		for (int t = 0; t < c.threads; t++)
 			rb_leaf_report(c.leaf[t], &ctx->stats);
-		/* times of stages that all threads worked on; others belong to the caller */
+		/* Stages on which all threads worked. The times of other stages belong to the caller. */
 		for (int s = RB_STAGE_GRID; s <= RB_STAGE_EXACT; s++)
 			ctx->stats.stage[s].ms /= c.threads;
 		ctx->stats.cells += c.cells;

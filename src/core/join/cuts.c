@@ -1,27 +1,27 @@
 /*
  * cuts.c
- *	  Where a region is cut into cells: equally, as many times as a plan says (plan.c),
+ *	  Divides a region into cells, either equally, with the resolution that a plan gives (plan.c),
  *	  or at quantiles of a sample.
  *
- * Equal cells are no help to data that are crowded at every scale (a mesh refined
- * towards a crack, a giant that keeps the region of a dense cluster wide): level
- * after level most objects stay together.  Cuts at quantiles count the objects and do
- * not measure them.  The owner rule asks for a monotone map only, and this is one.
+ * Equal cells do not help if data are crowded at every scale (a mesh refined towards a crack, or a
+ * giant object that keeps the region of a dense cluster wide): level after level most objects stay
+ * together. Cuts at quantiles depend on the number of objects and not on their size. The owner rule
+ * requires only a monotone map, and these cuts define one.
  *
- * Samples take up to 100 kB of the stack.  So these are functions of a file of their
- * own, which the recursion calls and comes back from before it goes deeper.
+ * Samples take up to 100 kB of stack. These functions are therefore in a file of their own, and
+ * return to the recursion before it goes deeper.
  */
 #include "core/join/rb_cpu.h"
 
 #include <stdlib.h>
 
-#define TARGET RB_SIZE(512, 6) /* objects that a cell should hold, both sides */
-#define INCIDENCE_COST 16.0    /* of putting an object into one cell, in box tests */
+#define TARGET RB_SIZE(512, 6) /* target number of objects in a cell, both sides */
+#define INCIDENCE_COST 16.0    /* cost of adding an object to a cell, in box tests */
 
 /*
- * The most cells that a grid of a given resolution may have.  Beyond a few cells for
- * each object a finer grid only copies the same objects into more cells.  Statistics show
- * the resolution that was used.
+ * Returns the maximum number of cells of a grid with a given resolution. Beyond a few cells per
+ * object, a finer grid only copies the same objects into more cells. The statistics show the
+ * resolution that was used.
  */
 static double
 fixed_cells(uint32_t nred, uint32_t nblue)
@@ -68,7 +68,7 @@ by_value(const void *x, const void *y)
 	return p < q ? -1 : p > q;
 }
 
-/* how many of n ascending numbers are below x */
+/* Returns how many of n ascending numbers are less than x. */
 static uint32_t
 rank_of(const double *sorted, uint32_t n, double x)
 {
@@ -90,9 +90,9 @@ rank_of(const double *sorted, uint32_t n, double x)
 }
 
 /*
- * Cells between quantiles of where the objects are, their centres in the region.
- * The plan is the same, for objects whose extent is the share of the centres that
- * they cover: in that measure the data are spread evenly over a region of width 1.
+ * Places cell boundaries at quantiles of the object centers, clipped to the region. The plan is
+ * computed for objects whose extent is the fraction of the centers that they cover: in that measure
+ * the data are uniform over a region of width 1.
  */
 void
 rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3],
@@ -144,7 +144,7 @@ rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3], const 
 	g->quantiles = true;
 }
 
-/* of a cell that is cut no further, in box tests */
+/* Returns the cost of a cell that is not refined, in box tests. */
 static double
 cost_of(double nred, double nblue)
 {

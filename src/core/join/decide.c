@@ -1,13 +1,13 @@
 /*
  * decide.c
- *	  Pairs that a device had to leave: their exponents are beyond its exact
- *	  arithmetic.  Here they are decided with GMP, on all cores.
+ *	  Decides pairs that a device left undecided because their exponents exceed its exact
+ *	  arithmetic, with GMP on all cores.
  */
 #include "core/join/rb_join.h"
 #include "core/shape/rb_pair.h"
 #include "core/base/rb_parallel.h"
 
-#define BLOCK 1024 /* pairs that a thread takes at once */
+#define BLOCK 1024 /* pairs that a thread processes at a time */
 
 typedef struct rb_decision
 {
@@ -19,7 +19,10 @@ typedef struct rb_decision
 	uint64_t gmp;
 } rb_decision;
 
-/* marks the pairs for which it does not hold, rb_decide_pairs takes them out; no pair with all bits is told of */
+/*
+ * Decides a block of pairs. If the predicate does not hold, the red number of a pair is set to a
+ * value with all bits set, which no pair with a payload has, and rb_decide_pairs removes the pair.
+ */
 static void
 decide_block(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -55,13 +58,13 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 	rb_thread *me;
 	rb_status status;
 
-	/* nobody has needed the host's coordinates until now */
+	/* The host's coordinates may not have been materialized yet. */
 	status = rb_set_compose(ctx, job->red);
 	if (status == RB_OK && job->blue != NULL)
 		status = rb_set_compose(ctx, job->blue);
 	if (status != RB_OK)
 		return status;
-	/* not more threads than have a block */
+	/* Use at most one thread per block. */
 	status = rb_team_open(ctx, blocks < (size_t) ctx->threads ? (int) blocks : ctx->threads, &me);
 	if (status != RB_OK)
 		return status;
@@ -69,7 +72,7 @@ rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n, si
 	rb_team_close(&me);
 	if (status != RB_OK)
 		return status;
-	/* what is left is moved together, in order */
+	/* Compact the remaining pairs, in order. */
 	for (size_t i = 0; i < n; i++)
 		if (pairs[i].red != UINT32_MAX)
 			pairs[k++] = pairs[i];

@@ -1,55 +1,62 @@
 /*
  * estimate.c
- *	  How many pairs of rows a join will have, from a sample of each side's rows.
+ *	  Estimates how many pairs of rows a join will have, from a sample of each side's rows.
  *
- * Belussi, Faloutsos: Estimating the Selectivity of Spatial Queries Using the
- * "Correlation" Fractal Dimension, VLDB 1995; Faloutsos, Seeger, Traina, Traina: Spatial
- * Join Selectivity Using Power Laws, SIGMOD 2000.  The pairs of points of two sets that
- * are within a distance r of each other are K r^alpha over many scales, for real data, too.
+ * Belussi, Faloutsos: Estimating the Selectivity of Spatial Queries Using the "Correlation" Fractal
+ * Dimension, VLDB 1995; Faloutsos, Seeger, Traina, Traina: Spatial Join Selectivity Using Power
+ * Laws, SIGMOD 2000. The number of pairs of points of two sets within a distance r of each other is
+ * K r^alpha over many scales, for real data too.
  *
- * Here the points are boxes, one a row.  In place of r there is the factor s by which two
- * boxes must grow, each about its centre, until they touch:
+ * Here the points are boxes, one per row. The distance r is replaced by the factor s by which two
+ * boxes must grow, each about its center, until they touch:
  *
- *		s = max over axes of (distance of the centres) / (sum of the half widths)
+ *        s = max over axes of (distance of the centers) / (sum of the half widths)
  *
- * Boxes that meet have s <= 1.  A sample of two thousand rows a side has few or no such
- * pairs, but there are enough at some larger s.  So:
+ * Boxes that meet have s <= 1. A sample of two thousand rows per side has few or no such pairs, but
+ * there are enough at some larger s. The steps are:
  *
- *	  1. A look at few rows of each side, every one against every one: at which s there
- *		 will be enough pairs of all rows, and which axis tells boxes apart best.
- *	  2. The pairs of all rows up to that s, by a sweep along that axis.
- *	  3. Where pairs with s <= 1 are too few to be counted, the power law is fitted where
- *		 they are enough, and followed down to s = 1.
- *	  4. Of the pairs whose boxes meet, some are asked whether they really do.
- *	  5. What was found of so many rows is scaled to all rows.
+ *      1. Compare a few rows of each side, all with all, to find the s at which all rows will
+ *         have enough pairs, and the axis that separates boxes best.
+ *      2. Find the pairs of all rows up to that s, by a sweep along that axis.
+ *      3. If pairs with s <= 1 are too few to be counted, fit the power law where there are
+ *         enough pairs, and extrapolate it down to s = 1.
+ *      4. Test whether some of the pairs whose boxes meet really meet.
+ *      5. Scale the result from the examined rows to all rows.
  */
 #include "core/join/rb_join.h"
 #include "core/shape/rb_pair.h"
 
 #include <math.h>
 
-#define LOOK RB_SIZE(128, 24) /* rows a side of the first look */
-#define LOOK_PAIRS 16         /* that it must have at an s to go by it */
-#define WANTED 400            /* pairs that the sweep should find */
-#define ENOUGH 32             /* pairs of a count that is taken as it is */
-#define FIT 8 /* the power law is fitted between ENOUGH pairs and FIT times as many */
-#define SWEEP_TESTS (1 << 18)  /* of the sweep, at most, about */
-#define ASKED RB_SIZE(256, 32) /* pairs that are asked whether they meet, at most */
-#define ASKED_PARTS (1 << 16)  /* boxes of parts that are looked at for that, about */
-#define NEAR_PARTS 256         /* of one row, at most */
-#define PRIOR 4                /* what is usual counts as much as so many of them */
+#define LOOK RB_SIZE(128, 24) /* rows on each side in the first step */
+#define LOOK_PAIRS 16         /* minimum number of pairs at an s for the first step to rely on it */
+#define WANTED 400            /* number of pairs that the sweep should find */
+#define ENOUGH 32             /* minimum count that is used without extrapolation */
+#define FIT 8                 /* the power law is fitted between ENOUGH and FIT * ENOUGH pairs */
+#define SWEEP_TESTS (1 << 18) /* approximate maximum number of tests of the sweep */
+#define ASKED RB_SIZE(256, 32) /* maximum number of pairs that are tested exactly */
+/* approximate maximum number of part boxes examined for these tests */
+#define ASKED_PARTS (1 << 16)
+#define NEAR_PARTS 256 /* maximum number of parts of one row */
+#define PRIOR 4        /* weight of the usual fraction, in tested pairs */
 
-/* pairs by s: the first bin has s <= 1, each of the others a quarter of an octave more */
+/*
+ * Number of bins of pairs by s: the first bin has s <= 1, and each other bin spans a quarter of an
+ * octave
+ */
 #define BINS 256
 
-/* a row, its box in quarters: then neither sum nor difference of two numbers overflows */
+/*
+ * A row and its box, scaled by a quarter so that sums and differences of two numbers do not
+ * overflow
+ */
 typedef struct rb_row_box
 {
 	double centre[3];
 	double half[3];
 	double lo[3];
 	double hi[3];
-	uint32_t from; /* its parts */
+	uint32_t from; /* range of its parts */
 	uint32_t end;
 	int64_t id;
 } rb_row_box;
@@ -62,8 +69,8 @@ typedef struct rb_rows_sample
 } rb_rows_sample;
 
 /*
- * Rows in the order in which their grown boxes begin along the axis of the sweep.  In
- * float, for what is near by these is looked at again.
+ * Rows in the order of the start of their grown boxes along the sweep axis. They are in single
+ * precision, since pairs that are close by these values are tested again.
  */
 typedef struct rb_spans
 {
@@ -72,8 +79,8 @@ typedef struct rb_spans
 	float *from;
 	float *to;
 	float *centre[3];
-	float *reach[3]; /* half of the grown box */
-	void *block;     /* that holds all these */
+	float *reach[3]; /* half extent of the grown box */
+	void *block;     /* allocation that holds all these arrays */
 } rb_spans;
 
 typedef struct rb_estimation
@@ -83,10 +90,10 @@ typedef struct rb_estimation
 	double pad;
 	int dims;
 	rb_rows_sample side[2];
-	double count[BINS];   /* at first those of a bin, then of all bins up to it */
-	double pairs;         /* that were looked at, with whatever s */
-	uint32_t touching;    /* found with s <= 1 ... */
-	rb_pair touch[ASKED]; /* ... and some of these, by their rows */
+	double count[BINS];   /* pairs of each bin, later of all bins up to it */
+	double pairs;         /* number of examined pairs, with any s */
+	uint32_t touching;    /* number of pairs with s <= 1 */
+	rb_pair touch[ASKED]; /* sample of these pairs, by rows */
 } rb_estimation;
 
 /* ---- rows ---- */
@@ -146,7 +153,7 @@ scale_on(const rb_row_box *red, const rb_row_box *blue, int a)
 	return distance > 0 ? distance / (red->half[a] + blue->half[a]) : 0;
 }
 
-/* a double's exponent and the first two digits behind its point */
+/* Returns the bin of s, from the exponent and the first two fraction bits of the double. */
 static inline int
 bin_of(double s)
 {
@@ -160,7 +167,7 @@ bin_of(double s)
 	return bin < BINS ? (int) bin : BINS - 1;
 }
 
-/* the largest s of a bin */
+/* Returns the largest s of a bin. */
 static inline double
 end_of(int bin)
 {
@@ -174,7 +181,7 @@ accumulate(double *count)
 		count[k] += count[k - 1];
 }
 
-/* the first bin with so many pairs up to it; BINS where there is none */
+/* Returns the first bin up to which there are n pairs, or BINS if there is none. */
 static int
 first_with(const double *count, double n)
 {
@@ -185,7 +192,7 @@ first_with(const double *count, double n)
 	return k;
 }
 
-/* of one table, a row and itself are no pair */
+/* Returns true if both are one row of the same table, which is no pair. */
 static inline bool
 is_same_row(const rb_estimation *e, const rb_row_box *red, const rb_row_box *blue)
 {
@@ -198,7 +205,10 @@ count_pair(rb_estimation *e, uint32_t red, uint32_t blue, double s)
 	e->count[bin_of(s)]++;
 	if (s <= 1)
 	{
-		/* any of them with the same chance, and the same ones in every run */
+		/*
+		 * Each pair is retained with about the same probability, and the choice is the same in
+		 * every run.
+		 */
 		uint32_t i = e->touching++;
 
 		if (i >= ASKED)
@@ -208,14 +218,14 @@ count_pair(rb_estimation *e, uint32_t red, uint32_t blue, double s)
 	}
 }
 
-/* ---- 1: the look ---- */
+/* ---- step 1: a few rows ---- */
 
 typedef struct rb_look
 {
-	int bin;      /* up to which the sweep is to look, ... */
-	double scale; /* ... the largest s of that */
-	int axis;     /* along which it goes */
-	double share; /* of all pairs that it will have to look at */
+	int bin;      /* last bin that the sweep covers */
+	double scale; /* largest s of that bin */
+	int axis;     /* axis of the sweep */
+	double share; /* fraction of all pairs that the sweep will test */
 } rb_look;
 
 static uint32_t
@@ -282,9 +292,9 @@ look(rb_estimation *e, rb_look *l)
 	l->share = count[l->axis][k] / pairs;
 }
 
-/* ---- 2: the sweep ---- */
+/* ---- step 2: the sweep ---- */
 
-/* floats as integers of the same order */
+/* Returns an integer whose order is that of the floats. */
 static inline uint32_t
 key_of(float x)
 {
@@ -294,7 +304,10 @@ key_of(float x)
 	return bits ^ ((bits >> 31) != 0 ? UINT32_MAX : UINT32_C(1) << 31);
 }
 
-/* the order of n numbers, by their keys' digits, the last one first; room is for as many */
+/*
+ * Sorts the numbers of n rows by the start of their boxes, with a radix sort from the last digit of
+ * the keys. The scratch array `room` has the same size.
+ */
 static void
 sort_by_start(const float *from, uint32_t *order, uint32_t *room, uint32_t n)
 {
@@ -316,7 +329,10 @@ sort_by_start(const float *from, uint32_t *order, uint32_t *room, uint32_t n)
 	}
 }
 
-/* brings all samples' numbers to 2^60 at most, in steps that round nothing */
+/*
+ * Returns a power of two that scales the coordinates of all samples to at most 2^60 without
+ * rounding.
+ */
 static double
 to_float(const rb_estimation *e)
 {
@@ -331,7 +347,7 @@ to_float(const rb_estimation *e)
 	return most > 0 ? ldexp(1, exponent < -900 ? 960 : 60 - exponent) : 1;
 }
 
-/* n rows of a sample; centres as seen from there */
+/* Stores n rows of a sample as spans, with centers relative to the origin. */
 static rb_status
 find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_look *l,
 		   const double origin[3], double factor, rb_spans *spans)
@@ -353,7 +369,7 @@ find_spans(const rb_estimation *e, const rb_rows_sample *sample, const rb_look *
 		spans->centre[a] = at + (2 + (size_t) a) * n;
 		spans->reach[a] = at + (5 + (size_t) a) * n;
 	}
-	/* what begins where is sorted in the room of other things */
+	/* The starts are sorted in arrays that are filled later. */
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const rb_row_box *box = &sample->row[spread(i, n, sample->n)];
@@ -397,7 +413,10 @@ take_near(rb_estimation *e, uint32_t red, uint32_t blue, double scale)
 		count_pair(e, red, blue, s);
 }
 
-/* which spans, from one on, are near that one; answers how many were looked at */
+/*
+ * Finds the spans, from number `first` on, that are near span i. Returns the number of tested
+ * spans.
+ */
 static uint32_t
 find_near(const rb_spans *one, uint32_t i, const rb_spans *others, uint32_t first, float slack,
 		  uint32_t *near)
@@ -406,7 +425,7 @@ find_near(const rb_spans *one, uint32_t i, const rb_spans *others, uint32_t firs
 
 	while (end < others->n && others->from[end] <= one->to[i])
 		end++;
-	/* a loop without a branch: several at once */
+	/* This loop has no branch, so it can be vectorized. */
 	for (uint32_t k = first; k < end; k++)
 	{
 		uint32_t is_near = 1;
@@ -419,7 +438,7 @@ find_near(const rb_spans *one, uint32_t i, const rb_spans *others, uint32_t firs
 	return end - first;
 }
 
-/* each pair once: with whichever of the two begins first */
+/* Finds each pair once, at the row whose box starts first. */
 static void
 sweep_spans(rb_estimation *e, double scale, const rb_spans *spans, float slack, uint32_t *near)
 {
@@ -471,7 +490,7 @@ sweep(rb_estimation *e, const rb_look *l)
 		memset(e->count, 0, sizeof(e->count));
 		e->touching = 0;
 		e->pairs = (double) spans[0].n * spans[1].n;
-		/* what rounding to float may have added to a distance */
+		/* 0x1p38 bounds what rounding to float may have added to a distance. */
 		sweep_spans(e, l->scale, spans, 0x1p38f, near);
 		accumulate(e->count);
 	}
@@ -481,11 +500,12 @@ sweep(rb_estimation *e, const rb_look *l)
 	return status;
 }
 
-/* ---- 3: the power law ---- */
+/* ---- step 3: the power law ---- */
 
 /*
- * Pairs with s <= 1 among those that were looked at.  An exponent is not above the number
- * of dimensions, unless there is no law, for the two are apart: then there are none.
+ * Estimates the number of pairs with s <= 1 among those examined. The exponent is limited to the
+ * number of dimensions. If it is at least twice as large, there is no power law because the two
+ * sets are apart, and it is not limited.
  */
 static double
 touching_pairs(const rb_estimation *e, int last)
@@ -496,7 +516,7 @@ touching_pairs(const rb_estimation *e, int last)
 
 	if (from == 0 || from >= last || e->count[last] < ENOUGH + LOOK_PAIRS)
 		return e->count[0];
-	/* an octave at least: within less there is nothing but noise */
+	/* Use at least an octave, since a shorter interval contains only noise. */
 	to = to < from + 4 ? from + 4 : to;
 	to = to < last ? to : last;
 	alpha = log(e->count[to] / e->count[from]) / log(end_of(to) / end_of(from));
@@ -505,9 +525,9 @@ touching_pairs(const rb_estimation *e, int last)
 	return e->count[from] * pow(end_of(from), -alpha);
 }
 
-/* ---- 4: boxes meet, but do the rows? ---- */
+/* ---- step 4: exact tests of pairs whose boxes meet ---- */
 
-/* those parts of a row that touch a box; answers how many, at most NEAR_PARTS */
+/* Collects the parts of a row that touch a box, and returns their number, at most NEAR_PARTS. */
 static uint32_t
 parts_near(const rb_set *set, double pad, const rb_row_box *row, const rb_row_box *box,
 		   uint32_t *parts)
@@ -525,7 +545,7 @@ parts_near(const rb_set *set, double pad, const rb_row_box *row, const rb_row_bo
 	return n;
 }
 
-/* 1 or 0; -1: enough was asked already */
+/* Returns 1 if the rows meet, 0 if not, or -1 if the limit of tests has been reached. */
 static int
 rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *asked)
 {
@@ -557,8 +577,8 @@ rows_meet(const rb_estimation *e, rb_exact_env *env, rb_pair pair, uint32_t *ask
 }
 
 /*
- * The share of the pairs with touching boxes that meet.  Where few are known, what is
- * usual counts: of real meshes and lines in general position a fifth (measured).
+ * Returns the fraction of the pairs with touching boxes that meet. If few pairs are known, the
+ * usual value has more weight: one fifth, measured for real meshes and lines in general position.
  */
 static double
 share_that_meets(const rb_estimation *e, bool all)
@@ -582,7 +602,7 @@ share_that_meets(const rb_estimation *e, bool all)
 	return (meet + 0.2 * PRIOR) / (known + PRIOR);
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
 static rb_status
 estimate(rb_estimation *e, double *pairs)
@@ -605,11 +625,11 @@ estimate(rb_estimation *e, double *pairs)
 		if (status != RB_OK)
 			return status;
 	}
-	/* where every row was looked at there is nothing to extrapolate */
+	/* If all rows were examined, nothing is extrapolated. */
 	all = e->what->rows[0] * e->what->rows[1] <= e->pairs;
 	touching = all ? e->count[0] : touching_pairs(e, l.bin);
 	*pairs = touching * share_that_meets(e, all) * (e->what->rows[0] * e->what->rows[1] / e->pairs);
-	/* what was looked at were not all rows: rounding, or chance, may say too much */
+	/* If not all rows were examined, rounding or chance may give too large a number. */
 	*pairs = fmin(*pairs, e->what->rows[0] * e->what->rows[1]);
 	if (e->what->self)
 		*pairs /= 2;

@@ -1,20 +1,21 @@
 /*
  * kd_tiles.c
- *	  All of space is cut into tiles of about the same cost: a k-d tree (Bentley, 1975) whose cuts weigh
- *	  what both halves will have to do.
+ *	  Partitions space into tiles of about equal cost with a k-d tree (Bentley, 1975) whose cuts
+ *	  balance the cost of both halves.
  *
- * A tile for n is cut in two, for n / 2 and the rest, and each of these again, until each is for one.
- * Along an axis the cost of the low half grows with the place of the cut, and that of the high half falls:
+ * A tile for n is cut into one for n / 2 and one for the rest, and each of these is cut again until
+ * each is for one. Along an axis the cost of the low half increases with the position of the cut,
+ * and that of the high half decreases:
  *
- *		low half	rows that begin below the cut		pairs that lie below it
- *		high half	rows that do not end below it		the others
+ *        low half    rows that begin below the cut       pairs that lie below it
+ *        high half   rows that do not end below it       the other pairs
  *
- * A row that the cut goes through is in both.  Where the costs per tile of the halves are equal
- * the larger of them is least, and that is least of all on the axis where fewest rows are cut.
+ * A row that crosses the cut is in both halves. The larger cost per tile of the two halves is
+ * smallest where both are equal, and smallest overall on the axis on which the fewest rows are cut.
  *
- * A cut is at the low end of a row of the sample, or at a shorter number between it and whatever
- * begins or ends before.  Where all rows begin at one place there is nothing to cut: then tiles
- * without rows are cut off, so that there are as many as were asked for.
+ * A cut is at the low end of a row of the sample, or at a number with fewer digits between it and
+ * the preceding start or end. If all rows begin at the same position, no such cut exists. Tiles
+ * without rows are then cut off, so that the number of tiles is as requested.
  */
 #include "core/join/rb_kd_tiles.h"
 
@@ -23,23 +24,23 @@
 #include <float.h>
 #include <math.h>
 
-#define QUIET 65536 /* events between two looks whether to stop */
-#define ALIKE 1.005 /* costs that are not worth more rows that are cut */
+#define QUIET 65536 /* events between two polls of the stop flag */
+#define ALIKE 1.005 /* ratio of costs below which fewer cut rows decide */
 
 typedef struct rb_kd_row
 {
 	double low[3];
-	double reach[3]; /* the high end, moved up by the distance */
-	double weight;   /* rows that it stands for */
+	double reach[3]; /* high end, increased by the distance */
+	double weight;   /* number of rows that it represents */
 } rb_kd_row;
 
-/* something that a cut above this place has below it */
+/* An event that a cut above its position leaves in the low half */
 typedef struct rb_event
 {
 	double at;
-	double low_cost;  /* more for the low half */
-	double high_cost; /* less for the high half */
-	uint32_t starts;  /* a row does; cuts are at such places */
+	double low_cost;  /* cost added to the low half */
+	double high_cost; /* cost removed from the high half */
+	uint32_t starts;  /* true if a row starts here; cuts are at such events */
 } rb_event;
 
 typedef struct rb_kd
@@ -50,13 +51,16 @@ typedef struct rb_kd
 	rb_kd_row *row;
 	uint32_t nrows;
 	rb_tile_pairs pairs;
-	double pair_cost; /* of one of these */
-	rb_event *event;  /* room for those of all rows and pairs */
-	rb_kd_tile *tile; /* the next one */
+	double pair_cost; /* cost of a sampled pair */
+	rb_event *event;  /* scratch with room for the events of all rows and pairs */
+	rb_kd_tile *tile; /* next output tile */
 	uint64_t work;
 } rb_kd;
 
-/* what a tile has, for so many tiles: rows and pairs by their numbers, rows first */
+/*
+ * A node of the tree: a region to be divided into n tiles, with the numbers of its rows, followed
+ * by those of its pairs
+ */
 typedef struct rb_kd_node
 {
 	double low[3];
@@ -71,14 +75,14 @@ typedef struct rb_kd_cut
 {
 	int axis;
 	double at;
-	double worst;   /* of the two halves, the higher cost a tile */
-	double through; /* the cost of the rows that are in both */
-	double extent;  /* of where rows begin, along this axis */
+	double worst;   /* higher cost per tile of the two halves */
+	double through; /* cost of the rows that are in both halves */
+	double extent;  /* extent of the rows' low ends along this axis */
 } rb_kd_cut;
 
 /* ---- numbers ---- */
 
-/* a number of few digits, in binary, above the one and not above the other */
+/* Returns a number with few binary digits that is greater than `above` and at most `upto`. */
 static double
 short_number(double above, double upto)
 {
@@ -96,14 +100,17 @@ short_number(double above, double upto)
 		if (!(fabs(x) <= DBL_MAX))
 			return upto;
 		if (x > above)
-			return x == 0 ? 0 : x; /* not -0 */
+			return x == 0 ? 0 : x; /* avoids -0 */
 	}
 	return upto;
 }
 
 /* ---- events ---- */
 
-/* has enough been done since the last look whether to stop? */
+/*
+ * Adds to the work done, polls the stop flag at intervals, and returns true if the join was
+ * stopped.
+ */
 static bool
 is_stopped(rb_kd *k, uint64_t work)
 {
@@ -142,7 +149,10 @@ find_events(rb_kd *k, const rb_kd_node *node, int axis)
 	return (uint32_t) (e - k->event);
 }
 
-/* events before, at and behind a place, in this order: where the second and third ones begin */
+/*
+ * Partitions the events into those before, at and after a position, and stores where the second and
+ * third groups begin.
+ */
 static void
 part_events(rb_event *event, uint32_t n, double at, uint32_t *equal, uint32_t *behind)
 {
@@ -175,7 +185,7 @@ median(double a, double b, double c)
 	return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* one of n, the same in every run */
+/* Returns a pseudo-random number below n, the same in every run. */
 static uint32_t
 some(uint64_t seed, uint32_t n)
 {
@@ -184,7 +194,7 @@ some(uint64_t seed, uint32_t n)
 	return (uint32_t) ((seed >> 32) * n >> 32);
 }
 
-/* costs of the halves if the cut is at some place */
+/* The costs of both halves for a cut */
 typedef struct rb_halves
 {
 	double low;
@@ -192,8 +202,9 @@ typedef struct rb_halves
 } rb_halves;
 
 /*
- * The events between which the costs of the halves per tile are equal: before, the low half costs less.
- * As in a search for the median, what is known to lie on one side of it is only summed up.
+ * Finds the adjacent events between which the costs per tile of both halves are equal; at the first
+ * of them the low half still costs less. As in a selection of the median, events known to lie on
+ * one side are only summed.
  */
 static rb_status
 find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *last_before,
@@ -241,7 +252,9 @@ find_balance(rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, double *
 
 /* ---- cuts ---- */
 
-/* a cut at the low end of a row: is it better than the best one so far? */
+/*
+ * Evaluates a cut at the low end of a row, and keeps it if it is better than the best one so far.
+ */
 static void
 try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_cut cut,
 		rb_kd_cut *best)
@@ -259,14 +272,14 @@ try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_c
 			halves.high -= k->event[i].high_cost;
 			before = fmax(before, k->event[i].at);
 		}
-	/* at any place between them the halves are the same */
+	/* The halves are the same for any position between the two. */
 	cut.at = short_number(before, cut.at);
 	cut.worst = fmax(halves.low / low_tiles, halves.high / high_tiles);
 	cut.through = fmax(halves.low + halves.high - cost, 0);
 	if (best->axis >= 0 && cut.axis != best->axis && cut.worst < best->worst * ALIKE &&
 		cut.worst * ALIKE > best->worst)
 	{
-		/* they are alike: fewer rows that are cut, then the longer axis */
+		/* The costs are about equal: prefer fewer cut rows, then the longer axis. */
 		if (cut.through < best->through ||
 			(cut.through == best->through && cut.extent > best->extent))
 			*best = cut;
@@ -275,7 +288,7 @@ try_cut(const rb_kd *k, const rb_kd_node *node, uint32_t n, double cost, rb_kd_c
 		*best = cut;
 }
 
-/* the best cut at the low end of a row; axis -1: there is none */
+/* Finds the best cut at the low end of a row. The axis is -1 if there is none. */
 static rb_status
 find_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 {
@@ -314,7 +327,7 @@ find_cut(rb_kd *k, const rb_kd_node *node, double cost, rb_kd_cut *best)
 	return RB_OK;
 }
 
-/* a place between the ends of a tile, one of which may be infinite, or both */
+/* Returns a position between the ends of a tile, either or both of which may be infinite. */
 static double
 somewhere(double low, double high)
 {
@@ -328,8 +341,8 @@ somewhere(double low, double high)
 }
 
 /*
- * Any cut: behind the ends of all rows, if that is possible, else just somewhere.  In a tile that is
- * too thin for that the low half is empty.
+ * Chooses a cut after the ends of all rows if that is possible, else anywhere. If the tile is too
+ * thin for that, the low half is empty.
  */
 static void
 cut_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
@@ -355,7 +368,10 @@ cut_anywhere(const rb_kd *k, const rb_kd_node *node, rb_kd_cut *cut)
 
 /* ---- the tree ---- */
 
-/* what of a node one half has; the half's tile and number are there */
+/*
+ * Fills one half with the rows and pairs of a node. The region and the number of tiles of the half
+ * are already set.
+ */
 static rb_status
 fill_half(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *cut, bool is_low)
 {
@@ -385,7 +401,7 @@ fill_half(rb_kd *k, const rb_kd_node *node, rb_kd_node *half, const rb_kd_cut *c
 	return is_stopped(k, all) ? RB_STOPPED : RB_OK;
 }
 
-/* gives up the node's entries */
+/* Divides a node recursively and frees its entries. */
 static rb_status
 cut_node(rb_kd *k, rb_kd_node *node)
 {
@@ -426,9 +442,9 @@ cut_node(rb_kd *k, rb_kd_node *node)
 	return status;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
-/* the rows of the samples, each for as many as it stands for */
+/* Collects the rows of the samples with their weights. */
 static rb_status
 find_rows(rb_kd *k)
 {
@@ -445,7 +461,7 @@ find_rows(rb_kd *k)
 	for (int s = 0; s < 2 && status == RB_OK; s++)
 	{
 		const rb_set *sample = job->sample[s];
-		/* of two samples of one table each row stands for fewer */
+		/* With two samples of one table, each row represents fewer rows. */
 		const uint64_t of = job->self ? n : sample != NULL ? sample->nrows : 0;
 
 		for (uint32_t i = 0; sample != NULL && i < sample->nrows; i++)

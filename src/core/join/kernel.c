@@ -1,6 +1,6 @@
 /*
  * kernel.c
- *	  The inner loops for every processor of the architecture.
+ *	  Compiles the inner loops for every processor of the architecture.
  */
 #define RB_KERNEL rb_kernel_base
 #define RB_KERNEL_NAME "base"

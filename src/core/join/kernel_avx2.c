@@ -1,8 +1,7 @@
 /*
  * kernel_avx2.c
- *	  The inner loops for processors with AVX2.  Fused multiply-add is not
- *	  switched on: it would change results, and the error bounds are proved
- *	  without it.
+ *	  Compiles the inner loops for processors with AVX2. Fused multiply-add is not enabled: it would
+ *	  change results, and the error bounds are proved without it.
  */
 #ifdef __x86_64__
 #ifdef __clang__

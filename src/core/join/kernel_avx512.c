@@ -1,7 +1,7 @@
 /*
  * kernel_avx512.c
- *	  The inner loops for processors with AVX-512 (F, VL, DQ).  No fused
- *	  multiply-add here either: the whole core is compiled with -ffp-contract=off.
+ *	  Compiles the inner loops for processors with AVX-512 (F, VL, DQ). Fused multiply-add is not
+ *	  used implicitly, since the whole core is compiled with -ffp-contract=off.
  */
 #ifdef __x86_64__
 #ifdef __clang__

@@ -1,24 +1,23 @@
 /*
  * leaf.c
- *	  A small red list against a small blue list, on one thread: fine grid,
- *	  candidates, cascade.
+ *	  Joins a small red list with a small blue list in one thread: fine grid, candidates, cascade of
+ *	  filters.
  *
- * The top grid (cpu.c) has cut the world into cells of a few thousand objects.
- * Such a cell is copied into two tiles that stay in the cache, each object made
- * ready for the filters once, and gets a fine grid of its own: a two-level
- * uniform grid as in Magalhaes et al., Fast exact parallel 3D mesh intersection
- * algorithm using only orientation predicates, 2017, and Menezes et al., Fast
- * Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022.  Then
+ * The top grid (cpu.c) divides space into cells of a few thousand objects. Such a cell is copied
+ * into two tiles that stay in the cache, with each object prepared once for the filters, and gets a
+ * fine grid of its own: a two-level uniform grid as in Magalhaes et al., Fast exact parallel 3D
+ * mesh intersection algorithm using only orientation predicates, 2017, and Menezes et al., Fast
+ * Parallel Evaluation of Exact Geometric Predicates on GPUs, 2022. The stages
  *
- *		cells of the fine grid -> candidates -> float -> plane sides -> intervals -> exact
+ *        cells of the fine grid -> candidates -> float -> plane sides -> intervals -> exact
  *
- * in batches of some thousand pairs, each stage appending what it cannot settle
- * to the input of the next, without branches on geometry.  Where candidates are many, extents
- * along four diagonals (rb_slabs.h) tell half of them apart where their boxes are compared;
- * float counts these as its own.  Float settles all but what is
- * near to a tie; only where something is left are the faces of a tile made ready in double, too.
- * There zeros that can be seen are proved: a corner in the plane of a face that is flat on an
- * axis, four points that share a coordinate, a corner that both have.
+ * process batches of some thousand pairs. Each stage appends the pairs that it cannot decide to the
+ * input of the next, without branches on geometry. If there are many candidates, a k-DOP test with
+ * the extents along four diagonals (rb_slabs.h) rejects half of them together with the box test;
+ * they are counted as decided by the float stage. The float stage decides all pairs except those
+ * close to a tie. Only if some are left are the faces of a tile also prepared in double precision.
+ * That stage proves the zeros that are evident: a corner in the plane of a face that is flat on an
+ * axis, four points that share a coordinate, and a common corner.
  */
 #include "core/join/rb_join.h"
 #include "core/join/rb_kernel_face.h"
@@ -28,45 +27,49 @@
 
 #include <string.h>
 
-#define MAX_INCIDENCES (16 * RB_TILE) /* a side, in the fine grid */
-#define MAX_CELLS RB_SIZE(8192, 60)   /* of the fine grid */
+#define MAX_INCIDENCES (16 * RB_TILE) /* maximum incidences of a side in the fine grid */
+#define MAX_CELLS RB_SIZE(8192, 60)   /* maximum number of cells of the fine grid */
 #define PAIRS RB_SIZE(8192, 20)       /* candidates that start a round of the cascade */
-#define HITS_PAIRS RB_SIZE(256, 3)    /* the same where the next may be spared by what these say */
-#define ROWS ((RB_TILE + 15) / 8 * 8) /* of a tile, rounded up: kernels read eight at once */
+/* candidates per round for RB_HITS, where a round can save tests in the next */
+#define HITS_PAIRS RB_SIZE(256, 3)
+/* rows of a tile, rounded up since kernels read eight at a time */
+#define ROWS ((RB_TILE + 15) / 8 * 8)
 #define ROOM (PAIRS + RB_TILE + 16)
-#define HITS RB_SIZE(4096, 5) /* pairs that go to the sink at once */
-#define FEW RB_SIZE(1024, 6)  /* so few box tests are not worth a grid */
+#define HITS RB_SIZE(4096, 5) /* pairs written to the sink at a time */
+#define FEW RB_SIZE(1024, 6)  /* number of box tests up to which a grid does not pay */
 #define BUCKETS RB_SIZE(256, 7)
-#define FACES_FROM 8             /* one pair that float leaves is worth so many faces in double */
-#define SORT_FROM RB_SIZE(64, 3) /* from so many rows on sorting pays */
-#define STAR_FROM RB_SIZE(32, 1) /* tests for each object from which on a star is looked for */
-#define STAR_DEPTH 4             /* stars within what other stars have left */
+/* number of faces whose preparation in double costs as much as one pair */
+#define FACES_FROM 8
+#define SORT_FROM RB_SIZE(64, 3) /* number of rows from which sorting pays */
+#define STAR_FROM RB_SIZE(32, 1) /* tests per object from which a star is searched for */
+#define STAR_DEPTH 4             /* maximum depth of stars within the remainder of other stars */
 
 typedef struct rb_tile
 {
 	uint32_t n;
-	uint32_t index[RB_TILE]; /* object */
+	uint32_t index[RB_TILE]; /* number of the object in its set */
 	uint8_t starts[RB_TILE]; /* owner bits in the parent's cell */
-	uint8_t owner[RB_TILE];  /* the same while `starts` is about boxes of directions */
-	uint32_t row[RB_TILE];   /* in a self join of rows with several parts */
-	uint8_t known[RB_TILE];  /* RB_HITS: 1 where nothing is to be learnt of the object */
+	/* copy of the owner bits while `starts` refers to boxes of directions */
+	uint8_t owner[RB_TILE];
+	uint32_t row[RB_TILE];  /* set only for a self join of rows with several parts */
+	uint8_t known[RB_TILE]; /* RB_HITS: 1 if no information about the object is needed any more */
 	double lo[RB_TILE][4] __attribute__((aligned(64)));
 	double hi[RB_TILE][4] __attribute__((aligned(64)));
-	bool has_small; /* the faces in float, which only pairs need */
+	bool has_small; /* true if `small` is valid; computed only for pairs */
 	rb_small_face small[RB_TILE];
-	bool has_slabs; /* their extents along the diagonals, which only many pairs need */
+	bool has_slabs; /* true if the k-DOP extents are valid; computed only for many pairs */
 	uint32_t slab_lo[RB_TILE];
 	uint32_t slab_hi[RB_TILE];
-	bool has_faces; /* those below, which only pairs that float leaves need */
+	bool has_faces; /* true if `face` is valid; computed only for pairs that float leaves */
 	rb_face face[RB_TILE];
 } rb_tile;
 
-/* what the cells of the fine grid hold of one tile */
+/* The contents of the fine grid's cells for one tile */
 typedef struct rb_tile_grid
 {
 	uint32_t start[MAX_CELLS + 1];
 	rb_range range[RB_TILE] __attribute__((aligned(64)));
-	uint32_t entry[MAX_INCIDENCES]; /* local number, owner bits above */
+	uint32_t entry[MAX_INCIDENCES]; /* local number, with the owner bits on top */
 } rb_tile_grid;
 
 struct rb_leaf
@@ -76,35 +79,35 @@ struct rb_leaf
 	const rb_sink *sink;
 	const rb_kernel *kernel;
 	rb_exact_env env;
-	uint32_t round;  /* candidates that start one of the cascade */
-	double pad;      /* of all boxes (rb_pad_of) */
-	bool boxes;      /* overlapping boxes are the answer */
-	bool faces;      /* triangles on both sides: the vector stages apply */
-	bool part;       /* or the first one does, with a distance: planes tell who is beyond it */
-	bool rows_tell;  /* a self join in which the parts' rows say whether a pair is wanted */
-	bool red_only;   /* RB_HITS of red: one that is hit meets nothing more */
-	bool small;      /* faces in float come before those in double, */
-	bool slabs;      /* and where pairs are many, their extents come before these ... */
-	rb_frame frame;  /* ... in this frame */
-	bool stars;      /* pairs that share no more than a corner are of no interest */
-	bool directions; /* the tiles' boxes are those of directions (star_boxes.h) */
+	uint32_t round;  /* candidates that start a round of the cascade */
+	double pad;      /* amount by which all boxes are enlarged (rb_pad_of) */
+	bool boxes;      /* overlapping boxes decide the predicate */
+	bool faces;      /* triangles on both sides: all vector stages apply */
+	bool part;       /* triangles with a distance: vector stages for distances apply */
+	bool rows_tell;  /* a self join in which the rows of the parts decide if a pair counts */
+	bool red_only;   /* RB_HITS of red: a matched red object needs no further tests */
+	bool small;      /* a float stage precedes the double stages */
+	bool slabs;      /* a k-DOP test precedes the float stage if pairs are many */
+	rb_frame frame;  /* frame of the float and k-DOP data */
+	bool stars;      /* pairs that share only a corner or edge do not count */
+	bool directions; /* the tiles' boxes are boxes of directions (star_boxes.h) */
 	int star_depth;
 
-	/* counts */
+	/* Counts. */
 	uint64_t cells;
 	uint64_t incidences;
 	uint64_t box_tests;
 	rb_boxes_met boxes_met;
 	uint64_t candidates;
 	uint64_t in_float;  /* pairs that entered the float filter */
-	uint64_t in_double; /* ... the double filter */
+	uint64_t in_double; /* pairs that entered the double filter */
 	uint64_t exact;     /* pairs that needed an exact sign */
 	uint64_t hits;
 	double ms[RB_STAGES];
-	double clock; /* end of the stage timed last */
+	double clock; /* end of the last timed stage, in ms */
 
 	uint32_t found;   /* candidates of this tile */
-	uint32_t dropped; /* and those since the last round that slabs told apart */
+	uint32_t dropped; /* pairs that the k-DOP test rejected since the last round */
 	uint32_t npairs;
 	uint32_t nhit;
 	uint32_t pair[ROOM];
@@ -122,7 +125,8 @@ struct rb_leaf
 	rb_tile_grid blue_grid;
 	rb_tile red;
 	rb_tile blue;
-	uint32_t parted[STAR_DEPTH][2][RB_TILE]; /* lists: a star's triangles first, then the others */
+	/* Lists with a star's triangles first, then the others */
+	uint32_t parted[STAR_DEPTH][2][RB_TILE];
 };
 
 rb_status
@@ -150,7 +154,7 @@ rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink, rb_leaf 
 	w->small = w->faces && (~ctx->filters & (RB_FILTER_FLOAT | RB_FILTER_SIGNS)) == 0;
 	w->round = sink->marks != NULL ? HITS_PAIRS : PAIRS;
 	w->rows_tell = job->blue == NULL && job->red->row_of != NULL;
-	w->slabs = w->small && !w->rows_tell; /* pairs that nobody wants are no candidates */
+	w->slabs = w->small && !w->rows_tell; /* pairs that do not count are no candidates */
 	w->stars = w->faces && job->predicate == RB_SELF_INTERSECT && job->blue == NULL;
 	w->red_only = sink->marks != NULL && job->blue != NULL && job->of == RB_OF_RED;
 	for (int a = 0; a < 3; a++)
@@ -190,7 +194,7 @@ rb_leaf_report(const rb_leaf *w, rb_stats *stats)
 		stats->stage[s].ms += w->ms[s];
 }
 
-/* charge the time since the last call to a stage */
+/* Charges the time since the last call to a stage. */
 static inline void
 lap(rb_leaf *w, rb_stage stage)
 {
@@ -234,7 +238,7 @@ tile_fill(rb_tile *tile, const rb_leaf *w, const rb_set *o, rb_list list, double
 		tile->starts[i] = (uint8_t) (list.entry[i] >> RB_INDEX_BITS);
 		if (w->rows_tell)
 			tile->row[i] = o->row_of[tile->index[i]];
-		for (int a = 0; a < 4; a++) /* four, so that it is one vector operation */
+		for (int a = 0; a < 4; a++) /* four iterations make one vector operation */
 		{
 			all_lo[a] = tile->lo[i][a] < all_lo[a] ? tile->lo[i][a] : all_lo[a];
 			all_hi[a] = tile->hi[i][a] > all_hi[a] ? tile->hi[i][a] : all_hi[a];
@@ -276,7 +280,10 @@ tile_faces(rb_tile *tile, const rb_leaf *w, const rb_set *o)
 					 tile->hi[i], w->job->distance);
 }
 
-/* what is known when the tile is filled; in a self join both objects of a pair may be asked for */
+/*
+ * Initializes `known` when the tile is filled: it is 1 for objects about which no more information
+ * is needed. In a self join, both objects of a pair may be needed.
+ */
 static void
 tile_know(const rb_leaf *w, rb_tile *tile, const rb_set *o, rb_of of)
 {
@@ -296,8 +303,8 @@ range_size(const rb_range *r)
 }
 
 /*
- * Counts the incidences of each cell into to->start.  Returns their number; where that is
- * above MAX_INCIDENCES, counting has stopped.
+ * Counts the incidences of each cell in to->start and returns their number. If the result exceeds
+ * MAX_INCIDENCES, counting has stopped early.
  */
 static uint64_t
 tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, const rb_grid *grid,
@@ -324,7 +331,7 @@ tile_grid_count(rb_tile_grid *to, const rb_kernel *kernel, const rb_tile *tile, 
 	return total;
 }
 
-/* turns counts into ends, then fills backwards, which leaves the starts */
+/* Turns counts into ends, then fills backwards, which leaves the starts. */
 static void
 tile_grid_fill(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint32_t cells)
 {
@@ -354,7 +361,7 @@ tile_grid_fill(rb_tile_grid *to, const rb_tile *tile, const rb_grid *grid, uint3
 	}
 }
 
-/* a small sample: there are many tiles, and a plan must not take longer than what it saves */
+/* Takes a small sample. There are many tiles, and planning must not cost more than it saves. */
 static void
 tile_sample(const rb_tile *tile, rb_sample *sample)
 {
@@ -373,8 +380,9 @@ tile_sample(const rb_tile *tile, rb_sample *sample)
 /* ---- cascade ---- */
 
 /*
- * In a self join the parts of one row are not tested against each other, or nothing else is.  Of a star
- * this cell of the grid in space, not that of the directions, says whether it owns the pair.
+ * Returns true if the pair counts. In a self join, parts of one row are not tested against each
+ * other, or only these are. In a star, the owner is determined by this cell of the grid in space,
+ * not by the grid of directions.
  */
 static inline bool
 is_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
@@ -386,7 +394,7 @@ is_wanted(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pa
 	return !w->rows_tell || (red->row[r] == blue->row[b]) == w->job->within_rows;
 }
 
-/* the numbers of the two objects in their sets; of a self join the smaller one first */
+/* Returns the numbers of the two objects in their sets, in a self join the smaller one first. */
 static inline rb_pair
 pair_of(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
 {
@@ -396,8 +404,9 @@ pair_of(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair
 }
 
 /*
- * RB_HITS: is there nothing to learn from this pair, because its rows are hit, or because
- * nobody asks for them?  The tiles know what was so when they were filled, and what they have found.
+ * Returns true if, for RB_HITS, the pair gives no new information, because its rows are already
+ * matched or are not requested. The tiles record what was known when they were filled and what has
+ * been found since.
  */
 static inline bool
 is_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pair)
@@ -405,7 +414,7 @@ is_known(const rb_leaf *w, const rb_tile *red, const rb_tile *blue, uint32_t pai
 	return w->sink->marks != NULL && (red->known[pair >> 16] & blue->known[pair & 0xffff]);
 }
 
-/* a pair that meets */
+/* Marks the rows of a pair that meets. */
 static inline void
 mark(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 {
@@ -418,7 +427,7 @@ mark(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t pair)
 		blue->known[pair & 0xffff] = 1;
 }
 
-/* pairs for which the predicate holds, and what it tells of all of them */
+/* Writes pairs for which the predicate holds, all with the same payload. */
 static rb_status
 hit(rb_leaf *w, rb_tile *red, rb_tile *blue, const uint32_t *pairs, uint32_t n, unsigned told)
 {
@@ -456,7 +465,7 @@ signs_of_sides(unsigned sides, int s[3])
 	}
 }
 
-/* pairs that the vector stages left undecided; the signs that they proved are taken over */
+/* Decides pairs that the vector stages left undecided, starting from the signs that they proved. */
 static rb_status
 decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
@@ -488,7 +497,7 @@ decide_undecided(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 	return status;
 }
 
-/* kinds without vector stages: each pair goes from the filters to the exact sign */
+/* Decides pairs one by one, from the filters to the exact sign, for kinds without vector stages. */
 static rb_status
 decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 {
@@ -503,7 +512,7 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 		uint64_t before = w->env.integer + w->env.expansion + w->env.gmp;
 		int answer;
 
-		/* a distance of very different numbers takes a millisecond */
+		/* The distance of very different numbers takes a millisecond. */
 		if (i % 16 == 0 && rb_should_stop(w->ctx))
 			return RB_STOPPED;
 		if (is_known(w, red, blue, pair))
@@ -518,7 +527,7 @@ decide_all(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t n)
 	return status;
 }
 
-/* the vector stages of a distance; what they leave stays in w->pair */
+/* Runs the vector stages for a distance. Undecided pairs stay in w->pair. */
 static rb_status
 filter_near(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
 {
@@ -539,7 +548,7 @@ filter_near(rb_leaf *w, rb_tile *red, rb_tile *blue, uint32_t *n)
 	return hit(w, red, blue, w->yes, nyes, RB_TOLD(RB_WITHIN_OF(0)));
 }
 
-/* settle the candidates collected so far */
+/* Decides the candidates collected so far. */
 static rb_status
 cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 {
@@ -583,7 +592,7 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 			return status;
 	}
 	w->in_double += n;
-	/* so few do not pay for all faces */
+	/* The few remaining pairs do not justify preparing all faces. */
 	if (w->small && !(red->has_faces & blue->has_faces) && FACES_FROM * n < red->n + blue->n)
 	{
 		status = decide_all(w, red, blue, n);
@@ -629,15 +638,14 @@ cascade(rb_leaf *w, rb_tile *red, rb_tile *blue)
 /* ---- candidates of one cell ---- */
 
 /*
- * Rows are sorted by where they start along one axis, in BUCKETS steps of a
- * monotone map.  A box then needs to look only at rows that start in its last
- * bucket at the latest, and not before the first row that reaches its first
- * bucket: everything else cannot overlap on that axis.
+ * Rows sorted by where they start along one axis, in BUCKETS steps of a monotone map. For a box,
+ * only rows from the first one that reaches its first bucket to the last one that starts in its
+ * last bucket need to be tested; no other row can overlap it on that axis.
  */
 typedef struct rb_sweep
 {
 	int axis;
-	rb_grid grid;                /* BUCKETS cells along axis */
+	rb_grid grid;                /* BUCKETS cells along the axis */
 	uint32_t start[BUCKETS + 1]; /* first row that starts in a bucket */
 	uint32_t reach[BUCKETS];     /* first row that ends in this bucket or later */
 } rb_sweep;
@@ -668,8 +676,8 @@ row_set(rb_box_rows *rows, uint32_t j, const rb_tile *tile, uint32_t entry)
 }
 
 /*
- * From here to the tile's end slabs are asked, too: to make them costs as much as some pairs, of
- * which they then tell half apart.
+ * Enables the k-DOP test for the rest of the tile. Preparing it costs as much as testing some
+ * pairs, of which it then rejects half.
  */
 static void
 rows_slabs(rb_leaf *w, rb_tile *red, rb_tile *blue)
@@ -686,7 +694,7 @@ rows_slabs(rb_leaf *w, rb_tile *red, rb_tile *blue)
 	}
 }
 
-/* the axis on which the objects are shortest, compared with the cell */
+/* Returns the axis on which the objects are shortest relative to the cell. */
 static int
 sweep_axis(const rb_sample *red, const rb_sample *blue, const double width[3])
 {
@@ -712,7 +720,7 @@ static void
 sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_t *entry,
 		  uint32_t n)
 {
-	uint32_t furthest[BUCKETS]; /* last bucket that a row of this or an earlier bucket reaches */
+	uint32_t furthest[BUCKETS]; /* last bucket that a row starting in this bucket reaches */
 	uint32_t sum = 0;
 
 	memset(sweep->start, 0, sizeof(sweep->start));
@@ -746,7 +754,7 @@ sort_rows(rb_sweep *sweep, rb_box_rows *rows, const rb_tile *tile, const uint32_
 	}
 }
 
-/* red entries against blue entries */
+/* Joins red entries with blue entries. */
 static rb_status
 cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *blue,
 		  const uint32_t *be, uint32_t nb, bool same, rb_sweep *sweep)
@@ -780,7 +788,7 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 			first = sweep->reach[bucket(sweep, red->lo[local][sweep->axis])];
 			end = sweep->start[bucket(sweep, red->hi[local][sweep->axis]) + 1];
 		}
-		if (same) /* each unordered pair at the row that comes first */
+		if (same) /* each unordered pair is tested at the row that comes first */
 			first = i + 1;
 		if (first >= end)
 			continue;
@@ -805,9 +813,9 @@ cell_join(rb_leaf *w, rb_tile *red, const uint32_t *re, uint32_t nr, rb_tile *bl
 	return RB_OK;
 }
 
-/* ---- the triangles around one corner ---- */
+/* ---- triangles around one corner ---- */
 
-/* Puts the list's triangles that the star has first.  Returns how many these are. */
+/* Moves the triangles of the star to the front of the list, and returns their number. */
 static uint32_t
 part_list(const rb_leaf *w, const rb_star *star, rb_list list, uint32_t *part)
 {
@@ -825,7 +833,10 @@ part_list(const rb_leaf *w, const rb_star *star, rb_list list, uint32_t *part)
 	return first;
 }
 
-/* Makes the tile's boxes those of directions.  Faces are made before that, as they need the others. */
+/*
+ * Replaces the boxes of the tile by boxes of directions. Faces are prepared before that, since they
+ * need the original boxes.
+ */
 static void
 tile_directions(rb_leaf *w, rb_tile *tile, const rb_star *star, double lo[3], double hi[3])
 {
@@ -856,8 +867,8 @@ static rb_status leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, con
 						   const double hi[3], const rb_star *star);
 
 /*
- * Many triangles around a corner overlap in all boxes: they are joined by their directions, and what is
- * left as before.  Returns false if no corner or edge has many.
+ * Joins triangles around a corner, all of whose boxes overlap, by their directions, and the rest as
+ * usual. Returns false if no corner or edge has many triangles.
  */
 static bool
 join_star(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
@@ -907,7 +918,7 @@ is_crowded(const rb_leaf *w, uint32_t cells, bool same)
 	return tests > (uint64_t) STAR_FROM * (w->red.n + (same ? 0 : w->blue.n));
 }
 
-/* star: which all of the lists' triangles are around, or NULL */
+/* Joins two lists. `star` is the star that all their triangles belong to, or NULL. */
 static rb_status
 leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], const double hi[3],
 		  const rb_star *star)
@@ -946,7 +957,7 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 			tile_know(w, bt, rb_job_blue(w->job), RB_OF_BLUE);
 	}
 
-	/* the grid covers where both are, inside the cell */
+	/* The grid covers the region common to both lists within the cell. */
 	for (int a = 0; a < 3; a++)
 	{
 		rlo[a] = rlo[a] > blo[a] ? rlo[a] : blo[a];
@@ -999,9 +1010,9 @@ leaf_join(rb_leaf *w, rb_list red, rb_list blue, bool same, const double lo[3], 
 			fits = more <= MAX_INCIDENCES;
 			total += more;
 		}
-		if (fits) /* with one cell it always does */
+		if (fits) /* always true with one cell */
 			break;
-		for (int a = 0; a < 3; a++) /* the sample was not typical: coarser */
+		for (int a = 0; a < 3; a++) /* the sample was not representative: use a coarser grid */
 			n[a] = (grid.n[a] + 1) / 2;
 	}
 	tile_grid_fill(rg, rt, &grid, cells);

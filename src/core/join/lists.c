@@ -1,7 +1,7 @@
 /*
  * lists.c
- *	  Lists of objects before there is a grid: the box that they fill, a sample of
- *	  them, and which of a set reach into a region at all.
+ *	  Computes the bounding box and a sample of a list of objects, and selects the objects of a set
+ *	  that reach into a region.
  */
 #include "core/join/rb_cpu.h"
 #include "core/shape/rb_tile.h"
@@ -13,7 +13,7 @@ typedef struct rb_bounds
 	rb_cpu *c;
 	const rb_set *o;
 	rb_list list;
-	double *lo; /* what the pieces found so far */
+	double *lo; /* bounds found by all parts of the loop so far */
 	double *hi;
 } rb_bounds;
 
@@ -86,8 +86,8 @@ points_piece(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 }
 
 /*
- * The box of all objects is the box of all points, so which points make an object need
- * not be known: twelve numbers at a time are four points of space or six of the plane.
+ * The box of all objects is the box of all points, so the points of an object need not be known.
+ * Twelve numbers at a time are four points in space or six in the plane.
  */
 void
 rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3])
@@ -103,9 +103,9 @@ rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi
 }
 
 /*
- * The list (or the whole set, where it has no entries) is cut into stretches of equal
- * length, and each gives one object, chosen at random: tables repeat themselves, and with
- * a fixed step the sample might hold only one phase of that.
+ * The list, or the whole set if it has no entries, is divided into intervals of equal length, and
+ * one object is chosen from each at random. Tables are often periodic, and with a fixed step the
+ * sample might contain only one phase.
  */
 uint32_t
 rb_sample_boxes(const rb_cpu *c, const rb_set *o, rb_list list, double lo[RB_SAMPLE][3],
@@ -140,7 +140,7 @@ typedef struct rb_selection
 	const rb_occupancy *other;
 	const rb_occupancy *own;
 	uint32_t *entry;
-	uint32_t *kept; /* of each chunk of RB_GRAIN objects */
+	uint32_t *kept; /* number of selected objects of each chunk of RB_GRAIN objects */
 } rb_selection;
 
 static void
@@ -149,7 +149,8 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	const rb_selection *s = arg;
 	rb_cpu *c = s->c;
 	const rb_ends *share = &c->job->share;
-	const bool all = c->self && share->dims == 0; /* a self join takes all */
+	/* a self join without a partition takes all objects */
+	const bool all = c->self && share->dims == 0;
 	uint32_t k = (uint32_t) from;
 	rb_batch_boxes box;
 	rb_range range[RB_BATCH] __attribute__((aligned(32)));
@@ -180,7 +181,7 @@ select_chunk(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	s->kept[from / RB_GRAIN] = k - (uint32_t) from;
 }
 
-/* each chunk of RB_GRAIN objects makes a stretch of the list; then they are moved together */
+/* Each chunk of RB_GRAIN objects fills its own range of the list. The ranges are then compacted. */
 rb_status
 rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], const double hi[3],
 				  const rb_occupancy *other, const rb_occupancy *own, uint32_t **entry, uint32_t *n)

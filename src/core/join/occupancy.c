@@ -1,16 +1,16 @@
 /*
  * occupancy.c
- *	  Where one set is sparse beside the other: marks the cells that the smaller one
- *	  is in (rb_occupancy.h), if that pays.
+ *	  Marks the cells of the smaller set if it is sparse compared to the other one and that pays
+ *	  (rb_occupancy.h).
  */
 #include "core/join/rb_cpu.h"
 
 #include <string.h>
 
 #define BITMAP_CELLS RB_SIZE((double) (1 << 21), 4000.0)
-#define BITMAP_COST 0.05 /* of marking one cell for an object, in box tests */
+#define BITMAP_COST 0.05 /* cost of marking a cell for an object, in box tests */
 
-/* the cells that one box reaches into */
+/* Returns the cells that a box reaches into. */
 static inline rb_range
 range_of(const rb_grid *grid, const double lo[3], const double hi[3])
 {
@@ -55,7 +55,7 @@ mark_objects(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* mark the cells of every step-th object that reaches into the region */
+/* Marks the cells of every step-th object that reaches into the region. */
 static void
 occupancy_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], const double hi[3],
 			   uint32_t step, const rb_occupancy *bitmap)
@@ -66,10 +66,10 @@ occupancy_fill(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3], co
 }
 
 /*
- * Does a bitmap pay?  It does where a sample of the larger set says that two thirds of
- * it would be dropped.  Then makes one of the smaller set, `few`, and an empty one, to be
- * marked by what is left of the larger.  A first look, at every 16th object, ends this
- * early where both sets are dense.
+ * A bitmap pays if a sample of the larger set shows that two thirds of it would be dropped. Then
+ * bitmap[0] is built for the smaller set, `few`, and bitmap[1] is left empty, to be marked with the
+ * remaining objects of the larger set. A first test, with every 16th object, ends this early if
+ * both sets are dense.
  */
 rb_status
 rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,

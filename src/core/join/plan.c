@@ -1,27 +1,29 @@
 /*
  * plan.c
- *	  How fine a grid?  The planning phase of Lo, Lee, Chung, Chung: Optimizing
- *	  Pairwise Box Intersection Checking on GPUs for Large-Scale Simulations
- *	  (PBIG), 2013, eq. 6.
+ *	  Chooses the resolution of a grid, following the planning phase of Lo, Lee, Chung, Chung:
+ *	  Optimizing Pairwise Box Intersection Checking on GPUs for Large-Scale Simulations (PBIG),
+ *	  2013, eq. 6.
  *
- * An object of extent e falls into prod(e_a / s_a + 1) cells of size s, or along an
- * axis into all there are.  Let alpha be the mean of that over a sample: N alpha
- * incidences then lie in M cells, N alpha / M in each, and the pairs to be looked
- * at are
+ * An object of extent e reaches into prod(e_a / s_a + 1) cells of size s, and along each axis into
+ * no more cells than exist. Let alpha be the mean of this number over a sample. Then N alpha
+ * incidences lie in M cells, N alpha / M in each, and the number of pairs to be tested is
  *
- *		(Nred alpha_red) (Nblue alpha_blue) / M
+ *        (Nred alpha_red) (Nblue alpha_blue) / M
  *
- * Smaller cells mean fewer pairs and more incidences.  The paper minimises
- * N alpha / M over cubic cells; here an incidence has its own cost, and the axes
- * are refined one at a time, always the one where that costs least: flat or long
- * objects get flat or long cells.
+ * Smaller cells mean fewer pairs and more incidences. The paper minimizes N alpha / M over cubic
+ * cells. Here an incidence has a cost of its own, and the axes are refined one at a time, always
+ * the one with the steepest decrease in cost. Flat or long objects therefore get flat or long
+ * cells.
  */
 #include "core/join/rb_join.h"
 
-/* a region that is narrower on an axis is not cut there: cells / width must not overflow */
+/* Minimum width of a region along an axis that is divided; avoids overflow of cells / width */
 #define SMALLEST 0x1p-980
 
-/* four objects at a time; the last four are filled up with points, which add 1 each */
+/*
+ * Returns the mean number of cells that an object of the sample reaches into. Four objects are
+ * processed at a time. The padding consists of points, each of which adds 1.
+ */
 static double
 alpha(const rb_sample *sample, const double cells[3], const double per_width[3])
 {

@@ -1,13 +1,14 @@
 /*
  * rb_cpu.h
- *	  What the files of the CPU backend share: cpu.c, which recurses, and below it
+ *	  Declares what the files of the CPU backend share.
  *
- *		lists.c		lists of objects: bounds, samples, what reaches into a region
- *		occupancy.c	an occupancy bitmap, where it pays
- *		cuts.c		where a region is cut
- *		cells.c		one grid: count, scan, fill
+ *        cpu.c       the recursion over grids, which uses the following files
+ *        lists.c     bounds and samples of lists of objects, selection of objects in a region
+ *        occupancy.c an occupancy bitmap, if it pays
+ *        cuts.c      the division of a region into cells
+ *        cells.c     one grid: count, scan, fill
  *
- * None of these knows cpu.c.  Each list is worked on by all threads (rb_parallel.h).
+ * None of them depends on cpu.c. All threads work on each list (rb_parallel.h).
  */
 #ifndef RB_CPU_H
 #define RB_CPU_H
@@ -17,26 +18,26 @@
 #include "core/join/rb_join.h"
 #include "core/join/rb_occupancy.h"
 
-#define RB_GRAIN RB_SIZE(16384, 24) /* objects of a list that a thread takes at once */
+#define RB_GRAIN RB_SIZE(16384, 24) /* objects of a list that a thread processes at a time */
 
 typedef struct rb_cpu
 {
 	rb_context *ctx;
 	const rb_job *job;
 	const rb_set *red;
-	const rb_set *blue; /* = red in a self join */
+	const rb_set *blue; /* equal to red in a self join */
 	bool self;
-	double pad; /* of all boxes (rb_pad_of) */
+	double pad; /* amount by which all boxes are enlarged (rb_pad_of) */
 	int threads;
 	const rb_kernel *kernel;
-	rb_leaf **leaf;       /* of each thread */
-	pthread_mutex_t lock; /* held while a piece of a loop adds what it found */
-	int status;           /* the first that was not RB_OK; then the context is stopped */
-	uint64_t cells;       /* of all grids of cells.c, with the incidences in them */
+	rb_leaf **leaf;       /* one per thread */
+	pthread_mutex_t lock; /* held while a part of a loop adds its result */
+	int status;           /* first status that is not RB_OK; the context is stopped then */
+	uint64_t cells;       /* total cells and incidences of all grids of cells.c */
 	uint64_t incidences;
 } rb_cpu;
 
-/* the first failure is what the join says; it stops all threads */
+/* Records the first failure, which becomes the status of the join, and stops all threads. */
 static inline void
 rb_cpu_fail(rb_cpu *c, rb_status status)
 {
@@ -48,7 +49,7 @@ rb_cpu_fail(rb_cpu *c, rb_status status)
 	rb_or(&c->ctx->stop, RB_STOP_FAILED);
 }
 
-/* false: the join was stopped */
+/* Returns false if the join was stopped. */
 static inline bool
 rb_cpu_going(rb_cpu *c)
 {
@@ -58,7 +59,7 @@ rb_cpu_going(rb_cpu *c)
 	return false;
 }
 
-/* the boxes of a few objects */
+/* The boxes of a batch of objects */
 typedef struct rb_batch_boxes
 {
 	uint32_t n;
@@ -85,21 +86,24 @@ rb_batch_cells(const rb_cpu *c, const rb_grid *grid, const rb_batch_boxes *box, 
 
 /* ---- lists.c ---- */
 
-/* box of the objects of a list */
+/* Stores the bounding box of the objects of a list. */
 extern void rb_list_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, rb_list list, double lo[3],
 						   double hi[3]);
 
-/* box of all objects of a set */
+/* Stores the bounding box of all objects of a set. */
 extern void rb_set_bounds(rb_thread *me, rb_cpu *c, const rb_set *o, double lo[3], double hi[3]);
 
-/* boxes of some objects of the list, or of the whole set where entries are NULL; how many */
+/*
+ * Stores the boxes of a sample of a list, or of the whole set if list.entry is NULL, and returns
+ * their number.
+ */
 extern uint32_t rb_sample_boxes(const rb_cpu *c, const rb_set *o, rb_list list,
 								double lo[RB_SAMPLE][3], double hi[RB_SAMPLE][3]);
 
 /*
- * Entries of the objects that reach into the region and, where `other` says in which
- * cells the other set is, into one of those.  What is left is marked in `own`, unless
- * that is NULL.  The caller frees *entry, also after an error.
+ * Collects the entries of the objects that reach into the region and, if `other` is not NULL, into
+ * a cell that it marks. The cells of these objects are marked in `own`, unless it is NULL. The
+ * caller frees *entry, also after an error.
  */
 extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, const double lo[3],
 								   const double hi[3], const rb_occupancy *other,
@@ -108,34 +112,35 @@ extern rb_status rb_select_objects(rb_thread *me, rb_cpu *c, const rb_set *o, co
 /* ---- occupancy.c ---- */
 
 /*
- * Where it pays, bitmap[0] with the cells of `few` marked, and bitmap[1] to be
- * marked by what is left of `many`; elsewhere both without words.  The caller frees the words, also
- * after an error.
+ * Builds two bitmaps if that pays: bitmap[0] has the cells of `few` marked, and bitmap[1] is empty,
+ * to be marked with the objects of `many` that are selected. Otherwise both have no words. The
+ * caller frees the words, also after an error.
  */
 extern rb_status rb_occupancy_make(rb_thread *me, rb_cpu *c, const rb_set *few, const rb_set *many,
 								   const double lo[3], const double hi[3], rb_occupancy bitmap[2]);
 
-/* ---- a grid and what is in it: cut by cuts.c, filled by cells.c ---- */
+/* ---- a grid and its contents: divided by cuts.c, filled by cells.c ---- */
 
-#define RB_CUTS 256 /* most cells along an axis that is cut at quantiles */
+#define RB_CUTS 256 /* maximum number of cells on an axis that is divided at quantiles */
 #define RB_CELL_BITS 24
-#define RB_CELLS_MOST ((double) (1 << RB_CELL_BITS)) /* of a grid */
+#define RB_CELLS_MOST ((double) (1 << RB_CELL_BITS)) /* maximum number of cells of a grid */
 
 typedef struct rb_cells
 {
-	rb_grid grid; /* of equal cells; only n where they are not */
+	rb_grid grid; /* grid of equal cells; only n is valid if `quantiles` is set */
 	bool quantiles;
-	bool same; /* red and blue are one list, and so are their arrays */
+	bool same; /* red and blue are one list and share their arrays */
 	uint64_t cells;
-	uint64_t *start[2];     /* of red and blue, cells + 1; one array for both of one list */
-	uint32_t shares;        /* into which a pass cuts a list, one for a thread */
-	uint32_t *count[2];     /* of each share, cells; then write cursors */
-	uint32_t *place[2];     /* where each object of a list goes, packed */
-	uint32_t *entry[2];     /* of the objects, cell after cell */
-	double cut[3][RB_CUTS]; /* with quantiles: cell i ends before cut[i] */
+	/* first entry of each cell for red and blue: cells + 1 numbers; one array if `same` */
+	uint64_t *start[2];
+	uint32_t shares;        /* number of partitions of a list in a pass, at most one per thread */
+	uint32_t *count[2];     /* for each partition, objects per cell; later write cursors */
+	uint32_t *place[2];     /* location of each object of a list, packed */
+	uint32_t *entry[2];     /* entries of the objects, cell by cell */
+	double cut[3][RB_CUTS]; /* upper bounds if `quantiles` is set: cell i ends before cut[i] */
 } rb_cells;
 
-/* the objects in a cell */
+/* Returns the objects in a cell. */
 static inline rb_list
 rb_cell_list(const rb_cells *g, int side, uint64_t cell)
 {
@@ -143,26 +148,35 @@ rb_cell_list(const rb_cells *g, int side, uint64_t cell)
 					 (uint32_t) (g->start[side][cell + 1] - g->start[side][cell])};
 }
 
-/* ---- cuts.c: both fill in the grid, or the cuts, of g ---- */
+/* ---- cuts.c: both functions fill in the grid, or the cuts, of g ---- */
 
-/* equal cells, or (fixed) those that the settings ask for */
+/* Divides the region into equal cells. If `fixed`, their number is given by the settings. */
 extern void rb_cut_equally(rb_cpu *c, const rb_list list[2], const double lo[3], const double hi[3],
 						   bool fixed, rb_cells *g);
 
-/* cells between quantiles of where the objects are */
+/* Divides the region at quantiles of the positions of the objects. */
 extern void rb_cut_at_quantiles(rb_cpu *c, const rb_list list[2], const double lo[3],
 								const double hi[3], rb_cells *g);
 
-/* are the pairs within its cells enough fewer than those of the lists? */
+/*
+ * Returns true if the pairs within the cells are sufficiently fewer than all pairs of the two
+ * lists.
+ */
 extern bool rb_cut_helps(const rb_cells *g, rb_list red, rb_list blue);
 
 /* ---- cells.c ---- */
 
-/* fills a grid that was cut; the caller frees it, also after an error.  RB_OVER_BUDGET is not noted as one. */
+/*
+ * Fills a grid that has been divided. The caller frees it, also after an error. RB_OVER_BUDGET is
+ * returned but not recorded as a failure of the join.
+ */
 extern rb_status rb_cells_make(rb_thread *me, rb_cpu *c, rb_cells *g, const rb_list list[2]);
 extern void rb_cells_free(rb_cpu *c, rb_cells *g);
 
-/* the box of a cell of the region (lo, hi), up to roundings: it only says where to look next */
+/*
+ * Stores the box of a cell of the region (lo, hi), up to rounding. The box is used only to choose
+ * the next grid.
+ */
 extern void rb_cell_box(const double lo[3], const double hi[3], const rb_cells *cells,
 						uint64_t cell, double clo[3], double chi[3]);
 

@@ -1,38 +1,35 @@
 /*
  * rb_grid.h
- *	  From coordinates to cells, and which cell owns a pair.
+ *	  Maps coordinates to cells of a uniform grid and determines which cell owns a pair.
  *
- * A grid cuts a region into n[0] x n[1] x n[2] equal cells.  The map of each
- * axis is monotone in the coordinate (a difference, a product with a positive
- * number, a cut, a clamp: each monotone, rounding included), and everything
- * that is proved below rests on that alone, not on where exactly a boundary
- * lies.  What is outside the region is clamped to the outer cells.
+ * A grid divides a region into n[0] x n[1] x n[2] equal cells. The map of each axis is monotone in
+ * the coordinate, because each of its steps is monotone, including rounding: a difference, a
+ * product with a positive number, a truncation, and a clamp. The proofs below depend only on that,
+ * not on the exact location of a boundary. Coordinates outside the region are clamped to the outer
+ * cells.
  *
- * The owner rule: a pair of boxes is reported by the one cell that owns the
- * lower corner of their intersection.  On an axis that cell is
- * max(cell(red.lo), cell(blue.lo)), for max and a monotone map commute.  Both
- * boxes reach into a cell c when their pair is looked at there, so
- * cell(lo) <= c for both, and c is the maximum exactly when at least one of the
- * two starts in c.  So each incidence carries three bits, "starts here" on x, y
- * and z, and the rule is
+ * The owner rule: a pair of boxes is reported by the one cell that owns the lower corner of their
+ * intersection. On an axis that cell is max(cell(red.lo), cell(blue.lo)), since max commutes with a
+ * monotone map. Both boxes reach into the cell c in which their pair is examined, so cell(lo) <= c
+ * for both, and c is the maximum exactly if at least one of the two starts in c. Each incidence
+ * therefore carries three bits, "starts here" on x, y and z, and the rule is
  *
- *		(starts(red) | starts(blue)) == 7
+ *        (starts(red) | starts(blue)) == 7
  *
- * This is the reference point method of J.-P. Dittrich, B. Seeger: Data Redundancy and
- * Duplicate Detection in Spatial Join Processing, ICDE 2000: the cell that holds one
- * chosen point of the intersection reports the pair.  They compute that point for each
- * pair; here the bits tell its cell without looking at coordinates again.
+ * This is the reference point method of J.-P. Dittrich, B. Seeger: Data Redundancy and Duplicate
+ * Detection in Spatial Join Processing, ICDE 2000: the cell that contains a chosen point of the
+ * intersection reports the pair. They compute that point for each pair. Here the bits identify its
+ * cell without another access to the coordinates.
  *
- * The bits are the classes of D. Tsitsigkos, P. Bouros, K. Lampropoulos, N. Mamoulis,
- * M. Terrovitis: Two-layer Space-oriented Partitioning for Non-point Data,
- * arXiv:2307.09256: on each axis an object starts in the cell or before it.  They keep
- * the four classes of the plane in lists of their own and join only lists that can own
- * a pair; here there are three axes, the class stays with the entry, and a refined cell
- * hands it down.
+ * The bits are the classes of D. Tsitsigkos, P. Bouros, K. Lampropoulos, N. Mamoulis, M.
+ * Terrovitis: Two-layer Space-oriented Partitioning for Non-point Data, arXiv:2307.09256: on each
+ * axis an object starts in the cell or before it. They keep the four classes of the plane in
+ * separate lists and join only lists that can own a pair. Here there are three axes, the class is
+ * stored in the entry, and a refined cell passes it on to its children.
  *
- * For a cell that is refined by a grid of its own a child's bit is the parent's bit
- * and "starts in this child".  So a pair that the parent does not own is owned by none
- * of its children.
+ * If a cell is refined by a grid of its own, the bit of a child is the AND of the parent's bit and
+ * "starts in this child". A pair that the parent does not own is therefore owned by none of its
+ * children.
  */
 #ifndef RB_GRID_H
 #define RB_GRID_H
@@ -49,9 +46,9 @@ typedef struct rb_grid
 } rb_grid;
 
 /*
- * Coordinates are halved first: the width of a region may exceed the largest
- * float8, half of it does not.  A width that is zero or too small to divide by
- * gives one cell.
+ * Initializes a grid. Coordinates are halved first, because the width of a region may exceed the
+ * largest float8, but half the width does not. A width that is zero or too small to divide by gives
+ * one cell.
  */
 RB_HD void
 rb_grid_init(rb_grid *g, const double lo[3], const double hi[3], const uint32_t n[3])
@@ -67,7 +64,7 @@ rb_grid_init(rb_grid *g, const double lo[3], const double hi[3], const uint32_t 
 	}
 }
 
-/* the cell of coordinate x on an axis; without branches, for it is asked often */
+/* Returns the cell of coordinate x on an axis. It is branch-free because it is called often. */
 RB_HD uint32_t
 rb_grid_cell(const rb_grid *g, int axis, double x)
 {
@@ -78,7 +75,7 @@ rb_grid_cell(const rb_grid *g, int axis, double x)
 	return (uint32_t) (int32_t) (t < last ? t : last);
 }
 
-/* number of cell (x, y, z) */
+/* Returns the number of cell (x, y, z). */
 RB_HD uint64_t
 rb_grid_number(const rb_grid *g, uint32_t x, uint32_t y, uint32_t z)
 {

@@ -1,7 +1,7 @@
 /*
  * rb_join.h
- *	  What the files of the join share, grouped under the file that defines it.  Those of
- *	  the CPU backend have more in common: rb_cpu.h.
+ *	  Declares what the files of the join share, grouped by the file that defines it. The files of
+ *	  the CPU backend share more: rb_cpu.h.
  */
 #ifndef RB_JOIN_H
 #define RB_JOIN_H
@@ -17,7 +17,10 @@ extern "C"
 
 /* ---- plan.c ---- */
 
-/* the extents (hi - lo) of a sample of objects; plan.c reads four at a time (rb_sample_end) */
+/*
+ * Capacity of a sample of extents (hi - lo) of objects. plan.c reads four at a time
+ * (rb_sample_end).
+ */
 #define RB_SAMPLE RB_SIZE(512, 20)
 
 typedef struct rb_sample
@@ -28,12 +31,13 @@ typedef struct rb_sample
 
 typedef struct rb_plan
 {
-	double incidence_cost; /* of putting an object into one cell, in box tests */
-	double target;         /* stop when a cell holds so many objects; 0: go by cost alone */
+	double incidence_cost; /* cost of adding an object to a cell, in box tests */
+	/* mean number of objects in a cell at which to stop; 0 to use only the cost */
+	double target;
 	double max_cells;
 } rb_plan;
 
-/* to be called when n is known: fills up to a multiple of four */
+/* Pads the sample to a multiple of four. Must be called after n is set. */
 static inline void
 rb_sample_end(rb_sample *sample)
 {
@@ -43,18 +47,21 @@ rb_sample_end(rb_sample *sample)
 }
 
 /*
- * Choose how many cells a region of that width gets along each axis, for
- * nred and nblue objects of which the samples are typical.
+ * Chooses the number of cells along each axis for a region of the given width, for nred and nblue
+ * objects of which the samples are representative.
  */
 extern void rb_plan_grid(const rb_plan *plan, const rb_sample *red, double nred,
 						 const rb_sample *blue, double nblue, const double width[3],
 						 uint32_t cells[3]);
 
-/* the same for a given `resolution`, the number of cells along the longest side */
+/*
+ * Computes the number of cells along each axis from `resolution`, the number of cells along the
+ * longest side.
+ */
 extern void rb_plan_fixed(uint32_t resolution, double max_cells, const double width[3],
 						  uint32_t cells[3]);
 
-/* ---- rows that are hit (RB_HITS): a bit each, set by any thread ---- */
+/* ---- matched rows (RB_HITS): a bit for each row, set by any thread ---- */
 
 static inline uint32_t
 rb_row_of(const rb_set *set, uint32_t part)
@@ -62,7 +69,7 @@ rb_row_of(const rb_set *set, uint32_t part)
 	return set->row_of != NULL ? set->row_of[part] : part;
 }
 
-/* the other side, or the only one */
+/* Returns the blue side of a job, or the only side of a self join. */
 static inline const rb_set *
 rb_job_blue(const rb_job *job)
 {
@@ -75,7 +82,7 @@ rb_mark(uint32_t *marks, uint32_t row)
 	uint32_t *word = &marks[row / 32];
 	uint32_t bit = 1u << row % 32;
 
-	/* most rows are hit more than once, and looking is cheaper than an atomic operation */
+	/* Most rows are matched more than once, and a load is cheaper than an atomic operation. */
 	if (!(rb_load(word) & bit))
 		rb_or(word, bit);
 }
@@ -86,7 +93,7 @@ rb_is_marked(const uint32_t *marks, uint32_t row)
 	return rb_load(&marks[row / 32]) >> row % 32 & 1;
 }
 
-/* a pair of parts that meet */
+/* Marks the rows of a pair of parts that satisfies the predicate. */
 static inline void
 rb_mark_pair(const rb_job *job, uint32_t *marks, uint32_t red, uint32_t blue)
 {
@@ -96,9 +103,9 @@ rb_mark_pair(const rb_job *job, uint32_t *marks, uint32_t red, uint32_t blue)
 		rb_mark(marks, rb_row_of(rb_job_blue(job), blue));
 }
 
-/* ---- leaf.c: a small red list against a small blue list, on one thread ---- */
+/* ---- leaf.c: joins a small red list with a small blue list, in one thread ---- */
 
-/* most objects a side that a leaf takes at once */
+/* Maximum number of objects on each side of a leaf */
 #define RB_TILE RB_SIZE(2048, 12)
 
 typedef struct rb_list
@@ -109,7 +116,7 @@ typedef struct rb_list
 
 typedef struct rb_leaf rb_leaf;
 
-/* the workspace of one thread; rb_leaf_report adds its counts to the statistics */
+/* The workspace of one thread. rb_leaf_report adds its counts to the statistics. */
 extern rb_status rb_leaf_create(rb_context *ctx, const rb_job *job, const rb_sink *sink,
 								rb_leaf **leaf);
 extern void rb_leaf_destroy(rb_context *ctx, rb_leaf *leaf);
@@ -117,18 +124,18 @@ extern rb_status rb_leaf_flush(rb_leaf *leaf);
 extern void rb_leaf_report(const rb_leaf *leaf, rb_stats *stats);
 
 /*
- * All pairs of red x blue (each at most RB_TILE long) that this cell owns, into
- * the sink.  same: the two lists are one, and each unordered pair is
- * wanted once.  lo, hi: the cell; its fine grid covers no more.
+ * Writes all pairs of red x blue that this cell owns to the sink. Each list has at most RB_TILE
+ * objects. If `same`, the two lists are one, and each unordered pair is written once. The cell is
+ * (lo, hi), and its fine grid covers no more.
  */
 extern rb_status rb_leaf_join(rb_leaf *leaf, rb_list red, rb_list blue, bool same,
 							  const double lo[3], const double hi[3]);
 
-/* ---- decide.c: pairs that a device had to leave undecided ---- */
+/* ---- decide.c: pairs that a device left undecided ---- */
 
 /*
- * Keeps, of n pairs of parts of the job's sets, those for which its predicate holds;
- * their number goes to *kept.  Exactly, on ctx->threads threads.
+ * Keeps those of n pairs of parts for which the predicate of the job holds, and stores their number
+ * in *kept. The decision is exact and runs on ctx->threads threads.
  */
 extern rb_status rb_decide_pairs(rb_context *ctx, const rb_job *job, rb_pair *pairs, size_t n,
 								 size_t *kept);

@@ -1,37 +1,39 @@
 /*
  * rb_kernel_apart.h
- *	  The double nearest to the distance of two triangles that do not meet, a pair a lane;
- *	  included by rb_kernel_body.h where vectors choose lane by lane at no cost: without that
- *	  a pair at a time is faster.
+ *	  Computes the double nearest to the distance of two triangles that do not meet, one pair per
+ *	  lane. It is included by rb_kernel_body.h if vectors can select lanes at no cost; otherwise one
+ *	  pair at a time is faster.
  *
- * As in rb_distance.h the search for the nearest features is not trusted.  It says a corner,
- * edge or face of either, doubles prove that these are the nearest ones, and sums of two
- * doubles (rb_twofold.h) give the distance of the flats through them.  A lane without the
- * proof, or whose bounds have no double in common, gets 0, and whoever asked goes the long
- * way.  The nearest double is one number: which way found it, nobody can see.
+ * As in rb_distance.h, the search for the nearest features is not trusted. It proposes a corner,
+ * edge or face of each triangle, double arithmetic proves that these are the nearest features, and
+ * double-double sums (rb_twofold.h) give the distance of the flats through them. A lane whose proof
+ * fails, or whose bounds do not round to a common double, returns 0, and the caller uses the slow
+ * method. The nearest double is unique, so the result does not depend on the method.
  *
- * What the features are is different from lane to lane, so the steps are the same for all.
- * Both triangles are turned so that the features begin with the first corners a and b, and the sides
- * changed so that red's feature has no fewer dimensions.  With r = a - b, u from a to the next
- * corner, v from b to the next:
+ * The features differ from lane to lane, but the steps are the same for all. Both triangles are
+ * rotated so that the features begin with their first corners a and b, and the sides are exchanged
+ * if necessary so that red's feature has no fewer dimensions. With r = a - b, u from a to the next
+ * corner, and v from b to the next:
  *
- *						m			distance
- *		corners			r			|m|
- *		edge, corner	u x r		|m| / |u|
- *		edges			u x v		|m . r| / |m|
- *		face, corner	u x p		|m . r| / |m|			p: from a to the last corner
+ *                        m           distance
+ *        corners         r           |m|
+ *        edge, corner    u x r       |m| / |u|
+ *        edges           u x v       |m . r| / |m|
+ *        face, corner    u x p       |m . r| / |m|           p: from a to the last corner
  *
- * Proof, in doubles.  o = 2^-53, M: the largest difference of a corner and red's first one, on any axis.
- * Differences of corners are below 2 M (1 + o) and off by 2 o M.  Their dot products
- * are below 12 M^2 and off by 2^6 o M^2; cross products are below 8 M^2 on each axis and off by 2^5 o M^2;
- * a cross product and a difference, by 2^9 o M^3; two products of dot products, one minus the
- * other, by 2^13 o M^4, and the sum of three such terms by 2^15 o M^4; and so is the product of a
- * difference and (u . u) r - (u . r) u, which is below 48 M^3 on each axis and off by 2^10 o M^3.
- * Twice as much is asked for, at least.
+ * Proof, in doubles. Let o = 2^-53, and let M be the largest difference between a corner and red's
+ * first corner, on any axis. Differences of corners are below 2 M (1 + o) with an error of 2 o M.
+ * Their dot products are below 12 M^2 with an error of 2^6 o M^2, and cross products are below 8
+ * M^2 on each axis with an error of 2^5 o M^2. The dot product of a cross product and a difference
+ * has an error of 2^9 o M^3. The difference of two products of dot products has an error of 2^13 o
+ * M^4, and the sum of three such terms 2^15 o M^4. The latter also holds for the dot product of a
+ * difference with (u . u) r - (u . r) u, which is below 48 M^3 on each axis with an error of 2^10 o
+ * M^3. The tests require at least twice these bounds.
  *
- * Bracket.  With e = 2^-106 the errors are those of rb_feet_flats, but for edge and corner: u x r is off by
- * 96 e M^2 on each axis and by 167 e M^2 in all; so the distance, below 3.5 M, by 167 e M (M / |u|) and, of two
- * lengths and a quotient, by 48 e of itself.  2^-96 M (1 + M / |u|) is six times as much.
+ * Bracket. With e = 2^-106 the errors are those of rb_feet_flats, except for edge and corner: u x r
+ * has an error of 96 e M^2 on each axis and 167 e M^2 in total. The distance, which is below 3.5 M,
+ * therefore has an error of 167 e M (M / |u|), plus a relative error of 48 e from two lengths and a
+ * quotient. The bound 2^-96 M (1 + M / |u|) is six times as large.
  */
 
 #define APART_LEAST 0x1p-100
@@ -59,7 +61,7 @@ typedef m4 vmask;
 #define APART_SQRT(x) ((v4) _mm256_sqrt_pd((__m256d) (x)))
 #endif
 
-/* ---- sums of two doubles: the steps of rb_twofold.h ---- */
+/* ---- double-double arithmetic: the steps of rb_twofold.h ---- */
 
 APART_INLINE vtwo
 two_sum(vn a, vn b)
@@ -156,15 +158,18 @@ two_pick(vmask mask, vtwo a, vtwo b)
 #define APART_DOT(x, y) ((x)[0] * (y)[0] + (x)[1] * (y)[1] + (x)[2] * (y)[2])
 #define APART_CUT(x) RB_NEAR_MIN(RB_NEAR_MAX(x, NEAR_ALL(0.0)), NEAR_ALL(1.0))
 
-/* the nearest features: dimension, and the corner with which each begins */
+/* The nearest features: the dimension of each, and the corner with which it begins */
 typedef struct vfeet
 {
 	vn dim[2];
 	vn at[2];
-	vn size; /* M */
+	vn size; /* M in the header comment */
 } vfeet;
 
-/* corners of `of` with a foot inside the face, where that is nearer; number: of the first corner */
+/*
+ * Finds corners of `of` whose projection is inside the face, and updates the best feature if one is
+ * nearer. `number` identifies the first corner.
+ */
 APART_INLINE void
 apart_face(const vn *face, const vn *of, int number, vn *best, vn *which)
 {
@@ -189,7 +194,7 @@ apart_face(const vn *face, const vn *of, int number, vn *best, vn *which)
 		vr = APART_DOT(v, r);
 		s = vv * ur - uv * vr;
 		t = uu * vr - uv * ur;
-		/* outside: far away */
+		/* If the projection is outside the face, the distance is infinite. */
 		square = RB_NEAR_MIN(RB_NEAR_MIN(s, t), all - (s + t));
 		for (int k = 0; k < 3; k++)
 			n[k] = all * r[k] - s * u[k] - t * v[k];
@@ -255,7 +260,10 @@ apart_search(const vn *red, const vn *blue, vfeet *f)
 			best = RB_NEAR_MIN(square, best);
 		}
 	}
-	/* 9 to 11: a corner of blue and red's face; 12 to 14: the other way */
+	/*
+	 * Numbers 9 to 11 mean a corner of blue and red's face, 12 to 14 a corner of red and blue's
+	 * face.
+	 */
 	apart_face(red, blue, 9, &best, &which);
 	apart_face(blue, red, 12, &best, &which);
 
@@ -265,7 +273,7 @@ apart_search(const vn *red, const vn *blue, vfeet *f)
 	f->at[1] = which - three * f->at[0];
 	for (int side = 0; side < 2; side++)
 	{
-		/* an end of an edge is a corner */
+		/* The end of an edge is a corner. */
 		const vmask end = APART_LESS(fraction[side], one);
 
 		f->dim[side] =
@@ -285,7 +293,7 @@ apart_search(const vn *red, const vn *blue, vfeet *f)
 
 /* ---- the proof, and the distance ---- */
 
-/* corners from corner `at` on */
+/* Rotates a triangle so that corner `at` comes first. */
 APART_INLINE void
 apart_turn(const vn *p, const vn *at, vn *to)
 {
@@ -295,7 +303,7 @@ apart_turn(const vn *p, const vn *at, vn *to)
 		to[i] = APART_PICK(first, p[i], APART_PICK(second, p[(i + 3) % 9], p[(i + 6) % 9]));
 }
 
-/* the nearest doubles; 0 where there is no proof */
+/* Returns the nearest doubles, or 0 in lanes without a proof. */
 APART_INLINE vn
 apart_distance(const vn *red, const vn *blue, const vfeet *f)
 {
@@ -319,7 +327,7 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 	}
 	for (int k = 0; k < 3; k++)
 	{
-		/* x, y, z: u; p or v or r; r, as they are exactly */
+		/* Exact differences: u in x; p, v or r in y; r in z */
 		z[k] = two_sum(a[k], -b[k]);
 		x[k] = two_sum(a[3 + k], -a[k]);
 		y[k] = two_sum(APART_PICK(edges, b[3 + k], a[6 + k]), -APART_PICK(edges, b[k], a[k]));
@@ -331,7 +339,7 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 		q[k] = b[6 + k] - b[k];
 	}
 
-	/* is the point nearest to the other's flat inside the feature? */
+	/* Prove that the point nearest to the other flat is inside the feature. */
 	uu = APART_DOT(u, u);
 	ur = APART_DOT(u, r);
 	ww = APART_DOT(w, w);
@@ -345,7 +353,7 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 	inside = APART_PICK(points, RB_NEAR_MIN(-ur, uu + ur) - off2, inside);
 	inside = APART_PICK(corners, one, inside);
 
-	/* are all other corners behind? */
+	/* Prove that all other corners are behind. */
 	for (int k = 0; k < 3; k++)
 	{
 		const int i = (k + 1) % 3, j = (k + 2) % 3;
@@ -365,7 +373,7 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 	behind = APART_PICK(points, behind, RB_NEAR_MIN(behind, RB_NEAR_ABS(height)));
 	behind = APART_PICK(corners, RB_NEAR_MIN(behind, ur), behind) - off;
 
-	/* the flats' distance */
+	/* Compute the distance of the flats. */
 	for (int k = 0; k < 3; k++)
 		y[k] = two_pick(edges, y[k], two_pick(points, z[k], y[k]));
 	for (int k = 0; k < 3; k++)
@@ -381,7 +389,7 @@ apart_distance(const vn *red, const vn *blue, const vfeet *f)
 		y[k] = two_pick(points, x[k], m[k]);
 		z[k] = two_pick(points, x[k], z[k]);
 	}
-	uu2 = two_dot(y, z); /* or m . r */
+	uu2 = two_dot(y, z); /* u . u or m . r */
 	above = two_pick(points, length, uu2);
 	below = two_sqrt(two_pick(points, uu2, (vtwo){one, zero}));
 	below = two_pick(points, below, length);

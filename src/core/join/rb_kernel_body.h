@@ -1,10 +1,11 @@
 /*
  * rb_kernel_body.h
- *	  The code behind rb_kernel.h; included by each kernel*.c with its own name and
- *	  instruction set.  Loops over the four lanes of a face are vectors of the
- *	  compiler (two SSE2 operations or one of AVX2): the three corners of a triangle
- *	  go through a plane at once, and nothing is gathered.  With AVX-512 two faces,
- *	  or eight boxes, go at once.
+ *	  Implements rb_kernel.h. Each kernel*.c includes this file with its own name and instruction
+ *	  set.
+ *
+ * Loops over the four lanes of a face are vectors of the compiler (two SSE2 operations or one of
+ * AVX2): the three corners of a triangle are tested against a plane at once, without gathering.
+ * With AVX-512, two faces or eight boxes are processed at once.
  */
 #include "core/shape/rb_box.h"
 #include "core/shape/rb_slabs.h"
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-/* a warning of how vectors are passed to functions: all that take them are inlined */
+/* Suppress a warning about passing vectors to functions. All such functions are inlined. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef double v4 __attribute__((vector_size(32)));
@@ -30,7 +31,7 @@ all4(double x)
 	return (v4){x, x, x, x};
 }
 
-/* lanes of x, and behind them those of y, by their numbers */
+/* Selects lanes by number from x, followed by y. */
 #ifdef __clang__
 #define SHUFFLE(lanes, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
 #else
@@ -63,7 +64,7 @@ bits4(const __m128d half[2])
 #define BITS2(mask) ((unsigned) (((mask)[0] < 0) | ((mask)[1] < 0) << 1))
 #define BITS4(mask) bits4((m4) (mask))
 
-/* the sign bits */
+/* Returns the sign bits. */
 static inline __attribute__((always_inline)) unsigned
 bits4(m4 lane)
 {
@@ -71,7 +72,7 @@ bits4(m4 lane)
 }
 #endif
 
-/* a < b ? a : b and a > b ? a : b in each lane, as the instructions have it */
+/* Lane-wise a < b ? a : b and a > b ? a : b, as the instructions define it */
 #if defined(RB_AVX2) || defined(RB_AVX512)
 #define MIN4(a, b) ((v4) _mm256_min_pd((__m256d) (a), (__m256d) (b)))
 #define MAX4(a, b) ((v4) _mm256_max_pd((__m256d) (a), (__m256d) (b)))
@@ -81,7 +82,7 @@ bits4(m4 lane)
 #define MAX4(a, b) PICK4((a) > (b), a, b)
 #endif
 
-/* four numbers at any address */
+/* Loads four numbers from an unaligned address. */
 static inline __attribute__((always_inline)) v4
 any4(const double *p)
 {
@@ -92,10 +93,9 @@ any4(const double *p)
 }
 
 /*
- * Point k of an object, a missing axis at 0; the fourth lane of a point of space is any
- * number of the object.  Four numbers are read at once, never beyond the object's end: its
- * last point is read together with what stands before it.  An object has two points at
- * least.
+ * Returns point k of an object, with 0 for a missing axis. The fourth lane of a 3D point is any
+ * number of the object. Four numbers are loaded at once, but never beyond the end of the object:
+ * its last point is loaded together with the number before it. An object has at least two points.
  */
 static inline __attribute__((always_inline)) v4
 point4(const double *p, int points, int dims, int k)
@@ -108,7 +108,7 @@ point4(const double *p, int points, int dims, int k)
 	return last ? (v4){v[1], v[2], v[3], v[3]} : v;
 }
 
-/* objects of a list lie anywhere in memory: each is prefetched so many objects before its turn */
+/* Prefetch distance, in objects, since objects of a list lie anywhere in memory */
 #define AHEAD 24
 
 static inline __attribute__((always_inline)) void
@@ -143,7 +143,7 @@ load_points(int points, int dims, const double *coords, const uint32_t *list, ui
 	}
 }
 
-/* each shape of the joins has a loop in which its numbers are constants */
+/* Each shape has a loop in which its numbers of points and dimensions are constants. */
 #define SHAPE(points, dims) ((points) << 2 | (dims))
 #define LOAD(points, dims) load_points(points, dims, coords, list, first, n, lo, hi)
 
@@ -164,7 +164,7 @@ load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, u
 		case SHAPE(2, 2):
 			LOAD(2, 2);
 			break;
-		default: /* RB_POINT3, which is in no join */
+		default: /* RB_POINT3, which is never joined */
 			for (uint32_t i = 0; i < n; i++)
 				rb_kind_box(kind, coords, list != NULL ? list[i] & RB_INDEX_MASK : first + i, lo[i],
 							hi[i]);
@@ -174,7 +174,7 @@ load(rb_kind kind, const double *coords, const uint32_t *list, uint32_t first, u
 
 typedef int32_t i4 __attribute__((vector_size(16)));
 
-/* rb_grid_cell on all axes */
+/* The parameters of rb_grid_cell for all axes */
 typedef struct rb_map4
 {
 	v4 half_lo, scale, last;
@@ -205,8 +205,8 @@ cells(const rb_grid *grid, const double (*lo)[4], const double (*hi)[4], uint32_
 }
 
 /*
- * Append those of four rows whose bit is set.  With AVX2 the rows are shuffled to
- * the front and stored together, whatever the bits: they are hard to predict.
+ * Appends the rows out of four whose bit is set. With AVX2 the rows are shuffled to the front and
+ * always stored together, because the bits are hard to predict.
  */
 #ifdef RB_AVX2
 #define LANES(a, b, c, d)                                                                      \
@@ -255,7 +255,7 @@ bits_of4(i4 truth)
 #endif
 }
 
-/* which of four rows have all the owner bits that are needed */
+/* Returns which of four rows have all required owner bits. */
 static inline __attribute__((always_inline)) unsigned
 owned4(const uint32_t *starts, uint32_t need)
 {
@@ -269,7 +269,7 @@ owned4(const uint32_t *starts, uint32_t need)
 #define LE8(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
 #define APART 0x2a /* ~(a & b) & c */
 
-/* of which of sixteen, or eight, rows do slabs not tell that they are apart? */
+/* Returns which of sixteen rows the k-DOP test does not reject. */
 static inline __attribute__((always_inline)) unsigned
 slabs16(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 {
@@ -296,7 +296,7 @@ slabs8(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 	return _mm256_testn_epi32_mask(apart, apart);
 }
 #else
-/* the same of four */
+/* Returns which of four rows the k-DOP test does not reject. */
 static inline __attribute__((always_inline)) unsigned
 slabs4(const rb_box_row *red, const rb_box_rows *rows, uint32_t i)
 {
@@ -314,9 +314,9 @@ boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t fi
 		 uint32_t *out, rb_boxes_met *counts)
 {
 	const double *lo = red->lo, *hi = red->hi;
-	/* the axes on which this box does not start here: a row that does is asked for */
+	/* The axes on which this box does not start here. A row must start here on all of them. */
 	const uint32_t need = RB_STARTS_ALL & ~red->starts;
-	/* copies: for all that the compiler knows, out may be where rows are */
+	/* Local copies are needed because the compiler cannot exclude that out overlaps the rows. */
 	const double *row_lx = rows->lo[0], *row_ly = rows->lo[1], *row_lz = rows->lo[2];
 	const double *row_hx = rows->hi[0], *row_hy = rows->hi[1], *row_hz = rows->hi[2];
 	const uint32_t *row_starts = rows->starts, *row_local = rows->local;
@@ -331,7 +331,7 @@ boxes_of(bool slabs, const rb_box_row *red, const rb_box_rows *rows, uint32_t fi
 	unsigned keep = 0xffffu << (first & 7);
 	uint32_t i = first & ~7u;
 
-/* the six comparisons of eight rows, of which none waits for another */
+/* Compares eight rows with six independent comparisons. */
 #define OVERLAP8(i)                                                                              \
 	((unsigned) (LE8(_mm512_load_pd(row_lx + (i)), hx) & LE8(lx, _mm512_load_pd(row_hx + (i))) & \
 				 LE8(_mm512_load_pd(row_ly + (i)), hy) & LE8(ly, _mm512_load_pd(row_hy + (i))) & \
@@ -409,7 +409,10 @@ boxes(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t e
 					   : boxes_of(false, red, rows, first, end, out, counts);
 }
 
-/* not all corners are proved to be on one side; bits 3 and 7, of the fourth lane, mean nothing */
+/*
+ * True unless all corners are proved to be on one side. Bits 3 and 7, of the fourth lane, are
+ * ignored.
+ */
 #define MIXED(s) (((s) &0x77) != 0x07 && ((s) &0x77) != 0x70)
 #define MIXED4(s) MIXED(s), MIXED(s + 1), MIXED(s + 2), MIXED(s + 3)
 #define MIXED16(s) MIXED4(s), MIXED4(s + 4), MIXED4(s + 8), MIXED4(s + 12)
@@ -418,8 +421,8 @@ boxes(const rb_box_row *red, const rb_box_rows *rows, uint32_t first, uint32_t e
 static const uint8_t mixed[256] = {MIXED64(0), MIXED64(64), MIXED64(128), MIXED64(192)};
 
 /*
- * Sides of the corners p against the plane (n, a) as in rb_sided: the four
- * operands of one plane or of one face stay in registers while its run lasts.
+ * A plane (n, a), tested against corners p for rb_sided. The operands of a plane or of a face stay
+ * in registers while a run of pairs shares them.
  */
 typedef struct rb_plane4
 {
@@ -433,13 +436,16 @@ typedef struct rb_plane4
 	((rb_plane4){all4((f)->x[0]), all4((f)->y[0]), all4((f)->z[0]), all4((f)->x[3]), \
 				 all4((f)->y[3]), all4((f)->z[3]), (f)->k, (f)->ke, (f)->margin})
 
-/* far: the same of corners that are beyond the margin, or of all */
+/*
+ * Returns the sides of three corners against a plane as in rb_sided. If `near`, *far has the sides
+ * of corners that are beyond the margin, else all sides.
+ */
 static inline __attribute__((always_inline)) unsigned
 plane_sides(bool near, const rb_plane4 *f, const v4 p[3], double e, unsigned *far)
 {
 	v4 d = (p[0] - f->ax) * f->nx + (p[1] - f->ay) * f->ny + (p[2] - f->az) * f->nz;
 	double bound = f->ke + f->k * e;
-	/* what is not a number is on neither side, so that it may be on both */
+	/* A NaN compares false on both sides, so the corner may be on either. */
 	unsigned sides = 0xff ^ (BITS4(d < all4(-bound)) | BITS4(d > all4(bound)) << 4);
 
 	bound += f->margin;
@@ -448,7 +454,7 @@ plane_sides(bool near, const rb_plane4 *f, const v4 p[3], double e, unsigned *fa
 }
 
 #ifdef RB_AVX512
-/* the same for two pairs; the second's sides in the second byte */
+/* Combines two pairs in one vector. The sides of the second pair are in the second byte. */
 #define TWO(a, b) _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d) (a)), (__m256d) (b), 1)
 
 typedef struct rb_plane8
@@ -487,7 +493,10 @@ two_plane_sides(bool near, const rb_plane8 *f, const __m512d p[3], __m512d e, un
 }
 #endif
 
-/* near: what a plane separates stays, unless it does by more than the margin */
+/*
+ * Drops pairs that a plane separates. If `near`, only those that it separates by more than the
+ * margin are dropped.
+ */
 static inline __attribute__((always_inline)) uint32_t
 sides_of(bool near, const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_t n,
 		 rb_sided *out)
@@ -497,8 +506,8 @@ sides_of(bool near, const rb_face *red, const rb_face *blue, const uint32_t *pai
 	unsigned far;
 
 	/*
-	 * Two loops, each with a branch-free append: what a plane drops is hard to
-	 * predict.  The pairs of one red triangle follow each other.
+	 * Both loops append without branches, since the result of the plane test is hard to predict.
+	 * Pairs of the same red triangle are adjacent.
 	 */
 	for (uint32_t i = 0; i < n;)
 	{
@@ -590,8 +599,9 @@ sides_near(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint3
 }
 
 /*
- * Of three proved signs the corner that is alone on its closed side of the other's plane, and 4
- * where that is the negative side (rb_triangle.h, rb_lone_corner); NONE where all are zero.
+ * Table of the corner that is alone on its closed side of the other's plane, for three proved
+ * signs, plus 4 if that is the negative side (rb_triangle.h, rb_lone_corner). The entry is NONE if
+ * all signs are zero.
  */
 #define NONE 8
 #define AT(bit) ((bit) >> 1)
@@ -615,8 +625,8 @@ lone_of(unsigned sides)
 }
 
 /*
- * The corners p, q, r of red and of blue in the order that the interval test wants: the lone
- * corner p first, and where it is on the negative side the other triangle is turned over
+ * Table of the corners p, q, r of red and of blue in the order of the interval test: the lone
+ * corner p comes first, and if it is on the negative side, the other triangle is reversed
  * (rb_intervals_overlap).
  */
 #define NEXT(p) ((p) == 2 ? 0 : (p) + 1)
@@ -635,11 +645,11 @@ static const uint8_t order[64][6] = {ORDER8(0), ORDER8(1), ORDER8(2), ORDER8(0),
 typedef double v2 __attribute__((vector_size(16)));
 typedef int64_t m2 __attribute__((vector_size(16)));
 
-/* a coordinate of two corners less that of a third */
+/* A coordinate of two corners minus that of a third */
 #define LESS(f, c, i, j, from) ((v2){(f)->c[i], (f)->c[j]} - (v2){from, from})
 #define ALL2(x) ((v2){x, x})
 
-/* in which of two lanes are all three 0? */
+/* The lanes, out of two, in which all three values are 0 */
 #define ZEROS(x, y, z) (((v2) ((m2) (x) | (m2) (y) | (m2) (z))) == ALL2(0))
 
 static inline __attribute__((always_inline)) uint32_t
@@ -658,7 +668,10 @@ intervals_of(bool near, bool closed, const rb_face *red, const rb_face *blue, co
 		const unsigned rs = pair.red_sides, bs = pair.blue_sides;
 		const unsigned lone_r = lone_of(rs), lone_b = lone_of(bs);
 		const uint8_t *o = order[(lone_r & 7) << 3 | (lone_b & 7)];
-		/* (closed) no sign is missing, and neither triangle is in the other's plane */
+		/*
+		 * True if all signs are known. If closed, zeros are allowed, but neither triangle may lie
+		 * in the other's plane.
+		 */
 		unsigned known =
 			closed ? !(((rs & rs >> 4) | (bs & bs >> 4)) & 7) & !((lone_r | lone_b) & NONE)
 				   : rb_sides_proved(rs) & rb_sides_proved(bs);
@@ -671,7 +684,10 @@ intervals_of(bool near, bool closed, const rb_face *red, const rb_face *blue, co
 		v2 tx = LESS(b, x, o[4], o[5], x), ty = LESS(b, y, o[4], o[5], y),
 		   tz = LESS(b, z, o[4], o[5], z);
 
-		/* orient3d(p1, q1, p2, q2) and, turned in sign, orient3d(p1, r1, r2, p2): u . (v x t) */
+		/*
+		 * orient3d(p1, q1, p2, q2) and, with the sign reversed, orient3d(p1, r1, r2, p2): u . (v x
+		 * t)
+		 */
 		v2 d = (ALL2(vy) * tz - ALL2(vz) * ty) * ux + (ALL2(vz) * tx - ALL2(vx) * tz) * uy +
 			   (ALL2(vx) * ty - ALL2(vy) * tx) * uz;
 		m2 above, below;
@@ -680,11 +696,15 @@ intervals_of(bool near, bool closed, const rb_face *red, const rb_face *blue, co
 		d = (v2) ((m2) d ^ second);
 		above = d > ALL2(bound);
 		below = d < ALL2(-bound);
-		if (closed) /* four points that share a coordinate are in a plane: the end of one interval on the other's */
+		/*
+		 * four points that share a coordinate are coplanar: the end of one interval is on the
+		 * other's end
+		 */
+		if (closed)
 			below |= ZEROS(ux, ALL2(vx), tx) | ZEROS(uy, ALL2(vy), ty) | ZEROS(uz, ALL2(vz), tz);
 		no = known & (BITS2(above) != 0);
 		sure = known & (BITS2(below) == 3);
-		if (near) /* planes may separate the two */
+		if (near) /* a plane may separate the two triangles */
 		{
 			no |= !(mixed[pair.blue_sides] & mixed[pair.red_sides]);
 			sure &= !no;
@@ -699,7 +719,10 @@ intervals_of(bool near, bool closed, const rb_face *red, const rb_face *blue, co
 	return hits;
 }
 
-/* are the corners that are not in common, one or two, proved to be on one side? */
+/*
+ * Returns true if there are one or two corners that are not common, and they are proved to be on
+ * one side.
+ */
 static inline __attribute__((always_inline)) bool
 others_beside(unsigned common, unsigned sides)
 {
@@ -710,7 +733,7 @@ others_beside(unsigned common, unsigned sides)
 		   (((above == others) & (below == 0)) | ((above == 0) & (below == others)));
 }
 
-/* common corners: a bit for each of blue's, then for each of red's */
+/* Returns the common corners: a bit for each of red's, then for each of blue's. */
 static inline __attribute__((always_inline)) unsigned
 common_of(const rb_face *r, const rb_face *b)
 {
@@ -738,7 +761,7 @@ neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
 		const rb_sided pair = pairs[i];
 		unsigned common = 0;
 
-		/* a common corner is in both planes, so it is not proved to be beside either */
+		/* A common corner is in both planes, so it cannot be proved to be off either. */
 		if (!rb_sides_proved(pair.red_sides) && !rb_sides_proved(pair.blue_sides))
 			common = common_of(red + (pair.pair >> 16), blue + (pair.pair & 0xffff));
 		pairs[k] = pair;
@@ -749,7 +772,7 @@ neighbours(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t n)
 	return k;
 }
 
-/* pairs with a common corner meet */
+/* Moves pairs with a common corner, which meet, to yes, and returns their number. */
 static uint32_t
 with_common_corner(const rb_face *red, const rb_face *blue, rb_sided *pairs, uint32_t *n,
 				   uint32_t *yes)
@@ -790,14 +813,14 @@ intervals_near(const rb_face *red, const rb_face *blue, const rb_sided *in, uint
 	return intervals_of(true, false, red, blue, in, n, yes, undecided, nundecided);
 }
 
-/* ---- triangles get ready ---- */
+/* ---- preparation of triangles ---- */
 
 #define SUM3(x) ((x)[0] + (x)[1] + (x)[2])
 #define SIZE4(x) ((v4) ((m4) (x) &INT64_MAX))
 #define TURN4(x) SHUFFLE(m4, x, x, 1, 2, 0, 3) /* y, z, x */
 #define BACK4(x) SHUFFLE(m4, x, x, 2, 0, 1, 3) /* z, x, y */
 
-/* rb_face_init without a margin, to the bit */
+/* Computes what rb_face_init computes without a margin, identical to the bit. */
 static void
 faces(const double *coords, const uint32_t *list, uint32_t n, const double (*lo)[4],
 	  const double (*hi)[4], rb_face *out)
@@ -841,7 +864,7 @@ touching(const rb_face *red, const rb_face *blue, const uint32_t *pairs, uint32_
 
 #include "core/join/rb_kernel_float.h"
 
-/* ---- distances: a pair a lane ---- */
+/* ---- distances, one pair per lane ---- */
 
 #ifdef RB_AVX512
 #define NEAR_LANES 8
@@ -889,10 +912,10 @@ typedef unsigned mn;
 #define RB_NEAR_FLOOR 0x1p-1000
 #include "core/shape/rb_near.h"
 
-/* up to there squares of squares stay finite */
+/* Maximum magnitude for which the square of a square stays finite */
 #define NEAR_SIZE_MOST 0x1p100
 
-/* corners relative to red's first one: a difference is rounded once */
+/* Loads the corners relative to red's first corner, which rounds each difference once. */
 static inline __attribute__((always_inline)) void
 near_load(const rb_face *red, const rb_face *blue, const rb_sided *pairs, vn *r, vn *b, vn *size)
 {

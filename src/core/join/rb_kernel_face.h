@@ -1,6 +1,7 @@
 /*
  * rb_kernel_face.h
- *	  A triangle gets ready for plane sides: the normal, and what is off in it (rb_kernel.h).
+ *	  Prepares a triangle for plane side tests: computes its normal and the error bound
+ *	  (rb_kernel.h).
  */
 #ifndef RB_KERNEL_FACE_H
 #define RB_KERNEL_FACE_H
@@ -9,8 +10,9 @@
 #include "core/join/rb_kernel.h"
 
 /*
- * A difference is 0 only where two coordinates are equal, so a face that is flat on an axis has
- * products on the two others only, and its permanent is that of orient2d there.
+ * Turns the normal of a face that is flat on an axis into the unit vector of that axis if its sign
+ * is proved. A difference is 0 only if two coordinates are equal, so the products involve only the
+ * two other axes, and the permanent is that of orient2d there.
  */
 static inline void
 rb_face_flat(rb_face *f, int axis, double permanent)
@@ -38,9 +40,9 @@ rb_face_bounds(rb_face *f, double extent, double permanent)
 }
 
 /*
- * margin: a corner is beyond a plane only if it is farther from it than that.  Then |n . w| is
- * compared with margin |n|, and |n| is at most the rounded normal's length and the errors of its
- * parts, which k has, up to some roundings.
+ * Initializes a face. A corner counts as beyond its plane only if it is farther from it than
+ * `margin`. Since |n . w| is compared with margin |n|, an upper bound on |n| is needed: the length
+ * of the rounded normal plus the errors of its components, which k bounds, up to a few roundings.
  */
 static inline void
 rb_face_init(rb_face *f, const double *p, const double lo[3], const double hi[3], double margin)

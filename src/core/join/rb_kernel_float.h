@@ -1,25 +1,26 @@
 /*
  * rb_kernel_float.h
- *	  Two triangles in float, a pair a lane: no, yes, or not sure.
+ *	  Tests pairs of triangles in single precision, one pair per lane, with the result yes, no or
+ *	  undecided.
  *
- * What rb_float.h does with one pair of a device's thread, for 4, 8 or 16 pairs at once: a
- * triangle is 64 bytes in the frame of its tile, its words are read by four and turned
- * into lanes, and both planes and the intervals on their line are looked at without a
- * branch on geometry.  All but what is near to a tie is settled here, most of it for a
- * third of the price of doubles.
+ * This does for 4, 8 or 16 pairs at once what rb_float.h does for one pair in a thread of a device.
+ * A triangle is 64 bytes in the frame of its tile. Its words are read four at a time and transposed
+ * into lanes, and both planes and the intervals on their common line are tested without a branch
+ * that depends on the geometry. All pairs except those close to a tie are decided here, most of
+ * them for a third of the cost in double precision.
  *
- * The bounds are rb_float.h's (e = 2^-24, m the largest magnitude of a triangle's corners
- * in the frame, ' for the other triangle), but for the plane: here
+ * The error bounds are those of rb_float.h (e = 2^-24, m the largest magnitude of a triangle's
+ * corners in the frame, ' for the other triangle), except for the plane. Here
  *
- *		s = ((n_0 p_0 + n_1 p_1) + n_2 p_2) + d
+ *        s = ((n_0 p_0 + n_1 p_1) + n_2 p_2) + d
  *
- * has seven roundings where a device has three.  Those of products are at most e |n|1 m' in
- * all, those of the first two sums as much each, and that of the last e |n|1 (m + m'):
- * together 4 e |n|1 (m + m'), so with p, d and n
+ * has seven roundings, where a device has three. The errors of the products are at most e |n|1 m'
+ * in total, those of the first two sums the same each, and that of the last sum e |n|1 (m + m'):
+ * together 4 e |n|1 (m + m'). With the errors of p, d and n the total is
  *
- *		(6 e |n|1 + 5 2^-53 |Q|1) (m + m')	<	k (m + m'),		k = 8 e |n|1 + 8 2^-53 |Q|1.
+ *        (6 e |n|1 + 5 2^-53 |Q|1) (m + m')  <  k (m + m'),      k = 8 e |n|1 + 8 2^-53 |Q|1.
  *
- * All instruction sets round each operation alike, so that they answer the same.
+ * All instruction sets round each operation alike, so their results are identical.
  */
 #ifndef RB_KERNEL_FLOAT_H
 #define RB_KERNEL_FLOAT_H
@@ -28,7 +29,7 @@
 
 typedef float f4 __attribute__((vector_size(16)));
 
-/* ---- lanes: vf has a float of each pair, mf a truth value of each ---- */
+/* ---- lanes: vf has a float for each pair, mf a truth value for each pair ---- */
 
 #ifdef RB_AVX512
 #define FLOAT_LANES 16
@@ -45,7 +46,7 @@ typedef __mmask16 mf;
 #define FLOAT_LOW2(x, y) ((vf) _mm512_unpacklo_pd((vf_halves) (x), (vf_halves) (y)))
 #define FLOAT_HIGH2(x, y) ((vf) _mm512_unpackhi_pd((vf_halves) (x), (vf_halves) (y)))
 
-/* four words of each of the pairs i, i + 4, i + 8, i + 12 */
+/* Loads four words of each of the pairs i, i + 4, i + 8 and i + 12. */
 static inline __attribute__((always_inline)) vf
 float_row(const float *const *at, int word, int i)
 {
@@ -106,7 +107,10 @@ float_row(const float *const *at, int word, int i)
 #define FLOAT_GREATER(x, y) ((mf) ((x) > (y)))
 #endif
 
-/* four words of each pair, a word a vector: within each four pairs a 4 x 4 matrix is turned over */
+/*
+ * Loads four words of each pair, one word per vector, by transposing a 4 x 4 matrix within each
+ * group of four pairs.
+ */
 static inline __attribute__((always_inline)) void
 float_words(const float *const *at, int word, vf *to)
 {
@@ -121,7 +125,7 @@ float_words(const float *const *at, int word, vf *to)
 	to[3] = FLOAT_HIGH2(ab2, cd2);
 }
 
-/* ---- a triangle gets ready ---- */
+/* ---- preparation of triangles ---- */
 
 static void
 small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_frame *frame,
@@ -150,7 +154,7 @@ small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_fra
 			8 * RB_EPS_F * (SUM3(SIZE4(rounded)) + 0x1p-90) + 8 * RB_EPS * SUM3(permanent);
 		rb_small_face *f = &out[i];
 
-		/* each begins behind the three numbers before it */
+		/* Each store starts after the three numbers before it and overwrites the fourth. */
 		memcpy(f->p, &p0, sizeof(p0));
 		memcpy(f->p + 3, &p1, sizeof(p1));
 		memcpy(f->p + 6, &p2, sizeof(p2));
@@ -163,7 +167,7 @@ small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_fra
 	}
 }
 
-/* ---- its extents along the diagonals ---- */
+/* ---- extents along the diagonals ---- */
 
 #ifdef __SSE2__
 #define MIN_F4(a, b) ((f4) _mm_min_ps((__m128) (a), (__m128) (b)))
@@ -176,7 +180,7 @@ small_faces(const double *coords, const uint32_t *list, uint32_t n, const rb_fra
 #define ALL_F4(x) ((f4){x, x, x, x})
 #define TURNED(x, sign) ((f4) ((i4) ALL_F4(x) ^ (sign)))
 
-/* four levels as bytes of a word */
+/* Returns four levels as the bytes of a word. */
 static inline __attribute__((always_inline)) uint32_t
 float_levels(f4 x)
 {
@@ -225,10 +229,10 @@ slabs(const rb_small_face *faces, uint32_t n, uint32_t *lo, uint32_t *hi)
 
 /* ---- pairs ---- */
 
-/* a triangle of each pair */
+/* One triangle of each pair */
 typedef struct rb_lanes
 {
-	vf p[12]; /* the corners; k and m in 9 and 10 */
+	vf p[12]; /* corners; k in p[9] and m in p[10] */
 	vf n[4];
 } rb_lanes;
 
@@ -241,8 +245,8 @@ float_load(const float *const *at, rb_lanes *to)
 }
 
 /*
- * The same of a side that has two different triangles at most, the first and the last of the
- * pairs: red ones follow each other, so that most often there are no more.
+ * Loads one side of the pairs if it has at most two distinct triangles, the first and the last one,
+ * else returns false. Pairs of the same red triangle are adjacent, so this is the usual case.
  */
 #ifdef RB_AVX512
 static inline __attribute__((always_inline)) bool
@@ -269,7 +273,7 @@ float_load_two(const rb_small_face *faces, const uint32_t *pairs, rb_lanes *to)
 #define float_load_two(faces, pairs, to) false
 #endif
 
-/* which corners are above the plane for sure, which below */
+/* Finds the corners that are proved to be above the plane, and those proved to be below it. */
 static inline __attribute__((always_inline)) void
 float_sides(const rb_lanes *plane, const rb_lanes *of, mf above[3], mf below[3])
 {
@@ -286,8 +290,8 @@ float_sides(const rb_lanes *plane, const rb_lanes *of, mf above[3], mf below[3])
 }
 
 /*
- * For proved signs that are not all equal: the corner that is alone comes first, and those
- * behind it in their order.
+ * Rotates a triangle whose signs are proved and not all equal, so that the corner that is alone on
+ * its side comes first. The cyclic order does not change.
  */
 static inline __attribute__((always_inline)) void
 float_turn(const rb_lanes *of, const mf above[3], vf p[3], vf q[3], vf r[3])
@@ -305,14 +309,14 @@ float_turn(const rb_lanes *of, const mf above[3], vf p[3], vf q[3], vf r[3])
 	}
 }
 
-/* is the corner that is alone below? */
+/* Returns true if the lone corner is below the plane. */
 static inline __attribute__((always_inline)) mf
 float_two_above(const mf above[3])
 {
 	return (above[0] & above[1]) | (above[2] & (above[0] | above[1]));
 }
 
-/* (v x t) . u */
+/* Returns (v x t) . u. */
 static inline __attribute__((always_inline)) vf
 float_determinant(const vf v[3], const vf t[3], const vf u[3])
 {
@@ -320,7 +324,10 @@ float_determinant(const vf v[3], const vf t[3], const vf u[3])
 		   (v[0] * t[1] - v[1] * t[0]) * u[2];
 }
 
-/* signs known: do the intervals on the line of the planes overlap?  For sure, or for sure not */
+/*
+ * Decides, for pairs with known signs, whether the intervals on the common line of the planes are
+ * proved to overlap or proved to be disjoint.
+ */
 static inline __attribute__((always_inline)) void
 float_intervals(const rb_lanes *red, const rb_lanes *blue, const mf red_above[3],
 				const mf blue_above[3], mf *yes, mf *no)
@@ -335,7 +342,7 @@ float_intervals(const rb_lanes *red, const rb_lanes *blue, const mf red_above[3]
 	float_turn(blue, blue_above, p2, q2, r2);
 	for (int a = 0; a < 3; a++)
 	{
-		/* a corner that is below the other's plane turns the other over */
+		/* If the lone corner is below the other's plane, the other triangle is reversed. */
 		const vf near1 = FLOAT_PICK(blue_below, r1[a], q1[a]);
 		const vf far1 = FLOAT_PICK(blue_below, q1[a], r1[a]);
 		const vf near2 = FLOAT_PICK(red_below, r2[a], q2[a]);
@@ -347,7 +354,7 @@ float_intervals(const rb_lanes *red, const rb_lanes *blue, const mf red_above[3]
 		t2[a] = far2 - p1[a];
 		u2[a] = far1 - p1[a];
 	}
-	/* orient3d(p1, q1, p2, q2) and, turned in sign, orient3d(p1, r1, r2, p2) */
+	/* orient3d(p1, q1, p2, q2) and, with the sign reversed, orient3d(p1, r1, r2, p2) */
 	d1 = float_determinant(v, t, u);
 	d2 = float_determinant(v, t2, u2);
 	*no = FLOAT_GREATER(d1, bound) | FLOAT_GREATER(-bound, d2);

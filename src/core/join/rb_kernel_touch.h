@@ -1,13 +1,13 @@
 /*
  * rb_kernel_touch.h
- *	  Plane sides and intervals where a point in common is enough, eight pairs at once, with
- *	  AVX-512.
+ *	  Tests plane sides and closed intervals, where a common point is enough, for eight pairs at
+ *	  once with AVX-512.
  *
- * What sides and intervals do with a pair or two at a time: the same operations on the same
- * numbers, zeros among the signs (rb_kernel.h, flat faces), so that the answers are theirs to the
- * bit.  The pairs that float leaves are of many different triangles, and nothing is shared
- * between them: a face is sixteen doubles, read by four and turned into lanes, as in
- * rb_kernel_float.h.
+ * The operations on the numbers are the same as in sides and intervals, which process one or two
+ * pairs at a time. Zeros count as signs (rb_kernel.h, flat faces), and the results are identical to
+ * the bit. The pairs that single precision leaves undecided are of many different triangles and
+ * share nothing. A face is sixteen doubles, which are read four at a time and transposed into
+ * lanes, as in rb_kernel_float.h.
  */
 #ifndef RB_KERNEL_TOUCH_H
 #define RB_KERNEL_TOUCH_H
@@ -20,10 +20,10 @@ typedef unsigned md; /* a bit for each pair */
 #define TOUCH_LESS(x, y) ((md) _mm512_cmp_pd_mask(x, y, _CMP_LT_OQ))
 #define TOUCH_PICK(mask, x, y) _mm512_mask_blend_pd((__mmask8) (mask), y, x)
 
-/* words of rb_face */
+/* Words of rb_face */
 enum
 {
-	TOUCH_X = 0, /* of three corners, then of the normal */
+	TOUCH_X = 0, /* coordinates of three corners, then of the normal */
 	TOUCH_Y = 4,
 	TOUCH_Z = 8,
 	TOUCH_K = 12,
@@ -60,7 +60,7 @@ touch_load(const double *const *at, vd to[TOUCH_WORDS])
 	}
 }
 
-/* of three corners against a plane: may they be above, may they be below? */
+/* Whether each of three corners may be above a plane, and whether it may be below */
 typedef struct touch_sides
 {
 	md above[3];
@@ -83,7 +83,7 @@ touch_plane(const vd plane[TOUCH_WORDS], const vd of[TOUCH_WORDS], touch_sides *
 	}
 }
 
-/* all proved to be beside the plane, on one side */
+/* Returns the pairs all of whose corners are proved to be strictly on one side of the plane. */
 static inline md
 touch_apart(const touch_sides *s)
 {
@@ -94,7 +94,7 @@ touch_apart(const touch_sides *s)
 		   (below & ~(s->above[0] | s->above[1] | s->above[2]));
 }
 
-/* all signs are proved, and not all are zero */
+/* Returns the pairs whose signs are all proved and not all zero. */
 static inline md
 touch_known(const touch_sides *s)
 {
@@ -114,7 +114,10 @@ touch_one(const md of[3])
 	return (of[0] ^ of[1] ^ of[2]) & ~(of[0] & of[1] & of[2]);
 }
 
-/* the lone corner p, and those behind it; where it is on the negative side is returned */
+/*
+ * Stores the lone corner p and the two corners after it, and returns the pairs whose lone corner is
+ * on the negative side.
+ */
 static inline __attribute__((always_inline)) md
 touch_turn(const vd of[TOUCH_WORDS], const touch_sides *s, vd p[3], vd q[3], vd r[3])
 {
@@ -143,7 +146,7 @@ touch_determinant(const vd v[3], const vd t[3], const vd u[3])
 		   (v[0] * t[1] - v[1] * t[0]) * u[2];
 }
 
-/* four points that share a coordinate are in a plane */
+/* Returns the pairs whose four points share a coordinate and are therefore coplanar. */
 static inline __attribute__((always_inline)) md
 touch_flat(const vd v[3], const vd t[3], const vd u[3])
 {
@@ -182,7 +185,7 @@ touch_intervals(const vd red[TOUCH_WORDS], const vd blue[TOUCH_WORDS], const tou
 		   (TOUCH_LESS(bound, d2) | touch_flat(v, t2, u2));
 }
 
-/* pairs with their sides as rb_sided has them */
+/* Appends pairs with their sides as rb_sided entries. */
 static inline __attribute__((always_inline)) uint32_t
 touch_append(rb_sided *out, md bits, __m256i pairs, const touch_sides *of_red,
 			 const touch_sides *of_blue)

@@ -1,12 +1,11 @@
 /*
  * rb_occupancy.h
- *	  An occupancy bitmap: which cells of a fine grid hold anything of a set of boxes,
- *	  one bit a cell, so that all of it stays in the cache next to the processor.
+ *	  Implements an occupancy bitmap: one bit for each cell of a fine grid that a set of boxes
+ *	  reaches into, small enough to stay in the fastest cache.
  *
- * Two boxes that share a point share the cell of that point, for the map is monotone
- * (rb_grid.h): a box all of whose cells are empty of the other set meets nothing
- * of it.  Where one set is sparse beside the other, most objects go before they
- * cost anything.
+ * Two boxes that share a point share the cell of that point, because the map is monotone
+ * (rb_grid.h). A box whose cells are all empty of the other set therefore meets no object of it. If
+ * one set is sparse compared to the other, most objects are dropped before they incur any cost.
  */
 #ifndef RB_OCCUPANCY_H
 #define RB_OCCUPANCY_H
@@ -26,7 +25,7 @@ rb_occupancy_words(const rb_grid *g)
 	return (size_t) (((uint64_t) g->n[0] * g->n[1] * g->n[2] + 63) / 64);
 }
 
-/* the bits of word w that are in [from, to] */
+/* Returns the bits of word w that are in [from, to]. */
 static inline uint64_t
 rb_occupancy_mask(uint64_t w, uint64_t from, uint64_t to)
 {
@@ -39,7 +38,7 @@ rb_occupancy_mask(uint64_t w, uint64_t from, uint64_t to)
 	return mask;
 }
 
-/* mark the cells of a box; from several threads at once */
+/* Marks the cells of a box. Callable from several threads at once. */
 static inline void
 rb_occupancy_mark(const rb_occupancy *b, const rb_range *r)
 {
@@ -53,14 +52,14 @@ rb_occupancy_mark(const rb_occupancy *b, const rb_range *r)
 			{
 				uint64_t mask = rb_occupancy_mask(w, from, to);
 
-				/* nearly all are marked already */
+				/* Nearly all bits are set already. */
 				if ((rb_load(&b->word[w]) & mask) != mask)
 					rb_or(&b->word[w], mask);
 			}
 		}
 }
 
-/* is any cell of a box marked? */
+/* Returns true if any cell of a box is marked. */
 static inline bool
 rb_occupancy_holds(const rb_occupancy *b, const rb_range *r)
 {

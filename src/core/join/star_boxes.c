@@ -1,19 +1,20 @@
 /*
  * star_boxes.c
- *	  The triangles around one corner or one edge, as boxes of directions.
+ *	  Computes boxes of directions for the triangles around a common corner or edge.
  *
- * Directions are unit vectors, computed in doubles.  Their errors are bounded, and each box is larger than
- * the bound on every side, so a box may only be too large: then a pair is decided that need not be.
+ * Directions are unit vectors, computed in doubles. Their errors are bounded, and each box exceeds
+ * the bound on every side. A box may therefore only be too large, in which case a pair is decided
+ * unnecessarily.
  */
 #include "core/join/star_boxes.h"
 #include "core/exact/rb_interval.h"
 
-#define SAMPLE 48 /* triangles of a list */
-#define TRIED 8   /* of these: their corners may be the star's */
+#define SAMPLE 48 /* number of sampled triangles of a list */
+#define TRIED 8   /* number of sampled triangles whose corners are tried */
 
 /*
- * A difference of doubles has a relative error of 2^-53, and so has each of the few operations behind it:
- * a unit vector is off by less than 2^-49 on each axis.
+ * Margin of a direction. A difference of doubles has a relative error of 2^-53, and so has each of
+ * the few operations after it. The error of a unit vector is less than 2^-49 on each axis.
  */
 #define MARGIN 0x1p-44
 
@@ -23,7 +24,7 @@ same_corner(const double *a, const double *b)
 	return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-/* Returns the number of the corner of t that is p, or -1. */
+/* Returns the number of the corner of t that equals p, or -1 if there is none. */
 static int
 corner_at(const double *t, const double *p)
 {
@@ -52,7 +53,9 @@ sampled(const rb_set *set, rb_list list, uint32_t i)
 	return set->coords + (size_t) (list.entry[(uint64_t) i * list.n / n] & RB_INDEX_MASK) * 9;
 }
 
-/* Returns the share of the pairs of the lists that the star has, estimated from their samples. */
+/*
+ * Returns the fraction of the pairs of the lists that belong to the star, estimated from samples.
+ */
 static double
 share_of(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
 {
@@ -72,8 +75,8 @@ share_of(const rb_set *set, rb_list red, rb_list blue, const rb_star *star)
 }
 
 /*
- * Adds to the star that corner of a few red triangles which leaves it the most pairs.  Returns the share
- * of pairs that it has then.
+ * Tries the corners of a few red triangles and adds to the star the one that keeps the most pairs.
+ * Returns the fraction of the pairs that then belong to the star.
  */
 static double
 add_corner(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
@@ -117,7 +120,9 @@ rb_star_find(const rb_set *set, rb_list red, rb_list blue, rb_star *star)
 	share = add_corner(set, red, blue, star);
 	if (share < 0.125)
 		return false;
-	/* arcs that end at one point overlap there: an edge that most triangles have comes first */
+	/*
+	 * Arcs that end at one point overlap there, so an edge that most triangles share is preferred.
+	 */
 	edge = *star;
 	if (add_corner(set, red, blue, &edge) >= 0.25 * share)
 		*star = edge;
@@ -132,7 +137,10 @@ dot(const double *a, const double *b)
 	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Sets u to the direction from `from` to `to`.  Returns false if they are one point or too far apart. */
+/*
+ * Stores the direction from `from` to `to` in u. Returns false if the points are equal or too far
+ * apart.
+ */
 static bool
 direction(const double *from, const double *to, double *u)
 {
@@ -154,8 +162,8 @@ direction(const double *from, const double *to, double *u)
 }
 
 /*
- * The arc from u to v.  No point of it is farther from their chord than the arc's height, which is
- * 1 - cos(angle / 2), and cos(angle / 2)^2 = (1 + u . v) / 2.
+ * Stores a box of the arc from u to v. The distance of a point of the arc from the chord is at most
+ * the arc's height, which is 1 - cos(angle / 2), with cos(angle / 2)^2 = (1 + u . v) / 2.
  */
 static void
 arc_box(const double *u, const double *v, double lo[3], double hi[3])
@@ -170,7 +178,10 @@ arc_box(const double *u, const double *v, double lo[3], double hi[3])
 	}
 }
 
-/* Returns false if the third corner is on the edge's line, or nearly so. */
+/*
+ * Stores a box of the direction of the third corner from the edge. Returns false if that corner is
+ * on the line of the edge, or nearly so.
+ */
 static bool
 edge_box(const double *along, const double *u, double lo[3], double hi[3])
 {
@@ -209,7 +220,7 @@ rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
 	{
 		const double *b = t + 3 * ((first + 1) % 3), *c = t + 3 * ((first + 2) % 3);
 
-		/* a needle with that corner twice is one direction */
+		/* A degenerate triangle that has the corner twice is a single direction. */
 		if (direction(star->at[0], same_corner(star->at[0], b) ? c : b, u) &&
 			direction(star->at[0], same_corner(star->at[0], c) ? b : c, v))
 		{
@@ -217,7 +228,7 @@ rb_star_box(const rb_star *star, const double *t, double lo[3], double hi[3])
 			return;
 		}
 	}
-	/* all directions */
+	/* The direction is unknown: use a box of all directions. */
 	for (int a = 0; a < 3; a++)
 	{
 		lo[a] = -2;

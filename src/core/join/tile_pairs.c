@@ -1,17 +1,17 @@
 /*
  * tile_pairs.c
- *	  Where the pairs of a join are, by a join of two samples.
+ *	  Finds the distribution of the pairs of a join in space by joining two samples.
  *
- * Of a million rows with ten million pairs, samples of ten thousand rows have a thousand; of
- * 10^10 rows they have none.  So there are two ways to come to about as many pairs as are wanted:
+ * For a million rows with ten million pairs, samples of ten thousand rows have a thousand pairs;
+ * for 10^10 rows they have none. There are two ways to obtain about as many pairs as wanted:
  *
- *	  too many	some rows of the samples are enough
- *	  too few	all boxes grow, each about its centre, by one factor, until there are enough.
- *				Their density is then that of the pairs, seen with a wider brush.
+ *      too many  some rows of the samples are enough
+ *      too few   all boxes grow about their centers by one factor until there are enough pairs;
+ *                their density is then a smoothed density of the pairs
  *
- * For how many pairs of all rows a pair of the samples stands is the same for all of them.  Of
- * boxes that have grown it follows from the power law of the growth (estimate.c has the papers),
- * whose exponent comes from a second, smaller factor.
+ * Each pair of the samples represents the same number of pairs of all rows. For boxes that have
+ * grown, this number follows from the power law of the growth (estimate.c cites the papers), whose
+ * exponent is measured with a second, smaller factor.
  */
 #include "core/join/rb_kd_tiles.h"
 
@@ -20,34 +20,36 @@
 #include <float.h>
 #include <math.h>
 
-#define FIRST RB_SIZE(2048, 16)    /* rows a side of the first look */
-#define LEAST RB_SIZE(16384, 64)   /* pairs that are wanted, ... */
-#define OF_A_TILE RB_SIZE(256, 16) /* ... and so many for each tile, ... */
-#define MOST (1 << 20)             /* ... but no more */
-#define TOO_MANY 8                 /* times as many */
-#define LARGEST_GROWTH 512         /* of boxes */
-#define STEP 1.5                   /* between the two factors that tell the exponent */
+#define FIRST RB_SIZE(2048, 16)    /* rows on each side in the first attempt */
+#define LEAST RB_SIZE(16384, 64)   /* minimum number of pairs wanted */
+#define OF_A_TILE RB_SIZE(256, 16) /* pairs wanted for each tile */
+#define MOST (1 << 20)             /* maximum number of pairs wanted */
+/* an attempt fails with this many times the wanted number of pairs */
+#define TOO_MANY 8
+#define LARGEST_GROWTH 512 /* maximum growth factor of boxes */
+/* ratio of the two factors from which the exponent is computed */
+#define STEP 1.5
 
 typedef struct rb_looking
 {
 	rb_context *ctx;
 	const rb_kd_job *job;
-	rb_tile_pairs *pairs; /* their places go there; NULL: they are only counted */
+	rb_tile_pairs *pairs; /* receives the locations; NULL if pairs are only counted */
 	int dims;
 	int sides;
-	uint64_t most;     /* pairs of one look */
-	double share;      /* of each sample that is looked at */
-	double growth;     /* of its boxes */
-	rb_set side[2];    /* these */
-	uint32_t *from[2]; /* which row of the sample it is */
+	uint64_t most;     /* maximum number of pairs of one attempt */
+	double share;      /* fraction of each sample that is used */
+	double growth;     /* growth factor of its boxes */
+	rb_set side[2];    /* the grown boxes of the rows in use */
+	uint32_t *from[2]; /* number of each row in its sample */
 	uint64_t found;
-	uint64_t equal; /* pairs of equal boxes; they are not among those */
+	uint64_t equal; /* pairs of equal boxes, not included in `found` */
 	double *equal_at;
 	size_t equal_cap;
 	bool overflow;
 } rb_looking;
 
-/* ---- the boxes that are looked at ---- */
+/* ---- boxes ---- */
 
 static double
 clamped(double x)
@@ -69,7 +71,7 @@ grow(double *to, const double *box, int dims, double pad, double growth)
 	}
 }
 
-/* boxes of rows that are spread over the sample */
+/* Collects the boxes of rows that are evenly spread over the sample. */
 static rb_status
 take_rows(rb_looking *l, int k)
 {
@@ -104,7 +106,7 @@ box_of(const rb_looking *l, int k, uint32_t part)
 	return l->job->sample[k]->coords + (size_t) l->from[k][part] * 2 * (size_t) l->dims;
 }
 
-/* ---- their pairs ---- */
+/* ---- pairs ---- */
 
 static rb_status
 put_one(rb_looking *l, const double *red, const double *blue)
@@ -140,11 +142,11 @@ put(void *user, const rb_pair *pairs, size_t n)
 	for (size_t i = 0; i < n && status == RB_OK && !l->overflow; i++)
 		status =
 			put_one(l, box_of(l, 0, rb_pair_red(pairs[i])), box_of(l, l->sides - 1, pairs[i].blue));
-	/* that is no failure, but there is no other way to end a join */
+	/* This is no failure, but a join cannot be ended otherwise. */
 	return l->overflow ? RB_STOPPED : status;
 }
 
-/* joins that share of the samples, with that growth */
+/* Joins the chosen fraction of the samples, with the chosen growth. */
 static rb_status
 look(rb_looking *l)
 {
@@ -160,7 +162,7 @@ look(rb_looking *l)
 	if (status != RB_OK)
 		return status;
 	job.blue = l->sides == 2 ? &l->side[1] : NULL;
-	/* pairs in the same order each time, put by one thread */
+	/* With one thread the pairs arrive in the same order each time. */
 	l->ctx->threads = 1;
 	status = rb_backend_cpu.join(l->ctx, &job, &sink);
 	l->ctx->threads = threads;
@@ -170,9 +172,9 @@ look(rb_looking *l)
 	return RB_OK;
 }
 
-/* ---- how many there are of all rows ---- */
+/* ---- number of pairs of all rows ---- */
 
-/* of all rows, those that were looked at */
+/* Returns the fraction of all rows that were used. */
 static double
 fraction(const rb_looking *l, int k)
 {
@@ -182,8 +184,9 @@ fraction(const rb_looking *l, int k)
 }
 
 /*
- * In two samples of one table a row may be in both, and is then paired with itself.  Where there
- * are no more pairs of equal boxes than that explains, none of them counts.
+ * Returns true if the pairs of equal boxes are rows paired with themselves. In two samples of one
+ * table, a row may be in both. If there are no more pairs of equal boxes than that explains, none
+ * of them counts.
  */
 static bool
 are_themselves(const rb_looking *l)
@@ -193,7 +196,7 @@ are_themselves(const rb_looking *l)
 	return (double) l->equal <= 2 * expected;
 }
 
-/* for how many pairs of all rows, with boxes that have grown as much, each pair stands */
+/* Returns the number of pairs of all rows, with equally grown boxes, that each pair represents. */
 static double
 scale(const rb_looking *l)
 {
@@ -202,7 +205,10 @@ scale(const rb_looking *l)
 	return (l->job->self ? 0.5 : 1) / (fraction(l, 0) * fraction(l, 1));
 }
 
-/* pairs of equal boxes, if they are pairs, take their places among the others */
+/*
+ * Appends the locations of pairs of equal boxes to the others, unless they are rows paired with
+ * themselves.
+ */
 static rb_status
 settle_equal(rb_looking *l)
 {
@@ -222,7 +228,7 @@ settle_equal(rb_looking *l)
 	return status;
 }
 
-/* how many times as many pairs there are by the growth */
+/* Computes the factor by which the growth has increased the number of pairs. */
 static rb_status
 find_more(rb_looking *l, double *more)
 {
@@ -244,9 +250,12 @@ find_more(rb_looking *l, double *more)
 	return status;
 }
 
-/* ---- all of it ---- */
+/* ---- entry point ---- */
 
-/* the next look: more rows, or larger boxes; false: this one will do */
+/*
+ * Chooses more rows or larger boxes for the next attempt. Returns false if the current one is good
+ * enough.
+ */
 static bool
 look_closer(rb_looking *l, double wanted, bool all)
 {
@@ -264,7 +273,7 @@ look_closer(rb_looking *l, double wanted, bool all)
 		l->share = fmin(1, l->share * fmin(fmax(1.2 * sqrt(missing), 1.5), 8));
 		return true;
 	}
-	/* where no row is missing, the pairs are as they are */
+	/* If the samples contain all rows, the number of pairs is exact. */
 	if (all || l->growth >= LARGEST_GROWTH)
 		return false;
 	l->growth *= fmin(fmax(pow(missing, 1.0 / l->dims), 1.25), 4);
