@@ -1,11 +1,11 @@
 /*
  * block.c
- *	  The block through which sessions and the worker find each other.
+ *	  Implements the block through which sessions and the worker find each other.
  *
- * A few kilobytes of the server's shared memory.  Where the library is preloaded they
- * are asked for; where it is not they come out of the slack that every server has
- * (contrib/pg_prewarm lives on that as well), and where there is no slack there is no worker.
- * It holds nothing that somebody could be made to wait for (rb_service.h).
+ * It takes a few kilobytes of the server's shared memory. If the library is preloaded, they are
+ * requested at startup; otherwise they come from the reserve that every server has
+ * (contrib/pg_prewarm also uses it), and without a reserve there is no worker. The block holds no
+ * lock that a process could be forced to wait for (rb_service.h).
  */
 #include "pg/service/rb_service.h"
 
@@ -14,7 +14,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
-#define NAME_LENGTH 48 /* of PostgreSQL's index of shared memory */
+#define NAME_LENGTH 48 /* Maximum length of a name in PostgreSQL's shared memory index */
 
 static shmem_request_hook_type previous_request;
 
@@ -32,7 +32,7 @@ rb_service_request_memory(void)
 	rb_install_shmem_request(previous_request, request_memory);
 }
 
-/* everything whose layout the two processes must agree on */
+/* Returns a hash of all layouts that the two processes must agree on. */
 static uint32
 layout(void)
 {
@@ -56,7 +56,7 @@ rb_service_name(void)
 	return name;
 }
 
-/* raises an error where there is no room for it */
+/* Finds or creates the block; raises an error if there is no space for it. */
 static rb_service_block *
 find_or_make(void)
 {
@@ -72,9 +72,8 @@ find_or_make(void)
 }
 
 /*
- * That there is no room is no reason to fail, so the error is caught without a
- * subtransaction.  ShmemInitStruct raises it when it has let go of all but the lock that
- * was taken here.
+ * Lack of space is not a reason to fail, so the error is caught without a subtransaction. When
+ * ShmemInitStruct raises it, it has released everything except the lock that was taken here.
  */
 rb_service_block *
 rb_service_find(void)
@@ -94,7 +93,7 @@ rb_service_find(void)
 	{
 		MemoryContextSwitchTo(context);
 		FlushErrorState();
-		/* the error has reset the count that LWLockRelease takes one from */
+		/* The error has reset the interrupt holdoff count that LWLockRelease decrements. */
 		HOLD_INTERRUPTS();
 		LWLockRelease(AddinShmemInitLock);
 	}
@@ -102,9 +101,9 @@ rb_service_find(void)
 	return block;
 }
 
-/* ---- the worker's word ---- */
+/* ---- the worker word ---- */
 
-static uint64 my_word; /* as it runs; 0: this process is no worker */
+static uint64 my_word; /* Word of this process as a running worker, or 0 if it is not a worker */
 
 uint32
 rb_service_enter(uint32 number)
@@ -114,7 +113,7 @@ rb_service_enter(uint32 number)
 
 	if (number == 0)
 	{
-		/* started with the server, by nobody */
+		/* Started with the server, not by a session */
 		if (RB_WORKER_STATE(word) != RB_WORKER_NONE)
 			return 0;
 		number = RB_WORKER_NUMBER(word) + 1;
@@ -124,7 +123,10 @@ rb_service_enter(uint32 number)
 	my_word = RB_WORKER_WORD(number, MyProcPid, RB_WORKER_RUNNING);
 	if (!rb_claim(&block->worker, &word, my_word))
 		return 0;
-	/* a post that came before this has not woken us, but is seen now: see rb_service_wake */
+	/*
+	 * Publish the latch before the mailbox is read: a message sent earlier could not wake this
+	 * process, but is seen now (rb_service_wake).
+	 */
 	rb_release(&block->latch, MyLatch);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return number;
@@ -150,12 +152,12 @@ rb_service_leave(rb_worker_state state)
 					  ? RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), 0, state)
 					  : RB_WORKER_WORD(RB_WORKER_NUMBER(my_word), RB_WORKER_PID(my_word), state);
 
-	/* two threads may want it at once; what is no more does not become anything else */
+	/* Two threads may try this at once; retry unless the worker has already ended. */
 	while (RB_SAME_WORKER(word, my_word) && !rb_claim(&block->worker, &word, next))
 		;
 }
 
-/* ---- the device, as the worker has found it ---- */
+/* ---- the state of the device, as published by the worker ---- */
 
 rb_device_state
 rb_service_device(rb_service_block *block, uint64 worker, char *text, size_t size)
@@ -168,7 +170,7 @@ rb_service_device(rb_service_block *block, uint64 worker, char *text, size_t siz
 		return RB_DEVICE_UNKNOWN;
 	memcpy(copy, block->device_text, sizeof copy);
 	copy[sizeof copy - 1] = '\0';
-	/* another worker is at it: what it will find is not known */
+	/* If another worker has begun to write, the state is unknown. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (rb_load(&block->device) != word)
 		return RB_DEVICE_UNKNOWN;
@@ -183,7 +185,7 @@ rb_service_set_device(rb_service_block *block, rb_device_state state, const char
 
 	if (strcmp(block->device_text, text) != 0)
 	{
-		/* whoever reads the text that was there will see that it has changed */
+		/* Change the word first, so that a process that reads the old text notices the change. */
 		rb_release(&block->device, number << 3 | RB_DEVICE_OPENING);
 		__atomic_thread_fence(__ATOMIC_RELEASE);
 		strlcpy(block->device_text, text, sizeof block->device_text);

@@ -1,13 +1,15 @@
 /*
  * client.c
- *	  A session's side of the worker: it is started, asked, waited for and left.
+ *	  Implements a session's side of the worker: starts it, submits requests, waits for results, and
+ *	  leaves.
  *
- * It is asked for joins, block by block; for rounds of a mesh's refinement, time and again; and for small
- * things about the sides that it keeps, which are waited for: a card, ids, to keep one, to keep it no longer.
+ * Requests are joins, whose results arrive block by block; rounds of a mesh refinement, several
+ * times per request; and short requests about cached sides, which the session waits for: to read a
+ * page manifest or ids, to cache a side, or to evict one.
  *
- * Whatever keeps the worker from a session (no slot for a process, no shared memory, it
- * does not answer, it ends) is no error here but an answer, with a text that says why:
- * then the session joins by itself.  Every wait looks for interrupts and has an end.
+ * Failure to get a result from the worker (no process slot, no shared memory, no reply, its end) is
+ * not an error here: the function returns the reason as text, and the session runs the join itself.
+ * Every wait handles interrupts and ends if the worker is gone.
  */
 #include "pg/service/rb_service.h"
 
@@ -20,33 +22,37 @@
 #include <errno.h>
 #include <signal.h>
 
-#define RB_START_MS 5000  /* a worker may take so long to start, with the end of one that leaves, */
-#define RB_DEAD_MS 10000  /* is taken for lost after that, */
-#define RB_ANSWER_MS 1000 /* may take so long to take a post, */
-#define RB_OPEN_MS 20000  /* and so long to open the device, for somebody who only asks for it */
-#define RB_AGAIN 2        /* so many workers may end before they have taken a post */
+/* Time for a worker to start, including the end of a leaving one, in ms */
+#define RB_START_MS 5000
+#define RB_DEAD_MS 10000  /* Time after which a starting worker counts as lost, in ms */
+#define RB_ANSWER_MS 1000 /* Time for the worker to take a mailbox message, in ms */
+/* Time for the worker to open the device if a session only asks about it, in ms */
+#define RB_OPEN_MS 20000
+#define RB_AGAIN 2 /* Number of workers that may end before one takes the message */
 
-#define RB_STARTER_MS 1000 /* who has asked for a worker may be gone before it is there */
-#define RB_FAILED_MS 60000 /* when one has not started, this session asks for no other so soon */
+/* Age at which a starting worker is lost if the session that starts it has died, in ms */
+#define RB_STARTER_MS 1000
+#define RB_FAILED_MS 60000 /* Time after a failed start before this session tries again, in ms */
 
-#define RB_LANES_BYTES ((size_t) 16 << 20) /* fewer go in one */
+/* Minimum size of sides that are sent in several lanes */
+#define RB_LANES_BYTES ((size_t) 16 << 20)
 #define RB_LANE_STACK ((size_t) 256 << 10)
 #define RB_ANSWER_ARRAYS 4
 
-/* the sides on their way, and one lane of them */
+/* State of sending the sides, and one lane of it */
 typedef struct rb_sending
 {
 	rb_bytes arrays[RB_SENT_ARRAYS];
 	int n;
-	uint64 bytes;   /* in all */
-	uint32 stopped; /* by an error, which is kept, or because the request is closed */
+	uint64 bytes;   /* Total number of bytes */
+	uint32 stopped; /* Set after an error, which is thrown later, or when the request is closed */
 } rb_sending;
 
 typedef struct rb_sending_lane
 {
 	struct rb_remote *r;
 	uint32 lane;
-	bool started; /* by a thread of its own, which was not waited for yet */
+	bool started; /* A thread serves the lane and was not joined yet */
 	pthread_t thread;
 	uint32 done;
 } rb_sending_lane;
@@ -56,36 +62,37 @@ struct rb_remote
 	rb_service_block *block;
 	dsm_segment *segment;
 	rb_request *request;
-	uint64 worker; /* whom it was sent to */
-	int post;      /* -1: not sent */
+	uint64 worker; /* Word of the worker that the request was submitted to */
+	int post;      /* Mailbox slot, or -1 if not submitted */
 	uint64 post_word;
 	rb_context *ctx;
 	rb_progress_entry *progress;
 	rb_device_choice device;
 	rb_sending sending;
 	rb_sending_lane lane[RB_LANES];
-	uint64 next; /* block */
-	bool out;    /* the caller has the block before it */
-	bool ended;  /* its statistics are in ctx */
+	uint64 next; /* Number of the next block */
+	bool out;    /* The caller holds the previous block */
+	bool ended;  /* The statistics were copied to ctx */
 	char note[200];
 	uint64 not_kept[2];
-	/* what is told of each row, in memory of ctx */
+	/* Aggregate of the join, in memory of ctx */
 	bool answered;
 	bool grouped;
 	uint32 groups;
 	uint32_t *words;
 	uint64_t *start;
 	uint32_t *member;
-	char *into; /* or of what was asked, so many bytes, which are the caller's */
+	/* Buffer of the caller for the reply of other requests, or NULL; and its size in bytes */
+	char *into;
 	size_t into_size;
-	rb_bytes answer[RB_ANSWER_ARRAYS]; /* of it what is still to come */
+	rb_bytes answer[RB_ANSWER_ARRAYS]; /* Arrays of the reply, with the bytes still to come */
 };
 
-/* ---- the worker is started ---- */
+/* ---- starting the worker ---- */
 
-static BackgroundWorkerHandle *started; /* by this session, ... */
-static uint64 started_word;             /* ... as this */
-static double failed_ms;                /* when that came to nothing; 0: it has not */
+static BackgroundWorkerHandle *started; /* Handle of the worker that this session has started */
+static uint64 started_word;             /* Worker word of that start */
+static double failed_ms;                /* Time when a start failed, or 0 */
 
 static void
 give_up_start(rb_service_block *block, uint64 word)
@@ -94,14 +101,17 @@ give_up_start(rb_service_block *block, uint64 word)
 					RB_WORKER_WORD(RB_WORKER_NUMBER(word), 0, RB_WORKER_NONE));
 }
 
-/* a process may end without a word, if something else went wrong on its way out */
+/*
+ * Returns true if the process is gone. It may have ended without changing its word, if something
+ * else failed while it exited.
+ */
 static bool
 is_dead(uint64 word)
 {
 	return RB_WORKER_PID(word) == 0 || (kill(RB_WORKER_PID(word), 0) != 0 && errno == ESRCH);
 }
 
-/* is the one who starts it gone, or has it come to nothing? */
+/* Returns true if the start has failed or if the session that starts the worker is gone. */
 static bool
 is_lost(rb_service_block *block, uint64 word)
 {
@@ -116,7 +126,7 @@ is_lost(rb_service_block *block, uint64 word)
 
 #define RB_NOT_STARTED "its background worker did not start: see the server's log"
 
-/* asks the postmaster for it; no answer is waited for */
+/* Asks the postmaster to start the worker, without waiting for it. */
 static bool
 start(rb_service_block *block, uint64 word, char *why_not, size_t size)
 {
@@ -130,10 +140,10 @@ start(rb_service_block *block, uint64 word, char *why_not, size_t size)
 		snprintf(why_not, size, RB_NOT_STARTED);
 		return false;
 	}
-	/* before the claim, after which others look at it */
+	/* Set the time before the claim, after which others read it. */
 	block->starting_ms = rb_now_ms();
 	if (!rb_claim(&block->worker, &word, mine))
-		return true; /* somebody else does it */
+		return true; /* Another session starts it. */
 	rb_worker_describe(&worker, RB_WORKER_NUMBER(mine));
 	context = MemoryContextSwitchTo(TopMemoryContext);
 	if (started != NULL)
@@ -151,7 +161,10 @@ start(rb_service_block *block, uint64 word, char *why_not, size_t size)
 	return false;
 }
 
-/* it runs, or will; false and why not */
+/*
+ * Starts the worker unless it runs or is starting; returns false and the reason if that is
+ * impossible.
+ */
 static bool
 call(rb_service_block *block, char *why_not, size_t size)
 {
@@ -186,8 +199,8 @@ call(rb_service_block *block, char *why_not, size_t size)
 }
 
 /*
- * It is told to open the device, unless it has said that it does.  One that starts reads this
- * when it has started, and is woken if it read it a moment too soon.
+ * Asks the worker to open the device, unless it has reported its state already. A starting worker
+ * reads the request when it runs, and is woken in case it has read it too early.
  */
 static void
 want_device(rb_service_block *block, uint64 word)
@@ -211,7 +224,7 @@ rb_worker_call(void)
 		want_device(block, rb_acquire(&block->worker));
 }
 
-/* until it runs: its word, or 0 and why not */
+/* Waits until the worker runs and returns its word, or 0 and the reason. */
 static uint64
 wait_for_worker(rb_service_block *block, char *why_not, size_t size)
 {
@@ -270,9 +283,9 @@ rb_worker_device(bool wait, char *text, size_t size)
 	}
 }
 
-/* ---- a request is sent ---- */
+/* ---- submitting a request ---- */
 
-/* writes the post; false while none is free */
+/* Writes the segment's handle into a mailbox slot; returns false if no slot is free. */
 static bool
 post(rb_remote *r)
 {
@@ -295,7 +308,7 @@ post(rb_remote *r)
 	return false;
 }
 
-/* takes the post back; false when the worker was faster */
+/* Withdraws the message; returns false if the worker has already taken it. */
 static bool
 withdraw(rb_remote *r)
 {
@@ -319,9 +332,9 @@ takes_nothing(const rb_remote *r)
 }
 
 /*
- * Until a worker has it; false and why not.  One that ends before it has taken the post leaves it
- * to the next one.  That they meet in the post, and either may have taken it, is no matter:
- * who has says so.
+ * Waits until a worker has taken the request; returns false and the reason if none does. A worker
+ * that ends earlier leaves the message to the next one. If two workers overlap, either of them may
+ * take it; the request records which one did.
  */
 static bool
 wait_until_taken(rb_remote *r, char *why_not, size_t size)
@@ -360,13 +373,14 @@ wait_until_taken(rb_remote *r, char *why_not, size_t size)
 	if (taken != RB_WORKER_NUMBER(r->worker))
 	{
 		r->worker = rb_acquire(&r->block->worker);
-		if (taken != RB_WORKER_NUMBER(r->worker)) /* an earlier one, that is gone by now */
+		/* The worker that took the request is gone by now. */
+		if (taken != RB_WORKER_NUMBER(r->worker))
 			r->worker = RB_WORKER_WORD(taken, 0, RB_WORKER_NONE);
 	}
 	return true;
 }
 
-/* the arrays of a side, as far as they are here */
+/* Lists the arrays of one side that this session must send. */
 static int
 side_arrays(const rb_asked *asked, const rb_order *order, int i, rb_bytes *arrays)
 {
@@ -377,7 +391,7 @@ side_arrays(const rb_asked *asked, const rb_order *order, int i, rb_bytes *array
 						  view != NULL ? view->fresh : set, order->card[i], arrays);
 }
 
-/* all of the sides */
+/* Lists the arrays of all sides. */
 static int
 all_arrays(const rb_asked *asked, const rb_order *order, rb_bytes *arrays)
 {
@@ -430,12 +444,12 @@ fill_request(rb_request *request, const rb_context *ctx, const rb_order *order)
 		rb_sent_side_of(&asked->side[asked->sides++], job->blue, order->keep[1]);
 	n = all_arrays(asked, order, arrays);
 	asked->lanes = 1;
-	/* how large a mesh is nobody knows yet: small ones take no more time in lanes */
+	/* The size of a mesh is not known yet; for small ones lanes cost no extra time. */
 	if (order->ask == RB_ASK_REFINE || rb_bytes_left(arrays, n) >= RB_LANES_BYTES)
 		asked->lanes = (uint32) Max(1, Min(RB_LANES, ctx->threads));
 }
 
-/* in this process's first thread */
+/* Reports progress and checks for interrupts; called only by the main thread. */
 static void
 look_around(rb_remote *r)
 {
@@ -493,11 +507,11 @@ join_lanes(rb_remote *r)
 }
 
 /*
- * The rows, as fast as the worker takes them.  It may wait for others first, and what it
- * says in the end, if it ends before that, comes as the answer.
+ * Sends the rows as fast as the worker takes them. The worker may wait for other joins first. If it
+ * ends before it has taken all rows, its error is read as the reply.
  *
- * An ERROR is kept until the threads have ended.  A FATAL one is not: then whoever closes the
- * request stops them.
+ * An ERROR is held back until the threads have ended. A FATAL error is not; then rb_remote_close
+ * stops the threads.
  */
 static void
 send_sides(rb_remote *r, const rb_order *order)
@@ -532,7 +546,7 @@ send_sides(rb_remote *r, const rb_order *order)
 		rb_throw_kept();
 }
 
-/* until the worker has found what it keeps of the sides; false and why not */
+/* Waits until the worker has found the cached sides; returns false and the reason if it has not. */
 static bool
 wait_until_found(rb_remote *r, char *why_not, size_t size)
 {
@@ -543,7 +557,7 @@ wait_until_found(rb_remote *r, char *why_not, size_t size)
 		CHECK_FOR_INTERRUPTS();
 		if (rb_acquire(&r->request->ended) != 0)
 		{
-			/* an error of its own is the answer */
+			/* The worker's own error is returned as the reply. */
 			if (rb_acquire(&r->request->found) != 0 || r->request->status != RB_GONE)
 				return true;
 			strlcpy(why_not, r->request->error.text, size);
@@ -571,7 +585,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 	r->ctx = ctx;
 	r->progress = progress;
 	r->device = order->device;
-	*remote = r; /* closed whatever happens from here on */
+	*remote = r; /* From here on the caller must close the request in any case. */
 	r->worker = wait_for_worker(r->block, why_not, size);
 	if (r->worker != 0 && (r->segment = rb_segment_make(reason, sizeof reason)) == NULL)
 		snprintf(why_not, size, "no shared memory for it: %s", reason);
@@ -591,7 +605,7 @@ rb_remote_open(rb_remote **remote, MemoryContext context, rb_context *ctx, const
 	return false;
 }
 
-/* ---- the answer: no function of PostgreSQL, for a thread may call this ---- */
+/* ---- the reply; calls no function of PostgreSQL, because a thread may run this ---- */
 
 static rb_status
 gone(rb_remote *r)
@@ -600,7 +614,7 @@ gone(rb_remote *r)
 	return rb_fail(r->ctx, RB_GONE, 0, 0, "its background worker has ended");
 }
 
-/* what the worker has found out goes where a join here would have left it */
+/* Copies the worker's results to the places where a local join would have stored them. */
 static rb_status
 take_end(rb_remote *r)
 {
@@ -611,7 +625,7 @@ take_end(rb_remote *r)
 	{
 		r->ctx->stats = request->stats;
 		r->ctx->stats.stage[RB_STAGE_READ] = before.stage[RB_STAGE_READ];
-		/* the next join of this context may be one here */
+		/* After RB_END keep ctx->error: the next join of this context may be a local one. */
 		if (request->status != RB_END)
 			r->ctx->error = request->error;
 		memcpy(r->not_kept, request->not_kept, sizeof r->not_kept);
@@ -622,13 +636,16 @@ take_end(rb_remote *r)
 	return request->status == RB_GONE ? gone(r) : request->status;
 }
 
-/* a join that is left before its end, by a LIMIT, has told no more than this */
+/*
+ * Updates the statistics by a block, because a join that is closed early, by a LIMIT, reports
+ * nothing else.
+ */
 static void
 note_pairs(rb_remote *r, size_t n)
 {
 	rb_stats *stats = &r->ctx->stats;
 
-	/* its note, if it has one, is there before the first block is */
+	/* The worker's note, if there is one, was written before the first block. */
 	if (r->device == RB_ON_PROCESSOR || r->request->note[0] != '\0')
 		strlcpy(stats->backend, "cpu", sizeof stats->backend);
 	else if (stats->device[0] == '\0')
@@ -639,7 +656,7 @@ note_pairs(rb_remote *r, size_t n)
 	stats->stage[RB_STAGE_EMIT].count += n;
 }
 
-/* arrays for what is told of each row */
+/* Allocates the arrays for the reply. */
 static rb_status
 expect_answer(rb_remote *r)
 {
@@ -668,12 +685,15 @@ expect_answer(rb_remote *r)
 	return status;
 }
 
-/* *idle becomes 0 where something has come */
+/* Reads what has arrived; sets *idle to 0 if anything has. */
 static rb_status
 look(rb_remote *r, rb_block *block, int *idle)
 {
 	const rb_lane back = rb_lane_back(r->request);
-	/* these two in this order: the last block is there before the end is */
+	/*
+	 * Check for the end first, and before reading blocks: the last block is written before the end
+	 * is reported.
+	 */
 	bool ended = rb_acquire(&r->request->ended) != 0;
 	bool lost = is_gone(r);
 
@@ -684,7 +704,7 @@ look(rb_remote *r, rb_block *block, int *idle)
 		if (status != RB_OK)
 			return status;
 	}
-	/* what has come is taken; more may come as long as the worker is there */
+	/* Read what has arrived; more may follow as long as the worker exists. */
 	if (r->answered && rb_bytes_left(r->answer, RB_ANSWER_ARRAYS) > 0)
 	{
 		size_t moved = rb_bytes_take(&back, r->answer, RB_ANSWER_ARRAYS);
@@ -750,9 +770,9 @@ rb_remote_not_kept(const rb_remote *r, int side)
 	return r->not_kept[side];
 }
 
-/* ---- rounds of a mesh's refinement: threads call this, too ---- */
+/* ---- rounds of a mesh refinement; threads also call these functions ---- */
 
-/* arrays on their way there, by a team */
+/* Arrays that a team sends to the worker */
 typedef struct rb_putting
 {
 	rb_remote *r;
@@ -760,7 +780,7 @@ typedef struct rb_putting
 	int n;
 } rb_putting;
 
-/* is nobody there to take them? */
+/* Returns true if the worker no longer reads from the ring. */
 static bool
 is_over(const rb_remote *r)
 {
@@ -791,7 +811,7 @@ put_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	put_part(p->r, (uint32) from, part, p->n);
 }
 
-/* what does not arrive is told of when an answer is waited for */
+/* Sends a mesh. If it does not arrive, the failure is reported when the reply is read. */
 static rb_status
 put_mesh(rb_remote *r, rb_refining *refining)
 {
@@ -822,7 +842,7 @@ take_back(rb_remote *r, rb_bytes *arrays, int n)
 
 	while (rb_bytes_left(arrays, n) > 0)
 	{
-		/* before the look: what was put is there before the end is */
+		/* Check for the end before reading: all data are written before the end is reported. */
 		const bool ended = rb_acquire(&r->request->ended) != 0;
 		const bool lost = is_gone(r);
 
@@ -835,7 +855,8 @@ take_back(rb_remote *r, rb_bytes *arrays, int n)
 			return RB_STOPPED;
 		if (ended)
 		{
-			const rb_stats before = r->ctx->stats; /* where other rounds ran is among them */
+			/* The statistics record where other rounds ran. */
+			const rb_stats before = r->ctx->stats;
 			const rb_status status = take_end(r);
 
 			r->ctx->stats = before;
@@ -876,7 +897,7 @@ rb_remote_refine(rb_remote *r, struct rb_refining *refining)
 	return status;
 }
 
-/* ---- it is left ---- */
+/* ---- leaving the worker ---- */
 
 void
 rb_remote_close(rb_remote *r)
@@ -895,7 +916,7 @@ rb_remote_close(rb_remote *r)
 	r->request = NULL;
 }
 
-/* ---- what is asked for besides joins, and waited for ---- */
+/* ---- other requests, which the session waits for ---- */
 
 #define RB_NEXT_MS 20
 
@@ -919,9 +940,12 @@ wait_for_end(rb_remote *r, char *why_not, size_t size)
 	}
 }
 
-static rb_remote *asking; /* what is asked now */
+static rb_remote *asking; /* The current request */
 
-/* a process may exit in the middle: the worker is to know that nobody waits */
+/*
+ * Closes the current request if the process exits, so that the worker learns that the session has
+ * left.
+ */
 static void
 close_asking(int code, Datum arg)
 {
@@ -929,7 +953,10 @@ close_asking(int code, Datum arg)
 	asking = NULL;
 }
 
-/* what is told of it goes to `into`, of so many bytes */
+/*
+ * Submits a request and waits for its end. The reply is stored in `into`, a buffer of into_size
+ * bytes.
+ */
 static bool
 ask(rb_context *ctx, const rb_order *order, void *into, size_t into_size, char *why_not,
 	size_t size)
@@ -960,7 +987,7 @@ ask(rb_context *ctx, const rb_order *order, void *into, size_t into_size, char *
 	return done;
 }
 
-/* the memory of a question that needs none here */
+/* Returns the memory account for requests that return no data. */
 static rb_memory *
 no_memory(void)
 {
@@ -973,7 +1000,7 @@ no_memory(void)
 	return memory;
 }
 
-/* one that is about a side with that number, and no more */
+/* Submits a request that only needs the number of a cached side. */
 static bool
 ask_of(rb_order *order, uint64 number, rb_kind kind, void *into, size_t into_size)
 {
@@ -1018,7 +1045,7 @@ rb_worker_ids(const char *function, rb_context *ctx, const rb_set *set, char *wh
 		snprintf(why_not, size, "%s", rb_status_text(ctx->error.status));
 		return false;
 	}
-	/* where that fails they go with the memory */
+	/* After a failure, ids are freed with the memory account. */
 	if (!ask(ctx, &order, ids, (size_t) set->nrows * sizeof *ids, why_not, size))
 		return false;
 	rb_set_writable(set)->ids = ids;

@@ -1,16 +1,14 @@
 /*
  * device.c
- *	  The backend for a device, in whatever process: found as a file, and opened.
+ *	  Finds and opens the backend for a device, in any process.
  *
- * The CUDA backend is a file of its own, redblue_cuda.so, that lies beside this
- * library and is opened on first use, so never in the postmaster, whose children
- * could not use a device that it had touched.  A machine without the file, the
- * driver or the device answers from the CPU.
+ * The CUDA backend is a separate plugin, redblue_cuda.so, in the directory of this library. It is
+ * opened on first use and so never in the postmaster, whose children could not use a device that it
+ * had initialized. A machine without the plugin, the driver or a device uses the CPU.
  *
- * The worker opens it in a thread, because a driver takes its time; a session opens it
- * only where it cannot have the worker.  All signals are blocked while foreign code may
- * start threads, so that none of these threads ever takes a signal that is meant
- * for the process.
+ * The worker opens the device in a thread, because a driver may take long. A session opens it only
+ * if it cannot get the worker. All signals are blocked while the driver may start threads, so that
+ * none of these threads receives a signal meant for the process.
  */
 #include "pg/service/rb_service.h"
 
@@ -21,10 +19,13 @@
 #include <unistd.h>
 
 #define RB_CUDA_FILE "redblue_cuda.so"
-#define STACK ((size_t) 8 << 20) /* a driver may go deep */
-#define OPEN_MS 15000 /* and take so long; after that there is no device, until it is through */
+#define STACK ((size_t) 8 << 20) /* Stack size in bytes; a driver may need a deep stack */
+#define OPEN_MS 15000 /* Time after which the device counts as missing until opening ends, in ms */
 
-/* its path, or why there is none; the file may come and go while a session lives */
+/*
+ * Finds the path of the plugin, or the reason why there is none. The file may appear or disappear
+ * during a session.
+ */
 static bool
 find_file(char *path, size_t path_size, char *why_not, size_t size)
 {
@@ -76,13 +77,13 @@ rb_device_here(char *text, size_t size)
 	return usable;
 }
 
-/* ---- in a thread ---- */
+/* ---- opening in a thread ---- */
 
 static struct
 {
 	bool begun;
 	double begun_ms;
-	rb_device_state state; /* released when the others are written */
+	rb_device_state state; /* Written with release semantics after the other fields */
 	const rb_backend *backend;
 	char text[256];
 } opening;

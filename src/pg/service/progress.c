@@ -1,10 +1,10 @@
 /*
  * progress.c
- *	  redblue_progress: what joins run in which sessions, and how far they are.
+ *	  Implements redblue_progress: the joins that run in all sessions, and their progress.
  *
- * Each open join has an entry in the shared block, which its process claims, writes and
- * empties; readers look whether it has changed under them and look again.  Where all
- * entries are taken, or there is no block, a join is not seen and runs all the same.
+ * Each open join has an entry in the shared block, which its process claims, writes and releases. A
+ * reader that finds an entry being changed skips it. If all entries are in use, or if there is no
+ * block, the join is not listed but runs normally.
  */
 #include "pg/service/rb_service.h"
 
@@ -13,7 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-static rb_progress_entry *reading; /* of the join whose sides are read now */
+static rb_progress_entry *reading; /* Entry of the join whose sides are being read */
 
 const char *
 rb_progress_stage(int stage)
@@ -87,7 +87,7 @@ rb_progress_end(rb_progress_entry **e)
 	*e = NULL;
 }
 
-/* a copy of what is in use; false where nothing is, or it is being changed */
+/* Copies an entry; returns false if it is unused or being changed. */
 static bool
 look(rb_progress_entry *e, rb_progress_entry *copy)
 {
@@ -96,11 +96,11 @@ look(rb_progress_entry *e, rb_progress_entry *copy)
 	memcpy(copy, e, sizeof *copy);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	copy->function[sizeof copy->function - 1] = '\0';
-	/* 0: it is claimed for the first time, and still empty */
+	/* The version is 0 if the entry was claimed for the first time and is still empty. */
 	return copy->pid != 0 && before != 0 && (before & 1) == 0 && rb_load(&e->change) == before;
 }
 
-/* as for pg_stat_activity */
+/* Applies the visibility rule of pg_stat_activity. */
 static bool
 may_see(Oid role)
 {

@@ -1,17 +1,18 @@
 /*
  * refining.c
- *	  A mesh under refinement, over the ring and back: what is announced, and arrays in their order.
+ *	  Transfers a mesh under refinement through the ring and back: a header, then the arrays in a
+ *	  fixed order.
  *
- *		session							the ring						worker
- *		rb_sent_refining				->								arrays of these lengths
- *		all arrays of rb_refining		->								rounds
- *		arrays of these lengths			<-								rb_sent_refining
- *		those that rounds change		<-								(and nothing is left of it)
+ *	session							the ring						worker
+ *	rb_sent_refining				->								allocates arrays of these lengths
+ *	all arrays of rb_refining		->								runs the rounds
+ *	allocates arrays				<-								rb_sent_refining
+ *	the arrays that rounds change	<-								(then frees all of them)
  *
- * So it goes for each time that rb_refine wants rounds.  What the session has is what it was
- * until all has come back: whoever fails, it can do those rounds itself.
+ * This is repeated each time that rb_refine asks for rounds. The session's mesh stays unchanged
+ * until the complete result has arrived: after any failure the session can run these rounds itself.
  *
- * No function of PostgreSQL is called here: threads use it.
+ * No function of PostgreSQL is called here, because threads use these functions.
  */
 #include "pg/service/rb_service.h"
 
@@ -54,7 +55,7 @@ size_cells(const rb_sent_refining *sent)
 							 : (uint64) sent->n[0] * (uint64) sent->n[1] * (uint64) sent->n[2] + 1;
 }
 
-/* those that rounds change come first */
+/* Lists the arrays that rounds change; they come first. */
 static int
 changed_arrays(const rb_sent_refining *sent, rb_refining *r, rb_bytes *arrays)
 {
@@ -91,7 +92,7 @@ rb_refining_arrays(const rb_sent_refining *sent, rb_refining *r, bool back, rb_b
 	return n;
 }
 
-/* an array has a place even where nothing is in it */
+/* Allocates an array; even an empty one gets an address. */
 static rb_status
 make(rb_context *ctx, void *block, size_t n, size_t element)
 {
@@ -128,7 +129,7 @@ make_changed(rb_context *ctx, const rb_sent_refining *sent, rb_refining *r)
 	return status;
 }
 
-/* does it announce what can be? */
+/* Returns true if the counts of the header are within their limits. */
 static bool
 is_sound(const rb_sent_refining *sent)
 {
@@ -199,8 +200,8 @@ rb_refining_make(rb_context *ctx, const rb_sent_refining *sent, rb_refine_option
 }
 
 /*
- * What a backend reads on the host is as long as was announced.  Numbers within cells are for the device,
- * which fails where they lead nowhere.
+ * Returns true if the lengths that a backend reads on the host match the header. Indices within
+ * cells are not checked: only the device uses them, and invalid ones make it fail.
  */
 bool
 rb_refining_is_sound(const rb_sent_refining *sent, const rb_refining *r)

@@ -1,31 +1,31 @@
 /*
  * request.c
- *	  One request in the worker: rows come, the join runs, blocks of ids leave.  Or a mesh comes, and leaves
- *	  refined.
+ *	  Serves one request in the worker: receives rows, runs the join and returns blocks of ids; or
+ *	  receives a mesh and returns it refined.
  *
- *		what is kept of the sides -> wait for the device -> wait at the gate -> sides -> join -> the end
- *		  ... is held, or gone		 (not where the processor is to join)
+ *	cached sides are held, or gone -> wait for the device -> wait at the gate -> sides -> join -> end
+ *										 (not if the CPU runs the join)
  *
- * A side may be kept here (store.c), or be cuts of one that is, with fresh rows
- * between them; and one that was sent may be kept from then on.  Requests that only ask for such
- * things end without a join and wait for nobody.
+ * A side may be cached here (store.c), or consist of cuts of a cached side with new rows in
+ * between. A side that is sent may be cached afterwards. Requests that only concern the cache end
+ * without a join and do not wait for others.
  *
- * All of it is done by a thread of the request, which calls no function of PostgreSQL and
- * blocks all signals.  So a session that is slow, stopped or gone keeps nobody
- * else waiting.
+ * A thread of the request does all of this. It calls no function of PostgreSQL and blocks all
+ * signals. So a session that is slow, stopped or gone does not delay other sessions.
  *
- * The gate.  A device has memory for one large join, and two at once are no faster than one
- * after the other; small ones keep it busy only together.  So joins run together as long
- * as they are small together, and a larger one waits until it is alone: with its rows
- * still in the session, so that they are not in memory twice while nothing is done
- * with them.  Who waits for its own session opens the gate for the next one.  And a join
- * for which the device was full all the same is tried again when another one has ended.
- * Where the choice is left to the worker, the processor does in the end what no device could.
+ * The gate limits concurrent joins. A device has memory for one large join, and two large joins at
+ * once are no faster than one after the other; small joins use the device fully only if they run
+ * concurrently. So joins run together as long as their total size is small, and a larger join waits
+ * until it is alone. Meanwhile its rows stay in the session, so that they do not occupy memory
+ * twice. A join that waits for its own session opens the gate for the next one. A join that
+ * nevertheless finds the device full is repeated when another one has ended. If the session leaves
+ * the choice to the worker, the CPU runs the join if no device can.
  *
- * What a request says is checked as far as this process could read or write where it must not.
+ * The contents of a request are checked as far as wrong values could make this process access
+ * invalid memory.
  *
- * The segment is touched under a lock of this process only: it may be taken away while
- * the thread runs, when the worker must end and a driver does not come back.
+ * The segment is accessed only under a lock of this process, because it may be taken away while the
+ * thread runs, if the worker must end and a driver call does not return.
  */
 #include "pg/service/rb_service.h"
 
@@ -36,50 +36,51 @@
 
 #define STACK ((size_t) 1 << 20)
 #define WAIT_MS 20
-/* parts of joins that may run together */
+/* Maximum total of parts of joins that run together */
 #define TOGETHER_PARTS (UINT64CONST(1) << 20)
-/* so long a join waits for its session before it opens the gate for others */
+/* Time that a join waits for its session before it opens the gate, in ms */
 #define PATIENCE_MS 50
-/* and so long, when the device is full, for joins that wait for theirs */
+/* Time to wait on a full device for joins that wait for their sessions, in ms */
 #define ROOM_MS 2000
 
 struct rb_served
 {
-	rb_request *request;   /* NULL: taken away */
-	pthread_rwlock_t lock; /* read: the segment is used; written: it is taken away */
+	rb_request *request; /* NULL once the segment was taken away */
+	/* Held for reading while the segment is used, for writing to take it away */
+	pthread_rwlock_t lock;
 	pthread_t thread;
-	int stop;          /* the worker wants it to end */
-	int ended;         /* the thread is through with it */
-	bool at_gate;      /* it is counted there */
-	rb_served *behind; /* who waits after it */
+	int stop;          /* Set if the worker wants the request to end */
+	int ended;         /* Set when the thread has finished */
+	bool at_gate;      /* The request is counted at the gate */
+	rb_served *behind; /* Next request in the queue */
 	uint64 parts;
 
-	/* the thread's */
-	rb_asked asked; /* as it was read once */
+	/* Fields used only by the request's thread */
+	rb_asked asked; /* Copy of the arguments, which were read once */
 	const rb_backend *backend;
 	rb_memory *memory;
 	rb_context ctx;
-	const rb_set *kept[2]; /* until it is a side, or a part of one */
+	const rb_set *kept[2]; /* Cached sides, until they become a side or a part of one */
 	const rb_set *set[2];
 	uint32_t *number;
 	uint64 not_kept[2];
-	uint64 blocks;  /* put */
-	bool answered;  /* what is told of rows, or a part of it, was put */
-	char note[200]; /* why not on the device */
+	uint64 blocks;  /* Number of blocks written */
+	bool answered;  /* The aggregate, or a part of it, was written */
+	char note[200]; /* Reason why the device was not used */
 };
 
-static int device_failed; /* it did for one of them */
+static int device_failed; /* Set if the device failed a request */
 
 /* ---- the gate ---- */
 
 static struct
 {
 	pthread_mutex_t lock;
-	int joins; /* that are in, */
+	int joins; /* Number of joins admitted; below, their parts */
 	uint64 parts;
-	rb_served *first; /* and those who wait, in the order in which they came */
-	int on_device;    /* joins that run, whether they are still counted at the gate or not */
-	uint64 ended;     /* how many have run */
+	rb_served *first; /* Queue of waiting requests, in order of arrival */
+	int on_device;    /* Joins that run on the device, even if they have already left the gate */
+	uint64 ended;     /* Number of joins that have ended on the device */
 } gate = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void
@@ -95,7 +96,7 @@ gate_queue(rb_served *s)
 	pthread_mutex_unlock(&gate.lock);
 }
 
-/* its lock is held */
+/* Removes a request from the queue. The caller holds the lock. */
 static void
 leave_queue(rb_served *s)
 {
@@ -133,7 +134,10 @@ gate_enter(rb_served *s)
 	return open;
 }
 
-/* asked again, or by who is not in, does nothing; from any thread of the request */
+/*
+ * Leaves the gate. Idempotent; does nothing if the request was not admitted. Callable from any
+ * thread of the request.
+ */
 static void
 gate_leave(rb_served *s)
 {
@@ -170,7 +174,7 @@ device_leave(void)
 
 /* ---- the segment ---- */
 
-/* it, until done_with; NULL when it was taken away */
+/* Locks the segment until done_with and returns the request, or NULL if it was taken away. */
 static rb_request *
 use(rb_served *s)
 {
@@ -184,7 +188,7 @@ done_with(rb_served *s)
 	pthread_rwlock_unlock(&s->lock);
 }
 
-/* does the session want no more, or the worker end? */
+/* Returns true if the session no longer needs the request or if the worker is ending. */
 static bool
 stopped(rb_served *s)
 {
@@ -209,7 +213,7 @@ tell_progress(rb_served *s)
 	done_with(s);
 }
 
-/* all that is kept of its sides is held */
+/* Reports that all cached sides of the request were found and are held. */
 static void
 tell_found(rb_served *s)
 {
@@ -249,7 +253,10 @@ tell_end(rb_served *s, rb_status status)
 	done_with(s);
 }
 
-/* while the session is waited for, others need not wait */
+/*
+ * Backs off while waiting for the session; leaves the gate after a while, so that others need not
+ * wait.
+ */
 static void
 wait_for_session(rb_served *s, int *idle, double *since)
 {
@@ -260,7 +267,7 @@ wait_for_session(rb_served *s, int *idle, double *since)
 	rb_nap(idle);
 }
 
-/* ---- its steps ---- */
+/* ---- steps of a request ---- */
 
 static rb_status
 fail(rb_served *s, rb_status status, const char *text)
@@ -268,7 +275,7 @@ fail(rb_served *s, rb_status status, const char *text)
 	return rb_fail(&s->ctx, status, 0, 0, text);
 }
 
-/* a session sends no such thing */
+/* Refuses arguments that no session sends. */
 static rb_status
 refuse_nonsense(rb_served *s)
 {
@@ -310,11 +317,11 @@ wait_at_gate(rb_served *s)
 	return RB_OK;
 }
 
-/* what is kept of the sides, before anything is waited for */
+/* Takes references to the cached sides before waiting for anything. */
 static rb_status
 hold_kept(rb_served *s)
 {
-	/* a side that is joined is used; to ask what it is like is no use of it */
+	/* A join counts as a use of the side; other requests do not. */
 	const bool hit = s->asked.ask == RB_ASK_JOIN;
 
 	for (int i = 0; i < s->asked.sides && s->asked.ask < RB_ASK_DROP; i++)
@@ -333,7 +340,7 @@ hold_kept(rb_served *s)
 
 /* ---- sides ---- */
 
-/* the arrays of rows that are announced so, not filled */
+/* Allocates the arrays for the rows of a side. */
 static rb_status
 make_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 {
@@ -349,7 +356,7 @@ make_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 
 	if (rows->nparts > RB_MAX_OBJECTS)
 		return rb_fail(&s->ctx, RB_TOO_MANY_OBJECTS, rows->nparts, RB_MAX_OBJECTS, NULL);
-	/* of rows with several parts some may have none here: they are those of a slice */
+	/* With several parts per row, some rows may have no part in a slice. */
 	if (rows->has_row_of ? rows->nrows > RB_MAX_OBJECTS : rows->nrows != rows->nparts)
 		return refuse_nonsense(s);
 	status = rb_array(&s->ctx, (void **) &made.coords, Max(rows->nparts, 1),
@@ -359,12 +366,12 @@ make_rows(rb_served *s, const rb_sent_side *side, const rb_set **set)
 	if (status == RB_OK && rows->has_ids)
 		status = rb_array(&s->ctx, (void **) &made.ids, Max(rows->nrows, 1), sizeof(int64));
 	if (status != RB_OK)
-		return status; /* what there is goes with the memory */
+		return status; /* What was allocated is freed with the memory account. */
 	status = rb_set_own(s->memory, &made, set, &error);
 	return status == RB_OK ? RB_OK : rb_fail(&s->ctx, status, error.need, error.limit, NULL);
 }
 
-/* is each part of a row that there is, in order? */
+/* Returns true if the parts' row indices are ascending and within range. */
 static bool
 rows_are_sound(const rb_set *set)
 {
@@ -377,7 +384,7 @@ rows_are_sound(const rb_set *set)
 	return wrong == 0 && set->row_of[set->nparts - 1] < set->nrows;
 }
 
-/* are its rows and parts there, and the parts those of its rows? */
+/* Returns true if the cut's rows and parts exist and the parts belong to the rows. */
 static bool
 cut_is_sound(const rb_cut *cut, const rb_set *from)
 {
@@ -408,7 +415,7 @@ view_is_sound(const rb_view *view)
 	return true;
 }
 
-/* what has come, and what is kept, become the side */
+/* Builds the side from the received rows and the cached side. */
 static rb_status
 make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 {
@@ -426,7 +433,7 @@ make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 		status = rb_view_make(s->memory, &view, side->skipped, &s->set[i], &error);
 		if (status != RB_OK)
 			return rb_fail(&s->ctx, status, error.need, error.limit, NULL);
-		rb_set_release(rows); /* the view holds both */
+		rb_set_release(rows); /* The delta set holds references to both. */
 		rb_set_release(kept);
 	}
 	else
@@ -434,7 +441,7 @@ make_side(rb_served *s, int i, const rb_set **rows, const rb_cut *cuts)
 		const rb_set **whole = side->from == RB_FROM_KEPT ? kept : rows;
 		rb_error error;
 
-		/* what is kept counts as if it had been sent */
+		/* A cached side counts against the memory limit as if it had been sent. */
 		if (whole == kept && s->asked.ask == RB_ASK_JOIN)
 			status = rb_memory_charge(s->memory, rb_set_bytes(*kept), &error);
 		if (status != RB_OK)
@@ -459,8 +466,9 @@ is_first_side_too(const rb_served *s, int i)
 }
 
 /*
- * It stays here when the request has ended, put together, and under a number: so a device
- * keeps its copy of it, too.  A join goes on where there is no room to keep it.
+ * Caches a side beyond the end of the request: materializes it and gives it a number, by which the
+ * device caches its copy, too. If it does not fit into the cache, a join continues without caching
+ * it.
  */
 static rb_status
 keep_side(rb_served *s, int i, const void *card)
@@ -486,7 +494,11 @@ keep_side(rb_served *s, int i, const void *card)
 		if (status != RB_OK)
 			(void) rb_fail(&s->ctx, status, error.need, error.limit, NULL);
 	}
-	if (status == RB_OK) /* the join holds it all the same: there is room where it was */
+	/*
+	 * The join still holds the set, so charge its memory: this account has just released that
+	 * amount.
+	 */
+	if (status == RB_OK)
 		(void) rb_memory_charge(s->memory, rb_set_bytes(set), NULL);
 	else if (s->asked.ask == RB_ASK_JOIN)
 	{
@@ -505,7 +517,7 @@ typedef struct rb_moving
 	uint32 stopped;
 } rb_moving;
 
-/* what comes in a lane, by a thread of the team */
+/* Receives the bytes of one lane; runs on a thread of the team. */
 static void
 take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 {
@@ -541,7 +553,7 @@ take_lane(rb_thread *me, void *arg, uint64_t from, uint64_t to)
 	}
 }
 
-/* all bytes of the arrays, from the session */
+/* Receives all bytes of the arrays from the session. */
 static rb_status
 take_arrays(rb_served *s, const rb_bytes *arrays, int n)
 {
@@ -559,7 +571,7 @@ take_arrays(rb_served *s, const rb_bytes *arrays, int n)
 	return moving.stopped != 0 ? RB_STOPPED : status;
 }
 
-/* and to it */
+/* Sends all bytes of the arrays to the session. */
 static rb_status
 put_arrays(rb_served *s, rb_bytes *arrays, int n)
 {
@@ -651,7 +663,10 @@ take_sides(rb_served *s)
 
 /* ---- the join ---- */
 
-/* groups that the session has no room for: how many members each has, as where there is no room here */
+/*
+ * Reduces groups to the number of their members if the session has no memory for the groups, as for
+ * lack of memory here.
+ */
 static rb_status
 count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
 {
@@ -664,7 +679,7 @@ count_members(rb_served *s, const rb_groups *groups, const uint32_t **words)
 	return status;
 }
 
-/* what the join has to tell of each row */
+/* Sends the aggregate of the join, if there is one. */
 static rb_status
 put_answer(rb_served *s, const rb_stream *stream)
 {
@@ -732,7 +747,7 @@ put_ids(rb_served *s, const rb_block *block)
 	}
 }
 
-/* RB_END where it came to its end */
+/* Runs the join once; returns RB_END if it was completed. */
 static rb_status
 join_once(rb_served *s)
 {
@@ -773,8 +788,9 @@ join_once(rb_served *s)
 }
 
 /*
- * The device was full: until a join has ended that ran beside this one, which began when so
- * many had ended.  False where there is none, or all that run wait for their sessions.
+ * Waits, on a full device, until another join that ran at the same time has ended; `ended` joins
+ * had ended when this one began. Returns false if no other join runs, or if all that run wait for
+ * their sessions.
  */
 static bool
 wait_for_room(rb_served *s, uint64 ended)
@@ -788,7 +804,7 @@ wait_for_room(rb_served *s, uint64 ended)
 		bool room, none, busy;
 
 		pthread_mutex_lock(&gate.lock);
-		room = gate.ended > ended + 1; /* one of them is this one */
+		room = gate.ended > ended + 1; /* One of these is this join itself. */
 		none = gate.on_device == 0;
 		busy = gate.joins > 0;
 		pthread_mutex_unlock(&gate.lock);
@@ -801,8 +817,8 @@ wait_for_room(rb_served *s, uint64 ended)
 }
 
 /*
- * Can no join of this process have the device any more?  One that was stopped, or had another
- * error first, does not say so as its status.
+ * Returns true if no join of this process can use the device any more. The status alone does not
+ * say so if the join was stopped or had another error first.
  */
 static bool
 has_failed(const rb_served *s, rb_status status)
@@ -813,7 +829,10 @@ has_failed(const rb_served *s, rb_status status)
 		   (status == RB_NO_DEVICE && s->backend->probe(-1, text, sizeof text) != RB_OK);
 }
 
-/* before anybody hears of it: whoever asks again needs another process */
+/*
+ * Marks the device as failed before any session learns of it, because a session that asks again
+ * needs another process.
+ */
 static void
 note_failure(void)
 {
@@ -821,7 +840,7 @@ note_failure(void)
 	rb_service_leave(RB_WORKER_LEAVING);
 }
 
-/* no device can do it, and the session has had nothing: may the processor? */
+/* Returns true if the CPU may run the join: no device can, and no result has been sent. */
 static bool
 is_left_to_processor(const rb_served *s, rb_status status)
 {
@@ -866,7 +885,7 @@ join(rb_served *s)
 	return join_once(s);
 }
 
-/* ---- what is asked ---- */
+/* ---- kinds of requests ---- */
 
 static rb_status
 serve_join(rb_served *s)
@@ -894,7 +913,7 @@ serve_join(rb_served *s)
 
 /* ---- rounds of a refinement ---- */
 
-/* so much of the stack a driver may need */
+/* Stack size for a thread that calls the driver, in bytes */
 #define DEVICE_STACK ((size_t) 8 << 20)
 
 typedef struct rb_rounds
@@ -918,7 +937,7 @@ rounds_thread(void *arg)
 	return NULL;
 }
 
-/* while the device works its session is heard */
+/* Runs the rounds in a thread, and meanwhile checks whether the session has stopped the request. */
 static rb_status
 rounds_once(rb_served *s, rb_rounds *rounds)
 {
@@ -939,7 +958,10 @@ rounds_once(rb_served *s, rb_rounds *rounds)
 	return rounds->status;
 }
 
-/* what cannot be done on the device is left to the session, which has the mesh */
+/*
+ * Runs the rounds, again if the device was full. If the device cannot do them, the session does,
+ * because it has the mesh.
+ */
 static rb_status
 make_rounds(rb_served *s, rb_rounds *rounds)
 {
@@ -957,7 +979,7 @@ make_rounds(rb_served *s, rb_rounds *rounds)
 	}
 }
 
-/* bytes that come before it is known how many others will */
+/* Receives a header of fixed size, which gives the lengths of the arrays. */
 static rb_status
 take_announced(rb_served *s, void *to, size_t n)
 {
@@ -1001,7 +1023,7 @@ put_refined(rb_served *s, rb_refining *r)
 						   : status;
 }
 
-/* a mesh as it comes: it is in memory here as long as it has its rounds */
+/* Receives a mesh, refines it and returns it; the mesh is in memory here only for its rounds. */
 static rb_status
 refine_once(rb_served *s, const rb_sent_refining *sent)
 {
@@ -1009,7 +1031,7 @@ refine_once(rb_served *s, const rb_sent_refining *sent)
 	rb_bytes arrays[RB_SENT_ARRAYS];
 	rb_status status;
 
-	/* as large as a join of as many parts */
+	/* Count the mesh at the gate as a join of as many parts as it has cells. */
 	s->parts = sent->ncells;
 	status = wait_at_gate(s);
 	if (status != RB_OK)
@@ -1028,7 +1050,7 @@ refine_once(rb_served *s, const rb_sent_refining *sent)
 	return status;
 }
 
-/* until the session wants no more, which ends it with RB_STOPPED */
+/* Refines meshes until the session ends the request, which is reported as RB_STOPPED. */
 static rb_status
 serve_refine(rb_served *s)
 {
@@ -1106,7 +1128,7 @@ serve_ids(rb_served *s)
 	return put_bytes(s, ids, (size_t) set->nrows * sizeof *ids);
 }
 
-/* does it name what there is? */
+/* Returns true if all enumeration values and counts are valid. */
 static bool
 is_sound(const rb_asked *asked)
 {
@@ -1147,7 +1169,7 @@ run(rb_served *s)
 	}
 }
 
-/* what it held is let go; what nobody keeps any more is not to stay on the device */
+/* Releases the sides; device copies of sides that are no longer cached are to be evicted. */
 static void
 release_sides(rb_served *s)
 {
@@ -1181,13 +1203,16 @@ serve(void *arg)
 	rb_status status = run(s);
 	const bool on_device = rb_asks_for_device(&s->asked);
 
-	/* it is the worker that wants to end: the session has not asked for that */
+	/* The worker is ending, and the session has not stopped the request. */
 	if (status == RB_STOPPED && rb_acquire(&s->stop) != 0)
 		status = RB_GONE;
 	gate_leave(s);
 	release_sides(s);
 	rb_memory_destroy(s->memory);
-	/* a driver that hangs is not to keep the others waiting */
+	/*
+	 * A request for the device ends after the list is updated. Other requests end first, so that a
+	 * driver that hangs does not delay them.
+	 */
 	if (on_device)
 		note_device();
 	tell_end(s, status);
@@ -1197,7 +1222,7 @@ serve(void *arg)
 	return NULL;
 }
 
-/* ---- what the process's main thread calls ---- */
+/* ---- functions called by the main thread ---- */
 
 static void
 refuse(rb_request *request, rb_status status, uint64 need)
@@ -1207,7 +1232,9 @@ refuse(rb_request *request, rb_status status, uint64 need)
 	rb_release(&request->ended, 1);
 }
 
-/* whoever asks for that wants the memory back: it needs none, nor a thread */
+/*
+ * Evicts a side at once, without memory or a thread, because the session wants memory to be freed.
+ */
 static void
 serve_drop(rb_request *request)
 {
@@ -1219,8 +1246,8 @@ serve_drop(rb_request *request)
 }
 
 /*
- * What was asked is read once: what it says is believed, but it must not change while it
- * is used.
+ * Starts the thread of a request. The arguments are copied once, because they must not change while
+ * they are used.
  */
 rb_served *
 rb_serve(rb_request *request, uint32 number)
@@ -1257,9 +1284,9 @@ rb_serve(rb_request *request, uint32 number)
 	s->ctx.cards = s->asked.cards;
 	s->ctx.only_cards = s->asked.only_cards;
 	s->ctx.gpu_cache_limit = rb_store_device_limit();
-	/* it stays open as long as there is a worker */
+	/* Keep the device open as long as the worker runs. */
 	s->ctx.device_idle_ms = rb_setting_worker_idle * 1000.0;
-	/* the next join is to find what this one had */
+	/* Let the idle memory of this join stay for the next one. */
 	if (s->asked.memory_limit > most_idle)
 		rb_memory_set_idle(most_idle = s->asked.memory_limit);
 	if (rb_thread_start(&s->thread, STACK, serve, s) != 0)

@@ -1,21 +1,21 @@
 /*
  * segment.c
- *	  A request's segment, made or attached to; that there is none is no reason to fail.
+ *	  Creates or attaches the segment of a request; failure to do so is not an error.
  *
- * PostgreSQL raises an error when it cannot have one (/dev/shm is full, too many files are
- * open).  It holds no lock then, and what it has belongs to the current resource owner.
- * So for this one call that is one of our own, and releasing it is what the end of a
- * transaction would do.  A segment that there is lives until it is detached.
+ * PostgreSQL raises an error if it cannot create a segment (/dev/shm is full, too many files are
+ * open). At that point it holds no lock, and its resources belong to the current resource owner. So
+ * a resource owner is created for this one call, and releasing it has the effect of the end of a
+ * transaction. A segment that was created lives until it is detached.
  */
 #include "pg/service/rb_service.h"
 
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
-/* doc/reference.md says how many joins have room in the shared memory of a container */
+/* doc/reference.md states how many joins fit into the shared memory of a container. */
 StaticAssertDecl(sizeof(rb_request) <= 1600000, "a request takes about 1.5 MB of shared memory");
 
-/* DSM_HANDLE_INVALID: a new one */
+/* Creates a segment if handle is DSM_HANDLE_INVALID, or attaches that one. */
 static dsm_segment *
 get_segment(dsm_handle handle, char *why_not, size_t size)
 {
@@ -36,7 +36,7 @@ try_segment(dsm_handle handle, char *why_not, size_t size)
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner before = CurrentResourceOwner;
 	ResourceOwner owner = ResourceOwnerCreate(before, "redblue request");
-	const bool top = before == NULL; /* as between transactions, and in the worker */
+	const bool top = before == NULL; /* True between transactions and in the worker */
 	dsm_segment *volatile segment = NULL;
 
 	CurrentResourceOwner = owner;

@@ -1,19 +1,18 @@
 /*
  * store.c
- *	  Sides that the worker keeps, and the list of them that sessions read.
+ *	  Manages the sides that the worker caches, and the list of them that sessions read.
  *
- *		worker		sets, cards, in memory of its own (core's cache.c), under one lock
- *					   | after each change
- *		block		list: key, number, sizes		<-  any session, without a lock
+ *	worker		sets and page manifests, in its own memory (core's cache.c), under one lock
+ *				   | after each change
+ *	block		list: key, number, sizes		<-  any session, without a lock
  *
- * What is kept stays where it is used.  A session sees in the list whether its side is
- * there, has the card sent to it, and names the side by its number.  A number is never
- * used twice, so what the list said a moment ago is at worst no longer true, and then the
- * worker says so.
+ * Cached sides stay in the process that uses them. A session looks up its side in the list,
+ * requests the page manifest, and refers to the side by its number. Numbers are never reused, so an
+ * entry can only be outdated, and then the worker reports that.
  *
- * The lock is one of threads of this process, and is held for work on lists and to copy a
- * card, never over a join or a call of a driver.  Nobody waits for the worker to read the list: an
- * entry that it is writing, or has died writing, counts as empty.
+ * The lock belongs to the threads of this process. It is held to change lists and to copy a page
+ * manifest, never during a join or a driver call. No session waits for the worker to read the list:
+ * an entry that the worker is writing, or died while writing, counts as empty.
  */
 #include "pg/service/rb_service.h"
 
@@ -22,19 +21,19 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define TRIES 100 /* to read an entry that is being written */
-/* given up, and perhaps still on the device */
+#define TRIES 100 /* Attempts to read an entry that is being written */
+/* Maximum number of evicted sides that may still have a copy on the device */
 #define GONE (2 * RB_STORED)
-/* 2000-01-01, from which PostgreSQL counts, in seconds since 1970 */
+/* PostgreSQL's epoch, 2000-01-01, in seconds since 1970 */
 #define EPOCH INT64CONST(946684800)
 
 static struct
 {
 	pthread_mutex_t lock;
 	rb_cache *cache;
-	rb_service_block *block;   /* NULL: nothing is listed */
-	rb_stored list[RB_STORED]; /* as it is in the block; number 0: none */
-	uint64 gone[GONE];         /* 0: none */
+	rb_service_block *block;   /* NULL if nothing is listed */
+	rb_stored list[RB_STORED]; /* Entries as in the block; number 0 if empty */
+	uint64 gone[GONE];         /* Numbers of evicted sides, or 0 */
 	uint64 device_limit;
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -47,7 +46,7 @@ now(void)
 	return ((int64) t.tv_sec - EPOCH) * 1000000 + t.tv_nsec / 1000;
 }
 
-/* ---- the list, in the worker; the lock is held ---- */
+/* ---- the list, in the worker; the caller holds the lock ---- */
 
 static void
 publish(int i)
@@ -58,14 +57,14 @@ publish(int i)
 	if (store.block == NULL)
 		return;
 	e = &store.block->stored[i];
-	change = rb_load(&e->change) | 1; /* odd already where a worker has died */
+	change = rb_load(&e->change) | 1; /* Already odd if a worker died while writing */
 	rb_release(&e->change, change);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	e->stored = store.list[i];
 	rb_release(&e->change, change + 1);
 }
 
-/* -1: it is not there; number 0: an empty one */
+/* Returns the index of a side in the list, or -1; number 0 finds an empty entry. */
 static int
 place_of(uint64 number)
 {
@@ -88,7 +87,10 @@ kept_of(uint64 number)
 	return NULL;
 }
 
-/* where all places are taken the device drops its copy by itself, when it needs the room */
+/*
+ * Notes that a side was evicted. If the array is full, the device evicts its copy by itself when it
+ * needs the memory.
+ */
 static void
 note_gone(uint64 number)
 {
@@ -113,7 +115,7 @@ forget_gone(uint64 number)
 			store.gone[i] = 0;
 }
 
-/* what the cache has given up leaves the list */
+/* Removes from the list the sides that the cache has evicted. */
 static void
 unlist_gone(void)
 {
@@ -150,7 +152,7 @@ list(const rb_to_keep *keep, const rb_kept *kept, bool ascend)
 	publish(i);
 }
 
-/* ---- the worker's side ---- */
+/* ---- functions for the worker ---- */
 
 void
 rb_store_open(rb_service_block *block, uint32 number)
@@ -240,7 +242,7 @@ rb_store_card(uint64 number, uint64 from, size_t bytes)
 	return card;
 }
 
-/* there is one more than the list has places for: what was not used for the longest time goes */
+/* Evicts the least recently used side if there is one more than the list can hold. */
 static void
 make_place(void)
 {
@@ -331,7 +333,7 @@ rb_store_was_used(uint64 number)
 	pthread_mutex_unlock(&store.lock);
 }
 
-/* a driver is asked without the lock */
+/* Calls the driver without holding the lock. */
 void
 rb_store_note_device(const rb_backend *device)
 {
@@ -348,7 +350,7 @@ rb_store_note_device(const rb_backend *device)
 	pthread_mutex_unlock(&store.lock);
 	for (int i = 0; i < GONE; i++)
 		if (gone[i] != 0 && device->copy_bytes(gone[i], true) > 0)
-			gone[i] = 0; /* it is used, and asked for again */
+			gone[i] = 0; /* The copy is in use; try again later. */
 	for (int i = 0; i < RB_STORED; i++)
 		bytes[i] = number[i] != 0 ? device->copy_bytes(number[i], false) : 0;
 	pthread_mutex_lock(&store.lock);
@@ -364,9 +366,9 @@ rb_store_note_device(const rb_backend *device)
 	pthread_mutex_unlock(&store.lock);
 }
 
-/* ---- a session's side ---- */
+/* ---- functions for sessions ---- */
 
-/* a copy of an entry that is whole, and is of a worker that runs */
+/* Copies an entry; returns true if it is valid and belongs to the running worker. */
 static bool
 look(rb_service_block *block, int i, rb_stored *stored)
 {
@@ -413,7 +415,7 @@ rb_stored_get(int i, rb_stored *stored)
 	return there;
 }
 
-/* two tables may have one place: then they are seen less often */
+/* Two tables may share a slot; then repeated reads are recognized less often. */
 bool
 rb_stored_was_seen(uint64 key, uint64 state)
 {

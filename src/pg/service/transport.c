@@ -1,33 +1,36 @@
 /*
  * transport.c
- *	  Sets over, blocks of ids back: the ring of a request.
+ *	  Transfers sets and blocks of ids through the ring of a request.
  *
- * Both ways have one writer and one reader.  Bytes of the sides go round in a ring with
- * two counters, what was sent and what was received.  When all have come the same memory
- * is a ring of blocks of ids the other way, as in share.c: a slot says which block it
- * holds, and 0 when it may be filled again.
+ * Each direction has one writer and one reader. The bytes of the sides pass through a ring with two
+ * counters: bytes sent and bytes received. After all of them have arrived, the same memory is a
+ * ring of blocks of ids in the other direction, as in share.c: the word of a slot gives the block
+ * it holds, or 0 if the slot may be filled again.
  *
- * What is told of rows instead of pairs goes back as bytes, too.
+ * Aggregates of rows are also returned as bytes, instead of blocks of ids.
  *
- * The arrays of a side are known in length before the first byte comes, so they are moved
- * as they are, one behind the other.  Where there are many bytes the ring is cut into lanes, and
- * each carries its part of every array: one thread copies a few gigabytes a second, and
- * a device wants them many times faster.
+ * The lengths of a side's arrays are known before the first byte arrives, so the arrays are
+ * transferred as they are, one after another. If there are many bytes, the ring is divided into
+ * lanes, and each lane transfers its part of every array: one thread copies a few gigabytes per
+ * second, and a device reads many times faster.
  *
- * No function of PostgreSQL is called here: threads use it.
+ * No function of PostgreSQL is called here, because threads use these functions.
  */
 #include "pg/service/rb_service.h"
 
 #include <sched.h>
 #include <time.h>
 
-/* so much of a lane is told of at once: while one side copies a part of it the other one copies another */
+/*
+ * Fraction 1/n of a lane that is published at once, so that one process copies a part while the
+ * other one copies another part
+ */
 #define STEPS 8
-#define ALIGNED 64 /* what a lane carries of an array begins with a cache line */
+#define ALIGNED 64 /* Alignment of a lane's part of an array: a cache line */
 #define YIELDS 16
 #define LEAST_NAP_US 20
 #define MOST_NAP_US 1000
-#define LONGEST 100 /* looks in vain, after which it sleeps no longer */
+#define LONGEST 100 /* Number of unsuccessful checks after which the sleep no longer grows */
 
 void
 rb_nap(int *idle)
@@ -150,7 +153,7 @@ rb_lane_back(rb_request *request)
 	return (rb_lane){&request->back, request->ring.bytes, RB_SENT_BYTES};
 }
 
-/* where the part of that lane begins */
+/* Returns where the part of a lane begins. */
 static size_t
 part_begin(const rb_asked *asked, uint32 lane, size_t bytes)
 {
@@ -169,7 +172,7 @@ rb_lane_part(const rb_asked *asked, uint32 lane, const rb_bytes *arrays, int n, 
 	}
 }
 
-/* moves bytes between arrays and the lane, from place `at` in it on, at most `most` */
+/* Moves at most `most` bytes between arrays and the lane, from position `at` of the lane. */
 static size_t
 move(const rb_lane *lane, rb_bytes *arrays, int n, uint64 at, size_t most, bool into_ring)
 {

@@ -1,22 +1,22 @@
 /*
  * worker.c
- *	  The worker: the one process that has the device open and joins for all sessions.
+ *	  Implements the worker: the one process that has the device open and runs joins for all
+ *	  sessions.
  *
- * It is started by the first session that needs it (client.c), or with the server where
- * the library is preloaded, and nobody starts it again when it ends: the next session
- * that needs it does.  It ends by itself when nothing was asked of it for
- * redblue.worker_idle, when the device has failed so that only a new process can open it
- * anew, and when it is told to.
+ * It is started by the first session that needs it (client.c), or with the server if the library is
+ * preloaded. It is not restarted automatically after its end; the next session that needs it starts
+ * it. It ends when no request has arrived for redblue.worker_idle, when the device has failed so
+ * that only a new process can open it, and on a shutdown request.
  *
- * Its main thread does what is PostgreSQL's: latches, segments, signals, pg_stat_activity.
- * Each request has a thread of its own (request.c), and so has the opening of the device.
+ * Its main thread does what depends on PostgreSQL: latches, segments, signals, pg_stat_activity.
+ * Each request has a thread of its own (request.c), and so has opening the device.
  *
- * What sessions keep here (store.c) goes with the process.  Memory that joins have left is
- * offered to the kernel as soon as none runs, and given back when none did for ten seconds.
+ * Sides that sessions cache here (store.c) are lost when the process ends. Memory left by joins is
+ * offered to the kernel as soon as no join runs, and freed after ten seconds without one.
  *
- * On its way out it stops what runs and waits a moment for it.  What does not come back
- * (a driver that hangs) is left behind: it loses its segment, and the process ends without
- * the C library's exit handlers, which could wait for it.
+ * On exit the worker stops all requests and waits for them a moment. A request that does not end
+ * (because of a driver that hangs) is abandoned: it loses its segment, and the process ends without
+ * the C library's exit handlers, which could wait for its thread.
  */
 #include "pg/service/rb_service.h"
 
@@ -35,13 +35,16 @@
 #define RB_OPENING_MS 5
 #define RB_WARM_MS 250
 #define RB_IDLE_MS 10000
-#define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* so little may stay */
-#define RB_STOP_MS 500                       /* joins may take so long to stop */
-/* and so long to end, when the device has failed; who asks meanwhile waits longer (client.c) */
+#define RB_IDLE_BYTES (UINT64CONST(1) << 20) /* Idle memory that may be retained, in bytes */
+#define RB_STOP_MS 500                       /* Time for requests to stop, in ms */
+/*
+ * Time for requests to end after the device has failed, in ms; sessions that submit a request
+ * meanwhile wait longer (client.c)
+ */
 #define RB_LEAVING_MS 2000
 #define RB_WORKER_NAME "redblue worker"
 
-/* a request that is being served */
+/* A request that is being served */
 typedef struct rb_serving
 {
 	dlist_node node;
@@ -52,11 +55,11 @@ typedef struct rb_serving
 } rb_serving;
 
 static rb_service_block *block;
-static uint32 my_number; /* of all workers that there were */
+static uint32 my_number; /* Number of this worker */
 static dlist_head serving = DLIST_STATIC_INIT(serving);
-static rb_device_state device_state; /* as it was published */
+static rb_device_state device_state; /* State of the device as last published */
 
-/* ---- starting it ---- */
+/* ---- starting the worker ---- */
 
 void
 rb_worker_describe(BackgroundWorker *worker, uint32 number)
@@ -69,12 +72,15 @@ rb_worker_describe(BackgroundWorker *worker, uint32 number)
 	snprintf(worker->bgw_function_name, sizeof worker->bgw_function_name, "redblue_worker_main");
 	snprintf(worker->bgw_name, sizeof worker->bgw_name, RB_WORKER_NAME);
 	snprintf(worker->bgw_type, sizeof worker->bgw_type, RB_WORKER_NAME);
-	/* the library that it loads may be another one than ours by now */
+	/* The library that the worker loads may be a different build by then. */
 	snprintf(worker->bgw_extra, sizeof worker->bgw_extra, "%s", rb_service_name());
 	worker->bgw_main_arg = UInt32GetDatum(number);
 }
 
-/* preloaded, it comes with the server where there is something for it to do */
+/*
+ * Registers the worker with the server if the library is preloaded and the plugin for the device is
+ * installed.
+ */
 void
 rb_service_install(void)
 {
@@ -90,9 +96,12 @@ rb_service_install(void)
 	RegisterBackgroundWorker(&worker);
 }
 
-/* ---- its end ---- */
+/* ---- end of the worker ---- */
 
-/* those that are through give their segments back; with `wait` all, within that time */
+/*
+ * Detaches the segments of finished requests. If wait_ms > 0, waits up to that time until all have
+ * finished.
+ */
 static void
 reap(double wait_ms)
 {
@@ -127,7 +136,10 @@ stop_all(void)
 		rb_served_stop(dlist_container(rb_serving, node, iter.cur)->served);
 }
 
-/* before the segments are taken away, whatever the reason of the end */
+/*
+ * Stops and abandons all requests before the segments are detached, whatever the reason for the
+ * exit.
+ */
 static void
 leave_at_exit(int code, Datum arg)
 {
@@ -141,7 +153,9 @@ leave_at_exit(int code, Datum arg)
 		rb_served_abandon(dlist_container(rb_serving, node, iter.cur)->served);
 }
 
-/* the last of all: no exit handler of a driver is to wait for one of its own threads */
+/*
+ * Ends the process at once, so that no exit handler of a driver waits for one of its own threads.
+ */
 static void
 end_process(int code, Datum arg)
 {
@@ -150,7 +164,7 @@ end_process(int code, Datum arg)
 
 /* ---- requests ---- */
 
-/* false: there is none */
+/* Takes the message of a mailbox slot and serves it; returns false if there is none. */
 static bool
 serve_post(rb_post *post)
 {
@@ -169,7 +183,7 @@ serve_post(rb_post *post)
 	s->segment = rb_segment_attach(handle, why_not, sizeof why_not);
 	if (s->segment == NULL)
 	{
-		/* the session does not hear of it, and does what it asked for itself */
+		/* The session gets no reply, and runs the join itself. */
 		if (why_not[0] != '\0')
 			ereport(LOG, (errmsg("redblue: a request could not be taken up: %s", why_not)));
 		pfree(s);
@@ -191,7 +205,7 @@ serve_post(rb_post *post)
 	return true;
 }
 
-/* what a worker that died in the middle has left */
+/* Frees the slots that a worker had taken when it died. */
 static void
 free_taken_posts(void)
 {
@@ -214,7 +228,7 @@ publish_device(void)
 	if (rb_acquire(&block->device_wanted) == my_number)
 		rb_device_begin();
 	state = rb_device_begun(&backend, text, sizeof text);
-	/* it closes by itself when nobody has used it for a while */
+	/* The device closes by itself after a period without use. */
 	if (state == RB_DEVICE_FOUND && backend->warm(0))
 		state = RB_DEVICE_WARM;
 	if (state != device_state)
@@ -222,7 +236,7 @@ publish_device(void)
 	device_state = state;
 }
 
-/* the line in pg_stat_activity */
+/* Updates the entry in pg_stat_activity. */
 static void
 report(void)
 {
@@ -257,7 +271,7 @@ report(void)
 	pfree(text.data);
 }
 
-/* ---- its life ---- */
+/* ---- main loop ---- */
 
 static void
 apply_limits(void)
@@ -267,11 +281,11 @@ apply_limits(void)
 		rb_setting_gpu_cache_memory < 0 ? UINT64_MAX : (uint64) rb_setting_gpu_cache_memory * 1024);
 }
 
-/* nothing is served, since then */
+/* Returns idle memory, because no request has been served since `idle_since`. */
 static void
 give_back_memory(double idle_since)
 {
-	static double offered; /* in the pause that began then */
+	static double offered; /* Idle period in which memory was already offered to the kernel */
 
 	if (offered != idle_since)
 		rb_memory_offer_idle();
@@ -287,7 +301,7 @@ wait_ms(double idle_since, bool leaving)
 
 	if (!dlist_is_empty(&serving) || leaving)
 		return RB_BUSY_MS;
-	/* while a device opens somebody waits to hear of it */
+	/* A session may be waiting for the device to open. */
 	if (device_state == RB_DEVICE_OPENING)
 		return RB_OPENING_MS;
 	if (device_state == RB_DEVICE_WARM)
@@ -325,7 +339,7 @@ serve_until_idle(void)
 		if (leaving_since > 0 &&
 			(dlist_is_empty(&serving) || rb_now_ms() - leaving_since > RB_LEAVING_MS))
 			return;
-		/* somebody waits for the device, until it is too long (device.c) */
+		/* A session may be waiting for the device, at most for the time limit of device.c. */
 		if (!dlist_is_empty(&serving) || device_state == RB_DEVICE_OPENING)
 			idle_since = rb_now_ms();
 		else if (rb_now_ms() - idle_since >= rb_setting_worker_idle * 1000.0)
