@@ -1,13 +1,12 @@
 /*
  * mesh_arguments.c
- *	  What a function of meshes was called with becomes the sources of its sides.
+ *	  Converts the arguments of a mesh function to the sources of its sides.
  *
- *		facets, points, segments, regions, holes | facets_id, ... | facets_geom, ... | face_tolerance
+ *	facets, points, segments, regions, holes | facets_id, ... | facets_geom, ... | face_tolerance
  *
- * Any side may be left out; at least one of the first three must be there.  Rows of facets may
- * share an id: they are facets of one thing.  Where the mesh is refined there are sizes besides,
- * and columns of numbers: of facets, which body they are of; of regions and sizes, how large tetrahedra
- * may be.
+ * Any side may be omitted, but one of the first three must be given. Rows of facets may share an
+ * id: they are facets of one object. If the mesh is refined, there are also sizes, and extra
+ * columns: the solid of each facet, and the maximum volume of tetrahedra for regions and sizes.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -32,7 +31,7 @@ static const struct
 								[RB_MESH_REGION_VOLUME] = {RB_MESH_REGIONS, false},
 								[RB_MESH_SIZE] = {RB_MESH_SIZES, false}};
 
-/* an optional column name: NULL where it was left out */
+/* Returns an optional column name, or NULL if it was omitted. */
 static const char *
 name_argument(const char *function, const char *side, const char *what, const NullableDatum *arg)
 {
@@ -90,7 +89,7 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 		s->polygons = s->kind == RB_TRIANGLE3;
 		s->many_points = s->kind == RB_POINT3;
 		s->leave_out = call->skip_bad && call->by_body && i == RB_MESH_FACETS;
-		/* it is read once, and not for long: nobody keeps it, or asks for what is kept */
+		/* It is read once and used briefly, so bypass the cache. */
 		s->again = true;
 		for (int k = 0; k < RB_MESH_NUMBERS; k++)
 			if (number_of[k].side == (rb_meshing_side) i && call->number[k].name != NULL)
@@ -99,7 +98,7 @@ rb_meshing_call_sides(rb_meshing_call *call, const char *function, bool query,
 			rb_source_query(s, TextDatumGetCString(args[i].value));
 		else
 			rb_source_table(s, DatumGetObjectId(args[i].value));
-		s->unique = true; /* whether ids are is nobody's concern */
+		s->unique = true; /* Uniqueness of ids does not matter */
 		call->at[i] = call->sides++;
 	}
 }
@@ -139,7 +138,7 @@ rb_meshing_call_crossing(rb_meshing_call *call, const NullableDatum *arg)
 	call->split = strcmp(what, "split") == 0;
 }
 
-/* ---- of refinement ---- */
+/* ---- arguments of refinement ---- */
 
 void
 rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number, const char *argument,
@@ -158,7 +157,7 @@ rb_meshing_call_number(rb_meshing_call *call, rb_meshing_number number, const ch
 								side_of[number_of[number].side].name)));
 }
 
-/* a positive number, which may be infinity; so is NULL */
+/* Returns a positive number, which may be infinity; NULL means infinity. */
 static double
 positive(const rb_meshing_call *call, const char *argument, const NullableDatum *arg,
 		 const char *what)
@@ -172,7 +171,7 @@ positive(const rb_meshing_call *call, const char *argument, const NullableDatum 
 	return x;
 }
 
-/* that of a regular tetrahedron, sqrt(6) / 4: none has less */
+/* Ratio of a regular tetrahedron, sqrt(6) / 4, which is the minimum of all */
 #define LEAST_RADIUS_EDGE 0.6123724356957945
 
 void

@@ -1,10 +1,11 @@
 /*
  * mesh_bodies.c
- *	  Rows of facets are those of many bodies, and each body becomes a mesh by itself.
+ *	  Builds a separate mesh for each of many solids, given by the rows of facets.
  *
- * Bodies are taken in the order of their ids by several threads, one thread a body, with a context of
- * its own: what one body lacks is no failure of the others.  The first of those that fail, by its
- * id, is told: bodies behind one that has failed need not be looked at, those before it are.
+ * Several threads process the solids in the order of their ids, one thread per solid, each with a
+ * context of its own, so that a flaw of one solid is no failure of the others. The error reported
+ * is that of the failed solid with the smallest id: solids after one that failed are skipped, but
+ * those before it are still processed.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -15,14 +16,14 @@
 typedef struct rb_meshing_threads
 {
 	rb_meshing_run *run;
-	rb_context *ctx; /* of each */
+	rb_context *ctx; /* One for each thread */
 	int n;
 	uint32 nbodies;
-	uint32 *row;   /* of facets, body by body */
-	uint32 *start; /* where in these each body begins, and where the last one ends */
-	uint32 *part;  /* where the triangles of each row begin, and where the last ones end */
-	uint32 failed; /* the first body that did; by several threads */
-	uint64 done;   /* so many bodies; by several threads */
+	uint32 *row;   /* Rows of facets, ordered by solid */
+	uint32 *start; /* Start of each solid in row, plus the end */
+	uint32 *part;  /* First triangle of each row, plus the end */
+	uint32 failed; /* First solid that failed; accessed by several threads */
+	uint64 done;   /* Solids processed; accessed by several threads */
 } rb_meshing_threads;
 
 static void
@@ -32,7 +33,7 @@ stop_threads(rb_meshing_run *run)
 		rb_context_stop(&run->threads->ctx[i]);
 }
 
-/* ---- which rows are of which body ---- */
+/* ---- rows of each solid ---- */
 
 typedef struct of_body
 {
@@ -51,7 +52,7 @@ compare(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* rows of the set, and behind those of each body its first row that could not be taken */
+/* Sorts the rows of the set by solid. The refused rows of a solid follow its other rows. */
 static of_body *
 sort_rows(rb_meshing_run *run, const rb_set *set, const rb_side *side)
 {
@@ -120,9 +121,9 @@ rb_meshing_bodies_begin(rb_meshing_run *run)
 	run->stop_threads = stop_threads;
 }
 
-/* ---- one of them ---- */
+/* ---- one solid ---- */
 
-/* its triangles, in arrays of their own; rows are numbered anew */
+/* Copies the triangles of one solid to arrays of its own, with its rows numbered from 0. */
 static rb_status
 gather(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to, void **blocks)
 {
@@ -168,7 +169,7 @@ gather(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_set *to, vo
 	return RB_OK;
 }
 
-/* its rows are called by their numbers among all */
+/* Translates the row numbers of one solid back to row numbers of the whole set. */
 static void
 name_rows(const rb_meshing_threads *t, uint32 body, rb_meshing_part *part)
 {
@@ -203,16 +204,16 @@ make_body(rb_context *ctx, const rb_meshing_threads *t, uint32 body, rb_meshing_
 	for (int i = 0; i < 4; i++)
 		rb_free(ctx->memory, &blocks[i]);
 	part->ms[RB_MESH_WELD] = rb_now_ms() - start;
-	/* it has no flaw, but more points than it may have */
+	/* No flaw, but more points than max_points allows */
 	if (status == RB_OK && t->run->options.max_points > 0 &&
 		part->welded.plc.npoints > t->run->options.max_points)
 		return RB_BAD_PLC;
 	return status == RB_OK ? rb_meshing_fill_part(t->run, ctx, part) : status;
 }
 
-/* ---- all of them ---- */
+/* ---- all solids ---- */
 
-/* others that are at work stop, too */
+/* Records a failure of the run, and stops the other threads. */
 static void
 fail(const rb_meshing_threads *t, rb_status status, const rb_error *error)
 {
@@ -283,7 +284,7 @@ rb_meshing_make_bodies(rb_meshing_run *run)
 	return run->ctx.error.status != RB_OK ? run->ctx.error.status : status;
 }
 
-/* the message is that of a mesh, and says of which body it is; and that there is a way without that body */
+/* Raises the error of a mesh with the id of its solid, and with a hint how to skip that solid. */
 pg_noreturn static void
 raise_flaw(rb_meshing_run *run, uint32 body)
 {
@@ -328,7 +329,7 @@ rb_meshing_bodies_end(rb_meshing_run *run)
 	for (int s = 0; s < RB_MESH_STAGES; s++)
 		for (uint32 i = 0; i < n; i++)
 			run->ms[s] += run->parts[i].ms[s] / run->threads->n;
-	/* those that were left out go behind the others */
+	/* Move the skipped solids behind the others. */
 	bad = rb_meshing_array(run, n, sizeof *bad);
 	for (uint32 i = 0; i < n; i++)
 		if (run->parts[i].status == RB_OK)

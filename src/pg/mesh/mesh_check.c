@@ -1,9 +1,9 @@
 /*
  * mesh_check.c
- *	  redblue_mesh_check: the tables of a mesh, judged; a row for each fault.
+ *	  Implements redblue_mesh_check, which returns a row for each fault in the tables of a mesh.
  *
- * With facets, points and segments the mesh is compared with those; without them it is only asked
- * whether it is one.
+ * If facets, points or segments are given, the mesh is compared with them; otherwise only its own
+ * consistency is checked.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -15,8 +15,8 @@
 #include "utils/tuplestore.h"
 
 /*
- * What the numbers of a fault are: a vertex, tetrahedron, face, edge, facet (A), segment; a dash: what
- * is nothing that has an id.
+ * Meaning of the numbers of each fault: V vertex, T tetrahedron, F face, E edge, A facet, S
+ * segment, and a dash for a number without an id
  */
 static const char *const numbers_of[RB_FAULT_KINDS] = {
 	[RB_FAULT_POINT_NOT_FINITE] = "V",
@@ -68,7 +68,7 @@ static const char *const numbers_of[RB_FAULT_KINDS] = {
 	[RB_FAULT_SEGMENT_LOOSE] = "VS",
 };
 
-/* columns */
+/* Columns of the result */
 enum
 {
 	FAULT,
@@ -92,7 +92,7 @@ typedef struct checking
 	rb_check_report report;
 } checking;
 
-/* ---- work ---- */
+/* ---- work functions ---- */
 
 static rb_status
 weld(rb_meshing_run *run)
@@ -150,7 +150,10 @@ set_facet(const checking *c, uint32 facet, Datum *values, bool *nulls)
 	nulls[FACET_ID] = nulls[POLYGON] = false;
 }
 
-/* the row of segments, and the number by which pieces of it are known, if there are any */
+/*
+ * Sets the row of segments, and the number that the pieces of the segment share, as far as they
+ * exist.
+ */
 static void
 set_segment(const rb_meshing_run *run, const checking *c, uint32 segment, Datum *values,
 			bool *nulls)
@@ -172,7 +175,7 @@ static void
 put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
 		  ReturnSetInfo *rsinfo)
 {
-	static const char letters[] = "VTFE"; /* as rb_meshing_kind */
+	static const char letters[] = "VTFE"; /* In the order of rb_meshing_kind */
 	const uint32 number[3] = {fault->a, fault->b, fault->c};
 	const char *what = numbers_of[fault->kind] == NULL ? "" : numbers_of[fault->kind];
 	int64 ids[RB_MESH_TABLES][3];
@@ -189,7 +192,7 @@ put_fault(const rb_meshing_run *run, const checking *c, const rb_fault *fault,
 		{
 			const int kind = (int) (letter - letters);
 
-			/* the id that a point that is not there would have */
+			/* A point that does not exist is reported with the id that it would have. */
 			if (number[i] < c->mesh.n[kind])
 				ids[kind][n[kind]++] = c->mesh.id[kind][number[i]];
 			else if (number[i] != RB_NONE)
@@ -256,7 +259,7 @@ report(const rb_meshing_run *run, const checking *c)
 	rb_last_lines_set(lines, run->ctx.threads);
 }
 
-/* ---- the function ---- */
+/* ---- the SQL function ---- */
 
 #define FUNCTION "redblue_mesh_check"
 

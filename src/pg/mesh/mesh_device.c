@@ -1,14 +1,14 @@
 /*
  * mesh_device.c
- *	  Where rounds of refinement run: here, in threads, or on a device, by the worker.
+ *	  Decides whether rounds of refinement run on threads of this process or on a device.
  *
- * As for joins (backend.c), the worker has the device open for all sessions, and is asked for rounds
- * by the thread that refines: the request stays open until that one has come to its end.  It is opened here,
- * in the process's first thread, when the tetrahedra to begin with are known.  What the worker cannot do the
- * thread does itself, unless redblue.backend demands a device.
+ * As for joins (backend.c), the worker opens the device for all sessions. The thread that refines
+ * asks the worker for rounds, through a request that stays open until that thread has finished. The
+ * request is opened by the main thread of this process once the initial tetrahedra are known. The
+ * thread itself runs the rounds that the worker cannot, unless redblue.backend requires a device.
  *
- * Meshes of bodies are small, and there are many: each is made by one of our threads.  The device would
- * have to take them one by one, and each costs it more than a processor.
+ * Meshes of solids are small and numerous: each is built by one thread of this process. The device
+ * would have to process them one after the other, and each of them would take longer than on a CPU.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -17,11 +17,11 @@
 
 #include <math.h>
 
-/* ---- is it worth it? ---- */
+/* ---- estimate of the work ---- */
 
-/* measured: refinement makes so many tetrahedra of one, where no volume is asked for; ... */
+/* Measured number of tetrahedra that refinement makes of one, without a volume bound */
 #define TETS_OF_ONE 3.0
-/* ... and where one is, they come to this share of it */
+/* Measured mean volume of tetrahedra, relative to their volume bound */
 #define SHARE_OF_VOLUME 0.5
 
 static double
@@ -60,8 +60,9 @@ most_of_region(const rb_refine_options *o, int64 region)
 }
 
 /*
- * How many there will be, about.  A volume asked for tells it; points with sizes are taken to have a share of the
- * whole each, as if they were spread evenly.
+ * Estimates the final number of tetrahedra. Volume bounds determine it directly; each point with a
+ * size is assumed to stand for an equal share of the whole volume, as if such points were evenly
+ * distributed.
  */
 rb_status
 rb_meshing_expect(rb_meshing_run *run)
@@ -89,9 +90,9 @@ rb_meshing_expect(rb_meshing_run *run)
 	return RB_OK;
 }
 
-/* ---- by the worker ---- */
+/* ---- rounds on the worker ---- */
 
-/* as the refine of a backend; the context is that of a run */
+/* Implements the refine callback of a backend; ctx is the context of a run. */
 static rb_status
 refine_there(rb_context *ctx, rb_refining *refining, size_t size)
 {
@@ -99,7 +100,7 @@ refine_there(rb_context *ctx, rb_refining *refining, size_t size)
 	rb_status status = rb_remote_refine(run->remote, refining);
 
 	(void) size;
-	/* this process has the mesh: whatever it was, threads here may come to an end */
+	/* This process still has the mesh, so its own threads can finish in any case. */
 	if (rb_is_left_to_us(status) && !run->options.backend_only)
 	{
 		char why[sizeof ctx->error.text];
@@ -119,7 +120,7 @@ rb_meshing_device_prepare(const rb_meshing_call *call)
 		rb_backend_prepare(call->function, call->source, call->sides);
 }
 
-/* false and why not, in run->note */
+/* Opens a request to the worker. Returns false, with the reason in run->note, if that fails. */
 static bool
 ask_worker(rb_meshing_run *run)
 {
@@ -130,7 +131,7 @@ ask_worker(rb_meshing_run *run)
 	const int threads = run->ctx.threads;
 	bool opened;
 
-	/* those that will copy the mesh */
+	/* Use the threads that will copy the mesh. */
 	run->ctx.threads = run->options.threads;
 	opened = rb_remote_open(&run->remote, GetMemoryChunkContext(run), &run->ctx, &order,
 							run->progress, run->note, sizeof run->note);
@@ -173,9 +174,12 @@ rb_meshing_device_end(rb_meshing_run *run)
 	run->options.backend = NULL;
 }
 
-/* ---- what of it is told ---- */
+/* ---- report ---- */
 
-/* in the line of this stage: the device and its time, or why it is the processor, or from when on */
+/*
+ * Completes the report line of refinement: the device and its time, and why or from when on the CPU
+ * was used.
+ */
 void
 rb_meshing_device_report(const rb_meshing_run *run, rb_last_line *line)
 {

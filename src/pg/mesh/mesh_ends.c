@@ -1,11 +1,12 @@
 /*
  * mesh_ends.c
- *	  Where does a mesh end that somebody may have changed?
+ *	  Finds open ends of a mesh that a user may have changed.
  *
- * On facets, or at the convex hull: what refinement does there it can do for no other place, where
- * it might never end.  Behind a face that is on no facet there must be nothing: the mesh is convex at
- * each of its edges, on the way around it through the tetrahedra there.  Points that were added on the hull were
- * rounded, and split what was; so it has dents, which are let be where they are no deeper than that.
+ * A mesh may end on facets or at the convex hull. Refinement relies on that: at any other boundary
+ * it might never terminate. Behind a face that is on no facet there must be nothing, so the mesh
+ * must be convex at each edge of such a face, along the fan of tetrahedra around the edge. Points
+ * that were added on the hull are rounded and split its faces, so the hull has dents; these are
+ * accepted if they are no deeper than rounding explains.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -14,16 +15,16 @@
 
 #include <math.h>
 
-/* of the extent; and of the largest coordinate */
+/* Tolerance relative to the extent, and relative to the largest coordinate */
 #define NEAR 1e-6
 #define NEAR_OF_LARGEST 0x1p-40
 
 typedef struct ends
 {
 	const rb_tets *tets;
-	rb_table faces; /* those on facets */
-	double scale;   /* differences times it are at most about 1 */
-	double near;    /* after that */
+	rb_table faces; /* Faces on facets */
+	double scale;   /* Scales differences of coordinates to at most about 1 */
+	double near;    /* Tolerance after scaling */
 } ends;
 
 static const double *
@@ -72,7 +73,7 @@ measure(ends *e)
 	e->near = NEAR + NEAR_OF_LARGEST * (largest / extent);
 }
 
-/* twice the area of a triangle, squared */
+/* Returns the squared norm of u x v, which is the square of twice the area of their triangle. */
 static double
 area2(const double *u, const double *v)
 {
@@ -83,7 +84,7 @@ area2(const double *u, const double *v)
 	return x * x + y * y + z * z;
 }
 
-/* is one of four points so near to the plane of the others? */
+/* Returns true if one of four points is within the tolerance of the plane of the others. */
 static bool
 nearly_flat(const ends *e, const uint32 *v)
 {
@@ -106,14 +107,17 @@ nearly_flat(const ends *e, const uint32 *v)
 	return fabs(det) <= e->near * sqrt(largest);
 }
 
-/* beside the face of tet opposite to corner i, which is the boundary, across its edge opposite to v: is it convex? */
+/*
+ * Returns true if the boundary is convex at the edge opposite to v of a boundary face, which is the
+ * face of tet opposite to corner i.
+ */
 static bool
 convex_at(const ends *e, uint32 tet, int i, uint32 v)
 {
 	const uint32_t *first = e->tets->tets[tet];
 	uint32 face[4];
-	uint32 pivot = first[i]; /* the corner to which the way around the edge has come, ... */
-	uint32 behind = v;       /* ... and the one behind it */
+	uint32 pivot = first[i]; /* Corner that the traversal around the edge has reached */
+	uint32 behind = v;       /* Corner before it */
 	uint32 t = tet;
 	int sides[2];
 
@@ -125,7 +129,7 @@ convex_at(const ends *e, uint32 tet, int i, uint32 v)
 
 		if (next == RB_NONE)
 			break;
-		/* of the next one the corner that this one has not */
+		/* Find the corner of the next tetrahedron that this one lacks. */
 		w = e->tets->tets[next];
 		for (int k = 0; k < 4; k++)
 			if (e->tets->tets[t][0] != w[k] && e->tets->tets[t][1] != w[k] &&

@@ -1,6 +1,7 @@
 /*
  * mesh_files.c
- *	  redblue_mesh_vtu, redblue_mesh_gmsh: the tables of a mesh as the bytes of a file.
+ *	  Implements redblue_mesh_vtu and redblue_mesh_gmsh, which return the tables of a mesh as the
+ *	  bytes of a file.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -8,7 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* what a value can hold */
+/* Maximum size of a value */
 #define MOST_BYTES ((uint64) MaxAllocSize - VARHDRSZ)
 
 typedef struct writing

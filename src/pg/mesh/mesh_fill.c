@@ -1,10 +1,11 @@
 /*
  * mesh_fill.c
- *	  A mesh becomes rows of its four tables.
+ *	  Writes a mesh to the rows of its four tables.
  *
- * A table that was made just now, or is as plain (into.c), takes a thousand rows at once, as COPY
- * does it; its primary key is made when all are there.  Any other table gets them by INSERT, from
- * arrays: its triggers, constraints, indexes, partitions and policies do what they always do.
+ * A table that was just created, or that is equally plain (into.c), gets a thousand rows at a time,
+ * as with COPY; its primary key is built after all rows are there. Any other table is filled by
+ * INSERT from arrays, so that its triggers, constraints, indexes, partitions and policies take
+ * effect as usual.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -24,9 +25,9 @@
 
 #define ROWS 1000
 
-/* ---- what is in a row ---- */
+/* ---- contents of a row ---- */
 
-/* texts of rb_vertex_kind, and of two kinds that only tables know */
+/* Names of rb_vertex_kind, and of two kinds that exist only in tables */
 enum
 {
 	KIND_EDGE = RB_VERTEX_KINDS,
@@ -34,13 +35,13 @@ enum
 	KINDS
 };
 
-/* what rows are made of: part by part, each has numbers from 0 */
+/* Source of the rows: a sequence of parts, each of which has numbers from 0 */
 typedef struct rb_rows_of
 {
 	const rb_meshing_run *run;
-	uint32 **polygons; /* of each part */
+	uint32 **polygons; /* Ordinals of the polygons of each part */
 	Datum kind[KINDS];
-	/* the part that is spoken of, and of its row 0 and of what its rows name: how many were before them */
+	/* The current part, and the numbers of rows, vertices and segments in the parts before it */
 	uint32 number;
 	const rb_meshing_part *part;
 	uint64 rows;
@@ -56,7 +57,7 @@ rows_of(const rb_meshing_part *part, rb_meshing_kind kind)
 	switch (kind)
 	{
 		case RB_MESH_VERTICES:
-			/* those that are there stay */
+			/* Vertices that existed before keep their rows. */
 			return tets->npoints - (part->names == NULL ? 0 : part->names->npoints);
 		case RB_MESH_TETS:
 			return tets->ntets;
@@ -85,7 +86,10 @@ first_part(rb_rows_of *of)
 	of->rows = of->vertices = of->segments = 0;
 }
 
-/* which part row i of all is of; rows are asked for in their order */
+/*
+ * Advances to the part of row i of all rows, and returns its number within the part. Rows must be
+ * requested in ascending order.
+ */
 static uint32
 find_row(rb_rows_of *of, rb_meshing_kind kind, uint64 i)
 {
@@ -100,7 +104,7 @@ find_row(rb_rows_of *of, rb_meshing_kind kind, uint64 i)
 	return (uint32) (i - of->rows);
 }
 
-/* ids, or RB_MESH_NULL */
+/* ---- ids, or RB_MESH_NULL ---- */
 
 static int64
 vertex_id(const rb_rows_of *of, uint32 v)
@@ -129,7 +133,7 @@ polygon(const rb_rows_of *of, uint32 facet)
 								   : of->polygons[of->number][facet];
 }
 
-/* the row of segments */
+/* Returns the id of the row of segments. */
 static int64
 segment_id(const rb_rows_of *of, uint32 segment)
 {
@@ -142,7 +146,7 @@ segment_id(const rb_rows_of *of, uint32 segment)
 	return rb_meshing_id(of->run, RB_MESH_SEGMENTS, w->segment_row[segment]);
 }
 
-/* the facet that it bounds */
+/* Returns the id of the facet that the segment bounds. */
 static int64
 segment_facet(const rb_rows_of *of, uint32 segment)
 {
@@ -150,7 +154,10 @@ segment_facet(const rb_rows_of *of, uint32 segment)
 								   : facet_id(of, of->part->tets.segment_facet[segment]);
 }
 
-/* a row of points, segments or facets, or none */
+/*
+ * Returns the id of the row of points, segments or facets that a vertex is on, or RB_MESH_NULL. May
+ * replace *kind by a kind that exists only in tables.
+ */
 static int64
 parent_id(const rb_rows_of *of, uint32 i, int *kind)
 {
@@ -209,7 +216,9 @@ measure(const rb_tets *tets, uint32 i, Datum *values)
 	values[1] = Float8GetDatum(quality.min_dihedral);
 }
 
-/* row n of all, in the order of rb_meshing_columns; answers how many columns it has */
+/*
+ * Builds row n of all rows, in the order of rb_meshing_columns, and returns its number of columns.
+ */
 static int
 make_row(rb_rows_of *of, rb_meshing_kind kind, uint64 n, Datum *values, bool *nulls)
 {
@@ -298,9 +307,9 @@ rb_meshing_polygons(const rb_meshing_run *run, const rb_meshing_part *part)
 	return polygon;
 }
 
-/* ---- many at once ---- */
+/* ---- bulk insert ---- */
 
-/* are these columns all that it has, in this order? */
+/* Returns true if the table has exactly these columns in this order. */
 static bool
 has_only_these(const rb_meshing_table *t, Relation rel)
 {
@@ -359,7 +368,7 @@ fill_at_once(rb_rows_of *of, const rb_meshing_table *t, Relation rel)
 	MemoryContextDelete(rows);
 }
 
-/* ---- by INSERT ---- */
+/* ---- INSERT ---- */
 
 static Datum
 make_array(Oid type, Datum *values, bool *nulls, int n)
@@ -413,7 +422,7 @@ fill_by_insert(rb_rows_of *of, const rb_meshing_table *t)
 				arrays[k++] = make_array(c[j].type, values[j], nulls[j], some);
 		CHECK_FOR_INTERRUPTS();
 		rc = SPI_execute_plan(plan, arrays, NULL, false, 0);
-		/* or what a rule has made of it */
+		/* A rule may have turned the INSERT into another command. */
 		if (rc < 0)
 			elog(ERROR, "%s: SPI_execute_plan: %s", function, SPI_result_code_string(rc));
 		MemoryContextSwitchTo(old);
@@ -421,7 +430,7 @@ fill_by_insert(rb_rows_of *of, const rb_meshing_table *t)
 	}
 }
 
-/* ---- all ---- */
+/* ---- all tables ---- */
 
 static void
 fill_table(rb_rows_of *of, rb_meshing_table *t)
@@ -458,7 +467,7 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	uint64 rows = 0;
 	uint64 total = 0;
 
-	/* vertices alone would be in the way of the next call of this name */
+	/* Vertices alone would block the next call with this name. */
 	run->empty = all_rows(run, RB_MESH_TETS) == 0;
 	if (run->empty)
 	{
@@ -475,8 +484,9 @@ rb_meshing_fill(rb_meshing_run *run, rb_meshing_table *tables)
 	for (int i = 0; i < RB_MESH_TABLES; i++)
 		total += all_rows(run, (rb_meshing_kind) i);
 	/*
-	 * Vertices that were there are there still, with what else their rows have.  Others go before there are
-	 * new ones: a snapshot that is too old for them is told so.
+	 * Existing vertices keep their rows, with any other columns these have. Rows of the other
+	 * tables are deleted before new vertices are inserted, so that a snapshot that is too old for
+	 * them fails first.
 	 */
 	for (int i = RB_MESH_TABLES - 1; i > RB_MESH_VERTICES && run->one.names != NULL; i--)
 		rb_meshing_table_empty(&tables[i], run->call->function);

@@ -1,9 +1,9 @@
 /*
  * mesh_flaws.c
- *	  What is wrong with rows of which no mesh can be made, as an ERROR.
+ *	  Reports as an ERROR why no mesh can be built from the rows.
  *
- * The core names numbers of facets, segments and points (rb_plc.h); here they become rows again:
- * the side and the id, and which polygon of the row it is where it has several.
+ * The core reports numbers of facets, segments and points (rb_plc.h). They are translated back to
+ * rows: the side, the id and, if the row has several polygons, which polygon it is.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -30,14 +30,14 @@ facet_of_row(const rb_meshing_run *run, uint32 row, uint32 polygon)
 						  polygon + 1);
 }
 
-/* "12", "12 (polygon 3)" */
+/* Returns "12" or "12 (polygon 3)". */
 static const char *
 facet(const rb_meshing_run *run, uint32 a)
 {
 	const rb_welded *w = &run->part->welded;
 	bool several;
 
-	/* before there are facets, it is a row, and the polygon is another number of the flaw */
+	/* Before welding, `a` is a row, and the flaw contains the polygon as another number. */
 	if (!run->part->is_welded)
 		return facet_of_row(run, a, run->part->flaw.b);
 	if (a >= w->npolygons)
@@ -50,7 +50,7 @@ facet(const rb_meshing_run *run, uint32 a)
 			   : psprintf(INT64_FORMAT, rb_meshing_id(run, RB_MESH_FACETS, w->facet_row[a]));
 }
 
-/* "segment 17"; what is no row of segments is on the boundary of some facet */
+/* Returns "segment 17", or a description of a line that is no row of segments. */
 static const char *
 segment(const rb_meshing_run *run, uint32 a)
 {
@@ -62,7 +62,7 @@ segment(const rb_meshing_run *run, uint32 a)
 					rb_meshing_id(run, RB_MESH_SEGMENTS, run->part->welded.segment_row[a]));
 }
 
-/* "point 5", "a corner of facet 12", "an end of segment 3" */
+/* Returns "point 5", "a corner of facet 12" or "an end of segment 3". */
 static const char *
 point(const rb_meshing_run *run, uint32 a)
 {
@@ -86,14 +86,19 @@ point(const rb_meshing_run *run, uint32 a)
 	}
 }
 
-/* what does it without a change of the rows, if it was not asked for */
+/*
+ * Returns a hint to the option that avoids the flaw without changes to the rows, if it is not set.
+ */
 static const char *
 or_split(const rb_meshing_run *run)
 {
 	return run->call->split ? "" : "; on_crossing => 'split' does so";
 }
 
-/* two facets of one row are not told of by the join of rows */
+/*
+ * Returns a hint how to find crossings. The join of rows does not report two facets of the same
+ * row.
+ */
 static int
 hint_crossings(const rb_meshing_run *run)
 {
@@ -179,7 +184,7 @@ raise_of_facet(const rb_meshing_run *run, const char *at)
 	pg_unreachable();
 }
 
-/* "12 (polygon 3)", of a mesh that is continued by what its tables say */
+/* Returns "12 (polygon 3)", with the ids in the tables for a mesh that is continued. */
 static const char *
 facet_of_mesh(const rb_meshing_run *run, uint32 a)
 {
@@ -187,7 +192,7 @@ facet_of_mesh(const rb_meshing_run *run, uint32 a)
 
 	if (names == NULL)
 		return facet(run, a);
-	/* of several polygons that are one facet the first */
+	/* Use the first of several polygons that form one facet. */
 	for (uint32 t = 0; t < names->polygons.ntriangles; t++)
 		if (names->polygons.facet_of[t] == a)
 			return psprintf(INT64_FORMAT " (polygon " INT64_FORMAT ")",
@@ -204,7 +209,7 @@ hint_triangles(void)
 		"(SELECT redblue_faces(geom) AS f FROM ...) t.  And please report this.");
 }
 
-/* the mesh that was made is not handed out */
+/* Raises an error about a mesh that was built but is wrong. */
 pg_noreturn static void
 raise_wrong_mesh(const rb_meshing_run *run, const char *at)
 {

@@ -1,10 +1,11 @@
 /*
  * mesh_functions.c
- *	  redblue_tetrahedra: a mesh as rows; redblue_tetrahedralize: as four tables.
+ *	  Implements redblue_tetrahedra, which returns a mesh as rows, and redblue_tetrahedralize, which
+ *	  stores it in four tables.
  *
- * A row of redblue_tetrahedra has the corners of the tetrahedron besides their numbers, for there
- * is nothing that the numbers could be looked up in: so volumes, boxes and cuts can be computed
- * from it alone, and corners of the same number are one point.
+ * A row of redblue_tetrahedra contains the coordinates of the corners in addition to their numbers,
+ * because there is no table to look up the numbers in. So volumes, boxes and sections can be
+ * computed from the row alone, and corners with the same number are the same point.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -15,7 +16,10 @@
 
 #include <math.h>
 
-/* whatever a call needs is in a context of its own, which goes when the call ends, or with an ERROR */
+/*
+ * Enters a memory context for everything that a call needs. It is deleted when the call ends, even
+ * by an ERROR.
+ */
 static MemoryContext
 enter_call(void)
 {
@@ -91,7 +95,7 @@ return_tetrahedra(FunctionCallInfo fcinfo, const char *function, bool query)
 
 /* ---- tables ---- */
 
-/* points that were added, of that kind */
+/* Counts the points of one kind. */
 static uint64
 count_kind(const rb_tets *tets, rb_vertex_kind kind)
 {
@@ -146,7 +150,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	double start;
 	Datum result;
 
-	/* the mesh stands behind the facets */
+	/* The mesh argument comes after the facets. */
 	if (PG_ARGISNULL(1))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("%s: argument \"mesh\" is null", function)));
@@ -162,7 +166,10 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	rb_meshing_call_not_empty(call);
 	run = rb_meshing_open(call, CurrentMemoryContext);
 	rb_meshing_read(run);
-	/* after the sides are read, which must not be these tables, and before the long work */
+	/*
+	 * Create the tables before the long work, but after reading the sides, which must not be these
+	 * tables.
+	 */
 	rb_meshing_tables_make(tables, function);
 	rb_meshing_work(run, rb_meshing_make);
 	start = rb_now_ms();
@@ -175,7 +182,7 @@ return_counts(FunctionCallInfo fcinfo, const char *function, bool query)
 	return result;
 }
 
-/* ---- the functions ---- */
+/* ---- SQL functions ---- */
 
 #define RB_DEFINE(name, answer, query)       \
 	extern Datum name(PG_FUNCTION_ARGS);     \

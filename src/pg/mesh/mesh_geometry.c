@@ -1,6 +1,7 @@
 /*
  * mesh_geometry.c
- *	  redblue_mesh_to_geometry (redblue_postgis): the surface of each region of a mesh, as a TIN.
+ *	  Implements redblue_mesh_to_geometry (redblue_postgis), which returns the surface of each
+ *	  region of a mesh as a TIN.
  */
 #include "pg/call/rb_write.h"
 #include "pg/mesh/rb_meshing.h"
@@ -33,7 +34,7 @@ find_faces(rb_meshing_run *run)
 	return status;
 }
 
-/* faces from..to, which are of one region */
+/* Writes the TIN of one region, whose faces are [from, to). */
 static Datum
 write_region(const surfaces *s, uint64_t from, uint64_t to, int32 srid)
 {

@@ -1,10 +1,10 @@
 /*
  * mesh_load.c
- *	  The tables of a mesh become arrays again.
+ *	  Reads the tables of a mesh into arrays.
  *
- * Rows come by a SELECT, in the order of their ids, as words: a number of a column each.  Then
- * corners, which are ids of vertices, become numbers, from 0, by the ids that there are: these
- * need not begin at 1, nor be without gaps.
+ * A SELECT returns the rows ordered by id, and each column value becomes one word. Then corners,
+ * which are ids of vertices, are replaced by vertex numbers from 0 on. The ids need not start at 1
+ * and may have gaps.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -15,7 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-/* all columns but what is told of tetrahedra */
+/* All columns except the informative ones of tetrahedra */
 static const char *const needed_of[RB_MESH_TABLES][RB_MESH_COLUMNS] = {
 	[RB_MESH_VERTICES] = {"id", "x", "y", "z", "kind", "parent_id"},
 	[RB_MESH_TETS] = {"id", "v1", "v2", "v3", "v4", "region"},
@@ -27,13 +27,13 @@ static const char *const needed_of[RB_MESH_TABLES][RB_MESH_COLUMNS] = {
 
 typedef struct word_receiver
 {
-	DestReceiver pub; /* must be first */
+	DestReceiver pub; /* Must be first */
 	rb_meshing_run *run;
 	const rb_meshing_table *table;
 	int columns;
 	const rb_meshing_column *column[RB_MESH_COLUMNS];
-	uint64 *words; /* of the run's memory */
-	size_t n;      /* rows */
+	uint64 *words; /* In the run's memory */
+	size_t n;      /* Number of rows */
 	size_t cap;
 } word_receiver;
 
@@ -70,7 +70,7 @@ kind_word(const char *kind)
 	for (size_t i = 0; i < lengthof(names); i++)
 		if (strcmp(kind, names[i]) == 0)
 			return kinds[i];
-	return RB_VERTEX_KINDS; /* none */
+	return RB_VERTEX_KINDS; /* Unknown kind */
 }
 
 static const rb_meshing_column *
@@ -105,7 +105,10 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	{
 		if (slot->tts_isnull[i] && r->column[i]->null)
 		{
-			/* a parent, which is only shown; or an id, which may be any */
+			/*
+			 * A parent id is only displayed, so -1 will do; ids in the edge table may have any
+			 * value and need RB_MESH_NULL.
+			 */
 			to[i] = r->table->kind == RB_MESH_EDGES ? (uint64) RB_MESH_NULL : (uint64) -1;
 			continue;
 		}
@@ -129,7 +132,10 @@ receive(TupleTableSlot *slot, DestReceiver *self)
 	return true;
 }
 
-/* a view that was read meanwhile may have altered the table: then words would be pointers */
+/*
+ * Checks the column types again: a view that was read in between may have altered the table, and
+ * then the words would be pointers.
+ */
 static void
 startup(DestReceiver *self, int operation, TupleDesc desc)
 {
@@ -147,7 +153,7 @@ nothing(DestReceiver *self)
 {
 }
 
-/* all rows, in the order of their ids; answers their number */
+/* Reads all rows of a table, ordered by id, and returns their number. */
 static uint32
 read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 **words)
 {
@@ -162,11 +168,11 @@ read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 
 	r.pub.rStartup = startup;
 	r.pub.rShutdown = nothing;
 	r.pub.rDestroy = nothing;
-	r.pub.mydest = DestTuplestore; /* any that keeps its rows */
+	r.pub.mydest = DestTuplestore; /* Any destination that keeps its rows */
 	r.run = run;
 	r.table = t;
 	initStringInfo(&sql);
-	/* behind domains are the types that were looked for */
+	/* Casts remove domains, so that the columns have the expected types. */
 	for (const char *const *name = needed_of[t->kind]; *name != NULL; name++)
 	{
 		appendStringInfo(&sql, "%s%s%s", r.columns == 0 ? "SELECT " : ", ", *name,
@@ -177,7 +183,10 @@ read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 
 	}
 	appendStringInfo(&sql, " FROM %s ORDER BY id", t->quoted);
 	memset(&options, 0, sizeof options);
-	/* what is to be replaced is what there is now, whatever the snapshot of the statement sees */
+	/*
+	 * A mesh that is replaced must be read in its latest state, regardless of the statement's
+	 * snapshot.
+	 */
 	options.read_only = !run->call->refine;
 	options.must_return_tuples = true;
 	options.dest = &r.pub;
@@ -191,7 +200,7 @@ read_words(rb_meshing_run *run, const rb_meshing_table *t, int *columns, uint64 
 
 /* ---- words to arrays ---- */
 
-/* a column of them */
+/* Copies column i of the words to an array. */
 static int64 *
 take_column(rb_meshing_run *run, const uint64 *words, uint32 n, int columns, int i)
 {
@@ -202,7 +211,7 @@ take_column(rb_meshing_run *run, const uint64 *words, uint32 n, int columns, int
 	return to;
 }
 
-/* the number of a vertex of that id, or RB_NONE */
+/* Returns the number of the vertex with an id, or RB_NONE. */
 static uint32
 find(const rb_meshing_loaded *mesh, int64 id)
 {
@@ -210,7 +219,7 @@ find(const rb_meshing_loaded *mesh, int64 id)
 	uint32 low = 0;
 	uint32 high = mesh->n[RB_MESH_VERTICES];
 
-	/* where it is if they count up */
+	/* Try its position if the ids are consecutive. */
 	if (high > 0 && id >= ids[0] && id - ids[0] < high && ids[id - ids[0]] == id)
 		return (uint32) (id - ids[0]);
 	while (low < high)
@@ -225,7 +234,7 @@ find(const rb_meshing_loaded *mesh, int64 id)
 	return low < mesh->n[RB_MESH_VERTICES] && ids[low] == id ? low : RB_NONE;
 }
 
-/* the columns from 1 on, so many */
+/* Copies `corners` columns from column 1 on, as vertex numbers. */
 static void *
 take_corners(rb_meshing_run *run, const rb_meshing_loaded *mesh, const uint64 *words, uint32 n,
 			 int columns, int corners)

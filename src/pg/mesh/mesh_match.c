@@ -1,14 +1,14 @@
 /*
  * mesh_match.c
- *	  Which facet, segment or point of the rows is it that a table of a mesh speaks of?
+ *	  Matches the facets, segments and points that the tables of a mesh refer to with rows.
  *
  * A mesh is checked against rows that are read again, perhaps in another order than when it was
- * made.  So numbers mean nothing: a polygon is known by its id and which of that id it is, a
- * point by its coordinates, a segment by its ends, which are the vertices that only one of its
- * pieces has.  What is not found has no number, or one behind those of the rows.
+ * built. So numbers cannot be compared: a polygon is identified by its id and its ordinal within
+ * the id, a point by its coordinates, and a segment by its ends, which are the vertices that only
+ * one of its pieces has. Unmatched objects get no number, or one after those of the rows.
  *
- * Which polygons are one facet (rb_weld_merge) is known from the rows; without rows, from faces that
- * share an edge which is on no segment.
+ * The rows determine which polygons form one facet (rb_weld_merge). Without rows, faces do that: if
+ * two of them share an edge that is not on a segment, they belong to the same facet.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -17,7 +17,7 @@
 
 /* ---- points ---- */
 
-/* do vertices begin with the points of the rows, in their order? */
+/* Returns true if the vertices begin with the points of the rows, in the same order. */
 static bool
 is_in_order(const rb_plc *plc, const rb_meshing_loaded *mesh)
 {
@@ -30,9 +30,9 @@ is_in_order(const rb_plc *plc, const rb_meshing_loaded *mesh)
 }
 
 /*
- * The vertex at each point of the rows gets its number.  Others are what became of points that no
- * vertex is at, as long as there are such, and have the numbers behind them then: so one that was
- * moved is one fault.
+ * Numbers the vertices. A vertex at a point of the rows gets the number of that point. The other
+ * vertices get the numbers of points without a vertex, and then numbers after those of the points.
+ * So a vertex that was moved is reported as a single fault.
  */
 static void
 order_points(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *number)
@@ -93,7 +93,7 @@ match_points(rb_meshing_run *run, rb_meshing_loaded *mesh)
 	rb_meshing_loaded now = *mesh;
 	uint32 *number;
 
-	/* where some are missing, so are numbers: then the vertices stay as they are */
+	/* If vertices are missing, the numbers would have gaps; then the vertices keep their order. */
 	if (is_in_order(&run->part->welded.plc, mesh) || n < run->part->welded.plc.npoints)
 		return;
 	number = rb_meshing_array(run, n, sizeof *number);
@@ -128,7 +128,9 @@ compare_facets(const void *a, const void *b)
 	return x->polygon < y->polygon ? -1 : x->polygon > y->polygon;
 }
 
-/* polygons of the rows, or, where there are none, those that faces name; in the order of their keys */
+/*
+ * Lists the polygons of the rows or, without rows, the polygons that faces refer to, sorted by key.
+ */
 static rb_meshing_facet *
 list_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
 {
@@ -157,7 +159,7 @@ list_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, uint32 *n)
 	return list;
 }
 
-/* of each polygon its facet, by the rows */
+/* Sets the facet of each polygon from the rows. */
 static void
 merge_by_rows(const rb_welded *welded, rb_meshing_matched *to, uint32 *facet)
 {
@@ -181,7 +183,7 @@ merge_by_faces(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 		rb_raise_of(run->call->function, RB_MESH_WHAT, status, &run->ctx.error);
 }
 
-/* polygons become facets */
+/* Merges polygons into facets. */
 static void
 merge_polygons(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {
@@ -214,7 +216,7 @@ match_facets(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matc
 
 		to->face_polygon[i] = found == NULL ? RB_NONE : found->number;
 	}
-	/* from now on by number */
+	/* From here on, polygons are ordered by number. */
 	to->polygons = rb_meshing_array(run, to->npolygons, sizeof *to->polygons);
 	for (uint32 i = 0; i < to->npolygons; i++)
 		to->polygons[list[i].number] = list[i];
@@ -274,7 +276,10 @@ compare_numbers(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* the two vertices that only one of the pieces has; where there are not just two, some that are there */
+/*
+ * Finds the two vertices that only one of the pieces has. If there are not exactly two, returns
+ * some of the vertices.
+ */
 static void
 find_ends(const rb_meshing_loaded *mesh, const piece *pieces, uint32 n, uint32 *scratch,
 		  uint32_t *v)
@@ -343,7 +348,10 @@ match_segments(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_ma
 
 /* ---- parents ---- */
 
-/* what vertices lie on is what a piece or face with such a corner is of */
+/*
+ * Finds the parent of each vertex: the segment or facet of an edge or face that has the vertex as a
+ * corner.
+ */
 static void
 find_parents(rb_meshing_run *run, const rb_meshing_loaded *mesh, rb_meshing_matched *to)
 {

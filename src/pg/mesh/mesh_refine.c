@@ -1,12 +1,13 @@
 /*
  * mesh_refine.c
- *	  redblue_refine: a mesh of good tetrahedra, in four tables; of rows, or of those tables.
+ *	  Implements redblue_refine, which stores a mesh of good tetrahedra in four tables, starting
+ *	  from rows or from the mesh in these tables.
  *
- * A mesh that is there is continued where there are no rows that it could be of.  Its tables are
- * locked against others who write, checked by exact signs (for users may have changed them, and
- * refinement builds on what a mesh promises), and replaced: tetrahedra, faces and
- * segments by DELETE and INSERT, so that who reads meanwhile sees the mesh as it was.  Vertices
- * stay, with what else their rows have; new ones are added.
+ * If no rows are given, the existing mesh is refined. Its tables are locked against other writers,
+ * and the mesh is checked by exact signs, because users may have changed it and refinement relies
+ * on its guarantees. Then tetrahedra, faces and segments are replaced by DELETE and INSERT, so that
+ * concurrent readers see the old mesh. Vertices keep their rows, with any other columns these have,
+ * and new ones are added.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -18,11 +19,11 @@
 
 #include <math.h>
 
-/* ---- arguments, in their order in SQL; sides come first, as in redblue_tetrahedralize ---- */
+/* ---- arguments in their order in SQL; the sides come first, as in redblue_tetrahedralize ---- */
 
 enum
 {
-	ARG_MESH = 1, /* behind the facets */
+	ARG_MESH = 1, /* After the facets */
 	ARG_FACE_TOLERANCE = 1 + 3 * RB_MESH_GIVEN,
 	ARG_KEEP,
 	ARG_ON_CROSSING,
@@ -39,7 +40,10 @@ enum
 	ARG_ON_BAD
 };
 
-/* facets, points, ..., sizes | facets_id, ... | facets_geom, ... | face_tolerance */
+/*
+ * Arranges the arguments as facets, points, ..., sizes | facets_id, ... | facets_geom, ... |
+ * face_tolerance.
+ */
 static void
 side_arguments(const NullableDatum *args, NullableDatum *to)
 {
@@ -65,7 +69,7 @@ need_side(const rb_meshing_call *call, const NullableDatum *args, int i, const c
 							   call->function, argument, name)));
 }
 
-/* of what a mesh of its own is made of for each body */
+/* Checks that a call with solids has no sides except facets and sizes. */
 static void
 check_body(const rb_meshing_call *call)
 {
@@ -79,7 +83,7 @@ check_body(const rb_meshing_call *call)
 							errhint("Leave them out, or mesh such bodies in a call each.")));
 }
 
-/* no rows are given of which a mesh could be made */
+/* Returns true if no rows are given to build a mesh from, so that the existing one is refined. */
 static bool
 is_continued(const NullableDatum *args)
 {
@@ -135,7 +139,7 @@ read_call(rb_meshing_call *call, const char *function, bool query, const Nullabl
 
 /* ---- volumes of rows ---- */
 
-/* of that row; it may be infinity */
+/* Returns the maximum volume of a row, which may be infinity. */
 static double
 volume_of(const rb_meshing_run *run, rb_meshing_number number, rb_meshing_side side, uint32 row)
 {
@@ -174,7 +178,7 @@ compare_regions(const void *a, const void *b)
 	return x->volume < y->volume ? -1 : x->volume > y->volume;
 }
 
-/* of rows with one id the smallest */
+/* Collects the maximum volume of each region: the smallest of the rows with its id. */
 static void
 take_regions(rb_meshing_run *run)
 {
@@ -196,7 +200,7 @@ take_regions(rb_meshing_run *run)
 	run->options.nregion_volumes = n;
 }
 
-/* each point of a MultiPoint is one */
+/* Collects the size points; each point of a MultiPoint is one. */
 static void
 take_sizes(rb_meshing_run *run)
 {
@@ -221,11 +225,11 @@ take_options(rb_meshing_run *run)
 {
 	take_regions(run);
 	take_sizes(run);
-	/* how many have something to do is known when there are tetrahedra */
+	/* The amount of work is only known when there are tetrahedra. */
 	run->options.threads = rb_threads(UINT64_MAX);
 }
 
-/* the mesh to begin with is there */
+/* Refines the initial mesh. */
 static void
 refine(rb_meshing_run *run)
 {
@@ -238,7 +242,7 @@ refine(rb_meshing_run *run)
 	rb_meshing_device_end(run);
 }
 
-/* ---- a mesh of rows ---- */
+/* ---- a mesh built from rows ---- */
 
 static void
 make_mesh(rb_meshing_run *run)
@@ -256,14 +260,14 @@ make_mesh(rb_meshing_run *run)
 	refine(run);
 }
 
-/* ---- one that is there ---- */
+/* ---- an existing mesh ---- */
 
 typedef struct continuing
 {
 	rb_meshing_loaded mesh;
 	rb_meshing_matched matched;
 	rb_check_report report;
-	uint32 end; /* a tetrahedron beside which the mesh ends where it should not */
+	uint32 end; /* Tetrahedron at which the mesh ends where it should not */
 } continuing;
 
 static rb_status
@@ -282,7 +286,10 @@ check(rb_meshing_run *run)
 	return status;
 }
 
-/* where the mesh ends is its own affair: it may have been made with keep => 'hull' */
+/*
+ * Returns true if a kind of fault prevents refinement. The extent of the mesh does not matter: it
+ * may have been built with keep => 'hull'.
+ */
 static bool
 is_fault(rb_fault_kind kind)
 {
@@ -290,7 +297,10 @@ is_fault(rb_fault_kind kind)
 		   kind != RB_FAULT_POINT_UNUSED;
 }
 
-/* of that kind; what is told of facets is to be there */
+/*
+ * Returns the number of faults of a kind, including faces and edges that are recorded but not in
+ * the mesh.
+ */
 static uint64
 faults_of(const rb_check_report *report, rb_fault_kind kind)
 {
@@ -345,14 +355,14 @@ count_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh)
 	uint32_t n;
 	rb_error error;
 
-	/* it is only told */
+	/* The number is only reported, so an error is ignored. */
 	return rb_ids_number(run->memory, mesh->region, mesh->n[RB_MESH_TETS], NULL, NULL, &n,
 						 &error) == RB_OK
 			   ? n
 			   : 0;
 }
 
-/* the arrays are those of the mesh from now on */
+/* Makes the loaded arrays the mesh of the run. */
 static void
 take_mesh(rb_meshing_run *run, const continuing *c)
 {
@@ -374,7 +384,7 @@ take_mesh(rb_meshing_run *run, const continuing *c)
 							  .nregions = count_regions(run, &c->mesh)};
 }
 
-/* what the tables call all that */
+/* Stores the ids that the tables use. */
 static void
 take_names(rb_meshing_run *run, const continuing *c)
 {
@@ -388,7 +398,7 @@ take_names(rb_meshing_run *run, const continuing *c)
 	int64_t *segment_id = rb_meshing_array(run, c->matched.nsegments, sizeof *segment_id);
 	int64_t *facet_id = rb_meshing_array(run, c->matched.nsegments, sizeof *facet_id);
 
-	/* refinement makes others of these */
+	/* Copy these arrays, since refinement replaces them. */
 	memcpy(faces, c->mesh.faces, (size_t) nfaces * sizeof *faces);
 	memcpy(face_facet, c->matched.face_facet, (size_t) nfaces * sizeof *face_facet);
 	for (uint32 i = 0; i < c->matched.npolygons; i++)
@@ -398,7 +408,7 @@ take_names(rb_meshing_run *run, const continuing *c)
 	}
 	for (uint32 i = 0; i < c->matched.nsegments; i++)
 		segment_id[i] = facet_id[i] = RB_MESH_NULL;
-	/* pieces of one segment have the same; where somebody has changed one, the last one has it */
+	/* The pieces of a segment have the same ids; if a user changed one, the last piece counts. */
 	for (uint32 i = 0; i < c->mesh.n[RB_MESH_EDGES]; i++)
 	{
 		segment_id[c->matched.edge_segment[i]] = c->mesh.segment_id[i];
@@ -438,7 +448,10 @@ connect_tets(rb_meshing_run *run)
 	return status;
 }
 
-/* volumes of regions that there are not are of no use, and perhaps not what was meant */
+/*
+ * Raises a notice about volumes of regions that do not exist, which have no effect and may be a
+ * mistake.
+ */
 static void
 notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const char *name)
 {
@@ -476,7 +489,7 @@ notice_regions(const rb_meshing_run *run, const rb_meshing_loaded *mesh, const c
 	pfree(seen);
 }
 
-/* new vertices have ids behind those that there are */
+/* Checks that ids are left for new vertices after the largest existing one. */
 static void
 check_ids(const rb_meshing_run *run, const char *name)
 {
@@ -518,7 +531,7 @@ continue_mesh(rb_meshing_run *run, const rb_meshing_table *tables, const char *n
 	check_ids(run, name);
 }
 
-/* ---- the row ---- */
+/* ---- the result row ---- */
 
 typedef struct sums
 {
@@ -602,7 +615,7 @@ counts_row(FunctionCallInfo fcinfo, const rb_meshing_run *run, double fill_ms)
 	}
 }
 
-/* ---- the functions ---- */
+/* ---- SQL functions ---- */
 
 static Datum
 return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
@@ -635,7 +648,10 @@ return_refined(FunctionCallInfo fcinfo, const char *function, bool query)
 	if (call->sides > 0)
 		rb_meshing_read(run);
 	take_options(run);
-	/* after the sides are read, which must not be these tables, and before the long work */
+	/*
+	 * Create or lock the tables before the long work, but after reading the sides, which must not
+	 * be these tables.
+	 */
 	if (continued)
 	{
 		rb_meshing_tables_continue(tables, function, name);

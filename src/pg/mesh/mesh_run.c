@@ -1,12 +1,13 @@
 /*
  * mesh_run.c
- *	  One call's mesh: the sides are read, a thread welds and tetrahedralizes, this one waits.
+ *	  Runs the work of one call: reads the sides, then welds and tetrahedralizes in a helper thread
+ *	  while the main thread waits.
  *
- * The core knows nothing of interrupts, and one of its steps may take long: so it works in a
- * thread of its own, while the session's process looks for interrupts every ten milliseconds.  An ERROR
- * leaves this file by a longjmp; whatever is held hangs on the run, whose context's end closes it:
- * the thread is told to stop and waited for, then the memory goes (open.c does it where the process
- * exits).
+ * The core knows nothing of interrupts, and a single step of it may take long. So it works in a
+ * thread of its own, while the session's process checks for interrupts every ten milliseconds. An
+ * ERROR leaves this file by longjmp. All resources belong to the run, which is closed at the end of
+ * its memory context: the thread is stopped and joined, then the memory is freed (open.c does that
+ * when the process exits).
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -17,13 +18,16 @@
 #include <time.h>
 
 #define WAIT_MS 10
-#define STACK ((size_t) 8 << 20) /* that of a stream's thread */
+#define STACK ((size_t) 8 << 20) /* The stack size of a stream's thread */
 
-/* bytes of a tetrahedron while it is made, and how many there are of a point, about: for what is said of memory */
+/*
+ * Approximate bytes per tetrahedron during construction, and tetrahedra per point, for messages
+ * about memory
+ */
 #define TET_BYTES 200
 #define TETS_OF_POINT 7
 
-/* ---- open, close ---- */
+/* ---- opening and closing ---- */
 
 static void
 close_run(void *run)
@@ -87,7 +91,7 @@ rb_meshing_close(rb_meshing_run *run)
 
 /* ---- reading ---- */
 
-/* each point of the set is one */
+/* Adds a seed for each point of the set. */
 static void
 add_seeds(rb_meshing_run *run, rb_meshing_side side)
 {
@@ -140,7 +144,10 @@ work_in_thread(void *arg)
 	return NULL;
 }
 
-/* as far as is known: of a closed surface of triangles half as many */
+/*
+ * Estimates the number of points. A closed surface of triangles has half as many points as
+ * triangles.
+ */
 static uint64
 expected_points(const rb_meshing_run *run)
 {
@@ -154,7 +161,10 @@ expected_points(const rb_meshing_run *run)
 	return n;
 }
 
-/* what was held when it was not enough, or what so many points will need */
+/*
+ * Raises a failure. If memory ran out, it estimates the need from the memory in use and from the
+ * number of points.
+ */
 pg_noreturn static void
 raise_status(rb_meshing_run *run, rb_status status)
 {
@@ -171,7 +181,10 @@ raise_status(rb_meshing_run *run, rb_status status)
 	rb_raise_of(run->call->function, RB_MESH_WHAT, status, &error);
 }
 
-/* the core tells more of a mesh than we know; its joins are a part of one stage of ours */
+/*
+ * Returns the current stage. During meshing the core knows it in more detail; stages of the core's
+ * joins count as the run's own stage.
+ */
 static int
 stage_now(const rb_meshing_run *run)
 {
@@ -181,7 +194,7 @@ stage_now(const rb_meshing_run *run)
 																		  : rb_load(&run->stage);
 }
 
-/* it tells nobody when it is done: it is asked, at first often, for most meshes are small */
+/* Waits for the thread by polling, at first at short intervals, because most meshes are small. */
 static void
 wait_for(rb_meshing_run *run)
 {
@@ -192,7 +205,7 @@ wait_for(rb_meshing_run *run)
 		struct timespec nap = {0, ns};
 
 		CHECK_FOR_INTERRUPTS();
-		nanosleep(&nap, NULL); /* which a signal ends */
+		nanosleep(&nap, NULL); /* A signal ends the sleep */
 		if (ns < WAIT_MS * 1000 * 1000)
 			ns *= 2;
 		rb_progress_note(run->progress, stage_now(run), rb_load(&run->ctx.done),
@@ -227,9 +240,12 @@ rb_meshing_stage(rb_meshing_run *run, int stage, double *start)
 	rb_store(&run->stage, stage);
 }
 
-/* ---- what it does ---- */
+/* ---- work functions ---- */
 
-/* of a body only its time is known: many are at work */
+/*
+ * Begins a stage. Only the time is recorded for a solid, since several threads work on solids at
+ * once.
+ */
 static void
 enter_stage(rb_meshing_run *run, rb_meshing_part *part, int ends, int begins, double *start)
 {
@@ -263,8 +279,8 @@ rb_meshing_weld_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 }
 
 /*
- * Where a facet of several polygons cannot be made of faces, its polygons may be: points are added elsewhere
- * then, and round elsewhere.
+ * Tetrahedralizes a part. If a facet of several polygons cannot be recovered, it tries again with
+ * the polygons as separate facets: then points are added, and rounded, at other locations.
  */
 static rb_status
 tetrahedralize(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
@@ -282,7 +298,7 @@ tetrahedralize(const rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 			   : status;
 }
 
-/* facets that were made of several polygons are known by these from now on */
+/* Replaces facets that were merged from several polygons by these polygons. */
 static rb_status
 name_polygons(rb_context *ctx, rb_meshing_part *part)
 {
@@ -293,12 +309,14 @@ name_polygons(rb_context *ctx, rb_meshing_part *part)
 	else
 	{
 		polygons = part->names->polygons;
-		polygons.points = part->tets.points; /* which begin with those that were there */
+		polygons.points = part->tets.points; /* They begin with the original points */
 	}
 	return rb_name_polygons(ctx, &polygons, &part->tets);
 }
 
-/* returns RB_BAD_PLC if the mesh is not that of its facets, which no rows can be the reason of */
+/*
+ * Returns RB_BAD_PLC if the mesh does not match its facets, which is never the fault of the rows.
+ */
 static rb_status
 look_at_volumes(rb_context *ctx, rb_meshing_part *part)
 {
@@ -308,7 +326,10 @@ look_at_volumes(rb_context *ctx, rb_meshing_part *part)
 	return rb_volumes_look(ctx, &in, &part->flaw);
 }
 
-/* refines a mesh that was made of rows, or is continued, and looks at what it encloses then */
+/*
+ * Refines a mesh, whether built from rows or continued, and checks the volumes it encloses
+ * afterwards.
+ */
 static rb_status
 refine_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part)
 {
@@ -338,7 +359,7 @@ rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 	rb_status status = RB_OK;
 
 	enter_stage(run, part, RB_MESH_WELD, RB_MESH_VALIDATE, &start);
-	/* what was split has been looked at */
+	/* A PLC that was split has been validated already. */
 	if (!run->call->split)
 		status = rb_weld_validate(ctx, &rb_backend_cpu, &part->welded, &part->flaw);
 	if (status == RB_OK)
@@ -351,7 +372,7 @@ rb_meshing_fill_part(rb_meshing_run *run, rb_context *ctx, rb_meshing_part *part
 	if (status == RB_OK)
 		status = look_at_volumes(ctx, part);
 	enter_stage(run, part, RB_MESH_TETRAHEDRALIZE, RB_MESH_REFINE, &start);
-	/* the one mesh of a call is refined by a work of its own */
+	/* If the call has one mesh only, a separate work function refines it. */
 	if (status == RB_OK && run->call->by_body)
 		status = refine_part(run, ctx, part);
 	if (status == RB_OK && (run->call->by_body || !run->call->refine))
@@ -400,9 +421,9 @@ rb_meshing_make(rb_meshing_run *run)
 	return status == RB_OK ? rb_meshing_fill_plc(run) : status;
 }
 
-/* ---- what it did ---- */
+/* ---- report ---- */
 
-/* "17, 18, 230, and 5 more" */
+/* Number of ids in a list such as "17, 18, 230, and 5 more" */
 #define LISTED 10
 
 typedef struct list
@@ -530,7 +551,7 @@ line(const char *stage, uint64 count, double ms)
 	return (rb_last_line){.stage = stage, .count = count, .ms = ms};
 }
 
-/* of all that were made */
+/* Sums over all meshes of a call */
 typedef struct sums
 {
 	uint64 polygons, facets, triangles, segments, same_points, same_segments, points;
@@ -541,7 +562,7 @@ typedef struct sums
 static sums
 sum(const rb_meshing_run *run)
 {
-	/* several threads made bodies at once */
+	/* Divide times by the number of threads that meshed solids at once. */
 	const int share = run->call->by_body ? run->ctx.threads : 1;
 	sums s;
 

@@ -1,18 +1,18 @@
 /*
  * mesh_tables.c
- *	  The four tables of a mesh: their names, their columns, found or made.
+ *	  Finds or creates the four tables of a mesh.
  *
- *		name_vertices	id, x, y, z, kind, parent_id
- *		name_tets		id, v1, v2, v3, v4, region, radius_edge, min_dihedral
- *		name_faces		id, v1, v2, v3, facet_id, polygon
- *		name_segments	id, v1, v2, segment_id, facet_id, segment
+ *	name_vertices	id, x, y, z, kind, parent_id
+ *	name_tets		id, v1, v2, v3, v4, region, radius_edge, min_dihedral
+ *	name_faces		id, v1, v2, v3, facet_id, polygon
+ *	name_segments	id, v1, v2, segment_id, facet_id, segment
  *
- * and body_id in each of them where there is a mesh for each of many bodies.
+ * If there is a mesh for each of several solids, each table also has a column body_id.
  *
- * Those that are not there are made, where CREATE TABLE would make them: in the schema that the
- * name has, else in the first one of the search path.  Those that are must be empty, and have these
- * columns; what else they have is theirs.  The user's own rights are asked for, by the SQL that
- * makes and reads them.
+ * Missing tables are created where CREATE TABLE would create them: in the schema of the name or,
+ * without one, in the first schema of the search path. Existing tables must be empty and have these
+ * columns; they may have others. The SQL commands that create and read the tables check the
+ * privileges of the user.
  */
 #include "pg/mesh/rb_meshing.h"
 
@@ -49,7 +49,7 @@ static const char *const suffix_of[RB_MESH_TABLES] = {
 		NULL, InvalidOid, false, NEEDED             \
 	}
 
-/* those of bodies are the last */
+/* The columns for solids come last. */
 static const rb_meshing_column columns_of[RB_MESH_TABLES][RB_MESH_COLUMNS + 1] = {
 	[RB_MESH_VERTICES] = {{"id", INT8OID, false, NEEDED},
 						  {"x", FLOAT8OID, false, NEEDED},
@@ -108,7 +108,7 @@ check_length(const char *function, const char *name)
 						errdetail("It may have %d bytes, the ending included.", NAMEDATALEN - 1)));
 }
 
-/* the parts of the name; schema NULL where it has none */
+/* Splits the name of a mesh into its parts. Sets *schema to NULL if it has none. */
 static void
 split_name(const char *function, const char *mesh, char **schema, char **name)
 {
@@ -162,9 +162,12 @@ rb_meshing_tables_name(rb_meshing_table *tables, const char *function, const cha
 		tables[i].by_body = by_body;
 }
 
-/* ---- those that there are ---- */
+/* ---- existing tables ---- */
 
-/* rights to all of a table may be rights to each of its columns */
+/*
+ * Checks the privilege to insert into a column, which may be granted for the table or for the
+ * column.
+ */
 static void
 ask_column(Relation rel, AttrNumber attno)
 {
@@ -239,9 +242,9 @@ rb_meshing_tables_find(rb_meshing_table *tables, const char *function, const cha
 }
 
 /*
- * Does its own SELECT find a row?  Rows count that this command has added before, as an earlier call
- * in it does, and those of transactions that are through by now, whatever the snapshot of this one
- * is.
+ * Returns true if the user's own SELECT finds a row. Rows count that an earlier call in the same
+ * command added, and rows of transactions that have committed by now, regardless of this
+ * statement's snapshot.
  */
 static bool
 has_rows(const rb_meshing_table *t, const char *function)
@@ -259,7 +262,7 @@ has_rows(const rb_meshing_table *t, const char *function)
 	return SPI_processed > 0;
 }
 
-/* ---- INSERT into one ---- */
+/* ---- INSERT ---- */
 
 static Oid
 array_type(Oid type)
@@ -308,7 +311,7 @@ take_table(rb_meshing_table *t, const char *function)
 	if (rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
 		PreventCommandIfReadOnly(psprintf("%s()", function));
 	relation_close(rel, NoLock);
-	/* a generated column, a view that takes no rows: whoever waits for the mesh should not hear it then */
+	/* Report a generated column, or a view that takes no rows, before the mesh is built. */
 	SPI_freeplan(rb_meshing_prepare_insert(t, function, &n));
 	if (has_rows(t, function))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -329,7 +332,7 @@ rb_meshing_table_open(rb_meshing_table *t, const char *function)
 	return rel;
 }
 
-/* ---- those that there are not ---- */
+/* ---- missing tables ---- */
 
 static const char *
 type_name(Oid type)
@@ -363,9 +366,10 @@ make_table(rb_meshing_table *t, const char *function)
 }
 
 /*
- * Two transactions must not find the same tables empty, nor make the same: whoever makes a mesh of this
- * name holds a lock until his transaction ends.  It is none of a relation, for whoever else writes to
- * the tables is not to wait; those of users have 1 or 2 where it has 3.
+ * Locks the name of a mesh until the end of the transaction, so that two transactions cannot both
+ * find the same tables empty or create the same tables. It is an advisory lock, not one on a
+ * relation, because other writers to the tables need not wait. Its last field is 3; in the locks of
+ * users it is 1 or 2.
  */
 static void
 lock_name(const rb_meshing_table *first)
@@ -383,8 +387,9 @@ lock_name(const rb_meshing_table *first)
 }
 
 /*
- * A trigger of the first may drop another one, a transaction that was waited for all of them: what is
- * there is looked at when the name is locked.  In the first one's schema are all.
+ * Finds and locks the tables of a mesh that is to be replaced. All of them are in the schema of the
+ * first one. They are looked up after the name is locked, because a trigger of the first table may
+ * drop another one, and a transaction that held the lock may have dropped all of them.
  */
 void
 rb_meshing_tables_continue(rb_meshing_table *tables, const char *function, const char *mesh)
@@ -436,7 +441,7 @@ rb_meshing_table_empty(const rb_meshing_table *t, const char *function)
 
 	if (rc < 0)
 		elog(ERROR, "%s: SPI_execute: %s", function, SPI_result_code_string(rc));
-	/* with those that are to come they would be two meshes in one */
+	/* Remaining rows and new ones would be two meshes in one table. */
 	if (has_rows(t, function))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("%s: rows of table %s cannot be replaced", function, t->quoted),
