@@ -1,13 +1,13 @@
 /*
  * rb_check.h
- *	  Is this a constrained Delaunay tetrahedralization of that PLC?  Every answer is taken from
- *	  the arrays as they are, as they would be read back from tables, and by exact signs.
+ *	  Checks whether a mesh is a constrained Delaunay tetrahedralization of a given PLC.
  *
- * Nothing is believed of the mesh: its numbers may be out of range, its rows in any order, twice or
- * missing.  What cannot be looked at because of one fault is left out of what is asked later, so
- * that one mistake is not told in ten ways.  The PLC itself must be one (rb_plc.h).
+ * The checker works on the arrays as they would be read back from tables, and decides by exact
+ * predicates. It trusts nothing in the mesh: indices may be out of range, and rows may come in any
+ * order, be duplicated or missing. An element that one fault makes unusable is excluded from later
+ * tests, so that one mistake is not reported many times. The PLC itself must be valid (rb_plc.h).
  *
- * Takes time linear in the size of the mesh.
+ * The time is linear in the size of the mesh.
  */
 #ifndef RB_CHECK_H
 #define RB_CHECK_H
@@ -19,7 +19,10 @@ extern "C"
 {
 #endif
 
-/* X(name, text): what the numbers a, b, c of a fault are stands behind each */
+/*
+ * X(name, text); the comment of each entry lists the meaning of a, b and c, and after a semicolon
+ * that of the amount
+ */
 #define RB_FAULT_LIST(X)                                                                           \
 	X(POINT_NOT_FINITE, "a point is not finite")                            /* point */            \
 	X(POINTS_EQUAL, "two points are in one place")                          /* points */           \
@@ -27,7 +30,7 @@ extern "C"
 	X(POINT_PARENT, "a point lies on a segment or facet that there is not") /* point, parent */    \
 	X(POINT_UNUSED, "an added point is no corner of a tetrahedron")         /* point */            \
 	X(INPUT_MISSING, "a point of the input is missing")                     /* point */            \
-	X(INPUT_MOVED, "a point of the input is elsewhere")                     /* point; how far */   \
+	X(INPUT_MOVED, "a point of the input is elsewhere")                     /* point; distance */  \
 	X(TET_NUMBER, "a corner of a tetrahedron is no point")                  /* tet, point */       \
 	X(TET_CORNERS, "two corners of a tetrahedron are one point")            /* tet, point */       \
 	X(TET_FLAT, "a tetrahedron has no volume")                              /* tet */              \
@@ -39,8 +42,8 @@ extern "C"
 	X(REGIONS, "the region changes where there is no facet")                 /* tets */            \
 	X(BOUNDARY, "a face without a neighbour is on no facet")  /* tet, opposite point */            \
 	X(NOT_CONVEX, "the boundary is not convex at an edge")    /* points, tet */                    \
-	X(CAVITY, "there is a cavity that nobody asked for")      /* tet beside; volume */             \
-	X(EULER, "Euler's number is not half of the boundary's")  /* ; twice it less that */           \
+	X(CAVITY, "there is a cavity that nobody asked for")      /* adjacent tet; volume */           \
+	X(EULER, "Euler's number is not half of the boundary's")  /* ; twice it minus that */          \
 	X(FACE_NUMBER, "a corner of a face is no point")          /* face, point */                    \
 	X(FACE_CORNERS, "two corners of a face are one point")    /* face, point */                    \
 	X(FACE_FACET, "a face is of a facet that there is not")   /* face, facet */                    \
@@ -53,10 +56,10 @@ extern "C"
 	X(FACET_FOLDED, "two faces of a facet lie on one side of their edge") /* facet, points */      \
 	X(FACET_EULER,                                                                                 \
 	  "Euler's number of a facet's faces is not that of its triangles")   /* facet; difference */  \
-	X(FACET_AREA, "a facet's faces have another area than its triangles") /* facet; share of it */ \
+	X(FACET_AREA, "a facet's faces have another area than its triangles") /* facet; error ratio */ \
 	X(FACET_FAR, "a point on a facet is far from it") /* point, facet; distance / diagonal */      \
 	X(VOLUME,                                                                                      \
-	  "a region has another volume than its facets enclose") /* tet in it, facet; share of it */   \
+	  "a region has another volume than its facets enclose") /* tet in it, facet; error ratio */   \
 	X(FACET_POINT, "a point on a facet is a corner of none of its faces") /* point, facet */       \
 	X(EDGE_NUMBER, "an end of an edge is no point")                       /* edge, point */        \
 	X(EDGE_CORNERS, "an edge has one point for both ends")                /* edge, point */        \
@@ -84,11 +87,11 @@ typedef enum rb_fault_kind
 typedef struct rb_fault
 {
 	rb_fault_kind kind;
-	uint32_t a, b, c; /* what the list above says; RB_NONE where it says nothing */
+	uint32_t a, b, c; /* as listed above; RB_NONE if unused */
 	double amount;
 } rb_fault;
 
-/* a sentence for each, never NULL */
+/* Returns the text of a fault kind, never NULL */
 extern const char *rb_fault_text(rb_fault_kind kind);
 
 typedef struct rb_check_input
@@ -98,45 +101,49 @@ typedef struct rb_check_input
 	uint32_t nfaces;
 	uint32_t nedges;
 	uint32_t nsegments;
-	uint32_t nfacets;       /* not looked at where there is a PLC */
-	const double *points;   /* x y z of each */
-	const uint8_t *kind;    /* rb_vertex_kind of each; NULL: all are of the input */
-	const uint32_t *parent; /* of each; NULL with kind */
+	uint32_t nfacets;       /* ignored if there is a PLC */
+	const double *points;   /* x, y, z of each */
+	const uint8_t *kind;    /* rb_vertex_kind of each, or NULL if all are input points */
+	const uint32_t *parent; /* per point; NULL if kind is NULL */
 	const uint32_t (*tets)[4];
-	const int64_t *region; /* of each; NULL: it is not asked for */
+	const int64_t *region; /* per tetrahedron, or NULL to skip this test */
 	const uint32_t (*faces)[3];
 	const uint32_t *face_facet;
 	const uint32_t (*edges)[2];
 	const uint32_t *edge_segment;
-	/* all segments, as in rb_tets; NULL: then their ends are where their edges end */
+	/* All segments, as in rb_tets. NULL if their ends are to be derived from their edges. */
 	const uint32_t (*segments)[2];
-	const rb_plc *plc; /* NULL: only what the mesh says of itself is looked at */
+	const rb_plc *plc; /* NULL to check only the internal consistency of the mesh */
 	rb_keep keep;
-	uint32_t most; /* faults of one kind that are told; all are counted */
+	uint32_t most; /* maximum number of faults reported per kind; all are counted */
 } rb_check_input;
 
-/* its list is of ctx->memory and goes with rb_check_report_free */
+/* Result of a check; its list belongs to ctx->memory and is freed by rb_check_report_free */
 typedef struct rb_check_report
 {
-	uint64_t faults; /* of all kinds */
+	uint64_t faults; /* total of all kinds */
 	uint64_t count[RB_FAULT_KINDS];
-	rb_fault *list; /* in order of kinds */
+	rb_fault *list; /* ordered by kind */
 	uint32_t nlist;
-	/* no faults, but of interest */
+	/* Statistics that are not faults */
 	double volume;
-	int64_t euler;          /* of the mesh */
-	int64_t euler_boundary; /* of its boundary */
-	bool manifold;          /* the boundary is one, so that these two can be compared */
+	int64_t euler;          /* Euler characteristic of the mesh */
+	int64_t euler_boundary; /* Euler characteristic of its boundary */
+	bool manifold;          /* the boundary is a manifold, so the two are comparable */
 	uint32_t boundary_faces;
-	uint32_t unused_inputs; /* points of the input that are no corners: outside of what is kept */
-	uint32_t
-		outside_faces; /* faces, edges, and facets without faces that are not in what is kept */
+	/* input points that are no corners because they are outside the kept part */
+	uint32_t unused_inputs;
+	/* Faces, edges, and facets without faces that are outside the kept part */
+	uint32_t outside_faces;
 	uint32_t outside_edges;
 	uint32_t outside_facets;
-	uint32_t turned_faces; /* whose corners run the other way around than their facet's triangles */
+	uint32_t turned_faces; /* faces oriented opposite to their facet's triangles */
 } rb_check_report;
 
-/* RB_OK, whatever was found; RB_STOPPED; RB_TOO_MANY_OBJECTS; or a memory error, then the report is empty */
+/*
+ * Returns RB_OK whether or not there are faults. Otherwise returns RB_STOPPED, RB_TOO_MANY_OBJECTS
+ * or a memory error, and the report is empty.
+ */
 extern rb_status rb_check_mesh(rb_context *ctx, const rb_check_input *in, rb_check_report *report);
 extern void rb_check_report_free(rb_memory *memory, rb_check_report *report);
 

@@ -1,9 +1,9 @@
 /*
  * rb_checking.h
- *	  What the files of the checker share: what is known of a mesh while it is looked at.
+ *	  Declares the state of the mesh checker, shared by its files.
  *
- * One file after the other takes its part, in the order of the functions below; each leaves what the
- * next ones need.  All memory is in rb_checking and goes at the end.
+ * The parts of the checker run in the order of their declarations below, and each prepares data for
+ * the later ones. All memory is held by rb_checking and freed at the end.
  */
 #ifndef RB_CHECKING_H
 #define RB_CHECKING_H
@@ -20,32 +20,38 @@ extern "C"
 
 /* ---- tables (check_tables.c) ---- */
 
-/* unordered pairs of points, each with a number; or as a set, without */
+/* A hash table from unordered pairs of points to a number, or a plain set of pairs */
 typedef struct rb_pairs
 {
-	uint64_t *key; /* smaller << 32 | larger; UINT64_MAX: a free place */
+	uint64_t *key; /* smaller << 32 | larger, or UINT64_MAX in an empty slot */
 	uint32_t *value;
-	size_t cap; /* a power of two */
+	size_t cap; /* number of slots, a power of two */
 	size_t n;
 	bool set;
 } rb_pairs;
 
 extern rb_status rb_pairs_init(rb_context *ctx, rb_pairs *t, size_t expected, bool set);
 extern void rb_pairs_free(rb_memory *memory, rb_pairs *t);
-/* *was: the number that the pair had before, which stays; RB_NONE: it is new.  Of a set: 0 or RB_NONE. */
+/*
+ * Inserts a pair. *was becomes the value the pair already had, which is kept, or RB_NONE if the
+ * pair is new. In a set, *was is 0 instead of a value.
+ */
 extern rb_status rb_pairs_put(rb_context *ctx, rb_pairs *t, uint32_t a, uint32_t b, uint32_t value,
 							  uint32_t *was);
 extern uint32_t rb_pairs_get(const rb_pairs *t, uint32_t a,
-							 uint32_t b); /* RB_NONE: it is not there */
+							 uint32_t b); /* returns the value, or RB_NONE if absent */
 
-/* members of groups: those of group g are member[start[g]] ... member[start[g + 1] - 1], ascending */
+/* Members by group: those of group g are member[start[g]] to member[start[g + 1] - 1], ascending */
 typedef struct rb_buckets
 {
 	uint32_t *start;
 	uint32_t *member;
 } rb_buckets;
 
-/* member i is of group of[i]; those with a group from ngroups on, or not in `takes`, are in none */
+/*
+ * Builds buckets in which member i belongs to group of[i]. Members are omitted if their group is
+ * ngroups or more, or if `takes` is given and takes[i] is 0.
+ */
 extern rb_status rb_buckets_make(rb_context *ctx, rb_buckets *b, const uint32_t *of,
 								 const uint8_t *takes, uint32_t n, uint32_t ngroups);
 extern void rb_buckets_free(rb_memory *memory, rb_buckets *b);
@@ -59,14 +65,14 @@ rb_hash_triple(uint32_t a, uint32_t b, uint32_t c)
 	return (uint32_t) ((x ^ x >> 32) * 0x94d049bb133111ebu >> 32);
 }
 
-/* where in a table of cap places a hash begins */
+/* Returns the slot at which probing for a hash starts, in a table of cap slots */
 static inline uint32_t
 rb_hash_place(uint32_t hash, uint32_t cap)
 {
 	return (uint32_t) ((uint64_t) hash * cap >> 32);
 }
 
-/* ascending; returns how often two of them changed places, odd or even */
+/* Sorts three numbers ascending; returns 1 if that took an odd permutation, else 0 */
 static inline int
 rb_sort3(uint32_t v[3])
 {
@@ -85,27 +91,33 @@ rb_sort3(uint32_t v[3])
 	return odd;
 }
 
-/* ---- what is known ---- */
+/* ---- state of the checker ---- */
 
-#define RB_LEFT_OUT 2 /* in place of a sign: this tetrahedron is not part of the mesh */
-/* in place of a neighbour: there is one, but nothing more is to be asked of the two */
+#define RB_LEFT_OUT 2 /* in place of a sign: this tetrahedron is excluded from the mesh */
+/* In place of a neighbor: there is one, but tests that involve both tetrahedra are skipped */
 #define RB_NO_QUESTION (UINT32_MAX - 1)
 
-/* bits of a point */
-#define RB_POINT_BAD 1u   /* not finite: no sign can be taken */
+/* Bits of a point */
+#define RB_POINT_BAD 1u   /* not finite: predicates cannot be evaluated */
 #define RB_POINT_USED 2u  /* a corner of a tetrahedron */
-#define RB_POINT_SEEN 4u  /* on a segment or facet, and found there */
-#define RB_POINT_TOLD 8u  /* its kind or parent is a fault that was told */
+#define RB_POINT_SEEN 4u  /* on a segment or facet and found there */
+#define RB_POINT_TOLD 8u  /* a fault of its kind or parent was reported */
 #define RB_POINT_HERE 16u /* scratch */
 
-/* is it in what is kept?  If so, it is a fault that it is not in the mesh */
+/*
+ * A query whether an edge or a facet is inside the kept part; if so, its absence from the mesh is a
+ * fault
+ */
 typedef struct rb_wanted
 {
-	uint32_t from, to; /* an edge */
-	uint32_t
-		side; /* RB_NONE: does the way from -> to begin there?  Else: beside edge from, to, towards it? */
+	uint32_t from, to; /* ends of an edge */
+	/*
+	 * RB_NONE to test the start of the way from -> to; else a point that gives the side of the edge
+	 * to test
+	 */
+	uint32_t side;
 	bool inside;
-	rb_fault_kind kind; /* of the fault */
+	rb_fault_kind kind; /* kind of the fault to report */
 	uint32_t a, b;
 } rb_wanted;
 
@@ -116,39 +128,45 @@ typedef struct rb_checking
 	rb_check_report *report;
 	size_t list_cap;
 	uint32_t nfacets;
-	bool has_holes; /* or it is not known that there are none */
+	bool has_holes; /* the mesh has holes, or that is unknown */
 	double diagonal;
-	double largest; /* coordinate */
-	double
-		scale; /* a power of two: lengths times it are about 1, so that products neither overflow nor vanish */
-	double near;     /* points on segments and facets may be so far from them */
-	uint32_t *table; /* of points, then of faces of tetrahedra */
-	/* points */
+	double largest; /* largest coordinate */
+	/*
+	 * A power of two that scales lengths to about 1, so that products neither overflow nor
+	 * underflow
+	 */
+	double scale;
+	double near;     /* maximum distance of a point from its segment or facet */
+	uint32_t *table; /* hash table of points, later of faces of tetrahedra */
+	/* Points */
 	uint8_t *point;
-	/* tetrahedra */
+	/* Tetrahedra */
 	int8_t *sign;
-	uint32_t *
-		mate; /* of each face, tet << 2 | corner: the same from its other side; RB_NONE: the boundary */
-	uint8_t *on_facet; /* of each tetrahedron: a bit for each of its faces */
-	uint32_t *faces;   /* table of faces */
+	/*
+	 * per face tet << 2 | corner: the same face seen from its other side, or RB_NONE on the
+	 * boundary
+	 */
+	uint32_t *mate;
+	uint8_t *on_facet; /* per tetrahedron: one bit for each face on a facet */
+	uint32_t *faces;   /* hash table of faces */
 	uint32_t faces_cap;
-	uint32_t nfaces; /* of tetrahedra, each once */
-	uint32_t ntets;  /* that are not left out */
-	rb_pairs edges;  /* of tetrahedra */
-	/* claims */
-	uint8_t *face_ok; /* it can be asked for more */
+	uint32_t nfaces; /* number of distinct faces of tetrahedra */
+	uint32_t ntets;  /* number of tetrahedra that are not excluded */
+	rb_pairs edges;  /* edges of tetrahedra */
+	/* Faces and edges listed in the mesh */
+	uint8_t *face_ok; /* per listed face: usable in later tests */
 	uint8_t *edge_ok;
-	rb_pairs claimed;    /* edge -> its number among in->edges */
-	rb_pairs segments;   /* its ends -> segment */
-	rb_buckets edges_of; /* each segment */
-	rb_buckets faces_of; /* each facet */
-	uint8_t *facet_bad;  /* something was left out of it */
-	uint8_t *facet_far;  /* points on it are far from it, and told */
+	rb_pairs claimed;    /* from edge to its index in in->edges */
+	rb_pairs segments;   /* from the two ends to the segment */
+	rb_buckets edges_of; /* edges of each segment */
+	rb_buckets faces_of; /* faces of each facet */
+	uint8_t *facet_bad;  /* per facet: a part of it was excluded */
+	uint8_t *facet_far;  /* per facet: points far from it were reported */
 	uint8_t *segment_bad;
 	rb_wanted *wanted;
 	size_t wanted_cap;
 	uint32_t nwanted;
-	/* scratch */
+	/* Scratch */
 	uint32_t *scratch[8];
 	rb_pairs local;
 } rb_checking;
@@ -177,7 +195,10 @@ rb_check_parent(const rb_checking *k, uint32_t p)
 	return k->in->parent == NULL ? RB_NONE : k->in->parent[p];
 }
 
-/* the face opposite to corner i: with corner i in front a permutation that is even */
+/*
+ * Corners of the face opposite corner i. With corner i in front they are an even permutation of the
+ * tetrahedron's corners.
+ */
 static const uint8_t rb_check_face[4][3]
 	__attribute__((unused)) = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
@@ -205,7 +226,7 @@ rb_check_corners(const rb_checking *k, uint32_t face, uint32_t v[3])
 			return try_;         \
 	} while (0)
 
-/* so many words of scratch */
+/* Allocates n words of scratch array i */
 static inline rb_status
 rb_check_scratch(rb_checking *k, int i, size_t n)
 {
@@ -216,9 +237,9 @@ rb_check_scratch(rb_checking *k, int i, size_t n)
 
 extern rb_status rb_check_fault(rb_checking *k, rb_fault_kind kind, uint32_t a, uint32_t b,
 								uint32_t c, double amount);
-extern void rb_check_order(rb_checking *k, rb_fault *spare); /* spare has room for all */
+extern void rb_check_order(rb_checking *k, rb_fault *spare); /* spare has room for all faults */
 
-/* ---- the parts ---- */
+/* ---- parts of the checker ---- */
 
 extern rb_status rb_check_points(rb_checking *k);   /* check_points.c */
 extern rb_status rb_check_tets(rb_checking *k);     /* check_tets.c */
@@ -231,10 +252,10 @@ extern rb_status rb_check_facets(rb_checking *k);   /* check_facets.c */
 extern rb_status rb_check_volumes(rb_checking *k);  /* check_volumes.c */
 extern rb_status rb_check_kept(rb_checking *k);     /* check_kept.c */
 
-/* the face of a tetrahedron with these corners, which ascend; or RB_NONE */
+/* Returns the tetrahedron face with the given ascending corners, or RB_NONE */
 extern uint32_t rb_check_find_face(const rb_checking *k, const uint32_t v[3]); /* check_tets.c */
 
-/* asks a question for rb_check_kept */
+/* Records a query that rb_check_kept answers */
 extern rb_status rb_check_want(rb_checking *k, const rb_wanted *w); /* check_faults.c */
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 /*
  * rb_files.h
- *	  A mesh as the bytes of a file that other programs read: VTU (vtu.c) and Gmsh's MSH (gmsh.c).
+ *	  Writes a mesh as the bytes of a file for other programs: VTU (vtu.c) or Gmsh's MSH (gmsh.c).
  *
- * Both are little endian and binary.  Numbers of points count from 0 here; what the format wants is
- * its own matter.  Ids of regions, facets and parents are the user's.
+ * Both formats are written in binary, little endian. Point indices start at 0 here; each writer
+ * converts them as its format requires. Ids of regions, facets and parents are the user's.
  */
 #ifndef RB_FILES_H
 #define RB_FILES_H
@@ -20,17 +20,17 @@ typedef struct rb_mesh_rows
 	uint32_t npoints;
 	uint32_t ntets;
 	uint32_t nfaces;
-	const double *points; /* x y z of each */
-	const uint8_t *kind;  /* of each point; NULL: the file has none */
+	const double *points; /* x, y, z of each */
+	const uint8_t *kind;  /* per point, or NULL to omit it from the file */
 	const int64_t *parent;
 	const uint32_t (*tets)[4];
-	const int64_t *region; /* of each tetrahedron; NULL: all are of region 1 */
-	const double *quality; /* NULL: the file has none */
+	const int64_t *region; /* per tetrahedron, or NULL if all are in region 1 */
+	const double *quality; /* per tetrahedron, or NULL to omit it from the file */
 	const uint32_t (*faces)[3];
-	const int64_t *facet; /* of each face; NULL: all are of facet 1 */
+	const int64_t *facet; /* per face, or NULL if all are on facet 1 */
 } rb_mesh_rows;
 
-/* bytes of ctx->memory; zeros before the first use */
+/* A growing byte array in ctx->memory; must be zeroed before its first use */
 typedef struct rb_buffer
 {
 	uint8_t *bytes;
@@ -41,23 +41,24 @@ typedef struct rb_buffer
 extern void rb_buffer_free(rb_memory *memory, rb_buffer *b);
 
 /*
- * The file goes behind what is in the buffer.  RB_OK; RB_BAD_GEOMETRY when a corner is no point;
- * RB_STOPPED, RB_TOO_MANY_OBJECTS or a memory error, then the buffer ends where it did.
+ * Appends the file to the buffer. Returns RB_OK; RB_BAD_GEOMETRY if a corner is not a valid point
+ * index; RB_STOPPED, RB_TOO_MANY_OBJECTS or a memory error. After an error the buffer ends where it
+ * did before.
  */
 extern rb_status rb_mesh_vtu(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 extern rb_status rb_mesh_gmsh(rb_context *ctx, const rb_mesh_rows *rows, rb_buffer *to);
 
-/* no less than the file will have, and hardly more: for those who must know before */
+/* Returns a close upper bound of the file's size in bytes */
 extern uint64_t rb_mesh_vtu_bytes(const rb_mesh_rows *rows);
 extern uint64_t rb_mesh_gmsh_bytes(const rb_mesh_rows *rows, uint64_t regions, uint64_t facets);
 
-/* ---- for those that write (files.c) ---- */
+/* ---- for the writers (files.c) ---- */
 
-/* room for more bytes: what is written afterwards is not looked at */
+/* Makes room for `more` bytes, so that writing them needs no checks */
 extern rb_status rb_buffer_reserve(rb_context *ctx, rb_buffer *b, uint64_t more);
-/* does every corner name a point? */
+/* Checks that every corner is a valid point index */
 extern rb_status rb_rows_look(rb_context *ctx, const rb_mesh_rows *rows);
-/* behind the buffer's end, where there is room */
+/* Appends formatted text to the buffer, which must have room for it */
 extern void rb_put_text(rb_buffer *b, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,10 +1,10 @@
 /*
  * rb_flat.h
- *	  Are points in one plane, as far as the rounding of their coordinates lets that be true?
+ *	  Tests whether points are coplanar to within the rounding of their coordinates.
  *
- * Coordinates that a user has computed for points of one plane are off by a few units in the last place
- * of the largest of them.  What such an error explains is meant to be flat; what it does not explain is
- * a bend of the model.
+ * Coordinates that a user computes for points of one plane are off by a few units in the last place
+ * of the largest of them. A deviation that such an error explains is taken as flat; a larger one is
+ * a real bend of the model.
  */
 #ifndef RB_FLAT_H
 #define RB_FLAT_H
@@ -12,19 +12,28 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* the error of a point, in roundings of the largest coordinate */
+/* Error of a point, in rounding errors of the largest coordinate */
 #define RB_FLAT_ROUNDINGS 16.0
-/* it is at most this part of the model's extent: a model of a few roundings only is taken as it is */
+/*
+ * Upper limit of that error, as a fraction of the model's extent; keeps tiny models far from the
+ * origin usable
+ */
 #define RB_FLAT_PART 0x1p-26
-/* a model smaller or larger than this has areas and volumes that are no doubles */
+/* Bounds of the model's size beyond which areas and volumes overflow or underflow */
 #define RB_FLAT_SMALLEST 0x1p-100
 #define RB_FLAT_LARGEST 0x1p100
-/* four points that each lie within a distance of a plane are at most this many times that distance above their largest triangle */
+/*
+ * Maximum height of four points above their largest triangle, in units of their maximum distance
+ * from a common plane
+ */
 #define RB_FLAT_HEIGHT 8.0
-/* the error of a computed volume, as a part of the cube of the longest edge */
+/* Error of a computed volume, as a fraction of the cube of the longest edge */
 #define RB_VOLUME_ROUNDS 0x1p-49
 
-/* the error of a point in a model with that largest coordinate and that extent; 0: only exactly flat points are flat */
+/*
+ * Returns the error of a point in a model with the given largest coordinate and extent; 0 if only
+ * exactly coplanar points are to count as flat
+ */
 static inline double
 rb_flat_rounds(double largest, double extent)
 {
@@ -33,7 +42,7 @@ rb_flat_rounds(double largest, double extent)
 			   : 0;
 }
 
-/* a normal of the triangle; its length is twice the triangle's area */
+/* Computes a normal of the triangle; its length is twice the triangle's area */
 static inline void
 rb_face_normal(const double *a, const double *b, const double *c, double *n)
 {
@@ -55,7 +64,7 @@ rb_dot(const double *u, const double *v)
 	return u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
 }
 
-/* the square of a length */
+/* Returns the squared distance of two points */
 static inline double
 rb_length2(const double *a, const double *b)
 {
@@ -64,7 +73,7 @@ rb_length2(const double *a, const double *b)
 	return x * x + y * y + z * z;
 }
 
-/* the square of the longest side */
+/* Returns the squared length of the longest side */
 static inline double
 rb_face_long2(const double *a, const double *b, const double *c)
 {
@@ -83,7 +92,7 @@ rb_four_long2(const double *const *at)
 	return x > far ? x : far;
 }
 
-/* returns true if the four points may be no higher than that above the largest of their triangles */
+/* Returns true if the four points may be no more than `height` above their largest triangle */
 static inline bool
 rb_four_flat(const double *const *at, double height)
 {

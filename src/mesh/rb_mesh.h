@@ -1,20 +1,23 @@
 /*
  * rb_mesh.h
- *	  The tetrahedra while they are made: flat arrays of 32-bit words, for CPU and GPU alike.
+ *	  Stores the tetrahedra under construction as flat arrays of 32-bit words, for CPU and GPU
+ *	  alike.
  *
- * A tetrahedron is four corners and four links: 32 bytes, and a word of bits.  Link i leads across
- * the face opposite to corner i, and names the neighbour and the corner of it that lies opposite:
- * neighbour << 2 | corner.  Such a word, a face, is how everything here names a face seen from one
- * side; and a tetrahedron and its corner.
+ * A tetrahedron has four corners and four links, 32 bytes in all, and one word of bits. Link i
+ * leads across the face opposite corner i. It encodes the neighbor and the neighbor's corner
+ * opposite the shared face as neighbor << 2 | corner. Such a word is called a face. It identifies a
+ * face seen from one side and, equally, a tetrahedron together with one of its corners.
  *
- * The space outside of the hull is made of tetrahedra, too: ghosts, which have a face of the hull
- * and RB_GHOST for their fourth corner.  So every face has two sides and every walk goes on.
+ * The space outside the hull is filled with ghost tetrahedra. A ghost consists of a hull face and
+ * RB_GHOST as its fourth corner. Every face therefore has a tetrahedron on both sides, and a
+ * traversal never needs a special case at the hull.
  *
- * All tetrahedra are positively oriented (rb_orient.h); a ghost's hull face sees the outside on
- * its positive side when RB_GHOST is put last by an even permutation.
+ * All tetrahedra are positively oriented (rb_orient.h). A ghost's hull face has the outside on its
+ * positive side when RB_GHOST is moved to the last position by an even permutation.
  *
- * Which faces are on facets is a bit in each tetrahedron they are of; which facet it is, and which
- * edges are on which segments, stands in tables of those only (rb_recover.h).
+ * A bit in each adjacent tetrahedron marks a face that lies on a facet. Which facet that is, and
+ * which edges lie on which segments, is stored in separate tables that hold only these faces and
+ * edges (rb_recover.h).
  */
 #ifndef RB_MESH_H
 #define RB_MESH_H
@@ -29,22 +32,28 @@ extern "C"
 #endif
 
 #define RB_GHOST (UINT32_MAX - 1) /* the corner at infinity */
-#define RB_DEAD UINT32_MAX        /* first corner of a place without a tetrahedron */
+#define RB_DEAD UINT32_MAX        /* first corner of an unused slot */
 
-/* a tetrahedron << 2 | a corner of it: the face opposite to that corner, seen from within */
+/*
+ * A face as tetrahedron << 2 | corner: the face opposite that corner, seen from inside the
+ * tetrahedron
+ */
 typedef uint32_t rb_face;
 
 #define RB_MAX_TETS ((uint32_t) 1 << 30)
 
-/* bits of a tetrahedron */
-#define RB_FACE_BIT(i) (1u << (i)) /* the face opposite to corner i is on a facet */
-#define RB_MARK (1u << 10)         /* free for whoever works on it; off when he is done */
+/* Bits of a tetrahedron */
+#define RB_FACE_BIT(i) (1u << (i)) /* the face opposite corner i is on a facet */
+#define RB_MARK (1u << 10)         /* scratch mark; its user clears it afterwards */
 #define RB_MARK2 (1u << 11)
-#define RB_MADE (1u << 12) /* by a cavity of a facet (cavity.c), and not looked at since (mend.c) */
-#define RB_NOTED (1u << 13) /* the journal has it */
+/* created by a facet cavity (cavity.c) and not yet processed by mend.c */
+#define RB_MADE (1u << 12)
+#define RB_NOTED (1u << 13) /* already recorded in the journal */
 
-/* corners of the face opposite to corner i: with corner i in front they are a positive
- * tetrahedron (i, f0, f1, f2); seen from corner i they run clockwise, from outside counterclockwise */
+/*
+ * Corners of the face opposite corner i. With corner i in front they form a positive tetrahedron
+ * (i, f0, f1, f2). They run clockwise seen from corner i and counterclockwise seen from outside.
+ */
 static const uint8_t rb_face_corners[4][3]
 	__attribute__((unused)) = {{1, 2, 3}, {0, 3, 2}, {0, 1, 3}, {0, 2, 1}};
 
@@ -54,49 +63,54 @@ typedef struct rb_tet
 	rb_face n[4];
 } rb_tet;
 
-/* a face on the rim of a cavity: the way out, and its corners as rb_face_corners has them */
+/*
+ * A boundary face of a cavity: the face outside it, and its corners in the order of rb_face_corners
+ */
 typedef struct rb_rim
 {
 	rb_face out;
 	uint32_t v[3];
 } rb_rim;
 
-/* an edge of the rim, run through from a to b, and the face of a new tetrahedron that has it */
+/*
+ * A directed edge a -> b of the cavity boundary, and the face of a new tetrahedron that contains it
+ */
 typedef struct rb_rim_edge
 {
-	uint32_t a, b; /* by their places in `corners`; a is RB_NONE: no edge here */
+	uint32_t a, b; /* indices into `corners`; a is RB_NONE in an empty slot */
 	rb_face f;
 } rb_rim_edge;
 
-/* a tetrahedron's (delaunay.c) */
+/* Conflict test data of a tetrahedron: its circumsphere, or a ghost's hull plane (delaunay.c) */
 typedef struct rb_sphere
 {
 	float w[3];
-	float error; /* of each of w; negative: this is a plane */
+	float error; /* error bound of each w; negative for a plane */
 } rb_sphere;
 
 /*
- * Scratch of insertions (delaunay.c), and what is known besides as long as all points are inserted:
- * then `points` are copies in the order of insertion, four doubles each, and corners are numbers
- * of those.
+ * Scratch memory of insertions (delaunay.c), and data that exists only while all points are being
+ * inserted. During that time `points` holds copies in insertion order, four doubles each, and the
+ * corners of tetrahedra are indices into these copies.
  */
 typedef struct rb_cavity
 {
 	uint32_t *inside; /* tetrahedra in conflict */
 	rb_rim *rim;
-	uint32_t *corners;  /* of the rim */
-	uint32_t *place_of; /* of each vertex: its place in `corners`, if that is its place */
-	rb_face *square;    /* new faces by their edge, where the rim is small, ... */
-	rb_rim_edge *edges; /* ... and a hash table of them where it is not */
+	uint32_t *corners; /* vertices of the cavity boundary */
+	/* per vertex: its index in `corners`, valid only if that entry is the vertex */
+	uint32_t *place_of;
+	rb_face *square;    /* new faces by their edge, as a matrix, for a small boundary */
+	rb_rim_edge *edges; /* hash table of new faces by edge, for a large boundary */
 	size_t inside_cap, rim_cap, corners_cap, place_of_cap, square_cap, edges_cap;
 	uint32_t ninside, nrim, ncorners;
 	double *points;
-	uint32_t *number;   /* of each point there: its number in the mesh */
-	rb_sphere *spheres; /* of each tetrahedron */
+	uint32_t *number;   /* per copied point: its index in the mesh */
+	rb_sphere *spheres; /* per tetrahedron */
 	size_t spheres_cap;
 } rb_cavity;
 
-/* what a place held when the journal was opened */
+/* Contents of a slot at the time the journal was opened */
 typedef struct rb_was
 {
 	rb_tet tet;
@@ -106,34 +120,38 @@ typedef struct rb_was
 typedef struct rb_mesh
 {
 	rb_context *ctx;
-	rb_exact_env env; /* for signs */
-	bool large; /* so many points that threads pay; what is done depends on that, and not on ... */
-	rb_thread *team; /* who works on it together, where it is large; or NULL */
-	/* points, their numbers are the ids by which ties are broken */
+	rb_exact_env env; /* environment of the exact predicates */
+	/*
+	 * True if there are enough points for threads to pay off. Algorithms depend on this flag, never
+	 * on the number of threads.
+	 */
+	bool large;
+	rb_thread *team; /* threads that process a large mesh, or NULL */
+	/* Points; ties in the predicates are broken by their indices */
 	double *points;
 	uint32_t npoints;
 	size_t points_cap;
-	uint32_t *tet_of; /* of each point, some tetrahedron it is a corner of; RB_NONE */
+	uint32_t *tet_of; /* per point: a tetrahedron with that corner, or RB_NONE */
 	size_t tet_of_cap;
-	/* tetrahedra */
+	/* Tetrahedra */
 	rb_tet *tets;
 	uint32_t *bits;
-	uint32_t ntets; /* places, the dead ones included */
+	uint32_t ntets; /* number of slots, including unused ones */
 	uint32_t nalive;
 	size_t tets_cap;
-	uint32_t free;   /* a list of dead places through v[1]; RB_NONE: it is empty */
-	uint32_t recent; /* where a walk may begin */
-	uint32_t random; /* of walks */
-	/* a journal: places that have changed since it was opened, and can be put back */
-	uint32_t journal; /* of places up to that one; 0: there is none */
+	uint32_t free;   /* head of the list of unused slots, linked through v[1]; RB_NONE if empty */
+	uint32_t recent; /* start of the next walk */
+	uint32_t random; /* state of the random numbers used by walks */
+	/* Journal: slots changed since it was opened, which can be restored */
+	uint32_t journal; /* slots below this index are recorded; 0 if no journal is open */
 	rb_was *was;
 	uint32_t nwas;
 	size_t was_cap;
-	bool tells; /* how many points are inserted, to whoever watches the context */
+	bool tells; /* whether insertion reports its progress to the context */
 	rb_cavity cavity;
 } rb_mesh;
 
-/* ---- names ---- */
+/* ---- faces and corners ---- */
 
 static inline rb_face
 rb_face_of(uint32_t tet, uint32_t corner)
@@ -161,7 +179,7 @@ rb_tet_dead(const rb_mesh *m, uint32_t t)
 	return m->tets[t].v[0] == RB_DEAD;
 }
 
-/* which corner of t is v: 0 to 3, or 4 */
+/* Returns which corner of t is v, 0 to 3, or 4 if none is */
 static inline uint32_t
 rb_tet_corner(const rb_tet *t, uint32_t v)
 {
@@ -174,19 +192,22 @@ rb_tet_ghost(const rb_tet *t)
 	return t->v[0] == RB_GHOST || t->v[1] == RB_GHOST || t->v[2] == RB_GHOST || t->v[3] == RB_GHOST;
 }
 
-/* ---- signs (signs.c) ---- */
+/* ---- predicates (signs.c) ---- */
 
-/* rb_orient.h's, of points by number */
+/* Returns the orientation (rb_orient.h) of four points given by their indices */
 extern int rb_mesh_orient(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 
 /*
- * Is e inside the sphere of the positive tetrahedron abcd?  1 or -1, never 0: of points on one
- * sphere those with the larger number are the farther out, by symbolic perturbation.  0 only where
- * all five are in one plane.
+ * Returns 1 if e is inside the circumsphere of the positive tetrahedron abcd, -1 if it is outside.
+ * Of cospherical points, those with larger indices are farther out, by symbolic perturbation. The
+ * result is 0 only if all five points are coplanar.
  */
 extern int rb_mesh_insphere(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e);
 
-/* is point e inside the sphere of tetrahedron t?  Of a ghost: beyond its face of the hull, or in that face's circle. */
+/*
+ * Returns true if point e is inside the circumsphere of tetrahedron t. For a ghost, returns true if
+ * e is beyond its hull face, or coplanar with it and inside the face's circumcircle.
+ */
 extern bool rb_mesh_conflict(rb_mesh *m, uint32_t t, uint32_t e);
 
 /* ---- tetrahedra (mesh.c) ---- */
@@ -194,18 +215,19 @@ extern bool rb_mesh_conflict(rb_mesh *m, uint32_t t, uint32_t e);
 extern rb_status rb_mesh_init(rb_mesh *m, rb_context *ctx, const double *points, uint32_t npoints);
 extern void rb_mesh_free(rb_mesh *m);
 extern rb_status rb_mesh_reserve(rb_mesh *m,
-								 uint32_t more); /* so many new tetrahedra will not fail */
+								 uint32_t more); /* makes room for `more` new tetrahedra */
 extern rb_status rb_mesh_expect(rb_mesh *m,
-								double ntets); /* so many in all, and no room for more */
+								double ntets); /* makes room for `ntets` in all, without slack */
 extern uint32_t rb_mesh_new_tet(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c,
-								uint32_t d); /* after a reserve; bits 0, links to be made */
+								/* needs an earlier reserve; bits are 0 and links unset */
+								uint32_t d);
 extern void rb_mesh_drop_tet(rb_mesh *m, uint32_t t);
 
 /*
- * The journal: from its opening on, what changes by rb_mesh_new_tet, rb_mesh_drop_tet and rb_mesh_link
- * between them can be undone, all of it at once.  rb_mesh_note makes room for so many changes
- * before they are made.  Bits are 0 after an undoing, and which tetrahedron a point has is not
- * put back.
+ * The journal allows undoing, all at once, every change made by rb_mesh_new_tet and
+ * rb_mesh_drop_tet, and by rb_mesh_link between the tetrahedra these affect. rb_mesh_journal opens
+ * it. rb_mesh_note reserves room for a number of changes and must precede them. rb_mesh_undo
+ * restores the tetrahedra and sets all bits to 0; it does not restore tet_of.
  */
 extern void rb_mesh_journal(rb_mesh *m);
 extern rb_status rb_mesh_note(rb_mesh *m, uint32_t changes);
@@ -217,46 +239,49 @@ rb_mesh_link(rb_mesh *m, rb_face f, rb_face g)
 	m->tets[g >> 2].n[g & 3] = f;
 }
 extern rb_status rb_mesh_add_point(rb_mesh *m, const double *at,
-								   uint32_t *v); /* no tetrahedron yet */
+								   uint32_t *v); /* the point is in no tetrahedron yet */
 
 /*
- * Looks for edge ab.  True: *t has it.  False: *t has corner a and the segment ab leaves it through the
- * face opposite to a, or through that face's edge or corner; *hit is RB_NONE, or a point that lies on the
- * open segment ab.
+ * Searches for edge ab. If it exists, returns true and *t is a tetrahedron that contains it.
+ * Otherwise returns false, and *t is a tetrahedron with corner a that segment ab leaves through the
+ * face opposite a or through an edge or corner of that face. *hit is a point on the open segment
+ * ab, or RB_NONE.
  */
 extern bool rb_mesh_find_edge(rb_mesh *m, uint32_t a, uint32_t b, uint32_t *t, uint32_t *hit);
 
-/* is there a face abc?  *f is it, from one side */
+/* Returns true if face abc exists; *f is then that face, seen from one side */
 extern bool rb_mesh_find_face(rb_mesh *m, uint32_t a, uint32_t b, uint32_t c, rb_face *f);
 
-/* ---- Delaunay (delaunay.c; curve.c, tidy.c) ---- */
+/* ---- Delaunay tetrahedralization (delaunay.c, curve.c, tidy.c) ---- */
 
-/* the copies of the points in m->cavity, and their numbers, in the order of insertion */
+/* Fills m->cavity with copies of the points in insertion order, and with their indices */
 extern rb_status rb_mesh_order_points(rb_mesh *m);
 
 /*
- * Tetrahedra whose corners are numbers of that order are put in an order which depends on nothing else than
- * which they are, without dead places, and corners become numbers of the mesh.  tet_of is known then, and nothing
- * of spheres, whose memory is used.
+ * Sorts the tetrahedra, whose corners are indices in insertion order, into an order that depends on
+ * nothing but the set of tetrahedra. Removes unused slots, translates corners to mesh indices and
+ * sets tet_of. Reuses the memory of the spheres, which are lost.
  */
 extern rb_status rb_mesh_tidy(rb_mesh *m);
 
 /*
- * Inserts all points of m, no two of which are at one place.  RB_OK, or *flat: they are all in one
- * plane, and there is no tetrahedron.  On a failure there is none, either.
+ * Inserts all points of m, which must be pairwise distinct. On RB_OK with *flat set, all points are
+ * coplanar and there are no tetrahedra. There are none after a failure, either.
  */
 extern rb_status rb_mesh_delaunay(rb_mesh *m, bool *flat);
 
 /*
- * One more point into a Delaunay tetrahedralization, near the tetrahedron `near`.  *same: the number of a
- * point that is at the very same place, then nothing was done; else RB_NONE.  As long as there are
- * no facets.
+ * Inserts one more point into a Delaunay tetrahedralization, starting near tetrahedron `near`. If a
+ * point with equal coordinates exists, *same is its index and nothing is changed; otherwise *same
+ * is RB_NONE. May be called only while the mesh has no facets.
  */
 extern rb_status rb_mesh_insert(rb_mesh *m, uint32_t v, uint32_t near, uint32_t *same);
 
-extern uint32_t
-rb_mesh_locate(rb_mesh *m, const double *at,
-			   uint32_t near); /* a tetrahedron that holds it, or a ghost it is beyond */
+extern uint32_t rb_mesh_locate(rb_mesh *m, const double *at,
+							   /*
+			    * returns a tetrahedron that contains `at`, or a ghost whose hull face it is beyond
+			    */
+							   uint32_t near);
 
 #ifdef __cplusplus
 }

@@ -1,14 +1,14 @@
 /*
  * rb_plc.h
- *	  A piecewise linear complex: points, segments and facets, of which a mesh is made; and what
- *	  can be wrong with one.
+ *	  Defines a piecewise linear complex, the input of a mesh, and the defects it can have.
  *
- * A facet is a planar polygon, with or without holes, given as triangles that share corners: the
- * edges that are in one of its triangles only are its boundary, and are segments; those in two of
- * them are soft, and the mesh may have others in their place.  A polygon is planar as far as
- * doubles can be: its triangles may bend by rounding along soft edges.
+ * A piecewise linear complex (PLC) consists of points, segments and facets. A facet is a planar
+ * polygon, with or without holes, given as triangles that share corners. Edges of exactly one of
+ * its triangles form its boundary and are segments. Edges of two triangles are soft: the mesh may
+ * triangulate the facet differently. A polygon is planar to within the precision of doubles:
+ * rounding may bend it along soft edges.
  *
- * Everything is named by its number, from 0.
+ * All elements are identified by indices that start at 0.
  */
 #ifndef RB_PLC_H
 #define RB_PLC_H
@@ -22,12 +22,12 @@ extern "C"
 
 #define RB_NONE UINT32_MAX
 
-/* what a seed says of the region that it lies in */
+/* A point that assigns properties to the region containing it */
 typedef struct rb_seed
 {
 	double at[3];
-	int64_t region; /* the number that its tetrahedra get; not looked at where hole is set */
-	bool hole;      /* no tetrahedra are wanted here */
+	int64_t region; /* region number of its tetrahedra; ignored if hole is set */
+	bool hole;      /* the region is a hole and gets no tetrahedra */
 } rb_seed;
 
 typedef struct rb_plc
@@ -37,33 +37,44 @@ typedef struct rb_plc
 	uint32_t nfacets;
 	uint32_t nsegments;
 	uint32_t nseeds;
-	const double *points;           /* x y z of each; finite, no two of them equal */
-	const uint32_t (*triangles)[3]; /* corners, three different points */
-	const uint32_t *facet_of;       /* of each triangle, ascending; every facet has one */
-	const uint32_t (*segments)[2];  /* given besides those on the boundary of facets; ends differ */
+	const double *points;           /* x, y, z of each; finite and pairwise distinct */
+	const uint32_t (*triangles)[3]; /* corners; three different points */
+	/* facet of each triangle, ascending; every facet has at least one */
+	const uint32_t *facet_of;
+	/* segments given in addition to facet boundaries; ends differ */
+	const uint32_t (*segments)[2];
 	const rb_seed *seeds;
 } rb_plc;
 
-/* what is wrong, with the numbers of what it is wrong with */
+/* Kind of a defect; a and b are the fields of rb_flaw */
 typedef enum rb_flaw_kind
 {
 	RB_FLAW_NONE,
-	RB_FLAW_NO_VOLUME,  /* all points lie in one plane */
-	RB_FLAW_FACET_AREA, /* facet a: a triangle of it has no area */
-	RB_FLAW_FACET_FOLDED, /* facet a is no simple polygon: its triangles overlap, or an edge is in three */
+	RB_FLAW_NO_VOLUME,  /* all points are coplanar */
+	RB_FLAW_FACET_AREA, /* facet a has a triangle of zero area */
+	/* Facet a is not a simple polygon: its triangles overlap, or three share an edge */
+	RB_FLAW_FACET_FOLDED,
 	RB_FLAW_FACETS_EQUAL,   /* facets a and b have a triangle in common */
-	RB_FLAW_FACETS_OVERLAP, /* facets a and b lie in one plane, and on each other */
-	RB_FLAW_FACETS_CROSS,   /* facets a and b share points that are no common corner or edge */
-	RB_FLAW_SEGMENT_FACET,  /* segment a meets facet b elsewhere than in a corner of both */
-	RB_FLAW_SEGMENTS_CROSS, /* segments a and b */
-	RB_FLAW_POINT_IN_FACET, /* point a lies inside facet b, or on its edge, and is no corner of it */
-	RB_FLAW_POINT_ON_SEGMENT, /* point a lies on segment b, and is no end of it */
-	RB_FLAW_TOO_NEAR,      /* at point a, doubles are too coarse for a point that is needed there */
-	RB_FLAW_NOT_RECOVERED, /* facet a could not be made a union of faces */
-	RB_FLAW_NOT_CUT, /* facet a could not be cut where it crosses others: of the b points on a triangle
-					 * of it, two are so near to each other that rounding made their edges cross */
-	RB_FLAW_OFF_FACET, /* the mesh is wrong: its point b lies off facet a, by `amount` */
-	RB_FLAW_VOLUME /* the mesh is wrong: `region` has another volume than its facets enclose, most by facet a */
+	RB_FLAW_FACETS_OVERLAP, /* facets a and b are coplanar and overlap */
+	RB_FLAW_FACETS_CROSS,   /* facets a and b meet outside common corners and edges */
+	RB_FLAW_SEGMENT_FACET,  /* segment a meets facet b outside a common corner */
+	RB_FLAW_SEGMENTS_CROSS, /* segments a and b cross */
+	/* point a lies inside facet b or on its edge and is not one of its corners */
+	RB_FLAW_POINT_IN_FACET,
+	RB_FLAW_POINT_ON_SEGMENT, /* point a lies on segment b and is not one of its ends */
+	RB_FLAW_TOO_NEAR,         /* doubles are too coarse for a point that is needed near point a */
+	RB_FLAW_NOT_RECOVERED,    /* facet a could not be recovered as a union of faces */
+	/*
+	 * Facet a could not be split where it crosses others. It has a triangle with b points, two of
+	 * which are so close that rounding made their edges cross.
+	 */
+	RB_FLAW_NOT_CUT,
+	RB_FLAW_OFF_FACET, /* the mesh is wrong: its point b is off facet a by `amount` */
+	/*
+	 * The mesh is wrong: the volume of `region` differs from what its facets enclose, mostly at
+	 * facet a
+	 */
+	RB_FLAW_VOLUME
 } rb_flaw_kind;
 
 typedef struct rb_flaw
@@ -71,13 +82,16 @@ typedef struct rb_flaw
 	rb_flaw_kind kind;
 	uint32_t a;
 	uint32_t b;
-	double at[3]; /* a place where it is seen */
-	/* RB_FLAW_NOT_CUT: the distance of the two nearest points; RB_FLAW_OFF_FACET, RB_FLAW_VOLUME: how far, or how much */
+	double at[3]; /* a location where the defect is visible */
+	/*
+	 * Distance of the two nearest points for RB_FLAW_NOT_CUT; distance or volume difference for
+	 * RB_FLAW_OFF_FACET and RB_FLAW_VOLUME
+	 */
 	double amount;
-	/* of a mesh that is wrong (rb_volumes.h) */
+	/* For a mesh that is wrong (rb_volumes.h) */
 	int64_t region;
-	double limit;  /* what rounding explains of the amount */
-	double volume; /* what facets enclose */
+	double limit;  /* largest amount that rounding explains */
+	double volume; /* volume enclosed by the facets */
 } rb_flaw;
 
 #ifdef __cplusplus

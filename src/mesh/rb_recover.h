@@ -1,22 +1,22 @@
 /*
  * rb_recover.h
- *	  What the recovery of segments and facets shares: which segments there are, what they were cut
- *	  into, and which faces the facets are made of by now.
+ *	  Declares the data shared by the recovery of segments and facets: the segments, the subsegments
+ *	  they were split into, and the faces that make up the facets so far.
  *
- *	  complex.c		a PLC's segments: those given, and the boundaries of facets
- *	  segments.c	segments that the Delaunay tetrahedralization lacks are cut until it has them
- *	  sheet.c		a facet's own triangulation
- *	  looks.c		what of segments and facets is there already, on threads
- *	  facets.c		faces that are missing, region by region
- *	  cavity.c		what lies in a region's way is taken out ...
- *	  fill.c		... and both sides of it are filled anew, by wrap.c or carve.c
- *	  mend.c		what is not Delaunay then is flipped
- *	  regions.c		which tetrahedra are inside, and in which region
+ *	  complex.c		segments of a PLC: those given, and the boundaries of facets
+ *	  segments.c	splits segments until all their subsegments are edges of the mesh
+ *	  sheet.c		triangulates one facet
+ *	  facets.c		finds the missing faces of facets, region by region
+ *	  cavity.c		removes the tetrahedra that cross a region ...
+ *	  fill.c		... and fills the cavity on both sides, by wrap.c or carve.c
+ *	  mend.c		flips faces that are not Delaunay afterwards
+ *	  regions.c		finds the tetrahedra to keep and the region of each
  *
- * After H. Si, K. Gaertner: 3D boundary recovery by constrained Delaunay tetrahedralization, 2011,
- * and L. Diazzi, D. Panozzo, A. Vaxman, M. Attene: Constrained Delaunay Tetrahedrization: A Robust
- * and Practical Approach, 2023; but points that are added are doubles from the start, so a facet
- * is only nearly flat once its boundary was cut, and every promise is about these doubles.
+ * The method follows H. Si, K. Gaertner: 3D boundary recovery by constrained Delaunay
+ * tetrahedralization, 2011, and L. Diazzi, D. Panozzo, A. Vaxman, M. Attene: Constrained Delaunay
+ * Tetrahedrization: A Robust and Practical Approach, 2023. Unlike there, Steiner points are rounded
+ * to doubles from the start. A facet whose boundary was split is therefore only nearly flat, and
+ * all guarantees refer to the rounded points.
  */
 #ifndef RB_RECOVER_H
 #define RB_RECOVER_H
@@ -26,15 +26,15 @@
 #include "mesh/rb_table.h"
 #include "mesh/rb_tetrahedralize.h"
 
-/* a piece of a segment, between two points that are next to each other on it */
+/* A subsegment: the part of a segment between two consecutive points on it */
 typedef struct rb_piece
 {
-	uint32_t u, v;    /* in the direction of the segment */
-	uint32_t segment; /* piece number s is the first one of segment s */
-	uint32_t next;    /* the piece behind, or RB_NONE */
+	uint32_t u, v;    /* ends, in the direction of the segment */
+	uint32_t segment; /* subsegment s is the first one of segment s */
+	uint32_t next;    /* the next subsegment of the segment, or RB_NONE */
 } rb_piece;
 
-/* a face that is on a facet */
+/* A face of the mesh that lies on a facet */
 typedef struct rb_subface
 {
 	uint32_t v[3];
@@ -47,44 +47,46 @@ typedef struct rb_recovery
 	const rb_plc *plc;
 	rb_mesh mesh;
 	rb_flaw *flaw;
-	/* segments: those given, then boundaries of facets */
+	/* Segments: those given, then the boundaries of facets */
 	uint32_t (*segments)[2];
 	uint32_t *segment_facet;
 	uint32_t nsegments;
 	size_t segments_cap;
-	rb_table boundary;    /* edge to segment */
-	uint32_t (*edges)[3]; /* of each triangle whose facet has no other: its segments, 01 12 20 */
-	/* triangles of facet f are those from facet_start[f] on, up to the next */
+	rb_table boundary; /* from edge to segment */
+	/* For each triangle that is the only one of its facet: the segments of its edges 01, 12, 20 */
+	uint32_t (*edges)[3];
+	/* The triangles of facet f are facet_start[f] up to facet_start[f + 1] - 1 */
 	uint32_t *facet_start;
-	/* what segments were cut into */
+	/* Subsegments */
 	rb_piece *pieces;
 	uint32_t npieces;
 	size_t pieces_cap;
-	rb_table piece_of;    /* edge to segment, as far as rb_recover_pieces has put them in */
-	uint8_t *cuts;        /* how often each segment was cut, up to 255 */
-	uint32_t points_then; /* when segments were recovered last; 0: all are to be looked at */
-	bool *acute; /* of each point of the PLC: two of its segments enclose less than 90 degrees */
-	/* points that were added, from plc->npoints on */
+	rb_table piece_of; /* from subsegment to segment, as filled by rb_recover_pieces */
+	uint8_t *cuts;     /* number of times each segment was split, at most 255 */
+	/* Number of points when segments were last recovered; 0 if all subsegments must be checked */
+	uint32_t points_then;
+	bool *acute; /* per PLC point: true if two of its segments form an angle below 90 degrees */
+	/* Steiner points, from plc->npoints on */
 	uint8_t *kind;
 	uint32_t *parent;
 	size_t added_cap;
-	rb_table halved;        /* soft edges that got a point in this round */
-	uint32_t *facet_points; /* those that were added inside facets */
+	rb_table halved;        /* soft edges split in this round */
+	uint32_t *facet_points; /* Steiner points inside facets */
 	uint32_t nfacet_points;
 	size_t facet_points_cap;
-	bool *pointed; /* of each facet: it had some when facets were begun with last */
-	/* faces on facets, facet by facet */
+	bool *pointed; /* per facet: it had Steiner points inside when facet recovery last started */
+	/* Faces on facets, ordered by facet */
 	rb_subface *subfaces;
 	uint32_t nsubfaces;
 	size_t subfaces_cap;
-	/* tetrahedra around a point (rb_recover_star) */
+	/* Tetrahedra around a point (rb_recover_star) */
 	uint32_t *star;
 	size_t star_cap;
-	bool looks;                 /* this is a copy of who only looks on, on some thread */
-	bool carved;                /* some region was recovered: the mesh is not Delaunay any more */
-	struct rb_facet_work *work; /* of facets.c */
-	struct rb_facets_seen
-		*seen; /* facets that were there from the start, of a large mesh; or NULL */
+	bool looks;                 /* this is a thread's copy that only reads the mesh */
+	bool carved;                /* a cavity was filled, so the mesh may not be Delaunay any more */
+	struct rb_facet_work *work; /* data of facets.c */
+	/* For a large mesh, facets found complete before recovery; else NULL */
+	struct rb_facets_seen *seen;
 } rb_recovery;
 
 static inline rb_status
@@ -94,13 +96,16 @@ rb_recover_flaw(rb_recovery *r, rb_flaw_kind kind, uint32_t a, uint32_t b, const
 	r->flaw->a = a;
 	r->flaw->b = b;
 	memcpy(r->flaw->at, at, sizeof r->flaw->at);
-	/* whoever does it will find it, too */
+	/* A thread's copy does not report: the main thread finds the same defect later. */
 	if (r->looks)
 		return RB_BAD_PLC;
 	return rb_fail(r->ctx, RB_BAD_PLC, a, b, NULL);
 }
 
-/* asked in loops that do little: true every now and then, if the work is to stop */
+/*
+ * Returns true if the work is to stop. Polls only for some i, so that short loops can call it every
+ * time.
+ */
 static inline bool
 rb_recover_stops(const rb_recovery *r, uint32_t i)
 {
@@ -108,53 +113,57 @@ rb_recover_stops(const rb_recovery *r, uint32_t i)
 }
 
 /*
- * Numbers 0 to n - 1 in the order of their keys, equal ones as they are: only the high bits of keys
- * below `keys` are looked at, so what is near is near, no more.  To be freed.
+ * Orders the indices 0 to n - 1 roughly by key, keeping the order of equal keys. The keys are below
+ * `keys`, and only their high bits are compared, so nearby keys end up near each other. The caller
+ * frees the result.
  */
 extern rb_status rb_recover_order(rb_context *ctx, const uint32_t *key, uint32_t n, uint32_t keys,
 								  uint32_t **order);
 
-/* a new point, marked as added to segment or facet `parent`; it is in no tetrahedron yet */
+/* Adds a Steiner point on segment or facet `parent`; it is in no tetrahedron yet */
 extern rb_status rb_recover_point(rb_recovery *r, const double *at, rb_vertex_kind kind,
 								  uint32_t parent, uint32_t *v);
 
-/* piece_of knows all pieces from here on, until one is cut */
+/* Fills piece_of with all subsegments; valid until one is split */
 extern rb_status rb_recover_pieces(rb_recovery *r);
 
-/* all tetrahedra around v, ghosts too, into r->star */
+/* Collects all tetrahedra around v, including ghosts, in r->star */
 extern rb_status rb_recover_star(rb_recovery *r, uint32_t v, uint32_t *n);
 
 /* ---- complex.c ---- */
 extern rb_status rb_recover_complex(rb_recovery *r);
 
-/* ---- segments.c: after it every piece is an edge ---- */
+/* ---- segments.c: makes every subsegment an edge of the mesh ---- */
 extern rb_status rb_recover_segments(rb_recovery *r);
 
 /*
- * Are segments that are on no facet's boundary still there, now that facets are?  *again: one was
- * not, and its piece is cut in the next round.
+ * Checks that segments on no facet boundary still exist after the recovery of facets. If one is
+ * missing, splits its subsegment and sets *again to request another round.
  */
 extern rb_status rb_recover_look_again(rb_recovery *r, bool *again);
 
 /*
- * ---- facets.c: after it every facet is a union of faces ----
- * *again: it could not be done, and points were added; all is to be done again with them.
+ * ---- facets.c: makes every facet a union of faces ----
+ *
+ * If that fails, Steiner points are added and *again is set: the whole recovery must be repeated
+ * with them.
  */
 extern rb_status rb_recover_facets(rb_recovery *r, bool *again);
 
-/* frees what of facets was seen from the start */
+/* Frees the list of facets that were complete from the start */
 extern void rb_recover_forget(rb_recovery *r);
 
-/* a point in the middle of a soft edge of a facet; it is put in with the next round */
+/* Adds a point at the midpoint of a soft edge of a facet; the next round inserts it */
 extern rb_status rb_recover_halve(rb_recovery *r, uint32_t a, uint32_t b, uint32_t facet);
 
 /*
- * ---- mend.c: faces that are not Delaunay are flipped away; *again: some could not be, and points
- * were added ----
+ * ---- mend.c: flips faces that are not Delaunay ----
+ *
+ * If some cannot be flipped, Steiner points are added and *again is set.
  */
 extern rb_status rb_recover_mend(rb_recovery *r, bool *again);
 
-/* ---- regions.c: the result, out of the mesh ---- */
+/* ---- regions.c: extracts the result from the mesh ---- */
 extern rb_status rb_recover_result(rb_recovery *r, rb_keep keep, rb_tets *tets);
 
 #endif /* RB_RECOVER_H */

@@ -1,9 +1,10 @@
 /*
  * rb_table.h
- *	  A hash table of edges and faces: three numbers of points, in any order, to a word.
+ *	  Implements a hash table that maps edges and faces, given as two or three point indices in any
+ *	  order, to a 32-bit word.
  *
- * Open addressing, a power of two of places, at most two thirds of them taken.  Nothing is ever
- * taken out but everything; no order is to be had from it.
+ * It uses open addressing with a power of two of slots, at most two thirds of them occupied. Single
+ * entries are never removed; the table can only be cleared. The order of entries is unspecified.
  */
 #ifndef RB_TABLE_H
 #define RB_TABLE_H
@@ -13,14 +14,14 @@
 
 typedef struct rb_entry
 {
-	uint32_t key[3]; /* ascending; an edge has RB_NONE last; key[0] RB_NONE: no entry */
+	uint32_t key[3]; /* ascending; key[2] is RB_NONE for an edge, key[0] for an empty slot */
 	uint32_t value;
 } rb_entry;
 
 typedef struct rb_table
 {
 	rb_entry *entries;
-	uint32_t places; /* a power of two, or 0 */
+	uint32_t places; /* number of slots: a power of two, or 0 */
 	uint32_t used;
 } rb_table;
 
@@ -58,7 +59,7 @@ rb_table_place(const rb_table *t, const uint32_t *key)
 	return place;
 }
 
-/* the value of a face, or of an edge (c is RB_NONE); NULL: it is not in the table */
+/* Returns the value of a face, or of an edge if c is RB_NONE; NULL if it is not in the table */
 static inline uint32_t *
 rb_table_find(const rb_table *t, uint32_t a, uint32_t b, uint32_t c)
 {
@@ -101,7 +102,10 @@ rb_table_reserve(rb_context *ctx, rb_table *t, uint64_t n)
 	return RB_OK;
 }
 
-/* puts value in if the key is new; *there (NULL: not asked) is where its value is then, as long as nothing is put in */
+/*
+ * Inserts value if the key is new. If `there` is not NULL, *there points to the key's value until
+ * the next insertion.
+ */
 static inline rb_status
 rb_table_put(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c, uint32_t value,
 			 uint32_t **there, bool *fresh)
@@ -127,7 +131,10 @@ rb_table_put(rb_context *ctx, rb_table *t, uint32_t a, uint32_t b, uint32_t c, u
 	return RB_OK;
 }
 
-/* takes everything out; of a table that was much larger than what was in it, not all places are used again */
+/*
+ * Removes all entries; also shrinks the part in use if the table is much larger than its contents
+ * were
+ */
 static inline void
 rb_table_clear(rb_table *t)
 {

@@ -1,7 +1,9 @@
 /*
  * rb_weld.h
- *	  Rows become a PLC: corners that are one become one point, triangles of one polygon one facet;
- *	  and what is wrong with it is found before there is a mesh, by the joins that there are.
+ *	  Builds a PLC from rows, and validates it before meshing.
+ *
+ * Corners with equal coordinates become one point, and the triangles of one polygon become one
+ * facet. Defects are found by the spatial joins of the core.
  */
 #ifndef RB_WELD_H
 #define RB_WELD_H
@@ -13,130 +15,148 @@ extern "C"
 {
 #endif
 
-/* what is to be meshed; any of these but not all may be NULL */
+/* Input of a mesh; at least one of the sets must not be NULL */
 typedef struct rb_weld_input
 {
-	const rb_set *facets;   /* triangles; face_of says which are of one polygon */
-	const rb_set *segments; /* of space */
-	const rb_set *points;   /* any kind of space: of each part only the first corner is looked at */
-	const rb_seed *seeds;   /* copied */
+	const rb_set *facets;   /* triangles; face_of assigns them to polygons */
+	const rb_set *segments; /* segments in space */
+	const rb_set *points;   /* any 3D kind; only the first corner of each part is used */
+	const rb_seed *seeds;   /* copied by rb_weld */
 	uint32_t nseeds;
-	bool
-		skip_flat; /* triangles without area are left out, instead of RB_BAD_PLC; their corners stay */
+	/* Drop triangles of zero area instead of returning RB_BAD_PLC. Their corners are kept. */
+	bool skip_flat;
 } rb_weld_input;
 
-/* which of the sides a point is of: the first that names it */
+/* Input set that contains a point; if several do, the first one */
 typedef enum rb_weld_side
 {
 	RB_WELD_FACETS,
 	RB_WELD_SEGMENTS,
 	RB_WELD_POINTS,
-	RB_WELD_SPLIT /* none: made where parts cross (rb_weld_split), its row is RB_NONE */
+	RB_WELD_SPLIT /* none: created where parts cross (rb_weld_split); its row is RB_NONE */
 } rb_weld_side;
 
 /*
- * Arrays are of ctx->memory and go with rb_welded_free.
+ * A welded PLC. Its arrays belong to ctx->memory and are freed by rb_welded_free.
  *
- * A polygon is a facet as the rows have it.  Each is a facet of its own until rb_weld_merge makes one
- * facet of several.
+ * A polygon is a facet of the input rows. Each polygon is a facet of its own until rb_weld_merge
+ * combines several polygons into one facet.
  */
 typedef struct rb_welded
 {
 	rb_plc plc;
 	uint32_t npolygons;
-	uint32_t *facet_row;  /* of each polygon: its row in the set of facets */
-	uint32_t *facet_face; /* and which polygon of that row it is, from 0 */
-	uint32_t (*plane)[3]; /* of each polygon: three points of its plane; the first one RB_NONE: its
-							* corners are not exactly in one plane */
-	uint32_t *group;      /* of each polygon: only those of one group are merged; NULL: all are */
-	uint32_t *polygon_of; /* of each triangle; NULL: polygons are facets, nothing was merged */
-	uint32_t
-		*segment_row; /* of each given segment: its row; RB_NONE: made where facets cross or bend */
-	uint32_t *point_row;    /* of each point: a row that has it, of the side ... */
-	uint8_t *point_side;    /* ... rb_weld_side */
-	uint64_t same_segments; /* that were given twice, or (rb_weld_merge) bound a facet, too, and are
-							 * left out */
-	uint64_t same_points;   /* rows of points that were there already */
-	uint64_t no_length;     /* segments without length: their point stays */
-	uint64_t no_area;       /* triangles that were left out (skip_flat) */
+	uint32_t *facet_row;  /* per polygon: its row in the set of facets */
+	uint32_t *facet_face; /* per polygon: its index within that row, from 0 */
+	/*
+	 * Three points of each polygon's plane; the first is RB_NONE if its corners are not exactly
+	 * coplanar
+	 */
+	uint32_t (*plane)[3];
+	/*
+	 * Group of each polygon, or NULL. Only polygons of one group are merged; NULL allows all
+	 * merges.
+	 */
+	uint32_t *group;
+	/* polygon of each triangle; NULL if nothing was merged and polygons are facets */
+	uint32_t *polygon_of;
+	/* Row of each given segment, or RB_NONE if it was created where facets cross or bend */
+	uint32_t *segment_row;
+	uint32_t *point_row; /* per point: a row that contains it, in the set point_side */
+	uint8_t *point_side; /* rb_weld_side of each point */
+	/*
+	 * Number of segments dropped because they were given twice or (rb_weld_merge) also bound a
+	 * facet
+	 */
+	uint64_t same_segments;
+	uint64_t same_points; /* number of rows whose point already existed */
+	uint64_t no_length;   /* number of segments of zero length; their points are kept */
+	uint64_t no_area;     /* number of triangles dropped (skip_flat) */
 } rb_welded;
 
 /*
- * Ids of the set of facets that several rows share make groups of these rows; ids that differ in
- * each row only name them.
+ * Builds a PLC from the input sets. If several rows of the facet set share an id, these rows form a
+ * group; ids that differ in each row are only labels.
  *
- * Points are numbered as they come: those of facets, row by row, of segments, of points.  So are
- * facets and segments.  RB_OK; RB_BAD_PLC with *flaw for facets without area, and polygons that
- * are not simple, the first one; RB_STOPPED or a memory error.  On a failure nothing is left in *to.
- * What a flaw is about is known by numbers of the sets then: a is a row of the facets, b the polygon
- * of it.
+ * Points are numbered in the order in which they appear: first those of the facets, row by row,
+ * then those of the segments, then those of the points. Facets and segments are numbered likewise.
+ * Returns RB_OK; RB_BAD_PLC with *flaw set for the first facet that has no area or is not a simple
+ * polygon; RB_STOPPED; or a memory error. On failure *to is empty. A flaw refers to the input: a is
+ * the row of the facet, b the polygon within that row.
  */
 extern rb_status rb_weld(rb_context *ctx, const rb_weld_input *in, rb_welded *to, rb_flaw *flaw);
 
-/* the same of a PLC that is there: each facet is a row; whose points are is not said */
+/*
+ * Builds a welded PLC from an existing PLC. Each facet counts as a row; the origin of points is not
+ * set.
+ */
 extern rb_status rb_weld_plc(rb_context *ctx, const rb_plc *plc, rb_welded *to);
 extern void rb_welded_free(rb_memory *memory, rb_welded *to);
 
 /*
- * Looks for facets and segments that meet elsewhere than in common corners and edges, and for
- * points on them, by joins on `backend`'s threads.  RB_OK; or RB_BAD_PLC and *flaw: of all that
- * there are, the one with the smallest numbers (facets, segments, points; in this order).
+ * Searches for facets and segments that meet anywhere but in common corners and edges, and for
+ * points on them, by joins on the threads of `backend`. Returns RB_OK if there are none. Otherwise
+ * returns RB_BAD_PLC, and *flaw is the defect with the smallest indices of facets, segments and
+ * points, compared in this order.
  */
 extern rb_status rb_weld_validate(rb_context *ctx, const rb_backend *backend,
 								  const rb_welded *welded, rb_flaw *flaw);
 
 /*
- * The same for all flaws, in that order, up to `limit` > 0 of them: *n, and whether there are *more.
- * Two of a facet, segment or point have one flaw, however many of their triangles meet.  RB_OK
- * with flaws or without.
+ * Finds all defects that rb_weld_validate looks for, in ascending order, up to `limit` > 0 of them.
+ * *n is their number, and *more is set if there are others. A pair of facets, segments or points
+ * has one flaw, however many of its triangles meet. Returns RB_OK whether or not there are flaws.
  */
 extern rb_status rb_weld_find_all(rb_context *ctx, const rb_backend *backend,
 								  const rb_welded *welded, rb_flaw *flaws, uint32_t limit,
 								  uint32_t *n, bool *more);
 
-/* what was done to a PLC so that nothing in it crosses */
+/* Changes made to a PLC so that nothing in it crosses */
 typedef struct rb_split_done
 {
-	uint32_t points;   /* that were made */
-	uint32_t segments; /* that were made, where facets cross each other */
-	uint32_t dropped;  /* triangles that lay on one of an earlier facet */
+	uint32_t points;   /* number of points created */
+	uint32_t segments; /* number of segments created where facets cross */
+	uint32_t dropped;  /* triangles dropped because they coincided with one of an earlier facet */
 	uint32_t rounds;
 } rb_split_done;
 
 /*
- * Where facets and segments cross, overlap or touch, they are cut: triangles and segments become
- * several, of the same facet and row, that meet in common corners and edges.  Points that are
- * needed besides are made where they are exactly, rounded to the nearest doubles, behind the points
- * that there are, which keep their numbers; one that is nearer to another than 2^-49 of the largest
- * coordinate becomes that one.  Lines in which facets cross become segments.  A facet of
- * which nothing is left has lain on others, and goes.  What rounding makes cross anew is cut again, a few
- * times.  RB_OK; or RB_BAD_PLC and *flaw where that does not end: RB_FLAW_NOT_CUT of a facet that could
- * not be cut in the last round; else as of rb_weld_validate.
+ * Splits facets and segments where they cross, overlap or touch. Triangles and segments are
+ * replaced by several of the same facet and row, which meet only in common corners and edges. New
+ * points are computed exactly and rounded to the nearest doubles. They are appended to the existing
+ * points, which keep their indices. A new point that is closer to another point than 2^-49 of the
+ * largest coordinate is replaced by that point. Lines in which facets cross become segments. A
+ * facet of which nothing is left coincided with others and is removed.
+ *
+ * Rounding can create new crossings, so the process is repeated a few times. Returns RB_OK if it
+ * converges. Otherwise returns RB_BAD_PLC with *flaw set: RB_FLAW_NOT_CUT for a facet that could
+ * not be split in the last round, else a flaw as from rb_weld_validate.
  */
 extern rb_status rb_weld_split(rb_context *ctx, const rb_backend *backend, rb_welded *welded,
 							   rb_split_done *split, rb_flaw *flaw);
 
 /*
- * Merges polygons into facets, the last step before rb_tetrahedralize: two that share an edge become one
- * facet if no third triangle has the edge, no given segment runs along it, both are of one group
- * and all their corners, as they were before they were cut, lie exactly in one plane.  What is left of the
- * edge is soft.  A facet is numbered by its first polygon, its triangles are turned as those of that
- * polygon, and it may have holes.
+ * Merges polygons into facets. This is the last step before rb_tetrahedralize. Two polygons that
+ * share an edge become one facet if no third triangle has the edge, no given segment runs along it,
+ * both are in one group, and all their original corners, before any splitting, are exactly
+ * coplanar. The remaining parts of the edge become soft. A facet is numbered by its first polygon,
+ * its triangles are oriented like those of that polygon, and it may have holes.
  *
- * Segments that bound a facet go, as do those made by rb_weld_split that end up inside of one facet.  An
- * edge of three triangles or more that bounds no facet becomes a segment, as rb_weld_split makes them.
+ * Segments that bound a facet are removed, as are those that rb_weld_split created and that end up
+ * inside one facet. An edge of three or more triangles that bounds no facet becomes a segment, like
+ * those created by rb_weld_split.
  *
- * RB_OK; RB_STOPPED or a memory error, then *welded is to be freed.
+ * Returns RB_OK, RB_STOPPED or a memory error. After an error the caller must free *welded.
  */
 extern rb_status rb_weld_merge(rb_context *ctx, rb_welded *welded);
 
 /*
- * Each polygon is a facet again, for a facet that large could not be made of faces.  Segments stay as they are.
- * RB_OK, or a memory error.
+ * Makes each polygon a facet again. Used when a merged facet could not be recovered as a union of
+ * faces. Segments are unchanged. Returns RB_OK or a memory error.
  */
 extern rb_status rb_weld_unmerge(rb_context *ctx, rb_welded *welded);
 
-/* triangles of facets, and which polygon of the facet each is of */
+/* Triangles of facets, with the polygon of the facet that each belongs to */
 typedef struct rb_polygons
 {
 	uint32_t npoints;
@@ -148,24 +168,26 @@ typedef struct rb_polygons
 	const uint32_t *polygon_of;
 } rb_polygons;
 
-/* those of a welded PLC; valid as long as it is */
+/* Returns the polygons of a welded PLC; valid as long as the PLC is */
 extern rb_polygons rb_weld_polygons(const rb_welded *welded);
 
 /*
- * Numbers of facets in *tets become numbers of polygons: of a face that of the triangle in which its
- * centroid lies, of a point on a facet that of the triangle in which it lies, of two the one with the
- * lower number; of a segment that of a triangle at it.  In its facet's plane, by exact signs; what
- * rounding put beside all triangles is of the nearest one.
+ * Replaces facet indices in *tets by polygon indices. A face gets the polygon of the triangle that
+ * contains its centroid. A point on a facet gets the polygon of the triangle that contains it, or
+ * the lower index if there are two. A segment gets the polygon of a triangle adjacent to it. The
+ * tests are exact and take place in the facet's plane. A point that rounding has moved outside all
+ * triangles gets the polygon of the nearest one.
  *
- * RB_OK; RB_STOPPED or a memory error.
+ * Returns RB_OK, RB_STOPPED or a memory error.
  */
 extern rb_status rb_name_polygons(rb_context *ctx, const rb_polygons *polygons, rb_tets *tets);
 
 /*
- * Finds what was merged in a mesh of which only rows are left.  facet: of each face its polygon, a
- * number below nfacets, or RB_NONE; merged: of each polygon its facet, below *nmerged, in the order of
- * their first polygons.  Two polygons are of one facet if two of their faces share an edge that no
- * third one has and that is no edge of a segment, and lie in one plane as far as rounded points can.
+ * Reconstructs which polygons were merged, from the rows of a mesh. facet[i] is the polygon of face
+ * i, below nfacets, or RB_NONE. merged[p] is the facet of polygon p, below *nmerged; facets are
+ * ordered by their first polygons. Two polygons belong to one facet if two of their faces share an
+ * edge that no third face has and that is on no segment, and if these faces are coplanar to within
+ * the rounding of points.
  */
 extern rb_status rb_merge_by_faces(rb_context *ctx, const double *points, uint32_t npoints,
 								   const uint32_t (*faces)[3], uint32_t nfaces,
@@ -174,8 +196,8 @@ extern rb_status rb_merge_by_faces(rb_context *ctx, const double *points, uint32
 								   uint32_t *nmerged);
 
 /*
- * creases.c: edges along which a facet bends by more than rounding explains become segments, without a row, behind the
- * others.  After the last change to facets.
+ * Turns edges along which a facet bends by more than rounding explains into segments without a row,
+ * appended to the others (creases.c). Must follow the last change to the facets.
  */
 extern rb_status rb_weld_creases(rb_context *ctx, rb_welded *welded);
 
